@@ -1,0 +1,55 @@
+#include "base/alloc.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Atomic uint64_t fail_countdown; /* 0: disarmed */
+static _Atomic int64_t live_blocks;
+
+/* Counts down only while armed, so that the common path is one relaxed load. */
+static bool failure_is_due(void) {
+  if (atomic_load_explicit(&fail_countdown, memory_order_relaxed) == 0) return false;
+  return atomic_fetch_sub(&fail_countdown, 1) == 1;
+}
+
+static void *count_block(void *block) {
+  if (block) atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
+  return block;
+}
+
+void *roc_alloc(size_t nbytes) {
+  if (nbytes > PTRDIFF_MAX || failure_is_due()) return NULL;
+  return count_block(malloc(nbytes ? nbytes : 1));
+}
+
+void *roc_zalloc(size_t nbytes) {
+  if (nbytes > PTRDIFF_MAX || failure_is_due()) return NULL;
+  return count_block(calloc(1, nbytes ? nbytes : 1));
+}
+
+void *roc_realloc(void *block, size_t nbytes) {
+  if (!block) return roc_alloc(nbytes);
+  if (nbytes > PTRDIFF_MAX || failure_is_due()) return NULL;
+  return realloc(block, nbytes ? nbytes : 1);
+}
+
+void *roc_alloc_aligned(size_t nbytes, size_t alignment) {
+  if (nbytes > PTRDIFF_MAX || failure_is_due()) return NULL;
+  void *block = NULL;
+  if (posix_memalign(&block, alignment < sizeof(void *) ? sizeof(void *) : alignment,
+                     nbytes ? nbytes : 1) != 0) {
+    return NULL;
+  }
+  return count_block(block);
+}
+
+void roc_free(void *block) {
+  if (!block) return;
+  atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+  free(block);
+}
+
+void roc_alloc_fail_at(uint64_t nth) { atomic_store(&fail_countdown, nth); }
+
+int64_t roc_alloc_live(void) { return atomic_load(&live_blocks); }

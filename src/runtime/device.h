@@ -1,0 +1,26 @@
+/* Open devices: a driver's device with its default stream, memory pool and reclaim list. */
+#ifndef ROC_RUNTIME_DEVICE_H
+#define ROC_RUNTIME_DEVICE_H
+
+#include "device/device.h"
+
+typedef struct roc_rt_device roc_rt_device;
+typedef struct roc_rt_stream roc_rt_stream;
+
+/* The process's devices, found once (ROCLUA_DEVICE is not read here).  Index from 0 in probe order: GPUs, cpu, sim; null only when asked for.
+ * Opening is lazy: the first roc_rt_device_get of an index opens it. */
+uint32_t roc_rt_device_count(void);
+roc_status roc_rt_device_get(uint32_t index, roc_rt_device **out_device, roc_error *err);
+/* "cpu", "cpu:2", "hsa", "null": first of a kind, or the n-th from 1; a device's name works too. */
+roc_status roc_rt_device_find(const char *name, uint32_t *out_index, roc_error *err);
+
+roc_device *roc_rt_device_driver(roc_rt_device *device);
+uint32_t roc_rt_device_index(const roc_rt_device *device);
+roc_rt_stream *roc_rt_device_default_stream(roc_rt_device *device);
+/* Waits for everything queued; reports the first contained fault not yet reported. */
+roc_status roc_rt_device_synchronize(roc_rt_device *device, roc_error *err);
+roc_status roc_rt_device_reset(roc_rt_device *device, roc_error *err);
+/* At exit: waits for all devices, stops taking work, joins threads.  Idempotent. Returns FAULT with the first unreported fault. */
+roc_status roc_rt_shutdown(roc_error *err);
+
+#endif

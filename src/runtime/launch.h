@@ -1,0 +1,38 @@
+/* Launching: checks the grid, keeps what the kernel uses alive, queues it, notes the uses. */
+#ifndef ROC_RUNTIME_LAUNCH_H
+#define ROC_RUNTIME_LAUNCH_H
+
+#include "base/codeobj.h"
+#include "runtime/stream.h"
+
+/* A code object loaded on one device. */
+typedef struct roc_rt_kernel roc_rt_kernel;
+roc_status roc_rt_kernel_load(roc_rt_device *device, const roc_codeobj *object, const char *name,
+                              roc_rt_kernel **out_kernel, roc_error *err);
+void roc_rt_kernel_retain(roc_rt_kernel *kernel);
+void roc_rt_kernel_release(roc_rt_kernel *kernel); /* pending launches keep it; never waits */
+
+typedef struct roc_rt_use {
+  roc_buffer *buffer;
+  bool writes;
+} roc_rt_use;
+
+typedef struct roc_rt_launch {
+  roc_rt_kernel *kernel;
+  const void *kernarg;
+  uint32_t kernarg_bytes;
+  uint64_t grid[3]; /* work-items */
+  uint32_t local[3];
+  uint32_t rank;
+  uint32_t dynamic_shared_bytes;
+  const roc_rt_use *uses;
+  uint32_t nuses;
+  const char *file; /* the launch's place in the script, for fault messages: static or interned for the process */
+  uint32_t line;
+} roc_rt_launch;
+
+/* Errors before anything is queued: INVALID (workgroup or grid over a limit, shared bytes), LOST, OOM.
+ * A grid with a 0 queues nothing.  No allocation on the common path, no wait. */
+roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launch, roc_ticket *out_ticket, roc_error *err);
+
+#endif

@@ -1,0 +1,33 @@
+/* Streams: ordered queues of work on one device, with waits that can be interrupted, contained faults and kernel prints.
+ *
+ * Reference-counted.  A launch's fault record and print buffer are looked at when a wait passes its ticket: prints are queued for
+ * the Lua thread (roc_rt_take_print), the fault is kept by the stream and every buffer the kernel uses and reported by the first wait that
+ * concerns one of them. */
+#ifndef ROC_RUNTIME_STREAM_H
+#define ROC_RUNTIME_STREAM_H
+
+#include "base/status.h"
+#include "base/str.h"
+#include "runtime/array.h"
+#include "runtime/device.h"
+
+roc_status roc_rt_stream_create(roc_rt_device *device, roc_rt_stream **out_stream, roc_error *err);
+void roc_rt_stream_retain(roc_rt_stream *stream);
+void roc_rt_stream_release(roc_rt_stream *stream); /* never waits */
+roc_rt_device *roc_rt_stream_device(const roc_rt_stream *stream);
+bool roc_rt_stream_is_idle(roc_rt_stream *stream);
+/* Waits for all queued so far. FAULT: a contained error, reported once. INTERRUPTED: roc_rt_interrupt was called. */
+roc_status roc_rt_stream_synchronize(roc_rt_stream *stream, roc_error *err);
+roc_status roc_rt_stream_wait_ticket(roc_rt_stream *stream, roc_ticket ticket, roc_error *err);
+
+/* Signal-safe: makes the wait in progress (or the next one) return INTERRUPTED. */
+void roc_rt_interrupt(void);
+
+/* Lines printed by kernels whose waits have passed, oldest first.  False when there is none.  One line without newline. */
+bool roc_rt_take_print(roc_str *out_line);
+
+/* Queued copies between arrays of equal shape and dtype (checked); strided hosts are packed through a staging block. */
+roc_status roc_rt_copy(roc_rt_stream *stream, const roc_array *dst, const roc_array *src, roc_error *err);
+roc_status roc_rt_fill(roc_rt_stream *stream, const roc_array *dst, const void *element, roc_error *err);
+
+#endif
