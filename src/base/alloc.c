@@ -50,6 +50,10 @@ void roc_free(void *block) {
   free(block);
 }
 
-void roc_alloc_fail_at(uint64_t nth) { atomic_store(&fail_countdown, nth); }
+void roc_alloc_fail_at(uint64_t nth) {
+  atomic_store(&fail_countdown, nth);
+}
 
-int64_t roc_alloc_live(void) { return atomic_load(&live_blocks); }
+int64_t roc_alloc_live(void) {
+  return atomic_load(&live_blocks);
+}

@@ -1,7 +1,8 @@
 /* Code objects: what the compiler hands to the runtime, and the calling convention of CPU kernels.
  *
- * A plain, self-contained struct; the compiler meets the runtime nowhere else.  Owned by whoever holds it; freed by its
- * own `free` (it may come from the compiler's shared object). Immutable after creation. */
+ * A plain, self-contained struct; the compiler meets the runtime nowhere else.  Owned by whoever
+ * holds it; freed by its own `free` (it may come from the compiler's shared object). Immutable
+ * after creation. */
 #ifndef ROC_BASE_CODEOBJ_H
 #define ROC_BASE_CODEOBJ_H
 
@@ -13,61 +14,64 @@
 
 /* One slot of the kernarg block. */
 typedef enum roc_arg_kind {
-  ROC_ARG_BOOL,    /* 1 byte */
-  ROC_ARG_INT,     /* 8 bytes */
+  ROC_ARG_BOOL,       /* 1 byte */
+  ROC_ARG_INT,        /* 8 bytes */
   ROC_ARG_INT_NARROW, /* 4 bytes, 0 … 2^31-1 */
-  ROC_ARG_F32,     /* 4 */
-  ROC_ARG_F64,     /* 8 */
-  ROC_ARG_ARRAY    /* pointer 8, extents, strides (elements) when has_strides; each 8, or 4 when narrow */
+  ROC_ARG_F32,        /* 4 */
+  ROC_ARG_F64,        /* 8 */
+  ROC_ARG_ARRAY /* pointer 8, extents, strides (elements) when has_strides; each 8, or 4 when narrow
+                 */
 } roc_arg_kind;
 
 typedef struct roc_arg_slot {
-  uint8_t kind;      /* roc_arg_kind */
-  uint8_t dtype;     /* ARRAY */
+  uint8_t kind;  /* roc_arg_kind */
+  uint8_t dtype; /* ARRAY */
   uint8_t rank;
-  bool is_narrow;    /* ARRAY: extents and strides in 4 bytes */
+  bool is_narrow; /* ARRAY: extents and strides in 4 bytes */
   bool has_strides;
   bool is_read, is_written;
-  uint32_t offset;   /* bytes from the block's begin, of the slot's first field */
+  uint32_t offset; /* bytes from the block's begin, of the slot's first field */
   uint32_t extents_offset, strides_offset; /* ARRAY */
 } roc_arg_slot;
 
 typedef struct roc_codeobj roc_codeobj;
 struct roc_codeobj {
-  const char *target;        /* "cpu", "gfx90a", … */
-  const char *entry;         /* symbol of the kernel */
+  const char *target;         /* "cpu", "gfx90a", … */
+  const char *entry;          /* symbol of the kernel */
   const unsigned char *bytes; /* object (cpu: relocatable ELF) or loadable image */
   size_t nbytes;
-  const roc_arg_slot *args;  /* explicit, then hidden */
+  const roc_arg_slot *args; /* explicit, then hidden */
   uint32_t nargs;
   uint32_t kernarg_bytes;
   const roc_site *sites;
   uint32_t nsites;
-  bool has_print;            /* needs a print buffer */
-  bool has_fault;            /* may write the fault record */
-  bool has_barrier;          /* a workgroup's items meet */
-  uint32_t shared_bytes;     /* static; dynamic bytes begin behind it, rounded up to 64 */
+  bool has_print;        /* needs a print buffer */
+  bool has_fault;        /* may write the fault record */
+  bool has_barrier;      /* a workgroup's items meet */
+  uint32_t shared_bytes; /* static; dynamic bytes begin behind it, rounded up to 64 */
   /* cpu: bytes of the frame a worker hands in = frame_fixed + frame_per_item * items of a workgroup
    * (shared memory not counted). 64-byte aligned. */
   uint32_t frame_fixed_bytes, frame_item_bytes;
   void (*free)(roc_codeobj *object);
 };
 
-/* What a CPU kernel is told about its launch; read-only while it runs, but for what the pointers lead to. */
+/* What a CPU kernel is told about its launch; read-only while it runs, but for what the pointers
+ * lead to. */
 typedef struct roc_cpu_launch {
-  uint64_t grid[3];          /*  0: work-items per dimension, 1 beyond the rank */
-  uint64_t groups[3];        /* 24: ceil(grid / local) */
-  uint32_t local[3];         /* 48: configured workgroup */
-  uint32_t rank;             /* 60 */
+  uint64_t grid[3];              /*  0: work-items per dimension, 1 beyond the rank */
+  uint64_t groups[3];            /* 24: ceil(grid / local) */
+  uint32_t local[3];             /* 48: configured workgroup */
+  uint32_t rank;                 /* 60 */
   uint32_t dynamic_shared_bytes; /* 64 */
-  uint32_t wave_size;        /* 68: 32 or 64 */
-  roc_fault_record *fault;   /* 72 */
-  roc_print_buffer *print;   /* 80 */
-} roc_cpu_launch;            /* 88 bytes; offsets asserted in site.c */
+  uint32_t wave_size;            /* 68: 32 or 64 */
+  roc_fault_record *fault;       /* 72 */
+  roc_print_buffer *print;       /* 80 */
+} roc_cpu_launch;                /* 88 bytes; offsets asserted in site.c */
 
-/* Runs workgroups first … end-1 in increasing order (linear: dimension 1 fastest) on the calling thread.
- * `kernarg`: the block laid out by `args`.  `shared`: static then dynamic bytes, 64-byte aligned; `frame` likewise.
- * Both are the caller's, undefined contents, not shared between threads. */
+/* Runs workgroups first … end-1 in increasing order (linear: dimension 1 fastest) on the calling
+ * thread. `kernarg`: the block laid out by `args`.  `shared`: static then dynamic bytes, 64-byte
+ * aligned; `frame` likewise. Both are the caller's, undefined contents, not shared between threads.
+ */
 typedef void (*roc_cpu_entry)(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
                               uint64_t end, void *shared, void *frame);
 

@@ -35,8 +35,12 @@ typedef struct roc_dtype_info {
 
 extern const roc_dtype_info roc_dtype_table[ROC_DT_COUNT_];
 
-static inline size_t roc_dtype_itemsize(roc_dtype dt) { return roc_dtype_table[dt].itemsize; }
-static inline const char *roc_dtype_name(roc_dtype dt) { return roc_dtype_table[dt].name; }
+static inline size_t roc_dtype_itemsize(roc_dtype dt) {
+  return roc_dtype_table[dt].itemsize;
+}
+static inline const char *roc_dtype_name(roc_dtype dt) {
+  return roc_dtype_table[dt].name;
+}
 /* "boolean", "integer", "float32", "float": the words of the kernel language. */
 const char *roc_value_type_name(roc_value_type vt);
 /* False when no dtype has that name. */
@@ -55,9 +59,10 @@ typedef struct roc_scalar {
 /* Element -> Lua value.  uint64 keeps its bits as an int64.  `element` need not be aligned. */
 roc_scalar roc_dtype_load(roc_dtype dt, const void *element);
 
-/* Lua value -> element by the rules of a *store* (DESIGN §1): integers wrap; a float into an integer
- * dtype must have an integer representation; one rounding to nearest even into a float dtype, from
- * the value's own type; a boolean only into bool.  False (nothing written) when the rules refuse. */
+/* Lua value -> element by the rules of a *store* (DESIGN §1): integers wrap; a float into an
+ * integer dtype must have an integer representation; one rounding to nearest even into a float
+ * dtype, from the value's own type; a boolean only into bool.  False (nothing written) when the
+ * rules refuse. */
 bool roc_dtype_store(roc_dtype dt, void *element, roc_scalar value);
 
 /* The rules of a *conversion* call such as roc.int8(x): an integer wraps; a float truncates and

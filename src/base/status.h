@@ -21,7 +21,12 @@ typedef struct roc_error {
   char message[2048]; /* whole sentence(s), no trailing newline; long texts are cut with "..." */
 } roc_error;
 
-#define ROC_ERROR_INIT {ROC_OK, 0, {0}}
+#define ROC_ERROR_INIT \
+  {                    \
+    ROC_OK, 0, {       \
+      0                \
+    }                  \
+  }
 
 /* Returns early with the status of `expr` when it is not ROC_OK. */
 #define ROC_TRY(expr)                    \

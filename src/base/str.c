@@ -31,9 +31,13 @@ void roc_str_add(roc_str *s, const char *bytes, size_t len) {
   s->data[s->len] = '\0';
 }
 
-void roc_str_puts(roc_str *s, const char *text) { roc_str_add(s, text, strlen(text)); }
+void roc_str_puts(roc_str *s, const char *text) {
+  roc_str_add(s, text, strlen(text));
+}
 
-void roc_str_putc(roc_str *s, char c) { roc_str_add(s, &c, 1); }
+void roc_str_putc(roc_str *s, char c) {
+  roc_str_add(s, &c, 1);
+}
 
 void roc_str_printf(roc_str *s, const char *format, ...) {
   va_list args;
@@ -49,7 +53,9 @@ void roc_str_printf(roc_str *s, const char *format, ...) {
   va_end(args);
 }
 
-const char *roc_str_text(const roc_str *s) { return s->data ? s->data : ""; }
+const char *roc_str_text(const roc_str *s) {
+  return s->data ? s->data : "";
+}
 
 void roc_str_clear(roc_str *s) {
   s->len = 0;

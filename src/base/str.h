@@ -12,7 +12,8 @@ typedef struct roc_str {
   bool failed;
 } roc_str;
 
-#define ROC_STR_INIT {0}
+#define ROC_STR_INIT \
+  { 0 }
 
 void roc_str_add(roc_str *s, const char *bytes, size_t len);
 void roc_str_puts(roc_str *s, const char *text);

@@ -20,7 +20,7 @@
   }
 
 /* Makes room for `extra` more elements; false when memory is out. */
-#define roc_vec_reserve(v, extra)                                                              \
+#define roc_vec_reserve(v, extra) \
   roc_vec_grow((void **)&(v)->items, &(v)->capacity, (v)->count, (extra), sizeof *(v)->items)
 #define roc_vec_push(v, value) \
   (roc_vec_reserve((v), 1) ? ((v)->items[(v)->count++] = (value), true) : false)

@@ -1,7 +1,18 @@
-/* roc.core: the private C module under lua/roc.  Opens every class; has no functions of its own. */
+/* roc.core: the private C module under lua/roc.  Opens every part (openers.def); has no functions
+ * of its own. */
 #include "bindings/bind.h"
 
+typedef void (*opener)(lua_State *L);
+
+static const opener openers[] = {
+#define ROC_OPENER(name) roc_open_##name,
+#include "bindings/openers.def"
+#undef ROC_OPENER
+};
+
 int roc_bind_open_core(lua_State *L) {
+  luaL_checkversion(L);
   lua_newtable(L);
+  for (size_t i = 0; i < sizeof openers / sizeof *openers; i++) openers[i](L);
   return 1;
 }

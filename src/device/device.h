@@ -68,7 +68,9 @@ struct roc_device_ops {
   /* How many devices there are.  UNAVAILABLE: none, and err says why and what to do. */
   roc_status (*probe)(uint32_t *out_count, roc_error *err);
   roc_status (*open)(uint32_t ordinal, roc_device **out_device, roc_error *err);
-  void (*close)(roc_device *device); /* waits for its work */
+  void (*close)(roc_device *device); /* no work is pending and nothing of it is held any more */
+  /* The process ends: all work is done, none comes; joins the driver's threads.  free, unload and destroy still come.  NULL: nothing to do. */
+  void (*quiesce)(roc_device *device);
   roc_status (*reset)(roc_device *device, roc_error *err); /* NULL: not offered */
   uint64_t (*memory_free)(roc_device *device);
 
@@ -103,7 +105,7 @@ struct roc_device_ops {
   roc_status (*wait)(roc_dev_stream *stream, roc_ticket ticket, int64_t timeout_ns, bool *out_done, roc_error *err);
   /* Asks queued and running kernels of the device to stop at their next workgroup.  NULL: it cannot. */
   void (*interrupt)(roc_device *device);
-  /* Device time in ns at which a ticket completed, for events; valid once done. */
+  /* Device time in ns at which a ticket completed, for events; valid once done.  NULL: a host_call reads the clock. */
   roc_status (*ticket_time)(roc_dev_stream *stream, roc_ticket ticket, uint64_t *out_ns, roc_error *err);
 
   /* Code.  The object outlives the module.  unload: no launch of it is pending. */

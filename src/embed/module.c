@@ -1,6 +1,8 @@
-/* Entry point of roc/core.so, the module a stock lua5.4 loads. */
+/* Entry point of the C module: preloaded by roclua, and all there is in roc/core.so, which a stock
+ * lua5.4 loads. */
 #include "bindings/bind.h"
+#include "include/roclua.h"
 
-__attribute__((visibility("default"))) int luaopen_roc_core(lua_State *L);
-
-int luaopen_roc_core(lua_State *L) { return roc_bind_open_core(L); }
+int luaopen_roc_core(lua_State *L) {
+  return roc_bind_open_core(L);
+}

@@ -46,6 +46,15 @@ roc_status roc_array_row(const roc_array *a, int64_t i, roc_array *out, roc_erro
 /* Element-wise dst = src on the host, any strides, overlap-safe, converting by the rules of a *store* (fails on the first element that
  * cannot be stored and says which; elements before it are written).  Same shapes. */
 roc_status roc_array_copy_host(const roc_array *dst, const roc_array *src, roc_error *err);
+/* The same by the rules of a *conversion* (roc_dtype_convert); fails only on differing shapes or memory. */
+roc_status roc_array_convert_host(const roc_array *dst, const roc_array *src, roc_error *err);
+/* Repeats one element of dst's dtype over a host array. */
+void roc_array_fill_host(const roc_array *dst, const void *element);
+bool roc_array_same_shape(const roc_array *a, const roc_array *b);
+/* Same shape and element-wise equal numbers (exactly, whatever the dtypes); NaN equals nothing. Host arrays. */
+bool roc_array_equal_host(const roc_array *a, const roc_array *b);
+/* Same shape and |a - b| <= atol + rtol * |b| element-wise; equal infinities are close, NaN is not. */
+bool roc_array_close_host(const roc_array *a, const roc_array *b, double rtol, double atol);
 /* Raw elements between equal dtypes, any strides: packing and unpacking. */
 void roc_array_pack(void *dst /* contiguous, order */, const roc_array *src, roc_order order);
 void roc_array_unpack(const roc_array *dst, const void *src, roc_order order);

@@ -29,8 +29,6 @@ void *roc_buffer_host(const roc_buffer *buffer);            /* host pointer, or 
 roc_devptr roc_buffer_devptr(const roc_buffer *buffer);     /* address for kernels (of host memory: the pointer) */
 size_t roc_buffer_nbytes(const roc_buffer *buffer);
 
-/* Notes that work `ticket` of `stream` reads or writes the buffer. False when memory is out (the caller then waits for the ticket). */
-bool roc_buffer_note_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket, bool writes);
 /* True when a wait for a read (pending writes) or a write (any pending use) would have to wait. Cheap. */
 bool roc_buffer_is_busy(const roc_buffer *buffer, bool for_write);
 /* Waits for pending writes (for_write: all uses); reports a contained fault of the work it waited for as ROC_FAULT, once. */

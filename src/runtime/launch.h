@@ -7,7 +7,9 @@
 
 /* A code object loaded on one device. */
 typedef struct roc_rt_kernel roc_rt_kernel;
-roc_status roc_rt_kernel_load(roc_rt_device *device, const roc_codeobj *object, const char *name,
+/* On success the kernel owns `object` and frees it (object->free) with itself, once no launch is pending; on failure
+ * it stays the caller's. */
+roc_status roc_rt_kernel_load(roc_rt_device *device, roc_codeobj *object, const char *name,
                               roc_rt_kernel **out_kernel, roc_error *err);
 void roc_rt_kernel_retain(roc_rt_kernel *kernel);
 void roc_rt_kernel_release(roc_rt_kernel *kernel); /* pending launches keep it; never waits */

@@ -19,9 +19,14 @@ bool roc_rt_stream_is_idle(roc_rt_stream *stream);
 /* Waits for all queued so far. FAULT: a contained error, reported once. INTERRUPTED: roc_rt_interrupt was called. */
 roc_status roc_rt_stream_synchronize(roc_rt_stream *stream, roc_error *err);
 roc_status roc_rt_stream_wait_ticket(roc_rt_stream *stream, roc_ticket ticket, roc_error *err);
+/* The same for one launch; *out_failed tells whether that very launch left a fault (or could not be waited for), in
+ * which case nothing may be copied back.  FAULT may also report an earlier, unreported fault of the stream. */
+roc_status roc_rt_stream_wait_launch(roc_rt_stream *stream, roc_ticket ticket, bool *out_failed, roc_error *err);
 
 /* Signal-safe: makes the wait in progress (or the next one) return INTERRUPTED. */
 void roc_rt_interrupt(void);
+/* Takes back an interrupt that no wait has seen; true if there was one.  Any thread. */
+bool roc_rt_take_interrupt(void);
 
 /* Lines printed by kernels whose waits have passed, oldest first.  False when there is none.  One line without newline. */
 bool roc_rt_take_print(roc_str *out_line);

@@ -1,0 +1,41 @@
+--- Transposing a matrix: b[j][i] = a[i][j].
+--- Dimension 1 of the launch goes along the rows of `a`, dimension 2 from row to row.
+local roc = require "roc"
+
+local TILE = 16
+
+local transpose = { TILE = TILE }
+
+--- One element a work-item: reads along rows, writes down columns.
+--- `naive:launch({ grid = { columns, rows }, workgroup = { 16, 16 } }, a, b)`.
+transpose.naive = roc.kernel(function(a, b)
+  local j, i = roc.grid(2)
+  if i <= a.shape[1] and j <= a.shape[2] then b[j][i] = a[i][j] end
+end, { name = "transpose_naive" })
+
+---Makes the tiled kernel for arrays of `dtype`: a workgroup of TILE × TILE turns its block round in
+---shared memory, so that reads and writes both go along rows.  A row of the block is one element longer
+---than it needs to be, which spreads a column over all memory banks.
+---@param dtype roc.DType
+---@return roc.Kernel
+function transpose.tiled_for(dtype)
+  return roc.kernel(function(a, b)
+    local tile = roc.shared.array({ TILE, TILE + 1 }, dtype)
+    local x, y = roc.get_local_id(1), roc.get_local_id(2)
+    local column0 = (roc.get_group_id(1) - 1) * TILE
+    local row0 = (roc.get_group_id(2) - 1) * TILE
+    if row0 + y <= a.shape[1] and column0 + x <= a.shape[2] then
+      tile[y][x] = a[row0 + y][column0 + x]
+    end
+    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+    if column0 + y <= b.shape[1] and row0 + x <= b.shape[2] then
+      b[column0 + y][row0 + x] = tile[x][y]
+    end
+  end, { name = "transpose_tiled" })
+end
+
+--- The tiled kernel for float32.  Launch it in whole groups, as an item reads what its group has stored:
+--- `tiled[{ { ceil(columns / TILE), ceil(rows / TILE) }, { TILE, TILE } }](a, b)`.
+transpose.tiled = transpose.tiled_for(roc.float32)
+
+return transpose

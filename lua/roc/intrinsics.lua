@@ -1,0 +1,393 @@
+-- What a kernel may call, as real Lua functions.
+--
+-- The compiler knows each of these by its value and never runs it; `sim` (and nothing else) does run them: each
+-- looks at the work-item that is executing, kept in `current`.  Called outside a kernel, those that mean something there
+-- (roc.math) work, the others say so.  Written for obviousness: this file and sim.lua are the reference that every device is
+-- compared with.
+local core = require "roc.core"
+
+local M = {}
+
+-- The executing work-item, or nil on the host.  Set by sim.lua around each resume.  Fields:
+--   global_id, local_id: three numbers from 1; lane: number from 1; group: the workgroup (see sim.lua)
+local current
+
+function M.set_current(item)
+  current = item
+end
+
+function M.current_item()
+  return current
+end
+
+local function item_of(name)
+  if not current then
+    error(("'%s' can only be called in a kernel"):format(name), 3)
+  end
+  return current
+end
+
+local function bad_argument(n, name, expected, level)
+  error(("bad argument #%d to '%s' (%s)"):format(n, name, expected), level or 3)
+end
+
+local function check_integer(v, n, name)
+  if math.type(v) ~= "integer" then
+    bad_argument(n, name, "integer expected, got " .. (math.type(v) or type(v)), 4)
+  end
+  return v
+end
+
+-- ids and sizes ---------------------------------------------------------------------------------------
+
+-- Per dimension; beyond the launch's rank an id and a size are 1, which is what the three-element tables hold.
+local function define_id(name, of)
+  local full = "roc." .. name
+  M[name] = function(d)
+    local item = item_of(full)
+    check_integer(d, 1, full)
+    if d < 1 then
+      bad_argument(1, full, "dimension from 1 expected, got " .. d)
+    end
+    return of(item)[d] or 1
+  end
+end
+
+define_id("get_global_id", function(item) return item.global_id end)
+define_id("get_local_id", function(item) return item.local_id end)
+define_id("get_group_id", function(item) return item.group.id end)
+define_id("get_global_size", function(item) return item.group.launch.grid end)
+define_id("get_local_size", function(item) return item.group.launch.workgroup end)
+define_id("get_num_groups", function(item) return item.group.launch.groups end)
+
+function M.get_work_dim()
+  return item_of("roc.get_work_dim").group.launch.rank
+end
+
+local function check_rank(n, name)
+  check_integer(n, 1, name)
+  if n < 1 or n > 3 then
+    bad_argument(1, name, "1, 2 or 3 expected, got " .. n)
+  end
+end
+
+-- Global ids of the first n dimensions: n results.
+function M.grid(n)
+  local item = item_of("roc.grid")
+  check_rank(n, "roc.grid")
+  return table.unpack(item.global_id, 1, n)
+end
+
+-- Extents of the launch's grid in the first n dimensions: n results.
+function M.gridsize(n)
+  local item = item_of("roc.gridsize")
+  check_rank(n, "roc.gridsize")
+  return table.unpack(item.group.launch.grid, 1, n)
+end
+
+-- meeting other work-items ---------------------------------------------------------------------------
+
+M.CLK_LOCAL_MEM_FENCE = 1
+M.CLK_GLOBAL_MEM_FENCE = 2
+
+-- Where the kernel called from: "file:line", which tells barriers apart.
+local function call_site()
+  local info = debug.getinfo(3, "Sl")
+  return info.short_src .. ":" .. info.currentline
+end
+
+local function check_fence(flags, name)
+  if flags ~= nil and flags ~= 1 and flags ~= 2 and flags ~= 3 then
+    bad_argument(1, name, "roc.CLK_LOCAL_MEM_FENCE, roc.CLK_GLOBAL_MEM_FENCE or both expected", 4)
+  end
+end
+
+function M.barrier(flags)
+  item_of("roc.barrier")
+  check_fence(flags, "roc.barrier")
+  coroutine.yield("barrier", call_site())
+end
+
+function M.wavebarrier()
+  item_of("roc.wavebarrier")
+  coroutine.yield("wave", "barrier", call_site())
+end
+
+-- Work-items of sim run one at a time, so that every access is already in order.
+function M.mem_fence(flags)
+  item_of("roc.mem_fence")
+  check_fence(flags, "roc.mem_fence")
+end
+
+function M.wavefront_size()
+  return item_of("roc.wavefront_size").group.launch.wave_size
+end
+
+function M.lane_id()
+  return item_of("roc.lane_id").lane
+end
+
+-- Wave operations: each lane hands in its operands and sleeps until all lanes of the wavefront have; then `result`
+-- is called once with lanes: an array of {lane =, [1] =, [2] = …} in lane order, and the wavefront's width, and gives a
+-- function from such an entry to that lane's result.
+M.wave_results = {}
+M.wave = {}
+
+local function define_wave(name, result)
+  local full = "roc.wave." .. name
+  M.wave_results[name] = result
+  M.wave[name] = function(...)
+    item_of(full)
+    return coroutine.yield("wave", name, call_site(), ...)
+  end
+end
+
+local function by_lane(lanes)
+  local map = {}
+  for _, entry in ipairs(lanes) do
+    map[entry.lane] = entry
+  end
+  return map
+end
+
+-- The value lane `from(entry)` handed in; a lane that is not there or out of range gives the own value.
+local function define_shuffle(name, from)
+  define_wave(name, function(lanes)
+    local map = by_lane(lanes)
+    return function(entry)
+      local source = map[from(entry)]
+      return (source or entry)[1]
+    end
+  end)
+end
+
+define_shuffle("shuffle", function(entry) return entry[2] end)
+define_shuffle("broadcast", function(entry) return entry[2] end)
+define_shuffle("shuffle_up", function(entry) return entry.lane - entry[2] end)
+define_shuffle("shuffle_down", function(entry) return entry.lane + entry[2] end)
+define_shuffle("shuffle_xor", function(entry) return ((entry.lane - 1) ~ entry[2]) + 1 end)
+
+-- One result for all lanes, folded in lane order.
+local function define_fold(name, fold)
+  define_wave(name, function(lanes)
+    local value = fold(lanes)
+    return function() return value end
+  end)
+end
+
+define_fold("ballot", function(lanes)
+  local bits = 0
+  for _, entry in ipairs(lanes) do
+    if entry[1] then
+      bits = bits | 1 << (entry.lane - 1)
+    end
+  end
+  return bits
+end)
+
+define_fold("any", function(lanes)
+  for _, entry in ipairs(lanes) do
+    if entry[1] then
+      return true
+    end
+  end
+  return false
+end)
+
+define_fold("all", function(lanes)
+  for _, entry in ipairs(lanes) do
+    if not entry[1] then
+      return false
+    end
+  end
+  return true
+end)
+
+-- `round` is the identity, or rounding to float32 when the typed kernel says that the operand is one.
+local function define_reduction(name, combine)
+  define_fold(name, function(lanes)
+    local value = lanes[1][1]
+    local round = lanes[1][2] or function(x) return x end
+    for i = 2, #lanes do
+      value = round(combine(value, lanes[i][1]))
+    end
+    return value
+  end)
+end
+
+define_reduction("sum", function(a, b) return a + b end)
+define_reduction("min", function(a, b) return b < a and b or a end)
+define_reduction("max", function(a, b) return a < b and b or a end)
+
+local function wrap_lane(lane, width)
+  return (lane - 1) % width + 1
+end
+
+define_wave("ds_permute", function(lanes, width)
+  local received = {}
+  for _, entry in ipairs(lanes) do -- in lane order: the highest pushing lane wins
+    received[wrap_lane(entry[1], width)] = entry[2]
+  end
+  return function(entry)
+    local value = received[entry.lane]
+    if value ~= nil then
+      return value
+    end
+    return math.type(entry[2]) == "float" and 0.0 or 0
+  end
+end)
+
+define_wave("ds_bpermute", function(lanes, width)
+  local map = by_lane(lanes)
+  return function(entry)
+    local source = map[wrap_lane(entry[1], width)]
+    return (source or entry)[2]
+  end
+end)
+
+define_wave("activelanepermute_wavewidth", function(lanes)
+  local map = by_lane(lanes)
+  return function(entry)
+    local src, lane, identity, use_identity = entry[1], entry[2], entry[3], entry[4]
+    if use_identity then
+      return identity
+    end
+    local source = map[lane]
+    return source and source[1] or src
+  end
+end)
+
+define_wave("barrier", function()
+  return function() end
+end)
+
+-- numba.roc's names for three of them live in roc itself.
+for _, name in ipairs { "ds_permute", "ds_bpermute", "activelanepermute_wavewidth" } do
+  local permute = M.wave[name]
+  M.wave[name] = nil
+  M[name] = permute
+end
+M.wave.barrier = nil
+
+-- memory of a kernel ------------------------------------------------------------------------------------
+
+-- Shared arrays are one per workgroup and textual place: sim's typed kernels pass the place, a raw one is known by its
+-- source line.  Contents start undefined; sim fills them with a value that shows when it is used.
+M.shared = {}
+M.private = {}
+M.const = {}
+
+function M.shared.array(shape, dtype, first_byte)
+  local group = item_of("roc.shared.array").group
+  if shape == 0 then
+    return group:dynamic_array(dtype, first_byte or 0)
+  end
+  return group:shared_array(call_site(), shape, dtype)
+end
+
+function M.private.array(shape, dtype)
+  return item_of("roc.private.array").group:new_array(shape, dtype, "private array")
+end
+
+-- A read-only array of a table's values, copied when a kernel that uses it is made.
+function M.const.array(t, dtype)
+  return core.array(t, dtype)
+end
+
+-- atomics ----------------------------------------------------------------------------------------------
+
+-- sim runs one work-item at a time and switches only at barriers and wave operations: read, compute, write is atomic.
+M.atomic = {}
+
+-- The row or array and last index that `index` (an integer or a table of one per dimension) names.
+local function locate(array, index)
+  if type(index) ~= "table" then
+    return array, index
+  end
+  for d = 1, #index - 1 do
+    array = array[index[d]]
+  end
+  return array, index[#index]
+end
+
+local function define_atomic(name, combine)
+  local full = "roc.atomic." .. name
+  M.atomic[name] = function(array, index, a, b)
+    item_of(full)
+    local row, last = locate(array, index)
+    local old = row[last]
+    row[last] = combine(old, a, b, row.dtype)
+    return old
+  end
+end
+
+-- Integers compare as the element type does: uint64 as unsigned; narrower unsigned ones load as positive integers.
+local function less(a, b, dtype)
+  if dtype.name == "uint64" then
+    return math.ult(a, b)
+  end
+  return a < b
+end
+
+-- The bits of an integer element as an unsigned number that math.ult orders.
+local function unsigned(v, dtype)
+  return dtype.itemsize == 4 and v & 0xffffffff or v
+end
+
+local FLOAT_FORMAT = { float32 = "<f", float64 = "<d" }
+
+local function same_bits(a, b, dtype)
+  local format = FLOAT_FORMAT[dtype.name]
+  if format then
+    return string.pack(format, a) == string.pack(format, b)
+  end
+  return unsigned(a, dtype) == unsigned(b, dtype)
+end
+
+define_atomic("add", function(old, v) return old + v end)
+define_atomic("sub", function(old, v) return old - v end)
+define_atomic("min", function(old, v, _, dtype) return less(v, old, dtype) and v or old end)
+define_atomic("max", function(old, v, _, dtype) return less(old, v, dtype) and v or old end)
+define_atomic("exch", function(_, v) return v end)
+define_atomic("and_", function(old, v) return old & v end)
+define_atomic("or_", function(old, v) return old | v end)
+define_atomic("xor", function(old, v) return old ~ v end)
+define_atomic("cas", function(old, expected, desired, dtype)
+  return same_bits(old, expected, dtype) and desired or old
+end)
+define_atomic("inc", function(old, bound, _, dtype)
+  return math.ult(unsigned(old, dtype), unsigned(bound, dtype)) and old + 1 or 0
+end)
+define_atomic("dec", function(old, bound, _, dtype)
+  old, bound = unsigned(old, dtype), unsigned(bound, dtype)
+  return (old == 0 or math.ult(bound, old)) and bound or old - 1
+end)
+define_atomic("load", function(old) return old end)
+M.atomic.store = function(array, index, value)
+  item_of("roc.atomic.store")
+  local row, last = locate(array, index)
+  row[last] = value
+end
+
+-- math -------------------------------------------------------------------------------------------------
+
+-- Real functions on the host too; those on floats take integers as well, as Lua's own do.
+M.math = {}
+
+for _, name in ipairs {
+  "exp2", "log2", "log10", "log1p", "expm1", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "hypot", "rsqrt",
+  "fma", "erf", "erfc", "gamma", "lgamma", "trunc", "round", "copysign",
+} do
+  M.math[name] = core.math[name]
+end
+
+for _, name in ipairs { "popcount", "clz", "ctz", "bitreverse" } do
+  M.math[name] = core.bits[name]
+end
+
+function M.math.pow(x, y) return x ^ y end
+function M.math.isnan(x) return x ~= x end
+function M.math.isinf(x) return x == math.huge or x == -math.huge end
+function M.math.isfinite(x) return x - x == 0 end
+
+return M

@@ -1,0 +1,24 @@
+--- What `roclua --list-devices` prints.
+local roc = require "roc"
+
+local DETAILS = {
+  "kind", "arch", "wavefront_size", "compute_units", "max_workgroup", "shared_bytes",
+  "memory_total", "state",
+}
+
+local devices = {}
+
+---Prints one line a device, its ordinal first and the default one marked; `verbose` adds what it can do.
+---@param verbose boolean
+function devices.list(verbose)
+  local default = roc.current_device()
+  for i, device in ipairs(roc.devices()) do
+    local mark = device == default and "*" or " "
+    print(("%s %d  %-6s %s"):format(mark, i, device.kind, device.name))
+    if verbose then
+      for _, field in ipairs(DETAILS) do print(("       %-15s %s"):format(field, device[field])) end
+    end
+  end
+end
+
+return devices

@@ -1,0 +1,432 @@
+-- The reference device: a kernel run in the Lua VM, one coroutine a work-item.
+--
+-- Two ways (DESIGN §5): the typed kernel printed back as Lua, where every float32 operation rounds (the default), and the
+-- untouched function (ROCLUA_SIM=raw).  Workgroups run one after another in increasing order; in a group, each work-item
+-- runs until it ends or waits at a barrier or wave operation.  Written for obviousness, not speed: when a device
+-- disagrees with this file, one of the two is wrong, and this one can be read.
+local core = require "roc.core"
+local intrinsics = require "roc.intrinsics"
+
+local M = {}
+
+-- arrays as a kernel sees them ----------------------------------------------------------------------------
+
+-- A wrapper that checks each index and says which array it was.  `dim` counts the dimensions already indexed
+-- away, `rank` those of the whole array.
+local function checked(array, name, rank, dim)
+  rank, dim = rank or array.ndim, dim or 1
+  local extent, is_row = #array, array.ndim > 1
+  local where = rank > 1 and (" (dimension %d)"):format(dim) or ""
+
+  local function check(i)
+    if math.type(i) ~= "integer" then
+      error(("integer index expected for '%s', got %s"):format(name, math.type(i) or type(i)), 3)
+    end
+    if i < 1 or i > extent then
+      error(("index %d out of range 1..%d of '%s'%s"):format(i, extent, name, where), 3)
+    end
+  end
+
+  return setmetatable({}, {
+    __name = "checked array",
+    __len = function() return extent end,
+    __index = function(_, i)
+      if type(i) == "string" then
+        return array[i]
+      end
+      check(i)
+      if is_row then
+        return checked(array[i], name, rank, dim + 1)
+      end
+      return array[i]
+    end,
+    __newindex = function(_, i, v)
+      check(i)
+      array[i] = v
+    end,
+  })
+end
+
+local function is_array(v)
+  local name = type(v) == "userdata" and (getmetatable(v) or {}).__name
+  return name == "roc.Array" or name == "roc.DeviceArray"
+end
+
+-- workgroups ---------------------------------------------------------------------------------------------
+
+-- Filler of memory whose contents start undefined: something no kernel computes by chance.
+local UNDEFINED = { b = true, i = 0x5a5a5a5a5a5a5a5a, u = 0x5a5a5a5a5a5a5a5a, f = 0 / 0 }
+
+local Group = {}
+Group.__index = Group
+
+function Group:new_array(shape, dtype, name)
+  local array = core.empty(shape, dtype)
+  array:fill(UNDEFINED[array.dtype.kind])
+  return checked(array, name)
+end
+
+-- The group's block for a place in the text, made when the first work-item gets there.
+function Group:shared_array(place, shape, dtype, name)
+  local array = self.shared[place]
+  if not array then
+    array = self:new_array(shape, dtype, name or "shared array")
+    self.shared[place] = array
+  end
+  return array
+end
+
+-- A view of the launch's dynamic bytes from `first_byte` (from 0) on.
+function Group:dynamic_array(dtype, first_byte, name)
+  local itemsize = core.dtype(dtype).itemsize
+  local count = math.max(0, (self.launch.shared - first_byte) // itemsize)
+  local bytes = self.dynamic
+  if not bytes then
+    bytes = core.empty(self.launch.shared, "uint8")
+    self.dynamic = bytes
+  end
+  return checked(core.view_bytes(bytes, first_byte, count, dtype), name or "dynamic shared array")
+end
+
+local function new_item(launch, group, linear)
+  local local_id = {}
+  local rest = linear
+  for d = 1, 3 do
+    local_id[d] = rest % launch.workgroup[d] + 1
+    rest = rest // launch.workgroup[d]
+  end
+  local global_id = {}
+  for d = 1, 3 do
+    global_id[d] = (group.id[d] - 1) * launch.workgroup[d] + local_id[d]
+    if global_id[d] > launch.grid[d] then
+      return nil -- missing from a partial group: counts as returned
+    end
+  end
+  return {
+    group = group,
+    local_id = local_id,
+    global_id = global_id,
+    wave = linear // launch.wave_size + 1,
+    lane = linear % launch.wave_size + 1,
+    thread = coroutine.create(launch.main),
+    state = "ready", -- "ready", "barrier", "wave", "ended"
+    resume_with = launch.args,
+  }
+end
+
+local function new_group(launch, id)
+  local group = setmetatable({ launch = launch, id = id, shared = {}, waves = {} }, Group)
+  local count = launch.workgroup[1] * launch.workgroup[2] * launch.workgroup[3]
+  for linear = 0, count - 1 do
+    local item = new_item(launch, group, linear)
+    if item then
+      local wave = group.waves[item.wave] or {}
+      group.waves[item.wave] = wave
+      wave[#wave + 1] = item
+    end
+  end
+  return group
+end
+
+-- faults -------------------------------------------------------------------------------------------------
+
+-- Where the kernel's own code stood in a stopped thread: "file:line: ".
+local function position(thread)
+  local level = 0
+  while true do
+    local info = debug.getinfo(thread, level, "Sl")
+    if not info then
+      return ""
+    end
+    if info.what ~= "C" and not M.own_sources[info.source] then
+      return ("%s:%d: "):format(info.short_src, info.currentline)
+    end
+    level = level + 1
+  end
+end
+
+local function fail(launch, item, message)
+  item.state = "ended"
+  launch.failed = launch.failed + 1
+  if launch.failed > 1 then
+    return
+  end
+  message = tostring(message)
+  if not message:find("^[^\n]-:%d+: ") then
+    message = position(item.thread) .. message
+  end
+  launch.message = message
+  launch.failed_id = table.concat(item.global_id, ", ", 1, launch.rank)
+end
+
+local function divergent(launch, items)
+  for _, item in ipairs(items) do
+    if item.state ~= "ended" then
+      fail(launch, item, position(item.thread) .. "barrier in divergent control flow")
+    end
+  end
+end
+
+-- scheduling ---------------------------------------------------------------------------------------------
+
+-- Runs one work-item until it ends or waits.
+local function run_item(launch, item)
+  intrinsics.set_current(item)
+  local arguments = item.resume_with
+  item.resume_with = {}
+  local results = table.pack(coroutine.resume(item.thread, table.unpack(arguments, 1, arguments.n)))
+  intrinsics.set_current(nil)
+  if not results[1] then
+    fail(launch, item, results[2])
+  elseif coroutine.status(item.thread) == "dead" then
+    item.state = "ended"
+  else
+    item.state = results[2] -- "barrier" or "wave"
+    item.waits_for = table.concat({ results[2], tostring(results[3]), tostring(results[4]) }, " ")
+    item.operation = results[3]
+    item.operands = table.move(results, 5, results.n, 1, {})
+  end
+end
+
+local function items_in(items, state)
+  local found = {}
+  for _, item in ipairs(items) do
+    if item.state == state then
+      found[#found + 1] = item
+    end
+  end
+  return found
+end
+
+-- Whether all items wait for the same thing.
+local function agree(items)
+  for _, item in ipairs(items) do
+    if item.waits_for ~= items[1].waits_for then
+      return false
+    end
+  end
+  return true
+end
+
+-- Gives the lanes of one wave operation their results and makes them ready.
+local function finish_wave_operation(launch, items)
+  local lanes = {}
+  for i, item in ipairs(items) do
+    lanes[i] = item.operands
+    lanes[i].lane = item.lane
+  end
+  local result_of = intrinsics.wave_results[items[1].operation](lanes, launch.wave_size)
+  for i, item in ipairs(items) do
+    item.resume_with = table.pack(result_of(lanes[i]))
+    item.state = "ready"
+  end
+end
+
+-- Runs a wavefront until each of its items has ended or waits at a barrier.
+local function run_wave(launch, wave)
+  while true do
+    for _, item in ipairs(wave) do
+      if item.state == "ready" then
+        run_item(launch, item)
+      end
+    end
+    local waiting = items_in(wave, "wave")
+    if #waiting == 0 then
+      return
+    end
+    if #items_in(wave, "barrier") > 0 or not agree(waiting) then
+      divergent(launch, wave)
+      return
+    end
+    finish_wave_operation(launch, waiting)
+  end
+end
+
+local function run_group(launch, group)
+  while true do
+    local waiting = {}
+    for _, wave in pairs(group.waves) do
+      run_wave(launch, wave)
+      table.move(items_in(wave, "barrier"), 1, #wave, #waiting + 1, waiting)
+    end
+    if #waiting == 0 then
+      return
+    end
+    if not agree(waiting) then
+      divergent(launch, waiting)
+      return
+    end
+    for _, item in ipairs(waiting) do
+      item.state = "ready"
+    end
+  end
+end
+
+-- what typed kernels call -----------------------------------------------------------------------------------
+
+-- The names that the compiler's Lua printer uses; see docs/sim.md.
+local function support(launch)
+  local S = {}
+
+  S.f32 = core.dtype("float32")
+  S.intrinsics = intrinsics
+  S.math, S.math32, S.bits = core.math, core.math32, core.bits
+  S.checked = checked
+
+  function S.f64(x) return x + 0.0 end
+
+  S.pow, S.pow32 = core.math.pow, core.math32.pow
+
+  -- math.log with a base, in float32.
+  function S.log32(x, base)
+    if base == 2 then return core.math32.log2(x) end
+    if base == 10 then return core.math32.log10(x) end
+    return S.f32(core.math32.log(x) / core.math32.log(base))
+  end
+
+  -- Both parts as floats.
+  function S.modf(x)
+    local whole = core.math.trunc(x)
+    return whole, (x == whole) and 0.0 or x - whole
+  end
+
+  -- math.fmod of integers: the remainder has the dividend's sign.
+  function S.fmod_unchecked(a, b) return b == 0 and 0 or math.fmod(a, b) end
+  function S.fmod(a, b)
+    if b == 0 then
+      error("attempt to perform 'n%%0'", 2)
+    end
+    return math.fmod(a, b)
+  end
+
+  -- A float loop that counts in float32, by the rules of Lua's.
+  function S.range32(first, last, step)
+    if step == 0 then
+      error("'for' step is zero", 2)
+    end
+    local value
+    return function()
+      value = value and S.f32(value + step) or first
+      if (step > 0 and value <= last) or (step < 0 and value >= last) then
+        return value
+      end
+    end
+  end
+
+  function S.const_array(extents, dtype, bytes)
+    return checked(core.frombytes(bytes, dtype, extents), "constant array")
+  end
+
+  -- Integer division in an unchecked kernel: by zero gives 0.
+  function S.idiv(a, b) return b == 0 and 0 or a // b end
+  function S.imod(a, b) return b == 0 and 0 or a % b end
+
+  -- float32 // float32: the quotient rounds, then its floor does.
+  function S.floordiv32(a, b) return core.math32.ffloor(S.f32(a / b)) end
+
+  -- math.floor and math.ceil of a float: the integer, or what `check` says when there is none.
+  local function to_integer(x, check)
+    local i = math.tointeger(x)
+    if i then
+      return i
+    end
+    if check then
+      error(("number %.14g has no integer representation"):format(x), 3)
+    end
+    return core.dtype("int64")(x)
+  end
+  function S.floor(x, check) return to_integer(core.math.ffloor(x), check) end
+  function S.ceil(x, check) return to_integer(core.math.fceil(x), check) end
+
+  function S.convert(dtype, x) return core.dtype(dtype)(x) end
+
+  function S.shared(place, shape, dtype, name)
+    return intrinsics.current_item().group:shared_array(place, shape, dtype, name)
+  end
+  function S.dynamic(dtype, first_byte, name)
+    return intrinsics.current_item().group:dynamic_array(dtype, first_byte, name)
+  end
+  function S.private(shape, dtype, name)
+    return intrinsics.current_item().group:new_array(shape, dtype, name)
+  end
+
+  function S.assert(condition, ...)
+    if not condition then
+      error(select("#", ...) > 0 and S.text(...) or "assertion failed!", 2)
+    end
+  end
+  function S.error(...) error(S.text(...), 2) end
+
+  function S.text(...)
+    local pieces = table.pack(...)
+    for i = 1, pieces.n do
+      pieces[i] = tostring(pieces[i])
+    end
+    return table.concat(pieces)
+  end
+
+  function S.print(...)
+    local pieces = table.pack(...)
+    for i = 1, pieces.n do
+      pieces[i] = tostring(pieces[i])
+    end
+    launch.lines[#launch.lines + 1] = table.concat(pieces, "\t")
+  end
+
+  return S
+end
+
+-- Loads the printed functions: `source` is a Lua chunk that returns {{name =, chunk =, text =}, …}, the kernel first.  Each text is loaded
+-- under its own chunk name with its own line numbers, so that errors point into the user's file.
+local function load_typed(source, launch, hidden)
+  local S, functions = support(launch), {}
+  for i, f in ipairs(assert(load(source, "=sim"))()) do
+    functions[i] = assert(load(f.text, f.chunk))(S, functions, hidden)
+  end
+  return functions[1]
+end
+
+-- launching -----------------------------------------------------------------------------------------------
+
+local function wavefront_size()
+  return math.tointeger(os.getenv("ROCLUA_WAVEFRONT")) or 64
+end
+
+-- Runs a launch to its end.  `launch`: grid, groups, workgroup (three integers each), rank, shared (bytes), name.
+-- `program`: fn (the kernel's function), params (its parameters' names), source (the typed kernel's text), hidden (values of hidden arguments).
+-- Gives nil or the message of the fault, and the lines printed.
+function M.run(program, launch, ...)
+  launch.args = table.pack(...)
+  launch.wave_size = wavefront_size()
+  launch.lines, launch.failed = {}, 0
+  for i = 1, launch.args.n do
+    if is_array(launch.args[i]) then
+      launch.args[i] = checked(launch.args[i], program.params[i] or "?")
+    end
+  end
+  if os.getenv("ROCLUA_SIM") == "raw" then
+    launch.main = program.fn
+  else
+    launch.main = load_typed(program.source, launch, program.hidden)
+  end
+  for z = 1, launch.groups[3] do
+    for y = 1, launch.groups[2] do
+      for x = 1, launch.groups[1] do
+        run_group(launch, new_group(launch, { x, y, z }))
+      end
+    end
+  end
+  local message
+  if launch.failed > 0 then
+    local more = launch.failed > 1 and (", and %d more"):format(launch.failed - 1) or ""
+    message = ("%s (work-item {%s}%s)"):format(launch.message, launch.failed_id, more)
+  end
+  return message, launch.lines
+end
+
+M.own_sources = {
+  [debug.getinfo(1, "S").source] = true,
+  [debug.getinfo(intrinsics.barrier, "S").source] = true,
+}
+
+return M

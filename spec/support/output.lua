@@ -1,0 +1,18 @@
+-- Output handler of busted: its plain one, or its coloured one on a terminal, then one line to be read by scripts.
+local term = require "term"
+
+return function(options)
+  local busted = require "busted"
+  local name = term.isatty(io.stdout) and "utfTerminal" or "plainTerminal"
+  local handler = require("busted.outputHandlers." .. name)(options)
+
+  busted.subscribe({ "exit" }, function()
+    local passed = handler.successesCount
+    local failed = handler.failuresCount + handler.errorsCount
+    io.write(("%d passed, %d failed\n"):format(passed, failed))
+    io.flush()
+    return nil, true
+  end)
+
+  return handler
+end

@@ -1,0 +1,91 @@
+/* Array userdata: making, recognising and synchronising them, for every class of arrays. */
+#include "bindings/array_bind.h"
+
+const roc_array_class roc_host_array_class = {ROC_META_ARRAY};
+const roc_array_class roc_device_array_class = {ROC_META_DEVICE_ARRAY};
+
+roc_array *roc_push_array(lua_State *L, const roc_array_class *cls) {
+  roc_array_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+  *box = (roc_array_box){.cls = cls};
+  luaL_setmetatable(L, cls->metatable);
+  return &box->array;
+}
+
+/* Cheaper than comparing metatables: a full userdata of the right size whose last word is the address of
+ * one of our classes. */
+roc_array_box *roc_test_array_box(lua_State *L, int idx) {
+  if (lua_type(L, idx) != LUA_TUSERDATA || lua_rawlen(L, idx) != sizeof(roc_array_box)) return NULL;
+  roc_array_box *box = lua_touserdata(L, idx);
+  bool is_array = box->cls == &roc_host_array_class || box->cls == &roc_device_array_class;
+  return is_array ? box : NULL;
+}
+
+static roc_array *test_class(lua_State *L, int idx, const roc_array_class *cls) {
+  roc_array_box *box = roc_test_array_box(L, idx);
+  return box && box->cls == cls ? &box->array : NULL;
+}
+
+roc_array *roc_test_array(lua_State *L, int idx) {
+  return test_class(L, idx, &roc_host_array_class);
+}
+
+roc_array *roc_test_device_array(lua_State *L, int idx) {
+  return test_class(L, idx, &roc_device_array_class);
+}
+
+roc_array *roc_test_any_array(lua_State *L, int idx) {
+  roc_array_box *box = roc_test_array_box(L, idx);
+  return box ? &box->array : NULL;
+}
+
+static roc_array *check_open(lua_State *L, int arg, roc_array *a, const char *expected) {
+  if (!a) luaL_typeerror(L, arg, expected);
+  if (!a->buffer) luaL_argerror(L, arg, "the array is closed");
+  return a;
+}
+
+roc_array *roc_check_array(lua_State *L, int arg) {
+  return check_open(L, arg, roc_test_array(L, arg), ROC_META_ARRAY);
+}
+
+roc_array *roc_check_device_array(lua_State *L, int arg) {
+  return check_open(L, arg, roc_test_device_array(L, arg), ROC_META_DEVICE_ARRAY);
+}
+
+roc_array *roc_check_any_array(lua_State *L, int arg) {
+  return check_open(L, arg, roc_test_any_array(L, arg), "roc.Array or roc.DeviceArray");
+}
+
+const roc_array_class *roc_array_class_of(lua_State *L, int arg) {
+  return roc_test_array_box(L, arg)->cls;
+}
+
+void roc_array_sync(lua_State *L, const roc_array *a, bool for_write) {
+  if (!roc_buffer_is_busy(a->buffer, for_write)) return;
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, roc_buffer_wait(a->buffer, for_write, &err), &err);
+}
+
+roc_array *roc_new_host_array(lua_State *L, roc_dtype dtype, uint32_t rank, const int64_t *extents,
+                              roc_order order, bool zeroed) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_array described;
+  ROC_LUA_TRY(L, roc_array_describe(&described, dtype, rank, extents, order, &err), &err);
+  roc_array *a = roc_push_array(L, &roc_host_array_class);
+  size_t nbytes = roc_array_nbytes(&described);
+  roc_gc_account(L, nbytes);
+  roc_status status = roc_buffer_create_host(nbytes, zeroed, &described.buffer, &err);
+  if (status == ROC_OOM && roc_gc_reclaim(L)) {
+    status = roc_buffer_create_host(nbytes, zeroed, &described.buffer, &err);
+  }
+  if (status != ROC_OK) roc_lua_raise(L, &err);
+  *a = described;
+  return a;
+}
+
+roc_array *roc_push_host_copy(lua_State *L, const roc_array *src) {
+  roc_array *a =
+      roc_new_host_array(L, src->dtype, src->rank, src->extents, ROC_ORDER_C, false);
+  roc_array_pack(roc_buffer_host(a->buffer), src, ROC_ORDER_C);
+  return a;
+}

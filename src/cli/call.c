@@ -1,0 +1,93 @@
+/* Calling Lua from the command line: traceback, Ctrl-C, messages on stderr.
+ *
+ * Ctrl-C is one flag in the library, raised by the signal handler, and taken by whoever comes
+ * first: a wait for a device, or the hook that the handler sets for running Lua code.  So one
+ * keystroke is one error. */
+#include "cli/call.h"
+
+#include <lauxlib.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "include/roclua.h"
+
+static const char *progname = "roclua";
+static lua_State *interruptible; /* the state of the call in progress, for the signal handler */
+
+void cli_set_progname(const char *name) {
+  progname = name;
+}
+
+const char *cli_progname(void) {
+  return progname;
+}
+
+void cli_message(const char *message) {
+  fflush(stdout);
+  if (progname != NULL) {
+    fprintf(stderr, "%s: ", progname);
+  }
+  fprintf(stderr, "%s\n", message);
+  fflush(stderr);
+}
+
+static void raise_interrupt(lua_State *L, lua_Debug *activation) {
+  (void)activation;
+  lua_sethook(L, NULL, 0, 0);
+  if (roclua_take_interrupt()) {
+    luaL_error(L, "interrupted!");
+  }
+}
+
+static void set_sigint(void (*handler)(int)) {
+  struct sigaction action = {.sa_handler = handler};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+}
+
+/* lua_sethook is the one function of Lua that a signal handler may call. */
+static void handle_sigint(int number) {
+  (void)number;
+  set_sigint(SIG_DFL);
+  roclua_interrupt();
+  lua_sethook(interruptible, raise_interrupt,
+              LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+/* Message handler: the error's text with a traceback; values that know how to print themselves are
+ * left to it. */
+static int add_traceback(lua_State *L) {
+  const char *message = lua_tostring(L, 1);
+  if (message == NULL) {
+    if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING) {
+      return 1;
+    }
+    message = lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
+  }
+  luaL_traceback(L, L, message, 1);
+  return 1;
+}
+
+int cli_call(lua_State *L, int nargs, int nresults) {
+  int handler = lua_gettop(L) - nargs;
+  lua_pushcfunction(L, add_traceback);
+  lua_insert(L, handler);
+  interruptible = L;
+  set_sigint(handle_sigint);
+  int status = lua_pcall(L, nargs, nresults, handler);
+  set_sigint(SIG_DFL);
+  lua_sethook(L, NULL, 0, 0);
+  roclua_take_interrupt();
+  lua_remove(L, handler);
+  return status;
+}
+
+bool cli_report(lua_State *L, int status) {
+  if (status == LUA_OK) {
+    return true;
+  }
+  const char *message = lua_tostring(L, -1);
+  cli_message(message != NULL ? message : "(error message not a string)");
+  lua_pop(L, 1);
+  return false;
+}

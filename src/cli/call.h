@@ -1,0 +1,23 @@
+/* Calling Lua from the command line: traceback, Ctrl-C, messages on stderr. */
+#ifndef ROC_CLI_CALL_H
+#define ROC_CLI_CALL_H
+
+#include <lua.h>
+#include <stdbool.h>
+
+/* What stands before each message; NULL (as in the REPL): nothing. */
+void cli_set_progname(const char *name);
+const char *cli_progname(void);
+
+/* Writes "progname: message" and a newline to stderr. */
+void cli_message(const char *message);
+
+/* Calls the function below `nargs` arguments with a traceback added to its errors.  While it runs,
+ * the first Ctrl-C raises `interrupted!` in Lua code and in waits for devices, a second one ends
+ * the process.  Returns Lua's status. */
+int cli_call(lua_State *L, int nargs, int nresults);
+
+/* When `status` is an error, prints and pops its value.  Returns whether all was well. */
+bool cli_report(lua_State *L, int status);
+
+#endif

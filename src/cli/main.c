@@ -1,0 +1,412 @@
+/* roclua: the interpreter of Lua 5.4 with the module roc built in.
+ *
+ * Takes lua's options and behaves as it does; adds --device, --list-devices and --help.  At its
+ * end, however it comes, it waits for all devices, and a kernel's fault that nobody asked for makes
+ * the exit status 1. */
+#include <errno.h>
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/call.h"
+#include "cli/repl.h"
+#include "include/roclua.h"
+
+typedef struct cli_options {
+  bool is_interactive; /* -i */
+  bool shows_version;  /* -v, -i */
+  bool ignores_env;    /* -E */
+  bool runs_text;      /* -e */
+  bool lists_devices;
+  bool is_verbose;
+  bool shows_help;
+  int script; /* index in argv; argc: none */
+} cli_options;
+
+static const char usage[] =
+    "usage: %s [options] [script [args]]\n"
+    "Available options are:\n"
+    "  -e stat   execute string 'stat'\n"
+    "  -i        enter interactive mode after executing 'script'\n"
+    "  -l mod    require library 'mod' into global 'mod'\n"
+    "  -l g=mod  require library 'mod' into global 'g'\n"
+    "  -v        show version information\n"
+    "  -E        ignore environment variables\n"
+    "  -W        turn warnings on\n"
+    "  --device NAME             run kernels on this device by default (cpu, sim, ...)\n"
+    "  --list-devices [--verbose]  say which devices there are\n"
+    "  --help    print this text\n"
+    "  --        stop handling options\n"
+    "  -         stop handling options and execute stdin\n";
+
+static void print_usage(FILE *out) {
+  fprintf(out, usage, cli_progname());
+}
+
+static bool refuse_option(const char *option, const char *reason) {
+  fprintf(stderr, "%s: '%s' %s\n", cli_progname(), option, reason);
+  print_usage(stderr);
+  return false;
+}
+
+/* If argv[*index] is `--name=value` or `--name value`, the value; *index moves to the last argument
+ * used. */
+static const char *option_value(char **argv, int *index, const char *name) {
+  const char *option = argv[*index];
+  size_t length = strlen(name);
+  if (strncmp(option, name, length) != 0) {
+    return NULL;
+  }
+  if (option[length] == '=') {
+    return option + length + 1;
+  }
+  if (option[length] != '\0' || argv[*index + 1] == NULL) {
+    return NULL;
+  }
+  return argv[++*index];
+}
+
+static bool parse_long_option(char **argv, int *index, cli_options *options) {
+  const char *option = argv[*index];
+  const char *device = option_value(argv, index, "--device");
+  if (device != NULL) {
+    setenv("ROCLUA_DEVICE", device, 1); /* before any device is looked for */
+  } else if (strcmp(option, "--list-devices") == 0) {
+    options->lists_devices = true;
+  } else if (strcmp(option, "--verbose") == 0) {
+    options->is_verbose = true;
+  } else if (strcmp(option, "--help") == 0) {
+    options->shows_help = true;
+  } else {
+    return refuse_option(
+        option, strcmp(option, "--device") == 0 ? "needs argument" : "unrecognized option");
+  }
+  return true;
+}
+
+static bool parse_short_option(char **argv, int *index, cli_options *options) {
+  const char *option = argv[*index];
+  bool takes_value = option[1] == 'e' || option[1] == 'l';
+  if (!takes_value && option[2] != '\0') {
+    return refuse_option(option, "unrecognized option");
+  }
+  switch (option[1]) {
+    case 'E': options->ignores_env = true; break;
+    case 'i': options->is_interactive = options->shows_version = true; break;
+    case 'v': options->shows_version = true; break;
+    case 'W': break; /* in its turn, by run_options */
+    case 'e': options->runs_text = true; break;
+    case 'l': break;
+    default: return refuse_option(option, "unrecognized option");
+  }
+  if (takes_value && option[2] == '\0') {
+    const char *value = argv[++*index];
+    if (value == NULL || value[0] == '-') {
+      return refuse_option(option, "needs argument");
+    }
+  }
+  return true;
+}
+
+static bool parse_options(char **argv, cli_options *options) {
+  int i = 1;
+  for (; argv[i] != NULL && argv[i][0] == '-' && argv[i][1] != '\0'; i++) {
+    if (strcmp(argv[i], "--") == 0) {
+      i++;
+      break;
+    }
+    bool is_long = argv[i][1] == '-';
+    if (!(is_long ? parse_long_option : parse_short_option)(argv, &i, options)) {
+      return false;
+    }
+  }
+  options->script = i;
+  return true;
+}
+
+static void print_version(void) {
+  printf("roclua %s  (%s)\n", roclua_version(), LUA_RELEASE);
+  fflush(stdout);
+}
+
+/* The global table `arg`: the script at 0, its arguments above, the program and its options below.
+ */
+static void make_arg_table(lua_State *L, char **argv, int argc, int script) {
+  int zero = script == argc ? 0 : script;
+  lua_createtable(L, argc - zero, zero + 1);
+  for (int i = 0; i < argc; i++) {
+    lua_pushstring(L, argv[i]);
+    lua_rawseti(L, -2, i - zero);
+  }
+  lua_setglobal(L, "arg");
+}
+
+static bool run_loaded(lua_State *L, int load_status, int nargs) {
+  if (load_status == LUA_OK) {
+    load_status = cli_call(L, nargs, 0);
+  }
+  return cli_report(L, load_status);
+}
+
+/* Runs a text that no file holds, after telling roc of it. */
+static bool run_text(lua_State *L, const char *text, size_t nbytes, const char *chunkname,
+                     int nargs) {
+  int status = luaL_loadbuffer(L, text, nbytes, chunkname);
+  if (status == LUA_OK) {
+    roclua_source(L, chunkname, text, nbytes);
+    lua_insert(L, -nargs - 1);
+  }
+  return run_loaded(L, status, nargs);
+}
+
+static bool run_file(lua_State *L, const char *file, int nargs) {
+  int status = luaL_loadfile(L, file);
+  if (status == LUA_OK) {
+    lua_insert(L, -nargs - 1);
+  }
+  return run_loaded(L, status, nargs);
+}
+
+static bool run_stdin(lua_State *L, int nargs) {
+  luaL_Buffer text;
+  luaL_buffinit(L, &text);
+  size_t nbytes;
+  do {
+    char *chunk = luaL_prepbuffer(&text);
+    nbytes = fread(chunk, 1, LUAL_BUFFERSIZE, stdin);
+    luaL_addsize(&text, nbytes);
+  } while (nbytes > 0);
+  luaL_pushresult(&text);
+  lua_insert(L, -nargs - 1); /* below the arguments: it stays until the script ends */
+  const char *bytes = lua_tolstring(L, -nargs - 1, &nbytes);
+  if (nbytes > 0 &&
+      bytes[0] == '#') { /* as luaL_loadfile does, the newline is kept to count lines */
+    const char *newline = memchr(bytes, '\n', nbytes);
+    const char *rest = newline != NULL ? newline : bytes + nbytes;
+    nbytes -= (size_t)(rest - bytes);
+    bytes = rest;
+  }
+  return run_text(L, bytes, nbytes, "=stdin", nargs);
+}
+
+/* LUA_INIT, or LUA_INIT_5_4 when there is one: a text, or @file. */
+static bool run_init(lua_State *L) {
+  const char *name = "=LUA_INIT" LUA_VERSUFFIX;
+  const char *init = getenv(name + 1);
+  if (init == NULL) {
+    name = "=LUA_INIT";
+    init = getenv(name + 1);
+  }
+  if (init == NULL) {
+    return true;
+  }
+  if (init[0] == '@') {
+    return run_file(L, init + 1, 0);
+  }
+  return run_text(L, init, strlen(init), name, 0);
+}
+
+/* -l mod, -l g=mod: global = require(mod). */
+static bool run_require(lua_State *L, const char *spec) {
+  const char *equals = strchr(spec, '=');
+  const char *module = equals != NULL ? equals + 1 : spec;
+  lua_getglobal(L, "require");
+  lua_pushstring(L, module);
+  bool is_ok = cli_report(L, cli_call(L, 1, 1));
+  if (is_ok) {
+    lua_pushlstring(L, spec, equals != NULL ? (size_t)(equals - spec) : strlen(spec));
+    lua_pushglobaltable(L);
+    lua_insert(L, -3);
+    lua_insert(L, -2);
+    lua_settable(L, -3);
+    lua_pop(L, 1);
+  }
+  return is_ok;
+}
+
+/* Does -e, -l and -W in the order in which they were given. */
+static bool run_options(lua_State *L, char **argv, int script) {
+  int ntexts = 0;
+  for (int i = 1; i < script; i++) {
+    const char *option = argv[i];
+    if (strcmp(option, "--device") == 0) {
+      i++;
+      continue;
+    }
+    if (option[1] == 'W') {
+      lua_warning(L, "@on", 0);
+      continue;
+    }
+    if (option[1] != 'e' && option[1] != 'l') {
+      continue;
+    }
+    const char *value = option[2] != '\0' ? option + 2 : argv[++i];
+    bool is_ok;
+    if (option[1] == 'l') {
+      is_ok = run_require(L, value);
+    } else {
+      char chunkname[40] = "=(command line)";
+      if (++ntexts > 1) { /* names tell the texts apart where kernels look for their source */
+        snprintf(chunkname, sizeof chunkname, "=(command line %d)", ntexts);
+      }
+      is_ok = run_text(L, value, strlen(value), chunkname, 0);
+    }
+    if (!is_ok) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Pushes arg[1], arg[2], ...; returns how many. */
+static int push_script_args(lua_State *L) {
+  if (lua_getglobal(L, "arg") != LUA_TTABLE) {
+    luaL_error(L, "'arg' is not a table");
+  }
+  int count = (int)luaL_len(L, -1);
+  luaL_checkstack(L, count + 3, "too many arguments to script");
+  for (int i = 1; i <= count; i++) {
+    lua_rawgeti(L, -i, i);
+  }
+  lua_remove(L, -count - 1);
+  return count;
+}
+
+static bool run_script(lua_State *L, char **argv, int script) {
+  int nargs = push_script_args(L);
+  const char *name = argv[script];
+  if (strcmp(name, "-") == 0 && strcmp(argv[script - 1], "--") != 0) {
+    return run_stdin(L, nargs);
+  }
+  return run_file(L, name, nargs);
+}
+
+static bool list_devices(lua_State *L, bool is_verbose) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "roc.repl.devices");
+  if (!cli_report(L, cli_call(L, 1, 1))) {
+    return false;
+  }
+  lua_getfield(L, -1, "list");
+  lua_pushboolean(L, is_verbose);
+  return cli_report(L, cli_call(L, 1, 0));
+}
+
+/* Waits for the devices; says what they still had to say.  False when that was a fault. */
+static bool finish_devices(lua_State *L) {
+  if (!roclua_shutdown(L)) {
+    return true;
+  }
+  cli_report(L, LUA_ERRRUN);
+  return false;
+}
+
+/* os.exit of scripts: the original (first upvalue) after the devices have finished. */
+static int exit_after_devices(lua_State *L) {
+  bool succeeds = lua_isnoneornil(L, 1) || (lua_isboolean(L, 1) && lua_toboolean(L, 1)) ||
+                  (lua_isinteger(L, 1) && lua_tointeger(L, 1) == EXIT_SUCCESS);
+  if (!finish_devices(L) && succeeds) {
+    lua_settop(L, 2);
+    lua_pushinteger(L, EXIT_FAILURE);
+    lua_replace(L, 1);
+  }
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, 0);
+  return 0;
+}
+
+static void replace_os_exit(lua_State *L) {
+  lua_getglobal(L, "os");
+  lua_getfield(L, -1, "exit");
+  lua_pushcclosure(L, exit_after_devices, 1);
+  lua_setfield(L, -2, "exit");
+  lua_pop(L, 1);
+}
+
+static void open_libraries(lua_State *L, bool ignores_env) {
+  if (ignores_env) {
+    lua_pushboolean(L, 1);
+    lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
+  }
+  luaL_checkversion(L);
+  lua_gc(L, LUA_GCSTOP); /* nothing to collect while the libraries are made */
+  roclua_openlibs(L);
+  lua_gc(L, LUA_GCRESTART);
+  lua_gc(L, LUA_GCGEN, 0, 0);
+  replace_os_exit(L);
+}
+
+/* Everything after the options: scripts, then the prompt or stdin where nothing else was asked for.
+ */
+static bool run_all(lua_State *L, char **argv, int argc, const cli_options *options) {
+  if (!options->ignores_env && !run_init(L)) {
+    return false;
+  }
+  if (!run_options(L, argv, options->script)) {
+    return false;
+  }
+  if (options->lists_devices) {
+    return list_devices(L, options->is_verbose);
+  }
+  bool has_script = options->script < argc;
+  if (has_script && !run_script(L, argv, options->script)) {
+    return false;
+  }
+  if (options->is_interactive) {
+    repl_run(L);
+  } else if (!has_script && !options->runs_text && !options->shows_version) {
+    if (!isatty(STDIN_FILENO)) {
+      return run_stdin(L, 0);
+    }
+    print_version();
+    repl_run(L);
+  }
+  return true;
+}
+
+/* Runs in protected mode, so that lack of memory is an error message; (argc, argv) -> success. */
+static int protected_main(lua_State *L) {
+  int argc = (int)lua_tointeger(L, 1);
+  char **argv = lua_touserdata(L, 2);
+  cli_options options = {0};
+  lua_settop(L, 0);
+  if (!parse_options(argv, &options)) {
+    return 0;
+  }
+  if (options.shows_help) {
+    print_usage(stdout);
+    lua_pushboolean(L, 1);
+    return 1;
+  }
+  if (options.shows_version) {
+    print_version();
+  }
+  open_libraries(L, options.ignores_env);
+  make_arg_table(L, argv, argc, options.script);
+  bool is_ok = run_all(L, argv, argc, &options);
+  is_ok = finish_devices(L) && is_ok;
+  lua_pushboolean(L, is_ok);
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  if (argc > 0 && argv[0][0] != '\0') {
+    cli_set_progname(argv[0]);
+  }
+  lua_State *L = luaL_newstate();
+  if (L == NULL) {
+    cli_message("cannot create state: not enough memory");
+    return EXIT_FAILURE;
+  }
+  lua_pushcfunction(L, protected_main);
+  lua_pushinteger(L, argc);
+  lua_pushlightuserdata(L, argv);
+  int status = lua_pcall(L, 2, 1, 0);
+  bool is_ok = cli_report(L, status) && lua_toboolean(L, -1);
+  lua_close(L);
+  return is_ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}

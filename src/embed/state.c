@@ -1,0 +1,76 @@
+/* Opening roclua in a Lua state, and ending it: the functions of roclua.h that take one.
+ *
+ * The library never prints and never exits: what is left to say when the process ends is handed to
+ * the caller. */
+#include <lauxlib.h>
+#include <lualib.h>
+
+#include "base/str.h"
+#include "embed/embed.h"
+#include "include/roclua.h"
+#include "runtime/device.h"
+#include "runtime/stream.h"
+
+const char *roclua_version(void) {
+  return ROCLUA_VERSION;
+}
+
+void roclua_openlibs(lua_State *L) {
+  luaL_openlibs(L);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  lua_pushcfunction(L, luaopen_roc_core);
+  lua_setfield(L, -2, "roc.core");
+  lua_pop(L, 1);
+  roc_embed_install(L);
+}
+
+void roclua_source(lua_State *L, const char *chunkname, const char *text, size_t nbytes) {
+  roc_embed_push_sources(L);
+  lua_pushlstring(L, text, nbytes);
+  lua_setfield(L, -2, chunkname);
+  lua_pop(L, 1);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (lua_getfield(L, -1, "roc") == LUA_TTABLE) {
+    lua_getfield(L, -1, "source");
+    lua_pushstring(L, chunkname);
+    lua_pushlstring(L, text, nbytes);
+    lua_call(L, 2, 0);
+  }
+  lua_pop(L, 2);
+}
+
+void roclua_interrupt(void) {
+  roc_rt_interrupt();
+}
+
+int roclua_take_interrupt(void) {
+  return roc_rt_take_interrupt();
+}
+
+/* Hands every line that kernels have printed to the global `print`. */
+static int deliver_prints(lua_State *L) {
+  roc_str line = ROC_STR_INIT;
+  while (roc_rt_take_print(&line)) {
+    lua_pushlstring(L, roc_str_text(&line), line.len); /* the line is ours again once Lua has it */
+    roc_str_deinit(&line);
+    lua_getglobal(L, "print");
+    lua_insert(L, -2);
+    lua_call(L, 1, 0);
+    line = (roc_str)ROC_STR_INIT;
+  }
+  return 0;
+}
+
+int roclua_shutdown(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = roc_rt_shutdown(&err);
+  lua_pushcfunction(L, deliver_prints);
+  if (lua_pcall(L, 0, 0, 0) != LUA_OK) {
+    return 1;
+  }
+  if (status == ROC_OK) {
+    return 0;
+  }
+  lua_pushstring(L, err.message);
+  return 1;
+}

@@ -1,0 +1,86 @@
+/* Operations on the types of the kernel language: the lattice, names, adjusted lists. */
+#include "frontend/types.h"
+
+#include <stdio.h>
+
+bool roc_ty_equal(roc_ty a, roc_ty b) {
+  return a.kind == b.kind && a.maybe_false == b.maybe_false && a.dtype == b.dtype &&
+         a.rank == b.rank && a.space == b.space && a.id == b.id;
+}
+
+roc_ty roc_ty_join(roc_ty a, roc_ty b) { return a.kind >= b.kind ? a : b; }
+
+roc_ty roc_ty_of_value_type(roc_value_type vt) {
+  static const uint8_t kinds[ROC_VT_COUNT_] = {[ROC_VT_NONE] = ROC_TY_NONE,
+                                               [ROC_VT_BOOL] = ROC_TY_BOOL,
+                                               [ROC_VT_INT] = ROC_TY_INT,
+                                               [ROC_VT_F32] = ROC_TY_F32,
+                                               [ROC_VT_F64] = ROC_TY_F64};
+  return (roc_ty){.kind = kinds[vt]};
+}
+
+roc_ty roc_ty_of_dtype(roc_dtype dtype) {
+  return roc_ty_of_value_type(roc_dtype_table[dtype].value_type);
+}
+
+roc_value_type roc_ty_value_type(roc_ty t, const roc_fe_options *options) {
+  switch (t.kind) {
+    case ROC_TY_BOOL:
+      return ROC_VT_BOOL;
+    case ROC_TY_INT:
+      return ROC_VT_INT;
+    case ROC_TY_PLAIN:
+      return options->number_is_f32 ? ROC_VT_F32 : ROC_VT_F64;
+    case ROC_TY_F32:
+      return ROC_VT_F32;
+    case ROC_TY_F64:
+      return ROC_VT_F64;
+    default:
+      return ROC_VT_NONE;
+  }
+}
+
+const char *roc_ty_name(roc_ty t, char *buf, size_t nbytes) {
+  static const char *const names[] = {
+      [ROC_TY_NONE] = "no value",       [ROC_TY_ERROR] = "erroneous value",
+      [ROC_TY_BOOL] = "boolean",        [ROC_TY_INT] = "integer",
+      [ROC_TY_PLAIN] = "float",         [ROC_TY_F32] = "float32",
+      [ROC_TY_F64] = "float64",         [ROC_TY_ARRAY] = "array",
+      [ROC_TY_SHAPE] = "shape",         [ROC_TY_DTYPE] = "dtype",
+      [ROC_TY_BUILTIN] = "function",    [ROC_TY_FUNCTION] = "function",
+      [ROC_TY_NAMESPACE] = "table",     [ROC_TY_STRING] = "string",
+      [ROC_TY_NIL] = "nil"};
+  if (t.kind == ROC_TY_ARRAY) {
+    snprintf(buf, nbytes, "%s[%u] array", roc_dtype_name((roc_dtype)t.dtype), (unsigned)t.rank);
+  } else {
+    snprintf(buf, nbytes, "%s%s", t.maybe_false ? "false or " : "", names[t.kind]);
+  }
+  return buf;
+}
+
+/* The call whose results all count, when the list ends in one. */
+static const roc_fe_call *open_call(const roc_fe_instance *inst, const roc_ast_list *list) {
+  if (list->count == 0) return NULL;
+  const roc_ast_node *last = list->items[list->count - 1];
+  return last->kind == ROC_AST_CALL ? roc_fe_node(inst, last)->call : NULL;
+}
+
+uint32_t roc_fe_list_count(const roc_fe_instance *inst, const roc_ast_list *list) {
+  const roc_fe_call *call = open_call(inst, list);
+  return call ? list->count - 1 + call->nresults : list->count;
+}
+
+roc_ty roc_fe_list_type(const roc_fe_instance *inst, const roc_ast_list *list, uint32_t k) {
+  const roc_fe_call *call = open_call(inst, list);
+  if (call && k + 1 >= list->count) {
+    uint32_t r = k + 1 - list->count;
+    return r < call->nresults ? call->results[r] : roc_ty_of(ROC_TY_NONE);
+  }
+  return k < list->count ? roc_fe_node(inst, list->items[k])->type : roc_ty_of(ROC_TY_NONE);
+}
+
+roc_ty roc_fe_operand_type(const roc_fe_instance *inst, const roc_ast_node *binary) {
+  roc_ty t = roc_ty_join(roc_fe_node(inst, binary->a)->type, roc_fe_node(inst, binary->b)->type);
+  bool is_float_op = binary->op == ROC_OP_DIV || binary->op == ROC_OP_POW;
+  return is_float_op && t.kind == ROC_TY_INT ? roc_ty_of(ROC_TY_PLAIN) : t;
+}

@@ -1,0 +1,133 @@
+#include "jit/args.h"
+
+#include <string.h>
+
+static bool is_narrow(int64_t i) { return i >= 0 && i <= INT32_MAX; }
+
+static roc_ir_layout layout_of(const roc_array *a) {
+  if (roc_array_is_c_contiguous(a)) return ROC_IR_LAYOUT_C;
+  return roc_array_is_f_contiguous(a) ? ROC_IR_LAYOUT_F : ROC_IR_LAYOUT_STRIDED;
+}
+
+/* Strides count only where they are passed; those of a contiguous array are below its size. */
+static bool is_array_narrow(const roc_array *a, roc_ir_layout layout) {
+  for (uint32_t d = 0; d < a->rank; d++) {
+    if (!is_narrow(a->extents[d])) return false;
+    if (layout == ROC_IR_LAYOUT_STRIDED && !is_narrow(a->strides[d])) return false;
+  }
+  return is_narrow(roc_array_size(a));
+}
+
+static roc_jit_class classify_array(const roc_array *a) {
+  roc_ir_layout layout = layout_of(a);
+  uint8_t tag = (uint8_t)layout;
+  if (is_array_narrow(a, layout)) tag |= ROC_JIT_NARROW;
+  return (roc_jit_class){.tag = tag, .dtype = (uint8_t)a->dtype, .rank = (uint8_t)a->rank};
+}
+
+roc_jit_class roc_jit_classify(const roc_jit_value *value) {
+  if (value->array) return classify_array(value->array);
+  if (value->is_float32) return (roc_jit_class){.tag = ROC_VT_F32};
+  uint8_t tag = (uint8_t)value->scalar.type;
+  if (value->scalar.type == ROC_VT_INT && is_narrow(value->scalar.as.i)) tag |= ROC_JIT_NARROW;
+  if (value->scalar.type == ROC_VT_F64) tag |= ROC_JIT_PLAIN;
+  return (roc_jit_class){.tag = tag};
+}
+
+static bool overlap(const roc_array *a, const roc_array *b) {
+  roc_devptr a_begin, a_end, b_begin, b_end;
+  roc_array_range(a, &a_begin, &a_end);
+  roc_array_range(b, &b_begin, &b_end);
+  return a_begin < a_end && b_begin < b_end && a_begin < b_end && b_begin < a_end;
+}
+
+void roc_jit_mark_aliases(const roc_jit_value *values, uint32_t count, const uint8_t *written,
+                          roc_jit_class *classes) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (!values[i].array) continue;
+    for (uint32_t j = i + 1; j < count; j++) {
+      if (!values[j].array || !(written[i] || written[j])) continue;
+      if (!overlap(values[i].array, values[j].array)) continue;
+      classes[i].tag |= ROC_JIT_ALIAS;
+      classes[j].tag |= ROC_JIT_ALIAS;
+    }
+  }
+}
+
+bool roc_jit_any_overlap(const roc_jit_value *values, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t j = i + 1; values[i].array && j < count; j++) {
+      if (values[j].array && overlap(values[i].array, values[j].array)) return true;
+    }
+  }
+  return false;
+}
+
+roc_fe_arg roc_jit_fe_arg(roc_jit_class cls, const char *name) {
+  roc_fe_arg arg = {.is_array = cls.rank > 0, .name = name, .is_narrow = cls.tag & ROC_JIT_NARROW};
+  if (arg.is_array) {
+    arg.dtype = (roc_dtype)cls.dtype;
+    arg.rank = cls.rank;
+    arg.layout = (roc_ir_layout)(cls.tag & ROC_JIT_TYPE_MASK);
+    arg.is_alias = cls.tag & ROC_JIT_ALIAS;
+    arg.memory = cls.tag & ROC_JIT_HOST ? ROC_IR_MEM_HOST : ROC_IR_MEM_DEVICE;
+  } else {
+    arg.type = (roc_value_type)(cls.tag & ROC_JIT_TYPE_MASK);
+    arg.is_plain = cls.tag & ROC_JIT_PLAIN;
+  }
+  return arg;
+}
+
+static void put_i32(unsigned char *at, int64_t i) {
+  uint32_t narrow = (uint32_t)i;
+  memcpy(at, &narrow, sizeof narrow);
+}
+
+static void put_i64(unsigned char *at, int64_t i) { memcpy(at, &i, sizeof i); }
+
+static void put_dims(unsigned char *at, const int64_t *dims, uint32_t rank, bool narrow) {
+  for (uint32_t d = 0; d < rank; d++) {
+    if (narrow) {
+      put_i32(at + 4 * d, dims[d]);
+    } else {
+      put_i64(at + 8 * d, dims[d]);
+    }
+  }
+}
+
+static void pack_array(const roc_arg_slot *slot, const roc_array *a, unsigned char *block) {
+  int64_t offset_bytes = a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
+  put_i64(block + slot->offset, (int64_t)roc_buffer_devptr(a->buffer) + offset_bytes);
+  put_dims(block + slot->extents_offset, a->extents, a->rank, slot->is_narrow);
+  if (slot->has_strides) put_dims(block + slot->strides_offset, a->strides, a->rank, slot->is_narrow);
+}
+
+static double as_double(roc_scalar s) { return s.type == ROC_VT_INT ? (double)s.as.i : s.as.f; }
+
+void roc_jit_pack(const roc_arg_slot *slot, const roc_jit_value *value, unsigned char *block) {
+  unsigned char *at = block + slot->offset;
+  switch ((roc_arg_kind)slot->kind) {
+    case ROC_ARG_BOOL:
+      *at = value->scalar.as.b;
+      break;
+    case ROC_ARG_INT:
+      put_i64(at, value->scalar.as.i);
+      break;
+    case ROC_ARG_INT_NARROW:
+      put_i32(at, value->scalar.as.i);
+      break;
+    case ROC_ARG_F32: {
+      float f = (float)as_double(value->scalar);
+      memcpy(at, &f, sizeof f);
+      break;
+    }
+    case ROC_ARG_F64: {
+      double f = as_double(value->scalar);
+      memcpy(at, &f, sizeof f);
+      break;
+    }
+    case ROC_ARG_ARRAY:
+      pack_array(slot, value->array, block);
+      break;
+  }
+}

@@ -1,0 +1,48 @@
+/* Arguments of a launch: their classes, which decide the specialisation, and their bytes in the kernarg block.
+ *
+ * A class is all that a specialisation knows of an argument: type or dtype, rank, layout, one bit each for the integer
+ * range and for overlap.  It is a few bytes, so that a launch compares classes with memcmp.  Pure functions. */
+#ifndef ROC_JIT_ARGS_H
+#define ROC_JIT_ARGS_H
+
+#include "base/codeobj.h"
+#include "frontend/frontend.h"
+#include "runtime/array.h"
+
+/* One argument of a launch, explicit or captured.  `array` is borrowed for the call. */
+typedef struct roc_jit_value {
+  const roc_array *array; /* NULL: a scalar */
+  roc_scalar scalar;
+  bool is_float32; /* scalar declared float32 by a signature: not a plain float */
+} roc_jit_value;
+
+typedef struct roc_jit_class {
+  uint8_t tag;   /* scalars: roc_value_type; arrays: layout; both with the flags below */
+  uint8_t dtype; /* arrays: roc_dtype */
+  uint8_t rank;  /* arrays; 0: a scalar */
+} roc_jit_class;
+
+enum {
+  ROC_JIT_TYPE_MASK = 0x07,
+  ROC_JIT_NARROW = 0x10,
+  ROC_JIT_ALIAS = 0x20,
+  ROC_JIT_PLAIN = 0x40,
+  ROC_JIT_HOST = 0x80 /* atomics must reach the host's memory */
+};
+
+/* The class of a value, without the alias bit. */
+roc_jit_class roc_jit_classify(const roc_jit_value *value);
+
+/* Sets the alias bit of each array that overlaps another where one of the two is written.  `written` has a flag for each. */
+void roc_jit_mark_aliases(const roc_jit_value *values, uint32_t count, const uint8_t *written,
+                          roc_jit_class *classes);
+/* True when some two arrays overlap. */
+bool roc_jit_any_overlap(const roc_jit_value *values, uint32_t count);
+
+/* What the front end is told of an argument of that class. */
+roc_fe_arg roc_jit_fe_arg(roc_jit_class cls, const char *name);
+
+/* Writes a value where the code object expects it.  Its class is the one the object was compiled for. */
+void roc_jit_pack(const roc_arg_slot *slot, const roc_jit_value *value, unsigned char *block);
+
+#endif

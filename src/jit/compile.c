@@ -1,0 +1,180 @@
+#include "jit/compile.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "jit/driver.h"
+
+/* One run of the front end, on the compiler thread: its recursion needs that stack. */
+typedef struct front_end_run {
+  roc_jit_kernel *kernel;
+  roc_fe_arg *args;
+  uint32_t nargs;
+  roc_jit_text_fn *text; /* NULL: make IR */
+  roc_str *out;
+  roc_ir_module *module;
+  roc_diags diags;
+  roc_status status;
+  roc_error *err;
+} front_end_run;
+
+static void run_front_end(void *ud) {
+  front_end_run *r = ud;
+  const roc_fe_program *program = &r->kernel->program->fe;
+  const roc_fe_options *options = &r->kernel->options;
+  r->status = r->text ? r->text(program, r->args, r->nargs, options, &r->diags, r->out, r->err)
+                      : roc_fe_compile(program, r->args, r->nargs, options, &r->diags, &r->module, r->err);
+}
+
+/* A scalar is a constant, a hidden argument, or nothing at all. */
+static void bind_scalar(roc_jit_scalar *s, uint32_t arg) {
+  roc_fe_binding *b = s->binding;
+  if (s->value.type == ROC_VT_NONE) {
+    b->kind = ROC_BIND_NIL;
+  } else if (s->is_hidden) {
+    b->kind = ROC_BIND_HIDDEN;
+    b->as.arg = arg;
+  } else {
+    b->kind = ROC_BIND_CONSTANT;
+    b->as.scalar = s->value;
+  }
+}
+
+/* The arguments as the front end sees them: explicit, captured arrays, hidden scalars. */
+static uint32_t list_args(roc_jit_kernel *k, roc_fe_arg *args) {
+  roc_jit_program *p = k->program;
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < k->nparams; i++) args[n++] = roc_jit_fe_arg(k->classes[i], NULL);
+  for (uint32_t i = 0; i < p->narrays; i++) {
+    p->arrays[i].binding->kind = ROC_BIND_ARRAY;
+    p->arrays[i].binding->as.arg = n;
+    args[n] = roc_jit_fe_arg(k->classes[n], p->arrays[i].name);
+    n++;
+  }
+  for (uint32_t i = 0; i < p->nscalars; i++) {
+    roc_jit_scalar *s = &p->scalars[i];
+    bind_scalar(s, n);
+    if (!s->is_hidden || s->value.type == ROC_VT_NONE) continue;
+    roc_jit_value value = {.scalar = s->value};
+    args[n++] = roc_jit_fe_arg(roc_jit_classify(&value), s->name);
+  }
+  return n;
+}
+
+static roc_status report(roc_jit_kernel *k, front_end_run *r) {
+  roc_str_clear(&k->diagnostics);
+  if (r->diags.count == 0) return r->status;
+  roc_diags_render(&r->diags, &k->diagnostics);
+  return roc_fail(r->err, r->status, "%s", roc_str_text(&k->diagnostics));
+}
+
+static roc_status front_end(roc_jit_kernel *k, roc_jit_text_fn *text, roc_str *out,
+                            roc_ir_module **out_module, roc_error *err) {
+  uint32_t most = k->nparams + k->program->narrays + k->program->nscalars;
+  front_end_run r = {.kernel = k, .text = text, .out = out, .err = err};
+  r.args = roc_zalloc((most + 1) * sizeof *r.args);
+  if (!r.args) return roc_fail(err, ROC_OOM, "out of memory while compiling kernel '%s'", k->name);
+  r.nargs = list_args(k, r.args);
+  roc_diags_init(&r.diags, k->name);
+  roc_status status = roc_jit_run(run_front_end, &r, err);
+  if (status == ROC_OK) status = r.status == ROC_OK ? ROC_OK : report(k, &r);
+  if (status == ROC_OK && out_module) *out_module = r.module;
+  roc_diags_deinit(&r.diags);
+  roc_free(r.args);
+  return status;
+}
+
+roc_status roc_jit_front_end_text(roc_jit_kernel *kernel, roc_jit_text_fn *fn, roc_str *out,
+                                  roc_error *err) {
+  ROC_TRY(front_end(kernel, fn, out, NULL, err));
+  if (out->failed) return roc_fail(err, ROC_OOM, "out of memory while printing kernel '%s'", kernel->name);
+  return ROC_OK;
+}
+
+/* ---- which hidden scalars must be constants ------------------------------------------------------ */
+
+static bool compiles(roc_jit_kernel *k) {
+  roc_ir_module *module = NULL;
+  if (front_end(k, NULL, NULL, &module, NULL) != ROC_OK) return false;
+  roc_ir_module_free(module);
+  return true;
+}
+
+/* A kernel that compiles with constants and not with hidden arguments needs some of them constant (a shape of a shared array).
+ * Each is tried alone, so that the others stay arguments.  False: constants do not help. */
+static bool settle_constants(roc_jit_kernel *k) {
+  roc_jit_program *p = k->program;
+  uint32_t nhidden = 0;
+  for (uint32_t i = 0; i < p->nscalars; i++) {
+    roc_jit_scalar *s = &p->scalars[i];
+    s->must_be_constant |= s->is_hidden;
+    nhidden += s->is_hidden;
+    s->is_hidden = false;
+  }
+  if (nhidden == 0) return false;
+  bool helps = compiles(k);
+  for (uint32_t i = 0; i < p->nscalars; i++) {
+    roc_jit_scalar *s = &p->scalars[i];
+    if (!s->must_be_constant) continue;
+    s->is_hidden = true;
+    s->must_be_constant = helps && !compiles(k);
+    s->is_hidden = !s->must_be_constant;
+  }
+  return helps;
+}
+
+/* ---- which overlaps matter ----------------------------------------------------------------------- */
+
+/* Adds what this module writes to what is known, and compares overlaps anew; true when a class changes by it. */
+static bool settle_aliases(roc_jit_kernel *k, const roc_ir_module *m) {
+  uint32_t n = k->nparams + k->program->narrays;
+  for (uint32_t i = 0; i < n && i < m->params.count; i++) {
+    uint8_t writes = m->params.items[i].is_written;
+    k->written[i] = k->knows_written ? k->written[i] | writes : writes;
+    k->old_tags[i] = k->classes[i].tag;
+    if (k->classes[i].rank > 0) k->classes[i].tag &= (uint8_t)~ROC_JIT_ALIAS;
+  }
+  k->knows_written = true;
+  roc_jit_mark_aliases(k->values, n, k->written, k->classes);
+  for (uint32_t i = 0; i < n; i++) {
+    if (k->classes[i].tag != k->old_tags[i]) return true;
+  }
+  return false;
+}
+
+static roc_status check_constant_arrays(roc_jit_kernel *k, const roc_ir_module *m, roc_error *err) {
+  for (uint32_t i = 0; i < k->program->narrays; i++) {
+    const roc_jit_capture *c = &k->program->arrays[i];
+    uint32_t slot = k->nparams + i;
+    if (!c->is_constant || slot >= m->params.count || !m->params.items[slot].is_written) continue;
+    return roc_fail(err, ROC_COMPILE,
+                    "kernel '%s': '%s' is a host array that was copied when the kernel was made, so it cannot be "
+                    "written; pass it as an argument, or capture a device array",
+                    k->name, c->name);
+  }
+  return ROC_OK;
+}
+
+roc_status roc_jit_lower(roc_jit_kernel *kernel, roc_ir_module **out_module, roc_error *err) {
+  return front_end(kernel, NULL, NULL, out_module, err);
+}
+
+roc_status roc_jit_compile_ir(roc_jit_kernel *k, roc_ir_module **out_module, roc_error *err) {
+  roc_ir_module *module = NULL;
+  bool changed;
+  do { /* each round after the second can only add writes, so this ends */
+    roc_ir_module_free(module);
+    module = NULL;
+    roc_status status = front_end(k, NULL, NULL, &module, err);
+    if (status == ROC_COMPILE && settle_constants(k)) status = front_end(k, NULL, NULL, &module, err);
+    ROC_TRY(status);
+    changed = settle_aliases(k, module);
+  } while (changed);
+  roc_status status = check_constant_arrays(k, module, err);
+  if (status != ROC_OK) {
+    roc_ir_module_free(module);
+    return status;
+  }
+  *out_module = module;
+  return ROC_OK;
+}

@@ -1,0 +1,34 @@
+/* The compiler thread: everything that touches LLVM runs here.
+ *
+ * Opens libroclua-codegen.so on the first need and hands work to one thread with a stack of its own; callers wait.
+ * When LLVM ends with a fatal error the work in hand is marked failed with LLVM's message, that thread is parked for
+ * good inside LLVM, and the next piece of work gets a new thread.  One driver a process; any thread may call. */
+#ifndef ROC_JIT_DRIVER_H
+#define ROC_JIT_DRIVER_H
+
+#include "base/codeobj.h"
+#include "base/status.h"
+#include "base/str.h"
+#include "codegen/codegen.h"
+#include "ir/ir.h"
+
+/* Runs fn(ud) on the compiler thread and waits for it.  Not to be called from that thread.
+ * COMPILE: LLVM died in it, the message says of what.  UNAVAILABLE: no thread, or a process made by fork. */
+roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err);
+
+/* Verified IR to a code object, freed with (*out_object)->free.  *times may be NULL.
+ * UNAVAILABLE: the compiler object could not be opened, and where it was looked for. */
+roc_status roc_jit_compile(const roc_ir_module *module, const roc_cg_options *options,
+                           roc_codeobj **out_object, roc_cg_times *times, roc_error *err);
+
+/* Appends the text of a stage to *out. */
+roc_status roc_jit_dump(const roc_ir_module *module, const roc_cg_options *options,
+                        roc_cg_stage stage, roc_str *out, roc_error *err);
+
+/* "llvm", "llvm.opt", "asm"; false when there is no such stage. */
+bool roc_jit_stage_from_name(const char *name, roc_cg_stage *out);
+
+/* INVALID: no such target; the message lists what is. */
+roc_status roc_jit_check_target(const char *target, roc_error *err);
+
+#endif

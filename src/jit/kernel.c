@@ -1,0 +1,349 @@
+#include "jit/kernel.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "ir/print.h"
+#include "jit/compile.h"
+#include "jit/driver.h"
+
+/* ---- making and freeing ------------------------------------------------------------------------- */
+
+static uint32_t count_values(const roc_jit_kernel *k, const roc_jit_program *p) {
+  return k->nparams + p->narrays + p->nscalars;
+}
+
+/* Device, classes, and a tag with up to eight bytes for each scalar. */
+static size_t key_capacity(const roc_jit_kernel *k, const roc_jit_program *p) {
+  return 4 + sizeof(roc_jit_class) * (k->nparams + p->narrays) + 9 * (size_t)p->nscalars;
+}
+
+/* The arrays whose sizes depend on the program; all or none. */
+static bool allocate_state(roc_jit_kernel *k, roc_jit_program *p) {
+  uint32_t n = count_values(k, p) + 1;
+  roc_jit_value *values = roc_zalloc(n * sizeof *values);
+  roc_jit_class *classes = roc_zalloc(n * sizeof *classes);
+  uint8_t *written = roc_zalloc(n), *old_tags = roc_zalloc(n);
+  roc_rt_use *uses = roc_zalloc(n * sizeof *uses);
+  unsigned char *key = roc_alloc(key_capacity(k, p));
+  if (!values || !classes || !written || !old_tags || !uses || !key) {
+    void *blocks[] = {values, classes, written, old_tags, uses, key};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) roc_free(blocks[i]);
+    return false;
+  }
+  memset(written, 1, n);
+  k->values = values;
+  k->classes = classes;
+  k->written = written;
+  k->old_tags = old_tags;
+  k->uses = uses;
+  k->key = key;
+  k->knows_written = k->has_classes = false;
+  k->program = p;
+  return true;
+}
+
+static void free_spec(roc_jit_spec *spec) {
+  roc_rt_kernel_release(spec->loaded);
+  roc_free(spec);
+}
+
+static void free_state(roc_jit_kernel *k) {
+  for (uint32_t i = 0; i < k->nspecs; i++) free_spec(k->specs[i]);
+  k->nspecs = 0;
+  k->last = NULL;
+  roc_jit_program_free(k->program);
+  void *blocks[] = {k->values, k->classes, k->written, k->old_tags, k->uses, k->key};
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) roc_free(blocks[i]);
+}
+
+roc_jit_kernel *roc_jit_kernel_new(const roc_fe_options *options, roc_jit_program *program) {
+  roc_jit_kernel *k = roc_zalloc(sizeof *k);
+  size_t len = strlen(options->kernel_name) + 1;
+  char *name = roc_alloc(len);
+  if (k && name) {
+    memcpy(name, options->kernel_name, len);
+    k->name = name;
+    k->options = *options;
+    k->options.kernel_name = name;
+    k->nparams = program->funcs[0].ast->nparams;
+    if (allocate_state(k, program)) return k;
+  }
+  roc_free(name);
+  roc_free(k);
+  roc_jit_program_free(program);
+  return NULL;
+}
+
+void roc_jit_kernel_free(roc_jit_kernel *kernel) {
+  if (!kernel) return;
+  free_state(kernel);
+  roc_str_deinit(&kernel->diagnostics);
+  roc_free(kernel->block);
+  roc_free(kernel->name);
+  roc_free(kernel);
+}
+
+roc_status roc_jit_kernel_replace(roc_jit_kernel *kernel, roc_jit_program *program, roc_error *err) {
+  roc_jit_kernel old = *kernel;
+  if (!allocate_state(kernel, program)) {
+    roc_jit_program_free(program);
+    return roc_fail(err, ROC_OOM, "out of memory while reading the captures of kernel '%s'", kernel->name);
+  }
+  memset(kernel->specs, 0, sizeof kernel->specs);
+  kernel->nspecs = 0;
+  kernel->last = NULL;
+  free_state(&old);
+  return ROC_OK;
+}
+
+/* ---- keys --------------------------------------------------------------------------------------- */
+
+static void copy_captured_arrays(roc_jit_kernel *k) {
+  for (uint32_t i = 0; i < k->program->narrays; i++) {
+    k->values[k->nparams + i] = k->program->arrays[i].value;
+  }
+}
+
+void roc_jit_kernel_classify(roc_jit_kernel *k) {
+  uint32_t n = k->nparams + k->program->narrays;
+  copy_captured_arrays(k);
+  for (uint32_t i = 0; i < n; i++) k->classes[i] = roc_jit_classify(&k->values[i]);
+  roc_jit_mark_aliases(k->values, n, k->written, k->classes);
+  k->has_classes = true;
+}
+
+static unsigned char *put_scalar(unsigned char *at, const roc_jit_scalar *s) {
+  enum { HIDDEN = 0x80 };
+  if (!s->is_hidden || s->value.type == ROC_VT_NONE) {
+    *at++ = (unsigned char)s->value.type;
+    uint64_t bits = 0;
+    if (s->value.type == ROC_VT_BOOL) {
+      bits = s->value.as.b;
+    } else {
+      memcpy(&bits, &s->value.as, sizeof bits);
+    }
+    memcpy(at, &bits, sizeof bits);
+    return at + sizeof bits;
+  }
+  roc_jit_value value = {.scalar = s->value};
+  *at++ = roc_jit_classify(&value).tag | HIDDEN;
+  return at;
+}
+
+static void make_key(roc_jit_kernel *k, const roc_rt_device *device) {
+  unsigned char *at = k->key;
+  uint32_t index = roc_rt_device_index(device);
+  memcpy(at, &index, sizeof index);
+  at += sizeof index;
+  size_t nbytes = (k->nparams + k->program->narrays) * sizeof *k->classes;
+  memcpy(at, k->classes, nbytes);
+  at += nbytes;
+  for (uint32_t i = 0; i < k->program->nscalars; i++) at = put_scalar(at, &k->program->scalars[i]);
+  k->key_bytes = (uint32_t)(at - k->key);
+}
+
+static uint64_t hash_key(const roc_jit_kernel *k) { /* FNV-1a */
+  uint64_t h = 0xcbf29ce484222325u;
+  for (uint32_t i = 0; i < k->key_bytes; i++) h = (h ^ k->key[i]) * 0x100000001b3u;
+  return h;
+}
+
+static bool has_key(const roc_jit_spec *spec, const roc_jit_kernel *k) {
+  return spec->key_bytes == k->key_bytes && memcmp(spec->key, k->key, k->key_bytes) == 0;
+}
+
+static roc_jit_spec *find_spec(roc_jit_kernel *k) {
+  if (k->last && has_key(k->last, k)) return k->last;
+  uint64_t hash = hash_key(k);
+  for (uint32_t i = 0; i < k->nspecs; i++) {
+    if (k->specs[i]->hash == hash && has_key(k->specs[i], k)) return k->specs[i];
+  }
+  return NULL;
+}
+
+/* ---- making a specialisation --------------------------------------------------------------------- */
+
+/* Where the next one goes: a free place, or that of the least recently used. */
+static uint32_t make_room(roc_jit_kernel *k) {
+  if (k->nspecs < ROC_JIT_MAX_SPECS) return k->nspecs++;
+  uint32_t oldest = 0;
+  for (uint32_t i = 1; i < k->nspecs; i++) {
+    if (k->specs[i]->last_use < k->specs[oldest]->last_use) oldest = i;
+  }
+  if (k->last == k->specs[oldest]) k->last = NULL;
+  free_spec(k->specs[oldest]);
+  return oldest;
+}
+
+static roc_cg_options codegen_options(roc_rt_device *device) {
+  const roc_device_props *props = &roc_rt_device_driver(device)->props;
+  bool is_cpu = strcmp(props->arch, "cpu") == 0;
+  return (roc_cg_options){
+      .target = props->arch, .wave_size = is_cpu ? props->wavefront_size : 0, .opt_level = -1};
+}
+
+static roc_status load_object(roc_jit_kernel *k, roc_rt_device *device, roc_codeobj *object,
+                              roc_jit_spec **out_spec, roc_error *err) {
+  roc_jit_spec *spec = roc_zalloc(sizeof *spec + k->key_bytes);
+  if (!spec) return roc_fail(err, ROC_OOM, "out of memory while compiling kernel '%s'", k->name);
+  roc_status status = roc_rt_kernel_load(device, object, k->name, &spec->loaded, err);
+  if (status != ROC_OK) {
+    roc_free(spec);
+    return status;
+  }
+  spec->object = object;
+  spec->device = device;
+  spec->hash = hash_key(k);
+  spec->key_bytes = k->key_bytes;
+  memcpy(spec->key, k->key, k->key_bytes);
+  *out_spec = spec;
+  return ROC_OK;
+}
+
+static roc_status name_kernel(const roc_jit_kernel *k, roc_error *err) {
+  if (err && err->code == ROC_COMPILE && !strstr(err->message, k->name)) {
+    roc_error copy = *err;
+    roc_fail(err, copy.code, "kernel '%s': %s", k->name, copy.message);
+  }
+  return err ? err->code : ROC_COMPILE;
+}
+
+/* Classes may have settled differently while the IR was made, so the key is made anew and looked up once more. */
+static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_spec **out_spec,
+                            roc_error *err) {
+  roc_ir_module *module = NULL;
+  ROC_TRY(roc_jit_compile_ir(k, &module, err));
+  make_key(k, device);
+  *out_spec = find_spec(k);
+  roc_codeobj *object = NULL;
+  roc_status status = ROC_OK;
+  if (!*out_spec) {
+    roc_cg_options options = codegen_options(device);
+    status = roc_jit_compile(module, &options, &object, NULL, err);
+  }
+  roc_ir_module_free(module);
+  if (*out_spec) return ROC_OK;
+  if (status != ROC_OK) return status == ROC_COMPILE ? name_kernel(k, err) : status;
+  k->ncompiles++;
+  status = load_object(k, device, object, out_spec, err);
+  if (status != ROC_OK) {
+    object->free(object);
+    return status;
+  }
+  k->specs[make_room(k)] = *out_spec;
+  return ROC_OK;
+}
+
+roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
+                                 roc_jit_spec **out_spec, roc_error *err) {
+  roc_jit_kernel_classify(kernel);
+  make_key(kernel, device);
+  roc_jit_spec *spec = find_spec(kernel);
+  roc_str_clear(&kernel->diagnostics);
+  if (!spec) ROC_TRY(make_spec(kernel, device, &spec, err));
+  spec->last_use = ++kernel->clock;
+  kernel->last = spec;
+  *out_spec = spec;
+  return ROC_OK;
+}
+
+/* ---- launching ---------------------------------------------------------------------------------- */
+
+static bool reserve_block(roc_jit_kernel *k, uint32_t nbytes) {
+  if (nbytes <= k->block_capacity) return true;
+  unsigned char *block = roc_realloc(k->block, nbytes);
+  if (!block) return false;
+  k->block = block;
+  k->block_capacity = nbytes;
+  return true;
+}
+
+static uint32_t add_hidden_scalars(roc_jit_kernel *k) {
+  uint32_t n = k->nparams + k->program->narrays;
+  for (uint32_t i = 0; i < k->program->nscalars; i++) {
+    const roc_jit_scalar *s = &k->program->scalars[i];
+    if (!s->is_hidden || s->value.type == ROC_VT_NONE) continue;
+    k->values[n++] = (roc_jit_value){.scalar = s->value};
+  }
+  return n;
+}
+
+static uint32_t list_uses(roc_jit_kernel *k, const roc_jit_spec *spec) {
+  uint32_t nuses = 0;
+  for (uint32_t i = 0; i < k->nparams + k->program->narrays; i++) {
+    const roc_arg_slot *slot = &spec->object->args[i];
+    if (!k->values[i].array || !(slot->is_read || slot->is_written)) continue;
+    k->uses[nuses++] = (roc_rt_use){k->values[i].array->buffer, slot->is_written};
+  }
+  return nuses;
+}
+
+roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spec,
+                                 roc_rt_stream *stream, const roc_jit_grid *grid,
+                                 roc_ticket *out_ticket, roc_error *err) {
+  const roc_codeobj *object = spec->object;
+  uint32_t nvalues = add_hidden_scalars(kernel);
+  if (nvalues != object->nargs) {
+    return roc_fail(err, ROC_INTERNAL, "kernel '%s' was compiled for %u arguments and gets %u",
+                    kernel->name, object->nargs, nvalues);
+  }
+  if (!reserve_block(kernel, object->kernarg_bytes)) {
+    return roc_fail(err, ROC_OOM, "out of memory for the arguments of kernel '%s'", kernel->name);
+  }
+  for (uint32_t i = 0; i < nvalues; i++) {
+    roc_jit_pack(&object->args[i], &kernel->values[i], kernel->block);
+  }
+  roc_rt_launch launch = {.kernel = spec->loaded,
+                          .kernarg = kernel->block,
+                          .kernarg_bytes = object->kernarg_bytes,
+                          .rank = grid->rank,
+                          .dynamic_shared_bytes = grid->shared_bytes,
+                          .uses = kernel->uses,
+                          .nuses = list_uses(kernel, spec),
+                          .file = grid->file,
+                          .line = grid->line};
+  memcpy(launch.grid, grid->grid, sizeof launch.grid);
+  memcpy(launch.local, grid->local, sizeof launch.local);
+  return roc_rt_launch_queue(stream, &launch, out_ticket, err);
+}
+
+/* ---- looking inside ----------------------------------------------------------------------------- */
+
+static roc_status check_classes(const roc_jit_kernel *k, roc_error *err) {
+  if (k->has_classes) return ROC_OK;
+  return roc_fail(err, ROC_INVALID,
+                  "kernel '%s' has no types yet: launch it once, or give roc.kernel a signature", k->name);
+}
+
+roc_status roc_jit_kernel_dump_types(roc_jit_kernel *kernel, roc_str *out, roc_error *err) {
+  ROC_TRY(check_classes(kernel, err));
+  return roc_jit_front_end_text(kernel, roc_fe_dump_types, out, err);
+}
+
+roc_status roc_jit_kernel_print_lua(roc_jit_kernel *kernel, roc_str *out, roc_error *err) {
+  ROC_TRY(check_classes(kernel, err));
+  return roc_jit_front_end_text(kernel, roc_fe_print_lua, out, err);
+}
+
+roc_status roc_jit_kernel_dump_ir(roc_jit_kernel *kernel, roc_str *out, roc_error *err) {
+  ROC_TRY(check_classes(kernel, err));
+  roc_ir_module *module = NULL;
+  ROC_TRY(roc_jit_lower(kernel, &module, err));
+  roc_ir_print(module, NULL, NULL, out);
+  roc_ir_module_free(module);
+  if (out->failed) return roc_fail(err, ROC_OOM, "out of memory while printing kernel '%s'", kernel->name);
+  return ROC_OK;
+}
+
+roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const char *target, roc_cg_stage stage,
+                               roc_str *out, roc_error *err) {
+  ROC_TRY(check_classes(kernel, err));
+  roc_ir_module *module = NULL;
+  ROC_TRY(roc_jit_lower(kernel, &module, err));
+  roc_cg_options options = {.target = target, .opt_level = -1};
+  if (strcmp(target, "cpu") == 0) options.wave_size = 64;
+  roc_status status = roc_jit_dump(module, &options, stage, out, err);
+  roc_ir_module_free(module);
+  return status;
+}

@@ -1,0 +1,89 @@
+/* Kernels: a program, its options, and the specialisations compiled so far.
+ *
+ * A launch fills the values of the explicit arguments and of the captures, selects the specialisation for them
+ * (compiled on first use), and queues it.  Selecting compares a short key of classes and constants: the last one
+ * used first, then all of at most ROC_JIT_MAX_SPECS; the least recently used makes room.
+ * Belongs to one Lua state; one thread at a time. */
+#ifndef ROC_JIT_KERNEL_H
+#define ROC_JIT_KERNEL_H
+
+#include "codegen/codegen.h"
+#include "jit/program.h"
+#include "runtime/launch.h"
+
+enum { ROC_JIT_MAX_SPECS = 64 };
+
+typedef struct roc_jit_spec {
+  roc_rt_kernel *loaded;
+  const roc_codeobj *object; /* owned by `loaded` */
+  roc_rt_device *device;
+  uint64_t hash, last_use;
+  uint32_t key_bytes;
+  unsigned char key[];
+} roc_jit_spec;
+
+typedef struct roc_jit_kernel {
+  char *name;
+  roc_fe_options options;
+  roc_jit_program *program;
+  uint32_t nparams;
+  roc_jit_value *values;   /* nparams explicit, the captured arrays, then the hidden scalars */
+  roc_jit_class *classes;  /* nparams + narrays */
+  uint8_t *written;        /* likewise: may some specialisation write it */
+  uint8_t *old_tags;       /* scratch of the compiler, likewise */
+  bool knows_written;      /* else all are taken for written */
+  bool has_classes;        /* `classes` are those of a launch or a signature */
+  unsigned char *key;
+  uint32_t key_bytes;
+  roc_jit_spec *specs[ROC_JIT_MAX_SPECS];
+  uint32_t nspecs;
+  roc_jit_spec *last;
+  uint64_t clock, ncompiles;
+  unsigned char *block;    /* kernarg of the launch in hand */
+  uint32_t block_capacity;
+  roc_rt_use *uses;        /* nparams + narrays */
+  roc_str diagnostics;     /* of the last compile that failed, whole */
+} roc_jit_kernel;
+
+typedef struct roc_jit_grid {
+  uint64_t grid[3]; /* work-items, 1 beyond the rank */
+  uint32_t local[3];
+  uint32_t rank;
+  uint32_t shared_bytes;
+  const char *file; /* the launch's place, for faults; lives as long as the process */
+  uint32_t line;
+} roc_jit_grid;
+
+/* Copies the name; takes over `program`, also on failure.  NULL when memory is out. */
+roc_jit_kernel *roc_jit_kernel_new(const roc_fe_options *options, roc_jit_program *program);
+void roc_jit_kernel_free(roc_jit_kernel *kernel); /* pending launches keep their code; NULL is fine */
+
+/* Drops all specialisations and starts over with another program of equally many parameters (taken over). OOM keeps the old one. */
+roc_status roc_jit_kernel_replace(roc_jit_kernel *kernel, roc_jit_program *program, roc_error *err);
+
+/* Finds or makes the specialisation for kernel->values and the program's captures.  The spec is valid until the next
+ * select.  COMPILE: kernel->diagnostics has the whole text. */
+roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
+                                 roc_jit_spec **out_spec, roc_error *err);
+
+/* Queues a selected specialisation with kernel->values, whose classes must be unchanged since. */
+roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spec,
+                                 roc_rt_stream *stream, const roc_jit_grid *grid,
+                                 roc_ticket *out_ticket, roc_error *err);
+
+/* True when the kernel stores to array `i` of the selected specialisation. */
+static inline bool roc_jit_spec_writes(const roc_jit_spec *spec, uint32_t i) {
+  return spec->object->args[i].is_written;
+}
+
+/* ---- looking inside, for the classes of the last launch (or the signature) ------------------------ */
+
+/* Classes of kernel->values without compiling anything: for sim, and for a signature. */
+void roc_jit_kernel_classify(roc_jit_kernel *kernel);
+roc_status roc_jit_kernel_dump_types(roc_jit_kernel *kernel, roc_str *out, roc_error *err);
+roc_status roc_jit_kernel_dump_ir(roc_jit_kernel *kernel, roc_str *out, roc_error *err);
+roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const char *target, roc_cg_stage stage,
+                               roc_str *out, roc_error *err);
+roc_status roc_jit_kernel_print_lua(roc_jit_kernel *kernel, roc_str *out, roc_error *err);
+
+#endif

@@ -1,0 +1,336 @@
+/* Open devices, the runtime's lock, and the end of the process.
+ *
+ * The table of devices is made once; an entry is opened by the first who asks.  Shutdown waits for all work and stops the drivers' threads,
+ * but what scripts still hold (arrays of a state that closes later) stays valid: the driver's device is closed when the
+ * last of it is gone.  A forked child owns none of the parent's devices: every call there is refused before any lock is taken. */
+#include "runtime/device.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "device/registry.h"
+#include "runtime/internal.h"
+
+enum { MAX_DEVICES = 64 };
+
+typedef struct device_entry {
+  const roc_device_ops *ops;
+  uint32_t ordinal; /* among its kind */
+  roc_rt_device *device;
+} device_entry;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t init_once = PTHREAD_ONCE_INIT;
+static device_entry entries[MAX_DEVICES];
+static uint32_t entry_count;
+static _Atomic bool is_child, is_shut;
+
+void roc_rt_lock(void) { pthread_mutex_lock(&lock); }
+
+void roc_rt_unlock(void) {
+  roc_buffer *dead = roc_buffer_take_dead();
+  pthread_mutex_unlock(&lock);
+  if (dead) roc_buffer_destroy_dead(dead);
+}
+
+bool roc_rt_in_child(void) { return atomic_load_explicit(&is_child, memory_order_relaxed); }
+
+roc_status roc_rt_check_open(roc_error *err) {
+  if (roc_rt_in_child()) {
+    return roc_fail(err, ROC_CLOSED,
+                    "roclua cannot be used in a forked child: its devices belong to the parent");
+  }
+  if (atomic_load_explicit(&is_shut, memory_order_relaxed)) {
+    return roc_fail(err, ROC_CLOSED, "roclua has shut down: the process is ending");
+  }
+  return ROC_OK;
+}
+
+/* ---- exit and fork ----------------------------------------------------------------------------------- */
+
+static void mark_child(void) {
+  atomic_store(&is_child, true);
+  pthread_mutex_unlock(&lock);
+}
+
+static void unlock_parent(void) { pthread_mutex_unlock(&lock); }
+
+static void shut_down_at_exit(void) { roc_rt_shutdown(NULL); }
+
+void roc_rt_register_exit(void) {
+  static _Atomic bool again;
+  if (!atomic_exchange(&again, true)) atexit(shut_down_at_exit);
+}
+
+/* ---- the table --------------------------------------------------------------------------------------- */
+
+static void add_driver(const roc_device_ops *ops) {
+  uint32_t count = 0;
+  if (ops->probe(&count, NULL) != ROC_OK) return;
+  for (uint32_t i = 0; i < count && entry_count < MAX_DEVICES; i++) {
+    entries[entry_count++] = (device_entry){.ops = ops, .ordinal = i};
+  }
+}
+
+static void make_table(void) {
+  for (uint32_t i = 0; i < roc_driver_count; i++) {
+    if (roc_drivers[i].is_listed) add_driver(roc_drivers[i].ops);
+  }
+  pthread_atfork(roc_rt_lock, unlock_parent, mark_child);
+  atexit(shut_down_at_exit);
+}
+
+uint32_t roc_rt_device_count(void) {
+  pthread_once(&init_once, make_table);
+  roc_rt_lock();
+  uint32_t count = entry_count;
+  roc_rt_unlock();
+  return count;
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------- */
+
+static size_t choose_pool_limit(const roc_device_props *props) {
+  uint64_t limit = props->memory_total / 8;
+  return limit < SIZE_MAX / 2 ? (size_t)limit : SIZE_MAX / 2;
+}
+
+/* Lock held.  The default stream is made here and not by roc_rt_stream_create, which takes the lock. */
+static roc_status open_entry(uint32_t index, roc_error *err) {
+  device_entry *entry = &entries[index];
+  roc_rt_device *device = roc_zalloc(sizeof *device);
+  roc_rt_stream *stream = roc_zalloc(sizeof *stream);
+  roc_status status = ROC_OK;
+  if (!device || !stream) status = roc_fail(err, ROC_OOM, "out of memory: cannot open a device");
+  if (status == ROC_OK) status = entry->ops->open(entry->ordinal, &device->driver, err);
+  if (status == ROC_OK) {
+    status = entry->ops->stream_create(device->driver, &stream->driver, err);
+    if (status != ROC_OK) entry->ops->close(device->driver);
+  }
+  if (status != ROC_OK) {
+    roc_free(device);
+    roc_free(stream);
+    return status;
+  }
+  atomic_init(&stream->refs, 1);
+  stream->device = device;
+  device->index = index;
+  device->live = 1; /* the default stream */
+  device->streams = device->default_stream = stream;
+  device->pool_limit_bytes = choose_pool_limit(&device->driver->props);
+  entry->device = device;
+  return ROC_OK;
+}
+
+roc_status roc_rt_device_get(uint32_t index, roc_rt_device **out_device, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  pthread_once(&init_once, make_table);
+  roc_status status = ROC_OK;
+  roc_rt_lock();
+  if (index >= entry_count) {
+    status = roc_fail(err, ROC_INVALID, "there is no device %u, only 1 to %u", index + 1, entry_count);
+  } else if (!entries[index].device) {
+    status = open_entry(index, err);
+  }
+  if (status == ROC_OK) *out_device = entries[index].device;
+  roc_rt_unlock();
+  return status;
+}
+
+void roc_rt_device_drop(roc_rt_device *device) {
+  if (--device->live > 0) return;
+  entries[device->index].device = NULL;
+  roc_rt_records_deinit(device);
+  device->driver->ops->close(device->driver);
+  roc_free(device);
+}
+
+/* ---- names ------------------------------------------------------------------------------------------- */
+
+static const roc_driver *find_driver(const char *kind, size_t len) {
+  for (uint32_t i = 0; i < roc_driver_count; i++) {
+    const char *name = roc_drivers[i].ops->kind;
+    if (strlen(name) == len && memcmp(name, kind, len) == 0) return &roc_drivers[i];
+  }
+  return NULL;
+}
+
+/* Lock held.  Lists the driver's devices when they are not yet, as with "null". */
+static bool find_entry(const roc_driver *driver, uint32_t ordinal, uint32_t *out_index) {
+  bool is_known = false;
+  for (uint32_t i = 0; i < entry_count; i++) is_known = is_known || entries[i].ops == driver->ops;
+  if (!is_known) add_driver(driver->ops);
+  for (uint32_t i = 0; i < entry_count; i++) {
+    if (entries[i].ops != driver->ops || entries[i].ordinal != ordinal) continue;
+    *out_index = i;
+    return true;
+  }
+  return false;
+}
+
+static bool find_open_by_name(const char *name, uint32_t *out_index) {
+  for (uint32_t i = 0; i < entry_count; i++) {
+    const roc_rt_device *device = entries[i].device;
+    if (!device || strcmp(device->driver->props.name, name) != 0) continue;
+    *out_index = i;
+    return true;
+  }
+  return false;
+}
+
+static roc_status fail_absent(const char *name, const roc_driver *driver, roc_error *err) {
+  uint32_t count = 0;
+  if (driver) {
+    ROC_TRY(driver->ops->probe(&count, err));
+    return roc_fail(err, ROC_UNAVAILABLE, "there is no device '%s': there are %u of that kind", name,
+                    count);
+  }
+  roc_str kinds = ROC_STR_INIT;
+  for (uint32_t i = 0; i < roc_driver_count; i++) {
+    roc_str_printf(&kinds, "%s%s", i ? ", " : "", roc_drivers[i].ops->kind);
+  }
+  roc_fail(err, ROC_UNAVAILABLE, "there is no device '%s'; expected one of %s, or a kind and a number as in 'cpu:1'",
+           name, roc_str_text(&kinds));
+  roc_str_deinit(&kinds);
+  return ROC_UNAVAILABLE;
+}
+
+roc_status roc_rt_device_find(const char *name, uint32_t *out_index, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  pthread_once(&init_once, make_table);
+  const char *colon = strrchr(name, ':');
+  size_t kind_len = colon ? (size_t)(colon - name) : strlen(name);
+  char *end = NULL;
+  unsigned long nth = colon ? strtoul(colon + 1, &end, 10) : 1;
+  bool is_number = !colon || (end != colon + 1 && *end == '\0');
+  const roc_driver *driver = is_number ? find_driver(name, kind_len) : NULL;
+  roc_rt_lock();
+  bool found = driver ? nth >= 1 && nth <= MAX_DEVICES && find_entry(driver, (uint32_t)nth - 1, out_index)
+                      : find_open_by_name(name, out_index);
+  roc_rt_unlock();
+  return found ? ROC_OK : fail_absent(name, driver, err);
+}
+
+roc_device *roc_rt_device_driver(roc_rt_device *device) { return device->driver; }
+
+uint32_t roc_rt_device_index(const roc_rt_device *device) { return device->index; }
+
+roc_rt_stream *roc_rt_device_default_stream(roc_rt_device *device) { return device->default_stream; }
+
+/* ---- losing a device --------------------------------------------------------------------------------- */
+
+roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err) {
+  if (device->is_closing) return roc_rt_check_open(err);
+  if (!device->driver->is_lost) return ROC_OK;
+  return roc_rt_device_set_lost(device, NULL, err);
+}
+
+roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *work, roc_error *err) {
+  device->driver->is_lost = true;
+  if (!device->lost_text[0]) {
+    char by[200] = "";
+    if (work && work->kernel) {
+      snprintf(by, sizeof by, " by kernel '%s' launched at %s:%u", work->kernel->name,
+               work->file ? work->file : "?", work->line);
+    }
+    snprintf(device->lost_text, sizeof device->lost_text, "device '%s' is lost%s%s%s",
+             device->driver->props.name, by, err && err->message[0] ? ": " : "",
+             err && err->message[0] ? err->message : "");
+    for (roc_rt_stream *s = device->streams; s; s = s->next) roc_rt_retire_lost(s);
+  }
+  return roc_fail(err, ROC_LOST, "%s", device->lost_text);
+}
+
+/* ---- waiting for whole devices ----------------------------------------------------------------------- */
+
+/* A stream after `previous` (NULL: the first), retained; gives `previous` back. */
+static roc_rt_stream *next_stream(roc_rt_device *device, roc_rt_stream *previous) {
+  roc_rt_lock();
+  roc_rt_stream *stream = previous ? previous->next : device->streams;
+  if (stream) roc_rt_stream_retain(stream);
+  roc_rt_unlock();
+  roc_rt_stream_release(previous);
+  return stream;
+}
+
+static roc_status await_all(roc_rt_device *device, bool can_interrupt, roc_error *err) {
+  roc_status status = ROC_OK;
+  roc_rt_stream *stream = next_stream(device, NULL);
+  while (stream) {
+    if (status == ROC_OK) status = roc_rt_stream_await(stream, stream->last_ticket, can_interrupt, err);
+    stream = next_stream(device, stream);
+  }
+  return status;
+}
+
+static roc_status take_any_fault(roc_rt_device *device, roc_error *err) {
+  roc_rt_lock();
+  roc_rt_device_poll(device);
+  bool found = false;
+  for (roc_rt_stream *s = device->streams; s && !found; s = s->next) {
+    found = roc_rt_stream_take_fault(s, err);
+  }
+  roc_rt_unlock();
+  return found ? ROC_FAULT : ROC_OK;
+}
+
+roc_status roc_rt_device_synchronize(roc_rt_device *device, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  roc_rt_lock();
+  roc_status status = roc_rt_device_check(device, err);
+  roc_rt_unlock();
+  ROC_TRY(status);
+  ROC_TRY(await_all(device, true, err));
+  return take_any_fault(device, err);
+}
+
+roc_status roc_rt_device_reset(roc_rt_device *device, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  roc_device *driver = device->driver;
+  if (!driver->ops->reset) {
+    return roc_fail(err, ROC_UNSUPPORTED, "device '%s' cannot be reset: only a new process helps",
+                    driver->props.name);
+  }
+  if (!driver->is_lost) ROC_TRY(await_all(device, true, err));
+  roc_rt_lock();
+  roc_status status = driver->ops->reset(driver, err);
+  if (status == ROC_OK) {
+    driver->is_lost = false;
+    device->lost_text[0] = '\0';
+  }
+  roc_rt_unlock();
+  return status;
+}
+
+/* ---- shutdown ---------------------------------------------------------------------------------------- */
+
+static void stop_device(roc_rt_device *device) {
+  roc_rt_lock();
+  device->is_closing = true;
+  roc_rt_pool_trim(device);
+  roc_rt_stream *stream = device->default_stream;
+  if (device->driver->ops->quiesce) device->driver->ops->quiesce(device->driver);
+  roc_rt_unlock();
+  roc_rt_stream_release(stream);
+}
+
+roc_status roc_rt_shutdown(roc_error *err) {
+  if (roc_rt_in_child() || atomic_exchange(&is_shut, true)) return ROC_OK;
+  roc_status first = ROC_OK;
+  for (uint32_t i = 0; i < entry_count; i++) {
+    roc_rt_device *device = entries[i].device;
+    if (!device) continue;
+    roc_error found = ROC_ERROR_INIT;
+    roc_status status = await_all(device, false, &found);
+    if (status == ROC_OK) status = take_any_fault(device, &found);
+    if (first == ROC_OK && status != ROC_OK) {
+      first = status;
+      if (err) *err = found;
+    }
+    stop_device(device);
+  }
+  return first;
+}

@@ -1,0 +1,133 @@
+/* Kernels loaded on a device, and queueing their launches; see launch.h. */
+#include "runtime/launch.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "device/common.h"
+#include "runtime/internal.h"
+
+roc_status roc_rt_kernel_load(roc_rt_device *device, const roc_codeobj *object, const char *name,
+                              roc_rt_kernel **out_kernel, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  roc_rt_kernel *kernel = roc_zalloc(sizeof *kernel);
+  size_t name_bytes = strlen(name) + 1;
+  char *own_name = roc_alloc(name_bytes);
+  if (!kernel || !own_name) {
+    roc_free(kernel);
+    roc_free(own_name);
+    return roc_fail(err, ROC_OOM, "out of memory: cannot load kernel '%s'", name);
+  }
+  memcpy(own_name, name, name_bytes);
+  atomic_init(&kernel->refs, 1);
+  kernel->device = device;
+  kernel->object = object;
+  kernel->name = own_name;
+  roc_rt_lock();
+  roc_status status = roc_rt_device_check(device, err);
+  roc_device *driver = device->driver;
+  if (status == ROC_OK) status = driver->ops->module_load(driver, object, &kernel->module, err);
+  if (status == ROC_OK) device->live++;
+  roc_rt_unlock();
+  if (status != ROC_OK) {
+    roc_free(own_name);
+    roc_free(kernel);
+    return status;
+  }
+  roc_rt_register_exit(); /* the compiler's object is in by now; our handler must run before its destructors */
+  *out_kernel = kernel;
+  return ROC_OK;
+}
+
+void roc_rt_kernel_retain(roc_rt_kernel *kernel) {
+  atomic_fetch_add_explicit(&kernel->refs, 1, memory_order_relaxed);
+}
+
+void roc_rt_kernel_release_locked(roc_rt_kernel *kernel) {
+  if (atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_acq_rel) != 1) return;
+  roc_rt_device *device = kernel->device;
+  device->driver->ops->module_unload(device->driver, kernel->module);
+  roc_free(kernel->name);
+  roc_free(kernel);
+  roc_rt_device_drop(device);
+}
+
+void roc_rt_kernel_release(roc_rt_kernel *kernel) {
+  if (!kernel || roc_rt_in_child()) return;
+  roc_rt_lock();
+  roc_rt_kernel_release_locked(kernel);
+  roc_rt_unlock();
+}
+
+static bool reserve_uses(roc_rt_stream *stream, const roc_rt_use *uses, uint32_t nuses) {
+  for (uint32_t i = 0; i < nuses; i++) {
+    if (!roc_buffer_reserve_use(uses[i].buffer, stream)) return false;
+  }
+  return true;
+}
+
+static roc_status fail_queue_oom(const roc_rt_launch *launch, roc_error *err) {
+  return roc_fail(err, ROC_OOM, "out of memory: kernel '%s' cannot be queued",
+                  launch->kernel->name);
+}
+
+/* Hands the launch to the driver; everything that can fail for want of memory has happened. */
+static roc_status submit(roc_rt_stream *stream, const roc_rt_launch *launch, roc_rt_pending *pending,
+                         roc_ticket *out_ticket, roc_error *err) {
+  roc_dev_launch work = {
+      .module = launch->kernel->module,
+      .kernarg = launch->kernarg,
+      .kernarg_bytes = launch->kernarg_bytes,
+      .rank = launch->rank,
+      .dynamic_shared_bytes = launch->dynamic_shared_bytes,
+      .fault = pending->record,
+      .print = pending->print,
+  };
+  for (int d = 0; d < 3; d++) {
+    work.grid[d] = launch->grid[d];
+    work.local[d] = launch->local[d];
+  }
+  return stream->driver->device->ops->launch(stream->driver, &work, out_ticket, err);
+}
+
+static roc_status queue_locked(roc_rt_stream *stream, const roc_rt_launch *launch,
+                               roc_ticket *out_ticket, roc_error *err) {
+  roc_rt_device *device = stream->device;
+  ROC_TRY(roc_rt_device_check(device, err));
+  roc_rt_retire(stream);
+  if (!reserve_uses(stream, launch->uses, launch->nuses)) return fail_queue_oom(launch, err);
+  roc_rt_pending *pending = roc_rt_pending_begin(stream, launch->nuses);
+  if (!pending) return fail_queue_oom(launch, err);
+  const roc_codeobj *object = launch->kernel->object;
+  roc_status status = ROC_OK;
+  if (object->has_fault || object->has_print) {
+    status = roc_rt_records_take(device, object, pending, err);
+  }
+  if (status == ROC_OK) status = submit(stream, launch, pending, out_ticket, err);
+  if (status != ROC_OK) {
+    roc_rt_records_give_back(device, pending);
+    roc_rt_pending_abort(pending);
+    return status == ROC_LOST ? roc_rt_device_set_lost(device, NULL, err) : status;
+  }
+  pending->kernel = launch->kernel;
+  pending->file = launch->file;
+  pending->line = launch->line;
+  pending->rank = launch->rank;
+  roc_rt_pending_commit(stream, pending, *out_ticket, launch->uses, launch->nuses);
+  return ROC_OK;
+}
+
+roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launch,
+                               roc_ticket *out_ticket, roc_error *err) {
+  *out_ticket = 0;
+  ROC_TRY(roc_rt_check_open(err));
+  const roc_codeobj *object = launch->kernel->object;
+  ROC_TRY(roc_device_check_shape(&stream->driver->device->props, launch->grid, launch->local,
+                                 launch->rank, object->shared_bytes, launch->dynamic_shared_bytes,
+                                 err));
+  if (!launch->grid[0] || !launch->grid[1] || !launch->grid[2]) return ROC_OK;
+  roc_rt_lock();
+  roc_status status = queue_locked(stream, launch, out_ticket, err);
+  roc_rt_unlock();
+  return status;
+}

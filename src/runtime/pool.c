@@ -1,0 +1,112 @@
+/* The caching pool of device memory: freed blocks wait in size classes for the next allocation.
+ *
+ * Drivers' allocators are slow and some wait for the device; a script makes and drops temporaries all the time.  A buffer's
+ * own struct is the list node, so freeing needs no memory.  The pool is bounded and emptied before an allocation is called
+ * failed.  Everything here runs under the runtime's lock. */
+#include "base/alloc.h"
+#include "runtime/internal.h"
+
+#include <string.h>
+
+enum { MIN_BLOCK_SHIFT = 8, CLASSES_PER_DOUBLING = 4 };
+
+/* Class c holds blocks of (4 + c % 4) << (c / 4 + 6) bytes: 256, 320, 384, 448, 512, … */
+static size_t class_bytes(uint32_t class_index) {
+  return (size_t)(CLASSES_PER_DOUBLING + class_index % CLASSES_PER_DOUBLING)
+         << (class_index / CLASSES_PER_DOUBLING + MIN_BLOCK_SHIFT - 2);
+}
+
+/* The smallest class that holds nbytes; ROC_RT_POOL_CLASSES when none does. */
+static uint32_t class_of(size_t nbytes) {
+  uint32_t class_index = 0;
+  if (nbytes > (size_t)1 << MIN_BLOCK_SHIFT) {
+    uint32_t log2 = 63 - (uint32_t)__builtin_clzll(nbytes);
+    if (log2 >= 47) return ROC_RT_POOL_CLASSES;
+    class_index = (log2 - MIN_BLOCK_SHIFT) * CLASSES_PER_DOUBLING;
+  }
+  while (class_bytes(class_index) < nbytes) class_index++;
+  return class_index < ROC_RT_POOL_CLASSES ? class_index : ROC_RT_POOL_CLASSES;
+}
+
+static void reset_buffer(roc_buffer *buffer, size_t nbytes) {
+  atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
+  buffer->nbytes = nbytes;
+  buffer->next = NULL;
+}
+
+static roc_buffer *take_cached(roc_rt_device *device, uint32_t class_index, size_t nbytes) {
+  roc_buffer *buffer = device->pool[class_index];
+  if (!buffer) return NULL;
+  device->pool[class_index] = buffer->next;
+  device->pooled_bytes -= class_bytes(class_index);
+  reset_buffer(buffer, nbytes);
+  return buffer;
+}
+
+static roc_status alloc_block(roc_rt_device *device, size_t block_bytes, roc_devptr *out_ptr,
+                              roc_error *err) {
+  roc_device *driver = device->driver;
+  roc_status status = driver->ops->alloc(driver, block_bytes, out_ptr, err);
+  if (status == ROC_LOST) return roc_rt_device_set_lost(device, NULL, err);
+  if (status != ROC_OOM) return status;
+  roc_rt_device_poll(device); /* finished work gives back what it held */
+  roc_rt_pool_trim(device);
+  return driver->ops->alloc(driver, block_bytes, out_ptr, err);
+}
+
+roc_status roc_rt_pool_alloc(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer,
+                             roc_error *err) {
+  uint32_t class_index = class_of(nbytes);
+  if (class_index == ROC_RT_POOL_CLASSES) {
+    return roc_fail(err, ROC_OOM, "out of memory: %zu bytes are more than any device has", nbytes);
+  }
+  *out_buffer = take_cached(device, class_index, nbytes);
+  if (*out_buffer) return ROC_OK;
+  roc_buffer *buffer = roc_zalloc(sizeof *buffer);
+  if (!buffer) return roc_fail(err, ROC_OOM, "out of memory: no host memory for an array");
+  roc_status status = alloc_block(device, class_bytes(class_index), &buffer->address, err);
+  if (status != ROC_OK) {
+    roc_free(buffer);
+    return status;
+  }
+  reset_buffer(buffer, nbytes);
+  buffer->uses = buffer->inline_uses;
+  buffer->use_capacity = ROC_RT_INLINE_USES;
+  buffer->device = device;
+  buffer->pool_class = class_index;
+  device->live++;
+  *out_buffer = buffer;
+  return ROC_OK;
+}
+
+static void free_block(roc_buffer *buffer) {
+  roc_rt_device *device = buffer->device;
+  device->driver->ops->free(device->driver, buffer->address);
+  roc_free(buffer);
+  roc_rt_device_drop(device);
+}
+
+void roc_rt_pool_free(roc_buffer *buffer) {
+  roc_rt_device *device = buffer->device;
+  if (roc_rt_in_child()) return; /* the driver's memory is the parent's */
+  size_t nbytes = class_bytes(buffer->pool_class);
+  bool has_room = device->pooled_bytes + nbytes <= device->pool_limit_bytes;
+  if (!has_room || device->is_closing || device->driver->is_lost) {
+    free_block(buffer);
+    return;
+  }
+  buffer->next = device->pool[buffer->pool_class];
+  device->pool[buffer->pool_class] = buffer;
+  device->pooled_bytes += nbytes;
+}
+
+void roc_rt_pool_trim(roc_rt_device *device) {
+  for (uint32_t i = 0; i < ROC_RT_POOL_CLASSES; i++) {
+    while (device->pool[i]) {
+      roc_buffer *buffer = device->pool[i];
+      device->pool[i] = buffer->next;
+      free_block(buffer);
+    }
+  }
+  device->pooled_bytes = 0;
+}
