@@ -1,6 +1,6 @@
 -- Writes the Lua files of roclua as one C file: lua5.4 embed.lua OUT.c LUA_DIR KERNELS_DIR FILE...
--- Each FILE lies below one of the two directories; "roc/sim.lua" becomes module roc.sim, a file of KERNELS_DIR a module of
--- roc.kernels.  The table is sorted by module name, for a binary search.
+-- Each FILE lies below one of the two directories; "roc/sim.lua" becomes module roc.sim, a file of
+-- KERNELS_DIR a module of roc.kernels.  The table is sorted by module name, for a binary search.
 local out_path, lua_dir, kernels_dir = arg[1], arg[2], arg[3]
 
 local function relative(path, dir)

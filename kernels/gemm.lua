@@ -17,11 +17,13 @@ gemm.naive = roc.kernel(function(a, b, c)
   end
 end, { name = "gemm_naive" })
 
----Makes the tiled kernel for arrays of `dtype`: a workgroup of TILE × TILE walks along k in blocks, each loaded once into shared
----memory and used TILE times.  Any m, n and k; the edge is filled with zeros.
+---Makes the tiled kernel for arrays of `dtype`: a workgroup of TILE × TILE walks along k in blocks,
+---each loaded once into shared memory and used TILE times.  Any m, n and k; the edge is filled with
+---zeros.
 ---@param dtype roc.DType
+---@param check? boolean false: an unchecked kernel
 ---@return roc.Kernel
-function gemm.tiled_for(dtype)
+function gemm.tiled_for(dtype, check)
   return roc.kernel(function(a, b, c)
     local block_a = roc.shared.array({ TILE, TILE }, dtype)
     local block_b = roc.shared.array({ TILE, TILE }, dtype)
@@ -45,10 +47,11 @@ function gemm.tiled_for(dtype)
       roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
     end
     if i <= m and j <= n then c[i][j] = sum end
-  end, { name = "gemm_tiled" })
+  end, { name = "gemm_tiled", check = check })
 end
 
---- The tiled kernel for float32.  Launch it in whole groups, as an item computes with what its group has loaded:
+--- The tiled kernel for float32.  Launch it in whole groups, as an item computes with what its
+--- group has loaded:
 --- `tiled[{ { ceil(n / TILE), ceil(m / TILE) }, { TILE, TILE } }](a, b, c)`.
 gemm.tiled = gemm.tiled_for(roc.float32)
 

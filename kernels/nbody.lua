@@ -1,13 +1,13 @@
---- Gravity among n bodies, all pairs, one body a work-item.
---- A body is a row {x, y, z, mass}, its velocity a row {x, y, z}; all float32; the gravitational constant is 1.
+--- Gravity among n bodies, all pairs, one body a work-item. A body is a row {x, y, z, mass}, its
+--- velocity a row {x, y, z}; all float32; the gravitational constant is 1.
 local roc = require "roc"
 
 local BLOCK = 128 -- items of a workgroup, bodies of a block in shared memory
 
 local nbody = { BLOCK = BLOCK }
 
----The acceleration that a body at distance (dx, dy, dz) with this mass causes, softened by `eps2` so that near misses stay finite.
----An ordinary Lua function: kernels call it, and the host may.
+---The acceleration that a body at distance (dx, dy, dz) with this mass causes, softened by `eps2`
+---so that near misses stay finite. An ordinary Lua function: kernels call it, and the host may.
 function nbody.pull(dx, dy, dz, mass, eps2)
   local inverse = roc.math.rsqrt(dx * dx + dy * dy + dz * dz + eps2)
   local strength = mass * inverse * inverse * inverse
@@ -16,8 +16,9 @@ end
 
 local pull = nbody.pull
 
---- One leapfrog step: velocities in place, positions from `bodies` to `moved`.  The group loads the bodies block by block into
---- shared memory and every item adds up the block's pull.  Launch it in whole groups of BLOCK:
+--- One leapfrog step: velocities in place, positions from `bodies` to `moved`.  The group loads the
+--- bodies block by block into shared memory and every item adds up the block's pull.  Launch it in
+--- whole groups of BLOCK:
 --- `step[{ ceil(n / BLOCK), BLOCK }](bodies, velocity, moved, dt, eps2)`.
 nbody.step = roc.kernel(function(bodies, velocity, moved, dt, eps2)
   local block = roc.shared.array({ BLOCK, 4 }, roc.float32)

@@ -1,5 +1,6 @@
---- Random numbers inside a kernel, from a counter: the same (seed, counter) gives the same number on every device.
---- There is no state to keep: an item counts with its id, and with the step where it draws several.
+--- Random numbers inside a kernel, from a counter: the same (seed, counter) gives the same number
+--- on every device. There is no state to keep: an item counts with its id, and with the step where
+--- it draws several.
 local roc = require "roc"
 
 local random = {}
@@ -9,9 +10,9 @@ local random = {}
 ---@param counter integer
 ---@return integer
 function random.bits(seed, counter)
-  local z = seed * -7046029254386353131 + counter * -7046029254386353131 + seed
-  z = (z ~ (z >> 30)) * -4658895280553007687
-  z = (z ~ (z >> 27)) * -7723592293110705685
+  local z = (seed + counter) * 0x9E3779B97F4A7C15 + seed
+  z = (z ~ (z >> 30)) * 0xBF58476D1CE4E5B9
+  z = (z ~ (z >> 27)) * 0x94D049BB133111EB
   return z ~ (z >> 31)
 end
 

@@ -1,4 +1,5 @@
---- Sums of arrays, in two launches: each workgroup adds its share, then one workgroup adds the groups' sums.
+--- Sums of arrays, in two launches: each workgroup adds its share, then one workgroup adds the
+--- groups' sums.
 local roc = require "roc"
 
 local SIZE = 256 -- items of a workgroup; a power of two
@@ -6,11 +7,13 @@ local GROUPS = 64 -- of the first launch
 
 local reduce = { SIZE = SIZE }
 
----Makes the kernel that writes the sum of each workgroup's share of `x` to `sums`, one element a group, adding up in `dtype`.
----An item takes every n-th element, n the number of items, so neighbours read neighbours; then the items' sums are added in a tree.
+---Makes the kernel that writes the sum of each workgroup's share of `x` to `sums`, one element a
+---group, adding up in `dtype`. An item takes every n-th element, n the number of items, so
+---neighbours read neighbours; then the items' sums are added in a tree.
 ---@param dtype roc.DType
+---@param check? boolean false: an unchecked kernel
 ---@return roc.Kernel
-function reduce.sum_for(dtype)
+function reduce.sum_for(dtype, check)
   return roc.kernel(function(x, sums)
     local part = roc.shared.array(SIZE, dtype)
     local item = roc.get_local_id(1)
@@ -24,7 +27,7 @@ function reduce.sum_for(dtype)
       half = half // 2
     end
     if item == 1 then sums[roc.get_group_id(1)] = part[1] end
-  end, { name = "reduce_sum" })
+  end, { name = "reduce_sum", check = check })
 end
 
 --- The sum kernel for float32 arrays; its workgroup is SIZE.

@@ -1,15 +1,17 @@
---- Inclusive prefix sums: y[i] = x[1] + … + x[i].
---- Each workgroup scans a block and notes its sum; the sums are scanned likewise; then each block is raised by what stands before it.
+--- Inclusive prefix sums: y[i] = x[1] + … + x[i]. Each workgroup scans a block and notes its sum;
+--- the sums are scanned likewise; then each block is raised by what stands before it.
 local roc = require "roc"
 
 local SIZE = 256 -- items of a workgroup, elements of a block
 
 local scan = { SIZE = SIZE }
 
----Makes the kernel that scans each block of SIZE elements by itself and writes the blocks' sums, by doubling distances.
+---Makes the kernel that scans each block of SIZE elements by itself and writes the blocks' sums, by
+---doubling distances.
 ---@param dtype roc.DType
+---@param check? boolean false: an unchecked kernel
 ---@return roc.Kernel
-function scan.blocks_for(dtype)
+function scan.blocks_for(dtype, check)
   return roc.kernel(function(x, y, sums)
     local part = roc.shared.array(SIZE, dtype)
     local item, i = roc.get_local_id(1), roc.get_global_id(1)
@@ -26,7 +28,7 @@ function scan.blocks_for(dtype)
     end
     if i <= #y then y[i] = part[item] end
     if item == SIZE then sums[roc.get_group_id(1)] = part[item] end
-  end, { name = "scan_blocks" })
+  end, { name = "scan_blocks", check = check })
 end
 
 --- Adds to each block of `y` but the first the scanned sum of the blocks before it.

@@ -14,11 +14,12 @@ transpose.naive = roc.kernel(function(a, b)
 end, { name = "transpose_naive" })
 
 ---Makes the tiled kernel for arrays of `dtype`: a workgroup of TILE × TILE turns its block round in
----shared memory, so that reads and writes both go along rows.  A row of the block is one element longer
----than it needs to be, which spreads a column over all memory banks.
+---shared memory, so that reads and writes both go along rows.  A row of the block is one element
+---longer than it needs to be, which spreads a column over all memory banks.
 ---@param dtype roc.DType
+---@param check? boolean false: an unchecked kernel
 ---@return roc.Kernel
-function transpose.tiled_for(dtype)
+function transpose.tiled_for(dtype, check)
   return roc.kernel(function(a, b)
     local tile = roc.shared.array({ TILE, TILE + 1 }, dtype)
     local x, y = roc.get_local_id(1), roc.get_local_id(2)
@@ -31,10 +32,11 @@ function transpose.tiled_for(dtype)
     if column0 + y <= b.shape[1] and row0 + x <= b.shape[2] then
       b[column0 + y][row0 + x] = tile[x][y]
     end
-  end, { name = "transpose_tiled" })
+  end, { name = "transpose_tiled", check = check })
 end
 
---- The tiled kernel for float32.  Launch it in whole groups, as an item reads what its group has stored:
+--- The tiled kernel for float32.  Launch it in whole groups, as an item reads what its group has
+--- stored:
 --- `tiled[{ { ceil(columns / TILE), ceil(rows / TILE) }, { TILE, TILE } }](a, b)`.
 transpose.tiled = transpose.tiled_for(roc.float32)
 

@@ -9,6 +9,9 @@ local intrinsics = require "roc.intrinsics"
 
 local M = {}
 
+-- Whether launches run the untouched function; specs switch it.
+M.is_raw = os.getenv("ROCLUA_SIM") == "raw"
+
 -- arrays as a kernel sees them ----------------------------------------------------------------------------
 
 -- A wrapper that checks each index and says which array it was.  `dim` counts the dimensions already indexed
@@ -404,7 +407,7 @@ function M.run(program, launch, ...)
       launch.args[i] = checked(launch.args[i], program.params[i] or "?")
     end
   end
-  if os.getenv("ROCLUA_SIM") == "raw" then
+  if M.is_raw then
     launch.main = program.fn
   else
     launch.main = load_typed(program.source, launch, program.hidden)

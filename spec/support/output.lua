@@ -1,4 +1,5 @@
--- Output handler of busted: its plain one, or its coloured one on a terminal, then one line to be read by scripts.
+-- Output handler of busted: its plain one, or its coloured one on a terminal, then one line to be
+-- read by scripts.
 local term = require "term"
 
 return function(options)

@@ -1,5 +1,6 @@
 /* Array userdata: making, recognising and synchronising them, for every class of arrays. */
 #include "bindings/array_bind.h"
+#include "bindings/device_bind.h"
 
 const roc_array_class roc_host_array_class = {ROC_META_ARRAY};
 const roc_array_class roc_device_array_class = {ROC_META_DEVICE_ARRAY};
@@ -11,8 +12,8 @@ roc_array *roc_push_array(lua_State *L, const roc_array_class *cls) {
   return &box->array;
 }
 
-/* Cheaper than comparing metatables: a full userdata of the right size whose last word is the address of
- * one of our classes. */
+/* Cheaper than comparing metatables: a full userdata of the right size whose last word is the
+ * address of one of our classes. */
 roc_array_box *roc_test_array_box(lua_State *L, int idx) {
   if (lua_type(L, idx) != LUA_TUSERDATA || lua_rawlen(L, idx) != sizeof(roc_array_box)) return NULL;
   roc_array_box *box = lua_touserdata(L, idx);
@@ -63,7 +64,9 @@ const roc_array_class *roc_array_class_of(lua_State *L, int arg) {
 void roc_array_sync(lua_State *L, const roc_array *a, bool for_write) {
   if (!roc_buffer_is_busy(a->buffer, for_write)) return;
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_buffer_wait(a->buffer, for_write, &err), &err);
+  roc_status status = roc_buffer_wait(a->buffer, for_write, &err);
+  roc_bind_after_wait(L, status, &err);
+  if (!a->buffer) luaL_error(L, "the array was closed while a kernel's output was printed");
 }
 
 roc_array *roc_new_host_array(lua_State *L, roc_dtype dtype, uint32_t rank, const int64_t *extents,
@@ -84,8 +87,8 @@ roc_array *roc_new_host_array(lua_State *L, roc_dtype dtype, uint32_t rank, cons
 }
 
 roc_array *roc_push_host_copy(lua_State *L, const roc_array *src) {
-  roc_array *a =
-      roc_new_host_array(L, src->dtype, src->rank, src->extents, ROC_ORDER_C, false);
+  roc_array *a = roc_new_host_array(L, src->dtype, src->rank, src->extents, ROC_ORDER_C, false);
+  if (!src->buffer) luaL_error(L, "the array was closed while it was copied"); /* by a finalizer */
   roc_array_pack(roc_buffer_host(a->buffer), src, ROC_ORDER_C);
   return a;
 }

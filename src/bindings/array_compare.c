@@ -1,9 +1,9 @@
 /* roc.allclose and roc.array_equal. */
 #include "bindings/array_bind.h"
 
-/* Makes the argument a host array, in place: arrays stay, tables become arrays, and what has a copy_to_host
- * (device arrays) is fetched. */
-static roc_array *to_host_operand(lua_State *L, int arg) {
+/* Makes the argument a host array, in place: arrays stay, tables become arrays, and what has a
+ * copy_to_host (device arrays) is fetched. */
+static void to_host_operand(lua_State *L, int arg) {
   if (lua_istable(L, arg)) {
     roc_array_from_table(L, arg, false, ROC_DT_FLOAT64);
     lua_replace(L, arg);
@@ -13,9 +13,7 @@ static roc_array *to_host_operand(lua_State *L, int arg) {
     lua_call(L, 1, 1);
     lua_replace(L, arg);
   }
-  roc_array *a = roc_check_array(L, arg);
-  roc_array_sync(L, a, false);
-  return a;
+  roc_array_sync(L, roc_check_array(L, arg), false);
 }
 
 static double opt_tolerance(lua_State *L, int arg, double def) {
@@ -26,19 +24,24 @@ static double opt_tolerance(lua_State *L, int arg, double def) {
 
 static int compare_allclose(lua_State *L) {
   double rtol = opt_tolerance(L, 3, 1e-5), atol = opt_tolerance(L, 4, 1e-8);
-  const roc_array *a = to_host_operand(L, 1), *b = to_host_operand(L, 2);
+  to_host_operand(L, 1);
+  to_host_operand(L, 2);
+  const roc_array *a = roc_check_array(L, 1), *b = roc_check_array(L, 2);
   if (!roc_array_same_shape(a, b)) {
     roc_push_shape_text(L, a->rank, a->extents);
     roc_push_shape_text(L, b->rank, b->extents);
-    return luaL_argerror(L, 2, lua_pushfstring(L, "shape %s expected, got %s",
-                                               lua_tostring(L, -2), lua_tostring(L, -1)));
+    return luaL_argerror(
+        L, 2,
+        lua_pushfstring(L, "shape %s expected, got %s", lua_tostring(L, -2), lua_tostring(L, -1)));
   }
   lua_pushboolean(L, roc_array_close_host(a, b, rtol, atol));
   return 1;
 }
 
 static int compare_array_equal(lua_State *L) {
-  const roc_array *a = to_host_operand(L, 1), *b = to_host_operand(L, 2);
+  to_host_operand(L, 1);
+  to_host_operand(L, 2);
+  const roc_array *a = roc_check_array(L, 1), *b = roc_check_array(L, 2);
   lua_pushboolean(L, roc_array_equal_host(a, b));
   return 1;
 }
@@ -46,4 +49,6 @@ static int compare_array_equal(lua_State *L) {
 static const luaL_Reg compare_functions[] = {
     {"allclose", compare_allclose}, {"array_equal", compare_array_equal}, {NULL, NULL}};
 
-void roc_open_array_compare(lua_State *L) { luaL_setfuncs(L, compare_functions, 0); }
+void roc_open_array_compare(lua_State *L) {
+  luaL_setfuncs(L, compare_functions, 0);
+}

@@ -72,8 +72,9 @@ static bool check_axes(lua_State *L, const roc_array *a, uint32_t *axes) {
   }
   for (uint32_t k = 0; k < count; k++) {
     if (numbers[k] < 1 || numbers[k] > a->rank) {
-      luaL_argerror(L, 2, lua_pushfstring(L, "axis %I out of range 1..%d",
-                                          (LUAI_UACINT)numbers[k], (int)a->rank));
+      luaL_argerror(
+          L, 2,
+          lua_pushfstring(L, "axis %I out of range 1..%d", (LUAI_UACINT)numbers[k], (int)a->rank));
     }
     axes[k] = (uint32_t)numbers[k] - 1;
   }
@@ -94,8 +95,8 @@ static int array_m_transpose(lua_State *L) {
 /* Elements of `for i = first, last, step`. */
 static int64_t count_steps(int64_t first, int64_t last, int64_t step) {
   if (step > 0 ? first > last : first < last) return 0;
-  uint64_t distance = step > 0 ? (uint64_t)last - (uint64_t)first
-                               : (uint64_t)first - (uint64_t)last;
+  uint64_t distance =
+      step > 0 ? (uint64_t)last - (uint64_t)first : (uint64_t)first - (uint64_t)last;
   uint64_t stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
   return (int64_t)(distance / stride) + 1;
 }
@@ -103,9 +104,9 @@ static int64_t count_steps(int64_t first, int64_t last, int64_t step) {
 static int array_m_slice(lua_State *L) {
   const roc_array *self = roc_check_any_array(L, 1);
   lua_Integer dim = luaL_checkinteger(L, 2);
-  luaL_argcheck(L, dim >= 1 && dim <= self->rank, 2,
-                lua_pushfstring(L, "dimension %I out of range 1..%d", (LUAI_UACINT)dim,
-                                (int)self->rank));
+  luaL_argcheck(
+      L, dim >= 1 && dim <= self->rank, 2,
+      lua_pushfstring(L, "dimension %I out of range 1..%d", (LUAI_UACINT)dim, (int)self->rank));
   lua_Integer first = luaL_checkinteger(L, 3), last = luaL_checkinteger(L, 4);
   lua_Integer step = luaL_optinteger(L, 5, 1);
   luaL_argcheck(L, step != 0, 5, "step is zero");
@@ -140,8 +141,7 @@ int64_t roc_check_key(lua_State *L, const roc_array *a) {
     return luaL_error(L, "index %s is not an integer", luaL_tolstring(L, 2, NULL));
   }
   if (i < 1 || i > a->extents[0]) {
-    return luaL_error(L, "index %I out of range 1..%I", (LUAI_UACINT)i,
-                      (LUAI_UACINT)a->extents[0]);
+    return luaL_error(L, "index %I out of range 1..%I", (LUAI_UACINT)i, (LUAI_UACINT)a->extents[0]);
   }
   return i - 1;
 }
@@ -165,11 +165,21 @@ static void push_integers(lua_State *L, uint32_t count, const int64_t *values) {
   }
 }
 
-static void push_shape(lua_State *L, const roc_array *a) { push_integers(L, a->rank, a->extents); }
-static void push_strides(lua_State *L, const roc_array *a) { push_integers(L, a->rank, a->strides); }
-static void push_dtype(lua_State *L, const roc_array *a) { roc_push_dtype(L, a->dtype); }
-static void push_ndim(lua_State *L, const roc_array *a) { lua_pushinteger(L, a->rank); }
-static void push_size(lua_State *L, const roc_array *a) { lua_pushinteger(L, roc_array_size(a)); }
+static void push_shape(lua_State *L, const roc_array *a) {
+  push_integers(L, a->rank, a->extents);
+}
+static void push_strides(lua_State *L, const roc_array *a) {
+  push_integers(L, a->rank, a->strides);
+}
+static void push_dtype(lua_State *L, const roc_array *a) {
+  roc_push_dtype(L, a->dtype);
+}
+static void push_ndim(lua_State *L, const roc_array *a) {
+  lua_pushinteger(L, a->rank);
+}
+static void push_size(lua_State *L, const roc_array *a) {
+  lua_pushinteger(L, roc_array_size(a));
+}
 static void push_nbytes(lua_State *L, const roc_array *a) {
   lua_pushinteger(L, (lua_Integer)roc_array_nbytes(a));
 }

@@ -21,6 +21,8 @@ int roc_bind_open_core(lua_State *L);
 /* Raises the core's error as an error value: a table with `code` (roc_status_name), `message`, and the
  * driver's `native` code when there is one; tostring gives the message.  Never returns. */
 int roc_lua_raise(lua_State *L, const roc_error *err);
+/* The same with a message longer than the record holds. */
+int roc_lua_raise_text(lua_State *L, const roc_error *err, const char *message);
 /* ROC_TRY of this layer: raises unless `status` is ROC_OK. */
 #define ROC_LUA_TRY(L, expr, err) \
   do {                            \

@@ -18,11 +18,8 @@ bool roc_test_scalar(lua_State *L, int idx, roc_scalar *out) {
         *out = (roc_scalar){ROC_VT_F64, {.f = lua_tonumber(L, idx)}};
       }
       return true;
-    case LUA_TBOOLEAN:
-      *out = (roc_scalar){ROC_VT_BOOL, {.b = lua_toboolean(L, idx)}};
-      return true;
-    default:
-      return false;
+    case LUA_TBOOLEAN: *out = (roc_scalar){ROC_VT_BOOL, {.b = lua_toboolean(L, idx)}}; return true;
+    default: return false;
   }
 }
 
@@ -34,15 +31,9 @@ roc_scalar roc_check_scalar(lua_State *L, int arg) {
 
 void roc_push_scalar(lua_State *L, roc_scalar value) {
   switch (value.type) {
-    case ROC_VT_BOOL:
-      lua_pushboolean(L, value.as.b);
-      break;
-    case ROC_VT_INT:
-      lua_pushinteger(L, value.as.i);
-      break;
-    default:
-      lua_pushnumber(L, value.as.f);
-      break;
+    case ROC_VT_BOOL: lua_pushboolean(L, value.as.b); break;
+    case ROC_VT_INT: lua_pushinteger(L, value.as.i); break;
+    default: lua_pushnumber(L, value.as.f); break;
   }
 }
 

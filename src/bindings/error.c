@@ -30,6 +30,10 @@ static bool has_own_place(roc_status code) {
 }
 
 int roc_lua_raise(lua_State *L, const roc_error *err) {
+  return roc_lua_raise_text(L, err, err->message);
+}
+
+int roc_lua_raise_text(lua_State *L, const roc_error *err, const char *message) {
   luaL_checkstack(L, 6, "too little stack to report an error");
   lua_createtable(L, 0, 3);
   if (has_own_place(err->code)) {
@@ -37,7 +41,7 @@ int roc_lua_raise(lua_State *L, const roc_error *err) {
   } else {
     luaL_where(L, 1);
   }
-  lua_pushstring(L, err->message);
+  lua_pushstring(L, message);
   lua_concat(L, 2);
   lua_setfield(L, -2, "message");
   lua_pushstring(L, roc_status_name(err->code));

@@ -1,7 +1,9 @@
 /* roc.Array: host arrays in Lua; elements, and the methods that touch them.
  *
- * Views are in array_view.c, constructors in array_create.c, printing in lua/roc/array.lua.  Every function that
- * reads or writes elements first waits for queued work that uses them (roc_array_sync). */
+ * Views are in array_view.c, constructors in array_create.c, printing in lua/roc/array.lua.  Every
+ * function that reads or writes elements first waits for queued work that uses them
+ * (roc_array_sync).  Making an array may run finalizers, which may do anything: the source is
+ * checked again after it. */
 #include <string.h>
 
 #include "bindings/array_bind.h"
@@ -40,8 +42,10 @@ static int array_mm_newindex(lua_State *L) {
   }
   int64_t i = roc_check_key(L, a);
   if (a->rank != 1) {
-    return luaL_error(L, "a[i] = v needs an array of 1 dimension, this has %d: index all of them, "
-                      "or use a[i]:fill(v)", (int)a->rank);
+    return luaL_error(L,
+                      "a[i] = v needs an array of 1 dimension, this has %d: index all of them, "
+                      "or use a[i]:fill(v)",
+                      (int)a->rank);
   }
   roc_store_assigned(L, 3, a->dtype, element_at(L, a, i, true));
   return 0;
@@ -104,6 +108,7 @@ static int array_m_ravel(lua_State *L) {
   roc_array_sync(L, a, false);
   int64_t size = roc_array_size(a);
   roc_array *flat = roc_new_host_array(L, a->dtype, 1, &size, ROC_ORDER_C, false);
+  roc_check_array(L, 1);
   roc_array_pack(roc_buffer_host(flat->buffer), a, order);
   return 1;
 }
@@ -113,6 +118,7 @@ static int array_m_astype(lua_State *L) {
   roc_dtype dtype = roc_check_dtype(L, 2);
   roc_array_sync(L, a, false);
   roc_array *converted = roc_new_host_array(L, dtype, a->rank, a->extents, ROC_ORDER_C, false);
+  roc_check_array(L, 1);
   roc_error err = ROC_ERROR_INIT;
   ROC_LUA_TRY(L, roc_array_convert_host(converted, a, &err), &err);
   return 1;
@@ -145,7 +151,8 @@ static const luaL_Reg array_meta[] = {{"__newindex", array_mm_newindex},
                                       {"__gc", array_mm_gc},
                                       {NULL, NULL}};
 
-/* core.Array: the metatable, whose __tostring the Lua side adds.  core.array_methods: its methods. */
+/* core.Array: the metatable, whose __tostring the Lua side adds.  core.array_methods: its methods.
+ */
 void roc_open_array(lua_State *L) {
   if (roc_class_new(L, ROC_META_ARRAY, array_meta)) {
     lua_newtable(L);

@@ -96,8 +96,16 @@ static void push_dtypes(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &dtypes_key);
 }
 
+/* core.dtype(name or dtype) -> the object. */
+static int dtype_find(lua_State *L) {
+  roc_push_dtype(L, roc_check_dtype(L, 1));
+  return 1;
+}
+
 /* core.dtypes = {bool = …, int8 = …, …} */
 void roc_open_dtype(lua_State *L) {
+  lua_pushcfunction(L, dtype_find);
+  lua_setfield(L, -2, "dtype");
   push_dtypes(L);
   lua_createtable(L, 0, ROC_DT_COUNT_);
   for (int dt = 0; dt < ROC_DT_COUNT_; dt++) {

@@ -82,8 +82,14 @@ void roc_cg_close(roc_cg *cg) {
   LLVMDisposeModule(cg->mod);
   LLVMContextDispose(cg->ctx);
   roc_str_deinit(&cg->diagnostics);
+  roc_vec_deinit(&cg->sites);
   roc_arena_deinit(&cg->arena);
   roc_free(cg);
+}
+
+uint32_t roc_cg_add_site(roc_cg *cg, const roc_site *site) {
+  if (!roc_vec_push(&cg->sites, *site)) cg->arena.failed = true;
+  return cg->ir->sites.count + cg->sites.count - 1;
 }
 
 LLVMTypeRef roc_cg_value_type(const roc_cg *cg, roc_value_type type) {

@@ -22,6 +22,8 @@ typedef struct roc_cg_exits {
 typedef struct roc_cg_array {
   LLVMValueRef base;                                    /* PARAM: the data pointer; CONST: the global */
   LLVMValueRef extents[ROC_MAX_RANK], strides[ROC_MAX_RANK]; /* i64; strides only of STRIDED */
+  LLVMValueRef scale;   /* not NULL: elements are this many elements apart (i64) */
+  bool is_one_for_all;  /* work-items use one memory one after the other: accesses are not parallel */
 } roc_cg_array;
 
 struct roc_cg {
@@ -45,6 +47,7 @@ struct roc_cg {
   LLVMValueRef fault, print; /* pointers to the launch's record and buffer, or NULL when the kernel has no use for them */
   LLVMMetadataRef access_group; /* not NULL: loads and stores carry it (parallel loops) */
   void *state;              /* the target's own, in the arena */
+  roc_vec(roc_site) sites;  /* the target's own, numbered behind the module's */
 
   uint32_t nerrors;         /* error diagnostics LLVM reported */
   roc_str diagnostics;
@@ -54,6 +57,8 @@ struct roc_cg {
 /* A context, module and machine for `ir`; on failure *out is untouched. */
 roc_status roc_cg_open(const roc_ir_module *ir, const roc_cg_options *options, roc_cg **out, roc_error *err);
 void roc_cg_close(roc_cg *cg);
+/* Adds a site to the code object; returns its index. Its strings live as long as the module. */
+uint32_t roc_cg_add_site(roc_cg *cg, const roc_site *site);
 /* The LLVM type of a value of the kernel language; BOOL is i1. */
 LLVMTypeRef roc_cg_value_type(const roc_cg *cg, roc_value_type type);
 LLVMValueRef roc_cg_i64(const roc_cg *cg, int64_t value);

@@ -55,14 +55,19 @@ LLVMValueRef roc_cg_address(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uin
   LLVMValueRef base = cg->arrays[a].base;
   if (!base) base = cg->target->array_base(cg, a);
   LLVMValueRef index = linear_index(cg, a, inst, first_index);
+  if (cg->arrays[a].scale) index = LLVMBuildNSWMul(cg->b, index, cg->arrays[a].scale, "");
   LLVMTypeRef element = roc_cg_storage_type(cg, array->dtype);
   return LLVMBuildInBoundsGEP2(cg->b, element, base, &index, 1, "");
 }
 
 LLVMValueRef roc_cg_load_inst(roc_cg *cg, const roc_ir_inst *inst) {
   roc_dtype dtype = cg->ir->arrays.items[inst->aux].dtype;
+  LLVMTypeRef type = roc_cg_storage_type(cg, dtype);
   LLVMValueRef ptr = roc_cg_address(cg, inst->aux, inst, 0);
-  return roc_cg_from_element(cg, dtype, roc_cg_load(cg, roc_cg_storage_type(cg, dtype), ptr));
+  bool untagged = cg->arrays[inst->aux].is_one_for_all;
+  LLVMValueRef element =
+      untagged ? LLVMBuildLoad2(cg->b, type, ptr, "") : roc_cg_load(cg, type, ptr);
+  return roc_cg_from_element(cg, dtype, element);
 }
 
 void roc_cg_store_inst(roc_cg *cg, const roc_ir_inst *inst) {
@@ -70,5 +75,10 @@ void roc_cg_store_inst(roc_cg *cg, const roc_ir_inst *inst) {
   const roc_ir_inst *source = &cg->ir->insts.items[roc_ir_arg(cg->ir, inst, 0)];
   LLVMValueRef ptr = roc_cg_address(cg, inst->aux, inst, 1);
   LLVMValueRef value = roc_cg_operand(cg, inst, 0);
-  roc_cg_store(cg, roc_cg_to_element(cg, dtype, (roc_value_type)source->type, value), ptr);
+  LLVMValueRef element = roc_cg_to_element(cg, dtype, (roc_value_type)source->type, value);
+  if (cg->arrays[inst->aux].is_one_for_all) {
+    LLVMBuildStore(cg->b, element, ptr);
+  } else {
+    roc_cg_store(cg, element, ptr);
+  }
 }

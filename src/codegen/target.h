@@ -65,6 +65,8 @@ struct roc_target {
   /* Results and variables of the IR.  NULL: cg->values and allocas, right where a function is one work-item. */
   LLVMValueRef (*operand)(roc_cg *cg, uint32_t inst);
   void (*define)(roc_cg *cg, uint32_t inst, LLVMValueRef value);
+  /* Emits instruction `inst` itself and returns true, or leaves it to the shared code.  May be NULL. */
+  bool (*intercept)(roc_cg *cg, uint32_t inst);
 };
 
 extern const roc_target roc_target_cpu;

@@ -127,7 +127,8 @@ void roc_host_free(roc_device *device, roc_devptr ptr) {
 roc_status roc_host_alloc_host(roc_device *device, size_t nbytes, void **out_ptr, roc_error *err) {
   *out_ptr = roc_alloc_aligned(nbytes, ALLOC_ALIGNMENT);
   if (*out_ptr) return ROC_OK;
-  return roc_fail(err, ROC_OOM, "out of memory: device '%s' has no %zu bytes of host memory to give",
+  return roc_fail(err, ROC_OOM,
+                  "out of memory: device '%s' has no %zu bytes of host memory to give",
                   device->props.name, nbytes);
 }
 

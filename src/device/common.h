@@ -1,18 +1,22 @@
 /* What several drivers share: the launch limits, and host memory in the role of device memory.
  *
- * The roc_host_* functions fit the slots of roc_device_ops, for drivers whose kernels use host pointers as they are. */
+ * The roc_host_* functions fit the slots of roc_device_ops, for drivers whose kernels use host
+ * pointers as they are. */
 #ifndef ROC_DEVICE_COMMON_H
 #define ROC_DEVICE_COMMON_H
 
 #include "device/device.h"
 
-/* INVALID, naming the limit: a workgroup, grid or shared memory this device cannot run.  A grid with a 0 passes. */
+/* INVALID, naming the limit: a workgroup, grid or shared memory this device cannot run.  A grid
+ * with a 0 passes. */
 roc_status roc_device_check_shape(const roc_device_props *props, const uint64_t grid[3],
-                                  const uint32_t local[3], uint32_t rank, uint32_t static_shared_bytes,
-                                  uint32_t dynamic_shared_bytes, roc_error *err);
+                                  const uint32_t local[3], uint32_t rank,
+                                  uint32_t static_shared_bytes, uint32_t dynamic_shared_bytes,
+                                  roc_error *err);
 
 /* Groups per dimension and in all of a launch that has passed the check. */
-uint64_t roc_device_count_groups(const uint64_t grid[3], const uint32_t local[3], uint64_t out_groups[3]);
+uint64_t roc_device_count_groups(const uint64_t grid[3], const uint32_t local[3],
+                                 uint64_t out_groups[3]);
 
 uint64_t roc_host_memory_total(void);
 uint64_t roc_host_memory_free(roc_device *device);

@@ -1,10 +1,11 @@
 /* The device interface: what a driver must do, and nothing about Lua, kernels' types or arrays.
  *
- * A driver is one roc_device_ops, registered in registry.c.  Work is queued on streams; each piece of work
- * gets a ticket, a number that grows along its stream, and is complete when everything up to that ticket is.  The runtime
- * above remembers (stream, ticket) pairs per buffer and waits for exactly those.
- * Threads: ops are called by one thread at a time per device (the runtime's caller), unless a comment says "any thread".
- * No op but the waits may block for device work.  Errors: a driver has one function from its codes to roc_status. */
+ * A driver is one roc_device_ops, registered in registry.c.  Work is queued on streams; each piece
+ * of work gets a ticket, a number that grows along its stream, and is complete when everything up
+ * to that ticket is.  The runtime above remembers (stream, ticket) pairs per buffer and waits for
+ * exactly those. Threads: ops are called by one thread at a time per device (the runtime's caller),
+ * unless a comment says "any thread". No op but the waits may block for device work.  Errors: a
+ * driver has one function from its codes to roc_status. */
 #ifndef ROC_DEVICE_DEVICE_H
 #define ROC_DEVICE_DEVICE_H
 
@@ -28,18 +29,18 @@ typedef struct roc_device_props {
   char arch[64];  /* compile target: "cpu", "gfx90a", "sm_90" */
   uint32_t wavefront_size;
   uint32_t compute_units;
-  uint32_t max_workgroup;        /* items */
+  uint32_t max_workgroup; /* items */
   uint32_t max_workgroup_dim[3];
   uint64_t max_groups[3];
-  uint64_t shared_bytes;         /* of one workgroup */
-  uint64_t memory_total;         /* bytes */
-  bool host_memory;              /* kernels use host pointers as they are (cpu, sim, APUs): no copies needed */
+  uint64_t shared_bytes; /* of one workgroup */
+  uint64_t memory_total; /* bytes */
+  bool host_memory; /* kernels use host pointers as they are (cpu, sim, APUs): no copies needed */
 } roc_device_props;
 
 struct roc_device {
   const roc_device_ops *ops;
-  const char *kind;  /* "cpu", "null", … */
-  uint32_t ordinal;  /* among its kind, from 0 */
+  const char *kind; /* "cpu", "null", … */
+  uint32_t ordinal; /* among its kind, from 0 */
   roc_device_props props;
   bool is_lost;
 };
@@ -53,7 +54,7 @@ typedef struct roc_dev_launch {
   roc_dev_module *module;
   const void *kernarg; /* block laid out by the code object */
   uint32_t kernarg_bytes;
-  uint64_t grid[3];    /* work-items; 1 beyond the rank */
+  uint64_t grid[3]; /* work-items; 1 beyond the rank */
   uint32_t local[3];
   uint32_t rank;
   uint32_t dynamic_shared_bytes;
@@ -69,55 +70,72 @@ struct roc_device_ops {
   roc_status (*probe)(uint32_t *out_count, roc_error *err);
   roc_status (*open)(uint32_t ordinal, roc_device **out_device, roc_error *err);
   void (*close)(roc_device *device); /* no work is pending and nothing of it is held any more */
-  /* The process ends: all work is done, none comes; joins the driver's threads.  free, unload and destroy still come.  NULL: nothing to do. */
+  /* The process ends: all work is done, none comes; joins the driver's threads.  free, unload and
+   * destroy still come.  NULL: nothing to do. */
   void (*quiesce)(roc_device *device);
   roc_status (*reset)(roc_device *device, roc_error *err); /* NULL: not offered */
   uint64_t (*memory_free)(roc_device *device);
 
-  /* Memory.  alloc: 256-byte aligned, undefined contents; OOM may succeed after frees. free: no work uses it any more; any thread. */
+  /* Memory.  alloc: 256-byte aligned, undefined contents; OOM may succeed after frees. free: no
+   * work uses it any more; any thread. */
   roc_status (*alloc)(roc_device *device, size_t nbytes, roc_devptr *out_ptr, roc_error *err);
   void (*free)(roc_device *device, roc_devptr ptr);
   /* Device-visible host memory (fault records, print buffers, pinned arrays). */
   roc_status (*alloc_host)(roc_device *device, size_t nbytes, void **out_ptr, roc_error *err);
   void (*free_host)(roc_device *device, void *ptr);
   /* Page-locks host memory and maps it.  NULL ops: host_memory devices need none. */
-  roc_status (*host_register)(roc_device *device, void *ptr, size_t nbytes, roc_devptr *out_ptr, roc_error *err);
+  roc_status (*host_register)(roc_device *device, void *ptr, size_t nbytes, roc_devptr *out_ptr,
+                              roc_error *err);
   void (*host_unregister)(roc_device *device, void *ptr);
 
   /* Streams.  destroy: work already queued still runs; never waits. */
   roc_status (*stream_create)(roc_device *device, roc_dev_stream **out_stream, roc_error *err);
   void (*stream_destroy)(roc_dev_stream *stream);
 
-  /* Queueing; each stores the work's ticket.  Copies: host memory is the caller's to keep until the ticket completes. */
+  /* Queueing; each stores the work's ticket.  Copies: host memory is the caller's to keep until the
+   * ticket completes. */
   roc_status (*copy)(roc_dev_stream *stream, roc_devptr dst, roc_devptr src, size_t nbytes,
                      roc_copy_dir dir, roc_ticket *out_ticket, roc_error *err);
   /* Repeats `pattern` (1, 2, 4 or 8 bytes) over nbytes. */
-  roc_status (*fill)(roc_dev_stream *stream, roc_devptr dst, const void *pattern, size_t pattern_bytes,
-                     size_t nbytes, roc_ticket *out_ticket, roc_error *err);
-  roc_status (*launch)(roc_dev_stream *stream, const roc_dev_launch *launch, roc_ticket *out_ticket, roc_error *err);
-  /* Calls fn(ud) on some thread of the driver once all before it has run; fn must be short, may not queue work. */
-  roc_status (*host_call)(roc_dev_stream *stream, void (*fn)(void *ud), void *ud, roc_ticket *out_ticket, roc_error *err);
-  /* Work queued on `stream` after this waits for `ticket` of `other` (which may be of another device of this driver). */
-  roc_status (*stream_wait)(roc_dev_stream *stream, roc_dev_stream *other, roc_ticket ticket, roc_error *err);
+  roc_status (*fill)(roc_dev_stream *stream, roc_devptr dst, const void *pattern,
+                     size_t pattern_bytes, size_t nbytes, roc_ticket *out_ticket, roc_error *err);
+  roc_status (*launch)(roc_dev_stream *stream, const roc_dev_launch *launch, roc_ticket *out_ticket,
+                       roc_error *err);
+  /* Calls fn(ud) on some thread of the driver once all before it has run; fn must be short, may not
+   * queue work. */
+  roc_status (*host_call)(roc_dev_stream *stream, void (*fn)(void *ud), void *ud,
+                          roc_ticket *out_ticket, roc_error *err);
+  /* Work queued on `stream` after this waits for `ticket` of `other` (which may be of another
+   * device of this driver). */
+  roc_status (*stream_wait)(roc_dev_stream *stream, roc_dev_stream *other, roc_ticket ticket,
+                            roc_error *err);
 
-  /* Completion; any thread.  wait: timeout_ns < 0 waits for ever; *out_done false on timeout.  LOST when the device died. */
+  /* Completion; any thread.  wait: timeout_ns < 0 waits for ever; *out_done false on timeout.  LOST
+   * when the device died. */
   bool (*is_done)(roc_dev_stream *stream, roc_ticket ticket);
-  roc_status (*wait)(roc_dev_stream *stream, roc_ticket ticket, int64_t timeout_ns, bool *out_done, roc_error *err);
-  /* Asks queued and running kernels of the device to stop at their next workgroup.  NULL: it cannot. */
+  roc_status (*wait)(roc_dev_stream *stream, roc_ticket ticket, int64_t timeout_ns, bool *out_done,
+                     roc_error *err);
+  /* Asks queued and running kernels of the device to stop at their next workgroup.  NULL: it
+   * cannot. */
   void (*interrupt)(roc_device *device);
-  /* Device time in ns at which a ticket completed, for events; valid once done.  NULL: a host_call reads the clock. */
-  roc_status (*ticket_time)(roc_dev_stream *stream, roc_ticket ticket, uint64_t *out_ns, roc_error *err);
+  /* Device time in ns at which a ticket completed, for events; valid once done.  NULL: a host_call
+   * reads the clock. */
+  roc_status (*ticket_time)(roc_dev_stream *stream, roc_ticket ticket, uint64_t *out_ns,
+                            roc_error *err);
 
   /* Code.  The object outlives the module.  unload: no launch of it is pending. */
-  roc_status (*module_load)(roc_device *device, const roc_codeobj *object, roc_dev_module **out_module, roc_error *err);
+  roc_status (*module_load)(roc_device *device, const roc_codeobj *object,
+                            roc_dev_module **out_module, roc_error *err);
   void (*module_unload)(roc_device *device, roc_dev_module *module);
 };
 
 extern const roc_device_ops roc_cpu_ops, roc_sim_ops, roc_null_ops;
 
-/* cpu: how it makes objects callable (ORC lives in the compiler's shared object; jit sets this before a module is loaded). */
+/* cpu: how it makes objects callable (ORC lives in the compiler's shared object; jit sets this
+ * before a module is loaded). */
 typedef struct roc_cpu_loader {
-  roc_status (*load)(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle, roc_error *err);
+  roc_status (*load)(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,
+                     roc_error *err);
   void (*unload)(void *handle);
 } roc_cpu_loader;
 void roc_cpu_set_loader(const roc_cpu_loader *loader);

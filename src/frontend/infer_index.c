@@ -4,6 +4,7 @@
  * bindings the caller handed in; the keys behind the bound part are ordinary indexing. */
 #include "frontend/infer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/builtin.h"

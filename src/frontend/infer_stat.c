@@ -64,7 +64,6 @@ static void infer_assign(roc_infer *inf, const roc_ast_node *stat) {
       ROC_INFER_REPORT(inf, target->span, ROC_DIAG_TOO_FEW_VALUES);
       continue;
     }
-    roc_infer_value(inf, k < stat->values.count ? stat->values.items[k] : last);
     infer_target(inf, target, k < stat->values.count ? stat->values.items[k] : last,
                  roc_fe_list_type(inf->inst, &stat->values, k));
   }

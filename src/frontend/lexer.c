@@ -401,26 +401,18 @@ static roc_token_kind read_symbol(roc_lexer *lexer, roc_token *token) {
   char c = *lexer->at;
   switch (c) {
     case '"':
-    case '\'':
-      return read_string(lexer, token);
+    case '\'': return read_string(lexer, token);
     case '[':
       if (peek(lexer, 1) == '[' || peek(lexer, 1) == '=') return read_long_string(lexer, token);
       return take(lexer, 1, ROC_TK_LBRACKET);
     case '<':
-    case '>':
-      return read_angle(lexer, c);
-    case '=':
-      return take_either(lexer, '=', ROC_TK_EQ, ROC_TK_ASSIGN);
-    case '~':
-      return take_either(lexer, '=', ROC_TK_NE, ROC_TK_TILDE);
-    case '/':
-      return take_either(lexer, '/', ROC_TK_DSLASH, ROC_TK_SLASH);
-    case ':':
-      return take_either(lexer, ':', ROC_TK_DCOLON, ROC_TK_COLON);
-    case '.':
-      return read_dots(lexer, token);
-    default:
-      break;
+    case '>': return read_angle(lexer, c);
+    case '=': return take_either(lexer, '=', ROC_TK_EQ, ROC_TK_ASSIGN);
+    case '~': return take_either(lexer, '=', ROC_TK_NE, ROC_TK_TILDE);
+    case '/': return take_either(lexer, '/', ROC_TK_DSLASH, ROC_TK_SLASH);
+    case ':': return take_either(lexer, ':', ROC_TK_DCOLON, ROC_TK_COLON);
+    case '.': return read_dots(lexer, token);
+    default: break;
   }
   const char *single = c ? strchr(singles, c) : NULL;
   return take(lexer, 1, single ? (roc_token_kind)kinds[single - singles] : ROC_TK_INVALID);

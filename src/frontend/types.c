@@ -84,3 +84,37 @@ roc_ty roc_fe_operand_type(const roc_fe_instance *inst, const roc_ast_node *bina
   bool is_float_op = binary->op == ROC_OP_DIV || binary->op == ROC_OP_POW;
   return is_float_op && t.kind == ROC_TY_INT ? roc_ty_of(ROC_TY_PLAIN) : t;
 }
+
+static bool const_extent(const roc_fe_instance *inst, const roc_ast_node *node, int64_t *out) {
+  const roc_fe_node_info *info = roc_fe_node(inst, node);
+  *out = info->value.as.i;
+  return info->is_const && info->value.type == ROC_VT_INT && *out >= 0 && *out <= INT32_MAX;
+}
+
+bool roc_fe_const_shape(const roc_fe_instance *inst, const roc_ast_node *shape, int64_t *extents,
+                        uint32_t *rank) {
+  int64_t size = 1;
+  *rank = 1;
+  if (shape->kind != ROC_AST_TABLE) return const_extent(inst, shape, &extents[0]);
+  *rank = shape->list.count;
+  if (*rank == 0 || *rank > ROC_MAX_RANK) return false;
+  for (uint32_t k = 0; k < *rank; k++) {
+    if (!const_extent(inst, shape->list.items[k], &extents[k])) return false;
+    if (__builtin_mul_overflow(size, extents[k], &size) || size > INT32_MAX) return false;
+  }
+  return true;
+}
+
+bool roc_fe_const_dtype(const roc_fe_instance *inst, const roc_ast_node *node, roc_dtype *out) {
+  if (node->kind == ROC_AST_STRING) {
+    return roc_dtype_from_name(node->as.s.data, node->as.s.len, out);
+  }
+  *out = (roc_dtype)roc_fe_node(inst, node)->type.dtype;
+  return roc_fe_node(inst, node)->type.kind == ROC_TY_DTYPE;
+}
+
+roc_ast_list roc_fe_atomic_index(roc_ast_node *const *index_argument) {
+  const roc_ast_node *node = *index_argument;
+  if (node->kind == ROC_AST_TABLE) return node->list;
+  return (roc_ast_list){.items = (roc_ast_node **)index_argument, .count = 1};
+}

@@ -61,7 +61,7 @@ typedef struct roc_fe_call {
   uint32_t builtin;
   roc_dtype dtype;
   roc_fe_instance *instance;
-  const roc_ty *results;
+  roc_ty *results;
   uint32_t nresults;
 } roc_fe_call;
 
@@ -89,7 +89,7 @@ struct roc_fe_instance {
   const roc_ty *params;         /* argument types, one per parameter */
   roc_fe_node_info *nodes;      /* by node->id */
   roc_fe_sym_info *syms;        /* by symbol->id */
-  const roc_ty *results;        /* of a device function: joined over its returns */
+  roc_ty *results;        /* of a device function: joined over its returns */
   uint32_t nresults;
   /* inference's own */
   roc_fe_instance *next, *caller;
@@ -149,6 +149,15 @@ roc_ty roc_fe_list_type(const roc_fe_instance *inst, const roc_ast_list *list, u
 /* Arithmetic (not comparison, logic, unary): the type both operands are converted to before the operation.
  * `/` and `^` of integers: PLAIN.  Comparison of an integer with a float: converts neither (exact). */
 roc_ty roc_fe_operand_type(const roc_fe_instance *inst, const roc_ast_node *binary);
+
+/* The extents of a constant shape: an integer, or a table of integers.  False when it is none (or has an extent
+ * below 0, more than ROC_MAX_RANK of them, or over 2^31-1 elements). */
+bool roc_fe_const_shape(const roc_fe_instance *inst, const roc_ast_node *shape, int64_t *extents,
+                        uint32_t *rank);
+/* The dtype an argument names: a dtype value or a string literal. */
+bool roc_fe_const_dtype(const roc_fe_instance *inst, const roc_ast_node *node, roc_dtype *out);
+/* The index operands of roc.atomic.*: the items of a table, or the node itself. */
+roc_ast_list roc_fe_atomic_index(roc_ast_node *const *index_argument);
 
 static inline const roc_fe_node_info *roc_fe_node(const roc_fe_instance *inst,
                                                   const roc_ast_node *node) {

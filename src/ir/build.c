@@ -122,16 +122,11 @@ roc_value_type roc_ir_type_of(const roc_ir_builder *b, uint32_t inst) {
 static roc_value_type result_type(const roc_ir_builder *b, roc_ir_op op, roc_value_type type,
                                   const uint32_t *args, uint32_t nargs) {
   switch (roc_ir_op_table[op].result) {
-    case 'N':
-      return ROC_VT_NONE;
-    case 'B':
-      return ROC_VT_BOOL;
-    case 'I':
-      return ROC_VT_INT;
-    case 'S':
-      return nargs ? roc_ir_type_of(b, args[0]) : ROC_VT_NONE;
-    default:
-      return type;
+    case 'N': return ROC_VT_NONE;
+    case 'B': return ROC_VT_BOOL;
+    case 'I': return ROC_VT_INT;
+    case 'S': return nargs ? roc_ir_type_of(b, args[0]) : ROC_VT_NONE;
+    default: return type;
   }
 }
 
@@ -139,8 +134,7 @@ bool roc_ir_is_dead(const roc_ir_builder *b) {
   if (b->failed) return false;
   const roc_ir_ids *region = &b->module->regions.items[b->region];
   if (!region->count) return false;
-  uint8_t op = b->module->insts.items[roc_vec_last(region)].op;
-  return op == ROC_IR_LEAVE || op == ROC_IR_NEXT || op == ROC_IR_RETURN || op == ROC_IR_FAIL;
+  return roc_ir_ends_region(&b->module->insts.items[roc_vec_last(region)]);
 }
 
 uint32_t roc_ir_append(roc_ir_builder *b, roc_ir_inst inst, const uint32_t *args) {

@@ -186,4 +186,14 @@ static inline uint32_t roc_ir_arg(const roc_ir_module *m, const roc_ir_inst *ins
   return m->operands.items[inst->args + n];
 }
 
+/* IF, BLOCK, LOOP and FOR; of these only IF has a second region. */
+static inline bool roc_ir_has_regions(const roc_ir_inst *inst) {
+  return inst->op == ROC_IR_IF || inst->op == ROC_IR_BLOCK || inst->op == ROC_IR_LOOP || inst->op == ROC_IR_FOR;
+}
+
+/* Nothing of its region can run behind it. */
+static inline bool roc_ir_ends_region(const roc_ir_inst *inst) {
+  return inst->op == ROC_IR_LEAVE || inst->op == ROC_IR_NEXT || inst->op == ROC_IR_RETURN || inst->op == ROC_IR_FAIL;
+}
+
 #endif

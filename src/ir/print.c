@@ -171,24 +171,12 @@ static void print_field(printer *p, const roc_ir_inst *inst, char field) {
   int64_t value = field == 'c' ? 0 : roc_ir_field_get(inst, field);
   roc_str_putc(p->out, ' ');
   switch (field) {
-    case 'c':
-      print_const(p->out, inst);
-      break;
-    case 'v':
-      print_ref(p->out, m->vars.items[value].name, (uint32_t)value);
-      break;
-    case 'p':
-      print_ref(p->out, m->params.items[value].name, (uint32_t)value);
-      break;
-    case 'a':
-      print_ref(p->out, m->arrays.items[value].name, (uint32_t)value);
-      break;
-    case 's':
-      roc_str_printf(p->out, "#%" PRId64, value);
-      break;
-    case 'l':
-      roc_str_printf(p->out, "%%%u", p->labels[value]);
-      break;
+    case 'c': print_const(p->out, inst); break;
+    case 'v': print_ref(p->out, m->vars.items[value].name, (uint32_t)value); break;
+    case 'p': print_ref(p->out, m->params.items[value].name, (uint32_t)value); break;
+    case 'a': print_ref(p->out, m->arrays.items[value].name, (uint32_t)value); break;
+    case 's': roc_str_printf(p->out, "#%" PRId64, value); break;
+    case 'l': roc_str_printf(p->out, "%%%u", p->labels[value]); break;
     default: {
       const char *word = roc_ir_field_word(field, value);
       if (word) {
@@ -200,12 +188,14 @@ static void print_field(printer *p, const roc_ir_inst *inst, char field) {
   }
 }
 
+/* Compares places, not their numbers: one place may have been entered twice. */
 static void print_place(printer *p, uint32_t loc) {
-  if (loc == p->loc) return;
   const roc_ir_loc *now = &p->m->locs.items[loc], *before = &p->m->locs.items[p->loc];
+  bool is_same_file = !strcmp(now->file, before->file);
+  if (is_same_file && now->line == before->line && now->column == before->column) return;
   p->loc = loc;
   roc_str_puts(p->out, " !");
-  if (strcmp(now->file, before->file)) {
+  if (!is_same_file) {
     roc_ir_print_quoted(p->out, now->file);
     roc_str_putc(p->out, ' ');
   }
@@ -216,7 +206,7 @@ static void print_region(printer *p, uint32_t region);
 
 static void print_inst(printer *p, uint32_t id) {
   const roc_ir_inst *inst = &p->m->insts.items[id];
-  bool is_target = inst->op == ROC_IR_BLOCK || inst->op == ROC_IR_LOOP || inst->op == ROC_IR_FOR;
+  bool is_target = roc_ir_has_regions(inst) && inst->op != ROC_IR_IF;
   print_indent(p);
   if (inst->type != ROC_VT_NONE || is_target) {
     p->labels[id] = p->nlabels++;
@@ -233,7 +223,7 @@ static void print_inst(printer *p, uint32_t id) {
   const char *note = p->note ? p->note(p->ud, id) : NULL;
   if (note) roc_str_printf(p->out, " ; %s", note);
   roc_str_putc(p->out, '\n');
-  if (inst->op != ROC_IR_IF && !is_target) return;
+  if (!roc_ir_has_regions(inst)) return;
   print_region(p, inst->k.region[0]);
   if (inst->op == ROC_IR_IF && p->m->regions.items[inst->k.region[1]].count) {
     print_indent(p);

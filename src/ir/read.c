@@ -523,12 +523,11 @@ static void read_statement(reader *r) {
   expect_line(r);
   if (r->failed) return;
   inst.nargs = (uint16_t)r->args.count;
-  bool owns_regions =
-      op == ROC_IR_IF || op == ROC_IR_BLOCK || op == ROC_IR_LOOP || op == ROC_IR_FOR;
-  uint32_t id = owns_regions ? roc_ir_begin(&r->b, op, inst.aux, r->args.items, r->args.count)
-                             : roc_ir_append(&r->b, inst, r->args.items);
+  bool has_regions = roc_ir_has_regions(&inst);
+  uint32_t id = has_regions ? roc_ir_begin(&r->b, op, inst.aux, r->args.items, r->args.count)
+                            : roc_ir_append(&r->b, inst, r->args.items);
   if (label >= 0 && !r->b.failed) define_label(r, label, id);
-  if (owns_regions) read_regions(r, id, op);
+  if (has_regions) read_regions(r, id, op);
 }
 
 static void read_region(reader *r) {

@@ -63,31 +63,21 @@ static roc_status check_scope(verifier *v, uint32_t id, const roc_ir_inst *inst)
 
 static const char *kind_text(char kind) {
   switch (kind) {
-    case 'i':
-      return "int";
-    case 'f':
-      return "f32 or f64";
-    case 'b':
-      return "bool";
-    case 'n':
-      return "int, f32 or f64";
-    default:
-      return "a value";
+    case 'i': return "int";
+    case 'f': return "f32 or f64";
+    case 'b': return "bool";
+    case 'n': return "int, f32 or f64";
+    default: return "a value";
   }
 }
 
 static bool is_kind(char kind, roc_value_type type) {
   switch (kind) {
-    case 'i':
-      return type == ROC_VT_INT;
-    case 'f':
-      return type == ROC_VT_F32 || type == ROC_VT_F64;
-    case 'b':
-      return type == ROC_VT_BOOL;
-    case 'n':
-      return type == ROC_VT_INT || type == ROC_VT_F32 || type == ROC_VT_F64;
-    default:
-      return type != ROC_VT_NONE;
+    case 'i': return type == ROC_VT_INT;
+    case 'f': return type == ROC_VT_F32 || type == ROC_VT_F64;
+    case 'b': return type == ROC_VT_BOOL;
+    case 'n': return type == ROC_VT_INT || type == ROC_VT_F32 || type == ROC_VT_F64;
+    default: return type != ROC_VT_NONE;
   }
 }
 
@@ -132,8 +122,7 @@ static roc_status check_field(verifier *v, uint32_t id, const roc_ir_inst *inst,
     case 's':
       if (inst->aux2 < m->sites.count) return ROC_OK;
       return broken(v, id, "there is no site %u", inst->aux2);
-    case 'D':
-      return index < 3 ? ROC_OK : broken(v, id, "dimension %u is not 0, 1 or 2", index);
+    case 'D': return index < 3 ? ROC_OK : broken(v, id, "dimension %u is not 0, 1 or 2", index);
     case 'd': /* behind 'a' in every op */
       if (value >= 0 && value < m->arrays.items[index].rank) return ROC_OK;
       return broken(v, id, "the array has no dimension %" PRId64, value);
@@ -149,20 +138,11 @@ static roc_status check_field(verifier *v, uint32_t id, const roc_ir_inst *inst,
 static roc_status check_result(verifier *v, uint32_t id, const roc_ir_inst *inst) {
   roc_value_type want;
   switch (roc_ir_op_table[inst->op].result) {
-    case 'N':
-      want = ROC_VT_NONE;
-      break;
-    case 'B':
-      want = ROC_VT_BOOL;
-      break;
-    case 'I':
-      want = ROC_VT_INT;
-      break;
-    case 'S':
-      want = operand(v, inst, 0)->type;
-      break;
-    default:
-      return inst->type < ROC_VT_COUNT_ ? ROC_OK : broken(v, id, "the result has no type");
+    case 'N': want = ROC_VT_NONE; break;
+    case 'B': want = ROC_VT_BOOL; break;
+    case 'I': want = ROC_VT_INT; break;
+    case 'S': want = operand(v, inst, 0)->type; break;
+    default: return inst->type < ROC_VT_COUNT_ ? ROC_OK : broken(v, id, "the result has no type");
   }
   if (inst->type == want) return ROC_OK;
   return broken(v, id, "the result is %s, the rule is %s", roc_ir_type_word(inst->type),
@@ -324,42 +304,26 @@ static roc_status check_jump(verifier *v, uint32_t id, const roc_ir_inst *inst) 
 /* Rules that the tables do not say. */
 static roc_status check_op(verifier *v, uint32_t id, const roc_ir_inst *inst) {
   switch ((roc_ir_op)inst->op) {
-    case ROC_IR_CONST:
-      return check_const(v, id, inst);
-    case ROC_IR_GET:
-      return expect_type(v, id, inst, v->m->vars.items[inst->aux].type);
-    case ROC_IR_SET:
-      return check_set(v, id, inst);
-    case ROC_IR_PARAM:
-      return expect_type(v, id, inst, v->m->params.items[inst->aux].type);
-    case ROC_IR_SELECT:
-      return expect_type(v, id, inst, operand(v, inst, 1)->type);
+    case ROC_IR_CONST: return check_const(v, id, inst);
+    case ROC_IR_GET: return expect_type(v, id, inst, v->m->vars.items[inst->aux].type);
+    case ROC_IR_SET: return check_set(v, id, inst);
+    case ROC_IR_PARAM: return expect_type(v, id, inst, v->m->params.items[inst->aux].type);
+    case ROC_IR_SELECT: return expect_type(v, id, inst, operand(v, inst, 1)->type);
     case ROC_IR_TO_F32:
-    case ROC_IR_TO_F64:
-      return check_conversion(v, id, inst);
-    case ROC_IR_CONVERT:
-      return expect_type(v, id, inst, roc_dtype_table[inst->aux].value_type);
-    case ROC_IR_MATH:
-      return check_math(v, id, inst);
-    case ROC_IR_LOAD:
-      return check_load(v, id, inst);
-    case ROC_IR_STORE:
-      return check_store(v, id, inst);
-    case ROC_IR_ATOMIC:
-      return check_atomic(v, id, inst);
-    case ROC_IR_WAVE:
-      return check_wave(v, id, inst);
+    case ROC_IR_TO_F64: return check_conversion(v, id, inst);
+    case ROC_IR_CONVERT: return expect_type(v, id, inst, roc_dtype_table[inst->aux].value_type);
+    case ROC_IR_MATH: return check_math(v, id, inst);
+    case ROC_IR_LOAD: return check_load(v, id, inst);
+    case ROC_IR_STORE: return check_store(v, id, inst);
+    case ROC_IR_ATOMIC: return check_atomic(v, id, inst);
+    case ROC_IR_WAVE: return check_wave(v, id, inst);
     case ROC_IR_CHECK:
     case ROC_IR_FAIL:
-    case ROC_IR_PRINT:
-      return check_report(v, id, inst);
-    case ROC_IR_FOR:
-      return check_for(v, id, inst);
+    case ROC_IR_PRINT: return check_report(v, id, inst);
+    case ROC_IR_FOR: return check_for(v, id, inst);
     case ROC_IR_LEAVE:
-    case ROC_IR_NEXT:
-      return check_jump(v, id, inst);
-    default:
-      return ROC_OK;
+    case ROC_IR_NEXT: return check_jump(v, id, inst);
+    default: return ROC_OK;
   }
 }
 
@@ -375,10 +339,6 @@ static roc_status check_nested(verifier *v, uint32_t id, const roc_ir_inst *inst
   return status;
 }
 
-static bool owns_regions(uint8_t op) {
-  return op == ROC_IR_IF || op == ROC_IR_BLOCK || op == ROC_IR_LOOP || op == ROC_IR_FOR;
-}
-
 static roc_status check_inst(verifier *v, uint32_t id) {
   const roc_ir_inst *inst = &v->m->insts.items[id];
   if (v->scope[id] != NOT_SEEN) return broken(v, id, "it stands in two places");
@@ -392,13 +352,9 @@ static roc_status check_inst(verifier *v, uint32_t id) {
   }
   ROC_TRY(check_result(v, id, inst));
   ROC_TRY(check_op(v, id, inst));
-  if (owns_regions(inst->op)) ROC_TRY(check_nested(v, id, inst));
+  if (roc_ir_has_regions(inst)) ROC_TRY(check_nested(v, id, inst));
   v->scope[id] = IN_SCOPE;
   return ROC_OK;
-}
-
-static bool ends_region(uint8_t op) {
-  return op == ROC_IR_LEAVE || op == ROC_IR_NEXT || op == ROC_IR_RETURN || op == ROC_IR_FAIL;
 }
 
 /* `owner` is the control instruction, ROC_IR_NONE for the body. */
@@ -416,7 +372,7 @@ static roc_status check_region(verifier *v, uint32_t region, uint32_t owner) {
                       v->m->name, ids->items[i]);
     }
     ROC_TRY(check_inst(v, ids->items[i]));
-    if (i + 1 < ids->count && ends_region(v->m->insts.items[ids->items[i]].op)) {
+    if (i + 1 < ids->count && roc_ir_ends_region(&v->m->insts.items[ids->items[i]])) {
       return broken(v, ids->items[i], "instructions follow it in its region");
     }
   }

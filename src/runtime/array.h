@@ -50,6 +50,8 @@ roc_status roc_array_copy_host(const roc_array *dst, const roc_array *src, roc_e
 roc_status roc_array_convert_host(const roc_array *dst, const roc_array *src, roc_error *err);
 /* Repeats one element of dst's dtype over a host array. */
 void roc_array_fill_host(const roc_array *dst, const void *element);
+/* Makes every non-zero byte of a contiguous bool host array 1 (bytes from outside may be anything); other dtypes: nothing. */
+void roc_array_normalize_bools(const roc_array *a);
 bool roc_array_same_shape(const roc_array *a, const roc_array *b);
 /* Same shape and element-wise equal numbers (exactly, whatever the dtypes); NaN equals nothing. Host arrays. */
 bool roc_array_equal_host(const roc_array *a, const roc_array *b);

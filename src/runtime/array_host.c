@@ -94,18 +94,10 @@ static void copy_run(char *dst, int64_t dst_step, const char *src, int64_t src_s
     return;
   }
   switch (itemsize) {
-    case 1:
-      COPY_STRIDED(1);
-      break;
-    case 2:
-      COPY_STRIDED(2);
-      break;
-    case 4:
-      COPY_STRIDED(4);
-      break;
-    default:
-      COPY_STRIDED(8);
-      break;
+    case 1: COPY_STRIDED(1); break;
+    case 2: COPY_STRIDED(2); break;
+    case 4: COPY_STRIDED(4); break;
+    default: COPY_STRIDED(8); break;
   }
 }
 
@@ -244,16 +236,20 @@ void roc_array_fill_host(const roc_array *dst, const void *element) {
   } while (walk_next(&w));
 }
 
+void roc_array_normalize_bools(const roc_array *a) {
+  if (a->dtype != ROC_DT_BOOL) return;
+  unsigned char *bytes = (unsigned char *)first_element(a);
+  int64_t size = roc_array_size(a);
+  for (int64_t i = 0; i < size; i++) bytes[i] = bytes[i] != 0;
+}
+
 /* ---- comparison -------------------------------------------------------------------------- */
 
 static double scalar_to_f64(roc_scalar value) {
   switch (value.type) {
-    case ROC_VT_BOOL:
-      return value.as.b;
-    case ROC_VT_INT:
-      return (double)value.as.i;
-    default:
-      return value.as.f;
+    case ROC_VT_BOOL: return value.as.b;
+    case ROC_VT_INT: return (double)value.as.i;
+    default: return value.as.f;
   }
 }
 

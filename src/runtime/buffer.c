@@ -1,6 +1,8 @@
-/* Reference-counted memory; see buffer.h, and internal.h for who keeps a buffer alive while work uses it.
+/* Reference-counted memory; see buffer.h, and internal.h for who keeps a buffer alive while work
+ * uses it.
  *
- * A buffer reaches zero references only when no work uses it, so its memory goes back at once and no release ever waits. */
+ * A buffer reaches zero references only when no work uses it, so its memory goes back at once and
+ * no release ever waits. */
 #include "runtime/buffer.h"
 
 #include <string.h>
@@ -130,16 +132,22 @@ void roc_buffer_destroy_dead(roc_buffer *dead) {
   }
 }
 
-roc_rt_device *roc_buffer_device(const roc_buffer *buffer) { return buffer->device; }
+roc_rt_device *roc_buffer_device(const roc_buffer *buffer) {
+  return buffer->device;
+}
 
 void *roc_buffer_host(const roc_buffer *buffer) {
   if (buffer->device && !roc_rt_device_driver(buffer->device)->props.host_memory) return NULL;
   return (void *)(uintptr_t)buffer->address;
 }
 
-roc_devptr roc_buffer_devptr(const roc_buffer *buffer) { return buffer->address; }
+roc_devptr roc_buffer_devptr(const roc_buffer *buffer) {
+  return buffer->address;
+}
 
-size_t roc_buffer_nbytes(const roc_buffer *buffer) { return buffer->nbytes; }
+size_t roc_buffer_nbytes(const roc_buffer *buffer) {
+  return buffer->nbytes;
+}
 
 static uint32_t count_uses(const roc_buffer *buffer) {
   return atomic_load_explicit(&buffer->nuses, memory_order_acquire);
@@ -180,7 +188,8 @@ void roc_buffer_clear_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket 
   roc_rt_use_entry *entry = find_use(buffer, stream);
   if (!entry) return;
   if (entry->last > ticket) {
-    if (entry->last_write <= ticket) entry->last_write = 0; /* later reads do not keep readers waiting */
+    if (entry->last_write <= ticket)
+      entry->last_write = 0; /* later reads do not keep readers waiting */
     return;
   }
   uint32_t count = count_uses(buffer);
@@ -209,16 +218,16 @@ static roc_rt_stream *find_conflict(roc_buffer *buffer, bool for_write, roc_tick
   return NULL;
 }
 
+/* Work that is complete but not retired counts: only a wait looks at what it has left behind. */
 bool roc_buffer_is_busy(const roc_buffer *buffer, bool for_write) {
-  if (count_uses(buffer) == 0 || roc_rt_in_child()) return false;
+  if (roc_rt_in_child()) return false;
+  if (atomic_load_explicit(&buffer->fault, memory_order_relaxed)) return true;
+  if (count_uses(buffer) == 0) return false;
+  if (for_write) return true;
   bool busy = false;
   roc_rt_lock();
-  for (uint32_t i = 0, n = count_uses(buffer); i < n && !busy; i++) {
-    const roc_rt_use_entry *use = &buffer->uses[i];
-    roc_ticket ticket = for_write ? use->last : use->last_write;
-    roc_dev_stream *driver = use->stream->driver;
-    busy = ticket && !driver->device->ops->is_done(driver, ticket);
-  }
+  for (uint32_t i = 0, n = count_uses(buffer); i < n; i++)
+    busy = busy || buffer->uses[i].last_write;
   roc_rt_unlock();
   return busy;
 }

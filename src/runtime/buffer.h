@@ -29,7 +29,7 @@ void *roc_buffer_host(const roc_buffer *buffer);            /* host pointer, or 
 roc_devptr roc_buffer_devptr(const roc_buffer *buffer);     /* address for kernels (of host memory: the pointer) */
 size_t roc_buffer_nbytes(const roc_buffer *buffer);
 
-/* True when a wait for a read (pending writes) or a write (any pending use) would have to wait. Cheap. */
+/* True when roc_buffer_wait has work to wait for (a read conflicts with writes, a write with all uses) or a fault to report. Cheap. */
 bool roc_buffer_is_busy(const roc_buffer *buffer, bool for_write);
 /* Waits for pending writes (for_write: all uses); reports a contained fault of the work it waited for as ROC_FAULT, once. */
 roc_status roc_buffer_wait(roc_buffer *buffer, bool for_write, roc_error *err);

@@ -1,8 +1,9 @@
 /* Open devices, the runtime's lock, and the end of the process.
  *
- * The table of devices is made once; an entry is opened by the first who asks.  Shutdown waits for all work and stops the drivers' threads,
- * but what scripts still hold (arrays of a state that closes later) stays valid: the driver's device is closed when the
- * last of it is gone.  A forked child owns none of the parent's devices: every call there is refused before any lock is taken. */
+ * The table of devices is made once; an entry is opened by the first who asks.  Shutdown waits for
+ * all work and stops the drivers' threads, but what scripts still hold (arrays of a state that
+ * closes later) stays valid: the driver's device is closed when the last of it is gone.  A forked
+ * child owns none of the parent's devices: every call there is refused before any lock is taken. */
 #include "runtime/device.h"
 
 #include <pthread.h>
@@ -28,7 +29,9 @@ static device_entry entries[MAX_DEVICES];
 static uint32_t entry_count;
 static _Atomic bool is_child, is_shut;
 
-void roc_rt_lock(void) { pthread_mutex_lock(&lock); }
+void roc_rt_lock(void) {
+  pthread_mutex_lock(&lock);
+}
 
 void roc_rt_unlock(void) {
   roc_buffer *dead = roc_buffer_take_dead();
@@ -36,7 +39,9 @@ void roc_rt_unlock(void) {
   if (dead) roc_buffer_destroy_dead(dead);
 }
 
-bool roc_rt_in_child(void) { return atomic_load_explicit(&is_child, memory_order_relaxed); }
+bool roc_rt_in_child(void) {
+  return atomic_load_explicit(&is_child, memory_order_relaxed);
+}
 
 roc_status roc_rt_check_open(roc_error *err) {
   if (roc_rt_in_child()) {
@@ -49,23 +54,27 @@ roc_status roc_rt_check_open(roc_error *err) {
   return ROC_OK;
 }
 
-/* ---- exit and fork ----------------------------------------------------------------------------------- */
+/* ---- exit and fork ------------------------------------------------------- */
 
 static void mark_child(void) {
   atomic_store(&is_child, true);
   pthread_mutex_unlock(&lock);
 }
 
-static void unlock_parent(void) { pthread_mutex_unlock(&lock); }
+static void unlock_parent(void) {
+  pthread_mutex_unlock(&lock);
+}
 
-static void shut_down_at_exit(void) { roc_rt_shutdown(NULL); }
+static void shut_down_at_exit(void) {
+  roc_rt_shutdown(NULL);
+}
 
 void roc_rt_register_exit(void) {
   static _Atomic bool again;
   if (!atomic_exchange(&again, true)) atexit(shut_down_at_exit);
 }
 
-/* ---- the table --------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 static void add_driver(const roc_device_ops *ops) {
   uint32_t count = 0;
@@ -91,14 +100,15 @@ uint32_t roc_rt_device_count(void) {
   return count;
 }
 
-/* ---- opening and closing ----------------------------------------------------------------------------- */
+/* ---- opening and closing ------------------------------------------------- */
 
 static size_t choose_pool_limit(const roc_device_props *props) {
   uint64_t limit = props->memory_total / 8;
   return limit < SIZE_MAX / 2 ? (size_t)limit : SIZE_MAX / 2;
 }
 
-/* Lock held.  The default stream is made here and not by roc_rt_stream_create, which takes the lock. */
+/* Lock held.  The default stream is made here and not by roc_rt_stream_create, which takes the
+ * lock. */
 static roc_status open_entry(uint32_t index, roc_error *err) {
   device_entry *entry = &entries[index];
   roc_rt_device *device = roc_zalloc(sizeof *device);
@@ -131,7 +141,8 @@ roc_status roc_rt_device_get(uint32_t index, roc_rt_device **out_device, roc_err
   roc_status status = ROC_OK;
   roc_rt_lock();
   if (index >= entry_count) {
-    status = roc_fail(err, ROC_INVALID, "there is no device %u, only 1 to %u", index + 1, entry_count);
+    status =
+        roc_fail(err, ROC_INVALID, "there is no device %u, only 1 to %u", index + 1, entry_count);
   } else if (!entries[index].device) {
     status = open_entry(index, err);
   }
@@ -148,7 +159,20 @@ void roc_rt_device_drop(roc_rt_device *device) {
   roc_free(device);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------- */
+void roc_rt_device_retain(roc_rt_device *device) {
+  roc_rt_lock();
+  device->live++;
+  roc_rt_unlock();
+}
+
+void roc_rt_device_release(roc_rt_device *device) {
+  if (!device || roc_rt_in_child()) return;
+  roc_rt_lock();
+  roc_rt_device_drop(device);
+  roc_rt_unlock();
+}
+
+/* ---- names --------------------------------------------------------------- */
 
 static const roc_driver *find_driver(const char *kind, size_t len) {
   for (uint32_t i = 0; i < roc_driver_count; i++) {
@@ -185,14 +209,15 @@ static roc_status fail_absent(const char *name, const roc_driver *driver, roc_er
   uint32_t count = 0;
   if (driver) {
     ROC_TRY(driver->ops->probe(&count, err));
-    return roc_fail(err, ROC_UNAVAILABLE, "there is no device '%s': there are %u of that kind", name,
-                    count);
+    return roc_fail(err, ROC_UNAVAILABLE, "there is no device '%s': there are %u of that kind",
+                    name, count);
   }
   roc_str kinds = ROC_STR_INIT;
   for (uint32_t i = 0; i < roc_driver_count; i++) {
     roc_str_printf(&kinds, "%s%s", i ? ", " : "", roc_drivers[i].ops->kind);
   }
-  roc_fail(err, ROC_UNAVAILABLE, "there is no device '%s'; expected one of %s, or a kind and a number as in 'cpu:1'",
+  roc_fail(err, ROC_UNAVAILABLE,
+           "there is no device '%s'; expected one of %s, or a kind and a number as in 'cpu:1'",
            name, roc_str_text(&kinds));
   roc_str_deinit(&kinds);
   return ROC_UNAVAILABLE;
@@ -208,19 +233,51 @@ roc_status roc_rt_device_find(const char *name, uint32_t *out_index, roc_error *
   bool is_number = !colon || (end != colon + 1 && *end == '\0');
   const roc_driver *driver = is_number ? find_driver(name, kind_len) : NULL;
   roc_rt_lock();
-  bool found = driver ? nth >= 1 && nth <= MAX_DEVICES && find_entry(driver, (uint32_t)nth - 1, out_index)
-                      : find_open_by_name(name, out_index);
+  bool found =
+      driver ? nth >= 1 && nth <= MAX_DEVICES && find_entry(driver, (uint32_t)nth - 1, out_index)
+             : find_open_by_name(name, out_index);
   roc_rt_unlock();
   return found ? ROC_OK : fail_absent(name, driver, err);
 }
 
-roc_device *roc_rt_device_driver(roc_rt_device *device) { return device->driver; }
+roc_device *roc_rt_device_driver(roc_rt_device *device) {
+  return device->driver;
+}
 
-uint32_t roc_rt_device_index(const roc_rt_device *device) { return device->index; }
+uint32_t roc_rt_device_index(const roc_rt_device *device) {
+  return device->index;
+}
 
-roc_rt_stream *roc_rt_device_default_stream(roc_rt_device *device) { return device->default_stream; }
+roc_rt_stream *roc_rt_device_default_stream(roc_rt_device *device) {
+  return device->default_stream;
+}
 
-/* ---- losing a device --------------------------------------------------------------------------------- */
+roc_status roc_rt_device_transfer_stream(roc_rt_device *device, roc_rt_stream **out_stream,
+                                         roc_error *err) {
+  roc_rt_lock();
+  *out_stream = device->transfer_stream;
+  roc_rt_unlock();
+  if (*out_stream) return ROC_OK;
+  roc_rt_stream *made;
+  ROC_TRY(roc_rt_stream_create(device, &made, err));
+  roc_rt_lock();
+  bool is_first = !device->transfer_stream;
+  if (is_first) device->transfer_stream = made;
+  *out_stream = device->transfer_stream;
+  roc_rt_unlock();
+  if (!is_first) roc_rt_stream_release(made);
+  return ROC_OK;
+}
+
+void roc_rt_device_trim(roc_rt_device *device) {
+  if (roc_rt_check_open(NULL) != ROC_OK) return;
+  roc_rt_lock();
+  roc_rt_device_poll(device);
+  roc_rt_pool_trim(device);
+  roc_rt_unlock();
+}
+
+/* ---- losing a device ----------------------------------------------------- */
 
 roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err) {
   if (device->is_closing) return roc_rt_check_open(err);
@@ -228,7 +285,8 @@ roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err) {
   return roc_rt_device_set_lost(device, NULL, err);
 }
 
-roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *work, roc_error *err) {
+roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *work,
+                                  roc_error *err) {
   device->driver->is_lost = true;
   if (!device->lost_text[0]) {
     char by[200] = "";
@@ -236,15 +294,15 @@ roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *w
       snprintf(by, sizeof by, " by kernel '%s' launched at %s:%u", work->kernel->name,
                work->file ? work->file : "?", work->line);
     }
-    snprintf(device->lost_text, sizeof device->lost_text, "device '%s' is lost%s%s%s",
-             device->driver->props.name, by, err && err->message[0] ? ": " : "",
-             err && err->message[0] ? err->message : "");
+    bool has_cause = err && err->message[0];
+    snprintf(device->lost_text, sizeof device->lost_text, "device '%s' is lost%s%s%.200s",
+             device->driver->props.name, by, has_cause ? ": " : "", has_cause ? err->message : "");
     for (roc_rt_stream *s = device->streams; s; s = s->next) roc_rt_retire_lost(s);
   }
   return roc_fail(err, ROC_LOST, "%s", device->lost_text);
 }
 
-/* ---- waiting for whole devices ----------------------------------------------------------------------- */
+/* ---- waiting for whole devices ------------------------------------------- */
 
 /* A stream after `previous` (NULL: the first), retained; gives `previous` back. */
 static roc_rt_stream *next_stream(roc_rt_device *device, roc_rt_stream *previous) {
@@ -260,7 +318,8 @@ static roc_status await_all(roc_rt_device *device, bool can_interrupt, roc_error
   roc_status status = ROC_OK;
   roc_rt_stream *stream = next_stream(device, NULL);
   while (stream) {
-    if (status == ROC_OK) status = roc_rt_stream_await(stream, stream->last_ticket, can_interrupt, err);
+    if (status == ROC_OK)
+      status = roc_rt_stream_await(stream, stream->last_ticket, can_interrupt, err);
     stream = next_stream(device, stream);
   }
   return status;
@@ -305,7 +364,7 @@ roc_status roc_rt_device_reset(roc_rt_device *device, roc_error *err) {
   return status;
 }
 
-/* ---- shutdown ---------------------------------------------------------------------------------------- */
+/* ---- shutdown ------------------------------------------------------------ */
 
 static void stop_device(roc_rt_device *device) {
   roc_rt_lock();
@@ -313,8 +372,10 @@ static void stop_device(roc_rt_device *device) {
   roc_rt_pool_trim(device);
   roc_rt_stream *stream = device->default_stream;
   if (device->driver->ops->quiesce) device->driver->ops->quiesce(device->driver);
+  roc_rt_stream *transfer_stream = device->transfer_stream;
   roc_rt_unlock();
-  roc_rt_stream_release(stream);
+  roc_rt_stream_release(transfer_stream);
+  roc_rt_stream_release(stream); /* may have been the last to hold the device */
 }
 
 roc_status roc_rt_shutdown(roc_error *err) {

@@ -14,12 +14,17 @@ roc_status roc_rt_device_get(uint32_t index, roc_rt_device **out_device, roc_err
 /* "cpu", "cpu:2", "hsa", "null": first of a kind, or the n-th from 1; a device's name works too. */
 roc_status roc_rt_device_find(const char *name, uint32_t *out_index, roc_error *err);
 
+/* A held device's struct and properties stay valid after shutdown, when no operation does. */
+void roc_rt_device_retain(roc_rt_device *device);
+void roc_rt_device_release(roc_rt_device *device);
 roc_device *roc_rt_device_driver(roc_rt_device *device);
 uint32_t roc_rt_device_index(const roc_rt_device *device);
 roc_rt_stream *roc_rt_device_default_stream(roc_rt_device *device);
 /* Waits for everything queued; reports the first contained fault not yet reported. */
 roc_status roc_rt_device_synchronize(roc_rt_device *device, roc_error *err);
 roc_status roc_rt_device_reset(roc_rt_device *device, roc_error *err);
+/* Gives cached blocks of freed arrays back to the driver. */
+void roc_rt_device_trim(roc_rt_device *device);
 /* At exit: waits for all devices, stops taking work, joins threads.  Idempotent. Returns FAULT with the first unreported fault. */
 roc_status roc_rt_shutdown(roc_error *err);
 

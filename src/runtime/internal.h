@@ -1,11 +1,12 @@
 /* What the runtime's files share, and nobody else includes.
  *
- * One lock guards everything below: uses of buffers, streams' pending work, pools, faults, prints.  It is held for short
- * work only, never across a wait; driver ops that queue or allocate run under it, which is what serialises them.
- * Every piece of queued work is a roc_rt_pending of its stream.  It owns references to the kernel and the buffers it uses, so that
- * nothing is freed while a device may touch it, and it is retired, in order, once its ticket is complete: by waits, by
- * later launches on the stream, and before an allocation is called failed.
- * Invariant: a buffer has an entry for a stream exactly as long as that stream has a pending that uses the buffer. */
+ * One lock guards everything below: uses of buffers, streams' pending work, pools, faults, prints.
+ * It is held for short work only, never across a wait; driver ops that queue or allocate run under
+ * it, which is what serialises them. Every piece of queued work is a roc_rt_pending of its stream.
+ * It owns references to the kernel and the buffers it uses, so that nothing is freed while a device
+ * may touch it, and it is retired, in order, once its ticket is complete: by waits, by later
+ * launches on the stream, and before an allocation is called failed. Invariant: a buffer has an
+ * entry for a stream exactly as long as that stream has a pending that uses the buffer. */
 #ifndef ROC_RUNTIME_INTERNAL_H
 #define ROC_RUNTIME_INTERNAL_H
 
@@ -16,13 +17,14 @@
 #include "runtime/stream.h"
 
 enum {
-  ROC_RT_INLINE_USES = 4,      /* streams that use one buffer at a time, before the heap is asked */
-  ROC_RT_INLINE_BUFFERS = 8,   /* buffers of one launch, likewise */
-  ROC_RT_MAX_FAULTS = 16,      /* unreported faults a stream remembers */
-  ROC_RT_POOL_CLASSES = 160,   /* four to a power of two, from 256 bytes */
+  ROC_RT_INLINE_USES = 4,    /* streams that use one buffer at a time, before the heap is asked */
+  ROC_RT_INLINE_BUFFERS = 8, /* buffers of one launch, likewise */
+  ROC_RT_MAX_FAULTS = 16,    /* unreported faults a stream remembers */
+  ROC_RT_POOL_CLASSES = 160, /* four to a power of two, from 256 bytes */
 };
 
-/* A contained error: kept by its stream and by each buffer the kernel used, reported by whoever waits first. */
+/* A contained error: kept by its stream and by each buffer the kernel used, reported by whoever
+ * waits first. */
 typedef struct roc_rt_fault {
   uint32_t refs; /* under the lock */
   bool is_reported;
@@ -39,17 +41,17 @@ struct roc_buffer {
   _Atomic uint32_t refs;
   _Atomic uint32_t nuses; /* read without the lock by roc_buffer_is_busy */
   uint32_t use_capacity;
-  uint32_t pool_class;    /* device memory */
-  roc_rt_device *device;  /* NULL: host memory */
+  uint32_t pool_class;   /* device memory */
+  roc_rt_device *device; /* NULL: host memory */
   roc_devptr address;
   size_t nbytes;
-  void *block;                 /* host memory: what to free; NULL when wrapped */
-  void (*release)(void *ud);   /* wrapped memory */
+  void *block;               /* host memory: what to free; NULL when wrapped */
+  void (*release)(void *ud); /* wrapped memory */
   void *release_ud;
-  roc_rt_use_entry *uses;      /* inline_uses, or a heap block */
+  roc_rt_use_entry *uses; /* inline_uses, or a heap block */
   roc_rt_use_entry inline_uses[ROC_RT_INLINE_USES];
   _Atomic(roc_rt_fault *) fault; /* owns a reference */
-  roc_buffer *next;            /* in the pool's list, or among the dead */
+  roc_buffer *next;              /* in the pool's list, or among the dead */
 };
 
 typedef struct roc_rt_pending {
@@ -80,11 +82,13 @@ struct roc_rt_kernel {
   _Atomic uint32_t refs;
   roc_rt_device *device;
   roc_dev_module *module;
-  roc_codeobj *object; /* owned: object->free with the kernel (jit drops specialisations while launches are pending) */
+  roc_codeobj *object; /* owned: object->free with the kernel (jit drops specialisations while
+                          launches are pending) */
   char *name;
 };
 
-/* Blocks of device-visible host memory for records; blocks of one device, never shrunk before it closes. */
+/* Blocks of device-visible host memory for records; blocks of one device, never shrunk before it
+ * closes. */
 typedef struct roc_rt_record_block roc_rt_record_block;
 typedef struct roc_rt_print_slot roc_rt_print_slot;
 
@@ -94,6 +98,7 @@ struct roc_rt_device {
   uint32_t live; /* buffers, streams and kernels that hold it open after shutdown */
   roc_rt_stream *streams;
   roc_rt_stream *default_stream;
+  roc_rt_stream *transfer_stream; /* made on first need: copies that must not queue behind unrelated work */
   roc_buffer *pool[ROC_RT_POOL_CLASSES];
   size_t pooled_bytes, pool_limit_bytes;
   roc_rt_record_block *record_blocks;
@@ -112,7 +117,10 @@ bool roc_rt_in_child(void);
 /* CLOSED, or LOST with the device's one text. */
 roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err);
 /* Remembers that the device is lost and why; fills err with the text every later call gets. */
-roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *work, roc_error *err);
+roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *work,
+                                  roc_error *err);
+/* The device's own stream for copies on behalf of the host.  Lock not held. */
+roc_status roc_rt_device_transfer_stream(roc_rt_device *device, roc_rt_stream **out_stream, roc_error *err);
 /* Drops one hold; the last after shutdown closes the driver's device.  Lock held. */
 void roc_rt_device_drop(roc_rt_device *device);
 /* Runs roc_rt_shutdown before the destructors of everything loaded so far. */
@@ -128,12 +136,14 @@ roc_buffer *roc_buffer_take_dead(void);
 void roc_buffer_destroy_dead(roc_buffer *dead); /* without the lock */
 
 /* pool.c.  Lock held for all. */
-roc_status roc_rt_pool_alloc(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer, roc_error *err);
+roc_status roc_rt_pool_alloc(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer,
+                             roc_error *err);
 void roc_rt_pool_free(roc_buffer *buffer);
 void roc_rt_pool_trim(roc_rt_device *device);
 
 /* reclaim.c.  Lock held for all. */
-/* Room for one more pending with `nbuffers` buffers; NULL when memory is out.  Not part of the ring until committed. */
+/* Room for one more pending with `nbuffers` buffers; NULL when memory is out.  Not part of the ring
+ * until committed. */
 roc_rt_pending *roc_rt_pending_begin(roc_rt_stream *stream, uint32_t nbuffers);
 void roc_rt_pending_abort(roc_rt_pending *pending);
 /* Notes the uses, takes the references and appends. `pending` is the one begun last. */
@@ -145,8 +155,8 @@ void roc_rt_retire(roc_rt_stream *stream);
 void roc_rt_retire_lost(roc_rt_stream *stream);
 /* Retires on all streams of the device and frees orphaned streams that have nothing left. */
 void roc_rt_device_poll(roc_rt_device *device);
-roc_status roc_rt_records_take(roc_rt_device *device, const roc_codeobj *object, roc_rt_pending *pending,
-                               roc_error *err);
+roc_status roc_rt_records_take(roc_rt_device *device, const roc_codeobj *object,
+                               roc_rt_pending *pending, roc_error *err);
 void roc_rt_records_give_back(roc_rt_device *device, roc_rt_pending *pending);
 void roc_rt_records_deinit(roc_rt_device *device);
 void roc_rt_fault_release(roc_rt_fault *fault);
@@ -156,7 +166,8 @@ void roc_rt_kernel_release_locked(roc_rt_kernel *kernel);
 
 /* stream.c */
 /* Waits without reporting a fault.  Lock not held; the caller holds a reference to the stream. */
-roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, bool can_interrupt, roc_error *err);
+roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, bool can_interrupt,
+                               roc_error *err);
 /* Oldest unreported fault, marked reported; lock held. */
 bool roc_rt_stream_take_fault(roc_rt_stream *stream, roc_error *err);
 void roc_rt_stream_destroy(roc_rt_stream *stream); /* lock held; unlinked by the caller */

@@ -7,7 +7,7 @@
 #include "device/common.h"
 #include "runtime/internal.h"
 
-roc_status roc_rt_kernel_load(roc_rt_device *device, const roc_codeobj *object, const char *name,
+roc_status roc_rt_kernel_load(roc_rt_device *device, roc_codeobj *object, const char *name,
                               roc_rt_kernel **out_kernel, roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
   roc_rt_kernel *kernel = roc_zalloc(sizeof *kernel);
@@ -34,7 +34,8 @@ roc_status roc_rt_kernel_load(roc_rt_device *device, const roc_codeobj *object, 
     roc_free(kernel);
     return status;
   }
-  roc_rt_register_exit(); /* the compiler's object is in by now; our handler must run before its destructors */
+  roc_rt_register_exit(); /* the compiler's object is in by now; our handler must run before its
+                             destructors */
   *out_kernel = kernel;
   return ROC_OK;
 }
@@ -47,6 +48,7 @@ void roc_rt_kernel_release_locked(roc_rt_kernel *kernel) {
   if (atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_acq_rel) != 1) return;
   roc_rt_device *device = kernel->device;
   device->driver->ops->module_unload(device->driver, kernel->module);
+  kernel->object->free(kernel->object);
   roc_free(kernel->name);
   roc_free(kernel);
   roc_rt_device_drop(device);
@@ -72,8 +74,8 @@ static roc_status fail_queue_oom(const roc_rt_launch *launch, roc_error *err) {
 }
 
 /* Hands the launch to the driver; everything that can fail for want of memory has happened. */
-static roc_status submit(roc_rt_stream *stream, const roc_rt_launch *launch, roc_rt_pending *pending,
-                         roc_ticket *out_ticket, roc_error *err) {
+static roc_status submit(roc_rt_stream *stream, const roc_rt_launch *launch,
+                         roc_rt_pending *pending, roc_ticket *out_ticket, roc_error *err) {
   roc_dev_launch work = {
       .module = launch->kernel->module,
       .kernarg = launch->kernarg,

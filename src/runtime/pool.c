@@ -1,8 +1,9 @@
 /* The caching pool of device memory: freed blocks wait in size classes for the next allocation.
  *
- * Drivers' allocators are slow and some wait for the device; a script makes and drops temporaries all the time.  A buffer's
- * own struct is the list node, so freeing needs no memory.  The pool is bounded and emptied before an allocation is called
- * failed.  Everything here runs under the runtime's lock. */
+ * Drivers' allocators are slow and some wait for the device; a script makes and drops temporaries
+ * all the time.  A buffer's own struct is the list node, so freeing needs no memory.  The pool is
+ * bounded and emptied before an allocation is called failed.  Everything here runs under the
+ * runtime's lock. */
 #include "base/alloc.h"
 #include "runtime/internal.h"
 

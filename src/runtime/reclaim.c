@@ -1,7 +1,8 @@
 /* Retiring finished work: references go back, fault records and print buffers are read.
  *
- * The second half of every launch and copy.  Work is retired in order along its stream, by whoever passes by: a wait, the
- * next launch, an allocation in need.  All of it under the runtime's lock, none of it waits. */
+ * The second half of every launch and copy.  Work is retired in order along its stream, by whoever
+ * passes by: a wait, the next launch, an allocation in need.  All of it under the runtime's lock,
+ * none of it waits. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -28,8 +29,9 @@ typedef struct print_line {
 } print_line;
 
 static print_line *first_line, **last_line = &first_line;
+static _Atomic uint32_t line_count;
 
-/* ---- fault records and print buffers --------------------------------------------------------------- */
+/* ---- fault records and print buffers ------------------------------------- */
 
 static roc_status add_record_block(roc_rt_device *device, roc_error *err) {
   roc_device *driver = device->driver;
@@ -52,11 +54,12 @@ static roc_status add_record_block(roc_rt_device *device, roc_error *err) {
   return ROC_OK;
 }
 
-static roc_status take_record(roc_rt_device *device, roc_fault_record **out_record, roc_error *err) {
+static roc_status take_record(roc_rt_device *device, roc_fault_record **out_record,
+                              roc_error *err) {
   if (!device->free_records) ROC_TRY(add_record_block(device, err));
   roc_fault_record *record = device->free_records;
   memcpy(&device->free_records, record, sizeof device->free_records);
-  memset(record, 0, sizeof record);
+  *record = (roc_fault_record){0};
   *out_record = record;
   return ROC_OK;
 }
@@ -127,7 +130,7 @@ void roc_rt_records_deinit(roc_rt_device *device) {
   device->free_records = NULL;
 }
 
-/* ---- prints ------------------------------------------------------------------------------------------ */
+/* ---- prints -------------------------------------------------------------- */
 
 static void append_line(roc_str text) {
   print_line *line = text.failed ? NULL : roc_alloc(sizeof *line);
@@ -138,6 +141,7 @@ static void append_line(roc_str text) {
   *line = (print_line){NULL, text};
   *last_line = line;
   last_line = &line->next;
+  atomic_fetch_add_explicit(&line_count, 1, memory_order_relaxed);
 }
 
 static void read_prints(const roc_codeobj *object, const roc_print_buffer *print) {
@@ -164,6 +168,10 @@ static void read_prints(const roc_codeobj *object, const roc_print_buffer *print
   }
 }
 
+bool roc_rt_has_print(void) {
+  return atomic_load_explicit(&line_count, memory_order_relaxed) > 0;
+}
+
 bool roc_rt_take_print(roc_str *out_line) {
   if (roc_rt_in_child()) return false;
   roc_rt_lock();
@@ -171,6 +179,7 @@ bool roc_rt_take_print(roc_str *out_line) {
   if (line) {
     first_line = line->next;
     if (!first_line) last_line = &first_line;
+    atomic_fetch_sub_explicit(&line_count, 1, memory_order_relaxed);
   }
   roc_rt_unlock();
   if (!line) return false;
@@ -179,7 +188,7 @@ bool roc_rt_take_print(roc_str *out_line) {
   return true;
 }
 
-/* ---- faults ------------------------------------------------------------------------------------------ */
+/* ---- faults -------------------------------------------------------------- */
 
 void roc_rt_fault_release(roc_rt_fault *fault) {
   if (--fault->refs == 0) roc_free(fault);
@@ -216,7 +225,7 @@ static void add_stream_fault(roc_rt_stream *stream, roc_rt_fault *fault) {
   stream->nfaults = kept;
 }
 
-/* ---- pending work -------------------------------------------------------------------------------------- */
+/* ---- pending work -------------------------------------------------------- */
 
 static roc_buffer **pending_buffers(roc_rt_pending *pending) {
   return pending->more_buffers ? pending->more_buffers : pending->inline_buffers;
@@ -238,8 +247,7 @@ static bool grow_ring(roc_rt_stream *stream) {
 
 roc_rt_pending *roc_rt_pending_begin(roc_rt_stream *stream, uint32_t nbuffers) {
   if (stream->count == stream->capacity && !grow_ring(stream)) return NULL;
-  roc_rt_pending *pending =
-      &stream->ring[(stream->first + stream->count) & (stream->capacity - 1)];
+  roc_rt_pending *pending = &stream->ring[(stream->first + stream->count) & (stream->capacity - 1)];
   pending->kernel = NULL;
   pending->record = NULL;
   pending->print = NULL;
@@ -254,7 +262,9 @@ roc_rt_pending *roc_rt_pending_begin(roc_rt_stream *stream, uint32_t nbuffers) {
   return pending;
 }
 
-void roc_rt_pending_abort(roc_rt_pending *pending) { roc_free(pending->more_buffers); }
+void roc_rt_pending_abort(roc_rt_pending *pending) {
+  roc_free(pending->more_buffers);
+}
 
 void roc_rt_pending_commit(roc_rt_stream *stream, roc_rt_pending *pending, roc_ticket ticket,
                            const roc_rt_use *uses, uint32_t nuses) {
@@ -307,9 +317,11 @@ void roc_rt_retire_lost(roc_rt_stream *stream) {
   while (stream->count > 0) retire_first(stream, false);
 }
 
-/* An orphan's unreported faults go to the default stream, where the next wait or the exit finds them. */
+/* An orphan's unreported faults go to the default stream, where the next wait or the exit finds
+ * them. */
 static void bequeath_faults(roc_rt_stream *orphan) {
   roc_rt_stream *heir = orphan->device->default_stream;
+  if (orphan->device->is_closing) return; /* shutdown has reported what it could */
   for (uint32_t i = 0; i < orphan->nfaults; i++) add_stream_fault(heir, orphan->faults[i]);
   orphan->nfaults = 0;
 }

@@ -1,7 +1,7 @@
 /* Streams: creation, interruptible waits, and reporting of contained faults.
  *
- * A wait sleeps in the driver without the runtime's lock, in slices, so that an interrupt set by a signal
- * handler is seen; only then does it take the lock and retire what has finished. */
+ * A wait sleeps in the driver without the runtime's lock, in slices, so that an interrupt set by a
+ * signal handler is seen; only then does it take the lock and retire what has finished. */
 #include "runtime/stream.h"
 
 #include "base/alloc.h"
@@ -11,9 +11,13 @@ enum { WAIT_SLICE_NS = 20 * 1000 * 1000 };
 
 static _Atomic bool is_interrupted;
 
-void roc_rt_interrupt(void) { atomic_store(&is_interrupted, true); }
+void roc_rt_interrupt(void) {
+  atomic_store(&is_interrupted, true);
+}
 
-bool roc_rt_take_interrupt(void) { return atomic_exchange(&is_interrupted, false); }
+bool roc_rt_take_interrupt(void) {
+  return atomic_exchange(&is_interrupted, false);
+}
 
 roc_status roc_rt_stream_create(roc_rt_device *device, roc_rt_stream **out_stream, roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
@@ -60,10 +64,12 @@ void roc_rt_stream_destroy(roc_rt_stream *stream) {
   roc_rt_device_drop(device);
 }
 
-roc_rt_device *roc_rt_stream_device(const roc_rt_stream *stream) { return stream->device; }
+roc_rt_device *roc_rt_stream_device(const roc_rt_stream *stream) {
+  return stream->device;
+}
 
 bool roc_rt_stream_is_idle(roc_rt_stream *stream) {
-  if (roc_rt_in_child()) return true;
+  if (roc_rt_check_open(NULL) != ROC_OK) return true;
   roc_rt_lock();
   bool idle = stream->driver->device->is_lost ||
               stream->driver->device->ops->is_done(stream->driver, stream->last_ticket);
@@ -72,7 +78,8 @@ bool roc_rt_stream_is_idle(roc_rt_stream *stream) {
   return idle;
 }
 
-/* Marks the device lost, naming the oldest work of the stream, and lets go of everything it held. */
+/* Marks the device lost, naming the oldest work of the stream, and lets go of everything it held.
+ */
 static roc_status settle_lost(roc_rt_stream *stream, roc_error *err) {
   roc_rt_lock();
   const roc_rt_pending *work = stream->count ? &stream->ring[stream->first] : NULL;

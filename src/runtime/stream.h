@@ -30,9 +30,15 @@ bool roc_rt_take_interrupt(void);
 
 /* Lines printed by kernels whose waits have passed, oldest first.  False when there is none.  One line without newline. */
 bool roc_rt_take_print(roc_str *out_line);
+bool roc_rt_has_print(void); /* no lock: one atomic load */
 
 /* Queued copies between arrays of equal shape and dtype (checked); strided hosts are packed through a staging block. */
 roc_status roc_rt_copy(roc_rt_stream *stream, const roc_array *dst, const roc_array *src, roc_error *err);
 roc_status roc_rt_fill(roc_rt_stream *stream, const roc_array *dst, const void *element, roc_error *err);
+
+/* The same from the host's side: wait for the work that conflicts, do it apart from any queue, and return when it
+ * is done.  FAULT, INTERRUPTED: of the waits; nothing is copied then. */
+roc_status roc_rt_copy_now(const roc_array *dst, const roc_array *src, roc_error *err);
+roc_status roc_rt_fill_now(const roc_array *dst, const void *element, roc_error *err);
 
 #endif

@@ -1,0 +1,147 @@
+-- The cpu device against C with OpenMP on this machine, in one run: build/release/bin/roclua
+-- bench/cpu.lua [scale] Prints a line a kernel: our least time, the peer's, their ratio (below 1:
+-- ours is faster), and checked over unchecked.
+-- `scale` divides the sizes, for a quick look.
+local roc = require "roc"
+local system = require "system"
+local gemm = require "roc.kernels.gemm"
+local histogram = require "roc.kernels.histogram"
+local reduce = require "roc.kernels.reduce"
+local transpose = require "roc.kernels.transpose"
+
+local scale = tonumber(arg[1]) or 1
+local REPEATS = 7
+local FLAGS = "-O3 -march=native -fopenmp"
+
+local device = roc.current_device()
+
+-- Programs that run the same kernels: what compiles them, and their columns in the table.
+local peers = {
+  { name = "openmp", build = "gcc " .. FLAGS .. " bench/peers/openmp.c -o build/bench/openmp" },
+  { name = "opencl", build = "gcc -O2 bench/peers/opencl.c -o build/bench/opencl -lOpenCL" },
+}
+
+local function build_peers()
+  assert(os.execute("mkdir -p build/bench"))
+  for _, peer in ipairs(peers) do peer.is_built = os.execute(peer.build .. " 2>/dev/null") end
+end
+
+-- Seconds, or nothing where the peer is not there.
+local function peer_time(peer, bench)
+  if not peer.is_built then return nil end
+  local pipe <close> = assert(io.popen(("build/bench/%s %s %d %d"):format(peer.name, bench.name, bench.n, REPEATS)))
+  return tonumber(pipe:read("l"))
+end
+
+-- Least seconds of one run of `launch`, after one that compiles.
+local function least_time(launch)
+  launch()
+  device:synchronize()
+  local best = math.huge
+  for _ = 1, REPEATS do
+    local start = system.monotime()
+    launch()
+    device:synchronize()
+    best = math.min(best, system.monotime() - start)
+  end
+  return best
+end
+
+local function floats(shape) return roc.to_device(roc.random(shape, "float32")) end
+
+local function groups_of(n, size) return (n + size - 1) // size end
+
+local LINE = 1 << 24 // scale -- elements of the one-dimensional kernels
+local SIDE = 1024 // math.ceil(math.sqrt(scale)) -- of the matrices
+
+-- Each entry: n, and a function (check) -> launch.
+local benches = {
+  { name = "saxpy", n = LINE, make = function(check)
+    local x, y = floats(LINE), floats(LINE)
+    local kernel = roc.kernel(function(a, x, y)
+      local i = roc.get_global_id(1)
+      if i <= #y then y[i] = a * x[i] + y[i] end
+    end, { check = check }):forall(LINE)
+    return function() kernel(2.5, x, y) end
+  end },
+  { name = "triad", n = LINE, make = function(check)
+    local a, b, c = floats(LINE), floats(LINE), floats(LINE)
+    local kernel = roc.kernel(function(s, a, b, c)
+      local i = roc.get_global_id(1)
+      if i <= #c then c[i] = a[i] + s * b[i] end
+    end, { check = check }):forall(LINE)
+    return function() kernel(2.5, a, b, c) end
+  end },
+  { name = "reduction", n = LINE, make = function(check)
+    local x, sums = floats(LINE), roc.device_array(64, "float32")
+    local kernel = reduce.sum_for(roc.float32, check)[{ 64, reduce.SIZE }]
+    return function() kernel(x, sums) end
+  end },
+  { name = "transpose", n = 2 * SIDE, make = function(check)
+    local side, tile = 2 * SIDE, transpose.TILE
+    local a, b = floats { side, side }, floats { side, side }
+    local groups = groups_of(side, tile)
+    local kernel = transpose.tiled_for(roc.float32, check)[{ { groups, groups }, { tile, tile } }]
+    return function() kernel(a, b) end
+  end },
+  { name = "matmul_naive", n = SIDE, make = function(check)
+    local a, b, c = floats { SIDE, SIDE }, floats { SIDE, SIDE }, floats { SIDE, SIDE }
+    local groups = groups_of(SIDE, 16)
+    local kernel = roc.kernel(function(a, b, c)
+      local j, i = roc.grid(2)
+      if i <= c.shape[1] and j <= c.shape[2] then
+        local sum = 0.0
+        for k = 1, a.shape[2] do sum = sum + a[i][k] * b[k][j] end
+        c[i][j] = sum
+      end
+    end, { check = check })[{ { groups, groups }, { 16, 16 } }]
+    return function() kernel(a, b, c) end
+  end },
+  { name = "matmul_tiled", n = SIDE, make = function(check)
+    local a, b, c = floats { SIDE, SIDE }, floats { SIDE, SIDE }, floats { SIDE, SIDE }
+    local tile = gemm.TILE
+    local groups = groups_of(SIDE, tile)
+    local kernel = gemm.tiled_for(roc.float32, check)[{ { groups, groups }, { tile, tile } }]
+    return function() kernel(a, b, c) end
+  end },
+  { name = "mandelbrot", n = SIDE, make = function(check)
+    local image = roc.device_array({ SIDE, SIDE }, "uint8")
+    local kernel = roc.kernel(function(image)
+      local column, row = roc.grid(2)
+      local n = image.shape[1]
+      local cx, cy = (column - 1) * 3.0 / n - 2.25, (row - 1) * 2.0 / n - 1.0
+      local x, y, steps = 0.0, 0.0, 0
+      while steps < 500 and x * x + y * y <= 4.0 do
+        x, y = x * x - y * y + cx, 2.0 * x * y + cy
+        steps = steps + 1
+      end
+      image[row][column] = steps
+    end, { check = check, number = "float32" })
+    return function() kernel:launch({ grid = { SIDE, SIDE }, workgroup = { 64, 1 } }, image) end
+  end },
+  { name = "histogram", n = LINE, make = function(check)
+    local data = roc.to_device(roc.random_integers(0, 255, LINE):astype("uint8"))
+    local counts = roc.to_device(roc.zeros(histogram.BINS, "int64"))
+    local kernel = histogram.make(check)[{ 64, 256 }]
+    return function() kernel(data, counts) end
+  end },
+}
+
+local function show(seconds, format) return seconds and format:format(seconds) or "-" end
+
+build_peers()
+print(("%s, %d compute units; C: gcc %s"):format(device.name, device.compute_units, FLAGS))
+local ROW = "%-13s %9d %11s %11s %11s %8s %8s %18s"
+print((ROW:gsub("9d", "9s")):format(
+  "kernel", "n", "roclua ms", "C ms", "OpenCL ms", "to C", "to best", "checked/unchecked"))
+for _, bench in ipairs(benches) do
+  local checked = least_time(bench.make(true)) * 1e3
+  collectgarbage()
+  local unchecked = least_time(bench.make(false)) * 1e3
+  collectgarbage()
+  local c, cl = peer_time(peers[1], bench), peer_time(peers[2], bench)
+  c, cl = c and c * 1e3, cl and cl * 1e3
+  local best = math.min(c or math.huge, cl or math.huge)
+  print(ROW:format(bench.name, bench.n, show(checked, "%.3f"), show(c, "%.3f"), show(cl, "%.3f"),
+    show(c and checked / c, "%.2f"), show(best < math.huge and checked / best, "%.2f"), show(checked / unchecked, "%.2f")))
+end

@@ -1,0 +1,233 @@
+-- What a kernel's free names are: walks the functions a kernel reaches and describes each name's value.
+--
+-- The result is a plain table that roc.core turns into a program for the compiler.  Numbers, booleans, nils and device
+-- arrays become cells: they are read again, raw, at each launch.  Everything else is what it is now.
+local core = require "roc.core"
+local source = require "roc.source"
+
+local M = {}
+
+-- function value -> index of the builtin, and the names that are builtins whatever their value: a script that replaces the
+-- global `print` to catch output still wants the kernel's lines.
+local known = {}
+local by_name = {}
+local const_array_id
+
+local ALWAYS = { print = true, assert = true, error = true }
+
+-- Fields of a path from a root value, without metamethods; nil when something on the way is no table.
+local function raw_path(root, path)
+  local value = root
+  for name in path:gmatch("[^.]+") do
+    if type(value) ~= "table" then
+      return nil
+    end
+    value = rawget(value, name)
+  end
+  return value
+end
+
+---Learns which functions are builtins, from the compiler's table.  `roots`: {roc = the module, math = …}.
+---@param roots table
+function M.register_builtins(roots)
+  for i, path in ipairs(core.kernel_builtins()) do
+    if ALWAYS[path] then
+      by_name[path] = i
+    elseif path == "roc.const.array" then
+      const_array_id = i
+    end
+    local value = raw_path(roots, path)
+    if type(value) == "function" then
+      known[value] = known[value] or i
+    end
+  end
+end
+
+local parsed = setmetatable({}, { __mode = "v" })
+
+local function parse(text, chunkname)
+  local key = chunkname .. "\0" .. text
+  local chunk = parsed[key]
+  if not chunk then
+    chunk = core.kernel_chunk(text, chunkname)
+    parsed[key] = chunk
+  end
+  return chunk
+end
+
+---The name of a function in its source, or nil.
+function M.name_of(text, chunkname, index)
+  return parse(text, chunkname):name(index)
+end
+
+---The names of a function's parameters.
+function M.params_of(text, chunkname, index)
+  return parse(text, chunkname):params(index)
+end
+
+local function class_of(value)
+  local kind = type(value)
+  if kind == "userdata" then
+    local meta = debug.getmetatable(value)
+    local name = type(meta) == "table" and rawget(meta, "__name")
+    return type(name) == "string" and name or "userdata"
+  end
+  return kind
+end
+
+-- Functions still to be described, and those found so far.
+local Walk = {}
+Walk.__index = Walk
+
+function Walk:function_index(f, name, text, chunkname, index)
+  local at = self.index_of[f]
+  if at then
+    return at
+  end
+  if not text then
+    text, chunkname, index = source.find(f, ("function '%s'"):format(name))
+  end
+  at = #self.functions + 1
+  self.functions[at] = { fn = f, name = name, chunk = parse(text, chunkname), index = index, bindings = {} }
+  self.index_of[f] = at
+  return at
+end
+
+-- The value of a free name of `f`, and how to get at it again: the upvalue's number and the keys from there.
+local function root_of(f, path)
+  local wanted = path.is_global and "_ENV" or path.root
+  for i = 1, 255 do
+    local name, value = debug.getupvalue(f, i)
+    if not name then
+      break
+    elseif name == wanted then
+      if not path.is_global then
+        return value, i, {}
+      end
+      local root
+      if type(value) == "table" then
+        root = rawget(value, path.root)
+      end
+      return root, i, { path.root }
+    end
+  end
+  return nil
+end
+
+local function is_rectangular(t)
+  local first = t[1]
+  if type(first) == "table" then
+    for _, row in ipairs(t) do
+      if type(row) ~= "table" or #row ~= #first or not is_rectangular(row) then
+        return false
+      end
+    end
+    return true
+  end
+  for _, v in ipairs(t) do
+    if type(v) ~= "number" and type(v) ~= "boolean" then
+      return false
+    end
+  end
+  return first ~= nil
+end
+
+-- The leaf type that keeps a table's numbers as they are.
+local function natural_dtype(t)
+  while type(t[1]) == "table" do
+    t = t[1]
+  end
+  return type(t[1]) == "boolean" and "bool" or math.type(t[1]) == "integer" and "int64" or "float64"
+end
+
+-- A table given to roc.const.array inside the kernel.
+local function constant_table(t)
+  if not is_rectangular(t) then
+    return nil
+  end
+  local ok, array = pcall(core.array, t, natural_dtype(t))
+  if not ok then
+    ok, array = pcall(core.array, t, "float64")
+  end
+  return ok and array or nil
+end
+
+local DESCRIBE = {
+  number = "cell", boolean = "cell", ["nil"] = "cell",
+  ["roc.DeviceArray"] = "cell", ["roc.DType"] = "dtype", ["roc.Array"] = "array", table = "namespace",
+}
+
+local function path_text(path)
+  local text = path.root
+  for _, key in ipairs(path) do
+    text = text .. (type(key) == "string" and "." .. key or ("[%d]"):format(key))
+  end
+  return text
+end
+
+function Walk:describe(f, path)
+  local value, upvalue, keys = root_of(f, path)
+  if path.is_global and #path == 0 and by_name[path.root] then
+    return { kind = "builtin", consumed = 0, value = by_name[path.root] }
+  end
+  local consumed = 0
+  while type(value) == "table" and consumed < #path do
+    consumed = consumed + 1
+    value = rawget(value, path[consumed])
+    keys[#keys + 1] = path[consumed]
+  end
+  local binding = { consumed = consumed, value = value }
+  if known[value] then
+    binding.kind, binding.value = "builtin", known[value]
+  elseif type(value) == "function" and debug.getinfo(value, "S").what ~= "C" then
+    binding.kind, binding.value = "function", self:function_index(value, path_text(path))
+  else
+    local class = class_of(value)
+    binding.kind = DESCRIBE[class] or "other"
+    if binding.kind == "cell" and upvalue then
+      binding.fn, binding.upvalue, binding.keys = f, upvalue, keys
+    elseif binding.kind == "cell" then
+      binding.kind = "nil"
+    elseif binding.kind == "array" then
+      binding.value = value:copy()
+    elseif binding.kind == "other" then
+      binding.value = type(value) == "userdata" and ("userdata '%s'"):format(class) or class
+    end
+  end
+  return binding
+end
+
+local function describe_function(walk, entry)
+  local takes_tables = false
+  for i, path in ipairs(entry.chunk:paths(entry.index)) do
+    local binding = walk:describe(entry.fn, path)
+    entry.bindings[i] = binding
+    takes_tables = takes_tables or (binding.kind == "builtin" and binding.value == const_array_id)
+  end
+  for _, binding in ipairs(takes_tables and entry.bindings or {}) do
+    local array = binding.kind == "namespace" and constant_table(binding.value)
+    if array then
+      binding.kind, binding.value = "array", array
+    end
+  end
+end
+
+---Describes a kernel's function and all it reaches.
+---@param f function
+---@param name string of the kernel
+---@param text? string the source, when it is at hand
+---@param chunkname? string
+---@param index? integer
+---@return table program {functions = {{fn, name, chunk, index, bindings}, …}}; the kernel comes first
+function M.collect(f, name, text, chunkname, index)
+  local walk = setmetatable({ functions = {}, index_of = {} }, Walk)
+  walk:function_index(f, name, text, chunkname, index)
+  local done = 0
+  while done < #walk.functions do
+    done = done + 1
+    describe_function(walk, walk.functions[done])
+  end
+  return { functions = walk.functions }
+end
+
+return M

@@ -1,0 +1,245 @@
+-- roc.kernel: checks what the script gave, finds the source, and describes the kernel to roc.core.
+--
+-- Also the launch on `sim`: the one place where the reference device meets kernels.
+local core = require "roc.core"
+local capture = require "roc.capture"
+local sim = require "roc.sim"
+local source = require "roc.source"
+
+local M = {}
+
+-- options ------------------------------------------------------------------------------------------------
+
+local function bad_option(name, expected, value)
+  error(("bad argument #2 to 'kernel' (option '%s': %s expected, got %s)")
+    :format(name, expected, type(value) == "string" and ("%q"):format(value) or type(value)), 4)
+end
+
+local function boolean(name, value)
+  if type(value) ~= "boolean" then
+    bad_option(name, "boolean", value)
+  end
+  return value
+end
+
+-- Bounds of a workgroup: an integer, or a table of up to three.
+local function workgroup(name, value)
+  local dims = type(value) == "table" and { table.unpack(value, 1, 3) } or { value }
+  if #dims == 0 or type(value) == "table" and #value > 3 then
+    bad_option(name, "1 to 3 integers", value)
+  end
+  for _, n in ipairs(dims) do
+    if math.type(n) ~= "integer" or n < 1 or n > 0x7fffffff then
+      bad_option(name, "integers of at least 1", n)
+    end
+  end
+  return dims
+end
+
+local CHECKS = {
+  name = function(name, value)
+    if type(value) ~= "string" or value == "" then
+      bad_option(name, "a name", value)
+    end
+    return value
+  end,
+  signature = function(name, value)
+    if type(value) ~= "string" then
+      bad_option(name, "a string like \"(float32[:,:], int64)\"", value)
+    end
+    return M.parse_signature(value)
+  end,
+  check = boolean,
+  fastmath = boolean,
+  contract = boolean,
+  number = function(name, value)
+    if value ~= "float32" and value ~= "float64" then
+      bad_option(name, "\"float32\" or \"float64\"", value)
+    end
+    return value
+  end,
+  workgroup = workgroup,
+  env = function(name, value)
+    if type(value) ~= "table" then
+      bad_option(name, "table", value)
+    end
+    return value
+  end,
+}
+
+local OPTION_NAMES = "check, contract, env, fastmath, name, number, signature, workgroup"
+
+local function check_options(opts)
+  if opts == nil then
+    return {}
+  elseif type(opts) ~= "table" then
+    error(("bad argument #2 to 'kernel' (table of options expected, got %s)"):format(type(opts)), 3)
+  end
+  local checked = {}
+  for name, value in pairs(opts) do
+    if not CHECKS[name] then
+      error(("bad argument #2 to 'kernel' (unknown option '%s'; known are %s)"):format(tostring(name), OPTION_NAMES), 3)
+    end
+    checked[name] = CHECKS[name](name, value)
+  end
+  return checked
+end
+
+-- signatures ---------------------------------------------------------------------------------------------
+
+local function bad_signature(text, why)
+  error(("bad signature '%s' (%s)"):format(text, why), 0)
+end
+
+-- One parameter: "int64", "float32[:]", "float32[:,:]".
+local function parse_parameter(text, whole)
+  local name, dims = text:match("^%s*(%w+)%s*(.-)%s*$")
+  local dtype = name and core.dtypes[name]
+  if not dtype then
+    bad_signature(whole, ("'%s' is no dtype"):format(name or text))
+  end
+  if dims == "" then
+    return { dtype = dtype, rank = 0 }
+  end
+  local inside = dims:match("^%[([%s:,]*)%]$")
+  local colons = inside and inside:gsub("%s", "")
+  if not colons or not (colons .. ","):gsub(":,", ""):match("^$") then
+    bad_signature(whole, ("'%s': an array is written %s[:], %s[:,:], …"):format(text, name, name))
+  end
+  local _, rank = colons:gsub(":", "")
+  if rank < 1 or rank > 8 then
+    bad_signature(whole, "an array has 1 to 8 dimensions")
+  end
+  return { dtype = dtype, rank = rank }
+end
+
+---"(float32[:,:], int64)" as {{dtype=, rank=}, …}; rank 0 is a scalar.
+---@param text string
+---@return table[] parameters
+function M.parse_signature(text)
+  local inside = text:match("^%s*%((.*)%)%s*$")
+  if not inside then
+    bad_signature(text, "parameter types in parentheses expected")
+  end
+  local params, depth, first = {}, 0, 1
+  if inside:match("^%s*$") then
+    return params
+  end
+  for at, char in (inside .. ","):gmatch("()([%[%],])") do
+    if char == "," and depth == 0 then
+      params[#params + 1] = parse_parameter(inside:sub(first, at - 1), text)
+      first = at + 1
+    elseif char ~= "," then
+      depth = depth + (char == "[" and 1 or -1)
+    end
+  end
+  return params
+end
+
+-- making -------------------------------------------------------------------------------------------------
+
+-- The function a string holds, with its text and index: "function(…) … end", `return` before it or not.
+local function load_text(text, env)
+  local code = "return " .. text
+  local chunk = load(code, text, "t", env)
+  if not chunk then
+    local why
+    code = text
+    chunk, why = load(code, text, "t", env)
+    if not chunk then
+      error(("bad argument #1 to 'kernel' (%s)"):format(why), 3)
+    end
+  end
+  local f = chunk()
+  if type(f) ~= "function" then
+    error("bad argument #1 to 'kernel' (a string that holds one function expected: \"function(…) … end\")", 3)
+  end
+  return f, code
+end
+
+local function location_name(f)
+  local info = debug.getinfo(f, "S")
+  return ("%s:%d"):format(info.short_src, info.linedefined)
+end
+
+---Makes a kernel of a Lua function, or of a string that holds one.
+---@param f function|string
+---@param opts? roc.KernelOptions
+---@return roc.Kernel
+function M.kernel(f, opts)
+  local options = check_options(opts)
+  local text, chunkname, index
+  if type(f) == "string" then
+    f, text = load_text(f, options.env or _G)
+    chunkname, index = debug.getinfo(f, "S").short_src, source.index_in(f, text)
+  elseif type(f) ~= "function" then
+    error(("bad argument #1 to 'kernel' (function or string expected, got %s)"):format(type(f)), 2)
+  elseif options.env then
+    error("bad argument #2 to 'kernel' (option 'env' goes with a kernel given as a string)", 2)
+  else
+    text, chunkname, index = source.find(f, "the kernel")
+  end
+  local name = options.name or capture.name_of(text, chunkname, index) or location_name(f)
+  local function collect()
+    return capture.collect(f, name, text, chunkname, index)
+  end
+  return core.kernel_new {
+    name = name,
+    fn = f,
+    program = collect(),
+    recollect = collect,
+    params = capture.params_of(text, chunkname, index),
+    check = options.check ~= false,
+    contract = options.contract ~= false,
+    fastmath = options.fastmath == true,
+    number_is_f32 = options.number == "float32",
+    workgroup = options.workgroup,
+    signature = options.signature,
+  }
+end
+
+-- sim ----------------------------------------------------------------------------------------------------
+
+-- A failed launch leaves host arrays as they were: copies to put back.
+local function keep_copies(args)
+  local kept = {}
+  for i = 1, args.n do
+    local array, copies_out = core.kernel_host_argument(args[i])
+    if array then
+      args[i] = array
+      kept[#kept + 1] = { array = array, copy = array:copy(), always = not copies_out }
+    end
+  end
+  return kept
+end
+
+local function put_back(kept, has_failed)
+  for _, k in ipairs(kept) do
+    if has_failed or k.always then
+      core.kernel_restore(k.array, k.copy)
+    end
+  end
+end
+
+core.set_sim_launcher(function(kernel, launch, ...)
+  local described = table.pack(kernel:sim_source(...))
+  launch.name = kernel.name
+  local program = {
+    fn = kernel:fn(),
+    params = kernel:params(),
+    source = described[1],
+    hidden = table.move(described, 2, described.n, 1, {}),
+  }
+  local args = table.pack(...)
+  local kept = keep_copies(args)
+  local ok, message, lines = pcall(sim.run, program, launch, table.unpack(args, 1, args.n))
+  put_back(kept, not ok or message ~= nil)
+  for _, line in ipairs(ok and lines or {}) do
+    print(line)
+  end
+  if not ok or message then
+    core.kernel_fault(message)
+  end
+end)
+
+return M

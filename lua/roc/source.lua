@@ -1,0 +1,122 @@
+-- Finding the source text of a Lua function.
+--
+-- Debug information names the chunk: a file, the text given to `load`, or a name under which a text was registered with
+-- roc.source.  A text is believed only if compiling it gives the function's own bytecode; that also says which of
+-- the text's functions it is, since bytecode knows lines, constants, variables and captures.
+local dump = require "roc.dump"
+
+local M = {}
+
+-- chunk name -> texts, the newest first (every line of a REPL has one name).
+local registered = {}
+
+-- text -> prototypes, for the texts used last.
+local compiled, ncompiled = {}, 0
+local MAX_COMPILED = 16
+
+---Registers the source of chunks that were loaded under a name of the user's choice.
+---@param chunkname string as given to `load`, with or without the leading "=" or "@"
+---@param text string
+function M.register(chunkname, text)
+  local name = chunkname:gsub("^[=@]", "")
+  registered[name] = registered[name] or {}
+  table.insert(registered[name], 1, text)
+end
+
+-- A file as `loadfile` sees it: no byte order mark, and a first line with # is a comment.
+local function read_file(path)
+  local file, why = io.open(path, "rb")
+  if not file then
+    return nil, why
+  end
+  local text = file:read("a")
+  file:close()
+  text = text:gsub("^\239\187\191", "")
+  return (text:gsub("^#[^\n]*", ""))
+end
+
+local function prototypes_of(text, chunkname)
+  local known = compiled[text]
+  if known and known.chunkname == chunkname then
+    return known
+  end
+  local f = load(text, chunkname, "t")
+  local protos = f and dump.prototypes(f) or {}
+  protos.chunkname = chunkname
+  if ncompiled == MAX_COMPILED then
+    compiled, ncompiled = {}, 0
+  end
+  if not compiled[text] then
+    ncompiled = ncompiled + 1
+  end
+  compiled[text] = protos
+  return protos
+end
+
+-- The number of the prototype (0: the chunk itself) that is `f`; nil when the text is not its source.
+local function find_in(text, chunkname, f)
+  local bytes = dump.prototypes(f)[1].bytes
+  for i, proto in ipairs(prototypes_of(text, chunkname)) do
+    if proto.bytes == bytes then
+      return i - 1
+    end
+  end
+end
+
+local function is_stripped(info)
+  return info.source == "=?" or (info.currentline == -1 and next(info.activelines or {}) == nil)
+end
+
+-- Texts that may be the function's, and what to say when none is.
+local function candidates(info)
+  local source, kind = info.source, info.source:sub(1, 1)
+  local name = source:gsub("^[=@]", "")
+  local texts = table.move(registered[name] or {}, 1, #(registered[name] or {}), 1, {})
+  if kind == "@" then
+    local text, why = read_file(name)
+    if text then
+      texts[#texts + 1] = text
+      return texts, ("'%s' changed since the function was loaded; load it again, or pass the kernel as a string")
+        :format(name)
+    end
+    return texts, ("its file cannot be read: %s; pass the kernel as a string, or its text with "
+      .. "roc.source(chunkname, text)"):format(why)
+  elseif kind ~= "=" then
+    texts[#texts + 1] = source
+  end
+  return texts, ("its text is not known (chunk '%s'); register the text with roc.source(%q, text), or pass the "
+    .. "kernel as a string"):format(info.short_src, name:sub(1, 60))
+end
+
+---The source of a function, for messages `what` (e.g. "function 'helper'").
+---@param f function
+---@param what string
+---@return string text of the whole chunk
+---@return string name of the chunk, as shown in messages
+---@return integer index of the function among the chunk's, in the order of their `function` keywords; 0: the chunk
+function M.find(f, what)
+  local info = debug.getinfo(f, "SL")
+  if info.what == "C" then
+    error(("the source of %s cannot be found: it is a C function; write it in Lua"):format(what), 0)
+  end
+  if is_stripped(info) then
+    error(("the source of %s cannot be found: its debug information was stripped; load it from source, or pass the "
+      .. "kernel as a string"):format(what), 0)
+  end
+  local texts, complaint = candidates(info)
+  for _, text in ipairs(texts) do
+    local index = find_in(text, info.source, f)
+    if index then
+      return text, info.short_src, index
+    end
+  end
+  error(("the source of %s cannot be found: %s"):format(what, complaint), 0)
+end
+
+---Likewise, when the text is at hand.
+---@return integer index
+function M.index_in(f, text)
+  return (assert(find_in(text, debug.getinfo(f, "S").source, f), "the text is not the function's"))
+end
+
+return M

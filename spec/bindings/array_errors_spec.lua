@@ -1,0 +1,155 @@
+-- Misuse of arrays raises; nothing crashes, and the process goes on.
+local roc = require "roc"
+
+local function refuses(pattern, f)
+  assert.error_matches(f, pattern)
+end
+
+local a = roc.zeros { 3, 4 }
+
+describe("constructors", function()
+  it("refuse shapes that are none", function()
+    refuses("extent %-1 is negative", function() roc.zeros(-1) end)
+    refuses("extent %-5 is negative", function() roc.zeros { 2, -5 } end)
+    refuses("an extent is an integer, got 1.5", function() roc.zeros(1.5) end)
+    refuses("an extent is an integer, got nan", function() roc.zeros(math.abs(0 / 0)) end)
+    refuses("an extent is an integer, got x", function() roc.zeros { "x" } end)
+    refuses("an extent is an integer, got 3", function() roc.zeros { "3" } end)
+    refuses("an extent is an integer, got nil", function() roc.zeros(setmetatable({}, { __len = function() return 2 end })) end)
+    refuses("1 to 8 extents, got 0", function() roc.zeros {} end)
+    refuses("1 to 8 extents, got 9", function() roc.zeros { 1, 1, 1, 1, 1, 1, 1, 1, 1 } end)
+    refuses("shape.*expected, got string", function() roc.zeros("3") end)
+    refuses("shape.*expected, got no value", function() roc.zeros() end)
+    refuses("invalid option 'X'", function() roc.zeros(3, "int8", "X") end)
+  end)
+
+  it("refuse shapes whose bytes do not fit, and memory that is not there", function()
+    refuses("too large", function() roc.zeros(1 << 62) end)
+    refuses("too large", function() roc.zeros(math.maxinteger, "int16") end)
+    refuses("too large", function() roc.zeros { 1 << 31, 1 << 31, 1 << 31 } end)
+    refuses("too large", function() roc.zeros { 0, 1 << 62 } end)
+    for _, make in ipairs { roc.empty, roc.zeros, roc.ones, roc.random } do
+      local ok, err = pcall(make, 1 << 45)
+      assert.is_false(ok)
+      assert.equal("oom", err.code)
+      assert.matches("out of memory", tostring(err))
+      assert.matches("^failed: .*out of memory", "failed: " .. err)
+    end
+    assert.equal(3.0, roc.ones(3)[3])
+  end)
+
+  it("refuse ragged and wrong tables, naming the place", function()
+    refuses("ragged table: element {2} has 1 elements where others have 2", function() roc.array { { 1, 2 }, { 3 } } end)
+    refuses("ragged table: element {2} has 1 elements where others have 0", function() roc.array { {}, { 1 } } end)
+    refuses("ragged table: element {2} is a number where others are tables", function() roc.array { { 1 }, 2 } end)
+    refuses("ragged table: element {2} is a table where others are numbers", function() roc.array { 1, { 2 } } end)
+    refuses("element {1, 2}: number expected, got string", function() roc.array { { 1, "2" } } end)
+    refuses("element {2}: number expected, got boolean", function() roc.array { 1, true } end)
+    refuses("element {2}: boolean expected, got number", function() roc.array { true, 1 } end)
+    refuses("element {2}: number expected, got nil", function() roc.array(table.pack(1, nil, 3)) end)
+    refuses("table or array expected, got number", function() roc.array(3) end)
+    local loop = {}
+    loop[1] = loop
+    refuses("nested more than 8 deep", function() roc.array(loop) end)
+  end)
+
+  it("pass on what a table's metamethods raise, and survive what they change", function()
+    refuses("mine", function() roc.array(setmetatable({}, { __len = function() error("mine") end })) end)
+    refuses("mine", function() roc.array { 1, setmetatable({}, { __index = function() error("mine") end }) } end)
+    local row = {}
+    local outer = setmetatable({}, {
+      __len = function() return 2 end,
+      __index = function(_, i)
+        if i == 2 then row[#row + 1] = 1 end
+        return row
+      end,
+    })
+    refuses("ragged", function() roc.array(outer) end)
+    refuses("negative length", function() roc.array(setmetatable({}, { __len = function() return -1 end })) end)
+  end)
+
+  it("refuse sequences that do not end or do not fit", function()
+    refuses("step is zero", function() roc.range(1, 10, 0) end)
+    refuses("other than zero", function() roc.range(1.0, 10, 0) end)
+    refuses("finite number", function() roc.range(1.0, math.huge) end)
+    refuses("finite number", function() roc.range(0 / 0, 1) end)
+    refuses("too many elements", function() roc.range(math.mininteger, math.maxinteger) end)
+    refuses("too many elements", function() roc.range(0.0, 1e300) end)
+    refuses("too small", function() roc.range(1e17, 1e17 + 64, 0.5) end)
+    refuses("count is negative", function() roc.linspace(0, 1, -1) end)
+    refuses("number expected", function() roc.range("a", 1) end)
+    refuses("a dtype of numbers", function() roc.range(1, 2, 1, "bool") end)
+  end)
+
+  it("refuse bytes that are no whole elements or another shape's", function()
+    refuses("3 bytes are no whole number of int16 elements", function() roc.frombytes("abc", "int16") end)
+    refuses("the bytes hold 4 elements, not {3}", function() roc.frombytes("abcd", "int8", 3) end)
+    refuses("string expected", function() roc.frombytes(17, "int8") end)
+  end)
+end)
+
+describe("methods", function()
+  it("check their arguments", function()
+    refuses("cannot reshape 12 elements into {5, 3}", function() a:reshape(5, 3) end)
+    refuses("cannot reshape 12 elements into {5, %-1}", function() a:reshape(5, -1) end)
+    refuses("cannot reshape 12 elements into {%-1, %-1}", function() a:reshape(-1, -1) end)
+    refuses("cannot reshape 0 elements into {0, %-1}", function() roc.zeros(0):reshape(0, -1) end)
+    refuses("cannot reshape", function() a:reshape(1 << 62, 1 << 62) end)
+    refuses("extent %-2 is negative", function() a:reshape(-2) end)
+    refuses('order is "C" or "F"', function() a:reshape(12, { order = "Z" }) end)
+    refuses("shape.*expected", function() a:reshape() end)
+    refuses("too many extents", function() a:reshape(1, 1, 1, 1, 1, 1, 1, 1, 12) end)
+    refuses("2 axes expected, got 1", function() a:transpose(1) end)
+    refuses("axis 3 out of range 1%.%.2", function() a:transpose(1, 3) end)
+    refuses("axis 1 is named twice", function() a:transpose(1, 1) end)
+    refuses("dimension 3 out of range 1%.%.2", function() a:slice(3, 1, 1) end)
+    refuses("index 5 out of range 1%.%.4 %(dimension 2%)", function() a:slice(2, 1, 5) end)
+    refuses("index 0 out of range 1%.%.3", function() a:slice(1, 0, 2) end)
+    refuses("step is zero", function() a:slice(1, 1, 2, 0) end)
+    refuses("number expected", function() a:fill("x") end)
+    refuses("no integer representation", function() roc.zeros(2, "int8"):fill(0.5) end)
+    refuses("value expected", function() a:fill() end)
+    refuses("is no dtype", function() a:astype("int7") end)
+    refuses("invalid option", function() a:ravel("K") end)
+    refuses("finite", function() roc.range(1.0, 2, 1 / 0) end)
+    refuses("tolerance is not negative", function() roc.allclose(a, a, -1) end)
+  end)
+
+  it("refuse a self that is no array", function()
+    for name, method in pairs(require("roc.core").array_methods) do
+      if name ~= "tostring" then
+        refuses("roc%.Array", function() method(io.stdout) end)
+        refuses("roc%.Array", function() method() end)
+        refuses("roc%.Array", function() method({}) end)
+      end
+    end
+    local meta = debug.getmetatable(a)
+    refuses("roc%.Array", function() meta.__index({}, 1) end)
+    refuses("roc%.Array", function() meta.__newindex(io.stdout, 1, 1) end)
+    refuses("roc%.Array", function() meta.__len(7) end)
+  end)
+end)
+
+describe("element access", function()
+  it("refuses fields and whole rows as targets", function()
+    refuses("cannot set field 'shape'", function() a.shape = {} end)
+    refuses("needs an array of 1 dimension", function() a[1] = 5 end)
+    refuses("number expected, got table", function() roc.zeros(3)[1] = {} end)
+    refuses("number expected, got nil", function() roc.zeros(3)[1] = nil end)
+    assert.is_nil(a.nonsense)
+  end)
+end)
+
+describe("an array whose memory was given back by force", function()
+  it("is refused, not used", function()
+    local b = roc.zeros { 2, 2 }
+    local row = b[1]
+    debug.getmetatable(b).__gc(b)
+    debug.getmetatable(b).__gc(b)
+    refuses("closed", function() return b[1] end)
+    refuses("closed", function() b:reshape(4) end)
+    refuses("closed", function() return #b end)
+    refuses("closed", function() return b.shape end)
+    assert.equal(0.0, row[2])
+  end)
+end)

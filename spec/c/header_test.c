@@ -1,0 +1,16 @@
+/* Compiled as C11 and as C++: includes nothing before roclua.h, and takes the address of all that it declares. */
+#include <roclua.h>
+
+struct lua_State;
+
+typedef void (*any_function)(void);
+
+static const any_function functions[] = {
+    (any_function)roclua_version,   (any_function)luaopen_roc_core,
+    (any_function)roclua_openlibs,  (any_function)roclua_source,
+    (any_function)roclua_interrupt, (any_function)roclua_take_interrupt,
+    (any_function)roclua_shutdown,
+};
+
+int header_test_count(void);
+int header_test_count(void) { return (int)(sizeof functions / sizeof functions[0]); }

@@ -1,0 +1,673 @@
+/* The runtime over the cpu device, from C: order, faults, prints, lifetimes, interrupts and
+ * shutdown under load.
+ *
+ * Kernels are hand-written functions in the place of compiled ones.  Built for every preset, so
+ * that it runs under the thread and address sanitizers too.  Usage: queue_test TEST; exit status 0
+ * and "ok TEST", or a message and 1. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "device/null/null.h"
+#include "runtime/device.h"
+#include "runtime/launch.h"
+
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+      exit(1);                                                                \
+    }                                                                         \
+  } while (0)
+
+static roc_error err;
+#define OK(call)                                                                  \
+  do {                                                                            \
+    err.message[0] = '\0';                                                        \
+    if ((call) != ROC_OK) {                                                       \
+      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, err.message); \
+      exit(1);                                                                    \
+    }                                                                             \
+  } while (0)
+
+/* ---- kernels ------------------------------------------------------------- */
+
+typedef struct args {
+  int64_t *data;
+  _Atomic uint64_t *shared; /* kernels' meeting point */
+  int64_t value;
+} args;
+
+static const args *args_of(const void *kernarg) {
+  return kernarg;
+}
+
+static void add_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                       uint64_t end, void *shared, void *frame) {
+  (void)shared;
+  (void)frame;
+  for (uint64_t g = first; g < end; g++) {
+    for (uint64_t i = g * launch->local[0]; i < (g + 1) * launch->local[0] && i < launch->grid[0];
+         i++) {
+      args_of(kernarg)->data[i] += args_of(kernarg)->value;
+    }
+  }
+}
+
+/* Doubles and adds: any two launches out of order or lost give another result. */
+static void chain_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                         uint64_t end, void *shared, void *frame) {
+  (void)shared;
+  (void)frame;
+  for (uint64_t g = first; g < end; g++) {
+    for (uint64_t i = g * launch->local[0]; i < (g + 1) * launch->local[0] && i < launch->grid[0];
+         i++) {
+      int64_t *x = &args_of(kernarg)->data[i];
+      *x = (*x * 3 + args_of(kernarg)->value) % 1000003;
+    }
+  }
+}
+
+/* Each group spins until all lower ones have passed. */
+static void baton_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                         uint64_t end, void *shared, void *frame) {
+  (void)launch;
+  (void)shared;
+  (void)frame;
+  _Atomic uint64_t *baton = args_of(kernarg)->shared;
+  for (uint64_t g = first; g < end; g++) {
+    while (atomic_load_explicit(baton, memory_order_acquire) != g) sched_yield();
+    atomic_store_explicit(baton, g + 1, memory_order_release);
+  }
+}
+
+static void slow_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                        uint64_t end, void *shared, void *frame) {
+  (void)launch;
+  (void)shared;
+  (void)frame;
+  for (uint64_t g = first; g < end; g++) {
+    usleep((useconds_t)args_of(kernarg)->value);
+    atomic_fetch_add(args_of(kernarg)->shared, 1);
+  }
+}
+
+static void fault_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                         uint64_t end, void *shared, void *frame) {
+  (void)kernarg;
+  (void)shared;
+  (void)frame;
+  for (uint64_t g = first; g < end; g++) {
+    uint32_t zero = 0;
+    __atomic_fetch_add(&launch->fault->count, 1, __ATOMIC_RELAXED);
+    if (__atomic_compare_exchange_n(&launch->fault->state, &zero, 1, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED)) {
+      launch->fault->item[0] = g + 1;
+      launch->fault->values[0] = g + 1;
+      launch->fault->values[1] = 7;
+    }
+  }
+}
+
+static void print_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                         uint64_t end, void *shared, void *frame) {
+  (void)kernarg;
+  (void)shared;
+  (void)frame;
+  for (uint64_t g = first; g < end; g++) {
+    uint32_t at = __atomic_fetch_add(&launch->print->used, 16, __ATOMIC_RELAXED);
+    if (at + 16 > launch->print->capacity) {
+      __atomic_fetch_add(&launch->print->lost, 1, __ATOMIC_RELAXED);
+      continue;
+    }
+    uint32_t head[2] = {1, 1};
+    memcpy(launch->print->data + at, head, sizeof head);
+    memcpy(launch->print->data + at + 8, &g, sizeof g);
+  }
+}
+
+/* Uses every byte of its frame and shared memory, so that sanitizers see sizes that are wrong. */
+static void memory_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                          uint64_t end, void *shared, void *frame) {
+  size_t items = (size_t)launch->local[0] * launch->local[1];
+  for (uint64_t g = first; g < end; g++) {
+    memset(shared, (int)g, 128 + launch->dynamic_shared_bytes);
+    memset(frame, (int)g, 64 + 24 * items);
+    bool aligned = (uintptr_t)shared % 64 == 0 && (uintptr_t)frame % 64 == 0;
+    if (aligned) atomic_fetch_add(args_of(kernarg)->shared, 1);
+  }
+}
+
+static roc_status load(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,
+                       roc_error *error) {
+  (void)error;
+  memcpy(out_entry, object->bytes, sizeof *out_entry);
+  *out_handle = NULL;
+  return ROC_OK;
+}
+
+static void unload(void *handle) {
+  (void)handle;
+}
+
+static const roc_cpu_loader loader = {load, unload};
+
+static const roc_site_piece print_pieces[] = {{"group ", ROC_VT_NONE}, {NULL, ROC_VT_INT}};
+static const roc_site sites[] = {
+    {.kind = ROC_SITE_INDEX, .nvalues = 2, .file = "k.lua", .line = 3, .name = "y"},
+    {.kind = ROC_SITE_PRINT, .nvalues = 1, .pieces = print_pieces, .npieces = 2},
+};
+
+typedef struct test_object {
+  roc_codeobj object;
+  roc_cpu_entry entry;
+} test_object;
+
+static _Atomic int freed_objects;
+
+static void free_object(roc_codeobj *object) {
+  atomic_fetch_add(&freed_objects, 1);
+  free(object);
+}
+
+static roc_rt_device *device;
+
+static roc_rt_kernel *make_kernel(roc_cpu_entry entry, bool has_fault, bool has_print) {
+  test_object *o = calloc(1, sizeof *o);
+  o->entry = entry;
+  o->object = (roc_codeobj){
+      .target = "cpu",
+      .entry = "k",
+      .bytes = (const unsigned char *)&o->entry,
+      .nbytes = sizeof o->entry,
+      .sites = sites,
+      .nsites = 2,
+      .has_fault = has_fault,
+      .has_print = has_print,
+      .shared_bytes = entry == memory_kernel ? 128 : 0,
+      .frame_fixed_bytes = entry == memory_kernel ? 64 : 0,
+      .frame_item_bytes = entry == memory_kernel ? 24 : 0,
+      .free = free_object,
+  };
+  roc_rt_kernel *kernel;
+  OK(roc_rt_kernel_load(device, &o->object, "test", &kernel, &err));
+  return kernel;
+}
+
+static roc_ticket launch(roc_rt_stream *stream, roc_rt_kernel *kernel, const args *a,
+                         uint64_t items, uint32_t local, roc_buffer *buffer, bool writes) {
+  roc_rt_use use = {buffer, writes};
+  roc_rt_launch work = {
+      .kernel = kernel,
+      .kernarg = a,
+      .kernarg_bytes = sizeof *a,
+      .grid = {items, 1, 1},
+      .local = {local, 1, 1},
+      .rank = 1,
+      .uses = &use,
+      .nuses = buffer ? 1 : 0,
+      .file = "script.lua",
+      .line = 42,
+  };
+  roc_ticket ticket;
+  OK(roc_rt_launch_queue(stream, &work, &ticket, &err));
+  return ticket;
+}
+
+static roc_buffer *make_buffer(size_t count) {
+  roc_buffer *buffer;
+  OK(roc_buffer_create_device(device, count * sizeof(int64_t), &buffer, &err));
+  memset(roc_buffer_host(buffer), 0, count * sizeof(int64_t));
+  return buffer;
+}
+
+/* ---- tests --------------------------------------------------------------- */
+
+/* Many streams, each a chain whose result depends on the order. */
+static void test_order(void) {
+  enum { STREAMS = 8, LAUNCHES = 400, COUNT = 5000 };
+  roc_rt_kernel *kernel = make_kernel(chain_kernel, false, false);
+  roc_rt_stream *streams[STREAMS];
+  roc_buffer *buffers[STREAMS];
+  for (int s = 0; s < STREAMS; s++) {
+    OK(roc_rt_stream_create(device, &streams[s], &err));
+    buffers[s] = make_buffer(COUNT);
+  }
+  for (int n = 0; n < LAUNCHES; n++) {
+    for (int s = 0; s < STREAMS; s++) {
+      args a = {.data = roc_buffer_host(buffers[s]), .value = n + s};
+      uint64_t items = n % 3 == 0 ? COUNT : 64; /* large ones queue, small ones may run inline */
+      launch(streams[s], kernel, &a, items, 64, buffers[s], true);
+    }
+  }
+  for (int s = 0; s < STREAMS; s++) {
+    OK(roc_buffer_wait(buffers[s], false, &err));
+    int64_t low = 0, high = 0;
+    for (int n = 0; n < LAUNCHES; n++) {
+      low = (low * 3 + n + s) % 1000003;
+      if (n % 3 == 0) high = (high * 3 + n + s) % 1000003;
+    }
+    const int64_t *data = roc_buffer_host(buffers[s]);
+    CHECK(data[0] == low && data[63] == low);
+    CHECK(data[64] == high && data[COUNT - 1] == high);
+    roc_buffer_release(buffers[s]);
+    roc_rt_stream_release(streams[s]);
+  }
+  roc_rt_kernel_release(kernel);
+}
+
+static void test_baton(void) {
+  roc_rt_kernel *kernel = make_kernel(baton_kernel, false, false);
+  roc_rt_stream *streams[3];
+  static _Atomic uint64_t batons[3];
+  for (int round = 0; round < 5; round++) {
+    for (int s = 0; s < 3; s++) {
+      if (round == 0) OK(roc_rt_stream_create(device, &streams[s], &err));
+      OK(roc_rt_stream_synchronize(streams[s], &err));
+      atomic_store(&batons[s], 0);
+      args a = {.shared = &batons[s]};
+      launch(streams[s], kernel, &a, 3000, 1, NULL, false);
+    }
+  }
+  for (int s = 0; s < 3; s++) {
+    OK(roc_rt_stream_synchronize(streams[s], &err));
+    CHECK(atomic_load(&batons[s]) == 3000);
+    roc_rt_stream_release(streams[s]);
+  }
+  roc_rt_kernel_release(kernel);
+}
+
+static void test_fault(void) {
+  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_kernel *bad = make_kernel(fault_kernel, true, false);
+  roc_rt_kernel *good = make_kernel(add_kernel, true, false);
+  roc_buffer *x = make_buffer(64), *y = make_buffer(64);
+  args ax = {.data = roc_buffer_host(x), .value = 1}, ay = {.data = roc_buffer_host(y), .value = 1};
+  for (int n = 0; n < 200; n++) { /* more than a block of records */
+    roc_ticket failed = launch(stream, bad, &ax, 4, 1, x, true);
+    launch(stream, good, &ay, 64, 64, y, true);
+    roc_ticket fine = launch(stream, good, &ax, 64, 64, x, true);
+    OK(roc_buffer_wait(y, true, &err)); /* the fault does not concern y */
+    CHECK(roc_buffer_is_busy(x, false));
+    bool own;
+    if (n % 2 == 0) {
+      CHECK(roc_buffer_wait(x, false, &err) == ROC_FAULT);
+    } else {
+      CHECK(roc_rt_stream_wait_launch(stream, failed, &own, &err) == ROC_FAULT && own);
+      CHECK(roc_rt_stream_wait_launch(stream, fine, &own, NULL) == ROC_OK && !own);
+    }
+    CHECK(strstr(err.message, "k.lua:3: index ") == err.message);
+    CHECK(strstr(err.message, "out of range 1..7 of 'y' (work-item {"));
+    CHECK(strstr(err.message, "and 3 more) (launched at script.lua:42)"));
+    OK(roc_buffer_wait(x, true, &err)); /* once */
+    OK(roc_rt_stream_synchronize(stream, &err));
+    OK(roc_rt_device_synchronize(device, &err));
+  }
+  const int64_t *data = roc_buffer_host(x);
+  CHECK(data[0] == 200); /* work queued behind a fault still runs */
+  roc_buffer_release(x);
+  roc_buffer_release(y);
+  roc_rt_kernel_release(bad);
+  roc_rt_kernel_release(good);
+}
+
+static void test_print(void) {
+  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_kernel *kernel = make_kernel(print_kernel, false, true);
+  args a = {0};
+  launch(stream, kernel, &a, 100, 1, NULL, false);
+  launch(stream, kernel, &a, 70000, 1, NULL, false); /* 65536 records fit */
+  OK(roc_rt_stream_synchronize(stream, &err));
+  int64_t lines = 0, sum = 0, lost = 0;
+  roc_str line = ROC_STR_INIT;
+  while (roc_rt_take_print(&line)) {
+    unsigned long long g, n;
+    if (sscanf(roc_str_text(&line), "group %llu", &g) == 1) {
+      lines++;
+      if (lines <= 100) sum += (int64_t)g;
+    } else if (sscanf(roc_str_text(&line), "roclua: %llu more lines", &n) == 1) {
+      lost = (int64_t)n;
+    }
+    roc_str_deinit(&line);
+  }
+  CHECK(lines == 100 + 65536 && sum == 4950 && lost == 70000 - 65536);
+  roc_rt_kernel_release(kernel);
+}
+
+static void test_memory(void) {
+  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_kernel *kernel = make_kernel(memory_kernel, false, false);
+  static _Atomic uint64_t aligned_groups;
+  args a = {.shared = &aligned_groups};
+  roc_rt_launch work = {.kernel = kernel, .kernarg = &a, .kernarg_bytes = sizeof a, .rank = 2};
+  uint64_t expected = 0;
+  for (uint32_t n = 1; n <= 32; n++) {
+    work.grid[0] = 100;
+    work.grid[1] = 10;
+    work.grid[2] = work.local[2] = 1;
+    work.local[0] = n;
+    work.local[1] = 33 - n;
+    work.dynamic_shared_bytes = n * 100;
+    roc_ticket ticket;
+    OK(roc_rt_launch_queue(stream, &work, &ticket, &err));
+    expected += (uint64_t)((100 + n - 1) / n) * ((10 + work.local[1] - 1) / work.local[1]);
+  }
+  OK(roc_rt_stream_synchronize(stream, &err));
+  CHECK(atomic_load(&aligned_groups) == expected);
+  roc_ticket ticket;
+  work.local[0] = 2048;
+  CHECK(roc_rt_launch_queue(stream, &work, &ticket, &err) == ROC_INVALID);
+  work.local[0] = 32;
+  work.dynamic_shared_bytes = 65536;
+  CHECK(roc_rt_launch_queue(stream, &work, &ticket, &err) == ROC_INVALID);
+  work.dynamic_shared_bytes = 0;
+  work.grid[1] = 0;
+  OK(roc_rt_launch_queue(stream, &work, &ticket, &err)); /* nothing to do */
+  roc_rt_kernel_release(kernel);
+}
+
+/* Everything a launch uses may be dropped right after it. */
+static void test_lifetime(void) {
+  static _Atomic uint64_t counter;
+  for (int n = 0; n < 300; n++) {
+    roc_rt_stream *stream;
+    OK(roc_rt_stream_create(device, &stream, &err));
+    roc_rt_kernel *slow = make_kernel(slow_kernel, false, false);
+    roc_rt_kernel *add = make_kernel(add_kernel, true, false);
+    roc_buffer *buffer = make_buffer(10000);
+    args s = {.shared = &counter, .value = 20};
+    args a = {.data = roc_buffer_host(buffer), .value = 1};
+    launch(stream, slow, &s, 2, 1, NULL, false);
+    launch(stream, add, &a, 10000, 100, buffer, true);
+    if (n % 2) roc_buffer_release(buffer);
+    roc_rt_kernel_release(add);
+    roc_rt_stream_release(stream);
+    roc_rt_kernel_release(slow);
+    if (n % 2 == 0) roc_buffer_release(buffer);
+  }
+  OK(roc_rt_device_synchronize(device, &err));
+  CHECK(atomic_load(&counter) == 600);
+  CHECK(atomic_load(&freed_objects) == 600);
+}
+
+static void *interrupt_soon(void *unused) {
+  (void)unused;
+  usleep(30000);
+  roc_rt_interrupt();
+  return NULL;
+}
+
+static void test_interrupt(void) {
+  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_kernel *kernel = make_kernel(slow_kernel, false, false);
+  static _Atomic uint64_t counter;
+  args a = {.shared = &counter, .value = 1000};
+  launch(stream, kernel, &a, 1000000, 1, NULL, false);
+  pthread_t thread;
+  pthread_create(&thread, NULL, interrupt_soon, NULL);
+  CHECK(roc_rt_stream_synchronize(stream, &err) == ROC_INTERRUPTED);
+  pthread_join(thread, NULL);
+  uint64_t begin = roc_clock_ns();
+  OK(roc_rt_stream_synchronize(stream, &err)); /* the kernel stops at its next workgroup */
+  CHECK(roc_clock_ns() - begin < 2000000000u);
+  CHECK(atomic_load(&counter) < 1000000);
+  uint64_t before = atomic_load(&counter);
+  launch(stream, kernel, &a, 5, 1, NULL, false); /* later launches run whole */
+  OK(roc_rt_stream_synchronize(stream, &err));
+  CHECK(atomic_load(&counter) == before + 5);
+  roc_rt_kernel_release(kernel);
+}
+
+/* Streams wait for each other through the driver; a chain of them over two streams stays in order.
+ */
+static void test_wait_for(void) {
+  roc_rt_kernel *slow = make_kernel(slow_kernel, false, false);
+  static _Atomic uint64_t counter;
+  roc_device *driver = roc_rt_device_driver(device);
+  roc_dev_stream *one, *two;
+  OK(driver->ops->stream_create(driver, &one, &err));
+  OK(driver->ops->stream_create(driver, &two, &err));
+  int64_t *block = calloc(2, sizeof *block);
+  roc_ticket t1, t2 = 0;
+  bool done;
+  int64_t values[100];
+  for (int64_t n = 0; n < 100; n++) {
+    values[n] = n + 1;
+    OK(driver->ops->stream_wait(one, two, t2, &err));
+    OK(driver->ops->copy(one, (roc_devptr)(uintptr_t)&block[0], (roc_devptr)(uintptr_t)&values[n],
+                         8, ROC_COPY_H2D, &t1, &err));
+    OK(driver->ops->stream_wait(two, one, t1, &err));
+    OK(driver->ops->copy(two, (roc_devptr)(uintptr_t)&block[1], (roc_devptr)(uintptr_t)&block[0], 8,
+                         ROC_COPY_D2D, &t2, &err));
+    if (n % 10 == 0) {
+      args a = {.shared = &counter, .value = 500};
+      launch(roc_rt_device_default_stream(device), slow, &a, 1, 1, NULL, false);
+    }
+  }
+  OK(driver->ops->wait(two, t2, -1, &done, &err));
+  CHECK(done && block[1] == 100);
+  driver->ops->stream_destroy(one);
+  driver->ops->stream_destroy(two);
+  free(block);
+  OK(roc_rt_device_synchronize(device, &err));
+  roc_rt_kernel_release(slow);
+}
+
+static void *run_thread(void *argument) {
+  roc_rt_kernel *kernel = argument;
+  roc_rt_stream *stream;
+  roc_error error = ROC_ERROR_INIT;
+  if (roc_rt_stream_create(device, &stream, &error) != ROC_OK) return "stream";
+  roc_buffer *buffer;
+  if (roc_buffer_create_device(device, 4096 * 8, &buffer, &error) != ROC_OK) return "buffer";
+  memset(roc_buffer_host(buffer), 0, 4096 * 8);
+  args a = {.data = roc_buffer_host(buffer), .value = 1};
+  for (int n = 0; n < 300; n++) {
+    launch(stream, kernel, &a, 4096, 64, buffer, true);
+    if (n % 50 == 0 && roc_buffer_wait(buffer, true, &error) != ROC_OK) return "wait";
+  }
+  if (roc_rt_stream_synchronize(stream, &error) != ROC_OK) return "synchronize";
+  bool right = a.data[0] == 300 && a.data[4095] == 300;
+  roc_buffer_release(buffer);
+  roc_rt_stream_release(stream);
+  return right ? NULL : "result";
+}
+
+static void test_threads(void) {
+  roc_rt_kernel *kernel = make_kernel(add_kernel, true, false);
+  pthread_t threads[4];
+  for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, run_thread, kernel);
+  for (int i = 0; i < 4; i++) {
+    void *failure;
+    pthread_join(threads[i], &failure);
+    CHECK(!failure);
+  }
+  roc_rt_kernel_release(kernel);
+}
+
+/* Ends with work queued; what it held is released only after the shutdown. */
+static void test_shutdown(void) {
+  static _Atomic uint64_t counter;
+  roc_rt_kernel *slow = make_kernel(slow_kernel, false, false),
+                *bad = make_kernel(fault_kernel, true, false);
+  roc_buffer *buffer = make_buffer(10);
+  roc_rt_stream *stream;
+  OK(roc_rt_stream_create(device, &stream, &err));
+  args a = {.shared = &counter, .value = 100};
+  for (int n = 0; n < 50; n++) launch(stream, slow, &a, 4, 1, buffer, true);
+  launch(stream, bad, &a, 1, 1, buffer, true);
+  CHECK(roc_rt_shutdown(&err) == ROC_FAULT);
+  CHECK(strstr(err.message, "launched at script.lua:42"));
+  CHECK(atomic_load(&counter) == 200);
+  OK(roc_rt_shutdown(&err));
+  roc_rt_device *again;
+  CHECK(roc_rt_device_get(0, &again, &err) == ROC_CLOSED);
+  CHECK(roc_rt_stream_synchronize(stream, &err) == ROC_CLOSED);
+  roc_buffer_release(buffer);
+  roc_rt_kernel_release(slow);
+  roc_rt_kernel_release(bad);
+  roc_rt_stream_release(stream);
+}
+
+/* Returns from main with work in flight: the exit handler waits. */
+static void test_exit(void) {
+  static _Atomic uint64_t counter;
+  args a = {.shared = &counter, .value = 100};
+  roc_rt_kernel *slow = make_kernel(slow_kernel, false, false);
+  launch(roc_rt_device_default_stream(device), slow, &a, 100, 1, NULL, false);
+  roc_rt_kernel_release(slow);
+}
+
+static void test_fork(void) {
+  static _Atomic uint64_t counter;
+  args a = {.shared = &counter, .value = 100};
+  roc_rt_kernel *slow = make_kernel(slow_kernel, false, false);
+  roc_buffer *buffer = make_buffer(10), *host;
+  launch(roc_rt_device_default_stream(device), slow, &a, 100, 1, buffer, true);
+  OK(roc_buffer_create_host(100, true, &host, &err));
+  pid_t pid = fork();
+  CHECK(pid >= 0);
+  if (pid == 0) {
+    roc_rt_device *again;
+    bool right = roc_rt_device_get(0, &again, &err) == ROC_CLOSED;
+    right = right &&
+            roc_rt_stream_synchronize(roc_rt_device_default_stream(device), &err) == ROC_CLOSED;
+    right = right && strstr(err.message, "forked child");
+    roc_buffer_release(host);
+    roc_buffer_release(buffer);
+    roc_rt_kernel_release(slow);
+    _exit(right ? 0 : 1);
+  }
+  int status;
+  CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  OK(roc_rt_device_synchronize(device, &err));
+  CHECK(atomic_load(&counter) == 100);
+  roc_buffer_release(host);
+  roc_buffer_release(buffer);
+  roc_rt_kernel_release(slow);
+}
+
+static void open_null(void) {
+  uint32_t index;
+  OK(roc_rt_device_find("null", &index, &err));
+  OK(roc_rt_device_get(index, &device, &err));
+}
+
+/* A lost device: one text, waits return at once, everything can still be released. */
+static void test_lost(void) {
+  open_null();
+  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_kernel *kernel = make_kernel(add_kernel, true, false);
+  roc_buffer *buffer;
+  OK(roc_buffer_create_device(device, 80, &buffer, &err));
+  args a = {0};
+  roc_null_hold(true);
+  launch(stream, kernel, &a, 10, 1, buffer, true);
+  CHECK(!roc_rt_stream_is_idle(stream));
+  roc_null_lose();
+  CHECK(roc_rt_stream_synchronize(stream, &err) == ROC_LOST);
+  CHECK(strstr(err.message, "by kernel 'test' launched at script.lua:42"));
+  roc_error second = ROC_ERROR_INIT;
+  roc_buffer *none;
+  CHECK(roc_buffer_create_device(device, 80, &none, &second) == ROC_LOST);
+  CHECK(strcmp(err.message, second.message) == 0);
+  OK(roc_buffer_wait(buffer, true, &err)); /* nothing works on it any more */
+  OK(roc_rt_device_reset(device, &err));
+  roc_null_hold(false);
+  launch(stream, kernel, &a, 10, 1, buffer, true);
+  OK(roc_rt_stream_synchronize(stream, &err));
+  roc_buffer_release(buffer);
+  roc_rt_kernel_release(kernel);
+}
+
+/* Memory of work in flight is not given back before the work is done; then it is. */
+static void test_reclaim(void) {
+  open_null();
+  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_kernel *kernel = make_kernel(add_kernel, false, false);
+  roc_null_hold(true);
+  args a = {0};
+  for (int n = 0; n < 100; n++) {
+    roc_buffer *buffer;
+    OK(roc_buffer_create_device(device, 1000, &buffer, &err));
+    launch(stream, kernel, &a, 10, 1, buffer, true);
+    roc_buffer_release(buffer);
+  }
+  int64_t held = roc_null_live_bytes();
+  CHECK(held >= 100000);
+  roc_rt_device_trim(device);
+  CHECK(roc_null_live_bytes() == held);
+  roc_null_hold(false);
+  roc_null_fail_at(ROC_NULL_ALLOC, 1, ROC_OOM); /* reclaims and tries again */
+  roc_buffer *big;
+  OK(roc_buffer_create_device(device, 1 << 20, &big, &err));
+  CHECK(roc_null_live_bytes() < 100000 + (2 << 20) && roc_null_live_bytes() >= 1 << 20);
+  roc_buffer_release(big);
+  roc_rt_device_trim(device);
+  CHECK(roc_null_live_bytes() == 0);
+  roc_rt_kernel_release(kernel);
+}
+
+/* How long queueing takes; printed, checked only against the absurd. */
+static void test_overhead(void) {
+  enum { COUNT = 200000 };
+  roc_rt_kernel *kernel = make_kernel(add_kernel, true, false);
+  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_buffer *buffer = make_buffer(16);
+  args a = {.data = roc_buffer_host(buffer), .value = 1};
+  launch(stream, kernel, &a, 1, 1, buffer, true);
+  OK(roc_rt_stream_synchronize(stream, &err));
+  uint64_t begin = roc_clock_ns();
+  for (int n = 0; n < COUNT; n++) launch(stream, kernel, &a, 1, 1, buffer, true);
+  OK(roc_rt_stream_synchronize(stream, &err));
+  uint64_t cpu_ns = (roc_clock_ns() - begin) / COUNT;
+  CHECK(a.data[0] == COUNT + 1);
+  roc_buffer_release(buffer);
+  roc_rt_kernel_release(kernel);
+  open_null();
+  kernel = make_kernel(add_kernel, true, false);
+  stream = roc_rt_device_default_stream(device);
+  OK(roc_buffer_create_device(device, 80, &buffer, &err));
+  begin = roc_clock_ns();
+  for (int n = 0; n < COUNT; n++) launch(stream, kernel, &a, 1, 1, buffer, true);
+  uint64_t null_ns = (roc_clock_ns() - begin) / COUNT;
+  roc_buffer_release(buffer);
+  roc_rt_kernel_release(kernel);
+  printf("launch: cpu inline %llu ns, null %llu ns\n", (unsigned long long)cpu_ns,
+         (unsigned long long)null_ns);
+  CHECK(cpu_ns < 100000 && null_ns < 100000);
+}
+
+static const struct {
+  const char *name;
+  void (*run)(void);
+} tests[] = {
+    {"order", test_order},         {"baton", test_baton},       {"fault", test_fault},
+    {"print", test_print},         {"memory", test_memory},     {"lifetime", test_lifetime},
+    {"interrupt", test_interrupt}, {"wait_for", test_wait_for}, {"threads", test_threads},
+    {"shutdown", test_shutdown},   {"exit", test_exit},         {"fork", test_fork},
+    {"lost", test_lost},           {"reclaim", test_reclaim},   {"overhead", test_overhead},
+};
+
+int main(int argc, char **argv) {
+  roc_cpu_set_loader(&loader);
+  uint32_t index;
+  OK(roc_rt_device_find("cpu", &index, &err));
+  OK(roc_rt_device_get(index, &device, &err));
+  for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+    if (argc < 2) {
+      puts(tests[i].name);
+    } else if (strcmp(argv[1], tests[i].name) == 0) {
+      tests[i].run();
+      printf("ok %s\n", argv[1]);
+      return 0;
+    }
+  }
+  return argc < 2 ? 0 : 1;
+}

@@ -1,0 +1,167 @@
+-- The interpreter seen from a shell: options, exit statuses, messages, the prompt.
+local files = require "support.files"
+
+local lowest = 0
+while arg[lowest - 1] do lowest = lowest - 1 end
+local interpreter = arg[lowest]
+
+-- Runs a shell command in which ROCLUA stands for the interpreter; its output and its exit status.
+local function shell(command)
+  local script = command:gsub("ROCLUA%f[^%w_]", interpreter)
+  local output = files.run("{ (" .. script .. "); echo \"[$?]\"; }")
+  local text, status = output:match("^(.*)%[(%d+)%]\n$")
+  return text, tonumber(status)
+end
+
+local function assert_prints(expected, command)
+  local output, status = shell(command)
+  assert.are.equal(expected, output)
+  assert.are.equal(0, status)
+end
+
+local function assert_fails(pattern, command)
+  local output, status = shell(command)
+  assert.matches(pattern, output)
+  assert.are.equal(1, status)
+end
+
+describe("roclua", function()
+  if not (interpreter and interpreter:find("roclua")) then
+    return pending("the specs do not run in roclua")
+  end
+
+  describe("runs scripts", function()
+    it("from a file, with their arguments in arg and ...", function()
+      local name = os.tmpname()
+      local file = assert(io.open(name, "w"))
+      file:write("#!first line\nprint(arg[0] == '" .. name .. "', arg[1], arg[-1] ~= nil, ...)\n")
+      file:close()
+      finally(function() os.remove(name) end)
+      assert_prints("true\ta b\ttrue\ta b\t-x\n", "ROCLUA " .. name .. " 'a b' -x")
+    end)
+
+    it("from stdin, with - or without a terminal", function()
+      assert_prints("1\t-\n", "echo 'print(..., arg[0])' | ROCLUA - 1")
+      assert_prints("hello\n", "echo 'print \"hello\"' | ROCLUA")
+      assert_prints("2\n", "printf '#!line\\nprint(debug.getinfo(1).currentline)' | ROCLUA -")
+    end)
+
+    it("and fails with the message and a traceback when they raise", function()
+      assert_fails("roclua: %(command line%):1: boo\nstack traceback:\n", "ROCLUA -e 'error \"boo\"'")
+      assert_fails("roclua: %(error object is a table value%)", "ROCLUA -e 'error {}'")
+      assert_fails("roclua: cannot open '?nosuch.lua", "ROCLUA nosuch.lua")
+      assert_fails("roclua: %(command line%):1: .*near <eof>", "ROCLUA -e 'x ='")
+    end)
+
+    it("and prints an error value through its __tostring", function()
+      assert_fails("roclua: mine\n",
+        "ROCLUA -e 'error(setmetatable({}, { __tostring = function() return \"mine\" end }))'")
+    end)
+
+    it("and exits as os.exit says", function()
+      assert.are.equal(3, select(2, shell "ROCLUA -e 'os.exit(3)'"))
+      assert.are.equal(0, select(2, shell "ROCLUA -e 'os.exit(true, true)'"))
+      assert.are.equal(1, select(2, shell "ROCLUA -e 'os.exit(false)'"))
+    end)
+  end)
+
+  describe("takes lua's options:", function()
+    it("-e, several times and in order with -l and -W", function()
+      assert_prints("1\n2\n", "ROCLUA -e 'print(1)' -e'print(2)'")
+      assert_prints("abc\n", "ROCLUA -l s=string -e 'print(s.lower \"ABC\")'")
+      assert_prints("Lua warning: seen\n", "ROCLUA -e 'warn \"unseen\"' -W -e 'warn \"seen\"'")
+    end)
+
+    it("-v, which alone prints the version", function()
+      local output, status = shell "ROCLUA -v"
+      assert.matches("^roclua %d+%.%d+%.%d+  %(Lua 5%.4%.%d+%)\n$", output)
+      assert.are.equal(0, status)
+    end)
+
+    it("-E, which ignores LUA_INIT", function()
+      assert_prints("init\nmain\n", "LUA_INIT='print \"init\"' ROCLUA -e 'print \"main\"'")
+      assert_prints("main\n", "LUA_INIT='print \"init\"' ROCLUA -E -e 'print \"main\"'")
+    end)
+
+    it("--, after which a script may begin with a dash", function()
+      assert_fails("cannot open %-e", "ROCLUA -- -e")
+    end)
+
+    it("and says which one it does not know, or which lacks its argument", function()
+      assert_fails("'%-x' unrecognized option\nusage: ", "ROCLUA -x")
+      assert_fails("'%-%-nosuch' unrecognized option\n", "ROCLUA --nosuch")
+      assert_fails("'%-e' needs argument\n", "ROCLUA -e")
+      assert_fails("'%-%-device' needs argument\n", "ROCLUA --device")
+    end)
+  end)
+
+  it("prints its options with --help", function()
+    local output, status = shell "ROCLUA --help"
+    assert.matches("^usage: .*%-%-device NAME.*%-%-list%-devices", output)
+    assert.are.equal(0, status)
+  end)
+
+  it("chooses the default device with --device", function()
+    assert_prints("sim\n", "ROCLUA --device sim -e 'print(require(\"roc\").current_device().kind)'")
+    assert_prints("cpu\n", "ROCLUA --device=cpu -e 'print(require(\"roc\").current_device().kind)'")
+  end)
+
+  it("lists the devices", function()
+    local output, status = shell "ROCLUA --list-devices"
+    assert.matches("cpu", output)
+    assert.matches("sim", output)
+    assert.are.equal(0, status)
+    assert.matches("wavefront_size +%d+", (shell "ROCLUA --list-devices --verbose"))
+  end)
+
+  it("requires roc from what is built into it, wherever it is started", function()
+    assert_prints("table\n", "cd / && case ROCLUA in /*) P=ROCLUA;; *) P=\"$OLDPWD/ROCLUA\";; esac; "
+      .. "$P -E -e 'print(type(require \"roc\"))'")
+  end)
+
+  it("takes the Lua files of ROCLUA_LUA_DIR instead", function()
+    assert_prints("lua/roc/init.lua\n",
+      "ROCLUA_LUA_DIR=lua ROCLUA -e 'print((select(2, require \"roc\")))'")
+    assert_prints("roc/init.lua\n", "ROCLUA -e 'print((select(2, require \"roc\")))'")
+  end)
+
+  it("raises interrupted! at the first Ctrl-C", function()
+    local output = shell "timeout -s INT 0.5 ROCLUA -e 'while true do end'"
+    assert.matches("interrupted!\nstack traceback:", output)
+  end)
+
+  describe("at the prompt", function()
+    it("prints the values of expressions and keeps globals", function()
+      assert_prints("> 2\n> > 3\t4\n> \n", "printf '1+1\\nx=3\\nx,x+1\\n' | ROCLUA -i | tail -n +2")
+    end)
+
+    it("reads on while a chunk is incomplete", function()
+      assert_prints("> >> >> 1\n2\n> \n", "printf 'for i=1,2 do\\nprint(i)\\nend\\n' | ROCLUA -i | tail -n +2")
+    end)
+
+    it("reports an error and goes on", function()
+      assert_prints("stdin#1:1: boo\n2\n",
+        "printf 'error \"boo\"\\n1+1\\n' | ROCLUA -i 2>&1 | grep -o -e 'stdin.*: boo' -e '2$'")
+    end)
+
+    it("has roc as a global", function()
+      assert_prints("> float32\n> \n", "printf 'roc.float32\\n' | ROCLUA -i | tail -n +2")
+    end)
+
+    it("finds the source of kernels typed there", function()
+      assert_prints("> > > > {11, 12}\n> \n", [[printf '%s\n' ]]
+        .. [['k = roc.kernel(function(a) local i = roc.get_global_id(1) a[i] = a[i] + 10 end)' ]]
+        .. [['a = roc.array({1, 2}, "int64")' 'k:forall(2)(a)' 'print(("{%d, %d}"):format(a[1], a[2]))' ]]
+        .. [[| ROCLUA -i | tail -n +2]])
+    end)
+
+    it("gives up a line at Ctrl-C and ends at Ctrl-D, on a terminal", function()
+      if not files.has_program("script") then return pending("no script(1)") end
+      local output = shell("d=$(mktemp -d); (sleep 1; printf 'abc\\003'; sleep 0.3; printf '20+3\\n'; "
+        .. "sleep 0.3; printf '\\004') | XDG_STATE_HOME=$d script -qec 'ROCLUA -i' /dev/null; "
+        .. "cat $d/roclua/history; rm -r $d")
+      assert.matches("> abc%^C\r?\n> 20%+3\r?\n23\r?\n", output)
+      assert.matches("_HiStOrY_V2_\n20%+3\n$", output)
+    end)
+  end)
+end)

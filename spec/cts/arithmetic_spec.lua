@@ -1,0 +1,170 @@
+-- Operators: every device computes what Lua computes, bit for bit.
+local roc = require "roc"
+local devices = require "support.devices"
+
+local INTEGERS = {
+  0, 1, -1, 2, -2, 3, 7, -7, 10, 63, 64, 65, -64, 255, 256, 65535, 1 << 31, -(1 << 31), (1 << 31) - 1, 1 << 32, 1 << 53, (1 << 53) + 1,
+  math.maxinteger, math.maxinteger - 1, math.mininteger, math.mininteger + 1, 0x5555555555555555, 1000003,
+}
+local FLOATS = {
+  0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -3.0, 1.5, 0.1, 1e10, -1e10, 1e300, -1e300, 1e-300, 5e-324, -5e-324, 2.0 ^ 53, 2.0 ^ 63, -2.0 ^ 63,
+  9007199254740993.0, 9.3e18, 1 / 0, -1 / 0, 0 / 0, 16777217.0, 3.1415926535897931,
+}
+
+-- All pairs, as two lists.
+local function pairs_of(xs, ys)
+  local a, b = {}, {}
+  for _, x in ipairs(xs) do
+    for _, y in ipairs(ys) do
+      a[#a + 1], b[#b + 1] = x, y
+    end
+  end
+  return a, b
+end
+
+local function explain(expr, x, y, expected, got)
+  return ("%s with a = %s, b = %s: expected %s, got %s"):format(expr, tostring(x), tostring(y), tostring(expected), tostring(got))
+end
+
+-- Computes `expr` (of a and b) for all pairs on the device and in Lua.
+local function check(expr, as, bs, atype, btype, otype, round)
+  local k = roc.kernel(("function(x, y, out) local i = roc.get_global_id(1) local a, b = x[i], y[i] out[i] = %s end"):format(expr),
+    { contract = false })
+  local reference = load(("local a, b = ... return %s"):format(expr))
+  local out = devices.zeros(#as, otype)
+  devices.run(k, #as, { devices.values(as, atype), devices.values(bs, btype), out })
+  local got = devices.table(out)
+  for i = 1, #as do
+    local expected = reference(as[i], bs[i])
+    if otype == "float64" then
+      expected = expected + 0.0
+    end
+    if round then
+      expected = round(expected)
+    end
+    assert(devices.same(expected, got[i]), explain(expr, as[i], bs[i], expected, got[i]))
+  end
+end
+
+-- Drops the pairs whose second is 0, which a checked kernel refuses.
+local function without_zero(as, bs)
+  local a, b = {}, {}
+  for i = 1, #as do
+    if bs[i] ~= 0 then
+      a[#a + 1], b[#b + 1] = as[i], bs[i]
+    end
+  end
+  return a, b
+end
+
+devices.each(function(device)
+  local ia, ib = pairs_of(INTEGERS, INTEGERS)
+  local fa, fb = pairs_of(FLOATS, FLOATS)
+
+  for _, op in ipairs { "+", "-", "*", "&", "|", "~", "<<", ">>" } do
+    it("computes integer " .. op, function()
+      check("a " .. op .. " b", ia, ib, "int64", "int64", "int64")
+    end)
+  end
+
+  for _, op in ipairs { "//", "%" } do
+    it("computes integer " .. op .. " as floors", function()
+      local a, b = without_zero(ia, ib)
+      check("a " .. op .. " b", a, b, "int64", "int64", "int64")
+    end)
+  end
+
+  it("computes unary operators of integers", function()
+    check("-a", ia, ib, "int64", "int64", "int64")
+    check("~a", ia, ib, "int64", "int64", "int64")
+  end)
+
+  for _, op in ipairs { "+", "-", "*", "/", "//", "%" } do
+    it("computes float " .. op, function()
+      check("a " .. op .. " b", fa, fb, "float64", "float64", "float64")
+    end)
+  end
+
+  it("computes / of integers in floats", function()
+    check("a / b", ia, ib, "int64", "int64", "float64")
+  end)
+
+  it("squares by a product", function()
+    check("a ^ 2", fa, fb, "float64", "float64", "float64")
+  end)
+
+  it("negates floats, zeros too", function()
+    check("-a", fa, fb, "float64", "float64", "float64")
+  end)
+
+  for _, op in ipairs { "<", "<=", ">", ">=", "==", "~=" } do
+    it("compares by " .. op .. " within and across the number types", function()
+      local expr = ("(a %s b) and 1 or 0"):format(op)
+      check(expr, ia, ib, "int64", "int64", "int64")
+      check(expr, fa, fb, "float64", "float64", "int64")
+      local mixed_i, mixed_f = pairs_of(INTEGERS, FLOATS)
+      check(expr, mixed_i, mixed_f, "int64", "float64", "int64")
+      check(expr, mixed_f, mixed_i, "float64", "int64", "int64")
+    end)
+  end
+
+  it("computes math.min and math.max as Lua does", function()
+    for _, f in ipairs { "min", "max" } do
+      check(("math.%s(a, b)"):format(f), ia, ib, "int64", "int64", "int64")
+      check(("math.%s(a, b)"):format(f), fa, fb, "float64", "float64", "float64")
+    end
+  end)
+
+  it("computes math.ult, math.abs, math.fmod, math.sqrt, floor and ceil", function()
+    check("math.ult(a, b) and 1 or 0", ia, ib, "int64", "int64", "int64")
+    check("math.abs(a)", ia, ib, "int64", "int64", "int64")
+    check("math.abs(a)", fa, fb, "float64", "float64", "float64")
+    check("math.sqrt(a)", fa, fb, "float64", "float64", "float64")
+    check("math.fmod(a, b)", fa, fb, "float64", "float64", "float64")
+    local a, b = without_zero(ia, ib)
+    check("math.fmod(a, b)", a, b, "int64", "int64", "int64")
+    local small = { 0.0, -0.0, 0.5, -0.5, 1.5, -1.5, 2.0, -2.0, 1e15, -1e15, 0.49999999999999994, 4503599627370495.5 }
+    check("math.floor(a)", small, small, "float64", "float64", "int64")
+    check("math.ceil(a)", small, small, "float64", "float64", "int64")
+    check("math.floor(a)", ia, ib, "int64", "int64", "int64")
+  end)
+
+  it("mixes an integer with a float", function()
+    local mixed_i, mixed_f = pairs_of(INTEGERS, FLOATS)
+    check("a + b", mixed_i, mixed_f, "int64", "float64", "float64")
+    check("b * a", mixed_i, mixed_f, "int64", "float64", "float64")
+    check("a - b", mixed_i, mixed_f, "int64", "float64", "float64")
+  end)
+
+  if not device.raw then
+    it("rounds each float32 operation once", function()
+      local xs = {}
+      for i, x in ipairs(FLOATS) do
+        xs[i] = devices.f32(x)
+      end
+      local a, b = pairs_of(xs, xs)
+      for _, op in ipairs { "+", "-", "*", "/", "%" } do
+        check("a " .. op .. " b", a, b, "float32", "float32", "float32", devices.f32)
+      end
+      check("math.sqrt(a)", a, b, "float32", "float32", "float32", devices.f32)
+      local out = devices.zeros(1, "float32")
+      local k = roc.kernel("function(x, out) out[1] = (x[1] + x[2]) + x[3] end", { contract = false })
+      devices.run(k, 1, { devices.values({ 16777216.0, 1.0, 1.0 }, "float32"), out })
+      assert.equal(16777216.0, out[1])
+    end)
+
+    it("keeps a plain float literal in float32 beside a float32", function()
+      local k = roc.kernel("function(x, out) out[1] = x[1] * 0.1 end", { contract = false })
+      local out = devices.zeros(1, "float64")
+      devices.run(k, 1, { devices.values({ 3.0 }, "float32"), out })
+      assert.equal(devices.f32(3.0 * devices.f32(0.1)), out[1])
+    end)
+
+    it("widens to float64 only beside a float64", function()
+      local k = roc.kernel("function(x, y, out) out[1] = x[1] * y[1] out[2] = roc.float64(x[1]) * 0.1 end", { contract = false })
+      local out = devices.zeros(2, "float64")
+      devices.run(k, 1, { devices.values({ 3.0 }, "float32"), devices.values({ 0.1 }, "float64"), out })
+      assert.same({ 3.0 * 0.1, 3.0 * 0.1 }, devices.table(out))
+    end)
+  end
+end)

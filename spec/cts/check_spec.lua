@@ -1,0 +1,157 @@
+-- Checked kernels: what goes wrong is reported once, with place and values, and does no harm.
+local roc = require "roc"
+local devices = require "support.devices"
+
+local function fault_of(f, ...)
+  local ok, message = pcall(f, ...)
+  assert.is_false(ok, "an error was expected")
+  return tostring(message)
+end
+
+local function here(offset)
+  return debug.getinfo(2, "l").currentline + offset
+end
+
+devices.each(function(device)
+  it("reports an index out of range and touches nothing beside the array", function()
+    local line = here(3)
+    local k = roc.kernel(function(x, y)
+      local i = roc.get_global_id(1)
+      y[i + 1] = x[i] * 2
+    end)
+    local whole = devices.zeros(12, "int64")
+    local y = whole:slice(1, 3, 10)
+    local message = fault_of(devices.run, k, 8, { devices.values({ 1, 2, 3, 4, 5, 6, 7, 8 }, "int64"), y }, 4)
+    assert.matches(("check_spec.lua:%d: index 9 out of range 1..8 of 'y' (work-item {8})"):format(line), message, 1, true)
+    assert.same({ 0, 0, 0, 2, 4, 6, 8, 10, 12, 14, 0, 0 }, devices.table(whole))
+  end)
+
+  it("counts the other work-items that failed", function()
+    local k = roc.kernel(function(x) x[roc.get_global_id(1) + 100] = 1 end)
+    local message = fault_of(devices.run, k, 20, { devices.zeros(10, "int32") }, 8)
+    assert.matches("out of range 1..10 of 'x'", message, 1, true)
+    assert.matches("and 19 more)", message, 1, true)
+  end)
+
+  it("names the dimension of a matrix index", function()
+    local k = roc.kernel(function(m, i, j) m[i][j] = 1 end)
+    local m = devices.zeros({ 3, 5 }, "int32")
+    assert.matches("index 4 out of range 1..3 of 'm' (dimension 1)", fault_of(devices.run, k, 1, { m, 4, 1 }), 1, true)
+    assert.matches("index 0 out of range 1..5 of 'm' (dimension 2)", fault_of(devices.run, k, 1, { m, 3, 0 }), 1, true)
+    devices.run(k, 1, { m, 3, 5 })
+    assert.equal(1, m[3][5])
+  end)
+
+  it("reports integer division and modulo by zero", function()
+    local k = roc.kernel(function(x, out)
+      local i = roc.get_global_id(1)
+      out[i] = 100 // x[i]
+    end)
+    local out = devices.zeros(3, "int64")
+    assert.matches("attempt to perform 'n//0' (work-item {2})", fault_of(devices.run, k, 3, { devices.values({ 1, 0, 3 }), out }), 1, true)
+    local m = roc.kernel(function(x, out)
+      local i = roc.get_global_id(1)
+      out[i] = 100 % x[i]
+    end)
+    assert.matches("attempt to perform 'n%%0'", fault_of(devices.run, m, 3, { devices.values({ 1, 0, 3 }, "int64"), out }), 1, true)
+    assert.same({ 0, 0, 1 }, devices.table(out))
+  end)
+
+  it("reports a floor that is no integer", function()
+    if device.raw then
+      return -- Lua's own math.floor gives a float there
+    end
+    local k = roc.kernel(function(x, out) out[1] = math.floor(x[1]) end)
+    assert.matches("has no integer representation", fault_of(devices.run, k, 1, { devices.values({ 1e300 }, "float64"), devices.zeros(1, "int64") }), 1, true)
+  end)
+
+  it("reports assert and error with their messages", function()
+    local line = here(3)
+    local k = roc.kernel(function(x, out)
+      local i = roc.get_global_id(1)
+      assert(x[i] < 3, "too large")
+      out[i] = x[i]
+    end)
+    local out = devices.zeros(3, "int64")
+    local message = fault_of(devices.run, k, 3, { devices.values({ 1, 2, 3 }, "int64"), out })
+    assert.matches(("check_spec.lua:%d: too large (work-item {3})"):format(line), message, 1, true)
+    assert.same({ 1, 2, 0 }, devices.table(out))
+    local e = roc.kernel(function(x) if x[1] > 0 then error("gave up") end end)
+    assert.matches("gave up (work-item {1})", fault_of(devices.run, e, 1, { devices.values({ 1 }, "int64") }), 1, true)
+    local plain = roc.kernel(function(x) assert(x[1] > 5) end)
+    assert.matches("assertion failed!", fault_of(devices.run, plain, 1, { devices.values({ 1 }, "int64") }), 1, true)
+  end)
+
+  it("reports a fault once, and lets queued and later work run", function()
+    local bad = roc.kernel(function(x) x[100] = 1 end)
+    local good = roc.kernel(function(x) x[roc.get_global_id(1)] = 5 end)
+    local x = devices.zeros(4, "int32")
+    bad:launch({ grid = 1, workgroup = 1 }, x)
+    good:launch({ grid = 4, workgroup = 4 }, x)
+    assert.matches("out of range", fault_of(x.copy_to_host, x), 1, true)
+    assert.same({ 5, 5, 5, 5 }, devices.table(x))
+    roc.current_device():synchronize()
+  end)
+
+  it("leaves host arrays alone when the launch failed", function()
+    local k = roc.kernel(function(x)
+      local i = roc.get_global_id(1)
+      x[i] = 9
+      x[i + 2] = 9
+    end)
+    local x = roc.array({ 1, 2, 3 }, "int32")
+    assert.matches("out of range", fault_of(function() k[{ 1, 3 }](x) end), 1, true)
+    if not device.raw then
+      assert.same({ 1, 2, 3 }, x:totable())
+    end
+  end)
+
+  it("stops only the failing work-items at barriers", function()
+    local k = roc.kernel(function(x, out)
+      local lid = roc.get_local_id(1)
+      local tile = roc.shared.array(8, "int64")
+      tile[lid] = 1
+      local v = x[lid]
+      roc.barrier()
+      out[lid] = tile[9 - lid] + v
+    end)
+    local out = devices.zeros(8, "int64")
+    assert.matches("index 7 out of range 1..6 of 'x' (work-item {7}, and 1 more)",
+      fault_of(devices.run, k, 8, { devices.values({ 1, 2, 3, 4, 5, 6 }, "int64"), out }, 8), 1, true)
+    assert.same({ 2, 3, 4, 5, 6, 7, 0, 0 }, devices.table(out))
+  end)
+
+  it("divides by zero to 0 when unchecked", function()
+    if device.raw then
+      return -- Lua raises
+    end
+    local k = roc.kernel(function(x, out)
+      local i = roc.get_global_id(1)
+      out[i] = 100 // x[i] + 7 % x[i]
+    end, { check = false })
+    local out = devices.zeros(2, "int64")
+    devices.run(k, 2, { devices.values({ 0, 7 }, "int64"), out })
+    assert.same({ 0, 14 }, devices.table(out))
+  end)
+
+  it("prints at the next wait, as Lua formats", function()
+    if device.raw then
+      return -- prints at once
+    end
+    local k = roc.kernel(function(x)
+      local i = roc.get_global_id(1)
+      if i == 2 then
+        print("item", i, x[i], x[i] > 1, 1e100, 3 // 2)
+      end
+    end)
+    local lines, real = {}, print
+    local x = devices.values({ 0.5, 1.5, 2.0 }, "float32")
+    _G.print = function(...) -- luacheck: ignore
+      lines[#lines + 1] = table.concat({ ... }, "\t")
+    end
+    local ok, message = pcall(devices.run, k, 3, { x })
+    _G.print = real -- luacheck: ignore
+    assert(ok, message)
+    assert.same({ "item\t2\t1.5\ttrue\t1e+100\t1" }, lines)
+  end)
+end)

@@ -1,0 +1,188 @@
+-- Statements: control flow means what it means in Lua.
+local roc = require "roc"
+local devices = require "support.devices"
+
+-- Runs `body` (a kernel text writing to `out`, an int64 array) for work-items 1 … n and compares with Lua's own run of it.
+local function check(body, n, extent)
+  n, extent = n or 12, extent or 64
+  local text = ("function(i, out) %s end"):format(body)
+  local k = roc.kernel(("function(out) local f = f f(roc.get_global_id(1), out[roc.get_global_id(1)]) end"):gsub("local f = f ", ""),
+    { env = { roc = roc, math = math, f = assert(load("return " .. text, "return " .. text, "t", { roc = roc, math = math }))() } })
+  local reference = load("return " .. text, "=reference", "t", { math = math, roc = roc })()
+  local out = devices.zeros({ n, extent }, "int64")
+  devices.run(k, n, { out })
+  local got = devices.table(out)
+  for i = 1, n do
+    local expected = {}
+    for j = 1, extent do
+      expected[j] = 0
+    end
+    reference(i, expected)
+    assert.same(expected, got[i])
+  end
+end
+
+devices.each(function()
+  it("runs if, elseif and else", function()
+    check "if i < 3 then out[1] = 1 elseif i < 6 then out[1] = 2 elseif i == 7 then out[1] = 3 else out[1] = 4 end"
+  end)
+
+  it("runs while, repeat and break", function()
+    check [[
+      local k = 0
+      while k < i do k = k + 1 if k == 5 then break end out[k] = k * i end
+      repeat local m = k + 1 k = m out[20] = out[20] + m until m >= i + 3
+    ]]
+  end)
+
+  it("runs numeric loops of every direction", function()
+    check [[
+      for k = 1, i do out[k] = k end
+      for k = i, 1, -2 do out[20 + k] = k end
+      for k = 5, 1 do out[40] = 99 end
+      for k = -3, 3, 3 do out[44 + k] = out[44 + k] + 1 end
+    ]]
+  end)
+
+  it("ends loops at the ends of the integers", function()
+    check [[
+      for k = math.maxinteger - 2, math.maxinteger do out[1] = out[1] + 1 end
+      for k = math.mininteger + 1, math.mininteger, -1 do out[2] = out[2] + 1 end
+      for k = math.maxinteger - 1, math.maxinteger, 2 do out[3] = out[3] + 1 end
+      for k = 1, 3.9 do out[4] = out[4] + k end
+      for k = 3, 0.5, -1 do out[5] = out[5] + k end
+      for k = 1, math.huge do if k > 4 then break end out[6] = out[6] + k end
+      for k = 1, -math.huge do out[7] = 1 end
+    ]]
+  end)
+
+  it("runs float loops", function()
+    check [[
+      for x = 0.0, 1.0, 0.25 do out[1] = out[1] + math.floor(x * 4) end
+      for x = 1.0, 0.0, -0.5 do out[2] = out[2] + 1 end
+      for x = 1, 2, 0.5 do out[3] = out[3] + 1 end
+    ]]
+  end)
+
+  it("does not see assignments to the loop variable in the count", function()
+    check "for k = 1, 4 do out[k] = k k = k + 10 out[10] = k end"
+  end)
+
+  it("skips by goto continue and leaves nested loops by goto", function()
+    check [[
+      for k = 1, 8 do
+        if k % 2 == 0 then goto continue end
+        out[k] = k
+        ::continue::
+      end
+      for a = 1, 4 do
+        for b = 1, 4 do
+          if a * b == i then goto done end
+          out[20 + a] = out[20 + a] + b
+        end
+      end
+      ::done::
+      out[30] = 1
+    ]]
+  end)
+
+  it("assigns several values at once", function()
+    check [[
+      local a, b, c = i, i * 2
+      c = 0
+      a, b = b, a
+      out[1], out[2], out[3] = a, b, c
+      out[1], out[2] = out[2], out[1]
+      local x, y = 1
+      y = 5
+      out[4] = x + y
+    ]]
+  end)
+
+  it("short-circuits", function()
+    check [[
+      local n = 0
+      if i > 4 and 10 // (i - 4) > 2 then n = 1 end
+      if i == 4 or 12 // (i - 4) < 3 then n = n + 2 end
+      out[1] = n
+      out[2] = i > 5 and 7 or 8
+      out[3] = (i > 5 and i < 9) and (i == 7 and 1 or 2) or 3
+      local flag = i > 3 or i == 1
+      out[4] = flag and 1 or 0
+      out[5] = (not flag) and 1 or 0
+    ]]
+  end)
+
+  it("scopes locals by block", function()
+    check [[
+      local x = 1
+      do local x = 2 out[1] = x end
+      out[2] = x
+      for x = 7, 7 do out[3] = x end
+      out[4] = x
+      local x = x + 1
+      out[5] = x
+    ]]
+  end)
+
+  it("returns early", function()
+    check "if i > 5 then return end out[1] = i if i > 3 then out[2] = 1 return end out[3] = 1"
+  end)
+
+  it("calls functions with several results", function()
+    local function divide(a, b)
+      if b == 0 then
+        return 0, a
+      end
+      return a // b, a % b
+    end
+    local function twice(x) return x, x end
+    local k = roc.kernel(function(out)
+      local i = roc.get_global_id(1)
+      local q, r = divide(17, i - 1)
+      local a, b, c = i, twice(q)
+      out[i][1], out[i][2], out[i][3] = q, r, a + b + c
+      out[i][4] = (divide(i, 2))
+    end)
+    local out = devices.zeros({ 5, 4 }, "int64")
+    devices.run(k, 5, { out })
+    local got = devices.table(out)
+    for i = 1, 5 do
+      local q, r = divide(17, i - 1)
+      assert.same({ q, r, i + 2 * q, i // 2 }, got[i])
+    end
+  end)
+
+  it("takes functions by value, in locals and through tables", function()
+    local gid = roc.get_global_id
+    local helpers = { deep = { square = function(x) return x * x end } }
+    local k = roc.kernel(function(out)
+      local i = gid(1)
+      local square = helpers.deep.square
+      local m = math
+      out[i] = square(i) + m.max(i, 3)
+    end)
+    local out = devices.zeros(6, "int64")
+    devices.run(k, 6, { out })
+    for i = 1, 6 do
+      assert.equal(i * i + math.max(i, 3), out[i])
+    end
+  end)
+
+  it("passes arrays and row views to functions", function()
+    local function sum(row)
+      local total = 0.0
+      for j = 1, #row do
+        total = total + row[j]
+      end
+      return total
+    end
+    local k = roc.kernel(function(m, out)
+      local i = roc.get_global_id(1)
+      out[i] = sum(m[i])
+    end)
+    local out = devices.zeros(3, "float64")
+    devices.run(k, 3, { devices.values({ { 1, 2 }, { 3, 4 }, { 5, 6.5 } }, "float64"), out })
+    assert.same({ 3.0, 7.0, 11.5 }, devices.table(out))
+  end)
+end)

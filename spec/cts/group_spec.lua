@@ -1,0 +1,303 @@
+-- Work-items together: ids, shared memory, barriers, wave operations.
+local roc = require "roc"
+local devices = require "support.devices"
+
+local function count(list)
+  local n = 0
+  for _, v in ipairs(list) do
+    n = n + (v ~= 0 and 1 or 0)
+  end
+  return n
+end
+
+devices.each(function(device)
+  it("numbers work-items and groups from 1, in a partial last group too", function()
+    local k = roc.kernel(function(out)
+      local i = roc.get_global_id(1)
+      out[i][1], out[i][2], out[i][3] = roc.get_local_id(1), roc.get_group_id(1), roc.get_local_size(1)
+      out[i][4], out[i][5], out[i][6] = roc.get_global_size(1), roc.get_num_groups(1), roc.get_work_dim()
+      out[i][7], out[i][8], out[i][9] = roc.get_global_id(2), roc.get_global_size(3), roc.get_local_id(3)
+    end)
+    local out = devices.zeros({ 37, 9 }, "int32")
+    devices.run(k, 37, { out }, 16)
+    local got = devices.table(out)
+    for i = 1, 37 do
+      assert.same({ (i - 1) % 16 + 1, (i - 1) // 16 + 1, 16, 37, 3, 1, 1, 1, 1 }, got[i])
+    end
+  end)
+
+  it("covers three-dimensional grids", function()
+    local k = roc.kernel(function(out)
+      local x, y, z = roc.grid(3)
+      local nx, ny, nz = roc.gridsize(3)
+      out[((z - 1) * ny + y - 1) * nx + x] = x + 10 * y + 100 * z + 1000 * nz
+    end)
+    local out = devices.zeros(5 * 3 * 2, "int64")
+    k:launch({ grid = { 5, 3, 2 }, workgroup = { 4, 2, 1 } }, out)
+    local got = devices.table(out)
+    local n = 0
+    for z = 1, 2 do
+      for y = 1, 3 do
+        for x = 1, 5 do
+          n = n + 1
+          assert.equal(x + 10 * y + 100 * z + 2000, got[n])
+        end
+      end
+    end
+  end)
+
+  it("takes a dimension that is not a constant", function()
+    local k = roc.kernel(function(d, out) out[roc.get_global_id(1)] = roc.get_global_size(d) end)
+    for d, expected in ipairs { 6, 1, 1, 1 } do
+      local out = devices.zeros(6, "int64")
+      devices.run(k, 6, { d, out })
+      assert.equal(expected, out[1])
+    end
+  end)
+
+  it("exchanges values through shared memory", function()
+    local k = roc.kernel(function(x, out)
+      local tile = roc.shared.array(16, "float32")
+      local lid, n = roc.get_local_id(1), roc.get_local_size(1)
+      local i = roc.get_global_id(1)
+      tile[lid] = x[i]
+      roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+      out[i] = tile[n - lid + 1]
+    end)
+    local x = roc.range(1, 48, 1, "float32")
+    local out = devices.zeros(48, "float32")
+    devices.run(k, 48, { roc.to_device(x), out }, 16)
+    for i = 1, 48 do
+      local group, lid = (i - 1) // 16, (i - 1) % 16
+      assert.equal(group * 16 + 16 - lid, out[i])
+    end
+  end)
+
+  it("reduces by a tree with a barrier in a loop", function()
+    local k = roc.kernel(function(x, out)
+      local part = roc.shared.array(64, "int64")
+      local lid = roc.get_local_id(1)
+      part[lid] = x[roc.get_global_id(1)]
+      roc.barrier()
+      local half = roc.get_local_size(1) // 2
+      while half > 0 do
+        if lid <= half then
+          part[lid] = part[lid] + part[lid + half]
+        end
+        roc.barrier()
+        half = half // 2
+      end
+      if lid == 1 then
+        out[roc.get_group_id(1)] = part[1]
+      end
+    end)
+    local x = roc.range(1, 256)
+    local out = devices.zeros(4, "int64")
+    devices.run(k, 256, { roc.to_device(x), out }, 64)
+    local total = 0
+    for g = 1, 4 do
+      total = total + out[g]
+    end
+    assert.equal(256 * 257 // 2, total)
+  end)
+
+  it("keeps values alive across barriers, and lets returned items be missing", function()
+    local k = roc.kernel(function(out, limit)
+      local i, lid = roc.get_global_id(1), roc.get_local_id(1)
+      local tile = roc.shared.array(16, "int64")
+      tile[lid] = 0
+      local mine = i * i
+      roc.barrier()
+      if lid > limit then
+        return
+      end
+      tile[lid] = mine
+      roc.barrier()
+      local sum = 0
+      for j = 1, roc.get_local_size(1) do
+        sum = sum + tile[j]
+      end
+      roc.barrier()
+      out[i] = sum + mine
+    end)
+    local out = devices.zeros(32, "int64")
+    devices.run(k, 32, { out, 10 }, 16)
+    for i = 1, 32 do
+      local group, lid = (i - 1) // 16, (i - 1) % 16 + 1
+      local sum = 0
+      for j = 1, 10 do
+        sum = sum + (group * 16 + j) ^ 2
+      end
+      assert.equal(lid <= 10 and sum + i * i or 0, out[i])
+    end
+  end)
+
+  it("meets at barriers inside functions, branches and nested loops", function()
+    local function rotate(tile, lid, n, by)
+      local v = tile[(lid - 1 + by) % n + 1]
+      roc.barrier()
+      tile[lid] = v
+      roc.barrier()
+      return v
+    end
+    local k = roc.kernel(function(out, times, deep)
+      local tile = roc.shared.array(8, "int64")
+      local lid, n = roc.get_local_id(1), roc.get_local_size(1)
+      tile[lid] = lid
+      roc.barrier()
+      local v = 0
+      for a = 1, times do
+        if deep then
+          for b = 1, 2 do
+            v = v + rotate(tile, lid, n, b)
+          end
+        else
+          v = v + rotate(tile, lid, n, 1)
+        end
+      end
+      out[roc.get_global_id(1)] = v
+    end)
+    for _, deep in ipairs { false, true } do
+      local tile, expected = {}, {}
+      for i = 1, 8 do tile[i], expected[i] = i, 0 end
+      for _ = 1, 3 do
+        for b = 1, deep and 2 or 1 do
+          local moved = {}
+          for i = 1, 8 do moved[i] = tile[(i - 1 + b) % 8 + 1] end
+          tile = moved
+          for i = 1, 8 do expected[i] = expected[i] + tile[i] end
+        end
+      end
+      local out = devices.zeros(8, "int64")
+      devices.run(k, 8, { out, 3, deep }, 8)
+      assert.same(expected, devices.table(out))
+    end
+  end)
+
+  it("reports a barrier that not all work-items reach", function()
+    local k = roc.kernel(function(out)
+      local lid = roc.get_local_id(1)
+      if lid < 3 then
+        roc.barrier()
+      else
+        out[lid] = 1
+        roc.barrier()
+      end
+    end)
+    local out = devices.zeros(8, "int64")
+    local ok, message = pcall(devices.run, k, 8, { out }, 8)
+    assert.is_false(ok)
+    assert.matches("barrier in divergent control flow", tostring(message), 1, true)
+  end)
+
+  it("views dynamic shared bytes as typed arrays", function()
+    local k = roc.kernel(function(out)
+      local a = roc.shared.array(0, "int32")
+      local b = roc.shared.array(0, "float64", 64)
+      local lid = roc.get_local_id(1)
+      a[lid] = lid
+      b[lid] = lid * 0.5
+      roc.barrier()
+      out[lid] = a[9 - lid] + b[9 - lid]
+      out[lid + 8] = #b
+    end)
+    local out = devices.zeros(16, "float64")
+    k:launch({ groups = 1, workgroup = 8, shared = 64 + 8 * 8 }, out)
+    local got = devices.table(out)
+    for lid = 1, 8 do
+      assert.equal((9 - lid) * 1.5, got[lid])
+      assert.equal(8.0, got[lid + 8])
+    end
+  end)
+
+  it("gives each work-item private memory", function()
+    local k = roc.kernel(function(out)
+      local mine = roc.private.array({ 2, 4 }, "int32")
+      local i = roc.get_global_id(1)
+      for a = 1, 2 do
+        for b = 1, 4 do
+          mine[a][b] = i * 100 + a * 10 + b
+        end
+      end
+      roc.barrier()
+      local sum = 0
+      for b = 1, 4 do
+        sum = sum + mine[2][b]
+      end
+      out[i] = sum
+    end)
+    local out = devices.zeros(20, "int64")
+    devices.run(k, 20, { out }, 16)
+    for i = 1, 20 do
+      assert.equal(4 * (i * 100 + 20) + 10, out[i])
+    end
+  end)
+
+  it("votes, shuffles and reduces over a wavefront", function()
+    local k = roc.kernel(function(out)
+      local i, lane = roc.get_global_id(1), roc.lane_id()
+      out[i][1] = roc.wave.sum(i)
+      out[i][2] = roc.wave.min(100 - i)
+      out[i][3] = roc.wave.max(i)
+      out[i][4] = roc.wave.ballot(i % 3 == 0)
+      out[i][5] = roc.wave.any(i == 5) and 1 or 0
+      out[i][6] = roc.wave.all(i < 1000) and 1 or 0
+      out[i][7] = roc.wave.shuffle(i * 2, 3)
+      out[i][8] = roc.wave.shuffle_up(i, 1)
+      out[i][9] = roc.wave.shuffle_down(i, 2)
+      out[i][10] = roc.wave.shuffle_xor(i, 1)
+      out[i][11] = roc.wave.broadcast(i, 4)
+      out[i][12] = lane
+      out[i][13] = roc.ds_bpermute(lane + 1, i)
+      out[i][14] = roc.ds_permute(lane + 1, i)
+    end)
+    local n = 32 -- one wavefront on every device, whatever its width
+    local out = devices.zeros({ n, 14 }, "int64")
+    devices.run(k, n, { out }, n)
+    local got = devices.table(out)
+    local ballot = 0
+    for i = 3, n, 3 do
+      ballot = ballot | 1 << (i - 1)
+    end
+    for i = 1, n do
+      assert.same({
+        n * (n + 1) // 2, 100 - n, n, ballot, 1, 1, 6, i == 1 and 1 or i - 1, i + 2 > n and i or i + 2, ((i - 1) ~ 1) + 1, 4, i,
+      }, table.move(got[i], 1, 12, 1, {}))
+      if i < n then
+        assert.equal(i + 1, got[i][13])
+      end
+      if i > 1 then
+        assert.equal(i - 1, got[i][14])
+      end
+    end
+  end)
+
+  it("lets wavefronts take different ways around a wave operation", function()
+    local k = roc.kernel(function(out)
+      local lid = roc.get_local_id(1)
+      local wave = (lid - 1) // roc.wavefront_size()
+      if wave == 0 then
+        out[lid] = roc.wave.sum(1)
+      else
+        out[lid] = -1
+      end
+    end)
+    local out = devices.zeros(128, "int64")
+    devices.run(k, 128, { out }, 128)
+    local width = roc.current_device().wavefront_size
+    for i = 1, 128 do
+      assert.equal(i <= width and width or -1, out[i])
+    end
+  end)
+
+  it("runs every group of a large grid exactly once", function()
+    local k = roc.kernel(function(out)
+      local i = roc.get_global_id(1)
+      out[i] = out[i] + 1
+    end)
+    local n = device.kind == "sim" and 300 or 100000
+    local out = devices.zeros(n, "int32")
+    devices.run(k, n, { out }, 64)
+    assert.equal(n, count(devices.table(out)))
+  end)
+end)

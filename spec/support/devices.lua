@@ -1,0 +1,68 @@
+-- The devices that conformance specs run on: every one this machine has, and sim in both its ways.
+local roc = require "roc"
+local sim = require "roc.sim"
+
+local M = {}
+
+-- { label =, name = (for roc.select_device), kind =, raw = }
+function M.list()
+  local list = {}
+  for _, device in ipairs(roc.devices()) do
+    list[#list + 1] = { label = device.name, name = device.kind, kind = device.kind, raw = false }
+    if device.kind == "sim" then
+      list[#list + 1] = { label = device.name .. " (raw)", name = "sim", kind = "sim", raw = true }
+    end
+  end
+  return list
+end
+
+-- Calls define(device) inside a describe block per device; that device is the current one while its tests run.
+function M.each(define)
+  for _, device in ipairs(M.list()) do
+    describe("on " .. device.label, function()
+      local was
+      setup(function()
+        was = roc.current_device()
+        roc.select_device(device.name)
+        sim.is_raw = device.raw
+      end)
+      teardown(function()
+        sim.is_raw = false
+        roc.select_device(was.kind)
+      end)
+      define(device)
+    end)
+  end
+end
+
+-- Runs a kernel over `count` work-items (groups of `workgroup`, 16 unless told otherwise) and waits.
+function M.run(kernel, count, args, workgroup)
+  kernel:launch({ grid = count, workgroup = workgroup or 16 }, table.unpack(args, 1, args.n or #args))
+  roc.current_device():synchronize()
+end
+
+-- A new device array of zeros, and one of a table's values.
+function M.zeros(shape, dtype)
+  return roc.to_device(roc.zeros(shape, dtype))
+end
+function M.values(t, dtype)
+  return roc.to_device(roc.array(t, dtype))
+end
+function M.table(array)
+  return array:copy_to_host():totable()
+end
+
+-- Equal as bits are, but that a NaN equals any NaN.
+function M.same(a, b)
+  if a ~= a or b ~= b then
+    return a ~= a and b ~= b
+  end
+  return a == b and math.type(a) == math.type(b) and (a ~= 0 or math.type(a) == "integer" or 1 / a == 1 / b)
+end
+
+-- x rounded to float32.
+function M.f32(x)
+  return string.unpack("<f", string.pack("<f", x))
+end
+
+return M

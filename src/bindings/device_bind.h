@@ -1,0 +1,38 @@
+/* Devices, streams and waits as Lua sees them: what lib_device.c, wait.c, the arrays and the launch code share.
+ *
+ * The current device is kept here, per Lua state; the core has none.  Every function that takes a device or stream from
+ * a script goes through these checks. */
+#ifndef ROC_BINDINGS_DEVICE_BIND_H
+#define ROC_BINDINGS_DEVICE_BIND_H
+
+#include "bindings/array_bind.h"
+#include "bindings/bind.h"
+#include "runtime/device.h"
+#include "runtime/stream.h"
+
+#define ROC_META_DEVICE "roc.Device"
+#define ROC_META_STREAM "roc.Stream"
+
+typedef struct roc_stream_box {
+  roc_rt_stream *stream; /* NULL once closed */
+} roc_stream_box;
+
+/* The state's current device: the one selected last, else $ROCLUA_DEVICE's, else the first.  Opens it; raises why it cannot. */
+roc_rt_device *roc_current_device(lua_State *L);
+/* The device at `arg` (a device, its ordinal from 1, or its name); nil or none: the current one. */
+roc_rt_device *roc_opt_device(lua_State *L, int arg);
+/* Pushes the device with that index (from 0). */
+void roc_push_device(lua_State *L, uint32_t index);
+/* The stream at `idx`, which must be of `device` (NULL: any); NULL for nil or none.  `what` names it in messages. */
+roc_rt_stream *roc_opt_stream(lua_State *L, int idx, roc_rt_device *device, const char *what);
+
+/* Pushes a new, uninitialised device array. */
+roc_array *roc_new_device_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,
+                                const int64_t *extents, roc_order order);
+
+/* Hands the lines kernels have printed to the global `print`, oldest first. */
+void roc_deliver_prints(lua_State *L);
+/* The end of every wait: delivers prints, then raises unless `status` is ROC_OK. */
+void roc_bind_after_wait(lua_State *L, roc_status status, const roc_error *err);
+
+#endif

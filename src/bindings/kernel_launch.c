@@ -1,0 +1,338 @@
+/* The three spellings of a launch, and its configuration.
+ *
+ * All of them make a roc_kernel_config; k[cfg] and k:forall(n) keep it in a launcher, a userdata that holds its kernel (and stream)
+ * by uservalue.  Calling a launcher allocates no Lua memory. */
+#include <limits.h>
+#include <string.h>
+
+#include "bindings/device_bind.h"
+#include "bindings/kernel_bind.h"
+#include "bindings/place.h"
+
+enum { DEFAULT_ITEMS = 256 }; /* of a workgroup nobody chose */
+
+/* Its address is the registry key of the function that launches on sim. */
+static const char sim_key;
+
+enum { LAUNCHER_UV_KERNEL = 1, LAUNCHER_UV_STREAM, LAUNCHER_UV_COUNT = LAUNCHER_UV_STREAM };
+
+typedef struct launcher {
+  roc_kernel_box *box; /* of the kernel in the uservalue */
+  roc_kernel_config config;
+} launcher;
+
+/* ---- configurations ------------------------------------------------------------------------------ */
+
+/* Reads an integer or a table of up to three at the top of the stack, and pops it; returns how many. */
+static uint32_t read_dims(lua_State *L, const char *what, int64_t least, int64_t dims[3]) {
+  bool is_table = lua_istable(L, -1);
+  lua_Unsigned count = is_table ? lua_rawlen(L, -1) : 1;
+  if (count < 1 || count > 3) {
+    luaL_error(L, "bad %s (1 to 3 integers expected, got %d)", what, (int)count);
+  }
+  for (uint32_t d = 0; d < count; d++) {
+    if (is_table) {
+      lua_rawgeti(L, -1, d + 1);
+    } else {
+      lua_pushvalue(L, -1);
+    }
+    int is_integer;
+    dims[d] = lua_tointegerx(L, -1, &is_integer);
+    if (!is_integer || lua_type(L, -1) != LUA_TNUMBER) {
+      luaL_error(L, "bad %s (integer expected, got %s)", what,
+                 lua_type(L, -1) == LUA_TNUMBER ? "a float" : luaL_typename(L, -1));
+    }
+    if (dims[d] < least) luaL_error(L, "bad %s (%I is less than %I)", what, (LUAI_UACINT)dims[d], (LUAI_UACINT)least);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return (uint32_t)count;
+}
+
+static void init_config(roc_kernel_config *c) {
+  *c = (roc_kernel_config){.grid = {1, 1, 1}, .local = {0, 1, 1}, .rank = 1};
+}
+
+static void set_workgroup(lua_State *L, roc_kernel_config *c, const int64_t *dims, uint32_t n) {
+  for (uint32_t d = 0; d < n; d++) {
+    if (dims[d] > INT32_MAX) luaL_error(L, "bad workgroup (%I is too large)", (LUAI_UACINT)dims[d]);
+    c->local[d] = (uint32_t)dims[d];
+  }
+  if (n > c->rank) c->rank = n;
+}
+
+static void set_grid(roc_kernel_config *c, const int64_t *dims, uint32_t n) {
+  for (uint32_t d = 0; d < n; d++) c->grid[d] = (uint64_t)dims[d];
+  if (n > c->rank) c->rank = n;
+}
+
+static void multiply_grid(lua_State *L, roc_kernel_config *c) {
+  for (uint32_t d = 0; d < 3; d++) {
+    if (__builtin_mul_overflow(c->grid[d], (uint64_t)c->local[d], &c->grid[d]) || c->grid[d] > INT64_MAX) {
+      luaL_error(L, "bad groups (groups times workgroup is too large in dimension %d)", (int)d + 1);
+    }
+  }
+}
+
+/* The shared bytes at the top of the stack (nil: none), popped. */
+static void read_shared(lua_State *L, roc_kernel_config *c) {
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    return;
+  }
+  int64_t dims[3];
+  if (read_dims(L, "shared", 0, dims) != 1 || dims[0] > INT32_MAX) {
+    luaL_error(L, "bad shared (a count of bytes expected)");
+  }
+  c->shared_bytes = (uint32_t)dims[0];
+}
+
+/* Checks the stream at the top of the stack (nil: the default one) and leaves it there. */
+static void check_stream(lua_State *L) { roc_opt_stream(L, -1, NULL, "stream"); }
+
+/* Pushes a launcher for the kernel at index 1 without a stream. */
+static launcher *push_launcher(lua_State *L, roc_kernel_box *box) {
+  launcher *l = lua_newuserdatauv(L, sizeof *l, LAUNCHER_UV_COUNT);
+  l->box = box;
+  init_config(&l->config);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, LAUNCHER_UV_KERNEL);
+  luaL_setmetatable(L, ROC_META_LAUNCHER);
+  return l;
+}
+
+int roc_kernel_index_config(lua_State *L) {
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  launcher *l = push_launcher(L, box);
+  int64_t dims[3];
+  lua_geti(L, 2, 1);
+  if (lua_isnil(L, -1)) luaL_error(L, "bad launch configuration (k[{groups, workgroup [, stream [, shared]]}] expected)");
+  uint32_t n = read_dims(L, "groups", 0, dims);
+  set_grid(&l->config, dims, n);
+  lua_geti(L, 2, 2);
+  if (lua_isnil(L, -1)) luaL_error(L, "bad launch configuration (no workgroup: k[{groups, workgroup}] expected)");
+  n = read_dims(L, "workgroup", 1, dims);
+  set_workgroup(L, &l->config, dims, n);
+  multiply_grid(L, &l->config);
+  lua_geti(L, 2, 3);
+  check_stream(L);
+  lua_setiuservalue(L, -2, LAUNCHER_UV_STREAM);
+  lua_geti(L, 2, 4);
+  read_shared(L, &l->config);
+  return 1;
+}
+
+static const char *const option_names[] = {"grid", "groups", "workgroup", "stream", "shared", NULL};
+
+static void check_options(lua_State *L, int arg, const char *func, const char *const *known, const char *list) {
+  luaL_checktype(L, arg, LUA_TTABLE);
+  lua_pushnil(L);
+  while (lua_next(L, arg)) {
+    lua_pop(L, 1);
+    bool found = false;
+    for (uint32_t i = 0; known[i] && lua_type(L, -1) == LUA_TSTRING; i++) {
+      found |= strcmp(known[i], lua_tostring(L, -1)) == 0;
+    }
+    if (found) continue;
+    luaL_tolstring(L, -1, NULL);
+    luaL_error(L, "bad argument #%d to '%s' (unknown option '%s'; known are %s)", arg - 1, func,
+               lua_tostring(L, -1), list);
+  }
+}
+
+/* Reads workgroup, stream and shared of the table at `arg`; leaves the stream on the stack. */
+static void read_common(lua_State *L, int arg, roc_kernel_config *c) {
+  int64_t dims[3];
+  if (lua_getfield(L, arg, "workgroup") != LUA_TNIL) {
+    uint32_t n = read_dims(L, "workgroup", 1, dims);
+    set_workgroup(L, c, dims, n);
+  } else {
+    lua_pop(L, 1);
+  }
+  lua_getfield(L, arg, "shared");
+  read_shared(L, c);
+  lua_getfield(L, arg, "stream");
+  check_stream(L);
+}
+
+/* Leaves the stream on the stack. */
+static void read_launch_options(lua_State *L, int arg, roc_kernel_config *c) {
+  check_options(L, arg, "launch", option_names, "grid, groups, workgroup, stream, shared");
+  init_config(c);
+  int64_t dims[3];
+  bool has_grid = lua_getfield(L, arg, "grid") != LUA_TNIL;
+  lua_pop(L, 1);
+  bool has_groups = lua_getfield(L, arg, "groups") != LUA_TNIL;
+  lua_pop(L, 1);
+  if (has_grid == has_groups) luaL_error(L, "bad argument #1 to 'launch' (one of grid and groups expected)");
+  read_common(L, arg, c);
+  lua_getfield(L, arg, has_grid ? "grid" : "groups");
+  uint32_t n = read_dims(L, has_grid ? "grid" : "groups", 0, dims);
+  set_grid(c, dims, n);
+  if (has_grid) return;
+  if (c->local[0] == 0) luaL_error(L, "bad argument #1 to 'launch' (groups needs a workgroup)");
+  multiply_grid(L, c);
+}
+
+/* ---- launching ---------------------------------------------------------------------------------- */
+
+/* A workgroup for a grid whose user named none, within the device's limits and the kernel's promise. */
+static void choose_workgroup(const roc_kernel_box *box, const roc_device_props *props, roc_kernel_config *c) {
+  static const uint32_t shapes[3][3] = {{DEFAULT_ITEMS, 1, 1}, {16, 16, 1}, {8, 8, 4}};
+  const uint32_t *promise = box->kernel->options.workgroup;
+  for (uint32_t d = 0; d < 3; d++) {
+    c->local[d] = shapes[c->rank - 1][d];
+    if (promise[0] && c->local[d] > (promise[d] ? promise[d] : 1)) c->local[d] = promise[d] ? promise[d] : 1;
+  }
+  while (props->max_workgroup && c->local[0] * c->local[1] * c->local[2] > props->max_workgroup && c->local[0] > 1) {
+    c->local[0] /= 2;
+  }
+}
+
+static void check_promise(lua_State *L, const roc_kernel_box *box, const roc_kernel_config *c) {
+  const uint32_t *promise = box->kernel->options.workgroup;
+  for (uint32_t d = 0; d < 3 && promise[0]; d++) {
+    uint32_t bound = promise[d] ? promise[d] : 1;
+    if (c->local[d] <= bound) continue;
+    luaL_error(L, "bad workgroup (kernel '%s' promises at most %d in dimension %d, got %d)",
+               box->kernel->name, (int)bound, (int)d + 1, (int)c->local[d]);
+  }
+}
+
+static void warn_of_copies(lua_State *L, roc_kernel_box *box) {
+  bool any = false;
+  for (uint32_t i = 0; i < box->kernel->nparams; i++) any |= box->stages[i].host && box->stages[i].is_plain;
+  if (!any || ++box->plain_copies != 3) return;
+  lua_warning(L, "kernel '", 1);
+  lua_warning(L, box->kernel->name, 1);
+  lua_warning(L, "' copied a plain host array for the third time; keep it on the device with roc.to_device, or say "
+                 "roc.In or roc.Out", 0);
+}
+
+/* Calls the function lua/roc/kernel.lua registered: (kernel, config, arguments…). */
+static int launch_on_sim(lua_State *L, int kernel, const roc_kernel_config *c, int first, int count) {
+  luaL_checkstack(L, count + 6, "too many arguments");
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &sim_key) != LUA_TFUNCTION) {
+    return luaL_error(L, "the sim device is not loaded: require \"roc\" loads it");
+  }
+  lua_pushvalue(L, kernel);
+  lua_createtable(L, 0, 5);
+  static const char *const names[] = {"grid", "groups", "workgroup"};
+  for (int table = 0; table < 3; table++) {
+    lua_createtable(L, 3, 0);
+    for (int d = 0; d < 3; d++) {
+      uint64_t groups = (c->grid[d] + c->local[d] - 1) / c->local[d];
+      uint64_t values[] = {c->grid[d], groups, c->local[d]};
+      lua_pushinteger(L, (lua_Integer)values[table]);
+      lua_rawseti(L, -2, d + 1);
+    }
+    lua_setfield(L, -2, names[table]);
+  }
+  lua_pushinteger(L, c->rank);
+  lua_setfield(L, -2, "rank");
+  lua_pushinteger(L, c->shared_bytes);
+  lua_setfield(L, -2, "shared");
+  for (int i = 0; i < count; i++) lua_pushvalue(L, first + i);
+  lua_call(L, count + 2, 0);
+  return 0;
+}
+
+/* Launches the kernel at index `kernel` with the arguments from `first` to the top. */
+static int launch(lua_State *L, int kernel, roc_kernel_box *box, const roc_kernel_config *given,
+                  roc_rt_stream *stream, int first) {
+  if (!box->kernel) return luaL_error(L, "the kernel is closed");
+  int count = lua_gettop(L) - first + 1;
+  if (!stream) stream = roc_rt_device_default_stream(roc_current_device(L));
+  roc_rt_device *device = roc_rt_stream_device(stream);
+  const roc_device *driver = roc_rt_device_driver(device);
+  roc_kernel_config c = *given;
+  if (c.local[0] == 0) choose_workgroup(box, &driver->props, &c);
+  check_promise(L, box, &c);
+  if (strcmp(driver->kind, "sim") == 0) return launch_on_sim(L, kernel, &c, first, count);
+  roc_jit_grid grid = {.rank = c.rank, .shared_bytes = c.shared_bytes};
+  memcpy(grid.grid, c.grid, sizeof grid.grid);
+  memcpy(grid.local, c.local, sizeof grid.local);
+  grid.file = roc_launch_place(L, &grid.line);
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = ROC_OK;
+  for (int attempt = 0; attempt < 2; attempt++) {
+    roc_kernel_read_args(L, box, first, count, device);
+    roc_kernel_read_cells(L, box, kernel);
+    if (grid.grid[0] == 0 || grid.grid[1] == 0 || grid.grid[2] == 0) return 0;
+    status = roc_kernel_run(box, stream, &grid, &err);
+    if (status != ROC_OOM || attempt > 0 || !roc_gc_reclaim(L)) break;
+  }
+  if (box->nhosts > 0) { /* it has waited */
+    warn_of_copies(L, box);
+    roc_deliver_prints(L);
+  }
+  if (status != ROC_OK) return roc_kernel_raise(L, box, &err);
+  return 0;
+}
+
+static int launcher_mm_call(lua_State *L) {
+  const launcher *l = luaL_checkudata(L, 1, ROC_META_LAUNCHER);
+  luaL_checkstack(L, 4, NULL);
+  lua_getiuservalue(L, 1, LAUNCHER_UV_STREAM);
+  roc_rt_stream *stream = roc_opt_stream(L, -1, NULL, "stream");
+  lua_pop(L, 1);
+  /* The launcher itself goes; its kernel takes its place, so that the arguments stay where they are. */
+  lua_getiuservalue(L, 1, LAUNCHER_UV_KERNEL);
+  roc_kernel_config config = l->config;
+  roc_kernel_box *box = l->box;
+  lua_insert(L, 2);
+  return launch(L, 2, box, &config, stream, 3);
+}
+
+static int launcher_mm_tostring(lua_State *L) {
+  const launcher *l = luaL_checkudata(L, 1, ROC_META_LAUNCHER);
+  lua_pushfstring(L, "roc.Launcher: %s, %I x %I x %I work-items", l->box->kernel ? l->box->kernel->name : "closed",
+                  (LUAI_UACINT)l->config.grid[0], (LUAI_UACINT)l->config.grid[1],
+                  (LUAI_UACINT)l->config.grid[2]);
+  return 1;
+}
+
+/* k:launch({…}, args…) */
+int roc_kernel_m_launch(lua_State *L) {
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  roc_kernel_config config;
+  read_launch_options(L, 2, &config);
+  roc_rt_stream *stream = roc_opt_stream(L, -1, NULL, "stream");
+  lua_pop(L, 1);
+  return launch(L, 1, box, &config, stream, 3);
+}
+
+/* k:forall(n [, {workgroup=, stream=, shared=}]) */
+int roc_kernel_m_forall(lua_State *L) {
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  lua_Integer n = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, n >= 0, 2, "count of work-items is negative");
+  lua_settop(L, 3);
+  launcher *l = push_launcher(L, box);
+  if (!lua_isnil(L, 3)) {
+    check_options(L, 3, "forall", option_names + 2, "workgroup, stream, shared");
+    read_common(L, 3, &l->config);
+    lua_setiuservalue(L, -2, LAUNCHER_UV_STREAM);
+    if (l->config.rank > 1) luaL_error(L, "bad argument #2 to 'forall' (a workgroup of one dimension expected)");
+  }
+  l->config.grid[0] = (uint64_t)n;
+  return 1;
+}
+
+static int set_sim_launcher(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_settop(L, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &sim_key);
+  return 0;
+}
+
+static const luaL_Reg launcher_meta[] = {
+    {"__call", launcher_mm_call}, {"__tostring", launcher_mm_tostring}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"set_sim_launcher", set_sim_launcher}, {NULL, NULL}};
+
+void roc_open_kernel_launch(lua_State *L) {
+  roc_class_new(L, ROC_META_LAUNCHER, launcher_meta);
+  lua_pop(L, 1);
+  luaL_setfuncs(L, functions, 0);
+}

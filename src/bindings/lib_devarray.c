@@ -1,0 +1,386 @@
+/* roc.DeviceArray: arrays in device memory, seen from the host.
+ *
+ * Views and properties are those of host arrays (array_view.c).  An element access or copy without
+ * a stream waits for the queued work that uses the array, and only for that; with a stream it is
+ * queued there.  Making a userdata may run finalizers, which may close arrays, so arguments are
+ * checked again after it. */
+#include "bindings/device_bind.h"
+
+#define CLASS roc_device_array_class
+
+roc_array *roc_new_device_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,
+                                const int64_t *extents, roc_order order) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_array described;
+  ROC_LUA_TRY(L, roc_array_describe(&described, dtype, rank, extents, order, &err), &err);
+  roc_array *a = roc_push_array(L, &CLASS);
+  size_t nbytes = roc_array_nbytes(&described);
+  roc_gc_account(L, nbytes);
+  roc_status status = roc_buffer_create_device(device, nbytes, &described.buffer, &err);
+  if (status == ROC_OOM && roc_gc_reclaim(L)) {
+    status = roc_buffer_create_device(device, nbytes, &described.buffer, &err);
+  }
+  if (status != ROC_OK) roc_lua_raise(L, &err);
+  *a = described;
+  return a;
+}
+
+static roc_order order_of(const roc_array *a) {
+  return roc_array_is_f_contiguous(a) && !roc_array_is_c_contiguous(a) ? ROC_ORDER_F : ROC_ORDER_C;
+}
+
+/* Raises unless the arrays at the two stack indices are still open. */
+static void check_both(lua_State *L, int a, int b) {
+  roc_check_any_array(L, a);
+  roc_check_any_array(L, b);
+}
+
+static void check_alike(lua_State *L, int arg, const roc_array *given, const roc_array *self) {
+  if (given->dtype != self->dtype) {
+    luaL_argerror(L, arg,
+                  lua_pushfstring(L, "%s array expected, got %s", roc_dtype_name(self->dtype),
+                                  roc_dtype_name(given->dtype)));
+  }
+  if (!roc_array_same_shape(given, self)) {
+    roc_push_shape_text(L, self->rank, self->extents);
+    roc_push_shape_text(L, given->rank, given->extents);
+    luaL_argerror(L, arg,
+                  lua_pushfstring(L, "array of shape %s expected, got %s", lua_tostring(L, -2),
+                                  lua_tostring(L, -1)));
+  }
+}
+
+/* Copies on the stream, or waits and copies now when there is none. */
+static void copy_arrays(lua_State *L, roc_rt_stream *stream, const roc_array *dst,
+                        const roc_array *src) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status =
+      stream ? roc_rt_copy(stream, dst, src, &err) : roc_rt_copy_now(dst, src, &err);
+  roc_bind_after_wait(L, status, &err);
+}
+
+/* ---- making -------------------------------------------------------------- */
+
+static int devarray_device_array(lua_State *L) {
+  int64_t extents[ROC_ARRAY_MAX_RANK];
+  uint32_t rank = roc_check_shape(L, 1, extents, false);
+  roc_dtype dtype = roc_opt_dtype(L, 2, ROC_DT_FLOAT64);
+  roc_order order = roc_opt_order(L, 3);
+  roc_new_device_array(L, roc_current_device(L), dtype, rank, extents, order);
+  return 1;
+}
+
+/* On the device of a device array, else on the current one. */
+static int devarray_device_array_like(lua_State *L) {
+  const roc_array *a = roc_check_any_array(L, 1);
+  roc_rt_device *device = roc_buffer_device(a->buffer);
+  if (!device) device = roc_current_device(L);
+  roc_new_device_array(L, device, a->dtype, a->rank, a->extents, order_of(a));
+  return 1;
+}
+
+typedef struct to_device_options {
+  roc_rt_device *device;
+  roc_rt_stream *stream;
+  bool copies;
+  bool has_target; /* left at stack index 3 */
+} to_device_options;
+
+/* Reads the table at 2 and leaves the stack with 3 values. */
+static to_device_options check_to_device_options(lua_State *L) {
+  to_device_options options = {.copies = true};
+  if (lua_isnoneornil(L, 2)) {
+    lua_settop(L, 3);
+    options.device = roc_current_device(L);
+    return options;
+  }
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 2);
+  lua_getfield(L, 2, "to");
+  lua_getfield(L, 2, "copy");
+  options.copies = lua_isnil(L, -1) || lua_toboolean(L, -1);
+  lua_getfield(L, 2, "device");
+  options.has_target = !lua_isnil(L, 3);
+  if (options.has_target && !roc_test_device_array(L, 3)) {
+    luaL_error(L, "bad option 'to' of 'to_device' (roc.DeviceArray expected, got %s)",
+               luaL_typename(L, 3));
+  }
+  options.device = options.has_target && lua_isnil(L, -1)
+                       ? roc_buffer_device(roc_check_device_array(L, 3)->buffer)
+                       : roc_opt_device(L, lua_gettop(L));
+  lua_getfield(L, 2, "stream");
+  options.stream = roc_opt_stream(L, lua_gettop(L), options.device, "stream");
+  lua_settop(L, 3);
+  return options;
+}
+
+static void check_target(lua_State *L, const roc_array *a, const roc_array *to,
+                         const roc_rt_device *device) {
+  if (roc_buffer_device(to->buffer) != device) {
+    luaL_error(L, "bad option 'to' of 'to_device' (it is on another device than 'device')");
+  }
+  check_alike(L, 1, a, to);
+}
+
+static int devarray_to_device(lua_State *L) {
+  roc_check_any_array(L, 1);
+  to_device_options options = check_to_device_options(L);
+  const roc_array *a = roc_check_any_array(L, 1);
+  roc_array *d;
+  if (options.has_target) {
+    d = roc_check_device_array(L, 3);
+    check_target(L, a, d, options.device);
+  } else {
+    lua_settop(L, 2);
+    d = roc_new_device_array(L, options.device, a->dtype, a->rank, a->extents, order_of(a));
+    check_both(L, 1, 3);
+  }
+  if (options.copies) copy_arrays(L, options.stream, d, a);
+  return 1;
+}
+
+/* ---- copying ------------------------------------------------------------- */
+
+static roc_rt_stream *opt_copy_stream(lua_State *L, int arg, const roc_array *d) {
+  return roc_opt_stream(L, arg, roc_buffer_device(d->buffer), "stream");
+}
+
+static int devarray_m_copy_to_host(lua_State *L) {
+  const roc_array *d = roc_check_device_array(L, 1);
+  lua_settop(L, 3);
+  roc_rt_stream *stream = opt_copy_stream(L, 3, d);
+  roc_array *a;
+  if (lua_isnil(L, 2)) {
+    a = roc_new_host_array(L, d->dtype, d->rank, d->extents, order_of(d), false);
+    lua_replace(L, 2);
+  } else {
+    a = roc_check_array(L, 2);
+    check_alike(L, 2, a, d);
+  }
+  check_both(L, 1, 2);
+  copy_arrays(L, stream, a, d);
+  lua_settop(L, 2);
+  return 1;
+}
+
+static int devarray_m_copy_from_host(lua_State *L) {
+  const roc_array *d = roc_check_device_array(L, 1);
+  const roc_array *a = roc_check_array(L, 2);
+  roc_rt_stream *stream = opt_copy_stream(L, 3, d);
+  check_alike(L, 2, a, d);
+  copy_arrays(L, stream, d, a);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* Between devices whose memory the other's host copy cannot reach, by way of the host. */
+static void copy_between_devices(lua_State *L, const roc_array *dst, const roc_array *src) {
+  roc_array *middle =
+      roc_new_host_array(L, src->dtype, src->rank, src->extents, order_of(src), false);
+  check_both(L, 1, 2);
+  copy_arrays(L, NULL, middle, src);
+  check_both(L, 1, 2);
+  copy_arrays(L, NULL, dst, middle);
+}
+
+static int devarray_m_copy_to_device(lua_State *L) {
+  const roc_array *src = roc_check_device_array(L, 1);
+  const roc_array *dst = roc_check_device_array(L, 2);
+  roc_rt_stream *stream = opt_copy_stream(L, 3, src);
+  check_alike(L, 2, dst, src);
+  bool same_device = roc_buffer_device(src->buffer) == roc_buffer_device(dst->buffer);
+  bool host_can = roc_buffer_host(src->buffer) && roc_buffer_host(dst->buffer);
+  if (same_device || host_can) {
+    copy_arrays(L, same_device ? stream : NULL, dst, src);
+  } else {
+    copy_between_devices(L, dst, src);
+  }
+  lua_settop(L, 2);
+  return 1;
+}
+
+/* ---- elements ------------------------------------------------------------ */
+
+/* One element of `a` as an array of its own, without a reference. */
+static roc_array element_of(const roc_array *a, const int64_t *indices) {
+  roc_array element = {.buffer = a->buffer, .dtype = a->dtype, .rank = 1, .offset = a->offset};
+  for (uint32_t d = 0; d < a->rank; d++) element.offset += indices[d] * a->strides[d];
+  element.extents[0] = 1;
+  element.strides[0] = 1;
+  return element;
+}
+
+/* Pushes the value of one element. */
+static void push_element(lua_State *L, const int64_t *indices) {
+  int64_t one = 1;
+  const roc_array *a = roc_check_device_array(L, 1);
+  if (roc_buffer_host(a->buffer)) {
+    roc_array_sync(L, a, false);
+    roc_push_scalar(L, roc_dtype_load(a->dtype, roc_array_at(a, indices)));
+    return;
+  }
+  roc_array *value = roc_new_host_array(L, a->dtype, 1, &one, ROC_ORDER_C, false);
+  roc_array element = element_of(roc_check_device_array(L, 1), indices);
+  copy_arrays(L, NULL, value, &element);
+  roc_push_scalar(L, roc_dtype_load(value->dtype, roc_buffer_host(value->buffer)));
+}
+
+static void fill_now(lua_State *L, const roc_array *dst, const void *element) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = roc_rt_fill_now(dst, element, &err);
+  roc_bind_after_wait(L, status, &err);
+}
+
+/* Upvalue 1: the methods. */
+static int devarray_mm_index(lua_State *L) {
+  const roc_array *a = roc_check_device_array(L, 1);
+  if (lua_type(L, 2) == LUA_TSTRING) {
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+    const char *key = lua_tostring(L, 2);
+    if (key[0] == 'd' && lua_pushliteral(L, "device") && lua_rawequal(L, 2, -1)) {
+      roc_push_device(L, roc_rt_device_index(roc_buffer_device(a->buffer)));
+    } else if (!roc_array_push_property(L, a, key)) {
+      lua_pushnil(L);
+    }
+    return 1;
+  }
+  int64_t i = roc_check_key(L, a);
+  if (a->rank == 1) {
+    push_element(L, &i);
+  } else {
+    roc_array_push_row(L, i);
+  }
+  return 1;
+}
+
+static int devarray_mm_newindex(lua_State *L) {
+  unsigned char bytes[8];
+  const roc_array *a = roc_check_device_array(L, 1);
+  if (lua_type(L, 2) == LUA_TSTRING) {
+    return luaL_error(L, "cannot set field '%s' of an array", lua_tostring(L, 2));
+  }
+  int64_t i = roc_check_key(L, a);
+  if (a->rank != 1) {
+    return luaL_error(L,
+                      "a[i] = v needs an array of 1 dimension, this has %d: index all of them, "
+                      "or use a[i]:fill(v)",
+                      (int)a->rank);
+  }
+  roc_store_assigned(L, 3, a->dtype, bytes);
+  roc_array element = element_of(a, &i);
+  fill_now(L, &element, bytes);
+  return 0;
+}
+
+static int devarray_m_get(lua_State *L) {
+  int64_t indices[ROC_ARRAY_MAX_RANK];
+  roc_check_indices(L, 2, roc_check_device_array(L, 1), indices);
+  push_element(L, indices);
+  return 1;
+}
+
+static int devarray_m_set(lua_State *L) {
+  unsigned char bytes[8];
+  int64_t indices[ROC_ARRAY_MAX_RANK];
+  const roc_array *a = roc_check_device_array(L, 1);
+  luaL_checkany(L, 2);
+  roc_check_indices(L, 3, a, indices);
+  roc_store_arg(L, 2, a->dtype, bytes);
+  roc_array element = element_of(a, indices);
+  fill_now(L, &element, bytes);
+  return 0;
+}
+
+static int devarray_m_fill(lua_State *L) {
+  unsigned char bytes[8];
+  const roc_array *a = roc_check_device_array(L, 1);
+  luaL_checkany(L, 2);
+  roc_store_arg(L, 2, a->dtype, bytes);
+  fill_now(L, a, bytes);
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int devarray_mm_len(lua_State *L) {
+  lua_pushinteger(L, roc_check_device_array(L, 1)->extents[0]);
+  return 1;
+}
+
+/* As the host array of the same contents prints. */
+static int devarray_mm_tostring(lua_State *L) {
+  const roc_array *d = roc_test_device_array(L, 1);
+  if (!d) return luaL_typeerror(L, 1, ROC_META_DEVICE_ARRAY);
+  if (!d->buffer) {
+    lua_pushliteral(L, ROC_META_DEVICE_ARRAY " (closed)");
+    return 1;
+  }
+  lua_settop(L, 1);
+  lua_pushcfunction(L, devarray_m_copy_to_host);
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 1);
+  luaL_tolstring(L, -1, NULL);
+  return 1;
+}
+
+/* A view when it can be, else a packed copy on the same device. */
+static int devarray_m_ravel(lua_State *L) {
+  roc_check_device_array(L, 1);
+  roc_order order = roc_opt_order(L, 2);
+  if (roc_array_push_ravel(L, order)) return 1;
+  const roc_array *a = roc_check_device_array(L, 1);
+  roc_array *packed =
+      roc_new_device_array(L, roc_buffer_device(a->buffer), a->dtype, a->rank, a->extents, order);
+  copy_arrays(L, NULL, packed, roc_check_device_array(L, 1));
+  packed->extents[0] = roc_array_size(packed);
+  packed->strides[0] = 1;
+  packed->rank = 1;
+  return 1;
+}
+
+/* ---- giving back --------------------------------------------------------- */
+
+/* __gc, __close and close: work in flight keeps the memory, this reference goes. */
+static int devarray_m_close(lua_State *L) {
+  roc_array *d = roc_test_device_array(L, 1);
+  if (!d) return luaL_typeerror(L, 1, ROC_META_DEVICE_ARRAY);
+  roc_array_release(d);
+  return 0;
+}
+
+static const luaL_Reg devarray_methods[] = {{"copy_to_host", devarray_m_copy_to_host},
+                                            {"copy_from_host", devarray_m_copy_from_host},
+                                            {"copy_to_device", devarray_m_copy_to_device},
+                                            {"get", devarray_m_get},
+                                            {"set", devarray_m_set},
+                                            {"fill", devarray_m_fill},
+                                            {"ravel", devarray_m_ravel},
+                                            {"close", devarray_m_close},
+                                            {NULL, NULL}};
+
+static const luaL_Reg devarray_meta[] = {
+    {"__newindex", devarray_mm_newindex}, {"__len", devarray_mm_len},
+    {"__tostring", devarray_mm_tostring}, {"__close", devarray_m_close},
+    {"__gc", devarray_m_close},           {NULL, NULL}};
+
+static const luaL_Reg devarray_functions[] = {{"device_array", devarray_device_array},
+                                              {"device_array_like", devarray_device_array_like},
+                                              {"to_device", devarray_to_device},
+                                              {NULL, NULL}};
+
+/* core.DeviceArray: the metatable; core.device_array_methods: its methods; core.device_array, … */
+void roc_open_devarray(lua_State *L) {
+  if (roc_class_new(L, ROC_META_DEVICE_ARRAY, devarray_meta)) {
+    lua_newtable(L);
+    luaL_setfuncs(L, roc_array_view_methods, 0);
+    luaL_setfuncs(L, devarray_methods, 0);
+    lua_pushvalue(L, -1);
+    lua_pushcclosure(L, devarray_mm_index, 1);
+    lua_setfield(L, -3, "__index");
+    lua_setfield(L, -2, "methods");
+  }
+  lua_getfield(L, -1, "methods");
+  lua_setfield(L, -3, "device_array_methods");
+  lua_setfield(L, -2, "DeviceArray");
+  luaL_setfuncs(L, devarray_functions, 0);
+}

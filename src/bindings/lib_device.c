@@ -1,0 +1,310 @@
+/* roc.Device, and which device is the current one of a Lua state.
+ *
+ * A device value is its ordinal; the device behind it is opened when something of it is asked for,
+ * so that listing devices starts no driver.  Once open it is held, so that its properties stay
+ * readable to the end of the state. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bindings/device_bind.h"
+
+typedef struct device_box {
+  uint32_t index;
+  roc_rt_device *device; /* NULL: not opened through this value */
+} device_box;
+
+typedef struct current_device {
+  bool is_chosen; /* else ROCLUA_DEVICE, or the first */
+  uint32_t index;
+} current_device;
+
+/* The address is the registry key of a state's current_device. */
+static const char current_key;
+
+static current_device *get_current(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &current_key) == LUA_TNIL) {
+    lua_pop(L, 1);
+    *(current_device *)lua_newuserdatauv(L, sizeof(current_device), 0) = (current_device){0};
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &current_key);
+  }
+  current_device *current = lua_touserdata(L, -1);
+  lua_pop(L, 1); /* the registry keeps it */
+  return current;
+}
+
+static uint32_t find_named(lua_State *L, const char *name) {
+  roc_error err = ROC_ERROR_INIT;
+  uint32_t index = 0;
+  ROC_LUA_TRY(L, roc_rt_device_find(name, &index, &err), &err);
+  return index;
+}
+
+static uint32_t current_index(lua_State *L) {
+  current_device *current = get_current(L);
+  if (!current->is_chosen) {
+    const char *name = getenv("ROCLUA_DEVICE");
+    current->index = name && *name ? find_named(L, name) : 0;
+    current->is_chosen = true;
+  }
+  return current->index;
+}
+
+static roc_rt_device *open_device(lua_State *L, uint32_t index) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_rt_device *device = NULL;
+  ROC_LUA_TRY(L, roc_rt_device_get(index, &device, &err), &err);
+  return device;
+}
+
+roc_rt_device *roc_current_device(lua_State *L) {
+  return open_device(L, current_index(L));
+}
+
+/* A device, ordinal from 1, or name. */
+static uint32_t check_device_index(lua_State *L, int arg) {
+  const device_box *box = luaL_testudata(L, arg, ROC_META_DEVICE);
+  if (box) return box->index;
+  if (lua_type(L, arg) == LUA_TSTRING) return find_named(L, lua_tostring(L, arg));
+  if (lua_type(L, arg) != LUA_TNUMBER) luaL_typeerror(L, arg, "device, its number or its name");
+  lua_Integer ordinal = luaL_checkinteger(L, arg);
+  uint32_t count = roc_rt_device_count();
+  if (ordinal < 1 || ordinal > (lua_Integer)count) {
+    luaL_argerror(L, arg,
+                  lua_pushfstring(L, "there is no device %I, only 1 to %d", (LUAI_UACINT)ordinal,
+                                  (int)count));
+  }
+  return (uint32_t)ordinal - 1;
+}
+
+roc_rt_device *roc_opt_device(lua_State *L, int arg) {
+  if (lua_isnoneornil(L, arg)) return roc_current_device(L);
+  return open_device(L, check_device_index(L, arg));
+}
+
+void roc_push_device(lua_State *L, uint32_t index) {
+  device_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+  *box = (device_box){.index = index};
+  luaL_setmetatable(L, ROC_META_DEVICE);
+}
+
+roc_rt_stream *roc_opt_stream(lua_State *L, int idx, roc_rt_device *device, const char *what) {
+  if (lua_isnoneornil(L, idx)) return NULL;
+  const roc_stream_box *box = luaL_testudata(L, idx, ROC_META_STREAM);
+  if (!box) luaL_error(L, "'%s' is a %s, expected a roc.Stream", what, luaL_typename(L, idx));
+  if (!box->stream) luaL_error(L, "the stream given as '%s' is closed", what);
+  if (device && roc_rt_stream_device(box->stream) != device) {
+    luaL_error(L, "the stream given as '%s' is of another device", what);
+  }
+  return box->stream;
+}
+
+/* ---- roc.Device ---------------------------------------------------------- */
+
+static device_box *check_box(lua_State *L) {
+  return luaL_checkudata(L, 1, ROC_META_DEVICE);
+}
+
+static roc_rt_device *check_open_device(lua_State *L) {
+  device_box *box = check_box(L);
+  if (!box->device) {
+    box->device = open_device(L, box->index);
+    roc_rt_device_retain(box->device);
+  }
+  return box->device;
+}
+
+static int device_mm_gc(lua_State *L) {
+  device_box *box = check_box(L);
+  roc_rt_device_release(box->device);
+  box->device = NULL;
+  return 0;
+}
+
+static int device_mm_eq(lua_State *L) {
+  const device_box *a = luaL_testudata(L, 1, ROC_META_DEVICE);
+  const device_box *b = luaL_testudata(L, 2, ROC_META_DEVICE);
+  lua_pushboolean(L, a && b && a->index == b->index);
+  return 1;
+}
+
+static int device_mm_tostring(lua_State *L) {
+  const roc_device *driver = roc_rt_device_driver(check_open_device(L));
+  lua_pushfstring(L, "roc.Device %d: %s", (int)check_box(L)->index + 1, driver->props.name);
+  return 1;
+}
+
+static void push_name(lua_State *L, const roc_device *d) {
+  lua_pushstring(L, d->props.name);
+}
+static void push_kind(lua_State *L, const roc_device *d) {
+  lua_pushstring(L, d->kind);
+}
+static void push_arch(lua_State *L, const roc_device *d) {
+  lua_pushstring(L, d->props.arch);
+}
+static void push_wavefront_size(lua_State *L, const roc_device *d) {
+  lua_pushinteger(L, d->props.wavefront_size);
+}
+static void push_compute_units(lua_State *L, const roc_device *d) {
+  lua_pushinteger(L, d->props.compute_units);
+}
+static void push_max_workgroup(lua_State *L, const roc_device *d) {
+  lua_pushinteger(L, d->props.max_workgroup);
+}
+static void push_shared_bytes(lua_State *L, const roc_device *d) {
+  lua_pushinteger(L, (lua_Integer)d->props.shared_bytes);
+}
+static void push_memory_total(lua_State *L, const roc_device *d) {
+  lua_pushinteger(L, (lua_Integer)d->props.memory_total);
+}
+static void push_state(lua_State *L, const roc_device *d) {
+  lua_pushstring(L, d->is_lost ? "lost" : "ok");
+}
+
+static const struct property {
+  const char *name;
+  void (*push)(lua_State *L, const roc_device *device);
+} properties[] = {
+    {"name", push_name},
+    {"kind", push_kind},
+    {"arch", push_arch},
+    {"wavefront_size", push_wavefront_size},
+    {"compute_units", push_compute_units},
+    {"max_workgroup", push_max_workgroup},
+    {"shared_bytes", push_shared_bytes},
+    {"memory_total", push_memory_total},
+    {"state", push_state},
+};
+
+/* Upvalue 1: the methods. */
+static int device_mm_index(lua_State *L) {
+  device_box *box = check_box(L);
+  const char *key = luaL_checkstring(L, 2);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  if (strcmp(key, "index") == 0) {
+    lua_pushinteger(L, (lua_Integer)box->index + 1);
+    return 1;
+  }
+  for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
+    if (strcmp(properties[i].name, key) != 0) continue;
+    properties[i].push(L, roc_rt_device_driver(check_open_device(L)));
+    return 1;
+  }
+  lua_pushnil(L);
+  return 1;
+}
+
+static int device_m_memory_free(lua_State *L) {
+  roc_device *driver = roc_rt_device_driver(check_open_device(L));
+  lua_pushinteger(L, (lua_Integer)driver->ops->memory_free(driver));
+  return 1;
+}
+
+static int device_m_synchronize(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = roc_rt_device_synchronize(check_open_device(L), &err);
+  roc_bind_after_wait(L, status, &err);
+  return 0;
+}
+
+static int device_m_reset(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = roc_rt_device_reset(check_open_device(L), &err);
+  roc_bind_after_wait(L, status, &err);
+  return 0;
+}
+
+static const luaL_Reg device_methods[] = {{"memory_free", device_m_memory_free},
+                                          {"synchronize", device_m_synchronize},
+                                          {"reset", device_m_reset},
+                                          {NULL, NULL}};
+
+static const luaL_Reg device_meta[] = {{"__gc", device_mm_gc},
+                                       {"__eq", device_mm_eq},
+                                       {"__tostring", device_mm_tostring},
+                                       {NULL, NULL}};
+
+/* ---- choosing ------------------------------------------------------------ */
+
+static int device_devices(lua_State *L) {
+  uint32_t count = roc_rt_device_count();
+  lua_createtable(L, (int)count, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    roc_push_device(L, i);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+static int device_current_device(lua_State *L) {
+  roc_push_device(L, current_index(L));
+  return 1;
+}
+
+/* Opens the device before it becomes the current one: an absent device is refused here, not at its
+ * first use. */
+static void choose(lua_State *L, uint32_t index) {
+  open_device(L, index);
+  *get_current(L) = (current_device){.is_chosen = true, .index = index};
+}
+
+static int device_select_device(lua_State *L) {
+  luaL_checkany(L, 1);
+  choose(L, check_device_index(L, 1));
+  return 0;
+}
+
+#define META_SCOPE "roc.DeviceScope"
+
+typedef struct scope_box {
+  bool is_open;
+  uint32_t previous;
+} scope_box;
+
+static int scope_mm_close(lua_State *L) {
+  scope_box *scope = luaL_checkudata(L, 1, META_SCOPE);
+  if (scope->is_open)
+    *get_current(L) = (current_device){.is_chosen = true, .index = scope->previous};
+  scope->is_open = false;
+  return 0;
+}
+
+static int device_on_device(lua_State *L) {
+  luaL_checkany(L, 1);
+  uint32_t index = check_device_index(L, 1), previous = current_index(L);
+  scope_box *scope = lua_newuserdatauv(L, sizeof *scope, 0);
+  *scope = (scope_box){.previous = previous};
+  luaL_setmetatable(L, META_SCOPE);
+  choose(L, index);
+  scope->is_open = true;
+  return 1;
+}
+
+static const luaL_Reg scope_meta[] = {{"__close", scope_mm_close}, {NULL, NULL}};
+
+static const luaL_Reg device_functions[] = {{"devices", device_devices},
+                                            {"current_device", device_current_device},
+                                            {"select_device", device_select_device},
+                                            {"on_device", device_on_device},
+                                            {NULL, NULL}};
+
+/* core.devices, current_device, select_device, on_device; core.Device: the metatable. */
+void roc_open_device(lua_State *L) {
+  if (roc_class_new(L, META_SCOPE, scope_meta)) {
+    lua_newtable(L);
+    lua_pushcfunction(L, scope_mm_close);
+    lua_setfield(L, -2, "close");
+    lua_setfield(L, -2, "__index");
+  }
+  lua_pop(L, 1);
+  if (roc_class_new(L, ROC_META_DEVICE, device_meta)) {
+    lua_newtable(L);
+    luaL_setfuncs(L, device_methods, 0);
+    lua_pushcclosure(L, device_mm_index, 1);
+    lua_setfield(L, -2, "__index");
+  }
+  lua_setfield(L, -2, "Device");
+  luaL_setfuncs(L, device_functions, 0);
+}

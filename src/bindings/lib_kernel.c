@@ -1,0 +1,331 @@
+/* roc.Kernel: making kernels, and looking inside them.
+ *
+ * lua/roc/kernel.lua checks what the script gave and describes it; core.kernel_new makes the kernel of that description.
+ * Launching is in kernel_launch.c. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "bindings/device_bind.h"
+#include "bindings/kernel_bind.h"
+#include "jit/driver.h"
+
+roc_kernel_box *roc_check_kernel(lua_State *L, int arg) {
+  roc_kernel_box *box = luaL_checkudata(L, arg, ROC_META_KERNEL);
+  if (!box->kernel) luaL_argerror(L, arg, "closed kernel");
+  return box;
+}
+
+/* The core's record holds 2 KiB of a message; diagnostics may have more. */
+int roc_kernel_raise(lua_State *L, roc_kernel_box *box, const roc_error *err) {
+  const roc_str *whole = &box->kernel->diagnostics;
+  if (err->code == ROC_COMPILE && whole->len > strlen(err->message)) {
+    return roc_lua_raise_text(L, err, roc_str_text(whole));
+  }
+  return roc_lua_raise(L, err);
+}
+
+/* ---- making ------------------------------------------------------------------------------------- */
+
+static bool flag(lua_State *L, int table, const char *name) {
+  lua_getfield(L, table, name);
+  bool value = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return value;
+}
+
+/* Options as kernel.lua checked them; the name stays on the stack. */
+static roc_fe_options read_options(lua_State *L, int desc) {
+  roc_fe_options options = {.check = flag(L, desc, "check"),
+                            .contract = flag(L, desc, "contract"),
+                            .fastmath = flag(L, desc, "fastmath"),
+                            .number_is_f32 = flag(L, desc, "number_is_f32")};
+  if (lua_getfield(L, desc, "workgroup") == LUA_TTABLE) {
+    for (int d = 0; d < 3; d++) {
+      lua_rawgeti(L, -1, d + 1);
+      options.workgroup[d] = (uint32_t)lua_tointeger(L, -1);
+      lua_pop(L, 1);
+    }
+  }
+  lua_pop(L, 1);
+  lua_getfield(L, desc, "name");
+  options.kernel_name = luaL_checkstring(L, -1);
+  return options;
+}
+
+static void read_signature(lua_State *L, roc_kernel_box *box, int desc) {
+  if (lua_getfield(L, desc, "signature") != LUA_TTABLE) {
+    lua_pop(L, 1);
+    return;
+  }
+  uint32_t nparams = box->kernel->nparams;
+  if (lua_rawlen(L, -1) != nparams) {
+    luaL_error(L, "bad signature (kernel '%s' has %d parameters, the signature %d)", box->kernel->name,
+               (int)nparams, (int)lua_rawlen(L, -1));
+  }
+  box->signature = roc_zalloc((nparams + 1) * sizeof *box->signature);
+  if (!box->signature) luaL_error(L, "not enough memory");
+  for (uint32_t i = 0; i < nparams; i++) {
+    lua_rawgeti(L, -1, i + 1);
+    lua_getfield(L, -1, "dtype");
+    lua_getfield(L, -2, "rank");
+    roc_test_dtype(L, -2, &box->signature[i].dtype);
+    box->signature[i].rank = (uint32_t)lua_tointeger(L, -1);
+    lua_pop(L, 3);
+  }
+  lua_pop(L, 1);
+}
+
+/* The specialisation for the signature's types, before the first launch. */
+static void compile_signature(lua_State *L, roc_kernel_box *box, int kernel) {
+  if (!box->signature) return;
+  roc_rt_device *device = roc_current_device(L);
+  roc_kernel_read_cells(L, box, kernel);
+  roc_array *arrays = lua_newuserdatauv(L, (box->kernel->nparams + 1) * sizeof *arrays, 0);
+  roc_kernel_signature_values(box, arrays);
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = ROC_OK;
+  if (strcmp(roc_rt_device_driver(device)->kind, "sim") == 0) {
+    roc_jit_kernel_classify(box->kernel);
+    roc_str text = ROC_STR_INIT;
+    status = roc_jit_kernel_dump_types(box->kernel, &text, &err);
+    roc_str_deinit(&text);
+  } else {
+    roc_jit_spec *spec;
+    status = roc_jit_kernel_select(box->kernel, device, &spec, &err);
+  }
+  if (status != ROC_OK) roc_kernel_raise(L, box, &err);
+  lua_pop(L, 1);
+}
+
+static void make_kernel(lua_State *L, roc_kernel_box *box, int desc, int program) {
+  roc_kernel_describe(L, box, program);
+  lua_setiuservalue(L, -2, KERNEL_UV_CELLS);
+  roc_fe_options options = read_options(L, desc);
+  box->kernel = roc_jit_kernel_new(&options, roc_kernel_take_program(box));
+  lua_pop(L, 1);
+  roc_kernel_commit_cells(box);
+  if (box->kernel) box->stages = roc_zalloc((box->kernel->nparams + 1) * sizeof *box->stages);
+  if (!box->stages) luaL_error(L, "not enough memory");
+}
+
+/* core.kernel_new{name=, fn=, program=, recollect=, params=, check=, …} */
+static int kernel_new(lua_State *L) {
+  static const struct {
+    const char *field;
+    int slot;
+  } kept[] = {{"fn", KERNEL_UV_FUNCTION},
+              {"program", KERNEL_UV_PROGRAM},
+              {"recollect", KERNEL_UV_RECOLLECT},
+              {"params", KERNEL_UV_PARAMS}};
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  lua_getfield(L, 1, "program");
+  roc_kernel_box *box = lua_newuserdatauv(L, sizeof *box, KERNEL_UV_COUNT);
+  *box = (roc_kernel_box){0};
+  luaL_setmetatable(L, ROC_META_KERNEL);
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+    lua_getfield(L, 1, kept[i].field);
+    lua_setiuservalue(L, 3, kept[i].slot);
+  }
+  make_kernel(L, box, 1, 2);
+  read_signature(L, box, 1);
+  compile_signature(L, box, 3);
+  lua_settop(L, 3);
+  return 1;
+}
+
+static int kernel_mm_gc(lua_State *L) {
+  roc_kernel_box *box = luaL_checkudata(L, 1, ROC_META_KERNEL);
+  if (box->kernel && box->stages) roc_kernel_drop_temporaries(box);
+  roc_jit_kernel_free(box->kernel);
+  roc_jit_program_free(box->building);
+  roc_free(box->cells);
+  roc_free(box->new_cells);
+  roc_free(box->signature);
+  roc_free(box->stages);
+  *box = (roc_kernel_box){0};
+  return 0;
+}
+
+/* ---- looking inside ----------------------------------------------------------------------------- */
+
+/* Text that Lua owns even when memory runs out while it is pushed: the builder hangs on a userdata. */
+static int text_mm_gc(lua_State *L) {
+  roc_str_deinit(lua_touserdata(L, 1));
+  return 0;
+}
+
+static const luaL_Reg text_meta[] = {{"__gc", text_mm_gc}, {NULL, NULL}};
+
+static roc_str *push_text(lua_State *L) {
+  roc_str *text = lua_newuserdatauv(L, sizeof *text, 0);
+  *text = (roc_str)ROC_STR_INIT;
+  roc_class_new(L, "roc.Text", text_meta);
+  lua_setmetatable(L, -2);
+  return text;
+}
+
+static int finish_text(lua_State *L, roc_kernel_box *box, roc_status status, const roc_str *text,
+                       const roc_error *err) {
+  if (status != ROC_OK) return roc_kernel_raise(L, box, err);
+  lua_pushlstring(L, roc_str_text(text), text->len);
+  return 1;
+}
+
+static int kernel_m_inspect_types(lua_State *L) {
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  roc_str *text = push_text(L);
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = roc_jit_kernel_dump_types(box->kernel, text, &err);
+  return finish_text(L, box, status, text, &err);
+}
+
+static int kernel_m_inspect_ir(lua_State *L) {
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  roc_str *text = push_text(L);
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = roc_jit_kernel_dump_ir(box->kernel, text, &err);
+  return finish_text(L, box, status, text, &err);
+}
+
+/* The target at argument 2, else that of the current device; sim's kernels are looked at as cpu would run them. */
+static const char *check_target(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  if (lua_isnoneornil(L, 2)) {
+    const roc_device *driver = roc_rt_device_driver(roc_current_device(L));
+    return strcmp(driver->kind, "sim") == 0 ? "cpu" : driver->props.arch;
+  }
+  const char *target = luaL_checkstring(L, 2);
+  roc_status status = roc_jit_check_target(target, &err);
+  if (status == ROC_INVALID) luaL_argerror(L, 2, err.message);
+  if (status != ROC_OK) roc_lua_raise(L, &err);
+  return target;
+}
+
+static int inspect(lua_State *L, roc_cg_stage stage) {
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  const char *target = check_target(L);
+  roc_str *text = push_text(L);
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = roc_jit_kernel_dump(box->kernel, target, stage, text, &err);
+  return finish_text(L, box, status, text, &err);
+}
+
+/* k:inspect_llvm([target [, "opt"]]): as made, or after LLVM's passes */
+static int kernel_m_inspect_llvm(lua_State *L) {
+  static const char *const stages[] = {"raw", "opt", NULL};
+  int stage = luaL_checkoption(L, 3, "raw", stages);
+  return inspect(L, stage ? ROC_CG_LLVM_OPT : ROC_CG_LLVM);
+}
+
+static int kernel_m_inspect_asm(lua_State *L) { return inspect(L, ROC_CG_ASM); }
+
+static int kernel_m_resources(lua_State *L) {
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  const char *target = check_target(L);
+  roc_error err = ROC_ERROR_INIT;
+  roc_fail(&err, ROC_UNSUPPORTED,
+           "kernel '%s': target '%s' has no fixed registers or occupancy to report; ask for an AMD GPU's",
+           box->kernel->name, target);
+  return roc_lua_raise(L, &err);
+}
+
+/* k:sim_source(args…): the typed kernel as Lua text for these arguments, then the values of its hidden arguments. */
+static int kernel_m_sim_source(lua_State *L) {
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  int count = lua_gettop(L) - 1;
+  roc_kernel_read_args(L, box, 2, count, roc_current_device(L));
+  roc_kernel_read_cells(L, box, 1);
+  roc_jit_kernel_classify(box->kernel);
+  roc_str *text = push_text(L);
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = roc_jit_kernel_print_lua(box->kernel, text, &err);
+  finish_text(L, box, status, text, &err);
+  return 1 + roc_kernel_push_hidden(L, box);
+}
+
+/* k:specialisations() -> how many are kept, how many were ever compiled */
+static int kernel_m_specialisations(lua_State *L) {
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  lua_pushinteger(L, box->kernel->nspecs);
+  lua_pushinteger(L, (lua_Integer)box->kernel->ncompiles);
+  return 2;
+}
+
+static int kernel_m_params(lua_State *L) {
+  roc_check_kernel(L, 1);
+  lua_getiuservalue(L, 1, KERNEL_UV_PARAMS);
+  return 1;
+}
+
+static int kernel_m_function(lua_State *L) {
+  roc_check_kernel(L, 1);
+  lua_getiuservalue(L, 1, KERNEL_UV_FUNCTION);
+  return 1;
+}
+
+/* ---- the class ---------------------------------------------------------------------------------- */
+
+static int kernel_mm_index(lua_State *L) {
+  if (lua_type(L, 2) == LUA_TTABLE) return roc_kernel_index_config(L);
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    return luaL_error(L, "bad launch configuration (k[{groups, workgroup [, stream [, shared]]}] expected, got k[%s])",
+                      luaL_tolstring(L, 2, NULL));
+  }
+  lua_settop(L, 2);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  if (strcmp(lua_tostring(L, 2), "name") != 0) return 0;
+  lua_pushstring(L, box->kernel->name);
+  return 1;
+}
+
+static int kernel_mm_call(lua_State *L) {
+  const roc_kernel_box *box = roc_check_kernel(L, 1);
+  return luaL_error(L,
+                    "kernel '%s' is called without a launch configuration; write k[{groups, workgroup}](…), "
+                    "k:forall(n)(…) or k:launch({grid=n}, …)",
+                    box->kernel->name);
+}
+
+static int kernel_mm_tostring(lua_State *L) {
+  const roc_kernel_box *box = luaL_checkudata(L, 1, ROC_META_KERNEL);
+  lua_pushfstring(L, "roc.Kernel: %s", box->kernel ? box->kernel->name : "closed");
+  return 1;
+}
+
+static const luaL_Reg methods[] = {{"launch", roc_kernel_m_launch},
+                                   {"forall", roc_kernel_m_forall},
+                                   {"inspect_types", kernel_m_inspect_types},
+                                   {"inspect_ir", kernel_m_inspect_ir},
+                                   {"inspect_llvm", kernel_m_inspect_llvm},
+                                   {"inspect_asm", kernel_m_inspect_asm},
+                                   {"resources", kernel_m_resources},
+                                   {"specialisations", kernel_m_specialisations},
+                                   {"sim_source", kernel_m_sim_source},
+                                   {"params", kernel_m_params},
+                                   {"fn", kernel_m_function},
+                                   {NULL, NULL}};
+static const luaL_Reg meta[] = {{"__gc", kernel_mm_gc},
+                                {"__call", kernel_mm_call},
+                                {"__tostring", kernel_mm_tostring},
+                                {NULL, NULL}};
+
+void roc_open_kernel(lua_State *L) {
+  if (roc_class_new(L, ROC_META_KERNEL, meta)) {
+    luaL_newlib(L, methods);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "methods");
+    lua_pushcclosure(L, kernel_mm_index, 1);
+    lua_setfield(L, -2, "__index");
+  }
+  lua_getfield(L, -1, "methods");
+  lua_setfield(L, -3, "kernel_methods");
+  lua_pop(L, 1);
+  lua_pushcfunction(L, kernel_new);
+  lua_setfield(L, -2, "kernel_new");
+  roc_open_kernel_capture(L);
+  roc_open_kernel_args(L);
+  roc_open_kernel_launch(L);
+}

@@ -1,0 +1,107 @@
+/* roc.core.testing: planted failures and counts, for the specs; no part of the public module. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "bindings/device_bind.h"
+#include "device/null/null.h"
+
+/* fail_alloc(n): the n-th allocation of the core from now fails once; 0 disarms. */
+static int testing_fail_alloc(lua_State *L) {
+  lua_Integer nth = luaL_checkinteger(L, 1);
+  luaL_argcheck(L, nth >= 0, 1, "number of an allocation expected");
+  roc_alloc_fail_at((uint64_t)nth);
+  return 0;
+}
+
+/* live_blocks() -> blocks of the core allocated and not yet freed. */
+static int testing_live_blocks(lua_State *L) {
+  lua_pushinteger(L, roc_alloc_live());
+  return 1;
+}
+
+/* trim([device]): cached blocks of freed arrays go back to the driver. */
+static int testing_trim(lua_State *L) {
+  roc_rt_device_trim(roc_opt_device(L, 1));
+  return 0;
+}
+
+/* interrupt(): what the signal handler of Ctrl-C does. */
+static int testing_interrupt(lua_State *L) {
+  (void)L;
+  roc_rt_interrupt();
+  return 0;
+}
+
+static roc_null_call check_call(lua_State *L, int arg) {
+  const char *name = luaL_checkstring(L, arg);
+  for (int i = 0; i < ROC_NULL_CALL_COUNT_; i++) {
+    if (strcmp(roc_null_call_name((roc_null_call)i), name) == 0) return (roc_null_call)i;
+  }
+  luaL_argerror(L, arg, "name of a counted call expected");
+  return ROC_NULL_ALLOC;
+}
+
+static roc_status check_status(lua_State *L, int arg) {
+  const char *name = luaL_checkstring(L, arg);
+#define ROC_STATUS(NAME, value, text, next) \
+  if (strcmp(name, text) == 0) return ROC_##NAME;
+#include "base/status.def"
+#undef ROC_STATUS
+  luaL_argerror(L, arg, "name of a status expected");
+  return ROC_INTERNAL;
+}
+
+/* null_calls(name) -> calls since null_clear() */
+static int testing_null_calls(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)roc_null_calls(check_call(L, 1)));
+  return 1;
+}
+
+static int testing_null_clear(lua_State *L) {
+  (void)L;
+  roc_null_clear();
+  return 0;
+}
+
+/* null_fail(name, nth, code) */
+static int testing_null_fail(lua_State *L) {
+  lua_Integer nth = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, nth >= 0, 2, "number of a call expected");
+  roc_null_fail_at(check_call(L, 1), (uint64_t)nth, check_status(L, 3));
+  return 0;
+}
+
+/* null_hold(true|false): queued work stays incomplete while held. */
+static int testing_null_hold(lua_State *L) {
+  roc_null_hold(lua_toboolean(L, 1));
+  return 0;
+}
+
+static int testing_null_lose(lua_State *L) {
+  (void)L;
+  roc_null_lose();
+  return 0;
+}
+
+static int testing_null_live_bytes(lua_State *L) {
+  lua_pushinteger(L, roc_null_live_bytes());
+  return 1;
+}
+
+static const luaL_Reg testing_functions[] = {{"fail_alloc", testing_fail_alloc},
+                                             {"live_blocks", testing_live_blocks},
+                                             {"trim", testing_trim},
+                                             {"interrupt", testing_interrupt},
+                                             {"null_calls", testing_null_calls},
+                                             {"null_clear", testing_null_clear},
+                                             {"null_fail", testing_null_fail},
+                                             {"null_hold", testing_null_hold},
+                                             {"null_lose", testing_null_lose},
+                                             {"null_live_bytes", testing_null_live_bytes},
+                                             {NULL, NULL}};
+
+/* core.testing */
+void roc_open_testing(lua_State *L) {
+  luaL_newlib(L, testing_functions);
+  lua_setfield(L, -2, "testing");
+}

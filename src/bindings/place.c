@@ -1,0 +1,42 @@
+#include "bindings/place.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+typedef struct place {
+  struct place *next;
+  char name[];
+} place;
+
+enum { BUCKETS = 64 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static place *buckets[BUCKETS];
+static _Thread_local const char *last = "?"; /* launches tend to come from one file */
+
+static const char *intern(const char *name) {
+  uint32_t hash = 5381;
+  for (const char *c = name; *c; c++) hash = hash * 33 + (unsigned char)*c;
+  place **bucket = &buckets[hash % BUCKETS], *found;
+  pthread_mutex_lock(&lock);
+  for (found = *bucket; found && strcmp(found->name, name) != 0;) found = found->next;
+  size_t len = strlen(name) + 1;
+  if (!found && (found = roc_alloc(sizeof *found + len))) {
+    memcpy(found->name, name, len);
+    found->next = *bucket;
+    *bucket = found;
+  }
+  pthread_mutex_unlock(&lock);
+  return found ? found->name : "?";
+}
+
+const char *roc_launch_place(lua_State *L, uint32_t *out_line) {
+  lua_Debug ar;
+  *out_line = 0;
+  if (!lua_getstack(L, 1, &ar) || !lua_getinfo(L, "Sl", &ar) || ar.currentline < 0) return "?";
+  *out_line = (uint32_t)ar.currentline;
+  if (strcmp(ar.short_src, last) != 0) last = intern(ar.short_src);
+  return last;
+}

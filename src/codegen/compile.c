@@ -1,0 +1,125 @@
+#include "codegen/compile.h"
+
+#include <llvm-c/ErrorHandling.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "codegen/cg.h"
+
+/* ---- fatal errors ------------------------------------------------------------------------ */
+
+static void (*fatal_callback)(void *ud, const char *message);
+static void *fatal_ud;
+
+/* LLVM aborts when this returns and must not be unwound, so the thread stops here for good. */
+static void park(const char *message) {
+  if (fatal_callback) fatal_callback(fatal_ud, message);
+  for (;;) pause();
+}
+
+void roc_cg_set_fatal_handler(void (*on_fatal)(void *ud, const char *message), void *ud) {
+  bool is_first = !fatal_callback;
+  fatal_callback = on_fatal;
+  fatal_ud = ud;
+  if (is_first) LLVMInstallFatalErrorHandler(park);
+}
+
+/* ---- targets ----------------------------------------------------------------------------- */
+
+static const roc_target *const targets[] = {&roc_target_cpu};
+enum { NTARGETS = sizeof targets / sizeof *targets };
+
+const roc_target *roc_target_find(const char *name) {
+  for (unsigned i = 0; i < NTARGETS; i++) {
+    if (targets[i]->accepts(name)) return targets[i];
+  }
+  return NULL;
+}
+
+const char *roc_cg_check_target(const char *target) {
+  if (roc_target_find(target)) return "";
+  static char message[1024];
+  size_t len = (size_t)snprintf(message, sizeof message, "no such compile target; there are");
+  for (unsigned i = 0; i < NTARGETS && len < sizeof message; i++) {
+    len += (size_t)snprintf(message + len, sizeof message - len, "%s %s", i ? "," : "",
+                            targets[i]->names);
+  }
+  return message;
+}
+
+/* ---- stages ------------------------------------------------------------------------------ */
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* Adds the time since *mark to *ms and moves the mark. */
+static void lap(double *ms, double *mark) {
+  double now = now_ms();
+  *ms += now - *mark;
+  *mark = now;
+}
+
+static roc_status build(roc_cg *cg, roc_error *err) {
+  cg->target->kernel(cg);
+  if (cg->arena.failed) {
+    return roc_fail(err, ROC_OOM, "out of memory while compiling '%s'", cg->ir->name);
+  }
+  return cg->target->finish ? cg->target->finish(cg, err) : ROC_OK;
+}
+
+static roc_status run_stages(roc_cg *cg, roc_codeobj **out, roc_cg_times *times, roc_error *err) {
+  double mark = now_ms();
+  ROC_TRY(build(cg, err));
+  lap(&times->build_ms, &mark);
+  ROC_TRY(roc_cg_verify(cg, err));
+  lap(&times->verify_ms, &mark);
+  ROC_TRY(roc_cg_optimise(cg, err));
+  lap(&times->opt_ms, &mark);
+  ROC_TRY(roc_cg_object(cg, out, err));
+  lap(&times->emit_ms, &mark);
+  return ROC_OK;
+}
+
+roc_status roc_cg_compile(const roc_ir_module *module, const roc_cg_options *options,
+                          roc_codeobj **out_object, roc_cg_times *times, roc_error *err) {
+  roc_cg *cg;
+  roc_cg_times spent = {0};
+  ROC_TRY(roc_cg_open(module, options, &cg, err));
+  roc_status status = run_stages(cg, out_object, &spent, err);
+  roc_cg_close(cg);
+  if (times) *times = spent;
+  return status;
+}
+
+static roc_status dump_stage(roc_cg *cg, roc_cg_stage stage,
+                             void (*sink)(void *ud, const char *text, size_t len), void *ud,
+                             roc_error *err) {
+  ROC_TRY(build(cg, err));
+  ROC_TRY(roc_cg_verify(cg, err));
+  if (stage != ROC_CG_LLVM) ROC_TRY(roc_cg_optimise(cg, err));
+  if (stage == ROC_CG_ASM) {
+    LLVMMemoryBufferRef buffer;
+    ROC_TRY(roc_cg_emit(cg, LLVMAssemblyFile, &buffer, err));
+    sink(ud, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+    LLVMDisposeMemoryBuffer(buffer);
+    return ROC_OK;
+  }
+  char *text = LLVMPrintModuleToString(cg->mod);
+  sink(ud, text, strlen(text));
+  LLVMDisposeMessage(text);
+  return ROC_OK;
+}
+
+roc_status roc_cg_dump(const roc_ir_module *module, const roc_cg_options *options,
+                       roc_cg_stage stage, void (*sink)(void *ud, const char *text, size_t len),
+                       void *ud, roc_error *err) {
+  roc_cg *cg;
+  ROC_TRY(roc_cg_open(module, options, &cg, err));
+  roc_status status = dump_stage(cg, stage, sink, ud, err);
+  roc_cg_close(cg);
+  return status;
+}

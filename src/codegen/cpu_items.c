@@ -1,0 +1,544 @@
+/* One run as a loop over work-items.
+ *
+ * Shaped for the vectoriser: the innermost loop counts the items of a row from 0 with one exit; an item that ends early
+ * goes to the latch, never out of the loop.  A failing check leaves its number and values in per-item memory, and a flag
+ * that is looked at behind the loop; only then a second, cold walk fills the fault record.  Copies of variables that
+ * live across runs are made for all items at the loop's begin and end, so that the body works on registers. */
+#include "codegen/cpu.h"
+
+/* ---- loops ------------------------------------------------------------------------------- */
+
+static void loop_begin(cpu_state *s, cpu_loop *loop, LLVMValueRef count, const char *name) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
+  loop->count = count;
+  loop->head = roc_cg_block(cg, name);
+  loop->done = roc_cg_block(cg, "done");
+  LLVMValueRef any = LLVMBuildICmp(cg->b, LLVMIntNE, count, roc_cg_i64(cg, 0), "");
+  LLVMBuildCondBr(cg->b, any, loop->head, loop->done);
+  roc_cg_at(cg, loop->head);
+  loop->index = LLVMBuildPhi(cg->b, cg->t.i64, "");
+  LLVMValueRef zero = roc_cg_i64(cg, 0);
+  LLVMAddIncoming(loop->index, &zero, &before, 1);
+}
+
+/* Returns the branch back. */
+static LLVMValueRef loop_end(cpu_state *s, cpu_loop *loop) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
+  LLVMValueRef next = LLVMBuildAdd(cg->b, loop->index, roc_cg_i64(cg, 1), "");
+  LLVMSetNSW(next, 1);
+  LLVMSetNUW(next, 1);
+  LLVMAddIncoming(loop->index, &next, &latch, 1);
+  LLVMValueRef again = LLVMBuildICmp(cg->b, LLVMIntULT, next, loop->count, "");
+  LLVMValueRef branch = LLVMBuildCondBr(cg->b, again, loop->head, loop->done);
+  roc_cg_at(cg, loop->done);
+  return branch;
+}
+
+static LLVMValueRef add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef sum = LLVMBuildAdd(cg->b, a, b, "");
+  if (LLVMIsAInstruction(sum)) {
+    LLVMSetNSW(sum, 1);
+    LLVMSetNUW(sum, 1);
+  }
+  return sum;
+}
+
+static LLVMValueRef multiply(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef product = LLVMBuildMul(cg->b, a, b, "");
+  if (LLVMIsAInstruction(product)) {
+    LLVMSetNSW(product, 1);
+    LLVMSetNUW(product, 1);
+  }
+  return product;
+}
+
+static LLVMValueRef minimum(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef args[2] = {a, b};
+  return roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, args, 2);
+}
+
+/* The rows of a group: z and y outside, the present items of a row inside. */
+static void begin_group_rows(cpu_state *s, cpu_run *run) {
+  roc_cg *cg = s->cg;
+  run->nloops = 3;
+  loop_begin(s, &run->loops[0], s->count[2], "z");
+  loop_begin(s, &run->loops[1], s->count[1], "y");
+  run->z = run->loops[0].index;
+  run->y = run->loops[1].index;
+  LLVMValueRef row = add(cg, multiply(cg, run->z, s->local[1]), run->y);
+  LLVMValueRef first = multiply(cg, row, s->local[0]);
+  loop_begin(s, &run->loops[2], s->count[0], "x");
+  run->x = run->loops[2].index;
+  run->lin = add(cg, first, run->x);
+}
+
+/* The rows of a wavefront: it begins and ends anywhere in the linear order, and what a partial group lacks is left out. */
+static void begin_wave_rows(cpu_state *s, cpu_run *run) {
+  roc_cg *cg = s->cg;
+  run->nloops = 2;
+  LLVMValueRef lanes = LLVMBuildSub(cg->b, s->level->limit, s->level->base, "");
+  LLVMValueRef row = LLVMBuildUDiv(cg->b, s->level->base, s->local[0], "");
+  LLVMValueRef last = LLVMBuildUDiv(
+      cg->b, LLVMBuildSub(cg->b, s->level->limit, roc_cg_i64(cg, 1), ""), s->local[0], "");
+  LLVMValueRef rows = add(cg, LLVMBuildSub(cg->b, last, row, ""), roc_cg_i64(cg, 1));
+  LLVMValueRef none = roc_cg_i64(cg, 0);
+  rows = LLVMBuildSelect(cg->b, LLVMBuildICmp(cg->b, LLVMIntEQ, lanes, none, ""), none, rows, "");
+  loop_begin(s, &run->loops[0], rows, "row");
+  row = add(cg, row, run->loops[0].index);
+  run->y = LLVMBuildURem(cg->b, row, s->local[1], "");
+  run->z = LLVMBuildUDiv(cg->b, row, s->local[1], "");
+  LLVMValueRef row_first = multiply(cg, row, s->local[0]);
+  LLVMValueRef is_later = LLVMBuildICmp(cg->b, LLVMIntUGT, row_first, s->level->base, "");
+  LLVMValueRef first = LLVMBuildSelect(cg->b, is_later, row_first, s->level->base, "");
+  LLVMValueRef end = minimum(cg, add(cg, row_first, s->count[0]), s->level->limit);
+  LLVMValueRef present = LLVMBuildICmp(cg->b, LLVMIntULT, first, end, "");
+  present = LLVMBuildAnd(cg->b, present, LLVMBuildICmp(cg->b, LLVMIntULT, run->y, s->count[1], ""), "");
+  present = LLVMBuildAnd(cg->b, present, LLVMBuildICmp(cg->b, LLVMIntULT, run->z, s->count[2], ""), "");
+  LLVMValueRef count = LLVMBuildSelect(cg->b, present, LLVMBuildSub(cg->b, end, first, ""), none, "");
+  LLVMValueRef x0 = LLVMBuildSub(cg->b, first, row_first, "");
+  loop_begin(s, &run->loops[1], count, "x");
+  run->x = add(cg, x0, run->loops[1].index);
+  run->lin = add(cg, first, run->loops[1].index);
+}
+
+/* ---- items ------------------------------------------------------------------------------- */
+
+void cpu_items_begin(cpu_state *s, cpu_run *run, bool is_parallel) {
+  roc_cg *cg = s->cg;
+  *run = (cpu_run){.epoch = ++s->epoch, .is_parallel = is_parallel};
+  s->run = run;
+  cg->access_group = is_parallel ? s->parallel : NULL;
+  (s->level->kind == CPU_LEVEL_GROUP ? begin_group_rows : begin_wave_rows)(s, run);
+  run->header_b = LLVMCreateBuilderInContext(cg->ctx);
+  LLVMPositionBuilderAtEnd(run->header_b, LLVMGetInsertBlock(cg->b));
+  run->body = roc_cg_block(cg, "item");
+  run->latch = roc_cg_block(cg, "item.end");
+  if (s->needs_live && s->may_be_dead) {
+    LLVMValueRef live = roc_cg_load(cg, cg->t.i8, cpu_slot_item(s, &s->live));
+    run->is_live = LLVMBuildICmp(cg->b, LLVMIntNE, live, LLVMConstInt(cg->t.i8, 0, 0), "");
+  }
+  roc_cg_at(cg, run->body);
+}
+
+/* llvm.loop metadata: itself, and that the accesses of the group do not depend on each other from item to item. */
+static void mark_parallel(cpu_state *s, LLVMValueRef branch) {
+  roc_cg *cg = s->cg;
+  LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0);
+  LLVMMetadataRef accesses[2] = {
+      LLVMMDStringInContext2(cg->ctx, "llvm.loop.parallel_accesses", 27), s->parallel};
+  LLVMMetadataRef parts[2] = {none, LLVMMDNodeInContext2(cg->ctx, accesses, 2)};
+  LLVMMetadataRef loop = LLVMMDNodeInContext2(cg->ctx, parts, 2);
+  LLVMMetadataReplaceAllUsesWith(none, loop);
+  LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(cg->ctx, "llvm.loop", 9),
+                  LLVMMetadataAsValue(cg->ctx, loop));
+}
+
+void cpu_items_end(cpu_state *s) {
+  roc_cg *cg = s->cg;
+  cpu_run *run = s->run;
+  roc_cg_goto(cg, run->latch);
+  if (run->is_live) {
+    LLVMBuildCondBr(run->header_b, run->is_live, run->body, run->latch);
+  } else {
+    LLVMBuildBr(run->header_b, run->body);
+  }
+  LLVMDisposeBuilder(run->header_b);
+  roc_cg_at(cg, run->latch);
+  LLVMValueRef branch = loop_end(s, &run->loops[run->nloops - 1]);
+  if (run->is_parallel) mark_parallel(s, branch);
+  for (unsigned i = run->nloops - 1; i > 0; i--) loop_end(s, &run->loops[i - 1]);
+  cg->access_group = NULL;
+  s->run = NULL;
+}
+
+/* ---- values ------------------------------------------------------------------------------ */
+
+/* Emits in the block that the item's code follows, whatever the builder is at. */
+static LLVMBasicBlockRef enter_header(cpu_state *s) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(s->cg->b);
+  LLVMPositionBuilderAtEnd(s->cg->b, LLVMGetInsertBlock(s->run->header_b));
+  return here;
+}
+
+static LLVMValueRef load_slot(cpu_state *s, uint32_t id, LLVMValueRef *out) {
+  roc_cg *cg = s->cg;
+  roc_value_type type = (roc_value_type)cg->ir->insts.items[id].type;
+  LLVMValueRef raw = roc_cg_load(cg, s->value_slots[id].type, cpu_slot_item(s, &s->value_slots[id]));
+  *out = type == ROC_VT_BOOL ? LLVMBuildTrunc(cg->b, raw, cg->t.i1, "") : raw;
+  return *out;
+}
+
+static cpu_slot *value_slot(cpu_state *s, uint32_t id) {
+  roc_value_type type = (roc_value_type)s->cg->ir->insts.items[id].type;
+  if (!s->value_slots[id].base) {
+    LLVMTypeRef storage = type == ROC_VT_BOOL ? s->cg->t.i8 : roc_cg_value_type(s->cg, type);
+    s->value_slots[id] = cpu_slot_new(s, storage, 1);
+  }
+  return &s->value_slots[id];
+}
+
+/* The expression of a remat value, or of a GET of a variable that is set once. */
+static LLVMValueRef recompute(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  if (inst->op != ROC_IR_GET) return roc_cg_expr(cg, id);
+  if (s->plan.is_counter[inst->aux]) {
+    return LLVMBuildLoad2(cg->b, cg->t.i64, roc_cg_var(cg, inst->aux), "");
+  }
+  return cpu_operand(cg, roc_ir_arg(cg->ir, &cg->ir->insts.items[s->plan.set_once[inst->aux]], 0));
+}
+
+LLVMValueRef cpu_operand(roc_cg *cg, uint32_t id) {
+  cpu_state *s = cpu_of(cg);
+  if (s->epochs[id] == s->epoch) return cg->values[id];
+  LLVMValueRef value;
+  LLVMBasicBlockRef here = s->run ? enter_header(s) : NULL;
+  if (s->plan.is_remat[id]) {
+    value = recompute(s, id);
+  } else {
+    value_slot(s, id);
+    load_slot(s, id, &value);
+  }
+  if (here) roc_cg_at(cg, here);
+  cg->values[id] = value;
+  s->epochs[id] = s->epoch;
+  return value;
+}
+
+LLVMValueRef cpu_group_value(cpu_state *s, uint32_t id) {
+  s->epoch++;
+  return cpu_operand(s->cg, id);
+}
+
+void cpu_define(roc_cg *cg, uint32_t id, LLVMValueRef value) {
+  cpu_state *s = cpu_of(cg);
+  cg->values[id] = value;
+  s->epochs[id] = s->epoch;
+  if (!s->plan.is_slotted[id]) return;
+  bool is_bool = cg->ir->insts.items[id].type == ROC_VT_BOOL;
+  LLVMValueRef raw = is_bool ? LLVMBuildZExt(cg->b, value, cg->t.i8, "") : value;
+  roc_cg_store(cg, raw, cpu_slot_item(s, value_slot(s, id)));
+}
+
+/* Values that are recomputed are made in the header, once, wherever they stand. */
+bool cpu_intercept(roc_cg *cg, uint32_t id) {
+  if (!cpu_of(cg)->plan.is_remat[id]) return false;
+  cpu_operand(cg, id);
+  return true;
+}
+
+/* ---- variables that live across runs ----------------------------------------------------- */
+
+typedef struct scan {
+  cpu_state *s;
+  roc_vec(uint32_t) vars;
+  bool has_atomic;
+} scan;
+
+static void note_var(scan *c, uint32_t var) {
+  if (!c->s->plan.var_slotted[var]) return;
+  for (uint32_t i = 0; i < c->vars.count; i++) {
+    if (c->vars.items[i] == var) return;
+  }
+  if (!roc_vec_push(&c->vars, var)) c->s->cg->arena.failed = true;
+}
+
+static void scan_insts(scan *c, const uint32_t *ids, uint32_t count) {
+  const roc_ir_module *ir = c->s->cg->ir;
+  for (uint32_t i = 0; i < count; i++) {
+    const roc_ir_inst *inst = &ir->insts.items[ids[i]];
+    bool gets = inst->op == ROC_IR_GET && !c->s->plan.is_remat[ids[i]];
+    if (gets || inst->op == ROC_IR_SET || inst->op == ROC_IR_FOR) note_var(c, inst->aux);
+    c->has_atomic |= inst->op == ROC_IR_ATOMIC || inst->op == ROC_IR_PRINT;
+    for (uint32_t r = 0; roc_ir_has_regions(inst) && r < (inst->op == ROC_IR_IF ? 2u : 1u); r++) {
+      const roc_ir_ids *inner = &ir->regions.items[inst->k.region[r]];
+      scan_insts(c, inner->items, inner->count);
+    }
+  }
+}
+
+static cpu_slot *var_slot(cpu_state *s, uint32_t var) {
+  roc_value_type type = s->cg->ir->vars.items[var].type;
+  if (!s->var_slots[var].base) {
+    LLVMTypeRef storage = type == ROC_VT_BOOL ? s->cg->t.i8 : roc_cg_value_type(s->cg, type);
+    s->var_slots[var] = cpu_slot_new(s, storage, 1);
+  }
+  return &s->var_slots[var];
+}
+
+static void copy_var_in(cpu_state *s, uint32_t var) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef here = enter_header(s);
+  cpu_slot *slot = var_slot(s, var);
+  LLVMValueRef raw = roc_cg_load(cg, slot->type, cpu_slot_item(s, slot));
+  bool is_bool = cg->ir->vars.items[var].type == ROC_VT_BOOL;
+  LLVMValueRef value = is_bool ? LLVMBuildTrunc(cg->b, raw, cg->t.i1, "") : raw;
+  LLVMBuildStore(cg->b, value, roc_cg_var(cg, var));
+  roc_cg_at(cg, here);
+}
+
+static void copy_var_out(cpu_state *s, uint32_t var) {
+  roc_cg *cg = s->cg;
+  roc_value_type type = cg->ir->vars.items[var].type;
+  LLVMValueRef value = LLVMBuildLoad2(cg->b, roc_cg_value_type(cg, type), roc_cg_var(cg, var), "");
+  if (type == ROC_VT_BOOL) value = LLVMBuildZExt(cg->b, value, cg->t.i8, "");
+  roc_cg_store(cg, value, cpu_slot_item(s, var_slot(s, var)));
+}
+
+/* ---- failing checks ---------------------------------------------------------------------- */
+
+static LLVMValueRef new_item_cell(cpu_state *s, LLVMTypeRef type, LLVMValueRef initial) {
+  LLVMValueRef cell = roc_cg_alloca(s->cg, type, "");
+  LLVMBuildStore(s->run->header_b, initial, cell);
+  return cell;
+}
+
+/* Whether a value is the same for all items and known before the group loop. */
+static bool is_invariant(cpu_state *s, LLVMValueRef value) {
+  if (!LLVMIsAInstruction(value)) return true;
+  return LLVMGetInstructionParent(value) == LLVMGetInsertBlock(s->cg->entry_b);
+}
+
+void cpu_fail_hook(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues) {
+  cpu_state *s = cpu_of(cg);
+  cpu_run *run = s->run;
+  cpu_fail fail = {.site = site, .nvalues = nvalues};
+  if (!run->code) run->code = new_item_cell(s, cg->t.i32, roc_cg_i32(cg, 0));
+  for (unsigned i = 0, kept = 0; i < nvalues; i++) {
+    if (is_invariant(s, values[i])) {
+      fail.invariant[i] = values[i];
+      continue;
+    }
+    if (!run->values[kept]) {
+      run->values[kept] = new_item_cell(s, cg->t.i64, LLVMGetPoison(cg->t.i64));
+    }
+    LLVMBuildStore(cg->b, values[i], run->values[kept++]);
+  }
+  if (!roc_vec_push(&run->fails, fail)) cg->arena.failed = true;
+  LLVMBuildStore(cg->b, roc_cg_i32(cg, run->fails.count), run->code);
+  roc_cg_goto(cg, run->dead ? run->dead : run->latch);
+}
+
+/* At the latch: what the item leaves behind for the walk. */
+static void keep_fail(cpu_state *s, cpu_run *run, LLVMValueRef any) {
+  roc_cg *cg = s->cg;
+  if (!s->code.base) s->code = cpu_slot_new(s, cg->t.i32, 1);
+  LLVMValueRef code = LLVMBuildLoad2(cg->b, cg->t.i32, run->code, "");
+  roc_cg_store(cg, code, cpu_slot_item(s, &s->code));
+  for (unsigned i = 0; i < ROC_SITE_MAX_VALUES && run->values[i]; i++) {
+    if (!s->fail_values[i].base) s->fail_values[i] = cpu_slot_new(s, cg->t.i64, 1);
+    LLVMValueRef value = LLVMBuildLoad2(cg->b, cg->t.i64, run->values[i], "");
+    roc_cg_store(cg, value, cpu_slot_item(s, &s->fail_values[i]));
+  }
+  LLVMValueRef sum = LLVMBuildLoad2(cg->b, cg->t.i32, any, "");
+  LLVMBuildStore(cg->b, LLVMBuildOr(cg->b, sum, code, ""), any);
+}
+
+/* In the walk, at an item that failed: site and values by its code, through cells, then the record. */
+static void record_item(cpu_state *s, const cpu_run *failed, LLVMValueRef code,
+                        LLVMBasicBlockRef next) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef site = roc_cg_alloca(cg, cg->t.i32, ""), cells[ROC_SITE_MAX_VALUES], ids[3];
+  unsigned most = 0;
+  for (uint32_t f = 0; f < failed->fails.count; f++) {
+    if (failed->fails.items[f].nvalues > most) most = failed->fails.items[f].nvalues;
+  }
+  for (unsigned i = 0; i < most; i++) cells[i] = roc_cg_alloca(cg, cg->t.i64, "");
+  LLVMBasicBlockRef join = roc_cg_block(cg, "fault");
+  LLVMValueRef choose = LLVMBuildSwitch(cg->b, code, next, failed->fails.count);
+  for (uint32_t f = 0; f < failed->fails.count; f++) {
+    const cpu_fail *fail = &failed->fails.items[f];
+    LLVMBasicBlockRef block = roc_cg_block(cg, "site");
+    LLVMAddCase(choose, roc_cg_i32(cg, f + 1), block);
+    roc_cg_at(cg, block);
+    LLVMBuildStore(cg->b, roc_cg_i32(cg, fail->site), site);
+    for (unsigned i = 0, kept = 0; i < fail->nvalues; i++) {
+      LLVMValueRef value = fail->invariant[i];
+      if (!value) {
+        value = LLVMBuildLoad2(cg->b, cg->t.i64, cpu_slot_item(s, &s->fail_values[kept++]), "");
+      }
+      LLVMBuildStore(cg->b, value, cells[i]);
+    }
+    LLVMBuildBr(cg->b, join);
+  }
+  roc_cg_at(cg, join);
+  LLVMValueRef values[ROC_SITE_MAX_VALUES];
+  for (unsigned i = 0; i < most; i++) values[i] = LLVMBuildLoad2(cg->b, cg->t.i64, cells[i], "");
+  for (unsigned d = 0; d < 3; d++) ids[d] = cg->target->launch_value(cg, ROC_IR_GLOBAL_ID, d);
+  roc_cg_record_fault(cg, LLVMBuildLoad2(cg->b, cg->t.i32, site, ""), ids, values, most);
+  LLVMBuildBr(cg->b, next);
+}
+
+/* Behind a run in which something failed: the second, cold walk. */
+static void walk_fails(cpu_state *s, const cpu_run *failed, LLVMValueRef any) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef cold = roc_cg_block(cg, "failed"), go_on = roc_cg_block(cg, "checked");
+  LLVMValueRef sum = LLVMBuildLoad2(cg->b, cg->t.i32, any, "");
+  LLVMValueRef fine = LLVMBuildICmp(cg->b, LLVMIntEQ, sum, roc_cg_i32(cg, 0), "");
+  roc_cg_branch_likely(cg, fine, go_on, cold);
+  roc_cg_at(cg, cold);
+  bool may_be_dead = s->may_be_dead; /* the failed ones are dead by now, but have their codes */
+  s->may_be_dead = false;
+  cpu_run walk;
+  cpu_items_begin(s, &walk, false);
+  LLVMValueRef code = LLVMBuildLoad2(cg->b, cg->t.i32, cpu_slot_item(s, &s->code), "");
+  record_item(s, failed, code, walk.latch);
+  roc_cg_at(cg, roc_cg_block(cg, "unused"));
+  LLVMBuildUnreachable(cg->b);
+  cpu_items_end(s);
+  s->may_be_dead = may_be_dead;
+  LLVMBuildBr(cg->b, go_on);
+  roc_cg_at(cg, go_on);
+}
+
+/* ---- items that end ---------------------------------------------------------------------- */
+
+void cpu_end_if_all_dead(cpu_state *s) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef go_on = roc_cg_block(cg, "alive");
+  LLVMValueRef left = LLVMBuildLoad2(cg->b, cg->t.i64, s->level->live_count, "");
+  LLVMValueRef some = LLVMBuildICmp(cg->b, LLVMIntNE, left, roc_cg_i64(cg, 0), "");
+  LLVMBuildCondBr(cg->b, some, go_on, s->level->end);
+  roc_cg_at(cg, go_on);
+}
+
+static void begin_deaths(cpu_state *s, cpu_run *run) {
+  roc_cg *cg = s->cg;
+  run->dead = roc_cg_block(cg, "dead");
+  run->died = new_item_cell(s, cg->t.i8, LLVMConstInt(cg->t.i8, 0, 0));
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
+  roc_cg_at(cg, run->dead);
+  LLVMBuildStore(cg->b, LLVMConstInt(cg->t.i8, 1, 0), run->died);
+  LLVMBuildBr(cg->b, run->latch);
+  roc_cg_at(cg, here);
+}
+
+/* At the latch: the live byte of all items, and the count of those that ended here. */
+static void keep_deaths(cpu_state *s, cpu_run *run, LLVMValueRef count) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef died = LLVMBuildLoad2(cg->b, cg->t.i8, run->died, "");
+  LLVMValueRef lives = LLVMBuildXor(cg->b, died, LLVMConstInt(cg->t.i8, 1, 0), "");
+  if (run->is_live) {
+    lives = LLVMBuildAnd(cg->b, lives, LLVMBuildZExt(cg->b, run->is_live, cg->t.i8, ""), "");
+  }
+  roc_cg_store(cg, lives, cpu_slot_item(s, &s->live));
+  LLVMValueRef sum = LLVMBuildLoad2(cg->b, cg->t.i64, count, "");
+  LLVMValueRef wide = LLVMBuildZExt(cg->b, died, cg->t.i64, "");
+  LLVMBuildStore(cg->b, LLVMBuildAdd(cg->b, sum, wide, ""), count);
+}
+
+static void subtract_deaths(cpu_state *s, LLVMValueRef count) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef died = LLVMBuildLoad2(cg->b, cg->t.i64, count, "");
+  for (cpu_level *level = s->level; level; level = level->outer) {
+    LLVMValueRef live = LLVMBuildLoad2(cg->b, cg->t.i64, level->live_count, "");
+    LLVMBuildStore(cg->b, LLVMBuildSub(cg->b, live, died, ""), level->live_count);
+  }
+  cpu_end_if_all_dead(s);
+}
+
+/* ---- a run ------------------------------------------------------------------------------- */
+
+/* A way out of the run to a statement around it: the items that take it are counted. */
+typedef struct run_exit {
+  uint32_t target;
+  bool is_next;
+  LLVMValueRef count;
+  roc_cg_exits saved;
+} run_exit;
+typedef roc_vec(run_exit) run_exits;
+
+static void note_exit(cpu_state *s, uint32_t target, bool is_next, void *ud) {
+  run_exits *exits = ud;
+  for (uint32_t i = 0; i < exits->count; i++) {
+    if (exits->items[i].target == target && exits->items[i].is_next == is_next) return;
+  }
+  run_exit e = {.target = target, .is_next = is_next, .saved = s->cg->exits[target]};
+  e.count = roc_cg_alloca(s->cg, s->cg->t.i64, "");
+  LLVMBuildStore(s->cg->b, roc_cg_i64(s->cg, 0), e.count);
+  if (!roc_vec_push(exits, e)) s->cg->arena.failed = true;
+}
+
+static void begin_exit(cpu_state *s, run_exit *e) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b), landing = roc_cg_block(cg, "leave");
+  roc_cg_at(cg, landing);
+  LLVMValueRef count = LLVMBuildLoad2(cg->b, cg->t.i64, e->count, "");
+  LLVMBuildStore(cg->b, LLVMBuildAdd(cg->b, count, roc_cg_i64(cg, 1), ""), e->count);
+  LLVMBuildBr(cg->b, s->run->latch);
+  if (e->is_next) {
+    cg->exits[e->target].next = landing;
+  } else {
+    cg->exits[e->target].leave = landing;
+  }
+  roc_cg_at(cg, here);
+}
+
+/* Behind the run: when items took the way, all of them must have. */
+static void finish_exit(cpu_state *s, const run_exit *e) {
+  roc_cg *cg = s->cg;
+  cg->exits[e->target] = e->saved;
+  LLVMBasicBlockRef go_on = roc_cg_block(cg, "stay"), taken = roc_cg_block(cg, "taken");
+  LLVMBasicBlockRef to = e->is_next ? s->exits[e->target].next : s->exits[e->target].leave;
+  LLVMValueRef count = LLVMBuildLoad2(cg->b, cg->t.i64, e->count, "");
+  LLVMValueRef some = LLVMBuildICmp(cg->b, LLVMIntNE, count, roc_cg_i64(cg, 0), "");
+  LLVMBuildCondBr(cg->b, some, taken, go_on);
+  roc_cg_at(cg, taken);
+  if (cg->ir->check) {
+    LLVMBasicBlockRef split = roc_cg_block(cg, "divergent");
+    LLVMValueRef live = LLVMBuildLoad2(cg->b, cg->t.i64, s->level->live_count, "");
+    roc_cg_branch_likely(cg, LLVMBuildICmp(cg->b, LLVMIntEQ, count, live, ""), to, split);
+    roc_cg_at(cg, split);
+    cpu_diverge(s, e->target);
+  } else {
+    LLVMBuildBr(cg->b, to);
+  }
+  roc_cg_at(cg, go_on);
+}
+
+static bool list_stops(cpu_state *s, const uint32_t *ids, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (s->plan.stops[ids[i]]) return true;
+  }
+  return false;
+}
+
+void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count) {
+  roc_cg *cg = s->cg;
+  bool deaths = s->needs_live && list_stops(s, ids, count);
+  scan found = {.s = s};
+  scan_insts(&found, ids, count);
+  run_exits exits = {0};
+  cpu_find_exits(s, ids, count, note_exit, &exits);
+  LLVMValueRef any = roc_cg_alloca(cg, cg->t.i32, ""), ndied = roc_cg_alloca(cg, cg->t.i64, "");
+  LLVMBuildStore(cg->b, roc_cg_i32(cg, 0), any);
+  LLVMBuildStore(cg->b, roc_cg_i64(cg, 0), ndied);
+
+  cpu_run run;
+  cpu_items_begin(s, &run, !found.has_atomic);
+  if (deaths) begin_deaths(s, &run);
+  cg->exit = run.dead ? run.dead : run.latch;
+  for (uint32_t i = 0; i < exits.count; i++) begin_exit(s, &exits.items[i]);
+  for (uint32_t i = 0; i < found.vars.count; i++) copy_var_in(s, found.vars.items[i]);
+  roc_cg_insts(cg, ids, count);
+  roc_cg_goto(cg, run.latch);
+  roc_cg_at(cg, run.latch);
+  for (uint32_t i = 0; i < found.vars.count; i++) copy_var_out(s, found.vars.items[i]);
+  if (run.code) keep_fail(s, &run, any);
+  if (run.died) keep_deaths(s, &run, ndied);
+  LLVMBasicBlockRef latch_end = LLVMGetInsertBlock(cg->b);
+  run.latch = latch_end;
+  cpu_items_end(s);
+
+  if (run.code) walk_fails(s, &run, any);
+  if (deaths) {
+    s->may_be_dead = true;
+    subtract_deaths(s, ndied);
+  }
+  for (uint32_t i = 0; i < exits.count; i++) finish_exit(s, &exits.items[i]);
+  roc_vec_deinit(&run.fails);
+  roc_vec_deinit(&exits);
+  roc_vec_deinit(&found.vars);
+}

@@ -1,0 +1,226 @@
+/* The plan of a CPU kernel: what runs as one item loop, and what must be kept per item between two of them.
+ *
+ * Values that are cheap functions of ids, arguments and constants are recomputed in each run that uses them (remat) rather than
+ * kept in memory: LLVM then sees unit strides in every run. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "codegen/cpu.h"
+#include "ir/cuts.h"
+#include "ir/layout.h"
+
+enum { MAX_REMAT_DEPTH = 48, MAX_STACK_BYTES = 2048 };
+
+typedef struct planner {
+  const roc_ir_module *ir;
+  cpu_plan *plan;
+  roc_arena *arena;
+  uint8_t *depth;      /* per instruction: of its remat expression */
+  bool *is_stable;     /* per instruction: remat without loop counters */
+  uint32_t *nsets;     /* per variable */
+  uint32_t *var_home, *array_home; /* first run that touches it */
+} planner;
+
+cpu_segment_kind cpu_plan_segment(const cpu_plan *plan, cpu_level_kind level, const uint32_t *ids,
+                                  uint32_t count, uint32_t *out_count) {
+  uint8_t stop = level == CPU_LEVEL_GROUP ? ROC_IRF_CUT_GROUP
+                                          : (uint8_t)(ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE);
+  *out_count = 1;
+  if (plan->cuts[ids[0]] & stop) return CPU_SEGMENT_CUT;
+  uint32_t n = 0;
+  uint8_t seen = 0;
+  while (n < count && !(plan->cuts[ids[n]] & stop)) seen |= plan->cuts[ids[n++]];
+  *out_count = n;
+  return seen ? CPU_SEGMENT_WAVES : CPU_SEGMENT_RUN;
+}
+
+static void walk_list(planner *p, cpu_level_kind level, const uint32_t *ids, uint32_t count);
+
+static void walk_regions(planner *p, cpu_level_kind level, const roc_ir_inst *inst) {
+  uint32_t nregions = inst->op == ROC_IR_IF ? 2 : 1;
+  for (uint32_t r = 0; r < nregions; r++) {
+    const roc_ir_ids *ids = &p->ir->regions.items[inst->k.region[r]];
+    walk_list(p, level, ids->items, ids->count);
+  }
+}
+
+/* Gives an instruction and all in it one home; tells whether a work-item may end there. */
+static bool settle(planner *p, uint32_t id, uint32_t home) {
+  const roc_ir_inst *inst = &p->ir->insts.items[id];
+  uint16_t flags = roc_ir_op_table[inst->op].flags;
+  p->plan->home[id] = home;
+  bool stops = inst->op == ROC_IR_RETURN || ((flags & ROC_IRF_STOP) && !(flags & ROC_IRF_CONTROL));
+  for (uint32_t r = 0; roc_ir_has_regions(inst) && r < (inst->op == ROC_IR_IF ? 2u : 1u); r++) {
+    const roc_ir_ids *ids = &p->ir->regions.items[inst->k.region[r]];
+    for (uint32_t i = 0; i < ids->count; i++) stops |= settle(p, ids->items[i], home);
+  }
+  p->plan->stops[id] = stops;
+  return stops;
+}
+
+static void walk_cut(planner *p, cpu_level_kind level, uint32_t id) {
+  const roc_ir_inst *inst = &p->ir->insts.items[id];
+  p->plan->home[id] = ++p->plan->nruns;
+  if (!roc_ir_has_regions(inst)) return;
+  if (inst->op == ROC_IR_FOR) p->plan->is_counter[inst->aux] = true;
+  walk_regions(p, level, inst);
+  for (uint32_t r = 0; r < (inst->op == ROC_IR_IF ? 2u : 1u); r++) {
+    const roc_ir_ids *ids = &p->ir->regions.items[inst->k.region[r]];
+    for (uint32_t i = 0; i < ids->count; i++) p->plan->stops[id] |= p->plan->stops[ids->items[i]];
+  }
+}
+
+static void walk_list(planner *p, cpu_level_kind level, const uint32_t *ids, uint32_t count) {
+  for (uint32_t i = 0, n; i < count; i += n) {
+    switch (cpu_plan_segment(p->plan, level, ids + i, count - i, &n)) {
+      case CPU_SEGMENT_CUT: walk_cut(p, level, ids[i]); break;
+      case CPU_SEGMENT_WAVES: walk_list(p, CPU_LEVEL_WAVE, ids + i, n); break;
+      case CPU_SEGMENT_RUN: {
+        uint32_t home = ++p->plan->nruns;
+        for (uint32_t k = 0; k < n; k++) settle(p, ids[i + k], home);
+        break;
+      }
+    }
+  }
+}
+
+/* ---- values that are recomputed ---------------------------------------------------------- */
+
+static bool is_cheap(const roc_ir_inst *inst) {
+  return (roc_ir_op_table[inst->op].flags & ROC_IRF_PURE) && inst->op != ROC_IR_MATH &&
+         inst->op != ROC_IR_POW;
+}
+
+static bool is_item_leaf(roc_ir_op op) {
+  return op == ROC_IR_GLOBAL_ID || op == ROC_IR_LOCAL_ID || op == ROC_IR_LANE_ID;
+}
+
+static void find_remat_get(planner *p, uint32_t id, uint32_t var) {
+  cpu_plan *plan = p->plan;
+  uint32_t set = plan->set_once[var];
+  if (plan->is_counter[var]) {
+    plan->is_remat[id] = plan->is_uniform[id] = true;
+  } else if (set != ROC_IR_NONE) {
+    uint32_t value = roc_ir_arg(p->ir, &p->ir->insts.items[set], 0);
+    plan->is_remat[id] = p->is_stable[id] = true;
+    plan->is_uniform[id] = plan->is_uniform[value];
+    p->depth[id] = (uint8_t)(p->depth[value] + 1);
+  }
+}
+
+static void find_remat(planner *p, uint32_t id) {
+  const roc_ir_inst *inst = &p->ir->insts.items[id];
+  cpu_plan *plan = p->plan;
+  if (inst->op == ROC_IR_GET) {
+    find_remat_get(p, id, inst->aux);
+    return;
+  }
+  if (inst->op == ROC_IR_SET) {
+    uint32_t value = roc_ir_arg(p->ir, inst, 0);
+    bool once = p->nsets[inst->aux] == 1 && p->is_stable[value] && p->depth[value] < MAX_REMAT_DEPTH;
+    if (once) plan->set_once[inst->aux] = id;
+    return;
+  }
+  if (!is_cheap(inst)) return;
+  bool remat = true, stable = true, uniform = !is_item_leaf((roc_ir_op)inst->op);
+  uint8_t depth = 0;
+  for (uint32_t i = 0; i < inst->nargs; i++) {
+    uint32_t arg = roc_ir_arg(p->ir, inst, i);
+    remat &= plan->is_remat[arg] && p->depth[arg] < MAX_REMAT_DEPTH;
+    stable &= p->is_stable[arg];
+    uniform &= plan->is_uniform[arg];
+    if (p->depth[arg] >= depth) depth = (uint8_t)(p->depth[arg] + 1);
+  }
+  plan->is_remat[id] = remat;
+  p->is_stable[id] = remat && stable;
+  plan->is_uniform[id] = remat && uniform;
+  p->depth[id] = depth;
+}
+
+/* ---- what lives across runs -------------------------------------------------------------- */
+
+static void touch(uint32_t *first_home, bool *is_slotted, uint32_t home) {
+  if (*first_home == ROC_CPU_NO_RUN) *first_home = home;
+  if (*first_home != home) *is_slotted = true;
+}
+
+static void find_slots(planner *p, uint32_t id) {
+  const roc_ir_inst *inst = &p->ir->insts.items[id];
+  cpu_plan *plan = p->plan;
+  uint32_t home = plan->home[id];
+  for (uint32_t i = 0; i < inst->nargs; i++) {
+    uint32_t arg = roc_ir_arg(p->ir, inst, i);
+    if (plan->home[arg] != home && !plan->is_remat[arg]) plan->is_slotted[arg] = true;
+  }
+  bool sets = inst->op == ROC_IR_SET || inst->op == ROC_IR_FOR;
+  bool gets = inst->op == ROC_IR_GET && !plan->is_remat[id];
+  if ((sets || gets) && !plan->is_counter[inst->aux]) {
+    touch(&p->var_home[inst->aux], &plan->var_slotted[inst->aux], home);
+  }
+  if (inst->op == ROC_IR_LOAD || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC) {
+    touch(&p->array_home[inst->aux], &plan->array_slotted[inst->aux], home);
+  }
+}
+
+static void finish_arrays(planner *p) {
+  for (uint32_t a = 0; a < p->ir->arrays.count; a++) {
+    const roc_ir_array *array = &p->ir->arrays.items[a];
+    bool is_private = array->kind == ROC_IR_ARRAY_PRIVATE;
+    int64_t nbytes =
+        is_private ? roc_ir_array_size(array) * (int64_t)roc_dtype_itemsize(array->dtype) : 0;
+    p->plan->array_slotted[a] = is_private && (p->plan->array_slotted[a] || nbytes > MAX_STACK_BYTES);
+  }
+}
+
+static bool allocate(planner *p) {
+  roc_arena *arena = p->arena;
+  const roc_ir_module *ir = p->ir;
+  cpu_plan *plan = p->plan;
+  uint32_t ninsts = ir->insts.count + 1, nvars = ir->vars.count + 1, narrays = ir->arrays.count + 1;
+  plan->stops = ROC_ARENA_ARRAY(arena, bool, ninsts);
+  plan->home = ROC_ARENA_ARRAY(arena, uint32_t, ninsts);
+  plan->is_remat = ROC_ARENA_ARRAY(arena, bool, ninsts);
+  plan->is_uniform = ROC_ARENA_ARRAY(arena, bool, ninsts);
+  plan->is_slotted = ROC_ARENA_ARRAY(arena, bool, ninsts);
+  plan->set_once = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
+  plan->is_counter = ROC_ARENA_ARRAY(arena, bool, nvars);
+  plan->var_slotted = ROC_ARENA_ARRAY(arena, bool, nvars);
+  plan->array_slotted = ROC_ARENA_ARRAY(arena, bool, narrays);
+  p->depth = ROC_ARENA_ARRAY(arena, uint8_t, ninsts);
+  p->is_stable = ROC_ARENA_ARRAY(arena, bool, ninsts);
+  p->nsets = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
+  p->var_home = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
+  p->array_home = ROC_ARENA_ARRAY(arena, uint32_t, narrays);
+  if (arena->failed) return false;
+  memset(plan->set_once, 0xff, nvars * sizeof *plan->set_once);
+  return true;
+}
+
+/* roc_ir_cuts gives a heap block; the plan lives in the arena. */
+static bool copy_cuts(planner *p) {
+  uint8_t *cuts;
+  if (roc_ir_cuts(p->ir, &cuts, NULL)) return false;
+  p->plan->cuts = ROC_ARENA_ARRAY(p->arena, uint8_t, p->ir->insts.count + 1);
+  if (p->plan->cuts) memcpy(p->plan->cuts, cuts, p->ir->insts.count);
+  roc_free(cuts);
+  return p->plan->cuts != NULL;
+}
+
+bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
+  planner p = {.ir = ir, .plan = plan, .arena = arena};
+  memset(plan, 0, sizeof *plan);
+  if (!allocate(&p) || !copy_cuts(&p)) return false;
+  walk_list(&p, CPU_LEVEL_GROUP, ir->regions.items[0].items, ir->regions.items[0].count);
+  for (uint32_t i = 0; i < ir->insts.count; i++) {
+    const roc_ir_inst *inst = &ir->insts.items[i];
+    if (plan->home[i] && (inst->op == ROC_IR_SET || inst->op == ROC_IR_FOR)) p.nsets[inst->aux]++;
+  }
+  for (uint32_t i = 0; i < ir->insts.count; i++) {
+    if (plan->home[i]) find_remat(&p, i);
+  }
+  for (uint32_t i = 0; i < ir->insts.count; i++) {
+    if (plan->home[i]) find_slots(&p, i);
+  }
+  finish_arrays(&p);
+  return true;
+}

@@ -1,0 +1,114 @@
+/* From the optimised module to bytes, and from bytes to the code object the runtime gets.
+ *
+ * A code object is one arena: everything it points to was copied into it, so that it outlives module and compile. */
+#include "codegen/cg.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "ir/layout.h"
+
+roc_status roc_cg_emit(roc_cg *cg, LLVMCodeGenFileType kind, LLVMMemoryBufferRef *out,
+                       roc_error *err) {
+  char *message = NULL;
+  if (LLVMTargetMachineEmitToMemoryBuffer(cg->tm, cg->mod, kind, &message, out)) {
+    roc_fail(err, ROC_COMPILE, "kernel '%s': %s", cg->ir->name, message);
+    LLVMDisposeMessage(message);
+    return ROC_COMPILE;
+  }
+  if (!cg->nerrors) return ROC_OK;
+  LLVMDisposeMemoryBuffer(*out);
+  return roc_fail(err, ROC_COMPILE, "kernel '%s': %s", cg->ir->name,
+                  roc_str_text(&cg->diagnostics));
+}
+
+typedef struct owned_object {
+  roc_codeobj object;
+  roc_arena arena;
+} owned_object;
+
+static void free_object(roc_codeobj *object) {
+  owned_object *owned = (owned_object *)object;
+  roc_arena_deinit(&owned->arena);
+  roc_free(owned);
+}
+
+static const char *copy_text(roc_arena *arena, const char *text) {
+  return text ? roc_arena_strndup(arena, text, strlen(text)) : NULL;
+}
+
+static void copy_site(roc_arena *arena, roc_site *to, const roc_site *from) {
+  *to = *from;
+  to->file = copy_text(arena, from->file);
+  to->name = copy_text(arena, from->name);
+  roc_site_piece *pieces = ROC_ARENA_ARRAY(arena, roc_site_piece, from->npieces + 1);
+  for (uint32_t p = 0; pieces && p < from->npieces; p++) {
+    pieces[p] = from->pieces[p];
+    pieces[p].text = copy_text(arena, from->pieces[p].text);
+  }
+  to->pieces = pieces;
+}
+
+/* The module's, then the target's. */
+static void copy_sites(roc_cg *cg, owned_object *owned) {
+  uint32_t first = cg->ir->sites.count, count = first + cg->sites.count;
+  roc_site *sites = ROC_ARENA_ARRAY(&owned->arena, roc_site, count + 1);
+  for (uint32_t i = 0; sites && i < count; i++) {
+    copy_site(&owned->arena, &sites[i],
+              i < first ? &cg->ir->sites.items[i] : &cg->sites.items[i - first]);
+  }
+  owned->object.sites = sites;
+  owned->object.nsites = count;
+}
+
+/* What the IR alone tells. */
+static void describe_module(roc_cg *cg, owned_object *owned) {
+  const roc_ir_module *ir = cg->ir;
+  roc_codeobj *object = &owned->object;
+  roc_arena *arena = &owned->arena;
+  roc_arg_slot *slots = ROC_ARENA_ARRAY(arena, roc_arg_slot, ir->params.count + 1);
+  if (slots) object->kernarg_bytes = roc_ir_layout_args(ir, slots);
+  object->args = slots;
+  object->nargs = ir->params.count;
+  copy_sites(cg, owned);
+  for (uint32_t i = 0; i < ir->insts.count; i++) {
+    const roc_ir_op_info *info = &roc_ir_op_table[ir->insts.items[i].op];
+    roc_ir_op op = (roc_ir_op)ir->insts.items[i].op;
+    object->has_print |= op == ROC_IR_PRINT;
+    object->has_barrier |= (info->flags & ROC_IRF_CUT_GROUP) != 0;
+    object->has_fault |= (info->flags & ROC_IRF_STOP) && !(info->flags & ROC_IRF_CONTROL);
+  }
+  object->has_fault |= cg->sites.count > 0;
+}
+
+roc_status roc_cg_object(roc_cg *cg, roc_codeobj **out, roc_error *err) {
+  LLVMMemoryBufferRef buffer;
+  ROC_TRY(roc_cg_emit(cg, LLVMObjectFile, &buffer, err));
+  size_t nbytes = LLVMGetBufferSize(buffer);
+  unsigned char *bytes = roc_alloc(nbytes);
+  if (bytes) memcpy(bytes, LLVMGetBufferStart(buffer), nbytes);
+  LLVMDisposeMemoryBuffer(buffer);
+  roc_status status = ROC_OK;
+  if (bytes && cg->target->link) status = cg->target->link(cg->options, &bytes, &nbytes, err);
+  owned_object *owned = bytes && !status ? roc_zalloc(sizeof *owned) : NULL;
+  if (owned) {
+    roc_arena_init(&owned->arena, 0);
+    owned->object.free = free_object;
+    describe_module(cg, owned);
+    cg->target->describe(cg, &owned->object);
+    owned->object.target = copy_text(&owned->arena, cg->options->target);
+    owned->object.entry = copy_text(&owned->arena, owned->object.entry);
+    unsigned char *copy = ROC_ARENA_ARRAY(&owned->arena, unsigned char, nbytes);
+    if (copy) memcpy(copy, bytes, nbytes);
+    owned->object.bytes = copy;
+    owned->object.nbytes = nbytes;
+  }
+  roc_free(bytes);
+  if (status) return status;
+  if (!owned || owned->arena.failed) {
+    if (owned) free_object(&owned->object);
+    return roc_fail(err, ROC_OOM, "out of memory while compiling '%s'", cg->ir->name);
+  }
+  *out = &owned->object;
+  return ROC_OK;
+}

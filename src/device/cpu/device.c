@@ -1,0 +1,154 @@
+/* The cpu device: host memory, host threads, kernels as machine code that a loader makes callable.
+ *
+ * It is the reference for other drivers: every op of device.h that means something here is offered.
+ * The loader belongs to the compiler (ORC) and is plugged in before the first module is loaded, so
+ * that nothing here knows LLVM. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "device/common.h"
+#include "device/cpu/queue.h"
+#include "device/device.h"
+
+enum {
+  MAX_WORKGROUP = 1024,
+  SHARED_BYTES = 65536 /* what GPUs have, so that kernels stay portable */
+};
+
+typedef struct cpu_device {
+  roc_device base;
+  roc_cpu_queues queues;
+} cpu_device;
+
+static const roc_cpu_loader *code_loader;
+
+void roc_cpu_set_loader(const roc_cpu_loader *loader) {
+  code_loader = loader;
+}
+
+static cpu_device *cpu_of(roc_device *device) {
+  return (cpu_device *)device;
+}
+
+static roc_status cpu_probe(uint32_t *out_count, roc_error *err) {
+  (void)err;
+  *out_count = 1;
+  return ROC_OK;
+}
+
+static void describe(roc_device *device, uint32_t ordinal, uint32_t wavefront) {
+  device->ops = &roc_cpu_ops;
+  device->kind = roc_cpu_ops.kind;
+  device->ordinal = ordinal;
+  roc_device_props *props = &device->props;
+  strcpy(props->name, "cpu");
+  strcpy(props->arch, "cpu");
+  props->wavefront_size = wavefront;
+  props->compute_units = roc_cpu_pool_size();
+  props->max_workgroup = MAX_WORKGROUP;
+  for (int d = 0; d < 3; d++) {
+    props->max_workgroup_dim[d] = MAX_WORKGROUP;
+    props->max_groups[d] = INT64_MAX;
+  }
+  props->shared_bytes = SHARED_BYTES;
+  props->memory_total = roc_host_memory_total();
+  props->host_memory = true;
+}
+
+static roc_status cpu_open(uint32_t ordinal, roc_device **out_device, roc_error *err) {
+  uint32_t wavefront;
+  ROC_TRY(roc_host_wavefront(&wavefront, err));
+  ROC_TRY(roc_cpu_pool_configure(err));
+  cpu_device *cpu = roc_zalloc(sizeof *cpu);
+  if (!cpu) return roc_fail(err, ROC_OOM, "out of memory: cannot open the cpu device");
+  describe(&cpu->base, ordinal, wavefront);
+  *out_device = &cpu->base;
+  return ROC_OK;
+}
+
+static void cpu_close(roc_device *device) {
+  roc_cpu_queues_deinit(&cpu_of(device)->queues);
+  roc_free(device);
+}
+
+static void cpu_quiesce(roc_device *device) {
+  (void)device;
+  roc_cpu_pool_stop();
+}
+
+/* Nothing here can be lost; the caller has waited for the work. */
+static roc_status cpu_reset(roc_device *device, roc_error *err) {
+  (void)device;
+  (void)err;
+  return ROC_OK;
+}
+
+static roc_status cpu_stream_create(roc_device *device, roc_dev_stream **out_stream,
+                                    roc_error *err) {
+  roc_cpu_stream *stream;
+  ROC_TRY(roc_cpu_stream_create(device, &cpu_of(device)->queues, &stream, err));
+  *out_stream = (roc_dev_stream *)stream;
+  return ROC_OK;
+}
+
+static void cpu_stream_destroy(roc_dev_stream *stream) {
+  roc_cpu_stream_destroy((roc_cpu_stream *)stream);
+}
+
+static void cpu_interrupt(roc_device *device) {
+  roc_cpu_queues_interrupt(&cpu_of(device)->queues);
+}
+
+static roc_status cpu_module_load(roc_device *device, const roc_codeobj *object,
+                                  roc_dev_module **out_module, roc_error *err) {
+  (void)device;
+  if (!code_loader) return roc_fail(err, ROC_INTERNAL, "the cpu device has no code loader yet");
+  if (strcmp(object->target, "cpu") != 0) {
+    return roc_fail(err, ROC_INVALID, "a code object for '%s' cannot run on the cpu",
+                    object->target);
+  }
+  roc_dev_module *module = roc_zalloc(sizeof *module);
+  if (!module) return roc_fail(err, ROC_OOM, "out of memory: cannot load a kernel");
+  roc_status status = code_loader->load(object, &module->entry, &module->handle, err);
+  if (status != ROC_OK) {
+    roc_free(module);
+    return status;
+  }
+  module->static_shared_bytes = object->shared_bytes;
+  module->frame_fixed_bytes = object->frame_fixed_bytes;
+  module->frame_item_bytes = object->frame_item_bytes;
+  *out_module = module;
+  return ROC_OK;
+}
+
+static void cpu_module_unload(roc_device *device, roc_dev_module *module) {
+  (void)device;
+  code_loader->unload(module->handle);
+  roc_free(module);
+}
+
+const roc_device_ops roc_cpu_ops = {
+    .kind = "cpu",
+    .probe = cpu_probe,
+    .open = cpu_open,
+    .close = cpu_close,
+    .quiesce = cpu_quiesce,
+    .reset = cpu_reset,
+    .memory_free = roc_host_memory_free,
+    .alloc = roc_host_alloc,
+    .free = roc_host_free,
+    .alloc_host = roc_host_alloc_host,
+    .free_host = roc_host_free_host,
+    .stream_create = cpu_stream_create,
+    .stream_destroy = cpu_stream_destroy,
+    .copy = roc_cpu_queue_copy,
+    .fill = roc_cpu_queue_fill,
+    .launch = roc_cpu_queue_launch,
+    .host_call = roc_cpu_queue_host_call,
+    .stream_wait = roc_cpu_queue_wait_for,
+    .is_done = roc_cpu_is_done,
+    .wait = roc_cpu_wait,
+    .interrupt = cpu_interrupt,
+    .module_load = cpu_module_load,
+    .module_unload = cpu_module_unload,
+};

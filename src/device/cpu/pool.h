@@ -1,0 +1,57 @@
+/* The thread pool of the cpu devices: one per process, started by the first task.
+ *
+ * A task is stepped by as many threads as are free; each step takes and runs a share of it.  Tasks
+ * are served oldest first, and a thread stays with a task until nothing of it is left to take.  One
+ * lock guards the pool and, in queue.c, the streams: "lock held" below means this one. */
+#ifndef ROC_DEVICE_CPU_POOL_H
+#define ROC_DEVICE_CPU_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* A thread's own memory for kernels' frames and shared arrays; grows, never shrinks. */
+typedef struct roc_cpu_scratch {
+  void *memory;
+  size_t capacity;
+} roc_cpu_scratch;
+
+/* 64-byte aligned; NULL when memory is out (the old block is kept). */
+void *roc_cpu_scratch_get(roc_cpu_scratch *scratch, size_t nbytes);
+void roc_cpu_scratch_deinit(roc_cpu_scratch *scratch);
+
+typedef struct roc_cpu_task roc_cpu_task;
+struct roc_cpu_task {
+  /* Takes a share and runs it; false when nothing was left to take.  Several threads at a time,
+   * lock not held. */
+  bool (*step)(roc_cpu_task *task, roc_cpu_scratch *scratch);
+  /* Called once, when all steps are over; lock held.  May submit tasks. */
+  void (*finish)(roc_cpu_task *task);
+  uint32_t useful_threads; /* more would find nothing to do */
+  uint32_t inside;         /* threads stepping it */
+  bool is_listed;
+  roc_cpu_task *next;
+};
+
+/* How many threads there are to be: ROCLUA_CPU_THREADS, or the cores we may use.  INVALID: the
+ * variable is no such number. */
+roc_status roc_cpu_pool_configure(roc_error *err);
+uint32_t roc_cpu_pool_size(void);
+
+void roc_cpu_pool_lock(void);
+void roc_cpu_pool_unlock(void);
+/* Starts the threads unless they run.  False: the system gives none; run the work yourself.  Lock
+ * held. */
+bool roc_cpu_pool_start(void);
+void roc_cpu_pool_submit(roc_cpu_task *task); /* lock held */
+/* Wakes the threads in roc_cpu_pool_sleep.  Lock held; costs nothing when there are none. */
+void roc_cpu_pool_notify(void);
+/* Sleeps until notified or the deadline (roc_clock_ns; UINT64_MAX: none).  Lock held, given up
+ * meanwhile. */
+void roc_cpu_pool_sleep(uint64_t deadline_ns);
+/* Ends and joins the threads; no task is left.  They start again when needed.  Lock not held. */
+void roc_cpu_pool_stop(void);
+
+#endif

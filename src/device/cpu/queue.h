@@ -1,0 +1,57 @@
+/* Streams of the cpu devices: first-in, first-out queues whose commands run on the pool.
+ *
+ * A stream has one command at a time in the pool; streams overlap.  Workgroups of a launch are
+ * handed out in increasing order to threads that run them at once, in order: a group may spin for a
+ * lower one, which some thread has or has had. A command for an idle stream that is known to be
+ * short runs on the calling thread instead. Queueing: one thread at a time per stream.  Waiting and
+ * asking: any thread. */
+#ifndef ROC_DEVICE_CPU_QUEUE_H
+#define ROC_DEVICE_CPU_QUEUE_H
+
+#include <stdatomic.h>
+
+#include "device/cpu/pool.h"
+#include "device/device.h"
+
+typedef struct roc_cpu_stream roc_cpu_stream;
+typedef struct roc_cpu_command roc_cpu_command;
+
+/* Streams of a device, and memory for what runs on the calling thread. */
+typedef struct roc_cpu_queues {
+  roc_cpu_stream *streams;
+  roc_cpu_command *free_commands;
+  roc_cpu_scratch caller_scratch;
+} roc_cpu_queues;
+
+/* A loaded kernel, as far as running it goes. */
+struct roc_dev_module {
+  roc_cpu_entry entry;
+  void *handle; /* the loader's */
+  uint32_t static_shared_bytes;
+  uint32_t frame_fixed_bytes, frame_item_bytes;
+  _Atomic uint64_t item_ps; /* what a work-item last took, in picoseconds; 0: never run */
+};
+
+roc_status roc_cpu_stream_create(roc_device *device, roc_cpu_queues *queues,
+                                 roc_cpu_stream **out_stream, roc_error *err);
+void roc_cpu_stream_destroy(roc_cpu_stream *stream);
+void roc_cpu_queues_deinit(roc_cpu_queues *queues); /* all streams destroyed and idle */
+/* Launches queued so far stop at their next workgroup. */
+void roc_cpu_queues_interrupt(roc_cpu_queues *queues);
+
+roc_status roc_cpu_queue_launch(roc_dev_stream *stream, const roc_dev_launch *launch,
+                                roc_ticket *out_ticket, roc_error *err);
+roc_status roc_cpu_queue_copy(roc_dev_stream *stream, roc_devptr dst, roc_devptr src, size_t nbytes,
+                              roc_copy_dir dir, roc_ticket *out_ticket, roc_error *err);
+roc_status roc_cpu_queue_fill(roc_dev_stream *stream, roc_devptr dst, const void *pattern,
+                              size_t pattern_bytes, size_t nbytes, roc_ticket *out_ticket,
+                              roc_error *err);
+roc_status roc_cpu_queue_host_call(roc_dev_stream *stream, void (*fn)(void *ud), void *ud,
+                                   roc_ticket *out_ticket, roc_error *err);
+roc_status roc_cpu_queue_wait_for(roc_dev_stream *stream, roc_dev_stream *other, roc_ticket ticket,
+                                  roc_error *err);
+bool roc_cpu_is_done(roc_dev_stream *stream, roc_ticket ticket);
+roc_status roc_cpu_wait(roc_dev_stream *stream, roc_ticket ticket, int64_t timeout_ns,
+                        bool *out_done, roc_error *err);
+
+#endif

@@ -1,0 +1,30 @@
+/* See cuts.h. */
+#include "ir/cuts.h"
+
+#include "base/alloc.h"
+
+enum { CUTS = ROC_IRF_CUT_WAVE | ROC_IRF_CUT_GROUP };
+
+static uint8_t cut_region(const roc_ir_module *m, uint32_t region, uint8_t *cuts) {
+  uint8_t all = 0;
+  const roc_ir_ids *ids = &m->regions.items[region];
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = &m->insts.items[ids->items[i]];
+    uint8_t bits = roc_ir_op_table[inst->op].flags & CUTS;
+    if (roc_ir_has_regions(inst)) {
+      bits |= cut_region(m, inst->k.region[0], cuts);
+      if (inst->op == ROC_IR_IF) bits |= cut_region(m, inst->k.region[1], cuts);
+    }
+    cuts[ids->items[i]] = bits;
+    all |= bits;
+  }
+  return all;
+}
+
+roc_status roc_ir_cuts(const roc_ir_module *module, uint8_t **out_cuts, roc_error *err) {
+  uint8_t *cuts = roc_zalloc(module->insts.count);
+  if (!cuts) return roc_fail(err, ROC_OOM, "out of memory");
+  cut_region(module, 0, cuts);
+  *out_cuts = cuts;
+  return ROC_OK;
+}

@@ -1,0 +1,378 @@
+/* See facts.h.  Proofs are searches of bounded depth through the relations in force, most recent
+ * first: a check that would need a longer argument stays. */
+#include "ir/facts.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "ir/range.h"
+
+enum {
+  NCHAINS = 1 << 12,
+  ZERO = 0,             /* value number of the integer 0 */
+  PROOF_DEPTH = 4,      /* relations chained */
+  PROOF_RELATIONS = 64, /* tried at each step */
+  RANGE_DEPTH = 4,
+  OFFSET_DEPTH = 8,
+  ASSUME_DEPTH = 32
+};
+
+/* base + offset, without wrapping. */
+typedef struct term {
+  uint32_t base;
+  int64_t offset;
+} term;
+
+bool roc_ir_facts_init(roc_ir_facts *f, const roc_ir_module *m) {
+  *f = (roc_ir_facts){.m = m};
+  f->chains = roc_alloc(sizeof *f->chains * NCHAINS);
+  if (!f->chains) return false;
+  memset(f->chains, 0xff, sizeof *f->chains * NCHAINS);
+  roc_ir_inst zero = {.op = ROC_IR_CONST, .type = ROC_VT_INT};
+  roc_ir_facts_value(f, &zero, NULL);
+  return !f->failed;
+}
+
+void roc_ir_facts_deinit(roc_ir_facts *f) {
+  roc_vec_deinit(&f->values);
+  roc_vec_deinit(&f->relations);
+  roc_vec_deinit(&f->undo);
+  roc_free(f->chains);
+}
+
+roc_ir_facts_point roc_ir_facts_mark(const roc_ir_facts *f) {
+  return (roc_ir_facts_point){f->relations.count, f->undo.count};
+}
+
+void roc_ir_facts_rollback(roc_ir_facts *f, roc_ir_facts_point point) {
+  f->relations.count = point.nrelations;
+  while (f->undo.count > point.nundo) {
+    roc_ir_undo undo = roc_vec_pop(&f->undo);
+    f->values.items[undo.value].now = undo.now;
+    f->values.items[undo.value].is_nonzero = undo.is_nonzero;
+  }
+}
+
+/* ---- value numbers ---- */
+
+static uint32_t add_value(roc_ir_facts *f, roc_ir_value value) {
+  value.now = value.everywhere;
+  value.next = ROC_IR_NONE;
+  if (f->failed || !roc_vec_push(&f->values, value)) {
+    f->failed = true;
+    return ZERO;
+  }
+  return f->values.count - 1;
+}
+
+static uint32_t hash_value(const roc_ir_value *v) {
+  uint64_t words[] = {v->op, v->type, v->aux, (uint64_t)v->k, v->args[0], v->args[1], v->args[2]};
+  uint64_t h = 0x9e3779b97f4a7c15u;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) h = (h ^ words[i]) * 0x100000001b3u;
+  return (uint32_t)(h ^ h >> 32) % NCHAINS;
+}
+
+static bool is_same_value(const roc_ir_value *a, const roc_ir_value *b) {
+  return a->op == b->op && a->type == b->type && a->aux == b->aux && a->k == b->k &&
+         a->nargs == b->nargs && !memcmp(a->args, b->args, sizeof a->args);
+}
+
+static roc_ir_range range_of_making(const roc_ir_facts *f, const roc_ir_value *v) {
+  roc_ir_range args[ROC_IR_VALUE_ARGS];
+  for (uint32_t i = 0; i < v->nargs; i++) args[i] = f->values.items[v->args[i]].everywhere;
+  const roc_ir_range narrow = {0, INT32_MAX};
+  switch ((roc_ir_op)v->op) {
+    case ROC_IR_CONST: return (roc_ir_range){v->k, v->k};
+    case ROC_IR_PARAM: return f->m->params.items[v->aux].is_narrow ? narrow : roc_ir_range_all;
+    default: break;
+  }
+  if (v->op >= ROC_IR_GLOBAL_ID && v->op <= ROC_IR_LANE_ID) {
+    return roc_ir_range_of_query(f->m, (roc_ir_op)v->op, v->aux);
+  }
+  return roc_ir_range_apply((roc_ir_op)v->op, v->aux, args);
+}
+
+/* The number of a value that its description defines; makes one when it is new. */
+static uint32_t intern(roc_ir_facts *f, roc_ir_value v) {
+  uint32_t *chain = &f->chains[hash_value(&v)];
+  for (uint32_t id = *chain; id != ROC_IR_NONE; id = f->values.items[id].next) {
+    if (is_same_value(&f->values.items[id], &v)) return id;
+  }
+  uint32_t id = add_value(f, v);
+  if (!f->failed) {
+    f->values.items[id].next = *chain;
+    *chain = id;
+  }
+  return id;
+}
+
+uint32_t roc_ir_facts_unknown(roc_ir_facts *f, roc_value_type type) {
+  return add_value(
+      f, (roc_ir_value){
+             .op = ROC_IR_OP_COUNT_, .type = (uint8_t)type, .everywhere = roc_ir_range_all});
+}
+
+uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint32_t *args) {
+  if (inst->op == ROC_IR_LOAD && inst->type == ROC_VT_INT) {
+    uint32_t id = roc_ir_facts_unknown(f, ROC_VT_INT);
+    if (f->failed) return ZERO;
+    roc_ir_range range = roc_ir_range_of_dtype(f->m->arrays.items[inst->aux].dtype);
+    f->values.items[id].everywhere = f->values.items[id].now = range;
+    return id;
+  }
+  bool is_pure = roc_ir_op_table[inst->op].flags == ROC_IRF_PURE;
+  if (!is_pure || inst->nargs > ROC_IR_VALUE_ARGS) return roc_ir_facts_unknown(f, inst->type);
+  if (inst->op == ROC_IR_EXTENT) return roc_ir_facts_extent(f, inst->aux, (uint32_t)inst->k.i);
+  roc_ir_value v = {.op = inst->op,
+                    .type = inst->type,
+                    .nargs = (uint8_t)inst->nargs,
+                    .aux = inst->aux,
+                    .k = inst->k.i};
+  for (uint32_t i = 0; i < inst->nargs; i++) v.args[i] = args[i];
+  v.everywhere = v.type == ROC_VT_INT ? range_of_making(f, &v) : roc_ir_range_all;
+  return intern(f, v);
+}
+
+static uint32_t constant(roc_ir_facts *f, int64_t k) {
+  return intern(
+      f, (roc_ir_value){.op = ROC_IR_CONST, .type = ROC_VT_INT, .k = k, .everywhere = {k, k}});
+}
+
+uint32_t roc_ir_facts_extent(roc_ir_facts *f, uint32_t index, uint32_t dim) {
+  const roc_ir_array *array = &f->m->arrays.items[index];
+  /* Entries on one parameter have one extent; numbers of dynamic arrays lie behind those of
+   * parameters. */
+  uint32_t owner = f->m->params.count + index;
+  roc_ir_range range = {0, INT64_MAX};
+  if (array->kind == ROC_IR_ARRAY_PARAM) {
+    owner = array->param;
+    if (f->m->params.items[owner].is_narrow) range.high = INT32_MAX;
+  } else if (array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC) {
+    return constant(f, array->extents[dim]);
+  }
+  return intern(
+      f, (roc_ir_value){
+             .op = ROC_IR_EXTENT, .type = ROC_VT_INT, .aux = owner, .k = dim, .everywhere = range});
+}
+
+uint32_t roc_ir_facts_merge(roc_ir_facts *f, uint32_t test, uint32_t yes, uint32_t no) {
+  if (yes == no || f->failed) return yes;
+  const roc_ir_value *a = &f->values.items[yes], *b = &f->values.items[no];
+  return add_value(f,
+                   (roc_ir_value){.op = ROC_IR_OP_COUNT_,
+                                  .type = a->type,
+                                  .nargs = 3,
+                                  .args = {test, yes, no},
+                                  .everywhere = roc_ir_range_join(a->everywhere, b->everywhere)});
+}
+
+/* ---- ranges ---- */
+
+static roc_ir_range range_now(const roc_ir_facts *f, uint32_t id, int depth) {
+  const roc_ir_value *v = &f->values.items[id];
+  if (v->type != ROC_VT_INT || v->op >= ROC_IR_OP_COUNT_ || !v->nargs || !depth) return v->now;
+  roc_ir_range args[ROC_IR_VALUE_ARGS];
+  for (uint32_t i = 0; i < v->nargs; i++) {
+    args[i] = range_now(f, v->args[i], depth - 1);
+    /* Contradictory facts: code that never runs.  Nothing is concluded by arithmetic on them. */
+    if (args[i].low > args[i].high) return v->now;
+  }
+  return roc_ir_range_meet(v->now, roc_ir_range_apply((roc_ir_op)v->op, v->aux, args));
+}
+
+roc_ir_range roc_ir_facts_range(roc_ir_facts *f, uint32_t a) {
+  return f->failed ? roc_ir_range_all : range_now(f, a, RANGE_DEPTH);
+}
+
+static void narrow(roc_ir_facts *f, uint32_t id, roc_ir_range to) {
+  roc_ir_value *v = &f->values.items[id];
+  roc_ir_range met = roc_ir_range_meet(v->now, to);
+  if (id == ZERO || (met.low == v->now.low && met.high == v->now.high)) return;
+  if (!roc_vec_push(&f->undo, ((roc_ir_undo){id, v->is_nonzero, v->now}))) {
+    f->failed = true;
+    return;
+  }
+  v->now = met;
+}
+
+/* ---- terms ---- */
+
+/* x + c or x - c as x and a constant; false when `v` is neither. */
+static bool split_sum(const roc_ir_facts *f, const roc_ir_value *v, uint32_t *rest, int64_t *c) {
+  if (v->type != ROC_VT_INT || (v->op != ROC_IR_ADD && v->op != ROC_IR_SUB)) return false;
+  const roc_ir_value *a = &f->values.items[v->args[0]], *b = &f->values.items[v->args[1]];
+  if (b->op == ROC_IR_CONST) {
+    *rest = v->args[0];
+    *c = b->k;
+    return v->op == ROC_IR_ADD || !__builtin_sub_overflow((int64_t)0, b->k, c);
+  }
+  *rest = v->args[1];
+  *c = a->k;
+  return a->op == ROC_IR_CONST && v->op == ROC_IR_ADD;
+}
+
+static term term_of(const roc_ir_facts *f, uint32_t id) {
+  term t = {id, 0};
+  for (int depth = 0; depth < OFFSET_DEPTH; depth++) {
+    const roc_ir_value *v = &f->values.items[t.base];
+    uint32_t rest;
+    int64_t c, end, offset;
+    if (v->op == ROC_IR_CONST && v->type == ROC_VT_INT) {
+      if (__builtin_add_overflow(t.offset, v->k, &offset)) return t;
+      return (term){ZERO, offset};
+    }
+    if (!split_sum(f, v, &rest, &c)) return t;
+    roc_ir_range range = range_now(f, rest, RANGE_DEPTH);
+    bool wraps = __builtin_add_overflow(c < 0 ? range.low : range.high, c, &end);
+    if (wraps || __builtin_add_overflow(t.offset, c, &offset)) return t;
+    t = (term){rest, offset};
+  }
+  return t;
+}
+
+/* ---- stating ---- */
+
+void roc_ir_facts_add(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
+  if (f->failed) return;
+  term x = term_of(f, a), y = term_of(f, b);
+  int64_t high, low;
+  if (__builtin_add_overflow(k, y.offset, &k) || __builtin_sub_overflow(k, x.offset, &k)) return;
+  if (!roc_vec_push(&f->relations, ((roc_ir_relation){x.base, y.base, k}))) {
+    f->failed = true;
+    return;
+  }
+  roc_ir_range of_x = range_now(f, x.base, RANGE_DEPTH), of_y = range_now(f, y.base, RANGE_DEPTH);
+  if (!__builtin_add_overflow(of_y.high, k, &high)) {
+    narrow(f, x.base, (roc_ir_range){INT64_MIN, high});
+  }
+  if (!__builtin_sub_overflow(of_x.low, k, &low)) {
+    narrow(f, y.base, (roc_ir_range){low, INT64_MAX});
+  }
+}
+
+void roc_ir_facts_add_nonzero(roc_ir_facts *f, uint32_t a) {
+  if (f->failed || f->values.items[a].is_nonzero) return;
+  roc_ir_value *v = &f->values.items[a];
+  if (!roc_vec_push(&f->undo, ((roc_ir_undo){a, false, v->now}))) {
+    f->failed = true;
+    return;
+  }
+  v->is_nonzero = true;
+  if (v->now.low == 0) v->now.low = 1;
+  if (v->now.high == 0) v->now.high = -1;
+}
+
+/* Follows NOT; *truth is turned each time. */
+static uint32_t strip_not(const roc_ir_facts *f, uint32_t id, bool *truth) {
+  while (f->values.items[id].op == ROC_IR_NOT) {
+    id = f->values.items[id].args[0];
+    *truth = !*truth;
+  }
+  return id;
+}
+
+/* True when `id` cannot be `truth` while `test` is `outcome`. */
+static bool is_excluded(const roc_ir_facts *f, uint32_t id, bool truth, uint32_t test,
+                        bool outcome) {
+  id = strip_not(f, id, &truth);
+  test = strip_not(f, test, &outcome);
+  if (f->values.items[id].op == ROC_IR_CONST) return (f->values.items[id].k != 0) != truth;
+  return id == test && truth != outcome;
+}
+
+static void assume(roc_ir_facts *f, uint32_t test, bool truth, int depth);
+
+/* `and`, `or`: the value is that of the one way which can have given it, so that way was taken. */
+static void assume_merged(roc_ir_facts *f, const roc_ir_value *v, bool truth, int depth) {
+  uint32_t test = v->args[0], yes = v->args[1], no = v->args[2];
+  if (is_excluded(f, no, truth, test, false)) {
+    assume(f, test, true, depth - 1);
+    assume(f, yes, truth, depth - 1);
+  } else if (is_excluded(f, yes, truth, test, true)) {
+    assume(f, test, false, depth - 1);
+    assume(f, no, truth, depth - 1);
+  }
+}
+
+static void assume_equal(roc_ir_facts *f, uint32_t a, uint32_t b, bool truth) {
+  if (truth) {
+    roc_ir_facts_add(f, a, b, 0);
+    roc_ir_facts_add(f, b, a, 0);
+  } else if (b == ZERO) {
+    roc_ir_facts_add_nonzero(f, a);
+  } else if (a == ZERO) {
+    roc_ir_facts_add_nonzero(f, b);
+  }
+}
+
+static void assume(roc_ir_facts *f, uint32_t test, bool truth, int depth) {
+  if (f->failed || !depth) return;
+  test = strip_not(f, test, &truth);
+  roc_ir_value v = f->values.items[test]; /* a copy: the table may move */
+  bool is_merge = v.op == ROC_IR_OP_COUNT_ && v.nargs == 3;
+  if (is_merge || v.op == ROC_IR_SELECT) {
+    assume_merged(f, &v, truth, depth);
+    return;
+  }
+  if (v.nargs != 2 || f->values.items[v.args[0]].type != ROC_VT_INT ||
+      f->values.items[v.args[1]].type != ROC_VT_INT) {
+    return;
+  }
+  uint32_t a = v.args[0], b = v.args[1];
+  switch ((roc_ir_op)v.op) {
+    case ROC_IR_EQ: assume_equal(f, a, b, truth); break;
+    case ROC_IR_NE: assume_equal(f, a, b, !truth); break;
+    case ROC_IR_LT: truth ? roc_ir_facts_add(f, a, b, -1) : roc_ir_facts_add(f, b, a, 0); break;
+    case ROC_IR_LE: truth ? roc_ir_facts_add(f, a, b, 0) : roc_ir_facts_add(f, b, a, -1); break;
+    default: break;
+  }
+}
+
+void roc_ir_facts_assume(roc_ir_facts *f, uint32_t test, bool truth) {
+  assume(f, test, truth, ASSUME_DEPTH);
+}
+
+/* ---- proving ---- */
+
+static bool prove_le(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth);
+
+static bool prove_through(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth) {
+  const roc_ir_value *v = &f->values.items[a];
+  bool is_int = v->type == ROC_VT_INT;
+  if (is_int && v->op == ROC_IR_MIN) {
+    if (prove_le(f, v->args[0], b, k, depth - 1)) return true;
+    if (prove_le(f, v->args[1], b, k, depth - 1)) return true;
+  }
+  uint32_t count = f->relations.count;
+  uint32_t oldest = count > PROOF_RELATIONS ? count - PROOF_RELATIONS : 0;
+  for (uint32_t i = count; i-- > oldest;) {
+    const roc_ir_relation *r = &f->relations.items[i];
+    int64_t left;
+    if (r->a != a || __builtin_sub_overflow(k, r->k, &left)) continue;
+    if (prove_le(f, r->b, b, left, depth - 1)) return true;
+  }
+  return false;
+}
+
+/* a <= b + k? */
+static bool prove_le(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth) {
+  term x = term_of(f, a), y = term_of(f, b);
+  if (__builtin_add_overflow(k, y.offset, &k) || __builtin_sub_overflow(k, x.offset, &k)) {
+    return false;
+  }
+  if (x.base == y.base && k >= 0) return true;
+  roc_ir_range of_x = range_now(f, x.base, RANGE_DEPTH), of_y = range_now(f, y.base, RANGE_DEPTH);
+  int64_t least;
+  if (!__builtin_add_overflow(of_y.low, k, &least) && of_x.high <= least) return true;
+  return depth > 0 && prove_through(f, x.base, y.base, k, depth);
+}
+
+bool roc_ir_facts_le(roc_ir_facts *f, uint32_t a, uint32_t b) {
+  return !f->failed && prove_le(f, a, b, 0, PROOF_DEPTH);
+}
+
+bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a) {
+  if (f->failed) return false;
+  roc_ir_range range = range_now(f, a, RANGE_DEPTH);
+  return f->values.items[a].is_nonzero || range.low > 0 || range.high < 0;
+}

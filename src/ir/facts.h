@@ -1,0 +1,80 @@
+/* What is known of integer and boolean values at one point of a kernel: value numbers, ranges, and
+ * relations a <= b + k.
+ *
+ * Used by guard.c.  A value number stands for one value that never changes: equal pure instructions
+ * on equal operands share one; a variable has the number of what was assigned last, and a new one
+ * where control flow meets.  Facts hold in a scope: taken at roc_ir_facts_mark, dropped at
+ * roc_ir_facts_rollback; value numbers stay. Every addition is checked for overflow, so facts about
+ * i + 1 are made only where i + 1 does not wrap. */
+#ifndef ROC_IR_FACTS_H
+#define ROC_IR_FACTS_H
+
+#include "ir/ir.h"
+
+typedef struct roc_ir_range {
+  int64_t low, high; /* inclusive */
+} roc_ir_range;
+
+enum { ROC_IR_VALUE_ARGS = 3 };
+
+/* ROC_IR_OP_COUNT_ as op: nothing is known of how the value came about; with 3 arguments, it is
+ * what an IF left in a variable: condition, value of the first way, of the second. */
+typedef struct roc_ir_value {
+  uint8_t op, type, nargs;
+  bool is_nonzero;
+  uint32_t aux;
+  int64_t k;
+  uint32_t args[ROC_IR_VALUE_ARGS]; /* value numbers */
+  roc_ir_range everywhere, now;     /* by how it is made; and by the facts in force */
+  uint32_t next;                    /* in its hash chain */
+} roc_ir_value;
+
+typedef struct roc_ir_relation {
+  uint32_t a, b; /* a <= b + k */
+  int64_t k;
+} roc_ir_relation;
+
+typedef struct roc_ir_undo {
+  uint32_t value;
+  bool is_nonzero;
+  roc_ir_range now;
+} roc_ir_undo;
+
+typedef struct roc_ir_facts {
+  const roc_ir_module *m;
+  roc_vec(roc_ir_value) values; /* entry 0 is the integer 0 */
+  roc_vec(roc_ir_relation) relations;
+  roc_vec(roc_ir_undo) undo;
+  uint32_t *chains;
+  bool failed; /* out of memory: nothing more is proved */
+} roc_ir_facts;
+
+typedef struct roc_ir_facts_point {
+  uint32_t nrelations, nundo;
+} roc_ir_facts_point;
+
+bool roc_ir_facts_init(roc_ir_facts *f, const roc_ir_module *m);
+void roc_ir_facts_deinit(roc_ir_facts *f);
+
+roc_ir_facts_point roc_ir_facts_mark(const roc_ir_facts *f);
+void roc_ir_facts_rollback(roc_ir_facts *f, roc_ir_facts_point point);
+
+/* The value of `inst` on operands with the numbers `args`. */
+uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint32_t *args);
+uint32_t roc_ir_facts_extent(roc_ir_facts *f, uint32_t array, uint32_t dim);
+uint32_t roc_ir_facts_unknown(roc_ir_facts *f, roc_value_type type);
+/* What a variable holds behind an IF whose ways left `yes` and `no` in it. */
+uint32_t roc_ir_facts_merge(roc_ir_facts *f, uint32_t test, uint32_t yes, uint32_t no);
+
+/* States a <= b + k, from here to the end of the scope. */
+void roc_ir_facts_add(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k);
+void roc_ir_facts_add_nonzero(roc_ir_facts *f, uint32_t a);
+/* States that the boolean `test` is `truth`, and what follows from that. */
+void roc_ir_facts_assume(roc_ir_facts *f, uint32_t test, bool truth);
+
+/* True when proved. */
+bool roc_ir_facts_le(roc_ir_facts *f, uint32_t a, uint32_t b);
+bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a);
+roc_ir_range roc_ir_facts_range(roc_ir_facts *f, uint32_t a);
+
+#endif

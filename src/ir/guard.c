@@ -1,0 +1,263 @@
+/* See guard.h.  One walk in execution order that keeps, for each variable, the number of the value
+ * it holds, and the facts in force (facts.h).  Where paths meet, variables they disagree on get new
+ * numbers and facts of one path are dropped. */
+#include "ir/guard.h"
+
+#include <math.h>
+
+#include "base/alloc.h"
+#include "ir/facts.h"
+
+typedef struct change {
+  uint32_t var, before;
+} change;
+
+/* What one way of an IF did to a variable. */
+typedef struct outcome {
+  uint32_t var, before, after;
+} outcome;
+
+typedef roc_vec(outcome) outcomes;
+
+typedef struct guard {
+  roc_ir_module *m;
+  roc_ir_facts f;
+  uint32_t *values;      /* per instruction: number of its result */
+  uint32_t *vars;        /* per variable: number of what it holds */
+  roc_vec(change) trail; /* assignments since the beginning, to take back */
+  uint32_t *stamps;      /* per variable: the last tick that met it */
+  uint32_t *slots;       /* per variable: where, as that tick says */
+  uint32_t tick;
+  uint32_t one; /* number of the integer 1 */
+  bool failed;
+} guard;
+
+static void assign(guard *g, uint32_t var, uint32_t value) {
+  if (!roc_vec_push(&g->trail, ((change){var, g->vars[var]}))) g->failed = true;
+  g->vars[var] = value;
+}
+
+static uint32_t operand(const guard *g, const roc_ir_inst *inst, uint32_t n) {
+  return g->values[roc_ir_arg(g->m, inst, n)];
+}
+
+static void forget_var(guard *g, uint32_t var) {
+  assign(g, var, roc_ir_facts_unknown(&g->f, g->m->vars.items[var].type));
+}
+
+/* Gives every variable that the region assigns a new number. */
+static void forget_region(guard *g, uint32_t region) {
+  const roc_ir_ids *ids = &g->m->regions.items[region];
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = &g->m->insts.items[ids->items[i]];
+    if (inst->op == ROC_IR_SET || inst->op == ROC_IR_FOR) forget_var(g, inst->aux);
+    if (!roc_ir_has_regions(inst)) continue;
+    forget_region(g, inst->k.region[0]);
+    if (inst->op == ROC_IR_IF) forget_region(g, inst->k.region[1]);
+  }
+}
+
+static bool falls_through(const roc_ir_module *m, uint32_t region) {
+  const roc_ir_ids *ids = &m->regions.items[region];
+  if (!ids->count) return true;
+  const roc_ir_inst *last = &m->insts.items[roc_vec_last(ids)];
+  if (last->op == ROC_IR_IF) {
+    return falls_through(m, last->k.region[0]) || falls_through(m, last->k.region[1]);
+  }
+  return !roc_ir_ends_region(last);
+}
+
+static void walk_region(guard *g, uint32_t region);
+
+/* Walks one way of an IF; the facts it makes are dropped, its assignments stay on the trail. */
+static void walk_way(guard *g, uint32_t region, uint32_t test, bool truth) {
+  roc_ir_facts_point point = roc_ir_facts_mark(&g->f);
+  roc_ir_facts_assume(&g->f, test, truth);
+  walk_region(g, region);
+  roc_ir_facts_rollback(&g->f, point);
+}
+
+/* Takes assignments back to `begin` on the trail and tells what they came to. */
+static void take_back(guard *g, uint32_t begin, outcomes *out) {
+  g->tick++;
+  for (uint32_t i = begin; i < g->trail.count; i++) {
+    change c = g->trail.items[i];
+    if (g->stamps[c.var] == g->tick) continue;
+    g->stamps[c.var] = g->tick;
+    if (!roc_vec_push(out, ((outcome){c.var, c.before, g->vars[c.var]}))) g->failed = true;
+  }
+  while (g->trail.count > begin) {
+    change c = roc_vec_pop(&g->trail);
+    g->vars[c.var] = c.before;
+  }
+}
+
+static void apply(guard *g, const outcomes *way) {
+  for (uint32_t i = 0; i < way->count; i++) assign(g, way->items[i].var, way->items[i].after);
+}
+
+static void merge_ways(guard *g, uint32_t test, const outcomes *yes, const outcomes *no) {
+  g->tick++;
+  for (uint32_t i = 0; i < no->count; i++) {
+    g->stamps[no->items[i].var] = g->tick;
+    g->slots[no->items[i].var] = i;
+  }
+  for (uint32_t i = 0; i < yes->count; i++) {
+    const outcome *o = &yes->items[i];
+    bool is_in_both = g->stamps[o->var] == g->tick;
+    uint32_t other = is_in_both ? no->items[g->slots[o->var]].after : o->before;
+    g->stamps[o->var] = 0;
+    assign(g, o->var, roc_ir_facts_merge(&g->f, test, o->after, other));
+  }
+  for (uint32_t i = 0; i < no->count; i++) {
+    const outcome *o = &no->items[i];
+    if (g->stamps[o->var] != g->tick) continue;
+    assign(g, o->var, roc_ir_facts_merge(&g->f, test, o->before, o->after));
+  }
+}
+
+static void walk_if(guard *g, const roc_ir_inst *inst) {
+  uint32_t test = operand(g, inst, 0);
+  uint32_t begin = g->trail.count;
+  outcomes yes = {0}, no = {0};
+  walk_way(g, inst->k.region[0], test, true);
+  take_back(g, begin, &yes);
+  walk_way(g, inst->k.region[1], test, false);
+  take_back(g, begin, &no);
+  if (!falls_through(g->m, inst->k.region[0])) {
+    apply(g, &no);
+    roc_ir_facts_assume(&g->f, test, false);
+  } else if (!falls_through(g->m, inst->k.region[1])) {
+    apply(g, &yes);
+    roc_ir_facts_assume(&g->f, test, true);
+  } else {
+    merge_ways(g, test, &yes, &no);
+  }
+  roc_vec_deinit(&yes);
+  roc_vec_deinit(&no);
+}
+
+/* The variable of a FOR lies between first and last, whichever way the step goes. */
+static void enter_for(guard *g, const roc_ir_inst *inst) {
+  uint32_t first = operand(g, inst, 0), last = operand(g, inst, 1);
+  roc_ir_range step = roc_ir_facts_range(&g->f, operand(g, inst, 2));
+  uint32_t var = g->vars[inst->aux];
+  if (step.low > 0) {
+    roc_ir_facts_add(&g->f, first, var, 0);
+    roc_ir_facts_add(&g->f, var, last, 0);
+  } else if (step.high < 0) {
+    roc_ir_facts_add(&g->f, last, var, 0);
+    roc_ir_facts_add(&g->f, var, first, 0);
+  }
+}
+
+static void walk_nested(guard *g, const roc_ir_inst *inst) {
+  uint32_t region = inst->k.region[0];
+  bool is_loop = inst->op != ROC_IR_BLOCK;
+  roc_ir_facts_point point = roc_ir_facts_mark(&g->f);
+  if (is_loop) forget_region(g, region);
+  if (inst->op == ROC_IR_FOR) {
+    forget_var(g, inst->aux);
+    enter_for(g, inst);
+  }
+  walk_region(g, region);
+  roc_ir_facts_rollback(&g->f, point);
+  forget_region(g, region);
+  if (inst->op == ROC_IR_FOR) forget_var(g, inst->aux);
+}
+
+/* True when the check cannot fail; else states what holds behind it. */
+static bool settle_index(guard *g, const roc_ir_inst *inst) {
+  uint32_t index = operand(g, inst, 0);
+  uint32_t extent = roc_ir_facts_extent(&g->f, inst->aux, (uint32_t)inst->k.i);
+  bool is_low = roc_ir_facts_le(&g->f, g->one, index);
+  if (is_low && roc_ir_facts_le(&g->f, index, extent)) return true;
+  roc_ir_facts_add(&g->f, g->one, index, 0);
+  roc_ir_facts_add(&g->f, index, extent, 0);
+  return false;
+}
+
+static bool settle_nonzero(guard *g, const roc_ir_inst *inst) {
+  if (roc_ir_facts_nonzero(&g->f, operand(g, inst, 0))) return true;
+  roc_ir_facts_add_nonzero(&g->f, operand(g, inst, 0));
+  return false;
+}
+
+/* A constant, or an integer made a float: rounding takes one below 2^62 to at most 2^62, which
+ * fits. */
+static bool settle_int(guard *g, const roc_ir_inst *inst) {
+  const double limit = 4611686018427387904.0; /* 2^62 */
+  const roc_ir_inst *from = &g->m->insts.items[roc_ir_arg(g->m, inst, 0)];
+  if (from->op == ROC_IR_CONST) return fabs(from->k.f) <= limit;
+  bool is_conversion = from->op == ROC_IR_TO_F32 || from->op == ROC_IR_TO_F64;
+  if (!is_conversion || g->m->insts.items[roc_ir_arg(g->m, from, 0)].type != ROC_VT_INT) {
+    return false;
+  }
+  roc_ir_range range = roc_ir_facts_range(&g->f, operand(g, from, 0));
+  return range.low >= -((int64_t)1 << 62) && range.high <= (int64_t)1 << 62;
+}
+
+/* Handles one instruction; true when it is to go. */
+static bool walk_inst(guard *g, uint32_t id) {
+  const roc_ir_inst *inst = &g->m->insts.items[id];
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_GET: g->values[id] = g->vars[inst->aux]; return false;
+    case ROC_IR_SET: assign(g, inst->aux, operand(g, inst, 0)); return false;
+    case ROC_IR_CHECK_INDEX: return settle_index(g, inst);
+    case ROC_IR_CHECK_NONZERO: return settle_nonzero(g, inst);
+    case ROC_IR_CHECK_INT: return settle_int(g, inst);
+    case ROC_IR_CHECK: roc_ir_facts_assume(&g->f, operand(g, inst, 0), true); return false;
+    case ROC_IR_IF: walk_if(g, inst); return false;
+    case ROC_IR_BLOCK:
+    case ROC_IR_LOOP:
+    case ROC_IR_FOR: walk_nested(g, inst); return false;
+    default: break;
+  }
+  if (inst->type == ROC_VT_NONE) return false;
+  uint32_t args[ROC_IR_VALUE_ARGS] = {0};
+  for (uint32_t n = 0; n < inst->nargs && n < ROC_IR_VALUE_ARGS; n++) {
+    args[n] = operand(g, inst, n);
+  }
+  g->values[id] = roc_ir_facts_value(&g->f, inst, args);
+  return false;
+}
+
+static void walk_region(guard *g, uint32_t region) {
+  roc_ir_ids *ids = &g->m->regions.items[region];
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < ids->count; i++) {
+    bool goes = !g->failed && walk_inst(g, ids->items[i]);
+    if (!goes) ids->items[kept++] = ids->items[i];
+  }
+  ids->count = kept;
+}
+
+static bool open_guard(guard *g, roc_ir_module *module) {
+  *g = (guard){.m = module};
+  uint32_t nvars = module->vars.count;
+  g->values = roc_zalloc(sizeof *g->values * module->insts.count);
+  g->vars = roc_zalloc(sizeof *g->vars * nvars);
+  g->stamps = roc_zalloc(sizeof *g->stamps * nvars);
+  g->slots = roc_zalloc(sizeof *g->slots * nvars);
+  bool made = g->values && g->vars && g->stamps && g->slots && roc_ir_facts_init(&g->f, module);
+  for (uint32_t i = 0; made && i < nvars; i++) {
+    g->vars[i] = roc_ir_facts_unknown(&g->f, module->vars.items[i].type);
+  }
+  roc_ir_inst one = {.op = ROC_IR_CONST, .type = ROC_VT_INT, .k.i = 1};
+  if (made) g->one = roc_ir_facts_value(&g->f, &one, NULL);
+  return made;
+}
+
+roc_status roc_ir_guard(roc_ir_module *module, roc_error *err) {
+  guard g;
+  bool made = open_guard(&g, module);
+  if (made) walk_region(&g, 0);
+  bool is_out_of_memory = !made || g.failed || g.f.failed;
+  roc_free(g.values);
+  roc_free(g.vars);
+  roc_free(g.stamps);
+  roc_free(g.slots);
+  roc_vec_deinit(&g.trail);
+  roc_ir_facts_deinit(&g.f);
+  return is_out_of_memory ? roc_fail(err, ROC_OOM, "out of memory") : ROC_OK;
+}

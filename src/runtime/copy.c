@@ -1,0 +1,322 @@
+/* Queued copies and fills between arrays; see stream.h.
+ *
+ * The plain case is one driver copy between two contiguous blocks.  Strided arrays: where the host
+ * can touch both sides a host call does the walk in stream order; a strided host array is packed
+ * into a staging block first; what is left, strided device memory the host cannot reach, is copied
+ * run by run. Every buffer involved, staging included, is held by the pending work. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "runtime/internal.h"
+
+enum { MAX_ELEMENT = 8 };
+
+/* A copy or fill that a host call performs; lives at the begin of a buffer that the pending work
+ * holds. */
+typedef struct host_job {
+  roc_array dst, src;
+  unsigned char element[MAX_ELEMENT];
+} host_job;
+
+/* What is queued under one lock: a driver call with the buffers it uses. */
+typedef struct transfer {
+  roc_rt_use uses[3];
+  uint32_t nuses;
+  roc_status (*queue)(const struct transfer *t, roc_dev_stream *stream, roc_ticket *out_ticket,
+                      roc_error *err);
+  roc_devptr dst, src;
+  size_t nbytes;
+  roc_copy_dir dir;
+  const void *pattern;
+  size_t pattern_bytes;
+  host_job *job;
+} transfer;
+
+static roc_status queue_transfer_locked(roc_rt_stream *stream, const transfer *t, roc_error *err) {
+  ROC_TRY(roc_rt_device_check(stream->device, err));
+  roc_rt_retire(stream);
+  bool has_room = true;
+  for (uint32_t i = 0; i < t->nuses; i++) {
+    has_room = has_room && roc_buffer_reserve_use(t->uses[i].buffer, stream);
+  }
+  roc_rt_pending *pending = has_room ? roc_rt_pending_begin(stream, t->nuses) : NULL;
+  if (!pending) return roc_fail(err, ROC_OOM, "out of memory: a copy cannot be queued");
+  roc_ticket ticket;
+  roc_status status = t->queue(t, stream->driver, &ticket, err);
+  if (status == ROC_OK) {
+    roc_rt_pending_commit(stream, pending, ticket, t->uses, t->nuses);
+    return ROC_OK;
+  }
+  roc_rt_pending_abort(pending);
+  return status == ROC_LOST ? roc_rt_device_set_lost(stream->device, NULL, err) : status;
+}
+
+static roc_status queue_transfer(roc_rt_stream *stream, const transfer *t, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  roc_rt_lock();
+  roc_status status = queue_transfer_locked(stream, t, err);
+  roc_rt_unlock();
+  return status;
+}
+
+static roc_status call_copy(const transfer *t, roc_dev_stream *stream, roc_ticket *out_ticket,
+                            roc_error *err) {
+  return stream->device->ops->copy(stream, t->dst, t->src, t->nbytes, t->dir, out_ticket, err);
+}
+
+static roc_status call_fill(const transfer *t, roc_dev_stream *stream, roc_ticket *out_ticket,
+                            roc_error *err) {
+  return stream->device->ops->fill(stream, t->dst, t->pattern, t->pattern_bytes, t->nbytes,
+                                   out_ticket, err);
+}
+
+static void run_copy_job(void *ud) {
+  host_job *job = ud;
+  roc_array_copy_host(&job->dst, &job->src, NULL); /* equal dtypes, disjoint buffers: cannot fail */
+}
+
+static void run_fill_job(void *ud) {
+  host_job *job = ud;
+  roc_array_fill_host(&job->dst, job->element);
+}
+
+static roc_status call_copy_job(const transfer *t, roc_dev_stream *stream, roc_ticket *out_ticket,
+                                roc_error *err) {
+  return stream->device->ops->host_call(stream, run_copy_job, t->job, out_ticket, err);
+}
+
+static roc_status call_fill_job(const transfer *t, roc_dev_stream *stream, roc_ticket *out_ticket,
+                                roc_error *err) {
+  return stream->device->ops->host_call(stream, run_fill_job, t->job, out_ticket, err);
+}
+
+/* ---- plain blocks -------------------------------------------------------- */
+
+static roc_devptr first_address(const roc_array *a) {
+  return roc_buffer_devptr(a->buffer) +
+         (roc_devptr)(a->offset * (int64_t)roc_dtype_itemsize(a->dtype));
+}
+
+static roc_copy_dir direction(const roc_array *dst, const roc_array *src) {
+  if (!roc_buffer_device(src->buffer)) return ROC_COPY_H2D;
+  return roc_buffer_device(dst->buffer) ? ROC_COPY_D2D : ROC_COPY_D2H;
+}
+
+static roc_status copy_block(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
+                             int64_t dst_element, int64_t src_element, size_t nbytes,
+                             roc_error *err) {
+  int64_t itemsize = (int64_t)roc_dtype_itemsize(dst->dtype);
+  transfer t = {
+      .uses = {{dst->buffer, true}, {src->buffer, false}},
+      .nuses = 2,
+      .queue = call_copy,
+      .dst = first_address(dst) + (roc_devptr)(dst_element * itemsize),
+      .src = first_address(src) + (roc_devptr)(src_element * itemsize),
+      .nbytes = nbytes,
+      .dir = direction(dst, src),
+  };
+  return queue_transfer(stream, &t, err);
+}
+
+static bool have_one_layout(const roc_array *a, const roc_array *b) {
+  return (roc_array_is_c_contiguous(a) && roc_array_is_c_contiguous(b)) ||
+         (roc_array_is_f_contiguous(a) && roc_array_is_f_contiguous(b));
+}
+
+/* ---- strided, run by run ------------------------------------------------- */
+
+/* Elements behind each other in both arrays: those of the last dimension when its strides are 1. */
+static int64_t run_length(const roc_array *dst, const roc_array *src) {
+  uint32_t last = dst->rank - 1;
+  return dst->strides[last] == 1 && src->strides[last] == 1 ? dst->extents[last] : 1;
+}
+
+/* Steps the indices of all but the run's elements; false after the last. */
+static bool next_run(const roc_array *a, int64_t *indices, int64_t run) {
+  for (uint32_t d = a->rank; d-- > 0;) {
+    indices[d] += d == a->rank - 1 ? run : 1;
+    if (indices[d] < a->extents[d]) return true;
+    indices[d] = 0;
+  }
+  return false;
+}
+
+static int64_t element_offset(const roc_array *a, const int64_t *indices) {
+  int64_t offset = 0;
+  for (uint32_t d = 0; d < a->rank; d++) offset += indices[d] * a->strides[d];
+  return offset;
+}
+
+static roc_status copy_runs(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
+                            roc_error *err) {
+  int64_t indices[ROC_ARRAY_MAX_RANK] = {0};
+  int64_t run = run_length(dst, src);
+  size_t nbytes = (size_t)run * roc_dtype_itemsize(dst->dtype);
+  do {
+    ROC_TRY(copy_block(stream, dst, src, element_offset(dst, indices), element_offset(src, indices),
+                       nbytes, err));
+  } while (next_run(dst, indices, run));
+  return ROC_OK;
+}
+
+/* ---- strided, by the host ------------------------------------------------ */
+
+static bool host_reaches(const roc_array *a) {
+  return roc_buffer_host(a->buffer) != NULL;
+}
+
+static roc_status create_job(const roc_array *dst, const roc_array *src, roc_buffer **out_buffer,
+                             roc_error *err) {
+  ROC_TRY(roc_buffer_create_host(sizeof(host_job), true, out_buffer, err));
+  host_job *job = roc_buffer_host(*out_buffer);
+  job->dst = *dst; /* borrowed: the pending work holds the buffers */
+  if (src) job->src = *src;
+  return ROC_OK;
+}
+
+static roc_status copy_by_host(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
+                               roc_error *err) {
+  roc_buffer *holder;
+  ROC_TRY(create_job(dst, src, &holder, err));
+  transfer t = {
+      .uses = {{dst->buffer, true}, {src->buffer, false}, {holder, false}},
+      .nuses = 3,
+      .queue = call_copy_job,
+      .job = roc_buffer_host(holder),
+  };
+  roc_status status = queue_transfer(stream, &t, err);
+  roc_buffer_release(holder);
+  return status;
+}
+
+/* Views of one buffer may overlap: then the walk may need memory and fail, so it is done here and
+ * now. */
+static roc_status copy_within(const roc_array *dst, const roc_array *src, roc_error *err) {
+  ROC_TRY(roc_buffer_wait(dst->buffer, true, err));
+  return roc_array_copy_host(dst, src, err);
+}
+
+/* A packed host copy of a strided host array goes instead of it. */
+static roc_status copy_packed(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
+                              roc_error *err) {
+  roc_order order = roc_array_is_f_contiguous(dst) ? ROC_ORDER_F : ROC_ORDER_C;
+  ROC_TRY(roc_buffer_wait(src->buffer, false, err));
+  roc_array packed;
+  ROC_TRY(roc_array_describe(&packed, src->dtype, src->rank, src->extents, order, err));
+  ROC_TRY(roc_buffer_create_host(roc_array_nbytes(src), false, &packed.buffer, err));
+  roc_array_pack(roc_buffer_host(packed.buffer), src, order);
+  roc_status status = have_one_layout(dst, &packed)
+                          ? copy_block(stream, dst, &packed, 0, 0, roc_array_nbytes(dst), err)
+                          : copy_runs(stream, dst, &packed, err);
+  roc_array_release(&packed);
+  return status;
+}
+
+/* ---- entry points -------------------------------------------------------- */
+
+static roc_status check_alike(const roc_array *dst, const roc_array *src, roc_error *err) {
+  if (dst->dtype != src->dtype) {
+    return roc_fail(err, ROC_INVALID, "cannot copy %s elements into an array of %s",
+                    roc_dtype_name(src->dtype), roc_dtype_name(dst->dtype));
+  }
+  if (!roc_array_same_shape(dst, src)) {
+    return roc_fail(err, ROC_INVALID, "cannot copy between arrays of different shapes");
+  }
+  return ROC_OK;
+}
+
+roc_status roc_rt_copy(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
+                       roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  ROC_TRY(check_alike(dst, src, err));
+  if (roc_array_size(dst) == 0) return ROC_OK;
+  if (have_one_layout(dst, src))
+    return copy_block(stream, dst, src, 0, 0, roc_array_nbytes(dst), err);
+  if (host_reaches(dst) && host_reaches(src)) {
+    if (dst->buffer == src->buffer) return copy_within(dst, src, err);
+    return copy_by_host(stream, dst, src, err);
+  }
+  bool from_host = !roc_buffer_device(src->buffer);
+  if (from_host && run_length(dst, src) == 1) return copy_packed(stream, dst, src, err);
+  return copy_runs(stream, dst, src, err);
+}
+
+static roc_status fill_block(roc_rt_stream *stream, const roc_array *dst, const void *element,
+                             int64_t first, size_t nbytes, roc_error *err) {
+  size_t itemsize = roc_dtype_itemsize(dst->dtype);
+  transfer t = {
+      .uses = {{dst->buffer, true}},
+      .nuses = 1,
+      .queue = call_fill,
+      .dst = first_address(dst) + (roc_devptr)(first * (int64_t)itemsize),
+      .nbytes = nbytes,
+      .pattern = element,
+      .pattern_bytes = itemsize,
+  };
+  return queue_transfer(stream, &t, err);
+}
+
+static roc_status fill_by_host(roc_rt_stream *stream, const roc_array *dst, const void *element,
+                               roc_error *err) {
+  roc_buffer *holder;
+  ROC_TRY(create_job(dst, NULL, &holder, err));
+  host_job *job = roc_buffer_host(holder);
+  memcpy(job->element, element, roc_dtype_itemsize(dst->dtype));
+  transfer t = {
+      .uses = {{dst->buffer, true}, {holder, false}},
+      .nuses = 2,
+      .queue = call_fill_job,
+      .job = job,
+  };
+  roc_status status = queue_transfer(stream, &t, err);
+  roc_buffer_release(holder);
+  return status;
+}
+
+roc_status roc_rt_fill(roc_rt_stream *stream, const roc_array *dst, const void *element,
+                       roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  if (roc_array_size(dst) == 0) return ROC_OK;
+  if (roc_array_is_c_contiguous(dst) || roc_array_is_f_contiguous(dst)) {
+    return fill_block(stream, dst, element, 0, roc_array_nbytes(dst), err);
+  }
+  if (host_reaches(dst)) return fill_by_host(stream, dst, element, err);
+  int64_t indices[ROC_ARRAY_MAX_RANK] = {0};
+  int64_t run = run_length(dst, dst);
+  size_t nbytes = (size_t)run * roc_dtype_itemsize(dst->dtype);
+  do {
+    ROC_TRY(fill_block(stream, dst, element, element_offset(dst, indices), nbytes, err));
+  } while (next_run(dst, indices, run));
+  return ROC_OK;
+}
+
+/* ---- from the host's side ------------------------------------------------ */
+
+/* Waits for what was queued for the host on the device's own stream. */
+static roc_status finish_transfer(roc_rt_stream *stream, roc_status status, roc_error *err) {
+  ROC_TRY(status);
+  return roc_rt_stream_await(stream, stream->last_ticket, true, err);
+}
+
+roc_status roc_rt_copy_now(const roc_array *dst, const roc_array *src, roc_error *err) {
+  ROC_TRY(check_alike(dst, src, err));
+  ROC_TRY(roc_buffer_wait(src->buffer, false, err));
+  ROC_TRY(roc_buffer_wait(dst->buffer, true, err));
+  if (host_reaches(dst) && host_reaches(src)) return roc_array_copy_host(dst, src, err);
+  roc_rt_device *device = roc_buffer_device(dst->buffer);
+  if (!device) device = roc_buffer_device(src->buffer);
+  roc_rt_stream *stream;
+  ROC_TRY(roc_rt_device_transfer_stream(device, &stream, err));
+  return finish_transfer(stream, roc_rt_copy(stream, dst, src, err), err);
+}
+
+roc_status roc_rt_fill_now(const roc_array *dst, const void *element, roc_error *err) {
+  ROC_TRY(roc_buffer_wait(dst->buffer, true, err));
+  if (host_reaches(dst)) {
+    roc_array_fill_host(dst, element);
+    return ROC_OK;
+  }
+  roc_rt_stream *stream;
+  ROC_TRY(roc_rt_device_transfer_stream(roc_buffer_device(dst->buffer), &stream, err));
+  return finish_transfer(stream, roc_rt_fill(stream, dst, element, err), err);
+}

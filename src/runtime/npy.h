@@ -1,0 +1,31 @@
+/* NumPy's .npy files: one array each.  Versions 1.0 to 3.0 are read, in both byte orders and both
+ * element orders; version 1.0 is written, in the machine's byte order. */
+#ifndef ROC_RUNTIME_NPY_H
+#define ROC_RUNTIME_NPY_H
+
+#include <stdio.h>
+
+#include "runtime/array.h"
+
+/* An open file whose header was read: `shape` has dtype, extents and strides (in the file's element
+ * order), no buffer. */
+typedef struct roc_npy {
+  FILE *file;
+  const char *path; /* the caller's; used in messages */
+  roc_array shape;
+  bool is_swapped; /* elements are in the other byte order */
+} roc_npy;
+
+/* Opens and checks everything but the elements: the file is known to hold enough bytes.  IO, or
+ * INVALID when it is no .npy file we can read.  On success close with roc_npy_close. */
+roc_status roc_npy_open(const char *path, roc_npy *out_npy, roc_error *err);
+/* Reads the elements into `memory`, roc_array_nbytes(&npy->shape) bytes, in the machine's byte
+ * order. */
+roc_status roc_npy_read(roc_npy *npy, void *memory, roc_error *err);
+void roc_npy_close(roc_npy *npy); /* idempotent */
+
+/* Writes a host array.  The file appears whole or not at all: it is written beside its place and
+ * renamed. */
+roc_status roc_npy_save(const char *path, const roc_array *a, roc_error *err);
+
+#endif
