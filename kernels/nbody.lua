@@ -6,8 +6,9 @@ local BLOCK = 128 -- items of a workgroup, bodies of a block in shared memory
 
 local nbody = { BLOCK = BLOCK }
 
----The acceleration that a body at distance (dx, dy, dz) with this mass causes, softened by `eps2`
----so that near misses stay finite. An ordinary Lua function: kernels call it, and the host may.
+---The acceleration that a body at distance (dx, dy, dz) with this mass causes, softened by `eps2`,
+---which must be positive, as a body meets itself too. An ordinary Lua function: kernels call it,
+---and the host may.
 function nbody.pull(dx, dy, dz, mass, eps2)
   local inverse = roc.math.rsqrt(dx * dx + dy * dy + dz * dz + eps2)
   local strength = mass * inverse * inverse * inverse
@@ -16,9 +17,9 @@ end
 
 local pull = nbody.pull
 
---- One leapfrog step: velocities in place, positions from `bodies` to `moved`.  The group loads the
---- bodies block by block into shared memory and every item adds up the block's pull.  Launch it in
---- whole groups of BLOCK:
+--- One step, first of the velocities, then of the places: velocities in place, positions from
+--- `bodies` to `moved`.  The group loads the bodies block by block into shared memory and every
+--- item adds up the block's pull.  Launch it in whole groups of BLOCK:
 --- `step[{ ceil(n / BLOCK), BLOCK }](bodies, velocity, moved, dt, eps2)`.
 nbody.step = roc.kernel(function(bodies, velocity, moved, dt, eps2)
   local block = roc.shared.array({ BLOCK, 4 }, roc.float32)

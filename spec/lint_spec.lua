@@ -193,6 +193,27 @@ describe("the docs", function()
     assert_none(complaints)
   end)
 
+  it("list every diagnostic", function()
+    local docs, count, complaints = files.read("docs/diagnostics.md"), 0, {}
+    for name in files.read("src/frontend/diag.def"):gmatch('ROC_DIAG%([%w_]+,%s*"([^"]+)"') do
+      count = count + 1
+      if not docs:find("| `" .. name .. "` |", 1, true) then complaints[#complaints + 1] = name end
+    end
+    assert.is_true(count > 0)
+    assert_none(complaints)
+  end)
+
+  it("have an index that leads to every page", function()
+    local index, complaints = files.read("docs/README.md"), {}
+    for _, path in ipairs(files.list("docs", "%.md$")) do
+      local page = path:match("[^/]+$")
+      if page ~= "README.md" and not index:find("](" .. page .. ")", 1, true) then
+        complaints[#complaints + 1] = path
+      end
+    end
+    assert_none(complaints)
+  end)
+
   it("name only files and commands that are there", function()
     local complaints, count = {}, 0
     for _, path in ipairs { "README.md", table.unpack(files.list("docs", "%.md$")) } do

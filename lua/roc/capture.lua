@@ -15,28 +15,31 @@ local const_array_id
 
 local ALWAYS = { print = true, assert = true, error = true }
 
--- Fields of a path from a root value, without metamethods; nil when something on the way is no table.
-local function raw_path(root, path)
-  local value = root
+-- The value at a path from the globals, where `roc` is the module; without metamethods.
+local function value_at(path, roc)
+  local value
   for name in path:gmatch("[^.]+") do
-    if type(value) ~= "table" then
+    if value == nil then
+      value = name == "roc" and roc or rawget(_G, name)
+    elseif type(value) == "table" then
+      value = rawget(value, name)
+    else
       return nil
     end
-    value = rawget(value, name)
   end
   return value
 end
 
----Learns which functions are builtins, from the compiler's table.  `roots`: {roc = the module, math = …}.
----@param roots table
-function M.register_builtins(roots)
+---Learns which functions are builtins, from the compiler's table.
+---@param roc table the module
+function M.register_builtins(roc)
   for i, path in ipairs(core.kernel_builtins()) do
     if ALWAYS[path] then
       by_name[path] = i
     elseif path == "roc.const.array" then
       const_array_id = i
     end
-    local value = raw_path(roots, path)
+    local value = value_at(path, roc)
     if type(value) == "function" then
       known[value] = known[value] or i
     end
@@ -104,11 +107,8 @@ local function root_of(f, path)
       if not path.is_global then
         return value, i, {}
       end
-      local root
-      if type(value) == "table" then
-        root = rawget(value, path.root)
-      end
-      return root, i, { path.root }
+      -- The environment may be one that inherits the globals; what is in it is read raw.
+      return type(value) == "table" and value[path.root] or nil, i, { path.root }
     end
   end
   return nil
@@ -186,6 +186,7 @@ function Walk:describe(f, path)
     binding.kind = DESCRIBE[class] or "other"
     if binding.kind == "cell" and upvalue then
       binding.fn, binding.upvalue, binding.keys = f, upvalue, keys
+      binding.is_global = path.is_global
     elseif binding.kind == "cell" then
       binding.kind = "nil"
     elseif binding.kind == "array" then

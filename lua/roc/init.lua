@@ -4,6 +4,10 @@
 -- roc/meta/core.lua.
 local core = require "roc.core"
 local array = require "roc.array"
+local capture = require "roc.capture"
+local intrinsics = require "roc.intrinsics"
+local kernel = require "roc.kernel"
+local source = require "roc.source"
 
 array.install(core.Array, core.array_methods)
 
@@ -31,5 +35,34 @@ roc.allclose = core.allclose
 roc.array_equal = core.array_equal
 roc.save = core.save
 roc.load = core.load
+
+-- device arrays
+roc.device_array = core.device_array
+roc.device_array_like = core.device_array_like
+roc.to_device = core.to_device
+
+-- devices
+roc.devices = core.devices
+roc.current_device = core.current_device
+roc.select_device = core.select_device
+roc.on_device = core.on_device
+
+-- kernels
+roc.kernel = kernel.kernel
+roc.source = source.register
+roc.In = core.In
+roc.Out = core.Out
+roc.InOut = core.InOut
+
+-- what kernels call: the compiler's table has the names
+for _, path in ipairs(core.kernel_builtins()) do
+  local name = path:match("^roc%.([%w_]+)")
+  if name then
+    roc[name] = intrinsics[name]
+  end
+end
+roc.CLK_LOCAL_MEM_FENCE = intrinsics.CLK_LOCAL_MEM_FENCE
+roc.CLK_GLOBAL_MEM_FENCE = intrinsics.CLK_GLOBAL_MEM_FENCE
+capture.register_builtins(roc)
 
 return roc

@@ -8,11 +8,37 @@ local source = require "roc.source"
 
 local M = {}
 
+-- Raises at the script's line: the first function on the stack that is not of this file.
+local OWN = debug.getinfo(1, "S").source
+
+local function fail(message, ...)
+  local level = 2
+  local info = debug.getinfo(level, "S")
+  while info and info.source == OWN do
+    level = level + 1
+    info = debug.getinfo(level, "S")
+  end
+  error(select("#", ...) > 0 and message:format(...) or message, level)
+end
+
+-- Calls a function of another file whose errors have no place yet.
+local function call(f, ...)
+  local results = table.pack(pcall(f, ...))
+  if results[1] then
+    return table.unpack(results, 2, results.n)
+  end
+  local why = results[2]
+  if type(why) == "string" then
+    fail("%s", why)
+  end
+  error(why, 0)
+end
+
 -- options ------------------------------------------------------------------------------------------------
 
 local function bad_option(name, expected, value)
-  error(("bad argument #2 to 'kernel' (option '%s': %s expected, got %s)")
-    :format(name, expected, type(value) == "string" and ("%q"):format(value) or type(value)), 4)
+  fail("bad argument #2 to 'kernel' (option '%s': %s expected, got %s)", name, expected,
+    type(value) == "string" and ("%q"):format(value) or type(value))
 end
 
 local function boolean(name, value)
@@ -73,12 +99,12 @@ local function check_options(opts)
   if opts == nil then
     return {}
   elseif type(opts) ~= "table" then
-    error(("bad argument #2 to 'kernel' (table of options expected, got %s)"):format(type(opts)), 3)
+    fail("bad argument #2 to 'kernel' (table of options expected, got %s)", type(opts))
   end
   local checked = {}
   for name, value in pairs(opts) do
     if not CHECKS[name] then
-      error(("bad argument #2 to 'kernel' (unknown option '%s'; known are %s)"):format(tostring(name), OPTION_NAMES), 3)
+      fail("bad argument #2 to 'kernel' (unknown option '%s'; known are %s)", tostring(name), OPTION_NAMES)
     end
     checked[name] = CHECKS[name](name, value)
   end
@@ -88,7 +114,7 @@ end
 -- signatures ---------------------------------------------------------------------------------------------
 
 local function bad_signature(text, why)
-  error(("bad signature '%s' (%s)"):format(text, why), 0)
+  fail("bad signature '%s' (%s)", text, why)
 end
 
 -- One parameter: "int64", "float32[:]", "float32[:,:]".
@@ -133,6 +159,9 @@ function M.parse_signature(text)
       depth = depth + (char == "[" and 1 or -1)
     end
   end
+  if depth ~= 0 then
+    parse_parameter(inside:sub(first), text)
+  end
   return params
 end
 
@@ -147,12 +176,12 @@ local function load_text(text, env)
     code = text
     chunk, why = load(code, text, "t", env)
     if not chunk then
-      error(("bad argument #1 to 'kernel' (%s)"):format(why), 3)
+      fail("bad argument #1 to 'kernel' (%s)", why)
     end
   end
   local f = chunk()
   if type(f) ~= "function" then
-    error("bad argument #1 to 'kernel' (a string that holds one function expected: \"function(…) … end\")", 3)
+    fail("bad argument #1 to 'kernel' (a string that holds one function expected: \"function(…) … end\")")
   end
   return f, code
 end
@@ -173,22 +202,26 @@ function M.kernel(f, opts)
     f, text = load_text(f, options.env or _G)
     chunkname, index = debug.getinfo(f, "S").short_src, source.index_in(f, text)
   elseif type(f) ~= "function" then
-    error(("bad argument #1 to 'kernel' (function or string expected, got %s)"):format(type(f)), 2)
+    fail("bad argument #1 to 'kernel' (function or string expected, got %s)", type(f))
   elseif options.env then
-    error("bad argument #2 to 'kernel' (option 'env' goes with a kernel given as a string)", 2)
+    fail("bad argument #2 to 'kernel' (option 'env' goes with a kernel given as a string)")
   else
-    text, chunkname, index = source.find(f, "the kernel")
+    text, chunkname, index = call(source.find, f, "the kernel")
   end
-  local name = options.name or capture.name_of(text, chunkname, index) or location_name(f)
+  local name = options.name or call(capture.name_of, text, chunkname, index) or location_name(f)
+  local params = capture.params_of(text, chunkname, index)
+  if options.signature and #options.signature ~= #params then
+    fail("bad signature (kernel '%s' has %d parameters, the signature %d)", name, #params, #options.signature)
+  end
   local function collect()
-    return capture.collect(f, name, text, chunkname, index)
+    return call(capture.collect, f, name, text, chunkname, index)
   end
   return core.kernel_new {
     name = name,
     fn = f,
     program = collect(),
     recollect = collect,
-    params = capture.params_of(text, chunkname, index),
+    params = params,
     check = options.check ~= false,
     contract = options.contract ~= false,
     fastmath = options.fastmath == true,
@@ -224,11 +257,12 @@ end
 core.set_sim_launcher(function(kernel, launch, ...)
   local described = table.pack(kernel:sim_source(...))
   launch.name = kernel.name
+  local params = kernel:params()
   local program = {
     fn = kernel:fn(),
-    params = kernel:params(),
+    params = params,
     source = described[1],
-    hidden = table.move(described, 2, described.n, 1, {}),
+    hidden = table.move(described, 2, described.n, #params + 1, {}), -- numbered behind the explicit ones
   }
   local args = table.pack(...)
   local kept = keep_copies(args)

@@ -1,5 +1,6 @@
 -- Misuse of arrays raises; nothing crashes, and the process goes on.
 local roc = require "roc"
+local testing = require("roc.core").testing
 
 local function refuses(pattern, f)
   assert.error_matches(f, pattern)
@@ -35,7 +36,7 @@ describe("constructors", function()
       assert.matches("out of memory", tostring(err))
       assert.matches("^failed: .*out of memory", "failed: " .. err)
     end
-    assert.equal(3.0, roc.ones(3)[3])
+    assert.equal(1.0, roc.ones(3)[3])
   end)
 
   it("refuse ragged and wrong tables, naming the place", function()
@@ -47,6 +48,7 @@ describe("constructors", function()
     refuses("element {2}: number expected, got boolean", function() roc.array { 1, true } end)
     refuses("element {2}: boolean expected, got number", function() roc.array { true, 1 } end)
     refuses("element {2}: number expected, got nil", function() roc.array(table.pack(1, nil, 3)) end)
+    refuses("element {1}: number expected, got roc.Array", function() roc.array { a } end)
     refuses("table or array expected, got number", function() roc.array(3) end)
     local loop = {}
     loop[1] = loop
@@ -55,7 +57,9 @@ describe("constructors", function()
 
   it("pass on what a table's metamethods raise, and survive what they change", function()
     refuses("mine", function() roc.array(setmetatable({}, { __len = function() error("mine") end })) end)
-    refuses("mine", function() roc.array { 1, setmetatable({}, { __index = function() error("mine") end }) } end)
+    local failing = setmetatable({}, { __len = function() return 1 end, __index = function() error("mine") end })
+    refuses("mine", function() roc.array { { 1 }, failing } end)
+    refuses("mine", function() roc.zeros(failing) end)
     local row = {}
     local outer = setmetatable({}, {
       __len = function() return 2 end,
@@ -152,4 +156,58 @@ describe("an array whose memory was given back by force", function()
     refuses("closed", function() return b.shape end)
     assert.equal(0.0, row[2])
   end)
+end)
+
+describe("memory that runs out", function()
+  local path = os.tmpname()
+  local source = roc.range(1, 24):reshape(2, 3, 4)
+  local strided = source:transpose(2, 3, 1)
+  roc.save(path, source)
+
+  teardown(function() os.remove(path) end)
+
+  local operations = {
+    zeros = function() roc.zeros { 3, 4 } end,
+    array = function() roc.array { { 1, 2 }, { 3, 4 } } end,
+    copy = function() strided:copy() end,
+    astype = function() strided:astype("float32") end,
+    ravel = function() strided:ravel() end,
+    ["array of array"] = function() roc.array(strided, "int8") end,
+    range = function() roc.range(1, 10, 0.5) end,
+    random = function() roc.random(10) end,
+    frombytes = function() roc.frombytes("abcd", "int8") end,
+    save = function() roc.save(path, strided) end,
+    load = function() roc.load(path) end,
+  }
+
+  -- Fails the n-th allocation of the core, for n = 1, 2, … until none is left to fail.
+  local function each_failure(f, check)
+    for n = 1, 20 do
+      testing.fail_alloc(n)
+      local ok, err = pcall(f)
+      testing.fail_alloc(0)
+      check(ok, err)
+    end
+  end
+
+  for name, operation in pairs(operations) do
+    it("raises or is tried again, and leaks nothing, in " .. name, function()
+      operation()
+      collectgarbage()
+      collectgarbage()
+      local before = testing.live_blocks()
+      each_failure(operation, function(ok, err) assert.is_true(ok or err.code == "oom", tostring(err)) end)
+      collectgarbage("stop") -- now nothing is tried again
+      local failures = 0
+      each_failure(operation, function(ok, err)
+        assert.is_true(ok or err.code == "oom", tostring(err))
+        failures = failures + (ok and 0 or 1)
+      end)
+      collectgarbage("restart")
+      assert.is_true(failures > 0)
+      collectgarbage()
+      collectgarbage()
+      assert.equal(before, testing.live_blocks())
+    end)
+  end
 end)

@@ -1,5 +1,6 @@
 -- Host arrays: making them, reading and writing elements, converting, comparing, printing.
 local roc = require "roc"
+local testing = require("roc.core").testing
 
 describe("roc.array", function()
   it("makes an array of nested tables", function()
@@ -234,14 +235,19 @@ describe("memory of arrays", function()
   end)
 
   it("is given back while a loop makes temporaries", function()
-    local megabyte = 1 << 20
-    local function resident()
-      local file <close> = assert(io.open("/proc/self/statm"))
-      file:read("n")
-      return file:read("n") * 4096
-    end
-    local before = resident()
-    for _ = 1, 400 do roc.ones(megabyte // 8) end
-    assert.is_true(resident() - before < 200 * megabyte)
+    collectgarbage()
+    local before = testing.live_blocks()
+    for _ = 1, 400 do roc.ones(1 << 17) end -- a MiB each, of which the collector sees a few hundred bytes
+    assert.is_true(testing.live_blocks() - before < 200)
+  end)
+
+  it("is not collected behind the back of a script that stopped the collector", function()
+    collectgarbage()
+    collectgarbage("stop")
+    local before = testing.live_blocks()
+    for _ = 1, 100 do roc.empty(1 << 17) end
+    local held = testing.live_blocks() - before
+    collectgarbage("restart")
+    assert.is_true(held >= 100)
   end)
 end)

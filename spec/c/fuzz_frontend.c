@@ -1,7 +1,7 @@
 /* libFuzzer harness for the front end: any bytes are parsed, and what parses is dumped and searched
  * for free names; diagnostics are rendered.  By hand, from the repository's root:
  *
- *   clang-22 -g -O1 -std=c11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined
+ *   clang -g -O1 -std=c11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined
  * -fno-sanitize-recover=all -Isrc \
  *     spec/c/fuzz_frontend.c src/base/?*.c
  * src/frontend/{ast,diag,lexer,names,numeral,parser,scope}.c \

@@ -26,7 +26,7 @@
     }                                                                         \
   } while (0)
 
-static roc_error err;
+static _Thread_local roc_error err;
 #define OK(call)                                                                  \
   do {                                                                            \
     err.message[0] = '\0';                                                        \

@@ -1,17 +1,8 @@
 -- The interpreter seen from a shell: options, exit statuses, messages, the prompt.
 local files = require "support.files"
+local support = require "support.shell"
 
-local lowest = 0
-while arg[lowest - 1] do lowest = lowest - 1 end
-local interpreter = arg[lowest]
-
--- Runs a shell command in which ROCLUA stands for the interpreter; its output and its exit status.
-local function shell(command)
-  local script = command:gsub("ROCLUA%f[^%w_]", interpreter)
-  local output = files.run("{ (" .. script .. "); echo \"[$?]\"; }")
-  local text, status = output:match("^(.*)%[(%d+)%]\n$")
-  return text, tonumber(status)
-end
+local shell = support.run
 
 local function assert_prints(expected, command)
   local output, status = shell(command)
@@ -26,9 +17,7 @@ local function assert_fails(pattern, command)
 end
 
 describe("roclua", function()
-  if not (interpreter and interpreter:find("roclua")) then
-    return pending("the specs do not run in roclua")
-  end
+  if not support.interpreter then return pending("the specs do not run in roclua") end
 
   describe("runs scripts", function()
     it("from a file, with their arguments in arg and ...", function()

@@ -1,4 +1,5 @@
 -- The devices that conformance specs run on: every one this machine has, and sim in both its ways.
+local busted = require "busted"
 local roc = require "roc"
 local sim = require "roc.sim"
 
@@ -19,14 +20,14 @@ end
 -- Calls define(device) inside a describe block per device; that device is the current one while its tests run.
 function M.each(define)
   for _, device in ipairs(M.list()) do
-    describe("on " .. device.label, function()
+    busted.describe("on " .. device.label, function()
       local was
-      setup(function()
+      busted.setup(function()
         was = roc.current_device()
         roc.select_device(device.name)
         sim.is_raw = device.raw
       end)
-      teardown(function()
+      busted.teardown(function()
         sim.is_raw = false
         roc.select_device(was.kind)
       end)

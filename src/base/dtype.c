@@ -188,34 +188,20 @@ static roc_scalar scalar_float(double f) {
 
 roc_scalar roc_dtype_load(roc_dtype dt, const void *element) {
   switch (dt) {
-    case ROC_DT_BOOL:
-      LOAD_AS(uint8_t, BOOL_OF);
-    case ROC_DT_INT8:
-      LOAD_AS(int8_t, INT_OF);
-    case ROC_DT_INT16:
-      LOAD_AS(int16_t, INT_OF);
-    case ROC_DT_INT32:
-      LOAD_AS(int32_t, INT_OF);
-    case ROC_DT_INT64:
-      LOAD_AS(int64_t, INT_OF);
-    case ROC_DT_UINT8:
-      LOAD_AS(uint8_t, INT_OF);
-    case ROC_DT_UINT16:
-      LOAD_AS(uint16_t, INT_OF);
-    case ROC_DT_UINT32:
-      LOAD_AS(uint32_t, INT_OF);
-    case ROC_DT_UINT64:
-      LOAD_AS(uint64_t, INT_OF);
-    case ROC_DT_FLOAT16:
-      LOAD_AS(uint16_t, HALF_OF);
-    case ROC_DT_BFLOAT16:
-      LOAD_AS(uint16_t, BFLOAT_OF);
-    case ROC_DT_FLOAT32:
-      LOAD_AS(float, FLOAT_OF);
-    case ROC_DT_FLOAT64:
-      LOAD_AS(double, FLOAT_OF);
-    case ROC_DT_COUNT_:
-      break;
+    case ROC_DT_BOOL: LOAD_AS(uint8_t, BOOL_OF);
+    case ROC_DT_INT8: LOAD_AS(int8_t, INT_OF);
+    case ROC_DT_INT16: LOAD_AS(int16_t, INT_OF);
+    case ROC_DT_INT32: LOAD_AS(int32_t, INT_OF);
+    case ROC_DT_INT64: LOAD_AS(int64_t, INT_OF);
+    case ROC_DT_UINT8: LOAD_AS(uint8_t, INT_OF);
+    case ROC_DT_UINT16: LOAD_AS(uint16_t, INT_OF);
+    case ROC_DT_UINT32: LOAD_AS(uint32_t, INT_OF);
+    case ROC_DT_UINT64: LOAD_AS(uint64_t, INT_OF);
+    case ROC_DT_FLOAT16: LOAD_AS(uint16_t, HALF_OF);
+    case ROC_DT_BFLOAT16: LOAD_AS(uint16_t, BFLOAT_OF);
+    case ROC_DT_FLOAT32: LOAD_AS(float, FLOAT_OF);
+    case ROC_DT_FLOAT64: LOAD_AS(double, FLOAT_OF);
+    case ROC_DT_COUNT_: break;
   }
   return (roc_scalar){ROC_VT_NONE, {.i = 0}};
 }
@@ -225,36 +211,31 @@ static void store_low_bytes(roc_dtype dt, void *element, int64_t i) {
   memcpy(element, &i, roc_dtype_table[dt].itemsize);
 }
 
+static void store_f32(void *element, float f) {
+  memcpy(element, &f, sizeof f);
+}
+static void store_f64(void *element, double f) {
+  memcpy(element, &f, sizeof f);
+}
+static void store_u16(void *element, uint16_t bits) {
+  memcpy(element, &bits, sizeof bits);
+}
+
 static void store_float(roc_dtype dt, void *element, double f) {
-  float single = (float)f;
-  uint16_t small = dt == ROC_DT_FLOAT16 ? roc_f16_from_f64(f) : roc_bf16_from_f64(f);
   switch (dt) {
-    case ROC_DT_FLOAT64:
-      memcpy(element, &f, sizeof f);
-      break;
-    case ROC_DT_FLOAT32:
-      memcpy(element, &single, sizeof single);
-      break;
-    default:
-      memcpy(element, &small, sizeof small);
-      break;
+    case ROC_DT_FLOAT64: store_f64(element, f); break;
+    case ROC_DT_FLOAT32: store_f32(element, (float)f); break;
+    case ROC_DT_FLOAT16: store_u16(element, roc_f16_from_f64(f)); break;
+    default: store_u16(element, roc_bf16_from_f64(f)); break;
   }
 }
 
 static void store_int_as_float(roc_dtype dt, void *element, int64_t i) {
-  double wide = (double)i;
-  float single = roc_f32_from_i64(i);
-  uint16_t small = dt == ROC_DT_FLOAT16 ? roc_f16_from_i64(i) : roc_bf16_from_i64(i);
   switch (dt) {
-    case ROC_DT_FLOAT64:
-      memcpy(element, &wide, sizeof wide);
-      break;
-    case ROC_DT_FLOAT32:
-      memcpy(element, &single, sizeof single);
-      break;
-    default:
-      memcpy(element, &small, sizeof small);
-      break;
+    case ROC_DT_FLOAT64: store_f64(element, (double)i); break;
+    case ROC_DT_FLOAT32: store_f32(element, roc_f32_from_i64(i)); break;
+    case ROC_DT_FLOAT16: store_u16(element, roc_f16_from_i64(i)); break;
+    default: store_u16(element, roc_bf16_from_i64(i)); break;
   }
 }
 
@@ -286,12 +267,9 @@ bool roc_dtype_store(roc_dtype dt, void *element, roc_scalar value) {
 /* Anything but 0 and false is true. */
 static bool is_truthy(roc_scalar value) {
   switch (value.type) {
-    case ROC_VT_BOOL:
-      return value.as.b;
-    case ROC_VT_INT:
-      return value.as.i != 0;
-    default:
-      return value.as.f != 0; /* true for NaN */
+    case ROC_VT_BOOL: return value.as.b;
+    case ROC_VT_INT: return value.as.i != 0;
+    default: return value.as.f != 0; /* true for NaN */
   }
 }
 

@@ -86,11 +86,11 @@ void roc_push_array_table(lua_State *L, const roc_array *a);
 
 /* reshape transpose slice is_c_contiguous is_f_contiguous; views get the class of argument 1. */
 extern const luaL_Reg roc_array_view_methods[];
-/* Pushes a flat view in the given order of the array at argument 1 and returns true; pushes nothing and
- * returns false when that needs a copy. */
+/* Pushes a flat view in the given order of the array at argument 1 and returns true; pushes nothing
+ * and returns false when that needs a copy. */
 bool roc_array_push_ravel(lua_State *L, roc_order order);
-/* Pushes the property `name` (shape dtype ndim size nbytes strides) and returns true, or pushes nothing and
- * returns false. */
+/* Pushes the property `name` (shape dtype ndim size nbytes strides) and returns true, or pushes
+ * nothing and returns false. */
 bool roc_array_push_property(lua_State *L, const roc_array *a, const char *name);
 /* Pushes a view on row `i` (0-based, in range) of the array at argument 1; rank > 1. */
 void roc_array_push_row(lua_State *L, int64_t i);

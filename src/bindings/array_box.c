@@ -1,6 +1,7 @@
 /* Array userdata: making, recognising and synchronising them, for every class of arrays. */
 #include "bindings/array_bind.h"
 #include "bindings/device_bind.h"
+#include "bindings/device_bind.h"
 
 const roc_array_class roc_host_array_class = {ROC_META_ARRAY};
 const roc_array_class roc_device_array_class = {ROC_META_DEVICE_ARRAY};
@@ -12,11 +13,11 @@ roc_array *roc_push_array(lua_State *L, const roc_array_class *cls) {
   return &box->array;
 }
 
-/* Cheaper than comparing metatables: a full userdata of the right size whose last word is the
- * address of one of our classes. */
+/* Cheaper than comparing metatables: a full userdata of the right size (a light one has length 0)
+ * whose last word is the address of one of our classes. */
 roc_array_box *roc_test_array_box(lua_State *L, int idx) {
-  if (lua_type(L, idx) != LUA_TUSERDATA || lua_rawlen(L, idx) != sizeof(roc_array_box)) return NULL;
   roc_array_box *box = lua_touserdata(L, idx);
+  if (!box || lua_rawlen(L, idx) != sizeof *box) return NULL;
   bool is_array = box->cls == &roc_host_array_class || box->cls == &roc_device_array_class;
   return is_array ? box : NULL;
 }

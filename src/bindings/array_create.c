@@ -17,7 +17,10 @@ static int copy_array(lua_State *L, bool has_dtype, roc_dtype dtype) {
   roc_array *a = roc_new_host_array(L, dtype, src->rank, src->extents, ROC_ORDER_C, false);
   roc_check_array(L, 1);
   roc_error err = ROC_ERROR_INIT;
-  if (roc_array_copy_host(a, src, &err)) luaL_argerror(L, 1, err.message);
+  roc_status status = roc_array_copy_host(a, src, &err);
+  if (status == ROC_INVALID)
+    luaL_argerror(L, 1, err.message); /* an element that cannot be stored */
+  ROC_LUA_TRY(L, status, &err);
   return 1;
 }
 

@@ -137,7 +137,7 @@ void roc_array_push_row(lua_State *L, int64_t i) {
 int64_t roc_check_key(lua_State *L, const roc_array *a) {
   int is_integer;
   lua_Integer i = lua_tointegerx(L, 2, &is_integer);
-  if (!is_integer || lua_type(L, 2) != LUA_TNUMBER) {
+  if (!is_integer || lua_type(L, 2) == LUA_TSTRING) {
     return luaL_error(L, "index %s is not an integer", luaL_tolstring(L, 2, NULL));
   }
   if (i < 1 || i > a->extents[0]) {

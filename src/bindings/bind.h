@@ -1,7 +1,8 @@
 /* What the bindings share: opening the module, raising core errors, checking arguments.
  *
- * The only layer that knows both Lua and the core.  Rule (DESIGN §5): C functions return a status, only this layer raises; no
- * core resource may be held by a C local alone while a Lua call that can throw runs. */
+ * The only layer that knows both Lua and the core.  Rule (DESIGN §5): C functions return a status,
+ * only this layer raises; no core resource may be held by a C local alone while a Lua call that can
+ * throw runs. */
 #ifndef ROC_BINDINGS_BIND_H
 #define ROC_BINDINGS_BIND_H
 
@@ -12,14 +13,15 @@
 
 #include "base/status.h"
 
-/* Makes the table of `roc.core` and pushes it.  May be called again in one state: types are made once. */
+/* Makes the table of `roc.core` and pushes it.  May be called again in one state: types are made
+ * once. */
 int roc_bind_open_core(lua_State *L);
 #define ROC_OPENER(name) void roc_open_##name(lua_State *L);
 #include "bindings/openers.def"
 #undef ROC_OPENER
 
-/* Raises the core's error as an error value: a table with `code` (roc_status_name), `message`, and the
- * driver's `native` code when there is one; tostring gives the message.  Never returns. */
+/* Raises the core's error as an error value: a table with `code` (roc_status_name), `message`, and
+ * the driver's `native` code when there is one; tostring gives the message.  Never returns. */
 int roc_lua_raise(lua_State *L, const roc_error *err);
 /* The same with a message longer than the record holds. */
 int roc_lua_raise_text(lua_State *L, const roc_error *err, const char *message);
@@ -31,13 +33,15 @@ int roc_lua_raise_text(lua_State *L, const roc_error *err, const char *message);
     }                             \
   } while (0)
 
-/* Tells the collector of memory it does not see (array bytes), so that dropped arrays are collected in time.  Does nothing
- * while the user has stopped the collector.  May run finalizers. */
+/* Tells the collector of memory it does not see (array bytes), so that dropped arrays are collected
+ * in time.  Does nothing while the user has stopped the collector.  May run finalizers. */
 void roc_gc_account(lua_State *L, size_t nbytes);
-/* After an out-of-memory status: collects everything and returns true when trying again makes sense. */
+/* After an out-of-memory status: collects everything and returns true when trying again makes
+ * sense. */
 bool roc_gc_reclaim(lua_State *L);
 
-/* Makes the metatable `name` once per state and pushes it; `meta` (may be NULL) goes into it. True when it was made now. */
+/* Makes the metatable `name` once per state and pushes it; `meta` (may be NULL) goes into it. True
+ * when it was made now. */
 bool roc_class_new(lua_State *L, const char *name, const luaL_Reg *meta);
 
 #endif

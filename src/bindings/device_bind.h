@@ -1,7 +1,8 @@
-/* Devices, streams and waits as Lua sees them: what lib_device.c, wait.c, the arrays and the launch code share.
+/* Devices, streams and waits as Lua sees them: what lib_device.c, wait.c, the arrays and the launch
+ * code share.
  *
- * The current device is kept here, per Lua state; the core has none.  Every function that takes a device or stream from
- * a script goes through these checks. */
+ * The current device is kept here, per Lua state; the core has none.  Every function that takes a
+ * device or stream from a script goes through these checks. */
 #ifndef ROC_BINDINGS_DEVICE_BIND_H
 #define ROC_BINDINGS_DEVICE_BIND_H
 
@@ -17,13 +18,15 @@ typedef struct roc_stream_box {
   roc_rt_stream *stream; /* NULL once closed */
 } roc_stream_box;
 
-/* The state's current device: the one selected last, else $ROCLUA_DEVICE's, else the first.  Opens it; raises why it cannot. */
+/* The state's current device: the one selected last, else $ROCLUA_DEVICE's, else the first.  Opens
+ * it; raises why it cannot. */
 roc_rt_device *roc_current_device(lua_State *L);
 /* The device at `arg` (a device, its ordinal from 1, or its name); nil or none: the current one. */
 roc_rt_device *roc_opt_device(lua_State *L, int arg);
 /* Pushes the device with that index (from 0). */
 void roc_push_device(lua_State *L, uint32_t index);
-/* The stream at `idx`, which must be of `device` (NULL: any); NULL for nil or none.  `what` names it in messages. */
+/* The stream at `idx`, which must be of `device` (NULL: any); NULL for nil or none.  `what` names
+ * it in messages. */
 roc_rt_stream *roc_opt_stream(lua_State *L, int idx, roc_rt_device *device, const char *what);
 
 /* Pushes a new, uninitialised device array. */

@@ -1,15 +1,17 @@
 /* Arguments of a launch: reading them from Lua, and what host arrays need.
  *
- * A plain host array is copied to the device and, once the kernel has finished well, back.  Arrays that share memory share one
- * block.  Where kernels use host memory as it is (cpu), an array is used in place when nothing can tell: it is
- * contiguous and not written, or the kernel cannot fail.  So the class of a host array is that of its copy, packed. */
+ * A plain host array is copied to the device and, once the kernel has finished well, back.  Arrays
+ * that share memory share one block.  Where kernels use host memory as it is (cpu), an array is
+ * used in place when nothing can tell: it is contiguous and not written, or the kernel cannot fail.
+ * So the class of a host array is that of its copy, packed. */
 #include <limits.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "bindings/kernel_bind.h"
 
-/* ---- roc.In, Out, InOut ------------------------------------------------------------------------- */
+/* ---- roc.In, Out, InOut -------------------------------------------------------------------------
+ */
 
 typedef struct argument_mode {
   bool copies_in, copies_out;
@@ -25,11 +27,18 @@ static int wrap_argument(lua_State *L, bool copies_in, bool copies_out) {
   return 1;
 }
 
-static int arg_in(lua_State *L) { return wrap_argument(L, true, false); }
-static int arg_out(lua_State *L) { return wrap_argument(L, false, true); }
-static int arg_inout(lua_State *L) { return wrap_argument(L, true, true); }
+static int arg_in(lua_State *L) {
+  return wrap_argument(L, true, false);
+}
+static int arg_out(lua_State *L) {
+  return wrap_argument(L, false, true);
+}
+static int arg_inout(lua_State *L) {
+  return wrap_argument(L, true, true);
+}
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------
+ */
 
 typedef struct reader {
   roc_kernel_box *box;
@@ -57,40 +66,48 @@ static void check_array_param(lua_State *L, const reader *r, const roc_array *a)
     bad_argument(L, r, lua_pushfstring(L, "%s expected, got an array", roc_dtype_name(p->dtype)));
   }
   if (p->dtype != a->dtype) {
-    bad_argument(L, r, lua_pushfstring(L, "array of %s expected, got %s", roc_dtype_name(p->dtype),
-                                       roc_dtype_name(a->dtype)));
+    bad_argument(L, r,
+                 lua_pushfstring(L, "array of %s expected, got %s", roc_dtype_name(p->dtype),
+                                 roc_dtype_name(a->dtype)));
   }
   if (p->rank != a->rank) {
-    bad_argument(L, r, lua_pushfstring(L, "array of rank %d expected, got rank %d", (int)p->rank,
-                                       (int)a->rank));
+    bad_argument(
+        L, r,
+        lua_pushfstring(L, "array of rank %d expected, got rank %d", (int)p->rank, (int)a->rank));
   }
 }
 
 static void check_device(lua_State *L, const reader *r, const roc_array *a) {
   roc_rt_device *owner = roc_buffer_device(a->buffer);
   if (owner == r->device || !owner) return;
-  bad_argument(L, r, lua_pushfstring(L, "the array is on device '%s', the launch on '%s'",
-                                     roc_rt_device_driver(owner)->props.name,
-                                     roc_rt_device_driver(r->device)->props.name));
+  bad_argument(L, r,
+               lua_pushfstring(L, "the array is on device '%s', the launch on '%s'",
+                               roc_rt_device_driver(owner)->props.name,
+                               roc_rt_device_driver(r->device)->props.name));
 }
 
-static bool is_integer_dtype(roc_dtype dt) { return roc_dtype_table[dt].value_type == ROC_VT_INT; }
+static bool is_integer_dtype(roc_dtype dt) {
+  return roc_dtype_table[dt].value_type == ROC_VT_INT;
+}
 
 /* The value a scalar parameter of a signature gets. */
 static void convert_scalar(lua_State *L, const reader *r, roc_jit_value *v) {
   const roc_kernel_param *p = &r->box->signature[r->arg - 1];
   const char *want = roc_dtype_name(p->dtype);
-  if (p->rank > 0) bad_argument(L, r, lua_pushfstring(L, "array of %s expected, got a scalar", want));
+  if (p->rank > 0)
+    bad_argument(L, r, lua_pushfstring(L, "array of %s expected, got a scalar", want));
   bool wants_bool = p->dtype == ROC_DT_BOOL;
   if (wants_bool != (v->scalar.type == ROC_VT_BOOL)) {
-    bad_argument(L, r, lua_pushfstring(L, "%s expected, got %s", want, wants_bool ? "number" : "boolean"));
+    bad_argument(
+        L, r, lua_pushfstring(L, "%s expected, got %s", want, wants_bool ? "number" : "boolean"));
   }
   if (wants_bool) return;
   if (is_integer_dtype(p->dtype)) {
     int64_t i = v->scalar.as.i;
     if (v->scalar.type == ROC_VT_F64 && !roc_i64_from_f64_exact(v->scalar.as.f, &i)) {
-      bad_argument(L, r, lua_pushfstring(L, "%s expected, got %f: number has no integer representation",
-                                         want, v->scalar.as.f));
+      bad_argument(L, r,
+                   lua_pushfstring(L, "%s expected, got %f: number has no integer representation",
+                                   want, v->scalar.as.f));
     }
     roc_scalar whole = {.type = ROC_VT_INT, .as.i = i};
     if (roc_dtype_convert(p->dtype, whole).as.i != i) {
@@ -112,12 +129,13 @@ static void plan_host_array(roc_kernel_stage *s, const roc_array *a) {
   bool is_f = !roc_array_is_c_contiguous(a) && roc_array_is_f_contiguous(a);
   roc_error unused;
   roc_array packed;
-  if (roc_array_describe(&packed, a->dtype, a->rank, a->extents, is_f ? ROC_ORDER_F : ROC_ORDER_C, &unused) !=
-      ROC_OK) {
+  if (roc_array_describe(&packed, a->dtype, a->rank, a->extents, is_f ? ROC_ORDER_F : ROC_ORDER_C,
+                         &unused) != ROC_OK) {
     return; /* its size was fine when it was made */
   }
   for (uint32_t d = 0; d < a->rank; d++) {
-    if (a->strides[d] < 0 && a->extents[d] > 0) s->view.offset += (a->extents[d] - 1) * a->strides[d];
+    if (a->strides[d] < 0 && a->extents[d] > 0)
+      s->view.offset += (a->extents[d] - 1) * a->strides[d];
     s->view.strides[d] = packed.strides[d];
   }
 }
@@ -152,7 +170,8 @@ static void read_arg(lua_State *L, reader *r, int idx) {
     lua_pop(L, 1);
   }
   if (!a) {
-    bad_argument(L, r, lua_pushfstring(L, "array, number or boolean expected, got %s", class_name(L, idx)));
+    bad_argument(
+        L, r, lua_pushfstring(L, "array, number or boolean expected, got %s", class_name(L, idx)));
   }
   check_array_param(L, r, a);
   if (roc_buffer_device(a->buffer)) {
@@ -191,8 +210,9 @@ static void join_overlaps(lua_State *L, reader *r) {
       bool i_is_out = !box->stages[i].copies_in;
       if (i_is_out || !box->stages[j].copies_in) {
         r->arg = (int)(i_is_out ? i : j) + 1;
-        bad_argument(L, r, lua_pushfstring(L, "a roc.Out array overlaps argument #%d",
-                                           (int)(i_is_out ? j : i) + 1));
+        bad_argument(L, r,
+                     lua_pushfstring(L, "a roc.Out array overlaps argument #%d",
+                                     (int)(i_is_out ? j : i) + 1));
       }
       join(box, i, j);
     }
@@ -206,7 +226,8 @@ static void check_count(lua_State *L, const roc_kernel_box *box, int count) {
              wanted == 1 ? "" : "s", count);
 }
 
-void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count, roc_rt_device *device) {
+void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
+                          roc_rt_device *device) {
   check_count(L, box, count);
   luaL_checkstack(L, 8, NULL);
   reader r = {.box = box, .device = device};
@@ -233,7 +254,8 @@ void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays) {
   }
 }
 
-/* ---- staging: host arrays to the device and back -------------------------------------------------- */
+/* ---- staging: host arrays to the device and back
+ * -------------------------------------------------- */
 
 typedef struct run {
   roc_kernel_box *box;
@@ -251,9 +273,9 @@ void roc_kernel_drop_temporaries(roc_kernel_box *box) {
 
 /* What the kernel does to the arrays of a group. */
 typedef struct group_stores {
-  bool any;      /* stores to some of them */
-  bool copies;   /* and wants them back on the host */
-  bool scratch;  /* stores to one that must not change on the host */
+  bool any;     /* stores to some of them */
+  bool copies;  /* and wants them back on the host */
+  bool scratch; /* stores to one that must not change on the host */
 } group_stores;
 
 static group_stores stores_of(const run *r, uint32_t leader) {
@@ -268,11 +290,13 @@ static group_stores stores_of(const run *r, uint32_t leader) {
   return g;
 }
 
-/* Nobody can tell the array from a copy of it: it is laid out like one, and no store would have to be undone. */
+/* Nobody can tell the array from a copy of it: it is laid out like one, and no store would have to
+ * be undone. */
 static bool can_use_in_place(const run *r, uint32_t leader) {
   const roc_kernel_stage *s = &r->box->stages[leader];
   if (!roc_rt_device_driver(r->spec->device)->props.host_memory) return false;
-  if (!s->is_shared && !roc_array_is_c_contiguous(s->host) && !roc_array_is_f_contiguous(s->host)) return false;
+  if (!s->is_shared && !roc_array_is_c_contiguous(s->host) && !roc_array_is_f_contiguous(s->host))
+    return false;
   group_stores g = stores_of(r, leader);
   return !g.any || (!g.scratch && !r->spec->object->has_fault);
 }
@@ -290,7 +314,9 @@ static void group_range(const run *r, uint32_t leader, roc_devptr *begin, roc_de
   }
 }
 
-enum { BLOCK_ALIGNMENT = 64 }; /* the block's bytes are aligned like the host's, so that elements stay aligned */
+enum {
+  BLOCK_ALIGNMENT = 64
+}; /* the block's bytes are aligned like the host's, so that elements stay aligned */
 
 /* The group's bytes as arrays of uint8: on the host and in its block. */
 static void group_bytes(const run *r, uint32_t leader, roc_array *host, roc_array *block) {
@@ -308,10 +334,12 @@ static void group_bytes(const run *r, uint32_t leader, roc_array *host, roc_arra
 static roc_status move_view(run *r, uint32_t i, const roc_array *block, roc_devptr block_begin) {
   roc_kernel_stage *s = &r->box->stages[i];
   int64_t itemsize = (int64_t)roc_dtype_itemsize(s->view.dtype);
-  int64_t first = (int64_t)(roc_buffer_devptr(s->host->buffer) - block_begin) + s->host->offset * itemsize;
+  int64_t first =
+      (int64_t)(roc_buffer_devptr(s->host->buffer) - block_begin) + s->host->offset * itemsize;
   if (first % itemsize != 0) {
     return roc_fail(r->err, ROC_INVALID,
-                    "argument #%u of kernel '%s' shares memory with another and is not aligned to its elements; "
+                    "argument #%u of kernel '%s' shares memory with another and is not aligned to "
+                    "its elements; "
                     "pass a copy",
                     i + 1, r->box->kernel->name);
   }
@@ -325,7 +353,8 @@ static roc_status stage_shared(run *r, uint32_t leader) {
   roc_array host, block;
   group_bytes(r, leader, &host, &block);
   size_t nbytes = (size_t)host.extents[0] + BLOCK_ALIGNMENT;
-  ROC_TRY(roc_buffer_create_device(r->spec->device, nbytes, &box->stages[leader].temporary, r->err));
+  ROC_TRY(
+      roc_buffer_create_device(r->spec->device, nbytes, &box->stages[leader].temporary, r->err));
   block.buffer = box->stages[leader].temporary;
   roc_devptr block_begin = roc_buffer_devptr(host.buffer) + (uint64_t)(host.offset - block.offset);
   for (uint32_t i = leader; i < box->kernel->nparams; i++) {
@@ -337,7 +366,8 @@ static roc_status stage_shared(run *r, uint32_t leader) {
 
 static roc_status stage_single(run *r, uint32_t i) {
   roc_kernel_stage *s = &r->box->stages[i];
-  ROC_TRY(roc_buffer_create_device(r->spec->device, roc_array_nbytes(s->host), &s->temporary, r->err));
+  ROC_TRY(
+      roc_buffer_create_device(r->spec->device, roc_array_nbytes(s->host), &s->temporary, r->err));
   s->view.buffer = s->temporary;
   s->view.offset = 0;
   return s->copies_in ? roc_rt_copy(r->stream, &s->view, s->host, r->err) : ROC_OK;
@@ -396,9 +426,11 @@ roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_
   return status;
 }
 
-/* ---- for sim, whose launches are Lua ------------------------------------------------------------- */
+/* ---- for sim, whose launches are Lua
+ * ------------------------------------------------------------- */
 
-/* core.kernel_host_argument(v) -> the host array that is or hides in an argument, and whether it is copied back; or nothing */
+/* core.kernel_host_argument(v) -> the host array that is or hides in an argument, and whether it is
+ * copied back; or nothing */
 static int kernel_host_argument(lua_State *L) {
   lua_settop(L, 1);
   const argument_mode *mode = luaL_testudata(L, 1, ROC_META_ARG);
@@ -412,11 +444,13 @@ static int kernel_host_argument(lua_State *L) {
 /* core.kernel_restore(array, copy): elements back, bit for bit. */
 static int kernel_restore(lua_State *L) {
   const roc_array *array = roc_check_array(L, 1), *copy = roc_check_array(L, 2);
-  luaL_argcheck(L, array->dtype == copy->dtype && roc_array_size(array) == roc_array_size(copy) &&
-                       roc_array_is_c_contiguous(copy),
+  luaL_argcheck(L,
+                array->dtype == copy->dtype && roc_array_size(array) == roc_array_size(copy) &&
+                    roc_array_is_c_contiguous(copy),
                 2, "a copy of the array expected");
   const char *first = roc_buffer_host(copy->buffer);
-  roc_array_unpack(array, first + copy->offset * (int64_t)roc_dtype_itemsize(copy->dtype), ROC_ORDER_C);
+  roc_array_unpack(array, first + copy->offset * (int64_t)roc_dtype_itemsize(copy->dtype),
+                   ROC_ORDER_C);
   return 0;
 }
 
@@ -427,11 +461,13 @@ static int kernel_fault(lua_State *L) {
   return roc_lua_raise(L, &err);
 }
 
-static const luaL_Reg functions[] = {
-    {"kernel_host_argument", kernel_host_argument},
-    {"kernel_restore", kernel_restore},
-    {"kernel_fault", kernel_fault},
-    {"In", arg_in}, {"Out", arg_out}, {"InOut", arg_inout}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"kernel_host_argument", kernel_host_argument},
+                                     {"kernel_restore", kernel_restore},
+                                     {"kernel_fault", kernel_fault},
+                                     {"In", arg_in},
+                                     {"Out", arg_out},
+                                     {"InOut", arg_inout},
+                                     {NULL, NULL}};
 
 void roc_open_kernel_args(lua_State *L) {
   roc_class_new(L, ROC_META_ARG, NULL);

@@ -1,8 +1,10 @@
-/* Kernels as Lua values: what lib_kernel.c, kernel_capture.c, kernel_args.c and kernel_launch.c share.
+/* Kernels as Lua values: what lib_kernel.c, kernel_capture.c, kernel_args.c and kernel_launch.c
+ * share.
  *
- * A kernel is a roc_kernel_box: the compiled side (roc_jit_kernel) and where the values it captured are read
- * again at each launch.  Invariant: while core resources are held by a launch (temporary device copies), no Lua
- * call that can raise is made; they hang in the box, so that its __gc finds them whatever happens. */
+ * A kernel is a roc_kernel_box: the compiled side (roc_jit_kernel) and where the values it captured
+ * are read again at each launch.  Invariant: while core resources are held by a launch (temporary
+ * device copies), no Lua call that can raise is made; they hang in the box, so that its __gc finds
+ * them whatever happens. */
 #ifndef ROC_BINDINGS_KERNEL_BIND_H
 #define ROC_BINDINGS_KERNEL_BIND_H
 
@@ -24,13 +26,18 @@ enum {
   KERNEL_UV_COUNT = KERNEL_UV_PARAMS
 };
 
+enum {
+  KERNEL_HINT_COPIES = 3
+}; /* launches that copy a plain host array, before one is told of it */
+
 /* A captured value that is read again at each launch. */
 typedef struct roc_kernel_cell {
   uint32_t first;   /* index in KERNEL_UV_CELLS of the function; the keys follow it */
   uint32_t upvalue; /* of that function */
   uint32_t nkeys;
-  uint32_t index;   /* into the program's arrays or scalars */
+  uint32_t index; /* into the program's arrays or scalars */
   bool is_array;
+  bool is_global; /* the upvalue is an environment, which may inherit the first key */
 } roc_kernel_cell;
 
 /* One parameter of opts.signature. */
@@ -41,21 +48,22 @@ typedef struct roc_kernel_param {
 
 /* How a host array argument is copied. */
 typedef struct roc_kernel_stage {
-  const roc_array *host;  /* NULL: not a host array */
-  roc_array view;         /* what the kernel gets; its buffer is owned when `is_copied` leads a group */
-  roc_buffer *temporary;  /* owned: the device block, of the leader of arrays that share memory */
-  uint32_t leader;        /* index of the argument that owns the block: itself, or an earlier one */
+  const roc_array *host; /* NULL: not a host array */
+  roc_array view; /* what the kernel gets; its buffer is owned when `is_copied` leads a group */
+  roc_buffer *temporary; /* owned: the device block, of the leader of arrays that share memory */
+  uint32_t leader;       /* index of the argument that owns the block: itself, or an earlier one */
   bool copies_in, copies_out, is_plain;
-  bool is_shared;         /* shares memory with another argument */
+  bool is_shared; /* shares memory with another argument */
 } roc_kernel_stage;
 
 typedef struct roc_kernel_box {
   roc_jit_kernel *kernel;
   roc_kernel_cell *cells;
   uint32_t ncells;
-  roc_jit_program *building;  /* while a program is being described, with its cells */
+  roc_jit_program *building; /* while a program is being described, with its cells */
   roc_kernel_cell *new_cells;
   uint32_t nnew_cells;
+  uint32_t generation;         /* of the cells: describing anew counts it up */
   roc_kernel_param *signature; /* NULL: none; else one for each parameter */
   roc_kernel_stage *stages;    /* one for each parameter */
   uint32_t nhosts;             /* stages in use */
@@ -73,31 +81,41 @@ typedef struct roc_kernel_config {
 
 roc_kernel_box *roc_check_kernel(lua_State *L, int arg);
 
-/* kernel_capture.c: makes the program described by the table at `idx` (of lua/roc/capture.lua) and pushes the table of its
- * cells; box->kernel goes on with its old one until the caller takes the program and commits the cells.  Raises. */
+/* kernel_capture.c: makes the program described by the table at `idx` (of lua/roc/capture.lua) and
+ * pushes the table of its cells; box->kernel goes on with its old one until the caller takes the
+ * program and commits the cells.  Raises. */
 void roc_kernel_describe(lua_State *L, roc_kernel_box *box, int idx);
 roc_jit_program *roc_kernel_take_program(roc_kernel_box *box);
 void roc_kernel_commit_cells(roc_kernel_box *box);
-/* Reads every cell of the kernel at stack index `idx` into its program; describes the program anew when a value's kind changed. Raises. */
+/* Reads every cell of the kernel at stack index `idx` into its program; describes the program anew
+ * when a value's kind changed. Raises. */
 void roc_kernel_read_cells(lua_State *L, roc_kernel_box *box, int idx);
-/* Pushes the values of the hidden arguments in their order, captured arrays first; returns how many. */
-int roc_kernel_push_hidden(lua_State *L, const roc_kernel_box *box);
+/* Pushes the captured arrays in the order of their hidden arguments; returns how
+ * many. */
+int roc_kernel_push_captured(lua_State *L, const roc_kernel_box *box);
 /* Adds chunks and the list of builtins to the module on top. */
 void roc_open_kernel_capture(lua_State *L);
 
-/* kernel_args.c: reads `count` arguments from stack index `first` on into kernel->values and box->stages. Raises; holds nothing. */
-void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count, roc_rt_device *device);
-/* Fills kernel->values from the signature, with empty C-contiguous arrays held in `arrays` (one per parameter). */
+/* kernel_args.c: reads `count` arguments from stack index `first` on into kernel->values and
+ * box->stages. Raises; holds nothing. */
+void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
+                          roc_rt_device *device);
+/* Fills kernel->values from the signature, with empty C-contiguous arrays held in `arrays` (one per
+ * parameter). */
 void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays);
-/* Selects, copies in, queues, and for host arrays waits and copies back.  Raises nothing; lets go of all temporaries. */
-roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_jit_grid *grid, roc_error *err);
+/* Selects, copies in, queues, and for host arrays waits and copies back.  Raises nothing; lets go
+ * of all temporaries. */
+roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_jit_grid *grid,
+                          roc_error *err);
 void roc_kernel_drop_temporaries(roc_kernel_box *box);
 void roc_open_kernel_args(lua_State *L); /* roc.In, Out, InOut */
 
 /* kernel_launch.c */
-int roc_kernel_index_config(lua_State *L);  /* k[{…}]: kernel, table -> launcher */
+int roc_kernel_index_config(lua_State *L); /* k[{…}]: kernel, table -> launcher */
 int roc_kernel_m_launch(lua_State *L);
 int roc_kernel_m_forall(lua_State *L);
+/* Pushes the hint about plain host arrays. */
+void roc_kernel_push_copy_hint(lua_State *L, const roc_kernel_box *box);
 void roc_open_kernel_launch(lua_State *L);
 /* Raises a failed compile with its diagnostics whole, any other failure as it is. */
 int roc_kernel_raise(lua_State *L, roc_kernel_box *box, const roc_error *err);

@@ -1,8 +1,9 @@
-/* Captures: parsed chunks as Lua values, building a kernel's program from what lua/roc/capture.lua found, and reading the
- * captured values again at each launch.
+/* Captures: parsed chunks as Lua values, building a kernel's program from what lua/roc/capture.lua
+ * found, and reading the captured values again at each launch.
  *
- * Reading uses raw access only and allocates nothing.  A value that turned into another kind of thing (a number into a
- * table, one array into a closed one) makes the kernel describe its program anew: never a stale value. */
+ * Reading uses raw access only and allocates nothing.  A value that turned into another kind of
+ * thing (a number into a table, one array into a closed one) makes the kernel describe its program
+ * anew: never a stale value. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -11,7 +12,8 @@
 
 enum { CONST_ARRAY_MAX_BYTES = 64 << 10 }; /* larger captured arrays are passed, not embedded */
 
-/* ---- chunks ------------------------------------------------------------------------------------- */
+/* ---- chunks -------------------------------------------------------------------------------------
+ */
 
 static roc_jit_chunk **check_chunk(lua_State *L, int arg) {
   roc_jit_chunk **box = luaL_checkudata(L, arg, ROC_META_CHUNK);
@@ -78,7 +80,8 @@ static void push_path(lua_State *L, const roc_fe_path *path) {
   }
 }
 
-/* The arena of the paths is a userdata of its own, so that an error while they are pushed frees it. */
+/* The arena of the paths is a userdata of its own, so that an error while they are pushed frees it.
+ */
 static int arena_mm_gc(lua_State *L) {
   roc_arena_deinit(lua_touserdata(L, 1));
   return 0;
@@ -130,26 +133,39 @@ static int chunk_mm_gc(lua_State *L) {
   return 0;
 }
 
-/* ---- describing a program ------------------------------------------------------------------------ */
+/* ---- describing a program
+ * ------------------------------------------------------------------------ */
 
-typedef enum bind_as { AS_CELL, AS_BUILTIN, AS_DTYPE, AS_ARRAY, AS_FUNCTION, AS_NAMESPACE, AS_NIL, AS_OTHER } bind_as;
-static const char *const bind_names[] = {"cell",     "builtin",   "dtype", "array",
-                                         "function", "namespace", "nil",   "other", NULL};
+typedef enum bind_as {
+  AS_CELL,
+  AS_BUILTIN,
+  AS_DTYPE,
+  AS_ARRAY,
+  AS_FUNCTION,
+  AS_NAMESPACE,
+  AS_NIL,
+  AS_OTHER
+} bind_as;
+static const char *const bind_names[] = {"cell",      "builtin", "dtype", "array", "function",
+                                         "namespace", "nil",     "other", NULL};
 
 /* Captures are counted before there is room for them, then filled. */
 typedef struct describer {
   roc_kernel_box *box;
   roc_jit_program *program;
   uint32_t nscalars, narrays, ncells;
-  int cells;           /* stack index of the table of cells */
-  lua_Integer nwords;  /* filled in it */
+  int cells;          /* stack index of the table of cells */
+  lua_Integer nwords; /* filled in it */
 } describer;
 
-static void out_of_memory(lua_State *L) { luaL_error(L, "not enough memory"); }
+static void out_of_memory(lua_State *L) {
+  luaL_error(L, "not enough memory");
+}
 
 /* Calls `each` with every binding's table on top of the stack. */
 static void for_each_binding(lua_State *L, int program, describer *d,
-                             void (*each)(lua_State *L, describer *d, uint32_t func, uint32_t path)) {
+                             void (*each)(lua_State *L, describer *d, uint32_t func,
+                                          uint32_t path)) {
   lua_getfield(L, program, "functions");
   for (uint32_t f = 0; f < d->program->fe.nfuncs; f++) {
     lua_rawgeti(L, -1, f + 1);
@@ -171,7 +187,9 @@ static bind_as binding_kind(lua_State *L) {
   return kind;
 }
 
-static bool is_large(const roc_array *a) { return roc_array_nbytes(a) > CONST_ARRAY_MAX_BYTES; }
+static bool is_large(const roc_array *a) {
+  return roc_array_nbytes(a) > CONST_ARRAY_MAX_BYTES;
+}
 
 static void count_binding(lua_State *L, describer *d, uint32_t func, uint32_t path) {
   (void)func, (void)path;
@@ -197,6 +215,9 @@ static roc_kernel_cell *add_cell(lua_State *L, describer *d) {
   lua_rawseti(L, d->cells, ++d->nwords);
   lua_getfield(L, -1, "upvalue");
   cell->upvalue = (uint32_t)lua_tointeger(L, -1);
+  lua_pop(L, 1);
+  lua_getfield(L, -1, "is_global");
+  cell->is_global = lua_toboolean(L, -1);
   lua_pop(L, 1);
   lua_getfield(L, -1, "keys");
   cell->nkeys = (uint32_t)lua_rawlen(L, -1);
@@ -231,7 +252,8 @@ static void bind_cell(lua_State *L, describer *d, roc_fe_binding *b, const char 
 }
 
 /* A copy of a host array, kept alive by the program's table: C order, packed. */
-static void bind_array(lua_State *L, describer *d, roc_fe_binding *b, const char *name, const roc_array *a) {
+static void bind_array(lua_State *L, describer *d, roc_fe_binding *b, const char *name,
+                       const roc_array *a) {
   if (is_large(a)) {
     add_array(d, b, name, a, true);
     return;
@@ -241,7 +263,8 @@ static void bind_array(lua_State *L, describer *d, roc_fe_binding *b, const char
   data->dtype = a->dtype;
   data->rank = a->rank;
   memcpy(data->extents, a->extents, a->rank * sizeof *a->extents);
-  data->data = (const char *)roc_buffer_host(a->buffer) + a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
+  data->data =
+      (const char *)roc_buffer_host(a->buffer) + a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
   b->kind = ROC_BIND_CONST_ARRAY;
   b->as.const_array = data;
 }
@@ -253,7 +276,8 @@ static uint32_t integer_field(lua_State *L, const char *name) {
   return i;
 }
 
-static void bind_value(lua_State *L, describer *d, bind_as kind, roc_fe_binding *b, const char *name) {
+static void bind_value(lua_State *L, describer *d, bind_as kind, roc_fe_binding *b,
+                       const char *name) {
   lua_getfield(L, -1, "value");
   switch (kind) {
     case AS_BUILTIN:
@@ -279,8 +303,7 @@ static void bind_value(lua_State *L, describer *d, bind_as kind, roc_fe_binding 
       if (!b->as.type_name) out_of_memory(L);
       break;
     }
-    default:
-      b->kind = kind == AS_NAMESPACE ? ROC_BIND_NAMESPACE : ROC_BIND_NIL;
+    default: b->kind = kind == AS_NAMESPACE ? ROC_BIND_NAMESPACE : ROC_BIND_NIL;
   }
   lua_pop(L, 1);
 }
@@ -308,7 +331,8 @@ static void set_functions(lua_State *L, int program, describer *d) {
     uint32_t index = integer_field(L, "index");
     if (index >= (*chunk)->ast->nfuncs) luaL_error(L, "a chunk has no function %d", (int)index);
     lua_getfield(L, -1, "name");
-    if (!roc_jit_program_set(d->program, f, *chunk, index, luaL_checkstring(L, -1))) out_of_memory(L);
+    if (!roc_jit_program_set(d->program, f, *chunk, index, luaL_checkstring(L, -1)))
+      out_of_memory(L);
     lua_pop(L, 2);
   }
   lua_pop(L, 1);
@@ -349,9 +373,25 @@ void roc_kernel_commit_cells(roc_kernel_box *box) {
   box->ncells = box->nnew_cells;
   box->new_cells = NULL;
   box->nnew_cells = 0;
+  box->generation++;
 }
 
-/* ---- reading again ------------------------------------------------------------------------------- */
+/* ---- reading again
+ * ------------------------------------------------------------------------------- */
+
+/* Replaces the table at the top by its field `key` (pushed above it).  Raw, but that a global may
+ * come from where its environment inherits. */
+static void get_field(lua_State *L, bool may_inherit) {
+  lua_pushvalue(L, -1);
+  lua_rawget(L, -3);
+  if (lua_isnil(L, -1) && may_inherit && luaL_getmetafield(L, -3, "__index") != LUA_TNIL) {
+    lua_pop(L, 2);
+    lua_gettable(L, -2);
+  } else {
+    lua_replace(L, -2);
+  }
+  lua_replace(L, -2);
+}
 
 /* Pushes the cell's value as it is now; the table of cells is at index `cells`. */
 static void push_cell(lua_State *L, int cells, const roc_kernel_cell *cell) {
@@ -365,8 +405,7 @@ static void push_cell(lua_State *L, int cells, const roc_kernel_cell *cell) {
       return;
     }
     lua_rawgeti(L, cells, cell->first + 1 + i);
-    lua_rawget(L, -2);
-    lua_replace(L, -2);
+    get_field(L, i == 0 && cell->is_global && !cell->is_array);
   }
 }
 
@@ -384,21 +423,31 @@ static bool take_cell(lua_State *L, roc_jit_program *program, const roc_kernel_c
   return true;
 }
 
+/* The cells of scalars, or those of arrays.  Scalars come first: reading an inherited global may
+ * run any Lua, which could free an array found before, or describe this very kernel anew. */
+static bool read_some(lua_State *L, roc_kernel_box *box, int cells, bool arrays) {
+  uint32_t generation = box->generation;
+  for (uint32_t i = 0; i < box->ncells; i++) {
+    if (box->cells[i].is_array != arrays) continue;
+    push_cell(L, cells, &box->cells[i]);
+    if (box->generation != generation) {
+      luaL_error(L, "kernel '%s' was launched by a metamethod of its own environment",
+                 box->kernel->name);
+    }
+    bool same_kind = take_cell(L, box->kernel->program, &box->cells[i]);
+    lua_settop(L, cells);
+    if (!same_kind) return false;
+  }
+  return true;
+}
+
 static bool read_cells(lua_State *L, roc_kernel_box *box, int idx) {
   if (box->ncells == 0) return true;
   lua_getiuservalue(L, idx, KERNEL_UV_CELLS);
   int cells = lua_gettop(L);
-  for (uint32_t i = 0; i < box->ncells; i++) {
-    push_cell(L, cells, &box->cells[i]);
-    bool same_kind = take_cell(L, box->kernel->program, &box->cells[i]);
-    lua_settop(L, cells);
-    if (!same_kind) {
-      lua_pop(L, 1);
-      return false;
-    }
-  }
-  lua_pop(L, 1);
-  return true;
+  bool same_kinds = read_some(L, box, cells, false) && read_some(L, box, cells, true);
+  lua_settop(L, cells - 1);
+  return same_kinds;
 }
 
 void roc_kernel_read_cells(lua_State *L, roc_kernel_box *box, int idx) {
@@ -413,7 +462,9 @@ void roc_kernel_read_cells(lua_State *L, roc_kernel_box *box, int idx) {
   lua_setiuservalue(L, idx, KERNEL_UV_CELLS);
   lua_setiuservalue(L, idx, KERNEL_UV_PROGRAM);
   if (!read_cells(L, box, idx)) {
-    luaL_error(L, "kernel '%s': a captured array was closed", box->kernel->name);
+    luaL_error(
+        L, "kernel '%s': a captured array was closed, or can only be reached through a metamethod",
+        box->kernel->name);
   }
 }
 
@@ -428,23 +479,17 @@ static void push_captured(lua_State *L, const roc_array *a) {
   *out = copy;
 }
 
-int roc_kernel_push_hidden(lua_State *L, const roc_kernel_box *box) {
+int roc_kernel_push_captured(lua_State *L, const roc_kernel_box *box) {
   const roc_jit_program *program = box->kernel->program;
-  int count = 0;
-  luaL_checkstack(L, (int)(program->narrays + program->nscalars) + 2, "too many captures");
-  for (uint32_t i = 0; i < program->narrays; i++, count++) {
+  luaL_checkstack(L, (int)program->narrays + 2, "too many captures");
+  for (uint32_t i = 0; i < program->narrays; i++) {
     push_captured(L, program->arrays[i].value.array);
   }
-  for (uint32_t i = 0; i < program->nscalars; i++) {
-    const roc_jit_scalar *s = &program->scalars[i];
-    if (!s->is_hidden || s->value.type == ROC_VT_NONE) continue;
-    roc_push_scalar(L, s->value);
-    count++;
-  }
-  return count;
+  return (int)program->narrays;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------- */
+/* ---- opening
+ * ------------------------------------------------------------------------------------- */
 
 /* core.kernel_builtins() -> paths in the order of their numbers */
 static int kernel_builtins(lua_State *L) {

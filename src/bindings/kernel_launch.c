@@ -1,7 +1,7 @@
 /* The three spellings of a launch, and its configuration.
  *
- * All of them make a roc_kernel_config; k[cfg] and k:forall(n) keep it in a launcher, a userdata that holds its kernel (and stream)
- * by uservalue.  Calling a launcher allocates no Lua memory. */
+ * All of them make a roc_kernel_config; k[cfg] and k:forall(n) keep it in a launcher, a userdata
+ * that holds its kernel (and stream) by uservalue.  Calling a launcher allocates no Lua memory. */
 #include <limits.h>
 #include <string.h>
 
@@ -21,9 +21,11 @@ typedef struct launcher {
   roc_kernel_config config;
 } launcher;
 
-/* ---- configurations ------------------------------------------------------------------------------ */
+/* ---- configurations
+ * ------------------------------------------------------------------------------ */
 
-/* Reads an integer or a table of up to three at the top of the stack, and pops it; returns how many. */
+/* Reads an integer or a table of up to three at the top of the stack, and pops it; returns how
+ * many. */
 static uint32_t read_dims(lua_State *L, const char *what, int64_t least, int64_t dims[3]) {
   bool is_table = lua_istable(L, -1);
   lua_Unsigned count = is_table ? lua_rawlen(L, -1) : 1;
@@ -42,7 +44,8 @@ static uint32_t read_dims(lua_State *L, const char *what, int64_t least, int64_t
       luaL_error(L, "bad %s (integer expected, got %s)", what,
                  lua_type(L, -1) == LUA_TNUMBER ? "a float" : luaL_typename(L, -1));
     }
-    if (dims[d] < least) luaL_error(L, "bad %s (%I is less than %I)", what, (LUAI_UACINT)dims[d], (LUAI_UACINT)least);
+    if (dims[d] < least)
+      luaL_error(L, "bad %s (%I is less than %I)", what, (LUAI_UACINT)dims[d], (LUAI_UACINT)least);
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
@@ -68,7 +71,8 @@ static void set_grid(roc_kernel_config *c, const int64_t *dims, uint32_t n) {
 
 static void multiply_grid(lua_State *L, roc_kernel_config *c) {
   for (uint32_t d = 0; d < 3; d++) {
-    if (__builtin_mul_overflow(c->grid[d], (uint64_t)c->local[d], &c->grid[d]) || c->grid[d] > INT64_MAX) {
+    if (__builtin_mul_overflow(c->grid[d], (uint64_t)c->local[d], &c->grid[d]) ||
+        c->grid[d] > INT64_MAX) {
       luaL_error(L, "bad groups (groups times workgroup is too large in dimension %d)", (int)d + 1);
     }
   }
@@ -88,7 +92,9 @@ static void read_shared(lua_State *L, roc_kernel_config *c) {
 }
 
 /* Checks the stream at the top of the stack (nil: the default one) and leaves it there. */
-static void check_stream(lua_State *L) { roc_opt_stream(L, -1, NULL, "stream"); }
+static void check_stream(lua_State *L) {
+  roc_opt_stream(L, -1, NULL, "stream");
+}
 
 /* Pushes a launcher for the kernel at index 1 without a stream. */
 static launcher *push_launcher(lua_State *L, roc_kernel_box *box) {
@@ -107,11 +113,14 @@ int roc_kernel_index_config(lua_State *L) {
   launcher *l = push_launcher(L, box);
   int64_t dims[3];
   lua_geti(L, 2, 1);
-  if (lua_isnil(L, -1)) luaL_error(L, "bad launch configuration (k[{groups, workgroup [, stream [, shared]]}] expected)");
+  if (lua_isnil(L, -1))
+    luaL_error(L,
+               "bad launch configuration (k[{groups, workgroup [, stream [, shared]]}] expected)");
   uint32_t n = read_dims(L, "groups", 0, dims);
   set_grid(&l->config, dims, n);
   lua_geti(L, 2, 2);
-  if (lua_isnil(L, -1)) luaL_error(L, "bad launch configuration (no workgroup: k[{groups, workgroup}] expected)");
+  if (lua_isnil(L, -1))
+    luaL_error(L, "bad launch configuration (no workgroup: k[{groups, workgroup}] expected)");
   n = read_dims(L, "workgroup", 1, dims);
   set_workgroup(L, &l->config, dims, n);
   multiply_grid(L, &l->config);
@@ -125,7 +134,8 @@ int roc_kernel_index_config(lua_State *L) {
 
 static const char *const option_names[] = {"grid", "groups", "workgroup", "stream", "shared", NULL};
 
-static void check_options(lua_State *L, int arg, const char *func, const char *const *known, const char *list) {
+static void check_options(lua_State *L, int arg, const char *func, const char *const *known,
+                          const char *list) {
   luaL_checktype(L, arg, LUA_TTABLE);
   lua_pushnil(L);
   while (lua_next(L, arg)) {
@@ -165,7 +175,8 @@ static void read_launch_options(lua_State *L, int arg, roc_kernel_config *c) {
   lua_pop(L, 1);
   bool has_groups = lua_getfield(L, arg, "groups") != LUA_TNIL;
   lua_pop(L, 1);
-  if (has_grid == has_groups) luaL_error(L, "bad argument #1 to 'launch' (one of grid and groups expected)");
+  if (has_grid == has_groups)
+    luaL_error(L, "bad argument #1 to 'launch' (one of grid and groups expected)");
   read_common(L, arg, c);
   lua_getfield(L, arg, has_grid ? "grid" : "groups");
   uint32_t n = read_dims(L, has_grid ? "grid" : "groups", 0, dims);
@@ -175,17 +186,22 @@ static void read_launch_options(lua_State *L, int arg, roc_kernel_config *c) {
   multiply_grid(L, c);
 }
 
-/* ---- launching ---------------------------------------------------------------------------------- */
+/* ---- launching ----------------------------------------------------------------------------------
+ */
 
-/* A workgroup for a grid whose user named none, within the device's limits and the kernel's promise. */
-static void choose_workgroup(const roc_kernel_box *box, const roc_device_props *props, roc_kernel_config *c) {
+/* A workgroup for a grid whose user named none, within the device's limits and the kernel's
+ * promise. */
+static void choose_workgroup(const roc_kernel_box *box, const roc_device_props *props,
+                             roc_kernel_config *c) {
   static const uint32_t shapes[3][3] = {{DEFAULT_ITEMS, 1, 1}, {16, 16, 1}, {8, 8, 4}};
   const uint32_t *promise = box->kernel->options.workgroup;
   for (uint32_t d = 0; d < 3; d++) {
     c->local[d] = shapes[c->rank - 1][d];
-    if (promise[0] && c->local[d] > (promise[d] ? promise[d] : 1)) c->local[d] = promise[d] ? promise[d] : 1;
+    if (promise[0] && c->local[d] > (promise[d] ? promise[d] : 1))
+      c->local[d] = promise[d] ? promise[d] : 1;
   }
-  while (props->max_workgroup && c->local[0] * c->local[1] * c->local[2] > props->max_workgroup && c->local[0] > 1) {
+  while (props->max_workgroup && c->local[0] * c->local[1] * c->local[2] > props->max_workgroup &&
+         c->local[0] > 1) {
     c->local[0] /= 2;
   }
 }
@@ -200,18 +216,37 @@ static void check_promise(lua_State *L, const roc_kernel_box *box, const roc_ker
   }
 }
 
-static void warn_of_copies(lua_State *L, roc_kernel_box *box) {
-  bool any = false;
-  for (uint32_t i = 0; i < box->kernel->nparams; i++) any |= box->stages[i].host && box->stages[i].is_plain;
-  if (!any || ++box->plain_copies != 3) return;
-  lua_warning(L, "kernel '", 1);
-  lua_warning(L, box->kernel->name, 1);
-  lua_warning(L, "' copied a plain host array for the third time; keep it on the device with roc.to_device, or say "
-                 "roc.In or roc.Out", 0);
+void roc_kernel_push_copy_hint(lua_State *L, const roc_kernel_box *box) {
+  lua_pushfstring(
+      L,
+      "kernel '%s' copied a plain host array for the third time; keep it on the device with "
+      "roc.to_device, or say which copies are needed with roc.In or roc.Out",
+      box->kernel->name);
+}
+
+static bool has_plain_host_array(const roc_kernel_box *box) {
+  for (uint32_t i = 0; i < box->kernel->nparams; i++) {
+    if (box->stages[i].host && box->stages[i].is_plain) return true;
+  }
+  return false;
+}
+
+/* Each hint once, as a warning of Lua's. */
+static void warn(lua_State *L, roc_kernel_box *box) {
+  if (box->nhosts > 0 && has_plain_host_array(box) && ++box->plain_copies == KERNEL_HINT_COPIES) {
+    roc_kernel_push_copy_hint(L, box);
+    lua_warning(L, lua_tostring(L, -1), 0);
+    lua_pop(L, 1);
+  }
+  if (box->kernel->is_hint_new) {
+    box->kernel->is_hint_new = false;
+    lua_warning(L, roc_str_text(&box->kernel->hint), 0);
+  }
 }
 
 /* Calls the function lua/roc/kernel.lua registered: (kernel, config, arguments…). */
-static int launch_on_sim(lua_State *L, int kernel, const roc_kernel_config *c, int first, int count) {
+static int launch_on_sim(lua_State *L, int kernel, const roc_kernel_config *c, int first,
+                         int count) {
   luaL_checkstack(L, count + 6, "too many arguments");
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &sim_key) != LUA_TFUNCTION) {
     return luaL_error(L, "the sim device is not loaded: require \"roc\" loads it");
@@ -238,35 +273,50 @@ static int launch_on_sim(lua_State *L, int kernel, const roc_kernel_config *c, i
   return 0;
 }
 
+typedef struct target {
+  roc_rt_stream *stream;
+  roc_rt_device *device;
+  const roc_device *driver;
+} target;
+
+static target find_target(lua_State *L, roc_rt_stream *stream) {
+  target t = {.stream = stream};
+  t.device = stream ? roc_rt_stream_device(stream) : roc_current_device(L);
+  if (!stream) t.stream = roc_rt_device_default_stream(t.device);
+  t.driver = roc_rt_device_driver(t.device);
+  return t;
+}
+
+static roc_jit_grid make_grid(lua_State *L, const roc_kernel_config *c) {
+  roc_jit_grid grid = {.rank = c->rank, .shared_bytes = c->shared_bytes};
+  memcpy(grid.grid, c->grid, sizeof grid.grid);
+  memcpy(grid.local, c->local, sizeof grid.local);
+  grid.file = roc_launch_place(L, &grid.line);
+  return grid;
+}
+
 /* Launches the kernel at index `kernel` with the arguments from `first` to the top. */
 static int launch(lua_State *L, int kernel, roc_kernel_box *box, const roc_kernel_config *given,
                   roc_rt_stream *stream, int first) {
   if (!box->kernel) return luaL_error(L, "the kernel is closed");
   int count = lua_gettop(L) - first + 1;
-  if (!stream) stream = roc_rt_device_default_stream(roc_current_device(L));
-  roc_rt_device *device = roc_rt_stream_device(stream);
-  const roc_device *driver = roc_rt_device_driver(device);
+  target t = find_target(L, stream);
   roc_kernel_config c = *given;
-  if (c.local[0] == 0) choose_workgroup(box, &driver->props, &c);
+  if (c.local[0] == 0) choose_workgroup(box, &t.driver->props, &c);
   check_promise(L, box, &c);
-  if (strcmp(driver->kind, "sim") == 0) return launch_on_sim(L, kernel, &c, first, count);
-  roc_jit_grid grid = {.rank = c.rank, .shared_bytes = c.shared_bytes};
-  memcpy(grid.grid, c.grid, sizeof grid.grid);
-  memcpy(grid.local, c.local, sizeof grid.local);
-  grid.file = roc_launch_place(L, &grid.line);
+  roc_jit_grid grid = make_grid(L, &c);
   roc_error err = ROC_ERROR_INIT;
   roc_status status = ROC_OK;
   for (int attempt = 0; attempt < 2; attempt++) {
-    roc_kernel_read_args(L, box, first, count, device);
-    roc_kernel_read_cells(L, box, kernel);
-    if (grid.grid[0] == 0 || grid.grid[1] == 0 || grid.grid[2] == 0) return 0;
-    status = roc_kernel_run(box, stream, &grid, &err);
+    roc_kernel_read_cells(L, box, kernel); /* may run Lua, so it comes before anything is held */
+    roc_kernel_read_args(L, box, first, count, t.device);
+    if (c.grid[0] == 0 || c.grid[1] == 0 || c.grid[2] == 0) return 0;
+    if (strcmp(t.driver->kind, "sim") == 0) return launch_on_sim(L, kernel, &c, first, count);
+    status = roc_kernel_run(box, t.stream, &grid, &err);
     if (status != ROC_OOM || attempt > 0 || !roc_gc_reclaim(L)) break;
   }
-  if (box->nhosts > 0) { /* it has waited */
-    warn_of_copies(L, box);
-    roc_deliver_prints(L);
-  }
+  warn(L, box);
+  if (box->nhosts > 0) roc_deliver_prints(L); /* it has waited */
   if (status != ROC_OK) return roc_kernel_raise(L, box, &err);
   return 0;
 }
@@ -277,7 +327,8 @@ static int launcher_mm_call(lua_State *L) {
   lua_getiuservalue(L, 1, LAUNCHER_UV_STREAM);
   roc_rt_stream *stream = roc_opt_stream(L, -1, NULL, "stream");
   lua_pop(L, 1);
-  /* The launcher itself goes; its kernel takes its place, so that the arguments stay where they are. */
+  /* The launcher itself goes; its kernel takes its place, so that the arguments stay where they
+   * are. */
   lua_getiuservalue(L, 1, LAUNCHER_UV_KERNEL);
   roc_kernel_config config = l->config;
   roc_kernel_box *box = l->box;
@@ -287,9 +338,9 @@ static int launcher_mm_call(lua_State *L) {
 
 static int launcher_mm_tostring(lua_State *L) {
   const launcher *l = luaL_checkudata(L, 1, ROC_META_LAUNCHER);
-  lua_pushfstring(L, "roc.Launcher: %s, %I x %I x %I work-items", l->box->kernel ? l->box->kernel->name : "closed",
-                  (LUAI_UACINT)l->config.grid[0], (LUAI_UACINT)l->config.grid[1],
-                  (LUAI_UACINT)l->config.grid[2]);
+  lua_pushfstring(L, "roc.Launcher: %s, %I x %I x %I work-items",
+                  l->box->kernel ? l->box->kernel->name : "closed", (LUAI_UACINT)l->config.grid[0],
+                  (LUAI_UACINT)l->config.grid[1], (LUAI_UACINT)l->config.grid[2]);
   return 1;
 }
 
@@ -314,7 +365,8 @@ int roc_kernel_m_forall(lua_State *L) {
     check_options(L, 3, "forall", option_names + 2, "workgroup, stream, shared");
     read_common(L, 3, &l->config);
     lua_setiuservalue(L, -2, LAUNCHER_UV_STREAM);
-    if (l->config.rank > 1) luaL_error(L, "bad argument #2 to 'forall' (a workgroup of one dimension expected)");
+    if (l->config.rank > 1)
+      luaL_error(L, "bad argument #2 to 'forall' (a workgroup of one dimension expected)");
   }
   l->config.grid[0] = (uint64_t)n;
   return 1;

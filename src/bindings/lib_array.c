@@ -17,15 +17,17 @@ static void *element_at(lua_State *L, const roc_array *a, int64_t i, bool for_wr
   return base + (a->offset + i * a->strides[0]) * (int64_t)roc_dtype_itemsize(a->dtype);
 }
 
-/* a[i], a.shape, a:fill(…).  Upvalue 1: the methods. */
+/* a.shape, a:fill(…): the name at stack index 2.  Upvalue 1: the methods. */
+static int push_field(lua_State *L, const roc_array *a) {
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  if (!roc_array_push_property(L, a, lua_tostring(L, 2))) lua_pushnil(L);
+  return 1;
+}
+
 static int array_mm_index(lua_State *L) {
   const roc_array *a = roc_check_array(L, 1);
-  if (lua_type(L, 2) == LUA_TSTRING) {
-    lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
-    if (!roc_array_push_property(L, a, lua_tostring(L, 2))) lua_pushnil(L);
-    return 1;
-  }
+  if (lua_type(L, 2) == LUA_TSTRING) return push_field(L, a);
   int64_t i = roc_check_key(L, a);
   if (a->rank == 1) {
     roc_push_scalar(L, roc_dtype_load(a->dtype, element_at(L, a, i, false)));

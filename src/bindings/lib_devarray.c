@@ -233,10 +233,12 @@ static void fill_now(lua_State *L, const roc_array *dst, const void *element) {
 
 /* Upvalue 1: the methods. */
 static int devarray_mm_index(lua_State *L) {
+  if (lua_type(L, 2) == LUA_TSTRING && roc_test_device_array(L, 1)) {
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1; /* close works when closed */
+  }
   const roc_array *a = roc_check_device_array(L, 1);
   if (lua_type(L, 2) == LUA_TSTRING) {
-    lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
     const char *key = lua_tostring(L, 2);
     if (key[0] == 'd' && lua_pushliteral(L, "device") && lua_rawequal(L, 2, -1)) {
       roc_push_device(L, roc_rt_device_index(roc_buffer_device(a->buffer)));

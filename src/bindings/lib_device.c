@@ -8,6 +8,8 @@
 
 #include "bindings/device_bind.h"
 
+#define META_CURRENT "roc.CurrentDevice"
+
 typedef struct device_box {
   uint32_t index;
   roc_rt_device *device; /* NULL: not opened through this value */
@@ -15,22 +17,46 @@ typedef struct device_box {
 
 typedef struct current_device {
   bool is_chosen; /* else ROCLUA_DEVICE, or the first */
+  bool is_final;  /* the state is closing: holds nothing any more */
   uint32_t index;
+  roc_rt_device *device; /* held; NULL: not opened yet */
 } current_device;
 
 /* The address is the registry key of a state's current_device. */
 static const char current_key;
 
+static void let_go(current_device *current) {
+  roc_rt_device_release(current->device);
+  current->device = NULL;
+}
+
+static int current_mm_gc(lua_State *L) {
+  current_device *current = luaL_checkudata(L, 1, META_CURRENT);
+  let_go(current);
+  current->is_final = true;
+  return 0;
+}
+
+static const luaL_Reg current_meta[] = {{"__gc", current_mm_gc}, {NULL, NULL}};
+
 static current_device *get_current(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &current_key) == LUA_TNIL) {
     lua_pop(L, 1);
     *(current_device *)lua_newuserdatauv(L, sizeof(current_device), 0) = (current_device){0};
+    luaL_setmetatable(L, META_CURRENT);
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &current_key);
   }
   current_device *current = lua_touserdata(L, -1);
   lua_pop(L, 1); /* the registry keeps it */
   return current;
+}
+
+static void set_current(lua_State *L, uint32_t index) {
+  current_device *current = get_current(L);
+  let_go(current);
+  current->is_chosen = true;
+  current->index = index;
 }
 
 static uint32_t find_named(lua_State *L, const char *name) {
@@ -40,11 +66,21 @@ static uint32_t find_named(lua_State *L, const char *name) {
   return index;
 }
 
+static uint32_t default_index(lua_State *L) {
+  const char *name = getenv("ROCLUA_DEVICE");
+  if (!name || !*name) return 0;
+  roc_error err = ROC_ERROR_INIT;
+  uint32_t index = 0;
+  if (roc_rt_device_find(name, &index, &err) != ROC_OK) {
+    luaL_error(L, "ROCLUA_DEVICE: %s", err.message);
+  }
+  return index;
+}
+
 static uint32_t current_index(lua_State *L) {
   current_device *current = get_current(L);
   if (!current->is_chosen) {
-    const char *name = getenv("ROCLUA_DEVICE");
-    current->index = name && *name ? find_named(L, name) : 0;
+    current->index = default_index(L);
     current->is_chosen = true;
   }
   return current->index;
@@ -58,7 +94,14 @@ static roc_rt_device *open_device(lua_State *L, uint32_t index) {
 }
 
 roc_rt_device *roc_current_device(lua_State *L) {
-  return open_device(L, current_index(L));
+  current_device *current = get_current(L);
+  if (current->device) return current->device; /* every launch comes through here */
+  roc_rt_device *device = open_device(L, current_index(L));
+  if (!current->is_final) {
+    roc_rt_device_retain(device);
+    current->device = device;
+  }
+  return device;
 }
 
 /* A device, ordinal from 1, or name. */
@@ -247,7 +290,7 @@ static int device_current_device(lua_State *L) {
  * first use. */
 static void choose(lua_State *L, uint32_t index) {
   open_device(L, index);
-  *get_current(L) = (current_device){.is_chosen = true, .index = index};
+  set_current(L, index);
 }
 
 static int device_select_device(lua_State *L) {
@@ -265,8 +308,7 @@ typedef struct scope_box {
 
 static int scope_mm_close(lua_State *L) {
   scope_box *scope = luaL_checkudata(L, 1, META_SCOPE);
-  if (scope->is_open)
-    *get_current(L) = (current_device){.is_chosen = true, .index = scope->previous};
+  if (scope->is_open) set_current(L, scope->previous);
   scope->is_open = false;
   return 0;
 }
@@ -292,6 +334,8 @@ static const luaL_Reg device_functions[] = {{"devices", device_devices},
 
 /* core.devices, current_device, select_device, on_device; core.Device: the metatable. */
 void roc_open_device(lua_State *L) {
+  roc_class_new(L, META_CURRENT, current_meta);
+  lua_pop(L, 1);
   if (roc_class_new(L, META_SCOPE, scope_meta)) {
     lua_newtable(L);
     lua_pushcfunction(L, scope_mm_close);

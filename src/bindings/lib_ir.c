@@ -12,6 +12,7 @@
 #include "ir/read.h"
 #include "ir/uniform.h"
 #include "ir/verify.h"
+#include "jit/driver.h"
 
 static const char JOB_CLASS[] = "roc.IRJob";
 
@@ -110,9 +111,28 @@ static int ir_optimize(lua_State *L) {
   return push_changed(L, roc_ir_optimize);
 }
 
-static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip}, {"ir_uniform", ir_uniform},
-                                       {"ir_cuts", ir_cuts},           {"ir_guard", ir_guard},
-                                       {"ir_optimize", ir_optimize},   {NULL, NULL}};
+/* ir_dump(text, target, stage) -> the code generator's "llvm", "llvm.opt" or "asm", as the IR
+ * stands. */
+static int ir_dump(lua_State *L) {
+  roc_cg_options options = {.target = luaL_checkstring(L, 2), .opt_level = -1};
+  roc_cg_stage stage;
+  const char *name = luaL_checkstring(L, 3);
+  luaL_argcheck(L, roc_jit_stage_from_name(name, &stage), 3, "llvm, llvm.opt or asm expected");
+  ir_job *job = open_job(L);
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, roc_jit_check_target(options.target, &err), &err);
+  ROC_LUA_TRY(L, roc_jit_dump(job->module, &options, stage, &job->out, &err), &err);
+  lua_pushlstring(L, roc_str_text(&job->out), job->out.len);
+  return 1;
+}
+
+static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip},
+                                       {"ir_uniform", ir_uniform},
+                                       {"ir_cuts", ir_cuts},
+                                       {"ir_guard", ir_guard},
+                                       {"ir_optimize", ir_optimize},
+                                       {"ir_dump", ir_dump},
+                                       {NULL, NULL}};
 
 void roc_open_ir(lua_State *L) {
   roc_class_new(L, JOB_CLASS, job_mm_fn);

@@ -1,7 +1,7 @@
 /* roc.Kernel: making kernels, and looking inside them.
  *
- * lua/roc/kernel.lua checks what the script gave and describes it; core.kernel_new makes the kernel of that description.
- * Launching is in kernel_launch.c. */
+ * lua/roc/kernel.lua checks what the script gave and describes it; core.kernel_new makes the kernel
+ * of that description. Launching is in kernel_launch.c. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -24,7 +24,8 @@ int roc_kernel_raise(lua_State *L, roc_kernel_box *box, const roc_error *err) {
   return roc_lua_raise(L, err);
 }
 
-/* ---- making ------------------------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------------------------------
+ */
 
 static bool flag(lua_State *L, int table, const char *name) {
   lua_getfield(L, table, name);
@@ -58,10 +59,6 @@ static void read_signature(lua_State *L, roc_kernel_box *box, int desc) {
     return;
   }
   uint32_t nparams = box->kernel->nparams;
-  if (lua_rawlen(L, -1) != nparams) {
-    luaL_error(L, "bad signature (kernel '%s' has %d parameters, the signature %d)", box->kernel->name,
-               (int)nparams, (int)lua_rawlen(L, -1));
-  }
   box->signature = roc_zalloc((nparams + 1) * sizeof *box->signature);
   if (!box->signature) luaL_error(L, "not enough memory");
   for (uint32_t i = 0; i < nparams; i++) {
@@ -147,9 +144,11 @@ static int kernel_mm_gc(lua_State *L) {
   return 0;
 }
 
-/* ---- looking inside ----------------------------------------------------------------------------- */
+/* ---- looking inside -----------------------------------------------------------------------------
+ */
 
-/* Text that Lua owns even when memory runs out while it is pushed: the builder hangs on a userdata. */
+/* Text that Lua owns even when memory runs out while it is pushed: the builder hangs on a userdata.
+ */
 static int text_mm_gc(lua_State *L) {
   roc_str_deinit(lua_touserdata(L, 1));
   return 0;
@@ -188,7 +187,8 @@ static int kernel_m_inspect_ir(lua_State *L) {
   return finish_text(L, box, status, text, &err);
 }
 
-/* The target at argument 2, else that of the current device; sim's kernels are looked at as cpu would run them. */
+/* The target at argument 2, else that of the current device; sim's kernels are looked at as cpu
+ * would run them. */
 static const char *check_target(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
   if (lua_isnoneornil(L, 2)) {
@@ -218,30 +218,50 @@ static int kernel_m_inspect_llvm(lua_State *L) {
   return inspect(L, stage ? ROC_CG_LLVM_OPT : ROC_CG_LLVM);
 }
 
-static int kernel_m_inspect_asm(lua_State *L) { return inspect(L, ROC_CG_ASM); }
+static int kernel_m_inspect_asm(lua_State *L) {
+  return inspect(L, ROC_CG_ASM);
+}
 
 static int kernel_m_resources(lua_State *L) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
   const char *target = check_target(L);
   roc_error err = ROC_ERROR_INIT;
   roc_fail(&err, ROC_UNSUPPORTED,
-           "kernel '%s': target '%s' has no fixed registers or occupancy to report; ask for an AMD GPU's",
+           "kernel '%s': target '%s' has no fixed registers or occupancy to report; ask for an AMD "
+           "GPU's",
            box->kernel->name, target);
   return roc_lua_raise(L, &err);
 }
 
-/* k:sim_source(args…): the typed kernel as Lua text for these arguments, then the values of its hidden arguments. */
+/* k:sim_source(args…): the typed kernel as Lua text for these arguments, then its captured
+ * arrays. */
 static int kernel_m_sim_source(lua_State *L) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
   int count = lua_gettop(L) - 1;
-  roc_kernel_read_args(L, box, 2, count, roc_current_device(L));
+  roc_rt_device *device = roc_current_device(L);
   roc_kernel_read_cells(L, box, 1);
+  roc_kernel_read_args(L, box, 2, count, device);
   roc_jit_kernel_classify(box->kernel);
   roc_str *text = push_text(L);
   roc_error err = ROC_ERROR_INIT;
   roc_status status = roc_jit_kernel_print_lua(box->kernel, text, &err);
   finish_text(L, box, status, text, &err);
-  return 1 + roc_kernel_push_hidden(L, box);
+  return 1 + roc_kernel_push_captured(L, box);
+}
+
+/* k:hints() -> list of sentences about what is probably not meant */
+static int kernel_m_hints(lua_State *L) {
+  const roc_kernel_box *box = roc_check_kernel(L, 1);
+  lua_newtable(L);
+  if (box->kernel->hint.len > 0) {
+    lua_pushlstring(L, roc_str_text(&box->kernel->hint), box->kernel->hint.len);
+    lua_rawseti(L, -2, 1);
+  }
+  if (box->plain_copies >= KERNEL_HINT_COPIES) {
+    roc_kernel_push_copy_hint(L, box);
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  }
+  return 1;
 }
 
 /* k:specialisations() -> how many are kept, how many were ever compiled */
@@ -264,13 +284,16 @@ static int kernel_m_function(lua_State *L) {
   return 1;
 }
 
-/* ---- the class ---------------------------------------------------------------------------------- */
+/* ---- the class ----------------------------------------------------------------------------------
+ */
 
 static int kernel_mm_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TTABLE) return roc_kernel_index_config(L);
   roc_kernel_box *box = roc_check_kernel(L, 1);
   if (lua_type(L, 2) != LUA_TSTRING) {
-    return luaL_error(L, "bad launch configuration (k[{groups, workgroup [, stream [, shared]]}] expected, got k[%s])",
+    return luaL_error(L,
+                      "bad launch configuration (k[{groups, workgroup [, stream [, shared]]}] "
+                      "expected, got k[%s])",
                       luaL_tolstring(L, 2, NULL));
   }
   lua_settop(L, 2);
@@ -283,10 +306,11 @@ static int kernel_mm_index(lua_State *L) {
 
 static int kernel_mm_call(lua_State *L) {
   const roc_kernel_box *box = roc_check_kernel(L, 1);
-  return luaL_error(L,
-                    "kernel '%s' is called without a launch configuration; write k[{groups, workgroup}](…), "
-                    "k:forall(n)(…) or k:launch({grid=n}, …)",
-                    box->kernel->name);
+  return luaL_error(
+      L,
+      "kernel '%s' is called without a launch configuration; write k[{groups, workgroup}](…), "
+      "k:forall(n)(…) or k:launch({grid=n}, …)",
+      box->kernel->name);
 }
 
 static int kernel_mm_tostring(lua_State *L) {
@@ -301,6 +325,7 @@ static const luaL_Reg methods[] = {{"launch", roc_kernel_m_launch},
                                    {"inspect_ir", kernel_m_inspect_ir},
                                    {"inspect_llvm", kernel_m_inspect_llvm},
                                    {"inspect_asm", kernel_m_inspect_asm},
+                                   {"hints", kernel_m_hints},
                                    {"resources", kernel_m_resources},
                                    {"specialisations", kernel_m_specialisations},
                                    {"sim_source", kernel_m_sim_source},

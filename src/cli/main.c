@@ -132,8 +132,7 @@ static void print_version(void) {
   fflush(stdout);
 }
 
-/* The global table `arg`: the script at 0, its arguments above, the program and its options below.
- */
+/* The global table `arg`: the script at 0, its arguments above, program and options below. */
 static void make_arg_table(lua_State *L, char **argv, int argc, int script) {
   int zero = script == argc ? 0 : script;
   lua_createtable(L, argc - zero, zero + 1);
@@ -182,8 +181,7 @@ static bool run_stdin(lua_State *L, int nargs) {
   luaL_pushresult(&text);
   lua_insert(L, -nargs - 1); /* below the arguments: it stays until the script ends */
   const char *bytes = lua_tolstring(L, -nargs - 1, &nbytes);
-  if (nbytes > 0 &&
-      bytes[0] == '#') { /* as luaL_loadfile does, the newline is kept to count lines */
+  if (nbytes > 0 && bytes[0] == '#') { /* like luaL_loadfile, but for the newline: lines count */
     const char *newline = memchr(bytes, '\n', nbytes);
     const char *rest = newline != NULL ? newline : bytes + nbytes;
     nbytes -= (size_t)(rest - bytes);
@@ -217,11 +215,10 @@ static bool run_require(lua_State *L, const char *spec) {
   lua_pushstring(L, module);
   bool is_ok = cli_report(L, cli_call(L, 1, 1));
   if (is_ok) {
-    lua_pushlstring(L, spec, equals != NULL ? (size_t)(equals - spec) : strlen(spec));
-    lua_pushglobaltable(L);
-    lua_insert(L, -3);
+    const char *global =
+        lua_pushlstring(L, spec, equals != NULL ? (size_t)(equals - spec) : strlen(spec));
     lua_insert(L, -2);
-    lua_settable(L, -3);
+    lua_setglobal(L, global);
     lua_pop(L, 1);
   }
   return is_ok;

@@ -27,7 +27,9 @@ static bool is_float(const atomic_op *a) { return roc_dtype_table[a->dtype].kind
 static bool is_unsigned(const atomic_op *a) { return a->dtype == ROC_DT_UINT32; }
 
 static const char *scope_of(roc_cg *cg, const atomic_op *a) {
-  return roc_cg_is_shared(cg, a->array) ? cg->target->group_scope : cg->target->device_scope;
+  if (roc_cg_is_shared(cg, a->array)) return cg->target->group_scope;
+  const roc_ir_param *param = &cg->ir->params.items[cg->ir->arrays.items[a->array].param];
+  return param->memory == ROC_IR_MEM_HOST ? cg->target->system_scope : cg->target->device_scope;
 }
 
 static unsigned scope_id(roc_cg *cg, const char *scope) {

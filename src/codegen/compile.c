@@ -1,6 +1,7 @@
 #include "codegen/compile.h"
 
 #include <llvm-c/ErrorHandling.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ void roc_cg_set_fatal_handler(void (*on_fatal)(void *ud, const char *message), v
 
 /* ---- targets ----------------------------------------------------------------------------- */
 
-static const roc_target *const targets[] = {&roc_target_cpu};
+static const roc_target *const targets[] = {&roc_target_cpu, &roc_target_amdgpu};
 enum { NTARGETS = sizeof targets / sizeof *targets };
 
 const roc_target *roc_target_find(const char *name) {

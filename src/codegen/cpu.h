@@ -15,6 +15,10 @@
 
 #include "codegen/cg.h"
 
+/* The entry's symbol: jit_load writes a number over the zeros. */
+#define ROC_CPU_ENTRY_PREFIX "roc_cpu_kernel_"
+#define ROC_CPU_ENTRY_FIELD ROC_CPU_ENTRY_PREFIX "0000000000000000"
+
 /* ---- plan -------------------------------------------------------------------------------- */
 
 enum { ROC_CPU_NO_RUN = 0 };
@@ -104,7 +108,7 @@ typedef struct cpu_state {
   LLVMValueRef frame_end;   /* pointer behind the last slot so far */
   uint32_t frame_fixed, frame_item;
   cpu_slot *value_slots, *var_slots, *array_slots;
-  cpu_slot live, code, fail_values[ROC_SITE_MAX_VALUES], wave[2];
+  cpu_slot live, code, fail_values[ROC_SITE_MAX_VALUES], wave;
   /* group */
   LLVMValueRef group[3], group_first[3], count[3]; /* index, first global id - 1, items present */
   bool may_be_dead;   /* an item may have ended before the code now emitted */

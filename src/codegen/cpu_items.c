@@ -4,6 +4,8 @@
  * goes to the latch, never out of the loop.  A failing check leaves its number and values in per-item memory, and a flag
  * that is looked at behind the loop; only then a second, cold walk fills the fault record.  Copies of variables that
  * live across runs are made for all items at the loop's begin and end, so that the body works on registers. */
+#include <llvm-c/DebugInfo.h>
+
 #include "codegen/cpu.h"
 
 /* ---- loops ------------------------------------------------------------------------------- */
@@ -138,7 +140,7 @@ static void mark_parallel(cpu_state *s, LLVMValueRef branch) {
 void cpu_items_end(cpu_state *s) {
   roc_cg *cg = s->cg;
   cpu_run *run = s->run;
-  roc_cg_goto(cg, run->latch);
+  if (LLVMGetInsertBlock(cg->b) != run->latch) roc_cg_goto(cg, run->latch);
   if (run->is_live) {
     LLVMBuildCondBr(run->header_b, run->is_live, run->body, run->latch);
   } else {
@@ -528,8 +530,6 @@ void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count) {
   for (uint32_t i = 0; i < found.vars.count; i++) copy_var_out(s, found.vars.items[i]);
   if (run.code) keep_fail(s, &run, any);
   if (run.died) keep_deaths(s, &run, ndied);
-  LLVMBasicBlockRef latch_end = LLVMGetInsertBlock(cg->b);
-  run.latch = latch_end;
   cpu_items_end(s);
 
   if (run.code) walk_fails(s, &run, any);

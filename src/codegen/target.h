@@ -69,7 +69,7 @@ struct roc_target {
   bool (*intercept)(roc_cg *cg, uint32_t inst);
 };
 
-extern const roc_target roc_target_cpu;
+extern const roc_target roc_target_cpu, roc_target_amdgpu;
 
 /* The target that takes `name`; NULL when none does. */
 const roc_target *roc_target_find(const char *name);

@@ -18,6 +18,8 @@ enum {
 
 static roc_status check_dimension(const roc_device_props *props, const uint64_t grid[3],
                                   const uint32_t local[3], uint32_t d, roc_error *err) {
+  if (grid[d] == 1 && local[d] == 1)
+    return ROC_OK; /* most launches have one dimension; divisions are slow */
   if (local[d] == 0) {
     return roc_fail(err, ROC_INVALID, "workgroup size of dimension %" PRIu32 " is 0", d + 1);
   }
@@ -78,7 +80,7 @@ uint64_t roc_device_count_groups(const uint64_t grid[3], const uint32_t local[3]
                                  uint64_t out_groups[3]) {
   uint64_t total = 1;
   for (int d = 0; d < 3; d++) {
-    out_groups[d] = grid[d] / local[d] + (grid[d] % local[d] != 0);
+    out_groups[d] = local[d] == 1 ? grid[d] : grid[d] / local[d] + (grid[d] % local[d] != 0);
     total *= out_groups[d];
   }
   return total;

@@ -85,9 +85,7 @@ static void dump_float(double f, roc_str *out) {
 /* What stands on the node's own line behind its kind. */
 static void dump_detail(const roc_ast_node *node, roc_str *out) {
   switch (node->kind) {
-    case ROC_AST_INTEGER:
-      roc_str_printf(out, " %lld", (long long)node->as.i);
-      return;
+    case ROC_AST_INTEGER: roc_str_printf(out, " %lld", (long long)node->as.i); return;
     case ROC_AST_FLOAT:
       roc_str_putc(out, ' ');
       dump_float(node->as.f, out);
@@ -106,17 +104,14 @@ static void dump_detail(const roc_ast_node *node, roc_str *out) {
         roc_str_puts(out, node->is_global ? " (global)" : " (upvalue)");
       return;
     case ROC_AST_UNARY:
-    case ROC_AST_BINARY:
-      roc_str_printf(out, " %s", roc_ast_op_text((roc_ast_op)node->op));
-      return;
+    case ROC_AST_BINARY: roc_str_printf(out, " %s", roc_ast_op_text((roc_ast_op)node->op)); return;
     case ROC_AST_LOCAL_NAME:
     case ROC_AST_FOR_NUM:
     case ROC_AST_LOCAL_FUNCTION:
       roc_str_putc(out, ' ');
       (declares(node) ? dump_declared : dump_symbol)(node->sym, out);
       return;
-    default:
-      return;
+    default: return;
   }
 }
 

@@ -105,6 +105,7 @@ static void flow_block(flow *f, const roc_ast_list *block);
 static void flow_local(flow *f, const roc_ast_node *stat) {
   read_list(f, &stat->values);
   uint32_t count = roc_fe_list_count(f->inf->inst, &stat->values);
+  if (roc_fe_list_is_unknown(f->inf->inst, &stat->values)) count = stat->list.count;
   for (uint32_t k = 0; k < stat->list.count; k++) {
     set_assigned(f, stat->list.items[k]->sym->id, k < count);
   }

@@ -29,10 +29,10 @@ static void assign_static(roc_infer *inf, const roc_ast_symbol *sym, roc_ty t, r
   bool may_hold = t.kind != ROC_TY_STRING && t.kind != ROC_TY_NIL && t.kind != ROC_TY_SHAPE;
   if (!may_hold) {
     ROC_INFER_REPORT(inf, where, ROC_DIAG_CANNOT_HOLD, sym->name.data,
-                     roc_ty_name(t, name, sizeof name));
+                     roc_ty_phrase(t, name, sizeof name));
   } else if (sym->assignments > 0) {
     ROC_INFER_REPORT(inf, where, ROC_DIAG_STATIC_REASSIGNED, sym->name.data,
-                     roc_ty_name(t, name, sizeof name));
+                     roc_ty_phrase(t, name, sizeof name));
   }
   roc_fe_sym_info *info = &inf->inst->syms[sym->id];
   if (!roc_ty_equal(info->type, t)) {
@@ -45,8 +45,8 @@ static void report_mismatch(roc_infer *inf, const roc_ast_symbol *sym, roc_ty t,
   const roc_fe_sym_info *info = &inf->inst->syms[sym->id];
   char had[64], got[64];
   roc_diag *diag = ROC_INFER_REPORT(inf, where, ROC_DIAG_LOCAL_TYPE, sym->name.data,
-                                    roc_ty_name(info->type, had, sizeof had),
-                                    roc_ty_name(t, got, sizeof got));
+                                    roc_ty_phrase(info->type, had, sizeof had),
+                                    roc_ty_phrase(t, got, sizeof got));
   if (diag) {
     roc_diag_note(inf->diags, diag, inf->inst->fn->chunk,
                   info->typed_by ? info->typed_by->span : sym->span, "it is a %s here", had);

@@ -185,7 +185,7 @@ static void infer_atomic(roc_infer *inf, call_ctx *c) {
   }
   if (!allows_atomic(c, array)) {
     ROC_INFER_REPORT(inf, c->node->span, ROC_DIAG_ATOMIC_DTYPE, c->info->path,
-                     roc_ty_name(array, name, sizeof name));
+                     roc_ty_phrase(array, name, sizeof name));
   }
   check_atomic_index(inf, c, array);
   for (uint32_t k = 2; k < c->nargs; k++) {
@@ -293,6 +293,7 @@ static builtin_fn *const builtin_handlers[ROC_BC_COUNT_] = {
 static bool check_count(roc_infer *inf, const call_ctx *c, const char *name, uint32_t least,
                         uint32_t most) {
   if (c->nargs >= least && c->nargs <= most) return true;
+  if (roc_fe_list_is_unknown(inf->inst, &c->node->list)) return false;
   if (least == most) {
     ROC_INFER_REPORT(inf, c->node->span, ROC_DIAG_ARGUMENT_COUNT, name, least, c->nargs);
   } else {
@@ -334,6 +335,7 @@ static void call_function(roc_infer *inf, call_ctx *c, uint32_t function) {
   const roc_fe_function *fn = &inf->typed->program->funcs[function];
   roc_ty params[ROC_INFER_MAX_PARAMS];
   uint32_t nparams = fn->ast->nparams;
+  if (roc_fe_list_is_unknown(inf->inst, &c->node->list)) return;
   if (c->nargs < nparams) {
     ROC_INFER_REPORT(inf, c->node->span, ROC_DIAG_ARGUMENT_COUNT, fn->name, nparams, c->nargs);
     return;
@@ -412,7 +414,7 @@ roc_ty roc_infer_call(roc_infer *inf, const roc_ast_node *node) {
       break;
     default:
       ROC_INFER_REPORT(inf, node->a->span, ROC_DIAG_NOT_CALLABLE,
-                       roc_ty_name(callee, name, sizeof name));
+                       roc_ty_phrase(callee, name, sizeof name));
   }
   if (c.call->kind == ROC_CALLEE_NONE) give_kind(&c, ROC_TY_ERROR);
   store_results(inf, &c);

@@ -63,7 +63,7 @@ static roc_ty infer_paren(roc_infer *inf, const roc_ast_node *node) {
 /* `%s` of the messages: what was found. */
 static roc_ty refuse(roc_infer *inf, const roc_ast_node *node, roc_ty t, roc_diag_id id) {
   char name[64];
-  ROC_INFER_REPORT(inf, node->span, id, roc_ty_name(t, name, sizeof name));
+  ROC_INFER_REPORT(inf, node->span, id, roc_ty_phrase(t, name, sizeof name));
   return roc_ty_of(ROC_TY_ERROR);
 }
 
@@ -125,7 +125,7 @@ void roc_infer_store(roc_infer *inf, const roc_ast_node *value, roc_ty t, roc_dt
   roc_ty element = roc_ty_of_dtype(dtype);
   t = roc_infer_need_value(inf, value, t);
   if (t.kind <= ROC_TY_ERROR) return;
-  roc_ty_name(t, name, sizeof name);
+  roc_ty_phrase(t, name, sizeof name);
   if ((element.kind == ROC_TY_BOOL) != (t.kind == ROC_TY_BOOL)) {
     ROC_INFER_REPORT(inf, value->span, ROC_DIAG_STORE_BOOLEAN, name, roc_dtype_name(dtype));
   } else if (element.kind == ROC_TY_INT && t.kind != ROC_TY_INT) {
@@ -188,8 +188,8 @@ static roc_ty infer_comparison(roc_infer *inf, const roc_ast_node *node, roc_ty 
     b = roc_infer_need_value(inf, node->b, b);
     if (a.kind > ROC_TY_ERROR && b.kind > ROC_TY_ERROR &&
         (a.kind == ROC_TY_BOOL) != (b.kind == ROC_TY_BOOL)) {
-      ROC_INFER_REPORT(inf, node->span, ROC_DIAG_COMPARE, roc_ty_name(a, left, sizeof left),
-                       roc_ty_name(b, right, sizeof right));
+      ROC_INFER_REPORT(inf, node->span, ROC_DIAG_COMPARE, roc_ty_phrase(a, left, sizeof left),
+                       roc_ty_phrase(b, right, sizeof right));
     }
   } else {
     a = roc_infer_need_number(inf, node->a, a);
@@ -231,7 +231,7 @@ static roc_ty infer_or(roc_infer *inf, const roc_ast_node *node, roc_ty a, roc_t
     return either_number(inf, node, a, b);
   }
   ROC_INFER_REPORT(inf, node->span, ROC_DIAG_OR_TYPE,
-                   roc_ty_name(a.kind == ROC_TY_BOOL ? b : a, name, sizeof name));
+                   roc_ty_phrase(a.kind == ROC_TY_BOOL ? b : a, name, sizeof name));
   return roc_ty_of(ROC_TY_ERROR);
 }
 

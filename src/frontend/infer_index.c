@@ -226,7 +226,7 @@ static roc_ty index_type(roc_infer *inf, const roc_ast_node *node, roc_ty base) 
   if (base.kind != ROC_TY_ARRAY) {
     bool is_table = base.kind == ROC_TY_NAMESPACE;
     ROC_INFER_REPORT(inf, node->span, is_table ? ROC_DIAG_INDEX_TABLE : ROC_DIAG_INDEX_BASE,
-                     roc_ty_name(base, name, sizeof name));
+                     roc_ty_phrase(base, name, sizeof name));
     return roc_ty_of(ROC_TY_ERROR);
   }
   if (node->b->kind == ROC_AST_STRING) return property(inf, node, base);

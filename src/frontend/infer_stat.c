@@ -27,9 +27,9 @@ static void infer_store_target(roc_infer *inf, const roc_ast_node *target, const
   if (base.kind <= ROC_TY_ERROR || element.kind <= ROC_TY_ERROR) return;
   if (base.kind != ROC_TY_ARRAY || target->b->kind == ROC_AST_STRING) {
     ROC_INFER_REPORT(inf, target->span, ROC_DIAG_STORE_TARGET,
-                     roc_ty_name(base, name, sizeof name));
+                     roc_ty_phrase(base, name, sizeof name));
   } else if (element.kind == ROC_TY_ARRAY) {
-    ROC_INFER_REPORT(inf, target->span, ROC_DIAG_STORE_ROW, roc_ty_name(element, name, sizeof name));
+    ROC_INFER_REPORT(inf, target->span, ROC_DIAG_STORE_ROW, roc_ty_phrase(element, name, sizeof name));
   } else if (base.space == ROC_IR_ARRAY_CONST) {
     ROC_INFER_REPORT(inf, target->span, ROC_DIAG_STORE_CONST);
   } else if (t.kind > ROC_TY_ERROR) {
@@ -61,7 +61,8 @@ static void infer_assign(roc_infer *inf, const roc_ast_node *stat) {
   for (uint32_t k = 0; k < stat->list.count; k++) {
     const roc_ast_node *target = stat->list.items[k];
     if (k >= count) {
-      ROC_INFER_REPORT(inf, target->span, ROC_DIAG_TOO_FEW_VALUES);
+      bool is_told = roc_fe_list_is_unknown(inf->inst, &stat->values);
+      if (!is_told) ROC_INFER_REPORT(inf, target->span, ROC_DIAG_TOO_FEW_VALUES);
       continue;
     }
     infer_target(inf, target, k < stat->values.count ? stat->values.items[k] : last,
@@ -134,7 +135,7 @@ static void infer_result(roc_infer *inf, const roc_ast_node *stat, uint32_t k) {
   if (value) t = roc_infer_need_value(inf, value, t);
   if (!roc_infer_merge(inf, into, t)) {
     ROC_INFER_REPORT(inf, stat->span, ROC_DIAG_RESULT_TYPE, k + 1,
-                     roc_ty_name(t, got, sizeof got), roc_ty_name(*into, had, sizeof had));
+                     roc_ty_phrase(t, got, sizeof got), roc_ty_phrase(*into, had, sizeof had));
   } else if (t.kind == ROC_TY_INT && roc_ty_is_float(*into) &&
              !(value && roc_fe_node(inf->inst, value)->is_const)) {
     ROC_INFER_REPORT(inf, value ? value->span : stat->span, ROC_DIAG_MIXED_RESULT);
@@ -153,6 +154,7 @@ static void infer_return(roc_infer *inf, const roc_ast_node *stat) {
     return;
   }
   /* Until the callees' types are known the count of an open call is not either. */
+  if (roc_fe_list_is_unknown(inf->inst, &stat->values)) return;
   if (!inf->report && !all_known(inf, &stat->values, count)) return;
   if (!inf->inst->has_return) {
     inf->inst->has_return = true;

@@ -23,7 +23,7 @@ typedef struct roc_lower_array {
 /* What an expression came to. */
 typedef struct roc_operand {
   roc_ty type;
-  bool is_const;   /* `value`; no instruction made yet */
+  bool is_const;   /* `value`; `id` is NONE until an instruction is made */
   roc_scalar value;
   uint32_t id;     /* the instruction, in the type's own value type */
   uint32_t test;   /* maybe_false: the boolean; `id` counts where it is true */
@@ -91,6 +91,8 @@ roc_operand roc_operand_of(roc_ty type, uint32_t id);
 roc_operand roc_operand_int(int64_t value);
 uint32_t roc_lower_as(roc_lower *lx, roc_operand op, roc_value_type vt);
 uint32_t roc_lower_id(roc_lower *lx, roc_operand op); /* in its own type */
+/* Makes a constant's instruction, for uses that follow in the same region. */
+void roc_lower_pin(roc_lower *lx, roc_operand *op);
 uint32_t roc_lower_truth(roc_lower *lx, roc_operand op);
 roc_value_type roc_lower_vt(const roc_lower *lx, roc_ty t);
 uint32_t roc_lower_zero(roc_lower *lx, roc_value_type vt);

@@ -121,6 +121,7 @@ static roc_operand lower_element(roc_lower *lx, const roc_ast_node *node, const 
   uint32_t index[ROC_MAX_RANK];
   roc_ty t = roc_lower_info(lx, node)->type;
   roc_lower_place(lx, node);
+  roc_lower_pin(lx, &key);
   roc_lower_check_index(lx, node, base->array.array, base->array.nlead, key);
   if (t.kind == ROC_TY_ARRAY) {
     roc_operand row = *base;
@@ -136,6 +137,7 @@ static roc_operand lower_element(roc_lower *lx, const roc_ast_node *node, const 
 void roc_lower_store(roc_lower *lx, const roc_ast_node *target, const roc_lower_array *base,
                      roc_operand index, roc_operand value) {
   uint32_t all[ROC_MAX_RANK];
+  roc_lower_pin(lx, &index);
   roc_lower_check_index(lx, target, base->array, base->nlead, index);
   uint32_t rank = element_index(lx, base, index, all);
   roc_lower_mark(lx, base->array, false, true);

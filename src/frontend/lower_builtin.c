@@ -104,6 +104,7 @@ static void lower_atomic(roc_lower *lx, builtin_call *c) {
   roc_lower_place(lx, c->node);
   for (uint32_t k = 0; k < ref->nlead; k++) operands[n++] = ref->lead[k];
   for (uint32_t k = 0; k < keys.count; k++) {
+    roc_lower_pin(lx, &index[k]);
     roc_lower_check_index(lx, c->node, ref->array, n, index[k]);
     operands[n++] = roc_lower_id(lx, index[k]);
   }

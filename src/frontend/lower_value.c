@@ -29,8 +29,13 @@ static uint32_t make_constant(roc_lower *lx, roc_scalar v, roc_value_type vt) {
   }
 }
 
+void roc_lower_pin(roc_lower *lx, roc_operand *op) {
+  if (op->is_const && op->id == ROC_IR_NONE) op->id = roc_lower_id(lx, *op);
+}
+
 uint32_t roc_lower_as(roc_lower *lx, roc_operand op, roc_value_type vt) {
-  if (op.is_const) return make_constant(lx, op.value, vt);
+  bool is_pinned = op.id != ROC_IR_NONE && vt == roc_lower_vt(lx, op.type);
+  if (op.is_const && !is_pinned) return make_constant(lx, op.value, vt);
   if (vt != ROC_VT_F32 && vt != ROC_VT_F64) return op.id;
   return roc_ir_to_float(&lx->b, vt, op.id);
 }

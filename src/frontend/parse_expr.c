@@ -86,6 +86,7 @@ roc_ast_func *roc_parse_func_body(roc_parser *p, roc_span begin, bool is_method)
   roc_scope_open_func(p, &state, &block);
   roc_ast_func *func = state.ast;
   func->is_method = is_method;
+  func->span = begin; /* messages name its line before its end is known */
   if (is_method) {
     roc_scope_activate(p, roc_scope_declare(p, p->self_name, p->token.span));
     func->nparams++;
@@ -95,7 +96,6 @@ roc_ast_func *roc_parse_func_body(roc_parser *p, roc_span begin, bool is_method)
   roc_parse_expect(p, ROC_TK_RPAREN);
   func->body = roc_parse_block_body(p);
   func->last_line = p->token.span.line;
-  func->span = begin; /* limits met while closing name the line */
   roc_parse_expect_close(p, ROC_TK_END, ROC_TK_FUNCTION, begin);
   func->span = roc_parse_span_to_here(p, begin);
   roc_scope_close_func(p);

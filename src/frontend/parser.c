@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "frontend/frontend.h"
 
-enum { MAX_TEXT_MIB = 256, MIB = 1 << 20 };
+enum { MAX_TEXT_MIB = 64, MIB = 1 << 20 };
 
 /* ---- errors -----------------------------------------------------------------------------------
  */

@@ -58,6 +58,15 @@ const char *roc_ty_name(roc_ty t, char *buf, size_t nbytes) {
   return buf;
 }
 
+const char *roc_ty_phrase(roc_ty t, char *buf, size_t nbytes) {
+  char name[64];
+  roc_ty_name(t, name, sizeof name);
+  bool has_none = t.kind == ROC_TY_NONE || t.kind == ROC_TY_NIL || t.maybe_false;
+  bool is_vowel = name[0] == 'i' || name[0] == 'e' || name[0] == 'a';
+  snprintf(buf, nbytes, "%s%s", has_none ? "" : is_vowel ? "an " : "a ", name);
+  return buf;
+}
+
 /* The call whose results all count, when the list ends in one. */
 static const roc_fe_call *open_call(const roc_fe_instance *inst, const roc_ast_list *list) {
   if (list->count == 0) return NULL;
@@ -68,6 +77,11 @@ static const roc_fe_call *open_call(const roc_fe_instance *inst, const roc_ast_l
 uint32_t roc_fe_list_count(const roc_fe_instance *inst, const roc_ast_list *list) {
   const roc_fe_call *call = open_call(inst, list);
   return call ? list->count - 1 + call->nresults : list->count;
+}
+
+bool roc_fe_list_is_unknown(const roc_fe_instance *inst, const roc_ast_list *list) {
+  const roc_fe_call *call = open_call(inst, list);
+  return call && call->kind == ROC_CALLEE_NONE;
 }
 
 roc_ty roc_fe_list_type(const roc_fe_instance *inst, const roc_ast_list *list, uint32_t k) {

@@ -142,10 +142,14 @@ roc_ty roc_ty_of_value_type(roc_value_type vt);
 roc_value_type roc_ty_value_type(roc_ty t, const roc_fe_options *options);
 /* For messages: "integer", "float32", "false or integer", "float32[2] array", "function". `buf` holds at least 64 bytes. */
 const char *roc_ty_name(roc_ty t, char *buf, size_t nbytes);
+/* The same with its article: "an integer". */
+const char *roc_ty_phrase(roc_ty t, char *buf, size_t nbytes);
 
 /* Number of values the list gives, adjusted; the type of the k-th (from 0), NONE behind the end. */
 uint32_t roc_fe_list_count(const roc_fe_instance *inst, const roc_ast_list *list);
 roc_ty roc_fe_list_type(const roc_fe_instance *inst, const roc_ast_list *list, uint32_t k);
+/* The list ends in a call that was refused, so that nothing is known of its count. */
+bool roc_fe_list_is_unknown(const roc_fe_instance *inst, const roc_ast_list *list);
 /* Arithmetic (not comparison, logic, unary): the type both operands are converted to before the operation.
  * `/` and `^` of integers: PLAIN.  Comparison of an integer with a float: converts neither (exact). */
 roc_ty roc_fe_operand_type(const roc_fe_instance *inst, const roc_ast_node *binary);

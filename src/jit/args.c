@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-static bool is_narrow(int64_t i) { return i >= 0 && i <= INT32_MAX; }
+static bool is_narrow(int64_t i) {
+  return i >= 0 && i <= INT32_MAX;
+}
 
 static roc_ir_layout layout_of(const roc_array *a) {
   if (roc_array_is_c_contiguous(a)) return ROC_IR_LAYOUT_C;
@@ -83,7 +85,9 @@ static void put_i32(unsigned char *at, int64_t i) {
   memcpy(at, &narrow, sizeof narrow);
 }
 
-static void put_i64(unsigned char *at, int64_t i) { memcpy(at, &i, sizeof i); }
+static void put_i64(unsigned char *at, int64_t i) {
+  memcpy(at, &i, sizeof i);
+}
 
 static void put_dims(unsigned char *at, const int64_t *dims, uint32_t rank, bool narrow) {
   for (uint32_t d = 0; d < rank; d++) {
@@ -99,23 +103,20 @@ static void pack_array(const roc_arg_slot *slot, const roc_array *a, unsigned ch
   int64_t offset_bytes = a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
   put_i64(block + slot->offset, (int64_t)roc_buffer_devptr(a->buffer) + offset_bytes);
   put_dims(block + slot->extents_offset, a->extents, a->rank, slot->is_narrow);
-  if (slot->has_strides) put_dims(block + slot->strides_offset, a->strides, a->rank, slot->is_narrow);
+  if (slot->has_strides)
+    put_dims(block + slot->strides_offset, a->strides, a->rank, slot->is_narrow);
 }
 
-static double as_double(roc_scalar s) { return s.type == ROC_VT_INT ? (double)s.as.i : s.as.f; }
+static double as_double(roc_scalar s) {
+  return s.type == ROC_VT_INT ? (double)s.as.i : s.as.f;
+}
 
 void roc_jit_pack(const roc_arg_slot *slot, const roc_jit_value *value, unsigned char *block) {
   unsigned char *at = block + slot->offset;
   switch ((roc_arg_kind)slot->kind) {
-    case ROC_ARG_BOOL:
-      *at = value->scalar.as.b;
-      break;
-    case ROC_ARG_INT:
-      put_i64(at, value->scalar.as.i);
-      break;
-    case ROC_ARG_INT_NARROW:
-      put_i32(at, value->scalar.as.i);
-      break;
+    case ROC_ARG_BOOL: *at = value->scalar.as.b; break;
+    case ROC_ARG_INT: put_i64(at, value->scalar.as.i); break;
+    case ROC_ARG_INT_NARROW: put_i32(at, value->scalar.as.i); break;
     case ROC_ARG_F32: {
       float f = (float)as_double(value->scalar);
       memcpy(at, &f, sizeof f);
@@ -126,8 +127,6 @@ void roc_jit_pack(const roc_arg_slot *slot, const roc_jit_value *value, unsigned
       memcpy(at, &f, sizeof f);
       break;
     }
-    case ROC_ARG_ARRAY:
-      pack_array(slot, value->array, block);
-      break;
+    case ROC_ARG_ARRAY: pack_array(slot, value->array, block); break;
   }
 }

@@ -1,7 +1,9 @@
-/* Arguments of a launch: their classes, which decide the specialisation, and their bytes in the kernarg block.
+/* Arguments of a launch: their classes, which decide the specialisation, and their bytes in the
+ * kernarg block.
  *
- * A class is all that a specialisation knows of an argument: type or dtype, rank, layout, one bit each for the integer
- * range and for overlap.  It is a few bytes, so that a launch compares classes with memcmp.  Pure functions. */
+ * A class is all that a specialisation knows of an argument: type or dtype, rank, layout, one bit
+ * each for the integer range and for overlap.  It is a few bytes, so that a launch compares classes
+ * with memcmp.  Pure functions. */
 #ifndef ROC_JIT_ARGS_H
 #define ROC_JIT_ARGS_H
 
@@ -33,7 +35,8 @@ enum {
 /* The class of a value, without the alias bit. */
 roc_jit_class roc_jit_classify(const roc_jit_value *value);
 
-/* Sets the alias bit of each array that overlaps another where one of the two is written.  `written` has a flag for each. */
+/* Sets the alias bit of each array that overlaps another where one of the two is written. `written`
+ * has a flag for each. */
 void roc_jit_mark_aliases(const roc_jit_value *values, uint32_t count, const uint8_t *written,
                           roc_jit_class *classes);
 /* True when some two arrays overlap. */
@@ -42,7 +45,8 @@ bool roc_jit_any_overlap(const roc_jit_value *values, uint32_t count);
 /* What the front end is told of an argument of that class. */
 roc_fe_arg roc_jit_fe_arg(roc_jit_class cls, const char *name);
 
-/* Writes a value where the code object expects it.  Its class is the one the object was compiled for. */
+/* Writes a value where the code object expects it.  Its class is the one the object was compiled
+ * for. */
 void roc_jit_pack(const roc_arg_slot *slot, const roc_jit_value *value, unsigned char *block);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ir/optimize.h"
 #include "jit/driver.h"
 
 /* One run of the front end, on the compiler thread: its recursion needs that stack. */
@@ -18,20 +19,34 @@ typedef struct front_end_run {
   roc_error *err;
 } front_end_run;
 
+/* What the code generators get has no checks that are proved, and no dead code. */
+static void optimise(front_end_run *r) {
+  r->status = roc_ir_optimize(r->module, r->err);
+  if (r->status == ROC_OK) return;
+  roc_ir_module_free(r->module);
+  r->module = NULL;
+}
+
 static void run_front_end(void *ud) {
   front_end_run *r = ud;
   const roc_fe_program *program = &r->kernel->program->fe;
   const roc_fe_options *options = &r->kernel->options;
-  r->status = r->text ? r->text(program, r->args, r->nargs, options, &r->diags, r->out, r->err)
-                      : roc_fe_compile(program, r->args, r->nargs, options, &r->diags, &r->module, r->err);
+  r->status =
+      r->text ? r->text(program, r->args, r->nargs, options, &r->diags, r->out, r->err)
+              : roc_fe_compile(program, r->args, r->nargs, options, &r->diags, &r->module, r->err);
+  if (!r->text && r->status == ROC_OK) optimise(r);
+}
+
+static bool is_argument(const roc_jit_scalar *s) {
+  return s->is_hidden && s->value.type != ROC_VT_NONE;
 }
 
 /* A scalar is a constant, a hidden argument, or nothing at all. */
-static void bind_scalar(roc_jit_scalar *s, uint32_t arg) {
+static void bind_scalar(roc_jit_scalar *s, bool as_argument, uint32_t arg) {
   roc_fe_binding *b = s->binding;
   if (s->value.type == ROC_VT_NONE) {
     b->kind = ROC_BIND_NIL;
-  } else if (s->is_hidden) {
+  } else if (as_argument) {
     b->kind = ROC_BIND_HIDDEN;
     b->as.arg = arg;
   } else {
@@ -40,8 +55,9 @@ static void bind_scalar(roc_jit_scalar *s, uint32_t arg) {
   }
 }
 
-/* The arguments as the front end sees them: explicit, captured arrays, hidden scalars. */
-static uint32_t list_args(roc_jit_kernel *k, roc_fe_arg *args) {
+/* The arguments as the front end sees them: explicit, captured arrays, hidden scalars.  Text is
+ * made for the values at hand (sim compiles nothing), so there all scalars are constants. */
+static uint32_t list_args(roc_jit_kernel *k, bool is_text, roc_fe_arg *args) {
   roc_jit_program *p = k->program;
   uint32_t n = 0;
   for (uint32_t i = 0; i < k->nparams; i++) args[n++] = roc_jit_fe_arg(k->classes[i], NULL);
@@ -53,8 +69,9 @@ static uint32_t list_args(roc_jit_kernel *k, roc_fe_arg *args) {
   }
   for (uint32_t i = 0; i < p->nscalars; i++) {
     roc_jit_scalar *s = &p->scalars[i];
-    bind_scalar(s, n);
-    if (!s->is_hidden || s->value.type == ROC_VT_NONE) continue;
+    bool as_argument = !is_text && is_argument(s);
+    bind_scalar(s, as_argument, n);
+    if (!as_argument) continue;
     roc_jit_value value = {.scalar = s->value};
     args[n++] = roc_jit_fe_arg(roc_jit_classify(&value), s->name);
   }
@@ -74,7 +91,7 @@ static roc_status front_end(roc_jit_kernel *k, roc_jit_text_fn *text, roc_str *o
   front_end_run r = {.kernel = k, .text = text, .out = out, .err = err};
   r.args = roc_zalloc((most + 1) * sizeof *r.args);
   if (!r.args) return roc_fail(err, ROC_OOM, "out of memory while compiling kernel '%s'", k->name);
-  r.nargs = list_args(k, r.args);
+  r.nargs = list_args(k, text != NULL, r.args);
   roc_diags_init(&r.diags, k->name);
   roc_status status = roc_jit_run(run_front_end, &r, err);
   if (status == ROC_OK) status = r.status == ROC_OK ? ROC_OK : report(k, &r);
@@ -87,11 +104,13 @@ static roc_status front_end(roc_jit_kernel *k, roc_jit_text_fn *text, roc_str *o
 roc_status roc_jit_front_end_text(roc_jit_kernel *kernel, roc_jit_text_fn *fn, roc_str *out,
                                   roc_error *err) {
   ROC_TRY(front_end(kernel, fn, out, NULL, err));
-  if (out->failed) return roc_fail(err, ROC_OOM, "out of memory while printing kernel '%s'", kernel->name);
+  if (out->failed)
+    return roc_fail(err, ROC_OOM, "out of memory while printing kernel '%s'", kernel->name);
   return ROC_OK;
 }
 
-/* ---- which hidden scalars must be constants ------------------------------------------------------ */
+/* ---- which hidden scalars must be constants
+ * ------------------------------------------------------ */
 
 static bool compiles(roc_jit_kernel *k) {
   roc_ir_module *module = NULL;
@@ -100,8 +119,9 @@ static bool compiles(roc_jit_kernel *k) {
   return true;
 }
 
-/* A kernel that compiles with constants and not with hidden arguments needs some of them constant (a shape of a shared array).
- * Each is tried alone, so that the others stay arguments.  False: constants do not help. */
+/* A kernel that compiles with constants and not with hidden arguments needs some of them constant
+ * (a shape of a shared array). Each is tried alone, so that the others stay arguments.  False:
+ * constants do not help. */
 static bool settle_constants(roc_jit_kernel *k) {
   roc_jit_program *p = k->program;
   uint32_t nhidden = 0;
@@ -123,9 +143,11 @@ static bool settle_constants(roc_jit_kernel *k) {
   return helps;
 }
 
-/* ---- which overlaps matter ----------------------------------------------------------------------- */
+/* ---- which overlaps matter
+ * ----------------------------------------------------------------------- */
 
-/* Adds what this module writes to what is known, and compares overlaps anew; true when a class changes by it. */
+/* Adds what this module writes to what is known, and compares overlaps anew; true when a class
+ * changes by it. */
 static bool settle_aliases(roc_jit_kernel *k, const roc_ir_module *m) {
   uint32_t n = k->nparams + k->program->narrays;
   for (uint32_t i = 0; i < n && i < m->params.count; i++) {
@@ -148,7 +170,8 @@ static roc_status check_constant_arrays(roc_jit_kernel *k, const roc_ir_module *
     uint32_t slot = k->nparams + i;
     if (!c->is_constant || slot >= m->params.count || !m->params.items[slot].is_written) continue;
     return roc_fail(err, ROC_COMPILE,
-                    "kernel '%s': '%s' is a host array that was copied when the kernel was made, so it cannot be "
+                    "kernel '%s': '%s' is a host array that was copied when the kernel was made, "
+                    "so it cannot be "
                     "written; pass it as an argument, or capture a device array",
                     k->name, c->name);
   }
@@ -166,7 +189,8 @@ roc_status roc_jit_compile_ir(roc_jit_kernel *k, roc_ir_module **out_module, roc
     roc_ir_module_free(module);
     module = NULL;
     roc_status status = front_end(k, NULL, NULL, &module, err);
-    if (status == ROC_COMPILE && settle_constants(k)) status = front_end(k, NULL, NULL, &module, err);
+    if (status == ROC_COMPILE && settle_constants(k))
+      status = front_end(k, NULL, NULL, &module, err);
     ROC_TRY(status);
     changed = settle_aliases(k, module);
   } while (changed);

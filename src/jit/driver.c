@@ -34,14 +34,15 @@ static struct {
   loaded *unloads;
   pthread_t thread;
   bool has_thread, is_stopping;
-  pid_t pid; /* of the process that made the thread */
+  pid_t pid;                  /* of the process that made the thread */
   const roc_codegen_api *api; /* set once, on the compiler thread */
 } driver = {.callers = PTHREAD_MUTEX_INITIALIZER,
             .lock = PTHREAD_MUTEX_INITIALIZER,
             .work = PTHREAD_COND_INITIALIZER,
             .finished = PTHREAD_COND_INITIALIZER};
 
-/* ---- the thread --------------------------------------------------------------------------------- */
+/* ---- the thread ---------------------------------------------------------------------------------
+ */
 
 static void finish(request *r) {
   r->done = true;
@@ -130,14 +131,17 @@ static int create_thread(void) {
 
 /* With the lock held. */
 static roc_status ensure_thread(roc_error *err) {
-  if (driver.is_stopping) return roc_fail(err, ROC_CLOSED, "the process is ending: nothing can be compiled");
+  if (driver.is_stopping)
+    return roc_fail(err, ROC_CLOSED, "the process is ending: nothing can be compiled");
   if (driver.pid && driver.pid != getpid()) {
-    return roc_fail(err, ROC_UNAVAILABLE,
-                    "roclua cannot be used in a process made by fork: use it in one of the two only");
+    return roc_fail(
+        err, ROC_UNAVAILABLE,
+        "roclua cannot be used in a process made by fork: use it in one of the two only");
   }
   if (driver.has_thread) return ROC_OK;
   int rc = create_thread();
-  if (rc) return roc_fail(err, ROC_UNAVAILABLE, "cannot start the compiler thread: %s", strerror(rc));
+  if (rc)
+    return roc_fail(err, ROC_UNAVAILABLE, "cannot start the compiler thread: %s", strerror(rc));
   driver.has_thread = true;
   driver.pid = getpid();
   return ROC_OK;
@@ -163,7 +167,8 @@ roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err) {
   return status;
 }
 
-/* ---- the cpu device's loader -------------------------------------------------------------------- */
+/* ---- the cpu device's loader --------------------------------------------------------------------
+ */
 
 typedef struct load_work {
   const roc_codeobj *object;
@@ -207,7 +212,8 @@ static void unload_cpu(void *handle) {
 
 static const roc_cpu_loader cpu_loader = {load_cpu, unload_cpu};
 
-/* ---- the back end's functions, each as a piece of work ------------------------------------------- */
+/* ---- the back end's functions, each as a piece of work
+ * ------------------------------------------- */
 
 typedef struct open_work {
   roc_status status;
@@ -265,7 +271,9 @@ typedef struct dump_work {
   roc_error *err;
 } dump_work;
 
-static void add_text(void *ud, const char *text, size_t len) { roc_str_add(ud, text, len); }
+static void add_text(void *ud, const char *text, size_t len) {
+  roc_str_add(ud, text, len);
+}
 
 static void dump_on_thread(void *ud) {
   dump_work *w = ud;

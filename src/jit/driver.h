@@ -1,8 +1,9 @@
 /* The compiler thread: everything that touches LLVM runs here.
  *
- * Opens libroclua-codegen.so on the first need and hands work to one thread with a stack of its own; callers wait.
- * When LLVM ends with a fatal error the work in hand is marked failed with LLVM's message, that thread is parked for
- * good inside LLVM, and the next piece of work gets a new thread.  One driver a process; any thread may call. */
+ * Opens libroclua-codegen.so on the first need and hands work to one thread with a stack of its
+ * own; callers wait. When LLVM ends with a fatal error the work in hand is marked failed with
+ * LLVM's message, that thread is parked for good inside LLVM, and the next piece of work gets a new
+ * thread.  One driver a process; any thread may call. */
 #ifndef ROC_JIT_DRIVER_H
 #define ROC_JIT_DRIVER_H
 
@@ -13,7 +14,8 @@
 #include "ir/ir.h"
 
 /* Runs fn(ud) on the compiler thread and waits for it.  Not to be called from that thread.
- * COMPILE: LLVM died in it, the message says of what.  UNAVAILABLE: no thread, or a process made by fork. */
+ * COMPILE: LLVM died in it, the message says of what.  UNAVAILABLE: no thread, or a process made by
+ * fork. */
 roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err);
 
 /* Verified IR to a code object, freed with (*out_object)->free.  *times may be NULL.

@@ -6,8 +6,10 @@
 #include "ir/print.h"
 #include "jit/compile.h"
 #include "jit/driver.h"
+#include "jit/hint.h"
 
-/* ---- making and freeing ------------------------------------------------------------------------- */
+/* ---- making and freeing -------------------------------------------------------------------------
+ */
 
 static uint32_t count_values(const roc_jit_kernel *k, const roc_jit_program *p) {
   return k->nparams + p->narrays + p->nscalars;
@@ -79,16 +81,19 @@ void roc_jit_kernel_free(roc_jit_kernel *kernel) {
   if (!kernel) return;
   free_state(kernel);
   roc_str_deinit(&kernel->diagnostics);
+  roc_str_deinit(&kernel->hint);
   roc_free(kernel->block);
   roc_free(kernel->name);
   roc_free(kernel);
 }
 
-roc_status roc_jit_kernel_replace(roc_jit_kernel *kernel, roc_jit_program *program, roc_error *err) {
+roc_status roc_jit_kernel_replace(roc_jit_kernel *kernel, roc_jit_program *program,
+                                  roc_error *err) {
   roc_jit_kernel old = *kernel;
   if (!allocate_state(kernel, program)) {
     roc_jit_program_free(program);
-    return roc_fail(err, ROC_OOM, "out of memory while reading the captures of kernel '%s'", kernel->name);
+    return roc_fail(err, ROC_OOM, "out of memory while reading the captures of kernel '%s'",
+                    kernel->name);
   }
   memset(kernel->specs, 0, sizeof kernel->specs);
   kernel->nspecs = 0;
@@ -97,7 +102,8 @@ roc_status roc_jit_kernel_replace(roc_jit_kernel *kernel, roc_jit_program *progr
   return ROC_OK;
 }
 
-/* ---- keys --------------------------------------------------------------------------------------- */
+/* ---- keys ---------------------------------------------------------------------------------------
+ */
 
 static void copy_captured_arrays(roc_jit_kernel *k) {
   for (uint32_t i = 0; i < k->program->narrays; i++) {
@@ -162,7 +168,8 @@ static roc_jit_spec *find_spec(roc_jit_kernel *k) {
   return NULL;
 }
 
-/* ---- making a specialisation --------------------------------------------------------------------- */
+/* ---- making a specialisation
+ * --------------------------------------------------------------------- */
 
 /* Where the next one goes: a free place, or that of the least recently used. */
 static uint32_t make_room(roc_jit_kernel *k) {
@@ -209,7 +216,14 @@ static roc_status name_kernel(const roc_jit_kernel *k, roc_error *err) {
   return err ? err->code : ROC_COMPILE;
 }
 
-/* Classes may have settled differently while the IR was made, so the key is made anew and looked up once more. */
+static void note_hint(roc_jit_kernel *k, const roc_ir_module *module) {
+  if (k->hint.len > 0) return;
+  roc_jit_hint_float64(module, &k->hint);
+  k->is_hint_new = k->hint.len > 0;
+}
+
+/* Classes may have settled differently while the IR was made, so the key is made anew and looked up
+ * once more. */
 static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_spec **out_spec,
                             roc_error *err) {
   roc_ir_module *module = NULL;
@@ -222,6 +236,7 @@ static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_sp
     roc_cg_options options = codegen_options(device);
     status = roc_jit_compile(module, &options, &object, NULL, err);
   }
+  note_hint(k, module);
   roc_ir_module_free(module);
   if (*out_spec) return ROC_OK;
   if (status != ROC_OK) return status == ROC_COMPILE ? name_kernel(k, err) : status;
@@ -248,7 +263,8 @@ roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
   return ROC_OK;
 }
 
-/* ---- launching ---------------------------------------------------------------------------------- */
+/* ---- launching ----------------------------------------------------------------------------------
+ */
 
 static bool reserve_block(roc_jit_kernel *k, uint32_t nbytes) {
   if (nbytes <= k->block_capacity) return true;
@@ -308,12 +324,14 @@ roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spe
   return roc_rt_launch_queue(stream, &launch, out_ticket, err);
 }
 
-/* ---- looking inside ----------------------------------------------------------------------------- */
+/* ---- looking inside -----------------------------------------------------------------------------
+ */
 
 static roc_status check_classes(const roc_jit_kernel *k, roc_error *err) {
   if (k->has_classes) return ROC_OK;
   return roc_fail(err, ROC_INVALID,
-                  "kernel '%s' has no types yet: launch it once, or give roc.kernel a signature", k->name);
+                  "kernel '%s' has no types yet: launch it once, or give roc.kernel a signature",
+                  k->name);
 }
 
 roc_status roc_jit_kernel_dump_types(roc_jit_kernel *kernel, roc_str *out, roc_error *err) {
@@ -332,7 +350,8 @@ roc_status roc_jit_kernel_dump_ir(roc_jit_kernel *kernel, roc_str *out, roc_erro
   ROC_TRY(roc_jit_lower(kernel, &module, err));
   roc_ir_print(module, NULL, NULL, out);
   roc_ir_module_free(module);
-  if (out->failed) return roc_fail(err, ROC_OOM, "out of memory while printing kernel '%s'", kernel->name);
+  if (out->failed)
+    return roc_fail(err, ROC_OOM, "out of memory while printing kernel '%s'", kernel->name);
   return ROC_OK;
 }
 

@@ -1,9 +1,9 @@
 /* Kernels: a program, its options, and the specialisations compiled so far.
  *
- * A launch fills the values of the explicit arguments and of the captures, selects the specialisation for them
- * (compiled on first use), and queues it.  Selecting compares a short key of classes and constants: the last one
- * used first, then all of at most ROC_JIT_MAX_SPECS; the least recently used makes room.
- * Belongs to one Lua state; one thread at a time. */
+ * A launch fills the values of the explicit arguments and of the captures, selects the
+ * specialisation for them (compiled on first use), and queues it.  Selecting compares a short key
+ * of classes and constants: the last one used first, then all of at most ROC_JIT_MAX_SPECS; the
+ * least recently used makes room. Belongs to one Lua state; one thread at a time. */
 #ifndef ROC_JIT_KERNEL_H
 #define ROC_JIT_KERNEL_H
 
@@ -27,22 +27,24 @@ typedef struct roc_jit_kernel {
   roc_fe_options options;
   roc_jit_program *program;
   uint32_t nparams;
-  roc_jit_value *values;   /* nparams explicit, the captured arrays, then the hidden scalars */
-  roc_jit_class *classes;  /* nparams + narrays */
-  uint8_t *written;        /* likewise: may some specialisation write it */
-  uint8_t *old_tags;       /* scratch of the compiler, likewise */
-  bool knows_written;      /* else all are taken for written */
-  bool has_classes;        /* `classes` are those of a launch or a signature */
+  roc_jit_value *values;  /* nparams explicit, the captured arrays, then the hidden scalars */
+  roc_jit_class *classes; /* nparams + narrays */
+  uint8_t *written;       /* likewise: may some specialisation write it */
+  uint8_t *old_tags;      /* scratch of the compiler, likewise */
+  bool knows_written;     /* else all are taken for written */
+  bool has_classes;       /* `classes` are those of a launch or a signature */
   unsigned char *key;
   uint32_t key_bytes;
   roc_jit_spec *specs[ROC_JIT_MAX_SPECS];
   uint32_t nspecs;
   roc_jit_spec *last;
   uint64_t clock, ncompiles;
-  unsigned char *block;    /* kernarg of the launch in hand */
+  unsigned char *block; /* kernarg of the launch in hand */
   uint32_t block_capacity;
-  roc_rt_use *uses;        /* nparams + narrays */
-  roc_str diagnostics;     /* of the last compile that failed, whole */
+  roc_rt_use *uses;    /* nparams + narrays */
+  roc_str hint;        /* the first one found by a compile; "": none */
+  bool is_hint_new;    /* not yet given as a warning */
+  roc_str diagnostics; /* of the last compile that failed, whole */
 } roc_jit_kernel;
 
 typedef struct roc_jit_grid {
@@ -56,13 +58,15 @@ typedef struct roc_jit_grid {
 
 /* Copies the name; takes over `program`, also on failure.  NULL when memory is out. */
 roc_jit_kernel *roc_jit_kernel_new(const roc_fe_options *options, roc_jit_program *program);
-void roc_jit_kernel_free(roc_jit_kernel *kernel); /* pending launches keep their code; NULL is fine */
+void roc_jit_kernel_free(
+    roc_jit_kernel *kernel); /* pending launches keep their code; NULL is fine */
 
-/* Drops all specialisations and starts over with another program of equally many parameters (taken over). OOM keeps the old one. */
+/* Drops all specialisations and starts over with another program of equally many parameters (taken
+ * over). OOM keeps the old one. */
 roc_status roc_jit_kernel_replace(roc_jit_kernel *kernel, roc_jit_program *program, roc_error *err);
 
-/* Finds or makes the specialisation for kernel->values and the program's captures.  The spec is valid until the next
- * select.  COMPILE: kernel->diagnostics has the whole text. */
+/* Finds or makes the specialisation for kernel->values and the program's captures.  The spec is
+ * valid until the next select.  COMPILE: kernel->diagnostics has the whole text. */
 roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
                                  roc_jit_spec **out_spec, roc_error *err);
 
@@ -76,7 +80,8 @@ static inline bool roc_jit_spec_writes(const roc_jit_spec *spec, uint32_t i) {
   return spec->object->args[i].is_written;
 }
 
-/* ---- looking inside, for the classes of the last launch (or the signature) ------------------------ */
+/* ---- looking inside, for the classes of the last launch (or the signature)
+ * ------------------------ */
 
 /* Classes of kernel->values without compiling anything: for sim, and for a signature. */
 void roc_jit_kernel_classify(roc_jit_kernel *kernel);

@@ -29,7 +29,8 @@ static void own_folder(char folder[PATH_MAX]) {
   strcpy(folder, path);
 }
 
-/* A file that is not there is passed over; one that is there and cannot be opened ends the search. */
+/* A file that is not there is passed over; one that is there and cannot be opened ends the search.
+ */
 static void *try_file(const char *path, bool *found) {
   if (access(path, F_OK) != 0) return NULL;
   *found = true;
@@ -59,7 +60,8 @@ roc_status roc_jit_open_library(const roc_codegen_api **out_api, roc_error *err)
   if (!handle) {
     const char *why = dlerror();
     return roc_fail(err, ROC_UNAVAILABLE,
-                    "cannot open the compiler, " LIBRARY ": %s (looked in $ROCLUA_LIBDIR, beside roclua, "
+                    "cannot open the compiler, " LIBRARY
+                    ": %s (looked in $ROCLUA_LIBDIR, beside roclua, "
                     "and where the system's linker looks)",
                     why ? why : "no such file");
   }
@@ -68,7 +70,8 @@ roc_status roc_jit_open_library(const roc_codegen_api **out_api, roc_error *err)
   const roc_codegen_api *api = entry ? entry() : NULL;
   if (!api || api->abi != ROC_CODEGEN_ABI) {
     return roc_fail(err, ROC_UNAVAILABLE,
-                    "the compiler, " LIBRARY ", is of another version of roclua: install one version only");
+                    "the compiler, " LIBRARY
+                    ", is of another version of roclua: install one version only");
   }
   *out_api = api;
   return ROC_OK;

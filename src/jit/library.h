@@ -5,8 +5,9 @@
 #include "base/status.h"
 #include "codegen/codegen.h"
 
-/* Opens libroclua-codegen.so: in $ROCLUA_LIBDIR if that is set, else near the object this code is in (roc/core.so
- * or the program), else where the linker looks.  It is never closed.  UNAVAILABLE: the message lists the places. */
+/* Opens libroclua-codegen.so: in $ROCLUA_LIBDIR if that is set, else near the object this code is
+ * in (roc/core.so or the program), else where the linker looks.  It is never closed.  UNAVAILABLE:
+ * the message lists the places. */
 roc_status roc_jit_open_library(const roc_codegen_api **out_api, roc_error *err);
 
 #endif

@@ -14,7 +14,9 @@ roc_jit_chunk *roc_jit_chunk_new(roc_ast_chunk *ast) {
   return chunk;
 }
 
-void roc_jit_chunk_retain(roc_jit_chunk *chunk) { chunk->refs++; }
+void roc_jit_chunk_retain(roc_jit_chunk *chunk) {
+  chunk->refs++;
+}
 
 void roc_jit_chunk_release(roc_jit_chunk *chunk) {
   if (!chunk || --chunk->refs > 0) return;
@@ -96,14 +98,11 @@ bool roc_jit_program_reserve(roc_jit_program *program, uint32_t nscalars, uint32
 bool roc_jit_scalar_equal(roc_scalar a, roc_scalar b) {
   if (a.type != b.type) return false;
   switch (a.type) {
-    case ROC_VT_BOOL:
-      return a.as.b == b.as.b;
-    case ROC_VT_INT:
-      return a.as.i == b.as.i;
+    case ROC_VT_BOOL: return a.as.b == b.as.b;
+    case ROC_VT_INT: return a.as.i == b.as.i;
     case ROC_VT_F64: /* by bits: -0.0 is another constant than 0.0, a NaN is itself */
       return memcmp(&a.as.f, &b.as.f, sizeof a.as.f) == 0;
-    default:
-      return true;
+    default: return true;
   }
 }
 

@@ -1,8 +1,10 @@
-/* A kernel's program: every Lua function it can reach, parsed, and what each of their free names is.
+/* A kernel's program: every Lua function it can reach, parsed, and what each of their free names
+ * is.
  *
- * The bindings fill it when roc.kernel is called; it is immutable afterwards but for the state of captured scalars, which
- * follows the values seen at launches: the first two distinct ones are constants, after that the capture becomes
- * a hidden argument, unless the front end needs it constant. */
+ * The bindings fill it when roc.kernel is called; it is immutable afterwards but for the state of
+ * captured scalars, which follows the values seen at launches: the first two distinct ones are
+ * constants, after that the capture becomes a hidden argument, unless the front end needs it
+ * constant. */
 #ifndef ROC_JIT_PROGRAM_H
 #define ROC_JIT_PROGRAM_H
 
@@ -39,8 +41,8 @@ typedef struct roc_jit_capture {
 typedef struct roc_jit_program {
   roc_arena arena;
   roc_fe_program fe;
-  roc_fe_function *funcs;   /* fe.funcs */
-  roc_jit_chunk **chunks;   /* one reference each, per function */
+  roc_fe_function *funcs; /* fe.funcs */
+  roc_jit_chunk **chunks; /* one reference each, per function */
   roc_jit_scalar *scalars;
   roc_jit_capture *arrays;
   uint32_t nscalars, narrays;
@@ -50,7 +52,8 @@ typedef struct roc_jit_program {
 roc_jit_program *roc_jit_program_new(uint32_t nfuncs);
 void roc_jit_program_free(roc_jit_program *program); /* NULL is fine */
 
-/* Function `i` is function `index` of the chunk (retained).  Its bindings are all NIL at first.  False when memory is out. */
+/* Function `i` is function `index` of the chunk (retained).  Its bindings are all NIL at first.
+ * False when memory is out. */
 bool roc_jit_program_set(roc_jit_program *program, uint32_t i, roc_jit_chunk *chunk, uint32_t index,
                          const char *name);
 uint32_t roc_jit_program_npaths(const roc_jit_program *program, uint32_t i);

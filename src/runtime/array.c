@@ -66,9 +66,10 @@ roc_status roc_array_describe(roc_array *a, roc_dtype dtype, uint32_t rank, cons
     return roc_fail(err, ROC_INVALID, "shape %s of %s is too large",
                     shape_text(rank, extents, text, sizeof text), roc_dtype_name(dtype));
   }
-  *a = (roc_array){.dtype = dtype, .rank = rank};
-  memcpy(a->extents, extents, rank * sizeof *extents);
-  set_contiguous_strides(a, order);
+  roc_array described = {.dtype = dtype, .rank = rank};
+  memcpy(described.extents, extents, rank * sizeof *extents);
+  set_contiguous_strides(&described, order);
+  *a = described; /* at last: `extents` may be the array's own */
   return ROC_OK;
 }
 
@@ -244,10 +245,11 @@ roc_status roc_array_reshape(const roc_array *a, uint32_t rank, const int64_t *e
     view.offset = a->offset;
   } else if (!find_strides(a, order, &view)) {
     return roc_fail(err, ROC_INVALID,
-                    "cannot view this non-contiguous array of shape %s as %s: a copy is needed, "
-                    "use a:copy():reshape(…)",
+                    "an array of shape %s with these strides cannot be viewed as %s: a copy is "
+                    "needed, as a:ravel(%s):reshape(…)",
                     shape_text(a->rank, a->extents, old_text, sizeof old_text),
-                    shape_text(rank, view.extents, text, sizeof text));
+                    shape_text(rank, view.extents, text, sizeof text),
+                    order == ROC_ORDER_F ? "\"F\"" : "");
   }
   return finish_view(&view, out);
 }

@@ -88,9 +88,7 @@ static void drop_uses_and_fault(roc_buffer *buffer) {
 }
 
 static bool drop_ref(roc_buffer *buffer) {
-  if (atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_release) != 1) return false;
-  atomic_thread_fence(memory_order_acquire);
-  return true;
+  return atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) == 1;
 }
 
 void roc_buffer_release_locked(roc_buffer *buffer) {

@@ -1,8 +1,9 @@
 /* Buffers: reference-counted blocks of host or device memory, and the work that still uses them.
  *
- * An array is a view on a buffer.  Whoever uses memory later than the call (a queued launch or copy) notes a use; a
- * host access waits for the uses it conflicts with, and only those.  Releasing the last reference never waits: a block that queued work
- * still uses goes to its device's reclaim list, drained at waits and before an allocation is called failed. */
+ * An array is a view on a buffer.  Whoever uses memory later than the call (a queued launch or
+ * copy) notes a use; a host access waits for the uses it conflicts with, and only those.  Releasing
+ * the last reference never waits: a block that queued work still uses goes to its device's reclaim
+ * list, drained at waits and before an allocation is called failed. */
 #ifndef ROC_RUNTIME_BUFFER_H
 #define ROC_RUNTIME_BUFFER_H
 
@@ -14,24 +15,32 @@ typedef struct roc_rt_stream roc_rt_stream; /* runtime/stream.h */
 typedef struct roc_buffer roc_buffer;
 
 /* Host memory, 64-byte aligned; zeroed on demand.  One reference.  OOM. nbytes may be 0. */
-roc_status roc_buffer_create_host(size_t nbytes, bool zeroed, roc_buffer **out_buffer, roc_error *err);
-/* Someone else's host memory; `release(ud)` is called when the last reference goes (on the thread that drops it). */
+roc_status roc_buffer_create_host(size_t nbytes, bool zeroed, roc_buffer **out_buffer,
+                                  roc_error *err);
+/* Someone else's host memory; `release(ud)` is called when the last reference goes (on the thread
+ * that drops it). */
 roc_status roc_buffer_wrap_host(void *memory, size_t nbytes, void (*release)(void *ud), void *ud,
                                 roc_buffer **out_buffer, roc_error *err);
-/* Device memory, undefined contents. On failure drains the reclaim list and trims the pool once before reporting OOM. */
-roc_status roc_buffer_create_device(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer, roc_error *err);
+/* Device memory, undefined contents. On failure drains the reclaim list and trims the pool once
+ * before reporting OOM. */
+roc_status roc_buffer_create_device(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer,
+                                    roc_error *err);
 
-void roc_buffer_retain(roc_buffer *buffer);   /* any thread */
-void roc_buffer_release(roc_buffer *buffer);  /* any thread; NULL is fine; never waits */
+void roc_buffer_retain(roc_buffer *buffer);  /* any thread */
+void roc_buffer_release(roc_buffer *buffer); /* any thread; NULL is fine; never waits */
 
 roc_rt_device *roc_buffer_device(const roc_buffer *buffer); /* NULL: host memory */
-void *roc_buffer_host(const roc_buffer *buffer);            /* host pointer, or NULL when the host cannot touch it */
-roc_devptr roc_buffer_devptr(const roc_buffer *buffer);     /* address for kernels (of host memory: the pointer) */
+void *roc_buffer_host(
+    const roc_buffer *buffer); /* host pointer, or NULL when the host cannot touch it */
+roc_devptr roc_buffer_devptr(
+    const roc_buffer *buffer); /* address for kernels (of host memory: the pointer) */
 size_t roc_buffer_nbytes(const roc_buffer *buffer);
 
-/* True when roc_buffer_wait has work to wait for (a read conflicts with writes, a write with all uses) or a fault to report. Cheap. */
+/* True when roc_buffer_wait has work to wait for (a read conflicts with writes, a write with all
+ * uses) or a fault to report. Cheap. */
 bool roc_buffer_is_busy(const roc_buffer *buffer, bool for_write);
-/* Waits for pending writes (for_write: all uses); reports a contained fault of the work it waited for as ROC_FAULT, once. */
+/* Waits for pending writes (for_write: all uses); reports a contained fault of the work it waited
+ * for as ROC_FAULT, once. */
 roc_status roc_buffer_wait(roc_buffer *buffer, bool for_write, roc_error *err);
 
 #endif

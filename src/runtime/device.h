@@ -7,8 +7,9 @@
 typedef struct roc_rt_device roc_rt_device;
 typedef struct roc_rt_stream roc_rt_stream;
 
-/* The process's devices, found once (ROCLUA_DEVICE is not read here).  Index from 0 in probe order: GPUs, cpu, sim; null only when asked for.
- * Opening is lazy: the first roc_rt_device_get of an index opens it. */
+/* The process's devices, found once (ROCLUA_DEVICE is not read here).  Index from 0 in probe order:
+ * GPUs, cpu, sim; null only when asked for. Opening is lazy: the first roc_rt_device_get of an
+ * index opens it. */
 uint32_t roc_rt_device_count(void);
 roc_status roc_rt_device_get(uint32_t index, roc_rt_device **out_device, roc_error *err);
 /* "cpu", "cpu:2", "hsa", "null": first of a kind, or the n-th from 1; a device's name works too. */
@@ -25,7 +26,8 @@ roc_status roc_rt_device_synchronize(roc_rt_device *device, roc_error *err);
 roc_status roc_rt_device_reset(roc_rt_device *device, roc_error *err);
 /* Gives cached blocks of freed arrays back to the driver. */
 void roc_rt_device_trim(roc_rt_device *device);
-/* At exit: waits for all devices, stops taking work, joins threads.  Idempotent. Returns FAULT with the first unreported fault. */
+/* At exit: waits for all devices, stops taking work, joins threads.  Idempotent. Returns FAULT with
+ * the first unreported fault. */
 roc_status roc_rt_shutdown(roc_error *err);
 
 #endif

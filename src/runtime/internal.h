@@ -45,6 +45,7 @@ struct roc_buffer {
   roc_rt_device *device; /* NULL: host memory */
   roc_devptr address;
   size_t nbytes;
+  size_t block_bytes;        /* device memory: what the driver gave, at least nbytes */
   void *block;               /* host memory: what to free; NULL when wrapped */
   void (*release)(void *ud); /* wrapped memory */
   void *release_ud;
@@ -98,7 +99,8 @@ struct roc_rt_device {
   uint32_t live; /* buffers, streams and kernels that hold it open after shutdown */
   roc_rt_stream *streams;
   roc_rt_stream *default_stream;
-  roc_rt_stream *transfer_stream; /* made on first need: copies that must not queue behind unrelated work */
+  roc_rt_stream
+      *transfer_stream; /* made on first need: copies that must not queue behind unrelated work */
   roc_buffer *pool[ROC_RT_POOL_CLASSES];
   size_t pooled_bytes, pool_limit_bytes;
   roc_rt_record_block *record_blocks;
@@ -120,7 +122,8 @@ roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err);
 roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *work,
                                   roc_error *err);
 /* The device's own stream for copies on behalf of the host.  Lock not held. */
-roc_status roc_rt_device_transfer_stream(roc_rt_device *device, roc_rt_stream **out_stream, roc_error *err);
+roc_status roc_rt_device_transfer_stream(roc_rt_device *device, roc_rt_stream **out_stream,
+                                         roc_error *err);
 /* Drops one hold; the last after shutdown closes the driver's device.  Lock held. */
 void roc_rt_device_drop(roc_rt_device *device);
 /* Runs roc_rt_shutdown before the destructors of everything loaded so far. */

@@ -7,8 +7,8 @@
 
 /* A code object loaded on one device. */
 typedef struct roc_rt_kernel roc_rt_kernel;
-/* On success the kernel owns `object` and frees it (object->free) with itself, once no launch is pending; on failure
- * it stays the caller's. */
+/* On success the kernel owns `object` and frees it (object->free) with itself, once no launch is
+ * pending; on failure it stays the caller's. */
 roc_status roc_rt_kernel_load(roc_rt_device *device, roc_codeobj *object, const char *name,
                               roc_rt_kernel **out_kernel, roc_error *err);
 void roc_rt_kernel_retain(roc_rt_kernel *kernel);
@@ -29,12 +29,14 @@ typedef struct roc_rt_launch {
   uint32_t dynamic_shared_bytes;
   const roc_rt_use *uses;
   uint32_t nuses;
-  const char *file; /* the launch's place in the script, for fault messages: static or interned for the process */
+  const char *file; /* the launch's place in the script, for fault messages: static or interned for
+                       the process */
   uint32_t line;
 } roc_rt_launch;
 
-/* Errors before anything is queued: INVALID (workgroup or grid over a limit, shared bytes), LOST, OOM.
- * A grid with a 0 queues nothing.  No allocation on the common path, no wait. */
-roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launch, roc_ticket *out_ticket, roc_error *err);
+/* Errors before anything is queued: INVALID (workgroup or grid over a limit, shared bytes), LOST,
+ * OOM. A grid with a 0 queues nothing.  No allocation on the common path, no wait. */
+roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launch,
+                               roc_ticket *out_ticket, roc_error *err);
 
 #endif

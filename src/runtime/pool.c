@@ -9,7 +9,14 @@
 
 #include <string.h>
 
-enum { MIN_BLOCK_SHIFT = 8, CLASSES_PER_DOUBLING = 4 };
+enum {
+  MIN_BLOCK_SHIFT = 8,
+  CLASSES_PER_DOUBLING = 4,
+  LARGE_BLOCK =
+      16
+      << 20, /* from here a class holds blocks of several sizes, so that rounding wastes little */
+  LARGE_STEP = 2 << 20,
+};
 
 /* Class c holds blocks of (4 + c % 4) << (c / 4 + 6) bytes: 256, 320, 384, 448, 512, … */
 static size_t class_bytes(uint32_t class_index) {
@@ -35,13 +42,21 @@ static void reset_buffer(roc_buffer *buffer, size_t nbytes) {
   buffer->next = NULL;
 }
 
+static size_t block_bytes_of(size_t nbytes, uint32_t class_index) {
+  if (nbytes < LARGE_BLOCK) return class_bytes(class_index);
+  return (nbytes + LARGE_STEP - 1) / LARGE_STEP * LARGE_STEP;
+}
+
 static roc_buffer *take_cached(roc_rt_device *device, uint32_t class_index, size_t nbytes) {
-  roc_buffer *buffer = device->pool[class_index];
-  if (!buffer) return NULL;
-  device->pool[class_index] = buffer->next;
-  device->pooled_bytes -= class_bytes(class_index);
-  reset_buffer(buffer, nbytes);
-  return buffer;
+  for (roc_buffer **link = &device->pool[class_index]; *link; link = &(*link)->next) {
+    roc_buffer *buffer = *link;
+    if (buffer->block_bytes < nbytes) continue;
+    *link = buffer->next;
+    device->pooled_bytes -= buffer->block_bytes;
+    reset_buffer(buffer, nbytes);
+    return buffer;
+  }
+  return NULL;
 }
 
 static roc_status alloc_block(roc_rt_device *device, size_t block_bytes, roc_devptr *out_ptr,
@@ -65,7 +80,8 @@ roc_status roc_rt_pool_alloc(roc_rt_device *device, size_t nbytes, roc_buffer **
   if (*out_buffer) return ROC_OK;
   roc_buffer *buffer = roc_zalloc(sizeof *buffer);
   if (!buffer) return roc_fail(err, ROC_OOM, "out of memory: no host memory for an array");
-  roc_status status = alloc_block(device, class_bytes(class_index), &buffer->address, err);
+  size_t block_bytes = block_bytes_of(nbytes, class_index);
+  roc_status status = alloc_block(device, block_bytes, &buffer->address, err);
   if (status != ROC_OK) {
     roc_free(buffer);
     return status;
@@ -75,6 +91,7 @@ roc_status roc_rt_pool_alloc(roc_rt_device *device, size_t nbytes, roc_buffer **
   buffer->use_capacity = ROC_RT_INLINE_USES;
   buffer->device = device;
   buffer->pool_class = class_index;
+  buffer->block_bytes = block_bytes;
   device->live++;
   *out_buffer = buffer;
   return ROC_OK;
@@ -90,15 +107,14 @@ static void free_block(roc_buffer *buffer) {
 void roc_rt_pool_free(roc_buffer *buffer) {
   roc_rt_device *device = buffer->device;
   if (roc_rt_in_child()) return; /* the driver's memory is the parent's */
-  size_t nbytes = class_bytes(buffer->pool_class);
-  bool has_room = device->pooled_bytes + nbytes <= device->pool_limit_bytes;
+  bool has_room = device->pooled_bytes + buffer->block_bytes <= device->pool_limit_bytes;
   if (!has_room || device->is_closing || device->driver->is_lost) {
     free_block(buffer);
     return;
   }
   buffer->next = device->pool[buffer->pool_class];
   device->pool[buffer->pool_class] = buffer;
-  device->pooled_bytes += nbytes;
+  device->pooled_bytes += buffer->block_bytes;
 }
 
 void roc_rt_pool_trim(roc_rt_device *device) {

@@ -327,6 +327,7 @@ static void bequeath_faults(roc_rt_stream *orphan) {
 }
 
 void roc_rt_device_poll(roc_rt_device *device) {
+  device->live++; /* the last stream to go would take the device along */
   for (roc_rt_stream **link = &device->streams; *link;) {
     roc_rt_stream *stream = *link;
     roc_rt_retire(stream);
@@ -339,4 +340,5 @@ void roc_rt_device_poll(roc_rt_device *device) {
     bequeath_faults(stream);
     roc_rt_stream_destroy(stream);
   }
+  roc_rt_device_drop(device);
 }

@@ -112,6 +112,9 @@ void roc_cpu_pool_submit(roc_cpu_task *task) {
 static void serve(roc_cpu_task *task, roc_cpu_scratch *scratch) {
   task->inside++;
   if (task->inside == task->useful_threads) unlist(task);
+  /* Submitters count spinning threads once per task; whoever takes one sees to it that the rest is
+   * taken too. */
+  if (first_task && sleeping_count > 0) pthread_cond_signal(&work_came);
   roc_cpu_pool_unlock();
   while (task->step(task, scratch)) continue;
   roc_cpu_pool_lock();

@@ -1,0 +1,352 @@
+---@meta The host's side of `require "roc"`, declared for language servers.  roc/meta/kernel.lua
+--declares what kernels call.
+
+---@class roc
+---@field bool roc.DType
+---@field int8 roc.DType
+---@field int16 roc.DType
+---@field int32 roc.DType
+---@field int64 roc.DType
+---@field uint8 roc.DType
+---@field uint16 roc.DType
+---@field uint32 roc.DType
+---@field uint64 roc.DType
+---@field float16 roc.DType
+---@field bfloat16 roc.DType
+---@field float32 roc.DType
+---@field float64 roc.DType
+local roc = {}
+
+---An element type.  Called it converts a number: integers wrap, floats saturate into integers (NaN
+---gives 0), and round once into narrower floats.
+---@class roc.DType
+---@field name string
+---@field itemsize integer bytes
+---@field kind string
+---@overload fun(value: number | boolean): number | boolean
+
+---@alias roc.DTypeLike roc.DType | string
+---@alias roc.Order "C" | "F"
+
+---What failures beyond a bad argument raise; prints, and concatenates, as its message.
+---@class roc.Error
+---@field code string "oom", "invalid", "unavailable", "closed", "compile", "fault", "lost", "interrupted", "io", "unsupported", "internal"
+---@field message string
+---@field native? integer errno or the driver's own code
+
+-- host arrays
+-- ----------------------------------------------------------------------------------------
+
+---An n-dimensional array in host memory; or a view, which shares its memory and keeps it alive.
+---@class roc.Array
+---@field shape integer[] a fresh table
+---@field dtype roc.DType
+---@field ndim integer
+---@field size integer elements
+---@field nbytes integer
+---@field strides integer[] in elements
+---@field [integer] number | boolean | roc.Array an element of a 1-D array, else a view of the row
+---@operator len: integer
+local Array = {}
+
+---@param ... integer one index a dimension
+---@return number | boolean
+function Array:get(...) end
+
+---@param value number | boolean
+---@param ... integer one index a dimension
+function Array:set(value, ...) end
+
+---A view of another shape; one extent may be -1.  An error where it would take a copy.
+---@param ... integer | integer[] | { order: roc.Order }
+---@return roc.Array
+function Array:reshape(...) end
+
+---One dimension: a view where it can be, else a copy.
+---@param order? roc.Order
+---@return roc.Array
+function Array:ravel(order) end
+
+---A view with its dimensions reversed, or in the order given.
+---@param ... integer | integer[]
+---@return roc.Array
+function Array:transpose(...) end
+
+---A view of the elements first, first + step, … last of a dimension.
+---@param dimension integer
+---@param first integer
+---@param last integer inclusive
+---@param step? integer
+---@return roc.Array
+function Array:slice(dimension, first, last, step) end
+
+---@return boolean
+function Array:is_c_contiguous() end
+
+---@return boolean
+function Array:is_f_contiguous() end
+
+---Converted as calling the dtype converts a number.
+---@param dtype roc.DTypeLike
+---@return roc.Array copy
+function Array:astype(dtype) end
+
+---@return roc.Array
+function Array:copy() end
+
+---@param value number | boolean
+---@return roc.Array self
+function Array:fill(value) end
+
+---@return table values nested as the dimensions are
+function Array:totable() end
+
+---@return string text as NumPy prints it
+function Array:tostring() end
+
+---@return string bytes in C order
+function Array:tobytes() end
+
+---@param t table | roc.Array | roc.DeviceArray nested tables; ragged ones are an error
+---@param dtype? roc.DTypeLike
+---@return roc.Array
+function roc.array(t, dtype) end
+
+---@param shape roc.Shape
+---@param dtype? roc.DTypeLike
+---@param order? roc.Order
+---@return roc.Array
+function roc.empty(shape, dtype, order) end
+
+---@param shape roc.Shape
+---@param dtype? roc.DTypeLike
+---@param order? roc.Order
+---@return roc.Array
+function roc.zeros(shape, dtype, order) end
+
+---@param shape roc.Shape
+---@param dtype? roc.DTypeLike
+---@param order? roc.Order
+---@return roc.Array
+function roc.ones(shape, dtype, order) end
+
+---@param shape roc.Shape
+---@param value number | boolean
+---@param dtype? roc.DTypeLike
+---@return roc.Array
+function roc.full(shape, value, dtype) end
+
+---The values of `for i = first, last, step`; of integers they are int64.
+---@param first number
+---@param last number inclusive
+---@param step? number
+---@param dtype? roc.DTypeLike
+---@return roc.Array
+function roc.range(first, last, step, dtype) end
+
+---n values at even distances; the last is exactly b.
+---@param a number
+---@param b number
+---@param n integer
+---@param dtype? roc.DTypeLike
+---@return roc.Array
+function roc.linspace(a, b, n, dtype) end
+
+---Uniform in [0, 1), with as many random bits as the dtype has.  The generator is xoshiro256**, one a Lua state.
+---@param shape roc.Shape
+---@param dtype? roc.DTypeLike a float dtype
+---@return roc.Array
+function roc.random(shape, dtype) end
+
+---@param shape roc.Shape
+---@param dtype? roc.DTypeLike
+---@return roc.Array
+function roc.random_normal(shape, dtype) end
+
+---Unbiased; both ends must fit the dtype.
+---@param low integer
+---@param high integer inclusive
+---@param shape roc.Shape
+---@param dtype? roc.DTypeLike
+---@return roc.Array
+function roc.random_integers(low, high, shape, dtype) end
+
+---@param n integer
+function roc.seed(n) end
+
+---@param s string
+---@param dtype roc.DTypeLike
+---@param shape? roc.Shape
+---@return roc.Array
+function roc.frombytes(s, dtype, shape) end
+
+---Writes NumPy's .npy format; the file appears whole or not at all.
+---@param path string
+---@param a roc.Array
+function roc.save(path, a) end
+
+---Reads NumPy's .npy format, in the file's element order.
+---@param path string
+---@return roc.Array
+function roc.load(path) end
+
+---|a - b| <= atol + rtol * |b| everywhere.  The shapes must agree.
+---@param a roc.AnyArray | table
+---@param b roc.AnyArray | table
+---@param rtol? number default 1e-5
+---@param atol? number default 1e-8
+---@return boolean
+function roc.allclose(a, b, rtol, atol) end
+
+---The same shape and the same numbers, whatever the dtypes; NaN equals nothing.
+---@param a roc.AnyArray | table
+---@param b roc.AnyArray | table
+---@return boolean
+function roc.array_equal(a, b) end
+
+-- device arrays
+-- --------------------------------------------------------------------------------------
+
+---An array in a device's memory.  Access to elements waits for the work that uses the array.
+---@class roc.DeviceArray: roc.Array
+---@field device roc.Device
+local DeviceArray = {}
+
+---Waits, and gives a host array.
+---@param a? roc.Array to copy into
+---@return roc.Array
+function DeviceArray:copy_to_host(a) end
+
+---@param a roc.Array of the same shape and dtype
+function DeviceArray:copy_from_host(a) end
+
+---@param d roc.DeviceArray of the same shape and dtype
+function DeviceArray:copy_to_device(d) end
+
+---Gives the memory back; later use is an error.
+function DeviceArray:close() end
+
+---Contents are undefined.
+---@param shape roc.Shape
+---@param dtype? roc.DTypeLike
+---@param order? roc.Order
+---@return roc.DeviceArray
+function roc.device_array(shape, dtype, order) end
+
+---@param a roc.AnyArray
+---@return roc.DeviceArray
+function roc.device_array_like(a) end
+
+---@class roc.CopyOpts
+---@field copy? boolean false: allocate only
+---@field to? roc.DeviceArray where to
+---@field device? integer | string | roc.Device
+
+---Strided arrays are packed on the way.
+---@param a roc.AnyArray
+---@param opts? roc.CopyOpts
+---@return roc.DeviceArray
+function roc.to_device(a, opts) end
+
+-- kernels
+-- --------------------------------------------------------------------------------------------
+
+---@class roc.KernelOpts
+---@field name? string for messages
+---@field signature? string "(float32[:,:], int64)": compiled at once, checked at every call
+---@field check? boolean default true
+---@field contract? boolean default true: a product and a sum may be fused
+---@field fastmath? boolean default false
+---@field number? "float64" | "float32" the precision of plain numbers
+---@field workgroup? integer | integer[] a promise that bounds it
+---@field env? table where the free names of a string come from
+
+---@class roc.Launch
+---@field grid? integer | integer[] work-items
+---@field groups? integer | integer[] workgroups
+---@field workgroup? integer | integer[]
+---@field shared? integer dynamic shared bytes
+
+---@class roc.Kernel
+---@field [table] fun(...) { groups, workgroup [, stream [, shared_bytes]] }
+local Kernel = {}
+
+---@param how roc.Launch
+---@param ... roc.AnyArray | number | boolean
+function Kernel:launch(how, ...) end
+
+---Exactly n work-items; the workgroup is chosen for the device.
+---@param n integer
+---@param opts? { workgroup: integer, shared: integer }
+---@return fun(...)
+function Kernel:forall(n, opts) end
+
+---What each local is, and why.
+---@return string
+function Kernel:inspect_types() end
+
+---@param target? string
+---@return string
+function Kernel:inspect_llvm(target) end
+
+---@param target? string
+---@return string
+function Kernel:inspect_asm(target) end
+
+---@param f function | string
+---@param opts? roc.KernelOpts
+---@return roc.Kernel
+function roc.kernel(f, opts) end
+
+---Registers the text of a chunk that is neither a file nor a `load`ed string.
+---@param chunkname string as given to `load`
+---@param text string
+function roc.source(chunkname, text) end
+
+---The array is only read: nothing is copied back.
+---@param a roc.Array
+function roc.In(a) end
+
+---The array is only written: nothing is copied there.
+---@param a roc.Array
+function roc.Out(a) end
+
+---The array is read and written.
+---@param a roc.Array
+function roc.InOut(a) end
+
+-- devices
+-- --------------------------------------------------------------------------------------------
+
+---@class roc.Device
+---@field name string
+---@field kind string "cpu", "sim", …
+---@field arch string
+---@field wavefront_size integer
+---@field compute_units integer
+---@field max_workgroup integer
+---@field shared_bytes integer of a workgroup
+---@field memory_total integer
+---@field state "ok" | "lost"
+local Device = {}
+
+---@return integer bytes
+function Device:memory_free() end
+
+---Waits for everything queued.
+function Device:synchronize() end
+
+function Device:reset() end
+
+---@return roc.Device[]
+function roc.devices() end
+
+---@return roc.Device
+function roc.current_device() end
+
+---@param device integer | string counted from 1, or a name such as "cpu"
+function roc.select_device(device) end
+
+---The current device until the value is closed: `local scope <close> = roc.on_device("sim")`.
+---@param device integer | string
+function roc.on_device(device) end

@@ -1,0 +1,179 @@
+-- The AMDGPU target down to assembly: instructions that must be there, and what must not.
+local compiler = require("roc.core").compiler
+
+local CHIPS = { "gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201" }
+
+local SAXPY = [[
+kernel saxpy(n.0: int, a.1: f32, x.2: float32[1] c read narrow, y.3: float32[1] c read written narrow) check contract
+  array x.0 = param x.2
+  array y.1 = param y.3
+  site 0 index "saxpy.lua" 7 3 dim 0 values 2 name "x"
+  %0: int = global_id 0
+  %1: int = extent y.1 0
+  %2: bool = le %0 %1
+  if %2
+    check.index x.0 0 #0 %0
+    %3: f32 = load x.0 %0
+    %4: f32 = param a.1
+    %5: f32 = mul %4 %3
+    %6: f32 = load y.1 %0
+    %7: f32 = add %5 %6
+    store y.1 %7 %0
+  end
+end
+]]
+
+local HEAD = [[
+kernel k(n.0: int, x.1: float32[1] c read written, d.2: float64[1] c read written, h.3: int32[1] c read written, g.4: int32[1] c host read written, b.5: bool)
+  array x.0 = param x.1
+  array d.1 = param d.2
+  array h.2 = param h.3
+  array g.3 = param g.4
+  array s.4: float32[256] shared
+  array t.5: float64[3] shared
+  array dyn.6: int32 dynamic 16
+  site 0 print "k.lua" 1 1 dim 0 values 1 : "n " int
+  %0: int = global_id 0
+  %1: int = local_id 0
+  %2: int = const 1
+]]
+
+local function asm(text, chip) return compiler.ir_dump(text, chip or "gfx90a", "asm") end
+
+local function body(chip, ...) return asm(HEAD .. table.concat({ ... }, "\n") .. "\nend\n", chip) end
+
+-- Each pattern is found behind the one before.
+local function check(text, ...)
+  local at = 1
+  for _, pattern in ipairs { ... } do
+    local first, last = text:find(pattern, at)
+    if not first then error(("no %q in\n%s"):format(pattern, text:sub(at, at + 4000)), 2) end
+    at = last + 1
+  end
+end
+
+local function check_not(text, pattern)
+  local at = text:find(pattern)
+  if at then error(("%q in\n%s"):format(pattern, text:sub(math.max(at - 400, 1), at + 400)), 2) end
+end
+
+describe("the AMDGPU target #amdgpu", function()
+  for _, chip in ipairs(CHIPS) do
+    it("compiles a checked saxpy for " .. chip .. " without spills or scratch", function()
+      local text = asm(SAXPY, chip)
+      check(text, "amdgcn%-amd%-amdhsa%-%-" .. chip, "%.protected%s+roc_saxpy", "global_load_", "global_store_", "s_endpgm")
+      check(text, "v_fma[ck]*_f32")
+      check(text, "%.private_segment_fixed_size: 0", "%.sgpr_spill_count: 0", "%.vgpr_spill_count: 0")
+      check_not(text, "\tflat_")
+      check_not(text, "scratch_[ls]")
+    end)
+  end
+
+  it("fuses no product and sum without contract", function()
+    local text = asm((SAXPY:gsub("check contract", "check")))
+    check(text, "v_mul_f32")
+    check(text, "v_add_f32")
+    check_not(text, "v_fma")
+  end)
+
+  it("makes code objects of version 5 for runtimes from ROCm 5.2 on", function()
+    check(asm(SAXPY), "%.amdhsa_code_object_version 5")
+  end)
+
+  it("has arguments where the kernarg block has them, then fault and print", function()
+    local offsets = {}
+    for offset, size in asm(SAXPY):gmatch("%.offset:%s+(%d+)\n%s+%.size:%s+(%d+)") do offsets[#offsets + 1] = offset .. ":" .. size end
+    assert.are.equal("0:8 8:4 16:8 24:4 32:8 40:4 48:8 56:8", table.concat(offsets, " "))
+    check(asm(SAXPY), "%.kernarg_segment_size: 64")
+  end)
+
+  it("reads booleans from one byte", function()
+    local text = body(nil, "%3: bool = param b.5", "if %3", "store h.2 %2 %0", "end")
+    check(text, "%.offset:%s+72\n%s+%.size:%s+1")
+  end)
+
+  it("records a failed check with a compare-and-swap", function()
+    check(asm(SAXPY), "global_atomic_add", "global_atomic_cmpswap")
+    check_not(asm((SAXPY:gsub("    check%.index[^\n]*\n", ""))), "global_atomic")
+  end)
+
+  it("takes sizes from the dispatch packet and asks for no hidden arguments", function()
+    local text = body(nil, "%3: int = global_size 0", "%4: int = num_groups 1", "%5: int = add %3 %4", "store h.2 %5 %0")
+    check(text, "%.amdhsa_user_sgpr_dispatch_ptr 1")
+    check_not(text, "hidden_")
+  end)
+
+  it("waits for shared memory around a barrier", function()
+    local exchange = { "%3: f32 = load x.0 %0", "store s.4 %3 %1", "barrier 1", "%4: int = sub %2 %1", "%5: f32 = load s.4 %4", "store x.0 %5 %0" }
+    check(body("gfx90a", table.unpack(exchange)), "ds_write_b32", "s_waitcnt lgkmcnt%(0%)\n%s+s_barrier", "ds_read_b32")
+    check(body("gfx1201", table.unpack(exchange)), "ds_store_b32", "s_barrier_signal", "s_barrier_wait", "ds_load_b32")
+    check_not(body("gfx1030", table.unpack(exchange)), "buffer_gl0_inv")
+    exchange[3] = "barrier 3"
+    check(body("gfx1030", table.unpack(exchange)), "s_barrier", "buffer_gl0_inv")
+  end)
+
+  it("counts static shared bytes and puts dynamic ones behind them", function()
+    local text = body(nil, "%3: f32 = load x.0 %0", "store s.4 %3 %1", "%4: f64 = load d.1 %0", "store t.5 %4 %2", "barrier 3",
+      "store dyn.6 %0 %1", "%5: int = extent dyn.6 0", "%6: f64 = load t.5 %1", "store d.1 %6 %5", "%7: f32 = load s.4 %5", "store x.0 %7 %5")
+    check(text, "%.group_segment_fixed_size: 1[01]%d%d")
+  end)
+
+  it("uses one instruction for atomics on device memory, a loop on host memory", function()
+    check(body(nil, "%3: int = atomic max h.2 %2 %0"), "global_atomic_smax")
+    local host = body(nil, "%3: int = atomic max g.3 %2 %0")
+    check(host, "global_atomic_cmpswap", "s_cbranch_execnz")
+    check_not(host, "global_atomic_smax")
+    check(body(nil, "%3: f32 = const 0.5", "%4: f32 = atomic add s.4 %2 %3"), "ds_add_[rtn_]*f32")
+    check(body(nil, "%3: f32 = load x.0 %0", "%4: f32 = atomic add x.0 %2 %3"), "global_atomic_add_f32")
+    check(body("gfx1030", "%3: f32 = load x.0 %0", "%4: f32 = atomic add x.0 %2 %3"), "global_atomic_cmpswap")
+  end)
+
+  it("has wavefronts of 64 up to gfx9 and of 32 from gfx10 on", function()
+    for _, chip in ipairs(CHIPS) do
+      check(asm(SAXPY, chip), "%.wavefront_size: " .. (chip:find("gfx9") and 64 or 32))
+    end
+  end)
+
+  it("moves values between lanes without memory", function()
+    local text = body(nil, "%3: int = wave shuffle_xor %0 %2", "store h.2 %3 %0", "%4: int = wave permute %1 %3", "store h.2 %4 %1")
+    check(text, "ds_bpermute_b32", "ds_permute_b32")
+    check(body("gfx1030", "%3: int = wave sum %0", "store h.2 %3 %0"), "v_readlane_b32")
+    check(body(nil, "%3: bool = lt %2 %1", "%4: int = wave ballot %3", "store h.2 %4 %0"), "v_cmp_")
+  end)
+
+  it("keeps private arrays in scratch only when it must", function()
+    local text = SAXPY:gsub("  site 0", "  array p.2: float32[400] private\n  site 0")
+      :gsub("store y.1 %%7 %%0", "%%8: int = const 2\n    store p.2 %%7 %%8\n    %%9: f32 = load p.2 %%8\n    store y.1 %%9 %%0")
+    check(asm(text), "%.private_segment_fixed_size: 0")
+    check(asm((text:gsub("load p.2 %%8", "load p.2 %%0"))), "%.private_segment_fixed_size: %d%d")
+  end)
+
+  it("links functions LLVM lacks, leaving nothing undefined", function()
+    local lines = { "%3: f32 = load x.0 %0", "%4: f64 = load d.1 %0" }
+    for i, name in ipairs { "sin", "tan", "exp", "log", "cbrt", "erf", "gamma", "rsqrt", "tanh" } do
+      lines[#lines + 1] = ("%%%d: f32 = math %s %%3"):format(10 * i, name)
+      lines[#lines + 1] = ("store x.0 %%%d %%0"):format(10 * i)
+      lines[#lines + 1] = ("%%%d: f64 = math %s %%4"):format(10 * i + 1, name)
+      lines[#lines + 1] = ("store d.1 %%%d %%0"):format(10 * i + 1)
+    end
+    local text = body("gfx1100", table.unpack(lines))
+    check_not(text, "__ocml")
+    check_not(text, "s_swappc")
+  end)
+
+  it("prints into the buffer", function()
+    check(body(nil, "print #0 %0"), "global_atomic_add", "global_store_dwordx4")
+  end)
+
+  it("takes target features behind the name", function()
+    check(asm(SAXPY, "gfx90a:sramecc+:xnack-"), "amdgcn%-amd%-amdhsa%-%-gfx90a:sramecc%+:xnack%-")
+  end)
+
+  it("refuses names it does not know, and lists those it does", function()
+    for _, name in ipairs { "gfx90", "gfx9000", "gfx90a:", "gfx90a:xnack", "gfx90a:xnack+:xnack-", "gfx1030:xnack+", "GFX90A" } do
+      local ok, err = pcall(asm, SAXPY, name)
+      assert.is_false(ok)
+      check(tostring(err), "gfx900, gfx906", "gfx1201")
+    end
+  end)
+end)

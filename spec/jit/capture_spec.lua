@@ -1,0 +1,196 @@
+-- luacheck: globals global_of_capture_spec
+-- What kernels capture: constants, hidden arguments, functions, arrays.
+local roc = require "roc"
+
+-- Runs a kernel f(y) over the elements of a new array and gives them as a table.
+local function run(k, n, dtype)
+  local y = roc.zeros(n or 1, dtype or "int64")
+  k:forall(n or 1)(y)
+  return y:totable()
+end
+
+local scale = 2
+local cfg = { a = 3, nested = { b = 4 }, [1] = 5 }
+
+rawset(_G, "global_of_capture_spec", 6)
+
+describe("a captured number", function()
+  it("has the value of the launch, not of the compile", function()
+    local v = 10
+    local k = roc.kernel(function(y) y[roc.get_global_id(1)] = v end)
+    assert.same({ 10 }, run(k))
+    v = 20
+    assert.same({ 20 }, run(k))
+    for i = 30, 40 do
+      v = i
+      assert.same({ i }, run(k))
+    end
+  end)
+
+  it("may be an upvalue, a global, or a field of a table", function()
+    local k = roc.kernel(function(y)
+      y[1] = scale
+      y[2] = cfg.a
+      y[3] = cfg.nested.b
+      y[4] = cfg[1]
+      y[5] = global_of_capture_spec
+    end)
+    local y = roc.zeros(5, "int64")
+    k:forall(1)(y)
+    assert.same({ 2, 3, 4, 5, 6 }, y:totable())
+    cfg.nested.b = 44
+    rawset(_G, "global_of_capture_spec", 66)
+    k:forall(1)(y)
+    assert.same({ 2, 3, 44, 5, 66 }, y:totable())
+    cfg.nested.b = 4
+    rawset(_G, "global_of_capture_spec", 6)
+  end)
+
+  it("is read without metamethods", function()
+    local t = setmetatable({}, { __index = function() return 1 end })
+    local k = roc.kernel(function(y) y[1] = t.field end)
+    assert.error_matches(function() run(k) end, "t.field")
+  end)
+
+  it("may change between integer and float", function()
+    local v = 1
+    local k = roc.kernel(function(y) y[1] = v + 0.0 end)
+    assert.same({ 1.0 }, run(k, 1, "float64"))
+    v = 1.5
+    assert.same({ 1.5 }, run(k, 1, "float64"))
+    v = 7
+    assert.same({ 7.0 }, run(k, 1, "float64"))
+    v = 0.25
+    assert.same({ 0.25 }, run(k, 1, "float64"))
+  end)
+
+  it("may be a boolean", function()
+    local flag = true
+    local k = roc.kernel(function(y) if flag then y[1] = 1 else y[1] = 2 end end)
+    assert.same({ 1 }, run(k))
+    flag = false
+    assert.same({ 2 }, run(k))
+    flag = true
+    assert.same({ 1 }, run(k))
+  end)
+
+  it("may be given after the kernel was made", function()
+    local v
+    local k = roc.kernel(function(y) y[1] = v end)
+    assert.error_matches(function() run(k) end, "'v'")
+    v = 9
+    assert.same({ 9 }, run(k))
+  end)
+
+  it("stays a constant where the compiler needs one", function()
+    local n = 4
+    local k = roc.kernel(function(y)
+      local t = roc.shared.array(n, roc.int64)
+      local i = roc.get_local_id(1)
+      t[i] = i * n
+      roc.barrier()
+      y[i] = t[n + 1 - i]
+    end)
+    for _, count in ipairs { 4, 2, 8, 5, 3 } do
+      n = count
+      local y = roc.zeros(count, "int64")
+      k[{ 1, count }](y)
+      local expected = {}
+      for i = 1, count do expected[i] = (count + 1 - i) * count end
+      assert.same(expected, y:totable())
+    end
+  end)
+end)
+
+describe("a captured function", function()
+  local function double(x) return x * 2 end
+  local function pair(x) return double(x), x end
+  local lib = { triple = function(x) return x * 3 end }
+
+  it("is compiled with the kernel, with the functions it calls", function()
+    local k = roc.kernel(function(y)
+      local a, b = pair(5)
+      y[1] = a + b + lib.triple(1)
+    end)
+    assert.same({ 18 }, run(k))
+  end)
+
+  it("has its own captures read again at each launch", function()
+    local offset = 1
+    local function shifted(x) return x + offset end
+    local k = roc.kernel(function(y) y[1] = shifted(10) end)
+    assert.same({ 11 }, run(k))
+    offset = 2
+    assert.same({ 12 }, run(k))
+    offset = 3
+    assert.same({ 13 }, run(k))
+  end)
+
+  it("is a builtin under whatever name it was put", function()
+    local gid, floor = roc.get_global_id, math.floor
+    local m = { f = roc.math.exp2 }
+    local k = roc.kernel(function(y) y[gid(1)] = floor(m.f(3.0)) end)
+    assert.same({ 8, 8 }, run(k, 2))
+  end)
+
+  it("must be written in Lua", function()
+    local rep = string.rep
+    local k = roc.kernel(function(y) y[1] = rep(1) end)
+    assert.error_matches(function() run(k) end, "'rep'")
+  end)
+end)
+
+describe("a captured array", function()
+  it("is copied when the kernel is made, if it is on the host", function()
+    local t = roc.array({ 1, 2, 3 }, "int64")
+    local k = roc.kernel(function(y) y[1] = t[1] + t[2] + t[3] end)
+    t[1] = 100
+    assert.same({ 6 }, run(k))
+  end)
+
+  it("may be large", function()
+    local t = roc.full(100000, 7, "int64")
+    local k = roc.kernel(function(y)
+      local sum = 0
+      for i = 1, #t do sum = sum + t[i] end
+      y[1] = sum
+    end)
+    assert.same({ 700000 }, run(k))
+  end)
+
+  it("may be a table given to roc.const.array", function()
+    local t = { 1.5, 2.5 }
+    local k = roc.kernel(function(y)
+      local c = roc.const.array(t, roc.float64)
+      y[1] = c[1] + c[2]
+    end)
+    assert.same({ 4.0 }, run(k, 1, "float64"))
+  end)
+
+  it("is passed along, if it is on the device", function()
+    local d = roc.to_device(roc.array({ 1, 2, 3 }, "int64"))
+    local k = roc.kernel(function(y)
+      d[2] = d[2] + 10
+      y[1] = d[2]
+    end)
+    assert.same({ 12 }, run(k))
+    assert.same({ 22 }, run(k))
+    assert.equal(22, d[2])
+    d = roc.to_device(roc.array({ 0.5, 0.5 }, "float64"))
+    assert.same({ 10.5 }, run(k, 1, "float64"))
+  end)
+end)
+
+describe("a kernel given as a string", function()
+  it("finds its names in the globals, or in env", function()
+    local text = "function(y) y[1] = global_of_capture_spec end"
+    assert.same({ 6 }, run(roc.kernel(text)))
+    assert.same({ 7 }, run(roc.kernel(text, { env = { global_of_capture_spec = 7 } })))
+    assert.same({ 6 }, run(roc.kernel("return " .. text)))
+  end)
+
+  it("must hold one function", function()
+    assert.error_matches(function() roc.kernel("1 + 1") end, "holds one function")
+    assert.error_matches(function() roc.kernel("function(") end, "bad argument #1 to 'kernel'")
+  end)
+end)

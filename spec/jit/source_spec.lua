@@ -1,0 +1,111 @@
+-- Finding the source text of functions.
+local source = require "roc.source"
+
+local function find(f)
+  return source.find(f, "the kernel")
+end
+
+local function write_file(path, text)
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  file:close()
+end
+
+describe("the source finder", function()
+  it("finds a function of a file", function()
+    local f = function(x) return x + 1 end
+    local text, name, index = find(f)
+    assert.truthy(text:find("finds a function of a file", 1, true))
+    assert.truthy(name:find("source_spec.lua", 1, true))
+    assert.is_true(index > 0)
+  end)
+
+  it("tells functions on one line apart by what they do", function()
+    local f, g = load("return function(x) return x + 1 end, function(x) return x + 2 end")()
+    assert.equal(1, (select(3, find(f))))
+    assert.equal(2, (select(3, find(g))))
+  end)
+
+  it("tells functions on one line apart by the names of their variables", function()
+    local f, g = load("return function(x) return x end, function(y) return y end")()
+    assert.equal(1, (select(3, find(f))))
+    assert.equal(2, (select(3, find(g))))
+  end)
+
+  it("tells functions on one line apart by what they capture", function()
+    local f, g = load("local a, b = 1, 2 return function() return a end, function() return b end")()
+    assert.equal(1, (select(3, find(f))))
+    assert.equal(2, (select(3, find(g))))
+  end)
+
+  it("counts nested functions in the order of their keywords", function()
+    local outer = load("return function() return function() end end, function() return 7 end")
+    assert.equal(0, (select(3, find(outer))))
+    local f, g = outer()
+    assert.equal(1, (select(3, find(f))))
+    assert.equal(2, (select(3, find(f()))))
+    assert.equal(3, (select(3, find(g))))
+  end)
+
+  it("reads every kind of constant, jump and attribute in a dump", function()
+    local long = ("x"):rep(100)
+    local f = load(([[
+      local k <const> = 3
+      local up = 1.5
+      return function(...)
+        local t <close> = nil
+        local a, b, c, d, e = 1, 2.5, "short", %q, nil
+        for i = 1, 300 do if i > 5 then goto continue end a = a + up ::continue:: end
+        while a do a = not true break end
+        return a, b, c, d, e, 9007199254740993, 1e300, k, ...
+      end]]):format(long))()
+    assert.equal(1, (select(3, find(f))))
+  end)
+
+  it("finds functions in files that begin with a #! line or a byte order mark", function()
+    for _, first in ipairs { "#!/usr/bin/env lua\n", "\239\187\191", "\239\187\191#!/usr/bin/env lua\n" } do
+      local path = os.tmpname()
+      write_file(path, first .. "return function(x) return x * 3 end\n")
+      local f = dofile(path)
+      assert.equal(1, (select(3, find(f))))
+      os.remove(path)
+    end
+  end)
+
+  it("says so when the file changed since it was loaded", function()
+    local path = os.tmpname()
+    write_file(path, "return function(x) return x + 1 end\n")
+    local f = dofile(path)
+    write_file(path, "return function(x) return x + 2 end\n")
+    assert.error_matches(function() find(f) end, "changed since the function was loaded")
+    write_file(path, "\nreturn function(x) return x + 1 end\n")
+    assert.error_matches(function() find(f) end, "changed since the function was loaded")
+    write_file(path, "this is not Lua")
+    assert.error_matches(function() find(f) end, "changed since the function was loaded")
+    os.remove(path)
+    assert.error_matches(function() find(f) end, "file cannot be read")
+  end)
+
+  it("knows the texts given to load, and those registered under a name", function()
+    local text = "return function(x) return x - 1 end"
+    assert.equal(text, (find(load(text)())))
+    local named = load(text, "=console")
+    assert.error_matches(function() find(named()) end, "roc.source%(\"console\", text%)")
+    source.register("=console", text)
+    assert.equal(text, (find(named())))
+  end)
+
+  it("keeps all texts registered under one name", function()
+    local first, second = "return function() return 1 end", "return function() return 2 end"
+    source.register("=lines", first)
+    source.register("=lines", second)
+    assert.equal(first, (find(load(first, "=lines")())))
+    assert.equal(second, (find(load(second, "=lines")())))
+  end)
+
+  it("refuses C functions and stripped ones", function()
+    assert.error_matches(function() find(print) end, "it is a C function")
+    local stripped = load(string.dump(function() return 1 end, true))
+    assert.error_matches(function() find(stripped) end, "debug information was stripped")
+  end)
+end)

@@ -1,0 +1,151 @@
+-- Specialisations: what makes a new one, how many are kept, and that their memory comes back.
+local roc = require "roc"
+local testing = require("roc.core").testing
+
+local function compiles(k)
+  local _, ever = k:specialisations()
+  return ever
+end
+
+describe("a specialisation", function()
+  local was
+  setup(function()
+    was = roc.current_device()
+    roc.select_device("cpu")
+  end)
+  teardown(function() roc.select_device(was.kind) end)
+
+  local function device(shape, dtype)
+    return roc.to_device(roc.zeros(shape, dtype))
+  end
+
+  it("serves all arguments of the same types", function()
+    local k = roc.kernel(function(n, y) y[1] = n end)
+    local launch, y = k:forall(1), device(4, "int64")
+    for i = 1, 10 do launch(i, y) end
+    launch(1000, device(100, "int64"))
+    assert.equal(1, compiles(k))
+    assert.equal(10, y[1])
+  end)
+
+  it("is made anew for another dtype, rank, layout or range", function()
+    local k = roc.kernel(function(n, y) if n < 0 then y:fill(n) end end)
+    k = roc.kernel(function(n, y) if #y > n then return end end)
+    local launch, y = k:forall(1), device(4, "int64")
+    local expected = 0
+    for _, args in ipairs {
+      { 1, y }, { 1.5, y }, { -1, y }, { 1, device(4, "float32") }, { 1, device { 2, 2 } },
+      { 1, device({ 2, 2 }):transpose() }, { 1, device({ 4, 4 }):slice(2, 1, 2) }, { 1 << 40, device(4) },
+    } do
+      launch(args[1], args[2])
+      launch(args[1], args[2])
+      expected = expected + 1
+      assert.equal(expected, compiles(k))
+    end
+  end)
+
+  it("is not made anew because arrays that are only read overlap", function()
+    local k = roc.kernel(function(a, b, y) y[1] = a[1] + b[1] end)
+    local launch, a, b, y = k:forall(1), device(4), device(4), device(4)
+    launch(a, a, y)
+    launch(a, b, y)
+    assert.equal(1, compiles(k))
+    launch(a, b, a)
+    assert.equal(2, compiles(k))
+    launch(a, b, b)
+    launch(a, b, a)
+    assert.equal(3, compiles(k))
+  end)
+
+  it("holds two values of a captured number, a third makes it an argument", function()
+    local v = 1
+    local k = roc.kernel(function(y) y[1] = v end)
+    local launch, y = k:forall(1), device(1, "int64")
+    for i, expected in ipairs { 1, 2, 3, 3, 3 } do
+      v = i
+      launch(y)
+      assert.equal(i, y[1])
+      assert.equal(expected, compiles(k))
+    end
+    v = 1
+    launch(y)
+    assert.equal(1, y[1])
+    assert.equal(3, compiles(k))
+  end)
+
+  it("keeps a number constant where the compiler needs it, and the others not", function()
+    local size, v = 1, 1
+    local k = roc.kernel(function(y)
+      local t = roc.private.array(size, roc.int64)
+      t[1] = v
+      y[1] = t[1] + #t
+    end)
+    local launch, y = k:forall(1), device(1, "int64")
+    for i = 1, 6 do
+      size, v = i, 10 * i
+      launch(y)
+      assert.equal(11 * i, y[1])
+    end
+    local before = compiles(k)
+    for i = 100, 110 do
+      v = i
+      launch(y)
+      assert.equal(i + 6, y[1])
+    end
+    assert.equal(before, compiles(k))
+  end)
+
+  it("is compiled at once for a signature", function()
+    local k = roc.kernel(function(n, y) y[1] = n end, { signature = "(int64, int64[:])" })
+    assert.equal(1, compiles(k))
+    local y = device(4, "int64")
+    k:forall(1)(5, y)
+    assert.equal(5, y[1])
+    assert.matches("kernel", k:inspect_llvm())
+  end)
+
+  it("is one of at most 64", function()
+    local size = 1
+    local k = roc.kernel(function(y)
+      local t = roc.private.array(size, roc.int64)
+      t[1] = size
+      y[1] = t[1]
+    end)
+    local launch, y = k:forall(1), device(1, "int64")
+    for i = 1, 70 do
+      size = i
+      launch(y)
+    end
+    assert.equal(70, y[1])
+    local kept, ever = k:specialisations()
+    assert.equal(64, kept)
+    assert.equal(70, ever)
+    size = 70
+    launch(y)
+    assert.equal(70, compiles(k))
+    size = 1 -- long dropped
+    launch(y)
+    assert.equal(71, compiles(k))
+    assert.equal(1, y[1])
+  end)
+
+  it("gives its memory back with its kernel", function()
+    local y = device(1, "int64")
+    local function make(i)
+      local k = roc.kernel(("function(y) y[1] = %d end"):format(i))
+      k:forall(1)(y)
+      roc.current_device():synchronize()
+    end
+    local function live()
+      collectgarbage()
+      collectgarbage()
+      return testing.live_blocks()
+    end
+    make(1)
+    make(2)
+    local before = live()
+    for i = 3, 12 do make(i) end
+    make(13) -- the compiler unloads what was dropped before its next work
+    assert.is_true(live() <= before + 8, "blocks were " .. before .. ", are " .. live())
+  end)
+end)

@@ -1,0 +1,44 @@
+/* What the files of the AMDGPU target share (target_amdgpu.c amdgpu_entry.c amdgpu_wave.c). */
+#ifndef ROC_CODEGEN_AMDGPU_H
+#define ROC_CODEGEN_AMDGPU_H
+
+#include "codegen/cg.h"
+
+/* One processor LLVM knows and we build for. */
+typedef struct roc_amdgpu_chip {
+  const char *name;
+  uint32_t isa_version;        /* as ocml's __oclc_ISA_version has it */
+  uint8_t wave_size;           /* the one we compile for */
+  bool has_xnack, has_sramecc; /* whether the name may state them */
+} roc_amdgpu_chip;
+
+/* Of one compile; in cg->state. */
+typedef struct roc_amdgpu_state {
+  const roc_amdgpu_chip *chip;
+  const char *entry;           /* symbol */
+  uint32_t shared_bytes;       /* static */
+  LLVMValueRef dynamic_shared; /* LDS global; NULL until used */
+  LLVMValueRef packet;         /* dispatch packet, in the entry block; NULL until used */
+  unsigned next_arg;           /* of the function, for binding */
+} roc_amdgpu_state;
+
+static inline roc_amdgpu_state *roc_amdgpu_state_of(const roc_cg *cg) {
+  return cg->state;
+}
+
+/* The chip an option name such as "gfx90a:xnack+" means; NULL when there is none. */
+const roc_amdgpu_chip *roc_amdgpu_chip_find(const char *name);
+
+/* amdgpu_entry.c */
+void roc_amdgpu_kernel(roc_cg *cg);
+LLVMValueRef roc_amdgpu_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim);
+LLVMValueRef roc_amdgpu_array_base(roc_cg *cg, uint32_t array);
+LLVMValueRef roc_amdgpu_dynamic_bytes(roc_cg *cg);
+
+/* amdgpu_wave.c */
+void roc_amdgpu_barrier(roc_cg *cg, const roc_ir_inst *inst);
+void roc_amdgpu_fence(roc_cg *cg, int64_t scope);
+LLVMValueRef roc_amdgpu_wave(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args);
+LLVMValueRef roc_amdgpu_lane(roc_cg *cg); /* i32 from 0 */
+
+#endif

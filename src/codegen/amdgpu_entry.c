@@ -1,0 +1,274 @@
+/* The kernel function of the AMDGPU target: arguments, ids, sizes and memory of a work-item.
+ *
+ * Arguments are the fields of ir/layout.h in order, each at its natural alignment, which is where
+ * the kernarg block has them; then two pointers, fault record and print buffer.  Sizes are read
+ * from the dispatch packet, whose grid counts work-items: the hardware makes partial workgroups
+ * itself, so no item has to be masked. */
+#include <ctype.h>
+#include <stdio.h>
+
+#include "codegen/amdgpu.h"
+#include "ir/layout.h"
+
+/* Bytes from the begin of hsa_kernel_dispatch_packet_t. */
+enum {
+  PACKET_SETUP = 2,         /* u16: dimensions in the low two bits */
+  PACKET_WORKGROUP = 4,     /* u16[3] */
+  PACKET_GRID = 12,         /* u32[3], work-items */
+  PACKET_GROUP_SEGMENT = 28 /* u32: static and dynamic LDS bytes */
+};
+
+enum { MAX_WORKGROUP = 1024, CC_AMDGPU_KERNEL = 91, SHARED_ALIGN = ROC_IR_SHARED_ALIGN };
+
+/* ---- the function -------------------------------------------------------------------------- */
+
+typedef struct field_list {
+  LLVMTypeRef *types;
+  uint32_t *params; /* the parameter a field belongs to */
+  unsigned count;
+} field_list;
+
+static void add_field(field_list *fields, uint32_t param, LLVMTypeRef type) {
+  fields->types[fields->count] = type;
+  fields->params[fields->count++] = param;
+}
+
+static LLVMTypeRef scalar_type(const roc_cg *cg, const roc_ir_param *param) {
+  if (param->type == ROC_VT_BOOL) return cg->t.i8;
+  if (param->type == ROC_VT_INT && param->is_narrow) return cg->t.i32;
+  return roc_cg_value_type(cg, param->type);
+}
+
+/* In the order in which roc_cg_bind_args asks for them. */
+static field_list list_fields(roc_cg *cg) {
+  const roc_ir_module *ir = cg->ir;
+  LLVMTypeRef global = LLVMPointerTypeInContext(cg->ctx, cg->target->global_space);
+  unsigned most = (1 + 2 * ROC_MAX_RANK) * ir->params.count + 2;
+  field_list fields = {.types = ROC_ARENA_ARRAY(&cg->arena, LLVMTypeRef, most),
+                       .params = ROC_ARENA_ARRAY(&cg->arena, uint32_t, most)};
+  if (!fields.types || !fields.params) return fields;
+  for (uint32_t i = 0; i < ir->params.count; i++) {
+    const roc_ir_param *param = &ir->params.items[i];
+    if (!param->is_array) {
+      add_field(&fields, i, scalar_type(cg, param));
+      continue;
+    }
+    add_field(&fields, i, global);
+    unsigned nsizes = param->rank * (param->layout == ROC_IR_LAYOUT_STRIDED ? 2u : 1u);
+    LLVMTypeRef size = param->is_narrow ? cg->t.i32 : cg->t.i64;
+    for (unsigned n = 0; n < nsizes; n++) add_field(&fields, i, size);
+  }
+  add_field(&fields, ROC_IR_NONE, global);
+  add_field(&fields, ROC_IR_NONE, global);
+  return fields;
+}
+
+/* Disjointness holds where the launch has shown it; a kernel that only reads an array may read it
+ * through any path. */
+static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param) {
+  LLVMAttributeIndex at = arg + 1;
+  roc_cg_attr(cg, cg->fn, at, "noundef");
+  if (!param) {
+    roc_cg_attr(cg, cg->fn, at, "noalias");
+    roc_cg_attr_int(cg, cg->fn, at, "align", 8);
+    return;
+  }
+  roc_cg_attr_int(cg, cg->fn, at, "align", roc_dtype_itemsize(param->dtype));
+  if (!param->is_alias) roc_cg_attr(cg, cg->fn, at, "noalias");
+  if (!param->is_written) roc_cg_attr(cg, cg->fn, at, "readonly");
+}
+
+static void mark_function(roc_cg *cg, const field_list *fields) {
+  for (unsigned arg = 0; arg < fields->count; arg++) {
+    if (LLVMGetTypeKind(fields->types[arg]) != LLVMPointerTypeKind) continue;
+    uint32_t param = fields->params[arg];
+    mark_pointer(cg, arg, param == ROC_IR_NONE ? NULL : &cg->ir->params.items[param]);
+  }
+  uint64_t most = 1;
+  for (int d = 0; d < 3; d++) {
+    uint32_t bound = cg->ir->workgroup[d];
+    most *= bound && bound < MAX_WORKGROUP ? bound : MAX_WORKGROUP;
+    if (most > MAX_WORKGROUP) most = MAX_WORKGROUP;
+  }
+  const char *sizes = roc_arena_printf(&cg->arena, "1,%u", (unsigned)most);
+  if (sizes) roc_cg_attr_text(cg, cg->fn, "amdgpu-flat-work-group-size", sizes);
+  roc_cg_attr_text(cg, cg->fn, "uniform-work-group-size", "false");
+  roc_cg_attr(cg, cg->fn, LLVMAttributeFunctionIndex, "nounwind");
+}
+
+static const char *make_symbol(roc_cg *cg) {
+  char *symbol = roc_arena_printf(&cg->arena, "roc_%s", cg->ir->name);
+  for (char *c = symbol; c && *c; c++) {
+    if (!isalnum((unsigned char)*c)) *c = '_';
+  }
+  return symbol;
+}
+
+/* Loads on any runtime since ROCm 5.2, where the assembler's default needs a newer one. */
+static void set_code_object_version(roc_cg *cg) {
+  static const char name[] = "amdhsa_code_object_version";
+  LLVMAddModuleFlag(cg->mod, LLVMModuleFlagBehaviorError, name, sizeof name - 1,
+                    LLVMValueAsMetadata(roc_cg_i32(cg, 500)));
+}
+
+static LLVMValueRef take_argument(roc_cg *cg, uint32_t param, LLVMTypeRef type, uint32_t offset) {
+  (void)param, (void)type, (void)offset; /* the order says it all */
+  return LLVMGetParam(cg->fn, roc_amdgpu_state_of(cg)->next_arg++);
+}
+
+static bool open_state(roc_cg *cg) {
+  roc_amdgpu_state *state = ROC_ARENA_NEW(&cg->arena, roc_amdgpu_state);
+  if (!state) return false;
+  cg->state = state;
+  state->chip = roc_amdgpu_chip_find(cg->options->target);
+  state->entry = make_symbol(cg);
+  uint64_t *offsets = ROC_ARENA_ARRAY(&cg->arena, uint64_t, cg->ir->arrays.count + 1);
+  if (!offsets || !state->entry) return false;
+  state->shared_bytes = (uint32_t)roc_ir_layout_shared(cg->ir, offsets);
+  return true;
+}
+
+void roc_amdgpu_kernel(roc_cg *cg) {
+  if (!open_state(cg)) return;
+  field_list fields = list_fields(cg);
+  if (cg->arena.failed) return;
+  set_code_object_version(cg);
+  LLVMTypeRef type = LLVMFunctionType(cg->t.none, fields.types, fields.count, 0);
+  cg->fn = LLVMAddFunction(cg->mod, roc_amdgpu_state_of(cg)->entry, type);
+  LLVMSetFunctionCallConv(cg->fn, CC_AMDGPU_KERNEL);
+  LLVMSetVisibility(cg->fn, LLVMProtectedVisibility);
+  mark_function(cg, &fields);
+  LLVMBasicBlockRef entry = roc_cg_block(cg, "entry"), body = roc_cg_block(cg, "body");
+  cg->exit = roc_cg_block(cg, "exit");
+  LLVMPositionBuilderAtEnd(cg->entry_b, entry);
+  roc_cg_at(cg, entry);
+  roc_cg_bind_args(cg, take_argument);
+  cg->fault = LLVMGetParam(cg->fn, fields.count - 2);
+  cg->print = LLVMGetParam(cg->fn, fields.count - 1);
+  roc_cg_at(cg, body);
+  roc_cg_region(cg, 0);
+  roc_cg_goto(cg, cg->exit);
+  roc_cg_at(cg, cg->exit);
+  LLVMBuildRetVoid(cg->b);
+  LLVMBuildBr(cg->entry_b, body);
+}
+
+/* ---- the launch ------------------------------------------------------------------------------ */
+
+static LLVMValueRef packet_of(roc_cg *cg) {
+  roc_amdgpu_state *state = roc_amdgpu_state_of(cg);
+  if (!state->packet) {
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
+    roc_cg_at(cg, LLVMGetInsertBlock(cg->entry_b));
+    state->packet = roc_cg_intrinsic(cg, "llvm.amdgcn.dispatch.ptr", NULL, 0, NULL, 0);
+    roc_cg_at(cg, here);
+  }
+  return state->packet;
+}
+
+/* A field of the dispatch packet, as i32. */
+static LLVMValueRef packet_field(roc_cg *cg, LLVMTypeRef type, uint32_t offset) {
+  LLVMValueRef ptr = roc_cg_byte_offset(cg, packet_of(cg), roc_cg_i64(cg, offset));
+  LLVMValueRef load = LLVMBuildLoad2(cg->b, type, ptr, "");
+  LLVMValueRef empty = LLVMMetadataAsValue(cg->ctx, LLVMMDNodeInContext2(cg->ctx, NULL, 0));
+  LLVMSetMetadata(load, LLVMGetMDKindIDInContext(cg->ctx, "invariant.load", 14), empty);
+  return type == cg->t.i32 ? load : LLVMBuildZExt(cg->b, load, cg->t.i32, "");
+}
+
+static LLVMValueRef group_size(roc_cg *cg, unsigned dim) {
+  return packet_field(cg, cg->t.i16, PACKET_WORKGROUP + 2 * dim);
+}
+
+static LLVMValueRef grid_size(roc_cg *cg, unsigned dim) {
+  return packet_field(cg, cg->t.i32, PACKET_GRID + 4 * dim);
+}
+
+static LLVMValueRef id_of(roc_cg *cg, const char *what, unsigned dim) {
+  char name[64];
+  snprintf(name, sizeof name, "llvm.amdgcn.%s.id.%c", what, "xyz"[dim]);
+  return roc_cg_intrinsic(cg, name, NULL, 0, NULL, 0);
+}
+
+/* A grid has fewer than 2^32 items in a dimension, so 32 bits hold the id. */
+static LLVMValueRef global_id(roc_cg *cg, unsigned dim) {
+  LLVMValueRef begin = LLVMBuildNUWMul(cg->b, id_of(cg, "workgroup", dim), group_size(cg, dim), "");
+  return LLVMBuildNUWAdd(cg->b, begin, id_of(cg, "workitem", dim), "");
+}
+
+static LLVMValueRef num_groups(roc_cg *cg, unsigned dim) {
+  LLVMValueRef size = group_size(cg, dim);
+  LLVMValueRef last = LLVMBuildSub(cg->b, grid_size(cg, dim), roc_cg_i32(cg, 1), "");
+  LLVMValueRef before = LLVMBuildUDiv(cg->b, last, size, "");
+  return LLVMBuildNUWAdd(cg->b, before, roc_cg_i32(cg, 1), "");
+}
+
+static LLVMValueRef work_dim(roc_cg *cg) {
+  LLVMValueRef setup = packet_field(cg, cg->t.i16, PACKET_SETUP);
+  return LLVMBuildAnd(cg->b, setup, roc_cg_i32(cg, 3), "");
+}
+
+LLVMValueRef roc_amdgpu_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim) {
+  LLVMValueRef value;
+  bool counts_from_0 = false;
+  switch (op) {
+    case ROC_IR_GLOBAL_ID: value = global_id(cg, dim), counts_from_0 = true; break;
+    case ROC_IR_LOCAL_ID: value = id_of(cg, "workitem", dim), counts_from_0 = true; break;
+    case ROC_IR_GROUP_ID: value = id_of(cg, "workgroup", dim), counts_from_0 = true; break;
+    case ROC_IR_LANE_ID: value = roc_amdgpu_lane(cg), counts_from_0 = true; break;
+    case ROC_IR_GLOBAL_SIZE: value = grid_size(cg, dim); break;
+    case ROC_IR_LOCAL_SIZE: value = group_size(cg, dim); break;
+    case ROC_IR_NUM_GROUPS: value = num_groups(cg, dim); break;
+    case ROC_IR_WORK_DIM: value = work_dim(cg); break;
+    default: return roc_cg_i64(cg, roc_amdgpu_state_of(cg)->chip->wave_size);
+  }
+  value = LLVMBuildZExt(cg->b, value, cg->t.i64, "");
+  if (!counts_from_0) return value;
+  value = LLVMBuildNUWAdd(cg->b, value, roc_cg_i64(cg, 1), "");
+  if (LLVMIsAInstruction(value)) LLVMSetNSW(value, 1);
+  return value;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+static LLVMValueRef add_lds(roc_cg *cg, uint64_t nbytes, const char *name, LLVMLinkage linkage) {
+  LLVMTypeRef type = LLVMArrayType2(cg->t.i8, nbytes);
+  LLVMValueRef lds = LLVMAddGlobalInAddressSpace(cg->mod, type, name, cg->target->shared_space);
+  LLVMSetLinkage(lds, linkage);
+  LLVMSetAlignment(lds, SHARED_ALIGN);
+  if (linkage == LLVMInternalLinkage) LLVMSetInitializer(lds, LLVMGetPoison(type));
+  return lds;
+}
+
+static LLVMValueRef private_base(roc_cg *cg, uint32_t array) {
+  const roc_ir_array *a = &cg->ir->arrays.items[array];
+  LLVMTypeRef element = roc_cg_storage_type(cg, a->dtype);
+  LLVMTypeRef type = LLVMArrayType2(element, (uint64_t)roc_ir_array_size(a));
+  return cg->arrays[array].base = roc_cg_alloca(cg, type, a->name);
+}
+
+/* A global of its own per array, so that LLVM knows them disjoint. */
+static LLVMValueRef shared_base(roc_cg *cg, uint32_t array) {
+  const roc_ir_array *a = &cg->ir->arrays.items[array];
+  uint64_t nbytes = (uint64_t)roc_ir_array_size(a) * roc_dtype_itemsize(a->dtype);
+  return cg->arrays[array].base = add_lds(cg, nbytes, "roc.shared", LLVMInternalLinkage);
+}
+
+LLVMValueRef roc_amdgpu_array_base(roc_cg *cg, uint32_t array) {
+  roc_amdgpu_state *state = roc_amdgpu_state_of(cg);
+  const roc_ir_array *a = &cg->ir->arrays.items[array];
+  if (a->kind == ROC_IR_ARRAY_PRIVATE) return private_base(cg, array);
+  if (a->kind == ROC_IR_ARRAY_SHARED) return shared_base(cg, array);
+  if (!state->dynamic_shared) {
+    state->dynamic_shared = add_lds(cg, 0, "roc.dynamic_shared", LLVMExternalLinkage);
+  }
+  return roc_cg_byte_offset(cg, state->dynamic_shared, roc_cg_i64(cg, a->first_byte));
+}
+
+/* What the launch gave beyond the static arrays.  Each of those takes a multiple of SHARED_ALIGN
+ * bytes, in whatever order, so the dynamic ones begin where roc_ir_layout_shared ends. */
+LLVMValueRef roc_amdgpu_dynamic_bytes(roc_cg *cg) {
+  LLVMValueRef all = packet_field(cg, cg->t.i32, PACKET_GROUP_SEGMENT);
+  LLVMValueRef is_static = roc_cg_i32(cg, roc_amdgpu_state_of(cg)->shared_bytes);
+  return LLVMBuildZExt(cg->b, LLVMBuildSub(cg->b, all, is_static, ""), cg->t.i64, "");
+}

@@ -1,0 +1,219 @@
+/* Barriers, fences and wave operations of the AMDGPU target.
+ *
+ * Values cross lanes in pieces of 32 bits.  Lanes count from 0 here.  Reductions run over the live
+ * lanes in lane order, as on every device, so that sums of floats agree bit for bit. */
+#include <string.h>
+
+#include "codegen/amdgpu.h"
+
+enum { SCOPE_LOCAL = 1, SCOPE_GLOBAL = 2 };
+
+/* ---- fences
+ * -------------------------------------------------------------------------------------- */
+
+/* Tells that only accesses of one address space need ordering: the others' counters are not waited
+ * for. */
+static void restrict_fence(roc_cg *cg, LLVMValueRef fence, const char *space) {
+  static const char key[] = "amdgpu-synchronize-as";
+  LLVMMetadataRef pair[2] = {LLVMMDStringInContext2(cg->ctx, key, sizeof key - 1),
+                             LLVMMDStringInContext2(cg->ctx, space, strlen(space))};
+  LLVMMetadataRef node = LLVMMDNodeInContext2(cg->ctx, pair, 2);
+  LLVMSetMetadata(fence, LLVMGetMDKindIDInContext(cg->ctx, "mmra", 4),
+                  LLVMMetadataAsValue(cg->ctx, node));
+}
+
+static void build_fence(roc_cg *cg, LLVMAtomicOrdering ordering, const char *sync, int64_t memory) {
+  unsigned scope = LLVMGetSyncScopeID(cg->ctx, sync, strlen(sync));
+  LLVMValueRef fence = LLVMBuildFenceSyncScope(cg->b, ordering, scope, "");
+  if (memory == SCOPE_LOCAL) restrict_fence(cg, fence, "local");
+  if (memory == SCOPE_GLOBAL) restrict_fence(cg, fence, "global");
+}
+
+void roc_amdgpu_fence(roc_cg *cg, int64_t scope) {
+  bool is_local = scope == SCOPE_LOCAL;
+  build_fence(cg, LLVMAtomicOrderingAcquireRelease, is_local ? "workgroup" : "agent", scope);
+}
+
+void roc_amdgpu_barrier(roc_cg *cg, const roc_ir_inst *inst) {
+  bool is_wave = inst->op == ROC_IR_WAVE_BARRIER;
+  const char *sync = is_wave ? "wavefront" : "workgroup";
+  int64_t memory = is_wave ? SCOPE_LOCAL | SCOPE_GLOBAL : inst->k.i;
+  build_fence(cg, LLVMAtomicOrderingRelease, sync, memory);
+  roc_cg_intrinsic(cg, is_wave ? "llvm.amdgcn.wave.barrier" : "llvm.amdgcn.s.barrier", NULL, 0,
+                   NULL, 0);
+  build_fence(cg, LLVMAtomicOrderingAcquire, sync, memory);
+}
+
+/* ---- lanes
+ * --------------------------------------------------------------------------------------- */
+
+static uint32_t wave_size(roc_cg *cg) {
+  return roc_amdgpu_state_of(cg)->chip->wave_size;
+}
+
+LLVMValueRef roc_amdgpu_lane(roc_cg *cg) {
+  LLVMValueRef args[2] = {roc_cg_i32(cg, UINT32_MAX), roc_cg_i32(cg, 0)};
+  LLVMValueRef low = roc_cg_intrinsic(cg, "llvm.amdgcn.mbcnt.lo", NULL, 0, args, 2);
+  if (wave_size(cg) == 32) return low;
+  args[1] = low;
+  return roc_cg_intrinsic(cg, "llvm.amdgcn.mbcnt.hi", NULL, 0, args, 2);
+}
+
+/* A lane's 32-bit piece to another, one way or the other. */
+typedef LLVMValueRef move_piece(roc_cg *cg, LLVMValueRef piece, LLVMValueRef lane);
+
+static LLVMValueRef move_by_address(roc_cg *cg, const char *name, LLVMValueRef piece,
+                                    LLVMValueRef lane) {
+  LLVMValueRef args[2] = {LLVMBuildShl(cg->b, lane, roc_cg_i32(cg, 2), ""), piece};
+  return roc_cg_intrinsic(cg, name, NULL, 0, args, 2);
+}
+
+static LLVMValueRef pull(roc_cg *cg, LLVMValueRef piece, LLVMValueRef lane) {
+  return move_by_address(cg, "llvm.amdgcn.ds.bpermute", piece, lane);
+}
+
+static LLVMValueRef push(roc_cg *cg, LLVMValueRef piece, LLVMValueRef lane) {
+  return move_by_address(cg, "llvm.amdgcn.ds.permute", piece, lane);
+}
+
+static LLVMValueRef read_lane(roc_cg *cg, LLVMValueRef piece, LLVMValueRef lane) {
+  LLVMValueRef args[2] = {piece, lane};
+  return roc_cg_intrinsic(cg, "llvm.amdgcn.readlane", &cg->t.i32, 1, args, 2);
+}
+
+static LLVMValueRef move_wide(roc_cg *cg, LLVMValueRef bits, LLVMValueRef lane, move_piece *move) {
+  LLVMValueRef shift = roc_cg_i64(cg, 32);
+  LLVMValueRef low = move(cg, LLVMBuildTrunc(cg->b, bits, cg->t.i32, ""), lane);
+  LLVMValueRef upper = LLVMBuildLShr(cg->b, bits, shift, "");
+  LLVMValueRef high = move(cg, LLVMBuildTrunc(cg->b, upper, cg->t.i32, ""), lane);
+  LLVMValueRef wide = LLVMBuildShl(cg->b, LLVMBuildZExt(cg->b, high, cg->t.i64, ""), shift, "");
+  return LLVMBuildOr(cg->b, wide, LLVMBuildZExt(cg->b, low, cg->t.i64, ""), "");
+}
+
+/* A value of the kernel language to another lane. */
+static LLVMValueRef move_value(roc_cg *cg, LLVMValueRef value, LLVMValueRef lane,
+                               move_piece *move) {
+  LLVMTypeRef type = LLVMTypeOf(value);
+  if (type == cg->t.i1) {
+    LLVMValueRef moved = move(cg, LLVMBuildZExt(cg->b, value, cg->t.i32, ""), lane);
+    return LLVMBuildICmp(cg->b, LLVMIntNE, moved, roc_cg_i32(cg, 0), "");
+  }
+  bool is_wide = type == cg->t.i64 || type == cg->t.f64;
+  LLVMValueRef bits = LLVMBuildBitCast(cg->b, value, is_wide ? cg->t.i64 : cg->t.i32, "");
+  LLVMValueRef moved = is_wide ? move_wide(cg, bits, lane, move) : move(cg, bits, lane);
+  return LLVMBuildBitCast(cg->b, moved, type, "");
+}
+
+/* ---- shuffles
+ * ------------------------------------------------------------------------------------ */
+
+/* `lane`, i64 from 0, where it is one of the wave's; else the own one. */
+static LLVMValueRef lane_or_own(roc_cg *cg, LLVMValueRef lane) {
+  LLVMValueRef is_lane = LLVMBuildICmp(cg->b, LLVMIntULT, lane, roc_cg_i64(cg, wave_size(cg)), "");
+  LLVMValueRef narrow = LLVMBuildTrunc(cg->b, lane, cg->t.i32, "");
+  return LLVMBuildSelect(cg->b, is_lane, narrow, roc_amdgpu_lane(cg), "");
+}
+
+/* `lane`, i64 from 0, modulo the width. */
+static LLVMValueRef lane_modulo(roc_cg *cg, LLVMValueRef lane) {
+  LLVMValueRef narrow = LLVMBuildTrunc(cg->b, lane, cg->t.i32, "");
+  return LLVMBuildAnd(cg->b, narrow, roc_cg_i32(cg, wave_size(cg) - 1), "");
+}
+
+static LLVMValueRef from_1_to_0(roc_cg *cg, LLVMValueRef lane) {
+  return LLVMBuildSub(cg->b, lane, roc_cg_i64(cg, 1), "");
+}
+
+static LLVMValueRef shuffle_source(roc_cg *cg, roc_ir_wave op, LLVMValueRef by) {
+  LLVMValueRef own = LLVMBuildZExt(cg->b, roc_amdgpu_lane(cg), cg->t.i64, "");
+  switch (op) {
+    case ROC_IR_WAVE_SHUFFLE_UP: return LLVMBuildSub(cg->b, own, by, "");
+    case ROC_IR_WAVE_SHUFFLE_DOWN: return LLVMBuildAdd(cg->b, own, by, "");
+    case ROC_IR_WAVE_SHUFFLE_XOR: return LLVMBuildXor(cg->b, own, by, "");
+    default: return from_1_to_0(cg, by);
+  }
+}
+
+static LLVMValueRef shuffle(roc_cg *cg, roc_ir_wave op, LLVMValueRef value, LLVMValueRef by) {
+  return move_value(cg, value, lane_or_own(cg, shuffle_source(cg, op, by)), pull);
+}
+
+/* ---- votes and reductions
+ * ------------------------------------------------------------------------ */
+
+/* i64; bit 0 is the first lane. */
+static LLVMValueRef ballot(roc_cg *cg, LLVMValueRef value) {
+  LLVMTypeRef type = wave_size(cg) == 32 ? cg->t.i32 : cg->t.i64;
+  LLVMValueRef bits = roc_cg_intrinsic(cg, "llvm.amdgcn.ballot", &type, 1, &value, 1);
+  return type == cg->t.i64 ? bits : LLVMBuildZExt(cg->b, bits, cg->t.i64, "");
+}
+
+static LLVMValueRef is_zero(roc_cg *cg, LLVMValueRef bits) {
+  return LLVMBuildICmp(cg->b, LLVMIntEQ, bits, roc_cg_i64(cg, 0), "");
+}
+
+static LLVMValueRef combine(roc_cg *cg, roc_ir_wave op, LLVMValueRef sum, LLVMValueRef next) {
+  bool is_int = LLVMTypeOf(sum) == cg->t.i64;
+  if (op == ROC_IR_WAVE_SUM) {
+    return is_int ? LLVMBuildAdd(cg->b, sum, next, "") : LLVMBuildFAdd(cg->b, sum, next, "");
+  }
+  LLVMValueRef less = op == ROC_IR_WAVE_MIN ? next : sum, more = op == ROC_IR_WAVE_MIN ? sum : next;
+  LLVMValueRef takes = is_int ? LLVMBuildICmp(cg->b, LLVMIntSLT, less, more, "")
+                              : LLVMBuildFCmp(cg->b, LLVMRealOLT, less, more, "");
+  return LLVMBuildSelect(cg->b, takes, next, sum, "");
+}
+
+static LLVMValueRef first_lane(roc_cg *cg, LLVMValueRef lanes) {
+  LLVMValueRef args[2] = {lanes, LLVMConstInt(cg->t.i1, 1, 0)};
+  LLVMValueRef lane = roc_cg_intrinsic(cg, "llvm.cttz", &cg->t.i64, 1, args, 2);
+  return LLVMBuildTrunc(cg->b, lane, cg->t.i32, "");
+}
+
+static LLVMValueRef without_first(roc_cg *cg, LLVMValueRef lanes) {
+  LLVMValueRef less = LLVMBuildSub(cg->b, lanes, roc_cg_i64(cg, 1), "");
+  return LLVMBuildAnd(cg->b, lanes, less, "");
+}
+
+/* A loop over the live lanes; its condition is the same for all of them. */
+static LLVMValueRef reduce(roc_cg *cg, roc_ir_wave op, LLVMValueRef value) {
+  LLVMValueRef all = ballot(cg, LLVMConstInt(cg->t.i1, 1, 0));
+  LLVMValueRef first = move_value(cg, value, first_lane(cg, all), read_lane);
+  LLVMValueRef others = without_first(cg, all);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
+  LLVMBasicBlockRef loop = roc_cg_block(cg, "reduce"), done = roc_cg_block(cg, "reduced");
+  LLVMBuildCondBr(cg->b, is_zero(cg, others), done, loop);
+  roc_cg_at(cg, loop);
+  LLVMValueRef sum = LLVMBuildPhi(cg->b, LLVMTypeOf(value), "");
+  LLVMValueRef left = LLVMBuildPhi(cg->b, cg->t.i64, "");
+  LLVMValueRef next = move_value(cg, value, first_lane(cg, left), read_lane);
+  LLVMValueRef new_sum = combine(cg, op, sum, next), new_left = without_first(cg, left);
+  LLVMBuildCondBr(cg->b, is_zero(cg, new_left), done, loop);
+  LLVMBasicBlockRef from[2] = {before, loop};
+  LLVMAddIncoming(sum, (LLVMValueRef[2]){first, new_sum}, from, 2);
+  LLVMAddIncoming(left, (LLVMValueRef[2]){others, new_left}, from, 2);
+  roc_cg_at(cg, done);
+  LLVMValueRef result = LLVMBuildPhi(cg->b, LLVMTypeOf(value), "");
+  LLVMAddIncoming(result, (LLVMValueRef[2]){first, new_sum}, from, 2);
+  return result;
+}
+
+LLVMValueRef roc_amdgpu_wave(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args) {
+  roc_ir_wave op = (roc_ir_wave)inst->k.i;
+  switch (op) {
+    case ROC_IR_WAVE_BALLOT: return ballot(cg, args[0]);
+    case ROC_IR_WAVE_ANY: return LLVMBuildNot(cg->b, is_zero(cg, ballot(cg, args[0])), "");
+    case ROC_IR_WAVE_ALL: return is_zero(cg, ballot(cg, LLVMBuildNot(cg->b, args[0], "")));
+    case ROC_IR_WAVE_SUM:
+    case ROC_IR_WAVE_MIN:
+    case ROC_IR_WAVE_MAX: return reduce(cg, op, args[0]);
+    case ROC_IR_WAVE_PERMUTE:
+      return move_value(cg, args[1], lane_modulo(cg, from_1_to_0(cg, args[0])), push);
+    case ROC_IR_WAVE_BPERMUTE:
+      return move_value(cg, args[1], lane_modulo(cg, from_1_to_0(cg, args[0])), pull);
+    case ROC_IR_WAVE_ACTIVE_PERMUTE: {
+      LLVMValueRef moved = shuffle(cg, ROC_IR_WAVE_SHUFFLE, args[0], args[1]);
+      return LLVMBuildSelect(cg->b, args[3], args[2], moved, "");
+    }
+    default: return shuffle(cg, op, args[0], args[1]);
+  }
+}

@@ -1,0 +1,128 @@
+/* See devlib.h.  The file is read once per process and parsed lazily per kernel: its functions are
+ * linkonce_odr, so that linking brings the called ones alone. */
+#include "codegen/devlib.h"
+
+#include <llvm-c/BitReader.h>
+#include <llvm-c/Linker.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+static const char *const directories[] = {
+    "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode",
+    "/usr/lib/aarch64-linux-gnu/amdgcn/bitcode",
+    "/opt/rocm/amdgcn/bitcode",
+};
+
+/* Kept for the life of the process. */
+static struct {
+  char *bytes;
+  size_t nbytes;
+} ocml;
+
+static bool read_file(const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (!file) return false;
+  long size = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
+  char *bytes = size > 0 && !fseek(file, 0, SEEK_SET) ? roc_alloc((size_t)size) : NULL;
+  bool is_read = bytes && fread(bytes, 1, (size_t)size, file) == (size_t)size;
+  fclose(file);
+  if (!is_read) {
+    roc_free(bytes);
+    return false;
+  }
+  ocml.bytes = bytes;
+  ocml.nbytes = (size_t)size;
+  return true;
+}
+
+static bool read_from(const char *directory) {
+  char path[1024];
+  int len = snprintf(path, sizeof path, "%s/ocml.bc", directory);
+  return len > 0 && (size_t)len < sizeof path && read_file(path);
+}
+
+static bool find_library(void) {
+  if (ocml.bytes) return true;
+  const char *chosen = getenv("ROCLUA_BITCODE_DIR");
+  if (chosen) return read_from(chosen);
+  for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
+    if (read_from(directories[i])) return true;
+  }
+  return false;
+}
+
+static bool is_ocml(LLVMValueRef fn) {
+  size_t len;
+  return !strncmp(LLVMGetValueName2(fn, &len), "__ocml_", 7);
+}
+
+static bool needs_library(roc_cg *cg) {
+  for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
+    if (is_ocml(fn) && LLVMIsDeclaration(fn)) return true;
+  }
+  return false;
+}
+
+/* ocml reads its options from constants, which distributions supply per chip and not for new ones.
+ */
+static void settle_constants(roc_cg *cg, uint32_t isa_version) {
+  const struct {
+    const char *name;
+    uint32_t value;
+  } constants[] = {
+      {"__oclc_unsafe_math_opt", cg->ir->fastmath}, {"__oclc_daz_opt", 0},
+      {"__oclc_finite_only_opt", cg->ir->fastmath}, {"__oclc_correctly_rounded_sqrt32", 1},
+      {"__oclc_ISA_version", isa_version},
+  };
+  for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
+    LLVMValueRef global = LLVMGetNamedGlobal(cg->mod, constants[i].name);
+    if (!global) continue;
+    LLVMSetInitializer(global, LLVMConstInt(LLVMGlobalGetValueType(global), constants[i].value, 0));
+    LLVMSetGlobalConstant(global, 1);
+    LLVMSetLinkage(global, LLVMInternalLinkage);
+    LLVMSetVisibility(global, LLVMDefaultVisibility);
+  }
+}
+
+static void make_internal(roc_cg *cg) {
+  unsigned always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
+  unsigned never = LLVMGetEnumAttributeKindForName("noinline", 8);
+  for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
+    if (!is_ocml(fn) || LLVMIsDeclaration(fn)) continue;
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    LLVMSetVisibility(fn, LLVMDefaultVisibility);
+    LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, never);
+    LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(cg->ctx, always, 0));
+  }
+}
+
+roc_status roc_devlib_link(roc_cg *cg, uint32_t isa_version, roc_error *err) {
+  if (!needs_library(cg)) return ROC_OK;
+  if (!find_library()) {
+    return roc_fail(
+        err, ROC_UNAVAILABLE,
+        "kernel '%s' needs AMD's device library: install the package rocm-device-libs, or let "
+        "ROCLUA_BITCODE_DIR name the directory that holds ocml.bc",
+        cg->ir->name);
+  }
+  LLVMMemoryBufferRef buffer =
+      LLVMCreateMemoryBufferWithMemoryRange(ocml.bytes, ocml.nbytes, "ocml", 0);
+  LLVMModuleRef library;
+  if (LLVMGetBitcodeModuleInContext2(cg->ctx, buffer, &library)) {
+    LLVMDisposeMemoryBuffer(buffer);
+    return roc_fail(err, ROC_UNAVAILABLE, "ocml.bc is no bitcode that this LLVM reads");
+  }
+  LLVMSetDataLayout(library, LLVMGetDataLayoutStr(cg->mod));
+  LLVMSetTarget(library, LLVMGetTarget(cg->mod));
+  if (LLVMLinkModules2(cg->mod, library)) {
+    return roc_fail(err, ROC_COMPILE, "kernel '%s': linking ocml failed: %s", cg->ir->name,
+                    roc_str_text(&cg->diagnostics));
+  }
+  settle_constants(cg, isa_version);
+  make_internal(cg);
+  return ROC_OK;
+}

@@ -1,0 +1,226 @@
+/* AMD GPUs: facts and hooks for LLVM's amdgcn-amd-amdhsa.
+ *
+ * A function is one work-item, so the shared emitters do nearly everything; what is left is here,
+ * in amdgpu_entry.c (arguments, ids, memory) and in amdgpu_wave.c (barriers, wave operations).
+ * Stops at assembly: making a loadable code object is refused with a message. */
+#include <llvm-c/Target.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "codegen/amdgpu.h"
+#include "codegen/devlib.h"
+
+static const char TRIPLE[] = "amdgcn-amd-amdhsa";
+
+/* Names outside of this list end in fatal errors inside of LLVM. */
+static const roc_amdgpu_chip chips[] = {
+    /* name   ISA version  wave  xnack sramecc */
+    {"gfx900", 9000, 64, true, false},    {"gfx906", 9006, 64, true, true},
+    {"gfx908", 9008, 64, true, true},     {"gfx90a", 9010, 64, true, true},
+    {"gfx942", 9402, 64, true, true},     {"gfx950", 9500, 64, true, true},
+    {"gfx1030", 10300, 32, false, false}, {"gfx1031", 10301, 32, false, false},
+    {"gfx1035", 10305, 32, false, false}, {"gfx1100", 11000, 32, false, false},
+    {"gfx1101", 11001, 32, false, false}, {"gfx1102", 11002, 32, false, false},
+    {"gfx1103", 11003, 32, false, false}, {"gfx1150", 11500, 32, false, false},
+    {"gfx1151", 11501, 32, false, false}, {"gfx1200", 12000, 32, false, false},
+    {"gfx1201", 12001, 32, false, false},
+};
+enum { NCHIPS = sizeof chips / sizeof *chips, MAX_FEATURES = 32 };
+
+/* One of ":xnack+", ":sramecc-" … at *rest, moved behind it; appends "+xnack" to `features`. */
+static bool take_feature(const roc_amdgpu_chip *chip, const char **rest, char *features) {
+  static const char *const names[] = {":xnack", ":sramecc"};
+  for (int i = 0; i < 2; i++) {
+    size_t len = strlen(names[i]);
+    bool is_known = i == 0 ? chip->has_xnack : chip->has_sramecc;
+    char sign = strncmp(*rest, names[i], len) ? '\0' : (*rest)[len];
+    if (!is_known || (sign != '+' && sign != '-') || strstr(features, names[i] + 1)) continue;
+    size_t used = strlen(features);
+    snprintf(features + used, MAX_FEATURES - used, "%s%c%s", used ? "," : "", sign, names[i] + 1);
+    *rest += len + 1;
+    return true;
+  }
+  return false;
+}
+
+/* `features`: MAX_FEATURES bytes, what the target machine is told. */
+static const roc_amdgpu_chip *parse_name(const char *name, char *features) {
+  features[0] = '\0';
+  size_t len = strcspn(name, ":");
+  for (int i = 0; i < NCHIPS; i++) {
+    if (strlen(chips[i].name) != len || strncmp(chips[i].name, name, len)) continue;
+    const char *rest = name + len;
+    while (*rest && take_feature(&chips[i], &rest, features)) continue;
+    return *rest ? NULL : &chips[i];
+  }
+  return NULL;
+}
+
+const roc_amdgpu_chip *roc_amdgpu_chip_find(const char *name) {
+  char features[MAX_FEATURES];
+  return parse_name(name, features);
+}
+
+static bool accepts(const char *name) {
+  return roc_amdgpu_chip_find(name) != NULL;
+}
+
+/* ---- target machines
+ * ----------------------------------------------------------------------------- */
+
+/* Making one costs a fifth of a small compile.  Compiles come one at a time, so no lock; the oldest
+ * goes when all are taken. */
+static struct cached_machine {
+  char name[48];
+  int opt_level;
+  LLVMTargetMachineRef tm;
+} machines[8];
+static unsigned next_machine;
+
+static void initialise_llvm(void) {
+  LLVMInitializeAMDGPUTargetInfo();
+  LLVMInitializeAMDGPUTarget();
+  LLVMInitializeAMDGPUTargetMC();
+  LLVMInitializeAMDGPUAsmPrinter();
+}
+
+static LLVMCodeGenOptLevel codegen_level(int opt_level) {
+  return opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
+}
+
+static LLVMTargetMachineRef make_machine(const roc_amdgpu_chip *chip, const char *features,
+                                         int opt_level, roc_error *err) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, initialise_llvm);
+  LLVMTargetRef target;
+  char *message = NULL;
+  if (LLVMGetTargetFromTriple(TRIPLE, &target, &message)) {
+    roc_fail(err, ROC_UNAVAILABLE, "this LLVM has no AMDGPU back end: %s", message);
+    LLVMDisposeMessage(message);
+    return NULL;
+  }
+  LLVMTargetMachineRef tm =
+      LLVMCreateTargetMachine(target, TRIPLE, chip->name, features, codegen_level(opt_level),
+                              LLVMRelocPIC, LLVMCodeModelDefault);
+  if (!tm) roc_fail(err, ROC_UNAVAILABLE, "LLVM makes no target machine for %s", chip->name);
+  return tm;
+}
+
+static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *err) {
+  char features[MAX_FEATURES];
+  const roc_amdgpu_chip *chip = parse_name(options->target, features);
+  if (options->wave_size && options->wave_size != chip->wave_size) {
+    roc_fail(err, ROC_UNSUPPORTED, "%s is compiled for a wavefront of %u, not %u", chip->name,
+             chip->wave_size, options->wave_size);
+    return NULL;
+  }
+  for (unsigned i = 0; i < sizeof machines / sizeof *machines; i++) {
+    struct cached_machine *m = &machines[i];
+    if (m->tm && m->opt_level == options->opt_level && !strcmp(m->name, options->target)) {
+      return m->tm;
+    }
+  }
+  LLVMTargetMachineRef tm = make_machine(chip, features, options->opt_level, err);
+  if (!tm) return NULL;
+  struct cached_machine *m = &machines[next_machine++ % (sizeof machines / sizeof *machines)];
+  if (m->tm) LLVMDisposeTargetMachine(m->tm);
+  snprintf(m->name, sizeof m->name, "%s", options->target);
+  m->opt_level = options->opt_level;
+  m->tm = tm;
+  return tm;
+}
+
+/* ---- the other hooks
+ * ----------------------------------------------------------------------------- */
+
+static roc_status finish(roc_cg *cg, roc_error *err) {
+  return roc_devlib_link(cg, roc_amdgpu_state_of(cg)->chip->isa_version, err);
+}
+
+/* Each ends in the attributor, which finds what of the launch a kernel does not use; O3 gives the
+ * code of O2. */
+static const char *passes(const roc_cg *cg) {
+  static const char *const by_level[] = {"default<O0>,amdgpu-attributor", "default<O1>",
+                                         "default<O2>", "default<O2>"};
+  int level = cg->options->opt_level;
+  return by_level[level < 0 || level > 3 ? 2 : level];
+}
+
+static roc_status refuse_link(const roc_cg_options *options, unsigned char **bytes, size_t *nbytes,
+                              roc_error *err) {
+  (void)bytes, (void)nbytes;
+  return roc_fail(
+      err, ROC_UNSUPPORTED,
+      "code for %s stops at assembly (k:inspect_asm(\"%s\")): loadable code objects for AMD "
+      "GPUs are not made yet",
+      options->target, options->target);
+}
+
+static void describe(roc_cg *cg, roc_codeobj *object) {
+  object->entry = roc_amdgpu_state_of(cg)->entry;
+  object->shared_bytes = roc_amdgpu_state_of(cg)->shared_bytes;
+}
+
+/* ocml's function of the same name as libm's. */
+static LLVMValueRef math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args) {
+  bool is_pow = which == ROC_IR_MATH_COUNT_;
+  unsigned arity = is_pow ? 2 : roc_ir_math_table[which].arity;
+  char name[64];
+  snprintf(name, sizeof name, "__ocml_%s_%s", is_pow ? "pow" : roc_ir_math_table[which].libm,
+           type == ROC_VT_F32 ? "f32" : "f64");
+  LLVMTypeRef value = roc_cg_value_type(cg, type);
+  LLVMTypeRef fn_type = LLVMFunctionType(value, (LLVMTypeRef[3]){value, value, value}, arity, 0);
+  LLVMValueRef fn = LLVMGetNamedFunction(cg->mod, name);
+  if (!fn) fn = LLVMAddFunction(cg->mod, name, fn_type);
+  return LLVMBuildCall2(cg->b, fn_type, fn, args, arity, "");
+}
+
+/* The promises that let atomics on coarse-grained device memory be single instructions; elsewhere
+ * they would be wrong. */
+static void mark_atomic(roc_cg *cg, LLVMValueRef inst, uint32_t array) {
+  static const char *const promises[] = {"amdgpu.no.fine.grained.memory", "amdgpu.no.remote.memory",
+                                         "amdgpu.ignore.denormal.mode"};
+  const roc_ir_array *a = &cg->ir->arrays.items[array];
+  bool is_host =
+      a->kind == ROC_IR_ARRAY_PARAM && cg->ir->params.items[a->param].memory == ROC_IR_MEM_HOST;
+  if (is_host) return;
+  LLVMValueRef empty = LLVMMetadataAsValue(cg->ctx, LLVMMDNodeInContext2(cg->ctx, NULL, 0));
+  for (int i = 0; i < 3; i++) {
+    unsigned len = (unsigned)strlen(promises[i]);
+    LLVMSetMetadata(inst, LLVMGetMDKindIDInContext(cg->ctx, promises[i], len), empty);
+  }
+}
+
+const roc_target roc_target_amdgpu = {
+    .family = "amdgpu",
+    .names =
+        "gfx900, gfx906, gfx908, gfx90a, gfx942, gfx950, gfx1030, gfx1031, gfx1035, gfx1100, "
+        "gfx1101, "
+        "gfx1102, gfx1103, gfx1150, gfx1151, gfx1200, gfx1201 (the gfx9 ones also with :xnack+ or "
+        ":sramecc- and the like behind the name)",
+    .global_space = 1,
+    .shared_space = 3,
+    .const_space = 4,
+    .private_space = 5,
+    .device_scope = "agent",
+    .group_scope = "workgroup",
+    .system_scope = "",
+    .has_shared_threads = true,
+    .accepts = accepts,
+    .machine = machine,
+    .kernel = roc_amdgpu_kernel,
+    .finish = finish,
+    .passes = passes,
+    .link = refuse_link,
+    .describe = describe,
+    .launch_value = roc_amdgpu_launch_value,
+    .array_base = roc_amdgpu_array_base,
+    .dynamic_bytes = roc_amdgpu_dynamic_bytes,
+    .barrier = roc_amdgpu_barrier,
+    .fence = roc_amdgpu_fence,
+    .wave = roc_amdgpu_wave,
+    .math = math,
+    .mark_atomic = mark_atomic,
+};

@@ -1,0 +1,423 @@
+/* The CPU target: the entry that the runtime calls, the loop over workgroups, and the hooks that the shared code asks for ids and
+ * memory.
+ *
+ * Two functions are made.  The entry (roc_cpu_entry of base/codeobj.h) reads the array pointers from the kernarg block and hands
+ * them to the body as arguments, because only an argument can be noalias.  The body does everything else. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <llvm-c/IRReader.h>
+#include <llvm-c/Target.h>
+
+#include "codegen/cpu.h"
+#include "ir/layout.h"
+
+/* Arguments of the body before the array pointers; the first six are the entry's. */
+enum { ARG_KERNARG, ARG_LAUNCH, ARG_FIRST, ARG_END, ARG_SHARED, ARG_FRAME, NARGS };
+
+/* ---- machine ----------------------------------------------------------------------------- */
+
+static pthread_once_t machine_once = PTHREAD_ONCE_INIT;
+static LLVMTargetMachineRef host_machine;
+static char *host_cpu, *host_features;
+static char *machine_error;
+
+static void make_machine(void) {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  host_cpu = LLVMGetHostCPUName();
+  host_features = LLVMGetHostCPUFeatures();
+  char *triple = LLVMGetDefaultTargetTriple();
+  LLVMTargetRef target;
+  if (!LLVMGetTargetFromTriple(triple, &target, &machine_error)) {
+    host_machine = LLVMCreateTargetMachine(target, triple, host_cpu, host_features,
+                                           LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                           LLVMCodeModelJITDefault);
+  }
+  LLVMDisposeMessage(triple);
+}
+
+static LLVMTargetMachineRef cpu_machine(const roc_cg_options *options, roc_error *err) {
+  (void)options;
+  pthread_once(&machine_once, make_machine);
+  if (!host_machine) {
+    roc_fail(err, ROC_UNAVAILABLE, "LLVM has no target for this machine: %s",
+             machine_error ? machine_error : "unknown");
+  }
+  return host_machine;
+}
+
+static bool cpu_accepts(const char *name) { return strcmp(name, "cpu") == 0; }
+
+static const char *cpu_passes(const roc_cg *cg) {
+  static const char *const levels[] = {"default<O0>", "default<O1>", "default<O2>", "default<O3>"};
+  int level = cg->options->opt_level;
+  return levels[level < 0 || level > 3 ? 2 : level];
+}
+
+/* ---- frame and memory -------------------------------------------------------------------- */
+
+/* The builder works in the entry block until leave_entry. */
+static LLVMBasicBlockRef enter_entry(roc_cg *cg) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
+  LLVMPositionBuilderAtEnd(cg->b, LLVMGetInsertBlock(cg->entry_b));
+  return here;
+}
+
+enum { SLOT_ALIGN = 64 };
+
+cpu_slot cpu_slot_new(cpu_state *s, LLVMTypeRef type, uint64_t count) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef here = enter_entry(cg);
+  LLVMTargetDataRef layout = LLVMGetModuleDataLayout(cg->mod);
+  uint64_t item = LLVMABISizeOfType(layout, type) * count;
+  cpu_slot slot = {.base = s->frame_end, .type = type};
+  LLVMValueRef nbytes = LLVMBuildMul(cg->b, s->items, roc_cg_i64(cg, (int64_t)item), "");
+  nbytes = LLVMBuildAdd(cg->b, nbytes, roc_cg_i64(cg, SLOT_ALIGN - 1), "");
+  nbytes = LLVMBuildAnd(cg->b, nbytes, roc_cg_i64(cg, -SLOT_ALIGN), "");
+  s->frame_end = roc_cg_byte_offset(cg, s->frame_end, nbytes);
+  s->frame_fixed += SLOT_ALIGN;
+  s->frame_item += (uint32_t)item;
+  LLVMPositionBuilderAtEnd(cg->b, here);
+  return slot;
+}
+
+LLVMValueRef cpu_slot_item(cpu_state *s, const cpu_slot *slot) {
+  return LLVMBuildInBoundsGEP2(s->cg->b, slot->type, slot->base, &s->run->lin, 1, "");
+}
+
+static LLVMValueRef private_base(cpu_state *s, uint32_t a) {
+  roc_cg *cg = s->cg;
+  const roc_ir_array *array = &cg->ir->arrays.items[a];
+  LLVMTypeRef type = roc_cg_storage_type(cg, array->dtype);
+  uint64_t size = (uint64_t)roc_ir_array_size(array);
+  if (s->plan.array_slotted[a]) {
+    if (!s->array_slots[a].base) s->array_slots[a] = cpu_slot_new(s, type, size);
+    cg->arrays[a].scale = s->items;
+    return cpu_slot_item(s, &s->array_slots[a]);
+  }
+  if (!s->array_slots[a].base) {
+    s->array_slots[a].base = roc_cg_alloca(cg, LLVMArrayType2(type, size), array->name);
+    cg->arrays[a].is_one_for_all = true;
+  }
+  return s->array_slots[a].base;
+}
+
+static LLVMValueRef cpu_array_base(roc_cg *cg, uint32_t a) {
+  cpu_state *s = cpu_of(cg);
+  const roc_ir_array *array = &cg->ir->arrays.items[a];
+  if (array->kind == ROC_IR_ARRAY_PRIVATE) return private_base(s, a);
+  uint64_t offset = array->kind == ROC_IR_ARRAY_SHARED
+                        ? s->shared_offsets[a]
+                        : s->shared_bytes + (uint64_t)array->first_byte;
+  return roc_cg_byte_offset(cg, s->shared, roc_cg_i64(cg, (int64_t)offset));
+}
+
+static LLVMValueRef cpu_dynamic_bytes(roc_cg *cg) { return cpu_of(cg)->dynamic; }
+
+/* ---- ids --------------------------------------------------------------------------------- */
+
+static LLVMValueRef from_1(roc_cg *cg, LLVMValueRef from_0) {
+  LLVMValueRef id = LLVMBuildNSWAdd(cg->b, from_0, roc_cg_i64(cg, 1), "");
+  if (LLVMIsAInstruction(id)) LLVMSetNUW(id, 1);
+  return id;
+}
+
+static LLVMValueRef global_id(cpu_state *s, unsigned dim, LLVMValueRef local) {
+  LLVMValueRef id = LLVMBuildNSWAdd(s->cg->b, s->group_first[dim], local, "");
+  if (LLVMIsAInstruction(id)) LLVMSetNUW(id, 1);
+  return from_1(s->cg, id);
+}
+
+static LLVMValueRef cpu_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim) {
+  cpu_state *s = cpu_of(cg);
+  uint32_t width = cg->options->wave_size == 32 ? 32 : 64;
+  LLVMValueRef local[3] = {NULL, NULL, NULL};
+  if (s->run) local[0] = s->run->x, local[1] = s->run->y, local[2] = s->run->z;
+  switch (op) {
+    case ROC_IR_GLOBAL_ID: return global_id(s, dim, local[dim]);
+    case ROC_IR_LOCAL_ID: return from_1(cg, local[dim]);
+    case ROC_IR_GROUP_ID: return from_1(cg, s->group[dim]);
+    case ROC_IR_GLOBAL_SIZE: return s->grid[dim];
+    case ROC_IR_LOCAL_SIZE: return s->local[dim];
+    case ROC_IR_NUM_GROUPS: return s->groups[dim];
+    case ROC_IR_WORK_DIM: return s->rank;
+    case ROC_IR_WAVE_SIZE: return roc_cg_i64(cg, width);
+    default: /* LANE_ID */
+      return from_1(cg, LLVMBuildAnd(cg->b, s->run->lin, roc_cg_i64(cg, width - 1), ""));
+  }
+}
+
+/* ---- what one thread makes trivial ------------------------------------------------------- */
+
+static void cpu_barrier(roc_cg *cg, const roc_ir_inst *inst) {
+  (void)cg, (void)inst; /* a cut: never reached by an item's code */
+}
+
+static void cpu_fence(roc_cg *cg, int64_t scope) {
+  if (scope & 2) LLVMBuildFence(cg->b, LLVMAtomicOrderingAcquireRelease, 0, "");
+}
+
+static LLVMValueRef cpu_no_wave(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args) {
+  (void)args; /* a cut as well */
+  return LLVMGetPoison(roc_cg_value_type(cg, (roc_value_type)inst->type));
+}
+
+/* ---- functions --------------------------------------------------------------------------- */
+
+static LLVMValueRef launch_field(cpu_state *s, LLVMTypeRef type, uint64_t offset) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef ptr = roc_cg_byte_offset(cg, s->launch, roc_cg_i64(cg, (int64_t)offset));
+  LLVMValueRef value = LLVMBuildLoad2(cg->b, type, ptr, "");
+  return type == cg->t.i32 ? LLVMBuildZExt(cg->b, value, cg->t.i64, "") : value;
+}
+
+static LLVMValueRef cpu_field(roc_cg *cg, uint32_t param, LLVMTypeRef type, uint32_t offset) {
+  cpu_state *s = cpu_of(cg);
+  if (type == cg->t.ptr) return s->array_params[param];
+  LLVMValueRef ptr = roc_cg_byte_offset(cg, s->kernarg, roc_cg_i64(cg, offset));
+  return LLVMBuildLoad2(cg->b, type, ptr, cg->ir->params.items[param].name);
+}
+
+static void set_host_attributes(roc_cg *cg, LLVMValueRef fn) {
+  roc_cg_attr_text(cg, fn, "target-cpu", host_cpu);
+  roc_cg_attr_text(cg, fn, "target-features", host_features);
+  if (strstr(host_features, "+avx512f")) {
+    roc_cg_attr_text(cg, fn, "prefer-vector-width", "512");
+    roc_cg_attr_text(cg, fn, "min-legal-vector-width", "512");
+  }
+  roc_cg_attr(cg, fn, LLVMAttributeFunctionIndex, "nounwind");
+}
+
+static void name_array_params(roc_cg *cg, LLVMValueRef fn) {
+  cpu_state *s = cpu_of(cg);
+  for (uint32_t i = 0, n = NARGS; i < cg->ir->params.count; i++) {
+    const roc_ir_param *param = &cg->ir->params.items[i];
+    if (!param->is_array) continue;
+    s->array_params[i] = LLVMGetParam(fn, n++);
+    LLVMSetValueName2(s->array_params[i], param->name, strlen(param->name));
+    if (!param->is_alias) roc_cg_attr(cg, fn, n, "noalias"); /* parameter n-1 is attribute n */
+    if (!param->is_written && !param->is_alias) roc_cg_attr(cg, fn, n, "readonly");
+  }
+}
+
+static LLVMValueRef make_body(roc_cg *cg, uint32_t narrays) {
+  cpu_state *s = cpu_of(cg);
+  LLVMTypeRef *types = ROC_ARENA_ARRAY(&cg->arena, LLVMTypeRef, NARGS + narrays);
+  if (!types) return NULL;
+  for (uint32_t i = 0; i < NARGS + narrays; i++) types[i] = cg->t.ptr;
+  types[ARG_FIRST] = types[ARG_END] = cg->t.i64;
+  LLVMTypeRef type = LLVMFunctionType(cg->t.none, types, NARGS + narrays, 0);
+  LLVMValueRef fn = LLVMAddFunction(cg->mod, "body", type);
+  LLVMSetLinkage(fn, LLVMInternalLinkage);
+  set_host_attributes(cg, fn);
+  roc_cg_attr(cg, fn, LLVMAttributeFunctionIndex, "noinline");
+  static const int restricted[] = {ARG_KERNARG, ARG_LAUNCH, ARG_SHARED, ARG_FRAME};
+  for (unsigned i = 0; i < 4; i++) roc_cg_attr(cg, fn, (unsigned)restricted[i] + 1, "noalias");
+  roc_cg_attr(cg, fn, ARG_KERNARG + 1, "readonly");
+  roc_cg_attr(cg, fn, ARG_LAUNCH + 1, "readonly");
+  roc_cg_attr_int(cg, fn, ARG_SHARED + 1, "align", 64);
+  roc_cg_attr_int(cg, fn, ARG_FRAME + 1, "align", 64);
+  s->kernarg = LLVMGetParam(fn, ARG_KERNARG);
+  s->launch = LLVMGetParam(fn, ARG_LAUNCH);
+  s->first = LLVMGetParam(fn, ARG_FIRST);
+  s->end = LLVMGetParam(fn, ARG_END);
+  s->shared = LLVMGetParam(fn, ARG_SHARED);
+  s->frame = LLVMGetParam(fn, ARG_FRAME);
+  name_array_params(cg, fn);
+  return fn;
+}
+
+/* The exported function: array pointers out of the block, then the body. */
+static void make_entry(roc_cg *cg, LLVMValueRef body, const roc_arg_slot *slots, uint32_t narrays) {
+  cpu_state *s = cpu_of(cg);
+  LLVMTypeRef types[NARGS] = {cg->t.ptr, cg->t.ptr, cg->t.i64, cg->t.i64, cg->t.ptr, cg->t.ptr};
+  LLVMTypeRef type = LLVMFunctionType(cg->t.none, types, NARGS, 0);
+  LLVMValueRef fn = LLVMAddFunction(cg->mod, s->entry, type);
+  set_host_attributes(cg, fn);
+  LLVMValueRef *args = ROC_ARENA_ARRAY(&cg->arena, LLVMValueRef, NARGS + narrays);
+  if (!args) return;
+  LLVMPositionBuilderAtEnd(cg->b, LLVMAppendBasicBlockInContext(cg->ctx, fn, ""));
+  uint32_t n = 0;
+  for (; n < NARGS; n++) args[n] = LLVMGetParam(fn, n);
+  for (uint32_t i = 0; i < cg->ir->params.count; i++) {
+    if (!cg->ir->params.items[i].is_array) continue;
+    LLVMValueRef ptr = roc_cg_byte_offset(cg, args[ARG_KERNARG], roc_cg_i64(cg, slots[i].offset));
+    args[n++] = LLVMBuildLoad2(cg->b, cg->t.ptr, ptr, "");
+  }
+  LLVMBuildCall2(cg->b, LLVMGlobalGetValueType(body), body, args, n, "");
+  LLVMBuildRetVoid(cg->b);
+}
+
+/* A distinct empty node; the C API makes only uniqued ones, so it is read from text. */
+static LLVMMetadataRef make_access_group(roc_cg *cg) {
+  static const char text[] = "!g = !{!0}\n!0 = distinct !{}\n";
+  LLVMMemoryBufferRef buffer =
+      LLVMCreateMemoryBufferWithMemoryRangeCopy(text, sizeof text - 1, "group");
+  LLVMModuleRef mod;
+  char *message = NULL;
+  if (LLVMParseIRInContext2(cg->ctx, buffer, &mod, &message)) {
+    LLVMDisposeMessage(message);
+    LLVMDisposeMemoryBuffer(buffer);
+    return NULL;
+  }
+  LLVMDisposeMemoryBuffer(buffer);
+  LLVMValueRef node;
+  LLVMGetNamedMetadataOperands(mod, "g", &node);
+  LLVMMetadataRef group = LLVMValueAsMetadata(node);
+  LLVMDisposeModule(mod);
+  return group;
+}
+
+/* Values of the launch, in the entry block. */
+static void load_launch(cpu_state *s) {
+  roc_cg *cg = s->cg;
+  LLVMTypeRef i64 = cg->t.i64, i32 = cg->t.i32;
+  for (unsigned d = 0; d < 3; d++) {
+    s->grid[d] = launch_field(s, i64, offsetof(roc_cpu_launch, grid) + 8 * d);
+    s->groups[d] = launch_field(s, i64, offsetof(roc_cpu_launch, groups) + 8 * d);
+    s->local[d] = launch_field(s, i32, offsetof(roc_cpu_launch, local) + 4 * d);
+  }
+  s->rank = launch_field(s, i32, offsetof(roc_cpu_launch, rank));
+  s->dynamic = launch_field(s, i32, offsetof(roc_cpu_launch, dynamic_shared_bytes));
+  cg->fault = launch_field(s, cg->t.ptr, offsetof(roc_cpu_launch, fault));
+  cg->print = launch_field(s, cg->t.ptr, offsetof(roc_cpu_launch, print));
+  LLVMValueRef rows = LLVMBuildNUWMul(cg->b, s->local[1], s->local[2], "");
+  s->items = LLVMBuildNUWMul(cg->b, s->local[0], rows, "");
+}
+
+/* Where group `g` lies, and how many of its items there are. */
+static void place_group(cpu_state *s, LLVMValueRef g) {
+  LLVMBuilderRef b = s->cg->b;
+  LLVMValueRef rest = LLVMBuildUDiv(b, g, s->groups[0], "");
+  s->group[0] = LLVMBuildURem(b, g, s->groups[0], "");
+  s->group[1] = LLVMBuildURem(b, rest, s->groups[1], "");
+  s->group[2] = LLVMBuildUDiv(b, rest, s->groups[1], "");
+  for (unsigned d = 0; d < 3; d++) {
+    s->group_first[d] = LLVMBuildNUWMul(b, s->group[d], s->local[d], "");
+    LLVMValueRef args[2] = {LLVMBuildNUWSub(b, s->grid[d], s->group_first[d], ""), s->local[d]};
+    s->count[d] = roc_cg_intrinsic(s->cg, "llvm.umin", &s->cg->t.i64, 1, args, 2);
+  }
+}
+
+static void begin_live(cpu_state *s, cpu_level *level) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef present = LLVMBuildMul(cg->b, s->count[0], s->count[1], "");
+  present = LLVMBuildMul(cg->b, present, s->count[2], "");
+  level->live_count = roc_cg_alloca(cg, cg->t.i64, "live");
+  LLVMBuildStore(cg->b, present, level->live_count);
+  if (!s->needs_live) return;
+  s->live = cpu_slot_new(s, cg->t.i8, 1);
+  LLVMBuildMemSet(cg->b, s->live.base, LLVMConstInt(cg->t.i8, 1, 0), s->items, 1);
+}
+
+static void emit_groups(cpu_state *s) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef entry = LLVMGetInsertBlock(cg->entry_b);
+  LLVMBasicBlockRef head = roc_cg_block(cg, "group"), end = roc_cg_block(cg, "group.end");
+  LLVMBasicBlockRef done = roc_cg_block(cg, "done");
+  roc_cg_at(cg, head);
+  LLVMValueRef g = LLVMBuildPhi(cg->b, cg->t.i64, "g");
+  LLVMAddIncoming(g, &s->first, &entry, 1);
+  place_group(s, g);
+  cpu_level level = {.kind = CPU_LEVEL_GROUP, .end = end, .group_end = end};
+  s->level = &level;
+  begin_live(s, &level);
+  const roc_ir_ids *body = &cg->ir->regions.items[0];
+  cpu_emit_list(s, body->items, body->count);
+  roc_cg_goto(cg, end);
+  roc_cg_at(cg, end);
+  LLVMValueRef next = LLVMBuildNUWAdd(cg->b, g, roc_cg_i64(cg, 1), "");
+  LLVMAddIncoming(g, &next, &end, 1);
+  LLVMBuildCondBr(cg->b, LLVMBuildICmp(cg->b, LLVMIntULT, next, s->end, ""), head, done);
+  roc_cg_at(cg, done);
+  LLVMBuildRetVoid(cg->b);
+  LLVMValueRef some = LLVMBuildICmp(cg->entry_b, LLVMIntULT, s->first, s->end, "");
+  LLVMBuildCondBr(cg->entry_b, some, head, done);
+}
+
+static cpu_state *make_state(roc_cg *cg) {
+  const roc_ir_module *ir = cg->ir;
+  roc_arena *arena = &cg->arena;
+  cpu_state *s = ROC_ARENA_NEW(arena, cpu_state);
+  if (!s || !cpu_plan_make(ir, arena, &s->plan)) return NULL;
+  cg->state = s;
+  s->cg = cg;
+  s->array_params = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->params.count + 1);
+  s->value_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->insts.count + 1);
+  s->var_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->vars.count + 1);
+  s->array_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->arrays.count + 1);
+  s->exits = ROC_ARENA_ARRAY(arena, roc_cg_exits, ir->insts.count + 1);
+  s->epochs = ROC_ARENA_ARRAY(arena, uint32_t, ir->insts.count + 1);
+  s->shared_offsets = ROC_ARENA_ARRAY(arena, uint64_t, ir->arrays.count + 1);
+  /* The digits are a field that jit_load numbers, so that one object can be loaded more than once. */
+  s->entry = ROC_CPU_ENTRY_FIELD;
+  return arena->failed ? NULL : s;
+}
+
+static bool any_stop(const cpu_state *s) {
+  for (uint32_t i = 0; i < s->cg->ir->insts.count; i++) {
+    if (s->plan.stops[i]) return true;
+  }
+  return false;
+}
+
+static void cpu_kernel(roc_cg *cg) {
+  cpu_state *s = make_state(cg);
+  roc_arg_slot *slots = ROC_ARENA_ARRAY(&cg->arena, roc_arg_slot, cg->ir->params.count + 1);
+  if (!s || !slots) {
+    cg->arena.failed = true;
+    return;
+  }
+  roc_ir_layout_args(cg->ir, slots);
+  s->shared_bytes = roc_ir_layout_shared(cg->ir, s->shared_offsets);
+  s->needs_live = s->plan.nruns > 1 && any_stop(s);
+  s->parallel = make_access_group(cg);
+  uint32_t narrays = 0;
+  for (uint32_t i = 0; i < cg->ir->params.count; i++) narrays += cg->ir->params.items[i].is_array;
+  cg->fn = make_body(cg, narrays);
+  if (!cg->fn) return;
+  LLVMBasicBlockRef entry = roc_cg_block(cg, "entry");
+  LLVMPositionBuilderAtEnd(cg->entry_b, entry);
+  LLVMPositionBuilderAtEnd(cg->b, entry);
+  load_launch(s);
+  s->frame_end = s->frame;
+  roc_cg_bind_args(cg, cpu_field);
+  emit_groups(s);
+  make_entry(cg, cg->fn, slots, narrays);
+}
+
+static void cpu_describe(roc_cg *cg, roc_codeobj *object) {
+  cpu_state *s = cpu_of(cg);
+  object->entry = s->entry;
+  object->shared_bytes = (uint32_t)s->shared_bytes;
+  object->frame_fixed_bytes = s->frame_fixed;
+  object->frame_item_bytes = s->frame_item;
+}
+
+const roc_target roc_target_cpu = {
+    .family = "cpu",
+    .names = "cpu",
+    .device_scope = "",
+    .group_scope = "",
+    .system_scope = "",
+    .accepts = cpu_accepts,
+    .machine = cpu_machine,
+    .kernel = cpu_kernel,
+    .passes = cpu_passes,
+    .describe = cpu_describe,
+    .launch_value = cpu_launch_value,
+    .array_base = cpu_array_base,
+    .dynamic_bytes = cpu_dynamic_bytes,
+    .barrier = cpu_barrier,
+    .fence = cpu_fence,
+    .wave = cpu_no_wave,
+    .math = cpu_math,
+    .fail = cpu_fail_hook,
+    .operand = cpu_operand,
+    .define = cpu_define,
+    .intercept = cpu_intercept,
+};

@@ -1,0 +1,117 @@
+/* The parser of signatures: one function for each rule of signature.h. */
+#include "frontend/signature.h"
+
+#include <ctype.h>
+#include <string.h>
+
+typedef struct reader {
+  const char *text, *at;
+  roc_error *err;
+} reader;
+
+static void skip_space(reader *r) {
+  while (isspace((unsigned char)*r->at)) r->at++;
+}
+
+static bool accept(reader *r, char c) {
+  skip_space(r);
+  if (*r->at != c) return false;
+  r->at++;
+  return true;
+}
+
+static roc_status expected(const reader *r, const char *what) {
+  return roc_fail(r->err, ROC_INVALID, "bad signature '%.200s' (%s expected at character %d)", r->text,
+                  what, (int)(r->at - r->text) + 1);
+}
+
+static size_t word_length(const char *at) {
+  size_t n = 0;
+  while (isalnum((unsigned char)at[n]) || at[n] == '_') n++;
+  return n;
+}
+
+static bool accept_word(reader *r, const char *word) {
+  skip_space(r);
+  size_t n = word_length(r->at);
+  if (n != strlen(word) || memcmp(r->at, word, n) != 0) return false;
+  r->at += n;
+  return true;
+}
+
+static roc_status read_dtype(reader *r, roc_dtype *out) {
+  skip_space(r);
+  size_t n = word_length(r->at);
+  if (!roc_dtype_from_name(r->at, n, out)) return expected(r, "a dtype such as float32");
+  r->at += n;
+  return ROC_OK;
+}
+
+/* One ":" or "::1"; *is_dense tells which. */
+static roc_status read_dim(reader *r, bool *is_dense) {
+  if (!accept(r, ':')) return expected(r, "':' or '::1'");
+  *is_dense = accept(r, ':');
+  if (*is_dense && !accept(r, '1')) return expected(r, "'1'");
+  return ROC_OK;
+}
+
+static roc_status read_dims(reader *r, roc_fe_arg *arg) {
+  uint32_t dense = UINT32_MAX;
+  do {
+    bool is_dense = false;
+    if (arg->rank == ROC_MAX_RANK) return expected(r, "']' after at most 8 dimensions");
+    ROC_TRY(read_dim(r, &is_dense));
+    if (is_dense && dense != UINT32_MAX) return expected(r, "only one '::1'");
+    if (is_dense) dense = arg->rank;
+    arg->rank++;
+  } while (accept(r, ','));
+  if (!accept(r, ']')) return expected(r, "',' or ']'");
+  bool is_fortran = dense == 0 && arg->rank > 1;
+  if (dense != UINT32_MAX && !is_fortran && dense + 1 != arg->rank) {
+    return expected(r, "'::1' in the first or the last dimension");
+  }
+  arg->layout = is_fortran ? ROC_IR_LAYOUT_F : ROC_IR_LAYOUT_C;
+  return ROC_OK;
+}
+
+static void read_words(reader *r, roc_fe_arg *arg) {
+  for (;;) {
+    if (arg->is_array && accept_word(r, "strided")) {
+      arg->layout = ROC_IR_LAYOUT_STRIDED;
+    } else if (arg->is_array && accept_word(r, "alias")) {
+      arg->is_alias = true;
+    } else if ((arg->is_array || arg->type == ROC_VT_INT) && accept_word(r, "narrow")) {
+      arg->is_narrow = true;
+    } else {
+      return;
+    }
+  }
+}
+
+static roc_status read_type(reader *r, roc_fe_arg *arg) {
+  ROC_TRY(read_dtype(r, &arg->dtype));
+  arg->type = roc_dtype_table[arg->dtype].value_type;
+  arg->is_array = accept(r, '[');
+  if (arg->is_array) ROC_TRY(read_dims(r, arg));
+  arg->is_plain = !arg->is_array && arg->type == ROC_VT_F64;
+  read_words(r, arg);
+  return ROC_OK;
+}
+
+roc_status roc_fe_parse_signature(const char *text, roc_fe_arg *args, uint32_t room,
+                                  uint32_t *out_count, roc_error *err) {
+  reader r = {text, text, err};
+  *out_count = 0;
+  if (!accept(&r, '(')) return expected(&r, "'('");
+  if (!accept(&r, ')')) {
+    do {
+      if (*out_count == room) return expected(&r, "')' (too many types)");
+      args[*out_count] = (roc_fe_arg){0};
+      ROC_TRY(read_type(&r, &args[*out_count]));
+      *out_count += 1;
+    } while (accept(&r, ','));
+    if (!accept(&r, ')')) return expected(&r, "',' or ')'");
+  }
+  skip_space(&r);
+  return *r.at ? expected(&r, "the end") : ROC_OK;
+}

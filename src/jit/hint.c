@@ -1,0 +1,33 @@
+#include "jit/hint.h"
+
+static bool has_only_narrower_arrays(const roc_ir_module *m) {
+  uint32_t nfloats = 0;
+  for (uint32_t i = 0; i < m->params.count; i++) {
+    const roc_ir_param *p = &m->params.items[i];
+    if (!p->is_array) continue;
+    if (p->dtype == ROC_DT_FLOAT64) return false;
+    nfloats += roc_dtype_table[p->dtype].value_type == ROC_VT_F32;
+  }
+  return nfloats > 0;
+}
+
+/* Constants and arguments cost nothing to widen; computing with them does. */
+static bool is_arithmetic(const roc_ir_inst *inst) {
+  return inst->type == ROC_VT_F64 && inst->nargs > 0 &&
+         (roc_ir_op_table[inst->op].flags & ROC_IRF_PURE) && inst->op != ROC_IR_TO_F64;
+}
+
+void roc_jit_hint_float64(const roc_ir_module *module, roc_str *out) {
+  if (!has_only_narrower_arrays(module)) return;
+  for (uint32_t i = 0; i < module->insts.count; i++) {
+    const roc_ir_inst *inst = &module->insts.items[i];
+    if (!is_arithmetic(inst) || inst->loc >= module->locs.count) continue;
+    const roc_ir_loc *loc = &module->locs.items[inst->loc];
+    roc_str_printf(
+        out,
+        "%s:%u: kernel '%s' computes in float64 here, and all its arrays are narrower; write "
+        "roc.float32(...), or give roc.kernel number=\"float32\"",
+        loc->file, loc->line, module->name);
+    return;
+  }
+}
