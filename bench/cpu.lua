@@ -10,7 +10,7 @@ local reduce = require "roc.kernels.reduce"
 local transpose = require "roc.kernels.transpose"
 
 local scale = tonumber(arg[1]) or 1
-local REPEATS = 7
+local REPEATS = 5
 local FLAGS = "-O3 -march=native -fopenmp"
 
 local device = roc.current_device()
@@ -52,7 +52,7 @@ local function floats(shape) return roc.to_device(roc.random(shape, "float32")) 
 local function groups_of(n, size) return (n + size - 1) // size end
 
 local LINE = 1 << 24 // scale -- elements of the one-dimensional kernels
-local SIDE = 1024 // math.ceil(math.sqrt(scale)) -- of the matrices
+local SIDE = 512 // math.ceil(math.sqrt(scale)) -- of the matrices
 
 -- Each entry: n, and a function (check) -> launch.
 local benches = {

@@ -45,7 +45,10 @@ build() {
     say "configuring and building in build/release"
     cmake --preset release >&2
   fi
-  ninja -C "$ROCLUA_BUILD" --quiet >&2
+  if ! output=$(ninja -C "$ROCLUA_BUILD" --quiet 2>&1); then
+    printf '%s\n' "$output" >&2
+    exit 1
+  fi
   cd "$OLDPWD"
 }
 

@@ -169,15 +169,10 @@ end
 
 -- The function a string holds, with its text and index: "function(…) … end", `return` before it or not.
 local function load_text(text, env)
-  local code = "return " .. text
-  local chunk = load(code, text, "t", env)
+  local code = text:find("^%s*return%f[^%w_]") and text or "return " .. text
+  local chunk, why = load(code, text, "t", env)
   if not chunk then
-    local why
-    code = text
-    chunk, why = load(code, text, "t", env)
-    if not chunk then
-      fail("bad argument #1 to 'kernel' (%s)", why)
-    end
+    fail("bad argument #1 to 'kernel' (%s)", why)
   end
   local f = chunk()
   if type(f) ~= "function" then

@@ -297,7 +297,7 @@ local function support(launch)
   function S.fmod_unchecked(a, b) return b == 0 and 0 or math.fmod(a, b) end
   function S.fmod(a, b)
     if b == 0 then
-      error("attempt to perform 'n%%0'", 2)
+      error("attempt to perform 'n%0'", 2)
     end
     return math.fmod(a, b)
   end
@@ -357,6 +357,7 @@ local function support(launch)
     if not condition then
       error(select("#", ...) > 0 and S.text(...) or "assertion failed!", 2)
     end
+    return condition
   end
   function S.error(...) error(S.text(...), 2) end
 

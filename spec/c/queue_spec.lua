@@ -18,6 +18,7 @@ describe("the runtime over the cpu device", function()
     wait_for = "orders streams by each other's tickets",
     threads = "serves several host threads",
     shutdown = "waits for queued work at shutdown and reports its fault",
+    endless = "lets an interrupted process with an endless kernel end",
     exit = "waits for queued work when the program returns",
     fork = "refuses every call in a forked child",
     lost = "raises one error for a lost device, and recovers by a reset",
@@ -32,5 +33,5 @@ describe("the runtime over the cpu device", function()
       assert(ok and output:find("ok " .. name, 1, true), output)
     end)
   end
-  assert(seen >= 15, "queue_test lists its tests")
+  assert(seen >= 16, "queue_test lists its tests")
 end)

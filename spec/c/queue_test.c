@@ -515,6 +515,34 @@ static void test_shutdown(void) {
   roc_rt_stream_release(stream);
 }
 
+/* Spins until told, whatever is asked of it. */
+static void endless_kernel(const void *kernarg, const roc_cpu_launch *info, uint64_t first,
+                           uint64_t end, void *shared, void *frame) {
+  (void)info;
+  (void)first;
+  (void)end;
+  (void)shared;
+  (void)frame;
+  while (atomic_load(args_of(kernarg)->shared) == 0) sched_yield();
+}
+
+/* An interrupt while the shutdown waits for a kernel without end lets the process go. */
+static void test_endless(void) {
+  static _Atomic uint64_t is_over;
+  args a = {.shared = &is_over};
+  roc_rt_kernel *kernel = make_kernel(endless_kernel, false, false);
+  launch(roc_rt_device_default_stream(device), kernel, &a, 1, 1, NULL, false);
+  pthread_t thread;
+  pthread_create(&thread, NULL, interrupt_soon, NULL);
+  uint64_t begin = roc_clock_ns();
+  CHECK(roc_rt_shutdown(&err) == ROC_INTERRUPTED);
+  CHECK(roc_clock_ns() - begin < 10000000000u);
+  pthread_join(thread, NULL);
+  puts("ok endless");
+  fflush(stdout);
+  _exit(0); /* as a process with such a kernel ends: its threads go with it */
+}
+
 /* Returns from main with work in flight: the exit handler waits. */
 static void test_exit(void) {
   static _Atomic uint64_t counter;
@@ -566,18 +594,26 @@ static void test_lost(void) {
   roc_rt_kernel *kernel = make_kernel(add_kernel, true, false);
   roc_buffer *buffer;
   OK(roc_buffer_create_device(device, 80, &buffer, &err));
+  roc_buffer *host;
+  OK(roc_buffer_create_host(80, true, &host, &err));
   args a = {0};
   roc_null_hold(true);
   launch(stream, kernel, &a, 10, 1, buffer, true);
+  launch(stream, kernel, &a, 10, 1, host, true);
   CHECK(!roc_rt_stream_is_idle(stream));
   roc_null_lose();
   CHECK(roc_rt_stream_synchronize(stream, &err) == ROC_LOST);
   CHECK(strstr(err.message, "by kernel 'test' launched at script.lua:42"));
-  roc_error second = ROC_ERROR_INIT;
+  roc_error first = err, second = ROC_ERROR_INIT;
   roc_buffer *none;
   CHECK(roc_buffer_create_device(device, 80, &none, &second) == ROC_LOST);
-  CHECK(strcmp(err.message, second.message) == 0);
+  CHECK(strcmp(first.message, second.message) == 0);
   OK(roc_buffer_wait(buffer, true, &err)); /* nothing works on it any more */
+  CHECK(roc_buffer_wait(host, false, &second) ==
+        ROC_LOST); /* what it was to receive will not come */
+  CHECK(strcmp(first.message, second.message) == 0);
+  OK(roc_buffer_wait(host, true, NULL)); /* once */
+  roc_buffer_release(host);
   OK(roc_rt_device_reset(device, &err));
   roc_null_hold(false);
   launch(stream, kernel, &a, 10, 1, buffer, true);
@@ -651,8 +687,9 @@ static const struct {
     {"order", test_order},         {"baton", test_baton},       {"fault", test_fault},
     {"print", test_print},         {"memory", test_memory},     {"lifetime", test_lifetime},
     {"interrupt", test_interrupt}, {"wait_for", test_wait_for}, {"threads", test_threads},
-    {"shutdown", test_shutdown},   {"exit", test_exit},         {"fork", test_fork},
-    {"lost", test_lost},           {"reclaim", test_reclaim},   {"overhead", test_overhead},
+    {"shutdown", test_shutdown},   {"endless", test_endless},   {"exit", test_exit},
+    {"fork", test_fork},           {"lost", test_lost},         {"reclaim", test_reclaim},
+    {"overhead", test_overhead},
 };
 
 int main(int argc, char **argv) {

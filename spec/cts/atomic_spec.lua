@@ -46,7 +46,7 @@ devices.each(function(device)
   end
 
   it("orders unsigned elements as unsigned", function()
-    local k = roc.kernel("function(a, b) roc.atomic.max(a, 1, -1) roc.atomic.min(a, 2, -1) roc.atomic.max(b, 1, -1) end")
+    local k = devices.kernel("function(a, b) roc.atomic.max(a, 1, -1) roc.atomic.min(a, 2, -1) roc.atomic.max(b, 1, -1) end")
     local a, b = devices.values({ 5, 5 }, "uint64"), devices.values({ 5 }, "int64")
     devices.run(k, 1, { a, b })
     assert.same({ -1, 5, 5 }, { a[1], a[2], b[1] })

@@ -6,7 +6,7 @@ local devices = require "support.devices"
 local function check(body, n, extent)
   n, extent = n or 12, extent or 64
   local text = ("function(i, out) %s end"):format(body)
-  local k = roc.kernel(("function(out) local f = f f(roc.get_global_id(1), out[roc.get_global_id(1)]) end"):gsub("local f = f ", ""),
+  local k = devices.kernel(("function(out) local f = f f(roc.get_global_id(1), out[roc.get_global_id(1)]) end"):gsub("local f = f ", ""),
     { env = { roc = roc, math = math, f = assert(load("return " .. text, "return " .. text, "t", { roc = roc, math = math }))() } })
   local reference = load("return " .. text, "=reference", "t", { math = math, roc = roc })()
   local out = devices.zeros({ n, extent }, "int64")

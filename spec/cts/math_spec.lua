@@ -26,7 +26,7 @@ local function samples(first, last)
 end
 
 local function run_unary(name, dtype, xs)
-  local k = roc.kernel(("function(x, out) local i = roc.get_global_id(1) out[i] = %s(x[i]) end"):format(name))
+  local k = devices.kernel(("function(x, out) local i = roc.get_global_id(1) out[i] = %s(x[i]) end"):format(name))
   local out = devices.zeros(#xs, dtype)
   local x = devices.values(xs, dtype)
   devices.run(k, #xs, { x, out })

@@ -105,6 +105,8 @@ describe("control flow", function()
   it_lowers("while is a loop left at its top", "while n > 0 do y[1] = 1 end", { "= loop", "not", "if", "leave", "end", "store" })
   it_lowers("repeat is a loop left at its end", "repeat local v = y[1] until v > 0", { "= loop", "load", "lt", "if", "leave" })
   it_lowers("an endless loop has no test", "while true do if y[1] > 0 then break end end", { "= loop", "load", "if", "leave" })
+  it_lowers("a condition that is false or a constant is tested", "while n > 0 and 1 do y[1] = 1 end",
+    { "= loop", "lt", "not", "if", "leave", "store" })
   it_lowers("for over integers", "for i = 1, n do y[i] = i end", { "= for i.0", "get i.0", "store" })
   it_lowers("for whose variable the body assigns counts in its own", "for i = 1, n do i = i * 2; y[1] = i end",
     { "= for i.0", "get i.0", "set i.1", "mul" })

@@ -39,6 +39,8 @@ end)
 describe("a local or a statement", function()
   it_refuses("a read before the assignment", "local v\nif n > 0 then v = 1 end\ny[1] = v", "4:8",
     "local 'v' may be read before it is assigned")
+  it_refuses("a read without any assignment, reached or not", "while true do end\nlocal v\ny[1] = v", "4:8",
+    "local 'v' may be read before it is assigned")
   it_refuses("a function that returns on some paths only",
     "function kernel(n)\nlocal v = f(n)\nend\nfunction f(n)\nif n > 0 then return 1 end\nend", "4:1",
     "function 'f' returns 1 value(s) on some paths and none at its end", { signature = "(int64)" })
@@ -132,6 +134,8 @@ describe("a call", function()
   it_refuses("bits of floats in an atomic", "roc.atomic.xor(x, 1, 1)", "2:1", "32- or 64-bit")
   it_refuses("an atomic with too few indices", "function kernel(m)\nroc.atomic.add(m, 1, 1)\nend", "2:19",
     "2 dimension(s), but 1 index(es)", { signature = "(int32[:,:])" })
+  it_refuses("a captured string in a message", "print(greeting)", "2:7", "must be literals in the kernel",
+    { constants = { greeting = "hello" } })
   it_refuses("a message of many values", "print(n, n, n, n, n, n, n, n, n)", "2:1", "at most 8 values")
 end)
 

@@ -71,6 +71,13 @@ describe("guard", function()
       left("if %7", "check.index x.0 0 #0 %4", "end", "check.index x.0 0 #0 %4"))
   end)
 
+  it("keeps what both branches have checked", function()
+    assert.are.equal("check.index x.0, check.index x.0", left("if %7", "check.index x.0 0 #0 %4", "else", "check.index x.0 0 #0 %4",
+      "end", "check.index x.0 0 #0 %4"))
+    assert.are.equal("check.index x.0, check.index y.1, check.index x.0", left("if %7", "check.index x.0 0 #0 %4", "else",
+      "check.index y.1 0 #0 %4", "end", "check.index x.0 0 #0 %4"))
+  end)
+
   it("tells dimensions apart", function()
     assert.are.equal("check.index m.2, check.index m.2", left("check.index m.2 0 #0 %4", "check.index m.2 1 #0 %4"))
   end)

@@ -29,8 +29,7 @@ describe("a specialisation", function()
   end)
 
   it("is made anew for another dtype, rank, layout or range", function()
-    local k = roc.kernel(function(n, y) if n < 0 then y:fill(n) end end)
-    k = roc.kernel(function(n, y) if #y > n then return end end)
+    local k = roc.kernel(function(n, y) if #y > n then return end end)
     local launch, y = k:forall(1), device(4, "int64")
     local expected = 0
     for _, args in ipairs {
@@ -145,7 +144,9 @@ describe("a specialisation", function()
     make(2)
     local before = live()
     for i = 3, 12 do make(i) end
-    make(13) -- the compiler unloads what was dropped before its next work
-    assert.is_true(live() <= before + 8, "blocks were " .. before .. ", are " .. live())
+    -- The compiler's thread unloads code soon after the last kernel that used it is gone.
+    local patience = os.clock() + 5
+    while live() > before + 2 and os.clock() < patience do end
+    assert.is_true(live() <= before + 2, "blocks were " .. before .. ", are " .. live())
   end)
 end)

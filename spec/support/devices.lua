@@ -42,6 +42,13 @@ function M.run(kernel, count, args, workgroup)
   roc.current_device():synchronize()
 end
 
+-- A kernel of a string, which sees roc and math.
+function M.kernel(text, opts)
+  opts = opts or {}
+  opts.env = opts.env or { roc = roc, math = math, print = print, assert = assert, error = error }
+  return roc.kernel(text, opts)
+end
+
 -- A new device array of zeros, and one of a table's values.
 function M.zeros(shape, dtype)
   return roc.to_device(roc.zeros(shape, dtype))

@@ -95,7 +95,7 @@ function gen.I(scope, depth)
   elseif choice == 8 then
     return node("I", "(", a(), pick { " // ", " % " }, pick { "3", "-7", "16", "-1", "1000003" }, ")")
   elseif choice == 9 then
-    return node("I", pick { "(-", "(~" }, a(), ")")
+    return node("I", pick { "(- ", "(~ " }, a(), ")")
   elseif choice == 10 then
     return node("I", "in_i[", index(scope, "in_i", d), "]")
   elseif choice == 11 then
@@ -132,7 +132,7 @@ local function float(type, input, constants)
     elseif choice == 8 then
       return node(type, input, "[", index(scope, input, d), "]")
     elseif choice == 9 then
-      return node(type, "(-", a(), ")")
+      return node(type, "(- ", a(), ")")
     elseif choice == 10 then
       return node(type, pick { "math.min(", "math.max(" }, a(), ", ", a(), ")")
     elseif choice == 11 then
@@ -182,6 +182,8 @@ local function new_scope(parent)
     counter = parent and parent.counter or { n = 0 },
     loop = parent and parent.loop,
     uniform = parent and parent.uniform,
+    all_lanes = parent and parent.all_lanes,
+    even_lanes = parent and parent.even_lanes,
     mutable = parent and parent.mutable or {},
   }
 end
@@ -247,17 +249,16 @@ statement[5] = function(scope, depth) -- a counted loop with few iterations, som
     inner.uniform = false
     range = node("I", "1, (", expression(scope, "I", depth - 1), ") % 5")
   end
-  local body = block(inner, depth - 1)
   if chance(30) then
     inner.uniform = false
     local exit = chance(50) and "break" or "goto continue"
+    local condition = expression(inner, "B", 1)
+    local body = block(inner, depth - 1)
     return {
-      parts = {
-        "for ", name, " = ", range, " do\nif ", expression(inner, "B", 1), " then ", exit, " end\ndo\n", body, "end\n::continue::\nend",
-      },
-      no_barrier = true,
+      parts = { "for ", name, " = ", range, " do\nif ", condition, " then ", exit, " end\ndo\n", body, "end\n::continue::\nend" },
     }
   end
+  local body = block(inner, depth - 1)
   return { parts = { "for ", name, " = ", range, " do\n", body, "end" } }
 end
 
@@ -296,12 +297,19 @@ statement[8] = function(scope, depth) -- a wave operation
   end
   local name = fresh(scope, "i")
   local value = expression(scope, "I", depth)
-  local call = pick {
+  local calls = {
     { "roc.wave.sum(", value, ")" }, { "roc.wave.min(", value, ")" }, { "roc.wave.max(", value, ")" },
-    { "roc.wave.shuffle_xor(", value, ", 1)" }, { "roc.wave.shuffle_up(", value, ", 2)" },
-    { "roc.wave.shuffle(", value, ", (", expression(scope, "I", 1), ") % 8)" },
     { "roc.wave.ballot(", expression(scope, "B", depth), ")" },
   }
+  if scope.all_lanes then -- what a lane that is not there gives is unspecified
+    calls[5] = { "roc.wave.shuffle_up(", value, ", 2)" }
+    calls[6] = { "roc.wave.shuffle(", value, ", 1)" }
+    calls[7] = { "roc.wave.broadcast(", value, ", 1)" }
+    if scope.even_lanes then
+      calls[8] = { "roc.wave.shuffle_xor(", value, ", 1)" }
+    end
+  end
+  local call = pick(calls)
   local s = { parts = { "local ", name, " = " }, declares = name }
   table.move(call, 1, #call, 4, s.parts)
   scope.names[#scope.names + 1] = { name = name, type = "I" }
@@ -365,12 +373,14 @@ function M.generate(seed)
   end
   scope.functions = case.functions
   case.early_return = chance(25) and expression(scope, "B", 1) or nil
+  case.workgroup = pick { 1, 8, 16, 33, 64, 70 }
+  case.grid = pick { 1, 16, 37, 70 }
+  scope.all_lanes = not case.early_return
+  scope.even_lanes = scope.all_lanes and case.workgroup % 2 == 0 and case.grid % 2 == 0
   case.body = { statements = {} }
   for _ = 1, random(2, 7) do
     table.insert(case.body.statements, statement[random(#statement)](scope, 3))
   end
-  case.workgroup = pick { 1, 8, 16, 33, 64, 70 }
-  case.grid = pick { 1, 16, 37, 100, 130 }
   case.check = chance(70)
   case.n = pick { 0, 5, -3, 1 << 40 }
   case.x = pick { 0.0, 2.5, -1e200, 1 / 0 }
@@ -416,7 +426,9 @@ function M.text(case)
   out[#out + 1] = "return function(n, x, in_i, in_f, in_s, in_b, out_i, out_f, out_s, out_b, total)\n"
   out[#out + 1] = "local tile_i = roc.shared.array(128, \"int64\")\nlocal tile_f = roc.shared.array(128, \"float64\")\n"
   out[#out + 1] = "local tile_s = roc.shared.array(128, \"float32\")\n"
-  out[#out + 1] = "local gid, lid, lsz = roc.get_global_id(1), roc.get_local_id(1), roc.get_local_size(1)\n"
+  out[#out + 1] = "local gid, lid = roc.get_global_id(1), roc.get_local_id(1)\n"
+  out[#out + 1] = "local lsz = math.min(roc.get_local_size(1), roc.get_global_size(1) - gid + lid)\n" -- items that are there
+  out[#out + 1] = "tile_i[lid] = lid\ntile_f[lid] = lid\ntile_s[lid] = lid\nroc.barrier()\n"
   if case.early_return then
     out[#out + 1] = "if " .. text_of(case.early_return) .. " then return end\n"
   end

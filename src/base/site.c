@@ -59,8 +59,8 @@ static void add_what(const roc_site *site, const uint64_t *values, roc_str *out)
                      (int64_t)values[0], (int64_t)values[1], site->name);
       if (site->dim) roc_str_printf(out, " (dimension %u)", site->dim);
       break;
-    case ROC_SITE_DIVIDE: roc_str_puts(out, "attempt to perform 'n//0'"); break;
-    case ROC_SITE_MODULO: roc_str_puts(out, "attempt to perform 'n%%0'"); break;
+    case ROC_SITE_DIVIDE: roc_str_puts(out, "attempt to divide by zero"); break;
+    case ROC_SITE_MODULO: roc_str_puts(out, "attempt to perform 'n%0'"); break;
     case ROC_SITE_NO_INTEGER:
       roc_str_puts(out, "number ");
       add_float(out, double_of_bits(values[0]));
@@ -68,6 +68,9 @@ static void add_what(const roc_site *site, const uint64_t *values, roc_str *out)
       break;
     case ROC_SITE_DIVERGENT: roc_str_puts(out, "barrier in divergent control flow"); break;
     case ROC_SITE_ASSERT:
+      if (site->npieces == 0) roc_str_puts(out, "assertion failed!");
+      roc_site_format_values(site, values, out);
+      break;
     case ROC_SITE_ERROR:
     case ROC_SITE_PRINT: roc_site_format_values(site, values, out); break;
   }

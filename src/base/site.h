@@ -16,8 +16,8 @@
 typedef enum roc_site_kind {
   ROC_SITE_INDEX,      /* values: index, extent. "index 1025 out of range 1..1024 of 'y'" (with "
                           (dimension 2)" for rank > 1) */
-  ROC_SITE_DIVIDE,     /* no values. "attempt to perform 'n//0'" */
-  ROC_SITE_MODULO,     /* "attempt to perform 'n%%0'" */
+  ROC_SITE_DIVIDE,     /* no values. "attempt to divide by zero", as Lua */
+  ROC_SITE_MODULO,     /* "attempt to perform 'n%0'" */
   ROC_SITE_NO_INTEGER, /* value: the float. "number 1e+300 has no integer representation" */
   ROC_SITE_ASSERT,     /* text pieces and values: the message, default "assertion failed!" */
   ROC_SITE_ERROR,      /* text pieces and values: the message */

@@ -145,6 +145,8 @@ static void take_host_array(roc_kernel_box *box, uint32_t i, const roc_array *a,
   roc_kernel_stage *s = &box->stages[i];
   plan_host_array(s, a);
   s->leader = i;
+  s->temporary = NULL;
+  s->is_shared = false;
   s->copies_in = mode.copies_in;
   s->copies_out = mode.copies_out;
   s->is_plain = is_plain;
@@ -157,7 +159,7 @@ static void read_arg(lua_State *L, reader *r, int idx) {
   roc_jit_value *v = &r->box->kernel->values[i];
   roc_kernel_stage *s = &r->box->stages[i];
   *v = (roc_jit_value){0};
-  *s = (roc_kernel_stage){0};
+  s->host = NULL; /* the rest counts only for a host array */
   if (roc_test_scalar(L, idx, &v->scalar)) {
     if (r->box->signature) convert_scalar(L, r, v);
     return;
@@ -413,9 +415,65 @@ static roc_status run_with_hosts(run *r, const roc_jit_grid *grid) {
   return status;
 }
 
+/* ---- captured host arrays
+ * ------------------------------------------------------------------------ */
+
+void roc_kernel_drop_constants(roc_kernel_box *box) {
+  for (uint32_t i = 0; i < box->nconstants; i++) roc_array_release(&box->constants[i].copy);
+  roc_free(box->constants);
+  box->constants = NULL;
+  box->nconstants = 0;
+}
+
+static roc_status copy_constant(roc_kernel_constant *c, roc_rt_stream *stream, roc_error *err) {
+  roc_rt_device *device = roc_rt_stream_device(stream);
+  roc_array_release(&c->copy);
+  c->device = NULL;
+  c->copy = *c->host; /* C order, packed: it is a copy itself */
+  c->copy.offset = 0;
+  c->copy.buffer = NULL;
+  ROC_TRY(roc_buffer_create_device(device, roc_array_nbytes(c->host), &c->copy.buffer, err));
+  ROC_TRY(roc_rt_copy(stream, &c->copy, c->host, err));
+  /* Other streams may use it next. */
+  ROC_TRY(roc_buffer_wait(c->copy.buffer, false, err));
+  c->device = device;
+  return ROC_OK;
+}
+
+static roc_status list_constants(roc_kernel_box *box, roc_error *err) {
+  const roc_jit_program *p = box->kernel->program;
+  if (box->constants) return ROC_OK;
+  box->constants = roc_zalloc(p->narrays * sizeof *box->constants);
+  if (!box->constants)
+    return roc_fail(err, ROC_OOM, "out of memory in a launch of kernel '%s'", box->kernel->name);
+  box->nconstants = p->narrays;
+  for (uint32_t i = 0; i < p->narrays; i++) {
+    if (p->arrays[i].is_constant) box->constants[i].host = p->arrays[i].value.array;
+  }
+  return ROC_OK;
+}
+
+/* Where the launch's device finds the captured host arrays: on the host itself, or in copies made
+ * once. */
+static roc_status place_constants(roc_kernel_box *box, roc_rt_stream *stream, roc_error *err) {
+  roc_jit_program *p = box->kernel->program;
+  if (p->narrays == 0) return ROC_OK;
+  ROC_TRY(list_constants(box, err));
+  roc_rt_device *device = roc_rt_stream_device(stream);
+  bool in_place = roc_rt_device_driver(device)->props.host_memory;
+  for (uint32_t i = 0; i < box->nconstants; i++) {
+    roc_kernel_constant *c = &box->constants[i];
+    if (!c->host) continue;
+    if (!in_place && c->device != device) ROC_TRY(copy_constant(c, stream, err));
+    p->arrays[i].value.array = in_place ? c->host : &c->copy;
+  }
+  return ROC_OK;
+}
+
 roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_jit_grid *grid,
                           roc_error *err) {
   run r = {.box = box, .stream = stream, .err = err};
+  ROC_TRY(place_constants(box, stream, err));
   ROC_TRY(roc_jit_kernel_select(box->kernel, roc_rt_stream_device(stream), &r.spec, err));
   if (box->nhosts == 0) {
     roc_ticket ticket;

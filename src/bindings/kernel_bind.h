@@ -56,6 +56,13 @@ typedef struct roc_kernel_stage {
   bool is_shared; /* shares memory with another argument */
 } roc_kernel_stage;
 
+/* A captured host array too large to be embedded, on the device that used it last. */
+typedef struct roc_kernel_constant {
+  const roc_array *host;
+  roc_rt_device *device; /* of the copy; NULL: none yet */
+  roc_array copy;
+} roc_kernel_constant;
+
 typedef struct roc_kernel_box {
   roc_jit_kernel *kernel;
   roc_kernel_cell *cells;
@@ -63,6 +70,8 @@ typedef struct roc_kernel_box {
   roc_jit_program *building; /* while a program is being described, with its cells */
   roc_kernel_cell *new_cells;
   uint32_t nnew_cells;
+  roc_kernel_constant *constants; /* one for each captured array; those on a device have no host */
+  uint32_t nconstants;
   uint32_t generation;         /* of the cells: describing anew counts it up */
   roc_kernel_param *signature; /* NULL: none; else one for each parameter */
   roc_kernel_stage *stages;    /* one for each parameter */
@@ -108,6 +117,8 @@ void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays);
 roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_jit_grid *grid,
                           roc_error *err);
 void roc_kernel_drop_temporaries(roc_kernel_box *box);
+/* Forgets the device copies of captured host arrays. */
+void roc_kernel_drop_constants(roc_kernel_box *box);
 void roc_open_kernel_args(lua_State *L); /* roc.In, Out, InOut */
 
 /* kernel_launch.c */

@@ -310,9 +310,9 @@ static void bind_value(lua_State *L, describer *d, bind_as kind, roc_fe_binding 
 
 static void fill_binding(lua_State *L, describer *d, uint32_t func, uint32_t path) {
   roc_fe_binding *b = roc_jit_program_binding(d->program, func, path);
-  const char *name = roc_jit_program_path_name(d->program, func, path);
   bind_as kind = binding_kind(L);
   b->consumed = integer_field(L, "consumed");
+  const char *name = roc_jit_program_path_name(d->program, func, path, b->consumed);
   if (kind == AS_CELL) {
     bind_cell(L, d, b, name);
   } else {
@@ -368,6 +368,7 @@ roc_jit_program *roc_kernel_take_program(roc_kernel_box *box) {
 }
 
 void roc_kernel_commit_cells(roc_kernel_box *box) {
+  roc_kernel_drop_constants(box);
   roc_free(box->cells);
   box->cells = box->new_cells;
   box->ncells = box->nnew_cells;

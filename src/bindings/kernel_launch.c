@@ -305,7 +305,7 @@ static int launch(lua_State *L, int kernel, roc_kernel_box *box, const roc_kerne
   if (c.local[0] == 0) choose_workgroup(box, &t.driver->props, &c);
   check_promise(L, box, &c);
   roc_jit_grid grid = make_grid(L, &c);
-  roc_error err = ROC_ERROR_INIT;
+  roc_error err; /* filled when something fails; zeroing it here would cost more than the rest */
   roc_status status = ROC_OK;
   for (int attempt = 0; attempt < 2; attempt++) {
     roc_kernel_read_cells(L, box, kernel); /* may run Lua, so it comes before anything is held */
@@ -321,8 +321,17 @@ static int launch(lua_State *L, int kernel, roc_kernel_box *box, const roc_kerne
   return 0;
 }
 
+/* Upvalue 1: the metatable of launchers, which is quicker than to look it up by name. */
+static const launcher *check_launcher(lua_State *L) {
+  if (lua_type(L, 1) != LUA_TUSERDATA || !lua_getmetatable(L, 1))
+    luaL_typeerror(L, 1, ROC_META_LAUNCHER);
+  if (!lua_rawequal(L, -1, lua_upvalueindex(1))) luaL_typeerror(L, 1, ROC_META_LAUNCHER);
+  lua_pop(L, 1);
+  return lua_touserdata(L, 1);
+}
+
 static int launcher_mm_call(lua_State *L) {
-  const launcher *l = luaL_checkudata(L, 1, ROC_META_LAUNCHER);
+  const launcher *l = check_launcher(L);
   luaL_checkstack(L, 4, NULL);
   lua_getiuservalue(L, 1, LAUNCHER_UV_STREAM);
   roc_rt_stream *stream = roc_opt_stream(L, -1, NULL, "stream");
@@ -379,12 +388,15 @@ static int set_sim_launcher(lua_State *L) {
   return 0;
 }
 
-static const luaL_Reg launcher_meta[] = {
-    {"__call", launcher_mm_call}, {"__tostring", launcher_mm_tostring}, {NULL, NULL}};
+static const luaL_Reg launcher_meta[] = {{"__tostring", launcher_mm_tostring}, {NULL, NULL}};
 static const luaL_Reg functions[] = {{"set_sim_launcher", set_sim_launcher}, {NULL, NULL}};
 
 void roc_open_kernel_launch(lua_State *L) {
-  roc_class_new(L, ROC_META_LAUNCHER, launcher_meta);
+  if (roc_class_new(L, ROC_META_LAUNCHER, launcher_meta)) {
+    lua_pushvalue(L, -1);
+    lua_pushcclosure(L, launcher_mm_call, 1);
+    lua_setfield(L, -2, "__call");
+  }
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);
 }

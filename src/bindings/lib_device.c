@@ -87,7 +87,7 @@ static uint32_t current_index(lua_State *L) {
 }
 
 static roc_rt_device *open_device(lua_State *L, uint32_t index) {
-  roc_error err = ROC_ERROR_INIT;
+  roc_error err; /* on the path of every launch: not zeroed, filled on failure */
   roc_rt_device *device = NULL;
   ROC_LUA_TRY(L, roc_rt_device_get(index, &device, &err), &err);
   return device;
@@ -222,14 +222,10 @@ static const struct property {
 
 /* Upvalue 1: the methods. */
 static int device_mm_index(lua_State *L) {
-  device_box *box = check_box(L);
+  check_box(L);
   const char *key = luaL_checkstring(L, 2);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
-  if (strcmp(key, "index") == 0) {
-    lua_pushinteger(L, (lua_Integer)box->index + 1);
-    return 1;
-  }
   for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
     if (strcmp(properties[i].name, key) != 0) continue;
     properties[i].push(L, roc_rt_device_driver(check_open_device(L)));

@@ -133,7 +133,8 @@ static int kernel_new(lua_State *L) {
 
 static int kernel_mm_gc(lua_State *L) {
   roc_kernel_box *box = luaL_checkudata(L, 1, ROC_META_KERNEL);
-  if (box->kernel && box->stages) roc_kernel_drop_temporaries(box);
+  if (box->stages) roc_kernel_drop_temporaries(box);
+  roc_kernel_drop_constants(box);
   roc_jit_kernel_free(box->kernel);
   roc_jit_program_free(box->building);
   roc_free(box->cells);

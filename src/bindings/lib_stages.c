@@ -1,11 +1,12 @@
 /* roc.core.compiler.types, .ir and .sim_text: a typed kernel's stages as text, for specs.
  *
- * Needs no Lua values for free names: builtins and dtypes are found by their path from the globals, functions by
- * their name in the chunk, and the rest are constants, hidden arguments and arrays of the options.
+ * Needs no Lua values for free names: builtins and dtypes are found by their path from the globals,
+ * functions by their name in the chunk, and the rest are constants, hidden arguments and arrays of
+ * the options.
  *
- *   ir(text, chunkname, signature [, { kernel = name, check =, contract =, fastmath =, number =, constants = {path = v},
- *      hidden = {path = "int64"}, arrays = {path = n} }])
- * The kernel is the function called `kernel` of the chunk (default: "kernel", else the first).  `hidden` names follow
+ *   ir(text, chunkname, signature [, { kernel = name, check =, contract =, fastmath =, number =,
+ * constants = {path = v}, hidden = {path = "int64"}, arrays = {path = n} }]) The kernel is the
+ * function called `kernel` of the chunk (default: "kernel", else the first).  `hidden` names follow
  * the parameters in alphabetical order.  nil and the diagnostics when the kernel has mistakes. */
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,8 @@ static void *need(lua_State *L, void *block) {
   return block;
 }
 
-/* ---- bindings --------------------------------------------------------------------------------- */
+/* ---- bindings ---------------------------------------------------------------------------------
+ */
 
 static void path_text(const roc_fe_path *path, uint32_t nfields, roc_str *out) {
   roc_str_clear(out);
@@ -72,8 +74,8 @@ static void path_text(const roc_fe_path *path, uint32_t nfields, roc_str *out) {
 /* Pushes options[table][path]; false (nothing pushed) when there is none. */
 static bool option_field(lua_State *L, const char *table, const char *path) {
   if (!lua_istable(L, OPTIONS)) return false;
-  bool is_found = lua_getfield(L, OPTIONS, table) == LUA_TTABLE &&
-                  lua_getfield(L, -1, path) != LUA_TNIL;
+  bool is_found =
+      lua_getfield(L, OPTIONS, table) == LUA_TTABLE && lua_getfield(L, -1, path) != LUA_TNIL;
   if (is_found) {
     lua_remove(L, -2);
   } else {
@@ -159,8 +161,8 @@ static bool bind_known(const char *name, roc_fe_binding *b) {
     b->as.builtin = builtin;
     return true;
   }
-  bool is_dtype = strncmp(name, "roc.", 4) == 0 &&
-                  roc_dtype_from_name(name + 4, strlen(name + 4), &dtype);
+  bool is_dtype =
+      strncmp(name, "roc.", 4) == 0 && roc_dtype_from_name(name + 4, strlen(name + 4), &dtype);
   if (is_dtype) {
     b->kind = ROC_BIND_DTYPE;
     b->as.dtype = dtype;
@@ -193,7 +195,8 @@ static void bind_path(lua_State *L, stage_job *job, const roc_fe_path *path, roc
   b->kind = is_namespace(roc_str_text(&job->out)) ? ROC_BIND_NAMESPACE : ROC_BIND_NIL;
 }
 
-/* ---- the program ------------------------------------------------------------------------------ */
+/* ---- the program ------------------------------------------------------------------------------
+ */
 
 /* The function the chunk calls `name`; else the first one. */
 static uint32_t find_kernel(const stage_job *job, const char *name) {
@@ -211,14 +214,16 @@ static void build_program(lua_State *L, stage_job *job, const char *kernel) {
     uint32_t from = i == 0 ? first : i == first ? 0 : i;
     roc_fe_function *fn = &job->funcs[i];
     const roc_ast_func *ast = job->chunk->funcs[from];
-    *fn = (roc_fe_function){.chunk = job->chunk, .ast = ast, .name = ast->name.data ? ast->name.data : ""};
+    *fn = (roc_fe_function){
+        .chunk = job->chunk, .ast = ast, .name = ast->name.data ? ast->name.data : ""};
     if (!roc_fe_collect_paths(ast, &job->arena, &fn->paths)) need(L, NULL);
   }
   for (uint32_t i = 0; i < n; i++) {
     roc_fe_function *fn = &job->funcs[i];
     roc_fe_binding *bindings =
         need(L, ROC_ARENA_ARRAY(&job->arena, roc_fe_binding, fn->paths.count + 1));
-    for (uint32_t k = 0; k < fn->paths.count; k++) bind_path(L, job, &fn->paths.items[k], &bindings[k]);
+    for (uint32_t k = 0; k < fn->paths.count; k++)
+      bind_path(L, job, &fn->paths.items[k], &bindings[k]);
     fn->bindings = bindings;
   }
 }
@@ -240,13 +245,15 @@ static bool option_is(lua_State *L, const char *name, const char *value) {
 }
 
 static void read_options(lua_State *L, stage_job *job, const char *kernel) {
-  job->options = (roc_fe_options){.kernel_name = kernel, .check = option_flag(L, "check", true),
+  job->options = (roc_fe_options){.kernel_name = kernel,
+                                  .check = option_flag(L, "check", true),
                                   .contract = option_flag(L, "contract", true),
                                   .fastmath = option_flag(L, "fastmath", false),
                                   .number_is_f32 = option_is(L, "number", "float32")};
 }
 
-/* Parses the text and the signature; the job stays on the stack above the arguments.  NULL after nil and diagnostics. */
+/* Parses the text and the signature; the job stays on the stack above the arguments.  NULL after
+ * nil and diagnostics. */
 static stage_job *open_job(lua_State *L) {
   size_t len;
   roc_error err = ROC_ERROR_INIT;
@@ -313,14 +320,18 @@ static int run_stage(lua_State *L, stage_fn *stage) {
   return finish(L, job, job->chunk ? stage(job, &err) : ROC_COMPILE, &err);
 }
 
-static int compiler_types(lua_State *L) { return run_stage(L, stage_types); }
-static int compiler_ir(lua_State *L) { return run_stage(L, stage_ir); }
-static int compiler_sim_text(lua_State *L) { return run_stage(L, stage_sim_text); }
+static int compiler_types(lua_State *L) {
+  return run_stage(L, stage_types);
+}
+static int compiler_ir(lua_State *L) {
+  return run_stage(L, stage_ir);
+}
+static int compiler_sim_text(lua_State *L) {
+  return run_stage(L, stage_sim_text);
+}
 
-static const luaL_Reg stages_fn[] = {{"types", compiler_types},
-                                     {"ir", compiler_ir},
-                                     {"sim_text", compiler_sim_text},
-                                     {NULL, NULL}};
+static const luaL_Reg stages_fn[] = {
+    {"types", compiler_types}, {"ir", compiler_ir}, {"sim_text", compiler_sim_text}, {NULL, NULL}};
 
 /* Adds to roc.core.compiler. */
 void roc_open_stages(lua_State *L) {

@@ -32,11 +32,16 @@ static const char *intern(const char *name) {
   return found ? found->name : "?";
 }
 
+enum { MAX_LEVELS = 8 }; /* C functions between a launch and the script: pcall and the like */
+
 const char *roc_launch_place(lua_State *L, uint32_t *out_line) {
   lua_Debug ar;
   *out_line = 0;
-  if (!lua_getstack(L, 1, &ar) || !lua_getinfo(L, "Sl", &ar) || ar.currentline < 0) return "?";
-  *out_line = (uint32_t)ar.currentline;
-  if (strcmp(ar.short_src, last) != 0) last = intern(ar.short_src);
-  return last;
+  for (int level = 1; level <= MAX_LEVELS && lua_getstack(L, level, &ar); level++) {
+    if (!lua_getinfo(L, "Sl", &ar) || ar.currentline < 0) continue;
+    *out_line = (uint32_t)ar.currentline;
+    if (strcmp(ar.short_src, last) != 0) last = intern(ar.short_src);
+    return last;
+  }
+  return "?";
 }

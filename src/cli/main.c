@@ -337,8 +337,7 @@ static void open_libraries(lua_State *L, bool ignores_env) {
   replace_os_exit(L);
 }
 
-/* Everything after the options: scripts, then the prompt or stdin where nothing else was asked for.
- */
+/* All that follows the options: scripts, then the prompt or stdin where nothing else was asked. */
 static bool run_all(lua_State *L, char **argv, int argc, const cli_options *options) {
   if (!options->ignores_env && !run_init(L)) {
     return false;

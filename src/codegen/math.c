@@ -10,7 +10,7 @@ LLVMValueRef roc_cg_float_flags(roc_cg *cg, LLVMValueRef inst) {
   return inst;
 }
 
-/* luai_nummod: fmod, moved to the divisor's sign. */
+/* Lua's %: fmod, moved to the divisor's sign where the two differ. */
 static LLVMValueRef float_mod(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
   LLVMBuilderRef builder = cg->b;
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(a));
@@ -18,9 +18,9 @@ static LLVMValueRef float_mod(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
   LLVMValueRef is_positive = LLVMBuildFCmp(builder, LLVMRealOGT, m, zero, "");
   LLVMValueRef is_negative = LLVMBuildFCmp(builder, LLVMRealOLT, m, zero, "");
   LLVMValueRef b_negative = LLVMBuildFCmp(builder, LLVMRealOLT, b, zero, "");
-  LLVMValueRef b_other = LLVMBuildFCmp(builder, LLVMRealUNE, b, m, "");
-  LLVMValueRef if_not = LLVMBuildAnd(builder, is_negative, b_other, "");
-  LLVMValueRef moves = LLVMBuildSelect(builder, is_positive, b_negative, if_not, "");
+  LLVMValueRef b_positive = LLVMBuildFCmp(builder, LLVMRealOGT, b, zero, "");
+  LLVMValueRef rises = LLVMBuildAnd(builder, is_negative, b_positive, "");
+  LLVMValueRef moves = LLVMBuildSelect(builder, is_positive, b_negative, rises, "");
   return LLVMBuildSelect(builder, moves, LLVMBuildFAdd(builder, m, b, ""), m, "");
 }
 

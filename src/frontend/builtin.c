@@ -8,7 +8,8 @@
 const roc_builtin_info roc_builtin_table[ROC_BUILTIN_COUNT_] = {
 #define ROC_BUILTIN(ID, path, least, most, CLASS, payload) \
   [ROC_BUILTIN_##ID] = {path, least, most, ROC_BC_##CLASS, payload, NULL},
-#define ROC_REFUSED(ID, path, advice) [ROC_BUILTIN_##ID] = {path, 0, 255, ROC_BC_REFUSED, 0, advice},
+#define ROC_REFUSED(ID, path, advice) \
+  [ROC_BUILTIN_##ID] = {path, 0, 255, ROC_BC_REFUSED, 0, advice},
 #include "frontend/builtin.def"
 #undef ROC_BUILTIN
 #undef ROC_REFUSED

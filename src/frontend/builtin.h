@@ -1,7 +1,8 @@
 /* The functions a kernel can call: ids, names and classes, from builtin.def.
  *
- * Bindings map Lua values to ids, inference and lowering dispatch on the class.  Invariant: an id is
- * an index into the table; refused functions have ids too, so that their error can name a replacement. */
+ * Bindings map Lua values to ids, inference and lowering dispatch on the class.  Invariant: an id
+ * is an index into the table; refused functions have ids too, so that their error can name a
+ * replacement. */
 #ifndef ROC_FRONTEND_BUILTIN_H
 #define ROC_FRONTEND_BUILTIN_H
 
@@ -58,12 +59,13 @@ typedef struct roc_builtin_info {
   uint8_t least, most; /* arguments */
   uint8_t cls;         /* roc_builtin_class */
   uint16_t payload;
-  const char *advice;  /* REFUSED: what to write instead; else NULL */
+  const char *advice; /* REFUSED: what to write instead; else NULL */
 } roc_builtin_info;
 
 extern const roc_builtin_info roc_builtin_table[ROC_BUILTIN_COUNT_];
 
-/* Finds a function by its path from the globals ("math.floor"); false when it is not in the table. */
+/* Finds a function by its path from the globals ("math.floor"); false when it is not in the table.
+ */
 bool roc_fe_builtin_from_name(const char *path, size_t len, roc_builtin *out);
 
 #endif

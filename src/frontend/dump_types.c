@@ -1,4 +1,5 @@
-/* The `types` stage: each local of each specialised function with its type and where that came from.
+/* The `types` stage: each local of each specialised function with its type and where that came
+ * from.
  *
  *   kernel saxpy
  *     param  a: float            3:17

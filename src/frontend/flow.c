@@ -1,7 +1,8 @@
 /* Definite assignment and the end of functions.
  *
- * A state is the set of locals that every path so far has assigned.  Loops need no second walk: a body
- * can only add to the set it starts with. Code that cannot be reached counts as having assigned everything. */
+ * A state is the set of locals that every path so far has assigned.  Loops need no second walk: a
+ * body can only add to the set it starts with. Code that cannot be reached counts as having
+ * assigned everything. */
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "frontend/builtin.h"
@@ -78,7 +79,8 @@ static void arrive(flow *f, const roc_ast_node *target) {
   }
 }
 
-/* ---- expressions: reads ----------------------------------------------------------------------- */
+/* ---- expressions: reads -----------------------------------------------------------------------
+ */
 
 static void read_list(flow *f, const roc_ast_list *list);
 
@@ -98,7 +100,8 @@ static void read_list(flow *f, const roc_ast_list *list) {
   for (uint32_t i = 0; i < list->count; i++) read_expr(f, list->items[i]);
 }
 
-/* ---- statements ------------------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------------------
+ */
 
 static void flow_block(flow *f, const roc_ast_list *block);
 

@@ -1,10 +1,19 @@
 /* Type inference: instances, symbols, and the walk to the fixed point.
  *
- * Between parser and lowering.  Types rise on the lattice INT < PLAIN < F32 < F64 only, so the walks end: each but the
- * last raises a symbol or a result. */
+ * Between parser and lowering.  Types rise on the lattice INT < PLAIN < F32 < F64 only, so the
+ * walks end: each but the last raises a symbol or a result. */
 #include "frontend/infer.h"
 
 #include "base/alloc.h"
+
+bool roc_infer_enter(roc_infer *inf, roc_span where) {
+  if (inf->depth >= ROC_INFER_MAX_DEPTH) {
+    ROC_INFER_REPORT(inf, where, ROC_DIAG_TOO_LARGE, inf->inst->fn->name);
+    return false;
+  }
+  inf->depth++;
+  return true;
+}
 
 bool roc_infer_merge(roc_infer *inf, roc_ty *into, roc_ty t) {
   roc_ty joined = *into;
@@ -93,7 +102,8 @@ void roc_infer_assign(roc_infer *inf, const roc_ast_symbol *sym, roc_ty t, const
   }
 }
 
-/* ---- instances -------------------------------------------------------------------------------- */
+/* ---- instances --------------------------------------------------------------------------------
+ */
 
 static roc_fe_instance *create_instance(roc_infer *inf, uint32_t function, const roc_ty *params) {
   roc_arena *arena = &inf->typed->arena;
@@ -111,8 +121,12 @@ static roc_fe_instance *create_instance(roc_infer *inf, uint32_t function, const
     types[i] = params[i];
     syms[fn->ast->params[i]->id].type = syms[fn->ast->params[i]->id].first_type = params[i];
   }
-  *inst = (roc_fe_instance){.fn = fn, .function = function, .params = types, .nodes = nodes,
-                            .syms = syms, .results = results};
+  *inst = (roc_fe_instance){.fn = fn,
+                            .function = function,
+                            .params = types,
+                            .nodes = nodes,
+                            .syms = syms,
+                            .results = results};
   if (inf->typed->last) {
     inf->typed->last->next = inst;
   } else {
@@ -133,6 +147,11 @@ static roc_fe_instance *find_instance(roc_infer *inf, uint32_t function, const r
   return NULL;
 }
 
+static uint32_t max_passes(const roc_fe_instance *inst) {
+  uint32_t passes = ROC_INFER_MAX_VISITS / (inst->fn->ast->nnodes + 1);
+  return passes < ROC_INFER_MIN_PASSES ? ROC_INFER_MIN_PASSES : passes;
+}
+
 /* Walks until nothing changes.  False when it does not settle within the limit. */
 static bool settle(roc_infer *inf, roc_fe_instance *inst) {
   roc_infer outer = *inf;
@@ -142,7 +161,7 @@ static bool settle(roc_infer *inf, roc_fe_instance *inst) {
   inf->inst = inst;
   inf->report = false;
   inf->call_depth++;
-  for (uint32_t pass = 0; pass < ROC_INFER_MAX_PASSES && !is_settled && !inf->oom; pass++) {
+  for (uint32_t pass = 0; pass < max_passes(inst) && !is_settled && !inf->oom; pass++) {
     inf->changed = false;
     roc_infer_block(inf, &inst->fn->ast->body);
     is_settled = !inf->changed;
@@ -208,11 +227,14 @@ roc_fe_instance *roc_infer_instance(roc_infer *inf, uint32_t function, const roc
   return inst;
 }
 
-/* ---- the kernel ------------------------------------------------------------------------------- */
+/* ---- the kernel -------------------------------------------------------------------------------
+ */
 
 static roc_ty argument_type(const roc_fe_arg *arg) {
   if (arg->is_array) {
-    return (roc_ty){.kind = ROC_TY_ARRAY, .dtype = (uint8_t)arg->dtype, .rank = (uint8_t)arg->rank,
+    return (roc_ty){.kind = ROC_TY_ARRAY,
+                    .dtype = (uint8_t)arg->dtype,
+                    .rank = (uint8_t)arg->rank,
                     .space = ROC_IR_ARRAY_PARAM};
   }
   if (arg->is_plain && arg->type == ROC_VT_F64) return roc_ty_of(ROC_TY_PLAIN);

@@ -1,18 +1,20 @@
 /* Inference's working state, shared by infer*.c, restrict.c and flow.c.
  *
- * A function is walked again and again, silently, until no symbol's type rises any more; then once more with
- * `report` set, which is when mistakes are told.  Callees are settled when they are first met.  Invariant: the
- * reporting walk sees the types that the later passes see. */
+ * A function is walked again and again, silently, until no symbol's type rises any more; then once
+ * more with `report` set, which is when mistakes are told.  Callees are settled when they are first
+ * met.  Invariant: the reporting walk sees the types that the later passes see. */
 #ifndef ROC_FRONTEND_INFER_H
 #define ROC_FRONTEND_INFER_H
 
 #include "frontend/types.h"
 
 enum {
-  ROC_INFER_MAX_NODES = 400000,   /* of one function */
+  ROC_INFER_MAX_NODES = 400000, /* of one function */
   ROC_INFER_MAX_INSTANCES = 2000,
   ROC_INFER_MAX_CALL_DEPTH = 60,
-  ROC_INFER_MAX_PASSES = 64,
+  ROC_INFER_MIN_PASSES = 64,
+  ROC_INFER_MAX_VISITS = 50000000, /* nodes looked at until a function settles */
+  ROC_INFER_MAX_DEPTH = 2500,      /* of the walk, through all calls: it recurses */
   ROC_INFER_MAX_RESULTS = 64,
   ROC_INFER_MAX_PARAMS = 200
 };
@@ -22,12 +24,12 @@ typedef struct roc_infer {
   roc_diags *diags;
   roc_fe_instance *inst; /* being walked */
   bool report, changed, oom;
-  uint32_t call_depth;
+  uint32_t call_depth, depth;
 } roc_infer;
 
 /* Reports at a span of the function being walked; nothing in the silent walks.  The first variable
  * argument is the roc_diag_id. */
-#define ROC_INFER_REPORT(inf, where, ...)                                                   \
+#define ROC_INFER_REPORT(inf, where, ...)                                                      \
   ((inf)->report ? roc_diag_report((inf)->diags, (inf)->inst->fn->chunk, (where), __VA_ARGS__) \
                  : NULL)
 
@@ -39,12 +41,17 @@ static inline roc_ty roc_infer_set(roc_infer *inf, const roc_ast_node *node, roc
   return roc_infer_info(inf, node)->type = roc_ty_of(kind);
 }
 
-/* infer.c: the value of `node` (type t) goes into the symbol; `node` may be NULL. */
+/* infer.c: one level deeper (inf->depth-- ends it); false, and told, when the walk would get too
+ * deep. */
+bool roc_infer_enter(roc_infer *inf, roc_span where);
+/* The value of `node` (type t) goes into the symbol; `node` may be NULL. */
 void roc_infer_assign(roc_infer *inf, const roc_ast_symbol *sym, roc_ty t, const roc_ast_node *node,
                       roc_span where);
-/* Two values of one variable or result: joins t into *into, telling `where` when they do not go together. */
+/* Two values of one variable or result: joins t into *into, telling `where` when they do not go
+ * together. */
 bool roc_infer_merge(roc_infer *inf, roc_ty *into, roc_ty t);
-/* The instance of a function for these argument types, settled; NULL when reported or out of memory. */
+/* The instance of a function for these argument types, settled; NULL when reported or out of
+ * memory. */
 roc_fe_instance *roc_infer_instance(roc_infer *inf, uint32_t function, const roc_ty *params,
                                     const roc_ast_node *call);
 

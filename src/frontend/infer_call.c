@@ -1,6 +1,7 @@
 /* Typing of calls: conversions, functions of the script, and one handler for each class of builtin.
  *
- * A handler sees the arguments inferred and counted; it checks their types and states the results. */
+ * A handler sees the arguments inferred and counted; it checks their types and states the results.
+ */
 #include "frontend/infer.h"
 
 #include "frontend/builtin.h"
@@ -51,8 +52,12 @@ static roc_ty need_value(roc_infer *inf, const call_ctx *c, uint32_t k) {
   return roc_infer_need_value(inf, arg_node(c, k), arg_type(inf, c, k));
 }
 
-static void give(call_ctx *c, roc_ty t) { c->results[c->nresults++] = t; }
-static void give_kind(call_ctx *c, roc_ty_kind kind) { give(c, roc_ty_of(kind)); }
+static void give(call_ctx *c, roc_ty t) {
+  c->results[c->nresults++] = t;
+}
+static void give_kind(call_ctx *c, roc_ty_kind kind) {
+  give(c, roc_ty_of(kind));
+}
 
 /* The join of all arguments, as a float when `is_float`; ERROR or NONE when one is. */
 static roc_ty join_args(roc_infer *inf, const call_ctx *c, bool is_float) {
@@ -66,7 +71,8 @@ static roc_ty join_args(roc_infer *inf, const call_ctx *c, bool is_float) {
   return bad.kind <= ROC_TY_ERROR ? bad : joined;
 }
 
-/* ---- the launch, memory, meeting points ------------------------------------------------------- */
+/* ---- the launch, memory, meeting points -------------------------------------------------------
+ */
 
 static void infer_launch_dim(roc_infer *inf, call_ctx *c) {
   int64_t dim;
@@ -104,7 +110,9 @@ static void infer_block_array(roc_infer *inf, call_ctx *c) {
     ROC_INFER_REPORT(inf, arg_node(c, 1)->span, ROC_DIAG_CONSTANT_DTYPE, c->info->path);
     give_kind(c, ROC_TY_ERROR);
   } else {
-    give(c, (roc_ty){.kind = ROC_TY_ARRAY, .dtype = (uint8_t)dtype, .rank = (uint8_t)rank,
+    give(c, (roc_ty){.kind = ROC_TY_ARRAY,
+                     .dtype = (uint8_t)dtype,
+                     .rank = (uint8_t)rank,
                      .space = (uint8_t)c->info->payload});
   }
 }
@@ -144,7 +152,8 @@ static void infer_wave_barrier(roc_infer *inf, call_ctx *c) {
   (void)c;
 }
 
-/* ---- atomics ---------------------------------------------------------------------------------- */
+/* ---- atomics ----------------------------------------------------------------------------------
+ */
 
 static void check_atomic_index(roc_infer *inf, call_ctx *c, roc_ty array) {
   roc_ast_list index = roc_fe_atomic_index(&c->node->list.items[1]);
@@ -161,11 +170,10 @@ static void check_atomic_index(roc_infer *inf, call_ctx *c, roc_ty array) {
 /* What the operation cannot do on these elements, or NULL. */
 static bool allows_atomic(const call_ctx *c, roc_ty array) {
   const roc_dtype_info *dtype = &roc_dtype_table[array.dtype];
-  bool is_integer_only = c->info->payload == ROC_IR_ATOMIC_AND ||
-                         c->info->payload == ROC_IR_ATOMIC_OR ||
-                         c->info->payload == ROC_IR_ATOMIC_XOR ||
-                         c->info->payload == ROC_IR_ATOMIC_INC ||
-                         c->info->payload == ROC_IR_ATOMIC_DEC;
+  bool is_integer_only =
+      c->info->payload == ROC_IR_ATOMIC_AND || c->info->payload == ROC_IR_ATOMIC_OR ||
+      c->info->payload == ROC_IR_ATOMIC_XOR || c->info->payload == ROC_IR_ATOMIC_INC ||
+      c->info->payload == ROC_IR_ATOMIC_DEC;
   return dtype->itemsize >= 4 && !(is_integer_only && dtype->kind == 'f');
 }
 
@@ -194,7 +202,8 @@ static void infer_atomic(roc_infer *inf, call_ctx *c) {
   if (c->info->payload != ROC_IR_ATOMIC_STORE) give(c, roc_ty_of_dtype((roc_dtype)array.dtype));
 }
 
-/* ---- waves ------------------------------------------------------------------------------------ */
+/* ---- waves ------------------------------------------------------------------------------------
+ */
 
 static void infer_wave_vote(roc_infer *inf, call_ctx *c) {
   roc_infer_need_bool(inf, arg_node(c, 0), arg_type(inf, c, 0));
@@ -204,7 +213,9 @@ static void infer_wave_move(roc_infer *inf, call_ctx *c) {
   need_integer(inf, c, 1);
   give(c, need_value(inf, c, 0));
 }
-static void infer_wave_reduce(roc_infer *inf, call_ctx *c) { give(c, need_number(inf, c, 0)); }
+static void infer_wave_reduce(roc_infer *inf, call_ctx *c) {
+  give(c, need_number(inf, c, 0));
+}
 static void infer_wave_ds(roc_infer *inf, call_ctx *c) {
   need_integer(inf, c, 0);
   give(c, need_value(inf, c, 1));
@@ -217,11 +228,18 @@ static void infer_wave_active(roc_infer *inf, call_ctx *c) {
   give(c, roc_ty_join(t, identity));
 }
 
-/* ---- math ------------------------------------------------------------------------------------- */
+/* ---- math -------------------------------------------------------------------------------------
+ */
 
-static void infer_number(roc_infer *inf, call_ctx *c) { give(c, need_number(inf, c, 0)); }
-static void infer_joined(roc_infer *inf, call_ctx *c) { give(c, join_args(inf, c, false)); }
-static void infer_floats(roc_infer *inf, call_ctx *c) { give(c, join_args(inf, c, true)); }
+static void infer_number(roc_infer *inf, call_ctx *c) {
+  give(c, need_number(inf, c, 0));
+}
+static void infer_joined(roc_infer *inf, call_ctx *c) {
+  give(c, join_args(inf, c, false));
+}
+static void infer_floats(roc_infer *inf, call_ctx *c) {
+  give(c, join_args(inf, c, true));
+}
 /* As Lua's: an integer is its own integral part. */
 static void infer_modf(roc_infer *inf, call_ctx *c) {
   give(c, join_args(inf, c, false));
@@ -240,9 +258,12 @@ static void infer_fclass(roc_infer *inf, call_ctx *c) {
   need_number(inf, c, 0);
   give_kind(c, ROC_TY_BOOL);
 }
-static void infer_bits(roc_infer *inf, call_ctx *c) { give(c, need_integer(inf, c, 0)); }
+static void infer_bits(roc_infer *inf, call_ctx *c) {
+  give(c, need_integer(inf, c, 0));
+}
 
-/* ---- messages --------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------
+ */
 
 /* String literals and values, of which a site can record only so many. */
 static void check_message(roc_infer *inf, call_ctx *c, uint32_t first) {
@@ -251,6 +272,10 @@ static void check_message(roc_infer *inf, call_ctx *c, uint32_t first) {
     const roc_ast_node *node = own_arg(inf, c, k);
     while (node && node->kind == ROC_AST_PAREN) node = node->a;
     if (node && node->kind == ROC_AST_STRING) continue;
+    if (arg_type(inf, c, k).kind == ROC_TY_STRING) {
+      ROC_INFER_REPORT(inf, arg_node(c, k)->span, ROC_DIAG_MESSAGE_TEXT, c->info->path);
+      continue;
+    }
     need_value(inf, c, k);
     values++;
   }
@@ -260,7 +285,9 @@ static void check_message(roc_infer *inf, call_ctx *c, uint32_t first) {
   }
 }
 
-static void infer_print(roc_infer *inf, call_ctx *c) { check_message(inf, c, 0); }
+static void infer_print(roc_infer *inf, call_ctx *c) {
+  check_message(inf, c, 0);
+}
 
 /* Lua gives the condition back; a number there is always true. */
 static void infer_assert(roc_infer *inf, call_ctx *c) {
@@ -271,24 +298,40 @@ static void infer_assert(roc_infer *inf, call_ctx *c) {
 typedef void builtin_fn(roc_infer *inf, call_ctx *c);
 
 static builtin_fn *const builtin_handlers[ROC_BC_COUNT_] = {
-    [ROC_BC_LAUNCH_DIM] = infer_launch_dim,   [ROC_BC_LAUNCH] = infer_launch,
-    [ROC_BC_GRID] = infer_grid,               [ROC_BC_SHARED_ARRAY] = infer_shared_array,
-    [ROC_BC_PRIVATE_ARRAY] = infer_block_array, [ROC_BC_CONST_ARRAY] = infer_const_array,
-    [ROC_BC_FENCE] = infer_fence,             [ROC_BC_WAVE_BARRIER] = infer_wave_barrier,
-    [ROC_BC_ATOMIC] = infer_atomic,           [ROC_BC_WAVE_VOTE] = infer_wave_vote,
-    [ROC_BC_WAVE_MOVE] = infer_wave_move,     [ROC_BC_WAVE_REDUCE] = infer_wave_reduce,
-    [ROC_BC_WAVE_DS] = infer_wave_ds,         [ROC_BC_WAVE_ACTIVE] = infer_wave_active,
-    [ROC_BC_NUMBER] = infer_number,           [ROC_BC_MINMAX] = infer_joined,
-    [ROC_BC_TO_INTEGER] = infer_to_integer,   [ROC_BC_FMOD] = infer_joined,
-    [ROC_BC_MODF] = infer_modf,               [ROC_BC_ULT] = infer_ult,
-    [ROC_BC_LOG] = infer_floats,              [ROC_BC_ATAN] = infer_floats,
-    [ROC_BC_ANGLE] = infer_floats,            [ROC_BC_MATH] = infer_floats,
-    [ROC_BC_POW] = infer_floats,              [ROC_BC_FCLASS] = infer_fclass,
-    [ROC_BC_BITS] = infer_bits,               [ROC_BC_PRINT] = infer_print,
-    [ROC_BC_ERROR] = infer_print,             [ROC_BC_ASSERT] = infer_assert,
+    [ROC_BC_LAUNCH_DIM] = infer_launch_dim,
+    [ROC_BC_LAUNCH] = infer_launch,
+    [ROC_BC_GRID] = infer_grid,
+    [ROC_BC_SHARED_ARRAY] = infer_shared_array,
+    [ROC_BC_PRIVATE_ARRAY] = infer_block_array,
+    [ROC_BC_CONST_ARRAY] = infer_const_array,
+    [ROC_BC_FENCE] = infer_fence,
+    [ROC_BC_WAVE_BARRIER] = infer_wave_barrier,
+    [ROC_BC_ATOMIC] = infer_atomic,
+    [ROC_BC_WAVE_VOTE] = infer_wave_vote,
+    [ROC_BC_WAVE_MOVE] = infer_wave_move,
+    [ROC_BC_WAVE_REDUCE] = infer_wave_reduce,
+    [ROC_BC_WAVE_DS] = infer_wave_ds,
+    [ROC_BC_WAVE_ACTIVE] = infer_wave_active,
+    [ROC_BC_NUMBER] = infer_number,
+    [ROC_BC_MINMAX] = infer_joined,
+    [ROC_BC_TO_INTEGER] = infer_to_integer,
+    [ROC_BC_FMOD] = infer_joined,
+    [ROC_BC_MODF] = infer_modf,
+    [ROC_BC_ULT] = infer_ult,
+    [ROC_BC_LOG] = infer_floats,
+    [ROC_BC_ATAN] = infer_floats,
+    [ROC_BC_ANGLE] = infer_floats,
+    [ROC_BC_MATH] = infer_floats,
+    [ROC_BC_POW] = infer_floats,
+    [ROC_BC_FCLASS] = infer_fclass,
+    [ROC_BC_BITS] = infer_bits,
+    [ROC_BC_PRINT] = infer_print,
+    [ROC_BC_ERROR] = infer_print,
+    [ROC_BC_ASSERT] = infer_assert,
 };
 
-/* ---- the three kinds of call ------------------------------------------------------------------ */
+/* ---- the three kinds of call ------------------------------------------------------------------
+ */
 
 static bool check_count(roc_infer *inf, const call_ctx *c, const char *name, uint32_t least,
                         uint32_t most) {
@@ -401,17 +444,10 @@ roc_ty roc_infer_call(roc_infer *inf, const roc_ast_node *node) {
   c.call->kind = ROC_CALLEE_NONE;
   switch (callee.kind) {
     case ROC_TY_NONE:
-    case ROC_TY_ERROR:
-      break;
-    case ROC_TY_BUILTIN:
-      call_builtin(inf, &c, callee.id);
-      break;
-    case ROC_TY_DTYPE:
-      call_dtype(inf, &c, (roc_dtype)callee.dtype);
-      break;
-    case ROC_TY_FUNCTION:
-      call_function(inf, &c, callee.id);
-      break;
+    case ROC_TY_ERROR: break;
+    case ROC_TY_BUILTIN: call_builtin(inf, &c, callee.id); break;
+    case ROC_TY_DTYPE: call_dtype(inf, &c, (roc_dtype)callee.dtype); break;
+    case ROC_TY_FUNCTION: call_function(inf, &c, callee.id); break;
     default:
       ROC_INFER_REPORT(inf, node->a->span, ROC_DIAG_NOT_CALLABLE,
                        roc_ty_phrase(callee, name, sizeof name));

@@ -1,5 +1,5 @@
-/* Typing of expressions.  ERROR and NONE (not known yet) pass through silently: whatever made them has told, or
- * a later walk will. */
+/* Typing of expressions.  ERROR and NONE (not known yet) pass through silently: whatever made them
+ * has told, or a later walk will. */
 #include "frontend/infer.h"
 
 typedef roc_ty expr_fn(roc_infer *inf, const roc_ast_node *node);
@@ -41,6 +41,10 @@ static roc_ty infer_table(roc_infer *inf, const roc_ast_node *node) {
 static roc_ty infer_local_name(roc_infer *inf, const roc_ast_node *node) {
   const roc_fe_sym_info *sym = roc_fe_sym(inf->inst, node->sym);
   roc_fe_node_info *info = roc_infer_info(inf, node);
+  bool is_untyped = sym->type.kind == ROC_TY_NONE && inf->diags->total == 0;
+  if (is_untyped) { /* never assigned; flow.c does not look at code that is not reached */
+    ROC_INFER_REPORT(inf, node->span, ROC_DIAG_UNASSIGNED, node->sym->name.data);
+  }
   info->type = sym->type;
   info->is_const = sym->is_const;
   info->value = sym->value;
@@ -58,7 +62,8 @@ static roc_ty infer_paren(roc_infer *inf, const roc_ast_node *node) {
   return info->type;
 }
 
-/* ---- demands ---------------------------------------------------------------------------------- */
+/* ---- demands ----------------------------------------------------------------------------------
+ */
 
 /* `%s` of the messages: what was found. */
 static roc_ty refuse(roc_infer *inf, const roc_ast_node *node, roc_ty t, roc_diag_id id) {
@@ -90,16 +95,14 @@ roc_ty roc_infer_need_number(roc_infer *inf, const roc_ast_node *node, roc_ty t)
 
 roc_ty roc_infer_need_integer(roc_infer *inf, const roc_ast_node *node, roc_ty t) {
   t = roc_infer_need_value(inf, node, t);
-  return t.kind > ROC_TY_ERROR && t.kind != ROC_TY_INT
-             ? refuse(inf, node, t, ROC_DIAG_NEED_INTEGER)
-             : t;
+  return t.kind > ROC_TY_ERROR && t.kind != ROC_TY_INT ? refuse(inf, node, t, ROC_DIAG_NEED_INTEGER)
+                                                       : t;
 }
 
 roc_ty roc_infer_need_index(roc_infer *inf, const roc_ast_node *node, roc_ty t) {
   t = roc_infer_need_value(inf, node, t);
-  return t.kind > ROC_TY_ERROR && t.kind != ROC_TY_INT
-             ? refuse(inf, node, t, ROC_DIAG_INDEX_TYPE)
-             : t;
+  return t.kind > ROC_TY_ERROR && t.kind != ROC_TY_INT ? refuse(inf, node, t, ROC_DIAG_INDEX_TYPE)
+                                                       : t;
 }
 
 roc_ty roc_infer_need_bool(roc_infer *inf, const roc_ast_node *node, roc_ty t) {
@@ -133,7 +136,8 @@ void roc_infer_store(roc_infer *inf, const roc_ast_node *value, roc_ty t, roc_dt
   }
 }
 
-/* ---- operators -------------------------------------------------------------------------------- */
+/* ---- operators --------------------------------------------------------------------------------
+ */
 
 static roc_ty infer_unary(roc_infer *inf, const roc_ast_node *node) {
   roc_ty t = roc_infer_expr(inf, node->a);
@@ -151,11 +155,8 @@ static roc_ty infer_unary(roc_infer *inf, const roc_ast_node *node) {
       }
       if (t.kind > ROC_TY_ERROR) t = roc_ty_of(ROC_TY_INT);
       break;
-    case ROC_OP_BNOT:
-      t = roc_infer_need_integer(inf, node->a, t);
-      break;
-    default:
-      t = roc_infer_need_number(inf, node->a, t);
+    case ROC_OP_BNOT: t = roc_infer_need_integer(inf, node->a, t); break;
+    default: t = roc_infer_need_number(inf, node->a, t);
   }
   roc_infer_info(inf, node)->type = t;
   roc_infer_fold_unary(inf, node);
@@ -165,7 +166,8 @@ static roc_ty infer_unary(roc_infer *inf, const roc_ast_node *node) {
 static roc_ty infer_arithmetic(roc_infer *inf, const roc_ast_node *node, roc_ty a, roc_ty b) {
   a = roc_infer_need_number(inf, node->a, a);
   b = roc_infer_need_number(inf, node->b, b);
-  if (a.kind <= ROC_TY_ERROR || b.kind <= ROC_TY_ERROR) return roc_infer_set(inf, node, ROC_TY_ERROR);
+  if (a.kind <= ROC_TY_ERROR || b.kind <= ROC_TY_ERROR)
+    return roc_infer_set(inf, node, ROC_TY_ERROR);
   roc_infer_info(inf, node)->type = roc_fe_operand_type(inf->inst, node);
   roc_infer_fold_binary(inf, node);
   return roc_infer_info(inf, node)->type;
@@ -174,7 +176,8 @@ static roc_ty infer_arithmetic(roc_infer *inf, const roc_ast_node *node, roc_ty 
 static roc_ty infer_bitwise(roc_infer *inf, const roc_ast_node *node, roc_ty a, roc_ty b) {
   a = roc_infer_need_integer(inf, node->a, a);
   b = roc_infer_need_integer(inf, node->b, b);
-  if (a.kind <= ROC_TY_ERROR || b.kind <= ROC_TY_ERROR) return roc_infer_set(inf, node, ROC_TY_ERROR);
+  if (a.kind <= ROC_TY_ERROR || b.kind <= ROC_TY_ERROR)
+    return roc_infer_set(inf, node, ROC_TY_ERROR);
   roc_infer_set(inf, node, ROC_TY_INT);
   roc_infer_fold_binary(inf, node);
   return roc_ty_of(ROC_TY_INT);
@@ -238,7 +241,8 @@ static roc_ty infer_or(roc_infer *inf, const roc_ast_node *node, roc_ty a, roc_t
 static roc_ty infer_logic(roc_infer *inf, const roc_ast_node *node, roc_ty a, roc_ty b) {
   a = need_truth(inf, node->a, a);
   b = need_truth(inf, node->b, b);
-  if (a.kind <= ROC_TY_ERROR || b.kind <= ROC_TY_ERROR) return roc_infer_set(inf, node, ROC_TY_ERROR);
+  if (a.kind <= ROC_TY_ERROR || b.kind <= ROC_TY_ERROR)
+    return roc_infer_set(inf, node, ROC_TY_ERROR);
   return roc_infer_info(inf, node)->type =
              node->op == ROC_OP_AND ? and_type(a, b) : infer_or(inf, node, a, b);
 }
@@ -254,22 +258,32 @@ static roc_ty infer_binary(roc_infer *inf, const roc_ast_node *node) {
 }
 
 static expr_fn *const expr_table[ROC_AST_COUNT_] = {
-    [ROC_AST_NIL] = infer_refused,      [ROC_AST_TRUE] = infer_boolean,
-    [ROC_AST_FALSE] = infer_boolean,    [ROC_AST_INTEGER] = infer_integer,
-    [ROC_AST_FLOAT] = infer_float,      [ROC_AST_STRING] = infer_string,
-    [ROC_AST_VARARG] = infer_refused,   [ROC_AST_FUNCTION] = infer_refused,
-    [ROC_AST_TABLE] = infer_table,      [ROC_AST_LOCAL_NAME] = infer_local_name,
-    [ROC_AST_FREE_NAME] = roc_infer_free_name, [ROC_AST_INDEX] = roc_infer_index,
-    [ROC_AST_CALL] = roc_infer_call,    [ROC_AST_METHOD] = infer_refused,
-    [ROC_AST_UNARY] = infer_unary,      [ROC_AST_BINARY] = infer_binary,
+    [ROC_AST_NIL] = infer_refused,
+    [ROC_AST_TRUE] = infer_boolean,
+    [ROC_AST_FALSE] = infer_boolean,
+    [ROC_AST_INTEGER] = infer_integer,
+    [ROC_AST_FLOAT] = infer_float,
+    [ROC_AST_STRING] = infer_string,
+    [ROC_AST_VARARG] = infer_refused,
+    [ROC_AST_FUNCTION] = infer_refused,
+    [ROC_AST_TABLE] = infer_table,
+    [ROC_AST_LOCAL_NAME] = infer_local_name,
+    [ROC_AST_FREE_NAME] = roc_infer_free_name,
+    [ROC_AST_INDEX] = roc_infer_index,
+    [ROC_AST_CALL] = roc_infer_call,
+    [ROC_AST_METHOD] = infer_refused,
+    [ROC_AST_UNARY] = infer_unary,
+    [ROC_AST_BINARY] = infer_binary,
     [ROC_AST_PAREN] = infer_paren,
 };
 
 roc_ty roc_infer_expr(roc_infer *inf, const roc_ast_node *node) {
-  roc_fe_node_info *info = roc_infer_info(inf, node);
-  info->is_const = false;
   expr_fn *fn = expr_table[node->kind];
-  return fn ? fn(inf, node) : roc_infer_set(inf, node, ROC_TY_ERROR);
+  roc_infer_info(inf, node)->is_const = false;
+  if (!fn || !roc_infer_enter(inf, node->span)) return roc_infer_set(inf, node, ROC_TY_ERROR);
+  roc_ty t = fn(inf, node);
+  inf->depth--;
+  return t;
 }
 
 void roc_infer_list(roc_infer *inf, const roc_ast_list *list) {

@@ -1,7 +1,8 @@
-/* Constant folding during inference: for shapes, dimensions, steps, and integers that may become floats.
+/* Constant folding during inference: for shapes, dimensions, steps, and integers that may become
+ * floats.
  *
- * Only what is exact, and the same on every device: wrapping integer arithmetic, and `+ - * /` of plain floats in
- * double precision.  Float results are used as facts, never substituted for the operation's rounding. */
+ * Only what is the same on every device: wrapping integer arithmetic, and `+ - * /` of plain floats
+ * while those are doubles. */
 #include "frontend/infer.h"
 
 static bool fold_shift(int64_t x, int64_t n, int64_t *out) {
@@ -58,7 +59,9 @@ static bool fold_floats(roc_ast_op op, double a, double b, double *out) {
   }
 }
 
-static double as_float(roc_scalar v) { return v.type == ROC_VT_INT ? (double)v.as.i : v.as.f; }
+static double as_float(roc_scalar v) {
+  return v.type == ROC_VT_INT ? (double)v.as.i : v.as.f;
+}
 
 void roc_infer_fold_binary(roc_infer *inf, const roc_ast_node *node) {
   const roc_fe_node_info *a = roc_fe_node(inf->inst, node->a);
@@ -67,8 +70,8 @@ void roc_infer_fold_binary(roc_infer *inf, const roc_ast_node *node) {
   if (!a->is_const || !b->is_const) return;
   if (info->type.kind == ROC_TY_INT) {
     info->value.type = ROC_VT_INT;
-    info->is_const = fold_integers((roc_ast_op)node->op, a->value.as.i, b->value.as.i,
-                                   &info->value.as.i);
+    info->is_const =
+        fold_integers((roc_ast_op)node->op, a->value.as.i, b->value.as.i, &info->value.as.i);
   } else if (info->type.kind == ROC_TY_PLAIN && !inf->typed->options->number_is_f32) {
     info->value.type = ROC_VT_F64;
     info->is_const = fold_floats((roc_ast_op)node->op, as_float(a->value), as_float(b->value),

@@ -1,7 +1,8 @@
 /* Typing of free names and of indexing: what a path is bound to, elements, rows, properties.
  *
- * A chain of constant keys that starts at a free name (or at a local that holds a namespace) is looked up among the
- * bindings the caller handed in; the keys behind the bound part are ordinary indexing. */
+ * A chain of constant keys that starts at a free name (or at a local that holds a namespace) is
+ * looked up among the bindings the caller handed in; the keys behind the bound part are ordinary
+ * indexing. */
 #include "frontend/infer.h"
 
 #include <stdio.h>
@@ -72,7 +73,8 @@ static uint32_t match(const roc_fe_path *path, const roc_fe_binding *binding, co
     return 0;
   }
   uint32_t same = 0;
-  while (same < path->nfields && same < c->count && same_field(&path->fields[same], &c->keys[same])) {
+  while (same < path->nfields && same < c->count &&
+         same_field(&path->fields[same], &c->keys[same])) {
     same++;
   }
   if (same == path->nfields && same == c->count) return 1000;
@@ -95,7 +97,8 @@ static const roc_fe_binding *find_binding(const roc_infer *inf, const chain *c) 
   return best;
 }
 
-/* ---- what a binding is ------------------------------------------------------------------------ */
+/* ---- what a binding is ------------------------------------------------------------------------
+ */
 
 static void chain_text(const chain *c, uint32_t count, char *buf, size_t nbytes) {
   size_t used = 0;
@@ -121,7 +124,9 @@ static roc_ty hidden_type(const roc_infer *inf, uint32_t arg) {
   if (arg >= inf->typed->nargs) return roc_ty_of(ROC_TY_ERROR);
   const roc_fe_arg *a = &inf->typed->args[arg];
   if (a->is_array) {
-    return (roc_ty){.kind = ROC_TY_ARRAY, .dtype = (uint8_t)a->dtype, .rank = (uint8_t)a->rank,
+    return (roc_ty){.kind = ROC_TY_ARRAY,
+                    .dtype = (uint8_t)a->dtype,
+                    .rank = (uint8_t)a->rank,
                     .space = ROC_IR_ARRAY_PARAM};
   }
   return a->is_plain && a->type == ROC_VT_F64 ? roc_ty_of(ROC_TY_PLAIN)
@@ -141,8 +146,8 @@ static roc_ty refuse_builtin(roc_infer *inf, const roc_ast_node *node, roc_built
 }
 
 /* A path that leads to nothing a kernel can use. */
-static roc_ty refuse_binding(roc_infer *inf, const roc_ast_node *node, const roc_fe_binding *binding,
-                             const chain *c) {
+static roc_ty refuse_binding(roc_infer *inf, const roc_ast_node *node,
+                             const roc_fe_binding *binding, const chain *c) {
   char text[160];
   roc_builtin id;
   chain_text(c, c->count, text, sizeof text);
@@ -164,31 +169,28 @@ static roc_ty binding_type(roc_infer *inf, const roc_ast_node *node, const roc_f
   roc_fe_node_info *info = roc_infer_info(inf, node);
   info->binding = b;
   switch (b->kind) {
-    case ROC_BIND_CONSTANT:
-      return constant_type(info, b->as.scalar);
+    case ROC_BIND_CONSTANT: return constant_type(info, b->as.scalar);
     case ROC_BIND_HIDDEN:
-    case ROC_BIND_ARRAY:
-      return hidden_type(inf, b->as.arg);
+    case ROC_BIND_ARRAY: return hidden_type(inf, b->as.arg);
     case ROC_BIND_BUILTIN:
       if (roc_builtin_table[b->as.builtin].cls == ROC_BC_REFUSED) {
         return refuse_builtin(inf, node, (roc_builtin)b->as.builtin);
       }
       return (roc_ty){.kind = ROC_TY_BUILTIN, .id = b->as.builtin};
-    case ROC_BIND_DTYPE:
-      return (roc_ty){.kind = ROC_TY_DTYPE, .dtype = (uint8_t)b->as.dtype};
+    case ROC_BIND_DTYPE: return (roc_ty){.kind = ROC_TY_DTYPE, .dtype = (uint8_t)b->as.dtype};
     case ROC_BIND_CONST_ARRAY:
-      return (roc_ty){.kind = ROC_TY_ARRAY, .dtype = (uint8_t)b->as.const_array->dtype,
-                      .rank = (uint8_t)b->as.const_array->rank, .space = ROC_IR_ARRAY_CONST};
-    case ROC_BIND_FUNCTION:
-      return (roc_ty){.kind = ROC_TY_FUNCTION, .id = b->as.function};
-    case ROC_BIND_NAMESPACE:
-      return roc_ty_of(ROC_TY_NAMESPACE);
-    default:
-      return refuse_binding(inf, node, b, c);
+      return (roc_ty){.kind = ROC_TY_ARRAY,
+                      .dtype = (uint8_t)b->as.const_array->dtype,
+                      .rank = (uint8_t)b->as.const_array->rank,
+                      .space = ROC_IR_ARRAY_CONST};
+    case ROC_BIND_FUNCTION: return (roc_ty){.kind = ROC_TY_FUNCTION, .id = b->as.function};
+    case ROC_BIND_NAMESPACE: return roc_ty_of(ROC_TY_NAMESPACE);
+    default: return refuse_binding(inf, node, b, c);
   }
 }
 
-/* ---- elements, rows, properties --------------------------------------------------------------- */
+/* ---- elements, rows, properties ---------------------------------------------------------------
+ */
 
 static roc_ty int_constant(roc_infer *inf, const roc_ast_node *node, int64_t value) {
   roc_fe_node_info *info = roc_infer_info(inf, node);

@@ -1,5 +1,5 @@
-/* Typing of statements.  Control flow does not matter to types: every statement is walked once in each
- * pass, in source order. */
+/* Typing of statements.  Control flow does not matter to types: every statement is walked once in
+ * each pass, in source order. */
 #include "frontend/infer.h"
 
 static void infer_local(roc_infer *inf, const roc_ast_node *stat) {
@@ -19,8 +19,8 @@ static void infer_local(roc_infer *inf, const roc_ast_node *stat) {
 }
 
 /* `a[i] = v`: the target is an element of an array that may be written. */
-static void infer_store_target(roc_infer *inf, const roc_ast_node *target, const roc_ast_node *value,
-                               roc_ty t) {
+static void infer_store_target(roc_infer *inf, const roc_ast_node *target,
+                               const roc_ast_node *value, roc_ty t) {
   roc_ty element = roc_infer_index(inf, target);
   roc_ty base = roc_infer_info(inf, target->a)->type;
   char name[64];
@@ -29,7 +29,8 @@ static void infer_store_target(roc_infer *inf, const roc_ast_node *target, const
     ROC_INFER_REPORT(inf, target->span, ROC_DIAG_STORE_TARGET,
                      roc_ty_phrase(base, name, sizeof name));
   } else if (element.kind == ROC_TY_ARRAY) {
-    ROC_INFER_REPORT(inf, target->span, ROC_DIAG_STORE_ROW, roc_ty_phrase(element, name, sizeof name));
+    ROC_INFER_REPORT(inf, target->span, ROC_DIAG_STORE_ROW,
+                     roc_ty_phrase(element, name, sizeof name));
   } else if (base.space == ROC_IR_ARRAY_CONST) {
     ROC_INFER_REPORT(inf, target->span, ROC_DIAG_STORE_CONST);
   } else if (t.kind > ROC_TY_ERROR) {
@@ -44,9 +45,7 @@ static void infer_target(roc_infer *inf, const roc_ast_node *target, const roc_a
       roc_infer_info(inf, target)->type = inf->inst->syms[target->sym->id].type;
       roc_infer_assign(inf, target->sym, t, value, value->span);
       break;
-    case ROC_AST_INDEX:
-      infer_store_target(inf, target, value, t);
-      break;
+    case ROC_AST_INDEX: infer_store_target(inf, target, value, t); break;
     default:
       ROC_INFER_REPORT(inf, target->span,
                        target->is_global ? ROC_DIAG_ASSIGN_GLOBAL : ROC_DIAG_ASSIGN_UPVALUE,
@@ -95,8 +94,8 @@ static void infer_if(roc_infer *inf, const roc_ast_node *stat) {
 }
 
 static bool is_zero(const roc_fe_node_info *info) {
-  return info->is_const && (info->value.type == ROC_VT_INT ? info->value.as.i == 0
-                                                           : info->value.as.f == 0);
+  return info->is_const &&
+         (info->value.type == ROC_VT_INT ? info->value.as.i == 0 : info->value.as.f == 0);
 }
 
 /* Lua's rule: an integer loop when first and step are integers, else a loop over floats. */
@@ -113,7 +112,8 @@ static void infer_for(roc_infer *inf, const roc_ast_node *stat) {
   roc_ty t = roc_ty_join(first, step);
   if (t.kind > ROC_TY_INT) t = roc_ty_join(t, last);
   if (first.kind > ROC_TY_ERROR && last.kind > ROC_TY_ERROR && step.kind > ROC_TY_ERROR) {
-    /* an integer loop's values are no constants: a body that makes a float of its variable is told */
+    /* an integer loop's values are no constants: a body that makes a float of its variable is told
+     */
     roc_infer_assign(inf, stat->sym, t, t.kind == ROC_TY_INT ? NULL : stat->a, stat->a->span);
   }
   roc_infer_block(inf, &stat->body);
@@ -180,8 +180,10 @@ static stat_fn *const stat_table[ROC_AST_COUNT_] = {
 };
 
 void roc_infer_block(roc_infer *inf, const roc_ast_list *block) {
+  if (block->count == 0 || !roc_infer_enter(inf, block->items[0]->span)) return;
   for (uint32_t i = 0; i < block->count && !inf->oom; i++) {
     const roc_ast_node *stat = block->items[i];
     if (stat_table[stat->kind]) stat_table[stat->kind](inf, stat);
   }
+  inf->depth--;
 }

@@ -15,7 +15,9 @@ roc_operand *roc_lower_operands(roc_lower *lx, uint32_t count) {
 }
 
 bool roc_lower_is_done(roc_lower *lx, const roc_ast_node *node) {
-  if (!lx->stop && lx->b.module->insts.count > ROC_LOWER_MAX_INSTS) {
+  bool is_large = lx->b.module->insts.count > ROC_LOWER_MAX_INSTS ||
+                  lx->ncalls > ROC_LOWER_MAX_CALLS || lx->depth > ROC_LOWER_MAX_DEPTH;
+  if (!lx->stop && is_large) {
     const roc_fe_function *fn = lx->frame->inst->fn;
     roc_diag_report(lx->diags, fn->chunk, node->span, ROC_DIAG_INLINED_SIZE, fn->name);
     lx->stop = true;
@@ -23,15 +25,21 @@ bool roc_lower_is_done(roc_lower *lx, const roc_ast_node *node) {
   return lx->stop || lx->b.failed;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------- */
+/* ---- parameters -------------------------------------------------------------------------------
+ */
 
 static uint32_t add_param(roc_lower *lx, uint32_t k) {
   const roc_fe_arg *arg = &lx->typed->args[k];
   const roc_ast_func *ast = lx->typed->kernel->fn->ast;
   const char *name = k < ast->nparams ? ast->params[k]->name.data : arg->name;
-  roc_ir_param param = {.name = name ? name : "hidden", .is_array = arg->is_array, .type = arg->type,
-                        .dtype = arg->dtype, .rank = (uint8_t)arg->rank, .layout = arg->layout,
-                        .memory = arg->memory, .is_narrow = arg->is_narrow,
+  roc_ir_param param = {.name = name ? name : "hidden",
+                        .is_array = arg->is_array,
+                        .type = arg->type,
+                        .dtype = arg->dtype,
+                        .rank = (uint8_t)arg->rank,
+                        .layout = arg->layout,
+                        .memory = arg->memory,
+                        .is_narrow = arg->is_narrow,
                         .is_alias = arg->is_alias};
   if (arg->is_array) param.type = ROC_VT_NONE;
   return roc_ir_add_param(&lx->b, &param);
@@ -48,7 +56,9 @@ static void add_params(roc_lower *lx) {
     uint32_t param = add_param(lx, k);
     lx->arg_arrays[k] = ROC_IR_NONE;
     if (!arg->is_array || param == ROC_IR_NONE) continue;
-    roc_ir_array array = {.kind = ROC_IR_ARRAY_PARAM, .param = param, .dtype = arg->dtype,
+    roc_ir_array array = {.kind = ROC_IR_ARRAY_PARAM,
+                          .param = param,
+                          .dtype = arg->dtype,
                           .rank = (uint8_t)arg->rank,
                           .name = lx->b.module->params.items[param].name};
     lx->arg_arrays[k] = roc_ir_add_array(&lx->b, &array);
@@ -70,7 +80,8 @@ static void declare_params(roc_lower *lx) {
   }
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------
+ */
 
 static void lower_kernel(roc_lower *lx) {
   const roc_fe_instance *kernel = lx->typed->kernel;
@@ -112,7 +123,7 @@ static roc_status lower_typed(const roc_fe_typed *typed, roc_diags *diags, roc_i
   module->contract = options->contract;
   module->fastmath = options->fastmath;
   for (int d = 0; d < 3; d++) module->workgroup[d] = options->workgroup[d];
-  roc_arena_init(&lx.scratch, (size_t)1 << 29);
+  roc_arena_init(&lx.scratch, (size_t)1 << 28);
   roc_ir_builder_init(&lx.b, module);
   lower_kernel(&lx);
   ROC_TRY(finish(&lx, err));

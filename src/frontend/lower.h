@@ -1,7 +1,8 @@
-/* Lowering's working state, shared by lower*.c: typed trees to IR, device functions inlined in place.
+/* Lowering's working state, shared by lower*.c: typed trees to IR, device functions inlined in
+ * place.
  *
- * Invariant: inference accepted the program, so types fit; the only mistake left to report is size.  When `stop`
- * is set nothing more is lowered and what is there is thrown away. */
+ * Invariant: inference accepted the program, so types fit; the only mistake left to report is size.
+ * When `stop` is set nothing more is lowered and what is there is thrown away. */
 #ifndef ROC_FRONTEND_LOWER_H
 #define ROC_FRONTEND_LOWER_H
 
@@ -10,6 +11,9 @@
 
 enum {
   ROC_LOWER_MAX_INSTS = 300000,
+  ROC_LOWER_MAX_CALLS = 10000, /* inlined */
+  ROC_LOWER_MAX_DEPTH =
+      1500, /* of blocks and inlined calls in each other; below the verifier's limit */
   ROC_LOWER_MAX_BLOCKS = 64 /* labels open at once in one block of statements */
 };
 
@@ -23,10 +27,10 @@ typedef struct roc_lower_array {
 /* What an expression came to. */
 typedef struct roc_operand {
   roc_ty type;
-  bool is_const;   /* `value`; `id` is NONE until an instruction is made */
+  bool is_const; /* `value`; `id` is NONE until an instruction is made */
   roc_scalar value;
-  uint32_t id;     /* the instruction, in the type's own value type */
-  uint32_t test;   /* maybe_false: the boolean; `id` counts where it is true */
+  uint32_t id;   /* the instruction, in the type's own value type */
+  uint32_t test; /* maybe_false: the boolean; `id` counts where it is true */
   roc_lower_array array;
 } roc_operand;
 
@@ -41,11 +45,11 @@ typedef struct roc_slot {
 typedef struct roc_frame {
   const roc_fe_instance *inst;
   struct roc_frame *caller;
-  roc_slot *slots;        /* by symbol id */
-  uint32_t block;         /* BLOCK that returns leave; ROC_IR_NONE: the only return is the last statement */
+  roc_slot *slots; /* by symbol id */
+  uint32_t block; /* BLOCK that returns leave; ROC_IR_NONE: the only return is the last statement */
   const uint32_t *result_vars;
-  roc_operand *results;   /* without a block: the values returned */
-  uint32_t loop;          /* innermost loop of this function */
+  roc_operand *results; /* without a block: the values returned */
+  uint32_t loop;        /* innermost loop of this function */
 } roc_frame;
 
 typedef struct roc_label_block {
@@ -71,11 +75,13 @@ typedef struct roc_lower {
   roc_vec(roc_block_array) blocks;
   roc_vec(const roc_fe_const_array *) const_data; /* parallel to const_arrays */
   roc_ir_ids const_arrays;
-  const char *array_name;          /* of the local a new array is for */
+  const char *array_name; /* of the local a new array is for */
+  uint32_t ncalls, depth;
   bool stop;
 } roc_lower;
 
-static inline const roc_fe_node_info *roc_lower_info(const roc_lower *lx, const roc_ast_node *node) {
+static inline const roc_fe_node_info *roc_lower_info(const roc_lower *lx,
+                                                     const roc_ast_node *node) {
   return roc_fe_node(lx->frame->inst, node);
 }
 
@@ -119,7 +125,8 @@ roc_operand roc_lower_comparison(roc_lower *lx, const roc_ast_node *node);
 
 /* lower_array.c */
 roc_operand roc_lower_index(roc_lower *lx, const roc_ast_node *node);
-roc_operand roc_lower_binding(roc_lower *lx, const roc_ast_node *node, const roc_fe_binding *binding);
+roc_operand roc_lower_binding(roc_lower *lx, const roc_ast_node *node,
+                              const roc_fe_binding *binding);
 roc_operand roc_lower_extent(roc_lower *lx, const roc_lower_array *ref, uint32_t dim);
 void roc_lower_store(roc_lower *lx, const roc_ast_node *target, const roc_lower_array *base,
                      roc_operand index, roc_operand value);
@@ -132,8 +139,8 @@ void roc_lower_mark(roc_lower *lx, uint32_t array, bool is_read, bool is_written
 roc_operand *roc_lower_call(roc_lower *lx, const roc_ast_node *node, uint32_t *nresults);
 
 /* lower_builtin.c */
-void roc_lower_builtin(roc_lower *lx, const roc_ast_node *node, uint32_t id, const roc_operand *args,
-                       uint32_t nargs, roc_operand *results);
+void roc_lower_builtin(roc_lower *lx, const roc_ast_node *node, uint32_t id,
+                       const roc_operand *args, uint32_t nargs, roc_operand *results);
 
 /* lower_message.c: print, error, assert */
 void roc_lower_message(roc_lower *lx, const roc_ast_node *node, roc_ir_op op, roc_site_kind kind,

@@ -11,23 +11,30 @@ void roc_lower_mark(roc_lower *lx, uint32_t array, bool is_read, bool is_written
   param->is_written |= is_written;
 }
 
-/* ---- what names are bound to ------------------------------------------------------------------ */
+/* ---- what names are bound to ------------------------------------------------------------------
+ */
 
-static uint32_t const_array(roc_lower *lx, const roc_ast_node *node, const roc_fe_const_array *data) {
+static uint32_t const_array(roc_lower *lx, const roc_ast_node *node,
+                            const roc_fe_const_array *data) {
   for (uint32_t i = 0; i < lx->const_data.count; i++) {
     if (lx->const_data.items[i] == data) return lx->const_arrays.items[i];
   }
-  roc_ir_array array = {.kind = ROC_IR_ARRAY_CONST, .dtype = data->dtype,
-                        .rank = (uint8_t)data->rank, .data = data->data, .name = "constant"};
+  roc_ir_array array = {.kind = ROC_IR_ARRAY_CONST,
+                        .dtype = data->dtype,
+                        .rank = (uint8_t)data->rank,
+                        .data = data->data,
+                        .name = "constant"};
   if (node->kind == ROC_AST_FREE_NAME) array.name = node->as.s.data;
-  if (node->kind == ROC_AST_INDEX && node->b->kind == ROC_AST_STRING) array.name = node->b->as.s.data;
+  if (node->kind == ROC_AST_INDEX && node->b->kind == ROC_AST_STRING)
+    array.name = node->b->as.s.data;
   for (uint32_t d = 0; d < data->rank; d++) array.extents[d] = data->extents[d];
   uint32_t id = roc_ir_add_array(&lx->b, &array);
   if (!roc_vec_push(&lx->const_data, data) || !roc_vec_push(&lx->const_arrays, id)) lx->stop = true;
   return id;
 }
 
-roc_operand roc_lower_binding(roc_lower *lx, const roc_ast_node *node, const roc_fe_binding *binding) {
+roc_operand roc_lower_binding(roc_lower *lx, const roc_ast_node *node,
+                              const roc_fe_binding *binding) {
   roc_operand op = roc_operand_of(roc_lower_info(lx, node)->type, ROC_IR_NONE);
   if (!binding) return op;
   switch (binding->kind) {
@@ -35,14 +42,11 @@ roc_operand roc_lower_binding(roc_lower *lx, const roc_ast_node *node, const roc
       op.id = roc_ir_param_value(&lx->b, binding->as.arg);
       op.id = roc_lower_as(lx, op, roc_lower_vt(lx, op.type));
       break;
-    case ROC_BIND_ARRAY:
-      op.array.array = lx->arg_arrays[binding->as.arg];
-      break;
+    case ROC_BIND_ARRAY: op.array.array = lx->arg_arrays[binding->as.arg]; break;
     case ROC_BIND_CONST_ARRAY:
       op.array.array = const_array(lx, node, binding->as.const_array);
       break;
-    default: /* constants and functions are in the types */
-      break;
+    default: /* constants and functions are in the types */ break;
   }
   return op;
 }
@@ -52,7 +56,8 @@ uint32_t roc_lower_block_array(roc_lower *lx, const roc_ast_node *node, const ro
   for (uint32_t i = 0; i < lx->blocks.count; i++) {
     const roc_block_array *known = &lx->blocks.items[i];
     const roc_ir_array *made = &m->arrays.items[known->array];
-    bool is_same = known->node == node && made->dtype == array->dtype && made->rank == array->rank &&
+    bool is_same = known->node == node && made->dtype == array->dtype &&
+                   made->rank == array->rank &&
                    memcmp(made->extents, array->extents, sizeof made->extents) == 0;
     if (is_same) return known->array;
   }
@@ -61,7 +66,8 @@ uint32_t roc_lower_block_array(roc_lower *lx, const roc_ast_node *node, const ro
   return made.array;
 }
 
-/* ---- extents ---------------------------------------------------------------------------------- */
+/* ---- extents ----------------------------------------------------------------------------------
+ */
 
 static bool has_known_extents(const roc_ir_array *array) {
   return array->kind == ROC_IR_ARRAY_SHARED || array->kind == ROC_IR_ARRAY_PRIVATE ||
@@ -87,7 +93,8 @@ static roc_operand lower_size(roc_lower *lx, const roc_operand *base) {
   return size;
 }
 
-/* ---- elements --------------------------------------------------------------------------------- */
+/* ---- elements ---------------------------------------------------------------------------------
+ */
 
 /* A constant index into constant extents needs no check. */
 static bool is_proved(const roc_ir_array *array, uint32_t dim, roc_operand index) {
@@ -100,9 +107,12 @@ void roc_lower_check_index(roc_lower *lx, const roc_ast_node *node, uint32_t arr
   if (!lx->options->check || lx->b.failed || array >= lx->b.module->arrays.count) return;
   const roc_ir_array *entry = &lx->b.module->arrays.items[array];
   if (is_proved(entry, dim, index)) return;
-  roc_site site = {.kind = ROC_SITE_INDEX, .nvalues = 2, .name = entry->name,
+  roc_site site = {.kind = ROC_SITE_INDEX,
+                   .nvalues = 2,
+                   .name = entry->name,
                    .dim = (uint8_t)(entry->rank > 1 ? dim + 1 : 0),
-                   .file = lx->frame->inst->fn->chunk->name, .line = node->span.line,
+                   .file = lx->frame->inst->fn->chunk->name,
+                   .line = node->span.line,
                    .column = node->span.column};
   uint32_t id = roc_lower_id(lx, index);
   roc_ir_check_index(&lx->b, array, dim, roc_ir_add_site(&lx->b, &site), id);
@@ -145,7 +155,8 @@ void roc_lower_store(roc_lower *lx, const roc_ast_node *target, const roc_lower_
 }
 
 /* `a.shape[k]`; `a.shape` itself passes its array along. */
-static roc_operand lower_property(roc_lower *lx, const roc_ast_node *node, const roc_operand *base) {
+static roc_operand lower_property(roc_lower *lx, const roc_ast_node *node,
+                                  const roc_operand *base) {
   roc_ty t = roc_lower_info(lx, node)->type;
   roc_operand op = *base;
   op.type = t;

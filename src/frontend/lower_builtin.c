@@ -13,7 +13,9 @@ typedef struct builtin_call {
   roc_value_type vt; /* of the first result */
 } builtin_call;
 
-static void give(builtin_call *c, uint32_t id) { c->results[0].id = id; }
+static void give(builtin_call *c, uint32_t id) {
+  c->results[0].id = id;
+}
 
 static uint32_t const_float(roc_lower *lx, roc_value_type vt, double value) {
   return vt == ROC_VT_F32 ? roc_ir_const_f32(&lx->b, value) : roc_ir_const_f64(&lx->b, value);
@@ -30,7 +32,8 @@ static roc_value_type float_type(const roc_lower *lx, roc_operand op) {
   return roc_lower_vt(lx, is_int ? roc_ty_of(ROC_TY_PLAIN) : op.type);
 }
 
-/* ---- the launch ------------------------------------------------------------------------------- */
+/* ---- the launch -------------------------------------------------------------------------------
+ */
 
 /* Beyond the third dimension ids and sizes are 1. */
 static uint32_t query_constant(roc_lower *lx, roc_ir_op op, int64_t dim) {
@@ -62,13 +65,16 @@ static void lower_grid(roc_lower *lx, builtin_call *c) {
   }
 }
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory -----------------------------------------------------------------------------------
+ */
 
 static void lower_block_array(roc_lower *lx, builtin_call *c) {
   uint32_t rank = 1;
   roc_ty t = c->results[0].type;
-  roc_ir_array array = {.kind = (roc_ir_array_kind)t.space, .dtype = (roc_dtype)t.dtype,
-                        .rank = t.rank, .name = lx->array_name ? lx->array_name : "block"};
+  roc_ir_array array = {.kind = (roc_ir_array_kind)t.space,
+                        .dtype = (roc_dtype)t.dtype,
+                        .rank = t.rank,
+                        .name = lx->array_name ? lx->array_name : "block"};
   roc_fe_const_shape(lx->frame->inst, c->node->list.items[0], array.extents, &rank);
   if (array.kind == ROC_IR_ARRAY_SHARED_DYNAMIC && c->nargs == 3) {
     array.first_byte = c->args[2].value.as.i;
@@ -116,7 +122,8 @@ static void lower_atomic(roc_lower *lx, builtin_call *c) {
   if (!is_store) give(c, old);
 }
 
-/* ---- waves ------------------------------------------------------------------------------------ */
+/* ---- waves ------------------------------------------------------------------------------------
+ */
 
 static void emit_wave(roc_lower *lx, builtin_call *c, const uint32_t *args, uint32_t nargs) {
   give(c, roc_ir_emit(&lx->b, ROC_IR_WAVE, c->vt, 0, 0, c->info->payload, args, nargs));
@@ -129,12 +136,13 @@ static void lower_wave(roc_lower *lx, builtin_call *c) {
 }
 
 static void lower_wave_active(roc_lower *lx, builtin_call *c) {
-  uint32_t args[4] = {arg_as_result(lx, c, 0), roc_lower_id(lx, c->args[1]), arg_as_result(lx, c, 2),
-                      roc_lower_id(lx, c->args[3])};
+  uint32_t args[4] = {arg_as_result(lx, c, 0), roc_lower_id(lx, c->args[1]),
+                      arg_as_result(lx, c, 2), roc_lower_id(lx, c->args[3])};
   emit_wave(lx, c, args, 4);
 }
 
-/* ---- math ------------------------------------------------------------------------------------- */
+/* ---- math -------------------------------------------------------------------------------------
+ */
 
 static void lower_number(roc_lower *lx, builtin_call *c) {
   give(c, roc_ir_unary(&lx->b, (roc_ir_op)c->info->payload, arg_as_result(lx, c, 0)));
@@ -166,8 +174,8 @@ static void lower_integer_fmod(roc_lower *lx, builtin_call *c) {
   uint32_t zero = roc_lower_zero(lx, ROC_VT_INT);
   roc_lower_check_divisor(lx, c->node, c->args[1], ROC_SITE_MODULO);
   uint32_t rest = roc_ir_binary(&lx->b, ROC_IR_MOD, a, b);
-  uint32_t differs = roc_ir_binary(&lx->b, ROC_IR_LT, roc_ir_binary(&lx->b, ROC_IR_BXOR, rest, a),
-                                   zero);
+  uint32_t differs =
+      roc_ir_binary(&lx->b, ROC_IR_LT, roc_ir_binary(&lx->b, ROC_IR_BXOR, rest, a), zero);
   uint32_t is_off = roc_lower_and_bits(lx, roc_ir_binary(&lx->b, ROC_IR_NE, rest, zero), differs);
   give(c, roc_ir_select(&lx->b, is_off, roc_ir_binary(&lx->b, ROC_IR_SUB, rest, b), rest));
 }
@@ -232,8 +240,8 @@ static void lower_atan(roc_lower *lx, builtin_call *c) {
 static void lower_angle(roc_lower *lx, builtin_call *c) {
   static const double pi = 3.141592653589793238462643383279502884;
   double factor = c->info->payload ? pi / 180.0 : 180.0 / pi;
-  give(c, roc_ir_binary(&lx->b, ROC_IR_MUL, arg_as_result(lx, c, 0),
-                        const_float(lx, c->vt, factor)));
+  give(c,
+       roc_ir_binary(&lx->b, ROC_IR_MUL, arg_as_result(lx, c, 0), const_float(lx, c->vt, factor)));
 }
 
 static void lower_pow(roc_lower *lx, builtin_call *c) {
@@ -250,7 +258,8 @@ static void lower_bits(roc_lower *lx, builtin_call *c) {
   give(c, roc_ir_emit(&lx->b, ROC_IR_BITS, ROC_VT_INT, c->info->payload, 0, 0, &x, 1));
 }
 
-/* ---- messages --------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------
+ */
 
 static void lower_print(roc_lower *lx, builtin_call *c) {
   roc_lower_message(lx, c->node, ROC_IR_PRINT, ROC_SITE_PRINT, c->args, c->nargs);
@@ -270,28 +279,47 @@ static void lower_assert(roc_lower *lx, builtin_call *c) {
 typedef void builtin_fn(roc_lower *lx, builtin_call *c);
 
 static builtin_fn *const builtin_handlers[ROC_BC_COUNT_] = {
-    [ROC_BC_LAUNCH_DIM] = lower_launch_dim,     [ROC_BC_LAUNCH] = lower_launch,
-    [ROC_BC_GRID] = lower_grid,                 [ROC_BC_SHARED_ARRAY] = lower_block_array,
-    [ROC_BC_PRIVATE_ARRAY] = lower_block_array, [ROC_BC_CONST_ARRAY] = lower_const_array,
-    [ROC_BC_FENCE] = lower_fence,               [ROC_BC_WAVE_BARRIER] = lower_wave_barrier,
-    [ROC_BC_ATOMIC] = lower_atomic,             [ROC_BC_WAVE_VOTE] = lower_wave,
-    [ROC_BC_WAVE_MOVE] = lower_wave,            [ROC_BC_WAVE_REDUCE] = lower_wave,
-    [ROC_BC_WAVE_DS] = lower_wave,              [ROC_BC_WAVE_ACTIVE] = lower_wave_active,
-    [ROC_BC_NUMBER] = lower_number,             [ROC_BC_MINMAX] = lower_minmax,
-    [ROC_BC_TO_INTEGER] = lower_to_integer,     [ROC_BC_FMOD] = lower_fmod,
-    [ROC_BC_MODF] = lower_modf,                 [ROC_BC_ULT] = lower_ult,
-    [ROC_BC_LOG] = lower_log,                   [ROC_BC_ATAN] = lower_atan,
-    [ROC_BC_ANGLE] = lower_angle,               [ROC_BC_MATH] = lower_math,
-    [ROC_BC_POW] = lower_pow,                   [ROC_BC_FCLASS] = lower_fclass,
-    [ROC_BC_BITS] = lower_bits,                 [ROC_BC_PRINT] = lower_print,
-    [ROC_BC_ERROR] = lower_error,               [ROC_BC_ASSERT] = lower_assert,
+    [ROC_BC_LAUNCH_DIM] = lower_launch_dim,
+    [ROC_BC_LAUNCH] = lower_launch,
+    [ROC_BC_GRID] = lower_grid,
+    [ROC_BC_SHARED_ARRAY] = lower_block_array,
+    [ROC_BC_PRIVATE_ARRAY] = lower_block_array,
+    [ROC_BC_CONST_ARRAY] = lower_const_array,
+    [ROC_BC_FENCE] = lower_fence,
+    [ROC_BC_WAVE_BARRIER] = lower_wave_barrier,
+    [ROC_BC_ATOMIC] = lower_atomic,
+    [ROC_BC_WAVE_VOTE] = lower_wave,
+    [ROC_BC_WAVE_MOVE] = lower_wave,
+    [ROC_BC_WAVE_REDUCE] = lower_wave,
+    [ROC_BC_WAVE_DS] = lower_wave,
+    [ROC_BC_WAVE_ACTIVE] = lower_wave_active,
+    [ROC_BC_NUMBER] = lower_number,
+    [ROC_BC_MINMAX] = lower_minmax,
+    [ROC_BC_TO_INTEGER] = lower_to_integer,
+    [ROC_BC_FMOD] = lower_fmod,
+    [ROC_BC_MODF] = lower_modf,
+    [ROC_BC_ULT] = lower_ult,
+    [ROC_BC_LOG] = lower_log,
+    [ROC_BC_ATAN] = lower_atan,
+    [ROC_BC_ANGLE] = lower_angle,
+    [ROC_BC_MATH] = lower_math,
+    [ROC_BC_POW] = lower_pow,
+    [ROC_BC_FCLASS] = lower_fclass,
+    [ROC_BC_BITS] = lower_bits,
+    [ROC_BC_PRINT] = lower_print,
+    [ROC_BC_ERROR] = lower_error,
+    [ROC_BC_ASSERT] = lower_assert,
 };
 
-void roc_lower_builtin(roc_lower *lx, const roc_ast_node *node, uint32_t id, const roc_operand *args,
-                       uint32_t nargs, roc_operand *results) {
+void roc_lower_builtin(roc_lower *lx, const roc_ast_node *node, uint32_t id,
+                       const roc_operand *args, uint32_t nargs, roc_operand *results) {
   const roc_fe_call *call = roc_lower_info(lx, node)->call;
-  builtin_call c = {.node = node, .info = &roc_builtin_table[id], .args = args, .nargs = nargs,
-                    .results = results, .vt = ROC_VT_NONE};
+  builtin_call c = {.node = node,
+                    .info = &roc_builtin_table[id],
+                    .args = args,
+                    .nargs = nargs,
+                    .results = results,
+                    .vt = ROC_VT_NONE};
   for (uint32_t k = 0; k < call->nresults; k++) {
     results[k] = roc_operand_of(call->results[k], ROC_IR_NONE);
   }

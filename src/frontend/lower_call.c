@@ -1,7 +1,8 @@
-/* Calls: functions of the script are lowered in place, conversions and builtins become instructions.
+/* Calls: functions of the script are lowered in place, conversions and builtins become
+ * instructions.
  *
- * An inlined function is a BLOCK that its returns leave, with results in variables; one that returns only at its end
- * needs neither. */
+ * An inlined function is a BLOCK that its returns leave, with results in variables; one that
+ * returns only at its end needs neither. */
 #include "frontend/lower.h"
 
 #include "frontend/builtin.h"
@@ -43,7 +44,8 @@ static uint32_t *make_result_vars(roc_lower *lx, const roc_fe_instance *inst) {
   return vars;
 }
 
-/* A function that ended by error(…) in place of its return still needs values of the right types. */
+/* A function that ended by error(…) in place of its return still needs values of the right types.
+ */
 static void default_results(roc_lower *lx, const roc_fe_instance *inst, roc_operand *results) {
   for (uint32_t k = 0; k < inst->nresults; k++) {
     roc_value_type vt = roc_lower_vt(lx, inst->results[k]);
@@ -62,6 +64,7 @@ static void lower_body(roc_lower *lx, roc_frame *frame, const roc_ast_node *node
     frame->block = roc_ir_begin_block(&lx->b);
   }
   lx->frame = frame;
+  lx->ncalls++;
   declare_params(lx, args);
   if (!roc_lower_is_done(lx, node)) roc_lower_block(lx, &inst->fn->ast->body);
   lx->frame = frame->caller;
@@ -120,12 +123,8 @@ roc_operand *roc_lower_call(roc_lower *lx, const roc_ast_node *node, uint32_t *n
   if (!args || !results || lx->stop) return NULL;
   roc_lower_place(lx, node);
   switch (call->kind) {
-    case ROC_CALLEE_FUNCTION:
-      inline_function(lx, node, call->instance, args, results);
-      break;
-    case ROC_CALLEE_DTYPE:
-      results[0] = lower_conversion(lx, node, call->dtype, args[0]);
-      break;
+    case ROC_CALLEE_FUNCTION: inline_function(lx, node, call->instance, args, results); break;
+    case ROC_CALLEE_DTYPE: results[0] = lower_conversion(lx, node, call->dtype, args[0]); break;
     default:
       lx->array_name = array_name;
       roc_lower_builtin(lx, node, call->builtin, args, nargs, results);

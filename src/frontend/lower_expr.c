@@ -1,11 +1,13 @@
-/* Expressions to instructions.  Constants are kept back until an instruction needs them, in its type. */
+/* Expressions to instructions.  Constants are kept back until an instruction needs them, in its
+ * type. */
 #include "frontend/lower.h"
 
 static roc_operand lower_local_name(roc_lower *lx, const roc_ast_node *node) {
   const roc_slot *slot = &lx->frame->slots[node->sym->id];
   if (!slot->is_var) return slot->operand;
   roc_lower_place(lx, node);
-  return roc_operand_of(roc_fe_sym(lx->frame->inst, node->sym)->type, roc_ir_get(&lx->b, slot->var));
+  return roc_operand_of(roc_fe_sym(lx->frame->inst, node->sym)->type,
+                        roc_ir_get(&lx->b, slot->var));
 }
 
 static roc_operand lower_free_name(roc_lower *lx, const roc_ast_node *node) {
@@ -54,23 +56,24 @@ static bool is_square(const roc_ast_node *node, roc_operand exponent) {
 
 static roc_operand lower_arithmetic(roc_lower *lx, const roc_ast_node *node) {
   static const uint8_t ops[] = {
-      [ROC_OP_ADD] = ROC_IR_ADD,       [ROC_OP_SUB] = ROC_IR_SUB,  [ROC_OP_MUL] = ROC_IR_MUL,
-      [ROC_OP_DIV] = ROC_IR_FDIV,      [ROC_OP_IDIV] = ROC_IR_FLOORDIV, [ROC_OP_MOD] = ROC_IR_MOD,
-      [ROC_OP_POW] = ROC_IR_POW,       [ROC_OP_BAND] = ROC_IR_BAND, [ROC_OP_BOR] = ROC_IR_BOR,
-      [ROC_OP_BXOR] = ROC_IR_BXOR,     [ROC_OP_SHL] = ROC_IR_SHL,  [ROC_OP_SHR] = ROC_IR_SHR};
+      [ROC_OP_ADD] = ROC_IR_ADD,   [ROC_OP_SUB] = ROC_IR_SUB,       [ROC_OP_MUL] = ROC_IR_MUL,
+      [ROC_OP_DIV] = ROC_IR_FDIV,  [ROC_OP_IDIV] = ROC_IR_FLOORDIV, [ROC_OP_MOD] = ROC_IR_MOD,
+      [ROC_OP_POW] = ROC_IR_POW,   [ROC_OP_BAND] = ROC_IR_BAND,     [ROC_OP_BOR] = ROC_IR_BOR,
+      [ROC_OP_BXOR] = ROC_IR_BXOR, [ROC_OP_SHL] = ROC_IR_SHL,       [ROC_OP_SHR] = ROC_IR_SHR};
   roc_ty t = roc_fe_operand_type(lx->frame->inst, node);
   roc_value_type vt = roc_lower_vt(lx, t);
   roc_operand a = roc_lower_expr(lx, node->a), b = roc_lower_expr(lx, node->b);
   roc_lower_place(lx, node);
   if (t.kind == ROC_TY_INT && (node->op == ROC_OP_IDIV || node->op == ROC_OP_MOD)) {
-    roc_lower_check_divisor(lx, node, b, node->op == ROC_OP_MOD ? ROC_SITE_MODULO : ROC_SITE_DIVIDE);
+    roc_lower_check_divisor(lx, node, b,
+                            node->op == ROC_OP_MOD ? ROC_SITE_MODULO : ROC_SITE_DIVIDE);
   }
   uint32_t x = roc_lower_as(lx, a, vt);
   if (is_square(node, b)) {
     return roc_operand_of(t, roc_ir_binary(&lx->b, ROC_IR_MUL, x, x));
   }
-  return roc_operand_of(t, roc_ir_binary(&lx->b, (roc_ir_op)ops[node->op], x,
-                                         roc_lower_as(lx, b, vt)));
+  return roc_operand_of(
+      t, roc_ir_binary(&lx->b, (roc_ir_op)ops[node->op], x, roc_lower_as(lx, b, vt)));
 }
 
 static roc_operand lower_binary(roc_lower *lx, const roc_ast_node *node) {

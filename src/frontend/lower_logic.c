@@ -1,12 +1,14 @@
 /* Comparison, `and`, `or`.
  *
- * Short circuit becomes an IF around the right side, or a SELECT when evaluating it anyway is cheap and has no
- * effect. `boolean and number` is a pair: the boolean, and a number that counts where it is true. */
+ * Short circuit becomes an IF around the right side, or a SELECT when evaluating it anyway is cheap
+ * and has no effect. `boolean and number` is a pair: the boolean, and a number that counts where it
+ * is true. */
 #include "frontend/lower.h"
 
 enum { CHEAP_NODES = 8 };
 
-/* ---- comparison ------------------------------------------------------------------------------- */
+/* ---- comparison -------------------------------------------------------------------------------
+ */
 
 /* An integer constant that a float type holds exactly can be compared as that float. */
 static bool fits_exactly(roc_operand op, roc_value_type vt) {
@@ -20,12 +22,9 @@ static uint32_t compare_mixed(roc_lower *lx, roc_ir_op op, roc_operand a, roc_op
   bool is_left_int = a.type.kind == ROC_TY_INT;
   uint32_t x = roc_lower_id(lx, a), y = roc_lower_id(lx, b);
   switch (op) {
-    case ROC_IR_LT:
-      return roc_ir_binary(&lx->b, is_left_int ? ROC_IR_LT_IF : ROC_IR_LT_FI, x, y);
-    case ROC_IR_LE:
-      return roc_ir_binary(&lx->b, is_left_int ? ROC_IR_LE_IF : ROC_IR_LE_FI, x, y);
-    default:
-      return roc_ir_binary(&lx->b, ROC_IR_EQ_IF, is_left_int ? x : y, is_left_int ? y : x);
+    case ROC_IR_LT: return roc_ir_binary(&lx->b, is_left_int ? ROC_IR_LT_IF : ROC_IR_LT_FI, x, y);
+    case ROC_IR_LE: return roc_ir_binary(&lx->b, is_left_int ? ROC_IR_LE_IF : ROC_IR_LE_FI, x, y);
+    default: return roc_ir_binary(&lx->b, ROC_IR_EQ_IF, is_left_int ? x : y, is_left_int ? y : x);
   }
 }
 
@@ -57,7 +56,8 @@ roc_operand roc_lower_comparison(roc_lower *lx, const roc_ast_node *node) {
   return roc_operand_of(roc_ty_of(ROC_TY_BOOL), id);
 }
 
-/* ---- and, or ---------------------------------------------------------------------------------- */
+/* ---- and, or ----------------------------------------------------------------------------------
+ */
 
 /* Nodes it costs to evaluate, or more than CHEAP_NODES when it may stop, read memory or branch. */
 static uint32_t cost(const roc_lower *lx, const roc_ast_node *node) {
@@ -65,12 +65,9 @@ static uint32_t cost(const roc_lower *lx, const roc_ast_node *node) {
   if (info->is_const) return 1;
   switch (node->kind) {
     case ROC_AST_LOCAL_NAME:
-    case ROC_AST_FREE_NAME:
-      return 1;
-    case ROC_AST_PAREN:
-      return cost(lx, node->a);
-    case ROC_AST_UNARY:
-      return 1 + cost(lx, node->a);
+    case ROC_AST_FREE_NAME: return 1;
+    case ROC_AST_PAREN: return cost(lx, node->a);
+    case ROC_AST_UNARY: return 1 + cost(lx, node->a);
     case ROC_AST_BINARY: {
       bool is_dear = node->op == ROC_OP_DIV || node->op == ROC_OP_IDIV || node->op == ROC_OP_MOD ||
                      node->op == ROC_OP_POW || node->op >= ROC_OP_AND;
@@ -78,8 +75,7 @@ static uint32_t cost(const roc_lower *lx, const roc_ast_node *node) {
       uint32_t left = cost(lx, node->a);
       return left > CHEAP_NODES ? left : 1 + left + cost(lx, node->b);
     }
-    default:
-      return CHEAP_NODES + 1;
+    default: return CHEAP_NODES + 1;
   }
 }
 

@@ -57,9 +57,13 @@ void roc_lower_message(roc_lower *lx, const roc_ast_node *node, roc_ir_op op, ro
       add_value(lx, &m, args[k]);
     }
   }
-  roc_site site = {.kind = (uint8_t)kind, .nvalues = (uint8_t)m.nvalues,
-                   .file = lx->frame->inst->fn->chunk->name, .line = node->span.line,
-                   .column = node->span.column, .pieces = m.pieces, .npieces = m.npieces};
+  roc_site site = {.kind = (uint8_t)kind,
+                   .nvalues = (uint8_t)m.nvalues,
+                   .file = lx->frame->inst->fn->chunk->name,
+                   .line = node->span.line,
+                   .column = node->span.column,
+                   .pieces = m.pieces,
+                   .npieces = m.npieces};
   roc_lower_place(lx, node);
   roc_ir_report(&lx->b, op, roc_ir_add_site(&lx->b, &site), m.operands, m.noperands);
 }

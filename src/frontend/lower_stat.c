@@ -1,7 +1,8 @@
 /* Statements to structured control flow.
  *
- * break, goto and return become LEAVEs of the LOOP, FOR or BLOCK around them. A BLOCK for a label begins at the first
- * statement that jumps to it, so that values made before it stay visible behind it. */
+ * break, goto and return become LEAVEs of the LOOP, FOR or BLOCK around them. A BLOCK for a label
+ * begins at the first statement that jumps to it, so that values made before it stay visible behind
+ * it. */
 #include "frontend/lower.h"
 
 void roc_lower_declare(roc_lower *lx, const roc_ast_symbol *sym, roc_operand value) {
@@ -37,7 +38,8 @@ static void lower_local(roc_lower *lx, const roc_ast_node *stat) {
   }
 }
 
-/* ---- assignment ------------------------------------------------------------------------------- */
+/* ---- assignment -------------------------------------------------------------------------------
+ */
 
 static void assign_local(roc_lower *lx, const roc_ast_node *target, roc_operand value) {
   const roc_slot *slot = &lx->frame->slots[target->sym->id];
@@ -46,7 +48,8 @@ static void assign_local(roc_lower *lx, const roc_ast_node *target, roc_operand 
   roc_ir_set(&lx->b, slot->var, roc_lower_as(lx, value, roc_lower_vt(lx, t)));
 }
 
-/* Lua's order: what the targets need, the values, then the assignments from the last to the first. */
+/* Lua's order: what the targets need, the values, then the assignments from the last to the first.
+ */
 static void lower_assign(roc_lower *lx, const roc_ast_node *stat) {
   uint32_t n = stat->list.count, count;
   roc_operand *bases = roc_lower_operands(lx, n), *keys = roc_lower_operands(lx, n);
@@ -69,7 +72,8 @@ static void lower_assign(roc_lower *lx, const roc_ast_node *stat) {
   }
 }
 
-/* ---- loops and branches ----------------------------------------------------------------------- */
+/* ---- loops and branches -----------------------------------------------------------------------
+ */
 
 static void lower_if(roc_lower *lx, const roc_ast_node *stat) {
   uint32_t test = roc_lower_truth(lx, roc_lower_expr(lx, stat->a));
@@ -84,9 +88,10 @@ static void lower_if(roc_lower *lx, const roc_ast_node *stat) {
 }
 
 /* Leaves the loop when the condition is what `leave_on` says. */
-static void leave_loop_if(roc_lower *lx, const roc_ast_node *condition, uint32_t loop, bool leave_on) {
+static void leave_loop_if(roc_lower *lx, const roc_ast_node *condition, uint32_t loop,
+                          bool leave_on) {
   roc_operand op = roc_lower_expr(lx, condition);
-  bool is_known = op.is_const || (roc_ty_is_number(op.type));
+  bool is_known = !op.type.maybe_false && (op.is_const || roc_ty_is_number(op.type));
   bool known = !(op.is_const && op.type.kind == ROC_TY_BOOL && !op.value.as.b);
   if (is_known) {
     if (known == leave_on) roc_ir_leave(&lx->b, loop);
@@ -125,13 +130,16 @@ static void check_step(roc_lower *lx, const roc_ast_node *stat, roc_operand step
   if (!lx->options->check || step.is_const || !stat->c) return;
   static const char text[] = "'for' step is zero";
   roc_site_piece piece = {.text = text};
-  roc_site site = {.kind = ROC_SITE_ERROR, .file = lx->frame->inst->fn->chunk->name,
-                   .line = stat->c->span.line, .column = stat->c->span.column, .pieces = &piece,
+  roc_site site = {.kind = ROC_SITE_ERROR,
+                   .file = lx->frame->inst->fn->chunk->name,
+                   .line = stat->c->span.line,
+                   .column = stat->c->span.column,
+                   .pieces = &piece,
                    .npieces = 1};
   roc_lower_place(lx, stat->c);
   uint32_t id = roc_lower_id(lx, step);
-  uint32_t test = roc_ir_binary(&lx->b, ROC_IR_NE, id,
-                                roc_lower_zero(lx, roc_ir_type_of(&lx->b, id)));
+  uint32_t test =
+      roc_ir_binary(&lx->b, ROC_IR_NE, id, roc_lower_zero(lx, roc_ir_type_of(&lx->b, id)));
   roc_ir_report(&lx->b, ROC_IR_CHECK, roc_ir_add_site(&lx->b, &site), &test, 1);
 }
 
@@ -150,8 +158,8 @@ static uint32_t clip_limit(roc_lower *lx, roc_operand last, roc_operand step) {
   uint32_t down = roc_ir_unary(&lx->b, ROC_IR_CEIL, limit);
   uint32_t up = roc_ir_unary(&lx->b, ROC_IR_FLOOR, limit);
   if (step.is_const) return step.value.as.i > 0 ? up : down;
-  uint32_t is_down = roc_ir_binary(&lx->b, ROC_IR_LT, roc_lower_id(lx, step),
-                                   roc_lower_zero(lx, ROC_VT_INT));
+  uint32_t is_down =
+      roc_ir_binary(&lx->b, ROC_IR_LT, roc_lower_id(lx, step), roc_lower_zero(lx, ROC_VT_INT));
   return roc_ir_select(&lx->b, is_down, down, up);
 }
 
@@ -222,7 +230,8 @@ static void lower_for(roc_lower *lx, const roc_ast_node *stat) {
   (is_integer ? lower_integer_for : lower_float_for)(lx, stat, first, last, step);
 }
 
-/* ---- leaving ---------------------------------------------------------------------------------- */
+/* ---- leaving ----------------------------------------------------------------------------------
+ */
 
 static void lower_return(roc_lower *lx, const roc_ast_node *stat) {
   const roc_frame *frame = lx->frame;
@@ -264,7 +273,9 @@ static void lower_goto(roc_lower *lx, const roc_ast_node *stat) {
   lx->stop = true;
 }
 
-static void lower_do(roc_lower *lx, const roc_ast_node *stat) { roc_lower_block(lx, &stat->body); }
+static void lower_do(roc_lower *lx, const roc_ast_node *stat) {
+  roc_lower_block(lx, &stat->body);
+}
 
 static void lower_call_stat(roc_lower *lx, const roc_ast_node *stat) {
   uint32_t count;
@@ -282,7 +293,8 @@ static stat_fn *const stat_table[ROC_AST_COUNT_] = {
     [ROC_AST_GOTO] = lower_goto,
 };
 
-/* ---- blocks and their labels ------------------------------------------------------------------ */
+/* ---- blocks and their labels ------------------------------------------------------------------
+ */
 
 static bool list_jumps_to(const roc_ast_list *list, const roc_ast_node *label);
 
@@ -340,13 +352,15 @@ static void close_blocks(roc_lower *lx, const roc_ast_node *label) {
 void roc_lower_block(roc_lower *lx, const roc_ast_list *block) {
   label_range ranges[ROC_LOWER_MAX_BLOCKS];
   uint32_t count = find_ranges(block, ranges);
+  lx->depth++;
   for (uint32_t i = 0; i < block->count; i++) {
     const roc_ast_node *stat = block->items[i];
     if (stat->kind == ROC_AST_LABEL) close_blocks(lx, stat);
-    if (roc_lower_is_done(lx, stat)) return;
+    if (roc_lower_is_done(lx, stat)) break;
     open_blocks(lx, block, ranges, count, i);
     if (roc_ir_is_dead(&lx->b) || !stat_table[stat->kind]) continue;
     roc_lower_place(lx, stat);
     stat_table[stat->kind](lx, stat);
   }
+  lx->depth--;
 }

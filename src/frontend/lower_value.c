@@ -1,4 +1,5 @@
-/* Operands of the lowering: constants stay constants until an instruction needs them, in its type. */
+/* Operands of the lowering: constants stay constants until an instruction needs them, in its type.
+ */
 #include "frontend/lower.h"
 
 roc_operand roc_operand_of(roc_ty type, uint32_t id) {
@@ -6,8 +7,10 @@ roc_operand roc_operand_of(roc_ty type, uint32_t id) {
 }
 
 roc_operand roc_operand_int(int64_t value) {
-  return (roc_operand){.type = roc_ty_of(ROC_TY_INT), .is_const = true,
-                       .value = {.type = ROC_VT_INT, .as.i = value}, .id = ROC_IR_NONE,
+  return (roc_operand){.type = roc_ty_of(ROC_TY_INT),
+                       .is_const = true,
+                       .value = {.type = ROC_VT_INT, .as.i = value},
+                       .id = ROC_IR_NONE,
                        .test = ROC_IR_NONE};
 }
 
@@ -18,14 +21,11 @@ roc_value_type roc_lower_vt(const roc_lower *lx, roc_ty t) {
 static uint32_t make_constant(roc_lower *lx, roc_scalar v, roc_value_type vt) {
   bool is_int = v.type == ROC_VT_INT;
   switch (vt) {
-    case ROC_VT_BOOL:
-      return roc_ir_const_bool(&lx->b, v.as.b);
-    case ROC_VT_INT:
-      return roc_ir_const_int(&lx->b, v.as.i);
+    case ROC_VT_BOOL: return roc_ir_const_bool(&lx->b, v.as.b);
+    case ROC_VT_INT: return roc_ir_const_int(&lx->b, v.as.i);
     case ROC_VT_F32:
       return roc_ir_const_f32(&lx->b, is_int ? (double)roc_f32_from_i64(v.as.i) : v.as.f);
-    default:
-      return roc_ir_const_f64(&lx->b, is_int ? (double)v.as.i : v.as.f);
+    default: return roc_ir_const_f64(&lx->b, is_int ? (double)v.as.i : v.as.f);
   }
 }
 
@@ -54,15 +54,19 @@ uint32_t roc_lower_zero(roc_lower *lx, roc_value_type vt) {
   return make_constant(lx, (roc_scalar){.type = vt == ROC_VT_BOOL ? ROC_VT_BOOL : ROC_VT_INT}, vt);
 }
 
-uint32_t roc_lower_temp(roc_lower *lx, roc_value_type vt) { return roc_ir_add_var(&lx->b, "", vt); }
+uint32_t roc_lower_temp(roc_lower *lx, roc_value_type vt) {
+  return roc_ir_add_var(&lx->b, "", vt);
+}
 
 uint32_t roc_lower_and_bits(roc_lower *lx, uint32_t x, uint32_t y) {
   return roc_ir_select(&lx->b, x, y, roc_ir_const_bool(&lx->b, false));
 }
 
 uint32_t roc_lower_site(roc_lower *lx, const roc_ast_node *node, roc_site_kind kind) {
-  roc_site site = {.kind = (uint8_t)kind, .file = lx->frame->inst->fn->chunk->name,
-                   .line = node->span.line, .column = node->span.column,
+  roc_site site = {.kind = (uint8_t)kind,
+                   .file = lx->frame->inst->fn->chunk->name,
+                   .line = node->span.line,
+                   .column = node->span.column,
                    .nvalues = kind == ROC_SITE_NO_INTEGER};
   roc_lower_place(lx, node);
   return roc_ir_add_site(&lx->b, &site);

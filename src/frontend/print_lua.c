@@ -259,7 +259,7 @@ static void print_block_array(printer *p, const roc_ast_node *node, const roc_bu
   const roc_ast_node *shape = node->list.items[0];
   const roc_fe_node_info *known = roc_fe_node(p->inst, shape);
   bool is_dynamic = info->cls == ROC_BC_SHARED_ARRAY && known->is_const && known->value.as.i == 0;
-  roc_dtype dtype = (roc_dtype)type_of(p, node->list.items[1]).dtype;
+  roc_dtype dtype = (roc_dtype)type_of(p, node).dtype;
   if (info->cls == ROC_BC_PRIVATE_ARRAY) {
     put(p, "S.private(");
   } else if (is_dynamic) {

@@ -1,7 +1,7 @@
 /* What the kernel subset forbids by its form alone: each refusal says what to write instead.
  *
- * Walks a function's tree once, before types are told.  Strings and tables are not here: they are legal in
- * some arguments, which only inference knows. */
+ * Walks a function's tree once, before types are told.  Strings and tables are not here: they are
+ * legal in some arguments, which only inference knows. */
 #include "frontend/infer.h"
 
 static void visit(roc_infer *inf, const roc_ast_node *node);
@@ -20,23 +20,15 @@ static void refuse_symbols(roc_infer *inf, const roc_ast_node *node) {
 /* True: refused, nothing inside is worth a look. */
 static bool refuse(roc_infer *inf, const roc_ast_node *node) {
   switch (node->kind) {
-    case ROC_AST_NIL:
-      ROC_INFER_REPORT(inf, node->span, ROC_DIAG_NIL);
-      return true;
-    case ROC_AST_VARARG:
-      ROC_INFER_REPORT(inf, node->span, ROC_DIAG_VARARG);
-      return true;
+    case ROC_AST_NIL: ROC_INFER_REPORT(inf, node->span, ROC_DIAG_NIL); return true;
+    case ROC_AST_VARARG: ROC_INFER_REPORT(inf, node->span, ROC_DIAG_VARARG); return true;
     case ROC_AST_FUNCTION:
     case ROC_AST_LOCAL_FUNCTION:
-    case ROC_AST_FUNCTION_STAT:
-      ROC_INFER_REPORT(inf, node->span, ROC_DIAG_CLOSURE);
-      return true;
+    case ROC_AST_FUNCTION_STAT: ROC_INFER_REPORT(inf, node->span, ROC_DIAG_CLOSURE); return true;
     case ROC_AST_METHOD:
       ROC_INFER_REPORT(inf, node->span, ROC_DIAG_METHOD, node->as.s.data);
       return true;
-    case ROC_AST_FOR_IN:
-      ROC_INFER_REPORT(inf, node->span, ROC_DIAG_FOR_IN);
-      return true;
+    case ROC_AST_FOR_IN: ROC_INFER_REPORT(inf, node->span, ROC_DIAG_FOR_IN); return true;
     case ROC_AST_BINARY:
       if (node->op != ROC_OP_CONCAT) return false;
       ROC_INFER_REPORT(inf, node->span, ROC_DIAG_CONCAT);
@@ -46,11 +38,8 @@ static bool refuse(roc_infer *inf, const roc_ast_node *node) {
         ROC_INFER_REPORT(inf, node->span, ROC_DIAG_BACKWARD_GOTO, node->as.s.data);
       }
       return true;
-    case ROC_AST_LOCAL:
-      refuse_symbols(inf, node);
-      return false;
-    default:
-      return false;
+    case ROC_AST_LOCAL: refuse_symbols(inf, node); return false;
+    default: return false;
   }
 }
 

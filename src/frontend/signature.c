@@ -21,8 +21,8 @@ static bool accept(reader *r, char c) {
 }
 
 static roc_status expected(const reader *r, const char *what) {
-  return roc_fail(r->err, ROC_INVALID, "bad signature '%.200s' (%s expected at character %d)", r->text,
-                  what, (int)(r->at - r->text) + 1);
+  return roc_fail(r->err, ROC_INVALID, "bad signature '%.200s' (%s expected at character %d)",
+                  r->text, what, (int)(r->at - r->text) + 1);
 }
 
 static size_t word_length(const char *at) {

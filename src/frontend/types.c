@@ -8,7 +8,9 @@ bool roc_ty_equal(roc_ty a, roc_ty b) {
          a.rank == b.rank && a.space == b.space && a.id == b.id;
 }
 
-roc_ty roc_ty_join(roc_ty a, roc_ty b) { return a.kind >= b.kind ? a : b; }
+roc_ty roc_ty_join(roc_ty a, roc_ty b) {
+  return a.kind >= b.kind ? a : b;
+}
 
 roc_ty roc_ty_of_value_type(roc_value_type vt) {
   static const uint8_t kinds[ROC_VT_COUNT_] = {[ROC_VT_NONE] = ROC_TY_NONE,
@@ -25,30 +27,24 @@ roc_ty roc_ty_of_dtype(roc_dtype dtype) {
 
 roc_value_type roc_ty_value_type(roc_ty t, const roc_fe_options *options) {
   switch (t.kind) {
-    case ROC_TY_BOOL:
-      return ROC_VT_BOOL;
-    case ROC_TY_INT:
-      return ROC_VT_INT;
-    case ROC_TY_PLAIN:
-      return options->number_is_f32 ? ROC_VT_F32 : ROC_VT_F64;
-    case ROC_TY_F32:
-      return ROC_VT_F32;
-    case ROC_TY_F64:
-      return ROC_VT_F64;
-    default:
-      return ROC_VT_NONE;
+    case ROC_TY_BOOL: return ROC_VT_BOOL;
+    case ROC_TY_INT: return ROC_VT_INT;
+    case ROC_TY_PLAIN: return options->number_is_f32 ? ROC_VT_F32 : ROC_VT_F64;
+    case ROC_TY_F32: return ROC_VT_F32;
+    case ROC_TY_F64: return ROC_VT_F64;
+    default: return ROC_VT_NONE;
   }
 }
 
 const char *roc_ty_name(roc_ty t, char *buf, size_t nbytes) {
   static const char *const names[] = {
-      [ROC_TY_NONE] = "no value",       [ROC_TY_ERROR] = "erroneous value",
-      [ROC_TY_BOOL] = "boolean",        [ROC_TY_INT] = "integer",
-      [ROC_TY_PLAIN] = "float",         [ROC_TY_F32] = "float32",
-      [ROC_TY_F64] = "float64",         [ROC_TY_ARRAY] = "array",
-      [ROC_TY_SHAPE] = "shape",         [ROC_TY_DTYPE] = "dtype",
-      [ROC_TY_BUILTIN] = "function",    [ROC_TY_FUNCTION] = "function",
-      [ROC_TY_NAMESPACE] = "table",     [ROC_TY_STRING] = "string",
+      [ROC_TY_NONE] = "no value",    [ROC_TY_ERROR] = "erroneous value",
+      [ROC_TY_BOOL] = "boolean",     [ROC_TY_INT] = "integer",
+      [ROC_TY_PLAIN] = "float",      [ROC_TY_F32] = "float32",
+      [ROC_TY_F64] = "float64",      [ROC_TY_ARRAY] = "array",
+      [ROC_TY_SHAPE] = "shape",      [ROC_TY_DTYPE] = "dtype",
+      [ROC_TY_BUILTIN] = "function", [ROC_TY_FUNCTION] = "function",
+      [ROC_TY_NAMESPACE] = "table",  [ROC_TY_STRING] = "string",
       [ROC_TY_NIL] = "nil"};
   if (t.kind == ROC_TY_ARRAY) {
     snprintf(buf, nbytes, "%s[%u] array", roc_dtype_name((roc_dtype)t.dtype), (unsigned)t.rank);

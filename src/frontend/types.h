@@ -1,13 +1,14 @@
 /* Types of the kernel language, and what inference knows about a program.
  *
- * Written by infer*.c, read by lower*.c, print_lua.c and dump_types.c.  The syntax tree is shared by all
- * specialisations, so everything found out lies beside it, in *instances*: an instance is one Lua
- * function together with the types of its arguments.  The kernel is instance 0.  What is known of a
- * node or symbol is found by its id in the instance: inst->nodes[node->id], inst->syms[sym->id].
+ * Written by infer*.c, read by lower*.c, print_lua.c and dump_types.c.  The syntax tree is shared
+ * by all specialisations, so everything found out lies beside it, in *instances*: an instance is
+ * one Lua function together with the types of its arguments.  The kernel is instance 0.  What is
+ * known of a node or symbol is found by its id in the instance: inst->nodes[node->id],
+ * inst->syms[sym->id].
  *
- * Invariant: once roc_fe_infer succeeded, no type in reachable code is NONE or ERROR, every node that is a
- * value has its type, every CALL has its callee and result types, and restrictions have been checked: the
- * later passes need report nothing but limits of size. */
+ * Invariant: once roc_fe_infer succeeded, no type in reachable code is NONE or ERROR, every node
+ * that is a value has its type, every CALL has its callee and result types, and restrictions have
+ * been checked: the later passes need report nothing but limits of size. */
 #ifndef ROC_FRONTEND_TYPES_H
 #define ROC_FRONTEND_TYPES_H
 
@@ -16,13 +17,14 @@
 #include "frontend/frontend.h"
 #include "ir/ir.h"
 
-/* Order matters: INT < PLAIN < F32 < F64 is the lattice of numbers, joined by taking the greater. */
+/* Order matters: INT < PLAIN < F32 < F64 is the lattice of numbers, joined by taking the greater.
+ */
 typedef enum roc_ty_kind {
-  ROC_TY_NONE,      /* not known yet (during inference), or no value */
-  ROC_TY_ERROR,     /* reported already: silences what follows from it */
+  ROC_TY_NONE,  /* not known yet (during inference), or no value */
+  ROC_TY_ERROR, /* reported already: silences what follows from it */
   ROC_TY_BOOL,
   ROC_TY_INT,
-  ROC_TY_PLAIN,     /* a Lua float that may still take the type of the float32 it meets */
+  ROC_TY_PLAIN, /* a Lua float that may still take the type of the float32 it meets */
   ROC_TY_F32,
   ROC_TY_F64,
   /* Below: not values at run time.  A local may hold one if it is never assigned again. */
@@ -37,25 +39,25 @@ typedef enum roc_ty_kind {
 } roc_ty_kind;
 
 typedef struct roc_ty {
-  uint8_t kind;      /* roc_ty_kind */
-  bool maybe_false;  /* a number or false: the value of `boolean and number` */
-  uint8_t dtype;     /* ARRAY, DTYPE: roc_dtype */
-  uint8_t rank;      /* ARRAY, SHAPE */
-  uint8_t space;     /* ARRAY: roc_ir_array_kind */
-  uint32_t id;       /* BUILTIN, FUNCTION */
+  uint8_t kind;     /* roc_ty_kind */
+  bool maybe_false; /* a number or false: the value of `boolean and number` */
+  uint8_t dtype;    /* ARRAY, DTYPE: roc_dtype */
+  uint8_t rank;     /* ARRAY, SHAPE */
+  uint8_t space;    /* ARRAY: roc_ir_array_kind */
+  uint32_t id;      /* BUILTIN, FUNCTION */
 } roc_ty;
 
 typedef struct roc_fe_instance roc_fe_instance;
 
 typedef enum roc_fe_callee {
   ROC_CALLEE_NONE,
-  ROC_CALLEE_BUILTIN,  /* builtin: a roc_builtin */
-  ROC_CALLEE_DTYPE,    /* dtype: a conversion */
-  ROC_CALLEE_FUNCTION  /* instance */
+  ROC_CALLEE_BUILTIN, /* builtin: a roc_builtin */
+  ROC_CALLEE_DTYPE,   /* dtype: a conversion */
+  ROC_CALLEE_FUNCTION /* instance */
 } roc_fe_callee;
 
-/* What a CALL node calls.  Arguments are the node's list, adjusted as Lua does: the last one, if it is
- * a call with several results and not in parentheses, gives all of them. */
+/* What a CALL node calls.  Arguments are the node's list, adjusted as Lua does: the last one, if it
+ * is a call with several results and not in parentheses, gives all of them. */
 typedef struct roc_fe_call {
   roc_fe_callee kind;
   uint32_t builtin;
@@ -66,30 +68,32 @@ typedef struct roc_fe_call {
 } roc_fe_call;
 
 typedef struct roc_fe_node_info {
-  roc_ty type;       /* of the value; of the first value of a call */
-  bool is_const;     /* `value` is what it always is (BOOL, INT, or F64 for the floats) */
+  roc_ty type;   /* of the value; of the first value of a call */
+  bool is_const; /* `value` is what it always is (BOOL, INT, or F64 for the floats) */
   roc_scalar value;
-  const roc_fe_binding *binding; /* of the FREE_NAME or INDEX node where a path's binding was reached:
-                                    the node *is* that binding; NULL elsewhere */
+  const roc_fe_binding *binding; /* of the FREE_NAME or INDEX node where a path's binding was
+                                    reached: the node *is* that binding; NULL elsewhere */
   const roc_fe_call *call;       /* CALL */
 } roc_fe_node_info;
 
 typedef struct roc_fe_sym_info {
   roc_ty type;
-  bool is_const;     /* never assigned again and its value is known: `value` */
+  bool is_const; /* never assigned again and its value is known: `value` */
   roc_scalar value;
-  roc_ty first_type; /* of the first value it was given: differs from `type` when it was widened or narrowed */
-  const roc_ast_node *typed_by;  /* the expression whose type it took */
-  const roc_ast_node *narrowed_by; /* plain local that became float32: the value that made it one; else NULL */
+  roc_ty first_type; /* of the first value it was given: differs from `type` when it was widened or
+                        narrowed */
+  const roc_ast_node *typed_by; /* the expression whose type it took */
+  const roc_ast_node
+      *narrowed_by; /* plain local that became float32: the value that made it one; else NULL */
 } roc_fe_sym_info;
 
 struct roc_fe_instance {
   const roc_fe_function *fn;
-  uint32_t function;            /* index into program->funcs */
-  const roc_ty *params;         /* argument types, one per parameter */
-  roc_fe_node_info *nodes;      /* by node->id */
-  roc_fe_sym_info *syms;        /* by symbol->id */
-  roc_ty *results;        /* of a device function: joined over its returns */
+  uint32_t function;       /* index into program->funcs */
+  const roc_ty *params;    /* argument types, one per parameter */
+  roc_fe_node_info *nodes; /* by node->id */
+  roc_fe_sym_info *syms;   /* by symbol->id */
+  roc_ty *results;         /* of a device function: joined over its returns */
   uint32_t nresults;
   /* inference's own */
   roc_fe_instance *next, *caller;
@@ -109,8 +113,8 @@ typedef struct roc_fe_typed {
   uint32_t ninstances;
 } roc_fe_typed;
 
-/* Checks the subset's restrictions and types the kernel with all it calls.  ROC_COMPILE: diags tell.
- * *out_typed is freed with roc_fe_typed_free and borrows program, args and options. */
+/* Checks the subset's restrictions and types the kernel with all it calls.  ROC_COMPILE: diags
+ * tell. *out_typed is freed with roc_fe_typed_free and borrows program, args and options. */
 roc_status roc_fe_infer(const roc_fe_program *program, const roc_fe_arg *args, uint32_t nargs,
                         const roc_fe_options *options, roc_diags *diags, roc_fe_typed **out_typed,
                         roc_error *err);
@@ -125,13 +129,17 @@ static inline bool roc_ty_is_number(roc_ty t) {
 static inline bool roc_ty_is_float(roc_ty t) {
   return t.kind >= ROC_TY_PLAIN && t.kind <= ROC_TY_F64 && !t.maybe_false;
 }
-static inline bool roc_ty_is_bool(roc_ty t) { return t.kind == ROC_TY_BOOL; }
+static inline bool roc_ty_is_bool(roc_ty t) {
+  return t.kind == ROC_TY_BOOL;
+}
 /* May decide an `if`: a boolean, a number, or false-or-number. */
 static inline bool roc_ty_is_value(roc_ty t) {
   return t.kind >= ROC_TY_BOOL && t.kind <= ROC_TY_F64;
 }
 /* A compile-time thing: array, function, dtype, namespace … */
-static inline bool roc_ty_is_static(roc_ty t) { return t.kind >= ROC_TY_ARRAY; }
+static inline bool roc_ty_is_static(roc_ty t) {
+  return t.kind >= ROC_TY_ARRAY;
+}
 bool roc_ty_equal(roc_ty a, roc_ty b);
 /* What arithmetic on the two is done in, and gives: the greater of two numbers. */
 roc_ty roc_ty_join(roc_ty a, roc_ty b);
@@ -140,7 +148,8 @@ roc_ty roc_ty_of_dtype(roc_dtype dtype);
 roc_ty roc_ty_of_value_type(roc_value_type vt);
 /* BOOL INT F32 F64 of the value at run time; PLAIN is F64, or F32 under number="float32". */
 roc_value_type roc_ty_value_type(roc_ty t, const roc_fe_options *options);
-/* For messages: "integer", "float32", "false or integer", "float32[2] array", "function". `buf` holds at least 64 bytes. */
+/* For messages: "integer", "float32", "false or integer", "float32[2] array", "function". `buf`
+ * holds at least 64 bytes. */
 const char *roc_ty_name(roc_ty t, char *buf, size_t nbytes);
 /* The same with its article: "an integer". */
 const char *roc_ty_phrase(roc_ty t, char *buf, size_t nbytes);
@@ -150,12 +159,14 @@ uint32_t roc_fe_list_count(const roc_fe_instance *inst, const roc_ast_list *list
 roc_ty roc_fe_list_type(const roc_fe_instance *inst, const roc_ast_list *list, uint32_t k);
 /* The list ends in a call that was refused, so that nothing is known of its count. */
 bool roc_fe_list_is_unknown(const roc_fe_instance *inst, const roc_ast_list *list);
-/* Arithmetic (not comparison, logic, unary): the type both operands are converted to before the operation.
- * `/` and `^` of integers: PLAIN.  Comparison of an integer with a float: converts neither (exact). */
+/* Arithmetic (not comparison, logic, unary): the type both operands are converted to before the
+ * operation.
+ * `/` and `^` of integers: PLAIN.  Comparison of an integer with a float: converts neither (exact).
+ */
 roc_ty roc_fe_operand_type(const roc_fe_instance *inst, const roc_ast_node *binary);
 
-/* The extents of a constant shape: an integer, or a table of integers.  False when it is none (or has an extent
- * below 0, more than ROC_MAX_RANK of them, or over 2^31-1 elements). */
+/* The extents of a constant shape: an integer, or a table of integers.  False when it is none (or
+ * has an extent below 0, more than ROC_MAX_RANK of them, or over 2^31-1 elements). */
 bool roc_fe_const_shape(const roc_fe_instance *inst, const roc_ast_node *shape, int64_t *extents,
                         uint32_t *rank);
 /* The dtype an argument names: a dtype value or a string literal. */

@@ -14,7 +14,8 @@ enum {
   PROOF_RELATIONS = 64, /* tried at each step */
   RANGE_DEPTH = 4,
   OFFSET_DEPTH = 8,
-  ASSUME_DEPTH = 32
+  ASSUME_DEPTH = 32,
+  MAX_COMMON = 32 /* relations of one path that are tried on the other */
 };
 
 /* base + offset, without wrapping. */
@@ -375,4 +376,21 @@ bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a) {
   if (f->failed) return false;
   roc_ir_range range = range_now(f, a, RANGE_DEPTH);
   return f->values.items[a].is_nonzero || range.low > 0 || range.high < 0;
+}
+
+/* ---- paths that meet ---- */
+
+void roc_ir_facts_collect(roc_ir_facts *f, roc_ir_facts_point point, roc_ir_relations *out) {
+  for (uint32_t i = point.nrelations; i < f->relations.count && out->count < MAX_COMMON; i++) {
+    if (!roc_vec_push(out, f->relations.items[i])) f->failed = true;
+  }
+}
+
+void roc_ir_facts_keep_proved(const roc_ir_facts *f, roc_ir_relations *relations) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < relations->count && !f->failed; i++) {
+    roc_ir_relation r = relations->items[i];
+    if (prove_le(f, r.a, r.b, r.k, PROOF_DEPTH)) relations->items[kept++] = r;
+  }
+  relations->count = kept;
 }

@@ -34,6 +34,8 @@ typedef struct roc_ir_relation {
   int64_t k;
 } roc_ir_relation;
 
+typedef roc_vec(roc_ir_relation) roc_ir_relations;
+
 typedef struct roc_ir_undo {
   uint32_t value;
   bool is_nonzero;
@@ -43,7 +45,7 @@ typedef struct roc_ir_undo {
 typedef struct roc_ir_facts {
   const roc_ir_module *m;
   roc_vec(roc_ir_value) values; /* entry 0 is the integer 0 */
-  roc_vec(roc_ir_relation) relations;
+  roc_ir_relations relations;
   roc_vec(roc_ir_undo) undo;
   uint32_t *chains;
   bool failed; /* out of memory: nothing more is proved */
@@ -58,6 +60,11 @@ void roc_ir_facts_deinit(roc_ir_facts *f);
 
 roc_ir_facts_point roc_ir_facts_mark(const roc_ir_facts *f);
 void roc_ir_facts_rollback(roc_ir_facts *f, roc_ir_facts_point point);
+
+/* What two paths have in common: the relations of the first since `point`, of which the second, at
+ * its end, keeps those it proves. */
+void roc_ir_facts_collect(roc_ir_facts *f, roc_ir_facts_point point, roc_ir_relations *out);
+void roc_ir_facts_keep_proved(const roc_ir_facts *f, roc_ir_relations *relations);
 
 /* The value of `inst` on operands with the numbers `args`. */
 uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint32_t *args);

@@ -69,14 +69,6 @@ static bool falls_through(const roc_ir_module *m, uint32_t region) {
 
 static void walk_region(guard *g, uint32_t region);
 
-/* Walks one way of an IF; the facts it makes are dropped, its assignments stay on the trail. */
-static void walk_way(guard *g, uint32_t region, uint32_t test, bool truth) {
-  roc_ir_facts_point point = roc_ir_facts_mark(&g->f);
-  roc_ir_facts_assume(&g->f, test, truth);
-  walk_region(g, region);
-  roc_ir_facts_rollback(&g->f, point);
-}
-
 /* Takes assignments back to `begin` on the trail and tells what they came to. */
 static void take_back(guard *g, uint32_t begin, outcomes *out) {
   g->tick++;
@@ -116,25 +108,48 @@ static void merge_ways(guard *g, uint32_t test, const outcomes *yes, const outco
   }
 }
 
+/* What both ways of an IF know when they meet. */
+static void keep_common(guard *g, const roc_ir_relations *common) {
+  for (uint32_t i = 0; i < common->count; i++) {
+    roc_ir_facts_add(&g->f, common->items[i].a, common->items[i].b, common->items[i].k);
+  }
+}
+
+static void join_ways(guard *g, const roc_ir_inst *inst, const outcomes *yes, const outcomes *no,
+                      const roc_ir_relations *common) {
+  uint32_t test = operand(g, inst, 0);
+  if (!falls_through(g->m, inst->k.region[0])) {
+    apply(g, no);
+    roc_ir_facts_assume(&g->f, test, false);
+  } else if (!falls_through(g->m, inst->k.region[1])) {
+    apply(g, yes);
+    roc_ir_facts_assume(&g->f, test, true);
+  } else {
+    merge_ways(g, test, yes, no);
+    keep_common(g, common);
+  }
+}
+
 static void walk_if(guard *g, const roc_ir_inst *inst) {
   uint32_t test = operand(g, inst, 0);
   uint32_t begin = g->trail.count;
   outcomes yes = {0}, no = {0};
-  walk_way(g, inst->k.region[0], test, true);
+  roc_ir_relations common = {0};
+  roc_ir_facts_point point = roc_ir_facts_mark(&g->f);
+  roc_ir_facts_assume(&g->f, test, true);
+  walk_region(g, inst->k.region[0]);
+  roc_ir_facts_collect(&g->f, point, &common);
+  roc_ir_facts_rollback(&g->f, point);
   take_back(g, begin, &yes);
-  walk_way(g, inst->k.region[1], test, false);
+  roc_ir_facts_assume(&g->f, test, false);
+  walk_region(g, inst->k.region[1]);
+  roc_ir_facts_keep_proved(&g->f, &common);
+  roc_ir_facts_rollback(&g->f, point);
   take_back(g, begin, &no);
-  if (!falls_through(g->m, inst->k.region[0])) {
-    apply(g, &no);
-    roc_ir_facts_assume(&g->f, test, false);
-  } else if (!falls_through(g->m, inst->k.region[1])) {
-    apply(g, &yes);
-    roc_ir_facts_assume(&g->f, test, true);
-  } else {
-    merge_ways(g, test, &yes, &no);
-  }
+  join_ways(g, inst, &yes, &no, &common);
   roc_vec_deinit(&yes);
   roc_vec_deinit(&no);
+  roc_vec_deinit(&common);
 }
 
 /* The variable of a FOR lies between first and last, whichever way the step goes. */

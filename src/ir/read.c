@@ -490,7 +490,7 @@ static void read_regions(reader *r, uint32_t inst, roc_ir_op op) {
   }
   if (!accept_word(r, "end")) fail_at(r, "'end' expected");
   expect_line(r);
-  roc_ir_end(&r->b, inst);
+  if (!r->failed) roc_ir_end(&r->b, inst);
   r->depth--;
 }
 

@@ -27,8 +27,11 @@ static roc_jit_class classify_array(const roc_array *a) {
   return (roc_jit_class){.tag = tag, .dtype = (uint8_t)a->dtype, .rank = (uint8_t)a->rank};
 }
 
-roc_jit_class roc_jit_classify(const roc_jit_value *value) {
-  if (value->array) return classify_array(value->array);
+roc_jit_class roc_jit_classify(roc_jit_value *value) {
+  if (value->array) {
+    roc_array_range(value->array, &value->begin, &value->end);
+    return classify_array(value->array);
+  }
   if (value->is_float32) return (roc_jit_class){.tag = ROC_VT_F32};
   uint8_t tag = (uint8_t)value->scalar.type;
   if (value->scalar.type == ROC_VT_INT && is_narrow(value->scalar.as.i)) tag |= ROC_JIT_NARROW;
@@ -36,33 +39,18 @@ roc_jit_class roc_jit_classify(const roc_jit_value *value) {
   return (roc_jit_class){.tag = tag};
 }
 
-static bool overlap(const roc_array *a, const roc_array *b) {
-  roc_devptr a_begin, a_end, b_begin, b_end;
-  roc_array_range(a, &a_begin, &a_end);
-  roc_array_range(b, &b_begin, &b_end);
-  return a_begin < a_end && b_begin < b_end && a_begin < b_end && b_begin < a_end;
-}
-
 void roc_jit_mark_aliases(const roc_jit_value *values, uint32_t count, const uint8_t *written,
                           roc_jit_class *classes) {
   for (uint32_t i = 0; i < count; i++) {
-    if (!values[i].array) continue;
+    if (!values[i].array || values[i].begin == values[i].end) continue;
     for (uint32_t j = i + 1; j < count; j++) {
       if (!values[j].array || !(written[i] || written[j])) continue;
-      if (!overlap(values[i].array, values[j].array)) continue;
+      if (values[i].begin >= values[j].end || values[j].begin >= values[i].end) continue;
+      if (values[j].begin == values[j].end) continue;
       classes[i].tag |= ROC_JIT_ALIAS;
       classes[j].tag |= ROC_JIT_ALIAS;
     }
   }
-}
-
-bool roc_jit_any_overlap(const roc_jit_value *values, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-    for (uint32_t j = i + 1; values[i].array && j < count; j++) {
-      if (values[j].array && overlap(values[i].array, values[j].array)) return true;
-    }
-  }
-  return false;
 }
 
 roc_fe_arg roc_jit_fe_arg(roc_jit_class cls, const char *name) {

@@ -15,7 +15,9 @@
 typedef struct roc_jit_value {
   const roc_array *array; /* NULL: a scalar */
   roc_scalar scalar;
-  bool is_float32; /* scalar declared float32 by a signature: not a plain float */
+  bool is_float32;       /* scalar declared float32 by a signature: not a plain float */
+  roc_devptr begin, end; /* arrays: the bytes they lie in, set by roc_jit_classify; empty ones have
+                            begin == end */
 } roc_jit_value;
 
 typedef struct roc_jit_class {
@@ -32,16 +34,13 @@ enum {
   ROC_JIT_HOST = 0x80 /* atomics must reach the host's memory */
 };
 
-/* The class of a value, without the alias bit. */
-roc_jit_class roc_jit_classify(const roc_jit_value *value);
+/* The class of a value, without the alias bit; notes where an array lies. */
+roc_jit_class roc_jit_classify(roc_jit_value *value);
 
 /* Sets the alias bit of each array that overlaps another where one of the two is written. `written`
  * has a flag for each. */
 void roc_jit_mark_aliases(const roc_jit_value *values, uint32_t count, const uint8_t *written,
                           roc_jit_class *classes);
-/* True when some two arrays overlap. */
-bool roc_jit_any_overlap(const roc_jit_value *values, uint32_t count);
-
 /* What the front end is told of an argument of that class. */
 roc_fe_arg roc_jit_fe_arg(roc_jit_class cls, const char *name);
 

@@ -68,9 +68,9 @@ roc_fe_binding *roc_jit_program_binding(roc_jit_program *program, uint32_t i, ui
   return (roc_fe_binding *)&program->funcs[i].bindings[path];
 }
 
-void roc_jit_path_text(const roc_fe_path *path, roc_str *out) {
+void roc_jit_path_text(const roc_fe_path *path, uint32_t nfields, roc_str *out) {
   roc_str_add(out, path->root, path->root_len);
-  for (uint32_t i = 0; i < path->nfields; i++) {
+  for (uint32_t i = 0; i < nfields && i < path->nfields; i++) {
     const roc_fe_field *f = &path->fields[i];
     if (f->name) {
       roc_str_putc(out, '.');
@@ -81,9 +81,10 @@ void roc_jit_path_text(const roc_fe_path *path, roc_str *out) {
   }
 }
 
-const char *roc_jit_program_path_name(roc_jit_program *program, uint32_t i, uint32_t path) {
+const char *roc_jit_program_path_name(roc_jit_program *program, uint32_t i, uint32_t path,
+                                      uint32_t nfields) {
   roc_str text = ROC_STR_INIT;
-  roc_jit_path_text(&program->funcs[i].paths.items[path], &text);
+  roc_jit_path_text(&program->funcs[i].paths.items[path], nfields, &text);
   const char *name = roc_arena_strndup(&program->arena, roc_str_text(&text), text.len);
   roc_str_deinit(&text);
   return name ? name : "";

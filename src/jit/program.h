@@ -58,13 +58,15 @@ bool roc_jit_program_set(roc_jit_program *program, uint32_t i, roc_jit_chunk *ch
                          const char *name);
 uint32_t roc_jit_program_npaths(const roc_jit_program *program, uint32_t i);
 roc_fe_binding *roc_jit_program_binding(roc_jit_program *program, uint32_t i, uint32_t path);
-/* "cfg.scale": the path as in the source, in the program's memory; "" when memory is out. */
-const char *roc_jit_program_path_name(roc_jit_program *program, uint32_t i, uint32_t path);
+/* "cfg.scale": the path's root and first `nfields` fields as in the source, in the program's
+ * memory; "" when memory is out. */
+const char *roc_jit_program_path_name(roc_jit_program *program, uint32_t i, uint32_t path,
+                                      uint32_t nfields);
 /* Room for the captures, once, before they are filled in. */
 bool roc_jit_program_reserve(roc_jit_program *program, uint32_t nscalars, uint32_t narrays);
 
-/* The text of a path. */
-void roc_jit_path_text(const roc_fe_path *path, roc_str *out);
+/* The text of a path's root and first `nfields` fields. */
+void roc_jit_path_text(const roc_fe_path *path, uint32_t nfields, roc_str *out);
 
 /* Notes a scalar's value for this launch; may turn it into a hidden argument. */
 void roc_jit_scalar_note(roc_jit_scalar *scalar, roc_scalar value);

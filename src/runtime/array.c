@@ -127,6 +127,10 @@ void roc_array_range(const roc_array *a, roc_devptr *begin, roc_devptr *end) {
     if (reach < 0) low += reach;
     if (reach > 0) high += reach;
   }
+  if (!a->buffer) { /* the stand-in of a signature: no memory */
+    *begin = *end = 0;
+    return;
+  }
   roc_devptr base = roc_buffer_devptr(a->buffer);
   *begin = base + (uint64_t)low * itemsize;
   *end = roc_array_size(a) == 0 ? *begin : base + ((uint64_t)high + 1) * itemsize;

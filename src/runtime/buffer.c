@@ -176,23 +176,25 @@ void roc_buffer_set_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ti
     uint32_t count = count_uses(buffer);
     entry = &buffer->uses[count];
     *entry = (roc_rt_use_entry){.stream = stream};
+    roc_buffer_retain(buffer);
     atomic_store_explicit(&buffer->nuses, count + 1, memory_order_release);
   }
   entry->last = ticket;
   if (writes) entry->last_write = ticket;
 }
 
-void roc_buffer_clear_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket) {
+bool roc_buffer_clear_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket) {
   roc_rt_use_entry *entry = find_use(buffer, stream);
-  if (!entry) return;
+  if (!entry) return false;
   if (entry->last > ticket) {
-    if (entry->last_write <= ticket)
-      entry->last_write = 0; /* later reads do not keep readers waiting */
-    return;
+    /* Later reads of the same stream do not keep readers waiting. */
+    if (entry->last_write <= ticket) entry->last_write = 0;
+    return false;
   }
   uint32_t count = count_uses(buffer);
   *entry = buffer->uses[count - 1];
   atomic_store_explicit(&buffer->nuses, count - 1, memory_order_release);
+  return true;
 }
 
 void roc_buffer_set_fault(roc_buffer *buffer, roc_rt_fault *fault) {
@@ -237,8 +239,8 @@ static roc_status report_fault(roc_buffer *buffer, roc_error *err) {
   roc_rt_lock();
   roc_rt_fault *fault = atomic_load_explicit(&buffer->fault, memory_order_relaxed);
   if (fault) {
-    if (!fault->is_reported) status = roc_fail(err, ROC_FAULT, "%s", fault->text);
-    fault->is_reported = true;
+    if (!fault->is_reported) status = roc_fail(err, fault->code, "%s", fault->text);
+    fault->is_reported = fault->code == ROC_FAULT;
     atomic_store_explicit(&buffer->fault, NULL, memory_order_relaxed);
     roc_rt_fault_release(fault);
   }

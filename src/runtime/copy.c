@@ -34,7 +34,6 @@ typedef struct transfer {
 
 static roc_status queue_transfer_locked(roc_rt_stream *stream, const transfer *t, roc_error *err) {
   ROC_TRY(roc_rt_device_check(stream->device, err));
-  roc_rt_retire(stream);
   bool has_room = true;
   for (uint32_t i = 0; i < t->nuses; i++) {
     has_room = has_room && roc_buffer_reserve_use(t->uses[i].buffer, stream);
@@ -45,6 +44,7 @@ static roc_status queue_transfer_locked(roc_rt_stream *stream, const transfer *t
   roc_status status = t->queue(t, stream->driver, &ticket, err);
   if (status == ROC_OK) {
     roc_rt_pending_commit(stream, pending, ticket, t->uses, t->nuses);
+    roc_rt_retire_before(stream, ticket);
     return ROC_OK;
   }
   roc_rt_pending_abort(pending);
@@ -295,7 +295,7 @@ roc_status roc_rt_fill(roc_rt_stream *stream, const roc_array *dst, const void *
 /* Waits for what was queued for the host on the device's own stream. */
 static roc_status finish_transfer(roc_rt_stream *stream, roc_status status, roc_error *err) {
   ROC_TRY(status);
-  return roc_rt_stream_await(stream, stream->last_ticket, true, err);
+  return roc_rt_stream_await(stream, roc_rt_stream_last(stream), true, err);
 }
 
 roc_status roc_rt_copy_now(const roc_array *dst, const roc_array *src, roc_error *err) {

@@ -12,10 +12,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "device/registry.h"
 #include "runtime/internal.h"
 
-enum { MAX_DEVICES = 64 };
+enum { MAX_DEVICES = 64, EXIT_GRACE_NS = 1000000000 };
 
 typedef struct device_entry {
   const roc_device_ops *ops;
@@ -279,27 +280,50 @@ void roc_rt_device_trim(roc_rt_device *device) {
 
 /* ---- losing a device ----------------------------------------------------- */
 
+/* Some kernel that was queued, the oldest of its stream: what most likely did it. */
+static const roc_rt_pending *find_queued_kernel(const roc_rt_device *device) {
+  for (const roc_rt_stream *s = device->streams; s; s = s->next) {
+    for (uint32_t i = 0; i < s->count; i++) {
+      const roc_rt_pending *work = &s->ring[(s->first + i) & (s->capacity - 1)];
+      if (work->kernel) return work;
+    }
+  }
+  return NULL;
+}
+
+static void describe_loss(roc_rt_device *device, const roc_rt_pending *work, const char *cause) {
+  char by[200] = "";
+  if (!work || !work->kernel) work = find_queued_kernel(device);
+  if (work) {
+    snprintf(by, sizeof by, " by kernel '%s' launched at %s:%u", work->kernel->name,
+             work->file ? work->file : "?", work->line);
+  }
+  snprintf(device->lost_text, sizeof device->lost_text, "device '%s' is lost%s%s%.200s",
+           device->driver->props.name, by, cause ? ": " : "", cause ? cause : "");
+}
+
+static roc_status settle_loss(roc_rt_device *device, const roc_rt_pending *work, const char *cause,
+                              roc_error *err) {
+  device->driver->is_lost = true;
+  if (!device->lost_text[0]) {
+    describe_loss(device, work, cause);
+    for (roc_rt_stream *s = device->streams; s; s = s->next) {
+      roc_rt_retire_lost(s, device->lost_text);
+    }
+  }
+  return roc_fail(err, ROC_LOST, "%s", device->lost_text);
+}
+
 roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err) {
   if (device->is_closing) return roc_rt_check_open(err);
-  if (!device->driver->is_lost) return ROC_OK;
-  return roc_rt_device_set_lost(device, NULL, err);
+  return device->driver->is_lost ? settle_loss(device, NULL, NULL, err) : ROC_OK;
 }
 
 roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *work,
                                   roc_error *err) {
-  device->driver->is_lost = true;
-  if (!device->lost_text[0]) {
-    char by[200] = "";
-    if (work && work->kernel) {
-      snprintf(by, sizeof by, " by kernel '%s' launched at %s:%u", work->kernel->name,
-               work->file ? work->file : "?", work->line);
-    }
-    bool has_cause = err && err->message[0];
-    snprintf(device->lost_text, sizeof device->lost_text, "device '%s' is lost%s%s%.200s",
-             device->driver->props.name, by, has_cause ? ": " : "", has_cause ? err->message : "");
-    for (roc_rt_stream *s = device->streams; s; s = s->next) roc_rt_retire_lost(s);
-  }
-  return roc_fail(err, ROC_LOST, "%s", device->lost_text);
+  char cause[256] = "";
+  if (err) snprintf(cause, sizeof cause, "%.255s", err->message);
+  return settle_loss(device, work, err ? cause : NULL, err);
 }
 
 /* ---- waiting for whole devices ------------------------------------------- */
@@ -318,8 +342,9 @@ static roc_status await_all(roc_rt_device *device, bool can_interrupt, roc_error
   roc_status status = ROC_OK;
   roc_rt_stream *stream = next_stream(device, NULL);
   while (stream) {
-    if (status == ROC_OK)
-      status = roc_rt_stream_await(stream, stream->last_ticket, can_interrupt, err);
+    if (status == ROC_OK) {
+      status = roc_rt_stream_await(stream, roc_rt_stream_last(stream), can_interrupt, err);
+    }
     stream = next_stream(device, stream);
   }
   return status;
@@ -378,6 +403,28 @@ static void stop_device(roc_rt_device *device) {
   roc_rt_stream_release(stream); /* may have been the last to hold the device */
 }
 
+static bool is_all_idle(roc_rt_device *device) {
+  roc_rt_lock();
+  bool idle = true;
+  for (roc_rt_stream *s = device->streams; s && idle; s = s->next) {
+    idle = device->driver->ops->is_done(s->driver, s->last_ticket);
+  }
+  roc_rt_unlock();
+  return idle;
+}
+
+/* Ctrl-C while we wait stops kernels at their next workgroup; one that never comes there ends with
+ * the process, and INTERRUPTED says that the driver's threads cannot be joined. */
+static roc_status await_for_exit(roc_rt_device *device, roc_error *err) {
+  roc_status status = await_all(device, true, err);
+  if (status != ROC_INTERRUPTED) return status;
+  uint64_t deadline = roc_clock_ns() + EXIT_GRACE_NS;
+  while (!is_all_idle(device) && roc_clock_ns() < deadline) {
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  }
+  return is_all_idle(device) ? ROC_OK : status;
+}
+
 roc_status roc_rt_shutdown(roc_error *err) {
   if (roc_rt_in_child() || atomic_exchange(&is_shut, true)) return ROC_OK;
   roc_status first = ROC_OK;
@@ -385,13 +432,13 @@ roc_status roc_rt_shutdown(roc_error *err) {
     roc_rt_device *device = entries[i].device;
     if (!device) continue;
     roc_error found = ROC_ERROR_INIT;
-    roc_status status = await_all(device, false, &found);
+    roc_status status = await_for_exit(device, &found);
     if (status == ROC_OK) status = take_any_fault(device, &found);
     if (first == ROC_OK && status != ROC_OK) {
       first = status;
       if (err) *err = found;
     }
-    stop_device(device);
+    if (status != ROC_INTERRUPTED) stop_device(device);
   }
   return first;
 }

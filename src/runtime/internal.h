@@ -2,11 +2,15 @@
  *
  * One lock guards everything below: uses of buffers, streams' pending work, pools, faults, prints.
  * It is held for short work only, never across a wait; driver ops that queue or allocate run under
- * it, which is what serialises them. Every piece of queued work is a roc_rt_pending of its stream.
- * It owns references to the kernel and the buffers it uses, so that nothing is freed while a device
- * may touch it, and it is retired, in order, once its ticket is complete: by waits, by later
- * launches on the stream, and before an allocation is called failed. Invariant: a buffer has an
- * entry for a stream exactly as long as that stream has a pending that uses the buffer. */
+ * it, which is what serialises them.
+ *
+ * Every piece of queued work is a roc_rt_pending of its stream.  It owns a reference to its kernel;
+ * each buffer it uses has an entry for the stream, which owns a reference to the buffer.  So
+ * nothing is freed while a device may touch it.  Work is retired, in order, once its ticket is
+ * complete: by waits, by later launches on the stream, and before an allocation is called failed.
+ *
+ * Invariant: a buffer has an entry for a stream exactly as long as that stream has a pending that
+ * uses the buffer. */
 #ifndef ROC_RUNTIME_INTERNAL_H
 #define ROC_RUNTIME_INTERNAL_H
 
@@ -26,7 +30,8 @@ enum {
 /* A contained error: kept by its stream and by each buffer the kernel used, reported by whoever
  * waits first. */
 typedef struct roc_rt_fault {
-  uint32_t refs; /* under the lock */
+  uint32_t refs;   /* under the lock */
+  roc_status code; /* FAULT; LOST: what the buffer was to receive will not come, each is told */
   bool is_reported;
   roc_ticket ticket;
   char text[];
@@ -133,7 +138,9 @@ void roc_rt_register_exit(void);
 void roc_buffer_release_locked(roc_buffer *buffer);
 bool roc_buffer_reserve_use(roc_buffer *buffer, roc_rt_stream *stream);
 void roc_buffer_set_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket, bool writes);
-void roc_buffer_clear_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket);
+/* Work up to `ticket` is over.  True when that was all: the caller then releases the reference that
+ * the entry held. */
+bool roc_buffer_clear_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket);
 void roc_buffer_set_fault(roc_buffer *buffer, roc_rt_fault *fault);
 roc_buffer *roc_buffer_take_dead(void);
 void roc_buffer_destroy_dead(roc_buffer *dead); /* without the lock */
@@ -154,8 +161,11 @@ void roc_rt_pending_commit(roc_rt_stream *stream, roc_rt_pending *pending, roc_t
                            const roc_rt_use *uses, uint32_t nuses);
 /* Retires the leading pendings whose work is complete. */
 void roc_rt_retire(roc_rt_stream *stream);
-/* Retires all, complete or not: the device is lost. */
-void roc_rt_retire_lost(roc_rt_stream *stream);
+/* The same for those before `ticket`, the one just queued: what both use changes no hands. */
+void roc_rt_retire_before(roc_rt_stream *stream, roc_ticket ticket);
+/* Retires all, complete or not: the device is lost.  Host memory that was in use keeps `text` as
+ * its fault. */
+void roc_rt_retire_lost(roc_rt_stream *stream, const char *text);
 /* Retires on all streams of the device and frees orphaned streams that have nothing left. */
 void roc_rt_device_poll(roc_rt_device *device);
 roc_status roc_rt_records_take(roc_rt_device *device, const roc_codeobj *object,
@@ -171,6 +181,8 @@ void roc_rt_kernel_release_locked(roc_rt_kernel *kernel);
 /* Waits without reporting a fault.  Lock not held; the caller holds a reference to the stream. */
 roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, bool can_interrupt,
                                roc_error *err);
+/* The ticket of the work queued last.  Lock not held. */
+roc_ticket roc_rt_stream_last(roc_rt_stream *stream);
 /* Oldest unreported fault, marked reported; lock held. */
 bool roc_rt_stream_take_fault(roc_rt_stream *stream, roc_error *err);
 void roc_rt_stream_destroy(roc_rt_stream *stream); /* lock held; unlinked by the caller */

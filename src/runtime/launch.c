@@ -96,7 +96,6 @@ static roc_status queue_locked(roc_rt_stream *stream, const roc_rt_launch *launc
                                roc_ticket *out_ticket, roc_error *err) {
   roc_rt_device *device = stream->device;
   ROC_TRY(roc_rt_device_check(device, err));
-  roc_rt_retire(stream);
   if (!reserve_uses(stream, launch->uses, launch->nuses)) return fail_queue_oom(launch, err);
   roc_rt_pending *pending = roc_rt_pending_begin(stream, launch->nuses);
   if (!pending) return fail_queue_oom(launch, err);
@@ -116,6 +115,7 @@ static roc_status queue_locked(roc_rt_stream *stream, const roc_rt_launch *launc
   pending->line = launch->line;
   pending->rank = launch->rank;
   roc_rt_pending_commit(stream, pending, *out_ticket, launch->uses, launch->nuses);
+  roc_rt_retire_before(stream, *out_ticket);
   return ROC_OK;
 }
 

@@ -194,18 +194,22 @@ void roc_rt_fault_release(roc_rt_fault *fault) {
   if (--fault->refs == 0) roc_free(fault);
 }
 
+static roc_rt_fault *new_fault(roc_status code, roc_ticket ticket, const char *text) {
+  size_t len = strlen(text);
+  roc_rt_fault *fault = roc_alloc(sizeof *fault + len + 1);
+  if (!fault) return NULL;
+  *fault = (roc_rt_fault){.refs = 1, .code = code, .ticket = ticket};
+  memcpy(fault->text, text, len + 1);
+  return fault;
+}
+
 static roc_rt_fault *make_fault(const roc_rt_pending *pending) {
   const roc_codeobj *object = pending->kernel->object;
   roc_str text = ROC_STR_INIT;
   roc_site_format_fault(object->sites, object->nsites, pending->record, pending->rank, &text);
   if (pending->file) roc_str_printf(&text, " (launched at %s:%u)", pending->file, pending->line);
   const char *shown = text.failed ? "a kernel failed a check (no memory to say which)" : text.data;
-  size_t len = strlen(shown);
-  roc_rt_fault *fault = roc_alloc(sizeof *fault + len + 1);
-  if (fault) {
-    *fault = (roc_rt_fault){.refs = 1, .ticket = pending->ticket};
-    memcpy(fault->text, shown, len + 1);
-  }
+  roc_rt_fault *fault = new_fault(ROC_FAULT, pending->ticket, shown);
   roc_str_deinit(&text);
   return fault;
 }
@@ -272,7 +276,6 @@ void roc_rt_pending_commit(roc_rt_stream *stream, roc_rt_pending *pending, roc_t
   pending->ticket = ticket;
   for (uint32_t i = 0; i < nuses; i++) {
     buffers[i] = uses[i].buffer;
-    roc_buffer_retain(uses[i].buffer);
     roc_buffer_set_use(uses[i].buffer, stream, ticket, uses[i].writes);
   }
   if (pending->kernel) roc_rt_kernel_retain(pending->kernel);
@@ -296,25 +299,41 @@ static void retire_first(roc_rt_stream *stream, bool with_records) {
   if (with_records) read_records(stream, pending);
   if (pending->record || pending->print) roc_rt_records_give_back(stream->device, pending);
   roc_buffer **buffers = pending_buffers(pending);
+  /* A buffer may be there twice, so none is released before all have been looked at. */
   for (uint32_t i = 0; i < pending->nbuffers; i++) {
-    roc_buffer_clear_use(buffers[i], stream, pending->ticket);
-    roc_buffer_release_locked(buffers[i]);
+    if (!roc_buffer_clear_use(buffers[i], stream, pending->ticket)) buffers[i] = NULL;
   }
+  for (uint32_t i = 0; i < pending->nbuffers; i++) roc_buffer_release_locked(buffers[i]);
   if (pending->kernel) roc_rt_kernel_release_locked(pending->kernel);
   roc_free(pending->more_buffers);
   stream->first = (stream->first + 1) & (stream->capacity - 1);
   stream->count--;
 }
 
-void roc_rt_retire(roc_rt_stream *stream) {
+void roc_rt_retire_before(roc_rt_stream *stream, roc_ticket ticket) {
   const roc_device_ops *ops = stream->driver->device->ops;
-  while (stream->count > 0 && ops->is_done(stream->driver, stream->ring[stream->first].ticket)) {
+  while (stream->count > 0) {
+    roc_ticket first = stream->ring[stream->first].ticket;
+    if (first >= ticket || !ops->is_done(stream->driver, first)) break;
     retire_first(stream, true);
   }
 }
 
-void roc_rt_retire_lost(roc_rt_stream *stream) {
-  while (stream->count > 0) retire_first(stream, false);
+void roc_rt_retire(roc_rt_stream *stream) {
+  roc_rt_retire_before(stream, UINT64_MAX);
+}
+
+void roc_rt_retire_lost(roc_rt_stream *stream, const char *text) {
+  roc_rt_fault *fault = stream->count > 0 ? new_fault(ROC_LOST, 0, text) : NULL;
+  while (stream->count > 0) {
+    roc_rt_pending *pending = &stream->ring[stream->first];
+    roc_buffer **buffers = pending_buffers(pending);
+    for (uint32_t i = 0; fault && i < pending->nbuffers; i++) {
+      if (!buffers[i]->device) roc_buffer_set_fault(buffers[i], fault);
+    }
+    retire_first(stream, false);
+  }
+  if (fault) roc_rt_fault_release(fault);
 }
 
 /* An orphan's unreported faults go to the default stream, where the next wait or the exit finds

@@ -152,10 +152,14 @@ roc_status roc_rt_stream_wait_ticket(roc_rt_stream *stream, roc_ticket ticket, r
   return roc_rt_stream_wait_launch(stream, ticket, &failed, err);
 }
 
-roc_status roc_rt_stream_synchronize(roc_rt_stream *stream, roc_error *err) {
-  ROC_TRY(roc_rt_check_open(err));
+roc_ticket roc_rt_stream_last(roc_rt_stream *stream) {
   roc_rt_lock();
   roc_ticket ticket = stream->last_ticket;
   roc_rt_unlock();
-  return roc_rt_stream_wait_ticket(stream, ticket, err);
+  return ticket;
+}
+
+roc_status roc_rt_stream_synchronize(roc_rt_stream *stream, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  return roc_rt_stream_wait_ticket(stream, roc_rt_stream_last(stream), err);
 }
