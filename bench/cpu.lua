@@ -52,7 +52,7 @@ local function floats(shape) return roc.to_device(roc.random(shape, "float32")) 
 local function groups_of(n, size) return (n + size - 1) // size end
 
 local LINE = 1 << 24 // scale -- elements of the one-dimensional kernels
-local SIDE = 512 // math.ceil(math.sqrt(scale)) -- of the matrices
+local SIDE = math.max(16, 512 // math.ceil(math.sqrt(scale)) // 16 * 16) -- of the matrices: whole tiles
 
 -- Each entry: n, and a function (check) -> launch.
 local benches = {

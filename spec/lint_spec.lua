@@ -195,7 +195,7 @@ describe("the docs", function()
 
   it("list every diagnostic", function()
     local docs, count, complaints = files.read("docs/diagnostics.md"), 0, {}
-    for name in files.read("src/frontend/diag.def"):gmatch('ROC_DIAG%([%w_]+,%s*"([^"]+)"') do
+    for name in files.read("src/frontend/diag.def"):gmatch('\nROC_DIAG%([%w_]+,%s*"([^"]+)"') do
       count = count + 1
       if not docs:find("| `" .. name .. "` |", 1, true) then complaints[#complaints + 1] = name end
     end

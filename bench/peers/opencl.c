@@ -60,11 +60,29 @@ static cl_kernel build_kernel(cl_context context, cl_device_id device, const cha
   return kernel;
 }
 
+/* Memory that the host has written: pages never touched would all be one, and fast. */
+static cl_mem new_buffer(cl_context context, size_t count, int holds_bytes) {
+  float *contents = malloc(count * sizeof(float));
+  if (contents == NULL) {
+    exit(EXIT_FAILURE);
+  }
+  for (size_t i = 0; i < count; i++) {
+    contents[i] = (float)(i % 1000) * 0.001f;
+  }
+  for (size_t i = 0; holds_bytes && i < count; i++) {
+    ((unsigned char *)contents)[i] = (unsigned char)((cl_uint)i * 2654435761u >> 24);
+  }
+  cl_int code;
+  cl_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
+  cl_mem memory = clCreateBuffer(context, flags, count * sizeof(float), contents, &code);
+  check(code, "clCreateBuffer");
+  free(contents);
+  return memory;
+}
+
 static void set_arguments(cl_kernel kernel, cl_context context, size_t count, cl_long n) {
   for (cl_uint i = 0; i < 4; i++) {
-    cl_int code;
-    cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE, count * sizeof(float), NULL, &code);
-    check(code, "clCreateBuffer");
+    cl_mem memory = new_buffer(context, count < SIZE ? SIZE : count, i == 3);
     check(clSetKernelArg(kernel, i, sizeof memory, &memory), "clSetKernelArg");
   }
   check(clSetKernelArg(kernel, 4, sizeof n, &n), "clSetKernelArg");

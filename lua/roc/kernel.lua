@@ -21,14 +21,14 @@ local function fail(message, ...)
   error(select("#", ...) > 0 and message:format(...) or message, level)
 end
 
--- Calls a function of another file whose errors have no place yet.
+-- Calls a function of another file whose own errors have no place yet.
 local function call(f, ...)
   local results = table.pack(pcall(f, ...))
   if results[1] then
     return table.unpack(results, 2, results.n)
   end
   local why = results[2]
-  if type(why) == "string" then
+  if type(why) == "string" and not why:find("^[^\n]-:%d+: ") then
     fail("%s", why)
   end
   error(why, 0)
@@ -228,11 +228,11 @@ end
 
 -- sim ----------------------------------------------------------------------------------------------------
 
--- A failed launch leaves host arrays as they were: copies to put back.
-local function keep_copies(args)
+-- A failed launch leaves host arrays as they were: copies to put back.  `given` are the arguments as they came.
+local function keep_copies(given, args)
   local kept = {}
   for i = 1, args.n do
-    local array, copies_out = core.kernel_host_argument(args[i])
+    local array, copies_out = core.kernel_host_argument(given[i])
     if array then
       args[i] = array
       kept[#kept + 1] = { array = array, copy = array:copy(), always = not copies_out }
@@ -252,23 +252,30 @@ end
 core.set_sim_launcher(function(kernel, launch, ...)
   local described = table.pack(kernel:sim_source(...))
   launch.name = kernel.name
+  local arrays = table.move(described, 2, described.n, 1, {})
   local params = kernel:params()
+  local hidden = {} -- numbered behind the explicit ones
+  for i, array in ipairs(arrays) do
+    hidden[#params + i] = core.kernel_sim_view(array)
+  end
   local program = {
     fn = kernel:fn(),
     params = params,
     source = described[1],
-    hidden = table.move(described, 2, described.n, #params + 1, {}), -- numbered behind the explicit ones
+    hidden = hidden,
   }
-  local args = table.pack(...)
-  local kept = keep_copies(args)
+  local given, args = table.pack(...), table.pack(...)
+  local kept = keep_copies(given, args)
+  for i = 1, args.n do
+    arrays[#arrays + 1] = given[i]
+    args[i] = core.kernel_sim_view(args[i])
+  end
   local ok, message, lines = pcall(sim.run, program, launch, table.unpack(args, 1, args.n))
   put_back(kept, not ok or message ~= nil)
-  for _, line in ipairs(ok and lines or {}) do
-    print(line)
+  if not ok then
+    error(message, 0)
   end
-  if not ok or message then
-    core.kernel_fault(message)
-  end
+  core.kernel_sim_done(message, lines, #kept > 0, arrays)
 end)
 
 return M

@@ -1,4 +1,5 @@
--- However a script ends, roclua waits for the devices, delivers what kernels printed, and reports a fault nobody asked for.
+-- However a script ends, roclua waits for the devices, delivers what kernels printed, and reports a
+-- fault nobody asked for.
 local shell = require "support.shell"
 
 -- Launches without waiting; the last item writes out of bounds when there are more than four.

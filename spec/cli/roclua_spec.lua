@@ -145,7 +145,8 @@ describe("roclua", function()
     end)
 
     it("gives up a line at Ctrl-C and ends at Ctrl-D, on a terminal", function()
-      if not files.has_program("script") then return pending("no script(1)") end
+      local _, has_terminal = files.run("script -qec true /dev/null")
+      if not has_terminal then return pending("no script(1), or no pseudo-terminal for it") end
       local output = shell("d=$(mktemp -d); (sleep 1; printf 'abc\\003'; sleep 0.3; printf '20+3\\n'; "
         .. "sleep 0.3; printf '\\004') | XDG_STATE_HOME=$d script -qec 'ROCLUA -i' /dev/null; "
         .. "cat $d/roclua/history; rm -r $d")

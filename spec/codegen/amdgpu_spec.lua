@@ -165,6 +165,20 @@ describe("the AMDGPU target #amdgpu", function()
     check(body(nil, "print #0 %0"), "global_atomic_add", "global_store_dwordx4")
   end)
 
+  it("refuses more shared or private memory than there is", function()
+    local function refusal(extent, kind)
+      local text = SAXPY:gsub("  site 0", "  array big.2: float64[" .. extent .. "] " .. kind .. "\n  site 0")
+        :gsub("    store y.1 %%7 %%0", "    store big.2 %%7 %%0\n    barrier 3\n    %%8: f64 = load big.2 %%1\n    %%9: f32 = to.f32 %%8\n"
+          .. "    store y.1 %%9 %%0")
+      local ok, err = pcall(asm, text)
+      assert.is_false(ok)
+      return tostring(err)
+    end
+    assert.are.equal("kernel 'saxpy': its shared arrays take 80000 bytes; a workgroup of gfx90a has 65536", refusal(10000, "shared"))
+    check(refusal(536870912, "shared"), "take 4294967296 bytes")
+    check(refusal(536870912, "private"), "stack frame size .* exceeds limit")
+  end)
+
   it("takes target features behind the name", function()
     check(asm(SAXPY, "gfx90a:sramecc+:xnack-"), "amdgcn%-amd%-amdhsa%-%-gfx90a:sramecc%+:xnack%-")
   end)

@@ -5,11 +5,14 @@ local sim = require "roc.sim"
 
 local M = {}
 
+-- Without null, which runs nothing and is listed once a spec has asked for it.
 -- { label =, name = (for roc.select_device), kind =, raw = }
 function M.list()
   local list = {}
   for _, device in ipairs(roc.devices()) do
-    list[#list + 1] = { label = device.name, name = device.kind, kind = device.kind, raw = false }
+    if device.kind ~= "null" then
+      list[#list + 1] = { label = device.name, name = device.kind, kind = device.kind, raw = false }
+    end
     if device.kind == "sim" then
       list[#list + 1] = { label = device.name .. " (raw)", name = "sim", kind = "sim", raw = true }
     end

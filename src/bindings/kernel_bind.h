@@ -46,6 +46,12 @@ typedef struct roc_kernel_param {
   uint32_t rank; /* 0: a scalar */
 } roc_kernel_param;
 
+/* roc.In(a), roc.Out(a), roc.InOut(a): a userdata of class ROC_META_ARG whose uservalue is the
+ * array. */
+typedef struct roc_kernel_mode {
+  bool copies_in, copies_out;
+} roc_kernel_mode;
+
 /* How a host array argument is copied. */
 typedef struct roc_kernel_stage {
   const roc_array *host; /* NULL: not a host array */
@@ -77,7 +83,6 @@ typedef struct roc_kernel_box {
   roc_kernel_stage *stages;    /* one for each parameter */
   uint32_t nhosts;             /* stages in use */
   uint64_t plain_copies;       /* launches that copied a plain host array, for hints */
-  bool is_launching;
 } roc_kernel_box;
 
 /* A launch configuration, ready to queue but for the device. */
@@ -112,6 +117,9 @@ void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int coun
 /* Fills kernel->values from the signature, with empty C-contiguous arrays held in `arrays` (one per
  * parameter). */
 void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays);
+void roc_open_kernel_args(lua_State *L); /* roc.In, Out, InOut */
+
+/* kernel_stage.c */
 /* Selects, copies in, queues, and for host arrays waits and copies back.  Raises nothing; lets go
  * of all temporaries. */
 roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_jit_grid *grid,
@@ -119,7 +127,8 @@ roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_
 void roc_kernel_drop_temporaries(roc_kernel_box *box);
 /* Forgets the device copies of captured host arrays. */
 void roc_kernel_drop_constants(roc_kernel_box *box);
-void roc_open_kernel_args(lua_State *L); /* roc.In, Out, InOut */
+
+void roc_open_kernel_sim(lua_State *L); /* kernel_sim.c */
 
 /* kernel_launch.c */
 int roc_kernel_index_config(lua_State *L); /* k[{…}]: kernel, table -> launcher */

@@ -12,8 +12,7 @@
 
 enum { CONST_ARRAY_MAX_BYTES = 64 << 10 }; /* larger captured arrays are passed, not embedded */
 
-/* ---- chunks -------------------------------------------------------------------------------------
- */
+/* ---- chunks ---- */
 
 static roc_jit_chunk **check_chunk(lua_State *L, int arg) {
   roc_jit_chunk **box = luaL_checkudata(L, arg, ROC_META_CHUNK);
@@ -133,8 +132,7 @@ static int chunk_mm_gc(lua_State *L) {
   return 0;
 }
 
-/* ---- describing a program
- * ------------------------------------------------------------------------ */
+/* ---- describing a program ---- */
 
 typedef enum bind_as {
   AS_CELL,
@@ -377,8 +375,7 @@ void roc_kernel_commit_cells(roc_kernel_box *box) {
   box->generation++;
 }
 
-/* ---- reading again
- * ------------------------------------------------------------------------------- */
+/* ---- reading again ---- */
 
 /* Replaces the table at the top by its field `key` (pushed above it).  Raw, but that a global may
  * come from where its environment inherits. */
@@ -489,8 +486,7 @@ int roc_kernel_push_captured(lua_State *L, const roc_kernel_box *box) {
   return (int)program->narrays;
 }
 
-/* ---- opening
- * ------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 /* core.kernel_builtins() -> paths in the order of their numbers */
 static int kernel_builtins(lua_State *L) {

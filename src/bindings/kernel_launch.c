@@ -21,8 +21,7 @@ typedef struct launcher {
   roc_kernel_config config;
 } launcher;
 
-/* ---- configurations
- * ------------------------------------------------------------------------------ */
+/* ---- configurations ---- */
 
 /* Reads an integer or a table of up to three at the top of the stack, and pops it; returns how
  * many. */
@@ -186,8 +185,7 @@ static void read_launch_options(lua_State *L, int arg, roc_kernel_config *c) {
   multiply_grid(L, c);
 }
 
-/* ---- launching ----------------------------------------------------------------------------------
- */
+/* ---- launching ---- */
 
 /* A workgroup for a grid whose user named none, within the device's limits and the kernel's
  * promise. */

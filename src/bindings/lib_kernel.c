@@ -24,8 +24,7 @@ int roc_kernel_raise(lua_State *L, roc_kernel_box *box, const roc_error *err) {
   return roc_lua_raise(L, err);
 }
 
-/* ---- making -------------------------------------------------------------------------------------
- */
+/* ---- making ---- */
 
 static bool flag(lua_State *L, int table, const char *name) {
   lua_getfield(L, table, name);
@@ -145,8 +144,7 @@ static int kernel_mm_gc(lua_State *L) {
   return 0;
 }
 
-/* ---- looking inside -----------------------------------------------------------------------------
- */
+/* ---- looking inside ---- */
 
 /* Text that Lua owns even when memory runs out while it is pushed: the builder hangs on a userdata.
  */
@@ -285,8 +283,7 @@ static int kernel_m_function(lua_State *L) {
   return 1;
 }
 
-/* ---- the class ----------------------------------------------------------------------------------
- */
+/* ---- the class ---- */
 
 static int kernel_mm_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TTABLE) return roc_kernel_index_config(L);
@@ -353,5 +350,6 @@ void roc_open_kernel(lua_State *L) {
   lua_setfield(L, -2, "kernel_new");
   roc_open_kernel_capture(L);
   roc_open_kernel_args(L);
+  roc_open_kernel_sim(L);
   roc_open_kernel_launch(L);
 }

@@ -183,6 +183,7 @@ static bool is_namespace(const char *name) {
 static void bind_path(lua_State *L, stage_job *job, const roc_fe_path *path, roc_fe_binding *b) {
   for (uint32_t n = 0; n <= path->nfields; n++) {
     path_text(path, n, &job->out);
+    if (job->out.failed) need(L, NULL);
     const char *name = roc_str_text(&job->out);
     b->consumed = n;
     if (bind_option(L, job, name, b) || bind_known(name, b) ||

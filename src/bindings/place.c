@@ -1,3 +1,4 @@
+/* Where a launch stands in the script; see place.h. */
 #include "bindings/place.h"
 
 #include <pthread.h>

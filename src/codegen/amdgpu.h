@@ -10,13 +10,14 @@ typedef struct roc_amdgpu_chip {
   uint32_t isa_version;        /* as ocml's __oclc_ISA_version has it */
   uint8_t wave_size;           /* the one we compile for */
   bool has_xnack, has_sramecc; /* whether the name may state them */
+  uint32_t max_shared_bytes;   /* LDS of a workgroup */
 } roc_amdgpu_chip;
 
 /* Of one compile; in cg->state. */
 typedef struct roc_amdgpu_state {
   const roc_amdgpu_chip *chip;
   const char *entry;           /* symbol */
-  uint32_t shared_bytes;       /* static */
+  uint64_t shared_bytes;       /* static */
   LLVMValueRef dynamic_shared; /* LDS global; NULL until used */
   LLVMValueRef packet;         /* dispatch packet, in the entry block; NULL until used */
   unsigned next_arg;           /* of the function, for binding */

@@ -124,7 +124,7 @@ static bool open_state(roc_cg *cg) {
   state->entry = make_symbol(cg);
   uint64_t *offsets = ROC_ARENA_ARRAY(&cg->arena, uint64_t, cg->ir->arrays.count + 1);
   if (!offsets || !state->entry) return false;
-  state->shared_bytes = (uint32_t)roc_ir_layout_shared(cg->ir, offsets);
+  state->shared_bytes = roc_ir_layout_shared(cg->ir, offsets);
   return true;
 }
 
@@ -269,6 +269,6 @@ LLVMValueRef roc_amdgpu_array_base(roc_cg *cg, uint32_t array) {
  * bytes, in whatever order, so the dynamic ones begin where roc_ir_layout_shared ends. */
 LLVMValueRef roc_amdgpu_dynamic_bytes(roc_cg *cg) {
   LLVMValueRef all = packet_field(cg, cg->t.i32, PACKET_GROUP_SEGMENT);
-  LLVMValueRef is_static = roc_cg_i32(cg, roc_amdgpu_state_of(cg)->shared_bytes);
+  LLVMValueRef is_static = roc_cg_i32(cg, (uint32_t)roc_amdgpu_state_of(cg)->shared_bytes);
   return LLVMBuildZExt(cg->b, LLVMBuildSub(cg->b, all, is_static, ""), cg->t.i64, "");
 }

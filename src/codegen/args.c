@@ -18,17 +18,13 @@ static LLVMValueRef bind_int(roc_cg *cg, roc_cg_field *field, uint32_t param, bo
 static void bind_scalar(roc_cg *cg, roc_cg_field *field, uint32_t i, const roc_arg_slot *slot) {
   const roc_ir_param *param = &cg->ir->params.items[i];
   switch (param->type) {
-    case ROC_VT_INT:
-      cg->scalars[i] = bind_int(cg, field, i, param->is_narrow, slot->offset);
-      break;
+    case ROC_VT_INT: cg->scalars[i] = bind_int(cg, field, i, param->is_narrow, slot->offset); break;
     case ROC_VT_BOOL: {
       LLVMValueRef raw = field(cg, i, cg->t.i8, slot->offset);
       cg->scalars[i] = LLVMBuildICmp(cg->b, LLVMIntNE, raw, LLVMConstInt(cg->t.i8, 0, 0), "");
       break;
     }
-    default:
-      cg->scalars[i] = field(cg, i, roc_cg_value_type(cg, param->type), slot->offset);
-      break;
+    default: cg->scalars[i] = field(cg, i, roc_cg_value_type(cg, param->type), slot->offset); break;
   }
 }
 
@@ -71,8 +67,8 @@ static void bind_local_array(roc_cg *cg, uint32_t a) {
     LLVMValueRef bytes = cg->target->dynamic_bytes(cg);
     LLVMValueRef first = roc_cg_i64(cg, array->first_byte);
     LLVMValueRef fits = LLVMBuildICmp(cg->b, LLVMIntUGT, bytes, first, "");
-    LLVMValueRef rest = LLVMBuildSelect(cg->b, fits, LLVMBuildSub(cg->b, bytes, first, ""),
-                                        roc_cg_i64(cg, 0), "");
+    LLVMValueRef rest =
+        LLVMBuildSelect(cg->b, fits, LLVMBuildSub(cg->b, bytes, first, ""), roc_cg_i64(cg, 0), "");
     LLVMValueRef item = roc_cg_i64(cg, (int64_t)roc_dtype_itemsize(array->dtype));
     bound->extents[0] = LLVMBuildUDiv(cg->b, rest, item, "");
     return;

@@ -1,30 +1,40 @@
 /* Atomics: relaxed, at device scope on global arrays and workgroup scope on shared ones.
  *
- * Where one thread runs the whole workgroup, shared memory needs no atomic instruction.  What LLVM has no instruction for with
- * our semantics (float min and max) is a compare-exchange loop. */
+ * Where one thread runs the whole workgroup, shared memory needs no atomic instruction.  What LLVM
+ * has no instruction for with our semantics (float min and max) is a compare-exchange loop. */
 #include "codegen/cg.h"
 
 typedef struct atomic_op {
   roc_ir_atomic kind;
   uint32_t array;
   roc_dtype dtype;
-  LLVMTypeRef type;      /* of an element */
+  LLVMTypeRef type; /* of an element */
   LLVMValueRef ptr;
   LLVMValueRef value[2]; /* as elements */
 } atomic_op;
 
 static const LLVMAtomicRMWBinOp int_ops[ROC_IR_ATOMIC_COUNT_] = {
-    [ROC_IR_ATOMIC_ADD] = LLVMAtomicRMWBinOpAdd,      [ROC_IR_ATOMIC_SUB] = LLVMAtomicRMWBinOpSub,
-    [ROC_IR_ATOMIC_MIN] = LLVMAtomicRMWBinOpMin,      [ROC_IR_ATOMIC_MAX] = LLVMAtomicRMWBinOpMax,
-    [ROC_IR_ATOMIC_EXCH] = LLVMAtomicRMWBinOpXchg,    [ROC_IR_ATOMIC_AND] = LLVMAtomicRMWBinOpAnd,
-    [ROC_IR_ATOMIC_OR] = LLVMAtomicRMWBinOpOr,        [ROC_IR_ATOMIC_XOR] = LLVMAtomicRMWBinOpXor,
-    [ROC_IR_ATOMIC_INC] = LLVMAtomicRMWBinOpUIncWrap, [ROC_IR_ATOMIC_DEC] = LLVMAtomicRMWBinOpUDecWrap,
+    [ROC_IR_ATOMIC_ADD] = LLVMAtomicRMWBinOpAdd,
+    [ROC_IR_ATOMIC_SUB] = LLVMAtomicRMWBinOpSub,
+    [ROC_IR_ATOMIC_MIN] = LLVMAtomicRMWBinOpMin,
+    [ROC_IR_ATOMIC_MAX] = LLVMAtomicRMWBinOpMax,
+    [ROC_IR_ATOMIC_EXCH] = LLVMAtomicRMWBinOpXchg,
+    [ROC_IR_ATOMIC_AND] = LLVMAtomicRMWBinOpAnd,
+    [ROC_IR_ATOMIC_OR] = LLVMAtomicRMWBinOpOr,
+    [ROC_IR_ATOMIC_XOR] = LLVMAtomicRMWBinOpXor,
+    [ROC_IR_ATOMIC_INC] = LLVMAtomicRMWBinOpUIncWrap,
+    [ROC_IR_ATOMIC_DEC] = LLVMAtomicRMWBinOpUDecWrap,
 };
 
-static bool is_float(const atomic_op *a) { return roc_dtype_table[a->dtype].kind == 'f'; }
+static bool is_float(const atomic_op *a) {
+  return roc_dtype_table[a->dtype].kind == 'f';
+}
 
-/* A uint64 is the integer of its bits in a kernel, and is compared as that; a uint32 is never negative. */
-static bool is_unsigned(const atomic_op *a) { return a->dtype == ROC_DT_UINT32; }
+/* min and max order an unsigned element type as unsigned, as numba.cuda does, though a kernel reads
+ * a uint64 as the integer of its bits. */
+static bool is_unsigned(const atomic_op *a) {
+  return roc_dtype_table[a->dtype].kind == 'u';
+}
 
 static const char *scope_of(roc_cg *cg, const atomic_op *a) {
   if (roc_cg_is_shared(cg, a->array)) return cg->target->group_scope;
@@ -105,18 +115,18 @@ static LLVMValueRef emit_rmw(roc_cg *cg, const atomic_op *a) {
   if (is_float(a) && a->kind == ROC_IR_ATOMIC_SUB) op = LLVMAtomicRMWBinOpFSub;
   if (is_unsigned(a) && a->kind == ROC_IR_ATOMIC_MIN) op = LLVMAtomicRMWBinOpUMin;
   if (is_unsigned(a) && a->kind == ROC_IR_ATOMIC_MAX) op = LLVMAtomicRMWBinOpUMax;
-  return mark(cg, a,
-              LLVMBuildAtomicRMWSyncScope(cg->b, op, a->ptr, a->value[0],
-                                          LLVMAtomicOrderingMonotonic,
-                                          scope_id(cg, scope_of(cg, a))));
+  return mark(
+      cg, a,
+      LLVMBuildAtomicRMWSyncScope(cg->b, op, a->ptr, a->value[0], LLVMAtomicOrderingMonotonic,
+                                  scope_id(cg, scope_of(cg, a))));
 }
 
 static LLVMValueRef exchange(roc_cg *cg, const atomic_op *a, LLVMValueRef expected,
                              LLVMValueRef desired) {
-  return mark(cg, a,
-              LLVMBuildAtomicCmpXchgSyncScope(
-                  cg->b, a->ptr, expected, desired, LLVMAtomicOrderingMonotonic,
-                  LLVMAtomicOrderingMonotonic, scope_id(cg, scope_of(cg, a))));
+  return mark(
+      cg, a,
+      LLVMBuildAtomicCmpXchgSyncScope(cg->b, a->ptr, expected, desired, LLVMAtomicOrderingMonotonic,
+                                      LLVMAtomicOrderingMonotonic, scope_id(cg, scope_of(cg, a))));
 }
 
 static LLVMTypeRef bits_type(roc_cg *cg, const atomic_op *a) {

@@ -1,11 +1,13 @@
-/* The state of one compile: context, module, cached types, and the small helpers every emitter uses. */
+/* The state of one compile: context, module, cached types, and the small helpers every emitter
+ * uses. */
 #include "codegen/cg.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 
-/* LLVM reports some failures only here and then returns an object all the same, so errors are counted. */
+/* LLVM reports some failures only here and then returns an object all the same, so errors are
+ * counted. */
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *ud) {
   roc_cg *cg = ud;
   if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
@@ -122,7 +124,9 @@ void roc_cg_goto(roc_cg *cg, LLVMBasicBlockRef to) {
   if (roc_cg_is_open(cg)) LLVMBuildBr(cg->b, to);
 }
 
-void roc_cg_at(roc_cg *cg, LLVMBasicBlockRef block) { LLVMPositionBuilderAtEnd(cg->b, block); }
+void roc_cg_at(roc_cg *cg, LLVMBasicBlockRef block) {
+  LLVMPositionBuilderAtEnd(cg->b, block);
+}
 
 LLVMValueRef roc_cg_alloca(roc_cg *cg, LLVMTypeRef type, const char *name) {
   return LLVMBuildAlloca(cg->entry_b, type, name);

@@ -1,9 +1,10 @@
 /* The state of one compile, and what the files of the code generator offer each other.
  *
- * A roc_cg is made per compile and freed with its LLVM context.  `b` is the builder all emitters use; `entry_b` stays at
- * the end of the function's entry block, which is left open until the body is done, so that allocas and loop-invariant
- * values can be added at any time.  Emitters never fail: what can go wrong is found by the IR verifier before, or by
- * the LLVM verifier and the diagnostic handler after. */
+ * A roc_cg is made per compile and freed with its LLVM context.  `b` is the builder all emitters
+ * use; `entry_b` stays at the end of the function's entry block, which is left open until the body
+ * is done, so that allocas and loop-invariant values can be added at any time.  Emitters never
+ * fail: what can go wrong is found by the IR verifier before, or by the LLVM verifier and the
+ * diagnostic handler after. */
 #ifndef ROC_CODEGEN_CG_H
 #define ROC_CODEGEN_CG_H
 
@@ -20,10 +21,11 @@ typedef struct roc_cg_exits {
 
 /* An array of the module as the code sees it. */
 typedef struct roc_cg_array {
-  LLVMValueRef base;                                    /* PARAM: the data pointer; CONST: the global */
+  LLVMValueRef base; /* PARAM: the data pointer; CONST: the global */
   LLVMValueRef extents[ROC_MAX_RANK], strides[ROC_MAX_RANK]; /* i64; strides only of STRIDED */
-  LLVMValueRef scale;   /* not NULL: elements are this many elements apart (i64) */
-  bool is_one_for_all;  /* work-items use one memory one after the other: accesses are not parallel */
+  LLVMValueRef scale; /* not NULL: elements are this many elements apart (i64) */
+  bool
+      is_one_for_all; /* work-items use one memory one after the other: accesses are not parallel */
 } roc_cg_array;
 
 struct roc_cg {
@@ -37,25 +39,27 @@ struct roc_cg {
   LLVMTargetMachineRef tm; /* borrowed from the target */
   roc_cg_types t;
 
-  LLVMValueRef fn;          /* the function that holds the body */
-  LLVMBasicBlockRef exit;   /* where a work-item that returns goes */
-  LLVMValueRef *values;     /* per instruction */
-  LLVMValueRef *vars;       /* per variable: an alloca, made on first use */
-  roc_cg_exits *exits;      /* per instruction */
-  LLVMValueRef *scalars;    /* per parameter: value of the kernel language */
-  roc_cg_array *arrays;     /* per array */
-  LLVMValueRef fault, print; /* pointers to the launch's record and buffer, or NULL when the kernel has no use for them */
+  LLVMValueRef fn;           /* the function that holds the body */
+  LLVMBasicBlockRef exit;    /* where a work-item that returns goes */
+  LLVMValueRef *values;      /* per instruction */
+  LLVMValueRef *vars;        /* per variable: an alloca, made on first use */
+  roc_cg_exits *exits;       /* per instruction */
+  LLVMValueRef *scalars;     /* per parameter: value of the kernel language */
+  roc_cg_array *arrays;      /* per array */
+  LLVMValueRef fault, print; /* pointers to the launch's record and buffer, or NULL when the kernel
+                                has no use for them */
   LLVMMetadataRef access_group; /* not NULL: loads and stores carry it (parallel loops) */
-  void *state;              /* the target's own, in the arena */
-  roc_vec(roc_site) sites;  /* the target's own, numbered behind the module's */
+  void *state;                  /* the target's own, in the arena */
+  roc_vec(roc_site) sites;      /* the target's own, numbered behind the module's */
 
-  uint32_t nerrors;         /* error diagnostics LLVM reported */
+  uint32_t nerrors; /* error diagnostics LLVM reported */
   roc_str diagnostics;
 };
 
 /* cg.c */
 /* A context, module and machine for `ir`; on failure *out is untouched. */
-roc_status roc_cg_open(const roc_ir_module *ir, const roc_cg_options *options, roc_cg **out, roc_error *err);
+roc_status roc_cg_open(const roc_ir_module *ir, const roc_cg_options *options, roc_cg **out,
+                       roc_error *err);
 void roc_cg_close(roc_cg *cg);
 /* Adds a site to the code object; returns its index. Its strings live as long as the module. */
 uint32_t roc_cg_add_site(roc_cg *cg, const roc_site *site);
@@ -64,28 +68,34 @@ LLVMTypeRef roc_cg_value_type(const roc_cg *cg, roc_value_type type);
 LLVMValueRef roc_cg_i64(const roc_cg *cg, int64_t value);
 LLVMValueRef roc_cg_i32(const roc_cg *cg, uint32_t value);
 LLVMBasicBlockRef roc_cg_block(roc_cg *cg, const char *name); /* appended to cg->fn */
-bool roc_cg_is_open(const roc_cg *cg);                         /* the current block has no terminator */
-/* Branches to `to` unless the current block is ended already, and goes on there when `then_there`. */
+bool roc_cg_is_open(const roc_cg *cg); /* the current block has no terminator */
+/* Branches to `to` unless the current block is ended already, and goes on there when `then_there`.
+ */
 void roc_cg_goto(roc_cg *cg, LLVMBasicBlockRef to);
 void roc_cg_at(roc_cg *cg, LLVMBasicBlockRef block);
 LLVMValueRef roc_cg_alloca(roc_cg *cg, LLVMTypeRef type, const char *name); /* in the entry block */
-LLVMValueRef roc_cg_load(roc_cg *cg, LLVMTypeRef type, LLVMValueRef ptr);   /* tagged with the access group */
+LLVMValueRef roc_cg_load(roc_cg *cg, LLVMTypeRef type,
+                         LLVMValueRef ptr); /* tagged with the access group */
 LLVMValueRef roc_cg_store(roc_cg *cg, LLVMValueRef value, LLVMValueRef ptr);
 LLVMValueRef roc_cg_byte_offset(roc_cg *cg, LLVMValueRef ptr, LLVMValueRef bytes); /* i64 */
 /* Calls the overloaded intrinsic `name` ("llvm.sqrt") at the given overload types. */
-LLVMValueRef roc_cg_intrinsic(roc_cg *cg, const char *name, LLVMTypeRef *overloads, unsigned noverloads,
-                              LLVMValueRef *args, unsigned nargs);
-void roc_cg_attr(roc_cg *cg, LLVMValueRef fn, LLVMAttributeIndex at, const char *name); /* enum attribute, value 0 */
-void roc_cg_attr_int(roc_cg *cg, LLVMValueRef fn, LLVMAttributeIndex at, const char *name, uint64_t value);
+LLVMValueRef roc_cg_intrinsic(roc_cg *cg, const char *name, LLVMTypeRef *overloads,
+                              unsigned noverloads, LLVMValueRef *args, unsigned nargs);
+void roc_cg_attr(roc_cg *cg, LLVMValueRef fn, LLVMAttributeIndex at,
+                 const char *name); /* enum attribute, value 0 */
+void roc_cg_attr_int(roc_cg *cg, LLVMValueRef fn, LLVMAttributeIndex at, const char *name,
+                     uint64_t value);
 void roc_cg_attr_text(roc_cg *cg, LLVMValueRef fn, const char *key, const char *value);
 /* A conditional branch whose first way is the likely one. */
-void roc_cg_branch_likely(roc_cg *cg, LLVMValueRef cond, LLVMBasicBlockRef likely, LLVMBasicBlockRef rare);
+void roc_cg_branch_likely(roc_cg *cg, LLVMValueRef cond, LLVMBasicBlockRef likely,
+                          LLVMBasicBlockRef rare);
 
 /* args.c */
-/* Yields the raw value at byte `offset` of the kernarg block as `type`; param: the parameter it belongs to. */
+/* Yields the raw value at byte `offset` of the kernarg block as `type`; param: the parameter it
+ * belongs to. */
 typedef LLVMValueRef roc_cg_field(roc_cg *cg, uint32_t param, LLVMTypeRef type, uint32_t offset);
-/* Fills cg->scalars and the PARAM, SHARED, PRIVATE and CONST entries of cg->arrays, asking `field` for each value in
- * kernarg order. */
+/* Fills cg->scalars and the PARAM, SHARED, PRIVATE and CONST entries of cg->arrays, asking `field`
+ * for each value in kernarg order. */
 void roc_cg_bind_args(roc_cg *cg, roc_cg_field *field);
 
 /* control.c: one work-item's code */
@@ -103,14 +113,17 @@ LLVMValueRef roc_cg_expr(roc_cg *cg, uint32_t id);
 /* type.c */
 LLVMTypeRef roc_cg_storage_type(const roc_cg *cg, roc_dtype dtype);
 LLVMValueRef roc_cg_from_element(roc_cg *cg, roc_dtype dtype, LLVMValueRef element);
-LLVMValueRef roc_cg_to_element(roc_cg *cg, roc_dtype dtype, roc_value_type type, LLVMValueRef value);
+LLVMValueRef roc_cg_to_element(roc_cg *cg, roc_dtype dtype, roc_value_type type,
+                               LLVMValueRef value);
 LLVMValueRef roc_cg_convert(roc_cg *cg, roc_dtype dtype, roc_value_type type, LLVMValueRef value);
-LLVMValueRef roc_cg_to_float(roc_cg *cg, roc_value_type to, roc_value_type from, LLVMValueRef value);
+LLVMValueRef roc_cg_to_float(roc_cg *cg, roc_value_type to, roc_value_type from,
+                             LLVMValueRef value);
 /* The 64 bits a fault or print record keeps of a value. */
 LLVMValueRef roc_cg_record_bits(roc_cg *cg, roc_value_type type, LLVMValueRef value);
 
 /* memory.c */
-LLVMValueRef roc_cg_address(roc_cg *cg, uint32_t array, const roc_ir_inst *inst, uint32_t first_index);
+LLVMValueRef roc_cg_address(roc_cg *cg, uint32_t array, const roc_ir_inst *inst,
+                            uint32_t first_index);
 LLVMValueRef roc_cg_extent(roc_cg *cg, uint32_t array, uint32_t dim);
 LLVMValueRef roc_cg_load_inst(roc_cg *cg, const roc_ir_inst *inst);
 void roc_cg_store_inst(roc_cg *cg, const roc_ir_inst *inst);
@@ -123,22 +136,26 @@ LLVMValueRef roc_cg_atomic(roc_cg *cg, const roc_ir_inst *inst);
 LLVMValueRef roc_cg_math(roc_cg *cg, const roc_ir_inst *inst);
 /* Sets contract and fast-math flags as the module asks. */
 LLVMValueRef roc_cg_float_flags(roc_cg *cg, LLVMValueRef inst);
-LLVMValueRef roc_cg_float_binary(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b, roc_value_type type);
+LLVMValueRef roc_cg_float_binary(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b,
+                                 roc_value_type type);
 
 /* check.c */
 void roc_cg_check(roc_cg *cg, uint32_t id); /* CHECK_*, FAIL */
 void roc_cg_print(roc_cg *cg, const roc_ir_inst *inst);
 /* Counts a failing item and, when it is the first, fills the record.  ids: three i64 from 1. */
-void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLVMValueRef *values, unsigned nvalues);
+void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLVMValueRef *values,
+                         unsigned nvalues);
 
 /* opt.c, emit.c */
 roc_status roc_cg_verify(roc_cg *cg, roc_error *err);
 roc_status roc_cg_optimise(roc_cg *cg, roc_error *err);
-roc_status roc_cg_emit(roc_cg *cg, LLVMCodeGenFileType kind, LLVMMemoryBufferRef *out, roc_error *err);
+roc_status roc_cg_emit(roc_cg *cg, LLVMCodeGenFileType kind, LLVMMemoryBufferRef *out,
+                       roc_error *err);
 roc_status roc_cg_object(roc_cg *cg, roc_codeobj **out, roc_error *err);
 
 /* jit.c */
-roc_status roc_jit_load(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle, roc_error *err);
+roc_status roc_jit_load(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,
+                        roc_error *err);
 void roc_jit_unload(void *handle);
 
 #endif

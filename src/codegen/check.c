@@ -1,4 +1,5 @@
-/* Checks and prints: what a kernel reports through the fault record and the print buffer (base/site.h). */
+/* Checks and prints: what a kernel reports through the fault record and the print buffer
+ * (base/site.h). */
 #include "codegen/cg.h"
 
 typedef LLVMValueRef field_of(roc_cg *cg, LLVMValueRef base, uint64_t offset);
@@ -32,7 +33,8 @@ void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLV
   roc_cg_at(cg, fill);
   LLVMBuildStore(cg->b, site, field_at(cg, cg->fault, offsetof(roc_fault_record, site)));
   for (unsigned d = 0; d < 3; d++) {
-    LLVMBuildStore(cg->b, ids[d], field_at(cg, cg->fault, offsetof(roc_fault_record, item) + 8 * d));
+    LLVMBuildStore(cg->b, ids[d],
+                   field_at(cg, cg->fault, offsetof(roc_fault_record, item) + 8 * d));
   }
   for (unsigned i = 0; i < nvalues; i++) {
     LLVMBuildStore(cg->b, values[i],
@@ -68,8 +70,7 @@ static unsigned record_values(roc_cg *cg, const roc_ir_inst *inst, uint32_t firs
 
 static LLVMValueRef fits_integer(roc_cg *cg, LLVMValueRef f) {
   LLVMTypeRef type = LLVMTypeOf(f);
-  LLVMValueRef above =
-      LLVMBuildFCmp(cg->b, LLVMRealOGE, f, LLVMConstReal(type, -0x1p63), "");
+  LLVMValueRef above = LLVMBuildFCmp(cg->b, LLVMRealOGE, f, LLVMConstReal(type, -0x1p63), "");
   LLVMValueRef below = LLVMBuildFCmp(cg->b, LLVMRealOLT, f, LLVMConstReal(type, 0x1p63), "");
   return LLVMBuildAnd(cg->b, above, below, "");
 }
@@ -83,8 +84,7 @@ static LLVMValueRef check_holds(roc_cg *cg, const roc_ir_inst *inst) {
       LLVMValueRef extent = roc_cg_extent(cg, inst->aux, (uint32_t)inst->k.i);
       return LLVMBuildICmp(cg->b, LLVMIntULT, from_0, extent, "");
     }
-    case ROC_IR_CHECK_NONZERO:
-      return LLVMBuildICmp(cg->b, LLVMIntNE, x, roc_cg_i64(cg, 0), "");
+    case ROC_IR_CHECK_NONZERO: return LLVMBuildICmp(cg->b, LLVMIntNE, x, roc_cg_i64(cg, 0), "");
     case ROC_IR_CHECK_INT: return fits_integer(cg, x);
     default: return x;
   }
@@ -128,8 +128,8 @@ void roc_cg_print(roc_cg *cg, const roc_ir_inst *inst) {
   add_u32(cg, cg->print, offsetof(roc_print_buffer, lost), roc_cg_i32(cg, 1));
   LLVMBuildBr(cg->b, done);
   roc_cg_at(cg, fits);
-  LLVMValueRef record = roc_cg_byte_offset(
-      cg, field_at(cg, cg->print, offsetof(roc_print_buffer, data)), wide);
+  LLVMValueRef record =
+      roc_cg_byte_offset(cg, field_at(cg, cg->print, offsetof(roc_print_buffer, data)), wide);
   LLVMBuildStore(cg->b, roc_cg_i32(cg, inst->aux2), record);
   LLVMBuildStore(cg->b, roc_cg_i32(cg, count), field_at(cg, record, 4));
   for (unsigned i = 0; i < count; i++) {

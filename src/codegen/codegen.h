@@ -1,8 +1,10 @@
 /* The compiler's back end as the rest of the program sees it: one struct of functions.
  *
- * libroclua-codegen.so (the object with LLVM in it) exports roc_codegen_entry and nothing else; jit opens it on the
- * first compile.  It carries its own copy of base and ir, so memory is freed on the side that made it.  Functions may be called from one compiler thread at a time.  LLVM's fatal errors park the calling thread for good
- * after calling `on_fatal` (see DESIGN §5), so callers run them on a thread of their own. */
+ * libroclua-codegen.so (the object with LLVM in it) exports roc_codegen_entry and nothing else; jit
+ * opens it on the first compile.  It carries its own copy of base and ir, so memory is freed on the
+ * side that made it.  Functions may be called from one compiler thread at a time.  LLVM's fatal
+ * errors park the calling thread for good after calling `on_fatal` (see DESIGN §5), so callers run
+ * them on a thread of their own. */
 #ifndef ROC_CODEGEN_CODEGEN_H
 #define ROC_CODEGEN_CODEGEN_H
 
@@ -15,27 +17,35 @@ enum { ROC_CODEGEN_ABI = 1 };
 typedef enum roc_cg_stage { ROC_CG_LLVM, ROC_CG_LLVM_OPT, ROC_CG_ASM } roc_cg_stage;
 
 typedef struct roc_cg_options {
-  const char *target;   /* "cpu" or "gfx90a"…; validated */
-  uint32_t wave_size;   /* cpu: 32 or 64; amdgpu: 0 = the target's default */
-  int opt_level;        /* 0 … 3; -1: the default */
+  const char *target; /* "cpu" or "gfx90a"…; validated */
+  uint32_t wave_size; /* cpu: 32 or 64; amdgpu: 0 = the target's default */
+  int opt_level;      /* 0 … 3; -1: the default */
 } roc_cg_options;
 
-typedef struct roc_cg_times { double build_ms, verify_ms, opt_ms, emit_ms; } roc_cg_times;
+typedef struct roc_cg_times {
+  double build_ms, verify_ms, opt_ms, emit_ms;
+} roc_cg_times;
 
 typedef struct roc_codegen_api {
   uint32_t abi; /* ROC_CODEGEN_ABI */
-  /* Tells where to report a fatal LLVM error; called on the failing thread, which is then parked. */
+  /* Tells where to report a fatal LLVM error; called on the failing thread, which is then parked.
+   */
   void (*set_fatal_handler)(void (*on_fatal)(void *ud, const char *message), void *ud);
-  /* Verified IR to a code object, owned by the caller (object->free). ROC_COMPILE: LLVM refused, the message has its text. */
+  /* Verified IR to a code object, owned by the caller (object->free). ROC_COMPILE: LLVM refused,
+   * the message has its text. */
   roc_status (*compile)(const roc_ir_module *module, const roc_cg_options *options,
-                        roc_codeobj **out_object, roc_cg_times *times /* may be NULL */, roc_error *err);
+                        roc_codeobj **out_object, roc_cg_times *times /* may be NULL */,
+                        roc_error *err);
   /* Hands the text of a stage to `sink`, in one or more pieces, before it returns. */
   roc_status (*dump)(const roc_ir_module *module, const roc_cg_options *options, roc_cg_stage stage,
-                     void (*sink)(void *ud, const char *text, size_t len), void *ud, roc_error *err);
+                     void (*sink)(void *ud, const char *text, size_t len), void *ud,
+                     roc_error *err);
   /* "" when `target` is known, else a sentence that lists what is. */
   const char *(*check_target)(const char *target);
-  /* ORC: makes a "cpu" code object callable.  *out_handle is given back with jit_unload once nothing runs it. */
-  roc_status (*jit_load)(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle, roc_error *err);
+  /* ORC: makes a "cpu" code object callable.  *out_handle is given back with jit_unload once
+   * nothing runs it. */
+  roc_status (*jit_load)(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,
+                         roc_error *err);
   void (*jit_unload)(void *handle);
 } roc_codegen_api;
 

@@ -1,8 +1,8 @@
 /* Control flow of one work-item: structured regions become basic blocks.
  *
- * On a GPU this is the whole kernel; on the CPU it is the body of an item loop, and what a barrier cuts is handled above
- * (cpu_regions.c).  Invariant: after an instruction that leaves its region the current block is ended, and the rest of the
- * list is not emitted. */
+ * On a GPU this is the whole kernel; on the CPU it is the body of an item loop, and what a barrier
+ * cuts is handled above (cpu_regions.c).  Invariant: after an instruction that leaves its region
+ * the current block is ended, and the rest of the list is not emitted. */
 #include "codegen/cg.h"
 
 LLVMValueRef roc_cg_operand(roc_cg *cg, const roc_ir_inst *inst, uint32_t n) {
@@ -63,8 +63,9 @@ static void emit_loop(roc_cg *cg, uint32_t id) {
   roc_cg_at(cg, end);
 }
 
-/* forprep of lvm.c: the count is fixed first, as an unsigned number that cannot overflow; it is 0 when the loop does not
- * run, and one less than the iterations would be 2^64 in the one case that does not fit. */
+/* forprep of lvm.c: the count is fixed first, as an unsigned number that cannot overflow; it is 0
+ * when the loop does not run, and one less than the iterations would be 2^64 in the one case that
+ * does not fit. */
 LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last,
                               LLVMValueRef step) {
   LLVMBuilderRef b = cg->b;

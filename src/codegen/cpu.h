@@ -1,15 +1,15 @@
 /* The CPU back end's own state.  A workgroup runs on one thread, as loops over its work-items:
  *
- *   plan     (cpu_plan.c)    cuts the structured body into runs; which values and variables live across runs
- *   regions  (cpu_regions.c) emits lists of statements for the whole group, or for a wavefront of it
- *   items    (cpu_items.c)   emits one run as a loop over work-items, with live mask and failed checks
- *   wave     (cpu_wave.c)    wave operations as loops over lanes
- *   math     (cpu_math.c)    libm and libmvec
- *   target   (target_cpu.c)  entry, group loop, frame, hooks
+ *   plan     (cpu_plan.c)    cuts the structured body into runs; which values and variables live
+ * across runs regions  (cpu_regions.c) emits lists of statements for the whole group, or for a
+ * wavefront of it items    (cpu_items.c)   emits one run as a loop over work-items, with live mask
+ * and failed checks wave     (cpu_wave.c)    wave operations as loops over lanes math (cpu_math.c)
+ * libm and libmvec target   (target_cpu.c)  entry, group loop, frame, hooks
  *
- * A run is a maximal list of instructions without a cut in which work-items execute one after the other (or side by side,
- * vectorised).  Its number is the home of every instruction in it.  Per-item memory is an array in the frame
- * indexed by the linear local index, so that item loops touch it with unit stride. */
+ * A run is a maximal list of instructions without a cut in which work-items execute one after the
+ * other (or side by side, vectorised).  Its number is the home of every instruction in it. Per-item
+ * memory is an array in the frame indexed by the linear local index, so that item loops touch it
+ * with unit stride. */
 #ifndef ROC_CODEGEN_CPU_H
 #define ROC_CODEGEN_CPU_H
 
@@ -24,21 +24,28 @@
 enum { ROC_CPU_NO_RUN = 0 };
 
 typedef struct cpu_plan {
-  uint8_t *cuts;     /* per instruction: ROC_IRF_CUT_*, nested ones included */
-  bool *stops;       /* per instruction: a work-item may end in it */
-  uint32_t *home;    /* per instruction: its run */
-  bool *is_remat;    /* per instruction: pure over ids, constants, arguments: recomputed where it is used */
-  bool *is_uniform;  /* per instruction, remat ones: the same for all items of the group */
-  bool *is_slotted;  /* per instruction: used in another run, kept per item */
+  uint8_t *cuts;    /* per instruction: ROC_IRF_CUT_*, nested ones included */
+  bool *stops;      /* per instruction: a work-item may end in it */
+  uint32_t *home;   /* per instruction: its run */
+  bool *is_remat;   /* per instruction: pure over ids, constants, arguments: recomputed where it is
+                       used */
+  bool *is_uniform; /* per instruction, remat ones: the same for all items of the group */
+  bool *is_slotted; /* per instruction: used in another run, kept per item */
   uint32_t *set_once;  /* per variable: the only SET, when its operand is remat; else ROC_IR_NONE */
   bool *is_counter;    /* per variable: of a FOR that the group (or wavefront) runs */
   bool *var_slotted;   /* per variable */
   bool *array_slotted; /* per array: PRIVATE, kept in the frame */
   uint32_t nruns;
+  bool has_rows; /* asks for ids of dimension 2 or 3 */
+  bool has_loops;
 } cpu_plan;
 
 /* How a stretch of a statement list is executed. */
-typedef enum cpu_segment_kind { CPU_SEGMENT_RUN, CPU_SEGMENT_WAVES, CPU_SEGMENT_CUT } cpu_segment_kind;
+typedef enum cpu_segment_kind {
+  CPU_SEGMENT_RUN,
+  CPU_SEGMENT_WAVES,
+  CPU_SEGMENT_CUT
+} cpu_segment_kind;
 typedef enum cpu_level_kind { CPU_LEVEL_GROUP, CPU_LEVEL_WAVE } cpu_level_kind;
 
 /* The segment that begins at ids[0]: its kind, and in *out_count how many instructions it has. */
@@ -52,8 +59,8 @@ bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan);
 /* Whom a list of statements is emitted for: the group, or one wavefront of it. */
 typedef struct cpu_level {
   cpu_level_kind kind;
-  LLVMValueRef live_count;  /* alloca i64: work-items that have not ended */
-  LLVMBasicBlockRef end;    /* where to go when there is none left */
+  LLVMValueRef live_count; /* alloca i64: work-items that have not ended */
+  LLVMBasicBlockRef end;   /* where to go when there is none left */
   LLVMBasicBlockRef group_end;
   LLVMValueRef base, limit; /* WAVE: linear local indices of the lanes, [base, limit) */
   struct cpu_level *outer;
@@ -78,7 +85,7 @@ typedef struct cpu_run {
   uint32_t epoch;
   cpu_loop loops[3];
   unsigned nloops;
-  LLVMBuilderRef header_b;   /* at the end of the block that all of the item's code follows */
+  LLVMBuilderRef header_b; /* at the end of the block that all of the item's code follows */
   LLVMBasicBlockRef body, latch;
   LLVMBasicBlockRef dead;    /* an item that returns or fails goes there; NULL: nobody asks */
   LLVMValueRef x, y, z, lin; /* i64: local ids from 0, linear local index */
@@ -86,7 +93,7 @@ typedef struct cpu_run {
   LLVMValueRef is_live;      /* i1, NULL: always */
   LLVMValueRef code;         /* alloca i32: which check failed, 0 none; NULL: there is none */
   LLVMValueRef values[ROC_SITE_MAX_VALUES]; /* allocas i64 */
-  LLVMValueRef died;         /* alloca i8; NULL: nobody asks */
+  LLVMValueRef died;                        /* alloca i8; NULL: nobody asks */
   roc_vec(cpu_fail) fails;
   bool is_parallel;
 } cpu_run;
@@ -105,24 +112,26 @@ typedef struct cpu_state {
   LLVMValueRef grid[3], groups[3], local[3], items, rank, dynamic;
   LLVMMetadataRef parallel; /* the access group */
   /* frame */
-  LLVMValueRef frame_end;   /* pointer behind the last slot so far */
+  LLVMValueRef frame_end; /* pointer behind the last slot so far */
   uint32_t frame_fixed, frame_item;
   cpu_slot *value_slots, *var_slots, *array_slots;
   cpu_slot live, code, fail_values[ROC_SITE_MAX_VALUES], wave;
   /* group */
   LLVMValueRef group[3], group_first[3], count[3]; /* index, first global id - 1, items present */
-  bool may_be_dead;   /* an item may have ended before the code now emitted */
+  bool may_be_dead; /* an item may have ended before the code now emitted */
   bool needs_live;
   roc_cg_exits *exits; /* per instruction: of the group's or wavefront's control flow */
   cpu_level *level;
-  cpu_run *run;        /* NULL between item loops */
-  uint32_t *epochs;    /* per instruction: the run loop that cg->values[] belongs to */
+  cpu_run *run;     /* NULL between item loops */
+  uint32_t *epochs; /* per instruction: the run loop that cg->values[] belongs to */
   uint32_t epoch;
   uint64_t *shared_offsets, shared_bytes;
   const char *entry;
 } cpu_state;
 
-static inline cpu_state *cpu_of(roc_cg *cg) { return cg->state; }
+static inline cpu_state *cpu_of(roc_cg *cg) {
+  return cg->state;
+}
 
 /* target_cpu.c */
 /* A new array in the frame, `count` elements of `type` per item. */
@@ -133,14 +142,17 @@ LLVMValueRef cpu_slot_item(cpu_state *s, const cpu_slot *slot);
 /* cpu_regions.c */
 void cpu_emit_list(cpu_state *s, const uint32_t *ids, uint32_t count);
 
-/* True when LEAVE or NEXT in `ids`, nested ones included, go to a statement outside of them; calls `found` for each. */
+/* True when LEAVE or NEXT in `ids`, nested ones included, go to a statement outside of them; calls
+ * `found` for each. */
 typedef void cpu_exit_found(cpu_state *s, uint32_t target, bool is_next, void *ud);
-void cpu_find_exits(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_exit_found *found, void *ud);
+void cpu_find_exits(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_exit_found *found,
+                    void *ud);
 /* Records a divergent barrier at instruction `id` and ends the group. */
 void cpu_diverge(cpu_state *s, uint32_t id);
 
 /* cpu_items.c */
-/* Opens a loop over the work-items of the level; the builder is in the item's body, guarded by the live mask. */
+/* Opens a loop over the work-items of the level; the builder is in the item's body, guarded by the
+ * live mask. */
 void cpu_items_begin(cpu_state *s, cpu_run *run, bool is_parallel);
 /* Closes it, the builder behind it. */
 void cpu_items_end(cpu_state *s);

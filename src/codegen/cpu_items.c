@@ -1,9 +1,10 @@
 /* One run as a loop over work-items.
  *
- * Shaped for the vectoriser: the innermost loop counts the items of a row from 0 with one exit; an item that ends early
- * goes to the latch, never out of the loop.  A failing check leaves its number and values in per-item memory, and a flag
- * that is looked at behind the loop; only then a second, cold walk fills the fault record.  Copies of variables that
- * live across runs are made for all items at the loop's begin and end, so that the body works on registers. */
+ * Shaped for the vectoriser: the innermost loop counts the items of a row from 0 with one exit; an
+ * item that ends early goes to the latch, never out of the loop.  A failing check leaves its number
+ * and values in per-item memory, and a flag that is looked at behind the loop; only then a second,
+ * cold walk fills the fault record.  Copies of variables that live across runs are made for all
+ * items at the loop's begin and end, so that the body works on registers. */
 #include <llvm-c/DebugInfo.h>
 
 #include "codegen/cpu.h"
@@ -76,7 +77,8 @@ static void begin_group_rows(cpu_state *s, cpu_run *run) {
   run->lin = add(cg, first, run->x);
 }
 
-/* The rows of a wavefront: it begins and ends anywhere in the linear order, and what a partial group lacks is left out. */
+/* The rows of a wavefront: it begins and ends anywhere in the linear order, and what a partial
+ * group lacks is left out. */
 static void begin_wave_rows(cpu_state *s, cpu_run *run) {
   roc_cg *cg = s->cg;
   run->nloops = 2;
@@ -96,9 +98,12 @@ static void begin_wave_rows(cpu_state *s, cpu_run *run) {
   LLVMValueRef first = LLVMBuildSelect(cg->b, is_later, row_first, s->level->base, "");
   LLVMValueRef end = minimum(cg, add(cg, row_first, s->count[0]), s->level->limit);
   LLVMValueRef present = LLVMBuildICmp(cg->b, LLVMIntULT, first, end, "");
-  present = LLVMBuildAnd(cg->b, present, LLVMBuildICmp(cg->b, LLVMIntULT, run->y, s->count[1], ""), "");
-  present = LLVMBuildAnd(cg->b, present, LLVMBuildICmp(cg->b, LLVMIntULT, run->z, s->count[2], ""), "");
-  LLVMValueRef count = LLVMBuildSelect(cg->b, present, LLVMBuildSub(cg->b, end, first, ""), none, "");
+  present =
+      LLVMBuildAnd(cg->b, present, LLVMBuildICmp(cg->b, LLVMIntULT, run->y, s->count[1], ""), "");
+  present =
+      LLVMBuildAnd(cg->b, present, LLVMBuildICmp(cg->b, LLVMIntULT, run->z, s->count[2], ""), "");
+  LLVMValueRef count =
+      LLVMBuildSelect(cg->b, present, LLVMBuildSub(cg->b, end, first, ""), none, "");
   LLVMValueRef x0 = LLVMBuildSub(cg->b, first, row_first, "");
   loop_begin(s, &run->loops[1], count, "x");
   run->x = add(cg, x0, run->loops[1].index);
@@ -124,14 +129,20 @@ void cpu_items_begin(cpu_state *s, cpu_run *run, bool is_parallel) {
   roc_cg_at(cg, run->body);
 }
 
-/* llvm.loop metadata: itself, and that the accesses of the group do not depend on each other from item to item. */
+/* llvm.loop metadata: itself; that the accesses of the group do not depend on each other from item
+ * to item; and how many vectors are in flight.  Rows of a workgroup are short, those of a kernel of
+ * more than one dimension shorter still. */
 static void mark_parallel(cpu_state *s, LLVMValueRef branch) {
   roc_cg *cg = s->cg;
   LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0);
-  LLVMMetadataRef accesses[2] = {
-      LLVMMDStringInContext2(cg->ctx, "llvm.loop.parallel_accesses", 27), s->parallel};
-  LLVMMetadataRef parts[2] = {none, LLVMMDNodeInContext2(cg->ctx, accesses, 2)};
-  LLVMMetadataRef loop = LLVMMDNodeInContext2(cg->ctx, parts, 2);
+  LLVMMetadataRef accesses[2] = {LLVMMDStringInContext2(cg->ctx, "llvm.loop.parallel_accesses", 27),
+                                 s->parallel};
+  LLVMMetadataRef interleave[2] = {
+      LLVMMDStringInContext2(cg->ctx, "llvm.loop.interleave.count", 26),
+      LLVMValueAsMetadata(roc_cg_i32(cg, s->plan.has_rows ? 1 : 2))};
+  LLVMMetadataRef parts[3] = {none, LLVMMDNodeInContext2(cg->ctx, accesses, 2),
+                              LLVMMDNodeInContext2(cg->ctx, interleave, 2)};
+  LLVMMetadataRef loop = LLVMMDNodeInContext2(cg->ctx, parts, 3);
   LLVMMetadataReplaceAllUsesWith(none, loop);
   LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(cg->ctx, "llvm.loop", 9),
                   LLVMMetadataAsValue(cg->ctx, loop));
@@ -167,7 +178,8 @@ static LLVMBasicBlockRef enter_header(cpu_state *s) {
 static LLVMValueRef load_slot(cpu_state *s, uint32_t id, LLVMValueRef *out) {
   roc_cg *cg = s->cg;
   roc_value_type type = (roc_value_type)cg->ir->insts.items[id].type;
-  LLVMValueRef raw = roc_cg_load(cg, s->value_slots[id].type, cpu_slot_item(s, &s->value_slots[id]));
+  LLVMValueRef raw =
+      roc_cg_load(cg, s->value_slots[id].type, cpu_slot_item(s, &s->value_slots[id]));
   *out = type == ROC_VT_BOOL ? LLVMBuildTrunc(cg->b, raw, cg->t.i1, "") : raw;
   return *out;
 }
@@ -338,7 +350,8 @@ static void keep_fail(cpu_state *s, cpu_run *run, LLVMValueRef any) {
   LLVMBuildStore(cg->b, LLVMBuildOr(cg->b, sum, code, ""), any);
 }
 
-/* In the walk, at an item that failed: site and values by its code, through cells, then the record. */
+/* In the walk, at an item that failed: site and values by its code, through cells, then the record.
+ */
 static void record_item(cpu_state *s, const cpu_run *failed, LLVMValueRef code,
                         LLVMBasicBlockRef next) {
   roc_cg *cg = s->cg;

@@ -1,19 +1,19 @@
-/* Float functions of the CPU: calls of libm, with the vector variants of libmvec named on the call, so that the loop vectoriser can
- * take them. */
+/* Float functions of the CPU: calls of libm, with the vector variants of libmvec named on the call,
+ * so that the loop vectoriser can take them. */
 #include <stdio.h>
 #include <string.h>
 
 #include "codegen/cpu.h"
 
-/* A vector ABI of x86-64: its letter in _ZGV names, its register bytes, and the feature it needs. */
+/* A vector ABI of x86-64: its letter in _ZGV names, its register bytes, and the feature it needs.
+ */
 typedef struct vector_isa {
   char letter;
   unsigned bytes;
   const char *feature;
 } vector_isa;
 
-static const vector_isa isas[] = {
-    {'e', 64, "+avx512f"}, {'d', 32, "+avx2"}, {'b', 16, "+sse2"}};
+static const vector_isa isas[] = {{'e', 64, "+avx512f"}, {'d', 32, "+avx2"}, {'b', 16, "+sse2"}};
 
 static LLVMTypeRef function_type(LLVMTypeRef type, unsigned arity) {
   LLVMTypeRef params[3] = {type, type, type};
@@ -50,7 +50,8 @@ static void keep_used(roc_cg *cg, LLVMValueRef *fns, unsigned count) {
   LLVMSetSection(global, "llvm.metadata");
 }
 
-/* Declares the variants of `name` that this machine has and writes the attribute that names them. */
+/* Declares the variants of `name` that this machine has and writes the attribute that names them.
+ */
 static void declare_variants(roc_cg *cg, const char *name, LLVMTypeRef type, unsigned arity,
                              char *text, size_t size) {
   char *features = LLVMGetTargetMachineFeatureString(cg->tm);
@@ -61,7 +62,8 @@ static void declare_variants(roc_cg *cg, const char *name, LLVMTypeRef type, uns
     if (!strstr(features, isas[i].feature)) continue;
     unsigned lanes = isas[i].bytes / element;
     char symbol[64];
-    snprintf(symbol, sizeof symbol, "_ZGV%cN%u%.*s_%s", isas[i].letter, lanes, (int)arity, "vvv", name);
+    snprintf(symbol, sizeof symbol, "_ZGV%cN%u%.*s_%s", isas[i].letter, lanes, (int)arity, "vvv",
+             name);
     bool is_new = !LLVMGetNamedFunction(cg->mod, symbol);
     LLVMValueRef fn = declare(cg, symbol, LLVMVectorType(type, lanes), arity);
     if (is_new) fns[count++] = fn;
@@ -80,9 +82,8 @@ static LLVMValueRef call_libm(roc_cg *cg, const char *base, bool has_vector, LLV
   if (has_vector) declare_variants(cg, name, type, arity, variants, sizeof variants);
   LLVMValueRef call = LLVMBuildCall2(cg->b, function_type(type, arity), fn, args, arity, "");
   if (*variants) {
-    LLVMAttributeRef attr =
-        LLVMCreateStringAttribute(cg->ctx, "vector-function-abi-variant", 27, variants,
-                                  (unsigned)strlen(variants));
+    LLVMAttributeRef attr = LLVMCreateStringAttribute(cg->ctx, "vector-function-abi-variant", 27,
+                                                      variants, (unsigned)strlen(variants));
     LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, attr);
   }
   return call;

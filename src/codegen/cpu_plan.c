@@ -1,7 +1,8 @@
-/* The plan of a CPU kernel: what runs as one item loop, and what must be kept per item between two of them.
+/* The plan of a CPU kernel: what runs as one item loop, and what must be kept per item between two
+ * of them.
  *
- * Values that are cheap functions of ids, arguments and constants are recomputed in each run that uses them (remat) rather than
- * kept in memory: LLVM then sees unit strides in every run. */
+ * Values that are cheap functions of ids, arguments and constants are recomputed in each run that
+ * uses them (remat) rather than kept in memory: LLVM then sees unit strides in every run. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -15,9 +16,9 @@ typedef struct planner {
   const roc_ir_module *ir;
   cpu_plan *plan;
   roc_arena *arena;
-  uint8_t *depth;      /* per instruction: of its remat expression */
-  bool *is_stable;     /* per instruction: remat without loop counters */
-  uint32_t *nsets;     /* per variable */
+  uint8_t *depth;                  /* per instruction: of its remat expression */
+  bool *is_stable;                 /* per instruction: remat without loop counters */
+  uint32_t *nsets;                 /* per variable */
   uint32_t *var_home, *array_home; /* first run that touches it */
 } planner;
 
@@ -117,7 +118,8 @@ static void find_remat(planner *p, uint32_t id) {
   }
   if (inst->op == ROC_IR_SET) {
     uint32_t value = roc_ir_arg(p->ir, inst, 0);
-    bool once = p->nsets[inst->aux] == 1 && p->is_stable[value] && p->depth[value] < MAX_REMAT_DEPTH;
+    bool once =
+        p->nsets[inst->aux] == 1 && p->is_stable[value] && p->depth[value] < MAX_REMAT_DEPTH;
     if (once) plan->set_once[inst->aux] = id;
     return;
   }
@@ -162,13 +164,22 @@ static void find_slots(planner *p, uint32_t id) {
   }
 }
 
+/* What decides how much the optimiser has to do. */
+static void note_shape(cpu_plan *plan, const roc_ir_inst *inst) {
+  bool is_id =
+      inst->op == ROC_IR_GLOBAL_ID || inst->op == ROC_IR_LOCAL_ID || inst->op == ROC_IR_GROUP_ID;
+  plan->has_rows |= is_id && inst->aux > 0;
+  plan->has_loops |= inst->op == ROC_IR_FOR || inst->op == ROC_IR_LOOP;
+}
+
 static void finish_arrays(planner *p) {
   for (uint32_t a = 0; a < p->ir->arrays.count; a++) {
     const roc_ir_array *array = &p->ir->arrays.items[a];
     bool is_private = array->kind == ROC_IR_ARRAY_PRIVATE;
     int64_t nbytes =
         is_private ? roc_ir_array_size(array) * (int64_t)roc_dtype_itemsize(array->dtype) : 0;
-    p->plan->array_slotted[a] = is_private && (p->plan->array_slotted[a] || nbytes > MAX_STACK_BYTES);
+    p->plan->array_slotted[a] =
+        is_private && (p->plan->array_slotted[a] || nbytes > MAX_STACK_BYTES);
   }
 }
 
@@ -219,7 +230,9 @@ bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
     if (plan->home[i]) find_remat(&p, i);
   }
   for (uint32_t i = 0; i < ir->insts.count; i++) {
-    if (plan->home[i]) find_slots(&p, i);
+    if (!plan->home[i]) continue;
+    find_slots(&p, i);
+    note_shape(plan, &ir->insts.items[i]);
   }
   finish_arrays(&p);
   return true;

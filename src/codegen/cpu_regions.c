@@ -1,8 +1,9 @@
-/* Statement lists of a group, or of a wavefront: runs become item loops, statements that hold a cut are executed by all
- * together.
+/* Statement lists of a group, or of a wavefront: runs become item loops, statements that hold a cut
+ * are executed by all together.
  *
- * Conditions and bounds of such statements are evaluated per item and reduced: in a checked kernel items that disagree are a
- * fault, in an unchecked one any answer will do.  Invariant: whenever a cut is executed at least one item is alive. */
+ * Conditions and bounds of such statements are evaluated per item and reduced: in a checked kernel
+ * items that disagree are a fault, in an unchecked one any answer will do.  Invariant: whenever a
+ * cut is executed at least one item is alive. */
 #include "codegen/cpu.h"
 
 /* ---- exits ------------------------------------------------------------------------------- */
@@ -195,7 +196,8 @@ static void emit_cut(cpu_state *s, uint32_t id) {
 
 /* ---- wavefronts -------------------------------------------------------------------------- */
 
-/* A way from a wavefront's statements out to a statement of the group: taken behind the last wavefront. */
+/* A way from a wavefront's statements out to a statement of the group: taken behind the last
+ * wavefront. */
 typedef struct wave_exit {
   uint32_t target;
   bool is_next;
@@ -262,8 +264,12 @@ static void emit_waves(cpu_state *s, const uint32_t *ids, uint32_t count) {
   LLVMValueRef end = LLVMBuildNUWAdd(cg->b, base, roc_cg_i64(cg, width), "");
   LLVMValueRef limits[2] = {end, s->items};
   LLVMValueRef limit = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, limits, 2);
-  cpu_level level = {.kind = CPU_LEVEL_WAVE, .end = next, .group_end = s->level->group_end,
-                     .base = base, .limit = limit, .outer = s->level};
+  cpu_level level = {.kind = CPU_LEVEL_WAVE,
+                     .end = next,
+                     .group_end = s->level->group_end,
+                     .base = base,
+                     .limit = limit,
+                     .outer = s->level};
   level.live_count = roc_cg_alloca(cg, cg->t.i64, "");
   s->level = &level;
   bool stops = false;

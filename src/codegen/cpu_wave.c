@@ -1,7 +1,7 @@
 /* Wave operations: operands are laid down per lane, then every lane takes what it needs.
  *
- * Each operation is two or three item loops over the wavefront.  Lanes that have ended take no part; what would be read
- * from a lane that does not exist is the own value. */
+ * Each operation is two or three item loops over the wavefront.  Lanes that have ended take no
+ * part; what would be read from a lane that does not exist is the own value. */
 #include "codegen/cpu.h"
 
 typedef struct wave_op {

@@ -1,6 +1,7 @@
 /* From the optimised module to bytes, and from bytes to the code object the runtime gets.
  *
- * A code object is one arena: everything it points to was copied into it, so that it outlives module and compile. */
+ * A code object is one arena: everything it points to was copied into it, so that it outlives
+ * module and compile. */
 #include "codegen/cg.h"
 
 #include <string.h>

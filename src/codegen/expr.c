@@ -1,8 +1,8 @@
-/* Expressions: arithmetic, comparison, logic and conversions with Lua's semantics, one emitter per kind of operation,
- * found through a table.
+/* Expressions: arithmetic, comparison, logic and conversions with Lua's semantics, one emitter per
+ * kind of operation, found through a table.
  *
- * Nothing here traps or has an effect, whatever the operands: PURE operations may be executed by work-items that would
- * not have reached them. */
+ * Nothing here traps or has an effect, whatever the operands: PURE operations may be executed by
+ * work-items that would not have reached them. */
 #include "codegen/cg.h"
 
 typedef struct operation {
@@ -14,7 +14,9 @@ typedef struct operation {
 
 typedef LLVMValueRef emitter(roc_cg *cg, const operation *o);
 
-static bool is_float(roc_value_type type) { return type == ROC_VT_F32 || type == ROC_VT_F64; }
+static bool is_float(roc_value_type type) {
+  return type == ROC_VT_F32 || type == ROC_VT_F64;
+}
 
 static LLVMValueRef select_of(roc_cg *cg, LLVMValueRef c, LLVMValueRef yes, LLVMValueRef no) {
   return LLVMBuildSelect(cg->b, c, yes, no, "");
@@ -110,7 +112,8 @@ static LLVMValueRef emit_abs(roc_cg *cg, const operation *o) {
   return roc_cg_intrinsic(cg, "llvm.abs", &type, 1, args, 2);
 }
 
-/* math.min and math.max keep the first argument when the comparison is false, which decides NaN and signed zeros. */
+/* math.min and math.max keep the first argument when the comparison is false, which decides NaN and
+ * signed zeros. */
 static LLVMValueRef emit_minmax(roc_cg *cg, const operation *o) {
   LLVMValueRef less = o->op == ROC_IR_MIN ? o->b : o->a;
   LLVMValueRef more = o->op == ROC_IR_MIN ? o->a : o->b;
@@ -124,7 +127,9 @@ static LLVMValueRef emit_bitwise(roc_cg *cg, const operation *o) {
   return int_binary(cg, opcode, o->a, o->b);
 }
 
-static LLVMValueRef emit_not(roc_cg *cg, const operation *o) { return LLVMBuildNot(cg->b, o->a, ""); }
+static LLVMValueRef emit_not(roc_cg *cg, const operation *o) {
+  return LLVMBuildNot(cg->b, o->a, "");
+}
 
 static LLVMValueRef constant_shift(roc_cg *cg, LLVMValueRef x, int64_t left) {
   if (left <= -64 || left >= 64) return roc_cg_i64(cg, 0);
@@ -145,8 +150,8 @@ static LLVMValueRef emit_shift(roc_cg *cg, const operation *o) {
   LLVMValueRef masked = int_binary(cg, LLVMAnd, count, roc_cg_i64(cg, 63));
   LLVMValueRef left = int_binary(cg, LLVMShl, o->a, masked);
   LLVMValueRef right = int_binary(cg, LLVMLShr, o->a, masked);
-  LLVMValueRef shifted = is_left ? select_of(cg, negative, right, left)
-                                 : select_of(cg, negative, left, right);
+  LLVMValueRef shifted =
+      is_left ? select_of(cg, negative, right, left) : select_of(cg, negative, left, right);
   LLVMValueRef fits = compare_int(cg, LLVMIntULT, count, roc_cg_i64(cg, 64));
   return select_of(cg, fits, shifted, roc_cg_i64(cg, 0));
 }
@@ -178,8 +183,8 @@ static LLVMValueRef saturated(roc_cg *cg, const char *rounding, LLVMValueRef f) 
   return roc_cg_intrinsic(cg, "llvm.fptosi.sat", types, 2, &f, 1);
 }
 
-/* Integer against float, mathematically exact: the float is rounded to the integer that gives the same answer, and what lies
- * beyond the integers (or is NaN) is decided by one more comparison. */
+/* Integer against float, mathematically exact: the float is rounded to the integer that gives the
+ * same answer, and what lies beyond the integers (or is NaN) is decided by one more comparison. */
 static LLVMValueRef emit_mixed(roc_cg *cg, const operation *o) {
   bool int_first = o->op == ROC_IR_LT_IF || o->op == ROC_IR_LE_IF || o->op == ROC_IR_EQ_IF;
   LLVMValueRef i = int_first ? o->a : o->b, f = int_first ? o->b : o->a;
@@ -220,7 +225,9 @@ static LLVMValueRef emit_const(roc_cg *cg, const operation *o) {
   return LLVMConstInt(type, (uint64_t)o->inst->k.i, 1);
 }
 
-static LLVMValueRef emit_param(roc_cg *cg, const operation *o) { return cg->scalars[o->inst->aux]; }
+static LLVMValueRef emit_param(roc_cg *cg, const operation *o) {
+  return cg->scalars[o->inst->aux];
+}
 
 static LLVMValueRef emit_select(roc_cg *cg, const operation *o) {
   return select_of(cg, o->a, o->b, roc_cg_operand(cg, o->inst, 2));
@@ -238,12 +245,14 @@ static LLVMValueRef emit_round(roc_cg *cg, const operation *o) {
   return saturated(cg, o->op == ROC_IR_FLOOR ? "llvm.floor" : "llvm.ceil", o->a);
 }
 
-static LLVMValueRef emit_math(roc_cg *cg, const operation *o) { return roc_cg_math(cg, o->inst); }
+static LLVMValueRef emit_math(roc_cg *cg, const operation *o) {
+  return roc_cg_math(cg, o->inst);
+}
 
 /* llvm.is.fpclass bits: NaN 3, infinity 0x204, finite the rest. */
 static LLVMValueRef emit_fclass(roc_cg *cg, const operation *o) {
-  static const unsigned classes[] = {[ROC_IR_ISNAN] = 0x3, [ROC_IR_ISINF] = 0x204,
-                                     [ROC_IR_ISFINITE] = 0x1f8};
+  static const unsigned classes[] = {
+      [ROC_IR_ISNAN] = 0x3, [ROC_IR_ISINF] = 0x204, [ROC_IR_ISFINITE] = 0x1f8};
   LLVMTypeRef type = LLVMTypeOf(o->a);
   LLVMValueRef args[2] = {o->a, roc_cg_i32(cg, classes[o->inst->aux])};
   return roc_cg_intrinsic(cg, "llvm.is.fpclass", &type, 1, args, 2);
@@ -258,30 +267,54 @@ static LLVMValueRef emit_extent(roc_cg *cg, const operation *o) {
 }
 
 static emitter *const emitters[ROC_IR_OP_COUNT_] = {
-    [ROC_IR_CONST] = emit_const,       [ROC_IR_PARAM] = emit_param,
-    [ROC_IR_ADD] = emit_arith,         [ROC_IR_SUB] = emit_arith,
-    [ROC_IR_MUL] = emit_arith,         [ROC_IR_NEG] = emit_neg,
-    [ROC_IR_FDIV] = emit_float,        [ROC_IR_FLOORDIV] = emit_floordiv,
-    [ROC_IR_MOD] = emit_mod,           [ROC_IR_POW] = emit_float,
-    [ROC_IR_MIN] = emit_minmax,        [ROC_IR_MAX] = emit_minmax,
-    [ROC_IR_ABS] = emit_abs,           [ROC_IR_BAND] = emit_bitwise,
-    [ROC_IR_BOR] = emit_bitwise,       [ROC_IR_BXOR] = emit_bitwise,
-    [ROC_IR_BNOT] = emit_not,          [ROC_IR_SHL] = emit_shift,
-    [ROC_IR_SHR] = emit_shift,         [ROC_IR_ULT] = emit_ult,
-    [ROC_IR_EQ] = emit_compare,        [ROC_IR_NE] = emit_compare,
-    [ROC_IR_LT] = emit_compare,        [ROC_IR_LE] = emit_compare,
-    [ROC_IR_EQ_IF] = emit_mixed,       [ROC_IR_LT_IF] = emit_mixed,
-    [ROC_IR_LE_IF] = emit_mixed,       [ROC_IR_LT_FI] = emit_mixed,
-    [ROC_IR_LE_FI] = emit_mixed,       [ROC_IR_NOT] = emit_not,
-    [ROC_IR_SELECT] = emit_select,     [ROC_IR_TO_F32] = emit_to_float,
-    [ROC_IR_TO_F64] = emit_to_float,   [ROC_IR_CONVERT] = emit_convert,
-    [ROC_IR_FLOOR] = emit_round,       [ROC_IR_CEIL] = emit_round,
-    [ROC_IR_MATH] = emit_math,         [ROC_IR_FCLASS] = emit_fclass,
-    [ROC_IR_BITS] = emit_bits,         [ROC_IR_GLOBAL_ID] = emit_launch,
-    [ROC_IR_LOCAL_ID] = emit_launch,   [ROC_IR_GROUP_ID] = emit_launch,
-    [ROC_IR_GLOBAL_SIZE] = emit_launch, [ROC_IR_LOCAL_SIZE] = emit_launch,
-    [ROC_IR_NUM_GROUPS] = emit_launch, [ROC_IR_WORK_DIM] = emit_launch,
-    [ROC_IR_WAVE_SIZE] = emit_launch,  [ROC_IR_LANE_ID] = emit_launch,
+    [ROC_IR_CONST] = emit_const,
+    [ROC_IR_PARAM] = emit_param,
+    [ROC_IR_ADD] = emit_arith,
+    [ROC_IR_SUB] = emit_arith,
+    [ROC_IR_MUL] = emit_arith,
+    [ROC_IR_NEG] = emit_neg,
+    [ROC_IR_FDIV] = emit_float,
+    [ROC_IR_FLOORDIV] = emit_floordiv,
+    [ROC_IR_MOD] = emit_mod,
+    [ROC_IR_POW] = emit_float,
+    [ROC_IR_MIN] = emit_minmax,
+    [ROC_IR_MAX] = emit_minmax,
+    [ROC_IR_ABS] = emit_abs,
+    [ROC_IR_BAND] = emit_bitwise,
+    [ROC_IR_BOR] = emit_bitwise,
+    [ROC_IR_BXOR] = emit_bitwise,
+    [ROC_IR_BNOT] = emit_not,
+    [ROC_IR_SHL] = emit_shift,
+    [ROC_IR_SHR] = emit_shift,
+    [ROC_IR_ULT] = emit_ult,
+    [ROC_IR_EQ] = emit_compare,
+    [ROC_IR_NE] = emit_compare,
+    [ROC_IR_LT] = emit_compare,
+    [ROC_IR_LE] = emit_compare,
+    [ROC_IR_EQ_IF] = emit_mixed,
+    [ROC_IR_LT_IF] = emit_mixed,
+    [ROC_IR_LE_IF] = emit_mixed,
+    [ROC_IR_LT_FI] = emit_mixed,
+    [ROC_IR_LE_FI] = emit_mixed,
+    [ROC_IR_NOT] = emit_not,
+    [ROC_IR_SELECT] = emit_select,
+    [ROC_IR_TO_F32] = emit_to_float,
+    [ROC_IR_TO_F64] = emit_to_float,
+    [ROC_IR_CONVERT] = emit_convert,
+    [ROC_IR_FLOOR] = emit_round,
+    [ROC_IR_CEIL] = emit_round,
+    [ROC_IR_MATH] = emit_math,
+    [ROC_IR_FCLASS] = emit_fclass,
+    [ROC_IR_BITS] = emit_bits,
+    [ROC_IR_GLOBAL_ID] = emit_launch,
+    [ROC_IR_LOCAL_ID] = emit_launch,
+    [ROC_IR_GROUP_ID] = emit_launch,
+    [ROC_IR_GLOBAL_SIZE] = emit_launch,
+    [ROC_IR_LOCAL_SIZE] = emit_launch,
+    [ROC_IR_NUM_GROUPS] = emit_launch,
+    [ROC_IR_WORK_DIM] = emit_launch,
+    [ROC_IR_WAVE_SIZE] = emit_launch,
+    [ROC_IR_LANE_ID] = emit_launch,
     [ROC_IR_EXTENT] = emit_extent,
 };
 

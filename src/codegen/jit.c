@@ -1,8 +1,10 @@
-/* Makes CPU code objects callable: one ORC LLJIT for the process, one resource tracker per loaded object.
+/* Makes CPU code objects callable: one ORC LLJIT for the process, one resource tracker per loaded
+ * object.
  *
- * The JIT links against libm, libmvec, libc and the half-precision conversions below, never against the symbols of the host
- * process, so that a kernel does not depend on what a program happens to export.  The entry symbol of an object holds a field
- * of digits; loading writes a fresh number into it, since a JIT's symbols are unique. */
+ * The JIT links against libm, libmvec, libc and the half-precision conversions below, never against
+ * the symbols of the host process, so that a kernel does not depend on what a program happens to
+ * export.  The entry symbol of an object holds a field of digits; loading writes a fresh number
+ * into it, since a JIT's symbols are unique. */
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 #include <pthread.h>
@@ -27,7 +29,9 @@ static _Float16 half_of_double(double d) {
   memcpy(&half, &bits, sizeof half);
   return half;
 }
-static _Float16 half_of_float(float f) { return half_of_double((double)f); }
+static _Float16 half_of_float(float f) {
+  return half_of_double((double)f);
+}
 static float float_of_half(_Float16 half) {
   uint16_t bits;
   memcpy(&bits, &half, sizeof bits);
@@ -77,13 +81,14 @@ static bool add_helpers(LLVMOrcJITDylibRef dylib) {
   return succeeded(LLVMOrcJITDylibDefine(dylib, LLVMOrcAbsoluteSymbols(pairs, NHELPERS)));
 }
 
-/* libmvec is missing on machines that have no vector math; kernels are compiled for what is there, so its absence shows only
- * when one is loaded that was compiled elsewhere. */
+/* libmvec is missing on machines that have no vector math; kernels are compiled for what is there,
+ * so its absence shows only when one is loaded that was compiled elsewhere. */
 static void open_jit(void) {
   if (!roc_target_cpu.machine(NULL, NULL)) return;
   if (!succeeded(LLVMOrcCreateLLJIT(&jit, NULL))) return;
   LLVMOrcJITDylibRef dylib = LLVMOrcLLJITGetMainJITDylib(jit);
-  bool ok = add_helpers(dylib) && add_library(dylib, "libm.so.6") && add_library(dylib, "libc.so.6");
+  bool ok =
+      add_helpers(dylib) && add_library(dylib, "libm.so.6") && add_library(dylib, "libc.so.6");
   if (ok) {
     add_library(dylib, "libmvec.so.1");
     return;
@@ -95,7 +100,8 @@ static void open_jit(void) {
 
 /* ---- loading ----------------------------------------------------------------------------- */
 
-/* Writes a fresh number into the field of every occurrence of the entry's name; stores the new name. */
+/* Writes a fresh number into the field of every occurrence of the entry's name; stores the new
+ * name. */
 static void number_entry(char *bytes, size_t nbytes, const char *entry, char *name, size_t size) {
   static uint64_t serial; /* compiler thread only */
   size_t len = strlen(entry);

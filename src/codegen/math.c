@@ -1,4 +1,5 @@
-/* Float arithmetic and MATH: what IEEE defines is an LLVM instruction or intrinsic, the rest is the target's library. */
+/* Float arithmetic and MATH: what IEEE defines is an LLVM instruction or intrinsic, the rest is the
+ * target's library. */
 #include "codegen/cg.h"
 
 LLVMValueRef roc_cg_float_flags(roc_cg *cg, LLVMValueRef inst) {

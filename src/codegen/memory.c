@@ -1,7 +1,7 @@
 /* Loads and stores: from an array and its indices, counted from 1, to an address.
  *
- * Indices are in range here (a check came before, or the kernel is unchecked and anything may happen), so the
- * arithmetic is nsw: LLVM then sees unit strides through it. */
+ * Indices are in range here (a check came before, or the kernel is unchecked and anything may
+ * happen), so the arithmetic is nsw: LLVM then sees unit strides through it. */
 #include "codegen/cg.h"
 #include "ir/layout.h"
 

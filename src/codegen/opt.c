@@ -1,4 +1,5 @@
-/* Verification and the pass pipeline.  Malformed IR would crash LLVM later, so it is always verified first. */
+/* Verification and the pass pipeline.  Malformed IR would crash LLVM later, so it is always
+ * verified first. */
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/Transforms/PassBuilder.h>

@@ -1,8 +1,9 @@
 /* What differs between targets: a table of facts and hooks that each target file fills.
  *
- * The shared code (expr.c type.c memory.c atomic.c math.c control.c check.c) emits the code of one work-item into
- * the current block of cg->b and asks the target for the rest.  Hooks work in the same way: they emit at
- * cg->b and return a value of the kernel language (BOOL as i1, INT i64, F32, F64) unless told otherwise. */
+ * The shared code (expr.c type.c memory.c atomic.c math.c control.c check.c) emits the code of one
+ * work-item into the current block of cg->b and asks the target for the rest.  Hooks work in the
+ * same way: they emit at cg->b and return a value of the kernel language (BOOL as i1, INT i64, F32,
+ * F64) unless told otherwise. */
 #ifndef ROC_CODEGEN_TARGET_H
 #define ROC_CODEGEN_TARGET_H
 
@@ -18,29 +19,35 @@ typedef struct roc_cg roc_cg;
 typedef struct roc_target roc_target;
 
 struct roc_target {
-  const char *family;            /* "cpu", "amdgpu", … */
-  const char *names;             /* the option names it takes, for messages: "cpu", "gfx90a, gfx942, …" */
+  const char *family; /* "cpu", "amdgpu", … */
+  const char *names;  /* the option names it takes, for messages: "cpu", "gfx90a, gfx942, …" */
   /* LLVM address spaces. */
   unsigned global_space, shared_space, const_space, private_space;
-  /* LLVM sync scopes of atomics on global and on shared memory, and of what the host reads (fault record, print buffer). */
+  /* LLVM sync scopes of atomics on global and on shared memory, and of what the host reads (fault
+   * record, print buffer). */
   const char *device_scope, *group_scope, *system_scope;
-  bool has_shared_threads;       /* false: one thread runs a whole workgroup, shared atomics are plain operations */
+  bool has_shared_threads; /* false: one thread runs a whole workgroup, shared atomics are plain
+                              operations */
 
   /* Whether option name `name` is one of this target's. */
   bool (*accepts)(const char *name);
-  /* The machine for cg->options, cached by the target for the life of the process; NULL with *err filled. */
+  /* The machine for cg->options, cached by the target for the life of the process; NULL with *err
+   * filled. */
   LLVMTargetMachineRef (*machine)(const roc_cg_options *options, roc_error *err);
-  /* Makes the kernel's function(s), binds arguments (roc_cg_bind_args), sets cg->fn, cg->entry_b, cg->exit and
-   * cg->fault/print, emits region 0 (roc_cg_region(cg, 0) where a function is one work-item) and ends the function. */
+  /* Makes the kernel's function(s), binds arguments (roc_cg_bind_args), sets cg->fn, cg->entry_b,
+   * cg->exit and cg->fault/print, emits region 0 (roc_cg_region(cg, 0) where a function is one
+   * work-item) and ends the function. */
   void (*kernel)(roc_cg *cg);
   /* After the kernel, before verification: link device libraries in.  May be NULL. */
   roc_status (*finish)(roc_cg *cg, roc_error *err);
   /* Text of the pass pipeline for LLVMRunPasses. */
   const char *(*passes)(const roc_cg *cg);
-  /* The emitted relocatable object to what goes into the code object: NULL keeps it as it is. The target replaces
-   * *bytes (roc_alloc; the old block is roc_free'd by it) and *nbytes. */
-  roc_status (*link)(const roc_cg_options *options, unsigned char **bytes, size_t *nbytes, roc_error *err);
-  /* Fills what only the target knows: entry, frame bytes, shared bytes.  Strings live in cg->arena. */
+  /* The emitted relocatable object to what goes into the code object: NULL keeps it as it is. The
+   * target replaces *bytes (roc_alloc; the old block is roc_free'd by it) and *nbytes. */
+  roc_status (*link)(const roc_cg_options *options, unsigned char **bytes, size_t *nbytes,
+                     roc_error *err);
+  /* Fills what only the target knows: entry, frame bytes, shared bytes.  Strings live in cg->arena.
+   */
   void (*describe)(roc_cg *cg, roc_codeobj *object);
 
   /* GLOBAL_ID … LANE_ID; dim from 0. */
@@ -54,18 +61,21 @@ struct roc_target {
   void (*fence)(roc_cg *cg, int64_t scope);
   /* WAVE. args: the operands. */
   LLVMValueRef (*wave)(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args);
-  /* A MATH function that math.c has no intrinsic for (class not EXACT, and POW as which = ROC_IR_MATH_COUNT_). */
+  /* A MATH function that math.c has no intrinsic for (class not EXACT, and POW as which =
+   * ROC_IR_MATH_COUNT_). */
   LLVMValueRef (*math)(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);
   /* Marks an atomic instruction on array `array` (AMDGPU's metadata).  May be NULL. */
   void (*mark_atomic)(roc_cg *cg, LLVMValueRef inst, uint32_t array);
-  /* A check failed: records site and values (i64 bits), ends the work-item; must terminate the block.
-   * NULL: roc_cg_record_fault, then a branch to cg->exit. */
+  /* A check failed: records site and values (i64 bits), ends the work-item; must terminate the
+   * block. NULL: roc_cg_record_fault, then a branch to cg->exit. */
   void (*fail)(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues);
 
-  /* Results and variables of the IR.  NULL: cg->values and allocas, right where a function is one work-item. */
+  /* Results and variables of the IR.  NULL: cg->values and allocas, right where a function is one
+   * work-item. */
   LLVMValueRef (*operand)(roc_cg *cg, uint32_t inst);
   void (*define)(roc_cg *cg, uint32_t inst, LLVMValueRef value);
-  /* Emits instruction `inst` itself and returns true, or leaves it to the shared code.  May be NULL. */
+  /* Emits instruction `inst` itself and returns true, or leaves it to the shared code.  May be
+   * NULL. */
   bool (*intercept)(roc_cg *cg, uint32_t inst);
 };
 

@@ -3,6 +3,7 @@
  * A function is one work-item, so the shared emitters do nearly everything; what is left is here,
  * in amdgpu_entry.c (arguments, ids, memory) and in amdgpu_wave.c (barriers, wave operations).
  * Stops at assembly: making a loadable code object is refused with a message. */
+#include <inttypes.h>
 #include <llvm-c/Target.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,16 +17,16 @@ static const char TRIPLE[] = "amdgcn-amd-amdhsa";
 
 /* Names outside of this list end in fatal errors inside of LLVM. */
 static const roc_amdgpu_chip chips[] = {
-    /* name   ISA version  wave  xnack sramecc */
-    {"gfx900", 9000, 64, true, false},    {"gfx906", 9006, 64, true, true},
-    {"gfx908", 9008, 64, true, true},     {"gfx90a", 9010, 64, true, true},
-    {"gfx942", 9402, 64, true, true},     {"gfx950", 9500, 64, true, true},
-    {"gfx1030", 10300, 32, false, false}, {"gfx1031", 10301, 32, false, false},
-    {"gfx1035", 10305, 32, false, false}, {"gfx1100", 11000, 32, false, false},
-    {"gfx1101", 11001, 32, false, false}, {"gfx1102", 11002, 32, false, false},
-    {"gfx1103", 11003, 32, false, false}, {"gfx1150", 11500, 32, false, false},
-    {"gfx1151", 11501, 32, false, false}, {"gfx1200", 12000, 32, false, false},
-    {"gfx1201", 12001, 32, false, false},
+    /* name   ISA version  wave  xnack sramecc LDS */
+    {"gfx900", 9000, 64, true, false, 65536},    {"gfx906", 9006, 64, true, true, 65536},
+    {"gfx908", 9008, 64, true, true, 65536},     {"gfx90a", 9010, 64, true, true, 65536},
+    {"gfx942", 9402, 64, true, true, 65536},     {"gfx950", 9500, 64, true, true, 163840},
+    {"gfx1030", 10300, 32, false, false, 65536}, {"gfx1031", 10301, 32, false, false, 65536},
+    {"gfx1035", 10305, 32, false, false, 65536}, {"gfx1100", 11000, 32, false, false, 65536},
+    {"gfx1101", 11001, 32, false, false, 65536}, {"gfx1102", 11002, 32, false, false, 65536},
+    {"gfx1103", 11003, 32, false, false, 65536}, {"gfx1150", 11500, 32, false, false, 65536},
+    {"gfx1151", 11501, 32, false, false, 65536}, {"gfx1200", 12000, 32, false, false, 65536},
+    {"gfx1201", 12001, 32, false, false, 65536},
 };
 enum { NCHIPS = sizeof chips / sizeof *chips, MAX_FEATURES = 32 };
 
@@ -135,8 +136,16 @@ static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *er
 /* ---- the other hooks
  * ----------------------------------------------------------------------------- */
 
+/* LLVM checks the sum itself, but counts it in 32 bits. */
 static roc_status finish(roc_cg *cg, roc_error *err) {
-  return roc_devlib_link(cg, roc_amdgpu_state_of(cg)->chip->isa_version, err);
+  const roc_amdgpu_state *state = roc_amdgpu_state_of(cg);
+  if (state->shared_bytes > state->chip->max_shared_bytes) {
+    return roc_fail(
+        err, ROC_COMPILE,
+        "kernel '%s': its shared arrays take %" PRIu64 " bytes; a workgroup of %s has %u",
+        cg->ir->name, state->shared_bytes, state->chip->name, state->chip->max_shared_bytes);
+  }
+  return roc_devlib_link(cg, state->chip->isa_version, err);
 }
 
 /* Each ends in the attributor, which finds what of the launch a kernel does not use; O3 gives the
@@ -160,7 +169,7 @@ static roc_status refuse_link(const roc_cg_options *options, unsigned char **byt
 
 static void describe(roc_cg *cg, roc_codeobj *object) {
   object->entry = roc_amdgpu_state_of(cg)->entry;
-  object->shared_bytes = roc_amdgpu_state_of(cg)->shared_bytes;
+  object->shared_bytes = (uint32_t)roc_amdgpu_state_of(cg)->shared_bytes;
 }
 
 /* ocml's function of the same name as libm's. */

@@ -1,8 +1,9 @@
-/* The CPU target: the entry that the runtime calls, the loop over workgroups, and the hooks that the shared code asks for ids and
- * memory.
+/* The CPU target: the entry that the runtime calls, the loop over workgroups, and the hooks that
+ * the shared code asks for ids and memory.
  *
- * Two functions are made.  The entry (roc_cpu_entry of base/codeobj.h) reads the array pointers from the kernarg block and hands
- * them to the body as arguments, because only an argument can be noalias.  The body does everything else. */
+ * Two functions are made.  The entry (roc_cpu_entry of base/codeobj.h) reads the array pointers
+ * from the kernarg block and hands them to the body as arguments, because only an argument can be
+ * noalias.  The body does everything else. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,9 +34,9 @@ static void make_machine(void) {
   char *triple = LLVMGetDefaultTargetTriple();
   LLVMTargetRef target;
   if (!LLVMGetTargetFromTriple(triple, &target, &machine_error)) {
-    host_machine = LLVMCreateTargetMachine(target, triple, host_cpu, host_features,
-                                           LLVMCodeGenLevelDefault, LLVMRelocPIC,
-                                           LLVMCodeModelJITDefault);
+    host_machine =
+        LLVMCreateTargetMachine(target, triple, host_cpu, host_features, LLVMCodeGenLevelDefault,
+                                LLVMRelocPIC, LLVMCodeModelJITDefault);
   }
   LLVMDisposeMessage(triple);
 }
@@ -50,11 +51,22 @@ static LLVMTargetMachineRef cpu_machine(const roc_cg_options *options, roc_error
   return host_machine;
 }
 
-static bool cpu_accepts(const char *name) { return strcmp(name, "cpu") == 0; }
+static bool cpu_accepts(const char *name) {
+  return strcmp(name, "cpu") == 0;
+}
+
+/* A body without loops has nothing to unroll or rotate: what the item loops need is enough, at half
+ * of the time.  (On its own instcombine ends the process when one round was not enough, unless told
+ * not to look.) */
+static const char short_pipeline[] =
+    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,"
+    "lcssa,loop-mssa(licm),loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 static const char *cpu_passes(const roc_cg *cg) {
   static const char *const levels[] = {"default<O0>", "default<O1>", "default<O2>", "default<O3>"};
+  const cpu_state *s = cg->state;
   int level = cg->options->opt_level;
+  if (level < 0 && !s->plan.has_loops) return short_pipeline;
   return levels[level < 0 || level > 3 ? 2 : level];
 }
 
@@ -116,7 +128,9 @@ static LLVMValueRef cpu_array_base(roc_cg *cg, uint32_t a) {
   return roc_cg_byte_offset(cg, s->shared, roc_cg_i64(cg, (int64_t)offset));
 }
 
-static LLVMValueRef cpu_dynamic_bytes(roc_cg *cg) { return cpu_of(cg)->dynamic; }
+static LLVMValueRef cpu_dynamic_bytes(roc_cg *cg) {
+  return cpu_of(cg)->dynamic;
+}
 
 /* ---- ids --------------------------------------------------------------------------------- */
 
@@ -353,7 +367,8 @@ static cpu_state *make_state(roc_cg *cg) {
   s->exits = ROC_ARENA_ARRAY(arena, roc_cg_exits, ir->insts.count + 1);
   s->epochs = ROC_ARENA_ARRAY(arena, uint32_t, ir->insts.count + 1);
   s->shared_offsets = ROC_ARENA_ARRAY(arena, uint64_t, ir->arrays.count + 1);
-  /* The digits are a field that jit_load numbers, so that one object can be loaded more than once. */
+  /* The digits are a field that jit_load numbers, so that one object can be loaded more than once.
+   */
   s->entry = ROC_CPU_ENTRY_FIELD;
   return arena->failed ? NULL : s;
 }

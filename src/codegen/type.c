@@ -1,7 +1,7 @@
 /* Element types and conversions: how a value of the kernel language becomes an element and back.
  *
- * Mirrors base/dtype.c bit for bit: one rounding to nearest even from the value's own type, integers wrap, floats
- * saturate in conversion calls. */
+ * Mirrors base/dtype.c bit for bit: one rounding to nearest even from the value's own type,
+ * integers wrap, floats saturate in conversion calls. */
 #include "codegen/cg.h"
 
 LLVMTypeRef roc_cg_storage_type(const roc_cg *cg, roc_dtype dtype) {
@@ -35,7 +35,8 @@ static LLVMValueRef round_bfloat(roc_cg *cg, LLVMValueRef f) {
   return LLVMBuildTrunc(b, word, cg->t.i16, "");
 }
 
-/* float64 to float32 rounded to odd, so that a second rounding to fewer bits is the only one that counts. */
+/* float64 to float32 rounded to odd, so that a second rounding to fewer bits is the only one that
+ * counts. */
 static LLVMValueRef to_f32_odd(roc_cg *cg, LLVMValueRef d) {
   LLVMBuilderRef b = cg->b;
   LLVMValueRef f = LLVMBuildFPTrunc(b, d, cg->t.f32, "");
@@ -51,8 +52,8 @@ static LLVMValueRef to_f32_odd(roc_cg *cg, LLVMValueRef d) {
   return LLVMBuildBitCast(b, word, cg->t.f32, "");
 }
 
-/* An integer with at most 53 significant bits that rounds to fewer than 52 bits like `i` does: bits that float64 could not
- * hold become one sticky bit. */
+/* An integer with at most 53 significant bits that rounds to fewer than 52 bits like `i` does: bits
+ * that float64 could not hold become one sticky bit. */
 static LLVMValueRef sticky_int(roc_cg *cg, LLVMValueRef i) {
   LLVMBuilderRef b = cg->b;
   LLVMValueRef low = LLVMBuildAnd(b, i, roc_cg_i64(cg, 0x7ff), "");
@@ -61,8 +62,7 @@ static LLVMValueRef sticky_int(roc_cg *cg, LLVMValueRef i) {
   LLVMValueRef bit = LLVMBuildSelect(b, lost, roc_cg_i64(cg, 0x400), roc_cg_i64(cg, 0), "");
   LLVMValueRef sticky = LLVMBuildOr(b, high, bit, "");
   LLVMValueRef shifted = LLVMBuildAdd(b, i, roc_cg_i64(cg, (int64_t)1 << 53), "");
-  LLVMValueRef small =
-      LLVMBuildICmp(b, LLVMIntULE, shifted, roc_cg_i64(cg, (int64_t)1 << 54), "");
+  LLVMValueRef small = LLVMBuildICmp(b, LLVMIntULE, shifted, roc_cg_i64(cg, (int64_t)1 << 54), "");
   return LLVMBuildSelect(b, small, i, sticky, "");
 }
 
@@ -74,7 +74,8 @@ static LLVMValueRef to_bfloat(roc_cg *cg, roc_value_type type, LLVMValueRef valu
   return round_bfloat(cg, to_f32_odd(cg, value));
 }
 
-/* An integer beyond 2^24 overflows float16 whatever float32 makes of it, so the step through float32 rounds nothing. */
+/* An integer beyond 2^24 overflows float16 whatever float32 makes of it, so the step through
+ * float32 rounds nothing. */
 static LLVMValueRef to_half(roc_cg *cg, roc_value_type type, LLVMValueRef value) {
   if (type == ROC_VT_INT) value = LLVMBuildSIToFP(cg->b, value, cg->t.f32, "");
   return LLVMBuildFPTrunc(cg->b, value, cg->t.f16, "");
@@ -93,8 +94,7 @@ LLVMValueRef roc_cg_to_float(roc_cg *cg, roc_value_type to, roc_value_type from,
 LLVMValueRef roc_cg_from_element(roc_cg *cg, roc_dtype dtype, LLVMValueRef element) {
   const roc_dtype_info *info = &roc_dtype_table[dtype];
   switch (info->kind) {
-    case 'b':
-      return LLVMBuildICmp(cg->b, LLVMIntNE, element, LLVMConstInt(cg->t.i8, 0, 0), "");
+    case 'b': return LLVMBuildICmp(cg->b, LLVMIntNE, element, LLVMConstInt(cg->t.i8, 0, 0), "");
     case 'i': return LLVMBuildSExt(cg->b, element, cg->t.i64, "");
     case 'u': return LLVMBuildZExt(cg->b, element, cg->t.i64, "");
     default: break;

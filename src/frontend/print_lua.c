@@ -49,7 +49,7 @@ static uint32_t number_of(printer *p, roc_fe_instance *inst) {
   for (uint32_t i = 0; i < p->instances.count; i++) {
     if (p->instances.items[i] == inst) return i + 1;
   }
-  if (!roc_vec_push(&p->instances, inst)) p->failed = true;
+  if (!roc_vec_push(&p->instances, inst)) p->text.failed = true;
   return p->instances.count;
 }
 

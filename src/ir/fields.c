@@ -42,20 +42,13 @@ static const char *const type_words[ROC_VT_COUNT_] = {[ROC_VT_NONE] = "none",
 const char *roc_ir_field_word(char field, int64_t value) {
   if (value < 0) return NULL;
   switch (field) {
-    case 't':
-      return value < ROC_DT_COUNT_ ? roc_dtype_table[value].name : NULL;
-    case 'M':
-      return value < ROC_IR_MATH_COUNT_ ? roc_ir_math_table[value].text : NULL;
-    case 'f':
-      return value < COUNT(fclass_words) ? fclass_words[value] : NULL;
-    case 'b':
-      return value < COUNT(bits_words) ? bits_words[value] : NULL;
-    case 'o':
-      return value < COUNT(atomic_words) ? atomic_words[value] : NULL;
-    case 'w':
-      return value < COUNT(wave_words) ? wave_words[value] : NULL;
-    default:
-      return NULL;
+    case 't': return value < ROC_DT_COUNT_ ? roc_dtype_table[value].name : NULL;
+    case 'M': return value < ROC_IR_MATH_COUNT_ ? roc_ir_math_table[value].text : NULL;
+    case 'f': return value < COUNT(fclass_words) ? fclass_words[value] : NULL;
+    case 'b': return value < COUNT(bits_words) ? bits_words[value] : NULL;
+    case 'o': return value < COUNT(atomic_words) ? atomic_words[value] : NULL;
+    case 'w': return value < COUNT(wave_words) ? wave_words[value] : NULL;
+    default: return NULL;
   }
 }
 

@@ -1,22 +1,22 @@
 /* The intermediate representation: typed, flat, structured.
  *
- * Sits between frontend (makes it) and codegen (lowers it); analyses and passes work on it.  A module is one kernel
- * with everything it calls inlined.  Choices:
+ * Sits between frontend (makes it) and codegen (lowers it); analyses and passes work on it.  A
+ * module is one kernel with everything it calls inlined.  Choices:
  *   - Instructions are flat: operands are results of earlier instructions, never nested.
- *   - Control flow is structured: IF, BLOCK, LOOP and FOR own regions (lists of instructions); LEAVE, NEXT and RETURN
- *     leave them.  A CPU needs regions to run a workgroup in loops; GPUs do not mind.
- *   - Lua locals are numbered variables (GET, SET); LLVM makes SSA of them.  An instruction's result may be used in its own
- *     region behind it and in regions nested there.
- *   - Arrays are not values: memory instructions name an entry of module->arrays. A row view is such an
- *     entry with leading indices.
- *   - Types are those of the kernel language (BOOL, INT, F32, F64); narrower arithmetic is what ranges prove.
- * Ids are 32-bit indices, not pointers.  A module owns an arena with all that it points to.
+ *   - Control flow is structured: IF, BLOCK, LOOP and FOR own regions (lists of instructions);
+ * LEAVE, NEXT and RETURN leave them.  A CPU needs regions to run a workgroup in loops; GPUs do not
+ * mind.
+ *   - Lua locals are numbered variables (GET, SET); LLVM makes SSA of them.  An instruction's
+ * result may be used in its own region behind it and in regions nested there.
+ *   - Arrays are not values: memory instructions name an entry of module->arrays. A row view is
+ * such an entry with leading indices.
+ *   - Types are those of the kernel language (BOOL, INT, F32, F64); narrower arithmetic is what
+ * ranges prove. Ids are 32-bit indices, not pointers.  A module owns an arena with all that it
+ * points to.
  *
  * Text form (print.h), read back by read.h:
- *   kernel saxpy(n: int narrow, a: f64, x: f32[1] c, y: f32[1] c written)
- *     var i: int
- *     %0 = global_id 0            ; saxpy.lua:3
- *     set i %0
+ *   kernel saxpy(n.0: int narrow, a.1: f64, x.2: float32[1] c read, y.3: float32[1] c read written)
+ * check var i.0: int %0: int = global_id 0 !"saxpy.lua" 3:5 set i.0 %0
  */
 #ifndef ROC_IR_IR_H
 #define ROC_IR_IR_H
@@ -53,7 +53,7 @@ enum {
 
 typedef struct roc_ir_op_info {
   const char *text, *operands;
-  char result;   /* 'N' none, 'B' bool, 'I' int, 'S' same as operand 0, 'T' as inst->type says */
+  char result; /* 'N' none, 'B' bool, 'I' int, 'S' same as operand 0, 'T' as inst->type says */
   uint16_t flags;
 } roc_ir_op_info;
 extern const roc_ir_op_info roc_ir_op_table[ROC_IR_OP_COUNT_];
@@ -73,86 +73,113 @@ typedef struct roc_ir_math_info {
 extern const roc_ir_math_info roc_ir_math_table[ROC_IR_MATH_COUNT_];
 
 typedef enum roc_ir_fclass { ROC_IR_ISNAN, ROC_IR_ISINF, ROC_IR_ISFINITE } roc_ir_fclass;
-typedef enum roc_ir_bits { ROC_IR_POPCOUNT, ROC_IR_CLZ, ROC_IR_CTZ, ROC_IR_BITREVERSE } roc_ir_bits; /* clz(0) = ctz(0) = 64 */
+typedef enum roc_ir_bits {
+  ROC_IR_POPCOUNT,
+  ROC_IR_CLZ,
+  ROC_IR_CTZ,
+  ROC_IR_BITREVERSE
+} roc_ir_bits; /* clz(0) = ctz(0) = 64 */
 
 /* Order is used by tables: names are "add", "sub", … */
 typedef enum roc_ir_atomic {
-  ROC_IR_ATOMIC_ADD, ROC_IR_ATOMIC_SUB, ROC_IR_ATOMIC_MIN, ROC_IR_ATOMIC_MAX, ROC_IR_ATOMIC_EXCH,
-  ROC_IR_ATOMIC_AND, ROC_IR_ATOMIC_OR, ROC_IR_ATOMIC_XOR, ROC_IR_ATOMIC_CAS, /* expected, desired; compares bits */
-  ROC_IR_ATOMIC_INC, ROC_IR_ATOMIC_DEC, /* bound, unsigned: inc: old >= b ? 0 : old+1; dec: old == 0 || old > b ? b : old-1 */
-  ROC_IR_ATOMIC_LOAD, ROC_IR_ATOMIC_STORE,
+  ROC_IR_ATOMIC_ADD,
+  ROC_IR_ATOMIC_SUB,
+  ROC_IR_ATOMIC_MIN,
+  ROC_IR_ATOMIC_MAX,
+  ROC_IR_ATOMIC_EXCH,
+  ROC_IR_ATOMIC_AND,
+  ROC_IR_ATOMIC_OR,
+  ROC_IR_ATOMIC_XOR,
+  ROC_IR_ATOMIC_CAS, /* expected, desired; compares bits */
+  ROC_IR_ATOMIC_INC,
+  ROC_IR_ATOMIC_DEC, /* bound, unsigned: inc: old >= b ? 0 : old+1; dec: old == 0 || old > b ? b :
+                        old-1 */
+  ROC_IR_ATOMIC_LOAD,
+  ROC_IR_ATOMIC_STORE,
   ROC_IR_ATOMIC_COUNT_
 } roc_ir_atomic;
 
 typedef enum roc_ir_wave {
-  ROC_IR_WAVE_BALLOT,       /* b -> int, bit 0 is lane 1 */
-  ROC_IR_WAVE_ANY, ROC_IR_WAVE_ALL, /* b -> b */
-  ROC_IR_WAVE_SHUFFLE,      /* v, lane (from 1): out of 1..width gives the own value */
-  ROC_IR_WAVE_SHUFFLE_UP, ROC_IR_WAVE_SHUFFLE_DOWN, /* v, delta */
+  ROC_IR_WAVE_BALLOT, /* b -> int, bit 0 is lane 1 */
+  ROC_IR_WAVE_ANY,
+  ROC_IR_WAVE_ALL,     /* b -> b */
+  ROC_IR_WAVE_SHUFFLE, /* v, lane (from 1): out of 1..width gives the own value */
+  ROC_IR_WAVE_SHUFFLE_UP,
+  ROC_IR_WAVE_SHUFFLE_DOWN, /* v, delta */
   ROC_IR_WAVE_SHUFFLE_XOR,  /* v, mask: lane ((lane_id-1) ~ mask) + 1 */
   ROC_IR_WAVE_BROADCAST,    /* v, lane */
-  ROC_IR_WAVE_SUM, ROC_IR_WAVE_MIN, ROC_IR_WAVE_MAX, /* n -> n, over the live lanes in lane order */
-  ROC_IR_WAVE_PERMUTE,      /* ds_permute(lane, v): push to lane, modulo the width; highest pushing lane wins; none: 0 */
-  ROC_IR_WAVE_BPERMUTE,     /* ds_bpermute(lane, v): pull, modulo the width */
+  ROC_IR_WAVE_SUM,
+  ROC_IR_WAVE_MIN,
+  ROC_IR_WAVE_MAX,      /* n -> n, over the live lanes in lane order */
+  ROC_IR_WAVE_PERMUTE,  /* ds_permute(lane, v): push to lane, modulo the width; highest pushing lane
+                           wins; none: 0 */
+  ROC_IR_WAVE_BPERMUTE, /* ds_bpermute(lane, v): pull, modulo the width */
   ROC_IR_WAVE_ACTIVE_PERMUTE, /* activelanepermute(src, lane, identity, use_identity) */
   ROC_IR_WAVE_COUNT_
 } roc_ir_wave;
 
-typedef enum roc_ir_layout { ROC_IR_LAYOUT_C, ROC_IR_LAYOUT_F, ROC_IR_LAYOUT_STRIDED } roc_ir_layout;
+typedef enum roc_ir_layout {
+  ROC_IR_LAYOUT_C,
+  ROC_IR_LAYOUT_F,
+  ROC_IR_LAYOUT_STRIDED
+} roc_ir_layout;
 /* Where an argument's memory is, as far as atomics must know. */
 typedef enum roc_ir_memory { ROC_IR_MEM_DEVICE, ROC_IR_MEM_HOST } roc_ir_memory;
 
 /* A kernel parameter.  In the kernarg block, in order, at natural alignment:
  *   INT 8 bytes (narrow: 4, unsigned), F64 8, F32 4, BOOL 1;
- *   array: data pointer 8, then `rank` extents, then, STRIDED only, `rank` strides in elements; each 8 (narrow: 4, unsigned). */
+ *   array: data pointer 8, then `rank` extents, then, STRIDED only, `rank` strides in elements;
+ * each 8 (narrow: 4, unsigned). */
 typedef struct roc_ir_param {
   const char *name;
   bool is_array;
-  roc_value_type type;   /* scalars */
-  roc_dtype dtype;       /* arrays, from here */
+  roc_value_type type; /* scalars */
+  roc_dtype dtype;     /* arrays, from here */
   uint8_t rank;
   roc_ir_layout layout;
   roc_ir_memory memory;
-  bool is_narrow;        /* integer, or every extent, stride and the size: 0 … 2^31-1 */
-  bool is_alias;         /* may overlap another parameter where one of the two is written */
-  bool is_read, is_written; /* set by lowering: the kernel loads from / stores to it (atomics: both) */
+  bool is_narrow; /* integer, or every extent, stride and the size: 0 … 2^31-1 */
+  bool is_alias;  /* may overlap another parameter where one of the two is written */
+  bool is_read,
+      is_written; /* set by lowering: the kernel loads from / stores to it (atomics: both) */
 } roc_ir_param;
 
 typedef enum roc_ir_array_kind {
   ROC_IR_ARRAY_PARAM,          /* param */
   ROC_IR_ARRAY_SHARED,         /* static block, one per workgroup, undefined at start */
-  ROC_IR_ARRAY_SHARED_DYNAMIC, /* the launch's dynamic bytes from first_byte on: rank 1, extent = bytes left // itemsize */
+  ROC_IR_ARRAY_SHARED_DYNAMIC, /* the launch's dynamic bytes from first_byte on: rank 1, extent =
+                                  bytes left // itemsize */
   ROC_IR_ARRAY_PRIVATE,        /* one per work-item */
   ROC_IR_ARRAY_CONST           /* data, read-only */
 } roc_ir_array_kind;
 
 typedef struct roc_ir_array {
   roc_ir_array_kind kind;
-  const char *name;       /* as in the source, for messages and dumps */
-  uint32_t param;         /* PARAM */
+  const char *name; /* as in the source, for messages and dumps */
+  uint32_t param;   /* PARAM */
   roc_dtype dtype;
   uint8_t rank;
   int64_t extents[ROC_MAX_RANK]; /* SHARED, PRIVATE, CONST: C order */
-  int64_t first_byte;     /* SHARED_DYNAMIC, from 0 */
-  const void *data;       /* CONST, in the module's arena */
+  int64_t first_byte;            /* SHARED_DYNAMIC, from 0 */
+  const void *data;              /* CONST, in the module's arena */
 } roc_ir_array;
 
 typedef struct roc_ir_var {
-  const char *name;       /* may be "" for temporaries */
+  const char *name; /* may be "" for temporaries */
   roc_value_type type;
 } roc_ir_var;
 
 typedef struct roc_ir_inst {
-  uint8_t op;             /* roc_ir_op */
-  uint8_t type;           /* roc_value_type of the result */
+  uint8_t op;   /* roc_ir_op */
+  uint8_t type; /* roc_value_type of the result */
   uint16_t nargs;
-  uint32_t args;          /* first operand in module->operands */
-  uint32_t aux, aux2;     /* per op */
-  uint32_t loc;           /* index into module->locs */
+  uint32_t args;      /* first operand in module->operands */
+  uint32_t aux, aux2; /* per op */
+  uint32_t loc;       /* index into module->locs */
   union {
-    int64_t i;            /* CONST INT and BOOL (0, 1); the k.i of other ops */
-    double f;             /* CONST F64, and F32 as the double of its value */
-    uint32_t region[2];   /* control */
+    int64_t i;          /* CONST INT and BOOL (0, 1); the k.i of other ops */
+    double f;           /* CONST F64, and F32 as the double of its value */
+    uint32_t region[2]; /* control */
   } k;
 } roc_ir_inst;
 
@@ -165,15 +192,15 @@ typedef roc_vec(uint32_t) roc_ir_ids;
 
 typedef struct roc_ir_module {
   roc_arena arena;
-  const char *name;                     /* kernel name, as the user gave it; symbols are derived */
+  const char *name; /* kernel name, as the user gave it; symbols are derived */
   bool check, contract, fastmath;
-  uint32_t workgroup[3];                /* promised bound per dimension, 0: none */
-  roc_vec(roc_ir_param) params;         /* kernarg order: explicit, then hidden */
+  uint32_t workgroup[3];        /* promised bound per dimension, 0: none */
+  roc_vec(roc_ir_param) params; /* kernarg order: explicit, then hidden */
   roc_vec(roc_ir_array) arrays;
   roc_vec(roc_ir_var) vars;
   roc_vec(roc_ir_inst) insts;
-  roc_ir_ids operands;                  /* instruction ids */
-  roc_vec(roc_ir_ids) regions;          /* region 0 is the kernel's body */
+  roc_ir_ids operands;         /* instruction ids */
+  roc_vec(roc_ir_ids) regions; /* region 0 is the kernel's body */
   roc_vec(roc_ir_loc) locs;
   roc_vec(roc_site) sites;
 } roc_ir_module;
@@ -188,12 +215,14 @@ static inline uint32_t roc_ir_arg(const roc_ir_module *m, const roc_ir_inst *ins
 
 /* IF, BLOCK, LOOP and FOR; of these only IF has a second region. */
 static inline bool roc_ir_has_regions(const roc_ir_inst *inst) {
-  return inst->op == ROC_IR_IF || inst->op == ROC_IR_BLOCK || inst->op == ROC_IR_LOOP || inst->op == ROC_IR_FOR;
+  return inst->op == ROC_IR_IF || inst->op == ROC_IR_BLOCK || inst->op == ROC_IR_LOOP ||
+         inst->op == ROC_IR_FOR;
 }
 
 /* Nothing of its region can run behind it. */
 static inline bool roc_ir_ends_region(const roc_ir_inst *inst) {
-  return inst->op == ROC_IR_LEAVE || inst->op == ROC_IR_NEXT || inst->op == ROC_IR_RETURN || inst->op == ROC_IR_FAIL;
+  return inst->op == ROC_IR_LEAVE || inst->op == ROC_IR_NEXT || inst->op == ROC_IR_RETURN ||
+         inst->op == ROC_IR_FAIL;
 }
 
 #endif

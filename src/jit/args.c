@@ -1,3 +1,5 @@
+/* Classes and packing of launch arguments; see args.h.  On the path of every launch: no allocation,
+ * few calls. */
 #include "jit/args.h"
 
 #include <string.h>
@@ -7,31 +9,47 @@ static bool is_narrow(int64_t i) {
 }
 
 static roc_ir_layout layout_of(const roc_array *a) {
+  if (a->rank == 1 && a->strides[0] == 1)
+    return ROC_IR_LAYOUT_C; /* the common case, without a call */
   if (roc_array_is_c_contiguous(a)) return ROC_IR_LAYOUT_C;
   return roc_array_is_f_contiguous(a) ? ROC_IR_LAYOUT_F : ROC_IR_LAYOUT_STRIDED;
 }
 
 /* Strides count only where they are passed; those of a contiguous array are below its size. */
-static bool is_array_narrow(const roc_array *a, roc_ir_layout layout) {
+static bool is_array_narrow(const roc_array *a, roc_ir_layout layout, int64_t size) {
   for (uint32_t d = 0; d < a->rank; d++) {
     if (!is_narrow(a->extents[d])) return false;
     if (layout == ROC_IR_LAYOUT_STRIDED && !is_narrow(a->strides[d])) return false;
   }
-  return is_narrow(roc_array_size(a));
+  return is_narrow(size);
 }
 
-static roc_jit_class classify_array(const roc_array *a) {
+static void note_range(roc_jit_value *value, roc_ir_layout layout, int64_t size) {
+  const roc_array *a = value->array;
+  value->begin = value->end = 0;
+  if (size == 0) return;
+  if (layout == ROC_IR_LAYOUT_STRIDED) {
+    roc_array_range(a, &value->begin, &value->end);
+    return;
+  }
+  int64_t itemsize = (int64_t)roc_dtype_itemsize(a->dtype);
+  value->begin = roc_buffer_devptr(a->buffer) + (roc_devptr)(a->offset * itemsize);
+  value->end = value->begin + (roc_devptr)(size * itemsize);
+}
+
+static roc_jit_class classify_array(roc_jit_value *value) {
+  const roc_array *a = value->array;
   roc_ir_layout layout = layout_of(a);
+  int64_t size = 1;
+  for (uint32_t d = 0; d < a->rank; d++) size *= a->extents[d];
+  note_range(value, layout, size);
   uint8_t tag = (uint8_t)layout;
-  if (is_array_narrow(a, layout)) tag |= ROC_JIT_NARROW;
+  if (is_array_narrow(a, layout, size)) tag |= ROC_JIT_NARROW;
   return (roc_jit_class){.tag = tag, .dtype = (uint8_t)a->dtype, .rank = (uint8_t)a->rank};
 }
 
 roc_jit_class roc_jit_classify(roc_jit_value *value) {
-  if (value->array) {
-    roc_array_range(value->array, &value->begin, &value->end);
-    return classify_array(value->array);
-  }
+  if (value->array) return classify_array(value);
   if (value->is_float32) return (roc_jit_class){.tag = ROC_VT_F32};
   uint8_t tag = (uint8_t)value->scalar.type;
   if (value->scalar.type == ROC_VT_INT && is_narrow(value->scalar.as.i)) tag |= ROC_JIT_NARROW;

@@ -1,3 +1,4 @@
+/* The front end's part of a compile; see compile.h. */
 #include "jit/compile.h"
 
 #include <string.h>
@@ -109,8 +110,7 @@ roc_status roc_jit_front_end_text(roc_jit_kernel *kernel, roc_jit_text_fn *fn, r
   return ROC_OK;
 }
 
-/* ---- which hidden scalars must be constants
- * ------------------------------------------------------ */
+/* ---- which hidden scalars must be constants ---- */
 
 static bool compiles(roc_jit_kernel *k) {
   roc_ir_module *module = NULL;
@@ -143,8 +143,7 @@ static bool settle_constants(roc_jit_kernel *k) {
   return helps;
 }
 
-/* ---- which overlaps matter
- * ----------------------------------------------------------------------- */
+/* ---- which overlaps matter ---- */
 
 /* Adds what this module writes to what is known, and compares overlaps anew; true when a class
  * changes by it. */

@@ -1,3 +1,5 @@
+/* The compiler thread; see driver.h.  Lock order: `callers`, then `lock`; nothing else is locked
+ * under them. */
 #include "jit/driver.h"
 
 #include <pthread.h>
@@ -41,8 +43,7 @@ static struct {
             .work = PTHREAD_COND_INITIALIZER,
             .finished = PTHREAD_COND_INITIALIZER};
 
-/* ---- the thread ---------------------------------------------------------------------------------
- */
+/* ---- the thread ---- */
 
 static void finish(request *r) {
   r->done = true;
@@ -167,8 +168,7 @@ roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err) {
   return status;
 }
 
-/* ---- the cpu device's loader --------------------------------------------------------------------
- */
+/* ---- the cpu device's loader ---- */
 
 typedef struct load_work {
   const roc_codeobj *object;
@@ -212,8 +212,7 @@ static void unload_cpu(void *handle) {
 
 static const roc_cpu_loader cpu_loader = {load_cpu, unload_cpu};
 
-/* ---- the back end's functions, each as a piece of work
- * ------------------------------------------- */
+/* ---- the back end's functions, each as a piece of work ---- */
 
 typedef struct open_work {
   roc_status status;

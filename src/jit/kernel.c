@@ -1,3 +1,8 @@
+/* Kernels and their specialisations; see kernel.h.
+ *
+ * The key of a specialisation is device, classes, and the captured scalars: type and value of a
+ * constant, type alone of a hidden argument.  Invariant: a specialisation's alias bits cover every
+ * overlap that matters to what it writes. */
 #include "jit/kernel.h"
 
 #include <string.h>
@@ -8,8 +13,7 @@
 #include "jit/driver.h"
 #include "jit/hint.h"
 
-/* ---- making and freeing -------------------------------------------------------------------------
- */
+/* ---- making and freeing ---- */
 
 static uint32_t count_values(const roc_jit_kernel *k, const roc_jit_program *p) {
   return k->nparams + p->narrays + p->nscalars;
@@ -102,8 +106,7 @@ roc_status roc_jit_kernel_replace(roc_jit_kernel *kernel, roc_jit_program *progr
   return ROC_OK;
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------
- */
+/* ---- keys ---- */
 
 static void copy_captured_arrays(roc_jit_kernel *k) {
   for (uint32_t i = 0; i < k->program->narrays; i++) {
@@ -168,8 +171,7 @@ static roc_jit_spec *find_spec(roc_jit_kernel *k) {
   return NULL;
 }
 
-/* ---- making a specialisation
- * --------------------------------------------------------------------- */
+/* ---- making a specialisation ---- */
 
 /* Where the next one goes: a free place, or that of the least recently used. */
 static uint32_t make_room(roc_jit_kernel *k) {
@@ -263,8 +265,7 @@ roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
   return ROC_OK;
 }
 
-/* ---- launching ----------------------------------------------------------------------------------
- */
+/* ---- launching ---- */
 
 static bool reserve_block(roc_jit_kernel *k, uint32_t nbytes) {
   if (nbytes <= k->block_capacity) return true;
@@ -324,8 +325,7 @@ roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spe
   return roc_rt_launch_queue(stream, &launch, out_ticket, err);
 }
 
-/* ---- looking inside -----------------------------------------------------------------------------
- */
+/* ---- looking inside ---- */
 
 static roc_status check_classes(const roc_jit_kernel *k, roc_error *err) {
   if (k->has_classes) return ROC_OK;

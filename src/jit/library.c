@@ -1,3 +1,4 @@
+/* Finding and opening the compiler's shared object; see library.h. */
 #include "jit/library.h"
 
 #include <dlfcn.h>

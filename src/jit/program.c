@@ -1,3 +1,4 @@
+/* A kernel's parsed functions and captures; see program.h. */
 #include "jit/program.h"
 
 #include <string.h>

@@ -229,6 +229,25 @@ static void add_stream_fault(roc_rt_stream *stream, roc_rt_fault *fault) {
   stream->nfaults = kept;
 }
 
+void roc_rt_post_print(const char *text, size_t len) {
+  if (roc_rt_in_child()) return;
+  roc_str line = ROC_STR_INIT;
+  roc_str_add(&line, text, len);
+  roc_rt_lock();
+  append_line(line);
+  roc_rt_unlock();
+}
+
+void roc_rt_post_fault(roc_rt_stream *stream, const char *text, roc_buffer *const *buffers,
+                       uint32_t nbuffers) {
+  if (roc_rt_in_child()) return;
+  roc_rt_lock();
+  roc_rt_fault *fault = new_fault(ROC_FAULT, stream->last_ticket, text);
+  for (uint32_t i = 0; fault && i < nbuffers; i++) roc_buffer_set_fault(buffers[i], fault);
+  if (fault) add_stream_fault(stream, fault);
+  roc_rt_unlock();
+}
+
 /* ---- pending work -------------------------------------------------------- */
 
 static roc_buffer **pending_buffers(roc_rt_pending *pending) {

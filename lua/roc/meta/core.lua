@@ -293,6 +293,19 @@ function Kernel:inspect_llvm(target) end
 ---@return string
 function Kernel:inspect_asm(target) end
 
+---The kernel's intermediate representation.
+---@return string
+function Kernel:inspect_ir() end
+
+---What is probably not meant, one sentence each; also given as Lua warnings when found.
+---@return string[]
+function Kernel:hints() end
+
+---How many specialisations are kept, and how many were ever compiled.
+---@return integer kept
+---@return integer compiled
+function Kernel:specialisations() end
+
 ---@param f function | string
 ---@param opts? roc.KernelOpts
 ---@return roc.Kernel

@@ -1,0 +1,113 @@
+-- The CPU target on emitted code: what vectorises, what may be fused, what is known to be disjoint.
+local compiler = require("roc.core").compiler
+
+local function dump(text, stage) return compiler.ir_dump(text, "cpu", stage) end
+
+-- y[i] = a * x[i] + y[i], one check an array; `flags` follow the parameter list.
+local function saxpy(flags, y_flags)
+  return ([[
+kernel saxpy(a.0: f32, x.1: float32[1] c read narrow, y.2: float32[1] c read written narrow %s) %s
+  array x.0 = param x.1
+  array y.1 = param y.2
+  site 0 index "saxpy.lua" 7 3 dim 0 values 2 name "x"
+  site 1 index "saxpy.lua" 7 9 dim 0 values 2 name "y"
+  %%0: int = global_id 0
+  %s
+  %%3: f32 = load x.0 %%0
+  %%4: f32 = param a.0
+  %%5: f32 = mul %%4 %%3
+  %%6: f32 = load y.1 %%0
+  %%7: f32 = add %%5 %%6
+  store y.1 %%7 %%0
+end
+]]):format(y_flags or "", flags, flags:find("check") and "check.index x.0 0 #0 %0\n  check.index y.1 0 #1 %0" or "")
+end
+
+local GATHER = [[
+kernel gather(x.0: float32[1] c read narrow, y.1: float32[1] c written narrow, p.2: int32[1] c read narrow) check
+  array x.0 = param x.0
+  array y.1 = param y.1
+  array p.2 = param p.2
+  site 0 index "g.lua" 3 3 dim 0 values 2 name "x"
+  site 1 index "g.lua" 3 9 dim 0 values 2 name "y"
+  site 2 index "g.lua" 3 9 dim 0 values 2 name "p"
+  %0: int = global_id 0
+  check.index p.2 0 #2 %0
+  %1: int = load p.2 %0
+  check.index x.0 0 #0 %1
+  %2: f32 = load x.0 %1
+  check.index y.1 0 #1 %0
+  store y.1 %2 %0
+end
+]]
+
+local SINE = [[
+kernel sine(x.0: float32[1] c read written narrow)
+  array x.0 = param x.0
+  %0: int = global_id 0
+  %1: f32 = load x.0 %0
+  %2: f32 = math sin %1
+  store x.0 %2 %0
+end
+]]
+
+-- Neighbours swap through shared memory; the value read before the barrier is used behind it.
+local EXCHANGE = [[
+kernel exchange(x.0: float32[1] c read written narrow)
+  array x.0 = param x.0
+  array s.1: float32[256] shared
+  %0: int = global_id 0
+  %1: int = local_id 0
+  %2: f32 = load x.0 %0
+  store s.1 %2 %1
+  barrier 1
+  %3: int = const 257
+  %4: int = sub %3 %1
+  %5: f32 = load s.1 %4
+  %6: f32 = add %5 %2
+  store x.0 %6 %0
+end
+]]
+
+describe("the CPU target", function()
+  it("makes valid IR and vectorises a plain loop over work-items", function()
+    local text = dump(saxpy "contract", "llvm.opt")
+    assert.truthy(text:find("<%d+ x float>"), text)
+  end)
+
+  it("vectorises a checked loop too", function()
+    local text = dump(saxpy "check contract", "llvm.opt")
+    assert.truthy(text:find("masked.store.v%d+f32") or text:find("store <%d+ x float>"), text)
+  end)
+
+  it("vectorises a checked gather, whose index nothing proves", function()
+    local text = dump(GATHER, "llvm.opt")
+    assert.truthy(text:find("masked.gather.v%d+f32"), text)
+  end)
+
+  it("fuses a product and a sum only where contraction is allowed", function()
+    assert.truthy(dump(saxpy "contract", "asm"):find("vfmadd%d+ps"))
+    local exact = dump(saxpy "", "asm")
+    assert.falsy(exact:find("vfmadd"))
+    assert.truthy(exact:find("vmulps"))
+  end)
+
+  it("says noalias of disjoint arrays only", function()
+    local function body(text) return text:match("define internal void @body%b()") end
+    local disjoint, overlapping = body(dump(saxpy "", "llvm")), body(dump(saxpy("", "alias"), "llvm"))
+    assert.truthy(disjoint:find("noalias[%w ]*%%y"), disjoint)
+    assert.falsy(overlapping:find("noalias[%w ]*%%y"), overlapping)
+  end)
+
+  it("calls the vector variants of libm", function()
+    assert.truthy(dump(SINE, "asm"):find("_ZGV%wN%d+v_sinf"))
+  end)
+
+  it("runs the two sides of a barrier as loops of their own that both vectorise", function()
+    local text = dump(EXCHANGE, "llvm")
+    local _, loops = text:gsub("llvm.loop !", "")
+    assert.equal(2, loops)
+    local _, vectors = dump(EXCHANGE, "llvm.opt"):gsub("vector.body:", "")
+    assert.is_true(vectors >= 2)
+  end)
+end)
