@@ -1,4 +1,5 @@
-/* Compiled as C11 and as C++: includes nothing before roclua.h, and takes the address of all that it declares. */
+/* Compiled as C11 and as C++: includes nothing before roclua.h, and takes the address of all that
+ * it declares. */
 #include <roclua.h>
 
 struct lua_State;
@@ -13,4 +14,6 @@ static const any_function functions[] = {
 };
 
 int header_test_count(void);
-int header_test_count(void) { return (int)(sizeof functions / sizeof functions[0]); }
+int header_test_count(void) {
+  return (int)(sizeof functions / sizeof functions[0]);
+}

@@ -110,4 +110,19 @@ describe("the CPU target", function()
     local _, vectors = dump(EXCHANGE, "llvm.opt"):gsub("vector.body:", "")
     assert.is_true(vectors >= 2)
   end)
+
+  it("refuses private memory that no machine has", function()
+    local ok, message = pcall(dump, [[
+kernel big(x.0: float32[1] c read written narrow)
+  array x.0 = param x.0
+  array p.1: float64[1099511627776] private
+  %0: int = global_id 0
+  %1: f32 = load x.0 %0
+  %2: f64 = to.f64 %1
+  store p.1 %2 %0
+end
+]], "llvm")
+    assert.is_false(ok)
+    assert.truthy(tostring(message):find("per work%-item", 1), tostring(message))
+  end)
 end)

@@ -2,8 +2,6 @@
  * (base/site.h). */
 #include "codegen/cg.h"
 
-typedef LLVMValueRef field_of(roc_cg *cg, LLVMValueRef base, uint64_t offset);
-
 static LLVMValueRef field_at(roc_cg *cg, LLVMValueRef base, uint64_t offset) {
   return roc_cg_byte_offset(cg, base, roc_cg_i64(cg, (int64_t)offset));
 }

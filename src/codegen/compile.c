@@ -1,3 +1,8 @@
+/* The stages of a compile in order: build, verify, optimise, emit.  Each can be stopped at and
+ * printed.
+ *
+ * One thread at a time; a fatal error of LLVM ends that thread here, in park, and nothing of the
+ * compile is freed. */
 #include "codegen/compile.h"
 
 #include <llvm-c/ErrorHandling.h>

@@ -62,6 +62,7 @@ typedef struct cpu_level {
   LLVMValueRef live_count; /* alloca i64: work-items that have not ended */
   LLVMBasicBlockRef end;   /* where to go when there is none left */
   LLVMBasicBlockRef group_end;
+  LLVMValueRef present;     /* GROUP: work-items at the start, i64 */
   LLVMValueRef base, limit; /* WAVE: linear local indices of the lanes, [base, limit) */
   struct cpu_level *outer;
 } cpu_level;
@@ -112,14 +113,15 @@ typedef struct cpu_state {
   LLVMValueRef grid[3], groups[3], local[3], items, rank, dynamic;
   LLVMMetadataRef parallel; /* the access group */
   /* frame */
-  LLVMValueRef frame_end; /* pointer behind the last slot so far */
-  uint32_t frame_fixed, frame_item;
+  LLVMValueRef frame_end;           /* pointer behind the last slot so far */
+  uint64_t frame_fixed, frame_item; /* bytes; per group and per item */
   cpu_slot *value_slots, *var_slots, *array_slots;
   cpu_slot live, code, fail_values[ROC_SITE_MAX_VALUES], wave;
   /* group */
   LLVMValueRef group[3], group_first[3], count[3]; /* index, first global id - 1, items present */
   bool may_be_dead; /* an item may have ended before the code now emitted */
   bool needs_live;
+  bool all_alive; /* the version of a run is emitted that runs when nobody in the group has ended */
   roc_cg_exits *exits; /* per instruction: of the group's or wavefront's control flow */
   cpu_level *level;
   cpu_run *run;     /* NULL between item loops */

@@ -6,6 +6,7 @@
  * cold walk fills the fault record.  Copies of variables that live across runs are made for all
  * items at the loop's begin and end, so that the body works on registers. */
 #include <llvm-c/DebugInfo.h>
+#include <string.h>
 
 #include "codegen/cpu.h"
 
@@ -122,27 +123,40 @@ void cpu_items_begin(cpu_state *s, cpu_run *run, bool is_parallel) {
   LLVMPositionBuilderAtEnd(run->header_b, LLVMGetInsertBlock(cg->b));
   run->body = roc_cg_block(cg, "item");
   run->latch = roc_cg_block(cg, "item.end");
-  if (s->needs_live && s->may_be_dead) {
+  if (s->needs_live && s->may_be_dead && !s->all_alive) {
     LLVMValueRef live = roc_cg_load(cg, cg->t.i8, cpu_slot_item(s, &s->live));
     run->is_live = LLVMBuildICmp(cg->b, LLVMIntNE, live, LLVMConstInt(cg->t.i8, 0, 0), "");
   }
   roc_cg_at(cg, run->body);
 }
 
-/* llvm.loop metadata: itself; that the accesses of the group do not depend on each other from item
- * to item; and how many vectors are in flight.  Rows of a workgroup are short, those of a kernel of
- * more than one dimension shorter still. */
-static void mark_parallel(cpu_state *s, LLVMValueRef branch) {
+/* A property of a loop: a name and an integer. */
+static LLVMMetadataRef loop_property(roc_cg *cg, const char *name, LLVMValueRef value) {
+  LLVMMetadataRef parts[2] = {LLVMMDStringInContext2(cg->ctx, name, strlen(name)),
+                              LLVMValueAsMetadata(value)};
+  return LLVMMDNodeInContext2(cg->ctx, parts, 2);
+}
+
+/* llvm.loop metadata: itself; that accesses do not depend on each other from item to item; how many
+ * vectors are in flight, as rows of a workgroup are short, and shorter still in kernels of more
+ * than one dimension.  A loop with atomics, or guarded by the live mask is rare and stays scalar,
+ * which halves the code. */
+static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
   roc_cg *cg = s->cg;
-  LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0);
+  LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0), parts[3] = {none};
   LLVMMetadataRef accesses[2] = {LLVMMDStringInContext2(cg->ctx, "llvm.loop.parallel_accesses", 27),
                                  s->parallel};
-  LLVMMetadataRef interleave[2] = {
-      LLVMMDStringInContext2(cg->ctx, "llvm.loop.interleave.count", 26),
-      LLVMValueAsMetadata(roc_cg_i32(cg, s->plan.has_rows ? 1 : 2))};
-  LLVMMetadataRef parts[3] = {none, LLVMMDNodeInContext2(cg->ctx, accesses, 2),
-                              LLVMMDNodeInContext2(cg->ctx, interleave, 2)};
-  LLVMMetadataRef loop = LLVMMDNodeInContext2(cg->ctx, parts, 3);
+  unsigned count = 1;
+  if (!run->is_parallel || (run->is_live && s->level->kind == CPU_LEVEL_GROUP)) {
+    LLVMMetadataRef whole = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
+    parts[count++] = loop_property(cg, "llvm.loop.vectorize.enable", LLVMConstNull(cg->t.i1));
+    parts[count++] = LLVMMDNodeInContext2(cg->ctx, &whole, 1);
+  } else {
+    LLVMValueRef vectors = roc_cg_i32(cg, s->plan.has_rows ? 1 : 2);
+    parts[count++] = LLVMMDNodeInContext2(cg->ctx, accesses, 2);
+    parts[count++] = loop_property(cg, "llvm.loop.interleave.count", vectors);
+  }
+  LLVMMetadataRef loop = LLVMMDNodeInContext2(cg->ctx, parts, count);
   LLVMMetadataReplaceAllUsesWith(none, loop);
   LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(cg->ctx, "llvm.loop", 9),
                   LLVMMetadataAsValue(cg->ctx, loop));
@@ -160,7 +174,7 @@ void cpu_items_end(cpu_state *s) {
   LLVMDisposeBuilder(run->header_b);
   roc_cg_at(cg, run->latch);
   LLVMValueRef branch = loop_end(s, &run->loops[run->nloops - 1]);
-  if (run->is_parallel) mark_parallel(s, branch);
+  mark_loop(s, branch, run);
   for (unsigned i = run->nloops - 1; i > 0; i--) loop_end(s, &run->loops[i - 1]);
   cg->access_group = NULL;
   s->run = NULL;
@@ -520,7 +534,7 @@ static bool list_stops(cpu_state *s, const uint32_t *ids, uint32_t count) {
   return false;
 }
 
-void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count) {
+static void emit_version(cpu_state *s, const uint32_t *ids, uint32_t count) {
   roc_cg *cg = s->cg;
   bool deaths = s->needs_live && list_stops(s, ids, count);
   scan found = {.s = s};
@@ -554,4 +568,29 @@ void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count) {
   roc_vec_deinit(&run.fails);
   roc_vec_deinit(&exits);
   roc_vec_deinit(&found.vars);
+}
+
+/* Behind a place where items can end, a run is made twice: without a guard for groups that are
+ * still whole, so that loads common to the items stay plain loads, and guarded by the live mask for
+ * the others. */
+void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count) {
+  roc_cg *cg = s->cg;
+  if (!s->needs_live || !s->may_be_dead || s->level->kind != CPU_LEVEL_GROUP) {
+    emit_version(s, ids, count);
+    return;
+  }
+  LLVMBasicBlockRef whole = roc_cg_block(cg, "whole"), thinned = roc_cg_block(cg, "thinned");
+  LLVMBasicBlockRef join = roc_cg_block(cg, "join");
+  LLVMValueRef live = LLVMBuildLoad2(cg->b, cg->t.i64, s->level->live_count, "");
+  LLVMValueRef is_whole = LLVMBuildICmp(cg->b, LLVMIntEQ, live, s->level->present, "");
+  roc_cg_branch_likely(cg, is_whole, whole, thinned);
+  roc_cg_at(cg, whole);
+  s->all_alive = true;
+  emit_version(s, ids, count);
+  s->all_alive = false;
+  roc_cg_goto(cg, join);
+  roc_cg_at(cg, thinned);
+  emit_version(s, ids, count);
+  roc_cg_goto(cg, join);
+  roc_cg_at(cg, join);
 }

@@ -31,18 +31,21 @@ static LLVMValueRef declare(roc_cg *cg, const char *name, LLVMTypeRef type, unsi
   return fn;
 }
 
+/* All functions of ir_math.def, for two types and three instruction sets, are fewer. */
+enum { MAX_VARIANTS = 256 };
+
 /* Vector functions are found by name only, so something must keep them in the module. */
 static void keep_used(roc_cg *cg, LLVMValueRef *fns, unsigned count) {
   LLVMValueRef old = LLVMGetNamedGlobal(cg->mod, "llvm.compiler.used");
-  LLVMValueRef all[256];
+  LLVMValueRef all[MAX_VARIANTS];
   unsigned n = 0;
   if (old) {
     LLVMValueRef list = LLVMGetInitializer(old);
-    unsigned nold = LLVMGetArrayLength2(LLVMTypeOf(list)) & 0xff;
-    for (; n < nold; n++) all[n] = LLVMGetAggregateElement(list, n);
+    uint64_t nold = LLVMGetArrayLength2(LLVMTypeOf(list));
+    for (; n < nold && n < MAX_VARIANTS; n++) all[n] = LLVMGetAggregateElement(list, n);
     LLVMDeleteGlobal(old);
   }
-  for (unsigned i = 0; i < count && n < 256; i++) all[n++] = fns[i];
+  for (unsigned i = 0; i < count && n < MAX_VARIANTS; i++) all[n++] = fns[i];
   LLVMValueRef list = LLVMConstArray2(cg->t.ptr, all, n);
   LLVMValueRef global = LLVMAddGlobal(cg->mod, LLVMTypeOf(list), "llvm.compiler.used");
   LLVMSetInitializer(global, list);

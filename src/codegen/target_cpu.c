@@ -92,7 +92,7 @@ cpu_slot cpu_slot_new(cpu_state *s, LLVMTypeRef type, uint64_t count) {
   nbytes = LLVMBuildAnd(cg->b, nbytes, roc_cg_i64(cg, -SLOT_ALIGN), "");
   s->frame_end = roc_cg_byte_offset(cg, s->frame_end, nbytes);
   s->frame_fixed += SLOT_ALIGN;
-  s->frame_item += (uint32_t)item;
+  s->frame_item += item;
   LLVMPositionBuilderAtEnd(cg->b, here);
   return slot;
 }
@@ -321,6 +321,7 @@ static void begin_live(cpu_state *s, cpu_level *level) {
   roc_cg *cg = s->cg;
   LLVMValueRef present = LLVMBuildMul(cg->b, s->count[0], s->count[1], "");
   present = LLVMBuildMul(cg->b, present, s->count[2], "");
+  level->present = present;
   level->live_count = roc_cg_alloca(cg, cg->t.i64, "live");
   LLVMBuildStore(cg->b, present, level->live_count);
   if (!s->needs_live) return;
@@ -405,12 +406,31 @@ static void cpu_kernel(roc_cg *cg) {
   make_entry(cg, cg->fn, slots, narrays);
 }
 
+enum { MAX_LOCAL_BYTES = 1 << 30 };
+
+/* Memory that no machine would give is refused here; what merely is not there, at the launch. */
+static roc_status cpu_finish(roc_cg *cg, roc_error *err) {
+  const cpu_state *s = cpu_of(cg);
+  if (s->frame_item > MAX_LOCAL_BYTES) {
+    return roc_fail(err, ROC_COMPILE,
+                    "kernel '%s' keeps %llu bytes per work-item (private arrays and values that "
+                    "live across barriers); at most %d are possible",
+                    cg->ir->name, (unsigned long long)s->frame_item, MAX_LOCAL_BYTES);
+  }
+  if (s->shared_bytes > MAX_LOCAL_BYTES) {
+    return roc_fail(err, ROC_COMPILE,
+                    "kernel '%s' declares %llu bytes of shared arrays; at most %d are possible",
+                    cg->ir->name, (unsigned long long)s->shared_bytes, MAX_LOCAL_BYTES);
+  }
+  return ROC_OK;
+}
+
 static void cpu_describe(roc_cg *cg, roc_codeobj *object) {
   cpu_state *s = cpu_of(cg);
   object->entry = s->entry;
   object->shared_bytes = (uint32_t)s->shared_bytes;
-  object->frame_fixed_bytes = s->frame_fixed;
-  object->frame_item_bytes = s->frame_item;
+  object->frame_fixed_bytes = (uint32_t)s->frame_fixed;
+  object->frame_item_bytes = (uint32_t)s->frame_item;
 }
 
 const roc_target roc_target_cpu = {
@@ -422,6 +442,7 @@ const roc_target roc_target_cpu = {
     .accepts = cpu_accepts,
     .machine = cpu_machine,
     .kernel = cpu_kernel,
+    .finish = cpu_finish,
     .passes = cpu_passes,
     .describe = cpu_describe,
     .launch_value = cpu_launch_value,

@@ -3,8 +3,8 @@
  * A pass reports as many mistakes as it can and goes on; at most ROC_DIAG_MAX are kept.  Every
  * diagnostic has a name in diag.def, a span, and may have one note that points at a second place.
  * Rendered like
- *   saxpy.lua:12:9: kernel 'saxpy': a closure cannot be made in a kernel; pass the function's values as arguments
- *       local f = function() return 1 end
+ *   saxpy.lua:12:9: kernel 'saxpy': a closure cannot be made in a kernel; pass the function's
+ * values as arguments local f = function() return 1 end
  *                 ^~~~~~~~
  */
 #ifndef ROC_FRONTEND_DIAG_H
@@ -27,7 +27,7 @@ typedef struct roc_diag {
   roc_diag_id id;
   const roc_ast_chunk *chunk; /* whose text the span is in */
   roc_span span;
-  const char *message;        /* formatted, in the collection's arena */
+  const char *message;             /* formatted, in the collection's arena */
   const roc_ast_chunk *note_chunk; /* NULL: no note */
   roc_span note_span;
   const char *note;
@@ -37,15 +37,16 @@ typedef struct roc_diags {
   roc_arena arena;
   const char *kernel; /* name for "kernel 'NAME': "; NULL while parsing a chunk */
   roc_diag items[ROC_DIAG_MAX];
-  uint32_t count;     /* kept */
-  uint32_t total;     /* reported */
+  uint32_t count; /* kept */
+  uint32_t total; /* reported */
 } roc_diags;
 
 void roc_diags_init(roc_diags *diags, const char *kernel);
 void roc_diags_deinit(roc_diags *diags);
 
-/* Reports; the format is diag.def's, the variable arguments are its operands.  A second report of the
- * same diagnostic at the same span is dropped. Returns the kept item (to add a note), or NULL. */
+/* Reports; the format is diag.def's, the variable arguments are its operands.  A second report of
+ * the same diagnostic at the same span is dropped. Returns the kept item (to add a note), or NULL.
+ */
 roc_diag *roc_diag_report(roc_diags *diags, const roc_ast_chunk *chunk, roc_span span,
                           roc_diag_id id, ...);
 void roc_diag_note(roc_diags *diags, roc_diag *diag, const roc_ast_chunk *chunk, roc_span span,

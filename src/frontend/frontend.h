@@ -1,9 +1,10 @@
 /* The front end's face: text -> syntax tree -> typed kernel -> IR.
  *
  *   roc_fe_parse      chunk text to tree (once per chunk)
- *   roc_fe_paths      which free names a function uses, so that the bindings can look their values up
- *   roc_fe_compile    program + argument types to verified IR (once per specialisation)
- *   roc_fe_print_lua  the same typed kernel back as Lua, float32 rounded after each operation (for sim)
+ *   roc_fe_paths      which free names a function uses, so that the bindings can look their values
+ * up roc_fe_compile    program + argument types to verified IR (once per specialisation)
+ *   roc_fe_print_lua  the same typed kernel back as Lua, float32 rounded after each operation (for
+ * sim)
  *
  * Knows nothing of Lua's API or LLVM: whoever calls hands in what each free name is.
  * One thread at a time per object; no globals. */
@@ -17,15 +18,18 @@
 #include "frontend/diag.h"
 #include "ir/ir.h"
 
-/* Parses a whole chunk.  On a syntax error or a limit (depth, size) reports to diags and returns ROC_COMPILE. On
- * success *out_chunk owns its memory: roc_fe_chunk_free.  Text is copied. `chunk_name` is shown in messages. */
+/* Parses a whole chunk.  On a syntax error or a limit (depth, size) reports to diags and returns
+ * ROC_COMPILE. On success *out_chunk owns its memory: roc_fe_chunk_free.  Text is copied.
+ * `chunk_name` is shown in messages. */
 roc_status roc_fe_parse(const char *text, size_t len, const char *chunk_name, roc_diags *diags,
                         roc_ast_chunk **out_chunk, roc_error *err);
 void roc_fe_chunk_free(roc_ast_chunk *chunk);
 /* The `tokens` stage dump, one token a line: "line:column kind text". */
-void roc_fe_dump_tokens(const char *text, size_t len, const char *chunk_name, roc_diags *diags, roc_str *out);
+void roc_fe_dump_tokens(const char *text, size_t len, const char *chunk_name, roc_diags *diags,
+                        roc_str *out);
 
-/* ---- free names ------------------------------------------------------------------------------- */
+/* ---- free names -------------------------------------------------------------------------------
+ */
 
 /* A constant key in a path: a string, or an integer when name is NULL. */
 typedef struct roc_fe_field {
@@ -34,14 +38,15 @@ typedef struct roc_fe_field {
   int64_t integer;
 } roc_fe_field;
 
-/* `roc.math.exp2`: root "roc" (a global), fields {"math", "exp2"}.  Only maximal chains of constant keys are
- * listed, each once; a local initialised with a path and never assigned is looked through
+/* `roc.math.exp2`: root "roc" (a global), fields {"math", "exp2"}.  Only maximal chains of constant
+ * keys are listed, each once; a local initialised with a path and never assigned is looked through
  * (`local m = roc.math` … `m.exp2(x)` lists roc.math.exp2). */
 typedef struct roc_fe_path {
   const char *root;
   uint32_t root_len;
-  bool is_global; /* reached through _ENV; else an upvalue of that name */
-  bool is_assigned; /* the kernel assigns to the root or through it: an error unless it is an array */
+  bool is_global;   /* reached through _ENV; else an upvalue of that name */
+  bool is_assigned; /* the kernel assigns to the root or through it: an error unless it is an array
+                     */
   const roc_fe_field *fields;
   uint32_t nfields;
   roc_span span; /* of the first use */
@@ -55,18 +60,20 @@ typedef struct roc_fe_paths {
 /* Fills *out from `arena`; false when memory is out. */
 bool roc_fe_collect_paths(const roc_ast_func *func, roc_arena *arena, roc_fe_paths *out);
 
-/* What a path turned out to be.  `consumed` fields led to it; the rest of the path is ordinary indexing. */
+/* What a path turned out to be.  `consumed` fields led to it; the rest of the path is ordinary
+ * indexing. */
 typedef enum roc_fe_binding_kind {
-  ROC_BIND_NIL,         /* undefined: an error at each use */
-  ROC_BIND_CONSTANT,    /* number or boolean, known: as.scalar */
-  ROC_BIND_HIDDEN,      /* number or boolean passed as a hidden argument: as.arg (index into args) */
-  ROC_BIND_BUILTIN,     /* a known function (intrinsic or math): as.builtin, a roc_builtin */
-  ROC_BIND_DTYPE,       /* roc.float32: as.dtype */
-  ROC_BIND_ARRAY,       /* a captured device array: hidden argument as.arg */
+  ROC_BIND_NIL,      /* undefined: an error at each use */
+  ROC_BIND_CONSTANT, /* number or boolean, known: as.scalar */
+  ROC_BIND_HIDDEN,   /* number or boolean passed as a hidden argument: as.arg (index into args) */
+  ROC_BIND_BUILTIN,  /* a known function (intrinsic or math): as.builtin, a roc_builtin */
+  ROC_BIND_DTYPE,    /* roc.float32: as.dtype */
+  ROC_BIND_ARRAY,    /* a captured device array: hidden argument as.arg */
   ROC_BIND_CONST_ARRAY, /* captured host array or roc.const.array value: as.const_array */
   ROC_BIND_FUNCTION,    /* a Lua function of the script: as.function, index into program->funcs */
-  ROC_BIND_NAMESPACE,   /* a table that is not a value: `roc`, `math`, `cfg` with no constant field used */
-  ROC_BIND_OTHER        /* anything else: as.type_name for the message ("string", "userdata 'FILE*'") */
+  ROC_BIND_NAMESPACE,   /* a table that is not a value: `roc`, `math`, `cfg` with no constant field
+                           used */
+  ROC_BIND_OTHER /* anything else: as.type_name for the message ("string", "userdata 'FILE*'") */
 } roc_fe_binding_kind;
 
 typedef struct roc_fe_const_array {
@@ -93,7 +100,7 @@ typedef struct roc_fe_binding {
 typedef struct roc_fe_function {
   const roc_ast_chunk *chunk;
   const roc_ast_func *ast;
-  const char *name;              /* for messages and symbols */
+  const char *name; /* for messages and symbols */
   roc_fe_paths paths;
   const roc_fe_binding *bindings; /* one per path */
 } roc_fe_function;
@@ -104,45 +111,51 @@ typedef struct roc_fe_program {
   uint32_t nfuncs;
 } roc_fe_program;
 
-/* ---- compiling -------------------------------------------------------------------------------- */
+/* ---- compiling --------------------------------------------------------------------------------
+ */
 
 /* The type of one argument, explicit ones first (one per parameter), then hidden ones. */
 typedef struct roc_fe_arg {
   bool is_array;
   /* scalars */
   roc_value_type type;
-  bool is_plain;     /* a Lua float or a float64 of a signature: takes the type of the float32 it meets */
+  bool is_plain; /* a Lua float or a float64 of a signature: takes the type of the float32 it meets
+                  */
   /* arrays */
   roc_dtype dtype;
   uint32_t rank;
   roc_ir_layout layout;
-  bool is_alias;     /* overlaps another argument where one of the two is written */
+  bool is_alias; /* overlaps another argument where one of the two is written */
   roc_ir_memory memory;
   /* integers, extents and strides */
-  bool is_narrow;    /* 0 … 2^31-1 (arrays: every extent, stride and the number of elements) */
-  const char *name;  /* hidden arguments: the captured path, for messages; else NULL */
+  bool is_narrow;   /* 0 … 2^31-1 (arrays: every extent, stride and the number of elements) */
+  const char *name; /* hidden arguments: the captured path, for messages; else NULL */
 } roc_fe_arg;
 
 typedef struct roc_fe_options {
   const char *kernel_name;
   bool check, contract, fastmath;
-  bool number_is_f32;     /* opts.number == "float32" */
-  uint32_t workgroup[3];  /* the promise of opts.workgroup; 0: none */
+  bool number_is_f32;    /* opts.number == "float32" */
+  uint32_t workgroup[3]; /* the promise of opts.workgroup; 0: none */
 } roc_fe_options;
 
-/* Checks, types and lowers.  ROC_COMPILE: diags tell.  *out_module is verified (roc_ir_module_free). */
+/* Checks, types and lowers.  ROC_COMPILE: diags tell.  *out_module is verified
+ * (roc_ir_module_free). */
 roc_status roc_fe_compile(const roc_fe_program *program, const roc_fe_arg *args, uint32_t nargs,
                           const roc_fe_options *options, roc_diags *diags,
                           roc_ir_module **out_module, roc_error *err);
 
-/* The typed kernel as Lua source: "return function(<params>) … end" preceded by one `local` per support function.
- * Device functions become local functions of the text.  See docs/kernel-language.md for what it calls. */
+/* The typed kernel as Lua source: "return function(<params>) … end" preceded by one `local` per
+ * support function. Device functions become local functions of the text.  See
+ * docs/kernel-language.md for what it calls. */
 roc_status roc_fe_print_lua(const roc_fe_program *program, const roc_fe_arg *args, uint32_t nargs,
-                            const roc_fe_options *options, roc_diags *diags, roc_str *out, roc_error *err);
+                            const roc_fe_options *options, roc_diags *diags, roc_str *out,
+                            roc_error *err);
 
-/* The `types` stage dump and k:inspect_types(): each local with its type, where that came from, and each narrowing of
- * a plain float to float32. */
+/* The `types` stage dump and k:inspect_types(): each local with its type, where that came from, and
+ * each narrowing of a plain float to float32. */
 roc_status roc_fe_dump_types(const roc_fe_program *program, const roc_fe_arg *args, uint32_t nargs,
-                             const roc_fe_options *options, roc_diags *diags, roc_str *out, roc_error *err);
+                             const roc_fe_options *options, roc_diags *diags, roc_str *out,
+                             roc_error *err);
 
 #endif

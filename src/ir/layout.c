@@ -1,3 +1,4 @@
+/* See layout.h. */
 #include "ir/layout.h"
 
 #include <string.h>
@@ -60,8 +61,10 @@ uint32_t roc_ir_layout_args(const roc_ir_module *module, roc_arg_slot *slots) {
 }
 
 int64_t roc_ir_array_size(const roc_ir_array *array) {
-  int64_t size = 1;
-  for (uint32_t d = 0; d < array->rank; d++) size *= array->extents[d];
+  int64_t size = 1, limit = INT64_MAX / 64; /* so that bytes, and sums of them, do not overflow */
+  for (uint32_t d = 0; d < array->rank; d++) {
+    if (__builtin_mul_overflow(size, array->extents[d], &size) || size > limit) size = limit;
+  }
   return size;
 }
 

@@ -16,7 +16,7 @@ uint32_t roc_ir_layout_args(const roc_ir_module *module, roc_arg_slot *slots);
  * aligned; returns the static bytes, a multiple of 64: dynamic bytes begin there. */
 uint64_t roc_ir_layout_shared(const roc_ir_module *module, uint64_t *offsets);
 
-/* Elements of an array with constant extents (SHARED, PRIVATE, CONST). */
+/* Elements of an array with constant extents (SHARED, PRIVATE, CONST); at most INT64_MAX / 64. */
 int64_t roc_ir_array_size(const roc_ir_array *array);
 
 #endif

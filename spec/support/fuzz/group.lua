@@ -1,0 +1,99 @@
+-- Random statements of a whole workgroup: exchanges through shared memory, wave operations.
+--
+-- They stand only where all items of the group come together (scope.is_uniform).  A shared array is filled before the first
+-- statement, so that elements of items that are missing or have returned are defined; each exchange lies between two barriers.
+local choice = require "support.fuzz.choice"
+local expressions = require "support.fuzz.expressions"
+
+local pick, chance = choice.pick, choice.chance
+local expression = expressions.expression
+
+local M = {}
+
+local TILES = { { "tile_i", "I", "i" }, { "tile_f", "F", "f" }, { "tile_s", "S", "s" }, { "tile_n", "I", "i" } }
+
+local function pick_tile(scope)
+  local tile
+  repeat
+    tile = pick(TILES)
+  until tile[2] ~= "S" or scope.case.has_float32
+  scope.case.tiles[tile[1]] = true
+  return tile
+end
+
+local SHIFTS = { "lid % lsz + 1", "lsz - lid + 1", "1", "(lid + 6) % lsz + 1" }
+
+-- Hands a value to another item.
+local function exchange(scope, depth, statements)
+  local tile = pick_tile(scope)
+  local value = statements.settled(scope, tile[2], depth)
+  local shift = pick(SHIFTS)
+  local fields = shift == "1" and { is_uniform = true } or nil -- not is_mutable: all items see the first one's value
+  local name = scope:declare(tile[3], tile[2], fields)
+  return {
+    parts = { tile[1], "[lid] = ", value, "\nroc.barrier()\nlocal ", name, " = ", tile[1], "[", shift, "]\nroc.barrier()" },
+  }
+end
+
+-- The same in a device function that holds the barriers.
+local function call_exchange(scope, depth, statements)
+  for _, f in ipairs(scope.case.functions) do
+    if f.is_group then
+      local value = expressions.call(scope, f, depth - 1)
+      local first, second = scope:declare("i", "I"), scope:declare("i", "I")
+      return { parts = { "local ", first, ", ", second, " = ", value } }
+    end
+  end
+  return exchange(scope, depth, statements)
+end
+
+-- A total of the group through a shared atomic.
+local function group_total(scope, depth)
+  scope.case.tiles.tile_n = true
+  local op, value = pick { "add", "xor", "max", "min" }, expression(scope, "I", depth)
+  local name = scope:declare("i", "I", { is_uniform = true })
+  return {
+    parts = {
+      "if lid == 1 then tile_n[1] = 7 end\nroc.barrier()\nroc.atomic.", op, "(tile_n, 1, ", value, ")\nroc.barrier()\nlocal ", name,
+      " = tile_n[1]\nroc.barrier()",
+    },
+  }
+end
+
+-- Over a wavefront.  What a lane that is not there gives is unspecified, so moves between lanes need all of them.
+local function wave(scope, depth)
+  local value = expression(scope, "I", depth)
+  local calls = {
+    { "I", "roc.wave.sum(", value, ")" }, { "I", "roc.wave.min(", value, ")" }, { "I", "roc.wave.max(", value, ")" },
+    { "I", "roc.wave.ballot(", expression(scope, "B", depth), ")" },
+    { "B", "roc.wave.any(", expression(scope, "B", depth), ")" },
+    { "B", "roc.wave.all(", expression(scope, "B", depth), ")" },
+  }
+  if scope.case.has_all_lanes then
+    calls[#calls + 1] = { "I", "roc.wave.shuffle_up(", value, ", 2)" }
+    calls[#calls + 1] = { "I", "roc.wave.shuffle(", value, ", 1)" }
+    calls[#calls + 1] = { "I", "roc.wave.broadcast(", value, ", 1)" }
+    calls[#calls + 1] = { "F", "roc.wave.shuffle_up(", expression(scope, "F", depth), ", 1)" }
+  end
+  if scope.case.has_even_lanes then
+    calls[#calls + 1] = { "I", "roc.wave.shuffle_xor(", value, ", 1)" }
+  end
+  local call = pick(calls)
+  local s = { parts = { "local ", "", " = " } }
+  table.move(call, 2, #call, 4, s.parts)
+  s.parts[2] = scope:declare(call[1]:lower(), call[1])
+  return s
+end
+
+-- A barrier between writing and reading global memory.
+local function global_barrier()
+  return { parts = { pick { "roc.barrier()", "roc.barrier(roc.CLK_GLOBAL_MEM_FENCE)", "roc.wavebarrier()", "roc.mem_fence()" } } }
+end
+
+local STATEMENTS = { { 6, exchange }, { 2, call_exchange }, { 1, group_total }, { 3, wave }, { 1, global_barrier } }
+
+function M.statement(scope, depth, statements)
+  return choice.weighted(STATEMENTS)(scope, chance(50) and depth or 1, statements)
+end
+
+return M

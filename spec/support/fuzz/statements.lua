@@ -1,0 +1,448 @@
+-- Random statements: those that each item executes on its own.  Those of a whole group are in group.lua.
+--
+-- A statement is { parts = list of strings, nodes and blocks [, is_risky = true] }, a block { statements = list }.  A risky one may fail
+-- a check; everything else has defined results on every device.
+local choice = require "support.fuzz.choice"
+local expressions = require "support.fuzz.expressions"
+local group = require "support.fuzz.group"
+
+local random, pick, chance = choice.random, choice.pick, choice.chance
+local node, expression = expressions.node, expressions.expression
+
+local M = {}
+
+local PREFIX = { I = "i", F = "f", S = "s", P = "p", B = "b" }
+
+-- An expression whose type holds for a variable: float64 stays float64 whatever it is computed from.
+local function settled(scope, type, depth)
+  local value = expression(scope, type, depth)
+  if type == "F" then
+    return node("F", "roc.float64(", value, ")")
+  elseif type == "S" then
+    return node("S", "roc.float32(", value, ")")
+  end
+  return value
+end
+
+M.settled = settled
+
+local function statement(...)
+  return { parts = { ... } }
+end
+
+-- locals and assignments ------------------------------------------------------------------------------------
+
+local function declare(scope, depth)
+  local type = expressions.value_type(scope)
+  if chance(20) then -- one value for the whole group: usable in conditions around barriers
+    local value = settled(scope:uniform_view(), type, depth)
+    return statement("local ", scope:declare(PREFIX[type], type, { is_uniform = true }), " <const> = ", value)
+  end
+  local value = settled(scope, type, depth)
+  return statement("local ", scope:declare(PREFIX[type], type, { is_mutable = true }), " = ", value)
+end
+
+-- Assigned on every path before it is read.
+local function declare_later(scope, depth)
+  local type = expressions.value_type(scope)
+  local condition, a, b = expression(scope, "B", depth), settled(scope, type, depth - 1), settled(scope, type, depth - 1)
+  local name = scope:declare(PREFIX[type], type, { is_mutable = true })
+  return statement("local ", name, "\nif ", condition, " then\n", name, " = ", a, "\nelse\n", name, " = ", b, "\nend")
+end
+
+local function assign(scope, depth)
+  local type = expressions.value_type(scope)
+  local entry = scope:find(type, true)
+  if not entry then
+    return declare(scope, depth)
+  end
+  return statement(entry.name, " = ", settled(scope, type, depth))
+end
+
+-- A plain local that becomes float32 by assignment.
+local function narrow(scope, depth)
+  if not scope.case.has_float32 then
+    return assign(scope, depth)
+  end
+  local first, condition = expression(scope, "P", 1), expression(scope, "B", 1)
+  local value = expression(scope, "S", depth)
+  local name = scope:declare("p", "P")
+  return statement("local ", name, " = ", first, "\nif ", condition, " then\n", name, " = ", value, "\nend")
+end
+
+-- A place that belongs to the item, as text and nodes.
+local function own_place(scope, a)
+  if a.rank == 1 then
+    return node("place", a.name, "[gid]")
+  end
+  return node("place", a.name, "[gid][", expressions.index(scope, "3", 1), "]")
+end
+
+-- What an output takes: integers go everywhere, floats only into floats.
+local TAKES = { I = { "I" }, S = { "S", "F", "I", "P" }, F = { "F", "S", "I", "P" }, B = { "B" } }
+
+local function value_for(scope, a, depth)
+  local type = pick(TAKES[a.element])
+  if type == "S" and not scope.case.has_float32 then
+    type = "F"
+  end
+  return expression(scope, type, depth)
+end
+
+local function store(scope, depth)
+  local a = pick(scope.case.outputs)
+  return statement(own_place(scope, a), " = ", value_for(scope, a, depth))
+end
+
+local function assign_many(scope, depth)
+  local type = expressions.value_type(scope)
+  local first, second = scope:find(type, true), scope:find(type, true)
+  if first and second and first ~= second and chance(60) then
+    return statement(first.name, ", ", second.name, " = ", settled(scope, type, depth - 1), ", ", settled(scope, type, depth - 1))
+  end
+  local a, entry = pick(scope.case.outputs), scope:find("I", true)
+  if not entry then
+    return store(scope, depth)
+  end
+  return statement(own_place(scope, a), ", ", entry.name, " = ", value_for(scope, a, depth - 1), ", ", expression(scope, "I", depth - 1))
+end
+
+-- Several results of one call.
+local function results(scope, depth)
+  if scope.in_function then
+    return assign(scope, depth)
+  end
+  local calls = {}
+  for _, f in ipairs(scope.case.functions) do
+    if #f.results == 2 and not f.is_group then
+      calls[#calls + 1] = f
+    end
+  end
+  if #calls == 0 then
+    local value = settled(scope, "F", depth)
+    local a, b = scope:declare("f", "F"), scope:declare("f", "F")
+    return statement("local ", a, ", ", b, " = math.modf(", value, ")")
+  end
+  local f = pick(calls)
+  local call = expressions.call(scope, f, depth - 1)
+  local first, names = nil, {}
+  if chance(30) then -- behind another value
+    first = settled(scope, "I", 1)
+    names[1] = scope:declare("i", "I", { is_mutable = true })
+  end
+  for _, type in ipairs(f.results) do
+    names[#names + 1] = scope:declare(PREFIX[type], type)
+  end
+  return statement("local ", table.concat(names, ", "), " = ", first or "", first and ", " or "", call)
+end
+
+-- branches and loops ------------------------------------------------------------------------------------------
+
+local function branch(scope, depth)
+  local is_uniform = scope.is_uniform and chance(40)
+  local function condition(d)
+    return expression(is_uniform and scope:uniform_view() or scope, "B", d)
+  end
+  local fields = { is_uniform = is_uniform }
+  local s = statement("if ", condition(depth), " then\n", M.block(scope:inner(fields), depth - 1))
+  if chance(20) then
+    s.parts[#s.parts + 1] = "elseif "
+    s.parts[#s.parts + 1] = condition(1)
+    s.parts[#s.parts + 1] = " then\n"
+    s.parts[#s.parts + 1] = M.block(scope:inner(fields), depth - 1)
+  end
+  if chance(50) then
+    s.parts[#s.parts + 1] = "else\n"
+    s.parts[#s.parts + 1] = M.block(scope:inner(fields), depth - 1)
+  end
+  s.parts[#s.parts + 1] = "end"
+  return s
+end
+
+local RANGES = {
+  "1, 3", "3, 1, -1", "-1, 2", "0, 10, 4", "1, 0", "math.maxinteger - 1, math.maxinteger", "math.mininteger + 1, math.mininteger, -1",
+  "math.mininteger, math.maxinteger, math.maxinteger", "math.maxinteger, math.mininteger, math.mininteger", "1, 3, math.maxinteger",
+  "1, 3.7", "3, 0.5, -1", "-2.5 // 1 | 0, 1", "2147483646, 2147483649", "1, -math.huge", "4294967295, 4294967297", "1, (0/0)",
+}
+local FLOAT_RANGES = { "0.5, 2.0, 0.5", "1.0, 3", "2, 0.0, -0.75", "1, 2, 0.25", "0.0, (0/0)", "1e300, 1.1e300, 5e298", "3.0, 1.0" }
+
+-- Range text, the counter's type, and whether it is the same for the group.
+local function range(scope, depth)
+  local form = random(10)
+  if form <= 4 then
+    return pick(RANGES), "I", true
+  elseif form == 5 then
+    return pick(FLOAT_RANGES), "P", true
+  end
+  local is_uniform = chance(50)
+  local view = is_uniform and scope:uniform_view() or scope
+  if form == 6 then -- from the edge of the integers
+    local first, step = expression(view, "I", depth - 1), pick { "", ", math.maxinteger", ", 0x4000000000000000" }
+    return node("range", "math.maxinteger - (", first, ") % 3, math.maxinteger", step), "I", is_uniform
+  elseif form == 7 then
+    local first, step = expression(view, "I", depth - 1), expression(view, "I", depth - 1)
+    return node("range", "(", first, ") % 7 - 3, 3, (", step, ") % 4 + 1"), "I", is_uniform
+  elseif form == 8 then
+    local first, step = expression(view, "I", depth - 1), expression(view, "I", depth - 1)
+    return node("range", "3, (", first, ") % 7 - 3, -1 - (", step, ") % 4"), "I", is_uniform
+  elseif form == 9 then
+    local last = expression(view, "F", depth - 1)
+    return node("range", "0.25, math.max(-1.0, math.min(2.5, ", last, ")), 0.75"), "F", is_uniform
+  end
+  return node("range", "1, (", expression(view, "I", depth - 1), ") % 5"), "I", is_uniform
+end
+
+-- Ways on from the middle of a loop: those that not all items take make the rest of the loop divergent.
+local EXITS = { "break", "goto continue" }
+
+local function counted_loop(scope, depth)
+  local bounds, type, is_uniform = range(scope, depth)
+  is_uniform = is_uniform and scope.is_uniform
+  local inner = scope:inner()
+  local name = inner:declare("k", type, { is_uniform = is_uniform })
+  local exit
+  if chance(40) then
+    local exit_is_uniform = is_uniform and chance(50)
+    is_uniform = is_uniform and exit_is_uniform
+    exit = { expression(exit_is_uniform and inner:uniform_view() or inner, "B", 1), pick(EXITS) }
+  end
+  inner.is_uniform = is_uniform
+  if not exit then
+    return statement("for ", name, " = ", bounds, " do\n", M.block(inner, depth - 1), "end")
+  end
+  return statement("for ", name, " = ", bounds, " do\n", M.block(inner, depth - 1, 2), "if ", exit[1], " then ", exit[2],
+    " end\ndo\n", M.block(inner, depth - 1), "end\n::continue::\nend")
+end
+
+-- while and repeat, with a counter of their own so that they end.
+local function open_loop(scope, depth)
+  local is_uniform = scope.is_uniform and chance(50)
+  local inner = scope:inner { is_uniform = is_uniform }
+  local name = scope:fresh("w")
+  inner:add(name, "I", { is_uniform = is_uniform })
+  local view = is_uniform and inner:uniform_view() or inner
+  if chance(50) then
+    local condition = expression(view, "B", 1)
+    return statement("do\nlocal ", name, " = 0\nwhile ", name, " < 4 and ", condition, " do\n", name, " = ", name, " + 1\n",
+      M.block(inner, depth - 1), "end\nend")
+  end
+  local body = M.block(inner, depth - 1)
+  local condition = expression(view, "B", 2) -- sees the body's locals
+  return statement("do\nlocal ", name, " = 0\nrepeat\n", name, " = ", name, " + 1\n", body, "until ", name, " > 3 or ", condition, "\nend")
+end
+
+-- Out of two loops at once.
+local function leave_nest(scope, depth)
+  local inner = scope:inner { is_uniform = false }
+  local a, b = inner:declare("k", "I"), inner:declare("k", "I")
+  local condition = expression(inner, "B", 2)
+  local label = scope:fresh("done")
+  return statement("do\nfor ", a, " = 1, 3 do\nfor ", b, " = ", a, ", 3 do\n", M.block(inner, depth - 1), "if ", condition, " then goto ",
+    label, " end\nend\nend\n", store(scope, 1), "\n::", label, "::\nend")
+end
+
+-- memory ----------------------------------------------------------------------------------------------------------
+
+local MEMORY_DTYPES = { I = { "int64", "int32", "uint8", "int16" }, F = { "float64" }, S = { "float32", "float16" }, B = { "bool" } }
+
+local function private_array(scope, depth)
+  local element = pick(scope.case.has_float32 and { "I", "F", "S", "B" } or { "I", "F", "B" })
+  local extent = pick { "1", "3", "4", "8" }
+  local inner = scope:inner { is_uniform = false }
+  local k = inner:declare("k", "I")
+  local value = expression(inner, element, depth - 1)
+  local name = scope:declare("own", "array", { element = element, extent = extent })
+  local s = statement("local ", name, " = roc.private.array(", extent, ", \"", pick(MEMORY_DTYPES[element]), "\")\nfor ", k, " = 1, ", extent,
+    " do ", name, "[", k, "] = ", value, " end")
+  if chance(60) then
+    local change = { "\n", name, "[", expressions.index(scope, extent, 2), "] = ", expression(scope, element, depth - 1) }
+    table.move(change, 1, #change, #s.parts + 1, s.parts)
+  end
+  return s
+end
+
+-- A row of a matrix, held by a local.
+local function row(scope, depth)
+  local matrices = {}
+  for _, a in ipairs(scope.case.inputs) do
+    if a.rank == 2 then
+      matrices[#matrices + 1] = a
+    end
+  end
+  if #matrices == 0 then
+    return store(scope, depth)
+  end
+  local a = pick(matrices)
+  local at = expressions.index(scope, "#" .. a.name, depth - 1)
+  local name = scope:fresh("row")
+  scope:add(name, "array", { element = a.element, extent = "#" .. name })
+  return statement("local ", name, " = ", a.name, "[", at, "]")
+end
+
+local REDUCTIONS = { "add", "xor", "max", "min", "and_", "or_" }
+
+-- One operation for each total, so that their order does not matter.
+local function total(scope, depth)
+  local totals = scope.case.totals
+  local t = pick(totals)
+  return statement("roc.atomic.", t.op, "(", t.name, ", ", t.at, ", ", expression(scope, "I", depth), ")")
+end
+
+M.REDUCTIONS = REDUCTIONS
+
+-- Atomics on the item's own element have one order.
+local function own_atomic(scope, depth)
+  local fits = {}
+  for _, a in ipairs(scope.case.outputs) do
+    if a.element == "I" and a.itemsize >= 4 and a.rank == 1 then
+      fits[#fits + 1] = a
+    end
+  end
+  if #fits == 0 then
+    return store(scope, depth)
+  end
+  local a, op = pick(fits), pick { "add", "sub", "min", "max", "exch", "and_", "or_", "xor", "cas", "inc", "dec", "load" }
+  local s = statement("local ", "", " = roc.atomic.", op, "(", a.name, ", gid")
+  local operands = op == "load" and 0 or op == "cas" and 2 or 1
+  for _ = 1, operands do
+    s.parts[#s.parts + 1] = ", "
+    s.parts[#s.parts + 1] = expression(scope, "I", depth - 1)
+  end
+  s.parts[#s.parts + 1] = ")"
+  s.parts[2] = scope:declare("i", "I")
+  return s
+end
+
+-- checks ----------------------------------------------------------------------------------------------------------
+
+-- Accesses behind conditions that do, or do not, prove them right.
+local GUARDS = {
+  "if @ >= 1 and @ <= #A then USE end",
+  "if @ >= 0 and @ <= #A then USE end",
+  "if @ > 0 and @ < #A then @ = @ + 1 USE end",
+  "if @ > 0 and @ <= #A then @ = @ + 1 USE end",
+  "if @ < 1 or @ > #A then @ = 1 end USE",
+  "if @ < 1 or @ > #A + 1 then @ = 1 end USE",
+  "if not (@ < 1) and @ <= #A then USE end",
+  "if math.ult(@ - 1, #A) then USE end",
+  "if @ < 1 then @ = 1 elseif @ > #A then @ = #A end USE",
+  "@ = math.max(1, math.min(@, #A)) USE",
+  "for @ = @, #A do USE end",
+  "for @ = 1, @ do USE end",
+  "for @ = 1, #A, 2 do USE end",
+  "for @ = #A, 1, -1 do USE end",
+  "for @ = 0, #A - 1 do @ = @ + 1 USE end",
+  "for @ = #A, @, -2 do USE end",
+  "while @ >= 1 and @ <= #A do USE @ = @ + 3 end",
+  "repeat if @ > #A or @ < 1 then break end USE @ = @ - 2 until @ < 0",
+  "if @ <= #A then if @ >= 1 then USE @ = @ - 1 end if @ >= 1 then USE end end",
+}
+
+local function guarded(scope, depth)
+  local a = pick(scope.case.inputs)
+  local sum = pick(scope.case.outputs)
+  if a.element == "B" or sum.element == "B" or (sum.element == "I" and a.element ~= "I") then
+    return store(scope, depth)
+  end
+  local name = scope:fresh("j")
+  local column = a.rank == 2 and "[#" .. a.name .. " - " .. name .. " + 1]" or "" -- as often out of range as not
+  local place = own_place(scope, sum)
+  local text = pick(GUARDS):gsub("@", name):gsub("A", a.name)
+  local before, after = text:match("^(.-)USE(.*)$")
+  local s = statement("do\nlocal ", name, " = (", expression(scope, "I", depth), ") % (#", a.name, " + 3) - 1\n", before)
+  local use = { place, " = ", place, " + ", a.name, "[", name, "]", column }
+  s.is_risky = true
+  table.move(use, 1, #use, #s.parts + 1, s.parts)
+  s.parts[#s.parts + 1] = (after:gsub("USE", function()
+    return ("%s%s = %s[%s]%s"):format(sum.name, sum.rank == 2 and "[gid][1]" or "[gid]", a.name, name, column)
+  end)) .. "\nend"
+  return s
+end
+
+local function fallible(scope, depth)
+  local outputs = {}
+  for _, a in ipairs(scope.case.outputs) do
+    if a.element == "I" then
+      outputs[#outputs + 1] = a
+    end
+  end
+  if #outputs == 0 then
+    return store(scope, depth)
+  end
+  local place, form, s = own_place(scope, pick(outputs)), random(6), nil
+  local i = function(d) return expression(scope, "I", d) end
+  if form == 1 then
+    local a = pick(scope.case.inputs)
+    s = a.element == "I" and a.rank == 1 and statement(place, " = ", a.name, "[", i(1), "]") or statement(place, " = ", i(1), " // ", i(1))
+  elseif form == 2 then
+    s = statement(place, " = ", i(1), pick { " // ", " % " }, i(1))
+  elseif form == 3 then
+    s = statement(place, " = ", pick { "math.floor(", "math.ceil(" }, expression(scope, "F", depth), ")")
+    s.needs_types = true -- plain Lua gives a float
+  elseif form == 4 then
+    s = statement("assert(", expression(scope, "B", depth), ", \"no\")")
+  elseif form == 5 then
+    s = statement("if ", expression(scope, "B", depth), " then error(\"value \", ", i(1), ") end")
+    s.needs_types = true -- plain Lua takes no list
+  else
+    local k = scope:fresh("k")
+    s = statement("for ", k, " = 1, 2, (", i(1), ") % 3 do ", place, " = ", k, " end")
+  end
+  s.is_risky = true
+  return s
+end
+
+local function risk(scope, depth)
+  if not scope.case.may_fail or scope.in_function then
+    return store(scope, depth)
+  end
+  local s = (chance(60) and guarded or fallible)(scope, depth)
+  return s.needs_types and scope.case.is_exact and store(scope, depth) or s
+end
+
+-- the rest -------------------------------------------------------------------------------------------------------
+
+local function leave(scope, depth)
+  if not scope.case.may_return or scope.in_function then
+    return assign(scope, depth)
+  end
+  return statement("if ", expression(scope, "B", 2), " then return end")
+end
+
+local function say(scope, depth)
+  if scope.case.has_print or scope.in_function then
+    return store(scope, depth)
+  end
+  scope.case.has_print = true
+  return statement("print(gid, ", expression(scope, expressions.value_type(scope), depth), ", \"and\", ", expression(scope, "I", 1), ")")
+end
+
+local function together(scope, depth)
+  if not scope.is_uniform or scope.in_function then
+    return store(scope, depth)
+  end
+  return group.statement(scope, depth, M)
+end
+
+local STATEMENTS = {
+  { 5, declare }, { 1, declare_later }, { 4, assign }, { 1, narrow }, { 2, assign_many }, { 5, store }, { 2, results },
+  { 4, branch }, { 4, counted_loop }, { 3, open_loop }, { 1, leave_nest }, { 1, private_array }, { 1, row }, { 1, total }, { 1, own_atomic },
+  { 2, risk }, { 1, leave }, { 1, say }, { 7, together },
+}
+
+local SIMPLE = { { 2, assign }, { 3, store }, { 1, assign_many } }
+
+function M.statement(scope, depth)
+  return choice.weighted(depth > 0 and STATEMENTS or SIMPLE)(scope, math.max(depth, 1))
+end
+
+-- A block with names of its own; at most `most` statements.
+function M.block(scope, depth, most)
+  local b = { statements = {} }
+  for _ = 1, depth <= 0 and 1 or random(1, most or 3) do
+    b.statements[#b.statements + 1] = M.statement(scope, depth)
+  end
+  return b
+end
+
+return M
