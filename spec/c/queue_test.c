@@ -424,8 +424,8 @@ static void test_interrupt(void) {
   roc_rt_kernel_release(kernel);
 }
 
-/* Streams wait for each other through the driver; a chain of them over two streams stays in order.
- */
+/* Streams wait for each other through the driver; a chain of them over two streams stays in
+ * order. */
 static void test_wait_for(void) {
   roc_rt_kernel *slow = make_kernel(slow_kernel, false, false);
   static _Atomic uint64_t counter;

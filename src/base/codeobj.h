@@ -19,8 +19,7 @@ typedef enum roc_arg_kind {
   ROC_ARG_INT_NARROW, /* 4 bytes, 0 … 2^31-1 */
   ROC_ARG_F32,        /* 4 */
   ROC_ARG_F64,        /* 8 */
-  ROC_ARG_ARRAY /* pointer 8, extents, strides (elements) when has_strides; each 8, or 4 when narrow
-                 */
+  ROC_ARG_ARRAY /* pointer 8, extents, then strides if has_strides; each 8 bytes, narrow 4 */
 } roc_arg_kind;
 
 typedef struct roc_arg_slot {

@@ -54,8 +54,8 @@ static void draw_normal_pair(generator *g, double out[2]) {
   out[1] = radius * sin(angle);
 }
 
-/* Uniform in 0 … span, unbiased: draws past the last whole multiple of the range are thrown away.
- */
+/* Uniform in 0 … span, unbiased: draws past the last whole multiple of the range are thrown
+ * away. */
 static uint64_t draw_integer(generator *g, uint64_t span) {
   if (span == UINT64_MAX) return draw(g);
   uint64_t range = span + 1, excess = (UINT64_MAX - range + 1) % range, x;

@@ -79,8 +79,8 @@ static void push_path(lua_State *L, const roc_fe_path *path) {
   }
 }
 
-/* The arena of the paths is a userdata of its own, so that an error while they are pushed frees it.
- */
+/* The arena of the paths is a userdata of its own, so that an error while they are pushed frees
+ * it. */
 static int arena_mm_gc(lua_State *L) {
   roc_arena_deinit(lua_touserdata(L, 1));
   return 0;

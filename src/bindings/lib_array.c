@@ -153,8 +153,8 @@ static const luaL_Reg array_meta[] = {{"__newindex", array_mm_newindex},
                                       {"__gc", array_mm_gc},
                                       {NULL, NULL}};
 
-/* core.Array: the metatable, whose __tostring the Lua side adds.  core.array_methods: its methods.
- */
+/* core.Array: the metatable, whose __tostring the Lua side adds.  core.array_methods: its
+ * methods. */
 void roc_open_array(lua_State *L) {
   if (roc_class_new(L, ROC_META_ARRAY, array_meta)) {
     lua_newtable(L);

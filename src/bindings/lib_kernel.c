@@ -146,8 +146,8 @@ static int kernel_mm_gc(lua_State *L) {
 
 /* ---- looking inside ---- */
 
-/* Text that Lua owns even when memory runs out while it is pushed: the builder hangs on a userdata.
- */
+/* Text that Lua owns even when memory runs out while it is pushed: the builder hangs on a
+ * userdata. */
 static int text_mm_gc(lua_State *L) {
   roc_str_deinit(lua_touserdata(L, 1));
   return 0;

@@ -4,10 +4,13 @@
  * functions by their name in the chunk, and the rest are constants, hidden arguments and arrays of
  * the options.
  *
- *   ir(text, chunkname, signature [, { kernel = name, check =, contract =, fastmath =, number =,
- * constants = {path = v}, hidden = {path = "int64"}, arrays = {path = n} }]) The kernel is the
- * function called `kernel` of the chunk (default: "kernel", else the first).  `hidden` names follow
- * the parameters in alphabetical order.  nil and the diagnostics when the kernel has mistakes. */
+ *   ir(text, chunkname, signature [, options])
+ *
+ * options: { kernel = name, check =, contract =, fastmath =, number =,
+ *            constants = {path = v}, hidden = {path = "int64"}, arrays = {path = n} }
+ * The kernel is the function called `kernel` of the chunk (default: "kernel", else the first).
+ * `hidden` names follow the parameters in alphabetical order.  Result: the text, or nil and the
+ * diagnostics when the kernel has mistakes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,8 +59,7 @@ static void *need(lua_State *L, void *block) {
   return block;
 }
 
-/* ---- bindings ---------------------------------------------------------------------------------
- */
+/* ---- bindings ---------------------------------------------------------------------------- */
 
 static void path_text(const roc_fe_path *path, uint32_t nfields, roc_str *out) {
   roc_str_clear(out);
@@ -196,8 +198,7 @@ static void bind_path(lua_State *L, stage_job *job, const roc_fe_path *path, roc
   b->kind = is_namespace(roc_str_text(&job->out)) ? ROC_BIND_NAMESPACE : ROC_BIND_NIL;
 }
 
-/* ---- the program ------------------------------------------------------------------------------
- */
+/* ---- the program ------------------------------------------------------------------------- */
 
 /* The function the chunk calls `name`; else the first one. */
 static uint32_t find_kernel(const stage_job *job, const char *name) {

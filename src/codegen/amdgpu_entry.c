@@ -228,8 +228,7 @@ LLVMValueRef roc_amdgpu_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim) {
   return value;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------ */
 
 static LLVMValueRef add_lds(roc_cg *cg, uint64_t nbytes, const char *name, LLVMLinkage linkage) {
   LLVMTypeRef type = LLVMArrayType2(cg->t.i8, nbytes);

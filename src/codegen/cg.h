@@ -69,8 +69,8 @@ LLVMValueRef roc_cg_i64(const roc_cg *cg, int64_t value);
 LLVMValueRef roc_cg_i32(const roc_cg *cg, uint32_t value);
 LLVMBasicBlockRef roc_cg_block(roc_cg *cg, const char *name); /* appended to cg->fn */
 bool roc_cg_is_open(const roc_cg *cg); /* the current block has no terminator */
-/* Branches to `to` unless the current block is ended already, and goes on there when `then_there`.
- */
+/* Branches to `to` unless the current block is ended already, and goes on there when
+ * `then_there`. */
 void roc_cg_goto(roc_cg *cg, LLVMBasicBlockRef to);
 void roc_cg_at(roc_cg *cg, LLVMBasicBlockRef block);
 LLVMValueRef roc_cg_alloca(roc_cg *cg, LLVMTypeRef type, const char *name); /* in the entry block */

@@ -1,10 +1,11 @@
 /* The CPU back end's own state.  A workgroup runs on one thread, as loops over its work-items:
  *
- *   plan     (cpu_plan.c)    cuts the structured body into runs; which values and variables live
- * across runs regions  (cpu_regions.c) emits lists of statements for the whole group, or for a
- * wavefront of it items    (cpu_items.c)   emits one run as a loop over work-items, with live mask
- * and failed checks wave     (cpu_wave.c)    wave operations as loops over lanes math (cpu_math.c)
- * libm and libmvec target   (target_cpu.c)  entry, group loop, frame, hooks
+ *   plan     (cpu_plan.c)     cuts the structured body into runs; what lives across runs
+ *   regions  (cpu_regions.c)  emits lists of statements for the whole group or one wavefront of it
+ *   items    (cpu_items.c)    emits one run as a loop over work-items, with live mask and checks
+ *   wave     (cpu_wave.c)     wave operations as loops over lanes
+ *   math     (cpu_math.c)     libm and libmvec
+ *   target   (target_cpu.c)   entry, group loop, frame, hooks
  *
  * A run is a maximal list of instructions without a cut in which work-items execute one after the
  * other (or side by side, vectorised).  Its number is the home of every instruction in it. Per-item

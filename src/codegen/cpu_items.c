@@ -139,8 +139,8 @@ static LLVMMetadataRef loop_property(roc_cg *cg, const char *name, LLVMValueRef 
 
 /* llvm.loop metadata: itself; that accesses do not depend on each other from item to item; how many
  * vectors are in flight, as rows of a workgroup are short, and shorter still in kernels of more
- * than one dimension.  A loop with atomics, or guarded by the live mask is rare and stays scalar,
- * which halves the code. */
+ * than one dimension.  Loops with atomics, cold walks and loops guarded by the live mask stay
+ * scalar, which keeps the code small. */
 static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
   roc_cg *cg = s->cg;
   LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0), parts[3] = {none};
@@ -364,8 +364,8 @@ static void keep_fail(cpu_state *s, cpu_run *run, LLVMValueRef any) {
   LLVMBuildStore(cg->b, LLVMBuildOr(cg->b, sum, code, ""), any);
 }
 
-/* In the walk, at an item that failed: site and values by its code, through cells, then the record.
- */
+/* In the walk, at an item that failed: site and values by its code, through cells, then the
+ * record. */
 static void record_item(cpu_state *s, const cpu_run *failed, LLVMValueRef code,
                         LLVMBasicBlockRef next) {
   roc_cg *cg = s->cg;

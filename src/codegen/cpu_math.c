@@ -5,8 +5,8 @@
 
 #include "codegen/cpu.h"
 
-/* A vector ABI of x86-64: its letter in _ZGV names, its register bytes, and the feature it needs.
- */
+/* A vector ABI of x86-64: its letter in _ZGV names, its register bytes, and the feature it
+ * needs. */
 typedef struct vector_isa {
   char letter;
   unsigned bytes;
@@ -53,8 +53,8 @@ static void keep_used(roc_cg *cg, LLVMValueRef *fns, unsigned count) {
   LLVMSetSection(global, "llvm.metadata");
 }
 
-/* Declares the variants of `name` that this machine has and writes the attribute that names them.
- */
+/* Declares the variants of `name` that this machine has and writes the attribute that names
+ * them. */
 static void declare_variants(roc_cg *cg, const char *name, LLVMTypeRef type, unsigned arity,
                              char *text, size_t size) {
   char *features = LLVMGetTargetMachineFeatureString(cg->tm);

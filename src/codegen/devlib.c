@@ -66,8 +66,8 @@ static bool needs_library(roc_cg *cg) {
   return false;
 }
 
-/* ocml reads its options from constants, which distributions supply per chip and not for new ones.
- */
+/* ocml reads its options from constants, which distributions supply per chip and not for new
+ * ones. */
 static void settle_constants(roc_cg *cg, uint32_t isa_version) {
   const struct {
     const char *name;

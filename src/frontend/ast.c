@@ -31,8 +31,7 @@ void roc_ast_chunk_deinit(roc_ast_chunk *chunk) {
   chunk->nfuncs = 0;
 }
 
-/* ---- dump -------------------------------------------------------------------------------------
- */
+/* ---- dump -------------------------------------------------------------------------------- */
 
 static void dump_node(const roc_ast_node *node, uint32_t depth, roc_str *out);
 static void dump_func(const roc_ast_func *func, uint32_t depth, roc_str *out);

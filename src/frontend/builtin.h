@@ -64,8 +64,8 @@ typedef struct roc_builtin_info {
 
 extern const roc_builtin_info roc_builtin_table[ROC_BUILTIN_COUNT_];
 
-/* Finds a function by its path from the globals ("math.floor"); false when it is not in the table.
- */
+/* Finds a function by its path from the globals ("math.floor"); false when it is not in the
+ * table. */
 bool roc_fe_builtin_from_name(const char *path, size_t len, roc_builtin *out);
 
 #endif

@@ -35,8 +35,7 @@ void roc_diags_deinit(roc_diags *diags) {
   roc_arena_deinit(&diags->arena);
 }
 
-/* ---- collecting -------------------------------------------------------------------------------
- */
+/* ---- collecting -------------------------------------------------------------------------- */
 
 static const char *format_message(roc_arena *arena, const char *format, va_list args) {
   va_list again;
@@ -83,8 +82,7 @@ void roc_diag_note(roc_diags *diags, roc_diag *diag, const roc_ast_chunk *chunk,
   diag->note_span = span;
 }
 
-/* ---- rendering --------------------------------------------------------------------------------
- */
+/* ---- rendering --------------------------------------------------------------------------- */
 
 /* The bytes [begin, end) of the chunk that are shown for a span: its first line, without
  * indentation and cut around the span when long. */
@@ -134,8 +132,8 @@ static uint32_t printable_bytes(const char *text, uint32_t at, uint32_t end) {
   return n;
 }
 
-/* One source line, and below it the caret under the span's first character with a tail to its end.
- */
+/* One source line, and below it the caret under the span's first character with a tail to its
+ * end. */
 static void render_source(const roc_ast_chunk *chunk, roc_span span, roc_str *out) {
   source_window w = find_window(chunk, span);
   roc_str marks = ROC_STR_INIT;

@@ -3,9 +3,9 @@
  * A pass reports as many mistakes as it can and goes on; at most ROC_DIAG_MAX are kept.  Every
  * diagnostic has a name in diag.def, a span, and may have one note that points at a second place.
  * Rendered like
- *   saxpy.lua:12:9: kernel 'saxpy': a closure cannot be made in a kernel; pass the function's
- * values as arguments local f = function() return 1 end
- *                 ^~~~~~~~
+ *   saxpy.lua:12:11: kernel 'saxpy': a function cannot be made in a kernel; define it outside …
+ *     local f = function() return 1 end
+ *               ^~~~~~~~
  */
 #ifndef ROC_FRONTEND_DIAG_H
 #define ROC_FRONTEND_DIAG_H

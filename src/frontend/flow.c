@@ -79,8 +79,7 @@ static void arrive(flow *f, const roc_ast_node *target) {
   }
 }
 
-/* ---- expressions: reads -----------------------------------------------------------------------
- */
+/* ---- expressions: reads ------------------------------------------------------------------ */
 
 static void read_list(flow *f, const roc_ast_list *list);
 
@@ -100,8 +99,7 @@ static void read_list(flow *f, const roc_ast_list *list) {
   for (uint32_t i = 0; i < list->count; i++) read_expr(f, list->items[i]);
 }
 
-/* ---- statements -------------------------------------------------------------------------------
- */
+/* ---- statements -------------------------------------------------------------------------- */
 
 static void flow_block(flow *f, const roc_ast_list *block);
 

@@ -1,10 +1,10 @@
 /* The front end's face: text -> syntax tree -> typed kernel -> IR.
  *
- *   roc_fe_parse      chunk text to tree (once per chunk)
- *   roc_fe_paths      which free names a function uses, so that the bindings can look their values
- * up roc_fe_compile    program + argument types to verified IR (once per specialisation)
- *   roc_fe_print_lua  the same typed kernel back as Lua, float32 rounded after each operation (for
- * sim)
+ *   roc_fe_parse          chunk text to tree (once per chunk)
+ *   roc_fe_collect_paths  the free names of a function, so that the bindings can look them up
+ *   roc_fe_compile        program + argument types to verified IR (once per specialisation)
+ *   roc_fe_print_lua      the same typed kernel back as Lua, float32 rounded after each operation,
+ *                         for sim
  *
  * Knows nothing of Lua's API or LLVM: whoever calls hands in what each free name is.
  * One thread at a time per object; no globals. */
@@ -28,8 +28,7 @@ void roc_fe_chunk_free(roc_ast_chunk *chunk);
 void roc_fe_dump_tokens(const char *text, size_t len, const char *chunk_name, roc_diags *diags,
                         roc_str *out);
 
-/* ---- free names -------------------------------------------------------------------------------
- */
+/* ---- free names -------------------------------------------------------------------------- */
 
 /* A constant key in a path: a string, or an integer when name is NULL. */
 typedef struct roc_fe_field {
@@ -45,8 +44,7 @@ typedef struct roc_fe_path {
   const char *root;
   uint32_t root_len;
   bool is_global;   /* reached through _ENV; else an upvalue of that name */
-  bool is_assigned; /* the kernel assigns to the root or through it: an error unless it is an array
-                     */
+  bool is_assigned; /* the kernel assigns to it or through it: an error unless it is an array */
   const roc_fe_field *fields;
   uint32_t nfields;
   roc_span span; /* of the first use */
@@ -111,16 +109,14 @@ typedef struct roc_fe_program {
   uint32_t nfuncs;
 } roc_fe_program;
 
-/* ---- compiling --------------------------------------------------------------------------------
- */
+/* ---- compiling --------------------------------------------------------------------------- */
 
 /* The type of one argument, explicit ones first (one per parameter), then hidden ones. */
 typedef struct roc_fe_arg {
   bool is_array;
   /* scalars */
   roc_value_type type;
-  bool is_plain; /* a Lua float or a float64 of a signature: takes the type of the float32 it meets
-                  */
+  bool is_plain; /* a float that takes the type of the float32 it meets: a Lua number */
   /* arrays */
   roc_dtype dtype;
   uint32_t rank;
@@ -145,9 +141,8 @@ roc_status roc_fe_compile(const roc_fe_program *program, const roc_fe_arg *args,
                           const roc_fe_options *options, roc_diags *diags,
                           roc_ir_module **out_module, roc_error *err);
 
-/* The typed kernel as Lua source: "return function(<params>) … end" preceded by one `local` per
- * support function. Device functions become local functions of the text.  See
- * docs/kernel-language.md for what it calls. */
+/* The typed kernel as Lua: a chunk that returns {{name =, chunk =, text =}, …}, the kernel first and then
+ * the functions it calls.  docs/sim.md says what the texts call. */
 roc_status roc_fe_print_lua(const roc_fe_program *program, const roc_fe_arg *args, uint32_t nargs,
                             const roc_fe_options *options, roc_diags *diags, roc_str *out,
                             roc_error *err);

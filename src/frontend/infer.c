@@ -102,8 +102,7 @@ void roc_infer_assign(roc_infer *inf, const roc_ast_symbol *sym, roc_ty t, const
   }
 }
 
-/* ---- instances --------------------------------------------------------------------------------
- */
+/* ---- instances --------------------------------------------------------------------------- */
 
 static roc_fe_instance *create_instance(roc_infer *inf, uint32_t function, const roc_ty *params) {
   roc_arena *arena = &inf->typed->arena;
@@ -227,8 +226,7 @@ roc_fe_instance *roc_infer_instance(roc_infer *inf, uint32_t function, const roc
   return inst;
 }
 
-/* ---- the kernel -------------------------------------------------------------------------------
- */
+/* ---- the kernel -------------------------------------------------------------------------- */
 
 static roc_ty argument_type(const roc_fe_arg *arg) {
   if (arg->is_array) {

@@ -71,8 +71,7 @@ static roc_ty join_args(roc_infer *inf, const call_ctx *c, bool is_float) {
   return bad.kind <= ROC_TY_ERROR ? bad : joined;
 }
 
-/* ---- the launch, memory, meeting points -------------------------------------------------------
- */
+/* ---- the launch, memory, meeting points -------------------------------------------------- */
 
 static void infer_launch_dim(roc_infer *inf, call_ctx *c) {
   int64_t dim;
@@ -152,8 +151,7 @@ static void infer_wave_barrier(roc_infer *inf, call_ctx *c) {
   (void)c;
 }
 
-/* ---- atomics ----------------------------------------------------------------------------------
- */
+/* ---- atomics ----------------------------------------------------------------------------- */
 
 static void check_atomic_index(roc_infer *inf, call_ctx *c, roc_ty array) {
   roc_ast_list index = roc_fe_atomic_index(&c->node->list.items[1]);
@@ -202,8 +200,7 @@ static void infer_atomic(roc_infer *inf, call_ctx *c) {
   if (c->info->payload != ROC_IR_ATOMIC_STORE) give(c, roc_ty_of_dtype((roc_dtype)array.dtype));
 }
 
-/* ---- waves ------------------------------------------------------------------------------------
- */
+/* ---- waves ------------------------------------------------------------------------------- */
 
 static void infer_wave_vote(roc_infer *inf, call_ctx *c) {
   roc_infer_need_bool(inf, arg_node(c, 0), arg_type(inf, c, 0));
@@ -228,8 +225,7 @@ static void infer_wave_active(roc_infer *inf, call_ctx *c) {
   give(c, roc_ty_join(t, identity));
 }
 
-/* ---- math -------------------------------------------------------------------------------------
- */
+/* ---- math -------------------------------------------------------------------------------- */
 
 static void infer_number(roc_infer *inf, call_ctx *c) {
   give(c, need_number(inf, c, 0));
@@ -262,8 +258,7 @@ static void infer_bits(roc_infer *inf, call_ctx *c) {
   give(c, need_integer(inf, c, 0));
 }
 
-/* ---- messages ---------------------------------------------------------------------------------
- */
+/* ---- messages ---------------------------------------------------------------------------- */
 
 /* String literals and values, of which a site can record only so many. */
 static void check_message(roc_infer *inf, call_ctx *c, uint32_t first) {
@@ -330,8 +325,7 @@ static builtin_fn *const builtin_handlers[ROC_BC_COUNT_] = {
     [ROC_BC_ASSERT] = infer_assert,
 };
 
-/* ---- the three kinds of call ------------------------------------------------------------------
- */
+/* ---- the three kinds of call ------------------------------------------------------------- */
 
 static bool check_count(roc_infer *inf, const call_ctx *c, const char *name, uint32_t least,
                         uint32_t most) {

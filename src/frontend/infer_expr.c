@@ -62,8 +62,7 @@ static roc_ty infer_paren(roc_infer *inf, const roc_ast_node *node) {
   return info->type;
 }
 
-/* ---- demands ----------------------------------------------------------------------------------
- */
+/* ---- demands ----------------------------------------------------------------------------- */
 
 /* `%s` of the messages: what was found. */
 static roc_ty refuse(roc_infer *inf, const roc_ast_node *node, roc_ty t, roc_diag_id id) {
@@ -136,8 +135,7 @@ void roc_infer_store(roc_infer *inf, const roc_ast_node *value, roc_ty t, roc_dt
   }
 }
 
-/* ---- operators --------------------------------------------------------------------------------
- */
+/* ---- operators --------------------------------------------------------------------------- */
 
 static roc_ty infer_unary(roc_infer *inf, const roc_ast_node *node) {
   roc_ty t = roc_infer_expr(inf, node->a);

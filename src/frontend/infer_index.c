@@ -97,8 +97,7 @@ static const roc_fe_binding *find_binding(const roc_infer *inf, const chain *c) 
   return best;
 }
 
-/* ---- what a binding is ------------------------------------------------------------------------
- */
+/* ---- what a binding is ------------------------------------------------------------------- */
 
 static void chain_text(const chain *c, uint32_t count, char *buf, size_t nbytes) {
   size_t used = 0;
@@ -189,8 +188,7 @@ static roc_ty binding_type(roc_infer *inf, const roc_ast_node *node, const roc_f
   }
 }
 
-/* ---- elements, rows, properties ---------------------------------------------------------------
- */
+/* ---- elements, rows, properties ---------------------------------------------------------- */
 
 static roc_ty int_constant(roc_infer *inf, const roc_ast_node *node, int64_t value) {
   roc_fe_node_info *info = roc_infer_info(inf, node);

@@ -18,8 +18,7 @@ const char *roc_token_text(roc_token_kind kind) {
   return token_texts[kind];
 }
 
-/* ---- characters -------------------------------------------------------------------------------
- */
+/* ---- characters -------------------------------------------------------------------------- */
 
 static bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -58,8 +57,7 @@ static void skip_newline(roc_lexer *lexer) {
   lexer->line_start = lexer->at;
 }
 
-/* ---- errors -----------------------------------------------------------------------------------
- */
+/* ---- errors ------------------------------------------------------------------------------ */
 
 void roc_lexer_stop(roc_lexer *lexer) {
   lexer->stopped = true;
@@ -109,8 +107,7 @@ static roc_token_kind fail_memory(roc_lexer *lexer) {
   return ROC_TK_INVALID;
 }
 
-/* ---- long brackets ----------------------------------------------------------------------------
- */
+/* ---- long brackets ----------------------------------------------------------------------- */
 
 /* At "[" or "]": the number of '=' when a second such bracket follows them, else -1; *skipped gets
  * how many. */
@@ -204,8 +201,7 @@ static roc_token_kind read_long_string(roc_lexer *lexer, roc_token *token) {
   return finish_string(lexer, token);
 }
 
-/* ---- quoted strings ---------------------------------------------------------------------------
- */
+/* ---- quoted strings ---------------------------------------------------------------------- */
 
 /* Fails at the escape that began at `begin`; the byte that does not fit is shown too. */
 static bool fail_escape(roc_lexer *lexer, const char *begin, roc_diag_id id) {
@@ -325,8 +321,7 @@ static roc_token_kind read_string(roc_lexer *lexer, roc_token *token) {
   return finish_string(lexer, token);
 }
 
-/* ---- names, numbers, the rest -----------------------------------------------------------------
- */
+/* ---- names, numbers, the rest ------------------------------------------------------------ */
 
 static roc_token_kind read_name(roc_lexer *lexer, roc_token *token) {
   const char *begin = lexer->at;

@@ -25,8 +25,7 @@ bool roc_lower_is_done(roc_lower *lx, const roc_ast_node *node) {
   return lx->stop || lx->b.failed;
 }
 
-/* ---- parameters -------------------------------------------------------------------------------
- */
+/* ---- parameters -------------------------------------------------------------------------- */
 
 static uint32_t add_param(roc_lower *lx, uint32_t k) {
   const roc_fe_arg *arg = &lx->typed->args[k];
@@ -80,8 +79,7 @@ static void declare_params(roc_lower *lx) {
   }
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole --------------------------------------------------------------------------- */
 
 static void lower_kernel(roc_lower *lx) {
   const roc_fe_instance *kernel = lx->typed->kernel;

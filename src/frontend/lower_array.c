@@ -11,8 +11,7 @@ void roc_lower_mark(roc_lower *lx, uint32_t array, bool is_read, bool is_written
   param->is_written |= is_written;
 }
 
-/* ---- what names are bound to ------------------------------------------------------------------
- */
+/* ---- what names are bound to ------------------------------------------------------------- */
 
 static uint32_t const_array(roc_lower *lx, const roc_ast_node *node,
                             const roc_fe_const_array *data) {
@@ -66,8 +65,7 @@ uint32_t roc_lower_block_array(roc_lower *lx, const roc_ast_node *node, const ro
   return made.array;
 }
 
-/* ---- extents ----------------------------------------------------------------------------------
- */
+/* ---- extents ----------------------------------------------------------------------------- */
 
 static bool has_known_extents(const roc_ir_array *array) {
   return array->kind == ROC_IR_ARRAY_SHARED || array->kind == ROC_IR_ARRAY_PRIVATE ||
@@ -93,8 +91,7 @@ static roc_operand lower_size(roc_lower *lx, const roc_operand *base) {
   return size;
 }
 
-/* ---- elements ---------------------------------------------------------------------------------
- */
+/* ---- elements ---------------------------------------------------------------------------- */
 
 /* A constant index into constant extents needs no check. */
 static bool is_proved(const roc_ir_array *array, uint32_t dim, roc_operand index) {

@@ -32,8 +32,7 @@ static roc_value_type float_type(const roc_lower *lx, roc_operand op) {
   return roc_lower_vt(lx, is_int ? roc_ty_of(ROC_TY_PLAIN) : op.type);
 }
 
-/* ---- the launch -------------------------------------------------------------------------------
- */
+/* ---- the launch -------------------------------------------------------------------------- */
 
 /* Beyond the third dimension ids and sizes are 1. */
 static uint32_t query_constant(roc_lower *lx, roc_ir_op op, int64_t dim) {
@@ -65,8 +64,7 @@ static void lower_grid(roc_lower *lx, builtin_call *c) {
   }
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------ */
 
 static void lower_block_array(roc_lower *lx, builtin_call *c) {
   uint32_t rank = 1;
@@ -122,8 +120,7 @@ static void lower_atomic(roc_lower *lx, builtin_call *c) {
   if (!is_store) give(c, old);
 }
 
-/* ---- waves ------------------------------------------------------------------------------------
- */
+/* ---- waves ------------------------------------------------------------------------------- */
 
 static void emit_wave(roc_lower *lx, builtin_call *c, const uint32_t *args, uint32_t nargs) {
   give(c, roc_ir_emit(&lx->b, ROC_IR_WAVE, c->vt, 0, 0, c->info->payload, args, nargs));
@@ -141,8 +138,7 @@ static void lower_wave_active(roc_lower *lx, builtin_call *c) {
   emit_wave(lx, c, args, 4);
 }
 
-/* ---- math -------------------------------------------------------------------------------------
- */
+/* ---- math -------------------------------------------------------------------------------- */
 
 static void lower_number(roc_lower *lx, builtin_call *c) {
   give(c, roc_ir_unary(&lx->b, (roc_ir_op)c->info->payload, arg_as_result(lx, c, 0)));
@@ -258,8 +254,7 @@ static void lower_bits(roc_lower *lx, builtin_call *c) {
   give(c, roc_ir_emit(&lx->b, ROC_IR_BITS, ROC_VT_INT, c->info->payload, 0, 0, &x, 1));
 }
 
-/* ---- messages ---------------------------------------------------------------------------------
- */
+/* ---- messages ---------------------------------------------------------------------------- */
 
 static void lower_print(roc_lower *lx, builtin_call *c) {
   roc_lower_message(lx, c->node, ROC_IR_PRINT, ROC_SITE_PRINT, c->args, c->nargs);

@@ -44,8 +44,8 @@ static uint32_t *make_result_vars(roc_lower *lx, const roc_fe_instance *inst) {
   return vars;
 }
 
-/* A function that ended by error(…) in place of its return still needs values of the right types.
- */
+/* A function that ended by error(…) in place of its return still needs values of the right
+ * types. */
 static void default_results(roc_lower *lx, const roc_fe_instance *inst, roc_operand *results) {
   for (uint32_t k = 0; k < inst->nresults; k++) {
     roc_value_type vt = roc_lower_vt(lx, inst->results[k]);

@@ -7,8 +7,7 @@
 
 enum { CHEAP_NODES = 8 };
 
-/* ---- comparison -------------------------------------------------------------------------------
- */
+/* ---- comparison -------------------------------------------------------------------------- */
 
 /* An integer constant that a float type holds exactly can be compared as that float. */
 static bool fits_exactly(roc_operand op, roc_value_type vt) {
@@ -56,8 +55,7 @@ roc_operand roc_lower_comparison(roc_lower *lx, const roc_ast_node *node) {
   return roc_operand_of(roc_ty_of(ROC_TY_BOOL), id);
 }
 
-/* ---- and, or ----------------------------------------------------------------------------------
- */
+/* ---- and, or ----------------------------------------------------------------------------- */
 
 /* Nodes it costs to evaluate, or more than CHEAP_NODES when it may stop, read memory or branch. */
 static uint32_t cost(const roc_lower *lx, const roc_ast_node *node) {

@@ -38,8 +38,7 @@ static void lower_local(roc_lower *lx, const roc_ast_node *stat) {
   }
 }
 
-/* ---- assignment -------------------------------------------------------------------------------
- */
+/* ---- assignment -------------------------------------------------------------------------- */
 
 static void assign_local(roc_lower *lx, const roc_ast_node *target, roc_operand value) {
   const roc_slot *slot = &lx->frame->slots[target->sym->id];
@@ -48,8 +47,8 @@ static void assign_local(roc_lower *lx, const roc_ast_node *target, roc_operand 
   roc_ir_set(&lx->b, slot->var, roc_lower_as(lx, value, roc_lower_vt(lx, t)));
 }
 
-/* Lua's order: what the targets need, the values, then the assignments from the last to the first.
- */
+/* Lua's order: what the targets need, the values, then the assignments from the last to the
+ * first. */
 static void lower_assign(roc_lower *lx, const roc_ast_node *stat) {
   uint32_t n = stat->list.count, count;
   roc_operand *bases = roc_lower_operands(lx, n), *keys = roc_lower_operands(lx, n);
@@ -72,8 +71,7 @@ static void lower_assign(roc_lower *lx, const roc_ast_node *stat) {
   }
 }
 
-/* ---- loops and branches -----------------------------------------------------------------------
- */
+/* ---- loops and branches ------------------------------------------------------------------ */
 
 static void lower_if(roc_lower *lx, const roc_ast_node *stat) {
   uint32_t test = roc_lower_truth(lx, roc_lower_expr(lx, stat->a));
@@ -230,8 +228,7 @@ static void lower_for(roc_lower *lx, const roc_ast_node *stat) {
   (is_integer ? lower_integer_for : lower_float_for)(lx, stat, first, last, step);
 }
 
-/* ---- leaving ----------------------------------------------------------------------------------
- */
+/* ---- leaving ----------------------------------------------------------------------------- */
 
 static void lower_return(roc_lower *lx, const roc_ast_node *stat) {
   const roc_frame *frame = lx->frame;
@@ -293,8 +290,7 @@ static stat_fn *const stat_table[ROC_AST_COUNT_] = {
     [ROC_AST_GOTO] = lower_goto,
 };
 
-/* ---- blocks and their labels ------------------------------------------------------------------
- */
+/* ---- blocks and their labels ------------------------------------------------------------- */
 
 static bool list_jumps_to(const roc_ast_list *list, const roc_ast_node *label);
 

@@ -1,5 +1,5 @@
-/* Operands of the lowering: constants stay constants until an instruction needs them, in its type.
- */
+/* Operands of the lowering: constants stay constants until an instruction needs them, in its
+ * type. */
 #include "frontend/lower.h"
 
 roc_operand roc_operand_of(roc_ty type, uint32_t id) {

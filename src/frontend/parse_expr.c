@@ -62,8 +62,7 @@ roc_ast_list roc_parse_expr_list(roc_parser *p) {
   return roc_parse_take(p, mark);
 }
 
-/* ---- functions and tables ---------------------------------------------------------------------
- */
+/* ---- functions and tables ---------------------------------------------------------------- */
 
 /* [NAME {"," NAME}] ["," "..."] | "..." */
 static void parse_params(roc_parser *p, roc_ast_func *func) {
@@ -155,8 +154,7 @@ static roc_ast_node *parse_table(roc_parser *p) {
   return node;
 }
 
-/* ---- primaries and suffixes -------------------------------------------------------------------
- */
+/* ---- primaries and suffixes -------------------------------------------------------------- */
 
 static roc_ast_node *parse_paren(roc_parser *p) {
   roc_span begin = p->token.span;
@@ -251,8 +249,7 @@ roc_ast_node *roc_parse_suffixed(roc_parser *p, roc_name **name) {
   }
 }
 
-/* ---- operators --------------------------------------------------------------------------------
- */
+/* ---- operators --------------------------------------------------------------------------- */
 
 /* A token that is an expression by itself. */
 static roc_ast_node *parse_literal(roc_parser *p, roc_ast_kind kind) {

@@ -6,8 +6,7 @@
 /* Hidden variables of the two loops, which count toward the limit on locals. */
 enum { HIDDEN_OF_NUMERIC = 3, HIDDEN_OF_GENERIC = 4 };
 
-/* ---- blocks -----------------------------------------------------------------------------------
- */
+/* ---- blocks ------------------------------------------------------------------------------ */
 
 static roc_ast_node *parse_statement(roc_parser *p);
 
@@ -41,8 +40,7 @@ static roc_ast_list parse_scoped_block(roc_parser *p, bool is_loop) {
   return body;
 }
 
-/* ---- control structures -----------------------------------------------------------------------
- */
+/* ---- control structures ------------------------------------------------------------------ */
 
 static roc_ast_node *parse_do(roc_parser *p) {
   roc_span begin = p->token.span;
@@ -177,8 +175,7 @@ static roc_ast_node *parse_for(roc_parser *p) {
   return node;
 }
 
-/* ---- declarations -----------------------------------------------------------------------------
- */
+/* ---- declarations ------------------------------------------------------------------------ */
 
 /* A function takes the name of what it is first assigned to. */
 static void name_function(const roc_ast_node *value, roc_ast_string name) {
@@ -302,8 +299,7 @@ static roc_ast_node *parse_function_statement(roc_parser *p) {
   return node;
 }
 
-/* ---- simple statements ------------------------------------------------------------------------
- */
+/* ---- simple statements ------------------------------------------------------------------- */
 
 /* Refuses what cannot be assigned to. */
 static void check_target(roc_parser *p, roc_ast_node *target, roc_name *name) {

@@ -9,8 +9,7 @@
 
 enum { MAX_TEXT_MIB = 64, MIB = 1 << 20 };
 
-/* ---- errors -----------------------------------------------------------------------------------
- */
+/* ---- errors ------------------------------------------------------------------------------ */
 
 bool roc_parse_failed(const roc_parser *p) {
   return p->lexer.stopped;
@@ -60,8 +59,7 @@ static void fail_deep(roc_parser *p, uint32_t limit) {
   roc_parse_stop(p);
 }
 
-/* ---- tokens -----------------------------------------------------------------------------------
- */
+/* ---- tokens ------------------------------------------------------------------------------ */
 
 static roc_token next_token(roc_parser *p) {
   roc_token token = roc_lexer_next(&p->lexer);
@@ -125,8 +123,7 @@ roc_name *roc_parse_name(roc_parser *p, roc_span *span) {
   return name;
 }
 
-/* ---- depth ------------------------------------------------------------------------------------
- */
+/* ---- depth ------------------------------------------------------------------------------- */
 
 uint32_t roc_parse_enter(roc_parser *p) {
   uint32_t outer_height = p->height;
@@ -145,8 +142,7 @@ void roc_parse_grow(roc_parser *p) {
   if (++p->height > ROC_PARSE_MAX_HEIGHT) fail_deep(p, ROC_PARSE_MAX_HEIGHT);
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------ */
 
 void *roc_parse_alloc(roc_parser *p, size_t nbytes) {
   if (roc_parse_failed(p)) return NULL;
@@ -196,8 +192,7 @@ roc_ast_list roc_parse_take(roc_parser *p, uint32_t mark) {
   return list;
 }
 
-/* ---- entry points -----------------------------------------------------------------------------
- */
+/* ---- entry points ------------------------------------------------------------------------ */
 
 /* The chunk with its copies of name and text; NULL when memory is out. */
 static roc_ast_chunk *make_chunk(const char *text, size_t len, const char *chunk_name) {

@@ -46,8 +46,8 @@ struct roc_parse_func {
   roc_vec(const roc_ast_symbol *) upvalues; /* NULL stands for _ENV of the chunk */
 };
 
-/* A variable in scope.  Loops keep hidden ones that count toward the limit: name and symbol NULL.
- */
+/* A variable in scope.  Loops keep hidden ones that count toward the limit: name and symbol
+ * NULL. */
 typedef struct roc_parse_variable {
   roc_name *name;
   roc_ast_symbol *symbol;
@@ -91,8 +91,7 @@ typedef struct roc_parser {
   roc_ast_func sink_func;
 } roc_parser;
 
-/* ---- parser.c ---------------------------------------------------------------------------------
- */
+/* ---- parser.c ---------------------------------------------------------------------------- */
 
 bool roc_parse_failed(const roc_parser *p);
 /* Nothing more is read: the current token is EOF from now on. */
@@ -132,8 +131,7 @@ roc_span roc_parse_span_to_here(const roc_parser *p, roc_span begin);
 void roc_parse_push(roc_parser *p, roc_ast_node *node);
 roc_ast_list roc_parse_take(roc_parser *p, uint32_t mark);
 
-/* ---- scope.c ----------------------------------------------------------------------------------
- */
+/* ---- scope.c ----------------------------------------------------------------------------- */
 
 void roc_scope_open_func(roc_parser *p, roc_parse_func *func, roc_parse_block *block);
 void roc_scope_close_func(roc_parser *p);
@@ -162,15 +160,13 @@ void roc_scope_goto(roc_parser *p, roc_ast_node *node, roc_name *name);
  * follow in the block, so that its locals count as out of scope. */
 void roc_scope_label(roc_parser *p, roc_ast_node *node, roc_name *name, bool is_last);
 
-/* ---- constant.c -------------------------------------------------------------------------------
- */
+/* ---- constant.c -------------------------------------------------------------------------- */
 
 /* Folds an expression as Lua's compiler does: the literal node it amounts to, or NULL when it is
  * none. */
 const roc_ast_node *roc_constant_fold(roc_parser *p, const roc_ast_node *expr);
 
-/* ---- parse_expr.c, parse_stat.c ---------------------------------------------------------------
- */
+/* ---- parse_expr.c, parse_stat.c ---------------------------------------------------------- */
 
 roc_ast_node *roc_parse_expr(roc_parser *p);
 roc_ast_list roc_parse_expr_list(roc_parser *p);

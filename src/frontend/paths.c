@@ -26,8 +26,7 @@ typedef struct chain {
   uint32_t nkeys;
 } chain;
 
-/* ---- recognizing ------------------------------------------------------------------------------
- */
+/* ---- recognizing ------------------------------------------------------------------------- */
 
 static bool is_constant_key(const roc_ast_node *key) {
   return key->kind == ROC_AST_STRING || key->kind == ROC_AST_INTEGER;
@@ -61,8 +60,7 @@ static bool find_chain(const roc_ast_node *node, chain *out) {
   return node != NULL;
 }
 
-/* ---- the set ----------------------------------------------------------------------------------
- */
+/* ---- the set ----------------------------------------------------------------------------- */
 
 static uint64_t hash_more(uint64_t h, const void *bytes, size_t len) {
   const unsigned char *p = bytes;
@@ -144,8 +142,7 @@ static void add_path(collector *c, const chain *found, roc_span span, bool is_as
   if (!c->failed) *slot = c->paths.count;
 }
 
-/* ---- walking ----------------------------------------------------------------------------------
- */
+/* ---- walking ----------------------------------------------------------------------------- */
 
 static void walk(collector *c, const roc_ast_node *node);
 

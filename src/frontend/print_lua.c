@@ -417,8 +417,7 @@ static void print_call(printer *p, const roc_ast_node *node) {
   }
 }
 
-/* ---- expressions ------------------------------------------------------------------------------
- */
+/* ---- expressions ------------------------------------------------------------------------- */
 
 static void print_expr(printer *p, const roc_ast_node *node) {
   const roc_fe_node_info *info = roc_fe_node(p->inst, node);
@@ -467,8 +466,7 @@ static void print_value(printer *p, const roc_ast_node *node, roc_ty want) {
   }
 }
 
-/* ---- statements -------------------------------------------------------------------------------
- */
+/* ---- statements -------------------------------------------------------------------------- */
 
 /* Values beyond the last expression come from a call with several results: convert them behind the
  * statement. */

@@ -13,8 +13,7 @@ static uint32_t active_count(const roc_parser *p) {
   return p->variables.count - p->func->first_variable;
 }
 
-/* ---- functions and blocks ---------------------------------------------------------------------
- */
+/* ---- functions and blocks ---------------------------------------------------------------- */
 
 static roc_ast_func *make_func(roc_parser *p) {
   roc_ast_func *ast = roc_parse_alloc(p, sizeof *ast);
@@ -37,8 +36,8 @@ void roc_scope_open_func(roc_parser *p, roc_parse_func *func, roc_parse_block *b
   roc_scope_open_block(p, block, false);
 }
 
-/* Symbols get their place in the function's table: what is on the stack above the outer function's.
- */
+/* Symbols get their place in the function's table: what is on the stack above the outer
+ * function's. */
 static void take_symbols(roc_parser *p) {
   roc_parse_func *func = p->func;
   uint32_t count = p->symbols.count - func->first_symbol;
@@ -111,8 +110,7 @@ bool roc_scope_in_loop(const roc_parser *p) {
   return block != NULL;
 }
 
-/* ---- variables --------------------------------------------------------------------------------
- */
+/* ---- variables --------------------------------------------------------------------------- */
 
 roc_ast_symbol *roc_scope_declare(roc_parser *p, roc_name *name, roc_span span) {
   roc_ast_symbol *symbol = roc_parse_alloc(p, sizeof *symbol);
@@ -238,8 +236,7 @@ void roc_scope_assign(roc_parser *p, roc_ast_node *target, roc_name *name) {
   roc_parse_stop(p);
 }
 
-/* ---- labels -----------------------------------------------------------------------------------
- */
+/* ---- labels ------------------------------------------------------------------------------ */
 
 /* The label of that name that the current function sees, or NULL. */
 static const roc_parse_label *visible_label(const roc_parser *p, const roc_name *name) {

@@ -3,10 +3,12 @@
  *   signature = "(" [ type { "," type } ] ")"
  *   type      = dtype [ "[" dim { "," dim } "]" { word } ] | dtype { word }
  *   dim       = ":" | "::1"
- *   word      = "strided" (any layout) | "narrow" (integers and extents lie in 0 … 2^31-1) |
- * "alias" Without a word an array is in C order, as arrays normally are; "::1" marks the dense
- * dimension in numba's way: in the last place C order, in the first Fortran order. float64 is a Lua
- * float: it takes the type of the float32 it meets. */
+ *   word      = "strided" (any layout) | "alias"
+ *             | "narrow" (integers and extents lie in 0 … 2^31-1)
+ *
+ * Without a word an array is in C order, as arrays normally are; "::1" marks the dense dimension in
+ * numba's way: in the last place C order, in the first Fortran order.  float64 is a Lua float: it
+ * takes the type of the float32 it meets. */
 #ifndef ROC_FRONTEND_SIGNATURE_H
 #define ROC_FRONTEND_SIGNATURE_H
 

@@ -17,8 +17,8 @@
 #include "frontend/frontend.h"
 #include "ir/ir.h"
 
-/* Order matters: INT < PLAIN < F32 < F64 is the lattice of numbers, joined by taking the greater.
- */
+/* Order matters: INT < PLAIN < F32 < F64 is the lattice of numbers, joined by taking the
+ * greater. */
 typedef enum roc_ty_kind {
   ROC_TY_NONE,  /* not known yet (during inference), or no value */
   ROC_TY_ERROR, /* reported already: silences what follows from it */

@@ -2,16 +2,18 @@
  *
  * Used by the front end, the text reader and specs.  A builder that ran out of memory stays
  * `failed`; everything then returns ROC_IR_NONE and does nothing, so that callers check once, at
- * the end (roc_ir_builder_finish). Code behind a LEAVE, NEXT, RETURN or FAIL of the same region is
- * dead: it gets an id, so that callers need not care, but stands in no region. Result types are
+ * the end (roc_ir_builder_finish).  Code behind a LEAVE, NEXT, RETURN or FAIL of the same region is
+ * dead: it gets an id, so that callers need not care, but stands in no region.  Result types are
  * taken from the op table; `type` arguments count only for ops whose result is INST.
  *
  *   roc_ir_builder b;
  *   roc_ir_builder_init(&b, module);
  *   uint32_t i = roc_ir_query(&b, ROC_IR_GLOBAL_ID, 0);
- *   uint32_t test = roc_ir_begin_if(&b, roc_ir_binary(&b, ROC_IR_LE, i, roc_ir_param_value(&b,
- * 0))); roc_ir_store(&b, 1, roc_ir_const_f64(&b, 0.5), &i, 1); roc_ir_end(&b, test); return
- * roc_ir_builder_finish(&b, err); */
+ *   uint32_t n = roc_ir_param_value(&b, 0);
+ *   uint32_t test = roc_ir_begin_if(&b, roc_ir_binary(&b, ROC_IR_LE, i, n));
+ *   roc_ir_store(&b, 1, roc_ir_const_f64(&b, 0.5), &i, 1);
+ *   roc_ir_end(&b, test);
+ *   return roc_ir_builder_finish(&b, err); */
 #ifndef ROC_IR_BUILD_H
 #define ROC_IR_BUILD_H
 

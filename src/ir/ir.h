@@ -4,19 +4,21 @@
  * module is one kernel with everything it calls inlined.  Choices:
  *   - Instructions are flat: operands are results of earlier instructions, never nested.
  *   - Control flow is structured: IF, BLOCK, LOOP and FOR own regions (lists of instructions);
- * LEAVE, NEXT and RETURN leave them.  A CPU needs regions to run a workgroup in loops; GPUs do not
- * mind.
+ *     LEAVE, NEXT and RETURN leave them.  A CPU needs regions to run a workgroup in loops; GPUs
+ *     do not mind.
  *   - Lua locals are numbered variables (GET, SET); LLVM makes SSA of them.  An instruction's
- * result may be used in its own region behind it and in regions nested there.
- *   - Arrays are not values: memory instructions name an entry of module->arrays. A row view is
- * such an entry with leading indices.
+ *     result may be used in its own region behind it and in regions nested there.
+ *   - Arrays are not values: memory instructions name an entry of module->arrays.  A row view is
+ *     such an entry with leading indices.
  *   - Types are those of the kernel language (BOOL, INT, F32, F64); narrower arithmetic is what
- * ranges prove. Ids are 32-bit indices, not pointers.  A module owns an arena with all that it
- * points to.
+ *     ranges prove.
+ * Ids are 32-bit indices, not pointers.  A module owns an arena with all that it points to.
  *
  * Text form (print.h), read back by read.h:
- *   kernel saxpy(n.0: int narrow, a.1: f64, x.2: float32[1] c read, y.3: float32[1] c read written)
- * check var i.0: int %0: int = global_id 0 !"saxpy.lua" 3:5 set i.0 %0
+ *   kernel saxpy(n.0: int narrow, a.1: f64, x.2: float32[1] c read, y.3: float32[1] c written) check
+ *     var i.0: int
+ *     %0: int = global_id 0 !"saxpy.lua" 3:5
+ *     set i.0 %0
  */
 #ifndef ROC_IR_IR_H
 #define ROC_IR_IR_H
@@ -129,7 +131,7 @@ typedef enum roc_ir_memory { ROC_IR_MEM_DEVICE, ROC_IR_MEM_HOST } roc_ir_memory;
 /* A kernel parameter.  In the kernarg block, in order, at natural alignment:
  *   INT 8 bytes (narrow: 4, unsigned), F64 8, F32 4, BOOL 1;
  *   array: data pointer 8, then `rank` extents, then, STRIDED only, `rank` strides in elements;
- * each 8 (narrow: 4, unsigned). */
+ *   each 8 (narrow: 4, unsigned). */
 typedef struct roc_ir_param {
   const char *name;
   bool is_array;

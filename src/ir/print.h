@@ -2,8 +2,13 @@
  * (but for instructions in no region).  One statement a line:
  *
  *   kernel saxpy(n.0: int narrow, x.1: float32[1] c read, y.2: float32[1] c read written) check
- * contract array x.0 = param x.1 array tile.1: float32[16,16] shared var i.0: int site 0 index
- * "saxpy.lua" 3 5 dim 0 values 2 name "x" %0: int = global_id 0 !"saxpy.lua" 3:5 set i.0 %0 if %3
+ *     array x.0 = param x.1
+ *     array tile.1: float32[16,16] shared
+ *     var i.0: int
+ *     site 0 index "saxpy.lua" 3 5 dim 0 values 2 name "x"
+ *     %0: int = global_id 0 !"saxpy.lua" 3:5
+ *     set i.0 %0
+ *     if %3
  *       check.index x.0 0 #0 %0
  *     else
  *     end
@@ -20,8 +25,8 @@
 
 #include "ir/ir.h"
 
-/* A word to put behind an instruction as a comment, or NULL; for analyses that show their results.
- */
+/* A word to put behind an instruction as a comment, or NULL; for analyses that show their
+ * results. */
 typedef const char *(*roc_ir_note)(void *ud, uint32_t inst);
 
 /* Adds the text of a verified module to *out, whose `failed` tells of memory that ran out.  `note`

@@ -30,8 +30,8 @@ static void own_folder(char folder[PATH_MAX]) {
   strcpy(folder, path);
 }
 
-/* A file that is not there is passed over; one that is there and cannot be opened ends the search.
- */
+/* A file that is not there is passed over; one that is there and cannot be opened ends the
+ * search. */
 static void *try_file(const char *path, bool *found) {
   if (access(path, F_OK) != 0) return NULL;
   *found = true;

@@ -64,8 +64,8 @@ bool roc_array_same_shape(const roc_array *a, const roc_array *b);
 /* Same shape and element-wise equal numbers (exactly, whatever the dtypes); NaN equals nothing.
  * Host arrays. */
 bool roc_array_equal_host(const roc_array *a, const roc_array *b);
-/* Same shape and |a - b| <= atol + rtol * |b| element-wise; equal infinities are close, NaN is not.
- */
+/* Same shape and |a - b| <= atol + rtol * |b| element-wise; equal infinities are close, NaN is
+ * not. */
 bool roc_array_close_host(const roc_array *a, const roc_array *b, double rtol, double atol);
 /* Raw elements between equal dtypes, any strides: packing and unpacking. */
 void roc_array_pack(void *dst /* contiguous, order */, const roc_array *src, roc_order order);

@@ -78,8 +78,8 @@ bool roc_rt_stream_is_idle(roc_rt_stream *stream) {
   return idle;
 }
 
-/* Marks the device lost, naming the oldest work of the stream, and lets go of everything it held.
- */
+/* Marks the device lost, naming the oldest work of the stream, and lets go of everything it
+ * held. */
 static roc_status settle_lost(roc_rt_stream *stream, roc_error *err) {
   roc_rt_lock();
   const roc_rt_pending *work = stream->count ? &stream->ring[stream->first] : NULL;
