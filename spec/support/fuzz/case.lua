@@ -1,0 +1,217 @@
+-- A whole random case: arrays, device functions, a kernel body and the launches it is run with.  The seed alone decides it.
+local choice = require "support.fuzz.choice"
+local expressions = require "support.fuzz.expressions"
+local scopes = require "support.fuzz.scope"
+local statements = require "support.fuzz.statements"
+
+local random, pick, chance = choice.random, choice.pick, choice.chance
+
+local M = {}
+
+-- Element type and size of each dtype.
+local DTYPES = {
+  int8 = { "I", 1 }, int16 = { "I", 2 }, int32 = { "I", 4 }, int64 = { "I", 8 }, uint8 = { "I", 1 }, uint16 = { "I", 2 },
+  uint32 = { "I", 4 }, uint64 = { "I", 8 }, float16 = { "S", 2 }, bfloat16 = { "S", 2 }, float32 = { "S", 4 }, float64 = { "F", 8 },
+  bool = { "B", 1 },
+}
+local INTEGER_DTYPES = { "int64", "int64", "int32", "uint8", "int8", "int16", "uint16", "uint32", "uint64" }
+local OTHER_DTYPES = { "float64", "float64", "bool" }
+local NARROW_DTYPES = { "float32", "float32", "float16", "bfloat16" }
+
+-- How an array lies in memory; rank 1 and 2.
+local LAYOUTS = { { "dense", "dense", "stepped", "reversed" }, { "C", "C", "F", "transposed", "stepped" } }
+
+local function new_array(name, dtype, is_output)
+  local rank = chance(30) and 2 or 1
+  return {
+    name = name,
+    dtype = dtype,
+    element = DTYPES[dtype][1],
+    itemsize = DTYPES[dtype][2],
+    rank = rank,
+    layout = pick(LAYOUTS[rank]),
+    extents = is_output and {} or pick { { 11, 5 }, { 4, 3 }, { 1, 1 }, { 64, 2 } },
+    is_output = is_output,
+  }
+end
+
+local function add_arrays(case, list, prefix, is_output)
+  local dtypes = { pick(INTEGER_DTYPES), "float64" }
+  if case.has_float32 then
+    dtypes[3] = pick(NARROW_DTYPES)
+  end
+  for _ = 1, random(0, 2) do
+    dtypes[#dtypes + 1] = pick(choice.weighted { { 2, INTEGER_DTYPES }, { 2, OTHER_DTYPES }, { case.has_float32 and 2 or 0, NARROW_DTYPES } })
+  end
+  for i, dtype in ipairs(dtypes) do
+    list[i] = new_array(prefix .. i, dtype, is_output)
+  end
+end
+
+-- A function that computes; its statements know nothing of the kernel's locals.
+local function device_function(case, number)
+  local scope = scopes.new(case)
+  scope.in_function, scope.is_uniform = true, false
+  local params = { expressions.number_type(scope), expressions.number_type(scope) }
+  scope:add("p", params[1], { is_mutable = params[1] ~= "P" })
+  scope:add("q", params[2])
+  local results = { pick(case.has_float32 and { "I", "F", "S" } or { "I", "F" }) }
+  if chance(40) then
+    results[2] = pick { "I", "F", "B" }
+  end
+  local function values(depth)
+    local parts = { "return " }
+    for i, type in ipairs(results) do
+      parts[#parts + 1] = i > 1 and ", " or ""
+      parts[#parts + 1] = statements.settled(scope, type, depth)
+    end
+    return { parts = parts }
+  end
+  local f = { name = "helper" .. number, params = params, results = results, parts = {} }
+  if chance(60) then
+    local condition = expressions.expression(scope, "B", 1)
+    f.parts = { "if ", condition, " then ", values(1), " end\n" }
+  end
+  if chance(50) then -- its names stay in sight of what is returned
+    local body = { statements = {} }
+    for i = 1, random(2) do
+      body.statements[i] = statements.statement(scope, 2)
+    end
+    f.parts[#f.parts + 1] = body
+  end
+  f.parts[#f.parts + 1] = values(2)
+  return f
+end
+
+-- A function with barriers inside: gives two other items' values.
+local function group_function(case)
+  case.tiles.tile_n = true
+  return {
+    name = "meet", params = { "I", "I" }, results = { "I", "I" }, is_group = true,
+    parts = {
+      "tile_n[lid] = p\nroc.barrier()\nlocal other = tile_n[lid % lsz + 1]\nroc.barrier()\n",
+      chance(50) and "for k = 1, 2 do\ntile_n[lid] = tile_n[lid] + q\nroc.barrier()\nother = other ~ tile_n[lsz - lid + 1]\nroc.barrier()\nend\n" or "",
+      "return other, tile_n[1]\n",
+    },
+  }
+end
+
+-- Launches: groups that fill the grid and such that do not, in one to three dimensions.
+local WORKGROUPS = {
+  { { 1 }, { 8 }, { 16 }, { 33 }, { 64 }, { 70 } },
+  { { 4, 4 }, { 8, 2 }, { 3, 5 }, { 33, 2 }, { 1, 7 } },
+  { { 2, 3, 4 }, { 4, 2, 2 }, { 1, 1, 8 } },
+}
+local GRIDS = {
+  { { 1 }, { 16 }, { 37 }, { 70 }, { 100 } },
+  { { 4, 4 }, { 7, 5 }, { 10, 3 }, { 1, 1 }, { 16, 4 } },
+  { { 5, 3, 4 }, { 4, 4, 2 }, { 2, 3, 4 }, { 1, 2, 9 } },
+}
+
+local function product(t)
+  local n = 1
+  for _, extent in ipairs(t) do
+    n = n * extent
+  end
+  return n
+end
+
+M.product = product
+
+local function new_launch(rank, ns)
+  return {
+    workgroup = pick(WORKGROUPS[rank]),
+    grid = pick(GRIDS[rank]),
+    n = pick(ns),
+    x = pick { 0.0, 2.5, -1e200, 1 / 0, -0.0, 3.0 },
+    flag = chance(50),
+  }
+end
+
+-- Whether a wavefront has no gaps, and whether its lanes come in pairs.
+local function lanes_of(launch)
+  local is_dense = #launch.grid == 1
+  if not is_dense then
+    is_dense = true
+    for d, extent in ipairs(launch.grid) do
+      is_dense = is_dense and extent % launch.workgroup[d] == 0
+    end
+  end
+  return is_dense, is_dense and product(launch.workgroup) % 2 == 0 and product(launch.grid) % 2 == 0
+end
+
+local function add_launches(case)
+  case.rank = choice.weighted { { 7, 1 }, { 2, 2 }, { 1, 3 } }
+  local ns = pick { { 0, 5, 3, 100, 2147483647 }, { -3, 1 << 40, math.mininteger, 2147483648 } }
+  case.launches = {}
+  case.has_all_lanes = not case.may_return and not case.may_fail
+  case.has_even_lanes = case.has_all_lanes
+  for i = 1, 2 do
+    case.launches[i] = new_launch(case.rank, ns)
+    local is_dense, is_even = lanes_of(case.launches[i])
+    case.has_all_lanes = case.has_all_lanes and is_dense
+    case.has_even_lanes = case.has_even_lanes and is_even
+  end
+end
+
+local TOTAL_DTYPES = { "int64", "int32", "uint32", "uint64" }
+
+local function add_totals(case)
+  case.totals = {}
+  for i = 1, 2 do
+    case.totals[i] = { name = "total" .. i, at = tostring(random(3)), op = pick(statements.REDUCTIONS), dtype = pick(TOTAL_DTYPES) }
+  end
+end
+
+-- Ends the body by writing what the kernel's own locals hold, each to a column of its own.
+local function show_locals(case, scope)
+  case.shown = {
+    { name = "shown_i", dtype = "int64", rank = 2, layout = "C", is_output = true, columns = 1 },
+    { name = "shown_f", dtype = "float64", rank = 2, layout = "C", is_output = true, columns = 1 },
+  }
+  for _, entry in ipairs(scope.names) do
+    if entry.type ~= "array" and not entry.is_given then
+      local a = case.shown[(entry.type == "I" or entry.type == "B") and 1 or 2]
+      local value = entry.type == "B" and entry.name .. " and 1 or 0" or entry.name
+      table.insert(case.body.statements, { parts = { ("%s[gid][%d] = %s"):format(a.name, a.columns, value) } })
+      a.columns = a.columns + 1
+    end
+  end
+end
+
+-- Exact cases have no float32 and plain numbers as Lua's, so that the untouched function computes the same in the Lua VM.
+function M.generate(seed)
+  math.randomseed(seed)
+  local case = { seed = seed, nnames = 0, inputs = {}, outputs = {}, functions = {}, tiles = {} }
+  case.is_exact = chance(40)
+  case.has_float32 = not case.is_exact and chance(85)
+  case.number = not case.is_exact and chance(20) and "float32" or "float64"
+  case.number_types = case.has_float32 and { "I", "I", "F", "S", "S", "P" } or { "I", "I", "F", "P" }
+  case.may_return, case.may_fail = chance(30), chance(35)
+  add_launches(case)
+  add_totals(case)
+  add_arrays(case, case.inputs, "a", false)
+  add_arrays(case, case.outputs, "o", true)
+  if chance(15) then
+    case.functions[1] = group_function(case)
+  end
+  for _ = 1, random(0, 2) do
+    table.insert(case.functions, device_function(case, #case.functions + 1))
+  end
+  local scope = scopes.new(case)
+  scope:add("gid", "I", { is_given = true })
+  scope:add("lid", "I", { is_given = true })
+  scope:add("n", "I", { is_given = true, is_uniform = true })
+  scope:add("x", "P", { is_given = true, is_uniform = true })
+  scope:add("flag", "B", { is_given = true, is_uniform = true })
+  local size = choice.weighted { { 5, 2 }, { 3, 4 }, { 1, 7 } }
+  case.body = { statements = {} }
+  for i = 1, random(2, size + 1) do
+    case.body.statements[i] = statements.statement(scope, random(2, 3))
+  end
+  show_locals(case, scope)
+  case.is_checked = case.may_fail or chance(60)
+  return case
+end
+
+return M
