@@ -199,8 +199,14 @@ end
 ---@param metatable table
 ---@param methods table
 function M.install(metatable, methods)
-  metatable.__tostring = M.format
-  methods.tostring = M.format
+  local function text_of(a)
+    if debug.getmetatable(a) ~= metatable then
+      error(("bad argument #1 to 'tostring' (roc.Array expected, got %s)"):format(type(a)), 2)
+    end
+    return M.format(a)
+  end
+  metatable.__tostring = text_of
+  methods.tostring = text_of
 end
 
 return M

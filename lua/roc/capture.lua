@@ -46,6 +46,13 @@ function M.register_builtins(roc)
   end
 end
 
+---The path of a function that kernels know, such as "math.sqrt"; nil for any other.
+---@param f function
+---@return string?
+function M.builtin_path(f)
+  return known[f] and core.kernel_builtins()[known[f]]
+end
+
 local parsed = setmetatable({}, { __mode = "v" })
 
 local function parse(text, chunkname)

@@ -40,12 +40,27 @@ roc.load = core.load
 roc.device_array = core.device_array
 roc.device_array_like = core.device_array_like
 roc.to_device = core.to_device
+roc.memory_info = core.memory_info
+roc.trim_memory = core.trim_memory
+
+-- registered, pinned and mirrored host memory
+roc.register = core.register
+roc.deregister = core.deregister
+roc.pinned = core.pinned
+roc.pinned_array = core.pinned_array
+roc.mapped_array = core.mapped_array
+roc.smart_array = core.smart_array
 
 -- devices
 roc.devices = core.devices
 roc.current_device = core.current_device
 roc.select_device = core.select_device
 roc.on_device = core.on_device
+
+-- streams and events
+roc.stream = core.stream
+roc.event = core.event
+roc.elapsed = core.elapsed
 
 -- kernels
 roc.kernel = kernel.kernel

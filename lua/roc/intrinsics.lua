@@ -291,7 +291,11 @@ end
 
 -- A read-only array of a table's values, copied when a kernel that uses it is made.
 function M.const.array(t, dtype)
-  return core.array(t, dtype)
+  local ok, result = pcall(core.array, t, dtype)
+  if not ok then
+    error(type(result) == "string" and result:gsub("to '[^']*'", "to 'roc.const.array'", 1) or result, 2)
+  end
+  return result
 end
 
 -- atomics ----------------------------------------------------------------------------------------------
@@ -310,13 +314,14 @@ local function locate(array, index)
   return array, index[#index]
 end
 
+-- combine(old, a, b, dtype) gives the new value; the operands are of the element type.
 local function define_atomic(name, combine)
   local full = "roc.atomic." .. name
   M.atomic[name] = function(array, index, a, b)
     item_of(full)
     local row, last = locate(array, index)
-    local old = row[last]
-    row[last] = combine(old, a, b, row.dtype)
+    local dtype, old = row.dtype, row[last]
+    row[last] = combine(old, a and dtype(a), b and dtype(b), dtype)
     return old
   end
 end
@@ -385,9 +390,27 @@ for _, name in ipairs { "popcount", "clz", "ctz", "bitreverse" } do
   M.math[name] = core.bits[name]
 end
 
-function M.math.pow(x, y) return x ^ y end
-function M.math.isnan(x) return x ~= x end
-function M.math.isinf(x) return x == math.huge or x == -math.huge end
-function M.math.isfinite(x) return x - x == 0 end
+local function check_number(v, n, name)
+  if type(v) ~= "number" then
+    bad_argument(n, "roc.math." .. name, "number expected, got " .. type(v), 4)
+  end
+end
+
+function M.math.pow(x, y)
+  check_number(x, 1, "pow")
+  check_number(y, 2, "pow")
+  return x ^ y
+end
+
+local function define_test(name, test)
+  M.math[name] = function(x)
+    check_number(x, 1, name)
+    return test(x)
+  end
+end
+
+define_test("isnan", function(x) return x ~= x end)
+define_test("isinf", function(x) return x == math.huge or x == -math.huge end)
+define_test("isfinite", function(x) return x - x == 0 end)
 
 return M

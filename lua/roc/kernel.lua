@@ -73,7 +73,7 @@ local CHECKS = {
     if type(value) ~= "string" then
       bad_option(name, "a string like \"(float32[:,:], int64)\"", value)
     end
-    return M.parse_signature(value)
+    return value
   end,
   check = boolean,
   fastmath = boolean,
@@ -109,60 +109,6 @@ local function check_options(opts)
     checked[name] = CHECKS[name](name, value)
   end
   return checked
-end
-
--- signatures ---------------------------------------------------------------------------------------------
-
-local function bad_signature(text, why)
-  fail("bad signature '%s' (%s)", text, why)
-end
-
--- One parameter: "int64", "float32[:]", "float32[:,:]".
-local function parse_parameter(text, whole)
-  local name, dims = text:match("^%s*(%w+)%s*(.-)%s*$")
-  local dtype = name and core.dtypes[name]
-  if not dtype then
-    bad_signature(whole, ("'%s' is no dtype"):format(name or text))
-  end
-  if dims == "" then
-    return { dtype = dtype, rank = 0 }
-  end
-  local inside = dims:match("^%[([%s:,]*)%]$")
-  local colons = inside and inside:gsub("%s", "")
-  if not colons or not (colons .. ","):gsub(":,", ""):match("^$") then
-    bad_signature(whole, ("'%s': an array is written %s[:], %s[:,:], …"):format(text, name, name))
-  end
-  local _, rank = colons:gsub(":", "")
-  if rank < 1 or rank > 8 then
-    bad_signature(whole, "an array has 1 to 8 dimensions")
-  end
-  return { dtype = dtype, rank = rank }
-end
-
----"(float32[:,:], int64)" as {{dtype=, rank=}, …}; rank 0 is a scalar.
----@param text string
----@return table[] parameters
-function M.parse_signature(text)
-  local inside = text:match("^%s*%((.*)%)%s*$")
-  if not inside then
-    bad_signature(text, "parameter types in parentheses expected")
-  end
-  local params, depth, first = {}, 0, 1
-  if inside:match("^%s*$") then
-    return params
-  end
-  for at, char in (inside .. ","):gmatch("()([%[%],])") do
-    if char == "," and depth == 0 then
-      params[#params + 1] = parse_parameter(inside:sub(first, at - 1), text)
-      first = at + 1
-    elseif char ~= "," then
-      depth = depth + (char == "[" and 1 or -1)
-    end
-  end
-  if depth ~= 0 then
-    parse_parameter(inside:sub(first), text)
-  end
-  return params
 end
 
 -- making -------------------------------------------------------------------------------------------------
@@ -205,13 +151,10 @@ function M.kernel(f, opts)
   end
   local name = options.name or call(capture.name_of, text, chunkname, index) or location_name(f)
   local params = capture.params_of(text, chunkname, index)
-  if options.signature and #options.signature ~= #params then
-    fail("bad signature (kernel '%s' has %d parameters, the signature %d)", name, #params, #options.signature)
-  end
   local function collect()
     return call(capture.collect, f, name, text, chunkname, index)
   end
-  return core.kernel_new {
+  return call(core.kernel_new, {
     name = name,
     fn = f,
     program = collect(),
@@ -223,7 +166,7 @@ function M.kernel(f, opts)
     number_is_f32 = options.number == "float32",
     workgroup = options.workgroup,
     signature = options.signature,
-  }
+  })
 end
 
 -- sim ----------------------------------------------------------------------------------------------------
@@ -275,7 +218,7 @@ core.set_sim_launcher(function(kernel, launch, ...)
   if not ok then
     error(message, 0)
   end
-  core.kernel_sim_done(message, lines, #kept > 0, arrays)
+  core.kernel_sim_done(message, lines, #kept > 0, arrays, launch.stream)
 end)
 
 return M

@@ -1,9 +1,10 @@
 -- The reference device: a kernel run in the Lua VM, one coroutine a work-item.
 --
--- Two ways (DESIGN §5): the typed kernel printed back as Lua, where every float32 operation rounds (the default), and the
--- untouched function (ROCLUA_SIM=raw).  Workgroups run one after another in increasing order; in a group, each work-item
--- runs until it ends or waits at a barrier or wave operation.  Written for obviousness, not speed: when a device
--- disagrees with this file, one of the two is wrong, and this one can be read.
+-- Two ways (docs/sim.md): the typed kernel printed back as Lua, where every float32 operation
+-- rounds (the default), and the untouched function (ROCLUA_SIM=raw).  Workgroups run one after
+-- another in increasing order; in a group, each work-item runs until it ends or waits at a barrier
+-- or wave operation.  Written for obviousness, not speed: when a device disagrees with this file,
+-- one of the two is wrong, and this one can be read.
 local core = require "roc.core"
 local intrinsics = require "roc.intrinsics"
 
@@ -276,7 +277,7 @@ local function support(launch)
   S.math, S.math32, S.bits = core.math, core.math32, core.bits
   S.checked = checked
 
-  function S.f64(x) return x + 0.0 end
+  function S.f64(x) return x * 1.0 end -- x + 0.0 would lose the sign of -0.0
 
   S.pow, S.pow32 = core.math.pow, core.math32.pow
 
@@ -287,10 +288,10 @@ local function support(launch)
     return S.f32(core.math32.log(x) / core.math32.log(base))
   end
 
-  -- Both parts as floats.
+  -- Both parts as floats; the first is never -0.0, since Lua's is an integer where it can be.
   function S.modf(x)
     local whole = core.math.trunc(x)
-    return whole, (x == whole) and 0.0 or x - whole
+    return whole + 0.0, (x == whole) and 0.0 or x - whole
   end
 
   -- math.fmod of integers: the remainder has the dividend's sign.
@@ -309,8 +310,13 @@ local function support(launch)
     end
     local value
     return function()
-      value = value and S.f32(value + step) or first
-      if (step > 0 and value <= last) or (step < 0 and value >= last) then
+      if value == nil then
+        local is_past = step > 0 and last < first or step <= 0 and first < last -- a NaN begins, once
+        value = first
+        return not is_past and value or nil
+      end
+      value = S.f32(value + step)
+      if step > 0 and value <= last or step <= 0 and last <= value then
         return value
       end
     end

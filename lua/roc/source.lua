@@ -18,6 +18,11 @@ local MAX_COMPILED = 16
 ---@param chunkname string as given to `load`, with or without the leading "=" or "@"
 ---@param text string
 function M.register(chunkname, text)
+  for i, argument in ipairs { chunkname or false, text or false } do
+    if type(argument) ~= "string" then
+      error(("bad argument #%d to 'source' (string expected, got %s)"):format(i, argument and type(argument) or "nil"), 2)
+    end
+  end
   local name = chunkname:gsub("^[=@]", "")
   registered[name] = registered[name] or {}
   table.insert(registered[name], 1, text)

@@ -31,15 +31,16 @@ describe("roc.kernel", function()
 
   it("checks signatures", function()
     for text, why in pairs {
-      ["float32"] = "in parentheses expected",
-      ["(float33)"] = "'float33' is no dtype",
-      ["(float32[)"] = "an array is written float32%[:%]",
-      ["(float32[:::])"] = "an array is written float32%[:%]",
-      ["(float32[1])"] = "an array is written float32%[:%]",
-      ["(float32[:,:,:,:,:,:,:,:,:])"] = "1 to 8 dimensions",
-      ["(float32[:], )"] = "is no dtype",
-      ["(float32[:], int64)"] = "has 1 parameters, the signature 2",
-      ["()"] = "has 1 parameters, the signature 0",
+      ["float32"] = "bad signature 'float32' %('%(' expected at character 1%)",
+      ["(float33)"] = "a dtype such as float32 expected at character 2",
+      ["(float32[)"] = "':' or '::1' expected at character 10",
+      ["(float32[:::])"] = "'1' expected",
+      ["(float32[1])"] = "':' or '::1' expected",
+      ["(float32[:,:,:,:,:,:,:,:,:])"] = "at most 8 dimensions",
+      ["(float32[:], )"] = "a dtype such as float32 expected at character 14",
+      ["(float32[:], int64)"] = "kernel 'noop' has 1 parameter, the signature 2",
+      ["(int8, int8, int8)"] = "too many types",
+      ["()"] = "has 1 parameter, the signature 0",
     } do
       refuses(why, roc.kernel, noop, { signature = text })
     end

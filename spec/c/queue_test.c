@@ -434,15 +434,15 @@ static void test_wait_for(void) {
   OK(driver->ops->stream_create(driver, &one, &err));
   OK(driver->ops->stream_create(driver, &two, &err));
   int64_t *block = calloc(2, sizeof *block);
-  roc_ticket t1, t2 = 0;
+  roc_ticket t1, t2 = 0, waited;
   bool done;
   int64_t values[100];
   for (int64_t n = 0; n < 100; n++) {
     values[n] = n + 1;
-    OK(driver->ops->stream_wait(one, two, t2, &err));
+    OK(driver->ops->stream_wait(one, two, t2, &waited, &err));
     OK(driver->ops->copy(one, (roc_devptr)(uintptr_t)&block[0], (roc_devptr)(uintptr_t)&values[n],
                          8, ROC_COPY_H2D, &t1, &err));
-    OK(driver->ops->stream_wait(two, one, t1, &err));
+    OK(driver->ops->stream_wait(two, one, t1, &waited, &err));
     OK(driver->ops->copy(two, (roc_devptr)(uintptr_t)&block[1], (roc_devptr)(uintptr_t)&block[0], 8,
                          ROC_COPY_D2D, &t2, &err));
     if (n % 10 == 0) {
@@ -600,7 +600,7 @@ static void test_lost(void) {
   roc_null_hold(true);
   launch(stream, kernel, &a, 10, 1, buffer, true);
   launch(stream, kernel, &a, 10, 1, host, true);
-  CHECK(!roc_rt_stream_is_idle(stream));
+  CHECK(!roc_rt_stream_is_done(stream, roc_rt_stream_last(stream)));
   roc_null_lose();
   CHECK(roc_rt_stream_synchronize(stream, &err) == ROC_LOST);
   CHECK(strstr(err.message, "by kernel 'test' launched at script.lua:42"));

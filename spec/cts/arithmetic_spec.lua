@@ -93,6 +93,13 @@ devices.each(function(device)
     check("a ^ 2", fa, fb, "float64", "float64", "float64")
   end)
 
+  it("keeps the sign of a zero that is an argument or converted", function()
+    local k = devices.kernel("function(x, out) out[1] = 1.0 / x out[2] = 1.0 / roc.float64(x) end")
+    local out = devices.zeros(2, "float64")
+    devices.run(k, 1, { -0.0, out })
+    assert.same({ -1 / 0, -1 / 0 }, devices.table(out))
+  end)
+
   it("negates floats, zeros too", function()
     check("-a", fa, fb, "float64", "float64", "float64")
   end)
@@ -165,6 +172,15 @@ devices.each(function(device)
       local out = devices.zeros(2, "float64")
       devices.run(k, 1, { devices.values({ 3.0 }, "float32"), devices.values({ 0.1 }, "float64"), out })
       assert.same({ 3.0 * 0.1, 3.0 * 0.1 }, devices.table(out))
+    end)
+
+    it("rounds plain numbers to float32 with number = \"float32\", but for constants that meet a float64", function()
+      local text = "function(y, x, out) out[1] = 0.1 out[2] = x out[3] = y[1] + 0.1 out[4] = roc.float64(-0.1) out[5] = x + 0.1 end"
+      local k = devices.kernel(text, { number = "float32", contract = false })
+      local out = devices.zeros(5, "float64")
+      devices.run(k, 1, { devices.values({ 1.0 }, "float64"), 0.2, out })
+      local f32 = devices.f32
+      assert.same({ f32(0.1), f32(0.2), 1.1, -0.1, f32(f32(0.2) + f32(0.1)) }, devices.table(out))
     end)
   end
 end)

@@ -169,6 +169,21 @@ devices.each(function()
     end
   end)
 
+  it("runs a float loop once when its limit or its start is no number", function()
+    local k = roc.kernel(function(nan, out)
+      for v = 0.5, nan do out[1] = out[1] + v end
+      for _ = nan, 1.0, -1.0 do out[2] = out[2] + 1.0 end
+      for _ = 2, nan do out[3] = 1.0 end
+      for v = 0.5, nan do
+        if v > 0 then break end
+        out[4] = 1.0
+      end
+    end)
+    local out = devices.zeros(4, "float64")
+    devices.run(k, 1, { 0 / 0, out })
+    assert.same({ 0.5, 1.0, 0.0, 0.0 }, devices.table(out))
+  end)
+
   it("passes arrays and row views to functions", function()
     local function sum(row)
       local total = 0.0

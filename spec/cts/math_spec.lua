@@ -86,6 +86,18 @@ devices.each(function(device)
     end
   end)
 
+  it("gives no negative zero as math.modf's integral part, as Lua's is an integer", function()
+    local k = roc.kernel(function(x, out)
+      local whole, part = math.modf(x)
+      out[1], out[2] = 1.0 / whole, part
+    end)
+    local out = devices.zeros(2, "float64")
+    for _, x in ipairs { -0.25, -0.0 } do
+      devices.run(k, 1, { x, out })
+      assert.same({ 1 / 0, x }, devices.table(out))
+    end
+  end)
+
   it("classifies floats and counts bits", function()
     local k = roc.kernel(function(x, n, out)
       local i = roc.get_global_id(1)

@@ -11,6 +11,13 @@ static inline uint64_t roc_clock_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Adds the time since *mark to *ms, and moves the mark. */
+static inline void roc_clock_lap(double *ms, uint64_t *mark) {
+  uint64_t now = roc_clock_ns();
+  *ms += (double)(now - *mark) / 1e6;
+  *mark = now;
+}
+
 /* Tells the core that this thread spins. */
 static inline void roc_cpu_relax(void) {
 #if defined(__x86_64__) || defined(__i386__)

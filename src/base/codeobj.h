@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #include "base/site.h"
+#include "base/status.h"
+#include "base/str.h"
 
 /* One slot of the kernarg block. */
 typedef enum roc_arg_kind {
@@ -19,7 +21,7 @@ typedef enum roc_arg_kind {
   ROC_ARG_INT_NARROW, /* 4 bytes, 0 … 2^31-1 */
   ROC_ARG_F32,        /* 4 */
   ROC_ARG_F64,        /* 8 */
-  ROC_ARG_ARRAY /* pointer 8, extents, then strides if has_strides; each 8 bytes, narrow 4 */
+  ROC_ARG_ARRAY       /* pointer 8, extents, then strides if has_strides; each 8 bytes, narrow 4 */
 } roc_arg_kind;
 
 typedef struct roc_arg_slot {
@@ -41,7 +43,8 @@ struct roc_codeobj {
   size_t nbytes;
   const roc_arg_slot *args; /* explicit, then hidden */
   uint32_t nargs;
-  uint32_t kernarg_bytes;
+  uint32_t kernarg_bytes; /* of `args`, a multiple of 8; on GPUs the addresses of fault record and
+                             print buffer follow, 8 bytes each, whether the kernel uses them or not */
   const roc_site *sites;
   uint32_t nsites;
   bool has_print;        /* needs a print buffer */
@@ -53,6 +56,13 @@ struct roc_codeobj {
   uint32_t frame_fixed_bytes, frame_item_bytes;
   void (*free)(roc_codeobj *object);
 };
+
+/* Adds the object's serialised form, protected by a checksum: for disk and for other processes.
+ *  out->failed tells of memory that ran out. */
+void roc_codeobj_write(const roc_codeobj *object, roc_str *out);
+/* The object again, owned by the caller (object->free).  INVALID: bytes are missing, were changed,
+ * or are of another version of roclua. */
+roc_status roc_codeobj_read(const void *bytes, size_t nbytes, roc_codeobj **out, roc_error *err);
 
 /* What a CPU kernel is told about its launch; read-only while it runs, but for what the pointers
  * lead to. */

@@ -59,7 +59,7 @@ typedef struct roc_scalar {
 /* Element -> Lua value.  uint64 keeps its bits as an int64.  `element` need not be aligned. */
 roc_scalar roc_dtype_load(roc_dtype dt, const void *element);
 
-/* Lua value -> element by the rules of a *store* (DESIGN §1): integers wrap; a float into an
+/* Lua value -> element by the rules of a *store*: integers wrap; a float into an
  * integer dtype must have an integer representation; one rounding to nearest even into a float
  * dtype, from the value's own type; a boolean only into bool.  False (nothing written) when the
  * rules refuse. */

@@ -1,8 +1,9 @@
 /* Arrays as Lua values: what lib_array.c, lib_devarray.c and the launch code share.
  *
  * An array userdata is a roc_array_box: the roc_array by value, with its own reference to the
- * buffer, so that views need nothing of what they were made from.  Two classes have this layout:
- * roc.Array (host memory) and roc.DeviceArray.  A closed array has a NULL buffer; every check below
+ * buffer, so that views need nothing of what they were made from.  Three classes have this layout:
+ * roc.Array (host memory), roc.SmartArray (host memory that has a mirror, and a host array wherever
+ * one is asked for) and roc.DeviceArray.  A closed array has a NULL buffer; every check below
  * refuses it.  Indices are 1-based in Lua and 0-based in roc_array; check functions convert. */
 #ifndef ROC_BINDINGS_ARRAY_BIND_H
 #define ROC_BINDINGS_ARRAY_BIND_H
@@ -12,6 +13,7 @@
 
 #define ROC_META_ARRAY "roc.Array"
 #define ROC_META_DEVICE_ARRAY "roc.DeviceArray"
+#define ROC_META_SMART_ARRAY "roc.SmartArray"
 #define ROC_META_DTYPE "roc.DType"
 
 typedef struct roc_array_class {
@@ -19,7 +21,7 @@ typedef struct roc_array_class {
 } roc_array_class;
 
 /* Addresses are the identity of the classes. */
-extern const roc_array_class roc_host_array_class, roc_device_array_class;
+extern const roc_array_class roc_host_array_class, roc_device_array_class, roc_smart_array_class;
 
 typedef struct roc_array_box {
   roc_array array;
@@ -32,7 +34,7 @@ roc_array *roc_push_array(lua_State *L, const roc_array_class *cls);
 
 /* NULL when the value is no array; a closed array is returned too. */
 roc_array_box *roc_test_array_box(lua_State *L, int idx);
-roc_array *roc_test_array(lua_State *L, int idx);        /* host, else NULL */
+roc_array *roc_test_array(lua_State *L, int idx);        /* host or smart, else NULL */
 roc_array *roc_test_device_array(lua_State *L, int idx); /* device, else NULL */
 roc_array *roc_test_any_array(lua_State *L, int idx);
 
@@ -40,6 +42,9 @@ roc_array *roc_test_any_array(lua_State *L, int idx);
 roc_array *roc_check_array(lua_State *L, int arg);
 roc_array *roc_check_device_array(lua_State *L, int arg);
 roc_array *roc_check_any_array(lua_State *L, int arg);
+/* Replaces a device array at `arg` by a host array of its contents, after the work on it; raises
+ * when it is closed.  Other values stay. */
+void roc_fetch_device_array(lua_State *L, int arg);
 /* The box's class, of a checked array. */
 const roc_array_class *roc_array_class_of(lua_State *L, int arg);
 

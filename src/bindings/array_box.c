@@ -1,10 +1,10 @@
 /* Array userdata: making, recognising and synchronising them, for every class of arrays. */
 #include "bindings/array_bind.h"
 #include "bindings/device_bind.h"
-#include "bindings/device_bind.h"
 
 const roc_array_class roc_host_array_class = {ROC_META_ARRAY};
 const roc_array_class roc_device_array_class = {ROC_META_DEVICE_ARRAY};
+const roc_array_class roc_smart_array_class = {ROC_META_SMART_ARRAY};
 
 roc_array *roc_push_array(lua_State *L, const roc_array_class *cls) {
   roc_array_box *box = lua_newuserdatauv(L, sizeof *box, 0);
@@ -18,21 +18,19 @@ roc_array *roc_push_array(lua_State *L, const roc_array_class *cls) {
 roc_array_box *roc_test_array_box(lua_State *L, int idx) {
   roc_array_box *box = lua_touserdata(L, idx);
   if (!box || lua_rawlen(L, idx) != sizeof *box) return NULL;
-  bool is_array = box->cls == &roc_host_array_class || box->cls == &roc_device_array_class;
+  bool is_array = box->cls == &roc_host_array_class || box->cls == &roc_device_array_class ||
+                  box->cls == &roc_smart_array_class;
   return is_array ? box : NULL;
 }
 
-static roc_array *test_class(lua_State *L, int idx, const roc_array_class *cls) {
-  roc_array_box *box = roc_test_array_box(L, idx);
-  return box && box->cls == cls ? &box->array : NULL;
-}
-
 roc_array *roc_test_array(lua_State *L, int idx) {
-  return test_class(L, idx, &roc_host_array_class);
+  roc_array_box *box = roc_test_array_box(L, idx);
+  return box && box->cls != &roc_device_array_class ? &box->array : NULL;
 }
 
 roc_array *roc_test_device_array(lua_State *L, int idx) {
-  return test_class(L, idx, &roc_device_array_class);
+  roc_array_box *box = roc_test_array_box(L, idx);
+  return box && box->cls == &roc_device_array_class ? &box->array : NULL;
 }
 
 roc_array *roc_test_any_array(lua_State *L, int idx) {
@@ -56,6 +54,15 @@ roc_array *roc_check_device_array(lua_State *L, int arg) {
 
 roc_array *roc_check_any_array(lua_State *L, int arg) {
   return check_open(L, arg, roc_test_any_array(L, arg), "roc.Array or roc.DeviceArray");
+}
+
+void roc_fetch_device_array(lua_State *L, int arg) {
+  if (!roc_test_device_array(L, arg)) return;
+  roc_check_device_array(L, arg);
+  lua_getfield(L, arg, "copy_to_host");
+  lua_pushvalue(L, arg);
+  lua_call(L, 1, 1);
+  lua_replace(L, arg);
 }
 
 const roc_array_class *roc_array_class_of(lua_State *L, int arg) {

@@ -1,18 +1,14 @@
-/* roc.allclose and roc.array_equal. */
+/* roc.allclose and roc.array_equal; and whether two arrays lie in the same memory. */
 #include "bindings/array_bind.h"
 
-/* Makes the argument a host array, in place: arrays stay, tables become arrays, and what has a
- * copy_to_host (device arrays) is fetched. */
+/* Makes the argument a host array, in place: arrays stay, tables become arrays, and
+ * device arrays are fetched. */
 static void to_host_operand(lua_State *L, int arg) {
   if (lua_istable(L, arg)) {
     roc_array_from_table(L, arg, false, ROC_DT_FLOAT64);
     lua_replace(L, arg);
-  } else if (roc_test_device_array(L, arg)) {
-    lua_getfield(L, arg, "copy_to_host");
-    lua_pushvalue(L, arg);
-    lua_call(L, 1, 1);
-    lua_replace(L, arg);
   }
+  roc_fetch_device_array(L, arg);
   roc_array_sync(L, roc_check_array(L, arg), false);
 }
 
@@ -46,8 +42,30 @@ static int compare_array_equal(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg compare_functions[] = {
-    {"allclose", compare_allclose}, {"array_equal", compare_array_equal}, {NULL, NULL}};
+static bool same_elements(const roc_array *a, const roc_array *b) {
+  bool is_same = a->dtype == b->dtype && a->offset == b->offset && roc_array_same_shape(a, b);
+  for (uint32_t d = 0; is_same && d < a->rank; d++) is_same = a->strides[d] == b->strides[d];
+  return is_same;
+}
+
+/* core.array_overlap(a, b) -> "same" elements in the same order, "some" bytes in common, or nil */
+static int compare_overlap(lua_State *L) {
+  const roc_array *a = roc_check_any_array(L, 1), *b = roc_check_any_array(L, 2);
+  roc_devptr a_begin, a_end, b_begin, b_end;
+  roc_array_range(a, &a_begin, &a_end);
+  roc_array_range(b, &b_begin, &b_end);
+  bool is_apart = a_begin >= b_end || b_begin >= a_end ||
+                  roc_buffer_device(a->buffer) != roc_buffer_device(b->buffer);
+  if (is_apart) return 0;
+  bool is_same = a->buffer == b->buffer && same_elements(a, b);
+  lua_pushstring(L, is_same ? "same" : "some");
+  return 1;
+}
+
+static const luaL_Reg compare_functions[] = {{"allclose", compare_allclose},
+                                             {"array_equal", compare_array_equal},
+                                             {"array_overlap", compare_overlap},
+                                             {NULL, NULL}};
 
 void roc_open_array_compare(lua_State *L) {
   luaL_setfuncs(L, compare_functions, 0);

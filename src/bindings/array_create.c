@@ -31,12 +31,7 @@ static int create_array(lua_State *L) {
     roc_array_from_table(L, 1, has_dtype, dtype);
     return 1;
   }
-  if (roc_test_device_array(L, 1)) {
-    lua_getfield(L, 1, "copy_to_host");
-    lua_pushvalue(L, 1);
-    lua_call(L, 1, 1);
-    lua_replace(L, 1);
-  }
+  roc_fetch_device_array(L, 1);
   if (!roc_test_any_array(L, 1)) luaL_typeerror(L, 1, "table or array");
   return copy_array(L, has_dtype, dtype);
 }

@@ -138,7 +138,7 @@ int64_t roc_check_key(lua_State *L, const roc_array *a) {
   int is_integer;
   lua_Integer i = lua_tointegerx(L, 2, &is_integer);
   if (!is_integer || lua_type(L, 2) == LUA_TSTRING) {
-    return luaL_error(L, "index %s is not an integer", luaL_tolstring(L, 2, NULL));
+    return luaL_error(L, "index %s is not an integer", roc_push_shown(L, 2));
   }
   if (i < 1 || i > a->extents[0]) {
     return luaL_error(L, "index %I out of range 1..%I", (LUAI_UACINT)i, (LUAI_UACINT)a->extents[0]);

@@ -1,6 +1,6 @@
 /* What the bindings share: opening the module, raising core errors, checking arguments.
  *
- * The only layer that knows both Lua and the core.  Rule (DESIGN §5): C functions return a status,
+ * The only layer that knows both Lua and the core.  Rule: C functions return a status,
  * only this layer raises; no core resource may be held by a C local alone while a Lua call that can
  * throw runs. */
 #ifndef ROC_BINDINGS_BIND_H
@@ -33,11 +33,15 @@ int roc_lua_raise_text(lua_State *L, const roc_error *err, const char *message);
     }                             \
   } while (0)
 
+/* Pushes how a message shows the value at `idx`: what it is when it is short, else its type.  Runs
+ * no metamethod.  Returns the text. */
+const char *roc_push_shown(lua_State *L, int idx);
+
 /* Tells the collector of memory it does not see (array bytes), so that dropped arrays are collected
  * in time.  Does nothing while the user has stopped the collector.  May run finalizers. */
 void roc_gc_account(lua_State *L, size_t nbytes);
-/* After an out-of-memory status: collects everything and returns true when trying again makes
- * sense. */
+/* After an out-of-memory status: collects everything, gives the blocks that devices keep for later
+ * back, and returns true when trying again makes sense. */
 bool roc_gc_reclaim(lua_State *L);
 
 /* Makes the metatable `name` once per state and pushes it; `meta` (may be NULL) goes into it. True

@@ -9,10 +9,12 @@
 #include "bindings/array_bind.h"
 #include "bindings/bind.h"
 #include "runtime/device.h"
+#include "runtime/event.h"
 #include "runtime/stream.h"
 
 #define ROC_META_DEVICE "roc.Device"
 #define ROC_META_STREAM "roc.Stream"
+#define ROC_META_EVENT "roc.Event"
 
 typedef struct roc_stream_box {
   roc_rt_stream *stream; /* NULL once closed */
@@ -21,6 +23,11 @@ typedef struct roc_stream_box {
 /* The state's current device: the one selected last, else $ROCLUA_DEVICE's, else the first.  Opens
  * it; raises why it cannot. */
 roc_rt_device *roc_current_device(lua_State *L);
+/* The same for who cannot afford the registry: the place that holds it lives as long as the
+ * state. */
+typedef struct roc_current roc_current;
+roc_current *roc_get_current(lua_State *L);
+roc_rt_device *roc_current_device_of(lua_State *L, roc_current *current);
 /* The device at `arg` (a device, its ordinal from 1, or its name); nil or none: the current one. */
 roc_rt_device *roc_opt_device(lua_State *L, int arg);
 /* Pushes the device with that index (from 0). */
@@ -28,6 +35,10 @@ void roc_push_device(lua_State *L, uint32_t index);
 /* The stream at `idx`, which must be of `device` (NULL: any); NULL for nil or none.  `what` names
  * it in messages. */
 roc_rt_stream *roc_opt_stream(lua_State *L, int idx, roc_rt_device *device, const char *what);
+/* Pushes another value for a stream that is held elsewhere. */
+void roc_push_stream(lua_State *L, roc_rt_stream *stream);
+/* The open event at `arg`; in the userdata. */
+const roc_rt_event *roc_check_event(lua_State *L, int arg);
 
 /* Pushes a new, uninitialised device array. */
 roc_array *roc_new_device_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,
@@ -35,7 +46,12 @@ roc_array *roc_new_device_array(lua_State *L, roc_rt_device *device, roc_dtype d
 
 /* Hands the lines kernels have printed to the global `print`, oldest first. */
 void roc_deliver_prints(lua_State *L);
-/* The end of every wait: delivers prints, then raises unless `status` is ROC_OK. */
+/* callback.c: notes the function at index 2 and its arguments behind it, to be called when what is
+ * queued on `stream` so far is done; and calls those whose time has come. */
+void roc_add_callback(lua_State *L, roc_rt_stream *stream);
+void roc_deliver_callbacks(lua_State *L);
+/* The end of every wait and query: delivers prints, raises unless `status` is ROC_OK, delivers
+ * callbacks (which may raise, and must not take the place of a fault). */
 void roc_bind_after_wait(lua_State *L, roc_status status, const roc_error *err);
 
 #endif

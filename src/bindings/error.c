@@ -14,6 +14,20 @@ static int error_mm_tostring(lua_State *L) {
   return 1;
 }
 
+enum { SHOWN_BYTES = 60 }; /* a longer string is shown as its type */
+
+const char *roc_push_shown(lua_State *L, int idx) {
+  idx = lua_absindex(L, idx);
+  int type = lua_type(L, idx);
+  bool is_short = type == LUA_TNUMBER || type == LUA_TBOOLEAN || type == LUA_TNIL ||
+                  (type == LUA_TSTRING && lua_rawlen(L, idx) <= SHOWN_BYTES);
+  if (is_short) return luaL_tolstring(L, idx, NULL);
+  int field = luaL_getmetafield(L, idx, "__name");
+  if (field == LUA_TSTRING) return lua_tostring(L, -1);
+  if (field != LUA_TNIL) lua_pop(L, 1);
+  return lua_pushstring(L, luaL_typename(L, idx));
+}
+
 static int error_mm_concat(lua_State *L) {
   luaL_tolstring(L, 1, NULL);
   luaL_tolstring(L, 2, NULL);

@@ -1,11 +1,14 @@
 /* Arguments of a launch, read from Lua.
  *
- * Fills kernel->values and, for host arrays, box->stages; what a failed check raises names kernel
+ * Fills kernel->values and, for host arrays, box->stages (registered and smart ones are used where
+ * they are, so for them In, Out and InOut say nothing); what a failed check raises names kernel
  * and argument.  The class of a host array is that of its copy on the device, packed; arrays that
  * share memory keep their own strides. */
 #include <string.h>
 
 #include "bindings/kernel_bind.h"
+#include "runtime/mirror.h"
+#include "runtime/registration.h"
 
 /* ---- roc.In, Out, InOut ---- */
 
@@ -52,8 +55,8 @@ static const char *class_name(lua_State *L, int idx) {
 static void check_array_param(lua_State *L, const reader *r, const roc_array *a) {
   if (!a->buffer) bad_argument(L, r, "the array is closed");
   if (!r->box->signature) return;
-  const roc_kernel_param *p = &r->box->signature[r->arg - 1];
-  if (p->rank == 0) {
+  const roc_fe_arg *p = &r->box->signature[r->arg - 1];
+  if (!p->is_array) {
     bad_argument(L, r, lua_pushfstring(L, "%s expected, got an array", roc_dtype_name(p->dtype)));
   }
   if (p->dtype != a->dtype) {
@@ -70,7 +73,7 @@ static void check_array_param(lua_State *L, const reader *r, const roc_array *a)
 
 static void check_device(lua_State *L, const reader *r, const roc_array *a) {
   roc_rt_device *owner = roc_buffer_device(a->buffer);
-  if (owner == r->device || !owner) return;
+  if (owner == r->device || !owner || !r->device) return;
   bad_argument(L, r,
                lua_pushfstring(L, "the array is on device '%s', the launch on '%s'",
                                roc_rt_device_driver(owner)->props.name,
@@ -83,9 +86,9 @@ static bool is_integer_dtype(roc_dtype dt) {
 
 /* The value a scalar parameter of a signature gets. */
 static void convert_scalar(lua_State *L, const reader *r, roc_jit_value *v) {
-  const roc_kernel_param *p = &r->box->signature[r->arg - 1];
+  const roc_fe_arg *p = &r->box->signature[r->arg - 1];
   const char *want = roc_dtype_name(p->dtype);
-  if (p->rank > 0)
+  if (p->is_array)
     bad_argument(L, r, lua_pushfstring(L, "array of %s expected, got a scalar", want));
   bool wants_bool = p->dtype == ROC_DT_BOOL;
   if (wants_bool != (v->scalar.type == ROC_VT_BOOL)) {
@@ -150,13 +153,13 @@ static void read_arg(lua_State *L, reader *r, int idx) {
   roc_jit_value *v = &r->box->kernel->values[i];
   roc_kernel_stage *s = &r->box->stages[i];
   *v = (roc_jit_value){0};
-  s->host = NULL; /* the rest counts only for a host array */
-  if (roc_test_scalar(L, idx, &v->scalar)) {
+  s->direct = s->host = NULL; /* the rest counts only for a host array */
+  const roc_kernel_mode *mode = NULL;
+  const roc_array *a = roc_test_any_array(L, idx);
+  if (!a && roc_test_scalar(L, idx, &v->scalar)) {
     if (r->box->signature) convert_scalar(L, r, v);
     return;
   }
-  const roc_kernel_mode *mode = NULL;
-  const roc_array *a = roc_test_any_array(L, idx);
   if (!a && (mode = luaL_testudata(L, idx, ROC_META_ARG))) {
     lua_getiuservalue(L, idx, 1); /* the wrapper keeps it */
     a = roc_test_array(L, -1);
@@ -170,6 +173,9 @@ static void read_arg(lua_State *L, reader *r, int idx) {
   if (roc_buffer_device(a->buffer)) {
     check_device(L, r, a);
     v->array = a;
+  } else if (roc_buffer_is_mirrored(a->buffer) || roc_buffer_is_mapped(a->buffer)) {
+    v->array = s->direct = a;
+    r->box->ndirect++;
   } else {
     take_host_array(r->box, i, a, mode ? *mode : (roc_kernel_mode){true, true}, !mode);
   }
@@ -222,27 +228,24 @@ static void check_count(lua_State *L, const roc_kernel_box *box, int count) {
 void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
                           roc_rt_device *device) {
   check_count(L, box, count);
-  luaL_checkstack(L, 8, NULL);
   reader r = {.box = box, .device = device};
-  box->nhosts = 0;
+  box->nhosts = box->ndirect = 0;
   for (r.arg = 1; r.arg <= count; r.arg++) read_arg(L, &r, first + r.arg - 1);
   if (box->nhosts > 1) join_overlaps(L, &r);
 }
 
 void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays) {
   for (uint32_t i = 0; i < box->kernel->nparams; i++) {
-    const roc_kernel_param *p = &box->signature[i];
+    const roc_fe_arg *p = &box->signature[i];
     roc_jit_value *v = &box->kernel->values[i];
     *v = (roc_jit_value){0};
-    if (p->rank > 0) {
-      int64_t extents[ROC_ARRAY_MAX_RANK] = {0};
-      roc_error unused;
-      roc_array_describe(&arrays[i], p->dtype, p->rank, extents, ROC_ORDER_C, &unused);
+    if (p->is_array) {
+      arrays[i] = (roc_array){.dtype = p->dtype, .rank = p->rank};
       v->array = &arrays[i];
+      v->declared_layout = p->layout;
     } else {
-      v->scalar.type = roc_dtype_table[p->dtype].value_type;
-      v->is_float32 = v->scalar.type == ROC_VT_F32;
-      if (v->is_float32) v->scalar.type = ROC_VT_F64;
+      v->is_float32 = p->type == ROC_VT_F32;
+      v->scalar.type = v->is_float32 ? ROC_VT_F64 : p->type;
     }
   }
 }

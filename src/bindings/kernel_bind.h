@@ -40,12 +40,6 @@ typedef struct roc_kernel_cell {
   bool is_global; /* the upvalue is an environment, which may inherit the first key */
 } roc_kernel_cell;
 
-/* One parameter of opts.signature. */
-typedef struct roc_kernel_param {
-  roc_dtype dtype;
-  uint32_t rank; /* 0: a scalar */
-} roc_kernel_param;
-
 /* roc.In(a), roc.Out(a), roc.InOut(a): a userdata of class ROC_META_ARG whose uservalue is the
  * array. */
 typedef struct roc_kernel_mode {
@@ -54,7 +48,9 @@ typedef struct roc_kernel_mode {
 
 /* How a host array argument is copied. */
 typedef struct roc_kernel_stage {
-  const roc_array *host; /* NULL: not a host array */
+  const roc_array *direct; /* a registered or mirrored host array, which is not copied here: the rest
+                              does not count but for `view` */
+  const roc_array *host;   /* NULL: not a host array that is copied */
   roc_array view; /* what the kernel gets; its buffer is owned when `is_copied` leads a group */
   roc_buffer *temporary; /* owned: the device block, of the leader of arrays that share memory */
   uint32_t leader;       /* index of the argument that owns the block: itself, or an earlier one */
@@ -71,6 +67,7 @@ typedef struct roc_kernel_constant {
 
 typedef struct roc_kernel_box {
   roc_jit_kernel *kernel;
+  struct roc_current *current; /* of the state; the registry keeps it */
   roc_kernel_cell *cells;
   uint32_t ncells;
   roc_jit_program *building; /* while a program is being described, with its cells */
@@ -78,11 +75,12 @@ typedef struct roc_kernel_box {
   uint32_t nnew_cells;
   roc_kernel_constant *constants; /* one for each captured array; those on a device have no host */
   uint32_t nconstants;
-  uint32_t generation;         /* of the cells: describing anew counts it up */
-  roc_kernel_param *signature; /* NULL: none; else one for each parameter */
-  roc_kernel_stage *stages;    /* one for each parameter */
-  uint32_t nhosts;             /* stages in use */
-  uint64_t plain_copies;       /* launches that copied a plain host array, for hints */
+  uint32_t generation;      /* of the cells: describing anew counts it up */
+  roc_fe_arg *signature;    /* NULL: none; else one for each parameter */
+  roc_kernel_stage *stages; /* one for each parameter */
+  uint32_t nhosts;          /* stages with a `host` */
+  uint32_t ndirect;         /* with a `direct` */
+  uint64_t plain_copies;    /* launches that copied a plain host array, for hints */
 } roc_kernel_box;
 
 /* A launch configuration, ready to queue but for the device. */
@@ -111,10 +109,10 @@ int roc_kernel_push_captured(lua_State *L, const roc_kernel_box *box);
 void roc_open_kernel_capture(lua_State *L);
 
 /* kernel_args.c: reads `count` arguments from stack index `first` on into kernel->values and
- * box->stages. Raises; holds nothing. */
+ * box->stages.  Device arrays must be of `device` (NULL: of any).  Raises; holds nothing. */
 void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
                           roc_rt_device *device);
-/* Fills kernel->values from the signature, with empty C-contiguous arrays held in `arrays` (one per
+/* Fills kernel->values from the signature, with arrays that have no memory in `arrays` (one per
  * parameter). */
 void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays);
 void roc_open_kernel_args(lua_State *L); /* roc.In, Out, InOut */

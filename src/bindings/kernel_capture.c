@@ -449,7 +449,6 @@ static bool read_cells(lua_State *L, roc_kernel_box *box, int idx) {
 }
 
 void roc_kernel_read_cells(lua_State *L, roc_kernel_box *box, int idx) {
-  luaL_checkstack(L, 8, NULL);
   if (read_cells(L, box, idx)) return;
   lua_getiuservalue(L, idx, KERNEL_UV_RECOLLECT);
   lua_call(L, 0, 1);

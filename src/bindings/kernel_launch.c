@@ -17,9 +17,13 @@ static const char sim_key;
 enum { LAUNCHER_UV_KERNEL = 1, LAUNCHER_UV_STREAM, LAUNCHER_UV_COUNT = LAUNCHER_UV_STREAM };
 
 typedef struct launcher {
+  const void *mark;    /* &launcher_mark: tells launchers from other userdata without a look-up */
   roc_kernel_box *box; /* of the kernel in the uservalue */
+  bool has_stream;     /* in the other uservalue */
   roc_kernel_config config;
 } launcher;
+
+static const char launcher_mark;
 
 /* ---- configurations ---- */
 
@@ -98,12 +102,18 @@ static void check_stream(lua_State *L) {
 /* Pushes a launcher for the kernel at index 1 without a stream. */
 static launcher *push_launcher(lua_State *L, roc_kernel_box *box) {
   launcher *l = lua_newuserdatauv(L, sizeof *l, LAUNCHER_UV_COUNT);
-  l->box = box;
+  *l = (launcher){.mark = &launcher_mark, .box = box};
   init_config(&l->config);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, LAUNCHER_UV_KERNEL);
   luaL_setmetatable(L, ROC_META_LAUNCHER);
   return l;
+}
+
+/* Pops a checked stream (or nil) into the launcher below it. */
+static void keep_stream(lua_State *L, launcher *l) {
+  l->has_stream = !lua_isnil(L, -1);
+  lua_setiuservalue(L, -2, LAUNCHER_UV_STREAM);
 }
 
 int roc_kernel_index_config(lua_State *L) {
@@ -125,7 +135,7 @@ int roc_kernel_index_config(lua_State *L) {
   multiply_grid(L, &l->config);
   lua_geti(L, 2, 3);
   check_stream(L);
-  lua_setiuservalue(L, -2, LAUNCHER_UV_STREAM);
+  keep_stream(L, l);
   lua_geti(L, 2, 4);
   read_shared(L, &l->config);
   return 1;
@@ -144,9 +154,8 @@ static void check_options(lua_State *L, int arg, const char *func, const char *c
       found |= strcmp(known[i], lua_tostring(L, -1)) == 0;
     }
     if (found) continue;
-    luaL_tolstring(L, -1, NULL);
     luaL_error(L, "bad argument #%d to '%s' (unknown option '%s'; known are %s)", arg - 1, func,
-               lua_tostring(L, -1), list);
+               roc_push_shown(L, -1), list);
   }
 }
 
@@ -243,14 +252,14 @@ static void warn(lua_State *L, roc_kernel_box *box) {
 }
 
 /* Calls the function lua/roc/kernel.lua registered: (kernel, config, arguments…). */
-static int launch_on_sim(lua_State *L, int kernel, const roc_kernel_config *c, int first,
-                         int count) {
+static int launch_on_sim(lua_State *L, int kernel, const roc_kernel_config *c,
+                         roc_rt_stream *stream, int first, int count) {
   luaL_checkstack(L, count + 6, "too many arguments");
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &sim_key) != LUA_TFUNCTION) {
     return luaL_error(L, "the sim device is not loaded: require \"roc\" loads it");
   }
   lua_pushvalue(L, kernel);
-  lua_createtable(L, 0, 5);
+  lua_createtable(L, 0, 6);
   static const char *const names[] = {"grid", "groups", "workgroup"};
   for (int table = 0; table < 3; table++) {
     lua_createtable(L, 3, 0);
@@ -266,6 +275,8 @@ static int launch_on_sim(lua_State *L, int kernel, const roc_kernel_config *c, i
   lua_setfield(L, -2, "rank");
   lua_pushinteger(L, c->shared_bytes);
   lua_setfield(L, -2, "shared");
+  roc_push_stream(L, stream);
+  lua_setfield(L, -2, "stream");
   for (int i = 0; i < count; i++) lua_pushvalue(L, first + i);
   lua_call(L, count + 2, 0);
   return 0;
@@ -277,9 +288,9 @@ typedef struct target {
   const roc_device *driver;
 } target;
 
-static target find_target(lua_State *L, roc_rt_stream *stream) {
+static target find_target(lua_State *L, const roc_kernel_box *box, roc_rt_stream *stream) {
   target t = {.stream = stream};
-  t.device = stream ? roc_rt_stream_device(stream) : roc_current_device(L);
+  t.device = stream ? roc_rt_stream_device(stream) : roc_current_device_of(L, box->current);
   if (!stream) t.stream = roc_rt_device_default_stream(t.device);
   t.driver = roc_rt_device_driver(t.device);
   return t;
@@ -293,12 +304,11 @@ static roc_jit_grid make_grid(lua_State *L, const roc_kernel_config *c) {
   return grid;
 }
 
-/* Launches the kernel at index `kernel` with the arguments from `first` to the top. */
+/* Launches the kernel at index `kernel` with `count` arguments from `first` on. */
 static int launch(lua_State *L, int kernel, roc_kernel_box *box, const roc_kernel_config *given,
-                  roc_rt_stream *stream, int first) {
+                  roc_rt_stream *stream, int first, int count) {
   if (!box->kernel) return luaL_error(L, "the kernel is closed");
-  int count = lua_gettop(L) - first + 1;
-  target t = find_target(L, stream);
+  target t = find_target(L, box, stream);
   roc_kernel_config c = *given;
   if (c.local[0] == 0) choose_workgroup(box, &t.driver->props, &c);
   check_promise(L, box, &c);
@@ -309,7 +319,7 @@ static int launch(lua_State *L, int kernel, roc_kernel_box *box, const roc_kerne
     roc_kernel_read_cells(L, box, kernel); /* may run Lua, so it comes before anything is held */
     roc_kernel_read_args(L, box, first, count, t.device);
     if (c.grid[0] == 0 || c.grid[1] == 0 || c.grid[2] == 0) return 0;
-    if (strcmp(t.driver->kind, "sim") == 0) return launch_on_sim(L, kernel, &c, first, count);
+    if (t.driver->props.runs_in_lua) return launch_on_sim(L, kernel, &c, t.stream, first, count);
     status = roc_kernel_run(box, t.stream, &grid, &err);
     if (status != ROC_OOM || attempt > 0 || !roc_gc_reclaim(L)) break;
   }
@@ -319,28 +329,26 @@ static int launch(lua_State *L, int kernel, roc_kernel_box *box, const roc_kerne
   return 0;
 }
 
-/* Upvalue 1: the metatable of launchers, which is quicker than to look it up by name. */
+/* A light userdata has length 0. */
 static const launcher *check_launcher(lua_State *L) {
-  if (lua_type(L, 1) != LUA_TUSERDATA || !lua_getmetatable(L, 1))
+  const launcher *l = lua_touserdata(L, 1);
+  if (!l || lua_rawlen(L, 1) != sizeof *l || l->mark != &launcher_mark)
     luaL_typeerror(L, 1, ROC_META_LAUNCHER);
-  if (!lua_rawequal(L, -1, lua_upvalueindex(1))) luaL_typeerror(L, 1, ROC_META_LAUNCHER);
-  lua_pop(L, 1);
-  return lua_touserdata(L, 1);
+  return l;
 }
 
+/* On the path of every launch: each call of Lua's interface counts. */
 static int launcher_mm_call(lua_State *L) {
   const launcher *l = check_launcher(L);
-  luaL_checkstack(L, 4, NULL);
-  lua_getiuservalue(L, 1, LAUNCHER_UV_STREAM);
-  roc_rt_stream *stream = roc_opt_stream(L, -1, NULL, "stream");
-  lua_pop(L, 1);
-  /* The launcher itself goes; its kernel takes its place, so that the arguments stay where they
-   * are. */
+  int count = lua_gettop(L) - 1;
+  roc_rt_stream *stream = NULL;
+  if (l->has_stream) {
+    lua_getiuservalue(L, 1, LAUNCHER_UV_STREAM);
+    stream = roc_opt_stream(L, -1, NULL, "stream");
+    lua_pop(L, 1);
+  }
   lua_getiuservalue(L, 1, LAUNCHER_UV_KERNEL);
-  roc_kernel_config config = l->config;
-  roc_kernel_box *box = l->box;
-  lua_insert(L, 2);
-  return launch(L, 2, box, &config, stream, 3);
+  return launch(L, count + 2, l->box, &l->config, stream, 2, count);
 }
 
 static int launcher_mm_tostring(lua_State *L) {
@@ -358,7 +366,7 @@ int roc_kernel_m_launch(lua_State *L) {
   read_launch_options(L, 2, &config);
   roc_rt_stream *stream = roc_opt_stream(L, -1, NULL, "stream");
   lua_pop(L, 1);
-  return launch(L, 1, box, &config, stream, 3);
+  return launch(L, 1, box, &config, stream, 3, lua_gettop(L) - 2);
 }
 
 /* k:forall(n [, {workgroup=, stream=, shared=}]) */
@@ -371,7 +379,7 @@ int roc_kernel_m_forall(lua_State *L) {
   if (!lua_isnil(L, 3)) {
     check_options(L, 3, "forall", option_names + 2, "workgroup, stream, shared");
     read_common(L, 3, &l->config);
-    lua_setiuservalue(L, -2, LAUNCHER_UV_STREAM);
+    keep_stream(L, l);
     if (l->config.rank > 1)
       luaL_error(L, "bad argument #2 to 'forall' (a workgroup of one dimension expected)");
   }
@@ -386,15 +394,19 @@ static int set_sim_launcher(lua_State *L) {
   return 0;
 }
 
-static const luaL_Reg launcher_meta[] = {{"__tostring", launcher_mm_tostring}, {NULL, NULL}};
-static const luaL_Reg functions[] = {{"set_sim_launcher", set_sim_launcher}, {NULL, NULL}};
+/* core.hide_launches(short_src): the chunk is the library's, see place.h */
+static int hide_launches(lua_State *L) {
+  roc_place_hide(luaL_checkstring(L, 1));
+  return 0;
+}
+
+static const luaL_Reg launcher_meta[] = {
+    {"__call", launcher_mm_call}, {"__tostring", launcher_mm_tostring}, {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"set_sim_launcher", set_sim_launcher}, {"hide_launches", hide_launches}, {NULL, NULL}};
 
 void roc_open_kernel_launch(lua_State *L) {
-  if (roc_class_new(L, ROC_META_LAUNCHER, launcher_meta)) {
-    lua_pushvalue(L, -1);
-    lua_pushcclosure(L, launcher_mm_call, 1);
-    lua_setfield(L, -2, "__call");
-  }
+  roc_class_new(L, ROC_META_LAUNCHER, launcher_meta);
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);
 }

@@ -3,15 +3,44 @@
  * for the next wait. */
 #include "bindings/device_bind.h"
 #include "bindings/kernel_bind.h"
+#include "runtime/mirror.h"
+#include "runtime/registration.h"
 
-/* core.kernel_host_argument(v) -> the host array that is or hides in an argument, and whether it is
- * copied back; or nothing */
+/* Pushes the array at `idx`, or that of roc.In(a), and returns it; any other value gives NULL. */
+static const roc_array *push_argument(lua_State *L, int idx) {
+  lua_pushvalue(L, idx);
+  if (luaL_testudata(L, -1, ROC_META_ARG)) {
+    lua_getiuservalue(L, -1, 1);
+    lua_remove(L, -2);
+  }
+  return roc_test_any_array(L, -1);
+}
+
+static bool is_direct(const roc_array *a) {
+  return roc_buffer_is_mirrored(a->buffer) || roc_buffer_is_mapped(a->buffer);
+}
+
+/* The buffer whose memory a kernel works on; NULL: that of a copy. */
+static roc_buffer *used_buffer(lua_State *L, const roc_array *a) {
+  if (roc_buffer_device(a->buffer)) return a->buffer;
+  if (!roc_buffer_is_mirrored(a->buffer)) {
+    return roc_buffer_is_mapped(a->buffer) ? a->buffer : NULL;
+  }
+  roc_error err = ROC_ERROR_INIT;
+  roc_buffer *buffer;
+  ROC_LUA_TRY(L, roc_mirror_fetch(a->buffer, roc_current_device(L), &buffer, &err), &err);
+  return buffer;
+}
+
+/* core.kernel_host_argument(v) -> the host array that is or hides in an argument and is copied for
+ * the launch, and whether it is copied back; or nothing */
 static int kernel_host_argument(lua_State *L) {
   lua_settop(L, 1);
   const roc_kernel_mode *mode = luaL_testudata(L, 1, ROC_META_ARG);
   bool copies_out = !mode || mode->copies_out;
   if (mode) lua_getiuservalue(L, 1, 1);
-  if (!roc_test_array(L, -1)) return 0;
+  const roc_array *a = roc_test_array(L, -1);
+  if (!a || !a->buffer || is_direct(a)) return 0;
   lua_pushboolean(L, copies_out);
   return 2;
 }
@@ -33,46 +62,67 @@ static void release_viewed(void *buffer) {
   roc_buffer_release(buffer);
 }
 
-/* core.kernel_sim_view(v): a host array on the memory of a device array, so that a kernel's own
- * accesses are no waits that report earlier faults; anything else as it is. */
+/* core.kernel_sim_view(v): a host array on the memory of a device, registered or smart array, so
+ * that a kernel's own accesses are no waits that report earlier faults; anything else as it is. */
 static int kernel_sim_view(lua_State *L) {
   lua_settop(L, 1);
-  const roc_array *a = roc_test_device_array(L, 1);
-  if (!a || !a->buffer || !roc_buffer_host(a->buffer)) return 1;
+  const roc_array *a = push_argument(L, 1);
+  if (!a || !a->buffer) return 1;
+  if (!roc_buffer_device(a->buffer) && !is_direct(a)) return 1;
   roc_array *view = roc_push_array(L, &roc_host_array_class);
   if (!a->buffer) return luaL_error(L, "the array was closed during a launch"); /* by a finalizer */
+  roc_buffer *used = used_buffer(L, a);
+  luaL_argcheck(L, roc_buffer_host(used), 1, "the array is on another device than sim");
   roc_array described = *a;
   roc_error err = ROC_ERROR_INIT;
   ROC_LUA_TRY(L,
-              roc_buffer_wrap_host(roc_buffer_host(a->buffer), roc_buffer_nbytes(a->buffer),
-                                   release_viewed, a->buffer, &described.buffer, &err),
+              roc_buffer_wrap_host(roc_buffer_host(used), roc_buffer_nbytes(used), release_viewed,
+                                   used, &described.buffer, &err),
               &err);
-  roc_buffer_retain(a->buffer);
+  roc_buffer_retain(used);
   *view = described;
   return 1;
 }
 
-static void post_fault(lua_State *L, int arrays, const char *message) {
+/* core.kernel_sim_mark(v): a kernel has written to the argument. */
+static int kernel_sim_mark(lua_State *L) {
+  const roc_array *a = push_argument(L, 1);
+  if (a && a->buffer && roc_buffer_is_mirrored(a->buffer)) {
+    roc_mirror_mark(a->buffer, ROC_SIDE_DEVICE, NULL);
+  }
+  return 0;
+}
+
+/* core.kernel_is_smart(v) */
+static int kernel_is_smart(lua_State *L) {
+  const roc_array *a = push_argument(L, 1);
+  lua_pushboolean(L, a && a->buffer && roc_buffer_is_mirrored(a->buffer));
+  return 1;
+}
+
+static void post_fault(lua_State *L, roc_rt_stream *stream, int arrays, const char *message) {
   int count = (int)lua_rawlen(L, arrays), nbuffers = 0;
   roc_buffer **buffers = lua_newuserdatauv(L, (size_t)(count + 1) * sizeof(roc_buffer *), 0);
   for (int i = 1; i <= count; i++) {
     lua_rawgeti(L, arrays, i);
-    const roc_array *a = roc_test_device_array(L, -1);
-    if (a && a->buffer) buffers[nbuffers++] = a->buffer; /* the table keeps it */
-    lua_pop(L, 1);
+    const roc_array *a = push_argument(L, -1);
+    roc_buffer *used = a && a->buffer ? used_buffer(L, a) : NULL;
+    if (used) buffers[nbuffers++] = used; /* the table keeps it */
+    lua_pop(L, 2);
   }
-  roc_rt_stream *stream = roc_rt_device_default_stream(roc_current_device(L));
   roc_rt_post_fault(stream, message, buffers, (uint32_t)nbuffers);
 }
 
-/* core.kernel_sim_done(message or nil, lines, waits, arrays): what a launch on sim left.  One with
- * host arrays reports at once, others at the next wait that concerns the device or one of the
+/* core.kernel_sim_done(message or nil, lines, waits, arrays, stream): what a launch on sim left.  One with
+ * host arrays reports at once, others at the next wait that concerns the stream or one of the
  * arrays. */
 static int kernel_sim_done(lua_State *L) {
   const char *message = luaL_optstring(L, 1, NULL);
   luaL_checktype(L, 2, LUA_TTABLE);
   luaL_checktype(L, 4, LUA_TTABLE);
-  lua_settop(L, 4);
+  lua_settop(L, 5);
+  roc_rt_stream *stream = roc_opt_stream(L, 5, NULL, "stream");
+  luaL_argcheck(L, stream, 5, "stream expected");
   for (lua_Integer i = 1; lua_rawgeti(L, 2, i) == LUA_TSTRING; i++) {
     size_t len;
     const char *line = lua_tolstring(L, -1, &len);
@@ -80,7 +130,7 @@ static int kernel_sim_done(lua_State *L) {
     lua_pop(L, 1);
   }
   if (!lua_toboolean(L, 3)) {
-    if (message) post_fault(L, 4, message);
+    if (message) post_fault(L, stream, 4, message);
     return 0;
   }
   roc_error err = ROC_ERROR_INIT;
@@ -91,6 +141,8 @@ static int kernel_sim_done(lua_State *L) {
 static const luaL_Reg functions[] = {{"kernel_host_argument", kernel_host_argument},
                                      {"kernel_restore", kernel_restore},
                                      {"kernel_sim_view", kernel_sim_view},
+                                     {"kernel_sim_mark", kernel_sim_mark},
+                                     {"kernel_is_smart", kernel_is_smart},
                                      {"kernel_sim_done", kernel_sim_done},
                                      {NULL, NULL}};
 

@@ -3,9 +3,12 @@
  * A plain host array is copied to the device and, once the kernel has finished well, back.  Arrays
  * that share memory share one block.  Where kernels use host memory as it is (cpu), an array is
  * used in place when nothing can tell: it is contiguous and not written, or the kernel cannot fail.
- * Nothing here raises. */
+ * Registered arrays are used where they are and smart ones on their device's side; both are up to
+ * date before the kernel is selected, since their addresses are.  Nothing here raises. */
 #include "base/alloc.h"
 #include "bindings/kernel_bind.h"
+#include "runtime/mirror.h"
+#include "runtime/registration.h"
 
 typedef struct run {
   roc_kernel_box *box;
@@ -149,10 +152,20 @@ static roc_status stage_out(run *r) {
   return queued ? roc_rt_stream_synchronize(r->stream, r->err) : ROC_OK;
 }
 
+/* The launch is queued: what it writes makes the host's side stale. */
+static void mark_mirrors(const run *r) {
+  for (uint32_t i = 0; i < r->box->kernel->nparams; i++) {
+    const roc_array *a = r->box->stages[i].direct;
+    if (!a || !roc_buffer_is_mirrored(a->buffer) || !roc_jit_spec_writes(r->spec, i)) continue;
+    roc_mirror_mark(a->buffer, ROC_SIDE_DEVICE, NULL); /* fails only without a device's side */
+  }
+}
+
 static roc_status run_with_hosts(run *r, const roc_jit_grid *grid) {
   roc_ticket ticket = 0;
   ROC_TRY(stage_in(r));
   ROC_TRY(roc_jit_kernel_launch(r->box->kernel, r->spec, r->stream, grid, &ticket, r->err));
+  if (r->box->ndirect > 0) mark_mirrors(r);
   bool failed = false;
   roc_status status = roc_rt_stream_wait_launch(r->stream, ticket, &failed, r->err);
   if (failed) return status;
@@ -179,9 +192,8 @@ static roc_status copy_constant(roc_kernel_constant *c, roc_rt_stream *stream, r
   c->copy.offset = 0;
   c->copy.buffer = NULL;
   ROC_TRY(roc_buffer_create_device(device, roc_array_nbytes(c->host), &c->copy.buffer, err));
-  ROC_TRY(roc_rt_copy(stream, &c->copy, c->host, err));
-  /* Other streams may use it next. */
-  ROC_TRY(roc_buffer_wait(c->copy.buffer, false, err));
+  /* Complete for all streams, and not behind what this one has to do first. */
+  ROC_TRY(roc_rt_copy_now(&c->copy, c->host, err));
   c->device = device;
   return ROC_OK;
 }
@@ -216,15 +228,54 @@ static roc_status place_constants(roc_kernel_box *box, roc_rt_stream *stream, ro
   return ROC_OK;
 }
 
+/* ---- registered and mirrored arrays ---- */
+
+/* The kernel gets the device's side, which has the host's layout. */
+static roc_status place_mirrored(roc_kernel_stage *s, roc_jit_value *v, roc_rt_device *device,
+                                 roc_error *err) {
+  roc_buffer *buffer;
+  ROC_TRY(roc_mirror_fetch(s->direct->buffer, device, &buffer, err));
+  s->view = *s->direct;
+  s->view.buffer = buffer;
+  v->array = &s->view;
+  return ROC_OK;
+}
+
+static roc_status place_mapped(const roc_array *a, roc_jit_value *v, roc_rt_device *device,
+                               roc_error *err) {
+  roc_devptr address;
+  ROC_TRY(roc_buffer_map(a->buffer, device, &address, err));
+  v->shift = (int64_t)(address - roc_buffer_devptr(a->buffer));
+  v->is_host_memory = !roc_rt_device_driver(device)->props.host_memory;
+  return ROC_OK;
+}
+
+static roc_status place_direct(roc_kernel_box *box, roc_rt_device *device, roc_error *err) {
+  for (uint32_t i = 0; i < box->kernel->nparams; i++) {
+    roc_kernel_stage *s = &box->stages[i];
+    if (!s->direct) continue;
+    roc_jit_value *v = &box->kernel->values[i];
+    ROC_TRY(roc_buffer_is_mirrored(s->direct->buffer)
+                ? place_mirrored(s, v, device, err)
+                : place_mapped(s->direct, v, device, err));
+  }
+  return ROC_OK;
+}
+
+static roc_status launch_without_hosts(run *r, const roc_jit_grid *grid) {
+  roc_ticket ticket;
+  ROC_TRY(roc_jit_kernel_launch(r->box->kernel, r->spec, r->stream, grid, &ticket, r->err));
+  if (r->box->ndirect > 0) mark_mirrors(r);
+  return ROC_OK;
+}
+
 roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_jit_grid *grid,
                           roc_error *err) {
   run r = {.box = box, .stream = stream, .err = err};
   ROC_TRY(place_constants(box, stream, err));
+  if (box->ndirect > 0) ROC_TRY(place_direct(box, roc_rt_stream_device(stream), err));
   ROC_TRY(roc_jit_kernel_select(box->kernel, roc_rt_stream_device(stream), &r.spec, err));
-  if (box->nhosts == 0) {
-    roc_ticket ticket;
-    return roc_jit_kernel_launch(box->kernel, r.spec, stream, grid, &ticket, err);
-  }
+  if (box->nhosts == 0) return launch_without_hosts(&r, grid);
   roc_status status = run_with_hosts(&r, grid);
   roc_kernel_drop_temporaries(box);
   return status;

@@ -59,6 +59,30 @@ static void copy_arrays(lua_State *L, roc_rt_stream *stream, const roc_array *ds
   roc_bind_after_wait(L, status, &err);
 }
 
+/* Whether one device can do the copy: that of the stream, or any. */
+static bool is_direct(const roc_array *dst, const roc_array *src) {
+  roc_rt_device *from = roc_buffer_device(src->buffer), *to = roc_buffer_device(dst->buffer);
+  if (!from || !to || from == to) return true;
+  return roc_buffer_host(src->buffer) && roc_buffer_host(dst->buffer);
+}
+
+/* Copies the array at stack index `from` into the one at `to`; between devices that cannot reach
+ * each other's memory by way of the host, which waits. */
+static void copy_anywhere(lua_State *L, roc_rt_stream *stream, int to, int from) {
+  const roc_array *dst = roc_check_any_array(L, to), *src = roc_check_any_array(L, from);
+  if (is_direct(dst, src)) {
+    copy_arrays(L, stream, dst, src);
+    return;
+  }
+  roc_array *middle =
+      roc_new_host_array(L, src->dtype, src->rank, src->extents, order_of(src), false);
+  check_both(L, to, from);
+  copy_arrays(L, NULL, middle, src);
+  check_both(L, to, from);
+  copy_arrays(L, NULL, dst, middle);
+  lua_pop(L, 1);
+}
+
 /* ---- making -------------------------------------------------------------- */
 
 static int devarray_device_array(lua_State *L) {
@@ -86,6 +110,15 @@ typedef struct to_device_options {
   bool has_target; /* left at stack index 3 */
 } to_device_options;
 
+/* The device named at `idx`, else that of the target, else that of the stream. */
+static roc_rt_device *choose_device(lua_State *L, const to_device_options *options, int idx) {
+  if (lua_isnil(L, idx) && options->has_target) {
+    return roc_buffer_device(roc_check_device_array(L, 3)->buffer);
+  }
+  if (lua_isnil(L, idx) && options->stream) return roc_rt_stream_device(options->stream);
+  return roc_opt_device(L, idx);
+}
+
 /* Reads the table at 2 and leaves the stack with 3 values. */
 static to_device_options check_to_device_options(lua_State *L) {
   to_device_options options = {.copies = true};
@@ -105,11 +138,10 @@ static to_device_options check_to_device_options(lua_State *L) {
     luaL_error(L, "bad option 'to' of 'to_device' (roc.DeviceArray expected, got %s)",
                luaL_typename(L, 3));
   }
-  options.device = options.has_target && lua_isnil(L, -1)
-                       ? roc_buffer_device(roc_check_device_array(L, 3)->buffer)
-                       : roc_opt_device(L, lua_gettop(L));
   lua_getfield(L, 2, "stream");
-  options.stream = roc_opt_stream(L, lua_gettop(L), options.device, "stream");
+  options.stream = roc_opt_stream(L, -1, NULL, "stream");
+  options.device = choose_device(L, &options, lua_gettop(L) - 1);
+  roc_opt_stream(L, -1, options.device, "stream");
   lua_settop(L, 3);
   return options;
 }
@@ -135,7 +167,7 @@ static int devarray_to_device(lua_State *L) {
     d = roc_new_device_array(L, options.device, a->dtype, a->rank, a->extents, order_of(a));
     check_both(L, 1, 3);
   }
-  if (options.copies) copy_arrays(L, options.stream, d, a);
+  if (options.copies) copy_anywhere(L, options.stream, 3, 1);
   return 1;
 }
 
@@ -173,28 +205,16 @@ static int devarray_m_copy_from_host(lua_State *L) {
   return 1;
 }
 
-/* Between devices whose memory the other's host copy cannot reach, by way of the host. */
-static void copy_between_devices(lua_State *L, const roc_array *dst, const roc_array *src) {
-  roc_array *middle =
-      roc_new_host_array(L, src->dtype, src->rank, src->extents, order_of(src), false);
-  check_both(L, 1, 2);
-  copy_arrays(L, NULL, middle, src);
-  check_both(L, 1, 2);
-  copy_arrays(L, NULL, dst, middle);
-}
-
+/* On a stream of either device. */
 static int devarray_m_copy_to_device(lua_State *L) {
   const roc_array *src = roc_check_device_array(L, 1);
   const roc_array *dst = roc_check_device_array(L, 2);
-  roc_rt_stream *stream = opt_copy_stream(L, 3, src);
-  check_alike(L, 2, dst, src);
-  bool same_device = roc_buffer_device(src->buffer) == roc_buffer_device(dst->buffer);
-  bool host_can = roc_buffer_host(src->buffer) && roc_buffer_host(dst->buffer);
-  if (same_device || host_can) {
-    copy_arrays(L, same_device ? stream : NULL, dst, src);
-  } else {
-    copy_between_devices(L, dst, src);
+  roc_rt_stream *stream = roc_opt_stream(L, 3, NULL, "stream");
+  if (stream && roc_rt_stream_device(stream) != roc_buffer_device(dst->buffer)) {
+    opt_copy_stream(L, 3, src);
   }
+  check_alike(L, 2, dst, src);
+  copy_anywhere(L, stream, 2, 1);
   lua_settop(L, 2);
   return 1;
 }
@@ -294,12 +314,24 @@ static int devarray_m_set(lua_State *L) {
   return 0;
 }
 
+static void fill_on(lua_State *L, roc_rt_stream *stream, const roc_array *dst,
+                    const void *element) {
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, roc_rt_fill(stream, dst, element, &err), &err);
+}
+
+/* d:fill(v [, stream]) */
 static int devarray_m_fill(lua_State *L) {
   unsigned char bytes[8];
   const roc_array *a = roc_check_device_array(L, 1);
   luaL_checkany(L, 2);
   roc_store_arg(L, 2, a->dtype, bytes);
-  fill_now(L, a, bytes);
+  roc_rt_stream *stream = opt_copy_stream(L, 3, a);
+  if (stream) {
+    fill_on(L, stream, a, bytes);
+  } else {
+    fill_now(L, a, bytes);
+  }
   lua_settop(L, 1);
   return 1;
 }

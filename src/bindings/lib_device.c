@@ -15,23 +15,23 @@ typedef struct device_box {
   roc_rt_device *device; /* NULL: not opened through this value */
 } device_box;
 
-typedef struct current_device {
+struct roc_current {
   bool is_chosen; /* else ROCLUA_DEVICE, or the first */
   bool is_final;  /* the state is closing: holds nothing any more */
   uint32_t index;
   roc_rt_device *device; /* held; NULL: not opened yet */
-} current_device;
+};
 
-/* The address is the registry key of a state's current_device. */
+/* The address is the registry key of a state's roc_current. */
 static const char current_key;
 
-static void let_go(current_device *current) {
+static void let_go(roc_current *current) {
   roc_rt_device_release(current->device);
   current->device = NULL;
 }
 
 static int current_mm_gc(lua_State *L) {
-  current_device *current = luaL_checkudata(L, 1, META_CURRENT);
+  roc_current *current = luaL_checkudata(L, 1, META_CURRENT);
   let_go(current);
   current->is_final = true;
   return 0;
@@ -39,21 +39,21 @@ static int current_mm_gc(lua_State *L) {
 
 static const luaL_Reg current_meta[] = {{"__gc", current_mm_gc}, {NULL, NULL}};
 
-static current_device *get_current(lua_State *L) {
+roc_current *roc_get_current(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &current_key) == LUA_TNIL) {
     lua_pop(L, 1);
-    *(current_device *)lua_newuserdatauv(L, sizeof(current_device), 0) = (current_device){0};
+    *(roc_current *)lua_newuserdatauv(L, sizeof(roc_current), 0) = (roc_current){0};
     luaL_setmetatable(L, META_CURRENT);
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &current_key);
   }
-  current_device *current = lua_touserdata(L, -1);
+  roc_current *current = lua_touserdata(L, -1);
   lua_pop(L, 1); /* the registry keeps it */
   return current;
 }
 
 static void set_current(lua_State *L, uint32_t index) {
-  current_device *current = get_current(L);
+  roc_current *current = roc_get_current(L);
   let_go(current);
   current->is_chosen = true;
   current->index = index;
@@ -78,7 +78,7 @@ static uint32_t default_index(lua_State *L) {
 }
 
 static uint32_t current_index(lua_State *L) {
-  current_device *current = get_current(L);
+  roc_current *current = roc_get_current(L);
   if (!current->is_chosen) {
     current->index = default_index(L);
     current->is_chosen = true;
@@ -94,7 +94,10 @@ static roc_rt_device *open_device(lua_State *L, uint32_t index) {
 }
 
 roc_rt_device *roc_current_device(lua_State *L) {
-  current_device *current = get_current(L);
+  return roc_current_device_of(L, roc_get_current(L));
+}
+
+roc_rt_device *roc_current_device_of(lua_State *L, roc_current *current) {
   if (current->device) return current->device; /* every launch comes through here */
   roc_rt_device *device = open_device(L, current_index(L));
   if (!current->is_final) {

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "bindings/device_bind.h"
 #include "bindings/kernel_bind.h"
+#include "frontend/signature.h"
 #include "jit/driver.h"
 
 roc_kernel_box *roc_check_kernel(lua_State *L, int arg) {
@@ -52,21 +53,20 @@ static roc_fe_options read_options(lua_State *L, int desc) {
   return options;
 }
 
+/* Room for one type more than there are parameters: one too many is then a mistake of count. */
 static void read_signature(lua_State *L, roc_kernel_box *box, int desc) {
-  if (lua_getfield(L, desc, "signature") != LUA_TTABLE) {
-    lua_pop(L, 1);
-    return;
-  }
-  uint32_t nparams = box->kernel->nparams;
-  box->signature = roc_zalloc((nparams + 1) * sizeof *box->signature);
-  if (!box->signature) luaL_error(L, "not enough memory");
-  for (uint32_t i = 0; i < nparams; i++) {
-    lua_rawgeti(L, -1, i + 1);
-    lua_getfield(L, -1, "dtype");
-    lua_getfield(L, -2, "rank");
-    roc_test_dtype(L, -2, &box->signature[i].dtype);
-    box->signature[i].rank = (uint32_t)lua_tointeger(L, -1);
-    lua_pop(L, 3);
+  if (lua_getfield(L, desc, "signature") == LUA_TSTRING) {
+    uint32_t nparams = box->kernel->nparams, ntypes;
+    box->signature = roc_zalloc((nparams + 1) * sizeof *box->signature);
+    if (!box->signature) luaL_error(L, "not enough memory");
+    roc_error err = ROC_ERROR_INIT;
+    roc_status status =
+        roc_fe_parse_signature(lua_tostring(L, -1), box->signature, nparams + 1, &ntypes, &err);
+    if (status != ROC_OK) luaL_error(L, "%s", err.message); /* kernel.lua knows the place */
+    if (ntypes != nparams) {
+      luaL_error(L, "bad signature (kernel '%s' has %d parameter%s, the signature %d)",
+                 box->kernel->name, (int)nparams, nparams == 1 ? "" : "s", (int)ntypes);
+    }
   }
   lua_pop(L, 1);
 }
@@ -80,7 +80,7 @@ static void compile_signature(lua_State *L, roc_kernel_box *box, int kernel) {
   roc_kernel_signature_values(box, arrays);
   roc_error err = ROC_ERROR_INIT;
   roc_status status = ROC_OK;
-  if (strcmp(roc_rt_device_driver(device)->kind, "sim") == 0) {
+  if (roc_rt_device_driver(device)->props.runs_in_lua) {
     roc_jit_kernel_classify(box->kernel);
     roc_str text = ROC_STR_INIT;
     status = roc_jit_kernel_dump_types(box->kernel, &text, &err);
@@ -117,7 +117,7 @@ static int kernel_new(lua_State *L) {
   lua_settop(L, 1);
   lua_getfield(L, 1, "program");
   roc_kernel_box *box = lua_newuserdatauv(L, sizeof *box, KERNEL_UV_COUNT);
-  *box = (roc_kernel_box){0};
+  *box = (roc_kernel_box){.current = roc_get_current(L)};
   luaL_setmetatable(L, ROC_META_KERNEL);
   for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
     lua_getfield(L, 1, kept[i].field);
@@ -170,8 +170,18 @@ static int finish_text(lua_State *L, roc_kernel_box *box, roc_status status, con
   return 1;
 }
 
+/* Classifies the arguments from index 2 on, as a launch would. */
+static void classify_args(lua_State *L, roc_kernel_box *box) {
+  int count = lua_gettop(L) - 1;
+  roc_kernel_read_cells(L, box, 1);
+  roc_kernel_read_args(L, box, 2, count, NULL); /* only their types count */
+  roc_jit_kernel_classify(box->kernel);
+}
+
+/* k:inspect_types([args…]): of a launch with these arguments, else of the last one */
 static int kernel_m_inspect_types(lua_State *L) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
+  if (lua_gettop(L) > 1) classify_args(L, box);
   roc_str *text = push_text(L);
   roc_error err = ROC_ERROR_INIT;
   roc_status status = roc_jit_kernel_dump_types(box->kernel, text, &err);
@@ -191,8 +201,8 @@ static int kernel_m_inspect_ir(lua_State *L) {
 static const char *check_target(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
   if (lua_isnoneornil(L, 2)) {
-    const roc_device *driver = roc_rt_device_driver(roc_current_device(L));
-    return strcmp(driver->kind, "sim") == 0 ? "cpu" : driver->props.arch;
+    const roc_device_props *props = &roc_rt_device_driver(roc_current_device(L))->props;
+    return props->runs_in_lua ? "cpu" : props->arch;
   }
   const char *target = luaL_checkstring(L, 2);
   roc_status status = roc_jit_check_target(target, &err);
@@ -236,11 +246,7 @@ static int kernel_m_resources(lua_State *L) {
  * arrays. */
 static int kernel_m_sim_source(lua_State *L) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
-  int count = lua_gettop(L) - 1;
-  roc_rt_device *device = roc_current_device(L);
-  roc_kernel_read_cells(L, box, 1);
-  roc_kernel_read_args(L, box, 2, count, device);
-  roc_jit_kernel_classify(box->kernel);
+  classify_args(L, box);
   roc_str *text = push_text(L);
   roc_error err = ROC_ERROR_INIT;
   roc_status status = roc_jit_kernel_print_lua(box->kernel, text, &err);
@@ -271,6 +277,32 @@ static int kernel_m_specialisations(lua_State *L) {
   return 2;
 }
 
+/* k:times() -> milliseconds of each stage of the compile made last; nil before the first */
+static int kernel_m_times(lua_State *L) {
+  const roc_kernel_box *box = roc_check_kernel(L, 1);
+  if (box->kernel->ncompiles == 0) return 0;
+  const roc_jit_times *t = &box->kernel->times;
+  const roc_cg_times *c = &t->codegen;
+  const struct {
+    const char *name;
+    double ms;
+  } stages[] = {{"front_end", t->front_end_ms},
+                {"passes", t->passes_ms},
+                {"open", t->back_end_ms - c->build_ms - c->verify_ms - c->opt_ms - c->emit_ms},
+                {"build", c->build_ms},
+                {"verify", c->verify_ms},
+                {"optimise", c->opt_ms},
+                {"emit", c->emit_ms},
+                {"load", t->load_ms}};
+  size_t count = sizeof stages / sizeof *stages;
+  lua_createtable(L, 0, (int)count);
+  for (size_t i = 0; i < count; i++) {
+    lua_pushnumber(L, stages[i].ms);
+    lua_setfield(L, -2, stages[i].name);
+  }
+  return 1;
+}
+
 static int kernel_m_params(lua_State *L) {
   roc_check_kernel(L, 1);
   lua_getiuservalue(L, 1, KERNEL_UV_PARAMS);
@@ -292,7 +324,7 @@ static int kernel_mm_index(lua_State *L) {
     return luaL_error(L,
                       "bad launch configuration (k[{groups, workgroup [, stream [, shared]]}] "
                       "expected, got k[%s])",
-                      luaL_tolstring(L, 2, NULL));
+                      roc_push_shown(L, 2));
   }
   lua_settop(L, 2);
   lua_pushvalue(L, 2);
@@ -326,6 +358,7 @@ static const luaL_Reg methods[] = {{"launch", roc_kernel_m_launch},
                                    {"hints", kernel_m_hints},
                                    {"resources", kernel_m_resources},
                                    {"specialisations", kernel_m_specialisations},
+                                   {"times", kernel_m_times},
                                    {"sim_source", kernel_m_sim_source},
                                    {"params", kernel_m_params},
                                    {"fn", kernel_m_function},

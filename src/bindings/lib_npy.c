@@ -16,12 +16,7 @@ static const char *check_path(lua_State *L, int arg) {
 
 static int npy_save(lua_State *L) {
   const char *path = check_path(L, 1);
-  if (roc_test_device_array(L, 2)) {
-    lua_getfield(L, 2, "copy_to_host");
-    lua_pushvalue(L, 2);
-    lua_call(L, 1, 1);
-    lua_replace(L, 2);
-  }
+  roc_fetch_device_array(L, 2);
   const roc_array *a = roc_check_array(L, 2);
   roc_array_sync(L, a, false);
   roc_error err = ROC_ERROR_INIT;

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "bindings/device_bind.h"
 #include "device/null/null.h"
+#include "runtime/mirror.h"
 
 /* fail_alloc(n): the n-th allocation of the core from now fails once; 0 disarms. */
 static int testing_fail_alloc(lua_State *L) {
@@ -29,6 +30,13 @@ static int testing_trim(lua_State *L) {
 static int testing_interrupt(lua_State *L) {
   (void)L;
   roc_rt_interrupt();
+  return 0;
+}
+
+/* check_arrays(d…): what a C function of the module spends before it does anything: one check for
+ * each device array.  bench/launch.lua sets launches against it. */
+static int testing_check_arrays(lua_State *L) {
+  for (int i = 1, n = lua_gettop(L); i <= n; i++) roc_check_device_array(L, i);
   return 0;
 }
 
@@ -88,10 +96,20 @@ static int testing_null_live_bytes(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg testing_functions[] = {{"fail_alloc", testing_fail_alloc},
+/* smart_copies() -> copies that smart arrays have made to devices, and to the host */
+static int testing_smart_copies(lua_State *L) {
+  roc_mirror_counts counts = roc_mirror_count();
+  lua_pushinteger(L, (lua_Integer)counts.to_device);
+  lua_pushinteger(L, (lua_Integer)counts.to_host);
+  return 2;
+}
+
+static const luaL_Reg testing_functions[] = {{"smart_copies", testing_smart_copies},
+                                             {"fail_alloc", testing_fail_alloc},
                                              {"live_blocks", testing_live_blocks},
                                              {"trim", testing_trim},
                                              {"interrupt", testing_interrupt},
+                                             {"check_arrays", testing_check_arrays},
                                              {"null_calls", testing_null_calls},
                                              {"null_clear", testing_null_clear},
                                              {"null_fail", testing_null_fail},

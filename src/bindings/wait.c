@@ -1,4 +1,4 @@
-/* The end of a wait: prints of kernels, then their faults; see device_bind.h. */
+/* The end of a wait: prints of kernels, then their faults, then callbacks; see device_bind.h. */
 #include "bindings/device_bind.h"
 
 static int line_mm_gc(lua_State *L) {
@@ -28,4 +28,5 @@ void roc_deliver_prints(lua_State *L) {
 void roc_bind_after_wait(lua_State *L, roc_status status, const roc_error *err) {
   roc_deliver_prints(L);
   if (status != ROC_OK) roc_lua_raise(L, err);
+  roc_deliver_callbacks(L);
 }

@@ -2,20 +2,12 @@
 #ifndef ROC_CODEGEN_AMDGPU_H
 #define ROC_CODEGEN_AMDGPU_H
 
+#include "base/target.h"
 #include "codegen/cg.h"
-
-/* One processor LLVM knows and we build for. */
-typedef struct roc_amdgpu_chip {
-  const char *name;
-  uint32_t isa_version;        /* as ocml's __oclc_ISA_version has it */
-  uint8_t wave_size;           /* the one we compile for */
-  bool has_xnack, has_sramecc; /* whether the name may state them */
-  uint32_t max_shared_bytes;   /* LDS of a workgroup */
-} roc_amdgpu_chip;
 
 /* Of one compile; in cg->state. */
 typedef struct roc_amdgpu_state {
-  const roc_amdgpu_chip *chip;
+  const roc_gpu_chip *chip;
   const char *entry;           /* symbol */
   uint64_t shared_bytes;       /* static */
   LLVMValueRef dynamic_shared; /* LDS global; NULL until used */
@@ -26,9 +18,6 @@ typedef struct roc_amdgpu_state {
 static inline roc_amdgpu_state *roc_amdgpu_state_of(const roc_cg *cg) {
   return cg->state;
 }
-
-/* The chip an option name such as "gfx90a:xnack+" means; NULL when there is none. */
-const roc_amdgpu_chip *roc_amdgpu_chip_find(const char *name);
 
 /* amdgpu_entry.c */
 void roc_amdgpu_kernel(roc_cg *cg);

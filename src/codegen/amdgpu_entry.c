@@ -18,7 +18,11 @@ enum {
   PACKET_GROUP_SEGMENT = 28 /* u32: static and dynamic LDS bytes */
 };
 
-enum { MAX_WORKGROUP = 1024, CC_AMDGPU_KERNEL = 91, SHARED_ALIGN = ROC_IR_SHARED_ALIGN };
+enum {
+  MAX_WORKGROUP = ROC_GPU_MAX_WORKGROUP,
+  CC_AMDGPU_KERNEL = 91,
+  SHARED_ALIGN = ROC_IR_SHARED_ALIGN
+};
 
 /* ---- the function -------------------------------------------------------------------------- */
 
@@ -120,7 +124,7 @@ static bool open_state(roc_cg *cg) {
   roc_amdgpu_state *state = ROC_ARENA_NEW(&cg->arena, roc_amdgpu_state);
   if (!state) return false;
   cg->state = state;
-  state->chip = roc_amdgpu_chip_find(cg->options->target);
+  state->chip = roc_gpu_chip_find(cg->options->target, NULL);
   state->entry = make_symbol(cg);
   uint64_t *offsets = ROC_ARENA_ARRAY(&cg->arena, uint64_t, cg->ir->arrays.count + 1);
   if (!offsets || !state->entry) return false;
@@ -138,6 +142,7 @@ void roc_amdgpu_kernel(roc_cg *cg) {
   LLVMSetFunctionCallConv(cg->fn, CC_AMDGPU_KERNEL);
   LLVMSetVisibility(cg->fn, LLVMProtectedVisibility);
   mark_function(cg, &fields);
+  roc_cg_debug_begin(cg);
   LLVMBasicBlockRef entry = roc_cg_block(cg, "entry"), body = roc_cg_block(cg, "body");
   cg->exit = roc_cg_block(cg, "exit");
   LLVMPositionBuilderAtEnd(cg->entry_b, entry);
@@ -151,6 +156,7 @@ void roc_amdgpu_kernel(roc_cg *cg) {
   roc_cg_at(cg, cg->exit);
   LLVMBuildRetVoid(cg->b);
   LLVMBuildBr(cg->entry_b, body);
+  roc_cg_debug_end(cg);
 }
 
 /* ---- the launch ------------------------------------------------------------------------------ */

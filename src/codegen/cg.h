@@ -49,6 +49,10 @@ struct roc_cg {
   LLVMValueRef fault, print; /* pointers to the launch's record and buffer, or NULL when the kernel
                                 has no use for them */
   LLVMMetadataRef access_group; /* not NULL: loads and stores carry it (parallel loops) */
+  LLVMDIBuilderRef di;          /* NULL: no line tables are made */
+  LLVMMetadataRef scope;        /* the kernel, for line tables */
+  const char *scope_file;
+  LLVMMetadataRef *places;      /* per loc of the module, made when needed */
   void *state;                  /* the target's own, in the arena */
   roc_vec(roc_site) sites;      /* the target's own, numbered behind the module's */
 
@@ -145,6 +149,11 @@ void roc_cg_print(roc_cg *cg, const roc_ir_inst *inst);
 /* Counts a failing item and, when it is the first, fills the record.  ids: three i64 from 1. */
 void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLVMValueRef *values,
                          unsigned nvalues);
+
+/* debug.c: line tables for cg->fn, from begin to end; places of the instructions in between. */
+void roc_cg_debug_begin(roc_cg *cg);
+void roc_cg_debug_place(roc_cg *cg, uint32_t inst);
+void roc_cg_debug_end(roc_cg *cg);
 
 /* opt.c, emit.c */
 roc_status roc_cg_verify(roc_cg *cg, roc_error *err);

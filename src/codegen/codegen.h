@@ -3,8 +3,8 @@
  * libroclua-codegen.so (the object with LLVM in it) exports roc_codegen_entry and nothing else; jit
  * opens it on the first compile.  It carries its own copy of base and ir, so memory is freed on the
  * side that made it.  Functions may be called from one compiler thread at a time.  LLVM's fatal
- * errors park the calling thread for good after calling `on_fatal` (see DESIGN §5), so callers run
- * them on a thread of their own. */
+ * errors park the calling thread for good after calling `on_fatal`, so callers run them on a
+ * thread of their own. */
 #ifndef ROC_CODEGEN_CODEGEN_H
 #define ROC_CODEGEN_CODEGEN_H
 
@@ -12,9 +12,9 @@
 #include "base/status.h"
 #include "ir/ir.h"
 
-enum { ROC_CODEGEN_ABI = 1 };
+enum { ROC_CODEGEN_ABI = 2, ROC_CG_FINGERPRINT_BYTES = 4096 };
 
-typedef enum roc_cg_stage { ROC_CG_LLVM, ROC_CG_LLVM_OPT, ROC_CG_ASM } roc_cg_stage;
+typedef enum roc_cg_stage { ROC_CG_LLVM, ROC_CG_LLVM_OPT, ROC_CG_ASM, ROC_CG_OBJ } roc_cg_stage;
 
 typedef struct roc_cg_options {
   const char *target; /* "cpu" or "gfx90a"…; validated */
@@ -42,6 +42,10 @@ typedef struct roc_codegen_api {
                      roc_error *err);
   /* "" when `target` is known, else a sentence that lists what is. */
   const char *(*check_target)(const char *target);
+  /* Everything but the module and the options that the code depends on: versions of this object, of
+   * LLVM and of device libraries, and for "cpu" the processor.  Fills `out`, a text of less than
+   * ROC_CG_FINGERPRINT_BYTES. */
+  roc_status (*fingerprint)(const roc_cg_options *options, char *out, roc_error *err);
   /* ORC: makes a "cpu" code object callable.  *out_handle is given back with jit_unload once
    * nothing runs it. */
   roc_status (*jit_load)(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,

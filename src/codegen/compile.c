@@ -5,13 +5,16 @@
  * compile is freed. */
 #include "codegen/compile.h"
 
+#include <dlfcn.h>
 #include <llvm-c/ErrorHandling.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "codegen/cg.h"
+#include "codegen/devlib.h"
 
 /* ---- fatal errors ------------------------------------------------------------------------ */
 
@@ -54,20 +57,39 @@ const char *roc_cg_check_target(const char *target) {
   return message;
 }
 
+/* ---- what code depends on ---------------------------------------------------------------- */
+
+/* Size and time of the object that holds this code: a rebuilt compiler is another compiler. */
+static void describe_self(char *out, size_t size) {
+  Dl_info info;
+  struct stat file;
+  bool is_known = dladdr((const void *)(uintptr_t)&roc_cg_fingerprint, &info) && info.dli_fname &&
+                  stat(info.dli_fname, &file) == 0;
+  if (!is_known) memset(&file, 0, sizeof file);
+  snprintf(out, size, "%lld bytes of %lld.%09ld", (long long)file.st_size,
+           (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+}
+
+roc_status roc_cg_fingerprint(const roc_cg_options *options, char *out, roc_error *err) {
+  const roc_target *target = roc_target_find(options->target);
+  if (!target) return roc_fail(err, ROC_INVALID, "no compile target '%s'", options->target);
+  LLVMTargetMachineRef tm = target->machine(options, err);
+  if (!tm) return err ? err->code : ROC_UNAVAILABLE;
+  char self[96], library[96];
+  describe_self(self, sizeof self);
+  roc_devlib_describe(library, sizeof library);
+  unsigned major, minor, patch;
+  LLVMGetVersion(&major, &minor, &patch);
+  char *cpu = LLVMGetTargetMachineCPU(tm), *features = LLVMGetTargetMachineFeatureString(tm);
+  int len = snprintf(out, ROC_CG_FINGERPRINT_BYTES, "roclua %s; LLVM %u.%u.%u; ocml %s; %s; %s",
+                     self, major, minor, patch, library, cpu, features);
+  LLVMDisposeMessage(cpu);
+  LLVMDisposeMessage(features);
+  if (len >= 0 && len < ROC_CG_FINGERPRINT_BYTES) return ROC_OK;
+  return roc_fail(err, ROC_UNSUPPORTED, "this processor's features do not fit a fingerprint");
+}
+
 /* ---- stages ------------------------------------------------------------------------------ */
-
-static double now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-/* Adds the time since *mark to *ms and moves the mark. */
-static void lap(double *ms, double *mark) {
-  double now = now_ms();
-  *ms += now - *mark;
-  *mark = now;
-}
 
 static roc_status build(roc_cg *cg, roc_error *err) {
   cg->target->kernel(cg);
@@ -78,15 +100,15 @@ static roc_status build(roc_cg *cg, roc_error *err) {
 }
 
 static roc_status run_stages(roc_cg *cg, roc_codeobj **out, roc_cg_times *times, roc_error *err) {
-  double mark = now_ms();
+  uint64_t mark = roc_clock_ns();
   ROC_TRY(build(cg, err));
-  lap(&times->build_ms, &mark);
+  roc_clock_lap(&times->build_ms, &mark);
   ROC_TRY(roc_cg_verify(cg, err));
-  lap(&times->verify_ms, &mark);
+  roc_clock_lap(&times->verify_ms, &mark);
   ROC_TRY(roc_cg_optimise(cg, err));
-  lap(&times->opt_ms, &mark);
+  roc_clock_lap(&times->opt_ms, &mark);
   ROC_TRY(roc_cg_object(cg, out, err));
-  lap(&times->emit_ms, &mark);
+  roc_clock_lap(&times->emit_ms, &mark);
   return ROC_OK;
 }
 
@@ -107,9 +129,9 @@ static roc_status dump_stage(roc_cg *cg, roc_cg_stage stage,
   ROC_TRY(build(cg, err));
   ROC_TRY(roc_cg_verify(cg, err));
   if (stage != ROC_CG_LLVM) ROC_TRY(roc_cg_optimise(cg, err));
-  if (stage == ROC_CG_ASM) {
+  if (stage == ROC_CG_ASM || stage == ROC_CG_OBJ) {
     LLVMMemoryBufferRef buffer;
-    ROC_TRY(roc_cg_emit(cg, LLVMAssemblyFile, &buffer, err));
+    ROC_TRY(roc_cg_emit(cg, stage == ROC_CG_ASM ? LLVMAssemblyFile : LLVMObjectFile, &buffer, err));
     sink(ud, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
     LLVMDisposeMemoryBuffer(buffer);
     return ROC_OK;

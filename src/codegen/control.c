@@ -156,6 +156,7 @@ static bool emit_statement(roc_cg *cg, uint32_t id) {
 }
 
 void roc_cg_inst(roc_cg *cg, uint32_t id) {
+  if (cg->di) roc_cg_debug_place(cg, id);
   if (cg->target->intercept && cg->target->intercept(cg, id)) return;
   if (!emit_statement(cg, id)) define(cg, id, roc_cg_expr(cg, id));
 }

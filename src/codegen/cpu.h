@@ -23,6 +23,8 @@
 /* ---- plan -------------------------------------------------------------------------------- */
 
 enum { ROC_CPU_NO_RUN = 0 };
+/* In cpu_plan.cuts, beside ROC_IRF_CUT_*: executed by the items of a row together. */
+enum { CPU_CUT_ROW = 0x80 };
 
 typedef struct cpu_plan {
   uint8_t *cuts;    /* per instruction: ROC_IRF_CUT_*, nested ones included */
@@ -34,6 +36,7 @@ typedef struct cpu_plan {
   bool *is_slotted; /* per instruction: used in another run, kept per item */
   uint32_t *set_once;  /* per variable: the only SET, when its operand is remat; else ROC_IR_NONE */
   bool *is_counter;    /* per variable: of a FOR that the group (or wavefront) runs */
+  uint32_t *wide_for;  /* per variable: the FOR marked CPU_CUT_ROW that counts with it, or NONE */
   bool *var_slotted;   /* per variable */
   bool *array_slotted; /* per array: PRIVATE, kept in the frame */
   uint32_t nruns;
@@ -45,9 +48,10 @@ typedef struct cpu_plan {
 typedef enum cpu_segment_kind {
   CPU_SEGMENT_RUN,
   CPU_SEGMENT_WAVES,
+  CPU_SEGMENT_ROWS,
   CPU_SEGMENT_CUT
 } cpu_segment_kind;
-typedef enum cpu_level_kind { CPU_LEVEL_GROUP, CPU_LEVEL_WAVE } cpu_level_kind;
+typedef enum cpu_level_kind { CPU_LEVEL_GROUP, CPU_LEVEL_WAVE, CPU_LEVEL_ROW } cpu_level_kind;
 
 /* The segment that begins at ids[0]: its kind, and in *out_count how many instructions it has. */
 cpu_segment_kind cpu_plan_segment(const cpu_plan *plan, cpu_level_kind level, const uint32_t *ids,
@@ -55,9 +59,12 @@ cpu_segment_kind cpu_plan_segment(const cpu_plan *plan, cpu_level_kind level, co
 /* False when memory is out. */
 bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan);
 
+/* cpu_wide.c: marks plan->cuts and plan->wide_for.  False when memory is out. */
+bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan);
+
 /* ---- emission ---------------------------------------------------------------------------- */
 
-/* Whom a list of statements is emitted for: the group, or one wavefront of it. */
+/* Whom a list of statements is emitted for: the group, one wavefront of it, or items of one row. */
 typedef struct cpu_level {
   cpu_level_kind kind;
   LLVMValueRef live_count; /* alloca i64: work-items that have not ended */
@@ -65,6 +72,9 @@ typedef struct cpu_level {
   LLVMBasicBlockRef group_end;
   LLVMValueRef present;     /* GROUP: work-items at the start, i64 */
   LLVMValueRef base, limit; /* WAVE: linear local indices of the lanes, [base, limit) */
+  LLVMValueRef y, z, row;   /* ROW: local ids from 0, linear local index of its first item */
+  LLVMValueRef x, count;    /* ROW: the items [x, x + count) */
+  bool is_single;           /* ROW: it is one item */
   struct cpu_level *outer;
 } cpu_level;
 
@@ -128,6 +138,7 @@ typedef struct cpu_state {
   cpu_run *run;     /* NULL between item loops */
   uint32_t *epochs; /* per instruction: the run loop that cg->values[] belongs to */
   uint32_t epoch;
+  LLVMValueRef *advances; /* per variable: of a wide FOR, alloca i64: how far it is past its first */
   uint64_t *shared_offsets, shared_bytes;
   const char *entry;
 } cpu_state;
@@ -153,7 +164,15 @@ void cpu_find_exits(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_exit_
 /* Records a divergent barrier at instruction `id` and ends the group. */
 void cpu_diverge(cpu_state *s, uint32_t id);
 
+/* cpu_rows.c */
+/* A statement marked CPU_CUT_ROW: for all rows of the group, or for the level's. */
+void cpu_emit_rows(cpu_state *s, uint32_t id);
+void cpu_emit_row_statement(cpu_state *s, uint32_t id);
+
 /* cpu_items.c */
+/* A counted loop: the builder is in its body, then behind it. cpu_loop_end gives the branch back. */
+void cpu_loop_begin(cpu_state *s, cpu_loop *loop, LLVMValueRef count, const char *name);
+LLVMValueRef cpu_loop_end(cpu_state *s, cpu_loop *loop);
 /* Opens a loop over the work-items of the level; the builder is in the item's body, guarded by the
  * live mask. */
 void cpu_items_begin(cpu_state *s, cpu_run *run, bool is_parallel);

@@ -12,7 +12,7 @@
 
 /* ---- loops ------------------------------------------------------------------------------- */
 
-static void loop_begin(cpu_state *s, cpu_loop *loop, LLVMValueRef count, const char *name) {
+void cpu_loop_begin(cpu_state *s, cpu_loop *loop, LLVMValueRef count, const char *name) {
   roc_cg *cg = s->cg;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
   loop->count = count;
@@ -26,8 +26,7 @@ static void loop_begin(cpu_state *s, cpu_loop *loop, LLVMValueRef count, const c
   LLVMAddIncoming(loop->index, &zero, &before, 1);
 }
 
-/* Returns the branch back. */
-static LLVMValueRef loop_end(cpu_state *s, cpu_loop *loop) {
+LLVMValueRef cpu_loop_end(cpu_state *s, cpu_loop *loop) {
   roc_cg *cg = s->cg;
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
   LLVMValueRef next = LLVMBuildAdd(cg->b, loop->index, roc_cg_i64(cg, 1), "");
@@ -67,13 +66,13 @@ static LLVMValueRef minimum(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
 static void begin_group_rows(cpu_state *s, cpu_run *run) {
   roc_cg *cg = s->cg;
   run->nloops = 3;
-  loop_begin(s, &run->loops[0], s->count[2], "z");
-  loop_begin(s, &run->loops[1], s->count[1], "y");
+  cpu_loop_begin(s, &run->loops[0], s->count[2], "z");
+  cpu_loop_begin(s, &run->loops[1], s->count[1], "y");
   run->z = run->loops[0].index;
   run->y = run->loops[1].index;
   LLVMValueRef row = add(cg, multiply(cg, run->z, s->local[1]), run->y);
   LLVMValueRef first = multiply(cg, row, s->local[0]);
-  loop_begin(s, &run->loops[2], s->count[0], "x");
+  cpu_loop_begin(s, &run->loops[2], s->count[0], "x");
   run->x = run->loops[2].index;
   run->lin = add(cg, first, run->x);
 }
@@ -90,7 +89,7 @@ static void begin_wave_rows(cpu_state *s, cpu_run *run) {
   LLVMValueRef rows = add(cg, LLVMBuildSub(cg->b, last, row, ""), roc_cg_i64(cg, 1));
   LLVMValueRef none = roc_cg_i64(cg, 0);
   rows = LLVMBuildSelect(cg->b, LLVMBuildICmp(cg->b, LLVMIntEQ, lanes, none, ""), none, rows, "");
-  loop_begin(s, &run->loops[0], rows, "row");
+  cpu_loop_begin(s, &run->loops[0], rows, "row");
   row = add(cg, row, run->loops[0].index);
   run->y = LLVMBuildURem(cg->b, row, s->local[1], "");
   run->z = LLVMBuildUDiv(cg->b, row, s->local[1], "");
@@ -106,9 +105,20 @@ static void begin_wave_rows(cpu_state *s, cpu_run *run) {
   LLVMValueRef count =
       LLVMBuildSelect(cg->b, present, LLVMBuildSub(cg->b, end, first, ""), none, "");
   LLVMValueRef x0 = LLVMBuildSub(cg->b, first, row_first, "");
-  loop_begin(s, &run->loops[1], count, "x");
+  cpu_loop_begin(s, &run->loops[1], count, "x");
   run->x = add(cg, x0, run->loops[1].index);
   run->lin = add(cg, first, run->loops[1].index);
+}
+
+/* The items of the level's row. */
+static void begin_row_items(cpu_state *s, cpu_run *run) {
+  const cpu_level *level = s->level;
+  run->nloops = 1;
+  run->y = level->y;
+  run->z = level->z;
+  cpu_loop_begin(s, &run->loops[0], level->count, "x");
+  run->x = add(s->cg, level->x, run->loops[0].index);
+  run->lin = add(s->cg, level->row, run->x);
 }
 
 /* ---- items ------------------------------------------------------------------------------- */
@@ -118,7 +128,12 @@ void cpu_items_begin(cpu_state *s, cpu_run *run, bool is_parallel) {
   *run = (cpu_run){.epoch = ++s->epoch, .is_parallel = is_parallel};
   s->run = run;
   cg->access_group = is_parallel ? s->parallel : NULL;
-  (s->level->kind == CPU_LEVEL_GROUP ? begin_group_rows : begin_wave_rows)(s, run);
+  static void (*const begin[])(cpu_state *, cpu_run *) = {
+      [CPU_LEVEL_GROUP] = begin_group_rows,
+      [CPU_LEVEL_WAVE] = begin_wave_rows,
+      [CPU_LEVEL_ROW] = begin_row_items,
+  };
+  begin[s->level->kind](s, run);
   run->header_b = LLVMCreateBuilderInContext(cg->ctx);
   LLVMPositionBuilderAtEnd(run->header_b, LLVMGetInsertBlock(cg->b));
   run->body = roc_cg_block(cg, "item");
@@ -173,9 +188,9 @@ void cpu_items_end(cpu_state *s) {
   }
   LLVMDisposeBuilder(run->header_b);
   roc_cg_at(cg, run->latch);
-  LLVMValueRef branch = loop_end(s, &run->loops[run->nloops - 1]);
+  LLVMValueRef branch = cpu_loop_end(s, &run->loops[run->nloops - 1]);
   mark_loop(s, branch, run);
-  for (unsigned i = run->nloops - 1; i > 0; i--) loop_end(s, &run->loops[i - 1]);
+  for (unsigned i = run->nloops - 1; i > 0; i--) cpu_loop_end(s, &run->loops[i - 1]);
   cg->access_group = NULL;
   s->run = NULL;
 }
@@ -207,14 +222,22 @@ static cpu_slot *value_slot(cpu_state *s, uint32_t id) {
   return &s->value_slots[id];
 }
 
+/* The counter of a wide FOR may begin elsewhere for each item; the distance from there is common. */
+static LLVMValueRef recompute_counter(cpu_state *s, uint32_t var) {
+  roc_cg *cg = s->cg;
+  uint32_t wide = s->plan.wide_for[var];
+  if (wide == ROC_IR_NONE) return LLVMBuildLoad2(cg->b, cg->t.i64, roc_cg_var(cg, var), "");
+  LLVMValueRef first = cpu_operand(cg, roc_ir_arg(cg->ir, &cg->ir->insts.items[wide], 0));
+  LLVMValueRef advance = LLVMBuildLoad2(cg->b, cg->t.i64, s->advances[var], "");
+  return LLVMBuildNSWAdd(cg->b, first, advance, "");
+}
+
 /* The expression of a remat value, or of a GET of a variable that is set once. */
 static LLVMValueRef recompute(cpu_state *s, uint32_t id) {
   roc_cg *cg = s->cg;
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   if (inst->op != ROC_IR_GET) return roc_cg_expr(cg, id);
-  if (s->plan.is_counter[inst->aux]) {
-    return LLVMBuildLoad2(cg->b, cg->t.i64, roc_cg_var(cg, inst->aux), "");
-  }
+  if (s->plan.is_counter[inst->aux]) return recompute_counter(s, inst->aux);
   return cpu_operand(cg, roc_ir_arg(cg->ir, &cg->ir->insts.items[s->plan.set_once[inst->aux]], 0));
 }
 
@@ -462,6 +485,7 @@ static void subtract_deaths(cpu_state *s, LLVMValueRef count) {
   roc_cg *cg = s->cg;
   LLVMValueRef died = LLVMBuildLoad2(cg->b, cg->t.i64, count, "");
   for (cpu_level *level = s->level; level; level = level->outer) {
+    if (level->kind == CPU_LEVEL_ROW) continue; /* counts in its group's */
     LLVMValueRef live = LLVMBuildLoad2(cg->b, cg->t.i64, level->live_count, "");
     LLVMBuildStore(cg->b, LLVMBuildSub(cg->b, live, died, ""), level->live_count);
   }
@@ -575,7 +599,9 @@ static void emit_version(cpu_state *s, const uint32_t *ids, uint32_t count) {
  * the others. */
 void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count) {
   roc_cg *cg = s->cg;
-  if (!s->needs_live || !s->may_be_dead || s->level->kind != CPU_LEVEL_GROUP) {
+  bool is_twofold = s->level->kind == CPU_LEVEL_GROUP ||
+                    (s->level->kind == CPU_LEVEL_ROW && !s->level->is_single);
+  if (!s->needs_live || !s->may_be_dead || !is_twofold) {
     emit_version(s, ids, count);
     return;
   }

@@ -24,10 +24,17 @@ typedef struct planner {
 
 cpu_segment_kind cpu_plan_segment(const cpu_plan *plan, cpu_level_kind level, const uint32_t *ids,
                                   uint32_t count, uint32_t *out_count) {
-  uint8_t stop = level == CPU_LEVEL_GROUP ? ROC_IRF_CUT_GROUP
-                                          : (uint8_t)(ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE);
+  static const uint8_t stops[] = {
+      [CPU_LEVEL_GROUP] = ROC_IRF_CUT_GROUP | CPU_CUT_ROW,
+      [CPU_LEVEL_WAVE] = ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE,
+      [CPU_LEVEL_ROW] = CPU_CUT_ROW,
+  };
+  uint8_t stop = stops[level];
   *out_count = 1;
-  if (plan->cuts[ids[0]] & stop) return CPU_SEGMENT_CUT;
+  if (plan->cuts[ids[0]] & stop) {
+    bool is_row = level == CPU_LEVEL_GROUP && (plan->cuts[ids[0]] & CPU_CUT_ROW);
+    return is_row ? CPU_SEGMENT_ROWS : CPU_SEGMENT_CUT;
+  }
   uint32_t n = 0;
   uint8_t seen = 0;
   while (n < count && !(plan->cuts[ids[n]] & stop)) seen |= plan->cuts[ids[n++]];
@@ -76,6 +83,7 @@ static void walk_list(planner *p, cpu_level_kind level, const uint32_t *ids, uin
     switch (cpu_plan_segment(p->plan, level, ids + i, count - i, &n)) {
       case CPU_SEGMENT_CUT: walk_cut(p, level, ids[i]); break;
       case CPU_SEGMENT_WAVES: walk_list(p, CPU_LEVEL_WAVE, ids + i, n); break;
+      case CPU_SEGMENT_ROWS: walk_cut(p, CPU_LEVEL_ROW, ids[i]); break;
       case CPU_SEGMENT_RUN: {
         uint32_t home = ++p->plan->nruns;
         for (uint32_t k = 0; k < n; k++) settle(p, ids[i + k], home);
@@ -100,7 +108,12 @@ static void find_remat_get(planner *p, uint32_t id, uint32_t var) {
   cpu_plan *plan = p->plan;
   uint32_t set = plan->set_once[var];
   if (plan->is_counter[var]) {
+    uint32_t wide = plan->wide_for[var];
     plan->is_remat[id] = plan->is_uniform[id] = true;
+    if (wide == ROC_IR_NONE) return;
+    uint32_t first = roc_ir_arg(p->ir, &p->ir->insts.items[wide], 0);
+    plan->is_uniform[id] = plan->is_uniform[first];
+    p->depth[id] = (uint8_t)(p->depth[first] + 1);
   } else if (set != ROC_IR_NONE) {
     uint32_t value = roc_ir_arg(p->ir, &p->ir->insts.items[set], 0);
     plan->is_remat[id] = p->is_stable[id] = true;
@@ -195,6 +208,7 @@ static bool allocate(planner *p) {
   plan->is_slotted = ROC_ARENA_ARRAY(arena, bool, ninsts);
   plan->set_once = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
   plan->is_counter = ROC_ARENA_ARRAY(arena, bool, nvars);
+  plan->wide_for = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
   plan->var_slotted = ROC_ARENA_ARRAY(arena, bool, nvars);
   plan->array_slotted = ROC_ARENA_ARRAY(arena, bool, narrays);
   p->depth = ROC_ARENA_ARRAY(arena, uint8_t, ninsts);
@@ -204,6 +218,7 @@ static bool allocate(planner *p) {
   p->array_home = ROC_ARENA_ARRAY(arena, uint32_t, narrays);
   if (arena->failed) return false;
   memset(plan->set_once, 0xff, nvars * sizeof *plan->set_once);
+  memset(plan->wide_for, 0xff, nvars * sizeof *plan->wide_for);
   return true;
 }
 
@@ -220,7 +235,7 @@ static bool copy_cuts(planner *p) {
 bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
   planner p = {.ir = ir, .plan = plan, .arena = arena};
   memset(plan, 0, sizeof *plan);
-  if (!allocate(&p) || !copy_cuts(&p)) return false;
+  if (!allocate(&p) || !copy_cuts(&p) || !cpu_wide_mark(ir, arena, plan)) return false;
   walk_list(&p, CPU_LEVEL_GROUP, ir->regions.items[0].items, ir->regions.items[0].count);
   for (uint32_t i = 0; i < ir->insts.count; i++) {
     const roc_ir_inst *inst = &ir->insts.items[i];

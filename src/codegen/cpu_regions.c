@@ -184,6 +184,10 @@ static void emit_for(cpu_state *s, uint32_t id) {
 }
 
 static void emit_cut(cpu_state *s, uint32_t id) {
+  if (s->level->kind == CPU_LEVEL_ROW) {
+    cpu_emit_row_statement(s, id);
+    return;
+  }
   switch ((roc_ir_op)s->cg->ir->insts.items[id].op) {
     case ROC_IR_IF: emit_if(s, id); break;
     case ROC_IR_BLOCK: emit_block(s, id); break;
@@ -295,6 +299,7 @@ void cpu_emit_list(cpu_state *s, const uint32_t *ids, uint32_t count) {
     switch (cpu_plan_segment(&s->plan, s->level->kind, ids + i, count - i, &n)) {
       case CPU_SEGMENT_RUN: cpu_emit_run(s, ids + i, n); break;
       case CPU_SEGMENT_WAVES: emit_waves(s, ids + i, n); break;
+      case CPU_SEGMENT_ROWS: cpu_emit_rows(s, ids[i]); break;
       case CPU_SEGMENT_CUT: emit_cut(s, ids[i]); break;
     }
   }

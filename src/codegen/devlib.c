@@ -2,11 +2,13 @@
  * linkonce_odr, so that linking brings the called ones alone. */
 #include "codegen/devlib.h"
 
+#include <limits.h>
 #include <llvm-c/BitReader.h>
 #include <llvm-c/Linker.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 
@@ -38,20 +40,36 @@ static bool read_file(const char *path) {
   return true;
 }
 
-static bool read_from(const char *directory) {
-  char path[1024];
-  int len = snprintf(path, sizeof path, "%s/ocml.bc", directory);
-  return len > 0 && (size_t)len < sizeof path && read_file(path);
+/* ocml.bc of one directory, when there is such a file. */
+static bool stat_in(const char *directory, char *path, size_t size, struct stat *info) {
+  int len = snprintf(path, size, "%s/ocml.bc", directory);
+  return len > 0 && (size_t)len < size && stat(path, info) == 0;
+}
+
+static bool locate(char *path, size_t size, struct stat *info) {
+  const char *chosen = getenv("ROCLUA_BITCODE_DIR");
+  if (chosen) return stat_in(chosen, path, size, info);
+  for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
+    if (stat_in(directories[i], path, size, info)) return true;
+  }
+  return false;
 }
 
 static bool find_library(void) {
-  if (ocml.bytes) return true;
-  const char *chosen = getenv("ROCLUA_BITCODE_DIR");
-  if (chosen) return read_from(chosen);
-  for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
-    if (read_from(directories[i])) return true;
+  char path[PATH_MAX];
+  struct stat info;
+  return ocml.bytes || (locate(path, sizeof path, &info) && read_file(path));
+}
+
+void roc_devlib_describe(char *out, size_t size) {
+  char path[PATH_MAX];
+  struct stat info;
+  if (!locate(path, sizeof path, &info)) {
+    snprintf(out, size, "none");
+    return;
   }
-  return false;
+  snprintf(out, size, "%lld bytes of %lld.%09ld", (long long)info.st_size,
+           (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
 }
 
 static bool is_ocml(LLVMValueRef fn) {

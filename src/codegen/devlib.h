@@ -12,4 +12,7 @@
  */
 roc_status roc_devlib_link(roc_cg *cg, uint32_t isa_version, roc_error *err);
 
+/* Which ocml a compile would use, as a short text: what code depends on beside this program. */
+void roc_devlib_describe(char *out, size_t size);
+
 #endif

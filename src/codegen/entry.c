@@ -8,6 +8,7 @@ static const roc_codegen_api api = {
     .compile = roc_cg_compile,
     .dump = roc_cg_dump,
     .check_target = roc_cg_check_target,
+    .fingerprint = roc_cg_fingerprint,
     .jit_load = roc_jit_load,
     .jit_unload = roc_jit_unload,
 };

@@ -2,7 +2,7 @@
  *
  * A function is one work-item, so the shared emitters do nearly everything; what is left is here,
  * in amdgpu_entry.c (arguments, ids, memory) and in amdgpu_wave.c (barriers, wave operations).
- * Stops at assembly: making a loadable code object is refused with a message. */
+ * A code object is what a GPU runtime loads: a shared object with a descriptor of the kernel. */
 #include <inttypes.h>
 #include <llvm-c/Target.h>
 #include <pthread.h>
@@ -12,64 +12,16 @@
 #include "base/alloc.h"
 #include "codegen/amdgpu.h"
 #include "codegen/devlib.h"
+#include "codegen/link.h"
 
 static const char TRIPLE[] = "amdgcn-amd-amdhsa";
 
-/* Names outside of this list end in fatal errors inside of LLVM. */
-static const roc_amdgpu_chip chips[] = {
-    /* name   ISA version  wave  xnack sramecc LDS */
-    {"gfx900", 9000, 64, true, false, 65536},    {"gfx906", 9006, 64, true, true, 65536},
-    {"gfx908", 9008, 64, true, true, 65536},     {"gfx90a", 9010, 64, true, true, 65536},
-    {"gfx942", 9402, 64, true, true, 65536},     {"gfx950", 9500, 64, true, true, 163840},
-    {"gfx1030", 10300, 32, false, false, 65536}, {"gfx1031", 10301, 32, false, false, 65536},
-    {"gfx1035", 10305, 32, false, false, 65536}, {"gfx1100", 11000, 32, false, false, 65536},
-    {"gfx1101", 11001, 32, false, false, 65536}, {"gfx1102", 11002, 32, false, false, 65536},
-    {"gfx1103", 11003, 32, false, false, 65536}, {"gfx1150", 11500, 32, false, false, 65536},
-    {"gfx1151", 11501, 32, false, false, 65536}, {"gfx1200", 12000, 32, false, false, 65536},
-    {"gfx1201", 12001, 32, false, false, 65536},
-};
-enum { NCHIPS = sizeof chips / sizeof *chips, MAX_FEATURES = 32 };
-
-/* One of ":xnack+", ":sramecc-" … at *rest, moved behind it; appends "+xnack" to `features`. */
-static bool take_feature(const roc_amdgpu_chip *chip, const char **rest, char *features) {
-  static const char *const names[] = {":xnack", ":sramecc"};
-  for (int i = 0; i < 2; i++) {
-    size_t len = strlen(names[i]);
-    bool is_known = i == 0 ? chip->has_xnack : chip->has_sramecc;
-    char sign = strncmp(*rest, names[i], len) ? '\0' : (*rest)[len];
-    if (!is_known || (sign != '+' && sign != '-') || strstr(features, names[i] + 1)) continue;
-    size_t used = strlen(features);
-    snprintf(features + used, MAX_FEATURES - used, "%s%c%s", used ? "," : "", sign, names[i] + 1);
-    *rest += len + 1;
-    return true;
-  }
-  return false;
-}
-
-/* `features`: MAX_FEATURES bytes, what the target machine is told. */
-static const roc_amdgpu_chip *parse_name(const char *name, char *features) {
-  features[0] = '\0';
-  size_t len = strcspn(name, ":");
-  for (int i = 0; i < NCHIPS; i++) {
-    if (strlen(chips[i].name) != len || strncmp(chips[i].name, name, len)) continue;
-    const char *rest = name + len;
-    while (*rest && take_feature(&chips[i], &rest, features)) continue;
-    return *rest ? NULL : &chips[i];
-  }
-  return NULL;
-}
-
-const roc_amdgpu_chip *roc_amdgpu_chip_find(const char *name) {
-  char features[MAX_FEATURES];
-  return parse_name(name, features);
-}
-
+/* A name base/target.def does not have would end in a fatal error inside of LLVM. */
 static bool accepts(const char *name) {
-  return roc_amdgpu_chip_find(name) != NULL;
+  return roc_gpu_chip_find(name, NULL) != NULL;
 }
 
-/* ---- target machines
- * ----------------------------------------------------------------------------- */
+/* ---- target machines --------------------------------------------------------------------- */
 
 /* Making one costs a fifth of a small compile.  Compiles come one at a time, so no lock; the oldest
  * goes when all are taken. */
@@ -91,7 +43,7 @@ static LLVMCodeGenOptLevel codegen_level(int opt_level) {
   return opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
 }
 
-static LLVMTargetMachineRef make_machine(const roc_amdgpu_chip *chip, const char *features,
+static LLVMTargetMachineRef make_machine(const roc_gpu_chip *chip, const char *features,
                                          int opt_level, roc_error *err) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, initialise_llvm);
@@ -110,8 +62,8 @@ static LLVMTargetMachineRef make_machine(const roc_amdgpu_chip *chip, const char
 }
 
 static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *err) {
-  char features[MAX_FEATURES];
-  const roc_amdgpu_chip *chip = parse_name(options->target, features);
+  char features[ROC_GPU_FEATURES_BYTES];
+  const roc_gpu_chip *chip = roc_gpu_chip_find(options->target, features);
   if (options->wave_size && options->wave_size != chip->wave_size) {
     roc_fail(err, ROC_UNSUPPORTED, "%s is compiled for a wavefront of %u, not %u", chip->name,
              chip->wave_size, options->wave_size);
@@ -133,8 +85,7 @@ static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *er
   return tm;
 }
 
-/* ---- the other hooks
- * ----------------------------------------------------------------------------- */
+/* ---- the other hooks --------------------------------------------------------------------- */
 
 /* LLVM checks the sum itself, but counts it in 32 bits. */
 static roc_status finish(roc_cg *cg, roc_error *err) {
@@ -157,14 +108,14 @@ static const char *passes(const roc_cg *cg) {
   return by_level[level < 0 || level > 3 ? 2 : level];
 }
 
-static roc_status refuse_link(const roc_cg_options *options, unsigned char **bytes, size_t *nbytes,
+static roc_status link_object(const roc_cg_options *options, unsigned char **bytes, size_t *nbytes,
                               roc_error *err) {
-  (void)bytes, (void)nbytes;
-  return roc_fail(
-      err, ROC_UNSUPPORTED,
-      "code for %s stops at assembly (k:inspect_asm(\"%s\")): loadable code objects for AMD "
-      "GPUs are not made yet",
-      options->target, options->target);
+  (void)options;
+  unsigned char *linked;
+  ROC_TRY(roc_link_elf(*bytes, *nbytes, &linked, nbytes, err));
+  roc_free(*bytes);
+  *bytes = linked;
+  return ROC_OK;
 }
 
 static void describe(roc_cg *cg, roc_codeobj *object) {
@@ -222,7 +173,7 @@ const roc_target roc_target_amdgpu = {
     .kernel = roc_amdgpu_kernel,
     .finish = finish,
     .passes = passes,
-    .link = refuse_link,
+    .link = link_object,
     .describe = describe,
     .launch_value = roc_amdgpu_launch_value,
     .array_base = roc_amdgpu_array_base,

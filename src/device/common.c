@@ -29,6 +29,7 @@ static roc_status check_dimension(const roc_device_props *props, const uint64_t 
                     " of device '%s'",
                     local[d], d + 1, props->max_workgroup_dim[d], props->name);
   }
+  if (grid[d] <= props->max_groups[d]) return ROC_OK; /* so are its groups, without a division */
   uint64_t groups = grid[d] / local[d] + (grid[d] % local[d] != 0);
   if (groups > props->max_groups[d]) {
     return roc_fail(err, ROC_INVALID,

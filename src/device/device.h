@@ -35,6 +35,7 @@ typedef struct roc_device_props {
   uint64_t shared_bytes; /* of one workgroup */
   uint64_t memory_total; /* bytes */
   bool host_memory; /* kernels use host pointers as they are (cpu, sim, APUs): no copies needed */
+  bool runs_in_lua; /* kernels are run by the Lua side (sim), which never calls `launch` */
 } roc_device_props;
 
 struct roc_device {
@@ -42,7 +43,7 @@ struct roc_device {
   const char *kind; /* "cpu", "null", … */
   uint32_t ordinal; /* among its kind, from 0 */
   roc_device_props props;
-  bool is_lost;
+  _Atomic bool is_lost; /* set by the driver or the runtime, on any thread */
 };
 
 struct roc_dev_stream {
@@ -83,7 +84,8 @@ struct roc_device_ops {
   /* Device-visible host memory (fault records, print buffers, pinned arrays). */
   roc_status (*alloc_host)(roc_device *device, size_t nbytes, void **out_ptr, roc_error *err);
   void (*free_host)(roc_device *device, void *ptr);
-  /* Page-locks host memory and maps it.  NULL ops: host_memory devices need none. */
+  /* Page-locks host memory and maps it.  The memory may have come from alloc_host of another
+   * device.  NULL ops: host_memory devices need none. */
   roc_status (*host_register)(roc_device *device, void *ptr, size_t nbytes, roc_devptr *out_ptr,
                               roc_error *err);
   void (*host_unregister)(roc_device *device, void *ptr);
@@ -106,9 +108,14 @@ struct roc_device_ops {
   roc_status (*host_call)(roc_dev_stream *stream, void (*fn)(void *ud), void *ud,
                           roc_ticket *out_ticket, roc_error *err);
   /* Work queued on `stream` after this waits for `ticket` of `other` (which may be of another
-   * device of this driver). */
+   * device of this driver, and may be destroyed before it comes to that).  The wait's own ticket: 0
+   * when there is nothing to wait for. */
   roc_status (*stream_wait)(roc_dev_stream *stream, roc_dev_stream *other, roc_ticket ticket,
-                            roc_error *err);
+                            roc_ticket *out_ticket, roc_error *err);
+  /* Notes the device time at which all before it was done: *out_ns is written by the time the
+   * ticket completes, and the caller's to keep until then.  NULL: a host_call reads the clock. */
+  roc_status (*stamp)(roc_dev_stream *stream, uint64_t *out_ns, roc_ticket *out_ticket,
+                      roc_error *err);
 
   /* Completion; any thread.  wait: timeout_ns < 0 waits for ever; *out_done false on timeout.  LOST
    * when the device died. */
@@ -118,10 +125,6 @@ struct roc_device_ops {
   /* Asks queued and running kernels of the device to stop at their next workgroup.  NULL: it
    * cannot. */
   void (*interrupt)(roc_device *device);
-  /* Device time in ns at which a ticket completed, for events; valid once done.  NULL: a host_call
-   * reads the clock. */
-  roc_status (*ticket_time)(roc_dev_stream *stream, roc_ticket ticket, uint64_t *out_ns,
-                            roc_error *err);
 
   /* Code.  The object outlives the module.  unload: no launch of it is pending. */
   roc_status (*module_load)(roc_device *device, const roc_codeobj *object,

@@ -186,7 +186,8 @@ static void lower_fmod(roc_lower *lx, builtin_call *c) {
   (c->vt == ROC_VT_INT ? lower_integer_fmod : lower_math)(lx, c);
 }
 
-/* Integral part toward zero, and the rest: 0 for infinities, as Lua's. */
+/* Integral part toward zero, and the rest: 0 for infinities, as Lua's.  Lua's integral part is an
+ * integer where it can be, so that it is never -0.0. */
 static void lower_modf(roc_lower *lx, builtin_call *c) {
   if (c->vt == ROC_VT_INT) {
     give(c, roc_lower_id(lx, c->args[0]));
@@ -196,7 +197,7 @@ static void lower_modf(roc_lower *lx, builtin_call *c) {
   uint32_t x = arg_as_result(lx, c, 0);
   uint32_t whole = roc_ir_call_math(&lx->b, ROC_IR_MATH_TRUNC, &x, 1);
   uint32_t is_whole = roc_ir_binary(&lx->b, ROC_IR_EQ, whole, x);
-  give(c, whole);
+  give(c, roc_ir_binary(&lx->b, ROC_IR_ADD, whole, roc_lower_zero(lx, c->vt)));
   c->results[1].id = roc_ir_select(&lx->b, is_whole, roc_lower_zero(lx, c->vt),
                                    roc_ir_binary(&lx->b, ROC_IR_SUB, x, whole));
 }

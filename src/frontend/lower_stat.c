@@ -183,19 +183,26 @@ static void lower_integer_for(roc_lower *lx, const roc_ast_node *stat, roc_opera
   lx->frame->loop = outer;
 }
 
-/* Still to run: counter <= limit going up, limit <= counter going down. */
-static uint32_t float_loop_test(roc_lower *lx, roc_operand step, uint32_t by, uint32_t counter,
-                                uint32_t limit, roc_value_type vt) {
-  uint32_t up = roc_ir_binary(&lx->b, ROC_IR_LE, counter, limit);
-  uint32_t down = roc_ir_binary(&lx->b, ROC_IR_LE, limit, counter);
+/* a `op` b in a loop that goes up, b `op` a in one that goes down. */
+static uint32_t float_loop_test(roc_lower *lx, roc_operand step, uint32_t by, roc_ir_op op,
+                                uint32_t a, uint32_t b) {
+  uint32_t up = roc_ir_binary(&lx->b, op, a, b), down = roc_ir_binary(&lx->b, op, b, a);
   if (step.is_const) {
     double value = step.value.type == ROC_VT_INT ? (double)step.value.as.i : step.value.as.f;
     return value > 0 ? up : down;
   }
-  return roc_ir_select(&lx->b, roc_ir_binary(&lx->b, ROC_IR_LT, roc_lower_zero(lx, vt), by), up,
-                       down);
+  uint32_t zero = roc_lower_zero(lx, roc_ir_type_of(&lx->b, by));
+  return roc_ir_select(&lx->b, roc_ir_binary(&lx->b, ROC_IR_LT, zero, by), up, down);
 }
 
+static void leave_unless(roc_lower *lx, uint32_t loop, uint32_t condition) {
+  uint32_t branch = roc_ir_begin_if(&lx->b, roc_ir_unary(&lx->b, ROC_IR_NOT, condition));
+  roc_ir_leave(&lx->b, loop);
+  roc_ir_end(&lx->b, branch);
+}
+
+/* As forprep and floatforloop of lvm.c: begins unless the limit is already passed, goes on while it
+ * is not; so that a NaN begins, once. */
 static void lower_float_for(roc_lower *lx, const roc_ast_node *stat, roc_operand first,
                             roc_operand last, roc_operand step) {
   roc_ty t = roc_ty_join(roc_ty_join(first.type, step.type), last.type);
@@ -206,16 +213,17 @@ static void lower_float_for(roc_lower *lx, const roc_ast_node *stat, roc_operand
   roc_lower_place(lx, stat);
   uint32_t var = roc_ir_add_var(&lx->b, stat->sym->name.data, vt);
   roc_ir_set(&lx->b, var, start);
+  uint32_t is_past = float_loop_test(lx, step, by, ROC_IR_LT, limit, start);
+  uint32_t guard = roc_ir_begin_if(&lx->b, roc_ir_unary(&lx->b, ROC_IR_NOT, is_past));
   uint32_t loop = roc_ir_begin_loop(&lx->b);
-  uint32_t goes_on = float_loop_test(lx, step, by, roc_ir_get(&lx->b, var), limit, vt);
-  uint32_t branch = roc_ir_begin_if(&lx->b, roc_ir_unary(&lx->b, ROC_IR_NOT, goes_on));
-  roc_ir_leave(&lx->b, loop);
-  roc_ir_end(&lx->b, branch);
   lx->frame->loop = loop;
   declare_counter(lx, stat, t, var);
   roc_lower_block(lx, &stat->body);
-  roc_ir_set(&lx->b, var, roc_ir_binary(&lx->b, ROC_IR_ADD, roc_ir_get(&lx->b, var), by));
+  uint32_t next = roc_ir_binary(&lx->b, ROC_IR_ADD, roc_ir_get(&lx->b, var), by);
+  roc_ir_set(&lx->b, var, next);
+  leave_unless(lx, loop, float_loop_test(lx, step, by, ROC_IR_LE, next, limit));
   roc_ir_end(&lx->b, loop);
+  roc_ir_end(&lx->b, guard);
   lx->frame->loop = outer;
 }
 

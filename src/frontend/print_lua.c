@@ -70,7 +70,9 @@ static void quote(roc_str *out, const char *s, size_t len) {
   roc_str_putc(out, '"');
 }
 
-static void print_float(printer *p, double f) {
+/* A literal or constant of type `t`. */
+static void print_float(printer *p, double f, roc_ty t) {
+  if (is_f32(p, t)) f = (double)(float)f;
   if (isnan(f)) {
     put(p, "(0/0)");
   } else if (isinf(f)) {
@@ -80,7 +82,7 @@ static void print_float(printer *p, double f) {
   }
 }
 
-static void print_scalar(printer *p, roc_scalar v) {
+static void print_scalar(printer *p, roc_scalar v, roc_ty t) {
   switch (v.type) {
     case ROC_VT_BOOL: put(p, v.as.b ? "true" : "false"); break;
     case ROC_VT_INT:
@@ -90,7 +92,7 @@ static void print_scalar(printer *p, roc_scalar v) {
         roc_str_printf(&p->text, v.as.i < 0 ? "(%" PRId64 ")" : "%" PRId64, v.as.i);
       }
       break;
-    default: print_float(p, v.as.f); break;
+    default: print_float(p, v.as.f, t); break;
   }
 }
 
@@ -115,10 +117,12 @@ static void print_const_array(printer *p, const roc_fe_const_array *a) {
   put(p, ")");
 }
 
-static void print_binding(printer *p, const roc_fe_binding *binding) {
+static void print_binding(printer *p, const roc_fe_binding *binding, roc_ty t) {
   switch (binding->kind) {
-    case ROC_BIND_CONSTANT: print_scalar(p, binding->as.scalar); break;
+    case ROC_BIND_CONSTANT: print_scalar(p, binding->as.scalar, t); break;
     case ROC_BIND_HIDDEN:
+      roc_str_printf(&p->text, is_f32(p, t) ? "S.f32(A[%u])" : "A[%u]", binding->as.arg + 1);
+      break;
     case ROC_BIND_ARRAY: roc_str_printf(&p->text, "A[%u]", binding->as.arg + 1); break;
     case ROC_BIND_CONST_ARRAY: print_const_array(p, binding->as.const_array); break;
     default: put(p, "nil"); break;
@@ -148,8 +152,19 @@ static void print_logic(printer *p, const roc_ast_node *node, roc_ty want) {
   put(p, ")");
 }
 
+/* A constant keeps all its digits until it is used as a float32. */
+static bool is_wide_constant(const printer *p, const roc_ast_node *node, roc_ty want) {
+  const roc_fe_node_info *info = roc_fe_node(p->inst, node);
+  return info->is_const && info->value.type == ROC_VT_F64 && roc_ty_is_float(want) &&
+         !is_f32(p, want);
+}
+
 static void print_as(printer *p, const roc_ast_node *node, roc_ty want) {
   const roc_ast_node *inner = node;
+  if (is_wide_constant(p, node, want)) {
+    print_float(p, roc_fe_node(p->inst, node)->value.as.f, want);
+    return;
+  }
   while (inner->kind == ROC_AST_PAREN) inner = inner->a;
   if (is_logic(inner)) {
     print_logic(p, inner, want);
@@ -410,7 +425,8 @@ static void print_call(printer *p, const roc_ast_node *node) {
     case ROC_CALLEE_FUNCTION: print_instance_call(p, node, call->instance); break;
     case ROC_CALLEE_DTYPE:
       roc_str_printf(&p->text, "S.convert(\"%s\", ", roc_dtype_name(call->dtype));
-      print_expr(p, node->list.items[0]);
+      print_as(p, node->list.items[0],
+               call->dtype == ROC_DT_FLOAT64 ? type_of(p, node) : roc_ty_of(ROC_TY_NONE));
       put(p, ")");
       break;
     case ROC_CALLEE_NONE: p->failed = true; break;
@@ -422,16 +438,16 @@ static void print_call(printer *p, const roc_ast_node *node) {
 static void print_expr(printer *p, const roc_ast_node *node) {
   const roc_fe_node_info *info = roc_fe_node(p->inst, node);
   if (info->binding) {
-    print_binding(p, info->binding);
+    print_binding(p, info->binding, info->type);
     return;
   }
   switch ((roc_ast_kind)node->kind) {
     case ROC_AST_TRUE: put(p, "true"); break;
     case ROC_AST_FALSE: put(p, "false"); break;
     case ROC_AST_INTEGER:
-      print_scalar(p, (roc_scalar){.type = ROC_VT_INT, .as.i = node->as.i});
+      print_scalar(p, (roc_scalar){.type = ROC_VT_INT, .as.i = node->as.i}, info->type);
       break;
-    case ROC_AST_FLOAT: print_float(p, node->as.f); break;
+    case ROC_AST_FLOAT: print_float(p, node->as.f, info->type); break;
     case ROC_AST_STRING: quote(&p->text, node->as.s.data, node->as.s.len); break;
     case ROC_AST_LOCAL_NAME: print_symbol(p, node->sym); break;
     case ROC_AST_INDEX:

@@ -39,12 +39,13 @@ static void note_range(roc_jit_value *value, roc_ir_layout layout, int64_t size)
 
 static roc_jit_class classify_array(roc_jit_value *value) {
   const roc_array *a = value->array;
-  roc_ir_layout layout = layout_of(a);
+  roc_ir_layout layout = a->buffer ? layout_of(a) : (roc_ir_layout)value->declared_layout;
   int64_t size = 1;
   for (uint32_t d = 0; d < a->rank; d++) size *= a->extents[d];
   note_range(value, layout, size);
   uint8_t tag = (uint8_t)layout;
   if (is_array_narrow(a, layout, size)) tag |= ROC_JIT_NARROW;
+  if (value->is_host_memory) tag |= ROC_JIT_HOST;
   return (roc_jit_class){.tag = tag, .dtype = (uint8_t)a->dtype, .rank = (uint8_t)a->rank};
 }
 
@@ -105,8 +106,10 @@ static void put_dims(unsigned char *at, const int64_t *dims, uint32_t rank, bool
   }
 }
 
-static void pack_array(const roc_arg_slot *slot, const roc_array *a, unsigned char *block) {
-  int64_t offset_bytes = a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
+static void pack_array(const roc_arg_slot *slot, const roc_jit_value *value,
+                       unsigned char *block) {
+  const roc_array *a = value->array;
+  int64_t offset_bytes = value->shift + a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
   put_i64(block + slot->offset, (int64_t)roc_buffer_devptr(a->buffer) + offset_bytes);
   put_dims(block + slot->extents_offset, a->extents, a->rank, slot->is_narrow);
   if (slot->has_strides)
@@ -133,6 +136,6 @@ void roc_jit_pack(const roc_arg_slot *slot, const roc_jit_value *value, unsigned
       memcpy(at, &f, sizeof f);
       break;
     }
-    case ROC_ARG_ARRAY: pack_array(slot, value->array, block); break;
+    case ROC_ARG_ARRAY: pack_array(slot, value, block); break;
   }
 }

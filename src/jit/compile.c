@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "ir/optimize.h"
 #include "jit/driver.h"
 
@@ -32,10 +33,16 @@ static void run_front_end(void *ud) {
   front_end_run *r = ud;
   const roc_fe_program *program = &r->kernel->program->fe;
   const roc_fe_options *options = &r->kernel->options;
-  r->status =
-      r->text ? r->text(program, r->args, r->nargs, options, &r->diags, r->out, r->err)
-              : roc_fe_compile(program, r->args, r->nargs, options, &r->diags, &r->module, r->err);
-  if (!r->text && r->status == ROC_OK) optimise(r);
+  if (r->text) {
+    r->status = r->text(program, r->args, r->nargs, options, &r->diags, r->out, r->err);
+    return;
+  }
+  roc_jit_times *times = &r->kernel->times;
+  uint64_t mark = roc_clock_ns();
+  r->status = roc_fe_compile(program, r->args, r->nargs, options, &r->diags, &r->module, r->err);
+  roc_clock_lap(&times->front_end_ms, &mark);
+  if (r->status == ROC_OK) optimise(r);
+  roc_clock_lap(&times->passes_ms, &mark);
 }
 
 static bool is_argument(const roc_jit_scalar *s) {
@@ -178,7 +185,10 @@ static roc_status check_constant_arrays(roc_jit_kernel *k, const roc_ir_module *
 }
 
 roc_status roc_jit_lower(roc_jit_kernel *kernel, roc_ir_module **out_module, roc_error *err) {
-  return front_end(kernel, NULL, NULL, out_module, err);
+  roc_jit_times kept = kernel->times; /* looking at a kernel is not compiling it */
+  roc_status status = front_end(kernel, NULL, NULL, out_module, err);
+  kernel->times = kept;
+  return status;
 }
 
 roc_status roc_jit_compile_ir(roc_jit_kernel *k, roc_ir_module **out_module, roc_error *err) {

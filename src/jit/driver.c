@@ -261,6 +261,25 @@ roc_status roc_jit_compile(const roc_ir_module *module, const roc_cg_options *op
   return w.status;
 }
 
+typedef struct fingerprint_work {
+  const roc_cg_options *options;
+  char *out;
+  roc_status status;
+  roc_error *err;
+} fingerprint_work;
+
+static void fingerprint_on_thread(void *ud) {
+  fingerprint_work *w = ud;
+  w->status = driver.api->fingerprint(w->options, w->out, w->err);
+}
+
+roc_status roc_jit_fingerprint(const roc_cg_options *options, char *out, roc_error *err) {
+  ROC_TRY(open_api(err));
+  fingerprint_work w = {.options = options, .out = out, .err = err};
+  ROC_TRY(roc_jit_run(fingerprint_on_thread, &w, err));
+  return w.status;
+}
+
 typedef struct dump_work {
   const roc_ir_module *module;
   const roc_cg_options *options;
@@ -293,7 +312,10 @@ bool roc_jit_stage_from_name(const char *name, roc_cg_stage *out) {
   static const struct {
     const char *name;
     roc_cg_stage stage;
-  } stages[] = {{"llvm", ROC_CG_LLVM}, {"llvm.opt", ROC_CG_LLVM_OPT}, {"asm", ROC_CG_ASM}};
+  } stages[] = {{"llvm", ROC_CG_LLVM},
+                {"llvm.opt", ROC_CG_LLVM_OPT},
+                {"asm", ROC_CG_ASM},
+                {"obj", ROC_CG_OBJ}};
   for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
     if (strcmp(name, stages[i].name) == 0) {
       *out = stages[i].stage;

@@ -23,11 +23,15 @@ roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err);
 roc_status roc_jit_compile(const roc_ir_module *module, const roc_cg_options *options,
                            roc_codeobj **out_object, roc_cg_times *times, roc_error *err);
 
-/* Appends the text of a stage to *out. */
+/* What code for `options` depends on beside the module, as roc_codegen_api has it; `out` has
+ * ROC_CG_FINGERPRINT_BYTES. */
+roc_status roc_jit_fingerprint(const roc_cg_options *options, char *out, roc_error *err);
+
+/* Appends the text of a stage, or the bytes of an object, to *out. */
 roc_status roc_jit_dump(const roc_ir_module *module, const roc_cg_options *options,
                         roc_cg_stage stage, roc_str *out, roc_error *err);
 
-/* "llvm", "llvm.opt", "asm"; false when there is no such stage. */
+/* "llvm", "llvm.opt", "asm", "obj"; false when there is no such stage. */
 bool roc_jit_stage_from_name(const char *name, roc_cg_stage *out);
 
 /* INVALID: no such target; the message lists what is. */

@@ -8,10 +8,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "ir/print.h"
+#include "jit/cache.h"
 #include "jit/compile.h"
 #include "jit/driver.h"
 #include "jit/hint.h"
+#include "jit/object.h"
 
 /* ---- making and freeing ---- */
 
@@ -210,7 +213,7 @@ static roc_status load_object(roc_jit_kernel *k, roc_rt_device *device, roc_code
   return ROC_OK;
 }
 
-static roc_status name_kernel(const roc_jit_kernel *k, roc_error *err) {
+roc_status roc_jit_kernel_name_error(const roc_jit_kernel *k, roc_error *err) {
   if (err && err->code == ROC_COMPILE && !strstr(err->message, k->name)) {
     roc_error copy = *err;
     roc_fail(err, copy.code, "kernel '%s': %s", k->name, copy.message);
@@ -229,21 +232,26 @@ static void note_hint(roc_jit_kernel *k, const roc_ir_module *module) {
 static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_spec **out_spec,
                             roc_error *err) {
   roc_ir_module *module = NULL;
+  k->times = (roc_jit_times){0};
   ROC_TRY(roc_jit_compile_ir(k, &module, err));
   make_key(k, device);
   *out_spec = find_spec(k);
   roc_codeobj *object = NULL;
   roc_status status = ROC_OK;
+  uint64_t mark = roc_clock_ns();
   if (!*out_spec) {
     roc_cg_options options = codegen_options(device);
-    status = roc_jit_compile(module, &options, &object, NULL, err);
+    status = roc_jit_build(module, &options, &object, &k->times.codegen, err);
   }
+  roc_clock_lap(&k->times.back_end_ms, &mark);
   note_hint(k, module);
   roc_ir_module_free(module);
   if (*out_spec) return ROC_OK;
-  if (status != ROC_OK) return status == ROC_COMPILE ? name_kernel(k, err) : status;
+  if (status != ROC_OK) return status == ROC_COMPILE ? roc_jit_kernel_name_error(k, err) : status;
   k->ncompiles++;
+  mark = roc_clock_ns();
   status = load_object(k, device, object, out_spec, err);
+  roc_clock_lap(&k->times.load_ms, &mark);
   if (status != ROC_OK) {
     object->free(object);
     return status;
@@ -327,7 +335,7 @@ roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spe
 
 /* ---- looking inside ---- */
 
-static roc_status check_classes(const roc_jit_kernel *k, roc_error *err) {
+roc_status roc_jit_kernel_check_classes(const roc_jit_kernel *k, roc_error *err) {
   if (k->has_classes) return ROC_OK;
   return roc_fail(err, ROC_INVALID,
                   "kernel '%s' has no types yet: launch it once, or give roc.kernel a signature",
@@ -335,17 +343,17 @@ static roc_status check_classes(const roc_jit_kernel *k, roc_error *err) {
 }
 
 roc_status roc_jit_kernel_dump_types(roc_jit_kernel *kernel, roc_str *out, roc_error *err) {
-  ROC_TRY(check_classes(kernel, err));
+  ROC_TRY(roc_jit_kernel_check_classes(kernel, err));
   return roc_jit_front_end_text(kernel, roc_fe_dump_types, out, err);
 }
 
 roc_status roc_jit_kernel_print_lua(roc_jit_kernel *kernel, roc_str *out, roc_error *err) {
-  ROC_TRY(check_classes(kernel, err));
+  ROC_TRY(roc_jit_kernel_check_classes(kernel, err));
   return roc_jit_front_end_text(kernel, roc_fe_print_lua, out, err);
 }
 
 roc_status roc_jit_kernel_dump_ir(roc_jit_kernel *kernel, roc_str *out, roc_error *err) {
-  ROC_TRY(check_classes(kernel, err));
+  ROC_TRY(roc_jit_kernel_check_classes(kernel, err));
   roc_ir_module *module = NULL;
   ROC_TRY(roc_jit_lower(kernel, &module, err));
   roc_ir_print(module, NULL, NULL, out);
@@ -356,12 +364,11 @@ roc_status roc_jit_kernel_dump_ir(roc_jit_kernel *kernel, roc_str *out, roc_erro
 }
 
 roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const char *target, roc_cg_stage stage,
-                               roc_str *out, roc_error *err) {
-  ROC_TRY(check_classes(kernel, err));
+                               int opt_level, roc_str *out, roc_error *err) {
+  ROC_TRY(roc_jit_kernel_check_classes(kernel, err));
   roc_ir_module *module = NULL;
   ROC_TRY(roc_jit_lower(kernel, &module, err));
-  roc_cg_options options = {.target = target, .opt_level = -1};
-  if (strcmp(target, "cpu") == 0) options.wave_size = 64;
+  roc_cg_options options = roc_jit_options_for(target, opt_level);
   roc_status status = roc_jit_dump(module, &options, stage, out, err);
   roc_ir_module_free(module);
   return status;

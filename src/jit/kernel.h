@@ -13,6 +13,15 @@
 
 enum { ROC_JIT_MAX_SPECS = 64 };
 
+/* Where the time of the compile made last went; all 0 before the first. */
+typedef struct roc_jit_times {
+  double front_end_ms; /* types and lowering, in as many rounds as it took */
+  double passes_ms;    /* of the IR */
+  double back_end_ms;  /* as the caller sees it; what `codegen` does not name is opening LLVM */
+  double load_ms;
+  roc_cg_times codegen;
+} roc_jit_times;
+
 typedef struct roc_jit_spec {
   roc_rt_kernel *loaded;
   const roc_codeobj *object; /* owned by `loaded` */
@@ -39,6 +48,7 @@ typedef struct roc_jit_kernel {
   uint32_t nspecs;
   roc_jit_spec *last;
   uint64_t clock, ncompiles;
+  roc_jit_times times;
   unsigned char *block; /* kernarg of the launch in hand */
   uint32_t block_capacity;
   roc_rt_use *uses;    /* nparams + narrays */
@@ -88,7 +98,11 @@ void roc_jit_kernel_classify(roc_jit_kernel *kernel);
 roc_status roc_jit_kernel_dump_types(roc_jit_kernel *kernel, roc_str *out, roc_error *err);
 roc_status roc_jit_kernel_dump_ir(roc_jit_kernel *kernel, roc_str *out, roc_error *err);
 roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const char *target, roc_cg_stage stage,
-                               roc_str *out, roc_error *err);
+                               int opt_level, roc_str *out, roc_error *err);
+/* INVALID when no launch and no signature has said yet what the arguments are. */
+roc_status roc_jit_kernel_check_classes(const roc_jit_kernel *kernel, roc_error *err);
+/* Puts the kernel's name into the message of a failed compile that lacks it; returns the code. */
+roc_status roc_jit_kernel_name_error(const roc_jit_kernel *kernel, roc_error *err);
 roc_status roc_jit_kernel_print_lua(roc_jit_kernel *kernel, roc_str *out, roc_error *err);
 
 #endif

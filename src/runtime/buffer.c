@@ -13,6 +13,19 @@
 enum { HOST_ALIGNMENT = 64 };
 
 static roc_buffer *dead_buffers; /* died under the lock; destroyed after it */
+static _Atomic size_t live_bytes;
+
+void roc_buffer_count_bytes(size_t nbytes, bool is_born) {
+  if (is_born) {
+    atomic_fetch_add_explicit(&live_bytes, nbytes, memory_order_relaxed);
+  } else {
+    atomic_fetch_sub_explicit(&live_bytes, nbytes, memory_order_relaxed);
+  }
+}
+
+size_t roc_buffer_live_bytes(void) {
+  return atomic_load_explicit(&live_bytes, memory_order_relaxed);
+}
 
 static void init_buffer(roc_buffer *buffer, roc_devptr address, size_t nbytes) {
   memset(buffer, 0, sizeof *buffer);
@@ -42,6 +55,7 @@ roc_status roc_buffer_create_host(size_t nbytes, bool zeroed, roc_buffer **out_b
   uintptr_t aligned = ((uintptr_t)block + HOST_ALIGNMENT - 1) & ~(uintptr_t)(HOST_ALIGNMENT - 1);
   init_buffer(buffer, (roc_devptr)aligned, nbytes);
   buffer->block = block;
+  roc_buffer_count_bytes(nbytes, true);
   *out_buffer = buffer;
   return ROC_OK;
 }
@@ -73,6 +87,7 @@ void roc_buffer_retain(roc_buffer *buffer) {
 
 static void destroy_host(roc_buffer *buffer) {
   if (buffer->release) buffer->release(buffer->release_ud);
+  if (buffer->block) roc_buffer_count_bytes(buffer->nbytes, false);
   roc_free(buffer->block);
   roc_free(buffer);
 }
@@ -87,6 +102,12 @@ static void drop_uses_and_fault(roc_buffer *buffer) {
   buffer->use_capacity = ROC_RT_INLINE_USES;
 }
 
+/* What makes host memory more than memory.  Lock held. */
+static void drop_extras(roc_buffer *buffer) {
+  roc_buffer_drop_mirror(buffer);
+  roc_buffer_drop_pin(buffer);
+}
+
 static bool drop_ref(roc_buffer *buffer) {
   return atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) == 1;
 }
@@ -97,6 +118,7 @@ void roc_buffer_release_locked(roc_buffer *buffer) {
   if (buffer->device) {
     roc_rt_pool_free(buffer);
   } else {
+    drop_extras(buffer);
     buffer->next = dead_buffers; /* a release callback may call us again, so not under the lock */
     dead_buffers = buffer;
   }
@@ -104,7 +126,8 @@ void roc_buffer_release_locked(roc_buffer *buffer) {
 
 void roc_buffer_release(roc_buffer *buffer) {
   if (!buffer || !drop_ref(buffer)) return;
-  bool is_plain = !buffer->device && buffer->uses == buffer->inline_uses &&
+  bool is_plain = !buffer->device && buffer->uses == buffer->inline_uses && !buffer->pin &&
+                  !buffer->mirror &&
                   !atomic_load_explicit(&buffer->fault, memory_order_relaxed);
   if (is_plain) {
     destroy_host(buffer);
@@ -114,6 +137,12 @@ void roc_buffer_release(roc_buffer *buffer) {
   roc_rt_lock();
   roc_buffer_release_locked(buffer);
   roc_rt_unlock();
+}
+
+bool roc_buffer_retain_live(roc_buffer *buffer) {
+  uint32_t refs = atomic_load_explicit(&buffer->refs, memory_order_relaxed);
+  while (refs > 0 && !atomic_compare_exchange_weak(&buffer->refs, &refs, refs + 1)) continue;
+  return refs > 0;
 }
 
 roc_buffer *roc_buffer_take_dead(void) {
@@ -222,6 +251,7 @@ static roc_rt_stream *find_conflict(roc_buffer *buffer, bool for_write, roc_tick
 bool roc_buffer_is_busy(const roc_buffer *buffer, bool for_write) {
   if (roc_rt_in_child()) return false;
   if (atomic_load_explicit(&buffer->fault, memory_order_relaxed)) return true;
+  if (buffer->mirror && roc_mirror_is_busy(buffer, for_write)) return true;
   if (count_uses(buffer) == 0) return false;
   if (for_write) return true;
   bool busy = false;
@@ -232,8 +262,7 @@ bool roc_buffer_is_busy(const roc_buffer *buffer, bool for_write) {
   return busy;
 }
 
-/* Reports the buffer's fault unless someone has; the buffer forgets it either way. */
-static roc_status report_fault(roc_buffer *buffer, roc_error *err) {
+roc_status roc_buffer_report(roc_buffer *buffer, roc_error *err) {
   if (!atomic_load_explicit(&buffer->fault, memory_order_relaxed)) return ROC_OK;
   roc_status status = ROC_OK;
   roc_rt_lock();
@@ -248,7 +277,7 @@ static roc_status report_fault(roc_buffer *buffer, roc_error *err) {
   return status;
 }
 
-roc_status roc_buffer_wait(roc_buffer *buffer, bool for_write, roc_error *err) {
+roc_status roc_buffer_await(roc_buffer *buffer, bool for_write, roc_error *err) {
   if (roc_rt_in_child()) return ROC_OK; /* nobody works on it there */
   while (count_uses(buffer) > 0) {
     roc_ticket ticket = 0;
@@ -260,5 +289,12 @@ roc_status roc_buffer_wait(roc_buffer *buffer, bool for_write, roc_error *err) {
     roc_rt_stream_release(stream);
     ROC_TRY(status);
   }
-  return report_fault(buffer, err);
+  return ROC_OK;
+}
+
+roc_status roc_buffer_wait(roc_buffer *buffer, bool for_write, roc_error *err) {
+  if (roc_rt_in_child()) return ROC_OK;
+  ROC_TRY(roc_buffer_await(buffer, for_write, err));
+  if (buffer->mirror) ROC_TRY(roc_mirror_settle(buffer, for_write, err));
+  return roc_buffer_report(buffer, err);
 }

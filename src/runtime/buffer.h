@@ -35,11 +35,16 @@ void *roc_buffer_host(
 roc_devptr roc_buffer_devptr(
     const roc_buffer *buffer); /* address for kernels (of host memory: the pointer) */
 size_t roc_buffer_nbytes(const roc_buffer *buffer);
+/* Bytes of all buffers that live, of host and devices; what others lent us does not count. */
+size_t roc_buffer_live_bytes(void);
 
 /* True when roc_buffer_wait has work to wait for (a read conflicts with writes, a write with all
  * uses) or a fault to report. Cheap. */
 bool roc_buffer_is_busy(const roc_buffer *buffer, bool for_write);
-/* Waits for pending writes (for_write: all uses); reports a contained fault of the work it waited
+/* Waits for pending writes (for_write: all uses), and reports nothing but INTERRUPTED and LOST. */
+roc_status roc_buffer_await(roc_buffer *buffer, bool for_write, roc_error *err);
+/* The same for the host about to touch the memory: brings it up to date where it is doubled on a
+ * device (runtime/mirror.h), and reports a contained fault of the work it waited
  * for as ROC_FAULT, once. */
 roc_status roc_buffer_wait(roc_buffer *buffer, bool for_write, roc_error *err);
 

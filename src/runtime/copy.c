@@ -16,6 +16,7 @@ enum { MAX_ELEMENT = 8 };
 typedef struct host_job {
   roc_array dst, src;
   unsigned char element[MAX_ELEMENT];
+  void *staging; /* room for the elements where the arrays may overlap; else NULL */
 } host_job;
 
 /* What is queued under one lock: a driver call with the buffers it uses. */
@@ -72,6 +73,11 @@ static roc_status call_fill(const transfer *t, roc_dev_stream *stream, roc_ticke
 
 static void run_copy_job(void *ud) {
   host_job *job = ud;
+  if (job->staging) {
+    roc_array_pack(job->staging, &job->src, ROC_ORDER_C);
+    roc_array_unpack(&job->dst, job->staging, ROC_ORDER_C);
+    return;
+  }
   roc_array_copy_host(&job->dst, &job->src, NULL); /* equal dtypes, disjoint buffers: cannot fail */
 }
 
@@ -167,8 +173,11 @@ static bool host_reaches(const roc_array *a) {
 
 static roc_status create_job(const roc_array *dst, const roc_array *src, roc_buffer **out_buffer,
                              roc_error *err) {
-  ROC_TRY(roc_buffer_create_host(sizeof(host_job), true, out_buffer, err));
+  size_t staging_bytes = src && src->buffer == dst->buffer ? roc_array_nbytes(src) : 0, nbytes;
+  if (!roc_add_size(sizeof(host_job), staging_bytes, &nbytes)) nbytes = SIZE_MAX;
+  ROC_TRY(roc_buffer_create_host(nbytes, false, out_buffer, err));
   host_job *job = roc_buffer_host(*out_buffer);
+  *job = (host_job){.staging = staging_bytes ? job + 1 : NULL};
   job->dst = *dst; /* borrowed: the pending work holds the buffers */
   if (src) job->src = *src;
   return ROC_OK;
@@ -187,13 +196,6 @@ static roc_status copy_by_host(roc_rt_stream *stream, const roc_array *dst, cons
   roc_status status = queue_transfer(stream, &t, err);
   roc_buffer_release(holder);
   return status;
-}
-
-/* Views of one buffer may overlap: then the walk may need memory and fail, so it is done here and
- * now. */
-static roc_status copy_within(const roc_array *dst, const roc_array *src, roc_error *err) {
-  ROC_TRY(roc_buffer_wait(dst->buffer, true, err));
-  return roc_array_copy_host(dst, src, err);
 }
 
 /* A packed host copy of a strided host array goes instead of it. */
@@ -230,10 +232,11 @@ roc_status roc_rt_copy(roc_rt_stream *stream, const roc_array *dst, const roc_ar
   ROC_TRY(roc_rt_check_open(err));
   ROC_TRY(check_alike(dst, src, err));
   if (roc_array_size(dst) == 0) return ROC_OK;
+  if (src->buffer->mirror) ROC_TRY(roc_mirror_settle(src->buffer, false, err));
+  if (dst->buffer->mirror) ROC_TRY(roc_mirror_settle(dst->buffer, true, err));
   if (have_one_layout(dst, src))
     return copy_block(stream, dst, src, 0, 0, roc_array_nbytes(dst), err);
   if (host_reaches(dst) && host_reaches(src)) {
-    if (dst->buffer == src->buffer) return copy_within(dst, src, err);
     return copy_by_host(stream, dst, src, err);
   }
   bool from_host = !roc_buffer_device(src->buffer);

@@ -278,6 +278,33 @@ void roc_rt_device_trim(roc_rt_device *device) {
   roc_rt_unlock();
 }
 
+size_t roc_rt_trim_all(void) {
+  size_t nbytes = 0;
+  for (uint32_t i = 0, n = roc_rt_device_count(); i < n; i++) {
+    roc_rt_lock();
+    roc_rt_device *device = entries[i].device;
+    if (device) {
+      device->live++;
+      nbytes += device->pooled_bytes;
+    }
+    roc_rt_unlock();
+    if (!device) continue;
+    roc_rt_device_trim(device);
+    roc_rt_device_release(device);
+  }
+  return nbytes;
+}
+
+void roc_rt_device_memory(roc_rt_device *device, roc_rt_memory *out_memory) {
+  roc_device *driver = device->driver;
+  roc_rt_lock();
+  *out_memory = (roc_rt_memory){.used = device->used_bytes,
+                                .cached = device->pooled_bytes,
+                                .free = driver->ops->memory_free(driver),
+                                .total = driver->props.memory_total};
+  roc_rt_unlock();
+}
+
 /* ---- losing a device ----------------------------------------------------- */
 
 /* Some kernel that was queued, the oldest of its stream: what most likely did it. */
@@ -425,20 +452,30 @@ static roc_status await_for_exit(roc_rt_device *device, roc_error *err) {
   return is_all_idle(device) ? ROC_OK : status;
 }
 
+/* All work is done, and what nobody was told of comes back. */
+static roc_status finish_device(roc_rt_device *device, roc_error *err) {
+  bool was_told = device->lost_text[0] != '\0'; /* whoever found it lost got the error */
+  roc_status status = was_told ? ROC_OK : await_for_exit(device, err);
+  return status == ROC_OK ? take_any_fault(device, err) : status;
+}
+
 roc_status roc_rt_shutdown(roc_error *err) {
   if (roc_rt_in_child() || atomic_exchange(&is_shut, true)) return ROC_OK;
   roc_status first = ROC_OK;
+  bool is_over = true;
   for (uint32_t i = 0; i < entry_count; i++) {
-    roc_rt_device *device = entries[i].device;
-    if (!device) continue;
+    if (!entries[i].device) continue;
     roc_error found = ROC_ERROR_INIT;
-    roc_status status = await_for_exit(device, &found);
-    if (status == ROC_OK) status = take_any_fault(device, &found);
+    roc_status status = finish_device(entries[i].device, &found);
+    if (status == ROC_INTERRUPTED) is_over = false;
     if (first == ROC_OK && status != ROC_OK) {
       first = status;
       if (err) *err = found;
     }
-    if (status != ROC_INTERRUPTED) stop_device(device);
+  }
+  /* Devices of one driver may wait for each other, so none goes while another still works. */
+  for (uint32_t i = 0; is_over && i < entry_count; i++) {
+    if (entries[i].device) stop_device(entries[i].device);
   }
   return first;
 }

@@ -26,6 +26,14 @@ roc_status roc_rt_device_synchronize(roc_rt_device *device, roc_error *err);
 roc_status roc_rt_device_reset(roc_rt_device *device, roc_error *err);
 /* Gives cached blocks of freed arrays back to the driver. */
 void roc_rt_device_trim(roc_rt_device *device);
+size_t roc_rt_trim_all(void); /* the same on every open device; returns the bytes given back */
+
+typedef struct roc_rt_memory {
+  uint64_t used;   /* bytes of arrays, and of closed ones that work still uses */
+  uint64_t cached; /* of freed blocks, kept for the next arrays */
+  uint64_t free, total;
+} roc_rt_memory;
+void roc_rt_device_memory(roc_rt_device *device, roc_rt_memory *out_memory);
 /* At exit: waits for all devices, stops taking work, joins threads.  Idempotent. Returns FAULT with
  * the first unreported fault. */
 roc_status roc_rt_shutdown(roc_error *err);

@@ -57,6 +57,8 @@ struct roc_buffer {
   roc_rt_use_entry *uses; /* inline_uses, or a heap block */
   roc_rt_use_entry inline_uses[ROC_RT_INLINE_USES];
   _Atomic(roc_rt_fault *) fault; /* owns a reference */
+  struct roc_rt_pin *pin;        /* registration.c; NULL: ordinary memory */
+  struct roc_mirror *mirror;     /* mirror.c; NULL: none */
   roc_buffer *next;              /* in the pool's list, or among the dead */
 };
 
@@ -85,7 +87,7 @@ struct roc_rt_stream {
 };
 
 struct roc_rt_kernel {
-  _Atomic uint32_t refs;
+  uint32_t refs; /* under the lock */
   roc_rt_device *device;
   roc_dev_module *module;
   roc_codeobj *object; /* owned: object->free with the kernel (jit drops specialisations while
@@ -108,6 +110,7 @@ struct roc_rt_device {
       *transfer_stream; /* made on first need: copies that must not queue behind unrelated work */
   roc_buffer *pool[ROC_RT_POOL_CLASSES];
   size_t pooled_bytes, pool_limit_bytes;
+  size_t used_bytes; /* blocks of buffers that live */
   roc_rt_record_block *record_blocks;
   roc_fault_record *free_records; /* linked through their first bytes; the rest is zero */
   roc_rt_print_slot *free_prints;
@@ -142,8 +145,24 @@ void roc_buffer_set_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ti
  * the entry held. */
 bool roc_buffer_clear_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket);
 void roc_buffer_set_fault(roc_buffer *buffer, roc_rt_fault *fault);
+/* One more reference, unless the last one has gone. */
+bool roc_buffer_retain_live(roc_buffer *buffer);
 roc_buffer *roc_buffer_take_dead(void);
 void roc_buffer_destroy_dead(roc_buffer *dead); /* without the lock */
+void roc_buffer_count_bytes(size_t nbytes, bool is_born); /* any thread, lock or not */
+/* Without the lock: reports the buffer's fault unless someone has; it forgets it either way. */
+roc_status roc_buffer_report(roc_buffer *buffer, roc_error *err);
+
+/* registration.c.  Lock held: the buffer is gone, and so are its registrations and mappings. */
+typedef struct roc_rt_pin roc_rt_pin;
+void roc_buffer_drop_pin(roc_buffer *buffer);
+
+/* mirror.c.  For buffers that have a mirror, but the first. */
+typedef struct roc_mirror roc_mirror;
+void roc_buffer_drop_mirror(roc_buffer *buffer); /* lock held: the buffer is gone */
+bool roc_mirror_is_busy(const roc_buffer *host, bool for_write);
+/* Brings host memory up to date, for_write: and makes the device's side stale.  Lock not held. */
+roc_status roc_mirror_settle(roc_buffer *host, bool for_write, roc_error *err);
 
 /* pool.c.  Lock held for all. */
 roc_status roc_rt_pool_alloc(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer,
@@ -181,8 +200,6 @@ void roc_rt_kernel_release_locked(roc_rt_kernel *kernel);
 /* Waits without reporting a fault.  Lock not held; the caller holds a reference to the stream. */
 roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, bool can_interrupt,
                                roc_error *err);
-/* The ticket of the work queued last.  Lock not held. */
-roc_ticket roc_rt_stream_last(roc_rt_stream *stream);
 /* Oldest unreported fault, marked reported; lock held. */
 bool roc_rt_stream_take_fault(roc_rt_stream *stream, roc_error *err);
 void roc_rt_stream_destroy(roc_rt_stream *stream); /* lock held; unlinked by the caller */

@@ -19,7 +19,7 @@ roc_status roc_rt_kernel_load(roc_rt_device *device, roc_codeobj *object, const 
     return roc_fail(err, ROC_OOM, "out of memory: cannot load kernel '%s'", name);
   }
   memcpy(own_name, name, name_bytes);
-  atomic_init(&kernel->refs, 1);
+  kernel->refs = 1;
   kernel->device = device;
   kernel->object = object;
   kernel->name = own_name;
@@ -40,12 +40,8 @@ roc_status roc_rt_kernel_load(roc_rt_device *device, roc_codeobj *object, const 
   return ROC_OK;
 }
 
-void roc_rt_kernel_retain(roc_rt_kernel *kernel) {
-  atomic_fetch_add_explicit(&kernel->refs, 1, memory_order_relaxed);
-}
-
 void roc_rt_kernel_release_locked(roc_rt_kernel *kernel) {
-  if (atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_acq_rel) != 1) return;
+  if (--kernel->refs > 0) return;
   roc_rt_device *device = kernel->device;
   device->driver->ops->module_unload(device->driver, kernel->module);
   kernel->object->free(kernel->object);

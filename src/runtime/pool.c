@@ -47,12 +47,18 @@ static size_t block_bytes_of(size_t nbytes, uint32_t class_index) {
   return (nbytes + LARGE_STEP - 1) / LARGE_STEP * LARGE_STEP;
 }
 
+static void count_used(const roc_buffer *buffer, bool is_used) {
+  buffer->device->used_bytes += is_used ? buffer->block_bytes : 0 - buffer->block_bytes;
+  roc_buffer_count_bytes(buffer->block_bytes, is_used);
+}
+
 static roc_buffer *take_cached(roc_rt_device *device, uint32_t class_index, size_t nbytes) {
   for (roc_buffer **link = &device->pool[class_index]; *link; link = &(*link)->next) {
     roc_buffer *buffer = *link;
     if (buffer->block_bytes < nbytes) continue;
     *link = buffer->next;
     device->pooled_bytes -= buffer->block_bytes;
+    count_used(buffer, true);
     reset_buffer(buffer, nbytes);
     return buffer;
   }
@@ -93,6 +99,7 @@ roc_status roc_rt_pool_alloc(roc_rt_device *device, size_t nbytes, roc_buffer **
   buffer->pool_class = class_index;
   buffer->block_bytes = block_bytes;
   device->live++;
+  count_used(buffer, true);
   *out_buffer = buffer;
   return ROC_OK;
 }
@@ -107,6 +114,7 @@ static void free_block(roc_buffer *buffer) {
 void roc_rt_pool_free(roc_buffer *buffer) {
   roc_rt_device *device = buffer->device;
   if (roc_rt_in_child()) return; /* the driver's memory is the parent's */
+  count_used(buffer, false);
   bool has_room = device->pooled_bytes + buffer->block_bytes <= device->pool_limit_bytes;
   if (!has_room || device->is_closing || device->driver->is_lost) {
     free_block(buffer);

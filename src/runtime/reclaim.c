@@ -297,7 +297,7 @@ void roc_rt_pending_commit(roc_rt_stream *stream, roc_rt_pending *pending, roc_t
     buffers[i] = uses[i].buffer;
     roc_buffer_set_use(uses[i].buffer, stream, ticket, uses[i].writes);
   }
-  if (pending->kernel) roc_rt_kernel_retain(pending->kernel);
+  if (pending->kernel) pending->kernel->refs++;
   stream->last_ticket = ticket;
   stream->count++;
 }

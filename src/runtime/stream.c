@@ -68,14 +68,23 @@ roc_rt_device *roc_rt_stream_device(const roc_rt_stream *stream) {
   return stream->device;
 }
 
-bool roc_rt_stream_is_idle(roc_rt_stream *stream) {
+bool roc_rt_stream_is_done(roc_rt_stream *stream, roc_ticket ticket) {
   if (roc_rt_check_open(NULL) != ROC_OK) return true;
+  roc_device *driver = stream->driver->device;
+  return driver->is_lost || driver->ops->is_done(stream->driver, ticket);
+}
+
+roc_status roc_rt_stream_query(roc_rt_stream *stream, roc_ticket ticket, bool *out_done,
+                               roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
   roc_rt_lock();
-  bool idle = stream->driver->device->is_lost ||
-              stream->driver->device->ops->is_done(stream->driver, stream->last_ticket);
-  if (idle) roc_rt_retire(stream);
+  roc_status status = roc_rt_device_check(stream->device, err);
+  if (status == ROC_OK) {
+    *out_done = stream->driver->device->ops->is_done(stream->driver, ticket);
+    roc_rt_retire(stream);
+  }
   roc_rt_unlock();
-  return idle;
+  return status;
 }
 
 /* Marks the device lost, naming the oldest work of the stream, and lets go of everything it
@@ -104,6 +113,7 @@ static roc_status wait_in_slices(roc_rt_stream *stream, roc_ticket ticket, bool 
 
 roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, bool can_interrupt,
                                roc_error *err) {
+  if (stream->driver->device->is_lost) return settle_lost(stream, err);
   roc_status status = wait_in_slices(stream, ticket, can_interrupt, err);
   if (status == ROC_LOST) return settle_lost(stream, err);
   ROC_TRY(status);
@@ -157,6 +167,11 @@ roc_ticket roc_rt_stream_last(roc_rt_stream *stream) {
   roc_ticket ticket = stream->last_ticket;
   roc_rt_unlock();
   return ticket;
+}
+
+roc_status roc_rt_stream_settle(roc_rt_stream *stream, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  return roc_rt_stream_await(stream, roc_rt_stream_last(stream), true, err);
 }
 
 roc_status roc_rt_stream_synchronize(roc_rt_stream *stream, roc_error *err) {

@@ -16,7 +16,15 @@ roc_status roc_rt_stream_create(roc_rt_device *device, roc_rt_stream **out_strea
 void roc_rt_stream_retain(roc_rt_stream *stream);
 void roc_rt_stream_release(roc_rt_stream *stream); /* never waits */
 roc_rt_device *roc_rt_stream_device(const roc_rt_stream *stream);
-bool roc_rt_stream_is_idle(roc_rt_stream *stream);
+/* The ticket of the work queued last, waits for events included. */
+roc_ticket roc_rt_stream_last(roc_rt_stream *stream);
+/* Whether nothing up to `ticket` is still to come; of a lost or closed device nothing is. */
+bool roc_rt_stream_is_done(roc_rt_stream *stream, roc_ticket ticket);
+/* The same, and takes note of what has finished (prints, faults). LOST, CLOSED. */
+roc_status roc_rt_stream_query(roc_rt_stream *stream, roc_ticket ticket, bool *out_done,
+                               roc_error *err);
+/* Waits for all queued so far and reports no fault: it stays for the next wait.  INTERRUPTED. */
+roc_status roc_rt_stream_settle(roc_rt_stream *stream, roc_error *err);
 /* Waits for all queued so far. FAULT: a contained error, reported once. INTERRUPTED:
  * roc_rt_interrupt was called. */
 roc_status roc_rt_stream_synchronize(roc_rt_stream *stream, roc_error *err);

@@ -293,6 +293,11 @@ function Kernel:inspect_llvm(target) end
 ---@return string
 function Kernel:inspect_asm(target) end
 
+---Milliseconds by stage of the compile made last: front_end (types and lowering), passes (of the IR), open (LLVM),
+---build, verify, optimise, emit, load.  nil before the first compile.
+---@return table<string, number>?
+function Kernel:times() end
+
 ---The kernel's intermediate representation.
 ---@return string
 function Kernel:inspect_ir() end

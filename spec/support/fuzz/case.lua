@@ -91,7 +91,7 @@ local function group_function(case)
     parts = {
       "tile_n[lid] = p\nroc.barrier()\nlocal other = tile_n[lid % lsz + 1]\nroc.barrier()\n",
       chance(50) and "for k = 1, 2 do\ntile_n[lid] = tile_n[lid] + q\nroc.barrier()\nother = other ~ tile_n[lsz - lid + 1]\nroc.barrier()\nend\n" or "",
-      "return other, tile_n[1]\n",
+      "local first = tile_n[1]\nroc.barrier()\nreturn other, first\n",
     },
   }
 end

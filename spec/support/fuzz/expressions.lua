@@ -98,7 +98,7 @@ local function call_function(scope, type, depth)
   end
   for _, f in ipairs(scope.case.functions) do
     if f.results[1] == type and not f.is_group and chance(60) then
-      return node(type, M.call(scope, f, depth))
+      return node(type, "(", M.call(scope, f, depth), ")") -- one result
     end
   end
   return leaf(scope, type)

@@ -3,6 +3,8 @@
  * It is the reference for other drivers: every op of device.h that means something here is offered.
  * The loader belongs to the compiler (ORC) and is plugged in before the first module is loaded, so
  * that nothing here knows LLVM. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -12,7 +14,8 @@
 
 enum {
   MAX_WORKGROUP = 1024,
-  SHARED_BYTES = 65536 /* what GPUs have, so that kernels stay portable */
+  SHARED_BYTES = 65536, /* what GPUs have, so that kernels stay portable */
+  MAX_DEVICES = 16
 };
 
 typedef struct cpu_device {
@@ -30,21 +33,39 @@ static cpu_device *cpu_of(roc_device *device) {
   return (cpu_device *)device;
 }
 
-static roc_status cpu_probe(uint32_t *out_count, roc_error *err) {
-  (void)err;
+/* ROCLUA_CPU_DEVICES: into how many devices the cores are split. */
+static roc_status count_devices(uint32_t *out_count, roc_error *err) {
+  const char *text = getenv("ROCLUA_CPU_DEVICES");
   *out_count = 1;
+  if (!text || !*text) return ROC_OK;
+  char *end;
+  unsigned long n = strtoul(text, &end, 10);
+  if (*end || n < 1 || n > MAX_DEVICES) {
+    return roc_fail(err, ROC_INVALID, "ROCLUA_CPU_DEVICES is '%s', expected a number from 1 to %d",
+                    text, MAX_DEVICES);
+  }
+  *out_count = (uint32_t)n;
   return ROC_OK;
 }
 
-static void describe(roc_device *device, uint32_t ordinal, uint32_t wavefront) {
+/* With a variable that makes no sense there is still a device, whose opening says so. */
+static roc_status cpu_probe(uint32_t *out_count, roc_error *err) {
+  (void)err;
+  count_devices(out_count, NULL);
+  return ROC_OK;
+}
+
+static void describe(roc_device *device, uint32_t ordinal, uint32_t count, uint32_t threads,
+                     uint32_t wavefront) {
   device->ops = &roc_cpu_ops;
   device->kind = roc_cpu_ops.kind;
   device->ordinal = ordinal;
   roc_device_props *props = &device->props;
   strcpy(props->name, "cpu");
+  if (count > 1) snprintf(props->name, sizeof props->name, "cpu:%u", ordinal + 1);
   strcpy(props->arch, "cpu");
   props->wavefront_size = wavefront;
-  props->compute_units = roc_cpu_pool_size();
+  props->compute_units = threads;
   props->max_workgroup = MAX_WORKGROUP;
   for (int d = 0; d < 3; d++) {
     props->max_workgroup_dim[d] = MAX_WORKGROUP;
@@ -56,12 +77,17 @@ static void describe(roc_device *device, uint32_t ordinal, uint32_t wavefront) {
 }
 
 static roc_status cpu_open(uint32_t ordinal, roc_device **out_device, roc_error *err) {
-  uint32_t wavefront;
+  uint32_t wavefront, count;
   ROC_TRY(roc_host_wavefront(&wavefront, err));
-  ROC_TRY(roc_cpu_pool_configure(err));
+  ROC_TRY(count_devices(&count, err));
   cpu_device *cpu = roc_zalloc(sizeof *cpu);
   if (!cpu) return roc_fail(err, ROC_OOM, "out of memory: cannot open the cpu device");
-  describe(&cpu->base, ordinal, wavefront);
+  roc_status status = roc_cpu_pool_init(&cpu->queues.pool, ordinal, count, err);
+  if (status != ROC_OK) {
+    roc_free(cpu);
+    return status;
+  }
+  describe(&cpu->base, ordinal, count, cpu->queues.pool.size, wavefront);
   *out_device = &cpu->base;
   return ROC_OK;
 }
@@ -72,8 +98,7 @@ static void cpu_close(roc_device *device) {
 }
 
 static void cpu_quiesce(roc_device *device) {
-  (void)device;
-  roc_cpu_pool_stop();
+  roc_cpu_pool_stop(&cpu_of(device)->queues.pool);
 }
 
 /* Nothing here can be lost; the caller has waited for the work. */
@@ -146,6 +171,7 @@ const roc_device_ops roc_cpu_ops = {
     .launch = roc_cpu_queue_launch,
     .host_call = roc_cpu_queue_host_call,
     .stream_wait = roc_cpu_queue_wait_for,
+    .stamp = roc_cpu_queue_stamp,
     .is_done = roc_cpu_is_done,
     .wait = roc_cpu_wait,
     .interrupt = cpu_interrupt,

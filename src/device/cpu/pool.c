@@ -6,10 +6,8 @@
 #include "device/cpu/pool.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -18,15 +16,9 @@
 enum { MAX_THREADS = 1024, SPIN_NS = 20000, SCRATCH_ALIGNMENT = 64 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t work_came = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t work_done; /* on the monotonic clock, hence made at run time */
 static pthread_once_t done_once = PTHREAD_ONCE_INIT;
-
-static roc_cpu_task *first_task, **last_link = &first_task;
-static _Atomic uint32_t listed_count; /* read by spinning workers without the lock */
-static uint32_t wanted_threads = 1, thread_count, sleeping_count, spinning_count, waiting_count;
-static pthread_t threads[MAX_THREADS];
-static bool is_stopping;
+static uint32_t waiting_count;
 
 void *roc_cpu_scratch_get(roc_cpu_scratch *scratch, size_t nbytes) {
   if (nbytes <= scratch->capacity && scratch->memory) return scratch->memory;
@@ -50,27 +42,34 @@ static uint32_t count_cores(void) {
   return count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : (uint32_t)count;
 }
 
-roc_status roc_cpu_pool_configure(roc_error *err) {
+static roc_status count_threads(uint32_t *out_count, roc_error *err) {
   const char *text = getenv("ROCLUA_CPU_THREADS");
-  uint32_t count = count_cores();
-  if (text && *text) {
-    char *end;
-    unsigned long n = strtoul(text, &end, 10);
-    if (*end || n < 1 || n > MAX_THREADS) {
-      return roc_fail(err, ROC_INVALID,
-                      "ROCLUA_CPU_THREADS is '%s', expected a number from 1 to %d", text,
-                      MAX_THREADS);
-    }
-    count = (uint32_t)n;
+  *out_count = count_cores();
+  if (!text || !*text) return ROC_OK;
+  char *end;
+  unsigned long n = strtoul(text, &end, 10);
+  if (*end || n < 1 || n > MAX_THREADS) {
+    return roc_fail(err, ROC_INVALID, "ROCLUA_CPU_THREADS is '%s', expected a number from 1 to %d",
+                    text, MAX_THREADS);
   }
-  roc_cpu_pool_lock();
-  if (thread_count == 0) wanted_threads = count;
-  roc_cpu_pool_unlock();
+  *out_count = (uint32_t)n;
   return ROC_OK;
 }
 
-uint32_t roc_cpu_pool_size(void) {
-  return wanted_threads;
+roc_status roc_cpu_pool_init(roc_cpu_pool *pool, uint32_t ordinal, uint32_t device_count,
+                             roc_error *err) {
+  uint32_t total;
+  ROC_TRY(count_threads(&total, err));
+  uint32_t part = total * (ordinal + 1) / device_count - total * ordinal / device_count;
+  *pool = (roc_cpu_pool){.size = part ? part : 1};
+  pool->last_link = &pool->first_task;
+  pthread_cond_init(&pool->work_came, NULL);
+  return ROC_OK;
+}
+
+void roc_cpu_pool_deinit(roc_cpu_pool *pool) {
+  roc_free(pool->threads);
+  pthread_cond_destroy(&pool->work_came);
 }
 
 void roc_cpu_pool_lock(void) {
@@ -83,78 +82,78 @@ void roc_cpu_pool_unlock(void) {
 
 /* ---- tasks --------------------------------------------------------------- */
 
-static void unlist(roc_cpu_task *task) {
+static void unlist(roc_cpu_pool *pool, roc_cpu_task *task) {
   if (!task->is_listed) return;
-  for (roc_cpu_task **link = &first_task; *link; link = &(*link)->next) {
+  for (roc_cpu_task **link = &pool->first_task; *link; link = &(*link)->next) {
     if (*link != task) continue;
     *link = task->next;
-    if (last_link == &task->next) last_link = link;
+    if (pool->last_link == &task->next) pool->last_link = link;
     break;
   }
   task->is_listed = false;
-  atomic_fetch_sub_explicit(&listed_count, 1, memory_order_relaxed);
+  atomic_fetch_sub_explicit(&pool->listed_count, 1, memory_order_relaxed);
 }
 
-void roc_cpu_pool_submit(roc_cpu_task *task) {
+void roc_cpu_pool_submit(roc_cpu_pool *pool, roc_cpu_task *task) {
   task->inside = 0;
   task->next = NULL;
   task->is_listed = true;
-  *last_link = task;
-  last_link = &task->next;
-  atomic_fetch_add_explicit(&listed_count, 1, memory_order_release);
-  uint32_t helpers = spinning_count;
-  for (uint32_t i = helpers; i < task->useful_threads && i - helpers < sleeping_count; i++) {
-    pthread_cond_signal(&work_came);
+  *pool->last_link = task;
+  pool->last_link = &task->next;
+  atomic_fetch_add_explicit(&pool->listed_count, 1, memory_order_release);
+  uint32_t helpers = pool->spinning_count;
+  for (uint32_t i = helpers; i < task->useful_threads && i - helpers < pool->sleeping_count; i++) {
+    pthread_cond_signal(&pool->work_came);
   }
 }
 
 /* Steps a task to its end.  Lock held, given up while stepping. */
-static void serve(roc_cpu_task *task, roc_cpu_scratch *scratch) {
+static void serve(roc_cpu_pool *pool, roc_cpu_task *task, roc_cpu_scratch *scratch) {
   task->inside++;
-  if (task->inside == task->useful_threads) unlist(task);
+  if (task->inside == task->useful_threads) unlist(pool, task);
   /* Submitters count spinning threads once per task; whoever takes one sees to it that the rest is
    * taken too. */
-  if (first_task && sleeping_count > 0) pthread_cond_signal(&work_came);
+  if (pool->first_task && pool->sleeping_count > 0) pthread_cond_signal(&pool->work_came);
   roc_cpu_pool_unlock();
   while (task->step(task, scratch)) continue;
   roc_cpu_pool_lock();
-  unlist(task);
+  unlist(pool, task);
   if (--task->inside == 0) task->finish(task);
 }
 
 /* ---- workers ------------------------------------------------------------- */
 
 /* Lock held, given up meanwhile. */
-static void spin_for_work(void) {
-  spinning_count++;
+static void spin_for_work(roc_cpu_pool *pool) {
+  pool->spinning_count++;
   roc_cpu_pool_unlock();
   uint64_t deadline = roc_clock_ns() + SPIN_NS;
-  while (atomic_load_explicit(&listed_count, memory_order_acquire) == 0 &&
+  while (atomic_load_explicit(&pool->listed_count, memory_order_acquire) == 0 &&
          roc_clock_ns() < deadline) {
     for (int i = 0; i < 16; i++) roc_cpu_relax();
   }
   roc_cpu_pool_lock();
-  spinning_count--;
+  pool->spinning_count--;
 }
 
-static void *run_worker(void *unused) {
-  (void)unused;
+static void *run_worker(void *argument) {
+  roc_cpu_pool *pool = argument;
   roc_cpu_scratch scratch = {0};
   bool has_spun = true; /* a new thread has work or sleeps */
   roc_cpu_pool_lock();
   for (;;) {
-    if (first_task) {
-      serve(first_task, &scratch);
+    if (pool->first_task) {
+      serve(pool, pool->first_task, &scratch);
       has_spun = false;
-    } else if (is_stopping) {
+    } else if (pool->is_stopping) {
       break;
     } else if (!has_spun) {
-      spin_for_work();
+      spin_for_work(pool);
       has_spun = true;
     } else {
-      sleeping_count++;
-      pthread_cond_wait(&work_came, &lock);
-      sleeping_count--;
+      pool->sleeping_count++;
+      pthread_cond_wait(&pool->work_came, &lock);
+      pool->sleeping_count--;
     }
   }
   roc_cpu_pool_unlock();
@@ -173,28 +172,32 @@ static void block_signals(sigset_t *out_old) {
   pthread_sigmask(SIG_SETMASK, &set, out_old);
 }
 
-bool roc_cpu_pool_start(void) {
-  if (thread_count > 0) return true;
+bool roc_cpu_pool_start(roc_cpu_pool *pool) {
+  if (pool->thread_count > 0) return true;
+  if (!pool->threads) pool->threads = roc_alloc(sizeof *pool->threads * pool->size);
+  if (!pool->threads) return false;
   sigset_t old;
   block_signals(&old);
-  while (thread_count < wanted_threads) {
-    if (pthread_create(&threads[thread_count], NULL, run_worker, NULL) != 0) break;
-    thread_count++;
+  while (pool->thread_count < pool->size) {
+    if (pthread_create(&pool->threads[pool->thread_count], NULL, run_worker, pool) != 0) break;
+    pool->thread_count++;
   }
   pthread_sigmask(SIG_SETMASK, &old, NULL);
-  return thread_count > 0;
+  return pool->thread_count > 0;
 }
 
-void roc_cpu_pool_stop(void) {
+void roc_cpu_pool_stop(roc_cpu_pool *pool) {
   roc_cpu_pool_lock();
-  uint32_t count = thread_count;
-  is_stopping = true;
-  pthread_cond_broadcast(&work_came);
+  uint32_t count = pool->thread_count;
+  pool->is_stopping = true;
+  pthread_cond_broadcast(&pool->work_came);
   roc_cpu_pool_unlock();
-  for (uint32_t i = 0; i < count; i++) pthread_join(threads[i], NULL);
+  for (uint32_t i = 0; i < count; i++) pthread_join(pool->threads[i], NULL);
   roc_cpu_pool_lock();
-  thread_count = 0;
-  is_stopping = false;
+  pool->thread_count = 0;
+  pool->is_stopping = false;
+  roc_free(pool->threads);
+  pool->threads = NULL;
   roc_cpu_pool_unlock();
 }
 

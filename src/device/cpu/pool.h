@@ -1,11 +1,14 @@
-/* The thread pool of the cpu devices: one per process, started by the first task.
+/* The thread pool of a cpu device, started by the first task; several devices share the cores.
  *
  * A task is stepped by as many threads as are free; each step takes and runs a share of it.  Tasks
  * are served oldest first, and a thread stays with a task until nothing of it is left to take.  One
- * lock guards the pool and, in queue.c, the streams: "lock held" below means this one. */
+ * lock guards all pools and, in queue.c, the streams of all devices, which may wait for each other:
+ * "lock held" below means this one. */
 #ifndef ROC_DEVICE_CPU_POOL_H
 #define ROC_DEVICE_CPU_POOL_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,23 +38,34 @@ struct roc_cpu_task {
   roc_cpu_task *next;
 };
 
-/* How many threads there are to be: ROCLUA_CPU_THREADS, or the cores we may use.  INVALID: the
- * variable is no such number. */
-roc_status roc_cpu_pool_configure(roc_error *err);
-uint32_t roc_cpu_pool_size(void);
+typedef struct roc_cpu_pool {
+  uint32_t size; /* threads it is to have; constant */
+  roc_cpu_task *first_task, **last_link;
+  _Atomic uint32_t listed_count; /* read by spinning workers without the lock */
+  pthread_t *threads;
+  uint32_t thread_count, sleeping_count, spinning_count;
+  pthread_cond_t work_came;
+  bool is_stopping;
+} roc_cpu_pool;
+
+/* A pool for device `ordinal` of `device_count`: its part of ROCLUA_CPU_THREADS threads, or of the
+ * cores we may use, but at least one.  INVALID: the variable is no such number. */
+roc_status roc_cpu_pool_init(roc_cpu_pool *pool, uint32_t ordinal, uint32_t device_count,
+                             roc_error *err);
+void roc_cpu_pool_deinit(roc_cpu_pool *pool); /* stopped, or never started */
 
 void roc_cpu_pool_lock(void);
 void roc_cpu_pool_unlock(void);
 /* Starts the threads unless they run.  False: the system gives none; run the work yourself.  Lock
  * held. */
-bool roc_cpu_pool_start(void);
-void roc_cpu_pool_submit(roc_cpu_task *task); /* lock held */
+bool roc_cpu_pool_start(roc_cpu_pool *pool);
+void roc_cpu_pool_submit(roc_cpu_pool *pool, roc_cpu_task *task); /* lock held */
 /* Wakes the threads in roc_cpu_pool_sleep.  Lock held; costs nothing when there are none. */
 void roc_cpu_pool_notify(void);
 /* Sleeps until notified or the deadline (roc_clock_ns; UINT64_MAX: none).  Lock held, given up
  * meanwhile. */
 void roc_cpu_pool_sleep(uint64_t deadline_ns);
 /* Ends and joins the threads; no task is left.  They start again when needed.  Lock not held. */
-void roc_cpu_pool_stop(void);
+void roc_cpu_pool_stop(roc_cpu_pool *pool);
 
 #endif

@@ -18,7 +18,7 @@ enum {
   WAIT_SPIN_NS = 15000,
 };
 
-typedef enum command_kind { LAUNCH, COPY, FILL, HOST_CALL, WAIT_FOR } command_kind;
+typedef enum command_kind { LAUNCH, COPY, FILL, HOST_CALL, WAIT_FOR, STAMP } command_kind;
 
 struct roc_cpu_command {
   roc_cpu_task task; /* first: the pool hands it back */
@@ -52,6 +52,7 @@ struct roc_cpu_command {
       roc_cpu_stream *other;
       roc_ticket ticket;
     } wait;
+    uint64_t *stamp_ns; /* STAMP */
   } as;
 };
 
@@ -87,6 +88,7 @@ roc_status roc_cpu_stream_create(roc_device *device, roc_cpu_queues *queues,
   roc_cpu_pool_lock();
   stream->next = queues->streams;
   queues->streams = stream;
+  atomic_fetch_add_explicit(&queues->stream_count, 1, memory_order_relaxed);
   roc_cpu_pool_unlock();
   *out_stream = stream;
   return ROC_OK;
@@ -98,6 +100,7 @@ static void drop_stream(roc_cpu_stream *stream) {
   roc_cpu_stream **link = &stream->queues->streams;
   while (*link != stream) link = &(*link)->next;
   *link = stream->next;
+  atomic_fetch_sub_explicit(&stream->queues->stream_count, 1, memory_order_relaxed);
   roc_free(stream);
 }
 
@@ -114,6 +117,7 @@ void roc_cpu_queues_deinit(roc_cpu_queues *queues) {
     roc_free(command);
   }
   roc_cpu_scratch_deinit(&queues->caller_scratch);
+  roc_cpu_pool_deinit(&queues->pool);
 }
 
 void roc_cpu_queues_interrupt(roc_cpu_queues *queues) {
@@ -184,7 +188,7 @@ static uint64_t choose_share(const roc_cpu_command *command, uint64_t left) {
   if (group_ps == 0) return 1;
   uint64_t least = SHARE_MIN_NS * (uint64_t)1000 / group_ps;
   uint64_t most = SHARE_MAX_NS * (uint64_t)1000 / group_ps;
-  uint64_t share = left / (2 * (uint64_t)roc_cpu_pool_size());
+  uint64_t share = left / (2 * (uint64_t)command->stream->queues->pool.size);
   if (share > most) share = most;
   if (share < least) share = least;
   if (share < 1) share = 1;
@@ -278,16 +282,23 @@ static bool has_to_wait(const roc_cpu_command *command) {
   return !roc_cpu_is_done(&command->as.wait.other->base, command->as.wait.ticket);
 }
 
-/* Starts the first command; waits that are over complete on the way.  Lock held. */
+/* Starts the first command; waits that are over and stamps complete on the way.  Lock held. */
 static void start_first(roc_cpu_stream *stream) {
-  while (stream->first->kind == WAIT_FOR) {
-    if (has_to_wait(stream->first)) {
-      block_stream(stream);
+  for (;;) {
+    roc_cpu_command *first = stream->first;
+    if (first->kind == WAIT_FOR) {
+      if (has_to_wait(first)) {
+        block_stream(stream);
+        return;
+      }
+    } else if (first->kind == STAMP) {
+      *first->as.stamp_ns = roc_clock_ns();
+    } else {
+      roc_cpu_pool_submit(&stream->queues->pool, &first->task);
       return;
     }
     if (!pop_first(stream)) return;
   }
-  roc_cpu_pool_submit(&stream->first->task);
 }
 
 /* Streams whose wait is over go on; each may free others, so begin again.  Lock held. */
@@ -362,10 +373,12 @@ static roc_status fail_command_oom(roc_error *err) {
  * waited for. */
 static void run_here(roc_cpu_command *command) {
   roc_cpu_stream *stream = command->stream;
-  if (command->kind != WAIT_FOR) {
-    while (command->task.step(&command->task, &stream->queues->caller_scratch)) continue;
-  } else {
+  if (command->kind == WAIT_FOR) {
     drop_stream(command->as.wait.other);
+  } else if (command->kind == STAMP) {
+    *command->as.stamp_ns = roc_clock_ns();
+  } else {
+    while (command->task.step(&command->task, &stream->queues->caller_scratch)) continue;
   }
   complete_inline(stream, command->ticket);
   free_command(command);
@@ -374,7 +387,7 @@ static void run_here(roc_cpu_command *command) {
 static void enqueue(roc_cpu_command *command, roc_ticket *out_ticket) {
   *out_ticket = command->ticket;
   roc_cpu_pool_lock();
-  if (!roc_cpu_pool_start()) {
+  if (!roc_cpu_pool_start(&command->stream->queues->pool)) {
     run_here(command);
   } else {
     atomic_store_explicit(&command->stream->queued, command->ticket, memory_order_relaxed);
@@ -383,8 +396,8 @@ static void enqueue(roc_cpu_command *command, roc_ticket *out_ticket) {
   roc_cpu_pool_unlock();
 }
 
-static uint32_t clamp_threads(uint64_t shares) {
-  uint32_t threads = roc_cpu_pool_size();
+static uint32_t clamp_threads(const roc_cpu_command *command, uint64_t shares) {
+  uint32_t threads = command->stream->queues->pool.size;
   return shares < threads ? (uint32_t)shares : threads;
 }
 
@@ -417,10 +430,15 @@ static bool is_short(const roc_cpu_command *command) {
          total_ps <= INLINE_NS * (uint64_t)1000;
 }
 
+/* A kernel may spin for what another stream is given next; the caller would never get to that. */
+static bool is_only_stream(const roc_cpu_stream *stream) {
+  return atomic_load_explicit(&stream->queues->stream_count, memory_order_relaxed) == 1;
+}
+
 /* False: it has to be queued. */
 static bool launch_inline(roc_cpu_stream *stream, const roc_dev_launch *launch,
                           roc_ticket *out_ticket) {
-  if (!is_idle(stream)) return false;
+  if (!is_idle(stream) || !is_only_stream(stream)) return false;
   roc_cpu_command command;
   command.stream = stream;
   describe_launch(&command, launch);
@@ -455,7 +473,7 @@ roc_status roc_cpu_queue_launch(roc_dev_stream *base, const roc_dev_launch *laun
   roc_cpu_command *command = take_command(stream, LAUNCH, step_launch);
   if (!command) return fail_command_oom(err);
   describe_launch(command, launch);
-  uint64_t most = base->device->props.memory_total / roc_cpu_pool_size();
+  uint64_t most = base->device->props.memory_total / stream->queues->pool.size;
   bool fits = command->as.launch.scratch_bytes <= most;
   if (!fits || !copy_kernarg(command, launch)) {
     size_t nbytes = command->as.launch.scratch_bytes;
@@ -466,7 +484,7 @@ roc_status roc_cpu_queue_launch(roc_dev_stream *base, const roc_dev_launch *laun
     return roc_fail(err, ROC_OOM,
                     "out of memory: a workgroup of this kernel needs %zu bytes a thread", nbytes);
   }
-  command->task.useful_threads = clamp_threads(command->total);
+  command->task.useful_threads = clamp_threads(command, command->total);
   enqueue(command, out_ticket);
   return ROC_OK;
 }
@@ -480,7 +498,7 @@ static void describe_bytes(roc_cpu_command *command, roc_devptr dst, roc_devptr 
   /* Overlapping blocks cannot be moved in shares. */
   bool overlap = command->kind == COPY && dst < src + nbytes && src < dst + nbytes;
   command->total = overlap ? 1 : nbytes / SHARE_BYTES + (nbytes % SHARE_BYTES != 0);
-  command->task.useful_threads = clamp_threads(command->total);
+  command->task.useful_threads = clamp_threads(command, command->total);
 }
 
 roc_status roc_cpu_queue_copy(roc_dev_stream *base, roc_devptr dst, roc_devptr src, size_t nbytes,
@@ -530,7 +548,8 @@ roc_status roc_cpu_queue_host_call(roc_dev_stream *base, void (*fn)(void *ud), v
 }
 
 roc_status roc_cpu_queue_wait_for(roc_dev_stream *base, roc_dev_stream *other, roc_ticket ticket,
-                                  roc_error *err) {
+                                  roc_ticket *out_ticket, roc_error *err) {
+  *out_ticket = 0;
   if (base == other || roc_cpu_is_done(other, ticket)) return ROC_OK;
   roc_cpu_command *command = take_command(stream_of(base), WAIT_FOR, NULL);
   if (!command) return fail_command_oom(err);
@@ -539,7 +558,22 @@ roc_status roc_cpu_queue_wait_for(roc_dev_stream *base, roc_dev_stream *other, r
   roc_cpu_pool_lock();
   stream_of(other)->refs++;
   roc_cpu_pool_unlock();
-  roc_ticket unused;
-  enqueue(command, &unused);
+  enqueue(command, out_ticket);
+  return ROC_OK;
+}
+
+roc_status roc_cpu_queue_stamp(roc_dev_stream *base, uint64_t *out_ns, roc_ticket *out_ticket,
+                               roc_error *err) {
+  roc_cpu_stream *stream = stream_of(base);
+  if (is_idle(stream)) {
+    *out_ns = roc_clock_ns();
+    *out_ticket = next_ticket(stream);
+    complete_inline(stream, *out_ticket);
+    return ROC_OK;
+  }
+  roc_cpu_command *command = take_command(stream, STAMP, NULL);
+  if (!command) return fail_command_oom(err);
+  command->as.stamp_ns = out_ns;
+  enqueue(command, out_ticket);
   return ROC_OK;
 }

@@ -1,8 +1,9 @@
 /* Streams of the cpu devices: first-in, first-out queues whose commands run on the pool.
  *
- * A stream has one command at a time in the pool; streams overlap.  Workgroups of a launch are
- * handed out in increasing order to threads that run them at once, in order: a group may spin for a
- * lower one, which some thread has or has had. A command for an idle stream that is known to be
+ * A stream has one command at a time in the pool; streams overlap as far as there are threads: a
+ * pool of one runs them in turns.  Workgroups of a launch are handed out in increasing order to
+ * threads that run them at once, in order: a group may spin for a lower one, which some thread has
+ * or has had.  Waits for other streams and time stamps take no thread.  A command for an idle stream that is known to be
  * short runs on the calling thread instead. Queueing: one thread at a time per stream.  Waiting and
  * asking: any thread. */
 #ifndef ROC_DEVICE_CPU_QUEUE_H
@@ -16,9 +17,12 @@
 typedef struct roc_cpu_stream roc_cpu_stream;
 typedef struct roc_cpu_command roc_cpu_command;
 
-/* Streams of a device, and memory for what runs on the calling thread. */
+/* Streams of a device, the threads that run their work, and memory for what runs on the calling
+ * one. */
 typedef struct roc_cpu_queues {
+  roc_cpu_pool pool;
   roc_cpu_stream *streams;
+  _Atomic uint32_t stream_count;
   roc_cpu_command *free_commands;
   roc_cpu_scratch caller_scratch;
 } roc_cpu_queues;
@@ -49,7 +53,9 @@ roc_status roc_cpu_queue_fill(roc_dev_stream *stream, roc_devptr dst, const void
 roc_status roc_cpu_queue_host_call(roc_dev_stream *stream, void (*fn)(void *ud), void *ud,
                                    roc_ticket *out_ticket, roc_error *err);
 roc_status roc_cpu_queue_wait_for(roc_dev_stream *stream, roc_dev_stream *other, roc_ticket ticket,
-                                  roc_error *err);
+                                  roc_ticket *out_ticket, roc_error *err);
+roc_status roc_cpu_queue_stamp(roc_dev_stream *stream, uint64_t *out_ns, roc_ticket *out_ticket,
+                               roc_error *err);
 bool roc_cpu_is_done(roc_dev_stream *stream, roc_ticket ticket);
 roc_status roc_cpu_wait(roc_dev_stream *stream, roc_ticket ticket, int64_t timeout_ns,
                         bool *out_done, roc_error *err);

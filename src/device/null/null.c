@@ -155,6 +155,22 @@ static void null_free_host(roc_device *device, void *ptr) {
   roc_host_free_host(device, ptr);
 }
 
+/* Kernels run nowhere, so the address is the host's. */
+static roc_status null_host_register(roc_device *device, void *ptr, size_t nbytes,
+                                     roc_devptr *out_ptr, roc_error *err) {
+  (void)device;
+  ROC_TRY(count_call(ROC_NULL_REGISTER, err));
+  (void)nbytes;
+  *out_ptr = (roc_devptr)(uintptr_t)ptr;
+  return ROC_OK;
+}
+
+static void null_host_unregister(roc_device *device, void *ptr) {
+  (void)device;
+  (void)ptr;
+  atomic_fetch_add(&state.counts[ROC_NULL_UNREGISTER], 1);
+}
+
 /* ---- streams ------------------------------------------------------------- */
 
 static roc_status null_stream_create(roc_device *device, roc_dev_stream **out_stream,
@@ -179,7 +195,9 @@ static void null_stream_destroy(roc_dev_stream *base) {
 static roc_status queue_call(roc_dev_stream *stream, roc_null_call call, roc_ticket *out_ticket,
                              roc_error *err) {
   ROC_TRY(count_call(call, err));
-  *out_ticket = atomic_fetch_add(&((null_stream *)stream)->queued, 1) + 1;
+  null_stream *s = (null_stream *)stream;
+  *out_ticket = atomic_load_explicit(&s->queued, memory_order_relaxed) + 1; /* one thread queues */
+  atomic_store_explicit(&s->queued, *out_ticket, memory_order_release);
   return ROC_OK;
 }
 
@@ -213,11 +231,10 @@ static roc_status null_host_call(roc_dev_stream *stream, void (*fn)(void *ud), v
 }
 
 static roc_status null_stream_wait(roc_dev_stream *stream, roc_dev_stream *other, roc_ticket ticket,
-                                   roc_error *err) {
-  (void)stream;
+                                   roc_ticket *out_ticket, roc_error *err) {
   (void)other;
   (void)ticket;
-  return count_call(ROC_NULL_STREAM_WAIT, err);
+  return queue_call(stream, ROC_NULL_STREAM_WAIT, out_ticket, err);
 }
 
 static bool null_is_done(roc_dev_stream *stream, roc_ticket ticket) {
@@ -270,6 +287,8 @@ const roc_device_ops roc_null_ops = {
     .free = null_free,
     .alloc_host = null_alloc_host,
     .free_host = null_free_host,
+    .host_register = null_host_register,
+    .host_unregister = null_host_unregister,
     .stream_create = null_stream_create,
     .stream_destroy = null_stream_destroy,
     .copy = null_copy,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "device/common.h"
 #include "device/device.h"
 
@@ -42,6 +43,7 @@ static roc_status sim_open(uint32_t ordinal, roc_device **out_device, roc_error 
   props->shared_bytes = SHARED_BYTES;
   props->memory_total = roc_host_memory_total();
   props->host_memory = true;
+  props->runs_in_lua = true;
   *out_device = device;
   return ROC_OK;
 }
@@ -106,12 +108,20 @@ static roc_status sim_host_call(roc_dev_stream *stream, void (*fn)(void *ud), vo
 }
 
 static roc_status sim_stream_wait(roc_dev_stream *stream, roc_dev_stream *other, roc_ticket ticket,
-                                  roc_error *err) {
+                                  roc_ticket *out_ticket, roc_error *err) {
   (void)stream;
   (void)other;
   (void)ticket;
   (void)err;
+  *out_ticket = 0;
   return ROC_OK;
+}
+
+static roc_status sim_stamp(roc_dev_stream *stream, uint64_t *out_ns, roc_ticket *out_ticket,
+                            roc_error *err) {
+  (void)err;
+  *out_ns = roc_clock_ns();
+  return finish(stream, out_ticket);
 }
 
 static bool sim_is_done(roc_dev_stream *stream, roc_ticket ticket) {
@@ -162,6 +172,7 @@ const roc_device_ops roc_sim_ops = {
     .launch = sim_launch,
     .host_call = sim_host_call,
     .stream_wait = sim_stream_wait,
+    .stamp = sim_stamp,
     .is_done = sim_is_done,
     .wait = sim_wait,
     .module_load = sim_module_load,

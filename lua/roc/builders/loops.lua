@@ -1,0 +1,229 @@
+-- Broadcasting: the loops that operands of different shapes share, and the kernel text that walks them.
+--
+-- Neighbouring dimensions that every operand crosses in one stride are joined, so that most calls need one loop; an operand that does not
+-- move along a dimension (its extent is 1, or missing) is not indexed by it.  Nothing is copied.  The innermost loop runs along dimension 1
+-- of the launch, all others along dimension 2, in steps of its size.
+local M = {}
+
+local MAX_GROUPS = 65535 -- along dimension 2; some devices allow no more
+local ITEMS = 256        -- of a workgroup
+
+---The shape that all the shapes broadcast to, or nil and the numbers of two that do not go together.
+---@param shapes integer[][] gaps allowed up to n
+---@param n integer
+---@return integer[]? shape
+---@return integer? first
+---@return integer? second
+function M.broadcast(shapes, n)
+  local rank = 0
+  for i = 1, n do
+    rank = math.max(rank, shapes[i] and #shapes[i] or 0)
+  end
+  local shape, origin = {}, {}
+  for k = 1, rank do
+    shape[k] = 1
+    for i = 1, n do
+      local extent = shapes[i] and shapes[i][k - rank + #shapes[i]] or 1
+      if extent ~= 1 and shape[k] ~= 1 and extent ~= shape[k] then
+        return nil, origin[k], i
+      elseif extent ~= 1 then
+        shape[k], origin[k] = extent, i
+      end
+    end
+  end
+  return shape
+end
+
+-- The stride of each operand along dimension k of the shape; false where it does not move.
+local function strides_along(shape, operands, k)
+  local strides = {}
+  for i, operand in ipairs(operands) do
+    local at = k - #shape + #operand.extents
+    strides[i] = at >= 1 and operand.extents[at] == shape[k] and operand.strides[at]
+  end
+  return strides
+end
+
+local function can_join(outer, inner, extent)
+  for i = 1, #inner do
+    if not outer[i] or not inner[i] then
+      if outer[i] or inner[i] then
+        return false
+      end
+    elseif outer[i] ~= inner[i] * extent then
+      return false
+    end
+  end
+  return true
+end
+
+---Plans the loops over a shape without empty dimensions.  Sets for each operand `walks` (whether it moves along each loop) and `inner` (the
+---extents of the loops it moves along).
+---@param shape integer[]
+---@param operands {extents: integer[], strides: integer[]}[] their outer dimensions, without the core
+---@param is_reversed? boolean the first dimension innermost
+---@return integer[] extents of the loops, the innermost last
+function M.plan(shape, operands, is_reversed)
+  local loops, previous = {}, nil
+  for _, operand in ipairs(operands) do
+    operand.walks, operand.inner = {}, {}
+  end
+  for step = 1, #shape do
+    local k = is_reversed and #shape + 1 - step or step
+    local extent = shape[k]
+    if extent ~= 1 then
+      local strides = strides_along(shape, operands, k)
+      local joins = previous and can_join(previous, strides, extent)
+      if not joins then
+        loops[#loops + 1] = 1
+      end
+      loops[#loops] = loops[#loops] * extent
+      for i, operand in ipairs(operands) do
+        operand.walks[#loops] = strides[i] ~= false
+        if strides[i] then
+          operand.inner[#operand.inner + (joins and 0 or 1)] = loops[#loops]
+        end
+      end
+      previous = strides
+    end
+  end
+  if #loops == 0 then -- one element: the last operand, a result, moves along a loop of one
+    loops[1] = 1
+    for i, operand in ipairs(operands) do
+      operand.walks[1] = i == #operands
+      operand.inner[1] = i == #operands and 1 or nil
+    end
+  end
+  return loops
+end
+
+---The operand's array with one dimension for each loop it moves along, and its core dimensions behind them.
+---@param operand table planned, with `array` and `core` (extents)
+---@param is_reversed? boolean
+function M.view(operand, is_reversed)
+  local array, shape = operand.array, table.move(operand.inner, 1, #operand.inner, 1, {})
+  table.move(operand.core, 1, #operand.core, #shape + 1, shape)
+  if #shape == 0 then
+    shape[1] = 1
+  end
+  if is_reversed then
+    array = array:transpose()
+  end
+  local given = array.shape
+  local is_same = #given == #shape
+  for k = 1, #shape do
+    is_same = is_same and given[k] == shape[k]
+  end
+  return is_same and array or array:reshape(shape)
+end
+
+-- text -----------------------------------------------------------------------------------------------------
+
+---The element, or the view of the core, that an item has of the operand.
+function M.element(operand)
+  local text = operand.name
+  for k, walks in ipairs(operand.walks) do
+    text = text .. (walks and ("[i%d]"):format(k) or "")
+  end
+  return text == operand.name and #operand.core == 0 and text .. "[1]" or text
+end
+
+-- What holds for every item of a well-formed launch: written so that the checks of the indices are proved away.
+local function guards(operands)
+  local conditions = {}
+  for _, operand in ipairs(operands) do
+    local dimension = 0
+    for k, walks in ipairs(operand.walks) do
+      if walks then
+        dimension = dimension + 1
+        conditions[#conditions + 1] = ("i%d <= %s.shape[%d]"):format(k, operand.name, dimension)
+      end
+    end
+    if dimension == 0 and #operand.core == 0 then
+      conditions[#conditions + 1] = ("1 <= #%s"):format(operand.name)
+    end
+  end
+  return table.concat(conditions, " and ")
+end
+
+-- Statements that find i1 … of all loops but the innermost in `row`.
+local function outer_indices(rank, result)
+  if rank == 2 then
+    return "    local i1 = row\n"
+  end
+  local lines = { "    local rest = row - 1\n" }
+  for k = rank - 1, 2, -1 do
+    lines[#lines + 1] = ("    local i%d = rest %% %s.shape[%d] + 1\n    rest = rest // %s.shape[%d]\n"):format(k, result, k, result, k)
+  end
+  lines[#lines + 1] = "    local i1 = rest + 1\n"
+  return table.concat(lines)
+end
+
+---A kernel that runs `body` once an element of the loops.
+---@param params string names of the parameters, `rows` added where there are several loops
+---@param rank integer of the loops
+---@param operands table[] planned and named; the last is a result, which moves along every loop
+---@param body string
+---@return string
+function M.text(params, rank, operands, body)
+  local guard = guards(operands)
+  if rank == 1 then
+    return ("function(%s)\n  local i1 = roc.get_global_id(1)\n  if %s then\n    %s\n  end\nend"):format(params, guard, body)
+  end
+  return ([[
+function(%s, rows)
+  local i%d = roc.get_global_id(1)
+  for row = roc.get_global_id(2), rows, roc.get_global_size(2) do
+%s    if %s then
+      %s
+    end
+  end
+end]]):format(params, rank, outer_indices(rank, operands[#operands].name), guard, body)
+end
+
+---A key of what the text depends on.
+function M.key(operands)
+  local parts = {}
+  for i, operand in ipairs(operands) do
+    local text = ""
+    for _, walks in ipairs(operand.walks) do
+      text = text .. (walks and "+" or "-")
+    end
+    parts[i] = text .. (#operand.core > 0 and "c" or "")
+  end
+  return table.concat(parts, " ")
+end
+
+local function power_of_two(n)
+  local power = 1
+  while power < n do
+    power = power * 2
+  end
+  return power
+end
+
+---Launches a kernel of `text` over the loops.
+---@param kernel roc.Kernel
+---@param loops integer[]
+---@param stream? roc.Stream
+---@param args table with n
+function M.launch(kernel, loops, stream, args)
+  if #loops == 1 then
+    kernel:forall(loops[1], { stream = stream })(table.unpack(args, 1, args.n))
+    return
+  end
+  local rows = 1
+  for k = 1, #loops - 1 do
+    rows = rows * loops[k]
+  end
+  local width = math.min(ITEMS, power_of_two(loops[#loops]))
+  local height = ITEMS // width
+  args[args.n + 1] = rows
+  kernel:launch({
+    grid = { loops[#loops], math.min(rows, MAX_GROUPS * height) },
+    workgroup = { width, height },
+    stream = stream,
+  }, table.unpack(args, 1, args.n + 1))
+end
+
+return M

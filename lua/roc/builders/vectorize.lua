@@ -1,0 +1,234 @@
+-- roc.vectorize: an element-wise function over arrays and numbers, out of a function of elements.
+--
+-- A call broadcasts its arguments, learns from the compiler what the function gives for their types, allocates the results and launches one
+-- item an element.  Numbers alone are an ordinary call.
+local core = require "roc.core"
+local loops = require "roc.builders.loops"
+local support = require "roc.builders.support"
+
+support.library()
+
+local BUILD_OPTIONS = "check, contract, dtype, fastmath, name, number"
+local CALL_OPTIONS = "dtype, out, stream"
+
+local function argument(i, name)
+  return ("argument #%d to '%s'"):format(i, name)
+end
+
+-- A value for each result: those of a list, or the one value.
+local function for_each(value, count, what)
+  if value == nil then
+    return {}
+  elseif type(value) ~= "table" then
+    value = { value }
+  end
+  if #value ~= count then
+    support.fail("bad %s (%d expected, one a result, got %d)", what, count, #value)
+  end
+  return value
+end
+
+-- reading a call -------------------------------------------------------------------------------------------
+
+-- The arguments of a call, how many, and its options.
+local function read_call(subject, ...)
+  local args, options = table.pack(...), {}
+  local n = args.n
+  if type(args[n]) == "table" then
+    options = support.check_options(args[n], CALL_OPTIONS, argument(n, subject.name))
+    args[n], n = nil, n - 1
+  end
+  if subject.nparams and n ~= subject.nparams then
+    support.fail("'%s' takes %d argument%s, got %d", subject.name, subject.nparams, subject.nparams == 1 and "" or "s", n)
+  end
+  return args, n, options
+end
+
+-- The kinds of the arguments, and the arrays among them with their shapes.
+local function sort_arguments(subject, args, n)
+  local kinds, arrays, shapes = {}, {}, {}
+  for i = 1, n do
+    local array, kind = support.check_argument(args[i], argument(i, subject.name))
+    kinds[i], arrays[i], shapes[i] = kind, array, array and array.shape
+  end
+  return kinds, arrays, shapes
+end
+
+local function broadcast(subject, shapes, n)
+  local shape, first, second = loops.broadcast(shapes, n)
+  if not shape then
+    support.fail("bad %s (shape %s does not broadcast with shape %s of argument #%d)", argument(second, subject.name),
+      support.shape_text(shapes[second]), support.shape_text(shapes[first]), first)
+  end
+  return shape
+end
+
+local function result_dtypes(subject, kinds, options)
+  local results = subject:results(kinds)
+  local wanted = for_each(options.dtype or subject.dtype, #results, "option 'dtype'")
+  local dtypes = {}
+  for j, result in ipairs(results) do
+    dtypes[j] = wanted[j] and support.check_dtype(wanted[j], "option 'dtype'") or result
+    support.check_store(result, dtypes[j], "option 'dtype'")
+  end
+  return dtypes, results
+end
+
+-- results --------------------------------------------------------------------------------------------------
+
+-- Whether all arrays of the highest rank have their first index fastest.
+local function prefers_f(arrays, n, rank)
+  local found = false
+  for i = 1, n do
+    local array = arrays[i]
+    if array and rank > 1 and array.ndim == rank then
+      if array:is_c_contiguous() or not array:is_f_contiguous() then
+        return false
+      end
+      found = true
+    end
+  end
+  return found
+end
+
+-- Checks given results, and gives their shape: the one that the arguments broadcast to, or one it broadcasts to.
+local function check_outs(outs, shape, results)
+  local larger = support.side_of(outs[1]) and loops.broadcast({ shape, outs[1].shape }, 2)
+  if larger and support.shape_text(larger) == support.shape_text(outs[1].shape) then
+    shape = larger
+  end
+  for j, out in ipairs(outs) do
+    support.check_out(out, shape, "option 'out'")
+    support.check_store(results[j], out.dtype, "option 'out'")
+    for l = 1, j - 1 do
+      if core.array_overlap(outs[l], out) then
+        support.fail("bad option 'out' (arrays %d and %d share memory)", l, j)
+      end
+    end
+  end
+  return shape
+end
+
+local function make_outs(shape, dtypes, is_device, order)
+  local made = {}
+  for j, dtype in ipairs(dtypes) do
+    made[j] = support.new_array(is_device, shape, dtype, order)
+  end
+  return made
+end
+
+-- A copy where a result lies over other elements of the argument than its own.
+local function apart_from(outs, array)
+  for _, out in ipairs(outs) do
+    if core.array_overlap(out, array) == "some" then
+      return support.copy_of(array)
+    end
+  end
+  return array
+end
+
+-- running --------------------------------------------------------------------------------------------------
+
+-- The arrays of a call as operands: arguments first, each with its position, then results.
+local function operands_of(arrays, n, outs)
+  local operands = {}
+  local function add(array, name, position)
+    operands[#operands + 1] = {
+      array = array, extents = array.shape, strides = array.strides, core = {}, name = name, position = position,
+    }
+  end
+  for i = 1, n do
+    if arrays[i] then
+      add(apart_from(outs, arrays[i]), "a" .. i, i)
+    end
+  end
+  for j, out in ipairs(outs) do
+    add(out, "o" .. j)
+  end
+  return operands
+end
+
+-- "function(a1, a2, o1) …": o1[i1] = f(a1[i1], a2).
+local function text_of(operands, n, nouts, rank)
+  local params, passed, targets = support.names("a", n), support.names("a", n), {}
+  for _, operand in ipairs(operands) do
+    if operand.position then
+      passed[operand.position] = loops.element(operand)
+    else
+      targets[#targets + 1] = loops.element(operand)
+    end
+  end
+  table.move(support.names("o", nouts), 1, nouts, n + 1, params)
+  local body = ("%s = f(%s)"):format(table.concat(targets, ", "), table.concat(passed, ", "))
+  return loops.text(table.concat(params, ", "), rank, operands, body)
+end
+
+local function run_loops(subject, args, n, arrays, outs, is_new, shape, stream)
+  local operands = operands_of(arrays, n, outs)
+  local is_reversed = #shape > 1 and outs[1]:is_f_contiguous() and not outs[1]:is_c_contiguous()
+  local extents = loops.plan(shape, operands, is_reversed)
+  local passed = table.move(args, 1, n, 1, { n = n })
+  for _, operand in ipairs(operands) do
+    local view = loops.view(operand, is_reversed)
+    if operand.position then
+      passed[operand.position] = support.input(view)
+    else
+      passed.n = passed.n + 1
+      passed[passed.n] = support.output(view, is_new)
+    end
+  end
+  local kernel = subject:kernel(text_of(operands, n, #outs, #extents))
+  loops.launch(kernel, extents, stream, passed)
+end
+
+local function call(subject, args, n, options)
+  local kinds, arrays, shapes = sort_arguments(subject, args, n)
+  local dtypes, results = result_dtypes(subject, kinds, options)
+  local outs = for_each(options.out, #results, "option 'out'")
+  local shape, is_new = broadcast(subject, shapes, n), #outs == 0
+  if not is_new then
+    shape = check_outs(outs, shape, results)
+    table.move(outs, 1, #outs, n + 1, arrays)
+  end
+  local device, is_device = support.device_of(arrays, n + #outs, options.stream)
+  local scope <close> = support.scope(device)
+  if is_new then
+    outs = make_outs(shape, dtypes, is_device, prefers_f(arrays, n, #shape) and "F" or "C")
+  end
+  if not support.is_empty(shape) then
+    run_loops(subject, args, n, arrays, outs, is_new, shape, options.stream)
+  end
+  return table.unpack(outs)
+end
+
+local function has_array(args, n)
+  for i = 1, n do
+    if not support.kind_of_scalar(args[i]) then
+      return true
+    end
+  end
+  return false
+end
+
+---Makes an element-wise function: `roc.vectorize(f)(x, y [, {out=, dtype=, stream=}])`.
+---@param f function of elements
+---@param opts? roc.VectorizeOpts
+---@return function
+local function vectorize(f, opts)
+  local options = support.check_options(opts, BUILD_OPTIONS, "argument #2 to 'vectorize'")
+  local subject = support.subject("vectorize", f, options)
+  if subject.nparams == 0 then
+    support.fail("bad argument #1 to 'vectorize' (function '%s' has no parameters)", subject.name)
+  end
+  subject.dtype = options.dtype
+  local read, run = support.public(read_call), support.public(call)
+  return function(...)
+    local args, n, call_options = read(subject, ...)
+    if has_array(args, n) or call_options.out then
+      return run(subject, args, n, call_options)
+    end
+    return f(table.unpack(args, 1, n))
+  end
+end
+
+return support.public(vectorize)

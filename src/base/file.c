@@ -1,0 +1,110 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+static bool write_all(int fd, const unsigned char *bytes, size_t nbytes) {
+  while (nbytes > 0) {
+    ssize_t n = write(fd, bytes, nbytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes += n;
+    nbytes -= (size_t)n;
+  }
+  return true;
+}
+
+static roc_status write_failed(const char *path, int code, roc_error *err) {
+  roc_fail(err, ROC_IO, "cannot write '%s': %s", path, strerror(code));
+  if (err) err->native = code;
+  return ROC_IO;
+}
+
+/* A new file beside `path`, whose name no other thread or process picks; -1 with errno set. */
+static int make_temporary(const char *path, char *name, size_t size) {
+  static _Atomic unsigned serial;
+  for (int attempt = 0; attempt < 100; attempt++) {
+    int len = snprintf(name, size, "%s.%ld-%u.tmp", path, (long)getpid(), serial++);
+    if (len < 0 || (size_t)len >= size) {
+      errno = ENAMETOOLONG;
+      return -1;
+    }
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+/* A device or a pipe cannot be replaced by a file of its name; it is written to. */
+static roc_status write_in_place(const char *path, const void *bytes, size_t nbytes,
+                                 roc_error *err) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return write_failed(path, errno, err);
+  int code = write_all(fd, bytes, nbytes) ? 0 : errno;
+  if (close(fd) != 0 && !code) code = errno;
+  return code ? write_failed(path, code, err) : ROC_OK;
+}
+
+roc_status roc_file_write(const char *path, const void *bytes, size_t nbytes, roc_error *err) {
+  struct stat info;
+  if (stat(path, &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return write_failed(path, EISDIR, err);
+    if (!S_ISREG(info.st_mode)) return write_in_place(path, bytes, nbytes, err);
+  }
+  char temporary[PATH_MAX];
+  int fd = make_temporary(path, temporary, sizeof temporary);
+  if (fd < 0) return write_failed(path, errno, err);
+  int code = write_all(fd, bytes, nbytes) ? 0 : errno;
+  if (close(fd) != 0 && !code) code = errno;
+  if (!code && rename(temporary, path) != 0) code = errno;
+  if (!code) return ROC_OK;
+  unlink(temporary);
+  return write_failed(path, code, err);
+}
+
+static roc_status read_failed(const char *path, int code, roc_error *err) {
+  roc_fail(err, ROC_IO, "cannot read '%s': %s", path, strerror(code));
+  if (err) err->native = code;
+  return ROC_IO;
+}
+
+/* Up to `nbytes`; fewer when the file shrank meanwhile. */
+static size_t read_some(int fd, unsigned char *bytes, size_t nbytes) {
+  size_t have = 0;
+  while (have < nbytes) {
+    ssize_t n = read(fd, bytes + have, nbytes - have);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    have += (size_t)n;
+  }
+  return have;
+}
+
+roc_status roc_file_read(const char *path, unsigned char **out_bytes, size_t *out_nbytes,
+                         roc_error *err) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return read_failed(path, errno, err);
+  struct stat info;
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    close(fd);
+    return read_failed(path, EINVAL, err);
+  }
+  unsigned char *bytes = roc_alloc((size_t)info.st_size);
+  if (!bytes) {
+    close(fd);
+    return roc_fail(err, ROC_OOM, "out of memory while reading '%s'", path);
+  }
+  *out_nbytes = read_some(fd, bytes, (size_t)info.st_size);
+  *out_bytes = bytes;
+  close(fd);
+  return ROC_OK;
+}

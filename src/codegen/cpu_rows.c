@@ -1,0 +1,270 @@
+/* Statements that the items of a row execute together, loops around items: see cpu_wide.c.
+ *
+ * A level of kind ROW stands for the items [x, x + count) of one row.  They need not agree: where
+ * they part company, those of one contiguous range go on together, and anything more tangled is
+ * executed item by item, as a row of one, so that no item waits for another's iterations.  Hence a
+ * statement is emitted at most twice: for a row, and for a single item. */
+#include "codegen/cpu.h"
+
+/* ---- cells: i64 variables around item loops ---------------------------------------------- */
+
+static LLVMValueRef new_cell(cpu_state *s, int64_t initial) {
+  LLVMValueRef cell = roc_cg_alloca(s->cg, s->cg->t.i64, "");
+  LLVMBuildStore(s->cg->b, roc_cg_i64(s->cg, initial), cell);
+  return cell;
+}
+
+static LLVMValueRef read_cell(cpu_state *s, LLVMValueRef cell) {
+  return LLVMBuildLoad2(s->cg->b, s->cg->t.i64, cell, "");
+}
+
+static void fold(cpu_state *s, const char *name, LLVMValueRef cell, LLVMValueRef value) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef args[2] = {read_cell(s, cell), value};
+  LLVMBuildStore(cg->b, roc_cg_intrinsic(cg, name, &cg->t.i64, 1, args, 2), cell);
+}
+
+static LLVMValueRef is_equal(cpu_state *s, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildICmp(s->cg->b, LLVMIntEQ, a, b, "");
+}
+
+/* ---- some of the items ------------------------------------------------------------------- */
+
+static void emit_region(cpu_state *s, uint32_t region) {
+  const roc_ir_ids *ids = &s->cg->ir->regions.items[region];
+  cpu_emit_list(s, ids->items, ids->count);
+}
+
+/* What is emitted for a single item: a statement, from iteration `done` on where it is a FOR. */
+typedef void emit_single(cpu_state *s, uint32_t id, LLVMValueRef done);
+
+/* Emits `emit` for each of the level's items by itself. */
+static void one_by_one(cpu_state *s, uint32_t id, LLVMValueRef done, emit_single *emit) {
+  roc_cg *cg = s->cg;
+  cpu_level *row = s->level, one = *row;
+  cpu_loop loop;
+  cpu_loop_begin(s, &loop, row->count, "one");
+  one.x = LLVMBuildNUWAdd(cg->b, row->x, loop.index, "");
+  one.count = roc_cg_i64(cg, 1);
+  one.is_single = true;
+  s->level = &one;
+  emit(s, id, done);
+  s->level = row;
+  cpu_loop_end(s, &loop);
+}
+
+/* ---- IF ---------------------------------------------------------------------------------- */
+
+typedef struct split {
+  LLVMValueRef count, first, last; /* cells: items that say yes, how many and where */
+} split;
+
+static split survey_condition(cpu_state *s, uint32_t cond) {
+  roc_cg *cg = s->cg;
+  split found = {new_cell(s, 0), new_cell(s, INT64_MAX), new_cell(s, -1)};
+  cpu_run run;
+  cpu_items_begin(s, &run, true);
+  LLVMValueRef yes = cpu_operand(cg, cond);
+  LLVMValueRef one = LLVMBuildZExt(cg->b, yes, cg->t.i64, "");
+  LLVMValueRef sum = LLVMBuildAdd(cg->b, read_cell(s, found.count), one, "");
+  LLVMBuildStore(cg->b, sum, found.count);
+  LLVMValueRef none = roc_cg_i64(cg, INT64_MAX), before = roc_cg_i64(cg, -1);
+  fold(s, "llvm.smin", found.first, LLVMBuildSelect(cg->b, yes, run.x, none, ""));
+  fold(s, "llvm.smax", found.last, LLVMBuildSelect(cg->b, yes, run.x, before, ""));
+  cpu_items_end(s);
+  return found;
+}
+
+/* All of the level's items go one way. */
+static void branch_together(cpu_state *s, uint32_t id, LLVMValueRef yes) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  LLVMBasicBlockRef then = roc_cg_block(cg, "row.then"), other = roc_cg_block(cg, "row.else");
+  LLVMBasicBlockRef end = roc_cg_block(cg, "row.end");
+  LLVMBuildCondBr(cg->b, yes, then, other);
+  roc_cg_at(cg, then);
+  bool may_be_dead = s->may_be_dead;
+  emit_region(s, inst->k.region[0]);
+  roc_cg_goto(cg, end);
+  bool after_then = s->may_be_dead;
+  s->may_be_dead = may_be_dead;
+  roc_cg_at(cg, other);
+  emit_region(s, inst->k.region[1]);
+  roc_cg_goto(cg, end);
+  s->may_be_dead |= after_then;
+  roc_cg_at(cg, end);
+}
+
+static void emit_single_if(cpu_state *s, uint32_t id, LLVMValueRef done) {
+  (void)done;
+  split found = survey_condition(s, roc_ir_arg(s->cg->ir, &s->cg->ir->insts.items[id], 0));
+  LLVMValueRef count = read_cell(s, found.count);
+  branch_together(s, id, LLVMBuildICmp(s->cg->b, LLVMIntNE, count, roc_cg_i64(s->cg, 0), ""));
+}
+
+/* The way of a range of items while the others do nothing: `else` is empty, or nobody takes it. */
+static void emit_range(cpu_state *s, uint32_t region, LLVMValueRef first, LLVMValueRef count) {
+  cpu_level *row = s->level, part = *row;
+  part.x = first;
+  part.count = count;
+  s->level = &part;
+  emit_region(s, region);
+  s->level = row;
+}
+
+static void emit_if(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  uint32_t cond = roc_ir_arg(cg->ir, inst, 0);
+  if (s->plan.is_uniform[cond]) {
+    branch_together(s, id, cpu_group_value(s, cond));
+    return;
+  }
+  bool has_else = cg->ir->regions.items[inst->k.region[1]].count > 0;
+  split found = survey_condition(s, cond);
+  LLVMValueRef count = read_cell(s, found.count), first = read_cell(s, found.first);
+  LLVMValueRef span = LLVMBuildSub(cg->b, read_cell(s, found.last), first, "");
+  LLVMValueRef is_range = is_equal(s, count, LLVMBuildAdd(cg->b, span, roc_cg_i64(cg, 1), ""));
+  if (has_else) is_range = is_equal(s, count, s->level->count);
+  LLVMBasicBlockRef some = roc_cg_block(cg, "row.some"), none = roc_cg_block(cg, "row.none");
+  LLVMBasicBlockRef range = roc_cg_block(cg, "row.range"), mixed = roc_cg_block(cg, "row.mixed");
+  LLVMBasicBlockRef end = roc_cg_block(cg, "row.end");
+  bool before = s->may_be_dead, after = before;
+  LLVMBuildCondBr(cg->b, is_equal(s, count, roc_cg_i64(cg, 0)), none, some);
+  roc_cg_at(cg, some);
+  roc_cg_branch_likely(cg, is_range, range, mixed);
+  roc_cg_at(cg, range);
+  emit_range(s, inst->k.region[0], first, count);
+  roc_cg_goto(cg, end);
+  after |= s->may_be_dead;
+  s->may_be_dead = before;
+  roc_cg_at(cg, none);
+  emit_region(s, inst->k.region[1]);
+  roc_cg_goto(cg, end);
+  after |= s->may_be_dead;
+  s->may_be_dead = before;
+  roc_cg_at(cg, mixed);
+  one_by_one(s, id, NULL, emit_single_if);
+  roc_cg_goto(cg, end);
+  s->may_be_dead |= after;
+  roc_cg_at(cg, end);
+}
+
+/* ---- FOR --------------------------------------------------------------------------------- */
+
+typedef struct trip {
+  LLVMValueRef step, least, most; /* i64: iterations of the item with the fewest, the most */
+} trip;
+
+/* The bounds are the same for all: nobody needs to be asked. */
+static bool is_shared(const cpu_state *s, const roc_ir_inst *inst) {
+  for (uint32_t i = 0; i < 3; i++) {
+    if (!s->plan.is_uniform[roc_ir_arg(s->cg->ir, inst, i)]) return false;
+  }
+  return true;
+}
+
+static trip shared_trip(cpu_state *s, const roc_ir_inst *inst) {
+  LLVMValueRef bounds[3];
+  for (uint32_t i = 0; i < 3; i++) {
+    bounds[i] = cpu_group_value(s, roc_ir_arg(s->cg->ir, inst, i));
+  }
+  LLVMValueRef count = roc_cg_for_count(s->cg, bounds[0], bounds[1], bounds[2]);
+  return (trip){.step = bounds[2], .least = count, .most = count};
+}
+
+static trip survey_trip(cpu_state *s, const roc_ir_inst *inst) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef least = new_cell(s, -1), most = new_cell(s, 0), step = new_cell(s, 1);
+  cpu_run run;
+  cpu_items_begin(s, &run, true);
+  LLVMValueRef bounds[3];
+  for (uint32_t i = 0; i < 3; i++) bounds[i] = cpu_operand(cg, roc_ir_arg(cg->ir, inst, i));
+  LLVMValueRef count = roc_cg_for_count(cg, bounds[0], bounds[1], bounds[2]);
+  fold(s, "llvm.umin", least, count);
+  fold(s, "llvm.umax", most, count);
+  LLVMBuildStore(cg->b, bounds[2], step);
+  cpu_items_end(s);
+  trip found = {.step = read_cell(s, step), .most = read_cell(s, most)};
+  LLVMValueRef bounded[2] = {read_cell(s, least), found.most}; /* nobody is left: no iteration */
+  found.least = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, bounded, 2);
+  return found;
+}
+
+/* Iterations [done, count) of the level's items. */
+static void emit_iterations(cpu_state *s, uint32_t id, LLVMValueRef step, LLVMValueRef done,
+                            LLVMValueRef count) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  LLVMValueRef *advance = &s->advances[inst->aux];
+  if (!*advance) *advance = roc_cg_alloca(cg, cg->t.i64, "advance");
+  s->may_be_dead |= s->plan.stops[id];
+  LLVMBuildStore(cg->b, LLVMBuildMul(cg->b, done, step, ""), *advance);
+  cpu_loop loop;
+  cpu_loop_begin(s, &loop, LLVMBuildSub(cg->b, count, done, ""), "row.for");
+  emit_region(s, inst->k.region[0]);
+  LLVMValueRef next = LLVMBuildAdd(cg->b, read_cell(s, *advance), step, "");
+  LLVMBuildStore(cg->b, next, *advance);
+  cpu_loop_end(s, &loop);
+}
+
+static void emit_single_for(cpu_state *s, uint32_t id, LLVMValueRef done) {
+  const roc_ir_inst *inst = &s->cg->ir->insts.items[id];
+  trip t = is_shared(s, inst) ? shared_trip(s, inst) : survey_trip(s, inst);
+  /* An item that has ended counts no iterations, fewer than are done. */
+  LLVMValueRef args[2] = {t.most, done};
+  LLVMValueRef most = roc_cg_intrinsic(s->cg, "llvm.umax", &s->cg->t.i64, 1, args, 2);
+  emit_iterations(s, id, t.step, done, most);
+}
+
+static void emit_for(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  LLVMValueRef zero = roc_cg_i64(cg, 0);
+  if (is_shared(s, inst)) {
+    trip t = shared_trip(s, inst);
+    emit_iterations(s, id, t.step, zero, t.least);
+    return;
+  }
+  trip t = survey_trip(s, inst);
+  emit_iterations(s, id, t.step, zero, t.least);
+  LLVMBasicBlockRef more = roc_cg_block(cg, "row.more"), end = roc_cg_block(cg, "row.end");
+  LLVMBuildCondBr(cg->b, is_equal(s, t.least, t.most), end, more);
+  roc_cg_at(cg, more);
+  one_by_one(s, id, t.least, emit_single_for);
+  roc_cg_goto(cg, end);
+  roc_cg_at(cg, end);
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+void cpu_emit_row_statement(cpu_state *s, uint32_t id) {
+  bool is_for = s->cg->ir->insts.items[id].op == ROC_IR_FOR;
+  if (s->level->is_single) {
+    (is_for ? emit_single_for : emit_single_if)(s, id, roc_cg_i64(s->cg, 0));
+  } else {
+    (is_for ? emit_for : emit_if)(s, id);
+  }
+}
+
+void cpu_emit_rows(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  cpu_level level = *s->level, *group = s->level;
+  cpu_loop z, y;
+  cpu_loop_begin(s, &z, s->count[2], "row.z");
+  cpu_loop_begin(s, &y, s->count[1], "row.y");
+  level.kind = CPU_LEVEL_ROW;
+  level.outer = group;
+  level.z = z.index;
+  level.y = y.index;
+  LLVMValueRef row = LLVMBuildNUWMul(cg->b, z.index, s->local[1], "");
+  row = LLVMBuildNUWAdd(cg->b, row, y.index, "");
+  level.row = LLVMBuildNUWMul(cg->b, row, s->local[0], "");
+  level.x = roc_cg_i64(cg, 0);
+  level.count = s->count[0];
+  s->level = &level;
+  cpu_emit_row_statement(s, id);
+  s->level = group;
+  cpu_loop_end(s, &y);
+  cpu_loop_end(s, &z);
+}

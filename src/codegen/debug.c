@@ -1,0 +1,78 @@
+/* Line tables: which place of the Lua source an instruction comes from.
+ *
+ * For targets whose code is looked at with tools of others: assembly then names files and lines,
+ * and disassemblers and debuggers of a code object show the source.  Places are those the IR keeps;
+ * nothing of it changes the code. */
+#include <llvm-c/DebugInfo.h>
+#include <string.h>
+
+#include "codegen/cg.h"
+
+enum { DWARF_VERSION = 5 };
+
+static void add_flag(roc_cg *cg, const char *name, uint32_t value) {
+  LLVMAddModuleFlag(cg->mod, LLVMModuleFlagBehaviorWarning, name, strlen(name),
+                    LLVMValueAsMetadata(roc_cg_i32(cg, value)));
+}
+
+static LLVMMetadataRef make_file(roc_cg *cg, const char *name) {
+  return LLVMDIBuilderCreateFile(cg->di, name, strlen(name), "", 0);
+}
+
+static LLVMMetadataRef make_unit(roc_cg *cg, LLVMMetadataRef file) {
+  return LLVMDIBuilderCreateCompileUnit(cg->di, LLVMDWARFSourceLanguageC99, file, "roclua", 6, 1,
+                                        "", 0, 0, "", 0, LLVMDWARFEmissionLineTablesOnly, 0, 0, 0,
+                                        "", 0, "", 0);
+}
+
+static const roc_ir_loc *first_place(const roc_ir_module *ir) {
+  for (uint32_t i = 0; i < ir->locs.count; i++) {
+    if (ir->locs.items[i].line > 0 && *ir->locs.items[i].file) return &ir->locs.items[i];
+  }
+  return NULL;
+}
+
+void roc_cg_debug_begin(roc_cg *cg) {
+  const roc_ir_loc *place = first_place(cg->ir);
+  if (!place) return;
+  cg->places = ROC_ARENA_ARRAY(&cg->arena, LLVMMetadataRef, cg->ir->locs.count + 1);
+  if (!cg->places) return;
+  add_flag(cg, "Debug Info Version", LLVMDebugMetadataVersion());
+  add_flag(cg, "Dwarf Version", DWARF_VERSION);
+  cg->di = LLVMCreateDIBuilder(cg->mod);
+  cg->scope_file = place->file;
+  LLVMMetadataRef file = make_file(cg, place->file);
+  make_unit(cg, file);
+  LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(cg->di, file, NULL, 0, LLVMDIFlagZero);
+  cg->scope =
+      LLVMDIBuilderCreateFunction(cg->di, file, cg->ir->name, strlen(cg->ir->name), "", 0, file,
+                                  place->line, type, 0, 1, place->line, LLVMDIFlagZero, 1);
+  LLVMSetSubprogram(cg->fn, cg->scope);
+}
+
+/* A function of another file was inlined by the front end: its places lie in a block of that
+ * file. */
+static LLVMMetadataRef scope_of(roc_cg *cg, const roc_ir_loc *place) {
+  if (!strcmp(place->file, cg->scope_file)) return cg->scope;
+  return LLVMDIBuilderCreateLexicalBlockFile(cg->di, cg->scope, make_file(cg, place->file), 0);
+}
+
+void roc_cg_debug_place(roc_cg *cg, uint32_t inst) {
+  uint32_t loc = cg->ir->insts.items[inst].loc;
+  if (loc >= cg->ir->locs.count) return;
+  const roc_ir_loc *place = &cg->ir->locs.items[loc];
+  if (place->line == 0 || !*place->file) return;
+  if (!cg->places[loc]) {
+    cg->places[loc] = LLVMDIBuilderCreateDebugLocation(cg->ctx, place->line, place->column,
+                                                       scope_of(cg, place), NULL);
+  }
+  LLVMSetCurrentDebugLocation2(cg->b, cg->places[loc]);
+}
+
+void roc_cg_debug_end(roc_cg *cg) {
+  if (!cg->di) return;
+  LLVMSetCurrentDebugLocation2(cg->b, NULL);
+  LLVMDIBuilderFinalize(cg->di);
+  LLVMDisposeDIBuilder(cg->di);
+  cg->di = NULL;
+}

@@ -1,0 +1,223 @@
+/* See cache.h.  An entry is the digest it is named after, then the code object as base/codeobj.h
+ * writes it. */
+#include "jit/cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "ir/print.h"
+#include "jit/driver.h"
+
+enum {
+  DEFAULT_MB = 256,
+  STORES_A_SWEEP = 32, /* a process looks at the whole folder on its first store, then so often */
+  ABANDONED_SECONDS = 3600 /* age of a temporary file whose writer is gone */
+};
+
+static struct { _Atomic uint64_t hits, misses, stores, evictions; } stats;
+
+roc_jit_cache_stats roc_jit_cache_get_stats(void) {
+  return (roc_jit_cache_stats){stats.hits, stats.misses, stats.stores, stats.evictions};
+}
+
+/* ---- where it is ------------------------------------------------------------------------- */
+
+static bool is_off(void) {
+  const char *choice = getenv("ROCLUA_CACHE");
+  return choice && strcmp(choice, "off") == 0;
+}
+
+/* Makes the folders above the last component, and that one. */
+static bool make_folders(char *path) {
+  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    bool is_made = mkdir(path, 0700) == 0 || errno == EEXIST;
+    *slash = '/';
+    if (!is_made) return false;
+  }
+  return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+/* Code that others could have put there is not run. */
+static bool is_ours(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+         !(info.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* By the XDG base directory rules; false: there is no cache. */
+static bool find_folder(char folder[PATH_MAX]) {
+  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  int len = -1;
+  if (cache && cache[0] == '/') {
+    len = snprintf(folder, PATH_MAX, "%s/roclua", cache);
+  } else if (home && home[0] == '/') {
+    len = snprintf(folder, PATH_MAX, "%s/.cache/roclua", home);
+  }
+  return len > 0 && len < PATH_MAX && !is_off() && make_folders(folder) && is_ours(folder);
+}
+
+/* ---- keys -------------------------------------------------------------------------------- */
+
+typedef struct entry {
+  unsigned char digest[ROC_HASH_BYTES];
+  char folder[PATH_MAX];
+  char path[PATH_MAX];
+} entry;
+
+/* Parts are told apart by their lengths. */
+static void add_part(roc_hash *hash, const char *text, size_t len) {
+  uint64_t length = len;
+  roc_hash_add(hash, &length, sizeof length);
+  roc_hash_add(hash, text, len);
+}
+
+static bool digest_of(const roc_ir_module *module, const roc_cg_options *options,
+                      unsigned char digest[ROC_HASH_BYTES]) {
+  char fingerprint[ROC_CG_FINGERPRINT_BYTES], chosen[64];
+  if (roc_jit_fingerprint(options, fingerprint, NULL) != ROC_OK) return false;
+  roc_str text = ROC_STR_INIT;
+  roc_ir_print(module, NULL, NULL, &text);
+  snprintf(chosen, sizeof chosen, "wave %u level %d", options->wave_size, options->opt_level);
+  roc_hash hash;
+  roc_hash_init(&hash);
+  add_part(&hash, fingerprint, strlen(fingerprint));
+  add_part(&hash, options->target, strlen(options->target));
+  add_part(&hash, chosen, strlen(chosen));
+  add_part(&hash, roc_str_text(&text), text.len);
+  roc_hash_finish(&hash, digest);
+  bool is_whole = !text.failed;
+  roc_str_deinit(&text);
+  return is_whole;
+}
+
+static bool find_entry(const roc_ir_module *module, const roc_cg_options *options, entry *e) {
+  char name[ROC_HASH_TEXT_BYTES];
+  if (!find_folder(e->folder) || !digest_of(module, options, e->digest)) return false;
+  roc_hash_text(e->digest, name);
+  int len = snprintf(e->path, sizeof e->path, "%s/%s", e->folder, name);
+  return len > 0 && (size_t)len < sizeof e->path;
+}
+
+/* ---- reading and writing ----------------------------------------------------------------- */
+
+static bool load(const entry *e, const roc_cg_options *options, roc_codeobj **out) {
+  unsigned char *bytes;
+  size_t nbytes;
+  if (roc_file_read(e->path, &bytes, &nbytes, NULL) != ROC_OK) return false;
+  roc_codeobj *object = NULL;
+  bool is_it = nbytes > ROC_HASH_BYTES && !memcmp(bytes, e->digest, ROC_HASH_BYTES) &&
+               !roc_codeobj_read(bytes + ROC_HASH_BYTES, nbytes - ROC_HASH_BYTES, &object, NULL);
+  roc_free(bytes);
+  if (!is_it || strcmp(object->target, options->target) != 0) {
+    if (object) object->free(object);
+    return false;
+  }
+  utimensat(AT_FDCWD, e->path, NULL, 0); /* used now */
+  *out = object;
+  return true;
+}
+
+/* ---- its size ---------------------------------------------------------------------------- */
+
+typedef struct aged {
+  struct timespec time;
+  uint64_t nbytes;
+  char name[ROC_HASH_TEXT_BYTES];
+} aged;
+
+typedef roc_vec(aged) aged_list;
+
+static int compare_age(const void *a, const void *b) {
+  const struct timespec *x = &((const aged *)a)->time, *y = &((const aged *)b)->time;
+  if (x->tv_sec != y->tv_sec) return x->tv_sec < y->tv_sec ? -1 : 1;
+  return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+/* Lists the entries; temporary files that nobody writes any more go at once. */
+static uint64_t list_entries(DIR *dir, aged_list *list) {
+  uint64_t total = 0;
+  struct dirent *item;
+  struct stat info;
+  while ((item = readdir(dir))) {
+    if (fstatat(dirfd(dir), item->d_name, &info, AT_SYMLINK_NOFOLLOW) || !S_ISREG(info.st_mode))
+      continue;
+    aged a = {.time = info.st_mtim, .nbytes = (uint64_t)info.st_size};
+    if (strlen(item->d_name) + 1 != sizeof a.name) {
+      if (info.st_mtim.tv_sec + ABANDONED_SECONDS < time(NULL))
+        unlinkat(dirfd(dir), item->d_name, 0);
+      continue;
+    }
+    memcpy(a.name, item->d_name, sizeof a.name);
+    total += a.nbytes;
+    if (!roc_vec_push(list, a)) break;
+  }
+  return total;
+}
+
+static uint64_t limit_bytes(void) {
+  const char *chosen = getenv("ROCLUA_CACHE_MB");
+  char *end;
+  unsigned long long mb = chosen ? strtoull(chosen, &end, 10) : DEFAULT_MB;
+  if (chosen && (*end || end == chosen || mb > UINT32_MAX)) mb = DEFAULT_MB;
+  return mb << 20;
+}
+
+/* Down to three quarters, so that a full cache is not swept at each store. */
+static void sweep(const char *folder) {
+  DIR *dir = opendir(folder);
+  if (!dir) return;
+  aged_list list = {0};
+  uint64_t total = list_entries(dir, &list), limit = limit_bytes();
+  if (total > limit) {
+    qsort(list.items, list.count, sizeof *list.items, compare_age);
+    for (uint32_t i = 0; i < list.count && total > limit / 4 * 3; i++) {
+      total -= list.items[i].nbytes;
+      if (unlinkat(dirfd(dir), list.items[i].name, 0) == 0) stats.evictions++;
+    }
+  }
+  roc_vec_deinit(&list);
+  closedir(dir);
+}
+
+static void store(const entry *e, const roc_codeobj *object) {
+  roc_str text = ROC_STR_INIT;
+  roc_str_add(&text, (const char *)e->digest, sizeof e->digest);
+  roc_codeobj_write(object, &text);
+  bool is_stored =
+      !text.failed && roc_file_write(e->path, roc_str_text(&text), text.len, NULL) == ROC_OK;
+  roc_str_deinit(&text);
+  if (is_stored && stats.stores++ % STORES_A_SWEEP == 0) sweep(e->folder);
+}
+
+roc_status roc_jit_build(const roc_ir_module *module, const roc_cg_options *options,
+                         roc_codeobj **out_object, roc_cg_times *times, roc_error *err) {
+  entry *e = roc_alloc(sizeof *e);
+  bool has_entry = e && find_entry(module, options, e);
+  roc_status status = ROC_OK;
+  *times = (roc_cg_times){0};
+  if (has_entry && load(e, options, out_object)) {
+    stats.hits++;
+  } else {
+    status = roc_jit_compile(module, options, out_object, times, err);
+    if (has_entry && status == ROC_OK) {
+      stats.misses++;
+      store(e, *out_object);
+    }
+  }
+  roc_free(e);
+  return status;
+}

@@ -1,0 +1,34 @@
+/* Code objects and stages of a kernel for any target, ahead of a launch or without one. */
+#ifndef ROC_JIT_OBJECT_H
+#define ROC_JIT_OBJECT_H
+
+#include "base/hsaco.h"
+#include "base/target.h"
+#include "jit/kernel.h"
+
+/* Compiles for the classes of the last launch (or the signature).  *out_object: object->free.
+ * INVALID: the kernel has no types yet.  COMPILE: as roc_jit_kernel_select. */
+roc_status roc_jit_kernel_object(roc_jit_kernel *kernel, const roc_cg_options *options,
+                                 roc_codeobj **out_object, roc_error *err);
+
+/* The same for kernel->values, which describe arguments of a kind, not of a launch; the kernel's
+ * classes stay as they are. */
+roc_status roc_jit_kernel_object_for(roc_jit_kernel *kernel, const roc_cg_options *options,
+                                     roc_codeobj **out_object, roc_error *err);
+
+/* What a kernel of an AMD GPU code object takes, and how many of its wavefronts a SIMD keeps. */
+typedef struct roc_jit_resources {
+  const roc_gpu_chip *chip;
+  roc_hsaco_kernel kernel;
+  uint32_t workgroup; /* work-items the occupancy is for */
+  roc_gpu_occupancy occupancy;
+} roc_jit_resources;
+
+/* workgroup: 0 for what roclua would choose.  UNSUPPORTED: the target has no such numbers. */
+roc_status roc_jit_resources_of(const roc_codeobj *object, uint32_t workgroup,
+                                roc_jit_resources *out, roc_error *err);
+
+/* Options for `target` as a launch would have them. */
+roc_cg_options roc_jit_options_for(const char *target, int opt_level);
+
+#endif

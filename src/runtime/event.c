@@ -1,0 +1,110 @@
+/* Recording, waiting for and timing events; see event.h.
+ *
+ * A record is a piece of queued work that uses one small host buffer, the time stamp; so the
+ * stamp outlives an event that is dropped or recorded again meanwhile, by the rules of internal.h. */
+#include "runtime/event.h"
+
+#include "base/clock.h"
+#include "runtime/internal.h"
+
+void roc_rt_event_deinit(roc_rt_event *event) {
+  roc_rt_stream_release(event->stream);
+  roc_buffer_release(event->time);
+  *event = ROC_RT_EVENT_INIT;
+}
+
+/* ---- recording ----------------------------------------------------------- */
+
+static void stamp_now(void *ud) {
+  *(uint64_t *)ud = roc_clock_ns();
+}
+
+static roc_status queue_stamp(roc_dev_stream *stream, uint64_t *time, roc_ticket *out_ticket,
+                              roc_error *err) {
+  const roc_device_ops *ops = stream->device->ops;
+  if (ops->stamp) return ops->stamp(stream, time, out_ticket, err);
+  return ops->host_call(stream, stamp_now, time, out_ticket, err);
+}
+
+static roc_status record_locked(roc_rt_stream *stream, roc_buffer *time, roc_ticket *out_ticket,
+                                roc_error *err) {
+  ROC_TRY(roc_rt_device_check(stream->device, err));
+  roc_rt_pending *pending =
+      roc_buffer_reserve_use(time, stream) ? roc_rt_pending_begin(stream, 1) : NULL;
+  if (!pending) return roc_fail(err, ROC_OOM, "out of memory: an event cannot be recorded");
+  roc_status status = queue_stamp(stream->driver, roc_buffer_host(time), out_ticket, err);
+  if (status == ROC_OK) {
+    roc_rt_pending_commit(stream, pending, *out_ticket, &(roc_rt_use){time, true}, 1);
+    roc_rt_retire_before(stream, *out_ticket);
+    return ROC_OK;
+  }
+  roc_rt_pending_abort(pending);
+  return status == ROC_LOST ? roc_rt_device_set_lost(stream->device, NULL, err) : status;
+}
+
+roc_status roc_rt_event_record(roc_rt_event *event, roc_rt_stream *stream, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  roc_rt_event recorded = {.stream = stream};
+  ROC_TRY(roc_buffer_create_host(sizeof(uint64_t), true, &recorded.time, err));
+  roc_rt_stream_retain(stream);
+  roc_rt_lock();
+  roc_status status = record_locked(stream, recorded.time, &recorded.ticket, err);
+  roc_rt_unlock();
+  roc_rt_event_deinit(status == ROC_OK ? event : &recorded);
+  if (status == ROC_OK) *event = recorded;
+  return status;
+}
+
+/* ---- waiting ------------------------------------------------------------- */
+
+roc_status roc_rt_event_query(const roc_rt_event *event, bool *out_done, roc_error *err) {
+  *out_done = true;
+  return event->stream ? roc_rt_stream_query(event->stream, event->ticket, out_done, err) : ROC_OK;
+}
+
+roc_status roc_rt_event_synchronize(const roc_rt_event *event, roc_error *err) {
+  return event->stream ? roc_rt_stream_wait_ticket(event->stream, event->ticket, err) : ROC_OK;
+}
+
+static roc_status wait_locked(roc_rt_stream *stream, const roc_rt_event *event, roc_error *err) {
+  ROC_TRY(roc_rt_device_check(stream->device, err));
+  ROC_TRY(roc_rt_device_check(event->stream->device, err));
+  const roc_device_ops *ops = stream->driver->device->ops;
+  roc_ticket ticket;
+  roc_status status =
+      ops->stream_wait(stream->driver, event->stream->driver, event->ticket, &ticket, err);
+  if (status == ROC_LOST) return roc_rt_device_set_lost(stream->device, NULL, err);
+  if (status == ROC_OK && ticket) stream->last_ticket = ticket;
+  return status;
+}
+
+roc_status roc_rt_stream_wait_event(roc_rt_stream *stream, const roc_rt_event *event,
+                                    roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  if (!event->stream || event->stream == stream) return ROC_OK;
+  if (event->stream->driver->device->ops != stream->driver->device->ops) {
+    return roc_rt_stream_await(event->stream, event->ticket, true, err);
+  }
+  roc_rt_lock();
+  roc_status status = wait_locked(stream, event, err);
+  roc_rt_unlock();
+  return status;
+}
+
+/* ---- timing -------------------------------------------------------------- */
+
+roc_status roc_rt_event_elapsed(const roc_rt_event *first, const roc_rt_event *last,
+                                double *out_ms, roc_error *err) {
+  if (!first->stream || !last->stream) {
+    return roc_fail(err, ROC_INVALID, "the %s event was never recorded",
+                    first->stream ? "second" : "first");
+  }
+  if (first->stream->device != last->stream->device) {
+    return roc_fail(err, ROC_INVALID, "the events were recorded on different devices");
+  }
+  ROC_TRY(roc_rt_event_synchronize(first, err));
+  ROC_TRY(roc_rt_event_synchronize(last, err));
+  const uint64_t *begin = roc_buffer_host(first->time), *end = roc_buffer_host(last->time);
+  *out_ms = (double)(int64_t)(*end - *begin) / 1e6;
+  return ROC_OK;
+}

@@ -1,0 +1,141 @@
+/* Keeping host memory and its double on a device alike; see mirror.h.
+ *
+ * Copies go by roc_rt_copy_now, which waits for what conflicts and ends when the bytes are there, so
+ * that a fresh side is fresh for every stream. */
+#include "runtime/mirror.h"
+
+#include <inttypes.h>
+
+#include "base/alloc.h"
+#include "runtime/array.h"
+#include "runtime/internal.h"
+
+struct roc_mirror {
+  roc_buffer *device; /* NULL: no memory there yet */
+  bool is_host_stale, is_device_stale;
+};
+
+static _Atomic uint64_t to_device_count, to_host_count;
+
+roc_status roc_mirror_create(roc_buffer *host, roc_error *err) {
+  if (host->mirror) return ROC_OK;
+  host->mirror = roc_zalloc(sizeof *host->mirror);
+  if (!host->mirror) return roc_fail(err, ROC_OOM, "out of memory: no room for a smart array");
+  return ROC_OK;
+}
+
+bool roc_buffer_is_mirrored(const roc_buffer *buffer) {
+  return buffer->mirror != NULL;
+}
+
+roc_rt_device *roc_mirror_device(const roc_buffer *host) {
+  return host->mirror->device ? host->mirror->device->device : NULL;
+}
+
+void roc_buffer_drop_mirror(roc_buffer *host) {
+  if (!host->mirror) return;
+  roc_buffer_release_locked(host->mirror->device);
+  roc_free(host->mirror);
+  host->mirror = NULL;
+}
+
+/* All bytes of a buffer; borrows it. */
+static roc_array bytes_of(roc_buffer *buffer, size_t nbytes) {
+  return (roc_array){.buffer = buffer,
+                     .dtype = ROC_DT_UINT8,
+                     .rank = 1,
+                     .extents = {(int64_t)nbytes},
+                     .strides = {1}};
+}
+
+static void drop_device(roc_mirror *m) {
+  roc_buffer *device = m->device;
+  m->device = NULL;
+  m->is_host_stale = m->is_device_stale = false;
+  roc_buffer_release(device);
+}
+
+/* The flags are set before the copy, whose own waits come back here. */
+static roc_status download(roc_buffer *host, roc_error *err) {
+  roc_mirror *m = host->mirror;
+  roc_array to = bytes_of(host, host->nbytes), from = bytes_of(m->device, host->nbytes);
+  m->is_host_stale = false;
+  roc_status status = roc_rt_copy_now(&to, &from, err);
+  m->is_device_stale = false;
+  if (status == ROC_LOST) {
+    drop_device(m); /* told once; then the host has what it last had */
+  } else if (status != ROC_OK) {
+    m->is_host_stale = true;
+  } else {
+    atomic_fetch_add(&to_host_count, 1);
+  }
+  return status;
+}
+
+static roc_status upload(roc_buffer *host, roc_error *err) {
+  roc_mirror *m = host->mirror;
+  roc_array to = bytes_of(m->device, host->nbytes), from = bytes_of(host, host->nbytes);
+  ROC_TRY(roc_rt_copy_now(&to, &from, err));
+  m->is_device_stale = false;
+  atomic_fetch_add(&to_device_count, 1);
+  return ROC_OK;
+}
+
+static bool has_fault(const roc_mirror *m) {
+  return m->device && atomic_load_explicit(&m->device->fault, memory_order_relaxed);
+}
+
+bool roc_mirror_is_busy(const roc_buffer *host, bool for_write) {
+  const roc_mirror *m = host->mirror;
+  return m->is_host_stale || (for_write && m->device && !m->is_device_stale) || has_fault(m);
+}
+
+roc_status roc_mirror_settle(roc_buffer *host, bool for_write, roc_error *err) {
+  roc_mirror *m = host->mirror;
+  if (has_fault(m)) ROC_TRY(roc_buffer_wait(m->device, false, err));
+  if (m->is_host_stale) ROC_TRY(download(host, err));
+  if (for_write && m->device) m->is_device_stale = true;
+  return ROC_OK;
+}
+
+static roc_status move_to(roc_buffer *host, roc_rt_device *device, roc_error *err) {
+  roc_mirror *m = host->mirror;
+  ROC_TRY(roc_mirror_settle(host, false, err));
+  roc_buffer *made;
+  ROC_TRY(roc_buffer_create_device(device, host->nbytes, &made, err));
+  drop_device(m);
+  m->device = made;
+  m->is_device_stale = true;
+  return ROC_OK;
+}
+
+roc_status roc_mirror_fetch(roc_buffer *host, roc_rt_device *device, roc_buffer **out_buffer,
+                            roc_error *err) {
+  roc_mirror *m = host->mirror;
+  if (!m->device || (device && m->device->device != device)) ROC_TRY(move_to(host, device, err));
+  if (m->is_device_stale) ROC_TRY(upload(host, err));
+  *out_buffer = m->device;
+  return ROC_OK;
+}
+
+roc_status roc_mirror_mark(roc_buffer *host, roc_side side, roc_error *err) {
+  roc_mirror *m = host->mirror;
+  if (!m->device) {
+    if (side == ROC_SIDE_HOST) return ROC_OK;
+    return roc_fail(err, ROC_INVALID,
+                    "the array has no side on a device yet: get(\"device\") makes it");
+  }
+  m->is_host_stale = side == ROC_SIDE_DEVICE;
+  m->is_device_stale = side == ROC_SIDE_HOST;
+  return ROC_OK;
+}
+
+roc_status roc_mirror_end(roc_buffer *host, roc_error *err) {
+  ROC_TRY(roc_buffer_wait(host, false, err));
+  drop_device(host->mirror);
+  return ROC_OK;
+}
+
+roc_mirror_counts roc_mirror_count(void) {
+  return (roc_mirror_counts){atomic_load(&to_device_count), atomic_load(&to_host_count)};
+}
