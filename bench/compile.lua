@@ -1,4 +1,5 @@
--- How long a kernel takes from source text to loaded code: build/release/bin/roclua bench/compile.lua
+-- How long a kernel takes from source text to loaded code: build/release/bin/roclua
+-- bench/compile.lua
 --
 -- Milliseconds by stage, for saxpy and the tiled product: the first compile of the process, which
 -- opens the compiler, and the least of ten warm ones (each row's total is that run's).  `parse` is
@@ -8,7 +9,8 @@ local roc = require "roc"
 local system = require "system"
 
 local WARM = 10
-local STAGES = { "parse", "front_end", "passes", "open", "build", "verify", "optimise", "emit", "load" }
+local STAGES = { "parse", "front_end", "passes", "open", "build", "verify", "optimise", "emit",
+  "load" }
 
 local saxpy = [[function(a, x, y)
   local i = roc.get_global_id(1)
@@ -16,7 +18,8 @@ local saxpy = [[function(a, x, y)
 end]]
 
 local tiled = [[function(a, b, c)
-  local block_a, block_b = roc.shared.array({ 16, 16 }, roc.float32), roc.shared.array({ 16, 16 }, roc.float32)
+  local block_a = roc.shared.array({ 16, 16 }, roc.float32)
+  local block_b = roc.shared.array({ 16, 16 }, roc.float32)
   local x, y = roc.get_local_id(1), roc.get_local_id(2)
   local j, i = roc.grid(2)
   local sum = 0.0

@@ -29,7 +29,8 @@ end
 -- Seconds, or nothing where the peer is not there.
 local function peer_time(peer, bench)
   if not peer.is_built then return nil end
-  local pipe <close> = assert(io.popen(("build/bench/%s %s %d %d"):format(peer.name, bench.name, bench.n, REPEATS)))
+  local pipe <close> =
+    assert(io.popen(("build/bench/%s %s %d %d"):format(peer.name, bench.name, bench.n, REPEATS)))
   return tonumber(pipe:read("l"))
 end
 
@@ -52,7 +53,8 @@ local function floats(shape) return roc.to_device(roc.random(shape, "float32")) 
 local function groups_of(n, size) return (n + size - 1) // size end
 
 local LINE = 1 << 24 // scale -- elements of the one-dimensional kernels
-local SIDE = math.max(16, 512 // math.ceil(math.sqrt(scale)) // 16 * 16) -- of the matrices: whole tiles
+-- of the matrices: whole tiles
+local SIDE = math.max(16, 512 // math.ceil(math.sqrt(scale)) // 16 * 16)
 
 -- Each entry: n, and a function (check) -> launch.
 local benches = {
@@ -143,5 +145,6 @@ for _, bench in ipairs(benches) do
   c, cl = c and c * 1e3, cl and cl * 1e3
   local best = math.min(c or math.huge, cl or math.huge)
   print(ROW:format(bench.name, bench.n, show(checked, "%.3f"), show(c, "%.3f"), show(cl, "%.3f"),
-    show(c and checked / c, "%.2f"), show(best < math.huge and checked / best, "%.2f"), show(checked / unchecked, "%.2f")))
+    show(c and checked / c, "%.2f"), show(best < math.huge and checked / best, "%.2f"),
+      show(checked / unchecked, "%.2f")))
 end

@@ -39,7 +39,8 @@ local function arrays()
 end
 
 local function report(device, name, nanoseconds, bytes, peer)
-  print(("%-6s %-28s %8.0f ns %8.2f bytes %7.1f x"):format(device, name, nanoseconds, bytes, nanoseconds / peer))
+  print(("%-6s %-28s %8.0f ns %8.2f bytes %7.1f x"):format(device, name, nanoseconds, bytes,
+    nanoseconds / peer))
 end
 
 local peer = measure(core.testing.check_arrays, arrays())

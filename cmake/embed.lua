@@ -10,7 +10,8 @@ end
 local function describe(path)
   local file = relative(path, lua_dir)
   if not file then
-    file = "roc/kernels/" .. assert(relative(path, kernels_dir), path .. " lies below neither directory")
+    file = "roc/kernels/" .. assert(relative(path, kernels_dir),
+      path .. " lies below neither directory")
   end
   local module = file:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")
   local handle <close> = assert(io.open(path, "rb"))

@@ -23,7 +23,8 @@ end
 for i, sum in ipairs(bars) do
   local first = (i - 1) * GROUP
   local shown = string.char(first):match("%g") or " "
-  print(("%02x-%02x %s %9d %s"):format(first, first + GROUP - 1, shown, sum, ("#"):rep(sum * WIDTH // longest)))
+  print(("%02x-%02x %s %9d %s"):format(first, first + GROUP - 1, shown, sum,
+    ("#"):rep(sum * WIDTH // longest)))
 end
 
 local expected = {}
@@ -35,4 +36,5 @@ end
 for value = 0, 255 do
   assert(counts[value + 1] == expected[value], ("wrong count of byte %d"):format(value))
 end
-print(("%d bytes of %s on %s: all counts agree with a Lua loop"):format(#text, path, roc.current_device().name))
+print(("%d bytes of %s on %s: all counts agree with a Lua loop"):format(#text, path,
+  roc.current_device().name))

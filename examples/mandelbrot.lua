@@ -37,7 +37,8 @@ local draw = roc.kernel(function(image)
   if row <= image.shape[1] and column <= width then
     if column == 1 then image[row][1] = 0 end
     local at = 3 * column - 1
-    image[row][at], image[row][at + 1], image[row][at + 2] = colour(steps_to_escape(point(column - 1, row - 1)))
+    image[row][at], image[row][at + 1], image[row][at + 2] =
+      colour(steps_to_escape(point(column - 1, row - 1)))
   end
 end, { name = "mandelbrot", contract = false }) -- bit for bit what the host computes
 
@@ -72,8 +73,10 @@ for row = 0, height - 1, 16 do
     local at = row * (1 + 3 * width) + 3 * column + 2
     local r, g, b = colour(steps_to_escape(point(column, row)))
     local pr, pg, pb = rows:byte(at, at + 2)
-    assert(pr == r and pg == g and pb == b, ("pixel (%d, %d) differs from the host's"):format(column, row))
+    assert(pr == r and pg == g and pb == b,
+      ("pixel (%d, %d) differs from the host's"):format(column, row))
   end
 end
-print(("%s: %d x %d pixels, %d bytes, drawn on %s; read back and compared with the host's points"):format(
+print(("%s: %d x %d pixels, %d bytes, drawn on %s; read back and compared with the host's "
+  .. "points"):format(
   path, width, height, #png, roc.current_device().name))

@@ -28,7 +28,8 @@ for _, launch in ipairs(launches) do
   launch.run(a, b, launch.c)
   device:synchronize()
   local seconds = system.monotime() - start
-  print(("%s: %.3f ms, %.2f GFLOP/s"):format(launch.name, seconds * 1e3, 2 * n ^ 3 / seconds * 1e-9))
+  print(("%s: %.3f ms, %.2f GFLOP/s"):format(launch.name, seconds * 1e3,
+    2 * n ^ 3 / seconds * 1e-9))
 end
 
 -- Both add the same products in the same order; they may differ in which sums are fused.

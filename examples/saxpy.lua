@@ -22,4 +22,5 @@ for i = 1, n do
   local expected = float32(float32(a * x[i]) + before[i])
   assert(y[i] == expected, ("element %d is %.9g, expected %.9g"):format(i, y[i], expected))
 end
-print(("saxpy of %d float32 elements on %s: all equal to a Lua loop"):format(n, roc.current_device().name))
+print(("saxpy of %d float32 elements on %s: all equal to a Lua loop"):format(n,
+  roc.current_device().name))

@@ -5,7 +5,9 @@
 
 cd "$ROCLUA_ROOT"
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+XDG_CACHE_HOME=$(mktemp -d) # what earlier runs compiled must not stand in for compiling
+export XDG_CACHE_HOME
+trap 'rm -rf "$log" "$XDG_CACHE_HOME"' EXIT
 
 status=0
 { "$ROCLUA" spec/run.lua "$@" </dev/null 2>&1 || echo "exit status $?" >"$log.status"; } | tee "$log"

@@ -22,7 +22,8 @@ local EXCEPTIONS = { ["jit codegen/codegen.h"] = true }
 
 -- headers of others -> folders that may include them
 local FENCES = {
-  { headers = { "^lua%.h$", "^lauxlib%.h$", "^lualib%.h$" }, folders = { "bindings", "embed", "cli" } },
+  { headers = { "^lua%.h$", "^lauxlib%.h$", "^lualib%.h$" },
+    folders = { "bindings", "embed", "cli" } },
   { headers = { "^llvm", "^lld/", "^clang" }, folders = { "codegen" } },
   { headers = { "^hsa" }, folders = { "device/hsa", "emulator" } },
   { headers = { "^cuda", "^nv" }, folders = { "device/cuda" } },
@@ -82,7 +83,8 @@ describe("the layers of src/", function()
     assert_none(complaints)
   end)
 
-  it("keep the headers of Lua, LLVM, the drivers and the line editor behind their fences", function()
+  it("keep the headers of Lua, LLVM, the drivers and the line editor behind their fences",
+    function()
     local complaints = {}
     for _, path in ipairs(sources) do
       for _, include in ipairs(includes_of(path)) do
@@ -113,12 +115,15 @@ describe("every file", function()
     local complaints = {}
     for _, path in ipairs(texts) do
       local _, count = files.read(path):gsub("\n", "")
-      if count > MAX_LINES then complaints[#complaints + 1] = ("%s: %d lines"):format(path, count) end
+      if count > MAX_LINES then
+        complaints[#complaints + 1] = ("%s: %d lines"):format(path, count)
+      end
     end
     assert_none(complaints)
   end)
 
-  it("ends with a newline and has no tab, no carriage return and no space at a line's end", function()
+  it("ends with a newline and has no tab, no carriage return and no space at a line's end",
+    function()
     local complaints = {}
     for _, path in ipairs(texts) do
       local text = files.read(path)
@@ -148,7 +153,8 @@ describe("every file", function()
       local has_header = path:find("%.c$") and io.open((path:gsub("%.c$", ".h")))
       local is_c = path:find("^src/.*%.[ch]p*$") and not has_header or path:find("%.def$")
       local is_lua = path:find("%.lua$")
-      if is_c and not text:find("^/%*") or is_lua and not text:find("^%-%-") and not text:find("^#!") then
+      if is_c and not text:find("^/%*") or is_lua and not text:find("^%-%-")
+        and not text:find("^#!") then
         complaints[#complaints + 1] = path
       end
     end
@@ -166,7 +172,8 @@ describe("the form of the code", function()
 
   it("gives luacheck nothing to say", function()
     if not files.has_program("luacheck") then return pending("no luacheck") end
-    local output, succeeded = files.run("luacheck -q --no-color lua kernels examples bench spec cmake")
+    local output, succeeded = files.run(
+      "luacheck -q --no-color lua kernels examples bench spec cmake")
     assert.is_true(succeeded, output:sub(1, 4000))
   end)
 end)
@@ -218,11 +225,15 @@ describe("the docs", function()
     local complaints, count = {}, 0
     for _, path in ipairs { "README.md", table.unpack(files.list("docs", "%.md$")) } do
       for folder, rest in files.read(path):gmatch("%f[%w./](%l+)/([%w_./-]*%w)") do
-        local is_ours = contains({ "scripts", "examples", "bench", "kernels", "spec", "docs", "src", "lua" }, folder)
+        local is_ours =
+          contains({ "scripts", "examples", "bench", "kernels", "spec", "docs", "src", "lua" },
+          folder)
         local name = folder .. "/" .. rest
         if is_ours then
           count = count + 1
-          if not io.open(name) then complaints[#complaints + 1] = ("%s names %s"):format(path, name) end
+          if not io.open(name) then
+            complaints[#complaints + 1] = ("%s names %s"):format(path, name)
+          end
         end
       end
     end

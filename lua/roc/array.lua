@@ -1,7 +1,8 @@
 -- How arrays print: as NumPy prints them, with elision.
 --
--- First the elements that will be shown are picked out of the array, then a formatter is made for all of them, so that columns line
--- up, then they are laid out in lines.  Works on host arrays; only the elements shown are read.
+-- First the elements that will be shown are picked out of the array, then a formatter is made for
+-- all of them, so that columns line up, then they are laid out in lines. Works on host arrays; only
+-- the elements shown are read.
 local M = {}
 
 local THRESHOLD = 1000 -- above this many elements the middle is elided
@@ -13,7 +14,8 @@ local ELISION = {}     -- stands for the elements left out
 
 -- ---- picking elements ------------------------------------------------------------------------
 
--- Nested lists of the shown elements, ELISION where some are left out; every element also goes into `flat`.
+-- Nested lists of the shown elements, ELISION where some are left out; every element also goes into
+-- `flat`.
 local function pick(a, ndim, is_long, flat)
   local items, n = {}, #a
   local elide = is_long and n > 2 * EDGE
@@ -46,7 +48,8 @@ local function special_text(x)
   return x > 0 and "inf" or "-inf"
 end
 
--- "d.ddde+XX" with the fewest digits that read back as `x` in its own dtype, so that 0.1 in float32 prints as 0.1.
+-- "d.ddde+XX" with the fewest digits that read back as `x` in its own dtype, so that 0.1 in float32
+-- prints as 0.1.
 local function shortest(x, dtype)
   for digits = 0, 16 do
     local text = ("%." .. digits .. "e"):format(x)

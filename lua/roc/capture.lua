@@ -1,14 +1,16 @@
--- What a kernel's free names are: walks the functions a kernel reaches and describes each name's value.
+-- What a kernel's free names are: walks the functions a kernel reaches and describes each name's
+-- value.
 --
--- The result is a plain table that roc.core turns into a program for the compiler.  Numbers, booleans, nils and device
--- arrays become cells: they are read again, raw, at each launch.  Everything else is what it is now.
+-- The result is a plain table that roc.core turns into a program for the compiler. Numbers,
+-- booleans, nils and device arrays become cells: they are read again, raw, at each launch.
+-- Everything else is what it is now.
 local core = require "roc.core"
 local source = require "roc.source"
 
 local M = {}
 
--- function value -> index of the builtin, and the names that are builtins whatever their value: a script that replaces the
--- global `print` to catch output still wants the kernel's lines.
+-- function value -> index of the builtin, and the names that are builtins whatever their value: a
+-- script that replaces the global `print` to catch output still wants the kernel's lines.
 local known = {}
 local by_name = {}
 local const_array_id
@@ -98,12 +100,14 @@ function Walk:function_index(f, name, text, chunkname, index)
     text, chunkname, index = source.find(f, ("function '%s'"):format(name))
   end
   at = #self.functions + 1
-  self.functions[at] = { fn = f, name = name, chunk = parse(text, chunkname), index = index, bindings = {} }
+  self.functions[at] = { fn = f, name = name, chunk = parse(text, chunkname), index = index,
+    bindings = {} }
   self.index_of[f] = at
   return at
 end
 
--- The value of a free name of `f`, and how to get at it again: the upvalue's number and the keys from there.
+-- The value of a free name of `f`, and how to get at it again: the upvalue's number and the keys
+-- from there.
 local function root_of(f, path)
   local wanted = path.is_global and "_ENV" or path.root
   for i = 1, 255 do
@@ -161,7 +165,8 @@ end
 
 local DESCRIBE = {
   number = "cell", boolean = "cell", ["nil"] = "cell",
-  ["roc.DeviceArray"] = "cell", ["roc.DType"] = "dtype", ["roc.Array"] = "array", table = "namespace",
+  ["roc.DeviceArray"] = "cell", ["roc.DType"] = "dtype", ["roc.Array"] = "array",
+  table = "namespace",
 }
 
 local function path_text(path)
@@ -226,7 +231,7 @@ end
 ---@param text? string the source, when it is at hand
 ---@param chunkname? string
 ---@param index? integer
----@return table program {functions = {{fn, name, chunk, index, bindings}, …}}; the kernel comes first
+---@return table program {functions = {{fn, name, chunk, index, bindings}, …}}, the kernel first
 function M.collect(f, name, text, chunkname, index)
   local walk = setmetatable({ functions = {}, index_of = {} }, Walk)
   walk:function_index(f, name, text, chunkname, index)

@@ -1,21 +1,27 @@
 -- A reader of Lua 5.4's binary chunks, as far as telling functions apart needs it.
 --
--- Walks the prototypes of a string.dump in pre-order, which is the order in which their `function` keywords stand in
--- the source, and gives each one's bytes.  Two functions with the same bytes do the same.
+-- Walks the prototypes of a string.dump in pre-order, which is the order in which their `function`
+-- keywords stand in the source, and gives each one's bytes. Two functions with the same bytes do
+-- the same.
 local M = {}
 
--- Header: signature, version, format, LUAC_DATA, sizes of instruction, integer and number, then one of each.
+-- Header: signature, version, format, LUAC_DATA, sizes of instruction, integer and number, then one
+-- of each.
 local HEADER = "<c4BBc6BBBi8d"
 
 local function header_end(dump)
   local signature, version, format, _, instruction, integer, number, _, _, at = HEADER:unpack(dump)
-  if signature ~= "\27Lua" or version ~= 0x54 or format ~= 0 or instruction ~= 4 or integer ~= 8 or number ~= 8 then
-    error("this Lua writes binary chunks of another format than Lua 5.4; pass the kernel as a string", 0)
+  if signature ~= "\27Lua" or version ~= 0x54 or format ~= 0 or instruction ~= 4 or integer ~= 8
+    or number ~= 8 then
+    error(
+      "this Lua writes binary chunks of another format than Lua 5.4; pass the kernel as a string",
+      0)
   end
   return at + 1 -- the main function's count of upvalues follows
 end
 
--- An unsigned number in groups of seven bits, most significant first; the last byte has its top bit set.
+-- An unsigned number in groups of seven bits, most significant first; the last byte has its top bit
+-- set.
 local function read_size(dump, at)
   local n = 0
   while true do

@@ -1,7 +1,7 @@
 -- The public face of roclua: what `require "roc"` returns.
 --
--- Every public name is listed here, once; roc.core is the private C module below.  Names are documented in
--- roc/meta/core.lua.
+-- Every public name is listed here, once; roc.core is the private C module below. Names are
+-- documented in roc/meta/core.lua.
 local core = require "roc.core"
 local array = require "roc.array"
 local capture = require "roc.capture"
@@ -68,6 +68,13 @@ roc.source = source.register
 roc.In = core.In
 roc.Out = core.Out
 roc.InOut = core.InOut
+
+-- what is built of Lua functions; loaded when it is first called
+for _, name in ipairs { "vectorize", "guvectorize", "reduce", "scan" } do
+  roc[name] = function(...)
+    return require("roc.builders." .. name)(...)
+  end
+end
 
 -- what kernels call: the compiler's table has the names
 for _, path in ipairs(core.kernel_builtins()) do

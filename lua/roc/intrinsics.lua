@@ -1,15 +1,16 @@
 -- What a kernel may call, as real Lua functions.
 --
--- The compiler knows each of these by its value and never runs it; `sim` (and nothing else) does run them: each
--- looks at the work-item that is executing, kept in `current`.  Called outside a kernel, those that mean something there
--- (roc.math) work, the others say so.  Written for obviousness: this file and sim.lua are the reference that every device is
--- compared with.
+-- The compiler knows each of these by its value and never runs it; `sim` (and nothing else) does
+-- run them: each looks at the work-item that is executing, kept in `current`. Called outside a
+-- kernel, those that mean something there (roc.math) work, the others say so. Written for
+-- obviousness: this file and sim.lua are the reference that every device is compared with.
 local core = require "roc.core"
 
 local M = {}
 
 -- The executing work-item, or nil on the host.  Set by sim.lua around each resume.  Fields:
---   global_id, local_id: three numbers from 1; lane: number from 1; group: the workgroup (see sim.lua)
+--   global_id, local_id: three numbers from 1; lane: number from 1
+--   group: the workgroup (see sim.lua)
 local current
 
 function M.set_current(item)
@@ -38,9 +39,10 @@ local function check_integer(v, n, name)
   return v
 end
 
--- ids and sizes ---------------------------------------------------------------------------------------
+-- ids and sizes -----------------------------------------------------------------------------------
 
--- Per dimension; beyond the launch's rank an id and a size are 1, which is what the three-element tables hold.
+-- Per dimension; beyond the launch's rank an id and a size are 1, which is what the three-element
+-- tables hold.
 local function define_id(name, of)
   local full = "roc." .. name
   M[name] = function(d)
@@ -85,7 +87,7 @@ function M.gridsize(n)
   return table.unpack(item.group.launch.grid, 1, n)
 end
 
--- meeting other work-items ---------------------------------------------------------------------------
+-- meeting other work-items ------------------------------------------------------------------------
 
 M.CLK_LOCAL_MEM_FENCE = 1
 M.CLK_GLOBAL_MEM_FENCE = 2
@@ -127,9 +129,9 @@ function M.lane_id()
   return item_of("roc.lane_id").lane
 end
 
--- Wave operations: each lane hands in its operands and sleeps until all lanes of the wavefront have; then `result`
--- is called once with lanes: an array of {lane =, [1] =, [2] = …} in lane order, and the wavefront's width, and gives a
--- function from such an entry to that lane's result.
+-- Wave operations: each lane hands in its operands and sleeps until all lanes of the wavefront
+-- have; then `result` is called once with lanes: an array of {lane =, [1] =, [2] = …} in lane
+-- order, and the wavefront's width, and gives a function from such an entry to that lane's result.
 M.wave_results = {}
 M.wave = {}
 
@@ -150,7 +152,8 @@ local function by_lane(lanes)
   return map
 end
 
--- The value lane `from(entry)` handed in; a lane that is not there or out of range gives the own value.
+-- The value lane `from(entry)` handed in; a lane that is not there or out of range gives the own
+-- value.
 local function define_shuffle(name, from)
   define_wave(name, function(lanes)
     local map = by_lane(lanes)
@@ -203,7 +206,8 @@ define_fold("all", function(lanes)
   return true
 end)
 
--- `round` is the identity, or rounding to float32 when the typed kernel says that the operand is one.
+-- `round` is the identity, or rounding to float32 when the typed kernel says that the operand is
+-- one.
 local function define_reduction(name, combine)
   define_fold(name, function(lanes)
     local value = lanes[1][1]
@@ -269,10 +273,11 @@ for _, name in ipairs { "ds_permute", "ds_bpermute", "activelanepermute_wavewidt
 end
 M.wave.barrier = nil
 
--- memory of a kernel ------------------------------------------------------------------------------------
+-- memory of a kernel ------------------------------------------------------------------------------
 
--- Shared arrays are one per workgroup and textual place: sim's typed kernels pass the place, a raw one is known by its
--- source line.  Contents start undefined; sim fills them with a value that shows when it is used.
+-- Shared arrays are one per workgroup and textual place: sim's typed kernels pass the place, a raw
+-- one is known by its source line. Contents start undefined; sim fills them with a value that shows
+-- when it is used.
 M.shared = {}
 M.private = {}
 M.const = {}
@@ -293,14 +298,16 @@ end
 function M.const.array(t, dtype)
   local ok, result = pcall(core.array, t, dtype)
   if not ok then
-    error(type(result) == "string" and result:gsub("to '[^']*'", "to 'roc.const.array'", 1) or result, 2)
+    error(type(result) == "string" and result:gsub("to '[^']*'", "to 'roc.const.array'", 1)
+      or result, 2)
   end
   return result
 end
 
--- atomics ----------------------------------------------------------------------------------------------
+-- atomics -----------------------------------------------------------------------------------------
 
--- sim runs one work-item at a time and switches only at barriers and wave operations: read, compute, write is atomic.
+-- sim runs one work-item at a time and switches only at barriers and wave operations: read,
+-- compute, write is atomic.
 M.atomic = {}
 
 -- The row or array and last index that `index` (an integer or a table of one per dimension) names.
@@ -326,7 +333,8 @@ local function define_atomic(name, combine)
   end
 end
 
--- Integers compare as the element type does: uint64 as unsigned; narrower unsigned ones load as positive integers.
+-- Integers compare as the element type does: uint64 as unsigned; narrower unsigned ones load as
+-- positive integers.
 local function less(a, b, dtype)
   if dtype.name == "uint64" then
     return math.ult(a, b)
@@ -374,13 +382,14 @@ M.atomic.store = function(array, index, value)
   row[last] = value
 end
 
--- math -------------------------------------------------------------------------------------------------
+-- math --------------------------------------------------------------------------------------------
 
 -- Real functions on the host too; those on floats take integers as well, as Lua's own do.
 M.math = {}
 
 for _, name in ipairs {
-  "exp2", "log2", "log10", "log1p", "expm1", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "hypot", "rsqrt",
+  "exp2", "log2", "log10", "log1p", "expm1", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+  "cbrt", "hypot", "rsqrt",
   "fma", "erf", "erfc", "gamma", "lgamma", "trunc", "round", "copysign",
 } do
   M.math[name] = core.math[name]

@@ -8,6 +8,10 @@ local source = require "roc.source"
 
 local M = {}
 
+-- Set by rocluac: called with each new kernel and where its source is. Signatures are then not
+-- compiled at once.
+M.on_new = nil
+
 -- Raises at the script's line: the first function on the stack that is not of this file.
 local OWN = debug.getinfo(1, "S").source
 
@@ -34,7 +38,7 @@ local function call(f, ...)
   error(why, 0)
 end
 
--- options ------------------------------------------------------------------------------------------------
+-- options -----------------------------------------------------------------------------------------
 
 local function bad_option(name, expected, value)
   fail("bad argument #2 to 'kernel' (option '%s': %s expected, got %s)", name, expected,
@@ -104,16 +108,18 @@ local function check_options(opts)
   local checked = {}
   for name, value in pairs(opts) do
     if not CHECKS[name] then
-      fail("bad argument #2 to 'kernel' (unknown option '%s'; known are %s)", tostring(name), OPTION_NAMES)
+      fail("bad argument #2 to 'kernel' (unknown option '%s'; known are %s)", tostring(name),
+        OPTION_NAMES)
     end
     checked[name] = CHECKS[name](name, value)
   end
   return checked
 end
 
--- making -------------------------------------------------------------------------------------------------
+-- making ------------------------------------------------------------------------------------------
 
--- The function a string holds, with its text and index: "function(…) … end", `return` before it or not.
+-- The function a string holds, with its text and index: "function(…) … end", `return` before it or
+-- not.
 local function load_text(text, env)
   local code = text:find("^%s*return%f[^%w_]") and text or "return " .. text
   local chunk, why = load(code, text, "t", env)
@@ -122,7 +128,8 @@ local function load_text(text, env)
   end
   local f = chunk()
   if type(f) ~= "function" then
-    fail("bad argument #1 to 'kernel' (a string that holds one function expected: \"function(…) … end\")")
+    fail("bad argument #1 to 'kernel' (a string that holds one function expected: \"function(…) "
+      .. "… end\")")
   end
   return f, code
 end
@@ -154,7 +161,7 @@ function M.kernel(f, opts)
   local function collect()
     return call(capture.collect, f, name, text, chunkname, index)
   end
-  return call(core.kernel_new, {
+  local kernel = call(core.kernel_new, {
     name = name,
     fn = f,
     program = collect(),
@@ -166,12 +173,19 @@ function M.kernel(f, opts)
     number_is_f32 = options.number == "float32",
     workgroup = options.workgroup,
     signature = options.signature,
+    deferred = M.on_new ~= nil,
   })
+  if M.on_new then
+    M.on_new(kernel, { text = text, chunkname = chunkname, index = index,
+      signature = options.signature })
+  end
+  return kernel
 end
 
--- sim ----------------------------------------------------------------------------------------------------
+-- sim ---------------------------------------------------------------------------------------------
 
--- A failed launch leaves host arrays as they were: copies to put back.  `given` are the arguments as they came.
+-- A failed launch leaves host arrays as they were: copies to put back. `given` are the arguments as
+-- they came.
 local function keep_copies(given, args)
   local kept = {}
   for i = 1, args.n do
@@ -192,6 +206,19 @@ local function put_back(kept, has_failed)
   end
 end
 
+-- The compiler knows which arguments the kernel stores to.
+local function mark_smart_arrays(kernel, given)
+  local writes
+  for i = 1, given.n do
+    if core.kernel_is_smart(given[i]) then
+      writes = writes or kernel:sim_writes()
+      if writes[i] then
+        core.kernel_sim_mark(given[i])
+      end
+    end
+  end
+end
+
 core.set_sim_launcher(function(kernel, launch, ...)
   local described = table.pack(kernel:sim_source(...))
   launch.name = kernel.name
@@ -199,7 +226,7 @@ core.set_sim_launcher(function(kernel, launch, ...)
   local params = kernel:params()
   local hidden = {} -- numbered behind the explicit ones
   for i, array in ipairs(arrays) do
-    hidden[#params + i] = core.kernel_sim_view(array)
+    hidden[#params + i] = core.kernel_sim_view(array, launch.stream)
   end
   local program = {
     fn = kernel:fn(),
@@ -211,10 +238,11 @@ core.set_sim_launcher(function(kernel, launch, ...)
   local kept = keep_copies(given, args)
   for i = 1, args.n do
     arrays[#arrays + 1] = given[i]
-    args[i] = core.kernel_sim_view(args[i])
+    args[i] = core.kernel_sim_view(args[i], launch.stream)
   end
   local ok, message, lines = pcall(sim.run, program, launch, table.unpack(args, 1, args.n))
   put_back(kept, not ok or message ~= nil)
+  mark_smart_arrays(kernel, given)
   if not ok then
     error(message, 0)
   end

@@ -13,10 +13,10 @@ local M = {}
 -- Whether launches run the untouched function; specs switch it.
 M.is_raw = os.getenv("ROCLUA_SIM") == "raw"
 
--- arrays as a kernel sees them ----------------------------------------------------------------------------
+-- arrays as a kernel sees them --------------------------------------------------------------------
 
--- A wrapper that checks each index and says which array it was.  `dim` counts the dimensions already indexed
--- away, `rank` those of the whole array.
+-- A wrapper that checks each index and says which array it was. `dim` counts the dimensions already
+-- indexed away, `rank` those of the whole array.
 local function checked(array, name, rank, dim)
   rank, dim = rank or array.ndim, dim or 1
   local extent, is_row = #array, array.ndim > 1
@@ -56,7 +56,7 @@ local function is_array(v)
   return name == "roc.Array" or name == "roc.DeviceArray"
 end
 
--- workgroups ---------------------------------------------------------------------------------------------
+-- workgroups --------------------------------------------------------------------------------------
 
 -- Filler of memory whose contents start undefined: something no kernel computes by chance.
 local UNDEFINED = { b = true, i = 0x5a5a5a5a5a5a5a5a, u = 0x5a5a5a5a5a5a5a5a, f = 0 / 0 }
@@ -132,7 +132,7 @@ local function new_group(launch, id)
   return group
 end
 
--- faults -------------------------------------------------------------------------------------------------
+-- faults ------------------------------------------------------------------------------------------
 
 -- Where the kernel's own code stood in a stopped thread: "file:line: ".
 local function position(thread)
@@ -171,7 +171,7 @@ local function divergent(launch, items)
   end
 end
 
--- scheduling ---------------------------------------------------------------------------------------------
+-- scheduling --------------------------------------------------------------------------------------
 
 -- Runs one work-item until it ends or waits.
 local function run_item(launch, item)
@@ -266,7 +266,7 @@ local function run_group(launch, group)
   end
 end
 
--- what typed kernels call -----------------------------------------------------------------------------------
+-- what typed kernels call -------------------------------------------------------------------------
 
 -- The names that the compiler's Lua printer uses; see docs/sim.md.
 local function support(launch)
@@ -311,7 +311,8 @@ local function support(launch)
     local value
     return function()
       if value == nil then
-        local is_past = step > 0 and last < first or step <= 0 and first < last -- a NaN begins, once
+        -- a NaN begins, once
+        local is_past = step > 0 and last < first or step <= 0 and first < last
         value = first
         return not is_past and value or nil
       end
@@ -386,8 +387,9 @@ local function support(launch)
   return S
 end
 
--- Loads the printed functions: `source` is a Lua chunk that returns {{name =, chunk =, text =}, …}, the kernel first.  Each text is loaded
--- under its own chunk name with its own line numbers, so that errors point into the user's file.
+-- Loads the printed functions: `source` is a Lua chunk that returns {{name =, chunk =, text =}, …},
+-- the kernel first. Each text is loaded under its own chunk name with its own line numbers, so that
+-- errors point into the user's file.
 local function load_typed(source, launch, hidden)
   local S, functions = support(launch), {}
   for i, f in ipairs(assert(load(source, "=sim"))()) do
@@ -396,15 +398,16 @@ local function load_typed(source, launch, hidden)
   return functions[1]
 end
 
--- launching -----------------------------------------------------------------------------------------------
+-- launching ---------------------------------------------------------------------------------------
 
 local function wavefront_size()
   return math.tointeger(os.getenv("ROCLUA_WAVEFRONT")) or 64
 end
 
--- Runs a launch to its end.  `launch`: grid, groups, workgroup (three integers each), rank, shared (bytes), name.
--- `program`: fn (the kernel's function), params (its parameters' names), source (the typed kernel's text), hidden (values of hidden arguments).
--- Gives nil or the message of the fault, and the lines printed.
+-- Runs a launch to its end. `launch`: grid, groups, workgroup (three integers each), rank, shared
+-- (bytes), name. `program`: fn (the kernel's function), params (its parameters' names), source (the
+-- typed kernel's text), hidden (values of hidden arguments). Gives nil or the message of the fault,
+-- and the lines printed.
 function M.run(program, launch, ...)
   launch.args = table.pack(...)
   launch.wave_size = wavefront_size()

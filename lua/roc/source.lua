@@ -1,8 +1,9 @@
 -- Finding the source text of a Lua function.
 --
--- Debug information names the chunk: a file, the text given to `load`, or a name under which a text was registered with
--- roc.source.  A text is believed only if compiling it gives the function's own bytecode; that also says which of
--- the text's functions it is, since bytecode knows lines, constants, variables and captures.
+-- Debug information names the chunk: a file, the text given to `load`, or a name under which a text
+-- was registered with roc.source. A text is believed only if compiling it gives the function's own
+-- bytecode; that also says which of the text's functions it is, since bytecode knows lines,
+-- constants, variables and captures.
 local dump = require "roc.dump"
 
 local M = {}
@@ -20,7 +21,8 @@ local MAX_COMPILED = 16
 function M.register(chunkname, text)
   for i, argument in ipairs { chunkname or false, text or false } do
     if type(argument) ~= "string" then
-      error(("bad argument #%d to 'source' (string expected, got %s)"):format(i, argument and type(argument) or "nil"), 2)
+      error(("bad argument #%d to 'source' (string expected, got %s)"):format(i,
+        argument and type(argument) or "nil"), 2)
     end
   end
   local name = chunkname:gsub("^[=@]", "")
@@ -58,7 +60,8 @@ local function prototypes_of(text, chunkname)
   return protos
 end
 
--- The number of the prototype (0: the chunk itself) that is `f`; nil when the text is not its source.
+-- The number of the prototype (0: the chunk itself) that is `f`; nil when the text is not its
+-- source.
 local function find_in(text, chunkname, f)
   local bytes = dump.prototypes(f)[1].bytes
   for i, proto in ipairs(prototypes_of(text, chunkname)) do
@@ -81,7 +84,9 @@ local function candidates(info)
     local text, why = read_file(name)
     if text then
       texts[#texts + 1] = text
-      return texts, ("'%s' changed since the function was loaded; load it again, or pass the kernel as a string")
+      return texts,
+        ("'%s' changed since the function was loaded; load it again, or pass the "
+        .. "kernel as a string")
         :format(name)
     end
     return texts, ("its file cannot be read: %s; pass the kernel as a string, or its text with "
@@ -89,7 +94,8 @@ local function candidates(info)
   elseif kind ~= "=" then
     texts[#texts + 1] = source
   end
-  return texts, ("its text is not known (chunk '%s'); register the text with roc.source(%q, text), or pass the "
+  return texts,
+    ("its text is not known (chunk '%s'); register the text with roc.source(%q, text), or pass the "
     .. "kernel as a string"):format(info.short_src, name:sub(1, 60))
 end
 
@@ -98,14 +104,15 @@ end
 ---@param what string
 ---@return string text of the whole chunk
 ---@return string name of the chunk, as shown in messages
----@return integer index of the function among the chunk's, in the order of their `function` keywords; 0: the chunk
+---@return integer index of the function among the chunk's `function` keywords; 0: the chunk
 function M.find(f, what)
   local info = debug.getinfo(f, "SL")
   if info.what == "C" then
     error(("the source of %s cannot be found: it is a C function; write it in Lua"):format(what), 0)
   end
   if is_stripped(info) then
-    error(("the source of %s cannot be found: its debug information was stripped; load it from source, or pass the "
+    error(("the source of %s cannot be found: its debug information was stripped; load it from "
+      .. "source, or pass the "
       .. "kernel as a string"):format(what), 0)
   end
   local texts, complaint = candidates(info)

@@ -45,9 +45,12 @@ describe("dtypes", function()
   end)
 
   it("refuse unknown names and other values", function()
-    assert.error_matches(function() roc.zeros(1, "float33") end, "bad argument #2.*'float33' is no dtype")
-    assert.error_matches(function() roc.zeros(1, 7) end, "bad argument #2.*dtype.*expected, got number")
-    assert.error_matches(function() roc.zeros(1, {}) end, "bad argument #2.*dtype.*expected, got table")
+    assert.error_matches(function() roc.zeros(1, "float33") end,
+      "bad argument #2.*'float33' is no dtype")
+    assert.error_matches(function() roc.zeros(1, 7) end,
+      "bad argument #2.*dtype.*expected, got number")
+    assert.error_matches(function() roc.zeros(1, {}) end,
+      "bad argument #2.*dtype.*expected, got table")
   end)
 end)
 
@@ -98,7 +101,8 @@ describe("calling a dtype", function()
   end)
 
   it("refuses what is no number", function()
-    assert.error_matches(function() roc.int8("3") end, "bad argument #1 to 'int8' %(number or boolean expected, got string%)")
+    assert.error_matches(function() roc.int8("3") end,
+      "bad argument #1 to 'int8' %(number or boolean expected, got string%)")
     assert.error_matches(function() roc.int8() end, "bad argument #1 to 'int8'")
   end)
 end)
@@ -115,7 +119,8 @@ for name, format in pairs(SMALL) do
       local wrong = {}
       for pattern = 0, 0xffff do
         local got, want = a[pattern + 1], decode(pattern, mantissa_bits, exponent_bits)
-        local same = got == want and (got ~= 0 or 1 / got == 1 / want) or (got ~= got and want ~= want)
+        local same = got == want and (got ~= 0 or 1 / got == 1 / want)
+          or (got ~= got and want ~= want)
         if not same then wrong[#wrong + 1] = pattern end
       end
       assert.same({}, wrong)
@@ -133,7 +138,9 @@ for name, format in pairs(SMALL) do
         local above, below = middle * (1 + 2.0 ^ -52), middle * (1 - 2.0 ^ -52)
         for _, case in ipairs { { middle, even }, { above, pattern + 1 }, { below, pattern } } do
           if bits(name, case[1]) ~= case[2] then wrong[#wrong + 1] = { pattern, case[1] } end
-          if bits(name, -case[1]) ~= case[2] | 0x8000 then wrong[#wrong + 1] = { pattern, -case[1] } end
+          if bits(name, -case[1]) ~= case[2] | 0x8000 then
+            wrong[#wrong + 1] = { pattern, -case[1] }
+          end
         end
       end
       assert.same({}, wrong)
@@ -188,7 +195,8 @@ describe("storing", function()
   it("takes a float into an integer array only when it has an integer value", function()
     assert.equal(3, roc.array({ 3.0 }, "int8")[1])
     for _, value in ipairs { 1.5, 1e300, math.huge, 0 / 0, 2.0 ^ 63 } do
-      assert.error_matches(function() roc.array({ value }, "int64") end, "no integer representation")
+      assert.error_matches(function() roc.array({ value }, "int64") end,
+        "no integer representation")
     end
   end)
 

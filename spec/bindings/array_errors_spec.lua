@@ -16,7 +16,8 @@ describe("constructors", function()
     refuses("an extent is an integer, got nan", function() roc.zeros(math.abs(0 / 0)) end)
     refuses("an extent is an integer, got x", function() roc.zeros { "x" } end)
     refuses("an extent is an integer, got 3", function() roc.zeros { "3" } end)
-    refuses("an extent is an integer, got nil", function() roc.zeros(setmetatable({}, { __len = function() return 2 end })) end)
+    refuses("an extent is an integer, got nil",
+      function() roc.zeros(setmetatable({}, { __len = function() return 2 end })) end)
     refuses("1 to 8 extents, got 0", function() roc.zeros {} end)
     refuses("1 to 8 extents, got 9", function() roc.zeros { 1, 1, 1, 1, 1, 1, 1, 1, 1 } end)
     refuses("shape.*expected, got string", function() roc.zeros("3") end)
@@ -40,14 +41,24 @@ describe("constructors", function()
   end)
 
   it("refuse ragged and wrong tables, naming the place", function()
-    refuses("ragged table: element {2} has 1 elements where others have 2", function() roc.array { { 1, 2 }, { 3 } } end)
-    refuses("ragged table: element {2} has 1 elements where others have 0", function() roc.array { {}, { 1 } } end)
-    refuses("ragged table: element {2} is a number where others are tables", function() roc.array { { 1 }, 2 } end)
-    refuses("ragged table: element {2} is a table where others are numbers", function() roc.array { 1, { 2 } } end)
+    refuses("ragged table: element {2} has 1 elements where others have 2", function()
+      roc.array { { 1, 2 }, { 3 } }
+    end)
+    refuses("ragged table: element {2} has 1 elements where others have 0", function()
+      roc.array { {}, { 1 } }
+    end)
+    refuses("ragged table: element {2} is a number where others are tables", function()
+      roc.array { { 1 }, 2 }
+    end)
+    refuses("ragged table: element {2} is a table where others are numbers", function()
+      roc.array { 1, { 2 } }
+    end)
     refuses("element {1, 2}: number expected, got string", function() roc.array { { 1, "2" } } end)
     refuses("element {2}: number expected, got boolean", function() roc.array { 1, true } end)
     refuses("element {2}: boolean expected, got number", function() roc.array { true, 1 } end)
-    refuses("element {2}: number expected, got nil", function() roc.array(table.pack(1, nil, 3)) end)
+    refuses("element {2}: number expected, got nil", function()
+      roc.array(table.pack(1, nil, 3))
+    end)
     refuses("element {1}: number expected, got roc.Array", function() roc.array { a } end)
     refuses("table or array expected, got number", function() roc.array(3) end)
     local loop = {}
@@ -56,8 +67,10 @@ describe("constructors", function()
   end)
 
   it("pass on what a table's metamethods raise, and survive what they change", function()
-    refuses("mine", function() roc.array(setmetatable({}, { __len = function() error("mine") end })) end)
-    local failing = setmetatable({}, { __len = function() return 1 end, __index = function() error("mine") end })
+    refuses("mine",
+      function() roc.array(setmetatable({}, { __len = function() error("mine") end })) end)
+    local failing =
+      setmetatable({}, { __len = function() return 1 end, __index = function() error("mine") end })
     refuses("mine", function() roc.array { { 1 }, failing } end)
     refuses("mine", function() roc.zeros(failing) end)
     local row = {}
@@ -69,7 +82,8 @@ describe("constructors", function()
       end,
     })
     refuses("ragged", function() roc.array(outer) end)
-    refuses("negative length", function() roc.array(setmetatable({}, { __len = function() return -1 end })) end)
+    refuses("negative length",
+      function() roc.array(setmetatable({}, { __len = function() return -1 end })) end)
   end)
 
   it("refuse sequences that do not end or do not fit", function()
@@ -86,7 +100,9 @@ describe("constructors", function()
   end)
 
   it("refuse bytes that are no whole elements or another shape's", function()
-    refuses("3 bytes are no whole number of int16 elements", function() roc.frombytes("abc", "int16") end)
+    refuses("3 bytes are no whole number of int16 elements", function()
+      roc.frombytes("abc", "int16")
+    end)
     refuses("the bytes hold 4 elements, not {3}", function() roc.frombytes("abcd", "int8", 3) end)
     refuses("string expected", function() roc.frombytes(17, "int8") end)
   end)
@@ -196,7 +212,9 @@ describe("memory that runs out", function()
       collectgarbage()
       collectgarbage()
       local before = testing.live_blocks()
-      each_failure(operation, function(ok, err) assert.is_true(ok or err.code == "oom", tostring(err)) end)
+      each_failure(operation, function(ok, err)
+        assert.is_true(ok or err.code == "oom", tostring(err))
+      end)
       collectgarbage("stop") -- now nothing is tried again
       local failures = 0
       each_failure(operation, function(ok, err)

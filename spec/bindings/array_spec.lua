@@ -35,12 +35,15 @@ describe("roc.array", function()
     assert.equal(roc.int16, b.dtype)
     assert.equal(1, a[1])
     assert.equal(roc.float32, roc.array(a, "float32").dtype)
-    assert.error_matches(function() roc.array(roc.array { 1.5 }, "int8") end, "no integer representation")
+    assert.error_matches(function() roc.array(roc.array { 1.5 }, "int8") end,
+      "no integer representation")
     assert.error_matches(function() roc.array(roc.array { true }, "int8") end, "cannot store bool")
   end)
 
   it("reads tables through their metamethods", function()
-    local squares = setmetatable({}, { __index = function(_, i) return i * i end, __len = function() return 4 end })
+    local squares =
+      setmetatable({}, { __index = function(_, i) return i * i end,
+      __len = function() return 4 end })
     assert.same({ 1.0, 4.0, 9.0, 16.0 }, roc.array(squares):totable())
   end)
 end)
@@ -58,7 +61,8 @@ describe("constructors", function()
 
   it("range counts as a numeric for does", function()
     local cases = {
-      { 1, 10, 1 }, { 1, 10, 3 }, { 10, 1, -4 }, { 1, 0, 1 }, { 0, 1, 0.1 }, { 1, 2, 0.1 }, { 1.0, 5, 1 },
+      { 1, 10, 1 }, { 1, 10, 3 }, { 10, 1, -4 }, { 1, 0, 1 }, { 0, 1, 0.1 }, { 1, 2, 0.1 },
+      { 1.0, 5, 1 },
       { 5, 1, -0.5 }, { 3, 3, 1 }, { -2, 2, 1 }, { 0.0, -1, 1 }, { 1, 1000, 0.7 },
     }
     for _, case in ipairs(cases) do
@@ -70,7 +74,8 @@ describe("constructors", function()
       assert.equal(integers and roc.int64 or roc.float64, a.dtype)
     end
     assert.equal(roc.float32, roc.range(1, 3, 1, "float32").dtype)
-    assert.same({ math.maxinteger - 1, math.maxinteger }, roc.range(math.maxinteger - 1, math.maxinteger):totable())
+    assert.same({ math.maxinteger - 1, math.maxinteger },
+      roc.range(math.maxinteger - 1, math.maxinteger):totable())
     assert.same({ math.mininteger, -1, math.maxinteger - 1 },
       roc.range(math.mininteger, math.maxinteger, math.maxinteger):totable())
   end)
@@ -117,8 +122,10 @@ describe("elements", function()
     assert.error_matches(function() a[-1] = 1 end, "index %-1 out of range 1%.%.10")
     assert.error_matches(function() return a[1.5] end, "index 1.5 is not an integer")
     assert.error_matches(function() return a[{}] end, "is not an integer")
-    assert.error_matches(function() return roc.zeros({ 2, 3 })[3] end, "index 3 out of range 1%.%.2")
-    assert.error_matches(function() roc.zeros({ 2, 3 }):get(1, 4) end, "index 4 out of range 1%.%.3 %(dimension 2%)")
+    assert.error_matches(function() return roc.zeros({ 2, 3 })[3] end,
+      "index 3 out of range 1%.%.2")
+    assert.error_matches(function() roc.zeros({ 2, 3 }):get(1, 4) end,
+      "index 4 out of range 1%.%.3 %(dimension 2%)")
     assert.error_matches(function() roc.zeros({ 2, 3 }):get(1) end, "2 indices expected.*got 1")
   end)
 end)
@@ -136,8 +143,10 @@ describe("whole-array operations", function()
   end)
 
   it("astype converts as calling the dtype does", function()
-    local values = { 0.0, -1.5, 3.99, 300.0, -1e300, 1e300, 65519.0, 0 / 0, 1 / 0, -1 / 0, 2.0 ^ 63 }
-    for _, name in ipairs { "bool", "int8", "int64", "uint8", "uint64", "float16", "bfloat16", "float32", "float64" } do
+    local values = { 0.0, -1.5, 3.99, 300.0, -1e300, 1e300, 65519.0, 0 / 0, 1 / 0, -1 / 0,
+      2.0 ^ 63 }
+    for _, name in ipairs { "bool", "int8", "int64", "uint8", "uint64", "float16", "bfloat16",
+      "float32", "float64" } do
       local converted = roc.array(values):astype(name)
       assert.equal(roc[name], converted.dtype)
       for i, value in ipairs(values) do
@@ -145,7 +154,8 @@ describe("whole-array operations", function()
         assert.is_true(want == got or (want ~= want and got ~= got), name .. " of " .. value)
       end
     end
-    assert.same({ { 1, 3 }, { 2, 4 } }, roc.array({ { 1, 2 }, { 3, 4 } }):transpose():astype("int8"):totable())
+    assert.same({ { 1, 3 }, { 2, 4 } },
+      roc.array({ { 1, 2 }, { 3, 4 } }):transpose():astype("int8"):totable())
   end)
 
   it("copy gives memory of its own, in C order", function()
@@ -183,7 +193,8 @@ describe("tostring", function()
     check("[1. 2. 3.]", roc.array { 1, 2, 3 })
     check("[1.   2.5  3.25]", roc.array { 1, 2.5, 3.25 })
     check("[[ 1 -2]\n [30  4]]", roc.array({ { 1, -2 }, { 30, 4 } }, "int32"))
-    check("[[[1 2]\n  [3 4]]\n\n [[5 6]\n  [7 8]]]", roc.array({ { { 1, 2 }, { 3, 4 } }, { { 5, 6 }, { 7, 8 } } }, "int8"))
+    check("[[[1 2]\n  [3 4]]\n\n [[5 6]\n  [7 8]]]",
+      roc.array({ { { 1, 2 }, { 3, 4 } }, { { 5, 6 }, { 7, 8 } } }, "int8"))
     check("[ true false]", roc.array { true, false })
     check("[18446744073709551615                    0]", roc.array({ -1, 0 }, "uint64"))
     check("[]", roc.zeros({ 0, 3 }))
@@ -207,7 +218,8 @@ describe("tostring", function()
   it("elides the middle of long arrays", function()
     check("[   1    2    3 ... 1998 1999 2000]", roc.range(1, 2000))
     check("[[0. 0. 0. ... 0. 0. 0.]\n [0. 0. 0. ... 0. 0. 0.]\n [0. 0. 0. ... 0. 0. 0.]\n ...\n"
-      .. " [0. 0. 0. ... 0. 0. 0.]\n [0. 0. 0. ... 0. 0. 0.]\n [0. 0. 0. ... 0. 0. 0.]]", roc.zeros { 40, 40 })
+      .. " [0. 0. 0. ... 0. 0. 0.]\n [0. 0. 0. ... 0. 0. 0.]\n [0. 0. 0. ... 0. 0. 0.]]",
+        roc.zeros { 40, 40 })
   end)
 
   it("wraps long lines", function()
@@ -237,7 +249,8 @@ describe("memory of arrays", function()
   it("is given back while a loop makes temporaries", function()
     collectgarbage()
     local before = testing.live_blocks()
-    for _ = 1, 400 do roc.ones(1 << 17) end -- a MiB each, of which the collector sees a few hundred bytes
+    -- a MiB each, of which the collector sees a few hundred bytes
+    for _ = 1, 400 do roc.ones(1 << 17) end
     assert.is_true(testing.live_blocks() - before < 200)
   end)
 

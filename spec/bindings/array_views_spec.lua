@@ -273,8 +273,10 @@ describe("reshape", function()
   end)
 
   it("reads in Fortran order when asked", function()
-    assert.same({ { 1, 4, 7, 10 }, { 2, 5, 8, 11 }, { 3, 6, 9, 12 } }, a:reshape(3, 4, { order = "F" }):totable())
-    assert.same({ { 1, 3 }, { 2, 4 } }, roc.range(1, 4):reshape({ 2, 2 }, { order = "F" }):totable())
+    assert.same({ { 1, 4, 7, 10 }, { 2, 5, 8, 11 }, { 3, 6, 9, 12 } },
+      a:reshape(3, 4, { order = "F" }):totable())
+    assert.same({ { 1, 3 }, { 2, 4 } }, roc.range(1, 4):reshape({ 2, 2 },
+      { order = "F" }):totable())
   end)
 
   it("never permutes: it says that a copy is needed", function()
@@ -282,7 +284,8 @@ describe("reshape", function()
     assert.error_matches(function() t:reshape(12) end, "a copy is needed, as a:ravel%(%):reshape")
     assert.same({ 2, 6 }, t:ravel():reshape(2, 6).shape)
     local f = { order = "F" }
-    assert.error_matches(function() a:reshape(3, 4):reshape(12, f) end, 'a copy is needed, as a:ravel%("F"%):reshape')
+    assert.error_matches(function() a:reshape(3, 4):reshape(12, f) end,
+      'a copy is needed, as a:ravel%("F"%):reshape')
     assert.same({ { 1, 9, 6, 3, 11, 8 }, { 5, 2, 10, 7, 4, 12 } },
       a:reshape(3, 4):ravel("F"):reshape(2, 6, f):totable())
     assert.same({ 12 }, t:reshape({ 12 }, { order = "F" }).shape)

@@ -1,8 +1,9 @@
 -- Every public function and method of roc with every odd value in every place.
 --
--- A call may succeed or raise.  What it raises must speak to the one who called: it names the function, tells nothing of
--- roc's own files, and is no failed assertion.  Afterwards arrays and kernels still work.  ROCLUA_HOSTILE sets how many
--- random argument lists each function gets beside the systematic ones.
+-- A call may succeed or raise. What it raises must speak to the one who called: it names the
+-- function, tells nothing of roc's own files, and is no failed assertion. Afterwards arrays and
+-- kernels still work. ROCLUA_HOSTILE sets how many random argument lists each function gets beside
+-- the systematic ones.
 local core = require "roc.core"
 local roc = require "roc"
 
@@ -27,7 +28,8 @@ local function self_containing()
 end
 
 local function doubling()
-  return roc.kernel("function(a) local i = roc.get_global_id(1) a[i] = a[i] * 2 end", { env = { roc = roc } })
+  return roc.kernel("function(a) local i = roc.get_global_id(1) a[i] = a[i] * 2 end",
+    { env = { roc = roc } })
 end
 
 local kernel = doubling()
@@ -98,12 +100,17 @@ local subjects = {}
 
 -- A caller that leaves the name in the error: Lua finds it in the calling code.
 local function method_caller(name)
-  return load(("local o, n, t = ... local r = table.pack(o:%s(table.unpack(t, 1, n))) return r.n"):format(name), "=caller")
+  return load(
+    ("local o, n, t = ... local r = table.pack(o:%s(table.unpack(t, 1, n))) return r.n"):format(
+    name), "=caller")
 end
 
 local function add_function(name, f)
   if not SKIP[name] and type(f) == "function" then
-    local call = load(("local roc, n, t = ... local r = table.pack(%s(table.unpack(t, 1, n))) return r.n"):format(name),
+    local call =
+      load(
+      ("local roc, n, t = ... local r = table.pack(%s(table.unpack(t, 1, n))) return r.n"):format(
+      name),
       "=caller")
     subjects[#subjects + 1] = { name = name, call = function(n, t) return call(roc, n, t) end }
   end
@@ -117,7 +124,8 @@ local function add_methods(class, make)
   table.sort(names)
   for _, name in ipairs(names) do
     local call = method_caller(name)
-    subjects[#subjects + 1] = { name = class .. ":" .. name, call = function(n, t) return call(make(), n, t) end }
+    subjects[#subjects + 1] = { name = class .. ":" .. name,
+      call = function(n, t) return call(make(), n, t) end }
   end
 end
 
@@ -172,25 +180,35 @@ for _, name in ipairs { "memory_free", "synchronize", "reset" } do
   end }
 end
 
--- Shapes of launches: the values in every place of a configuration.  Nothing is launched: one extent is 0.
+-- Shapes of launches: the values in every place of a configuration. Nothing is launched: one extent
+-- is 0.
 local CONFIGURATIONS = {
   ["k[{v, 1}]"] = function(_, t) return kernel[{ t[1], 1 }] end,
   ["k[{1, v}]"] = function(_, t) return kernel[{ 1, t[1] }] end,
   ["k[{v, w, x, y}]"] = function(_, t) return kernel[{ t[1], t[2], t[3], t[4] }] end,
   ["k[{1, 1, v, w}]"] = function(_, t) return kernel[{ 1, 1, t[1], t[2] }] end,
-  ["k:launch{grid = {v, 0}}"] = function(_, t) kernel:launch({ grid = { t[1], 0 } }, roc.ones(3)) end,
+  ["k:launch{grid = {v, 0}}"] = function(_, t)
+    kernel:launch({ grid = { t[1], 0 } }, roc.ones(3))
+  end,
   ["k:launch{groups = {v, 0}}"] = function(_, t)
     kernel:launch({ groups = { t[1], 0 }, workgroup = { t[2], t[3] } }, roc.ones(3))
   end,
   ["k:launch{grid = 0, …}"] = function(_, t)
     kernel:launch({ grid = 0, workgroup = t[1], stream = t[2], shared = t[3] }, roc.ones(3))
   end,
-  ["k:launch{workgroup = v}"] = function(_, t) kernel:launch({ grid = 3, workgroup = t[1] }, roc.ones(3)) end,
-  ["k:launch{shared = v}"] = function(_, t) kernel:launch({ grid = 3, shared = t[1] }, roc.ones(3)) end,
-  ["k:launch{stream = v}"] = function(_, t) kernel:launch({ grid = 3, stream = t[1] }, roc.ones(3)) end,
+  ["k:launch{workgroup = v}"] = function(_, t)
+    kernel:launch({ grid = 3, workgroup = t[1] }, roc.ones(3))
+  end,
+  ["k:launch{shared = v}"] = function(_, t)
+    kernel:launch({ grid = 3, shared = t[1] }, roc.ones(3))
+  end,
+  ["k:launch{stream = v}"] = function(_, t)
+    kernel:launch({ grid = 3, stream = t[1] }, roc.ones(3))
+  end,
   ["k:launch{[v] = w}"] = function(_, t)
     local key = t[1]
-    kernel:launch({ grid = 3, [key == nil and "nil" or key ~= key and "nan" or key] = t[2] }, roc.ones(3))
+    kernel:launch({ grid = 3, [key == nil and "nil" or key ~= key and "nan" or key] = t[2] },
+      roc.ones(3))
   end,
   ["k:forall(3, {…})"] = function(_, t)
     kernel:forall(3, { workgroup = t[1], stream = t[2], shared = t[3] })(roc.ones(3))
@@ -204,7 +222,8 @@ end
 
 -- Options of a kernel, and what it may find in its environment.
 local TEXT = "function(a) a[1] = captured end"
-for _, option in ipairs { "name", "signature", "check", "fastmath", "contract", "number", "workgroup", "env" } do
+for _, option in ipairs { "name", "signature", "check", "fastmath", "contract", "number",
+  "workgroup", "env" } do
   subjects[#subjects + 1] = { name = "roc.kernel option " .. option, call = function(_, t)
     return roc.kernel("function(a) a[1] = 1 end", { [option] = t[1] })
   end }
@@ -224,13 +243,15 @@ table.sort(subjects, function(a, b) return a.name < b.name end)
 -- ---- what is said ---------------------------------------------------------------------------
 
 local FORBIDDEN = {
-  "INTERNAL", "[Aa]ssertion", "roc/%w+%.lua", "attempt to", "%(null%)", "invalid LLVM", "stack overflow", "'%?'", "C stack",
+  "INTERNAL", "[Aa]ssertion", "roc/%w+%.lua", "attempt to", "%(null%)", "invalid LLVM",
+  "stack overflow", "'%?'", "C stack",
   "not enough memory", "internal error", "malformed IR", "table: 0x", "function: 0x",
 }
 
 -- Lua's own words for what Lua itself refuses, before roc is asked.
 local LUAS_OWN = {
-  "attempt to concatenate a", "attempt to call a", "attempt to get length of a", "attempt to index a roc%.%a+ value",
+  "attempt to concatenate a", "attempt to call a", "attempt to get length of a",
+  "attempt to index a roc%.%a+ value",
   "variable 'scope' got a non%-closable",
 }
 
@@ -345,7 +366,8 @@ describe("odd arguments", function()
           if own ~= class then
             local ok, err = pcall(method, self, 1)
             assert(not ok or own, ("%s:%s took %s"):format(class, name, value[1]))
-            assert(ok or not complaint({ is_operator = true }, tostring(err):gsub("'%?'", "'method'")), tostring(err))
+            assert(ok or not complaint({ is_operator = true },
+              tostring(err):gsub("'%?'", "'method'")), tostring(err))
           end
         end
       end

@@ -11,7 +11,8 @@ end
 
 describe("roc.kernel", function()
   it("takes a function or a string", function()
-    refuses("bad argument #1 to 'kernel' %(function or string expected, got number%)", roc.kernel, 1)
+    refuses("bad argument #1 to 'kernel' %(function or string expected, got number%)", roc.kernel,
+      1)
     refuses("bad argument #1 to 'kernel' %(function or string expected, got nil%)", roc.kernel)
     refuses("it is a C function", roc.kernel, print)
   end)
@@ -21,7 +22,8 @@ describe("roc.kernel", function()
     refuses("table of options expected, got number", roc.kernel, noop, 1)
     refuses("option 'check': boolean expected, got number", roc.kernel, noop, { check = 1 })
     refuses("option 'name': a name expected", roc.kernel, noop, { name = "" })
-    refuses("option 'number': \"float32\" or \"float64\" expected, got \"float16\"", roc.kernel, noop, { number = "float16" })
+    refuses("option 'number': \"float32\" or \"float64\" expected, got \"float16\"", roc.kernel,
+      noop, { number = "float16" })
     refuses("option 'workgroup': integers of at least 1", roc.kernel, noop, { workgroup = 0 })
     refuses("option 'workgroup': 1 to 3 integers", roc.kernel, noop, { workgroup = {} })
     refuses("option 'workgroup': 1 to 3 integers", roc.kernel, noop, { workgroup = { 1, 1, 1, 1 } })
@@ -65,13 +67,17 @@ describe("a launch configuration", function()
   end)
 
   it("has groups and a workgroup", function()
-    refuses("k%[{groups, workgroup %[, stream %[, shared%]%]}%] expected", function() return k[{}] end)
+    refuses("k%[{groups, workgroup %[, stream %[, shared%]%]}%] expected", function()
+      return k[{}]
+    end)
     refuses("no workgroup", function() return k[{ 1 }] end)
     refuses("bad groups %(%-1 is less than 0%)", function() return k[{ -1, 1 }] end)
     refuses("bad workgroup %(0 is less than 1%)", function() return k[{ 1, 0 }] end)
     refuses("bad groups %(integer expected, got a float%)", function() return k[{ 1.5, 1 }] end)
     refuses("bad groups %(integer expected, got string%)", function() return k[{ "1", 1 }] end)
-    refuses("bad groups %(1 to 3 integers expected, got 4%)", function() return k[{ { 1, 1, 1, 1 }, 1 }] end)
+    refuses("bad groups %(1 to 3 integers expected, got 4%)", function()
+      return k[{ { 1, 1, 1, 1 }, 1 }]
+    end)
     refuses("bad workgroup %(1 to 3 integers expected, got 0%)", function() return k[{ 1, {} }] end)
     refuses("groups times workgroup is too large", function() return k[{ math.maxinteger, 2 }] end)
     refuses("'stream' is a number", function() return k[{ 1, 1, 5 }] end)
@@ -80,7 +86,8 @@ describe("a launch configuration", function()
 
   it("may be given by name", function()
     local y = roc.zeros(1)
-    refuses("unknown option 'gird'; known are grid, groups, workgroup, stream, shared", k.launch, k, { gird = 1 }, y)
+    refuses("unknown option 'gird'; known are grid, groups, workgroup, stream, shared", k.launch, k,
+      { gird = 1 }, y)
     refuses("one of grid and groups expected", k.launch, k, {}, y)
     refuses("one of grid and groups expected", k.launch, k, { grid = 1, groups = 1 }, y)
     refuses("groups needs a workgroup", k.launch, k, { groups = 1 }, y)
@@ -90,14 +97,17 @@ describe("a launch configuration", function()
   it("may be a count of work-items", function()
     refuses("count of work%-items is negative", k.forall, k, -1)
     refuses("number expected, got no value", k.forall, k)
-    refuses("unknown option 'grid'; known are workgroup, stream, shared", k.forall, k, 1, { grid = 1 })
+    refuses("unknown option 'grid'; known are workgroup, stream, shared", k.forall, k, 1,
+      { grid = 1 })
     refuses("workgroup of one dimension", k.forall, k, 1, { workgroup = { 2, 2 } })
   end)
 
   it("keeps the promise of the kernel's workgroup", function()
     local small = roc.kernel(noop, { name = "small", workgroup = 8 })
-    refuses("kernel 'small' promises at most 8 in dimension 1, got 9", small[{ 1, 9 }], roc.zeros(1))
-    refuses("kernel 'small' promises at most 1 in dimension 2, got 2", small[{ 1, { 4, 2 } }], roc.zeros(1))
+    refuses("kernel 'small' promises at most 8 in dimension 1, got 9", small[{ 1, 9 }],
+      roc.zeros(1))
+    refuses("kernel 'small' promises at most 1 in dimension 2, got 2", small[{ 1, { 4, 2 } }],
+      roc.zeros(1))
     local y = roc.zeros(1)
     small[{ 1, 8 }](y)
     assert.equal(1.0, y[1])
@@ -116,10 +126,14 @@ describe("an argument", function()
 
   it("is an array, a number or a boolean", function()
     local y = roc.zeros(1)
-    refuses("bad argument #1 to kernel 'two' %(array, number or boolean expected, got nil%)", config, nil, y)
-    refuses("bad argument #1 to kernel 'two' %(array, number or boolean expected, got string%)", config, "1", y)
-    refuses("bad argument #2 to kernel 'two' %(array, number or boolean expected, got table%)", config, 1, {})
-    refuses("bad argument #2 to kernel 'two' %(array, number or boolean expected, got FILE%*%)", config, 1, io.stdout)
+    refuses("bad argument #1 to kernel 'two' %(array, number or boolean expected, got nil%)",
+      config, nil, y)
+    refuses("bad argument #1 to kernel 'two' %(array, number or boolean expected, got string%)",
+      config, "1", y)
+    refuses("bad argument #2 to kernel 'two' %(array, number or boolean expected, got table%)",
+      config, 1, {})
+    refuses("bad argument #2 to kernel 'two' %(array, number or boolean expected, got FILE%*%)",
+      config, 1, io.stdout)
   end)
 
   it("must not be a closed array", function()
@@ -137,14 +151,18 @@ describe("an argument", function()
     assert.equal(3.0, y[1])
     launch(3.0, 2, true, y)
     assert.equal(6.0, y[1])
-    refuses("#1 to kernel 'sig' %(int32 expected, got 2.5: number has no integer representation%)", launch, 2.5, 1, true, y)
-    refuses("#1 to kernel 'sig' %(4294967296 is out of the range of int32%)", launch, 1 << 32, 1, true, y)
+    refuses("#1 to kernel 'sig' %(int32 expected, got 2.5: number has no integer representation%)",
+      launch, 2.5, 1, true, y)
+    refuses("#1 to kernel 'sig' %(4294967296 is out of the range of int32%)", launch, 1 << 32, 1,
+      true, y)
     refuses("#1 to kernel 'sig' %(int32 expected, got boolean%)", launch, true, 1, true, y)
     refuses("#1 to kernel 'sig' %(int32 expected, got an array%)", launch, y, 1, true, y)
     refuses("#3 to kernel 'sig' %(bool expected, got number%)", launch, 1, 1, 1, y)
     refuses("#4 to kernel 'sig' %(array of float64 expected, got a scalar%)", launch, 1, 1, true, 1)
-    refuses("#4 to kernel 'sig' %(array of float64 expected, got float32%)", launch, 1, 1, true, roc.zeros(1, "float32"))
-    refuses("#4 to kernel 'sig' %(array of rank 1 expected, got rank 2%)", launch, 1, 1, true, roc.zeros { 1, 1 })
+    refuses("#4 to kernel 'sig' %(array of float64 expected, got float32%)", launch, 1, 1, true,
+      roc.zeros(1, "float32"))
+    refuses("#4 to kernel 'sig' %(array of rank 1 expected, got rank 2%)", launch, 1, 1, true,
+      roc.zeros { 1, 1 })
   end)
 
   it("wrapped in roc.Out shares no memory with another", function()

@@ -1,4 +1,5 @@
--- .npy files: those in spec/support/npy were written by NumPy 2.4; ours are read back and compared byte for byte.
+-- .npy files: those in spec/support/npy were written by NumPy 2.4; ours are read back and compared
+-- byte for byte.
 local roc = require "roc"
 
 local DIR = "spec/support/npy/"
@@ -24,10 +25,13 @@ teardown(function() os.remove(path) end)
 
 describe("roc.load", function()
   local values = {
-    int8 = { -128, 0, 127 }, int16 = { -32768, 258, 32767 }, int32 = { -2147483648, 66051, 2147483647 },
-    int64 = { math.mininteger, (1 << 40) + 1, math.maxinteger }, uint8 = { 0, 7, 255 }, uint16 = { 0, 258, 65535 },
+    int8 = { -128, 0, 127 }, int16 = { -32768, 258, 32767 },
+    int32 = { -2147483648, 66051, 2147483647 },
+    int64 = { math.mininteger, (1 << 40) + 1, math.maxinteger }, uint8 = { 0, 7, 255 },
+    uint16 = { 0, 258, 65535 },
     uint32 = { 0, 66051, 4294967295 }, uint64 = { 0, (1 << 40) + 1, -1 },
-    float16 = { -0.5, roc.float16(1 / 3), 65504.0 }, float32 = { -0.5, roc.float32(1 / 3), roc.float32(1e30) },
+    float16 = { -0.5, roc.float16(1 / 3), 65504.0 },
+    float32 = { -0.5, roc.float32(1 / 3), roc.float32(1e30) },
     float64 = { -0.5, 1 / 3, 1e300 },
   }
   for name, want in pairs(values) do
@@ -50,11 +54,13 @@ describe("roc.load", function()
     assert.equal(6, c:get(1, 2, 3))
     assert.is_true(roc.array_equal(c, f))
     assert.is_true(f:is_f_contiguous())
-    assert.same({ { 0.0, 1.0, 2.0 }, { 3.0, 4.0, 5.0 } }, roc.load(DIR .. "f_order_be.npy"):totable())
+    assert.same({ { 0.0, 1.0, 2.0 }, { 3.0, 4.0, 5.0 } },
+      roc.load(DIR .. "f_order_be.npy"):totable())
   end)
 
   it("reads booleans, empty arrays, single numbers, and later versions of the format", function()
-    assert.same({ { true, false }, { false, true }, { true, true } }, roc.load(DIR .. "bool.npy"):totable())
+    assert.same({ { true, false }, { false, true }, { true, true } },
+      roc.load(DIR .. "bool.npy"):totable())
     assert.same({ 0, 3 }, roc.load(DIR .. "empty.npy").shape)
     assert.same({ 2.5 }, roc.load(DIR .. "scalar.npy"):totable())
     assert.same({ 0, 1, 2 }, roc.load(DIR .. "version2.npy"):totable())
@@ -63,7 +69,8 @@ describe("roc.load", function()
 
   it("refuses elements that no dtype holds", function()
     for name, pattern in pairs {
-      complex = "elements of type '<c16'", text = "elements of type '<U2'", records = "holds records",
+      complex = "elements of type '<c16'", text = "elements of type '<U2'",
+      records = "holds records",
       nine_dims = "more than 8 dimensions",
     } do
       assert.error_matches(function() roc.load(DIR .. name .. ".npy") end, pattern)
@@ -103,8 +110,10 @@ describe("roc.load", function()
       { "',' or '}' expected", npy("{'descr': '<i4' 'shape'}") },
       { "end of the header expected", npy(good .. "x") },
       { "zero byte", npy(good .. "\0") },
-      { "too large", npy("{'descr': '<i4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }") },
-      { "promises 40000000000000 bytes", npy("{'descr': '<i4', 'fortran_order': False, 'shape': (10000000000000,), }") },
+      { "too large",
+        npy("{'descr': '<i4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }") },
+      { "promises 40000000000000 bytes",
+        npy("{'descr': '<i4', 'fortran_order': False, 'shape': (10000000000000,), }") },
     }
     for _, case in ipairs(cases) do
       write_file(path, case[2])
@@ -140,7 +149,8 @@ end)
 
 describe("roc.save", function()
   it("writes what NumPy writes", function()
-    for _, name in ipairs { "int8_le", "int64_le", "uint16_le", "float16_le", "float64_le", "bool", "c_order", "f_order", "empty" } do
+    for _, name in ipairs { "int8_le", "int64_le", "uint16_le", "float16_le", "float64_le", "bool",
+      "c_order", "f_order", "empty" } do
       local original = DIR .. name .. ".npy"
       roc.save(path, roc.load(original))
       assert.equal(read_file(original), read_file(path))
@@ -157,15 +167,18 @@ describe("roc.save", function()
 
   it("replaces a file whole, and leaves it alone when it fails", function()
     roc.save(path, roc.array { 1, 2, 3 })
-    assert.error_matches(function() roc.save(path, roc.zeros(3, "bfloat16")) end, "no bfloat16.*astype")
+    assert.error_matches(function() roc.save(path, roc.zeros(3, "bfloat16")) end,
+      "no bfloat16.*astype")
     assert.same({ 1.0, 2.0, 3.0 }, roc.load(path):totable())
-    assert.error_matches(function() roc.save("/nonexistent/x.npy", roc.zeros(3)) end, "cannot create '/nonexistent/x.npy'")
+    assert.error_matches(function() roc.save("/nonexistent/x.npy", roc.zeros(3)) end,
+      "cannot create '/nonexistent/x.npy'")
     assert.error_matches(function() roc.save(path, { 1 }) end, "roc.Array expected, got table")
     local leftovers = io.popen("ls " .. path .. "*"):read("a")
     assert.equal(path .. "\n", leftovers)
   end)
 
   it("reports a full disk", function()
-    assert.error_matches(function() roc.save("/dev/full", roc.zeros(100000)) end, "cannot write '/dev/full'")
+    assert.error_matches(function() roc.save("/dev/full", roc.zeros(100000)) end,
+      "cannot write '/dev/full'")
   end)
 end)

@@ -24,7 +24,8 @@ describe("roc.seed", function()
   it("starts xoshiro256** through splitmix64", function()
     -- The first output for seed 0, from the authors' reference code.
     roc.seed(0)
-    assert.equal(0x99ec5f36cb75f2b4, roc.random_integers(math.mininteger, math.maxinteger, 1)[1] + math.mininteger)
+    assert.equal(0x99ec5f36cb75f2b4, roc.random_integers(math.mininteger, math.maxinteger,
+      1)[1] + math.mininteger)
   end)
 
   it("wants a number", function()
@@ -59,7 +60,8 @@ describe("roc.random", function()
   it("takes shapes, and only float dtypes", function()
     assert.same({ 2, 3 }, roc.random({ 2, 3 }).shape)
     assert.same({ 0 }, roc.random(0).shape)
-    assert.error_matches(function() roc.random(3, "int8") end, "float dtype expected, got int8; see random_integers")
+    assert.error_matches(function() roc.random(3, "int8") end,
+      "float dtype expected, got int8; see random_integers")
     assert.error_matches(function() roc.random_normal(3, "bool") end, "float dtype expected")
   end)
 end)
@@ -102,10 +104,14 @@ describe("roc.random_integers", function()
 
   it("refuses an empty interval and bounds that the dtype does not hold", function()
     assert.error_matches(function() roc.random_integers(2, 1, 3) end, "interval is empty")
-    assert.error_matches(function() roc.random_integers(0, 300, 3, "uint8") end, "300 does not fit uint8")
-    assert.error_matches(function() roc.random_integers(-1, 1, 3, "uint64") end, "%-1 does not fit uint64")
-    assert.error_matches(function() roc.random_integers(0, (1 << 24) + 1, 3, "float32") end, "does not fit float32")
-    assert.error_matches(function() roc.random_integers(0, 1, 3, "bool") end, "numbers expected, got bool")
+    assert.error_matches(function() roc.random_integers(0, 300, 3, "uint8") end,
+      "300 does not fit uint8")
+    assert.error_matches(function() roc.random_integers(-1, 1, 3, "uint64") end,
+      "%-1 does not fit uint64")
+    assert.error_matches(function() roc.random_integers(0, (1 << 24) + 1, 3, "float32") end,
+      "does not fit float32")
+    assert.error_matches(function() roc.random_integers(0, 1, 3, "bool") end,
+      "numbers expected, got bool")
     assert.error_matches(function() roc.random_integers(0.5, 1, 3) end, "no integer representation")
   end)
 end)

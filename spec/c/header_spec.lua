@@ -15,7 +15,9 @@ describe("roclua.h", function()
     { language = "C++17", compiler = "c++", flags = "-std=c++17 -x c++" },
   } do
     it("compiles as " .. case.language .. " without a warning", function()
-      if not succeeds("command -v " .. case.compiler) then return pending("no " .. case.compiler) end
+      if not succeeds("command -v " .. case.compiler) then
+        return pending("no " .. case.compiler)
+      end
       assert.is_true(succeeds(("%s %s %s"):format(case.compiler, case.flags, FLAGS)))
     end)
   end

@@ -16,6 +16,10 @@ describe("the runtime over the cpu device", function()
     lifetime = "keeps kernels and buffers alive while work uses them",
     interrupt = "stops an interrupted kernel at its next workgroup",
     wait_for = "orders streams by each other's tickets",
+    blocked = "runs streams at the same time, and lets one that waits hold up no other",
+    event =
+      "knows what an event is that was never recorded, is of another device, or of a lost one",
+    devices = "orders the streams of several devices by events, at shutdown too",
     threads = "serves several host threads",
     shutdown = "waits for queued work at shutdown and reports its fault",
     endless = "lets an interrupted process with an endless kernel end",
@@ -33,5 +37,5 @@ describe("the runtime over the cpu device", function()
       assert(ok and output:find("ok " .. name, 1, true), output)
     end)
   end
-  assert(seen >= 16, "queue_test lists its tests")
+  assert(seen >= 19, "queue_test lists its tests")
 end)

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "device/null/null.h"
 #include "runtime/device.h"
+#include "runtime/event.h"
 #include "runtime/launch.h"
 
 #define CHECK(condition)                                                      \
@@ -58,6 +59,28 @@ static void add_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64
       args_of(kernarg)->data[i] += args_of(kernarg)->value;
     }
   }
+}
+
+/* Spins until told, whatever is asked of it. */
+static void endless_kernel(const void *kernarg, const roc_cpu_launch *info, uint64_t first,
+                           uint64_t end, void *shared, void *frame) {
+  (void)info;
+  (void)first;
+  (void)end;
+  (void)shared;
+  (void)frame;
+  while (atomic_load(args_of(kernarg)->shared) == 0) sched_yield();
+}
+
+/* Tells it. */
+static void open_kernel(const void *kernarg, const roc_cpu_launch *info, uint64_t first,
+                        uint64_t end, void *shared, void *frame) {
+  (void)info;
+  (void)first;
+  (void)end;
+  (void)shared;
+  (void)frame;
+  atomic_store(args_of(kernarg)->shared, 1);
 }
 
 /* Doubles and adds: any two launches out of order or lost give another result. */
@@ -225,6 +248,12 @@ static roc_buffer *make_buffer(size_t count) {
   OK(roc_buffer_create_device(device, count * sizeof(int64_t), &buffer, &err));
   memset(roc_buffer_host(buffer), 0, count * sizeof(int64_t));
   return buffer;
+}
+
+static void open_null(void) {
+  uint32_t index;
+  OK(roc_rt_device_find("null", &index, &err));
+  OK(roc_rt_device_get(index, &device, &err));
 }
 
 /* ---- tests --------------------------------------------------------------- */
@@ -459,6 +488,139 @@ static void test_wait_for(void) {
   roc_rt_kernel_release(slow);
 }
 
+static bool is_done(roc_rt_stream *stream) {
+  bool done = false;
+  OK(roc_rt_stream_query(stream, roc_rt_stream_last(stream), &done, &err));
+  return done;
+}
+
+/* A kernel on one stream waits for what a kernel on another does: they run at the same time.  A
+ * stream that waits for an event keeps nobody else waiting: no stream, allocation or release. */
+static void test_blocked(void) {
+  static _Atomic uint64_t gate;
+  roc_rt_kernel *endless = make_kernel(endless_kernel, false, false);
+  roc_rt_kernel *open = make_kernel(open_kernel, false, false);
+  roc_rt_kernel *add = make_kernel(add_kernel, false, false);
+  roc_rt_stream *one, *two, *three;
+  OK(roc_rt_stream_create(device, &one, &err));
+  OK(roc_rt_stream_create(device, &two, &err));
+  roc_buffer *x = make_buffer(1000), *y = make_buffer(1000);
+  args g = {.shared = &gate};
+  args ax = {.data = roc_buffer_host(x), .value = 1}, ay = {.data = roc_buffer_host(y), .value = 1};
+  for (int round = 1; round <= 20; round++) {
+    roc_rt_event event = ROC_RT_EVENT_INIT, begin = ROC_RT_EVENT_INIT, end = ROC_RT_EVENT_INIT;
+    atomic_store(&gate, 0);
+    OK(roc_rt_event_record(&begin, one, &err));
+    launch(one, endless, &g, 1, 1, NULL, false);
+    OK(roc_rt_event_record(&event, one, &err));
+    OK(roc_rt_stream_wait_event(two, &event, &err));
+    launch(two, add, &ax, 1000, 10, x, true);
+    OK(roc_rt_event_record(&end, two, &err));
+    OK(roc_rt_event_record(&event, two, &err)); /* two waits for the earlier place nevertheless */
+    OK(roc_rt_stream_create(device, &three, &err));
+    launch(three, add, &ay, 1000, 10, y, true);
+    OK(roc_buffer_wait(y, true, &err));
+    CHECK(ay.data[999] == round && !is_done(one) && !is_done(two));
+    roc_buffer_release(make_buffer(100000));
+    bool done;
+    OK(roc_rt_event_query(&end, &done, &err));
+    CHECK(!done && ax.data[0] == round - 1);
+    launch(three, open, &g, 1, 1, NULL, false);
+    roc_rt_stream_release(three);
+    roc_rt_event_deinit(&event);
+    double ms = -1;
+    if (round % 2) OK(roc_buffer_wait(x, false, &err));
+    OK(roc_rt_event_elapsed(&begin, &end, &ms, &err));
+    CHECK(ms > 0 && ax.data[0] == round && ax.data[999] == round);
+    roc_rt_event_deinit(&begin);
+    roc_rt_event_deinit(&end);
+  }
+  roc_buffer_release(x);
+  roc_buffer_release(y);
+  roc_rt_stream_release(one);
+  roc_rt_stream_release(two);
+  roc_rt_kernel_release(endless);
+  roc_rt_kernel_release(open);
+  roc_rt_kernel_release(add);
+}
+
+/* A chain of kernels on one buffer, handed from stream to stream and device to device by events
+ * that are recorded again and again; then the shutdown comes while they wait for each other. */
+static void test_devices(void) {
+  enum { STREAMS = 4, ROUNDS = 300 };
+  roc_rt_device *devices[2] = {device};
+  OK(roc_rt_device_get(1, &devices[1], &err));
+  CHECK(strcmp(roc_rt_device_driver(devices[1])->props.name, "cpu:2") == 0);
+  roc_buffer *buffer = make_buffer(500);
+  roc_rt_kernel *kernels[2];
+  roc_rt_stream *streams[STREAMS];
+  for (int i = 0; i < 2; i++) {
+    device = devices[i];
+    kernels[i] = make_kernel(chain_kernel, false, false);
+  }
+  for (int s = 0; s < STREAMS; s++) OK(roc_rt_stream_create(devices[s % 2], &streams[s], &err));
+  roc_rt_event event = ROC_RT_EVENT_INIT;
+  int64_t expected = 0;
+  for (int n = 0; n < ROUNDS; n++) {
+    int s = n * 7 % STREAMS;
+    args a = {.data = roc_buffer_host(buffer), .value = n};
+    OK(roc_rt_stream_wait_event(streams[s], &event, &err));
+    launch(streams[s], kernels[s % 2], &a, 500, 50, buffer, true);
+    OK(roc_rt_event_record(&event, streams[s], &err));
+    expected = (expected * 3 + n) % 1000003;
+    if (n % 100 == 50) OK(roc_rt_event_synchronize(&event, &err));
+  }
+  roc_rt_event_deinit(&event);
+  OK(roc_rt_shutdown(&err));
+  const int64_t *data = roc_buffer_host(buffer);
+  CHECK(data[0] == expected && data[499] == expected);
+  for (int s = 0; s < STREAMS; s++) roc_rt_stream_release(streams[s]);
+  for (int i = 0; i < 2; i++) roc_rt_kernel_release(kernels[i]);
+  roc_buffer_release(buffer);
+}
+
+/* Ends and times of events that were never recorded, that are of other devices, and of a device
+ * that is lost. */
+static void test_event(void) {
+  roc_rt_event event = ROC_RT_EVENT_INIT, other = ROC_RT_EVENT_INIT;
+  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  bool done = false;
+  OK(roc_rt_event_query(&event, &done, &err));
+  CHECK(done);
+  OK(roc_rt_event_synchronize(&event, &err));
+  OK(roc_rt_stream_wait_event(stream, &event, &err));
+  double ms;
+  CHECK(roc_rt_event_elapsed(&event, &other, &ms, &err) == ROC_INVALID);
+  OK(roc_rt_event_record(&event, stream, &err));
+  OK(roc_rt_event_synchronize(&event, &err));
+  open_null();
+  roc_rt_stream *null_stream = roc_rt_device_default_stream(device);
+  OK(roc_rt_event_record(&other, null_stream, &err));
+  CHECK(roc_rt_event_elapsed(&event, &other, &ms, &err) == ROC_INVALID);
+  roc_null_fail_at(ROC_NULL_HOST_CALL, 1, ROC_IO);
+  roc_ticket before = other.ticket;
+  CHECK(roc_rt_event_record(&other, null_stream, &err) == ROC_IO);
+  CHECK(other.ticket == before); /* as it was */
+  roc_null_hold(true);
+  OK(roc_rt_event_record(&other, null_stream, &err));
+  OK(roc_rt_event_query(&other, &done, &err));
+  CHECK(!done);
+  pthread_t thread;
+  pthread_create(&thread, NULL, interrupt_soon, NULL);
+  CHECK(roc_rt_stream_wait_event(stream, &other, &err) == ROC_INTERRUPTED); /* the host waits */
+  pthread_join(thread, NULL);
+  roc_null_lose();
+  CHECK(roc_rt_event_query(&other, &done, &err) == ROC_LOST);
+  CHECK(roc_rt_event_synchronize(&other, &err) == ROC_LOST);
+  CHECK(roc_rt_event_record(&other, null_stream, &err) == ROC_LOST);
+  CHECK(roc_rt_stream_wait_event(stream, &other, &err) == ROC_LOST);
+  OK(roc_rt_event_synchronize(&event, &err)); /* other devices go on */
+  roc_rt_event_deinit(&event);
+  roc_rt_event_deinit(&other);
+  roc_rt_event_deinit(&other);
+  OK(roc_rt_shutdown(&err)); /* everybody knows of the loss by now */
+}
+
 static void *run_thread(void *argument) {
   roc_rt_kernel *kernel = argument;
   roc_rt_stream *stream;
@@ -515,17 +677,6 @@ static void test_shutdown(void) {
   roc_rt_stream_release(stream);
 }
 
-/* Spins until told, whatever is asked of it. */
-static void endless_kernel(const void *kernarg, const roc_cpu_launch *info, uint64_t first,
-                           uint64_t end, void *shared, void *frame) {
-  (void)info;
-  (void)first;
-  (void)end;
-  (void)shared;
-  (void)frame;
-  while (atomic_load(args_of(kernarg)->shared) == 0) sched_yield();
-}
-
 /* An interrupt while the shutdown waits for a kernel without end lets the process go. */
 static void test_endless(void) {
   static _Atomic uint64_t is_over;
@@ -579,12 +730,6 @@ static void test_fork(void) {
   roc_buffer_release(host);
   roc_buffer_release(buffer);
   roc_rt_kernel_release(slow);
-}
-
-static void open_null(void) {
-  uint32_t index;
-  OK(roc_rt_device_find("null", &index, &err));
-  OK(roc_rt_device_get(index, &device, &err));
 }
 
 /* A lost device: one text, waits return at once, everything can still be released. */
@@ -683,24 +828,43 @@ static void test_overhead(void) {
 static const struct {
   const char *name;
   void (*run)(void);
+  const char *variable, *value; /* of the environment */
 } tests[] = {
-    {"order", test_order},         {"baton", test_baton},       {"fault", test_fault},
-    {"print", test_print},         {"memory", test_memory},     {"lifetime", test_lifetime},
-    {"interrupt", test_interrupt}, {"wait_for", test_wait_for}, {"threads", test_threads},
-    {"shutdown", test_shutdown},   {"endless", test_endless},   {"exit", test_exit},
-    {"fork", test_fork},           {"lost", test_lost},         {"reclaim", test_reclaim},
-    {"overhead", test_overhead},
+    {"order", test_order, NULL, NULL},
+    {"baton", test_baton, NULL, NULL},
+    {"fault", test_fault, NULL, NULL},
+    {"print", test_print, NULL, NULL},
+    {"memory", test_memory, NULL, NULL},
+    {"lifetime", test_lifetime, NULL, NULL},
+    {"interrupt", test_interrupt, NULL, NULL},
+    {"wait_for", test_wait_for, NULL, NULL},
+    {"blocked", test_blocked, "ROCLUA_CPU_THREADS", "3"},
+    {"event", test_event, NULL, NULL},
+    {"devices", test_devices, "ROCLUA_CPU_DEVICES", "2"},
+    {"threads", test_threads, NULL, NULL},
+    {"shutdown", test_shutdown, NULL, NULL},
+    {"endless", test_endless, NULL, NULL},
+    {"exit", test_exit, NULL, NULL},
+    {"fork", test_fork, NULL, NULL},
+    {"lost", test_lost, NULL, NULL},
+    {"reclaim", test_reclaim, NULL, NULL},
+    {"overhead", test_overhead, NULL, NULL},
 };
 
-int main(int argc, char **argv) {
-  roc_cpu_set_loader(&loader);
+static void open_cpu(void) {
   uint32_t index;
+  roc_cpu_set_loader(&loader);
   OK(roc_rt_device_find("cpu", &index, &err));
   OK(roc_rt_device_get(index, &device, &err));
+}
+
+int main(int argc, char **argv) {
   for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
     if (argc < 2) {
       puts(tests[i].name);
     } else if (strcmp(argv[1], tests[i].name) == 0) {
+      if (tests[i].variable) setenv(tests[i].variable, tests[i].value, 1);
+      open_cpu();
       tests[i].run();
       printf("ok %s\n", argv[1]);
       return 0;

@@ -9,7 +9,8 @@ describe("the bench", function()
     if not files.has_program("gcc") then return pending("no gcc") end
     local output, status = shell.run("ROCLUA bench/cpu.lua 4096")
     assert.are.equal(0, status, output)
-    for _, name in ipairs { "saxpy", "triad", "reduction", "transpose", "matmul_naive", "matmul_tiled", "mandelbrot",
+    for _, name in ipairs { "saxpy", "triad", "reduction", "transpose", "matmul_naive",
+      "matmul_tiled", "mandelbrot",
       "histogram" } do
       assert.matches("\n" .. name .. " +%d+ +[%d.]+ +[%d.]+", output)
     end

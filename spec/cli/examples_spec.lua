@@ -20,7 +20,8 @@ describe("the example", function()
         local out = os.tmpname()
         finally(function() os.remove(out) end)
         local arguments, pattern = case[1]:gsub("OUT", out), case[2]
-        local output, status = shell.run(("ROCLUA %s examples/%s.lua %s"):format(option, name, arguments))
+        local output, status = shell.run(
+          ("ROCLUA %s examples/%s.lua %s"):format(option, name, arguments))
         assert.are.equal(0, status, output)
         assert.matches(pattern, output)
       end)

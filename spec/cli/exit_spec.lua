@@ -41,7 +41,8 @@ describe("a script with work in flight", function()
   end
 
   it("does not report a fault again that a wait has reported", function()
-    local output, status = run(5, "print(pcall(roc.current_device().synchronize, roc.current_device()))")
+    local output, status =
+      run(5, "print(pcall(roc.current_device().synchronize, roc.current_device()))")
     assert.are.equal(0, status)
     assert.matches("false\t.*index 5 out of range", output)
     assert.are.equal(1, select(2, output:gsub("out of range", "")))

@@ -36,7 +36,8 @@ describe("roclua", function()
     end)
 
     it("and fails with the message and a traceback when they raise", function()
-      assert_fails("roclua: %(command line%):1: boo\nstack traceback:\n", "ROCLUA -e 'error \"boo\"'")
+      assert_fails("roclua: %(command line%):1: boo\nstack traceback:\n",
+        "ROCLUA -e 'error \"boo\"'")
       assert_fails("roclua: %(error object is a table value%)", "ROCLUA -e 'error {}'")
       assert_fails("roclua: cannot open '?nosuch.lua", "ROCLUA nosuch.lua")
       assert_fails("roclua: %(command line%):1: .*near <eof>", "ROCLUA -e 'x ='")
@@ -104,7 +105,8 @@ describe("roclua", function()
   end)
 
   it("requires roc from what is built into it, wherever it is started", function()
-    assert_prints("table\n", "cd / && case ROCLUA in /*) P=ROCLUA;; *) P=\"$OLDPWD/ROCLUA\";; esac; "
+    assert_prints("table\n",
+      "cd / && case ROCLUA in /*) P=ROCLUA;; *) P=\"$OLDPWD/ROCLUA\";; esac; "
       .. "$P -E -e 'print(type(require \"roc\"))'")
   end)
 
@@ -125,7 +127,8 @@ describe("roclua", function()
     end)
 
     it("reads on while a chunk is incomplete", function()
-      assert_prints("> >> >> 1\n2\n> \n", "printf 'for i=1,2 do\\nprint(i)\\nend\\n' | ROCLUA -i | tail -n +2")
+      assert_prints("> >> >> 1\n2\n> \n",
+        "printf 'for i=1,2 do\\nprint(i)\\nend\\n' | ROCLUA -i | tail -n +2")
     end)
 
     it("reports an error and goes on", function()
@@ -140,14 +143,16 @@ describe("roclua", function()
     it("finds the source of kernels typed there", function()
       assert_prints("> > > > {11, 12}\n> \n", [[printf '%s\n' ]]
         .. [['k = roc.kernel(function(a) local i = roc.get_global_id(1) a[i] = a[i] + 10 end)' ]]
-        .. [['a = roc.array({1, 2}, "int64")' 'k:forall(2)(a)' 'print(("{%d, %d}"):format(a[1], a[2]))' ]]
+        .. [['a = roc.array({1, 2}, "int64")' 'k:forall(2)(a)' ]]
+        .. [['print(("{%d, %d}"):format(a[1], a[2]))' ]]
         .. [[| ROCLUA -i | tail -n +2]])
     end)
 
     it("gives up a line at Ctrl-C and ends at Ctrl-D, on a terminal", function()
       local _, has_terminal = files.run("script -qec true /dev/null")
       if not has_terminal then return pending("no script(1), or no pseudo-terminal for it") end
-      local output = shell("d=$(mktemp -d); (sleep 1; printf 'abc\\003'; sleep 0.3; printf '20+3\\n'; "
+      local output =
+        shell("d=$(mktemp -d); (sleep 1; printf 'abc\\003'; sleep 0.3; printf '20+3\\n'; "
         .. "sleep 0.3; printf '\\004') | XDG_STATE_HOME=$d script -qec 'ROCLUA -i' /dev/null; "
         .. "cat $d/roclua/history; rm -r $d")
       assert.matches("> abc%^C\r?\n> 20%+3\r?\n23\r?\n", output)

@@ -40,7 +40,9 @@ kernel k(n.0: int, x.1: float32[1] c read written, d.2: float64[1] c read writte
 
 local function asm(text, chip) return compiler.ir_dump(text, chip or "gfx90a", "asm") end
 
-local function body(chip, ...) return asm(HEAD .. table.concat({ ... }, "\n") .. "\nend\n", chip) end
+local function body(chip, ...)
+  return asm(HEAD .. table.concat({ ... }, "\n") .. "\nend\n", chip)
+end
 
 -- Each pattern is found behind the one before.
 local function check(text, ...)
@@ -61,9 +63,11 @@ describe("the AMDGPU target #amdgpu", function()
   for _, chip in ipairs(CHIPS) do
     it("compiles a checked saxpy for " .. chip .. " without spills or scratch", function()
       local text = asm(SAXPY, chip)
-      check(text, "amdgcn%-amd%-amdhsa%-%-" .. chip, "%.protected%s+roc_saxpy", "global_load_", "global_store_", "s_endpgm")
+      check(text, "amdgcn%-amd%-amdhsa%-%-" .. chip, "%.protected%s+roc_saxpy", "global_load_",
+        "global_store_", "s_endpgm")
       check(text, "v_fma[ck]*_f32")
-      check(text, "%.private_segment_fixed_size: 0", "%.sgpr_spill_count: 0", "%.vgpr_spill_count: 0")
+      check(text, "%.private_segment_fixed_size: 0", "%.sgpr_spill_count: 0",
+        "%.vgpr_spill_count: 0")
       check_not(text, "\tflat_")
       check_not(text, "scratch_[ls]")
     end)
@@ -82,7 +86,9 @@ describe("the AMDGPU target #amdgpu", function()
 
   it("has arguments where the kernarg block has them, then fault and print", function()
     local offsets = {}
-    for offset, size in asm(SAXPY):gmatch("%.offset:%s+(%d+)\n%s+%.size:%s+(%d+)") do offsets[#offsets + 1] = offset .. ":" .. size end
+    for offset, size in asm(SAXPY):gmatch("%.offset:%s+(%d+)\n%s+%.size:%s+(%d+)") do
+      offsets[#offsets + 1] = offset .. ":" .. size
+    end
     assert.are.equal("0:8 8:4 16:8 24:4 32:8 40:4 48:8 56:8", table.concat(offsets, " "))
     check(asm(SAXPY), "%.kernarg_segment_size: 64")
   end)
@@ -98,23 +104,29 @@ describe("the AMDGPU target #amdgpu", function()
   end)
 
   it("takes sizes from the dispatch packet and asks for no hidden arguments", function()
-    local text = body(nil, "%3: int = global_size 0", "%4: int = num_groups 1", "%5: int = add %3 %4", "store h.2 %5 %0")
+    local text = body(nil, "%3: int = global_size 0", "%4: int = num_groups 1",
+      "%5: int = add %3 %4", "store h.2 %5 %0")
     check(text, "%.amdhsa_user_sgpr_dispatch_ptr 1")
     check_not(text, "hidden_")
   end)
 
   it("waits for shared memory around a barrier", function()
-    local exchange = { "%3: f32 = load x.0 %0", "store s.4 %3 %1", "barrier 1", "%4: int = sub %2 %1", "%5: f32 = load s.4 %4", "store x.0 %5 %0" }
-    check(body("gfx90a", table.unpack(exchange)), "ds_write_b32", "s_waitcnt lgkmcnt%(0%)\n%s+s_barrier", "ds_read_b32")
-    check(body("gfx1201", table.unpack(exchange)), "ds_store_b32", "s_barrier_signal", "s_barrier_wait", "ds_load_b32")
+    local exchange = { "%3: f32 = load x.0 %0", "store s.4 %3 %1", "barrier 1",
+      "%4: int = sub %2 %1", "%5: f32 = load s.4 %4", "store x.0 %5 %0" }
+    check(body("gfx90a", table.unpack(exchange)), "ds_write_b32",
+      "s_waitcnt lgkmcnt%(0%)\n%s+s_barrier", "ds_read_b32")
+    check(body("gfx1201", table.unpack(exchange)), "ds_store_b32", "s_barrier_signal",
+      "s_barrier_wait", "ds_load_b32")
     check_not(body("gfx1030", table.unpack(exchange)), "buffer_gl0_inv")
     exchange[3] = "barrier 3"
     check(body("gfx1030", table.unpack(exchange)), "s_barrier", "buffer_gl0_inv")
   end)
 
   it("counts static shared bytes and puts dynamic ones behind them", function()
-    local text = body(nil, "%3: f32 = load x.0 %0", "store s.4 %3 %1", "%4: f64 = load d.1 %0", "store t.5 %4 %2", "barrier 3",
-      "store dyn.6 %0 %1", "%5: int = extent dyn.6 0", "%6: f64 = load t.5 %1", "store d.1 %6 %5", "%7: f32 = load s.4 %5", "store x.0 %7 %5")
+    local text = body(nil, "%3: f32 = load x.0 %0", "store s.4 %3 %1", "%4: f64 = load d.1 %0",
+      "store t.5 %4 %2", "barrier 3",
+      "store dyn.6 %0 %1", "%5: int = extent dyn.6 0", "%6: f64 = load t.5 %1", "store d.1 %6 %5",
+        "%7: f32 = load s.4 %5", "store x.0 %7 %5")
     check(text, "%.group_segment_fixed_size: 1[01]%d%d")
   end)
 
@@ -124,8 +136,10 @@ describe("the AMDGPU target #amdgpu", function()
     check(host, "global_atomic_cmpswap", "s_cbranch_execnz")
     check_not(host, "global_atomic_smax")
     check(body(nil, "%3: f32 = const 0.5", "%4: f32 = atomic add s.4 %2 %3"), "ds_add_[rtn_]*f32")
-    check(body(nil, "%3: f32 = load x.0 %0", "%4: f32 = atomic add x.0 %2 %3"), "global_atomic_add_f32")
-    check(body("gfx1030", "%3: f32 = load x.0 %0", "%4: f32 = atomic add x.0 %2 %3"), "global_atomic_cmpswap")
+    check(body(nil, "%3: f32 = load x.0 %0", "%4: f32 = atomic add x.0 %2 %3"),
+      "global_atomic_add_f32")
+    check(body("gfx1030", "%3: f32 = load x.0 %0", "%4: f32 = atomic add x.0 %2 %3"),
+      "global_atomic_cmpswap")
   end)
 
   it("has wavefronts of 64 up to gfx9 and of 32 from gfx10 on", function()
@@ -135,7 +149,8 @@ describe("the AMDGPU target #amdgpu", function()
   end)
 
   it("moves values between lanes without memory", function()
-    local text = body(nil, "%3: int = wave shuffle_xor %0 %2", "store h.2 %3 %0", "%4: int = wave permute %1 %3", "store h.2 %4 %1")
+    local text = body(nil, "%3: int = wave shuffle_xor %0 %2", "store h.2 %3 %0",
+      "%4: int = wave permute %1 %3", "store h.2 %4 %1")
     check(text, "ds_bpermute_b32", "ds_permute_b32")
     check(body("gfx1030", "%3: int = wave sum %0", "store h.2 %3 %0"), "v_readlane_b32")
     check(body(nil, "%3: bool = lt %2 %1", "%4: int = wave ballot %3", "store h.2 %4 %0"), "v_cmp_")
@@ -143,7 +158,8 @@ describe("the AMDGPU target #amdgpu", function()
 
   it("keeps private arrays in scratch only when it must", function()
     local text = SAXPY:gsub("  site 0", "  array p.2: float32[400] private\n  site 0")
-      :gsub("store y.1 %%7 %%0", "%%8: int = const 2\n    store p.2 %%7 %%8\n    %%9: f32 = load p.2 %%8\n    store y.1 %%9 %%0")
+      :gsub("store y.1 %%7 %%0", "%%8: int = const 2\n    store p.2 %%7 %%8\n    %%9: f32 = load "
+        .. "p.2 %%8\n    store y.1 %%9 %%0")
     check(asm(text), "%.private_segment_fixed_size: 0")
     check(asm((text:gsub("load p.2 %%8", "load p.2 %%0"))), "%.private_segment_fixed_size: %d%d")
   end)
@@ -167,14 +183,18 @@ describe("the AMDGPU target #amdgpu", function()
 
   it("refuses more shared or private memory than there is", function()
     local function refusal(extent, kind)
-      local text = SAXPY:gsub("  site 0", "  array big.2: float64[" .. extent .. "] " .. kind .. "\n  site 0")
-        :gsub("    store y.1 %%7 %%0", "    store big.2 %%7 %%0\n    barrier 3\n    %%8: f64 = load big.2 %%1\n    %%9: f32 = to.f32 %%8\n"
+      local text = SAXPY:gsub("  site 0",
+        "  array big.2: float64[" .. extent .. "] " .. kind .. "\n  site 0")
+        :gsub("    store y.1 %%7 %%0", "    store big.2 %%7 %%0\n    barrier 3\n    %%8: f64 = "
+          .. "load big.2 %%1\n    %%9: f32 = to.f32 %%8\n"
           .. "    store y.1 %%9 %%0")
       local ok, err = pcall(asm, text)
       assert.is_false(ok)
       return tostring(err)
     end
-    assert.are.equal("kernel 'saxpy': its shared arrays take 80000 bytes; a workgroup of gfx90a has 65536", refusal(10000, "shared"))
+    assert.are.equal(
+      "kernel 'saxpy': its shared arrays take 80000 bytes; a workgroup of gfx90a has 65536",
+      refusal(10000, "shared"))
     check(refusal(536870912, "shared"), "take 4294967296 bytes")
     check(refusal(536870912, "private"), "stack frame size .* exceeds limit")
   end)
@@ -184,7 +204,8 @@ describe("the AMDGPU target #amdgpu", function()
   end)
 
   it("refuses names it does not know, and lists those it does", function()
-    for _, name in ipairs { "gfx90", "gfx9000", "gfx90a:", "gfx90a:xnack", "gfx90a:xnack+:xnack-", "gfx1030:xnack+", "GFX90A" } do
+    for _, name in ipairs { "gfx90", "gfx9000", "gfx90a:", "gfx90a:xnack", "gfx90a:xnack+:xnack-",
+      "gfx1030:xnack+", "GFX90A" } do
       local ok, err = pcall(asm, SAXPY, name)
       assert.is_false(ok)
       check(tostring(err), "gfx900, gfx906", "gfx1201")
@@ -201,7 +222,8 @@ local LIBRARY = {
   { "transpose", "naive", "(float32[:,:], float32[:,:])", "global_store_", 0 },
   { "transpose", "tiled", "(float32[:,:], float32[:,:])", "s_barrier", 1088 },
   { "histogram", "bytes", "(uint8[:], int32[:])", "ds_add_", 1024 },
-  { "nbody", "step", "(float32[:,:], float32[:,:], float32[:,:], float64, float64)", "s_barrier", 2048 },
+  { "nbody", "step", "(float32[:,:], float32[:,:], float32[:,:], float64, float64)", "s_barrier",
+    2048 },
   { "scan", "blocks", "(float32[:], float32[:], float32[:])", "s_barrier", 1024 },
   { "scan", "raise", "(float32[:], float32[:])", "global_store_", 0 },
   { "reduce", "sum", "(float32[:], float32[:])", "s_barrier", 1024 },
@@ -222,7 +244,8 @@ describe("the kernel library on AMDGPU #amdgpu", function()
     local roc = require "roc"
     local listed = {}
     for _, case in ipairs(LIBRARY) do listed[case[1] .. "." .. case[2]] = true end
-    for _, module in ipairs { "saxpy", "gemm", "transpose", "histogram", "nbody", "scan", "reduce", "random" } do
+    for _, module in ipairs { "saxpy", "gemm", "transpose", "histogram", "nbody", "scan", "reduce",
+      "random" } do
       for name, value in pairs(require("roc.kernels." .. module)) do
         if getmetatable(value) == getmetatable(roc.kernel(function() end)) then
           assert.is_true(listed[module .. "." .. name], module .. "." .. name)
@@ -233,14 +256,17 @@ describe("the kernel library on AMDGPU #amdgpu", function()
 
   for _, case in ipairs(LIBRARY) do
     for _, how in ipairs { "checked", "unchecked" } do
-      it(("compiles %s.%s %s for CDNA and RDNA without spills or scratch"):format(case[1], case[2], how), function()
+      it(("compiles %s.%s %s for CDNA and RDNA without spills or scratch"):format(case[1], case[2],
+        how), function()
         local kernel = typed(case, how == "checked")
-        check(kernel:inspect_llvm("gfx1030"), "target triple = \"amdgcn%-amd%-amdhsa", "define [^\n]*amdgpu_kernel")
+        check(kernel:inspect_llvm("gfx1030"), "target triple = \"amdgcn%-amd%-amdhsa",
+          "define [^\n]*amdgpu_kernel")
         for _, chip in ipairs { "gfx90a", "gfx1030", "gfx1100" } do
           local text = kernel:inspect_asm(chip)
           check(text, case[4])
           check(text, "%.group_segment_fixed_size: " .. case[5])
-          check(text, "%.private_segment_fixed_size: 0", "%.sgpr_spill_count: 0", "%.vgpr_spill_count: 0")
+          check(text, "%.private_segment_fixed_size: 0", "%.sgpr_spill_count: 0",
+            "%.vgpr_spill_count: 0")
         end
       end)
     end

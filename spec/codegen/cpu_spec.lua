@@ -94,7 +94,8 @@ describe("the CPU target", function()
 
   it("says noalias of disjoint arrays only", function()
     local function body(text) return text:match("define internal void @body%b()") end
-    local disjoint, overlapping = body(dump(saxpy "", "llvm")), body(dump(saxpy("", "alias"), "llvm"))
+    local disjoint, overlapping = body(dump(saxpy "", "llvm")),
+      body(dump(saxpy("", "alias"), "llvm"))
     assert.truthy(disjoint:find("noalias[%w ]*%%y"), disjoint)
     assert.falsy(overlapping:find("noalias[%w ]*%%y"), overlapping)
   end)

@@ -180,7 +180,7 @@ devices.each(function(device)
       local out = devices.zeros(5, "float64")
       devices.run(k, 1, { devices.values({ 1.0 }, "float64"), 0.2, out })
       local f32 = devices.f32
-      assert.same({ f32(0.1), f32(0.2), 1.1, -0.1, f32(f32(0.2) + f32(0.1)) }, devices.table(out))
+      assert.same({ f32(0.1), f32(0.2), 1.1, -0.1, (f32(f32(0.2) + f32(0.1))) }, devices.table(out))
     end)
   end
 end)

@@ -1,12 +1,16 @@
 -- Which free names a function uses: what the bindings look up before a kernel is compiled.
-local compiler = require("roc.core").compiler
+local core = require("roc.core")
 
--- "roc.math.exp2" for a global, "^y" for an upvalue, with "=" behind what is assigned to or through; in order of first use.
+-- "roc.math.exp2" for a global, "^y" for an upvalue, with "=" behind what is assigned to or
+-- through; in order of first use.
 local function paths(body, before)
-  local list = assert(compiler.paths((before or "") .. "\nfunction k(a)\n" .. body .. "\nend", "t.lua", 1))
+  local chunk = core.kernel_chunk((before or "") .. "\nfunction k(a)\n" .. body .. "\nend", "t.lua")
+  local list = chunk:paths(1)
   for i, path in ipairs(list) do
     local text = (path.is_global and "" or "^") .. path.root
-    for _, key in ipairs(path.fields) do text = text .. (math.type(key) and ("[%d]"):format(key) or "." .. key) end
+    for _, key in ipairs(path) do
+      text = text .. (math.type(key) and ("[%d]"):format(key) or "." .. key)
+    end
     list[i] = text .. (path.is_assigned and "=" or "")
   end
   return table.concat(list, " ")
@@ -47,13 +51,15 @@ describe("the free names of a function", function()
   end)
 
   it("say when the function assigns to them or through them", function()
-    assert.are.equal("g= ^y= v h.i[1]= w=", paths("g = 1; y[a] = v; h.i[1][a] = 2; w[a][2] = 3", "local y"))
+    assert.are.equal("g= ^y= v h.i[1]= w=",
+      paths("g = 1; y[a] = v; h.i[1][a] = 2; w[a][2] = 3", "local y"))
     assert.are.equal("out=", paths("local o = out; if a then o[a] = 1 end; return out"))
     assert.are.equal("f=", paths("function f() end"))
   end)
 
   it("do not include compile-time constants of outer functions, which are no upvalues", function()
-    assert.are.equal("^B", paths("return N, M, B", "local N <const> = 2 * 8; local M <const> = 'm'; local B <const> = f()"))
+    assert.are.equal("^B", paths("return N, M, B",
+      "local N <const> = 2 * 8; local M <const> = 'm'; local B <const> = f()"))
   end)
 
   it("go through a local _ENV as Lua does", function()
@@ -68,7 +74,8 @@ describe("the free names of a function", function()
   it("are found in time that grows with the text only", function()
     local parts = {}
     for i = 1, 50000 do parts[i] = ("g%d.x(h%d)"):format(i, i % 100) end
-    local list = compiler.paths("function k()" .. table.concat(parts, ";") .. " end", "t.lua", 1)
+    local list = core.kernel_chunk("function k()" .. table.concat(parts, ";") .. " end",
+      "t.lua"):paths(1)
     assert.are.equal(50100, #list)
   end)
 end)

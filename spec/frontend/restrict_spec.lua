@@ -1,5 +1,5 @@
--- One test for each diagnostic of the kernel subset, in the order of diag.def: the text that is refused, and the
--- words of the refusal with its place.
+-- One test for each diagnostic of the kernel subset, in the order of diag.def: the text that is
+-- refused, and the words of the refusal with its place.
 local compiler = require("roc.core").compiler
 
 -- Every kernel here is `function kernel(n, a, x, y)` over (int64, float64, float32[:], int32[:]).
@@ -23,120 +23,160 @@ local function it_refuses(name, body, place, words, opts)
 end
 
 describe("a form that kernels do not have", function()
-  it_refuses("a closure", "local f = function() return 1 end", "2:11", "a function cannot be made in a kernel")
-  it_refuses("a local function", "local function f() return 1 end", "2:16", "a function cannot be made in a kernel")
+  it_refuses("a closure", "local f = function() return 1 end", "2:11",
+    "a function cannot be made in a kernel")
+  it_refuses("a local function", "local function f() return 1 end", "2:16",
+    "a function cannot be made in a kernel")
   it_refuses("varargs", "function kernel(...)\nlocal v = ...\nend", "2:11", "name the parameters",
     { signature = "()" })
-  it_refuses("a vararg kernel", "function kernel(...)\nend", "1:1", "'...' cannot be used", { signature = "()" })
+  it_refuses("a vararg kernel", "function kernel(...)\nend", "1:1", "'...' cannot be used",
+    { signature = "()" })
   it_refuses("concatenation", "print('a' .. n)", "2:7", "strings cannot be joined")
   it_refuses("nil", "local v = nil", "2:11", "nil is no value")
   it_refuses("a generic for", "for i, v in ipairs(x) do end", "2:1", "for i = 1, #a do")
   it_refuses("a method call", "x:fill(0)", "2:1", "method 'fill' cannot be called")
   it_refuses("a local to be closed", "local v <close> = n", "2:7", "cannot be <close>")
-  it_refuses("a goto backward", "::top::\nif n > 0 then goto top end", "3:15", "jumps backward; write a while or repeat loop")
+  it_refuses("a goto backward", "::top::\nif n > 0 then goto top end", "3:15",
+    "jumps backward; write a while or repeat loop")
 end)
 
 describe("a local or a statement", function()
   it_refuses("a read before the assignment", "local v\nif n > 0 then v = 1 end\ny[1] = v", "4:8",
     "local 'v' may be read before it is assigned")
-  it_refuses("a read without any assignment, reached or not", "while true do end\nlocal v\ny[1] = v", "4:8",
+  it_refuses("a read without any assignment, reached or not",
+    "while true do end\nlocal v\ny[1] = v", "4:8",
     "local 'v' may be read before it is assigned")
   it_refuses("a function that returns on some paths only",
-    "function kernel(n)\nlocal v = f(n)\nend\nfunction f(n)\nif n > 0 then return 1 end\nend", "4:1",
+    "function kernel(n)\nlocal v = f(n)\nend\nfunction f(n)\nif n > 0 then return 1 end\nend",
+    "4:1",
     "function 'f' returns 1 value(s) on some paths and none at its end", { signature = "(int64)" })
   it_refuses("a result of a kernel", "return n", "2:1", "a kernel returns nothing")
   it_refuses("returns of different counts",
-    "function kernel(n)\nlocal v = f(n)\nend\nfunction f(n)\nif n > 0 then return 1 end\nreturn 1, 2\nend", "6:1",
+    "function kernel(n)\nlocal v = f(n)\nend\nfunction f(n)\nif n > 0 then return 1 end\nreturn "
+      .. "1, 2\nend", "6:1",
     "returns 1 value(s) on another path and 2 here", { signature = "(int64)" })
   it_refuses("returns of different types",
-    "function kernel(n)\nlocal v = f(n)\nend\nfunction f(n)\nif n > 0 then return 1 end\nreturn true\nend", "6:1",
+    "function kernel(n)\nlocal v = f(n)\nend\nfunction f(n)\nif n > 0 then return 1 end\nreturn "
+      .. "true\nend", "6:1",
     "result 1 is a boolean here and an integer on another path", { signature = "(int64)" })
   it_refuses("an integer returned among floats",
-    "function kernel(n)\nlocal v = f(n)\nend\nfunction f(n)\nif n > 0 then return n end\nreturn 0.5\nend", "5:22",
+    "function kernel(n)\nlocal v = f(n)\nend\nfunction f(n)\nif n > 0 then return n end\nreturn "
+      .. "0.5\nend", "5:22",
     "write 'n + 0.0'", { signature = "(int64)" })
-  it_refuses("two types in one local", "local v = n\nv = true", "3:5", "local 'v' is an integer and cannot be given a boolean")
-  it_refuses("an integer given to a float local", "local v = 0.5\nv = n", "3:5", "local 'v' is a float elsewhere")
+  it_refuses("two types in one local", "local v = n\nv = true", "3:5",
+    "local 'v' is an integer and cannot be given a boolean")
+  it_refuses("an integer given to a float local", "local v = 0.5\nv = n", "3:5",
+    "local 'v' is a float elsewhere")
   it("shows both places of a local that is float and integer", function()
     assert.truthy(refusal("local v = 0.5\nv = n"):find("k.lua:2:11:", 1, true))
   end)
-  it_refuses("an integer that 'or' mixes with a float", "local v = n > 0 and n or 0.5", "2:21", "write 'n + 0.0'")
+  it_refuses("an integer that 'or' mixes with a float", "local v = n > 0 and n or 0.5", "2:21",
+    "write 'n + 0.0'")
   it_refuses("a string in a local", "local v = 'text'", "2:11", "local 'v' cannot hold a string")
   it_refuses("a second array for a local", "local v = x\nv = x", "3:5", "can be assigned only once")
   it_refuses("assignment to a global", "total = n", "2:1", "global 'total' cannot be assigned")
-  it_refuses("assignment to an upvalue", "local total = 0\nfunction kernel(n, a, x, y)\ntotal = n\nend", "3:1",
+  it_refuses("assignment to an upvalue",
+    "local total = 0\nfunction kernel(n, a, x, y)\ntotal = n\nend", "3:1",
     "upvalue 'total' cannot be assigned")
-  it_refuses("more targets than values", "local p, q = 1, 2\np, q = 3", "3:4", "this target gets no value")
+  it_refuses("more targets than values", "local p, q = 1, 2\np, q = 3", "3:4",
+    "this target gets no value")
   it_refuses("a step of zero", "for i = 1, n, 0 do end", "2:15", "'for' step is zero")
 end)
 
 describe("a value or an operator", function()
   it_refuses("a table", "local v = {1, 2}", "2:11", "roc.private.array")
-  it_refuses("a string as a value", "y[1] = 'text'", "2:8", "only as an argument of print, error and assert")
+  it_refuses("a string as a value", "y[1] = 'text'", "2:8",
+    "only as an argument of print, error and assert")
   it_refuses("an array as a number", "y[1] = x", "2:8", "cannot be used as a number")
   it_refuses("false-or-number as a value", "y[1] = n > 0 and n", "2:8", "write 'c and x or y'")
   it_refuses("'or' of a boolean and a number", "local v = n > 0 or n", "2:11", "the sides of 'or'")
   it_refuses("a call without results as a value",
-    "function kernel(n, a, x, y)\ny[1] = 1 + f(n)\nend\nfunction f(n)\nend", "2:12", "must return a value")
-  it_refuses("arithmetic on booleans", "y[1] = (n > 0) + 1", "2:8", "a number was expected, not a boolean")
+    "function kernel(n, a, x, y)\ny[1] = 1 + f(n)\nend\nfunction f(n)\nend", "2:12",
+      "must return a value")
+  it_refuses("arithmetic on booleans", "y[1] = (n > 0) + 1", "2:8",
+    "a number was expected, not a boolean")
   it_refuses("bits of a float", "y[1] = n & a", "2:12", "math.floor(x) or roc.int64(x)")
   it_refuses("a vote of numbers", "local v = roc.wave.any(n)", "2:24", "a boolean was expected")
-  it_refuses("a comparison of boolean and number", "local v = (n > 0) == 1", "2:11", "is never equal to")
+  it_refuses("a comparison of boolean and number", "local v = (n > 0) == 1", "2:11",
+    "is never equal to")
   it_refuses("the length of a number", "local v = #n", "2:12", "not the length of an integer")
 end)
 
 describe("arrays", function()
   it_refuses("a float index", "y[1] = n // 2 + x[n / 2]", "2:19", "use '//' instead of '/'")
   it_refuses("indexing a number", "local v = n[1]", "2:11", "an integer cannot be indexed")
-  it_refuses("a table of the host with a computed key", "y[1] = math[n]", "2:8", "only by constant names")
+  it_refuses("a table of the host with a computed key", "y[1] = math[n]", "2:8",
+    "only by constant names")
   it_refuses("a shape beyond the rank", "local v = x.shape[2]", "2:19", "a constant from 1 to 1")
   it_refuses("unknown fields", "local v = x.length", "2:13", "no field 'length'")
-  it_refuses("assignment to a property", "x.size = 1", "2:1", "only elements of arrays can be assigned")
-  it_refuses("assignment of a row", "function kernel(m)\nm[1] = 0\nend", "2:1", "cannot be assigned as a whole",
+  it_refuses("assignment to a property", "x.size = 1", "2:1",
+    "only elements of arrays can be assigned")
+  it_refuses("assignment of a row", "function kernel(m)\nm[1] = 0\nend", "2:1",
+    "cannot be assigned as a whole",
     { signature = "(float32[:,:])" })
-  it_refuses("a store into a constant array", "t[1] = 0", "2:1", "a constant array cannot be written",
+  it_refuses("a store into a constant array", "t[1] = 0", "2:1",
+    "a constant array cannot be written",
     { arrays = { t = 4 } })
   it_refuses("a float into an integer array", "y[1] = x[1]", "2:8", "math.floor(x) or roc.int32(x)")
   it_refuses("a boolean into a number array", "x[1] = n > 0", "2:8", "bool arrays take booleans")
-  it_refuses("a number into a bool array", "function kernel(f)\nf[1] = 1\nend", "2:8", "bool arrays take booleans",
+  it_refuses("a number into a bool array", "function kernel(f)\nf[1] = 1\nend", "2:8",
+    "bool arrays take booleans",
     { signature = "(bool[:])" })
 end)
 
 describe("a free name", function()
   it_refuses("what is not defined", "y[1] = missing", "2:8", "'missing' is not defined")
-  it_refuses("what is missing in a namespace", "y[1] = roc.nothing(1)", "2:8", "'roc.nothing' is not defined")
-  it_refuses("what cannot be captured", "y[1] = greeting + 1", "2:8", "only as an argument of print",
+  it_refuses("what is missing in a namespace", "y[1] = roc.nothing(1)", "2:8",
+    "'roc.nothing' is not defined")
+  it_refuses("what cannot be captured", "y[1] = greeting + 1", "2:8",
+    "only as an argument of print",
     { constants = { greeting = "hello" } })
-  it_refuses("a table that is captured", "y[1] = config", "2:8", "'config' is a table, which a kernel cannot capture",
+  it_refuses("a table that is captured", "y[1] = config", "2:8",
+    "'config' is a table, which a kernel cannot capture",
     { constants = { config = {} } })
-  it_refuses("math.random", "y[1] = math.random(6)", "2:8", "'math.random' cannot be called in a kernel: compute")
+  it_refuses("math.random", "y[1] = math.random(6)", "2:8",
+    "'math.random' cannot be called in a kernel: compute")
   it_refuses("tostring", "print(tostring(n))", "2:7", "print formats numbers by itself")
 end)
 
 describe("a call", function()
   it_refuses("a number that is called", "n(1)", "2:1", "an integer cannot be called")
-  it_refuses("a wrong count of arguments", "y[1] = roc.get_global_id()", "2:8", "takes 1 argument(s), but gets 0 here")
-  it_refuses("too few arguments of a function", "function kernel(n)\nf(n)\nend\nfunction f(p, q)\nend", "2:1",
+  it_refuses("a wrong count of arguments", "y[1] = roc.get_global_id()", "2:8",
+    "takes 1 argument(s), but gets 0 here")
+  it_refuses("too few arguments of a function",
+    "function kernel(n)\nf(n)\nend\nfunction f(p, q)\nend", "2:1",
     "'f' takes 2 argument(s), but gets 1 here", { signature = "(int64)" })
-  it_refuses("a count outside a range", "y[1] = roc.int32(math.log(1, 2, 3))", "2:18", "takes 1 to 2 arguments")
-  it_refuses("recursion", "function kernel(n)\nf(n)\nend\nfunction f(n)\nf(n - 1)\nend", "5:1", "function 'f' calls itself",
+  it_refuses("a count outside a range", "y[1] = roc.int32(math.log(1, 2, 3))", "2:18",
+    "takes 1 to 2 arguments")
+  it_refuses("recursion", "function kernel(n)\nf(n)\nend\nfunction f(n)\nf(n - 1)\nend", "5:1",
+    "function 'f' calls itself",
     { signature = "(int64)" })
   it_refuses("dimension 0", "y[1] = roc.get_local_id(0)", "2:25", "counts dimensions from 1")
   it_refuses("a grid of unknown rank", "local i = roc.grid(n)", "2:20", "as a constant: 1, 2 or 3")
-  it_refuses("a shape that is not constant", "local t = roc.shared.array(n, roc.float32)", "2:28", "needs a constant shape")
-  it_refuses("what is no dtype", "local t = roc.private.array(4, 'float33')", "2:32", "needs a dtype such as")
-  it_refuses("a first byte that is not aligned", "local t = roc.shared.array(0, roc.float32, 2)", "2:44", "constant multiple of the item size")
-  it_refuses("a constant array made in a kernel", "local t = roc.const.array(x, roc.float32)", "2:11", "make it outside")
+  it_refuses("a shape that is not constant", "local t = roc.shared.array(n, roc.float32)", "2:28",
+    "needs a constant shape")
+  it_refuses("what is no dtype", "local t = roc.private.array(4, 'float33')", "2:32",
+    "needs a dtype such as")
+  it_refuses("a first byte that is not aligned", "local t = roc.shared.array(0, roc.float32, 2)",
+    "2:44", "constant multiple of the item size")
+  it_refuses("a constant array made in a kernel", "local t = roc.const.array(x, roc.float32)",
+    "2:11", "make it outside")
   it_refuses("an unknown scope", "roc.barrier(7)", "2:13", "takes a constant scope")
-  it_refuses("an atomic on a private array", "local p = roc.private.array(4, roc.int32)\nroc.atomic.add(p, 1, 1)", "3:16",
+  it_refuses("an atomic on a private array",
+    "local p = roc.private.array(4, roc.int32)\nroc.atomic.add(p, 1, 1)", "3:16",
     "an array argument or a shared array")
-  it_refuses("an atomic on bytes", "function kernel(b)\nroc.atomic.add(b, 1, 1)\nend", "2:1", "32- or 64-bit",
+  it_refuses("an atomic on bytes", "function kernel(b)\nroc.atomic.add(b, 1, 1)\nend", "2:1",
+    "32- or 64-bit",
     { signature = "(uint8[:])" })
   it_refuses("bits of floats in an atomic", "roc.atomic.xor(x, 1, 1)", "2:1", "32- or 64-bit")
-  it_refuses("an atomic with too few indices", "function kernel(m)\nroc.atomic.add(m, 1, 1)\nend", "2:19",
+  it_refuses("an atomic with too few indices", "function kernel(m)\nroc.atomic.add(m, 1, 1)\nend",
+    "2:19",
     "2 dimension(s), but 1 index(es)", { signature = "(int32[:,:])" })
-  it_refuses("a captured string in a message", "print(greeting)", "2:7", "must be literals in the kernel",
+  it_refuses("a captured string in a message", "print(greeting)", "2:7",
+    "must be literals in the kernel",
     { constants = { greeting = "hello" } })
-  it_refuses("a message of many values", "print(n, n, n, n, n, n, n, n, n)", "2:1", "at most 8 values")
+  it_refuses("a message of many values", "print(n, n, n, n, n, n, n, n, n)", "2:1",
+    "at most 8 values")
 end)
 
 describe("size", function()
@@ -147,7 +187,8 @@ describe("size", function()
     end
     local ir, message = compiler.ir(table.concat(text, "\n"), "k.lua", "(int64[:])")
     assert.is_nil(ir)
-    assert.truthy(message:find("the kernel is too large once the functions it calls are compiled in", 1, true))
+    assert.truthy(
+      message:find("the kernel is too large once the functions it calls are compiled in", 1, true))
   end)
 
   it("stops a chain of calls that is too deep", function()

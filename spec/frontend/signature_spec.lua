@@ -12,7 +12,8 @@ end
 
 describe("a signature", function()
   it("states scalars by dtype", function()
-    assert.equal("p1.0: int, p2.1: f32, p3.2: f64, p4.3: bool", params("(int32, float32, float64, bool)", 4))
+    assert.equal("p1.0: int, p2.1: f32, p3.2: f64, p4.3: bool",
+      params("(int32, float32, float64, bool)", 4))
   end)
 
   it("states arrays in C order", function()
@@ -20,11 +21,13 @@ describe("a signature", function()
   end)
 
   it("marks the dense dimension as numba does", function()
-    assert.equal("p1.0: float32[2] c, p2.1: float32[2] f", params("(float32[:,::1], float32[::1,:])", 2))
+    assert.equal("p1.0: float32[2] c, p2.1: float32[2] f",
+      params("(float32[:,::1], float32[::1,:])", 2))
   end)
 
   it("takes words for other properties", function()
-    assert.equal("p1.0: int narrow, p2.1: float32[1] strided alias narrow", params("( int64 narrow , float32[:] strided narrow alias )", 2))
+    assert.equal("p1.0: int narrow, p2.1: float32[1] strided alias narrow",
+      params("( int64 narrow , float32[:] strided narrow alias )", 2))
   end)
 
   it("may be empty", function()

@@ -1,13 +1,24 @@
--- Long fuzzing runs, by hand:  roclua spec/fuzz/run.lua [count [first seed [device …]]]
--- Compares each device with sim on random kernels; prints and shrinks every difference; exit status 1 when there was one.
+-- Long fuzzing runs, by hand:
+--   roclua spec/fuzz/run.lua [count [first seed [device …]]]              compares each device (cpu) with sim on random kernels
+--   roclua spec/fuzz/run.lua --target [count [first seed [target …]]]     compiles them for targets (gfx90a, gfx1030)
+-- Prints and shrinks every failure; exit status 1 when there was one.  ROCLUA_WAVEFRONT=32 for the other wavefront.
 package.path = "spec/?.lua;" .. package.path
 local fuzz = require "support.fuzz"
 
-local count, first = tonumber(arg[1] or "1000"), tonumber(arg[2] or "1")
-local devices = { table.unpack(arg, 3) }
-if #devices == 0 then
-  devices = { "cpu" }
+io.stdout:setvbuf("line")
+
+local options = { table.unpack(arg) }
+local only_compiles = options[1] == "--target"
+if only_compiles then
+  table.remove(options, 1)
 end
+local count, first = tonumber(options[1] or "1000"), tonumber(options[2] or "1")
+local names = { table.unpack(options, 3) }
+if #names == 0 then
+  names = only_compiles and { "gfx90a", "gfx1030" } or { "cpu" }
+end
+local check = only_compiles and fuzz.compile or fuzz.check
+local shrink = only_compiles and fuzz.shrink_compile or fuzz.shrink
 
 local function describe(case)
   print(("-- check %s, number %s"):format(case.is_checked, case.number))
@@ -25,21 +36,21 @@ end
 local failures, refused = 0, {}
 for seed = first, first + count - 1 do
   local case = fuzz.generate(seed)
-  local difference, refusal = fuzz.check(case, devices)
-  if difference then
+  local failure, refusal = check(case, names)
+  if failure then
     failures = failures + 1
-    print(difference)
-    fuzz.shrink(case, devices)
-    print("smaller: " .. tostring(fuzz.check(case, devices)))
+    print(failure)
+    shrink(case, names)
+    print("smaller: " .. tostring(check(case, names)))
     describe(case)
   elseif refusal then
     refused[#refused + 1] = ("seed %d: %s"):format(seed, refusal)
   end
   if (seed - first + 1) % 1000 == 0 then
-    print(("%d kernels, %d differ, %d refused"):format(seed - first + 1, failures, #refused))
+    print(("%d kernels, %d fail, %d refused"):format(seed - first + 1, failures, #refused))
   end
 end
-print(("%d kernels, %d differ, %d refused, %.1f a second"):format(count, failures, #refused, count / os.clock()))
+print(("%d kernels, %d fail, %d refused, %.1f a second"):format(count, failures, #refused, count / os.clock()))
 for i = 1, math.min(#refused, 10) do
   print("refused: " .. refused[i])
 end

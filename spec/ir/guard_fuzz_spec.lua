@@ -1,5 +1,5 @@
--- Guard against random kernels: a check it removes never fails when the kernel as written is interpreted.
--- ROCLUA_FUZZ_GUARD=n tries n kernels instead of the suite's few.
+-- Guard against random kernels: a check it removes never fails when the kernel as written is
+-- interpreted. ROCLUA_FUZZ_GUARD=n tries n kernels instead of the suite's few.
 local compiler = require("roc.core").compiler
 
 local HEAD = [[
@@ -15,11 +15,12 @@ kernel k(n.0: int, w.1: int narrow, y.2: float32[1] c read narrow, z.3: float32[
 ]]
 local VARS, LOOP_VARS = { "a.0", "b.1" }, { "i.3", "j.4" }
 local ARRAYS = { "y.0", "z.1", "s.2" }
-local CONSTANTS = { 0, 1, 1, 2, 3, 10, 10, -1, math.maxinteger, math.mininteger, math.maxinteger - 1 }
+local CONSTANTS = { 0, 1, 1, 2, 3, 10, 10, -1, math.maxinteger, math.mininteger,
+  math.maxinteger - 1 }
 
 local function pick(list) return list[math.random(#list)] end
 
--- ---- generating: a tree of nodes, { op =, … }, with numbered results ------------------------------
+-- ---- generating: a tree of nodes, { op =, … }, with numbered results ----------------------------
 
 local Generator = {}
 Generator.__index = Generator
@@ -40,10 +41,15 @@ function Generator:integer(list)
   if choice <= 3 and #known > 0 then return pick(known) end
   if choice == 4 then return self:node(list, { op = "const", value = pick(CONSTANTS) }, "int") end
   if choice == 5 then return self:node(list, { op = "extent", array = pick(ARRAYS) }, "int") end
-  if choice == 6 then return self:node(list, { op = "param", name = pick { "n.0", "w.1" } }, "int") end
+  if choice == 6 then
+    return self:node(list, { op = "param", name = pick { "n.0", "w.1" } }, "int")
+  end
   if choice == 7 then return self:node(list, { op = "global_id" }, "int") end
-  if choice <= 10 or #known < 2 then return self:node(list, { op = "get", var = pick { "a.0", "b.1", "i.3", "j.4" } }, "int") end
-  return self:node(list, { op = pick { "add", "sub", "add", "sub", "min", "max", "mul", "band" }, pick(known), pick(known) }, "int")
+  if choice <= 10 or #known < 2 then
+    return self:node(list, { op = "get", var = pick { "a.0", "b.1", "i.3", "j.4" } }, "int")
+  end
+  return self:node(list, { op = pick { "add", "sub", "add", "sub", "min", "max", "mul", "band" },
+    pick(known), pick(known) }, "int")
 end
 
 function Generator:condition(list)
@@ -83,14 +89,16 @@ function Generator:statement(list, depth)
     self:node(list, { op = "set", var = "t.2", self:condition(list) })
   elseif choice == 6 then
     local target = #self.targets > 0 and pick(self.targets)
-    local op = target and pick { "leave", target.is_loop and "next" or "leave", "return" } or "return"
+    local op = target and pick { "leave", target.is_loop and "next" or "leave", "return" }
+      or "return"
     if math.random(3) > 1 then return false end
     self:node(list, { op = op, target = target and target.label })
     return true
   elseif choice <= 9 then
     local test = self:condition(list)
     local yes = self:region(depth - 1)
-    self:node(list, { op = "if", test, yes = yes, no = math.random(2) == 1 and self:region(depth - 1) or {} })
+    self:node(list, { op = "if", test, yes = yes,
+      no = math.random(2) == 1 and self:region(depth - 1) or {} })
   else
     local var = choice == 10 and not self.loop_var and pick(LOOP_VARS)
     local node = { op = var and "for" or pick { "block", "loop" }, var = var }
@@ -111,7 +119,8 @@ function Generator:statement(list, depth)
 end
 
 local function generate()
-  local g = setmetatable({ nlabels = 0, nsites = 0, scope = { int = {}, bool = {} }, targets = {} }, Generator)
+  local g = setmetatable({ nlabels = 0, nsites = 0, scope = { int = {}, bool = {} }, targets = {} },
+    Generator)
   local list = {}
   for _ = 1, 4 do
     for _, node in ipairs(g:region(0)) do
@@ -126,9 +135,10 @@ local function generate()
   return list, g.nsites
 end
 
--- ---- printing -------------------------------------------------------------------------------------
+-- ---- printing -----------------------------------------------------------------------------------
 
-local TYPES = { le = "bool", lt = "bool", eq = "bool", ne = "bool", ["not"] = "bool", select = "bool" }
+local TYPES = { le = "bool", lt = "bool", eq = "bool", ne = "bool", ["not"] = "bool",
+  select = "bool" }
 local FIELDS = {
   const = function(n) return tostring(n.value) end,
   extent = function(n) return n.array .. " 0" end,
@@ -151,7 +161,8 @@ local function print_list(list, out)
     if n.body then
       line = ("%%%d = %s"):format(n.label, line)
     elseif n.label then
-      line = ("%%%d: %s = %s"):format(n.label, n.var == "t.2" and "bool" or TYPES[n.op] or "int", line)
+      line = ("%%%d: %s = %s"):format(n.label, n.var == "t.2" and "bool" or TYPES[n.op] or "int",
+        line)
     end
     out[#out + 1] = line
     if n.body or n.yes then print_list(n.body or n.yes, out) end
@@ -165,12 +176,14 @@ end
 
 local function text_of(list, nsites)
   local out = {}
-  for site = 0, nsites - 1 do out[#out + 1] = ('site %d index "f" 1 1 dim 0 values 2 name "x"'):format(site) end
+  for site = 0, nsites - 1 do
+    out[#out + 1] = ('site %d index "f" 1 1 dim 0 values 2 name "x"'):format(site)
+  end
   print_list(list, out)
   return HEAD .. table.concat(out, "\n") .. "\nend\n"
 end
 
--- ---- interpreting ----------------------------------------------------------------------------------
+-- ---- interpreting -------------------------------------------------------------------------------
 
 local function pure(op, x, y, z)
   if op == "add" then return x + y end
@@ -188,7 +201,8 @@ local function pure(op, x, y, z)
   return z
 end
 
--- Runs a list; returns nothing, or how it ended: "return", "failed", "fuel", or "leave" or "next" with the target.
+-- Runs a list; returns nothing, or how it ended: "return", "failed", "fuel", or "leave" or "next"
+-- with the target.
 local run
 
 local function turn(state, node)
@@ -239,9 +253,12 @@ end
 local function new_state()
   local any = { 0, 1, 2, 5, 9, 10, 11, -1, math.maxinteger, math.mininteger, math.random(-20, 20) }
   return {
-    ["n.0"] = pick(any), ["w.1"] = pick { 0, 1, 5, 10, 2147483647 }, id = math.random(12), fuel = 200,
-    vars = { ["a.0"] = pick(any), ["b.1"] = pick(any), ["t.2"] = math.random(2) == 1, ["i.3"] = pick(any), ["j.4"] = pick(any) },
-    extents = { ["y.0"] = pick { 0, 1, 5, 10, 2147483647 }, ["z.1"] = pick { 0, 1, 5, 10, math.maxinteger }, ["s.2"] = 10 },
+    ["n.0"] = pick(any), ["w.1"] = pick { 0, 1, 5, 10, 2147483647 }, id = math.random(12),
+    fuel = 200,
+    vars = { ["a.0"] = pick(any), ["b.1"] = pick(any), ["t.2"] = math.random(2) == 1,
+      ["i.3"] = pick(any), ["j.4"] = pick(any) },
+    extents = { ["y.0"] = pick { 0, 1, 5, 10, 2147483647 },
+      ["z.1"] = pick { 0, 1, 5, 10, math.maxinteger }, ["s.2"] = 10 },
   }
 end
 

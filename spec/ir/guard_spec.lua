@@ -32,7 +32,9 @@ kernel k(n.0: int, w.1: int narrow, x.2: float32[1] c read, y.3: float32[1] c re
 local function left(...)
   local text = compiler.ir_guard(HEAD .. table.concat({ ... }, "\n") .. "\nend\n")
   local found = {}
-  for check in text:gmatch("\n%s*(check[.%a]* [%w.]*)") do found[#found + 1] = check:gsub(" $", "") end
+  for check in text:gmatch("\n%s*(check[.%a]* [%w.]*)") do
+    found[#found + 1] = check:gsub(" $", "")
+  end
   return table.concat(found, ", ")
 end
 
@@ -52,17 +54,22 @@ describe("guard", function()
   end)
 
   it("keeps the check of an index that may be below 1", function()
-    assert.are.equal("check.index y.1", left("%9: bool = le %4 %3", "if %9", "check.index y.1 0 #0 %4", "end"))
+    assert.are.equal("check.index y.1", left("%9: bool = le %4 %3", "if %9",
+      "check.index y.1 0 #0 %4", "end"))
   end)
 
   it("joins bounds from nested conditions", function()
-    assert.are.equal("", left("%9: bool = le %4 %3", "%10: bool = le %1 %4", "if %9", "if %10", "check.index y.1 0 #0 %4", "end", "end"))
+    assert.are.equal("", left("%9: bool = le %4 %3", "%10: bool = le %1 %4", "if %9", "if %10",
+      "check.index y.1 0 #0 %4", "end", "end"))
   end)
 
   it("understands early returns", function()
-    assert.are.equal("", left("%9: bool = lt %3 %2", "if %9", "return", "end", "check.index y.1 0 #0 %2"))
-    assert.are.equal("", left("%9: bool = not %7", "if %9", "return", "end", "check.index y.1 0 #0 %2"))
-    assert.are.equal("check.index y.1", left("%9 = block", "if %7", "leave %9", "end", "end", "check.index y.1 0 #0 %2"))
+    assert.are.equal("", left("%9: bool = lt %3 %2", "if %9", "return", "end",
+      "check.index y.1 0 #0 %2"))
+    assert.are.equal("", left("%9: bool = not %7", "if %9", "return", "end",
+      "check.index y.1 0 #0 %2"))
+    assert.are.equal("check.index y.1", left("%9 = block", "if %7", "leave %9", "end", "end",
+      "check.index y.1 0 #0 %2"))
   end)
 
   it("drops a check behind the same one", function()
@@ -72,60 +79,80 @@ describe("guard", function()
   end)
 
   it("keeps what both branches have checked", function()
-    assert.are.equal("check.index x.0, check.index x.0", left("if %7", "check.index x.0 0 #0 %4", "else", "check.index x.0 0 #0 %4",
+    assert.are.equal("check.index x.0, check.index x.0",
+      left("if %7", "check.index x.0 0 #0 %4", "else", "check.index x.0 0 #0 %4",
       "end", "check.index x.0 0 #0 %4"))
-    assert.are.equal("check.index x.0, check.index y.1, check.index x.0", left("if %7", "check.index x.0 0 #0 %4", "else",
+    assert.are.equal("check.index x.0, check.index y.1, check.index x.0",
+      left("if %7", "check.index x.0 0 #0 %4", "else",
       "check.index y.1 0 #0 %4", "end", "check.index x.0 0 #0 %4"))
   end)
 
   it("tells dimensions apart", function()
-    assert.are.equal("check.index m.2, check.index m.2", left("check.index m.2 0 #0 %4", "check.index m.2 1 #0 %4"))
+    assert.are.equal("check.index m.2, check.index m.2",
+      left("check.index m.2 0 #0 %4", "check.index m.2 1 #0 %4"))
   end)
 
   it("follows variables through assignments", function()
-    assert.are.equal("", left("set j.1 %2", "%9: int = get j.1", "%10: bool = le %9 %3", "if %10", "%11: int = get j.1",
+    assert.are.equal("", left("set j.1 %2", "%9: int = get j.1", "%10: bool = le %9 %3", "if %10",
+      "%11: int = get j.1",
       "check.index y.1 0 #0 %11", "end"))
-    assert.are.equal("check.index y.1", left("set j.1 %2", "%9: int = get j.1", "%10: bool = le %9 %3", "if %10", "set j.1 %4",
+    assert.are.equal("check.index y.1", left("set j.1 %2", "%9: int = get j.1",
+      "%10: bool = le %9 %3", "if %10", "set j.1 %4",
       "%11: int = get j.1", "check.index y.1 0 #0 %11", "end"))
   end)
 
   it("forgets variables that a loop assigns", function()
-    assert.are.equal("check.index y.1", left("set j.1 %1", "%9 = loop", "%10: int = get j.1", "check.index y.1 0 #0 %10",
+    assert.are.equal("check.index y.1", left("set j.1 %1", "%9 = loop", "%10: int = get j.1",
+      "check.index y.1 0 #0 %10",
       "%11: int = add %10 %1", "set j.1 %11", "end"))
-    assert.are.equal("check.index s.3", left("set j.1 %1", "%9 = loop", "%10: int = get j.1", "check.index s.3 0 #0 %10",
+    assert.are.equal("check.index s.3", left("set j.1 %1", "%9 = loop", "%10: int = get j.1",
+      "check.index s.3 0 #0 %10",
       "%11: int = add %10 %1", "set j.1 %11", "end"))
   end)
 
   it("forgets variables that one branch assigns", function()
-    assert.are.equal("check.index s.3", left("set j.1 %1", "if %7", "set j.1 %4", "end", "%9: int = get j.1", "check.index s.3 0 #0 %9"))
-    assert.are.equal("", left("set j.1 %1", "if %7", "set j.1 %8", "end", "%9: int = get j.1", "check.index s.3 0 #0 %9"))
+    assert.are.equal("check.index s.3", left("set j.1 %1", "if %7", "set j.1 %4", "end",
+      "%9: int = get j.1", "check.index s.3 0 #0 %9"))
+    assert.are.equal("", left("set j.1 %1", "if %7", "set j.1 %8", "end", "%9: int = get j.1",
+      "check.index s.3 0 #0 %9"))
   end)
 
   it("knows the bounds of a for", function()
-    assert.are.equal("", left("%9 = for i.0 %1 %3 %1", "%10: int = get i.0", "check.index y.1 0 #0 %10", "end"))
-    assert.are.equal("", left("%9: int = const -1", "%10 = for i.0 %3 %1 %9", "%11: int = get i.0", "check.index y.1 0 #0 %11", "end"))
-    assert.are.equal("", left("%9: int = global_size 0", "%10 = for i.0 %2 %3 %9", "%11: int = get i.0", "check.index y.1 0 #0 %11", "end"))
+    assert.are.equal("", left("%9 = for i.0 %1 %3 %1", "%10: int = get i.0",
+      "check.index y.1 0 #0 %10", "end"))
+    assert.are.equal("", left("%9: int = const -1", "%10 = for i.0 %3 %1 %9", "%11: int = get i.0",
+      "check.index y.1 0 #0 %11", "end"))
+    assert.are.equal("", left("%9: int = global_size 0", "%10 = for i.0 %2 %3 %9",
+      "%11: int = get i.0", "check.index y.1 0 #0 %11", "end"))
   end)
 
   it("takes no bound from a for whose step may go either way", function()
-    assert.are.equal("check.index y.1", left("%9 = for i.0 %1 %3 %4", "%10: int = get i.0", "check.index y.1 0 #0 %10", "end"))
+    assert.are.equal("check.index y.1", left("%9 = for i.0 %1 %3 %4", "%10: int = get i.0",
+      "check.index y.1 0 #0 %10", "end"))
   end)
 
   it("takes no bound from a for that starts below 1 or ends elsewhere", function()
-    assert.are.equal("check.index y.1", left("%9 = for i.0 %0 %3 %1", "%10: int = get i.0", "check.index y.1 0 #0 %10", "end"))
-    assert.are.equal("check.index x.0", left("%9 = for i.0 %1 %3 %1", "%10: int = get i.0", "check.index x.0 0 #0 %10", "end"))
+    assert.are.equal("check.index y.1", left("%9 = for i.0 %0 %3 %1", "%10: int = get i.0",
+      "check.index y.1 0 #0 %10", "end"))
+    assert.are.equal("check.index x.0", left("%9 = for i.0 %1 %3 %1", "%10: int = get i.0",
+      "check.index x.0 0 #0 %10", "end"))
   end)
 
   it("adds and subtracts constants where nothing wraps", function()
-    assert.are.equal("", left("%9: bool = lt %2 %3", "%10: int = add %2 %1", "if %9", "check.index y.1 0 #0 %10", "end"))
-    assert.are.equal("check.index y.1", left("%9: bool = le %2 %3", "%10: int = add %2 %1", "if %9", "check.index y.1 0 #0 %10", "end"))
-    assert.are.equal("", left("%9: bool = lt %1 %2", "%10: int = sub %2 %1", "if %9", "if %7", "check.index y.1 0 #0 %10", "end", "end"))
-    assert.are.equal("check.index y.1", left("%10: int = sub %2 %1", "if %7", "check.index y.1 0 #0 %10", "end"))
+    assert.are.equal("", left("%9: bool = lt %2 %3", "%10: int = add %2 %1", "if %9",
+      "check.index y.1 0 #0 %10", "end"))
+    assert.are.equal("check.index y.1", left("%9: bool = le %2 %3", "%10: int = add %2 %1", "if %9",
+      "check.index y.1 0 #0 %10", "end"))
+    assert.are.equal("", left("%9: bool = lt %1 %2", "%10: int = sub %2 %1", "if %9", "if %7",
+      "check.index y.1 0 #0 %10", "end", "end"))
+    assert.are.equal("check.index y.1", left("%10: int = sub %2 %1", "if %7",
+      "check.index y.1 0 #0 %10", "end"))
   end)
 
   it("is not taken in by sums that wrap", function()
     -- n + 1 <= #y says nothing of n when n is the largest integer
-    assert.are.equal("check.index y.1", left("%9: int = add %4 %1", "%10: bool = le %9 %3", "%11: bool = le %1 %4",
+    assert.are.equal("check.index y.1", left("%9: int = add %4 %1", "%10: bool = le %9 %3",
+      "%11: bool = le %1 %4",
       "if %11", "if %10", "check.index y.1 0 #0 %4", "end", "end"))
     -- but w, a narrow one, has room above
     assert.are.equal("", left("%9: int = add %5 %1", "%10: bool = le %9 %3", "%11: bool = le %1 %5",
@@ -133,7 +160,8 @@ describe("guard", function()
   end)
 
   it("chains comparisons", function()
-    assert.are.equal("", left("%9: bool = le %2 %4", "%10: bool = lt %4 %3", "if %9", "if %10", "check.index y.1 0 #0 %2", "end", "end"))
+    assert.are.equal("", left("%9: bool = le %2 %4", "%10: bool = lt %4 %3", "if %9", "if %10",
+      "check.index y.1 0 #0 %2", "end", "end"))
   end)
 
   it("bounds by the smaller of two", function()
@@ -142,21 +170,28 @@ describe("guard", function()
   end)
 
   it("knows what a modulus, a mask, a shift and a promised workgroup allow", function()
-    assert.are.equal("", left("%9: int = const 256", "%10: int = mod %4 %9", "%11: int = add %10 %1", "check.index s.3 0 #0 %11"))
-    assert.are.equal("", left("%9: int = const 255", "%10: int = band %4 %9", "%11: int = add %10 %1", "check.index s.3 0 #0 %11"))
-    assert.are.equal("", left("%9: int = const 56", "%10: int = shr %4 %9", "%11: int = add %10 %1", "check.index s.3 0 #0 %11"))
+    assert.are.equal("", left("%9: int = const 256", "%10: int = mod %4 %9",
+      "%11: int = add %10 %1", "check.index s.3 0 #0 %11"))
+    assert.are.equal("", left("%9: int = const 255", "%10: int = band %4 %9",
+      "%11: int = add %10 %1", "check.index s.3 0 #0 %11"))
+    assert.are.equal("", left("%9: int = const 56", "%10: int = shr %4 %9", "%11: int = add %10 %1",
+      "check.index s.3 0 #0 %11"))
     assert.are.equal("", left("check.index s.3 0 #0 %8"))
-    assert.are.equal("check.index s.3", left("%9: int = const 257", "%10: int = mod %4 %9", "%11: int = add %10 %1", "check.index s.3 0 #0 %11"))
+    assert.are.equal("check.index s.3", left("%9: int = const 257", "%10: int = mod %4 %9",
+      "%11: int = add %10 %1", "check.index s.3 0 #0 %11"))
   end)
 
   it("knows the range of what an array holds", function()
-    assert.are.equal("check.index h.4", left("check.index h.4 0 #0 %2", "%9: int = load h.4 %2", "%10: int = add %9 %1",
+    assert.are.equal("check.index h.4", left("check.index h.4 0 #0 %2", "%9: int = load h.4 %2",
+      "%10: int = add %9 %1",
       "check.index s.3 0 #0 %10"))
   end)
 
   it("takes `and` and `or` of comparisons apart", function()
-    local both = { "set b.2 %7", "if %7", "%9: bool = le %2 %6", "set b.2 %9", "end", "%10: bool = get b.2" }
-    local either = { "%20: bool = lt %3 %2", "set b.2 %20", "%21: bool = not %20", "if %21", "%9: bool = lt %6 %2", "set b.2 %9", "end",
+    local both = { "set b.2 %7", "if %7", "%9: bool = le %2 %6", "set b.2 %9", "end",
+      "%10: bool = get b.2" }
+    local either = { "%20: bool = lt %3 %2", "set b.2 %20", "%21: bool = not %20", "if %21",
+      "%9: bool = lt %6 %2", "set b.2 %9", "end",
       "%10: bool = get b.2" }
     local use = { "check.index y.1 0 #0 %2", "check.index x.0 0 #0 %2" }
     local function join(...)
@@ -166,20 +201,25 @@ describe("guard", function()
     end
     assert.are.equal("", left(join(both, { "if %10" }, use, { "end" })))
     assert.are.equal("", left(join(either, { "if %10", "return", "end" }, use)))
-    assert.are.equal("check.index y.1, check.index x.0", left(join(both, { "if %10", "return", "end" }, use)))
-    assert.are.equal("check.index y.1, check.index x.0", left(join(either, { "if %10" }, use, { "end" })))
+    assert.are.equal("check.index y.1, check.index x.0",
+      left(join(both, { "if %10", "return", "end" }, use)))
+    assert.are.equal("check.index y.1, check.index x.0",
+      left(join(either, { "if %10" }, use, { "end" })))
   end)
 
   it("drops divisor checks that cannot fail", function()
     assert.are.equal("", left("check.nonzero #1 %1", "check.nonzero #1 %2"))
     assert.are.equal("check.nonzero", left("check.nonzero #1 %4", "check.nonzero #1 %4"))
     assert.are.equal("", left("%9: bool = ne %4 %0", "if %9", "check.nonzero #1 %4", "end"))
-    assert.are.equal("check.nonzero", left("%9: bool = eq %4 %0", "if %9", "check.nonzero #1 %4", "end"))
+    assert.are.equal("check.nonzero", left("%9: bool = eq %4 %0", "if %9", "check.nonzero #1 %4",
+      "end"))
   end)
 
   it("drops checks for an integer that an integer, or a constant, passes", function()
-    assert.are.equal("", left("%9: f64 = to.f64 %5", "check.int #2 %9", "%10: f64 = const 2.5", "check.int #2 %10"))
-    assert.are.equal("check.int, check.int, check.int", left("%9: f64 = to.f64 %4", "check.int #2 %9", "%10: f64 = const 1e300",
+    assert.are.equal("", left("%9: f64 = to.f64 %5", "check.int #2 %9", "%10: f64 = const 2.5",
+      "check.int #2 %10"))
+    assert.are.equal("check.int, check.int, check.int",
+      left("%9: f64 = to.f64 %4", "check.int #2 %9", "%10: f64 = const 1e300",
       "check.int #2 %10", "%11: f64 = const nan", "check.int #2 %11"))
   end)
 
@@ -188,7 +228,8 @@ describe("guard", function()
   end)
 
   it("leaves reads that nobody uses to the sweep behind it", function()
-    local text = compiler.ir_optimize(HEAD .. "check.index y.1 0 #0 %2\n%9: f32 = load y.1 %2\nend\n")
+    local text = compiler.ir_optimize(HEAD
+      .. "check.index y.1 0 #0 %2\n%9: f32 = load y.1 %2\nend\n")
     assert.is_nil(text:find("load", 1, true))
     assert.is_truthy(text:find("check.index", 1, true))
   end)

@@ -27,7 +27,8 @@ end
 
 describe("uniformity", function()
   it("is the group's for sizes, parameters, extents and group ids", function()
-    for _, line in ipairs { "group_id 0", "local_size 0", "param n.0", "extent y.1 0", "wave_size", "num_groups 2" } do
+    for _, line in ipairs { "group_id 0", "local_size 0", "param n.0", "extent y.1 0", "wave_size",
+      "num_groups 2" } do
       assert.are.equal("group", level(5, "%5: int = " .. line))
     end
   end)
@@ -67,13 +68,16 @@ describe("uniformity", function()
   end)
 
   it("is lost by assignments where items part", function()
-    assert.are.equal("varying", level(5, "set i.0 %0", "if %2", "set i.0 %3", "end", "%5: int = get i.0"))
-    assert.are.equal("group", level(5, "set i.0 %0", "if %4", "set i.0 %3", "end", "%5: int = get i.0"))
+    assert.are.equal("varying", level(5, "set i.0 %0", "if %2", "set i.0 %3", "end",
+      "%5: int = get i.0"))
+    assert.are.equal("group", level(5, "set i.0 %0", "if %4", "set i.0 %3", "end",
+      "%5: int = get i.0"))
   end)
 
   it("is lost in a loop that items leave one by one", function()
     local function loop(condition)
-      return level(7, "set i.0 %0", "%5 = loop", "%6: int = get i.0", "set i.0 %6", "if " .. condition, "leave %5", "end", "end",
+      return level(7, "set i.0 %0", "%5 = loop", "%6: int = get i.0", "set i.0 %6",
+        "if " .. condition, "leave %5", "end", "end",
         "%7: int = get i.0")
     end
     assert.are.equal("varying", loop("%2"))
@@ -81,13 +85,16 @@ describe("uniformity", function()
   end)
 
   it("is lost behind a divergent leave of a block, up to its end", function()
-    assert.are.equal("varying", level(6, "%5 = block", "if %2", "leave %5", "end", "set i.0 %3", "end", "%6: int = get i.0"))
-    assert.are.equal("group", level(6, "%5 = block", "if %2", "leave %5", "end", "end", "set i.0 %3", "%6: int = get i.0"))
+    assert.are.equal("varying", level(6, "%5 = block", "if %2", "leave %5", "end", "set i.0 %3",
+      "end", "%6: int = get i.0"))
+    assert.are.equal("group", level(6, "%5 = block", "if %2", "leave %5", "end", "end",
+      "set i.0 %3", "%6: int = get i.0"))
   end)
 
   it("is lost for the rest of the turn behind a divergent next", function()
     local function set_where(before, after)
-      return level(6, "%5 = for j.1 %0 %3 %0", before, "if %2", "next %5", "end", after, "end", "%6: int = get i.0")
+      return level(6, "%5 = for j.1 %0 %3 %0", before, "if %2", "next %5", "end", after, "end",
+        "%6: int = get i.0")
     end
     assert.are.equal("group", set_where("set i.0 %3", "barrier 1"))
     assert.are.equal("varying", set_where("barrier 1", "set i.0 %3"))
@@ -103,7 +110,8 @@ describe("uniformity", function()
   end)
 
   it("follows chains of assignments backwards through a loop", function()
-    assert.are.equal("varying", level(6, "set i.0 %0", "set j.1 %0", "%5 = loop", "%6: int = get i.0", "%7: int = get j.1",
+    assert.are.equal("varying", level(6, "set i.0 %0", "set j.1 %0", "%5 = loop",
+      "%6: int = get i.0", "%7: int = get j.1",
       "set i.0 %7", "set j.1 %1", "if %4", "leave %5", "end", "end"))
   end)
 end)

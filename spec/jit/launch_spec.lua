@@ -129,7 +129,8 @@ devices.each(function(device)
       local y = roc.zeros(4, "int64")
       local ok, err = pcall(k:forall(4), y)
       assert.is_false(ok)
-      assert.matches("launch_spec.lua:%d+: index 5 out of range 1..4 of 'y' %(work%-item {3}%)", tostring(err))
+      assert.matches("launch_spec.lua:%d+: index 5 out of range 1..4 of 'y' %(work%-item {3}%)",
+        tostring(err))
       assert.same({ 0, 0, 0, 0 }, y:totable())
       local again = roc.kernel(function(z) z[1] = 1 end)
       again:forall(1)(y)
@@ -218,12 +219,7 @@ devices.each(function(device)
 end)
 
 describe("a hint", function()
-  local was
-  setup(function()
-    was = roc.current_device()
-    roc.select_device("cpu")
-  end)
-  teardown(function() roc.select_device(was.kind) end)
+  devices.use("cpu")
 
   it("tells of a plain host array that is copied again and again", function()
     local k = roc.kernel(function(y) y[1] = 1 end, { name = "copies" })
@@ -237,7 +233,8 @@ describe("a hint", function()
 
   it("tells of float64 arithmetic in a kernel whose arrays are narrower", function()
     local y = roc.to_device(roc.zeros(1, "float32"))
-    local wide = roc.kernel(function(n, a) a[1] = roc.float32(roc.float64(n) * 2.0) end, { name = "wide" })
+    local wide = roc.kernel(function(n, a) a[1] = roc.float32(roc.float64(n) * 2.0) end,
+      { name = "wide" })
     wide:forall(1)(1.5, y)
     assert.matches("launch_spec.lua:%d+: kernel 'wide' computes in float64", wide:hints()[1])
     local narrow = roc.kernel(function(n, a) a[1] = a[1] * 2.0 + n end)

@@ -63,7 +63,8 @@ describe("the source finder", function()
   end)
 
   it("finds functions in files that begin with a #! line or a byte order mark", function()
-    for _, first in ipairs { "#!/usr/bin/env lua\n", "\239\187\191", "\239\187\191#!/usr/bin/env lua\n" } do
+    for _, first in ipairs { "#!/usr/bin/env lua\n", "\239\187\191",
+      "\239\187\191#!/usr/bin/env lua\n" } do
       local path = os.tmpname()
       write_file(path, first .. "return function(x) return x * 3 end\n")
       local f = dofile(path)

@@ -1,5 +1,6 @@
 -- Specialisations: what makes a new one, how many are kept, and that their memory comes back.
 local roc = require "roc"
+local devices = require "support.devices"
 local testing = require("roc.core").testing
 
 local function compiles(k)
@@ -8,12 +9,7 @@ local function compiles(k)
 end
 
 describe("a specialisation", function()
-  local was
-  setup(function()
-    was = roc.current_device()
-    roc.select_device("cpu")
-  end)
-  teardown(function() roc.select_device(was.kind) end)
+  devices.use("cpu")
 
   local function device(shape, dtype)
     return roc.to_device(roc.zeros(shape, dtype))
@@ -34,7 +30,8 @@ describe("a specialisation", function()
     local expected = 0
     for _, args in ipairs {
       { 1, y }, { 1.5, y }, { -1, y }, { 1, device(4, "float32") }, { 1, device { 2, 2 } },
-      { 1, device({ 2, 2 }):transpose() }, { 1, device({ 4, 4 }):slice(2, 1, 2) }, { 1 << 40, device(4) },
+      { 1, device({ 2, 2 }):transpose() }, { 1, device({ 4, 4 }):slice(2, 1, 2) },
+      { 1 << 40, device(4) },
     } do
       launch(args[1], args[2])
       launch(args[1], args[2])
@@ -104,7 +101,8 @@ describe("a specialisation", function()
   end)
 
   it("is compiled for the layout its signature states, and later for others", function()
-    local k = roc.kernel(function(x, y) y[1] = x[1][2] end, { signature = "(int64[::1,:], int64[:])" })
+    local k = roc.kernel(function(x, y) y[1] = x[1][2] end,
+      { signature = "(int64[::1,:], int64[:])" })
     assert.matches("x%.0: int64%[2%] f", k:inspect_ir())
     local x = roc.array({ { 1, 2 }, { 3, 4 } }, "int64")
     local f, y = roc.device_array({ 2, 2 }, "int64", "F"), device(1, "int64")

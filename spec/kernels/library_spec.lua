@@ -1,4 +1,5 @@
--- The kernel library against plain Lua, on every device and at sizes that do not fill the last workgroup.
+-- The kernel library against plain Lua, on every device and at sizes that do not fill the last
+-- workgroup.
 local roc = require "roc"
 local devices = require "support.devices"
 

@@ -1,5 +1,6 @@
 -- Launches that are still running, that fail, and that print: what the host sees of them, and when.
 local roc = require "roc"
+local devices = require "support.devices"
 local testing = require("roc.core").testing
 
 -- The kernels' own names, whatever a test makes of the global print.
@@ -36,13 +37,9 @@ local function fault(f, ...)
 end
 
 describe("on the cpu device", function()
-  local was, device
-  setup(function()
-    was = roc.current_device()
-    roc.select_device("cpu")
-    device = roc.current_device()
-  end)
-  teardown(function() roc.select_device(was) end)
+  local device
+  devices.use("cpu")
+  setup(function() device = roc.current_device() end)
 
   describe("a failed launch", function()
     it("is reported once, by the first access to an array it uses", function()
@@ -187,11 +184,13 @@ describe("on the cpu device", function()
       device:synchronize()
       local kept = (1 << 20) // (8 + 3 * 8)
       assert.is_true(#lines >= kept and #lines < 100000, #lines .. " lines")
-      assert.is_truthy(lines[#lines]:find(("%d more lines"):format(100000 - #lines + 1), 1, true), lines[#lines])
+      assert.is_truthy(lines[#lines]:find(("%d more lines"):format(100000 - #lines + 1), 1, true),
+        lines[#lines])
     end)
   end)
 
-  it("an interrupted wait raises 'interrupted!', and the kernel stops at its next workgroup", function()
+  it("an interrupted wait raises 'interrupted!', and the kernel stops at its next workgroup",
+    function()
     local y = roc.to_device(roc.zeros(1 << 20, "int64"))
     slow[{ 1 << 14, 64 }](y, 100000)
     testing.interrupt()

@@ -1,5 +1,6 @@
 -- Device arrays as a script sees them, on memory the host can reach and memory it cannot.
 local roc = require "roc"
+local devices = require "support.devices"
 
 local function message(f, ...)
   local ok, err = pcall(f, ...)
@@ -15,12 +16,7 @@ end
 -- null's memory is out of the host's reach, as a GPU's is; cpu's and sim's is not.
 for _, kind in ipairs { "cpu", "sim", "null" } do
   describe("a device array on " .. kind, function()
-    local was
-    setup(function()
-      was = roc.current_device()
-      roc.select_device(kind)
-    end)
-    teardown(function() roc.select_device(was) end)
+    devices.use(kind)
 
     it("is made with a shape, a dtype and an order", function()
       local d = roc.device_array({ 2, 3 }, "int16", "F")
@@ -55,12 +51,14 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
     end)
 
     it("takes every dtype there and back", function()
-      for _, name in ipairs { "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+      for _, name in ipairs { "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+        "uint64",
         "float16", "bfloat16", "float32", "float64" } do
         local h = roc.array({ 1, 2, 3 }, name)
         assert.same(h:totable(), roc.to_device(h):copy_to_host():totable())
       end
-      assert.same({ true, false }, roc.to_device(roc.array { true, false }):copy_to_host():totable())
+      assert.same({ true, false },
+        roc.to_device(roc.array { true, false }):copy_to_host():totable())
     end)
 
     it("is a packed copy of a strided host array", function()
@@ -83,7 +81,8 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
     end)
 
     it("is copied to, from and between arrays", function()
-      local d, e, h = roc.device_array({ 2, 2 }), roc.device_array({ 2, 2 }), roc.array { { 1, 2 }, { 3, 4 } }
+      local d, e, h = roc.device_array({ 2, 2 }), roc.device_array({ 2, 2 }),
+        roc.array { { 1, 2 }, { 3, 4 } }
       assert.equal(d, d:copy_from_host(h))
       assert.equal(e, d:copy_to_device(e))
       local back = roc.zeros { 2, 2 }
@@ -94,9 +93,12 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
     it("is copied from and into views", function()
       local d = roc.to_device(roc.range(1, 12, 1, "int64"):reshape(3, 4))
       assert.same({ { 1, 3 }, { 5, 7 }, { 9, 11 } }, d:slice(2, 1, 4, 2):copy_to_host():totable())
-      assert.same({ { 1, 5, 9 }, { 2, 6, 10 }, { 3, 7, 11 }, { 4, 8, 12 } }, d:transpose():copy_to_host():totable())
-      d:slice(2, 1, 4, 2):copy_from_host(roc.array({ { -1, -3 }, { -5, -7 }, { -9, -11 } }, "int64"))
-      assert.same({ { -1, 2, -3, 4 }, { -5, 6, -7, 8 }, { -9, 10, -11, 12 } }, d:copy_to_host():totable())
+      assert.same({ { 1, 5, 9 }, { 2, 6, 10 }, { 3, 7, 11 }, { 4, 8, 12 } },
+        d:transpose():copy_to_host():totable())
+      d:slice(2, 1, 4, 2):copy_from_host(
+        roc.array({ { -1, -3 }, { -5, -7 }, { -9, -11 } }, "int64"))
+      assert.same({ { -1, 2, -3, 4 }, { -5, 6, -7, 8 }, { -9, 10, -11, 12 } },
+        d:copy_to_host():totable())
       d:slice(1, 1, 2):copy_to_device(d:slice(1, 2, 3))
       assert.same({ -1, 2, -3, 4 }, d[2]:copy_to_host():totable())
       assert.same({ -5, 6, -7, 8 }, d[3]:copy_to_host():totable())
@@ -112,7 +114,8 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
         d:copy_to_device(e)
         assert.same({ 1.0, 2.0, 3.0 }, e:copy_to_host():totable())
         assert.equal(other, e.device.kind)
-        assert.same({ 1.0, 2.0, 3.0 }, roc.to_device(d, { device = other }):copy_to_host():totable())
+        assert.same({ 1.0, 2.0, 3.0 }, roc.to_device(d,
+          { device = other }):copy_to_host():totable())
       end
     end)
 
@@ -168,10 +171,17 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
       d:close()
       assert.equal("roc.DeviceArray (closed)", tostring(d))
       for _, use in ipairs {
-        function() return d[1] end, function() d[1] = 2 end, function() return #d end, function() return d.shape end,
-        function() d:fill(1) end, function() d:copy_to_host() end, function() d:copy_from_host(roc.zeros(3)) end,
-        function() d:copy_to_device(roc.device_array(3)) end, function() roc.to_device(d) end, function() d:reshape(3) end,
-        function() roc.device_array_like(d) end, function() roc.to_device(roc.zeros(3), { to = d }) end,
+        function() return d[1] end, function() d[1] = 2 end, function() return #d end, function()
+          return d.shape
+        end,
+        function() d:fill(1) end, function() d:copy_to_host() end, function()
+          d:copy_from_host(roc.zeros(3))
+        end,
+        function() d:copy_to_device(roc.device_array(3)) end, function() roc.to_device(d) end,
+        function() d:reshape(3) end,
+        function() roc.device_array_like(d) end, function()
+          roc.to_device(roc.zeros(3), { to = d })
+        end,
       } do
         refuses("closed", use)
       end
@@ -185,7 +195,8 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
       refuses("roc.Array expected, got roc.DeviceArray", d.copy_to_host, d, d)
       refuses("roc.DeviceArray expected", d.copy_to_device, d, roc.zeros(3, "int32"))
       refuses("bad option 'to'", roc.to_device, roc.zeros(3), { to = roc.zeros(3) })
-      refuses("'stream' is a string, expected a roc.Stream", roc.to_device, roc.zeros(3), { stream = "s" })
+      refuses("'stream' is a string, expected a roc.Stream", roc.to_device, roc.zeros(3),
+        { stream = "s" })
       refuses("roc.Array or roc.DeviceArray expected", roc.to_device, { 1, 2 })
       refuses("out of range 1..3", function() return d[4] end)
       refuses("out of range 1..3", function() d[0] = 1 end)

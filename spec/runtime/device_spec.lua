@@ -108,12 +108,15 @@ describe("the current device", function()
   end)
 
   it("stays when a choice is refused, and the error says what there is", function()
-    assert.is_truthy(message(roc.select_device, "vulkan"):find("there is no device 'vulkan'; expected one of cpu", 1, true))
+    assert.is_truthy(message(roc.select_device,
+      "vulkan"):find("there is no device 'vulkan'; expected one of cpu", 1, true))
     assert.is_truthy(message(roc.select_device, "cpu:7"):find("there are 1 of that kind", 1, true))
     assert.is_truthy(message(roc.select_device, "cpu:x"):find("no device 'cpu:x'", 1, true))
-    assert.is_truthy(message(roc.select_device, 99):find("there is no device 99, only 1 to", 1, true))
+    assert.is_truthy(message(roc.select_device, 99):find("there is no device 99, only 1 to", 1,
+      true))
     assert.is_truthy(message(roc.select_device, 0):find("there is no device 0", 1, true))
-    assert.is_truthy(message(roc.select_device, {}):find("device, its number or its name expected", 1, true))
+    assert.is_truthy(message(roc.select_device, {}):find("device, its number or its name expected",
+      1, true))
     assert.is_truthy(message(roc.select_device):find("value expected", 1, true))
     assert.is_true(roc.current_device() == was)
   end)
@@ -136,7 +139,8 @@ describe("the environment", function()
   end)
 
   it("does not list null unless it is asked for", function()
-    local ok, output = run("for _, d in ipairs(roc.devices()) do io.write(d.kind, ' ') end", "ROCLUA_DEVICE=")
+    local ok, output = run("for _, d in ipairs(roc.devices()) do io.write(d.kind, ' ') end",
+      "ROCLUA_DEVICE=")
     assert.is_true(ok, output)
     assert.is_nil(output:find("null", 1, true))
   end)
@@ -156,7 +160,8 @@ describe("the environment", function()
   end)
 
   it("sets the number of threads in ROCLUA_CPU_THREADS", function()
-    local ok, output = run("io.write(roc.current_device().compute_units)", "ROCLUA_DEVICE=cpu ROCLUA_CPU_THREADS=3")
+    local ok, output = run("io.write(roc.current_device().compute_units)",
+      "ROCLUA_DEVICE=cpu ROCLUA_CPU_THREADS=3")
     assert.is_true(ok, output)
     assert.equal("3", output)
     ok, output = run("roc.device_array(1)", "ROCLUA_DEVICE=cpu ROCLUA_CPU_THREADS=many")

@@ -1,5 +1,6 @@
 -- The runtime under failures and held-back work, on the null device.
 local roc = require "roc"
+local devices = require "support.devices"
 local testing = require("roc.core").testing
 
 local function message(f, ...)
@@ -9,13 +10,9 @@ local function message(f, ...)
 end
 
 describe("the null device", function()
-  local was, device
-  setup(function()
-    was = roc.current_device()
-    roc.select_device("null")
-    device = roc.current_device()
-  end)
-  teardown(function() roc.select_device(was) end)
+  local device
+  devices.use("null")
+  setup(function() device = roc.current_device() end)
   before_each(function()
     collectgarbage()
     testing.trim(device)
@@ -150,7 +147,9 @@ describe("the null device", function()
       local first = message(d.fill, d, 1):gsub("^.-device", "device")
       assert.is_truthy(first:find("device 'null' is lost", 1, true))
       for _, use in ipairs {
-        function() d:copy_to_host() end, function() return d[1] end, function() roc.device_array(5) end,
+        function() d:copy_to_host() end, function() return d[1] end, function()
+          roc.device_array(5)
+        end,
         function() device:synchronize() end, function() d:copy_to_device(e) end,
       } do
         local text, code = message(use)

@@ -11,7 +11,7 @@ function M.list()
   local list = {}
   for _, device in ipairs(roc.devices()) do
     if device.kind ~= "null" then
-      list[#list + 1] = { label = device.name, name = device.kind, kind = device.kind, raw = false }
+      list[#list + 1] = { label = device.name, name = device.name, kind = device.kind, raw = false }
     end
     if device.kind == "sim" then
       list[#list + 1] = { label = device.name .. " (raw)", name = "sim", kind = "sim", raw = true }
@@ -20,7 +20,8 @@ function M.list()
   return list
 end
 
--- Calls define(device) inside a describe block per device; that device is the current one while its tests run.
+-- Calls define(device) inside a describe block per device; that device is the current one while its
+-- tests run.
 function M.each(define)
   for _, device in ipairs(M.list()) do
     busted.describe("on " .. device.label, function()
@@ -32,16 +33,28 @@ function M.each(define)
       end)
       busted.teardown(function()
         sim.is_raw = false
-        roc.select_device(was.kind)
+        roc.select_device(was)
       end)
       define(device)
     end)
   end
 end
 
--- Runs a kernel over `count` work-items (groups of `workgroup`, 16 unless told otherwise) and waits.
+-- Makes the device the current one while the tests of the describe block run that calls this.
+function M.use(name)
+  local was
+  busted.setup(function()
+    was = roc.current_device()
+    roc.select_device(name)
+  end)
+  busted.teardown(function() roc.select_device(was) end)
+end
+
+-- Runs a kernel over `count` work-items (groups of `workgroup`, 16 unless told otherwise) and
+-- waits.
 function M.run(kernel, count, args, workgroup)
-  kernel:launch({ grid = count, workgroup = workgroup or 16 }, table.unpack(args, 1, args.n or #args))
+  kernel:launch({ grid = count, workgroup = workgroup or 16 },
+    table.unpack(args, 1, args.n or #args))
   roc.current_device():synchronize()
 end
 
@@ -68,7 +81,8 @@ function M.same(a, b)
   if a ~= a or b ~= b then
     return a ~= a and b ~= b
   end
-  return a == b and math.type(a) == math.type(b) and (a ~= 0 or math.type(a) == "integer" or 1 / a == 1 / b)
+  return a == b and math.type(a) == math.type(b)
+    and (a ~= 0 or math.type(a) == "integer" or 1 / a == 1 / b)
 end
 
 -- x rounded to float32.

@@ -10,7 +10,8 @@ end
 local function folders()
   local core = package.searchpath("roc.core", package.cpath)
   local exe = read_line("readlink /proc/$PPID/exe")
-  return { core and core:match("^(.*)/lib/lua/5%.4/roc/core%.so$"), exe and exe:match("^(.*)/bin/[^/]+$") }
+  return { core and core:match("^(.*)/lib/lua/5%.4/roc/core%.so$"),
+    exe and exe:match("^(.*)/bin/[^/]+$") }
 end
 
 -- Path of a program, or nil when this build has none of that name.

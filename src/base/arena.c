@@ -62,15 +62,20 @@ char *roc_arena_strndup(roc_arena *arena, const char *s, size_t len) {
   return copy;
 }
 
-char *roc_arena_printf(roc_arena *arena, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
+char *roc_arena_vprintf(roc_arena *arena, const char *format, va_list args) {
   va_list again;
   va_copy(again, args);
   int n = vsnprintf(NULL, 0, format, args);
   char *text = n < 0 ? NULL : roc_arena_alloc(arena, (size_t)n + 1);
   if (text) vsnprintf(text, (size_t)n + 1, format, again);
   va_end(again);
+  return text;
+}
+
+char *roc_arena_printf(roc_arena *arena, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  char *text = roc_arena_vprintf(arena, format, args);
   va_end(args);
   return text;
 }

@@ -5,6 +5,7 @@
 #ifndef ROC_BASE_ARENA_H
 #define ROC_BASE_ARENA_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -27,6 +28,7 @@ char *roc_arena_strndup(roc_arena *arena, const char *s, size_t len);
 /* printf into the arena. */
 char *roc_arena_printf(roc_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+char *roc_arena_vprintf(roc_arena *arena, const char *format, va_list args);
 
 #define ROC_ARENA_NEW(arena, type) ((type *)roc_arena_alloc((arena), sizeof(type)))
 #define ROC_ARENA_ARRAY(arena, type, count) \

@@ -28,6 +28,11 @@ typedef struct roc_array_box {
   const roc_array_class *cls; /* what makes a userdata of this size an array */
 } roc_array_box;
 
+/* Makes the class once, with the methods of array_view.c and its own behind `index` (upvalue 1: the
+ * methods), and pushes its metatable and its methods. */
+void roc_open_array_class(lua_State *L, const char *name, const luaL_Reg *meta,
+                          const luaL_Reg *methods, lua_CFunction index);
+
 /* Pushes an empty (closed) array of the class; fill *result without raising in between.  The
  * class's metatable must have been made. */
 roc_array *roc_push_array(lua_State *L, const roc_array_class *cls);
@@ -55,6 +60,9 @@ void roc_array_sync(lua_State *L, const roc_array *a, bool for_write);
  * when memory is out after one full collection and a second try. */
 roc_array *roc_new_host_array(lua_State *L, roc_dtype dtype, uint32_t rank, const int64_t *extents,
                               roc_order order, bool zeroed);
+/* The same in memory that is page-locked for `device`. */
+roc_array *roc_new_pinned_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,
+                                const int64_t *extents, roc_order order);
 /* Pushes a host array copied from `src` (C order, same dtype); `src` must be host-accessible. */
 roc_array *roc_push_host_copy(lua_State *L, const roc_array *src);
 

@@ -1,10 +1,25 @@
 /* Array userdata: making, recognising and synchronising them, for every class of arrays. */
 #include "bindings/array_bind.h"
 #include "bindings/device_bind.h"
+#include "runtime/registration.h"
 
 const roc_array_class roc_host_array_class = {ROC_META_ARRAY};
 const roc_array_class roc_device_array_class = {ROC_META_DEVICE_ARRAY};
 const roc_array_class roc_smart_array_class = {ROC_META_SMART_ARRAY};
+
+void roc_open_array_class(lua_State *L, const char *name, const luaL_Reg *meta,
+                          const luaL_Reg *methods, lua_CFunction index) {
+  if (roc_class_new(L, name, meta)) {
+    lua_newtable(L);
+    luaL_setfuncs(L, roc_array_view_methods, 0);
+    luaL_setfuncs(L, methods, 0);
+    lua_pushvalue(L, -1);
+    lua_pushcclosure(L, index, 1);
+    lua_setfield(L, -3, "__index");
+    lua_setfield(L, -2, "methods");
+  }
+  lua_getfield(L, -1, "methods");
+}
 
 roc_array *roc_push_array(lua_State *L, const roc_array_class *cls) {
   roc_array_box *box = lua_newuserdatauv(L, sizeof *box, 0);
@@ -77,21 +92,46 @@ void roc_array_sync(lua_State *L, const roc_array *a, bool for_write) {
   if (!a->buffer) luaL_error(L, "the array was closed while a kernel's output was printed");
 }
 
+/* What host memory is wanted: ordinary, or page-locked for a device. */
+typedef struct host_memory {
+  roc_rt_device *pinned_for; /* NULL: ordinary */
+  bool zeroed;
+} host_memory;
+
+static roc_status create_buffer(host_memory how, size_t nbytes, roc_buffer **out, roc_error *err) {
+  if (how.pinned_for) return roc_buffer_create_pinned(how.pinned_for, nbytes, out, err);
+  return roc_buffer_create_host(nbytes, how.zeroed, out, err);
+}
+
+/* Pushes an array of the described shape with memory of its own. */
+static roc_array *push_with_memory(lua_State *L, roc_array described, host_memory how) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_array *a = roc_push_array(L, &roc_host_array_class);
+  size_t nbytes = roc_array_nbytes(&described);
+  roc_gc_account(L, nbytes);
+  roc_status status = create_buffer(how, nbytes, &described.buffer, &err);
+  if (status == ROC_OOM && roc_gc_reclaim(L)) {
+    status = create_buffer(how, nbytes, &described.buffer, &err);
+  }
+  if (status != ROC_OK) roc_lua_raise(L, &err);
+  *a = described;
+  return a;
+}
+
 roc_array *roc_new_host_array(lua_State *L, roc_dtype dtype, uint32_t rank, const int64_t *extents,
                               roc_order order, bool zeroed) {
   roc_error err = ROC_ERROR_INIT;
   roc_array described;
   ROC_LUA_TRY(L, roc_array_describe(&described, dtype, rank, extents, order, &err), &err);
-  roc_array *a = roc_push_array(L, &roc_host_array_class);
-  size_t nbytes = roc_array_nbytes(&described);
-  roc_gc_account(L, nbytes);
-  roc_status status = roc_buffer_create_host(nbytes, zeroed, &described.buffer, &err);
-  if (status == ROC_OOM && roc_gc_reclaim(L)) {
-    status = roc_buffer_create_host(nbytes, zeroed, &described.buffer, &err);
-  }
-  if (status != ROC_OK) roc_lua_raise(L, &err);
-  *a = described;
-  return a;
+  return push_with_memory(L, described, (host_memory){.zeroed = zeroed});
+}
+
+roc_array *roc_new_pinned_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,
+                                const int64_t *extents, roc_order order) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_array described;
+  ROC_LUA_TRY(L, roc_array_describe(&described, dtype, rank, extents, order, &err), &err);
+  return push_with_memory(L, described, (host_memory){.pinned_for = device});
 }
 
 roc_array *roc_push_host_copy(lua_State *L, const roc_array *src) {

@@ -92,6 +92,9 @@ typedef struct roc_kernel_config {
 } roc_kernel_config;
 
 roc_kernel_box *roc_check_kernel(lua_State *L, int arg);
+/* The compile target at `arg`, else that of the current device; kernels of a device that runs them
+ * in Lua are looked at as cpu would run them. */
+const char *roc_kernel_check_target(lua_State *L, int arg);
 
 /* kernel_capture.c: makes the program described by the table at `idx` (of lua/roc/capture.lua) and
  * pushes the table of its cells; box->kernel goes on with its old one until the caller takes the
@@ -127,6 +130,11 @@ void roc_kernel_drop_temporaries(roc_kernel_box *box);
 void roc_kernel_drop_constants(roc_kernel_box *box);
 
 void roc_open_kernel_sim(lua_State *L); /* kernel_sim.c */
+
+/* kernel_object.c */
+int roc_kernel_m_compile(lua_State *L);
+int roc_kernel_m_resources(lua_State *L);
+void roc_open_kernel_object(lua_State *L);
 
 /* kernel_launch.c */
 int roc_kernel_index_config(lua_State *L); /* k[{…}]: kernel, table -> launcher */

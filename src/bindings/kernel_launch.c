@@ -304,6 +304,19 @@ static roc_jit_grid make_grid(lua_State *L, const roc_kernel_config *c) {
   return grid;
 }
 
+/* Arguments are checked where they are read; these are read without knowing of a device. */
+static void check_captured(lua_State *L, const roc_kernel_box *box, const roc_rt_device *device) {
+  const roc_jit_program *program = box->kernel->program;
+  for (uint32_t i = 0; i < program->narrays; i++) {
+    const roc_jit_capture *capture = &program->arrays[i];
+    roc_buffer *buffer = capture->is_constant ? NULL : capture->value.array->buffer;
+    roc_rt_device *owner = buffer ? roc_buffer_device(buffer) : NULL;
+    if (!owner || owner == device) continue;
+    luaL_error(L, "kernel '%s' captures '%s', which is on device '%s', and is launched on another",
+               box->kernel->name, capture->name, roc_rt_device_driver(owner)->props.name);
+  }
+}
+
 /* Launches the kernel at index `kernel` with `count` arguments from `first` on. */
 static int launch(lua_State *L, int kernel, roc_kernel_box *box, const roc_kernel_config *given,
                   roc_rt_stream *stream, int first, int count) {
@@ -318,6 +331,7 @@ static int launch(lua_State *L, int kernel, roc_kernel_box *box, const roc_kerne
   for (int attempt = 0; attempt < 2; attempt++) {
     roc_kernel_read_cells(L, box, kernel); /* may run Lua, so it comes before anything is held */
     roc_kernel_read_args(L, box, first, count, t.device);
+    check_captured(L, box, t.device);
     if (c.grid[0] == 0 || c.grid[1] == 0 || c.grid[2] == 0) return 0;
     if (t.driver->props.runs_in_lua) return launch_on_sim(L, kernel, &c, t.stream, first, count);
     status = roc_kernel_run(box, t.stream, &grid, &err);

@@ -20,16 +20,22 @@ static bool is_direct(const roc_array *a) {
   return roc_buffer_is_mirrored(a->buffer) || roc_buffer_is_mapped(a->buffer);
 }
 
-/* The buffer whose memory a kernel works on; NULL: that of a copy. */
-static roc_buffer *used_buffer(lua_State *L, const roc_array *a) {
+/* The buffer whose memory a kernel on `device` works on; NULL: that of a copy. */
+static roc_buffer *used_buffer(lua_State *L, const roc_array *a, roc_rt_device *device) {
   if (roc_buffer_device(a->buffer)) return a->buffer;
   if (!roc_buffer_is_mirrored(a->buffer)) {
     return roc_buffer_is_mapped(a->buffer) ? a->buffer : NULL;
   }
   roc_error err = ROC_ERROR_INIT;
   roc_buffer *buffer;
-  ROC_LUA_TRY(L, roc_mirror_fetch(a->buffer, roc_current_device(L), &buffer, &err), &err);
+  ROC_LUA_TRY(L, roc_mirror_fetch(a->buffer, device, &buffer, &err), &err);
   return buffer;
+}
+
+static roc_rt_stream *check_stream(lua_State *L, int arg) {
+  roc_rt_stream *stream = roc_opt_stream(L, arg, NULL, "stream");
+  luaL_argcheck(L, stream, arg, "stream expected");
+  return stream;
 }
 
 /* core.kernel_host_argument(v) -> the host array that is or hides in an argument and is copied for
@@ -62,16 +68,17 @@ static void release_viewed(void *buffer) {
   roc_buffer_release(buffer);
 }
 
-/* core.kernel_sim_view(v): a host array on the memory of a device, registered or smart array, so
+/* core.kernel_sim_view(v, stream): a host array on the memory of a device, registered or smart array, so
  * that a kernel's own accesses are no waits that report earlier faults; anything else as it is. */
 static int kernel_sim_view(lua_State *L) {
-  lua_settop(L, 1);
+  lua_settop(L, 2);
   const roc_array *a = push_argument(L, 1);
-  if (!a || !a->buffer) return 1;
-  if (!roc_buffer_device(a->buffer) && !is_direct(a)) return 1;
+  bool has_view = a && a->buffer && (roc_buffer_device(a->buffer) || is_direct(a));
+  if (!has_view) return 1;
+  roc_rt_device *device = roc_rt_stream_device(check_stream(L, 2));
   roc_array *view = roc_push_array(L, &roc_host_array_class);
   if (!a->buffer) return luaL_error(L, "the array was closed during a launch"); /* by a finalizer */
-  roc_buffer *used = used_buffer(L, a);
+  roc_buffer *used = used_buffer(L, a, device);
   luaL_argcheck(L, roc_buffer_host(used), 1, "the array is on another device than sim");
   roc_array described = *a;
   roc_error err = ROC_ERROR_INIT;
@@ -102,11 +109,12 @@ static int kernel_is_smart(lua_State *L) {
 
 static void post_fault(lua_State *L, roc_rt_stream *stream, int arrays, const char *message) {
   int count = (int)lua_rawlen(L, arrays), nbuffers = 0;
+  roc_rt_device *device = roc_rt_stream_device(stream);
   roc_buffer **buffers = lua_newuserdatauv(L, (size_t)(count + 1) * sizeof(roc_buffer *), 0);
   for (int i = 1; i <= count; i++) {
     lua_rawgeti(L, arrays, i);
     const roc_array *a = push_argument(L, -1);
-    roc_buffer *used = a && a->buffer ? used_buffer(L, a) : NULL;
+    roc_buffer *used = a && a->buffer ? used_buffer(L, a, device) : NULL;
     if (used) buffers[nbuffers++] = used; /* the table keeps it */
     lua_pop(L, 2);
   }
@@ -121,8 +129,7 @@ static int kernel_sim_done(lua_State *L) {
   luaL_checktype(L, 2, LUA_TTABLE);
   luaL_checktype(L, 4, LUA_TTABLE);
   lua_settop(L, 5);
-  roc_rt_stream *stream = roc_opt_stream(L, 5, NULL, "stream");
-  luaL_argcheck(L, stream, 5, "stream expected");
+  roc_rt_stream *stream = check_stream(L, 5);
   for (lua_Integer i = 1; lua_rawgeti(L, 2, i) == LUA_TSTRING; i++) {
     size_t len;
     const char *line = lua_tolstring(L, -1, &len);

@@ -156,16 +156,7 @@ static const luaL_Reg array_meta[] = {{"__newindex", array_mm_newindex},
 /* core.Array: the metatable, whose __tostring the Lua side adds.  core.array_methods: its
  * methods. */
 void roc_open_array(lua_State *L) {
-  if (roc_class_new(L, ROC_META_ARRAY, array_meta)) {
-    lua_newtable(L);
-    luaL_setfuncs(L, roc_array_view_methods, 0);
-    luaL_setfuncs(L, array_methods, 0);
-    lua_pushvalue(L, -1);
-    lua_pushcclosure(L, array_mm_index, 1);
-    lua_setfield(L, -3, "__index");
-    lua_setfield(L, -2, "methods");
-  }
-  lua_getfield(L, -1, "methods");
+  roc_open_array_class(L, ROC_META_ARRAY, array_meta, array_methods, array_mm_index);
   lua_setfield(L, -3, "array_methods");
   lua_setfield(L, -2, "Array");
 }

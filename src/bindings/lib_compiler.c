@@ -12,7 +12,6 @@ static const char JOB_CLASS[] = "roc.CompilerJob";
 typedef struct compiler_job {
   roc_diags diags;
   roc_ast_chunk *chunk;
-  roc_arena arena; /* of paths */
   roc_str out;
 } compiler_job;
 
@@ -20,7 +19,6 @@ static int job_mm_gc(lua_State *L) {
   compiler_job *job = luaL_checkudata(L, 1, JOB_CLASS);
   roc_fe_chunk_free(job->chunk);
   roc_diags_deinit(&job->diags);
-  roc_arena_deinit(&job->arena);
   roc_str_deinit(&job->out);
   *job = (compiler_job){0};
   return 0;
@@ -34,7 +32,6 @@ static compiler_job *open_job(lua_State *L) {
   compiler_job *job = lua_newuserdatauv(L, sizeof *job, 0);
   *job = (compiler_job){0};
   roc_diags_init(&job->diags, NULL);
-  roc_arena_init(&job->arena, 0);
   luaL_setmetatable(L, JOB_CLASS);
   return job;
 }
@@ -101,52 +98,6 @@ static int compiler_ast(lua_State *L) {
   return push_out(L, job);
 }
 
-static void push_field(lua_State *L, const roc_fe_field *field) {
-  if (field->name) {
-    lua_pushlstring(L, field->name, field->len);
-  } else {
-    lua_pushinteger(L, (lua_Integer)field->integer);
-  }
-}
-
-static void push_path(lua_State *L, const roc_fe_path *path) {
-  lua_createtable(L, 0, 6);
-  lua_pushlstring(L, path->root, path->root_len);
-  lua_setfield(L, -2, "root");
-  lua_pushboolean(L, path->is_global);
-  lua_setfield(L, -2, "is_global");
-  lua_pushboolean(L, path->is_assigned);
-  lua_setfield(L, -2, "is_assigned");
-  lua_pushinteger(L, path->span.line);
-  lua_setfield(L, -2, "line");
-  lua_pushinteger(L, path->span.column);
-  lua_setfield(L, -2, "column");
-  lua_createtable(L, (int)path->nfields, 0);
-  for (uint32_t i = 0; i < path->nfields; i++) {
-    push_field(L, &path->fields[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "fields");
-}
-
-/* paths(text, chunkname, function_index) -> {{root=, fields={…}, is_global=, is_assigned=, line=,
- * column=}, …} */
-static int compiler_paths(lua_State *L) {
-  compiler_job *job = open_job(L);
-  if (!parse_job(L, job)) return push_diagnostics(L, job);
-  roc_fe_paths paths;
-  if (!roc_fe_collect_paths(check_function(L, job, 0), &job->arena, &paths)) {
-    job->out.failed = true;
-    return push_out(L, job);
-  }
-  lua_createtable(L, (int)paths.count, 0);
-  for (uint32_t i = 0; i < paths.count; i++) {
-    push_path(L, &paths.items[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  return 1;
-}
-
 static void push_number_field(lua_State *L, const char *name, uint32_t value) {
   lua_pushinteger(L, value);
   lua_setfield(L, -2, name);
@@ -172,8 +123,10 @@ static int compiler_functions(lua_State *L) {
 }
 
 static const luaL_Reg compiler_fn[] = {
-    {"tokens", compiler_tokens},       {"ast", compiler_ast}, {"paths", compiler_paths},
-    {"functions", compiler_functions}, {NULL, NULL},
+    {"tokens", compiler_tokens},
+    {"ast", compiler_ast},
+    {"functions", compiler_functions},
+    {NULL, NULL},
 };
 
 /* Adds to roc.core.compiler, which other parts (the IR's) fill too. */

@@ -4,6 +4,8 @@
  * a stream waits for the queued work that uses the array, and only for that; with a stream it is
  * queued there.  Making a userdata may run finalizers, which may close arrays, so arguments are
  * checked again after it. */
+#include <string.h>
+
 #include "bindings/device_bind.h"
 
 #define CLASS roc_device_array_class
@@ -51,11 +53,20 @@ static void check_alike(lua_State *L, int arg, const roc_array *given, const roc
 }
 
 /* Copies on the stream, or waits and copies now when there is none. */
-static void copy_arrays(lua_State *L, roc_rt_stream *stream, const roc_array *dst,
-                        const roc_array *src) {
+static roc_status copy_once(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
+                            roc_error *err) {
+  return stream ? roc_rt_copy(stream, dst, src, err) : roc_rt_copy_now(dst, src, err);
+}
+
+/* The same for the arrays at two stack indices; packing a strided one needs memory. */
+static void copy_arrays(lua_State *L, roc_rt_stream *stream, int to, int from) {
   roc_error err = ROC_ERROR_INIT;
   roc_status status =
-      stream ? roc_rt_copy(stream, dst, src, &err) : roc_rt_copy_now(dst, src, &err);
+      copy_once(stream, roc_check_any_array(L, to), roc_check_any_array(L, from), &err);
+  if (status == ROC_OOM && roc_gc_reclaim(L)) {
+    check_both(L, to, from);
+    status = copy_once(stream, roc_test_any_array(L, to), roc_test_any_array(L, from), &err);
+  }
   roc_bind_after_wait(L, status, &err);
 }
 
@@ -71,15 +82,13 @@ static bool is_direct(const roc_array *dst, const roc_array *src) {
 static void copy_anywhere(lua_State *L, roc_rt_stream *stream, int to, int from) {
   const roc_array *dst = roc_check_any_array(L, to), *src = roc_check_any_array(L, from);
   if (is_direct(dst, src)) {
-    copy_arrays(L, stream, dst, src);
+    copy_arrays(L, stream, to, from);
     return;
   }
-  roc_array *middle =
-      roc_new_host_array(L, src->dtype, src->rank, src->extents, order_of(src), false);
-  check_both(L, to, from);
-  copy_arrays(L, NULL, middle, src);
-  check_both(L, to, from);
-  copy_arrays(L, NULL, dst, middle);
+  roc_new_host_array(L, src->dtype, src->rank, src->extents, order_of(src), false);
+  int middle = lua_gettop(L);
+  copy_arrays(L, NULL, middle, from);
+  copy_arrays(L, NULL, to, middle);
   lua_pop(L, 1);
 }
 
@@ -119,6 +128,24 @@ static roc_rt_device *choose_device(lua_State *L, const to_device_options *optio
   return roc_opt_device(L, idx);
 }
 
+static void check_option_names(lua_State *L) {
+  static const char *const known[] = {"copy", "device", "stream", "to", NULL};
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_pushnil(L);
+  while (lua_next(L, 2)) {
+    lua_pop(L, 1);
+    bool found = false;
+    for (uint32_t i = 0; known[i] && lua_type(L, -1) == LUA_TSTRING; i++) {
+      found |= strcmp(known[i], lua_tostring(L, -1)) == 0;
+    }
+    if (found) continue;
+    luaL_error(L,
+               "bad argument #2 to 'to_device' (unknown option '%s'; known are copy, device, "
+               "stream, to)",
+               roc_push_shown(L, -1));
+  }
+}
+
 /* Reads the table at 2 and leaves the stack with 3 values. */
 static to_device_options check_to_device_options(lua_State *L) {
   to_device_options options = {.copies = true};
@@ -127,10 +154,13 @@ static to_device_options check_to_device_options(lua_State *L) {
     options.device = roc_current_device(L);
     return options;
   }
-  luaL_checktype(L, 2, LUA_TTABLE);
+  check_option_names(L);
   lua_settop(L, 2);
   lua_getfield(L, 2, "to");
-  lua_getfield(L, 2, "copy");
+  if (lua_getfield(L, 2, "copy") != LUA_TNIL && !lua_isboolean(L, -1)) {
+    luaL_error(L, "bad option 'copy' of 'to_device' (boolean expected, got %s)",
+               luaL_typename(L, -1));
+  }
   options.copies = lua_isnil(L, -1) || lua_toboolean(L, -1);
   lua_getfield(L, 2, "device");
   options.has_target = !lua_isnil(L, 3);
@@ -189,8 +219,7 @@ static int devarray_m_copy_to_host(lua_State *L) {
     a = roc_check_array(L, 2);
     check_alike(L, 2, a, d);
   }
-  check_both(L, 1, 2);
-  copy_arrays(L, stream, a, d);
+  copy_arrays(L, stream, 2, 1);
   lua_settop(L, 2);
   return 1;
 }
@@ -200,7 +229,7 @@ static int devarray_m_copy_from_host(lua_State *L) {
   const roc_array *a = roc_check_array(L, 2);
   roc_rt_stream *stream = opt_copy_stream(L, 3, d);
   check_alike(L, 2, a, d);
-  copy_arrays(L, stream, d, a);
+  copy_arrays(L, stream, 1, 2);
   lua_settop(L, 1);
   return 1;
 }
@@ -235,13 +264,17 @@ static void push_element(lua_State *L, const int64_t *indices) {
   int64_t one = 1;
   const roc_array *a = roc_check_device_array(L, 1);
   if (roc_buffer_host(a->buffer)) {
+    roc_error err;
+    ROC_LUA_TRY(L, roc_rt_check_open(&err), &err);
     roc_array_sync(L, a, false);
     roc_push_scalar(L, roc_dtype_load(a->dtype, roc_array_at(a, indices)));
     return;
   }
   roc_array *value = roc_new_host_array(L, a->dtype, 1, &one, ROC_ORDER_C, false);
   roc_array element = element_of(roc_check_device_array(L, 1), indices);
-  copy_arrays(L, NULL, value, &element);
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = copy_once(NULL, value, &element, &err);
+  roc_bind_after_wait(L, status, &err);
   roc_push_scalar(L, roc_dtype_load(value->dtype, roc_buffer_host(value->buffer)));
 }
 
@@ -365,7 +398,7 @@ static int devarray_m_ravel(lua_State *L) {
   const roc_array *a = roc_check_device_array(L, 1);
   roc_array *packed =
       roc_new_device_array(L, roc_buffer_device(a->buffer), a->dtype, a->rank, a->extents, order);
-  copy_arrays(L, NULL, packed, roc_check_device_array(L, 1));
+  copy_arrays(L, NULL, lua_gettop(L), 1);
   packed->extents[0] = roc_array_size(packed);
   packed->strides[0] = 1;
   packed->rank = 1;
@@ -404,16 +437,8 @@ static const luaL_Reg devarray_functions[] = {{"device_array", devarray_device_a
 
 /* core.DeviceArray: the metatable; core.device_array_methods: its methods; core.device_array, … */
 void roc_open_devarray(lua_State *L) {
-  if (roc_class_new(L, ROC_META_DEVICE_ARRAY, devarray_meta)) {
-    lua_newtable(L);
-    luaL_setfuncs(L, roc_array_view_methods, 0);
-    luaL_setfuncs(L, devarray_methods, 0);
-    lua_pushvalue(L, -1);
-    lua_pushcclosure(L, devarray_mm_index, 1);
-    lua_setfield(L, -3, "__index");
-    lua_setfield(L, -2, "methods");
-  }
-  lua_getfield(L, -1, "methods");
+  roc_open_array_class(L, ROC_META_DEVICE_ARRAY, devarray_meta, devarray_methods,
+                       devarray_mm_index);
   lua_setfield(L, -3, "device_array_methods");
   lua_setfield(L, -2, "DeviceArray");
   luaL_setfuncs(L, devarray_functions, 0);

@@ -71,25 +71,33 @@ static void read_signature(lua_State *L, roc_kernel_box *box, int desc) {
   lua_pop(L, 1);
 }
 
-/* The specialisation for the signature's types, before the first launch. */
-static void compile_signature(lua_State *L, roc_kernel_box *box, int kernel) {
+/* The specialisation for kernel->values on `device`, or as far as one in Lua needs it. */
+static roc_status compile_now(roc_kernel_box *box, roc_rt_device *device, roc_error *err) {
+  roc_jit_spec *spec;
+  if (!roc_rt_device_driver(device)->props.runs_in_lua) {
+    return roc_jit_kernel_select(box->kernel, device, &spec, err);
+  }
+  roc_jit_kernel_classify(box->kernel);
+  roc_str text = ROC_STR_INIT;
+  roc_status status = roc_jit_kernel_dump_types(box->kernel, &text, err);
+  roc_str_deinit(&text);
+  return status;
+}
+
+/* The specialisation for the signature's types, before the first launch; deferred: only the
+ * types. */
+static void compile_signature(lua_State *L, roc_kernel_box *box, int kernel, bool is_deferred) {
   if (!box->signature) return;
-  roc_rt_device *device = roc_current_device(L);
   roc_kernel_read_cells(L, box, kernel);
   roc_array *arrays = lua_newuserdatauv(L, (box->kernel->nparams + 1) * sizeof *arrays, 0);
   roc_kernel_signature_values(box, arrays);
-  roc_error err = ROC_ERROR_INIT;
-  roc_status status = ROC_OK;
-  if (roc_rt_device_driver(device)->props.runs_in_lua) {
+  if (is_deferred) {
     roc_jit_kernel_classify(box->kernel);
-    roc_str text = ROC_STR_INIT;
-    status = roc_jit_kernel_dump_types(box->kernel, &text, &err);
-    roc_str_deinit(&text);
   } else {
-    roc_jit_spec *spec;
-    status = roc_jit_kernel_select(box->kernel, device, &spec, &err);
+    roc_error err = ROC_ERROR_INIT;
+    roc_status status = compile_now(box, roc_current_device(L), &err);
+    if (status != ROC_OK) roc_kernel_raise(L, box, &err);
   }
-  if (status != ROC_OK) roc_kernel_raise(L, box, &err);
   lua_pop(L, 1);
 }
 
@@ -125,7 +133,7 @@ static int kernel_new(lua_State *L) {
   }
   make_kernel(L, box, 1, 2);
   read_signature(L, box, 1);
-  compile_signature(L, box, 3);
+  compile_signature(L, box, 3, flag(L, 1, "deferred"));
   lua_settop(L, 3);
   return 1;
 }
@@ -196,27 +204,25 @@ static int kernel_m_inspect_ir(lua_State *L) {
   return finish_text(L, box, status, text, &err);
 }
 
-/* The target at argument 2, else that of the current device; sim's kernels are looked at as cpu
- * would run them. */
-static const char *check_target(lua_State *L) {
+const char *roc_kernel_check_target(lua_State *L, int arg) {
   roc_error err = ROC_ERROR_INIT;
-  if (lua_isnoneornil(L, 2)) {
+  if (lua_isnoneornil(L, arg)) {
     const roc_device_props *props = &roc_rt_device_driver(roc_current_device(L))->props;
     return props->runs_in_lua ? "cpu" : props->arch;
   }
-  const char *target = luaL_checkstring(L, 2);
+  const char *target = luaL_checkstring(L, arg);
   roc_status status = roc_jit_check_target(target, &err);
-  if (status == ROC_INVALID) luaL_argerror(L, 2, err.message);
+  if (status == ROC_INVALID) luaL_argerror(L, arg, err.message);
   if (status != ROC_OK) roc_lua_raise(L, &err);
   return target;
 }
 
-static int inspect(lua_State *L, roc_cg_stage stage) {
+static int inspect(lua_State *L, roc_cg_stage stage, int level) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
-  const char *target = check_target(L);
+  const char *target = roc_kernel_check_target(L, 2);
   roc_str *text = push_text(L);
   roc_error err = ROC_ERROR_INIT;
-  roc_status status = roc_jit_kernel_dump(box->kernel, target, stage, text, &err);
+  roc_status status = roc_jit_kernel_dump(box->kernel, target, stage, level, text, &err);
   return finish_text(L, box, status, text, &err);
 }
 
@@ -224,22 +230,21 @@ static int inspect(lua_State *L, roc_cg_stage stage) {
 static int kernel_m_inspect_llvm(lua_State *L) {
   static const char *const stages[] = {"raw", "opt", NULL};
   int stage = luaL_checkoption(L, 3, "raw", stages);
-  return inspect(L, stage ? ROC_CG_LLVM_OPT : ROC_CG_LLVM);
+  return inspect(L, stage ? ROC_CG_LLVM_OPT : ROC_CG_LLVM, -1);
 }
 
 static int kernel_m_inspect_asm(lua_State *L) {
-  return inspect(L, ROC_CG_ASM);
+  return inspect(L, ROC_CG_ASM, -1);
 }
 
-static int kernel_m_resources(lua_State *L) {
-  roc_kernel_box *box = roc_check_kernel(L, 1);
-  const char *target = check_target(L);
-  roc_error err = ROC_ERROR_INIT;
-  roc_fail(&err, ROC_UNSUPPORTED,
-           "kernel '%s': target '%s' has no fixed registers or occupancy to report; ask for an AMD "
-           "GPU's",
-           box->kernel->name, target);
-  return roc_lua_raise(L, &err);
+/* k:dump(target, stage [, level]): "llvm", "llvm.opt", "asm" or "obj", for rocluac */
+static int kernel_m_dump(lua_State *L) {
+  roc_cg_stage stage;
+  lua_Integer level = luaL_optinteger(L, 4, -1);
+  luaL_argcheck(L, roc_jit_stage_from_name(luaL_checkstring(L, 3), &stage), 3,
+                "llvm, llvm.opt, asm or obj expected");
+  luaL_argcheck(L, level >= -1 && level <= 3, 4, "a level from 0 to 3 expected");
+  return inspect(L, stage, (int)level);
 }
 
 /* k:sim_source(args…): the typed kernel as Lua text for these arguments, then its captured
@@ -252,6 +257,22 @@ static int kernel_m_sim_source(lua_State *L) {
   roc_status status = roc_jit_kernel_print_lua(box->kernel, text, &err);
   finish_text(L, box, status, text, &err);
   return 1 + roc_kernel_push_captured(L, box);
+}
+
+/* k:sim_writes() -> for each parameter, whether the kernel stores to it; of the last launch's types
+ */
+static int kernel_m_sim_writes(lua_State *L) {
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  uint32_t count = box->kernel->nparams;
+  bool *writes = lua_newuserdatauv(L, (count + 1) * sizeof *writes, 0);
+  roc_error err = ROC_ERROR_INIT;
+  if (roc_jit_kernel_writes(box->kernel, writes, &err)) return roc_kernel_raise(L, box, &err);
+  lua_createtable(L, (int)count, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    lua_pushboolean(L, writes[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
 }
 
 /* k:hints() -> list of sentences about what is probably not meant */
@@ -356,10 +377,13 @@ static const luaL_Reg methods[] = {{"launch", roc_kernel_m_launch},
                                    {"inspect_llvm", kernel_m_inspect_llvm},
                                    {"inspect_asm", kernel_m_inspect_asm},
                                    {"hints", kernel_m_hints},
-                                   {"resources", kernel_m_resources},
+                                   {"dump", kernel_m_dump},
+                                   {"compile", roc_kernel_m_compile},
+                                   {"resources", roc_kernel_m_resources},
                                    {"specialisations", kernel_m_specialisations},
                                    {"times", kernel_m_times},
                                    {"sim_source", kernel_m_sim_source},
+                                   {"sim_writes", kernel_m_sim_writes},
                                    {"params", kernel_m_params},
                                    {"fn", kernel_m_function},
                                    {NULL, NULL}};
@@ -385,4 +409,5 @@ void roc_open_kernel(lua_State *L) {
   roc_open_kernel_args(L);
   roc_open_kernel_sim(L);
   roc_open_kernel_launch(L);
+  roc_open_kernel_object(L);
 }

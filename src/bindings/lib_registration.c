@@ -28,20 +28,19 @@ static roc_status begin_all(lua_State *L, registration_box *box, roc_rt_device *
     status = roc_registration_begin(buffer, device, &box->items[done], err);
   }
   for (uint32_t i = 0; i < done && status != ROC_OK; i++) {
-    if (box->items[i]) roc_registration_end(box->items[i], false, NULL);
-    roc_registration_free(box->items[i]);
+    roc_registration_cancel(box->items[i]);
     box->items[i] = NULL;
   }
   return status;
 }
 
-/* roc.register(a, …), roc.pinned(a, …) */
+/* roc.register(a, …) */
 static int registration_register(lua_State *L) {
   int count = lua_gettop(L);
   check_arrays(L, count);
   roc_rt_device *device = roc_current_device(L);
-  registration_box *box = lua_newuserdatauv(
-      L, sizeof *box + (size_t)count * sizeof(roc_registration *), 0);
+  registration_box *box =
+      lua_newuserdatauv(L, sizeof *box + (size_t)count * sizeof(roc_registration *), 0);
   box->count = (uint32_t)count;
   for (int i = 0; i < count; i++) box->items[i] = NULL;
   luaL_setmetatable(L, META_REGISTRATION);
@@ -54,6 +53,11 @@ static int registration_register(lua_State *L) {
   }
   if (status != ROC_OK) roc_lua_raise(L, &err);
   return 1;
+}
+
+/* A function of its own, so that messages name it. */
+static int registration_pinned(lua_State *L) {
+  return registration_register(L);
 }
 
 /* How often `buffer` occurs among the first `count` arguments. */
@@ -130,26 +134,19 @@ static int registration_mm_tostring(lua_State *L) {
 
 /* ---- memory that is born page-locked ------------------------------------- */
 
-/* roc.pinned_array, roc.mapped_array (shape [, dtype [, order]]) */
+/* roc.pinned_array(shape [, dtype [, order]]) */
 static int registration_pinned_array(lua_State *L) {
   int64_t extents[ROC_ARRAY_MAX_RANK];
   uint32_t rank = roc_check_shape(L, 1, extents, false);
   roc_dtype dtype = roc_opt_dtype(L, 2, ROC_DT_FLOAT64);
   roc_order order = roc_opt_order(L, 3);
-  roc_rt_device *device = roc_current_device(L);
-  roc_error err = ROC_ERROR_INIT;
-  roc_array described;
-  ROC_LUA_TRY(L, roc_array_describe(&described, dtype, rank, extents, order, &err), &err);
-  roc_array *a = roc_push_array(L, &roc_host_array_class);
-  size_t nbytes = roc_array_nbytes(&described);
-  roc_gc_account(L, nbytes);
-  roc_status status = roc_buffer_create_pinned(device, nbytes, &described.buffer, &err);
-  if (status == ROC_OOM && roc_gc_reclaim(L)) {
-    status = roc_buffer_create_pinned(device, nbytes, &described.buffer, &err);
-  }
-  if (status != ROC_OK) roc_lua_raise(L, &err);
-  *a = described;
+  roc_new_pinned_array(L, roc_current_device(L), dtype, rank, extents, order);
   return 1;
+}
+
+/* roc.mapped_array: the same, for all page-locked memory is mapped. */
+static int registration_mapped_array(lua_State *L) {
+  return registration_pinned_array(L);
 }
 
 static const luaL_Reg registration_methods[] = {{"close", registration_m_close}, {NULL, NULL}};
@@ -159,12 +156,10 @@ static const luaL_Reg registration_meta[] = {{"__close", registration_m_close},
                                              {"__tostring", registration_mm_tostring},
                                              {NULL, NULL}};
 
-static const luaL_Reg registration_functions[] = {{"register", registration_register},
-                                                  {"pinned", registration_register},
-                                                  {"deregister", registration_deregister},
-                                                  {"pinned_array", registration_pinned_array},
-                                                  {"mapped_array", registration_pinned_array},
-                                                  {NULL, NULL}};
+static const luaL_Reg registration_functions[] = {
+    {"register", registration_register},         {"pinned", registration_pinned},
+    {"deregister", registration_deregister},     {"pinned_array", registration_pinned_array},
+    {"mapped_array", registration_mapped_array}, {NULL, NULL}};
 
 /* core.register, …; core.Registration: the metatable. */
 void roc_open_registration(lua_State *L) {

@@ -130,8 +130,8 @@ static int scope_m_close(lua_State *L) {
   if (!stream) return 0;
   scope->stream = NULL;
   roc_error err = ROC_ERROR_INIT;
-  roc_status status = is_unwinding ? roc_rt_stream_settle(stream, &err)
-                                   : roc_rt_stream_synchronize(stream, &err);
+  roc_status status =
+      is_unwinding ? roc_rt_stream_settle(stream, &err) : roc_rt_stream_synchronize(stream, &err);
   roc_rt_stream_release(stream);
   if (!is_unwinding) roc_bind_after_wait(L, status, &err);
   return 0;

@@ -91,6 +91,17 @@ static int testing_null_lose(lua_State *L) {
   return 0;
 }
 
+static int testing_null_registered(lua_State *L) {
+  lua_pushinteger(L, roc_null_registered());
+  return 1;
+}
+
+/* null_limit(nbytes): allocations beyond it fail; 0: none do. */
+static int testing_null_limit(lua_State *L) {
+  roc_null_limit(luaL_checkinteger(L, 1));
+  return 0;
+}
+
 static int testing_null_live_bytes(lua_State *L) {
   lua_pushinteger(L, roc_null_live_bytes());
   return 1;
@@ -115,6 +126,8 @@ static const luaL_Reg testing_functions[] = {{"smart_copies", testing_smart_copi
                                              {"null_fail", testing_null_fail},
                                              {"null_hold", testing_null_hold},
                                              {"null_lose", testing_null_lose},
+                                             {"null_limit", testing_null_limit},
+                                             {"null_registered", testing_null_registered},
                                              {"null_live_bytes", testing_null_live_bytes},
                                              {NULL, NULL}};
 

@@ -88,10 +88,10 @@ static void mark_function(roc_cg *cg, const field_list *fields) {
     uint32_t param = fields->params[arg];
     mark_pointer(cg, arg, param == ROC_IR_NONE ? NULL : &cg->ir->params.items[param]);
   }
-  uint64_t most = 1;
-  for (int d = 0; d < 3; d++) {
-    uint32_t bound = cg->ir->workgroup[d];
-    most *= bound && bound < MAX_WORKGROUP ? bound : MAX_WORKGROUP;
+  const uint32_t *promise = cg->ir->workgroup; /* dimensions behind the promised ones are 1 */
+  uint64_t most = promise[0] ? 1 : MAX_WORKGROUP;
+  for (int d = 0; d < 3 && promise[0]; d++) {
+    if (promise[d]) most *= promise[d];
     if (most > MAX_WORKGROUP) most = MAX_WORKGROUP;
   }
   const char *sizes = roc_arena_printf(&cg->arena, "1,%u", (unsigned)most);

@@ -30,12 +30,14 @@ typedef struct cpu_plan {
   uint8_t *cuts;    /* per instruction: ROC_IRF_CUT_*, nested ones included */
   bool *stops;      /* per instruction: a work-item may end in it */
   uint32_t *home;   /* per instruction: its run */
+  bool *is_stable;  /* per instruction, remat ones: without loop counters */
   bool *is_remat;   /* per instruction: pure over ids, constants, arguments: recomputed where it is
                        used */
   bool *is_uniform; /* per instruction, remat ones: the same for all items of the group */
   bool *is_slotted; /* per instruction: used in another run, kept per item */
   uint32_t *set_once;  /* per variable: the only SET, when its operand is remat; else ROC_IR_NONE */
   bool *is_counter;    /* per variable: of a FOR that the group (or wavefront) runs */
+  uint32_t *for_of;    /* per variable: the FOR that counts with it and alone sets it; or NONE */
   uint32_t *wide_for;  /* per variable: the FOR marked CPU_CUT_ROW that counts with it, or NONE */
   bool *var_slotted;   /* per variable */
   bool *array_slotted; /* per array: PRIVATE, kept in the frame */
@@ -130,6 +132,9 @@ typedef struct cpu_state {
   cpu_slot live, code, fail_values[ROC_SITE_MAX_VALUES], wave;
   /* group */
   LLVMValueRef group[3], group_first[3], count[3]; /* index, first global id - 1, items present */
+  bool *is_settled; /* per instruction: a check that the preflight answers for the group */
+  bool is_clear;    /* the version is emitted in which those checks hold: they are left out */
+  bool is_cold;     /* the version for the other groups: scalar, small */
   bool may_be_dead; /* an item may have ended before the code now emitted */
   bool needs_live;
   bool all_alive; /* the version of a run is emitted that runs when nobody in the group has ended */
@@ -163,6 +168,13 @@ void cpu_find_exits(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_exit_
                     void *ud);
 /* Records a divergent barrier at instruction `id` and ends the group. */
 void cpu_diverge(cpu_state *s, uint32_t id);
+
+/* cpu_preflight.c */
+/* Whether all checks that can be answered for the group at once hold, i1; marks them in
+ * s->is_settled.  NULL: there are none. */
+LLVMValueRef cpu_preflight(cpu_state *s);
+/* As plan.stops, without the settled checks. */
+bool *cpu_preflight_stops(cpu_state *s);
 
 /* cpu_rows.c */
 /* A statement marked CPU_CUT_ROW: for all rows of the group, or for the level's. */

@@ -275,6 +275,7 @@ void cpu_define(roc_cg *cg, uint32_t id, LLVMValueRef value) {
 
 /* Values that are recomputed are made in the header, once, wherever they stand. */
 bool cpu_intercept(roc_cg *cg, uint32_t id) {
+  if (cpu_of(cg)->is_clear && cpu_of(cg)->is_settled[id]) return true;
   if (!cpu_of(cg)->plan.is_remat[id]) return false;
   cpu_operand(cg, id);
   return true;
@@ -601,7 +602,7 @@ void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count) {
   roc_cg *cg = s->cg;
   bool is_twofold = s->level->kind == CPU_LEVEL_GROUP ||
                     (s->level->kind == CPU_LEVEL_ROW && !s->level->is_single);
-  if (!s->needs_live || !s->may_be_dead || !is_twofold) {
+  if (!s->needs_live || !s->may_be_dead || !is_twofold || s->is_cold) {
     emit_version(s, ids, count);
     return;
   }

@@ -17,7 +17,6 @@ typedef struct planner {
   cpu_plan *plan;
   roc_arena *arena;
   uint8_t *depth;                  /* per instruction: of its remat expression */
-  bool *is_stable;                 /* per instruction: remat without loop counters */
   uint32_t *nsets;                 /* per variable */
   uint32_t *var_home, *array_home; /* first run that touches it */
 } planner;
@@ -116,7 +115,7 @@ static void find_remat_get(planner *p, uint32_t id, uint32_t var) {
     p->depth[id] = (uint8_t)(p->depth[first] + 1);
   } else if (set != ROC_IR_NONE) {
     uint32_t value = roc_ir_arg(p->ir, &p->ir->insts.items[set], 0);
-    plan->is_remat[id] = p->is_stable[id] = true;
+    plan->is_remat[id] = p->plan->is_stable[id] = true;
     plan->is_uniform[id] = plan->is_uniform[value];
     p->depth[id] = (uint8_t)(p->depth[value] + 1);
   }
@@ -132,7 +131,7 @@ static void find_remat(planner *p, uint32_t id) {
   if (inst->op == ROC_IR_SET) {
     uint32_t value = roc_ir_arg(p->ir, inst, 0);
     bool once =
-        p->nsets[inst->aux] == 1 && p->is_stable[value] && p->depth[value] < MAX_REMAT_DEPTH;
+        p->nsets[inst->aux] == 1 && p->plan->is_stable[value] && p->depth[value] < MAX_REMAT_DEPTH;
     if (once) plan->set_once[inst->aux] = id;
     return;
   }
@@ -142,12 +141,12 @@ static void find_remat(planner *p, uint32_t id) {
   for (uint32_t i = 0; i < inst->nargs; i++) {
     uint32_t arg = roc_ir_arg(p->ir, inst, i);
     remat &= plan->is_remat[arg] && p->depth[arg] < MAX_REMAT_DEPTH;
-    stable &= p->is_stable[arg];
+    stable &= p->plan->is_stable[arg];
     uniform &= plan->is_uniform[arg];
     if (p->depth[arg] >= depth) depth = (uint8_t)(p->depth[arg] + 1);
   }
   plan->is_remat[id] = remat;
-  p->is_stable[id] = remat && stable;
+  p->plan->is_stable[id] = remat && stable;
   plan->is_uniform[id] = remat && uniform;
   p->depth[id] = depth;
 }
@@ -208,16 +207,18 @@ static bool allocate(planner *p) {
   plan->is_slotted = ROC_ARENA_ARRAY(arena, bool, ninsts);
   plan->set_once = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
   plan->is_counter = ROC_ARENA_ARRAY(arena, bool, nvars);
+  plan->for_of = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
   plan->wide_for = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
   plan->var_slotted = ROC_ARENA_ARRAY(arena, bool, nvars);
   plan->array_slotted = ROC_ARENA_ARRAY(arena, bool, narrays);
   p->depth = ROC_ARENA_ARRAY(arena, uint8_t, ninsts);
-  p->is_stable = ROC_ARENA_ARRAY(arena, bool, ninsts);
+  plan->is_stable = ROC_ARENA_ARRAY(arena, bool, ninsts);
   p->nsets = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
   p->var_home = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
   p->array_home = ROC_ARENA_ARRAY(arena, uint32_t, narrays);
   if (arena->failed) return false;
   memset(plan->set_once, 0xff, nvars * sizeof *plan->set_once);
+  memset(plan->for_of, 0xff, nvars * sizeof *plan->for_of);
   memset(plan->wide_for, 0xff, nvars * sizeof *plan->wide_for);
   return true;
 }
@@ -242,6 +243,9 @@ bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
     if (plan->home[i] && (inst->op == ROC_IR_SET || inst->op == ROC_IR_FOR)) p.nsets[inst->aux]++;
   }
   for (uint32_t i = 0; i < ir->insts.count; i++) {
+    const roc_ir_inst *inst = &ir->insts.items[i];
+    bool is_for = plan->home[i] && inst->op == ROC_IR_FOR;
+    if (is_for && p.nsets[inst->aux] == 1) plan->for_of[inst->aux] = i;
     if (plan->home[i]) find_remat(&p, i);
   }
   for (uint32_t i = 0; i < ir->insts.count; i++) {

@@ -263,7 +263,12 @@ void cpu_emit_rows(cpu_state *s, uint32_t id) {
   level.x = roc_cg_i64(cg, 0);
   level.count = s->count[0];
   s->level = &level;
-  cpu_emit_row_statement(s, id);
+  if (s->is_cold) {
+    bool is_for = cg->ir->insts.items[id].op == ROC_IR_FOR;
+    one_by_one(s, id, roc_cg_i64(cg, 0), is_for ? emit_single_for : emit_single_if);
+  } else {
+    cpu_emit_row_statement(s, id);
+  }
   s->level = group;
   cpu_loop_end(s, &y);
   cpu_loop_end(s, &z);

@@ -9,7 +9,7 @@
 #include "codegen/cpu.h"
 #include "ir/uniform.h"
 
-enum { SHORT_LOOP = 8 }; /* iterations that are better unrolled inside of the item */
+enum { SHORT_LOOP = 16 }; /* iterations that are better unrolled inside of the item */
 
 typedef struct marker {
   const roc_ir_module *ir;
@@ -64,7 +64,7 @@ static bool is_short(const marker *m, const roc_ir_inst *inst) {
   int64_t step = bounds[2]->k.i;
   if (step <= -INT32_MAX || step >= INT32_MAX || step == 0) return false;
   __int128 span = (__int128)bounds[1]->k.i - bounds[0]->k.i;
-  return span / step < SHORT_LOOP;
+  return span / step < SHORT_LOOP; /* one less than the iterations */
 }
 
 static bool touches_memory(const marker *m, const roc_ir_ids *ids) {

@@ -325,8 +325,51 @@ static void begin_live(cpu_state *s, cpu_level *level) {
   level->live_count = roc_cg_alloca(cg, cg->t.i64, "live");
   LLVMBuildStore(cg->b, present, level->live_count);
   if (!s->needs_live) return;
-  s->live = cpu_slot_new(s, cg->t.i8, 1);
+  if (!s->live.base) s->live = cpu_slot_new(s, cg->t.i8, 1);
   LLVMBuildMemSet(cg->b, s->live.base, LLVMConstInt(cg->t.i8, 1, 0), s->items, 1);
+}
+
+static bool any_stop(const cpu_state *s) {
+  for (uint32_t i = 0; i < s->cg->ir->insts.count; i++) {
+    if (s->plan.stops[i]) return true;
+  }
+  return false;
+}
+
+/* The group's body, up to `end`. */
+static void emit_body(cpu_state *s, LLVMBasicBlockRef end) {
+  cpu_level level = {.kind = CPU_LEVEL_GROUP, .end = end, .group_end = end};
+  s->level = &level;
+  s->may_be_dead = false;
+  s->needs_live = s->plan.nruns > 1 && any_stop(s);
+  begin_live(s, &level);
+  const roc_ir_ids *body = &s->cg->ir->regions.items[0];
+  cpu_emit_list(s, body->items, body->count);
+  roc_cg_goto(s->cg, end);
+}
+
+/* The body in two versions, when there are checks that can be settled beforehand. */
+static void emit_versions(cpu_state *s, LLVMBasicBlockRef end) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef is_clear = cg->ir->check ? cpu_preflight(s) : NULL;
+  if (!is_clear) {
+    emit_body(s, end);
+    return;
+  }
+  LLVMBasicBlockRef clear = roc_cg_block(cg, "clear"), cold = roc_cg_block(cg, "cold");
+  roc_cg_branch_likely(cg, is_clear, clear, cold);
+  roc_cg_at(cg, clear);
+  bool *stops = s->plan.stops;
+  s->plan.stops = cpu_preflight_stops(s);
+  if (!s->plan.stops) return;
+  s->is_clear = true;
+  emit_body(s, end);
+  s->is_clear = false;
+  s->plan.stops = stops;
+  roc_cg_at(cg, cold);
+  s->is_cold = true;
+  emit_body(s, end);
+  s->is_cold = false;
 }
 
 static void emit_groups(cpu_state *s) {
@@ -338,12 +381,7 @@ static void emit_groups(cpu_state *s) {
   LLVMValueRef g = LLVMBuildPhi(cg->b, cg->t.i64, "g");
   LLVMAddIncoming(g, &s->first, &entry, 1);
   place_group(s, g);
-  cpu_level level = {.kind = CPU_LEVEL_GROUP, .end = end, .group_end = end};
-  s->level = &level;
-  begin_live(s, &level);
-  const roc_ir_ids *body = &cg->ir->regions.items[0];
-  cpu_emit_list(s, body->items, body->count);
-  roc_cg_goto(cg, end);
+  emit_versions(s, end);
   roc_cg_at(cg, end);
   LLVMValueRef next = LLVMBuildNUWAdd(cg->b, g, roc_cg_i64(cg, 1), "");
   LLVMAddIncoming(g, &next, &end, 1);
@@ -365,6 +403,7 @@ static cpu_state *make_state(roc_cg *cg) {
   s->value_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->insts.count + 1);
   s->var_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->vars.count + 1);
   s->array_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->arrays.count + 1);
+  s->is_settled = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
   s->advances = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->vars.count + 1);
   s->exits = ROC_ARENA_ARRAY(arena, roc_cg_exits, ir->insts.count + 1);
   s->epochs = ROC_ARENA_ARRAY(arena, uint32_t, ir->insts.count + 1);
@@ -373,13 +412,6 @@ static cpu_state *make_state(roc_cg *cg) {
    */
   s->entry = ROC_CPU_ENTRY_FIELD;
   return arena->failed ? NULL : s;
-}
-
-static bool any_stop(const cpu_state *s) {
-  for (uint32_t i = 0; i < s->cg->ir->insts.count; i++) {
-    if (s->plan.stops[i]) return true;
-  }
-  return false;
 }
 
 static void cpu_kernel(roc_cg *cg) {
@@ -391,7 +423,6 @@ static void cpu_kernel(roc_cg *cg) {
   }
   roc_ir_layout_args(cg->ir, slots);
   s->shared_bytes = roc_ir_layout_shared(cg->ir, s->shared_offsets);
-  s->needs_live = s->plan.nruns > 1 && any_stop(s);
   s->parallel = make_access_group(cg);
   uint32_t narrays = 0;
   for (uint32_t i = 0; i < cg->ir->params.count; i++) narrays += cg->ir->params.items[i].is_array;

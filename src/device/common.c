@@ -87,6 +87,24 @@ uint64_t roc_device_count_groups(const uint64_t grid[3], const uint32_t local[3]
   return total;
 }
 
+enum { HOST_MAX_WORKGROUP = 1024, HOST_SHARED_BYTES = 65536 };
+
+void roc_host_describe(roc_device_props *props, const char *name, const char *arch,
+                       uint32_t wavefront) {
+  snprintf(props->name, sizeof props->name, "%s", name);
+  snprintf(props->arch, sizeof props->arch, "%s", arch);
+  props->wavefront_size = wavefront;
+  props->compute_units = 1;
+  props->max_workgroup = HOST_MAX_WORKGROUP;
+  for (int d = 0; d < 3; d++) {
+    props->max_workgroup_dim[d] = HOST_MAX_WORKGROUP;
+    props->max_groups[d] = INT64_MAX;
+  }
+  props->shared_bytes = HOST_SHARED_BYTES;
+  props->memory_total = roc_host_memory_total();
+  props->host_memory = true;
+}
+
 uint64_t roc_host_memory_total(void) {
   struct sysinfo info;
   if (sysinfo(&info) != 0) return (uint64_t)1 << 30;

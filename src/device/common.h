@@ -27,6 +27,10 @@ void roc_host_free_host(roc_device *device, void *ptr);
 /* Repeats a pattern of 1, 2, 4 or 8 bytes; a rest shorter than the pattern gets its beginning. */
 void roc_host_fill(void *dst, const void *pattern, size_t pattern_bytes, size_t nbytes);
 
+/* Limits of a device that runs on the host: those of usual GPUs, so that kernels stay portable. */
+void roc_host_describe(roc_device_props *props, const char *name, const char *arch,
+                       uint32_t wavefront);
+
 /* ROCLUA_WAVEFRONT: 32 or 64 (the default).  INVALID for anything else. */
 roc_status roc_host_wavefront(uint32_t *out_size, roc_error *err);
 

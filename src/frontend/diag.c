@@ -38,12 +38,7 @@ void roc_diags_deinit(roc_diags *diags) {
 /* ---- collecting -------------------------------------------------------------------------- */
 
 static const char *format_message(roc_arena *arena, const char *format, va_list args) {
-  va_list again;
-  va_copy(again, args);
-  int n = vsnprintf(NULL, 0, format, args);
-  char *text = n < 0 ? NULL : roc_arena_alloc(arena, (size_t)n + 1);
-  if (text) vsnprintf(text, (size_t)n + 1, format, again);
-  va_end(again);
+  const char *text = roc_arena_vprintf(arena, format, args);
   return text ? text : "out of memory";
 }
 

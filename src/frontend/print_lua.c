@@ -143,8 +143,11 @@ static bool is_logic(const roc_ast_node *node) {
   return node->kind == ROC_AST_BINARY && (node->op == ROC_OP_AND || node->op == ROC_OP_OR);
 }
 
-/* `a and b`, `a or b`: converts the operands, not the result, which may be `false`. */
+/* `a and b`, `a or b`: converts the operands, not the result, which may be `false`.  A choice between
+ * two float32 values is one, also where a float64 is wanted. */
 static void print_logic(printer *p, const roc_ast_node *node, roc_ty want) {
+  bool is_choice = node->op == ROC_OP_OR && type_of(p, node->a).maybe_false;
+  if (is_choice && is_f32(p, type_of(p, node))) want = type_of(p, node);
   put(p, "(");
   print_as(p, node->a, want);
   put(p, node->op == ROC_OP_AND ? " and " : " or ");

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,7 +37,7 @@ static struct {
   loaded *unloads;
   pthread_t thread;
   bool has_thread, is_stopping;
-  pid_t pid;                  /* of the process that made the thread */
+  _Atomic pid_t pid;          /* of the process that made the thread; 0: none has */
   const roc_codegen_api *api; /* set once, on the compiler thread */
 } driver = {.callers = PTHREAD_MUTEX_INITIALIZER,
             .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -102,7 +103,9 @@ static void on_fatal(void *unused, const char *message) {
   pthread_mutex_unlock(&driver.lock);
 }
 
-/* Before LLVM's destructors run: no more work, and the thread is gone. */
+/* No more work, and the thread is gone.  Registered twice.  After the back end is opened, so as to
+ * run before LLVM's destructors; and before it is opened, for an exit that begins on another thread
+ * meanwhile: what the opening registers then runs after this. */
 static void stop_at_exit(void) {
   if (driver.pid != getpid()) return;
   pthread_mutex_lock(&driver.lock);
@@ -134,12 +137,8 @@ static int create_thread(void) {
 static roc_status ensure_thread(roc_error *err) {
   if (driver.is_stopping)
     return roc_fail(err, ROC_CLOSED, "the process is ending: nothing can be compiled");
-  if (driver.pid && driver.pid != getpid()) {
-    return roc_fail(
-        err, ROC_UNAVAILABLE,
-        "roclua cannot be used in a process made by fork: use it in one of the two only");
-  }
   if (driver.has_thread) return ROC_OK;
+  if (!driver.pid) atexit(stop_at_exit);
   int rc = create_thread();
   if (rc)
     return roc_fail(err, ROC_UNAVAILABLE, "cannot start the compiler thread: %s", strerror(rc));
@@ -150,6 +149,11 @@ static roc_status ensure_thread(roc_error *err) {
 
 roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err) {
   request r = {.fn = fn, .ud = ud};
+  if (driver.pid && driver.pid != getpid()) { /* first: the locks may have been copied while held */
+    return roc_fail(
+        err, ROC_UNAVAILABLE,
+        "roclua cannot be used in a process made by fork: use it in one of the two only");
+  }
   pthread_mutex_lock(&driver.callers);
   pthread_mutex_lock(&driver.lock);
   roc_status status = ensure_thread(err);

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "ir/print.h"
+#include "jit/annotate.h"
 #include "jit/cache.h"
 #include "jit/compile.h"
 #include "jit/driver.h"
@@ -352,6 +353,15 @@ roc_status roc_jit_kernel_print_lua(roc_jit_kernel *kernel, roc_str *out, roc_er
   return roc_jit_front_end_text(kernel, roc_fe_print_lua, out, err);
 }
 
+roc_status roc_jit_kernel_writes(roc_jit_kernel *kernel, bool *out_writes, roc_error *err) {
+  ROC_TRY(roc_jit_kernel_check_classes(kernel, err));
+  roc_ir_module *module = NULL;
+  ROC_TRY(roc_jit_lower(kernel, &module, err));
+  for (uint32_t i = 0; i < kernel->nparams; i++) out_writes[i] = module->params.items[i].is_written;
+  roc_ir_module_free(module);
+  return ROC_OK;
+}
+
 roc_status roc_jit_kernel_dump_ir(roc_jit_kernel *kernel, roc_str *out, roc_error *err) {
   ROC_TRY(roc_jit_kernel_check_classes(kernel, err));
   roc_ir_module *module = NULL;
@@ -369,7 +379,16 @@ roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const char *target, roc_c
   roc_ir_module *module = NULL;
   ROC_TRY(roc_jit_lower(kernel, &module, err));
   roc_cg_options options = roc_jit_options_for(target, opt_level);
-  roc_status status = roc_jit_dump(module, &options, stage, out, err);
+  roc_str text = ROC_STR_INIT;
+  roc_status status = roc_jit_dump(module, &options, stage, &text, err);
   roc_ir_module_free(module);
+  if (status == ROC_OK && stage == ROC_CG_ASM) {
+    roc_jit_annotate(kernel->program, roc_str_text(&text), text.len, out);
+  } else {
+    roc_str_add(out, roc_str_text(&text), text.len);
+  }
+  roc_str_deinit(&text);
+  if (status == ROC_OK && out->failed)
+    return roc_fail(err, ROC_OOM, "out of memory while printing kernel '%s'", kernel->name);
   return status;
 }

@@ -103,6 +103,8 @@ roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const char *target, roc_c
 roc_status roc_jit_kernel_check_classes(const roc_jit_kernel *kernel, roc_error *err);
 /* Puts the kernel's name into the message of a failed compile that lacks it; returns the code. */
 roc_status roc_jit_kernel_name_error(const roc_jit_kernel *kernel, roc_error *err);
+/* Which parameters the kernel stores to. */
+roc_status roc_jit_kernel_writes(roc_jit_kernel *kernel, bool *out_writes, roc_error *err);
 roc_status roc_jit_kernel_print_lua(roc_jit_kernel *kernel, roc_str *out, roc_error *err);
 
 #endif

@@ -127,8 +127,7 @@ void roc_buffer_release_locked(roc_buffer *buffer) {
 void roc_buffer_release(roc_buffer *buffer) {
   if (!buffer || !drop_ref(buffer)) return;
   bool is_plain = !buffer->device && buffer->uses == buffer->inline_uses && !buffer->pin &&
-                  !buffer->mirror &&
-                  !atomic_load_explicit(&buffer->fault, memory_order_relaxed);
+                  !buffer->mirror && !atomic_load_explicit(&buffer->fault, memory_order_relaxed);
   if (is_plain) {
     destroy_host(buffer);
     return;

@@ -302,6 +302,7 @@ static roc_status finish_transfer(roc_rt_stream *stream, roc_status status, roc_
 }
 
 roc_status roc_rt_copy_now(const roc_array *dst, const roc_array *src, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
   ROC_TRY(check_alike(dst, src, err));
   ROC_TRY(roc_buffer_wait(src->buffer, false, err));
   ROC_TRY(roc_buffer_wait(dst->buffer, true, err));
@@ -314,6 +315,7 @@ roc_status roc_rt_copy_now(const roc_array *dst, const roc_array *src, roc_error
 }
 
 roc_status roc_rt_fill_now(const roc_array *dst, const void *element, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
   ROC_TRY(roc_buffer_wait(dst->buffer, true, err));
   if (host_reaches(dst)) {
     roc_array_fill_host(dst, element);

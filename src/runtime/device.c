@@ -152,8 +152,20 @@ roc_status roc_rt_device_get(uint32_t index, roc_rt_device **out_device, roc_err
   return status;
 }
 
+static void destroy_default_stream(roc_rt_device *device) {
+  roc_rt_stream **link = &device->streams;
+  while (*link != device->default_stream) link = &(*link)->next;
+  *link = device->default_stream->next;
+  roc_rt_stream_destroy(device->default_stream);
+}
+
 void roc_rt_device_drop(roc_rt_device *device) {
-  if (--device->live > 0) return;
+  device->live--;
+  if (device->live == 1 && device->is_closing) {
+    destroy_default_stream(device); /* drops the last hold */
+    return;
+  }
+  if (device->live > 0) return;
   entries[device->index].device = NULL;
   roc_rt_records_deinit(device);
   device->driver->ops->close(device->driver);
@@ -418,16 +430,18 @@ roc_status roc_rt_device_reset(roc_rt_device *device, roc_error *err) {
 
 /* ---- shutdown ------------------------------------------------------------ */
 
+/* Its default stream is the last to go: what still holds the device may still name it. */
 static void stop_device(roc_rt_device *device) {
   roc_rt_lock();
+  device->live++;
   device->is_closing = true;
   roc_rt_pool_trim(device);
-  roc_rt_stream *stream = device->default_stream;
   if (device->driver->ops->quiesce) device->driver->ops->quiesce(device->driver);
   roc_rt_stream *transfer_stream = device->transfer_stream;
+  device->transfer_stream = NULL;
   roc_rt_unlock();
   roc_rt_stream_release(transfer_stream);
-  roc_rt_stream_release(stream); /* may have been the last to hold the device */
+  roc_rt_device_release(device);
 }
 
 static bool is_all_idle(roc_rt_device *device) {

@@ -21,6 +21,8 @@ void roc_rt_device_release(roc_rt_device *device);
 roc_device *roc_rt_device_driver(roc_rt_device *device);
 uint32_t roc_rt_device_index(const roc_rt_device *device);
 roc_rt_stream *roc_rt_device_default_stream(roc_rt_device *device);
+/* CLOSED after shutdown and in a forked child; what queues work asks before it takes the lock. */
+roc_status roc_rt_check_open(roc_error *err);
 /* Waits for everything queued; reports the first contained fault not yet reported. */
 roc_status roc_rt_device_synchronize(roc_rt_device *device, roc_error *err);
 roc_status roc_rt_device_reset(roc_rt_device *device, roc_error *err);

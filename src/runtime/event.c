@@ -93,8 +93,8 @@ roc_status roc_rt_stream_wait_event(roc_rt_stream *stream, const roc_rt_event *e
 
 /* ---- timing -------------------------------------------------------------- */
 
-roc_status roc_rt_event_elapsed(const roc_rt_event *first, const roc_rt_event *last,
-                                double *out_ms, roc_error *err) {
+roc_status roc_rt_event_elapsed(const roc_rt_event *first, const roc_rt_event *last, double *out_ms,
+                                roc_error *err) {
   if (!first->stream || !last->stream) {
     return roc_fail(err, ROC_INVALID, "the %s event was never recorded",
                     first->stream ? "second" : "first");

@@ -28,7 +28,7 @@ roc_status roc_rt_stream_wait_event(roc_rt_stream *stream, const roc_rt_event *e
                                     roc_error *err);
 /* Device time from one event to the other in milliseconds; waits for both. INVALID: one was never
  * recorded, or they are of different devices. */
-roc_status roc_rt_event_elapsed(const roc_rt_event *first, const roc_rt_event *last,
-                                double *out_ms, roc_error *err);
+roc_status roc_rt_event_elapsed(const roc_rt_event *first, const roc_rt_event *last, double *out_ms,
+                                roc_error *err);
 
 #endif

@@ -121,8 +121,6 @@ struct roc_rt_device {
 /* device.c */
 void roc_rt_lock(void);
 void roc_rt_unlock(void); /* then destroys the buffers that died under the lock */
-/* CLOSED after shutdown or in a forked child; call before taking the lock for new work. */
-roc_status roc_rt_check_open(roc_error *err);
 bool roc_rt_in_child(void);
 /* CLOSED, or LOST with the device's one text. */
 roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err);

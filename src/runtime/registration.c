@@ -142,6 +142,14 @@ roc_status roc_registration_begin(roc_buffer *buffer, roc_rt_device *device,
   return ROC_OK;
 }
 
+void roc_registration_cancel(roc_registration *r) {
+  if (!r) return;
+  roc_rt_lock();
+  r->has_handle = false;
+  end_locked(r);
+  roc_rt_unlock();
+}
+
 /* Waits before the last registration of the buffer ends.  A lost device has no work left. */
 static roc_status await_last(roc_buffer *buffer, roc_error *err) {
   if (roc_buffer_registrations(buffer) != 1) return ROC_OK;
@@ -207,8 +215,7 @@ static roc_status alloc_pinned_locked(roc_rt_device *device, size_t nbytes, void
   ROC_TRY(roc_rt_device_check(device, err));
   roc_device *driver = device->driver;
   *out_memory = NULL;
-  roc_status status =
-      nbytes ? driver->ops->alloc_host(driver, nbytes, out_memory, err) : ROC_OK;
+  roc_status status = nbytes ? driver->ops->alloc_host(driver, nbytes, out_memory, err) : ROC_OK;
   if (status == ROC_LOST) return roc_rt_device_set_lost(device, NULL, err);
   if (status == ROC_OK) device->live++;
   return status;

@@ -17,6 +17,8 @@ typedef struct roc_registration roc_registration;
  * the caller's, to be given to roc_registration_free. */
 roc_status roc_registration_begin(roc_buffer *buffer, roc_rt_device *device,
                                   roc_registration **out_registration, roc_error *err);
+/* Takes back one that no work has seen, and frees the handle.  NULL is fine. */
+void roc_registration_cancel(roc_registration *registration);
 /* Undoes it, unless that has happened.  The last one of a buffer waits for the work that uses the
  * memory and, when `reports`, returns the FAULT of that work, after all is done.  INTERRUPTED:
  * still registered. */

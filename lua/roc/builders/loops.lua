@@ -2,7 +2,11 @@
 --
 -- Neighbouring dimensions that every operand crosses in one stride are joined, so that most calls need one loop; an operand that does not
 -- move along a dimension (its extent is 1, or missing) is not indexed by it.  Nothing is copied.  The innermost loop runs along dimension 1
--- of the launch, all others along dimension 2, in steps of its size.
+-- of the launch, all others along dimension 2.
+local support = require "roc.builders.support"
+
+support.library()
+
 local M = {}
 
 local MAX_GROUPS = 65535 -- along dimension 2; some devices allow no more
@@ -128,6 +132,27 @@ function M.element(operand)
   return text == operand.name and #operand.core == 0 and text .. "[1]" or text
 end
 
+local function rows_of(loops)
+  local rows = 1
+  for k = 1, #loops - 1 do
+    rows = rows * loops[k]
+  end
+  return rows
+end
+
+-- Width along the innermost loop, and height.
+local function workgroup_of(loops)
+  local width = 1
+  while width < loops[#loops] and width < ITEMS do
+    width = width * 2
+  end
+  return width, ITEMS // width
+end
+
+-- An item's rows: one where the launch has an item each, which cpu vectorises better.
+local ONE_ROW = "local row = roc.get_global_id(2)\n  if row <= rows then"
+local SOME_ROWS = "for row = roc.get_global_id(2), rows, roc.get_global_size(2) do"
+
 -- What holds for every item of a well-formed launch: written so that the checks of the indices are proved away.
 local function guards(operands)
   local conditions = {}
@@ -161,45 +186,26 @@ end
 
 ---A kernel that runs `body` once an element of the loops.
 ---@param params string names of the parameters, `rows` added where there are several loops
----@param rank integer of the loops
+---@param loops integer[] of the plan
 ---@param operands table[] planned and named; the last is a result, which moves along every loop
 ---@param body string
 ---@return string
-function M.text(params, rank, operands, body)
-  local guard = guards(operands)
+function M.text(params, loops, operands, body)
+  local guard, rank = guards(operands), #loops
   if rank == 1 then
     return ("function(%s)\n  local i1 = roc.get_global_id(1)\n  if %s then\n    %s\n  end\nend"):format(params, guard, body)
   end
+  local _, height = workgroup_of(loops)
+  local is_whole = rows_of(loops) <= MAX_GROUPS * height
   return ([[
 function(%s, rows)
   local i%d = roc.get_global_id(1)
-  for row = roc.get_global_id(2), rows, roc.get_global_size(2) do
+  %s
 %s    if %s then
       %s
     end
   end
-end]]):format(params, rank, outer_indices(rank, operands[#operands].name), guard, body)
-end
-
----A key of what the text depends on.
-function M.key(operands)
-  local parts = {}
-  for i, operand in ipairs(operands) do
-    local text = ""
-    for _, walks in ipairs(operand.walks) do
-      text = text .. (walks and "+" or "-")
-    end
-    parts[i] = text .. (#operand.core > 0 and "c" or "")
-  end
-  return table.concat(parts, " ")
-end
-
-local function power_of_two(n)
-  local power = 1
-  while power < n do
-    power = power * 2
-  end
-  return power
+end]]):format(params, rank, is_whole and ONE_ROW or SOME_ROWS, outer_indices(rank, operands[#operands].name), guard, body)
 end
 
 ---Launches a kernel of `text` over the loops.
@@ -212,12 +218,8 @@ function M.launch(kernel, loops, stream, args)
     kernel:forall(loops[1], { stream = stream })(table.unpack(args, 1, args.n))
     return
   end
-  local rows = 1
-  for k = 1, #loops - 1 do
-    rows = rows * loops[k]
-  end
-  local width = math.min(ITEMS, power_of_two(loops[#loops]))
-  local height = ITEMS // width
+  local width, height = workgroup_of(loops)
+  local rows = rows_of(loops)
   args[args.n + 1] = rows
   kernel:launch({
     grid = { loops[#loops], math.min(rows, MAX_GROUPS * height) },

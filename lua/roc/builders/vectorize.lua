@@ -4,6 +4,7 @@
 -- item an element.  Numbers alone are an ordinary call.
 local core = require "roc.core"
 local loops = require "roc.builders.loops"
+local subjects = require "roc.builders.subject"
 local support = require "roc.builders.support"
 
 support.library()
@@ -117,14 +118,17 @@ local function make_outs(shape, dtypes, is_device, order)
   return made
 end
 
--- A copy where a result lies over other elements of the argument than its own.
+-- The array, or a copy where a result lies over other elements than its own; and whether a result is the array itself.
 local function apart_from(outs, array)
+  local is_result = false
   for _, out in ipairs(outs) do
-    if core.array_overlap(out, array) == "some" then
-      return support.copy_of(array)
+    local overlap = core.array_overlap(out, array)
+    if overlap == "some" then
+      return support.copy_of(array), false
     end
+    is_result = is_result or overlap == "same"
   end
-  return array
+  return array, is_result
 end
 
 -- running --------------------------------------------------------------------------------------------------
@@ -132,14 +136,16 @@ end
 -- The arrays of a call as operands: arguments first, each with its position, then results.
 local function operands_of(arrays, n, outs)
   local operands = {}
-  local function add(array, name, position)
+  local function add(array, name, position, is_result)
     operands[#operands + 1] = {
       array = array, extents = array.shape, strides = array.strides, core = {}, name = name, position = position,
+      is_result = is_result,
     }
   end
   for i = 1, n do
     if arrays[i] then
-      add(apart_from(outs, arrays[i]), "a" .. i, i)
+      local array, is_result = apart_from(outs, arrays[i])
+      add(array, "a" .. i, i, is_result)
     end
   end
   for j, out in ipairs(outs) do
@@ -149,7 +155,7 @@ local function operands_of(arrays, n, outs)
 end
 
 -- "function(a1, a2, o1) …": o1[i1] = f(a1[i1], a2).
-local function text_of(operands, n, nouts, rank)
+local function text_of(operands, n, nouts, extents)
   local params, passed, targets = support.names("a", n), support.names("a", n), {}
   for _, operand in ipairs(operands) do
     if operand.position then
@@ -160,7 +166,7 @@ local function text_of(operands, n, nouts, rank)
   end
   table.move(support.names("o", nouts), 1, nouts, n + 1, params)
   local body = ("%s = f(%s)"):format(table.concat(targets, ", "), table.concat(passed, ", "))
-  return loops.text(table.concat(params, ", "), rank, operands, body)
+  return loops.text(table.concat(params, ", "), extents, operands, body)
 end
 
 local function run_loops(subject, args, n, arrays, outs, is_new, shape, stream)
@@ -171,13 +177,13 @@ local function run_loops(subject, args, n, arrays, outs, is_new, shape, stream)
   for _, operand in ipairs(operands) do
     local view = loops.view(operand, is_reversed)
     if operand.position then
-      passed[operand.position] = support.input(view)
+      passed[operand.position] = operand.is_result and support.output(view) or support.input(view)
     else
       passed.n = passed.n + 1
       passed[passed.n] = support.output(view, is_new)
     end
   end
-  local kernel = subject:kernel(text_of(operands, n, #outs, #extents))
+  local kernel = subject:kernel(text_of(operands, n, #outs, extents))
   loops.launch(kernel, extents, stream, passed)
 end
 
@@ -216,7 +222,7 @@ end
 ---@return function
 local function vectorize(f, opts)
   local options = support.check_options(opts, BUILD_OPTIONS, "argument #2 to 'vectorize'")
-  local subject = support.subject("vectorize", f, options)
+  local subject = subjects.new("vectorize", f, options)
   if subject.nparams == 0 then
     support.fail("bad argument #1 to 'vectorize' (function '%s' has no parameters)", subject.name)
   end

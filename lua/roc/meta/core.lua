@@ -30,7 +30,9 @@ local roc = {}
 
 ---What failures beyond a bad argument raise; prints, and concatenates, as its message.
 ---@class roc.Error
----@field code string "oom", "invalid", "unavailable", "closed", "compile", "fault", "lost", "interrupted", "io", "unsupported", "internal"
+---"oom", "invalid", "unavailable", "closed", "compile", "fault", "lost", "interrupted", "io",
+---"unsupported", "internal"
+---@field code string
 ---@field message string
 ---@field native? integer errno or the driver's own code
 
@@ -152,7 +154,8 @@ function roc.range(first, last, step, dtype) end
 ---@return roc.Array
 function roc.linspace(a, b, n, dtype) end
 
----Uniform in [0, 1), with as many random bits as the dtype has.  The generator is xoshiro256**, one a Lua state.
+---Uniform in [0, 1), with as many random bits as the dtype has.  The generator is xoshiro256**, one
+---a Lua state.
 ---@param shape roc.Shape
 ---@param dtype? roc.DTypeLike a float dtype
 ---@return roc.Array
@@ -212,16 +215,24 @@ function roc.array_equal(a, b) end
 ---@field device roc.Device
 local DeviceArray = {}
 
----Waits, and gives a host array.
+---Gives a host array; waits, unless the copy is queued on a stream.
 ---@param a? roc.Array to copy into
+---@param stream? roc.Stream
 ---@return roc.Array
-function DeviceArray:copy_to_host(a) end
+function DeviceArray:copy_to_host(a, stream) end
 
 ---@param a roc.Array of the same shape and dtype
-function DeviceArray:copy_from_host(a) end
+---@param stream? roc.Stream
+function DeviceArray:copy_from_host(a, stream) end
 
----@param d roc.DeviceArray of the same shape and dtype
-function DeviceArray:copy_to_device(d) end
+---@param d roc.DeviceArray of the same shape and dtype, on any device
+---@param stream? roc.Stream of either device
+function DeviceArray:copy_to_device(d, stream) end
+
+---@param value number | boolean
+---@param stream? roc.Stream
+---@return roc.DeviceArray self
+function DeviceArray:fill(value, stream) end
 
 ---Gives the memory back; later use is an error.
 function DeviceArray:close() end
@@ -241,12 +252,72 @@ function roc.device_array_like(a) end
 ---@field copy? boolean false: allocate only
 ---@field to? roc.DeviceArray where to
 ---@field device? integer | string | roc.Device
+---@field stream? roc.Stream on which the copy is queued; its device is the default for `device`
 
 ---Strided arrays are packed on the way.
 ---@param a roc.AnyArray
 ---@param opts? roc.CopyOpts
 ---@return roc.DeviceArray
 function roc.to_device(a, opts) end
+
+-- streams and events
+-- ---------------------------------------------------------------------------------
+
+---Work in order on one device; ordered with other streams by events alone.
+---@class roc.Stream
+---@field device roc.Device
+local Stream = {}
+
+---Waits for all that was queued, and raises its error if it failed.
+function Stream:synchronize() end
+
+---@return boolean done without waiting
+function Stream:query() end
+
+---What is queued from now on runs after the event as it is recorded now.
+---@param event roc.Event
+function Stream:wait(event) end
+
+---Calls `f` at the end of the first wait or query that finds all done that was queued so far.
+---@param f fun(...)
+---@param ... any
+function Stream:callback(f, ...) end
+
+---Waits at the end of the scope: `local scope <close> = s:auto_synchronize()`.
+function Stream:auto_synchronize() end
+
+---Gives the stream back; its work goes on.
+function Stream:close() end
+
+---@param device? integer | string | roc.Device
+---@return roc.Stream
+function roc.stream(device) end
+
+---A place in a stream; it counts as passed until it is recorded.
+---@class roc.Event
+local Event = {}
+
+---Marks the place behind all that is queued on the stream, or on the default one.
+---@param stream? roc.Stream
+---@return roc.Event self
+function Event:record(stream) end
+
+---Waits for the place.
+function Event:synchronize() end
+
+---@return boolean passed without waiting
+function Event:query() end
+
+function Event:close() end
+
+---@return roc.Event
+function roc.event() end
+
+---Device time between two events of one device; waits for both.
+---@param e1 roc.Event
+---@param e2 roc.Event
+---@return number milliseconds
+function roc.elapsed(e1, e2) end
 
 -- kernels
 -- --------------------------------------------------------------------------------------------
@@ -266,6 +337,7 @@ function roc.to_device(a, opts) end
 ---@field groups? integer | integer[] workgroups
 ---@field workgroup? integer | integer[]
 ---@field shared? integer dynamic shared bytes
+---@field stream? roc.Stream
 
 ---@class roc.Kernel
 ---@field [table] fun(...) { groups, workgroup [, stream [, shared_bytes]] }
@@ -277,7 +349,7 @@ function Kernel:launch(how, ...) end
 
 ---Exactly n work-items; the workgroup is chosen for the device.
 ---@param n integer
----@param opts? { workgroup: integer, shared: integer }
+---@param opts? { workgroup: integer, shared: integer, stream: roc.Stream }
 ---@return fun(...)
 function Kernel:forall(n, opts) end
 
@@ -293,8 +365,8 @@ function Kernel:inspect_llvm(target) end
 ---@return string
 function Kernel:inspect_asm(target) end
 
----Milliseconds by stage of the compile made last: front_end (types and lowering), passes (of the IR), open (LLVM),
----build, verify, optimise, emit, load.  nil before the first compile.
+---Milliseconds by stage of the compile made last: front_end (types and lowering), passes (of the
+---IR), open (LLVM), build, verify, optimise, emit, load.  nil before the first compile.
 ---@return table<string, number>?
 function Kernel:times() end
 

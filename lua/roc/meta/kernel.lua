@@ -1,6 +1,7 @@
 ---@meta
--- What a kernel may call, declared for language servers.  All of these are functions on the host too, where that
--- means something; inside a kernel they are compiled.  Ids, lanes, dimensions and indices count from 1.
+-- What a kernel may call, declared for language servers. All of these are functions on the host
+-- too, where that means something; inside a kernel they are compiled. Ids, lanes, dimensions and
+-- indices count from 1.
 
 ---@class roc
 local roc = {}
@@ -8,7 +9,7 @@ local roc = {}
 ---@alias roc.Shape integer | integer[]
 ---@alias roc.AnyArray roc.Array | roc.DeviceArray
 
--- where an item is -----------------------------------------------------------------------------------
+-- where an item is --------------------------------------------------------------------------------
 
 ---The item's id in the whole launch, along a dimension; 1 beyond the launch's rank.
 ---@param dimension 1 | 2 | 3
@@ -53,13 +54,13 @@ function roc.grid(n) end
 ---@return integer, integer, integer
 function roc.gridsize(n) end
 
--- memory ---------------------------------------------------------------------------------------------
+-- memory ------------------------------------------------------------------------------------------
 
 ---Arrays of the workgroup.
 roc.shared = {}
 
----One block a workgroup for each place in the text; contents start undefined.  With shape 0 it lies over the launch's
----dynamic bytes, from `first_byte` on.
+---One block a workgroup for each place in the text; contents start undefined. With shape 0 it lies
+---over the launch's dynamic bytes, from `first_byte` on.
 ---@param shape roc.Shape constant
 ---@param dtype roc.DType
 ---@param first_byte? integer
@@ -91,19 +92,22 @@ roc.CLK_LOCAL_MEM_FENCE = 1
 ---@type integer
 roc.CLK_GLOBAL_MEM_FENCE = 2
 
----Waits until all items of the group that have not returned are here, and orders the named memory among them.
+---Waits until all items of the group that have not returned are here, and orders the named memory
+---among them.
 ---@param scope? integer a sum of fences; both by default
 function roc.barrier(scope) end
 
 ---A meeting point of the wavefront.
 function roc.wavebarrier() end
 
----Orders the item's accesses: acquire and release, at device scope for global memory, at workgroup scope for shared.
+---Orders the item's accesses: acquire and release, at device scope for global memory, at workgroup
+---scope for shared.
 ---@param scope? integer a sum of fences; both by default
 function roc.mem_fence(scope) end
 
----Atomic operations on elements of global and shared arrays of 32- and 64-bit integers and floats.  Each gives the old
----value.  Relaxed; at device scope on global arrays, at workgroup scope on shared ones.
+---Atomic operations on elements of global and shared arrays of 32- and 64-bit integers and floats.
+---Each gives the old value. Relaxed; at device scope on global arrays, at workgroup scope on shared
+---ones.
 ---@class roc.atomic
 ---@field add fun(a: roc.AnyArray, index: roc.Shape, value: number): number
 ---@field sub fun(a: roc.AnyArray, index: roc.Shape, value: number): number
@@ -113,14 +117,17 @@ function roc.mem_fence(scope) end
 ---@field and_ fun(a: roc.AnyArray, index: roc.Shape, value: integer): integer
 ---@field or_ fun(a: roc.AnyArray, index: roc.Shape, value: integer): integer
 ---@field xor fun(a: roc.AnyArray, index: roc.Shape, value: integer): integer
----@field cas fun(a: roc.AnyArray, index: roc.Shape, expected: number, value: number): number compares bits
----@field inc fun(a: roc.AnyArray, index: roc.Shape, limit: integer): integer counts up to the limit, then from 0
----@field dec fun(a: roc.AnyArray, index: roc.Shape, limit: integer): integer counts down from the limit
+---Compares bits.
+---@field cas fun(a: roc.AnyArray, index: roc.Shape, expected: number, value: number): number
+---Counts up to the limit, then from 0.
+---@field inc fun(a: roc.AnyArray, index: roc.Shape, limit: integer): integer
+---Counts down from the limit.
+---@field dec fun(a: roc.AnyArray, index: roc.Shape, limit: integer): integer
 ---@field load fun(a: roc.AnyArray, index: roc.Shape): number
 ---@field store fun(a: roc.AnyArray, index: roc.Shape, value: number): number
 roc.atomic = {}
 
--- wavefronts -----------------------------------------------------------------------------------------
+-- wavefronts --------------------------------------------------------------------------------------
 
 ---@return integer
 function roc.wavefront_size() end
@@ -134,10 +141,12 @@ function roc.lane_id() end
 ---@field ballot fun(condition: boolean): integer bit 0 is lane 1
 ---@field any fun(condition: boolean): boolean
 ---@field all fun(condition: boolean): boolean
----@field shuffle fun(v: number, lane: integer): number the value of that lane; the own one where there is no such lane
+---The value of that lane; the own one where there is no such lane.
+---@field shuffle fun(v: number, lane: integer): number
 ---@field shuffle_up fun(v: number, distance: integer): number the value of a lower lane
 ---@field shuffle_down fun(v: number, distance: integer): number the value of a higher lane
----@field shuffle_xor fun(v: number, mask: integer): number that of lane ((lane_id() - 1) ~ mask) + 1
+---That of lane ((lane_id() - 1) ~ mask) + 1.
+---@field shuffle_xor fun(v: number, mask: integer): number
 ---@field broadcast fun(v: number, lane: integer): number
 ---@field sum fun(v: number): number
 ---@field min fun(v: number): number
@@ -164,7 +173,7 @@ function roc.ds_permute(lane, v) end
 ---@return number
 function roc.ds_bpermute(lane, v) end
 
--- mathematics ----------------------------------------------------------------------------------------
+-- mathematics -------------------------------------------------------------------------------------
 
 ---What Lua's math lacks.  In a kernel the functions keep the precision of their argument.
 ---@class roc.math

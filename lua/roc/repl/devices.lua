@@ -8,7 +8,8 @@ local DETAILS = {
 
 local devices = {}
 
----Prints one line a device, its ordinal first and the default one marked; `verbose` adds what it can do.
+---Prints one line a device, its ordinal first and the default one marked; `verbose` adds what it
+---can do.
 ---@param verbose boolean
 function devices.list(verbose)
   local default = roc.current_device()

@@ -46,6 +46,18 @@ local function add_arrays(case, list, prefix, is_output)
   for i, dtype in ipairs(dtypes) do
     list[i] = new_array(prefix .. i, dtype, is_output)
   end
+  if is_output and chance(15) then -- one array by two names
+    local twin = {}
+    for k, v in pairs(list[1]) do
+      twin[k] = v
+    end
+    twin.name, twin.same_as = prefix .. #list + 1, list[1].name
+    list[#list + 1] = twin
+  end
+end
+
+local function add_constants(scope)
+  scope:add("CONST", "array", { element = "I", extent = "5", is_given = true, is_uniform = true })
 end
 
 -- A function that computes; its statements know nothing of the kernel's locals.
@@ -53,6 +65,7 @@ local function device_function(case, number)
   local scope = scopes.new(case)
   scope.in_function, scope.is_uniform = true, false
   local params = { expressions.number_type(scope), expressions.number_type(scope) }
+  add_constants(scope)
   scope:add("p", params[1], { is_mutable = params[1] ~= "P" })
   scope:add("q", params[2])
   local results = { pick(case.has_float32 and { "I", "F", "S" } or { "I", "F" }) }
@@ -84,8 +97,7 @@ local function device_function(case, number)
 end
 
 -- A function with barriers inside: gives two other items' values.
-local function group_function(case)
-  case.tiles.tile_n = true
+local function group_function()
   return {
     name = "meet", params = { "I", "I" }, results = { "I", "I" }, is_group = true,
     parts = {
@@ -146,8 +158,10 @@ local function add_launches(case)
   case.launches = {}
   case.has_all_lanes = not case.may_return and not case.may_fail
   case.has_even_lanes = case.has_all_lanes
-  for i = 1, 2 do
+  local changes = chance(8) -- a third value of an upvalue makes it an argument
+  for i = 1, changes and 3 or 2 do
     case.launches[i] = new_launch(case.rank, ns)
+    case.launches[i].upvalue = changes and 17 - 9 * i or 17
     local is_dense, is_even = lanes_of(case.launches[i])
     case.has_all_lanes = case.has_all_lanes and is_dense
     case.has_even_lanes = case.has_even_lanes and is_even
@@ -182,7 +196,7 @@ end
 -- Exact cases have no float32 and plain numbers as Lua's, so that the untouched function computes the same in the Lua VM.
 function M.generate(seed)
   math.randomseed(seed)
-  local case = { seed = seed, nnames = 0, inputs = {}, outputs = {}, functions = {}, tiles = {} }
+  local case = { seed = seed, nnames = 0, inputs = {}, outputs = {}, functions = {} }
   case.is_exact = chance(40)
   case.has_float32 = not case.is_exact and chance(85)
   case.number = not case.is_exact and chance(20) and "float32" or "float64"
@@ -193,21 +207,22 @@ function M.generate(seed)
   add_arrays(case, case.inputs, "a", false)
   add_arrays(case, case.outputs, "o", true)
   if chance(15) then
-    case.functions[1] = group_function(case)
+    case.functions[1] = group_function()
   end
   for _ = 1, random(0, 2) do
     table.insert(case.functions, device_function(case, #case.functions + 1))
   end
   local scope = scopes.new(case)
+  add_constants(scope)
   scope:add("gid", "I", { is_given = true })
   scope:add("lid", "I", { is_given = true })
   scope:add("n", "I", { is_given = true, is_uniform = true })
   scope:add("x", "P", { is_given = true, is_uniform = true })
   scope:add("flag", "B", { is_given = true, is_uniform = true })
-  local size = choice.weighted { { 5, 2 }, { 3, 4 }, { 1, 7 } }
+  local most = choice.weighted { { 6, 3 }, { 3, 5 }, { 1, 8 } } -- compiling takes the time, and most of it for the few big ones
   case.body = { statements = {} }
-  for i = 1, random(2, size + 1) do
-    case.body.statements[i] = statements.statement(scope, random(2, 3))
+  for i = 1, random(2, most) do
+    case.body.statements[i] = statements.statement(scope, random(most > 3 and 2 or 3))
   end
   show_locals(case, scope)
   case.is_checked = case.may_fail or chance(60)

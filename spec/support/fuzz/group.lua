@@ -10,14 +10,13 @@ local expression = expressions.expression
 
 local M = {}
 
-local TILES = { { "tile_i", "I", "i" }, { "tile_f", "F", "f" }, { "tile_s", "S", "s" }, { "tile_n", "I", "i" } }
+local TILES = { { "tile_i", "I", "i" }, { "tile_f", "F", "f" }, { "tile_s", "S", "s" }, { "tile_n", "I", "i" }, { "tile_d", "I", "i" } }
 
 local function pick_tile(scope)
   local tile
   repeat
     tile = pick(TILES)
   until tile[2] ~= "S" or scope.case.has_float32
-  scope.case.tiles[tile[1]] = true
   return tile
 end
 
@@ -49,7 +48,6 @@ end
 
 -- A total of the group through a shared atomic.
 local function group_total(scope, depth)
-  scope.case.tiles.tile_n = true
   local op, value = pick { "add", "xor", "max", "min" }, expression(scope, "I", depth)
   local name = scope:declare("i", "I", { is_uniform = true })
   return {

@@ -71,10 +71,12 @@ local function input(a, device)
 end
 
 local function arguments(arrays, launch, device)
-  local args, written = { launch.n, launch.x, launch.flag }, {}
+  local args, written, views = { launch.n, launch.x, launch.flag }, {}, {}
   for _, a in ipairs(arrays) do
     local view, whole
-    if a.is_output then
+    if a.same_as and views[a.same_as] then
+      view = views[a.same_as]
+    elseif a.is_output then
       view, whole = lay_out(a, { case_of.product(launch.grid), a.columns or 3 })
     elseif a.op then
       view = roc.to_device(roc.zeros(3, a.dtype))
@@ -83,6 +85,7 @@ local function arguments(arrays, launch, device)
       view = input(a, device)
     end
     args[#args + 1] = view
+    views[a.name] = view
     if whole then
       written[#written + 1] = { name = a.name, whole = whole }
     end
@@ -99,7 +102,7 @@ local function read(array)
   return array:copy_to_host(), tostring(host)
 end
 
-local function launch_once(k, case, launch, arrays, device)
+local function launch_once(k, launch, arrays, device)
   local args, written = arguments(arrays, launch, device)
   local result = { arrays = {}, lines = {} }
   local was = print
@@ -107,7 +110,7 @@ local function launch_once(k, case, launch, arrays, device)
     result.lines[#result.lines + 1] = (line:gsub("%-nan", "nan"))
   end
   local ok, message = pcall(function()
-    k:launch({ grid = launch.grid, workgroup = launch.workgroup }, table.unpack(args))
+    k:launch({ grid = launch.grid, workgroup = launch.workgroup, shared = text.DYNAMIC_BYTES }, table.unpack(args))
     roc.current_device():synchronize()
   end)
   if not ok then
@@ -126,11 +129,12 @@ local function launch_once(k, case, launch, arrays, device)
   return result
 end
 
+-- The kernel, and the function that changes its upvalue.
 local function load_kernel(case, source)
   local name = "=fuzz" .. case.seed
-  local f = assert(load(source, name, "t", { roc = roc, math = math, assert = assert, error = error, print = print }))()
+  local f, change = assert(load(source, name, "t", { roc = roc, math = math, assert = assert, error = error, print = print }))()
   roc.source(name, source)
-  return roc.kernel(f, { contract = false, check = case.is_checked, number = case.number, name = "fuzz" })
+  return roc.kernel(f, { contract = false, check = case.is_checked, number = case.number, name = "fuzz" }), change
 end
 
 -- Runs a case's launches on "cpu", "sim", "raw" (sim with the untouched function), …; gives a result a launch, or one refusal.
@@ -139,9 +143,10 @@ function M.run(case, device)
   local scope <close> = roc.on_device(device == "raw" and "sim" or device)
   sim.is_raw = device == "raw"
   local results = {}
-  local k = load_kernel(case, source)
+  local k, change = load_kernel(case, source)
   for i, launch in ipairs(case.launches) do
-    results[i] = launch_once(k, case, launch, arrays, device)
+    change(launch.upvalue)
+    results[i] = launch_once(k, launch, arrays, device)
     if results[i].refused then
       results.refused = results[i].refused
       break
@@ -149,6 +154,22 @@ function M.run(case, device)
   end
   sim.is_raw = false
   return results
+end
+
+-- Compiles a case for targets without running it there; nil or what went wrong.
+function M.compile(case, targets)
+  local source, arrays = text.of(case)
+  local scope <close> = roc.on_device("sim")
+  local k = load_kernel(case, source)
+  if launch_once(k, case.launches[1], arrays, "sim").refused then -- which also says the types to compile for
+    return nil
+  end
+  for _, target in ipairs(targets) do
+    local ok, message = pcall(k.inspect_asm, k, target)
+    if not ok then
+      return ("seed %d: %s: %s"):format(case.seed, target, message)
+    end
+  end
 end
 
 -- comparing -----------------------------------------------------------------------------------------------------
@@ -185,6 +206,11 @@ local function array_difference(a, b)
   end
 end
 
+-- What a fault says, without the launch that it names.
+local function detail(message)
+  return message:match("(fuzz%d+:%d+: .-%(work%-item.-%))") or message
+end
+
 -- How many items a message speaks of.
 local function failures(message)
   if not message then
@@ -196,6 +222,9 @@ end
 local function launch_difference(a, b)
   if failures(a.error) ~= failures(b.error) then
     return ("%d and %d items fail: %s / %s"):format(failures(a.error), failures(b.error), tostring(a.error), tostring(b.error))
+  end
+  if failures(a.error) == 1 and detail(a.error) ~= detail(b.error) then -- of several, any one is reported
+    return ("%s / %s"):format(detail(a.error), detail(b.error))
   end
   if table.concat(a.lines, "\n") ~= table.concat(b.lines, "\n") then
     return ("printed: %s / %s"):format(table.concat(a.lines, "|"), table.concat(b.lines, "|"))

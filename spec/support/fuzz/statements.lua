@@ -290,26 +290,32 @@ end
 
 M.REDUCTIONS = REDUCTIONS
 
+local ATOMICS = {
+  I = { "add", "sub", "min", "max", "exch", "and_", "or_", "xor", "cas", "inc", "dec", "load" },
+  F = { "add", "sub", "exch", "load" }, -- what min and max do with NaN is the hardware's business
+}
+
 -- Atomics on the item's own element have one order.
 local function own_atomic(scope, depth)
   local fits = {}
   for _, a in ipairs(scope.case.outputs) do
-    if a.element == "I" and a.itemsize >= 4 and a.rank == 1 then
+    if a.element ~= "B" and a.itemsize >= 4 then
       fits[#fits + 1] = a
     end
   end
   if #fits == 0 then
     return store(scope, depth)
   end
-  local a, op = pick(fits), pick { "add", "sub", "min", "max", "exch", "and_", "or_", "xor", "cas", "inc", "dec", "load" }
-  local s = statement("local ", "", " = roc.atomic.", op, "(", a.name, ", gid")
+  local a = pick(fits)
+  local op = pick(ATOMICS[a.element] or ATOMICS.F)
+  local s = statement("local ", "", " = roc.atomic.", op, "(", a.name, ", ", a.rank == 1 and "gid" or "{gid, 2}")
   local operands = op == "load" and 0 or op == "cas" and 2 or 1
   for _ = 1, operands do
     s.parts[#s.parts + 1] = ", "
-    s.parts[#s.parts + 1] = expression(scope, "I", depth - 1)
+    s.parts[#s.parts + 1] = expression(scope, a.element, depth - 1)
   end
   s.parts[#s.parts + 1] = ")"
-  s.parts[2] = scope:declare("i", "I")
+  s.parts[2] = scope:declare(PREFIX[a.element], a.element)
   return s
 end
 

@@ -31,8 +31,13 @@ local function text_of(part)
   return table.concat(out)
 end
 
--- Names that functions get from the kernel when they use them: ids, shared and global arrays.
-local TILES = { { "tile_i", "int64" }, { "tile_f", "float64" }, { "tile_s", "float32" }, { "tile_n", "int64" } }
+-- Shared arrays; the last lies over the launch's dynamic bytes, behind some that nothing uses.
+local TILES = {
+  { "tile_i", '70, "int64"' }, { "tile_f", '70, "float64"' }, { "tile_s", '70, "float32"' }, { "tile_n", '70, "int64"' },
+  { "tile_d", '0, "int32", 64' },
+}
+
+M.DYNAMIC_BYTES = 64 + 70 * 4
 
 -- The names of a case's arrays, in the order of the kernel's parameters.
 local function arrays_of(case)
@@ -45,6 +50,7 @@ local function arrays_of(case)
   return list
 end
 
+-- Names that functions get from the kernel when they use them: ids, shared and global arrays.
 local function passable(case)
   local names = { "gid", "lid", "lsz" }
   for _, tile in ipairs(TILES) do
@@ -88,7 +94,7 @@ local function tiles_text(body)
   local declarations, fills = {}, {}
   for _, tile in ipairs(TILES) do
     if uses(body, tile[1]) then
-      declarations[#declarations + 1] = ("local %s = roc.shared.array(70, \"%s\")\n"):format(tile[1], tile[2])
+      declarations[#declarations + 1] = ("local %s = roc.shared.array(%s)\n"):format(tile[1], tile[2])
       fills[#fills + 1] = ("%s[k] = k"):format(tile[1])
     end
   end
@@ -118,8 +124,9 @@ function M.of(case)
     end
   end
   local text = table.concat {
-    "local UP_I, UP_F, UP_B, TABLE = 17, -0.75, true, { i = 5 }\n", table.concat(functions),
-    "return function(", table.concat(params, ", "), ")\n", IDS[case.rank], tiles_text(body), body, "end\n",
+    "local UP_I, UP_F, UP_B, TABLE, CONST = 17, -0.75, true, { i = 5 }, roc.const.array({ -7, 300, 2, 0, 11 }, \"int16\")\n",
+    table.concat(functions), "return function(", table.concat(params, ", "), ")\n", IDS[case.rank], tiles_text(body), body,
+    "end, function(value) UP_I = value end\n",
   }
   return text, arrays
 end

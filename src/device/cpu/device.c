@@ -12,11 +12,7 @@
 #include "device/cpu/queue.h"
 #include "device/device.h"
 
-enum {
-  MAX_WORKGROUP = 1024,
-  SHARED_BYTES = 65536, /* what GPUs have, so that kernels stay portable */
-  MAX_DEVICES = 16
-};
+enum { MAX_DEVICES = 16 };
 
 typedef struct cpu_device {
   roc_device base;
@@ -61,19 +57,9 @@ static void describe(roc_device *device, uint32_t ordinal, uint32_t count, uint3
   device->kind = roc_cpu_ops.kind;
   device->ordinal = ordinal;
   roc_device_props *props = &device->props;
-  strcpy(props->name, "cpu");
+  roc_host_describe(props, "cpu", "cpu", wavefront);
   if (count > 1) snprintf(props->name, sizeof props->name, "cpu:%u", ordinal + 1);
-  strcpy(props->arch, "cpu");
-  props->wavefront_size = wavefront;
   props->compute_units = threads;
-  props->max_workgroup = MAX_WORKGROUP;
-  for (int d = 0; d < 3; d++) {
-    props->max_workgroup_dim[d] = MAX_WORKGROUP;
-    props->max_groups[d] = INT64_MAX;
-  }
-  props->shared_bytes = SHARED_BYTES;
-  props->memory_total = roc_host_memory_total();
-  props->host_memory = true;
 }
 
 static roc_status cpu_open(uint32_t ordinal, roc_device **out_device, roc_error *err) {

@@ -3,9 +3,9 @@
  * A stream has one command at a time in the pool; streams overlap as far as there are threads: a
  * pool of one runs them in turns.  Workgroups of a launch are handed out in increasing order to
  * threads that run them at once, in order: a group may spin for a lower one, which some thread has
- * or has had.  Waits for other streams and time stamps take no thread.  A command for an idle stream that is known to be
- * short runs on the calling thread instead. Queueing: one thread at a time per stream.  Waiting and
- * asking: any thread. */
+ * or has had.  Waits for other streams and time stamps take no thread.  A command for an idle
+ * stream that is known to be short runs on the calling thread instead.  Queueing: one thread at a
+ * time per stream.  Waiting and asking: any thread. */
 #ifndef ROC_DEVICE_CPU_QUEUE_H
 #define ROC_DEVICE_CPU_QUEUE_H
 

@@ -26,7 +26,8 @@ static struct {
   uint64_t fail_in[ROC_NULL_CALL_COUNT_]; /* 0: not armed */
   roc_status fail_status[ROC_NULL_CALL_COUNT_];
   _Atomic bool is_held;
-  _Atomic int64_t live_bytes;
+  _Atomic int64_t live_bytes, limit_bytes; /* limit 0: none */
+  _Atomic int64_t registered;
   roc_device *device;
   null_stream *streams;
 } state;
@@ -55,8 +56,13 @@ void roc_null_hold(bool held) {
   atomic_store(&state.is_held, held);
 }
 
+void roc_null_limit(int64_t nbytes) {
+  atomic_store(&state.limit_bytes, nbytes);
+}
+
 void roc_null_clear(void) {
   roc_null_hold(false);
+  roc_null_limit(0);
   for (int i = 0; i < ROC_NULL_CALL_COUNT_; i++) {
     atomic_store(&state.counts[i], 0);
     state.fail_in[i] = 0;
@@ -69,6 +75,10 @@ void roc_null_lose(void) {
 
 int64_t roc_null_live_bytes(void) {
   return atomic_load(&state.live_bytes);
+}
+
+int64_t roc_null_registered(void) {
+  return atomic_load(&state.registered);
 }
 
 /* Counts the call; fails it when its time has come, or when the device is lost. */
@@ -96,17 +106,9 @@ static roc_status null_open(uint32_t ordinal, roc_device **out_device, roc_error
   device->kind = roc_null_ops.kind;
   device->ordinal = ordinal;
   roc_device_props *props = &device->props;
-  strcpy(props->name, "null");
-  strcpy(props->arch, "cpu"); /* so that kernels compile */
-  props->wavefront_size = 64;
-  props->compute_units = 1;
-  props->max_workgroup = 1024;
-  for (int d = 0; d < 3; d++) {
-    props->max_workgroup_dim[d] = 1024;
-    props->max_groups[d] = INT32_MAX;
-  }
-  props->shared_bytes = 65536;
-  props->memory_total = roc_host_memory_total();
+  roc_host_describe(props, "null", "cpu", 64); /* cpu, so that kernels compile */
+  for (int d = 0; d < 3; d++) props->max_groups[d] = INT32_MAX;
+  props->host_memory = false; /* so that copies are made, and counted */
   state.device = device;
   *out_device = device;
   return ROC_OK;
@@ -129,6 +131,11 @@ static roc_status null_reset(roc_device *device, roc_error *err) {
 static roc_status null_alloc(roc_device *device, size_t nbytes, roc_devptr *out_ptr,
                              roc_error *err) {
   ROC_TRY(count_call(ROC_NULL_ALLOC, err));
+  int64_t limit = atomic_load(&state.limit_bytes);
+  if (limit && atomic_load(&state.live_bytes) + (int64_t)nbytes > limit) {
+    return roc_fail(err, ROC_OOM, "out of memory: %zu bytes are over the null device's limit",
+                    nbytes);
+  }
   roc_devptr block;
   ROC_TRY(roc_host_alloc(device, nbytes + BLOCK_HEAD, &block, err));
   *(size_t *)(uintptr_t)block = nbytes;
@@ -160,6 +167,7 @@ static roc_status null_host_register(roc_device *device, void *ptr, size_t nbyte
                                      roc_devptr *out_ptr, roc_error *err) {
   (void)device;
   ROC_TRY(count_call(ROC_NULL_REGISTER, err));
+  atomic_fetch_add(&state.registered, 1);
   (void)nbytes;
   *out_ptr = (roc_devptr)(uintptr_t)ptr;
   return ROC_OK;
@@ -169,6 +177,7 @@ static void null_host_unregister(roc_device *device, void *ptr) {
   (void)device;
   (void)ptr;
   atomic_fetch_add(&state.counts[ROC_NULL_UNREGISTER], 1);
+  atomic_fetch_sub(&state.registered, 1);
 }
 
 /* ---- streams ------------------------------------------------------------- */

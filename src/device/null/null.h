@@ -21,7 +21,7 @@ typedef enum roc_null_call {
 
 const char *roc_null_call_name(roc_null_call call);
 uint64_t roc_null_calls(roc_null_call call); /* since the last roc_null_clear */
-/* Zero counts, nothing planted, nothing held. */
+/* Zero counts, nothing planted, nothing held, no limit. */
 void roc_null_clear(void);
 /* The n-th call of the kind from now (1 = the next) fails with `status`; 0 disarms.  LOST also
  * loses the device. */
@@ -29,7 +29,11 @@ void roc_null_fail_at(roc_null_call call, uint64_t nth, roc_status status);
 /* While held, queued work stays incomplete; letting go completes it. */
 void roc_null_hold(bool held);
 void roc_null_lose(void);
+/* Allocations that would make it more than `nbytes` fail for want of memory; 0: no limit. */
+void roc_null_limit(int64_t nbytes);
 /* Bytes allocated and not yet freed. */
 int64_t roc_null_live_bytes(void);
+/* Host memory registered and not yet unregistered. */
+int64_t roc_null_registered(void);
 
 #endif

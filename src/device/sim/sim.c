@@ -9,8 +9,6 @@
 #include "device/common.h"
 #include "device/device.h"
 
-enum { MAX_WORKGROUP = 1024, SHARED_BYTES = 65536 };
-
 typedef struct sim_stream {
   roc_dev_stream base;
   roc_ticket last;
@@ -30,20 +28,8 @@ static roc_status sim_open(uint32_t ordinal, roc_device **out_device, roc_error 
   device->ops = &roc_sim_ops;
   device->kind = roc_sim_ops.kind;
   device->ordinal = ordinal;
-  roc_device_props *props = &device->props;
-  strcpy(props->name, "sim");
-  strcpy(props->arch, "sim");
-  props->wavefront_size = wavefront;
-  props->compute_units = 1;
-  props->max_workgroup = MAX_WORKGROUP;
-  for (int d = 0; d < 3; d++) {
-    props->max_workgroup_dim[d] = MAX_WORKGROUP;
-    props->max_groups[d] = INT64_MAX;
-  }
-  props->shared_bytes = SHARED_BYTES;
-  props->memory_total = roc_host_memory_total();
-  props->host_memory = true;
-  props->runs_in_lua = true;
+  roc_host_describe(&device->props, "sim", "sim", wavefront);
+  device->props.runs_in_lua = true;
   *out_device = device;
   return ROC_OK;
 }

@@ -1,0 +1,376 @@
+-- rocluac: runs a script and compiles every kernel with a signature that it makes.
+--
+-- Everything is compiled before anything is written, and each file appears whole or not at all. One
+-- object holds one kernel for one target; see docs/command-line.md for how files are named.
+local core = require "roc.core"
+local kernels = require "roc.kernel"
+
+local M = {}
+
+local USAGE = [[
+usage: rocluac [options] script.lua [args]
+Runs the script and compiles every kernel with a signature that it makes.
+Available options are:
+  -t, --target NAME   compile for this target: gfx90a, gfx1100, ... (may be given several times)
+  -o, --output FILE   where to write; with several kernels or targets, their names are added
+  --emit=KIND         ast, ir, llvm, llvm-opt, asm (printed unless -o is given),
+                      obj or hsaco (the default: loadable code objects)
+  -O0 ... -O3         level of optimisation
+  --resources         print registers, memory and occupancy of each kernel
+  --list-targets      print the names of targets
+  --version           print the version
+  --help              print this text
+  --                  stop handling options
+]]
+
+-- kind -> ending of file names, whether it is text, the compiler's name of the stage
+local KINDS = {
+  ast = { ending = ".ast", is_text = true, stage = "ast" },
+  ir = { ending = ".ir", is_text = true, stage = "ir" },
+  llvm = { ending = ".ll", is_text = true, stage = "llvm" },
+  ["llvm-opt"] = { ending = ".ll", is_text = true, stage = "llvm.opt" },
+  asm = { ending = ".s", is_text = true, stage = "asm" },
+  obj = { ending = ".o", stage = "obj" },
+  hsaco = { ending = ".hsaco" },
+}
+local KIND_NAMES = "ast, ir, llvm, llvm-opt, asm, obj, hsaco"
+
+-- Ends the run with a message; caught by M.main.
+local function stop(message, ...)
+  error({ stop = message:format(...) })
+end
+
+-- options -----------------------------------------------------------------------------------------
+
+local function add_target(options, name)
+  local complaint = core.check_target(name)
+  if complaint then
+    stop("unknown target '%s': %s", name, (complaint:gsub("^no such compile target; ", "")))
+  end
+  for _, target in ipairs(options.targets) do
+    if target == name then
+      return
+    end
+  end
+  table.insert(options.targets, name)
+end
+
+local function set_kind(options, name)
+  if not KINDS[name] then
+    stop("unknown kind of output '%s' (known are %s)", name, KIND_NAMES)
+  end
+  options.kind = name
+end
+
+local function set_output(options, name)
+  if name == "" then
+    stop("'-o' needs a file name")
+  end
+  options.output = name
+end
+
+-- Options with a value, in all their spellings.
+local VALUED = {
+  ["-t"] = add_target, ["--target"] = add_target,
+  ["-o"] = set_output, ["--output"] = set_output,
+  ["--emit"] = set_kind,
+}
+
+local FLAGS = {
+  ["--resources"] = "shows_resources",
+  ["--list-targets"] = "lists_targets",
+  ["--version"] = "shows_version",
+  ["--help"] = "shows_help", ["-h"] = "shows_help",
+}
+
+-- `-t NAME`, `-tNAME`, `--target NAME`, `--target=NAME`: handler, value, arguments used.
+local function valued_option(args, i)
+  local arg = args[i]
+  if VALUED[arg] then
+    if not args[i + 1] then
+      stop("'%s' needs a value; rocluac --help lists the options", arg)
+    end
+    return VALUED[arg], args[i + 1], 2
+  end
+  local name, value = arg:match("^(%-%-[^=]+)=(.*)$")
+  if not name then
+    name, value = arg:match("^(%-[to])(.+)$")
+  end
+  return VALUED[name], value, 1
+end
+
+local function parse(args)
+  local options = { targets = {} }
+  local i = 1
+  while args[i] and args[i]:find("^%-.") do
+    local arg = args[i]
+    if arg == "--" then
+      i = i + 1
+      break
+    end
+    local handler, value, used = valued_option(args, i)
+    if handler then
+      handler(options, value)
+    elseif FLAGS[arg] then
+      options[FLAGS[arg]] = true
+    elseif arg:find("^%-O[0-3]$") then
+      options.level = math.tointeger(arg:sub(3))
+    else
+      stop("unrecognized option '%s'; rocluac --help lists the options", arg)
+    end
+    i = i + (used or 1)
+  end
+  options.script = args[i]
+  options.script_index = i
+  return options
+end
+
+-- running the script ------------------------------------------------------------------------------
+
+-- The kernels with a signature, each {kernel, name, text, chunkname, index}, names made unique.
+local function watch()
+  local made, counts = {}, {}
+  kernels.on_new = function(kernel, where)
+    if not where.signature then
+      return
+    end
+    local name = kernel.name:gsub("[^%w_.-]", "_")
+    counts[name] = (counts[name] or 0) + 1
+    where.kernel = kernel
+    where.name = counts[name] > 1 and ("%s-%d"):format(name, counts[name]) or name
+    made[#made + 1] = where
+  end
+  return made
+end
+
+local function print_to_stderr(...)
+  local words = table.pack(...)
+  for i = 1, words.n do
+    words[i] = tostring(words[i])
+  end
+  io.stderr:write(table.concat(words, "\t"), "\n")
+end
+
+-- os.exit of the script ends the script, not the compiler; what it prints is not what the compiler prints.
+local function run_script(options, args)
+  local chunk, why = loadfile(options.script)
+  if not chunk then
+    stop("%s", why)
+  end
+  local shifted = {}
+  for i = 0, #args do
+    shifted[i - options.script_index] = args[i]
+  end
+  _G.arg = shifted
+  local exit, print_before, ended = os.exit, print, {}
+  print = print_to_stderr -- luacheck: ignore 121
+  io.output(io.stderr)
+  os.exit = function(code)
+    ended.failed = code ~= nil and code ~= true and code ~= 0
+    error(ended)
+  end
+  local ok, message = xpcall(chunk, function(why_not)
+    if why_not == ended or type(why_not) ~= "string" then
+      return why_not
+    end
+    return debug.traceback(why_not, 2)
+  end, table.unpack(shifted, 1, #shifted))
+  os.exit, print = exit, print_before -- luacheck: ignore 121
+  io.output(io.stdout)
+  if not ok and message ~= ended then
+    stop("%s", tostring(message))
+  elseif ended.failed then
+    stop("%s ended with a status of failure", options.script)
+  end
+end
+
+-- compiling ---------------------------------------------------------------------------------------
+
+local function compile(item, target, options)
+  return item.kernel:compile { target = target, level = options.level }
+end
+
+local function stage_text(item, target, options)
+  local stage = KINDS[options.kind].stage
+  if stage == "ast" then
+    return core.compiler.ast(item.text, item.chunkname, item.index)
+  elseif stage == "ir" then
+    return item.kernel:inspect_ir()
+  end
+  return item.kernel:dump(target, stage, options.level)
+end
+
+-- The output of one kernel for one target, and its resources where they are asked for.
+local function make(item, target, options)
+  local output = { item = item, target = target }
+  local ok, why = pcall(function()
+    if options.kind == "hsaco" or options.shows_resources then
+      output.object = compile(item, target, options)
+      output.bytes = output.object.bytes
+    end
+    if options.shows_resources then
+      output.resources = output.object:resources()
+    end
+    if options.kind ~= "hsaco" then
+      output.bytes = stage_text(item, target, options)
+    end
+  end)
+  if not ok then
+    stop("%s", tostring(why))
+  end
+  return output
+end
+
+local function make_all(made, options)
+  local outputs = {}
+  local is_for_all = options.kind == "ast" or options.kind == "ir"
+  local targets = is_for_all and not options.shows_resources and { "any" } or options.targets
+  for _, item in ipairs(made) do
+    for _, target in ipairs(targets) do
+      outputs[#outputs + 1] = make(item, target, options)
+    end
+  end
+  return outputs, #targets
+end
+
+-- writing -----------------------------------------------------------------------------------------
+
+-- FILE, with -KERNEL and -TARGET before its ending where there are several.
+local function path_of(output, options, nkernels, ntargets)
+  local ending = KINDS[options.kind].ending
+  local target = output.target:gsub(":", "_")
+  if not options.output then
+    return ("%s-%s%s"):format(output.item.name, target, ending)
+  end
+  local folder, file = options.output:match("^(.-)([^/]*)$")
+  local stem, own_ending = file:match("^(.+)(%.[^.]*)$")
+  stem, own_ending = stem or file, own_ending or ""
+  if nkernels > 1 then
+    stem = stem .. "-" .. output.item.name
+  end
+  if ntargets > 1 then
+    stem = stem .. "-" .. target
+  end
+  return folder .. stem .. own_ending
+end
+
+local function write_all(outputs, options, nkernels, ntargets)
+  for _, output in ipairs(outputs) do
+    local path = path_of(output, options, nkernels, ntargets)
+    local ok, why = pcall(core.write_file, path, output.bytes)
+    if not ok then
+      stop("%s", tostring(why))
+    end
+  end
+end
+
+local function print_all(outputs)
+  for _, output in ipairs(outputs) do
+    if #outputs > 1 then
+      io.write(("; %s for %s\n"):format(output.item.name, output.target))
+    end
+    io.write(output.bytes)
+  end
+end
+
+local LIMITS = {
+  waves = "as many as it holds",
+  vgprs = "limited by VGPRs",
+  sgprs = "limited by SGPRs",
+  shared = "limited by shared memory",
+  workgroup = "limited by the workgroup's size",
+}
+
+local COLUMNS = {
+  { "VGPRs", "vgprs" }, { "AGPRs", "agprs" }, { "SGPRs", "sgprs" }, { "shared", "shared_bytes" },
+  { "private", "private_bytes" }, { "spills", "spills" }, { "workgroup", "max_workgroup" },
+}
+
+local function print_resources(outputs)
+  local width = #"kernel"
+  for _, output in ipairs(outputs) do
+    width = math.max(width, #output.item.name)
+  end
+  local head = { ("%-" .. width .. "s  %-8s"):format("kernel", "target") }
+  for _, column in ipairs(COLUMNS) do
+    head[#head + 1] = ("%10s"):format(column[1])
+  end
+  print(table.concat(head) .. "  waves per SIMD")
+  for _, output in ipairs(outputs) do
+    local r = output.resources
+    local row = { ("%-" .. width .. "s  %-8s"):format(output.item.name, output.target) }
+    for _, column in ipairs(COLUMNS) do
+      row[#row + 1] = ("%10d"):format(r[column[2]])
+    end
+    local o = r.occupancy
+    print(("%s  %d of %d in workgroups of %d, %s"):format(table.concat(row), o.waves, o.max,
+      o.workgroup, LIMITS[o.limit]))
+  end
+end
+
+-- the program -------------------------------------------------------------------------------------
+
+local function print_targets()
+  for _, name in ipairs(core.gpu_targets()) do
+    print(name)
+  end
+  print("cpu")
+end
+
+local function check(options)
+  if not options.script then
+    stop("no script given; rocluac --help lists the options")
+  end
+  if #options.targets == 0 and options.kind ~= "ast" and options.kind ~= "ir" then
+    stop("no target given (-t gfx90a, …; rocluac --list-targets names them)")
+  end
+  -- Resources alone are a question, not an order to write files.
+  options.only_asks = options.shows_resources and not options.kind and not options.output
+  options.kind = options.kind or "hsaco"
+end
+
+local function run(args, version)
+  local options = parse(args)
+  if options.shows_help then
+    io.write(USAGE)
+  elseif options.shows_version then
+    print(version)
+  elseif options.lists_targets then
+    print_targets()
+  else
+    check(options)
+    local made = watch()
+    run_script(options, args)
+    if #made == 0 then
+      stop(
+        "%s makes no kernel with a signature: roc.kernel(f, {signature = \"(float32[:], int64)\"})",
+        options.script)
+    end
+    local outputs, ntargets = make_all(made, options)
+    if options.shows_resources then
+      print_resources(outputs)
+    end
+    if not options.only_asks then
+      if KINDS[options.kind].is_text and not options.output then
+        print_all(outputs)
+      else
+        write_all(outputs, options, #made, ntargets)
+      end
+    end
+  end
+end
+
+---The program: its arguments (from 1) to success, or nil and a message.
+---@param args string[]
+---@param version string
+---@return boolean?, string?
+function M.main(args, version)
+  local ok, why = pcall(run, args, version)
+  kernels.on_new = nil
+  if ok then
+    return true
+  end
+  return nil, type(why) == "table" and why.stop or tostring(why)
+end
+
+return M

@@ -1,0 +1,218 @@
+-- roc.reduce: one value out of all elements of an array, or of each line along an axis.
+--
+-- Elements are combined in their order (C order for more than one dimension), in a tree whose form depends on their number alone: the
+-- function need be associative, not commutative, and a result is the same on every device and in every run.
+--
+--   items combine SPAN neighbours each  ->  a workgroup's items in a tree  ->  the workgroups' values, the same way, in a second launch
+local core = require "roc.core"
+local loops = require "roc.builders.loops"
+local subjects = require "roc.builders.subject"
+local support = require "roc.builders.support"
+
+support.library()
+
+local BUILD_OPTIONS = "check, contract, fastmath, name, number"
+local CALL_OPTIONS = "axis, init, out, stream"
+
+local SIZE = 256         -- items of a workgroup
+local LEAST_SPAN = 16    -- neighbours that an item combines, when there are several workgroups
+local MOST_GROUPS = 1024 -- so that one workgroup can combine their values
+
+-- text -----------------------------------------------------------------------------------------------------
+
+-- An element in the dtype of the results.
+local function load(text, dtype)
+  return dtype.kind == "b" and text or ("dtype(%s)"):format(text)
+end
+
+local function whole_text(dtype, has_init)
+  local result = has_init and ("f(%s, part[1])"):format(load("init", dtype)) or "part[1]"
+  return ([[
+function(x, results, span%s)
+  local part = roc.shared.array(%d, dtype)
+  local item, group = roc.get_local_id(1), roc.get_group_id(1)
+  local last = roc.get_global_id(1) * span
+  local first = last - span + 1
+  if first >= 1 and first <= #x then
+    local acc = %s
+    for i = first + 1, math.min(last, #x) do
+      acc = f(acc, %s)
+    end
+    part[item] = acc
+  end
+  local distance = 1
+  while distance < %d do
+    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+    if item - 1 & 2 * distance - 1 == 0 and item + distance <= %d and first + distance * span <= #x then
+      part[item] = f(part[item], part[item + distance])
+    end
+    distance = distance * 2
+  end
+  if item == 1 and group <= #results then
+    results[group] = %s
+  end
+end]]):format(has_init and ", init" or "", SIZE, load("x[first]", dtype), load("x[i]", dtype), SIZE, SIZE, result)
+end
+
+local function axis_text(x, result, extents, dtype, has_init)
+  local line = loops.element(x)
+  local first = load(line .. "[1]", dtype)
+  local body = ([[
+local acc = %s
+    for k = 2, #%s do
+      acc = f(acc, %s)
+    end
+    %s = acc]]):format(has_init and ("f(%s, %s)"):format(load("init", dtype), first) or first, line,
+    load(line .. "[k]", dtype), loops.element(result))
+  return loops.text(has_init and "x, init, result" or "x, result", extents, { x, result }, body)
+end
+
+-- all elements ---------------------------------------------------------------------------------------------
+
+-- Launches over the elements of a 1-D array into results[1] …, as many as there are workgroups.
+local function launch(subject, x, results, groups, dtype, init, stream)
+  local span = (#x + groups * SIZE - 1) // (groups * SIZE)
+  local kernel = subject:kernel(whole_text(dtype, init ~= nil), dtype)
+  local values = table.pack(support.input(x), support.output(results), span, init)
+  kernel:launch({ groups = groups, workgroup = SIZE, stream = stream }, table.unpack(values, 1, init == nil and 3 or 4))
+end
+
+-- Workgroups for n elements, none of which is left without any.
+local function count_groups(n)
+  local groups = math.min(MOST_GROUPS, (n + SIZE * LEAST_SPAN - 1) // (SIZE * LEAST_SPAN))
+  local span = (n + groups * SIZE - 1) // (groups * SIZE)
+  return (n + span * SIZE - 1) // (span * SIZE)
+end
+
+-- Puts f(init, x[1], …, x[n]) into result[1].
+local function reduce_into(subject, x, result, dtype, init, stream)
+  local groups = count_groups(#x)
+  if groups == 1 then
+    return launch(subject, x, result, 1, dtype, init, stream)
+  end
+  local parts <close> = core.device_array(groups, dtype)
+  launch(subject, x, parts, groups, dtype, nil, stream)
+  launch(subject, parts, result, 1, dtype, init, stream)
+end
+
+-- The first element of an array of one, as a 1-D view.
+local function check_single(out, dtype)
+  if not support.side_of(out) then
+    support.fail("bad option 'out' (array expected, got %s)", support.type_name(out))
+  elseif out.size ~= 1 then
+    support.fail("bad option 'out' (array of one element expected, got shape %s)", support.shape_text(out.shape))
+  end
+  support.check_store(dtype, out.dtype, "option 'out'")
+  return out:reshape(1)
+end
+
+local function reduce_all(subject, array, dtype, init, options)
+  local out = options.out
+  local result = out ~= nil and check_single(out, dtype) or core.device_array(1, dtype)
+  if array.size == 0 then
+    result:fill(init)
+  else
+    reduce_into(subject, array.ndim == 1 and array or array:ravel(), result, dtype, init, options.stream)
+  end
+  return out or result[1]
+end
+
+-- along an axis --------------------------------------------------------------------------------------------
+
+-- The array with the axis last, and the shape of the rest.
+local function put_last(array, axis)
+  local shape, axes, rest = array.shape, {}, {}
+  for k = 1, #shape do
+    if k ~= axis then
+      axes[#axes + 1], rest[#rest + 1] = k, shape[k]
+    end
+  end
+  axes[#shape] = axis
+  return array:transpose(axes), rest
+end
+
+local function check_axis(subject, axis, array)
+  if math.type(axis) ~= "integer" or axis < 1 or axis > array.ndim then
+    support.fail("bad option 'axis' of '%s' (an integer from 1 to %d expected, got %s)", subject.name, array.ndim, tostring(axis))
+  end
+end
+
+local function launch_axis(subject, x, result, rest, dtype, init, options)
+  local operands = {
+    { array = x, name = "x", extents = rest, strides = table.move(x.strides, 1, #rest, 1, {}), core = { x.shape[#rest + 1] } },
+    { array = result, name = "result", extents = rest, strides = result.strides, core = {} },
+  }
+  local extents = loops.plan(rest, operands)
+  local is_new = options.out == nil
+  local input, output = support.input(loops.view(operands[1])), support.output(loops.view(operands[2]), is_new)
+  local kernel = subject:kernel(axis_text(operands[1], operands[2], extents, dtype, init ~= nil), dtype)
+  loops.launch(kernel, extents, options.stream, init ~= nil and { input, init, output, n = 3 } or { input, output, n = 2 })
+end
+
+local function reduce_axis(subject, array, dtype, init, options, is_device)
+  local x, rest = put_last(array, options.axis)
+  local result = options.out
+  if result ~= nil then
+    support.check_out(result, rest, "option 'out'")
+    support.check_store(dtype, result.dtype, "option 'out'")
+    x = core.array_overlap(result, x) and support.copy_of(x) or x
+  else
+    result = support.new_array(is_device, rest, dtype)
+  end
+  if support.is_empty(rest) then
+    return result
+  elseif array.size == 0 then
+    return result:fill(init)
+  end
+  launch_axis(subject, x, result, rest, dtype, init, options)
+  return result
+end
+
+-- calls ----------------------------------------------------------------------------------------------------
+
+local function call(subject, array, opts)
+  local where = ("argument #2 to '%s'"):format(subject.name)
+  local options = support.check_options(opts, CALL_OPTIONS, where)
+  if not support.side_of(array) then
+    support.fail("bad argument #1 to '%s' (array expected, got %s)", subject.name, support.type_name(array))
+  end
+  if options.axis ~= nil then
+    check_axis(subject, options.axis, array)
+  end
+  local dtype = subject:combined(array.dtype)
+  local init = options.init
+  if init == nil then
+    init = subject.init
+  end
+  init = support.check_init(init, dtype)
+  if init == nil and array.size == 0 and not (options.axis and array.shape[options.axis] > 0) then
+    support.fail("bad argument #1 to '%s' (the array is empty, and there is no 'init')", subject.name)
+  end
+  local device, is_device = support.device_of({ array, options.out }, 2, options.stream)
+  local scope <close> = support.scope(device)
+  if options.axis and array.ndim > 1 then
+    return reduce_axis(subject, array, dtype, init, options, is_device)
+  end
+  return reduce_all(subject, array, dtype, init, options)
+end
+
+---Makes a reduction: `roc.reduce(f [, init])(array [, {init=, axis=, out=, stream=}])`.
+---@param f function associative: combines two values into one of the same type
+---@param init? number | boolean combined in front of the elements
+---@param opts? roc.BuildOpts
+---@return function
+local function reduce(f, init, opts)
+  local options = support.check_options(opts, BUILD_OPTIONS, "argument #3 to 'reduce'")
+  local subject = subjects.new("reduce", f, options)
+  subject:check_parameters("reduce", 2)
+  if init ~= nil and not support.kind_of_scalar(init) then
+    support.fail("bad argument #2 to 'reduce' (number or boolean expected, got %s)", support.type_name(init))
+  end
+  subject.init = init
+  local public = support.public(call)
+  return function(array, call_opts)
+    return public(subject, array, call_opts)
+  end
+end
+
+return support.public(reduce)

@@ -1,0 +1,211 @@
+-- rocluac as a user meets it: options, outputs and their names, errors and the exit status.
+local files = require "support.files"
+local programs = require "support.programs"
+
+local rocluac = programs.find("rocluac")
+
+local SCRIPT = [[
+local roc = require "roc"
+local function axpy(a, x, y)
+  local i = roc.get_global_id(1)
+  if i <= #y then
+    y[i] = a * x[i] + y[i]
+  end
+end
+roc.kernel(axpy, { name = "single", signature = "(float32, float32[:], float32[:])" })
+roc.kernel(axpy, { name = "double", signature = "(float64, float64[:], float64[:])" })
+roc.kernel(axpy) -- no signature: left alone
+print("arguments", arg[0]:match("[^/]*$"), ...)
+os.exit(true)
+]]
+
+local ONE = [[
+local roc = require "roc"
+roc.kernel(function(x)
+  x[roc.get_global_id(1)] = 1
+end, { name = "one", signature = "(int32[:])" })
+]]
+
+local LARGE = [[
+local roc = require "roc"
+roc.kernel(function(x)
+  local tile = roc.shared.array(30000, roc.float32)
+  tile[roc.get_local_id(1)] = x[1]
+  roc.barrier()
+  x[2] = tile[1]
+end, { name = "large", signature = "(float32[:])" })
+]]
+
+local WIDE = [[
+require("roc").kernel(function(x) x[1] = 1 end, { name = "wide", signature = "(int32[:])", workgroup = 2048 })
+]]
+
+describe("rocluac #amdgpu", function()
+  local folder
+
+  local function write(name, text)
+    local file = assert(io.open(folder .. "/" .. name, "w"))
+    file:write(text)
+    file:close()
+  end
+
+  setup(function()
+    folder = files.run("mktemp -d"):gsub("\n$", "")
+    write("two.lua", SCRIPT)
+    write("one.lua", ONE)
+    write("large.lua", LARGE)
+    write("wide.lua", WIDE)
+  end)
+  teardown(function() files.run("rm -rf " .. folder) end)
+
+  -- Output and exit status; run in the folder, where there is an empty folder `out` each time.
+  local function run(args)
+    local text = files.run(("cd %s && rm -rf out && mkdir out && { %s %s; echo \"[$?]\"; }"):format(folder, rocluac, args))
+    local output, status = text:match("^(.*)%[(%d+)%]\n$")
+    return output, tonumber(status)
+  end
+
+  local function outputs()
+    local names = files.list(folder .. "/out")
+    for i, path in ipairs(names) do names[i] = path:match("[^/]*$") end
+    return table.concat(names, " ")
+  end
+
+  local function check(title, f)
+    it(title, function()
+      if not rocluac then return pending("needs rocluac") end
+      f()
+    end)
+  end
+
+  check("writes the code object it is told to", function()
+    local output, status = run("-t gfx90a -o out/x.hsaco one.lua")
+    assert.are.equal("", output)
+    assert.are.equal(0, status)
+    assert.are.equal("x.hsaco", outputs())
+    local note = files.run(("llvm-readelf-22 --notes %s/out/x.hsaco"):format(folder))
+    assert.matches("%.symbol:%s+roc_one%.kd", note)
+    assert.matches("amdhsa%-%-gfx90a", note)
+  end)
+
+  check("adds kernels and targets to the name where there are several", function()
+    local output, status = run("-t gfx90a --target=gfx1100 -o out/x.hsaco two.lua 7 eight")
+    assert.are.equal("arguments\ttwo.lua\t7\teight\n", output)
+    assert.are.equal(0, status)
+    assert.are.equal("x-double-gfx1100.hsaco x-double-gfx90a.hsaco x-single-gfx1100.hsaco x-single-gfx90a.hsaco", outputs())
+    run("-t gfx90a -o out/y two.lua")
+    assert.are.equal("y-double y-single", outputs())
+    run("-tgfx90a:xnack+ -t gfx90a:xnack+ -t gfx942 -o out/x.hsaco one.lua")
+    assert.are.equal("x-gfx90a_xnack+.hsaco x-gfx942.hsaco", outputs())
+  end)
+
+  check("names files after kernel and target when it is not told", function()
+    files.run(("mkdir -p %s/sub"):format(folder))
+    files.run(("cd %s/sub && %s -t gfx1030 ../one.lua && %s -t gfx1030 --emit=obj ../one.lua"):format(folder, rocluac, rocluac))
+    local names = files.list(folder .. "/sub")
+    assert.are.equal(2, #names)
+    assert.matches("one%-gfx1030%.hsaco$", names[1])
+    assert.matches("one%-gfx1030%.o$", names[2])
+    assert.matches("REL %(Relocatable", (files.run("llvm-readelf-22 -h " .. names[2])))
+  end)
+
+  check("prints each stage, and writes it where it is told to", function()
+    local patterns = {
+      ast = "function 1 ", ir = "^kernel one%(x%.0: int32%[1%]", llvm = "define protected amdgpu_kernel void @roc_one",
+      ["llvm-opt"] = "define protected amdgpu_kernel void @roc_one", asm = "\n; one%.lua:3: x%[roc%.get_global_id%(1%)%] = 1\n",
+    }
+    for kind, pattern in pairs(patterns) do
+      local output, status = run(("-t gfx1201 --emit=%s one.lua"):format(kind))
+      assert.are.equal(0, status, output)
+      assert.matches(pattern, output)
+      run(("-t gfx1201 --emit %s -o out/text one.lua"):format(kind))
+      assert.are.equal(output, files.read(folder .. "/out/text"))
+    end
+    assert.matches("^kernel one", (run("--emit=ir one.lua"))) -- no target is needed
+  end)
+
+  check("keeps what the script prints out of what it prints itself", function()
+    local output = run("-t gfx90a --emit=ir two.lua 2>/dev/null")
+    assert.not_matches("arguments", output)
+    assert.matches("^; single for any\nkernel single", output)
+  end)
+
+  check("optimises as told", function()
+    local none, full = run("-t gfx90a -O0 --emit=asm one.lua"), run("-t gfx90a -O3 --emit=asm one.lua")
+    assert.is_true(#none > #full)
+  end)
+
+  check("reports resources, and then writes nothing unless told to", function()
+    local output, status = run("-t gfx90a -t gfx1100 --resources two.lua 2>/dev/null")
+    assert.are.equal(0, status)
+    local rows = {}
+    for line in output:gmatch("[^\n]+") do rows[#rows + 1] = line end
+    assert.are.equal(5, #rows)
+    assert.matches("^kernel%s+target%s+VGPRs%s+AGPRs%s+SGPRs%s+shared%s+private%s+spills%s+workgroup%s+waves per SIMD$", rows[1])
+    assert.matches("^single%s+gfx90a%s+%d+%s+0%s+%d+%s+0%s+0%s+0%s+1024%s+8 of 8 in workgroups of 256, as many as it holds$", rows[2])
+    assert.matches("^double%s+gfx1100%s.*16 of 16", rows[5])
+    assert.are.equal("", outputs())
+    run("-t gfx90a --resources -o out/x one.lua")
+    assert.are.equal("x", outputs())
+  end)
+
+  check("answers what it is asked about itself", function()
+    assert.matches("^usage: rocluac", (run("--help")))
+    assert.matches("^rocluac %d+%.%d+%.%d+ ", (run("--version")))
+    local targets, status = run("--list-targets")
+    assert.matches("gfx900\n.*gfx1201\ncpu\n", targets)
+    assert.are.equal(0, status)
+  end)
+
+  check("ends with status 1, a message and no file when something is wrong", function()
+    local cases = {
+      { "-t gfx42 -o out/x one.lua", "unknown target 'gfx42': there are cpu, gfx900, .*gfx1201" },
+      { "-t gfx1100:xnack+ -o out/x one.lua", "unknown target 'gfx1100:xnack%+'" },
+      { "-o out/x one.lua", "no target given" },
+      { "-t gfx90a", "no script given" },
+      { "-t gfx90a missing.lua", "cannot open missing%.lua" },
+      { "-t", "'%-t' needs a value" },
+      { "-t gfx90a --emit=exe one.lua", "unknown kind of output 'exe' %(known are ast, ir, llvm, llvm%-opt, asm, obj, hsaco%)" },
+      { "-t gfx90a -O7 one.lua", "unrecognized option '%-O7'" },
+      { "-t gfx90a -o out/none/x one.lua", "cannot write 'out/none/x': No such file or directory" },
+      { "-t gfx90a -o out one.lua", "cannot write 'out': Is a directory" },
+      { "-t gfx90a -o out/x large.lua", "kernel 'large': its shared arrays take 120000 bytes; a workgroup of gfx90a has 65536" },
+      { "-t gfx90a -o out/x wide.lua", "kernel 'wide': a workgroup of 2048 x 1 x 1 work%-items is larger than the 1024 of gfx90a" },
+      { "-t gfx90a /dev/null", "/dev/null makes no kernel with a signature" },
+    }
+    for _, case in ipairs(cases) do
+      local output, status = run(case[1])
+      assert.are.equal(1, status, case[1])
+      assert.matches(case[2], output)
+      assert.matches("rocluac: ", output)
+      assert.are.equal("", outputs(), case[1])
+    end
+  end)
+
+  check("writes nothing when one of several targets has no room", function()
+    local _, status = run("-t gfx950 -t gfx90a -o out/x.hsaco large.lua")
+    assert.are.equal(1, status)
+    assert.are.equal("", outputs())
+    _, status = run("-t gfx950 -o out/x.hsaco large.lua")
+    assert.are.equal(0, status)
+    assert.are.equal("x.hsaco", outputs())
+  end)
+
+  check("shows a script's error with its place, a kernel's with its source", function()
+    write("bad.lua", 'local x = nil + 1\n')
+    local output, status = run("-t gfx90a bad.lua")
+    assert.are.equal(1, status)
+    assert.matches("bad%.lua:1: attempt to perform arithmetic", output)
+    assert.matches("stack traceback", output)
+    write("bad.lua", 'require("roc").kernel(function(x) x[1] = "s" end, { signature = "(int32[:])", name = "bad" })\n')
+    output, status = run("-t gfx90a bad.lua")
+    assert.are.equal(1, status)
+    assert.matches("bad%.lua:1:%d+: kernel 'bad': ", output)
+    assert.matches("\n +%^", output)
+    write("bad.lua", ONE .. "os.exit(3)")
+    output, status = run("-t gfx90a -o out/x bad.lua")
+    assert.are.equal(1, status)
+    assert.matches("ended with a status of failure", output)
+    assert.are.equal("", outputs())
+  end)
+end)

@@ -1,0 +1,192 @@
+-- The disk cache of code objects: what is found again, what is not, and that nothing in its folder can hurt.
+local files = require "support.files"
+local shell = require "support.shell"
+local testing = require("roc.core").testing
+
+-- A script that launches one kernel and prints its result and what it had of the cache.
+local SCRIPT = [[
+local roc = require "roc"
+local n, text = tonumber(arg[1] or 1), arg[2]
+local k = roc.kernel(text or "function(x) x[1] = x[1] + %d end", { env = { roc = roc, math = math }, check = arg[3] ~= "unchecked" })
+local x = roc.to_device(roc.zeros(4, "int64"))
+k:forall(1)(x)
+io.write(x[1], " ", table.concat({ require("roc.core").testing.cache_stats() }, " "), "\n")
+]]
+
+describe("the disk cache", function()
+  local folder, script
+
+  setup(function()
+    folder = files.run("mktemp -d"):gsub("\n$", "")
+    script = folder .. "/script.lua"
+    local file = assert(io.open(script, "w"))
+    file:write((SCRIPT:gsub("%%d", "1")))
+    file:close()
+  end)
+  teardown(function() files.run("rm -rf " .. folder) end)
+
+  before_each(function() files.run("rm -rf " .. folder .. "/cache") end)
+
+  local function run(args, environment)
+    return (shell.run(("XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu %s ROCLUA %s %s"):format(folder, environment or "", script, args or "")))
+  end
+
+  local function entries()
+    local list = files.list(folder .. "/cache/roclua")
+    return list
+  end
+
+  local function when_roclua(title, f)
+    it(title, function()
+      if not shell.interpreter then return pending("needs roclua") end
+      f()
+    end)
+  end
+
+  when_roclua("makes a second run compile nothing", function()
+    assert.are.equal("1 0 1 1 0\n", run())
+    assert.are.equal(1, #entries())
+    assert.are.equal("1 1 0 0 0\n", run())
+    assert.are.equal(1, #entries())
+  end)
+
+  when_roclua("tells kernels, options, wavefronts and targets apart", function()
+    run()
+    for _, other in ipairs {
+      { "1 'function(x) x[1] = x[1] + 2 end'" },
+      { "1 'function(x) x[1] = x[1] + 1 end' unchecked" },
+      { "", "ROCLUA_WAVEFRONT=32" },
+    } do
+      assert.matches("^%d 0 1 1 0\n$", run(table.unpack(other)))
+    end
+    assert.are.equal(4, #entries())
+  end)
+
+  when_roclua("is off when asked", function()
+    run()
+    assert.are.equal("1 0 0 0 0\n", run("", "ROCLUA_CACHE=off"))
+  end)
+
+  when_roclua("compiles anew what was truncated or changed, and repairs it", function()
+    run()
+    local path = entries()[1]
+    local whole = files.read(path)
+    for _, damaged in ipairs {
+      "", whole:sub(1, 1), whole:sub(1, 32), whole:sub(1, 40), whole:sub(1, 200), whole:sub(1, #whole - 1), whole .. "x",
+      whole:sub(1, 100) .. string.char(whole:byte(101) ~ 1) .. whole:sub(102), ("\0"):rep(#whole), "x" .. whole:sub(2),
+    } do
+      local file = assert(io.open(path, "wb"))
+      file:write(damaged)
+      file:close()
+      assert.are.equal("1 0 1 1 0\n", run())
+      assert.are.equal(whole:sub(1, 32), files.read(path):sub(1, 32))
+      assert.are.equal(#whole, #files.read(path))
+    end
+    assert.are.equal("1 1 0 0 0\n", run())
+  end)
+
+  when_roclua("does not take one kernel's code for another's", function()
+    run("1 'function(x) x[1] = x[1] + 2 end'")
+    local other = files.read(entries()[1])
+    run()
+    for _, path in ipairs(entries()) do
+      local file = assert(io.open(path, "wb"))
+      file:write(other)
+      file:close()
+    end
+    assert.are.equal("1 0 1 1 0\n", run())
+  end)
+
+  when_roclua("is shared by processes that start at once", function()
+    local command = {}
+    for i = 1, 6 do command[i] = ("ROCLUA %s 1 > %s/out%d &"):format(script, folder, i) end
+    shell.run(("export XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu; %s wait"):format(folder, table.concat(command, " ")))
+    for i = 1, 6 do assert.matches("^1 [01] [01] [01] 0\n$", files.read(folder .. "/out" .. i)) end
+    assert.are.equal(1, #entries())
+    assert.are.equal("1 1 0 0 0\n", run())
+  end)
+
+  when_roclua("keeps its size, and drops first what was used longest ago", function()
+    run()
+    local kept = entries()[1]
+    files.run(("cd %s/cache/roclua && for i in 1 2 3; do head -c 400000 /dev/zero > $(printf '%%064d' $i); done && touch -d '2 days ago' 0*")
+      :format(folder))
+    local output = run("1 'function(x) x[1] = x[1] + 3 end'", "ROCLUA_CACHE_MB=1")
+    assert.are.equal("3 0 1 1 2\n", output) -- down to three quarters
+    assert.are.equal(3, #entries())
+    assert.is_true(#files.read(kept) > 0)
+  end)
+
+  when_roclua("removes temporary files whose writer is gone, and leaves the others", function()
+    run()
+    files.run(("cd %s/cache/roclua && touch -d '2 hours ago' old.1-1.tmp && touch new.1-2.tmp"):format(folder))
+    run("1 'function(x) x[1] = x[1] + 4 end'")
+    local names = table.concat(entries(), "\n")
+    assert.not_matches("old%.1", names)
+    assert.matches("new%.1", names)
+  end)
+
+  when_roclua("does without a folder that cannot be made, or that others can write", function()
+    files.run(("mkdir -p %s/cache && touch %s/cache/roclua"):format(folder, folder))
+    assert.are.equal("1 0 0 0 0\n", run())
+    files.run(("rm %s/cache/roclua && mkdir -m 777 %s/cache/roclua"):format(folder, folder))
+    assert.are.equal("1 0 0 0 0\n", run())
+    assert.are.equal("1 0 0 0 0\n", run("", "XDG_CACHE_HOME=relative HOME=/proc/nonexistent"))
+  end)
+end)
+
+describe("a serialised code object", function()
+  local shown
+
+  setup(function()
+    local folder = files.run("mktemp -d"):gsub("\n$", "")
+    local file = assert(io.open(folder .. "/k.lua", "w"))
+    file:write [[
+      local roc = require "roc"
+      roc.kernel(function(n, x)
+        assert(n > 0, "no ", n)
+        print("n is", n, x[1])
+        x[roc.get_global_id(1)] = n
+      end):compile("gfx90a", "int64", "int64[:]"):close()
+    ]]
+    file:close()
+    shell.run(("XDG_CACHE_HOME=%s ROCLUA %s/k.lua"):format(folder, folder))
+    local path = files.list(folder .. "/roclua")[1]
+    shown = path and files.read(path):sub(33)
+    files.run("rm -rf " .. folder)
+  end)
+
+  it("is the same after reading and writing", function()
+    if not shell.interpreter then return pending("needs roclua") end
+    assert.are.equal(shown, testing.code_rewrite(shown))
+  end)
+
+  it("is refused at every shorter length, and a byte longer", function()
+    if not shell.interpreter then return pending("needs roclua") end
+    for len = 0, #shown - 1 do
+      local object, _, code = testing.code_rewrite(shown:sub(1, len))
+      if object ~= nil or code ~= "invalid" then error(("length %d was taken"):format(len)) end
+    end
+    assert.is_nil(testing.code_rewrite(shown .. "\0"))
+  end)
+
+  it("is refused when any byte differs", function()
+    if not shell.interpreter then return pending("needs roclua") end
+    for at = 1, #shown, 3 do
+      local changed = shown:sub(1, at - 1) .. string.char(shown:byte(at) ~ 0x10) .. shown:sub(at + 1)
+      if testing.code_rewrite(changed) then error(("byte %d was not looked at"):format(at)) end
+    end
+  end)
+
+  it("gives its memory back, and survives running out of it", function()
+    if not shell.interpreter then return pending("needs roclua") end
+    local before = testing.live_blocks()
+    for n = 1, 40 do
+      testing.fail_alloc(n)
+      local _, _, code = testing.code_rewrite(shown)
+      testing.fail_alloc(0)
+      assert.is_true(code == nil or code == "oom")
+    end
+    assert.are.equal(before, testing.live_blocks())
+  end)
+end)

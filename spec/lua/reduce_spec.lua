@@ -1,0 +1,195 @@
+-- roc.reduce against plain Lua folds, on every device.
+local roc = require "roc"
+local devices = require "support.devices"
+
+local function assert_raises(pattern, f)
+  local ok, why = pcall(f)
+  assert.is_false(ok)
+  assert.matches(pattern, tostring(why))
+end
+
+local function add(x, y) return x + y end
+local function left(x, _) return x end
+local function right(_, y) return y end
+
+-- Associative but not commutative: a and b are digits in base 7 of a map i -> a·i + b, modulo 7.
+local function compose(f, g)
+  local a, b = f // 7, f % 7
+  local c, d = g // 7, g % 7
+  return a * c % 7 * 7 + (c * b + d) % 7
+end
+
+local function fold(f, a)
+  local acc = a[1]
+  for i = 2, #a do acc = f(acc, a[i]) end
+  return acc
+end
+
+devices.each(function(device)
+  -- one group; a group with a partial last item; several groups; enough that items have more than their least span
+  local sizes = device.kind == "sim" and { 1, 2, 255, 300, 5000 } or { 1, 2, 255, 256, 257, 4096, 4097, 100000, 5000011 }
+
+  describe("roc.reduce", function()
+    it("adds up any number of elements", function()
+      local sum = roc.reduce(add)
+      for _, n in ipairs(sizes) do
+        assert.are.equal(n * (n + 1) // 2, sum(roc.range(1, n)))
+        assert.are.equal(n * (n + 1) // 2, sum(roc.to_device(roc.range(1, n))))
+      end
+    end)
+
+    it("keeps the order of the elements", function()
+      local first, last, composed = roc.reduce(left), roc.reduce(right), roc.reduce(compose)
+      for _, n in ipairs(sizes) do
+        local x = roc.range(1, n)
+        assert.are.equal(1, first(x))
+        assert.are.equal(n, last(x))
+        if n <= 5000 then
+          for i = 1, n do x[i] = (i * 31 + i // 3) % 49 end
+          assert.are.equal(fold(compose, x), composed(x))
+        end
+      end
+    end)
+
+    it("gives the same float in every run, for host and device arrays", function()
+      local sum, x = roc.reduce(add), roc.random(5000, "float32")
+      local once = sum(x)
+      assert.are.equal(once, sum(x))
+      assert.are.equal(once, sum(roc.to_device(x)))
+      assert.near(fold(add, x:astype("float64")), once, 1e-2)
+    end)
+
+    it("combines in the type that elements have in a kernel", function()
+      local sum = roc.reduce(add)
+      assert.are.equal(300, sum(roc.array({ 100, 100, 100 }, "int8")))
+      assert.are.equal(3.0, sum(roc.ones(3, "float16")))
+      assert.are.equal("integer", math.type(sum(roc.ones(3, "uint8"))))
+      assert.are.equal("float", math.type(sum(roc.ones(3))))
+      assert.are.equal(2.0, roc.reduce(function(x, y) return x / 2 + y / 2 end)(roc.full(4, 2, "int32")))
+      local all = roc.reduce(function(x, y) return x and y end)
+      assert.is_true(all(roc.full(1000, true, "bool")))
+      assert.is_false(all(roc.zeros(300, "bool")))
+    end)
+
+    it("takes views and several dimensions, in C order", function()
+      local composed, m = roc.reduce(compose), roc.range(1, 48):reshape(6, 8)
+      for i = 1, 6 do for j = 1, 8 do m[i][j] = (8 * i + 5 * j) % 49 end end
+      for _, a in ipairs { m, m:transpose(), m:slice(1, 6, 2, -2), m:slice(2, 1, 7, 3) } do
+        local expected = fold(compose, a:copy():ravel())
+        assert.are.equal(expected, composed(a))
+      end
+      local d = roc.to_device(m)
+      assert.are.equal(fold(compose, m:transpose():copy():ravel()), composed(d:transpose()))
+    end)
+
+    it("combines init in front, only when there is one", function()
+      local product, first = roc.reduce(function(x, y) return x * y end), roc.reduce(left)
+      assert.are.equal(24, product(roc.range(1, 4)))
+      assert.are.equal(240, product(roc.range(1, 4), { init = 10 }))
+      assert.are.equal(-3.0, roc.reduce(math.max)(roc.array { -5, -3, -4 }))
+      assert.are.equal(9, first(roc.range(1, 5000), { init = 9 }))
+      local sum = roc.reduce(add, 100)
+      assert.are.equal(103.0, sum(roc.ones(3)))
+      assert.are.equal(3.0, sum(roc.ones(3), { init = 0 }))
+    end)
+
+    it("gives init for an empty array", function()
+      assert.are.equal(7.0, roc.reduce(add, 7)(roc.zeros(0)))
+      assert.are.equal(8, roc.reduce(add)(roc.zeros({ 3, 0 }, "int32"), { init = 8 }))
+      assert.are.equal(false, roc.reduce(function(x, y) return x or y end, false)(roc.zeros(0, "bool")))
+    end)
+
+    it("writes the result into out, without waiting", function()
+      local sum, out = roc.reduce(add), devices.zeros(1, "int32")
+      assert.are.equal(out, sum(roc.range(1, 1000), { out = out }))
+      assert.are.equal(500500, out[1])
+      local s = roc.stream()
+      sum(roc.to_device(roc.range(1, 300)), { out = out, stream = s })
+      s:synchronize()
+      assert.are.equal(45150, out[1])
+      local host = roc.zeros({ 1, 1 })
+      sum(roc.ones(10), { out = host, init = 5 })
+      assert.same({ { 15.0 } }, host:totable())
+      sum(roc.zeros(0), { out = host, init = 2 })
+      assert.same({ { 2.0 } }, host:totable())
+    end)
+
+    it("reduces along an axis", function()
+      local composed, m = roc.reduce(compose), roc.range(1, 24):reshape(2, 3, 4)
+      for i = 1, 2 do for j = 1, 3 do for k = 1, 4 do m[i][j][k] = (8 * i + 5 * j + 3 * k) % 49 end end end
+      for axis = 1, 3 do
+        for _, a in ipairs { m, roc.to_device(m) } do
+          local y = composed(a, { axis = axis, init = 3 })
+          local rest = { 2, 3, 4 }
+          local extent = table.remove(rest, axis)
+          assert.same(rest, y.shape)
+          for p = 1, rest[1] do
+            for q = 1, rest[2] do
+              local acc = 3
+              for r = 1, extent do
+                local index = { p, q }
+                table.insert(index, axis, r)
+                acc = compose(acc, m:get(table.unpack(index)))
+              end
+              assert.are.equal(acc, y:get(p, q))
+            end
+          end
+        end
+      end
+    end)
+
+    it("reduces along an axis into out, and along empty and only axes", function()
+      local sum, m = roc.reduce(add), roc.range(1, 6):reshape(2, 3)
+      local out = devices.zeros(3, "int16")
+      assert.are.equal(out, sum(m, { axis = 1, out = out }))
+      assert.same({ 5, 7, 9 }, devices.table(out))
+      sum(roc.to_device(m:astype("int16")):slice(1, 1, 2), { axis = 1, out = out, init = 1 })
+      assert.same({ 6, 8, 10 }, devices.table(out))
+      assert.same({ 4.0, 4.0 }, sum(roc.zeros { 2, 0 }, { axis = 2, init = 4 }):totable())
+      assert.same({ 0 }, sum(roc.zeros { 2, 0 }, { axis = 1 }).shape)
+      assert.are.equal(6, sum(roc.range(1, 3), { axis = 1 }))
+      assert.same({ 3 }, sum(roc.range(1, 3):reshape(1, 3), { axis = 2, init = -3 }):totable())
+    end)
+
+    it("reports a failed check with the function's line", function()
+      local f = roc.reduce(function(x, y) return x // y end)
+      assert_raises("reduce_spec.lua:%d+: attempt to divide by zero", function() f(roc.array({ 1, 0 }, "int64")) end)
+    end)
+  end)
+end)
+
+describe("roc.reduce", function()
+  local sum = roc.reduce(add)
+
+  local function it_refuses(title, message, f)
+    it("refuses " .. title .. ", at the caller's line", function()
+      assert_raises("reduce_spec.lua:%d+: .*" .. message, f)
+    end)
+  end
+
+  it_refuses("what is no function", "bad argument #1 to 'reduce' %(function expected, got nil%)", function() roc.reduce() end)
+  it_refuses("a function of three", "function of 2 parameters expected, 'f' has 3",
+    function() roc.reduce(function(a, b, c) return a + b + c end, nil, { name = "f" }) end)
+  it_refuses("an init of another kind", "bad argument #2 to 'reduce' %(number or boolean expected, got string%)",
+    function() roc.reduce(add, "0") end)
+  it_refuses("an init that the results cannot be", "bad option 'init' %(0.5 has no integer representation, and the results are int64%)",
+    function() sum(roc.range(1, 2), { init = 0.5 }) end)
+  it_refuses("a boolean init of numbers", "bad option 'init' %(number expected for results of float64, got boolean%)",
+    function() sum(roc.ones(2), { init = true }) end)
+  it_refuses("an empty array without init", "bad argument #1 to 'add' %(the array is empty, and there is no 'init'%)",
+    function() sum(roc.zeros(0)) end)
+  it_refuses("an empty axis without init", "there is no 'init'", function() sum(roc.zeros { 2, 0 }, { axis = 2 }) end)
+  it_refuses("what is no array", "bad argument #1 to 'add' %(array expected, got table%)", function() sum({ 1, 2 }) end)
+  it_refuses("an axis out of range", "bad option 'axis' of 'add' %(an integer from 1 to 2 expected, got 3%)",
+    function() sum(roc.ones { 2, 2 }, { axis = 3 }) end)
+  it_refuses("an out of several elements", "array of one element expected, got shape {2}",
+    function() sum(roc.ones(2), { out = roc.ones(2) }) end)
+  it_refuses("an out that cannot hold the result", "which an array of int32 cannot hold",
+    function() sum(roc.ones(2), { out = roc.ones(1, "int32") }) end)
+  it_refuses("an unknown option", "unknown option 'dtype'; known are axis, init, out, stream",
+    function() sum(roc.ones(2), { dtype = "int32" }) end)
+  it_refuses("a function that gives several values", "gives 2 values; it must give one",
+    function() roc.reduce(function(x, y) return x, y end)(roc.ones(2)) end)
+  it_refuses("a function that gives another type than it takes", "gives bool for two elements of float64; it must give what it takes",
+    function() roc.reduce(function(x, y) return x < y end)(roc.ones(2)) end)
+end)

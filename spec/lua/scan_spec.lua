@@ -1,0 +1,147 @@
+-- roc.scan against plain Lua loops, on every device.
+local roc = require "roc"
+local devices = require "support.devices"
+
+local function assert_raises(pattern, f)
+  local ok, why = pcall(f)
+  assert.is_false(ok)
+  assert.matches(pattern, tostring(why))
+end
+
+local function add(x, y) return x + y end
+
+-- Associative but not commutative: a and b are digits in base 7 of a map i -> a·i + b, modulo 7.
+local function compose(f, g)
+  local a, b = f // 7, f % 7
+  local c, d = g // 7, g % 7
+  return a * c % 7 * 7 + (c * b + d) % 7
+end
+
+-- The scan as a table.
+local function expected_scan(f, x, options)
+  local acc, y = options.init, {}
+  for i, v in ipairs(x) do
+    local before = acc
+    if acc == nil then acc = v else acc = f(acc, v) end
+    y[i] = options.exclusive and before or acc
+  end
+  return y
+end
+
+local function assert_scan(f, x, got, options)
+  local expected = expected_scan(f, x, options)
+  assert.are.equal(#expected, #got)
+  for i, v in ipairs(got) do
+    if v ~= expected[i] then assert.are.equal(expected[i], v, "element " .. i) end
+  end
+end
+
+local CASES = { {}, { init = 5 }, { init = 5, exclusive = true } }
+
+devices.each(function(device)
+  -- within a block of 2048, at its ends, and over more blocks than one block of them
+  local sizes = device.kind == "sim" and { 1, 7, 9, 2049, 4100 } or { 1, 7, 8, 9, 2047, 2048, 2049, 30000, 2048 * 2048 + 1 }
+
+  describe("roc.scan", function()
+    it("gives the running combinations of any number of elements", function()
+      local sums = roc.scan(add)
+      for _, n in ipairs(sizes) do
+        for _, options in ipairs(CASES) do
+          local y = sums(roc.range(1, n), options)
+          local shift, first = options.exclusive and 1 or 0, options.init or 0
+          for _, i in ipairs { 1, n // 3 + 1, n // 2 + 1, n } do
+            local last = i - shift
+            assert.are.equal(first + last * (last + 1) // 2, y[i])
+          end
+        end
+      end
+    end)
+
+    it("keeps the order of the elements", function()
+      local scan, t = roc.scan(compose), {}
+      for i = 1, 4100 do t[i] = (i * 31 + i // 3) % 49 end
+      for _, options in ipairs(CASES) do
+        assert_scan(compose, t, scan(roc.array(t, "int64"), options):totable(), options)
+        assert_scan(compose, t, devices.table(scan(devices.values(t, "int64"), options)), options)
+      end
+    end)
+
+    it("combines in the type that elements have in a kernel", function()
+      local y = roc.scan(add)(roc.array({ 100, 100, 100 }, "int8"))
+      assert.are.equal(roc.int64, y.dtype)
+      assert.same({ 100, 200, 300 }, y:totable())
+      assert.are.equal(roc.float32, roc.scan(add)(roc.ones(2, "float16")).dtype)
+      local any = roc.scan(function(x, z) return x or z end)
+      assert.same({ false, true, true }, any(roc.array { false, true, false }):totable())
+      assert.same({ true, true }, any(roc.zeros(2, "bool"), { init = true }):totable())
+    end)
+
+    it("takes views", function()
+      local m = roc.range(1, 12):reshape(3, 4)
+      for _, a in ipairs { m, roc.to_device(m) } do
+        local y = roc.scan(add)(a:transpose()[2]:slice(1, 3, 1, -1))
+        assert.same({ 10, 16, 18 }, y.device and devices.table(y) or y:totable())
+      end
+    end)
+
+    it("writes into out, and over its argument", function()
+      local sums = roc.scan(add)
+      for _, make in ipairs { roc.array, devices.values } do
+        local x = make({ 1, 2, 3, 4 }, "int64")
+        assert.are.equal(x, sums(x, { out = x }))
+        local out = make({ 0, 0, 0, 0 }, "float32")
+        sums(x, { out = out, exclusive = true, init = 0.0 })
+        sums(x:slice(1, 1, 3), { out = x:slice(1, 2, 4) })
+        local function values(a) return make == roc.array and a:totable() or devices.table(a) end
+        assert.same({ 1, 1, 4, 10 }, values(x))
+        assert.same({ 0.0, 1.0, 4.0, 10.0 }, values(out))
+      end
+    end)
+
+    it("rounds once into a narrower out", function()
+      local t, out = {}, roc.zeros(3000, "int8")
+      for i = 1, 3000 do t[i] = i % 100 end
+      roc.scan(math.max)(roc.array(t, "int64"), { out = out, init = 120 })
+      assert.are.equal(120, out[3000])
+      local longest = roc.zeros(3000, "uint8")
+      roc.scan(function(x, y) return math.max(x, y) end)(roc.range(1, 3000), { out = longest })
+      assert.are.equal(3000 & 255, longest[3000])
+    end)
+
+    it("gives an empty array for an empty one", function()
+      assert.are.equal(0, #roc.scan(add)(roc.zeros(0)))
+      assert.are.equal(0, #roc.scan(add)(devices.zeros(0), { exclusive = true, init = 1 }))
+    end)
+
+    it("works on a stream", function()
+      local s = roc.stream()
+      local y = roc.scan(add)(devices.values({ 1, 2, 3 }, "int64"), { stream = s })
+      s:synchronize()
+      assert.same({ 1, 3, 6 }, devices.table(y))
+    end)
+  end)
+end)
+
+describe("roc.scan", function()
+  local sums = roc.scan(add)
+
+  local function it_refuses(title, message, f)
+    it("refuses " .. title .. ", at the caller's line", function()
+      assert_raises("scan_spec.lua:%d+: .*" .. message, f)
+    end)
+  end
+
+  it_refuses("what is no function", "bad argument #1 to 'scan' %(function expected, got nil%)", function() roc.scan() end)
+  it_refuses("a function of one", "function of 2 parameters expected", function() roc.scan(function(x) return x end) end)
+  it_refuses("an exclusive scan without init", "bad option 'exclusive' of 'add' %(it needs 'init'",
+    function() sums(roc.ones(2), { exclusive = true }) end)
+  it_refuses("several dimensions", "array of 1 dimension expected, got shape {2, 2}; a:ravel%(%)", function() sums(roc.ones { 2, 2 }) end)
+  it_refuses("what is no array", "array expected, got number", function() sums(1) end)
+  it_refuses("an out of another shape", "array of shape {2} expected, got {3}", function() sums(roc.ones(2), { out = roc.ones(3) }) end)
+  it_refuses("an out that cannot hold the result", "which an array of int32 cannot hold",
+    function() sums(roc.ones(2), { out = roc.ones(2, "int32") }) end)
+  it_refuses("an init that the results cannot be", "has no integer representation",
+    function() sums(roc.range(1, 2), { init = 1.5 }) end)
+  it_refuses("an unknown option", "unknown option 'axis'; known are exclusive, init, out, stream",
+    function() sums(roc.ones(2), { axis = 1 }) end)
+end)

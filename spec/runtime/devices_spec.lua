@@ -1,0 +1,177 @@
+-- Several cpu devices in one process: ROCLUA_CPU_DEVICES splits the cores.
+local programs = require "support.programs"
+
+local PRELUDE = [[
+local roc = require "roc"
+local env = { roc = roc }
+local function message(f, ...)
+  local ok, err = pcall(f, ...)
+  assert(not ok, "an error expected")
+  return tostring(err)
+end
+local function has(text, part) assert(text:find(part, 1, true), text) end
+local one, two = roc.devices()[1], roc.devices()[2]
+local count = roc.kernel("function(y, n) local i = roc.get_global_id(1) y[i] = y[i] * 2 + n end", { env = env })
+]]
+
+local function run(code, environment)
+  local ok, output = programs.run("timeout 60 env "
+    .. programs.lua(PRELUDE .. code, environment or "ROCLUA_CPU_DEVICES=2 ROCLUA_CPU_THREADS=5"))
+  assert.is_true(ok, output)
+end
+
+describe("two cpu devices", function()
+  it("share the cores, and have names of their own", function()
+    run [[
+      assert(one.name == "cpu:1" and two.name == "cpu:2" and one.kind == "cpu" and two.kind == "cpu")
+      assert(one.compute_units == 2 and two.compute_units == 3)
+      assert(one ~= two and two == roc.devices()[2])
+      assert(roc.devices()[3].name == "sim")
+      assert(two:memory_free() > 0 and two:memory_free() <= two.memory_total)
+      has(tostring(two), "cpu:2")
+    ]]
+    run([[assert(one.compute_units == 1 and two.compute_units == 1)]], "ROCLUA_CPU_DEVICES=2 ROCLUA_CPU_THREADS=1")
+  end)
+
+  it("are chosen by number and name, for a block too", function()
+    run [[
+      assert(roc.current_device() == one)
+      roc.select_device("cpu:2")
+      assert(roc.current_device() == two and roc.device_array(1).device == two)
+      roc.select_device("cpu")
+      assert(roc.current_device() == one)
+      roc.select_device(2)
+      do
+        local scope <close> = roc.on_device("cpu:1")
+        assert(roc.current_device() == one and roc.stream().device == one)
+        local inner <close> = roc.on_device(two)
+        assert(roc.stream().device == two)
+      end
+      assert(roc.current_device() == two)
+      has(message(roc.select_device, "cpu:3"), "there are 2 of that kind")
+      has(message(roc.stream, 9), "there is no device 9")
+    ]]
+  end)
+
+  it("are named by ROCLUA_DEVICE", function()
+    run("assert(roc.current_device() == two)", "ROCLUA_CPU_DEVICES=2 ROCLUA_DEVICE=cpu:2")
+  end)
+
+  it("run kernels at the same time", function()
+    run([[
+      local spin = roc.kernel("function(f) while roc.atomic.load(f, 1) == 0 do end end", { env = env })
+      local set = roc.kernel("function(f) roc.atomic.store(f, 1, 1) end", { env = env })
+      local flag = roc.mapped_array(1, "int32") -- host memory, which both can use
+      flag[1] = 0
+      local s = roc.stream(two)
+      spin[{ 1, 1 }](flag)
+      set[{ 1, 1, s }](flag)
+      one:synchronize()
+    ]], "ROCLUA_CPU_DEVICES=2 ROCLUA_CPU_THREADS=2")
+  end)
+
+  it("refuse each other's arrays in a launch, by name", function()
+    run [[
+      local x, y = roc.to_device(roc.ones(4)), roc.to_device(roc.ones(4), { device = two })
+      local add = roc.kernel("function(x, y) x[1] = y[1] end", { env = env, name = "add" })
+      has(message(add:forall(4), x, y), "bad argument #2 to kernel 'add' (the array is on device 'cpu:2', the launch on 'cpu:1')")
+      has(message(add:forall(4, { stream = roc.stream(two) }), x, y), "bad argument #1 to kernel 'add'")
+      local captured = roc.kernel("function(x) x[1] = y[1] end", { env = { roc = roc, y = y }, name = "captured" })
+      local text = message(captured:forall(4), x)
+      has(text, "'y'") has(text, "cpu:2")
+      assert(x[1] == 1)
+    ]]
+  end)
+
+  it("copy to each other, in the order of a stream", function()
+    run [[
+      local n = 100000
+      local x, y = roc.to_device(roc.zeros(n)), roc.to_device(roc.ones(n), { device = two })
+      local s, t = roc.stream(one), roc.stream(two)
+      for i = 1, 10 do
+        count:forall(n, { stream = s })(x, i)
+        x:copy_to_device(y, s)
+        t:wait(roc.event():record(s))
+        count:forall(n, { stream = t })(y, i)
+        y:copy_to_device(x, t)
+        s:wait(roc.event():record(t))
+      end
+      local expected = 0
+      for i = 1, 10 do expected = (expected * 2 + i) * 2 + i end
+      assert(x[1] == expected and x[n] == expected and y[n] == expected)
+      has(message(function() x:copy_to_device(roc.device_array(n - 1), s) end), "shape")
+      has(message(function() x:copy_to_device(y, roc.stream("sim")) end), "of another device")
+    ]]
+  end)
+
+  it("copy without a stream too, and by to_device, and where the layouts differ", function()
+    run [[
+      local h = roc.range(1, 12, 1, "int32"):reshape(3, 4)
+      local x = roc.to_device(h)
+      local y = roc.to_device(x, { device = two })
+      local z = roc.to_device(x:transpose(), { device = "sim" })
+      assert(y.device == two and z.device.kind == "sim")
+      assert(roc.array_equal(y:copy_to_host(), h) and roc.array_equal(z:copy_to_host(), h:transpose()))
+      y:fill(5)
+      y:copy_to_device(x)
+      assert(x:get(3, 4) == 5)
+      local s = roc.stream(two)
+      assert(roc.to_device(x, { stream = s }).device == two)
+      has(message(roc.to_device, x, { stream = s, device = one }), "of another device")
+    ]]
+  end)
+
+  it("wait for their own work only", function()
+    run([[
+      local spin = roc.kernel("function(f) while roc.atomic.load(f, 1) == 0 do end end", { env = env })
+      local set = roc.kernel("function(f) roc.atomic.store(f, 1, 1) end", { env = env })
+      local flag = roc.to_device(roc.zeros(1, "int32"))
+      local s, t = roc.stream(one), roc.stream(one)
+      spin[{ 1, 1, s }](flag)
+      local scope <close> = roc.on_device(two)
+      local y = roc.to_device(roc.ones(1000))
+      count:forall(1000)(y, 1)
+      two:synchronize()
+      two:reset()
+      assert(y[1] == 3 and not s:query())
+      set[{ 1, 1, t }](flag)
+      s:synchronize()
+    ]])
+  end)
+
+  it("compile a kernel for each, and free its memory where it was", function()
+    run [[
+      local before = roc.current_device().memory_total
+      for i = 1, 50 do
+        local device = roc.devices()[1 + i % 2]
+        local y = roc.to_device(roc.zeros(1000), { device = device })
+        count:forall(1000, { stream = roc.stream(device) })(y, i)
+        if i % 10 == 0 then assert(y[1000] == i) end
+      end
+      assert(before > 0)
+    ]]
+  end)
+
+  it("end with work on both that waits for each other", function()
+    run [[
+      local s, t = roc.stream(one), roc.stream(two)
+      local x, y = roc.to_device(roc.zeros(10000)), roc.to_device(roc.zeros(10000), { device = two })
+      for i = 1, 50 do
+        count:forall(10000, { stream = s })(x, i)
+        t:wait(roc.event():record(s))
+        count:forall(10000, { stream = t })(y, i)
+        s:wait(roc.event():record(t))
+      end
+    ]]
+  end)
+end)
+
+describe("ROCLUA_CPU_DEVICES", function()
+  it("is a number from 1 to 16", function()
+    run("assert(#roc.devices() == 17 and roc.devices()[16].name == 'cpu:16')", "ROCLUA_CPU_DEVICES=16")
+    run("assert(one.name == 'cpu')", "ROCLUA_CPU_DEVICES=1")
+    for _, value in ipairs { "0", "17", "two" } do
+      run("has(message(roc.device_array, 1), 'ROCLUA_CPU_DEVICES is')", "ROCLUA_CPU_DEVICES=" .. value)
+    end
+  end)
+end)

@@ -1,0 +1,104 @@
+/* See annotate.h.  Works on lines: the directives are LLVM's own and have one form each. */
+#include "jit/annotate.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_FILES = 64 };
+
+typedef struct line {
+  const char *at;
+  size_t len;
+} line;
+
+typedef struct annotator {
+  const roc_jit_program *program;
+  roc_str *out;
+  line files[MAX_FILES];      /* by the number of their directive */
+  unsigned long file, number; /* shown last */
+  bool in_debug_section;
+} annotator;
+
+static bool starts_with(line l, const char *prefix) {
+  return l.len >= strlen(prefix) && !memcmp(l.at, prefix, strlen(prefix));
+}
+
+/* "\t.file\t0 \"saxpy.lua\"" */
+static void note_file(annotator *a, line l) {
+  const char *open = memchr(l.at, '"', l.len);
+  const char *close = open ? memchr(open + 1, '"', l.len - (size_t)(open + 1 - l.at)) : NULL;
+  unsigned long number = strtoul(l.at + strlen("\t.file"), NULL, 10);
+  if (close && number < MAX_FILES) {
+    a->files[number] = (line){open + 1, (size_t)(close - open - 1)};
+  }
+}
+
+static line find_line(const char *text, unsigned long number) {
+  for (unsigned long n = 1; n < number && *text; n++) {
+    text += strcspn(text, "\n");
+    if (*text) text++;
+  }
+  return (line){text, strcspn(text, "\n")};
+}
+
+static line source_of(const annotator *a, line file, unsigned long number) {
+  for (uint32_t i = 0; i < a->program->fe.nfuncs; i++) {
+    const roc_ast_chunk *chunk = a->program->chunks[i]->ast;
+    if (strlen(chunk->name) != file.len || memcmp(chunk->name, file.at, file.len)) continue;
+    line l = find_line(chunk->text, number);
+    while (l.len && isspace((unsigned char)*l.at)) l.at++, l.len--;
+    return l;
+  }
+  return (line){"", 0};
+}
+
+/* "\t.loc\t0 5 12 is_stmt 0"; line 0 stands for no place. */
+static void show_place(annotator *a, line l) {
+  char *end;
+  unsigned long file = strtoul(l.at + strlen("\t.loc"), &end, 10), number = strtoul(end, NULL, 10);
+  if (number == 0 || file >= MAX_FILES || (file == a->file && number == a->number)) return;
+  a->file = file;
+  a->number = number;
+  line name = a->files[file], text = source_of(a, name, number);
+  roc_str_printf(a->out, "; %.*s:%lu:%s%.*s\n", (int)name.len, name.at, number, text.len ? " " : "",
+                 (int)text.len, text.at);
+}
+
+static bool is_for_debuggers(line l) {
+  static const char *const prefixes[] = {"\t.cfi_", ".Lfunc_begin", ".Ltmp"};
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    if (starts_with(l, prefixes[i])) return true;
+  }
+  return false;
+}
+
+static bool begins_section(line l) {
+  return starts_with(l, "\t.section") || starts_with(l, "\t.text") || starts_with(l, "\t.data") ||
+         starts_with(l, "\t.amdgpu_metadata") || starts_with(l, "\t.amdgcn_target");
+}
+
+static void add_line(annotator *a, line l) {
+  if (begins_section(l)) a->in_debug_section = starts_with(l, "\t.section\t.debug_");
+  if (starts_with(l, "\t.file\t")) {
+    note_file(a, l);
+  } else if (starts_with(l, "\t.loc\t")) {
+    show_place(a, l);
+  } else if (!a->in_debug_section && !is_for_debuggers(l)) {
+    roc_str_add(a->out, l.at, l.len);
+    roc_str_putc(a->out, '\n');
+  }
+}
+
+void roc_jit_annotate(const roc_jit_program *program, const char *text, size_t len, roc_str *out) {
+  annotator a = {.program = program, .out = out};
+  while (len > 0) {
+    const char *newline = memchr(text, '\n', len);
+    size_t n = newline ? (size_t)(newline - text) : len;
+    add_line(&a, (line){text, n});
+    if (newline) n++;
+    text += n;
+    len -= n;
+  }
+}

@@ -1,0 +1,11 @@
+/* Assembly for people: the Lua source line in front of the instructions that it became. */
+#ifndef ROC_JIT_ANNOTATE_H
+#define ROC_JIT_ANNOTATE_H
+
+#include "jit/program.h"
+
+/* Adds LLVM's assembly text to *out: each line directive becomes a comment "; saxpy.lua:5: text",
+ * and what only debuggers read is left out. */
+void roc_jit_annotate(const roc_jit_program *program, const char *text, size_t len, roc_str *out);
+
+#endif
