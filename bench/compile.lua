@@ -1,5 +1,5 @@
--- How long a kernel takes from source text to loaded code: build/release/bin/roclua
--- bench/compile.lua
+-- How long a kernel takes from source text to loaded code:
+-- ROCLUA_CACHE=off build/release/bin/roclua bench/compile.lua
 --
 -- Milliseconds by stage, for saxpy and the tiled product: the first compile of the process, which
 -- opens the compiler, and the least of ten warm ones (each row's total is that run's).  `parse` is
@@ -7,6 +7,8 @@
 -- thread.
 local roc = require "roc"
 local system = require "system"
+
+assert(os.getenv "ROCLUA_CACHE" == "off", "run it with ROCLUA_CACHE=off, else nothing is compiled")
 
 local WARM = 10
 local STAGES = { "parse", "front_end", "passes", "open", "build", "verify", "optimise", "emit",

@@ -1,15 +1,15 @@
 -- What a launch costs the Lua thread: build/release/bin/roclua bench/launch.lua
 --
--- For each device and kernel, a launch through a kept k[cfg], in nanoseconds (the least of ten
--- rounds) and in bytes of Lua memory.  On null nothing runs, so that row is the overhead itself:
--- reading arguments and captures, finding the specialisation, queueing.  On cpu so small a grid
--- runs on the calling thread, so that row has the kernel in it.  The peer is a C function that
+-- For each device and kernel, a launch through a kept k[cfg], in nanoseconds (the least of a
+-- hundred rounds) and in bytes of Lua memory.  On null nothing runs, so that row is the overhead
+-- itself: reading arguments and captures, finding the specialisation, queueing.  On cpu so small a
+-- grid runs on the calling thread, so that row has the kernel in it.  The peer is a C function that
 -- checks three device arrays and returns: what Lua charges for any call of the kind.
 local roc = require "roc"
 local core = require "roc.core"
 local system = require "system"
 
-local ROUNDS, LAUNCHES = 10, 20000
+local ROUNDS, LAUNCHES = 100, 2000 -- short rounds, so that one of them is undisturbed
 
 local function three(a, b, c)
   local i = roc.get_global_id(1)

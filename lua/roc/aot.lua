@@ -151,7 +151,8 @@ local function print_to_stderr(...)
   io.stderr:write(table.concat(words, "\t"), "\n")
 end
 
--- os.exit of the script ends the script, not the compiler; what it prints is not what the compiler prints.
+-- os.exit of the script ends the script, not the compiler; what it prints is not what the compiler
+-- prints.
 local function run_script(options, args)
   local chunk, why = loadfile(options.script)
   if not chunk then
@@ -165,7 +166,7 @@ local function run_script(options, args)
   local exit, print_before, ended = os.exit, print, {}
   print = print_to_stderr -- luacheck: ignore 121
   io.output(io.stderr)
-  os.exit = function(code)
+  os.exit = function(code) -- luacheck: ignore 122
     ended.failed = code ~= nil and code ~= true and code ~= 0
     error(ended)
   end
@@ -175,7 +176,7 @@ local function run_script(options, args)
     end
     return debug.traceback(why_not, 2)
   end, table.unpack(shifted, 1, #shifted))
-  os.exit, print = exit, print_before -- luacheck: ignore 121
+  os.exit, print = exit, print_before -- luacheck: ignore 121 122
   io.output(io.stdout)
   if not ok and message ~= ended then
     stop("%s", tostring(message))

@@ -55,14 +55,16 @@ function M.builtin_path(f)
   return known[f] and core.kernel_builtins()[known[f]]
 end
 
+-- text -> chunk, and the name each chunk was parsed under.  The text is the key as it is: a key made of it would be hashed
+-- anew for every function of a large file.
 local parsed = setmetatable({}, { __mode = "v" })
+local names = setmetatable({}, { __mode = "k" })
 
 local function parse(text, chunkname)
-  local key = chunkname .. "\0" .. text
-  local chunk = parsed[key]
-  if not chunk then
+  local chunk = parsed[text]
+  if not chunk or names[chunk] ~= chunkname then
     chunk = core.kernel_chunk(text, chunkname)
-    parsed[key] = chunk
+    parsed[text], names[chunk] = chunk, chunkname
   end
   return chunk
 end

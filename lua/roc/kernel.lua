@@ -246,6 +246,9 @@ core.set_sim_launcher(function(kernel, launch, ...)
   if not ok then
     error(message, 0)
   end
+  if message then
+    message = ("%s (launched at %s)"):format(message, launch.place)
+  end
   core.kernel_sim_done(message, lines, #kept > 0, arrays, launch.stream)
 end)
 

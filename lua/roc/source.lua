@@ -11,7 +11,7 @@ local M = {}
 -- chunk name -> texts, the newest first (every line of a REPL has one name).
 local registered = {}
 
--- text -> prototypes, for the texts used last.
+-- text -> the numbers of its prototypes by their bytes, for the texts used last.
 local compiled, ncompiled = {}, 0
 local MAX_COMPILED = 16
 
@@ -48,8 +48,10 @@ local function prototypes_of(text, chunkname)
     return known
   end
   local f = load(text, chunkname, "t")
-  local protos = f and dump.prototypes(f) or {}
-  protos.chunkname = chunkname
+  local protos = { chunkname = chunkname }
+  for i, proto in ipairs(f and dump.prototypes(f) or {}) do
+    protos[proto.bytes] = protos[proto.bytes] or i - 1
+  end
   if ncompiled == MAX_COMPILED then
     compiled, ncompiled = {}, 0
   end
@@ -60,15 +62,9 @@ local function prototypes_of(text, chunkname)
   return protos
 end
 
--- The number of the prototype (0: the chunk itself) that is `f`; nil when the text is not its
--- source.
+-- The number of the prototype (0: the chunk itself) that is `f`; nil when the text is not its source.
 local function find_in(text, chunkname, f)
-  local bytes = dump.prototypes(f)[1].bytes
-  for i, proto in ipairs(prototypes_of(text, chunkname)) do
-    if proto.bytes == bytes then
-      return i - 1
-    end
-  end
+  return prototypes_of(text, chunkname)[dump.prototypes(f)[1].bytes]
 end
 
 local function is_stripped(info)
@@ -78,7 +74,7 @@ end
 -- Texts that may be the function's, and what to say when none is.
 local function candidates(info)
   local source, kind = info.source, info.source:sub(1, 1)
-  local name = source:gsub("^[=@]", "")
+  local name = (kind == "=" or kind == "@") and source:sub(2) or source -- no copy of a long text
   local texts = table.move(registered[name] or {}, 1, #(registered[name] or {}), 1, {})
   if kind == "@" then
     local text, why = read_file(name)

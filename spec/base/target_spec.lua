@@ -1,5 +1,5 @@
--- How many wavefronts of a kernel a SIMD keeps, and what limits them; against LLVM's own count where its llc is
--- installed.
+-- How many wavefronts of a kernel a SIMD keeps, and what limits them; against LLVM's own count
+-- where its llc is installed.
 local roc = require "roc"
 local core = require "roc.core"
 local files = require "support.files"
@@ -56,7 +56,8 @@ describe("the occupancy of a kernel #amdgpu", function()
     text[#text + 1] = "roc.barrier()"
     for j = 1, nvalues do text[#text + 1] = ("y[i + %d] = v%d"):format(3 * j, j) end
     text[#text + 1] = "end"
-    return roc.kernel(table.concat(text, "\n"), { signature = "(float64[:], float64[:])", check = false, env = { roc = roc } })
+    return roc.kernel(table.concat(text, "\n"),
+      { signature = "(float64[:], float64[:])", check = false, env = { roc = roc } })
   end
 
   local function llvm_occupancy(kernel, chip, path)

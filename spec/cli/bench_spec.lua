@@ -27,8 +27,19 @@ describe("the bench", function()
     assert.equal(4, rows, output)
   end)
 
+  it("amdgpu compares the code of every kernel with clang's #amdgpu", function()
+    if not files.has_program("clang-22") then return pending("no clang-22") end
+    local output, status = shell.run("ROCLUA bench/amdgpu.lua gfx1030")
+    assert.are.equal(0, status, output)
+    for _, name in ipairs { "saxpy", "triad", "reduction", "transpose", "matmul_naive",
+      "matmul_tiled", "mandelbrot", "histogram" } do
+      assert.matches("\n" .. name .. ("%s+%d+%.%d%d"):rep(5) .. ("%s+%d+"):rep(10), output)
+    end
+    assert.not_matches(" nan | inf ", output)
+  end)
+
   it("compile times the stages of two kernels", function()
-    local output, status = shell.run("ROCLUA bench/compile.lua")
+    local output, status = shell.run("ROCLUA_CACHE=off ROCLUA bench/compile.lua")
     assert.are.equal(0, status, output)
     local numbers = ("%s+%d+%.%d%d"):rep(10)
     for _, name in ipairs { "saxpy, first", "saxpy, warm", "tiled, first", "tiled, warm" } do

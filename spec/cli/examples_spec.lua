@@ -8,6 +8,7 @@ local EXAMPLES = {
   matmul = { "20", "agree, and with a Lua loop\n$" },
   histogram = { "LICENSE", "all counts agree with a Lua loop\n$" },
   mandelbrot = { "OUT 48", "read back and compared with the host's points\n$" },
+  vectorize = { "300", "all agree with a Lua loop\n$" },
   nbody = { "40 2", "momentum by [%d.e-]+\n$" },
 }
 

@@ -37,7 +37,8 @@ end, { name = "large", signature = "(float32[:])" })
 ]]
 
 local WIDE = [[
-require("roc").kernel(function(x) x[1] = 1 end, { name = "wide", signature = "(int32[:])", workgroup = 2048 })
+require("roc").kernel(function(x) x[1] = 1 end, { name = "wide", signature = "(int32[:])",
+  workgroup = 2048 })
 ]]
 
 describe("rocluac #amdgpu", function()
@@ -60,7 +61,9 @@ describe("rocluac #amdgpu", function()
 
   -- Output and exit status; run in the folder, where there is an empty folder `out` each time.
   local function run(args)
-    local text = files.run(("cd %s && rm -rf out && mkdir out && { %s %s; echo \"[$?]\"; }"):format(folder, rocluac, args))
+    local text =
+      files.run(("cd %s && rm -rf out && mkdir out && { %s %s; echo \"[$?]\"; }"):format(folder,
+      rocluac, args))
     local output, status = text:match("^(.*)%[(%d+)%]\n$")
     return output, tonumber(status)
   end
@@ -92,7 +95,9 @@ describe("rocluac #amdgpu", function()
     local output, status = run("-t gfx90a --target=gfx1100 -o out/x.hsaco two.lua 7 eight")
     assert.are.equal("arguments\ttwo.lua\t7\teight\n", output)
     assert.are.equal(0, status)
-    assert.are.equal("x-double-gfx1100.hsaco x-double-gfx90a.hsaco x-single-gfx1100.hsaco x-single-gfx90a.hsaco", outputs())
+    assert.are.equal(
+      "x-double-gfx1100.hsaco x-double-gfx90a.hsaco x-single-gfx1100.hsaco x-single-gfx90a.hsaco",
+      outputs())
     run("-t gfx90a -o out/y two.lua")
     assert.are.equal("y-double y-single", outputs())
     run("-tgfx90a:xnack+ -t gfx90a:xnack+ -t gfx942 -o out/x.hsaco one.lua")
@@ -101,7 +106,9 @@ describe("rocluac #amdgpu", function()
 
   check("names files after kernel and target when it is not told", function()
     files.run(("mkdir -p %s/sub"):format(folder))
-    files.run(("cd %s/sub && %s -t gfx1030 ../one.lua && %s -t gfx1030 --emit=obj ../one.lua"):format(folder, rocluac, rocluac))
+    files.run(
+      ("cd %s/sub && %s -t gfx1030 ../one.lua && %s -t gfx1030 --emit=obj ../one.lua"):format(
+      folder, rocluac, rocluac))
     local names = files.list(folder .. "/sub")
     assert.are.equal(2, #names)
     assert.matches("one%-gfx1030%.hsaco$", names[1])
@@ -111,8 +118,10 @@ describe("rocluac #amdgpu", function()
 
   check("prints each stage, and writes it where it is told to", function()
     local patterns = {
-      ast = "function 1 ", ir = "^kernel one%(x%.0: int32%[1%]", llvm = "define protected amdgpu_kernel void @roc_one",
-      ["llvm-opt"] = "define protected amdgpu_kernel void @roc_one", asm = "\n; one%.lua:3: x%[roc%.get_global_id%(1%)%] = 1\n",
+      ast = "function 1 ", ir = "^kernel one%(x%.0: int32%[1%]",
+      llvm = "define protected amdgpu_kernel void @roc_one",
+      ["llvm-opt"] = "define protected amdgpu_kernel void @roc_one",
+      asm = "\n; one%.lua:3: x%[roc%.get_global_id%(1%)%] = 1\n",
     }
     for kind, pattern in pairs(patterns) do
       local output, status = run(("-t gfx1201 --emit=%s one.lua"):format(kind))
@@ -131,7 +140,8 @@ describe("rocluac #amdgpu", function()
   end)
 
   check("optimises as told", function()
-    local none, full = run("-t gfx90a -O0 --emit=asm one.lua"), run("-t gfx90a -O3 --emit=asm one.lua")
+    local none, full = run("-t gfx90a -O0 --emit=asm one.lua"),
+      run("-t gfx90a -O3 --emit=asm one.lua")
     assert.is_true(#none > #full)
   end)
 
@@ -141,8 +151,10 @@ describe("rocluac #amdgpu", function()
     local rows = {}
     for line in output:gmatch("[^\n]+") do rows[#rows + 1] = line end
     assert.are.equal(5, #rows)
-    assert.matches("^kernel%s+target%s+VGPRs%s+AGPRs%s+SGPRs%s+shared%s+private%s+spills%s+workgroup%s+waves per SIMD$", rows[1])
-    assert.matches("^single%s+gfx90a%s+%d+%s+0%s+%d+%s+0%s+0%s+0%s+1024%s+8 of 8 in workgroups of 256, as many as it holds$", rows[2])
+    assert.matches("^kernel%s+target%s+VGPRs%s+AGPRs%s+SGPRs%s+shared%s+private%s+spills%s+"
+      .. "workgroup%s+waves per SIMD$", rows[1])
+    assert.matches("^single%s+gfx90a%s+%d+%s+0%s+%d+%s+0%s+0%s+0%s+1024%s+8 of 8 in workgroups "
+      .. "of 256, as many as it holds$", rows[2])
     assert.matches("^double%s+gfx1100%s.*16 of 16", rows[5])
     assert.are.equal("", outputs())
     run("-t gfx90a --resources -o out/x one.lua")
@@ -165,12 +177,15 @@ describe("rocluac #amdgpu", function()
       { "-t gfx90a", "no script given" },
       { "-t gfx90a missing.lua", "cannot open missing%.lua" },
       { "-t", "'%-t' needs a value" },
-      { "-t gfx90a --emit=exe one.lua", "unknown kind of output 'exe' %(known are ast, ir, llvm, llvm%-opt, asm, obj, hsaco%)" },
+      { "-t gfx90a --emit=exe one.lua",
+        "unknown kind of output 'exe' %(known are ast, ir, llvm, llvm%-opt, asm, obj, hsaco%)" },
       { "-t gfx90a -O7 one.lua", "unrecognized option '%-O7'" },
       { "-t gfx90a -o out/none/x one.lua", "cannot write 'out/none/x': No such file or directory" },
       { "-t gfx90a -o out one.lua", "cannot write 'out': Is a directory" },
-      { "-t gfx90a -o out/x large.lua", "kernel 'large': its shared arrays take 120000 bytes; a workgroup of gfx90a has 65536" },
-      { "-t gfx90a -o out/x wide.lua", "kernel 'wide': a workgroup of 2048 x 1 x 1 work%-items is larger than the 1024 of gfx90a" },
+      { "-t gfx90a -o out/x large.lua",
+        "kernel 'large': its shared arrays take 120000 bytes; a workgroup of gfx90a has 65536" },
+      { "-t gfx90a -o out/x wide.lua", "kernel 'wide': a workgroup of 2048 x 1 x 1 work%-items "
+        .. "is larger than the 1024 of gfx90a" },
       { "-t gfx90a /dev/null", "/dev/null makes no kernel with a signature" },
     }
     for _, case in ipairs(cases) do
@@ -197,7 +212,8 @@ describe("rocluac #amdgpu", function()
     assert.are.equal(1, status)
     assert.matches("bad%.lua:1: attempt to perform arithmetic", output)
     assert.matches("stack traceback", output)
-    write("bad.lua", 'require("roc").kernel(function(x) x[1] = "s" end, { signature = "(int32[:])", name = "bad" })\n')
+    write("bad.lua", 'require("roc").kernel(function(x) x[1] = "s" end, '
+      .. '{ signature = "(int32[:])", name = "bad" })\n')
     output, status = run("-t gfx90a bad.lua")
     assert.are.equal(1, status)
     assert.matches("bad%.lua:1:%d+: kernel 'bad': ", output)

@@ -20,7 +20,8 @@ kernel saxpy(a.0: f32, x.1: float32[1] c read narrow, y.2: float32[1] c read wri
   %%7: f32 = add %%5 %%6
   store y.1 %%7 %%0
 end
-]]):format(y_flags or "", flags, flags:find("check") and "check.index x.0 0 #0 %0\n  check.index y.1 0 #1 %0" or "")
+]]):format(y_flags or "", flags,
+    flags:find("check") and "check.index x.0 0 #0 %0\n  check.index y.1 0 #1 %0" or "")
 end
 
 local GATHER = [[

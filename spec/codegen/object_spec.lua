@@ -1,4 +1,5 @@
--- Loadable code objects for AMD GPUs: what is in them, as LLVM's own tools see it, and what making them leaves alone.
+-- Loadable code objects for AMD GPUs: what is in them, as LLVM's own tools see it, and what making
+-- them leaves alone.
 local roc = require "roc"
 local core = require "roc.core"
 local files = require "support.files"
@@ -29,7 +30,8 @@ end
 
 describe("an AMD GPU code object #amdgpu", function()
   for _, chip in ipairs(core.gpu_targets()) do
-    it("of " .. chip .. " is a shared object of version 5 with a kernel and its descriptor", function()
+    it("of " .. chip .. " is a shared object of version 5 with a kernel and its descriptor",
+      function()
       local code <close> = saxpy():compile(chip)
       assert.are.equal("roc_saxpy", code.entry)
       assert.are.equal(chip, code.target)
@@ -64,9 +66,12 @@ describe("an AMD GPU code object #amdgpu", function()
 
   it("states features that the target id states, and no others", function()
     local k = saxpy()
-    assert.matches("Flags:%s+0x53f, gfx90a, xnack, sramecc\n", tool("llvm-readelf-22 -h", k:compile("gfx90a")))
-    assert.matches("Flags:%s+0x73f, gfx90a, xnack%+, sramecc\n", tool("llvm-readelf-22 -h", k:compile("gfx90a:xnack+")))
-    assert.matches("gfx942, xnack%-, sramecc%+\n", tool("llvm-readelf-22 -h", k:compile("gfx942:sramecc+:xnack-")))
+    assert.matches("Flags:%s+0x53f, gfx90a, xnack, sramecc\n",
+      tool("llvm-readelf-22 -h", k:compile("gfx90a")))
+    assert.matches("Flags:%s+0x73f, gfx90a, xnack%+, sramecc\n",
+      tool("llvm-readelf-22 -h", k:compile("gfx90a:xnack+")))
+    assert.matches("gfx942, xnack%-, sramecc%+\n",
+      tool("llvm-readelf-22 -h", k:compile("gfx942:sramecc+:xnack-")))
   end)
 
   it("knows the lines of the source", function()
@@ -74,7 +79,8 @@ describe("an AMD GPU code object #amdgpu", function()
     local text = tool("llvm-objdump-22 -d --line-numbers", saxpy():compile("gfx1100"))
     assert.matches("object_spec%.lua:" .. line, text)
     local asm = saxpy():inspect_asm("gfx90a")
-    assert.matches("\n; [^\n]*object_spec%.lua:" .. line .. ": y%[i%] = a %* x%[i%] %+ y%[i%]\n", asm)
+    assert.matches("\n; [^\n]*object_spec%.lua:" .. line .. ": y%[i%] = a %* x%[i%] %+ y%[i%]\n",
+      asm)
     assert.not_matches("%.debug_", asm)
   end)
 
@@ -84,7 +90,8 @@ describe("an AMD GPU code object #amdgpu", function()
       local file = assert(io.open(path, "w"))
       file:write(saxpy():inspect_asm(chip))
       file:close()
-      local output, ok = files.run(("llvm-mc-22 -triple=amdgcn-amd-amdhsa -mcpu=%s -filetype=obj %s -o %s.o && "
+      local output, ok =
+        files.run(("llvm-mc-22 -triple=amdgcn-amd-amdhsa -mcpu=%s -filetype=obj %s -o %s.o && "
         .. "llvm-objdump-22 -d --no-show-raw-insn %s.o"):format(chip, path, path, path))
       os.remove(path)
       os.remove(path .. ".o")
@@ -94,7 +101,8 @@ describe("an AMD GPU code object #amdgpu", function()
         for name in text:gmatch("\n\t([%w_]+)[^\n]*//") do list[#list + 1] = name end
         return table.concat(list, " ")
       end
-      local linked = instructions(tool("llvm-objdump-22 -d --no-show-raw-insn", saxpy():compile(chip)))
+      local linked =
+        instructions(tool("llvm-objdump-22 -d --no-show-raw-insn", saxpy():compile(chip)))
       assert.is_true(#linked > 100)
       assert.are.equal(linked, instructions(output))
     end
@@ -115,17 +123,22 @@ describe("an AMD GPU code object #amdgpu", function()
     assert.are.equal(1024, r.max_workgroup)
     assert.is_true(r.vgprs > 0 and r.sgprs > 0)
     assert.are.same({ waves = 8, max = 8, workgroup = 256, limit = "waves" }, r.occupancy)
-    assert.are.same({ waves = 4, max = 8, workgroup = 64, limit = "shared" }, k:resources("gfx90a", 64).occupancy)
+    assert.are.same({ waves = 4, max = 8, workgroup = 64, limit = "shared" },
+      k:resources("gfx90a", 64).occupancy)
     local code <close> = k:compile("gfx90a")
     assert.are.same(r, code:resources())
   end)
 
   it("has the workgroup that was promised", function()
     assert.are.equal(64, saxpy({ workgroup = 64 }):resources("gfx1100").max_workgroup)
-    local ok, why = pcall(function() return saxpy({ workgroup = { 64, 32 } }):compile("gfx1100") end)
+    local ok, why = pcall(function()
+      return saxpy({ workgroup = { 64, 32 } }):compile("gfx1100")
+    end)
     assert.is_false(ok)
     assert.are.equal("compile", why.code)
-    assert.are.equal("kernel 'saxpy': a workgroup of 64 x 32 x 1 work-items is larger than the 1024 of gfx1100", tostring(why))
+    assert.are.equal(
+      "kernel 'saxpy': a workgroup of 64 x 32 x 1 work-items is larger than the 1024 of gfx1100",
+      tostring(why))
   end)
 
   it("is refused when it takes more shared memory than a workgroup has", function()
@@ -137,7 +150,9 @@ describe("an AMD GPU code object #amdgpu", function()
     end, { signature = "(float32[:])", name = "large" })
     local ok, why = pcall(k.compile, k, "gfx1030")
     assert.is_false(ok)
-    assert.are.equal("kernel 'large': its shared arrays take 80000 bytes; a workgroup of gfx1030 has 65536", tostring(why))
+    assert.are.equal(
+      "kernel 'large': its shared arrays take 80000 bytes; a workgroup of gfx1030 has 65536",
+      tostring(why))
     assert.is_true(#k:compile("gfx950").bytes > 0)
   end)
 end)
@@ -169,15 +184,26 @@ describe("k:compile #amdgpu", function()
       assert.is_false(ok)
       return tostring(why)
     end
-    assert.matches("bad argument #1 to 'compile' %(no such compile target; there are cpu.*gfx1201", refusal(function() k:compile("gfx9") end))
-    assert.matches("takes 2 arguments, got 1 type", refusal(function() plain:compile("gfx90a", "int64") end))
+    assert.matches("bad argument #1 to 'compile' %(no such compile target; there are cpu.*gfx1201",
+      refusal(function() k:compile("gfx9") end))
+    assert.matches("takes 2 arguments, got 1 type", refusal(function()
+      plain:compile("gfx90a", "int64")
+    end))
     assert.matches("takes 2 arguments, got at least 3 types",
       refusal(function() plain:compile("gfx90a", "int64", "int64", "int64") end))
-    assert.matches("bad signature '%(int64, float99%)'", refusal(function() plain:compile("gfx90a", "int64", "float99") end))
-    assert.matches("dtype or a type such as", refusal(function() plain:compile("gfx90a", "int64", {}) end))
+    assert.matches("bad signature '%(int64, float99%)'", refusal(function()
+      plain:compile("gfx90a", "int64", "float99")
+    end))
+    assert.matches("dtype or a type such as", refusal(function()
+      plain:compile("gfx90a", "int64", {})
+    end))
     assert.matches("has no types yet", refusal(function() plain:compile("gfx90a") end))
-    assert.matches("a level of optimisation from 0 to 3", refusal(function() k:compile { target = "gfx90a", level = 4 } end))
-    assert.matches("target 'cpu' has no fixed registers", refusal(function() k:resources("cpu") end))
+    assert.matches("a level of optimisation from 0 to 3", refusal(function()
+      k:compile { target = "gfx90a", level = 4 }
+    end))
+    assert.matches("target 'cpu' has no fixed registers", refusal(function()
+      k:resources("cpu")
+    end))
   end)
 
   it("optimises as much as it is told to", function()
@@ -199,7 +225,8 @@ describe("k:compile #amdgpu", function()
     local ok, why = pcall(code.save, code, "/nonexistent/folder/x.hsaco")
     assert.is_false(ok)
     assert.are.equal("io", why.code)
-    assert.matches("cannot write '/nonexistent/folder/x.hsaco': No such file or directory", tostring(why))
+    assert.matches("cannot write '/nonexistent/folder/x.hsaco': No such file or directory",
+      tostring(why))
     code:close()
     code:close()
     assert.are.equal("roc.CodeObject: closed", tostring(code))

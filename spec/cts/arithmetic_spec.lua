@@ -3,11 +3,14 @@ local roc = require "roc"
 local devices = require "support.devices"
 
 local INTEGERS = {
-  0, 1, -1, 2, -2, 3, 7, -7, 10, 63, 64, 65, -64, 255, 256, 65535, 1 << 31, -(1 << 31), (1 << 31) - 1, 1 << 32, 1 << 53, (1 << 53) + 1,
-  math.maxinteger, math.maxinteger - 1, math.mininteger, math.mininteger + 1, 0x5555555555555555, 1000003,
+  0, 1, -1, 2, -2, 3, 7, -7, 10, 63, 64, 65, -64, 255, 256, 65535, 1 << 31, -(1 << 31),
+  (1 << 31) - 1, 1 << 32, 1 << 53, (1 << 53) + 1,
+  math.maxinteger, math.maxinteger - 1, math.mininteger, math.mininteger + 1, 0x5555555555555555,
+  1000003,
 }
 local FLOATS = {
-  0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -3.0, 1.5, 0.1, 1e10, -1e10, 1e300, -1e300, 1e-300, 5e-324, -5e-324, 2.0 ^ 53, 2.0 ^ 63, -2.0 ^ 63,
+  0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -3.0, 1.5, 0.1, 1e10, -1e10, 1e300, -1e300, 1e-300,
+  5e-324, -5e-324, 2.0 ^ 53, 2.0 ^ 63, -2.0 ^ 63,
   9007199254740993.0, 9.3e18, 1 / 0, -1 / 0, 0 / 0, 16777217.0, 3.1415926535897931,
 }
 
@@ -23,12 +26,15 @@ local function pairs_of(xs, ys)
 end
 
 local function explain(expr, x, y, expected, got)
-  return ("%s with a = %s, b = %s: expected %s, got %s"):format(expr, tostring(x), tostring(y), tostring(expected), tostring(got))
+  return ("%s with a = %s, b = %s: expected %s, got %s"):format(expr, tostring(x), tostring(y),
+    tostring(expected), tostring(got))
 end
 
 -- Computes `expr` (of a and b) for all pairs on the device and in Lua.
 local function check(expr, as, bs, atype, btype, otype, round)
-  local k = devices.kernel(("function(x, y, out) local i = roc.get_global_id(1) local a, b = x[i], y[i] out[i] = %s end"):format(expr),
+  local k =
+    devices.kernel(("function(x, y, out) local i = roc.get_global_id(1) local a, b = "
+    .. "x[i], y[i] out[i] = %s end"):format(expr),
     { contract = false })
   local reference = load(("local a, b = ... return %s"):format(expr))
   local out = devices.zeros(#as, otype)
@@ -130,7 +136,8 @@ devices.each(function(device)
     check("math.fmod(a, b)", fa, fb, "float64", "float64", "float64")
     local a, b = without_zero(ia, ib)
     check("math.fmod(a, b)", a, b, "int64", "int64", "int64")
-    local small = { 0.0, -0.0, 0.5, -0.5, 1.5, -1.5, 2.0, -2.0, 1e15, -1e15, 0.49999999999999994, 4503599627370495.5 }
+    local small = { 0.0, -0.0, 0.5, -0.5, 1.5, -1.5, 2.0, -2.0, 1e15, -1e15, 0.49999999999999994,
+      4503599627370495.5 }
     check("math.floor(a)", small, small, "float64", "float64", "int64")
     check("math.ceil(a)", small, small, "float64", "float64", "int64")
     check("math.floor(a)", ia, ib, "int64", "int64", "int64")
@@ -155,7 +162,8 @@ devices.each(function(device)
       end
       check("math.sqrt(a)", a, b, "float32", "float32", "float32", devices.f32)
       local out = devices.zeros(1, "float32")
-      local k = devices.kernel("function(x, out) out[1] = (x[1] + x[2]) + x[3] end", { contract = false })
+      local k = devices.kernel("function(x, out) out[1] = (x[1] + x[2]) + x[3] end",
+        { contract = false })
       devices.run(k, 1, { devices.values({ 16777216.0, 1.0, 1.0 }, "float32"), out })
       assert.equal(16777216.0, out[1])
     end)
@@ -168,19 +176,26 @@ devices.each(function(device)
     end)
 
     it("widens to float64 only beside a float64", function()
-      local k = devices.kernel("function(x, y, out) out[1] = x[1] * y[1] out[2] = roc.float64(x[1]) * 0.1 end", { contract = false })
+      local k =
+        devices.kernel(
+        "function(x, y, out) out[1] = x[1] * y[1] out[2] = roc.float64(x[1]) * 0.1 end",
+        { contract = false })
       local out = devices.zeros(2, "float64")
-      devices.run(k, 1, { devices.values({ 3.0 }, "float32"), devices.values({ 0.1 }, "float64"), out })
+      devices.run(k, 1, { devices.values({ 3.0 }, "float32"), devices.values({ 0.1 }, "float64"),
+        out })
       assert.same({ 3.0 * 0.1, 3.0 * 0.1 }, devices.table(out))
     end)
 
-    it("rounds plain numbers to float32 with number = \"float32\", but for constants that meet a float64", function()
-      local text = "function(y, x, out) out[1] = 0.1 out[2] = x out[3] = y[1] + 0.1 out[4] = roc.float64(-0.1) out[5] = x + 0.1 end"
+    it("rounds plain numbers that meet no float64 with number = \"float32\"", function()
+      local text = "function(y, x, out) out[1] = 0.1 out[2] = x out[3] = y[1] + 0.1 out[4] = "
+        .. "roc.float64(-0.1) out[5] = x + 0.1 "
+        .. "out[6] = roc.float64(x > 0 and 16777217.0 or 1.0) end"
       local k = devices.kernel(text, { number = "float32", contract = false })
-      local out = devices.zeros(5, "float64")
+      local out = devices.zeros(6, "float64")
       devices.run(k, 1, { devices.values({ 1.0 }, "float64"), 0.2, out })
       local f32 = devices.f32
-      assert.same({ f32(0.1), f32(0.2), 1.1, -0.1, (f32(f32(0.2) + f32(0.1))) }, devices.table(out))
+      local sum = f32(f32(0.2) + f32(0.1))
+      assert.same({ f32(0.1), f32(0.2), 1.1, -0.1, sum, 16777216.0 }, devices.table(out))
     end)
   end
 end)

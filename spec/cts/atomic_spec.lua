@@ -26,7 +26,8 @@ devices.each(function(device)
       for i = 1, n do
         x = x ~ i
       end
-      assert.same({ n * (n + 1) // 2, 1000 - n * (n + 1) // 2, 10, 40, 0, 255, x, n % 7, (7 - n % 7) % 7, 77 }, devices.table(a))
+      assert.same({ n * (n + 1) // 2, 1000 - n * (n + 1) // 2, 10, 40, 0, 255, x, n % 7,
+        (7 - n % 7) % 7, 77 }, devices.table(a))
     end)
   end
 
@@ -46,7 +47,8 @@ devices.each(function(device)
   end
 
   it("orders unsigned elements as unsigned", function()
-    local k = devices.kernel("function(a, b) roc.atomic.max(a, 1, -1) roc.atomic.min(a, 2, -1) roc.atomic.max(b, 1, -1) end")
+    local k = devices.kernel("function(a, b) roc.atomic.max(a, 1, -1) roc.atomic.min(a, 2, -1) "
+      .. "roc.atomic.max(b, 1, -1) end")
     local a, b = devices.values({ 5, 5 }, "uint64"), devices.values({ 5 }, "int64")
     devices.run(k, 1, { a, b })
     assert.same({ -1, 5, 5 }, { a[1], a[2], b[1] })
@@ -74,7 +76,8 @@ devices.each(function(device)
       old[3] = roc.atomic.cas(f, 1, 0.0, 1.0)
       old[4] = roc.atomic.cas(f, 2, 0.0, 1.0)
     end)
-    local a, f, old = devices.values({ 5 }, "int32"), devices.values({ -0.0, 0.0 }, "float64"), devices.zeros(4, "float64")
+    local a, f, old = devices.values({ 5 }, "int32"), devices.values({ -0.0, 0.0 }, "float64"),
+      devices.zeros(4, "float64")
     devices.run(k, 1, { a, f, old })
     assert.equal(9, a[1])
     assert.same({ 5.0, 9.0, 0.0, 0.0 }, devices.table(old))

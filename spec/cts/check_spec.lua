@@ -21,8 +21,10 @@ devices.each(function(device)
     end)
     local whole = devices.zeros(12, "int64")
     local y = whole:slice(1, 3, 10)
-    local message = fault_of(devices.run, k, 8, { devices.values({ 1, 2, 3, 4, 5, 6, 7, 8 }, "int64"), y }, 4)
-    assert.matches(("check_spec.lua:%d: index 9 out of range 1..8 of 'y' (work-item {8})"):format(line), message, 1, true)
+    local message = fault_of(devices.run, k, 8,
+      { devices.values({ 1, 2, 3, 4, 5, 6, 7, 8 }, "int64"), y }, 4)
+    assert.matches(("check_spec.lua:%d: index 9 out of range 1..8 of 'y' (work-item {8})"):format(
+      line), message, 1, true)
     assert.same({ 0, 0, 0, 2, 4, 6, 8, 10, 12, 14, 0, 0 }, devices.table(whole))
   end)
 
@@ -36,8 +38,10 @@ devices.each(function(device)
   it("names the dimension of a matrix index", function()
     local k = roc.kernel(function(m, i, j) m[i][j] = 1 end)
     local m = devices.zeros({ 3, 5 }, "int32")
-    assert.matches("index 4 out of range 1..3 of 'm' (dimension 1)", fault_of(devices.run, k, 1, { m, 4, 1 }), 1, true)
-    assert.matches("index 0 out of range 1..5 of 'm' (dimension 2)", fault_of(devices.run, k, 1, { m, 3, 0 }), 1, true)
+    assert.matches("index 4 out of range 1..3 of 'm' (dimension 1)",
+      fault_of(devices.run, k, 1, { m, 4, 1 }), 1, true)
+    assert.matches("index 0 out of range 1..5 of 'm' (dimension 2)",
+      fault_of(devices.run, k, 1, { m, 3, 0 }), 1, true)
     devices.run(k, 1, { m, 3, 5 })
     assert.equal(1, m[3][5])
   end)
@@ -48,12 +52,14 @@ devices.each(function(device)
       out[i] = 100 // x[i]
     end)
     local out = devices.zeros(3, "int64")
-    assert.matches("attempt to divide by zero (work-item {2})", fault_of(devices.run, k, 3, { devices.values({ 1, 0, 3 }, "int64"), out }), 1, true)
+    assert.matches("attempt to divide by zero (work-item {2})",
+      fault_of(devices.run, k, 3, { devices.values({ 1, 0, 3 }, "int64"), out }), 1, true)
     local m = roc.kernel(function(x, out)
       local i = roc.get_global_id(1)
       out[i] = 100 % x[i]
     end)
-    assert.matches("attempt to perform 'n%0'", fault_of(devices.run, m, 3, { devices.values({ 1, 0, 3 }, "int64"), out }), 1, true)
+    assert.matches("attempt to perform 'n%0'",
+      fault_of(devices.run, m, 3, { devices.values({ 1, 0, 3 }, "int64"), out }), 1, true)
     assert.same({ 0, 0, 1 }, devices.table(out))
   end)
 
@@ -62,7 +68,9 @@ devices.each(function(device)
       return -- Lua's own math.floor gives a float there
     end
     local k = roc.kernel(function(x, out) out[1] = math.floor(x[1]) end)
-    assert.matches("has no integer representation", fault_of(devices.run, k, 1, { devices.values({ 1e300 }, "float64"), devices.zeros(1, "int64") }), 1, true)
+    assert.matches("has no integer representation",
+      fault_of(devices.run, k, 1, { devices.values({ 1e300 }, "float64"),
+      devices.zeros(1, "int64") }), 1, true)
   end)
 
   it("reports assert and error with their messages", function()
@@ -77,9 +85,20 @@ devices.each(function(device)
     assert.matches(("check_spec.lua:%d: too large (work-item {3})"):format(line), message, 1, true)
     assert.same({ 1, 2, 0 }, devices.table(out))
     local e = roc.kernel(function(x) if x[1] > 0 then error("gave up") end end)
-    assert.matches("gave up (work-item {1})", fault_of(devices.run, e, 1, { devices.values({ 1 }, "int64") }), 1, true)
+    assert.matches("gave up (work-item {1})",
+      fault_of(devices.run, e, 1, { devices.values({ 1 }, "int64") }), 1, true)
     local plain = roc.kernel(function(x) assert(x[1] > 5) end)
-    assert.matches("assertion failed!", fault_of(devices.run, plain, 1, { devices.values({ 1 }, "int64") }), 1, true)
+    assert.matches("assertion failed!", fault_of(devices.run, plain, 1,
+      { devices.values({ 1 }, "int64") }), 1, true)
+  end)
+
+  it("drops the level of an error, and says where the kernel was launched", function()
+    local k = roc.kernel(function() error("gave up", 2) end)
+    local line = here(1)
+    k:forall(1)()
+    local message = fault_of(function() roc.current_device():synchronize() end)
+    assert.matches(("gave up (work-item {1}) (launched at %s:%d)"):format(
+      debug.getinfo(1, "S").short_src, line), message, 1, true)
   end)
 
   it("reports a fault once, and lets queued and later work run", function()
@@ -117,7 +136,8 @@ devices.each(function(device)
     end)
     local out = devices.zeros(8, "int64")
     assert.matches("index 7 out of range 1..6 of 'x' (work-item {7}, and 1 more)",
-      fault_of(devices.run, k, 8, { devices.values({ 1, 2, 3, 4, 5, 6 }, "int64"), out }, 8), 1, true)
+      fault_of(devices.run, k, 8, { devices.values({ 1, 2, 3, 4, 5, 6 }, "int64"), out }, 8), 1,
+        true)
     assert.same({ 2, 3, 4, 5, 6, 7, 0, 0 }, devices.table(out))
   end)
 

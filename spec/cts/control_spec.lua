@@ -2,12 +2,18 @@
 local roc = require "roc"
 local devices = require "support.devices"
 
--- Runs `body` (a kernel text writing to `out`, an int64 array) for work-items 1 … n and compares with Lua's own run of it.
+-- Runs `body` (a kernel text writing to `out`, an int64 array) for work-items 1 … n and compares
+-- with Lua's own run of it.
 local function check(body, n, extent)
   n, extent = n or 12, extent or 64
   local text = ("function(i, out) %s end"):format(body)
-  local k = devices.kernel(("function(out) local f = f f(roc.get_global_id(1), out[roc.get_global_id(1)]) end"):gsub("local f = f ", ""),
-    { env = { roc = roc, math = math, f = assert(load("return " .. text, "return " .. text, "t", { roc = roc, math = math }))() } })
+  local k =
+    devices.kernel(
+    ("function(out) local f = f f(roc.get_global_id(1), out[roc.get_global_id(1)]) end"):gsub(
+    "local f = f ", ""),
+    {
+      env = { roc = roc, math = math,
+      f = assert(load("return " .. text, "return " .. text, "t", { roc = roc, math = math }))() } })
   local reference = load("return " .. text, "=reference", "t", { math = math, roc = roc })()
   local out = devices.zeros({ n, extent }, "int64")
   devices.run(k, n, { out })
@@ -24,7 +30,11 @@ end
 
 devices.each(function()
   it("runs if, elseif and else", function()
-    check "if i < 3 then out[1] = 1 elseif i < 6 then out[1] = 2 elseif i == 7 then out[1] = 3 else out[1] = 4 end"
+    check [[
+      if i < 3 then out[1] = 1
+      elseif i < 6 then out[1] = 2
+      elseif i == 7 then out[1] = 3
+      else out[1] = 4 end]]
   end)
 
   it("runs while, repeat and break", function()

@@ -14,9 +14,12 @@ devices.each(function(device)
   it("numbers work-items and groups from 1, in a partial last group too", function()
     local k = roc.kernel(function(out)
       local i = roc.get_global_id(1)
-      out[i][1], out[i][2], out[i][3] = roc.get_local_id(1), roc.get_group_id(1), roc.get_local_size(1)
-      out[i][4], out[i][5], out[i][6] = roc.get_global_size(1), roc.get_num_groups(1), roc.get_work_dim()
-      out[i][7], out[i][8], out[i][9] = roc.get_global_id(2), roc.get_global_size(3), roc.get_local_id(3)
+      out[i][1], out[i][2], out[i][3] = roc.get_local_id(1), roc.get_group_id(1),
+        roc.get_local_size(1)
+      out[i][4], out[i][5], out[i][6] = roc.get_global_size(1), roc.get_num_groups(1),
+        roc.get_work_dim()
+      out[i][7], out[i][8], out[i][9] = roc.get_global_id(2), roc.get_global_size(3),
+        roc.get_local_id(3)
     end)
     local out = devices.zeros({ 37, 9 }, "int32")
     devices.run(k, 37, { out }, 16)
@@ -261,7 +264,8 @@ devices.each(function(device)
     end
     for i = 1, n do
       assert.same({
-        n * (n + 1) // 2, 100 - n, n, ballot, 1, 1, 6, i == 1 and 1 or i - 1, i + 2 > n and i or i + 2, ((i - 1) ~ 1) + 1, 4, i,
+        n * (n + 1) // 2, 100 - n, n, ballot, 1, 1, 6, i == 1 and 1 or i - 1,
+        i + 2 > n and i or i + 2, ((i - 1) ~ 1) + 1, 4, i,
       }, table.move(got[i], 1, 12, 1, {}))
       if i < n then
         assert.equal(i + 1, got[i][13])

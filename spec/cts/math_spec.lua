@@ -1,4 +1,5 @@
--- Functions of math and roc.math: exact ones bit for bit, the others within a few units in the last place of libm.
+-- Functions of math and roc.math: exact ones bit for bit, the others within a few units in the last
+-- place of libm.
 local roc = require "roc"
 local core = require "roc.core"
 local devices = require "support.devices"
@@ -7,15 +8,21 @@ local devices = require "support.devices"
 local ULP = { float32 = 4 * 2.0 ^ -23, float64 = 4 * 2.0 ^ -52 }
 
 local UNARY = {
-  { "math.sin", "sin" }, { "math.cos", "cos" }, { "math.tan", "tan" }, { "math.asin", "asin", -1, 1 }, { "math.acos", "acos", -1, 1 },
+  { "math.sin", "sin" }, { "math.cos", "cos" }, { "math.tan", "tan" },
+  { "math.asin", "asin", -1, 1 }, { "math.acos", "acos", -1, 1 },
   { "math.atan", "atan" }, { "math.exp", "exp" }, { "math.log", "log", 1e-3, 50 },
-  { "roc.math.exp2", "exp2" }, { "roc.math.log2", "log2", 1e-3, 50 }, { "roc.math.log10", "log10", 1e-3, 50 },
-  { "roc.math.log1p", "log1p", -0.9, 50 }, { "roc.math.expm1", "expm1" }, { "roc.math.sinh", "sinh" }, { "roc.math.cosh", "cosh" },
-  { "roc.math.tanh", "tanh" }, { "roc.math.asinh", "asinh" }, { "roc.math.acosh", "acosh", 1, 50 }, { "roc.math.atanh", "atanh", -0.99, 0.99 },
-  { "roc.math.cbrt", "cbrt" }, { "roc.math.rsqrt", "rsqrt", 1e-3, 50 }, { "roc.math.erf", "erf" }, { "roc.math.erfc", "erfc", -3, 3 },
+  { "roc.math.exp2", "exp2" }, { "roc.math.log2", "log2", 1e-3, 50 },
+  { "roc.math.log10", "log10", 1e-3, 50 },
+  { "roc.math.log1p", "log1p", -0.9, 50 }, { "roc.math.expm1", "expm1" },
+  { "roc.math.sinh", "sinh" }, { "roc.math.cosh", "cosh" },
+  { "roc.math.tanh", "tanh" }, { "roc.math.asinh", "asinh" }, { "roc.math.acosh", "acosh", 1, 50 },
+  { "roc.math.atanh", "atanh", -0.99, 0.99 },
+  { "roc.math.cbrt", "cbrt" }, { "roc.math.rsqrt", "rsqrt", 1e-3, 50 }, { "roc.math.erf", "erf" },
+  { "roc.math.erfc", "erfc", -3, 3 },
   { "roc.math.gamma", "gamma", 0.1, 20 }, { "roc.math.lgamma", "lgamma", 3, 50 },
 }
-local EXACT = { { "roc.math.trunc", "trunc" }, { "roc.math.round", "round" }, { "math.sqrt", "sqrt" } }
+local EXACT = { { "roc.math.trunc", "trunc" }, { "roc.math.round", "round" },
+  { "math.sqrt", "sqrt" } }
 
 local function samples(first, last)
   local list = {}
@@ -26,7 +33,9 @@ local function samples(first, last)
 end
 
 local function run_unary(name, dtype, xs)
-  local k = devices.kernel(("function(x, out) local i = roc.get_global_id(1) out[i] = %s(x[i]) end"):format(name))
+  local k =
+    devices.kernel(("function(x, out) local i = roc.get_global_id(1) out[i] = %s(x[i]) end"):format(
+    name))
   local out = devices.zeros(#xs, dtype)
   local x = devices.values(xs, dtype)
   devices.run(k, #xs, { x, out })
@@ -46,15 +55,18 @@ devices.each(function(device)
             if f[1] == "math.sin" or f[1] == "math.cos" or f[1] == "math.tan" then
               tolerance = math.max(tolerance, ULP[dtype] * 1e-3)
             end
-            assert(math.abs(expected - got[i]) <= tolerance, ("%s(%s): expected %s, got %s"):format(f[1], x, expected, got[i]))
+            assert(math.abs(expected - got[i]) <= tolerance,
+              ("%s(%s): expected %s, got %s"):format(f[1], x, expected, got[i]))
           end
         end)
       end
       for _, f in ipairs(EXACT) do
         it(("computes %s of %s exactly"):format(f[1], dtype), function()
-          local xs, got = run_unary(f[1], dtype, { 0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 1e10, 1e30, 1 / 0, 0 / 0, 0.49999998 })
+          local xs, got = run_unary(f[1], dtype,
+            { 0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 1e10, 1e30, 1 / 0, 0 / 0, 0.49999998 })
           for i, x in ipairs(xs) do
-            assert(devices.same(libm[f[2]](x), got[i]), ("%s(%s): expected %s, got %s"):format(f[1], x, libm[f[2]](x), got[i]))
+            assert(devices.same(libm[f[2]](x), got[i]),
+              ("%s(%s): expected %s, got %s"):format(f[1], x, libm[f[2]](x), got[i]))
           end
         end)
       end
@@ -78,10 +90,12 @@ devices.each(function(device)
     for i, a in ipairs(xs) do
       local b, got = ys[i], out[i]
       local whole, part = math.modf(a)
-      local expected = { math.atan(a, b), a ^ b, core.math.hypot(a, b), -a, core.math.fma(a, b, 1.0), math.log(a, 2), math.log(a, 10), whole, part,
+      local expected = { math.atan(a, b), a ^ b, core.math.hypot(a, b), -a,
+        core.math.fma(a, b, 1.0), math.log(a, 2), math.log(a, 10), whole, part,
         math.deg(a) + math.rad(b) }
       for j, e in ipairs(expected) do
-        assert(math.abs(e - got[j]) <= 4 * ULP.float64 * math.abs(e), ("column %d: expected %s, got %s"):format(j, e, got[j]))
+        assert(math.abs(e - got[j]) <= 4 * ULP.float64 * math.abs(e),
+          ("column %d: expected %s, got %s"):format(j, e, got[j]))
       end
     end
   end)
@@ -101,7 +115,8 @@ devices.each(function(device)
   it("classifies floats and counts bits", function()
     local k = roc.kernel(function(x, n, out)
       local i = roc.get_global_id(1)
-      local f = (roc.math.isnan(x[i]) and 1 or 0) + (roc.math.isinf(x[i]) and 10 or 0) + (roc.math.isfinite(x[i]) and 100 or 0)
+      local f = (roc.math.isnan(x[i]) and 1 or 0) + (roc.math.isinf(x[i]) and 10
+        or 0) + (roc.math.isfinite(x[i]) and 100 or 0)
       out[i][1] = f
       out[i][2], out[i][3] = roc.math.popcount(n[i]), roc.math.clz(n[i])
       out[i][4], out[i][5] = roc.math.ctz(n[i]), roc.math.bitreverse(n[i])
@@ -110,7 +125,8 @@ devices.each(function(device)
     local out = devices.zeros({ 4, 5 }, "int64")
     devices.run(k, 4, { devices.values(xs, "float64"), devices.values(ns, "int64"), out })
     assert.same({
-      { 100, 0, 64, 64, 0 }, { 10, 1, 63, 0, math.mininteger }, { 1, 64, 0, 0, -1 }, { 10, 1, 23, 40, 1 << 23 },
+      { 100, 0, 64, 64, 0 }, { 10, 1, 63, 0, math.mininteger }, { 1, 64, 0, 0, -1 },
+      { 10, 1, 23, 40, 1 << 23 },
     }, devices.table(out))
   end)
 end)

@@ -8,8 +8,10 @@ local FLOAT_TYPES = { "float16", "bfloat16", "float32", "float64" }
 devices.each(function(device)
   for _, dtype in ipairs(INTEGER_TYPES) do
     it("loads and stores " .. dtype .. ", wrapping", function()
-      local values = { 0, 1, -1, 127, 128, 255, 256, -129, 65535, 1 << 31, (1 << 32) + 5, math.maxinteger, math.mininteger }
-      local k = devices.kernel("function(x, narrow, back) local i = roc.get_global_id(1) narrow[i] = x[i] back[i] = narrow[i] end")
+      local values = { 0, 1, -1, 127, 128, 255, 256, -129, 65535, 1 << 31, (1 << 32) + 5,
+        math.maxinteger, math.mininteger }
+      local k = devices.kernel("function(x, narrow, back) local i = roc.get_global_id(1) "
+        .. "narrow[i] = x[i] back[i] = narrow[i] end")
       local narrow, back = devices.zeros(#values, dtype), devices.zeros(#values, "int64")
       devices.run(k, #values, { devices.values(values, "int64"), narrow, back })
       local expected = roc.array(values, "int64"):astype(dtype)
@@ -20,21 +22,25 @@ devices.each(function(device)
 
   for _, dtype in ipairs(FLOAT_TYPES) do
     it("loads and stores " .. dtype .. ", rounding once", function()
-      local values = { 0.0, -0.0, 1.0, 0.1, -2.5, 65504.0, 65520.0, 1e-7, 5.9604644775390625e-8, 1e-40, 1e38, 1e300, 1 / 0, 0 / 0, 1.0009765625,
+      local values = { 0.0, -0.0, 1.0, 0.1, -2.5, 65504.0, 65520.0, 1e-7, 5.9604644775390625e-8,
+        1e-40, 1e38, 1e300, 1 / 0, 0 / 0, 1.0009765625,
         1.00048828125, 2049.0, 16777217.0 }
-      local k = devices.kernel("function(x, narrow, back) local i = roc.get_global_id(1) narrow[i] = x[i] back[i] = narrow[i] end")
+      local k = devices.kernel("function(x, narrow, back) local i = roc.get_global_id(1) "
+        .. "narrow[i] = x[i] back[i] = narrow[i] end")
       local narrow, back = devices.zeros(#values, dtype), devices.zeros(#values, "float64")
       devices.run(k, #values, { devices.values(values, "float64"), narrow, back })
       local expected = roc.array(values, "float64"):astype(dtype):totable()
       for i, v in ipairs(devices.table(back)) do
-        assert(devices.same(expected[i], v), ("%s of %s: expected %s, got %s"):format(dtype, values[i], expected[i], v))
+        assert(devices.same(expected[i], v),
+          ("%s of %s: expected %s, got %s"):format(dtype, values[i], expected[i], v))
       end
     end)
   end
 
   it("stores integers into float arrays with one rounding", function()
     local values = { 1, 16777217, (1 << 53) + 1, (1 << 24) + 1, math.maxinteger, -((1 << 55) + 3) }
-    local k = devices.kernel("function(x, s, d) local i = roc.get_global_id(1) s[i] = x[i] d[i] = x[i] end")
+    local k =
+      devices.kernel("function(x, s, d) local i = roc.get_global_id(1) s[i] = x[i] d[i] = x[i] end")
     local s, d = devices.zeros(#values, "float32"), devices.zeros(#values, "float64")
     devices.run(k, #values, { devices.values(values, "int64"), s, d })
     for i, v in ipairs(values) do
@@ -44,27 +50,36 @@ devices.each(function(device)
   end)
 
   it("loads and stores booleans", function()
-    local k = devices.kernel("function(x, out) local i = roc.get_global_id(1) out[i] = not x[i] end")
+    local k =
+      devices.kernel("function(x, out) local i = roc.get_global_id(1) out[i] = not x[i] end")
     local out = devices.zeros(3, "bool")
     devices.run(k, 3, { devices.values({ true, false, true }), out })
     assert.same({ false, true, false }, devices.table(out))
   end)
 
-  for _, name in ipairs { "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64" } do
+  for _, name in ipairs { "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "bfloat16", "float32", "float64" } do
     it("converts by roc." .. name, function()
-      local floats = { 0.0, 1.9, -1.9, 127.5, 128.0, 300.7, -300.7, 65535.5, 1e10, -1e10, 1e19, -1e19, 1 / 0, -1 / 0, 0 / 0, 0.1, 1e-45 }
-      local integers = { 0, 1, -1, 127, 128, 300, -300, 65536, 1 << 31, 1 << 40, math.maxinteger, math.mininteger }
+      local floats = { 0.0, 1.9, -1.9, 127.5, 128.0, 300.7, -300.7, 65535.5, 1e10, -1e10, 1e19,
+        -1e19, 1 / 0, -1 / 0, 0 / 0, 0.1, 1e-45 }
+      local integers = { 0, 1, -1, 127, 128, 300, -300, 65536, 1 << 31, 1 << 40, math.maxinteger,
+        math.mininteger }
       local is_float = roc[name].kind == "f"
-      local k = devices.kernel(("function(x, y, out, out2) local i = roc.get_global_id(1) out[i] = roc.%s(x[i]) if i <= #y then out2[i] = roc.%s(y[i]) end end"):format(name, name))
+      local k =
+        devices.kernel(("function(x, y, out, out2) local i = roc.get_global_id(1) out[i] "
+        .. "= roc.%s(x[i]) if i <= #y then out2[i] = roc.%s(y[i]) end end"):format(name, name))
       local otype = is_float and "float64" or "int64"
       local out, out2 = devices.zeros(#floats, otype), devices.zeros(#floats, otype)
-      devices.run(k, #floats, { devices.values(floats, "float64"), devices.values(integers, "int64"), out, out2 })
+      devices.run(k, #floats, { devices.values(floats, "float64"),
+        devices.values(integers, "int64"), out, out2 })
       local got, got2 = devices.table(out), devices.table(out2)
       for i, x in ipairs(floats) do
-        assert(devices.same(roc[name](x), got[i]), ("roc.%s(%s): expected %s, got %s"):format(name, x, roc[name](x), got[i]))
+        assert(devices.same(roc[name](x), got[i]),
+          ("roc.%s(%s): expected %s, got %s"):format(name, x, roc[name](x), got[i]))
       end
       for i, x in ipairs(integers) do
-        assert(devices.same(roc[name](x), got2[i]), ("roc.%s(%s): expected %s, got %s"):format(name, x, roc[name](x), got2[i]))
+        assert(devices.same(roc[name](x), got2[i]),
+          ("roc.%s(%s): expected %s, got %s"):format(name, x, roc[name](x), got2[i]))
       end
     end)
   end
@@ -77,7 +92,8 @@ devices.each(function(device)
       end
     end)
     local base = roc.range(1, 24):reshape(4, 6)
-    for _, view in ipairs { base, base:transpose(), base:slice(1, 1, 4, 2), base:slice(2, 2, 6, 2) } do
+    for _, view in ipairs { base, base:transpose(), base:slice(1, 1, 4, 2),
+      base:slice(2, 2, 6, 2) } do
       local d = roc.to_device(view)
       local out = devices.zeros(view.shape, "int64")
       devices.run(k, view.shape[1], { d, out })
@@ -131,7 +147,9 @@ devices.each(function(device)
 
   it("copies captured host arrays once", function()
     local weights = roc.array({ 1, 2, 3 }, "float32")
-    local k = roc.kernel(function(out) out[roc.get_global_id(1)] = weights[roc.get_global_id(1)] end)
+    local k = roc.kernel(function(out)
+      out[roc.get_global_id(1)] = weights[roc.get_global_id(1)]
+    end)
     weights[1] = 100
     local out = devices.zeros(3, "float32")
     devices.run(k, 3, { out })

@@ -1,12 +1,8 @@
--- Registered, pinned and smart arrays in kernels: the same results on every device, in place or kept where they are.
+-- Registered, pinned and smart arrays in kernels: the same results on every device, in place or
+-- kept where they are.
 local roc = require "roc"
+local refuses = require "support.refuses"
 local devices = require "support.devices"
-
-local function refuses(pattern, f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok)
-  assert(tostring(err):find(pattern, 1, true), ("%q does not contain %q"):format(tostring(err), pattern))
-end
 
 devices.each(function(device)
   local function scale_kernel(opts)
@@ -30,7 +26,8 @@ devices.each(function(device)
   it("views of a registered array work in place, strided ones too", function()
     local m = roc.zeros({ 4, 6 }, "int32")
     local r <close> = roc.register(m)
-    local k = devices.kernel("function(v) local i = roc.get_global_id(1) for j = 1, v.shape[2] do v[i][j] = i * 10 + j end end")
+    local k = devices.kernel("function(v) local i = roc.get_global_id(1) for j = 1, v.shape[2] "
+      .. "do v[i][j] = i * 10 + j end end")
     k:forall(6)(m:transpose())
     for i = 1, 6 do
       for j = 1, 4 do assert.equal(i * 10 + j, m[j][i]) end
@@ -63,7 +60,8 @@ devices.each(function(device)
     assert.same({ 1, 2, 3, 4 }, a:totable())
   end)
 
-  it("an error that leaves the scope of a registration goes on, and the kernel's is kept", function()
+  it("an error that leaves the scope of a registration goes on, and the kernel's is kept",
+    function()
     local a = roc.zeros(4, "int64")
     local k = devices.kernel("function(x) x[9] = 1 end")
     refuses("mine", function()
@@ -79,7 +77,8 @@ devices.each(function(device)
     it("an array of roc." .. name .. " is used in place", function()
       local a, d = roc[name](64, "float64"), devices.zeros(64, "float64")
       for i = 1, 64 do a[i] = i end
-      local k = devices.kernel("function(x, y) local i = roc.get_global_id(1) y[i] = x[i] x[i] = -x[i] end")
+      local k =
+        devices.kernel("function(x, y) local i = roc.get_global_id(1) y[i] = x[i] x[i] = -x[i] end")
       k:forall(64)(a, d)
       assert.equal(-64.0, a[64])
       assert.equal(64.0, d[64])

@@ -1,4 +1,5 @@
--- Streams and events as every device has them: order, waits, scopes, callbacks, and `stream=` wherever work is queued.
+-- Streams and events as every device has them: order, waits, scopes, callbacks, and `stream=`
+-- wherever work is queued.
 local roc = require "roc"
 local devices = require "support.devices"
 
@@ -106,8 +107,8 @@ devices.each(function()
       local closed = roc.stream()
       closed:close()
       for _, case in ipairs {
-        { closed, "the stream given as 'stream' is closed" },
-        { 12, "'stream' is a number, expected a roc.Stream" },
+        { closed, "the stream is closed" },
+        { 12, "roc.Stream expected, got number" },
       } do
         for _, use in ipairs {
           function() fill[{ 1, 8, case[1] }](y, 1) end,
@@ -137,8 +138,8 @@ devices.each(function()
       end
       local ok, err = pcall(fill:forall(8, { stream = other }), y, 1)
       assert.is_false(ok)
-      assert.is_truthy(tostring(err):find("bad argument #1 to kernel 'fill'", 1, true)
-        or tostring(err):find("the launch on '" .. other.device.name .. "'", 1, true), tostring(err))
+      local expected = ("the launch on '%s'"):format(other.device.name)
+      assert.is_truthy(tostring(err):find(expected, 1, true), tostring(err))
       ok, err = pcall(function() closed:synchronize() end)
       assert.is_false(ok)
       assert.is_truthy(err:find("the stream is closed", 1, true))
@@ -196,8 +197,8 @@ devices.each(function()
       s:synchronize()
     end)
 
-    it("waits but lets the user's error go on when one leaves the scope; the fault stays", function()
-      local y, err = devices.zeros(10), setmetatable({}, { __tostring = function() return "mine" end })
+    it("lets the user's error go on when one leaves the scope, and keeps the fault", function()
+      local y, err = devices.zeros(10), {}
       local ok, raised = pcall(function()
         local scope <close> = s:auto_synchronize()
         beyond:forall(10, { stream = s })(y)
@@ -357,19 +358,23 @@ devices.each(function()
         assert.is_false(ok)
         return tostring(err)
       end
-      assert.is_truthy(message(roc.elapsed, e, closed):find("bad argument #2 .*the event was never recorded"))
+      assert.is_truthy(message(roc.elapsed, e, closed):find("#2 .*the event was never recorded"))
       local other = roc.event():record(roc.stream(s.device.kind == "sim" and "cpu" or "sim"))
       assert.is_truthy(message(roc.elapsed, e, other):find("different devices", 1, true))
       closed:close()
       closed:close()
       assert.is_truthy(tostring(closed):find("(closed)", 1, true))
       for _, f in ipairs {
-        function() closed:record() end, function() closed:query() end, function() closed:synchronize() end,
-        function() s:wait(closed) end, function() roc.elapsed(closed, e) end,
+        function() closed:record() end,
+        function() closed:query() end,
+        function() closed:synchronize() end,
+        function() s:wait(closed) end,
+        function() roc.elapsed(closed, e) end,
       } do
         assert.is_truthy(message(f):find("the event is closed", 1, true))
       end
-      assert.is_truthy(message(function() s:wait(s) end):find("roc.Event expected, got roc.Stream", 1, true))
+      local text = message(function() s:wait(s) end)
+      assert.is_truthy(text:find("roc.Event expected, got roc.Stream", 1, true))
     end)
 
     it("may be dropped or closed while it is pending", function()

@@ -1,4 +1,5 @@
--- A few random kernels of the fuzzer, the same ones in every run: each device against sim, and sim against plain Lua.
+-- A few random kernels of the fuzzer, the same ones in every run: each device against sim, and sim
+-- against plain Lua.
 local roc = require "roc"
 local fuzz = require "support.fuzz"
 

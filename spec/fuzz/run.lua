@@ -1,7 +1,10 @@
 -- Long fuzzing runs, by hand:
---   roclua spec/fuzz/run.lua [count [first seed [device …]]]              compares each device (cpu) with sim on random kernels
---   roclua spec/fuzz/run.lua --target [count [first seed [target …]]]     compiles them for targets (gfx90a, gfx1030)
--- Prints and shrinks every failure; exit status 1 when there was one.  ROCLUA_WAVEFRONT=32 for the other wavefront.
+--   roclua spec/fuzz/run.lua [count [first seed [device …]]]
+--     compares each device (cpu) with sim on random kernels
+--   roclua spec/fuzz/run.lua --target [count [first seed [target …]]]
+--     compiles them for targets (gfx90a, gfx1030)
+-- Prints and shrinks every failure; exit status 1 when there was one. ROCLUA_WAVEFRONT=32 for the
+-- other wavefront.
 package.path = "spec/?.lua;" .. package.path
 local fuzz = require "support.fuzz"
 
@@ -23,12 +26,14 @@ local shrink = only_compiles and fuzz.shrink_compile or fuzz.shrink
 local function describe(case)
   print(("-- check %s, number %s"):format(case.is_checked, case.number))
   for _, l in ipairs(case.launches) do
-    print(("-- grid {%s}, workgroup {%s}, n %s, x %s, flag %s"):format(table.concat(l.grid, ", "), table.concat(l.workgroup, ", "), l.n, l.x,
+    print(("-- grid {%s}, workgroup {%s}, n %s, x %s, flag %s"):format(table.concat(l.grid, ", "),
+      table.concat(l.workgroup, ", "), l.n, l.x,
       l.flag))
   end
   local text, arrays = fuzz.text(case)
   for _, a in ipairs(arrays) do
-    print(("-- %s: %s, rank %d, %s, %s"):format(a.name, a.dtype, a.rank or 1, a.layout or "dense", table.concat(a.extents or {}, " x ")))
+    print(("-- %s: %s, rank %d, %s, %s"):format(a.name, a.dtype, a.rank or 1, a.layout or "dense",
+      table.concat(a.extents or {}, " x ")))
   end
   print(text)
 end
@@ -50,7 +55,8 @@ for seed = first, first + count - 1 do
     print(("%d kernels, %d fail, %d refused"):format(seed - first + 1, failures, #refused))
   end
 end
-print(("%d kernels, %d fail, %d refused, %.1f a second"):format(count, failures, #refused, count / os.clock()))
+print(("%d kernels, %d fail, %d refused, %.1f a second"):format(count, failures, #refused,
+  count / os.clock()))
 for i = 1, math.min(#refused, 10) do
   print("refused: " .. refused[i])
 end

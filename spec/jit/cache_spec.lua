@@ -1,4 +1,5 @@
--- The disk cache of code objects: what is found again, what is not, and that nothing in its folder can hurt.
+-- The disk cache of code objects: what is found again, what is not, and that nothing in its folder
+-- can hurt.
 local files = require "support.files"
 local shell = require "support.shell"
 local testing = require("roc.core").testing
@@ -7,7 +8,8 @@ local testing = require("roc.core").testing
 local SCRIPT = [[
 local roc = require "roc"
 local n, text = tonumber(arg[1] or 1), arg[2]
-local k = roc.kernel(text or "function(x) x[1] = x[1] + %d end", { env = { roc = roc, math = math }, check = arg[3] ~= "unchecked" })
+local k = roc.kernel(text or "function(x) x[1] = x[1] + %d end", { env = { roc = roc,
+  math = math }, check = arg[3] ~= "unchecked" })
 local x = roc.to_device(roc.zeros(4, "int64"))
 k:forall(1)(x)
 io.write(x[1], " ", table.concat({ require("roc.core").testing.cache_stats() }, " "), "\n")
@@ -28,7 +30,8 @@ describe("the disk cache", function()
   before_each(function() files.run("rm -rf " .. folder .. "/cache") end)
 
   local function run(args, environment)
-    return (shell.run(("XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu %s ROCLUA %s %s"):format(folder, environment or "", script, args or "")))
+    return (shell.run(("XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu %s ROCLUA %s %s"):format(folder,
+      environment or "", script, args or "")))
   end
 
   local function entries()
@@ -72,8 +75,10 @@ describe("the disk cache", function()
     local path = entries()[1]
     local whole = files.read(path)
     for _, damaged in ipairs {
-      "", whole:sub(1, 1), whole:sub(1, 32), whole:sub(1, 40), whole:sub(1, 200), whole:sub(1, #whole - 1), whole .. "x",
-      whole:sub(1, 100) .. string.char(whole:byte(101) ~ 1) .. whole:sub(102), ("\0"):rep(#whole), "x" .. whole:sub(2),
+      "", whole:sub(1, 1), whole:sub(1, 32), whole:sub(1, 40), whole:sub(1, 200),
+      whole:sub(1, #whole - 1), whole .. "x",
+      whole:sub(1, 100) .. string.char(whole:byte(101) ~ 1) .. whole:sub(102), ("\0"):rep(#whole),
+      "x" .. whole:sub(2),
     } do
       local file = assert(io.open(path, "wb"))
       file:write(damaged)
@@ -100,7 +105,8 @@ describe("the disk cache", function()
   when_roclua("is shared by processes that start at once", function()
     local command = {}
     for i = 1, 6 do command[i] = ("ROCLUA %s 1 > %s/out%d &"):format(script, folder, i) end
-    shell.run(("export XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu; %s wait"):format(folder, table.concat(command, " ")))
+    shell.run(("export XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu; %s wait"):format(folder,
+      table.concat(command, " ")))
     for i = 1, 6 do assert.matches("^1 [01] [01] [01] 0\n$", files.read(folder .. "/out" .. i)) end
     assert.are.equal(1, #entries())
     assert.are.equal("1 1 0 0 0\n", run())
@@ -109,7 +115,8 @@ describe("the disk cache", function()
   when_roclua("keeps its size, and drops first what was used longest ago", function()
     run()
     local kept = entries()[1]
-    files.run(("cd %s/cache/roclua && for i in 1 2 3; do head -c 400000 /dev/zero > $(printf '%%064d' $i); done && touch -d '2 days ago' 0*")
+    files.run(("cd %s/cache/roclua && for i in 1 2 3; do head -c 400000 /dev/zero > $(printf "
+      .. "'%%064d' $i); done && touch -d '2 days ago' 0*")
       :format(folder))
     local output = run("1 'function(x) x[1] = x[1] + 3 end'", "ROCLUA_CACHE_MB=1")
     assert.are.equal("3 0 1 1 2\n", output) -- down to three quarters
@@ -119,7 +126,9 @@ describe("the disk cache", function()
 
   when_roclua("removes temporary files whose writer is gone, and leaves the others", function()
     run()
-    files.run(("cd %s/cache/roclua && touch -d '2 hours ago' old.1-1.tmp && touch new.1-2.tmp"):format(folder))
+    files.run(
+      ("cd %s/cache/roclua && touch -d '2 hours ago' old.1-1.tmp && touch new.1-2.tmp"):format(
+      folder))
     run("1 'function(x) x[1] = x[1] + 4 end'")
     local names = table.concat(entries(), "\n")
     assert.not_matches("old%.1", names)
@@ -173,7 +182,8 @@ describe("a serialised code object", function()
   it("is refused when any byte differs", function()
     if not shell.interpreter then return pending("needs roclua") end
     for at = 1, #shown, 3 do
-      local changed = shown:sub(1, at - 1) .. string.char(shown:byte(at) ~ 0x10) .. shown:sub(at + 1)
+      local changed = shown:sub(1, at - 1) .. string.char(shown:byte(at) ~ 0x10)
+        .. shown:sub(at + 1)
       if testing.code_rewrite(changed) then error(("byte %d was not looked at"):format(at)) end
     end
   end)

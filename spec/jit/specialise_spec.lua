@@ -114,6 +114,22 @@ describe("a specialisation", function()
     assert.equal(2, compiles(k))
   end)
 
+  it("tells how long each stage of its compile took", function()
+    local k = roc.kernel(function(y) y[1] = 1 end)
+    assert.is_nil(k:times())
+    k:forall(1)(device(1))
+    local times, names = k:times(), {}
+    for name, ms in pairs(times) do
+      names[#names + 1] = name
+      assert.is_true(ms >= 0 and ms < 1e6, name)
+    end
+    table.sort(names)
+    assert.equal("build emit front_end load open optimise passes verify", table.concat(names, " "))
+    assert.is_true(times.front_end > 0 and times.load > 0)
+    k:inspect_ir()
+    assert.same(times, k:times()) -- looking is not compiling
+  end)
+
   it("is one of at most 64", function()
     local size = 1
     local k = roc.kernel(function(y)

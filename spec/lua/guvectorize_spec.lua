@@ -115,7 +115,8 @@ devices.each(function()
 
     it("works on a stream", function()
       local s = roc.stream()
-      local y = roc.guvectorize(scale, "(n),()->(n)")(devices.values({ 1, 2 }, "int64"), 3, { stream = s })
+      local y = roc.guvectorize(scale, "(n),()->(n)")(devices.values({ 1, 2 }, "int64"), 3,
+        { stream = s })
       s:synchronize()
       assert.same({ 3, 6 }, devices.table(y))
     end)
@@ -131,29 +132,46 @@ describe("roc.guvectorize", function()
     end)
   end
 
-  it_refuses("what is no signature", "bad argument #2 to 'guvectorize' %(a signature like .* expected, got nil%)",
+  it_refuses("what is no signature",
+    "bad argument #2 to 'guvectorize' %(a signature like .* expected, got nil%)",
     function() roc.guvectorize(dot) end)
-  it_refuses("a signature without an arrow", "'%->' expected", function() roc.guvectorize(dot, "(n),(n)") end)
-  it_refuses("a signature without parentheses", "core dimensions in parentheses expected", function() roc.guvectorize(dot, "n,n->()") end)
-  it_refuses("a signature without results", "core dimensions in parentheses expected", function() roc.guvectorize(dot, "(n),(n)->") end)
-  it_refuses("a bad name of a dimension", "'n%+1' is no name of a dimension", function() roc.guvectorize(dot, "(n),(n+1)->()") end)
-  it_refuses("a missing comma", "a comma expected at '%(n%)'", function() roc.guvectorize(dot, "(n)(n)->()") end)
-  it_refuses("a signature of another count", "has 2 arguments and results, function 'dot' 3 parameters",
+  it_refuses("a signature without an arrow", "'%->' expected",
+    function() roc.guvectorize(dot, "(n),(n)") end)
+  it_refuses("a signature without parentheses", "core dimensions in parentheses expected",
+    function() roc.guvectorize(dot, "n,n->()") end)
+  it_refuses("a signature without results", "core dimensions in parentheses expected",
+    function() roc.guvectorize(dot, "(n),(n)->") end)
+  it_refuses("a bad name of a dimension", "'n%+1' is no name of a dimension",
+    function() roc.guvectorize(dot, "(n),(n+1)->()") end)
+  it_refuses("a missing comma", "a comma expected at '%(n%)'",
+    function() roc.guvectorize(dot, "(n)(n)->()") end)
+  it_refuses("a signature of another count",
+    "has 2 arguments and results, function 'dot' 3 parameters",
     function() roc.guvectorize(dot, "(n)->(n)") end)
-  it_refuses("too few arguments", "'product' takes 2 arguments, got 1", function() v(roc.ones { 2, 2 }) end)
-  it_refuses("too few dimensions", "bad argument #2 to 'product' %(2 dimensions expected for %(n,p%), got shape {3}%)",
+  it_refuses("too few arguments", "'product' takes 2 arguments, got 1",
+    function() v(roc.ones { 2, 2 }) end)
+  it_refuses("too few dimensions",
+    "bad argument #2 to 'product' %(2 dimensions expected for %(n,p%), got shape {3}%)",
     function() v(roc.ones { 2, 3 }, roc.ones(3)) end)
-  it_refuses("core dimensions that clash", "bad argument #2 to 'product' %(dimension n is 4 here, 3 of argument #1 to 'product'%)",
+  it_refuses("core dimensions that clash",
+    "bad argument #2 to 'product' %(dimension n is 4 here, 3 of argument #1 to 'product'%)",
     function() v(roc.ones { 2, 3 }, roc.ones { 4, 2 }) end)
   it_refuses("a clash with a fixed extent", "dimension 3 is 2 here, 3 in the signature",
     function() roc.guvectorize(function(x, y) y[1] = x[1] end, "(3)->()")(roc.ones(2)) end)
-  it_refuses("outer shapes that do not broadcast", "outer shape {3} does not broadcast with outer shape {2} of argument #1",
+  it_refuses("outer shapes that do not broadcast",
+    "outer shape {3} does not broadcast with outer shape {2} of argument #1",
     function() v(roc.ones { 2, 2, 2 }, roc.ones { 3, 2, 2 }) end)
-  it_refuses("a number where there is a core", "array with core dimensions %(n,p%) expected, got number", function() v(roc.ones { 2, 2 }, 1) end)
-  it_refuses("other values", "array, number or boolean expected, got string", function() v(roc.ones { 2, 2 }, "1") end)
-  it_refuses("an extent that nothing tells", "dimension p of result 1 of .* is in no argument; give option 'out'",
+  it_refuses("a number where there is a core",
+    "array with core dimensions %(n,p%) expected, got number",
+    function() v(roc.ones { 2, 2 }, 1) end)
+  it_refuses("other values", "array, number or boolean expected, got string",
+    function() v(roc.ones { 2, 2 }, "1") end)
+  it_refuses("an extent that nothing tells",
+    "dimension p of result 1 of .* is in no argument; give option 'out'",
     function() roc.guvectorize(function(x, y) y[1] = x[1] end, "(n)->(p)")(roc.ones(2)) end)
-  it_refuses("an out of another shape", "bad option 'out' %(array of shape {3, 2, 2} expected, got {2, 2, 2}%)",
+  it_refuses("an out of another shape",
+    "bad option 'out' %(array of shape {3, 2, 2} expected, got {2, 2, 2}%)",
     function() v(roc.ones { 3, 2, 2 }, roc.ones { 2, 2 }, { out = roc.ones { 2, 2, 2 } }) end)
-  it_refuses("an unknown option", "unknown option 'axis'", function() v(roc.ones { 2, 2 }, roc.ones { 2, 2 }, { axis = 1 }) end)
+  it_refuses("an unknown option", "unknown option 'axis'",
+    function() v(roc.ones { 2, 2 }, roc.ones { 2, 2 }, { axis = 1 }) end)
 end)

@@ -26,8 +26,9 @@ local function fold(f, a)
 end
 
 devices.each(function(device)
-  -- one group; a group with a partial last item; several groups; enough that items have more than their least span
-  local sizes = device.kind == "sim" and { 1, 2, 255, 300, 5000 } or { 1, 2, 255, 256, 257, 4096, 4097, 100000, 5000011 }
+  -- one group; a partial last item; several groups; items with more than their least span
+  local sizes = device.kind == "sim" and { 1, 2, 255, 300, 5000 }
+    or { 1, 2, 255, 256, 257, 4096, 4097, 100000, 5000011 }
 
   describe("roc.reduce", function()
     it("adds up any number of elements", function()
@@ -51,6 +52,14 @@ devices.each(function(device)
       end
     end)
 
+    it("combines in a quicker order when it may", function()
+      local sum = roc.reduce(add, nil, { commutative = true })
+      for _, n in ipairs(sizes) do
+        assert.are.equal(n * (n + 1) // 2, sum(roc.range(1, n)))
+        assert.are.equal(n * (n + 1) // 2 - 3, sum(roc.to_device(roc.range(1, n)), { init = -3 }))
+      end
+    end)
+
     it("gives the same float in every run, for host and device arrays", function()
       local sum, x = roc.reduce(add), roc.random(5000, "float32")
       local once = sum(x)
@@ -65,7 +74,8 @@ devices.each(function(device)
       assert.are.equal(3.0, sum(roc.ones(3, "float16")))
       assert.are.equal("integer", math.type(sum(roc.ones(3, "uint8"))))
       assert.are.equal("float", math.type(sum(roc.ones(3))))
-      assert.are.equal(2.0, roc.reduce(function(x, y) return x / 2 + y / 2 end)(roc.full(4, 2, "int32")))
+      assert.are.equal(2.0,
+        roc.reduce(function(x, y) return x / 2 + y / 2 end)(roc.full(4, 2, "int32")))
       local all = roc.reduce(function(x, y) return x and y end)
       assert.is_true(all(roc.full(1000, true, "bool")))
       assert.is_false(all(roc.zeros(300, "bool")))
@@ -96,7 +106,8 @@ devices.each(function(device)
     it("gives init for an empty array", function()
       assert.are.equal(7.0, roc.reduce(add, 7)(roc.zeros(0)))
       assert.are.equal(8, roc.reduce(add)(roc.zeros({ 3, 0 }, "int32"), { init = 8 }))
-      assert.are.equal(false, roc.reduce(function(x, y) return x or y end, false)(roc.zeros(0, "bool")))
+      assert.are.equal(false,
+        roc.reduce(function(x, y) return x or y end, false)(roc.zeros(0, "bool")))
     end)
 
     it("writes the result into out, without waiting", function()
@@ -116,7 +127,8 @@ devices.each(function(device)
 
     it("reduces along an axis", function()
       local composed, m = roc.reduce(compose), roc.range(1, 24):reshape(2, 3, 4)
-      for i = 1, 2 do for j = 1, 3 do for k = 1, 4 do m[i][j][k] = (8 * i + 5 * j + 3 * k) % 49 end end end
+      for i = 1, 2 do for j = 1, 3 do for k = 1,
+        4 do m[i][j][k] = (8 * i + 5 * j + 3 * k) % 49 end end end
       for axis = 1, 3 do
         for _, a in ipairs { m, roc.to_device(m) } do
           local y = composed(a, { axis = axis, init = 3 })
@@ -153,7 +165,8 @@ devices.each(function(device)
 
     it("reports a failed check with the function's line", function()
       local f = roc.reduce(function(x, y) return x // y end)
-      assert_raises("reduce_spec.lua:%d+: attempt to divide by zero", function() f(roc.array({ 1, 0 }, "int64")) end)
+      assert_raises("reduce_spec.lua:%d+: attempt to divide by zero",
+        function() f(roc.array({ 1, 0 }, "int64")) end)
     end)
   end)
 end)
@@ -167,20 +180,28 @@ describe("roc.reduce", function()
     end)
   end
 
-  it_refuses("what is no function", "bad argument #1 to 'reduce' %(function expected, got nil%)", function() roc.reduce() end)
+  it_refuses("what is no function", "bad argument #1 to 'reduce' %(function expected, got nil%)",
+    function() roc.reduce() end)
   it_refuses("a function of three", "function of 2 parameters expected, 'f' has 3",
     function() roc.reduce(function(a, b, c) return a + b + c end, nil, { name = "f" }) end)
-  it_refuses("an init of another kind", "bad argument #2 to 'reduce' %(number or boolean expected, got string%)",
+  it_refuses("an init of another kind",
+    "bad argument #2 to 'reduce' %(number or boolean expected, got string%)",
     function() roc.reduce(add, "0") end)
-  it_refuses("an init that the results cannot be", "bad option 'init' %(0.5 has no integer representation, and the results are int64%)",
+  it_refuses("an init that the results cannot be",
+    "bad option 'init' %(0.5 has no integer representation, and the results are int64%)",
     function() sum(roc.range(1, 2), { init = 0.5 }) end)
-  it_refuses("a boolean init of numbers", "bad option 'init' %(number expected for results of float64, got boolean%)",
+  it_refuses("a boolean init of numbers",
+    "bad option 'init' %(number expected for results of float64, got boolean%)",
     function() sum(roc.ones(2), { init = true }) end)
-  it_refuses("an empty array without init", "bad argument #1 to 'add' %(the array is empty, and there is no 'init'%)",
+  it_refuses("an empty array without init",
+    "bad argument #1 to 'add' %(the array is empty, and there is no 'init'%)",
     function() sum(roc.zeros(0)) end)
-  it_refuses("an empty axis without init", "there is no 'init'", function() sum(roc.zeros { 2, 0 }, { axis = 2 }) end)
-  it_refuses("what is no array", "bad argument #1 to 'add' %(array expected, got table%)", function() sum({ 1, 2 }) end)
-  it_refuses("an axis out of range", "bad option 'axis' of 'add' %(an integer from 1 to 2 expected, got 3%)",
+  it_refuses("an empty axis without init", "there is no 'init'",
+    function() sum(roc.zeros { 2, 0 }, { axis = 2 }) end)
+  it_refuses("what is no array", "bad argument #1 to 'add' %(array expected, got table%)",
+    function() sum({ 1, 2 }) end)
+  it_refuses("an axis out of range",
+    "bad option 'axis' of 'add' %(an integer from 1 to 2 expected, got 3%)",
     function() sum(roc.ones { 2, 2 }, { axis = 3 }) end)
   it_refuses("an out of several elements", "array of one element expected, got shape {2}",
     function() sum(roc.ones(2), { out = roc.ones(2) }) end)
@@ -190,6 +211,7 @@ describe("roc.reduce", function()
     function() sum(roc.ones(2), { dtype = "int32" }) end)
   it_refuses("a function that gives several values", "gives 2 values; it must give one",
     function() roc.reduce(function(x, y) return x, y end)(roc.ones(2)) end)
-  it_refuses("a function that gives another type than it takes", "gives bool for two elements of float64; it must give what it takes",
+  it_refuses("a function that gives another type than it takes",
+    "gives bool for two elements of float64; it must give what it takes",
     function() roc.reduce(function(x, y) return x < y end)(roc.ones(2)) end)
 end)

@@ -40,13 +40,14 @@ local CASES = { {}, { init = 5 }, { init = 5, exclusive = true } }
 
 devices.each(function(device)
   -- within a block of 2048, at its ends, and over more blocks than one block of them
-  local sizes = device.kind == "sim" and { 1, 7, 9, 2049, 4100 } or { 1, 7, 8, 9, 2047, 2048, 2049, 30000, 2048 * 2048 + 1 }
+  local sizes = device.kind == "sim" and { 1, 7, 9, 2049 }
+    or { 1, 7, 8, 9, 2047, 2048, 2049, 30000, 2048 * 2048 + 1 }
 
   describe("roc.scan", function()
     it("gives the running combinations of any number of elements", function()
       local sums = roc.scan(add)
       for _, n in ipairs(sizes) do
-        for _, options in ipairs(CASES) do
+        for _, options in ipairs(n < 1000000 and CASES or { CASES[3] }) do
           local y = sums(roc.range(1, n), options)
           local shift, first = options.exclusive and 1 or 0, options.init or 0
           for _, i in ipairs { 1, n // 3 + 1, n // 2 + 1, n } do
@@ -59,7 +60,7 @@ devices.each(function(device)
 
     it("keeps the order of the elements", function()
       local scan, t = roc.scan(compose), {}
-      for i = 1, 4100 do t[i] = (i * 31 + i // 3) % 49 end
+      for i = 1, 2100 do t[i] = (i * 31 + i // 3) % 49 end
       for _, options in ipairs(CASES) do
         assert_scan(compose, t, scan(roc.array(t, "int64"), options):totable(), options)
         assert_scan(compose, t, devices.table(scan(devices.values(t, "int64"), options)), options)
@@ -131,13 +132,17 @@ describe("roc.scan", function()
     end)
   end
 
-  it_refuses("what is no function", "bad argument #1 to 'scan' %(function expected, got nil%)", function() roc.scan() end)
-  it_refuses("a function of one", "function of 2 parameters expected", function() roc.scan(function(x) return x end) end)
+  it_refuses("what is no function", "bad argument #1 to 'scan' %(function expected, got nil%)",
+    function() roc.scan() end)
+  it_refuses("a function of one", "function of 2 parameters expected",
+    function() roc.scan(function(x) return x end) end)
   it_refuses("an exclusive scan without init", "bad option 'exclusive' of 'add' %(it needs 'init'",
     function() sums(roc.ones(2), { exclusive = true }) end)
-  it_refuses("several dimensions", "array of 1 dimension expected, got shape {2, 2}; a:ravel%(%)", function() sums(roc.ones { 2, 2 }) end)
+  it_refuses("several dimensions", "array of 1 dimension expected, got shape {2, 2}; a:ravel%(%)",
+    function() sums(roc.ones { 2, 2 }) end)
   it_refuses("what is no array", "array expected, got number", function() sums(1) end)
-  it_refuses("an out of another shape", "array of shape {2} expected, got {3}", function() sums(roc.ones(2), { out = roc.ones(3) }) end)
+  it_refuses("an out of another shape", "array of shape {2} expected, got {3}",
+    function() sums(roc.ones(2), { out = roc.ones(3) }) end)
   it_refuses("an out that cannot hold the result", "which an array of int32 cannot hold",
     function() sums(roc.ones(2), { out = roc.ones(2, "int32") }) end)
   it_refuses("an init that the results cannot be", "has no integer representation",

@@ -31,7 +31,8 @@ devices.each(function(device)
     end)
 
     it("gives a device array when an argument is one", function()
-      local y = roc.vectorize(add)(devices.values({ 1, 2, 3 }, "float32"), roc.array({ 10, 20, 30 }, "float32"))
+      local y = roc.vectorize(add)(devices.values({ 1, 2, 3 }, "float32"),
+        roc.array({ 10, 20, 30 }, "float32"))
       assert.are.equal(roc.current_device(), y.device)
       assert.same({ 11.0, 22.0, 33.0 }, devices.table(y))
     end)
@@ -66,7 +67,8 @@ devices.each(function(device)
     it("broadcasts rows, columns and single elements", function()
       local v = roc.vectorize(add)
       local m, row = roc.range(1, 12):reshape(3, 4), roc.array({ 100, 200, 300, 400 }, "int64")
-      local column, one = roc.array({ { 10 }, { 20 }, { 30 } }, "int64"), roc.array({ { 7 } }, "int64")
+      local column, one = roc.array({ { 10 }, { 20 }, { 30 } }, "int64"),
+        roc.array({ { 7 } }, "int64")
       local function of(a, rank, by_row)
         return function(i, j)
           if rank == 1 then return a[#a == 1 and 1 or j] end
@@ -86,7 +88,8 @@ devices.each(function(device)
       for _, a in ipairs { m, roc.to_device(m) } do
         local left = a:slice(2, 6, 1, -2)                       -- 4 x 3
         local right = a:transpose():slice(1, 1, 3):transpose()  -- 4 x 3
-        assert_elements(add, v(left, right), function(i, j) return m[i][8 - 2 * j] end, function(i, j) return m[i][j] end)
+        assert_elements(add, v(left, right), function(i, j) return m[i][8 - 2 * j] end,
+          function(i, j) return m[i][j] end)
       end
     end)
 
@@ -104,8 +107,10 @@ devices.each(function(device)
       local a, b = roc.range(1, 48):reshape(shape), roc.range(1, 24):reshape(other)
       local y = roc.vectorize(function(x, z) return 100 * x + z end)(a, b)
       assert.same({ 2, 2, 2, 2, 2, 2, 2, 3 }, y.shape)
-      assert.are.equal(100 * a:get(2, 1, 1, 1, 2, 1, 1, 3) + b:get(1, 1, 1, 2, 1, 2, 1, 3), y:get(2, 1, 1, 2, 2, 2, 1, 3))
-      assert.are.equal(100 * a:get(1, 1, 2, 1, 1, 1, 2, 2) + b:get(1, 2, 1, 1, 1, 2, 1, 2), y:get(1, 2, 2, 1, 1, 2, 2, 2))
+      assert.are.equal(100 * a:get(2, 1, 1, 1, 2, 1, 1, 3) + b:get(1, 1, 1, 2, 1, 2, 1, 3),
+        y:get(2, 1, 1, 2, 2, 2, 1, 3))
+      assert.are.equal(100 * a:get(1, 1, 2, 1, 1, 1, 2, 2) + b:get(1, 2, 1, 1, 1, 2, 1, 2),
+        y:get(1, 2, 2, 1, 1, 2, 2, 2))
       assert.are.equal(100 * 48 + 24, y:get(2, 2, 2, 2, 2, 2, 2, 3))
     end)
 
@@ -140,14 +145,17 @@ devices.each(function(device)
         local x = make({ 1, 2, 3, 4, 5 }, "int64")
         v(x, 10, { out = x })
         v(x:slice(1, 1, 4), 100, { out = x:slice(1, 2, 5) })
-        assert.same({ 11, 111, 112, 113, 114 }, make == roc.array and x:totable() or devices.table(x))
+        assert.same({ 11, 111, 112, 113, 114 },
+          make == roc.array and x:totable() or devices.table(x))
       end
     end)
 
     it("stores in the dtype that is asked for", function()
       local y = roc.vectorize(add, { dtype = "float16" })(roc.ones(2, "float32"), 1)
       assert.are.equal(roc.float16, y.dtype)
-      local a, b = roc.vectorize(function(x) return x, x < 0 end)(roc.ones(2), { dtype = { roc.float32, "bool" } })
+      local a,
+        b = roc.vectorize(function(x) return x, x < 0 end)(roc.ones(2),
+        { dtype = { roc.float32, "bool" } })
       assert.same({ roc.float32, roc.bool }, { a.dtype, b.dtype })
     end)
 
@@ -160,6 +168,13 @@ devices.each(function(device)
       scale = 0.5
       local y = v(roc.range(1, 2))
       assert.are.equal(roc.float64, y.dtype)
+      assert.same({ 0.5, 1.0 }, y:totable())
+    end)
+
+    it("computes plain numbers in the precision that is asked for", function()
+      local halve = roc.vectorize(function(x) return x / 2 end, { number = "float32" })
+      local y = halve(roc.range(1, 2))
+      assert.are.equal(roc.float32, y.dtype)
       assert.same({ 0.5, 1.0 }, y:totable())
     end)
 
@@ -194,12 +209,14 @@ devices.each(function(device)
     if device.kind == "cpu" then
       it("reports a fault of device arrays at the next wait, with the call's line", function()
         local y = roc.vectorize(function(x) return 1 // x end)(devices.values({ 0 }, "int64"))
-        assert_raises("divide by zero.*launched at [^\n]*spec/lua/vectorize_spec.lua:%d+", function() return y[1] end)
+        assert_raises("divide by zero.*launched at [^\n]*spec/lua/vectorize_spec.lua:%d+",
+          function() return y[1] end)
       end)
 
       it("loops over rows where a launch cannot have an item for each", function()
         local a, row = roc.ones({ 66000, 129 }, "int8"), roc.range(1, 129, 1, "int8")
-        local y = roc.vectorize(function(x, z) return roc.int8(x + z) end, { dtype = "int8" })(a, row)
+        local y = roc.vectorize(function(x, z) return roc.int8(x + z) end, { dtype = "int8" })(a,
+          row)
         assert.are.equal(2, y[66000][1])
         assert.are.equal(100, y[65999][99])
         assert.are.equal(2, y[65536][1])
@@ -217,22 +234,31 @@ describe("roc.vectorize", function()
     end)
   end
 
-  it_refuses("what is no function", "bad argument #1 to 'vectorize' %(function expected, got number%)", function() roc.vectorize(1) end)
-  it_refuses("a function without parameters", "has no parameters", function() roc.vectorize(function() return 1 end) end)
+  it_refuses("what is no function",
+    "bad argument #1 to 'vectorize' %(function expected, got number%)",
+    function() roc.vectorize(1) end)
+  it_refuses("a function without parameters", "has no parameters",
+    function() roc.vectorize(function() return 1 end) end)
   it_refuses("a C function", "it is a C function", function() roc.vectorize(string.rep) end)
-  it_refuses("an unknown option", "unknown option 'size'; known are check,", function() roc.vectorize(add, { size = 1 }) end)
-  it_refuses("an unknown option of a call", "bad argument #3 to 'add' %(unknown option 'streams'; known are dtype, out, stream%)",
+  it_refuses("an unknown option", "unknown option 'size'; known are check,",
+    function() roc.vectorize(add, { size = 1 }) end)
+  it_refuses("an unknown option of a call",
+    "bad argument #3 to 'add' %(unknown option 'streams'; known are dtype, out, stream%)",
     function() v(roc.ones(1), 1, { streams = 1 }) end)
   it_refuses("too few arguments", "'add' takes 2 arguments, got 1", function() v(roc.ones(1)) end)
-  it_refuses("other values", "bad argument #2 to 'add' %(array, number or boolean expected, got string%)",
+  it_refuses("other values",
+    "bad argument #2 to 'add' %(array, number or boolean expected, got string%)",
     function() v(roc.ones(1), "1") end)
-  it_refuses("shapes that do not broadcast", "bad argument #2 to 'add' %(shape {2, 4} does not broadcast with shape {3} of argument #1%)",
+  it_refuses("shapes that do not broadcast",
+    "bad argument #2 to 'add' %(shape {2, 4} does not broadcast with shape {3} of argument #1%)",
     function() v(roc.ones(3), roc.ones { 2, 4 }) end)
   it_refuses("an out of another shape", "bad option 'out' %(array of shape {3} expected, got {4}%)",
     function() v(roc.ones(3), 1, { out = roc.ones(4) }) end)
-  it_refuses("an out that the arguments are too large for", "bad option 'out' %(array of shape {2, 3} expected, got {3}%)",
+  it_refuses("an out that the arguments are too large for",
+    "bad option 'out' %(array of shape {2, 3} expected, got {3}%)",
     function() v(roc.ones { 2, 3 }, 1, { out = roc.ones(3) }) end)
-  it_refuses("an out that cannot hold the result", "the result is float64, which an array of int32 cannot hold",
+  it_refuses("an out that cannot hold the result",
+    "the result is float64, which an array of int32 cannot hold",
     function() v(roc.ones(3), 1, { out = roc.ones(3, "int32") }) end)
   it_refuses("too many outs", "bad option 'out' %(1 expected, one a result, got 2%)",
     function() v(roc.ones(3), 1, { out = { roc.ones(3), roc.ones(3) } }) end)
@@ -240,17 +266,28 @@ describe("roc.vectorize", function()
     local out = roc.ones(3)
     roc.vectorize(function(x) return x, x end)(out, { out = { out, out } })
   end)
-  it_refuses("a dtype that cannot hold the result", "the result is bool, which an array of float32 cannot hold",
+  it_refuses("a dtype that cannot hold the result",
+    "the result is bool, which an array of float32 cannot hold",
     function() roc.vectorize(function(x) return x > 0 end)(roc.ones(1), { dtype = "float32" }) end)
   it_refuses("an unknown dtype", "bad option 'dtype' %(a dtype expected, got \"float\"%)",
     function() v(roc.ones(1), 1, { dtype = "float" }) end)
-  it_refuses("a function that gives nothing", "gives no value", function() roc.vectorize(function(x) local _ = x end)(roc.ones(1)) end)
+  it_refuses("a function that gives nothing", "gives no value",
+    function() roc.vectorize(function(x) local _ = x end)(roc.ones(1)) end)
   it_refuses("a closed array", "closed", function()
     local d = roc.to_device(roc.ones(1))
     d:close()
     v(d, 1)
   end)
-  it_refuses("what is no stream", "'stream' is a number", function() v(roc.ones(1), 1, { stream = 1 }) end)
+  local where = "an array is on device 'sim', another on 'cpu'"
+  it_refuses("arrays of different devices", where, function()
+    local function on(name)
+      local scope <close> = roc.on_device(name)
+      return roc.to_device(roc.ones(1))
+    end
+    v(on "cpu", on "sim")
+  end)
+  it_refuses("what is no stream", "'stream' is a number",
+    function() v(roc.ones(1), 1, { stream = 1 }) end)
 
   it("makes one kernel for arguments of the same kinds", function()
     collectgarbage()

@@ -195,7 +195,7 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
       refuses("roc.Array expected, got roc.DeviceArray", d.copy_to_host, d, d)
       refuses("roc.DeviceArray expected", d.copy_to_device, d, roc.zeros(3, "int32"))
       refuses("bad option 'to'", roc.to_device, roc.zeros(3), { to = roc.zeros(3) })
-      refuses("'stream' is a string, expected a roc.Stream", roc.to_device, roc.zeros(3),
+      refuses("bad stream (roc.Stream expected, got string)", roc.to_device, roc.zeros(3),
         { stream = "s" })
       refuses("roc.Array or roc.DeviceArray expected", roc.to_device, { 1, 2 })
       refuses("out of range 1..3", function() return d[4] end)

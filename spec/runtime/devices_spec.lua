@@ -11,26 +11,31 @@ local function message(f, ...)
 end
 local function has(text, part) assert(text:find(part, 1, true), text) end
 local one, two = roc.devices()[1], roc.devices()[2]
-local count = roc.kernel("function(y, n) local i = roc.get_global_id(1) y[i] = y[i] * 2 + n end", { env = env })
+local function kernel(text, name) return roc.kernel(text, { env = env, name = name }) end
+local count = kernel "function(y, n) local i = roc.get_global_id(1) y[i] = y[i] * 2 + n end"
+local spin = kernel "function(f) while roc.atomic.load(f, 1) == 0 do end end"
+local set = kernel "function(f) roc.atomic.store(f, 1, 1) end"
 ]]
 
 local function run(code, environment)
-  local ok, output = programs.run("timeout 60 env "
-    .. programs.lua(PRELUDE .. code, environment or "ROCLUA_CPU_DEVICES=2 ROCLUA_CPU_THREADS=5"))
+  local variables = "ROCLUA_DEVICE= ROCLUA_CPU_DEVICES=2 ROCLUA_CPU_THREADS=5 "
+    .. (environment or "")
+  local ok, output = programs.run("timeout 60 env " .. programs.lua(PRELUDE .. code, variables))
   assert.is_true(ok, output)
 end
 
 describe("two cpu devices", function()
   it("share the cores, and have names of their own", function()
     run [[
-      assert(one.name == "cpu:1" and two.name == "cpu:2" and one.kind == "cpu" and two.kind == "cpu")
+      assert(one.name == "cpu:1" and two.name == "cpu:2")
+      assert(one.kind == "cpu" and two.kind == "cpu")
       assert(one.compute_units == 2 and two.compute_units == 3)
       assert(one ~= two and two == roc.devices()[2])
       assert(roc.devices()[3].name == "sim")
       assert(two:memory_free() > 0 and two:memory_free() <= two.memory_total)
       has(tostring(two), "cpu:2")
     ]]
-    run([[assert(one.compute_units == 1 and two.compute_units == 1)]], "ROCLUA_CPU_DEVICES=2 ROCLUA_CPU_THREADS=1")
+    run("assert(one.compute_units == 1 and two.compute_units == 1)", "ROCLUA_CPU_THREADS=1")
   end)
 
   it("are chosen by number and name, for a block too", function()
@@ -54,30 +59,32 @@ describe("two cpu devices", function()
   end)
 
   it("are named by ROCLUA_DEVICE", function()
-    run("assert(roc.current_device() == two)", "ROCLUA_CPU_DEVICES=2 ROCLUA_DEVICE=cpu:2")
+    run("assert(roc.current_device() == two)", "ROCLUA_DEVICE=cpu:2")
   end)
 
   it("run kernels at the same time", function()
     run([[
-      local spin = roc.kernel("function(f) while roc.atomic.load(f, 1) == 0 do end end", { env = env })
-      local set = roc.kernel("function(f) roc.atomic.store(f, 1, 1) end", { env = env })
       local flag = roc.mapped_array(1, "int32") -- host memory, which both can use
       flag[1] = 0
       local s = roc.stream(two)
       spin[{ 1, 1 }](flag)
       set[{ 1, 1, s }](flag)
       one:synchronize()
-    ]], "ROCLUA_CPU_DEVICES=2 ROCLUA_CPU_THREADS=2")
+    ]], "ROCLUA_CPU_THREADS=2")
   end)
 
   it("refuse each other's arrays in a launch, by name", function()
     run [[
       local x, y = roc.to_device(roc.ones(4)), roc.to_device(roc.ones(4), { device = two })
-      local add = roc.kernel("function(x, y) x[1] = y[1] end", { env = env, name = "add" })
-      has(message(add:forall(4), x, y), "bad argument #2 to kernel 'add' (the array is on device 'cpu:2', the launch on 'cpu:1')")
-      has(message(add:forall(4, { stream = roc.stream(two) }), x, y), "bad argument #1 to kernel 'add'")
-      local captured = roc.kernel("function(x) x[1] = y[1] end", { env = { roc = roc, y = y }, name = "captured" })
-      local text = message(captured:forall(4), x)
+      local add = kernel("function(x, y) x[1] = y[1] end", "add")
+      local text = message(add:forall(4), x, y)
+      has(text, "bad argument #2 to kernel 'add'")
+      has(text, "the array is on device 'cpu:2', the launch on 'cpu:1'")
+      text = message(add:forall(4, { stream = roc.stream(two) }), x, y)
+      has(text, "bad argument #1 to kernel 'add'")
+      env.y = y
+      local captured = kernel("function(x) x[1] = y[1] end", "captured")
+      text = message(captured:forall(4), x)
       has(text, "'y'") has(text, "cpu:2")
       assert(x[1] == 1)
     ]]
@@ -111,7 +118,8 @@ describe("two cpu devices", function()
       local y = roc.to_device(x, { device = two })
       local z = roc.to_device(x:transpose(), { device = "sim" })
       assert(y.device == two and z.device.kind == "sim")
-      assert(roc.array_equal(y:copy_to_host(), h) and roc.array_equal(z:copy_to_host(), h:transpose()))
+      assert(roc.array_equal(y:copy_to_host(), h))
+      assert(roc.array_equal(z:copy_to_host(), h:transpose()))
       y:fill(5)
       y:copy_to_device(x)
       assert(x:get(3, 4) == 5)
@@ -123,8 +131,6 @@ describe("two cpu devices", function()
 
   it("wait for their own work only", function()
     run([[
-      local spin = roc.kernel("function(f) while roc.atomic.load(f, 1) == 0 do end end", { env = env })
-      local set = roc.kernel("function(f) roc.atomic.store(f, 1, 1) end", { env = env })
       local flag = roc.to_device(roc.zeros(1, "int32"))
       local s, t = roc.stream(one), roc.stream(one)
       spin[{ 1, 1, s }](flag)
@@ -155,7 +161,8 @@ describe("two cpu devices", function()
   it("end with work on both that waits for each other", function()
     run [[
       local s, t = roc.stream(one), roc.stream(two)
-      local x, y = roc.to_device(roc.zeros(10000)), roc.to_device(roc.zeros(10000), { device = two })
+      local x = roc.to_device(roc.zeros(10000))
+      local y = roc.to_device(roc.zeros(10000), { device = two })
       for i = 1, 50 do
         count:forall(10000, { stream = s })(x, i)
         t:wait(roc.event():record(s))
@@ -168,10 +175,11 @@ end)
 
 describe("ROCLUA_CPU_DEVICES", function()
   it("is a number from 1 to 16", function()
-    run("assert(#roc.devices() == 17 and roc.devices()[16].name == 'cpu:16')", "ROCLUA_CPU_DEVICES=16")
+    run("assert(roc.devices()[16].name == 'cpu:16')", "ROCLUA_CPU_DEVICES=16")
     run("assert(one.name == 'cpu')", "ROCLUA_CPU_DEVICES=1")
     for _, value in ipairs { "0", "17", "two" } do
-      run("has(message(roc.device_array, 1), 'ROCLUA_CPU_DEVICES is')", "ROCLUA_CPU_DEVICES=" .. value)
+      local environment = "ROCLUA_CPU_DEVICES=" .. value
+      run("has(message(roc.device_array, 1), 'ROCLUA_CPU_DEVICES is')", environment)
     end
   end)
 end)

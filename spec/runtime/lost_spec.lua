@@ -1,4 +1,5 @@
--- A device that is lost: one error for every operation, waits that return at once, and what stays usable.
+-- A device that is lost: one error for every operation, waits that return at once, and what
+-- stays usable.
 local roc = require "roc"
 local devices = require "support.devices"
 local programs = require "support.programs"
@@ -15,7 +16,8 @@ describe("a lost device", function()
   local device, fill
   setup(function()
     device = roc.current_device()
-    fill = roc.kernel("function(y) y[roc.get_global_id(1)] = 1 end", { name = "fill", env = { roc = roc } })
+    local options = { name = "fill", env = { roc = roc } }
+    fill = roc.kernel("function(y) y[roc.get_global_id(1)] = 1 end", options)
   end)
   before_each(function()
     collectgarbage()
@@ -38,7 +40,8 @@ describe("a lost device", function()
     testing.null_lose()
     assert.equal("lost", device.state)
     local first = message(s.synchronize, s)
-    assert.is_truthy(first:find("device 'null' is lost by kernel 'fill' launched at .*lost_spec.lua:" .. line), first)
+    local cause = "device 'null' is lost by kernel 'fill' launched at .*lost_spec.lua:" .. line
+    assert.is_truthy(first:find(cause), first)
     for name, use in pairs {
       synchronize = function() t:synchronize() end,
       query = function() s:query() end,
@@ -107,10 +110,12 @@ describe("a lost device", function()
     x:copy_to_host(h, s)
     testing.null_lose()
     message(device.synchronize, device)
-    local _, code = message(function() return h[1] end) -- what it was to receive will not come: once
+    -- What it was to receive will not come, which is told once.
+    local _, code = message(function() return h[1] end)
     assert.equal("lost", code)
     h:fill(3)
-    assert.same({ 3.0, 3.0 }, roc.to_device(h, { device = "cpu" }):slice(1, 1, 2):copy_to_host():totable())
+    local on_cpu = roc.to_device(h, { device = "cpu" })
+    assert.same({ 3.0, 3.0 }, on_cpu:slice(1, 1, 2):copy_to_host():totable())
     local cpu = roc.stream("cpu")
     local y = roc.to_device(h, { stream = cpu })
     fill:forall(4, { stream = cpu })(y)

@@ -1,15 +1,9 @@
 -- roc.register and its like: nesting, handles, bad arguments, lifetimes; on memory that kernels
 -- reach anyway and, by the null device, on memory a driver has to be told of.
 local roc = require "roc"
+local refuses = require "support.refuses"
 local devices = require "support.devices"
 local testing = require("roc.core").testing
-
-local function refuses(pattern, f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok)
-  assert(tostring(err):find(pattern, 1, true),
-    ("%q does not contain %q"):format(tostring(err), pattern))
-end
 
 for _, kind in ipairs { "cpu", "sim", "null" } do
   describe("a registration on " .. kind, function()

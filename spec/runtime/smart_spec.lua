@@ -1,14 +1,8 @@
 -- roc.smart_array: one array on the host and on a device, copied only when the other side is stale.
 local roc = require "roc"
+local refuses = require "support.refuses"
 local testing = require("roc.core").testing
 local sim = require "roc.sim"
-
-local function refuses(pattern, f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok)
-  assert(tostring(err):find(pattern, 1, true),
-    ("%q does not contain %q"):format(tostring(err), pattern))
-end
 
 -- Runs f and returns what smart arrays copied meanwhile: to the device, to the host.
 local function copies(f)

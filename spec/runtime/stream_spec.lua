@@ -11,17 +11,22 @@ local testing = require("roc.core").testing
 local PRELUDE = [[
 local roc = require "roc"
 local env = { roc = roc }
-local spin = roc.kernel("function(flag) while roc.atomic.load(flag, 1) == 0 do end end", { env = env })
-local set = roc.kernel("function(flag) roc.atomic.store(flag, 1, 1) end", { env = env })
-local count = roc.kernel("function(y) local i = roc.get_global_id(1) y[i] = y[i] + 1 end", { env = env })
+local function kernel(text) return roc.kernel(text, { env = env }) end
+local spin = kernel "function(flag) while roc.atomic.load(flag, 1) == 0 do end end"
+local set = kernel "function(flag) roc.atomic.store(flag, 1, 1) end"
+local count = kernel "function(y) local i = roc.get_global_id(1) y[i] = y[i] + 1 end"
 local function new_flag() return roc.to_device(roc.zeros(1, "int32")) end
 local a, b, c = roc.stream(), roc.stream(), roc.stream()
 local flag, x, y = new_flag(), roc.to_device(roc.zeros(100)), roc.to_device(roc.zeros(100))
 ]]
 
-local function run(code, environment)
-  local ok, output = programs.run("timeout 60 env "
-    .. programs.lua(PRELUDE .. code, environment or "ROCLUA_CPU_THREADS=3"))
+local function command(code, threads)
+  local variables = "ROCLUA_DEVICE= ROCLUA_CPU_DEVICES= ROCLUA_CPU_THREADS=" .. (threads or 3)
+  return "timeout 60 env " .. programs.lua(PRELUDE .. code, variables)
+end
+
+local function run(code, threads)
+  local ok, output = programs.run(command(code, threads))
   assert.is_true(ok, output)
   return output
 end
@@ -104,6 +109,38 @@ describe("streams of the cpu device", function()
     ]]
   end)
 
+  it("are waited for by a launch on a host array that they use", function()
+    run [[
+      local h = roc.zeros(100)
+      x:fill(4)
+      a:wait(roc.event():record(c))
+      spin[{ 1, 1, a }](flag)
+      x:copy_to_host(h, a)
+      set[{ 1, 1, b }](flag)
+      count:forall(100, { stream = c })(h)
+      assert(h[1] == 5 and h[100] == 5 and x[1] == 4)
+    ]]
+  end)
+
+  it("may be dropped with everything that uses them, in any order", function()
+    run [[
+      for i = 1, 300 do
+        local s, t = roc.stream(), roc.stream()
+        local d, e = roc.to_device(roc.zeros(50), { stream = s }), roc.event()
+        local all = { s, t, d, e, kernel "function(y) y[1] = 1 end", s:auto_synchronize() }
+        all[#all + 1] = all[5][{ 1, 1, t }]
+        e:record(s)
+        t:wait(e)
+        all[7](d)
+        s:callback(function() return all end, all)
+        table.move(all, i % 7 + 1, 7, 1)
+        if i % 40 == 0 then collectgarbage() end
+        if i % 25 == 0 then setmetatable({}, { __gc = function() all[1] = nil end }) end
+      end
+      left = { a, b, c, flag, x, y } -- to the closing of the state
+    ]]
+  end)
+
   it("are not waited for by allocating, freeing, launching, compiling and collecting", function()
     run [[
       count:forall(100, { stream = a })(x)
@@ -118,7 +155,7 @@ describe("streams of the cpu device", function()
         b:wait(roc.event():record(s))
         if i % 50 == 0 then collectgarbage() end
       end
-      local k = roc.kernel("function(y) y[roc.get_global_id(1)] = 5 end", { env = env })
+      local k = kernel "function(y) y[roc.get_global_id(1)] = 5 end"
       k:forall(100, { stream = b })(y)
       assert(y[1] == 5)
       assert(not a:query())
@@ -146,8 +183,8 @@ describe("streams of the cpu device", function()
     for _, ending in ipairs { "", "os.exit(0, true)", "a:close() b:close() flag:close()" } do
       run("spin[{ 1, 1, a }](flag) b:wait(roc.event():record(c)) set[{ 1, 1, b }](flag) " .. ending)
     end
-    local ok, output = programs.run("timeout 60 env " .. programs.lua(PRELUDE
-      .. "spin[{ 1, 1, a }](flag) set[{ 1, 1, b }](flag) error('mine')", "ROCLUA_CPU_THREADS=3"))
+    local ok, output =
+      programs.run(command "spin[{ 1, 1, a }](flag) set[{ 1, 1, b }](flag) error('mine')")
     assert.is_false(ok)
     assert.is_truthy(output:find("mine", 1, true), output)
   end)
@@ -162,7 +199,7 @@ describe("streams of the cpu device", function()
         a:wait(e:record(b))
       end
       assert(x[100] == 100)
-    ]], "ROCLUA_CPU_THREADS=1")
+    ]], 1)
   end)
 end)
 

@@ -1,14 +1,9 @@
--- Device arrays, sentence by sentence of docs/roc.md: how they are made, where from, what a copy waits for, and that what does
--- not fit is refused before a byte moves.
+-- Device arrays, sentence by sentence of docs/roc.md: how they are made, where from, what a copy
+-- waits for, and that what does not fit is refused before a byte moves.
 local roc = require "roc"
+local refuses = require "support.refuses"
 local devices = require "support.devices"
 local testing = require("roc.core").testing
-
-local function refuses(pattern, f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok)
-  assert(tostring(err):find(pattern, 1, true), ("%q does not contain %q"):format(tostring(err), pattern))
-end
 
 for _, kind in ipairs { "cpu", "sim", "null" } do
   describe("a transfer on " .. kind, function()
@@ -17,19 +12,23 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
     local function layouts()
       local m = roc.range(1, 24, 1, "int32"):reshape(4, 6)
       return {
-        m, m:transpose(), m:slice(1, 1, 4, 2), m:slice(2, 2, 6, 2), m:slice(1, 4, 1, -1), m:slice(2, 6, 1, -2),
-        m[2], m:transpose()[3], m:slice(1, 3, 3), m:slice(2, 3, 2), m:reshape(2, 2, 6):transpose(2, 3, 1),
+        m, m:transpose(), m:slice(1, 1, 4, 2), m:slice(2, 2, 6, 2), m:slice(1, 4, 1, -1),
+        m:slice(2, 6, 1, -2),
+        m[2], m:transpose()[3], m:slice(1, 3, 3), m:slice(2, 3, 2),
+        m:reshape(2, 2, 6):transpose(2, 3, 1),
       }
     end
 
     it("to_device and device_array_like always make contiguous arrays", function()
       for _, h in ipairs(layouts()) do
-        for _, d in ipairs { roc.to_device(h), roc.device_array_like(h), roc.device_array_like(roc.to_device(h)) } do
+        for _, d in ipairs { roc.to_device(h), roc.device_array_like(h),
+          roc.device_array_like(roc.to_device(h)) } do
           assert.is_true(d:is_c_contiguous() or d:is_f_contiguous())
           assert.same(h.shape, d.shape)
           assert.equal(h.dtype, d.dtype)
         end
-        assert.equal(h:is_f_contiguous() and not h:is_c_contiguous(), not roc.to_device(h):is_c_contiguous())
+        assert.equal(h:is_f_contiguous() and not h:is_c_contiguous(),
+          not roc.to_device(h):is_c_contiguous())
         assert.same(h:totable(), roc.to_device(h):copy_to_host():totable())
       end
     end)
@@ -67,12 +66,16 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
       local other = kind == "sim" and "cpu" or "sim"
       local stranger <close> = roc.stream(other)
       local h = roc.zeros({ 2, 3 }, "int32")
-      for _, bad in ipairs { roc.zeros({ 3, 2 }, "int32"), roc.zeros(6, "int32"), roc.zeros({ 2, 3, 1 }, "int32"), roc.zeros({ 1, 2, 3 }, "int32"),
-        roc.zeros({ 2, 3 }, "uint32"), roc.zeros({ 2, 3 }, "float32"), roc.zeros({ 2, 3 }, "int64") } do
+      for _, bad in ipairs { roc.zeros({ 3, 2 }, "int32"), roc.zeros(6, "int32"),
+        roc.zeros({ 2, 3, 1 }, "int32"), roc.zeros({ 1, 2, 3 }, "int32"),
+        roc.zeros({ 2, 3 }, "uint32"), roc.zeros({ 2, 3 }, "float32"),
+          roc.zeros({ 2, 3 }, "int64") } do
         local bad_d = roc.to_device(bad)
         local before = bad:totable()
         for _, f in ipairs {
-          function() d:copy_from_host(bad) end, function() d:copy_to_host(bad) end, function() d:copy_to_device(bad_d) end,
+          function() d:copy_from_host(bad) end, function() d:copy_to_host(bad) end, function()
+            d:copy_to_device(bad_d)
+          end,
           function() bad_d:copy_to_device(d) end, function() roc.to_device(bad, { to = d }) end,
           function() roc.to_device(bad_d, { to = d }) end,
         } do
@@ -85,7 +88,9 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
       refuses("of another device", function() d:copy_from_host(h, stranger) end)
       refuses("of another device", function() roc.to_device(h, { to = d, stream = stranger }) end)
       refuses("on another device", function() roc.to_device(h, { to = d, device = other }) end)
-      refuses("unknown option 'steam'; known are copy, device, stream, to", function() roc.to_device(h, { steam = 1 }) end)
+      refuses("unknown option 'steam'; known are copy, device, stream, to", function()
+        roc.to_device(h, { steam = 1 })
+      end)
       refuses("bad option 'copy'", function() roc.to_device(h, { copy = 1 }) end)
       refuses("table expected", function() roc.to_device(h, 5) end)
       assert.same({ { 1, 2, 3 }, { 4, 5, 6 } }, d:copy_to_host():totable())
@@ -141,7 +146,8 @@ describe("a copy on a stream", function()
   end
 
   for _, name in ipairs { "plain", "registered", "page-locked" } do
-    it("of " .. name .. " memory returns at once; the host waits for it, and only for it", function()
+    it("of " .. name .. " memory returns at once; the host waits for it, and only for it",
+      function()
       local a, b = name == "page-locked" and roc.pinned_array(4) or roc.zeros(4), roc.zeros(4)
       if name == "registered" then roc.register(a) end
       local d = roc.device_array(4):fill(3)

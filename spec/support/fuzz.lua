@@ -4,14 +4,16 @@
 --   local difference, refusal = fuzz.check(case, { "cpu" })
 --   local message = fuzz.compile(case, { "gfx90a", "gfx1030" })
 --
--- The parts: choice (random choices), scope (names in sight), expressions, statements, group (statements of a workgroup), case (all of one),
--- text (its source), run (running and comparing), shrink.
+-- The parts: choice (random choices), scope (names in sight), expressions, statements, group
+-- (statements of a workgroup), case (all of one), text (its source), run (running and comparing),
+-- shrink.
 local case = require "support.fuzz.case"
 local run = require "support.fuzz.run"
 local shrink = require "support.fuzz.shrink"
 local text = require "support.fuzz.text"
 
-local M = { generate = case.generate, check = run.check, compile = run.compile, run = run.run, text = text.of }
+local M = { generate = case.generate, check = run.check, compile = run.compile, run = run.run,
+  text = text.of }
 
 -- Makes a case that does not compile for `targets` smaller.
 function M.shrink_compile(failing, targets)

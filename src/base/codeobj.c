@@ -194,22 +194,30 @@ static void free_object(roc_codeobj *object) {
   roc_free(owned);
 }
 
+roc_codeobj *roc_codeobj_new(roc_arena **out_arena) {
+  owned_object *owned = roc_zalloc(sizeof *owned);
+  if (!owned) return NULL;
+  roc_arena_init(&owned->arena, 0);
+  owned->object.free = free_object;
+  *out_arena = &owned->arena;
+  return &owned->object;
+}
+
 roc_status roc_codeobj_read(const void *bytes, size_t nbytes, roc_codeobj **out, roc_error *err) {
   if (!is_intact(bytes, nbytes)) {
     return roc_fail(err, ROC_INVALID, "not a whole code object of this version of roclua");
   }
-  owned_object *owned = roc_zalloc(sizeof *owned);
-  if (!owned) return roc_fail(err, ROC_OOM, "out of memory for a code object");
-  roc_arena_init(&owned->arena, 0);
-  owned->object.free = free_object;
-  reader r = {(const unsigned char *)bytes + HEAD_BYTES, nbytes - HEAD_BYTES, &owned->arena, false};
-  take_object(&r, &owned->object);
-  if (!r.failed && !owned->arena.failed) {
-    *out = &owned->object;
+  roc_arena *arena;
+  roc_codeobj *object = roc_codeobj_new(&arena);
+  if (!object) return roc_fail(err, ROC_OOM, "out of memory for a code object");
+  reader r = {(const unsigned char *)bytes + HEAD_BYTES, nbytes - HEAD_BYTES, arena, false};
+  take_object(&r, object);
+  if (!r.failed && !arena->failed) {
+    *out = object;
     return ROC_OK;
   }
-  roc_status status = owned->arena.failed ? ROC_OOM : ROC_INVALID;
-  free_object(&owned->object);
+  roc_status status = arena->failed ? ROC_OOM : ROC_INVALID;
+  object->free(object);
   return roc_fail(err, status,
                   status == ROC_OOM ? "out of memory for a code object" : "damaged code object");
 }

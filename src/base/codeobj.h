@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/site.h"
 #include "base/status.h"
 #include "base/str.h"
@@ -57,6 +58,9 @@ struct roc_codeobj {
   void (*free)(roc_codeobj *object);
 };
 
+/* An empty object with an arena of its own, which goes with it (object->free).  NULL when memory is
+ * out. */
+roc_codeobj *roc_codeobj_new(roc_arena **out_arena);
 /* Adds the object's serialised form, protected by a checksum: for disk and for other processes.
  *  out->failed tells of memory that ran out. */
 void roc_codeobj_write(const roc_codeobj *object, roc_str *out);

@@ -109,6 +109,8 @@ bool roc_array_push_property(lua_State *L, const roc_array *a, const char *name)
 void roc_array_push_row(lua_State *L, int64_t i);
 /* The key of a[i] at stack index 2, 0-based and in range. */
 int64_t roc_check_key(lua_State *L, const roc_array *a);
+/* The same for the element that `a[i] = v` assigns; raises for fields and rows. */
+int64_t roc_check_assigned_key(lua_State *L, const roc_array *a);
 /* The indices of get and set, arguments first…, 0-based; as many as the rank. */
 void roc_check_indices(lua_State *L, int first, const roc_array *a, int64_t *indices);
 

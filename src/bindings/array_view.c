@@ -146,6 +146,20 @@ int64_t roc_check_key(lua_State *L, const roc_array *a) {
   return i - 1;
 }
 
+int64_t roc_check_assigned_key(lua_State *L, const roc_array *a) {
+  if (lua_type(L, 2) == LUA_TSTRING) {
+    luaL_error(L, "cannot set field '%s' of an array", lua_tostring(L, 2));
+  }
+  int64_t i = roc_check_key(L, a);
+  if (a->rank != 1) {
+    luaL_error(L,
+               "a[i] = v needs an array of 1 dimension, this has %d: index all of them, or use "
+               "a[i]:fill(v)",
+               (int)a->rank);
+  }
+  return i;
+}
+
 void roc_check_indices(lua_State *L, int first, const roc_array *a, int64_t *indices) {
   int count = lua_gettop(L) - first + 1;
   if (count != (int)a->rank) {

@@ -32,9 +32,10 @@ roc_rt_device *roc_current_device_of(lua_State *L, roc_current *current);
 roc_rt_device *roc_opt_device(lua_State *L, int arg);
 /* Pushes the device with that index (from 0). */
 void roc_push_device(lua_State *L, uint32_t index);
-/* The stream at `idx`, which must be of `device` (NULL: any); NULL for nil or none.  `what` names
- * it in messages. */
-roc_rt_stream *roc_opt_stream(lua_State *L, int idx, roc_rt_device *device, const char *what);
+/* The stream at `arg`, which must be of `device` (NULL: any); NULL for nil or none. */
+roc_rt_stream *roc_opt_stream(lua_State *L, int arg, roc_rt_device *device);
+/* The same for a field of options or of a launch configuration, fetched to `idx`. */
+roc_rt_stream *roc_opt_stream_field(lua_State *L, int idx, roc_rt_device *device);
 /* Pushes another value for a stream that is held elsewhere. */
 void roc_push_stream(lua_State *L, roc_rt_stream *stream);
 /* The open event at `arg`; in the userdata. */

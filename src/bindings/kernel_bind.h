@@ -48,9 +48,10 @@ typedef struct roc_kernel_mode {
 
 /* How a host array argument is copied. */
 typedef struct roc_kernel_stage {
-  const roc_array *direct; /* a registered or mirrored host array, which is not copied here: the rest
+  const roc_array
+      *direct;           /* a registered or mirrored host array, which is not copied here: the rest
                               does not count but for `view` */
-  const roc_array *host;   /* NULL: not a host array that is copied */
+  const roc_array *host; /* NULL: not a host array that is copied */
   roc_array view; /* what the kernel gets; its buffer is owned when `is_copied` leads a group */
   roc_buffer *temporary; /* owned: the device block, of the leader of arrays that share memory */
   uint32_t leader;       /* index of the argument that owns the block: itself, or an earlier one */

@@ -96,7 +96,7 @@ static void read_shared(lua_State *L, roc_kernel_config *c) {
 
 /* Checks the stream at the top of the stack (nil: the default one) and leaves it there. */
 static void check_stream(lua_State *L) {
-  roc_opt_stream(L, -1, NULL, "stream");
+  roc_opt_stream_field(L, -1, NULL);
 }
 
 /* Pushes a launcher for the kernel at index 1 without a stream. */
@@ -252,14 +252,19 @@ static void warn(lua_State *L, roc_kernel_box *box) {
 }
 
 /* Calls the function lua/roc/kernel.lua registered: (kernel, config, arguments…). */
-static int launch_on_sim(lua_State *L, int kernel, const roc_kernel_config *c,
-                         roc_rt_stream *stream, int first, int count) {
+static int launch_on_sim(lua_State *L, int kernel, const roc_jit_grid *c, roc_rt_stream *stream,
+                         int first, int count) {
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L,
+              roc_rt_launch_check(roc_rt_stream_device(stream), c->grid, c->local, c->rank,
+                                  c->shared_bytes, &err),
+              &err);
   luaL_checkstack(L, count + 6, "too many arguments");
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &sim_key) != LUA_TFUNCTION) {
     return luaL_error(L, "the sim device is not loaded: require \"roc\" loads it");
   }
   lua_pushvalue(L, kernel);
-  lua_createtable(L, 0, 6);
+  lua_createtable(L, 0, 7);
   static const char *const names[] = {"grid", "groups", "workgroup"};
   for (int table = 0; table < 3; table++) {
     lua_createtable(L, 3, 0);
@@ -277,6 +282,8 @@ static int launch_on_sim(lua_State *L, int kernel, const roc_kernel_config *c,
   lua_setfield(L, -2, "shared");
   roc_push_stream(L, stream);
   lua_setfield(L, -2, "stream");
+  lua_pushfstring(L, "%s:%d", c->file, (int)c->line);
+  lua_setfield(L, -2, "place");
   for (int i = 0; i < count; i++) lua_pushvalue(L, first + i);
   lua_call(L, count + 2, 0);
   return 0;
@@ -333,7 +340,7 @@ static int launch(lua_State *L, int kernel, roc_kernel_box *box, const roc_kerne
     roc_kernel_read_args(L, box, first, count, t.device);
     check_captured(L, box, t.device);
     if (c.grid[0] == 0 || c.grid[1] == 0 || c.grid[2] == 0) return 0;
-    if (t.driver->props.runs_in_lua) return launch_on_sim(L, kernel, &c, t.stream, first, count);
+    if (t.driver->props.runs_in_lua) return launch_on_sim(L, kernel, &grid, t.stream, first, count);
     status = roc_kernel_run(box, t.stream, &grid, &err);
     if (status != ROC_OOM || attempt > 0 || !roc_gc_reclaim(L)) break;
   }
@@ -358,7 +365,7 @@ static int launcher_mm_call(lua_State *L) {
   roc_rt_stream *stream = NULL;
   if (l->has_stream) {
     lua_getiuservalue(L, 1, LAUNCHER_UV_STREAM);
-    stream = roc_opt_stream(L, -1, NULL, "stream");
+    stream = roc_opt_stream_field(L, -1, NULL);
     lua_pop(L, 1);
   }
   lua_getiuservalue(L, 1, LAUNCHER_UV_KERNEL);
@@ -378,7 +385,7 @@ int roc_kernel_m_launch(lua_State *L) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
   roc_kernel_config config;
   read_launch_options(L, 2, &config);
-  roc_rt_stream *stream = roc_opt_stream(L, -1, NULL, "stream");
+  roc_rt_stream *stream = roc_opt_stream_field(L, -1, NULL);
   lua_pop(L, 1);
   return launch(L, 1, box, &config, stream, 3, lua_gettop(L) - 2);
 }

@@ -86,29 +86,50 @@ static void take_types(lua_State *L, roc_kernel_box *box, int first) {
   box->signature = kept;
 }
 
-/* k:compile(target [, type…]) -> code object: for these types, else those of the signature, else of
- * the last launch.  The level of optimisation may stand in a field of a table in the place of the
- * target: {target=, level=}. */
-int roc_kernel_m_compile(lua_State *L) {
-  roc_kernel_box *box = roc_check_kernel(L, 1);
-  int level = -1;
+/* How to compile: argument 2 is a target, or a table {target =, level =, check =}. */
+typedef struct order {
+  const char *target;
+  int level;
+  bool check; /* the kernel's own choice unless told otherwise */
+} order;
+
+static order read_order(lua_State *L, const roc_kernel_box *box) {
+  order o = {.level = -1, .check = box->kernel->options.check};
   if (lua_istable(L, 2)) {
     lua_getfield(L, 2, "level");
-    level = opt_level(L, -1);
+    o.level = opt_level(L, -1);
+    if (lua_getfield(L, 2, "check") != LUA_TNIL) o.check = lua_toboolean(L, -1);
     lua_getfield(L, 2, "target");
     lua_replace(L, 2);
-    lua_pop(L, 1);
+    lua_pop(L, 2);
   }
-  const char *target = roc_kernel_check_target(L, 2);
+  o.target = roc_kernel_check_target(L, 2);
+  return o;
+}
+
+static roc_status build(roc_kernel_box *box, const order *o, bool has_types, code_box *out,
+                        roc_error *err) {
+  roc_cg_options options = roc_jit_options_for(o->target, o->level);
+  bool own_check = box->kernel->options.check;
+  box->kernel->options.check = o->check;
+  roc_status status = has_types
+                          ? roc_jit_kernel_object_for(box->kernel, &options, &out->object, err)
+                          : roc_jit_kernel_object(box->kernel, &options, &out->object, err);
+  box->kernel->options.check = own_check;
+  return status;
+}
+
+/* k:compile(target [, type…]) -> code object: for these types, else those of the signature, else of
+ * the last launch. */
+int roc_kernel_m_compile(lua_State *L) {
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  order o = read_order(L, box);
   bool has_types = lua_gettop(L) > 2 || (box->kernel->nparams == 0 && !box->kernel->has_classes);
   roc_kernel_read_cells(L, box, 1);
   if (has_types) take_types(L, box, 3);
   code_box *out = push_box(L);
-  roc_cg_options options = roc_jit_options_for(target, level);
   roc_error err = ROC_ERROR_INIT;
-  roc_status status = has_types
-                          ? roc_jit_kernel_object_for(box->kernel, &options, &out->object, &err)
-                          : roc_jit_kernel_object(box->kernel, &options, &out->object, &err);
+  roc_status status = build(box, &o, has_types, out, &err);
   if (status != ROC_OK) return roc_kernel_raise(L, box, &err);
   return 1;
 }

@@ -33,7 +33,7 @@ static roc_buffer *used_buffer(lua_State *L, const roc_array *a, roc_rt_device *
 }
 
 static roc_rt_stream *check_stream(lua_State *L, int arg) {
-  roc_rt_stream *stream = roc_opt_stream(L, arg, NULL, "stream");
+  roc_rt_stream *stream = roc_opt_stream(L, arg, NULL);
   luaL_argcheck(L, stream, arg, "stream expected");
   return stream;
 }

@@ -161,8 +161,22 @@ static void mark_mirrors(const run *r) {
   }
 }
 
+/* Plain host arrays are read and written for the host: what other streams do with them comes
+ * first. */
+static roc_status await_hosts(run *r) {
+  for (uint32_t i = 0; i < r->box->kernel->nparams; i++) {
+    const roc_kernel_stage *s = &r->box->stages[i];
+    if (!s->host) continue;
+    bool writes = s->copies_out && roc_jit_spec_writes(r->spec, i);
+    if (!roc_buffer_is_busy(s->host->buffer, writes)) continue;
+    ROC_TRY(roc_buffer_wait(s->host->buffer, writes, r->err));
+  }
+  return ROC_OK;
+}
+
 static roc_status run_with_hosts(run *r, const roc_jit_grid *grid) {
   roc_ticket ticket = 0;
+  ROC_TRY(await_hosts(r));
   ROC_TRY(stage_in(r));
   ROC_TRY(roc_jit_kernel_launch(r->box->kernel, r->spec, r->stream, grid, &ticket, r->err));
   if (r->box->ndirect > 0) mark_mirrors(r);
@@ -255,9 +269,8 @@ static roc_status place_direct(roc_kernel_box *box, roc_rt_device *device, roc_e
     roc_kernel_stage *s = &box->stages[i];
     if (!s->direct) continue;
     roc_jit_value *v = &box->kernel->values[i];
-    ROC_TRY(roc_buffer_is_mirrored(s->direct->buffer)
-                ? place_mirrored(s, v, device, err)
-                : place_mapped(s->direct, v, device, err));
+    ROC_TRY(roc_buffer_is_mirrored(s->direct->buffer) ? place_mirrored(s, v, device, err)
+                                                      : place_mapped(s->direct, v, device, err));
   }
   return ROC_OK;
 }

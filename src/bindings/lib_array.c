@@ -39,16 +39,7 @@ static int array_mm_index(lua_State *L) {
 
 static int array_mm_newindex(lua_State *L) {
   const roc_array *a = roc_check_array(L, 1);
-  if (lua_type(L, 2) == LUA_TSTRING) {
-    return luaL_error(L, "cannot set field '%s' of an array", lua_tostring(L, 2));
-  }
-  int64_t i = roc_check_key(L, a);
-  if (a->rank != 1) {
-    return luaL_error(L,
-                      "a[i] = v needs an array of 1 dimension, this has %d: index all of them, "
-                      "or use a[i]:fill(v)",
-                      (int)a->rank);
-  }
+  int64_t i = roc_check_assigned_key(L, a);
   roc_store_assigned(L, 3, a->dtype, element_at(L, a, i, true));
   return 0;
 }

@@ -169,9 +169,9 @@ static to_device_options check_to_device_options(lua_State *L) {
                luaL_typename(L, 3));
   }
   lua_getfield(L, 2, "stream");
-  options.stream = roc_opt_stream(L, -1, NULL, "stream");
+  options.stream = roc_opt_stream_field(L, -1, NULL);
   options.device = choose_device(L, &options, lua_gettop(L) - 1);
-  roc_opt_stream(L, -1, options.device, "stream");
+  roc_opt_stream_field(L, -1, options.device);
   lua_settop(L, 3);
   return options;
 }
@@ -204,7 +204,7 @@ static int devarray_to_device(lua_State *L) {
 /* ---- copying ------------------------------------------------------------- */
 
 static roc_rt_stream *opt_copy_stream(lua_State *L, int arg, const roc_array *d) {
-  return roc_opt_stream(L, arg, roc_buffer_device(d->buffer), "stream");
+  return roc_opt_stream(L, arg, roc_buffer_device(d->buffer));
 }
 
 static int devarray_m_copy_to_host(lua_State *L) {
@@ -238,7 +238,7 @@ static int devarray_m_copy_from_host(lua_State *L) {
 static int devarray_m_copy_to_device(lua_State *L) {
   const roc_array *src = roc_check_device_array(L, 1);
   const roc_array *dst = roc_check_device_array(L, 2);
-  roc_rt_stream *stream = roc_opt_stream(L, 3, NULL, "stream");
+  roc_rt_stream *stream = roc_opt_stream(L, 3, NULL);
   if (stream && roc_rt_stream_device(stream) != roc_buffer_device(dst->buffer)) {
     opt_copy_stream(L, 3, src);
   }
@@ -312,16 +312,7 @@ static int devarray_mm_index(lua_State *L) {
 static int devarray_mm_newindex(lua_State *L) {
   unsigned char bytes[8];
   const roc_array *a = roc_check_device_array(L, 1);
-  if (lua_type(L, 2) == LUA_TSTRING) {
-    return luaL_error(L, "cannot set field '%s' of an array", lua_tostring(L, 2));
-  }
-  int64_t i = roc_check_key(L, a);
-  if (a->rank != 1) {
-    return luaL_error(L,
-                      "a[i] = v needs an array of 1 dimension, this has %d: index all of them, "
-                      "or use a[i]:fill(v)",
-                      (int)a->rank);
-  }
+  int64_t i = roc_check_assigned_key(L, a);
   roc_store_assigned(L, 3, a->dtype, bytes);
   roc_array element = element_of(a, &i);
   fill_now(L, &element, bytes);

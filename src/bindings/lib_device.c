@@ -134,15 +134,37 @@ void roc_push_device(lua_State *L, uint32_t index) {
   luaL_setmetatable(L, ROC_META_DEVICE);
 }
 
-roc_rt_stream *roc_opt_stream(lua_State *L, int idx, roc_rt_device *device, const char *what) {
-  if (lua_isnoneornil(L, idx)) return NULL;
+/* Why the value at `idx` is no stream for `device` (NULL: for any); NULL when it is one. */
+static const char *find_stream_problem(lua_State *L, int idx, const roc_rt_device *device) {
   const roc_stream_box *box = luaL_testudata(L, idx, ROC_META_STREAM);
-  if (!box) luaL_error(L, "'%s' is a %s, expected a roc.Stream", what, luaL_typename(L, idx));
-  if (!box->stream) luaL_error(L, "the stream given as '%s' is closed", what);
-  if (device && roc_rt_stream_device(box->stream) != device) {
-    luaL_error(L, "the stream given as '%s' is of another device", what);
+  if (!box) {
+    bool has_name = luaL_getmetafield(L, idx, "__name") == LUA_TSTRING;
+    const char *got = has_name ? lua_tostring(L, -1) : luaL_typename(L, idx);
+    return lua_pushfstring(L, ROC_META_STREAM " expected, got %s", got);
   }
-  return box->stream;
+  if (!box->stream) return "the stream is closed";
+  if (!device || roc_rt_stream_device(box->stream) == device) return NULL;
+  return lua_pushfstring(L, "the stream is of another device ('%s')",
+                         roc_rt_device_driver(roc_rt_stream_device(box->stream))->props.name);
+}
+
+static roc_rt_stream *stream_at(lua_State *L, int idx) {
+  return ((const roc_stream_box *)lua_touserdata(L, idx))->stream;
+}
+
+roc_rt_stream *roc_opt_stream(lua_State *L, int arg, roc_rt_device *device) {
+  if (lua_isnoneornil(L, arg)) return NULL;
+  const char *problem = find_stream_problem(L, arg, device);
+  if (problem) luaL_argerror(L, arg, problem);
+  return stream_at(L, arg);
+}
+
+roc_rt_stream *roc_opt_stream_field(lua_State *L, int idx, roc_rt_device *device) {
+  if (lua_isnil(L, idx)) return NULL;
+  idx = lua_absindex(L, idx);
+  const char *problem = find_stream_problem(L, idx, device);
+  if (problem) luaL_error(L, "bad stream (%s)", problem);
+  return stream_at(L, idx);
 }
 
 /* ---- roc.Device ---------------------------------------------------------- */

@@ -30,7 +30,7 @@ static int event_event(lua_State *L) {
 /* e:record([stream]) -> e */
 static int event_m_record(lua_State *L) {
   event_box *box = check_box(L, 1);
-  roc_rt_stream *stream = roc_opt_stream(L, 2, NULL, "stream");
+  roc_rt_stream *stream = roc_opt_stream(L, 2, NULL);
   if (!stream) stream = roc_rt_device_default_stream(roc_current_device(L));
   roc_error err = ROC_ERROR_INIT;
   ROC_LUA_TRY(L, roc_rt_event_record(&box->event, stream, &err), &err);

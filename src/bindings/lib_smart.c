@@ -128,11 +128,10 @@ static int smart_mm_tostring(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg smart_methods[] = {
-    {"mark_changed", smart_m_mark_changed},
-    {"tostring", smart_mm_tostring},
-    {"close", smart_m_close},
-    {NULL, NULL}};
+static const luaL_Reg smart_methods[] = {{"mark_changed", smart_m_mark_changed},
+                                         {"tostring", smart_mm_tostring},
+                                         {"close", smart_m_close},
+                                         {NULL, NULL}};
 
 static const luaL_Reg smart_meta[] = {
     {"__tostring", smart_mm_tostring}, {"__close", smart_m_close}, {NULL, NULL}};

@@ -8,6 +8,7 @@
 #include <lauxlib.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "include/roclua.h"
 
@@ -90,4 +91,19 @@ bool cli_report(lua_State *L, int status) {
   cli_message(message != NULL ? message : "(error message not a string)");
   lua_pop(L, 1);
   return false;
+}
+
+int cli_main(int argc, char **argv, lua_CFunction protected_main) {
+  lua_State *L = luaL_newstate();
+  if (L == NULL) {
+    cli_message("cannot create state: not enough memory");
+    return EXIT_FAILURE;
+  }
+  lua_pushcfunction(L, protected_main);
+  lua_pushinteger(L, argc);
+  lua_pushlightuserdata(L, argv);
+  int status = lua_pcall(L, 2, 1, 0);
+  bool is_ok = cli_report(L, status) && lua_toboolean(L, -1);
+  lua_close(L);
+  return is_ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -17,6 +17,10 @@ void cli_message(const char *message);
  * the process.  Returns Lua's status. */
 int cli_call(lua_State *L, int nargs, int nresults);
 
+/* A program in a state of its own: runs `protected_main` (argc, argv as light userdata -> success)
+ * and returns the exit status. */
+int cli_main(int argc, char **argv, lua_CFunction protected_main);
+
 /* When `status` is an error, prints and pops its value.  Returns whether all was well. */
 bool cli_report(lua_State *L, int status);
 

@@ -62,16 +62,5 @@ static int protected_main(lua_State *L) {
 
 int main(int argc, char **argv) {
   cli_set_progname(argc > 0 && argv[0][0] != '\0' ? argv[0] : "rocluac");
-  lua_State *L = luaL_newstate();
-  if (L == NULL) {
-    cli_message("cannot create state: not enough memory");
-    return EXIT_FAILURE;
-  }
-  lua_pushcfunction(L, protected_main);
-  lua_pushinteger(L, argc);
-  lua_pushlightuserdata(L, argv);
-  int status = lua_pcall(L, 2, 1, 0);
-  bool is_ok = cli_report(L, status) && lua_toboolean(L, -1);
-  lua_close(L);
-  return is_ok ? EXIT_SUCCESS : EXIT_FAILURE;
+  return cli_main(argc, argv, protected_main);
 }

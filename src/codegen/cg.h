@@ -28,6 +28,15 @@ typedef struct roc_cg_array {
       is_one_for_all; /* work-items use one memory one after the other: accesses are not parallel */
 } roc_cg_array;
 
+/* How hard LLVM works on the kernel: which of the target's pipelines it goes through.  From most to
+ * least; effort.c says on which. */
+typedef enum roc_cg_effort {
+  ROC_CG_FULL,
+  ROC_CG_NO_SLP,
+  ROC_CG_SCALAR,
+  ROC_CG_LINEAR, /* with a machine that does not optimise either */
+} roc_cg_effort;
+
 struct roc_cg {
   const roc_ir_module *ir;
   const roc_target *target;
@@ -37,6 +46,7 @@ struct roc_cg {
   LLVMModuleRef mod;
   LLVMBuilderRef b, entry_b;
   LLVMTargetMachineRef tm; /* borrowed from the target */
+  roc_cg_effort effort;
   roc_cg_types t;
 
   LLVMValueRef fn;           /* the function that holds the body */
@@ -52,9 +62,9 @@ struct roc_cg {
   LLVMDIBuilderRef di;          /* NULL: no line tables are made */
   LLVMMetadataRef scope;        /* the kernel, for line tables */
   const char *scope_file;
-  LLVMMetadataRef *places;      /* per loc of the module, made when needed */
-  void *state;                  /* the target's own, in the arena */
-  roc_vec(roc_site) sites;      /* the target's own, numbered behind the module's */
+  LLVMMetadataRef *places; /* per loc of the module, made when needed */
+  void *state;             /* the target's own, in the arena */
+  roc_vec(roc_site) sites; /* the target's own, numbered behind the module's */
 
   uint32_t nerrors; /* error diagnostics LLVM reported */
   roc_str diagnostics;
@@ -154,6 +164,9 @@ void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLV
 void roc_cg_debug_begin(roc_cg *cg);
 void roc_cg_debug_place(roc_cg *cg, uint32_t inst);
 void roc_cg_debug_end(roc_cg *cg);
+
+/* effort.c: sets cg->effort, and cg->tm for the least of it. */
+roc_status roc_cg_choose_effort(roc_cg *cg, roc_error *err);
 
 /* opt.c, emit.c */
 roc_status roc_cg_verify(roc_cg *cg, roc_error *err);

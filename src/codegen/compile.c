@@ -96,7 +96,8 @@ static roc_status build(roc_cg *cg, roc_error *err) {
   if (cg->arena.failed) {
     return roc_fail(err, ROC_OOM, "out of memory while compiling '%s'", cg->ir->name);
   }
-  return cg->target->finish ? cg->target->finish(cg, err) : ROC_OK;
+  if (cg->target->finish) ROC_TRY(cg->target->finish(cg, err));
+  return roc_cg_choose_effort(cg, err);
 }
 
 static roc_status run_stages(roc_cg *cg, roc_codeobj **out, roc_cg_times *times, roc_error *err) {

@@ -23,17 +23,6 @@ roc_status roc_cg_emit(roc_cg *cg, LLVMCodeGenFileType kind, LLVMMemoryBufferRef
                   roc_str_text(&cg->diagnostics));
 }
 
-typedef struct owned_object {
-  roc_codeobj object;
-  roc_arena arena;
-} owned_object;
-
-static void free_object(roc_codeobj *object) {
-  owned_object *owned = (owned_object *)object;
-  roc_arena_deinit(&owned->arena);
-  roc_free(owned);
-}
-
 static const char *copy_text(roc_arena *arena, const char *text) {
   return text ? roc_arena_strndup(arena, text, strlen(text)) : NULL;
 }
@@ -51,27 +40,24 @@ static void copy_site(roc_arena *arena, roc_site *to, const roc_site *from) {
 }
 
 /* The module's, then the target's. */
-static void copy_sites(roc_cg *cg, owned_object *owned) {
+static void copy_sites(roc_cg *cg, roc_codeobj *object, roc_arena *arena) {
   uint32_t first = cg->ir->sites.count, count = first + cg->sites.count;
-  roc_site *sites = ROC_ARENA_ARRAY(&owned->arena, roc_site, count + 1);
+  roc_site *sites = ROC_ARENA_ARRAY(arena, roc_site, count + 1);
   for (uint32_t i = 0; sites && i < count; i++) {
-    copy_site(&owned->arena, &sites[i],
-              i < first ? &cg->ir->sites.items[i] : &cg->sites.items[i - first]);
+    copy_site(arena, &sites[i], i < first ? &cg->ir->sites.items[i] : &cg->sites.items[i - first]);
   }
-  owned->object.sites = sites;
-  owned->object.nsites = count;
+  object->sites = sites;
+  object->nsites = count;
 }
 
 /* What the IR alone tells. */
-static void describe_module(roc_cg *cg, owned_object *owned) {
+static void describe_module(roc_cg *cg, roc_codeobj *object, roc_arena *arena) {
   const roc_ir_module *ir = cg->ir;
-  roc_codeobj *object = &owned->object;
-  roc_arena *arena = &owned->arena;
   roc_arg_slot *slots = ROC_ARENA_ARRAY(arena, roc_arg_slot, ir->params.count + 1);
   if (slots) object->kernarg_bytes = roc_ir_layout_args(ir, slots);
   object->args = slots;
   object->nargs = ir->params.count;
-  copy_sites(cg, owned);
+  copy_sites(cg, object, arena);
   for (uint32_t i = 0; i < ir->insts.count; i++) {
     const roc_ir_op_info *info = &roc_ir_op_table[ir->insts.items[i].op];
     roc_ir_op op = (roc_ir_op)ir->insts.items[i].op;
@@ -91,25 +77,24 @@ roc_status roc_cg_object(roc_cg *cg, roc_codeobj **out, roc_error *err) {
   LLVMDisposeMemoryBuffer(buffer);
   roc_status status = ROC_OK;
   if (bytes && cg->target->link) status = cg->target->link(cg->options, &bytes, &nbytes, err);
-  owned_object *owned = bytes && !status ? roc_zalloc(sizeof *owned) : NULL;
-  if (owned) {
-    roc_arena_init(&owned->arena, 0);
-    owned->object.free = free_object;
-    describe_module(cg, owned);
-    cg->target->describe(cg, &owned->object);
-    owned->object.target = copy_text(&owned->arena, cg->options->target);
-    owned->object.entry = copy_text(&owned->arena, owned->object.entry);
-    unsigned char *copy = ROC_ARENA_ARRAY(&owned->arena, unsigned char, nbytes);
+  roc_arena *arena = NULL;
+  roc_codeobj *object = bytes && !status ? roc_codeobj_new(&arena) : NULL;
+  if (object) {
+    describe_module(cg, object, arena);
+    cg->target->describe(cg, object);
+    object->target = copy_text(arena, cg->options->target);
+    object->entry = copy_text(arena, object->entry);
+    unsigned char *copy = ROC_ARENA_ARRAY(arena, unsigned char, nbytes);
     if (copy) memcpy(copy, bytes, nbytes);
-    owned->object.bytes = copy;
-    owned->object.nbytes = nbytes;
+    object->bytes = copy;
+    object->nbytes = nbytes;
   }
   roc_free(bytes);
   if (status) return status;
-  if (!owned || owned->arena.failed) {
-    if (owned) free_object(&owned->object);
+  if (!object || arena->failed) {
+    if (object) object->free(object);
     return roc_fail(err, ROC_OOM, "out of memory while compiling '%s'", cg->ir->name);
   }
-  *out = &owned->object;
+  *out = object;
   return ROC_OK;
 }

@@ -17,13 +17,22 @@ roc_status roc_cg_verify(roc_cg *cg, roc_error *err) {
   return status;
 }
 
+static const char *choose_passes(const roc_cg *cg) {
+  switch (cg->effort) {
+    case ROC_CG_NO_SLP: return cg->target->no_slp_passes;
+    case ROC_CG_SCALAR: return cg->target->scalar_passes;
+    case ROC_CG_LINEAR: return cg->target->quick_passes;
+    default: return cg->target->passes(cg);
+  }
+}
+
 roc_status roc_cg_optimise(roc_cg *cg, roc_error *err) {
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
   LLVMPassBuilderOptionsSetLoopInterleaving(options, 1);
   LLVMPassBuilderOptionsSetLoopUnrolling(options, 1);
   LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
-  LLVMErrorRef error = LLVMRunPasses(cg->mod, cg->target->passes(cg), cg->tm, options);
+  LLVMErrorRef error = LLVMRunPasses(cg->mod, choose_passes(cg), cg->tm, options);
   LLVMDisposePassBuilderOptions(options);
   if (error) {
     char *message = LLVMGetErrorMessage(error);

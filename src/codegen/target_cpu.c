@@ -20,7 +20,7 @@ enum { ARG_KERNARG, ARG_LAUNCH, ARG_FIRST, ARG_END, ARG_SHARED, ARG_FRAME, NARGS
 /* ---- machine ----------------------------------------------------------------------------- */
 
 static pthread_once_t machine_once = PTHREAD_ONCE_INIT;
-static LLVMTargetMachineRef host_machine;
+static LLVMTargetMachineRef host_machine, quick_machine; /* the second does not optimise */
 static char *host_cpu, *host_features;
 static char *machine_error;
 
@@ -37,18 +37,22 @@ static void make_machine(void) {
     host_machine =
         LLVMCreateTargetMachine(target, triple, host_cpu, host_features, LLVMCodeGenLevelDefault,
                                 LLVMRelocPIC, LLVMCodeModelJITDefault);
+    quick_machine =
+        LLVMCreateTargetMachine(target, triple, host_cpu, host_features, LLVMCodeGenLevelNone,
+                                LLVMRelocPIC, LLVMCodeModelJITDefault);
   }
   LLVMDisposeMessage(triple);
 }
 
 static LLVMTargetMachineRef cpu_machine(const roc_cg_options *options, roc_error *err) {
-  (void)options;
   pthread_once(&machine_once, make_machine);
-  if (!host_machine) {
+  bool is_quick = options && options->opt_level == 0;
+  LLVMTargetMachineRef machine = is_quick ? quick_machine : host_machine;
+  if (!machine) {
     roc_fail(err, ROC_UNAVAILABLE, "LLVM has no target for this machine: %s",
              machine_error ? machine_error : "unknown");
   }
-  return host_machine;
+  return machine;
 }
 
 static bool cpu_accepts(const char *name) {
@@ -476,6 +480,11 @@ const roc_target roc_target_cpu = {
     .kernel = cpu_kernel,
     .finish = cpu_finish,
     .passes = cpu_passes,
+    .no_slp_passes = "default<O1>,function(loop-simplify,lcssa,loop-vectorize,"
+                     "instcombine<no-verify-fixpoint>,simplifycfg)",
+    .scalar_passes = "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+                     "simplifycfg)",
+    .quick_passes = "function(sroa,early-cse,simplifycfg)",
     .describe = cpu_describe,
     .launch_value = cpu_launch_value,
     .array_base = cpu_array_base,

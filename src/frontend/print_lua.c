@@ -268,6 +268,21 @@ static void print_call_as(printer *p, const char *name, const roc_ast_node *node
   put(p, ")");
 }
 
+/* Lua's level of error("text", level) says where to blame; it is no part of the message. */
+static void print_error(printer *p, const roc_ast_node *node) {
+  const roc_ast_list *list = &node->list;
+  bool has_level = list->count == 2 && type_of(p, list->items[0]).kind == ROC_TY_STRING &&
+                   type_of(p, list->items[1]).kind == ROC_TY_INT &&
+                   roc_fe_node(p->inst, list->items[1])->is_const;
+  put(p, "S.error(");
+  if (has_level) {
+    print_expr(p, list->items[0]);
+  } else {
+    print_args(p, list, 0, roc_ty_of(ROC_TY_NONE));
+  }
+  put(p, ")");
+}
+
 /* roc.atomic.add -> S.intrinsics.atomic.add */
 static void print_intrinsic_name(printer *p, const roc_builtin_info *info) {
   roc_str_printf(&p->text, "S.intrinsics.%s(", info->path + strlen("roc."));
@@ -401,7 +416,7 @@ static void print_builtin(printer *p, const roc_ast_node *node, const roc_builti
       put(p, ")");
       break;
     case ROC_BC_PRINT: print_call_as(p, "S.print", node, any); break;
-    case ROC_BC_ERROR: print_call_as(p, "S.error", node, any); break;
+    case ROC_BC_ERROR: print_error(p, node); break;
     case ROC_BC_ASSERT: print_assert(p, node); break;
     default: print_wave(p, node, info); break; /* ids, fences, barriers, wave operations */
   }

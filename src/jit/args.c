@@ -37,7 +37,7 @@ static void note_range(roc_jit_value *value, roc_ir_layout layout, int64_t size)
   value->end = value->begin + (roc_devptr)(size * itemsize);
 }
 
-static roc_jit_class classify_array(roc_jit_value *value) {
+static void classify_array(roc_jit_value *value, roc_jit_class *out) {
   const roc_array *a = value->array;
   roc_ir_layout layout = a->buffer ? layout_of(a) : (roc_ir_layout)value->declared_layout;
   int64_t size = 1;
@@ -46,16 +46,23 @@ static roc_jit_class classify_array(roc_jit_value *value) {
   uint8_t tag = (uint8_t)layout;
   if (is_array_narrow(a, layout, size)) tag |= ROC_JIT_NARROW;
   if (value->is_host_memory) tag |= ROC_JIT_HOST;
-  return (roc_jit_class){.tag = tag, .dtype = (uint8_t)a->dtype, .rank = (uint8_t)a->rank};
+  *out = (roc_jit_class){.tag = tag, .dtype = (uint8_t)a->dtype, .rank = (uint8_t)a->rank};
 }
 
-roc_jit_class roc_jit_classify(roc_jit_value *value) {
-  if (value->array) return classify_array(value);
-  if (value->is_float32) return (roc_jit_class){.tag = ROC_VT_F32};
+static uint8_t scalar_tag(const roc_jit_value *value) {
+  if (value->is_float32) return ROC_VT_F32;
   uint8_t tag = (uint8_t)value->scalar.type;
   if (value->scalar.type == ROC_VT_INT && is_narrow(value->scalar.as.i)) tag |= ROC_JIT_NARROW;
   if (value->scalar.type == ROC_VT_F64) tag |= ROC_JIT_PLAIN;
-  return (roc_jit_class){.tag = tag};
+  return tag;
+}
+
+void roc_jit_classify(roc_jit_value *value, roc_jit_class *out) {
+  if (value->array) {
+    classify_array(value, out);
+  } else {
+    *out = (roc_jit_class){.tag = scalar_tag(value)};
+  }
 }
 
 void roc_jit_mark_aliases(const roc_jit_value *values, uint32_t count, const uint8_t *written,
@@ -106,8 +113,7 @@ static void put_dims(unsigned char *at, const int64_t *dims, uint32_t rank, bool
   }
 }
 
-static void pack_array(const roc_arg_slot *slot, const roc_jit_value *value,
-                       unsigned char *block) {
+static void pack_array(const roc_arg_slot *slot, const roc_jit_value *value, unsigned char *block) {
   const roc_array *a = value->array;
   int64_t offset_bytes = value->shift + a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
   put_i64(block + slot->offset, (int64_t)roc_buffer_devptr(a->buffer) + offset_bytes);

@@ -39,7 +39,7 @@ enum {
 };
 
 /* The class of a value, without the alias bit; notes where an array lies. */
-roc_jit_class roc_jit_classify(roc_jit_value *value);
+void roc_jit_classify(roc_jit_value *value, roc_jit_class *out);
 
 /* Sets the alias bit of each array that overlaps another where one of the two is written. `written`
  * has a flag for each. */

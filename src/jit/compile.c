@@ -81,7 +81,9 @@ static uint32_t list_args(roc_jit_kernel *k, bool is_text, roc_fe_arg *args) {
     bind_scalar(s, as_argument, n);
     if (!as_argument) continue;
     roc_jit_value value = {.scalar = s->value};
-    args[n++] = roc_jit_fe_arg(roc_jit_classify(&value), s->name);
+    roc_jit_class cls;
+    roc_jit_classify(&value, &cls);
+    args[n++] = roc_jit_fe_arg(cls, s->name);
   }
   return n;
 }

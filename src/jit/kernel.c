@@ -121,7 +121,7 @@ static void copy_captured_arrays(roc_jit_kernel *k) {
 void roc_jit_kernel_classify(roc_jit_kernel *k) {
   uint32_t n = k->nparams + k->program->narrays;
   copy_captured_arrays(k);
-  for (uint32_t i = 0; i < n; i++) k->classes[i] = roc_jit_classify(&k->values[i]);
+  for (uint32_t i = 0; i < n; i++) roc_jit_classify(&k->values[i], &k->classes[i]);
   roc_jit_mark_aliases(k->values, n, k->written, k->classes);
   k->has_classes = true;
 }
@@ -140,7 +140,9 @@ static unsigned char *put_scalar(unsigned char *at, const roc_jit_scalar *s) {
     return at + sizeof bits;
   }
   roc_jit_value value = {.scalar = s->value};
-  *at++ = roc_jit_classify(&value).tag | HIDDEN;
+  roc_jit_class cls;
+  roc_jit_classify(&value, &cls);
+  *at++ = cls.tag | HIDDEN;
   return at;
 }
 

@@ -159,13 +159,18 @@ static void destroy_default_stream(roc_rt_device *device) {
   roc_rt_stream_destroy(device->default_stream);
 }
 
+void roc_rt_device_settle(roc_rt_device *device) {
+  if (device->live > 1 || !device->is_closing) return;
+  if (atomic_load(&device->default_stream->refs) > 1) return; /* its last release comes here */
+  destroy_default_stream(device);                             /* drops the last hold */
+}
+
 void roc_rt_device_drop(roc_rt_device *device) {
   device->live--;
-  if (device->live == 1 && device->is_closing) {
-    destroy_default_stream(device); /* drops the last hold */
+  if (device->live > 0) {
+    roc_rt_device_settle(device);
     return;
   }
-  if (device->live > 0) return;
   entries[device->index].device = NULL;
   roc_rt_records_deinit(device);
   device->driver->ops->close(device->driver);
@@ -362,7 +367,7 @@ roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *w
                                   roc_error *err) {
   char cause[256] = "";
   if (err) snprintf(cause, sizeof cause, "%.255s", err->message);
-  return settle_loss(device, work, err ? cause : NULL, err);
+  return settle_loss(device, work, cause[0] ? cause : NULL, err);
 }
 
 /* ---- waiting for whole devices ------------------------------------------- */

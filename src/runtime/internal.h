@@ -132,6 +132,9 @@ roc_status roc_rt_device_transfer_stream(roc_rt_device *device, roc_rt_stream **
                                          roc_error *err);
 /* Drops one hold; the last after shutdown closes the driver's device.  Lock held. */
 void roc_rt_device_drop(roc_rt_device *device);
+/* After shutdown: lets the default stream go, and with it the device, once nothing else holds
+ * either.  Lock held; the device may be gone afterwards. */
+void roc_rt_device_settle(roc_rt_device *device);
 /* Runs roc_rt_shutdown before the destructors of everything loaded so far. */
 void roc_rt_register_exit(void);
 
@@ -146,7 +149,7 @@ void roc_buffer_set_fault(roc_buffer *buffer, roc_rt_fault *fault);
 /* One more reference, unless the last one has gone. */
 bool roc_buffer_retain_live(roc_buffer *buffer);
 roc_buffer *roc_buffer_take_dead(void);
-void roc_buffer_destroy_dead(roc_buffer *dead); /* without the lock */
+void roc_buffer_destroy_dead(roc_buffer *dead);           /* without the lock */
 void roc_buffer_count_bytes(size_t nbytes, bool is_born); /* any thread, lock or not */
 /* Without the lock: reports the buffer's fault unless someone has; it forgets it either way. */
 roc_status roc_buffer_report(roc_buffer *buffer, roc_error *err);

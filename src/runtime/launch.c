@@ -115,6 +115,12 @@ static roc_status queue_locked(roc_rt_stream *stream, const roc_rt_launch *launc
   return ROC_OK;
 }
 
+roc_status roc_rt_launch_check(roc_rt_device *device, const uint64_t grid[3],
+                               const uint32_t local[3], uint32_t rank, uint32_t shared_bytes,
+                               roc_error *err) {
+  return roc_device_check_shape(&device->driver->props, grid, local, rank, 0, shared_bytes, err);
+}
+
 roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launch,
                                roc_ticket *out_ticket, roc_error *err) {
   *out_ticket = 0;

@@ -33,6 +33,11 @@ typedef struct roc_rt_launch {
   uint32_t line;
 } roc_rt_launch;
 
+/* INVALID when the device cannot have such workgroups: for kernels that the host runs itself, of
+ * which it knows only the dynamic part of shared memory. */
+roc_status roc_rt_launch_check(roc_rt_device *device, const uint64_t grid[3],
+                               const uint32_t local[3], uint32_t rank, uint32_t shared_bytes,
+                               roc_error *err);
 /* Errors before anything is queued: INVALID (workgroup or grid over a limit, shared bytes), LOST,
  * OOM. A grid with a 0 queues nothing.  No allocation on the common path, no wait. */
 roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launch,

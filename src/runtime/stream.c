@@ -51,7 +51,11 @@ void roc_rt_stream_retain(roc_rt_stream *stream) {
 void roc_rt_stream_release(roc_rt_stream *stream) {
   if (!stream || roc_rt_in_child()) return;
   roc_rt_lock();
-  if (atomic_fetch_sub(&stream->refs, 1) == 1) roc_rt_device_poll(stream->device);
+  if (atomic_fetch_sub(&stream->refs, 1) == 1) {
+    roc_rt_device_poll(stream->device);
+  } else {
+    roc_rt_device_settle(stream->device);
+  }
   roc_rt_unlock();
 }
 

@@ -1,7 +1,8 @@
 -- roc.guvectorize: a function of vectors and matrices, applied along all outer dimensions.
 --
--- The signature names the core dimensions; a call matches them against the arguments' last dimensions, broadcasts the outer ones, and
--- launches one item an outer index, which gets views of its part: f(a, b, out) writes `out`.
+-- The signature names the core dimensions; a call matches them against the arguments' last
+-- dimensions, broadcasts the outer ones, and launches one item an outer index, which gets views of
+-- its part: f(a, b, out) writes `out`.
 local core = require "roc.core"
 local loops = require "roc.builders.loops"
 local subjects = require "roc.builders.subject"
@@ -12,7 +13,7 @@ support.library()
 local BUILD_OPTIONS = "check, contract, dtype, fastmath, name, number"
 local CALL_OPTIONS = "dtype, out, stream"
 
--- the signature --------------------------------------------------------------------------------------------
+-- the signature -----------------------------------------------------------------------------------
 
 local function bad_signature(text, why, ...)
   support.fail("bad argument #2 to 'guvectorize' (signature '%s': %s)", text, why:format(...))
@@ -56,7 +57,9 @@ end
 
 local function parse(text)
   if type(text) ~= "string" then
-    support.fail("bad argument #2 to 'guvectorize' (a signature like \"(m,n),(n,p)->(m,p)\" expected, got %s)", type(text))
+    support.fail(
+      "bad argument #2 to 'guvectorize' (a signature like \"(m,n),(n,p)->(m,p)\" expected, got %s)",
+      type(text))
   end
   local inputs, outputs = text:match("^(.-)%->(.*)$")
   if not inputs then
@@ -69,7 +72,7 @@ local function core_text(dims)
   return "(" .. table.concat(dims, ",") .. ")"
 end
 
--- matching -------------------------------------------------------------------------------------------------
+-- matching ----------------------------------------------------------------------------------------
 
 -- Core dimensions bound so far: name -> extent, and where it came from.
 local function bind(bound, dim, extent, what)
@@ -86,7 +89,8 @@ end
 local function split_shape(shape, dims, bound, what)
   local outer_rank = #shape - #dims
   if outer_rank < 0 then
-    support.fail("bad %s (%d dimensions expected for %s, got shape %s)", what, #dims, core_text(dims), support.shape_text(shape))
+    support.fail("bad %s (%d dimensions expected for %s, got shape %s)", what, #dims,
+      core_text(dims), support.shape_text(shape))
   end
   for k, dim in ipairs(dims) do
     bind(bound, dim, shape[outer_rank + k], what)
@@ -99,7 +103,8 @@ local function extents_of(dims, bound, what)
   for k, dim in ipairs(dims) do
     extents[k] = math.tointeger(dim) or (bound[dim] and bound[dim].extent)
     if not extents[k] then
-      support.fail("the extent of dimension %s of %s is in no argument; give option 'out'", dim, what)
+      support.fail("the extent of dimension %s of %s is in no argument; give option 'out'", dim,
+        what)
     end
   end
   return extents
@@ -109,9 +114,10 @@ local function append(a, b)
   return table.move(b, 1, #b, #a + 1, table.move(a, 1, #a, 1, {}))
 end
 
--- dtypes ---------------------------------------------------------------------------------------------------
+-- dtypes ------------------------------------------------------------------------------------------
 
--- The dtype that two dtypes' elements have in common, as a kernel's arithmetic would: integers widen to int64, floats to the wider.
+-- The dtype that two dtypes' elements have in common, as a kernel's arithmetic would: integers
+-- widen to int64, floats to the wider.
 local function common(a, b)
   if not a or a == b then
     return b
@@ -134,7 +140,7 @@ local function common_dtype(arrays, n)
   return dtype or core.dtypes.float64
 end
 
--- calls ----------------------------------------------------------------------------------------------------
+-- calls -------------------------------------------------------------------------------------------
 
 local function argument(subject, i)
   return ("argument #%d to '%s'"):format(i, subject.name)
@@ -143,7 +149,8 @@ end
 local function read_inputs(subject, args, n)
   local inputs, arrays, outers, bound = subject.signature.inputs, {}, {}, {}
   if n ~= #inputs then
-    support.fail("'%s' takes %d argument%s, got %d", subject.name, #inputs, #inputs == 1 and "" or "s", n)
+    support.fail("'%s' takes %d argument%s, got %d", subject.name, #inputs,
+      #inputs == 1 and "" or "s", n)
   end
   for i, dims in ipairs(inputs) do
     local what = argument(subject, i)
@@ -151,7 +158,8 @@ local function read_inputs(subject, args, n)
     if arrays[i] then
       outers[i] = split_shape(arrays[i].shape, dims, bound, what)
     elseif #dims > 0 then
-      support.fail("bad %s (array with core dimensions %s expected, got %s)", what, core_text(dims), type(args[i]))
+      support.fail("bad %s (array with core dimensions %s expected, got %s)", what, core_text(dims),
+        type(args[i]))
     end
   end
   return arrays, outers, bound
@@ -160,19 +168,22 @@ end
 local function broadcast(subject, outers, n)
   local outer, first, second = loops.broadcast(outers, n)
   if not outer then
-    support.fail("bad %s (outer shape %s does not broadcast with outer shape %s of argument #%d)", argument(subject, second),
+    support.fail("bad %s (outer shape %s does not broadcast with outer shape %s of argument #%d)",
+      argument(subject, second),
       support.shape_text(outers[second]), support.shape_text(outers[first]), first)
   end
   return outer
 end
 
--- What the caller sees of a result: its outer shape and its core; one element when there is neither.
+-- What the caller sees of a result: its outer shape and its core; one element when there is
+-- neither.
 local function result_shape(outer, extents)
   local shape = append(outer, extents)
   return #shape > 0 and shape or { 1 }
 end
 
--- The results given, and the outer shape: that of the arguments, or the first result's, if it broadcasts to that.
+-- The results given, and the outer shape: that of the arguments, or the first result's, if it
+-- broadcasts to that.
 local function given_outs(subject, outs, outer, bound)
   local outputs = subject.signature.outputs
   outs = type(outs) == "table" and outs or { outs }
@@ -188,7 +199,8 @@ local function given_outs(subject, outs, outer, bound)
     if larger and support.shape_text(larger) == support.shape_text(own) then
       outer = larger
     end
-    support.check_out(outs[j], result_shape(outer, extents_of(dims, bound, "the result")), "option 'out'")
+    support.check_out(outs[j], result_shape(outer, extents_of(dims, bound, "the result")),
+      "option 'out'")
     for l = 1, j - 1 do
       if core.array_overlap(outs[l], outs[j]) then
         support.fail("bad option 'out' (arrays %d and %d share memory)", l, j)
@@ -262,14 +274,16 @@ local function run_loops(subject, args, n, arrays, outs, is_new, outer, stream)
   for _, operand in ipairs(operands) do
     local view = loops.view(operand)
     if operand.position then
-      values[operand.position], passed[operand.position] = support.input(view), loops.element(operand)
+      values[operand.position], passed[operand.position] = support.input(view),
+        loops.element(operand)
     else
       values.n = values.n + 1
       values[values.n] = support.output(view, is_new)
       params[values.n], passed[values.n] = operand.name, loops.element(operand)
     end
   end
-  local text = loops.text(table.concat(params, ", "), extents, operands, ("f(%s)"):format(table.concat(passed, ", ")))
+  local text = loops.text(table.concat(params, ", "), extents, operands,
+    ("f(%s)"):format(table.concat(passed, ", ")))
   loops.launch(subject:kernel(text), extents, stream, values)
 end
 
@@ -302,7 +316,8 @@ local function call(subject, ...)
   return run(subject, args, n, options)
 end
 
----Makes a generalised element-wise function: `roc.guvectorize(f, "(m,n),(n,p)->(m,p)")(a, b [, {out=, dtype=, stream=}])`.
+---Makes a generalised element-wise function: `roc.guvectorize(f, "(m,n),(n,p)->(m,p)")(a, b [,
+---{out=, dtype=, stream=}])`.
 ---@param f function of views: arguments, then results to write
 ---@param signature string
 ---@param opts? roc.VectorizeOpts
@@ -313,7 +328,9 @@ local function guvectorize(f, signature, opts)
   subject.signature, subject.dtype = parse(signature), options.dtype
   local count = #subject.signature.inputs + #subject.signature.outputs
   if subject.nparams and subject.nparams ~= count then
-    support.fail("bad argument #2 to 'guvectorize' (signature '%s' has %d arguments and results, function '%s' %d parameters)",
+    support.fail(
+      "bad argument #2 to 'guvectorize' (signature '%s' has %d arguments and results, "
+        .. "function '%s' %d parameters)",
       signature, count, subject.name, subject.nparams)
   end
   local public = support.public(call)

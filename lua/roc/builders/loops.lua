@@ -1,8 +1,10 @@
--- Broadcasting: the loops that operands of different shapes share, and the kernel text that walks them.
+-- Broadcasting: the loops that operands of different shapes share, and the kernel text that walks
+-- them.
 --
--- Neighbouring dimensions that every operand crosses in one stride are joined, so that most calls need one loop; an operand that does not
--- move along a dimension (its extent is 1, or missing) is not indexed by it.  Nothing is copied.  The innermost loop runs along dimension 1
--- of the launch, all others along dimension 2.
+-- Neighbouring dimensions that every operand crosses in one stride are joined, so that most calls
+-- need one loop; an operand that does not move along a dimension (its extent is 1, or missing) is
+-- not indexed by it.  Nothing is copied.  The innermost loop runs along dimension 1 of the launch,
+-- all others along dimension 2.
 local support = require "roc.builders.support"
 
 support.library()
@@ -12,7 +14,8 @@ local M = {}
 local MAX_GROUPS = 65535 -- along dimension 2; some devices allow no more
 local ITEMS = 256        -- of a workgroup
 
----The shape that all the shapes broadcast to, or nil and the numbers of two that do not go together.
+---The shape that all the shapes broadcast to, or nil and the numbers of two that do not go
+---together.
 ---@param shapes integer[][] gaps allowed up to n
 ---@param n integer
 ---@return integer[]? shape
@@ -61,10 +64,10 @@ local function can_join(outer, inner, extent)
   return true
 end
 
----Plans the loops over a shape without empty dimensions.  Sets for each operand `walks` (whether it moves along each loop) and `inner` (the
----extents of the loops it moves along).
+---Plans the loops over a shape without empty dimensions.  Sets for each operand `walks` (whether it
+---moves along each loop) and `inner` (the extents of the loops it moves along).
 ---@param shape integer[]
----@param operands {extents: integer[], strides: integer[]}[] their outer dimensions, without the core
+---@param operands {extents: integer[], strides: integer[]}[] their outer dimensions alone
 ---@param is_reversed? boolean the first dimension innermost
 ---@return integer[] extents of the loops, the innermost last
 function M.plan(shape, operands, is_reversed)
@@ -101,7 +104,8 @@ function M.plan(shape, operands, is_reversed)
   return loops
 end
 
----The operand's array with one dimension for each loop it moves along, and its core dimensions behind them.
+---The operand's array with one dimension for each loop it moves along, and its core dimensions
+---behind them.
 ---@param operand table planned, with `array` and `core` (extents)
 ---@param is_reversed? boolean
 function M.view(operand, is_reversed)
@@ -121,7 +125,7 @@ function M.view(operand, is_reversed)
   return is_same and array or array:reshape(shape)
 end
 
--- text -----------------------------------------------------------------------------------------------------
+-- text --------------------------------------------------------------------------------------------
 
 ---The element, or the view of the core, that an item has of the operand.
 function M.element(operand)
@@ -149,11 +153,30 @@ local function workgroup_of(loops)
   return width, ITEMS // width
 end
 
+local ONE_LOOP = [[
+function(%s)
+  local i1 = roc.get_global_id(1)
+  if %s then
+    %s
+  end
+end]]
+
+local SOME_LOOPS = [[
+function(%s, rows)
+  local i%d = roc.get_global_id(1)
+  %s
+%s    if %s then
+      %s
+    end
+  end
+end]]
+
 -- An item's rows: one where the launch has an item each, which cpu vectorises better.
 local ONE_ROW = "local row = roc.get_global_id(2)\n  if row <= rows then"
 local SOME_ROWS = "for row = roc.get_global_id(2), rows, roc.get_global_size(2) do"
 
--- What holds for every item of a well-formed launch: written so that the checks of the indices are proved away.
+-- What holds for every item of a well-formed launch: written so that the checks of the indices are
+-- proved away.
 local function guards(operands)
   local conditions = {}
   for _, operand in ipairs(operands) do
@@ -178,7 +201,9 @@ local function outer_indices(rank, result)
   end
   local lines = { "    local rest = row - 1\n" }
   for k = rank - 1, 2, -1 do
-    lines[#lines + 1] = ("    local i%d = rest %% %s.shape[%d] + 1\n    rest = rest // %s.shape[%d]\n"):format(k, result, k, result, k)
+    local extent = ("%s.shape[%d]"):format(result, k)
+    lines[#lines + 1] = ("    local i%d = rest %% %s + 1\n"):format(k, extent)
+    lines[#lines + 1] = ("    rest = rest // %s\n"):format(extent)
   end
   lines[#lines + 1] = "    local i1 = rest + 1\n"
   return table.concat(lines)
@@ -193,19 +218,12 @@ end
 function M.text(params, loops, operands, body)
   local guard, rank = guards(operands), #loops
   if rank == 1 then
-    return ("function(%s)\n  local i1 = roc.get_global_id(1)\n  if %s then\n    %s\n  end\nend"):format(params, guard, body)
+    return ONE_LOOP:format(params, guard, body)
   end
   local _, height = workgroup_of(loops)
   local is_whole = rows_of(loops) <= MAX_GROUPS * height
-  return ([[
-function(%s, rows)
-  local i%d = roc.get_global_id(1)
-  %s
-%s    if %s then
-      %s
-    end
-  end
-end]]):format(params, rank, is_whole and ONE_ROW or SOME_ROWS, outer_indices(rank, operands[#operands].name), guard, body)
+  return SOME_LOOPS:format(params, rank, is_whole and ONE_ROW or SOME_ROWS,
+    outer_indices(rank, operands[#operands].name), guard, body)
 end
 
 ---Launches a kernel of `text` over the loops.

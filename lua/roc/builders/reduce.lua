@@ -1,9 +1,11 @@
 -- roc.reduce: one value out of all elements of an array, or of each line along an axis.
 --
--- Elements are combined in their order (C order for more than one dimension), in a tree whose form depends on their number alone: the
--- function need be associative, not commutative, and a result is the same on every device and in every run.
+-- Elements are combined in their order (C order for more than one dimension), in a tree whose form
+-- depends on their number alone: the function need be associative, not commutative, and a result is
+-- the same on every device and in every run.
 --
---   items combine SPAN neighbours each  ->  a workgroup's items in a tree  ->  the workgroups' values, the same way, in a second launch
+--   each item combines `span` neighbours  ->  a workgroup its items, in a tree
+--   ->  one workgroup the workgroups' values, the same way, in a second launch
 local core = require "roc.core"
 local loops = require "roc.builders.loops"
 local subjects = require "roc.builders.subject"
@@ -11,47 +13,71 @@ local support = require "roc.builders.support"
 
 support.library()
 
-local BUILD_OPTIONS = "check, contract, fastmath, name, number"
+local BUILD_OPTIONS = "check, commutative, contract, fastmath, name, number"
 local CALL_OPTIONS = "axis, init, out, stream"
 
 local SIZE = 256         -- items of a workgroup
 local LEAST_SPAN = 16    -- neighbours that an item combines, when there are several workgroups
 local MOST_GROUPS = 1024 -- so that one workgroup can combine their values
 
--- text -----------------------------------------------------------------------------------------------------
+-- text --------------------------------------------------------------------------------------------
 
 -- An element in the dtype of the results.
 local function load(text, dtype)
   return dtype.kind == "b" and text or ("dtype(%s)"):format(text)
 end
 
-local function whole_text(dtype, has_init)
-  local result = has_init and ("f(%s, part[1])"):format(load("init", dtype)) or "part[1]"
-  return ([[
-function(x, results, span%s)
-  local part = roc.shared.array(%d, dtype)
+-- Which elements an item combines, and how far behind its first the first of the next item lies.
+local IN_ORDER = {
+  first = "(roc.get_global_id(1) - 1) * span + 1",
+  last = "math.min(first + span - 1, #x)",
+  step = "1",
+  distance = "span",
+}
+
+-- Neighbours read neighbours, which is quicker.
+local IN_ANY_ORDER = {
+  first = "roc.get_global_id(1)",
+  last = "#x",
+  step = "roc.get_global_size(1)",
+  distance = "1",
+}
+
+local WHOLE = [[
+function(x, results, span$init)
+  local part = roc.shared.array($size, dtype)
   local item, group = roc.get_local_id(1), roc.get_group_id(1)
-  local last = roc.get_global_id(1) * span
-  local first = last - span + 1
+  local first = $first
   if first >= 1 and first <= #x then
-    local acc = %s
-    for i = first + 1, math.min(last, #x) do
-      acc = f(acc, %s)
+    local acc = $load_first
+    for i = first + $step, $last, $step do
+      acc = f(acc, $load_next)
     end
     part[item] = acc
   end
   local distance = 1
-  while distance < %d do
+  while distance < $size do
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
-    if item - 1 & 2 * distance - 1 == 0 and item + distance <= %d and first + distance * span <= #x then
+    local is_left = (item - 1) & (2 * distance - 1) == 0 and item + distance <= $size
+    if is_left and first + distance * $distance <= #x then
       part[item] = f(part[item], part[item + distance])
     end
     distance = distance * 2
   end
   if item == 1 and group <= #results then
-    results[group] = %s
+    results[group] = $result
   end
-end]]):format(has_init and ", init" or "", SIZE, load("x[first]", dtype), load("x[i]", dtype), SIZE, SIZE, result)
+end]]
+
+local function whole_text(dtype, has_init, is_commutative)
+  local values = setmetatable({
+    size = SIZE,
+    init = has_init and ", init" or "",
+    load_first = load("x[first]", dtype),
+    load_next = load("x[i]", dtype),
+    result = has_init and ("f(%s, part[1])"):format(load("init", dtype)) or "part[1]",
+  }, { __index = is_commutative and IN_ANY_ORDER or IN_ORDER })
+  return (WHOLE:gsub("%$([%a_]+)", function(name) return values[name] end))
 end
 
 local function axis_text(x, result, extents, dtype, has_init)
@@ -67,14 +93,15 @@ local acc = %s
   return loops.text(has_init and "x, init, result" or "x, result", extents, { x, result }, body)
 end
 
--- all elements ---------------------------------------------------------------------------------------------
+-- all elements ------------------------------------------------------------------------------------
 
 -- Launches over the elements of a 1-D array into results[1] …, as many as there are workgroups.
 local function launch(subject, x, results, groups, dtype, init, stream)
   local span = (#x + groups * SIZE - 1) // (groups * SIZE)
-  local kernel = subject:kernel(whole_text(dtype, init ~= nil), dtype)
+  local kernel = subject:kernel(whole_text(dtype, init ~= nil, subject.is_commutative), dtype)
   local values = table.pack(support.input(x), support.output(results), span, init)
-  kernel:launch({ groups = groups, workgroup = SIZE, stream = stream }, table.unpack(values, 1, init == nil and 3 or 4))
+  kernel:launch({ groups = groups, workgroup = SIZE, stream = stream },
+    table.unpack(values, 1, init == nil and 3 or 4))
 end
 
 -- Workgroups for n elements, none of which is left without any.
@@ -100,7 +127,8 @@ local function check_single(out, dtype)
   if not support.side_of(out) then
     support.fail("bad option 'out' (array expected, got %s)", support.type_name(out))
   elseif out.size ~= 1 then
-    support.fail("bad option 'out' (array of one element expected, got shape %s)", support.shape_text(out.shape))
+    support.fail("bad option 'out' (array of one element expected, got shape %s)",
+      support.shape_text(out.shape))
   end
   support.check_store(dtype, out.dtype, "option 'out'")
   return out:reshape(1)
@@ -112,12 +140,13 @@ local function reduce_all(subject, array, dtype, init, options)
   if array.size == 0 then
     result:fill(init)
   else
-    reduce_into(subject, array.ndim == 1 and array or array:ravel(), result, dtype, init, options.stream)
+    reduce_into(subject, array.ndim == 1 and array or array:ravel(), result, dtype, init,
+      options.stream)
   end
   return out or result[1]
 end
 
--- along an axis --------------------------------------------------------------------------------------------
+-- along an axis -----------------------------------------------------------------------------------
 
 -- The array with the axis last, and the shape of the rest.
 local function put_last(array, axis)
@@ -133,20 +162,25 @@ end
 
 local function check_axis(subject, axis, array)
   if math.type(axis) ~= "integer" or axis < 1 or axis > array.ndim then
-    support.fail("bad option 'axis' of '%s' (an integer from 1 to %d expected, got %s)", subject.name, array.ndim, tostring(axis))
+    support.fail("bad option 'axis' of '%s' (an integer from 1 to %d expected, got %s)",
+      subject.name, array.ndim, tostring(axis))
   end
 end
 
 local function launch_axis(subject, x, result, rest, dtype, init, options)
   local operands = {
-    { array = x, name = "x", extents = rest, strides = table.move(x.strides, 1, #rest, 1, {}), core = { x.shape[#rest + 1] } },
+    { array = x, name = "x", extents = rest, strides = table.move(x.strides, 1, #rest, 1, {}),
+      core = { x.shape[#rest + 1] } },
     { array = result, name = "result", extents = rest, strides = result.strides, core = {} },
   }
   local extents = loops.plan(rest, operands)
   local is_new = options.out == nil
-  local input, output = support.input(loops.view(operands[1])), support.output(loops.view(operands[2]), is_new)
-  local kernel = subject:kernel(axis_text(operands[1], operands[2], extents, dtype, init ~= nil), dtype)
-  loops.launch(kernel, extents, options.stream, init ~= nil and { input, init, output, n = 3 } or { input, output, n = 2 })
+  local input, output = support.input(loops.view(operands[1])),
+    support.output(loops.view(operands[2]), is_new)
+  local kernel = subject:kernel(axis_text(operands[1], operands[2], extents, dtype, init ~= nil),
+    dtype)
+  loops.launch(kernel, extents, options.stream,
+    init ~= nil and { input, init, output, n = 3 } or { input, output, n = 2 })
 end
 
 local function reduce_axis(subject, array, dtype, init, options, is_device)
@@ -168,13 +202,14 @@ local function reduce_axis(subject, array, dtype, init, options, is_device)
   return result
 end
 
--- calls ----------------------------------------------------------------------------------------------------
+-- calls -------------------------------------------------------------------------------------------
 
 local function call(subject, array, opts)
   local where = ("argument #2 to '%s'"):format(subject.name)
   local options = support.check_options(opts, CALL_OPTIONS, where)
   if not support.side_of(array) then
-    support.fail("bad argument #1 to '%s' (array expected, got %s)", subject.name, support.type_name(array))
+    support.fail("bad argument #1 to '%s' (array expected, got %s)", subject.name,
+      support.type_name(array))
   end
   if options.axis ~= nil then
     check_axis(subject, options.axis, array)
@@ -186,7 +221,8 @@ local function call(subject, array, opts)
   end
   init = support.check_init(init, dtype)
   if init == nil and array.size == 0 and not (options.axis and array.shape[options.axis] > 0) then
-    support.fail("bad argument #1 to '%s' (the array is empty, and there is no 'init')", subject.name)
+    support.fail("bad argument #1 to '%s' (the array is empty, and there is no 'init')",
+      subject.name)
   end
   local device, is_device = support.device_of({ array, options.out }, 2, options.stream)
   local scope <close> = support.scope(device)
@@ -199,16 +235,17 @@ end
 ---Makes a reduction: `roc.reduce(f [, init])(array [, {init=, axis=, out=, stream=}])`.
 ---@param f function associative: combines two values into one of the same type
 ---@param init? number | boolean combined in front of the elements
----@param opts? roc.BuildOpts
+---@param opts? roc.ReduceOpts
 ---@return function
 local function reduce(f, init, opts)
   local options = support.check_options(opts, BUILD_OPTIONS, "argument #3 to 'reduce'")
   local subject = subjects.new("reduce", f, options)
   subject:check_parameters("reduce", 2)
   if init ~= nil and not support.kind_of_scalar(init) then
-    support.fail("bad argument #2 to 'reduce' (number or boolean expected, got %s)", support.type_name(init))
+    support.fail("bad argument #2 to 'reduce' (number or boolean expected, got %s)",
+      support.type_name(init))
   end
-  subject.init = init
+  subject.init, subject.is_commutative = init, options.commutative
   local public = support.public(call)
   return function(array, call_opts)
     return public(subject, array, call_opts)

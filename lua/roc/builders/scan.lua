@@ -1,8 +1,9 @@
 -- roc.scan: the running combination of an array's elements.
 --
--- Three phases: each workgroup scans its block and notes the block's value; these are scanned the same way; each block but the first is
--- raised by what stands before it.  The tree depends on the number of elements alone, and keeps their order: the function need be
--- associative, not commutative.
+-- Three phases: each workgroup scans its block and notes the block's value; these are scanned the
+-- same way; each block but the first is raised by what stands before it.  The tree depends on the
+-- number of elements alone, and keeps their order: the function need be associative, not
+-- commutative.
 local core = require "roc.core"
 local subjects = require "roc.builders.subject"
 local support = require "roc.builders.support"
@@ -16,9 +17,10 @@ local SIZE = 256 -- items of a workgroup
 local SPAN = 8   -- neighbours that an item scans
 local BLOCK = SIZE * SPAN
 
--- text -----------------------------------------------------------------------------------------------------
+-- text --------------------------------------------------------------------------------------------
 
--- What an item writes, once the values of the items before it are known: `before`, but for the block's first.
+-- What an item writes, once the values of the items before it are known: `before`, but for the
+-- block's first.
 local INCLUSIVE = [[
     local acc = $first
     if item > 1 then
@@ -115,10 +117,11 @@ local function blocks_text(dtype, is_exclusive)
 end
 
 local function raise_text(is_exclusive, shift)
-  return ((is_exclusive and RAISE_EXCLUSIVE or RAISE):gsub("%$(%w+)", { block = BLOCK, shift = shift }))
+  local text = is_exclusive and RAISE_EXCLUSIVE or RAISE
+  return (text:gsub("%$(%w+)", { block = BLOCK, shift = shift }))
 end
 
--- phases ---------------------------------------------------------------------------------------------------
+-- phases ------------------------------------------------------------------------------------------
 
 -- Scans x into y, an array of the combined dtype; with init in front, where there is one.
 local function scan_into(subject, x, y, is_exclusive, init, stream)
@@ -130,14 +133,16 @@ local function scan_into(subject, x, y, is_exclusive, init, stream)
   if init == nil and groups == 1 then
     return
   end
-  -- The exclusive scan has each block's own carry; without init a block's is the inclusive scan's value for the block before it.
+  -- The exclusive scan has each block's own carry; without init a block's is the inclusive scan's
+  -- value for the block before it.
   local carries <close> = core.device_array(groups, dtype)
   if groups > 1 then
     scan_into(subject, sums, carries, init ~= nil, init, stream)
   else
     carries:fill(init)
   end
-  subject:kernel(raise_text(is_exclusive, init == nil and 1 or 0)):forall(n, { stream = stream })(y, carries)
+  local raise = subject:kernel(raise_text(is_exclusive, init == nil and 1 or 0))
+  raise:forall(n, { stream = stream })(y, carries)
 end
 
 -- The array that the phases write: the result itself if it can hold what they combine.
@@ -159,24 +164,30 @@ local function deliver(subject, y, out, is_device, stream)
   return out
 end
 
--- calls ----------------------------------------------------------------------------------------------------
+-- calls -------------------------------------------------------------------------------------------
 
 local function check_array(subject, array)
   if not support.side_of(array) then
-    support.fail("bad argument #1 to '%s' (array expected, got %s)", subject.name, support.type_name(array))
+    support.fail("bad argument #1 to '%s' (array expected, got %s)", subject.name,
+      support.type_name(array))
   elseif array.ndim ~= 1 then
-    support.fail("bad argument #1 to '%s' (array of 1 dimension expected, got shape %s; a:ravel() has all elements in a row)",
+    support.fail(
+      "bad argument #1 to '%s' (array of 1 dimension expected, got shape %s; "
+        .. "a:ravel() has all elements in a row)",
       subject.name, support.shape_text(array.shape))
   end
 end
 
 local function call(subject, array, opts)
-  local options = support.check_options(opts, CALL_OPTIONS, ("argument #2 to '%s'"):format(subject.name))
+  local options = support.check_options(opts, CALL_OPTIONS,
+    ("argument #2 to '%s'"):format(subject.name))
   check_array(subject, array)
   local dtype, out = subject:combined(array.dtype), options.out
   local init = support.check_init(options.init, dtype)
   if options.exclusive and init == nil then
-    support.fail("bad option 'exclusive' of '%s' (it needs 'init', the first element of the result)", subject.name)
+    support.fail(
+      "bad option 'exclusive' of '%s' (it needs 'init', the first element of the result)",
+      subject.name)
   end
   if out ~= nil then
     support.check_out(out, array.shape, "option 'out'")

@@ -1,7 +1,8 @@
 -- The user's function as the subject of generated kernels, and what it gives for given types.
 --
--- A generated kernel is text around the global `f`, which its environment binds to the user's function.  Types come from the compiler, which
--- is asked about a probe that calls `f`; the answer holds for the kinds of the arguments and of the values that `f` captures.
+-- A generated kernel is text around the global `f`, which its environment binds to the user's
+-- function.  Types come from the compiler, which is asked about a probe that calls `f`; the answer
+-- holds for the kinds of the arguments and of the values that `f` captures.
 local core = require "roc.core"
 local capture = require "roc.capture"
 local intrinsics = require "roc.intrinsics"
@@ -59,7 +60,8 @@ function M.new(builder, f, options)
   else
     local text, chunkname, index = source.find(f, "the function")
     local info = debug.getinfo(f, "S")
-    subject.name = capture.name_of(text, chunkname, index) or ("%s:%d"):format(info.short_src, info.linedefined)
+    subject.name = capture.name_of(text, chunkname, index)
+      or ("%s:%d"):format(info.short_src, info.linedefined)
     subject.nparams = #capture.params_of(text, chunkname, index)
     subject.cells = cells_of(f, subject.name)
   end
@@ -77,7 +79,8 @@ end
 ---Refuses a function with another number of parameters.
 function Subject:check_parameters(builder, count)
   if self.nparams and self.nparams ~= count then
-    support.fail("bad argument #1 to '%s' (function of %d parameters expected, '%s' has %d)", builder, count, self.name,
+    support.fail("bad argument #1 to '%s' (function of %d parameters expected, '%s' has %d)",
+      builder, count, self.name,
       self.nparams)
   end
 end
@@ -117,7 +120,8 @@ local function infer(subject, kinds)
   end
   local text = ("function(%s) local %s = f(%s) end"):format(table.concat(params, ", "),
     table.concat(support.names("r", MAX_RESULTS + 1), ", "), table.concat(passed, ", "))
-  local options = { env = { f = subject.f }, name = subject.options.name, number = subject.options.number }
+  local options = { env = { f = subject.f }, name = subject.options.name,
+    number = subject.options.number }
   local dump = kernel.kernel(text, options):inspect_types(table.unpack(samples, 1, #kinds))
   local types = {}
   for found in dump:gmatch("\n  local r%d: ([^;\n]-)%s*[=;]") do
@@ -131,7 +135,8 @@ end
 
 local function dtypes_of(subject, types)
   local plain = subject.options.number == "float32" and "float32" or "float64"
-  local known = { boolean = "bool", integer = "int64", float32 = "float32", float64 = "float64", float = plain }
+  local known = { boolean = "bool", integer = "int64", float32 = "float32", float64 = "float64",
+    float = plain }
   if #types == 0 then
     support.fail("'%s' gives no value; it must return one", subject.name)
   elseif #types > MAX_RESULTS then
@@ -140,7 +145,8 @@ local function dtypes_of(subject, types)
   local dtypes = {}
   for i, name in ipairs(types) do
     if not known[name] then
-      support.fail("result %d of '%s' is %s; numbers and booleans can be results", i, subject.name, name)
+      support.fail("result %d of '%s' is %s; numbers and booleans can be results", i, subject.name,
+        name)
     end
     dtypes[i] = core.dtypes[known[name]]
   end
@@ -148,7 +154,8 @@ local function dtypes_of(subject, types)
 end
 
 ---The dtypes that hold what the function gives, one a result.
----@param kinds string[] an argument each: the name of an array's dtype, or "integer", "float", "boolean" for a scalar
+---@param kinds string[] an argument each: the name of an array's dtype, or "integer", "float" or
+---"boolean" for a scalar
 ---@return roc.DType[]
 function Subject:results(kinds)
   local parts = { table.unpack(kinds) }
@@ -164,7 +171,8 @@ function Subject:results(kinds)
   return known
 end
 
----The dtype in which the function combines elements of a dtype: it takes two and gives one of the same.
+---The dtype in which the function combines elements of a dtype: it takes two and gives one of the
+---same.
 ---@param dtype roc.DType of the elements
 ---@return roc.DType
 function Subject:combined(dtype)
@@ -175,7 +183,8 @@ function Subject:combined(dtype)
   if #results > 1 then
     support.fail("'%s' gives %d values; it must give one", self.name, #results)
   elseif not is_kept or again[1] ~= combined then
-    support.fail("'%s' gives %s for two elements of %s; it must give what it takes", self.name, combined.name, dtype.name)
+    support.fail("'%s' gives %s for two elements of %s; it must give what it takes", self.name,
+      combined.name, dtype.name)
   end
   return combined
 end

@@ -1,13 +1,13 @@
--- What roc.vectorize, roc.guvectorize, roc.reduce and roc.scan share: errors that name the caller's line, and the arguments, options and
--- arrays of a call.
+-- What roc.vectorize, roc.guvectorize, roc.reduce and roc.scan share: errors that name the caller's
+-- line, and the arguments, options and arrays of a call.
 --
--- The files of this folder are the library's: each calls library(), so that faults and errors point at the script's line that called the built
--- function.
+-- The files of this folder are the library's: each calls library(), so that faults and errors point
+-- at the script's line that called the built function.
 local core = require "roc.core"
 
 local M = {}
 
--- errors -------------------------------------------------------------------------------------------------
+-- errors ------------------------------------------------------------------------------------------
 
 local own = {} -- chunk names of the library's files, as messages show them
 
@@ -66,7 +66,7 @@ function M.names(letter, count)
   return list
 end
 
--- arguments ------------------------------------------------------------------------------------------------
+-- arguments ---------------------------------------------------------------------------------------
 
 ---What a message calls the value.
 function M.type_name(value)
@@ -74,24 +74,28 @@ function M.type_name(value)
   return meta and type(meta.__name) == "string" and meta.__name or type(value)
 end
 
-local SIDES = { ["roc.Array"] = "host", ["roc.SmartArray"] = "host", ["roc.DeviceArray"] = "device" }
+local SIDES = { ["roc.Array"] = "host", ["roc.SmartArray"] = "host",
+  ["roc.DeviceArray"] = "device" }
 
 ---"host", "device", or nil when the value is no array.
 function M.side_of(value)
   return SIDES[M.type_name(value)]
 end
 
----The value in front of a reduction or scan, as elements of the dtype are in Lua; nil when there is none.
+---The value in front of a reduction or scan, as elements of the dtype are in Lua; nil when there is
+---none.
 ---@param dtype roc.DType
 ---@return number | boolean | nil
 function M.check_init(init, dtype)
   if init == nil then
     return nil
   elseif type(init) ~= (dtype.kind == "b" and "boolean" or "number") then
-    M.fail("bad option 'init' (%s expected for results of %s, got %s)", dtype.kind == "b" and "boolean" or "number", dtype.name,
+    M.fail("bad option 'init' (%s expected for results of %s, got %s)",
+      dtype.kind == "b" and "boolean" or "number", dtype.name,
       M.type_name(init))
   elseif dtype.kind == "i" and not math.tointeger(init) then
-    M.fail("bad option 'init' (%s has no integer representation, and the results are %s)", init, dtype.name)
+    M.fail("bad option 'init' (%s has no integer representation, and the results are %s)", init,
+      dtype.name)
   end
   return dtype.kind == "i" and math.tointeger(init) or dtype.kind == "f" and init + 0.0 or init
 end
@@ -101,7 +105,8 @@ function M.kind_of_scalar(value)
   return math.type(value) or (type(value) == "boolean" and "boolean") or nil
 end
 
----The array a value is, or nil, and its kind: the name of an array's dtype, or "integer", "float", "boolean".
+---The array a value is, or nil, and its kind: the name of an array's dtype, or "integer", "float",
+---"boolean".
 ---@param what string for messages: "argument #1 to 'f'"
 function M.check_argument(value, what)
   if M.side_of(value) then
@@ -134,7 +139,8 @@ function M.check_dtype(value, what)
   local dtype = type(value) == "string" and core.dtypes[value]
     or (M.type_name(value) == "roc.DType" and value)
   if not dtype then
-    M.fail("bad %s (a dtype expected, got %s)", what, type(value) == "string" and ("%q"):format(value) or M.type_name(value))
+    M.fail("bad %s (a dtype expected, got %s)", what,
+      type(value) == "string" and ("%q"):format(value) or M.type_name(value))
   end
   return dtype
 end
@@ -151,14 +157,16 @@ function M.check_options(options, known, where)
     M.fail("bad %s (table of options expected, got %s)", where, M.type_name(options))
   end
   for name in pairs(options) do
-    if type(name) ~= "string" or not (", " .. known .. ", "):find(", " .. name .. ", ", 1, true) then
+    if type(name) ~= "string"
+      or not (", " .. known .. ", "):find(", " .. name .. ", ", 1, true) then
       M.fail("bad %s (unknown option '%s'; known are %s)", where, tostring(name), known)
     end
   end
   return options
 end
 
----Refuses a destination whose elements cannot hold the results: what the compiler would say of the generated kernel, in the user's words.
+---Refuses a destination whose elements cannot hold the results: what the compiler would say of the
+---generated kernel, in the user's words.
 ---@param from roc.DType
 ---@param to roc.DType
 ---@param what string for messages
@@ -166,7 +174,9 @@ function M.check_store(from, to, what)
   if (from.kind == "b") ~= (to.kind == "b") then
     M.fail("bad %s (the result is %s, which an array of %s cannot hold)", what, from.name, to.name)
   elseif from.kind == "f" and to.kind ~= "f" then
-    M.fail("bad %s (the result is %s, which an array of %s cannot hold; convert it in the function with math.floor(x) or roc.%s(x))",
+    M.fail(
+      "bad %s (the result is %s, which an array of %s cannot hold; "
+        .. "convert it in the function with math.floor(x) or roc.%s(x))",
       what, from.name, to.name, to.name)
   end
 end
@@ -182,24 +192,27 @@ function M.check_out(out, shape, what)
     is_same = is_same and own_shape[k] == shape[k]
   end
   if not is_same then
-    M.fail("bad %s (array of shape %s expected, got %s)", what, M.shape_text(shape), M.shape_text(own_shape))
+    M.fail("bad %s (array of shape %s expected, got %s)", what, M.shape_text(shape),
+      M.shape_text(own_shape))
   end
 end
 
----The device a call runs on, and whether its results stay there: the stream's, else that of the device arrays; nil, false for host
----arrays alone.
----@param arrays table[] arrays by position, gaps allowed up to n
+---The device a call runs on, and whether its results stay there: the stream's, else that of the
+---device arrays; nil, false for host arrays alone.
+---@param arrays table arrays by position, gaps allowed up to n
 ---@param n integer
 ---@param stream? roc.Stream
 function M.device_of(arrays, n, stream)
   local device = stream and M.type_name(stream) == "roc.Stream" and stream.device or nil
+  local other = device and "the stream" or "another"
   local is_device = false
   for i = 1, n do
     if M.side_of(arrays[i]) == "device" then
       is_device = true
       device = device or arrays[i].device
       if arrays[i].device ~= device then
-        M.fail("the arrays are on different devices ('%s' and '%s'); copy them to one", device.name, arrays[i].device.name)
+        M.fail("an array is on device '%s', %s on '%s'; copy it there with roc.to_device",
+          arrays[i].device.name, other, device.name)
       end
     end
   end

@@ -1,7 +1,8 @@
 -- roc.vectorize: an element-wise function over arrays and numbers, out of a function of elements.
 --
--- A call broadcasts its arguments, learns from the compiler what the function gives for their types, allocates the results and launches one
--- item an element.  Numbers alone are an ordinary call.
+-- A call broadcasts its arguments, learns from the compiler what the function gives for their
+-- types, allocates the results and launches one item an element.  Numbers alone are an ordinary
+-- call.
 local core = require "roc.core"
 local loops = require "roc.builders.loops"
 local subjects = require "roc.builders.subject"
@@ -29,7 +30,7 @@ local function for_each(value, count, what)
   return value
 end
 
--- reading a call -------------------------------------------------------------------------------------------
+-- reading a call ----------------------------------------------------------------------------------
 
 -- The arguments of a call, how many, and its options.
 local function read_call(subject, ...)
@@ -40,7 +41,8 @@ local function read_call(subject, ...)
     args[n], n = nil, n - 1
   end
   if subject.nparams and n ~= subject.nparams then
-    support.fail("'%s' takes %d argument%s, got %d", subject.name, subject.nparams, subject.nparams == 1 and "" or "s", n)
+    support.fail("'%s' takes %d argument%s, got %d", subject.name, subject.nparams,
+      subject.nparams == 1 and "" or "s", n)
   end
   return args, n, options
 end
@@ -58,7 +60,8 @@ end
 local function broadcast(subject, shapes, n)
   local shape, first, second = loops.broadcast(shapes, n)
   if not shape then
-    support.fail("bad %s (shape %s does not broadcast with shape %s of argument #%d)", argument(second, subject.name),
+    support.fail("bad %s (shape %s does not broadcast with shape %s of argument #%d)",
+      argument(second, subject.name),
       support.shape_text(shapes[second]), support.shape_text(shapes[first]), first)
   end
   return shape
@@ -75,7 +78,7 @@ local function result_dtypes(subject, kinds, options)
   return dtypes, results
 end
 
--- results --------------------------------------------------------------------------------------------------
+-- results -----------------------------------------------------------------------------------------
 
 -- Whether all arrays of the highest rank have their first index fastest.
 local function prefers_f(arrays, n, rank)
@@ -92,7 +95,8 @@ local function prefers_f(arrays, n, rank)
   return found
 end
 
--- Checks given results, and gives their shape: the one that the arguments broadcast to, or one it broadcasts to.
+-- Checks given results, and gives their shape: the one that the arguments broadcast to, or one it
+-- broadcasts to.
 local function check_outs(outs, shape, results)
   local larger = support.side_of(outs[1]) and loops.broadcast({ shape, outs[1].shape }, 2)
   if larger and support.shape_text(larger) == support.shape_text(outs[1].shape) then
@@ -118,7 +122,8 @@ local function make_outs(shape, dtypes, is_device, order)
   return made
 end
 
--- The array, or a copy where a result lies over other elements than its own; and whether a result is the array itself.
+-- The array, or a copy where a result lies over other elements than its own; and whether a result
+-- is the array itself.
 local function apart_from(outs, array)
   local is_result = false
   for _, out in ipairs(outs) do
@@ -131,14 +136,15 @@ local function apart_from(outs, array)
   return array, is_result
 end
 
--- running --------------------------------------------------------------------------------------------------
+-- running -----------------------------------------------------------------------------------------
 
 -- The arrays of a call as operands: arguments first, each with its position, then results.
 local function operands_of(arrays, n, outs)
   local operands = {}
   local function add(array, name, position, is_result)
     operands[#operands + 1] = {
-      array = array, extents = array.shape, strides = array.strides, core = {}, name = name, position = position,
+      array = array, extents = array.shape, strides = array.strides, core = {}, name = name,
+        position = position,
       is_result = is_result,
     }
   end

@@ -319,6 +319,76 @@ function roc.event() end
 ---@return number milliseconds
 function roc.elapsed(e1, e2) end
 
+-- registered, page-locked and smart arrays
+-- --------------------------------------------------------------------------------------
+
+---What one call of roc.register has registered.  It belongs to the arrays: dropping the handle
+---undoes nothing.
+---@class roc.Registration
+local Registration = {}
+
+---Ends it, unless it is over; waits for the work that uses the arrays.  Also what `<close>` does.
+function Registration:close() end
+
+---Page-locks host arrays and maps them for the device: kernels use them in place.  Nests.
+---@param ... roc.Array
+---@return roc.Registration
+function roc.register(...) end
+
+---Ends the newest registration of each array; an error when there is none.
+---@param ... roc.Array
+function roc.deregister(...) end
+
+---roc.register under numba.cuda's name.
+---@param ... roc.Array
+---@return roc.Registration
+function roc.pinned(...) end
+
+---A host array in page-locked memory, which kernels use in place.  Contents are undefined.
+---@param shape roc.Shape
+---@param dtype? roc.DTypeLike
+---@param order? roc.Order
+---@return roc.Array
+function roc.pinned_array(shape, dtype, order) end
+
+---The same as roc.pinned_array: all page-locked memory is mapped.
+---@param shape roc.Shape
+---@param dtype? roc.DTypeLike
+---@param order? roc.Order
+---@return roc.Array
+function roc.mapped_array(shape, dtype, order) end
+
+---A host array with a double on a device; data moves only when the side in use is stale.
+---@class roc.SmartArray: roc.Array
+local SmartArray = {}
+
+---A side, up to date; or, by indices, an element.
+---@param side "host" | "device"
+---@return roc.Array | roc.DeviceArray
+---@overload fun(self: roc.SmartArray, ...: integer): number | boolean
+function SmartArray:get(side) end
+
+---Says that a side was changed where roclua could not see it.
+---@param side "host" | "device"
+function SmartArray:mark_changed(side) end
+
+---Brings the host's side up to date and gives the device's memory back.  Also what `<close>` does.
+function SmartArray:close() end
+
+---@param a roc.Array
+---@return roc.SmartArray
+function roc.smart_array(a) end
+
+---Bytes: `used` by arrays on the device, `cached` of freed ones, `free` and `total` on it; `live`:
+---of all arrays of the process.
+---@param device? integer | string | roc.Device default the current one
+---@return { used: integer, cached: integer, free: integer, total: integer, live: integer }
+function roc.memory_info(device) end
+
+---Gives the blocks of freed arrays back to the driver.
+---@param device? integer | string | roc.Device default all that are open
+function roc.trim_memory(device) end
+
 -- kernels
 -- --------------------------------------------------------------------------------------------
 
@@ -354,16 +424,68 @@ function Kernel:launch(how, ...) end
 function Kernel:forall(n, opts) end
 
 ---What each local is, and why.
+---@param ... roc.AnyArray | number | boolean arguments; without any, those of the last launch
 ---@return string
-function Kernel:inspect_types() end
+function Kernel:inspect_types(...) end
 
 ---@param target? string
 ---@return string
 function Kernel:inspect_llvm(target) end
 
+---Assembly, with the source line in front of what it became.
 ---@param target? string
 ---@return string
 function Kernel:inspect_asm(target) end
+
+---A code object for a target, which needs no device: for these types, else for those of the
+---signature or the last launch.
+---@param target string | { target: string, level: integer?, check: boolean? } "gfx90a", …, or "cpu"
+---@param ... roc.DType | string types of the parameters ("float32[:]"), or one signature
+---@return roc.CodeObject
+function Kernel:compile(target, ...) end
+
+---What the kernel takes of an AMD GPU, and how many of its wavefronts a SIMD keeps.
+---@param target? string
+---@param workgroup? integer work-items; default what forall would choose, 256 at most
+---@return roc.Resources
+function Kernel:resources(target, workgroup) end
+
+---@class roc.Resources
+---@field target string
+---@field vgprs integer with accumulation registers where the two share one file
+---@field agprs integer
+---@field sgprs integer
+---@field vgpr_spills integer
+---@field sgpr_spills integer
+---@field spills integer both together
+---@field shared_bytes integer static, of a workgroup
+---@field private_bytes integer scratch memory of a work-item
+---@field kernarg_bytes integer
+---@field max_workgroup integer
+---@field wavefront_size integer
+---@field code_object_bytes integer
+---`limit` is what bounds it: "waves", "vgprs", "sgprs", "shared" or "workgroup".
+---@field occupancy { waves: integer, max: integer, workgroup: integer, limit: string }
+
+---What the compiler made for one target.
+---@class roc.CodeObject
+---@field bytes string for AMD GPUs a shared object that their runtime loads; for cpu an object file
+---@field target string
+---@field entry string symbol of the kernel
+---@field kernarg_bytes integer of the kernel's own arguments
+---@field shared_bytes integer
+local CodeObject = {}
+
+---Writes the bytes to a file, whole or not at all.
+---@param path string
+---@return roc.CodeObject
+function CodeObject:save(path) end
+
+---@param workgroup? integer
+---@return roc.Resources
+function CodeObject:resources(workgroup) end
+
+function CodeObject:close() end
 
 ---Milliseconds by stage of the compile made last: front_end (types and lowering), passes (of the
 ---IR), open (LLVM), build, verify, optimise, emit, load.  nil before the first compile.

@@ -1,4 +1,5 @@
--- A whole random case: arrays, device functions, a kernel body and the launches it is run with.  The seed alone decides it.
+-- A whole random case: arrays, device functions, a kernel body and the launches it is run with. The
+-- seed alone decides it.
 local choice = require "support.fuzz.choice"
 local expressions = require "support.fuzz.expressions"
 local scopes = require "support.fuzz.scope"
@@ -10,16 +11,20 @@ local M = {}
 
 -- Element type and size of each dtype.
 local DTYPES = {
-  int8 = { "I", 1 }, int16 = { "I", 2 }, int32 = { "I", 4 }, int64 = { "I", 8 }, uint8 = { "I", 1 }, uint16 = { "I", 2 },
-  uint32 = { "I", 4 }, uint64 = { "I", 8 }, float16 = { "S", 2 }, bfloat16 = { "S", 2 }, float32 = { "S", 4 }, float64 = { "F", 8 },
+  int8 = { "I", 1 }, int16 = { "I", 2 }, int32 = { "I", 4 }, int64 = { "I", 8 }, uint8 = { "I", 1 },
+  uint16 = { "I", 2 },
+  uint32 = { "I", 4 }, uint64 = { "I", 8 }, float16 = { "S", 2 }, bfloat16 = { "S", 2 },
+  float32 = { "S", 4 }, float64 = { "F", 8 },
   bool = { "B", 1 },
 }
-local INTEGER_DTYPES = { "int64", "int64", "int32", "uint8", "int8", "int16", "uint16", "uint32", "uint64" }
+local INTEGER_DTYPES = { "int64", "int64", "int32", "uint8", "int8", "int16", "uint16", "uint32",
+  "uint64" }
 local OTHER_DTYPES = { "float64", "float64", "bool" }
 local NARROW_DTYPES = { "float32", "float32", "float16", "bfloat16" }
 
 -- How an array lies in memory; rank 1 and 2.
-local LAYOUTS = { { "dense", "dense", "stepped", "reversed" }, { "C", "C", "F", "transposed", "stepped" } }
+local LAYOUTS = { { "dense", "dense", "stepped", "reversed" },
+  { "C", "C", "F", "transposed", "stepped" } }
 
 local function new_array(name, dtype, is_output)
   local rank = chance(30) and 2 or 1
@@ -41,7 +46,9 @@ local function add_arrays(case, list, prefix, is_output)
     dtypes[3] = pick(NARROW_DTYPES)
   end
   for _ = 1, random(0, 2) do
-    dtypes[#dtypes + 1] = pick(choice.weighted { { 2, INTEGER_DTYPES }, { 2, OTHER_DTYPES }, { case.has_float32 and 2 or 0, NARROW_DTYPES } })
+    dtypes[#dtypes + 1] =
+      pick(choice.weighted { { 2, INTEGER_DTYPES }, { 2, OTHER_DTYPES },
+      { case.has_float32 and 2 or 0, NARROW_DTYPES } })
   end
   for i, dtype in ipairs(dtypes) do
     list[i] = new_array(prefix .. i, dtype, is_output)
@@ -102,7 +109,8 @@ local function group_function()
     name = "meet", params = { "I", "I" }, results = { "I", "I" }, is_group = true,
     parts = {
       "tile_n[lid] = p\nroc.barrier()\nlocal other = tile_n[lid % lsz + 1]\nroc.barrier()\n",
-      chance(50) and "for k = 1, 2 do\ntile_n[lid] = tile_n[lid] + q\nroc.barrier()\nother = other ~ tile_n[lsz - lid + 1]\nroc.barrier()\nend\n" or "",
+      chance(50) and "for k = 1, 2 do\ntile_n[lid] = tile_n[lid] + q\nroc.barrier()\n"
+        .. "other = other ~ tile_n[lsz - lid + 1]\nroc.barrier()\nend\n" or "",
       "local first = tile_n[1]\nroc.barrier()\nreturn other, first\n",
     },
   }
@@ -173,7 +181,8 @@ local TOTAL_DTYPES = { "int64", "int32", "uint32", "uint64" }
 local function add_totals(case)
   case.totals = {}
   for i = 1, 2 do
-    case.totals[i] = { name = "total" .. i, at = tostring(random(3)), op = pick(statements.REDUCTIONS), dtype = pick(TOTAL_DTYPES) }
+    case.totals[i] = { name = "total" .. i, at = tostring(random(3)),
+      op = pick(statements.REDUCTIONS), dtype = pick(TOTAL_DTYPES) }
   end
 end
 
@@ -187,20 +196,23 @@ local function show_locals(case, scope)
     if entry.type ~= "array" and not entry.is_given then
       local a = case.shown[(entry.type == "I" or entry.type == "B") and 1 or 2]
       local value = entry.type == "B" and entry.name .. " and 1 or 0" or entry.name
-      table.insert(case.body.statements, { parts = { ("%s[gid][%d] = %s"):format(a.name, a.columns, value) } })
+      table.insert(case.body.statements,
+        { parts = { ("%s[gid][%d] = %s"):format(a.name, a.columns, value) } })
       a.columns = a.columns + 1
     end
   end
 end
 
--- Exact cases have no float32 and plain numbers as Lua's, so that the untouched function computes the same in the Lua VM.
+-- Exact cases have no float32 and plain numbers as Lua's, so that the untouched function computes
+-- the same in the Lua VM.
 function M.generate(seed)
   math.randomseed(seed)
   local case = { seed = seed, nnames = 0, inputs = {}, outputs = {}, functions = {} }
   case.is_exact = chance(40)
   case.has_float32 = not case.is_exact and chance(85)
   case.number = not case.is_exact and chance(20) and "float32" or "float64"
-  case.number_types = case.has_float32 and { "I", "I", "F", "S", "S", "P" } or { "I", "I", "F", "P" }
+  case.number_types = case.has_float32 and { "I", "I", "F", "S", "S", "P" }
+    or { "I", "I", "F", "P" }
   case.may_return, case.may_fail = chance(30), chance(35)
   add_launches(case)
   add_totals(case)
@@ -219,7 +231,8 @@ function M.generate(seed)
   scope:add("n", "I", { is_given = true, is_uniform = true })
   scope:add("x", "P", { is_given = true, is_uniform = true })
   scope:add("flag", "B", { is_given = true, is_uniform = true })
-  local most = choice.weighted { { 6, 3 }, { 3, 5 }, { 1, 8 } } -- compiling takes the time, and most of it for the few big ones
+  -- compiling takes the time, and most of it for the few big ones
+  local most = choice.weighted { { 6, 3 }, { 3, 5 }, { 1, 8 } }
   case.body = { statements = {} }
   for i = 1, random(2, most) do
     case.body.statements[i] = statements.statement(scope, random(most > 3 and 2 or 3))

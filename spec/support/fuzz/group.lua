@@ -1,7 +1,8 @@
 -- Random statements of a whole workgroup: exchanges through shared memory, wave operations.
 --
--- They stand only where all items of the group come together (scope.is_uniform).  A shared array is filled before the first
--- statement, so that elements of items that are missing or have returned are defined; each exchange lies between two barriers.
+-- They stand only where all items of the group come together (scope.is_uniform). A shared array is
+-- filled before the first statement, so that elements of items that are missing or have returned
+-- are defined; each exchange lies between two barriers.
 local choice = require "support.fuzz.choice"
 local expressions = require "support.fuzz.expressions"
 
@@ -10,7 +11,8 @@ local expression = expressions.expression
 
 local M = {}
 
-local TILES = { { "tile_i", "I", "i" }, { "tile_f", "F", "f" }, { "tile_s", "S", "s" }, { "tile_n", "I", "i" }, { "tile_d", "I", "i" } }
+local TILES = { { "tile_i", "I", "i" }, { "tile_f", "F", "f" }, { "tile_s", "S", "s" },
+  { "tile_n", "I", "i" }, { "tile_d", "I", "i" } }
 
 local function pick_tile(scope)
   local tile
@@ -27,10 +29,12 @@ local function exchange(scope, depth, statements)
   local tile = pick_tile(scope)
   local value = statements.settled(scope, tile[2], depth)
   local shift = pick(SHIFTS)
-  local fields = shift == "1" and { is_uniform = true } or nil -- not is_mutable: all items see the first one's value
+  -- not is_mutable: all items see the first one's value
+  local fields = shift == "1" and { is_uniform = true } or nil
   local name = scope:declare(tile[3], tile[2], fields)
   return {
-    parts = { tile[1], "[lid] = ", value, "\nroc.barrier()\nlocal ", name, " = ", tile[1], "[", shift, "]\nroc.barrier()" },
+    parts = { tile[1], "[lid] = ", value, "\nroc.barrier()\nlocal ", name, " = ", tile[1], "[",
+      shift, "]\nroc.barrier()" },
   }
 end
 
@@ -52,17 +56,20 @@ local function group_total(scope, depth)
   local name = scope:declare("i", "I", { is_uniform = true })
   return {
     parts = {
-      "if lid == 1 then tile_n[1] = 7 end\nroc.barrier()\nroc.atomic.", op, "(tile_n, 1, ", value, ")\nroc.barrier()\nlocal ", name,
+      "if lid == 1 then tile_n[1] = 7 end\nroc.barrier()\nroc.atomic.", op, "(tile_n, 1, ", value,
+      ")\nroc.barrier()\nlocal ", name,
       " = tile_n[1]\nroc.barrier()",
     },
   }
 end
 
--- Over a wavefront.  What a lane that is not there gives is unspecified, so moves between lanes need all of them.
+-- Over a wavefront. What a lane that is not there gives is unspecified, so moves between lanes need
+-- all of them.
 local function wave(scope, depth)
   local value = expression(scope, "I", depth)
   local calls = {
-    { "I", "roc.wave.sum(", value, ")" }, { "I", "roc.wave.min(", value, ")" }, { "I", "roc.wave.max(", value, ")" },
+    { "I", "roc.wave.sum(", value, ")" }, { "I", "roc.wave.min(", value, ")" },
+    { "I", "roc.wave.max(", value, ")" },
     { "I", "roc.wave.ballot(", expression(scope, "B", depth), ")" },
     { "B", "roc.wave.any(", expression(scope, "B", depth), ")" },
     { "B", "roc.wave.all(", expression(scope, "B", depth), ")" },
@@ -85,10 +92,13 @@ end
 
 -- A barrier between writing and reading global memory.
 local function global_barrier()
-  return { parts = { pick { "roc.barrier()", "roc.barrier(roc.CLK_GLOBAL_MEM_FENCE)", "roc.wavebarrier()", "roc.mem_fence()" } } }
+  return {
+    parts = { pick { "roc.barrier()", "roc.barrier(roc.CLK_GLOBAL_MEM_FENCE)", "roc.wavebarrier()",
+    "roc.mem_fence()" } } }
 end
 
-local STATEMENTS = { { 6, exchange }, { 2, call_exchange }, { 1, group_total }, { 3, wave }, { 1, global_barrier } }
+local STATEMENTS = { { 6, exchange }, { 2, call_exchange }, { 1, group_total }, { 3, wave },
+  { 1, global_barrier } }
 
 function M.statement(scope, depth, statements)
   return choice.weighted(STATEMENTS)(scope, chance(50) and depth or 1, statements)

@@ -1,8 +1,9 @@
 -- Running a case on devices, and comparing what came out.
 --
--- Each work-item writes only elements of its own, and what items exchange lies between barriers, so every device must give
--- the same bits (contract=false, no transcendental functions); a NaN equals any NaN.  This holds for the elements of all items when
--- some fail a check too, and as many items must fail.
+-- Each work-item writes only elements of its own, and what items exchange lies between barriers, so
+-- every device must give the same bits (contract=false, no transcendental functions); a NaN equals
+-- any NaN. This holds for the elements of all items when some fail a check too, and as many items
+-- must fail.
 local roc = require "roc"
 local sim = require "roc.sim"
 local case_of = require "support.fuzz.case"
@@ -10,9 +11,11 @@ local text = require "support.fuzz.text"
 
 local M = {}
 
-local INTEGERS = { 3, -1, 0, 7, math.maxinteger, math.mininteger, 1 << 33, -12345, 17, 2, 5, 255, 65535, -32768 }
+local INTEGERS = { 3, -1, 0, 7, math.maxinteger, math.mininteger, 1 << 33, -12345, 17, 2, 5, 255,
+  65535, -32768 }
 local FLOATS = {
-  0.5, -0.0, 1e300, -3.75, 1 / 0, 0 / 0, 2.0, 1e-320, 123456789.125, -7.0, 0.1, 65504.0, 1e-40, 16777217.0, -1 / 0, 3.0000001,
+  0.5, -0.0, 1e300, -3.75, 1 / 0, 0 / 0, 2.0, 1e-320, 123456789.125, -7.0, 0.1, 65504.0, 1e-40,
+  16777217.0, -1 / 0, 3.0000001,
 }
 
 -- The value of an input at a running index.
@@ -52,7 +55,8 @@ end
 local made_inputs = {}
 
 local function input(a, device)
-  local key = ("%s %s %d %s %d %d"):format(device, a.dtype, a.rank, a.layout, a.extents[1], a.extents[2])
+  local key = ("%s %s %d %s %d %d"):format(device, a.dtype, a.rank, a.layout, a.extents[1],
+    a.extents[2])
   local view = made_inputs[key]
   if not view then
     local host = roc.empty(a.rank == 1 and a.extents[1] or a.extents, a.dtype)
@@ -110,7 +114,8 @@ local function launch_once(k, launch, arrays, device)
     result.lines[#result.lines + 1] = (line:gsub("%-nan", "nan"))
   end
   local ok, message = pcall(function()
-    k:launch({ grid = launch.grid, workgroup = launch.workgroup, shared = text.DYNAMIC_BYTES }, table.unpack(args))
+    k:launch({ grid = launch.grid, workgroup = launch.workgroup, shared = text.DYNAMIC_BYTES },
+      table.unpack(args))
     roc.current_device():synchronize()
   end)
   if not ok then
@@ -132,12 +137,17 @@ end
 -- The kernel, and the function that changes its upvalue.
 local function load_kernel(case, source)
   local name = "=fuzz" .. case.seed
-  local f, change = assert(load(source, name, "t", { roc = roc, math = math, assert = assert, error = error, print = print }))()
+  local f, change =
+    assert(
+    load(source, name, "t", { roc = roc, math = math, assert = assert, error = error,
+    print = print }))()
   roc.source(name, source)
-  return roc.kernel(f, { contract = false, check = case.is_checked, number = case.number, name = "fuzz" }), change
+  return roc.kernel(f, { contract = false, check = case.is_checked, number = case.number,
+    name = "fuzz" }), change
 end
 
--- Runs a case's launches on "cpu", "sim", "raw" (sim with the untouched function), …; gives a result a launch, or one refusal.
+-- Runs a case's launches on "cpu", "sim", "raw" (sim with the untouched function), …; gives a
+-- result a launch, or one refusal.
 function M.run(case, device)
   local source, arrays = text.of(case)
   local scope <close> = roc.on_device(device == "raw" and "sim" or device)
@@ -161,7 +171,8 @@ function M.compile(case, targets)
   local source, arrays = text.of(case)
   local scope <close> = roc.on_device("sim")
   local k = load_kernel(case, source)
-  if launch_once(k, case.launches[1], arrays, "sim").refused then -- which also says the types to compile for
+  -- which also says the types to compile for
+  if launch_once(k, case.launches[1], arrays, "sim").refused then
     return nil
   end
   for _, target in ipairs(targets) do
@@ -172,7 +183,7 @@ function M.compile(case, targets)
   end
 end
 
--- comparing -----------------------------------------------------------------------------------------------------
+-- comparing ---------------------------------------------------------------------------------------
 
 local function same(a, b)
   if type(a) == "boolean" or math.type(a) == "integer" then
@@ -221,9 +232,11 @@ end
 
 local function launch_difference(a, b)
   if failures(a.error) ~= failures(b.error) then
-    return ("%d and %d items fail: %s / %s"):format(failures(a.error), failures(b.error), tostring(a.error), tostring(b.error))
+    return ("%d and %d items fail: %s / %s"):format(failures(a.error), failures(b.error),
+      tostring(a.error), tostring(b.error))
   end
-  if failures(a.error) == 1 and detail(a.error) ~= detail(b.error) then -- of several, any one is reported
+  -- of several, any one is reported
+  if failures(a.error) == 1 and detail(a.error) ~= detail(b.error) then
     return ("%s / %s"):format(detail(a.error), detail(b.error))
   end
   if table.concat(a.lines, "\n") ~= table.concat(b.lines, "\n") then

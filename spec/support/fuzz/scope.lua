@@ -1,14 +1,16 @@
--- What a random piece of program may name: the variables in sight, and whether all items of a group come here together.
+-- What a random piece of program may name: the variables in sight, and whether all items of a group
+-- come here together.
 --
--- Types: "I" integer, "F" float64, "S" float32, "P" a plain float (float64 until it meets a float32), "B" boolean, and
--- "array" for private arrays and rows, whose entries also have `element` and `extent` (Lua text).
+-- Types: "I" integer, "F" float64, "S" float32, "P" a plain float (float64 until it meets a
+-- float32), "B" boolean, and "array" for private arrays and rows, whose entries also have `element`
+-- and `extent` (Lua text).
 local choice = require "support.fuzz.choice"
 
 local Scope = {}
 Scope.__index = Scope
 
--- fields: is_uniform (all items of a group execute this together), only_uniform (expressions may read only what is the same for
--- all of them), in_function.
+-- fields: is_uniform (all items of a group execute this together), only_uniform (expressions may
+-- read only what is the same for all of them), in_function.
 local function new(case)
   return setmetatable({ case = case, names = {}, is_uniform = true }, Scope)
 end

@@ -1,7 +1,9 @@
--- Random statements: those that each item executes on its own.  Those of a whole group are in group.lua.
+-- Random statements: those that each item executes on its own. Those of a whole group are in
+-- group.lua.
 --
--- A statement is { parts = list of strings, nodes and blocks [, is_risky = true] }, a block { statements = list }.  A risky one may fail
--- a check; everything else has defined results on every device.
+-- A statement is { parts = list of strings, nodes and blocks [, is_risky = true] }, a block {
+-- statements = list }. A risky one may fail a check; everything else has defined results on every
+-- device.
 local choice = require "support.fuzz.choice"
 local expressions = require "support.fuzz.expressions"
 local group = require "support.fuzz.group"
@@ -13,7 +15,8 @@ local M = {}
 
 local PREFIX = { I = "i", F = "f", S = "s", P = "p", B = "b" }
 
--- An expression whose type holds for a variable: float64 stays float64 whatever it is computed from.
+-- An expression whose type holds for a variable: float64 stays float64 whatever it is computed
+-- from.
 local function settled(scope, type, depth)
   local value = expression(scope, type, depth)
   if type == "F" then
@@ -30,13 +33,14 @@ local function statement(...)
   return { parts = { ... } }
 end
 
--- locals and assignments ------------------------------------------------------------------------------------
+-- locals and assignments --------------------------------------------------------------------------
 
 local function declare(scope, depth)
   local type = expressions.value_type(scope)
   if chance(20) then -- one value for the whole group: usable in conditions around barriers
     local value = settled(scope:uniform_view(), type, depth)
-    return statement("local ", scope:declare(PREFIX[type], type, { is_uniform = true }), " <const> = ", value)
+    return statement("local ", scope:declare(PREFIX[type], type, { is_uniform = true }),
+      " <const> = ", value)
   end
   local value = settled(scope, type, depth)
   return statement("local ", scope:declare(PREFIX[type], type, { is_mutable = true }), " = ", value)
@@ -45,9 +49,11 @@ end
 -- Assigned on every path before it is read.
 local function declare_later(scope, depth)
   local type = expressions.value_type(scope)
-  local condition, a, b = expression(scope, "B", depth), settled(scope, type, depth - 1), settled(scope, type, depth - 1)
+  local condition, a, b = expression(scope, "B", depth), settled(scope, type, depth - 1),
+    settled(scope, type, depth - 1)
   local name = scope:declare(PREFIX[type], type, { is_mutable = true })
-  return statement("local ", name, "\nif ", condition, " then\n", name, " = ", a, "\nelse\n", name, " = ", b, "\nend")
+  return statement("local ", name, "\nif ", condition, " then\n", name, " = ", a, "\nelse\n", name,
+    " = ", b, "\nend")
 end
 
 local function assign(scope, depth)
@@ -67,7 +73,8 @@ local function narrow(scope, depth)
   local first, condition = expression(scope, "P", 1), expression(scope, "B", 1)
   local value = expression(scope, "S", depth)
   local name = scope:declare("p", "P")
-  return statement("local ", name, " = ", first, "\nif ", condition, " then\n", name, " = ", value, "\nend")
+  return statement("local ", name, " = ", first, "\nif ", condition, " then\n", name, " = ", value,
+    "\nend")
 end
 
 -- A place that belongs to the item, as text and nodes.
@@ -98,13 +105,15 @@ local function assign_many(scope, depth)
   local type = expressions.value_type(scope)
   local first, second = scope:find(type, true), scope:find(type, true)
   if first and second and first ~= second and chance(60) then
-    return statement(first.name, ", ", second.name, " = ", settled(scope, type, depth - 1), ", ", settled(scope, type, depth - 1))
+    return statement(first.name, ", ", second.name, " = ", settled(scope, type, depth - 1), ", ",
+      settled(scope, type, depth - 1))
   end
   local a, entry = pick(scope.case.outputs), scope:find("I", true)
   if not entry then
     return store(scope, depth)
   end
-  return statement(own_place(scope, a), ", ", entry.name, " = ", value_for(scope, a, depth - 1), ", ", expression(scope, "I", depth - 1))
+  return statement(own_place(scope, a), ", ", entry.name, " = ", value_for(scope, a, depth - 1),
+    ", ", expression(scope, "I", depth - 1))
 end
 
 -- Several results of one call.
@@ -118,7 +127,9 @@ local function results(scope, depth)
       calls[#calls + 1] = f
     end
   end
-  if #calls == 0 then
+  if #calls == 0 and scope.case.is_exact then -- Lua's math.modf gives an integer where it can
+    return declare(scope, depth)
+  elseif #calls == 0 then
     local value = settled(scope, "F", depth)
     local a, b = scope:declare("f", "F"), scope:declare("f", "F")
     return statement("local ", a, ", ", b, " = math.modf(", value, ")")
@@ -133,10 +144,11 @@ local function results(scope, depth)
   for _, type in ipairs(f.results) do
     names[#names + 1] = scope:declare(PREFIX[type], type)
   end
-  return statement("local ", table.concat(names, ", "), " = ", first or "", first and ", " or "", call)
+  return statement("local ", table.concat(names, ", "), " = ", first or "", first and ", " or "",
+    call)
 end
 
--- branches and loops ------------------------------------------------------------------------------------------
+-- branches and loops ------------------------------------------------------------------------------
 
 local function branch(scope, depth)
   local is_uniform = scope.is_uniform and chance(40)
@@ -160,11 +172,15 @@ local function branch(scope, depth)
 end
 
 local RANGES = {
-  "1, 3", "3, 1, -1", "-1, 2", "0, 10, 4", "1, 0", "math.maxinteger - 1, math.maxinteger", "math.mininteger + 1, math.mininteger, -1",
-  "math.mininteger, math.maxinteger, math.maxinteger", "math.maxinteger, math.mininteger, math.mininteger", "1, 3, math.maxinteger",
-  "1, 3.7", "3, 0.5, -1", "2147483646, 2147483649", "1, -math.huge", "4294967295, 4294967297", "1, (0/0)",
+  "1, 3", "3, 1, -1", "-1, 2", "0, 10, 4", "1, 0", "math.maxinteger - 1, math.maxinteger",
+  "math.mininteger + 1, math.mininteger, -1",
+  "math.mininteger, math.maxinteger, math.maxinteger",
+  "math.maxinteger, math.mininteger, math.mininteger", "1, 3, math.maxinteger",
+  "1, 3.7", "3, 0.5, -1", "2147483646, 2147483649", "1, -math.huge", "4294967295, 4294967297",
+  "1, (0/0)",
 }
-local FLOAT_RANGES = { "0.5, 2.0, 0.5", "1.0, 3", "2, 0.0, -0.75", "1, 2, 0.25", "0.0, (0/0)", "1e300, 1.1e300, 5e298", "3.0, 1.0" }
+local FLOAT_RANGES = { "0.5, 2.0, 0.5", "1.0, 3", "2, 0.0, -0.75", "1, 2, 0.25", "0.0, (0/0)",
+  "1e30, 1.1e30, 5e28", "3.0, 1.0" }
 
 -- Range text, the counter's type, and whether it is the same for the group.
 local function range(scope, depth)
@@ -177,8 +193,10 @@ local function range(scope, depth)
   local is_uniform = chance(50)
   local view = is_uniform and scope:uniform_view() or scope
   if form == 6 then -- from the edge of the integers
-    local first, step = expression(view, "I", depth - 1), pick { "", ", math.maxinteger", ", 0x4000000000000000" }
-    return node("range", "math.maxinteger - (", first, ") % 3, math.maxinteger", step), "I", is_uniform
+    local first, step = expression(view, "I", depth - 1),
+      pick { "", ", math.maxinteger", ", 0x4000000000000000" }
+    return node("range", "math.maxinteger - (", first, ") % 3, math.maxinteger", step), "I",
+      is_uniform
   elseif form == 7 then
     local first, step = expression(view, "I", depth - 1), expression(view, "I", depth - 1)
     return node("range", "(", first, ") % 7 - 3, 3, (", step, ") % 4 + 1"), "I", is_uniform
@@ -192,7 +210,8 @@ local function range(scope, depth)
   return node("range", "1, (", expression(view, "I", depth - 1), ") % 5"), "I", is_uniform
 end
 
--- Ways on from the middle of a loop: those that not all items take make the rest of the loop divergent.
+-- Ways on from the middle of a loop: those that not all items take make the rest of the loop
+-- divergent.
 local EXITS = { "break", "goto continue" }
 
 local function counted_loop(scope, depth)
@@ -210,7 +229,8 @@ local function counted_loop(scope, depth)
   if not exit then
     return statement("for ", name, " = ", bounds, " do\n", M.block(inner, depth - 1), "end")
   end
-  return statement("for ", name, " = ", bounds, " do\n", M.block(inner, depth - 1, 2), "if ", exit[1], " then ", exit[2],
+  return statement("for ", name, " = ", bounds, " do\n", M.block(inner, depth - 1, 2), "if ",
+    exit[1], " then ", exit[2],
     " end\ndo\n", M.block(inner, depth - 1), "end\n::continue::\nend")
 end
 
@@ -223,12 +243,14 @@ local function open_loop(scope, depth)
   local view = is_uniform and inner:uniform_view() or inner
   if chance(50) then
     local condition = expression(view, "B", 1)
-    return statement("do\nlocal ", name, " = 0\nwhile ", name, " < 4 and ", condition, " do\n", name, " = ", name, " + 1\n",
+    return statement("do\nlocal ", name, " = 0\nwhile ", name, " < 4 and ", condition, " do\n",
+      name, " = ", name, " + 1\n",
       M.block(inner, depth - 1), "end\nend")
   end
   local body = M.block(inner, depth - 1)
   local condition = expression(view, "B", 2) -- sees the body's locals
-  return statement("do\nlocal ", name, " = 0\nrepeat\n", name, " = ", name, " + 1\n", body, "until ", name, " > 3 or ", condition, "\nend")
+  return statement("do\nlocal ", name, " = 0\nrepeat\n", name, " = ", name, " + 1\n", body,
+    "until ", name, " > 3 or ", condition, "\nend")
 end
 
 -- Out of two loops at once.
@@ -237,13 +259,15 @@ local function leave_nest(scope, depth)
   local a, b = inner:declare("k", "I"), inner:declare("k", "I")
   local condition = expression(inner, "B", 2)
   local label = scope:fresh("done")
-  return statement("do\nfor ", a, " = 1, 3 do\nfor ", b, " = ", a, ", 3 do\n", M.block(inner, depth - 1), "if ", condition, " then goto ",
+  return statement("do\nfor ", a, " = 1, 3 do\nfor ", b, " = ", a, ", 3 do\n",
+    M.block(inner, depth - 1), "if ", condition, " then goto ",
     label, " end\nend\nend\n", store(scope, 1), "\n::", label, "::\nend")
 end
 
--- memory ----------------------------------------------------------------------------------------------------------
+-- memory ------------------------------------------------------------------------------------------
 
-local MEMORY_DTYPES = { I = { "int64", "int32", "uint8", "int16" }, F = { "float64" }, S = { "float32", "float16" }, B = { "bool" } }
+local MEMORY_DTYPES = { I = { "int64", "int32", "uint8", "int16" }, F = { "float64" },
+  S = { "float32", "float16" }, B = { "bool" } }
 
 local function private_array(scope, depth)
   local element = pick(scope.case.has_float32 and { "I", "F", "S", "B" } or { "I", "F", "B" })
@@ -252,10 +276,12 @@ local function private_array(scope, depth)
   local k = inner:declare("k", "I")
   local value = expression(inner, element, depth - 1)
   local name = scope:declare("own", "array", { element = element, extent = extent })
-  local s = statement("local ", name, " = roc.private.array(", extent, ", \"", pick(MEMORY_DTYPES[element]), "\")\nfor ", k, " = 1, ", extent,
+  local s = statement("local ", name, " = roc.private.array(", extent, ", \"",
+    pick(MEMORY_DTYPES[element]), "\")\nfor ", k, " = 1, ", extent,
     " do ", name, "[", k, "] = ", value, " end")
   if chance(60) then
-    local change = { "\n", name, "[", expressions.index(scope, extent, 2), "] = ", expression(scope, element, depth - 1) }
+    local change = { "\n", name, "[", expressions.index(scope, extent, 2), "] = ",
+      expression(scope, element, depth - 1) }
     table.move(change, 1, #change, #s.parts + 1, s.parts)
   end
   return s
@@ -285,7 +311,8 @@ local REDUCTIONS = { "add", "xor", "max", "min", "and_", "or_" }
 local function total(scope, depth)
   local totals = scope.case.totals
   local t = pick(totals)
-  return statement("roc.atomic.", t.op, "(", t.name, ", ", t.at, ", ", expression(scope, "I", depth), ")")
+  return statement("roc.atomic.", t.op, "(", t.name, ", ", t.at, ", ",
+    expression(scope, "I", depth), ")")
 end
 
 M.REDUCTIONS = REDUCTIONS
@@ -308,7 +335,8 @@ local function own_atomic(scope, depth)
   end
   local a = pick(fits)
   local op = pick(ATOMICS[a.element] or ATOMICS.F)
-  local s = statement("local ", "", " = roc.atomic.", op, "(", a.name, ", ", a.rank == 1 and "gid" or "{gid, 2}")
+  local s = statement("local ", "", " = roc.atomic.", op, "(", a.name, ", ",
+    a.rank == 1 and "gid" or "{gid, 2}")
   local operands = op == "load" and 0 or op == "cas" and 2 or 1
   for _ = 1, operands do
     s.parts[#s.parts + 1] = ", "
@@ -319,7 +347,7 @@ local function own_atomic(scope, depth)
   return s
 end
 
--- checks ----------------------------------------------------------------------------------------------------------
+-- checks ------------------------------------------------------------------------------------------
 
 -- Accesses behind conditions that do, or do not, prove them right.
 local GUARDS = {
@@ -351,16 +379,19 @@ local function guarded(scope, depth)
     return store(scope, depth)
   end
   local name = scope:fresh("j")
-  local column = a.rank == 2 and "[#" .. a.name .. " - " .. name .. " + 1]" or "" -- as often out of range as not
+  -- as often out of range as not
+  local column = a.rank == 2 and "[#" .. a.name .. " - " .. name .. " + 1]" or ""
   local place = own_place(scope, sum)
   local text = pick(GUARDS):gsub("@", name):gsub("A", a.name)
   local before, after = text:match("^(.-)USE(.*)$")
-  local s = statement("do\nlocal ", name, " = (", expression(scope, "I", depth), ") % (#", a.name, " + 3) - 1\n", before)
+  local s = statement("do\nlocal ", name, " = (", expression(scope, "I", depth), ") % (#", a.name,
+    " + 3) - 1\n", before)
   local use = { place, " = ", place, " + ", a.name, "[", name, "]", column }
   s.is_risky = true
   table.move(use, 1, #use, #s.parts + 1, s.parts)
   s.parts[#s.parts + 1] = (after:gsub("USE", function()
-    return ("%s%s = %s[%s]%s"):format(sum.name, sum.rank == 2 and "[gid][1]" or "[gid]", a.name, name, column)
+    return ("%s%s = %s[%s]%s"):format(sum.name, sum.rank == 2 and "[gid][1]" or "[gid]", a.name,
+      name, column)
   end)) .. "\nend"
   return s
 end
@@ -379,11 +410,13 @@ local function fallible(scope, depth)
   local i = function(d) return expression(scope, "I", d) end
   if form == 1 then
     local a = pick(scope.case.inputs)
-    s = a.element == "I" and a.rank == 1 and statement(place, " = ", a.name, "[", i(1), "]") or statement(place, " = ", i(1), " // ", i(1))
+    s = a.element == "I" and a.rank == 1 and statement(place, " = ", a.name, "[", i(1), "]")
+      or statement(place, " = ", i(1), " // ", i(1))
   elseif form == 2 then
     s = statement(place, " = ", i(1), pick { " // ", " % " }, i(1))
   elseif form == 3 then
-    s = statement(place, " = ", pick { "math.floor(", "math.ceil(" }, expression(scope, "F", depth), ")")
+    s = statement(place, " = ", pick { "math.floor(", "math.ceil(" }, expression(scope, "F", depth),
+      ")")
     s.needs_types = true -- plain Lua gives a float
   elseif form == 4 then
     s = statement("assert(", expression(scope, "B", depth), ", \"no\")")
@@ -406,7 +439,7 @@ local function risk(scope, depth)
   return s.needs_types and scope.case.is_exact and store(scope, depth) or s
 end
 
--- the rest -------------------------------------------------------------------------------------------------------
+-- the rest ----------------------------------------------------------------------------------------
 
 local function leave(scope, depth)
   if not scope.case.may_return or scope.in_function then
@@ -420,7 +453,8 @@ local function say(scope, depth)
     return store(scope, depth)
   end
   scope.case.has_print = true
-  return statement("print(gid, ", expression(scope, expressions.value_type(scope), depth), ", \"and\", ", expression(scope, "I", 1), ")")
+  return statement("print(gid, ", expression(scope, expressions.value_type(scope), depth),
+    ", \"and\", ", expression(scope, "I", 1), ")")
 end
 
 local function together(scope, depth)
@@ -431,9 +465,11 @@ local function together(scope, depth)
 end
 
 local STATEMENTS = {
-  { 5, declare }, { 1, declare_later }, { 4, assign }, { 1, narrow }, { 2, assign_many }, { 5, store }, { 2, results },
-  { 4, branch }, { 4, counted_loop }, { 3, open_loop }, { 1, leave_nest }, { 1, private_array }, { 1, row }, { 1, total }, { 1, own_atomic },
-  { 2, risk }, { 1, leave }, { 1, say }, { 7, together },
+  { 5, declare }, { 1, declare_later }, { 4, assign }, { 1, narrow }, { 2, assign_many },
+  { 5, store }, { 2, results },
+  { 4, branch }, { 4, counted_loop }, { 3, open_loop }, { 1, leave_nest }, { 1, private_array },
+  { 1, row }, { 1, total }, { 1, own_atomic },
+  { 6, risk }, { 1, leave }, { 1, say }, { 7, together },
 }
 
 local SIMPLE = { { 2, assign }, { 3, store }, { 1, assign_many } }

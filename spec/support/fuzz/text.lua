@@ -1,4 +1,5 @@
--- A case's source: a chunk that gives the kernel's function, with only the arrays and declarations that its text uses.
+-- A case's source: a chunk that gives the kernel's function, with only the arrays and declarations
+-- that its text uses.
 local M = {}
 
 -- Whether `name` occurs as a word.
@@ -33,7 +34,8 @@ end
 
 -- Shared arrays; the last lies over the launch's dynamic bytes, behind some that nothing uses.
 local TILES = {
-  { "tile_i", '70, "int64"' }, { "tile_f", '70, "float64"' }, { "tile_s", '70, "float32"' }, { "tile_n", '70, "int64"' },
+  { "tile_i", '70, "int64"' }, { "tile_f", '70, "float64"' }, { "tile_s", '70, "float32"' },
+  { "tile_n", '70, "int64"' },
   { "tile_d", '0, "int32", 64' },
 }
 
@@ -84,7 +86,8 @@ local lsz = roc.get_local_size(1) * roc.get_local_size(2)
   [[
 local gx, gy, gz = roc.grid(3)
 local gid = gx + roc.get_global_size(1) * (gy - 1 + roc.get_global_size(2) * (gz - 1))
-local lid = roc.get_local_id(1) + roc.get_local_size(1) * (roc.get_local_id(2) - 1 + roc.get_local_size(2) * (roc.get_local_id(3) - 1))
+local ly, lz = roc.get_local_id(2) - 1, roc.get_local_id(3) - 1
+local lid = roc.get_local_id(1) + roc.get_local_size(1) * (ly + roc.get_local_size(2) * lz)
 local lsz = roc.get_local_size(1) * roc.get_local_size(2) * roc.get_local_size(3)
 ]],
 }
@@ -94,14 +97,16 @@ local function tiles_text(body)
   local declarations, fills = {}, {}
   for _, tile in ipairs(TILES) do
     if uses(body, tile[1]) then
-      declarations[#declarations + 1] = ("local %s = roc.shared.array(%s)\n"):format(tile[1], tile[2])
+      declarations[#declarations + 1] = ("local %s = roc.shared.array(%s)\n"):format(tile[1],
+        tile[2])
       fills[#fills + 1] = ("%s[k] = k"):format(tile[1])
     end
   end
   if #fills == 0 then
     return ""
   end
-  return ("%sif lid == 1 then for k = 1, lsz do %s end end\nroc.barrier()\n"):format(table.concat(declarations), table.concat(fills, " "))
+  return ("%sif lid == 1 then for k = 1, lsz do %s end end\nroc.barrier()\n"):format(
+    table.concat(declarations), table.concat(fills, " "))
 end
 
 -- The text, and which of the case's arrays the kernel takes, in order behind n, x and flag.
@@ -124,8 +129,10 @@ function M.of(case)
     end
   end
   local text = table.concat {
-    "local UP_I, UP_F, UP_B, TABLE, CONST = 17, -0.75, true, { i = 5 }, roc.const.array({ -7, 300, 2, 0, 11 }, \"int16\")\n",
-    table.concat(functions), "return function(", table.concat(params, ", "), ")\n", IDS[case.rank], tiles_text(body), body,
+    "local UP_I, UP_F, UP_B, TABLE, CONST = 17, -0.75, true, { i = 5 }, roc.const.array({ -7, "
+      .. "300, 2, 0, 11 }, \"int16\")\n",
+    table.concat(functions), "return function(", table.concat(params, ", "), ")\n", IDS[case.rank],
+    tiles_text(body), body,
     "end, function(value) UP_I = value end\n",
   }
   return text, arrays

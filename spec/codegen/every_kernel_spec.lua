@@ -1,0 +1,36 @@
+-- Every kernel of the kernel library and of the conformance suite, with the types it is launched
+-- with, for the AMD GPUs.
+local shell = require "support.shell"
+
+local function compile(share, specs)
+  local output =
+    shell.run(("ROCLUA_CACHE=off ROCLUA_SPEC_SHARE=%s ROCLUA spec/run.lua "
+    .. "--helper=spec/support/compile_all.lua %s")
+    :format(share, specs))
+  local objects, kernels, failures = output:match(
+    "compiled (%d+) objects of (%d+) kernels, (%d+) failures")
+  assert.is_truthy(objects, output)
+  local messages = {}
+  for line in output:gmatch("FAILED [^\n]*") do messages[#messages + 1] = line end
+  assert.are.equal("", table.concat(messages, "\n"))
+  assert.are.equal("0", failures)
+  assert.matches(" 0 failed\n$", output)
+  return tonumber(objects), tonumber(kernels)
+end
+
+describe("every kernel #amdgpu", function()
+  it("of the library and of memory and groups compiles for some target", function()
+    if not shell.interpreter then return pending("needs roclua") end
+    local objects, kernels = compile("some",
+      "spec/kernels spec/cts/memory_spec.lua spec/cts/group_spec.lua")
+    assert.is_true(kernels > 100, kernels)
+    assert.are.equal(kernels, objects)
+  end)
+
+  it("compiles for every target, checked and unchecked #slow", function()
+    if not shell.interpreter then return pending("needs roclua") end
+    local objects, kernels = compile("all", "spec/kernels spec/cts")
+    assert.is_true(kernels > 300, kernels)
+    assert.are.equal(34 * kernels, objects)
+  end)
+end)
