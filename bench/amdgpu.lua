@@ -4,9 +4,10 @@
 -- For each kernel: instructions of the hot code per unit of work (a fused multiply-add, an element
 -- loaded or stored, …), checked, unchecked and clang's, ratios to clang's (below 1: ours are
 -- fewer), then vector and scalar registers, shared bytes, spills and code bytes, unchecked and
--- clang's.  Hot is the innermost loop with most of the work; without a loop, the code up to the
--- first end of the program.  Indices are 32 bits wide in all of them.  Behind the table come the
--- classes of hot instructions.
+-- clang's.  Hot is the innermost loop that does a unit of work with the fewest instructions (others
+-- are remainders of it, or the loop with checks for when one would fail); without a loop, the code
+-- up to the first end of the program.  Indices are 32 bits wide in all of them.  Behind the table
+-- come the classes of hot instructions.
 local roc = require "roc"
 local gemm = require "roc.kernels.gemm"
 local histogram = require "roc.kernels.histogram"
@@ -174,6 +175,7 @@ local function measure_range(code, range, patterns)
       m.classes[class] = (m.classes[class] or 0) + 1
     end
   end
+  m.per_work = m.count / m.work
   return m
 end
 
@@ -181,11 +183,9 @@ local function measure(code, patterns)
   local hot
   for _, loop in ipairs(innermost_loops(code)) do
     local m = measure_range(code, loop, patterns)
-    if m.work > 0 and (not hot or m.work > hot.work) then hot = m end
+    if m.work > 0 and (not hot or m.per_work < hot.per_work) then hot = m end
   end
-  hot = hot or measure_range(code, up_to_end(code), patterns)
-  hot.per_work = hot.count / hot.work
-  return hot
+  return hot or measure_range(code, up_to_end(code), patterns)
 end
 
 -- ours and clang's -------------------------------------------------------------------------------

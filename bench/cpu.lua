@@ -52,7 +52,7 @@ local function floats(shape) return roc.to_device(roc.random(shape, "float32")) 
 
 local function groups_of(n, size) return (n + size - 1) // size end
 
-local LINE = 1 << 24 // scale -- elements of the one-dimensional kernels
+local LINE = (1 << 24) // scale -- elements of the one-dimensional kernels
 -- of the matrices: whole tiles
 local SIDE = math.max(16, 512 // math.ceil(math.sqrt(scale)) // 16 * 16)
 

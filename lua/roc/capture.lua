@@ -55,8 +55,8 @@ function M.builtin_path(f)
   return known[f] and core.kernel_builtins()[known[f]]
 end
 
--- text -> chunk, and the name each chunk was parsed under.  The text is the key as it is: a key made of it would be hashed
--- anew for every function of a large file.
+-- text -> chunk, and the name each chunk was parsed under. The text is the key as it is: a key made
+-- of it would be hashed anew for every function of a large file.
 local parsed = setmetatable({}, { __mode = "v" })
 local names = setmetatable({}, { __mode = "k" })
 

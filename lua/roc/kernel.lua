@@ -184,8 +184,19 @@ end
 
 -- sim ---------------------------------------------------------------------------------------------
 
--- A failed launch leaves host arrays as they were: copies to put back. `given` are the arguments as
--- they came.
+-- Whether an argument that is copied back shares memory with this one: then both share one copy on a
+-- device, and what the kernel stores through either comes back.
+local function comes_back(kept, one)
+  for _, other in ipairs(kept) do
+    if not other.always and core.array_overlap(one.array, other.array) then
+      return true
+    end
+  end
+  return false
+end
+
+-- A failed launch leaves host arrays as they were, and any launch those in roc.In: copies to put
+-- back. `given` are the arguments as they came.
 local function keep_copies(given, args)
   local kept = {}
   for i = 1, args.n do
@@ -194,6 +205,9 @@ local function keep_copies(given, args)
       args[i] = array
       kept[#kept + 1] = { array = array, copy = array:copy(), always = not copies_out }
     end
+  end
+  for _, k in ipairs(kept) do
+    k.always = k.always and not comes_back(kept, k)
   end
   return kept
 end

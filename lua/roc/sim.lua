@@ -328,8 +328,22 @@ local function support(launch)
   end
 
   -- Integer division in an unchecked kernel: by zero gives 0.
-  function S.idiv(a, b) return b == 0 and 0 or a // b end
-  function S.imod(a, b) return b == 0 and 0 or a % b end
+  function S.idiv_unchecked(a, b) return b == 0 and 0 or a // b end
+  function S.imod_unchecked(a, b) return b == 0 and 0 or a % b end
+
+  -- In a checked one an error; Lua's own names a wrong line (a bug of 5.4.4).
+  function S.idiv(a, b)
+    if b == 0 then
+      error("attempt to divide by zero", 2)
+    end
+    return a // b
+  end
+  function S.imod(a, b)
+    if b == 0 then
+      error("attempt to perform 'n%0'", 2)
+    end
+    return a % b
+  end
 
   -- float32 // float32: the quotient rounds, then its floor does.
   function S.floordiv32(a, b) return core.math32.ffloor(S.f32(a / b)) end

@@ -62,7 +62,8 @@ local function prototypes_of(text, chunkname)
   return protos
 end
 
--- The number of the prototype (0: the chunk itself) that is `f`; nil when the text is not its source.
+-- The number of the prototype (0: the chunk itself) that is `f`; nil when the text is not its
+-- source.
 local function find_in(text, chunkname, f)
   return prototypes_of(text, chunkname)[dump.prototypes(f)[1].bytes]
 end

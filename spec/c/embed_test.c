@@ -35,9 +35,9 @@ static const char setup[] =
     "function check() a:fill(1) launch(1) assert(a[7] == 32) end\n";
 
 static lua_State *open_state(void) {
-  static lua_State *last; /* so that leak checkers see one that a test leaves open */
+  static _Atomic(lua_State *) last; /* so that leak checkers see one that a test leaves open */
   lua_State *L = last = luaL_newstate();
-  CHECK(last);
+  CHECK(L);
   roclua_openlibs(L);
   return L;
 }

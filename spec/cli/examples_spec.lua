@@ -9,6 +9,7 @@ local EXAMPLES = {
   histogram = { "LICENSE", "all counts agree with a Lua loop\n$" },
   mandelbrot = { "OUT 48", "read back and compared with the host's points\n$" },
   vectorize = { "300", "all agree with a Lua loop\n$" },
+  streams = { "500 3", "sum agree with the host's\n$" },
   nbody = { "40 2", "momentum by [%d.e-]+\n$" },
 }
 

@@ -48,3 +48,83 @@ describe("a script with work in flight", function()
     assert.are.equal(1, select(2, output:gsub("out of range", "")))
   end)
 end)
+
+-- ROCLUA_EXIT_RUNS=1000 asks for that many of each.
+describe("a script that ends while kernels run", function()
+  if not shell.interpreter then return pending("the specs do not run in roclua") end
+
+  local RUNS = math.tointeger(tonumber(os.getenv "ROCLUA_EXIT_RUNS" or 2))
+
+  -- Long launches, then one of a kernel that was compiled just now.
+  local BUSY = [[
+roc = require "roc"
+local function kernel(text) return roc.kernel(text) end
+a = roc.to_device(roc.zeros(4096, "int64"))
+k = kernel "function(a, n) local i = roc.get_global_id(1) local x = i for j = 1, n do x = x * 31 + j end a[i] = x end"
+for _ = 1, 20 do k:forall(4096)(a, 2000) end
+fresh = kernel "function(a) a[roc.get_global_id(1)] = 7 end"
+fresh:forall(4096)(a)
+]]
+
+  local BUSY_ENDINGS = {
+    ["its last line"] = { "", 0 },
+    ["os.exit"] = { "os.exit()", 0 },
+    ["os.exit that closes the state"] = { "os.exit(3, true)", 3 },
+    ["os.exit in a coroutine"] = { "coroutine.wrap(function() os.exit(0, true) end)()", 0 },
+    ["an error"] = { "error 'mine'", 1 },
+    ["dropping all it had"] = { "a, k, fresh = nil collectgarbage()", 0 },
+    ["closing the array in use"] = { "a:close()", 0 },
+    ["a launch in a finalizer"] = {
+      "setmetatable({}, {__gc = function() fresh:forall(4096)(a) end})", 0,
+    },
+    ["a new kernel in a finalizer"] = {
+      "setmetatable({}, {__gc = function() kernel 'function(a) a[1] = 9 end':forall(1)(a) end})", 0,
+    },
+  }
+
+  for name, ending in pairs(BUSY_ENDINGS) do
+    it("ends well by " .. name, function()
+      for _ = 1, RUNS do
+        local command = "timeout 60 ROCLUA - 2>&1 <<'END'\n%s%s\nEND\n"
+        local output, status = shell.run(command:format(BUSY, ending[1]))
+        assert.are.equal(ending[2], status, output)
+      end
+    end)
+  end
+
+  it("ends well in a stock lua5.4", function()
+    local core = shell.interpreter:match "^(.*)/bin/[^/]*$" .. "/lib/lua/5.4/?.so"
+    local command = "LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='%s;;' "
+      .. "timeout 60 lua5.4 - 2>&1 <<'END'\n%s%s\nEND\n"
+    for name, ending in pairs(BUSY_ENDINGS) do
+      local output, status = shell.run(command:format(core, BUSY, ending[1]))
+      assert.are.equal(ending[2], status, name .. ": " .. output)
+    end
+  end)
+end)
+
+describe("Ctrl-C", function()
+  if not shell.interpreter then return pending("the specs do not run in roclua") end
+
+  -- The kernel runs for minutes, in workgroups of an instant.
+  local WAITING = [[
+roc = require "roc"
+local a = roc.to_device(roc.zeros(1000000, "int64"))
+local k = roc.kernel "function(a, n) local x = n for j = 1, n do x = x * 31 + j ~ x end a[roc.get_group_id(1)] = x end"
+k:launch({ grid = 1000000, workgroup = 1 }, a, 1000000)
+os.execute("(sleep 1; kill -INT " .. arg[1] .. ") &")
+print(pcall(function() return a[1] end))
+print(1 + 1)
+]]
+
+  it("ends a wait with an error, and the script goes on", function()
+    local file = os.tmpname()
+    local out <close> = assert(io.open(file, "w"))
+    out:write(WAITING)
+    out:close()
+    local output, status = shell.run(("sh -c 'exec ROCLUA %s $$' 2>&1"):format(file))
+    os.remove(file)
+    assert.are.equal("false\tinterrupted!\n2\n", output)
+    assert.are.equal(0, status)
+  end)
+end)

@@ -54,11 +54,13 @@ devices.each(function(device)
     local out = devices.zeros(3, "int64")
     assert.matches("attempt to divide by zero (work-item {2})",
       fault_of(devices.run, k, 3, { devices.values({ 1, 0, 3 }, "int64"), out }), 1, true)
+    -- Lua 5.4.4's own names another line.
+    local line = device.raw and "" or ("check_spec.lua:%d: "):format(here(3))
     local m = roc.kernel(function(x, out)
       local i = roc.get_global_id(1)
       out[i] = 100 % x[i]
     end)
-    assert.matches("attempt to perform 'n%0'",
+    assert.matches(line .. "attempt to perform 'n%0'",
       fault_of(devices.run, m, 3, { devices.values({ 1, 0, 3 }, "int64"), out }), 1, true)
     assert.same({ 0, 0, 1 }, devices.table(out))
   end)

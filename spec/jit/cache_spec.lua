@@ -116,7 +116,7 @@ describe("the disk cache", function()
     run()
     local kept = entries()[1]
     files.run(("cd %s/cache/roclua && for i in 1 2 3; do head -c 400000 /dev/zero > $(printf "
-      .. "'%%064d' $i); done && touch -d '2 days ago' 0*")
+      .. "'%%064d' $i); done && touch -d '2 days ago' 0000*")
       :format(folder))
     local output = run("1 'function(x) x[1] = x[1] + 3 end'", "ROCLUA_CACHE_MB=1")
     assert.are.equal("3 0 1 1 2\n", output) -- down to three quarters

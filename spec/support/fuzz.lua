@@ -4,9 +4,9 @@
 --   local difference, refusal = fuzz.check(case, { "cpu" })
 --   local message = fuzz.compile(case, { "gfx90a", "gfx1030" })
 --
--- The parts: choice (random choices), scope (names in sight), expressions, statements, group
--- (statements of a workgroup), case (all of one), text (its source), run (running and comparing),
--- shrink.
+-- The parts: choice (random choices), scope (names in sight), expressions, places (where an item
+-- stores), statements, checks (statements that may fail), group (statements of a workgroup), case
+-- (all of one), text (its source), run (running and comparing), shrink.
 local case = require "support.fuzz.case"
 local run = require "support.fuzz.run"
 local shrink = require "support.fuzz.shrink"

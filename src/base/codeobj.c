@@ -13,6 +13,12 @@
 enum { FORMAT = 1, MAGIC_BYTES = 4, HEAD_BYTES = MAGIC_BYTES + 4 + ROC_HASH_BYTES };
 static const char magic[MAGIC_BYTES] = {'R', 'O', 'C', 'O'};
 
+/* Every field is written below; one that is added changes a size here, and FORMAT. */
+_Static_assert(sizeof(void *) != 8 || sizeof(roc_codeobj) == 88, "a field is not serialised");
+_Static_assert(sizeof(void *) != 8 || sizeof(roc_site) == 48, "a field is not serialised");
+_Static_assert(sizeof(void *) != 8 || sizeof(roc_site_piece) == 16, "a field is not serialised");
+_Static_assert(sizeof(roc_arg_slot) == 20, "a field is not serialised");
+
 /* ---- writing ----------------------------------------------------------------------------- */
 
 static void put_u32(roc_str *out, uint32_t value) {

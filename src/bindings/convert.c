@@ -73,8 +73,8 @@ static int64_t check_extent(lua_State *L, int arg, bool wildcard) {
   int is_integer;
   int64_t extent = lua_tointegerx(L, -1, &is_integer);
   if (!is_integer || lua_type(L, -1) != LUA_TNUMBER) {
-    luaL_argerror(
-        L, arg, lua_pushfstring(L, "an extent is an integer, got %s", roc_push_shown(L, -1)));
+    luaL_argerror(L, arg,
+                  lua_pushfstring(L, "an extent is an integer, got %s", roc_push_shown(L, -1)));
   }
   if (extent < (wildcard ? -1 : 0)) {
     luaL_argerror(L, arg, lua_pushfstring(L, "extent %I is negative", (LUAI_UACINT)extent));

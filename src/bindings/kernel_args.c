@@ -175,6 +175,7 @@ static void read_arg(lua_State *L, reader *r, int idx) {
     v->array = a;
   } else if (roc_buffer_is_mirrored(a->buffer) || roc_buffer_is_mapped(a->buffer)) {
     v->array = s->direct = a;
+    s->copies_in = !mode || mode->copies_in; /* only to refuse overlaps of roc.Out */
     r->box->ndirect++;
   } else {
     take_host_array(r->box, i, a, mode ? *mode : (roc_kernel_mode){true, true}, !mode);
@@ -201,11 +202,17 @@ static void join(roc_kernel_box *box, uint32_t i, uint32_t j) {
   }
 }
 
+static const roc_array *host_array(const roc_kernel_stage *s) {
+  return s->direct ? s->direct : s->host;
+}
+
 static void join_overlaps(lua_State *L, reader *r) {
   roc_kernel_box *box = r->box;
   for (uint32_t j = 1; j < box->kernel->nparams; j++) {
-    for (uint32_t i = 0; box->stages[j].host && i < j; i++) {
-      if (!box->stages[i].host || !overlap(box->stages[i].host, box->stages[j].host)) continue;
+    const roc_array *b = host_array(&box->stages[j]);
+    for (uint32_t i = 0; b && i < j; i++) {
+      const roc_array *a = host_array(&box->stages[i]);
+      if (!a || !overlap(a, b)) continue;
       bool i_is_out = !box->stages[i].copies_in;
       if (i_is_out || !box->stages[j].copies_in) {
         r->arg = (int)(i_is_out ? i : j) + 1;
@@ -213,7 +220,7 @@ static void join_overlaps(lua_State *L, reader *r) {
                      lua_pushfstring(L, "a roc.Out array overlaps argument #%d",
                                      (int)(i_is_out ? j : i) + 1));
       }
-      join(box, i, j);
+      if (box->stages[i].host && box->stages[j].host) join(box, i, j);
     }
   }
 }
@@ -231,7 +238,7 @@ void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int coun
   reader r = {.box = box, .device = device};
   box->nhosts = box->ndirect = 0;
   for (r.arg = 1; r.arg <= count; r.arg++) read_arg(L, &r, first + r.arg - 1);
-  if (box->nhosts > 1) join_overlaps(L, &r);
+  if (box->nhosts + box->ndirect > 1) join_overlaps(L, &r);
 }
 
 void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays) {

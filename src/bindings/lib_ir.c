@@ -12,6 +12,7 @@
 #include "ir/read.h"
 #include "ir/uniform.h"
 #include "ir/verify.h"
+#include "ir/version.h"
 #include "jit/driver.h"
 
 static const char JOB_CLASS[] = "roc.IRJob";
@@ -106,6 +107,11 @@ static int ir_guard(lua_State *L) {
   return push_changed(L, roc_ir_guard);
 }
 
+/* ir_version(text) -> text with loops that need no checks beside loops with them. */
+static int ir_version(lua_State *L) {
+  return push_changed(L, roc_ir_version);
+}
+
 /* ir_optimize(text) -> text after all passes. */
 static int ir_optimize(lua_State *L) {
   return push_changed(L, roc_ir_optimize);
@@ -130,6 +136,7 @@ static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip},
                                        {"ir_uniform", ir_uniform},
                                        {"ir_cuts", ir_cuts},
                                        {"ir_guard", ir_guard},
+                                       {"ir_version", ir_version},
                                        {"ir_optimize", ir_optimize},
                                        {"ir_dump", ir_dump},
                                        {NULL, NULL}};

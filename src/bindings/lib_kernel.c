@@ -58,7 +58,7 @@ static void read_signature(lua_State *L, roc_kernel_box *box, int desc) {
   if (lua_getfield(L, desc, "signature") == LUA_TSTRING) {
     uint32_t nparams = box->kernel->nparams, ntypes;
     box->signature = roc_zalloc((nparams + 1) * sizeof *box->signature);
-    if (!box->signature) luaL_error(L, "not enough memory");
+    if (!box->signature) luaL_error(L, "out of memory: no room for the signature");
     roc_error err = ROC_ERROR_INIT;
     roc_status status =
         roc_fe_parse_signature(lua_tostring(L, -1), box->signature, nparams + 1, &ntypes, &err);
@@ -109,7 +109,7 @@ static void make_kernel(lua_State *L, roc_kernel_box *box, int desc, int program
   lua_pop(L, 1);
   roc_kernel_commit_cells(box);
   if (box->kernel) box->stages = roc_zalloc((box->kernel->nparams + 1) * sizeof *box->stages);
-  if (!box->stages) luaL_error(L, "not enough memory");
+  if (!box->stages) luaL_error(L, "out of memory: no room for a kernel");
 }
 
 /* core.kernel_new{name=, fn=, program=, recollect=, params=, check=, …} */

@@ -3,6 +3,8 @@
  * On a GPU this is the whole kernel; on the CPU it is the body of an item loop, and what a barrier
  * cuts is handled above (cpu_regions.c).  Invariant: after an instruction that leaves its region
  * the current block is ended, and the rest of the list is not emitted. */
+#include <llvm-c/DebugInfo.h>
+
 #include "codegen/cg.h"
 
 LLVMValueRef roc_cg_operand(roc_cg *cg, const roc_ir_inst *inst, uint32_t n) {
@@ -85,6 +87,29 @@ LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last,
   return LLVMBuildSelect(b, runs, count, zero, "");
 }
 
+static bool has_checks(const roc_cg *cg, uint32_t region) {
+  const roc_ir_ids *ids = &cg->ir->regions.items[region];
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = &cg->ir->insts.items[ids->items[i]];
+    if (inst->op == ROC_IR_CHECK_INDEX) return true;
+    if (!roc_ir_has_regions(inst)) continue;
+    if (has_checks(cg, inst->k.region[0])) return true;
+    if (inst->op == ROC_IR_IF && has_checks(cg, inst->k.region[1])) return true;
+  }
+  return false;
+}
+
+/* A loop that may be left anywhere gains nothing when it is unrolled, and its code multiplies. */
+static void keep_rolled(roc_cg *cg, LLVMValueRef branch) {
+  LLVMMetadataRef word = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
+  LLVMMetadataRef self = LLVMTemporaryMDNode(cg->ctx, NULL, 0);
+  LLVMMetadataRef parts[2] = {self, LLVMMDNodeInContext2(cg->ctx, &word, 1)};
+  LLVMMetadataRef loop = LLVMMDNodeInContext2(cg->ctx, parts, 2);
+  LLVMMetadataReplaceAllUsesWith(self, loop);
+  LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(cg->ctx, "llvm.loop", 9),
+                  LLVMMetadataAsValue(cg->ctx, loop));
+}
+
 static void emit_for(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   LLVMValueRef first = roc_cg_operand(cg, inst, 0), step = roc_cg_operand(cg, inst, 2);
@@ -105,7 +130,8 @@ static void emit_for(roc_cg *cg, uint32_t id) {
   LLVMValueRef left_next = LLVMBuildSub(cg->b, left, roc_cg_i64(cg, 1), "");
   LLVMValueRef value_next = LLVMBuildNSWAdd(cg->b, value, step, ""); /* unused after the last */
   LLVMValueRef again = LLVMBuildICmp(cg->b, LLVMIntNE, left_next, roc_cg_i64(cg, 0), "");
-  LLVMBuildCondBr(cg->b, again, body, end);
+  LLVMValueRef branch = LLVMBuildCondBr(cg->b, again, body, end);
+  if (cg->target->has_shared_threads && has_checks(cg, inst->k.region[0])) keep_rolled(cg, branch);
   LLVMBasicBlockRef blocks[2] = {before, next};
   LLVMAddIncoming(left, (LLVMValueRef[2]){count, left_next}, blocks, 2);
   LLVMAddIncoming(value, (LLVMValueRef[2]){first, value_next}, blocks, 2);

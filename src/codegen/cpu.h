@@ -76,6 +76,7 @@ typedef struct cpu_level {
   LLVMValueRef base, limit; /* WAVE: linear local indices of the lanes, [base, limit) */
   LLVMValueRef y, z, row;   /* ROW: local ids from 0, linear local index of its first item */
   LLVMValueRef x, count;    /* ROW: the items [x, x + count) */
+  LLVMValueRef stride;      /* ROW: not NULL: every so manyth of them */
   bool is_single;           /* ROW: it is one item */
   struct cpu_level *outer;
 } cpu_level;
@@ -106,6 +107,7 @@ typedef struct cpu_run {
   LLVMValueRef segment;      /* WAVE: index of the item behind the row */
   LLVMValueRef is_live;      /* i1, NULL: always */
   LLVMValueRef code;         /* alloca i32: which check failed, 0 none; NULL: there is none */
+  LLVMBasicBlockRef fault;   /* cold version: an item that failed goes there; `code` is its site */
   LLVMValueRef values[ROC_SITE_MAX_VALUES]; /* allocas i64 */
   LLVMValueRef died;                        /* alloca i8; NULL: nobody asks */
   roc_vec(cpu_fail) fails;
@@ -143,7 +145,8 @@ typedef struct cpu_state {
   cpu_run *run;     /* NULL between item loops */
   uint32_t *epochs; /* per instruction: the run loop that cg->values[] belongs to */
   uint32_t epoch;
-  LLVMValueRef *advances; /* per variable: of a wide FOR, alloca i64: how far it is past its first */
+  LLVMValueRef
+      *advances; /* per variable: of a wide FOR, alloca i64: how far it is past its first */
   uint64_t *shared_offsets, shared_bytes;
   const char *entry;
 } cpu_state;
@@ -175,6 +178,10 @@ void cpu_diverge(cpu_state *s, uint32_t id);
 LLVMValueRef cpu_preflight(cpu_state *s);
 /* As plan.stops, without the settled checks. */
 bool *cpu_preflight_stops(cpu_state *s);
+
+/* cpu_prefetch.c */
+/* In an iteration of FOR `id` by the level's row: asks for what a later one will read. */
+void cpu_prefetch(cpu_state *s, uint32_t id, LLVMValueRef step);
 
 /* cpu_rows.c */
 /* A statement marked CPU_CUT_ROW: for all rows of the group, or for the level's. */

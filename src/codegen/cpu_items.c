@@ -117,7 +117,9 @@ static void begin_row_items(cpu_state *s, cpu_run *run) {
   run->y = level->y;
   run->z = level->z;
   cpu_loop_begin(s, &run->loops[0], level->count, "x");
-  run->x = add(s->cg, level->x, run->loops[0].index);
+  LLVMValueRef offset = run->loops[0].index;
+  if (level->stride) offset = multiply(s->cg, offset, level->stride);
+  run->x = add(s->cg, level->x, offset);
   run->lin = add(s->cg, level->row, run->x);
 }
 
@@ -353,9 +355,48 @@ static bool is_invariant(cpu_state *s, LLVMValueRef value) {
   return LLVMGetInstructionParent(value) == LLVMGetInsertBlock(s->cg->entry_b);
 }
 
+/* In the cold version, which nobody vectorises, an item records its fault on the spot. */
+static void fail_at_once(cpu_state *s, uint32_t site, LLVMValueRef *values, unsigned nvalues) {
+  roc_cg *cg = s->cg;
+  cpu_run *run = s->run;
+  if (!run->fault) {
+    run->fault = roc_cg_block(cg, "fault");
+    run->code = roc_cg_alloca(cg, cg->t.i32, "");
+  }
+  for (unsigned i = 0; i < nvalues; i++) {
+    if (!run->values[i]) {
+      run->values[i] = new_item_cell(s, cg->t.i64, roc_cg_i64(cg, 0));
+    }
+    LLVMBuildStore(cg->b, values[i], run->values[i]);
+  }
+  LLVMBuildStore(cg->b, roc_cg_i32(cg, site), run->code);
+  LLVMBuildBr(cg->b, run->fault);
+}
+
+/* The block where those items arrive. */
+static void finish_fault(cpu_state *s, cpu_run *run) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
+  LLVMValueRef ids[3], values[ROC_SITE_MAX_VALUES];
+  roc_cg_at(cg, run->fault);
+  unsigned most = 0;
+  for (; most < ROC_SITE_MAX_VALUES && run->values[most]; most++) {
+    values[most] = LLVMBuildLoad2(cg->b, cg->t.i64, run->values[most], "");
+  }
+  for (unsigned d = 0; d < 3; d++) ids[d] = cg->target->launch_value(cg, ROC_IR_GLOBAL_ID, d);
+  LLVMValueRef site = LLVMBuildLoad2(cg->b, cg->t.i32, run->code, "");
+  roc_cg_record_fault(cg, site, ids, values, most);
+  LLVMBuildBr(cg->b, run->dead ? run->dead : run->latch);
+  roc_cg_at(cg, here);
+}
+
 void cpu_fail_hook(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues) {
   cpu_state *s = cpu_of(cg);
   cpu_run *run = s->run;
+  if (s->is_cold) {
+    fail_at_once(s, site, values, nvalues);
+    return;
+  }
   cpu_fail fail = {.site = site, .nvalues = nvalues};
   if (!run->code) run->code = new_item_cell(s, cg->t.i32, roc_cg_i32(cg, 0));
   for (unsigned i = 0, kept = 0; i < nvalues; i++) {
@@ -578,13 +619,14 @@ static void emit_version(cpu_state *s, const uint32_t *ids, uint32_t count) {
   for (uint32_t i = 0; i < found.vars.count; i++) copy_var_in(s, found.vars.items[i]);
   roc_cg_insts(cg, ids, count);
   roc_cg_goto(cg, run.latch);
+  if (run.fault) finish_fault(s, &run);
   roc_cg_at(cg, run.latch);
   for (uint32_t i = 0; i < found.vars.count; i++) copy_var_out(s, found.vars.items[i]);
-  if (run.code) keep_fail(s, &run, any);
+  if (run.fails.count) keep_fail(s, &run, any);
   if (run.died) keep_deaths(s, &run, ndied);
   cpu_items_end(s);
 
-  if (run.code) walk_fails(s, &run, any);
+  if (run.fails.count) walk_fails(s, &run, any);
   if (deaths) {
     s->may_be_dead = true;
     subtract_deaths(s, ndied);

@@ -157,13 +157,6 @@ typedef struct trip {
 } trip;
 
 /* The bounds are the same for all: nobody needs to be asked. */
-static bool is_shared(const cpu_state *s, const roc_ir_inst *inst) {
-  for (uint32_t i = 0; i < 3; i++) {
-    if (!s->plan.is_uniform[roc_ir_arg(s->cg->ir, inst, i)]) return false;
-  }
-  return true;
-}
-
 static trip shared_trip(cpu_state *s, const roc_ir_inst *inst) {
   LLVMValueRef bounds[3];
   for (uint32_t i = 0; i < 3; i++) {
@@ -173,7 +166,31 @@ static trip shared_trip(cpu_state *s, const roc_ir_inst *inst) {
   return (trip){.step = bounds[2], .least = count, .most = count};
 }
 
-static trip survey_trip(cpu_state *s, const roc_ir_inst *inst) {
+/* Where only the first value differs, the iterations do not increase with it (or, counting down, do
+ * not decrease), so its extremes are enough: no division per item. */
+static trip survey_first(cpu_state *s, const roc_ir_inst *inst) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef least = new_cell(s, INT64_MAX), most = new_cell(s, INT64_MIN);
+  cpu_run run;
+  cpu_items_begin(s, &run, true);
+  LLVMValueRef first = cpu_operand(cg, roc_ir_arg(cg->ir, inst, 0));
+  fold(s, "llvm.smin", least, first);
+  fold(s, "llvm.smax", most, first);
+  cpu_items_end(s);
+  LLVMValueRef last = cpu_group_value(s, roc_ir_arg(cg->ir, inst, 1));
+  LLVMValueRef step = cpu_group_value(s, roc_ir_arg(cg->ir, inst, 2));
+  LLVMValueRef ends[2] = {read_cell(s, least), read_cell(s, most)}, counts[2];
+  for (int i = 0; i < 2; i++) counts[i] = roc_cg_for_count(cg, ends[i], last, step);
+  LLVMValueRef some = LLVMBuildICmp(cg->b, LLVMIntSLE, ends[0], ends[1], "");
+  LLVMValueRef low = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, counts, 2);
+  LLVMValueRef high = roc_cg_intrinsic(cg, "llvm.umax", &cg->t.i64, 1, counts, 2);
+  LLVMValueRef zero = roc_cg_i64(cg, 0); /* nobody is left */
+  return (trip){.step = step,
+                .least = LLVMBuildSelect(cg->b, some, low, zero, ""),
+                .most = LLVMBuildSelect(cg->b, some, high, zero, "")};
+}
+
+static trip survey_bounds(cpu_state *s, const roc_ir_inst *inst) {
   roc_cg *cg = s->cg;
   LLVMValueRef least = new_cell(s, -1), most = new_cell(s, 0), step = new_cell(s, 1);
   cpu_run run;
@@ -191,6 +208,15 @@ static trip survey_trip(cpu_state *s, const roc_ir_inst *inst) {
   return found;
 }
 
+static trip find_trip(cpu_state *s, const roc_ir_inst *inst) {
+  bool is_uniform[3];
+  for (uint32_t i = 0; i < 3; i++) {
+    is_uniform[i] = s->plan.is_uniform[roc_ir_arg(s->cg->ir, inst, i)];
+  }
+  if (!is_uniform[1] || !is_uniform[2]) return survey_bounds(s, inst);
+  return is_uniform[0] ? shared_trip(s, inst) : survey_first(s, inst);
+}
+
 /* Iterations [done, count) of the level's items. */
 static void emit_iterations(cpu_state *s, uint32_t id, LLVMValueRef step, LLVMValueRef done,
                             LLVMValueRef count) {
@@ -202,6 +228,7 @@ static void emit_iterations(cpu_state *s, uint32_t id, LLVMValueRef step, LLVMVa
   LLVMBuildStore(cg->b, LLVMBuildMul(cg->b, done, step, ""), *advance);
   cpu_loop loop;
   cpu_loop_begin(s, &loop, LLVMBuildSub(cg->b, count, done, ""), "row.for");
+  if (!s->level->is_single) cpu_prefetch(s, id, step);
   emit_region(s, inst->k.region[0]);
   LLVMValueRef next = LLVMBuildAdd(cg->b, read_cell(s, *advance), step, "");
   LLVMBuildStore(cg->b, next, *advance);
@@ -210,7 +237,7 @@ static void emit_iterations(cpu_state *s, uint32_t id, LLVMValueRef step, LLVMVa
 
 static void emit_single_for(cpu_state *s, uint32_t id, LLVMValueRef done) {
   const roc_ir_inst *inst = &s->cg->ir->insts.items[id];
-  trip t = is_shared(s, inst) ? shared_trip(s, inst) : survey_trip(s, inst);
+  trip t = find_trip(s, inst);
   /* An item that has ended counts no iterations, fewer than are done. */
   LLVMValueRef args[2] = {t.most, done};
   LLVMValueRef most = roc_cg_intrinsic(s->cg, "llvm.umax", &s->cg->t.i64, 1, args, 2);
@@ -221,13 +248,9 @@ static void emit_for(cpu_state *s, uint32_t id) {
   roc_cg *cg = s->cg;
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   LLVMValueRef zero = roc_cg_i64(cg, 0);
-  if (is_shared(s, inst)) {
-    trip t = shared_trip(s, inst);
-    emit_iterations(s, id, t.step, zero, t.least);
-    return;
-  }
-  trip t = survey_trip(s, inst);
+  trip t = find_trip(s, inst);
   emit_iterations(s, id, t.step, zero, t.least);
+  if (t.least == t.most) return;
   LLVMBasicBlockRef more = roc_cg_block(cg, "row.more"), end = roc_cg_block(cg, "row.end");
   LLVMBuildCondBr(cg->b, is_equal(s, t.least, t.most), end, more);
   roc_cg_at(cg, more);

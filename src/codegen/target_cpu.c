@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <llvm-c/IRReader.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 
 #include "codegen/cpu.h"
@@ -29,6 +30,10 @@ static void make_machine(void) {
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
   LLVMInitializeX86AsmPrinter();
+  /* What is left of a row behind its vectors is short: a second, narrower vector loop for it costs
+   * more time to compile than it saves. */
+  static const char *const options[] = {"roclua", "-enable-epilogue-vectorization=false"};
+  LLVMParseCommandLineOptions(2, options, NULL);
   host_cpu = LLVMGetHostCPUName();
   host_features = LLVMGetHostCPUFeatures();
   char *triple = LLVMGetDefaultTargetTriple();
@@ -480,10 +485,12 @@ const roc_target roc_target_cpu = {
     .kernel = cpu_kernel,
     .finish = cpu_finish,
     .passes = cpu_passes,
-    .no_slp_passes = "default<O1>,function(loop-simplify,lcssa,loop-vectorize,"
-                     "instcombine<no-verify-fixpoint>,simplifycfg)",
-    .scalar_passes = "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
-                     "simplifycfg)",
+    .no_slp_passes =
+        "default<O1>,function(loop-simplify,lcssa,loop-vectorize,"
+        "instcombine<no-verify-fixpoint>,simplifycfg)",
+    .scalar_passes =
+        "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+        "simplifycfg)",
     .quick_passes = "function(sroa,early-cse,simplifycfg)",
     .describe = cpu_describe,
     .launch_value = cpu_launch_value,

@@ -214,10 +214,10 @@ static void print_comparison(printer *p, const roc_ast_node *node) {
 static void print_arithmetic(printer *p, const roc_ast_node *node) {
   roc_ty operands = roc_fe_operand_type(p->inst, node);
   bool f32 = is_f32(p, operands), unchecked = !p->typed->options->check;
-  if (operands.kind == ROC_TY_INT && unchecked && node->op == ROC_OP_IDIV) {
-    print_function(p, node, "S.idiv", operands);
-  } else if (operands.kind == ROC_TY_INT && unchecked && node->op == ROC_OP_MOD) {
-    print_function(p, node, "S.imod", operands);
+  if (operands.kind == ROC_TY_INT && node->op == ROC_OP_IDIV) {
+    print_function(p, node, unchecked ? "S.idiv_unchecked" : "S.idiv", operands);
+  } else if (operands.kind == ROC_TY_INT && node->op == ROC_OP_MOD) {
+    print_function(p, node, unchecked ? "S.imod_unchecked" : "S.imod", operands);
   } else if (f32 && node->op == ROC_OP_IDIV) {
     print_function(p, node, "S.floordiv32", operands);
   } else if (f32 && node->op == ROC_OP_POW) {

@@ -244,7 +244,9 @@ static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_sp
   uint64_t mark = roc_clock_ns();
   if (!*out_spec) {
     roc_cg_options options = codegen_options(device);
-    status = roc_jit_build(module, &options, &object, &k->times.codegen, err);
+    status = roc_jit_fit_target(module, options.target, err);
+    if (status == ROC_OK)
+      status = roc_jit_build(module, &options, &object, &k->times.codegen, err);
   }
   roc_clock_lap(&k->times.back_end_ms, &mark);
   note_hint(k, module);
@@ -382,7 +384,8 @@ roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const char *target, roc_c
   ROC_TRY(roc_jit_lower(kernel, &module, err));
   roc_cg_options options = roc_jit_options_for(target, opt_level);
   roc_str text = ROC_STR_INIT;
-  roc_status status = roc_jit_dump(module, &options, stage, &text, err);
+  roc_status status = roc_jit_fit_target(module, target, err);
+  if (status == ROC_OK) status = roc_jit_dump(module, &options, stage, &text, err);
   roc_ir_module_free(module);
   if (status == ROC_OK && stage == ROC_CG_ASM) {
     roc_jit_annotate(kernel->program, roc_str_text(&text), text.len, out);

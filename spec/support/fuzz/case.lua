@@ -1,7 +1,9 @@
 -- A whole random case: arrays, device functions, a kernel body and the launches it is run with. The
 -- seed alone decides it.
+local checks = require "support.fuzz.checks"
 local choice = require "support.fuzz.choice"
 local expressions = require "support.fuzz.expressions"
+local places = require "support.fuzz.places"
 local scopes = require "support.fuzz.scope"
 local statements = require "support.fuzz.statements"
 
@@ -83,7 +85,7 @@ local function device_function(case, number)
     local parts = { "return " }
     for i, type in ipairs(results) do
       parts[#parts + 1] = i > 1 and ", " or ""
-      parts[#parts + 1] = statements.settled(scope, type, depth)
+      parts[#parts + 1] = places.settled(scope, type, depth)
     end
     return { parts = parts }
   end
@@ -118,12 +120,12 @@ end
 
 -- Launches: groups that fill the grid and such that do not, in one to three dimensions.
 local WORKGROUPS = {
-  { { 1 }, { 8 }, { 16 }, { 33 }, { 64 }, { 70 } },
+  { { 1 }, { 8 }, { 16 }, { 33 }, { 64 }, { 70 }, { 256 } },
   { { 4, 4 }, { 8, 2 }, { 3, 5 }, { 33, 2 }, { 1, 7 } },
   { { 2, 3, 4 }, { 4, 2, 2 }, { 1, 1, 8 } },
 }
 local GRIDS = {
-  { { 1 }, { 16 }, { 37 }, { 70 }, { 100 } },
+  { { 1 }, { 16 }, { 37 }, { 70 }, { 100 }, { 300 } },
   { { 4, 4 }, { 7, 5 }, { 10, 3 }, { 1, 1 }, { 16, 4 } },
   { { 5, 3, 4 }, { 4, 4, 2 }, { 2, 3, 4 }, { 1, 2, 9 } },
 }
@@ -186,6 +188,15 @@ local function add_totals(case)
   end
 end
 
+-- An array that each item touches at an index of its own, which may not be there.
+local function add_shifted(case)
+  local dtype = pick { "int64", "float64", "int32", "uint8" }
+  local a = new_array("shifted", dtype, true)
+  a.rank, a.layout = 1, pick(LAYOUTS[1])
+  a.index = pick(checks.INJECTIVE)
+  case.shifted = { a }
+end
+
 -- Ends the body by writing what the kernel's own locals hold, each to a column of its own.
 local function show_locals(case, scope)
   case.shown = {
@@ -213,9 +224,10 @@ function M.generate(seed)
   case.number = not case.is_exact and chance(20) and "float32" or "float64"
   case.number_types = case.has_float32 and { "I", "I", "F", "S", "S", "P" }
     or { "I", "I", "F", "P" }
-  case.may_return, case.may_fail = chance(30), chance(35)
+  case.may_return, case.may_fail = chance(30), chance(45)
   add_launches(case)
   add_totals(case)
+  add_shifted(case)
   add_arrays(case, case.inputs, "a", false)
   add_arrays(case, case.outputs, "o", true)
   if chance(15) then

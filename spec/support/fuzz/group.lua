@@ -5,6 +5,7 @@
 -- are defined; each exchange lies between two barriers.
 local choice = require "support.fuzz.choice"
 local expressions = require "support.fuzz.expressions"
+local places = require "support.fuzz.places"
 
 local pick, chance = choice.pick, choice.chance
 local expression = expressions.expression
@@ -25,9 +26,9 @@ end
 local SHIFTS = { "lid % lsz + 1", "lsz - lid + 1", "1", "(lid + 6) % lsz + 1" }
 
 -- Hands a value to another item.
-local function exchange(scope, depth, statements)
+local function exchange(scope, depth)
   local tile = pick_tile(scope)
-  local value = statements.settled(scope, tile[2], depth)
+  local value = places.settled(scope, tile[2], depth)
   local shift = pick(SHIFTS)
   -- not is_mutable: all items see the first one's value
   local fields = shift == "1" and { is_uniform = true } or nil
@@ -39,7 +40,7 @@ local function exchange(scope, depth, statements)
 end
 
 -- The same in a device function that holds the barriers.
-local function call_exchange(scope, depth, statements)
+local function call_exchange(scope, depth)
   for _, f in ipairs(scope.case.functions) do
     if f.is_group then
       local value = expressions.call(scope, f, depth - 1)
@@ -47,7 +48,7 @@ local function call_exchange(scope, depth, statements)
       return { parts = { "local ", first, ", ", second, " = ", value } }
     end
   end
-  return exchange(scope, depth, statements)
+  return exchange(scope, depth)
 end
 
 -- A total of the group through a shared atomic.
@@ -100,8 +101,8 @@ end
 local STATEMENTS = { { 6, exchange }, { 2, call_exchange }, { 1, group_total }, { 3, wave },
   { 1, global_barrier } }
 
-function M.statement(scope, depth, statements)
-  return choice.weighted(STATEMENTS)(scope, chance(50) and depth or 1, statements)
+function M.statement(scope, depth)
+  return choice.weighted(STATEMENTS)(scope, chance(50) and depth or 1)
 end
 
 return M

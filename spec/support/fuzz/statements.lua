@@ -1,37 +1,23 @@
 -- Random statements: those that each item executes on its own. Those of a whole group are in
--- group.lua.
+-- group.lua, those that may fail in checks.lua.
 --
 -- A statement is { parts = list of strings, nodes and blocks [, is_risky = true] }, a block {
 -- statements = list }. A risky one may fail a check; everything else has defined results on every
 -- device.
+local checks = require "support.fuzz.checks"
 local choice = require "support.fuzz.choice"
 local expressions = require "support.fuzz.expressions"
 local group = require "support.fuzz.group"
+local places = require "support.fuzz.places"
 
 local random, pick, chance = choice.random, choice.pick, choice.chance
 local node, expression = expressions.node, expressions.expression
+local settled, statement, store = places.settled, places.statement, places.store
+local own_place, value_for = places.own_place, places.value_for
 
 local M = {}
 
 local PREFIX = { I = "i", F = "f", S = "s", P = "p", B = "b" }
-
--- An expression whose type holds for a variable: float64 stays float64 whatever it is computed
--- from.
-local function settled(scope, type, depth)
-  local value = expression(scope, type, depth)
-  if type == "F" then
-    return node("F", "roc.float64(", value, ")")
-  elseif type == "S" then
-    return node("S", "roc.float32(", value, ")")
-  end
-  return value
-end
-
-M.settled = settled
-
-local function statement(...)
-  return { parts = { ... } }
-end
 
 -- locals and assignments --------------------------------------------------------------------------
 
@@ -75,30 +61,6 @@ local function narrow(scope, depth)
   local name = scope:declare("p", "P")
   return statement("local ", name, " = ", first, "\nif ", condition, " then\n", name, " = ", value,
     "\nend")
-end
-
--- A place that belongs to the item, as text and nodes.
-local function own_place(scope, a)
-  if a.rank == 1 then
-    return node("place", a.name, "[gid]")
-  end
-  return node("place", a.name, "[gid][", expressions.index(scope, "3", 1), "]")
-end
-
--- What an output takes: integers go everywhere, floats only into floats.
-local TAKES = { I = { "I" }, S = { "S", "F", "I", "P" }, F = { "F", "S", "I", "P" }, B = { "B" } }
-
-local function value_for(scope, a, depth)
-  local type = pick(TAKES[a.element])
-  if type == "S" and not scope.case.has_float32 then
-    type = "F"
-  end
-  return expression(scope, type, depth)
-end
-
-local function store(scope, depth)
-  local a = pick(scope.case.outputs)
-  return statement(own_place(scope, a), " = ", value_for(scope, a, depth))
 end
 
 local function assign_many(scope, depth)
@@ -347,98 +309,6 @@ local function own_atomic(scope, depth)
   return s
 end
 
--- checks ------------------------------------------------------------------------------------------
-
--- Accesses behind conditions that do, or do not, prove them right.
-local GUARDS = {
-  "if @ >= 1 and @ <= #A then USE end",
-  "if @ >= 0 and @ <= #A then USE end",
-  "if @ > 0 and @ < #A then @ = @ + 1 USE end",
-  "if @ > 0 and @ <= #A then @ = @ + 1 USE end",
-  "if @ < 1 or @ > #A then @ = 1 end USE",
-  "if @ < 1 or @ > #A + 1 then @ = 1 end USE",
-  "if not (@ < 1) and @ <= #A then USE end",
-  "if math.ult(@ - 1, #A) then USE end",
-  "if @ < 1 then @ = 1 elseif @ > #A then @ = #A end USE",
-  "@ = math.max(1, math.min(@, #A)) USE",
-  "for @ = @, #A do USE end",
-  "for @ = 1, @ do USE end",
-  "for @ = 1, #A, 2 do USE end",
-  "for @ = #A, 1, -1 do USE end",
-  "for @ = 0, #A - 1 do @ = @ + 1 USE end",
-  "for @ = #A, @, -2 do USE end",
-  "while @ >= 1 and @ <= #A do USE @ = @ + 3 end",
-  "repeat if @ > #A or @ < 1 then break end USE @ = @ - 2 until @ < 0",
-  "if @ <= #A then if @ >= 1 then USE @ = @ - 1 end if @ >= 1 then USE end end",
-}
-
-local function guarded(scope, depth)
-  local a = pick(scope.case.inputs)
-  local sum = pick(scope.case.outputs)
-  if a.element == "B" or sum.element == "B" or (sum.element == "I" and a.element ~= "I") then
-    return store(scope, depth)
-  end
-  local name = scope:fresh("j")
-  -- as often out of range as not
-  local column = a.rank == 2 and "[#" .. a.name .. " - " .. name .. " + 1]" or ""
-  local place = own_place(scope, sum)
-  local text = pick(GUARDS):gsub("@", name):gsub("A", a.name)
-  local before, after = text:match("^(.-)USE(.*)$")
-  local s = statement("do\nlocal ", name, " = (", expression(scope, "I", depth), ") % (#", a.name,
-    " + 3) - 1\n", before)
-  local use = { place, " = ", place, " + ", a.name, "[", name, "]", column }
-  s.is_risky = true
-  table.move(use, 1, #use, #s.parts + 1, s.parts)
-  s.parts[#s.parts + 1] = (after:gsub("USE", function()
-    return ("%s%s = %s[%s]%s"):format(sum.name, sum.rank == 2 and "[gid][1]" or "[gid]", a.name,
-      name, column)
-  end)) .. "\nend"
-  return s
-end
-
-local function fallible(scope, depth)
-  local outputs = {}
-  for _, a in ipairs(scope.case.outputs) do
-    if a.element == "I" then
-      outputs[#outputs + 1] = a
-    end
-  end
-  if #outputs == 0 then
-    return store(scope, depth)
-  end
-  local place, form, s = own_place(scope, pick(outputs)), random(6), nil
-  local i = function(d) return expression(scope, "I", d) end
-  if form == 1 then
-    local a = pick(scope.case.inputs)
-    s = a.element == "I" and a.rank == 1 and statement(place, " = ", a.name, "[", i(1), "]")
-      or statement(place, " = ", i(1), " // ", i(1))
-  elseif form == 2 then
-    s = statement(place, " = ", i(1), pick { " // ", " % " }, i(1))
-  elseif form == 3 then
-    s = statement(place, " = ", pick { "math.floor(", "math.ceil(" }, expression(scope, "F", depth),
-      ")")
-    s.needs_types = true -- plain Lua gives a float
-  elseif form == 4 then
-    s = statement("assert(", expression(scope, "B", depth), ", \"no\")")
-  elseif form == 5 then
-    s = statement("if ", expression(scope, "B", depth), " then error(\"value \", ", i(1), ") end")
-    s.needs_types = true -- plain Lua takes no list
-  else
-    local k = scope:fresh("k")
-    s = statement("for ", k, " = 1, 2, (", i(1), ") % 3 do ", place, " = ", k, " end")
-  end
-  s.is_risky = true
-  return s
-end
-
-local function risk(scope, depth)
-  if not scope.case.may_fail or scope.in_function then
-    return store(scope, depth)
-  end
-  local s = (chance(60) and guarded or fallible)(scope, depth)
-  return s.needs_types and scope.case.is_exact and store(scope, depth) or s
-end
-
 -- the rest ----------------------------------------------------------------------------------------
 
 local function leave(scope, depth)
@@ -461,7 +331,7 @@ local function together(scope, depth)
   if not scope.is_uniform or scope.in_function then
     return store(scope, depth)
   end
-  return group.statement(scope, depth, M)
+  return group.statement(scope, depth)
 end
 
 local STATEMENTS = {
@@ -469,7 +339,7 @@ local STATEMENTS = {
   { 5, store }, { 2, results },
   { 4, branch }, { 4, counted_loop }, { 3, open_loop }, { 1, leave_nest }, { 1, private_array },
   { 1, row }, { 1, total }, { 1, own_atomic },
-  { 6, risk }, { 1, leave }, { 1, say }, { 7, together },
+  { 6, checks.risk }, { 1, leave }, { 1, say }, { 7, together },
 }
 
 local SIMPLE = { { 2, assign }, { 3, store }, { 1, assign_many } }

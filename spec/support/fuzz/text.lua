@@ -34,17 +34,17 @@ end
 
 -- Shared arrays; the last lies over the launch's dynamic bytes, behind some that nothing uses.
 local TILES = {
-  { "tile_i", '70, "int64"' }, { "tile_f", '70, "float64"' }, { "tile_s", '70, "float32"' },
-  { "tile_n", '70, "int64"' },
+  { "tile_i", '256, "int64"' }, { "tile_f", '256, "float64"' }, { "tile_s", '256, "float32"' },
+  { "tile_n", '256, "int64"' },
   { "tile_d", '0, "int32", 64' },
 }
 
-M.DYNAMIC_BYTES = 64 + 70 * 4
+M.DYNAMIC_BYTES = 64 + 256 * 4
 
 -- The names of a case's arrays, in the order of the kernel's parameters.
 local function arrays_of(case)
   local list = {}
-  for _, kind in ipairs { "inputs", "outputs", "totals", "shown" } do
+  for _, kind in ipairs { "inputs", "outputs", "totals", "shown", "shifted" } do
     for _, a in ipairs(case[kind]) do
       list[#list + 1] = a
     end

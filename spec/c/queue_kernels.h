@@ -1,0 +1,253 @@
+/* What the tests of queue_test.c share: checks, kernels written by hand in the place of compiled
+ * ones with the loader that takes them, and short ways to launch them. */
+#ifndef ROC_SPEC_QUEUE_KERNELS_H
+#define ROC_SPEC_QUEUE_KERNELS_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/device.h"
+#include "runtime/launch.h"
+
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+      exit(1);                                                                \
+    }                                                                         \
+  } while (0)
+
+static _Thread_local roc_error err;
+#define OK(call)                                                                  \
+  do {                                                                            \
+    err.message[0] = '\0';                                                        \
+    if ((call) != ROC_OK) {                                                       \
+      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, err.message); \
+      exit(1);                                                                    \
+    }                                                                             \
+  } while (0)
+
+/* ---- kernels ------------------------------------------------------------- */
+
+typedef struct args {
+  int64_t *data;
+  _Atomic uint64_t *shared; /* kernels' meeting point */
+  int64_t value;
+} args;
+
+static const args *args_of(const void *kernarg) {
+  return kernarg;
+}
+
+static void add_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                       uint64_t end, void *shared, void *frame) {
+  (void)shared;
+  (void)frame;
+  for (uint64_t g = first; g < end; g++) {
+    for (uint64_t i = g * launch->local[0]; i < (g + 1) * launch->local[0] && i < launch->grid[0];
+         i++) {
+      args_of(kernarg)->data[i] += args_of(kernarg)->value;
+    }
+  }
+}
+
+/* Spins until told, whatever is asked of it. */
+static void endless_kernel(const void *kernarg, const roc_cpu_launch *info, uint64_t first,
+                           uint64_t end, void *shared, void *frame) {
+  (void)info;
+  (void)first;
+  (void)end;
+  (void)shared;
+  (void)frame;
+  while (atomic_load(args_of(kernarg)->shared) == 0) sched_yield();
+}
+
+/* Tells it. */
+static void open_kernel(const void *kernarg, const roc_cpu_launch *info, uint64_t first,
+                        uint64_t end, void *shared, void *frame) {
+  (void)info;
+  (void)first;
+  (void)end;
+  (void)shared;
+  (void)frame;
+  atomic_store(args_of(kernarg)->shared, 1);
+}
+
+/* Doubles and adds: any two launches out of order or lost give another result. */
+static void chain_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                         uint64_t end, void *shared, void *frame) {
+  (void)shared;
+  (void)frame;
+  for (uint64_t g = first; g < end; g++) {
+    for (uint64_t i = g * launch->local[0]; i < (g + 1) * launch->local[0] && i < launch->grid[0];
+         i++) {
+      int64_t *x = &args_of(kernarg)->data[i];
+      *x = (*x * 3 + args_of(kernarg)->value) % 1000003;
+    }
+  }
+}
+
+/* Each group spins until all lower ones have passed. */
+static void baton_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                         uint64_t end, void *shared, void *frame) {
+  (void)launch;
+  (void)shared;
+  (void)frame;
+  _Atomic uint64_t *baton = args_of(kernarg)->shared;
+  for (uint64_t g = first; g < end; g++) {
+    while (atomic_load_explicit(baton, memory_order_acquire) != g) sched_yield();
+    atomic_store_explicit(baton, g + 1, memory_order_release);
+  }
+}
+
+static void slow_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                        uint64_t end, void *shared, void *frame) {
+  (void)launch;
+  (void)shared;
+  (void)frame;
+  for (uint64_t g = first; g < end; g++) {
+    usleep((useconds_t)args_of(kernarg)->value);
+    atomic_fetch_add(args_of(kernarg)->shared, 1);
+  }
+}
+
+static void fault_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                         uint64_t end, void *shared, void *frame) {
+  (void)kernarg;
+  (void)shared;
+  (void)frame;
+  for (uint64_t g = first; g < end; g++) {
+    uint32_t zero = 0;
+    __atomic_fetch_add(&launch->fault->count, 1, __ATOMIC_RELAXED);
+    if (__atomic_compare_exchange_n(&launch->fault->state, &zero, 1, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED)) {
+      launch->fault->item[0] = g + 1;
+      launch->fault->values[0] = g + 1;
+      launch->fault->values[1] = 7;
+    }
+  }
+}
+
+static void print_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                         uint64_t end, void *shared, void *frame) {
+  (void)kernarg;
+  (void)shared;
+  (void)frame;
+  for (uint64_t g = first; g < end; g++) {
+    uint32_t at = __atomic_fetch_add(&launch->print->used, 16, __ATOMIC_RELAXED);
+    if (at + 16 > launch->print->capacity) {
+      __atomic_fetch_add(&launch->print->lost, 1, __ATOMIC_RELAXED);
+      continue;
+    }
+    uint32_t head[2] = {1, 1};
+    memcpy(launch->print->data + at, head, sizeof head);
+    memcpy(launch->print->data + at + 8, &g, sizeof g);
+  }
+}
+
+/* Uses every byte of its frame and shared memory, so that sanitizers see sizes that are wrong. */
+static void memory_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                          uint64_t end, void *shared, void *frame) {
+  size_t items = (size_t)launch->local[0] * launch->local[1];
+  for (uint64_t g = first; g < end; g++) {
+    memset(shared, (int)g, 128 + launch->dynamic_shared_bytes);
+    memset(frame, (int)g, 64 + 24 * items);
+    bool aligned = (uintptr_t)shared % 64 == 0 && (uintptr_t)frame % 64 == 0;
+    if (aligned) atomic_fetch_add(args_of(kernarg)->shared, 1);
+  }
+}
+
+static roc_status load(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,
+                       roc_error *error) {
+  (void)error;
+  memcpy(out_entry, object->bytes, sizeof *out_entry);
+  *out_handle = NULL;
+  return ROC_OK;
+}
+
+static void unload(void *handle) {
+  (void)handle;
+}
+
+static const roc_cpu_loader loader = {load, unload};
+
+static const roc_site_piece print_pieces[] = {{"group ", ROC_VT_NONE}, {NULL, ROC_VT_INT}};
+static const roc_site sites[] = {
+    {.kind = ROC_SITE_INDEX, .nvalues = 2, .file = "k.lua", .line = 3, .name = "y"},
+    {.kind = ROC_SITE_PRINT, .nvalues = 1, .pieces = print_pieces, .npieces = 2},
+};
+
+typedef struct test_object {
+  roc_codeobj object;
+  roc_cpu_entry entry;
+} test_object;
+
+static _Atomic int freed_objects;
+
+static void free_object(roc_codeobj *object) {
+  atomic_fetch_add(&freed_objects, 1);
+  free(object);
+}
+
+static roc_rt_device *device;
+
+static roc_rt_kernel *make_kernel(roc_cpu_entry entry, bool has_fault, bool has_print) {
+  test_object *o = calloc(1, sizeof *o);
+  o->entry = entry;
+  o->object = (roc_codeobj){
+      .target = "cpu",
+      .entry = "k",
+      .bytes = (const unsigned char *)&o->entry,
+      .nbytes = sizeof o->entry,
+      .sites = sites,
+      .nsites = 2,
+      .has_fault = has_fault,
+      .has_print = has_print,
+      .shared_bytes = entry == memory_kernel ? 128 : 0,
+      .frame_fixed_bytes = entry == memory_kernel ? 64 : 0,
+      .frame_item_bytes = entry == memory_kernel ? 24 : 0,
+      .free = free_object,
+  };
+  roc_rt_kernel *kernel;
+  OK(roc_rt_kernel_load(device, &o->object, "test", &kernel, &err));
+  return kernel;
+}
+
+static roc_ticket launch(roc_rt_stream *stream, roc_rt_kernel *kernel, const args *a,
+                         uint64_t items, uint32_t local, roc_buffer *buffer, bool writes) {
+  roc_rt_use use = {buffer, writes};
+  roc_rt_launch work = {
+      .kernel = kernel,
+      .kernarg = a,
+      .kernarg_bytes = sizeof *a,
+      .grid = {items, 1, 1},
+      .local = {local, 1, 1},
+      .rank = 1,
+      .uses = &use,
+      .nuses = buffer ? 1 : 0,
+      .file = "script.lua",
+      .line = 42,
+  };
+  roc_ticket ticket;
+  OK(roc_rt_launch_queue(stream, &work, &ticket, &err));
+  return ticket;
+}
+
+static roc_buffer *make_buffer(size_t count) {
+  roc_buffer *buffer;
+  OK(roc_buffer_create_device(device, count * sizeof(int64_t), &buffer, &err));
+  memset(roc_buffer_host(buffer), 0, count * sizeof(int64_t));
+  return buffer;
+}
+
+static void open_null(void) {
+  uint32_t index;
+  OK(roc_rt_device_find("null", &index, &err));
+  OK(roc_rt_device_get(index, &device, &err));
+}
+
+#endif

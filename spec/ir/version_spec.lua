@@ -1,0 +1,97 @@
+-- Loops without checks beside loops with them.
+local compiler = require("roc.core").compiler
+
+local HEAD = [[
+kernel k(n.0: int, x.1: float32[2] c read written narrow) check
+  array x.0 = param x.1
+  var k.0: int
+  var v.1: int
+  site 0 index "k.lua" 1 1 dim 0 values 2 name "x"
+  %0: int = global_id 0
+  %1: int = param n.0
+  %2: int = const 2
+  %3: f32 = const 0
+  set v.1 %0
+]]
+
+local function version(step, ...)
+  local lines = { HEAD, ("  %%4: int = const %d\n  %%5 = for k.0 %%2 %%1 %%4\n"):format(step) }
+  for _, line in ipairs { ... } do lines[#lines + 1] = "    " .. line .. "\n" end
+  lines[#lines + 1] = "  end\nend\n"
+  return compiler.ir_version(table.concat(lines))
+end
+
+-- Each pattern is found behind the one before.
+local function check(text, ...)
+  local at = 1
+  for _, pattern in ipairs { ... } do
+    local _, last = text:find(pattern, at)
+    if not last then error(("no %q in\n%s"):format(pattern, text), 2) end
+    at = last + 1
+  end
+end
+
+local function count(text, pattern) return select(2, text:gsub(pattern, "")) end
+
+describe("versioning", function()
+  it("decides checks of the counter and of constant indices in front of the loop", function()
+    local text = version(1, "%6: int = get k.0", "check.index x.0 0 #0 %6",
+      "check.index x.0 1 #0 %0",
+      "store x.0 %3 %6 %0")
+    check(text, "extent x%.0 0", "le [^\n]*", "select", "extent x%.0 1", "\n  if %%",
+      "\n    %%%d+ = for",
+      "\n      store", "\n  else", "\n    %%%d+ = for", "check%.index x%.0 0",
+        "check%.index x%.0 1",
+      "store", "\n  end\nend")
+    assert.are.equal(2, count(text, " = for "))
+    assert.are.equal(2, count(text, "check%.index"))
+  end)
+
+  it("compares both ends of a sum with the counter", function()
+    local text = version(1, "%6: int = get k.0", "%7: int = add %0 %6", "%8: int = sub %7 %1",
+      "check.index x.0 0 #0 %8", "store x.0 %3 %8 %0")
+    check(text, "add %%0 %%2", "sub %%%d+ %%1", "add %%0 %%1", "sub %%%d+ %%1", "extent", "\n  if ")
+    assert.are.equal(1, count(text, "check%.index"))
+  end)
+
+  it("takes the ends the other way round when the loop counts down", function()
+    local text = version(-1, "%6: int = get k.0", "check.index x.0 0 #0 %6", "store x.0 %3 %6 %0")
+    check(text, "le %%%d+ %%1\n", "le %%1 %%2\n", "le %%2 %%%d+\n", "\n  if ")
+  end)
+
+  it("keeps a check it cannot decide, and drops the others", function()
+    local text = version(1, "%6: int = get k.0", "%7: int = mul %6 %6", "%8: int = get v.1",
+      "set v.1 %7", "check.index x.0 0 #0 %8", "check.index x.0 1 #0 %6", "check.index x.0 1 #0 %7",
+      "store x.0 %3 %8 %6")
+    assert.are.equal(5, count(text, "check%.index"))
+    check(text, "\n  if ", " = for ", "check%.index x%.0 0", "check%.index x%.0 1", "store",
+      "\n  else")
+  end)
+
+  it("lets jumps of the copy go to the copy", function()
+    local text = version(1, "%6: int = get k.0", "check.index x.0 0 #0 %6", "%7: bool = lt %6 %0",
+      "if %7",
+      "  next %5", "else", "  leave %5", "end")
+    local first, jump, exit = text:match("(%%%d+) = for.-next (%%%d+).-leave (%%%d+)")
+    assert.are.equal(first, jump)
+    assert.are.equal(first, exit)
+  end)
+
+  it("leaves loops alone where it cannot help, or work-items meet", function()
+    for _, body in ipairs {
+      { 1, "%6: int = get k.0", "store x.0 %3 %6 %0" },
+      { 1, "%6: int = get k.0", "%7: int = mul %6 %6", "check.index x.0 0 #0 %7" },
+      { 1, "%6: int = get k.0", "check.index x.0 0 #0 %6", "barrier 3" },
+      { 0, "%6: int = get k.0", "check.index x.0 0 #0 %6" },
+    } do
+      assert.are.equal(1, count(version(table.unpack(body)), " = for "))
+    end
+  end)
+
+  it("does inner loops only", function()
+    local text = version(1, "%6: int = get k.0", "check.index x.0 0 #0 %6", "%7 = for v.1 %2 %1 %2",
+      "  %8: int = get v.1", "  check.index x.0 1 #0 %8", "  store x.0 %3 %6 %8", "end")
+    assert.are.equal(3, count(text, " = for "))
+    assert.are.equal(2, count(text, "check%.index"))
+  end)
+end)

@@ -1,0 +1,231 @@
+/* See version.h.  Works on one region after the other, innermost first: the list of a region is
+ * taken out and filled anew, with the condition and both versions where a loop is worth it. */
+#include "ir/version.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "ir/build.h"
+
+enum {
+  MAX_LOOP_INSTS = 256, /* larger ones are not copied */
+  MAX_CHECKS = 16,
+  MAX_DEPTH = 8, /* of an index expression */
+  MAX_ARGS = 16  /* of an instruction */
+};
+
+typedef struct versioner {
+  roc_ir_module *m;
+  roc_ir_builder b;
+  uint8_t *is_inside;  /* per instruction: of the loop in hand */
+  uint8_t *is_set;     /* per variable: assigned in it */
+  uint8_t *is_dropped; /* per instruction: a check the copy does without */
+  uint32_t *copies;    /* per instruction of the loop: its copy */
+  uint32_t count;      /* instructions there were at the start; the tables' size */
+  uint32_t var;        /* the loop's counter */
+  uint32_t checks[MAX_CHECKS], nchecks, ninsts;
+  bool is_fit; /* the loop in hand can be copied */
+} versioner;
+
+static roc_ir_inst inst_of(const versioner *v, uint32_t id) {
+  return v->m->insts.items[id];
+}
+
+static uint32_t arg_of(const versioner *v, uint32_t id, uint32_t n) {
+  return v->m->operands.items[v->m->insts.items[id].args + n];
+}
+
+/* ---- what is in a loop ------------------------------------------------------------------- */
+
+static void mark_region(versioner *v, uint32_t region) {
+  const roc_ir_ids *ids = &v->m->regions.items[region];
+  for (uint32_t i = 0; i < ids->count; i++) {
+    uint32_t id = ids->items[i];
+    roc_ir_inst inst = inst_of(v, id);
+    if (id >= v->count) v->is_fit = false; /* made by this pass: an inner loop was versioned */
+    if (!v->is_fit) return;
+    bool meets = roc_ir_op_table[inst.op].flags & (ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE);
+    bool loops = inst.op == ROC_IR_LOOP || inst.op == ROC_IR_FOR;
+    bool is_large = ++v->ninsts > MAX_LOOP_INSTS || inst.nargs > MAX_ARGS;
+    if (meets || loops || is_large) v->is_fit = false;
+    v->is_inside[id] = 1;
+    if (inst.op == ROC_IR_SET) v->is_set[inst.aux] = 1;
+    if (inst.op == ROC_IR_CHECK_INDEX && v->nchecks < MAX_CHECKS) v->checks[v->nchecks++] = id;
+    if (!roc_ir_has_regions(&inst)) continue;
+    mark_region(v, inst.k.region[0]);
+    if (inst.op == ROC_IR_IF) mark_region(v, inst.k.region[1]);
+  }
+}
+
+/* How a value moves with the counter. */
+typedef enum motion { MOTION_NONE, MOTION_UP, MOTION_OTHER } motion;
+
+static motion motion_of(const versioner *v, uint32_t id, unsigned depth) {
+  if (id >= v->count || !v->is_inside[id]) return MOTION_NONE;
+  roc_ir_inst inst = inst_of(v, id);
+  if (inst.op == ROC_IR_GET && inst.aux == v->var) return MOTION_UP;
+  if (inst.op == ROC_IR_GET) return v->is_set[inst.aux] ? MOTION_OTHER : MOTION_NONE;
+  if (!(roc_ir_op_table[inst.op].flags & ROC_IRF_PURE) || depth == MAX_DEPTH) return MOTION_OTHER;
+  uint32_t nup = 0;
+  for (uint32_t n = 0; n < inst.nargs; n++) {
+    motion of_arg = motion_of(v, arg_of(v, id, n), depth + 1);
+    if (of_arg == MOTION_OTHER) return MOTION_OTHER;
+    nup += of_arg == MOTION_UP;
+  }
+  if (nup == 0) return MOTION_NONE;
+  bool adds = inst.op == ROC_IR_ADD && nup == 1;
+  bool subtracts =
+      inst.op == ROC_IR_SUB && nup == 1 && motion_of(v, arg_of(v, id, 0), depth + 1) == MOTION_UP;
+  return adds || subtracts ? MOTION_UP : MOTION_OTHER;
+}
+
+/* ---- the condition ----------------------------------------------------------------------- */
+
+/* The value in front of the loop, with the counter at `counter`. */
+static uint32_t compute(versioner *v, uint32_t id, uint32_t counter) {
+  if (id >= v->count || !v->is_inside[id]) return id;
+  roc_ir_inst inst = inst_of(v, id);
+  if (inst.op == ROC_IR_GET && inst.aux == v->var) return counter;
+  uint32_t args[MAX_ARGS];
+  for (uint32_t n = 0; n < inst.nargs; n++) args[n] = compute(v, arg_of(v, id, n), counter);
+  return roc_ir_append(&v->b, inst, args);
+}
+
+static uint32_t both(versioner *v, uint32_t a, uint32_t b) {
+  if (a == ROC_IR_NONE) return b;
+  return roc_ir_select(&v->b, a, b, roc_ir_const_bool(&v->b, false));
+}
+
+static uint32_t at_most(versioner *v, uint32_t a, uint32_t b) {
+  return roc_ir_binary(&v->b, ROC_IR_LE, a, b);
+}
+
+/* Sums wrap.  When the first is at least 1 and not over the last, and the last is within the
+ * extent, the counter has moved by less than 2^63, so none in between has wrapped. */
+static uint32_t add_check(versioner *v, uint32_t all, uint32_t check, uint32_t low, uint32_t high) {
+  roc_ir_inst inst = inst_of(v, check);
+  uint32_t index = arg_of(v, check, 0);
+  bool moves = motion_of(v, index, 0) == MOTION_UP;
+  uint32_t first = compute(v, index, low), last = moves ? compute(v, index, high) : first;
+  uint32_t extent = roc_ir_extent(&v->b, inst.aux, (uint32_t)inst.k.i);
+  all = both(v, all, at_most(v, roc_ir_const_int(&v->b, 1), first));
+  if (moves) all = both(v, all, at_most(v, first, last));
+  return both(v, all, at_most(v, last, extent));
+}
+
+/* ---- the copy ---------------------------------------------------------------------------- */
+
+static uint32_t copy_of(const versioner *v, uint32_t id) {
+  return id < v->count && v->is_inside[id] ? v->copies[id] : id;
+}
+
+static void copy_region(versioner *v, uint32_t region);
+
+static void copy_inst(versioner *v, uint32_t id) {
+  roc_ir_inst inst = inst_of(v, id);
+  uint32_t args[MAX_ARGS];
+  if (v->is_dropped[id] || v->b.failed) return;
+  for (uint32_t n = 0; n < inst.nargs; n++) args[n] = copy_of(v, arg_of(v, id, n));
+  if (inst.op == ROC_IR_LEAVE || inst.op == ROC_IR_NEXT) inst.aux = copy_of(v, inst.aux);
+  v->b.loc = inst.loc;
+  if (!roc_ir_has_regions(&inst)) {
+    v->copies[id] = roc_ir_append(&v->b, inst, args);
+    return;
+  }
+  uint32_t copy = roc_ir_begin(&v->b, (roc_ir_op)inst.op, inst.aux, args, inst.nargs);
+  v->copies[id] = copy;
+  copy_region(v, inst.k.region[0]);
+  if (inst.op == ROC_IR_IF) {
+    roc_ir_else(&v->b, copy);
+    copy_region(v, inst.k.region[1]);
+  }
+  roc_ir_end(&v->b, copy);
+}
+
+static void copy_region(versioner *v, uint32_t region) {
+  for (uint32_t i = 0; i < v->m->regions.items[region].count; i++) {
+    copy_inst(v, v->m->regions.items[region].items[i]);
+  }
+}
+
+/* ---- loops ------------------------------------------------------------------------------- */
+
+static bool push_id(versioner *v, uint32_t id) {
+  if (!v->b.failed && roc_vec_push(&v->m->regions.items[v->b.region], id)) return true;
+  v->b.failed = true;
+  return false;
+}
+
+/* Finds the checks that can be decided in front of the loop; false when there are none. */
+static bool look_at_loop(versioner *v, uint32_t id) {
+  roc_ir_inst loop = inst_of(v, id);
+  roc_ir_inst step = inst_of(v, arg_of(v, id, 2));
+  if (step.op != ROC_IR_CONST || step.k.i == 0) return false;
+  memset(v->is_inside, 0, v->count);
+  memset(v->is_set, 0, v->m->vars.count);
+  v->var = loop.aux;
+  v->nchecks = v->ninsts = 0;
+  v->is_fit = true;
+  mark_region(v, loop.k.region[0]);
+  if (!v->is_fit) return false;
+  uint32_t nkept = 0;
+  for (uint32_t i = 0; i < v->nchecks; i++) {
+    uint32_t check = v->checks[i];
+    if (motion_of(v, arg_of(v, check, 0), 0) == MOTION_OTHER) continue;
+    v->is_dropped[check] = 1;
+    v->checks[nkept++] = check;
+  }
+  v->nchecks = nkept;
+  return nkept > 0;
+}
+
+static void version_loop(versioner *v, uint32_t id) {
+  bool is_down = inst_of(v, arg_of(v, id, 2)).k.i < 0;
+  uint32_t low = arg_of(v, id, is_down ? 1 : 0), high = arg_of(v, id, is_down ? 0 : 1);
+  uint32_t all = ROC_IR_NONE;
+  v->b.loc = inst_of(v, id).loc;
+  for (uint32_t i = 0; i < v->nchecks; i++) all = add_check(v, all, v->checks[i], low, high);
+  uint32_t choice = roc_ir_begin_if(&v->b, all);
+  v->is_inside[id] = 1; /* so that jumps of the copy go to the copy */
+  copy_inst(v, id);
+  roc_ir_else(&v->b, choice);
+  push_id(v, id);
+  roc_ir_end(&v->b, choice);
+}
+
+static void version_region(versioner *v, uint32_t region) {
+  roc_ir_ids old = v->m->regions.items[region];
+  for (uint32_t i = 0; i < old.count; i++) {
+    roc_ir_inst inst = inst_of(v, old.items[i]);
+    if (!roc_ir_has_regions(&inst)) continue;
+    version_region(v, inst.k.region[0]);
+    if (inst.op == ROC_IR_IF) version_region(v, inst.k.region[1]);
+  }
+  old = v->m->regions.items[region];
+  v->m->regions.items[region] = (roc_ir_ids){0};
+  for (uint32_t i = 0; i < old.count && !v->b.failed; i++) {
+    uint32_t id = old.items[i];
+    v->b.region = region;
+    if (inst_of(v, id).op == ROC_IR_FOR && look_at_loop(v, id)) {
+      version_loop(v, id);
+    } else {
+      push_id(v, id);
+    }
+  }
+  roc_vec_deinit(&old);
+}
+
+roc_status roc_ir_version(roc_ir_module *module, roc_error *err) {
+  versioner v = {.m = module, .count = module->insts.count};
+  v.is_inside = roc_zalloc(v.count + 1);
+  v.is_dropped = roc_zalloc(v.count + 1);
+  v.is_set = roc_zalloc(module->vars.count + 1);
+  v.copies = roc_zalloc((v.count + 1) * sizeof *v.copies);
+  bool has_tables = v.is_inside && v.is_dropped && v.is_set && v.copies;
+  roc_ir_builder_init(&v.b, module);
+  if (has_tables) version_region(&v, 0);
+  roc_status status = roc_ir_builder_finish(&v.b, err);
+  void *tables[] = {v.is_inside, v.is_dropped, v.is_set, v.copies};
+  for (int i = 0; i < 4; i++) roc_free(tables[i]);
+  return has_tables ? status : roc_fail(err, ROC_OOM, "out of memory");
+}
