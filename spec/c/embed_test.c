@@ -154,10 +154,11 @@ static void *compile_on(void *unused) {
   lua_State *L = open_with_kernel();
   pthread_barrier_wait(&started);
   /* The process ends meanwhile: from then on these are errors, never crashes. */
-  luaL_dostring(L,
-                "for n = 1, 1000 do\n"
-                "  roc.kernel(('function(a) a[1] = a[1] * %d end'):format(n)):forall(1024)(a)\n"
-                "end");
+  (void)luaL_dostring(
+      L,
+      "for n = 1, 1000 do\n"
+      "  roc.kernel(('function(a) a[1] = a[1] * %d end'):format(n)):forall(1024)(a)\n"
+      "end");
   for (;;) pause();
   return NULL;
 }

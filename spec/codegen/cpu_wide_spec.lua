@@ -168,20 +168,17 @@ for _, check in ipairs { true, false } do
     it("keeps what each item has in private memory", function()
       local private = kernel(function(out, x)
         local i = roc.get_global_id(1)
-        local mine = roc.private.array(4, roc.int64)
+        local mine = roc.private.array(2, roc.int64)
         for k = 1, 40 do
-          if k <= 4 then mine[k] = 0 end
-          mine[k % 4 + 1] = (k < 4 and 0 or mine[k % 4 + 1]) + x[k] * i
+          if k == 1 then mine[1] = i end
+          mine[1] = mine[1] * 3 + x[k] * i
+          out[i] = mine[1]
         end
-        out[i] = mine[1] + 3 * mine[2]
       end)
       assert.same(expect(function(i)
-        local mine = {}
-        for k = 1, 40 do
-          if k <= 4 then mine[k] = 0 end
-          mine[k % 4 + 1] = (k < 4 and 0 or mine[k % 4 + 1]) + k * i
-        end
-        return mine[1] + 3 * mine[2]
+        local mine = i
+        for k = 1, 40 do mine = mine * 3 + k * i end
+        return mine
       end), run(private, data))
     end)
   end)

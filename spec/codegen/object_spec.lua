@@ -129,6 +129,19 @@ describe("an AMD GPU code object #amdgpu", function()
     assert.are.same(r, code:resources())
   end)
 
+  it("has a loop without checks beside the one with them", function()
+    local k = roc.kernel(function(x, y)
+      local i = roc.get_global_id(1)
+      for j = 1, #x do y[i] = y[i] + x[j] * y[j] end
+    end, { signature = "(float32[:], float32[:])" })
+    local function loops(code)
+      return select(2, code:gsub("\nfor%d*:", ""))
+    end
+    assert.are.equal(2, loops(k:inspect_llvm("gfx90a")))
+    local unchecked = roc.kernel(k:fn(), { signature = "(float32[:], float32[:])", check = false })
+    assert.are.equal(1, loops(unchecked:inspect_llvm("gfx90a")))
+  end)
+
   it("has the workgroup that was promised", function()
     assert.are.equal(64, saxpy({ workgroup = 64 }):resources("gfx1100").max_workgroup)
     local ok, why = pcall(function()

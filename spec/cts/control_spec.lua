@@ -179,6 +179,21 @@ devices.each(function()
     end
   end)
 
+  it("counts integers across more than half of their range", function()
+    local k = roc.kernel(function(out)
+      local i, j = roc.get_global_id(1), 1
+      for n = math.mininteger, math.maxinteger, math.maxinteger do
+        out[i][j] = n
+        j = j + 1
+      end
+    end)
+    local out = devices.zeros({ 8, 4 }, "int64")
+    devices.run(k, 8, { out })
+    for _, row in ipairs(devices.table(out)) do
+      assert.same({ math.mininteger, -1, math.maxinteger - 1, 0 }, row)
+    end
+  end)
+
   it("runs a float loop once when its limit or its start is no number", function()
     local k = roc.kernel(function(nan, out)
       for v = 0.5, nan do out[1] = out[1] + v end

@@ -2,13 +2,7 @@
 -- got wrong.
 local roc = require "roc"
 local devices = require "support.devices"
-
-local function refuses(pattern, f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok)
-  local text = tostring(err)
-  assert(text:find(pattern, 1, true), ("%q does not contain %q"):format(text, pattern))
-end
+local refuses = require "support.refuses"
 
 devices.each(function(device)
   it("a kernel may have no parameters and an empty body", function()

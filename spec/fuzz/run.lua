@@ -4,7 +4,7 @@
 --   roclua spec/fuzz/run.lua --target [count [first seed [target …]]]
 --     compiles them for targets (gfx90a, gfx1030)
 -- Prints and shrinks every failure; exit status 1 when there was one. ROCLUA_WAVEFRONT=32 for the
--- other wavefront.
+-- other wavefront; ROCLUA_CACHE=off keeps thousands of kernels out of the disk cache.
 package.path = "spec/?.lua;" .. package.path
 local fuzz = require "support.fuzz"
 

@@ -3,6 +3,7 @@ local roc = require "roc"
 local refuses = require "support.refuses"
 local testing = require("roc.core").testing
 local sim = require "roc.sim"
+local devices = require "support.devices"
 
 -- Runs f and returns what smart arrays copied meanwhile: to the device, to the host.
 local function copies(f)
@@ -240,3 +241,96 @@ for _, target in ipairs { { "cpu" }, { "sim" }, { "sim", raw = true } } do
     end)
   end)
 end
+
+describe("a smart array on a device with memory of its own", function()
+  local device
+  local kernel = roc.kernel(function(x) x[1] = 2.0 end) -- which does nothing there
+  devices.use("null")
+  setup(function() device = roc.current_device() end)
+  before_each(function()
+    collectgarbage()
+    testing.null_clear()
+  end)
+  after_each(function()
+    testing.null_clear()
+    if device.state == "lost" then device:reset() end
+  end)
+
+  it("asks the driver for one block and one copy each way", function()
+    local s = roc.smart_array(roc.array { 1, 2, 3 })
+    for _ = 1, 3 do kernel:forall(1)(s) end
+    assert.equal(1, testing.null_calls("copy"))
+    s:get("device"):fill(5)
+    assert.same({ 5.0, 5.0, 5.0 }, s:totable())
+    assert.equal(2, testing.null_calls("copy"))
+    assert.same({ 5.0, 5.0, 5.0 }, s:totable())
+    assert.equal(2, testing.null_calls("copy"))
+  end)
+
+  it("loses nothing when a copy fails", function()
+    local s = roc.smart_array(roc.array { 1, 2, 3 })
+    testing.null_fail("copy", 1, "io")
+    refuses("planted failure of 'copy'", function() kernel:forall(1)(s) end)
+    kernel:forall(1)(s)
+    s:get("device"):fill(5)
+    testing.null_fail("copy", 1, "io")
+    refuses("planted failure of 'copy'", function() return s[1] end)
+    assert.equal(5.0, s[1])
+  end)
+
+  it("does not move when the launch fails", function()
+    local s = roc.smart_array(roc.array { 1, 2, 3 })
+    testing.null_fail("launch", 1, "io")
+    refuses("planted failure of 'launch'", function() kernel:forall(1)(s) end)
+    assert.equal(1.0, s[1])
+    assert.equal(1, testing.null_calls("copy"))
+  end)
+
+  it("waits for the kernel that writes it, and for no other work", function()
+    local s, other = roc.smart_array(roc.array { 1, 2, 3 }), roc.device_array(3)
+    s:get("device")
+    testing.null_hold(true)
+    kernel:forall(1)(other)
+    assert.equal(1.0, s[1])
+    kernel:forall(1)(s)
+    testing.interrupt()
+    refuses("interrupted!", function() return s[1] end)
+    testing.null_hold(false)
+    assert.equal(1.0, s[1])
+  end)
+
+  it("tells once that its device was lost, and then has what the host last had", function()
+    local s = roc.smart_array(roc.array { 1, 2, 3 })
+    kernel:forall(1)(s)
+    testing.null_lose()
+    refuses("is lost", function() return s[1] end)
+    assert.same({ 1.0, 2.0, 3.0 }, s:totable())
+    s[1] = 7
+    refuses("is lost", function() kernel:forall(1)(s) end)
+    device:reset()
+    kernel:forall(1)(s)
+    assert.equal(7.0, s[1])
+  end)
+
+  it("gives its block back when it is closed or collected, not while a kernel uses it", function()
+    local s = roc.smart_array(roc.zeros(100))
+    kernel:forall(1)(s)
+    s:close()
+    roc.trim_memory()
+    assert.equal(0, testing.null_live_bytes())
+    s = roc.smart_array(roc.zeros(100))
+    s:get("device")
+    testing.null_hold(true)
+    kernel:forall(1)(s)
+    s = nil
+    collectgarbage()
+    collectgarbage()
+    roc.trim_memory()
+    assert.is_true(testing.null_live_bytes() >= 800)
+    testing.null_hold(false)
+    device:synchronize()
+    roc.trim_memory()
+    assert.equal(0, testing.null_live_bytes())
+    assert.is_nil(s)
+  end)
+end)

@@ -96,7 +96,8 @@ static int chunk_m_paths(lua_State *L) {
   roc_class_new(L, "roc.Arena", arena_meta);
   lua_setmetatable(L, -2);
   roc_fe_paths paths = {0};
-  if (!roc_fe_collect_paths(func, arena, &paths)) return luaL_error(L, "out of memory: no room for a kernel");
+  if (!roc_fe_collect_paths(func, arena, &paths))
+    return luaL_error(L, "out of memory: no room for a kernel");
   lua_createtable(L, (int)paths.count, 0);
   for (uint32_t i = 0; i < paths.count; i++) {
     push_path(L, &paths.items[i]);

@@ -132,14 +132,10 @@ static int ir_dump(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip},
-                                       {"ir_uniform", ir_uniform},
-                                       {"ir_cuts", ir_cuts},
-                                       {"ir_guard", ir_guard},
-                                       {"ir_version", ir_version},
-                                       {"ir_optimize", ir_optimize},
-                                       {"ir_dump", ir_dump},
-                                       {NULL, NULL}};
+static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip}, {"ir_uniform", ir_uniform},
+                                       {"ir_cuts", ir_cuts},           {"ir_guard", ir_guard},
+                                       {"ir_version", ir_version},     {"ir_optimize", ir_optimize},
+                                       {"ir_dump", ir_dump},           {NULL, NULL}};
 
 void roc_open_ir(lua_State *L) {
   roc_class_new(L, JOB_CLASS, job_mm_fn);

@@ -2,6 +2,8 @@
  *
  *   plan     (cpu_plan.c)     cuts the structured body into runs; what lives across runs
  *   regions  (cpu_regions.c)  emits lists of statements for the whole group or one wavefront of it
+ *   rows     (cpu_wide.c, cpu_rows.c, cpu_prefetch.c)  loops that stand around the items of a row
+ *   preflight (cpu_preflight.c) checks answered for a whole group, which then runs without them
  *   items    (cpu_items.c)    emits one run as a loop over work-items, with live mask and checks
  *   wave     (cpu_wave.c)     wave operations as loops over lanes
  *   math     (cpu_math.c)     libm and libmvec

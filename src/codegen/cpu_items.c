@@ -224,14 +224,16 @@ static cpu_slot *value_slot(cpu_state *s, uint32_t id) {
   return &s->value_slots[id];
 }
 
-/* The counter of a wide FOR may begin elsewhere for each item; the distance from there is common. */
+/* The counter of a wide FOR may begin elsewhere for each item; the distance from there is common.
+ * It is a number modulo 2^64: from the smallest integer to the largest is further than one reaches,
+ * so the sum is right but may wrap. */
 static LLVMValueRef recompute_counter(cpu_state *s, uint32_t var) {
   roc_cg *cg = s->cg;
   uint32_t wide = s->plan.wide_for[var];
   if (wide == ROC_IR_NONE) return LLVMBuildLoad2(cg->b, cg->t.i64, roc_cg_var(cg, var), "");
   LLVMValueRef first = cpu_operand(cg, roc_ir_arg(cg->ir, &cg->ir->insts.items[wide], 0));
   LLVMValueRef advance = LLVMBuildLoad2(cg->b, cg->t.i64, s->advances[var], "");
-  return LLVMBuildNSWAdd(cg->b, first, advance, "");
+  return LLVMBuildAdd(cg->b, first, advance, "");
 }
 
 /* The expression of a remat value, or of a GET of a variable that is set once. */

@@ -65,11 +65,25 @@ static bool settle(planner *p, uint32_t id, uint32_t home) {
   return stops;
 }
 
+/* What an item keeps in a private array lasts from one iteration to the next, while other items run
+ * in between. */
+static void slot_arrays(planner *p, uint32_t id) {
+  const roc_ir_inst *inst = &p->ir->insts.items[id];
+  if (inst->op == ROC_IR_LOAD || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC) {
+    p->plan->array_slotted[inst->aux] = true;
+  }
+  for (uint32_t r = 0; roc_ir_has_regions(inst) && r < (inst->op == ROC_IR_IF ? 2u : 1u); r++) {
+    const roc_ir_ids *ids = &p->ir->regions.items[inst->k.region[r]];
+    for (uint32_t i = 0; i < ids->count; i++) slot_arrays(p, ids->items[i]);
+  }
+}
+
 static void walk_cut(planner *p, cpu_level_kind level, uint32_t id) {
   const roc_ir_inst *inst = &p->ir->insts.items[id];
   p->plan->home[id] = ++p->plan->nruns;
   if (!roc_ir_has_regions(inst)) return;
   if (inst->op == ROC_IR_FOR) p->plan->is_counter[inst->aux] = true;
+  if (inst->op == ROC_IR_FOR || inst->op == ROC_IR_LOOP) slot_arrays(p, id);
   walk_regions(p, level, inst);
   for (uint32_t r = 0; r < (inst->op == ROC_IR_IF ? 2u : 1u); r++) {
     const roc_ir_ids *ids = &p->ir->regions.items[inst->k.region[r]];

@@ -10,7 +10,13 @@
  * counts as a check that may fail. */
 #include "codegen/cpu.h"
 
-enum { MAX_NODES = 40, MAX_FACTS = 32, SAME_DEPTH = 10 };
+enum {
+  MAX_NODES = 40, /* operations in an index */
+  MAX_FACTS = 32,
+  MAX_CHECKS = 64,   /* beyond, checks stay where they are */
+  MAX_INSTS = 10000, /* a kernel larger than this is not emitted twice */
+  SAME_DEPTH = 10
+};
 
 typedef struct interval {
   LLVMValueRef low, high; /* i64, inclusive */
@@ -25,7 +31,7 @@ typedef struct fact {
 typedef struct preflight {
   cpu_state *s;
   fact facts[MAX_FACTS];
-  unsigned nfacts;
+  unsigned nfacts, nchecks;
   bool is_narrowing; /* a bound is being computed: it is not narrowed itself */
   LLVMValueRef ok;   /* i1: all checks so far hold; NULL: there was none */
 } preflight;
@@ -272,7 +278,8 @@ static void add_fact(preflight *p, uint32_t cond, bool truth) {
 static void settle_check(preflight *p, uint32_t id) {
   roc_cg *cg = p->s->cg;
   uint32_t index = arg_of(p, id, 0);
-  if (!is_computable(p, index)) return;
+  if (p->nchecks == MAX_CHECKS || !is_computable(p, index)) return;
+  p->nchecks++;
   interval i = interval_of(p, index);
   const roc_ir_inst *inst = inst_of(p, id);
   LLVMValueRef extent = roc_cg_extent(cg, inst->aux, (uint32_t)inst->k.i);
@@ -319,6 +326,7 @@ static void walk_region(preflight *p, uint32_t region) {
 
 LLVMValueRef cpu_preflight(cpu_state *s) {
   preflight p = {.s = s};
+  if (s->cg->ir->insts.count > MAX_INSTS) return NULL;
   walk_region(&p, 0);
   return p.ok;
 }

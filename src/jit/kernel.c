@@ -245,8 +245,7 @@ static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_sp
   if (!*out_spec) {
     roc_cg_options options = codegen_options(device);
     status = roc_jit_fit_target(module, options.target, err);
-    if (status == ROC_OK)
-      status = roc_jit_build(module, &options, &object, &k->times.codegen, err);
+    if (status == ROC_OK) status = roc_jit_build(module, &options, &object, &k->times.codegen, err);
   }
   roc_clock_lap(&k->times.back_end_ms, &mark);
   note_hint(k, module);

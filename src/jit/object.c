@@ -2,7 +2,6 @@
 #include "jit/object.h"
 
 #include <string.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "ir/version.h"
@@ -19,7 +18,7 @@ roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
 
 /* Leaving a loop with a part of the wavefront is dear on a GPU; on a CPU checks are masked. */
 roc_status roc_jit_fit_target(roc_ir_module *module, const char *target, roc_error *err) {
-  bool is_gpu = roc_gpu_chip_find(target, NULL) != NULL || getenv("HACKV");
+  bool is_gpu = roc_gpu_chip_find(target, NULL) != NULL;
   return is_gpu && module->check ? roc_ir_version(module, err) : ROC_OK;
 }
 
