@@ -184,8 +184,8 @@ end
 
 -- sim ---------------------------------------------------------------------------------------------
 
--- Whether an argument that is copied back shares memory with this one: then both share one copy on a
--- device, and what the kernel stores through either comes back.
+-- Whether an argument that is copied back shares memory with this one: then both share one copy on
+-- a device, and what the kernel stores through either comes back.
 local function comes_back(kept, one)
   for _, other in ipairs(kept) do
     if not other.always and core.array_overlap(one.array, other.array) then

@@ -80,7 +80,7 @@ describe("a launch configuration", function()
     end)
     refuses("bad workgroup %(1 to 3 integers expected, got 0%)", function() return k[{ 1, {} }] end)
     refuses("groups times workgroup is too large", function() return k[{ math.maxinteger, 2 }] end)
-    refuses("'stream' is a number", function() return k[{ 1, 1, 5 }] end)
+    refuses("bad stream %(roc.Stream expected, got number%)", function() return k[{ 1, 1, 5 }] end)
     refuses("bad shared", function() return k[{ 1, 1, nil, -1 }] end)
   end)
 

@@ -30,8 +30,8 @@ describe("the disk cache", function()
   before_each(function() files.run("rm -rf " .. folder .. "/cache") end)
 
   local function run(args, environment)
-    return (shell.run(("XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu %s ROCLUA %s %s"):format(folder,
-      environment or "", script, args or "")))
+    local command = "ROCLUA_CACHE= XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu %s ROCLUA %s %s"
+    return (shell.run(command:format(folder, environment or "", script, args or "")))
   end
 
   local function entries()
@@ -105,7 +105,7 @@ describe("the disk cache", function()
   when_roclua("is shared by processes that start at once", function()
     local command = {}
     for i = 1, 6 do command[i] = ("ROCLUA %s 1 > %s/out%d &"):format(script, folder, i) end
-    shell.run(("export XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu; %s wait"):format(folder,
+    shell.run(("export ROCLUA_CACHE= XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu; %s wait"):format(folder,
       table.concat(command, " ")))
     for i = 1, 6 do assert.matches("^1 [01] [01] [01] 0\n$", files.read(folder .. "/out" .. i)) end
     assert.are.equal(1, #entries())
@@ -159,7 +159,7 @@ describe("a serialised code object", function()
       end):compile("gfx90a", "int64", "int64[:]"):close()
     ]]
     file:close()
-    shell.run(("XDG_CACHE_HOME=%s ROCLUA %s/k.lua"):format(folder, folder))
+    shell.run(("ROCLUA_CACHE= XDG_CACHE_HOME=%s ROCLUA %s/k.lua"):format(folder, folder))
     local path = files.list(folder .. "/roclua")[1]
     shown = path and files.read(path):sub(33)
     files.run("rm -rf " .. folder)

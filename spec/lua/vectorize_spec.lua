@@ -286,7 +286,7 @@ describe("roc.vectorize", function()
     end
     v(on "cpu", on "sim")
   end)
-  it_refuses("what is no stream", "'stream' is a number",
+  it_refuses("what is no stream", "bad stream %(roc.Stream expected, got number%)",
     function() v(roc.ones(1), 1, { stream = 1 }) end)
 
   it("makes one kernel for arguments of the same kinds", function()

@@ -594,14 +594,16 @@ static void print_for(printer *p, const roc_ast_node *stat) {
   put(p, "end;");
 }
 
+/* One value stands in parentheses: a tail call would take the function's line from its errors. */
 static void print_return(printer *p, const roc_ast_node *stat) {
-  put(p, "do return ");
+  bool single = stat->values.count == 1 && p->inst->nresults == 1;
+  put(p, single ? "do return (" : "do return ");
   for (uint32_t i = 0; i < stat->values.count; i++) {
     if (i) put(p, ", ");
     roc_ty want = i < p->inst->nresults ? p->inst->results[i] : roc_ty_of(ROC_TY_NONE);
     print_value(p, stat->values.items[i], want);
   }
-  put(p, " end;");
+  put(p, single ? ") end;" : " end;");
 }
 
 static void print_statement(printer *p, const roc_ast_node *stat) {

@@ -107,13 +107,28 @@ static void on_fatal(void *unused, const char *message) {
  * run before LLVM's destructors; and before it is opened, for an exit that begins on another thread
  * meanwhile: what the opening registers then runs after this. */
 static void stop_at_exit(void) {
-  if (driver.pid != getpid()) return;
+  if (driver.pid && driver.pid != getpid()) return; /* a child's exit: the thread is the parent's */
   pthread_mutex_lock(&driver.lock);
   driver.is_stopping = true;
   bool join = driver.has_thread && !pthread_equal(driver.thread, pthread_self());
   pthread_cond_broadcast(&driver.work);
   pthread_mutex_unlock(&driver.lock);
   if (join) pthread_join(driver.thread, NULL);
+}
+
+/* LLVM also registers destructors lazily, while it compiles, and those run before stop_at_exit.  Of
+ * all that exit() runs, the destructors of the calling thread's thread-locals come first: so an exit
+ * on the main thread, which is nearly every one, waits there for the compile in flight. */
+extern int __cxa_thread_atexit_impl(void (*destructor)(void *), void *object, void *dso);
+extern void *__dso_handle;
+
+static void stop_first(void *unused) {
+  (void)unused;
+  stop_at_exit();
+}
+
+__attribute__((constructor)) static void watch_main_thread(void) {
+  if (gettid() == getpid()) __cxa_thread_atexit_impl(stop_first, NULL, &__dso_handle);
 }
 
 /* Signals stay with the program's own threads: Ctrl-C must reach the one that waits. */
