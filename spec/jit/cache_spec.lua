@@ -105,8 +105,8 @@ describe("the disk cache", function()
   when_roclua("is shared by processes that start at once", function()
     local command = {}
     for i = 1, 6 do command[i] = ("ROCLUA %s 1 > %s/out%d &"):format(script, folder, i) end
-    shell.run(("export ROCLUA_CACHE= XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu; %s wait"):format(folder,
-      table.concat(command, " ")))
+    local settings = "export ROCLUA_CACHE= XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu; "
+    shell.run(settings:format(folder) .. table.concat(command, " ") .. " wait")
     for i = 1, 6 do assert.matches("^1 [01] [01] [01] 0\n$", files.read(folder .. "/out" .. i)) end
     assert.are.equal(1, #entries())
     assert.are.equal("1 1 0 0 0\n", run())
