@@ -79,8 +79,8 @@ static void push_path(lua_State *L, const roc_fe_path *path) {
   }
 }
 
-/* The arena of the paths is a userdata of its own, so that an error while they are pushed frees
- * it. */
+/* The arena of the paths is a userdata of its own, so that an error while they are pushed frees it.
+ * Done with, it is emptied at once: what a finalizer makes while a state closes is never collected. */
 static int arena_mm_gc(lua_State *L) {
   roc_arena_deinit(lua_touserdata(L, 1));
   return 0;
@@ -103,6 +103,7 @@ static int chunk_m_paths(lua_State *L) {
     push_path(L, &paths.items[i]);
     lua_rawseti(L, -2, i + 1);
   }
+  roc_arena_deinit(arena);
   return 1;
 }
 
