@@ -189,13 +189,15 @@ devices.each(function(device)
     it("rounds plain numbers that meet no float64 with number = \"float32\"", function()
       local text = "function(y, x, out) out[1] = 0.1 out[2] = x out[3] = y[1] + 0.1 out[4] = "
         .. "roc.float64(-0.1) out[5] = x + 0.1 "
-        .. "out[6] = roc.float64(x > 0 and 16777217.0 or 1.0) end"
+        .. "out[6] = roc.float64(x > 0 and 16777217.0 or 1.0) "
+        .. "out[7] = x > 5 and y[1] or 16777217.0 end"
       local k = devices.kernel(text, { number = "float32", contract = false })
-      local out = devices.zeros(6, "float64")
+      local out = devices.zeros(7, "float64")
       devices.run(k, 1, { devices.values({ 1.0 }, "float64"), 0.2, out })
       local f32 = devices.f32
       local sum = f32(f32(0.2) + f32(0.1))
-      assert.same({ f32(0.1), f32(0.2), 1.1, -0.1, sum, 16777216.0 }, devices.table(out))
+      assert.same({ f32(0.1), f32(0.2), 1.1, -0.1, sum, 16777216.0, 16777217.0 },
+        devices.table(out))
     end)
   end
 end)

@@ -170,7 +170,7 @@ static void print_as(printer *p, const roc_ast_node *node, roc_ty want) {
   }
   while (inner->kind == ROC_AST_PAREN) inner = inner->a;
   if (is_logic(inner)) {
-    print_logic(p, inner, want);
+    print_logic(p, inner, roc_ty_is_value(want) ? want : type_of(p, inner));
     return;
   }
   const char *open = conversion(p, type_of(p, node), want);
