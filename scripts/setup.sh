@@ -43,7 +43,7 @@ build() {
   cd "$ROCLUA_ROOT"
   if [ ! -e "$ROCLUA_BUILD/build.ninja" ]; then
     say "configuring and building in build/release"
-    cmake --preset release >&2
+    cmake --preset release ${CI:+-DROCLUA_WERROR=ON} >&2 # warnings are errors there
   fi
   if ! output=$(ninja -C "$ROCLUA_BUILD" --quiet 2>&1); then
     printf '%s\n' "$output" >&2

@@ -342,7 +342,7 @@ static void describe_loss(roc_rt_device *device, const roc_rt_pending *work, con
     snprintf(by, sizeof by, " by kernel '%s' launched at %s:%u", work->kernel->name,
              work->file ? work->file : "?", work->line);
   }
-  snprintf(device->lost_text, sizeof device->lost_text, "device '%s' is lost%s%s%.200s",
+  snprintf(device->lost_text, sizeof device->lost_text, "device '%s' is lost%s%s%.160s",
            device->driver->props.name, by, cause ? ": " : "", cause ? cause : "");
 }
 
