@@ -1,7 +1,7 @@
 /* Bump allocator for the compiler: everything of one compile is freed at once.
  *
  * An arena that ran out of memory stays "failed": allocations return NULL from then on and
- * roc_arena_failed() tells, so that a pass may check once at its end.  One thread at a time. */
+ * its `failed` tells, so that a pass may check once at its end.  One thread at a time. */
 #ifndef ROC_BASE_ARENA_H
 #define ROC_BASE_ARENA_H
 

@@ -14,12 +14,6 @@ const roc_dtype_info roc_dtype_table[ROC_DT_COUNT_] = {
 #undef ROC_DTYPE
 };
 
-const char *roc_value_type_name(roc_value_type vt) {
-  static const char *const names[ROC_VT_COUNT_] = {"no value", "boolean", "integer", "float32",
-                                                   "float"};
-  return vt < ROC_VT_COUNT_ ? names[vt] : "?";
-}
-
 bool roc_dtype_from_name(const char *name, size_t len, roc_dtype *out) {
   for (int dt = 0; dt < ROC_DT_COUNT_; dt++) {
     const char *candidate = roc_dtype_table[dt].name;

@@ -41,8 +41,6 @@ static inline size_t roc_dtype_itemsize(roc_dtype dt) {
 static inline const char *roc_dtype_name(roc_dtype dt) {
   return roc_dtype_table[dt].name;
 }
-/* "boolean", "integer", "float32", "float": the words of the kernel language. */
-const char *roc_value_type_name(roc_value_type vt);
 /* False when no dtype has that name. */
 bool roc_dtype_from_name(const char *name, size_t len, roc_dtype *out);
 

@@ -76,7 +76,6 @@ roc_dtype roc_opt_dtype(lua_State *L, int arg, roc_dtype def); /* nil or none: d
 /* ---- numbers and shapes (convert.c) ------------------------------------------------------ */
 /* A number or boolean; false for anything else (numeric strings too). */
 bool roc_test_scalar(lua_State *L, int idx, roc_scalar *out);
-roc_scalar roc_check_scalar(lua_State *L, int arg);
 void roc_push_scalar(lua_State *L, roc_scalar value);
 /* Stores the value at `arg` into an element of `dtype` or raises why it cannot. */
 void roc_store_arg(lua_State *L, int arg, roc_dtype dtype, void *element);

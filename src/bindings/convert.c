@@ -23,12 +23,6 @@ bool roc_test_scalar(lua_State *L, int idx, roc_scalar *out) {
   }
 }
 
-roc_scalar roc_check_scalar(lua_State *L, int arg) {
-  roc_scalar value = {ROC_VT_NONE, {.i = 0}};
-  if (!roc_test_scalar(L, arg, &value)) luaL_typeerror(L, arg, "number or boolean");
-  return value;
-}
-
 void roc_push_scalar(lua_State *L, roc_scalar value) {
   switch (value.type) {
     case ROC_VT_BOOL: lua_pushboolean(L, value.as.b); break;

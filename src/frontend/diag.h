@@ -54,6 +54,5 @@ void roc_diag_note(roc_diags *diags, roc_diag *diag, const roc_ast_chunk *chunk,
 
 /* All of them as text, with source lines and carets. */
 void roc_diags_render(const roc_diags *diags, roc_str *out);
-const char *roc_diag_name(roc_diag_id id);
 
 #endif

@@ -129,9 +129,6 @@ static inline bool roc_ty_is_number(roc_ty t) {
 static inline bool roc_ty_is_float(roc_ty t) {
   return t.kind >= ROC_TY_PLAIN && t.kind <= ROC_TY_F64 && !t.maybe_false;
 }
-static inline bool roc_ty_is_bool(roc_ty t) {
-  return t.kind == ROC_TY_BOOL;
-}
 /* May decide an `if`: a boolean, a number, or false-or-number. */
 static inline bool roc_ty_is_value(roc_ty t) {
   return t.kind >= ROC_TY_BOOL && t.kind <= ROC_TY_F64;
