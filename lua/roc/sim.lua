@@ -348,6 +348,9 @@ local function support(launch)
   -- float32 // float32: the quotient rounds, then its floor does.
   function S.floordiv32(a, b) return core.math32.ffloor(S.f32(a / b)) end
 
+  -- As every device prints it: a NaN without its sign.
+  local function show(x) return x ~= x and "nan" or tostring(x) end
+
   -- math.floor and math.ceil of a float: the integer, or what `check` says when there is none.
   local function to_integer(x, check)
     local i = math.tointeger(x)
@@ -355,7 +358,7 @@ local function support(launch)
       return i
     end
     if check then
-      error(("number %.14g has no integer representation"):format(x), 3)
+      error(("number %s has no integer representation"):format(show(x)), 3)
     end
     return core.dtype("int64")(x)
   end
@@ -382,20 +385,17 @@ local function support(launch)
   end
   function S.error(...) error(S.text(...), 2) end
 
-  function S.text(...)
+  local function show_all(separator, ...)
     local pieces = table.pack(...)
     for i = 1, pieces.n do
-      pieces[i] = tostring(pieces[i])
+      pieces[i] = show(pieces[i])
     end
-    return table.concat(pieces)
+    return table.concat(pieces, separator)
   end
+  function S.text(...) return show_all("", ...) end
 
   function S.print(...)
-    local pieces = table.pack(...)
-    for i = 1, pieces.n do
-      pieces[i] = tostring(pieces[i])
-    end
-    launch.lines[#launch.lines + 1] = table.concat(pieces, "\t")
+    launch.lines[#launch.lines + 1] = show_all("\t", ...)
   end
 
   return S

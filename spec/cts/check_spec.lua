@@ -143,6 +143,16 @@ devices.each(function(device)
     assert.same({ 2, 3, 4, 5, 6, 7, 0, 0 }, devices.table(out))
   end)
 
+  it("shows a NaN without its sign, which differs between devices", function()
+    if device.raw then
+      return -- Lua's own text
+    end
+    local k = roc.kernel(function(x, out) out[1] = math.floor(math.fmod(x[1], 3.0)) end)
+    local x, out = devices.values({ math.huge }, "float64"), devices.zeros(1, "int64")
+    assert.matches(": number nan has no integer representation", fault_of(devices.run, k, 1,
+      { x, out }), 1, true)
+  end)
+
   it("divides by zero to 0 when unchecked", function()
     if device.raw then
       return -- Lua raises

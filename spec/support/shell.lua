@@ -4,8 +4,9 @@ local files = require "support.files"
 local lowest = 0
 while arg[lowest - 1] do lowest = lowest - 1 end
 
--- The interpreter's path, or nil when it is not roclua.
-local interpreter = arg[lowest] and arg[lowest]:find("roclua") and arg[lowest] or nil
+-- The interpreter's path (or a command, "valgrind … roclua"), or nil when it is not roclua.
+local interpreter = os.getenv("ROCLUA_SPEC_INTERPRETER")
+  or arg[lowest] and arg[lowest]:find("roclua") and arg[lowest] or nil
 
 local shell = { interpreter = interpreter }
 

@@ -24,9 +24,14 @@ static double double_of_bits(uint64_t bits) {
   return f;
 }
 
-/* A float as Lua's tostring prints it: %.14g, and ".0" when that looks like an integer. */
+/* A float as Lua's tostring prints it: %.14g, and ".0" when that looks like an integer.  A NaN goes
+ * without its sign, which is not the same on every device. */
 static void add_float(roc_str *out, double f) {
   size_t begin = out->len;
+  if (f != f) {
+    roc_str_puts(out, "nan");
+    return;
+  }
   roc_str_printf(out, "%.14g", f);
   if (out->failed) return;
   if (strspn(out->data + begin, "-0123456789") == out->len - begin) roc_str_puts(out, ".0");
