@@ -8,7 +8,8 @@ ROCLUA_ROOT=$(cd "$(dirname "$0")/.." && pwd)
 ROCLUA_BUILD=$ROCLUA_ROOT/build/release
 ROCLUA=$ROCLUA_BUILD/bin/roclua
 ROCLUA_PACKAGES="cmake ninja-build gcc g++ libc6-dev pkg-config lua5.4 liblua5.4-dev libedit-dev
-  llvm-22-dev lld-22 liblld-22-dev rocm-device-libs lua-zlib lua-system lua-busted lua-check"
+  llvm-22-dev lld-22 liblld-22-dev rocm-device-libs libhsakmt-dev libhsa-runtime-dev libdw-dev
+  lua-zlib lua-system lua-busted lua-check"
 
 say() { echo "roclua: $*" >&2; }
 

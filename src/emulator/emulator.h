@@ -1,0 +1,41 @@
+/* The software AMD GPU as roclua's own programs see it.
+ *
+ * The library is a libhsakmt.so.1: loaded before ROCR it takes the driver's place, and ROCR calls
+ * its hsaKmt functions.  What stands here is beside that, exported for whoever opened the library;
+ * all of it works before and after ROCR is in use.  Any thread. */
+#ifndef ROC_EMULATOR_EMULATOR_H
+#define ROC_EMULATOR_EMULATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#if defined(__GNUC__)
+#define ROC_EMULATOR_API __attribute__((visibility("default")))
+#else
+#define ROC_EMULATOR_API
+#endif
+
+/* Environment it reads when ROCR opens it:
+ *   ROCLUA_EMULATE=gfx90a,gfx1030   the GPUs; default gfx90a
+ *   ROCLUA_EMULATE_THREADS=n        threads that run workgroups; default the host's cores
+ *   ROCLUA_EMULATE_MEMORY=n         MiB of memory of each GPU; default half the host's, 1 to 64 GiB
+ *   ROCLUA_EMULATE_STATS=1          count, for roc_emulator_report
+ *   ROCLUA_EMULATE_CHECK=1          look for races and for reads of memory nobody wrote
+ *   ROCLUA_EMULATE_WAITCNT=0        do not stop at registers used before s_waitcnt */
+
+/* The text of the last fault (kernel, work-item, line, address), or "" when there was none; at most
+ * size - 1 characters and a terminating 0.  Gives its length. */
+ROC_EMULATOR_API size_t roc_emulator_fault(char *out, size_t size);
+/* Forgets it. */
+ROC_EMULATOR_API void roc_emulator_clear_fault(void);
+/* Writes what was counted to `path`, or to stderr when it is NULL.  False when nothing was counted
+ * or the file cannot be written. */
+ROC_EMULATOR_API bool roc_emulator_report(const char *path);
+/* Wavefront instructions executed by all GPUs so far. */
+ROC_EMULATOR_API unsigned long long roc_emulator_executed(void);
+/* Name of a GPU it can be, in a fixed order; NULL behind the last. */
+ROC_EMULATOR_API const char *roc_emulator_chip(unsigned index);
+/* Allocations and locked ranges that ROCR holds: 0 after its shutdown. */
+ROC_EMULATOR_API unsigned long long roc_emulator_live(void);
+
+#endif

@@ -1,0 +1,24 @@
+/* LLVM's disassembler for one GPU and wavefront width: bytes in, assembler text out. */
+#ifndef ROC_EMULATOR_GPU_DISASM_H
+#define ROC_EMULATOR_GPU_DISASM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emulator/chip.h"
+
+enum { EMU_MAX_CODE = 20 /* bytes of the longest instruction */ };
+
+typedef struct emu_disasm emu_disasm;
+
+/* For kernels of wave_size (32, 64) lanes.  NULL when LLVM does not know the chip or memory is out.
+ * One thread at a time may use it. */
+emu_disasm *emu_disasm_new(const emu_chip *chip, unsigned wave_size);
+void emu_disasm_free(emu_disasm *disasm);
+/* The text of the instruction that begins at `code`, of which nbytes can be read, at most size - 1
+ * characters; its length in bytes, or 0 when there is none.  Numbers of branches are in dwords, as
+ * encoded. */
+unsigned emu_disasm_text(emu_disasm *disasm, const uint8_t *code, size_t nbytes, char *text,
+                         size_t size);
+
+#endif

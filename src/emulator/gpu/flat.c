@@ -1,0 +1,186 @@
+/* flat_, global_ and scratch_ instructions: address operands to an access (access.h).
+ *
+ * A flat address is 64 bits and may lead into an aperture.  A global one is a vector pair, or a
+ * scalar pair plus an unsigned vector word.  A scratch one is a sum of words, counted from the begin
+ * of the lane's private memory.  The offset is a signed number of bytes, as the text has it. */
+#include "emulator/gpu/access.h"
+#include "emulator/gpu/ops.h"
+
+/* Fills access->at from the vector operand `vaddr` and the scalar one `saddr`, either may be off. */
+typedef void make_addresses(emu_wave *wave, const emu_inst *inst, const emu_operand *vaddr,
+                            const emu_operand *saddr, emu_access *access);
+
+typedef struct memory_segment {
+  make_addresses *addresses;
+  emu_reach *reach;
+} memory_segment;
+
+static void make_global_addresses(emu_wave *wave, const emu_inst *inst, const emu_operand *vaddr,
+                                  const emu_operand *saddr, emu_access *access) {
+  uint64_t base = (uint64_t)(int64_t)inst->mod.offset;
+  if (saddr->kind != EMU_OPERAND_NONE) base += emu_s64(wave, saddr);
+  if (vaddr->kind != EMU_OPERAND_VGPR) {
+    for (unsigned lane = 0; lane < EMU_LANES; lane++) access->at[lane] = base;
+    return;
+  }
+  const emu_row *low = wave->v + vaddr->reg;
+  if (saddr->kind != EMU_OPERAND_NONE) {
+    for (unsigned lane = 0; lane < EMU_LANES; lane++) access->at[lane] = base + low->u[lane];
+    return;
+  }
+  const emu_row *high = low + 1;
+  for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+    access->at[lane] = base + (low->u[lane] | (uint64_t)high->u[lane] << 32);
+  }
+}
+
+static void make_scratch_addresses(emu_wave *wave, const emu_inst *inst, const emu_operand *vaddr,
+                                   const emu_operand *saddr, emu_access *access) {
+  uint32_t base = (uint32_t)inst->mod.offset;
+  if (saddr->kind != EMU_OPERAND_NONE) base += emu_s32(wave, saddr);
+  const emu_row *row = vaddr->kind == EMU_OPERAND_VGPR ? wave->v + vaddr->reg : NULL;
+  for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+    access->at[lane] = (uint32_t)(base + (row ? row->u[lane] : 0));
+  }
+}
+
+static const memory_segment segments_flat = {make_global_addresses, emu_reach_flat};
+static const memory_segment segments_global = {make_global_addresses, emu_reach_global};
+static const memory_segment segments_scratch = {make_scratch_addresses, emu_reach_private};
+
+static bool begin_access(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
+                         emu_access_kind kind, uint32_t nbytes, unsigned saddr,
+                         emu_access *access) {
+  if (inst->mod.lds) {
+    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "%s into LDS is not emulated", inst->op->name);
+    return false;
+  }
+  access->kind = (uint8_t)kind;
+  access->nbytes = nbytes;
+  access->values = NULL;
+  access->lanes = emu_active(wave);
+  segment->addresses(wave, inst, &inst->src[0], &inst->src[saddr], access);
+  return true;
+}
+
+static void load(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
+                 emu_form form) {
+  emu_access access;
+  if (!begin_access(wave, inst, segment, EMU_LOAD, emu_form_bytes(form), 1, &access)) return;
+  emu_load(wave, inst, segment->reach, &access, form, inst->dst[0].reg);
+}
+
+static void store(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
+                  emu_form form) {
+  emu_access access;
+  if (!begin_access(wave, inst, segment, EMU_STORE, emu_form_bytes(form), 2, &access)) return;
+  emu_store(wave, inst, segment->reach, &access, form, inst->src[1].reg);
+}
+
+static void update(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
+                   uint32_t nbytes, emu_combine *combine, bool pairs) {
+  emu_access access;
+  if (!begin_access(wave, inst, segment, EMU_ATOMIC, nbytes, 2, &access)) return;
+  const emu_row *data = wave->v + inst->src[1].reg;
+  bool is_wanted = inst->dst[0].kind == EMU_OPERAND_VGPR;
+  emu_update what = {.combine = combine,
+                     .data = data,
+                     .other = pairs ? data + nbytes / 4 : data,
+                     .result = is_wanted ? wave->v + inst->dst[0].reg : NULL};
+  emu_access_update(wave, inst, segment->reach, &access, &what);
+}
+
+/* Lane n's word of an array at a scalar address (RDNA 2). */
+static void begin_addtid(emu_wave *wave, const emu_inst *inst, emu_access_kind kind,
+                         const emu_operand *saddr, emu_access *access) {
+  static const emu_operand off = {.kind = EMU_OPERAND_NONE};
+  access->kind = (uint8_t)kind;
+  access->nbytes = 4;
+  access->values = NULL;
+  access->lanes = emu_active(wave);
+  make_global_addresses(wave, inst, &off, saddr, access);
+  for (unsigned lane = 0; lane < EMU_LANES; lane++) access->at[lane] += 4 * (uint64_t)lane;
+}
+
+static void run_load_addtid(emu_wave *wave, const emu_inst *inst) {
+  emu_access access;
+  begin_addtid(wave, inst, EMU_LOAD, &inst->src[0], &access);
+  emu_load(wave, inst, emu_reach_global, &access, EMU_FORM_B32, inst->dst[0].reg);
+}
+
+static void run_store_addtid(emu_wave *wave, const emu_inst *inst) {
+  emu_access access;
+  begin_addtid(wave, inst, EMU_STORE, &inst->src[1], &access);
+  emu_store(wave, inst, emu_reach_global, &access, EMU_FORM_B32, inst->src[0].reg);
+}
+
+#define DEFINE_LOAD(prefix, name, form)                                          \
+  static void run_##prefix##_load_##name(emu_wave *wave, const emu_inst *inst) { \
+    load(wave, inst, &segments_##prefix, EMU_FORM_##form);                       \
+  }
+#define DEFINE_STORE(prefix, name, form)                                          \
+  static void run_##prefix##_store_##name(emu_wave *wave, const emu_inst *inst) { \
+    store(wave, inst, &segments_##prefix, EMU_FORM_##form);                       \
+  }
+#define DEFINE_ATOMIC(prefix, name, nbytes, combine, pairs)                        \
+  static void run_##prefix##_atomic_##name(emu_wave *wave, const emu_inst *inst) { \
+    update(wave, inst, &segments_##prefix, nbytes, emu_##combine, pairs);          \
+  }
+#define EMU_MEMORY_LOAD(name, nbytes, form) \
+  DEFINE_LOAD(flat, name, form) DEFINE_LOAD(global, name, form) DEFINE_LOAD(scratch, name, form)
+#define EMU_MEMORY_STORE(name, nbytes, form) \
+  DEFINE_STORE(flat, name, form) DEFINE_STORE(global, name, form) DEFINE_STORE(scratch, name, form)
+#define EMU_MEMORY_ATOMIC(name, generations, nbytes, combine, pairs) \
+  DEFINE_ATOMIC(flat, name, nbytes, combine, pairs)                  \
+  DEFINE_ATOMIC(global, name, nbytes, combine, pairs)
+#include "emulator/gpu/memory.def"
+#undef EMU_MEMORY_LOAD
+#undef EMU_MEMORY_STORE
+#undef EMU_MEMORY_ATOMIC
+
+/* clang-format off */
+#define LOAD(prefix, name_, nbytes)                                                       \
+  {.name = #prefix "_load_" #name_, .run = run_##prefix##_load_##name_,                   \
+   .generations = EMU_ALL, .class = EMU_CLASS_LOAD, .dst = {EMU_DATA},                    \
+   .src = {EMU_ADDRESS, EMU_ADDRESS}, .bytes = nbytes},
+#define FLAT_LOAD(name_, nbytes)                                                          \
+  {.name = "flat_load_" #name_, .run = run_flat_load_##name_, .generations = EMU_ALL,     \
+   .class = EMU_CLASS_LOAD, .dst = {EMU_DATA}, .src = {EMU_ADDRESS}, .bytes = nbytes},
+#define STORE(prefix, name_, nbytes)                                                      \
+  {.name = #prefix "_store_" #name_, .run = run_##prefix##_store_##name_,                 \
+   .generations = EMU_ALL, .class = EMU_CLASS_STORE,                                      \
+   .src = {EMU_ADDRESS, EMU_DATA, EMU_ADDRESS}, .bytes = nbytes},
+#define FLAT_STORE(name_, nbytes)                                                         \
+  {.name = "flat_store_" #name_, .run = run_flat_store_##name_, .generations = EMU_ALL,   \
+   .class = EMU_CLASS_STORE, .src = {EMU_ADDRESS, EMU_DATA}, .bytes = nbytes},
+
+#define EMU_MEMORY_LOAD(name, nbytes, form) \
+  FLAT_LOAD(name, nbytes) LOAD(global, name, nbytes) LOAD(scratch, name, nbytes)
+#define EMU_MEMORY_STORE(name, nbytes, form) \
+  FLAT_STORE(name, nbytes) STORE(global, name, nbytes) STORE(scratch, name, nbytes)
+#define EMU_MEMORY_ATOMIC(name_, generations_, nbytes, combine, pairs)                      \
+  {.name = "flat_atomic_" #name_, .run = run_flat_atomic_##name_,                           \
+   .generations = generations_, .class = EMU_CLASS_ATOMIC, .flags = EMU_OPTIONAL_DST,       \
+   .dst = {EMU_DATA}, .src = {EMU_ADDRESS, EMU_DATA}, .bytes = nbytes},                     \
+  {.name = "global_atomic_" #name_, .run = run_global_atomic_##name_,                       \
+   .generations = generations_, .class = EMU_CLASS_ATOMIC, .flags = EMU_OPTIONAL_DST,       \
+   .dst = {EMU_DATA}, .src = {EMU_ADDRESS, EMU_DATA, EMU_ADDRESS}, .bytes = nbytes},
+/* clang-format on */
+
+const emu_op emu_flat_ops[] = {
+#include "emulator/gpu/memory.def"
+    {.name = "global_load_dword_addtid",
+     .run = run_load_addtid,
+     .generations = EMU_GFX10,
+     .class = EMU_CLASS_LOAD,
+     .dst = {EMU_DATA},
+     .src = {EMU_ADDRESS},
+     .bytes = 4},
+    {.name = "global_store_dword_addtid",
+     .run = run_store_addtid,
+     .generations = EMU_GFX10,
+     .class = EMU_CLASS_STORE,
+     .src = {EMU_DATA, EMU_ADDRESS},
+     .bytes = 4},
+    {.name = NULL},
+};

@@ -1,0 +1,26 @@
+/* The MODE register: how a wavefront rounds, and what it does with denormal numbers.
+ *
+ * Its bits are those of AMD's ISA manuals ("Hardware registers"): rounding of singles in bits 0-1,
+ * of doubles and halves in 2-3; denormals of singles in 4-5, of doubles and halves in 6-7;
+ * DX10_CLAMP 8; IEEE 9. */
+#ifndef ROC_EMULATOR_GPU_MODE_H
+#define ROC_EMULATOR_GPU_MODE_H
+
+#include "emulator/gpu/wave.h"
+
+enum { EMU_MODE_ALL_DENORMALS = 0xf0, EMU_MODE_FLOAT = 0xff };
+
+static inline void emu_mode_set(emu_mode *mode, uint32_t raw) {
+  *mode = (emu_mode){
+      .raw = raw,
+      .round32 = raw & 3,
+      .round64 = raw >> 2 & 3,
+      .denorm32 = raw >> 4 & 3,
+      .denorm64 = raw >> 6 & 3,
+      .dx10_clamp = raw >> 8 & 1,
+      .ieee = raw >> 9 & 1,
+      .is_plain = (raw & EMU_MODE_FLOAT) == EMU_MODE_ALL_DENORMALS,
+  };
+}
+
+#endif

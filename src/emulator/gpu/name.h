@@ -1,0 +1,28 @@
+/* Names and source lines for addresses of code: of the kernel a fault stopped in.
+ *
+ * ROCR publishes what it has loaded as a debugger's link map, whose names are URIs of the code
+ * objects ("memory://pid#offset=…&size=…", "file://…").  Both may be gone when we look, and change
+ * while we do: they are read so that nothing worse than no answer comes of it, and kept from then on
+ * as long as ROCR lists the object.  Any thread. */
+#ifndef ROC_EMULATOR_GPU_NAME_H
+#define ROC_EMULATOR_GPU_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The link map's head, a struct r_debug of <link.h>; NULL: there is none any more. */
+void emu_name_set_debug(const void *debug);
+
+/* The name of the function that holds `address`, at most size - 1 characters. */
+bool emu_name_find(uint64_t address, char *out, size_t size);
+
+/* File and line (from 1) that the instruction at `address` was compiled from. */
+bool emu_name_line(uint64_t address, char *file, size_t size, uint32_t *line);
+
+/* Calls `visit` for each range of addresses in [begin, end) with a line of its own, upward; nothing
+ * without debug information.  Not from within `visit`. */
+void emu_name_lines(uint64_t begin, uint64_t end,
+                    void (*visit)(void *ud, uint64_t address, uint32_t line), void *ud);
+
+#endif

@@ -1,0 +1,52 @@
+/* The functions beside ROCR's: the last fault in words, and what was counted.
+ *
+ * The fault's text outlives the queue and the runtime that met it. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emulator/emulator.h"
+#include "emulator/kfd/kfd.h"
+#include "emulator/report/stats.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char fault_text[512];
+
+void emu_fault_remember(const char *text) {
+  pthread_mutex_lock(&lock);
+  snprintf(fault_text, sizeof fault_text, "%s", text);
+  pthread_mutex_unlock(&lock);
+}
+
+ROC_EMULATOR_API size_t roc_emulator_fault(char *out, size_t size) {
+  pthread_mutex_lock(&lock);
+  size_t length = strlen(fault_text);
+  if (size > 0) snprintf(out, size, "%s", fault_text);
+  pthread_mutex_unlock(&lock);
+  return length;
+}
+
+ROC_EMULATOR_API void roc_emulator_clear_fault(void) {
+  emu_fault_remember("");
+}
+
+ROC_EMULATOR_API bool roc_emulator_report(const char *path) {
+  if (!path) return emu_stats_print(stderr);
+  FILE *file = fopen(path, "w");
+  if (!file) return false;
+  bool is_ok = emu_stats_print(file);
+  return fclose(file) == 0 && is_ok;
+}
+
+ROC_EMULATOR_API unsigned long long roc_emulator_executed(void) {
+  return emu_nodes_executed();
+}
+
+ROC_EMULATOR_API unsigned long long roc_emulator_live(void) {
+  return emu_memory_live();
+}
+
+ROC_EMULATOR_API const char *roc_emulator_chip(unsigned index) {
+  const emu_chip *chip = emu_chip_at(index);
+  return chip ? chip->name : NULL;
+}
