@@ -108,6 +108,14 @@ static test read_test(void) {
   return t;
 }
 
+/* All registers that there are. */
+static emu_grant grant_all(uint32_t width) {
+  return (emu_grant){.wave_size = (uint16_t)width,
+                     .sgprs = EMU_SGPR_VCC,
+                     .vgprs = EMU_VGPRS / 2,
+                     .accumulators = EMU_VGPRS / 2};
+}
+
 /* One wavefront with everything around it. */
 typedef struct machine {
   emu_wave wave;
@@ -134,7 +142,7 @@ static void read_registers(test *t, machine *m) {
   emu_wave *wave = &m->wave;
   wave->width = (uint8_t)t->width;
   wave->v = t->rows;
-  wave->nv = EMU_VGPRS;
+  wave->nv = wave->nacc = EMU_VGPRS / 2;
   memset(t->rows, 0, sizeof(emu_row) * EMU_VGPRS);
   for (uint32_t n = read_word(); n; n--) {
     uint32_t reg = read_word();
@@ -178,7 +186,8 @@ static void read_case(test *t, machine *m) {
   }
   memcpy(m->group.local, m->dispatch.local, sizeof m->group.local);
   uint64_t entry = (uintptr_t)t->code.bytes + read_word();
-  m->dispatch.program = emu_programs_get(t->programs, entry, t->width);
+  const emu_grant grant = grant_all(t->width);
+  m->dispatch.program = emu_programs_get(t->programs, entry, &grant);
   if (!m->dispatch.program) fail("out of memory, or LLVM does not know the chip");
   m->wave.next = m->dispatch.program->first;
   read_registers(t, m);
@@ -208,8 +217,9 @@ static void run_case(machine *m) {
     if (step == MAX_STEPS) fail("a case does not end");
     const emu_inst *inst = wave->next;
     wave->next = inst + 1;
-    inst->run(wave, inst);
-    if (wave->state == EMU_AT_BARRIER) wave->state = EMU_RUNNING; /* it is alone */
+    (wave->mode.raw & EMU_MODE_INDEX ? emu_run_indexed : inst->run)(wave, inst);
+    bool waits = wave->state == EMU_AT_BARRIER || wave->state == EMU_PAUSED;
+    if (waits) wave->state = EMU_RUNNING; /* it is alone */
   }
 }
 
@@ -394,7 +404,8 @@ static void check_functions(test *t, const uint8_t *file, const Elf64_Shdr *sect
     pages code = make_pages(t->map, text->sh_size, EMU_PAGE_READ);
     memcpy(code.bytes, file + text->sh_offset, text->sh_size);
     uint64_t entry = (uintptr_t)code.bytes + each->st_value - text->sh_addr;
-    const emu_program *program = emu_programs_get(t->programs, entry, t->width);
+    const emu_grant grant = grant_all(t->width);
+    const emu_program *program = emu_programs_get(t->programs, entry, &grant);
     expect(program, "there is memory");
     check_program(program);
     emu_program_release(program);
@@ -476,8 +487,13 @@ static uint64_t moved(const emu_program *program) {
   return program->first->src[0].value;
 }
 
+static const emu_program *get_program(emu_programs *programs, uint64_t entry) {
+  const emu_grant grant = grant_all(64);
+  return emu_programs_get(programs, entry, &grant);
+}
+
 static const emu_program *get_and_release(emu_programs *programs, const void *code) {
-  const emu_program *program = emu_programs_get(programs, (uintptr_t)code, 64);
+  const emu_program *program = get_program(programs, (uintptr_t)code);
   expect(program, "there is a program");
   emu_program_release(program);
   return program;
@@ -489,7 +505,7 @@ static void test_changes(emu_map *map, emu_programs *programs) {
   words[0] = move_to_s0(1);
   words[1] = S_ENDPGM;
   words[2] = move_to_s0(9); /* cannot be reached */
-  const emu_program *first = emu_programs_get(programs, (uintptr_t)words, 64);
+  const emu_program *first = get_program(programs, (uintptr_t)words);
   expect(first && moved(first) == 1 && first->ninsts == 2, "what can be reached is decoded");
   expect(get_and_release(programs, words) == first, "code is decoded once");
   words[2] = move_to_s0(8);
@@ -497,7 +513,7 @@ static void test_changes(emu_map *map, emu_programs *programs) {
   expect(get_and_release(programs, words) == first, "a change elsewhere changes nothing");
   words[0] = move_to_s0(2);
   emu_programs_changed(programs);
-  const emu_program *second = emu_programs_get(programs, (uintptr_t)words, 64);
+  const emu_program *second = get_program(programs, (uintptr_t)words);
   expect(second != first && moved(second) == 2, "changed code is decoded anew");
   expect(moved(first) == 1, "a program in use stays as it is");
   emu_program_release(first);
@@ -515,20 +531,20 @@ static void test_unmapped(emu_map *map, emu_programs *programs) {
   pages code = make_pages(map, PAGE, EMU_PAGE_READ);
   uint32_t *last = (uint32_t *)(code.bytes + PAGE) - 1;
   *last = move_to_s0(3); /* and runs off the end */
-  const emu_program *program = emu_programs_get(programs, (uintptr_t)last, 64);
+  const emu_program *program = get_program(programs, (uintptr_t)last);
   expect(program->ninsts == 2 && program->insts[1].size == 0, "the end of memory is a stop");
   emu_program_release(program);
   emu_map_set(map, (uintptr_t)code.bytes, PAGE, 0);
   emu_programs_changed(programs);
-  program = emu_programs_get(programs, (uintptr_t)last, 64);
+  program = get_program(programs, (uintptr_t)last);
   expect(program->first->size == 0, "code that is no longer mapped is forgotten");
   emu_program_release(program);
   emu_map_set(map, (uintptr_t)code.bytes, PAGE, EMU_PAGE_READ);
   emu_programs_changed(programs);
-  program = emu_programs_get(programs, (uintptr_t)last, 64);
+  program = get_program(programs, (uintptr_t)last);
   expect(program->first->size == 4, "and found again");
   emu_program_release(program);
-  program = emu_programs_get(programs, (uintptr_t)last + 2, 64);
+  program = get_program(programs, (uintptr_t)last + 2);
   expect(program->first->size == 0, "code begins at multiples of 4");
   emu_program_release(program);
   free_pages(map, &code);
@@ -547,7 +563,7 @@ static void *use_programs(void *arg) {
   for (int i = 0; i < 2000; i++) {
     unsigned entry = (unsigned)rand_r(&u->seed) % NENTRIES;
     unsigned other = (unsigned)rand_r(&u->seed) % NENTRIES;
-    const emu_program *program = emu_programs_get(u->programs, (uintptr_t)&u->words[2 * entry], 64);
+    const emu_program *program = get_program(u->programs, (uintptr_t)&u->words[2 * entry]);
     const emu_inst *inst = emu_program_at(program, (uintptr_t)&u->words[2 * other]);
     if (moved(program) != entry || inst->src[0].value != other) return NULL;
     if (i % 100 == 0) emu_programs_changed(u->programs);
@@ -594,7 +610,7 @@ static void test_shapes(emu_map *map, emu_programs *programs) {
   words[3] = 0xbf85fffe;             /* s_cbranch_scc1 to it */
   words[4] = S_ENDPGM;
   emu_programs_changed(programs);
-  const emu_program *program = emu_programs_get(programs, (uintptr_t)words, 64);
+  const emu_program *program = get_program(programs, (uintptr_t)words);
   const emu_inst *far = emu_target(program->first), *back = emu_target(far);
   expect(emu_program_address(program, far) == (uintptr_t)&words[0x8000], "branches reach far");
   expect(emu_program_address(program, back) == (uintptr_t)&words[1], "and back");

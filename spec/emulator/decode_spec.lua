@@ -342,15 +342,33 @@ describe("a program", function()
       { code = "s_mov_b64 s[0:1], 0\ns_setpc_b64 s[0:1]" },
       { code = "s_mov_b32 s0, 8\nv_pk_add_f32 v[0:1], v[2:3], 1.0" },
       { code = "image_load v[0:3], v[0:1], s[0:7] dmask:0xf unorm" },
+      { code = "s_add_u32 s2, s2, 0x1000\ns_addc_u32 s3, s3, 0\ns_setpc_b64 s[2:3]",
+        memory = ("\0"):rep(4096) },
     })
     assert.are.equal("illegal", r[1].fault_kind)
     assert.are.equal(1, r[1].s[0])
     assert.has_match("there is no instruction of gfx90a with the code 0xffffffff", r[1].fault)
     assert.is_nil(r[2].fault)
-    assert.is_not_nil(r[3].fault)
-    assert.has_match("'v_pk_add_f32 v%[0:1%], v%[2:3%], 1.0': the high half of a constant", r[4].fault)
+    assert.has_match("a jump leads more than 2 GiB away", r[3].fault)
+    assert.are.same({ "memory", r[6].address + 4096, false },
+      { r[6].fault_kind, r[6].fault_address, r[6].fault_is_write })
+    assert.has_match("'v_pk_add_f32 v%[0:1%], v%[2:3%], 1.0': the high half of a constant",
+      r[4].fault)
     assert.are.equal(8, r[4].s[0])
     assert.has_match("does not know the instruction 'image_load v%[0:3%]", r[5].fault)
+  end)
+end)
+
+describe("code that no compiler makes", function()
+  it("is refused, where LLVM would end the process too", function()
+    local codes = { "0x11034cf9, 0x86479fdd", "0x84c7ff34", "0xe20628b6, 0xffc6f886" }
+    local cases = {}
+    for i, code in ipairs(codes) do cases[i] = { code = ".long " .. code } end
+    cases[#cases + 1] = { code = ".long 0xd3ed3d32, 0x7841fff2" }
+    for i, r in ipairs(emulator.run("gfx90a", cases)) do
+      if i ~= 2 then assert.has_match("there is no instruction of gfx90a", r.fault) end
+      assert.are.equal("illegal", r.fault_kind)
+    end
   end)
 end)
 

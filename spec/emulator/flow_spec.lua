@@ -176,10 +176,12 @@ for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64" } do
 
     it("loads scalars through a buffer resource, and zeroes behind its end", function()
       local memory = string.pack("<I4I4I4I4", 11, 22, 33, 44)
-      local code = "s_and_b32 s3, s3, 0xffff\ns_mov_b32 s4, 12\ns_mov_b32 s5, 0\n"
+      local code = "s_and_b32 s5, s5, 0xffff\ns_mov_b32 s6, 12\ns_mov_b32 s7, 0\n"
       local r = emulator.run(target, {
-        { memory = memory, code = code .. "s_buffer_load_dwordx4 s[8:11], s[2:5], 0x4" },
-        { memory = memory, code = code .. "s_buffer_load_dword s8, s[2:5], 0x1000" },
+        { memory = memory, address_in = 4,
+          code = code .. "s_buffer_load_dwordx4 s[8:11], s[4:7], 0x4" },
+        { memory = memory, address_in = 4,
+          code = code .. "s_buffer_load_dword s8, s[4:7], 0x1000" },
       })
       assert.is_nil(r[1].fault)
       assert.are.same({ 22, 33, 0, 0 }, { r[1].s[8], r[1].s[9], r[1].s[10], r[1].s[11] })

@@ -51,6 +51,8 @@ local VARIANTS = {
       "endless" } },
   { name = "as two GPUs", environment = "ROCLUA_EMULATE=gfx90a,gfx1030",
     tests = { "gpus", "copies", "lock" } },
+  { name = "with little memory", environment = "ROCLUA_EMULATE_MEMORY=256",
+    tests = { "memory", "copies" } },
   { name = "with one thread", environment = "ROCLUA_EMULATE_THREADS=1",
     tests = { "kernel", "endless" } },
 }

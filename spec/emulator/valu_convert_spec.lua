@@ -118,7 +118,9 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
     end
 
     local rows = {}
-    for i, row in ipairs(operands(f32)) do rows[i] = { row[1], i & 7, 0x11223344 * i & 0xffffffff } end
+    for i, row in ipairs(operands(f32)) do
+      rows[i] = { row[1], i & 7, 0x11223344 * i & 0xffffffff }
+    end
     it("puts a byte into a word by v_cvt_pk_u8_f32", batch:each("v_cvt_pk_u8_f32 v0, v4, v8, v12",
       "b32", "b32 b32 b32", rows, {}, function(got, values)
         local byte, shift = saturate(f32, "rndne", 0, 255)(values[1]), (values[2] & 3) * 8

@@ -7,10 +7,12 @@ local real = require("support.real")
 local f64 = exact.f64
 
 -- The hexadecimal digits of 2/pi behind the point, as far as the hardware has them.
-local TWO_OVER_PI = "a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a424dd2e" ..
-  "006492eea09d1921cfe1deb1cb129a73ee88235f52ebb4484e99c7026b45f7e413991d639835339f49c845f8bbdf9283b" ..
-  "1ff897ffde05980fef2f118b5a0a6d1f6d367ecf27cb09b74f463f669e5fea2d7527bac7ebe5f17b3d0739f78a5292ea" ..
-  "6bfb5fb11f8d5d0856033046fc7b"
+local TWO_OVER_PI = table.concat({
+  "a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a424d",
+  "d2e006492eea09d1921cfe1deb1cb129a73ee88235f52ebb4484e99c7026b45f7e413991d639",
+  "835339f49c845f8bbdf9283b1ff897ffde05980fef2f118b5a0a6d1f6d367ecf27cb09b74f46",
+  "3f669e5fea2d7527bac7ebe5f17b3d0739f78a5292ea6bfb5fb11f8d5d0856033046fc7b",
+})
 
 -- The 53 binary digits of it from number `first` on.
 local function digits(first)
@@ -30,6 +32,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
     real.exponents(check)
     real.comparisons(check)
     real.division(check)
+    real.roots(check)
     if target == "gfx90a" then
       check("v_fmac_f64", 2, function(a, b, mode) return exact.fma(f64, a, b, real.OLD64, mode) end)
     end

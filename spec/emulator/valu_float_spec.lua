@@ -4,6 +4,7 @@ local exact = require("support.exact")
 local real = require("support.real")
 
 local f32 = exact.f32
+local PI = 0x40490fdb
 
 for _, target in ipairs({ "gfx90a", "gfx1030" }) do
   describe("float arithmetic of " .. target, function()
@@ -13,6 +14,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
     real.exponents(check)
     real.comparisons(check)
     real.division(check)
+    real.roots(check)
 
     real.differences(check)
     real.three(check)
@@ -30,15 +32,17 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
       end
       check("v_mad_f32", 3, mad)
       check("v_mac_f32", 2, function(a, b, mode) return mad(a, b, real.OLD32, mode) end)
-      check("v_madak_f32", 2, function(a, b, mode) return mad(a, b, 0x40490fdb, mode) end,
+      check("v_madak_f32", 2, function(a, b, mode) return mad(a, b, PI, mode) end,
         { text = "v_madak_f32 v0, v4, v8, 0x40490fdb" })
-      check("v_madmk_f32", 2, function(a, b, mode) return mad(a, 0x40490fdb, b, mode) end,
+      check("v_madmk_f32", 2, function(a, b, mode) return mad(a, PI, b, mode) end,
         { text = "v_madmk_f32 v0, v4, 0x40490fdb, v8" })
     else
-      check("v_fmaak_f32", 2, function(a, b, mode) return exact.fma(f32, a, b, 0x40490fdb, mode) end,
-        { text = "v_fmaak_f32 v0, v4, v8, 0x40490fdb" })
-      check("v_fmamk_f32", 2, function(a, b, mode) return exact.fma(f32, a, 0x40490fdb, b, mode) end,
-        { text = "v_fmamk_f32 v0, v4, 0x40490fdb, v8" })
+      check("v_fmaak_f32", 2, function(a, b, mode) return exact.fma(f32, a, b, PI, mode) end, {
+        text = "v_fmaak_f32 v0, v4, v8, 0x40490fdb",
+      })
+      check("v_fmamk_f32", 2, function(a, b, mode) return exact.fma(f32, a, PI, b, mode) end, {
+        text = "v_fmamk_f32 v0, v4, 0x40490fdb, v8",
+      })
       check("v_fma_legacy_f32", 3, function(a, b, c, mode)
         local zero = a & 0x7fffffff == 0 or b & 0x7fffffff == 0
         if zero then return exact.nan_of(f32, c) or exact.add(f32, 0, c, mode) end

@@ -126,5 +126,31 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1030:wave64" }) do
         end))
       end
     end
+
+    if target == "gfx90a" then
+      local ROWS = { [0] = 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 }
+      local OFF = "\ns_set_gpr_idx_off\nv_mov_b32 v9, v1"
+      -- The registers that change, v9 beside them: it is v1 once the mode is off.
+      for code, change in pairs({
+        ["s_set_gpr_idx_on s20, gpr_idx(SRC0)\nv_mov_b32 v1, v2"] = { [1] = 15, [9] = 15 },
+        ["s_set_gpr_idx_on s20, gpr_idx(DST)\nv_mov_b32 v1, v2"] = { [4] = 12, [9] = 11 },
+        ["s_set_gpr_idx_on s20, gpr_idx(SRC0,SRC1,DST)\nv_add_u32 v1, v2, v3"] =
+          { [4] = 15 + 16, [9] = 11 },
+        ["s_set_gpr_idx_on 2, gpr_idx(SRC1)\ns_set_gpr_idx_idx s20\nv_add_u32 v1, v2, v3"] =
+          { [1] = 12 + 16, [9] = 12 + 16 },
+        ["s_set_gpr_idx_on s20, gpr_idx(SRC1)\ns_set_gpr_idx_mode gpr_idx(DST)\nv_mov_b32 v1, 7"] =
+          { [4] = 7, [9] = 11 },
+      }) do
+        it("indexes registers in gfx9's mode: " .. code:gsub("\n", "; "), case({
+          code = code .. OFF, s = { [20] = 3 }, v = ROWS, exec = 0xff,
+        }, function(state)
+          for reg, old in pairs(ROWS) do
+            each_lane(wave, function(lane)
+              lanes.same(lane <= 8 and change[reg] or old, state.v[reg][lane])
+            end)
+          end
+        end))
+      end
+    end
   end)
 end

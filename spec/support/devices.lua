@@ -1,17 +1,31 @@
--- The devices that conformance specs run on: every one this machine has, and sim in both its ways.
+-- The devices that conformance specs run on: every one this machine has, sim in both its ways, and
+-- software AMD GPUs of two generations where it has no AMD GPU.
 local busted = require "busted"
+local core = require "roc.core"
 local roc = require "roc"
 local sim = require "roc.sim"
 
 local M = {}
 
+-- Why there is no software GPU; nil when there are some, or real ones.
+local _, missing = core.testing.emulate("gfx90a,gfx1030")
+M.missing = missing
+
 -- Without null, which runs nothing and is listed once a spec has asked for it.
 -- { label =, name = (for roc.select_device), kind =, raw = }
+-- GPUs are told apart by what they are, and chosen by kind and number: two may have one name.
 function M.list()
-  local list = {}
+  local list, count = {}, {}
   for _, device in ipairs(roc.devices()) do
-    if device.kind ~= "null" then
-      list[#list + 1] = { label = device.name, name = device.name, kind = device.kind, raw = false }
+    local kind = device.kind
+    count[kind] = (count[kind] or 0) + 1
+    if kind == "hsa" then
+      list[#list + 1] = {
+        label = ("hsa (%s)"):format(device.arch:match("^[^:]+")),
+        name = ("hsa:%d"):format(count[kind]), kind = kind, raw = false,
+      }
+    elseif kind ~= "null" then
+      list[#list + 1] = { label = device.name, name = device.name, kind = kind, raw = false }
     end
     if device.kind == "sim" then
       list[#list + 1] = { label = device.name .. " (raw)", name = "sim", kind = "sim", raw = true }

@@ -1,6 +1,7 @@
 /* roclua: the interpreter of Lua 5.4 with the module roc built in.
  *
- * Takes lua's options and behaves as it does; adds --device, --list-devices and --help.  At its
+ * Takes lua's options and behaves as it does; adds --device, --list-devices, --emulate and
+ * --help.  At its
  * end, however it comes, it waits for all devices, and a kernel's fault that nobody asked for makes
  * the exit status 1. */
 #include <errno.h>
@@ -23,7 +24,9 @@ typedef struct cli_options {
   bool lists_devices;
   bool is_verbose;
   bool shows_help;
-  int script; /* index in argv; argc: none */
+  bool names_device;
+  bool emulates; /* --emulate, --stats, --check */
+  int script;    /* index in argv; argc: none */
 } cli_options;
 
 static const char usage[] =
@@ -38,6 +41,9 @@ static const char usage[] =
     "  -W        turn warnings on\n"
     "  --device NAME             run kernels on this device by default (cpu, sim, ...)\n"
     "  --list-devices [--verbose]  say which devices there are\n"
+    "  --emulate NAME[,NAME]     run kernels on software GPUs (gfx90a, gfx1030, ...)\n"
+    "  --stats   count what kernels do on the software GPU, and print it at the end\n"
+    "  --check   have the software GPU look for races and unwritten memory\n"
     "  --help    print this text\n"
     "  --        stop handling options\n"
     "  -         stop handling options and execute stdin\n";
@@ -69,11 +75,33 @@ static const char *option_value(char **argv, int *index, const char *name) {
   return argv[++*index];
 }
 
+/* The software GPU and its tools: they are told by the environment, before any device is looked
+ * for.  False when the option is none of these. */
+static bool parse_emulator_option(char **argv, int *index, cli_options *options) {
+  const char *option = argv[*index];
+  const char *names = option_value(argv, index, "--emulate");
+  if (names != NULL) {
+    setenv("ROCLUA_EMULATE", names, 1);
+  } else if (strcmp(option, "--stats") == 0) {
+    setenv("ROCLUA_EMULATE_STATS", "1", 1);
+  } else if (strcmp(option, "--check") == 0) {
+    setenv("ROCLUA_EMULATE_CHECK", "1", 1);
+  } else {
+    return false;
+  }
+  setenv("ROCLUA_EMULATE", "gfx90a", 0);
+  options->emulates = true;
+  return true;
+}
+
 static bool parse_long_option(char **argv, int *index, cli_options *options) {
   const char *option = argv[*index];
   const char *device = option_value(argv, index, "--device");
   if (device != NULL) {
     setenv("ROCLUA_DEVICE", device, 1); /* before any device is looked for */
+    options->names_device = true;
+  } else if (parse_emulator_option(argv, index, options)) {
+    return true;
   } else if (strcmp(option, "--list-devices") == 0) {
     options->lists_devices = true;
   } else if (strcmp(option, "--verbose") == 0) {
@@ -81,8 +109,8 @@ static bool parse_long_option(char **argv, int *index, cli_options *options) {
   } else if (strcmp(option, "--help") == 0) {
     options->shows_help = true;
   } else {
-    return refuse_option(
-        option, strcmp(option, "--device") == 0 ? "needs argument" : "unrecognized option");
+    bool needs_value = strcmp(option, "--device") == 0 || strcmp(option, "--emulate") == 0;
+    return refuse_option(option, needs_value ? "needs argument" : "unrecognized option");
   }
   return true;
 }
@@ -229,7 +257,7 @@ static bool run_options(lua_State *L, char **argv, int script) {
   int ntexts = 0;
   for (int i = 1; i < script; i++) {
     const char *option = argv[i];
-    if (strcmp(option, "--device") == 0) {
+    if (strcmp(option, "--device") == 0 || strcmp(option, "--emulate") == 0) {
       i++;
       continue;
     }
@@ -292,6 +320,19 @@ static bool list_devices(lua_State *L, bool is_verbose) {
   return cli_report(L, cli_call(L, 1, 0));
 }
 
+/* Makes the software GPU the default device; when there is none, that is the program's error. */
+static bool select_emulated(lua_State *L) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "roc");
+  if (!cli_report(L, cli_call(L, 1, 1))) {
+    return false;
+  }
+  lua_getfield(L, -1, "select_device");
+  lua_remove(L, -2);
+  lua_pushliteral(L, "hsa");
+  return cli_report(L, cli_call(L, 1, 0));
+}
+
 /* Waits for the devices; says what they still had to say.  False when that was a fault. */
 static bool finish_devices(lua_State *L) {
   if (!roclua_shutdown(L)) {
@@ -339,6 +380,9 @@ static void open_libraries(lua_State *L, bool ignores_env) {
 
 /* All that follows the options: scripts, then the prompt or stdin where nothing else was asked. */
 static bool run_all(lua_State *L, char **argv, int argc, const cli_options *options) {
+  if (options->emulates && !options->names_device && !select_emulated(L)) {
+    return false;
+  }
   if (!options->ignores_env && !run_init(L)) {
     return false;
   }

@@ -168,11 +168,13 @@ local function add_launches(case)
   case.launches = {}
   case.has_all_lanes = not case.may_return and not case.may_fail
   case.has_even_lanes = case.has_all_lanes
+  case.has_full_groups = true
   local changes = chance(8) -- a third value of an upvalue makes it an argument
   for i = 1, changes and 3 or 2 do
     case.launches[i] = new_launch(case.rank, ns)
     case.launches[i].upvalue = changes and 17 - 9 * i or 17
     local is_dense, is_even = lanes_of(case.launches[i])
+    case.has_full_groups = case.has_full_groups and is_dense
     case.has_all_lanes = case.has_all_lanes and is_dense
     case.has_even_lanes = case.has_even_lanes and is_even
   end

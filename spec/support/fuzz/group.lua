@@ -64,9 +64,19 @@ local function group_total(scope, depth)
   }
 end
 
+-- A barrier between writing and reading global memory.
+local function global_barrier()
+  return {
+    parts = { pick { "roc.barrier()", "roc.barrier(roc.CLK_GLOBAL_MEM_FENCE)", "roc.wavebarrier()",
+    "roc.mem_fence()" } } }
+end
+
 -- Over a wavefront. What a lane that is not there gives is unspecified, so moves between lanes need
--- all of them.
+-- all of them; and so is which items share a wavefront in a partial group of several dimensions.
 local function wave(scope, depth)
+  if not scope.case.has_full_groups then
+    return global_barrier()
+  end
   local value = expression(scope, "I", depth)
   local calls = {
     { "I", "roc.wave.sum(", value, ")" }, { "I", "roc.wave.min(", value, ")" },
@@ -89,13 +99,6 @@ local function wave(scope, depth)
   table.move(call, 2, #call, 4, s.parts)
   s.parts[2] = scope:declare(call[1]:lower(), call[1])
   return s
-end
-
--- A barrier between writing and reading global memory.
-local function global_barrier()
-  return {
-    parts = { pick { "roc.barrier()", "roc.barrier(roc.CLK_GLOBAL_MEM_FENCE)", "roc.wavebarrier()",
-    "roc.mem_fence()" } } }
 end
 
 local STATEMENTS = { { 6, exchange }, { 2, call_exchange }, { 1, group_total }, { 3, wave },

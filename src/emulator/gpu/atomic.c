@@ -1,8 +1,8 @@
 /* The functions of atomic.def.
  *
  * Floats: additions round to nearest even whatever the mode says; a NaN that comes in goes out
- * quieted, memory's first, and an invalid addition gives the positive quiet NaN; minimum and maximum
- * prefer a number to a NaN, and memory's value to an equal one. */
+ * quieted, memory's first, and an invalid addition gives the positive quiet NaN; minimum and
+ * maximum prefer a number to a NaN, and memory's value to an equal one. */
 #include "emulator/gpu/atomic.h"
 
 #include <stdbool.h>

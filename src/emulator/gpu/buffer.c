@@ -7,9 +7,9 @@
  * What the resource's bounds leave out reads zero and is not written; words of a wide access are
  * checked one by one.
  *
- * A resource whose base is wave->scratch is the wavefront's private memory, in which compilers count
- * two ways: vector and immediate offsets are bytes of the lane, the scalar one (the stack pointer)
- * is bytes of all lanes together. */
+ * A resource whose base is wave->scratch is the wavefront's private memory, in which compilers
+ * count two ways: vector and immediate offsets are bytes of the lane, the scalar one (the stack
+ * pointer) is bytes of all lanes together. */
 #include "emulator/gpu/access.h"
 #include "emulator/gpu/ops.h"
 

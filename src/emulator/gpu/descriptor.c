@@ -44,14 +44,26 @@ static bool is_legacy(const layout *d) {
          !d->kernarg_bytes && !d->reserved0;
 }
 
-/* On chips whose accumulation registers are in the same file, rsrc3 says where they begin. */
+static uint16_t at_most(uint32_t count, uint32_t most) {
+  return (uint16_t)(count < most ? count : most);
+}
+
+/* On chips whose accumulation registers are in the same file, rsrc3 says where they begin; MI100 has
+ * a second file of them, as large as the first. */
 static void count_vector_registers(const emu_chip *chip, const layout *d, emu_descriptor *out) {
   uint32_t granule = chip->vgpr_granule[out->wave_size == 32];
   uint32_t all = ((d->rsrc1 & 0x3f) + 1) * granule;
   uint32_t border = chip->has_accumulation ? ((d->rsrc3 & 0x3f) + 1) * 4 : all;
+  bool is_mi100 = chip->major == 9 && chip->minor == 0 && chip->stepping == 8;
   if (out->is_legacy || border > all) border = all;
-  out->vgprs = (uint16_t)(border < EMU_VGPRS / 2 ? border : EMU_VGPRS / 2);
-  out->accumulators = (uint16_t)(all - border);
+  out->vgprs = at_most(border, EMU_VGPRS / 2);
+  out->accumulators = at_most(is_mi100 ? all : all - border, EMU_VGPRS / 2);
+}
+
+/* gfx9 hands scalar registers out by sixteens; on gfx10 a wavefront always has all of them. */
+static uint16_t count_scalar_registers(const emu_chip *chip, const layout *d) {
+  uint32_t all = chip->generation == EMU_GFX9 ? ((d->rsrc1 >> 6 & 0xf) / 2 + 1) * 16 : EMU_SGPRS;
+  return at_most(all, EMU_SGPR_VCC);
 }
 
 /* MODE's float bits are rsrc1's 12 to 19, DX10_CLAMP and IEEE its 21 and 23. */
@@ -70,6 +82,7 @@ static void take_apart(const emu_chip *chip, const layout *d, emu_descriptor *ou
   uint32_t last_id = d->rsrc2 >> 11 & 3; /* dimension; 3 means the same as 2 */
   out->item_ids = (uint8_t)(last_id < 2 ? last_id + 1 : 3);
   out->mode = mode_of(d->rsrc1);
+  out->sgprs = count_scalar_registers(chip, d);
   count_vector_registers(chip, d, out);
 }
 

@@ -4,8 +4,10 @@
 #include <llvm-c/Disassembler.h>
 #include <llvm-c/Target.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "emulator/gpu/inst.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -16,25 +18,65 @@ static void register_target(void) {
   LLVMInitializeAMDGPUDisassembler();
 }
 
-/* The handle is LLVM's own context. */
+struct emu_disasm {
+  LLVMDisasmContextRef context;
+  bool is_gfx9;
+};
+
 emu_disasm *emu_disasm_new(const emu_chip *chip, unsigned wave_size) {
   pthread_once(&once, register_target);
-  const char *features = "";
-  if (chip->generation == EMU_GFX10) {
-    features = wave_size == 64 ? "+wavefrontsize64" : "+wavefrontsize32";
-  }
-  return LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", chip->name, features, NULL, 0, NULL,
-                                     NULL);
+  emu_disasm *disasm = roc_alloc(sizeof *disasm);
+  if (!disasm) return NULL;
+  disasm->is_gfx9 = chip->generation == EMU_GFX9;
+  const char *features = wave_size == 64 ? "+wavefrontsize64" : "+wavefrontsize32";
+  disasm->context = LLVMCreateDisasmCPUFeatures(
+      "amdgcn-amd-amdhsa", chip->name, disasm->is_gfx9 ? "" : features, NULL, 0, NULL, NULL);
+  if (disasm->context) return disasm;
+  roc_free(disasm);
+  return NULL;
 }
 
 void emu_disasm_free(emu_disasm *disasm) {
-  if (disasm) LLVMDisasmDispose(disasm);
+  if (!disasm) return;
+  LLVMDisasmDispose(disasm->context);
+  roc_free(disasm);
 }
 
+/* Typed buffer accesses, which are for graphics alone. */
+static bool is_typed_buffer(uint32_t word) {
+  return word >> 26 == 0x3a;
+}
+
+/* Reserved numbers in a sub-dword encoding: VOP1, VOP2 or VOPC whose first source says that one
+ * follows. AMD's Vega ISA manual, 13.3.8 (VOP_SDWA). */
+static bool is_wrong_sdwa(uint32_t word, uint32_t next) {
+  if (word >> 31 || (word & 0x1ff) != 0xf9) return false;
+  bool is_compare = word >> 25 == 0x3e; /* its bits for the result mean something else */
+  bool has_wrong_source = (next >> 16 & 7) == 7 || (next >> 24 & 7) == 7;
+  bool has_wrong_result = (next >> 8 & 7) == 7 || (next >> 11 & 3) == 3;
+  return has_wrong_source || (!is_compare && has_wrong_result);
+}
+
+/* A source that says a literal follows (255) where none can: in VOP3 before gfx10, in MUBUF. */
+static bool is_wrong_literal(uint32_t word, uint32_t next, bool is_gfx9) {
+  if (word >> 26 == 0x38) return next >> 24 == 0xff;
+  if (word >> 26 != 0x34 || !is_gfx9) return false;
+  return (next & 0x1ff) == 0xff || (next >> 9 & 0x1ff) == 0xff || (next >> 18 & 0x1ff) == 0xff;
+}
+
+/* LLVM ends the process at some codes that no compiler makes; those are kept from it.  So is an end
+ * of the code within an instruction: zeros follow, and the size tells. */
 unsigned emu_disasm_text(emu_disasm *disasm, const uint8_t *code, size_t nbytes, char *text,
                          size_t size) {
-  uint8_t copy[EMU_MAX_CODE]; /* LLVM's parameter is not const */
+  uint8_t copy[EMU_MAX_CODE] = {0};
+  uint32_t words[2];
   if (nbytes > sizeof copy) nbytes = sizeof copy;
   memcpy(copy, code, nbytes);
-  return (unsigned)LLVMDisasmInstruction(disasm, copy, nbytes, 0, text, size);
+  memcpy(words, copy, sizeof words);
+  if (is_typed_buffer(words[0]) || is_wrong_sdwa(words[0], words[1]) ||
+      is_wrong_literal(words[0], words[1], disasm->is_gfx9)) {
+    return 0;
+  }
+  size_t used = LLVMDisasmInstruction(disasm->context, copy, sizeof copy, 0, text, size);
+  return used <= nbytes ? (unsigned)used : 0;
 }

@@ -1,12 +1,13 @@
 /* flat_, global_ and scratch_ instructions: address operands to an access (access.h).
  *
  * A flat address is 64 bits and may lead into an aperture.  A global one is a vector pair, or a
- * scalar pair plus an unsigned vector word.  A scratch one is a sum of words, counted from the begin
- * of the lane's private memory.  The offset is a signed number of bytes, as the text has it. */
+ * scalar pair plus an unsigned vector word.  A scratch one is a sum of words, counted from the
+ * begin of the lane's private memory.  The offset is a signed number of bytes, as the text has
+ * it. */
 #include "emulator/gpu/access.h"
 #include "emulator/gpu/ops.h"
 
-/* Fills access->at from the vector operand `vaddr` and the scalar one `saddr`, either may be off. */
+/* Fills access->at from the vector operand `vaddr` and the scalar one `saddr`, if not off. */
 typedef void make_addresses(emu_wave *wave, const emu_inst *inst, const emu_operand *vaddr,
                             const emu_operand *saddr, emu_access *access);
 

@@ -26,7 +26,9 @@ int emu_enter_rounding(unsigned round) {
   return before;
 }
 
-void emu_leave_rounding(int before) { fesetround(before); }
+void emu_leave_rounding(int before) {
+  fesetround(before);
+}
 
 /* What the output modifier multiplies by.  The ISA guides ignore it in IEEE mode and where results
  * keep denormals (the caller knows); there -0 becomes +0. */

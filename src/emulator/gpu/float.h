@@ -51,27 +51,32 @@ typedef void emu_test64(const emu_wave *wave, emu_row *out, const emu_row64 *a, 
 
 /* Defines `name`(), which gives the kernel for this host.  The expression reads a, b, c (as many as
  * the number in the macro's name says), `lane` and `wave`. */
-#define EMU_KERNEL_BODY_(name, OUT, IN, ...)                                                   \
-  EMU_INLINE void name##_lanes(const emu_wave *wave, OUT *out, const IN *a_row,                \
-                               const IN *b_row, const IN *c_row) {                             \
-    (void)b_row;                                                                               \
-    (void)c_row;                                                                               \
-    EMU_FOR_LANES(wave) { __VA_ARGS__ }                                                        \
-  }                                                                                            \
-  static void name##_base(const emu_wave *wave, OUT *out, const IN *a, const IN *b,            \
-                          const IN *c) {                                                       \
-    name##_lanes(wave, out, a, b, c);                                                          \
-  }                                                                                            \
-  EMU_WIDE static void name##_wide(const emu_wave *wave, OUT *out, const IN *a, const IN *b,   \
-                                   const IN *c) {                                              \
-    name##_lanes(wave, out, a, b, c);                                                          \
+#define EMU_KERNEL_BODY_(name, OUT, IN, ...)                                                       \
+  EMU_INLINE void name##_lanes(const emu_wave *wave, OUT *out, const IN *a_row, const IN *b_row,   \
+                               const IN *c_row) {                                                  \
+    (void)b_row;                                                                                   \
+    (void)c_row;                                                                                   \
+    EMU_FOR_LANES(wave) {                                                                          \
+      __VA_ARGS__                                                                                  \
+    }                                                                                              \
+  }                                                                                                \
+  static void name##_base(const emu_wave *wave, OUT *out, const IN *a, const IN *b, const IN *c) { \
+    name##_lanes(wave, out, a, b, c);                                                              \
+  }                                                                                                \
+  EMU_WIDE static void name##_wide(const emu_wave *wave, OUT *out, const IN *a, const IN *b,       \
+                                   const IN *c) {                                                  \
+    name##_lanes(wave, out, a, b, c);                                                              \
   }
-#define EMU_KERNEL_(name, size, ...)                                          \
-  EMU_KERNEL_BODY_(name, emu_row##size, emu_row##size, __VA_ARGS__)           \
-  static emu_kernel##size *name(void) { return emu_is_wide ? name##_wide : name##_base; }
-#define EMU_TEST_(name, size, ...)                                            \
-  EMU_KERNEL_BODY_(name, emu_row, emu_row##size, __VA_ARGS__)                 \
-  static emu_test##size *name(void) { return emu_is_wide ? name##_wide : name##_base; }
+#define EMU_KERNEL_(name, size, ...)                                \
+  EMU_KERNEL_BODY_(name, emu_row##size, emu_row##size, __VA_ARGS__) \
+  static emu_kernel##size *name(void) {                             \
+    return emu_is_wide ? name##_wide : name##_base;                 \
+  }
+#define EMU_TEST_(name, size, ...)                            \
+  EMU_KERNEL_BODY_(name, emu_row, emu_row##size, __VA_ARGS__) \
+  static emu_test##size *name(void) {                         \
+    return emu_is_wide ? name##_wide : name##_base;           \
+  }
 
 #define EMU_A_ const EMU_SIZED(emu_real) a = a_row->f[lane];
 #define EMU_B_ const EMU_SIZED(emu_real) b = b_row->f[lane];
@@ -88,9 +93,6 @@ typedef void emu_test64(const emu_wave *wave, emu_row *out, const emu_row64 *a, 
 #define EMU_KERNEL_2(name, expression) EMU_KERNEL(name, EMU_A_ EMU_B_ out->f[lane] = expression;)
 #define EMU_KERNEL_3(name, expression) \
   EMU_KERNEL(name, EMU_A_ EMU_B_ EMU_C_ out->f[lane] = expression;)
-/* Conditions: ~0 where the expression holds. */
-#define EMU_TEST_2(name, expression) \
-  EMU_TEST(name, EMU_A_ EMU_B_ out->u[lane] = (expression) ? ~0u : 0;)
 /* Integers made of a. */
 #define EMU_TEST_1(name, expression) EMU_TEST(name, EMU_A_ out->i[lane] = expression;)
 

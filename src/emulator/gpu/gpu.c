@@ -119,18 +119,22 @@ bool emu_gpu_run(emu_gpu *gpu, const emu_queue_view *view, const void *packet, e
   emu_launch launch;
   char name[MAX_NAME] = "";
   if (!emu_dispatch_check(gpu->chip, gpu->map, view, packet, &launch, fault)) return false;
-  const emu_program *program =
-      emu_programs_get(gpu->programs, launch.descriptor.entry, launch.descriptor.wave_size);
+  const emu_descriptor *descriptor = &launch.descriptor;
+  const emu_grant grant = {.wave_size = descriptor->wave_size,
+                           .sgprs = descriptor->sgprs,
+                           .vgprs = descriptor->vgprs,
+                           .accumulators = descriptor->accumulators};
+  const emu_program *program = emu_programs_get(gpu->programs, descriptor->entry, &grant);
   if (!program) {
     fault->kind = EMU_FAULT_PACKET;
     fault->packet = EMU_PACKET_CODE;
     snprintf(
         fault->text, sizeof fault->text,
         "no memory on the host to decode the kernel at 0x%llx, or an LLVM that does not know %s",
-        (unsigned long long)launch.descriptor.entry, gpu->chip->name);
+        (unsigned long long)descriptor->entry, gpu->chip->name);
     return false;
   }
-  find_name(gpu, &launch.descriptor, name);
+  find_name(gpu, descriptor, name);
   launch.dispatch.program = program;
   launch.dispatch.kernel = name;
   bool has_ended = run_watched(gpu, &launch);

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "emulator/gpu/mode.h"
+#include "emulator/gpu/ops.h"
 #include "emulator/gpu/program.h"
 #include "emulator/report/watch.h"
 
@@ -137,8 +138,8 @@ static void put_vector_registers(emu_wave *wave, const emu_launch *launch) {
   const emu_descriptor *descriptor = &launch->descriptor;
   memset(wave->v, 0, sizeof(emu_row) * descriptor->vgprs);
   memset(wave->v + EMU_VGPRS / 2, 0, sizeof(emu_row) * descriptor->accumulators);
-  wave->nv =
-      descriptor->accumulators ? EMU_VGPRS / 2 + descriptor->accumulators : descriptor->vgprs;
+  wave->nv = descriptor->vgprs;
+  wave->nacc = descriptor->accumulators;
   put_item_ids(wave, launch);
 }
 
@@ -204,14 +205,15 @@ static void run_turn(emu_wave *wave) {
   wave->executed += n;
 }
 
-static void run_watched_turn(emu_wave *wave) {
+/* The same with all that may come between instructions. */
+static void run_careful_turn(emu_wave *wave) {
   uint32_t n = 0;
   do {
     const emu_inst *inst = wave->next;
-    emu_watch_step(wave, inst);
+    if (wave->watch) emu_watch_step(wave, inst);
     if (wave->state != EMU_RUNNING) break;
     wave->next = inst + 1;
-    inst->run(wave, inst);
+    (wave->mode.raw & EMU_MODE_INDEX ? emu_run_indexed : inst->run)(wave, inst);
     n++;
   } while (wave->state == EMU_RUNNING && n < TURN);
   wave->executed += n;
@@ -223,7 +225,9 @@ static bool run_round(emu_group *group) {
   group->nended = group->nwaiting = 0;
   for (uint32_t i = 0; i < group->nwaves; i++) {
     emu_wave *wave = &group->waves[i];
-    if (wave->state == EMU_RUNNING) (wave->watch ? run_watched_turn : run_turn)(wave);
+    bool is_plain = !wave->watch && !(wave->mode.raw & EMU_MODE_INDEX);
+    if (wave->state == EMU_PAUSED) wave->state = EMU_RUNNING;
+    if (wave->state == EMU_RUNNING) (is_plain ? run_turn : run_careful_turn)(wave);
     group->nended += wave->state == EMU_ENDED;
     group->nwaiting += wave->state == EMU_AT_BARRIER;
   }

@@ -1,8 +1,8 @@
 /* ds_ instructions: the workgroup's LDS, and data exchanged between lanes by the LDS hardware.
  *
- * A lane's address is its address register plus the offset, modulo 2^32; the two-address forms count
- * their offsets in elements, or 64 of them (st64).  Two arguments stand in the order of the manuals:
- * a compare-and-swap has the compared value first, other than in global memory. */
+ * A lane's address is its address register plus the offset, modulo 2^32; the two-address forms
+ * count their offsets in elements, or 64 of them (st64).  Two arguments stand in the order of the
+ * manuals: a compare-and-swap has the compared value first, other than in global memory. */
 #include "emulator/gpu/access.h"
 #include "emulator/gpu/ops.h"
 
@@ -229,8 +229,8 @@ static void run_nothing(emu_wave *wave, const emu_inst *inst) {
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* READ(name, nbytes, form), WRITE(name, nbytes, form); two-address forms with the unit of their
- * offsets; ATOMIC(name with and without _rtn, type, generations, nbytes, arguments, combine). */
+/* Each row: the name behind "ds_", bytes a lane, form; of two-address forms also the unit of their
+ * offsets in bytes. */
 #define LDS_ACCESSES(READ, WRITE, READ_TWO, WRITE_TWO, EXCHANGE_TWO) \
   READ(read_b32, 4, B32)                                             \
   READ(read_b64, 8, B64)                                             \
@@ -267,6 +267,8 @@ static void run_nothing(emu_wave *wave, const emu_inst *inst) {
   EXCHANGE_TWO(wrxchg2st64_rtn_b32, 4, B32, 4 * 64)                  \
   EXCHANGE_TWO(wrxchg2st64_rtn_b64, 8, B64, 8 * 64)
 
+/* ONE and TWO arguments: name and type, between which "_rtn" may stand, where it exists, bytes,
+ * combine function of atomic.def. */
 #define LDS_ATOMICS(ONE, TWO)            \
   ONE(add, u32, EMU_ALL, 4, add_32)      \
   ONE(sub, u32, EMU_ALL, 4, sub_32)      \

@@ -349,19 +349,21 @@ bool emu_name_line(uint64_t address, char *file, size_t size, uint32_t *line) {
 
 typedef struct range_query {
   uint64_t begin, end;
-  void (*visit)(void *ud, uint64_t address, uint32_t line);
+  void (*visit)(void *ud, uint64_t begin, uint64_t end, uint32_t line);
   void *ud;
 } range_query;
 
 static bool tell_row(void *ud, const line_row *row) {
   range_query *query = ud;
   if (row->end <= query->begin || row->begin >= query->end) return true;
-  query->visit(query->ud, row->begin > query->begin ? row->begin : query->begin, row->line);
+  query->visit(query->ud, row->begin > query->begin ? row->begin : query->begin,
+               row->end < query->end ? row->end : query->end, row->line);
   return true;
 }
 
 void emu_name_lines(uint64_t begin, uint64_t end,
-                    void (*visit)(void *ud, uint64_t address, uint32_t line), void *ud) {
+                    void (*visit)(void *ud, uint64_t begin, uint64_t end, uint32_t line),
+                    void *ud) {
   range_query query = {begin, end, visit, ud};
   pthread_mutex_lock(&lock);
   object *o = find_object(begin);

@@ -20,9 +20,9 @@ bool emu_name_find(uint64_t address, char *out, size_t size);
 /* File and line (from 1) that the instruction at `address` was compiled from. */
 bool emu_name_line(uint64_t address, char *file, size_t size, uint32_t *line);
 
-/* Calls `visit` for each range of addresses in [begin, end) with a line of its own, upward; nothing
- * without debug information.  Not from within `visit`. */
+/* Calls `visit` for each range of addresses within [begin, end) that was compiled from one line, in
+ * the order of the line table; never without debug information.  `visit` calls nothing of this file. */
 void emu_name_lines(uint64_t begin, uint64_t end,
-                    void (*visit)(void *ud, uint64_t address, uint32_t line), void *ud);
+                    void (*visit)(void *ud, uint64_t begin, uint64_t end, uint32_t line), void *ud);
 
 #endif

@@ -15,4 +15,9 @@ const emu_op *emu_op_find(const char *name, emu_generation generation);
 /* The rows of all tables, one after the other; NULL behind the last. */
 const emu_op *emu_op_at(unsigned index);
 
+/* Executes the instruction as all are while MODE has EMU_MODE_INDEX set: M0 moves the vector
+ * registers it names.  Whoever sets or clears that bit makes the wavefront EMU_PAUSED, since loops
+ * over instructions look at it between turns. */
+void emu_run_indexed(emu_wave *wave, const emu_inst *inst);
+
 #endif

@@ -13,13 +13,14 @@
 #include "base/vec.h"
 #include "emulator/gpu/decode.h"
 #include "emulator/gpu/disasm.h"
+#include "emulator/gpu/name.h"
 #include "emulator/gpu/waitcnt.h"
 #include "emulator/gpu/wave.h"
 #include "emulator/report/settings.h"
 
 enum {
   MAX_PROGRAMS = 1024,        /* kept by a GPU; the oldest unused one makes room */
-  MAX_INSTRUCTIONS = 1 << 20, /* of a piece: what is longer is no code */
+  MAX_INSTRUCTIONS = 1 << 20, /* of a program: what is longer is no code */
   MAX_TEXT = 400
 };
 
@@ -74,6 +75,11 @@ static const emu_op far_op = {.name = "a jump leads more than 2 GiB away from th
                               .generations = EMU_ALL,
                               .class = EMU_CLASS_NOTHING};
 static const emu_inst far_inst = {.run = run_stop, .op = &far_op};
+static const emu_op long_op = {.name = "the kernel computes jumps into ever more code",
+                               .run = run_stop,
+                               .generations = EMU_ALL,
+                               .class = EMU_CLASS_NOTHING};
+static const emu_inst long_inst = {.run = run_stop, .op = &long_op};
 
 /* Makes *inst stop with `text`; false when memory is out. */
 static bool make_stop(emu_piece *piece, emu_inst *inst, const char *text) {
@@ -103,13 +109,14 @@ typedef struct found {
 
 typedef struct search {
   emu_programs *programs;
-  unsigned wave_size;
+  const emu_grant *grant;
   emu_piece *piece;
   roc_vec(found) found;
   roc_vec(uint64_t) waiting; /* addresses still to be followed */
   uint32_t *slots;           /* hash of addresses: index in found + 1 */
   uint32_t nslots;
-  uint64_t readable; /* page last found to be readable, + 1 */
+  uint64_t readable;    /* page last found to be readable, + 1 */
+  uint32_t first_index; /* of the piece's instructions */
 } search;
 
 static bool can_read_page(search *s, uint64_t address) {
@@ -159,6 +166,40 @@ static emu_disasm *disasm_of(emu_programs *programs, unsigned wave_size) {
   return *disasm;
 }
 
+static bool is_granted(const emu_grant *grant, const emu_operand *operand) {
+  unsigned end = operand->reg + (operand->nregs ? operand->nregs : 1u);
+  if (operand->kind == EMU_OPERAND_SGPR) {
+    return operand->reg >= EMU_SGPR_FLAT_SCRATCH || end <= grant->sgprs;
+  }
+  if (operand->kind != EMU_OPERAND_VGPR) return true;
+  if (operand->reg < EMU_VGPRS / 2) return end <= grant->vgprs;
+  return end <= EMU_VGPRS / 2 + (unsigned)grant->accumulators;
+}
+
+/* Whether the instruction keeps to the kernel's registers; `why`: the one that is not. */
+static bool check_registers(const emu_grant *grant, const emu_inst *inst, char why[MAX_TEXT]) {
+  const emu_operand *wrong = NULL;
+  for (unsigned n = 0; n < EMU_MAX_DST; n++) {
+    if (!is_granted(grant, &inst->dst[n])) wrong = &inst->dst[n];
+  }
+  for (unsigned n = 0; n < EMU_MAX_SRC; n++) {
+    if (!is_granted(grant, &inst->src[n])) wrong = &inst->src[n];
+  }
+  if (!wrong) return true;
+  bool is_scalar = wrong->kind == EMU_OPERAND_SGPR;
+  bool is_accumulator = !is_scalar && wrong->reg >= EMU_VGPRS / 2;
+  unsigned first = wrong->reg - (is_accumulator ? EMU_VGPRS / 2 : 0);
+  unsigned count = is_scalar ? grant->sgprs : is_accumulator ? grant->accumulators : grant->vgprs;
+  snprintf(why, MAX_TEXT,
+           "%s names register %c%u, but the kernel's descriptor asks for %u registers of that kind",
+           inst->op->name,
+           is_scalar        ? 's'
+           : is_accumulator ? 'a'
+                            : 'v',
+           first + (wrong->nregs ? wrong->nregs - 1u : 0), count);
+  return false;
+}
+
 /* Fills *out for the instruction at out->address; false when memory is out. */
 static bool decode_one(search *s, found *out) {
   char text[256], why[MAX_TEXT];
@@ -171,8 +212,9 @@ static bool decode_one(search *s, found *out) {
     out->inst.run = run_unreadable;
     return true;
   }
+  unsigned wave_size = s->grant->wave_size;
   unsigned size =
-      emu_disasm_text(disasm_of(programs, s->wave_size), out->code, readable, text, sizeof text);
+      emu_disasm_text(disasm_of(programs, wave_size), out->code, readable, text, sizeof text);
   if (size == 0) {
     uint32_t word;
     memcpy(&word, out->code, sizeof word);
@@ -182,7 +224,8 @@ static bool decode_one(search *s, found *out) {
     return make_stop(s->piece, &out->inst, why);
   }
   emu_decoded decoded;
-  if (!emu_decode(text, out->code, size, generation, s->wave_size, &decoded, why, sizeof why)) {
+  if (!emu_decode(text, out->code, size, generation, wave_size, &decoded, why, sizeof why) ||
+      !check_registers(s->grant, &decoded.inst, why)) {
     out->inst.size = (uint8_t)size;
     return make_stop(s->piece, &out->inst, why);
   }
@@ -198,7 +241,8 @@ static bool follow(search *s, uint64_t address) {
     if (!grow_slots(s)) return false;
     uint32_t *slot = slot_of(s, address);
     if (*slot) return true;
-    if (s->found.count == MAX_INSTRUCTIONS) return true; /* laid out as a stop */
+    bool is_full = s->first_index + s->found.count >= MAX_INSTRUCTIONS;
+    if (is_full && s->found.count) return true; /* laid out as a stop */
     found next = {.address = address};
     if (!decode_one(s, &next) || !roc_vec_push(&s->found, next)) return false;
     *slot = s->found.count;
@@ -295,8 +339,8 @@ static bool check_waits(search *s, const uint8_t *flows, uint32_t first) {
   emu_piece *piece = s->piece;
   hazards h = {.piece = piece};
   if (!emu_wants_wait_check()) return true;
-  bool ok =
-      emu_check_waits(piece->insts, flows, piece->ninsts, first, s->wave_size, note_hazard, &h);
+  bool ok = emu_check_waits(piece->insts, flows, piece->ninsts, first, s->grant->wave_size,
+                            note_hazard, &h);
   for (uint32_t i = h.list.count; ok && i > 0; i--) { /* the first of an instruction's stays */
     emu_inst *inst = &piece->insts[h.list.items[i - 1].at];
     inst->op = h.list.items[i - 1].stop;
@@ -317,18 +361,43 @@ static void free_piece(emu_piece *piece) {
   roc_free(piece);
 }
 
+/* A piece that is given its instructions' lines. */
+typedef struct lines {
+  emu_piece *piece;
+  uint64_t entry;
+} lines;
+
+static void set_lines(void *ud, uint64_t begin, uint64_t end, uint32_t line) {
+  const lines *at = ud;
+  for (uint32_t i = 0; i < at->piece->ninsts; i++) {
+    emu_inst *inst = &at->piece->insts[i];
+    uint64_t address = at->entry + (uint64_t)(int64_t)(int32_t)inst->offset;
+    if (address >= begin && address < end) inst->line = line;
+  }
+}
+
+static void find_lines(emu_piece *piece, uint64_t entry) {
+  if (piece->ninsts == 0) return;
+  const emu_inst *last = &piece->insts[piece->ninsts - 1];
+  lines at = {piece, entry};
+  uint64_t begin = entry + (uint64_t)(int64_t)(int32_t)piece->insts[0].offset;
+  uint64_t end = entry + (uint64_t)(int64_t)(int32_t)last->offset + last->size;
+  emu_name_lines(begin, end, set_lines, &at);
+}
+
 /* The code reachable from `address`, its indices from first_index on; NULL when memory is out or
  * LLVM does not know the chip.  The lock is held. */
-static emu_piece *decode_piece(emu_programs *programs, unsigned wave_size, uint64_t entry,
+static emu_piece *decode_piece(emu_programs *programs, const emu_grant *grant, uint64_t entry,
                                uint64_t address, uint32_t first_index) {
-  search s = {.programs = programs, .wave_size = wave_size};
-  if (!disasm_of(programs, wave_size)) return NULL;
+  search s = {.programs = programs, .grant = grant, .first_index = first_index};
+  if (!disasm_of(programs, grant->wave_size)) return NULL;
   s.piece = roc_zalloc(sizeof *s.piece);
   bool ok = s.piece && follow(&s, address);
   while (ok && s.waiting.count) ok = follow(&s, roc_vec_pop(&s.waiting));
   uint8_t *flows = ok ? roc_alloc(s.found.count) : NULL;
   ok = flows && lay_out(&s, entry, first_index, flows) &&
        check_waits(&s, flows, index_of(&s, address));
+  if (ok) find_lines(s.piece, entry);
   if (!ok) {
     free_piece(s.piece);
     s.piece = NULL;
@@ -366,10 +435,10 @@ static void free_program(emu_program *program) {
   roc_free(program);
 }
 
-static emu_program *decode_program(emu_programs *programs, uint64_t entry, unsigned wave_size) {
+static emu_program *decode_program(emu_programs *programs, uint64_t entry, const emu_grant *grant) {
   emu_program *program = roc_zalloc(sizeof *program);
   if (!program) return NULL;
-  program->pieces = decode_piece(programs, wave_size, entry, entry, 0);
+  program->pieces = decode_piece(programs, grant, entry, entry, 0);
   if (!program->pieces) {
     roc_free(program);
     return NULL;
@@ -378,7 +447,7 @@ static emu_program *decode_program(emu_programs *programs, uint64_t entry, unsig
   program->insts = program->pieces->insts;
   program->ninsts = program->pieces->ninsts;
   program->first = find_in_piece(program->pieces, 0);
-  program->wave_size = wave_size;
+  program->grant = *grant;
   program->owner = programs;
   program->references = 1; /* the cache's */
   return program;
@@ -430,11 +499,16 @@ static void put_first(emu_programs *programs, emu_program *program) {
   programs->first = program;
 }
 
+static bool is_same_grant(const emu_grant *a, const emu_grant *b) {
+  return a->wave_size == b->wave_size && a->sgprs == b->sgprs && a->vgprs == b->vgprs &&
+         a->accumulators == b->accumulators;
+}
+
 /* The cached program, moved to the front, or NULL; one that memory contradicts is dropped. */
-static emu_program *find_program(emu_programs *programs, uint64_t entry, unsigned wave_size,
+static emu_program *find_program(emu_programs *programs, uint64_t entry, const emu_grant *grant,
                                  uint64_t version) {
   emu_program **link = &programs->first;
-  while (*link && ((*link)->entry != entry || (*link)->wave_size != wave_size)) {
+  while (*link && ((*link)->entry != entry || !is_same_grant(&(*link)->grant, grant))) {
     link = &(*link)->next;
   }
   emu_program *program = *link;
@@ -449,12 +523,13 @@ static emu_program *find_program(emu_programs *programs, uint64_t entry, unsigne
   return program;
 }
 
-const emu_program *emu_programs_get(emu_programs *programs, uint64_t entry, unsigned wave_size) {
+const emu_program *emu_programs_get(emu_programs *programs, uint64_t entry,
+                                    const emu_grant *grant) {
   pthread_mutex_lock(&programs->lock);
   uint64_t version = atomic_load(&programs->version);
-  emu_program *program = find_program(programs, entry, wave_size, version);
+  emu_program *program = find_program(programs, entry, grant, version);
   if (!program) {
-    program = decode_program(programs, entry, wave_size);
+    program = decode_program(programs, entry, grant);
     if (program) {
       if (programs->count == MAX_PROGRAMS) drop_oldest(programs);
       program->version = version;
@@ -488,10 +563,15 @@ const emu_inst *emu_program_at(const emu_program *constant, uint64_t address) {
     next_index += piece->ninsts;
   }
   if (!inst) {
+    bool is_full = next_index >= MAX_INSTRUCTIONS;
     emu_piece *piece =
-        decode_piece(programs, program->wave_size, program->entry, address, next_index);
-    inst = piece ? find_in_piece(piece, offset) : &no_memory_inst;
-    if (piece) {
+        is_full ? NULL
+                : decode_piece(programs, &program->grant, program->entry, address, next_index);
+    inst = piece ? find_in_piece(piece, offset) : is_full ? &long_inst : &no_memory_inst;
+    if (!inst) { /* it reaches over the border of what offsets can tell */
+      free_piece(piece);
+      inst = &far_inst;
+    } else if (piece) {
       piece->next = program->pieces->next; /* behind the first, which is the program's own */
       program->pieces->next = piece;
     }
@@ -507,7 +587,7 @@ void emu_program_text(const emu_program *program, const emu_inst *inst, char *ou
   char text[256] = "";
   pthread_mutex_lock(&programs->lock);
   unsigned readable = read_code(&s, emu_program_address(program, inst), code);
-  emu_disasm *disasm = disasm_of(programs, program->wave_size);
+  emu_disasm *disasm = disasm_of(programs, program->grant.wave_size);
   if (disasm && readable) emu_disasm_text(disasm, code, readable, text, sizeof text);
   pthread_mutex_unlock(&programs->lock);
   const char *begin = text;

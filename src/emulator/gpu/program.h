@@ -15,12 +15,19 @@
 typedef struct emu_programs emu_programs;
 typedef struct emu_piece emu_piece;
 
+/* What a kernel's descriptor grants; code that names other registers stops there. */
+typedef struct emu_grant {
+  uint16_t wave_size;           /* lanes: 32 or 64 */
+  uint16_t sgprs;               /* general ones */
+  uint16_t vgprs, accumulators; /* of each kind, at most EMU_VGPRS / 2 */
+} emu_grant;
+
 typedef struct emu_program {
   uint64_t entry;        /* address; offsets of instructions count from here, modulo 2^32 */
   const emu_inst *first; /* the instruction there */
   const emu_inst *insts; /* those known from the begin; their indices are 0 … ninsts - 1 */
   uint32_t ninsts;
-  uint32_t wave_size;
+  emu_grant grant;
   emu_programs *owner;
   emu_piece *pieces; /* the code above, and what was reached later (indices from ninsts on) */
   uint64_t version;  /* of the owner, at the last check against memory; under its lock */
@@ -36,10 +43,10 @@ void emu_programs_free(emu_programs *programs);
  * before its next use.  Any thread. */
 void emu_programs_changed(emu_programs *programs);
 
-/* The program at `entry` for kernels of wave_size lanes, decoded now or found; to be released.  Code
- * that cannot be read gives a program that stops at once.  NULL when memory is out or LLVM does not
- * know the chip.  Any thread. */
-const emu_program *emu_programs_get(emu_programs *programs, uint64_t entry, unsigned wave_size);
+/* The program at `entry` for kernels of that grant, decoded now or found; to be released.  Code that
+ * cannot be read gives a program that stops at once.  NULL when memory is out or LLVM does not know
+ * the chip.  Any thread. */
+const emu_program *emu_programs_get(emu_programs *programs, uint64_t entry, const emu_grant *grant);
 void emu_program_release(const emu_program *program);
 
 /* The instruction at `address`, decoded now if it was not known; never NULL: where there is none it

@@ -44,7 +44,9 @@ EMU_INLINE bool EMU_SIZED(emu_is_signaling)(BITS bits) {
 }
 
 /* A NaN made quiet, anything else as it is. */
-EMU_INLINE BITS EMU_SIZED(emu_quiet)(BITS bits) { return IS_NAN(bits) ? bits | EMU_QUIET_ : bits; }
+EMU_INLINE BITS EMU_SIZED(emu_quiet)(BITS bits) {
+  return IS_NAN(bits) ? bits | EMU_QUIET_ : bits;
+}
 
 EMU_INLINE int EMU_SIZED(emu_exponent)(BITS bits) { /* biased */
   return (int)(bits >> EMU_MANTISSA_BITS) & EMU_EXPONENT_MAX;

@@ -27,15 +27,15 @@
 #endif
 
 /* Defines a run function of n sources around a kernel. */
-#define RUN(n, name)                                                \
-  static void run_##name(emu_wave *wave, const emu_inst *inst) {    \
-    FRAME(emu_run_)(wave, inst, n, name##_kernel());                \
+#define RUN(n, name)                                             \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
+    FRAME(emu_run_)(wave, inst, n, name##_kernel());             \
   }
 
 /* ---- arithmetic ----------------------------------------------------------------------------- */
 
 EMU_KERNEL_2(add_kernel, SETTLE_2(a + b))
-EMU_KERNEL_2(mul_kernel, SETTLE_2(a *b))
+EMU_KERNEL_2(mul_kernel, SETTLE_2((a * b)))
 RUN(2, add)
 RUN(2, mul)
 
@@ -68,10 +68,12 @@ RUN(3, med3)
 
 /* ---- whole and fractional parts -------------------------------------------------------------- */
 
-EMU_KERNEL_1(floor_kernel, SETTLE_1(MATH(floor)(a)))
-EMU_KERNEL_1(ceil_kernel, SETTLE_1(MATH(ceil)(a)))
-EMU_KERNEL_1(trunc_kernel, SETTLE_1(MATH(trunc)(a)))
-EMU_KERNEL_1(rndne_kernel, SETTLE_1(MATH(roundeven)(a)))
+/* A zero gets the number's sign here: under directed roundings compilers' code may make it wrong. */
+#define WHOLE(how, x) MATH(copysign)(MATH(how)(x), x)
+EMU_KERNEL_1(floor_kernel, SETTLE_1(WHOLE(floor, a)))
+EMU_KERNEL_1(ceil_kernel, SETTLE_1(WHOLE(ceil, a)))
+EMU_KERNEL_1(trunc_kernel, SETTLE_1(WHOLE(trunc, a)))
+EMU_KERNEL_1(rndne_kernel, SETTLE_1(WHOLE(roundeven, a)))
 RUN(1, floor)
 RUN(1, ceil)
 RUN(1, trunc)
@@ -79,7 +81,7 @@ RUN(1, rndne)
 
 /* Less than 1 even where the difference would be rounded to it. */
 EMU_INLINE REAL find_fraction(REAL x) {
-  REAL fraction = x - MATH(floor)(x), last = (REAL)EMU_BELOW_ONE;
+  REAL fraction = x - WHOLE(floor, x), last = (REAL)EMU_BELOW_ONE;
   return fraction > last ? last : fraction;
 }
 EMU_KERNEL_1(fract_kernel, SETTLE_1(find_fraction(a)))
@@ -138,8 +140,8 @@ static void run_frexp_exp(emu_wave *wave, const emu_inst *inst) {
 }
 
 /* Not inlined: the rounding is entered and left around it. */
-static __attribute__((noinline)) void scale_row(const emu_wave *wave, EMU_SIZED(emu_row) *out,
-                                                const EMU_SIZED(emu_row) *a,
+static __attribute__((noinline)) void scale_row(const emu_wave *wave, EMU_SIZED(emu_row) * out,
+                                                const EMU_SIZED(emu_row) * a,
                                                 const emu_row *powers) {
   EMU_FOR_LANES(wave) {
     int n = EMU_IS_HALF ? (int16_t)powers->u[lane] : powers->i[lane];
@@ -162,29 +164,28 @@ static void run_ldexp(emu_wave *wave, const emu_inst *inst) {
 /* ---- comparisons ----------------------------------------------------------------------------- */
 
 /* The sixteen: name, condition; the n… ones hold for NaNs. */
-#define EMU_PREDICATES(X)                  \
-  X(f, false)                              \
-  X(lt, a < b)                             \
-  X(eq, a == b)                            \
-  X(le, a <= b)                            \
-  X(gt, a > b)                             \
-  X(lg, (a < b) | (a > b))                 \
-  X(ge, a >= b)                            \
-  X(o, (a == a) & (b == b))                \
-  X(u, (a != a) | (b != b))                \
-  X(nge, !(a >= b))                        \
-  X(nlg, !((a < b) | (a > b)))             \
-  X(ngt, !(a > b))                         \
-  X(nle, !(a <= b))                        \
-  X(neq, !(a == b))                        \
-  X(nlt, !(a < b))                         \
+#define EMU_PREDICATES(X)      \
+  X(f, false)                  \
+  X(lt, a < b)                 \
+  X(eq, a == b)                \
+  X(le, a <= b)                \
+  X(gt, a > b)                 \
+  X(lg, (a < b) | (a > b))     \
+  X(ge, a >= b)                \
+  X(o, (a == a) & (b == b))    \
+  X(u, (a != a) | (b != b))    \
+  X(nge, !(a >= b))            \
+  X(nlg, !((a < b) | (a > b))) \
+  X(ngt, !(a > b))             \
+  X(nle, !(a <= b))            \
+  X(neq, !(a == b))            \
+  X(nlt, !(a < b))             \
   X(tru, true)
 
-#define EMU_COMPARISON(name, condition)                                    \
-  EMU_TEST(name##_test, EMU_A_ EMU_B_ (void)a; (void)b;                    \
-           out->u[lane] = (condition) ? ~0u : 0;)                          \
-  static void run_cmp_##name(emu_wave *wave, const emu_inst *inst) {       \
-    FRAME(emu_compare_)(wave, inst, name##_test());                        \
+#define EMU_COMPARISON(name, condition)                                                        \
+  EMU_TEST(name##_test, EMU_A_ EMU_B_(void) a; (void)b; out->u[lane] = (condition) ? ~0u : 0;) \
+  static void run_cmp_##name(emu_wave *wave, const emu_inst *inst) {                           \
+    FRAME(emu_compare_)(wave, inst, name##_test());                                            \
   }
 EMU_PREDICATES(EMU_COMPARISON)
 
@@ -202,17 +203,20 @@ static void run_class(emu_wave *wave, const emu_inst *inst) {
 #endif
 
 /* v_cmpx writes EXEC: on gfx9 with a destination beside it, on gfx10 alone. */
-#define EMU_COMPARE_ROWS(mnemonic, kind, function, A, B)                                       \
-  {"v_cmp_" mnemonic kind, function, EMU_ALL, EMU_CLASS_VALU, 0, {EMU_MASK}, {A, B}, 0},       \
-      {"v_cmpx_" mnemonic kind, function, EMU_GFX9, EMU_CLASS_VALU, EMU_WRITES_EXEC,           \
-       {EMU_MASK}, {A, B}, 0},                                                                 \
-      {"v_cmpx_" mnemonic kind, function, EMU_GFX10, EMU_CLASS_VALU, EMU_WRITES_EXEC,          \
-       {EMU_NONE}, {A, B}, 0},
-#define EMU_COMPARISON_ROWS(name, condition)                                                   \
+#define EMU_COMPARE_ROWS(mnemonic, kind, function, A, B)                                 \
+  {"v_cmp_" mnemonic kind, function, EMU_ALL, EMU_CLASS_VALU, 0, {EMU_MASK}, {A, B}, 0}, \
+      {"v_cmpx_" mnemonic kind, function,   EMU_GFX9, EMU_CLASS_VALU,                    \
+       EMU_WRITES_EXEC,         {EMU_MASK}, {A, B},   0},                                \
+      {"v_cmpx_" mnemonic kind, function,   EMU_GFX10, EMU_CLASS_VALU,                   \
+       EMU_WRITES_EXEC,         {EMU_NONE}, {A, B},    0},
+#define EMU_COMPARISON_ROWS(name, condition) \
   EMU_COMPARE_ROWS(#name "_", EMU_KIND_NAME, run_cmp_##name, EMU_KIND_TYPE, EMU_KIND_TYPE)
 
-#define ROW_(stem, function, chips, flags, ...) \
-  {"v_" stem EMU_KIND_NAME, function, chips, EMU_CLASS_VALU, flags, {EMU_KIND_TYPE}, {__VA_ARGS__}, 0}
+#define ROW_(stem, function, chips, flags, ...)                                       \
+  {                                                                                   \
+    "v_" stem EMU_KIND_NAME, function, chips, EMU_CLASS_VALU, flags, {EMU_KIND_TYPE}, \
+        {__VA_ARGS__}, 0                                                              \
+  }
 /* Rows of one to three sources of the kind; the function is named like the instruction. */
 #define ROW_1(name) ROW_(#name "_", run_##name, EMU_ALL, 0, EMU_KIND_TYPE)
 #define ROW_2(name) ROW_(#name "_", run_##name, EMU_ALL, 0, EMU_KIND_TYPE, EMU_KIND_TYPE)
@@ -220,8 +224,8 @@ static void run_class(emu_wave *wave, const emu_inst *inst) {
   ROW_(#name "_", run_##name, EMU_ALL, flags, EMU_KIND_TYPE, EMU_KIND_TYPE, EMU_KIND_TYPE)
 
 /* The rows that all three have. */
-#define EMU_REAL_ROWS                                                                          \
-  ROW_2(add), ROW_2(mul), ROW_2(min), ROW_2(max), ROW_1(floor), ROW_1(ceil), ROW_1(trunc),     \
-      ROW_1(rndne), ROW_1(fract), ROW_1(frexp_mant),                                           \
-      EMU_PREDICATES(EMU_COMPARISON_ROWS)                                                      \
-      EMU_COMPARE_ROWS("class_", EMU_KIND_NAME, run_class, EMU_KIND_TYPE, EMU_CLASS_MASK_TYPE)
+#define EMU_REAL_ROWS                                                                      \
+  ROW_2(add), ROW_2(mul), ROW_2(min), ROW_2(max), ROW_1(floor), ROW_1(ceil), ROW_1(trunc), \
+      ROW_1(rndne), ROW_1(fract), ROW_1(frexp_mant),                                       \
+      EMU_PREDICATES(EMU_COMPARISON_ROWS)                                                  \
+          EMU_COMPARE_ROWS("class_", EMU_KIND_NAME, run_class, EMU_KIND_TYPE, EMU_CLASS_MASK_TYPE)

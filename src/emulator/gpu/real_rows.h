@@ -66,7 +66,7 @@ void F(emu_accumulate_)(emu_wave *wave, const emu_inst *inst, KERNEL *kernel) {
   EMU_SIZED(run_rows)(wave, inst, kernel, src);
 }
 
-void F(emu_compare_)(emu_wave *wave, const emu_inst *inst, EMU_SIZED(emu_test) *test) {
+void F(emu_compare_)(emu_wave *wave, const emu_inst *inst, EMU_SIZED(emu_test) * test) {
   ROW rooms[2];
   emu_row out;
   const ROW *a = F(emu_src_)(wave, inst, 0, &rooms[0]);

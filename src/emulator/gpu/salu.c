@@ -402,6 +402,7 @@ static uint32_t read_register(const emu_wave *wave, uint32_t reg) {
 
 static void write_register(emu_wave *wave, uint32_t reg, uint32_t value) {
   if (reg == HWREG_MODE) {
+    if ((wave->mode.raw ^ value) & EMU_MODE_INDEX) wave->state = EMU_PAUSED;
     emu_mode_set(&wave->mode, value);
   } else {
     wave->hw[reg] = value;

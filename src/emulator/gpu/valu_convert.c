@@ -36,7 +36,9 @@ EMU_INLINE uint32_t double_to_u32(double x) {
 }
 
 /* Numbers up to 2^32 with their fractions are exact as doubles, the sum with 0.5 too. */
-static inline int32_t round_half_up(float x) { return double_to_i32(floor((double)x + 0.5)); }
+static inline int32_t round_half_up(float x) {
+  return double_to_i32(floor((double)x + 0.5));
+}
 
 EMU_LANES_1(run_i32_f32, I32, F32, to_i32(a))
 EMU_LANES_1(run_u32_f32, U32, F32, to_u32(a))
@@ -50,7 +52,9 @@ EMU_INLINE int32_t limit(int32_t x, int32_t low, int32_t high) {
   return above < high ? above : high;
 }
 
-EMU_INLINE float float_of_half(uint32_t half) { return emu_real_of32(emu_widen(half)); }
+EMU_INLINE float float_of_half(uint32_t half) {
+  return emu_real_of32(emu_widen(half));
+}
 
 EMU_LANES_1(run_i16_f16, I16, U16, limit(to_i32(float_of_half(a)), INT16_MIN, INT16_MAX))
 EMU_LANES_1(run_u16_f16, U16, U16, limit(to_i32(float_of_half(a)), 0, UINT16_MAX))
@@ -66,10 +70,10 @@ static void run_from_bits(emu_wave *wave, const emu_inst *inst, emu_kernel32 *ke
   emu_put32(wave, inst, 0, &out);
 }
 
-#define FROM_BITS(name, expression)                                 \
-  EMU_KERNEL(name##_kernel, out->f[lane] = (float)(expression);)    \
-  static void run_##name(emu_wave *wave, const emu_inst *inst) {    \
-    run_from_bits(wave, inst, name##_kernel());                     \
+#define FROM_BITS(name, expression)                              \
+  EMU_KERNEL(name##_kernel, out->f[lane] = (float)(expression);) \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
+    run_from_bits(wave, inst, name##_kernel());                  \
   }
 
 FROM_BITS(f32_i32, a_row->i[lane])
@@ -93,8 +97,12 @@ static void run_half_from(emu_wave *wave, const emu_inst *inst, bool is_signed) 
   emu_put32(wave, inst, 0, &out);
 }
 
-static void run_f16_i16(emu_wave *wave, const emu_inst *inst) { run_half_from(wave, inst, true); }
-static void run_f16_u16(emu_wave *wave, const emu_inst *inst) { run_half_from(wave, inst, false); }
+static void run_f16_i16(emu_wave *wave, const emu_inst *inst) {
+  run_half_from(wave, inst, true);
+}
+static void run_f16_u16(emu_wave *wave, const emu_inst *inst) {
+  run_half_from(wave, inst, false);
+}
 
 static void put_double(emu_wave *wave, const emu_inst *inst, emu_row64 *out) {
   if (!wave->mode.is_plain || inst->mod.clamp) emu_finish_f64(wave, inst, out);
@@ -121,8 +129,8 @@ static void run_f64_u32(emu_wave *wave, const emu_inst *inst) {
 
 EMU_INLINE double widen_float(float x) {
   uint32_t bits = emu_bits_of32(x);
-  uint64_t nan = (uint64_t)(bits & 0x80000000) << 32 | 0x7ff8000000000000 |
-                 (uint64_t)(bits & 0x3fffff) << 29;
+  uint64_t nan =
+      (uint64_t)(bits & 0x80000000) << 32 | 0x7ff8000000000000 | (uint64_t)(bits & 0x3fffff) << 29;
   return emu_is_nan32(bits) ? emu_real_of64(nan) : (double)x;
 }
 
@@ -136,7 +144,8 @@ static void run_f64_f32(emu_wave *wave, const emu_inst *inst) {
 
 EMU_INLINE float narrow_double(double x) {
   uint64_t bits = emu_bits_of64(x);
-  uint32_t nan = (uint32_t)(bits >> 32 & 0x80000000) | 0x7fc00000 | (uint32_t)(bits >> 29 & 0x3fffff);
+  uint32_t nan =
+      (uint32_t)(bits >> 32 & 0x80000000) | 0x7fc00000 | (uint32_t)(bits >> 29 & 0x3fffff);
   return emu_is_nan64(bits) ? emu_real_of32(nan) : (float)x;
 }
 
@@ -222,7 +231,7 @@ static void run_pk_u8_f32(emu_wave *wave, const emu_inst *inst) {
 /* ---- table ----------------------------------------------------------------------------------- */
 
 #define ROW(name, function, to, ...) \
-  {"v_cvt_" name, function, EMU_ALL, EMU_CLASS_VALU, 0, {to}, {__VA_ARGS__}, 0}
+  { "v_cvt_" name, function, EMU_ALL, EMU_CLASS_VALU, 0, {to}, {__VA_ARGS__}, 0 }
 
 const emu_op emu_valu_convert_ops[] = {
     ROW("i32_f32", run_i32_f32, EMU_B32, EMU_F32),

@@ -24,7 +24,9 @@ static void run_fmac(emu_wave *wave, const emu_inst *inst) {
 #include "emulator/gpu/real_division.h"
 
 /* The older multiply-add rounds the product, too, and never knows denormals, whatever the mode. */
-static inline float flush(float x) { return emu_real_of32(emu_flush32(emu_bits_of32(x))); }
+static inline float flush(float x) {
+  return emu_real_of32(emu_flush32(emu_bits_of32(x)));
+}
 EMU_KERNEL_3(mad_kernel, flush(SETTLE_3(flush(a) * flush(b) + flush(c))))
 RUN(3, mad)
 
@@ -33,8 +35,12 @@ static void run_mac(emu_wave *wave, const emu_inst *inst) {
 }
 
 /* The legacy product with zero is zero, be the other what it may: a NaN, too. */
-EMU_INLINE bool has_zero(float a, float b) { return (a == 0) | (b == 0); }
-EMU_INLINE float add_to_zero(float c) { return emu_settle_1_32(0 + c, c); }
+EMU_INLINE bool has_zero(float a, float b) {
+  return (a == 0) | (b == 0);
+}
+EMU_INLINE float add_to_zero(float c) {
+  return emu_settle_1_32(0 + c, c);
+}
 
 EMU_INLINE float mad_legacy(float a, float b, float c) {
   return has_zero(a, b) ? add_to_zero(c) : SETTLE_3(a * b + c);
@@ -44,7 +50,7 @@ EMU_INLINE float fma_legacy(float a, float b, float c) {
   return has_zero(a, b) ? add_to_zero(c) : SETTLE_3(__builtin_fmaf(a, b, c));
 }
 
-EMU_KERNEL_2(mul_legacy_kernel, has_zero(a, b) ? 0 : SETTLE_2(a *b))
+EMU_KERNEL_2(mul_legacy_kernel, has_zero(a, b) ? 0 : SETTLE_2((a * b)))
 EMU_KERNEL_3(mad_legacy_kernel, flush(mad_legacy(flush(a), flush(b), flush(c))))
 EMU_KERNEL_3(fma_legacy_kernel, fma_legacy(a, b, c))
 RUN(2, mul_legacy)

@@ -42,7 +42,7 @@ static void run_fmac(emu_wave *wave, const emu_inst *inst) {
 static inline float round_to_half(const emu_wave *wave, float x) {
   return emu_real_of32(emu_widen(emu_narrow(emu_bits_of32(x), wave->mode.round64)));
 }
-EMU_KERNEL_3(mad_kernel, SETTLE_3(round_to_half(wave, a *b) + c))
+EMU_KERNEL_3(mad_kernel, SETTLE_3(round_to_half(wave, (a * b)) + c))
 RUN(3, mad)
 
 static void run_mac(emu_wave *wave, const emu_inst *inst) {

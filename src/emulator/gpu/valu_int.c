@@ -3,8 +3,8 @@
  *
  * Each is an expression over its sources (rows.h).  Unsigned arithmetic wraps as the hardware's;
  * shifts are masked as the hardware masks them, so that every input is defined.  The `clamp`
- * modifier makes additions, subtractions and multiply-adds saturate: SATURATING pairs the plain with
- * the saturating expression. */
+ * modifier makes additions, subtractions and multiply-adds saturate: SATURATING pairs the plain
+ * with the saturating expression. */
 #include "emulator/gpu/ops.h"
 #include "emulator/gpu/rows.h"
 
@@ -43,6 +43,13 @@ static inline int32_t saturate_i(int64_t x, int32_t max) {
 
 static inline uint32_t absolute_difference(uint32_t a, uint32_t b) {
   return a > b ? a - b : b - a;
+}
+
+static inline uint64_t multiply_u(uint32_t a, uint32_t b) {
+  return (uint64_t)a * b;
+}
+static inline int64_t multiply_i(int32_t a, int32_t b) {
+  return (int64_t)a * b;
 }
 
 static inline uint32_t low24(uint32_t x) {
@@ -186,7 +193,7 @@ EMU_LANES_1(run_sat_pk_u8_i16, U32, U32,
             (uint32_t)med_i32((int16_t)a, 0, 255) | (uint32_t)med_i32((int16_t)(a >> 16), 0, 255)
                                                         << 8)
 
-EMU_LANES_2(run_and_b32, U32, U32, U32, a & b)
+EMU_LANES_2(run_and_b32, U32, U32, U32, (a) & (b))
 EMU_LANES_2(run_or_b32, U32, U32, U32, a | b)
 EMU_LANES_2(run_xor_b32, U32, U32, U32, a ^ b)
 EMU_LANES_2(run_xnor_b32, U32, U32, U32, ~(a ^ b))
@@ -282,10 +289,10 @@ SATURATING_2(run_subrev_u16, U16, U16, U16, b - a, b < a ? 0 : b - a)
 SATURATING_2(run_add_i16, I16, I16, I16, a + b, saturate_i(a + b, INT16_MAX))
 SATURATING_2(run_sub_i16, I16, I16, I16, a - b, saturate_i(a - b, INT16_MAX))
 
-EMU_LANES_2(run_mul_lo_u32, U32, U32, U32, a * b)
-EMU_LANES_2(run_mul_hi_u32, U32, U32, U32, (uint64_t)a * b >> 32)
-EMU_LANES_2(run_mul_hi_i32, I32, I32, I32, (int64_t)a * b >> 32)
-EMU_LANES_2(run_mul_lo_u16, U16, U16, U16, (uint32_t)a * b)
+EMU_LANES_2(run_mul_lo_u32, U32, U32, U32, multiply_u(a, b))
+EMU_LANES_2(run_mul_hi_u32, U32, U32, U32, multiply_u(a, b) >> 32)
+EMU_LANES_2(run_mul_hi_i32, I32, I32, I32, multiply_i(a, b) >> 32)
+EMU_LANES_2(run_mul_lo_u16, U16, U16, U16, multiply_u(a, b))
 SATURATING_2(run_mul_u32_u24, U32, U32, U32, low24(a) * low24(b),
              saturate_u((uint64_t)low24(a) * low24(b), UINT32_MAX))
 SATURATING_2(run_mul_i32_i24, I32, U32, U32, (uint32_t)signed24(a) * (uint32_t)signed24(b),
@@ -298,13 +305,14 @@ SATURATING_3(run_mad_u32_u24, U32, U32, U32, U32, low24(a) * low24(b) + c,
 SATURATING_3(run_mad_i32_i24, I32, U32, U32, I32,
              (uint32_t)signed24(a) * (uint32_t)signed24(b) + (uint32_t)c,
              saturate_i((int64_t)signed24(a) * signed24(b) + c, INT32_MAX))
-SATURATING_3(run_mad_u16, U16, U16, U16, U16, (uint32_t)a * b + c,
-             saturate_u((uint64_t)a * b + c, UINT16_MAX))
-SATURATING_3(run_mad_i16, I16, I16, I16, I16, a * b + c, saturate_i((int64_t)a * b + c, INT16_MAX))
-SATURATING_3(run_mad_u32_u16, U32, U16, U16, U32, (uint32_t)a * b + c,
-             saturate_u((uint64_t)a * b + c, UINT32_MAX))
-SATURATING_3(run_mad_i32_i16, I32, I16, I16, I32, (uint32_t)(a * b) + (uint32_t)c,
-             saturate_i((int64_t)a * b + c, INT32_MAX))
+SATURATING_3(run_mad_u16, U16, U16, U16, U16, multiply_u(a, b) + c,
+             saturate_u(multiply_u(a, b) + c, UINT16_MAX))
+SATURATING_3(run_mad_i16, I16, I16, I16, I16, multiply_i(a, b) + c,
+             saturate_i(multiply_i(a, b) + c, INT16_MAX))
+SATURATING_3(run_mad_u32_u16, U32, U16, U16, U32, multiply_u(a, b) + c,
+             saturate_u(multiply_u(a, b) + c, UINT32_MAX))
+SATURATING_3(run_mad_i32_i16, I32, I16, I16, I32, multiply_i(a, b) + c,
+             saturate_i(multiply_i(a, b) + c, INT32_MAX))
 
 SATURATING_3(run_sad_u8, U32, U32, U32, U32, sum_differences(a, b, false) + c,
              saturate_u((uint64_t)sum_differences(a, b, false) + c, UINT32_MAX))

@@ -24,7 +24,7 @@ static bool is_negated(const emu_inst *inst, unsigned n, unsigned high) {
 #define SETTLE_2(x) emu_settle_2_32(x, a, b)
 
 EMU_KERNEL_2(add_kernel, SETTLE_2(a + b))
-EMU_KERNEL_2(mul_kernel, SETTLE_2(a *b))
+EMU_KERNEL_2(mul_kernel, SETTLE_2((a * b)))
 EMU_KERNEL_2(min_kernel, emu_min32(a, b, wave->mode.ieee))
 EMU_KERNEL_2(max_kernel, emu_max32(a, b, wave->mode.ieee))
 EMU_KERNEL_3(fma_kernel, emu_settle_3_32(__builtin_fmaf(a, b, c), a, b, c))
@@ -180,8 +180,12 @@ static void mix_half(emu_wave *wave, const emu_inst *inst, unsigned shift) {
   emu_put32(wave, inst, 0, &out);
 }
 
-static void run_fma_mixlo_f16(emu_wave *wave, const emu_inst *inst) { mix_half(wave, inst, 0); }
-static void run_fma_mixhi_f16(emu_wave *wave, const emu_inst *inst) { mix_half(wave, inst, 16); }
+static void run_fma_mixlo_f16(emu_wave *wave, const emu_inst *inst) {
+  mix_half(wave, inst, 0);
+}
+static void run_fma_mixhi_f16(emu_wave *wave, const emu_inst *inst) {
+  mix_half(wave, inst, 16);
+}
 #undef EMU_SIZE
 
 /* ---- 16-bit integers ------------------------------------------------------------------------- */
@@ -194,42 +198,41 @@ EMU_INLINE uint32_t fit(int64_t x, bool clamp, int64_t low, int64_t high) {
 
 /* Defines run_pk_<name>: the expression of a, b and c, which are int32_t made of the sources' TYPE,
  * holds all digits of the result. */
-#define PACK(name, TYPE, low, high, nsrc, expression)                                             \
-  static void run_pk_##name(emu_wave *wave, const emu_inst *inst) {                               \
-    emu_row rooms[SOURCES], out;                                                                  \
-    const emu_row *src[SOURCES] = {&rooms[0], &rooms[0], &rooms[0]};                              \
-    for (unsigned n = 0; n < (nsrc); n++) src[n] = emu_src32(wave, inst, n, &rooms[n]);           \
-    bool clamp = inst->mod.clamp;                                                                 \
-    unsigned from[PARTS][SOURCES];                                                                \
-    for (unsigned n = 0; n < PARTS * SOURCES; n++) {                                              \
-      from[n / SOURCES][n % SOURCES] = takes_upper(inst, n % SOURCES, n / SOURCES) ? 16 : 0;      \
-    }                                                                                             \
-    EMU_FOR_LANES(wave) {                                                                         \
-      uint32_t word = 0;                                                                          \
-      for (unsigned part = 0; part < PARTS; part++) {                                             \
-        int64_t a = (TYPE)(src[0]->u[lane] >> from[part][0]);                                     \
-        int64_t b = (TYPE)(src[1]->u[lane] >> from[part][1]);                                     \
-        int64_t c = (nsrc) > 2 ? (TYPE)(src[2]->u[lane] >> from[part][2]) : 0;                    \
-        (void)c;                                                                                  \
-        word |= fit(expression, clamp, low, high) << 16 * part;                                   \
-      }                                                                                           \
-      out.u[lane] = word;                                                                         \
-    }                                                                                             \
-    emu_put32(wave, inst, 0, &out);                                                               \
+#define PACK(name, TYPE, low, high, nsrc, expression)                                        \
+  static void run_pk_##name(emu_wave *wave, const emu_inst *inst) {                          \
+    emu_row rooms[SOURCES], out;                                                             \
+    const emu_row *src[SOURCES] = {&rooms[0], &rooms[0], &rooms[0]};                         \
+    for (unsigned n = 0; n < (nsrc); n++) src[n] = emu_src32(wave, inst, n, &rooms[n]);      \
+    bool clamp = inst->mod.clamp;                                                            \
+    unsigned from[PARTS][SOURCES];                                                           \
+    for (unsigned n = 0; n < PARTS * SOURCES; n++) {                                         \
+      from[n / SOURCES][n % SOURCES] = takes_upper(inst, n % SOURCES, n / SOURCES) ? 16 : 0; \
+    }                                                                                        \
+    EMU_FOR_LANES(wave) {                                                                    \
+      uint32_t word = 0;                                                                     \
+      for (unsigned part = 0; part < PARTS; part++) {                                        \
+        int64_t a = (TYPE)(src[0]->u[lane] >> from[part][0]);                                \
+        int64_t b = (TYPE)(src[1]->u[lane] >> from[part][1]);                                \
+        int64_t c = (nsrc) > 2 ? (TYPE)(src[2]->u[lane] >> from[part][2]) : 0;               \
+        (void)c;                                                                             \
+        word |= fit(expression, clamp, low, high) << 16 * part;                              \
+      }                                                                                      \
+      out.u[lane] = word;                                                                    \
+    }                                                                                        \
+    emu_put32(wave, inst, 0, &out);                                                          \
   }
-#define PACK_I16(name, nsrc, expression) \
-  PACK(name, int16_t, INT16_MIN, INT16_MAX, nsrc, expression)
+#define PACK_I16(name, nsrc, expression) PACK(name, int16_t, INT16_MIN, INT16_MAX, nsrc, expression)
 #define PACK_U16(name, nsrc, expression) PACK(name, uint16_t, 0, UINT16_MAX, nsrc, expression)
 
 PACK_I16(add_i16, 2, a + b)
 PACK_I16(sub_i16, 2, a - b)
-PACK_I16(mad_i16, 3, a *b + c)
+PACK_I16(mad_i16, 3, (a * b + c))
 PACK_I16(min_i16, 2, a < b ? a : b)
 PACK_I16(max_i16, 2, a > b ? a : b)
 PACK_I16(ashrrev_i16, 2, b >> (a & 15))
 PACK_U16(add_u16, 2, a + b)
 PACK_U16(sub_u16, 2, a - b)
-PACK_U16(mad_u16, 3, a *b + c)
+PACK_U16(mad_u16, 3, (a * b + c))
 PACK_U16(min_u16, 2, a < b ? a : b)
 PACK_U16(max_u16, 2, a > b ? a : b)
 PACK_U16(mul_lo_u16, 2, (a * b) & 0xffff)
@@ -251,7 +254,8 @@ static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, bool is
   for (int lane = 0; lane < wave->width; lane++) {
     int64_t sum = is_signed ? c->i[lane] : (int64_t)c->u[lane];
     for (unsigned n = 0; n < 32 / bits; n++) {
-      sum += take_field(a->u[lane], bits, n, is_signed) * take_field(b->u[lane], bits, n, is_signed);
+      sum +=
+          take_field(a->u[lane], bits, n, is_signed) * take_field(b->u[lane], bits, n, is_signed);
     }
     if (inst->mod.clamp) sum = sum < low ? low : sum > high ? high : sum;
     out.u[lane] = (uint32_t)sum;
@@ -259,9 +263,9 @@ static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, bool is
   emu_put32(wave, inst, 0, &out);
 }
 
-#define DOT(name, bits, is_signed)                                  \
-  static void run_##name(emu_wave *wave, const emu_inst *inst) {    \
-    run_dot(wave, inst, bits, is_signed);                           \
+#define DOT(name, bits, is_signed)                               \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
+    run_dot(wave, inst, bits, is_signed);                        \
   }
 DOT(dot2_i32_i16, 16, true)
 DOT(dot2_u32_u16, 16, false)
@@ -274,7 +278,7 @@ DOT(dot8_u32_u4, 4, false)
 
 #define ROW(...) ROW_(__VA_ARGS__) /* lists of types are spread first */
 #define ROW_(name, chips, flags, to, ...) \
-  {"v_" #name, run_##name, chips, EMU_CLASS_VALU, flags, {to}, {__VA_ARGS__}, 0}
+  { "v_" #name, run_##name, chips, EMU_CLASS_VALU, flags, {to}, {__VA_ARGS__}, 0 }
 #define HALVES_2 EMU_V2F16, EMU_V2F16, EMU_V2F16
 #define WORDS_2 EMU_V2B16, EMU_V2B16, EMU_V2B16
 #define WORD_3 EMU_B32, EMU_B32, EMU_B32, EMU_B32

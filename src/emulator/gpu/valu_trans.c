@@ -11,7 +11,9 @@
 
 #define EMU_SIZE 32
 
-EMU_INLINE float flush(float x) { return emu_real_of32(emu_flush32(emu_bits_of32(x))); }
+EMU_INLINE float flush(float x) {
+  return emu_real_of32(emu_flush32(emu_bits_of32(x)));
+}
 
 /* The result `x` of an operation on a, with its NaN. */
 EMU_INLINE float settle(float x, float a) {
@@ -20,8 +22,12 @@ EMU_INLINE float settle(float x, float a) {
   return emu_real_of32(emu_is_nan32(source) ? emu_quiet32(source) : bits);
 }
 
-EMU_INLINE float rcp(float x) { return 1 / x; }
-EMU_INLINE float rsq(float x) { return (float)(1 / __builtin_sqrt((double)x)); }
+EMU_INLINE float rcp(float x) {
+  return 1 / x;
+}
+EMU_INLINE float rsq(float x) {
+  return (float)(1 / __builtin_sqrt((double)x));
+}
 
 enum { DOMAIN_OF_GFX9 = 256 }; /* of sine and cosine, in turns; results behind it are those of 0 */
 
@@ -40,9 +46,13 @@ static float sine(float x) {
   return isinf(x) ? NAN : turn(x, false);
 }
 
-static float cosine(float x) { return isfinite(x) ? turn(x, true) : NAN; }
+static float cosine(float x) {
+  return isfinite(x) ? turn(x, true) : NAN;
+}
 
-EMU_INLINE float limit(float x) { return fabsf(x) > DOMAIN_OF_GFX9 && !isinf(x) ? 0 : x; }
+EMU_INLINE float limit(float x) {
+  return fabsf(x) > DOMAIN_OF_GFX9 && !isinf(x) ? 0 : x;
+}
 
 EMU_KERNEL_1(rcp_kernel, flush(settle(rcp(flush(a)), a)))
 EMU_KERNEL_1(rsq_kernel, flush(settle(rsq(flush(a)), a)))
@@ -79,9 +89,9 @@ EMU_KERNEL_1(double_sqrt_kernel, settle_double(__builtin_sqrt(a), a))
 
 /* ---- table ----------------------------------------------------------------------------------- */
 
-#define RUN(name, kind, kernel)                                         \
+#define RUN(name, kind, kernel)                                           \
   static void run_##name##_##kind(emu_wave *wave, const emu_inst *inst) { \
-    emu_run_##kind(wave, inst, 1, kernel());                            \
+    emu_run_##kind(wave, inst, 1, kernel());                              \
   }
 
 RUN(rcp, f32, rcp_kernel)
@@ -107,7 +117,7 @@ RUN(rsq, f64, double_rsq_kernel)
 RUN(sqrt, f64, double_sqrt_kernel)
 
 #define ROW(name, function, chips, type) \
-  {name, function, chips, EMU_CLASS_TRANS, 0, {type}, {type}, 0}
+  { name, function, chips, EMU_CLASS_TRANS, 0, {type}, {type}, 0 }
 
 const emu_op emu_valu_trans_ops[] = {
     ROW("v_rcp_f32", run_rcp_f32, EMU_ALL, EMU_F32),

@@ -40,6 +40,7 @@ typedef struct emu_watch emu_watch; /* report/watch.h */
 
 typedef enum emu_state {
   EMU_RUNNING,
+  EMU_PAUSED, /* its turn is over, in the next one it is running */
   EMU_AT_BARRIER,
   EMU_ENDED,
   EMU_STOPPED /* by a fault: the dispatch has the message */
@@ -48,7 +49,7 @@ typedef enum emu_state {
 /* The MODE register, taken apart.  Rounding: 0 nearest even, 1 up, 2 down, 3 to zero.  Denormals:
  * bit 0 sources are kept, bit 1 results are kept. */
 typedef struct emu_mode {
-  uint32_t raw; /* as s_getreg reads it */
+  uint32_t raw;                                 /* as s_getreg reads it */
   uint8_t round32, round64, denorm32, denorm64; /* …64: also of halves */
   bool dx10_clamp, ieee;
   bool is_plain; /* all nearest even, all denormals kept: what compilers set, and the fast path */
@@ -59,18 +60,18 @@ struct emu_wave {
   uint8_t state; /* emu_state */
   uint8_t width; /* 32 or 64 lanes */
   bool scc;
-  bool lanes_stale; /* EXEC was written since `lanes` was made */
+  bool lanes_stale;      /* EXEC was written since `lanes` was made */
   uint32_t s[EMU_SGPRS]; /* VCC, M0 and EXEC included; written through emu_set_s32/64 */
   emu_mode mode;
-  emu_row lanes; /* ~0 where the EXEC bit is set, 0 elsewhere; by emu_lanes */
-  emu_row *v;    /* nv rows, and EMU_VGPRS/2 + nacc for accumulation registers where the chip has them */
-  uint32_t nv;   /* rows that exist */
-  uint32_t number; /* in its group, from 0 */
-  uint32_t hw[32]; /* other hardware registers, by hwreg number */
-  uint8_t *scratch; /* private memory: private_bytes a lane, lane after lane */
+  emu_row lanes;     /* ~0 where the EXEC bit is set, 0 elsewhere; by emu_lanes */
+  emu_row *v;        /* EMU_VGPRS rows, those of accumulation registers from EMU_VGPRS / 2 on */
+  uint32_t nv, nacc; /* registers of each kind that the kernel was granted */
+  uint32_t number;   /* in its group, from 0 */
+  uint32_t hw[32];   /* other hardware registers, by hwreg number */
+  uint8_t *scratch;  /* private memory: private_bytes a lane, lane after lane */
   uint32_t scratch_bytes; /* a lane */
-  uint64_t executed; /* instructions; the loop adds its share when it leaves */
-  emu_watch *watch; /* NULL unless --stats or --check */
+  uint64_t executed;      /* instructions; the loop adds its share when it leaves */
+  emu_watch *watch;       /* NULL unless --stats or --check */
   uint64_t watched_steps, watched_acquire; /* the watch's own; zero when a wavefront begins */
   emu_group *group;
 };
@@ -78,8 +79,8 @@ struct emu_wave {
 struct emu_group {
   emu_dispatch *dispatch;
   uint32_t id[3];
-  uint32_t local[3]; /* items it has: fewer than the dispatch's local at the end of the grid */
-  uint8_t *lds; /* 64-byte aligned */
+  uint32_t local[3];  /* items it has: fewer than the dispatch's local at the end of the grid */
+  uint8_t *lds;       /* 64-byte aligned */
   uint32_t lds_bytes; /* of the packet */
   uint32_t nwaves, nended, nwaiting;
   emu_wave *waves;
@@ -89,11 +90,11 @@ struct emu_group {
 /* Says why the dispatch ends; a code of the queue's error protocol. */
 typedef enum emu_fault_kind {
   EMU_FAULT_NONE,
-  EMU_FAULT_MEMORY,      /* an address no memory is mapped at, or not for this access */
-  EMU_FAULT_APERTURE,    /* LDS or private memory out of its range */
-  EMU_FAULT_ILLEGAL,     /* an instruction unknown to us or to the chip */
-  EMU_FAULT_TRAP,        /* s_trap, and what --check found */
-  EMU_FAULT_PACKET       /* the dispatch packet or the descriptor makes no sense */
+  EMU_FAULT_MEMORY,   /* an address no memory is mapped at, or not for this access */
+  EMU_FAULT_APERTURE, /* LDS or private memory out of its range */
+  EMU_FAULT_ILLEGAL,  /* an instruction unknown to us or to the chip */
+  EMU_FAULT_TRAP,     /* s_trap, and what --check found */
+  EMU_FAULT_PACKET    /* the dispatch packet or the descriptor makes no sense */
 } emu_fault_kind;
 
 /* What of it, as the queue's error protocol tells them apart. */
@@ -109,7 +110,7 @@ typedef enum emu_packet_fault {
 typedef struct emu_fault {
   emu_fault_kind kind;
   emu_packet_fault packet; /* PACKET */
-  uint64_t address; /* MEMORY */
+  uint64_t address;        /* MEMORY */
   bool is_write;
   char text[512]; /* what, address, kernel, work-item, line: one line without a newline */
 } emu_fault;
@@ -118,12 +119,12 @@ struct emu_dispatch {
   const emu_chip *chip;
   const emu_map *map;
   const emu_program *program;
-  const void *packet; /* hsa_kernel_dispatch_packet_t */
+  const void *packet;                /* hsa_kernel_dispatch_packet_t */
   const struct emu_queue_view *view; /* gpu.h */
-  const char *kernel; /* its name, or "?" */
+  const char *kernel;                /* its name, or "?" */
   uint32_t grid[3], local[3], groups[3];
-  _Atomic bool *stop;  /* set by any thread: end soon, without a fault */
-  emu_fault *fault;    /* first one wins, under the dispatch's lock (dispatch.c) */
+  _Atomic bool *stop; /* set by any thread: end soon, without a fault */
+  emu_fault *fault;   /* first one wins, under the dispatch's lock (dispatch.c) */
   _Atomic bool has_fault;
   emu_watch *watch;
 };

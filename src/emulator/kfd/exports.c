@@ -44,9 +44,9 @@ static void watch_forks(void) {
   pthread_atfork(NULL, NULL, note_fork);
 }
 
-static void close_parts(unsigned nopen) {
-  if (nopen > 2) emu_queues_close();
-  if (nopen > 1) emu_events_close();
+static void close_parts(bool has_events, bool has_queues) {
+  if (has_queues) emu_queues_close();
+  if (has_events) emu_events_close();
   emu_memory_close();
   emu_nodes_close();
 }
@@ -56,18 +56,18 @@ EXPORT hsaKmtOpenKFD(void) {
   REQUIRE(!atomic_load(&is_child), HSAKMT_STATUS_ERROR);
   pthread_once(&once, watch_forks);
   if (atomic_exchange(&is_open, true)) return HSAKMT_STATUS_SUCCESS;
-  unsigned nopen = emu_nodes_open();
-  if (nopen == 1) nopen += emu_events_open();
-  if (nopen == 2) nopen += emu_queues_open();
-  if (nopen == 3) return HSAKMT_STATUS_SUCCESS;
-  close_parts(nopen);
+  emu_nodes_open();
+  bool has_events = emu_events_open();
+  bool has_queues = has_events && emu_queues_open();
+  if (has_queues) return HSAKMT_STATUS_SUCCESS;
+  close_parts(has_events, has_queues);
   atomic_store(&is_open, false);
   return HSAKMT_STATUS_NO_MEMORY;
 }
 
 EXPORT hsaKmtCloseKFD(void) {
   REQUIRE_OPEN_TO_UNDO();
-  close_parts(3);
+  close_parts(true, true);
   atomic_store(&is_open, false);
   return HSAKMT_STATUS_SUCCESS;
 }

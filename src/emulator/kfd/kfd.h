@@ -3,7 +3,7 @@
  *
  * The thunk stands where libhsakmt does, between ROCR and the driver: exports.c has the exported
  * functions, each a few lines over what is declared here.  Node 0 is the host, node n the n-th GPU.
- * Everything is made by emu_kfd_open and gone after emu_kfd_close; ROCR may open again.  Unless said
+ * Everything is made by hsaKmtOpenKFD and gone after hsaKmtCloseKFD; ROCR may open again.  Unless said
  * otherwise any thread may call, while the thunk is open. */
 #ifndef ROC_EMULATOR_KFD_KFD_H
 #define ROC_EMULATOR_KFD_KFD_H
@@ -30,9 +30,9 @@ typedef struct emu_node {
   _Atomic uint64_t vram_used;
 } emu_node;
 
-/* Makes the nodes that ROCLUA_EMULATE names.  An unknown name is told on stderr and leaves the host
- * alone.  False when memory is out. */
-bool emu_nodes_open(void);
+/* Makes the nodes that ROCLUA_EMULATE names.  Only the host when one of the names is unknown (which
+ * is told on stderr) or memory is out. */
+void emu_nodes_open(void);
 /* No queue is left.  Adds what the GPUs executed to emu_nodes_executed. */
 void emu_nodes_close(void);
 /* Host and GPUs. */

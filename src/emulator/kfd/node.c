@@ -77,19 +77,18 @@ static bool add_node(const char *name, size_t length, uint64_t vram_bytes) {
   return true;
 }
 
-bool emu_nodes_open(void) {
+void emu_nodes_open(void) {
   const char *names = getenv("ROCLUA_EMULATE");
   if (!names || !*names) names = "gfx90a";
   uint64_t vram_bytes = choose_vram_bytes();
   for (const char *at = names; *at;) {
     size_t length = strcspn(at, ",");
     if (!add_node(at, length, vram_bytes)) {
-      emu_nodes_close();
-      return true; /* without a GPU: ROCR goes on and finds none */
+      emu_nodes_close(); /* ROCR goes on, and finds no GPU */
+      return;
     }
     at += length + (at[length] == ',');
   }
-  return true;
 }
 
 void emu_nodes_close(void) {
@@ -148,7 +147,11 @@ uint64_t emu_nodes_executed(void) {
 
 bool emu_node_allows(const emu_node *node, uint64_t address, uint64_t nbytes, unsigned access,
                      uint64_t *bad) {
-  uint64_t end = address + nbytes;
+  uint64_t end;
+  if (__builtin_add_overflow(address, nbytes, &end)) {
+    *bad = address;
+    return false;
+  }
   for (uint64_t at = address; at < end; at = (at | (EMU_PAGE_BYTES - 1)) + 1) {
     if ((emu_map_page(node->map, at) & access) != access) {
       *bad = at;

@@ -8,6 +8,7 @@
 #include "emulator/kfd/queue.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -154,14 +155,28 @@ static void relax(void) {
 #endif
 }
 
+/* How long to sleep between looks, by how many there have been; 0: just let others run. */
+static uint64_t choose_nap(unsigned looks) {
+  static const struct {
+    unsigned looks;
+    uint64_t ns;
+  } naps[] = {{1024, 0}, {2048, 20000}, {8192, 250000}};
+  for (size_t i = 0; i < sizeof naps / sizeof *naps; i++) {
+    if (looks < naps[i].looks) return naps[i].ns;
+  }
+  return 1000000;
+}
+
 bool emu_queue_pause(emu_queue *queue, unsigned *nlooks) {
-  unsigned looks = (*nlooks)++;
-  if (looks < EAGER_LOOKS) {
+  unsigned looks = *nlooks;
+  if (looks < UINT_MAX) *nlooks = looks + 1;
+  uint64_t nap = choose_nap(looks);
+  if (nap > 0) {
+    emu_clock_sleep(nap);
+  } else if (looks < EAGER_LOOKS) {
     relax();
-  } else if (looks < 16 * EAGER_LOOKS) {
-    sched_yield();
   } else {
-    emu_clock_sleep(looks < 64 * EAGER_LOOKS ? 20000 : 250000);
+    sched_yield();
   }
   return !atomic_load(&queue->halt);
 }
