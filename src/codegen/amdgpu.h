@@ -1,4 +1,4 @@
-/* What the files of the AMDGPU target share (target_amdgpu.c amdgpu_entry.c amdgpu_wave.c). */
+/* What the files of the AMDGPU target share (target_amdgpu.c, amdgpu_*.c). */
 #ifndef ROC_CODEGEN_AMDGPU_H
 #define ROC_CODEGEN_AMDGPU_H
 
@@ -12,7 +12,7 @@ typedef struct roc_amdgpu_state {
   uint64_t shared_bytes;       /* static */
   LLVMValueRef dynamic_shared; /* LDS global; NULL until used */
   LLVMValueRef packet;         /* dispatch packet, in the entry block; NULL until used */
-  unsigned next_arg;           /* of the function, for binding */
+  const void *fields; /* of the kernarg block, while arguments are bound (amdgpu_entry.c) */
 } roc_amdgpu_state;
 
 static inline roc_amdgpu_state *roc_amdgpu_state_of(const roc_cg *cg) {
@@ -24,6 +24,9 @@ void roc_amdgpu_kernel(roc_cg *cg);
 LLVMValueRef roc_amdgpu_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim);
 LLVMValueRef roc_amdgpu_array_base(roc_cg *cg, uint32_t array);
 LLVMValueRef roc_amdgpu_dynamic_bytes(roc_cg *cg);
+
+/* amdgpu_repair.c */
+void roc_amdgpu_repair(roc_cg *cg);
 
 /* amdgpu_wave.c */
 void roc_amdgpu_barrier(roc_cg *cg, const roc_ir_inst *inst);

@@ -40,6 +40,9 @@ struct roc_target {
   void (*kernel)(roc_cg *cg);
   /* After the kernel, before verification: link device libraries in.  May be NULL. */
   roc_status (*finish)(roc_cg *cg, roc_error *err);
+  /* After the optimiser: rewrites what this target's instruction selection is known to get wrong.
+   * May be NULL. */
+  void (*repair)(roc_cg *cg);
   /* Text of the pass pipeline for LLVMRunPasses. */
   const char *(*passes)(const roc_cg *cg);
   /* Those for kernels too large for that: without the SLP vectoriser (`default<O2>` has it whatever

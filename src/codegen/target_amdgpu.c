@@ -175,7 +175,7 @@ const roc_target roc_target_amdgpu = {
         "gfx900, gfx906, gfx908, gfx90a, gfx942, gfx950, gfx1030, gfx1031, gfx1035, gfx1100, "
         "gfx1101, "
         "gfx1102, gfx1103, gfx1150, gfx1151, gfx1200, gfx1201 (the gfx9 ones also with :xnack+ or "
-        ":sramecc- and the like behind the name)",
+        ":sramecc- and the like behind the name, the others with :wavefrontsize64)",
     .global_space = 1,
     .shared_space = 3,
     .const_space = 4,
@@ -188,6 +188,7 @@ const roc_target roc_target_amdgpu = {
     .machine = machine,
     .kernel = roc_amdgpu_kernel,
     .finish = finish,
+    .repair = roc_amdgpu_repair,
     .passes = passes,
     .no_slp_passes = "default<O1>",
     .scalar_passes = "default<O1>",

@@ -1,0 +1,97 @@
+/* Two forms in which LLVM 22 selects an AMDGPU instruction that gets the sign of a zero wrong,
+ * rewritten after the optimiser into forms it selects right.
+ *
+ *   fsub 0.0, x             is taken for -x where the user of the difference has source modifiers:
+ *                           0.0 - 0.0 becomes -0.0. Instead: x == 0 ? 0.0 : -x.
+ *   x < 0.0 ? x : 0.0       becomes v_min, which orders -0.0 below 0.0, where the comparison holds
+ *                           them equal. Instead: the same choice between the bits of the two.
+ *
+ * The optimiser would turn either back, so this runs behind it.  Where signs of zeros do not count
+ * (fastmath) nothing is rewritten. */
+#include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+
+#include "codegen/amdgpu.h"
+
+static bool keeps_zero_signs(LLVMValueRef inst) {
+  return !(LLVMCanValueUseFastMathFlags(inst) &&
+           (LLVMGetFastMathFlags(inst) & LLVMFastMathNoSignedZeros));
+}
+
+static void replace(LLVMValueRef inst, LLVMValueRef by) {
+  LLVMReplaceAllUsesWith(inst, by);
+  LLVMInstructionEraseFromParent(inst);
+}
+
+/* ---- 0.0 - x ------------------------------------------------------------------------------- */
+
+static bool is_zero_less(LLVMValueRef inst) {
+  return LLVMGetInstructionOpcode(inst) == LLVMFSub && LLVMIsNull(LLVMGetOperand(inst, 0)) &&
+         keeps_zero_signs(inst);
+}
+
+static void rewrite_zero_less(LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMValueRef zero = LLVMGetOperand(inst, 0), x = LLVMGetOperand(inst, 1);
+  LLVMValueRef is_zero = LLVMBuildFCmp(b, LLVMRealOEQ, x, zero, "");
+  replace(inst, LLVMBuildSelect(b, is_zero, zero, LLVMBuildFNeg(b, x, ""), ""));
+}
+
+/* ---- minimum and maximum ------------------------------------------------------------------- */
+
+static bool is_real_type(LLVMTypeRef type) {
+  LLVMTypeKind kind = LLVMGetTypeKind(type);
+  return kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind;
+}
+
+/* A constant that is no zero of either sign: then no two zeros meet. */
+static bool is_nonzero(LLVMValueRef value) {
+  LLVMBool loses;
+  return LLVMIsAConstantFP(value) && LLVMConstRealGetDouble(value, &loses) != 0;
+}
+
+/* Whether the select chooses between the two numbers that its condition compares, up to the sign of
+ * a zero. */
+static bool is_choice_of_compared(LLVMValueRef inst) {
+  if (LLVMGetInstructionOpcode(inst) != LLVMSelect || !is_real_type(LLVMTypeOf(inst)) ||
+      !keeps_zero_signs(inst)) {
+    return false;
+  }
+  LLVMValueRef condition = LLVMIsAFCmpInst(LLVMGetOperand(inst, 0));
+  if (!condition) return false;
+  LLVMValueRef left = LLVMGetOperand(condition, 0), right = LLVMGetOperand(condition, 1);
+  for (unsigned i = 1; i <= 2; i++) {
+    LLVMValueRef value = LLVMGetOperand(inst, i);
+    if (is_nonzero(value)) return false;
+    if (!LLVMIsConstant(value) && value != left && value != right) return false;
+  }
+  return true;
+}
+
+static void rewrite_choice(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMTypeRef real = LLVMTypeOf(inst);
+  LLVMTypeRef bits = LLVMGetTypeKind(real) == LLVMFloatTypeKind ? cg->t.i32 : cg->t.i64;
+  LLVMValueRef yes = LLVMBuildBitCast(b, LLVMGetOperand(inst, 1), bits, "");
+  LLVMValueRef no = LLVMBuildBitCast(b, LLVMGetOperand(inst, 2), bits, "");
+  LLVMValueRef chosen = LLVMBuildSelect(b, LLVMGetOperand(inst, 0), yes, no, "");
+  replace(inst, LLVMBuildBitCast(b, chosen, real, ""));
+}
+
+void roc_amdgpu_repair(roc_cg *cg) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(cg->ctx);
+  for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block;
+         block = LLVMGetNextBasicBlock(block)) {
+      for (LLVMValueRef inst = LLVMGetFirstInstruction(block), next; inst; inst = next) {
+        next = LLVMGetNextInstruction(inst);
+        LLVMPositionBuilderBefore(b, inst);
+        LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(inst));
+        if (is_zero_less(inst)) {
+          rewrite_zero_less(b, inst);
+        } else if (is_choice_of_compared(inst)) {
+          rewrite_choice(cg, b, inst);
+        }
+      }
+    }
+  }
+  LLVMDisposeBuilder(b);
+}
