@@ -1,12 +1,14 @@
-/* Two forms in which LLVM 22 selects an AMDGPU instruction that gets the sign of a zero wrong,
+/* Three forms for which LLVM 22 selects an AMDGPU instruction that gets the sign of a zero wrong,
  * rewritten after the optimiser into forms it selects right.
  *
  *   fsub 0.0, x             is taken for -x where the user of the difference has source modifiers:
  *                           0.0 - 0.0 becomes -0.0. Instead: x == 0 ? 0.0 : -x.
  *   x < 0.0 ? x : 0.0       becomes v_min, which orders -0.0 below 0.0, where the comparison holds
  *                           them equal. Instead: the same choice between the bits of the two.
+ *   (half)(x * y)           becomes v_fma_mixlo with 0.0 added, so that a product of -0.0 is 0.0.
+ *                           Instead: fma(x, y, -0.0), whose zero the instruction adds as it is.
  *
- * The optimiser would turn either back, so this runs behind it.  Where signs of zeros do not count
+ * The optimiser would turn them back, so this runs behind it.  Where signs of zeros do not count
  * (fastmath) nothing is rewritten. */
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
@@ -76,6 +78,32 @@ static void rewrite_choice(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
   replace(inst, LLVMBuildBitCast(b, chosen, real, ""));
 }
 
+/* ---- (half)(x * y) ------------------------------------------------------------------------- */
+
+static LLVMTypeRef element_type(LLVMTypeRef type) {
+  return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
+}
+
+static bool is_product_to_half(LLVMValueRef inst) {
+  if (LLVMGetInstructionOpcode(inst) != LLVMFPTrunc) return false;
+  LLVMValueRef product = LLVMIsABinaryOperator(LLVMGetOperand(inst, 0));
+  return product && LLVMGetInstructionOpcode(product) == LLVMFMul && keeps_zero_signs(product) &&
+         LLVMGetTypeKind(element_type(LLVMTypeOf(inst))) == LLVMHalfTypeKind &&
+         LLVMGetTypeKind(element_type(LLVMTypeOf(product))) == LLVMFloatTypeKind;
+}
+
+static void rewrite_product_to_half(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMValueRef product = LLVMGetOperand(inst, 0);
+  LLVMTypeRef type = LLVMTypeOf(product);
+  LLVMValueRef minus_zero = LLVMBuildFNeg(b, LLVMConstNull(type), "");
+  LLVMValueRef args[] = {LLVMGetOperand(product, 0), LLVMGetOperand(product, 1), minus_zero};
+  unsigned id = LLVMLookupIntrinsicID("llvm.fma", 8);
+  LLVMValueRef fma = LLVMGetIntrinsicDeclaration(cg->mod, id, &type, 1);
+  LLVMTypeRef signature = LLVMIntrinsicGetType(cg->ctx, id, &type, 1);
+  LLVMSetOperand(inst, 0, LLVMBuildCall2(b, signature, fma, args, 3, ""));
+  if (!LLVMGetFirstUse(product)) LLVMInstructionEraseFromParent(product);
+}
+
 void roc_amdgpu_repair(roc_cg *cg) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(cg->ctx);
   for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
@@ -89,6 +117,8 @@ void roc_amdgpu_repair(roc_cg *cg) {
           rewrite_zero_less(b, inst);
         } else if (is_choice_of_compared(inst)) {
           rewrite_choice(cg, b, inst);
+        } else if (is_product_to_half(inst)) {
+          rewrite_product_to_half(cg, b, inst);
         }
       }
     }
