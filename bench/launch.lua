@@ -4,7 +4,10 @@
 -- hundred rounds) and in bytes of Lua memory.  On null nothing runs, so that row is the overhead
 -- itself: reading arguments and captures, finding the specialisation, queueing.  On cpu so small a
 -- grid runs on the calling thread, so that row has the kernel in it.  The peer is a C function that
--- checks three device arrays and returns: what Lua charges for any call of the kind.
+-- checks three device arrays and returns: what Lua charges for any call of the kind.  On hsa, where
+-- there is an AMD GPU or ROCLUA_EMULATE names one, the peer is a C program that copies the
+-- arguments, writes the packet and rings the doorbell; the least round is one in which the queue
+-- was never full.
 local roc = require "roc"
 local core = require "roc.core"
 local system = require "system"
@@ -54,4 +57,41 @@ for _, device in ipairs { "null", "cpu" } do
   ns, bytes = measure(roc.kernel(nothing)[{ 1, 64 }])
   report(device, "nothing, 64 items", ns, bytes, peer)
   roc.current_device():synchronize()
+end
+
+-- Nanoseconds of a bare launch of the kernel on the first GPU, or nil without a compiler or ROCR.
+local function bare_launch(kernel, ...)
+  local object = kernel:compile(roc.current_device().arch, ...)
+  local path, program = "build/bench/launch.hsaco", "build/bench/hsa_launch"
+  assert(os.execute("mkdir -p build/bench"))
+  object:save(path)
+  if not os.execute("gcc -O2 bench/peers/hsa_launch.c -o " .. program .. " -lhsa-runtime64") then
+    return nil
+  end
+  local libraries = arg[-1]:match("^(.*)/bin/") .. "/lib/emulator" -- for ROCLUA_EMULATE
+  local command = os.getenv("ROCLUA_EMULATE") and "LD_LIBRARY_PATH=" .. libraries .. " " or ""
+  local pipe <close> = assert(io.popen(("%s%s %s %s %d"):format(command, program, path,
+    object.entry, object.kernarg_bytes + 16)))
+  return tonumber(pipe:read("l"))
+end
+
+local function measure_hsa(name, kernel, types, ...)
+  local bare = bare_launch(kernel, table.unpack(types))
+  if bare then report("hsa", "packet and doorbell in C", bare, 0, bare) end
+  local device, launch = roc.current_device(), kernel[{ 1, 64 }]
+  launch(...)
+  device:synchronize()
+  local ns, bytes = measure(launch, ...)
+  report("hsa", name, ns, bytes, bare or ns)
+  device:synchronize()
+end
+
+local has_gpu, scope = pcall(roc.on_device, "hsa")
+if has_gpu then
+  local array = "float32[:]"
+  measure_hsa("c[i] = a[i] + b[i], 64 items", roc.kernel(three), { array, array, array }, arrays())
+  measure_hsa("nothing, 64 items", roc.kernel(nothing), {})
+  scope:close()
+else
+  print("hsa    no rows: " .. tostring(scope))
 end

@@ -109,7 +109,7 @@ describe("the current device", function()
 
   it("stays when a choice is refused, and the error says what there is", function()
     assert.is_truthy(message(roc.select_device,
-      "vulkan"):find("there is no device 'vulkan'; expected one of cpu", 1, true))
+      "vulkan"):find("there is no device 'vulkan'; expected one of hsa, cpu", 1, true))
     assert.is_truthy(message(roc.select_device, "cpu:7"):find("there are 1 of that kind", 1, true))
     assert.is_truthy(message(roc.select_device, "cpu:x"):find("no device 'cpu:x'", 1, true))
     assert.is_truthy(message(roc.select_device, 99):find("there is no device 99, only 1 to", 1,

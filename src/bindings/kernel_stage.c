@@ -244,6 +244,15 @@ static roc_status place_constants(roc_kernel_box *box, roc_rt_stream *stream, ro
 
 /* ---- registered and mirrored arrays ---- */
 
+/* Plain host arrays may be used in place, which is decided when the kernel is known. */
+static void mark_hosts(roc_kernel_box *box, roc_rt_device *device) {
+  const roc_device_props *props = &roc_rt_device_driver(device)->props;
+  bool is_host_memory = props->host_memory && props->has_own_atomics;
+  for (uint32_t i = 0; i < box->kernel->nparams; i++) {
+    if (box->stages[i].host) box->kernel->values[i].is_host_memory = is_host_memory;
+  }
+}
+
 /* The kernel gets the device's side, which has the host's layout. */
 static roc_status place_mirrored(roc_kernel_stage *s, roc_jit_value *v, roc_rt_device *device,
                                  roc_error *err) {
@@ -260,7 +269,8 @@ static roc_status place_mapped(const roc_array *a, roc_jit_value *v, roc_rt_devi
   roc_devptr address;
   ROC_TRY(roc_buffer_map(a->buffer, device, &address, err));
   v->shift = (int64_t)(address - roc_buffer_devptr(a->buffer));
-  v->is_host_memory = !roc_rt_device_driver(device)->props.host_memory;
+  const roc_device_props *props = &roc_rt_device_driver(device)->props;
+  v->is_host_memory = props->has_own_atomics || !props->host_memory;
   return ROC_OK;
 }
 
@@ -287,6 +297,7 @@ roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_
   run r = {.box = box, .stream = stream, .err = err};
   ROC_TRY(place_constants(box, stream, err));
   if (box->ndirect > 0) ROC_TRY(place_direct(box, roc_rt_stream_device(stream), err));
+  if (box->nhosts > 0) mark_hosts(box, roc_rt_stream_device(stream));
   ROC_TRY(roc_jit_kernel_select(box->kernel, roc_rt_stream_device(stream), &r.spec, err));
   if (box->nhosts == 0) return launch_without_hosts(&r, grid);
   roc_status status = run_with_hosts(&r, grid);

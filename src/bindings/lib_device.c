@@ -302,6 +302,22 @@ static int device_devices(lua_State *L) {
   return 1;
 }
 
+/* { { kind =, reason = }, … } */
+static int device_absent_devices(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  const char *kind;
+  lua_newtable(L);
+  for (uint32_t i = 0; (kind = roc_rt_absent_kind(i, &err)); i++) {
+    lua_createtable(L, 0, 2);
+    lua_pushstring(L, kind);
+    lua_setfield(L, -2, "kind");
+    lua_pushstring(L, err.message);
+    lua_setfield(L, -2, "reason");
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
 static int device_current_device(lua_State *L) {
   roc_push_device(L, current_index(L));
   return 1;
@@ -348,12 +364,13 @@ static int device_on_device(lua_State *L) {
 static const luaL_Reg scope_meta[] = {{"__close", scope_mm_close}, {NULL, NULL}};
 
 static const luaL_Reg device_functions[] = {{"devices", device_devices},
+                                            {"absent_devices", device_absent_devices},
                                             {"current_device", device_current_device},
                                             {"select_device", device_select_device},
                                             {"on_device", device_on_device},
                                             {NULL, NULL}};
 
-/* core.devices, current_device, select_device, on_device; core.Device: the metatable. */
+/* core.devices, absent_devices, current_device, select_device, on_device; core.Device: the metatable. */
 void roc_open_device(lua_State *L) {
   roc_class_new(L, META_CURRENT, current_meta);
   lua_pop(L, 1);

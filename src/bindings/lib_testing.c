@@ -1,4 +1,5 @@
 /* roc.core.testing: planted failures and counts, for the specs; no part of the public module. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -115,7 +116,25 @@ static int testing_smart_copies(lua_State *L) {
   return 2;
 }
 
-static const luaL_Reg testing_functions[] = {{"smart_copies", testing_smart_copies},
+/* emulate(names) -> true, or false and why not: the software GPUs of these names are devices from
+ * now on, behind the others; no change where the machine has AMD GPUs.  Only of this process:
+ * programs it starts know nothing of it. */
+static int testing_emulate(lua_State *L) {
+  const char *names = luaL_checkstring(L, 1);
+  bool was_set = getenv("ROCLUA_EMULATE") != NULL;
+  roc_error err = ROC_ERROR_INIT;
+  uint32_t index;
+  roc_rt_device_count(); /* the table is made without them */
+  if (!was_set) setenv("ROCLUA_EMULATE", names, 1);
+  roc_status status = roc_rt_device_find("hsa", &index, &err);
+  if (!was_set) unsetenv("ROCLUA_EMULATE");
+  lua_pushboolean(L, status == ROC_OK);
+  lua_pushstring(L, err.message);
+  return status == ROC_OK ? 1 : 2;
+}
+
+static const luaL_Reg testing_functions[] = {{"emulate", testing_emulate},
+                                             {"smart_copies", testing_smart_copies},
                                              {"fail_alloc", testing_fail_alloc},
                                              {"live_blocks", testing_live_blocks},
                                              {"trim", testing_trim},

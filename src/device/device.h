@@ -35,7 +35,8 @@ typedef struct roc_device_props {
   uint64_t shared_bytes; /* of one workgroup */
   uint64_t memory_total; /* bytes */
   bool host_memory; /* kernels use host pointers as they are (cpu, sim, APUs): no copies needed */
-  bool runs_in_lua; /* kernels are run by the Lua side (sim), which never calls `launch` */
+  bool has_own_atomics; /* its atomics do not work on the host's memory unless compiled for that */
+  bool runs_in_lua;     /* kernels are run by the Lua side (sim), which never calls `launch` */
 } roc_device_props;
 
 struct roc_device {
@@ -44,6 +45,9 @@ struct roc_device {
   uint32_t ordinal; /* among its kind, from 0 */
   roc_device_props props;
   _Atomic bool is_lost; /* set by the driver or the runtime, on any thread */
+  /* What a driver that finds it lost knows: why, and which kernel did it (or "a or b"); "": nothing.  Written
+   * before is_lost. */
+  char lost_why[512], lost_by[512];
 };
 
 struct roc_dev_stream {
@@ -59,6 +63,9 @@ typedef struct roc_dev_launch {
   uint32_t local[3];
   uint32_t rank;
   uint32_t dynamic_shared_bytes;
+  const char *name, *file; /* for messages: of the kernel, and where it is launched (may be NULL).
+                              Both outlive the work */
+  uint32_t line;
   roc_fault_record *fault; /* device-visible; NULL when the kernel has no checks */
   roc_print_buffer *print; /* NULL when it has no print */
 } roc_dev_launch;
@@ -122,6 +129,9 @@ struct roc_device_ops {
   bool (*is_done)(roc_dev_stream *stream, roc_ticket ticket);
   roc_status (*wait)(roc_dev_stream *stream, roc_ticket ticket, int64_t timeout_ns, bool *out_done,
                      roc_error *err);
+  /* Why work that is over did not run to its end: its queue was stopped, or the host's part of it
+   * failed.  False: it did.  Any thread; not on a lost device.  NULL: work never fails alone. */
+  bool (*find_failure)(roc_dev_stream *stream, roc_ticket ticket, roc_error *err);
   /* Asks queued and running kernels of the device to stop at their next workgroup.  NULL: it
    * cannot. */
   void (*interrupt)(roc_device *device);
@@ -132,7 +142,7 @@ struct roc_device_ops {
   void (*module_unload)(roc_device *device, roc_dev_module *module);
 };
 
-extern const roc_device_ops roc_cpu_ops, roc_sim_ops, roc_null_ops;
+extern const roc_device_ops roc_hsa_ops, roc_cpu_ops, roc_sim_ops, roc_null_ops;
 
 /* cpu: how it makes objects callable (ORC lives in the compiler's shared object; jit sets this
  * before a module is loaded). */

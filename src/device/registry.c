@@ -2,6 +2,7 @@
 #include "device/registry.h"
 
 const roc_driver roc_drivers[] = {
+    {&roc_hsa_ops, true},
     {&roc_cpu_ops, true},
     {&roc_sim_ops, true},
     {&roc_null_ops, false},

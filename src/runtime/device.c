@@ -258,6 +258,15 @@ roc_status roc_rt_device_find(const char *name, uint32_t *out_index, roc_error *
   return found ? ROC_OK : fail_absent(name, driver, err);
 }
 
+const char *roc_rt_absent_kind(uint32_t index, roc_error *err) {
+  for (uint32_t i = 0; i < roc_driver_count; i++) {
+    uint32_t count = 0;
+    if (!roc_drivers[i].is_listed || roc_drivers[i].ops->probe(&count, err) == ROC_OK) continue;
+    if (index-- == 0) return roc_drivers[i].ops->kind;
+  }
+  return NULL;
+}
+
 roc_device *roc_rt_device_driver(roc_rt_device *device) {
   return device->driver;
 }
@@ -336,14 +345,18 @@ static const roc_rt_pending *find_queued_kernel(const roc_rt_device *device) {
 }
 
 static void describe_loss(roc_rt_device *device, const roc_rt_pending *work, const char *cause) {
-  char by[200] = "";
+  const roc_device *driver = device->driver;
+  char by[600] = "";
+  if (!cause && driver->lost_why[0]) cause = driver->lost_why;
   if (!work || !work->kernel) work = find_queued_kernel(device);
-  if (work) {
+  if (driver->lost_by[0]) {
+    snprintf(by, sizeof by, " by %s", driver->lost_by);
+  } else if (work) {
     snprintf(by, sizeof by, " by kernel '%s' launched at %s:%u", work->kernel->name,
              work->file ? work->file : "?", work->line);
   }
-  snprintf(device->lost_text, sizeof device->lost_text, "device '%s' is lost%s%s%.160s",
-           device->driver->props.name, by, cause ? ": " : "", cause ? cause : "");
+  snprintf(device->lost_text, sizeof device->lost_text, "device '%s' is lost%s%s%.500s",
+           driver->props.name, by, cause ? ": " : "", cause ? cause : "");
 }
 
 static roc_status settle_loss(roc_rt_device *device, const roc_rt_pending *work, const char *cause,
@@ -365,8 +378,8 @@ roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err) {
 
 roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *work,
                                   roc_error *err) {
-  char cause[256] = "";
-  if (err) snprintf(cause, sizeof cause, "%.255s", err->message);
+  char cause[512] = "";
+  if (err) snprintf(cause, sizeof cause, "%.511s", err->message);
   return settle_loss(device, work, cause[0] ? cause : NULL, err);
 }
 

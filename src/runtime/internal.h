@@ -33,7 +33,7 @@ typedef struct roc_rt_fault {
   uint32_t refs;   /* under the lock */
   roc_status code; /* FAULT; LOST: what the buffer was to receive will not come, each is told */
   bool is_reported;
-  roc_ticket ticket;
+  roc_ticket first, last; /* of the work that failed by it: more than one when a queue stopped */
   char text[];
 } roc_rt_fault;
 
@@ -115,7 +115,7 @@ struct roc_rt_device {
   roc_fault_record *free_records; /* linked through their first bytes; the rest is zero */
   roc_rt_print_slot *free_prints;
   bool is_closing;
-  char lost_text[512]; /* the one error a lost device raises; "" while it is well */
+  char lost_text[1400]; /* the one error a lost device raises; "" while it is well */
 };
 
 /* device.c */

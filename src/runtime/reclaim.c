@@ -198,7 +198,7 @@ static roc_rt_fault *new_fault(roc_status code, roc_ticket ticket, const char *t
   size_t len = strlen(text);
   roc_rt_fault *fault = roc_alloc(sizeof *fault + len + 1);
   if (!fault) return NULL;
-  *fault = (roc_rt_fault){.refs = 1, .code = code, .ticket = ticket};
+  *fault = (roc_rt_fault){.refs = 1, .code = code, .first = ticket, .last = ticket};
   memcpy(fault->text, text, len + 1);
   return fault;
 }
@@ -313,9 +313,32 @@ static void read_records(roc_rt_stream *stream, roc_rt_pending *pending) {
   add_stream_fault(stream, fault);
 }
 
+/* The stream's newest fault, when it is this text that the work before failed with, too. */
+static roc_rt_fault *find_same_fault(roc_rt_stream *stream, const char *text) {
+  roc_rt_fault *fault = stream->nfaults ? stream->faults[stream->nfaults - 1] : NULL;
+  return fault && strcmp(fault->text, text) == 0 ? fault : NULL;
+}
+
+/* Work that the driver gave up, with all that was behind it: one fault for all of it. */
+static bool read_failure(roc_rt_stream *stream, roc_rt_pending *pending) {
+  const roc_device_ops *ops = stream->driver->device->ops;
+  roc_error why;
+  if (!ops->find_failure || !ops->find_failure(stream->driver, pending->ticket, &why)) return false;
+  roc_rt_fault *fault = find_same_fault(stream, why.message);
+  if (!fault) {
+    fault = new_fault(ROC_FAULT, pending->ticket, why.message);
+    if (!fault) return true;
+    add_stream_fault(stream, fault);
+  }
+  fault->last = pending->ticket;
+  roc_buffer **buffers = pending_buffers(pending);
+  for (uint32_t i = 0; i < pending->nbuffers; i++) roc_buffer_set_fault(buffers[i], fault);
+  return true;
+}
+
 static void retire_first(roc_rt_stream *stream, bool with_records) {
   roc_rt_pending *pending = &stream->ring[stream->first];
-  if (with_records) read_records(stream, pending);
+  if (with_records && !read_failure(stream, pending)) read_records(stream, pending);
   if (pending->record || pending->print) roc_rt_records_give_back(stream->device, pending);
   roc_buffer **buffers = pending_buffers(pending);
   /* A buffer may be there twice, so none is released before all have been looked at. */

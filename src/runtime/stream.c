@@ -144,26 +144,35 @@ bool roc_rt_stream_take_fault(roc_rt_stream *stream, roc_error *err) {
   return report(first_unreported(stream), err) == ROC_FAULT;
 }
 
-roc_status roc_rt_stream_wait_launch(roc_rt_stream *stream, roc_ticket ticket, bool *out_failed,
-                                     roc_error *err) {
+/* `is_launch`: who asks has launched it, and is told even what somebody else has been told. */
+static roc_status wait_and_report(roc_rt_stream *stream, roc_ticket ticket, bool is_launch,
+                                  bool *out_failed, roc_error *err) {
   *out_failed = true; /* also when we cannot tell: nothing is copied back then */
   ROC_TRY(roc_rt_check_open(err));
   ROC_TRY(roc_rt_stream_await(stream, ticket, true, err));
   roc_rt_lock();
   roc_rt_fault *own = NULL;
   for (uint32_t i = 0; i < stream->nfaults; i++) {
-    if (stream->faults[i]->ticket == ticket) own = stream->faults[i];
+    if (stream->faults[i]->first <= ticket && ticket <= stream->faults[i]->last) {
+      own = stream->faults[i];
+    }
   }
   *out_failed = own != NULL;
   roc_rt_fault *shown = own && !own->is_reported ? own : first_unreported(stream);
   roc_status status = report(shown, err);
+  if (is_launch && own && status == ROC_OK) status = roc_fail(err, ROC_FAULT, "%s", own->text);
   roc_rt_unlock();
   return status;
 }
 
+roc_status roc_rt_stream_wait_launch(roc_rt_stream *stream, roc_ticket ticket, bool *out_failed,
+                                     roc_error *err) {
+  return wait_and_report(stream, ticket, true, out_failed, err);
+}
+
 roc_status roc_rt_stream_wait_ticket(roc_rt_stream *stream, roc_ticket ticket, roc_error *err) {
   bool failed;
-  return roc_rt_stream_wait_launch(stream, ticket, &failed, err);
+  return wait_and_report(stream, ticket, false, &failed, err);
 }
 
 roc_ticket roc_rt_stream_last(roc_rt_stream *stream) {

@@ -1,4 +1,5 @@
 --- What `roclua --list-devices` prints.
+local core = require "roc.core"
 local roc = require "roc"
 
 local DETAILS = {
@@ -9,7 +10,7 @@ local DETAILS = {
 local devices = {}
 
 ---Prints one line a device, its ordinal first and the default one marked; `verbose` adds what it
----can do.
+---can do, and why there is no device of a kind that there could be.
 ---@param verbose boolean
 function devices.list(verbose)
   local default = roc.current_device()
@@ -19,6 +20,10 @@ function devices.list(verbose)
     if verbose then
       for _, field in ipairs(DETAILS) do print(("       %-15s %s"):format(field, device[field])) end
     end
+  end
+  if not verbose then return end
+  for _, absent in ipairs(core.absent_devices()) do
+    print(("  -  %-6s absent: %s"):format(absent.kind, absent.reason))
   end
 end
 

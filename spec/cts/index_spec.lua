@@ -1,0 +1,149 @@
+-- Index arithmetic that a compiler may do in 32 bits, and kernels it may make twice, with and
+-- without checks: results and faults are the same in all ways.
+local roc = require "roc"
+local devices = require "support.devices"
+
+local function numbers(n) return devices.values(roc.range(1, n):totable(), "float32") end
+
+devices.each(function()
+  for _, check in ipairs { true, false } do
+    local how = check and "checked" or "unchecked"
+
+    it("transposes blocks of a ragged matrix, " .. how, function()
+      local k = roc.kernel(function(a, b)
+        local tile = roc.shared.array({ 4, 5 }, "int32")
+        local x, y = roc.get_local_id(1), roc.get_local_id(2)
+        local column0, row0 = (roc.get_group_id(1) - 1) * 4, (roc.get_group_id(2) - 1) * 4
+        if row0 + y <= a.shape[1] and column0 + x <= a.shape[2] then
+          tile[y][x] = a[row0 + y][column0 + x]
+        end
+        roc.barrier()
+        if column0 + y <= b.shape[1] and row0 + x <= b.shape[2] then
+          b[column0 + y][row0 + x] = tile[x][y]
+        end
+      end, { check = check })
+      local rows, columns = 7, 10
+      local a = devices.values(roc.range(1, rows * columns):reshape(rows, columns):totable(),
+        "int32")
+      local b = devices.zeros({ columns, rows }, "int32")
+      k[{ { 3, 2 }, { 4, 4 } }](a, b)
+      local got = devices.table(b)
+      for i = 1, rows do
+        for j = 1, columns do assert.are.equal((i - 1) * columns + j, got[j][i]) end
+      end
+    end)
+
+    it("divides indices by extents, " .. how, function()
+      local k = roc.kernel(function(m, y)
+        local i = roc.get_global_id(1)
+        if i <= #y then
+          local row, column = (i - 1) // m.shape[2] + 1, (i - 1) % m.shape[2] + 1
+          y[i] = m[row][column] * 100 + row * 10 + column
+        end
+      end, { check = check })
+      local m = devices.values({ { 1, 2, 3 }, { 4, 5, 6 } }, "int16")
+      local y = devices.zeros(6, "int64")
+      devices.run(k, 9, { m, y }, 4)
+      assert.same({ 111, 212, 313, 421, 522, 623 }, devices.table(y))
+    end)
+
+    it("walks arrays of small elements from both ends, " .. how, function()
+      local k = roc.kernel(function(x, y)
+        local i = roc.get_global_id(1)
+        if i <= #x and i <= #y then y[#y - i + 1] = x[i] + (i > 1 and x[i - 1] or 0) end
+      end, { check = check })
+      for _, dtype in ipairs { "uint8", "int16", "int32", "int64" } do
+        local y = devices.zeros(5, dtype)
+        devices.run(k, 7, { devices.values({ 1, 2, 3, 4, 5 }, dtype), y }, 4)
+        assert.same({ 9, 7, 5, 3, 1 }, devices.table(y))
+      end
+    end)
+
+    it("adds with a stride in a loop, " .. how, function()
+      local k = roc.kernel(function(x, y)
+        local part = roc.shared.array(8, "float32")
+        local id, sum = roc.get_local_id(1), 0.0
+        for i = roc.get_global_id(1), #x, roc.get_global_size(1) do sum = sum + x[i] end
+        part[id] = sum
+        roc.barrier()
+        for width = 3, 1, -1 do
+          if id <= 1 << (width - 1) then part[id] = part[id] + part[id + (1 << (width - 1))] end
+          roc.barrier()
+        end
+        if id == 1 then y[roc.get_group_id(1)] = part[1] end
+      end, { check = check })
+      local y = devices.zeros(2, "float32")
+      k[{ 2, 8 }](numbers(100), y)
+      local got = devices.table(y)
+      assert.are.equal(5050.0, got[1] + got[2])
+    end)
+  end
+
+  it("stores what it can where extents do not fit one another", function()
+    local k = roc.kernel(function(x, y)
+      local i = roc.get_global_id(1)
+      if i <= #y then y[i] = 2 * x[i] end
+    end)
+    local y = devices.zeros(40, "float32")
+    local ok, message = pcall(devices.run, k, 64, { numbers(37), y }, 16)
+    assert.is_false(ok)
+    assert.matches("out of range 1..37 of 'x'", tostring(message), 1, true)
+    assert.matches("and 2 more)", tostring(message), 1, true)
+    local got = devices.table(y)
+    for i = 1, 40 do assert.are.equal(i <= 37 and 2.0 * i or 0.0, got[i]) end
+    local z = devices.zeros(40, "float32")
+    devices.run(k, 64, { numbers(64), z }, 16) -- the same kernel, where they do
+    assert.are.equal(80.0, devices.table(z)[40])
+  end)
+
+  it("keeps barriers matched where extents do not fit one another", function()
+    local k = roc.kernel(function(x, y, n)
+      local part = roc.shared.array(16, "int32")
+      local id = roc.get_local_id(1)
+      for round = 1, n do
+        part[id] = x[round]
+        roc.barrier()
+        y[id] = y[id] + part[roc.get_local_size(1) - id + 1]
+        roc.barrier()
+      end
+    end)
+    local x = devices.values({ 1, 2, 3, 4 }, "int32")
+    local y = devices.zeros(16, "int32")
+    k[{ 1, 16 }](x, y, 4)
+    assert.are.equal(10, devices.table(y)[16])
+    k[{ 1, 8 }](x, y, 2)
+    assert.are.equal(13, devices.table(y)[8])
+    local ok, message = pcall(function()
+      k[{ 1, 16 }](x, y, 5)
+      roc.current_device():synchronize()
+    end)
+    assert.is_false(ok)
+    assert.matches("index 5 out of range 1..4 of 'x'", tostring(message), 1, true)
+  end)
+
+  it("multiplies blocks of ragged matrices", function()
+    local gemm = require "roc.kernels.gemm"
+    local m, n, depth = 18, 21, 35
+    local function matrix(rows, columns, f)
+      local t = {}
+      for i = 1, rows do
+        t[i] = {}
+        for j = 1, columns do t[i][j] = f(i, j) end
+      end
+      return t
+    end
+    local a = matrix(m, depth, function(i, j) return (i * 7 + j * 3) % 5 - 2 end)
+    local b = matrix(depth, n, function(i, j) return (i * 2 + j * 5) % 7 - 3 end)
+    local c = devices.zeros({ m, n }, "float32")
+    gemm.tiled[{ { 2, 2 }, { 16, 16 } }](devices.values(a, "float32"), devices.values(b, "float32"),
+      c)
+    local got = devices.table(c)
+    for i = 1, m do
+      for j = 1, n do
+        local sum = 0.0
+        for k = 1, depth do sum = sum + a[i][k] * b[k][j] end
+        assert.are.equal(sum, got[i][j])
+      end
+    end
+  end)
+end)

@@ -1,0 +1,423 @@
+/* Starting ROCR, finding the GPUs, opening one; and the driver's table of ops. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/target.h"
+#include "device/hsa/driver.h"
+
+enum {
+  DEFAULT_QUEUES = 8, /* GPUs run at least as many side by side */
+  QUEUE_PACKETS = 16384,
+  AGENT_INFO_MEMORY_PROPERTIES = 0xA114, /* of newer headers: bits, the first is APU */
+};
+
+roc_hsa_system roc_hsa_sys;
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_started;
+static uint32_t open_count;
+static bool was_lost; /* ROCR is not shut down over a GPU that hangs */
+
+uint64_t roc_hsa_ns_to_ticks(uint64_t ns) {
+  return (uint64_t)((double)ns * ((double)roc_hsa_sys.tick_hz / 1e9));
+}
+
+uint64_t roc_hsa_ticks_to_ns(uint64_t ticks) {
+  if (roc_hsa_sys.tick_hz == 1000000000) return ticks;
+  return (uint64_t)((double)ticks * (1e9 / (double)roc_hsa_sys.tick_hz));
+}
+
+/* ---- GPUs we compile for ------------------------------------------------- */
+
+/* "amdgcn-amd-amdhsa--gfx90a:sramecc-:xnack-" holds the target id behind two dashes. */
+static hsa_status_t take_isa(hsa_isa_t isa, void *ud) {
+  char name[256] = "", *target = ud;
+  uint32_t length = 0;
+  if (roc_hsa.hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME_LENGTH, &length) != HSA_STATUS_SUCCESS ||
+      length >= sizeof name ||
+      roc_hsa.hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME, name) != HSA_STATUS_SUCCESS) {
+    return HSA_STATUS_SUCCESS;
+  }
+  const char *id = strstr(name, "--");
+  if (!id || target[0]) return HSA_STATUS_SUCCESS;
+  snprintf(target, sizeof((roc_device_props *)0)->arch, "%s", id + 2);
+  return HSA_STATUS_SUCCESS;
+}
+
+/* The target id our compiler takes for the agent: its own, or without features it does not know.
+ * NULL when it compiles for no such GPU; `target` has the name then. */
+static const roc_gpu_chip *find_chip(hsa_agent_t agent, char *target) {
+  target[0] = '\0';
+  roc_hsa.hsa_agent_iterate_isas(agent, take_isa, target);
+  const roc_gpu_chip *chip = roc_gpu_chip_find(target, NULL);
+  if (chip) return chip;
+  char *features = strchr(target, ':');
+  if (features) *features = '\0';
+  return roc_gpu_chip_find(target, NULL);
+}
+
+/* The agents found, and the last GPU that was passed over. */
+typedef struct survey {
+  bool has_cpu;
+  char refused[64];
+} survey;
+
+static hsa_status_t look_at_agent(hsa_agent_t agent, void *ud) {
+  survey *found = ud;
+  hsa_device_type_t type;
+  if (roc_hsa.hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type) != HSA_STATUS_SUCCESS) {
+    return HSA_STATUS_SUCCESS;
+  }
+  if (type == HSA_DEVICE_TYPE_CPU && !found->has_cpu) {
+    roc_hsa_sys.cpu = agent;
+    found->has_cpu = true;
+  }
+  if (type != HSA_DEVICE_TYPE_GPU || roc_hsa_sys.ngpus == ROC_HSA_MAX_GPUS) {
+    return HSA_STATUS_SUCCESS;
+  }
+  char target[64];
+  if (find_chip(agent, target)) {
+    roc_hsa_sys.gpus[roc_hsa_sys.ngpus++] = agent;
+  } else {
+    snprintf(found->refused, sizeof found->refused, "%s", target);
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+/* ---- pools --------------------------------------------------------------- */
+
+typedef struct pool_wish {
+  uint32_t flags; /* all of them */
+  bool is_found;
+  hsa_amd_memory_pool_t pool;
+} pool_wish;
+
+static bool is_allocatable(hsa_amd_memory_pool_t pool) {
+  hsa_amd_segment_t segment;
+  bool can_allocate = false;
+  roc_hsa.hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
+  roc_hsa.hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED,
+                                       &can_allocate);
+  return segment == HSA_AMD_SEGMENT_GLOBAL && can_allocate;
+}
+
+static hsa_status_t look_at_pool(hsa_amd_memory_pool_t pool, void *ud) {
+  pool_wish *wish = ud;
+  uint32_t flags = 0;
+  if (wish->is_found || !is_allocatable(pool)) return HSA_STATUS_SUCCESS;
+  roc_hsa.hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
+  if ((flags & wish->flags) != wish->flags) return HSA_STATUS_SUCCESS;
+  wish->is_found = true;
+  wish->pool = pool;
+  return HSA_STATUS_SUCCESS;
+}
+
+static bool find_pool(hsa_agent_t agent, uint32_t flags, hsa_amd_memory_pool_t *out_pool) {
+  pool_wish wish = {.flags = flags};
+  roc_hsa.hsa_amd_agent_iterate_memory_pools(agent, look_at_pool, &wish);
+  if (wish.is_found) *out_pool = wish.pool;
+  return wish.is_found;
+}
+
+static roc_status find_host_pools(roc_error *err) {
+  bool has_host = find_pool(roc_hsa_sys.cpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED,
+                            &roc_hsa_sys.host_pool);
+  if (!has_host) {
+    return roc_fail(err, ROC_UNAVAILABLE, "ROCR offers no host memory that a GPU can share");
+  }
+  if (!find_pool(roc_hsa_sys.cpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT,
+                 &roc_hsa_sys.kernarg_pool)) {
+    roc_hsa_sys.kernarg_pool = roc_hsa_sys.host_pool;
+  }
+  return ROC_OK;
+}
+
+/* ---- start and end ------------------------------------------------------- */
+
+static roc_status survey_machine(roc_error *err) {
+  survey found = {0};
+  roc_hsa_sys = (roc_hsa_system){.tick_hz = 1000000000};
+  roc_hsa.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &roc_hsa_sys.tick_hz);
+  roc_hsa.hsa_iterate_agents(look_at_agent, &found);
+  if (roc_hsa_sys.ngpus == 0) {
+    return roc_fail(err, ROC_UNAVAILABLE, "ROCR finds no GPU that roclua compiles for%s%s%s",
+                    found.refused[0] ? " (there is a " : "", found.refused,
+                    found.refused[0] ? ")" : "");
+  }
+  ROC_TRY(find_host_pools(err));
+  return roc_hsa_watch_faults(err);
+}
+
+/* ROCR's threads inherit the mask: Ctrl-C must reach the thread that waits. */
+static hsa_status_t init_with_signals_blocked(void) {
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  hsa_status_t status = roc_hsa.hsa_init();
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  return status;
+}
+
+/* start_lock held. */
+static roc_status start(roc_error *err) {
+  if (is_started) return ROC_OK;
+  ROC_TRY(roc_hsa_load(err));
+  hsa_status_t initialised = init_with_signals_blocked();
+  if (initialised != HSA_STATUS_SUCCESS) return roc_hsa_fail_init(initialised, err);
+  roc_status status = survey_machine(err);
+  if (status != ROC_OK) {
+    roc_hsa.hsa_shut_down();
+    return status;
+  }
+  is_started = true;
+  return ROC_OK;
+}
+
+static roc_status hsa_probe(uint32_t *out_count, roc_error *err) {
+  pthread_mutex_lock(&start_lock);
+  roc_status status = start(err);
+  *out_count = status == ROC_OK ? roc_hsa_sys.ngpus : 0;
+  pthread_mutex_unlock(&start_lock);
+  return status;
+}
+
+/* ---- properties ---------------------------------------------------------- */
+
+/* Old APUs share all memory with the host.  Newer ones do where page faults of the GPU are resolved
+ * (XNACK); on a GPU with memory of its own that would work too, and be slow. */
+static bool shares_host_memory(hsa_agent_t agent) {
+  hsa_profile_t profile = HSA_PROFILE_BASE;
+  roc_hsa.hsa_agent_get_info(agent, HSA_AGENT_INFO_PROFILE, &profile);
+  if (profile == HSA_PROFILE_FULL) return true;
+  uint8_t properties[8] = {0};
+  bool is_accessible = false;
+  hsa_status_t status =
+      roc_hsa.hsa_agent_get_info(agent, (hsa_agent_info_t)AGENT_INFO_MEMORY_PROPERTIES, properties);
+  if (status != HSA_STATUS_SUCCESS || !(properties[0] & 1)) return false;
+  status =
+      roc_hsa.hsa_system_get_info(HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT, &is_accessible);
+  return status == HSA_STATUS_SUCCESS && is_accessible;
+}
+
+static void read_name(hsa_agent_t agent, const roc_gpu_chip *chip, roc_device_props *props) {
+  char name[64] = "";
+  roc_hsa.hsa_agent_get_info(agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_PRODUCT_NAME, name);
+  name[sizeof name - 1] = '\0';
+  if (name[0]) {
+    snprintf(props->name, sizeof props->name, "%s", name);
+  } else {
+    snprintf(props->name, sizeof props->name, "AMD %s", chip->name);
+  }
+}
+
+static void read_workgroup_limits(hsa_agent_t agent, roc_device_props *props) {
+  uint32_t most = ROC_GPU_MAX_WORKGROUP;
+  uint16_t dims[3] = {ROC_GPU_MAX_WORKGROUP, ROC_GPU_MAX_WORKGROUP, ROC_GPU_MAX_WORKGROUP};
+  roc_hsa.hsa_agent_get_info(agent, HSA_AGENT_INFO_WORKGROUP_MAX_SIZE, &most);
+  roc_hsa.hsa_agent_get_info(agent, HSA_AGENT_INFO_WORKGROUP_MAX_DIM, dims);
+  props->max_workgroup = most < ROC_GPU_MAX_WORKGROUP ? most : ROC_GPU_MAX_WORKGROUP;
+  for (int d = 0; d < 3; d++) {
+    props->max_workgroup_dim[d] = dims[d] < props->max_workgroup ? dims[d] : props->max_workgroup;
+    props->max_groups[d] = UINT32_MAX; /* and fewer than 2^32 work-items: see roc_hsa_launch */
+  }
+}
+
+static void describe(roc_hsa_device *device, uint32_t ordinal) {
+  hsa_agent_t agent = device->agent;
+  roc_device *base = &device->base;
+  roc_device_props *props = &base->props;
+  base->ops = &roc_hsa_ops;
+  base->kind = roc_hsa_ops.kind;
+  base->ordinal = ordinal;
+  const roc_gpu_chip *chip = find_chip(agent, props->arch);
+  read_name(agent, chip, props);
+  read_workgroup_limits(agent, props);
+  props->wavefront_size = chip->wave_size;
+  props->shared_bytes = chip->max_shared_bytes;
+  roc_hsa.hsa_agent_get_info(agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT,
+                             &props->compute_units);
+  size_t nbytes = 0;
+  roc_hsa.hsa_amd_memory_pool_get_info(device->pool, HSA_AMD_MEMORY_POOL_INFO_SIZE, &nbytes);
+  props->memory_total = nbytes;
+  props->host_memory = shares_host_memory(agent);
+  props->has_own_atomics = true;
+  roc_hsa.hsa_agent_get_info(agent, HSA_AGENT_INFO_QUEUE_MAX_SIZE, &device->queue_packets);
+  if (device->queue_packets > QUEUE_PACKETS) device->queue_packets = QUEUE_PACKETS;
+}
+
+/* ROCLUA_HSA_QUEUES: queues of a device that its streams share. */
+static roc_status read_queue_limit(uint32_t *out_count, roc_error *err) {
+  const char *text = getenv("ROCLUA_HSA_QUEUES");
+  *out_count = DEFAULT_QUEUES;
+  if (!text || !*text) return ROC_OK;
+  char *end;
+  unsigned long n = strtoul(text, &end, 10);
+  if (*end || n < 1 || n > ROC_HSA_MAX_QUEUES) {
+    return roc_fail(err, ROC_INVALID, "ROCLUA_HSA_QUEUES is '%s', expected a number from 1 to %d",
+                    text, ROC_HSA_MAX_QUEUES);
+  }
+  *out_count = (uint32_t)n;
+  return ROC_OK;
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+/* An APU may have no coarse-grained pool of its own: the host's memory serves. */
+static hsa_amd_memory_pool_t choose_pool(hsa_agent_t agent) {
+  hsa_amd_memory_pool_t pool = roc_hsa_sys.host_pool;
+  if (find_pool(agent, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, &pool)) return pool;
+  find_pool(roc_hsa_sys.cpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, &pool);
+  return pool;
+}
+
+/* start_lock held. */
+static roc_status open_locked(uint32_t ordinal, roc_hsa_device **out_device, roc_error *err) {
+  ROC_TRY(start(err));
+  if (ordinal >= roc_hsa_sys.ngpus) {
+    return roc_fail(err, ROC_UNAVAILABLE, "there are only %u AMD GPUs any more", roc_hsa_sys.ngpus);
+  }
+  roc_hsa_device *device = roc_zalloc(sizeof *device);
+  if (!device) return roc_fail(err, ROC_OOM, "out of memory: cannot open an AMD GPU");
+  roc_status status = read_queue_limit(&device->max_queues, err);
+  if (status != ROC_OK) {
+    roc_free(device);
+    return status;
+  }
+  device->agent = roc_hsa_sys.gpus[ordinal];
+  device->pool = choose_pool(device->agent);
+  roc_hsa_signals_init(&device->signals);
+  describe(device, ordinal);
+  open_count++;
+  *out_device = device;
+  return ROC_OK;
+}
+
+static roc_status hsa_open(uint32_t ordinal, roc_device **out_device, roc_error *err) {
+  roc_hsa_device *device = NULL;
+  pthread_mutex_lock(&start_lock);
+  roc_status status = open_locked(ordinal, &device, err);
+  pthread_mutex_unlock(&start_lock);
+  ROC_TRY(status);
+  roc_hsa_list_device(device, true);
+  *out_device = &device->base;
+  return ROC_OK;
+}
+
+static void hsa_quiesce(roc_device *base) {
+  roc_hsa_device *device = roc_hsa_device_of(base);
+  for (uint32_t i = 0; i < device->nqueues; i++) roc_hsa_worker_stop(device->queues[i]);
+}
+
+static void hsa_close(roc_device *base) {
+  roc_hsa_device *device = roc_hsa_device_of(base);
+  roc_hsa_list_device(device, false);
+  for (uint32_t i = 0; i < device->nqueues; i++) roc_hsa_queue_destroy(device->queues[i]);
+  if (device->staging) roc_hsa_free_host(base, device->staging);
+  roc_hsa_signals_deinit(&device->signals);
+  pthread_mutex_lock(&start_lock);
+  was_lost = was_lost || base->is_lost;
+  if (--open_count == 0 && !was_lost) {
+    roc_hsa.hsa_shut_down();
+    is_started = false;
+  }
+  pthread_mutex_unlock(&start_lock);
+  roc_free(device);
+}
+
+/* A healthy device has nothing to reset: a queue that stopped is replaced by its next use. */
+static roc_status hsa_reset(roc_device *base, roc_error *err) {
+  if (!base->is_lost) return ROC_OK;
+  return roc_fail(err, ROC_UNSUPPORTED, "device '%s' is lost (%s): only a new process helps",
+                  base->props.name, base->lost_why);
+}
+
+/* ---- streams ------------------------------------------------------------- */
+
+/* What is pending counts most, for it may be waiting for something; then the streams. */
+static uint64_t load_of(roc_hsa_queue *queue) {
+  enum { PENDING_WEIGHT = 1 << 20 };
+  roc_ticket issued = atomic_load(&queue->issued);
+  if (roc_hsa_queue_has_done(queue, issued)) return queue->nstreams;
+  return (issued - atomic_load(&queue->completed)) * PENDING_WEIGHT + queue->nstreams;
+}
+
+static roc_hsa_queue *find_least_used(const roc_hsa_device *device) {
+  roc_hsa_queue *least = NULL;
+  uint64_t load = 0;
+  for (uint32_t i = 0; i < device->nqueues; i++) {
+    uint64_t other = load_of(device->queues[i]);
+    if (least && other >= load) continue;
+    least = device->queues[i];
+    load = other;
+  }
+  return least;
+}
+
+/* A queue of its own while there are some; then the one least used. */
+static roc_status choose_queue(roc_hsa_device *device, roc_hsa_queue **out_queue, roc_error *err) {
+  *out_queue = find_least_used(device);
+  bool is_free = *out_queue && load_of(*out_queue) == 0;
+  if (is_free || device->nqueues == device->max_queues) return ROC_OK;
+  roc_hsa_queue *made;
+  roc_status status = roc_hsa_queue_create(device, &made, *out_queue ? NULL : err);
+  if (status != ROC_OK) return *out_queue ? ROC_OK : status; /* the machine has no more */
+  device->queues[device->nqueues] = made;
+  atomic_fetch_add(&device->nqueues, 1);
+  *out_queue = made;
+  return ROC_OK;
+}
+
+static roc_status hsa_stream_create(roc_device *base, roc_dev_stream **out_stream, roc_error *err) {
+  roc_hsa_device *device = roc_hsa_device_of(base);
+  if (base->is_lost) return roc_hsa_fail_lost(device, err);
+  roc_hsa_stream *stream = roc_zalloc(sizeof *stream);
+  if (!stream) return roc_fail(err, ROC_OOM, "out of memory: no room for a stream");
+  roc_status status = choose_queue(device, &stream->queue, err);
+  if (status != ROC_OK) {
+    roc_free(stream);
+    return status;
+  }
+  stream->base.device = base;
+  stream->last = 1; /* complete in every queue */
+  stream->queue->nstreams++;
+  *out_stream = &stream->base;
+  return ROC_OK;
+}
+
+static void hsa_stream_destroy(roc_dev_stream *base) {
+  roc_hsa_stream *stream = roc_hsa_stream_of(base);
+  stream->queue->nstreams--;
+  roc_free(stream);
+}
+
+const roc_device_ops roc_hsa_ops = {
+    .kind = "hsa",
+    .probe = hsa_probe,
+    .open = hsa_open,
+    .close = hsa_close,
+    .quiesce = hsa_quiesce,
+    .reset = hsa_reset,
+    .memory_free = roc_hsa_memory_free,
+    .alloc = roc_hsa_alloc,
+    .free = roc_hsa_free,
+    .alloc_host = roc_hsa_alloc_host,
+    .free_host = roc_hsa_free_host,
+    .host_register = roc_hsa_register,
+    .host_unregister = roc_hsa_unregister,
+    .stream_create = hsa_stream_create,
+    .stream_destroy = hsa_stream_destroy,
+    .copy = roc_hsa_copy,
+    .fill = roc_hsa_fill,
+    .launch = roc_hsa_launch,
+    .host_call = roc_hsa_host_call,
+    .stream_wait = roc_hsa_stream_wait,
+    .stamp = roc_hsa_stamp_time,
+    .is_done = roc_hsa_is_done,
+    .wait = roc_hsa_wait,
+    .find_failure = roc_hsa_find_failure,
+    .module_load = roc_hsa_module_load,
+    .module_unload = roc_hsa_module_unload,
+};

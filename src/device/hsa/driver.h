@@ -1,0 +1,115 @@
+/* What the files of the hsa driver share: the machine as ROCR describes it, a device, a stream.
+ *
+ * ROCR is started by the first probe and shut down with the last device.  The runtime's lock
+ * serialises every op that queues or allocates; ROCR's own thread runs the callbacks of fault.c,
+ * and each queue may have a worker (worker.h). */
+#ifndef ROC_DEVICE_HSA_DRIVER_H
+#define ROC_DEVICE_HSA_DRIVER_H
+
+#include "device/device.h"
+#include "device/hsa/queue.h"
+#include "device/hsa/signal.h"
+
+enum { ROC_HSA_MAX_GPUS = 32, ROC_HSA_MAX_QUEUES = 16 };
+
+typedef struct roc_hsa_system {
+  hsa_agent_t cpu;                 /* the first one: owner of the pools below */
+  hsa_amd_memory_pool_t host_pool; /* fine-grained: both sides see each other's stores */
+  hsa_amd_memory_pool_t kernarg_pool;
+  hsa_agent_t gpus[ROC_HSA_MAX_GPUS]; /* those we compile for */
+  uint32_t ngpus;
+  uint64_t tick_hz; /* of ROCR's clock: timeouts and times of the profiler */
+} roc_hsa_system;
+
+extern roc_hsa_system roc_hsa_sys; /* constant between start and shut-down */
+
+typedef struct roc_hsa_device {
+  roc_device base;
+  hsa_agent_t agent;
+  hsa_amd_memory_pool_t pool; /* coarse-grained memory of the GPU */
+  roc_hsa_signals signals;
+  uint32_t max_queues, queue_packets;
+  _Atomic uint32_t nqueues; /* only grows; queues below it may be looked at by any thread */
+  roc_hsa_queue *queues[ROC_HSA_MAX_QUEUES];
+  void *staging;               /* page-locked, for small copies made on the calling thread */
+  _Atomic uint64_t allocated;  /* bytes given out */
+  struct roc_hsa_device *next; /* in the list of open ones (fault.c) */
+} roc_hsa_device;
+
+typedef struct roc_hsa_stream {
+  roc_dev_stream base;
+  roc_hsa_queue *queue;
+  roc_ticket last; /* of the work queued last */
+} roc_hsa_stream;
+
+static inline roc_hsa_device *roc_hsa_device_of(roc_device *device) {
+  return (roc_hsa_device *)device;
+}
+
+static inline roc_hsa_stream *roc_hsa_stream_of(roc_dev_stream *stream) {
+  return (roc_hsa_stream *)stream;
+}
+
+uint64_t roc_hsa_ns_to_ticks(uint64_t ns);
+uint64_t roc_hsa_ticks_to_ns(uint64_t ticks);
+
+/* memory.c: the memory ops of device.h, and where an address lies. */
+typedef enum roc_hsa_place_kind {
+  ROC_HSA_PAGEABLE, /* host memory no GPU can reach */
+  ROC_HSA_PINNED,   /* host memory all GPUs reach */
+  ROC_HSA_DEVICE
+} roc_hsa_place_kind;
+
+typedef struct roc_hsa_place {
+  roc_hsa_place_kind kind;
+  bool is_locked;    /* PINNED by roc_hsa_register, not born so */
+  hsa_agent_t agent; /* the owner */
+  char *address;     /* as GPUs know it; the host's own for PAGEABLE */
+} roc_hsa_place;
+
+/* Any thread; one call into ROCR. */
+roc_hsa_place roc_hsa_find_place(const void *ptr, size_t nbytes);
+roc_status roc_hsa_alloc(roc_device *device, size_t nbytes, roc_devptr *out_ptr, roc_error *err);
+void roc_hsa_free(roc_device *device, roc_devptr ptr);
+roc_status roc_hsa_alloc_host(roc_device *device, size_t nbytes, void **out_ptr, roc_error *err);
+void roc_hsa_free_host(roc_device *device, void *ptr);
+roc_status roc_hsa_alloc_kernargs(roc_hsa_device *device, size_t nbytes, void **out_ptr,
+                                  roc_error *err);
+roc_status roc_hsa_register(roc_device *device, void *ptr, size_t nbytes, roc_devptr *out_ptr,
+                            roc_error *err);
+void roc_hsa_unregister(roc_device *device, void *ptr);
+uint64_t roc_hsa_memory_free(roc_device *device);
+
+/* copy.c: the ops that move bytes or call the host. */
+roc_status roc_hsa_copy(roc_dev_stream *stream, roc_devptr dst, roc_devptr src, size_t nbytes,
+                        roc_copy_dir dir, roc_ticket *out_ticket, roc_error *err);
+roc_status roc_hsa_fill(roc_dev_stream *stream, roc_devptr dst, const void *pattern,
+                        size_t pattern_bytes, size_t nbytes, roc_ticket *out_ticket,
+                        roc_error *err);
+roc_status roc_hsa_host_call(roc_dev_stream *stream, void (*fn)(void *ud), void *ud,
+                             roc_ticket *out_ticket, roc_error *err);
+roc_status roc_hsa_stream_wait(roc_dev_stream *stream, roc_dev_stream *other, roc_ticket ticket,
+                               roc_ticket *out_ticket, roc_error *err);
+
+/* module.c */
+struct roc_dev_module {
+  hsa_code_object_reader_t reader;
+  hsa_executable_t executable;
+  uint64_t kernel_object;
+  uint32_t kernarg_bytes, private_bytes;
+  uint32_t group_bytes;   /* of a launch without dynamic shared memory */
+  uint32_t dynamic_begin; /* where those bytes begin */
+};
+roc_status roc_hsa_module_load(roc_device *device, const roc_codeobj *object,
+                               roc_dev_module **out_module, roc_error *err);
+void roc_hsa_module_unload(roc_device *device, roc_dev_module *module);
+
+/* fault.c */
+roc_status roc_hsa_watch_faults(roc_error *err); /* once after each start of ROCR */
+void roc_hsa_list_device(roc_hsa_device *device, bool is_open);
+/* ROCR's callback for a queue that stopped; `queue` is the roc_hsa_queue. */
+void roc_hsa_on_queue_error(hsa_status_t status, hsa_queue_t *source, void *queue);
+/* The device's one text; LOST. */
+roc_status roc_hsa_fail_lost(roc_hsa_device *device, roc_error *err);
+
+#endif

@@ -1,0 +1,158 @@
+/* Finding and opening the software GPU; see emulated.h.
+ *
+ * ROCR asks the linker for "libhsakmt.so.1", and the linker takes a library of that name which is
+ * open already, wherever it came from. */
+#include "device/hsa/emulated.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY "libhsakmt.so.1"
+#ifndef ROCLUA_LIB_FOLDER /* below the prefix; the build tells */
+#define ROCLUA_LIB_FOLDER "lib"
+#endif
+
+/* From the folder of bin/roclua, of roc/core.so or of libroclua.so, in the build and installed. */
+static const char *const near_us[] = {
+    "/../lib/emulator/", "/../../../emulator/",
+    "/emulator/",        "/../lib/roclua/",
+    "/../../../roclua/", "/roclua/",
+    "/../lib64/roclua/", "/../" ROCLUA_LIB_FOLDER "/roclua/",
+};
+
+static struct {
+  size_t (*fault)(char *out, size_t size);
+  bool (*report)(const char *path);
+  const char *(*chip)(unsigned index);
+} emulator;
+
+static pid_t opened_in; /* 0: not open */
+
+static const char *asked_names(void) {
+  const char *names = getenv("ROCLUA_EMULATE");
+  return names && *names ? names : NULL;
+}
+
+bool roc_emulated_is_asked(void) {
+  return asked_names() != NULL;
+}
+
+/* ---- the library ---------------------------------------------------------- */
+
+/* The folder of the object that holds this function; "" when it cannot be told. */
+static void own_folder(char folder[PATH_MAX]) {
+  Dl_info info;
+  folder[0] = '\0';
+  if (!dladdr((const void *)(uintptr_t)&roc_emulated_open, &info) || !info.dli_fname) return;
+  /* a program found through PATH is known by its bare name only */
+  const char *name = strchr(info.dli_fname, '/') ? info.dli_fname : "/proc/self/exe";
+  char *slash = realpath(name, folder) ? strrchr(folder, '/') : folder;
+  if (slash) *slash = '\0';
+}
+
+/* Visible to everybody: ROCR is to find its functions here. */
+static void *try_folder(const char *folder, const char *below) {
+  char path[2 * PATH_MAX];
+  int length = snprintf(path, sizeof path, "%s%s" LIBRARY, folder, below);
+  if (length < 0 || (size_t)length >= sizeof path || access(path, F_OK) != 0) return NULL;
+  return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+}
+
+static void *open_library(void) {
+  char folder[PATH_MAX];
+  const char *given = getenv("ROCLUA_LIBDIR");
+  if (given && *given) {
+    void *handle = try_folder(given, "/emulator/");
+    return handle ? handle : try_folder(given, "/roclua/");
+  }
+  own_folder(folder);
+  for (size_t i = 0; folder[0] && i < sizeof near_us / sizeof *near_us; i++) {
+    void *handle = try_folder(folder, near_us[i]);
+    if (handle) return handle;
+  }
+  return NULL;
+}
+
+static roc_status find_functions(void *handle, roc_error *err) {
+  const struct {
+    const char *name;
+    void *out;
+  } wanted[] = {
+      {"roc_emulator_fault", &emulator.fault},
+      {"roc_emulator_report", &emulator.report},
+      {"roc_emulator_chip", &emulator.chip},
+  };
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    void *address = dlsym(handle, wanted[i].name);
+    if (!address) {
+      return roc_fail(err, ROC_UNAVAILABLE,
+                      "the software GPU, " LIBRARY
+                      ", is of another version of roclua (it has "
+                      "no function '%s'): install one version only",
+                      wanted[i].name);
+    }
+    memcpy(wanted[i].out, &address, sizeof address);
+  }
+  return ROC_OK;
+}
+
+/* ---- its GPUs ------------------------------------------------------------- */
+
+static bool is_chip(const char *name, size_t length) {
+  for (unsigned i = 0; emulator.chip(i); i++) {
+    const char *chip = emulator.chip(i);
+    if (strlen(chip) == length && strncmp(chip, name, length) == 0) return true;
+  }
+  return false;
+}
+
+static roc_status fail_unknown(const char *name, size_t length, roc_error *err) {
+  char known[512] = "";
+  for (unsigned i = 0; emulator.chip(i); i++) {
+    size_t used = strlen(known);
+    snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", emulator.chip(i));
+  }
+  return roc_fail(err, ROC_UNAVAILABLE, "no GPU '%.*s' can be emulated: expected one of %s",
+                  (int)length, name, known);
+}
+
+static roc_status check_names(const char *names, roc_error *err) {
+  for (const char *at = names;;) {
+    size_t length = strcspn(at, ",");
+    if (!is_chip(at, length)) return fail_unknown(at, length, err);
+    if (!at[length]) return ROC_OK;
+    at += length + 1;
+  }
+}
+
+roc_status roc_emulated_open(roc_error *err) {
+  if (opened_in) return ROC_OK;
+  dlerror();
+  void *handle = open_library();
+  if (!handle) {
+    const char *why = dlerror();
+    return roc_fail(err, ROC_UNAVAILABLE,
+                    "the software GPU that ROCLUA_EMULATE asks for cannot be opened: %s (looked "
+                    "for emulator/" LIBRARY " and roclua/" LIBRARY
+                    " in $ROCLUA_LIBDIR, or else in the libraries' folders near roclua)",
+                    why ? why : "no such file");
+  }
+  ROC_TRY(find_functions(handle, err));
+  ROC_TRY(check_names(asked_names() ? asked_names() : "gfx90a", err));
+  opened_in = getpid();
+  atexit(roc_emulated_report);
+  return ROC_OK;
+}
+
+size_t roc_emulated_fault_text(char *buf, size_t size) {
+  if (!opened_in) return 0;
+  return emulator.fault(buf, size);
+}
+
+void roc_emulated_report(void) {
+  if (opened_in == getpid()) emulator.report(NULL); /* not once more in forked children */
+}

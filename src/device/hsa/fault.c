@@ -1,0 +1,149 @@
+/* What ROCR tells of its own accord: memory faults and queues that stopped.
+ *
+ * Its callbacks run on its own thread.  They never call Lua or take the runtime's lock: they leave
+ * a text and wake who waits.  A stopped queue is that queue's affair; after a memory fault the GPU
+ * is in nobody knows what state, so the device is lost. */
+#include <stdio.h>
+#include <string.h>
+
+#include "device/hsa/driver.h"
+#include "device/hsa/emulated.h"
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static roc_hsa_device *devices; /* open ones */
+
+void roc_hsa_list_device(roc_hsa_device *device, bool is_open) {
+  pthread_mutex_lock(&list_lock);
+  roc_hsa_device **link = &devices;
+  while (*link && *link != device) link = &(*link)->next;
+  if (is_open) {
+    device->next = devices;
+    devices = device;
+  } else if (*link) {
+    *link = device->next;
+  }
+  pthread_mutex_unlock(&list_lock);
+}
+
+roc_status roc_hsa_fail_lost(roc_hsa_device *device, roc_error *err) {
+  return roc_fail(err, ROC_LOST, "%s", device->base.lost_why);
+}
+
+/* ": " and what the software GPU has to say, if it is one. */
+static void append_emulated(char *text, size_t size) {
+  char more[400];
+  size_t used = strlen(text);
+  if (roc_emulated_fault_text(more, sizeof more) > 0 && used < size) {
+    snprintf(text + used, size - used, ": %s", more);
+  }
+}
+
+/* ---- queues -------------------------------------------------------------- */
+
+/* What ROCR's codes mean when they come with a queue, and what to do. */
+static const struct {
+  uint32_t status;
+  const char *text;
+} stops[] = {
+    {HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+     "no memory for the private arrays and spills of its work-items; smaller private arrays or a "
+     "smaller workgroup may do"},
+    {HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION, "an illegal instruction"},
+    {HSA_STATUS_ERROR_EXCEPTION, "an exception on the device, such as a trap"},
+    {HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION, "an access outside of any address space"},
+    {HSA_STATUS_ERROR_MEMORY_FAULT, "an illegal access to memory"},
+    {HSA_STATUS_ERROR_INVALID_ALLOCATION, "more shared memory than the device has"},
+    {HSA_STATUS_ERROR_INVALID_ARGUMENT, "a workgroup the device cannot run"},
+};
+
+static const char *explain_stop(hsa_status_t status) {
+  for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+    if (stops[i].status == (uint32_t)status) return stops[i].text;
+  }
+  return roc_hsa_status_text(status);
+}
+
+/* ---- devices ------------------------------------------------------------- */
+
+/* The kernels that run: the fault does not say whose it is. */
+static void name_suspects(roc_hsa_device *device) {
+  char *text = device->base.lost_by, who[256];
+  size_t used = 0, size = sizeof device->base.lost_by;
+  for (uint32_t i = 0; i < atomic_load(&device->nqueues) && used < size; i++) {
+    if (!roc_hsa_queue_describe_running(device->queues[i], who, sizeof who)) continue;
+    if (strstr(text, who)) continue;
+    used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " or " : "", who);
+  }
+}
+
+static void lose_device(roc_hsa_device *device, const char *cause) {
+  if (device->base.is_lost) return;
+  snprintf(device->base.lost_why, sizeof device->base.lost_why, "%s", cause);
+  name_suspects(device);
+  device->base.is_lost = true;
+  for (uint32_t i = 0; i < atomic_load(&device->nqueues); i++) {
+    roc_hsa_queue_stop(device->queues[i], cause);
+  }
+}
+
+void roc_hsa_on_queue_error(hsa_status_t status, hsa_queue_t *source, void *ud) {
+  (void)source;
+  roc_hsa_queue *queue = ud;
+  if (status == HSA_STATUS_SUCCESS) return;
+  char text[512];
+  snprintf(text, sizeof text, "%s (HSA status 0x%x)", explain_stop(status), (unsigned)status);
+  append_emulated(text, sizeof text);
+  if ((uint32_t)status == HSA_STATUS_ERROR_MEMORY_FAULT) {
+    lose_device(queue->device, text);
+  } else {
+    roc_hsa_queue_stop(queue, text);
+  }
+}
+
+static const struct {
+  uint32_t mask;
+  const char *text;
+} reasons[] = {
+    {HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT, "nothing is mapped there"},
+    {HSA_AMD_MEMORY_FAULT_READ_ONLY, "it is read-only"},
+    {HSA_AMD_MEMORY_FAULT_NX, "it is not executable"},
+    {HSA_AMD_MEMORY_FAULT_HOST_ONLY, "it is the host's alone"},
+    {HSA_AMD_MEMORY_FAULT_DRAMECC, "a memory error (ECC)"},
+    {HSA_AMD_MEMORY_FAULT_SRAMECC, "a register error (ECC)"},
+    {(uint32_t)HSA_AMD_MEMORY_FAULT_HANG, "the GPU hung and was reset"},
+};
+
+static void describe_fault(const hsa_amd_event_t *event, char *text, size_t size) {
+  if (event->event_type != HSA_AMD_GPU_MEMORY_FAULT_EVENT) {
+    snprintf(text, size, "the GPU was reset after a hardware exception");
+    return;
+  }
+  const hsa_amd_gpu_memory_fault_info_t *fault = &event->memory_fault;
+  const char *reason = "no reason given";
+  for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+    if (fault->fault_reason_mask & reasons[i].mask) reason = reasons[i].text;
+  }
+  snprintf(text, size, "illegal access to memory at 0x%llx (%s)",
+           (unsigned long long)fault->virtual_address, reason);
+}
+
+/* Every event has the agent first.  Any answer but success would end the process. */
+static hsa_status_t on_system_event(const hsa_amd_event_t *event, void *unused) {
+  (void)unused;
+  char text[512];
+  describe_fault(event, text, sizeof text);
+  append_emulated(text, sizeof text);
+  pthread_mutex_lock(&list_lock);
+  for (roc_hsa_device *d = devices; d; d = d->next) {
+    if (d->agent.handle == event->memory_fault.agent.handle) lose_device(d, text);
+  }
+  pthread_mutex_unlock(&list_lock);
+  return HSA_STATUS_SUCCESS;
+}
+
+/* Somebody else in the process may have a handler already; then the fault is theirs to handle. */
+roc_status roc_hsa_watch_faults(roc_error *err) {
+  hsa_status_t status = roc_hsa.hsa_amd_register_system_event_handler(on_system_event, NULL);
+  if (status == HSA_STATUS_SUCCESS || status == HSA_STATUS_ERROR) return ROC_OK;
+  return roc_hsa_fail(err, status, "ROCR refuses to tell of memory faults");
+}

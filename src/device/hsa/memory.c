@@ -1,0 +1,128 @@
+/* Memory pools, page-locking, and where an address lies.
+ *
+ * Pools are chosen by their flags when a device is opened.  Host memory given out or registered
+ * here is mapped for every GPU, so that arrays can be shared between them. */
+#include <string.h>
+
+#include "device/hsa/driver.h"
+
+/* HSA_AMD_AGENT_INFO_MEMORY_AVAIL of newer headers: bytes of the GPU's memory nobody uses. */
+enum { AGENT_INFO_MEMORY_AVAIL = 0xA015 };
+
+roc_hsa_place roc_hsa_find_place(const void *ptr, size_t nbytes) {
+  roc_hsa_place place = {.agent = roc_hsa_sys.cpu, .address = (char *)(uintptr_t)ptr};
+  hsa_amd_pointer_info_t info = {.size = sizeof info};
+  hsa_status_t status = roc_hsa.hsa_amd_pointer_info(ptr, &info, NULL, NULL, NULL);
+  if (status != HSA_STATUS_SUCCESS || info.type == HSA_EXT_POINTER_TYPE_UNKNOWN) return place;
+  if (info.type == HSA_EXT_POINTER_TYPE_LOCKED) {
+    size_t offset = (size_t)((uintptr_t)ptr - (uintptr_t)info.hostBaseAddress);
+    if (offset > info.sizeInBytes || nbytes > info.sizeInBytes - offset) return place;
+    place.kind = ROC_HSA_PINNED;
+    place.is_locked = true;
+    place.address = (char *)info.agentBaseAddress + offset;
+    return place;
+  }
+  place.kind = ROC_HSA_PINNED;
+  for (uint32_t i = 0; i < roc_hsa_sys.ngpus; i++) {
+    if (info.agentOwner.handle != roc_hsa_sys.gpus[i].handle) continue;
+    place.kind = ROC_HSA_DEVICE;
+    place.agent = info.agentOwner;
+  }
+  return place;
+}
+
+roc_status roc_hsa_alloc(roc_device *base, size_t nbytes, roc_devptr *out_ptr, roc_error *err) {
+  roc_hsa_device *device = roc_hsa_device_of(base);
+  if (base->is_lost) return roc_hsa_fail_lost(device, err);
+  void *block = NULL;
+  hsa_status_t status = nbytes > base->props.memory_total
+                            ? HSA_STATUS_ERROR_OUT_OF_RESOURCES
+                            : roc_hsa.hsa_amd_memory_pool_allocate(device->pool, nbytes, 0, &block);
+  if (status != HSA_STATUS_SUCCESS) {
+    roc_fail(err, ROC_OOM, "out of memory: device '%s' has no %zu bytes to give (HSA status 0x%x)",
+             base->props.name, nbytes, (unsigned)status);
+    if (err) err->native = (int)status;
+    return ROC_OOM;
+  }
+  atomic_fetch_add_explicit(&device->allocated, nbytes, memory_order_relaxed);
+  *out_ptr = (roc_devptr)(uintptr_t)block;
+  return ROC_OK;
+}
+
+void roc_hsa_free(roc_device *base, roc_devptr ptr) {
+  roc_hsa_device *device = roc_hsa_device_of(base);
+  if (base->is_lost) return; /* nobody knows what the GPU still does with it */
+  hsa_amd_pointer_info_t info = {.size = sizeof info};
+  void *block = (void *)(uintptr_t)ptr;
+  if (roc_hsa.hsa_amd_pointer_info(block, &info, NULL, NULL, NULL) == HSA_STATUS_SUCCESS) {
+    atomic_fetch_sub_explicit(&device->allocated, info.sizeInBytes, memory_order_relaxed);
+  }
+  roc_hsa.hsa_amd_memory_pool_free(block);
+}
+
+static roc_status alloc_for_all(hsa_amd_memory_pool_t pool, size_t nbytes, void **out_ptr,
+                                roc_error *err) {
+  hsa_status_t status = roc_hsa.hsa_amd_memory_pool_allocate(pool, nbytes, 0, out_ptr);
+  if (status == HSA_STATUS_SUCCESS) {
+    status =
+        roc_hsa.hsa_amd_agents_allow_access(roc_hsa_sys.ngpus, roc_hsa_sys.gpus, NULL, *out_ptr);
+    if (status == HSA_STATUS_SUCCESS) return ROC_OK;
+    roc_hsa.hsa_amd_memory_pool_free(*out_ptr);
+  }
+  roc_fail(err, ROC_OOM,
+           "out of memory: %zu bytes of page-locked host memory cannot be had (HSA status 0x%x)",
+           nbytes, (unsigned)status);
+  if (err) err->native = (int)status;
+  return ROC_OOM;
+}
+
+roc_status roc_hsa_alloc_host(roc_device *device, size_t nbytes, void **out_ptr, roc_error *err) {
+  if (device->is_lost) return roc_hsa_fail_lost(roc_hsa_device_of(device), err);
+  return alloc_for_all(roc_hsa_sys.host_pool, nbytes, out_ptr, err);
+}
+
+void roc_hsa_free_host(roc_device *device, void *ptr) {
+  if (!device->is_lost) roc_hsa.hsa_amd_memory_pool_free(ptr);
+}
+
+roc_status roc_hsa_alloc_kernargs(roc_hsa_device *device, size_t nbytes, void **out_ptr,
+                                  roc_error *err) {
+  (void)device;
+  return alloc_for_all(roc_hsa_sys.kernarg_pool, nbytes, out_ptr, err);
+}
+
+roc_status roc_hsa_register(roc_device *device, void *ptr, size_t nbytes, roc_devptr *out_ptr,
+                            roc_error *err) {
+  if (device->is_lost) return roc_hsa_fail_lost(roc_hsa_device_of(device), err);
+  roc_hsa_place place = roc_hsa_find_place(ptr, nbytes);
+  *out_ptr = (roc_devptr)(uintptr_t)ptr;
+  if (place.kind != ROC_HSA_PAGEABLE && !place.is_locked) return ROC_OK; /* born page-locked */
+  void *address;
+  hsa_status_t status =
+      roc_hsa.hsa_amd_memory_lock(ptr, nbytes, roc_hsa_sys.gpus, (int)roc_hsa_sys.ngpus, &address);
+  if (status != HSA_STATUS_SUCCESS) {
+    roc_fail(err, ROC_OOM,
+             "%zu bytes cannot be page-locked (HSA status 0x%x): see the limit that `ulimit -l` "
+             "shows",
+             nbytes, (unsigned)status);
+    if (err) err->native = (int)status;
+    return ROC_OOM;
+  }
+  *out_ptr = (roc_devptr)(uintptr_t)address;
+  return ROC_OK;
+}
+
+void roc_hsa_unregister(roc_device *device, void *ptr) {
+  if (device->is_lost) return;
+  if (roc_hsa_find_place(ptr, 1).is_locked) roc_hsa.hsa_amd_memory_unlock(ptr);
+}
+
+uint64_t roc_hsa_memory_free(roc_device *base) {
+  roc_hsa_device *device = roc_hsa_device_of(base);
+  uint64_t available = 0;
+  hsa_status_t status = roc_hsa.hsa_agent_get_info(
+      device->agent, (hsa_agent_info_t)AGENT_INFO_MEMORY_AVAIL, &available);
+  if (status == HSA_STATUS_SUCCESS) return available;
+  uint64_t used = atomic_load_explicit(&device->allocated, memory_order_relaxed);
+  return used < base->props.memory_total ? base->props.memory_total - used : 0;
+}

@@ -1,0 +1,549 @@
+/* Packets, tickets, and what becomes of them when a queue stops; see queue.h. */
+#include "device/hsa/queue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "device/hsa/driver.h"
+
+enum {
+  KERNARG_RING_BYTES = 2 << 20,
+  KERNARG_ALIGN = 64,
+  FIRST_HOLDS = 16,
+  SLICE_NS = 100 * 1000 * 1000, /* how long a wait looks away: what ends it also wakes it */
+  ABANDON_NS = 1000 * 1000 * 1000,
+};
+
+/* Low half of a packet's first word: type, barrier bit, fences. */
+enum {
+  DISPATCH_HEADER = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE |
+                    1 << HSA_PACKET_HEADER_BARRIER |
+                    HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                    HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE,
+  /* Every dispatch fences for itself. */
+  GATE_HEADER =
+      HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE | 1 << HSA_PACKET_HEADER_BARRIER,
+};
+
+/* ---- counting ------------------------------------------------------------ */
+
+static hsa_signal_t counter_of(roc_hsa_queue *queue) {
+  return (hsa_signal_t){atomic_load_explicit(&queue->counter, memory_order_acquire)};
+}
+
+static roc_ticket read_done(roc_hsa_queue *queue) {
+  return (roc_ticket)(ROC_HSA_ZERO - roc_hsa.hsa_signal_load_scacquire(counter_of(queue)));
+}
+
+static uint64_t time_of(roc_hsa_queue *queue, const roc_hsa_stamp *stamp) {
+  hsa_amd_profiling_dispatch_time_t time = {0};
+  if (stamp->is_given_up) return roc_clock_ns();
+  hsa_status_t status =
+      roc_hsa.hsa_amd_profiling_get_dispatch_time(queue->device->agent, stamp->signal->hsa, &time);
+  if (status != HSA_STATUS_SUCCESS || !time.end) return roc_clock_ns();
+  return roc_hsa_ticks_to_ns(time.end);
+}
+
+static void write_stamps(roc_hsa_queue *queue, roc_ticket done) {
+  pthread_mutex_lock(&queue->lock);
+  while (queue->stamps && queue->stamps->ticket <= done) {
+    roc_hsa_stamp *stamp = queue->stamps;
+    queue->stamps = stamp->next;
+    *stamp->out_ns = time_of(queue, stamp);
+    roc_hsa_signal_release(&queue->device->signals, stamp->signal);
+    roc_free(stamp);
+  }
+  if (!queue->stamps) queue->last_stamp = &queue->stamps;
+  atomic_store(&queue->first_stamp, queue->stamps ? queue->stamps->ticket : UINT64_MAX);
+  pthread_mutex_unlock(&queue->lock);
+}
+
+static roc_ticket refresh(roc_hsa_queue *queue) {
+  roc_ticket done = read_done(queue);
+  if (done >= atomic_load_explicit(&queue->first_stamp, memory_order_acquire)) {
+    write_stamps(queue, done);
+  }
+  roc_ticket known = atomic_load_explicit(&queue->completed, memory_order_relaxed);
+  while (known < done &&
+         !atomic_compare_exchange_weak_explicit(&queue->completed, &known, done,
+                                                memory_order_release, memory_order_relaxed)) {
+    continue;
+  }
+  return done;
+}
+
+/* Other queues may wait for it. */
+static void give_up_stamp(roc_hsa_stamp *stamp) {
+  if (roc_hsa.hsa_signal_load_scacquire(stamp->signal->hsa) == 0) return;
+  stamp->is_given_up = true;
+  roc_hsa.hsa_signal_store_screlease(stamp->signal->hsa, 0);
+}
+
+/* All that was queued counts as over; it may have grown since the queue stopped. */
+static void give_up(roc_hsa_queue *queue) {
+  pthread_mutex_lock(&queue->lock);
+  for (roc_hsa_stamp *s = queue->stamps; s; s = s->next) give_up_stamp(s);
+  hsa_signal_value_t value = ROC_HSA_ZERO - (hsa_signal_value_t)atomic_load(&queue->issued);
+  roc_hsa.hsa_signal_store_screlease(counter_of(queue), value);
+  pthread_mutex_unlock(&queue->lock);
+}
+
+bool roc_hsa_queue_has_done(roc_hsa_queue *queue, roc_ticket ticket) {
+  if (atomic_load_explicit(&queue->completed, memory_order_acquire) >= ticket) return true;
+  if (refresh(queue) >= ticket) return true;
+  if (!atomic_load_explicit(&queue->is_stopped, memory_order_acquire)) return false;
+  give_up(queue);
+  return refresh(queue) >= ticket;
+}
+
+bool roc_hsa_queue_await(roc_hsa_queue *queue, roc_ticket ticket, uint64_t timeout_ns) {
+  if (roc_hsa_queue_has_done(queue, ticket)) return true;
+  hsa_signal_value_t bound = ROC_HSA_ZERO - (hsa_signal_value_t)ticket + 1;
+  roc_hsa_signal_await(counter_of(queue), bound, timeout_ns);
+  return roc_hsa_queue_has_done(queue, ticket);
+}
+
+/* ---- making and unmaking ------------------------------------------------- */
+
+static roc_status make_counter(roc_hsa_queue *queue, roc_error *err) {
+  roc_hsa_signal *signal;
+  ROC_TRY(roc_hsa_signal_take(&queue->device->signals, &signal, err));
+  hsa_signal_value_t value = ROC_HSA_ZERO - (hsa_signal_value_t)atomic_load(&queue->issued);
+  roc_hsa.hsa_signal_store_relaxed(signal->hsa, value);
+  if (queue->counter_signal) {
+    queue->counter_signal->next = queue->old_counters;
+    queue->old_counters = queue->counter_signal;
+  }
+  queue->counter_signal = signal;
+  atomic_store_explicit(&queue->counter, signal->hsa.handle, memory_order_release);
+  return ROC_OK;
+}
+
+static roc_status open_ring(roc_hsa_queue *queue, roc_error *err) {
+  roc_hsa_device *device = queue->device;
+  hsa_status_t status =
+      roc_hsa.hsa_queue_create(device->agent, device->queue_packets, HSA_QUEUE_TYPE_MULTI,
+                               roc_hsa_on_queue_error, queue, UINT32_MAX, UINT32_MAX, &queue->hsa);
+  if (status != HSA_STATUS_SUCCESS) return roc_hsa_fail(err, status, "a queue cannot be made");
+  queue->mask = queue->hsa->size - 1;
+  queue->write = queue->read = 0;
+  queue->has_profiling = false;
+  return ROC_OK;
+}
+
+static roc_status make_parts(roc_hsa_queue *queue, roc_error *err) {
+  ROC_TRY(make_counter(queue, err));
+  ROC_TRY(open_ring(queue, err));
+  uint64_t nnotes = 2 * (queue->mask + 1);
+  queue->note_mask = nnotes - 1;
+  queue->notes = roc_zalloc(sizeof *queue->notes * nnotes);
+  if (!queue->notes) return roc_fail(err, ROC_OOM, "out of memory: no room for a queue");
+  void *kernargs;
+  ROC_TRY(roc_hsa_alloc_kernargs(queue->device, KERNARG_RING_BYTES, &kernargs, err));
+  queue->kernargs = kernargs;
+  return ROC_OK;
+}
+
+roc_status roc_hsa_queue_create(roc_hsa_device *device, roc_hsa_queue **out_queue, roc_error *err) {
+  roc_hsa_queue *queue = roc_zalloc(sizeof *queue);
+  if (!queue) return roc_fail(err, ROC_OOM, "out of memory: no room for a queue");
+  queue->device = device;
+  queue->last_stamp = &queue->stamps;
+  atomic_init(&queue->issued, 1);
+  atomic_init(&queue->completed, 1);
+  atomic_init(&queue->first_stamp, UINT64_MAX);
+  pthread_mutex_init(&queue->lock, NULL);
+  roc_hsa_worker_init(&queue->worker);
+  roc_status status = make_parts(queue, err);
+  if (status != ROC_OK) {
+    roc_hsa_queue_destroy(queue);
+    return status;
+  }
+  *out_queue = queue;
+  return ROC_OK;
+}
+
+static void release_counters(roc_hsa_queue *queue) {
+  roc_hsa_signals *pool = &queue->device->signals;
+  while (queue->old_counters) {
+    roc_hsa_signal *signal = queue->old_counters;
+    queue->old_counters = signal->next;
+    roc_hsa_signal_release(pool, signal);
+  }
+  if (queue->counter_signal) roc_hsa_signal_release(pool, queue->counter_signal);
+}
+
+static void drop_stamps(roc_hsa_queue *queue) {
+  while (queue->stamps) {
+    roc_hsa_stamp *stamp = queue->stamps;
+    queue->stamps = stamp->next;
+    roc_hsa_signal_release(&queue->device->signals, stamp->signal);
+    roc_free(stamp);
+  }
+}
+
+void roc_hsa_queue_destroy(roc_hsa_queue *queue) {
+  bool is_lost = queue->device->base.is_lost;
+  roc_hsa_worker_stop(queue);
+  if (queue->hsa && !is_lost) roc_hsa.hsa_queue_destroy(queue->hsa);
+  roc_hsa_worker_deinit(queue);
+  drop_stamps(queue);
+  for (uint32_t i = 0; i < queue->hold_count; i++) {
+    uint32_t at = (queue->hold_first + i) % queue->hold_capacity;
+    roc_hsa_signal_release(&queue->device->signals, queue->holds[at].signal);
+  }
+  release_counters(queue);
+  if (queue->kernargs && !is_lost) roc_hsa.hsa_amd_memory_pool_free(queue->kernargs);
+  pthread_mutex_destroy(&queue->lock);
+  roc_free(queue->holds);
+  roc_free(queue->notes);
+  roc_free(queue);
+}
+
+/* ---- stopping and starting over ------------------------------------------ */
+
+bool roc_hsa_queue_describe_running(roc_hsa_queue *queue, char *out, size_t size) {
+  roc_ticket next = read_done(queue) + 1;
+  if (!queue->notes || next > atomic_load(&queue->issued)) return false;
+  const roc_hsa_note *note = &queue->notes[next & queue->note_mask];
+  if (!note->name) return false;
+  if (note->file) {
+    snprintf(out, size, "kernel '%.80s' launched at %.120s:%u", note->name, note->file, note->line);
+  } else {
+    snprintf(out, size, "kernel '%.80s'", note->name);
+  }
+  return true;
+}
+
+/* The lock is held. */
+static roc_hsa_failure *add_failure(roc_hsa_queue *queue, roc_ticket first, roc_ticket last) {
+  uint32_t count = atomic_load_explicit(&queue->nfailures, memory_order_relaxed);
+  roc_hsa_failure *failure = &queue->failures[count % ROC_HSA_MAX_FAILURES];
+  failure->first = first;
+  failure->last = last;
+  atomic_store_explicit(&queue->nfailures, count + 1, memory_order_release);
+  return failure;
+}
+
+void roc_hsa_queue_stop(roc_hsa_queue *queue, const char *cause) {
+  char who[256] = "";
+  pthread_mutex_lock(&queue->lock);
+  bool is_first = !atomic_load(&queue->is_stopped);
+  if (is_first) {
+    bool is_kernel = roc_hsa_queue_describe_running(queue, who, sizeof who);
+    roc_hsa_failure *failure = add_failure(queue, read_done(queue) + 1, UINT64_MAX);
+    snprintf(failure->text, sizeof failure->text, "%s%s%.300s", is_kernel ? who : "",
+             is_kernel ? " was stopped by the device: " : "a stream was stopped: ", cause);
+    atomic_store_explicit(&queue->is_stopped, true, memory_order_release);
+  }
+  pthread_mutex_unlock(&queue->lock);
+  if (is_first) give_up(queue);
+}
+
+void roc_hsa_queue_note_failure(roc_hsa_queue *queue, roc_ticket ticket, const char *text) {
+  pthread_mutex_lock(&queue->lock);
+  roc_hsa_failure *failure = add_failure(queue, ticket, ticket);
+  snprintf(failure->text, sizeof failure->text, "%.500s", text);
+  pthread_mutex_unlock(&queue->lock);
+}
+
+bool roc_hsa_find_failure(roc_dev_stream *base, roc_ticket ticket, roc_error *err) {
+  roc_hsa_queue *queue = roc_hsa_stream_of(base)->queue;
+  uint32_t count = atomic_load_explicit(&queue->nfailures, memory_order_acquire);
+  if (count == 0) return false;
+  bool found = false;
+  pthread_mutex_lock(&queue->lock);
+  for (uint32_t i = 0; i < count && i < ROC_HSA_MAX_FAILURES && !found; i++) {
+    const roc_hsa_failure *failure = &queue->failures[i];
+    found = failure->first <= ticket && ticket <= failure->last;
+    if (found) roc_fail(err, ROC_FAULT, "%s", failure->text);
+  }
+  pthread_mutex_unlock(&queue->lock);
+  return found;
+}
+
+static roc_hsa_hold *first_hold(roc_hsa_queue *queue) {
+  return queue->hold_count ? &queue->holds[queue->hold_first] : NULL;
+}
+
+static void drop_first_hold(roc_hsa_queue *queue, bool can_reuse) {
+  roc_hsa_signal *signal = first_hold(queue)->signal;
+  if (can_reuse) roc_hsa_signal_release(&queue->device->signals, signal);
+  queue->hold_first = (queue->hold_first + 1) % queue->hold_capacity;
+  queue->hold_count--;
+}
+
+/* A copy may still be on its way and count its signal down; such a signal is given up. */
+static void drop_all_holds(roc_hsa_queue *queue) {
+  while (queue->hold_count) {
+    bool is_over = roc_hsa_signal_await(first_hold(queue)->signal->hsa, 1, ABANDON_NS);
+    drop_first_hold(queue, is_over);
+  }
+}
+
+static roc_status start_over(roc_hsa_queue *queue, roc_error *err) {
+  roc_hsa_worker_drain(queue);
+  give_up(queue);
+  drop_all_holds(queue);
+  if (queue->hsa) roc_hsa.hsa_queue_destroy(queue->hsa);
+  queue->hsa = NULL;
+  ROC_TRY(open_ring(queue, err));
+  ROC_TRY(make_counter(queue, err));
+  pthread_mutex_lock(&queue->lock);
+  for (uint32_t i = 0; i < ROC_HSA_MAX_FAILURES; i++) {
+    roc_hsa_failure *failure = &queue->failures[i];
+    if (failure->last == UINT64_MAX) failure->last = atomic_load(&queue->issued);
+  }
+  atomic_store_explicit(&queue->is_stopped, false, memory_order_release);
+  pthread_mutex_unlock(&queue->lock);
+  return ROC_OK;
+}
+
+roc_status roc_hsa_queue_ready(roc_hsa_queue *queue, roc_error *err) {
+  if (queue->device->base.is_lost) return roc_hsa_fail_lost(queue->device, err);
+  if (!atomic_load_explicit(&queue->is_stopped, memory_order_acquire)) return ROC_OK;
+  return start_over(queue, err);
+}
+
+/* ---- room ---------------------------------------------------------------- */
+
+static void await_progress(roc_hsa_queue *queue) {
+  roc_hsa_queue_await(queue, read_done(queue) + 1, SLICE_NS);
+}
+
+static bool has_room(roc_hsa_queue *queue, uint32_t count) {
+  if (queue->write + count - queue->read > queue->mask + 1) {
+    queue->read = roc_hsa.hsa_queue_load_read_index_scacquire(queue->hsa);
+    if (queue->write + count - queue->read > queue->mask + 1) return false;
+  }
+  /* A packet may leave the ring before it completes; its note must not be overwritten yet. */
+  roc_ticket issued = atomic_load_explicit(&queue->issued, memory_order_relaxed);
+  roc_ticket least = issued + count > queue->note_mask ? issued + count - queue->note_mask : 0;
+  return atomic_load_explicit(&queue->completed, memory_order_relaxed) >= least ||
+         refresh(queue) >= least;
+}
+
+roc_status roc_hsa_queue_reserve(roc_hsa_queue *queue, uint32_t count, roc_error *err) {
+  while (!has_room(queue, count)) {
+    await_progress(queue);
+    ROC_TRY(roc_hsa_queue_ready(queue, err));
+  }
+  return ROC_OK;
+}
+
+/* The tail moves to where completed work has left it. */
+static void free_kernargs(roc_hsa_queue *queue) {
+  const roc_hsa_note *note = &queue->notes[refresh(queue) & queue->note_mask];
+  if (note->kernarg_end > queue->kernarg_tail) queue->kernarg_tail = note->kernarg_end;
+}
+
+/* nbytes of the ring, at *out; in room that stays the caller's until the next ticket completes. */
+static roc_status take_kernargs(roc_hsa_queue *queue, uint32_t nbytes, unsigned char **out,
+                                roc_error *err) {
+  uint64_t need = ((uint64_t)nbytes + KERNARG_ALIGN - 1) & ~(uint64_t)(KERNARG_ALIGN - 1);
+  if (need > KERNARG_RING_BYTES / 2) {
+    return roc_fail(err, ROC_INVALID, "a kernel's arguments take %u bytes, over the limit %d",
+                    nbytes, KERNARG_RING_BYTES / 2);
+  }
+  uint64_t at = queue->kernarg_head % KERNARG_RING_BYTES;
+  uint64_t skip = at + need > KERNARG_RING_BYTES ? KERNARG_RING_BYTES - at : 0;
+  uint64_t end = queue->kernarg_head + skip + need;
+  while (end - queue->kernarg_tail > KERNARG_RING_BYTES) {
+    free_kernargs(queue);
+    if (end - queue->kernarg_tail <= KERNARG_RING_BYTES) break;
+    await_progress(queue);
+    ROC_TRY(roc_hsa_queue_ready(queue, err));
+  }
+  *out = queue->kernargs + (queue->kernarg_head + skip) % KERNARG_RING_BYTES;
+  queue->kernarg_head = end;
+  return ROC_OK;
+}
+
+/* ---- packets ------------------------------------------------------------- */
+
+static void *next_packet(roc_hsa_queue *queue) {
+  return (hsa_kernel_dispatch_packet_t *)queue->hsa->base_address + (queue->write & queue->mask);
+}
+
+/* The first word last: it makes the packet valid. */
+static void publish(roc_hsa_queue *queue, void *packet, uint32_t header, uint32_t setup) {
+  uint64_t index = queue->write++;
+  __atomic_store_n((uint32_t *)packet, header | setup << 16, __ATOMIC_RELEASE);
+  roc_hsa.hsa_queue_store_write_index_screlease(queue->hsa, queue->write);
+  roc_hsa.hsa_signal_store_screlease(queue->hsa->doorbell_signal, (hsa_signal_value_t)index);
+}
+
+/* The next ticket, and its note. */
+static roc_ticket issue(roc_hsa_queue *queue, const roc_dev_launch *launch) {
+  roc_ticket ticket = atomic_load_explicit(&queue->issued, memory_order_relaxed) + 1;
+  queue->notes[ticket & queue->note_mask] = (roc_hsa_note){
+      .name = launch ? launch->name : NULL,
+      .file = launch ? launch->file : NULL,
+      .line = launch ? launch->line : 0,
+      .kernarg_end = queue->kernarg_head,
+  };
+  atomic_store_explicit(&queue->issued, ticket, memory_order_release);
+  return ticket;
+}
+
+static void publish_gate(roc_hsa_queue *queue, hsa_signal_t dependency, hsa_signal_t completion) {
+  hsa_barrier_and_packet_t *packet = next_packet(queue);
+  memset((char *)packet + 4, 0, sizeof *packet - 4);
+  packet->dep_signal[0] = dependency;
+  packet->completion_signal = completion;
+  publish(queue, packet, GATE_HEADER, 0);
+}
+
+roc_status roc_hsa_queue_reserve_hold(roc_hsa_queue *queue, roc_error *err) {
+  roc_ticket done = atomic_load_explicit(&queue->completed, memory_order_acquire);
+  while (queue->hold_count && first_hold(queue)->ticket <= done) drop_first_hold(queue, true);
+  if (queue->hold_count < queue->hold_capacity) return ROC_OK;
+  uint32_t capacity = queue->hold_capacity ? 2 * queue->hold_capacity : FIRST_HOLDS;
+  roc_hsa_hold *holds = roc_alloc(sizeof *holds * capacity);
+  if (!holds) return roc_fail(err, ROC_OOM, "out of memory: no room for queued work");
+  for (uint32_t i = 0; i < queue->hold_count; i++) {
+    holds[i] = queue->holds[(queue->hold_first + i) % queue->hold_capacity];
+  }
+  roc_free(queue->holds);
+  queue->holds = holds;
+  queue->hold_first = 0;
+  queue->hold_capacity = capacity;
+  return ROC_OK;
+}
+
+roc_ticket roc_hsa_queue_gate(roc_hsa_queue *queue, roc_hsa_signal *signal) {
+  roc_ticket ticket = issue(queue, NULL);
+  if (signal) {
+    uint32_t at = (queue->hold_first + queue->hold_count++) % queue->hold_capacity;
+    queue->holds[at] = (roc_hsa_hold){ticket, signal};
+  }
+  publish_gate(queue, signal ? signal->hsa : (hsa_signal_t){0}, counter_of(queue));
+  return ticket;
+}
+
+/* ---- launches ------------------------------------------------------------ */
+
+static roc_status check_grid(const roc_hsa_queue *queue, const uint64_t grid[3], roc_error *err) {
+  for (int d = 0; d < 3; d++) {
+    if (grid[d] <= UINT32_MAX) continue;
+    return roc_fail(err, ROC_INVALID,
+                    "%llu work-items in dimension %d are over the limit %u of device '%s'",
+                    (unsigned long long)grid[d], d + 1, UINT32_MAX, queue->device->base.props.name);
+  }
+  return ROC_OK;
+}
+
+static void copy_kernargs(unsigned char *block, const roc_dev_launch *launch) {
+  const void *reports[2] = {launch->fault, launch->print};
+  if (launch->kernarg_bytes) memcpy(block, launch->kernarg, launch->kernarg_bytes);
+  memcpy(block + launch->kernarg_bytes, reports, sizeof reports);
+}
+
+roc_status roc_hsa_launch(roc_dev_stream *base, const roc_dev_launch *launch,
+                          roc_ticket *out_ticket, roc_error *err) {
+  roc_hsa_stream *stream = roc_hsa_stream_of(base);
+  roc_hsa_queue *queue = stream->queue;
+  const roc_dev_module *module = launch->module;
+  ROC_TRY(check_grid(queue, launch->grid, err));
+  ROC_TRY(roc_hsa_queue_ready(queue, err));
+  uint32_t nbytes = launch->kernarg_bytes + 2 * (uint32_t)sizeof(void *);
+  unsigned char *kernargs = NULL;
+  ROC_TRY(take_kernargs(queue, nbytes > module->kernarg_bytes ? nbytes : module->kernarg_bytes,
+                        &kernargs, err));
+  ROC_TRY(roc_hsa_queue_reserve(queue, 1, err));
+  copy_kernargs(kernargs, launch);
+  hsa_kernel_dispatch_packet_t *packet = next_packet(queue);
+  packet->workgroup_size_x = (uint16_t)launch->local[0];
+  packet->workgroup_size_y = (uint16_t)launch->local[1];
+  packet->workgroup_size_z = (uint16_t)launch->local[2];
+  packet->reserved0 = 0;
+  packet->grid_size_x = (uint32_t)launch->grid[0];
+  packet->grid_size_y = (uint32_t)launch->grid[1];
+  packet->grid_size_z = (uint32_t)launch->grid[2];
+  packet->private_segment_size = module->private_bytes;
+  packet->group_segment_size = launch->dynamic_shared_bytes
+                                   ? module->dynamic_begin + launch->dynamic_shared_bytes
+                                   : module->group_bytes;
+  packet->kernel_object = module->kernel_object;
+  packet->kernarg_address = kernargs;
+  packet->reserved2 = 0;
+  packet->completion_signal = counter_of(queue);
+  *out_ticket = stream->last = issue(queue, launch);
+  publish(queue, packet, DISPATCH_HEADER,
+          launch->rank << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS);
+  return ROC_OK;
+}
+
+/* ---- times --------------------------------------------------------------- */
+
+static void enable_profiling(roc_hsa_queue *queue) {
+  if (queue->has_profiling) return;
+  roc_hsa.hsa_amd_profiling_set_profiler_enabled(queue->hsa, 1); /* else the host's clock serves */
+  queue->has_profiling = true;
+}
+
+static void append_stamp(roc_hsa_queue *queue, roc_hsa_stamp *stamp) {
+  pthread_mutex_lock(&queue->lock);
+  *queue->last_stamp = stamp;
+  queue->last_stamp = &stamp->next;
+  if (queue->stamps == stamp) atomic_store(&queue->first_stamp, stamp->ticket);
+  if (atomic_load(&queue->is_stopped)) give_up_stamp(stamp);
+  pthread_mutex_unlock(&queue->lock);
+}
+
+/* A marker with a signal of its own, which gets the time, and a gate that counts. */
+roc_status roc_hsa_stamp_time(roc_dev_stream *base, uint64_t *out_ns, roc_ticket *out_ticket,
+                              roc_error *err) {
+  roc_hsa_stream *stream = roc_hsa_stream_of(base);
+  roc_hsa_queue *queue = stream->queue;
+  ROC_TRY(roc_hsa_queue_ready(queue, err));
+  ROC_TRY(roc_hsa_queue_reserve(queue, 2, err));
+  roc_hsa_stamp *stamp = roc_zalloc(sizeof *stamp);
+  if (!stamp) return roc_fail(err, ROC_OOM, "out of memory: no room for an event");
+  roc_status status = roc_hsa_signal_take(&queue->device->signals, &stamp->signal, err);
+  if (status != ROC_OK) {
+    roc_free(stamp);
+    return status;
+  }
+  enable_profiling(queue);
+  stamp->out_ns = out_ns;
+  stamp->ticket = atomic_load_explicit(&queue->issued, memory_order_relaxed) + 1;
+  append_stamp(queue, stamp);
+  publish_gate(queue, (hsa_signal_t){0}, stamp->signal->hsa);
+  *out_ticket = stream->last = roc_hsa_queue_gate(queue, NULL);
+  return ROC_OK;
+}
+
+roc_hsa_signal *roc_hsa_queue_find_stamp(roc_hsa_queue *queue, roc_ticket ticket) {
+  roc_hsa_signal *signal = NULL;
+  pthread_mutex_lock(&queue->lock);
+  for (roc_hsa_stamp *s = queue->stamps; s && !signal; s = s->next) {
+    if (s->ticket == ticket) signal = s->signal;
+  }
+  if (signal) roc_hsa_signal_retain(signal);
+  pthread_mutex_unlock(&queue->lock);
+  return signal;
+}
+
+/* ---- asking -------------------------------------------------------------- */
+
+bool roc_hsa_is_done(roc_dev_stream *base, roc_ticket ticket) {
+  return roc_hsa_queue_has_done(roc_hsa_stream_of(base)->queue, ticket);
+}
+
+roc_status roc_hsa_wait(roc_dev_stream *base, roc_ticket ticket, int64_t timeout_ns, bool *out_done,
+                        roc_error *err) {
+  roc_hsa_queue *queue = roc_hsa_stream_of(base)->queue;
+  uint64_t now = roc_clock_ns();
+  uint64_t deadline = timeout_ns < 0 ? UINT64_MAX : now + (uint64_t)timeout_ns;
+  for (;;) {
+    if (base->device->is_lost) return roc_hsa_fail_lost(queue->device, err);
+    uint64_t left = now < deadline ? deadline - now : 0;
+    *out_done = roc_hsa_queue_await(queue, ticket, left < SLICE_NS ? left : SLICE_NS);
+    if (*out_done || left == 0) break;
+    now = roc_clock_ns();
+  }
+  return base->device->is_lost ? roc_hsa_fail_lost(queue->device, err) : ROC_OK;
+}

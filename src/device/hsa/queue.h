@@ -1,0 +1,117 @@
+/* Queues of a GPU and what is queued on them.
+ *
+ * Streams share a bounded number of HSA queues.  Every packet has the barrier bit, so packets of a
+ * queue run one after the other; and every one (but markers) counts the queue's own signal down by
+ * one when it completes.  So a ticket is a number of completions, whether it is complete is one
+ * load, and waiting for it is waiting for a value: launches need no signal of their own.
+ *
+ * A queue that ROCR stops (an illegal instruction, a bad packet, no scratch memory) fails the work
+ * that was on it; the next op replaces the HSA queue below and goes on counting.  Queueing: one
+ * thread at a time.  Asking, waiting and stopping: any thread. */
+#ifndef ROC_DEVICE_HSA_QUEUE_H
+#define ROC_DEVICE_HSA_QUEUE_H
+
+#include "device/device.h"
+#include "device/hsa/signal.h"
+#include "device/hsa/worker.h"
+
+struct roc_hsa_device;
+typedef struct roc_hsa_queue roc_hsa_queue;
+
+/* What a ticket was, for the message when it is the one that stops the queue. */
+typedef struct roc_hsa_note {
+  const char *name, *file; /* NULL: no kernel */
+  uint32_t line;
+  uint64_t kernarg_end; /* how far the ring of kernargs was used by then */
+} roc_hsa_note;
+
+typedef struct roc_hsa_stamp {
+  struct roc_hsa_stamp *next;
+  roc_ticket ticket;
+  roc_hsa_signal *signal; /* done just before the ticket; has the time */
+  uint64_t *out_ns;
+  bool is_given_up; /* it never ran, and has no time */
+} roc_hsa_stamp;
+
+typedef struct roc_hsa_failure {
+  roc_ticket first, last;
+  char text[512];
+} roc_hsa_failure;
+
+typedef struct roc_hsa_hold {
+  roc_ticket ticket;
+  roc_hsa_signal *signal;
+} roc_hsa_hold;
+
+enum { ROC_HSA_MAX_FAILURES = 8 };
+
+struct roc_hsa_queue {
+  struct roc_hsa_device *device;
+  uint32_t nstreams;
+  bool has_profiling;
+  /* The ring of packets. */
+  hsa_queue_t *hsa;
+  uint64_t write, read, mask;
+  /* Counting. */
+  _Atomic uint64_t counter; /* handle of the signal: ROC_HSA_ZERO minus the tickets completed */
+  _Atomic roc_ticket issued;
+  _Atomic roc_ticket completed;                  /* a lower bound; stamps up to it are written */
+  roc_hsa_signal *counter_signal, *old_counters; /* old ones may have waiters: kept to the end */
+  roc_hsa_note *notes;                           /* by ticket */
+  uint64_t note_mask;
+  /* The ring of kernargs; positions grow for ever. */
+  unsigned char *kernargs;
+  uint64_t kernarg_head, kernarg_tail;
+  /* Signals that packets look at, until the ticket is complete. */
+  roc_hsa_hold *holds;
+  uint32_t hold_first, hold_count, hold_capacity;
+  roc_hsa_worker worker;
+  pthread_mutex_t lock; /* guards the rest, against ROCR's thread and waiters */
+  roc_hsa_stamp *stamps, **last_stamp;
+  _Atomic roc_ticket first_stamp; /* UINT64_MAX: none */
+  roc_hsa_failure failures[ROC_HSA_MAX_FAILURES];
+  _Atomic uint32_t nfailures; /* ever; the newest ones are kept */
+  _Atomic bool is_stopped;
+};
+
+#define ROC_HSA_ZERO ((hsa_signal_value_t)1 << 62)
+
+/* Ticket 1 of a new queue is complete. */
+roc_status roc_hsa_queue_create(struct roc_hsa_device *device, roc_hsa_queue **out_queue,
+                                roc_error *err);
+/* Nothing is pending, or the device is lost; then ROCR's side is left alone. */
+void roc_hsa_queue_destroy(roc_hsa_queue *queue);
+
+/* LOST, or replaces an HSA queue that was stopped.  Before anything is queued. */
+roc_status roc_hsa_queue_ready(roc_hsa_queue *queue, roc_error *err);
+bool roc_hsa_queue_has_done(roc_hsa_queue *queue, roc_ticket ticket);
+/* At most timeout_ns; true when the ticket is complete, or given up with its queue or device. */
+bool roc_hsa_queue_await(roc_hsa_queue *queue, roc_ticket ticket, uint64_t timeout_ns);
+/* Makes room for `count` packets; waits while the ring is full. */
+roc_status roc_hsa_queue_reserve(roc_hsa_queue *queue, uint32_t count, roc_error *err);
+/* A packet that waits for `signal` (NULL: for what is before it) and completes a ticket, in room
+ * that was reserved.  The queue takes over the caller's hold of the signal. */
+roc_ticket roc_hsa_queue_gate(roc_hsa_queue *queue, roc_hsa_signal *signal);
+/* Room to hold one more signal; before the gate. */
+roc_status roc_hsa_queue_reserve_hold(roc_hsa_queue *queue, roc_error *err);
+/* The signal of the stamp that has this ticket, held for the caller; NULL when there is none. */
+roc_hsa_signal *roc_hsa_queue_find_stamp(roc_hsa_queue *queue, roc_ticket ticket);
+
+/* ROCR stopped the queue, or the device is lost: nothing of it will complete any more. */
+void roc_hsa_queue_stop(roc_hsa_queue *queue, const char *cause);
+/* Work that was carried out by the host failed. */
+void roc_hsa_queue_note_failure(roc_hsa_queue *queue, roc_ticket ticket, const char *text);
+/* "kernel 'k' launched at f.lua:3", the work that is or was running; false when it is no kernel. */
+bool roc_hsa_queue_describe_running(roc_hsa_queue *queue, char *out, size_t size);
+
+/* The ops. */
+roc_status roc_hsa_launch(roc_dev_stream *stream, const roc_dev_launch *launch,
+                          roc_ticket *out_ticket, roc_error *err);
+roc_status roc_hsa_stamp_time(roc_dev_stream *stream, uint64_t *out_ns, roc_ticket *out_ticket,
+                              roc_error *err);
+bool roc_hsa_is_done(roc_dev_stream *stream, roc_ticket ticket);
+bool roc_hsa_find_failure(roc_dev_stream *stream, roc_ticket ticket, roc_error *err);
+roc_status roc_hsa_wait(roc_dev_stream *stream, roc_ticket ticket, int64_t timeout_ns,
+                        bool *out_done, roc_error *err);
+
+#endif

@@ -1,0 +1,115 @@
+/* The thread of a queue and its jobs; see worker.h. */
+#include "device/hsa/worker.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "device/hsa/driver.h"
+
+enum { SLICE_NS = 50 * 1000 * 1000 };
+
+void roc_hsa_worker_init(roc_hsa_worker *worker) {
+  pthread_mutex_init(&worker->lock, NULL);
+  pthread_cond_init(&worker->changed, NULL);
+  worker->last_link = &worker->first;
+}
+
+static bool is_given_up(const roc_hsa_queue *queue) {
+  return queue->device->base.is_lost || atomic_load(&queue->is_stopped);
+}
+
+static void run_job(roc_hsa_queue *queue, roc_hsa_job *job) {
+  while (!is_given_up(queue) && !roc_hsa_queue_await(queue, job->after, SLICE_NS)) continue;
+  bool opens = false;
+  if (!is_given_up(queue)) {
+    roc_error err = ROC_ERROR_INIT;
+    roc_status status = job->run(queue, job, &opens, &err);
+    if (status != ROC_OK) roc_hsa_queue_note_failure(queue, job->ticket, err.message);
+  }
+  if (!opens) roc_hsa.hsa_signal_store_screlease(job->gate->hsa, 0);
+}
+
+/* The next job, or NULL when the thread is to end.  Lock held. */
+static roc_hsa_job *next_job(roc_hsa_worker *worker) {
+  while (!worker->first && !worker->is_stopping) {
+    pthread_cond_wait(&worker->changed, &worker->lock);
+  }
+  roc_hsa_job *job = worker->first;
+  if (!job) return NULL;
+  worker->first = job->next;
+  if (!worker->first) worker->last_link = &worker->first;
+  return job;
+}
+
+static void *worker_main(void *ud) {
+  roc_hsa_queue *queue = ud;
+  roc_hsa_worker *worker = &queue->worker;
+  pthread_mutex_lock(&worker->lock);
+  roc_hsa_job *job;
+  while ((job = next_job(worker))) {
+    worker->is_busy = true;
+    pthread_mutex_unlock(&worker->lock);
+    run_job(queue, job);
+    roc_free(job);
+    pthread_mutex_lock(&worker->lock);
+    worker->is_busy = false;
+    pthread_cond_broadcast(&worker->changed);
+  }
+  pthread_mutex_unlock(&worker->lock);
+  return NULL;
+}
+
+/* Signals stay with the program's own threads: Ctrl-C must reach the one that waits. */
+roc_status roc_hsa_worker_start(roc_hsa_queue *queue, roc_error *err) {
+  roc_hsa_worker *worker = &queue->worker;
+  if (worker->has_thread) return ROC_OK;
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  int rc = pthread_create(&worker->thread, NULL, worker_main, queue);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  if (rc) {
+    return roc_fail(err, ROC_UNAVAILABLE, "cannot start a thread for copies: %s", strerror(rc));
+  }
+  worker->has_thread = true;
+  return ROC_OK;
+}
+
+void roc_hsa_worker_add(roc_hsa_queue *queue, roc_hsa_job *job) {
+  roc_hsa_worker *worker = &queue->worker;
+  job->next = NULL;
+  pthread_mutex_lock(&worker->lock);
+  *worker->last_link = job;
+  worker->last_link = &job->next;
+  pthread_cond_broadcast(&worker->changed);
+  pthread_mutex_unlock(&worker->lock);
+}
+
+void roc_hsa_worker_drain(roc_hsa_queue *queue) {
+  roc_hsa_worker *worker = &queue->worker;
+  pthread_mutex_lock(&worker->lock);
+  while (worker->first || worker->is_busy) pthread_cond_wait(&worker->changed, &worker->lock);
+  pthread_mutex_unlock(&worker->lock);
+}
+
+void roc_hsa_worker_stop(roc_hsa_queue *queue) {
+  roc_hsa_worker *worker = &queue->worker;
+  if (!worker->has_thread) return;
+  pthread_mutex_lock(&worker->lock);
+  worker->is_stopping = true;
+  pthread_cond_broadcast(&worker->changed);
+  pthread_mutex_unlock(&worker->lock);
+  pthread_join(worker->thread, NULL);
+  worker->has_thread = false;
+  worker->is_stopping = false;
+}
+
+void roc_hsa_worker_deinit(roc_hsa_queue *queue) {
+  roc_hsa_worker *worker = &queue->worker;
+  for (int i = 0; i < ROC_HSA_STAGINGS; i++) {
+    if (worker->staging[i]) roc_hsa_free_host(&queue->device->base, worker->staging[i]);
+  }
+  pthread_cond_destroy(&worker->changed);
+  pthread_mutex_destroy(&worker->lock);
+}
