@@ -83,3 +83,42 @@ describe("the occupancy of a kernel #amdgpu", function()
     assert.is_true(limits.vgprs and limits.waves)
   end)
 end)
+
+describe("the workgroup of a launch that names none #amdgpu", function()
+  local choose = core.testing.choose_workgroup
+
+  it("has 256 work-items where that loses no wavefronts", function()
+    assert.are.equal(256, choose("gfx90a", 32, 24, 0, 1024))
+    assert.are.equal(256, choose("gfx1030", 32, 24, 1024, 1024))
+    assert.are.equal(256, choose("gfx90a", 512, 24, 0, 1024))
+  end)
+
+  it("is larger where shared memory is what runs out", function()
+    assert.are.equal(512, choose("gfx90a", 32, 24, 16384, 1024))
+    assert.are.equal(1024, choose("gfx90a", 32, 24, 40000, 1024))
+    assert.are.equal(1024, choose("gfx1030", 32, 24, 65536, 1024))
+  end)
+
+  it("keeps within the promise of the kernel", function()
+    assert.are.equal(128, choose("gfx90a", 32, 24, 16384, 255))
+    assert.are.equal(48, choose("gfx90a", 32, 24, 0, 48))
+  end)
+
+  it("is the best one there is, and the first of those", function()
+    for _, chip in ipairs(core.gpu_targets()) do
+      for _, vgprs in ipairs { 24, 84, 130, 250 } do
+        for shared = 0, 65536, 6000 do
+          local chosen = choose(chip, vgprs, 40, shared, 1024)
+          local waves = occupancy(chip, vgprs, 40, shared, chosen)
+          local is_before = true
+          for _, items in ipairs { 256, 512, 128, 1024, 64 } do
+            if items == chosen then is_before = false end
+            local other = occupancy(chip, vgprs, 40, shared, items)
+            assert.is_true(other < waves or (other == waves and not is_before)
+              or items == chosen, ("%s %d %d: %d"):format(chip, vgprs, shared, items))
+          end
+        end
+      end
+    end
+  end)
+end)

@@ -89,8 +89,8 @@ describe("the AMDGPU target #amdgpu", function()
     for offset, size in asm(SAXPY):gmatch("%.offset:%s+(%d+)\n%s+%.size:%s+(%d+)") do
       offsets[#offsets + 1] = offset .. ":" .. size
     end
-    assert.are.equal("0:8 8:4 16:8 24:4 32:8 40:4 48:8 56:8", table.concat(offsets, " "))
-    check(asm(SAXPY), "%.kernarg_segment_size: 64")
+    assert.are.equal("0:8 8:8 16:8 24:4 28:4 32:4 40:8 48:8", table.concat(offsets, " "))
+    check(asm(SAXPY), "%.kernarg_segment_size: 56")
   end)
 
   it("reads booleans from one byte", function()
@@ -146,6 +146,32 @@ describe("the AMDGPU target #amdgpu", function()
     for _, chip in ipairs(CHIPS) do
       check(asm(SAXPY, chip), "%.wavefront_size: " .. (chip:find("gfx9") and 64 or 32))
     end
+  end)
+
+  it("has wavefronts of 64 from gfx10 on where the target's name says so", function()
+    for _, chip in ipairs(CHIPS) do
+      local id = chip .. ":wavefrontsize64"
+      if chip:find("gfx9") then
+        assert.is_false(pcall(asm, SAXPY, id))
+      else
+        check(asm(SAXPY, id), "%.amdhsa_wavefront_size32 0", "%.wavefront_size: 64")
+        local text = body(id, "%3: bool = lt %2 %1", "%4: int = wave ballot %3",
+          "store h.2 %4 %0", "%5: int = wave_size", "store h.2 %5 %0", "%6: int = lane_id",
+          "store h.2 %6 %0")
+        check(text, "v_mbcnt_hi_u32_b32")
+      end
+    end
+  end)
+
+  it("reaches both halves of a wavefront of 64 from gfx10 on", function()
+    local lines = { "%3: int = wave shuffle_xor %0 %2", "store h.2 %3 %0",
+      "%4: int = wave permute %1 %3", "store h.2 %4 %1" }
+    for _, chip in ipairs { "gfx1030", "gfx1100", "gfx1201" } do
+      local text = body(chip .. ":wavefrontsize64", table.unpack(lines))
+      check(text, "v_readlane_b32", "s_cbranch", "v_readlane_b32", "s_cbranch")
+      check_not(text, "permute_b32")
+    end
+    check(body("gfx90a", table.unpack(lines)), "ds_bpermute_b32", "ds_permute_b32")
   end)
 
   it("moves values between lanes without memory", function()

@@ -95,3 +95,60 @@ describe("versioning", function()
     assert.are.equal(2, count(text, "check%.index"))
   end)
 end)
+
+local LAUNCH = [[
+kernel k(x.0: float32[1] c read narrow, y.1: float32[1] c written narrow, ]]
+  .. [[z.2: float32[1] c read narrow) check
+  array x.0 = param x.0
+  array y.1 = param y.1
+  array z.2 = param z.2
+  array s.3: float32[16] shared
+  var k.0: int
+  site 0 index "k.lua" 1 1 dim 0 values 2 name "x"
+  %0: int = global_id 0
+  %1: int = extent y.1 0
+  %2: bool = le %0 %1
+]]
+
+local function version_launch(...)
+  return compiler.ir_version_launch(LAUNCH .. "  " .. table.concat({ ... }, "\n  ") .. "\nend\n")
+end
+
+describe("versioning a kernel", function()
+  it("compares the guard's bound with the extents it does not prove", function()
+    local text = version_launch("if %2", "check.index x.0 0 #0 %0", "%3: f32 = load x.0 %0",
+      "check.index z.2 0 #0 %0", "%4: f32 = load z.2 %0", "%5: f32 = add %3 %4",
+      "store y.1 %5 %0", "end")
+    check(text, "(%%%d+): int = extent y%.1 0", "extent x%.0 0", "extent z%.2 0", "min", "le",
+      "\n  if ", "load x%.0", "\n  else", "check%.index x%.0", "check%.index z%.2")
+    assert.are.equal(2, count(text, "check%.index"))
+    assert.are.equal(1, count(text, "min"))
+  end)
+
+  it("takes an offset along", function()
+    local text = version_launch("if %2", "%3: int = const 2", "%4: int = add %0 %3",
+      "check.index x.0 0 #0 %4", "%5: f32 = load x.0 %4", "store y.1 %5 %0", "end")
+    check(text, "const 2", "add", "extent x%.0 0", "le", "\n  if ", "\n  else", "check%.index")
+    assert.are.equal(1, count(text, "check%.index"))
+  end)
+
+  it("knows that ids are not over sizes, and copies barriers and loops", function()
+    local text = version_launch("%3: int = local_id 0", "%4: f32 = const 0",
+      "check.index s.3 0 #0 %3", "store s.3 %4 %3", "%5: int = const 1",
+      "%6: int = extent x.0 0", "%7 = for k.0 %5 %6 %5", "barrier 1", "%8: int = get k.0",
+      "check.index z.2 0 #0 %8", "%9: f32 = load z.2 %8", "end")
+    check(text, "local_size 0", "extent x%.0 0", "extent z%.2 0", "\n  if ", "barrier", "\n  else",
+      "check%.index s%.3", "barrier", "check%.index z%.2")
+    assert.are.equal(2, count(text, "check%.index"))
+    assert.are.equal(2, count(text, "barrier"))
+  end)
+
+  it("leaves a kernel whose index may be below 1, or comes from memory", function()
+    local below = version_launch("%3: int = const 1", "%4: int = sub %0 %3",
+      "check.index x.0 0 #0 %4", "%5: f32 = load x.0 %4", "if %2", "store y.1 %5 %0", "end")
+    assert.are.equal(0, count(below, "\n  else"))
+    local loaded = version_launch("if %2", "%3: f32 = load x.0 %0", "%4: int = floor %3",
+      "check.index x.0 0 #0 %4", "%5: f32 = load x.0 %4", "store y.1 %5 %0", "end")
+    assert.are.equal(0, count(loaded, "\n  else"))
+  end)
+end)

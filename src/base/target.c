@@ -17,6 +17,17 @@ static const roc_gpu_chip chips[] = {
 };
 enum { NCHIPS = sizeof chips / sizeof *chips };
 
+/* The same with wavefronts of 64 where those of 32 are the rule: such a wavefront takes the
+ * registers of two.  Chips that have 64 anyway are not looked up here. */
+static const roc_gpu_chip wide_chips[] = {
+#define ROC_GPU_CHIP(name, version, wave, xnack, sramecc, lds, block_lds, simds, groups, waves, \
+                     vgprs, granule, sgprs)                                                     \
+  {name,  version, 64,    xnack,     sramecc,     lds,  block_lds,                              \
+   simds, groups,  waves, vgprs / 2, granule / 2, sgprs},
+#include "base/target.def"
+#undef ROC_GPU_CHIP
+};
+
 const roc_gpu_chip *roc_gpu_chip_at(unsigned index) {
   return index < NCHIPS ? &chips[index] : NULL;
 }
@@ -40,6 +51,8 @@ static bool take_feature(const roc_gpu_chip *chip, const char **rest, char *feat
   return false;
 }
 
+static const char WIDE[] = ":wavefrontsize64";
+
 const roc_gpu_chip *roc_gpu_chip_find(const char *target_id, char *features) {
   char unused[ROC_GPU_FEATURES_BYTES];
   if (!features) features = unused;
@@ -48,6 +61,10 @@ const roc_gpu_chip *roc_gpu_chip_find(const char *target_id, char *features) {
   for (int i = 0; i < NCHIPS; i++) {
     if (strlen(chips[i].name) != len || strncmp(chips[i].name, target_id, len)) continue;
     const char *rest = target_id + len;
+    if (chips[i].wave_size == 32 && strcmp(rest, WIDE) == 0) {
+      snprintf(features, ROC_GPU_FEATURES_BYTES, "+%s", WIDE + 1);
+      return &wide_chips[i];
+    }
     while (*rest && take_feature(&chips[i], &rest, features)) continue;
     return *rest ? NULL : &chips[i];
   }
@@ -112,6 +129,21 @@ roc_gpu_occupancy roc_gpu_occupancy_of(const roc_gpu_chip *chip, const roc_gpu_u
     o.limit = bounds[i].limit;
   }
   return o;
+}
+
+uint32_t roc_gpu_choose_workgroup(const roc_gpu_chip *chip, const roc_gpu_use *use, uint32_t most) {
+  static const uint32_t sizes[] = {256, 512, 128, 1024, 64};
+  uint32_t best = 0, waves = 0;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    if (sizes[i] > most) continue;
+    roc_gpu_use sized = *use;
+    sized.workgroup = sizes[i];
+    uint32_t kept = roc_gpu_occupancy_of(chip, &sized).waves;
+    if (best && kept <= waves) continue;
+    best = sizes[i];
+    waves = kept;
+  }
+  return best ? best : most;
 }
 
 const char *roc_gpu_limit_name(roc_gpu_limit limit) {

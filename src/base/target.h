@@ -30,8 +30,8 @@ enum { ROC_GPU_MAX_WORKGROUP = 1024, ROC_GPU_FEATURES_BYTES = 32 };
 /* Chips in the order of the table; NULL behind the last. */
 const roc_gpu_chip *roc_gpu_chip_at(unsigned index);
 
-/* The chip of a target id such as "gfx90a" or "gfx90a:xnack+"; NULL when there is none or it does
- * not have such a feature.  `features` (ROC_GPU_FEATURES_BYTES, or NULL) gets them as LLVM takes
+/* The chip of a target id such as "gfx90a", "gfx90a:xnack+" or, from gfx10 on,
+ * "gfx1030:wavefrontsize64"; NULL when there is none or it does not have such a feature.  `features` (ROC_GPU_FEATURES_BYTES, or NULL) gets them as LLVM takes
  * them: "+xnack,-sramecc". */
 const roc_gpu_chip *roc_gpu_chip_find(const char *target_id, char *features);
 
@@ -58,6 +58,11 @@ typedef struct roc_gpu_occupancy {
 } roc_gpu_occupancy;
 
 roc_gpu_occupancy roc_gpu_occupancy_of(const roc_gpu_chip *chip, const roc_gpu_use *use);
+
+/* The work-items of a workgroup in one dimension, at most `most`, that keep the most wavefronts on a
+ * SIMD: the first of 256, 512, 128, 1024 and 64 with as many as any; `most` itself when that is
+ * less than all of them.  `use` without its workgroup. */
+uint32_t roc_gpu_choose_workgroup(const roc_gpu_chip *chip, const roc_gpu_use *use, uint32_t most);
 
 /* "waves", "vgprs", … */
 const char *roc_gpu_limit_name(roc_gpu_limit limit);

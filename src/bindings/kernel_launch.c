@@ -197,7 +197,7 @@ static void read_launch_options(lua_State *L, int arg, roc_kernel_config *c) {
 /* ---- launching ---- */
 
 /* A workgroup for a grid whose user named none, within the device's limits and the kernel's
- * promise. */
+ * promise.  For one dimension of an AMD GPU jit/kernel.c knows better once there is code. */
 static void choose_workgroup(const roc_kernel_box *box, const roc_device_props *props,
                              roc_kernel_config *c) {
   static const uint32_t shapes[3][3] = {{DEFAULT_ITEMS, 1, 1}, {16, 16, 1}, {8, 8, 4}};
@@ -330,9 +330,11 @@ static int launch(lua_State *L, int kernel, roc_kernel_box *box, const roc_kerne
   if (!box->kernel) return luaL_error(L, "the kernel is closed");
   target t = find_target(L, box, stream);
   roc_kernel_config c = *given;
-  if (c.local[0] == 0) choose_workgroup(box, &t.driver->props, &c);
+  bool is_free = c.local[0] == 0;
+  if (is_free) choose_workgroup(box, &t.driver->props, &c);
   check_promise(L, box, &c);
   roc_jit_grid grid = make_grid(L, &c);
+  grid.is_local_free = is_free;
   roc_error err; /* filled when something fails; zeroing it here would cost more than the rest */
   roc_status status = ROC_OK;
   for (int attempt = 0; attempt < 2; attempt++) {

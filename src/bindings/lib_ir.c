@@ -5,6 +5,7 @@
  * an error raised by Lua on the way frees it. */
 #include "base/alloc.h"
 #include "bindings/bind.h"
+#include "ir/clamp.h"
 #include "ir/cuts.h"
 #include "ir/guard.h"
 #include "ir/optimize.h"
@@ -112,6 +113,16 @@ static int ir_version(lua_State *L) {
   return push_changed(L, roc_ir_version);
 }
 
+/* ir_version_launch(text) -> text with the kernel without checks beside the kernel with them. */
+static int ir_version_launch(lua_State *L) {
+  return push_changed(L, roc_ir_version_launch);
+}
+
+/* ir_clamp_groups(text) -> text with group numbers that fit 32 bits where that does. */
+static int ir_clamp_groups(lua_State *L) {
+  return push_changed(L, roc_ir_clamp_groups);
+}
+
 /* ir_optimize(text) -> text after all passes. */
 static int ir_optimize(lua_State *L) {
   return push_changed(L, roc_ir_optimize);
@@ -132,10 +143,16 @@ static int ir_dump(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip}, {"ir_uniform", ir_uniform},
-                                       {"ir_cuts", ir_cuts},           {"ir_guard", ir_guard},
-                                       {"ir_version", ir_version},     {"ir_optimize", ir_optimize},
-                                       {"ir_dump", ir_dump},           {NULL, NULL}};
+static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip},
+                                       {"ir_uniform", ir_uniform},
+                                       {"ir_cuts", ir_cuts},
+                                       {"ir_guard", ir_guard},
+                                       {"ir_version", ir_version},
+                                       {"ir_version_launch", ir_version_launch},
+                                       {"ir_clamp_groups", ir_clamp_groups},
+                                       {"ir_optimize", ir_optimize},
+                                       {"ir_dump", ir_dump},
+                                       {NULL, NULL}};
 
 void roc_open_ir(lua_State *L) {
   roc_class_new(L, JOB_CLASS, job_mm_fn);

@@ -70,6 +70,16 @@ static int testing_occupancy(lua_State *L) {
   return 3;
 }
 
+/* choose_workgroup(target, vgprs, sgprs, shared_bytes, most) -> work-items */
+static int testing_choose_workgroup(lua_State *L) {
+  const roc_gpu_chip *chip = roc_gpu_chip_find(luaL_checkstring(L, 1), NULL);
+  luaL_argcheck(L, chip, 1, "no such GPU");
+  roc_gpu_use use = {(uint32_t)luaL_checkinteger(L, 2), (uint32_t)luaL_checkinteger(L, 3),
+                     (uint32_t)luaL_checkinteger(L, 4), 0};
+  lua_pushinteger(L, roc_gpu_choose_workgroup(chip, &use, (uint32_t)luaL_checkinteger(L, 5)));
+  return 1;
+}
+
 /* cache_stats() -> hits, misses, stores, evictions of this process */
 static int testing_cache_stats(lua_State *L) {
   roc_jit_cache_stats stats = roc_jit_cache_get_stats();
@@ -84,6 +94,7 @@ static const luaL_Reg functions[] = {{"code_rewrite", testing_code_rewrite},
                                      {"hsaco_read", testing_hsaco_read},
                                      {"sha256", testing_sha256},
                                      {"occupancy", testing_occupancy},
+                                     {"choose_workgroup", testing_choose_workgroup},
                                      {"cache_stats", testing_cache_stats},
                                      {NULL, NULL}};
 

@@ -32,6 +32,7 @@ void roc_amdgpu_repair(roc_cg *cg);
 void roc_amdgpu_barrier(roc_cg *cg, const roc_ir_inst *inst);
 void roc_amdgpu_fence(roc_cg *cg, int64_t scope);
 LLVMValueRef roc_amdgpu_wave(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args);
+LLVMValueRef roc_amdgpu_parts(roc_cg *cg, LLVMValueRef condition);
 LLVMValueRef roc_amdgpu_lane(roc_cg *cg); /* i32 from 0 */
 
 #endif

@@ -1,13 +1,14 @@
 /* The kernel function of the AMDGPU target: arguments, ids, sizes and memory of a work-item.
  *
- * Arguments are the fields of ir/layout.h in order, each at its natural alignment, which is where
- * the kernarg block has them; then two pointers, fault record and print buffer.  Sizes are read
+ * Arguments are the fields of ir/layout.h as they lie in the kernarg block, each at its natural
+ * alignment; then two pointers, fault record and print buffer.  Sizes are read
  * from the dispatch packet, whose grid counts work-items: the hardware makes partial workgroups
  * itself, so no item has to be masked. */
 #include <ctype.h>
 #include <stdio.h>
 
 #include "codegen/amdgpu.h"
+#include "ir/guard.h"
 #include "ir/layout.h"
 
 /* Bytes from the begin of hsa_kernel_dispatch_packet_t. */
@@ -26,15 +27,27 @@ enum {
 
 /* ---- the function -------------------------------------------------------------------------- */
 
+/* One argument of the function. */
+typedef struct field {
+  LLVMTypeRef type;
+  uint32_t offset; /* in the kernarg block */
+  uint32_t param;  /* the parameter it belongs to */
+} field;
+
 typedef struct field_list {
-  LLVMTypeRef *types;
-  uint32_t *params; /* the parameter a field belongs to */
+  field *items;
+  LLVMTypeRef *types; /* of the items */
   unsigned count;
 } field_list;
 
-static void add_field(field_list *fields, uint32_t param, LLVMTypeRef type) {
-  fields->types[fields->count] = type;
-  fields->params[fields->count++] = param;
+/* Keeps the list in the order of the offsets. */
+static void add_field(field_list *fields, field added) {
+  unsigned at = fields->count++;
+  while (at > 0 && fields->items[at - 1].offset > added.offset) {
+    fields->items[at] = fields->items[at - 1];
+    at--;
+  }
+  fields->items[at] = added;
 }
 
 static LLVMTypeRef scalar_type(const roc_cg *cg, const roc_ir_param *param) {
@@ -43,27 +56,35 @@ static LLVMTypeRef scalar_type(const roc_cg *cg, const roc_ir_param *param) {
   return roc_cg_value_type(cg, param->type);
 }
 
-/* In the order in which roc_cg_bind_args asks for them. */
+static void add_param(roc_cg *cg, field_list *fields, uint32_t i, const roc_arg_slot *slot) {
+  const roc_ir_param *param = &cg->ir->params.items[i];
+  if (!param->is_array) {
+    add_field(fields, (field){scalar_type(cg, param), slot->offset, i});
+    return;
+  }
+  LLVMTypeRef size = param->is_narrow ? cg->t.i32 : cg->t.i64;
+  uint32_t step = param->is_narrow ? 4 : 8;
+  add_field(fields,
+            (field){LLVMPointerTypeInContext(cg->ctx, cg->target->global_space), slot->offset, i});
+  for (uint32_t d = 0; d < param->rank; d++) {
+    add_field(fields, (field){size, slot->extents_offset + d * step, i});
+    if (slot->has_strides) add_field(fields, (field){size, slot->strides_offset + d * step, i});
+  }
+}
+
 static field_list list_fields(roc_cg *cg) {
   const roc_ir_module *ir = cg->ir;
   LLVMTypeRef global = LLVMPointerTypeInContext(cg->ctx, cg->target->global_space);
   unsigned most = (1 + 2 * ROC_MAX_RANK) * ir->params.count + 2;
-  field_list fields = {.types = ROC_ARENA_ARRAY(&cg->arena, LLVMTypeRef, most),
-                       .params = ROC_ARENA_ARRAY(&cg->arena, uint32_t, most)};
-  if (!fields.types || !fields.params) return fields;
-  for (uint32_t i = 0; i < ir->params.count; i++) {
-    const roc_ir_param *param = &ir->params.items[i];
-    if (!param->is_array) {
-      add_field(&fields, i, scalar_type(cg, param));
-      continue;
-    }
-    add_field(&fields, i, global);
-    unsigned nsizes = param->rank * (param->layout == ROC_IR_LAYOUT_STRIDED ? 2u : 1u);
-    LLVMTypeRef size = param->is_narrow ? cg->t.i32 : cg->t.i64;
-    for (unsigned n = 0; n < nsizes; n++) add_field(&fields, i, size);
-  }
-  add_field(&fields, ROC_IR_NONE, global);
-  add_field(&fields, ROC_IR_NONE, global);
+  roc_arg_slot *slots = ROC_ARENA_ARRAY(&cg->arena, roc_arg_slot, ir->params.count + 1);
+  field_list fields = {.items = ROC_ARENA_ARRAY(&cg->arena, field, most),
+                       .types = ROC_ARENA_ARRAY(&cg->arena, LLVMTypeRef, most)};
+  if (!slots || !fields.items || !fields.types) return fields;
+  uint32_t end = roc_ir_layout_args(ir, slots);
+  for (uint32_t i = 0; i < ir->params.count; i++) add_param(cg, &fields, i, &slots[i]);
+  add_field(&fields, (field){global, end, ROC_IR_NONE});
+  add_field(&fields, (field){global, end + 8, ROC_IR_NONE});
+  for (unsigned i = 0; i < fields.count; i++) fields.types[i] = fields.items[i].type;
   return fields;
 }
 
@@ -85,7 +106,7 @@ static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param) {
 static void mark_function(roc_cg *cg, const field_list *fields) {
   for (unsigned arg = 0; arg < fields->count; arg++) {
     if (LLVMGetTypeKind(fields->types[arg]) != LLVMPointerTypeKind) continue;
-    uint32_t param = fields->params[arg];
+    uint32_t param = fields->items[arg].param;
     mark_pointer(cg, arg, param == ROC_IR_NONE ? NULL : &cg->ir->params.items[param]);
   }
   const uint32_t *promise = cg->ir->workgroup; /* dimensions behind the promised ones are 1 */
@@ -116,8 +137,11 @@ static void set_code_object_version(roc_cg *cg) {
 }
 
 static LLVMValueRef take_argument(roc_cg *cg, uint32_t param, LLVMTypeRef type, uint32_t offset) {
-  (void)param, (void)type, (void)offset; /* the order says it all */
-  return LLVMGetParam(cg->fn, roc_amdgpu_state_of(cg)->next_arg++);
+  const field_list *fields = roc_amdgpu_state_of(cg)->fields;
+  unsigned arg = 0;
+  (void)param, (void)type;
+  while (fields->items[arg].offset != offset) arg++;
+  return LLVMGetParam(cg->fn, arg);
 }
 
 static bool open_state(roc_cg *cg) {
@@ -129,13 +153,15 @@ static bool open_state(roc_cg *cg) {
   uint64_t *offsets = ROC_ARENA_ARRAY(&cg->arena, uint64_t, cg->ir->arrays.count + 1);
   if (!offsets || !state->entry) return false;
   state->shared_bytes = roc_ir_layout_shared(cg->ir, offsets);
-  return true;
+  if (roc_ir_find_narrow(cg->ir, &roc_ir_limits_gpu, &cg->narrow, NULL)) cg->arena.failed = true;
+  return !cg->arena.failed;
 }
 
 void roc_amdgpu_kernel(roc_cg *cg) {
   if (!open_state(cg)) return;
   field_list fields = list_fields(cg);
   if (cg->arena.failed) return;
+  roc_amdgpu_state_of(cg)->fields = &fields;
   set_code_object_version(cg);
   LLVMTypeRef type = LLVMFunctionType(cg->t.none, fields.types, fields.count, 0);
   cg->fn = LLVMAddFunction(cg->mod, roc_amdgpu_state_of(cg)->entry, type);
@@ -227,11 +253,9 @@ LLVMValueRef roc_amdgpu_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim) {
     case ROC_IR_WORK_DIM: value = work_dim(cg); break;
     default: return roc_cg_i64(cg, roc_amdgpu_state_of(cg)->chip->wave_size);
   }
-  value = LLVMBuildZExt(cg->b, value, cg->t.i64, "");
-  if (!counts_from_0) return value;
-  value = LLVMBuildNUWAdd(cg->b, value, roc_cg_i64(cg, 1), "");
-  if (LLVMIsAInstruction(value)) LLVMSetNSW(value, 1);
-  return value;
+  /* A grid has at most 2^32-1 items, so ids from 1 fit as well. */
+  if (counts_from_0) value = LLVMBuildNUWAdd(cg->b, value, roc_cg_i32(cg, 1), "");
+  return roc_cg_extend(cg, value, false);
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */

@@ -68,17 +68,103 @@ static LLVMValueRef move_by_address(roc_cg *cg, const char *name, LLVMValueRef p
   return roc_cg_intrinsic(cg, name, NULL, 0, args, 2);
 }
 
+static LLVMValueRef read_lane(roc_cg *cg, LLVMValueRef piece, LLVMValueRef lane) {
+  LLVMValueRef args[2] = {piece, lane};
+  return roc_cg_intrinsic(cg, "llvm.amdgcn.readlane", &cg->t.i32, 1, args, 2);
+}
+
+/* i64; bit 0 is the first lane. */
+static LLVMValueRef ballot(roc_cg *cg, LLVMValueRef value) {
+  LLVMTypeRef type = wave_size(cg) == 32 ? cg->t.i32 : cg->t.i64;
+  LLVMValueRef bits = roc_cg_intrinsic(cg, "llvm.amdgcn.ballot", &type, 1, &value, 1);
+  return type == cg->t.i64 ? bits : LLVMBuildZExt(cg->b, bits, cg->t.i64, "");
+}
+
+static LLVMValueRef is_zero(roc_cg *cg, LLVMValueRef bits) {
+  return LLVMBuildICmp(cg->b, LLVMIntEQ, bits, roc_cg_i64(cg, 0), "");
+}
+
+LLVMValueRef roc_amdgpu_parts(roc_cg *cg, LLVMValueRef condition) {
+  LLVMValueRef yes = ballot(cg, condition);
+  LLVMValueRef no = ballot(cg, LLVMBuildNot(cg->b, condition, ""));
+  LLVMValueRef has_yes = LLVMBuildNot(cg->b, is_zero(cg, yes), "");
+  return LLVMBuildAnd(cg->b, has_yes, LLVMBuildNot(cg->b, is_zero(cg, no), ""), "");
+}
+
+static LLVMValueRef first_lane(roc_cg *cg, LLVMValueRef lanes) {
+  LLVMValueRef args[2] = {lanes, LLVMConstInt(cg->t.i1, 1, 0)};
+  LLVMValueRef lane = roc_cg_intrinsic(cg, "llvm.cttz", &cg->t.i64, 1, args, 2);
+  return LLVMBuildTrunc(cg->b, lane, cg->t.i32, "");
+}
+
+static LLVMValueRef without_first(roc_cg *cg, LLVMValueRef lanes) {
+  LLVMValueRef less = LLVMBuildSub(cg->b, lanes, roc_cg_i64(cg, 1), "");
+  return LLVMBuildAnd(cg->b, lanes, less, "");
+}
+
+/* From gfx10 on a wavefront of 64 is two halves for ds_permute and ds_bpermute. */
+static bool is_in_halves(roc_cg *cg) {
+  return wave_size(cg) == 64 && roc_amdgpu_state_of(cg)->chip->isa_version >= 10000;
+}
+
+/* A loop over live lanes: what is left to do and what has come of it. */
+typedef struct lane_loop {
+  LLVMBasicBlockRef before, body, done;
+  LLVMValueRef left, result;
+} lane_loop;
+
+static lane_loop open_lane_loop(roc_cg *cg) {
+  LLVMValueRef all = ballot(cg, LLVMConstInt(cg->t.i1, 1, 0)), zero = roc_cg_i32(cg, 0);
+  lane_loop loop = {.before = LLVMGetInsertBlock(cg->b), .body = roc_cg_block(cg, "lanes")};
+  loop.done = roc_cg_block(cg, "lanes.done");
+  LLVMBuildBr(cg->b, loop.body);
+  roc_cg_at(cg, loop.body);
+  loop.left = LLVMBuildPhi(cg->b, cg->t.i64, "");
+  loop.result = LLVMBuildPhi(cg->b, cg->t.i32, "");
+  LLVMAddIncoming(loop.left, &all, &loop.before, 1);
+  LLVMAddIncoming(loop.result, &zero, &loop.before, 1);
+  return loop;
+}
+
+static LLVMValueRef close_lane_loop(roc_cg *cg, const lane_loop *loop, LLVMValueRef left,
+                                    LLVMValueRef result) {
+  LLVMBasicBlockRef end = LLVMGetInsertBlock(cg->b);
+  LLVMBuildCondBr(cg->b, is_zero(cg, left), loop->done, loop->body);
+  LLVMAddIncoming(loop->left, &left, &end, 1);
+  LLVMAddIncoming(loop->result, &result, &end, 1);
+  roc_cg_at(cg, loop->done);
+  return result;
+}
+
+/* One round per lane that is read from. */
+static LLVMValueRef pull_across(roc_cg *cg, LLVMValueRef piece, LLVMValueRef lane) {
+  lane_loop loop = open_lane_loop(cg);
+  LLVMValueRef source = read_lane(cg, lane, first_lane(cg, loop.left));
+  LLVMValueRef value = read_lane(cg, piece, source);
+  LLVMValueRef is_mine = LLVMBuildICmp(cg->b, LLVMIntEQ, lane, source, "");
+  LLVMValueRef result = LLVMBuildSelect(cg->b, is_mine, value, loop.result, "");
+  LLVMValueRef others = LLVMBuildNot(cg->b, ballot(cg, is_mine), "");
+  return close_lane_loop(cg, &loop, LLVMBuildAnd(cg->b, loop.left, others, ""), result);
+}
+
+/* One round per live lane, from the first to the last, which so wins. */
+static LLVMValueRef push_across(roc_cg *cg, LLVMValueRef piece, LLVMValueRef lane) {
+  lane_loop loop = open_lane_loop(cg);
+  LLVMValueRef from = first_lane(cg, loop.left);
+  LLVMValueRef value = read_lane(cg, piece, from), to = read_lane(cg, lane, from);
+  LLVMValueRef is_mine = LLVMBuildICmp(cg->b, LLVMIntEQ, roc_amdgpu_lane(cg), to, "");
+  LLVMValueRef result = LLVMBuildSelect(cg->b, is_mine, value, loop.result, "");
+  return close_lane_loop(cg, &loop, without_first(cg, loop.left), result);
+}
+
 static LLVMValueRef pull(roc_cg *cg, LLVMValueRef piece, LLVMValueRef lane) {
+  if (is_in_halves(cg)) return pull_across(cg, piece, lane);
   return move_by_address(cg, "llvm.amdgcn.ds.bpermute", piece, lane);
 }
 
 static LLVMValueRef push(roc_cg *cg, LLVMValueRef piece, LLVMValueRef lane) {
+  if (is_in_halves(cg)) return push_across(cg, piece, lane);
   return move_by_address(cg, "llvm.amdgcn.ds.permute", piece, lane);
-}
-
-static LLVMValueRef read_lane(roc_cg *cg, LLVMValueRef piece, LLVMValueRef lane) {
-  LLVMValueRef args[2] = {piece, lane};
-  return roc_cg_intrinsic(cg, "llvm.amdgcn.readlane", &cg->t.i32, 1, args, 2);
 }
 
 static LLVMValueRef move_wide(roc_cg *cg, LLVMValueRef bits, LLVMValueRef lane, move_piece *move) {
@@ -141,17 +227,6 @@ static LLVMValueRef shuffle(roc_cg *cg, roc_ir_wave op, LLVMValueRef value, LLVM
 /* ---- votes and reductions
  * ------------------------------------------------------------------------ */
 
-/* i64; bit 0 is the first lane. */
-static LLVMValueRef ballot(roc_cg *cg, LLVMValueRef value) {
-  LLVMTypeRef type = wave_size(cg) == 32 ? cg->t.i32 : cg->t.i64;
-  LLVMValueRef bits = roc_cg_intrinsic(cg, "llvm.amdgcn.ballot", &type, 1, &value, 1);
-  return type == cg->t.i64 ? bits : LLVMBuildZExt(cg->b, bits, cg->t.i64, "");
-}
-
-static LLVMValueRef is_zero(roc_cg *cg, LLVMValueRef bits) {
-  return LLVMBuildICmp(cg->b, LLVMIntEQ, bits, roc_cg_i64(cg, 0), "");
-}
-
 static LLVMValueRef combine(roc_cg *cg, roc_ir_wave op, LLVMValueRef sum, LLVMValueRef next) {
   bool is_int = LLVMTypeOf(sum) == cg->t.i64;
   if (op == ROC_IR_WAVE_SUM) {
@@ -161,17 +236,6 @@ static LLVMValueRef combine(roc_cg *cg, roc_ir_wave op, LLVMValueRef sum, LLVMVa
   LLVMValueRef takes = is_int ? LLVMBuildICmp(cg->b, LLVMIntSLT, less, more, "")
                               : LLVMBuildFCmp(cg->b, LLVMRealOLT, less, more, "");
   return LLVMBuildSelect(cg->b, takes, next, sum, "");
-}
-
-static LLVMValueRef first_lane(roc_cg *cg, LLVMValueRef lanes) {
-  LLVMValueRef args[2] = {lanes, LLVMConstInt(cg->t.i1, 1, 0)};
-  LLVMValueRef lane = roc_cg_intrinsic(cg, "llvm.cttz", &cg->t.i64, 1, args, 2);
-  return LLVMBuildTrunc(cg->b, lane, cg->t.i32, "");
-}
-
-static LLVMValueRef without_first(roc_cg *cg, LLVMValueRef lanes) {
-  LLVMValueRef less = LLVMBuildSub(cg->b, lanes, roc_cg_i64(cg, 1), "");
-  return LLVMBuildAnd(cg->b, lanes, less, "");
 }
 
 /* A loop over the live lanes; its condition is the same for all of them. */

@@ -79,10 +79,12 @@ roc_status roc_cg_open(const roc_ir_module *ir, const roc_cg_options *options, r
 }
 
 void roc_cg_close(roc_cg *cg) {
+  roc_cg_agreement_close(cg);
   LLVMDisposeBuilder(cg->b);
   LLVMDisposeBuilder(cg->entry_b);
   LLVMDisposeModule(cg->mod);
   LLVMContextDispose(cg->ctx);
+  roc_free(cg->narrow);
   roc_str_deinit(&cg->diagnostics);
   roc_vec_deinit(&cg->sites);
   roc_arena_deinit(&cg->arena);

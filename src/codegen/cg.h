@@ -37,6 +37,15 @@ typedef enum roc_cg_effort {
   ROC_CG_LINEAR, /* with a machine that does not optimise either */
 } roc_cg_effort;
 
+/* Where failing checks go that share one piece of code; only those with as many values or fewer. */
+enum { ROC_CG_SHARED_VALUES = 2 };
+typedef struct roc_cg_shared_fault {
+  LLVMBasicBlockRef block;
+  LLVMValueRef site, values[ROC_CG_SHARED_VALUES]; /* phis */
+} roc_cg_shared_fault;
+
+typedef struct roc_cg_agreement roc_cg_agreement;
+
 struct roc_cg {
   const roc_ir_module *ir;
   const roc_target *target;
@@ -49,20 +58,23 @@ struct roc_cg {
   roc_cg_effort effort;
   roc_cg_types t;
 
-  LLVMValueRef fn;           /* the function that holds the body */
-  LLVMBasicBlockRef exit;    /* where a work-item that returns goes */
-  LLVMValueRef *values;      /* per instruction */
-  LLVMValueRef *vars;        /* per variable: an alloca, made on first use */
-  roc_cg_exits *exits;       /* per instruction */
-  LLVMValueRef *scalars;     /* per parameter: value of the kernel language */
-  roc_cg_array *arrays;      /* per array */
+  LLVMValueRef fn;                   /* the function that holds the body */
+  LLVMBasicBlockRef exit;            /* where a work-item that returns goes */
+  LLVMValueRef *values;              /* per instruction */
+  LLVMValueRef *vars;                /* per variable: an alloca, made on first use */
+  roc_cg_exits *exits;               /* per instruction */
+  LLVMValueRef *scalars;             /* per parameter: value of the kernel language */
+  roc_cg_array *arrays;              /* per array */
+  roc_cg_agreement *agreement;       /* of agree.c; NULL until it is needed */
+  roc_cg_shared_fault *shared_fault; /* NULL: each check records its fault on the spot */
   LLVMValueRef fault, print; /* pointers to the launch's record and buffer, or NULL when the kernel
                                 has no use for them */
   LLVMMetadataRef access_group; /* not NULL: loads and stores carry it (parallel loops) */
-  LLVMDIBuilderRef di;          /* NULL: no line tables are made */
-  LLVMMetadataRef scope;        /* the kernel, for line tables */
+  uint8_t *narrow;     /* per instruction (ir/guard.h), or NULL: integers are computed in 64 bits */
+  LLVMDIBuilderRef di; /* NULL: no line tables are made */
+  LLVMMetadataRef scope; /* the kernel, for line tables */
   const char *scope_file;
-  LLVMMetadataRef *places; /* per loc of the module, made when needed */
+  LLVMMetadataRef *places; /* two per loc of the module, made when needed: debug.c */
   void *state;             /* the target's own, in the arena */
   roc_vec(roc_site) sites; /* the target's own, numbered behind the module's */
 
@@ -121,8 +133,23 @@ LLVMValueRef roc_cg_var(roc_cg *cg, uint32_t var); /* pointer */
 /* i64 iterations of the integer loop first, last, step. */
 LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last, LLVMValueRef step);
 
+/* choice.c: an IF that chooses between two kernels for the whole launch. */
+bool roc_cg_is_choice(const roc_cg *cg, uint32_t id);
+void roc_cg_choice(roc_cg *cg, uint32_t id);
+
 /* expr.c: NULL when the operation is not an expression. */
 LLVMValueRef roc_cg_expr(roc_cg *cg, uint32_t id);
+
+/* narrow.c: NULL when the integer operation on `a` and `b` needs 64 bits. */
+LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMValueRef b);
+/* a + b and a - b of i32 that, like the result, count as unsigned and do not wrap. */
+LLVMValueRef roc_cg_narrow_add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef roc_cg_narrow_sub(roc_cg *cg, LLVMValueRef a, LLVMValueRef b);
+/* The low 32 bits of an i64; and back, `is_signed`: below 2^31. */
+LLVMValueRef roc_cg_take_low(roc_cg *cg, LLVMValueRef wide);
+LLVMValueRef roc_cg_extend(roc_cg *cg, LLVMValueRef narrow, bool is_signed);
+/* Whether the value changes from iteration to iteration; only known where cg->narrow is. */
+bool roc_cg_is_loop_bound(const roc_cg *cg, uint32_t inst);
 
 /* type.c */
 LLVMTypeRef roc_cg_storage_type(const roc_cg *cg, roc_dtype dtype);
@@ -156,9 +183,21 @@ LLVMValueRef roc_cg_float_binary(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMV
 /* check.c */
 void roc_cg_check(roc_cg *cg, uint32_t id); /* CHECK_*, FAIL */
 void roc_cg_print(roc_cg *cg, const roc_ir_inst *inst);
+/* Leaves the work-item, by the target's own way or recording the fault; ends the block. */
+void roc_cg_fail(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues);
 /* Counts a failing item and, when it is the first, fills the record.  ids: three i64 from 1. */
 void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLVMValueRef *values,
                          unsigned nvalues);
+
+/* A block for failing checks to share, from here to its end: behind it they record on the spot
+ * again. */
+void roc_cg_share_faults(roc_cg *cg, roc_cg_shared_fault *shared);
+void roc_cg_end_shared_faults(roc_cg *cg);
+
+/* agree.c: fails the work-items of a wavefront that differ in the i1 by which statement `inst`
+ * decides over a barrier; emits nothing where they cannot differ or need not be checked. */
+void roc_cg_agree(roc_cg *cg, uint32_t inst, LLVMValueRef condition);
+void roc_cg_agreement_close(roc_cg *cg);
 
 /* debug.c: line tables for cg->fn, from begin to end; places of the instructions in between. */
 void roc_cg_debug_begin(roc_cg *cg);

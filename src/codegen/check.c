@@ -42,16 +42,60 @@ void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLV
   roc_cg_at(cg, done);
 }
 
-/* Leaves the work-item: by the target's own way, or recording the fault on the spot. */
-static void emit_fail(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues) {
+static void record_here(roc_cg *cg, LLVMValueRef site, LLVMValueRef *values, unsigned nvalues) {
+  LLVMValueRef ids[3];
+  for (unsigned d = 0; d < 3; d++) ids[d] = cg->target->launch_value(cg, ROC_IR_GLOBAL_ID, d);
+  roc_cg_record_fault(cg, site, ids, values, nvalues);
+  LLVMBuildBr(cg->b, cg->exit);
+}
+
+void roc_cg_share_faults(roc_cg *cg, roc_cg_shared_fault *shared) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
+  shared->block = roc_cg_block(cg, "fault");
+  roc_cg_at(cg, shared->block);
+  shared->site = LLVMBuildPhi(cg->b, cg->t.i32, "");
+  for (int i = 0; i < ROC_CG_SHARED_VALUES; i++) {
+    shared->values[i] = LLVMBuildPhi(cg->b, cg->t.i64, "");
+  }
+  roc_cg_at(cg, here);
+  cg->shared_fault = shared;
+}
+
+void roc_cg_end_shared_faults(roc_cg *cg) {
+  roc_cg_shared_fault *shared = cg->shared_fault;
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
+  cg->shared_fault = NULL;
+  if (LLVMCountIncoming(shared->site) == 0) {
+    LLVMDeleteBasicBlock(shared->block);
+    return;
+  }
+  roc_cg_at(cg, shared->block);
+  record_here(cg, shared->site, shared->values, ROC_CG_SHARED_VALUES);
+  roc_cg_at(cg, here);
+}
+
+/* Values a site does not have are not looked at. */
+static void go_to_shared(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues) {
+  const roc_cg_shared_fault *shared = cg->shared_fault;
+  LLVMBasicBlockRef from = LLVMGetInsertBlock(cg->b);
+  LLVMValueRef number = roc_cg_i32(cg, site), none = roc_cg_i64(cg, 0);
+  LLVMAddIncoming(shared->site, &number, &from, 1);
+  for (unsigned i = 0; i < ROC_CG_SHARED_VALUES; i++) {
+    LLVMAddIncoming(shared->values[i], i < nvalues ? &values[i] : &none, &from, 1);
+  }
+  LLVMBuildBr(cg->b, shared->block);
+}
+
+void roc_cg_fail(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues) {
   if (cg->target->fail) {
     cg->target->fail(cg, site, values, nvalues);
     return;
   }
-  LLVMValueRef ids[3];
-  for (unsigned d = 0; d < 3; d++) ids[d] = cg->target->launch_value(cg, ROC_IR_GLOBAL_ID, d);
-  roc_cg_record_fault(cg, roc_cg_i32(cg, site), ids, values, nvalues);
-  LLVMBuildBr(cg->b, cg->exit);
+  if (cg->shared_fault && nvalues <= ROC_CG_SHARED_VALUES) {
+    go_to_shared(cg, site, values, nvalues);
+    return;
+  }
+  record_here(cg, roc_cg_i32(cg, site), values, nvalues);
 }
 
 /* The operands from `first` on, as record bits. */
@@ -92,7 +136,7 @@ void roc_cg_check(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   LLVMValueRef values[ROC_SITE_MAX_VALUES];
   if (inst->op == ROC_IR_FAIL) {
-    emit_fail(cg, inst->aux2, values, record_values(cg, inst, 0, values));
+    roc_cg_fail(cg, inst->aux2, values, record_values(cg, inst, 0, values));
     return;
   }
   LLVMBasicBlockRef fail = roc_cg_block(cg, "fail"), ok = roc_cg_block(cg, "ok");
@@ -105,7 +149,7 @@ void roc_cg_check(roc_cg *cg, uint32_t id) {
   } else if (inst->op != ROC_IR_CHECK_NONZERO) {
     count = record_values(cg, inst, inst->op == ROC_IR_CHECK, values);
   }
-  emit_fail(cg, inst->aux2, values, count);
+  roc_cg_fail(cg, inst->aux2, values, count);
   roc_cg_at(cg, ok);
 }
 

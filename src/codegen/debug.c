@@ -2,13 +2,14 @@
  *
  * For targets whose code is looked at with tools of others: assembly then names files and lines,
  * and disassemblers and debuggers of a code object show the source.  Places are those the IR keeps;
- * nothing of it changes the code. */
+ * nothing of it changes the code.  Atomic loads and stores, which GPUs have no instructions of their
+ * own for, are marked by a discriminator: so that who looks for races can tell them. */
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
 
 #include "codegen/cg.h"
 
-enum { DWARF_VERSION = 5 };
+enum { DWARF_VERSION = 5, ATOMIC_MARK = 1 /* a discriminator */ };
 
 static void add_flag(roc_cg *cg, const char *name, uint32_t value) {
   LLVMAddModuleFlag(cg->mod, LLVMModuleFlagBehaviorWarning, name, strlen(name),
@@ -35,7 +36,7 @@ static const roc_ir_loc *first_place(const roc_ir_module *ir) {
 void roc_cg_debug_begin(roc_cg *cg) {
   const roc_ir_loc *place = first_place(cg->ir);
   if (!place) return;
-  cg->places = ROC_ARENA_ARRAY(&cg->arena, LLVMMetadataRef, cg->ir->locs.count + 1);
+  cg->places = ROC_ARENA_ARRAY(&cg->arena, LLVMMetadataRef, 2 * (size_t)cg->ir->locs.count + 1);
   if (!cg->places) return;
   add_flag(cg, "Debug Info Version", LLVMDebugMetadataVersion());
   add_flag(cg, "Dwarf Version", DWARF_VERSION);
@@ -52,21 +53,25 @@ void roc_cg_debug_begin(roc_cg *cg) {
 
 /* A function of another file was inlined by the front end: its places lie in a block of that
  * file. */
-static LLVMMetadataRef scope_of(roc_cg *cg, const roc_ir_loc *place) {
-  if (!strcmp(place->file, cg->scope_file)) return cg->scope;
-  return LLVMDIBuilderCreateLexicalBlockFile(cg->di, cg->scope, make_file(cg, place->file), 0);
+static LLVMMetadataRef scope_of(roc_cg *cg, const roc_ir_loc *place, bool is_marked) {
+  bool is_own = !strcmp(place->file, cg->scope_file);
+  if (is_own && !is_marked) return cg->scope;
+  return LLVMDIBuilderCreateLexicalBlockFile(cg->di, cg->scope, make_file(cg, place->file),
+                                             is_marked ? ATOMIC_MARK : 0);
 }
 
 void roc_cg_debug_place(roc_cg *cg, uint32_t inst) {
-  uint32_t loc = cg->ir->insts.items[inst].loc;
-  if (loc >= cg->ir->locs.count) return;
-  const roc_ir_loc *place = &cg->ir->locs.items[loc];
+  const roc_ir_inst *of = &cg->ir->insts.items[inst];
+  if (of->loc >= cg->ir->locs.count) return;
+  const roc_ir_loc *place = &cg->ir->locs.items[of->loc];
   if (place->line == 0 || !*place->file) return;
-  if (!cg->places[loc]) {
-    cg->places[loc] = LLVMDIBuilderCreateDebugLocation(cg->ctx, place->line, place->column,
-                                                       scope_of(cg, place), NULL);
+  bool is_marked = of->op == ROC_IR_ATOMIC_LOAD || of->op == ROC_IR_ATOMIC_STORE;
+  LLVMMetadataRef *made = &cg->places[2 * (size_t)of->loc + is_marked];
+  if (!*made) {
+    *made = LLVMDIBuilderCreateDebugLocation(cg->ctx, place->line, place->column,
+                                             scope_of(cg, place, is_marked), NULL);
   }
-  LLVMSetCurrentDebugLocation2(cg->b, cg->places[loc]);
+  LLVMSetCurrentDebugLocation2(cg->b, *made);
 }
 
 void roc_cg_debug_end(roc_cg *cg) {

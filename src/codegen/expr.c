@@ -328,5 +328,6 @@ LLVMValueRef roc_cg_expr(roc_cg *cg, uint32_t id) {
     o.a = roc_cg_operand(cg, inst, 0);
   }
   if (inst->nargs > 1) o.b = roc_cg_operand(cg, inst, 1);
-  return emit(cg, &o);
+  LLVMValueRef narrow = roc_cg_narrow_expr(cg, id, o.a, o.b);
+  return narrow ? narrow : emit(cg, &o);
 }

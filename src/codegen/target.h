@@ -72,6 +72,9 @@ struct roc_target {
   LLVMValueRef (*math)(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);
   /* Marks an atomic instruction on array `array` (AMDGPU's metadata).  May be NULL. */
   void (*mark_atomic)(roc_cg *cg, LLVMValueRef inst, uint32_t array);
+  /* Whether the live items of a wavefront differ in a condition, both i1.  NULL: the target checks
+   * by itself that items do not part around a barrier. */
+  LLVMValueRef (*parts)(roc_cg *cg, LLVMValueRef condition);
   /* A check failed: records site and values (i64 bits), ends the work-item; must terminate the
    * block. NULL: roc_cg_record_fault, then a branch to cg->exit. */
   void (*fail)(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues);

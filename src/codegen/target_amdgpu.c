@@ -201,6 +201,7 @@ const roc_target roc_target_amdgpu = {
     .barrier = roc_amdgpu_barrier,
     .fence = roc_amdgpu_fence,
     .wave = roc_amdgpu_wave,
+    .parts = roc_amdgpu_parts,
     .math = math,
     .mark_atomic = mark_atomic,
 };

@@ -19,7 +19,8 @@
  *   ROCLUA_EMULATE=gfx90a,gfx1030   the GPUs; default gfx90a
  *   ROCLUA_EMULATE_THREADS=n        threads that run workgroups; default the host's cores
  *   ROCLUA_EMULATE_MEMORY=n         MiB of memory of each GPU; default half the host's, 1 to 64 GiB
- *   ROCLUA_EMULATE_STATS=1          count, for roc_emulator_report
+ *   ROCLUA_EMULATE_STATS=1          count what kernels do; printed on stderr when the process ends
+ *   ROCLUA_EMULATE_STATS=file       the same, into that file
  *   ROCLUA_EMULATE_CHECK=1          look for races and for reads of memory nobody wrote
  *   ROCLUA_EMULATE_WAITCNT=0        do not stop at registers used before s_waitcnt */
 
@@ -28,9 +29,11 @@
 ROC_EMULATOR_API size_t roc_emulator_fault(char *out, size_t size);
 /* Forgets it. */
 ROC_EMULATOR_API void roc_emulator_clear_fault(void);
-/* Writes what was counted to `path`, or to stderr when it is NULL.  False when nothing was counted
- * or the file cannot be written. */
+/* Writes what was counted so far to `path`, or when that is NULL to where ROCLUA_EMULATE_STATS says.
+ * False when nothing was counted or the file cannot be written. */
 ROC_EMULATOR_API bool roc_emulator_report(const char *path);
+/* Places in kernels that ROCLUA_EMULATE_CHECK has found fault with, each told on stderr. */
+ROC_EMULATOR_API unsigned long long roc_emulator_findings(void);
 /* Wavefront instructions executed by all GPUs so far. */
 ROC_EMULATOR_API unsigned long long roc_emulator_executed(void);
 /* Name of a GPU it can be, in a fixed order; NULL behind the last. */

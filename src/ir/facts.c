@@ -24,8 +24,9 @@ typedef struct term {
   int64_t offset;
 } term;
 
-bool roc_ir_facts_init(roc_ir_facts *f, const roc_ir_module *m) {
-  *f = (roc_ir_facts){.m = m};
+bool roc_ir_facts_init(roc_ir_facts *f, const roc_ir_module *m,
+                       const roc_ir_launch_limits *limits) {
+  *f = (roc_ir_facts){.m = m, .limits = limits};
   f->chains = roc_alloc(sizeof *f->chains * NCHAINS);
   if (!f->chains) return false;
   memset(f->chains, 0xff, sizeof *f->chains * NCHAINS);
@@ -88,7 +89,7 @@ static roc_ir_range range_of_making(const roc_ir_facts *f, const roc_ir_value *v
     default: break;
   }
   if (v->op >= ROC_IR_GLOBAL_ID && v->op <= ROC_IR_LANE_ID) {
-    return roc_ir_range_of_query(f->m, (roc_ir_op)v->op, v->aux);
+    return roc_ir_range_of_query(f->m, f->limits, (roc_ir_op)v->op, v->aux);
   }
   return roc_ir_range_apply((roc_ir_op)v->op, v->aux, args);
 }
@@ -376,6 +377,53 @@ bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a) {
   if (f->failed) return false;
   roc_ir_range range = range_now(f, a, RANGE_DEPTH);
   return f->values.items[a].is_nonzero || range.low > 0 || range.high < 0;
+}
+
+/* ---- bounds ---- */
+
+static bool is_size(const roc_ir_value *v) {
+  return v->op == ROC_IR_GLOBAL_SIZE || v->op == ROC_IR_LOCAL_SIZE || v->op == ROC_IR_NUM_GROUPS;
+}
+
+typedef struct bound_search {
+  const roc_ir_facts *f;
+  bool takes_sizes;
+  uint32_t bound;
+  int64_t k;
+} bound_search;
+
+/* a <= bound + k for an `a` that counts so_far less than it.  Oldest relations first: what guards
+ * say is in force before what checks behind them do. */
+static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth) {
+  const roc_ir_facts *f = s->f;
+  term x = term_of(f, a);
+  const roc_ir_value *v = &f->values.items[x.base];
+  if (v->type != ROC_VT_INT || __builtin_add_overflow(so_far, x.offset, &so_far)) return false;
+  bool is_argument = v->op == ROC_IR_EXTENT || v->op == ROC_IR_PARAM;
+  if (is_argument || (s->takes_sizes && is_size(v))) {
+    s->bound = x.base;
+    s->k = so_far;
+    return true;
+  }
+  uint32_t count = f->relations.count;
+  uint32_t oldest = count > PROOF_RELATIONS ? count - PROOF_RELATIONS : 0;
+  for (uint32_t i = oldest; i < count && depth > 0; i++) {
+    const roc_ir_relation *r = &f->relations.items[i];
+    int64_t sum;
+    if (r->a != x.base || __builtin_add_overflow(so_far, r->k, &sum)) continue;
+    if (find_bound(s, r->b, sum, depth - 1)) return true;
+  }
+  return false;
+}
+
+bool roc_ir_facts_launch_bound(const roc_ir_facts *f, uint32_t a, uint32_t *bound, int64_t *k) {
+  bound_search s = {.f = f};
+  bool found = !f->failed && find_bound(&s, a, 0, PROOF_DEPTH - 2);
+  s.takes_sizes = true;
+  if (!found) found = !f->failed && find_bound(&s, a, 0, PROOF_DEPTH - 2);
+  *bound = s.bound;
+  *k = s.k;
+  return found;
 }
 
 /* ---- paths that meet ---- */

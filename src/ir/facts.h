@@ -42,8 +42,19 @@ typedef struct roc_ir_undo {
   roc_ir_range now;
 } roc_ir_undo;
 
+/* How large launches get where the code runs. */
+typedef struct roc_ir_launch_limits {
+  int64_t ids;       /* of global and group ids */
+  int64_t sizes;     /* of global sizes and numbers of groups */
+  int64_t workgroup; /* of local ids and sizes, in one dimension */
+} roc_ir_launch_limits;
+
+/* Anywhere, and on a GPU, whose dispatch packet counts work-items in 32 bits. */
+extern const roc_ir_launch_limits roc_ir_limits_any, roc_ir_limits_gpu;
+
 typedef struct roc_ir_facts {
   const roc_ir_module *m;
+  const roc_ir_launch_limits *limits;
   roc_vec(roc_ir_value) values; /* entry 0 is the integer 0 */
   roc_ir_relations relations;
   roc_vec(roc_ir_undo) undo;
@@ -55,7 +66,7 @@ typedef struct roc_ir_facts_point {
   uint32_t nrelations, nundo;
 } roc_ir_facts_point;
 
-bool roc_ir_facts_init(roc_ir_facts *f, const roc_ir_module *m);
+bool roc_ir_facts_init(roc_ir_facts *f, const roc_ir_module *m, const roc_ir_launch_limits *limits);
 void roc_ir_facts_deinit(roc_ir_facts *f);
 
 roc_ir_facts_point roc_ir_facts_mark(const roc_ir_facts *f);
@@ -83,5 +94,9 @@ void roc_ir_facts_assume(roc_ir_facts *f, uint32_t test, bool truth);
 bool roc_ir_facts_le(roc_ir_facts *f, uint32_t a, uint32_t b);
 bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a);
 roc_ir_range roc_ir_facts_range(roc_ir_facts *f, uint32_t a);
+
+/* Finds a value that is the same for the whole launch (an extent, an integer argument, a size) with
+ * a <= *bound + *k; false when no relation leads to one. */
+bool roc_ir_facts_launch_bound(const roc_ir_facts *f, uint32_t a, uint32_t *bound, int64_t *k);
 
 #endif

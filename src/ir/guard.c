@@ -28,7 +28,9 @@ typedef struct guard {
   uint32_t *stamps;      /* per variable: the last tick that met it */
   uint32_t *slots;       /* per variable: where, as that tick says */
   uint32_t tick;
-  uint32_t one; /* number of the integer 1 */
+  uint32_t one;              /* number of the integer 1 */
+  roc_ir_premises *premises; /* or NULL: what roc_ir_find_premises wants; checks stay then */
+  uint8_t *narrow; /* per instruction, or NULL: what roc_ir_find_narrow wants; checks stay then */
   bool failed;
 } guard;
 
@@ -181,12 +183,47 @@ static void walk_nested(guard *g, const roc_ir_inst *inst) {
   if (inst->op == ROC_IR_FOR) forget_var(g, inst->aux);
 }
 
+static bool is_same_premise(const roc_ir_premise *a, const roc_ir_premise *b) {
+  return a->op == b->op && a->aux == b->aux && a->dim == b->dim && a->k == b->k &&
+         a->array == b->array && a->axis == b->axis;
+}
+
+/* Arrays that look at one parameter have its extents; facts number them by parameter. */
+static uint32_t array_of_extent(const roc_ir_module *m, uint32_t owner) {
+  if (owner >= m->params.count) return owner - m->params.count;
+  uint32_t array = 0;
+  while (m->arrays.items[array].kind != ROC_IR_ARRAY_PARAM ||
+         m->arrays.items[array].param != owner) {
+    array++;
+  }
+  return array;
+}
+
+static void note_premise(guard *g, const roc_ir_inst *inst) {
+  roc_ir_premise p = {.array = inst->aux, .axis = (uint32_t)inst->k.i};
+  uint32_t bound;
+  int64_t end;
+  if (!roc_ir_facts_launch_bound(&g->f, operand(g, inst, 0), &bound, &p.k)) return;
+  const roc_ir_value *v = &g->f.values.items[bound];
+  roc_ir_range range = roc_ir_facts_range(&g->f, bound);
+  if (__builtin_add_overflow(range.low, p.k, &end)) return;
+  if (__builtin_add_overflow(range.high, p.k, &end)) return;
+  p.op = v->op;
+  p.aux = v->op == ROC_IR_EXTENT ? array_of_extent(g->m, v->aux) : v->aux;
+  p.dim = v->op == ROC_IR_EXTENT ? v->k : 0;
+  for (uint32_t i = 0; i < g->premises->count; i++) {
+    if (is_same_premise(&g->premises->items[i], &p)) return;
+  }
+  if (!roc_vec_push(g->premises, p)) g->failed = true;
+}
+
 /* True when the check cannot fail; else states what holds behind it. */
 static bool settle_index(guard *g, const roc_ir_inst *inst) {
   uint32_t index = operand(g, inst, 0);
   uint32_t extent = roc_ir_facts_extent(&g->f, inst->aux, (uint32_t)inst->k.i);
   bool is_low = roc_ir_facts_le(&g->f, g->one, index);
   if (is_low && roc_ir_facts_le(&g->f, index, extent)) return true;
+  if (is_low && g->premises) note_premise(g, inst);
   roc_ir_facts_add(&g->f, g->one, index, 0);
   roc_ir_facts_add(&g->f, index, extent, 0);
   return false;
@@ -212,6 +249,24 @@ static bool settle_int(guard *g, const roc_ir_inst *inst) {
   return range.low >= -((int64_t)1 << 62) && range.high <= (int64_t)1 << 62;
 }
 
+/* ---- how wide values are ---- */
+
+static bool lies_in(guard *g, uint32_t value, int64_t most) {
+  roc_ir_range range = roc_ir_facts_range(&g->f, value);
+  return range.low >= 0 && range.low <= range.high && range.high <= most;
+}
+
+static uint8_t narrow_of(guard *g, const roc_ir_inst *inst, uint32_t value) {
+  bool is_int = inst->type == ROC_VT_INT;
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    bool takes_int = g->m->insts.items[roc_ir_arg(g->m, inst, n)].type == ROC_VT_INT;
+    if (takes_int && !lies_in(g, operand(g, inst, n), UINT32_MAX)) return 0;
+  }
+  if (is_int && !lies_in(g, value, UINT32_MAX)) return 0;
+  return is_int && lies_in(g, value, INT32_MAX) ? ROC_IR_NARROW | ROC_IR_NARROW_SIGNED
+                                                : ROC_IR_NARROW;
+}
+
 /* Handles one instruction; true when it is to go. */
 static bool walk_inst(guard *g, uint32_t id) {
   const roc_ir_inst *inst = &g->m->insts.items[id];
@@ -234,6 +289,7 @@ static bool walk_inst(guard *g, uint32_t id) {
     args[n] = operand(g, inst, n);
   }
   g->values[id] = roc_ir_facts_value(&g->f, inst, args);
+  if (g->narrow) g->narrow[id] |= narrow_of(g, inst, g->values[id]);
   return false;
 }
 
@@ -241,38 +297,143 @@ static void walk_region(guard *g, uint32_t region) {
   roc_ir_ids *ids = &g->m->regions.items[region];
   uint32_t kept = 0;
   for (uint32_t i = 0; i < ids->count; i++) {
-    bool goes = !g->failed && walk_inst(g, ids->items[i]);
-    if (!goes) ids->items[kept++] = ids->items[i];
+    bool goes = !g->failed && walk_inst(g, ids->items[i]) && !g->narrow && !g->premises;
+    if (goes) continue;
+    if (kept != i) ids->items[kept] = ids->items[i];
+    kept++;
   }
-  ids->count = kept;
+  if (kept != ids->count) ids->count = kept;
 }
 
-static bool open_guard(guard *g, roc_ir_module *module) {
+static uint32_t query(guard *g, roc_ir_op op, uint32_t dim) {
+  roc_ir_inst inst = {.op = (uint8_t)op, .type = ROC_VT_INT, .aux = dim};
+  return roc_ir_facts_value(&g->f, &inst, NULL);
+}
+
+/* No id is over its size. */
+static void state_launch(guard *g) {
+  static const roc_ir_op pairs[][2] = {{ROC_IR_GLOBAL_ID, ROC_IR_GLOBAL_SIZE},
+                                       {ROC_IR_LOCAL_ID, ROC_IR_LOCAL_SIZE},
+                                       {ROC_IR_GROUP_ID, ROC_IR_NUM_GROUPS}};
+  for (uint32_t dim = 0; dim < 3; dim++) {
+    for (int i = 0; i < 3; i++) {
+      roc_ir_facts_add(&g->f, query(g, pairs[i][0], dim), query(g, pairs[i][1], dim), 0);
+    }
+  }
+}
+
+static bool open_guard(guard *g, roc_ir_module *module, const roc_ir_launch_limits *limits) {
   *g = (guard){.m = module};
   uint32_t nvars = module->vars.count;
   g->values = roc_zalloc(sizeof *g->values * module->insts.count);
   g->vars = roc_zalloc(sizeof *g->vars * nvars);
   g->stamps = roc_zalloc(sizeof *g->stamps * nvars);
   g->slots = roc_zalloc(sizeof *g->slots * nvars);
-  bool made = g->values && g->vars && g->stamps && g->slots && roc_ir_facts_init(&g->f, module);
+  bool made =
+      g->values && g->vars && g->stamps && g->slots && roc_ir_facts_init(&g->f, module, limits);
   for (uint32_t i = 0; made && i < nvars; i++) {
     g->vars[i] = roc_ir_facts_unknown(&g->f, module->vars.items[i].type);
   }
   roc_ir_inst one = {.op = ROC_IR_CONST, .type = ROC_VT_INT, .k.i = 1};
   if (made) g->one = roc_ir_facts_value(&g->f, &one, NULL);
+  if (made) state_launch(g);
   return made;
+}
+
+/* Walks the opened guard's module, unless `made` is false, and closes it. */
+static roc_status run_guard(guard *g, bool made, roc_error *err) {
+  if (made) walk_region(g, 0);
+  bool is_out_of_memory = !made || g->failed || g->f.failed;
+  roc_free(g->values);
+  roc_free(g->vars);
+  roc_free(g->stamps);
+  roc_free(g->slots);
+  roc_vec_deinit(&g->trail);
+  roc_ir_facts_deinit(&g->f);
+  return is_out_of_memory ? roc_fail(err, ROC_OOM, "out of memory") : ROC_OK;
 }
 
 roc_status roc_ir_guard(roc_ir_module *module, roc_error *err) {
   guard g;
-  bool made = open_guard(&g, module);
-  if (made) walk_region(&g, 0);
-  bool is_out_of_memory = !made || g.failed || g.f.failed;
-  roc_free(g.values);
-  roc_free(g.vars);
-  roc_free(g.stamps);
-  roc_free(g.slots);
-  roc_vec_deinit(&g.trail);
-  roc_ir_facts_deinit(&g.f);
-  return is_out_of_memory ? roc_fail(err, ROC_OOM, "out of memory") : ROC_OK;
+  bool made = open_guard(&g, module, &roc_ir_limits_any);
+  return run_guard(&g, made, err);
+}
+
+roc_status roc_ir_guard_gpu(roc_ir_module *module, roc_error *err) {
+  guard g;
+  bool made = open_guard(&g, module, &roc_ir_limits_gpu);
+  return run_guard(&g, made, err);
+}
+
+roc_status roc_ir_find_premises(const roc_ir_module *module, roc_ir_premises *out, roc_error *err) {
+  guard g;
+  /* Nothing is removed from the module in this mode. */
+  bool made = open_guard(&g, (roc_ir_module *)(uintptr_t)module, &roc_ir_limits_gpu);
+  g.premises = out;
+  return run_guard(&g, made, err);
+}
+
+/* ---- what loops change ---- */
+
+typedef struct motion {
+  const roc_ir_module *m;
+  uint8_t *narrow;
+  uint8_t *nsets;    /* per variable, saturated at 2 */
+  uint8_t *is_bound; /* per variable: what it is set to changes */
+} motion;
+
+static void count_sets(motion *c) {
+  for (uint32_t i = 0; i < c->m->insts.count; i++) {
+    const roc_ir_inst *inst = &c->m->insts.items[i];
+    if (inst->op == ROC_IR_FOR) c->nsets[inst->aux] = 2;
+    if (inst->op == ROC_IR_SET && c->nsets[inst->aux] < 2) c->nsets[inst->aux]++;
+  }
+}
+
+/* A variable with one SET has been set before it is read. */
+static void mark_motion(motion *c, uint32_t region) {
+  const roc_ir_ids *ids = &c->m->regions.items[region];
+  for (uint32_t i = 0; i < ids->count; i++) {
+    uint32_t id = ids->items[i];
+    const roc_ir_inst *inst = &c->m->insts.items[id];
+    bool moves = inst->op == ROC_IR_GET && (c->nsets[inst->aux] > 1 || c->is_bound[inst->aux]);
+    for (uint32_t n = 0; n < inst->nargs && !moves; n++) {
+      moves = c->narrow[roc_ir_arg(c->m, inst, n)] & ROC_IR_LOOP_BOUND;
+    }
+    if (moves) c->narrow[id] |= ROC_IR_LOOP_BOUND;
+    if (moves && inst->op == ROC_IR_SET) c->is_bound[inst->aux] = 1;
+    if (!roc_ir_has_regions(inst)) continue;
+    mark_motion(c, inst->k.region[0]);
+    if (inst->op == ROC_IR_IF) mark_motion(c, inst->k.region[1]);
+  }
+}
+
+static bool find_motion(const roc_ir_module *m, uint8_t *narrow) {
+  motion c = {.m = m, .narrow = narrow};
+  c.nsets = roc_zalloc(m->vars.count + 1);
+  c.is_bound = roc_zalloc(m->vars.count + 1);
+  bool made = c.nsets && c.is_bound;
+  if (made) {
+    count_sets(&c);
+    mark_motion(&c, 0);
+  }
+  roc_free(c.nsets);
+  roc_free(c.is_bound);
+  return made;
+}
+
+roc_status roc_ir_find_narrow(const roc_ir_module *module, const roc_ir_launch_limits *limits,
+                              uint8_t **out, roc_error *err) {
+  guard g;
+  uint8_t *narrow = roc_zalloc(module->insts.count + 1);
+  /* Nothing is removed from the module in this mode. */
+  bool made = open_guard(&g, (roc_ir_module *)(uintptr_t)module, limits);
+  g.narrow = narrow;
+  roc_status status = run_guard(&g, made && narrow, err);
+  if (status == ROC_OK && !find_motion(module, narrow)) {
+    status = roc_fail(err, ROC_OOM, "out of memory");
+  }
+  if (status != ROC_OK) roc_free(narrow);
+  if (status == ROC_OK) *out = narrow;
+  return status;
 }

@@ -128,10 +128,13 @@ typedef enum roc_ir_layout {
 /* Where an argument's memory is, as far as atomics must know. */
 typedef enum roc_ir_memory { ROC_IR_MEM_DEVICE, ROC_IR_MEM_HOST } roc_ir_memory;
 
-/* A kernel parameter.  In the kernarg block, in order, at natural alignment:
+/* A kernel parameter.  In the kernarg block:
  *   INT 8 bytes (narrow: 4, unsigned), F64 8, F32 4, BOOL 1;
- *   array: data pointer 8, then `rank` extents, then, STRIDED only, `rank` strides in elements;
- *   each 8 (narrow: 4, unsigned). */
+ *   array: data pointer 8; `rank` extents and, STRIDED only, `rank` strides in elements, each 8
+ *   (narrow: 4, unsigned).
+ * First all fields of 8 bytes in the order of the parameters (of one: pointer, extents, strides),
+ * then those of 4, then those of 1: nothing is padded, and a GPU loads pointers several at a time.
+ */
 typedef struct roc_ir_param {
   const char *name;
   bool is_array;

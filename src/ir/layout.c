@@ -26,38 +26,48 @@ static roc_arg_kind kind_of(const roc_ir_param *param) {
   }
 }
 
-/* Appends the extents and strides behind an array's pointer; returns the end. */
-static uint32_t place_shape(const roc_ir_param *param, roc_arg_slot *slot, uint32_t end) {
+/* The size that slots are handed out at, and where the next of it begins. */
+typedef struct cursor {
+  uint32_t bytes, end;
+} cursor;
+
+/* Room for `count` values of `bytes` each, when that is the size in hand; else leaves *offset. */
+static void place(cursor *c, uint32_t bytes, uint32_t count, uint32_t *offset) {
+  if (bytes != c->bytes) return;
+  *offset = c->end;
+  c->end += bytes * count;
+}
+
+static void place_param(cursor *c, const roc_ir_param *param, roc_arg_slot *slot) {
+  place(c, scalar_bytes((roc_arg_kind)slot->kind), 1, &slot->offset);
+  if (!param->is_array) return;
   uint32_t bytes = param->is_narrow ? 4 : 8;
-  slot->extents_offset = end;
-  end += bytes * param->rank;
+  place(c, bytes, param->rank, &slot->extents_offset);
+  if (slot->has_strides) place(c, bytes, param->rank, &slot->strides_offset);
+}
+
+static void describe_param(const roc_ir_param *param, roc_arg_slot *slot) {
+  memset(slot, 0, sizeof *slot);
+  slot->kind = (uint8_t)kind_of(param);
+  if (!param->is_array) return;
+  slot->dtype = (uint8_t)param->dtype;
+  slot->rank = param->rank;
+  slot->is_narrow = param->is_narrow;
+  slot->is_read = param->is_read;
+  slot->is_written = param->is_written;
   slot->has_strides = param->layout == ROC_IR_LAYOUT_STRIDED;
-  if (slot->has_strides) {
-    slot->strides_offset = end;
-    end += bytes * param->rank;
-  }
-  return end;
 }
 
 uint32_t roc_ir_layout_args(const roc_ir_module *module, roc_arg_slot *slots) {
-  uint32_t end = 0;
-  for (uint32_t i = 0; i < module->params.count; i++) {
-    const roc_ir_param *param = &module->params.items[i];
-    roc_arg_slot *slot = &slots[i];
-    memset(slot, 0, sizeof *slot);
-    slot->kind = (uint8_t)kind_of(param);
-    uint32_t bytes = scalar_bytes((roc_arg_kind)slot->kind);
-    slot->offset = align_up(end, bytes);
-    end = slot->offset + bytes;
-    if (!param->is_array) continue;
-    slot->dtype = (uint8_t)param->dtype;
-    slot->rank = param->rank;
-    slot->is_narrow = param->is_narrow;
-    slot->is_read = param->is_read;
-    slot->is_written = param->is_written;
-    end = place_shape(param, slot, end);
+  static const uint32_t sizes[] = {8, 4, 1};
+  cursor c = {0, 0};
+  uint32_t nparams = module->params.count;
+  for (uint32_t i = 0; i < nparams; i++) describe_param(&module->params.items[i], &slots[i]);
+  for (int s = 0; s < 3; s++) {
+    c.bytes = sizes[s];
+    for (uint32_t i = 0; i < nparams; i++) place_param(&c, &module->params.items[i], &slots[i]);
   }
-  return align_up(end, 8);
+  return align_up(c.end, 8);
 }
 
 int64_t roc_ir_array_size(const roc_ir_array *array) {

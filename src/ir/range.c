@@ -1,6 +1,8 @@
 /* See range.h. */
 #include "ir/range.h"
 
+#include "base/target.h"
+
 const roc_ir_range roc_ir_range_all = {INT64_MIN, INT64_MAX};
 
 static int64_t smaller(int64_t a, int64_t b) {
@@ -57,6 +59,7 @@ static int64_t floor_divide(int64_t a, int64_t b) { /* b > 0 */
 }
 
 static roc_ir_range divide(roc_ir_range a, roc_ir_range b) {
+  if (a.low >= 0 && b.low == 0 && b.high >= 0) return (roc_ir_range){0, a.high}; /* by 0: 0 */
   if (b.low <= 0 || b.low > b.high) return roc_ir_range_all;
   roc_ir_range by_low = {floor_divide(a.low, b.low), floor_divide(a.high, b.low)};
   roc_ir_range by_high = {floor_divide(a.low, b.high), floor_divide(a.high, b.high)};
@@ -64,8 +67,9 @@ static roc_ir_range divide(roc_ir_range a, roc_ir_range b) {
 }
 
 static roc_ir_range modulo(roc_ir_range a, roc_ir_range b) {
-  if (b.low <= 0 || b.low > b.high) return roc_ir_range_all;
-  return (roc_ir_range){0, a.low >= 0 ? smaller(a.high, b.high - 1) : b.high - 1};
+  if (b.low < 0 || b.low > b.high) return roc_ir_range_all;
+  int64_t most = larger(b.high - 1, 0); /* by 0: 0 */
+  return (roc_ir_range){0, a.low >= 0 ? smaller(a.high, most) : most};
 }
 
 static roc_ir_range bitwise_and(roc_ir_range a, roc_ir_range b) {
@@ -121,17 +125,21 @@ roc_ir_range roc_ir_range_apply(roc_ir_op op, uint32_t aux, const roc_ir_range *
   }
 }
 
-roc_ir_range roc_ir_range_of_query(const roc_ir_module *m, roc_ir_op op, uint32_t dim) {
-  /* No grid is walked to its 2^62nd item; so id + small constant does not wrap. */
-  const int64_t most = (int64_t)1 << 62;
+/* No grid is walked to its 2^62nd item; so id + small constant does not wrap. */
+const roc_ir_launch_limits roc_ir_limits_any = {(int64_t)1 << 62, INT64_MAX, UINT32_MAX};
+const roc_ir_launch_limits roc_ir_limits_gpu = {UINT32_MAX, UINT32_MAX, ROC_GPU_MAX_WORKGROUP};
+
+roc_ir_range roc_ir_range_of_query(const roc_ir_module *m, const roc_ir_launch_limits *limits,
+                                   roc_ir_op op, uint32_t dim) {
   int64_t bound = dim < 3 ? m->workgroup[dim] : 0;
   switch (op) {
     case ROC_IR_GLOBAL_ID:
-    case ROC_IR_GROUP_ID: return (roc_ir_range){1, most};
+    case ROC_IR_GROUP_ID: return (roc_ir_range){1, limits->ids};
     case ROC_IR_LOCAL_ID:
-    case ROC_IR_LOCAL_SIZE: return (roc_ir_range){1, bound ? bound : UINT32_MAX};
+    case ROC_IR_LOCAL_SIZE:
+      return (roc_ir_range){1, bound ? smaller(bound, limits->workgroup) : limits->workgroup};
     case ROC_IR_GLOBAL_SIZE:
-    case ROC_IR_NUM_GROUPS: return (roc_ir_range){1, INT64_MAX};
+    case ROC_IR_NUM_GROUPS: return (roc_ir_range){1, limits->sizes};
     case ROC_IR_WORK_DIM: return (roc_ir_range){1, 3};
     case ROC_IR_WAVE_SIZE: return (roc_ir_range){32, 64};
     case ROC_IR_LANE_ID: return (roc_ir_range){1, 64};

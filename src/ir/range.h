@@ -15,6 +15,7 @@ roc_ir_range roc_ir_range_of_dtype(roc_dtype dtype);
  * ops it does not know. */
 roc_ir_range roc_ir_range_apply(roc_ir_op op, uint32_t aux, const roc_ir_range *args);
 /* Of what the launch hands in: ids, sizes and lanes. */
-roc_ir_range roc_ir_range_of_query(const roc_ir_module *m, roc_ir_op op, uint32_t dim);
+roc_ir_range roc_ir_range_of_query(const roc_ir_module *m, const roc_ir_launch_limits *limits,
+                                   roc_ir_op op, uint32_t dim);
 
 #endif

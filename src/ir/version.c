@@ -6,9 +6,12 @@
 
 #include "base/alloc.h"
 #include "ir/build.h"
+#include "ir/guard.h"
 
 enum {
   MAX_LOOP_INSTS = 256, /* larger ones are not copied */
+  MAX_BODY_INSTS = 512, /* nor kernels */
+  MAX_PREMISES = 12,
   MAX_CHECKS = 16,
   MAX_DEPTH = 8, /* of an index expression */
   MAX_ARGS = 16  /* of an instruction */
@@ -215,17 +218,110 @@ static void version_region(versioner *v, uint32_t region) {
   roc_vec_deinit(&old);
 }
 
-roc_status roc_ir_version(roc_ir_module *module, roc_error *err) {
-  versioner v = {.m = module, .count = module->insts.count};
-  v.is_inside = roc_zalloc(v.count + 1);
-  v.is_dropped = roc_zalloc(v.count + 1);
-  v.is_set = roc_zalloc(module->vars.count + 1);
-  v.copies = roc_zalloc((v.count + 1) * sizeof *v.copies);
-  bool has_tables = v.is_inside && v.is_dropped && v.is_set && v.copies;
-  roc_ir_builder_init(&v.b, module);
-  if (has_tables) version_region(&v, 0);
-  roc_status status = roc_ir_builder_finish(&v.b, err);
-  void *tables[] = {v.is_inside, v.is_dropped, v.is_set, v.copies};
+static bool open_versioner(versioner *v, roc_ir_module *module) {
+  *v = (versioner){.m = module, .count = module->insts.count};
+  v->is_inside = roc_zalloc(v->count + 1);
+  v->is_dropped = roc_zalloc(v->count + 1);
+  v->is_set = roc_zalloc(module->vars.count + 1);
+  v->copies = roc_zalloc((v->count + 1) * sizeof *v->copies);
+  roc_ir_builder_init(&v->b, module);
+  return v->is_inside && v->is_dropped && v->is_set && v->copies;
+}
+
+static roc_status close_versioner(versioner *v, bool was_opened, roc_error *err) {
+  roc_status status = roc_ir_builder_finish(&v->b, err);
+  void *tables[] = {v->is_inside, v->is_dropped, v->is_set, v->copies};
   for (int i = 0; i < 4; i++) roc_free(tables[i]);
-  return has_tables ? status : roc_fail(err, ROC_OOM, "out of memory");
+  return was_opened ? status : roc_fail(err, ROC_OOM, "out of memory");
+}
+
+static roc_status version_loops(roc_ir_module *module, uint32_t region, roc_error *err) {
+  versioner v;
+  bool is_open = open_versioner(&v, module);
+  if (is_open) version_region(&v, region);
+  return close_versioner(&v, is_open, err);
+}
+
+roc_status roc_ir_version(roc_ir_module *module, roc_error *err) {
+  return version_loops(module, 0, err);
+}
+
+/* ---- the whole kernel ---------------------------------------------------------------------- */
+
+static bool is_same_bound(const roc_ir_premise *a, const roc_ir_premise *b) {
+  return a->op == b->op && a->aux == b->aux && a->dim == b->dim && a->k == b->k;
+}
+
+static uint32_t emit_bound(versioner *v, const roc_ir_premise *p) {
+  uint32_t bound;
+  switch ((roc_ir_op)p->op) {
+    case ROC_IR_EXTENT: bound = roc_ir_extent(&v->b, p->aux, (uint32_t)p->dim); break;
+    case ROC_IR_PARAM: bound = roc_ir_param_value(&v->b, p->aux); break;
+    default: bound = roc_ir_query(&v->b, (roc_ir_op)p->op, p->aux); break;
+  }
+  return p->k ? roc_ir_binary(&v->b, ROC_IR_ADD, bound, roc_ir_const_int(&v->b, p->k)) : bound;
+}
+
+/* One comparison per bound, with the least of its extents. */
+static uint32_t emit_premises(versioner *v, const roc_ir_premises *premises) {
+  uint32_t all = ROC_IR_NONE;
+  for (uint32_t i = 0; i < premises->count; i++) {
+    const roc_ir_premise *p = &premises->items[i];
+    bool is_done = false;
+    for (uint32_t j = 0; j < i; j++) is_done |= is_same_bound(&premises->items[j], p);
+    if (is_done) continue;
+    uint32_t bound = emit_bound(v, p), least = roc_ir_extent(&v->b, p->array, p->axis);
+    for (uint32_t j = i + 1; j < premises->count; j++) {
+      const roc_ir_premise *other = &premises->items[j];
+      if (!is_same_bound(other, p)) continue;
+      uint32_t extent = roc_ir_extent(&v->b, other->array, other->axis);
+      least = roc_ir_binary(&v->b, ROC_IR_MIN, least, extent);
+    }
+    all = both(v, all, at_most(v, bound, least));
+  }
+  return all;
+}
+
+/* True when the body can be copied. */
+static bool look_at_body(versioner *v, uint32_t region) {
+  const roc_ir_ids *ids = &v->m->regions.items[region];
+  for (uint32_t i = 0; i < ids->count; i++) {
+    roc_ir_inst inst = inst_of(v, ids->items[i]);
+    if (++v->ninsts > MAX_BODY_INSTS || inst.nargs > MAX_ARGS) return false;
+    v->is_inside[ids->items[i]] = 1;
+    if (!roc_ir_has_regions(&inst)) continue;
+    if (!look_at_body(v, inst.k.region[0])) return false;
+    if (inst.op == ROC_IR_IF && !look_at_body(v, inst.k.region[1])) return false;
+  }
+  return true;
+}
+
+/* Returns the region of the copy, which guard.c can now free of checks. */
+static uint32_t version_body(versioner *v, const roc_ir_premises *premises) {
+  roc_ir_ids old = v->m->regions.items[0];
+  v->m->regions.items[0] = (roc_ir_ids){0};
+  v->b.region = 0;
+  v->b.loc = inst_of(v, old.items[0]).loc;
+  uint32_t choice = roc_ir_begin_if(&v->b, emit_premises(v, premises));
+  for (uint32_t i = 0; i < old.count; i++) copy_inst(v, old.items[i]);
+  roc_ir_else(&v->b, choice);
+  for (uint32_t i = 0; i < old.count; i++) push_id(v, old.items[i]);
+  roc_ir_end(&v->b, choice);
+  roc_vec_deinit(&old);
+  return v->b.failed ? 0 : v->m->insts.items[choice].k.region[0];
+}
+
+roc_status roc_ir_version_launch(roc_ir_module *module, roc_error *err) {
+  versioner v;
+  roc_ir_premises premises = {0};
+  uint32_t region = 0;
+  roc_status status = roc_ir_find_premises(module, &premises, err);
+  bool is_open = open_versioner(&v, module);
+  bool is_worth_it = status == ROC_OK && premises.count > 0 && premises.count <= MAX_PREMISES;
+  if (is_open && is_worth_it && look_at_body(&v, 0)) region = version_body(&v, &premises);
+  roc_vec_deinit(&premises);
+  roc_status closed = close_versioner(&v, is_open, err);
+  if (status == ROC_OK) status = closed;
+  if (status == ROC_OK && region) status = roc_ir_guard_gpu(module, err);
+  return status == ROC_OK ? version_loops(module, region, err) : status;
 }

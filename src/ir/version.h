@@ -1,16 +1,26 @@
-/* Loops without checks beside loops with them.
+/* Code without checks beside code with them, for targets where a check in hot code costs much:
+ * GPUs, which go on with a part of the wavefront.  What the kernel does, and what it reports,
+ * stays.
  *
- * An innermost counting loop becomes `if every check holds in all iterations then the loop without
- * them, else the loop as it was`.  The condition is computed once, in front: for an index that is
- * the same in all iterations, or that is the counter plus such a value, its first and last value
- * are compared with the extent.  For targets where a check in a loop costs much (GPUs, which leave
- * the loop with a part of the wavefront); what the kernel does, and what it reports, stays. */
+ * The whole kernel: where checks would be proved if some extents, arguments and sizes were in order
+ * (`if i <= #y then y[i] = x[i] end`: if #y <= #x), it becomes `if they are then the kernel without
+ * those checks, else the kernel as it was`.  All items of a launch take the same way, so barriers
+ * are no hindrance.
+ *
+ * An innermost counting loop: `if every check holds in all iterations then the loop without them,
+ * else the loop as it was`.  The condition is computed once, in front: for an index that is the
+ * same in all iterations, or that is the counter plus such a value, its first and last value are
+ * compared with the extent. */
 #ifndef ROC_IR_VERSION_H
 #define ROC_IR_VERSION_H
 
 #include "ir/ir.h"
 
-/* Changes a verified module. OOM leaves it unusable. */
+/* Each changes a verified module. OOM leaves it unusable. */
+
+/* The whole kernel, then the loops of what has the fewer checks. */
+roc_status roc_ir_version_launch(roc_ir_module *module, roc_error *err);
+/* Loops alone. */
 roc_status roc_ir_version(roc_ir_module *module, roc_error *err);
 
 #endif

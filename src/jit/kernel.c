@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/hsaco.h"
 #include "ir/print.h"
 #include "jit/annotate.h"
 #include "jit/cache.h"
@@ -198,6 +199,21 @@ static roc_cg_options codegen_options(roc_rt_device *device) {
       .target = props->arch, .wave_size = is_cpu ? props->wavefront_size : 0, .opt_level = -1};
 }
 
+/* What an AMD GPU's code takes of its chip; nothing is known of other code. */
+static void note_resources(const roc_jit_kernel *k, roc_jit_spec *spec) {
+  const roc_codeobj *object = spec->object;
+  const roc_gpu_chip *chip = roc_gpu_chip_find(object->target, NULL);
+  roc_hsaco_kernel kernel;
+  if (!chip) return;
+  if (roc_hsaco_read_kernel(object->bytes, object->nbytes, object->entry, &kernel, NULL)) return;
+  spec->chip = chip;
+  spec->use = (roc_gpu_use){kernel.vgprs, kernel.sgprs, kernel.shared_bytes, 0};
+  spec->max_workgroup = roc_rt_device_driver(spec->device)->props.max_workgroup;
+  uint32_t promise = k->options.workgroup[0];
+  if (promise && promise < spec->max_workgroup) spec->max_workgroup = promise;
+  spec->workgroup = roc_gpu_choose_workgroup(chip, &spec->use, spec->max_workgroup);
+}
+
 static roc_status load_object(roc_jit_kernel *k, roc_rt_device *device, roc_codeobj *object,
                               roc_jit_spec **out_spec, roc_error *err) {
   roc_jit_spec *spec = roc_zalloc(sizeof *spec + k->key_bytes);
@@ -209,6 +225,7 @@ static roc_status load_object(roc_jit_kernel *k, roc_rt_device *device, roc_code
   }
   spec->object = object;
   spec->device = device;
+  note_resources(k, spec);
   spec->hash = hash_key(k);
   spec->key_bytes = k->key_bytes;
   memcpy(spec->key, k->key, k->key_bytes);
@@ -308,6 +325,15 @@ static uint32_t list_uses(roc_jit_kernel *k, const roc_jit_spec *spec) {
   return nuses;
 }
 
+/* The workgroup with the best occupancy where the launch leaves it to us. */
+static uint32_t choose_items(const roc_jit_spec *spec, const roc_jit_grid *grid) {
+  if (!grid->is_local_free || grid->rank != 1 || !spec->chip) return grid->local[0];
+  if (grid->shared_bytes == 0) return spec->workgroup;
+  roc_gpu_use use = spec->use;
+  use.shared_bytes += grid->shared_bytes;
+  return roc_gpu_choose_workgroup(spec->chip, &use, spec->max_workgroup);
+}
+
 roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spec,
                                  roc_rt_stream *stream, const roc_jit_grid *grid,
                                  roc_ticket *out_ticket, roc_error *err) {
@@ -334,6 +360,7 @@ roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spe
                           .line = grid->line};
   memcpy(launch.grid, grid->grid, sizeof launch.grid);
   memcpy(launch.local, grid->local, sizeof launch.local);
+  launch.local[0] = choose_items(spec, grid);
   return roc_rt_launch_queue(stream, &launch, out_ticket, err);
 }
 

@@ -7,6 +7,7 @@
 #ifndef ROC_JIT_KERNEL_H
 #define ROC_JIT_KERNEL_H
 
+#include "base/target.h"
 #include "codegen/codegen.h"
 #include "jit/program.h"
 #include "runtime/launch.h"
@@ -26,6 +27,10 @@ typedef struct roc_jit_spec {
   roc_rt_kernel *loaded;
   const roc_codeobj *object; /* owned by `loaded` */
   roc_rt_device *device;
+  const roc_gpu_chip *chip; /* of an AMD GPU's code, else NULL; then: */
+  roc_gpu_use use;          /* registers and static shared bytes */
+  uint32_t max_workgroup;   /* work-items in one dimension, by device and promise */
+  uint32_t workgroup;       /* the best in one dimension, without dynamic shared bytes */
   uint64_t hash, last_use;
   uint32_t key_bytes;
   unsigned char key[];
@@ -61,6 +66,7 @@ typedef struct roc_jit_grid {
   uint64_t grid[3]; /* work-items, 1 beyond the rank */
   uint32_t local[3];
   uint32_t rank;
+  bool is_local_free; /* nobody named a workgroup: `local` may be replaced by a better one */
   uint32_t shared_bytes;
   const char *file; /* the launch's place, for faults; lives as long as the process */
   uint32_t line;

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ir/clamp.h"
+#include "ir/optimize.h"
 #include "ir/version.h"
 #include "jit/cache.h"
 #include "jit/compile.h"
@@ -18,8 +20,10 @@ roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
 
 /* Leaving a loop with a part of the wavefront is dear on a GPU; on a CPU checks are masked. */
 roc_status roc_jit_fit_target(roc_ir_module *module, const char *target, roc_error *err) {
-  bool is_gpu = roc_gpu_chip_find(target, NULL) != NULL;
-  return is_gpu && module->check ? roc_ir_version(module, err) : ROC_OK;
+  if (!roc_gpu_chip_find(target, NULL)) return ROC_OK;
+  if (module->check) ROC_TRY(roc_ir_version_launch(module, err));
+  ROC_TRY(roc_ir_clamp_groups(module, err));
+  return roc_ir_dce(module, err);
 }
 
 static roc_status build(roc_jit_kernel *k, roc_ir_module *module, const roc_cg_options *options,

@@ -20,10 +20,10 @@ void emu_gpu_free(emu_gpu *gpu);
 
 /* What a dispatch needs of its queue. */
 typedef struct emu_queue_view {
-  uint64_t queue_address;    /* hsa_queue_t / amd_queue_t, for kernels that ask for it */
-  uint64_t packet_address;   /* of the packet in the ring: the dispatch pointer of kernels */
+  uint64_t queue_address;  /* hsa_queue_t / amd_queue_t, for kernels that ask for it */
+  uint64_t packet_address; /* of the packet in the ring: the dispatch pointer of kernels */
   uint64_t dispatch_id;
-  _Atomic bool *stop;        /* ends a running dispatch soon */
+  _Atomic bool *stop;                               /* ends a running dispatch soon */
   void (*raise_event)(void *ud, uint32_t event_id); /* s_sendmsg of an interrupt */
   void *ud;
 } emu_queue_view;

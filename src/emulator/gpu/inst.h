@@ -39,17 +39,17 @@ typedef enum emu_type {
   EMU_B128,
   EMU_B256,
   EMU_B512,
-  EMU_MASK, /* a bit per lane: two scalar registers, or one in wave32 */
+  EMU_MASK,    /* a bit per lane: two scalar registers, or one in wave32 */
   EMU_ADDRESS, /* of a memory instruction: one or two registers, or none ("off") */
-  EMU_DATA /* of a memory instruction: as many registers as the text names */
+  EMU_DATA     /* of a memory instruction: as many registers as the text names */
 } emu_type;
 
 typedef enum emu_operand_kind {
-  EMU_OPERAND_NONE, /* absent, or "off" */
-  EMU_OPERAND_VGPR, /* reg: row of emu_wave.v; accumulation registers follow from 256 */
-  EMU_OPERAND_SGPR, /* reg: the hardware's number, see EMU_SGPR_* */
+  EMU_OPERAND_NONE,  /* absent, or "off" */
+  EMU_OPERAND_VGPR,  /* reg: row of emu_wave.v; accumulation registers follow from 256 */
+  EMU_OPERAND_SGPR,  /* reg: the hardware's number, see EMU_SGPR_* */
   EMU_OPERAND_CONST, /* value: the bits, as the operand's type has them */
-  EMU_OPERAND_SCC, /* these three are 0 or 1 */
+  EMU_OPERAND_SCC,   /* these three are 0 or 1 */
   EMU_OPERAND_VCCZ,
   EMU_OPERAND_EXECZ
 } emu_operand_kind;
@@ -57,9 +57,9 @@ typedef enum emu_operand_kind {
 /* Scalar register numbers behind the general ones (0 … 105). */
 enum {
   EMU_SGPR_FLAT_SCRATCH = 102, /* and 103; gfx9 */
-  EMU_SGPR_XNACK_MASK = 104, /* and 105; gfx9 */
-  EMU_SGPR_VCC = 106, /* and 107 */
-  EMU_SGPR_TTMP = 108, /* 16 of them */
+  EMU_SGPR_XNACK_MASK = 104,   /* and 105; gfx9 */
+  EMU_SGPR_VCC = 106,          /* and 107 */
+  EMU_SGPR_TTMP = 108,         /* 16 of them */
   EMU_SGPR_M0 = 124,
   EMU_SGPR_NULL = 125, /* gfx10: reads 0, writes are lost */
   EMU_SGPR_EXEC = 126, /* and 127 */
@@ -70,21 +70,21 @@ enum {
 enum { EMU_NEG = 1, EMU_ABS = 2, EMU_SEXT = 4 };
 
 typedef enum emu_sel { /* SDWA: the part of a register that is read or written */
-  EMU_SEL_DWORD,
-  EMU_SEL_BYTE_0,
-  EMU_SEL_BYTE_1,
-  EMU_SEL_BYTE_2,
-  EMU_SEL_BYTE_3,
-  EMU_SEL_WORD_0,
-  EMU_SEL_WORD_1
+                       EMU_SEL_DWORD,
+                       EMU_SEL_BYTE_0,
+                       EMU_SEL_BYTE_1,
+                       EMU_SEL_BYTE_2,
+                       EMU_SEL_BYTE_3,
+                       EMU_SEL_WORD_0,
+                       EMU_SEL_WORD_1
 } emu_sel;
 
 typedef enum emu_dst_unused { EMU_UNUSED_PAD, EMU_UNUSED_SEXT, EMU_UNUSED_PRESERVE } emu_dst_unused;
 
 typedef struct emu_operand {
-  uint8_t kind; /* emu_operand_kind */
-  uint8_t mods; /* EMU_NEG … */
-  uint8_t sel;  /* emu_sel */
+  uint8_t kind;  /* emu_operand_kind */
+  uint8_t mods;  /* EMU_NEG … */
+  uint8_t sel;   /* emu_sel */
   uint8_t nregs; /* registers it spans, as the text has it; of a constant 1 or 2 */
   uint16_t reg;
   uint64_t value; /* CONST */
@@ -113,7 +113,7 @@ typedef enum emu_dpp_kind {
   EMU_DPP_ROW_HALF_MIRROR,
   EMU_DPP_ROW_SHARE, /* gfx10; arg: lane of the row */
   EMU_DPP_ROW_XMASK, /* gfx10; arg: mask */
-  EMU_DPP_DPP8 /* gfx10; arg: eight lane numbers, 3 bits each */
+  EMU_DPP_DPP8       /* gfx10; arg: eight lane numbers, 3 bits each */
 } emu_dpp_kind;
 
 typedef struct emu_dpp {
@@ -127,12 +127,12 @@ typedef struct emu_dpp {
 /* Modifiers behind the operands. */
 typedef struct emu_modifiers {
   bool clamp, glc, slc, dlc, lds, offen, idxen, gds, tfe, scc;
-  uint8_t omod; /* 0 none, 1 times 2, 2 times 4, 3 divided by 2 */
+  uint8_t omod;                              /* 0 none, 1 times 2, 2 times 4, 3 divided by 2 */
   uint8_t op_sel, op_sel_hi, neg_lo, neg_hi; /* bit n: source n; bit 3 of op_sel: destination */
   uint8_t dst_sel, dst_unused;
   uint8_t cbsz, abid, blgp;
-  int32_t offset;   /* offset:, or offset0: */
-  int32_t offset1;  /* offset1: */
+  int32_t offset;  /* offset:, or offset0: */
+  int32_t offset1; /* offset1: */
 } emu_modifiers;
 
 enum { EMU_MAX_DST = 2, EMU_MAX_SRC = 5 };
@@ -148,9 +148,10 @@ struct emu_inst {
   uint8_t chip;     /* emu_generation the text was decoded for */
   uint32_t offset;  /* bytes from the begin of the program's code */
   uint32_t index;   /* of emu_program.insts */
-  int32_t imm;      /* SOPP/SOPK immediate: sleep time, message, counters of s_waitcnt packed as encoded … */
-  uint32_t target;  /* branches: index of the instruction led to */
-  uint32_t line;    /* of the Lua source, 0 unknown */
+  int32_t
+      imm; /* SOPP/SOPK immediate: sleep time, message, counters of s_waitcnt packed as encoded … */
+  uint32_t target; /* branches: index of the instruction led to */
+  uint32_t line;   /* of the Lua source, 0 unknown */
 };
 
 /* What an instruction counts as, for --stats and for the s_waitcnt check. */
@@ -179,16 +180,16 @@ typedef enum emu_generation { EMU_GFX9 = 1, EMU_GFX10 = 2 } emu_generation;
 enum { EMU_ALL = EMU_GFX9 | EMU_GFX10 };
 
 enum { /* emu_op.flags */
-  EMU_READS_VCC = 1,
-  EMU_WRITES_VCC = 2,
-  EMU_READS_SCC = 4,
-  EMU_WRITES_SCC = 8,
-  EMU_READS_DST = 16, /* v_mac, v_fmac, s_cmov, …: the destination is a source, too */
-  EMU_READS_M0 = 32,
-  EMU_WRITES_EXEC = 64,
-  EMU_OPTIONAL_DST = 128, /* an atomic returns the old value only with glc (or _rtn) */
-  EMU_IGNORES_EXEC = 256, /* v_readlane and the like */
-  EMU_KEEPS_HIGH = 512    /* 16-bit result: the high half of the register is kept on gfx9, too */
+       EMU_READS_VCC = 1,
+       EMU_WRITES_VCC = 2,
+       EMU_READS_SCC = 4,
+       EMU_WRITES_SCC = 8,
+       EMU_READS_DST = 16, /* v_mac, v_fmac, s_cmov, …: the destination is a source, too */
+       EMU_READS_M0 = 32,
+       EMU_WRITES_EXEC = 64,
+       EMU_OPTIONAL_DST = 128, /* an atomic returns the old value only with glc (or _rtn) */
+       EMU_IGNORES_EXEC = 256, /* v_readlane and the like */
+       EMU_KEEPS_HIGH = 512 /* 16-bit result: the high half of the register is kept on gfx9, too */
 };
 
 struct emu_op {
@@ -198,7 +199,7 @@ struct emu_op {
   uint8_t class;       /* emu_class */
   uint16_t flags;
   uint8_t dst[EMU_MAX_DST], src[EMU_MAX_SRC]; /* emu_type; EMU_NONE behind the last */
-  uint8_t bytes; /* memory: bytes per lane */
+  uint8_t bytes;                              /* memory: bytes per lane */
 };
 
 #endif

@@ -25,4 +25,17 @@ bool emu_name_line(uint64_t address, char *file, size_t size, uint32_t *line);
 void emu_name_lines(uint64_t begin, uint64_t end,
                     void (*visit)(void *ud, uint64_t begin, uint64_t end, uint32_t line), void *ud);
 
+/* A row of the line table: what [begin, end) was compiled from.  The mark is DWARF's discriminator;
+ * roclua's compiler gives 1 to atomic loads and stores, which are plain instructions. */
+typedef struct emu_name_row {
+  uint64_t begin, end;
+  const char *file;
+  uint32_t line, mark;
+} emu_name_row;
+
+/* Calls `visit` for each row that overlaps [begin, end), in the order of the table; the row lives as
+ * long as the call.  `visit` calls nothing of this file. */
+void emu_name_rows(uint64_t begin, uint64_t end, void (*visit)(void *ud, const emu_name_row *row),
+                   void *ud);
+
 #endif

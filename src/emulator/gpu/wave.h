@@ -72,7 +72,8 @@ struct emu_wave {
   uint32_t scratch_bytes; /* a lane */
   uint64_t executed;      /* instructions; the loop adds its share when it leaves */
   emu_watch *watch;       /* NULL unless --stats or --check */
-  uint64_t watched_steps, watched_acquire; /* the watch's own; zero when a wavefront begins */
+  uint64_t watched_steps, watched_acquire, watched_exec; /* the watch's own */
+  uint32_t watched_last;
   emu_group *group;
 };
 
@@ -127,6 +128,7 @@ struct emu_dispatch {
   emu_fault *fault;   /* first one wins, under the dispatch's lock (dispatch.c) */
   _Atomic bool has_fault;
   emu_watch *watch;
+  bool is_runtime; /* one of ROCR's own kernels, which copy and fill */
 };
 
 /* Stops the wavefront and with it the dispatch: `fmt` says what happened; kernel, work-item and line

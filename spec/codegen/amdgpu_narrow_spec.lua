@@ -1,0 +1,115 @@
+-- 32-bit index arithmetic, and kernels without checks beside kernels with them, on the AMDGPU
+-- target.
+local roc = require "roc"
+
+-- The kernel, typed by its signature; on sim, which compiles nothing for itself.
+local function kernel(text, signature, check)
+  local scope <close> = roc.on_device("sim")
+  return roc.kernel("return " .. text, { name = "k", signature = signature, check = check,
+    env = { roc = roc, math = math } })
+end
+
+local function typed(from, signature, check)
+  local scope <close> = roc.on_device("sim")
+  return roc.kernel(from:fn(), { name = from.name, signature = signature, check = check })
+end
+
+-- Instructions up to the end of the program; what stands behind it is rarely run.
+local function hot(k, chip)
+  local lines = {}
+  local text = k:inspect_asm(chip or "gfx90a"):match("\nroc_[%w_]+:(.-)\n[^\n]*s_endpgm")
+  for line in text:gmatch("\n\t([%w_]+[^\n;]*)") do lines[#lines + 1] = line end
+  return lines, table.concat(lines, "\n")
+end
+
+local SAXPY = [[function(a, x, y)
+  local i = roc.get_global_id(1)
+  if i <= #y then y[i] = a * x[i] + y[i] end
+end]]
+
+describe("index arithmetic on AMDGPU #amdgpu", function()
+  it("takes 32-bit offsets beside a base where an element has one or two bytes", function()
+    local k = kernel("function(x, y) local i = roc.get_global_id(1) y[i] = x[i] end",
+      "(uint8[:], int16[:])", false)
+    local _, text = hot(k)
+    assert.matches("global_load_ubyte v%d+, v%d+, s%[", text)
+    assert.matches("global_store_short v%d+, v%d+, s%[", text)
+    assert.not_matches("_co_", text)
+  end)
+
+  it("computes the offset of a matrix's element in one multiplication", function()
+    local _, text = hot(typed(require("roc.kernels.transpose").tiled,
+      "(float32[:,:], float32[:,:])", false))
+    assert.not_matches("_u64_e", text) -- comparisons
+    assert.are.equal(2, select(2, text:gsub("v_mad_u64_u32", "")))
+    assert.are.equal(2, select(2, text:gsub("s_min_u32", "")))
+  end)
+
+  it("keeps 64 bits where extents are wide", function()
+    local compiler = require("roc.core").compiler
+    local text = compiler.ir_dump([[
+kernel k(x.0: int32[2] c read written) contract
+  array x.0 = param x.0
+  %0: int = group_id 0
+  %1: int = const 4096
+  %2: int = mul %0 %1
+  %3: int = local_id 0
+  store x.0 %3 %2 %3
+end
+]], "gfx90a", "llvm")
+    assert.matches("mul i64", text)
+    assert.matches("mul nsw i64", text)
+  end)
+
+  it("divides in 32 bits by what may be 0 but not negative", function()
+    local k = kernel([[function(x, y)
+      local i = roc.get_global_id(1)
+      if i <= #y then y[i] = (i - 1) // x.shape[2] + (i - 1) % x.shape[2] end
+    end]], "(float32[:,:], int32[:])", false)
+    local lines = hot(k)
+    assert.is_true(#lines < 70, #lines .. " instructions")
+    local llvm = k:inspect_llvm("gfx90a")
+    assert.matches("udiv i32", llvm)
+    assert.matches("urem i32", llvm)
+    assert.not_matches("div i64", llvm)
+  end)
+
+  it("divides in 64 bits what may be negative", function()
+    local k = kernel("function(y) local i = roc.get_global_id(1) y[i] = y[i] // i end",
+      "(int64[:])", false)
+    assert.matches("sdiv i64", k:inspect_llvm("gfx90a"))
+  end)
+
+  it("needs no more instructions than the one-dimensional kernel has to", function()
+    assert.is_true(#hot(kernel(SAXPY, "(float32, float32[:], float32[:])", false)) <= 26)
+    assert.is_true(#hot(kernel(SAXPY, "(float32, float32[:], float32[:])", true)) <= 28)
+  end)
+end)
+
+describe("kernels without checks beside kernels with them #amdgpu", function()
+  for _, chip in ipairs { "gfx90a", "gfx1030", "gfx1201" } do
+    it("decide by extents and sizes alone on " .. chip, function()
+      local tiled = typed(require("roc.kernels.gemm").tiled,
+        "(float32[:,:], float32[:,:], float32[:,:])", true)
+      local _, text = hot(tiled, chip)
+      assert.matches("s_cmp_[lg][te]_u32", text)
+      assert.matches("s_cbranch_scc", text)
+      assert.not_matches("global_atomic", text)
+      assert.matches("global_atomic", tiled:inspect_asm(chip)) -- behind the end
+    end)
+  end
+
+  it("leave the straight way with one comparison where a guard bounds the index", function()
+    local lines, text = hot(kernel(SAXPY, "(float32, float32[:], float32[:])", true))
+    assert.are.equal(1, select(2, text:gsub("s_cmp_", "")))
+    assert.are.equal(1, select(2, text:gsub("s_cbranch_scc", "")))
+    assert.are.equal(1, select(2, text:gsub("v_cmp_", "")), table.concat(lines, "\n"))
+  end)
+
+  it("are not made where nothing about the launch would prove a check", function()
+    local k = kernel("function(x, y) local i = roc.get_global_id(1) y[i] = x[y[i]] end",
+      "(int32[:], int32[:])", true)
+    local _, text = hot(k)
+    assert.matches("v_cmp_", text)
+  end)
+end)
