@@ -190,13 +190,14 @@ devices.each(function(device)
     it("keeps the sign of a zero through differences, minima and halves", function()
       local text = "function(x, h, out) local zero, minus = x[1], x[2] "
         .. "out[1] = 1.0 / roc.float64(0.0 - zero) out[2] = 1.0 / math.min(0.0, minus) "
-        .. "out[3] = 1.0 / math.max(minus, 0.0) h[1] = minus * x[3] out[4] = 1.0 / h[1] end"
+        .. "out[3] = 1.0 / math.max(minus, 0.0) h[1] = minus * x[3] out[4] = 1.0 / h[1] "
+        .. "h[1] = zero / -1e300 out[5] = 1.0 / h[1] end"
       for _, dtype in ipairs { "float32", "float64" } do
         local k = devices.kernel(text, { contract = false })
-        local out = devices.zeros(4, "float64")
+        local out = devices.zeros(5, "float64")
         devices.run(k, 1, { devices.values({ 0.0, -0.0, 3.0 }, dtype),
           devices.zeros(1, "float16"), out })
-        assert.same({ math.huge, math.huge, -math.huge, -math.huge }, devices.table(out))
+        assert.same({ math.huge, math.huge, -math.huge, -math.huge, -math.huge }, devices.table(out))
       end
     end)
 

@@ -6,7 +6,8 @@
  *   x < 0.0 ? x : 0.0       becomes v_min, which orders -0.0 below 0.0, where the comparison holds
  *                           them equal. Instead: the same choice between the bits of the two.
  *   (half)(x * y)           becomes v_fma_mixlo with 0.0 added, so that a product of -0.0 is 0.0.
- *                           Instead: fma(x, y, -0.0), whose zero the instruction adds as it is.
+ *                           Instead: the product by itself, made
+ *                           canonical (which it is: no instruction), and then rounded.
  *
  * The optimiser would turn them back, so this runs behind it.  Where signs of zeros do not count
  * (fastmath) nothing is rewritten. */
@@ -87,21 +88,21 @@ static LLVMTypeRef element_type(LLVMTypeRef type) {
 static bool is_product_to_half(LLVMValueRef inst) {
   if (LLVMGetInstructionOpcode(inst) != LLVMFPTrunc) return false;
   LLVMValueRef product = LLVMIsABinaryOperator(LLVMGetOperand(inst, 0));
-  return product && LLVMGetInstructionOpcode(product) == LLVMFMul && keeps_zero_signs(product) &&
+  if (!product || !keeps_zero_signs(product)) return false;
+  LLVMOpcode op = LLVMGetInstructionOpcode(product); /* a quotient may still become a product */
+  return (op == LLVMFMul || op == LLVMFDiv) &&
          LLVMGetTypeKind(element_type(LLVMTypeOf(inst))) == LLVMHalfTypeKind &&
          LLVMGetTypeKind(element_type(LLVMTypeOf(product))) == LLVMFloatTypeKind;
 }
 
 static void rewrite_product_to_half(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  static const char name[] = "llvm.canonicalize";
   LLVMValueRef product = LLVMGetOperand(inst, 0);
   LLVMTypeRef type = LLVMTypeOf(product);
-  LLVMValueRef minus_zero = LLVMBuildFNeg(b, LLVMConstNull(type), "");
-  LLVMValueRef args[] = {LLVMGetOperand(product, 0), LLVMGetOperand(product, 1), minus_zero};
-  unsigned id = LLVMLookupIntrinsicID("llvm.fma", 8);
-  LLVMValueRef fma = LLVMGetIntrinsicDeclaration(cg->mod, id, &type, 1);
+  unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
+  LLVMValueRef fn = LLVMGetIntrinsicDeclaration(cg->mod, id, &type, 1);
   LLVMTypeRef signature = LLVMIntrinsicGetType(cg->ctx, id, &type, 1);
-  LLVMSetOperand(inst, 0, LLVMBuildCall2(b, signature, fma, args, 3, ""));
-  if (!LLVMGetFirstUse(product)) LLVMInstructionEraseFromParent(product);
+  LLVMSetOperand(inst, 0, LLVMBuildCall2(b, signature, fn, &product, 1, ""));
 }
 
 void roc_amdgpu_repair(roc_cg *cg) {

@@ -2,8 +2,8 @@
  *
  * For targets whose code is looked at with tools of others: assembly then names files and lines,
  * and disassemblers and debuggers of a code object show the source.  Places are those the IR keeps;
- * nothing of it changes the code.  Atomic loads and stores, which GPUs have no instructions of their
- * own for, are marked by a discriminator: so that who looks for races can tell them. */
+ * nothing of it changes the code.  Atomic operations are marked by a discriminator: loads and stores
+ * among them are plain instructions, and who looks for races has to tell them. */
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
 
@@ -65,7 +65,7 @@ void roc_cg_debug_place(roc_cg *cg, uint32_t inst) {
   if (of->loc >= cg->ir->locs.count) return;
   const roc_ir_loc *place = &cg->ir->locs.items[of->loc];
   if (place->line == 0 || !*place->file) return;
-  bool is_marked = of->op == ROC_IR_ATOMIC_LOAD || of->op == ROC_IR_ATOMIC_STORE;
+  bool is_marked = of->op == ROC_IR_ATOMIC;
   LLVMMetadataRef *made = &cg->places[2 * (size_t)of->loc + is_marked];
   if (!*made) {
     *made = LLVMDIBuilderCreateDebugLocation(cg->ctx, place->line, place->column,
