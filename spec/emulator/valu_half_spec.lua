@@ -38,6 +38,9 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
         { text = "v_fmamk_f16 v0, v4, 0x4248, v8" })
     end
 
+    check("v_pack_b32_f16", 2, function(a, b) return a | b << 16 end,
+      { modes = false, result = "b32" })
+
     check("v_div_fixup_f16", 3, function(q, d, n)
       local sign, magnitude = (d ~ n) & 0x8000, function(x) return x & 0x7fff end
       local nan = exact.nan_of(f16, n, d)

@@ -7,6 +7,7 @@
  * AMDGPU back end names them (zeroesHigh16BitsOfDest). */
 #include "emulator/gpu/float.h"
 #include "emulator/gpu/ops.h"
+#include "emulator/gpu/rows.h"
 
 #define EMU_SIZE 32
 #define EMU_KIND f16
@@ -63,6 +64,9 @@ static inline float fix_quotient(float q, float d, float n) {
 EMU_KERNEL_3(div_fixup_kernel, fix_quotient(a, b, c))
 RUN(3, div_fixup)
 
+/* Bits pass as they are, but for the sources' signs. */
+EMU_LANES_2(run_pack, U32, U32, U32, (a & 0xffff) | b << 16)
+
 #define THREE EMU_F16, EMU_F16, EMU_F16
 
 const emu_op emu_valu_half_ops[] = {
@@ -78,12 +82,13 @@ const emu_op emu_valu_half_ops[] = {
     ROW_("fmamk_", run_fma, EMU_GFX10, 0, THREE),
     ROW_("mad_", run_mad, EMU_GFX9, EMU_KEEPS_HIGH, THREE),
     ROW_("mad_legacy_", run_mad, EMU_GFX9, 0, THREE),
-    ROW_("mac_", run_mac, EMU_GFX9, EMU_READS_DST, EMU_F16, EMU_F16),
-    ROW_("madak_", run_mad, EMU_GFX9, 0, THREE),
-    ROW_("madmk_", run_mad, EMU_GFX9, 0, THREE),
+    ROW_("mac_", run_mac, EMU_GFX9, EMU_READS_DST | EMU_KEEPS_HIGH, EMU_F16, EMU_F16),
+    ROW_("madak_", run_mad, EMU_GFX9, EMU_KEEPS_HIGH, THREE),
+    ROW_("madmk_", run_mad, EMU_GFX9, EMU_KEEPS_HIGH, THREE),
     ROW_3(div_fixup, EMU_KEEPS_HIGH),
     ROW_("div_fixup_legacy_", run_div_fixup, EMU_GFX9, 0, THREE),
     ROW_("ldexp_", run_ldexp, EMU_ALL, 0, EMU_F16, EMU_B16),
+    {"v_pack_b32_f16", run_pack, EMU_ALL, EMU_CLASS_VALU, 0, {EMU_B32}, {EMU_F16, EMU_F16}, 0},
     {"v_frexp_exp_i16_f16", run_frexp_exp, EMU_ALL, EMU_CLASS_VALU, 0, {EMU_B16}, {EMU_F16}, 0},
     {.name = NULL},
 };
