@@ -131,7 +131,7 @@ static void mutate(uint32_t *words, size_t count) {
 /* Fills the page's room for code; the place where execution begins is its start. */
 static void make_code(uint32_t *words, size_t count) {
   const sample *from = nsamples ? &samples[below(nsamples)] : NULL;
-  unsigned kind = from ? below(8) : below(2);
+  unsigned kind = from ? below(12) : below(2);
   memset(words, 0, count * 4);
   if (kind >= 2) {
     uint32_t first = one_in(4) ? below((uint32_t)from->count) : 0;
@@ -145,14 +145,15 @@ static void make_code(uint32_t *words, size_t count) {
   if (n < count) words[n] = 0xbf810000; /* s_endpgm */
 }
 
-static uint64_t draw_address(const uint8_t *code, const uint8_t *memory) {
-  switch (below(8)) {
+/* Friendly: one that lets a kernel go on for a while. */
+static uint64_t draw_address(const uint8_t *code, const uint8_t *memory, bool is_friendly) {
+  switch (is_friendly ? UINT32_MAX : below(8)) {
     case 0: return 0;
     case 1: return draw();
     case 2: return (uintptr_t)code + below(CODE_BYTES);
     case 3: return UINT64_MAX - below(256);
     case 4: return (uint64_t)EMU_PRIVATE_APERTURE << 32 | draw() >> 32;
-    default: return (uintptr_t)memory + below(MEMORY_BYTES);
+    default: return (uintptr_t)memory + (below(MEMORY_BYTES) & ~15u);
   }
 }
 
@@ -191,7 +192,7 @@ static void make_packet(hsa_kernel_dispatch_packet_t *packet, uint64_t kernel, u
     packet->setup = 3;
     packet->workgroup_size_y = (uint16_t)(1 + below(4));
     packet->grid_size_y = 1 + below(8);
-    packet->workgroup_size_z = (uint16_t)below(3);
+    packet->workgroup_size_z = (uint16_t)(1 + below(2));
     packet->grid_size_z = draw_size(3);
   }
   packet->group_segment_size = draw_size(65537);
@@ -254,10 +255,18 @@ static void tell_seed(int signal_number) {
   raise(signal_number);
 }
 
-static void *fill_random(void *out, size_t nbytes) {
-  uint64_t *words = out;
-  for (size_t i = 0; i < nbytes / 8; i++) words[i] = draw();
-  return out;
+/* Random words, or small ones and (in the arguments) addresses. */
+static void fill(uint8_t *args, const uint8_t *kernel, uint8_t *memory, bool is_friendly) {
+  for (size_t i = 0; i < MEMORY_BYTES; i += 4) {
+    uint32_t word = is_friendly ? below(256) : (uint32_t)draw();
+    memcpy(memory + i, &word, 4);
+  }
+  for (size_t i = 0; i < PAGE; i += 8) {
+    bool is_number = one_in(is_friendly ? 6 : 3);
+    uint64_t number = is_friendly ? below(256) : draw();
+    uint64_t word = is_number ? number : draw_address(kernel, memory, is_friendly);
+    memcpy(args + i, &word, 8);
+  }
 }
 
 int main(int argc, char **argv) {
@@ -287,12 +296,7 @@ int main(int argc, char **argv) {
     state = seed * 0x9e3779b97f4a7c15;
     make_code((uint32_t *)(kernel + CODE_OFFSET), CODE_BYTES / 4);
     make_descriptor(chip, kernel);
-    fill_random(memory, MEMORY_BYTES);
-    fill_random(args, PAGE);
-    for (unsigned i = 0; i < 32; i++) {
-      uint64_t address = draw_address(kernel, memory);
-      if (!one_in(3)) memcpy(args + 8 * i, &address, 8);
-    }
+    fill(args, kernel, memory, !one_in(4));
     make_packet(&packet, (uintptr_t)kernel, one_in(50) ? 0 : (uintptr_t)args);
     emu_queue_view view = {.stop = &s.stop,
                            .packet_address = (uintptr_t)args,

@@ -247,6 +247,35 @@ for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64" } do
       end
     end)
 
+    if target == "gfx90a" then
+      it("ends when its queue is stopped while registers are indexed", function()
+        for _, back in ipairs { "again", "within" } do
+          local r = run_one(target, { grid = { 128 }, ["local"] = { 128 }, stop_after = 30, code = [[
+            again: s_set_gpr_idx_on 1, gpr_idx(SRC0)
+            within: v_mov_b32 v1, v2
+            s_barrier
+            s_branch ]] .. back })
+          assert.is_true(r.ended, r.fault)
+        end
+      end)
+
+      it("indexes no further than the registers that the kernel was granted", function()
+        local r = run_one(target, { vgprs = 8, memory = zeros(8), code = START[target] .. [[
+          v_mov_b32 v7, 7
+          v_mov_b32 v6, 6
+          s_set_gpr_idx_on 4, gpr_idx(SRC0)
+          v_mov_b32 v4, v3
+          v_mov_b32 v5, v4
+          s_set_gpr_idx_off
+          v_mov_b32 v0, 0
+          global_store_dwordx2 v0, v[4:5], s[20:21]
+        ]] })
+        assert.is_true(r.ended, r.fault)
+        assert.are.equal(7, r:words()[1])
+        assert.are.equal(63, r:words()[2], "v8 is not there: v0 is read")
+      end)
+    end
+
     it("refuses packets that make no sense, and says why", function()
       local wrong = {
         { { dims = 0 }, "dimensions", "of 0 dimensions" },
@@ -259,6 +288,7 @@ for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64" } do
           "fills 2 scalar registers, but counts 0" },
         { { descriptor = function(words) words[4] = words[4] | 1 << 20 end }, "code",
           "preloaded arguments" },
+        { { private = 0xfffffff8 }, "bad", "4294967288 bytes of private memory a work%-item" },
       }
       local cases = {}
       for i, each in ipairs(wrong) do
@@ -292,6 +322,18 @@ for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64" } do
       assert.are.equal("memory", r.fault_kind)
       assert.matches("read of 4 bytes at 0x40, where this GPU has no memory: kernel '?', " ..
         "work-item (22, 3, 1)", r.fault, 1, true)
+    end)
+
+    it("stops at registers that the kernel was not granted", function()
+      local r = dispatch.run(target, {
+        { vgprs = 32, code = "v_mov_b32 v31, 0" }, { vgprs = 32, code = "v_mov_b32 v32, 0" },
+        { vgprs = 32, code = "global_load_dwordx4 v[30:33], v[0:1], off" } })
+      assert.is_true(r[1].ended, r[1].fault)
+      for i = 2, 3 do
+        assert.are.equal("illegal", r[i].fault_kind)
+        assert.matches("names register v" .. 30 + i .. ", but the kernel's descriptor asks for 32",
+          r[i].fault)
+      end
     end)
 
     it("stops at code it does not understand, and at traps", function()

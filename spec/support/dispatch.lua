@@ -13,7 +13,7 @@
 --   groups     dimensions whose workgroup ids registers get: "x" by default, "" to "xyz"
 --   info wave_offset   more scalar registers, behind those
 --   items      dimensions whose work-item ids vector registers get; 3 by default
---   vgprs wave lds private   registers, wavefront width, bytes
+--   vgprs sgprs wave lds private   registers (of gfx9 the scalar ones, too), wavefront width, bytes
 --   stop_after milliseconds until the queue's stop flag is set
 --   descriptor a function that changes { rsrc3, rsrc1, rsrc2, properties } before use
 -- Options of a run: workers. A result has
@@ -58,7 +58,7 @@ local function descriptor_of(case, chip)
   local groups, vgprs = case.groups or "x", case.vgprs or 32
   local words = {
     vgprs // 4 - 1,
-    vgprs // granule - 1 | 0xf << 16 | 1 << 21 | 1 << 23,
+    vgprs // granule - 1 | (case.sgprs or 96) // 8 - 2 << 6 | 0xf << 16 | 1 << 21 | 1 << 23,
     (case.wave_offset and 1 or 0) | registers << 1 | has(groups, "x") << 7
       | has(groups, "y") << 8 | has(groups, "z") << 9 | (case.info and 1 or 0) << 10
       | ((case.items or 3) - 1) << 11,

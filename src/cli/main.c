@@ -42,7 +42,7 @@ static const char usage[] =
     "  --device NAME             run kernels on this device by default (cpu, sim, ...)\n"
     "  --list-devices [--verbose]  say which devices there are\n"
     "  --emulate NAME[,NAME]     run kernels on software GPUs (gfx90a, gfx1030, ...)\n"
-    "  --stats   count what kernels do on the software GPU, and print it at the end\n"
+    "  --stats[=FILE]            count what kernels do on the software GPU; print it at the end\n"
     "  --check   have the software GPU look for races and unwritten memory\n"
     "  --help    print this text\n"
     "  --        stop handling options\n"
@@ -84,6 +84,8 @@ static bool parse_emulator_option(char **argv, int *index, cli_options *options)
     setenv("ROCLUA_EMULATE", names, 1);
   } else if (strcmp(option, "--stats") == 0) {
     setenv("ROCLUA_EMULATE_STATS", "1", 1);
+  } else if (strncmp(option, "--stats=", 8) == 0 && option[8] != '\0') {
+    setenv("ROCLUA_EMULATE_STATS", option + 8, 1);
   } else if (strcmp(option, "--check") == 0) {
     setenv("ROCLUA_EMULATE_CHECK", "1", 1);
   } else {

@@ -139,18 +139,41 @@ static void describe(roc_cg *cg, roc_codeobj *object) {
   object->shared_bytes = (uint32_t)roc_amdgpu_state_of(cg)->shared_bytes;
 }
 
-/* ocml's function of the same name as libm's. */
-static LLVMValueRef math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args) {
-  bool is_pow = which == ROC_IR_MATH_COUNT_;
-  unsigned arity = is_pow ? 2 : roc_ir_math_table[which].arity;
+/* ocml's expm1 and log1p lose the sign of a zero; both have the sign of their argument. */
+static LLVMValueRef keep_sign(roc_cg *cg, roc_ir_math which, LLVMValueRef result, LLVMValueRef x) {
+  bool loses = which == ROC_IR_MATH_EXPM1 || which == ROC_IR_MATH_LOG1P;
+  if (!loses || cg->ir->fastmath) return result;
+  LLVMTypeRef type = LLVMTypeOf(result);
+  LLVMValueRef args[2] = {result, x};
+  return roc_cg_intrinsic(cg, "llvm.copysign", &type, 1, args, 2);
+}
+
+static LLVMValueRef call_ocml(roc_cg *cg, const char *libm, roc_value_type type, unsigned arity,
+                              LLVMValueRef *args) {
   char name[64];
-  snprintf(name, sizeof name, "__ocml_%s_%s", is_pow ? "pow" : roc_ir_math_table[which].libm,
-           type == ROC_VT_F32 ? "f32" : "f64");
+  snprintf(name, sizeof name, "__ocml_%s_%s", libm, type == ROC_VT_F32 ? "f32" : "f64");
   LLVMTypeRef value = roc_cg_value_type(cg, type);
   LLVMTypeRef fn_type = LLVMFunctionType(value, (LLVMTypeRef[3]){value, value, value}, arity, 0);
   LLVMValueRef fn = LLVMGetNamedFunction(cg->mod, name);
   if (!fn) fn = LLVMAddFunction(cg->mod, name, fn_type);
   return LLVMBuildCall2(cg->b, fn_type, fn, args, arity, "");
+}
+
+/* ocml's tgamma_f32 gives 0 below about -32, where the true value is still a normal number. */
+static LLVMValueRef narrow_gamma(roc_cg *cg, LLVMValueRef x) {
+  LLVMTypeRef wide = roc_cg_value_type(cg, ROC_VT_F64);
+  LLVMValueRef arg = LLVMBuildFPExt(cg->b, x, wide, "");
+  LLVMValueRef result = call_ocml(cg, "tgamma", ROC_VT_F64, 1, &arg);
+  return LLVMBuildFPTrunc(cg->b, result, LLVMTypeOf(x), "");
+}
+
+/* ocml's function of the same name as libm's. */
+static LLVMValueRef math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args) {
+  if (which == ROC_IR_MATH_COUNT_) return call_ocml(cg, "pow", type, 2, args);
+  if (which == ROC_IR_MATH_GAMMA && type == ROC_VT_F32) return narrow_gamma(cg, args[0]);
+  const char *libm = roc_ir_math_table[which].libm;
+  LLVMValueRef result = call_ocml(cg, libm, type, roc_ir_math_table[which].arity, args);
+  return keep_sign(cg, which, result, args[0]);
 }
 
 /* The promises that let atomics on coarse-grained device memory be single instructions; elsewhere

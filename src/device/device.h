@@ -36,7 +36,8 @@ typedef struct roc_device_props {
   uint64_t memory_total; /* bytes */
   bool host_memory; /* kernels use host pointers as they are (cpu, sim, APUs): no copies needed */
   bool has_own_atomics; /* its atomics do not work on the host's memory unless compiled for that */
-  bool runs_in_lua;     /* kernels are run by the Lua side (sim), which never calls `launch` */
+  bool is_checked;  /* a tool watches what happens to memory: freed blocks go back to the driver */
+  bool runs_in_lua; /* kernels are run by the Lua side (sim), which never calls `launch` */
 } roc_device_props;
 
 struct roc_device {
@@ -132,6 +133,9 @@ struct roc_device_ops {
   /* Why work that is over did not run to its end: its queue was stopped, or the host's part of it
    * failed.  False: it did.  Any thread; not on a lost device.  NULL: work never fails alone. */
   bool (*find_failure)(roc_dev_stream *stream, roc_ticket ticket, roc_error *err);
+  /* How many faults in kernels the tool has found that watches the driver's devices, and has told
+   * itself.  Any thread.  NULL: there is none. */
+  uint64_t (*count_findings)(void);
   /* Asks queued and running kernels of the device to stop at their next workgroup.  NULL: it
    * cannot. */
   void (*interrupt)(roc_device *device);

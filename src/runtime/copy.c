@@ -2,8 +2,9 @@
  *
  * The plain case is one driver copy between two contiguous blocks.  Strided arrays: where the host
  * can touch both sides a host call does the walk in stream order; a strided host array is packed
- * into a staging block first; what is left, strided device memory the host cannot reach, is copied
- * run by run. Every buffer involved, staging included, is held by the pending work. */
+ * into a staging block first; of strided device memory the host cannot reach, all between the first
+ * and the last element comes to the host, where that costs less than a copy for each run; the rest is
+ * copied run by run. Every buffer involved, staging included, is held by the pending work. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -198,6 +199,75 @@ static roc_status copy_by_host(roc_rt_stream *stream, const roc_array *dst, cons
   return status;
 }
 
+/* ---- strided, by way of a copy of what lies between ---------------------- */
+
+/* What one queued copy costs, in bytes that travel in the same time: some microseconds on a GPU. */
+enum { COPY_COST = 16 * 1024 };
+
+/* The lowest and the highest element, counted from the begin of the buffer. */
+static void find_span(const roc_array *a, int64_t *out_first, int64_t *out_last) {
+  *out_first = *out_last = a->offset;
+  for (uint32_t d = 0; d < a->rank; d++) {
+    int64_t reach = (a->extents[d] - 1) * a->strides[d];
+    *(reach < 0 ? out_first : out_last) += reach;
+  }
+}
+
+/* Whether the stream can bring the array's whole span to the host, and that is cheaper than a copy
+ * for each of its runs. */
+static bool has_short_span(const roc_rt_stream *stream, const roc_array *dst,
+                           const roc_array *src) {
+  if (host_reaches(src) || roc_buffer_device(src->buffer) != stream->device) return false;
+  int64_t first, last, nruns = roc_array_size(src) / run_length(dst, src);
+  find_span(src, &first, &last);
+  int64_t nbytes = (last - first + 1) * (int64_t)roc_dtype_itemsize(src->dtype);
+  return nruns > 1 && nbytes / COPY_COST < nruns;
+}
+
+/* Queues the copy of the array's span to the host and describes there what the array is here. */
+static roc_status copy_span(roc_rt_stream *stream, const roc_array *src, roc_array *out_there,
+                            roc_error *err) {
+  int64_t first, last;
+  find_span(src, &first, &last);
+  size_t nbytes = (size_t)(last - first + 1) * roc_dtype_itemsize(src->dtype);
+  roc_buffer *buffer;
+  ROC_TRY(roc_buffer_create_host(nbytes, false, &buffer, err));
+  *out_there = *src;
+  out_there->buffer = buffer;
+  out_there->offset = 0;
+  roc_array from = *src;
+  from.offset = first;
+  roc_status status = copy_block(stream, out_there, &from, 0, 0, nbytes, err);
+  out_there->offset = src->offset - first;
+  if (status != ROC_OK) roc_buffer_release(buffer);
+  return status;
+}
+
+/* From strided device memory: to the host, or packed there and then to contiguous device memory. */
+static roc_status copy_from_span(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
+                                 roc_error *err) {
+  roc_array there, packed;
+  if (host_reaches(dst)) {
+    ROC_TRY(copy_span(stream, src, &there, err));
+    roc_status status = copy_by_host(stream, dst, &there, err);
+    roc_buffer_release(there.buffer);
+    return status;
+  }
+  roc_order order = roc_array_is_f_contiguous(dst) ? ROC_ORDER_F : ROC_ORDER_C;
+  ROC_TRY(roc_array_describe(&packed, src->dtype, src->rank, src->extents, order, err));
+  ROC_TRY(roc_buffer_create_host(roc_array_nbytes(src), false, &packed.buffer, err));
+  roc_status status = copy_span(stream, src, &there, err);
+  if (status == ROC_OK) {
+    status = copy_by_host(stream, &packed, &there, err);
+    roc_buffer_release(there.buffer);
+  }
+  if (status == ROC_OK) {
+    status = copy_block(stream, dst, &packed, 0, 0, roc_array_nbytes(dst), err);
+  }
+  roc_array_release(&packed);
+  return status;
+}
+
 /* A packed host copy of a strided host array goes instead of it. */
 static roc_status copy_packed(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
                               roc_error *err) {
@@ -241,6 +311,10 @@ roc_status roc_rt_copy(roc_rt_stream *stream, const roc_array *dst, const roc_ar
   }
   bool from_host = !roc_buffer_device(src->buffer);
   if (from_host && run_length(dst, src) == 1) return copy_packed(stream, dst, src, err);
+  bool is_plain = roc_array_is_c_contiguous(dst) || roc_array_is_f_contiguous(dst);
+  if ((host_reaches(dst) || is_plain) && has_short_span(stream, dst, src)) {
+    return copy_from_span(stream, dst, src, err);
+  }
   return copy_runs(stream, dst, src, err);
 }
 

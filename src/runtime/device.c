@@ -6,6 +6,7 @@
  * child owns none of the parent's devices: every call there is refused before any lock is taken. */
 #include "runtime/device.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +105,7 @@ uint32_t roc_rt_device_count(void) {
 /* ---- opening and closing ------------------------------------------------- */
 
 static size_t choose_pool_limit(const roc_device_props *props) {
-  uint64_t limit = props->memory_total / 8;
+  uint64_t limit = props->is_checked ? 0 : props->memory_total / 8;
   return limit < SIZE_MAX / 2 ? (size_t)limit : SIZE_MAX / 2;
 }
 
@@ -491,6 +492,18 @@ static roc_status finish_device(roc_rt_device *device, roc_error *err) {
   return status == ROC_OK ? take_any_fault(device, err) : status;
 }
 
+/* What a tool has found is the program's fault, though its work has gone well. */
+static roc_status fail_for_findings(roc_error *err) {
+  uint64_t count = 0;
+  for (uint32_t i = 0; i < entry_count; i++) {
+    const roc_device_ops *ops = entries[i].ops;
+    if (entries[i].ordinal == 0 && ops->count_findings) count += ops->count_findings();
+  }
+  if (!count) return ROC_OK;
+  return roc_fail(err, ROC_INVALID, "%" PRIu64 " fault%s found in kernels, told above", count,
+                  count == 1 ? "" : "s");
+}
+
 roc_status roc_rt_shutdown(roc_error *err) {
   if (roc_rt_in_child() || atomic_exchange(&is_shut, true)) return ROC_OK;
   roc_status first = ROC_OK;
@@ -509,5 +522,5 @@ roc_status roc_rt_shutdown(roc_error *err) {
   for (uint32_t i = 0; is_over && i < entry_count; i++) {
     if (entries[i].device) stop_device(entries[i].device);
   }
-  return first;
+  return first == ROC_OK ? fail_for_findings(err) : first;
 }

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/target.h"
+#include "device/hsa/emulated.h"
 #include "device/hsa/driver.h"
 
 enum {
@@ -244,6 +245,7 @@ static void describe(roc_hsa_device *device, uint32_t ordinal) {
   props->memory_total = nbytes;
   props->host_memory = shares_host_memory(agent);
   props->has_own_atomics = true;
+  props->is_checked = roc_emulated_is_checked();
   roc_hsa.hsa_agent_get_info(agent, HSA_AGENT_INFO_QUEUE_MAX_SIZE, &device->queue_packets);
   if (device->queue_packets > QUEUE_PACKETS) device->queue_packets = QUEUE_PACKETS;
 }
@@ -418,6 +420,7 @@ const roc_device_ops roc_hsa_ops = {
     .is_done = roc_hsa_is_done,
     .wait = roc_hsa_wait,
     .find_failure = roc_hsa_find_failure,
+    .count_findings = roc_emulated_findings,
     .module_load = roc_hsa_module_load,
     .module_unload = roc_hsa_module_unload,
 };

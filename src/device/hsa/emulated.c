@@ -26,7 +26,7 @@ static const char *const near_us[] = {
 
 static struct {
   size_t (*fault)(char *out, size_t size);
-  bool (*report)(const char *path);
+  unsigned long long (*findings)(void);
   const char *(*chip)(unsigned index);
 } emulator;
 
@@ -39,6 +39,11 @@ static const char *asked_names(void) {
 
 bool roc_emulated_is_asked(void) {
   return asked_names() != NULL;
+}
+
+bool roc_emulated_is_checked(void) {
+  const char *asked = getenv("ROCLUA_EMULATE_CHECK");
+  return roc_emulated_is_asked() && asked && *asked && strcmp(asked, "0") != 0;
 }
 
 /* ---- the library ---------------------------------------------------------- */
@@ -83,7 +88,7 @@ static roc_status find_functions(void *handle, roc_error *err) {
     void *out;
   } wanted[] = {
       {"roc_emulator_fault", &emulator.fault},
-      {"roc_emulator_report", &emulator.report},
+      {"roc_emulator_findings", &emulator.findings},
       {"roc_emulator_chip", &emulator.chip},
   };
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -143,8 +148,9 @@ roc_status roc_emulated_open(roc_error *err) {
   }
   ROC_TRY(find_functions(handle, err));
   ROC_TRY(check_names(asked_names() ? asked_names() : "gfx90a", err));
+  /* each allocation a block of its own, whose contents are then known to be undefined */
+  if (roc_emulated_is_checked()) setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 0);
   opened_in = getpid();
-  atexit(roc_emulated_report);
   return ROC_OK;
 }
 
@@ -153,6 +159,6 @@ size_t roc_emulated_fault_text(char *buf, size_t size) {
   return emulator.fault(buf, size);
 }
 
-void roc_emulated_report(void) {
-  if (opened_in == getpid()) emulator.report(NULL); /* not once more in forked children */
+uint64_t roc_emulated_findings(void) {
+  return opened_in == getpid() ? emulator.findings() : 0;
 }

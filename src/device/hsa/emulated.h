@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -22,8 +23,10 @@ roc_status roc_emulated_open(roc_error *err);
  * none or no emulator is open.  Any thread. */
 size_t roc_emulated_fault_text(char *buf, size_t size);
 
-/* Prints what ROCLUA_EMULATE_STATS had counted to stderr; nothing when nothing was.  Done by itself
- * when the process ends. */
-void roc_emulated_report(void);
+/* Whether it is to look for races and undefined values (ROCLUA_EMULATE_CHECK).  Any thread. */
+bool roc_emulated_is_checked(void);
+
+/* How many places in kernels it has found fault with so far, each told on stderr.  Any thread. */
+uint64_t roc_emulated_findings(void);
 
 #endif

@@ -42,7 +42,7 @@ static void read_resource(const emu_wave *wave, const emu_inst *inst, unsigned r
   out->adds_lane = word[3] >> 23 & 1;
   out->bounds = word[3] >> 28 & 3; /* gfx10 */
   if (inst->chip == EMU_GFX9 && out->adds_lane) out->stride |= (word[3] >> 15 & 15) << 14;
-  out->is_private = out->base == (uint64_t)(uintptr_t)wave->scratch;
+  out->is_private = wave->scratch_bytes && out->base == (uint64_t)(uintptr_t)wave->scratch;
 }
 
 /* `first`: operand number of the address; resource and scalar offset follow it. */

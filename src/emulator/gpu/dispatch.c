@@ -8,7 +8,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { MAX_ITEMS = 1024 /* of a workgroup */ };
+enum {
+  MAX_ITEMS = 1024,              /* of a workgroup */
+  MAX_PRIVATE_BYTES = 8191 << 10 /* of a wavefront: a 13-bit number of KiB in the hardware */
+};
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
@@ -84,7 +87,15 @@ bool emu_dispatch_check(const emu_chip *chip, const emu_map *map, const emu_queu
                   "a dispatch packet asks for %u bytes of LDS a workgroup; %s has %u",
                   launch->lds_bytes, chip->name, chip->lds_bytes);
   }
-  return emu_descriptor_read(chip, map, packet->kernel_object, &launch->descriptor, fault);
+  if (!emu_descriptor_read(chip, map, packet->kernel_object, &launch->descriptor, fault)) {
+    return false;
+  }
+  uint32_t most = MAX_PRIVATE_BYTES / launch->descriptor.wave_size;
+  if (launch->private_bytes <= most) return true;
+  return refuse(
+      fault, EMU_PACKET_BAD,
+      "a dispatch packet asks for %u bytes of private memory a work-item; %u are possible",
+      launch->private_bytes, most);
 }
 
 /* ---- workgroups ----------------------------------------------------------------------------- */

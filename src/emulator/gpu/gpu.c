@@ -137,6 +137,7 @@ bool emu_gpu_run(emu_gpu *gpu, const emu_queue_view *view, const void *packet, e
   find_name(gpu, descriptor, name);
   launch.dispatch.program = program;
   launch.dispatch.kernel = name;
+  launch.dispatch.is_runtime = launch.descriptor.is_legacy;
   bool has_ended = run_watched(gpu, &launch);
   emu_program_release(program);
   return has_ended;

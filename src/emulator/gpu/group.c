@@ -250,6 +250,8 @@ uint64_t emu_group_run(emu_bench *bench, emu_launch *launch, const uint32_t id[3
   while (run_round(group) && group->nended < group->nwaves) {
     if (group->nended + group->nwaiting == group->nwaves) open_barrier(group);
   }
+  emu_watch *watch = launch->dispatch.watch;
+  if (watch) emu_watch_group_end(watch, group);
   uint64_t executed = 0;
   for (uint32_t i = 0; i < group->nwaves; i++) executed += group->waves[i].executed;
   return executed;

@@ -277,12 +277,19 @@ bool emu_name_find(uint64_t address, char *out, size_t size) {
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-/* A row of a line table: the code from `begin` on. */
-typedef struct line_row {
-  uint64_t begin, end; /* loaded addresses */
-  const char *file;
-  uint32_t line;
-} line_row;
+typedef emu_name_row line_row; /* with loaded addresses */
+
+/* libdw puts a relative name behind the unit's folder, which roclua leaves empty: "/x.lua" is x.lua,
+ * unless there is such a file. */
+static const char *plain_name(Dwarf_Die *unit, const char *name) {
+  Dwarf_Files *files;
+  size_t count;
+  const char *const *folders;
+  if (!name || name[0] != '/' || dwarf_getsrcfiles(unit, &files, &count) != 0) return name;
+  if (dwarf_getsrcdirs(files, &folders, &count) != 0 || !count) return name;
+  bool is_joined = (!folders[0] || !*folders[0]) && access(name, F_OK) != 0;
+  return is_joined ? name + 1 : name;
+}
 
 /* The rows of one unit, upward.  Code that the compiler gave no line has that of the row before. */
 static bool visit_unit(const object *o, Dwarf_Die *unit,
@@ -301,8 +308,10 @@ static bool visit_unit(const object *o, Dwarf_Die *unit,
     if (ends) row.line = 0;
     if (!ends && number > 0) {
       row.line = (uint32_t)number;
-      row.file = dwarf_linesrc(this, NULL, NULL);
+      row.file = plain_name(unit, dwarf_linesrc(this, NULL, NULL));
     }
+    row.mark = 0;
+    if (number > 0) dwarf_linediscriminator(this, &row.mark);
     row.begin = begin + o->base;
     row.end = end + o->base;
     if (!ends && row.line && row.file && begin < end && !visit(ud, &row)) return false;
@@ -368,5 +377,26 @@ void emu_name_lines(uint64_t begin, uint64_t end,
   pthread_mutex_lock(&lock);
   object *o = find_object(begin);
   if (o) visit_rows(o, tell_row, &query);
+  pthread_mutex_unlock(&lock);
+}
+
+typedef struct row_query {
+  uint64_t begin, end;
+  void (*visit)(void *ud, const emu_name_row *row);
+  void *ud;
+} row_query;
+
+static bool hand_row(void *ud, const line_row *row) {
+  const row_query *query = ud;
+  if (row->end > query->begin && row->begin < query->end) query->visit(query->ud, row);
+  return true;
+}
+
+void emu_name_rows(uint64_t begin, uint64_t end, void (*visit)(void *ud, const emu_name_row *row),
+                   void *ud) {
+  row_query query = {begin, end, visit, ud};
+  pthread_mutex_lock(&lock);
+  object *o = find_object(begin);
+  if (o) visit_rows(o, hand_row, &query);
   pthread_mutex_unlock(&lock);
 }

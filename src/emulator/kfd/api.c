@@ -7,7 +7,8 @@
 
 #include "emulator/emulator.h"
 #include "emulator/kfd/kfd.h"
-#include "emulator/report/stats.h"
+#include "emulator/report/check.h"
+#include "emulator/report/tally.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char fault_text[512];
@@ -31,11 +32,15 @@ ROC_EMULATOR_API void roc_emulator_clear_fault(void) {
 }
 
 ROC_EMULATOR_API bool roc_emulator_report(const char *path) {
-  if (!path) return emu_stats_print(stderr);
+  if (!path) return emu_tally_print_as_asked();
   FILE *file = fopen(path, "w");
   if (!file) return false;
-  bool is_ok = emu_stats_print(file);
+  bool is_ok = emu_tally_print(file);
   return fclose(file) == 0 && is_ok;
+}
+
+ROC_EMULATOR_API unsigned long long roc_emulator_findings(void) {
+  return emu_check_findings();
 }
 
 ROC_EMULATOR_API unsigned long long roc_emulator_executed(void) {

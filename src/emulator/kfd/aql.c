@@ -8,7 +8,6 @@
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 
 enum {
   PACKET_BYTES = 64,
-  MAX_GROUP_ITEMS = 1024,
   VENDOR_PM4 = 1, /* AmdFormat of a packet that holds PM4 */
   TEXT_BYTES = 256
 };
@@ -73,7 +71,8 @@ static bool is_profiled(const emu_queue *queue) {
           AMD_QUEUE_PROPERTIES_ENABLE_PROFILING) != 0;
 }
 
-/* The signal may be destroyed as soon as its value is decremented. */
+/* The signal may be destroyed as soon as its value is decremented.  Kernels can write to it: its
+ * mailbox is believed only where the GPU has memory. */
 static void complete_signal(emu_queue *queue, hsa_signal_t handle, uint64_t start_ticks) {
   if (handle.handle == 0) return;
   amd_signal_t *signal = reach_signal(queue, handle);
@@ -83,6 +82,7 @@ static void complete_signal(emu_queue *queue, hsa_signal_t handle, uint64_t star
     emu_store64(&signal->end_ts, emu_clock_ticks());
   }
   uint64_t mailbox = signal->event_mailbox_ptr;
+  if (mailbox && !emu_queue_reaches(queue, mailbox, sizeof mailbox, EMU_PAGE_WRITE)) return;
   uint32_t event = signal->event_id;
   emu_add64(&signal->value, (uint64_t)-1);
   if (mailbox == 0) return;
@@ -97,66 +97,28 @@ static bool fail(emu_queue *queue, emu_exception exception, const char *text) {
   return false;
 }
 
-static bool check_dimensions(emu_queue *queue, const hsa_kernel_dispatch_packet_t *packet) {
-  unsigned rank = packet->setup & ((1u << HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS) - 1);
-  const uint32_t grid[] = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z};
-  const uint32_t local[] = {packet->workgroup_size_x, packet->workgroup_size_y,
-                            packet->workgroup_size_z};
-  char text[TEXT_BYTES];
-  if (rank < 1 || rank > 3) {
-    snprintf(text, sizeof text, "a dispatch packet has %u dimensions: expected 1, 2 or 3", rank);
-    return fail(queue, EMU_EXCEPTION_DIMENSIONS, text);
+static emu_exception exception_of(const emu_fault *fault) {
+  static const emu_exception packets[] = {
+      [EMU_PACKET_BAD] = EMU_EXCEPTION_PACKET,
+      [EMU_PACKET_DIMENSIONS] = EMU_EXCEPTION_DIMENSIONS,
+      [EMU_PACKET_WORKGROUP] = EMU_EXCEPTION_GROUP_SIZE,
+      [EMU_PACKET_LDS] = EMU_EXCEPTION_GROUP_BYTES,
+      [EMU_PACKET_REGISTERS] = EMU_EXCEPTION_REGISTERS,
+      [EMU_PACKET_CODE] = EMU_EXCEPTION_CODE,
+  };
+  switch (fault->kind) {
+    case EMU_FAULT_APERTURE: return EMU_EXCEPTION_APERTURE;
+    case EMU_FAULT_ILLEGAL: return EMU_EXCEPTION_ILLEGAL;
+    case EMU_FAULT_PACKET: return packets[fault->packet];
+    default: return EMU_EXCEPTION_TRAP;
   }
-  uint64_t items = 1;
-  for (unsigned i = 0; i < rank; i++) {
-    if (grid[i] == 0 || local[i] == 0) {
-      snprintf(text, sizeof text,
-               "a dispatch packet has a grid of %u and a workgroup of %u items in "
-               "dimension %u: expected at least 1",
-               grid[i], local[i], i + 1);
-      return fail(queue, EMU_EXCEPTION_DIMENSIONS, text);
-    }
-    items *= local[i];
-  }
-  if (items <= MAX_GROUP_ITEMS) return true;
-  snprintf(text, sizeof text,
-           "a dispatch packet has workgroups of %" PRIu64 " items: at most %d fit", items,
-           MAX_GROUP_ITEMS);
-  return fail(queue, EMU_EXCEPTION_GROUP_SIZE, text);
-}
-
-static bool check_dispatch(emu_queue *queue, const hsa_kernel_dispatch_packet_t *packet) {
-  if (!check_dimensions(queue, packet)) return false;
-  char text[TEXT_BYTES];
-  if (packet->group_segment_size > queue->node->chip->lds_bytes) {
-    snprintf(text, sizeof text, "a dispatch packet asks for %u bytes of LDS: a %s has %u",
-             packet->group_segment_size, queue->node->chip->name, queue->node->chip->lds_bytes);
-    return fail(queue, EMU_EXCEPTION_GROUP_BYTES, text);
-  }
-  uint64_t bad;
-  if (packet->kernel_object % 64 != 0 ||
-      !emu_node_allows(queue->node, packet->kernel_object, 64, EMU_PAGE_READ, &bad)) {
-    snprintf(text, sizeof text,
-             "a dispatch packet names the kernel object 0x%" PRIx64 ", where no kernel can be",
-             packet->kernel_object);
-    return fail(queue, EMU_EXCEPTION_CODE, text);
-  }
-  return true;
 }
 
 static void fail_kernel(emu_queue *queue, const emu_fault *fault) {
-  static const emu_exception exceptions[] = {
-      [EMU_FAULT_NONE] = EMU_EXCEPTION_TRAP,
-      [EMU_FAULT_MEMORY] = EMU_EXCEPTION_TRAP, /* told by the memory event */
-      [EMU_FAULT_APERTURE] = EMU_EXCEPTION_APERTURE,
-      [EMU_FAULT_ILLEGAL] = EMU_EXCEPTION_ILLEGAL,
-      [EMU_FAULT_TRAP] = EMU_EXCEPTION_TRAP,
-      [EMU_FAULT_PACKET] = EMU_EXCEPTION_CODE,
-  };
   if (fault->kind == EMU_FAULT_MEMORY) {
     emu_queue_fail_memory(queue, fault->address, fault->is_write, fault->text);
   } else {
-    emu_queue_fail(queue, exceptions[fault->kind], fault->text);
+    emu_queue_fail(queue, exception_of(fault), fault->text);
   }
 }
 
@@ -166,7 +128,6 @@ static void raise_for_kernel(void *unused, uint32_t event_id) {
 }
 
 static bool run_dispatch(emu_queue *queue, emu_packet *packet) {
-  if (!check_dispatch(queue, &packet->dispatch)) return false;
   emu_queue_view view = {
       .queue_address = (uintptr_t)rocr_queue(queue),
       .packet_address = (uintptr_t)packet,

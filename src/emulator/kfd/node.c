@@ -69,7 +69,10 @@ static bool add_node(const char *name, size_t length, uint64_t vram_bytes) {
   }
   emu_node *node = &nodes[node_count];
   node->map = emu_map_new();
-  if (!node->map) return false;
+  if (!node->map) {
+    fprintf(stderr, "roclua's emulator: no memory is left for the GPU %s\n", chip->name);
+    return false;
+  }
   node->id = node_count++;
   node->chip = chip;
   node->vram_bytes = vram_bytes;

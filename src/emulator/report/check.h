@@ -4,14 +4,19 @@
  * and nothing orders them. What orders two accesses:
  *   - they are of one wavefront, and not one instruction (a wavefront's lanes go in step);
  *   - they are of one workgroup, and a barrier stands between them;
- *   - the later one's wavefront has executed a device-wide acquire (an invalidation of its cache)
- *     since the earlier one.
- * Writing the value that is there already is no race.
+ *   - the later one's wavefront, or one that it met at a barrier since, has executed a device-wide
+ *     acquire (an invalidation of its cache) after the earlier one;
+ *   - the later one's wavefront has seen, by an atomic operation on LDS, what another wavefront
+ *     wrote there after the earlier one (fences of a workgroup are no instructions).
+ * Writing the value that is there already is no race.  Of scalar loads, which compilers may make wider
+ * than what was asked for, only the words count that were surely meant.
  * Memory that nobody wrote: LDS at the begin of a workgroup, and device memory since it was given
- * out.  Each place in a kernel is reported once, on stderr, when it is met. */
+ * out; ROCR's own kernels may copy it.  Each pair of lines of a kernel is reported once, on stderr,
+ * when it is met. */
 #ifndef ROC_EMULATOR_REPORT_CHECK_H
 #define ROC_EMULATOR_REPORT_CHECK_H
 
+#include "emulator/report/source.h"
 #include "emulator/report/watch.h"
 
 typedef struct emu_check_group emu_check_group; /* what is known of a workgroup's LDS */
@@ -22,12 +27,14 @@ uint64_t emu_check_begin(void);
 /* NULL when memory is out: the group then goes unchecked. */
 emu_check_group *emu_check_group_new(void);
 void emu_check_group_free(emu_check_group *group);
-void emu_check_barrier(emu_check_group *group);
+/* All wavefronts of the group, which is checked, have come to a barrier. */
+void emu_check_barrier(emu_group *group);
 
 void emu_check_acquire(emu_wave *wave);
-void emu_check_access(uint64_t dispatch_number, emu_wave *wave, const emu_inst *inst,
-                      emu_space space, emu_access_kind kind, const uint64_t addresses[EMU_LANES],
-                      uint64_t lanes, uint32_t nbytes, const void *values);
+void emu_check_access(const emu_source *source, uint64_t dispatch_number, emu_wave *wave,
+                      const emu_inst *inst, emu_space space, emu_access_kind kind,
+                      const uint64_t addresses[EMU_LANES], uint64_t lanes, uint32_t nbytes,
+                      const void *values);
 
 /* Device memory: defined by a copy, undefined when given out, forgotten when given back. */
 void emu_check_mark(uint64_t address, uint64_t nbytes, bool is_undefined);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 bool emu_wants_stats(void);
+const char *emu_stats_path(void); /* the file for them; NULL: stderr */
 bool emu_wants_check(void);
 bool emu_wants_wait_check(void); /* on by default */
 

@@ -6,13 +6,7 @@
 
 #include "base/alloc.h"
 
-enum {
-  WORD = 4,
-  PAGE_SHIFT = 12,
-  PAGE_WORDS = (1 << PAGE_SHIFT) / WORD,
-  BUCKETS = 1 << 14,
-  ALL_BYTES = 15
-};
+enum { WORD = 4, PAGE_SHIFT = 12, PAGE_WORDS = (1 << PAGE_SHIFT) / WORD, ALL_BYTES = 15 };
 
 typedef struct page {
   struct page *next;
@@ -26,20 +20,23 @@ typedef struct range {
 } range;
 
 struct emu_shadow {
-  page *buckets[BUCKETS];
   range *undefined;
   bool is_undefined; /* all of it, at first */
+  uint32_t nbuckets;
+  page *buckets[];
 };
 
-emu_shadow *emu_shadow_new(bool is_undefined) {
-  emu_shadow *shadow = roc_zalloc(sizeof(emu_shadow));
-  if (shadow) shadow->is_undefined = is_undefined;
+emu_shadow *emu_shadow_new(bool is_undefined, uint32_t nbuckets) {
+  emu_shadow *shadow = roc_zalloc(sizeof(emu_shadow) + nbuckets * sizeof(page *));
+  if (!shadow) return NULL;
+  shadow->is_undefined = is_undefined;
+  shadow->nbuckets = nbuckets;
   return shadow;
 }
 
 void emu_shadow_free(emu_shadow *shadow) {
   if (!shadow) return;
-  for (unsigned i = 0; i < BUCKETS; i++) {
+  for (unsigned i = 0; i < shadow->nbuckets; i++) {
     for (page *p = shadow->buckets[i], *next; p; p = next) {
       next = p->next;
       roc_free(p);
@@ -53,8 +50,8 @@ void emu_shadow_free(emu_shadow *shadow) {
 }
 
 static page **find_link(emu_shadow *shadow, uint64_t number) {
-  uint64_t hash = number * UINT64_C(0x9e3779b97f4a7c15) >> 50;
-  page **link = &shadow->buckets[hash & (BUCKETS - 1)];
+  uint64_t hash = number * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+  page **link = &shadow->buckets[hash & (shadow->nbuckets - 1)];
   while (*link && (*link)->number != number) link = &(*link)->next;
   return link;
 }
@@ -138,7 +135,7 @@ bool emu_shadow_mark(emu_shadow *shadow, uint64_t address, uint64_t nbytes, bool
 void emu_shadow_forget(emu_shadow *shadow, uint64_t address, uint64_t nbytes) {
   cut(shadow, address, address + nbytes); /* out of memory: a range stays undefined, no more */
   uint64_t end = address + nbytes;
-  for (unsigned i = 0; i < BUCKETS; i++) {
+  for (unsigned i = 0; i < shadow->nbuckets; i++) {
     for (page **link = &shadow->buckets[i]; *link;) {
       page *p = *link;
       uint64_t begin = p->number << PAGE_SHIFT;

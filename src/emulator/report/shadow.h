@@ -21,6 +21,7 @@ typedef struct emu_touch {
   uint32_t inst;  /* index in the program */
   uint8_t bytes;  /* of the word, a bit each */
   bool is_atomic;
+  bool is_scalar; /* a load that may be wider than what the program asks for */
 } emu_touch;
 
 typedef struct emu_shadow_word {
@@ -31,8 +32,9 @@ typedef struct emu_shadow_word {
 
 typedef struct emu_shadow emu_shadow;
 
-/* is_undefined: what is not marked is undefined.  NULL when memory is out. */
-emu_shadow *emu_shadow_new(bool is_undefined);
+/* is_undefined: what is not marked is undefined.  nbuckets: for about as many pages of 4 KiB; a power
+ * of 2.  NULL when memory is out. */
+emu_shadow *emu_shadow_new(bool is_undefined, uint32_t nbuckets);
 void emu_shadow_free(emu_shadow *shadow);
 
 /* The record of the word that holds the address, all zero when it is new.  NULL when memory is

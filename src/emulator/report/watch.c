@@ -9,17 +9,24 @@
 #include "emulator/report/check.h"
 #include "emulator/report/settings.h"
 #include "emulator/report/stats.h"
+#include "emulator/report/tally.h"
 
 struct emu_watch {
+  const emu_source *source;
   emu_stats *stats;         /* NULL: not counted */
   uint64_t dispatch_number; /* 0: not checked */
 };
 
 emu_watch *emu_watch_begin(const emu_dispatch *dispatch) {
   if (!emu_wants_stats() && !emu_wants_check()) return NULL;
-  emu_watch *watch = roc_zalloc(sizeof *watch);
+  const emu_source *source = emu_source_of(dispatch);
+  emu_watch *watch = source ? roc_zalloc(sizeof *watch) : NULL;
   if (!watch) return NULL;
-  if (emu_wants_stats()) watch->stats = emu_stats_of(dispatch);
+  watch->source = source;
+  if (emu_wants_stats()) {
+    watch->stats = emu_stats_of(source, dispatch);
+    emu_tally_at_exit();
+  }
   if (emu_wants_check()) watch->dispatch_number = emu_check_begin();
   return watch;
 }
@@ -29,6 +36,12 @@ void emu_watch_end(emu_watch *watch) {
 }
 
 void emu_watch_group(emu_watch *watch, emu_group *group) {
+  for (uint32_t i = 0; i < group->nwaves; i++) {
+    emu_wave *wave = &group->waves[i];
+    wave->watched_steps = wave->watched_acquire = 0;
+    wave->watched_exec = emu_exec(wave);
+    wave->watched_last = 0;
+  }
   if (watch->stats) emu_stats_group(watch->stats, group);
   group->watched = watch->dispatch_number ? emu_check_group_new() : NULL;
 }
@@ -41,7 +54,7 @@ void emu_watch_group_end(emu_watch *watch, emu_group *group) {
 
 void emu_watch_barrier(emu_watch *watch, emu_group *group) {
   if (watch->stats) emu_stats_barrier(watch->stats, group);
-  if (group->watched) emu_check_barrier(group->watched);
+  if (group->watched) emu_check_barrier(group);
 }
 
 /* The invalidations that an acquire at device scope ends in. */
@@ -56,7 +69,6 @@ static bool is_acquire(const emu_inst *inst) {
 
 void emu_watch_step(emu_wave *wave, const emu_inst *inst) {
   emu_watch *watch = wave->watch;
-  wave->watched_steps++;
   if (watch->stats) emu_stats_step(watch->stats, wave, inst);
   if (watch->dispatch_number && inst->op && inst->op->class == EMU_CLASS_CACHE &&
       is_acquire(inst)) {
@@ -72,8 +84,8 @@ void emu_watch_access(emu_wave *wave, const emu_inst *inst, emu_space space, emu
     emu_stats_access(watch->stats, inst, space, kind, addresses, lanes, nbytes);
   }
   if (watch->dispatch_number) {
-    emu_check_access(watch->dispatch_number, wave, inst, space, kind, addresses, lanes, nbytes,
-                     values);
+    emu_check_access(watch->source, watch->dispatch_number, wave, inst, space, kind, addresses,
+                     lanes, nbytes, values);
   }
 }
 
