@@ -197,7 +197,8 @@ devices.each(function(device)
         local out = devices.zeros(5, "float64")
         devices.run(k, 1, { devices.values({ 0.0, -0.0, 3.0 }, dtype),
           devices.zeros(1, "float16"), out })
-        assert.same({ math.huge, math.huge, -math.huge, -math.huge, -math.huge }, devices.table(out))
+        assert.same({ math.huge, math.huge, -math.huge, -math.huge, -math.huge },
+          devices.table(out))
       end
     end)
 
