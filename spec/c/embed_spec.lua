@@ -6,6 +6,7 @@ local TITLES = {
   reopen = "keeps nothing of a state that was closed",
   twice = "can be required again in one state",
   threads = "serves states of several threads",
+  compilers = "compiles for GPUs in several threads at once what one alone compiles",
   exit_thread = "ends while another thread compiles and launches",
   leave_open = "ends with states open and kernels in flight",
   shutdown = "shuts down with a print that fails",
@@ -24,5 +25,5 @@ describe("an embedding program", function()
       assert(ok and output:find("ok " .. name, 1, true), output)
     end)
   end
-  assert(seen == 8, "embed_test lists its tests")
+  assert(seen == 9, "embed_test lists its tests")
 end)

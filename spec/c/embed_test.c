@@ -147,6 +147,59 @@ static void test_threads(void) {
   for (int i = 0; i < COUNT; i++) pthread_join(threads[i], NULL);
 }
 
+enum { NOBJECTS = 6 };
+static char *objects[NOBJECTS]; /* the bytes of each, as one thread compiled them */
+static size_t object_bytes[NOBJECTS];
+
+/* Leaves the bytes of code object `i` on the stack: two kernels, three targets. */
+static const char *compile_object(lua_State *L, int i, size_t *nbytes) {
+  static const char *const targets[] = {"gfx90a", "gfx1030", "gfx1201"};
+  lua_pushfstring(L,
+                  "local k = roc.kernel([[function(x, y) local i = roc.get_global_id(1)\n"
+                  "if i <= #y then y[i] = math.exp(x[i]) + %d end end]])\n"
+                  "bytes = k:compile('%s', 'float32[:]', 'float32[:]').bytes",
+                  i % 2, targets[i / 2]);
+  run(L, lua_tostring(L, -1));
+  lua_settop(L, 0);
+  lua_getglobal(L, "bytes");
+  return lua_tolstring(L, -1, nbytes);
+}
+
+static void *compile_all(void *first) {
+  lua_State *L = open_state();
+  run(L, "roc = require 'roc'");
+  for (int i = 0; i < 2 * NOBJECTS; i++) {
+    int which = (i + *(int *)first) % NOBJECTS;
+    size_t nbytes;
+    const char *bytes = compile_object(L, which, &nbytes);
+    CHECK(nbytes == object_bytes[which] && !memcmp(bytes, objects[which], nbytes));
+  }
+  lua_close(L);
+  return NULL;
+}
+
+/* Compiles for GPUs from several threads at once give what one alone gives. */
+static void test_compilers(void) {
+  enum { COUNT = 3 };
+  pthread_t threads[COUNT];
+  int firsts[COUNT];
+  CHECK(setenv("ROCLUA_CACHE", "off", 1) == 0);
+  lua_State *L = open_state();
+  run(L, "roc = require 'roc'");
+  for (int i = 0; i < NOBJECTS; i++) {
+    const char *bytes = compile_object(L, i, &object_bytes[i]);
+    CHECK(object_bytes[i] > 1000 && (objects[i] = malloc(object_bytes[i])));
+    memcpy(objects[i], bytes, object_bytes[i]);
+  }
+  for (int i = 0; i < COUNT; i++) {
+    firsts[i] = i;
+    CHECK(pthread_create(&threads[i], NULL, compile_all, &firsts[i]) == 0);
+  }
+  for (int i = 0; i < COUNT; i++) pthread_join(threads[i], NULL);
+  lua_close(L);
+  for (int i = 0; i < NOBJECTS; i++) free(objects[i]);
+}
+
 static pthread_barrier_t started;
 
 static void *compile_on(void *unused) {
@@ -239,6 +292,7 @@ static const struct {
     {"reopen", test_reopen},
     {"twice", test_twice},
     {"threads", test_threads},
+    {"compilers", test_compilers},
     {"exit_thread", test_exit_thread},
     {"leave_open", test_leave_open},
     {"shutdown", test_shutdown},

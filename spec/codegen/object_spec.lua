@@ -311,6 +311,25 @@ describe("linking #amdgpu", function()
     assert.are.equal("true\n", output)
   end)
 
+  it("leaves LLVM's options as they were: the cpu's code is the same afterwards", function()
+    if not require("support.shell").interpreter then return pending("needs roclua") end
+    local path = os.tmpname()
+    local file <close> = assert(io.open(path, "w"))
+    file:write([[
+      local roc = require "roc"
+      local k = roc.kernel("function(x, y) local i, s = roc.get_global_id(1), 0.0\
+        for j = 1, #x do s = s + x[j] end y[i] = s end",
+        { env = { roc = roc }, signature = "(float64[:], float64[:])" })
+      local before = k:inspect_asm("cpu")
+      k:compile("gfx90a"):close()
+      print(#before > 1000, before == k:inspect_asm("cpu"))
+    ]])
+    file:close()
+    local output = require("support.shell").run("ROCLUA_CACHE=off ROCLUA " .. path)
+    os.remove(path)
+    assert.are.equal("true\ttrue\n", output)
+  end)
+
   it("leaves no temporary files", function()
     local function leftovers()
       return (files.run("ls -d /dev/shm/roclua-* ${TMPDIR:-/tmp}/roclua-* 2>/dev/null | wc -l"))

@@ -144,6 +144,85 @@ describe("the disk cache", function()
   end)
 end)
 
+-- Compiles for an AMD GPU; prints hits and misses, and whether LLVM was opened for it.
+local AHEAD = [[
+local roc = require "roc"
+local k = roc.kernel("function(x, y) y[1] = math.exp(x[1]) end", { env = { math = math } })
+k:compile(arg[1] or "gfx90a", "float32[:]", "float32[:]"):close()
+local maps <close> = io.open("/proc/self/maps")
+local hits, misses = require("roc.core").testing.cache_stats()
+print(hits, misses, maps:read("a"):find("libLLVM", 1, true) ~= nil)
+]]
+
+describe("what the cache has for a GPU", function()
+  local folder
+
+  setup(function()
+    folder = files.run("mktemp -d"):gsub("\n$", "")
+    local file <close> = assert(io.open(folder .. "/ahead.lua", "w"))
+    file:write(AHEAD)
+  end)
+  teardown(function() files.run("rm -rf " .. folder) end)
+  before_each(function() files.run("rm -rf " .. folder .. "/cache") end)
+
+  local function run(settings, target)
+    return (shell.run(("ROCLUA_CACHE= XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=null %s ROCLUA "
+      .. "%s/ahead.lua %s"):format(folder, settings or "", folder, target or "")))
+  end
+
+  local function note()
+    return folder .. "/cache/roclua/versions-gfx90a"
+  end
+
+  local function when_roclua(title, f)
+    it(title, function()
+      if not shell.interpreter then return pending("needs roclua") end
+      f()
+    end)
+  end
+
+  when_roclua("is found without opening the compiler", function()
+    assert.are.equal("0\t1\ttrue\n", run())
+    assert.are.equal("1\t0\tfalse\n", run())
+    assert.are.equal("0\t1\ttrue\n", run("", "gfx1030"))
+    assert.are.equal("1\t0\tfalse\n", run("", "gfx1030"))
+  end)
+
+  when_roclua("is not taken for that of another compiler or device library", function()
+    local library = require("support.programs").find("../lib/libroclua-codegen.so")
+    if not library then return pending("the compiler is not beside the program") end
+    files.run(("mkdir %s/lib && cp %s %s/lib/"):format(folder, library, folder))
+    local settings = ("ROCLUA_LIBDIR=%s/lib"):format(folder)
+    run()
+    assert.are.equal("0\t1\ttrue\n", run(settings))
+    assert.are.equal("1\t0\tfalse\n", run(settings))
+    files.run(("touch %s/lib/libroclua-codegen.so"):format(folder))
+    assert.are.equal("0\t1\ttrue\n", run(settings))
+    local bitcode = files.read(note()):match(" (/[^\n]*ocml%.bc)\n")
+    files.run(("mkdir %s/bitcode && cp %s %s/bitcode"):format(folder, bitcode, folder))
+    settings = ("ROCLUA_BITCODE_DIR=%s/bitcode"):format(folder)
+    assert.are.equal("0\t1\ttrue\n", run(settings))
+    assert.are.equal("1\t0\tfalse\n", run(settings))
+    files.run(("touch %s/bitcode/ocml.bc"):format(folder))
+    assert.are.equal("0\t1\ttrue\n", run(settings))
+  end)
+
+  when_roclua("is found through the compiler when the note of it is damaged", function()
+    run()
+    local whole = files.read(note())
+    for _, damaged in ipairs {
+      "", "\n", whole:sub(1, 64), whole:sub(1, -2), whole .. "x", whole:sub(1, 80) .. "!"
+        .. whole:sub(82), "\0" .. whole:sub(2), ("\n"):rep(300),
+    } do
+      local file <close> = assert(io.open(note(), "wb"))
+      file:write(damaged)
+      file:close()
+      assert.are.equal("1\t0\ttrue\n", run())
+      assert.are.equal(whole, files.read(note()))
+    end
+  end)
+end)
+
 describe("a serialised code object", function()
   local shown
 

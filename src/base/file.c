@@ -108,3 +108,14 @@ roc_status roc_file_read(const char *path, unsigned char **out_bytes, size_t *ou
   close(fd);
   return ROC_OK;
 }
+
+void roc_file_identity(const char *path, char out[ROC_FILE_IDENTITY_BYTES]) {
+  struct stat info;
+  if (stat(path, &info)) {
+    snprintf(out, ROC_FILE_IDENTITY_BYTES, "none");
+    return;
+  }
+  snprintf(out, ROC_FILE_IDENTITY_BYTES, "%lld,%lld.%09ld,%llu:%llu", (long long)info.st_size,
+           (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec, (unsigned long long)info.st_dev,
+           (unsigned long long)info.st_ino);
+}

@@ -16,4 +16,10 @@ roc_status roc_file_write(const char *path, const void *bytes, size_t nbytes, ro
 roc_status roc_file_read(const char *path, unsigned char **out_bytes, size_t *out_nbytes,
                          roc_error *err);
 
+enum { ROC_FILE_IDENTITY_BYTES = 128 };
+
+/* A text without spaces that another file under this name would not have: size, time of change,
+ * device and inode; "none" when there is no such file. */
+void roc_file_identity(const char *path, char out[ROC_FILE_IDENTITY_BYTES]);
+
 #endif

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "ir/ir.h"
 
-enum { ROC_CODEGEN_ABI = 2, ROC_CG_FINGERPRINT_BYTES = 4096 };
+enum { ROC_CODEGEN_ABI = 3, ROC_CG_FINGERPRINT_BYTES = 4096, ROC_CG_FILES_BYTES = 8192 };
 
 typedef enum roc_cg_stage { ROC_CG_LLVM, ROC_CG_LLVM_OPT, ROC_CG_ASM, ROC_CG_OBJ } roc_cg_stage;
 
@@ -46,6 +46,10 @@ typedef struct roc_codegen_api {
    * LLVM and of device libraries, and for "cpu" the processor.  Fills `out`, a text of less than
    * ROC_CG_FINGERPRINT_BYTES. */
   roc_status (*fingerprint)(const roc_cg_options *options, char *out, roc_error *err);
+  /* The files that the fingerprint speaks of, and those that would come before them if they were
+   * there: lines "IDENTITY PATH" (roc_file_identity), as they were when they were opened.  Fills
+   * `out` of ROC_CG_FILES_BYTES. */
+  void (*files)(char *out);
   /* ORC: makes a "cpu" code object callable.  *out_handle is given back with jit_unload once
    * nothing runs it. */
   roc_status (*jit_load)(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,

@@ -9,10 +9,10 @@
 #include <llvm-c/ErrorHandling.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "codegen/cg.h"
 #include "codegen/devlib.h"
 
@@ -59,15 +59,32 @@ const char *roc_cg_check_target(const char *target) {
 
 /* ---- what code depends on ---------------------------------------------------------------- */
 
-/* Size and time of the object that holds this code: a rebuilt compiler is another compiler. */
-static void describe_self(char *out, size_t size) {
+/* The object that holds a function; "" when it cannot be told. */
+static const char *file_of(uintptr_t function) {
   Dl_info info;
-  struct stat file;
-  bool is_known = dladdr((const void *)(uintptr_t)&roc_cg_fingerprint, &info) && info.dli_fname &&
-                  stat(info.dli_fname, &file) == 0;
-  if (!is_known) memset(&file, 0, sizeof file);
-  snprintf(out, size, "%lld bytes of %lld.%09ld", (long long)file.st_size,
-           (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+  return dladdr((const void *)function, &info) && info.dli_fname ? info.dli_fname : "";
+}
+
+static const char *own_file(void) {
+  return file_of((uintptr_t)&roc_cg_fingerprint);
+}
+
+static const char *llvm_file(void) {
+  return file_of((uintptr_t)&LLVMGetVersion);
+}
+
+/* Of the objects that hold this code and LLVM's, as they were when they were opened: a rebuilt
+ * compiler is another compiler. */
+static char self[ROC_FILE_IDENTITY_BYTES], llvm[ROC_FILE_IDENTITY_BYTES];
+
+__attribute__((constructor)) static void identify_self(void) {
+  roc_file_identity(own_file(), self);
+  roc_file_identity(llvm_file(), llvm);
+}
+
+void roc_cg_files(char *out) {
+  snprintf(out, ROC_CG_FILES_BYTES, "%s %s\n%s %s\n", self, own_file(), llvm, llvm_file());
+  roc_devlib_files(out, ROC_CG_FILES_BYTES);
 }
 
 roc_status roc_cg_fingerprint(const roc_cg_options *options, char *out, roc_error *err) {
@@ -75,14 +92,13 @@ roc_status roc_cg_fingerprint(const roc_cg_options *options, char *out, roc_erro
   if (!target) return roc_fail(err, ROC_INVALID, "no compile target '%s'", options->target);
   LLVMTargetMachineRef tm = target->machine(options, err);
   if (!tm) return err ? err->code : ROC_UNAVAILABLE;
-  char self[96], library[96];
-  describe_self(self, sizeof self);
-  roc_devlib_describe(library, sizeof library);
+  char library[ROC_FILE_IDENTITY_BYTES];
+  roc_devlib_identify(library);
   unsigned major, minor, patch;
   LLVMGetVersion(&major, &minor, &patch);
   char *cpu = LLVMGetTargetMachineCPU(tm), *features = LLVMGetTargetMachineFeatureString(tm);
-  int len = snprintf(out, ROC_CG_FINGERPRINT_BYTES, "roclua %s; LLVM %u.%u.%u; ocml %s; %s; %s",
-                     self, major, minor, patch, library, cpu, features);
+  int len = snprintf(out, ROC_CG_FINGERPRINT_BYTES, "roclua %s; LLVM %u.%u.%u, %s; ocml %s; %s; %s",
+                     self, major, minor, patch, llvm, library, cpu, features);
   LLVMDisposeMessage(cpu);
   LLVMDisposeMessage(features);
   if (len >= 0 && len < ROC_CG_FINGERPRINT_BYTES) return ROC_OK;

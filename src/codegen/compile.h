@@ -13,5 +13,6 @@ roc_status roc_cg_dump(const roc_ir_module *module, const roc_cg_options *option
                        void *ud, roc_error *err);
 const char *roc_cg_check_target(const char *target);
 roc_status roc_cg_fingerprint(const roc_cg_options *options, char *out, roc_error *err);
+void roc_cg_files(char *out);
 
 #endif

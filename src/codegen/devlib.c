@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 
 static const char *const directories[] = {
     "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode",
@@ -61,15 +62,24 @@ static bool find_library(void) {
   return ocml.bytes || (locate(path, sizeof path, &info) && read_file(path));
 }
 
-void roc_devlib_describe(char *out, size_t size) {
-  char path[PATH_MAX];
+void roc_devlib_identify(char out[ROC_FILE_IDENTITY_BYTES]) {
+  char path[PATH_MAX] = "";
   struct stat info;
-  if (!locate(path, sizeof path, &info)) {
-    snprintf(out, size, "none");
-    return;
+  locate(path, sizeof path, &info);
+  roc_file_identity(path, out);
+}
+
+void roc_devlib_files(char *out, size_t size) {
+  const char *chosen = getenv("ROCLUA_BITCODE_DIR");
+  const char *const *tried = chosen ? &chosen : directories;
+  size_t ntried = chosen ? 1 : sizeof directories / sizeof *directories;
+  char path[PATH_MAX], identity[ROC_FILE_IDENTITY_BYTES];
+  for (size_t i = 0, len = strlen(out); i < ntried && len < size; i++, len = strlen(out)) {
+    snprintf(path, sizeof path, "%s/ocml.bc", tried[i]);
+    roc_file_identity(path, identity);
+    snprintf(out + len, size - len, "%s %s\n", identity, path);
+    if (strcmp(identity, "none") != 0) break;
   }
-  snprintf(out, size, "%lld bytes of %lld.%09ld", (long long)info.st_size,
-           (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
 }
 
 static bool is_ocml(LLVMValueRef fn) {

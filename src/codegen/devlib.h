@@ -5,6 +5,7 @@
 #ifndef ROC_CODEGEN_DEVLIB_H
 #define ROC_CODEGEN_DEVLIB_H
 
+#include "base/file.h"
 #include "codegen/cg.h"
 
 /* Links ocml when the module has undefined "__ocml_" functions, and settles the constants it is
@@ -12,7 +13,10 @@
  */
 roc_status roc_devlib_link(roc_cg *cg, uint32_t isa_version, roc_error *err);
 
-/* Which ocml a compile would use, as a short text: what code depends on beside this program. */
-void roc_devlib_describe(char *out, size_t size);
+/* Which ocml a compile would use: what code depends on beside this program. */
+void roc_devlib_identify(char out[ROC_FILE_IDENTITY_BYTES]);
+
+/* Appends a line "IDENTITY PATH" for each place it is looked for at, up to where it is. */
+void roc_devlib_files(char *out, size_t size);
 
 #endif

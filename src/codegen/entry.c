@@ -9,6 +9,7 @@ static const roc_codegen_api api = {
     .dump = roc_cg_dump,
     .check_target = roc_cg_check_target,
     .fingerprint = roc_cg_fingerprint,
+    .files = roc_cg_files,
     .jit_load = roc_jit_load,
     .jit_unload = roc_jit_unload,
 };

@@ -10,6 +10,7 @@ extern "C" {
 
 #include <fcntl.h>
 #include <lld/Common/Driver.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/raw_ostream.h>
 #include <pthread.h>
 #include <signal.h>
@@ -128,6 +129,8 @@ roc_status run_lld(const char *input, const char *output, roc_error *err) {
   llvm::raw_string_ostream stream(messages);
   lld::Result result = lld::lldMain(args, stream, stream, {{lld::Gnu, &lld::elf::link}});
   is_broken = !result.canRunAgain;
+  llvm::cl::ResetAllOptionOccurrences();  // as lld did, but for what it set itself
+  roc_cg_set_llvm_options();
   if (result.retCode == 0) return ROC_OK;
   return roc_fail(err, ROC_COMPILE, "linking failed: %s", stream.str().c_str());
 }

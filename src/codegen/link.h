@@ -18,6 +18,10 @@ extern "C" {
 roc_status roc_link_elf(const unsigned char *object, size_t nbytes, unsigned char **out_bytes,
                         size_t *out_nbytes, roc_error *err);
 
+/* Sets LLVM's global options as our code needs them.  Linking resets all of them, and then sets
+ * these again. */
+void roc_cg_set_llvm_options(void);
+
 #ifdef __cplusplus
 }
 #endif

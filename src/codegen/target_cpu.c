@@ -13,6 +13,7 @@
 #include <llvm-c/Target.h>
 
 #include "codegen/cpu.h"
+#include "codegen/link.h"
 #include "ir/layout.h"
 
 /* Arguments of the body before the array pointers; the first six are the entry's. */
@@ -25,15 +26,20 @@ static LLVMTargetMachineRef host_machine, quick_machine; /* the second does not 
 static char *host_cpu, *host_features;
 static char *machine_error;
 
+/* Once set, an option is not set again until it is reset: the second call changes nothing. */
+void roc_cg_set_llvm_options(void) {
+  /* What is left of a row behind its vectors is short: a second, narrower vector loop for it costs
+   * more time to compile than it saves. */
+  static const char *const options[] = {"roclua", "-enable-epilogue-vectorization=false"};
+  LLVMParseCommandLineOptions(2, options, NULL);
+}
+
 static void make_machine(void) {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
   LLVMInitializeX86AsmPrinter();
-  /* What is left of a row behind its vectors is short: a second, narrower vector loop for it costs
-   * more time to compile than it saves. */
-  static const char *const options[] = {"roclua", "-enable-epilogue-vectorization=false"};
-  LLVMParseCommandLineOptions(2, options, NULL);
+  roc_cg_set_llvm_options();
   host_cpu = LLVMGetHostCPUName();
   host_features = LLVMGetHostCPUFeatures();
   char *triple = LLVMGetDefaultTargetTriple();

@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "ir/print.h"
 #include "jit/driver.h"
+#include "jit/versions.h"
 
 enum {
   DEFAULT_MB = 256,
@@ -74,6 +75,7 @@ static bool find_folder(char folder[PATH_MAX]) {
 
 typedef struct entry {
   unsigned char digest[ROC_HASH_BYTES];
+  char fingerprint[ROC_CG_FINGERPRINT_BYTES];
   char folder[PATH_MAX];
   char path[PATH_MAX];
 } entry;
@@ -86,9 +88,8 @@ static void add_part(roc_hash *hash, const char *text, size_t len) {
 }
 
 static bool digest_of(const roc_ir_module *module, const roc_cg_options *options,
-                      unsigned char digest[ROC_HASH_BYTES]) {
-  char fingerprint[ROC_CG_FINGERPRINT_BYTES], chosen[64];
-  if (roc_jit_fingerprint(options, fingerprint, NULL) != ROC_OK) return false;
+                      const char *fingerprint, unsigned char digest[ROC_HASH_BYTES]) {
+  char chosen[64];
   roc_str text = ROC_STR_INIT;
   roc_ir_print(module, NULL, NULL, &text);
   snprintf(chosen, sizeof chosen, "wave %u level %d", options->wave_size, options->opt_level);
@@ -104,12 +105,32 @@ static bool digest_of(const roc_ir_module *module, const roc_cg_options *options
   return is_whole;
 }
 
-static bool find_entry(const roc_ir_module *module, const roc_cg_options *options, entry *e) {
+static bool name_entry(const roc_ir_module *module, const roc_cg_options *options, entry *e) {
   char name[ROC_HASH_TEXT_BYTES];
-  if (!find_folder(e->folder) || !digest_of(module, options, e->digest)) return false;
+  if (!digest_of(module, options, e->fingerprint, e->digest)) return false;
   roc_hash_text(e->digest, name);
   int len = snprintf(e->path, sizeof e->path, "%s/%s", e->folder, name);
   return len > 0 && (size_t)len < sizeof e->path;
+}
+
+/* The entry by what is noted of the compiler. */
+static bool recall_entry(const roc_ir_module *module, const roc_cg_options *options, entry *e) {
+  return !roc_jit_is_open() && roc_jit_versions_recall(e->folder, options, e->fingerprint) &&
+         name_entry(module, options, e);
+}
+
+/* Once the compiler is open it speaks for itself, whatever became of its file since. */
+static void note_versions(const roc_cg_options *options, const entry *e) {
+  char noted[ROC_CG_FINGERPRINT_BYTES], files[ROC_CG_FILES_BYTES];
+  if (roc_jit_versions_recall(e->folder, options, noted) && !strcmp(noted, e->fingerprint)) return;
+  roc_jit_compiler_files(files);
+  roc_jit_versions_keep(e->folder, options, files, e->fingerprint);
+}
+
+static bool find_entry(const roc_ir_module *module, const roc_cg_options *options, entry *e) {
+  if (roc_jit_fingerprint(options, e->fingerprint, NULL) != ROC_OK) return false;
+  note_versions(options, e);
+  return name_entry(module, options, e);
 }
 
 /* ---- reading and writing ----------------------------------------------------------------- */
@@ -156,6 +177,8 @@ static uint64_t list_entries(DIR *dir, aged_list *list) {
     if (fstatat(dirfd(dir), item->d_name, &info, AT_SYMLINK_NOFOLLOW) || !S_ISREG(info.st_mode))
       continue;
     aged a = {.time = info.st_mtim, .nbytes = (uint64_t)info.st_size};
+    if (!strncmp(item->d_name, ROC_JIT_VERSIONS_PREFIX, sizeof ROC_JIT_VERSIONS_PREFIX - 1))
+      continue;
     if (strlen(item->d_name) + 1 != sizeof a.name) {
       if (info.st_mtim.tv_sec + ABANDONED_SECONDS < time(NULL))
         unlinkat(dirfd(dir), item->d_name, 0);
@@ -206,10 +229,12 @@ static void store(const entry *e, const roc_codeobj *object) {
 roc_status roc_jit_build(const roc_ir_module *module, const roc_cg_options *options,
                          roc_codeobj **out_object, roc_cg_times *times, roc_error *err) {
   entry *e = roc_alloc(sizeof *e);
-  bool has_entry = e && find_entry(module, options, e);
+  bool has_folder = e && find_folder(e->folder);
   roc_status status = ROC_OK;
   *times = (roc_cg_times){0};
-  if (has_entry && load(e, options, out_object)) {
+  bool is_hit = has_folder && recall_entry(module, options, e) && load(e, options, out_object);
+  bool has_entry = !is_hit && has_folder && find_entry(module, options, e);
+  if (is_hit || (has_entry && load(e, options, out_object))) {
     stats.hits++;
   } else {
     status = roc_jit_compile(module, options, out_object, times, err);

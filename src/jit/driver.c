@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/target.h"
 #include "device/device.h"
 #include "jit/library.h"
 
@@ -37,8 +38,8 @@ static struct {
   loaded *unloads;
   pthread_t thread;
   bool has_thread, is_stopping;
-  _Atomic pid_t pid;          /* of the process that made the thread; 0: none has */
-  const roc_codegen_api *api; /* set once, on the compiler thread */
+  _Atomic pid_t pid;                  /* of the process that made the thread; 0: none has */
+  const roc_codegen_api *_Atomic api; /* set once, on the compiler thread */
 } driver = {.callers = PTHREAD_MUTEX_INITIALIZER,
             .lock = PTHREAD_MUTEX_INITIALIZER,
             .work = PTHREAD_COND_INITIALIZER,
@@ -299,6 +300,16 @@ roc_status roc_jit_fingerprint(const roc_cg_options *options, char *out, roc_err
   return w.status;
 }
 
+bool roc_jit_is_open(void) {
+  return driver.api != NULL;
+}
+
+void roc_jit_compiler_files(char out[ROC_CG_FILES_BYTES]) {
+  const roc_codegen_api *api = driver.api;
+  out[0] = '\0';
+  if (api) api->files(out);
+}
+
 typedef struct dump_work {
   const roc_ir_module *module;
   const roc_cg_options *options;
@@ -355,6 +366,7 @@ static void check_on_thread(void *ud) {
 }
 
 roc_status roc_jit_check_target(const char *target, roc_error *err) {
+  if (roc_gpu_chip_find(target, NULL)) return ROC_OK; /* known here, too */
   ROC_TRY(open_api(err));
   check_work w = {.target = target};
   ROC_TRY(roc_jit_run(check_on_thread, &w, err));

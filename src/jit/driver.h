@@ -27,6 +27,12 @@ roc_status roc_jit_compile(const roc_ir_module *module, const roc_cg_options *op
  * ROC_CG_FINGERPRINT_BYTES. */
 roc_status roc_jit_fingerprint(const roc_cg_options *options, char *out, roc_error *err);
 
+/* True once the compiler is open; what it says of itself then holds, whatever became of its file. */
+bool roc_jit_is_open(void);
+
+/* The files behind the fingerprint, as roc_codegen_api has it; "" before the compiler is open. */
+void roc_jit_compiler_files(char out[ROC_CG_FILES_BYTES]);
+
 /* Appends the text of a stage, or the bytes of an object, to *out. */
 roc_status roc_jit_dump(const roc_ir_module *module, const roc_cg_options *options,
                         roc_cg_stage stage, roc_str *out, roc_error *err);

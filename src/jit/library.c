@@ -30,34 +30,33 @@ static void own_folder(char folder[PATH_MAX]) {
   strcpy(folder, path);
 }
 
-/* A file that is not there is passed over; one that is there and cannot be opened ends the
- * search. */
-static void *try_file(const char *path, bool *found) {
-  if (access(path, F_OK) != 0) return NULL;
-  *found = true;
-  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+static bool is_there(char path[PATH_MAX], const char *folder, const char *between) {
+  int len = snprintf(path, PATH_MAX, "%s%s" LIBRARY, folder, between);
+  return len > 0 && len < PATH_MAX && access(path, F_OK) == 0;
 }
 
-static void *search(bool *found) {
-  char folder[PATH_MAX], path[PATH_MAX + 64];
+bool roc_jit_find_library(char path[PATH_MAX]) {
+  char folder[PATH_MAX];
   const char *given = getenv("ROCLUA_LIBDIR");
-  if (given && *given) {
-    snprintf(path, sizeof path, "%s/" LIBRARY, given);
-    return try_file(path, found);
-  }
+  if (given && *given) return is_there(path, given, "/");
   own_folder(folder);
   for (size_t i = 0; folder[0] && i < sizeof near_us / sizeof *near_us; i++) {
-    snprintf(path, sizeof path, "%s%s" LIBRARY, folder, near_us[i]);
-    void *handle = try_file(path, found);
-    if (*found) return handle;
+    if (is_there(path, folder, near_us[i])) return true;
   }
-  return dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  return false;
+}
+
+/* A file that is there and cannot be opened ends the search. */
+static void *open_library(void) {
+  char path[PATH_MAX];
+  const char *given = getenv("ROCLUA_LIBDIR");
+  if (roc_jit_find_library(path)) return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  return given && *given ? NULL : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 }
 
 roc_status roc_jit_open_library(const roc_codegen_api **out_api, roc_error *err) {
-  bool found = false;
   dlerror();
-  void *handle = search(&found);
+  void *handle = open_library();
   if (!handle) {
     const char *why = dlerror();
     return roc_fail(err, ROC_UNAVAILABLE,

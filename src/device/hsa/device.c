@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/target.h"
+#include "device/common.h"
 #include "device/hsa/emulated.h"
 #include "device/hsa/driver.h"
 
@@ -226,7 +227,18 @@ static void read_workgroup_limits(hsa_agent_t agent, roc_device_props *props) {
   }
 }
 
-static void describe(roc_hsa_device *device, uint32_t ordinal) {
+/* Kernels for wavefronts of 64 on a chip that has 32 by default, by its target id's feature. */
+static const roc_gpu_chip *widen(const roc_gpu_chip *chip, uint32_t wavefront, char *arch) {
+  char wide[sizeof(roc_device_props){0}.arch];
+  if (wavefront <= chip->wave_size) return chip;
+  int len = snprintf(wide, sizeof wide, "%s:wavefrontsize%u", chip->name, wavefront);
+  const roc_gpu_chip *found = len < (int)sizeof wide ? roc_gpu_chip_find(wide, NULL) : NULL;
+  if (!found) return chip;
+  memcpy(arch, wide, (size_t)len + 1);
+  return found;
+}
+
+static void describe(roc_hsa_device *device, uint32_t ordinal, uint32_t wavefront) {
   hsa_agent_t agent = device->agent;
   roc_device *base = &device->base;
   roc_device_props *props = &base->props;
@@ -234,6 +246,7 @@ static void describe(roc_hsa_device *device, uint32_t ordinal) {
   base->kind = roc_hsa_ops.kind;
   base->ordinal = ordinal;
   const roc_gpu_chip *chip = find_chip(agent, props->arch);
+  chip = widen(chip, wavefront, props->arch);
   read_name(agent, chip, props);
   read_workgroup_limits(agent, props);
   props->wavefront_size = chip->wave_size;
@@ -275,12 +288,21 @@ static hsa_amd_memory_pool_t choose_pool(hsa_agent_t agent) {
   return pool;
 }
 
+/* What ROCLUA_WAVEFRONT asks for; 0: nothing, each chip has its own. */
+static roc_status read_wavefront(uint32_t *out_size, roc_error *err) {
+  const char *text = getenv("ROCLUA_WAVEFRONT");
+  *out_size = 0;
+  return text && *text ? roc_host_wavefront(out_size, err) : ROC_OK;
+}
+
 /* start_lock held. */
 static roc_status open_locked(uint32_t ordinal, roc_hsa_device **out_device, roc_error *err) {
   ROC_TRY(start(err));
   if (ordinal >= roc_hsa_sys.ngpus) {
     return roc_fail(err, ROC_UNAVAILABLE, "there are only %u AMD GPUs any more", roc_hsa_sys.ngpus);
   }
+  uint32_t wavefront;
+  ROC_TRY(read_wavefront(&wavefront, err));
   roc_hsa_device *device = roc_zalloc(sizeof *device);
   if (!device) return roc_fail(err, ROC_OOM, "out of memory: cannot open an AMD GPU");
   roc_status status = read_queue_limit(&device->max_queues, err);
@@ -291,7 +313,7 @@ static roc_status open_locked(uint32_t ordinal, roc_hsa_device **out_device, roc
   device->agent = roc_hsa_sys.gpus[ordinal];
   device->pool = choose_pool(device->agent);
   roc_hsa_signals_init(&device->signals);
-  describe(device, ordinal);
+  describe(device, ordinal, wavefront);
   open_count++;
   *out_device = device;
   return ROC_OK;
