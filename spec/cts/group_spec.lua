@@ -236,6 +236,25 @@ devices.each(function(device)
     end
   end)
 
+  it("gives each work-item private memory beside dynamic bytes that nobody uses", function()
+    local k = roc.kernel(function(n, out)
+      local i = roc.get_global_id(1)
+      local mine = roc.private.array(8, "int16")
+      for j = 1, 8 do
+        mine[j] = n - j
+      end
+      mine[i * 7 % 8 + 1] = i
+      out[i] = mine[i % 8 + 1] * 1000 + mine[i * 7 % 8 + 1]
+    end)
+    local out = devices.zeros(70, "int64")
+    k:launch({ grid = 70, workgroup = 256, shared = 1088 }, 50, out)
+    local got = devices.table(out)
+    for i = 1, 70 do
+      local first = i % 8 == i * 7 % 8 and i or 50 - i % 8 - 1
+      assert.equal(first * 1000 + i, got[i])
+    end
+  end)
+
   it("votes, shuffles and reduces over a wavefront", function()
     local k = roc.kernel(function(out)
       local i, lane = roc.get_global_id(1), roc.lane_id()

@@ -97,7 +97,7 @@ struct roc_dev_module {
   hsa_executable_t executable;
   uint64_t kernel_object;
   uint32_t kernarg_bytes, private_bytes;
-  uint32_t group_bytes;   /* of a launch without dynamic shared memory */
+  uint32_t group_bytes;   /* LDS that the code itself uses, static arrays and what LLVM adds */
   uint32_t dynamic_begin; /* where those bytes begin */
 };
 roc_status roc_hsa_module_load(roc_device *device, const roc_codeobj *object,

@@ -441,6 +441,13 @@ static void copy_kernargs(unsigned char *block, const roc_dev_launch *launch) {
   memcpy(block + launch->kernarg_bytes, reports, sizeof reports);
 }
 
+/* A kernel without dynamic arrays may have private ones that the compiler moved to LDS: more than
+ * the launch's dynamic bytes make of it. */
+static uint32_t group_bytes(const roc_dev_module *module, uint32_t dynamic_bytes) {
+  uint32_t sum = dynamic_bytes ? module->dynamic_begin + dynamic_bytes : 0;
+  return sum > module->group_bytes ? sum : module->group_bytes;
+}
+
 roc_status roc_hsa_launch(roc_dev_stream *base, const roc_dev_launch *launch,
                           roc_ticket *out_ticket, roc_error *err) {
   roc_hsa_stream *stream = roc_hsa_stream_of(base);
@@ -463,9 +470,7 @@ roc_status roc_hsa_launch(roc_dev_stream *base, const roc_dev_launch *launch,
   packet->grid_size_y = (uint32_t)launch->grid[1];
   packet->grid_size_z = (uint32_t)launch->grid[2];
   packet->private_segment_size = module->private_bytes;
-  packet->group_segment_size = launch->dynamic_shared_bytes
-                                   ? module->dynamic_begin + launch->dynamic_shared_bytes
-                                   : module->group_bytes;
+  packet->group_segment_size = group_bytes(module, launch->dynamic_shared_bytes);
   packet->kernel_object = module->kernel_object;
   packet->kernarg_address = kernargs;
   packet->reserved2 = 0;
