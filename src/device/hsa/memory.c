@@ -31,6 +31,14 @@ roc_hsa_place roc_hsa_find_place(const void *ptr, size_t nbytes) {
   return place;
 }
 
+/* What ROCR took for the block, which is more than was asked for; asked both when it is given out
+ * and when it comes back, so that the count returns to where it was. */
+static uint64_t size_of_block(void *block) {
+  hsa_amd_pointer_info_t info = {.size = sizeof info};
+  hsa_status_t status = roc_hsa.hsa_amd_pointer_info(block, &info, NULL, NULL, NULL);
+  return status == HSA_STATUS_SUCCESS ? info.sizeInBytes : 0;
+}
+
 roc_status roc_hsa_alloc(roc_device *base, size_t nbytes, roc_devptr *out_ptr, roc_error *err) {
   roc_hsa_device *device = roc_hsa_device_of(base);
   if (base->is_lost) return roc_hsa_fail_lost(device, err);
@@ -44,7 +52,7 @@ roc_status roc_hsa_alloc(roc_device *base, size_t nbytes, roc_devptr *out_ptr, r
     if (err) err->native = (int)status;
     return ROC_OOM;
   }
-  atomic_fetch_add_explicit(&device->allocated, nbytes, memory_order_relaxed);
+  atomic_fetch_add_explicit(&device->allocated, size_of_block(block), memory_order_relaxed);
   *out_ptr = (roc_devptr)(uintptr_t)block;
   return ROC_OK;
 }
@@ -52,11 +60,8 @@ roc_status roc_hsa_alloc(roc_device *base, size_t nbytes, roc_devptr *out_ptr, r
 void roc_hsa_free(roc_device *base, roc_devptr ptr) {
   roc_hsa_device *device = roc_hsa_device_of(base);
   if (base->is_lost) return; /* nobody knows what the GPU still does with it */
-  hsa_amd_pointer_info_t info = {.size = sizeof info};
   void *block = (void *)(uintptr_t)ptr;
-  if (roc_hsa.hsa_amd_pointer_info(block, &info, NULL, NULL, NULL) == HSA_STATUS_SUCCESS) {
-    atomic_fetch_sub_explicit(&device->allocated, info.sizeInBytes, memory_order_relaxed);
-  }
+  atomic_fetch_sub_explicit(&device->allocated, size_of_block(block), memory_order_relaxed);
   roc_hsa.hsa_amd_memory_pool_free(block);
 }
 
