@@ -580,21 +580,6 @@ const emu_inst *emu_program_at(const emu_program *constant, uint64_t address) {
   return inst;
 }
 
-void emu_program_text(const emu_program *program, const emu_inst *inst, char *out, size_t size) {
-  emu_programs *programs = program->owner;
-  search s = {.programs = programs};
-  uint8_t code[EMU_MAX_CODE];
-  char text[256] = "";
-  pthread_mutex_lock(&programs->lock);
-  unsigned readable = read_code(&s, emu_program_address(program, inst), code);
-  emu_disasm *disasm = disasm_of(programs, program->grant.wave_size);
-  if (disasm && readable) emu_disasm_text(disasm, code, readable, text, sizeof text);
-  pthread_mutex_unlock(&programs->lock);
-  const char *begin = text;
-  while (*begin == '\t' || *begin == ' ') begin++;
-  snprintf(out, size, "%s", begin);
-}
-
 emu_programs *emu_programs_new(const emu_chip *chip, const emu_map *map) {
   emu_programs *programs = roc_zalloc(sizeof *programs);
   if (!programs) return NULL;

@@ -63,7 +63,4 @@ static inline uint64_t emu_program_address(const emu_program *program, const emu
   return program->entry + (uint64_t)(int64_t)(int32_t)inst->offset;
 }
 
-/* Its assembler text, for messages: at most size - 1 characters; "" when it cannot be had. */
-void emu_program_text(const emu_program *program, const emu_inst *inst, char *out, size_t size);
-
 #endif

@@ -157,11 +157,6 @@ static inline uint64_t emu_vcc(const emu_wave *wave) {
   return wave->s[EMU_SGPR_VCC] | high << 32;
 }
 
-static inline void emu_set_vcc(emu_wave *wave, uint64_t mask) {
-  wave->s[EMU_SGPR_VCC] = (uint32_t)mask;
-  if (wave->width == 64) wave->s[EMU_SGPR_VCC + 1] = (uint32_t)(mask >> 32);
-}
-
 static inline uint32_t emu_sgpr(const emu_wave *wave, uint32_t reg) {
   return wave->s[reg]; /* NULL's word is kept 0 */
 }
