@@ -74,7 +74,7 @@ describe("The checks of the software GPU", function()
 
       it("find two workgroups that write one element", function()
         finds({ "race in kernel 'last': work%-item {%d+} writes memory at 0x%x+ at " ..
-          "script.lua:2, and work%-item {1} wrote it at script.lua:2" }, [[
+          "script.lua:2, and work%-item {%d+} wrote it at script.lua:2" }, [[
 local last = roc.kernel(function(y)
   y[1] = roc.get_group_id(1)
 end, { name = "last" })
@@ -102,6 +102,18 @@ end, { name = "same" })
 local y = roc.to_device(roc.zeros(4))
 same[{ 8, 64 }](y)
 y:copy_to_host()]]
+      end)
+
+      it("do not mind that groups on several threads write the same at once", function()
+        passes [[
+local same = roc.kernel(function(y)
+  y[1] = 7
+end, { name = "same" })
+for _ = 1, 40 do
+  local y = roc.to_device(roc.zeros(4))
+  same[{ 64, 64 }](y)
+  y:copy_to_host()
+end]]
       end)
 
       it("find a read of what another group writes, naming items of two dimensions", function()

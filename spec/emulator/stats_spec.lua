@@ -257,8 +257,15 @@ print(y:copy_to_host()[1])]]
     assert.matches("^kernel '", report)
   end)
 
-  it("say so when the file cannot be written", function()
-    local output = watched.run("gfx90a", "--stats=/nowhere/x", SAXPY)
-    assert.matches("cannot write the statistics of kernels to '/nowhere/x'", output)
+  it("run nothing when the file cannot be written", function()
+    local output, status = watched.run("gfx90a", "--stats=/nowhere/x", "print('run')\n" .. SAXPY)
+    assert.matches("cannot write '/nowhere/x': No such file or directory", output)
+    assert.not_matches("run\n", output)
+    assert.equal(1, status)
+  end)
+
+  it("say so when the file takes no more", function()
+    local output = watched.run("gfx90a", "--stats=/dev/full", SAXPY)
+    assert.matches("cannot write the statistics of kernels to '/dev/full': No space", output)
   end)
 end)

@@ -42,6 +42,13 @@ function M.run(script)
   return pipe:close() == true, output
 end
 
+-- Path of the sanitizer's runtime that a library was built with, "" for none: a program that was
+-- built without it must load that before the library.
+function M.sanitizer(library)
+  local _, linked = M.run(("ldd %s"):format(quote(library)))
+  return linked:match("/%S*/lib[at]san%S*") or ""
+end
+
 -- The command that runs Lua code in a fresh process of the kind this one is.
 function M.lua(code, environment)
   return ("%s LUA_PATH=%s LUA_CPATH=%s %s -e %s"):format(

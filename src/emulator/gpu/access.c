@@ -300,18 +300,53 @@ static void store_run(emu_row *rows, uint8_t *memory, unsigned nwords, unsigned 
   }
 }
 
+/* Threads share the memory, and the program alone orders what they do to a word: an aligned one is
+ * read and written whole. */
+static inline uint32_t read_word(const uint8_t *from) {
+  uint32_t word;
+  if ((uintptr_t)from % sizeof word == 0) {
+    return atomic_load_explicit((const _Atomic uint32_t *)(const void *)from, memory_order_relaxed);
+  }
+  memcpy(&word, from, sizeof word);
+  return word;
+}
+
+static inline uint64_t read_pair(const uint8_t *from) {
+  uint64_t pair;
+  if ((uintptr_t)from % sizeof pair == 0) {
+    return atomic_load_explicit((const _Atomic uint64_t *)(const void *)from, memory_order_relaxed);
+  }
+  memcpy(&pair, from, sizeof pair);
+  return pair;
+}
+
+static inline void write_word(uint8_t *to, uint32_t word) {
+  if ((uintptr_t)to % sizeof word == 0) {
+    atomic_store_explicit((_Atomic uint32_t *)(void *)to, word, memory_order_relaxed);
+  } else {
+    memcpy(to, &word, sizeof word);
+  }
+}
+
+static inline void write_pair(uint8_t *to, uint64_t pair) {
+  if ((uintptr_t)to % sizeof pair == 0) {
+    atomic_store_explicit((_Atomic uint64_t *)(void *)to, pair, memory_order_relaxed);
+  } else {
+    memcpy(to, &pair, sizeof pair);
+  }
+}
+
 static void load_words(emu_row *rows, const emu_access *access, unsigned nwords) {
   EMU_FOR_ACTIVE(lane, access->lanes) {
     const uint8_t *from = pointer_of(access, lane);
     if (nwords == 1) {
-      memcpy(&rows[0].u[lane], from, 4);
+      rows[0].u[lane] = read_word(from);
       continue;
     }
-    uint64_t pair;
-    memcpy(&pair, from, 8);
+    uint64_t pair = read_pair(from);
     rows[0].u[lane] = (uint32_t)pair;
     rows[1].u[lane] = (uint32_t)(pair >> 32);
-    for (unsigned i = 2; i < nwords; i++) memcpy(&rows[i].u[lane], from + 4 * (size_t)i, 4);
+    for (unsigned i = 2; i < nwords; i++) rows[i].u[lane] = read_word(from + 4 * (size_t)i);
   }
 }
 
@@ -364,12 +399,12 @@ static inline void store_lane(const emu_row *rows, uint64_t lane, emu_form form,
       half = (uint16_t)(word >> 16);
       memcpy(to, &half, 2);
       break;
-    case EMU_FORM_B32: memcpy(to, &word, 4); break;
+    case EMU_FORM_B32: write_word(to, word); break;
     default: {
       uint64_t pair = word | (uint64_t)rows[1].u[lane] << 32;
-      memcpy(to, &pair, 8);
-      if (form >= EMU_FORM_B96) memcpy(to + 8, &rows[2].u[lane], 4);
-      if (form == EMU_FORM_B128) memcpy(to + 12, &rows[3].u[lane], 4);
+      write_pair(to, pair);
+      if (form >= EMU_FORM_B96) write_word(to + 8, rows[2].u[lane]);
+      if (form == EMU_FORM_B128) write_word(to + 12, rows[3].u[lane]);
     }
   }
 }

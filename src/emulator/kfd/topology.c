@@ -3,6 +3,7 @@
  * Facts of a GPU come from its chip's row; what ROCR divides by or asserts on is never 0.  Structures
  * are cleared first: ROCR reads fields that mean nothing here. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -124,8 +125,15 @@ void emu_topology_caches(uint32_t id, uint32_t ncaches, HsaCacheProperties *out)
   }
 }
 
+/* As in a slot, or behind a bridge, that carries no atomics. */
+static bool lacks_atomics(void) {
+  const char *asked = getenv("ROCLUA_EMULATE_PCIE_ATOMICS");
+  return asked && strcmp(asked, "0") == 0;
+}
+
 void emu_topology_links(uint32_t id, uint32_t nlinks, HsaIoLinkProperties *out) {
   uint32_t count = 0;
+  bool has_none = lacks_atomics();
   for (uint32_t other = 0; other < emu_nodes_count() && count < nlinks; other++) {
     if (other == id) continue;
     HsaIoLinkProperties *link = &out[count++];
@@ -133,6 +141,8 @@ void emu_topology_links(uint32_t id, uint32_t nlinks, HsaIoLinkProperties *out) 
     link->IoLinkType = HSA_IOLINKTYPE_PCIEXPRESS;
     link->NodeFrom = id;
     link->NodeTo = other;
+    link->Flags.ui32.Override = has_none; /* ROCR reads the others only with it */
+    link->Flags.ui32.NoAtomics32bit = link->Flags.ui32.NoAtomics64bit = has_none;
     /* from GPU to GPU through the host: two links */
     link->Weight = id == EMU_HOST_NODE || other == EMU_HOST_NODE ? LINK_WEIGHT : 2 * LINK_WEIGHT;
   }

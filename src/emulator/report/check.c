@@ -179,10 +179,19 @@ static void report_undefined(const access *a) {
 
 /* ---- the rules ----------------------------------------------------------------------------- */
 
-static bool stores_what_is_there(const access *a) {
+static size_t bytes_of(const access *a) {
+  return (size_t)__builtin_popcount(a->touch.bytes);
+}
+
+/* A write is told before it is done, and others may be told in between: what is there is what the
+ * last write was told to be, and memory only where that is unknown. */
+static bool stores_what_is_there(const access *a, const emu_shadow_word *w) {
+  if (!(a->touch.bytes & ~w->known)) {
+    return !memcmp(w->value + a->address % WORD, a->value, bytes_of(a));
+  }
   const uint8_t *there = a->space == EMU_LDS ? a->wave->group->lds + a->address
                                              : (const uint8_t *)(uintptr_t)a->address;
-  return !memcmp(there, a->value, (size_t)__builtin_popcount(a->touch.bytes));
+  return !memcmp(there, a->value, bytes_of(a));
 }
 
 /* Two lanes of one store: whether they store the same. */
@@ -190,7 +199,7 @@ static bool stores_the_same(const access *a, const emu_touch *other) {
   uint32_t lane = other->item - (a->touch.item - a->lane);
   if (lane >= EMU_LANES) return false;
   const uint8_t *values = a->lane_values + (size_t)lane * a->nbytes + a->offset;
-  return !memcmp(values, a->value, (size_t)__builtin_popcount(a->touch.bytes));
+  return !memcmp(values, a->value, bytes_of(a));
 }
 
 static bool is_ordered(const access *a, const emu_touch *other) {
@@ -199,14 +208,14 @@ static bool is_ordered(const access *a, const emu_touch *other) {
   return a->wave->watched_acquire > other->time;
 }
 
-static bool is_race(const access *a, const emu_touch *other, bool both_write) {
+static bool is_race(const access *a, const emu_shadow_word *w, const emu_touch *other) {
   if (!other->time || other->item == a->touch.item) return false;
   if (!(other->bytes & a->touch.bytes) || (other->is_atomic && a->touch.is_atomic)) return false;
   uint8_t both = other->bytes & a->touch.bytes;
   bool is_scalar = other->is_scalar || a->touch.is_scalar;
   if (is_ordered(a, other) || (is_scalar && both != ALL_BYTES)) return false;
-  if (!both_write || !a->value) return true;
-  return other->time == a->touch.time ? !stores_the_same(a, other) : !stores_what_is_there(a);
+  if (other != &w->write || !a->value) return true; /* one reads, or a value is unknown */
+  return other->time == a->touch.time ? !stores_the_same(a, other) : !stores_what_is_there(a, w);
 }
 
 /* Whoever sees by an atomic operation what another wavefront has written there comes after it. */
@@ -219,20 +228,26 @@ static void acquire_by_atomic(const access *a, const emu_touch *write) {
 }
 
 static void check_read(const access *a, emu_shadow_word *w) {
-  if (is_race(a, &w->write, false)) report_race(a, &w->write, "wrote");
+  if (is_race(a, w, &w->write)) report_race(a, &w->write, "wrote");
   acquire_by_atomic(a, &w->write);
   if (w->read.item != a->touch.item) w->other_read = w->read;
   w->read = a->touch;
 }
 
+static void remember_write(const access *a, emu_shadow_word *w) {
+  w->write = a->touch;
+  w->known = a->value ? a->touch.bytes : 0;
+  if (a->value) memcpy(w->value + a->address % WORD, a->value, bytes_of(a));
+}
+
 /* A write that changes nothing is not remembered: nobody can tell that it was. */
 static void check_write(const access *a, emu_shadow_word *w) {
-  bool stays = a->value && stores_what_is_there(a) && !(w->undefined & a->touch.bytes);
-  if (is_race(a, &w->write, true)) report_race(a, &w->write, "wrote");
-  if (!stays && is_race(a, &w->read, false)) report_race(a, &w->read, "read");
-  if (!stays && is_race(a, &w->other_read, false)) report_race(a, &w->other_read, "read");
+  bool stays = a->value && stores_what_is_there(a, w) && !(w->undefined & a->touch.bytes);
+  if (is_race(a, w, &w->write)) report_race(a, &w->write, "wrote");
+  if (!stays && is_race(a, w, &w->read)) report_race(a, &w->read, "read");
+  if (!stays && is_race(a, w, &w->other_read)) report_race(a, &w->other_read, "read");
   w->undefined &= (uint8_t)~a->touch.bytes;
-  if (!stays) w->write = a->touch;
+  if (!stays) remember_write(a, w);
 }
 
 /* Of other dispatches. */
@@ -240,6 +255,7 @@ static void forget_others(const access *a, emu_shadow_word *w) {
   if (w->dispatch == a->dispatch_number) return;
   w->dispatch = a->dispatch_number;
   w->write = w->read = w->other_read = (emu_touch){0};
+  w->known = 0;
 }
 
 static void check_word(const access *a, emu_shadow *shadow) {

@@ -28,6 +28,8 @@ typedef struct emu_shadow_word {
   uint64_t dispatch; /* that the touches are of; those of others count for nothing */
   emu_touch write, read, other_read; /* other_read: the last by an item that is not read's */
   uint8_t undefined;                 /* bytes given out and not written since, a bit each */
+  uint8_t known;                     /* bytes of `write` whose value is known, a bit each */
+  uint8_t value[4];                  /* of those */
 } emu_shadow_word;
 
 typedef struct emu_shadow emu_shadow;

@@ -4,6 +4,7 @@
  * begins with "kernel", lines of two blanks with totals, and a table that begins with "source". */
 #include "emulator/report/tally.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -244,16 +245,23 @@ bool emu_tally_print(FILE *out) {
   return p.is_any;
 }
 
+/* Whole, as far as the file system has said until it was closed. */
+static bool print_to(const char *path, bool *is_any) {
+  FILE *file = fopen(path, "w");
+  if (!file) return false;
+  *is_any = emu_tally_print(file);
+  bool is_written = !ferror(file);
+  return fclose(file) == 0 && is_written;
+}
+
 bool emu_tally_print_as_asked(void) {
   const char *path = emu_stats_path();
   if (!path) return emu_tally_print(stderr);
-  FILE *file = fopen(path, "w");
-  if (!file) {
-    fprintf(stderr, "roclua: cannot write the statistics of kernels to '%s'\n", path);
-    return false;
-  }
-  bool is_any = emu_tally_print(file);
-  return fclose(file) == 0 && is_any;
+  bool is_any = false;
+  if (print_to(path, &is_any)) return is_any;
+  fprintf(stderr, "roclua: cannot write the statistics of kernels to '%s': %s\n", path,
+          strerror(errno));
+  return false;
 }
 
 static pid_t asked_in;
