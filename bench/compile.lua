@@ -3,7 +3,7 @@
 --
 -- Milliseconds by stage, for saxpy and the tiled product: the first compile of the process, which
 -- opens the compiler, and the least of ten warm ones (each row's total is that run's).  `parse` is
--- the rest of the total: finding the source, parsing, captures, and handing work to the compiler's
+-- the rest of the total: finding the source, parsing, captures, and handing work to a compiler
 -- thread.  With ROCLUA_BENCH_TARGET=gfx90a: the whole way to a code object for that GPU.
 local roc = require "roc"
 local system = require "system"

@@ -1,7 +1,8 @@
 -- The cpu device against C with OpenMP on this machine, in one run: build/release/bin/roclua
--- bench/cpu.lua [scale] Prints a line a kernel: our least time, the peer's, their ratio (below 1:
--- ours is faster), and checked over unchecked.
--- `scale` divides the sizes, for a quick look.
+-- bench/cpu.lua [scale [repeats]] Prints a line a kernel: our least time, the peer's, their ratio
+-- (below 1: ours is faster), and checked over unchecked.
+-- `scale` divides the sizes, for a quick look; on a machine that does other things, too, the least
+-- of many `repeats` is right.
 local roc = require "roc"
 local system = require "system"
 local gemm = require "roc.kernels.gemm"
@@ -10,7 +11,7 @@ local reduce = require "roc.kernels.reduce"
 local transpose = require "roc.kernels.transpose"
 
 local scale = tonumber(arg[1]) or 1
-local REPEATS = 5
+local REPEATS = tonumber(arg[2]) or 5
 local FLAGS = "-O3 -march=native -fopenmp"
 
 local device = roc.current_device()

@@ -47,7 +47,7 @@ function gemm.tiled_for(dtype, check)
       roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
     end
     if i <= m and j <= n then c[i][j] = sum end
-  end, { name = "gemm_tiled", check = check })
+  end, { name = "gemm_tiled", check = check, workgroup = { TILE, TILE } })
 end
 
 --- The tiled kernel for float32.  Launch it in whole groups, as an item computes with what its

@@ -32,7 +32,7 @@ function transpose.tiled_for(dtype, check)
     if column0 + y <= b.shape[1] and row0 + x <= b.shape[2] then
       b[column0 + y][row0 + x] = tile[x][y]
     end
-  end, { name = "transpose_tiled", check = check })
+  end, { name = "transpose_tiled", check = check, workgroup = { TILE, TILE } })
 end
 
 --- The tiled kernel for float32.  Launch it in whole groups, as an item reads what its group has

@@ -1,7 +1,8 @@
 -- rocluac: runs a script and compiles every kernel with a signature that it makes.
 --
--- Everything is compiled before anything is written, and each file appears whole or not at all. One
--- object holds one kernel for one target; see docs/command-line.md for how files are named.
+-- Everything is compiled before anything is written, and each file appears whole or not at all. A
+-- code object holds all kernels for one target, every other output one kernel; see
+-- docs/command-line.md for how files are named.
 local core = require "roc.core"
 local kernels = require "roc.kernel"
 
@@ -12,10 +13,12 @@ usage: rocluac [options] script.lua [args]
 Runs the script and compiles every kernel with a signature that it makes.
 Available options are:
   -t, --target NAME   compile for this target: gfx90a, gfx1100, ... (may be given several times)
-  -o, --output FILE   where to write; with several kernels or targets, their names are added
-  --emit=KIND         ast, ir, llvm, llvm-opt, asm (printed unless -o is given),
-                      obj or hsaco (the default: loadable code objects)
+  -o, --output FILE   where to write; with several targets, or several kernels but in code objects,
+                      their names are added
+  --emit=KIND         ast, ir, llvm, llvm-opt, asm (printed unless -o is given), obj (one a kernel)
+                      or hsaco (the default: a loadable code object with all kernels)
   -O0 ... -O3         level of optimisation
+  --code-object-version=N  4, 5 (the default) or 6
   --resources         print registers, memory and occupancy of each kernel
   --list-targets      print the names of targets
   --version           print the version
@@ -62,6 +65,13 @@ local function set_kind(options, name)
   options.kind = name
 end
 
+local function set_object_version(options, name)
+  if not name:find("^[456]$") then
+    stop("code object version '%s' is not 4, 5 or 6", name)
+  end
+  options.object_version = math.tointeger(name)
+end
+
 local function set_output(options, name)
   if name == "" then
     stop("'-o' needs a file name")
@@ -74,6 +84,7 @@ local VALUED = {
   ["-t"] = add_target, ["--target"] = add_target,
   ["-o"] = set_output, ["--output"] = set_output,
   ["--emit"] = set_kind,
+  ["--code-object-version"] = set_object_version,
 }
 
 local FLAGS = {
@@ -127,9 +138,22 @@ end
 
 -- running the script ------------------------------------------------------------------------------
 
--- The kernels with a signature, each {kernel, name, text, chunkname, index}, names made unique.
+-- roc_NAME, and a number behind that where another kernel of the script is called so.
+local function unique_symbol(name, taken)
+  local symbol, n = "roc_" .. name:gsub("%W", "_"), 1
+  local unique = symbol
+  while taken[unique] do
+    n = n + 1
+    unique = ("%s_%d"):format(symbol, n)
+  end
+  taken[unique] = true
+  return unique
+end
+
+-- The kernels with a signature, each {kernel, name, symbol, text, chunkname, index}, names and
+-- symbols made unique.
 local function watch()
-  local made, counts = {}, {}
+  local made, counts, symbols = {}, {}, {}
   kernels.on_new = function(kernel, where)
     if not where.signature then
       return
@@ -138,6 +162,7 @@ local function watch()
     counts[name] = (counts[name] or 0) + 1
     where.kernel = kernel
     where.name = counts[name] > 1 and ("%s-%d"):format(name, counts[name]) or name
+    where.symbol = unique_symbol(kernel.name, symbols)
     made[#made + 1] = where
   end
   return made
@@ -188,7 +213,9 @@ end
 -- compiling ---------------------------------------------------------------------------------------
 
 local function compile(item, target, options)
-  return item.kernel:compile { target = target, level = options.level }
+  return item.kernel:compile {
+    target = target, level = options.level, code_object_version = options.object_version,
+  }
 end
 
 local function stage_text(item, target, options)
@@ -198,40 +225,46 @@ local function stage_text(item, target, options)
   elseif stage == "ir" then
     return item.kernel:inspect_ir()
   end
-  return item.kernel:dump(target, stage, options.level)
+  return item.kernel:dump(target, stage, options.level, options.object_version)
 end
 
--- The output of one kernel for one target, and its resources where they are asked for.
-local function make(item, target, options)
-  local output = { item = item, target = target }
-  local ok, why = pcall(function()
-    if options.kind == "hsaco" or options.shows_resources then
-      output.object = compile(item, target, options)
-      output.bytes = output.object.bytes
-    end
-    if options.shows_resources then
-      output.resources = output.object:resources()
-    end
-    if options.kind ~= "hsaco" then
-      output.bytes = stage_text(item, target, options)
-    end
-  end)
+-- What f returns; its error ends the run.
+local function try(f, ...)
+  local ok, result = pcall(f, ...)
   if not ok then
-    stop("%s", tostring(why))
+    stop("%s", tostring(result))
   end
-  return output
+  return result
 end
 
+-- The code object of all kernels for one target.
+local function link(made, target, options)
+  if #made == 1 then
+    return compile(made[1], target, options).bytes
+  end
+  local parts = {}
+  for i, item in ipairs(made) do
+    local bitcode = item.kernel:dump(target, "bitcode", options.level, options.object_version)
+    parts[i] = { bitcode = bitcode, symbol = item.symbol }
+  end
+  return core.join_code(target, options.level, parts)
+end
+
+-- Everything that is written or printed: {target, bytes, item}, where a code object has no item.
 local function make_all(made, options)
   local outputs = {}
   local is_for_all = options.kind == "ast" or options.kind == "ir"
-  local targets = is_for_all and not options.shows_resources and { "any" } or options.targets
-  for _, item in ipairs(made) do
-    for _, target in ipairs(targets) do
-      outputs[#outputs + 1] = make(item, target, options)
+  for _, target in ipairs(is_for_all and { "any" } or options.targets) do
+    if options.kind == "hsaco" then
+      outputs[#outputs + 1] = { target = target, bytes = try(link, made, target, options) }
+    else
+      for _, item in ipairs(made) do
+        local bytes = try(stage_text, item, target, options)
+        outputs[#outputs + 1] = { target = target, item = item, bytes = bytes }
+      end
     end
   end
-  return outputs, #targets
+  return outputs
 end
 
 -- writing -----------------------------------------------------------------------------------------
@@ -241,12 +274,13 @@ local function path_of(output, options, nkernels, ntargets)
   local ending = KINDS[options.kind].ending
   local target = output.target:gsub(":", "_")
   if not options.output then
-    return ("%s-%s%s"):format(output.item.name, target, ending)
+    local script = options.script:match("[^/]*$"):gsub("%.lua$", "")
+    return ("%s-%s%s"):format(output.item and output.item.name or script, target, ending)
   end
   local folder, file = options.output:match("^(.-)([^/]*)$")
   local stem, own_ending = file:match("^(.+)(%.[^.]*)$")
   stem, own_ending = stem or file, own_ending or ""
-  if nkernels > 1 then
+  if output.item and nkernels > 1 then
     stem = stem .. "-" .. output.item.name
   end
   if ntargets > 1 then
@@ -255,13 +289,10 @@ local function path_of(output, options, nkernels, ntargets)
   return folder .. stem .. own_ending
 end
 
-local function write_all(outputs, options, nkernels, ntargets)
+local function write_all(outputs, options, nkernels)
   for _, output in ipairs(outputs) do
-    local path = path_of(output, options, nkernels, ntargets)
-    local ok, why = pcall(core.write_file, path, output.bytes)
-    if not ok then
-      stop("%s", tostring(why))
-    end
+    local path = path_of(output, options, nkernels, #outputs // (output.item and nkernels or 1))
+    try(core.write_file, path, output.bytes)
   end
 end
 
@@ -287,25 +318,31 @@ local COLUMNS = {
   { "private", "private_bytes" }, { "spills", "spills" }, { "workgroup", "max_workgroup" },
 }
 
-local function print_resources(outputs)
+local function print_row(width, item, target, resources)
+  local row = { ("%-" .. width .. "s  %-8s"):format(item.name, target) }
+  for _, column in ipairs(COLUMNS) do
+    row[#row + 1] = ("%10d"):format(resources[column[2]])
+  end
+  local o = resources.occupancy
+  print(("%s  %d of %d in workgroups of %d, %s"):format(table.concat(row), o.waves, o.max,
+    o.workgroup, LIMITS[o.limit]))
+end
+
+local function print_resources(made, options)
   local width = #"kernel"
-  for _, output in ipairs(outputs) do
-    width = math.max(width, #output.item.name)
+  for _, item in ipairs(made) do
+    width = math.max(width, #item.name)
   end
   local head = { ("%-" .. width .. "s  %-8s"):format("kernel", "target") }
   for _, column in ipairs(COLUMNS) do
     head[#head + 1] = ("%10s"):format(column[1])
   end
   print(table.concat(head) .. "  waves per SIMD")
-  for _, output in ipairs(outputs) do
-    local r = output.resources
-    local row = { ("%-" .. width .. "s  %-8s"):format(output.item.name, output.target) }
-    for _, column in ipairs(COLUMNS) do
-      row[#row + 1] = ("%10d"):format(r[column[2]])
+  for _, item in ipairs(made) do
+    for _, target in ipairs(options.targets) do
+      local object = try(compile, item, target, options)
+      print_row(width, item, target, try(object.resources, object))
     end
-    local o = r.occupancy
-    print(("%s  %d of %d in workgroups of %d, %s"):format(table.concat(row), o.waves, o.max,
-      o.workgroup, LIMITS[o.limit]))
   end
 end
 
@@ -347,15 +384,15 @@ local function run(args, version)
         "%s makes no kernel with a signature: roc.kernel(f, {signature = \"(float32[:], int64)\"})",
         options.script)
     end
-    local outputs, ntargets = make_all(made, options)
     if options.shows_resources then
-      print_resources(outputs)
+      print_resources(made, options)
     end
     if not options.only_asks then
+      local outputs = make_all(made, options)
       if KINDS[options.kind].is_text and not options.output then
         print_all(outputs)
       else
-        write_all(outputs, options, #made, ntargets)
+        write_all(outputs, options, #made)
       end
     end
   end

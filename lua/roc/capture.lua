@@ -99,7 +99,9 @@ function Walk:function_index(f, name, text, chunkname, index)
     return at
   end
   if not text then
-    text, chunkname, index = source.find(f, ("function '%s'"):format(name))
+    local found = self.memory[f] or table.pack(source.find(f, ("function '%s'"):format(name)))
+    self.memory[f] = found
+    text, chunkname, index = table.unpack(found, 1, 3)
   end
   at = #self.functions + 1
   self.functions[at] = { fn = f, name = name, chunk = parse(text, chunkname), index = index,
@@ -179,6 +181,12 @@ local function path_text(path)
   return text
 end
 
+function Walk:copy_of(value, copy)
+  local kept = self.memory[value] or copy(value)
+  self.memory[value] = kept
+  return kept
+end
+
 function Walk:describe(f, path)
   local value, upvalue, keys = root_of(f, path)
   if path.is_global and #path == 0 and by_name[path.root] then
@@ -204,7 +212,7 @@ function Walk:describe(f, path)
     elseif binding.kind == "cell" then
       binding.kind = "nil"
     elseif binding.kind == "array" then
-      binding.value = value:copy()
+      binding.value = self:copy_of(value, value.copy)
     elseif binding.kind == "other" then
       binding.value = type(value) == "userdata" and ("userdata '%s'"):format(class) or class
     end
@@ -220,22 +228,30 @@ local function describe_function(walk, entry)
     takes_tables = takes_tables or (binding.kind == "builtin" and binding.value == const_array_id)
   end
   for _, binding in ipairs(takes_tables and entry.bindings or {}) do
-    local array = binding.kind == "namespace" and constant_table(binding.value)
+    local array = binding.kind == "namespace" and walk:copy_of(binding.value, constant_table)
     if array then
       binding.kind, binding.value = "array", array
     end
   end
 end
 
+---What stays as it was when a kernel was made, however often it is described: the sources of
+---functions, and the copies of arrays and tables.
+function M.memory()
+  return setmetatable({}, { __mode = "k" })
+end
+
 ---Describes a kernel's function and all it reaches.
 ---@param f function
 ---@param name string of the kernel
+---@param memory? table M.memory() of a kernel that may be described again
 ---@param text? string the source, when it is at hand
 ---@param chunkname? string
 ---@param index? integer
 ---@return table program {functions = {{fn, name, chunk, index, bindings}, …}}, the kernel first
-function M.collect(f, name, text, chunkname, index)
-  local walk = setmetatable({ functions = {}, index_of = {} }, Walk)
+function M.collect(f, name, memory, text, chunkname, index)
+  local walk = setmetatable({ functions = {}, index_of = {},
+    memory = memory or M.memory() }, Walk)
   walk:function_index(f, name, text, chunkname, index)
   local done = 0
   while done < #walk.functions do

@@ -172,8 +172,8 @@ define_shuffle("shuffle_xor", function(entry) return ((entry.lane - 1) ~ entry[2
 
 -- One result for all lanes, folded in lane order.
 local function define_fold(name, fold)
-  define_wave(name, function(lanes)
-    local value = fold(lanes)
+  define_wave(name, function(lanes, width)
+    local value = fold(lanes, width)
     return function() return value end
   end)
 end
@@ -206,22 +206,32 @@ define_fold("all", function(lanes)
   return true
 end)
 
--- `round` is the identity, or rounding to float32 when the typed kernel says that the operand is
--- one.
-local function define_reduction(name, combine)
-  define_fold(name, function(lanes)
-    local value = lanes[1][1]
+-- A tree over neighbours, then neighbouring pairs, …; a lane that is not there counts as `nothing`
+-- of its type, which changes nothing. `round` is the identity, or rounding to float32 when the
+-- typed kernel says that the operand is one.
+local function define_reduction(name, nothing, combine)
+  define_fold(name, function(lanes, width)
+    local absent = nothing[math.type(lanes[1][1])]
     local round = lanes[1][2] or function(x) return x end
-    for i = 2, #lanes do
-      value = round(combine(value, lanes[i][1]))
+    local values = {}
+    for lane = 1, width do values[lane] = absent end
+    for _, entry in ipairs(lanes) do values[entry.lane] = entry[1] end
+    while #values > 1 do
+      local pairs_of_lanes = {}
+      for i = 1, #values, 2 do
+        pairs_of_lanes[#pairs_of_lanes + 1] = round(combine(values[i], values[i + 1]))
+      end
+      values = pairs_of_lanes
     end
-    return value
+    return values[1]
   end)
 end
 
-define_reduction("sum", function(a, b) return a + b end)
-define_reduction("min", function(a, b) return b < a and b or a end)
-define_reduction("max", function(a, b) return a < b and b or a end)
+define_reduction("sum", { integer = 0, float = -0.0 }, function(a, b) return a + b end)
+define_reduction("min", { integer = math.maxinteger, float = math.huge },
+  function(a, b) return b < a and b or a end)
+define_reduction("max", { integer = math.mininteger, float = -math.huge },
+  function(a, b) return a < b and b or a end)
 
 local function wrap_lane(lane, width)
   return (lane - 1) % width + 1
@@ -321,15 +331,25 @@ local function locate(array, index)
   return array, index[#index]
 end
 
+local function update(combine, array, index, a, b)
+  local row, last = locate(array, index)
+  local dtype, old = row.dtype, row[last]
+  row[last] = combine(old, a and dtype(a), b and dtype(b), dtype)
+  return old
+end
+
+-- Passes on what pcall gives. An error loses its position: sim puts the kernel's in its place.
+local function placed(ok, result)
+  if ok then return result end
+  error(type(result) == "string" and result:gsub("^.-:%d+: ", "", 1) or result, 0)
+end
+
 -- combine(old, a, b, dtype) gives the new value; the operands are of the element type.
 local function define_atomic(name, combine)
   local full = "roc.atomic." .. name
   M.atomic[name] = function(array, index, a, b)
     item_of(full)
-    local row, last = locate(array, index)
-    local dtype, old = row.dtype, row[last]
-    row[last] = combine(old, a and dtype(a), b and dtype(b), dtype)
-    return old
+    return placed(pcall(update, combine, array, index, a, b))
   end
 end
 
@@ -378,8 +398,10 @@ end)
 define_atomic("load", function(old) return old end)
 M.atomic.store = function(array, index, value)
   item_of("roc.atomic.store")
-  local row, last = locate(array, index)
-  row[last] = value
+  return placed(pcall(function()
+    local row, last = locate(array, index)
+    row[last] = value
+  end))
 end
 
 -- math --------------------------------------------------------------------------------------------

@@ -158,8 +158,9 @@ function M.kernel(f, opts)
   end
   local name = options.name or call(capture.name_of, text, chunkname, index) or location_name(f)
   local params = capture.params_of(text, chunkname, index)
+  local memory = capture.memory()
   local function collect()
-    return call(capture.collect, f, name, text, chunkname, index)
+    return call(capture.collect, f, name, memory, text, chunkname, index)
   end
   local kernel = call(core.kernel_new, {
     name = name,
@@ -235,6 +236,7 @@ end
 
 core.set_sim_launcher(function(kernel, launch, ...)
   local described = table.pack(kernel:sim_source(...))
+  local scalars = kernel:sim_scalars()
   launch.name = kernel.name
   local arrays = table.move(described, 2, described.n, 1, {})
   local params = kernel:params()
@@ -252,7 +254,11 @@ core.set_sim_launcher(function(kernel, launch, ...)
   local kept = keep_copies(given, args)
   for i = 1, args.n do
     arrays[#arrays + 1] = given[i]
-    args[i] = core.kernel_sim_view(args[i], launch.stream)
+    if scalars[i] ~= nil then
+      args[i] = scalars[i]
+    else
+      args[i] = core.kernel_sim_view(args[i], launch.stream)
+    end
   end
   local ok, message, lines = pcall(sim.run, program, launch, table.unpack(args, 1, args.n))
   put_back(kept, not ok or message ~= nil)

@@ -76,6 +76,12 @@ function Group:shared_array(place, shape, dtype, name)
   if not array then
     array = self:new_array(shape, dtype, name or "shared array")
     self.shared[place] = array
+    self.shared_bytes = self.shared_bytes + array.nbytes
+    local device = self.launch.stream.device
+    if self.shared_bytes > device.shared_bytes then
+      error(("%d bytes of shared memory are over the limit %d of device '%s'"):format(
+        self.shared_bytes, device.shared_bytes, device.name), 0)
+    end
   end
   return array
 end
@@ -119,7 +125,8 @@ local function new_item(launch, group, linear)
 end
 
 local function new_group(launch, id)
-  local group = setmetatable({ launch = launch, id = id, shared = {}, waves = {} }, Group)
+  local group = setmetatable({ launch = launch, id = id, shared = {}, shared_bytes = launch.shared,
+    waves = {} }, Group)
   local count = launch.workgroup[1] * launch.workgroup[2] * launch.workgroup[3]
   for linear = 0, count - 1 do
     local item = new_item(launch, group, linear)

@@ -87,6 +87,8 @@ describe("constructors", function()
     assert.equal(0.7, a[1001])
     assert.same({ 3.0 }, roc.linspace(3, 4, 1):totable())
     assert.same({}, roc.linspace(3, 4, 0):totable())
+    assert.same({ -1.5e308, 0.0, 1.5e308 }, roc.linspace(-1.5e308, 1.5e308, 3):totable())
+    assert.same({ 1, 4, 7, 10 }, roc.linspace(1, 10, 4, "int8"):totable())
   end)
 
   it("frombytes and tobytes are inverse", function()

@@ -134,6 +134,29 @@ static void test_full(void) {
   ops->stream_destroy(busy);
 }
 
+/* Two queues for three streams: one stream's wait for another queue is given up when a kernel of the
+ * stream beside it stops the queue, so that the queue can be used again at once. */
+static void test_shared(void) {
+  roc_dev_stream *first = new_stream(), *other = new_stream(), *beside = new_stream();
+  int other_open = 0, beside_open = 0;
+  roc_ticket held, call, waiting;
+  OK(ops->host_call(other, hold_back, &other_open, &held, &err));
+  OK(ops->host_call(beside, hold_back, &beside_open, &call, &err));
+  roc_ticket culprit = launch(beside, bad, 1);
+  OK(ops->stream_wait(first, other, held, &waiting, &err));
+  __atomic_store_n(&beside_open, 1, __ATOMIC_RELEASE);
+  await(beside, culprit);
+  roc_ticket after = launch(beside, good, 1);
+  await(beside, after);
+  CHECK(!ops->is_done(other, held) && !ops->find_failure(beside, after, &err));
+  CHECK(ops->find_failure(first, waiting, &err));
+  __atomic_store_n(&other_open, 1, __ATOMIC_RELEASE);
+  await(other, held);
+  ops->stream_destroy(first);
+  ops->stream_destroy(other);
+  ops->stream_destroy(beside);
+}
+
 static void sleep_second(void *unused) {
   (void)unused;
   nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
@@ -189,8 +212,9 @@ static void test_overhead(void) {
 static const struct {
   const char *name;
   void (*run)(void);
-} tests[] = {{"order", test_order}, {"stop", test_stop},   {"full", test_full},
-             {"idle", test_idle},   {"shape", test_shape}, {"overhead", test_overhead}};
+} tests[] = {{"order", test_order},      {"stop", test_stop}, {"full", test_full},
+             {"shared", test_shared},    {"idle", test_idle}, {"shape", test_shape},
+             {"overhead", test_overhead}};
 
 int main(int argc, char **argv) {
   if (argc == 1) {
@@ -202,6 +226,7 @@ int main(int argc, char **argv) {
   read_object(argv[2], &good_object);
   read_object(argv[3], &bad_object);
   uint32_t count;
+  if (strcmp(argv[1], "shared") == 0) CHECK(setenv("ROCLUA_HSA_QUEUES", "2", 1) == 0);
   OK(ops->probe(&count, &err));
   OK(ops->open(0, &device, &err));
   OK(ops->module_load(device, &good_object, &good, &err));

@@ -174,22 +174,14 @@ typedef struct kernel {
   int file;
 } kernel;
 
-static hsa_status_t note_symbol(hsa_executable_t executable, hsa_agent_t agent,
-                                hsa_executable_symbol_t symbol, void *out) {
-  (void)executable, (void)agent;
-  hsa_symbol_kind_t kind;
-  OK(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind));
-  if (kind == HSA_SYMBOL_KIND_KERNEL) *(hsa_executable_symbol_t *)out = symbol;
-  return HSA_STATUS_SUCCESS;
-}
-
+/* One of the kernels in the code object that $ROCR_TEST_OBJECTS has for the GPU. */
 static kernel load_kernel_on(hsa_agent_t gpu, const char *name) {
   kernel loaded;
-  char arch[64], path[512];
+  char arch[64], path[512], symbol_name[64];
   const char *folder = getenv("ROCR_TEST_OBJECTS");
   CHECK(folder != NULL);
   OK(hsa_agent_get_info(gpu, HSA_AGENT_INFO_NAME, arch));
-  snprintf(path, sizeof path, "%s/%s-%s.hsaco", folder, name, arch);
+  snprintf(path, sizeof path, "%s/kernels-%s.hsaco", folder, arch);
   loaded.file = open(path, O_RDONLY | O_CLOEXEC);
   CHECK(loaded.file >= 0);
   OK(hsa_code_object_reader_create_from_file(loaded.file, &loaded.reader));
@@ -198,8 +190,8 @@ static kernel load_kernel_on(hsa_agent_t gpu, const char *name) {
   OK(hsa_executable_load_agent_code_object(loaded.executable, gpu, loaded.reader, NULL, NULL));
   OK(hsa_executable_freeze(loaded.executable, NULL));
   hsa_executable_symbol_t symbol = {0};
-  OK(hsa_executable_iterate_agent_symbols(loaded.executable, gpu, note_symbol, &symbol));
-  CHECK(symbol.handle != 0);
+  snprintf(symbol_name, sizeof symbol_name, "roc_%s.kd", name);
+  OK(hsa_executable_get_symbol_by_name(loaded.executable, symbol_name, &gpu, &symbol));
 #define SYMBOL_INFO(what, out) OK(hsa_executable_symbol_get_info(symbol, what, out))
   SYMBOL_INFO(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &loaded.object);
   SYMBOL_INFO(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &loaded.kernarg_bytes);

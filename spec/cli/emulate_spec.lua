@@ -55,9 +55,27 @@ describe("roclua's software GPU", function()
     local output, status = shell("ROCLUA --emulate gfx90a,gfx9999 " .. NAME)
     assert.matches("no GPU 'gfx9999' can be emulated: expected one of gfx90a, gfx1030", output)
     assert.are.equal(1, status)
-    output, status = shell("ROCLUA --emulate")
-    assert.matches("'%-%-emulate' needs argument", output)
-    assert.are.equal(1, status)
+    for _, nothing in ipairs { "--emulate", "--emulate=", "--emulate ''" } do
+      output, status = shell("ROCLUA " .. nothing)
+      assert.matches("'%-%-emulate=?' needs argument", output)
+      assert.are.equal(1, status)
+    end
+  end)
+
+  it("refuses them in the environment, too, when a device is used; empty is not set", function()
+    for _, names in ipairs { "gfx9999", "gfx90a,", " gfx90a", "GFX90A" } do
+      local output, status = shell(("ROCLUA_EMULATE='%s' ROCLUA %s"):format(names, NAME))
+      assert.matches("ROCLUA_EMULATE: no GPU '[^']*' can be emulated: expected one of gfx90a",
+        output)
+      assert.are.equal(1, status)
+      output, status = shell(("ROCLUA_EMULATE='%s' ROCLUA -l roc -e \"print(#roc.devices())\"")
+        :format(names))
+      assert.are.equal("2\n", output)
+      assert.are.equal(0, status)
+    end
+    local output, status = shell("ROCLUA_EMULATE= ROCLUA " .. NAME)
+    assert.matches("cpu", output)
+    assert.are.equal(0, status)
   end)
 
   it("prints what kernels did with --stats", function()

@@ -1,5 +1,6 @@
 -- However a script ends, roclua waits for the devices, delivers what kernels printed, and reports a
 -- fault nobody asked for.
+local programs = require "support.programs"
 local shell = require "support.shell"
 
 -- Launches without waiting; the last item writes out of bounds when there are more than four.
@@ -79,13 +80,19 @@ fresh:forall(4096)(a)
     },
     ["a new kernel in a finalizer"] = {
       "setmetatable({}, {__gc = function() kernel 'function(a) a[1] = 9 end':forall(1)(a) end})", 0,
+      leaks = true,
     },
   }
+
+  -- What is made while a state closes, Lua never finalizes: an address sanitizer that also looks
+  -- for leaks would find it.
+  local LEAKS = "ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 "
 
   for name, ending in pairs(BUSY_ENDINGS) do
     it("ends well by " .. name, function()
       for _ = 1, RUNS do
-        local command = "timeout 60 ROCLUA - 2>&1 <<'END'\n%s%s\nEND\n"
+        local command = (ending.leaks and LEAKS or "")
+          .. "timeout 60 ROCLUA - 2>&1 <<'END'\n%s%s\nEND\n"
         local output, status = shell.run(command:format(BUSY, ending[1]))
         assert.are.equal(ending[2], status, output)
       end
@@ -94,7 +101,9 @@ fresh:forall(4096)(a)
 
   it("ends well in a stock lua5.4", function()
     local core = shell.interpreter:match "^(.*)/bin/[^/]*$" .. "/lib/lua/5.4/?.so"
-    local command = "LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='%s;;' "
+    local runtime = programs.sanitizer(core:gsub("%?", "roc/core"))
+    local command = LEAKS .. ("LD_PRELOAD='%s' "):format(runtime)
+      .. "LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='%s;;' "
       .. "timeout 60 lua5.4 - 2>&1 <<'END'\n%s%s\nEND\n"
     for name, ending in pairs(BUSY_ENDINGS) do
       local output, status = shell.run(command:format(core, BUSY, ending[1]))

@@ -36,6 +36,26 @@ roc.kernel(function(x)
 end, { name = "large", signature = "(float32[:])" })
 ]]
 
+-- Two kernels of one name with shared memory, one that calls the device library; the first alone.
+local FIRST = [[
+local roc = require "roc"
+local function sum(x, y)
+  local tile = roc.shared.array(64, roc.float32)
+  local l = roc.get_local_id(1)
+  tile[l] = x[roc.get_global_id(1)]
+  roc.barrier()
+  if l == 1 then
+    y[roc.get_group_id(1)] = tile[1] + tile[64]
+  end
+end
+roc.kernel(sum, { name = "sum", signature = "(float32[:], float32[:])" })
+]]
+local MANY = FIRST .. [[
+roc.kernel(sum, { name = "sum", signature = "(int32[:], float32[:])" })
+roc.kernel(function(x) x[1] = math.sin(x[2]) * roc.get_local_size(1) end,
+  { name = "scale", signature = "(float64[:])" })
+]]
+
 local WIDE = [[
 require("roc").kernel(function(x) x[1] = 1 end, { name = "wide", signature = "(int32[:])",
   workgroup = 2048 })
@@ -54,6 +74,8 @@ describe("rocluac #amdgpu", function()
     folder = files.run("mktemp -d"):gsub("\n$", "")
     write("two.lua", SCRIPT)
     write("one.lua", ONE)
+    write("first.lua", FIRST)
+    write("many.lua", MANY)
     write("large.lua", LARGE)
     write("wide.lua", WIDE)
   end)
@@ -95,16 +117,43 @@ describe("rocluac #amdgpu", function()
     local output, status = run("-t gfx90a --target=gfx1100 -o out/x.hsaco two.lua 7 eight")
     assert.are.equal("arguments\ttwo.lua\t7\teight\n", output)
     assert.are.equal(0, status)
-    assert.are.equal(
-      "x-double-gfx1100.hsaco x-double-gfx90a.hsaco x-single-gfx1100.hsaco x-single-gfx90a.hsaco",
+    assert.are.equal("x-gfx1100.hsaco x-gfx90a.hsaco", outputs())
+    run("-t gfx90a --target=gfx1100 -o out/x.s --emit=asm two.lua")
+    assert.are.equal("x-double-gfx1100.s x-double-gfx90a.s x-single-gfx1100.s x-single-gfx90a.s",
       outputs())
-    run("-t gfx90a -o out/y two.lua")
+    run("-t gfx90a --emit=obj -o out/y two.lua")
     assert.are.equal("y-double y-single", outputs())
     run("-tgfx90a:xnack+ -t gfx90a:xnack+ -t gfx942 -o out/x.hsaco one.lua")
     assert.are.equal("x-gfx90a_xnack+.hsaco x-gfx942.hsaco", outputs())
   end)
 
-  check("names files after kernel and target when it is not told", function()
+  -- The instructions of a kernel, without addresses and without what fills up to the next one.
+  local function code_of(path, symbol)
+    local text = files.run(("llvm-objdump-22 -d --no-leading-addr --no-show-raw-insn "
+      .. "--disassemble-symbols=%s %s"):format(symbol, path))
+    return text:match("<" .. symbol .. ">:\n(.*s_endpgm)"):gsub("//[^\n]*", "")
+  end
+
+  check("puts all kernels for a target into one code object, as each is alone", function()
+    run("-t gfx90a -o out/all.hsaco many.lua")
+    local all = folder .. "/out/all.hsaco"
+    local notes = files.run("llvm-readelf-22 --notes " .. all)
+    local _, count = notes:gsub("%.symbol:", "")
+    assert.are.equal(3, count)
+    files.run(("cd %s && mv out/all.hsaco . && %s -t gfx90a -o out/one.hsaco first.lua"):format(
+      folder, rocluac))
+    all = folder .. "/all.hsaco"
+    local alone = code_of(folder .. "/out/one.hsaco", "roc_sum")
+    assert.matches("ds_", alone)
+    assert.are.equal(alone, code_of(all, "roc_sum"))
+    for _, symbol in ipairs { "roc_sum", "roc_sum_2", "roc_scale" } do
+      assert.matches("%.symbol:%s+" .. symbol .. "%.kd", notes)
+      assert.matches("s_endpgm", code_of(all, symbol))
+    end
+    assert.not_matches("UND roc", (files.run("llvm-readelf-22 -s " .. all)))
+  end)
+
+  check("names files after script or kernel and target when it is not told", function()
     files.run(("mkdir -p %s/sub"):format(folder))
     files.run(
       ("cd %s/sub && %s -t gfx1030 ../one.lua && %s -t gfx1030 --emit=obj ../one.lua"):format(
@@ -137,6 +186,19 @@ describe("rocluac #amdgpu", function()
     local output = run("-t gfx90a --emit=ir two.lua 2>/dev/null")
     assert.not_matches("arguments", output)
     assert.matches("^; single for any\nkernel single", output)
+  end)
+
+  check("makes code objects of the version it is told to", function()
+    for version = 4, 6 do
+      local option = "-t gfx90a --code-object-version=" .. version
+      assert.matches("%.amdhsa_code_object_version " .. version,
+        (run(option .. " --emit=asm one.lua")))
+      run(option .. " -o out/x.hsaco one.lua")
+      assert.are.equal(version - 2, files.read(folder .. "/out/x.hsaco"):byte(9))
+    end
+    local output, status = run("-t gfx90a --code-object-version=7 one.lua")
+    assert.matches("code object version '7' is not 4, 5 or 6", output)
+    assert.are.equal(1, status)
   end)
 
   check("optimises as told", function()

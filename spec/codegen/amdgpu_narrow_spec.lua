@@ -45,6 +45,50 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
     assert.are.equal(2, select(2, text:gsub("s_min_u32", "")))
   end)
 
+  it("needs no check behind a guard that holds as a GPU's launches do not wrap", function()
+    local text = [[function(x, y)
+      local i = (roc.get_global_id(1) - 1) * 4
+      if i + 4 <= #x and i + 4 <= #y then
+        y[i + 1] = x[i + 1] + 1 y[i + 2] = x[i + 2] + 1
+        y[i + 3] = x[i + 3] + 1 y[i + 4] = x[i + 4] + 1
+      end
+    end]]
+    for _, chip in ipairs { "gfx90a", "gfx1030" } do
+      local code = kernel(text, "(float32[:], float32[:])", true):inspect_asm(chip)
+      assert.not_matches("cmpswap", code)
+      assert.matches("global_load_dwordx4", code)
+      assert.matches("global_store_dwordx4", code)
+    end
+  end)
+
+  it("loads the pointers together where their being disjoint tells nothing", function()
+    local types = "(float32[:], float32[:])"
+    local once = kernel("function(x, y) local i = roc.get_global_id(1) y[i] = x[i] end", types,
+      false)
+    assert.not_matches("noalias noundef readonly", once:inspect_llvm("gfx90a"))
+    assert.matches("s_load_dwordx4", once:inspect_asm("gfx90a"))
+    local twice = kernel([[function(x, y)
+      local i = roc.get_global_id(1)
+      y[i] = 0.0
+      y[i + 1] = x[i]
+    end]], types, false)
+    assert.matches("noalias noundef readonly", twice:inspect_llvm("gfx90a"))
+    local again = kernel([[function(x, y)
+      for i = 1, #x do y[i] = x[i] end
+    end]], types, false)
+    assert.matches("noalias noundef readonly", again:inspect_llvm("gfx90a"))
+  end)
+
+  it("reads the workgroup's size in every dimension by a scalar load", function()
+    for d = 1, 3 do
+      local k = kernel("function(y) y[1] = roc.get_local_size(" .. d .. ") end", "(int32[:])",
+        false)
+      for _, chip in ipairs { "gfx90a", "gfx1030" } do
+        assert.not_matches("global_load", k:inspect_asm(chip))
+      end
+    end
+  end)
+
   it("keeps 64 bits where extents are wide", function()
     local compiler = require("roc.core").compiler
     local text = compiler.ir_dump([[
@@ -104,6 +148,43 @@ describe("kernels without checks beside kernels with them #amdgpu", function()
     assert.are.equal(1, select(2, text:gsub("s_cmp_", "")))
     assert.are.equal(1, select(2, text:gsub("s_cbranch_scc", "")))
     assert.are.equal(1, select(2, text:gsub("v_cmp_", "")), table.concat(lines, "\n"))
+  end)
+
+  for _, chip in ipairs { "gfx90a", "gfx1100" } do
+    it("end the wavefront with the last of the work on " .. chip, function()
+      local k = kernel(SAXPY, "(float32, float32[:], float32[:])", true)
+      local lines, text = hot(k, chip)
+      assert.not_matches("s_or_b%d+%s+exec", text)
+      assert.not_matches("s_mov_b32 s%d+, [01]$", text)
+      assert.matches("global_store_", lines[#lines])
+      -- who enters the guard, who does not, and the kernel with checks
+      assert.are.equal(3, select(2, k:inspect_asm(chip):gsub("\n[^\n;]*s_endpgm", "")))
+    end)
+  end
+
+  it("wait for all where a work-item may have left before the last of the work", function()
+    local k = kernel([[function(x, y)
+      local i = roc.get_global_id(1)
+      if i <= #y then
+        if x[i] < 0.0 then
+          y[i] = 0.0
+          return
+        end
+        y[i] = x[i]
+      end
+    end]], "(float32[:], float32[:])", true)
+    local lines = hot(k)
+    assert.matches("s_or_b64%s+exec, exec", lines[#lines])
+  end)
+
+  it("are one where the promised workgroup proves what the launch would have to", function()
+    local transpose = require("roc.kernels.transpose")
+    local types = "(float32[:,:], float32[:,:])"
+    for _, chip in ipairs { "gfx90a", "gfx1201" } do
+      local checked <close> = transpose.tiled:compile(chip, types)
+      local plain <close> = transpose.tiled_for(roc.float32, false):compile(chip, types)
+      assert.are.equal(#plain.bytes, #checked.bytes)
+    end
   end)
 
   it("are not made where nothing about the launch would prove a check", function()

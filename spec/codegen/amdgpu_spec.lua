@@ -140,6 +140,13 @@ describe("the AMDGPU target #amdgpu", function()
       "global_atomic_add_f32")
     check(body("gfx1030", "%3: f32 = load x.0 %0", "%4: f32 = atomic add x.0 %2 %3"),
       "global_atomic_cmpswap")
+    for chip, name in pairs { gfx90a = "add_f32", gfx942 = "add_f32", gfx1100 = "add_f32" } do
+      local text = body(chip, "%3: f32 = load x.0 %0", "%4: f32 = atomic sub x.0 %2 %3")
+      check(text, "global_atomic_" .. name)
+      check_not(text, "cmpswap")
+    end
+    check(body("gfx1030", "%3: f32 = const 0.5", "%4: f32 = atomic sub s.4 %2 %3"),
+      "ds_add_[rtn_]*f32")
   end)
 
   it("has wavefronts of 64 up to gfx9 and of 32 from gfx10 on", function()
@@ -180,6 +187,23 @@ describe("the AMDGPU target #amdgpu", function()
     check(text, "ds_bpermute_b32", "ds_permute_b32")
     check(body("gfx1030", "%3: int = wave sum %0", "store h.2 %3 %0"), "v_readlane_b32")
     check(body(nil, "%3: bool = lt %2 %1", "%4: int = wave ballot %3", "store h.2 %4 %0"), "v_cmp_")
+  end)
+
+  it("reduces by DPP, and across rows of 16 by what the target has", function()
+    for chip, across in pairs {
+      gfx906 = "row_bcast:31", gfx90a = "row_bcast:31", gfx942 = "row_bcast:31",
+      gfx1030 = "v_permlanex16_b32", gfx1100 = "v_permlanex16_b32", gfx1201 = "v_permlanex16_b32",
+    } do
+      for _, op in ipairs { "sum", "min", "max" } do
+        local text = body(chip, "%3: f32 = load x.0 %0", "%4: f32 = wave " .. op .. " %3",
+          "store x.0 %4 %0", "%5: int = wave " .. op .. " %1", "store h.2 %5 %0")
+        check(text, "row_shr:1 ", "row_shr:2 ", "row_shr:4 ", "row_shr:8 ", across,
+          "v_readlane_b32")
+        check_not(text, "_permute_b32")
+      end
+    end
+    check(body("gfx1030:wavefrontsize64", "%3: int = wave sum %0", "store h.2 %3 %0"),
+      "v_permlanex16", "v_readlane_b32 s%d+, v%d+, 63", "v_readlane_b32 s%d+, v%d+, 31")
   end)
 
   it("keeps private arrays in scratch only when it must", function()

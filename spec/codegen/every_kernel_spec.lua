@@ -1,5 +1,5 @@
--- Every kernel of the kernel library and of the conformance suite, with the types it is launched
--- with, for the AMD GPUs.
+-- Every kernel of the kernel library, the examples and the conformance suite, with the types it is
+-- launched with, for the AMD GPUs.
 local shell = require "support.shell"
 
 local function compile(share, specs)
@@ -18,18 +18,20 @@ local function compile(share, specs)
   return tonumber(objects), tonumber(kernels)
 end
 
+local EXAMPLES = "spec/support/run_examples.lua "
+
 describe("every kernel #amdgpu", function()
-  it("of the library and of memory and groups compiles for some target", function()
+  it("of the library, the examples, memory and groups compiles for some target", function()
     if not shell.interpreter then return pending("needs roclua") end
     local objects, kernels = compile("some",
-      "spec/kernels spec/cts/memory_spec.lua spec/cts/group_spec.lua")
+      EXAMPLES .. "spec/kernels spec/cts/memory_spec.lua spec/cts/group_spec.lua")
     assert.is_true(kernels > 50, kernels)
     assert.are.equal(kernels, objects)
   end)
 
   it("compiles for every target, checked and unchecked #slow", function()
     if not shell.interpreter then return pending("needs roclua") end
-    local objects, kernels = compile("all", "spec/kernels spec/cts")
+    local objects, kernels = compile("all", EXAMPLES .. "spec/kernels spec/cts")
     assert.is_true(kernels > 200, kernels)
     assert.are.equal(34 * kernels, objects)
   end)

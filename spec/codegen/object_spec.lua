@@ -211,9 +211,16 @@ describe("k:compile #amdgpu", function()
       plain:compile("gfx90a", "int64", {})
     end))
     assert.matches("has no types yet", refusal(function() plain:compile("gfx90a") end))
-    assert.matches("a level of optimisation from 0 to 3", refusal(function()
-      k:compile { target = "gfx90a", level = 4 }
+    for _, level in ipairs { 4, -1, 1.5, "1" } do
+      assert.matches("#1 to 'compile' %(level: an integer from 0 to 3 expected%)",
+        refusal(function() k:compile { target = "gfx90a", level = level } end))
+    end
+    assert.matches("#1 to 'compile' %(code_object_version: an integer from 4 to 6 expected%)",
+      refusal(function() k:compile { target = "gfx90a", code_object_version = 3 } end))
+    assert.matches("no option 'levl'; there are target, level, check", refusal(function()
+      k:compile { target = "gfx90a", levl = 1 }
     end))
+    assert.matches("target has a byte 0", refusal(function() k:compile("gfx90a\0") end))
     assert.matches("target 'cpu' has no fixed registers", refusal(function()
       k:resources("cpu")
     end))
@@ -227,6 +234,16 @@ describe("k:compile #amdgpu", function()
     end
     assert.is_true(sizes[0] > sizes[2])
     assert.are.equal(sizes[2], sizes[3])
+  end)
+
+  it("has the code object version it is told to, 5 unless told", function()
+    local byte_of = { [4] = 2, [5] = 3, [6] = 4 } -- e_ident[EI_ABIVERSION]
+    for version, byte in pairs(byte_of) do
+      local code <close> = k:compile { target = "gfx1030", code_object_version = version }
+      assert.are.equal(byte, code.bytes:byte(9))
+    end
+    local code <close> = k:compile("gfx1030")
+    assert.are.equal(byte_of[5], code.bytes:byte(9))
   end)
 
   it("gives a code object that is closed once, and saved whole or not at all", function()

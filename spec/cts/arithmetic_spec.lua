@@ -202,6 +202,21 @@ devices.each(function(device)
       end
     end)
 
+    -- Both fit 32 bits without a sign, where the numerator looks like a small negative number.
+    it("divides a constant just below 2^32", function()
+      for _, numerator in ipairs { 4294967295, 4286578688 } do
+        local k = devices.kernel(("function(x, out) if x[1] >= -1 then out[1] = 1 else "
+          .. "out[1] = %d // (roc.int8(x[1]) | 1) out[2] = %d %% (roc.int8(x[1]) | 1) end "
+          .. "end"):format(numerator, numerator))
+        for _, case in ipairs { { -3.0, -3 }, { -1000.0, -127 }, { 0 / 0, 1 } } do
+          local value, divisor = table.unpack(case)
+          local out = devices.zeros(2, "int64")
+          devices.run(k, 1, { devices.values({ value }, "float32"), out })
+          assert.same({ numerator // divisor, numerator % divisor }, devices.table(out))
+        end
+      end
+    end)
+
     it("rounds plain numbers that meet no float64 with number = \"float32\"", function()
       local text = "function(y, x, out) out[1] = 0.1 out[2] = x out[3] = y[1] + 0.1 out[4] = "
         .. "roc.float64(-0.1) out[5] = x + 0.1 "

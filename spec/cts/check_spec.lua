@@ -46,6 +46,28 @@ devices.each(function(device)
     assert.equal(1, m[3][5])
   end)
 
+  it("reports the index of an atomic operation where the kernel calls it", function()
+    for _, shape in ipairs { { 3 }, { 2, 3 } } do
+      local index = #shape == 1 and "9" or "{ 2, 9 }"
+      for _, call in ipairs { "add(x, %s, 1)", "store(x, %s, 1)", "cas(x, %s, 0, 1)" } do
+        local k = roc.kernel("function(x)\n roc.atomic." .. call:format(index) .. " end",
+          { env = { roc = roc } })
+        local message = fault_of(devices.run, k, 1, { devices.zeros(shape, "int32") })
+        assert.matches("]:2: index 9 out of range 1..3 of", message, 1, true)
+      end
+    end
+  end)
+
+  it("refuses more shared memory than the device has", function()
+    local k = roc.kernel(function(x)
+      local s = roc.shared.array(50000000, "int64")
+      s[1] = 7
+      x[1] = s[1]
+    end)
+    local message = fault_of(devices.run, k, 1, { devices.zeros(1, "int64") })
+    assert.matches("400000000 bytes", message, 1, true)
+  end)
+
   it("reports integer division and modulo by zero", function()
     local k = roc.kernel(function(x, out)
       local i = roc.get_global_id(1)

@@ -28,6 +28,7 @@ describe("the hsa driver's queues", function()
     order = "give tickets that grow, and complete in order",
     stop = "stop at a kernel that traps: what is behind it fails with it, other streams go on",
     full = "take more than they hold, while another waits for the host",
+    shared = "stop waiting for others when another stream's kernel stops them",
     idle = "take no processor time when there is nothing to do",
     shape = "refuse a grid that a packet cannot hold",
     overhead = "take a launch in no time",

@@ -60,6 +60,24 @@ describe("the hsa driver", function()
     has(output, "libhsa-runtime64-1")
   end)
 
+  it("says which function a library lacks that is not ROCR, or is too old", function()
+    local output, status = run("roc.device_array(1)", GPU .. "ROCLUA_HSA_LIBRARY=libm.so.6 ")
+    assert.equal(1, status)
+    has(output, "has no function 'hsa_init': it is older than ROCm 5.0, or not AMD's runtime")
+  end)
+
+  it("looks for the library in $ROCM_PATH first", function()
+    local folder = os.tmpname()
+    os.remove(folder)
+    assert(os.execute(("mkdir -p %s/lib && echo no > %s/lib/libhsa-runtime64.so.1"):format(folder,
+      folder)))
+    local command = "strace -f -e trace=openat %s ROCM_PATH=%s ROCLUA --list-devices 2>&1"
+    local output = files.has_program("strace") and shell.run(command:format("env " .. GPU, folder))
+    os.execute("rm -r " .. folder)
+    if not output then return pending("no strace") end
+    has(output, folder .. "/lib/libhsa-runtime64.so.1")
+  end)
+
   it("names the GPUs that can be emulated", function()
     local output = shell.run("ROCLUA_EMULATE=gfx1 ROCLUA --list-devices --verbose")
     has(output, "hsa    absent: no GPU 'gfx1' can be emulated")
@@ -71,6 +89,23 @@ describe("the hsa driver", function()
     assert.is_truthy(output:find("%* 1  hsa .-gfx90a:sramecc%-:xnack%-.-wavefront_size  64\n"
       .. ".-  2  hsa .-gfx1030.-wavefront_size  32\n.-  3  cpu"), output)
   end)
+
+  it("takes the software GPU's threads and memory from the environment, and refuses nonsense",
+    function()
+      for variable, bad in pairs {
+        ROCLUA_EMULATE_THREADS = { "0", "-1", "x", "257" },
+        ROCLUA_EMULATE_MEMORY = { "63", "1G", "99999999", " 64" },
+      } do
+        for _, value in ipairs(bad) do
+          local setting = ("%s='%s' "):format(variable, value)
+          local output, status = run("roc.device_array(1)", GPU .. setting)
+          assert.equal(1, status)
+          has(output, ("%s is '%s', expected a number from "):format(variable, value))
+        end
+      end
+      has(run("print(roc.current_device().memory_total >> 20)", GPU
+        .. "ROCLUA_EMULATE_MEMORY=96 ROCLUA_EMULATE_THREADS=2 "), "96\n")
+    end)
 
   it("takes the number of its queues from the environment, and refuses nonsense", function()
     local output = run("roc.device_array(1)", GPU .. "ROCLUA_HSA_QUEUES=99 ")
@@ -148,6 +183,29 @@ describe("the hsa driver", function()
       print "done"]]))
   end)
 
+  it("refuses atomics on the host's memory where its link carries none", function()
+    local script = [[
+      local add = roc.kernel(function(hist, w)
+        roc.atomic.add(hist, 1, w[roc.get_global_id(1)])
+      end, { name = "add" })
+      local mine = roc.kernel(function(hist) hist[1] = hist[1] + 1 end)
+      local pinned, w = roc.pinned_array(1, "int32"), roc.to_device(roc.ones(8, "int32"))
+      pinned:fill(0)
+      print(pcall(function() add:launch({ grid = 8 }, pinned, w) end))
+      print(pinned[1])
+      mine:launch({ grid = 1 }, pinned)
+      local copied, plain = roc.to_device(pinned), roc.zeros(1, "int32")
+      add:launch({ grid = 8 }, copied, w)
+      add:launch({ grid = 8 }, plain, w)
+      print(copied[1], plain[1])]]
+    local output, status = run(script, GPU .. "ROCLUA_EMULATE_PCIE_ATOMICS=0 ")
+    assert.equal(0, status)
+    has(output, "false\tscript:8: kernel 'add' updates array 'hist' atomically, which lies in the "
+      .. "host's memory: the link of device 'AMD Instinct MI210 (emulated)' to it carries no ")
+    has(output, "\n0\n9\t8\n")
+    has(run(script), "true\n8\n17\t8\n")
+  end)
+
   it("moves arrays between GPUs, and orders their streams by events", function()
     assert.equal("done\n", (run([[
       local add = roc.kernel("function(y) local i = roc.get_global_id(1) y[i] = y[i] + 1 end")
@@ -172,6 +230,41 @@ describe("the hsa driver", function()
       end
       assert(roc.array_equal(a:copy_to_host(), roc.range(11, 100010)))
       print "done"]], "ROCLUA_EMULATE=gfx90a,gfx1030 ROCLUA_DEVICE=hsa ")))
+  end)
+
+  it("copies between GPUs on a stream of either, and says so when one of them is lost", function()
+    local output, status = run([[
+      local queued = require("roc.core").testing.queued
+      local h = roc.range(1, 100000)
+      local a, b = roc.to_device(h, { device = 1 }), roc.to_device(roc.zeros(100000, "int64"),
+        { device = 2 })
+      for device = 1, 2 do
+        local s = roc.stream(device)
+        b:fill(0)
+        roc.event():record(s):synchronize()
+        local before = queued(s)
+        a:copy_to_device(b, s)
+        assert(queued(s) == before + 1)
+        s:synchronize()
+        assert(roc.array_equal(h, b:copy_to_host()))
+        b:fill(0)
+        a:slice(1, 1, 99999, 2):copy_to_device(b:slice(1, 2, 100000, 2), s)
+        assert(queued(s) <= before + 3)
+        s:synchronize()
+        assert(b[1] == 0 and b[100000] == 99999 and b[99999] == 0 and b[2] == 1)
+      end
+      local s = roc.stream(2)
+      local bad = roc.kernel("function(y, n) y[n] = 7 end", { name = "bad", check = false })
+      bad[{ 1, 1 }](a, 1 << 40)
+      pcall(function() roc.devices()[1]:synchronize() end)
+      local ok, err = pcall(a.copy_to_device, a, b, s)
+      assert(not ok and err.code == "lost", tostring(err))
+      assert(roc.devices()[1].state == "lost" and roc.devices()[2].state == "ok")
+      b:fill(5)
+      s:synchronize()
+      print(b[7])]], "ROCLUA_EMULATE=gfx90a,gfx1030 ROCLUA_DEVICE=hsa ")
+    assert.equal("5\n", output)
+    assert.equal(0, status)
   end)
 
   it("gives times of the device, in order", function()

@@ -44,7 +44,7 @@ describe("the emulator", function()
       file:write(KERNEL)
       file:close()
       local made, succeeded = files.run(
-        ("cd %s && %s -t %s kernel.lua"):format(folder, rocluac, chip))
+        ("cd %s && %s -t %s -o f-%s.hsaco kernel.lua"):format(folder, rocluac, chip, chip))
       assert(succeeded, made)
       local output, ended = files.run(
         ("%s %s 1 400 %s/f-%s.hsaco"):format(fuzz, chip, folder, chip))

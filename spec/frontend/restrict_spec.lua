@@ -198,7 +198,30 @@ describe("size", function()
     end
     local ir, message = compiler.ir(table.concat(text, "\n"), "k.lua", "(int64[:])")
     assert.is_nil(ir)
-    assert.truthy(message:find("is too large or calls too deeply", 1, true), message)
+    assert.truthy(message:find("would be called more than 60 calls deep", 1, true), message)
+  end)
+
+  it("stops a function that returns too much, and a block with too many labels", function()
+    local function list(n, form)
+      local t = {}
+      for i = 1, n do t[i] = (form:gsub("N", i)) end
+      return t
+    end
+    local function message_of(body, more)
+      local text = ("function kernel(y) %s end\n%s"):format(body, more or "")
+      local ir, message = compiler.ir(text, "k.lua", "(int64[:])")
+      return ir and "compiled" or message
+    end
+    for n, says in pairs { [64] = "compiled", [65] = "'f' returns more than 64 values" } do
+      local values = table.concat(list(n, "y[N]"), ", ")
+      assert.matches(says, message_of("f(y)", ("function f(y) return %s end"):format(values)), 1,
+        true)
+    end
+    for n, says in pairs { [64] = "compiled", [65] = "more than 64 labels of one block" } do
+      local body = table.concat(list(n, "if y[N] > 0 then goto lN end "))
+        .. table.concat(list(n, "::lN:: y[N] = 1 "))
+      assert.matches(says, message_of("do " .. body .. "end"), 1, true)
+    end
   end)
 end)
 

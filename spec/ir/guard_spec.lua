@@ -126,6 +126,12 @@ describe("guard", function()
       "%11: int = get i.0", "check.index y.1 0 #0 %11", "end"))
   end)
 
+  it("knows that the size of a grid, as a step, is not zero, and that a number may be", function()
+    assert.are.equal("", left("%9: int = global_size 0", "%10: bool = ne %9 %0", "check #3 %10"))
+    assert.are.equal("check", left("%9: bool = ne %4 %0", "check #3 %9"))
+    assert.are.equal("check", left("%9: bool = ne %4 %0", "check #3 %9", "check #3 %9"))
+  end)
+
   it("takes no bound from a for whose step may go either way", function()
     assert.are.equal("check.index y.1", left("%9 = for i.0 %1 %3 %4", "%10: int = get i.0",
       "check.index y.1 0 #0 %10", "end"))

@@ -74,6 +74,23 @@ describe("a captured number", function()
     assert.same({ 1 }, run(k))
   end)
 
+  it("that no kernel can use is noticed to be another one at the next launch", function()
+    local n
+    local k = roc.kernel(function(y) y[1] = n end)
+    for _, bad in ipairs { "text", {}, io.stdout } do
+      n = bad
+      assert.is_false(pcall(run, k))
+      n = 5
+      assert.same({ 5 }, run(k))
+      n = bad
+      assert.is_false(pcall(run, k))
+      n = true
+      assert.error_matches(function() run(k) end, "boolean")
+      n = 6
+      assert.same({ 6 }, run(k))
+    end
+  end)
+
   it("may be given after the kernel was made", function()
     local v
     local k = roc.kernel(function(y) y[1] = v end)
@@ -146,6 +163,16 @@ describe("a captured array", function()
     local k = roc.kernel(function(y) y[1] = t[1] + t[2] + t[3] end)
     t[1] = 100
     assert.same({ 6 }, run(k))
+  end)
+
+  it("stays that copy when another captured value becomes another kind of thing", function()
+    local t, n = roc.array({ 1, 2, 3 }, "int64"), 1
+    local k = roc.kernel(function(y) y[1] = t[1] + n end)
+    assert.same({ 2 }, run(k))
+    t[1], n = 100, "text"
+    assert.is_false(pcall(run, k))
+    n = 2
+    assert.same({ 3 }, run(k))
   end)
 
   it("may be large", function()

@@ -100,6 +100,21 @@ describe("a specialisation", function()
     assert.matches("kernel", k:inspect_llvm())
   end)
 
+  it("gets numbers rounded once to the type its signature states", function()
+    for _, name in ipairs { "cpu", "sim" } do
+      local scope <close> = roc.on_device(name)
+      for _, dtype in ipairs { "float16", "bfloat16", "float32", "float64" } do
+        local k = roc.kernel("function(n, y) y[1] = n end",
+          { signature = ("(%s, float64[:])"):format(dtype) })
+        for _, n in ipairs { 0.1, 7, (1 << 54) + (1 << 30) + 1, -1e300 } do
+          local y = roc.to_device(roc.zeros(1))
+          k:forall(1)(n, y)
+          assert.equal(roc[dtype](n), y[1], ("%s of %s on %s"):format(dtype, n, name))
+        end
+      end
+    end
+  end)
+
   it("is compiled for the layout its signature states, and later for others", function()
     local k = roc.kernel(function(x, y) y[1] = x[1][2] end,
       { signature = "(int64[::1,:], int64[:])" })

@@ -34,6 +34,30 @@ describe("the null device", function()
     assert.equal(2, testing.null_calls("copy"))
   end)
 
+  it("is asked once for a strided fill or copy, however many elements it has", function()
+    local calls = testing.null_calls
+    local d = roc.to_device(roc.zeros({ 100, 200 }, "int16"))
+    local view, h = d:slice(1, 2, 99, 3):slice(2, 1, 200, 7), roc.zeros({ 33, 29 }, "int16")
+    testing.null_clear()
+    view:fill(1)
+    view:copy_from_host(h)
+    view:copy_from_host(roc.zeros({ 29, 33 }, "int16"):transpose())
+    assert.same({ 3, 0, 0 }, { calls("scatter"), calls("copy"), calls("fill") })
+    view:copy_to_host(h)
+    assert.same({ 3, 1, 1 }, { calls("scatter"), calls("copy"), calls("host_call") })
+    view:copy_to_device(roc.device_array_like(d):slice(1, 2, 99, 3):slice(2, 1, 200, 7))
+    assert.same({ 4, 2, 1 }, { calls("scatter"), calls("copy"), calls("host_call") })
+  end)
+
+  it("is asked run by run for long runs far apart", function()
+    local calls = testing.null_calls
+    local d = roc.to_device(roc.zeros({ 8, 1 << 17 }, "int16"))
+    local whole = roc.device_array({ 4, 1 << 17 }, "int16")
+    testing.null_clear()
+    d:slice(1, 1, 8, 2):copy_to_device(whole)
+    assert.same({ 0, 4 }, { calls("scatter"), calls("copy") })
+  end)
+
   it("gives the memory of closed and collected arrays to the next ones", function()
     for _ = 1, 100 do
       roc.device_array(1000):close()
@@ -96,6 +120,8 @@ describe("the null device", function()
     collectgarbage("stop") -- else a failure is answered by a collection and a second try
     local failures = 0
     for n = 1, 60 do
+      collectgarbage() -- what the last run has left, and what any device keeps for later: while
+      roc.trim_memory() -- there is some, a failure is answered by giving it up and trying again
       testing.fail_alloc(n)
       local ok, result = pcall(work)
       testing.fail_alloc(0)

@@ -4,9 +4,8 @@ local roc = require "roc"
 local devices = require "support.devices"
 local testing = require("roc.core").testing
 
-local CALLS = { "alloc", "alloc_host", "host_register", "stream_create", "copy", "fill", "launch",
-  "host_call", "stream_wait", "wait",
-  "module_load" }
+local CALLS = { "alloc", "alloc_host", "host_register", "stream_create", "copy", "fill", "scatter",
+  "launch", "host_call", "stream_wait", "wait", "module_load" }
 
 -- Kernels do nothing on this device, copies and fills are real.
 local double = roc.kernel(function(x)

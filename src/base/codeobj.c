@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 
-enum { FORMAT = 1, MAGIC_BYTES = 4, HEAD_BYTES = MAGIC_BYTES + 4 + ROC_HASH_BYTES };
+enum { FORMAT = 2, MAGIC_BYTES = 4, HEAD_BYTES = MAGIC_BYTES + 4 + ROC_HASH_BYTES };
 static const char magic[MAGIC_BYTES] = {'R', 'O', 'C', 'O'};
 
 /* Every field is written below; one that is added changes a size here, and FORMAT. */
@@ -66,8 +66,8 @@ void roc_codeobj_write(const roc_codeobj *object, roc_str *out) {
   put_text(out, o->target);
   put_text(out, o->entry);
   const uint32_t fields[] = {
-      o->nargs,       o->nsites,       o->kernarg_bytes,     o->has_print,       o->has_fault,
-      o->has_barrier, o->shared_bytes, o->frame_fixed_bytes, o->frame_item_bytes};
+      o->nargs,       o->nsites,      o->kernarg_bytes, o->has_print,         o->has_fault,
+      o->has_barrier, o->has_batches, o->shared_bytes,  o->frame_fixed_bytes, o->frame_item_bytes};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) put_u32(out, fields[i]);
   for (uint32_t i = 0; i < o->nargs; i++) put_slot(out, &o->args[i]);
   for (uint32_t i = 0; i < o->nsites; i++) put_site(out, &o->sites[i]);
@@ -158,6 +158,7 @@ static void take_object(reader *r, roc_codeobj *o) {
   o->has_print = take_u32(r);
   o->has_fault = take_u32(r);
   o->has_barrier = take_u32(r);
+  o->has_batches = take_u32(r);
   o->shared_bytes = take_u32(r);
   o->frame_fixed_bytes = take_u32(r);
   o->frame_item_bytes = take_u32(r);

@@ -51,9 +51,10 @@ struct roc_codeobj {
   bool has_print;        /* needs a print buffer */
   bool has_fault;        /* may write the fault record */
   bool has_barrier;      /* a workgroup's items meet */
+  bool has_batches;      /* cpu: gains from a launch with `batch` > 1 */
   uint32_t shared_bytes; /* static; dynamic bytes begin behind it, rounded up to 64 */
-  /* cpu: bytes of the frame a worker hands in = frame_fixed + frame_per_item * items of a workgroup
-   * (shared memory not counted). 64-byte aligned. */
+  /* cpu: bytes of the frame a worker hands in = frame_fixed + frame_item * items of a workgroup *
+   * batch (shared memory not counted). 64-byte aligned. */
   uint32_t frame_fixed_bytes, frame_item_bytes;
   void (*free)(roc_codeobj *object);
 };
@@ -79,11 +80,16 @@ typedef struct roc_cpu_launch {
   uint32_t wave_size;            /* 68: 32 or 64 */
   roc_fault_record *fault;       /* 72 */
   roc_print_buffer *print;       /* 80 */
-} roc_cpu_launch;                /* 88 bytes; offsets asserted in site.c */
+  uint32_t batch;                /* 88: workgroups for which there are frames and shared memory,
+                                         1 … ROC_CPU_MAX_BATCH; 1 unless the object has_batches */
+} roc_cpu_launch;                /* 96 bytes; offsets asserted in site.c */
+
+enum { ROC_CPU_MAX_BATCH = 16 };
 
 /* Runs workgroups first … end-1 in increasing order (linear: dimension 1 fastest) on the calling
- * thread. `kernarg`: the block laid out by `args`.  `shared`: static then dynamic bytes, 64-byte
- * aligned; `frame` likewise. Both are the caller's, undefined contents, not shared between threads.
+ * thread. `kernarg`: the block laid out by `args`.  `shared`: static then dynamic bytes, rounded up to
+ * 64, `batch` times; 64-byte aligned, and `frame` likewise. Both are the caller's, undefined contents,
+ * not shared between threads.
  */
 typedef void (*roc_cpu_entry)(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
                               uint64_t end, void *shared, void *frame);

@@ -81,8 +81,14 @@ static void put_scalar(roc_array *a, int64_t i, roc_scalar value) {
   roc_dtype_store(a->dtype, roc_array_at(a, &i), roc_dtype_convert(a->dtype, value));
 }
 
-static void put_float(roc_array *a, int64_t i, double f) {
-  put_scalar(a, i, (roc_scalar){ROC_VT_F64, {.f = f}});
+/* As an assignment stores it; argument 4 has named the dtype. */
+static void put_float(lua_State *L, roc_array *a, int64_t i, double f) {
+  if (roc_dtype_store(a->dtype, roc_array_at(a, &i), (roc_scalar){ROC_VT_F64, {.f = f}})) return;
+  luaL_argerror(L, 4,
+                lua_pushfstring(L,
+                                "%f has no integer representation: name a float dtype, and "
+                                "convert the array with :astype(\"%s\")",
+                                f, roc_dtype_name(a->dtype)));
 }
 
 static void check_number_dtype(lua_State *L, int arg, roc_dtype dtype) {
@@ -130,7 +136,7 @@ static int range_of_floats(lua_State *L, roc_dtype dtype) {
   luaL_argcheck(L, room == 0 || first + step != first, 3, "step is too small to get anywhere");
   roc_array *a = roc_new_host_array(L, dtype, 1, &room, ROC_ORDER_C, false);
   for (double x = first; count < room && (step > 0 ? x <= last : x >= last); x += step) {
-    put_float(a, count++, x);
+    put_float(L, a, count++, x);
   }
   a->extents[0] = count; /* the few spare elements stay unused behind the end */
   return 1;
@@ -154,10 +160,12 @@ static int create_linspace(lua_State *L) {
   roc_dtype dtype = roc_opt_dtype(L, 4, ROC_DT_FLOAT64);
   check_number_dtype(L, 4, dtype);
   roc_array *a = roc_new_host_array(L, dtype, 1, &count, ROC_ORDER_C, false);
-  double step = count > 1 ? (last - first) / (double)(count - 1) : 0;
+  double parts = count > 1 ? (double)(count - 1) : 1;
+  double step = (last - first) / parts;
+  if (isinf(step)) step = last / parts - first / parts; /* only their distance is infinite */
   for (int64_t i = 0; i < count; i++) {
     bool is_last = i > 0 && i == count - 1; /* exact, whatever the step rounds to */
-    put_float(a, i, is_last ? last : first + (double)i * step);
+    put_float(L, a, i, is_last ? last : first + (double)i * step);
   }
   return 1;
 }

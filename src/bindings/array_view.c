@@ -27,6 +27,18 @@ static roc_order get_order_option(lua_State *L, int arg) {
   return is_f ? ROC_ORDER_F : ROC_ORDER_C;
 }
 
+/* The options behind the extents: an order, and nothing that looks like one. */
+static roc_order check_options(lua_State *L, int arg) {
+  lua_pushnil(L);
+  while (lua_next(L, arg)) {
+    lua_pop(L, 1);
+    if (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "order") == 0) continue;
+    luaL_argerror(L, arg,
+                  lua_pushfstring(L, "unknown option '%s'; known is order", roc_push_shown(L, -1)));
+  }
+  return get_order_option(L, arg);
+}
+
 /* Reads extents or axes given as arguments 2…last, or as one table at 2. */
 static uint32_t check_shape_args(lua_State *L, int last, int64_t *extents) {
   if (last <= 2) return roc_check_shape(L, 2, extents, true);
@@ -43,8 +55,8 @@ static int array_m_reshape(lua_State *L) {
   roc_order order = ROC_ORDER_C;
   roc_check_any_array(L, 1);
   int last = lua_gettop(L);
-  if (last >= 2 && lua_istable(L, last)) order = get_order_option(L, last);
-  if (last > 2 && lua_istable(L, last)) last--;
+  if (last == 2 && lua_istable(L, 2)) order = get_order_option(L, 2);
+  if (last > 2 && lua_istable(L, last)) order = check_options(L, last--);
   uint32_t rank = check_shape_args(L, last, extents);
   roc_array *a, *view = push_view(L, &a);
   roc_error err = ROC_ERROR_INIT;

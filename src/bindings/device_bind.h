@@ -30,6 +30,8 @@ roc_current *roc_get_current(lua_State *L);
 roc_rt_device *roc_current_device_of(lua_State *L, roc_current *current);
 /* The device at `arg` (a device, its ordinal from 1, or its name); nil or none: the current one. */
 roc_rt_device *roc_opt_device(lua_State *L, int arg);
+/* The same for a field of options, fetched to `idx`. */
+roc_rt_device *roc_opt_device_field(lua_State *L, int idx);
 /* Pushes the device with that index (from 0). */
 void roc_push_device(lua_State *L, uint32_t index);
 /* The stream at `arg`, which must be of `device` (NULL: any); NULL for nil or none. */

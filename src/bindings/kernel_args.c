@@ -110,9 +110,7 @@ static void convert_scalar(lua_State *L, const reader *r, roc_jit_value *v) {
     v->scalar = whole;
     return;
   }
-  if (v->scalar.type == ROC_VT_INT) {
-    v->scalar = (roc_scalar){.type = ROC_VT_F64, .as.f = (double)v->scalar.as.i};
-  }
+  v->scalar = roc_dtype_convert(p->dtype, v->scalar); /* one rounding, from the value's own type */
   v->is_float32 = p->dtype != ROC_DT_FLOAT64;
 }
 

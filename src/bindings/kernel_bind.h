@@ -76,7 +76,10 @@ typedef struct roc_kernel_box {
   uint32_t nnew_cells;
   roc_kernel_constant *constants; /* one for each captured array; those on a device have no host */
   uint32_t nconstants;
-  uint32_t generation;      /* of the cells: describing anew counts it up */
+  uint32_t generation; /* of the cells: describing anew counts it up */
+  uint32_t nunusable;  /* names whose value no kernel can use, and new ones' */
+  uint32_t nnew_unusable;
+  bool is_refused;          /* for one of them perhaps: describe anew before the next launch */
   roc_fe_arg *signature;    /* NULL: none; else one for each parameter */
   roc_kernel_stage *stages; /* one for each parameter */
   uint32_t nhosts;          /* stages with a `host` */
@@ -93,6 +96,9 @@ typedef struct roc_kernel_config {
 } roc_kernel_config;
 
 roc_kernel_box *roc_check_kernel(lua_State *L, int arg);
+/* Pushes an empty text that is freed when it is collected. */
+roc_str *roc_kernel_push_text(lua_State *L);
+
 /* The compile target at `arg`, else that of the current device; kernels of a device that runs them
  * in Lua are looked at as cpu would run them. */
 const char *roc_kernel_check_target(lua_State *L, int arg);

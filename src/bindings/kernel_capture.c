@@ -3,7 +3,7 @@
  *
  * Reading uses raw access only and allocates nothing.  A value that turned into another kind of
  * thing (a number into a table, one array into a closed one) makes the kernel describe its program
- * anew: never a stale value. */
+ * anew, and so does a refusal when a name held what no kernel can use: never a stale value. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -194,6 +194,7 @@ static bool is_large(const roc_array *a) {
 static void count_binding(lua_State *L, describer *d, uint32_t func, uint32_t path) {
   (void)func, (void)path;
   bind_as kind = binding_kind(L);
+  d->box->nnew_unusable += kind == AS_OTHER || kind == AS_NAMESPACE;
   if (kind != AS_CELL && kind != AS_ARRAY) return;
   lua_getfield(L, -1, "value");
   const roc_array *a = roc_test_any_array(L, -1);
@@ -349,6 +350,7 @@ void roc_kernel_describe(lua_State *L, roc_kernel_box *box, int idx) {
   if (!box->building) out_of_memory(L);
   describer d = {.box = box, .program = box->building};
   set_functions(L, idx, &d);
+  box->nnew_unusable = 0;
   for_each_binding(L, idx, &d, count_binding);
   if (!roc_jit_program_reserve(d.program, d.nscalars, d.narrays)) out_of_memory(L);
   roc_kernel_cell *cells = roc_realloc(box->new_cells, (d.ncells + 1) * sizeof *cells);
@@ -372,6 +374,8 @@ void roc_kernel_commit_cells(roc_kernel_box *box) {
   roc_free(box->cells);
   box->cells = box->new_cells;
   box->ncells = box->nnew_cells;
+  box->nunusable = box->nnew_unusable;
+  box->is_refused = false;
   box->new_cells = NULL;
   box->nnew_cells = 0;
   box->generation++;
@@ -451,7 +455,7 @@ static bool read_cells(lua_State *L, roc_kernel_box *box, int idx) {
 }
 
 void roc_kernel_read_cells(lua_State *L, roc_kernel_box *box, int idx) {
-  if (read_cells(L, box, idx)) return;
+  if (!box->is_refused && read_cells(L, box, idx)) return;
   lua_getiuservalue(L, idx, KERNEL_UV_RECOLLECT);
   lua_call(L, 0, 1);
   roc_kernel_describe(L, box, -1);

@@ -29,13 +29,6 @@ static const roc_codeobj *check_object(lua_State *L, int arg) {
   return box->object;
 }
 
-/* The optional level of optimisation at `arg`; -1: the default. */
-static int opt_level(lua_State *L, int arg) {
-  lua_Integer level = luaL_optinteger(L, arg, -1);
-  luaL_argcheck(L, level >= -1 && level <= 3, arg, "a level of optimisation from 0 to 3 expected");
-  return (int)level;
-}
-
 /* ---- k:compile --------------------------------------------------------------------------- */
 
 /* "(float32[:], int64)" of the types at the arguments from `first` on, which are dtypes or texts,
@@ -86,22 +79,58 @@ static void take_types(lua_State *L, roc_kernel_box *box, int first) {
   box->signature = kept;
 }
 
-/* How to compile: argument 2 is a target, or a table {target =, level =, check =}. */
+/* How to compile: argument 2 is a target, or a table {target =, level =, check =,
+ * code_object_version =}. */
 typedef struct order {
   const char *target;
-  int level;
-  bool check; /* the kernel's own choice unless told otherwise */
+  int level;               /* -1: the default */
+  uint32_t object_version; /* 0: the default */
+  bool check;              /* the kernel's own choice unless told otherwise */
 } order;
+
+static const char *const order_fields[] = {"target", "level", "check", "code_object_version"};
+
+static void refuse_unknown_fields(lua_State *L) {
+  enum { NFIELDS = sizeof order_fields / sizeof *order_fields };
+  for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+    int i = 0;
+    while (i < NFIELDS && !(name && strcmp(name, order_fields[i]) == 0)) i++;
+    if (i < NFIELDS) continue;
+    luaL_argerror(L, 2,
+                  lua_pushfstring(L,
+                                  "no option '%s'; there are target, level, check and "
+                                  "code_object_version",
+                                  luaL_tolstring(L, -2, NULL)));
+  }
+}
+
+/* The integer field of the table, or `absent`. */
+static int read_field(lua_State *L, const char *name, int low, int high, int absent) {
+  int value = absent;
+  if (lua_getfield(L, 2, name) != LUA_TNIL) {
+    int is_integer;
+    lua_Integer given = lua_tointegerx(L, -1, &is_integer);
+    if (!is_integer || lua_type(L, -1) != LUA_TNUMBER || given < low || given > high) {
+      luaL_argerror(L, 2,
+                    lua_pushfstring(L, "%s: an integer from %d to %d expected", name, low, high));
+    }
+    value = (int)given;
+  }
+  lua_pop(L, 1);
+  return value;
+}
 
 static order read_order(lua_State *L, const roc_kernel_box *box) {
   order o = {.level = -1, .check = box->kernel->options.check};
   if (lua_istable(L, 2)) {
-    lua_getfield(L, 2, "level");
-    o.level = opt_level(L, -1);
+    refuse_unknown_fields(L);
+    o.level = read_field(L, "level", 0, 3, -1);
+    o.object_version = (uint32_t)read_field(L, "code_object_version", 4, 6, 0);
     if (lua_getfield(L, 2, "check") != LUA_TNIL) o.check = lua_toboolean(L, -1);
     lua_getfield(L, 2, "target");
     lua_replace(L, 2);
-    lua_pop(L, 2);
+    lua_pop(L, 1);
   }
   o.target = roc_kernel_check_target(L, 2);
   return o;
@@ -110,6 +139,7 @@ static order read_order(lua_State *L, const roc_kernel_box *box) {
 static roc_status build(roc_kernel_box *box, const order *o, bool has_types, code_box *out,
                         roc_error *err) {
   roc_cg_options options = roc_jit_options_for(o->target, o->level);
+  options.object_version = o->object_version;
   bool own_check = box->kernel->options.check;
   box->kernel->options.check = o->check;
   roc_status status = has_types
@@ -216,6 +246,44 @@ static int gpu_targets(lua_State *L) {
   return 1;
 }
 
+/* ---- several kernels in one code object -------------------------------------------------- */
+
+/* The list at argument 3, {{bitcode =, symbol =}, …}, in a block that is collected with the call;
+ * the strings stay in the tables. */
+static roc_cg_part *check_parts(lua_State *L, uint32_t *out_count) {
+  luaL_checktype(L, 3, LUA_TTABLE);
+  lua_Integer count = luaL_len(L, 3);
+  luaL_argcheck(L, count > 0 && count <= UINT16_MAX, 3, "kernels expected");
+  roc_cg_part *parts = lua_newuserdatauv(L, (size_t)count * sizeof *parts, 0);
+  for (lua_Integer i = 0; i < count; i++) {
+    bool is_good = lua_geti(L, 3, i + 1) == LUA_TTABLE;
+    is_good = is_good && lua_getfield(L, -1, "bitcode") == LUA_TSTRING &&
+              lua_getfield(L, -2, "symbol") == LUA_TSTRING;
+    if (!is_good) luaL_argerror(L, 3, "{bitcode = string, symbol = string} expected");
+    parts[i].bitcode = lua_tolstring(L, -2, &parts[i].nbytes);
+    parts[i].symbol = lua_tostring(L, -1);
+    lua_pop(L, 3);
+  }
+  *out_count = (uint32_t)count;
+  return parts;
+}
+
+/* core.join_code(target, level, parts) -> bytes of one code object with all kernels; level nil: the
+ * default */
+static int join_code(lua_State *L) {
+  const char *target = roc_kernel_check_target(L, 1);
+  lua_Integer level = luaL_optinteger(L, 2, -1);
+  luaL_argcheck(L, level >= -1 && level <= 3, 2, "a level from 0 to 3 expected");
+  uint32_t nparts;
+  const roc_cg_part *parts = check_parts(L, &nparts);
+  roc_cg_options options = roc_jit_options_for(target, (int)level);
+  roc_str *bytes = roc_kernel_push_text(L);
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, roc_jit_join(parts, nparts, &options, bytes, &err), &err);
+  lua_pushlstring(L, roc_str_text(bytes), bytes->len);
+  return 1;
+}
+
 /* ---- methods ----------------------------------------------------------------------------- */
 
 static int code_m_resources(lua_State *L) {
@@ -318,6 +386,7 @@ static int write_file(lua_State *L) {
 
 static const luaL_Reg functions[] = {{"check_target", check_target},
                                      {"gpu_targets", gpu_targets},
+                                     {"join_code", join_code},
                                      {"write_file", write_file},
                                      {NULL, NULL}};
 

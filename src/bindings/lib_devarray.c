@@ -70,10 +70,10 @@ static void copy_arrays(lua_State *L, roc_rt_stream *stream, int to, int from) {
   roc_bind_after_wait(L, status, &err);
 }
 
-/* Whether one device can do the copy: that of the stream, or any. */
+/* Whether one device can do the copy: that of the stream, or either. */
 static bool is_direct(const roc_array *dst, const roc_array *src) {
   roc_rt_device *from = roc_buffer_device(src->buffer), *to = roc_buffer_device(dst->buffer);
-  if (!from || !to || from == to) return true;
+  if (!from || !to || roc_rt_device_copies_between(from, to)) return true;
   return roc_buffer_host(src->buffer) && roc_buffer_host(dst->buffer);
 }
 
@@ -122,10 +122,10 @@ typedef struct to_device_options {
 /* The device named at `idx`, else that of the target, else that of the stream. */
 static roc_rt_device *choose_device(lua_State *L, const to_device_options *options, int idx) {
   if (lua_isnil(L, idx) && options->has_target) {
-    return roc_buffer_device(roc_check_device_array(L, 3)->buffer);
+    return roc_buffer_device(roc_test_device_array(L, 3)->buffer);
   }
   if (lua_isnil(L, idx) && options->stream) return roc_rt_stream_device(options->stream);
-  return roc_opt_device(L, idx);
+  return roc_opt_device_field(L, idx);
 }
 
 static void check_option_names(lua_State *L) {
@@ -167,6 +167,9 @@ static to_device_options check_to_device_options(lua_State *L) {
   if (options.has_target && !roc_test_device_array(L, 3)) {
     luaL_error(L, "bad option 'to' of 'to_device' (roc.DeviceArray expected, got %s)",
                luaL_typename(L, 3));
+  }
+  if (options.has_target && !roc_test_device_array(L, 3)->buffer) {
+    luaL_error(L, "bad option 'to' of 'to_device' (the array is closed)");
   }
   lua_getfield(L, 2, "stream");
   options.stream = roc_opt_stream_field(L, -1, NULL);

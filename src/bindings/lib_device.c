@@ -16,7 +16,7 @@ typedef struct device_box {
 } device_box;
 
 struct roc_current {
-  bool is_chosen; /* else ROCLUA_DEVICE, or the first */
+  bool is_chosen; /* else what ROCLUA_DEVICE or ROCLUA_EMULATE names, or the first */
   bool is_final;  /* the state is closing: holds nothing any more */
   uint32_t index;
   roc_rt_device *device; /* held; NULL: not opened yet */
@@ -66,13 +66,20 @@ static uint32_t find_named(lua_State *L, const char *name) {
   return index;
 }
 
+/* The value of an environment variable; NULL: not set, or empty. */
+static const char *given(const char *variable) {
+  const char *value = getenv(variable);
+  return value && *value ? value : NULL;
+}
+
+/* Who asks for software GPUs and gets none is not to run elsewhere without a word. */
 static uint32_t default_index(lua_State *L) {
-  const char *name = getenv("ROCLUA_DEVICE");
-  if (!name || !*name) return 0;
+  const char *name = given("ROCLUA_DEVICE"), *asked = name ? "ROCLUA_DEVICE" : "ROCLUA_EMULATE";
+  if (!name && !given("ROCLUA_EMULATE")) return 0;
   roc_error err = ROC_ERROR_INIT;
   uint32_t index = 0;
-  if (roc_rt_device_find(name, &index, &err) != ROC_OK) {
-    luaL_error(L, "ROCLUA_DEVICE: %s", err.message);
+  if (roc_rt_device_find(name ? name : "hsa", &index, &err) != ROC_OK) {
+    luaL_error(L, "%s: %s", asked, err.message);
   }
   return index;
 }
@@ -107,25 +114,52 @@ roc_rt_device *roc_current_device_of(lua_State *L, roc_current *current) {
   return device;
 }
 
-/* A device, ordinal from 1, or name. */
-static uint32_t check_device_index(lua_State *L, int arg) {
-  const device_box *box = luaL_testudata(L, arg, ROC_META_DEVICE);
-  if (box) return box->index;
-  if (lua_type(L, arg) == LUA_TSTRING) return find_named(L, lua_tostring(L, arg));
-  if (lua_type(L, arg) != LUA_TNUMBER) luaL_typeerror(L, arg, "device, its number or its name");
-  lua_Integer ordinal = luaL_checkinteger(L, arg);
+/* A device, ordinal from 1, or name at `idx`.  NULL, or why it is none of these; pushed. */
+static const char *find_device_problem(lua_State *L, int idx, uint32_t *index) {
+  const device_box *box = luaL_testudata(L, idx, ROC_META_DEVICE);
+  if (box) {
+    *index = box->index;
+    return NULL;
+  }
+  if (lua_type(L, idx) == LUA_TSTRING) {
+    *index = find_named(L, lua_tostring(L, idx));
+    return NULL;
+  }
+  if (lua_type(L, idx) != LUA_TNUMBER) {
+    bool has_name = luaL_getmetafield(L, idx, "__name") == LUA_TSTRING;
+    const char *got = has_name ? lua_tostring(L, -1) : luaL_typename(L, idx);
+    return lua_pushfstring(L, "device, its number or its name expected, got %s", got);
+  }
+  int is_integer;
+  lua_Integer ordinal = lua_tointegerx(L, idx, &is_integer);
+  if (!is_integer) return "number has no integer representation";
   uint32_t count = roc_rt_device_count();
   if (ordinal < 1 || ordinal > (lua_Integer)count) {
-    luaL_argerror(L, arg,
-                  lua_pushfstring(L, "there is no device %I, only 1 to %d", (LUAI_UACINT)ordinal,
-                                  (int)count));
+    return lua_pushfstring(L, "there is no device %I, only 1 to %d", (LUAI_UACINT)ordinal,
+                           (int)count);
   }
-  return (uint32_t)ordinal - 1;
+  *index = (uint32_t)ordinal - 1;
+  return NULL;
+}
+
+static uint32_t check_device_index(lua_State *L, int arg) {
+  uint32_t index = 0;
+  const char *problem = find_device_problem(L, arg, &index);
+  if (problem) luaL_argerror(L, arg, problem);
+  return index;
 }
 
 roc_rt_device *roc_opt_device(lua_State *L, int arg) {
   if (lua_isnoneornil(L, arg)) return roc_current_device(L);
   return open_device(L, check_device_index(L, arg));
+}
+
+roc_rt_device *roc_opt_device_field(lua_State *L, int idx) {
+  if (lua_isnil(L, idx)) return roc_current_device(L);
+  uint32_t index = 0;
+  const char *problem = find_device_problem(L, lua_absindex(L, idx), &index);
+  if (problem) luaL_error(L, "bad device (%s)", problem);
+  return open_device(L, index);
 }
 
 void roc_push_device(lua_State *L, uint32_t index) {

@@ -9,6 +9,7 @@
 #include "bindings/kernel_bind.h"
 #include "frontend/signature.h"
 #include "jit/driver.h"
+#include "jit/object.h"
 
 roc_kernel_box *roc_check_kernel(lua_State *L, int arg) {
   roc_kernel_box *box = luaL_checkudata(L, arg, ROC_META_KERNEL);
@@ -19,6 +20,7 @@ roc_kernel_box *roc_check_kernel(lua_State *L, int arg) {
 /* The core's record holds 2 KiB of a message; diagnostics may have more. */
 int roc_kernel_raise(lua_State *L, roc_kernel_box *box, const roc_error *err) {
   const roc_str *whole = &box->kernel->diagnostics;
+  box->is_refused |= err->code == ROC_COMPILE && box->nunusable > 0;
   if (err->code == ROC_COMPILE && whole->len > strlen(err->message)) {
     return roc_lua_raise_text(L, err, roc_str_text(whole));
   }
@@ -163,7 +165,7 @@ static int text_mm_gc(lua_State *L) {
 
 static const luaL_Reg text_meta[] = {{"__gc", text_mm_gc}, {NULL, NULL}};
 
-static roc_str *push_text(lua_State *L) {
+roc_str *roc_kernel_push_text(lua_State *L) {
   roc_str *text = lua_newuserdatauv(L, sizeof *text, 0);
   *text = (roc_str)ROC_STR_INIT;
   roc_class_new(L, "roc.Text", text_meta);
@@ -190,7 +192,7 @@ static void classify_args(lua_State *L, roc_kernel_box *box) {
 static int kernel_m_inspect_types(lua_State *L) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
   if (lua_gettop(L) > 1) classify_args(L, box);
-  roc_str *text = push_text(L);
+  roc_str *text = roc_kernel_push_text(L);
   roc_error err = ROC_ERROR_INIT;
   roc_status status = roc_jit_kernel_dump_types(box->kernel, text, &err);
   return finish_text(L, box, status, text, &err);
@@ -198,7 +200,7 @@ static int kernel_m_inspect_types(lua_State *L) {
 
 static int kernel_m_inspect_ir(lua_State *L) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
-  roc_str *text = push_text(L);
+  roc_str *text = roc_kernel_push_text(L);
   roc_error err = ROC_ERROR_INIT;
   roc_status status = roc_jit_kernel_dump_ir(box->kernel, text, &err);
   return finish_text(L, box, status, text, &err);
@@ -210,19 +212,22 @@ const char *roc_kernel_check_target(lua_State *L, int arg) {
     const roc_device_props *props = &roc_rt_device_driver(roc_current_device(L))->props;
     return props->runs_in_lua ? "cpu" : props->arch;
   }
-  const char *target = luaL_checkstring(L, arg);
+  size_t len;
+  const char *target = luaL_checklstring(L, arg, &len);
+  luaL_argcheck(L, strlen(target) == len, arg, "target has a byte 0");
   roc_status status = roc_jit_check_target(target, &err);
   if (status == ROC_INVALID) luaL_argerror(L, arg, err.message);
   if (status != ROC_OK) roc_lua_raise(L, &err);
   return target;
 }
 
-static int inspect(lua_State *L, roc_cg_stage stage, int level) {
+static int inspect(lua_State *L, roc_cg_stage stage, int level, uint32_t object_version) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
-  const char *target = roc_kernel_check_target(L, 2);
-  roc_str *text = push_text(L);
+  roc_cg_options options = roc_jit_options_for(roc_kernel_check_target(L, 2), level);
+  options.object_version = object_version;
+  roc_str *text = roc_kernel_push_text(L);
   roc_error err = ROC_ERROR_INIT;
-  roc_status status = roc_jit_kernel_dump(box->kernel, target, stage, level, text, &err);
+  roc_status status = roc_jit_kernel_dump(box->kernel, &options, stage, text, &err);
   return finish_text(L, box, status, text, &err);
 }
 
@@ -230,21 +235,23 @@ static int inspect(lua_State *L, roc_cg_stage stage, int level) {
 static int kernel_m_inspect_llvm(lua_State *L) {
   static const char *const stages[] = {"raw", "opt", NULL};
   int stage = luaL_checkoption(L, 3, "raw", stages);
-  return inspect(L, stage ? ROC_CG_LLVM_OPT : ROC_CG_LLVM, -1);
+  return inspect(L, stage ? ROC_CG_LLVM_OPT : ROC_CG_LLVM, -1, 0);
 }
 
 static int kernel_m_inspect_asm(lua_State *L) {
-  return inspect(L, ROC_CG_ASM, -1);
+  return inspect(L, ROC_CG_ASM, -1, 0);
 }
 
-/* k:dump(target, stage [, level]): "llvm", "llvm.opt", "asm" or "obj", for rocluac */
+/* k:dump(target, stage [, level [, code object version]]): "llvm", "llvm.opt", "asm", "obj" or
+ * "bitcode" (for core.join_code); for rocluac */
 static int kernel_m_dump(lua_State *L) {
   roc_cg_stage stage;
-  lua_Integer level = luaL_optinteger(L, 4, -1);
+  lua_Integer level = luaL_optinteger(L, 4, -1), version = luaL_optinteger(L, 5, 0);
   luaL_argcheck(L, roc_jit_stage_from_name(luaL_checkstring(L, 3), &stage), 3,
-                "llvm, llvm.opt, asm or obj expected");
+                "llvm, llvm.opt, asm, obj or bitcode expected");
   luaL_argcheck(L, level >= -1 && level <= 3, 4, "a level from 0 to 3 expected");
-  return inspect(L, stage, (int)level);
+  luaL_argcheck(L, version == 0 || (version >= 4 && version <= 6), 5, "4, 5 or 6 expected");
+  return inspect(L, stage, (int)level, (uint32_t)version);
 }
 
 /* k:sim_source(args…): the typed kernel as Lua text for these arguments, then its captured
@@ -252,11 +259,25 @@ static int kernel_m_dump(lua_State *L) {
 static int kernel_m_sim_source(lua_State *L) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
   classify_args(L, box);
-  roc_str *text = push_text(L);
+  roc_str *text = roc_kernel_push_text(L);
   roc_error err = ROC_ERROR_INIT;
   roc_status status = roc_jit_kernel_print_lua(box->kernel, text, &err);
   finish_text(L, box, status, text, &err);
   return 1 + roc_kernel_push_captured(L, box);
+}
+
+/* k:sim_scalars() -> for each parameter that is no array, the number or boolean that the arguments
+ * of k:sim_source gave it: the signature may have rounded it. */
+static int kernel_m_sim_scalars(lua_State *L) {
+  const roc_kernel_box *box = roc_check_kernel(L, 1);
+  lua_createtable(L, (int)box->kernel->nparams, 0);
+  for (uint32_t i = 0; i < box->kernel->nparams; i++) {
+    const roc_jit_value *v = &box->kernel->values[i];
+    if (v->array) continue;
+    roc_push_scalar(L, v->scalar);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
 }
 
 /* k:sim_writes() -> for each parameter, whether the kernel stores to it; of the last launch's types
@@ -383,6 +404,7 @@ static const luaL_Reg methods[] = {{"launch", roc_kernel_m_launch},
                                    {"specialisations", kernel_m_specialisations},
                                    {"times", kernel_m_times},
                                    {"sim_source", kernel_m_sim_source},
+                                   {"sim_scalars", kernel_m_sim_scalars},
                                    {"sim_writes", kernel_m_sim_writes},
                                    {"params", kernel_m_params},
                                    {"fn", kernel_m_function},

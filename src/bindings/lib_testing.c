@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "bindings/device_bind.h"
 #include "device/null/null.h"
+#include "jit/driver.h"
 #include "runtime/mirror.h"
 
 /* fail_alloc(n): the n-th allocation of the core from now fails once; 0 disarms. */
@@ -21,10 +22,25 @@ static int testing_live_blocks(lua_State *L) {
   return 1;
 }
 
+/* most_compiles() -> the most threads that ever generated code at the same moment. */
+static int testing_most_compiles(lua_State *L) {
+  lua_pushinteger(L, roc_jit_most_at_once());
+  return 1;
+}
+
 /* trim([device]): cached blocks of freed arrays go back to the driver. */
 static int testing_trim(lua_State *L) {
   roc_rt_device_trim(roc_opt_device(L, 1));
   return 0;
+}
+
+/* queued(stream) -> how much has been queued on it, or on what it shares with other streams: the
+ * driver's last ticket. */
+static int testing_queued(lua_State *L) {
+  roc_rt_stream *stream = roc_opt_stream(L, 1, NULL);
+  luaL_argexpected(L, stream, 1, "stream");
+  lua_pushinteger(L, (lua_Integer)roc_rt_stream_last(stream));
+  return 1;
 }
 
 /* interrupt(): what the signal handler of Ctrl-C does. */
@@ -137,7 +153,9 @@ static const luaL_Reg testing_functions[] = {{"emulate", testing_emulate},
                                              {"smart_copies", testing_smart_copies},
                                              {"fail_alloc", testing_fail_alloc},
                                              {"live_blocks", testing_live_blocks},
+                                             {"most_compiles", testing_most_compiles},
                                              {"trim", testing_trim},
+                                             {"queued", testing_queued},
                                              {"interrupt", testing_interrupt},
                                              {"check_arrays", testing_check_arrays},
                                              {"null_calls", testing_null_calls},

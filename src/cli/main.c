@@ -25,8 +25,9 @@ typedef struct cli_options {
   bool is_verbose;
   bool shows_help;
   bool names_device;
-  bool emulates; /* --emulate, --stats, --check */
-  int script;    /* index in argv; argc: none */
+  bool emulates;          /* --emulate, --stats, --check */
+  const char *stats_path; /* of --stats=FILE, or NULL */
+  int script;             /* index in argv; argc: none */
 } cli_options;
 
 static const char usage[] =
@@ -81,11 +82,15 @@ static bool parse_emulator_option(char **argv, int *index, cli_options *options)
   const char *option = argv[*index];
   const char *names = option_value(argv, index, "--emulate");
   if (names != NULL) {
+    if (names[0] == '\0') {
+      return false;
+    }
     setenv("ROCLUA_EMULATE", names, 1);
   } else if (strcmp(option, "--stats") == 0) {
     setenv("ROCLUA_EMULATE_STATS", "1", 1);
   } else if (strncmp(option, "--stats=", 8) == 0 && option[8] != '\0') {
-    setenv("ROCLUA_EMULATE_STATS", option + 8, 1);
+    options->stats_path = option + 8;
+    setenv("ROCLUA_EMULATE_STATS", options->stats_path, 1);
   } else if (strcmp(option, "--check") == 0) {
     setenv("ROCLUA_EMULATE_CHECK", "1", 1);
   } else {
@@ -111,7 +116,8 @@ static bool parse_long_option(char **argv, int *index, cli_options *options) {
   } else if (strcmp(option, "--help") == 0) {
     options->shows_help = true;
   } else {
-    bool needs_value = strcmp(option, "--device") == 0 || strcmp(option, "--emulate") == 0;
+    bool needs_value = strcmp(option, "--device") == 0 || strcmp(option, "--emulate") == 0 ||
+                       strcmp(option, "--emulate=") == 0;
     return refuse_option(option, needs_value ? "needs argument" : "unrecognized option");
   }
   return true;
@@ -322,6 +328,19 @@ static bool list_devices(lua_State *L, bool is_verbose) {
   return cli_report(L, cli_call(L, 1, 0));
 }
 
+/* Now, not when the script has run for an hour. */
+static bool can_write(const char *path) {
+  FILE *file = fopen(path, "a");
+  if (file == NULL) {
+    char message[512];
+    snprintf(message, sizeof message, "cannot write '%s': %s", path, strerror(errno));
+    cli_message(message);
+    return false;
+  }
+  fclose(file);
+  return true;
+}
+
 /* Makes the software GPU the default device; when there is none, that is the program's error. */
 static bool select_emulated(lua_State *L) {
   lua_getglobal(L, "require");
@@ -382,6 +401,9 @@ static void open_libraries(lua_State *L, bool ignores_env) {
 
 /* All that follows the options: scripts, then the prompt or stdin where nothing else was asked. */
 static bool run_all(lua_State *L, char **argv, int argc, const cli_options *options) {
+  if (options->stats_path != NULL && !can_write(options->stats_path)) {
+    return false;
+  }
   if (options->emulates && !options->names_device && !select_emulated(L)) {
     return false;
   }

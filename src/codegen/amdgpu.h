@@ -5,6 +5,8 @@
 #include "base/target.h"
 #include "codegen/cg.h"
 
+enum { ROC_AMDGPU_PACKET_BYTES = 32 }; /* of the dispatch packet, as far as it is read */
+
 /* Of one compile; in cg->state. */
 typedef struct roc_amdgpu_state {
   const roc_gpu_chip *chip;
@@ -12,7 +14,10 @@ typedef struct roc_amdgpu_state {
   uint64_t shared_bytes;       /* static */
   LLVMValueRef dynamic_shared; /* LDS global; NULL until used */
   LLVMValueRef packet;         /* dispatch packet, in the entry block; NULL until used */
-  const void *fields; /* of the kernarg block, while arguments are bound (amdgpu_entry.c) */
+  const void *fields;          /* of the kernarg block, while code is made (amdgpu_entry.c) */
+  /* Read in the entry block of a kernel that is there twice; NULL until used. */
+  LLVMValueRef ids[2][3];                              /* of the group, of the item */
+  LLVMValueRef packet_fields[ROC_AMDGPU_PACKET_BYTES]; /* by offset */
 } roc_amdgpu_state;
 
 static inline roc_amdgpu_state *roc_amdgpu_state_of(const roc_cg *cg) {
@@ -21,6 +26,7 @@ static inline roc_amdgpu_state *roc_amdgpu_state_of(const roc_cg *cg) {
 
 /* amdgpu_entry.c */
 void roc_amdgpu_kernel(roc_cg *cg);
+void roc_amdgpu_hide_launch(roc_cg *cg);
 LLVMValueRef roc_amdgpu_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim);
 LLVMValueRef roc_amdgpu_array_base(roc_cg *cg, uint32_t array);
 LLVMValueRef roc_amdgpu_dynamic_bytes(roc_cg *cg);

@@ -6,6 +6,7 @@
  * itself, so no item has to be masked. */
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "codegen/amdgpu.h"
 #include "ir/guard.h"
@@ -13,10 +14,10 @@
 
 /* Bytes from the begin of hsa_kernel_dispatch_packet_t. */
 enum {
-  PACKET_SETUP = 2,         /* u16: dimensions in the low two bits */
-  PACKET_WORKGROUP = 4,     /* u16[3] */
-  PACKET_GRID = 12,         /* u32[3], work-items */
-  PACKET_GROUP_SEGMENT = 28 /* u32: static and dynamic LDS bytes */
+  PACKET_SETUP = 2,          /* u16: dimensions in the low two bits */
+  PACKET_WORKGROUP = 4,      /* u16[3] */
+  PACKET_GRID = 12,          /* u32[3], work-items */
+  PACKET_GROUP_SEGMENT = 28, /* u32: static and dynamic LDS bytes */
 };
 
 enum {
@@ -88,9 +89,40 @@ static field_list list_fields(roc_cg *cg) {
   return fields;
 }
 
+static bool is_of_param(const roc_cg *cg, const roc_ir_inst *inst) {
+  return cg->ir->arrays.items[inst->aux].kind == ROC_IR_ARRAY_PARAM;
+}
+
+/* Whether the region reads an argument's memory behind a write to one.  *writes: there was one
+ * before; and there is one now. */
+static bool reads_behind_write(const roc_cg *cg, uint32_t region, bool *writes) {
+  const roc_ir_ids *ids = &cg->ir->regions.items[region];
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = &cg->ir->insts.items[ids->items[i]];
+    bool is_loop = inst->op == ROC_IR_LOOP || inst->op == ROC_IR_FOR;
+    switch ((roc_ir_op)inst->op) {
+      case ROC_IR_ATOMIC: return true;
+      case ROC_IR_LOAD:
+        if (*writes && is_of_param(cg, inst)) return true;
+        break;
+      case ROC_IR_STORE: *writes |= is_of_param(cg, inst); break;
+      default: break;
+    }
+    if (!roc_ir_has_regions(inst)) continue;
+    bool else_writes = *writes;
+    if (reads_behind_write(cg, inst->k.region[0], writes)) return true;
+    if (is_loop && reads_behind_write(cg, inst->k.region[0], writes)) return true;
+    if (inst->op != ROC_IR_IF) continue;
+    if (reads_behind_write(cg, inst->k.region[1], &else_writes)) return true;
+    *writes |= else_writes;
+  }
+  return false;
+}
+
 /* Disjointness holds where the launch has shown it; a kernel that only reads an array may read it
- * through any path. */
-static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param) {
+ * through any path.  It is not told where nothing follows from it, as LLVM loads pointers that are
+ * marked so one by one, each where it is used, and the others together. */
+static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param, bool tells_disjoint) {
   LLVMAttributeIndex at = arg + 1;
   roc_cg_attr(cg, cg->fn, at, "noundef");
   if (!param) {
@@ -99,15 +131,17 @@ static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param) {
     return;
   }
   roc_cg_attr_int(cg, cg->fn, at, "align", roc_dtype_itemsize(param->dtype));
-  if (!param->is_alias) roc_cg_attr(cg, cg->fn, at, "noalias");
+  if (!param->is_alias && tells_disjoint) roc_cg_attr(cg, cg->fn, at, "noalias");
   if (!param->is_written) roc_cg_attr(cg, cg->fn, at, "readonly");
 }
 
 static void mark_function(roc_cg *cg, const field_list *fields) {
+  bool writes = false, tells_disjoint = reads_behind_write(cg, 0, &writes);
   for (unsigned arg = 0; arg < fields->count; arg++) {
     if (LLVMGetTypeKind(fields->types[arg]) != LLVMPointerTypeKind) continue;
     uint32_t param = fields->items[arg].param;
-    mark_pointer(cg, arg, param == ROC_IR_NONE ? NULL : &cg->ir->params.items[param]);
+    const roc_ir_param *of = param == ROC_IR_NONE ? NULL : &cg->ir->params.items[param];
+    mark_pointer(cg, arg, of, tells_disjoint);
   }
   const uint32_t *promise = cg->ir->workgroup; /* dimensions behind the promised ones are 1 */
   uint64_t most = promise[0] ? 1 : MAX_WORKGROUP;
@@ -129,11 +163,13 @@ static const char *make_symbol(roc_cg *cg) {
   return symbol;
 }
 
-/* Loads on any runtime since ROCm 5.2, where the assembler's default needs a newer one. */
+/* The default loads on any runtime since ROCm 5.2, where the assembler's needs a newer one. */
 static void set_code_object_version(roc_cg *cg) {
   static const char name[] = "amdhsa_code_object_version";
+  enum { DEFAULT_VERSION = 5 };
+  uint32_t version = cg->options->object_version ? cg->options->object_version : DEFAULT_VERSION;
   LLVMAddModuleFlag(cg->mod, LLVMModuleFlagBehaviorError, name, sizeof name - 1,
-                    LLVMValueAsMetadata(roc_cg_i32(cg, 500)));
+                    LLVMValueAsMetadata(roc_cg_i32(cg, 100 * version)));
 }
 
 static LLVMValueRef take_argument(roc_cg *cg, uint32_t param, LLVMTypeRef type, uint32_t offset) {
@@ -142,6 +178,27 @@ static LLVMValueRef take_argument(roc_cg *cg, uint32_t param, LLVMTypeRef type, 
   (void)param, (void)type;
   while (fields->items[arg].offset != offset) arg++;
   return LLVMGetParam(cg->fn, arg);
+}
+
+/* The value by way of empty assembly, into which LLVM does not look.  `is_same`: in all work-items,
+ * and LLVM is to know that. */
+static LLVMValueRef hide(roc_cg *cg, LLVMValueRef value, bool is_same) {
+  LLVMTypeRef of = LLVMTypeOf(value), type = LLVMFunctionType(of, &of, 1, 0);
+  LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "=v,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
+  LLVMValueRef hidden = LLVMBuildCall2(cg->b, type, nothing, &value, 1, "");
+  if (!is_same) return hidden;
+  return roc_cg_intrinsic(cg, "llvm.amdgcn.readfirstlane", &of, 1, &hidden, 1);
+}
+
+/* Pointers stay what they are, as LLVM knows much about them. */
+static LLVMValueRef take_hidden(roc_cg *cg, uint32_t param, LLVMTypeRef type, uint32_t offset) {
+  LLVMValueRef value = take_argument(cg, param, type, offset);
+  bool is_kept = type == cg->t.i8 || LLVMGetTypeKind(type) == LLVMPointerTypeKind;
+  return is_kept ? value : hide(cg, value, true);
+}
+
+void roc_amdgpu_hide_launch(roc_cg *cg) {
+  roc_cg_bind_args(cg, take_hidden);
 }
 
 static bool open_state(roc_cg *cg) {
@@ -187,44 +244,79 @@ void roc_amdgpu_kernel(roc_cg *cg) {
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
+static LLVMBasicBlockRef go_to_entry(roc_cg *cg) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
+  roc_cg_at(cg, LLVMGetInsertBlock(cg->entry_b));
+  return here;
+}
+
+/* Reads a field of the dispatch packet, or an id, where code is being made. */
+typedef LLVMValueRef read_value(roc_cg *cg, bool is_item, unsigned at);
+
+/* Of a kernel that is there twice, the fast part reads in the entry block, into *kept, and the slow
+ * one takes that, hidden: so the read stays where it can be waited for with others. */
+static LLVMValueRef read_once(roc_cg *cg, LLVMValueRef *kept, read_value *read, bool is_item,
+                              unsigned at) {
+  if (!*kept && cg->way == ROC_CG_FAST) {
+    LLVMBasicBlockRef here = go_to_entry(cg);
+    *kept = read(cg, is_item, at);
+    roc_cg_at(cg, here);
+  }
+  LLVMValueRef value = *kept ? *kept : read(cg, is_item, at);
+  return cg->way == ROC_CG_SLOW ? hide(cg, value, !is_item) : value;
+}
+
 static LLVMValueRef packet_of(roc_cg *cg) {
   roc_amdgpu_state *state = roc_amdgpu_state_of(cg);
   if (!state->packet) {
-    LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
-    roc_cg_at(cg, LLVMGetInsertBlock(cg->entry_b));
+    LLVMBasicBlockRef here = go_to_entry(cg);
     state->packet = roc_cg_intrinsic(cg, "llvm.amdgcn.dispatch.ptr", NULL, 0, NULL, 0);
     roc_cg_at(cg, here);
   }
   return state->packet;
 }
 
-/* A field of the dispatch packet, as i32. */
-static LLVMValueRef packet_field(roc_cg *cg, LLVMTypeRef type, uint32_t offset) {
-  LLVMValueRef ptr = roc_cg_byte_offset(cg, packet_of(cg), roc_cg_i64(cg, offset));
-  LLVMValueRef load = LLVMBuildLoad2(cg->b, type, ptr, "");
+/* Always a whole word, as a scalar load reads no less on most chips. */
+static LLVMValueRef read_packet(roc_cg *cg, bool is_item, unsigned at) {
+  (void)is_item;
+  LLVMValueRef ptr = roc_cg_byte_offset(cg, packet_of(cg), roc_cg_i64(cg, at & ~3u));
+  LLVMValueRef load = LLVMBuildLoad2(cg->b, cg->t.i32, ptr, "");
   LLVMValueRef empty = LLVMMetadataAsValue(cg->ctx, LLVMMDNodeInContext2(cg->ctx, NULL, 0));
   LLVMSetMetadata(load, LLVMGetMDKindIDInContext(cg->ctx, "invariant.load", 14), empty);
-  return type == cg->t.i32 ? load : LLVMBuildZExt(cg->b, load, cg->t.i32, "");
+  if (at >= PACKET_GRID) return load;
+  if (at & 2) return LLVMBuildLShr(cg->b, load, roc_cg_i32(cg, 16), "");
+  return LLVMBuildAnd(cg->b, load, roc_cg_i32(cg, UINT16_MAX), "");
+}
+
+/* A field of the dispatch packet, as i32. */
+static LLVMValueRef packet_field(roc_cg *cg, unsigned offset) {
+  return read_once(cg, &roc_amdgpu_state_of(cg)->packet_fields[offset], read_packet, false, offset);
 }
 
 static LLVMValueRef group_size(roc_cg *cg, unsigned dim) {
-  return packet_field(cg, cg->t.i16, PACKET_WORKGROUP + 2 * dim);
+  return packet_field(cg, PACKET_WORKGROUP + 2 * dim);
 }
 
 static LLVMValueRef grid_size(roc_cg *cg, unsigned dim) {
-  return packet_field(cg, cg->t.i32, PACKET_GRID + 4 * dim);
+  return packet_field(cg, PACKET_GRID + 4 * dim);
 }
 
-static LLVMValueRef id_of(roc_cg *cg, const char *what, unsigned dim) {
+static LLVMValueRef read_id(roc_cg *cg, bool is_item, unsigned dim) {
   char name[64];
-  snprintf(name, sizeof name, "llvm.amdgcn.%s.id.%c", what, "xyz"[dim]);
+  snprintf(name, sizeof name, "llvm.amdgcn.%s.id.%c", is_item ? "workitem" : "workgroup",
+           "xyz"[dim]);
   return roc_cg_intrinsic(cg, name, NULL, 0, NULL, 0);
+}
+
+static LLVMValueRef id_of(roc_cg *cg, bool is_item, unsigned dim) {
+  LLVMValueRef *kept = &roc_amdgpu_state_of(cg)->ids[is_item][dim];
+  return read_once(cg, kept, read_id, is_item, dim);
 }
 
 /* A grid has fewer than 2^32 items in a dimension, so 32 bits hold the id. */
 static LLVMValueRef global_id(roc_cg *cg, unsigned dim) {
-  LLVMValueRef begin = LLVMBuildNUWMul(cg->b, id_of(cg, "workgroup", dim), group_size(cg, dim), "");
-  return LLVMBuildNUWAdd(cg->b, begin, id_of(cg, "workitem", dim), "");
+  LLVMValueRef begin = LLVMBuildNUWMul(cg->b, id_of(cg, false, dim), group_size(cg, dim), "");
+  return LLVMBuildNUWAdd(cg->b, begin, id_of(cg, true, dim), "");
 }
 
 static LLVMValueRef num_groups(roc_cg *cg, unsigned dim) {
@@ -235,7 +327,7 @@ static LLVMValueRef num_groups(roc_cg *cg, unsigned dim) {
 }
 
 static LLVMValueRef work_dim(roc_cg *cg) {
-  LLVMValueRef setup = packet_field(cg, cg->t.i16, PACKET_SETUP);
+  LLVMValueRef setup = packet_field(cg, PACKET_SETUP);
   return LLVMBuildAnd(cg->b, setup, roc_cg_i32(cg, 3), "");
 }
 
@@ -244,8 +336,8 @@ LLVMValueRef roc_amdgpu_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim) {
   bool counts_from_0 = false;
   switch (op) {
     case ROC_IR_GLOBAL_ID: value = global_id(cg, dim), counts_from_0 = true; break;
-    case ROC_IR_LOCAL_ID: value = id_of(cg, "workitem", dim), counts_from_0 = true; break;
-    case ROC_IR_GROUP_ID: value = id_of(cg, "workgroup", dim), counts_from_0 = true; break;
+    case ROC_IR_LOCAL_ID: value = id_of(cg, true, dim), counts_from_0 = true; break;
+    case ROC_IR_GROUP_ID: value = id_of(cg, false, dim), counts_from_0 = true; break;
     case ROC_IR_LANE_ID: value = roc_amdgpu_lane(cg), counts_from_0 = true; break;
     case ROC_IR_GLOBAL_SIZE: value = grid_size(cg, dim); break;
     case ROC_IR_LOCAL_SIZE: value = group_size(cg, dim); break;
@@ -297,7 +389,7 @@ LLVMValueRef roc_amdgpu_array_base(roc_cg *cg, uint32_t array) {
 /* What the launch gave beyond the static arrays.  Each of those takes a multiple of SHARED_ALIGN
  * bytes, in whatever order, so the dynamic ones begin where roc_ir_layout_shared ends. */
 LLVMValueRef roc_amdgpu_dynamic_bytes(roc_cg *cg) {
-  LLVMValueRef all = packet_field(cg, cg->t.i32, PACKET_GROUP_SEGMENT);
+  LLVMValueRef all = packet_field(cg, PACKET_GROUP_SEGMENT);
   LLVMValueRef is_static = roc_cg_i32(cg, (uint32_t)roc_amdgpu_state_of(cg)->shared_bytes);
   return LLVMBuildZExt(cg->b, LLVMBuildSub(cg->b, all, is_static, ""), cg->t.i64, "");
 }

@@ -1,7 +1,8 @@
 /* Barriers, fences and wave operations of the AMDGPU target.
  *
- * Values cross lanes in pieces of 32 bits.  Lanes count from 0 here.  Reductions run over the live
- * lanes in lane order, as on every device, so that sums of floats agree bit for bit. */
+ * Values cross lanes in pieces of 32 bits.  Lanes count from 0 here.  Reductions are the same tree as
+ * on every device, so that sums of floats agree bit for bit. */
+#include <math.h>
 #include <string.h>
 
 #include "codegen/amdgpu.h"
@@ -238,27 +239,131 @@ static LLVMValueRef combine(roc_cg *cg, roc_ir_wave op, LLVMValueRef sum, LLVMVa
   return LLVMBuildSelect(cg->b, takes, next, sum, "");
 }
 
-/* A loop over the live lanes; its condition is the same for all of them. */
+/* ---- reductions
+ * -----------------------------------------------------------------------------------
+ *
+ * A tree over neighbours, then neighbouring pairs, … (ir.h), in the whole wavefront, where
+ * lanes that are not live count as a value that changes nothing.  Its upper half of a pair has the
+ * result.  Within a row of 16 lanes, and from row to row on gfx9, DPP moves; elsewhere permlane. */
+
+enum { DPP_ROW_SHR = 0x110, DPP_ROW_BCAST15 = 0x142, DPP_ROW_BCAST31 = 0x143 };
+enum { ALL_BANKS = 15, ALL_ROWS = 15, ODD_ROWS = 10, UPPER_ROWS = 12, ROW_LANES = 16 };
+
+static LLVMValueRef nothing_to(roc_cg *cg, roc_ir_wave op, LLVMTypeRef type) {
+  if (type == cg->t.i64) {
+    uint64_t least = (uint64_t)1 << 63, most = least - 1;
+    return LLVMConstInt(type, op == ROC_IR_WAVE_SUM ? 0 : op == ROC_IR_WAVE_MIN ? most : least, 0);
+  }
+  if (op == ROC_IR_WAVE_SUM) return LLVMConstReal(type, -0.0);
+  return LLVMConstReal(type, op == ROC_IR_WAVE_MIN ? INFINITY : -INFINITY);
+}
+
+/* A reduction in progress. */
+typedef struct reduction {
+  roc_ir_wave op;
+  LLVMValueRef value, nothing;
+  int control, rows; /* of the move by DPP */
+} reduction;
+
+static LLVMValueRef flag(roc_cg *cg, bool is_set) {
+  return LLVMConstInt(cg->t.i1, is_set, 0);
+}
+
+static LLVMValueRef enter_whole_wave(roc_cg *cg, LLVMValueRef bits, LLVMValueRef nothing) {
+  LLVMTypeRef type = LLVMTypeOf(bits);
+  LLVMValueRef args[2] = {bits, nothing};
+  return roc_cg_intrinsic(cg, "llvm.amdgcn.set.inactive", &type, 1, args, 2);
+}
+
+static LLVMValueRef leave_whole_wave(roc_cg *cg, LLVMValueRef bits) {
+  LLVMTypeRef type = LLVMTypeOf(bits);
+  return roc_cg_intrinsic(cg, "llvm.amdgcn.strict.wwm", &type, 1, &bits, 1);
+}
+
+static LLVMTypeRef bits_of(roc_cg *cg, LLVMTypeRef type) {
+  return type == cg->t.i64 || type == cg->t.f64 ? cg->t.i64 : cg->t.i32;
+}
+
+static LLVMValueRef low_piece(roc_cg *cg, LLVMValueRef bits) {
+  return LLVMBuildTrunc(cg->b, bits, cg->t.i32, "");
+}
+
+static LLVMValueRef high_piece(roc_cg *cg, LLVMValueRef bits) {
+  return low_piece(cg, LLVMBuildLShr(cg->b, bits, roc_cg_i64(cg, 32), ""));
+}
+
+static LLVMValueRef move_by_dpp(roc_cg *cg, const reduction *r, LLVMValueRef piece,
+                                LLVMValueRef nothing) {
+  LLVMValueRef args[6] = {nothing,
+                          piece,
+                          roc_cg_i32(cg, (uint32_t)r->control),
+                          roc_cg_i32(cg, (uint32_t)r->rows),
+                          roc_cg_i32(cg, ALL_BANKS),
+                          flag(cg, false)};
+  return roc_cg_intrinsic(cg, "llvm.amdgcn.update.dpp", &cg->t.i32, 1, args, 6);
+}
+
+/* The last lane of the other row of 16. */
+static LLVMValueRef move_by_permlane(roc_cg *cg, const reduction *r, LLVMValueRef piece,
+                                     LLVMValueRef nothing) {
+  LLVMValueRef last = roc_cg_i32(cg, UINT32_MAX);
+  LLVMValueRef args[6] = {piece, piece, last, last, flag(cg, false), flag(cg, false)};
+  (void)r, (void)nothing;
+  return roc_cg_intrinsic(cg, "llvm.amdgcn.permlanex16", &cg->t.i32, 1, args, 6);
+}
+
+typedef LLVMValueRef move_row(roc_cg *cg, const reduction *r, LLVMValueRef piece,
+                              LLVMValueRef nothing);
+
+/* Each lane's value with, before it, the one that `move` brings. */
+static void combine_moved(roc_cg *cg, reduction *r, move_row *move) {
+  LLVMTypeRef type = LLVMTypeOf(r->value), bits_type = bits_of(cg, type);
+  LLVMValueRef bits = LLVMBuildBitCast(cg->b, r->value, bits_type, "");
+  LLVMValueRef nothing = LLVMConstBitCast(r->nothing, bits_type), moved;
+  if (bits_type == cg->t.i32) {
+    moved = move(cg, r, bits, nothing);
+  } else {
+    LLVMValueRef low = move(cg, r, low_piece(cg, bits), low_piece(cg, nothing));
+    LLVMValueRef high = move(cg, r, high_piece(cg, bits), high_piece(cg, nothing));
+    moved = LLVMBuildShl(cg->b, LLVMBuildZExt(cg->b, high, cg->t.i64, ""), roc_cg_i64(cg, 32), "");
+    moved = LLVMBuildOr(cg->b, moved, LLVMBuildZExt(cg->b, low, cg->t.i64, ""), "");
+  }
+  r->value = combine(cg, r->op, LLVMBuildBitCast(cg->b, moved, type, ""), r->value);
+}
+
+static void combine_by_dpp(roc_cg *cg, reduction *r, int control, int rows) {
+  r->control = control;
+  r->rows = rows;
+  combine_moved(cg, r, move_by_dpp);
+}
+
+static LLVMValueRef value_of_lane(roc_cg *cg, const reduction *r, uint32_t lane) {
+  return move_value(cg, r->value, roc_cg_i32(cg, lane), read_lane);
+}
+
 static LLVMValueRef reduce(roc_cg *cg, roc_ir_wave op, LLVMValueRef value) {
-  LLVMValueRef all = ballot(cg, LLVMConstInt(cg->t.i1, 1, 0));
-  LLVMValueRef first = move_value(cg, value, first_lane(cg, all), read_lane);
-  LLVMValueRef others = without_first(cg, all);
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
-  LLVMBasicBlockRef loop = roc_cg_block(cg, "reduce"), done = roc_cg_block(cg, "reduced");
-  LLVMBuildCondBr(cg->b, is_zero(cg, others), done, loop);
-  roc_cg_at(cg, loop);
-  LLVMValueRef sum = LLVMBuildPhi(cg->b, LLVMTypeOf(value), "");
-  LLVMValueRef left = LLVMBuildPhi(cg->b, cg->t.i64, "");
-  LLVMValueRef next = move_value(cg, value, first_lane(cg, left), read_lane);
-  LLVMValueRef new_sum = combine(cg, op, sum, next), new_left = without_first(cg, left);
-  LLVMBuildCondBr(cg->b, is_zero(cg, new_left), done, loop);
-  LLVMBasicBlockRef from[2] = {before, loop};
-  LLVMAddIncoming(sum, (LLVMValueRef[2]){first, new_sum}, from, 2);
-  LLVMAddIncoming(left, (LLVMValueRef[2]){others, new_left}, from, 2);
-  roc_cg_at(cg, done);
-  LLVMValueRef result = LLVMBuildPhi(cg->b, LLVMTypeOf(value), "");
-  LLVMAddIncoming(result, (LLVMValueRef[2]){first, new_sum}, from, 2);
-  return result;
+  LLVMTypeRef type = LLVMTypeOf(value), bits_type = bits_of(cg, type);
+  reduction r = {.op = op, .nothing = nothing_to(cg, op, type)};
+  LLVMValueRef bits = enter_whole_wave(cg, LLVMBuildBitCast(cg->b, value, bits_type, ""),
+                                       LLVMConstBitCast(r.nothing, bits_type));
+  r.value = LLVMBuildBitCast(cg->b, bits, type, "");
+  for (int lanes = 1; lanes < ROW_LANES; lanes *= 2) {
+    combine_by_dpp(cg, &r, DPP_ROW_SHR | lanes, ALL_ROWS);
+  }
+  bool has_permlane = roc_amdgpu_state_of(cg)->chip->isa_version >= 10000;
+  if (has_permlane) {
+    combine_moved(cg, &r, move_by_permlane);
+  } else {
+    combine_by_dpp(cg, &r, DPP_ROW_BCAST15, ODD_ROWS);
+    combine_by_dpp(cg, &r, DPP_ROW_BCAST31, UPPER_ROWS);
+  }
+  uint32_t width = wave_size(cg);
+  LLVMValueRef result = value_of_lane(cg, &r, width - 1);
+  if (has_permlane && width == 64) {
+    result = combine(cg, op, value_of_lane(cg, &r, width / 2 - 1), result);
+  }
+  bits = leave_whole_wave(cg, LLVMBuildBitCast(cg->b, result, bits_type, ""));
+  return LLVMBuildBitCast(cg->b, bits, type, "");
 }
 
 LLVMValueRef roc_amdgpu_wave(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args) {

@@ -74,7 +74,8 @@ static void bind_local_array(roc_cg *cg, uint32_t a) {
     return;
   }
   for (uint32_t d = 0; d < array->rank; d++) bound->extents[d] = roc_cg_i64(cg, array->extents[d]);
-  if (array->kind == ROC_IR_ARRAY_CONST) bound->base = make_const(cg, array);
+  bool is_const = array->kind == ROC_IR_ARRAY_CONST;
+  if (is_const && !bound->base) bound->base = make_const(cg, array);
 }
 
 void roc_cg_bind_args(roc_cg *cg, roc_cg_field *field) {

@@ -112,13 +112,16 @@ static LLVMValueRef emit_plain(roc_cg *cg, const atomic_op *a) {
 static LLVMValueRef emit_rmw(roc_cg *cg, const atomic_op *a) {
   LLVMAtomicRMWBinOp op = int_ops[a->kind];
   if (is_float(a) && a->kind == ROC_IR_ATOMIC_ADD) op = LLVMAtomicRMWBinOpFAdd;
-  if (is_float(a) && a->kind == ROC_IR_ATOMIC_SUB) op = LLVMAtomicRMWBinOpFSub;
+  LLVMValueRef value = a->value[0];
+  if (is_float(a) && a->kind == ROC_IR_ATOMIC_SUB) { /* GPUs have the one instruction alone */
+    op = LLVMAtomicRMWBinOpFAdd;
+    value = LLVMBuildFNeg(cg->b, value, "");
+  }
   if (is_unsigned(a) && a->kind == ROC_IR_ATOMIC_MIN) op = LLVMAtomicRMWBinOpUMin;
   if (is_unsigned(a) && a->kind == ROC_IR_ATOMIC_MAX) op = LLVMAtomicRMWBinOpUMax;
-  return mark(
-      cg, a,
-      LLVMBuildAtomicRMWSyncScope(cg->b, op, a->ptr, a->value[0], LLVMAtomicOrderingMonotonic,
-                                  scope_id(cg, scope_of(cg, a))));
+  return mark(cg, a,
+              LLVMBuildAtomicRMWSyncScope(cg->b, op, a->ptr, value, LLVMAtomicOrderingMonotonic,
+                                          scope_id(cg, scope_of(cg, a))));
 }
 
 static LLVMValueRef exchange(roc_cg *cg, const atomic_op *a, LLVMValueRef expected,

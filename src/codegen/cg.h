@@ -46,6 +46,9 @@ typedef struct roc_cg_shared_fault {
 
 typedef struct roc_cg_agreement roc_cg_agreement;
 
+/* Of a kernel that is there twice (choice.c), the one whose code is being made. */
+typedef enum roc_cg_way { ROC_CG_WHOLE, ROC_CG_FAST, ROC_CG_SLOW } roc_cg_way;
+
 struct roc_cg {
   const roc_ir_module *ir;
   const roc_target *target;
@@ -54,15 +57,18 @@ struct roc_cg {
   LLVMContextRef ctx;
   LLVMModuleRef mod;
   LLVMBuilderRef b, entry_b;
-  LLVMTargetMachineRef tm; /* borrowed from the target */
+  struct roc_machine *machine; /* of machine.c, for this compile alone */
+  LLVMTargetMachineRef tm;     /* its own */
   roc_cg_effort effort;
   roc_cg_types t;
 
-  LLVMValueRef fn;                   /* the function that holds the body */
-  LLVMBasicBlockRef exit;            /* where a work-item that returns goes */
-  LLVMValueRef *values;              /* per instruction */
-  LLVMValueRef *vars;                /* per variable: an alloca, made on first use */
-  roc_cg_exits *exits;               /* per instruction */
+  LLVMValueRef fn;        /* the function that holds the body */
+  LLVMBasicBlockRef exit; /* where a work-item that returns goes */
+  LLVMValueRef *values;   /* per instruction */
+  LLVMValueRef *vars;     /* per variable: an alloca, made on first use */
+  roc_cg_exits *exits;    /* per instruction */
+  roc_cg_way way;
+  uint32_t last_region;              /* choice.c: with its end the kernel's work is done; 0: none */
   LLVMValueRef *scalars;             /* per parameter: value of the kernel language */
   roc_cg_array *arrays;              /* per array */
   roc_cg_agreement *agreement;       /* of agree.c; NULL until it is needed */
@@ -136,6 +142,7 @@ LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last,
 /* choice.c: an IF that chooses between two kernels for the whole launch. */
 bool roc_cg_is_choice(const roc_cg *cg, uint32_t id);
 void roc_cg_choice(roc_cg *cg, uint32_t id);
+void roc_cg_end_region(roc_cg *cg); /* at the end of cg->last_region */
 
 /* expr.c: NULL when the operation is not an expression. */
 LLVMValueRef roc_cg_expr(roc_cg *cg, uint32_t id);

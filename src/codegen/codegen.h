@@ -2,7 +2,7 @@
  *
  * libroclua-codegen.so (the object with LLVM in it) exports roc_codegen_entry and nothing else; jit
  * opens it on the first compile.  It carries its own copy of base and ir, so memory is freed on the
- * side that made it.  Functions may be called from one compiler thread at a time.  LLVM's fatal
+ * side that made it.  Functions may be called from several threads at once.  LLVM's fatal
  * errors park the calling thread for good after calling `on_fatal`, so callers run them on a
  * thread of their own. */
 #ifndef ROC_CODEGEN_CODEGEN_H
@@ -12,19 +12,33 @@
 #include "base/status.h"
 #include "ir/ir.h"
 
-enum { ROC_CODEGEN_ABI = 3, ROC_CG_FINGERPRINT_BYTES = 4096, ROC_CG_FILES_BYTES = 8192 };
+enum { ROC_CODEGEN_ABI = 5, ROC_CG_FINGERPRINT_BYTES = 4096, ROC_CG_FILES_BYTES = 8192 };
 
-typedef enum roc_cg_stage { ROC_CG_LLVM, ROC_CG_LLVM_OPT, ROC_CG_ASM, ROC_CG_OBJ } roc_cg_stage;
+typedef enum roc_cg_stage {
+  ROC_CG_LLVM,
+  ROC_CG_LLVM_OPT,
+  ROC_CG_ASM,
+  ROC_CG_OBJ,
+  ROC_CG_BITCODE /* optimised, for `join` */
+} roc_cg_stage;
 
 typedef struct roc_cg_options {
-  const char *target; /* "cpu" or "gfx90a"…; validated */
-  uint32_t wave_size; /* cpu: 32 or 64; amdgpu: 0 = the target's default */
-  int opt_level;      /* 0 … 3; -1: the default */
+  const char *target;      /* "cpu" or "gfx90a"…; validated */
+  uint32_t wave_size;      /* cpu: 32 or 64; amdgpu: 0 = the target's default */
+  int opt_level;           /* 0 … 3; -1: the default */
+  uint32_t object_version; /* amdgpu: code object version, 4 … 6; 0: the default, 5 */
 } roc_cg_options;
 
 typedef struct roc_cg_times {
   double build_ms, verify_ms, opt_ms, emit_ms;
 } roc_cg_times;
+
+/* One kernel of several in a code object. */
+typedef struct roc_cg_part {
+  const char *bitcode; /* of stage ROC_CG_BITCODE */
+  size_t nbytes;
+  const char *symbol; /* what the kernel is called; another one than the other parts' */
+} roc_cg_part;
 
 typedef struct roc_codegen_api {
   uint32_t abi; /* ROC_CODEGEN_ABI */
@@ -39,6 +53,11 @@ typedef struct roc_codegen_api {
   /* Hands the text of a stage to `sink`, in one or more pieces, before it returns. */
   roc_status (*dump)(const roc_ir_module *module, const roc_cg_options *options, roc_cg_stage stage,
                      void (*sink)(void *ud, const char *text, size_t len), void *ud,
+                     roc_error *err);
+  /* One loadable code object of several kernels, each compiled to ROC_CG_BITCODE for the same
+   * options, which are an AMD GPU's; handed to `sink` once.  INVALID: a part is no kernel. */
+  roc_status (*join)(const roc_cg_part *parts, uint32_t nparts, const roc_cg_options *options,
+                     void (*sink)(void *ud, const char *bytes, size_t len), void *ud,
                      roc_error *err);
   /* "" when `target` is known, else a sentence that lists what is. */
   const char *(*check_target)(const char *target);
@@ -55,6 +74,8 @@ typedef struct roc_codegen_api {
   roc_status (*jit_load)(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,
                          roc_error *err);
   void (*jit_unload)(void *handle);
+  /* The most threads that were ever in one of the functions that work with LLVM at the same moment. */
+  uint32_t (*most_at_once)(void);
 } roc_codegen_api;
 
 /* The one exported symbol. */

@@ -1,12 +1,14 @@
 /* The stages of a compile in order: build, verify, optimise, emit.  Each can be stopped at and
  * printed.
  *
- * One thread at a time; a fatal error of LLVM ends that thread here, in park, and nothing of the
- * compile is freed. */
+ * A compile shares nothing that it changes with another one.  A fatal error of LLVM ends its thread
+ * here, in park, and nothing of the compile is freed. */
 #include "codegen/compile.h"
 
 #include <dlfcn.h>
+#include <llvm-c/BitWriter.h>
 #include <llvm-c/ErrorHandling.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +17,9 @@
 #include "base/file.h"
 #include "codegen/cg.h"
 #include "codegen/devlib.h"
+#include "codegen/link.h"
+#include "codegen/machine.h"
+#include "codegen/running.h"
 
 /* ---- fatal errors ------------------------------------------------------------------------ */
 
@@ -23,6 +28,7 @@ static void *fatal_ud;
 
 /* LLVM aborts when this returns and must not be unwound, so the thread stops here for good. */
 static void park(const char *message) {
+  if (roc_running_abandon()) roc_link_give_up();
   if (fatal_callback) fatal_callback(fatal_ud, message);
   for (;;) pause();
 }
@@ -46,15 +52,21 @@ const roc_target *roc_target_find(const char *name) {
   return NULL;
 }
 
-const char *roc_cg_check_target(const char *target) {
-  if (roc_target_find(target)) return "";
-  static char message[1024];
-  size_t len = (size_t)snprintf(message, sizeof message, "no such compile target; there are");
-  for (unsigned i = 0; i < NTARGETS && len < sizeof message; i++) {
-    len += (size_t)snprintf(message + len, sizeof message - len, "%s %s", i ? "," : "",
+static char complaint[1024];
+
+static void write_complaint(void) {
+  size_t len = (size_t)snprintf(complaint, sizeof complaint, "no such compile target; there are");
+  for (unsigned i = 0; i < NTARGETS && len < sizeof complaint; i++) {
+    len += (size_t)snprintf(complaint + len, sizeof complaint - len, "%s %s", i ? "," : "",
                             targets[i]->names);
   }
-  return message;
+}
+
+const char *roc_cg_check_target(const char *target) {
+  if (roc_target_find(target)) return "";
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, write_complaint);
+  return complaint;
 }
 
 /* ---- what code depends on ---------------------------------------------------------------- */
@@ -90,13 +102,15 @@ void roc_cg_files(char *out) {
 roc_status roc_cg_fingerprint(const roc_cg_options *options, char *out, roc_error *err) {
   const roc_target *target = roc_target_find(options->target);
   if (!target) return roc_fail(err, ROC_INVALID, "no compile target '%s'", options->target);
-  LLVMTargetMachineRef tm = target->machine(options, err);
-  if (!tm) return err ? err->code : ROC_UNAVAILABLE;
+  roc_machine *machine = roc_machine_take(target, options, err);
+  if (!machine) return err ? err->code : ROC_UNAVAILABLE;
   char library[ROC_FILE_IDENTITY_BYTES];
   roc_devlib_identify(library);
   unsigned major, minor, patch;
   LLVMGetVersion(&major, &minor, &patch);
-  char *cpu = LLVMGetTargetMachineCPU(tm), *features = LLVMGetTargetMachineFeatureString(tm);
+  char *cpu = LLVMGetTargetMachineCPU(machine->tm);
+  char *features = LLVMGetTargetMachineFeatureString(machine->tm);
+  roc_machine_give(machine);
   int len = snprintf(out, ROC_CG_FINGERPRINT_BYTES, "roclua %s; LLVM %u.%u.%u, %s; ocml %s; %s; %s",
                      self, major, minor, patch, llvm, library, cpu, features);
   LLVMDisposeMessage(cpu);
@@ -149,6 +163,12 @@ static roc_status dump_stage(roc_cg *cg, roc_cg_stage stage,
   if (stage == ROC_CG_ASM || stage == ROC_CG_OBJ) {
     LLVMMemoryBufferRef buffer;
     ROC_TRY(roc_cg_emit(cg, stage == ROC_CG_ASM ? LLVMAssemblyFile : LLVMObjectFile, &buffer, err));
+    sink(ud, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+    LLVMDisposeMemoryBuffer(buffer);
+    return ROC_OK;
+  }
+  if (stage == ROC_CG_BITCODE) {
+    LLVMMemoryBufferRef buffer = LLVMWriteBitcodeToMemoryBuffer(cg->mod);
     sink(ud, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
     LLVMDisposeMemoryBuffer(buffer);
     return ROC_OK;

@@ -199,4 +199,5 @@ void roc_cg_insts(roc_cg *cg, const uint32_t *ids, uint32_t count) {
 void roc_cg_region(roc_cg *cg, uint32_t region) {
   const roc_ir_ids *ids = &cg->ir->regions.items[region];
   roc_cg_insts(cg, ids->items, ids->count);
+  if (region && region == cg->last_region) roc_cg_end_region(cg);
 }

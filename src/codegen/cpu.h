@@ -3,6 +3,7 @@
  *   plan     (cpu_plan.c)     cuts the structured body into runs; what lives across runs
  *   regions  (cpu_regions.c)  emits lists of statements for the whole group or one wavefront of it
  *   rows     (cpu_wide.c, cpu_rows.c, cpu_prefetch.c)  loops that stand around the items of a row
+ *   batch    (cpu_batch.c)    workgroups that run such a loop side by side
  *   preflight (cpu_preflight.c) checks answered for a whole group, which then runs without them
  *   items    (cpu_items.c)    emits one run as a loop over work-items, with live mask and checks
  *   wave     (cpu_wave.c)     wave operations as loops over lanes
@@ -90,6 +91,13 @@ typedef struct cpu_loop {
   LLVMBasicBlockRef head, done;
 } cpu_loop;
 
+/* A loop around the members of a batch; meanwhile the state's group is the member, and what it was
+ * before is kept here. */
+typedef struct cpu_members {
+  cpu_loop loop;
+  LLVMValueRef group, first, count, slot_first, shared;
+} cpu_members;
+
 /* A check that can fail in a run. */
 typedef struct cpu_fail {
   uint32_t site;
@@ -128,6 +136,9 @@ typedef struct cpu_state {
   LLVMValueRef *array_params;                              /* data pointers, per parameter */
   /* entry block, i64 */
   LLVMValueRef grid[3], groups[3], local[3], items, rank, dynamic;
+  /* How many groups run side by side at most; items of so many; bytes from one's shared memory to
+   * the next one's. */
+  LLVMValueRef batch, slots, shared_stride;
   LLVMMetadataRef parallel; /* the access group */
   /* frame */
   LLVMValueRef frame_end;           /* pointer behind the last slot so far */
@@ -136,10 +147,14 @@ typedef struct cpu_state {
   cpu_slot live, code, fail_values[ROC_SITE_MAX_VALUES], wave;
   /* group */
   LLVMValueRef group[3], group_first[3], count[3]; /* index, first global id - 1, items present */
-  bool *is_settled; /* per instruction: a check that the preflight answers for the group */
-  bool is_clear;    /* the version is emitted in which those checks hold: they are left out */
-  bool is_cold;     /* the version for the other groups: scalar, small */
-  bool may_be_dead; /* an item may have ended before the code now emitted */
+  LLVMValueRef slot_first;                         /* in slots, of its items; NULL: 0 */
+  uint32_t batch_at;  /* statement of the body that groups may run side by side, or NONE */
+  bool has_batches;   /* code was emitted that does so */
+  LLVMValueRef taken; /* alloca i64: groups that this turn of the group loop deals with */
+  bool *is_settled;   /* per instruction: a check that the preflight answers for the group */
+  bool is_clear;      /* the version is emitted in which those checks hold: they are left out */
+  bool is_cold;       /* the version for the other groups: scalar, small */
+  bool may_be_dead;   /* an item may have ended before the code now emitted */
   bool needs_live;
   bool all_alive; /* the version of a run is emitted that runs when nobody in the group has ended */
   roc_cg_exits *exits; /* per instruction: of the group's or wavefront's control flow */
@@ -163,6 +178,24 @@ cpu_slot cpu_slot_new(cpu_state *s, LLVMTypeRef type, uint64_t count);
 /* The element of the run's item. */
 LLVMValueRef cpu_slot_item(cpu_state *s, const cpu_slot *slot);
 
+/* The group's body from statement `from` on, up to `end`. */
+void cpu_emit_body(cpu_state *s, uint32_t from, LLVMBasicBlockRef end);
+
+/* cpu_batch.c */
+/* Which statement of the body is a loop that groups should run side by side, or ROC_IR_NONE. */
+uint32_t cpu_batch_find(const cpu_state *s);
+/* Whether they may: no item ends up to there, by plan.stops. */
+bool cpu_batch_may_run(const cpu_state *s, uint32_t at);
+/* How many groups from `g` on, where the builder stands, can form a batch. */
+LLVMValueRef cpu_batch_limit(cpu_state *s, LLVMValueRef g);
+/* How many of `count` members, from the first, pass the preflight (all, when it has no checks). */
+LLVMValueRef cpu_batch_preflight(cpu_state *s, LLVMValueRef count, bool *out_has_checks);
+/* Opens a loop over members, each made the state's group in turn; closes it. */
+void cpu_members_begin(cpu_state *s, cpu_members *m, LLVMValueRef count);
+void cpu_members_end(cpu_state *s, cpu_members *m);
+/* The body for `count` > 0 groups, side by side in statement `at`; goes to `end`. */
+void cpu_emit_batch(cpu_state *s, uint32_t at, LLVMValueRef count, LLVMBasicBlockRef end);
+
 /* cpu_regions.c */
 void cpu_emit_list(cpu_state *s, const uint32_t *ids, uint32_t count);
 
@@ -182,12 +215,17 @@ LLVMValueRef cpu_preflight(cpu_state *s);
 bool *cpu_preflight_stops(cpu_state *s);
 
 /* cpu_prefetch.c */
-/* In an iteration of FOR `id` by the level's row: asks for what a later one will read. */
-void cpu_prefetch(cpu_state *s, uint32_t id, LLVMValueRef step);
+/* In an iteration of FOR `id` by the level's row: asks for what a later one will read.  `count`:
+ * how many rows that follow each other in memory have their turn; NULL: one. */
+void cpu_prefetch(cpu_state *s, uint32_t id, LLVMValueRef step, LLVMValueRef count);
+/* Whether FOR `id` reads an array as the items of a row stand, elsewhere in each iteration. */
+bool cpu_is_striding_loop(const cpu_state *s, uint32_t id);
 
 /* cpu_rows.c */
 /* A statement marked CPU_CUT_ROW: for all rows of the group, or for the level's. */
 void cpu_emit_rows(cpu_state *s, uint32_t id);
+/* FOR `id` for `count` members of a batch, iteration by iteration. */
+void cpu_emit_batch_rows(cpu_state *s, uint32_t id, LLVMValueRef count);
 void cpu_emit_row_statement(cpu_state *s, uint32_t id);
 
 /* cpu_items.c */

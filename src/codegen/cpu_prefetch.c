@@ -18,7 +18,8 @@ static bool is_striding(const cpu_state *s, const roc_ir_inst *inst) {
 }
 
 /* How many lines the level's items read, 0 when the hardware does well without. */
-static LLVMValueRef count_lines(cpu_state *s, LLVMValueRef step, int64_t item_bytes) {
+static LLVMValueRef count_lines(cpu_state *s, LLVMValueRef step, LLVMValueRef count,
+                                int64_t item_bytes) {
   roc_cg *cg = s->cg;
   LLVMValueRef size = roc_cg_i64(cg, item_bytes);
   LLVMValueRef nbytes = LLVMBuildMul(cg->b, s->level->count, size, "");
@@ -27,14 +28,21 @@ static LLVMValueRef count_lines(cpu_state *s, LLVMValueRef step, int64_t item_by
   LLVMValueRef is_long = LLVMBuildICmp(cg->b, LLVMIntUGE, nbytes, roc_cg_i64(cg, LONG_BYTES), "");
   LLVMValueRef lines = LLVMBuildUDiv(cg->b, nbytes, roc_cg_i64(cg, LINE_BYTES), "");
   LLVMValueRef pays = LLVMBuildAnd(cg->b, is_far, is_long, "");
+  if (count) {
+    LLVMValueRef stretch = LLVMBuildMul(cg->b, nbytes, count, "");
+    LLVMValueRef is_split =
+        LLVMBuildICmp(cg->b, LLVMIntULT, stretch, roc_cg_i64(cg, FAR_BYTES), "");
+    pays = LLVMBuildAnd(cg->b, pays, is_split, "");
+  }
   return LLVMBuildSelect(cg->b, pays, lines, roc_cg_i64(cg, 0), "");
 }
 
-static void prefetch_load(cpu_state *s, const roc_ir_inst *inst, LLVMValueRef step) {
+static void prefetch_load(cpu_state *s, const roc_ir_inst *inst, LLVMValueRef step,
+                          LLVMValueRef count) {
   roc_cg *cg = s->cg;
   int64_t item_bytes = (int64_t)roc_dtype_itemsize(cg->ir->arrays.items[inst->aux].dtype);
   cpu_level *level = s->level, lines = *level;
-  lines.count = count_lines(s, step, item_bytes);
+  lines.count = count_lines(s, step, count, item_bytes);
   lines.stride = roc_cg_i64(cg, LINE_BYTES / item_bytes);
   s->level = &lines;
   bool may_be_dead = s->may_be_dead;
@@ -50,7 +58,16 @@ static void prefetch_load(cpu_state *s, const roc_ir_inst *inst, LLVMValueRef st
   s->level = level;
 }
 
-void cpu_prefetch(cpu_state *s, uint32_t id, LLVMValueRef step) {
+bool cpu_is_striding_loop(const cpu_state *s, uint32_t id) {
+  const roc_ir_module *ir = s->cg->ir;
+  const roc_ir_ids *body = &ir->regions.items[ir->insts.items[id].k.region[0]];
+  for (uint32_t i = 0; i < body->count; i++) {
+    if (is_striding(s, &ir->insts.items[body->items[i]])) return true;
+  }
+  return false;
+}
+
+void cpu_prefetch(cpu_state *s, uint32_t id, LLVMValueRef step, LLVMValueRef count) {
   roc_cg *cg = s->cg;
   const roc_ir_inst *loop = &cg->ir->insts.items[id];
   const roc_ir_ids *body = &cg->ir->regions.items[loop->k.region[0]];
@@ -63,7 +80,7 @@ void cpu_prefetch(cpu_state *s, uint32_t id, LLVMValueRef step) {
       LLVMValueRef by = LLVMBuildMul(cg->b, step, roc_cg_i64(cg, AHEAD), "");
       LLVMBuildStore(cg->b, LLVMBuildAdd(cg->b, now, by, ""), cell);
     }
-    prefetch_load(s, inst, step);
+    prefetch_load(s, inst, step, count);
   }
   if (now) LLVMBuildStore(cg->b, now, cell);
 }

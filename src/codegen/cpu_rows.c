@@ -228,7 +228,7 @@ static void emit_iterations(cpu_state *s, uint32_t id, LLVMValueRef step, LLVMVa
   LLVMBuildStore(cg->b, LLVMBuildMul(cg->b, done, step, ""), *advance);
   cpu_loop loop;
   cpu_loop_begin(s, &loop, LLVMBuildSub(cg->b, count, done, ""), "row.for");
-  if (!s->level->is_single) cpu_prefetch(s, id, step);
+  if (!s->level->is_single) cpu_prefetch(s, id, step, NULL);
   emit_region(s, inst->k.region[0]);
   LLVMValueRef next = LLVMBuildAdd(cg->b, read_cell(s, *advance), step, "");
   LLVMBuildStore(cg->b, next, *advance);
@@ -270,29 +270,125 @@ void cpu_emit_row_statement(cpu_state *s, uint32_t id) {
   }
 }
 
-void cpu_emit_rows(cpu_state *s, uint32_t id) {
-  roc_cg *cg = s->cg;
-  cpu_level level = *s->level, *group = s->level;
+/* Loops over the rows of the group, the innermost one's body at a level of its own. */
+typedef struct rows {
   cpu_loop z, y;
-  cpu_loop_begin(s, &z, s->count[2], "row.z");
-  cpu_loop_begin(s, &y, s->count[1], "row.y");
-  level.kind = CPU_LEVEL_ROW;
-  level.outer = group;
-  level.z = z.index;
-  level.y = y.index;
-  LLVMValueRef row = LLVMBuildNUWMul(cg->b, z.index, s->local[1], "");
-  row = LLVMBuildNUWAdd(cg->b, row, y.index, "");
-  level.row = LLVMBuildNUWMul(cg->b, row, s->local[0], "");
-  level.x = roc_cg_i64(cg, 0);
-  level.count = s->count[0];
-  s->level = &level;
+  cpu_level level;
+} rows;
+
+static void begin_rows(cpu_state *s, rows *r) {
+  roc_cg *cg = s->cg;
+  r->level = *s->level;
+  cpu_loop_begin(s, &r->z, s->count[2], "row.z");
+  cpu_loop_begin(s, &r->y, s->count[1], "row.y");
+  r->level.kind = CPU_LEVEL_ROW;
+  r->level.outer = s->level;
+  r->level.z = r->z.index;
+  r->level.y = r->y.index;
+  LLVMValueRef row = LLVMBuildNUWMul(cg->b, r->z.index, s->local[1], "");
+  row = LLVMBuildNUWAdd(cg->b, row, r->y.index, "");
+  r->level.row = LLVMBuildNUWMul(cg->b, row, s->local[0], "");
+  r->level.x = roc_cg_i64(cg, 0);
+  r->level.count = s->count[0];
+  s->level = &r->level;
+}
+
+static void end_rows(cpu_state *s, rows *r) {
+  s->level = r->level.outer;
+  cpu_loop_end(s, &r->y);
+  cpu_loop_end(s, &r->z);
+}
+
+void cpu_emit_rows(cpu_state *s, uint32_t id) {
+  rows r;
+  begin_rows(s, &r);
   if (s->is_cold) {
-    bool is_for = cg->ir->insts.items[id].op == ROC_IR_FOR;
-    one_by_one(s, id, roc_cg_i64(cg, 0), is_for ? emit_single_for : emit_single_if);
+    bool is_for = s->cg->ir->insts.items[id].op == ROC_IR_FOR;
+    one_by_one(s, id, roc_cg_i64(s->cg, 0), is_for ? emit_single_for : emit_single_if);
   } else {
     cpu_emit_row_statement(s, id);
   }
-  s->level = group;
-  cpu_loop_end(s, &y);
-  cpu_loop_end(s, &z);
+  end_rows(s, &r);
+}
+
+/* ---- batches ----------------------------------------------------------------------------- */
+
+/* Iterations of each member's row: of the item with the fewest, the most; allocas. */
+typedef struct trips {
+  LLVMValueRef least, most;
+} trips;
+
+static LLVMValueRef trip_cell(cpu_state *s, LLVMValueRef cells, const cpu_members *m) {
+  LLVMValueRef index = m->loop.index;
+  return LLVMBuildInBoundsGEP2(s->cg->b, s->cg->t.i64, cells, &index, 1, "");
+}
+
+/* Fills in the trips; the greatest `least`. */
+static LLVMValueRef survey_members(cpu_state *s, uint32_t id, LLVMValueRef count, const trips *t) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef widest = new_cell(s, 0);
+  cpu_members m;
+  cpu_members_begin(s, &m, count);
+  s->level->count = s->count[0];
+  trip found = find_trip(s, &cg->ir->insts.items[id]);
+  LLVMBuildStore(cg->b, found.least, trip_cell(s, t->least, &m));
+  LLVMBuildStore(cg->b, found.most, trip_cell(s, t->most, &m));
+  fold(s, "llvm.umax", widest, found.least);
+  cpu_members_end(s, &m);
+  return read_cell(s, widest);
+}
+
+/* One iteration after the other, for all members that all of their items are still in. */
+static void iterate_members(cpu_state *s, uint32_t id, LLVMValueRef count, const trips *t,
+                            LLVMValueRef niterations) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  LLVMValueRef *advance = &s->advances[inst->aux];
+  if (!*advance) *advance = roc_cg_alloca(cg, cg->t.i64, "advance");
+  cpu_loop loop;
+  cpu_members m;
+  cpu_loop_begin(s, &loop, niterations, "row.for");
+  cpu_members_begin(s, &m, count);
+  s->level->count = s->count[0];
+  LLVMBasicBlockRef work = roc_cg_block(cg, "row.work"), next = roc_cg_block(cg, "row.next");
+  LLVMValueRef least = read_cell(s, trip_cell(s, t->least, &m));
+  LLVMBuildCondBr(cg->b, LLVMBuildICmp(cg->b, LLVMIntULT, loop.index, least, ""), work, next);
+  roc_cg_at(cg, work);
+  LLVMValueRef step = cpu_group_value(s, roc_ir_arg(cg->ir, inst, 2));
+  LLVMBuildStore(cg->b, LLVMBuildMul(cg->b, loop.index, step, ""), *advance);
+  cpu_prefetch(s, id, step, count);
+  emit_region(s, inst->k.region[0]);
+  roc_cg_goto(cg, next);
+  roc_cg_at(cg, next);
+  cpu_members_end(s, &m);
+  cpu_loop_end(s, &loop);
+}
+
+/* The iterations that only some of a member's items have. */
+static void finish_members(cpu_state *s, uint32_t id, LLVMValueRef count, const trips *t) {
+  roc_cg *cg = s->cg;
+  cpu_members m;
+  cpu_members_begin(s, &m, count);
+  s->level->count = s->count[0];
+  LLVMBasicBlockRef more = roc_cg_block(cg, "row.more"), end = roc_cg_block(cg, "row.end");
+  LLVMValueRef least = read_cell(s, trip_cell(s, t->least, &m));
+  LLVMValueRef most = read_cell(s, trip_cell(s, t->most, &m));
+  LLVMBuildCondBr(cg->b, is_equal(s, least, most), end, more);
+  roc_cg_at(cg, more);
+  one_by_one(s, id, least, emit_single_for);
+  roc_cg_goto(cg, end);
+  roc_cg_at(cg, end);
+  cpu_members_end(s, &m);
+}
+
+void cpu_emit_batch_rows(cpu_state *s, uint32_t id, LLVMValueRef count) {
+  roc_cg *cg = s->cg;
+  LLVMTypeRef cells = LLVMArrayType2(cg->t.i64, ROC_CPU_MAX_BATCH);
+  trips t = {roc_cg_alloca(cg, cells, "least"), roc_cg_alloca(cg, cells, "most")};
+  rows r;
+  begin_rows(s, &r);
+  LLVMValueRef niterations = survey_members(s, id, count, &t);
+  iterate_members(s, id, count, &t, niterations);
+  finish_members(s, id, count, &t);
+  end_rows(s, &r);
 }

@@ -2,6 +2,8 @@
  *
  * Each operation is two or three item loops over the wavefront.  Lanes that have ended take no
  * part; what would be read from a lane that does not exist is the own value. */
+#include <math.h>
+
 #include "codegen/cpu.h"
 
 typedef struct wave_op {
@@ -54,52 +56,92 @@ static void begin(const wave_op *w, cpu_run *run, bool is_parallel) {
 
 /* ---- one result for all lanes ------------------------------------------------------------ */
 
-/* What the lane adds to the sum so far; `is_first` when it is the first live one. */
-static LLVMValueRef fold(const wave_op *w, LLVMValueRef sum, LLVMValueRef value,
-                         LLVMValueRef is_first) {
+/* What the lane adds to the sum so far. */
+static LLVMValueRef fold(const wave_op *w, LLVMValueRef sum, LLVMValueRef value) {
   roc_cg *cg = w->s->cg;
-  roc_value_type type = operand_type(w, 0);
-  bool is_float = type == ROC_VT_F32 || type == ROC_VT_F64;
-  LLVMValueRef least = w->kind == ROC_IR_WAVE_MIN ? value : sum;
-  LLVMValueRef most = w->kind == ROC_IR_WAVE_MIN ? sum : value;
-  LLVMValueRef next;
   switch (w->kind) {
     case ROC_IR_WAVE_ANY: return LLVMBuildOr(cg->b, sum, value, "");
     case ROC_IR_WAVE_ALL: return LLVMBuildAnd(cg->b, sum, value, "");
-    case ROC_IR_WAVE_BALLOT: {
+    default: { /* BALLOT */
       LLVMValueRef bit = LLVMBuildZExt(cg->b, value, cg->t.i64, "");
       return LLVMBuildOr(cg->b, sum, LLVMBuildShl(cg->b, bit, own_lane(w), ""), "");
     }
-    case ROC_IR_WAVE_SUM:
-      next = is_float ? LLVMBuildFAdd(cg->b, sum, value, "") : LLVMBuildAdd(cg->b, sum, value, "");
-      break;
-    default: { /* MIN, MAX: as ir_ops.def defines them, in lane order */
-      LLVMValueRef takes = is_float ? LLVMBuildFCmp(cg->b, LLVMRealOLT, least, most, "")
-                                    : LLVMBuildICmp(cg->b, LLVMIntSLT, least, most, "");
-      next = LLVMBuildSelect(cg->b, takes, value, sum, "");
-    }
   }
-  return LLVMBuildSelect(cg->b, is_first, value, next, "");
+}
+
+static void define_for_all(const wave_op *w, LLVMValueRef result) {
+  cpu_run run;
+  begin(w, &run, true);
+  cpu_define(w->s->cg, w->id, result);
+  cpu_items_end(w->s);
 }
 
 static void emit_fold(const wave_op *w) {
   roc_cg *cg = w->s->cg;
   LLVMTypeRef type = roc_cg_value_type(cg, (roc_value_type)w->inst->type);
-  LLVMValueRef sum = roc_cg_alloca(cg, type, ""), first = roc_cg_alloca(cg, cg->t.i1, "");
+  LLVMValueRef sum = roc_cg_alloca(cg, type, "");
   LLVMValueRef start = w->kind == ROC_IR_WAVE_ALL ? LLVMConstAllOnes(type) : LLVMConstNull(type);
   LLVMBuildStore(cg->b, start, sum);
-  LLVMBuildStore(cg->b, LLVMConstInt(cg->t.i1, 1, 0), first);
   cpu_run run;
   begin(w, &run, true);
   LLVMValueRef so_far = LLVMBuildLoad2(cg->b, type, sum, "");
-  LLVMValueRef is_first = LLVMBuildLoad2(cg->b, cg->t.i1, first, "");
-  LLVMBuildStore(cg->b, fold(w, so_far, operand(w, 0), is_first), sum);
-  LLVMBuildStore(cg->b, LLVMConstInt(cg->t.i1, 0, 0), first);
+  LLVMBuildStore(cg->b, fold(w, so_far, operand(w, 0)), sum);
   cpu_items_end(w->s);
-  LLVMValueRef result = LLVMBuildLoad2(cg->b, type, sum, "");
+  define_for_all(w, LLVMBuildLoad2(cg->b, type, sum, ""));
+}
+
+/* ---- reductions: a tree over neighbours, then neighbouring pairs, … (ir.h) ---------- */
+
+/* What lanes count as that are not live. */
+static LLVMValueRef nothing_to(const wave_op *w, LLVMTypeRef type) {
+  roc_value_type operand = operand_type(w, 0);
+  bool is_sum = w->kind == ROC_IR_WAVE_SUM, is_min = w->kind == ROC_IR_WAVE_MIN;
+  if (operand == ROC_VT_INT) {
+    uint64_t least = (uint64_t)1 << 63, most = least - 1;
+    return LLVMConstInt(type, is_sum ? 0 : is_min ? most : least, 0);
+  }
+  return LLVMConstReal(type, is_sum ? -0.0 : is_min ? INFINITY : -INFINITY);
+}
+
+/* Vectors: of the lower and of the upper one of each pair. */
+static LLVMValueRef combine(const wave_op *w, LLVMValueRef lower, LLVMValueRef upper) {
+  roc_cg *cg = w->s->cg;
+  bool is_int = operand_type(w, 0) == ROC_VT_INT, is_min = w->kind == ROC_IR_WAVE_MIN;
+  if (w->kind == ROC_IR_WAVE_SUM) {
+    return is_int ? LLVMBuildAdd(cg->b, lower, upper, "") : LLVMBuildFAdd(cg->b, lower, upper, "");
+  }
+  LLVMValueRef less = is_min ? upper : lower, more = is_min ? lower : upper;
+  LLVMValueRef takes = is_int ? LLVMBuildICmp(cg->b, LLVMIntSLT, less, more, "")
+                              : LLVMBuildFCmp(cg->b, LLVMRealOLT, less, more, "");
+  return LLVMBuildSelect(cg->b, takes, upper, lower, "");
+}
+
+/* Every second element, from `first` on. */
+static LLVMValueRef every_second(const wave_op *w, LLVMValueRef values, uint32_t count,
+                                 uint32_t first) {
+  roc_cg *cg = w->s->cg;
+  LLVMValueRef mask[64];
+  for (uint32_t i = 0; i < count / 2; i++) mask[i] = roc_cg_i32(cg, 2 * i + first);
+  return LLVMBuildShuffleVector(cg->b, values, values, LLVMConstVector(mask, count / 2), "");
+}
+
+static void emit_reduction(const wave_op *w) {
+  roc_cg *cg = w->s->cg;
+  LLVMTypeRef type = roc_cg_value_type(cg, (roc_value_type)w->inst->type);
+  LLVMTypeRef lanes_type = LLVMVectorType(type, w->width);
+  LLVMValueRef lanes = roc_cg_alloca(cg, lanes_type, ""), all[64];
+  for (uint32_t i = 0; i < w->width; i++) all[i] = nothing_to(w, type);
+  LLVMBuildStore(cg->b, LLVMConstVector(all, w->width), lanes);
+  cpu_run run;
   begin(w, &run, true);
-  cpu_define(cg, w->id, result);
+  LLVMValueRef lane = own_lane(w);
+  LLVMBuildStore(cg->b, operand(w, 0), LLVMBuildInBoundsGEP2(cg->b, type, lanes, &lane, 1, ""));
   cpu_items_end(w->s);
+  LLVMValueRef values = LLVMBuildLoad2(cg->b, lanes_type, lanes, "");
+  for (uint32_t count = w->width; count > 1; count /= 2) {
+    values = combine(w, every_second(w, values, count, 0), every_second(w, values, count, 1));
+  }
+  define_for_all(w, LLVMBuildExtractElement(cg->b, values, roc_cg_i32(cg, 0), ""));
 }
 
 /* ---- lanes that read each other ---------------------------------------------------------- */
@@ -179,10 +221,10 @@ void cpu_emit_wave(cpu_state *s, uint32_t id) {
   switch (w.kind) {
     case ROC_IR_WAVE_BALLOT:
     case ROC_IR_WAVE_ANY:
-    case ROC_IR_WAVE_ALL:
+    case ROC_IR_WAVE_ALL: emit_fold(&w); break;
     case ROC_IR_WAVE_SUM:
     case ROC_IR_WAVE_MIN:
-    case ROC_IR_WAVE_MAX: emit_fold(&w); break;
+    case ROC_IR_WAVE_MAX: emit_reduction(&w); break;
     case ROC_IR_WAVE_PERMUTE: emit_push(&w); break;
     default: emit_read(&w); break;
   }

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <llvm-c/BitReader.h>
 #include <llvm-c/Linker.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +58,13 @@ static bool locate(char *path, size_t size, struct stat *info) {
 }
 
 static bool find_library(void) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   char path[PATH_MAX];
   struct stat info;
-  return ocml.bytes || (locate(path, sizeof path, &info) && read_file(path));
+  pthread_mutex_lock(&lock);
+  bool is_there = ocml.bytes || (locate(path, sizeof path, &info) && read_file(path));
+  pthread_mutex_unlock(&lock);
+  return is_there;
 }
 
 void roc_devlib_identify(char out[ROC_FILE_IDENTITY_BYTES]) {

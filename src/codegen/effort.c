@@ -6,6 +6,7 @@
  * them.  Asked between building the code and the first pass; an optimisation level that the caller
  * chose is obeyed. */
 #include "codegen/cg.h"
+#include "codegen/machine.h"
 
 enum {
   LARGE_INSTS = 6000, /* LLVM's, before any pass; the vectorisers take seconds from here on */
@@ -41,8 +42,10 @@ roc_status roc_cg_choose_effort(roc_cg *cg, roc_error *err) {
   cg->effort = ROC_CG_LINEAR;
   roc_cg_options quick = *cg->options;
   quick.opt_level = 0;
-  LLVMTargetMachineRef tm = cg->target->machine(&quick, err);
-  if (!tm) return err ? err->code : ROC_UNAVAILABLE;
-  cg->tm = tm;
+  roc_machine *machine = roc_machine_take(cg->target, &quick, err);
+  if (!machine) return err ? err->code : ROC_UNAVAILABLE;
+  roc_machine_give(cg->machine);
+  cg->machine = machine;
+  cg->tm = machine->tm;
   return ROC_OK;
 }

@@ -1,17 +1,69 @@
-/* The one symbol of the compiler's shared object. */
+/* The one symbol of the compiler's shared object.  Whatever works with LLVM does so between
+ * roc_running_begin and roc_running_end. */
 #include "codegen/cg.h"
 #include "codegen/compile.h"
+#include "codegen/join.h"
+#include "codegen/running.h"
+
+static roc_status compile(const roc_ir_module *module, const roc_cg_options *options,
+                          roc_codeobj **out_object, roc_cg_times *times, roc_error *err) {
+  roc_running_begin(true);
+  roc_status status = roc_cg_compile(module, options, out_object, times, err);
+  roc_running_end();
+  return status;
+}
+
+static roc_status dump(const roc_ir_module *module, const roc_cg_options *options,
+                       roc_cg_stage stage, void (*sink)(void *ud, const char *text, size_t len),
+                       void *ud, roc_error *err) {
+  roc_running_begin(false);
+  roc_status status = roc_cg_dump(module, options, stage, sink, ud, err);
+  roc_running_end();
+  return status;
+}
+
+static roc_status join(const roc_cg_part *parts, uint32_t nparts, const roc_cg_options *options,
+                       void (*sink)(void *ud, const char *bytes, size_t len), void *ud,
+                       roc_error *err) {
+  roc_running_begin(false);
+  roc_status status = roc_cg_join(parts, nparts, options, sink, ud, err);
+  roc_running_end();
+  return status;
+}
+
+static roc_status fingerprint(const roc_cg_options *options, char *out, roc_error *err) {
+  roc_running_begin(false);
+  roc_status status = roc_cg_fingerprint(options, out, err);
+  roc_running_end();
+  return status;
+}
+
+static roc_status jit_load(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,
+                           roc_error *err) {
+  roc_running_begin(false);
+  roc_status status = roc_jit_load(object, out_entry, out_handle, err);
+  roc_running_end();
+  return status;
+}
+
+static void jit_unload(void *handle) {
+  roc_running_begin(false);
+  roc_jit_unload(handle);
+  roc_running_end();
+}
 
 static const roc_codegen_api api = {
     .abi = ROC_CODEGEN_ABI,
     .set_fatal_handler = roc_cg_set_fatal_handler,
-    .compile = roc_cg_compile,
-    .dump = roc_cg_dump,
+    .compile = compile,
+    .dump = dump,
+    .join = join,
     .check_target = roc_cg_check_target,
-    .fingerprint = roc_cg_fingerprint,
+    .fingerprint = fingerprint,
     .files = roc_cg_files,
-    .jit_load = roc_jit_load,
-    .jit_unload = roc_jit_unload,
+    .jit_load = jit_load,
+    .jit_unload = jit_unload,
+    .most_at_once = roc_running_most,
 };
 
 __attribute__((visibility("default"))) const roc_codegen_api *roc_codegen_entry(void) {

@@ -16,6 +16,7 @@
 #include "base/dtype.h"
 #include "codegen/cg.h"
 #include "codegen/cpu.h"
+#include "codegen/machine.h"
 
 static pthread_once_t jit_once = PTHREAD_ONCE_INIT;
 static LLVMOrcLLJITRef jit;
@@ -84,7 +85,7 @@ static bool add_helpers(LLVMOrcJITDylibRef dylib) {
 /* libmvec is missing on machines that have no vector math; kernels are compiled for what is there,
  * so its absence shows only when one is loaded that was compiled elsewhere. */
 static void open_jit(void) {
-  if (!roc_target_cpu.machine(NULL, NULL)) return;
+  roc_machine_prepare();
   if (!succeeded(LLVMOrcCreateLLJIT(&jit, NULL))) return;
   LLVMOrcJITDylibRef dylib = LLVMOrcLLJITGetMainJITDylib(jit);
   bool ok =
@@ -103,7 +104,7 @@ static void open_jit(void) {
 /* Writes a fresh number into the field of every occurrence of the entry's name; stores the new
  * name. */
 static void number_entry(char *bytes, size_t nbytes, const char *entry, char *name, size_t size) {
-  static uint64_t serial; /* compiler thread only */
+  static _Atomic uint64_t serial;
   size_t len = strlen(entry);
   snprintf(name, size, ROC_CPU_ENTRY_PREFIX "%016llx", (unsigned long long)++serial);
   for (char *at = bytes; (at = memmem(at, nbytes - (size_t)(at - bytes), entry, len)); at += len) {

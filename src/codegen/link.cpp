@@ -1,9 +1,9 @@
 /* The one C++ file: lld has no C interface.  See link.h.
  *
- * lld is not re-entrant, takes its input and output by path, and its first run installs signal
- * handlers for the whole process.  So: a mutex, the object in a memfd, the output in a temporary
- * directory (in memory where there is /dev/shm), and handlers put back before the mutex is
- * released. */
+ * lld is not re-entrant, takes its input and output by path, resets LLVM's global options, and its
+ * first run installs signal handlers for the whole process.  So: nothing of LLVM runs beside it
+ * (running.h), the object is in a memfd, the output in a temporary directory (in memory where there
+ * is /dev/shm), and handlers and options are put back before others go on. */
 extern "C" {
 #include "codegen/link.h"
 }
@@ -12,7 +12,6 @@ extern "C" {
 #include <lld/Common/Driver.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/raw_ostream.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,13 +25,15 @@ extern "C" {
 
 extern "C" {
 #include "base/alloc.h"
+#include "codegen/machine.h"
+#include "codegen/running.h"
 }
 
 LLD_HAS_DRIVER(elf)
 
 namespace {
 
-pthread_mutex_t lld_mutex = PTHREAD_MUTEX_INITIALIZER;
+bool is_broken = false;  // lld said that it cannot be run again; for who is alone
 
 // All handlers and this thread's alternate stack, as they were when it was made; put back at its
 // end.
@@ -121,7 +122,6 @@ roc_status read_output(const char *path, unsigned char **out, size_t *out_nbytes
 
 // lld, with what it prints as the message when it fails.
 roc_status run_lld(const char *input, const char *output, roc_error *err) {
-  static bool is_broken = false;  // lld said that it cannot be run again
   if (is_broken) return roc_fail(err, ROC_UNAVAILABLE, "the linker failed before; restart");
   const char *args[] = {
       "ld.lld", "-shared", "--no-undefined", "--threads=1", "--build-id=none", input, "-o", output};
@@ -130,12 +130,12 @@ roc_status run_lld(const char *input, const char *output, roc_error *err) {
   lld::Result result = lld::lldMain(args, stream, stream, {{lld::Gnu, &lld::elf::link}});
   is_broken = !result.canRunAgain;
   llvm::cl::ResetAllOptionOccurrences();  // as lld did, but for what it set itself
-  roc_cg_set_llvm_options();
+  roc_machine_set_options();
   if (result.retCode == 0) return ROC_OK;
   return roc_fail(err, ROC_COMPILE, "linking failed: %s", stream.str().c_str());
 }
 
-roc_status link_locked(int input_fd, unsigned char **out, size_t *out_nbytes, roc_error *err) {
+roc_status link_alone(int input_fd, unsigned char **out, size_t *out_nbytes, roc_error *err) {
   char directory[512], input[64];
   if (!make_directory(directory, sizeof directory)) {
     return roc_fail(err, ROC_IO, "cannot make a temporary directory to link in: %s",
@@ -156,15 +156,19 @@ roc_status link_locked(int input_fd, unsigned char **out, size_t *out_nbytes, ro
 
 }  // namespace
 
+void roc_link_give_up(void) {
+  is_broken = true;
+}
+
 roc_status roc_link_elf(const unsigned char *object, size_t nbytes, unsigned char **out_bytes,
                         size_t *out_nbytes, roc_error *err) {
   int fd = make_input(object, nbytes);
   if (fd < 0) {
     return roc_fail(err, ROC_IO, "cannot hold an object in memory to link it: %s", strerror(errno));
   }
-  pthread_mutex_lock(&lld_mutex);
-  roc_status status = link_locked(fd, out_bytes, out_nbytes, err);
-  pthread_mutex_unlock(&lld_mutex);
+  roc_running_alone_begin();
+  roc_status status = link_alone(fd, out_bytes, out_nbytes, err);
+  roc_running_alone_end();
   close(fd);
   return status;
 }

@@ -11,16 +11,15 @@
 extern "C" {
 #endif
 
-/* Stores the linked bytes, to be freed with roc_free.  Any thread; links run one after the other.
- * Signal handlers are as before afterwards, and nothing is printed.
+/* Stores the linked bytes, to be freed with roc_free.  Any thread that has a share (running.h);
+ * gives that up while lld runs, which is alone then.  Signal handlers are as before afterwards, and nothing is printed.
  * COMPILE: lld refused (an undefined symbol), the message has its text.  IO: no temporary file can
  * be made, in /dev/shm, $TMPDIR or /tmp. */
 roc_status roc_link_elf(const unsigned char *object, size_t nbytes, unsigned char **out_bytes,
                         size_t *out_nbytes, roc_error *err);
 
-/* Sets LLVM's global options as our code needs them.  Linking resets all of them, and then sets
- * these again. */
-void roc_cg_set_llvm_options(void);
+/* Says that lld will never return from the run it is in: every later link fails. */
+void roc_link_give_up(void);
 
 #ifdef __cplusplus
 }

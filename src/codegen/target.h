@@ -31,8 +31,11 @@ struct roc_target {
 
   /* Whether option name `name` is one of this target's. */
   bool (*accepts)(const char *name);
-  /* The machine for cg->options, cached by the target for the life of the process; NULL with *err
-   * filled. */
+  /* Makes this target known to LLVM; called once, before anything of it is used. */
+  void (*initialise)(void);
+  /* Whether code for the options can be made.  May be NULL. */
+  roc_status (*check_options)(const roc_cg_options *options, roc_error *err);
+  /* A new machine for the options, which machine.c keeps; NULL with *err filled. */
   LLVMTargetMachineRef (*machine)(const roc_cg_options *options, roc_error *err);
   /* Makes the kernel's function(s), binds arguments (roc_cg_bind_args), sets cg->fn, cg->entry_b,
    * cg->exit and cg->fault/print, emits region 0 (roc_cg_region(cg, 0) where a function is one
@@ -58,6 +61,9 @@ struct roc_target {
 
   /* GLOBAL_ID … LANE_ID; dim from 0. */
   LLVMValueRef (*launch_value)(roc_cg *cg, roc_ir_op op, unsigned dim);
+  /* From here on LLVM sees no connection between ids, sizes and numbers that the kernel was given
+   * and what they were before. NULL: the target has no use for it. */
+  void (*hide_launch)(roc_cg *cg);
   /* Base pointer (element 0) of a SHARED, SHARED_DYNAMIC or PRIVATE array, in its address space. */
   LLVMValueRef (*array_base)(roc_cg *cg, uint32_t array);
   /* Dynamic shared bytes of the launch, i64. */

@@ -5,7 +5,6 @@
  * A code object is what a GPU runtime loads: a shared object with a descriptor of the kernel. */
 #include <inttypes.h>
 #include <llvm-c/Target.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,32 +20,30 @@ static bool accepts(const char *name) {
   return roc_gpu_chip_find(name, NULL) != NULL;
 }
 
-/* ---- target machines --------------------------------------------------------------------- */
+/* ---- target machine ---------------------------------------------------------------------- */
 
-/* Making one costs a fifth of a small compile.  Compiles come one at a time, so no lock; the oldest
- * goes when all are taken. */
-static struct cached_machine {
-  char name[48];
-  int opt_level;
-  LLVMTargetMachineRef tm;
-} machines[8];
-static unsigned next_machine;
-
-static void initialise_llvm(void) {
+static void initialise(void) {
   LLVMInitializeAMDGPUTargetInfo();
   LLVMInitializeAMDGPUTarget();
   LLVMInitializeAMDGPUTargetMC();
   LLVMInitializeAMDGPUAsmPrinter();
+  LLVMInitializeAMDGPUAsmParser(); /* choice.c has a line of assembly */
 }
 
 static LLVMCodeGenOptLevel codegen_level(int opt_level) {
   return opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
 }
 
-static LLVMTargetMachineRef make_machine(const roc_gpu_chip *chip, const char *features,
-                                         int opt_level, roc_error *err) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, initialise_llvm);
+static roc_status check_options(const roc_cg_options *options, roc_error *err) {
+  const roc_gpu_chip *chip = roc_gpu_chip_find(options->target, NULL);
+  if (!options->wave_size || options->wave_size == chip->wave_size) return ROC_OK;
+  return roc_fail(err, ROC_UNSUPPORTED, "%s is compiled for a wavefront of %u, not %u", chip->name,
+                  chip->wave_size, options->wave_size);
+}
+
+static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *err) {
+  char features[ROC_GPU_FEATURES_BYTES];
+  const roc_gpu_chip *chip = roc_gpu_chip_find(options->target, features);
   LLVMTargetRef target;
   char *message = NULL;
   if (LLVMGetTargetFromTriple(TRIPLE, &target, &message)) {
@@ -54,34 +51,10 @@ static LLVMTargetMachineRef make_machine(const roc_gpu_chip *chip, const char *f
     LLVMDisposeMessage(message);
     return NULL;
   }
-  LLVMTargetMachineRef tm =
-      LLVMCreateTargetMachine(target, TRIPLE, chip->name, features, codegen_level(opt_level),
-                              LLVMRelocPIC, LLVMCodeModelDefault);
+  LLVMTargetMachineRef tm = LLVMCreateTargetMachine(target, TRIPLE, chip->name, features,
+                                                    codegen_level(options->opt_level), LLVMRelocPIC,
+                                                    LLVMCodeModelDefault);
   if (!tm) roc_fail(err, ROC_UNAVAILABLE, "LLVM makes no target machine for %s", chip->name);
-  return tm;
-}
-
-static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *err) {
-  char features[ROC_GPU_FEATURES_BYTES];
-  const roc_gpu_chip *chip = roc_gpu_chip_find(options->target, features);
-  if (options->wave_size && options->wave_size != chip->wave_size) {
-    roc_fail(err, ROC_UNSUPPORTED, "%s is compiled for a wavefront of %u, not %u", chip->name,
-             chip->wave_size, options->wave_size);
-    return NULL;
-  }
-  for (unsigned i = 0; i < sizeof machines / sizeof *machines; i++) {
-    struct cached_machine *m = &machines[i];
-    if (m->tm && m->opt_level == options->opt_level && !strcmp(m->name, options->target)) {
-      return m->tm;
-    }
-  }
-  LLVMTargetMachineRef tm = make_machine(chip, features, options->opt_level, err);
-  if (!tm) return NULL;
-  struct cached_machine *m = &machines[next_machine++ % (sizeof machines / sizeof *machines)];
-  if (m->tm) LLVMDisposeTargetMachine(m->tm);
-  snprintf(m->name, sizeof m->name, "%s", options->target);
-  m->opt_level = options->opt_level;
-  m->tm = tm;
   return tm;
 }
 
@@ -208,6 +181,8 @@ const roc_target roc_target_amdgpu = {
     .system_scope = "",
     .has_shared_threads = true,
     .accepts = accepts,
+    .initialise = initialise,
+    .check_options = check_options,
     .machine = machine,
     .kernel = roc_amdgpu_kernel,
     .finish = finish,
@@ -218,6 +193,7 @@ const roc_target roc_target_amdgpu = {
     .quick_passes = "default<O0>,amdgpu-attributor",
     .link = link_object,
     .describe = describe,
+    .hide_launch = roc_amdgpu_hide_launch,
     .launch_value = roc_amdgpu_launch_value,
     .array_base = roc_amdgpu_array_base,
     .dynamic_bytes = roc_amdgpu_dynamic_bytes,

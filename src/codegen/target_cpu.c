@@ -4,16 +4,13 @@
  * Two functions are made.  The entry (roc_cpu_entry of base/codeobj.h) reads the array pointers
  * from the kernarg block and hands them to the body as arguments, because only an argument can be
  * noalias.  The body does everything else. */
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <llvm-c/IRReader.h>
-#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 
 #include "codegen/cpu.h"
-#include "codegen/link.h"
 #include "ir/layout.h"
 
 /* Arguments of the body before the array pointers; the first six are the entry's. */
@@ -21,49 +18,33 @@ enum { ARG_KERNARG, ARG_LAUNCH, ARG_FIRST, ARG_END, ARG_SHARED, ARG_FRAME, NARGS
 
 /* ---- machine ----------------------------------------------------------------------------- */
 
-static pthread_once_t machine_once = PTHREAD_ONCE_INIT;
-static LLVMTargetMachineRef host_machine, quick_machine; /* the second does not optimise */
-static char *host_cpu, *host_features;
-static char *machine_error;
-
-/* Once set, an option is not set again until it is reset: the second call changes nothing. */
-void roc_cg_set_llvm_options(void) {
-  /* What is left of a row behind its vectors is short: a second, narrower vector loop for it costs
-   * more time to compile than it saves. */
-  static const char *const options[] = {"roclua", "-enable-epilogue-vectorization=false"};
-  LLVMParseCommandLineOptions(2, options, NULL);
-}
-
-static void make_machine(void) {
+static void initialise(void) {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
   LLVMInitializeX86AsmPrinter();
-  roc_cg_set_llvm_options();
-  host_cpu = LLVMGetHostCPUName();
-  host_features = LLVMGetHostCPUFeatures();
-  char *triple = LLVMGetDefaultTargetTriple();
-  LLVMTargetRef target;
-  if (!LLVMGetTargetFromTriple(triple, &target, &machine_error)) {
-    host_machine =
-        LLVMCreateTargetMachine(target, triple, host_cpu, host_features, LLVMCodeGenLevelDefault,
-                                LLVMRelocPIC, LLVMCodeModelJITDefault);
-    quick_machine =
-        LLVMCreateTargetMachine(target, triple, host_cpu, host_features, LLVMCodeGenLevelNone,
-                                LLVMRelocPIC, LLVMCodeModelJITDefault);
-  }
-  LLVMDisposeMessage(triple);
 }
 
+/* For the processor this process runs on. */
 static LLVMTargetMachineRef cpu_machine(const roc_cg_options *options, roc_error *err) {
-  pthread_once(&machine_once, make_machine);
-  bool is_quick = options && options->opt_level == 0;
-  LLVMTargetMachineRef machine = is_quick ? quick_machine : host_machine;
-  if (!machine) {
-    roc_fail(err, ROC_UNAVAILABLE, "LLVM has no target for this machine: %s",
-             machine_error ? machine_error : "unknown");
+  LLVMCodeGenOptLevel level =
+      options->opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
+  char *triple = LLVMGetDefaultTargetTriple(), *message = NULL;
+  LLVMTargetRef target;
+  LLVMTargetMachineRef tm = NULL;
+  if (LLVMGetTargetFromTriple(triple, &target, &message)) {
+    roc_fail(err, ROC_UNAVAILABLE, "LLVM has no target for this machine: %s", message);
+    LLVMDisposeMessage(message);
+  } else {
+    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+    tm = LLVMCreateTargetMachine(target, triple, cpu, features, level, LLVMRelocPIC,
+                                 LLVMCodeModelJITDefault);
+    LLVMDisposeMessage(cpu);
+    LLVMDisposeMessage(features);
+    if (!tm) roc_fail(err, ROC_UNAVAILABLE, "LLVM makes no target machine for this processor");
   }
-  return machine;
+  LLVMDisposeMessage(triple);
+  return tm;
 }
 
 static bool cpu_accepts(const char *name) {
@@ -102,7 +83,7 @@ cpu_slot cpu_slot_new(cpu_state *s, LLVMTypeRef type, uint64_t count) {
   LLVMTargetDataRef layout = LLVMGetModuleDataLayout(cg->mod);
   uint64_t item = LLVMABISizeOfType(layout, type) * count;
   cpu_slot slot = {.base = s->frame_end, .type = type};
-  LLVMValueRef nbytes = LLVMBuildMul(cg->b, s->items, roc_cg_i64(cg, (int64_t)item), "");
+  LLVMValueRef nbytes = LLVMBuildMul(cg->b, s->slots, roc_cg_i64(cg, (int64_t)item), "");
   nbytes = LLVMBuildAdd(cg->b, nbytes, roc_cg_i64(cg, SLOT_ALIGN - 1), "");
   nbytes = LLVMBuildAnd(cg->b, nbytes, roc_cg_i64(cg, -SLOT_ALIGN), "");
   s->frame_end = roc_cg_byte_offset(cg, s->frame_end, nbytes);
@@ -112,8 +93,15 @@ cpu_slot cpu_slot_new(cpu_state *s, LLVMTypeRef type, uint64_t count) {
   return slot;
 }
 
+/* Where in a slot the item `lin` of the group is. */
+static LLVMValueRef slot_address(cpu_state *s, const cpu_slot *slot, LLVMValueRef lin) {
+  LLVMValueRef index = lin;
+  if (s->slot_first) index = LLVMBuildNUWAdd(s->cg->b, s->slot_first, lin, "");
+  return LLVMBuildInBoundsGEP2(s->cg->b, slot->type, slot->base, &index, 1, "");
+}
+
 LLVMValueRef cpu_slot_item(cpu_state *s, const cpu_slot *slot) {
-  return LLVMBuildInBoundsGEP2(s->cg->b, slot->type, slot->base, &s->run->lin, 1, "");
+  return slot_address(s, slot, s->run->lin);
 }
 
 static LLVMValueRef private_base(cpu_state *s, uint32_t a) {
@@ -123,7 +111,7 @@ static LLVMValueRef private_base(cpu_state *s, uint32_t a) {
   uint64_t size = (uint64_t)roc_ir_array_size(array);
   if (s->plan.array_slotted[a]) {
     if (!s->array_slots[a].base) s->array_slots[a] = cpu_slot_new(s, type, size);
-    cg->arrays[a].scale = s->items;
+    cg->arrays[a].scale = s->slots;
     return cpu_slot_item(s, &s->array_slots[a]);
   }
   if (!s->array_slots[a].base) {
@@ -212,13 +200,17 @@ static LLVMValueRef cpu_field(roc_cg *cg, uint32_t param, LLVMTypeRef type, uint
 }
 
 static void set_host_attributes(roc_cg *cg, LLVMValueRef fn) {
-  roc_cg_attr_text(cg, fn, "target-cpu", host_cpu);
-  roc_cg_attr_text(cg, fn, "target-features", host_features);
-  if (strstr(host_features, "+avx512f")) {
+  char *cpu = LLVMGetTargetMachineCPU(cg->tm);
+  char *features = LLVMGetTargetMachineFeatureString(cg->tm);
+  roc_cg_attr_text(cg, fn, "target-cpu", cpu);
+  roc_cg_attr_text(cg, fn, "target-features", features);
+  if (strstr(features, "+avx512f")) {
     roc_cg_attr_text(cg, fn, "prefer-vector-width", "512");
     roc_cg_attr_text(cg, fn, "min-legal-vector-width", "512");
   }
   roc_cg_attr(cg, fn, LLVMAttributeFunctionIndex, "nounwind");
+  LLVMDisposeMessage(cpu);
+  LLVMDisposeMessage(features);
 }
 
 static void name_array_params(roc_cg *cg, LLVMValueRef fn) {
@@ -316,6 +308,15 @@ static void load_launch(cpu_state *s) {
   cg->print = launch_field(s, cg->t.ptr, offsetof(roc_cpu_launch, print));
   LLVMValueRef rows = LLVMBuildNUWMul(cg->b, s->local[1], s->local[2], "");
   s->items = LLVMBuildNUWMul(cg->b, s->local[0], rows, "");
+  s->batch_at = cpu_batch_find(s);
+  s->slots = s->items;
+  if (s->batch_at == ROC_IR_NONE) return;
+  s->batch = launch_field(s, i32, offsetof(roc_cpu_launch, batch));
+  s->slots = LLVMBuildNUWMul(cg->b, s->items, s->batch, "");
+  uint64_t rounding = ROC_IR_SHARED_ALIGN - 1; /* the static bytes are a multiple */
+  LLVMValueRef nbytes =
+      LLVMBuildNUWAdd(cg->b, s->dynamic, roc_cg_i64(cg, (int64_t)(s->shared_bytes + rounding)), "");
+  s->shared_stride = LLVMBuildAnd(cg->b, nbytes, roc_cg_i64(cg, -(int64_t)(rounding + 1)), "");
 }
 
 /* Where group `g` lies, and how many of its items there are. */
@@ -341,7 +342,8 @@ static void begin_live(cpu_state *s, cpu_level *level) {
   LLVMBuildStore(cg->b, present, level->live_count);
   if (!s->needs_live) return;
   if (!s->live.base) s->live = cpu_slot_new(s, cg->t.i8, 1);
-  LLVMBuildMemSet(cg->b, s->live.base, LLVMConstInt(cg->t.i8, 1, 0), s->items, 1);
+  LLVMValueRef first = slot_address(s, &s->live, roc_cg_i64(cg, 0));
+  LLVMBuildMemSet(cg->b, first, LLVMConstInt(cg->t.i8, 1, 0), s->items, 1);
 }
 
 static bool any_stop(const cpu_state *s) {
@@ -351,24 +353,48 @@ static bool any_stop(const cpu_state *s) {
   return false;
 }
 
-/* The group's body, up to `end`. */
-static void emit_body(cpu_state *s, LLVMBasicBlockRef end) {
+void cpu_emit_body(cpu_state *s, uint32_t from, LLVMBasicBlockRef end) {
   cpu_level level = {.kind = CPU_LEVEL_GROUP, .end = end, .group_end = end};
   s->level = &level;
   s->may_be_dead = false;
   s->needs_live = s->plan.nruns > 1 && any_stop(s);
   begin_live(s, &level);
   const roc_ir_ids *body = &s->cg->ir->regions.items[0];
-  cpu_emit_list(s, body->items, body->count);
+  cpu_emit_list(s, body->items + from, body->count - from);
   roc_cg_goto(s->cg, end);
 }
 
-/* The body in two versions, when there are checks that can be settled beforehand. */
-static void emit_versions(cpu_state *s, LLVMBasicBlockRef end) {
+/* The version in which settled checks hold: group by group, or `clear_count` groups side by side.
+ */
+static void emit_clear(cpu_state *s, LLVMValueRef clear_count, LLVMBasicBlockRef end) {
+  if (clear_count && cpu_batch_may_run(s, s->batch_at)) {
+    s->has_batches = true;
+    LLVMBuildStore(s->cg->b, clear_count, s->taken);
+    cpu_emit_batch(s, s->batch_at, clear_count, end);
+  } else {
+    cpu_emit_body(s, 0, end);
+  }
+}
+
+/* Whether the checks that can be settled beforehand hold for group `g`; NULL: there are none.
+ * Where groups may run side by side, for how many from `g` on. */
+static LLVMValueRef settle_checks(cpu_state *s, LLVMValueRef g, LLVMValueRef *out_clear_count) {
   roc_cg *cg = s->cg;
-  LLVMValueRef is_clear = cg->ir->check ? cpu_preflight(s) : NULL;
+  *out_clear_count = NULL;
+  if (s->batch_at == ROC_IR_NONE) return cg->ir->check ? cpu_preflight(s) : NULL;
+  LLVMValueRef limit = cpu_batch_limit(s, g);
+  bool has_checks = false;
+  *out_clear_count = cg->ir->check ? cpu_batch_preflight(s, limit, &has_checks) : limit;
+  if (!has_checks) return NULL;
+  return LLVMBuildICmp(cg->b, LLVMIntNE, *out_clear_count, roc_cg_i64(cg, 0), "");
+}
+
+/* The body in two versions, when there are checks that can be settled beforehand. */
+static void emit_versions(cpu_state *s, LLVMValueRef g, LLVMBasicBlockRef end) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef clear_count, is_clear = settle_checks(s, g, &clear_count);
   if (!is_clear) {
-    emit_body(s, end);
+    emit_clear(s, clear_count, end);
     return;
   }
   LLVMBasicBlockRef clear = roc_cg_block(cg, "clear"), cold = roc_cg_block(cg, "cold");
@@ -378,12 +404,12 @@ static void emit_versions(cpu_state *s, LLVMBasicBlockRef end) {
   s->plan.stops = cpu_preflight_stops(s);
   if (!s->plan.stops) return;
   s->is_clear = true;
-  emit_body(s, end);
+  emit_clear(s, clear_count, end);
   s->is_clear = false;
   s->plan.stops = stops;
   roc_cg_at(cg, cold);
   s->is_cold = true;
-  emit_body(s, end);
+  cpu_emit_body(s, 0, end);
   s->is_cold = false;
 }
 
@@ -396,9 +422,12 @@ static void emit_groups(cpu_state *s) {
   LLVMValueRef g = LLVMBuildPhi(cg->b, cg->t.i64, "g");
   LLVMAddIncoming(g, &s->first, &entry, 1);
   place_group(s, g);
-  emit_versions(s, end);
+  s->taken = roc_cg_alloca(cg, cg->t.i64, "taken");
+  LLVMBuildStore(cg->b, roc_cg_i64(cg, 1), s->taken);
+  emit_versions(s, g, end);
   roc_cg_at(cg, end);
-  LLVMValueRef next = LLVMBuildNUWAdd(cg->b, g, roc_cg_i64(cg, 1), "");
+  LLVMValueRef taken = LLVMBuildLoad2(cg->b, cg->t.i64, s->taken, "");
+  LLVMValueRef next = LLVMBuildNUWAdd(cg->b, g, taken, "");
   LLVMAddIncoming(g, &next, &end, 1);
   LLVMBuildCondBr(cg->b, LLVMBuildICmp(cg->b, LLVMIntULT, next, s->end, ""), head, done);
   roc_cg_at(cg, done);
@@ -475,6 +504,7 @@ static roc_status cpu_finish(roc_cg *cg, roc_error *err) {
 static void cpu_describe(roc_cg *cg, roc_codeobj *object) {
   cpu_state *s = cpu_of(cg);
   object->entry = s->entry;
+  object->has_batches = s->has_batches;
   object->shared_bytes = (uint32_t)s->shared_bytes;
   object->frame_fixed_bytes = (uint32_t)s->frame_fixed;
   object->frame_item_bytes = (uint32_t)s->frame_item;
@@ -487,6 +517,7 @@ const roc_target roc_target_cpu = {
     .group_scope = "",
     .system_scope = "",
     .accepts = cpu_accepts,
+    .initialise = initialise,
     .machine = cpu_machine,
     .kernel = cpu_kernel,
     .finish = cpu_finish,

@@ -177,6 +177,30 @@ void roc_host_fill(void *dst, const void *pattern, size_t pattern_bytes, size_t 
   }
 }
 
+bool roc_dev_next_position(uint32_t rank, const uint64_t *extents, uint64_t *positions) {
+  for (uint32_t d = rank; d-- > 0;) {
+    if (++positions[d] < extents[d]) return true;
+    positions[d] = 0;
+  }
+  return false;
+}
+
+static int64_t offset_of(uint32_t rank, const uint64_t *positions, const int64_t *steps) {
+  int64_t offset = 0;
+  for (uint32_t d = 0; d < rank; d++) offset += (int64_t)positions[d] * steps[d];
+  return offset;
+}
+
+void roc_host_scatter(const roc_dev_scatter *s) {
+  uint64_t at[ROC_DEV_MAX_RANK] = {0};
+  char *dst = (char *)(uintptr_t)s->dst;
+  do {
+    const void *from = s->src ? (const char *)s->src + offset_of(s->rank, at, s->src_steps)
+                              : (const void *)s->element;
+    memcpy(dst + offset_of(s->rank, at, s->dst_steps), from, s->element_bytes);
+  } while (roc_dev_next_position(s->rank, s->extents, at));
+}
+
 roc_status roc_host_wavefront(uint32_t *out_size, roc_error *err) {
   const char *text = getenv("ROCLUA_WAVEFRONT");
   *out_size = 64;

@@ -36,6 +36,7 @@ typedef struct roc_device_props {
   uint64_t memory_total; /* bytes */
   bool host_memory; /* kernels use host pointers as they are (cpu, sim, APUs): no copies needed */
   bool has_own_atomics; /* its atomics do not work on the host's memory unless compiled for that */
+  bool lacks_host_atomics; /* nor then: the link between the two carries none */
   bool is_checked;  /* a tool watches what happens to memory: freed blocks go back to the driver */
   bool runs_in_lua; /* kernels are run by the Lua side (sim), which never calls `launch` */
 } roc_device_props;
@@ -71,10 +72,23 @@ typedef struct roc_dev_launch {
   roc_print_buffer *print; /* NULL when it has no print */
 } roc_dev_launch;
 
+/* Elements for places that lie apart, as in a strided view.  Borrowed like a launch. */
+enum { ROC_DEV_MAX_RANK = 8 };
+typedef struct roc_dev_scatter {
+  roc_devptr dst;                     /* of element (0, 0, …) */
+  const void *src;                    /* host memory, likewise; NULL: `element` goes everywhere */
+  unsigned char element[8];           /* what a fill stores */
+  uint32_t element_bytes;             /* 1, 2, 4 or 8 */
+  uint32_t rank;                      /* axes, outermost first */
+  uint64_t extents[ROC_DEV_MAX_RANK]; /* none is 0 */
+  int64_t dst_steps[ROC_DEV_MAX_RANK], src_steps[ROC_DEV_MAX_RANK]; /* bytes, may be negative */
+} roc_dev_scatter;
+
 typedef enum roc_copy_dir { ROC_COPY_H2D, ROC_COPY_D2H, ROC_COPY_D2D } roc_copy_dir;
 
 struct roc_device_ops {
   const char *kind;
+  bool copies_between; /* `copy` takes memory of any device of the driver */
   /* How many devices there are.  UNAVAILABLE: none, and err says why and what to do. */
   roc_status (*probe)(uint32_t *out_count, roc_error *err);
   roc_status (*open)(uint32_t ordinal, roc_device **out_device, roc_error *err);
@@ -109,6 +123,11 @@ struct roc_device_ops {
   /* Repeats `pattern` (1, 2, 4 or 8 bytes) over nbytes. */
   roc_status (*fill)(roc_dev_stream *stream, roc_devptr dst, const void *pattern,
                      size_t pattern_bytes, size_t nbytes, roc_ticket *out_ticket, roc_error *err);
+  /* Stores elements at places of device memory that lie apart, and touches nothing between them, as
+   * one piece of work.  Such places may lie between each other, never on each other.  NULL:
+   * host_memory devices need none. */
+  roc_status (*scatter)(roc_dev_stream *stream, const roc_dev_scatter *scatter,
+                        roc_ticket *out_ticket, roc_error *err);
   roc_status (*launch)(roc_dev_stream *stream, const roc_dev_launch *launch, roc_ticket *out_ticket,
                        roc_error *err);
   /* Calls fn(ud) on some thread of the driver once all before it has run; fn must be short, may not

@@ -200,8 +200,10 @@ static bool refuse_function(roc_infer *inf, uint32_t function, const roc_ast_nod
   const roc_fe_function *fn = &inf->typed->program->funcs[function];
   if (is_recursive(inf, function)) {
     ROC_INFER_REPORT(inf, call->span, ROC_DIAG_RECURSION, fn->name);
+  } else if (inf->call_depth >= ROC_INFER_MAX_CALL_DEPTH) {
+    ROC_INFER_REPORT(inf, call->span, ROC_DIAG_CALL_DEPTH, fn->name,
+                     (unsigned)ROC_INFER_MAX_CALL_DEPTH);
   } else if (fn->ast->nnodes > ROC_INFER_MAX_NODES || fn->ast->nparams > ROC_INFER_MAX_PARAMS ||
-             inf->call_depth >= ROC_INFER_MAX_CALL_DEPTH ||
              inf->typed->ninstances >= ROC_INFER_MAX_INSTANCES) {
     ROC_INFER_REPORT(inf, call->span, ROC_DIAG_TOO_LARGE, fn->name);
   } else {

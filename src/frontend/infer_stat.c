@@ -150,7 +150,8 @@ static void infer_return(roc_infer *inf, const roc_ast_node *stat) {
     return;
   }
   if (count > ROC_INFER_MAX_RESULTS) {
-    ROC_INFER_REPORT(inf, stat->span, ROC_DIAG_TOO_LARGE, inf->inst->fn->name);
+    ROC_INFER_REPORT(inf, stat->span, ROC_DIAG_RESULT_LIMIT, inf->inst->fn->name,
+                     (unsigned)ROC_INFER_MAX_RESULTS);
     return;
   }
   /* Until the callees' types are known the count of an open call is not either. */

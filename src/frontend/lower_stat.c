@@ -274,7 +274,8 @@ static void lower_goto(roc_lower *lx, const roc_ast_node *stat) {
   }
   /* more labels in one block than find_ranges keeps */
   const roc_fe_function *fn = lx->frame->inst->fn;
-  roc_diag_report(lx->diags, fn->chunk, stat->span, ROC_DIAG_TOO_LARGE, fn->name);
+  roc_diag_report(lx->diags, fn->chunk, stat->span, ROC_DIAG_LABEL_LIMIT,
+                  (unsigned)ROC_LOWER_MAX_BLOCKS);
   lx->stop = true;
 }
 

@@ -9,7 +9,7 @@
 
 enum {
   NCHAINS = 1 << 12,
-  ZERO = 0,             /* value number of the integer 0 */
+  ZERO = ROC_IR_VALUE_ZERO,
   PROOF_DEPTH = 4,      /* relations chained */
   PROOF_RELATIONS = 64, /* tried at each step */
   RANGE_DEPTH = 4,

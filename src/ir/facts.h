@@ -15,7 +15,7 @@ typedef struct roc_ir_range {
   int64_t low, high; /* inclusive */
 } roc_ir_range;
 
-enum { ROC_IR_VALUE_ARGS = 3 };
+enum { ROC_IR_VALUE_ARGS = 3, ROC_IR_VALUE_ZERO = 0 /* the number of the integer 0 */ };
 
 /* ROC_IR_OP_COUNT_ as op: nothing is known of how the value came about; with 3 arguments, it is
  * what an IF left in a variable: condition, value of the first way, of the second. */
@@ -55,7 +55,7 @@ extern const roc_ir_launch_limits roc_ir_limits_any, roc_ir_limits_gpu;
 typedef struct roc_ir_facts {
   const roc_ir_module *m;
   const roc_ir_launch_limits *limits;
-  roc_vec(roc_ir_value) values; /* entry 0 is the integer 0 */
+  roc_vec(roc_ir_value) values; /* entry ROC_IR_VALUE_ZERO is the integer 0 */
   roc_ir_relations relations;
   roc_vec(roc_ir_undo) undo;
   uint32_t *chains;

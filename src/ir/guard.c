@@ -235,6 +235,16 @@ static bool settle_nonzero(guard *g, const roc_ir_inst *inst) {
   return false;
 }
 
+/* A condition that says `value ~= 0`, as the step of a FOR is checked; others are believed. */
+static bool settle_condition(guard *g, const roc_ir_inst *inst) {
+  uint32_t test = operand(g, inst, 0);
+  const roc_ir_value *v = &g->f.values.items[test];
+  bool is_nonzero = v->op == ROC_IR_NE && v->args[1] == ROC_IR_VALUE_ZERO;
+  if (is_nonzero && roc_ir_facts_nonzero(&g->f, v->args[0])) return true;
+  roc_ir_facts_assume(&g->f, test, true);
+  return false;
+}
+
 /* A constant, or an integer made a float: rounding takes one below 2^62 to at most 2^62, which
  * fits. */
 static bool settle_int(guard *g, const roc_ir_inst *inst) {
@@ -276,7 +286,7 @@ static bool walk_inst(guard *g, uint32_t id) {
     case ROC_IR_CHECK_INDEX: return settle_index(g, inst);
     case ROC_IR_CHECK_NONZERO: return settle_nonzero(g, inst);
     case ROC_IR_CHECK_INT: return settle_int(g, inst);
-    case ROC_IR_CHECK: roc_ir_facts_assume(&g->f, operand(g, inst, 0), true); return false;
+    case ROC_IR_CHECK: return settle_condition(g, inst);
     case ROC_IR_IF: walk_if(g, inst); return false;
     case ROC_IR_BLOCK:
     case ROC_IR_LOOP:

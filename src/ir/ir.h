@@ -110,9 +110,11 @@ typedef enum roc_ir_wave {
   ROC_IR_WAVE_SHUFFLE_DOWN, /* v, delta */
   ROC_IR_WAVE_SHUFFLE_XOR,  /* v, mask: lane ((lane_id-1) ~ mask) + 1 */
   ROC_IR_WAVE_BROADCAST,    /* v, lane */
-  ROC_IR_WAVE_SUM,
-  ROC_IR_WAVE_MIN,
-  ROC_IR_WAVE_MAX,      /* n -> n, over the live lanes in lane order */
+  ROC_IR_WAVE_SUM, /* n -> n; these three: neighbours (lanes 1 and 2, 3 and 4, …), then neighbouring
+                      results, … up to the width; lanes that are not live count as 0 (-0.0), or for
+                      MIN and MAX as the largest and least integer or infinity */
+  ROC_IR_WAVE_MIN,      /* of a pair: upper < lower ? upper : lower */
+  ROC_IR_WAVE_MAX,      /* lower < upper ? upper : lower */
   ROC_IR_WAVE_PERMUTE,  /* ds_permute(lane, v): push to lane, modulo the width; highest pushing lane
                            wins; none: 0 */
   ROC_IR_WAVE_BPERMUTE, /* ds_bpermute(lane, v): pull, modulo the width */

@@ -322,6 +322,6 @@ roc_status roc_ir_version_launch(roc_ir_module *module, roc_error *err) {
   roc_vec_deinit(&premises);
   roc_status closed = close_versioner(&v, is_open, err);
   if (status == ROC_OK) status = closed;
-  if (status == ROC_OK && region) status = roc_ir_guard_gpu(module, err);
+  if (status == ROC_OK) status = roc_ir_guard_gpu(module, err);
   return status == ROC_OK ? version_loops(module, region, err) : status;
 }

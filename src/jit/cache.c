@@ -92,7 +92,8 @@ static bool digest_of(const roc_ir_module *module, const roc_cg_options *options
   char chosen[64];
   roc_str text = ROC_STR_INIT;
   roc_ir_print(module, NULL, NULL, &text);
-  snprintf(chosen, sizeof chosen, "wave %u level %d", options->wave_size, options->opt_level);
+  snprintf(chosen, sizeof chosen, "wave %u level %d object %u", options->wave_size,
+           options->opt_level, options->object_version);
   roc_hash hash;
   roc_hash_init(&hash);
   add_part(&hash, fingerprint, strlen(fingerprint));

@@ -6,9 +6,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "ir/optimize.h"
-#include "jit/driver.h"
+#include "jit/workers.h"
 
-/* One run of the front end, on the compiler thread: its recursion needs that stack. */
+/* One run of the front end, on a compiler thread: its recursion needs that stack. */
 typedef struct front_end_run {
   roc_jit_kernel *kernel;
   roc_fe_arg *args;

@@ -247,6 +247,27 @@ static void note_hint(roc_jit_kernel *k, const roc_ir_module *module) {
   k->is_hint_new = k->hint.len > 0;
 }
 
+/* Where the link to the host carries no atomics they would be lost without a word. */
+static roc_status refuse_host_atomics(const roc_jit_kernel *k, const roc_ir_module *module,
+                                      roc_rt_device *device, roc_error *err) {
+  const roc_device_props *props = &roc_rt_device_driver(device)->props;
+  if (!props->lacks_host_atomics) return ROC_OK;
+  for (uint32_t i = 0; i < module->insts.count; i++) {
+    const roc_ir_inst *inst = &module->insts.items[i];
+    if (inst->op != ROC_IR_ATOMIC) continue;
+    const roc_ir_array *array = &module->arrays.items[inst->aux];
+    if (array->kind != ROC_IR_ARRAY_PARAM) continue;
+    const roc_ir_param *param = &module->params.items[array->param];
+    if (param->memory != ROC_IR_MEM_HOST) continue;
+    return roc_fail(err, ROC_UNSUPPORTED,
+                    "kernel '%s' updates array '%s' atomically, which lies in the host's memory: "
+                    "the link of device '%s' to it carries no atomics (PCIe atomics are missing); "
+                    "copy the array with roc.to_device",
+                    k->name, param->name, props->name);
+  }
+  return ROC_OK;
+}
+
 /* Classes may have settled differently while the IR was made, so the key is made anew and looked up
  * once more. */
 static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_spec **out_spec,
@@ -261,7 +282,8 @@ static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_sp
   uint64_t mark = roc_clock_ns();
   if (!*out_spec) {
     roc_cg_options options = codegen_options(device);
-    status = roc_jit_fit_target(module, options.target, err);
+    status = refuse_host_atomics(k, module, device, err);
+    if (status == ROC_OK) status = roc_jit_fit_target(module, options.target, err);
     if (status == ROC_OK) status = roc_jit_build(module, &options, &object, &k->times.codegen, err);
   }
   roc_clock_lap(&k->times.back_end_ms, &mark);
@@ -403,15 +425,14 @@ roc_status roc_jit_kernel_dump_ir(roc_jit_kernel *kernel, roc_str *out, roc_erro
   return ROC_OK;
 }
 
-roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const char *target, roc_cg_stage stage,
-                               int opt_level, roc_str *out, roc_error *err) {
+roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const roc_cg_options *options,
+                               roc_cg_stage stage, roc_str *out, roc_error *err) {
   ROC_TRY(roc_jit_kernel_check_classes(kernel, err));
   roc_ir_module *module = NULL;
   ROC_TRY(roc_jit_lower(kernel, &module, err));
-  roc_cg_options options = roc_jit_options_for(target, opt_level);
   roc_str text = ROC_STR_INIT;
-  roc_status status = roc_jit_fit_target(module, target, err);
-  if (status == ROC_OK) status = roc_jit_dump(module, &options, stage, &text, err);
+  roc_status status = roc_jit_fit_target(module, options->target, err);
+  if (status == ROC_OK) status = roc_jit_dump(module, options, stage, &text, err);
   roc_ir_module_free(module);
   if (status == ROC_OK && stage == ROC_CG_ASM) {
     roc_jit_annotate(kernel->program, roc_str_text(&text), text.len, out);

@@ -103,8 +103,8 @@ static inline bool roc_jit_spec_writes(const roc_jit_spec *spec, uint32_t i) {
 void roc_jit_kernel_classify(roc_jit_kernel *kernel);
 roc_status roc_jit_kernel_dump_types(roc_jit_kernel *kernel, roc_str *out, roc_error *err);
 roc_status roc_jit_kernel_dump_ir(roc_jit_kernel *kernel, roc_str *out, roc_error *err);
-roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const char *target, roc_cg_stage stage,
-                               int opt_level, roc_str *out, roc_error *err);
+roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const roc_cg_options *options,
+                               roc_cg_stage stage, roc_str *out, roc_error *err);
 /* INVALID when no launch and no signature has said yet what the arguments are. */
 roc_status roc_jit_kernel_check_classes(const roc_jit_kernel *kernel, roc_error *err);
 /* Puts the kernel's name into the message of a failed compile that lacks it; returns the code. */

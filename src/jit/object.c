@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "ir/clamp.h"
+#include "ir/guard.h"
 #include "ir/optimize.h"
 #include "ir/version.h"
 #include "jit/cache.h"
@@ -18,10 +19,14 @@ roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
   return options;
 }
 
-/* Leaving a loop with a part of the wavefront is dear on a GPU; on a CPU checks are masked. */
+/* On a GPU launches are smaller, which proves more: (id - 1) * 4 + 4 does not wrap.  Leaving a loop
+ * with a part of the wavefront is dear there; on a CPU checks are masked. */
 roc_status roc_jit_fit_target(roc_ir_module *module, const char *target, roc_error *err) {
   if (!roc_gpu_chip_find(target, NULL)) return ROC_OK;
-  if (module->check) ROC_TRY(roc_ir_version_launch(module, err));
+  if (module->check) {
+    ROC_TRY(roc_ir_guard_gpu(module, err));
+    ROC_TRY(roc_ir_version_launch(module, err));
+  }
   ROC_TRY(roc_ir_clamp_groups(module, err));
   return roc_ir_dce(module, err);
 }

@@ -2,9 +2,11 @@
  *
  * The plain case is one driver copy between two contiguous blocks.  Strided arrays: where the host
  * can touch both sides a host call does the walk in stream order; a strided host array is packed
- * into a staging block first; of strided device memory the host cannot reach, all between the first
- * and the last element comes to the host, where that costs less than a copy for each run; the rest is
- * copied run by run. Every buffer involved, staging included, is held by the pending work. */
+ * into a staging block first.  Of strided device memory the host cannot reach, all between the first
+ * and the last element comes to the host, where that costs less than a copy for each run, else run
+ * comes after run.  Into such memory the driver scatters the elements: what lies between them may
+ * be written by others meanwhile, so it is never read and written back.  Every buffer involved,
+ * staging included, is held by the pending work. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -32,10 +34,15 @@ typedef struct transfer {
   const void *pattern;
   size_t pattern_bytes;
   host_job *job;
+  const roc_dev_scatter *scatter;
 } transfer;
 
 static roc_status queue_transfer_locked(roc_rt_stream *stream, const transfer *t, roc_error *err) {
   ROC_TRY(roc_rt_device_check(stream->device, err));
+  for (uint32_t i = 0; i < t->nuses; i++) {
+    roc_rt_device *other = t->uses[i].buffer->device;
+    if (other && other != stream->device) ROC_TRY(roc_rt_device_check(other, err));
+  }
   bool has_room = true;
   for (uint32_t i = 0; i < t->nuses; i++) {
     has_room = has_room && roc_buffer_reserve_use(t->uses[i].buffer, stream);
@@ -70,6 +77,11 @@ static roc_status call_fill(const transfer *t, roc_dev_stream *stream, roc_ticke
                             roc_error *err) {
   return stream->device->ops->fill(stream, t->dst, t->pattern, t->pattern_bytes, t->nbytes,
                                    out_ticket, err);
+}
+
+static roc_status call_scatter(const transfer *t, roc_dev_stream *stream, roc_ticket *out_ticket,
+                               roc_error *err) {
+  return stream->device->ops->scatter(stream, t->scatter, out_ticket, err);
 }
 
 static void run_copy_job(void *ud) {
@@ -107,6 +119,10 @@ static roc_devptr first_address(const roc_array *a) {
 static roc_copy_dir direction(const roc_array *dst, const roc_array *src) {
   if (!roc_buffer_device(src->buffer)) return ROC_COPY_H2D;
   return roc_buffer_device(dst->buffer) ? ROC_COPY_D2D : ROC_COPY_D2H;
+}
+
+static bool is_plain(const roc_array *a) {
+  return roc_array_is_c_contiguous(a) || roc_array_is_f_contiguous(a);
 }
 
 static roc_status copy_block(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
@@ -204,6 +220,12 @@ static roc_status copy_by_host(roc_rt_stream *stream, const roc_array *dst, cons
 /* What one queued copy costs, in bytes that travel in the same time: some microseconds on a GPU. */
 enum { COPY_COST = 16 * 1024 };
 
+/* Whether to pack a host array is cheaper than a copy for each of its runs. */
+static bool has_short_runs(const roc_array *dst, const roc_array *src) {
+  int64_t nruns = roc_array_size(src) / run_length(dst, src);
+  return nruns > 1 && (int64_t)roc_array_nbytes(src) / COPY_COST < nruns;
+}
+
 /* The lowest and the highest element, counted from the begin of the buffer. */
 static void find_span(const roc_array *a, int64_t *out_first, int64_t *out_last) {
   *out_first = *out_last = a->offset;
@@ -213,11 +235,9 @@ static void find_span(const roc_array *a, int64_t *out_first, int64_t *out_last)
   }
 }
 
-/* Whether the stream can bring the array's whole span to the host, and that is cheaper than a copy
- * for each of its runs. */
-static bool has_short_span(const roc_rt_stream *stream, const roc_array *dst,
-                           const roc_array *src) {
-  if (host_reaches(src) || roc_buffer_device(src->buffer) != stream->device) return false;
+/* Whether to bring the array's whole span to the host is cheaper than a copy for each of its runs. */
+static bool has_short_span(const roc_array *dst, const roc_array *src) {
+  if (host_reaches(src)) return false;
   int64_t first, last, nruns = roc_array_size(src) / run_length(dst, src);
   find_span(src, &first, &last);
   int64_t nbytes = (last - first + 1) * (int64_t)roc_dtype_itemsize(src->dtype);
@@ -242,6 +262,58 @@ static roc_status copy_span(roc_rt_stream *stream, const roc_array *src, roc_arr
   if (status != ROC_OK) roc_buffer_release(buffer);
   return status;
 }
+
+/* ---- into strided device memory ------------------------------------------ */
+
+_Static_assert(ROC_ARRAY_MAX_RANK <= (int)ROC_DEV_MAX_RANK, "drivers take every array");
+
+static roc_dev_scatter describe_scatter(const roc_array *dst) {
+  int64_t itemsize = (int64_t)roc_dtype_itemsize(dst->dtype);
+  roc_dev_scatter s = {
+      .dst = first_address(dst), .element_bytes = (uint32_t)itemsize, .rank = dst->rank};
+  for (uint32_t d = 0; d < dst->rank; d++) {
+    s.extents[d] = (uint64_t)dst->extents[d];
+    s.dst_steps[d] = dst->strides[d] * itemsize;
+  }
+  return s;
+}
+
+/* From an array that the host reaches, in stream order. */
+static roc_status scatter_array(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
+                                roc_error *err) {
+  int64_t itemsize = (int64_t)roc_dtype_itemsize(src->dtype);
+  roc_dev_scatter s = describe_scatter(dst);
+  s.src = (const char *)roc_buffer_host(src->buffer) + src->offset * itemsize;
+  for (uint32_t d = 0; d < src->rank; d++) s.src_steps[d] = src->strides[d] * itemsize;
+  transfer t = {
+      .uses = {{dst->buffer, true}, {src->buffer, false}},
+      .nuses = 2,
+      .queue = call_scatter,
+      .scatter = &s,
+  };
+  return queue_transfer(stream, &t, err);
+}
+
+static roc_status scatter_element(roc_rt_stream *stream, const roc_array *dst, const void *element,
+                                  roc_error *err) {
+  roc_dev_scatter s = describe_scatter(dst);
+  memcpy(s.element, element, s.element_bytes);
+  transfer t = {.uses = {{dst->buffer, true}}, .nuses = 1, .queue = call_scatter, .scatter = &s};
+  return queue_transfer(stream, &t, err);
+}
+
+static roc_status copy_to_strided(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
+                                  roc_error *err) {
+  if (host_reaches(src)) return scatter_array(stream, dst, src, err);
+  if (!has_short_span(dst, src)) return copy_runs(stream, dst, src, err);
+  roc_array there;
+  ROC_TRY(copy_span(stream, src, &there, err));
+  roc_status status = scatter_array(stream, dst, &there, err);
+  roc_buffer_release(there.buffer);
+  return status;
+}
+
+/* ---- out of strided memory ------------------------------------------------ */
 
 /* From strided device memory: to the host, or packed there and then to contiguous device memory. */
 static roc_status copy_from_span(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
@@ -268,7 +340,7 @@ static roc_status copy_from_span(roc_rt_stream *stream, const roc_array *dst, co
   return status;
 }
 
-/* A packed host copy of a strided host array goes instead of it. */
+/* To contiguous device memory: a packed host copy of a strided host array goes instead of it. */
 static roc_status copy_packed(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
                               roc_error *err) {
   roc_order order = roc_array_is_f_contiguous(dst) ? ROC_ORDER_F : ROC_ORDER_C;
@@ -277,9 +349,7 @@ static roc_status copy_packed(roc_rt_stream *stream, const roc_array *dst, const
   ROC_TRY(roc_array_describe(&packed, src->dtype, src->rank, src->extents, order, err));
   ROC_TRY(roc_buffer_create_host(roc_array_nbytes(src), false, &packed.buffer, err));
   roc_array_pack(roc_buffer_host(packed.buffer), src, order);
-  roc_status status = have_one_layout(dst, &packed)
-                          ? copy_block(stream, dst, &packed, 0, 0, roc_array_nbytes(dst), err)
-                          : copy_runs(stream, dst, &packed, err);
+  roc_status status = copy_block(stream, dst, &packed, 0, 0, roc_array_nbytes(dst), err);
   roc_array_release(&packed);
   return status;
 }
@@ -309,26 +379,23 @@ roc_status roc_rt_copy(roc_rt_stream *stream, const roc_array *dst, const roc_ar
   if (host_reaches(dst) && host_reaches(src)) {
     return copy_by_host(stream, dst, src, err);
   }
+  if (!host_reaches(dst) && !is_plain(dst)) return copy_to_strided(stream, dst, src, err);
   bool from_host = !roc_buffer_device(src->buffer);
-  if (from_host && run_length(dst, src) == 1) return copy_packed(stream, dst, src, err);
-  bool is_plain = roc_array_is_c_contiguous(dst) || roc_array_is_f_contiguous(dst);
-  if ((host_reaches(dst) || is_plain) && has_short_span(stream, dst, src)) {
-    return copy_from_span(stream, dst, src, err);
-  }
+  if (from_host && has_short_runs(dst, src)) return copy_packed(stream, dst, src, err);
+  if (has_short_span(dst, src)) return copy_from_span(stream, dst, src, err);
   return copy_runs(stream, dst, src, err);
 }
 
 static roc_status fill_block(roc_rt_stream *stream, const roc_array *dst, const void *element,
-                             int64_t first, size_t nbytes, roc_error *err) {
-  size_t itemsize = roc_dtype_itemsize(dst->dtype);
+                             roc_error *err) {
   transfer t = {
       .uses = {{dst->buffer, true}},
       .nuses = 1,
       .queue = call_fill,
-      .dst = first_address(dst) + (roc_devptr)(first * (int64_t)itemsize),
-      .nbytes = nbytes,
+      .dst = first_address(dst),
+      .nbytes = roc_array_nbytes(dst),
       .pattern = element,
-      .pattern_bytes = itemsize,
+      .pattern_bytes = roc_dtype_itemsize(dst->dtype),
   };
   return queue_transfer(stream, &t, err);
 }
@@ -354,17 +421,9 @@ roc_status roc_rt_fill(roc_rt_stream *stream, const roc_array *dst, const void *
                        roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
   if (roc_array_size(dst) == 0) return ROC_OK;
-  if (roc_array_is_c_contiguous(dst) || roc_array_is_f_contiguous(dst)) {
-    return fill_block(stream, dst, element, 0, roc_array_nbytes(dst), err);
-  }
+  if (is_plain(dst)) return fill_block(stream, dst, element, err);
   if (host_reaches(dst)) return fill_by_host(stream, dst, element, err);
-  int64_t indices[ROC_ARRAY_MAX_RANK] = {0};
-  int64_t run = run_length(dst, dst);
-  size_t nbytes = (size_t)run * roc_dtype_itemsize(dst->dtype);
-  do {
-    ROC_TRY(fill_block(stream, dst, element, element_offset(dst, indices), nbytes, err));
-  } while (next_run(dst, indices, run));
-  return ROC_OK;
+  return scatter_element(stream, dst, element, err);
 }
 
 /* ---- from the host's side ------------------------------------------------ */

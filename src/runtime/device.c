@@ -272,6 +272,11 @@ roc_device *roc_rt_device_driver(roc_rt_device *device) {
   return device->driver;
 }
 
+bool roc_rt_device_copies_between(roc_rt_device *a, roc_rt_device *b) {
+  const roc_device_ops *ops = a->driver->ops;
+  return a == b || (ops == b->driver->ops && ops->copies_between);
+}
+
 uint32_t roc_rt_device_index(const roc_rt_device *device) {
   return device->index;
 }

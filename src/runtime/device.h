@@ -23,6 +23,8 @@ const char *roc_rt_absent_kind(uint32_t index, roc_error *err);
 void roc_rt_device_retain(roc_rt_device *device);
 void roc_rt_device_release(roc_rt_device *device);
 roc_device *roc_rt_device_driver(roc_rt_device *device);
+/* Whether a stream of one can copy from and to memory of the other, or they are one. */
+bool roc_rt_device_copies_between(roc_rt_device *a, roc_rt_device *b);
 uint32_t roc_rt_device_index(const roc_rt_device *device);
 roc_rt_stream *roc_rt_device_default_stream(roc_rt_device *device);
 /* CLOSED after shutdown and in a forked child; what queues work asks before it takes the lock. */

@@ -437,9 +437,15 @@ function Kernel:inspect_llvm(target) end
 ---@return string
 function Kernel:inspect_asm(target) end
 
+---@class roc.CompileOrder
+---@field target? string
+---@field level? integer 0 to 3
+---@field check? boolean the kernel's own choice unless told otherwise
+---@field code_object_version? integer 4, 5 (the default) or 6
+
 ---A code object for a target, which needs no device: for these types, else for those of the
 ---signature or the last launch.
----@param target string | { target: string, level: integer?, check: boolean? } "gfx90a", …, or "cpu"
+---@param target string | roc.CompileOrder "gfx90a", …, or "cpu"
 ---@param ... roc.DType | string types of the parameters ("float32[:]"), or one signature
 ---@return roc.CodeObject
 function Kernel:compile(target, ...) end

@@ -10,12 +10,13 @@ local DETAILS = {
 local devices = {}
 
 ---Prints one line a device, its ordinal first and the default one marked; `verbose` adds what it
----can do, and why there is no device of a kind that there could be.
+---can do, and why there is no device of a kind that there could be. Where the default one is absent
+---none is marked.
 ---@param verbose boolean
 function devices.list(verbose)
-  local default = roc.current_device()
+  local has_default, default = pcall(roc.current_device)
   for i, device in ipairs(roc.devices()) do
-    local mark = device == default and "*" or " "
+    local mark = has_default and device == default and "*" or " "
     print(("%s %d  %-6s %s"):format(mark, i, device.kind, device.name))
     if verbose then
       for _, field in ipairs(DETAILS) do print(("       %-15s %s"):format(field, device[field])) end

@@ -128,6 +128,7 @@ static roc_status cpu_module_load(roc_device *device, const roc_codeobj *object,
   module->static_shared_bytes = object->shared_bytes;
   module->frame_fixed_bytes = object->frame_fixed_bytes;
   module->frame_item_bytes = object->frame_item_bytes;
+  module->has_batches = object->has_batches;
   *out_module = module;
   return ROC_OK;
 }

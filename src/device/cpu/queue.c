@@ -13,6 +13,8 @@ enum {
   INLINE_BYTES = 256 * 1024, /* copies and fills up to this run on the caller of an idle stream */
   INLINE_NS = 10000,         /* likewise launches expected to take less */
   SHARE_BYTES = 1 << 20,     /* of a copy or fill that is spread over threads */
+  BATCH_ITEMS = 4096,        /* work-items of the first dimension */
+  BATCH_BYTES = 1 << 16,     /* of frames and shared memory */
   SHARE_MIN_NS = 3000,       /* of a launch: well over the price of taking it */
   SHARE_MAX_NS = 1000000,    /* of a launch: how late an interrupt may come */
   WAIT_SPIN_NS = 15000,
@@ -188,7 +190,10 @@ static uint64_t choose_share(const roc_cpu_command *command, uint64_t left) {
   if (group_ps == 0) return 1;
   uint64_t least = SHARE_MIN_NS * (uint64_t)1000 / group_ps;
   uint64_t most = SHARE_MAX_NS * (uint64_t)1000 / group_ps;
-  uint64_t share = left / (2 * (uint64_t)command->stream->queues->pool.size);
+  uint64_t size = command->stream->queues->pool.size, share = left / (2 * size);
+  uint64_t batch = command->as.launch.info.batch, even = (left + size - 1) / size;
+  if (batch > even) batch = even;
+  if (share < batch) share = batch;
   if (share > most) share = most;
   if (share < least) share = least;
   if (share < 1) share = 1;
@@ -401,6 +406,16 @@ static uint32_t clamp_threads(const roc_cpu_command *command, uint64_t shares) {
   return shares < threads ? (uint32_t)shares : threads;
 }
 
+/* How many workgroups should run side by side: until their rows are a long stretch of memory, while
+ * all that they keep stays in a core's own cache. */
+static uint32_t choose_batch(const roc_dev_launch *launch, size_t group_bytes) {
+  uint64_t batch = BATCH_ITEMS / launch->local[0];
+  uint64_t most = BATCH_BYTES / (group_bytes ? group_bytes : 1);
+  if (batch > most) batch = most;
+  if (batch > ROC_CPU_MAX_BATCH) batch = ROC_CPU_MAX_BATCH;
+  return batch ? (uint32_t)batch : 1;
+}
+
 static void describe_launch(roc_cpu_command *command, const roc_dev_launch *launch) {
   roc_dev_module *module = launch->module;
   roc_cpu_launch *info = &command->as.launch.info;
@@ -417,9 +432,12 @@ static void describe_launch(roc_cpu_command *command, const roc_dev_launch *laun
   command->as.launch.module = module;
   command->as.launch.items = (uint64_t)launch->local[0] * launch->local[1] * launch->local[2];
   size_t shared = round_up_64(module->static_shared_bytes) + launch->dynamic_shared_bytes;
-  command->as.launch.frame_offset = round_up_64(shared);
-  command->as.launch.scratch_bytes = command->as.launch.frame_offset + module->frame_fixed_bytes +
-                                     module->frame_item_bytes * command->as.launch.items;
+  shared = round_up_64(shared);
+  size_t frame = module->frame_item_bytes * command->as.launch.items;
+  info->batch = module->has_batches ? choose_batch(launch, shared + frame) : 1;
+  command->as.launch.frame_offset = shared * info->batch;
+  command->as.launch.scratch_bytes =
+      command->as.launch.frame_offset + module->frame_fixed_bytes + frame * info->batch;
   command->as.launch.heap_kernarg = NULL;
 }
 

@@ -33,6 +33,7 @@ struct roc_dev_module {
   void *handle; /* the loader's */
   uint32_t static_shared_bytes;
   uint32_t frame_fixed_bytes, frame_item_bytes;
+  bool has_batches;
   _Atomic uint64_t item_ps; /* what a work-item last took, in picoseconds; 0: never run */
 };
 

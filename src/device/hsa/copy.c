@@ -14,24 +14,27 @@ enum {
   SLICE_NS = 50 * 1000 * 1000,
   INLINE_BYTES = 64 * 1024,       /* through staging, on the calling thread */
   INLINE_HOST_BYTES = 256 * 1024, /* between host blocks */
+  LONG_BYTES = 4 << 20,           /* keep an engine for some hundred microseconds */
   SEED_BYTES = 64 * 1024,         /* of a fill that doubles what is there */
 };
 
 /* ---- one copy by an engine ----------------------------------------------- */
 
-static roc_status start_copy(void *dst, hsa_agent_t dst_agent, const void *src,
-                             hsa_agent_t src_agent, size_t nbytes, hsa_signal_t done,
-                             roc_error *err) {
+roc_status roc_hsa_start_copy(void *dst, hsa_agent_t dst_agent, const void *src,
+                              hsa_agent_t src_agent, size_t nbytes, roc_hsa_signal *done,
+                              roc_error *err) {
+  done->ends[0] = dst_agent;
+  done->ends[1] = src_agent;
   hsa_status_t status =
-      roc_hsa.hsa_amd_memory_async_copy(dst, dst_agent, src, src_agent, nbytes, 0, NULL, done);
+      roc_hsa.hsa_amd_memory_async_copy(dst, dst_agent, src, src_agent, nbytes, 0, NULL, done->hsa);
   if (status == HSA_STATUS_SUCCESS) return ROC_OK;
   return roc_hsa_fail(err, status, "a copy cannot be started");
 }
 
-/* LOST when the device died meanwhile; the signal is then given up. */
-static roc_status finish_copy(roc_hsa_device *device, roc_hsa_signal *signal, roc_error *err) {
+roc_status roc_hsa_finish_copy(roc_hsa_device *device, roc_hsa_signal *signal, roc_error *err) {
   while (!roc_hsa_signal_await(signal->hsa, 1, SLICE_NS)) {
     if (device->base.is_lost) return roc_hsa_fail_lost(device, err);
+    for (int i = 0; i < 2; i++) ROC_TRY(roc_hsa_check_agent(signal->ends[i], err));
   }
   return ROC_OK;
 }
@@ -40,15 +43,15 @@ static roc_status copy_now(roc_hsa_device *device, void *dst, hsa_agent_t dst_ag
                            const void *src, hsa_agent_t src_agent, size_t nbytes, roc_error *err) {
   roc_hsa_signal *signal;
   ROC_TRY(roc_hsa_signal_take(&device->signals, &signal, err));
-  roc_status status = start_copy(dst, dst_agent, src, src_agent, nbytes, signal->hsa, err);
-  if (status == ROC_OK) status = finish_copy(device, signal, err);
+  roc_status status = roc_hsa_start_copy(dst, dst_agent, src, src_agent, nbytes, signal, err);
+  if (status == ROC_OK) status = roc_hsa_finish_copy(device, signal, err);
   if (status != ROC_LOST) roc_hsa_signal_release(&device->signals, signal);
   return status;
 }
 
 /* ---- through staging, on the worker -------------------------------------- */
 
-static roc_status get_stagings(roc_hsa_queue *queue, roc_error *err) {
+roc_status roc_hsa_get_stagings(roc_hsa_queue *queue, roc_error *err) {
   void **staging = queue->worker.staging;
   for (int i = 0; i < ROC_HSA_STAGINGS; i++) {
     if (staging[i]) continue;
@@ -69,7 +72,7 @@ static roc_status start_stage(pipeline *p, int which, void *dst, hsa_agent_t dst
                               roc_error *err) {
   roc_hsa_signal *signal;
   ROC_TRY(roc_hsa_signal_take(&p->device->signals, &signal, err));
-  roc_status status = start_copy(dst, dst_agent, src, src_agent, nbytes, signal->hsa, err);
+  roc_status status = roc_hsa_start_copy(dst, dst_agent, src, src_agent, nbytes, signal, err);
   if (status == ROC_OK) {
     p->signals[which] = signal;
   } else {
@@ -82,7 +85,7 @@ static roc_status finish_stage(pipeline *p, int which, roc_error *err) {
   roc_hsa_signal *signal = p->signals[which];
   if (!signal) return ROC_OK;
   p->signals[which] = NULL;
-  ROC_TRY(finish_copy(p->device, signal, err));
+  ROC_TRY(roc_hsa_finish_copy(p->device, signal, err));
   roc_hsa_signal_release(&p->device->signals, signal);
   return ROC_OK;
 }
@@ -147,7 +150,7 @@ static roc_status relay_chunks(pipeline *p, const roc_hsa_place *dst, const roc_
 
 static roc_status copy_staged(roc_hsa_queue *queue, const roc_hsa_place *dst,
                               const roc_hsa_place *src, size_t nbytes, roc_error *err) {
-  ROC_TRY(get_stagings(queue, err));
+  ROC_TRY(roc_hsa_get_stagings(queue, err));
   pipeline p = {.device = queue->device, .staging = (char **)queue->worker.staging};
   roc_status status;
   if (dst->kind == ROC_HSA_PAGEABLE) {
@@ -166,6 +169,11 @@ static bool is_host(const roc_hsa_place *place) {
   return place->kind != ROC_HSA_DEVICE;
 }
 
+/* The GPU at the other end may be lost in the middle of it, so that somebody has to look. */
+static bool is_between(const roc_hsa_place *dst, const roc_hsa_place *src) {
+  return !is_host(dst) && !is_host(src) && dst->agent.handle != src->agent.handle;
+}
+
 static bool can_overlap(const char *a, const char *b, size_t nbytes) {
   return a < b + nbytes && b < a + nbytes;
 }
@@ -174,9 +182,7 @@ static bool can_overlap(const char *a, const char *b, size_t nbytes) {
 static bool is_direct(const roc_hsa_place *dst, const roc_hsa_place *src) {
   if (dst->kind == ROC_HSA_PAGEABLE || src->kind == ROC_HSA_PAGEABLE) return false;
   if (is_host(dst) || is_host(src) || dst->agent.handle == src->agent.handle) return true;
-  hsa_agent_t both[2] = {dst->agent, src->agent};
-  return roc_hsa.hsa_amd_agents_allow_access(2, both, NULL, src->address) == HSA_STATUS_SUCCESS &&
-         roc_hsa.hsa_amd_agents_allow_access(2, both, NULL, dst->address) == HSA_STATUS_SUCCESS;
+  return roc_hsa_open_to_peers(src, dst->agent) && roc_hsa_open_to_peers(dst, src->agent);
 }
 
 /* Engines copy forwards in pieces; blocks that overlap go through a third one. */
@@ -197,17 +203,22 @@ static roc_status copy_overlapping(roc_hsa_device *device, const roc_hsa_place *
 static roc_status run_copy(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_opens,
                            roc_error *err) {
   size_t nbytes = job->as.bytes.nbytes;
-  roc_hsa_place dst = roc_hsa_find_place(job->as.bytes.dst, nbytes);
-  roc_hsa_place src = roc_hsa_find_place(job->as.bytes.src, nbytes);
+  roc_hsa_place dst, src;
+  ROC_TRY(roc_hsa_find_place(job->as.bytes.dst, nbytes, &dst, err));
+  ROC_TRY(roc_hsa_find_place(job->as.bytes.src, nbytes, &src, err));
   if (is_host(&dst) && is_host(&src)) {
     memmove(job->as.bytes.dst, job->as.bytes.src, nbytes);
     return ROC_OK;
   }
   if (!is_direct(&dst, &src)) return copy_staged(queue, &dst, &src, nbytes, err);
+  if (is_between(&dst, &src)) {
+    return copy_now(queue->device, dst.address, dst.agent, src.address, src.agent, nbytes, err);
+  }
   if (can_overlap(dst.address, src.address, nbytes)) {
     return copy_overlapping(queue->device, &dst, &src, nbytes, err);
   }
-  ROC_TRY(start_copy(dst.address, dst.agent, src.address, src.agent, nbytes, job->gate->hsa, err));
+  ROC_TRY(
+      roc_hsa_start_copy(dst.address, dst.agent, src.address, src.agent, nbytes, job->gate, err));
   *out_opens = true;
   return ROC_OK;
 }
@@ -215,21 +226,22 @@ static roc_status run_copy(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_ope
 /* ---- fills: jobs --------------------------------------------------------- */
 
 /* The four bytes that the whole block repeats; false when it is eight. */
-static bool find_word(const roc_hsa_job *job, uint32_t *out_word) {
+static bool find_word(const void *pattern, size_t pattern_bytes, uint32_t *out_word) {
   unsigned char bytes[8];
-  roc_host_fill(bytes, job->as.bytes.pattern, job->as.bytes.pattern_bytes, sizeof bytes);
+  roc_host_fill(bytes, pattern, pattern_bytes, sizeof bytes);
   memcpy(out_word, bytes, sizeof *out_word);
   return memcmp(bytes, bytes + 4, 4) == 0;
 }
 
 /* A seed from the host, then copies of what is there, each twice as long. */
-static roc_status fill_by_doubling(roc_hsa_queue *queue, const roc_hsa_job *job,
-                                   const roc_hsa_place *dst, roc_error *err) {
+static roc_status fill_by_doubling(roc_hsa_queue *queue, const roc_hsa_place *dst,
+                                   const void *pattern, size_t pattern_bytes, size_t nbytes,
+                                   roc_error *err) {
   roc_hsa_device *device = queue->device;
-  size_t nbytes = job->as.bytes.nbytes, done = nbytes < SEED_BYTES ? nbytes : SEED_BYTES;
-  ROC_TRY(get_stagings(queue, err));
+  size_t done = nbytes < SEED_BYTES ? nbytes : SEED_BYTES;
+  ROC_TRY(roc_hsa_get_stagings(queue, err));
   void *seed = queue->worker.staging[0];
-  roc_host_fill(seed, job->as.bytes.pattern, job->as.bytes.pattern_bytes, done);
+  roc_host_fill(seed, pattern, pattern_bytes, done);
   ROC_TRY(copy_now(device, dst->address, dst->agent, seed, roc_hsa_sys.cpu, done, err));
   while (done < nbytes) {
     size_t next = done < nbytes - done ? done : nbytes - done;
@@ -239,22 +251,31 @@ static roc_status fill_by_doubling(roc_hsa_queue *queue, const roc_hsa_job *job,
   return ROC_OK;
 }
 
+roc_status roc_hsa_fill_block(roc_hsa_queue *queue, const roc_hsa_place *dst, const void *pattern,
+                              size_t pattern_bytes, size_t nbytes, roc_error *err) {
+  uint32_t word;
+  bool is_aligned = ((uintptr_t)dst->address | nbytes) % sizeof word == 0;
+  if (!is_aligned || !find_word(pattern, pattern_bytes, &word)) {
+    return fill_by_doubling(queue, dst, pattern, pattern_bytes, nbytes, err);
+  }
+  hsa_status_t status =
+      roc_hsa.hsa_amd_memory_fill(dst->address, word, nbytes / sizeof word); /* waits for its end */
+  if (status == HSA_STATUS_SUCCESS) return ROC_OK;
+  return roc_hsa_fail(err, status, "a fill failed");
+}
+
 static roc_status run_fill(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_opens,
                            roc_error *err) {
   (void)out_opens;
   size_t nbytes = job->as.bytes.nbytes;
-  roc_hsa_place dst = roc_hsa_find_place(job->as.bytes.dst, nbytes);
+  roc_hsa_place dst;
+  ROC_TRY(roc_hsa_find_place(job->as.bytes.dst, nbytes, &dst, err));
+  const unsigned char *pattern = job->as.bytes.pattern;
   if (is_host(&dst)) {
-    roc_host_fill(job->as.bytes.dst, job->as.bytes.pattern, job->as.bytes.pattern_bytes, nbytes);
+    roc_host_fill(job->as.bytes.dst, pattern, job->as.bytes.pattern_bytes, nbytes);
     return ROC_OK;
   }
-  uint32_t word;
-  bool is_aligned = ((uintptr_t)dst.address | nbytes) % sizeof word == 0;
-  if (!is_aligned || !find_word(job, &word)) return fill_by_doubling(queue, job, &dst, err);
-  hsa_status_t status =
-      roc_hsa.hsa_amd_memory_fill(dst.address, word, nbytes / sizeof word); /* waits for its end */
-  if (status == HSA_STATUS_SUCCESS) return ROC_OK;
-  return roc_hsa_fail(err, status, "a fill failed");
+  return roc_hsa_fill_block(queue, &dst, pattern, job->as.bytes.pattern_bytes, nbytes, err);
 }
 
 static roc_status run_call(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_opens,
@@ -270,6 +291,7 @@ static roc_status run_wait(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_ope
   roc_hsa_queue *other = job->as.wait.other;
   while (!roc_hsa_queue_await(other, job->as.wait.ticket, SLICE_NS)) {
     if (queue->device->base.is_lost) return roc_hsa_fail_lost(queue->device, err);
+    if (atomic_load(&queue->is_stopped)) break; /* by another stream's kernel; nobody waits here */
   }
   return ROC_OK;
 }
@@ -289,8 +311,8 @@ static roc_status prepare_gate(roc_hsa_queue *queue, roc_hsa_signal **out_gate, 
 }
 
 /* Queues a copy of `job`. */
-static roc_status queue_job(roc_hsa_stream *stream, const roc_hsa_job *job, roc_ticket *out_ticket,
-                            roc_error *err) {
+roc_status roc_hsa_queue_job(roc_hsa_stream *stream, const roc_hsa_job *job, roc_ticket *out_ticket,
+                             roc_error *err) {
   roc_hsa_queue *queue = stream->queue;
   ROC_TRY(roc_hsa_worker_start(queue, err));
   roc_hsa_job *own = roc_alloc(sizeof *own);
@@ -302,7 +324,7 @@ static roc_status queue_job(roc_hsa_stream *stream, const roc_hsa_job *job, roc_
     return status;
   }
   own->after = stream->last;
-  *out_ticket = stream->last = own->ticket = roc_hsa_queue_gate(queue, own->gate);
+  *out_ticket = stream->last = own->ticket = roc_hsa_queue_gate(queue, own->gate, false);
   roc_hsa_worker_add(queue, own);
   return ROC_OK;
 }
@@ -315,12 +337,12 @@ static roc_status queue_direct(roc_hsa_stream *stream, const roc_hsa_place *dst,
   roc_hsa_signal *gate;
   ROC_TRY(prepare_gate(queue, &gate, err));
   roc_status status =
-      start_copy(dst->address, dst->agent, src->address, src->agent, nbytes, gate->hsa, err);
+      roc_hsa_start_copy(dst->address, dst->agent, src->address, src->agent, nbytes, gate, err);
   if (status != ROC_OK) {
     roc_hsa_signal_release(&queue->device->signals, gate);
     return status;
   }
-  *out_ticket = stream->last = roc_hsa_queue_gate(queue, gate);
+  *out_ticket = stream->last = roc_hsa_queue_gate(queue, gate, false);
   return ROC_OK;
 }
 
@@ -341,6 +363,11 @@ static roc_status copy_inline(roc_hsa_device *device, const roc_hsa_place *dst,
   return ROC_OK;
 }
 
+/* A small copy would wait for it in the engine, and everybody for the thread that makes the copy. */
+static bool has_long_copy(const roc_hsa_device *device) {
+  return device->long_queue && !roc_hsa_queue_has_done(device->long_queue, device->long_ticket);
+}
+
 /* True: done here, or failed.  Only for a stream that has nothing to wait for. */
 static bool try_inline(roc_hsa_stream *stream, const roc_hsa_place *dst, const roc_hsa_place *src,
                        size_t nbytes, roc_status *out_status, roc_error *err) {
@@ -351,9 +378,26 @@ static bool try_inline(roc_hsa_stream *stream, const roc_hsa_place *dst, const r
     return true;
   }
   bool is_staged = dst->kind == ROC_HSA_PAGEABLE || src->kind == ROC_HSA_PAGEABLE;
-  if (!is_staged || nbytes > INLINE_BYTES) return false;
+  if (!is_staged || nbytes > INLINE_BYTES || has_long_copy(stream->queue->device)) return false;
   *out_status = copy_inline(stream->queue->device, dst, src, nbytes, err);
   return true;
+}
+
+/* At once, by an engine behind what is queued, or by a job. */
+static roc_status queue_copy(roc_hsa_stream *stream, const roc_hsa_job *job, roc_ticket *out_ticket,
+                             roc_error *err) {
+  size_t nbytes = job->as.bytes.nbytes;
+  if (!is_idle(stream)) return roc_hsa_queue_job(stream, job, out_ticket, err);
+  roc_hsa_place to, from;
+  ROC_TRY(roc_hsa_find_place(job->as.bytes.dst, nbytes, &to, err));
+  ROC_TRY(roc_hsa_find_place(job->as.bytes.src, nbytes, &from, err));
+  roc_status status;
+  if (try_inline(stream, &to, &from, nbytes, &status, err)) return status;
+  if ((is_host(&to) && is_host(&from)) || is_between(&to, &from) || !is_direct(&to, &from) ||
+      can_overlap(to.address, from.address, nbytes)) {
+    return roc_hsa_queue_job(stream, job, out_ticket, err);
+  }
+  return queue_direct(stream, &to, &from, nbytes, out_ticket, err);
 }
 
 roc_status roc_hsa_copy(roc_dev_stream *base, roc_devptr dst, roc_devptr src, size_t nbytes,
@@ -367,16 +411,13 @@ roc_status roc_hsa_copy(roc_dev_stream *base, roc_devptr dst, roc_devptr src, si
       .run = run_copy,
       .as.bytes = {
           .dst = (char *)(uintptr_t)dst, .src = (const char *)(uintptr_t)src, .nbytes = nbytes}};
-  if (!is_idle(stream)) return queue_job(stream, &job, out_ticket, err);
-  roc_hsa_place to = roc_hsa_find_place(job.as.bytes.dst, nbytes);
-  roc_hsa_place from = roc_hsa_find_place(job.as.bytes.src, nbytes);
-  roc_status status;
-  if (try_inline(stream, &to, &from, nbytes, &status, err)) return status;
-  if ((is_host(&to) && is_host(&from)) || !is_direct(&to, &from) ||
-      can_overlap(to.address, from.address, nbytes)) {
-    return queue_job(stream, &job, out_ticket, err);
+  ROC_TRY(queue_copy(stream, &job, out_ticket, err));
+  if (nbytes >= LONG_BYTES) {
+    roc_hsa_device *device = stream->queue->device;
+    device->long_queue = stream->queue;
+    device->long_ticket = *out_ticket;
   }
-  return queue_direct(stream, &to, &from, nbytes, out_ticket, err);
+  return ROC_OK;
 }
 
 roc_status roc_hsa_fill(roc_dev_stream *base, roc_devptr dst, const void *pattern,
@@ -391,13 +432,13 @@ roc_status roc_hsa_fill(roc_dev_stream *base, roc_devptr dst, const void *patter
                                   .nbytes = nbytes,
                                   .pattern_bytes = (uint32_t)pattern_bytes}};
   memcpy(job.as.bytes.pattern, pattern, pattern_bytes);
-  return queue_job(stream, &job, out_ticket, err);
+  return roc_hsa_queue_job(stream, &job, out_ticket, err);
 }
 
 roc_status roc_hsa_host_call(roc_dev_stream *base, void (*fn)(void *ud), void *ud,
                              roc_ticket *out_ticket, roc_error *err) {
   roc_hsa_job job = {.run = run_call, .as.call = {fn, ud}};
-  return queue_job(roc_hsa_stream_of(base), &job, out_ticket, err);
+  return roc_hsa_queue_job(roc_hsa_stream_of(base), &job, out_ticket, err);
 }
 
 /* An event's stamp is a signal that a gate can depend on; for any other ticket the worker waits. */
@@ -413,8 +454,8 @@ roc_status roc_hsa_stream_wait(roc_dev_stream *base, roc_dev_stream *other_base,
   roc_hsa_signal *stamp = roc_hsa_queue_find_stamp(other, ticket);
   if (!stamp) {
     roc_hsa_job job = {.run = run_wait, .as.wait = {other, ticket}};
-    return queue_job(stream, &job, out_ticket, err);
+    return roc_hsa_queue_job(stream, &job, out_ticket, err);
   }
-  *out_ticket = stream->last = roc_hsa_queue_gate(stream->queue, stamp);
+  *out_ticket = stream->last = roc_hsa_queue_gate(stream->queue, stamp, true);
   return ROC_OK;
 }

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/target.h"
 #include "device/common.h"
+#include "device/hsa/absent.h"
 #include "device/hsa/emulated.h"
 #include "device/hsa/driver.h"
 
@@ -34,38 +35,63 @@ uint64_t roc_hsa_ticks_to_ns(uint64_t ticks) {
 
 /* ---- GPUs we compile for ------------------------------------------------- */
 
+/* What an agent's ISA names come to; newer ROCR lists several, the GPU's own first. */
+typedef struct isa_choice {
+  const roc_gpu_chip *chip; /* NULL: our compiler knows none of them */
+  char target[64];          /* its target id, or the first one's */
+} isa_choice;
+
+/* The target id our compiler takes: the one given, or without features it does not know. */
+static void consider_target(isa_choice *choice, const char *id) {
+  char target[sizeof choice->target];
+  snprintf(target, sizeof target, "%s", id);
+  const roc_gpu_chip *chip = roc_gpu_chip_find(target, NULL);
+  char *features = strchr(target, ':');
+  if (!chip && features) {
+    *features = '\0';
+    chip = roc_gpu_chip_find(target, NULL);
+  }
+  if (chip || !choice->target[0]) snprintf(choice->target, sizeof choice->target, "%s", target);
+  choice->chip = chip;
+}
+
 /* "amdgcn-amd-amdhsa--gfx90a:sramecc-:xnack-" holds the target id behind two dashes. */
 static hsa_status_t take_isa(hsa_isa_t isa, void *ud) {
-  char name[256] = "", *target = ud;
+  char name[256] = "";
+  isa_choice *choice = ud;
   uint32_t length = 0;
-  if (roc_hsa.hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME_LENGTH, &length) != HSA_STATUS_SUCCESS ||
+  if (choice->chip ||
+      roc_hsa.hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME_LENGTH, &length) != HSA_STATUS_SUCCESS ||
       length >= sizeof name ||
       roc_hsa.hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME, name) != HSA_STATUS_SUCCESS) {
     return HSA_STATUS_SUCCESS;
   }
   const char *id = strstr(name, "--");
-  if (!id || target[0]) return HSA_STATUS_SUCCESS;
-  snprintf(target, sizeof((roc_device_props *)0)->arch, "%s", id + 2);
+  if (id) consider_target(choice, id + 2);
   return HSA_STATUS_SUCCESS;
-}
-
-/* The target id our compiler takes for the agent: its own, or without features it does not know.
- * NULL when it compiles for no such GPU; `target` has the name then. */
-static const roc_gpu_chip *find_chip(hsa_agent_t agent, char *target) {
-  target[0] = '\0';
-  roc_hsa.hsa_agent_iterate_isas(agent, take_isa, target);
-  const roc_gpu_chip *chip = roc_gpu_chip_find(target, NULL);
-  if (chip) return chip;
-  char *features = strchr(target, ':');
-  if (features) *features = '\0';
-  return roc_gpu_chip_find(target, NULL);
 }
 
 /* The agents found, and the last GPU that was passed over. */
 typedef struct survey {
   bool has_cpu;
+  uint32_t passed_over;
   char refused[64];
 } survey;
+
+static void add_gpu(survey *found, hsa_agent_t agent) {
+  isa_choice choice = {0};
+  roc_hsa.hsa_agent_iterate_isas(agent, take_isa, &choice);
+  if (!choice.chip) {
+    found->passed_over++;
+    snprintf(found->refused, sizeof found->refused, "%s",
+             choice.target[0] ? choice.target : "a GPU of unknown kind");
+    return;
+  }
+  uint32_t i = roc_hsa_sys.ngpus++;
+  roc_hsa_sys.gpus[i] = agent;
+  roc_hsa_sys.chips[i] = choice.chip;
+  memcpy(roc_hsa_sys.targets[i], choice.target, sizeof choice.target);
+}
 
 static hsa_status_t look_at_agent(hsa_agent_t agent, void *ud) {
   survey *found = ud;
@@ -77,15 +103,7 @@ static hsa_status_t look_at_agent(hsa_agent_t agent, void *ud) {
     roc_hsa_sys.cpu = agent;
     found->has_cpu = true;
   }
-  if (type != HSA_DEVICE_TYPE_GPU || roc_hsa_sys.ngpus == ROC_HSA_MAX_GPUS) {
-    return HSA_STATUS_SUCCESS;
-  }
-  char target[64];
-  if (find_chip(agent, target)) {
-    roc_hsa_sys.gpus[roc_hsa_sys.ngpus++] = agent;
-  } else {
-    snprintf(found->refused, sizeof found->refused, "%s", target);
-  }
+  if (type == HSA_DEVICE_TYPE_GPU && roc_hsa_sys.ngpus < ROC_HSA_MAX_GPUS) add_gpu(found, agent);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -98,7 +116,7 @@ typedef struct pool_wish {
 } pool_wish;
 
 static bool is_allocatable(hsa_amd_memory_pool_t pool) {
-  hsa_amd_segment_t segment;
+  hsa_amd_segment_t segment = HSA_AMD_SEGMENT_GROUP;
   bool can_allocate = false;
   roc_hsa.hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
   roc_hsa.hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED,
@@ -117,6 +135,7 @@ static hsa_status_t look_at_pool(hsa_amd_memory_pool_t pool, void *ud) {
   return HSA_STATUS_SUCCESS;
 }
 
+/* *out_pool is set when there is one. */
 static bool find_pool(hsa_agent_t agent, uint32_t flags, hsa_amd_memory_pool_t *out_pool) {
   pool_wish wish = {.flags = flags};
   roc_hsa.hsa_amd_agent_iterate_memory_pools(agent, look_at_pool, &wish);
@@ -143,11 +162,12 @@ static roc_status survey_machine(roc_error *err) {
   survey found = {0};
   roc_hsa_sys = (roc_hsa_system){.tick_hz = 1000000000};
   roc_hsa.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &roc_hsa_sys.tick_hz);
-  roc_hsa.hsa_iterate_agents(look_at_agent, &found);
+  hsa_status_t status = roc_hsa.hsa_iterate_agents(look_at_agent, &found);
+  if (status != HSA_STATUS_SUCCESS) return roc_hsa_fail_init(status, err);
   if (roc_hsa_sys.ngpus == 0) {
-    return roc_fail(err, ROC_UNAVAILABLE, "ROCR finds no GPU that roclua compiles for%s%s%s",
-                    found.refused[0] ? " (there is a " : "", found.refused,
-                    found.refused[0] ? ")" : "");
+    bool has_none = found.passed_over == 0 && !roc_emulated_is_asked();
+    if (has_none) ROC_TRY(roc_hsa_check_render_nodes("", err));
+    return roc_hsa_fail_no_gpu(found.passed_over, found.refused, err);
   }
   ROC_TRY(find_host_pools(err));
   return roc_hsa_watch_faults(err);
@@ -187,6 +207,25 @@ static roc_status hsa_probe(uint32_t *out_count, roc_error *err) {
 }
 
 /* ---- properties ---------------------------------------------------------- */
+
+/* Whether an atomic operation of the GPU may go astray on the way to the host's memory: over PCIe,
+ * the slot, the bridges and the processor must all carry them.  As ROCR is told by the driver. */
+static bool lacks_host_atomics(hsa_agent_t agent) {
+  enum { MAX_HOPS = 8 };
+  hsa_amd_memory_pool_link_info_t links[MAX_HOPS] = {0};
+  uint32_t hops = 0;
+  bool is_told = roc_hsa.hsa_amd_agent_memory_pool_get_info(
+                     agent, roc_hsa_sys.host_pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS,
+                     &hops) == HSA_STATUS_SUCCESS &&
+                 hops <= MAX_HOPS &&
+                 roc_hsa.hsa_amd_agent_memory_pool_get_info(
+                     agent, roc_hsa_sys.host_pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO,
+                     links) == HSA_STATUS_SUCCESS;
+  for (uint32_t i = 0; is_told && i < hops; i++) {
+    if (!links[i].atomic_support_32bit || !links[i].atomic_support_64bit) return true;
+  }
+  return false;
+}
 
 /* Old APUs share all memory with the host.  Newer ones do where page faults of the GPU are resolved
  * (XNACK); on a GPU with memory of its own that would work too, and be slow. */
@@ -245,8 +284,8 @@ static void describe(roc_hsa_device *device, uint32_t ordinal, uint32_t wavefron
   base->ops = &roc_hsa_ops;
   base->kind = roc_hsa_ops.kind;
   base->ordinal = ordinal;
-  const roc_gpu_chip *chip = find_chip(agent, props->arch);
-  chip = widen(chip, wavefront, props->arch);
+  memcpy(props->arch, roc_hsa_sys.targets[ordinal], sizeof roc_hsa_sys.targets[ordinal]);
+  const roc_gpu_chip *chip = widen(roc_hsa_sys.chips[ordinal], wavefront, props->arch);
   read_name(agent, chip, props);
   read_workgroup_limits(agent, props);
   props->wavefront_size = chip->wave_size;
@@ -256,9 +295,10 @@ static void describe(roc_hsa_device *device, uint32_t ordinal, uint32_t wavefron
   size_t nbytes = 0;
   roc_hsa.hsa_amd_memory_pool_get_info(device->pool, HSA_AMD_MEMORY_POOL_INFO_SIZE, &nbytes);
   props->memory_total = nbytes;
-  props->host_memory = shares_host_memory(agent);
   props->has_own_atomics = true;
+  props->lacks_host_atomics = lacks_host_atomics(agent);
   props->is_checked = roc_emulated_is_checked();
+  device->queue_packets = QUEUE_PACKETS;
   roc_hsa.hsa_agent_get_info(agent, HSA_AGENT_INFO_QUEUE_MAX_SIZE, &device->queue_packets);
   if (device->queue_packets > QUEUE_PACKETS) device->queue_packets = QUEUE_PACKETS;
 }
@@ -280,12 +320,18 @@ static roc_status read_queue_limit(uint32_t *out_count, roc_error *err) {
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* An APU may have no coarse-grained pool of its own: the host's memory serves. */
-static hsa_amd_memory_pool_t choose_pool(hsa_agent_t agent) {
-  hsa_amd_memory_pool_t pool = roc_hsa_sys.host_pool;
-  if (find_pool(agent, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, &pool)) return pool;
-  find_pool(roc_hsa_sys.cpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, &pool);
-  return pool;
+/* Where the GPU's memory is the host's, the host must reach what is allocated. */
+static void choose_pool(roc_hsa_device *device) {
+  enum { COARSE = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED };
+  device->base.props.host_memory = shares_host_memory(device->agent);
+  device->has_host_pool =
+      device->base.props.host_memory || !find_pool(device->agent, COARSE, &device->pool);
+  if (!device->has_host_pool || find_pool(roc_hsa_sys.cpu, COARSE, &device->pool)) return;
+  device->pool = roc_hsa_sys.host_pool;
+}
+
+bool roc_hsa_find_gpu_pool(hsa_agent_t agent, hsa_amd_memory_pool_t *out_pool) {
+  return find_pool(agent, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, out_pool);
 }
 
 /* What ROCLUA_WAVEFRONT asks for; 0: nothing, each chip has its own. */
@@ -311,9 +357,14 @@ static roc_status open_locked(uint32_t ordinal, roc_hsa_device **out_device, roc
     return status;
   }
   device->agent = roc_hsa_sys.gpus[ordinal];
-  device->pool = choose_pool(device->agent);
+  choose_pool(device);
   roc_hsa_signals_init(&device->signals);
   describe(device, ordinal, wavefront);
+  if (device->base.props.memory_total == 0) {
+    roc_hsa_signals_deinit(&device->signals);
+    roc_free(device);
+    return roc_fail(err, ROC_UNAVAILABLE, "ROCR does not say how much memory the AMD GPU has");
+  }
   open_count++;
   *out_device = device;
   return ROC_OK;
@@ -338,6 +389,7 @@ static void hsa_quiesce(roc_device *base) {
 static void hsa_close(roc_device *base) {
   roc_hsa_device *device = roc_hsa_device_of(base);
   roc_hsa_list_device(device, false);
+  hsa_quiesce(base); /* the worker of one queue may look at another */
   for (uint32_t i = 0; i < device->nqueues; i++) roc_hsa_queue_destroy(device->queues[i]);
   if (device->staging) roc_hsa_free_host(base, device->staging);
   roc_hsa_signals_deinit(&device->signals);
@@ -419,6 +471,7 @@ static void hsa_stream_destroy(roc_dev_stream *base) {
 
 const roc_device_ops roc_hsa_ops = {
     .kind = "hsa",
+    .copies_between = true,
     .probe = hsa_probe,
     .open = hsa_open,
     .close = hsa_close,
@@ -435,6 +488,7 @@ const roc_device_ops roc_hsa_ops = {
     .stream_destroy = hsa_stream_destroy,
     .copy = roc_hsa_copy,
     .fill = roc_hsa_fill,
+    .scatter = roc_hsa_scatter,
     .launch = roc_hsa_launch,
     .host_call = roc_hsa_host_call,
     .stream_wait = roc_hsa_stream_wait,

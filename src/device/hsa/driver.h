@@ -6,6 +6,7 @@
 #ifndef ROC_DEVICE_HSA_DRIVER_H
 #define ROC_DEVICE_HSA_DRIVER_H
 
+#include "base/target.h"
 #include "device/device.h"
 #include "device/hsa/queue.h"
 #include "device/hsa/signal.h"
@@ -16,7 +17,9 @@ typedef struct roc_hsa_system {
   hsa_agent_t cpu;                 /* the first one: owner of the pools below */
   hsa_amd_memory_pool_t host_pool; /* fine-grained: both sides see each other's stores */
   hsa_amd_memory_pool_t kernarg_pool;
-  hsa_agent_t gpus[ROC_HSA_MAX_GPUS]; /* those we compile for */
+  hsa_agent_t gpus[ROC_HSA_MAX_GPUS]; /* those we compile for; and with the same index: */
+  const roc_gpu_chip *chips[ROC_HSA_MAX_GPUS];
+  char targets[ROC_HSA_MAX_GPUS][64]; /* target ids */
   uint32_t ngpus;
   uint64_t tick_hz; /* of ROCR's clock: timeouts and times of the profiler */
 } roc_hsa_system;
@@ -27,11 +30,14 @@ typedef struct roc_hsa_device {
   roc_device base;
   hsa_agent_t agent;
   hsa_amd_memory_pool_t pool; /* coarse-grained memory of the GPU */
+  bool has_host_pool;         /* it has none, or shares the host's: `pool` is the host's */
   roc_hsa_signals signals;
   uint32_t max_queues, queue_packets;
   _Atomic uint32_t nqueues; /* only grows; queues below it may be looked at by any thread */
   roc_hsa_queue *queues[ROC_HSA_MAX_QUEUES];
-  void *staging;               /* page-locked, for small copies made on the calling thread */
+  void *staging;             /* page-locked, for small copies made on the calling thread, */
+  roc_hsa_queue *long_queue; /* unless a long one is ahead of them: the last, NULL at first */
+  roc_ticket long_ticket;
   _Atomic uint64_t allocated;  /* bytes given out */
   struct roc_hsa_device *next; /* in the list of open ones (fault.c) */
 } roc_hsa_device;
@@ -50,6 +56,8 @@ static inline roc_hsa_stream *roc_hsa_stream_of(roc_dev_stream *stream) {
   return (roc_hsa_stream *)stream;
 }
 
+/* Memory of its own; false when it has none. */
+bool roc_hsa_find_gpu_pool(hsa_agent_t agent, hsa_amd_memory_pool_t *out_pool);
 uint64_t roc_hsa_ns_to_ticks(uint64_t ns);
 uint64_t roc_hsa_ticks_to_ns(uint64_t ticks);
 
@@ -67,8 +75,11 @@ typedef struct roc_hsa_place {
   char *address;     /* as GPUs know it; the host's own for PAGEABLE */
 } roc_hsa_place;
 
-/* Any thread; one call into ROCR. */
-roc_hsa_place roc_hsa_find_place(const void *ptr, size_t nbytes);
+/* Any thread; one call into ROCR.  A failure leaves open whether the host may touch the memory. */
+roc_status roc_hsa_find_place(const void *ptr, size_t nbytes, roc_hsa_place *out_place,
+                              roc_error *err);
+/* Opens the memory of one GPU to all that can reach it; whether `agent` is one of them. */
+bool roc_hsa_open_to_peers(const roc_hsa_place *place, hsa_agent_t agent);
 roc_status roc_hsa_alloc(roc_device *device, size_t nbytes, roc_devptr *out_ptr, roc_error *err);
 void roc_hsa_free(roc_device *device, roc_devptr ptr);
 roc_status roc_hsa_alloc_host(roc_device *device, size_t nbytes, void **out_ptr, roc_error *err);
@@ -91,6 +102,26 @@ roc_status roc_hsa_host_call(roc_dev_stream *stream, void (*fn)(void *ud), void 
 roc_status roc_hsa_stream_wait(roc_dev_stream *stream, roc_dev_stream *other, roc_ticket ticket,
                                roc_ticket *out_ticket, roc_error *err);
 
+/* Steps of these, for a queue's worker.  Both agents reach both blocks; `done` is counted down. */
+roc_status roc_hsa_start_copy(void *dst, hsa_agent_t dst_agent, const void *src,
+                              hsa_agent_t src_agent, size_t nbytes, roc_hsa_signal *done,
+                              roc_error *err);
+/* Waits.  LOST when the device, or a GPU at an end of the copy, died meanwhile; the signal is then
+ * given up. */
+roc_status roc_hsa_finish_copy(roc_hsa_device *device, roc_hsa_signal *signal, roc_error *err);
+/* Sees that the worker has its page-locked blocks. */
+roc_status roc_hsa_get_stagings(roc_hsa_queue *queue, roc_error *err);
+/* Fills device memory; waits, and may use the first staging block. */
+roc_status roc_hsa_fill_block(roc_hsa_queue *queue, const roc_hsa_place *dst, const void *pattern,
+                              size_t pattern_bytes, size_t nbytes, roc_error *err);
+/* Queues a copy of `job`. */
+roc_status roc_hsa_queue_job(roc_hsa_stream *stream, const roc_hsa_job *job, roc_ticket *out_ticket,
+                             roc_error *err);
+
+/* scatter.c: an op, too. */
+roc_status roc_hsa_scatter(roc_dev_stream *stream, const roc_dev_scatter *scatter,
+                           roc_ticket *out_ticket, roc_error *err);
+
 /* module.c */
 struct roc_dev_module {
   hsa_code_object_reader_t reader;
@@ -111,5 +142,7 @@ void roc_hsa_list_device(roc_hsa_device *device, bool is_open);
 void roc_hsa_on_queue_error(hsa_status_t status, hsa_queue_t *source, void *queue);
 /* The device's one text; LOST. */
 roc_status roc_hsa_fail_lost(roc_hsa_device *device, roc_error *err);
+/* LOST when the agent is that of an open device which is lost. */
+roc_status roc_hsa_check_agent(hsa_agent_t agent, roc_error *err);
 
 #endif

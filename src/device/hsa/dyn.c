@@ -2,17 +2,15 @@
 #include "device/hsa/dyn.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <grp.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "device/hsa/absent.h"
 #include "device/hsa/emulated.h"
 
-#define KFD "/dev/kfd"
 #define LIBRARY "libhsa-runtime64.so.1"
 
 roc_hsa_api roc_hsa;
@@ -26,63 +24,39 @@ static const struct {
 #undef ROC_HSA_SYMBOL
 };
 
-/* ---- the kernel's side --------------------------------------------------- */
-
-static roc_status fail_without_kfd(roc_error *err) {
-  if (access("/sys/module/amdgpu", F_OK) != 0) {
-    return roc_fail(err, ROC_UNAVAILABLE,
-                    "there is no " KFD
-                    ": this machine has no AMD GPU, or the kernel module "
-                    "'amdgpu' is not loaded (modprobe amdgpu)");
-  }
-  return roc_fail(err, ROC_UNAVAILABLE,
-                  "there is no " KFD
-                  " although the kernel module 'amdgpu' is loaded: its compute "
-                  "part (CONFIG_HSA_AMD) is missing, or this is a container that was not given it "
-                  "(--device=/dev/kfd --device=/dev/dri)");
-}
-
-static roc_status fail_kfd_permission(roc_error *err) {
-  const char *group = "render";
-  struct stat info;
-  struct group *entry = stat(KFD, &info) == 0 ? getgrgid(info.st_gid) : NULL;
-  if (entry) group = entry->gr_name;
-  return roc_fail(err, ROC_UNAVAILABLE,
-                  "no permission to read and write " KFD
-                  ": add this user to the group '%s' "
-                  "(usermod -aG %s <user>) and log in again",
-                  group, group);
-}
-
-static roc_status check_kfd(roc_error *err) {
-  if (access(KFD, R_OK | W_OK) == 0) return ROC_OK;
-  if (errno == ENOENT) return fail_without_kfd(err);
-  if (errno == EACCES || errno == EPERM) return fail_kfd_permission(err);
-  return roc_fail(err, ROC_UNAVAILABLE, KFD " cannot be used: %s", strerror(errno));
-}
-
 /* ---- the library --------------------------------------------------------- */
 
-static void *open_library(void) {
-  static const char *const names[] = {LIBRARY, "/opt/rocm/lib/" LIBRARY};
-  const char *given = getenv("ROCLUA_HSA_LIBRARY");
-  if (given && *given) return dlopen(given, RTLD_NOW | RTLD_LOCAL);
-  void *handle = NULL;
-  for (size_t i = 0; !handle && i < sizeof names / sizeof *names; i++) {
-    handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-  }
+static void *try_library(const char *path, char *why, size_t size) {
+  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  const char *said = handle ? NULL : dlerror();
+  if (!handle) snprintf(why, size, "%s", said ? said : "no such file");
   return handle;
 }
 
-static roc_status fail_open(roc_error *err) {
-  const char *why = dlerror();
+static void *try_folder(const char *folder, const char *below, char *why, size_t size) {
+  char path[PATH_MAX];
+  int length = snprintf(path, sizeof path, "%s%s/" LIBRARY, folder, below);
+  if (length < 0 || length >= (int)sizeof path || access(path, F_OK) != 0) return NULL;
+  return try_library(path, why, size);
+}
+
+/* `why`: of the file that is there and cannot be opened, else what the linker says of the name. */
+static void *open_library(char *why, size_t size) {
+  const char *given = getenv("ROCLUA_HSA_LIBRARY"), *rocm = getenv("ROCM_PATH");
+  if (given && *given) return try_library(given, why, size);
+  void *handle = rocm && *rocm ? try_folder(rocm, "/lib", why, size) : NULL;
+  if (!handle) handle = try_library(LIBRARY, why, size);
+  return handle ? handle : try_folder("/opt/rocm/lib", "", why, size);
+}
+
+static roc_status fail_open(const char *why, roc_error *err) {
   return roc_fail(
       err, ROC_UNAVAILABLE,
       "AMD's runtime ROCR cannot be opened: %s (looked for $ROCLUA_HSA_LIBRARY, or else "
       "for " LIBRARY
-      " where the linker looks and in /opt/rocm/lib; install Debian's "
+      " in $ROCM_PATH/lib, where the linker looks, and in /opt/rocm/lib; install Debian's "
       "libhsa-runtime64-1, or ROCm's hsa-rocr)",
-      why ? why : "no such file");
+      why);
 }
 
 static roc_status find_symbols(void *handle, roc_error *err) {
@@ -90,7 +64,9 @@ static roc_status find_symbols(void *handle, roc_error *err) {
     void *address = dlsym(handle, symbols[i].name);
     if (!address) {
       return roc_fail(err, ROC_UNAVAILABLE,
-                      LIBRARY " has no function '%s': it is older than ROCm 5.0", symbols[i].name);
+                      LIBRARY
+                      " has no function '%s': it is older than ROCm 5.0, or not AMD's runtime",
+                      symbols[i].name);
     }
     memcpy((char *)&roc_hsa + symbols[i].offset, &address, sizeof address);
   }
@@ -103,10 +79,11 @@ roc_status roc_hsa_load(roc_error *err) {
   if (roc_emulated_is_asked()) {
     ROC_TRY(roc_emulated_open(err));
   } else {
-    ROC_TRY(check_kfd(err));
+    ROC_TRY(roc_hsa_check_kfd("", err));
   }
-  void *handle = open_library();
-  if (!handle) return fail_open(err);
+  char why[512] = "";
+  void *handle = open_library(why, sizeof why);
+  if (!handle) return fail_open(why, err);
   ROC_TRY(find_symbols(handle, err)); /* kept open: ROCR's threads never end for good */
   is_loaded = true;
   return ROC_OK;
@@ -131,11 +108,12 @@ roc_status roc_hsa_fail(roc_error *err, hsa_status_t status, const char *what) {
 }
 
 roc_status roc_hsa_fail_init(hsa_status_t status, roc_error *err) {
+  if (!roc_emulated_is_asked()) ROC_TRY(roc_hsa_check_render_nodes("", err));
   roc_fail(
       err, ROC_UNAVAILABLE,
-      "AMD's runtime ROCR does not start: %s (HSA status 0x%x); see that this user may use " KFD
-      " and /dev/dri/renderD*, that ROCR is not older than the kernel's amdgpu wants, and "
-      "what dmesg says of amdgpu",
+      "AMD's runtime ROCR does not start: %s (HSA status 0x%x); see that this process may open "
+      "/dev/kfd (a container's rules may forbid it), that ROCR is not older than the kernel's "
+      "amdgpu wants, and what dmesg says of amdgpu",
       roc_hsa_status_text(status), (unsigned)status);
   if (err) err->native = (int)status;
   return ROC_UNAVAILABLE;

@@ -4,6 +4,7 @@
  * open already, wherever it came from. */
 #include "device/hsa/emulated.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -134,6 +135,18 @@ static roc_status check_names(const char *names, roc_error *err) {
   }
 }
 
+/* The emulator itself has nobody to tell, and takes what it cannot read for not set. */
+static roc_status check_number(const char *variable, unsigned long least, unsigned long most,
+                               roc_error *err) {
+  const char *text = getenv(variable);
+  if (!text || !*text) return ROC_OK;
+  char *end;
+  unsigned long value = strtoul(text, &end, 10);
+  if (isdigit((unsigned char)*text) && !*end && value >= least && value <= most) return ROC_OK;
+  return roc_fail(err, ROC_UNAVAILABLE, "%s is '%s', expected a number from %lu to %lu", variable,
+                  text, least, most);
+}
+
 roc_status roc_emulated_open(roc_error *err) {
   if (opened_in) return ROC_OK;
   dlerror();
@@ -148,6 +161,8 @@ roc_status roc_emulated_open(roc_error *err) {
   }
   ROC_TRY(find_functions(handle, err));
   ROC_TRY(check_names(asked_names() ? asked_names() : "gfx90a", err));
+  ROC_TRY(check_number("ROCLUA_EMULATE_THREADS", 1, 256, err));
+  ROC_TRY(check_number("ROCLUA_EMULATE_MEMORY", 64, 1ul << 24, err));
   /* each allocation a block of its own, whose contents are then known to be undefined */
   if (roc_emulated_is_checked()) setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 0);
   opened_in = getpid();

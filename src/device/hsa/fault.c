@@ -29,6 +29,16 @@ roc_status roc_hsa_fail_lost(roc_hsa_device *device, roc_error *err) {
   return roc_fail(err, ROC_LOST, "%s", device->base.lost_why);
 }
 
+roc_status roc_hsa_check_agent(hsa_agent_t agent, roc_error *err) {
+  roc_status status = ROC_OK;
+  pthread_mutex_lock(&list_lock);
+  for (roc_hsa_device *d = devices; d && status == ROC_OK; d = d->next) {
+    if (d->agent.handle == agent.handle && d->base.is_lost) status = roc_hsa_fail_lost(d, err);
+  }
+  pthread_mutex_unlock(&list_lock);
+  return status;
+}
+
 /* ": " and what the software GPU has to say, if it is one. */
 static void append_emulated(char *text, size_t size) {
   char more[400];
@@ -77,10 +87,16 @@ static void name_suspects(roc_hsa_device *device) {
 }
 
 static void lose_device(roc_hsa_device *device, const char *cause) {
-  if (device->base.is_lost) return;
-  snprintf(device->base.lost_why, sizeof device->base.lost_why, "%s", cause);
-  name_suspects(device);
-  device->base.is_lost = true;
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* ROCR may tell on several threads */
+  pthread_mutex_lock(&lock);
+  bool is_first = !device->base.is_lost;
+  if (is_first) {
+    snprintf(device->base.lost_why, sizeof device->base.lost_why, "%s", cause);
+    name_suspects(device);
+    device->base.is_lost = true;
+  }
+  pthread_mutex_unlock(&lock);
+  if (!is_first) return;
   for (uint32_t i = 0; i < atomic_load(&device->nqueues); i++) {
     roc_hsa_queue_stop(device->queues[i], cause);
   }
@@ -115,7 +131,7 @@ static const struct {
 
 static void describe_fault(const hsa_amd_event_t *event, char *text, size_t size) {
   if (event->event_type != HSA_AMD_GPU_MEMORY_FAULT_EVENT) {
-    snprintf(text, size, "the GPU was reset after a hardware exception");
+    snprintf(text, size, "the GPU was reset after a hardware exception or an error of its memory");
     return;
   }
   const hsa_amd_gpu_memory_fault_info_t *fault = &event->memory_fault;

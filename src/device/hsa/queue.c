@@ -33,16 +33,27 @@ static hsa_signal_t counter_of(roc_hsa_queue *queue) {
   return (hsa_signal_t){atomic_load_explicit(&queue->counter, memory_order_acquire)};
 }
 
+/* What a stopped queue completes behind its end does not count. */
 static roc_ticket read_done(roc_hsa_queue *queue) {
-  return (roc_ticket)(ROC_HSA_ZERO - roc_hsa.hsa_signal_load_scacquire(counter_of(queue)));
+  roc_ticket issued = atomic_load_explicit(&queue->issued, memory_order_acquire);
+  roc_ticket done =
+      (roc_ticket)(ROC_HSA_ZERO - roc_hsa.hsa_signal_load_scacquire(counter_of(queue)));
+  return done < issued ? done : issued;
+}
+
+/* By ROCR's clock, which the times of the device are given in. */
+static uint64_t read_clock(void) {
+  uint64_t ticks = 0;
+  hsa_status_t status = roc_hsa.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &ticks);
+  return status == HSA_STATUS_SUCCESS ? roc_hsa_ticks_to_ns(ticks) : roc_clock_ns();
 }
 
 static uint64_t time_of(roc_hsa_queue *queue, const roc_hsa_stamp *stamp) {
   hsa_amd_profiling_dispatch_time_t time = {0};
-  if (stamp->is_given_up) return roc_clock_ns();
+  if (!stamp->is_timed || stamp->is_given_up) return read_clock();
   hsa_status_t status =
       roc_hsa.hsa_amd_profiling_get_dispatch_time(queue->device->agent, stamp->signal->hsa, &time);
-  if (status != HSA_STATUS_SUCCESS || !time.end) return roc_clock_ns();
+  if (status != HSA_STATUS_SUCCESS || !time.end) return read_clock();
   return roc_hsa_ticks_to_ns(time.end);
 }
 
@@ -275,10 +286,15 @@ static void drop_first_hold(roc_hsa_queue *queue, bool can_reuse) {
   queue->hold_count--;
 }
 
-/* A copy may still be on its way and count its signal down; such a signal is given up. */
+/* No packet looks at them any more.  A copy may still be on its way and count its signal down; what
+ * is not over in time is given up.  Another queue's stamp is that queue's to finish. */
 static void drop_all_holds(roc_hsa_queue *queue) {
+  uint64_t deadline = roc_clock_ns() + ABANDON_NS;
   while (queue->hold_count) {
-    bool is_over = roc_hsa_signal_await(first_hold(queue)->signal->hsa, 1, ABANDON_NS);
+    const roc_hsa_hold *hold = first_hold(queue);
+    uint64_t now = roc_clock_ns();
+    bool is_over = hold->is_stamp ||
+                   roc_hsa_signal_await(hold->signal->hsa, 1, now < deadline ? deadline - now : 0);
     drop_first_hold(queue, is_over);
   }
 }
@@ -286,9 +302,9 @@ static void drop_all_holds(roc_hsa_queue *queue) {
 static roc_status start_over(roc_hsa_queue *queue, roc_error *err) {
   roc_hsa_worker_drain(queue);
   give_up(queue);
-  drop_all_holds(queue);
   if (queue->hsa) roc_hsa.hsa_queue_destroy(queue->hsa);
   queue->hsa = NULL;
+  drop_all_holds(queue);
   ROC_TRY(open_ring(queue, err));
   ROC_TRY(make_counter(queue, err));
   pthread_mutex_lock(&queue->lock);
@@ -333,10 +349,13 @@ roc_status roc_hsa_queue_reserve(roc_hsa_queue *queue, uint32_t count, roc_error
   return ROC_OK;
 }
 
-/* The tail moves to where completed work has left it. */
+/* The tail moves to where completed work has left it; launches that failed leave no note. */
 static void free_kernargs(roc_hsa_queue *queue) {
-  const roc_hsa_note *note = &queue->notes[refresh(queue) & queue->note_mask];
-  if (note->kernarg_end > queue->kernarg_tail) queue->kernarg_tail = note->kernarg_end;
+  roc_ticket done = refresh(queue);
+  const roc_hsa_note *note = &queue->notes[done & queue->note_mask];
+  bool is_idle = done == atomic_load_explicit(&queue->issued, memory_order_relaxed);
+  uint64_t end = is_idle ? queue->kernarg_head : note->kernarg_end;
+  if (end > queue->kernarg_tail) queue->kernarg_tail = end;
 }
 
 /* nbytes of the ring, at *out; in room that stays the caller's until the next ticket completes. */
@@ -413,11 +432,11 @@ roc_status roc_hsa_queue_reserve_hold(roc_hsa_queue *queue, roc_error *err) {
   return ROC_OK;
 }
 
-roc_ticket roc_hsa_queue_gate(roc_hsa_queue *queue, roc_hsa_signal *signal) {
+roc_ticket roc_hsa_queue_gate(roc_hsa_queue *queue, roc_hsa_signal *signal, bool is_stamp) {
   roc_ticket ticket = issue(queue, NULL);
   if (signal) {
     uint32_t at = (queue->hold_first + queue->hold_count++) % queue->hold_capacity;
-    queue->holds[at] = (roc_hsa_hold){ticket, signal};
+    queue->holds[at] = (roc_hsa_hold){ticket, signal, is_stamp};
   }
   publish_gate(queue, signal ? signal->hsa : (hsa_signal_t){0}, counter_of(queue));
   return ticket;
@@ -483,10 +502,13 @@ roc_status roc_hsa_launch(roc_dev_stream *base, const roc_dev_launch *launch,
 
 /* ---- times --------------------------------------------------------------- */
 
-static void enable_profiling(roc_hsa_queue *queue) {
-  if (queue->has_profiling) return;
-  roc_hsa.hsa_amd_profiling_set_profiler_enabled(queue->hsa, 1); /* else the host's clock serves */
-  queue->has_profiling = true;
+/* False: the host's clock has to serve, for a signal keeps the times of its last use. */
+static bool enable_profiling(roc_hsa_queue *queue) {
+  if (!queue->has_profiling) {
+    hsa_status_t status = roc_hsa.hsa_amd_profiling_set_profiler_enabled(queue->hsa, 1);
+    queue->has_profiling = status == HSA_STATUS_SUCCESS;
+  }
+  return queue->has_profiling;
 }
 
 static void append_stamp(roc_hsa_queue *queue, roc_hsa_stamp *stamp) {
@@ -512,12 +534,12 @@ roc_status roc_hsa_stamp_time(roc_dev_stream *base, uint64_t *out_ns, roc_ticket
     roc_free(stamp);
     return status;
   }
-  enable_profiling(queue);
+  stamp->is_timed = enable_profiling(queue);
   stamp->out_ns = out_ns;
   stamp->ticket = atomic_load_explicit(&queue->issued, memory_order_relaxed) + 1;
   append_stamp(queue, stamp);
   publish_gate(queue, (hsa_signal_t){0}, stamp->signal->hsa);
-  *out_ticket = stream->last = roc_hsa_queue_gate(queue, NULL);
+  *out_ticket = stream->last = roc_hsa_queue_gate(queue, NULL, false);
   return ROC_OK;
 }
 

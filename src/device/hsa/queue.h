@@ -30,17 +30,19 @@ typedef struct roc_hsa_stamp {
   roc_ticket ticket;
   roc_hsa_signal *signal; /* done just before the ticket; has the time */
   uint64_t *out_ns;
+  bool is_timed;    /* the device notes the time */
   bool is_given_up; /* it never ran, and has no time */
 } roc_hsa_stamp;
 
 typedef struct roc_hsa_failure {
   roc_ticket first, last;
-  char text[512];
+  char text[640];
 } roc_hsa_failure;
 
 typedef struct roc_hsa_hold {
   roc_ticket ticket;
   roc_hsa_signal *signal;
+  bool is_stamp; /* of another queue; else it is a job's or a copy's */
 } roc_hsa_hold;
 
 enum { ROC_HSA_MAX_FAILURES = 8 };
@@ -89,9 +91,10 @@ bool roc_hsa_queue_has_done(roc_hsa_queue *queue, roc_ticket ticket);
 bool roc_hsa_queue_await(roc_hsa_queue *queue, roc_ticket ticket, uint64_t timeout_ns);
 /* Makes room for `count` packets; waits while the ring is full. */
 roc_status roc_hsa_queue_reserve(roc_hsa_queue *queue, uint32_t count, roc_error *err);
-/* A packet that waits for `signal` (NULL: for what is before it) and completes a ticket, in room
- * that was reserved.  The queue takes over the caller's hold of the signal. */
-roc_ticket roc_hsa_queue_gate(roc_hsa_queue *queue, roc_hsa_signal *signal);
+/* A packet that waits for `signal` (NULL: for what is before it; is_stamp: from
+ * roc_hsa_queue_find_stamp) and completes a ticket, in room that was reserved.  The queue takes over
+ * the caller's hold of the signal. */
+roc_ticket roc_hsa_queue_gate(roc_hsa_queue *queue, roc_hsa_signal *signal, bool is_stamp);
 /* Room to hold one more signal; before the gate. */
 roc_status roc_hsa_queue_reserve_hold(roc_hsa_queue *queue, roc_error *err);
 /* The signal of the stamp that has this ticket, held for the caller; NULL when there is none. */

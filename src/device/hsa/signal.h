@@ -15,6 +15,7 @@
 
 typedef struct roc_hsa_signal {
   hsa_signal_t hsa;
+  hsa_agent_t ends[2]; /* of the copy that it was last used for */
   _Atomic uint32_t refs;
   struct roc_hsa_signal *next; /* in the pool */
 } roc_hsa_signal;

@@ -33,6 +33,7 @@ struct roc_hsa_job {
       void (*fn)(void *ud);
       void *ud;
     } call;
+    roc_dev_scatter scatter;
     struct {
       struct roc_hsa_queue *other;
       roc_ticket ticket;

@@ -226,6 +226,13 @@ static roc_status null_fill(roc_dev_stream *stream, roc_devptr dst, const void *
   return ROC_OK;
 }
 
+static roc_status null_scatter(roc_dev_stream *stream, const roc_dev_scatter *scatter,
+                               roc_ticket *out_ticket, roc_error *err) {
+  ROC_TRY(queue_call(stream, ROC_NULL_SCATTER, out_ticket, err));
+  roc_host_scatter(scatter);
+  return ROC_OK;
+}
+
 static roc_status null_launch(roc_dev_stream *stream, const roc_dev_launch *launch,
                               roc_ticket *out_ticket, roc_error *err) {
   (void)launch;
@@ -302,6 +309,7 @@ const roc_device_ops roc_null_ops = {
     .stream_destroy = null_stream_destroy,
     .copy = null_copy,
     .fill = null_fill,
+    .scatter = null_scatter,
     .launch = null_launch,
     .host_call = null_host_call,
     .stream_wait = null_stream_wait,

@@ -1,0 +1,35 @@
+/* The compiler threads: everything that touches LLVM, and the front end, runs on one of them.
+ *
+ * A thread is made when a piece of work finds none at leisure, up to the number of processors; each
+ * has a stack of its own, which deep recursion may use.  Callers wait.  When LLVM ends with a fatal
+ * error the work in hand is marked failed with LLVM's message and its thread is parked for good
+ * inside LLVM; the others go on.  Any thread may call. */
+#ifndef ROC_JIT_WORKERS_H
+#define ROC_JIT_WORKERS_H
+
+#include "base/status.h"
+
+/* Runs fn(ud) on a compiler thread and waits for it.  Not to be called from such a thread.
+ * COMPILE: LLVM died in it, the message says of what.  UNAVAILABLE: no thread, or a process made by
+ * fork.  CLOSED: the process is ending. */
+roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err);
+
+/* Work that nobody waits for; embedded in what it works on. */
+typedef struct roc_jit_errand {
+  void (*run)(struct roc_jit_errand *self);
+  struct roc_jit_errand *next; /* the workers' */
+} roc_jit_errand;
+
+/* Has errand->run(errand) called by a compiler thread before its next piece of work.  Never waits,
+ * never allocates. */
+void roc_jit_run_later(roc_jit_errand *errand);
+
+/* For LLVM's handler of fatal errors, on the thread that met one and will never come back: fails
+ * the work in hand with a copy of `message`. */
+void roc_jit_worker_dies(const char *message);
+
+/* Registers, with atexit, that work in hand is waited for and no more is begun.  Called after a
+ * library that compiler threads use was opened, so that this runs before its destructors do. */
+void roc_jit_stop_before_exit(void);
+
+#endif
