@@ -202,9 +202,9 @@ devices.each(function(device)
       end
     end)
 
-    -- Both fit 32 bits without a sign, where the numerator looks like a small negative number.
-    it("divides a constant just below 2^32", function()
-      for _, numerator in ipairs { 4294967295, 4286578688 } do
+    -- The first two fit 32 bits without a sign, where they look like small negative numbers.
+    it("divides a constant just below 2^32, or below 0", function()
+      for _, numerator in ipairs { 4294967295, 4286578688, -65536, -1 } do
         local k = devices.kernel(("function(x, out) if x[1] >= -1 then out[1] = 1 else "
           .. "out[1] = %d // (roc.int8(x[1]) | 1) out[2] = %d %% (roc.int8(x[1]) | 1) end "
           .. "end"):format(numerator, numerator))

@@ -118,24 +118,31 @@ static bool is_division(LLVMValueRef inst) {
   return op == LLVMUDiv || op == LLVMSDiv || op == LLVMURem || op == LLVMSRem;
 }
 
-/* A constant whose low 32 bits would be a small negative number: LLVM asks for 9 equal high bits. */
+/* A number whose low 32 bits would be a small negative one: LLVM asks for 9 equal high bits. */
 static bool is_misread_numerator(LLVMValueRef value) {
   enum { SMALL_NEGATIVE = 0x1ff };
-  if (!LLVMIsAConstantInt(value)) return LLVMIsConstant(value); /* a vector of them */
-  return ((uint32_t)LLVMConstIntGetZExtValue(value) >> 23) == SMALL_NEGATIVE;
+  if (!LLVMIsAConstantInt(value) || LLVMGetIntTypeWidth(LLVMTypeOf(value)) < 32) return false;
+  return LLVMConstIntGetZExtValue(value) >> 23 == SMALL_NEGATIVE;
 }
 
+/* Of 32 bits, a signed division is read right. */
 static bool is_misread_division(LLVMValueRef inst) {
-  return is_division(inst) && is_misread_numerator(LLVMGetOperand(inst, 0)) &&
-         !LLVMIsConstant(LLVMGetOperand(inst, 1));
+  if (!is_division(inst) || !is_misread_numerator(LLVMGetOperand(inst, 0))) return false;
+  LLVMOpcode op = LLVMGetInstructionOpcode(inst);
+  bool is_signed = op == LLVMSDiv || op == LLVMSRem;
+  bool is_narrow = LLVMGetIntTypeWidth(LLVMTypeOf(inst)) == 32;
+  return !LLVMIsConstant(LLVMGetOperand(inst, 1)) && !(is_signed && is_narrow);
 }
 
-/* A constant is the same in all work-items, so it may go by way of a scalar register. */
-static void hide_numerator(LLVMBuilderRef b, LLVMValueRef inst) {
+/* A constant is the same in all work-items, so it may go by way of a scalar register.  Not of two of
+ * them: LLVM 22 moves negative numbers there wrongly. */
+static void hide_numerator(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
   LLVMValueRef numerator = LLVMGetOperand(inst, 0);
-  LLVMTypeRef of = LLVMTypeOf(numerator), type = LLVMFunctionType(of, &of, 1, 0);
+  LLVMValueRef low = LLVMConstInt(cg->t.i32, LLVMConstIntGetZExtValue(numerator), 0);
+  LLVMTypeRef type = LLVMFunctionType(cg->t.i32, &cg->t.i32, 1, 0);
   LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "=s,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
-  LLVMSetOperand(inst, 0, LLVMBuildCall2(b, type, nothing, &numerator, 1, ""));
+  LLVMValueRef hidden = LLVMBuildCall2(b, type, nothing, &low, 1, "");
+  LLVMSetOperand(inst, 0, LLVMBuildZExt(b, hidden, LLVMTypeOf(numerator), ""));
 }
 
 void roc_amdgpu_repair(roc_cg *cg) {
@@ -154,7 +161,7 @@ void roc_amdgpu_repair(roc_cg *cg) {
         } else if (is_product_to_half(inst)) {
           rewrite_product_to_half(cg, b, inst);
         } else if (is_misread_division(inst)) {
-          hide_numerator(b, inst);
+          hide_numerator(cg, b, inst);
         }
       }
     }
