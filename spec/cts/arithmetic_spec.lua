@@ -217,6 +217,15 @@ devices.each(function(device)
       end
     end)
 
+    it("divides what has ones in its high half alone", function()
+      local k = devices.kernel("function(x, out) local i = roc.get_local_id(1) "
+        .. "out[1] = (-10 ~ i) // (math.floor(roc.float64(i) % x) | 1) "
+        .. "out[2] = (-10 ~ i) % (math.floor(roc.float64(i) % x) | 1) end", { contract = false })
+      local out = devices.zeros(2, "int64")
+      devices.run(k, 1, { 1000.0, out })
+      assert.same({ -9, 0 }, devices.table(out))
+    end)
+
     it("rounds plain numbers that meet no float64 with number = \"float32\"", function()
       local text = "function(y, x, out) out[1] = 0.1 out[2] = x out[3] = y[1] + 0.1 out[4] = "
         .. "roc.float64(-0.1) out[5] = x + 0.1 "

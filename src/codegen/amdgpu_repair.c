@@ -1,5 +1,5 @@
-/* Forms for which LLVM 22 selects wrong AMDGPU instructions, rewritten after the optimiser into forms
- * it selects right.  Three get the sign of a zero wrong:
+/* Three forms for which LLVM 22 selects an AMDGPU instruction that gets the sign of a zero wrong,
+ * rewritten after the optimiser into forms it selects right.
  *
  *   fsub 0.0, x             is taken for -x where the user of the difference has source modifiers:
  *                           0.0 - 0.0 becomes -0.0. Instead: x == 0 ? 0.0 : -x.
@@ -9,14 +9,8 @@
  *                           Instead: the product by itself, made
  *                           canonical (which it is: no instruction), and then rounded.
  *
- * Where signs of zeros do not count (fastmath) they stay.  One divides wrongly:
- *
- *   4294967295 // x         is split by the sizes of its operands, and where both fit 32 bits the
- *                           division without signs takes the numerator's high ones for copies of a
- *                           sign: 4294967295 // 1 becomes 32767.  Instead: LLVM does not see the
- *                           constant.
- *
- * The optimiser would turn them back, so this runs behind it. */
+ * The optimiser would turn them back, so this runs behind it.  Where signs of zeros do not count
+ * (fastmath) nothing is rewritten. */
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 
@@ -111,40 +105,6 @@ static void rewrite_product_to_half(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef i
   LLVMSetOperand(inst, 0, LLVMBuildCall2(b, signature, fn, &product, 1, ""));
 }
 
-/* ---- 4294967295 // x ----------------------------------------------------------------------- */
-
-static bool is_division(LLVMValueRef inst) {
-  LLVMOpcode op = LLVMGetInstructionOpcode(inst);
-  return op == LLVMUDiv || op == LLVMSDiv || op == LLVMURem || op == LLVMSRem;
-}
-
-/* A number whose low 32 bits would be a small negative one: LLVM asks for 9 equal high bits. */
-static bool is_misread_numerator(LLVMValueRef value) {
-  enum { SMALL_NEGATIVE = 0x1ff };
-  if (!LLVMIsAConstantInt(value) || LLVMGetIntTypeWidth(LLVMTypeOf(value)) < 32) return false;
-  return LLVMConstIntGetZExtValue(value) >> 23 == SMALL_NEGATIVE;
-}
-
-/* Of 32 bits, a signed division is read right. */
-static bool is_misread_division(LLVMValueRef inst) {
-  if (!is_division(inst) || !is_misread_numerator(LLVMGetOperand(inst, 0))) return false;
-  LLVMOpcode op = LLVMGetInstructionOpcode(inst);
-  bool is_signed = op == LLVMSDiv || op == LLVMSRem;
-  bool is_narrow = LLVMGetIntTypeWidth(LLVMTypeOf(inst)) == 32;
-  return !LLVMIsConstant(LLVMGetOperand(inst, 1)) && !(is_signed && is_narrow);
-}
-
-/* A constant is the same in all work-items, so it may go by way of a scalar register.  Not of two of
- * them: LLVM 22 moves negative numbers there wrongly. */
-static void hide_numerator(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
-  LLVMValueRef numerator = LLVMGetOperand(inst, 0);
-  LLVMValueRef low = LLVMConstInt(cg->t.i32, LLVMConstIntGetZExtValue(numerator), 0);
-  LLVMTypeRef type = LLVMFunctionType(cg->t.i32, &cg->t.i32, 1, 0);
-  LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "=s,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
-  LLVMValueRef hidden = LLVMBuildCall2(b, type, nothing, &low, 1, "");
-  LLVMSetOperand(inst, 0, LLVMBuildZExt(b, hidden, LLVMTypeOf(numerator), ""));
-}
-
 void roc_amdgpu_repair(roc_cg *cg) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(cg->ctx);
   for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
@@ -160,8 +120,6 @@ void roc_amdgpu_repair(roc_cg *cg) {
           rewrite_choice(cg, b, inst);
         } else if (is_product_to_half(inst)) {
           rewrite_product_to_half(cg, b, inst);
-        } else if (is_misread_division(inst)) {
-          hide_numerator(cg, b, inst);
         }
       }
     }

@@ -19,8 +19,12 @@ static roc_machine *idle;      /* the one used last comes first */
 void roc_machine_set_options(void) {
   /* What is left of a row behind its vectors is short: a second, narrower vector loop for it costs
    * more time to compile than it saves. */
-  static const char *const options[] = {"roclua", "-enable-epilogue-vectorization=false"};
-  LLVMParseCommandLineOptions(2, options, NULL);
+  static const char *const options[] = {
+      "roclua", "-enable-epilogue-vectorization=false",
+      /* Choosing a division of 32 bits at run time for one of 64: LLVM 22 then loses the high half of
+       * a numerator (-10 ~ x), and takes the low half of 4294967295 for -1. */
+      "-amdgpu-bypass-slow-div=false"};
+  LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);
 }
 
 /* glibc hands the free end of an arena back to the system, to take it again page by page at the next
