@@ -255,6 +255,14 @@ devices.each(function(device)
     end
   end)
 
+  it("reduces a ballot as one of the items there are", function()
+    local k = devices.kernel("function(out) local all = roc.wave.ballot(true) "
+      .. "out[roc.get_global_id(1)] = roc.wave.max(all) end")
+    local out = devices.zeros(24, "int64")
+    devices.run(k, 24, { out }, 24)
+    for _, most in ipairs(devices.table(out)) do assert.equal(0xffffff, most) end
+  end)
+
   it("votes, shuffles and reduces over a wavefront", function()
     local k = roc.kernel(function(out)
       local i, lane = roc.get_global_id(1), roc.lane_id()

@@ -22,7 +22,8 @@ end
 local function compile(kernel, target, check)
   nobjects = nobjects + 1
   local ok, why = pcall(function() kernel:compile({ target = target, check = check }):close() end)
-  if not ok then
+  -- A kernel that no device takes is refused here as well.
+  if not ok and not tostring(why):find("its shared arrays take", 1, true) then
     nfailures = nfailures + 1
     io.write(("FAILED %s, %s: %s\n"):format(target, check and "checked" or "unchecked",
       tostring(why):sub(1, 500)))

@@ -269,9 +269,12 @@ static LLVMValueRef flag(roc_cg *cg, bool is_set) {
   return LLVMConstInt(cg->t.i1, is_set, 0);
 }
 
+/* The value goes through empty assembly, so that it is made before: a ballot reads EXEC, and LLVM 22
+ * would read it among the instructions for which that is the whole wavefront. */
 static LLVMValueRef enter_whole_wave(roc_cg *cg, LLVMValueRef bits, LLVMValueRef nothing) {
-  LLVMTypeRef type = LLVMTypeOf(bits);
-  LLVMValueRef args[2] = {bits, nothing};
+  LLVMTypeRef type = LLVMTypeOf(bits), same = LLVMFunctionType(type, &type, 1, 0);
+  LLVMValueRef made = LLVMGetInlineAsm(same, "", 0, "=v,0", 4, 1, 0, LLVMInlineAsmDialectATT, 0);
+  LLVMValueRef args[2] = {LLVMBuildCall2(cg->b, same, made, &bits, 1, ""), nothing};
   return roc_cg_intrinsic(cg, "llvm.amdgcn.set.inactive", &type, 1, args, 2);
 }
 
