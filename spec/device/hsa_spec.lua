@@ -197,13 +197,16 @@ describe("the hsa driver", function()
       local copied, plain = roc.to_device(pinned), roc.zeros(1, "int32")
       add:launch({ grid = 8 }, copied, w)
       add:launch({ grid = 8 }, plain, w)
-      print(copied[1], plain[1])]]
+      print(copied[1], plain[1])
+      local say = roc.kernel(function(x) print(x[1]) end, { name = "say" })
+      print(pcall(function() say:launch({ grid = 1 }, copied) end))]]
     local output, status = run(script, GPU .. "ROCLUA_EMULATE_PCIE_ATOMICS=0 ")
     assert.equal(0, status)
     has(output, "false\tscript:8: kernel 'add' updates array 'hist' atomically, which lies in the "
       .. "host's memory: the link of device 'AMD Instinct MI210 (emulated)' to it carries no ")
     has(output, "\n0\n9\t8\n")
-    has(run(script), "true\n8\n17\t8\n")
+    has(output, "false\tscript:16: kernel 'say' calls print, which takes atomic operations on the")
+    has(run(script), "true\n8\n17\t8\ntrue\n17\n")
   end)
 
   it("moves arrays between GPUs, and orders their streams by events", function()

@@ -84,6 +84,13 @@ static void add_what(const roc_site *site, const uint64_t *values, roc_str *out)
 
 void roc_site_format_fault(const roc_site *sites, uint32_t nsites, const roc_fault_record *record,
                            uint32_t rank, roc_str *out) {
+  if (record->count == 0) {
+    roc_str_puts(
+        out,
+        "a check in a kernel failed; which one is not known, as the device's link to the host "
+        "loses atomic operations (PCIe atomics are missing)");
+    return;
+  }
   if (record->site >= nsites) {
     roc_str_printf(out, "a kernel left a damaged fault record (site %u of %u)", record->site,
                    nsites);

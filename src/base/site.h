@@ -45,11 +45,12 @@ typedef struct roc_site {
   uint32_t npieces;
 } roc_site;
 
-/* Lives in memory the kernel can write.  Zeroed before a launch.  The first failing item to change
- * `state` from 0 to 1 fills the record; every failing item adds 1 to `count`.  Values are raw bits:
- * integers and doubles in 64 bits, float32 widened to double, booleans 0 or 1. */
+/* Lives in memory the kernel can write.  Zeroed before a launch.  Every failing item adds 1 to
+ * `count` and stores 1 to `state`; the one that found `count` at 0 fills the rest.  Over a link
+ * that loses atomic operations the plain store still tells that something failed.  Values are raw
+ * bits: integers and doubles in 64 bits, float32 widened to double, booleans 0 or 1. */
 typedef struct roc_fault_record {
-  uint32_t state;                       /*  0 */
+  uint32_t state;                       /*  0: 1 when an item failed */
   uint32_t count;                       /*  4: failing work-items */
   uint32_t site;                        /*  8: index into the code object's sites */
   uint32_t reserved;                    /* 12 */

@@ -6,28 +6,31 @@ static LLVMValueRef field_at(roc_cg *cg, LLVMValueRef base, uint64_t offset) {
   return roc_cg_byte_offset(cg, base, roc_cg_i64(cg, (int64_t)offset));
 }
 
-static LLVMValueRef add_u32(roc_cg *cg, LLVMValueRef base, uint64_t offset, LLVMValueRef amount) {
-  unsigned scope = LLVMGetSyncScopeID(cg->ctx, cg->target->system_scope,
-                                      __builtin_strlen(cg->target->system_scope));
-  return LLVMBuildAtomicRMWSyncScope(cg->b, LLVMAtomicRMWBinOpAdd, field_at(cg, base, offset),
-                                     amount, LLVMAtomicOrderingMonotonic, scope);
+static unsigned system_scope(roc_cg *cg) {
+  const char *scope = cg->target->system_scope;
+  return LLVMGetSyncScopeID(cg->ctx, scope, __builtin_strlen(scope));
 }
 
-/* True for the one item that turns `state` from 0 to 1. */
-static LLVMValueRef claim_record(roc_cg *cg) {
-  unsigned scope = LLVMGetSyncScopeID(cg->ctx, cg->target->system_scope,
-                                      __builtin_strlen(cg->target->system_scope));
-  LLVMValueRef pair = LLVMBuildAtomicCmpXchgSyncScope(
-      cg->b, field_at(cg, cg->fault, offsetof(roc_fault_record, state)), roc_cg_i32(cg, 0),
-      roc_cg_i32(cg, 1), LLVMAtomicOrderingMonotonic, LLVMAtomicOrderingMonotonic, scope);
-  return LLVMBuildExtractValue(cg->b, pair, 1, "");
+static LLVMValueRef add_u32(roc_cg *cg, LLVMValueRef base, uint64_t offset, LLVMValueRef amount) {
+  return LLVMBuildAtomicRMWSyncScope(cg->b, LLVMAtomicRMWBinOpAdd, field_at(cg, base, offset),
+                                     amount, LLVMAtomicOrderingMonotonic, system_scope(cg));
+}
+
+static void mark_failed(roc_cg *cg) {
+  LLVMValueRef state = field_at(cg, cg->fault, offsetof(roc_fault_record, state));
+  LLVMValueRef store = LLVMBuildStore(cg->b, roc_cg_i32(cg, 1), state);
+  LLVMSetOrdering(store, LLVMAtomicOrderingMonotonic);
+  LLVMSetAtomicSyncScopeID(store, system_scope(cg));
 }
 
 void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLVMValueRef *values,
                          unsigned nvalues) {
   LLVMBasicBlockRef fill = roc_cg_block(cg, "fault.fill"), done = roc_cg_block(cg, "fault.done");
-  add_u32(cg, cg->fault, offsetof(roc_fault_record, count), roc_cg_i32(cg, 1));
-  LLVMBuildCondBr(cg->b, claim_record(cg), fill, done);
+  LLVMValueRef before =
+      add_u32(cg, cg->fault, offsetof(roc_fault_record, count), roc_cg_i32(cg, 1));
+  mark_failed(cg);
+  LLVMValueRef is_first = LLVMBuildICmp(cg->b, LLVMIntEQ, before, roc_cg_i32(cg, 0), "");
+  LLVMBuildCondBr(cg->b, is_first, fill, done);
   roc_cg_at(cg, fill);
   LLVMBuildStore(cg->b, site, field_at(cg, cg->fault, offsetof(roc_fault_record, site)));
   for (unsigned d = 0; d < 3; d++) {

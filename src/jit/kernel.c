@@ -247,13 +247,21 @@ static void note_hint(roc_jit_kernel *k, const roc_ir_module *module) {
   k->is_hint_new = k->hint.len > 0;
 }
 
-/* Where the link to the host carries no atomics they would be lost without a word. */
+/* Where the link to the host carries no atomics they would be lost without a word, and lines of
+ * print would overwrite each other. */
 static roc_status refuse_host_atomics(const roc_jit_kernel *k, const roc_ir_module *module,
                                       roc_rt_device *device, roc_error *err) {
   const roc_device_props *props = &roc_rt_device_driver(device)->props;
   if (!props->lacks_host_atomics) return ROC_OK;
   for (uint32_t i = 0; i < module->insts.count; i++) {
     const roc_ir_inst *inst = &module->insts.items[i];
+    if (inst->op == ROC_IR_PRINT) {
+      return roc_fail(
+          err, ROC_UNSUPPORTED,
+          "kernel '%s' calls print, which takes atomic operations on the host's memory: "
+          "the link of device '%s' to it carries none (PCIe atomics are missing)",
+          k->name, props->name);
+    }
     if (inst->op != ROC_IR_ATOMIC) continue;
     const roc_ir_array *array = &module->arrays.items[inst->aux];
     if (array->kind != ROC_IR_ARRAY_PARAM) continue;
