@@ -2,8 +2,9 @@
 -- value.
 --
 -- The result is a plain table that roc.core turns into a program for the compiler. Numbers,
--- booleans, nils and device arrays become cells: they are read again, raw, at each launch.
--- Everything else is what it is now.
+-- booleans, nils and device arrays become cells: they are read again, raw, at each launch. What
+-- everything else was found as is watched: when a name holds another function, table, dtype or host
+-- array at a launch, the kernel is described anew.
 local core = require "roc.core"
 local source = require "roc.source"
 
@@ -13,6 +14,9 @@ local M = {}
 -- script that replaces the global `print` to catch output still wants the kernel's lines.
 local known = {}
 local by_name = {}
+-- The tables that hold builtins and dtypes -> their own names, such as "roc", "roc.atomic", "math":
+-- what is found in one is taken to stay there, so that at most the way to the table is watched.
+local homes = {}
 local const_array_id
 
 local ALWAYS = { print = true, assert = true, error = true }
@@ -20,10 +24,11 @@ local ALWAYS = { print = true, assert = true, error = true }
 -- The value at a path from the globals, where `roc` is the module; without metamethods.
 local function value_at(path, roc)
   local value
-  for name in path:gmatch("[^.]+") do
+  for name, at in path:gmatch("([^.]+)()") do
     if value == nil then
       value = name == "roc" and roc or rawget(_G, name)
     elseif type(value) == "table" then
+      homes[value] = path:sub(1, at - #name - 2)
       value = rawget(value, name)
     else
       return nil
@@ -173,9 +178,16 @@ local DESCRIBE = {
   table = "namespace",
 }
 
-local function path_text(path)
+-- Kinds of bindings that a launch compares; cells are read, and what no kernel can use is described
+-- anew by itself.
+local WATCHED = { builtin = true, ["function"] = true, dtype = true, array = true,
+  namespace = true }
+
+-- The name as it is written, with its first `nfields` fields.
+local function path_text(path, nfields)
   local text = path.root
-  for _, key in ipairs(path) do
+  for i = 1, nfields do
+    local key = path[i]
     text = text .. (type(key) == "string" and "." .. key or ("[%d]"):format(key))
   end
   return text
@@ -187,22 +199,41 @@ function Walk:copy_of(value, copy)
   return kept
 end
 
+-- Has each launch compare what the upvalue holds, or the keys lead to from there, with `value`.
+function Walk:watch(f, upvalue, keys, value, is_global)
+  local names = { tostring(debug.upvalueid(f, upvalue)) }
+  for i, key in ipairs(keys) do
+    names[i + 1] = ("%q"):format(key)
+  end
+  local name = table.concat(names, " ")
+  if not self.is_watched[name] then
+    self.is_watched[name] = true
+    self.watches[#self.watches + 1] = { fn = f, upvalue = upvalue, keys = keys, value = value,
+      is_global = is_global }
+  end
+end
+
 function Walk:describe(f, path)
   local value, upvalue, keys = root_of(f, path)
   if path.is_global and #path == 0 and by_name[path.root] then
     return { kind = "builtin", consumed = 0, value = by_name[path.root] }
   end
-  local consumed = 0
+  local consumed, nheld, held = 0, 0, value
   while type(value) == "table" and consumed < #path do
+    local is_home = homes[value]
     consumed = consumed + 1
     value = rawget(value, path[consumed])
     keys[#keys + 1] = path[consumed]
+    if not is_home then
+      nheld, held = consumed, value
+    end
   end
   local binding = { consumed = consumed, value = value }
   if known[value] then
     binding.kind, binding.value = "builtin", known[value]
   elseif type(value) == "function" and debug.getinfo(value, "S").what ~= "C" then
-    binding.kind, binding.value = "function", self:function_index(value, path_text(path))
+    local name = path_text(path, #path)
+    binding.kind, binding.value = "function", self:function_index(value, name)
   else
     local class = class_of(value)
     binding.kind = DESCRIBE[class] or "other"
@@ -216,6 +247,10 @@ function Walk:describe(f, path)
     elseif binding.kind == "other" then
       binding.value = type(value) == "userdata" and ("userdata '%s'"):format(class) or class
     end
+  end
+  if upvalue and WATCHED[binding.kind] and homes[held] ~= path_text(path, nheld) then
+    local nkeys = #keys - consumed + nheld
+    self:watch(f, upvalue, table.move(keys, 1, nkeys, 1, {}), held, path.is_global)
   end
   return binding
 end
@@ -248,9 +283,10 @@ end
 ---@param text? string the source, when it is at hand
 ---@param chunkname? string
 ---@param index? integer
----@return table program {functions = {{fn, name, chunk, index, bindings}, …}}, the kernel first
+---@return table program {functions = {{fn, name, chunk, index, bindings}, …}, watches = {{fn,
+---  upvalue, keys, value, is_global}, …}}, the kernel's own function first
 function M.collect(f, name, memory, text, chunkname, index)
-  local walk = setmetatable({ functions = {}, index_of = {},
+  local walk = setmetatable({ functions = {}, index_of = {}, watches = {}, is_watched = {},
     memory = memory or M.memory() }, Walk)
   walk:function_index(f, name, text, chunkname, index)
   local done = 0
@@ -258,7 +294,7 @@ function M.collect(f, name, memory, text, chunkname, index)
     done = done + 1
     describe_function(walk, walk.functions[done])
   end
-  return { functions = walk.functions }
+  return { functions = walk.functions, watches = walk.watches }
 end
 
 return M

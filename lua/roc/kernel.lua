@@ -126,8 +126,8 @@ local function load_text(text, env)
   if not chunk then
     fail("bad argument #1 to 'kernel' (%s)", why)
   end
-  local f = chunk()
-  if type(f) ~= "function" then
+  local ok, f = pcall(chunk)
+  if not ok or type(f) ~= "function" then
     fail("bad argument #1 to 'kernel' (a string that holds one function expected: \"function(…) "
       .. "… end\")")
   end

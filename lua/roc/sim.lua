@@ -162,7 +162,7 @@ local function fail(launch, item, message)
   if launch.failed > 1 then
     return
   end
-  message = tostring(message)
+  message = tostring(message):gsub("\0", "\\0") -- errors are C strings on their way
   if not message:find("^[^\n]-:%d+: ") then
     message = position(item.thread) .. message
   end
@@ -285,6 +285,15 @@ local function support(launch)
   S.checked = checked
 
   function S.f64(x) return x * 1.0 end -- x + 0.0 would lose the sign of -0.0
+
+  -- All results of a call as float32, as floats.
+  local function convert_all(convert, x, ...)
+    if x ~= nil then
+      return convert(x), convert_all(convert, ...)
+    end
+  end
+  function S.all32(...) return convert_all(S.f32, ...) end
+  function S.all64(...) return convert_all(S.f64, ...) end
 
   S.pow, S.pow32 = core.math.pow, core.math32.pow
 

@@ -124,7 +124,7 @@ describe("control flow", function()
     { "check", "set v.0", "select", "if", "= loop", "get v.0", "store", "add", "set v.0", "select",
       "leave" })
   it_lowers("for to a float limit clips it", "for i = 1, a do y[i] = 1 end",
-    { "ceil", "floor", "eq", "if", "= for" })
+    { "ceil", "floor", "le", "if", "= for" })
   it_lowers("goto continue leaves a block",
     "for i = 1, n do\nif i == 3 then goto continue end\ny[i] = i\n::continue::\nend",
     { "= for", "= block", "if", "leave", "store", "end", "end" })

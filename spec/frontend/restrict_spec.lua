@@ -72,6 +72,11 @@ describe("a local or a statement", function()
   end)
   it_refuses("an integer that 'or' mixes with a float", "local v = n > 0 and n or 0.5", "2:21",
     "write 'n + 0.0'")
+  it_refuses("a float given to an integer parameter", "local m = n * n\nn = n / 2", "3:5",
+    "parameter 'n' was given an integer")
+  it("shows where such a parameter is", function()
+    assert.truthy(refusal("n = 0.5"):find("k.lua:1:17:", 1, true))
+  end)
   it_refuses("a string in a local", "local v = 'text'", "2:11", "local 'v' cannot hold a string")
   it_refuses("a second array for a local", "local v = x\nv = x", "3:5", "can be assigned only once")
   it_refuses("assignment to a global", "total = n", "2:1", "global 'total' cannot be assigned")
@@ -93,6 +98,19 @@ describe("a value or an operator", function()
   it_refuses("a call without results as a value",
     "function kernel(n, a, x, y)\ny[1] = 1 + f(n)\nend\nfunction f(n)\nend", "2:12",
       "must return a value")
+  for what, body in pairs {
+    ["indexed"] = "y[1] = f(n)[1]", ["measured"] = "y[1] = #f(n)", ["called"] = "f(n)(1)",
+    ["passed on"] = "y[1] = g(f(n), 1)", ["asked for its size"] = "y[1] = f(n).size",
+    ["taken for an array"] = "roc.atomic.add(f(n), 1, 1)",
+  } do
+    it("refuses a call without results " .. what, function()
+      local text = ("function kernel(n, a, x, y)\n%s\nend\nfunction f(n)\nend\n"
+        .. "function g(p, q)\nreturn q\nend"):format(body)
+      assert.truthy(refusal(text):find("must return a value", 1, true), refusal(text))
+    end)
+  end
+  it_refuses("an atomic's indices by key", "roc.atomic.add(y, {[1] = 2}, 1)", "2:19",
+    "but 0 index(es) are given")
   it_refuses("arithmetic on booleans", "y[1] = (n > 0) + 1", "2:8",
     "a number was expected, not a boolean")
   it_refuses("bits of a float", "y[1] = n & a", "2:12", "math.floor(x) or roc.int64(x)")
@@ -155,6 +173,21 @@ describe("a call", function()
   it_refuses("a grid of unknown rank", "local i = roc.grid(n)", "2:20", "as a constant: 1, 2 or 3")
   it_refuses("a shape that is not constant", "local t = roc.shared.array(n, roc.float32)", "2:28",
     "needs a constant shape")
+  it_refuses("a float for an extent", "local t = roc.private.array(2.5, roc.float32)", "2:29",
+    "needs a constant shape: an integer or a table of integers")
+  it_refuses("an extent below 0", "local t = roc.private.array({4, -1}, roc.float32)", "2:29",
+    "'roc.private.array' takes extents from 0 to 2147483647, but gets -1 here")
+  it_refuses("an extent beyond 2^31", "local t = roc.shared.array(1 << 62, roc.float32)", "2:28",
+    "'roc.shared.array' takes extents from 0 to 2147483647, but gets 4611686018427387904 here")
+  it_refuses("a captured extent below 0", "local t = roc.shared.array(width, roc.float32)", "2:28",
+    "takes extents from 0 to 2147483647, but gets -7 here", { constants = { width = -7 } })
+  it_refuses("too many elements", "local t = roc.shared.array({65536, 65536}, roc.float32)", "2:28",
+    "'roc.shared.array' makes arrays of at most 2147483647 elements")
+  it_refuses("too many extents",
+    "local t = roc.private.array({1, 1, 1, 1, 1, 1, 1, 1, 1}, 'int8')", "2:29",
+    "'roc.private.array' takes 1 to 8 extents, but gets 9 here")
+  it_refuses("no extents", "local t = roc.private.array({}, roc.float32)", "2:29",
+    "'roc.private.array' takes 1 to 8 extents, but gets 0 here")
   it_refuses("what is no dtype", "local t = roc.private.array(4, 'float33')", "2:32",
     "needs a dtype such as")
   it_refuses("a first byte that is not aligned", "local t = roc.shared.array(0, roc.float32, 2)",
@@ -199,6 +232,26 @@ describe("size", function()
     local ir, message = compiler.ir(table.concat(text, "\n"), "k.lua", "(int64[:])")
     assert.is_nil(ir)
     assert.truthy(message:find("would be called more than 60 calls deep", 1, true), message)
+  end)
+
+  -- Each function is first met where it is called alone; only the last call is compiled.
+  it("stops a chain of calls that is too deep when each link is known before", function()
+    local function message_of(n, terms)
+      local text = { "function kernel(y)\ngoto last" }
+      for i = 1, n do text[#text + 1] = ("y[1] = f%d(1)"):format(i) end
+      text[#text + 1] = ("::last::\ny[1] = f%d(1)\nend"):format(n)
+      text[#text + 1] = "function f0(n) return n end"
+      for i = 1, n do
+        text[#text + 1] = ("function f%d(n) return f%d(n)%s end"):format(i, i - 1,
+          (" + 1"):rep(terms))
+      end
+      local ir, message = compiler.ir(table.concat(text, "\n"), "k.lua", "(int64[:])")
+      return ir and "compiled" or message
+    end
+    assert.equal("compiled", message_of(58, 20))
+    assert.truthy(message_of(59, 1):find("would be called more than 60 calls deep", 1, true))
+    assert.truthy(message_of(1500, 1):find("would be called more than 60 calls deep", 1, true))
+    assert.truthy(message_of(30, 900):find("calls too deeply to be compiled", 1, true))
   end)
 
   it("stops a function that returns too much, and a block with too many labels", function()

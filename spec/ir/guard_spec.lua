@@ -213,6 +213,40 @@ describe("guard", function()
       left(join(either, { "if %10" }, use, { "end" })))
   end)
 
+  it("does not go in circles where paths meet with what was known before", function()
+    local lines = { "%9: bool = le %4 %4", "%10: bool = lt %8 %4", "%11: bool = lt %0 %4", "if %11",
+      "if %9" }
+    for _ = 1, 64 do table.move({ "if %9", "end" }, 1, 2, #lines + 1, lines) end
+    for _ = 1, 3000 do
+      table.move({ "if %10", "check.index x.0 0 #0 %4", "end" }, 1, 3, #lines + 1, lines)
+    end
+    table.move({ "end", "end" }, 1, 2, #lines + 1, lines)
+    local _, count = left(table.unpack(lines)):gsub("check.index x.0", "")
+    assert.are.equal(3000, count)
+  end)
+
+  it("takes memory for the variables of a loop, not for each assignment", function()
+    local function peak_kib()
+      for line in io.lines("/proc/self/status") do
+        local kib = line:match("^VmHWM:%s*(%d+)")
+        if kib then return tonumber(kib) end
+      end
+    end
+    local lines = {}
+    for i = 1, 150 do lines[i] = ("%%%d = loop"):format(i + 8) end
+    for _ = 1, 30000 do lines[#lines + 1] = "set j.1 %4" end
+    for i = 150, 1, -1 do
+      lines[#lines + 1] = ("leave %%%d"):format(i + 8)
+      lines[#lines + 1] = "end"
+    end
+    local file = assert(io.open("/proc/self/clear_refs", "w"))
+    file:write("5") -- forgets the peak
+    file:close()
+    local before = peak_kib()
+    left(table.unpack(lines))
+    assert.is_true(peak_kib() - before < 256 * 1024, "it took more than 256 MiB")
+  end)
+
   it("drops divisor checks that cannot fail", function()
     assert.are.equal("", left("check.nonzero #1 %1", "check.nonzero #1 %2"))
     assert.are.equal("check.nonzero", left("check.nonzero #1 %4", "check.nonzero #1 %4"))

@@ -58,6 +58,9 @@ describe("uniformity", function()
     assert.are.equal("wave", level(5, "%5: int = wave sum %1"))
     assert.are.equal("wave", level(5, "%5: int = wave broadcast %1 %0"))
     assert.are.equal("varying", level(5, "%5: int = wave broadcast %1 %1"))
+    -- where there is no such lane each keeps its own
+    assert.are.equal("varying", level(5, "%5: int = wave broadcast %1 %3"))
+    assert.are.equal("wave", level(5, "%5: int = wave broadcast %0 %3"))
     assert.are.equal("varying", level(5, "%5: int = wave shuffle_xor %0 %0"))
     assert.are.equal("wave", level(6, "%5: int = wave sum %1", "%6: int = add %5 %3"))
   end)
@@ -82,6 +85,17 @@ describe("uniformity", function()
     end
     assert.are.equal("varying", loop("%2"))
     assert.are.equal("group", loop("%4"))
+  end)
+
+  it("is lost in a loop inside of what items leave one by one", function()
+    local function loop(condition)
+      return level(8, "set i.0 %0", "%5 = block", "%6 = loop", "%7: int = get i.0", "set i.0 %7",
+        "if " .. condition, "leave %5", "end", "end", "end", "%8: int = get i.0")
+    end
+    assert.are.equal("varying", loop("%2"))
+    assert.are.equal("group", loop("%4"))
+    assert.are.equal("varying", level(8, "%5 = loop", "%6 = loop", "%7: int = get i.0",
+      "set i.0 %7", "if %2", "next %5", "end", "end", "end", "%8: int = get i.0"))
   end)
 
   it("is lost behind a divergent leave of a block, up to its end", function()

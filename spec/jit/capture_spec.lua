@@ -150,6 +150,61 @@ describe("a captured function", function()
     assert.same({ 8, 8 }, run(k, 2))
   end)
 
+  it("is the one that its variable holds at the launch", function()
+    local op = double
+    local k = roc.kernel(function(y) y[1] = op(5) end)
+    assert.same({ 10 }, run(k))
+    op = lib.triple
+    assert.same({ 15 }, run(k))
+    op = math.abs
+    assert.same({ 5 }, run(k))
+    op = function(x) return x - 1 end
+    assert.same({ 4 }, run(k))
+    op = 7
+    assert.error_matches(function() run(k) end, "an integer cannot be called")
+    op = double
+    assert.same({ 10 }, run(k))
+    local _, compiled = k:specialisations()
+    assert.same({ 10 }, run(k)) -- the same one: nothing is described or compiled again
+    assert.equal(compiled, select(2, k:specialisations()))
+  end)
+
+  it("may be replaced below another function, in a table, and with its table", function()
+    local t = { f = double }
+    local function inner(x) return t.f(x) + 1 end
+    local function outer(x) return inner(x) end
+    local k = roc.kernel(function(y) y[1] = outer(5) end)
+    assert.same({ 11 }, run(k))
+    t.f = lib.triple
+    assert.same({ 16 }, run(k))
+    t = { f = function(x) return x end }
+    assert.same({ 6 }, run(k))
+    inner = double
+    assert.same({ 10 }, run(k))
+  end)
+
+  it("may be a global", function()
+    rawset(_G, "function_of_capture_spec", double)
+    local k = roc.kernel("function(y) y[1] = function_of_capture_spec(5) end")
+    local other = roc.kernel("function(y) y[1] = f(5) end",
+      { env = setmetatable({}, { __index = function() return _G.function_of_capture_spec end }) })
+    assert.same({ 10, 10 }, { run(k)[1], run(other)[1] })
+    rawset(_G, "function_of_capture_spec", lib.triple)
+    assert.same({ 15, 15 }, { run(k)[1], run(other)[1] })
+    rawset(_G, "function_of_capture_spec", nil)
+    assert.error_matches(function() run(k) end, "'function_of_capture_spec' is not defined")
+  end)
+
+  it("may be a builtin or a dtype by a name of the script's own", function()
+    local m, convert = math, roc.float32
+    local k = roc.kernel(function(y) y[1] = m.sqrt(convert(0.1)) end)
+    assert.same({ math.sqrt(0.10000000149011612) // 1e-6 }, { run(k, 1, "float64")[1] // 1e-6 })
+    convert = roc.float64
+    assert.same({ math.sqrt(0.1) }, run(k, 1, "float64"))
+    m = { sqrt = function(x) return -x end }
+    assert.same({ -0.1 }, run(k, 1, "float64"))
+  end)
+
   it("must be written in Lua", function()
     local rep = string.rep
     local k = roc.kernel(function(y) y[1] = rep(1) end)
@@ -163,6 +218,21 @@ describe("a captured array", function()
     local k = roc.kernel(function(y) y[1] = t[1] + t[2] + t[3] end)
     t[1] = 100
     assert.same({ 6 }, run(k))
+  end)
+
+  it("is another one when its variable holds another", function()
+    local a, t = roc.array({ 1 }, "int64"), { 10 }
+    local k = roc.kernel(function(y)
+      local c = roc.const.array(t, "int64")
+      y[1] = a[1] + c[1]
+    end)
+    assert.same({ 11 }, run(k))
+    a[1], t[1] = 2, 20
+    assert.same({ 11 }, run(k))
+    a = roc.array({ 3 }, "int64")
+    assert.same({ 13 }, run(k))
+    t = { 30 }
+    assert.same({ 33 }, run(k))
   end)
 
   it("stays that copy when another captured value becomes another kind of thing", function()
@@ -206,6 +276,15 @@ describe("a captured array", function()
     d = roc.to_device(roc.array({ 0.5, 0.5 }, "float64"))
     assert.same({ 10.5 }, run(k, 1, "float64"))
   end)
+
+  it("is named when it was closed", function()
+    local lists = { first = roc.device_array(3) }
+    local k = roc.kernel(function(y) y[1] = lists.first[1] end)
+    lists.first:close()
+    assert.error_matches(function() run(k) end, "captured array 'lists.first' was closed")
+    lists.first = roc.to_device(roc.array({ 8 }, "int64"))
+    assert.same({ 8 }, run(k))
+  end)
 end)
 
 describe("a kernel given as a string", function()
@@ -217,7 +296,17 @@ describe("a kernel given as a string", function()
   end)
 
   it("must hold one function", function()
-    assert.error_matches(function() roc.kernel("1 + 1") end, "holds one function")
+    for _, text in ipairs { "1 + 1", "saxpy.lua", "{}", "error 'mine'" } do
+      assert.error_matches(function() roc.kernel(text) end,
+        "^bad argument #1 to 'kernel' %(a string that holds one function expected")
+    end
     assert.error_matches(function() roc.kernel("function(") end, "bad argument #1 to 'kernel'")
+  end)
+
+  it("does not chase what a metamethod makes anew at each reading", function()
+    local env = setmetatable({}, { __index = function() return function(x) return x end end })
+    local k = roc.kernel("function(y) y[1] = f(1) end", { env = env, name = "chaser" })
+    assert.error_matches(function() run(k) end,
+      "kernel 'chaser': a metamethod gives it another captured value at each reading")
   end)
 end)

@@ -31,6 +31,14 @@ local function chain(n, first, step)
   return load(table.concat(text, "\n"))()
 end
 
+-- Reads n fields of a table, each once.
+local function reader(n)
+  local fields = {}
+  for k = 1, n do fields["f" .. k] = k end
+  return load("local roc, t = require 'roc', ... return " .. HEAD
+    .. lines(n, "a[i] = t.f%d") .. " end")(fields)
+end
+
 -- says: what the error has; nil: it runs.
 local CASES = {
   { "10,000 parentheses", HEAD .. "a[i] = " .. ("("):rep(10000) .. "1" .. (")"):rep(10000)
@@ -54,6 +62,8 @@ local CASES = {
   { "4000 gotos",
     HEAD .. "for k = 1, 2 do " .. lines(4000, "if a[i] == -%d then goto continue end")
       .. " ::continue:: end end" },
+  { "30,000 labels", HEAD .. lines(30000, "::l%d:: a[i] = 1") .. " end" },
+  { "36,000 captured fields", function() return reader(36000) end },
   { "4000 branches of one if", HEAD .. "if i < 0 then "
     .. lines(4000, "elseif i == -%d then a[i] = %d") .. "\nend end",
     says = "nested too deeply" },
@@ -79,7 +89,7 @@ local CASES = {
     says = "shared memory" },
   { "an array of 2^40 elements",
     HEAD .. "local s = roc.private.array(1 << 40, 'float32') a[i] = s[1] end",
-    says = "constant shape" },
+    says = "takes extents from 0 to 2147483647, but gets 1099511627776 here" },
   { "random bytes", random_bytes(100000), says = "bad argument #1 to 'kernel'" },
   { "an empty text", "", says = "one function expected" },
   { "a text with a zero byte", HEAD .. "a[i] = 1 \0 end", says = "unexpected symbol" },

@@ -46,16 +46,29 @@ static void add_value(roc_str *out, roc_value_type type, uint64_t bits) {
   }
 }
 
-void roc_site_format_values(const roc_site *site, const uint64_t *values, roc_str *out) {
+/* `zero` is what stands for a byte 0. */
+static void add_pieces(const roc_site *site, const uint64_t *values, const char *zero,
+                       size_t zero_len, roc_str *out) {
   uint32_t next = 0;
   for (uint32_t i = 0; i < site->npieces; i++) {
     const roc_site_piece *piece = &site->pieces[i];
     if (piece->text) {
       roc_str_puts(out, piece->text);
+    } else if (piece->type == ROC_VT_NONE) {
+      roc_str_add(out, zero, zero_len);
     } else if (next < site->nvalues) {
       add_value(out, piece->type, values[next++]);
     }
   }
+}
+
+void roc_site_format_values(const roc_site *site, const uint64_t *values, roc_str *out) {
+  add_pieces(site, values, "", 1, out);
+}
+
+/* Errors are C strings on their way to Lua. */
+static void add_message(const roc_site *site, const uint64_t *values, roc_str *out) {
+  add_pieces(site, values, "\\0", 2, out);
 }
 
 static void add_what(const roc_site *site, const uint64_t *values, roc_str *out) {
@@ -75,10 +88,10 @@ static void add_what(const roc_site *site, const uint64_t *values, roc_str *out)
     case ROC_SITE_DIVERGENT: roc_str_puts(out, "barrier in divergent control flow"); break;
     case ROC_SITE_ASSERT:
       if (site->npieces == 0) roc_str_puts(out, "assertion failed!");
-      roc_site_format_values(site, values, out);
+      add_message(site, values, out);
       break;
     case ROC_SITE_ERROR:
-    case ROC_SITE_PRINT: roc_site_format_values(site, values, out); break;
+    case ROC_SITE_PRINT: add_message(site, values, out); break;
   }
 }
 

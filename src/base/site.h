@@ -26,9 +26,9 @@ typedef enum roc_site_kind {
 } roc_site_kind;
 
 /* One piece of a message: literal text, or the next recorded value formatted as Lua's tostring
- * does. */
+ * does.  A text that holds bytes 0 is several pieces, with one of its own for each of them. */
 typedef struct roc_site_piece {
-  const char *text;    /* NULL: a value of `type` */
+  const char *text;    /* NULL: a value of `type`, or for NONE a byte 0 */
   roc_value_type type; /* float32 prints as the double it is */
 } roc_site_piece;
 
@@ -73,7 +73,7 @@ typedef struct roc_print_buffer {
 enum { ROC_PRINT_CAPACITY = 1 << 20 };
 
 /* The message of a fault: "saxpy.lua:7: index 1025 out of range 1..1024 of 'y' (work-item {1025},
- * and 3 more)". `rank` is the launch's. */
+ * and 3 more)". `rank` is the launch's.  A byte 0 is shown as "\\0". */
 void roc_site_format_fault(const roc_site *sites, uint32_t nsites, const roc_fault_record *record,
                            uint32_t rank, roc_str *out);
 /* The text of one print record (no newline). */

@@ -82,10 +82,11 @@ typedef struct roc_ast_list {
 } roc_ast_list;
 
 struct roc_ast_node {
-  uint8_t kind;   /* roc_ast_kind */
-  uint8_t op;     /* roc_ast_op of UNARY and BINARY */
-  bool is_global; /* FREE_NAME */
-  uint32_t id;    /* dense within its function */
+  uint8_t kind;    /* roc_ast_kind */
+  uint8_t op;      /* roc_ast_op of UNARY and BINARY */
+  bool is_global;  /* FREE_NAME */
+  bool is_reached; /* LABEL: a goto before it leads there */
+  uint32_t id;     /* dense within its function */
   roc_span span;
   roc_ast_node *a, *b, *c;
   roc_ast_list list, values;

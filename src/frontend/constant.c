@@ -79,7 +79,7 @@ static int64_t floor_divide(int64_t a, int64_t b) {
 
 static double floor_modulo(double a, double b) {
   double m = fmod(a, b);
-  return (m > 0 ? b < 0 : m < 0 && b != m) ? m + b : m;
+  return (m > 0 ? b < 0 : m < 0 && b > 0) ? m + b : m;
 }
 
 static constant fold_integers(roc_ast_op op, int64_t a, int64_t b) {

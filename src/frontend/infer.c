@@ -6,12 +6,18 @@
 
 #include "base/alloc.h"
 
+static void note_depth(roc_infer *inf, uint32_t calls, uint32_t depth) {
+  if (calls > inf->deepest_call) inf->deepest_call = calls;
+  if (depth > inf->deepest) inf->deepest = depth;
+}
+
 bool roc_infer_enter(roc_infer *inf, roc_span where) {
   if (inf->depth >= ROC_INFER_MAX_DEPTH) {
     ROC_INFER_REPORT(inf, where, ROC_DIAG_TOO_LARGE, inf->inst->fn->name);
     return false;
   }
   inf->depth++;
+  note_depth(inf, inf->call_depth, inf->depth);
   return true;
 }
 
@@ -73,6 +79,19 @@ static void report_mixed(roc_infer *inf, const roc_ast_symbol *sym, roc_span whe
   }
 }
 
+static bool is_integer_param(const roc_infer *inf, const roc_ast_symbol *sym) {
+  return sym->id < inf->inst->fn->ast->nparams && inf->inst->params[sym->id].kind == ROC_TY_INT;
+}
+
+/* A parameter came as an integer, which Lua would keep until here. */
+static void report_mixed_param(roc_infer *inf, const roc_ast_symbol *sym, roc_span where) {
+  roc_diag *diag = ROC_INFER_REPORT(inf, where, ROC_DIAG_MIXED_PARAM, sym->name.data);
+  if (diag) {
+    roc_diag_note(inf->diags, diag, inf->inst->fn->chunk, sym->span, "'%s' is an integer here",
+                  sym->name.data);
+  }
+}
+
 void roc_infer_assign(roc_infer *inf, const roc_ast_symbol *sym, roc_ty t, const roc_ast_node *node,
                       roc_span where) {
   roc_fe_sym_info *info = &inf->inst->syms[sym->id];
@@ -99,6 +118,8 @@ void roc_infer_assign(roc_infer *inf, const roc_ast_symbol *sym, roc_ty t, const
   bool is_constant = node && roc_infer_info(inf, node)->is_const;
   if (roc_ty_is_float(info->type) && t.kind == ROC_TY_INT && !is_constant) {
     report_mixed(inf, sym, where);
+  } else if (roc_ty_is_float(t) && is_integer_param(inf, sym)) {
+    report_mixed_param(inf, sym, where);
   }
 }
 
@@ -159,13 +180,17 @@ static bool settle(roc_infer *inf, roc_fe_instance *inst) {
   inst->is_active = true;
   inf->inst = inst;
   inf->report = false;
-  inf->call_depth++;
+  inf->deepest_call = ++inf->call_depth;
+  inf->deepest = inf->depth;
   for (uint32_t pass = 0; pass < max_passes(inst) && !is_settled && !inf->oom; pass++) {
     inf->changed = false;
     roc_infer_block(inf, &inst->fn->ast->body);
     is_settled = !inf->changed;
   }
   inst->is_active = false;
+  inst->call_height = inf->deepest_call - outer.call_depth;
+  inst->height = inf->deepest - outer.depth;
+  note_depth(&outer, inf->deepest_call, inf->deepest);
   outer.oom = inf->oom;
   *inf = outer;
   return is_settled;
@@ -212,10 +237,27 @@ static bool refuse_function(roc_infer *inf, uint32_t function, const roc_ast_nod
   return true;
 }
 
+/* The same for an instance settled where calls were fewer: it is compiled in here once more. */
+static bool refuse_depth(roc_infer *inf, const roc_fe_instance *inst, const roc_ast_node *call) {
+  uint32_t calls = inf->call_depth + inst->call_height, depth = inf->depth + inst->height;
+  if (calls > ROC_INFER_MAX_CALL_DEPTH) {
+    ROC_INFER_REPORT(inf, call->span, ROC_DIAG_CALL_DEPTH, inst->fn->name,
+                     (unsigned)ROC_INFER_MAX_CALL_DEPTH);
+  } else if (depth > ROC_INFER_MAX_DEPTH) {
+    ROC_INFER_REPORT(inf, call->span, ROC_DIAG_TOO_LARGE, inst->fn->name);
+  } else {
+    note_depth(inf, calls, depth);
+    return false;
+  }
+  return true;
+}
+
 roc_fe_instance *roc_infer_instance(roc_infer *inf, uint32_t function, const roc_ty *params,
                                     const roc_ast_node *call) {
   roc_fe_instance *inst = find_instance(inf, function, params);
-  if (!inst || inst->is_active) {
+  if (inst && !inst->is_active) {
+    if (refuse_depth(inf, inst, call)) return NULL;
+  } else {
     if (refuse_function(inf, function, call)) return NULL;
     inst = create_instance(inf, function, params);
     if (!inst) return NULL;

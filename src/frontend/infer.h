@@ -25,6 +25,8 @@ typedef struct roc_infer {
   roc_fe_instance *inst; /* being walked */
   bool report, changed, oom;
   uint32_t call_depth, depth;
+  uint32_t deepest_call, deepest; /* that those came to in the instance being settled */
+  uint32_t next_path;             /* infer_index.c's */
 } roc_infer;
 
 /* Reports at a span of the function being walked; nothing in the silent walks.  The first variable
@@ -63,7 +65,8 @@ roc_ty roc_infer_expr(roc_infer *inf, const roc_ast_node *node);
 void roc_infer_list(roc_infer *inf, const roc_ast_list *list);
 /* Tells about anything that is no boolean or number; ERROR then. */
 roc_ty roc_infer_value(roc_infer *inf, const roc_ast_node *node);
-/* Checks a type already inferred. */
+/* Check a type already inferred; the first anything that a call may give. */
+roc_ty roc_infer_need_result(roc_infer *inf, const roc_ast_node *node, roc_ty t);
 roc_ty roc_infer_need_value(roc_infer *inf, const roc_ast_node *node, roc_ty t);
 roc_ty roc_infer_need_number(roc_infer *inf, const roc_ast_node *node, roc_ty t);
 roc_ty roc_infer_need_integer(roc_infer *inf, const roc_ast_node *node, roc_ty t);

@@ -4,6 +4,8 @@
  */
 #include "frontend/infer.h"
 
+#include <stdio.h>
+
 #include "frontend/builtin.h"
 
 /* A call being typed. */
@@ -96,14 +98,36 @@ static void infer_grid(roc_infer *inf, call_ctx *c) {
   for (int64_t k = 0; k < n; k++) give_kind(c, ROC_TY_INT);
 }
 
+static void report_shape(roc_infer *inf, call_ctx *c, roc_fe_shape_fault fault, uint32_t rank,
+                         int64_t extent) {
+  roc_span span = arg_node(c, 0)->span;
+  const char *path = c->info->path;
+  char text[32];
+  switch (fault) {
+    case ROC_SHAPE_EXTENT:
+      snprintf(text, sizeof text, "%lld", (long long)extent);
+      ROC_INFER_REPORT(inf, span, ROC_DIAG_SHAPE_EXTENT, path, (unsigned)INT32_MAX, text);
+      break;
+    case ROC_SHAPE_RANK:
+      ROC_INFER_REPORT(inf, span, ROC_DIAG_SHAPE_RANK, path, (unsigned)ROC_MAX_RANK, rank);
+      break;
+    case ROC_SHAPE_SIZE:
+      ROC_INFER_REPORT(inf, span, ROC_DIAG_SHAPE_SIZE, path, (unsigned)INT32_MAX);
+      break;
+    default: ROC_INFER_REPORT(inf, span, ROC_DIAG_CONSTANT_SHAPE, path);
+  }
+}
+
 /* shape and dtype of roc.shared.array and roc.private.array */
 static void infer_block_array(roc_infer *inf, call_ctx *c) {
-  int64_t extents[ROC_MAX_RANK];
-  uint32_t rank;
+  int64_t extents[ROC_MAX_RANK] = {0};
+  uint32_t rank = 0;
   roc_dtype dtype;
   const roc_ast_node *shape = own_arg(inf, c, 0), *type = own_arg(inf, c, 1);
-  if (!shape || !roc_fe_const_shape(inf->inst, shape, extents, &rank)) {
-    ROC_INFER_REPORT(inf, arg_node(c, 0)->span, ROC_DIAG_CONSTANT_SHAPE, c->info->path);
+  roc_fe_shape_fault fault =
+      shape ? roc_fe_const_shape(inf->inst, shape, extents, &rank) : ROC_SHAPE_NOT_CONSTANT;
+  if (fault != ROC_SHAPE_FINE) {
+    report_shape(inf, c, fault, rank, extents[0]);
     give_kind(c, ROC_TY_ERROR);
   } else if (!type || !roc_fe_const_dtype(inf->inst, type, &dtype)) {
     ROC_INFER_REPORT(inf, arg_node(c, 1)->span, ROC_DIAG_CONSTANT_DTYPE, c->info->path);
@@ -131,7 +155,7 @@ static void infer_shared_array(roc_infer *inf, call_ctx *c) {
 }
 
 static void infer_const_array(roc_infer *inf, call_ctx *c) {
-  roc_ty t = arg_type(inf, c, 0);
+  roc_ty t = roc_infer_need_result(inf, arg_node(c, 0), arg_type(inf, c, 0));
   if (t.kind > ROC_TY_ERROR && (t.kind != ROC_TY_ARRAY || t.space != ROC_IR_ARRAY_CONST)) {
     ROC_INFER_REPORT(inf, c->node->span, ROC_DIAG_CONST_ARRAY);
     t = roc_ty_of(ROC_TY_ERROR);
@@ -153,11 +177,18 @@ static void infer_wave_barrier(roc_infer *inf, call_ctx *c) {
 
 /* ---- atomics ----------------------------------------------------------------------------- */
 
+/* Of a table the items without a key. */
+static uint32_t count_indices(const roc_ast_list *index) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < index->count; k++) count += index->items[k]->kind != ROC_AST_FIELD;
+  return count;
+}
+
 static void check_atomic_index(roc_infer *inf, call_ctx *c, roc_ty array) {
   roc_ast_list index = roc_fe_atomic_index(&c->node->list.items[1]);
-  if (index.count != array.rank) {
-    ROC_INFER_REPORT(inf, arg_node(c, 1)->span, ROC_DIAG_ATOMIC_RANK, (unsigned)array.rank,
-                     index.count);
+  uint32_t count = count_indices(&index);
+  if (count != array.rank || index.count != count) {
+    ROC_INFER_REPORT(inf, arg_node(c, 1)->span, ROC_DIAG_ATOMIC_RANK, (unsigned)array.rank, count);
     return;
   }
   for (uint32_t k = 0; k < index.count; k++) {
@@ -176,7 +207,7 @@ static bool allows_atomic(const call_ctx *c, roc_ty array) {
 }
 
 static void infer_atomic(roc_infer *inf, call_ctx *c) {
-  roc_ty array = arg_type(inf, c, 0);
+  roc_ty array = roc_infer_need_result(inf, arg_node(c, 0), arg_type(inf, c, 0));
   char name[64];
   bool is_shareable = array.space == ROC_IR_ARRAY_PARAM || array.space == ROC_IR_ARRAY_SHARED ||
                       array.space == ROC_IR_ARRAY_SHARED_DYNAMIC;
@@ -360,7 +391,7 @@ static void call_dtype(roc_infer *inf, call_ctx *c, roc_dtype dtype) {
 /* False: an argument's type is not known yet, or wrong and told. */
 static bool collect_params(roc_infer *inf, const call_ctx *c, uint32_t nparams, roc_ty *params) {
   for (uint32_t k = 0; k < nparams; k++) {
-    roc_ty t = arg_type(inf, c, k);
+    roc_ty t = roc_infer_need_result(inf, arg_node(c, k), arg_type(inf, c, k));
     if (t.maybe_false || t.kind == ROC_TY_STRING || t.kind == ROC_TY_NIL) t = need_value(inf, c, k);
     if (t.kind <= ROC_TY_ERROR) return false;
     params[k] = t;
@@ -430,7 +461,7 @@ static void infer_arguments(roc_infer *inf, const roc_ast_node *node, roc_ty cal
 
 roc_ty roc_infer_call(roc_infer *inf, const roc_ast_node *node) {
   char name[64];
-  roc_ty callee = roc_infer_expr(inf, node->a);
+  roc_ty callee = roc_infer_need_result(inf, node->a, roc_infer_expr(inf, node->a));
   call_ctx c = {.node = node, .call = call_record(inf, node)};
   infer_arguments(inf, node, callee);
   if (!c.call) return roc_infer_set(inf, node, ROC_TY_ERROR);

@@ -71,16 +71,18 @@ static roc_ty refuse(roc_infer *inf, const roc_ast_node *node, roc_ty t, roc_dia
   return roc_ty_of(ROC_TY_ERROR);
 }
 
+roc_ty roc_infer_need_result(roc_infer *inf, const roc_ast_node *node, roc_ty t) {
+  bool is_call = node->kind == ROC_AST_CALL;
+  const roc_fe_call *call = is_call ? roc_fe_node(inf->inst, node)->call : NULL;
+  bool gives_none = call && call->nresults == 0 && call->kind != ROC_CALLEE_NONE;
+  return gives_none ? refuse(inf, node, t, ROC_DIAG_NO_RESULT) : t;
+}
+
 roc_ty roc_infer_need_value(roc_infer *inf, const roc_ast_node *node, roc_ty t) {
   if (t.kind == ROC_TY_STRING) return refuse(inf, node, t, ROC_DIAG_STRING);
   if (roc_ty_is_static(t)) return refuse(inf, node, t, ROC_DIAG_NOT_A_VALUE);
   if (t.maybe_false) return refuse(inf, node, t, ROC_DIAG_MAYBE_FALSE);
-  bool is_call = node->kind == ROC_AST_CALL;
-  const roc_fe_call *call = is_call ? roc_fe_node(inf->inst, node)->call : NULL;
-  if (call && call->nresults == 0 && call->kind != ROC_CALLEE_NONE) {
-    return refuse(inf, node, t, ROC_DIAG_NO_RESULT);
-  }
-  return t;
+  return roc_infer_need_result(inf, node, t);
 }
 
 roc_ty roc_infer_value(roc_infer *inf, const roc_ast_node *node) {
@@ -145,6 +147,7 @@ static roc_ty infer_unary(roc_infer *inf, const roc_ast_node *node) {
       if (t.kind > ROC_TY_ERROR) t = roc_ty_of(ROC_TY_BOOL);
       break;
     case ROC_OP_LEN:
+      t = roc_infer_need_result(inf, node->a, t);
       if (t.kind > ROC_TY_ERROR && t.kind != ROC_TY_ARRAY && t.kind != ROC_TY_SHAPE) {
         t = refuse(inf, node->a, t, ROC_DIAG_LENGTH);
       }

@@ -66,33 +66,50 @@ static bool same_field(const roc_fe_field *a, const roc_fe_field *b) {
   return a->len == b->len && memcmp(a->name, b->name, a->len) == 0;
 }
 
-/* How well a path of the list describes the chain: 0 not at all, else more is better. */
-static uint32_t match(const roc_fe_path *path, const roc_fe_binding *binding, const chain *c) {
-  if (path->root_len != c->root->as.s.len || path->is_global != c->root->is_global ||
-      memcmp(path->root, c->root->as.s.data, path->root_len) != 0) {
-    return 0;
-  }
+static bool has_root(const roc_fe_path *path, const chain *c) {
+  return path->root_len == c->root->as.s.len && path->is_global == c->root->is_global &&
+         memcmp(path->root, c->root->as.s.data, path->root_len) == 0;
+}
+
+/* The fields that path and chain begin with alike. */
+static uint32_t count_same(const roc_fe_path *path, const chain *c) {
   uint32_t same = 0;
   while (same < path->nfields && same < c->count &&
          same_field(&path->fields[same], &c->keys[same])) {
     same++;
   }
-  if (same == path->nfields && same == c->count) return 1000;
-  bool is_bound = binding->consumed <= same && binding->kind != ROC_BIND_NAMESPACE;
-  return is_bound ? 10 + binding->consumed : 0;
+  return same;
 }
 
-/* The binding that holds for the chain; NULL when only a longer path leads anywhere. */
-static const roc_fe_binding *find_binding(const roc_infer *inf, const chain *c) {
+/* The path that is the chain.  Paths stand in the order of their first use, so the search begins
+ * behind the one found last.  False when there is none. */
+static bool find_path(roc_infer *inf, const chain *c, uint32_t *out) {
+  const roc_fe_paths *paths = &inf->inst->fn->paths;
+  for (uint32_t n = 0; n < paths->count; n++) {
+    uint32_t at = (inf->next_path + n) % paths->count;
+    const roc_fe_path *path = &paths->items[at];
+    if (path->nfields != c->count || !has_root(path, c) || count_same(path, c) != c->count) {
+      continue;
+    }
+    *out = at;
+    inf->next_path = at + 1;
+    return true;
+  }
+  return false;
+}
+
+/* The binding that holds for the chain, or for most of its keys; NULL when only a longer path leads
+ * anywhere. */
+static const roc_fe_binding *find_binding(roc_infer *inf, const chain *c) {
   const roc_fe_function *fn = inf->inst->fn;
   const roc_fe_binding *best = NULL;
-  uint32_t best_score = 0;
+  uint32_t found;
+  if (find_path(inf, c, &found)) return &fn->bindings[found];
   for (uint32_t i = 0; i < fn->paths.count; i++) {
-    uint32_t score = match(&fn->paths.items[i], &fn->bindings[i], c);
-    if (score > best_score) {
-      best = &fn->bindings[i];
-      best_score = score;
-    }
+    const roc_fe_binding *binding = &fn->bindings[i];
+    bool is_bound = binding->kind != ROC_BIND_NAMESPACE && has_root(&fn->paths.items[i], c) &&
+                    binding->consumed <= count_same(&fn->paths.items[i], c);
+    if (is_bound && (!best || binding->consumed > best->consumed)) best = binding;
   }
   return best;
 }
@@ -270,6 +287,6 @@ roc_ty roc_infer_index(roc_infer *inf, const roc_ast_node *node) {
   roc_infer_info(inf, node)->binding = NULL;
   roc_infer_info(inf, node)->is_const = false;
   if (gather(inf, node, &c, false)) return infer_chain(inf, node, &c);
-  roc_ty base = roc_infer_expr(inf, node->a);
+  roc_ty base = roc_infer_need_result(inf, node->a, roc_infer_expr(inf, node->a));
   return roc_infer_info(inf, node)->type = index_type(inf, node, base);
 }

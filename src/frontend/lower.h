@@ -32,6 +32,7 @@ typedef struct roc_operand {
   uint32_t id;   /* the instruction, in the type's own value type */
   uint32_t test; /* maybe_false: the boolean; `id` counts where it is true */
   roc_lower_array array;
+  const struct roc_operand *items; /* of a table: the indices of an atomic, in scratch */
 } roc_operand;
 
 /* Where a symbol's value is. */
@@ -75,7 +76,8 @@ typedef struct roc_lower {
   roc_vec(roc_block_array) blocks;
   roc_vec(const roc_fe_const_array *) const_data; /* parallel to const_arrays */
   roc_ir_ids const_arrays;
-  const char *array_name; /* of the local a new array is for */
+  const roc_ast_list *locals; /* that the values of the next list are for; NULL: none */
+  const char *array_name;     /* of the local a new array is for */
   uint32_t ncalls, depth;
   bool stop;
 } roc_lower;
@@ -102,6 +104,7 @@ void roc_lower_pin(roc_lower *lx, roc_operand *op);
 uint32_t roc_lower_truth(roc_lower *lx, roc_operand op);
 roc_value_type roc_lower_vt(const roc_lower *lx, roc_ty t);
 uint32_t roc_lower_zero(roc_lower *lx, roc_value_type vt);
+uint32_t roc_lower_float(roc_lower *lx, roc_value_type vt, double value); /* F32, F64 */
 uint32_t roc_lower_temp(roc_lower *lx, roc_value_type vt);
 uint32_t roc_lower_and_bits(roc_lower *lx, uint32_t x, uint32_t y); /* booleans, both evaluated */
 uint32_t roc_lower_site(roc_lower *lx, const roc_ast_node *node, roc_site_kind kind);

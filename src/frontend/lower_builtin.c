@@ -17,10 +17,6 @@ static void give(builtin_call *c, uint32_t id) {
   c->results[0].id = id;
 }
 
-static uint32_t const_float(roc_lower *lx, roc_value_type vt, double value) {
-  return vt == ROC_VT_F32 ? roc_ir_const_f32(&lx->b, value) : roc_ir_const_f64(&lx->b, value);
-}
-
 /* The k-th argument in the result's type. */
 static uint32_t arg_as_result(roc_lower *lx, const builtin_call *c, uint32_t k) {
   return roc_lower_as(lx, c->args[k], c->vt);
@@ -98,19 +94,16 @@ static void lower_wave_barrier(roc_lower *lx, builtin_call *c) {
 static void lower_atomic(roc_lower *lx, builtin_call *c) {
   uint32_t operands[ROC_MAX_RANK + 2], n = 0;
   const roc_lower_array *ref = &c->args[0].array;
-  roc_ast_list keys = roc_fe_atomic_index(&c->node->list.items[1]);
-  bool is_table = c->node->list.items[1]->kind == ROC_AST_TABLE;
+  const roc_operand *keys = c->args[1].items ? c->args[1].items : &c->args[1];
+  uint32_t nkeys = roc_fe_atomic_index(&c->node->list.items[1]).count;
   roc_value_type vt = roc_dtype_table[c->args[0].type.dtype].value_type;
-  roc_operand index[ROC_MAX_RANK];
-  for (uint32_t k = 0; k < keys.count; k++) {
-    index[k] = is_table ? roc_lower_expr(lx, keys.items[k]) : c->args[1];
-  }
   roc_lower_place(lx, c->node);
   for (uint32_t k = 0; k < ref->nlead; k++) operands[n++] = ref->lead[k];
-  for (uint32_t k = 0; k < keys.count; k++) {
-    roc_lower_pin(lx, &index[k]);
-    roc_lower_check_index(lx, c->node, ref->array, n, index[k]);
-    operands[n++] = roc_lower_id(lx, index[k]);
+  for (uint32_t k = 0; k < nkeys; k++) {
+    roc_operand key = keys[k];
+    roc_lower_pin(lx, &key);
+    roc_lower_check_index(lx, c->node, ref->array, n, key);
+    operands[n++] = roc_lower_id(lx, key);
   }
   for (uint32_t k = 2; k < c->nargs; k++) operands[n++] = roc_lower_as(lx, c->args[k], vt);
   bool is_store = c->info->payload == ROC_IR_ATOMIC_STORE;
@@ -237,8 +230,8 @@ static void lower_atan(roc_lower *lx, builtin_call *c) {
 static void lower_angle(roc_lower *lx, builtin_call *c) {
   static const double pi = 3.141592653589793238462643383279502884;
   double factor = c->info->payload ? pi / 180.0 : 180.0 / pi;
-  give(c,
-       roc_ir_binary(&lx->b, ROC_IR_MUL, arg_as_result(lx, c, 0), const_float(lx, c->vt, factor)));
+  uint32_t x = arg_as_result(lx, c, 0);
+  give(c, roc_ir_binary(&lx->b, ROC_IR_MUL, x, roc_lower_float(lx, c->vt, factor)));
 }
 
 static void lower_pow(roc_lower *lx, builtin_call *c) {

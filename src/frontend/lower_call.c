@@ -105,7 +105,7 @@ static roc_operand lower_conversion(roc_lower *lx, const roc_ast_node *node, roc
   return roc_operand_of(t, roc_ir_convert(&lx->b, dtype, roc_lower_id(lx, arg)));
 }
 
-/* Arguments as operands; strings and tables, which the callee reads from the tree, as nothing. */
+/* Arguments as operands; strings, which the callee reads from the tree, as nothing. */
 static roc_operand *lower_arguments(roc_lower *lx, const roc_ast_node *node, uint32_t *nargs) {
   roc_operand callee = roc_lower_expr(lx, node->a);
   (void)callee; /* static: makes no instruction */

@@ -86,13 +86,23 @@ static roc_operand lower_paren(roc_lower *lx, const roc_ast_node *node) {
   return roc_lower_expr(lx, node->a);
 }
 
+static roc_operand lower_table(roc_lower *lx, const roc_ast_node *node) {
+  roc_operand table = roc_operand_of(roc_ty_of(ROC_TY_NONE), ROC_IR_NONE);
+  roc_operand *items = roc_lower_operands(lx, node->list.count);
+  for (uint32_t k = 0; items && k < node->list.count; k++) {
+    items[k] = roc_lower_expr(lx, node->list.items[k]);
+  }
+  table.items = items;
+  return table;
+}
+
 typedef roc_operand expr_fn(roc_lower *lx, const roc_ast_node *node);
 
 static expr_fn *const expr_table[ROC_AST_COUNT_] = {
     [ROC_AST_LOCAL_NAME] = lower_local_name, [ROC_AST_FREE_NAME] = lower_free_name,
     [ROC_AST_INDEX] = roc_lower_index,       [ROC_AST_CALL] = lower_call,
     [ROC_AST_UNARY] = lower_unary,           [ROC_AST_BINARY] = lower_binary,
-    [ROC_AST_PAREN] = lower_paren,
+    [ROC_AST_PAREN] = lower_paren,           [ROC_AST_TABLE] = lower_table,
 };
 
 roc_operand roc_lower_expr(roc_lower *lx, const roc_ast_node *node) {
@@ -110,8 +120,11 @@ roc_operand roc_lower_expr(roc_lower *lx, const roc_ast_node *node) {
 roc_operand *roc_lower_list(roc_lower *lx, const roc_ast_list *list, uint32_t *count) {
   *count = roc_fe_list_count(lx->frame->inst, list);
   roc_operand *values = roc_lower_operands(lx, *count > list->count ? *count : list->count);
+  const roc_ast_list *locals = lx->locals;
+  lx->locals = NULL;
   for (uint32_t k = 0; values && k < list->count; k++) {
     const roc_ast_node *node = list->items[k];
+    lx->array_name = locals && k < locals->count ? locals->items[k]->sym->name.data : NULL;
     if (k + 1 < list->count || node->kind != ROC_AST_CALL) {
       values[k] = roc_lower_expr(lx, node);
       continue;
@@ -120,5 +133,6 @@ roc_operand *roc_lower_list(roc_lower *lx, const roc_ast_list *list, uint32_t *c
     roc_operand *results = roc_lower_call(lx, node, &nresults);
     for (uint32_t r = 0; results && k + r < *count && r < nresults; r++) values[k + r] = results[r];
   }
+  lx->array_name = NULL;
   return lx->stop ? NULL : values;
 }

@@ -1,6 +1,8 @@
 /* print, error, assert: the text pieces go into a site, the values into the instruction. */
 #include "frontend/lower.h"
 
+#include <string.h>
+
 /* A message being put together. */
 typedef struct message {
   roc_site_piece *pieces;
@@ -17,6 +19,33 @@ static const roc_ast_node *literal(const roc_ast_list *list, uint32_t k) {
 
 static void add_text(message *m, const char *text) {
   m->pieces[m->npieces++] = (roc_site_piece){.text = text};
+}
+
+/* The text ends in a byte 0 that is no part of it. */
+static void add_literal(message *m, const roc_ast_string *text) {
+  const char *end = text->data + text->len;
+  for (const char *at = text->data;; at++) {
+    add_text(m, at);
+    at += strlen(at);
+    if (at == end) return;
+    m->pieces[m->npieces++] = (roc_site_piece){.type = ROC_VT_NONE};
+  }
+}
+
+static uint32_t count_zeros(const roc_ast_string *text) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < text->len; i++) count += text->data[i] == '\0';
+  return count;
+}
+
+/* At most two for each argument, and two more for each byte 0. */
+static roc_site_piece *allocate_pieces(roc_lower *lx, const roc_ast_list *list, uint32_t nargs) {
+  uint32_t count = 2 * nargs + 1;
+  for (uint32_t k = 0; k < nargs; k++) {
+    const roc_ast_node *text = literal(list, k);
+    if (text) count += 2 * count_zeros(&text->as.s);
+  }
+  return ROC_ARENA_ARRAY(&lx->scratch, roc_site_piece, count);
 }
 
 static void add_value(roc_lower *lx, message *m, roc_operand value) {
@@ -37,7 +66,7 @@ static bool is_error_level(const roc_ast_node *node, roc_ir_op op, const roc_ope
 
 void roc_lower_message(roc_lower *lx, const roc_ast_node *node, roc_ir_op op, roc_site_kind kind,
                        const roc_operand *args, uint32_t nargs) {
-  message m = {.pieces = ROC_ARENA_ARRAY(&lx->scratch, roc_site_piece, 2 * nargs + 1)};
+  message m = {.pieces = allocate_pieces(lx, &node->list, nargs)};
   uint32_t first = 0;
   if (!m.pieces) {
     lx->stop = true;
@@ -52,7 +81,7 @@ void roc_lower_message(roc_lower *lx, const roc_ast_node *node, roc_ir_op op, ro
     const roc_ast_node *text = literal(&node->list, k);
     if (op == ROC_IR_PRINT && k > first) add_text(&m, "\t");
     if (text) {
-      add_text(&m, text->as.s.data);
+      add_literal(&m, &text->as.s);
     } else {
       add_value(lx, &m, args[k]);
     }

@@ -27,9 +27,8 @@ void roc_lower_declare(roc_lower *lx, const roc_ast_symbol *sym, roc_operand val
 
 static void lower_local(roc_lower *lx, const roc_ast_node *stat) {
   uint32_t count;
-  lx->array_name = stat->list.items[0]->sym->name.data;
+  lx->locals = &stat->list;
   roc_operand *values = roc_lower_list(lx, &stat->values, &count);
-  lx->array_name = NULL;
   if (!values) return;
   roc_lower_place(lx, stat);
   for (uint32_t k = 0; k < stat->list.count; k++) {
@@ -150,15 +149,28 @@ static void declare_counter(roc_lower *lx, const roc_ast_node *stat, roc_ty t, u
   roc_lower_declare(lx, stat->sym, roc_operand_of(t, roc_ir_get(&lx->b, var)));
 }
 
-/* A float limit of an integer loop is clipped as Lua does: floor going up, ceil going down. */
-static uint32_t clip_limit(roc_lower *lx, roc_operand last, roc_operand step) {
-  uint32_t limit = roc_lower_id(lx, last);
-  uint32_t down = roc_ir_unary(&lx->b, ROC_IR_CEIL, limit);
-  uint32_t up = roc_ir_unary(&lx->b, ROC_IR_FLOOR, limit);
+/* `up` for an integer step that goes up, `down` for one that goes down. */
+static uint32_t by_direction(roc_lower *lx, roc_operand step, uint32_t up, uint32_t down) {
   if (step.is_const) return step.value.as.i > 0 ? up : down;
   uint32_t is_down =
       roc_ir_binary(&lx->b, ROC_IR_LT, roc_lower_id(lx, step), roc_lower_zero(lx, ROC_VT_INT));
   return roc_ir_select(&lx->b, is_down, down, up);
+}
+
+/* A float limit of an integer loop is clipped as Lua does: floor going up, ceil going down. */
+static uint32_t clip_limit(roc_lower *lx, uint32_t limit, roc_operand step) {
+  uint32_t down = roc_ir_unary(&lx->b, ROC_IR_CEIL, limit);
+  uint32_t up = roc_ir_unary(&lx->b, ROC_IR_FLOOR, limit);
+  return by_direction(lx, step, up, down);
+}
+
+/* Nothing is counted up to a limit below all integers, or down to one above them, or to a NaN. */
+static uint32_t can_reach(roc_lower *lx, uint32_t limit, roc_operand step) {
+  roc_value_type vt = roc_ir_type_of(&lx->b, limit);
+  uint32_t least = roc_lower_float(lx, vt, -0x1p63), beyond = roc_lower_float(lx, vt, 0x1p63);
+  uint32_t up = roc_ir_binary(&lx->b, ROC_IR_LE, least, limit);
+  uint32_t down = roc_ir_binary(&lx->b, ROC_IR_LT, limit, beyond);
+  return by_direction(lx, step, up, down);
 }
 
 static void lower_integer_for(roc_lower *lx, const roc_ast_node *stat, roc_operand first,
@@ -168,10 +180,10 @@ static void lower_integer_for(roc_lower *lx, const roc_ast_node *stat, roc_opera
   roc_lower_place(lx, stat);
   if (last.type.kind == ROC_TY_INT) {
     limit = roc_lower_id(lx, last);
-  } else { /* a NaN limit runs no iteration */
+  } else {
     uint32_t x = roc_lower_id(lx, last);
-    limit = clip_limit(lx, last, step);
-    guard = roc_ir_begin_if(&lx->b, roc_ir_binary(&lx->b, ROC_IR_EQ, x, x));
+    limit = clip_limit(lx, x, step);
+    guard = roc_ir_begin_if(&lx->b, can_reach(lx, x, step));
   }
   uint32_t var = roc_ir_add_var(&lx->b, stat->sym->name.data, ROC_VT_INT);
   uint32_t loop = roc_ir_begin_for(&lx->b, var, start, limit, by);
@@ -323,7 +335,7 @@ typedef struct label_range {
 static uint32_t find_ranges(const roc_ast_list *block, label_range *ranges) {
   uint32_t count = 0;
   for (uint32_t k = block->count; k-- > 0 && count < ROC_LOWER_MAX_BLOCKS;) {
-    if (block->items[k]->kind != ROC_AST_LABEL) continue;
+    if (block->items[k]->kind != ROC_AST_LABEL || !block->items[k]->is_reached) continue;
     uint32_t first = 0;
     while (first < k && !jumps_to(block->items[first], block->items[k])) first++;
     if (first < k) ranges[count++] = (label_range){first, k};

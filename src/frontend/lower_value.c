@@ -54,6 +54,10 @@ uint32_t roc_lower_zero(roc_lower *lx, roc_value_type vt) {
   return make_constant(lx, (roc_scalar){.type = vt == ROC_VT_BOOL ? ROC_VT_BOOL : ROC_VT_INT}, vt);
 }
 
+uint32_t roc_lower_float(roc_lower *lx, roc_value_type vt, double value) {
+  return make_constant(lx, (roc_scalar){.type = ROC_VT_F64, .as.f = value}, vt);
+}
+
 uint32_t roc_lower_temp(roc_lower *lx, roc_value_type vt) {
   return roc_ir_add_var(&lx->b, "", vt);
 }

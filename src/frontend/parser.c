@@ -69,7 +69,6 @@ static roc_token next_token(roc_parser *p) {
 
 void roc_parse_advance(roc_parser *p) {
   p->last_end = p->token.span.end;
-  p->last_line = p->token.span.line;
   p->token = p->has_ahead ? p->ahead : next_token(p);
   p->has_ahead = false;
 }

@@ -74,8 +74,7 @@ typedef struct roc_parser {
   roc_diags *diags;
   roc_token token, ahead; /* current; the one behind it when has_ahead */
   bool has_ahead;
-  uint32_t last_end;  /* where the last token taken ended */
-  uint32_t last_line; /* and its line */
+  uint32_t last_end; /* where the last token taken ended */
   uint32_t level;
   uint32_t height; /* of the tree made so far in the construct being parsed */
   roc_parse_func *func;

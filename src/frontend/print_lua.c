@@ -139,6 +139,23 @@ static const char *conversion(const printer *p, roc_ty from, roc_ty to) {
   return from.kind == ROC_TY_INT ? "S.f64(" : NULL;
 }
 
+/* The call whose several results end the list, or NULL. */
+static const roc_fe_call *open_call(const printer *p, const roc_ast_list *list) {
+  const roc_ast_node *last = list->count ? list->items[list->count - 1] : NULL;
+  const roc_fe_call *call =
+      last && last->kind == ROC_AST_CALL ? roc_fe_node(p->inst, last)->call : NULL;
+  return call && call->nresults > 1 ? call : NULL;
+}
+
+/* Opens what turns all results of a call into values of type `to`; NULL: they are. */
+static const char *conversion_of_all(const printer *p, const roc_fe_call *call, roc_ty to) {
+  const char *open = NULL;
+  for (uint32_t k = 0; k < call->nresults; k++) {
+    if (conversion(p, call->results[k], to)) open = is_f32(p, to) ? "S.all32(" : "S.all64(";
+  }
+  return open;
+}
+
 static bool is_logic(const roc_ast_node *node) {
   return node->kind == ROC_AST_BINARY && (node->op == ROC_OP_AND || node->op == ROC_OP_OR);
 }
@@ -248,13 +265,24 @@ static void print_unary(printer *p, const roc_ast_node *node) {
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
+/* A call with all of its results. */
+static void print_all(printer *p, const roc_ast_node *node, const roc_fe_call *call, roc_ty want) {
+  const char *open = conversion_of_all(p, call, want);
+  if (open) put(p, open);
+  print_expr(p, node);
+  if (open) put(p, ")");
+}
+
 /* Arguments from the n-th (from 0) on, each as type `want`, or as it is when that is NONE. */
 static void print_args(printer *p, const roc_ast_list *list, uint32_t n, roc_ty want) {
+  const roc_fe_call *open = open_call(p, list);
   for (uint32_t i = n; i < list->count; i++) {
     if (i > n) put(p, ", ");
     roc_ty t = type_of(p, list->items[i]);
     if (is_nothing(t) && t.kind != ROC_TY_STRING) {
       put(p, "nil");
+    } else if (open && i + 1 == list->count) {
+      print_all(p, list->items[i], open, want);
     } else {
       print_as(p, list->items[i], want);
     }
@@ -369,11 +397,15 @@ static void print_to_integer(printer *p, const roc_ast_node *node, bool up) {
 
 static void print_log(printer *p, const roc_ast_node *node) {
   roc_ty t = type_of(p, node);
-  if (node->list.count == 1) {
+  if (roc_fe_list_count(p->inst, &node->list) == 1) {
     print_math(p, node, "log");
   } else {
     print_call_as(p, is_f32(p, t) ? "S.log32" : "math.log", node, t);
   }
+}
+
+static void print_atan(printer *p, const roc_ast_node *node) {
+  print_math(p, node, roc_fe_list_count(p->inst, &node->list) == 2 ? "atan2" : "atan");
 }
 
 static void print_wave(printer *p, const roc_ast_node *node, const roc_builtin_info *info) {
@@ -402,10 +434,12 @@ static void print_builtin(printer *p, const roc_ast_node *node, const roc_builti
     case ROC_BC_MINMAX: print_call_as(p, info->path, node, t); break;
     case ROC_BC_TO_INTEGER: print_to_integer(p, node, info->payload == ROC_IR_CEIL); break;
     case ROC_BC_FMOD: print_fmod(p, node); break;
-    case ROC_BC_MODF: print_call_as(p, "S.modf", node, t); break;
+    case ROC_BC_MODF:
+      print_call_as(p, t.kind == ROC_TY_INT ? "math.modf" : "S.modf", node, t);
+      break;
     case ROC_BC_ULT: print_call_as(p, "math.ult", node, any); break;
     case ROC_BC_LOG: print_log(p, node); break;
-    case ROC_BC_ATAN: print_math(p, node, node->list.count == 2 ? "atan2" : "atan"); break;
+    case ROC_BC_ATAN: print_atan(p, node); break;
     case ROC_BC_ANGLE: print_angle(p, node, info->payload == 1); break;
     case ROC_BC_MATH: print_math(p, node, roc_ir_math_table[info->payload].text); break;
     case ROC_BC_POW: print_call_as(p, is_f32(p, t) ? "S.pow32" : "S.pow", node, t); break;
@@ -502,11 +536,17 @@ static void print_value(printer *p, const roc_ast_node *node, roc_ty want) {
 
 /* ---- statements -------------------------------------------------------------------------- */
 
-/* Values beyond the last expression come from a call with several results: convert them behind the
- * statement. */
+/* Of targets that take more than one result of the call at the end of the list, the first; the
+ * number of targets when there are none. */
+static uint32_t first_of_several(const printer *p, const roc_ast_list *targets,
+                                 const roc_ast_list *values) {
+  bool has_several = targets->count > values->count && open_call(p, values);
+  return has_several ? values->count - 1 : targets->count;
+}
+
+/* Several results of a call are converted behind the statement. */
 static void fix_up(printer *p, const roc_ast_list *targets, const roc_ast_list *values) {
-  if (values->count == 0) return;
-  for (uint32_t i = values->count; i < targets->count; i++) {
+  for (uint32_t i = first_of_several(p, targets, values); i < targets->count; i++) {
     const roc_ast_node *target = targets->items[i];
     if (target->kind != ROC_AST_LOCAL_NAME) continue;
     const char *open =
@@ -526,11 +566,13 @@ static roc_ty target_type(const printer *p, const roc_ast_node *target) {
 }
 
 static void print_values(printer *p, const roc_ast_list *targets, const roc_ast_list *values) {
+  uint32_t nconverted = first_of_several(p, targets, values);
   for (uint32_t i = 0; i < values->count; i++) {
     if (i) put(p, ", ");
     const roc_ast_node *target = i < targets->count ? targets->items[i] : NULL;
     p->declaring = target && target->kind == ROC_AST_LOCAL_NAME ? target->sym : NULL;
-    print_value(p, values->items[i], target ? target_type(p, target) : roc_ty_of(ROC_TY_NONE));
+    roc_ty want = target && i < nconverted ? target_type(p, target) : roc_ty_of(ROC_TY_NONE);
+    print_value(p, values->items[i], want);
     p->declaring = NULL;
   }
 }
@@ -594,14 +636,37 @@ static void print_for(printer *p, const roc_ast_node *stat) {
   put(p, "end;");
 }
 
+/* The k-th result of the function as its callers expect it. */
+static roc_ty result_type(const printer *p, uint32_t k) {
+  return k < p->inst->nresults ? p->inst->results[k] : roc_ty_of(ROC_TY_NONE);
+}
+
+/* Through locals, as the results of a call in the list each need a conversion of their own. */
+static void print_return_of_several(printer *p, const roc_ast_node *stat) {
+  put(p, "do local ");
+  for (uint32_t i = 0; i < p->inst->nresults; i++) roc_str_printf(&p->text, i ? ", R%u" : "R%u", i);
+  put(p, " = ");
+  print_args(p, &stat->values, 0, roc_ty_of(ROC_TY_NONE));
+  put(p, "; return ");
+  for (uint32_t i = 0; i < p->inst->nresults; i++) {
+    const char *open =
+        conversion(p, roc_fe_list_type(p->inst, &stat->values, i), result_type(p, i));
+    roc_str_printf(&p->text, open ? "%s%sR%u)" : "%s%sR%u", i ? ", " : "", open ? open : "", i);
+  }
+  put(p, " end;");
+}
+
 /* One value stands in parentheses: a tail call would take the function's line from its errors. */
 static void print_return(printer *p, const roc_ast_node *stat) {
   bool single = stat->values.count == 1 && p->inst->nresults == 1;
+  if (p->inst->nresults > 0 && open_call(p, &stat->values)) {
+    print_return_of_several(p, stat);
+    return;
+  }
   put(p, single ? "do return (" : "do return ");
   for (uint32_t i = 0; i < stat->values.count; i++) {
     if (i) put(p, ", ");
-    roc_ty want = i < p->inst->nresults ? p->inst->results[i] : roc_ty_of(ROC_TY_NONE);
-    print_value(p, stat->values.items[i], want);
+    print_value(p, stat->values.items[i], result_type(p, i));
   }
   put(p, single ? ") end;" : " end;");
 }

@@ -282,6 +282,7 @@ static void solve_gotos(roc_parser *p, roc_ast_node *node, const roc_name *name,
       fail_jump(p, pending, node);
     } else {
       pending->node->a = node;
+      node->is_reached = true;
     }
   }
   p->gotos.count = kept;

@@ -95,24 +95,32 @@ roc_ty roc_fe_operand_type(const roc_fe_instance *inst, const roc_ast_node *bina
   return is_float_op && t.kind == ROC_TY_INT ? roc_ty_of(ROC_TY_PLAIN) : t;
 }
 
-static bool const_extent(const roc_fe_instance *inst, const roc_ast_node *node, int64_t *out) {
+static roc_fe_shape_fault const_extent(const roc_fe_instance *inst, const roc_ast_node *node,
+                                       int64_t *out) {
   const roc_fe_node_info *info = roc_fe_node(inst, node);
   *out = info->value.as.i;
-  return info->is_const && info->value.type == ROC_VT_INT && *out >= 0 && *out <= INT32_MAX;
+  if (!info->is_const || info->value.type != ROC_VT_INT) return ROC_SHAPE_NOT_CONSTANT;
+  return *out < 0 || *out > INT32_MAX ? ROC_SHAPE_EXTENT : ROC_SHAPE_FINE;
 }
 
-bool roc_fe_const_shape(const roc_fe_instance *inst, const roc_ast_node *shape, int64_t *extents,
-                        uint32_t *rank) {
+roc_fe_shape_fault roc_fe_const_shape(const roc_fe_instance *inst, const roc_ast_node *shape,
+                                      int64_t *extents, uint32_t *rank) {
   int64_t size = 1;
   *rank = 1;
   if (shape->kind != ROC_AST_TABLE) return const_extent(inst, shape, &extents[0]);
   *rank = shape->list.count;
-  if (*rank == 0 || *rank > ROC_MAX_RANK) return false;
+  if (*rank == 0 || *rank > ROC_MAX_RANK) return ROC_SHAPE_RANK;
   for (uint32_t k = 0; k < *rank; k++) {
-    if (!const_extent(inst, shape->list.items[k], &extents[k])) return false;
-    if (__builtin_mul_overflow(size, extents[k], &size) || size > INT32_MAX) return false;
+    roc_fe_shape_fault fault = const_extent(inst, shape->list.items[k], &extents[k]);
+    if (fault != ROC_SHAPE_FINE) {
+      extents[0] = extents[k];
+      return fault;
+    }
   }
-  return true;
+  for (uint32_t k = 0; k < *rank; k++) {
+    if (__builtin_mul_overflow(size, extents[k], &size) || size > INT32_MAX) return ROC_SHAPE_SIZE;
+  }
+  return ROC_SHAPE_FINE;
 }
 
 bool roc_fe_const_dtype(const roc_fe_instance *inst, const roc_ast_node *node, roc_dtype *out) {

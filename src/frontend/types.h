@@ -97,6 +97,7 @@ struct roc_fe_instance {
   uint32_t nresults;
   /* inference's own */
   roc_fe_instance *next, *caller;
+  uint32_t height, call_height; /* levels of the walk, and calls, that it takes with all it calls */
   bool is_active, is_checked, has_return;
 };
 
@@ -162,10 +163,19 @@ bool roc_fe_list_is_unknown(const roc_fe_instance *inst, const roc_ast_list *lis
  */
 roc_ty roc_fe_operand_type(const roc_fe_instance *inst, const roc_ast_node *binary);
 
-/* The extents of a constant shape: an integer, or a table of integers.  False when it is none (or
- * has an extent below 0, more than ROC_MAX_RANK of them, or over 2^31-1 elements). */
-bool roc_fe_const_shape(const roc_fe_instance *inst, const roc_ast_node *shape, int64_t *extents,
-                        uint32_t *rank);
+/* What is wrong with a shape. */
+typedef enum roc_fe_shape_fault {
+  ROC_SHAPE_FINE,
+  ROC_SHAPE_NOT_CONSTANT, /* not an integer, or not known now */
+  ROC_SHAPE_EXTENT,       /* one below 0 or above 2^31-1 */
+  ROC_SHAPE_RANK,         /* none, or more than ROC_MAX_RANK */
+  ROC_SHAPE_SIZE          /* more than 2^31-1 elements */
+} roc_fe_shape_fault;
+
+/* The extents of a constant shape: an integer, or a table of integers; of one that has a wrong
+ * extent that alone. */
+roc_fe_shape_fault roc_fe_const_shape(const roc_fe_instance *inst, const roc_ast_node *shape,
+                                      int64_t *extents, uint32_t *rank);
 /* The dtype an argument names: a dtype value or a string literal. */
 bool roc_fe_const_dtype(const roc_fe_instance *inst, const roc_ast_node *node, roc_dtype *out);
 /* The index operands of roc.atomic.*: the items of a table, or the node itself. */

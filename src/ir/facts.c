@@ -1,5 +1,5 @@
-/* See facts.h.  Proofs are searches of bounded depth through the relations in force, most recent
- * first: a check that would need a longer argument stays. */
+/* See facts.h.  Proofs are searches of bounded depth and length through the relations in force, most
+ * recent first: a check that would need a longer argument stays. */
 #include "ir/facts.h"
 
 #include <string.h>
@@ -12,6 +12,7 @@ enum {
   ZERO = ROC_IR_VALUE_ZERO,
   PROOF_DEPTH = 4,      /* relations chained */
   PROOF_RELATIONS = 64, /* tried at each step */
+  PROOF_STEPS = 512,    /* of one search */
   RANGE_DEPTH = 4,
   OFFSET_DEPTH = 8,
   ASSUME_DEPTH = 32,
@@ -234,12 +235,26 @@ static term term_of(const roc_ir_facts *f, uint32_t id) {
 
 /* ---- stating ---- */
 
+static uint32_t oldest_relation(const roc_ir_facts *f) {
+  return f->relations.count > PROOF_RELATIONS ? f->relations.count - PROOF_RELATIONS : 0;
+}
+
+/* Whether proofs find this relation, or one that says more of the same two values, as it is. */
+static bool is_stated(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
+  for (uint32_t i = f->relations.count; i-- > oldest_relation(f);) {
+    const roc_ir_relation *r = &f->relations.items[i];
+    if (r->a == a && r->b == b && r->k <= k) return true;
+  }
+  return false;
+}
+
 void roc_ir_facts_add(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
   if (f->failed) return;
   term x = term_of(f, a), y = term_of(f, b);
   int64_t high, low;
   if (__builtin_add_overflow(k, y.offset, &k) || __builtin_sub_overflow(k, x.offset, &k)) return;
-  if (!roc_vec_push(&f->relations, ((roc_ir_relation){x.base, y.base, k}))) {
+  bool is_new = !is_stated(f, x.base, y.base, k);
+  if (is_new && !roc_vec_push(&f->relations, ((roc_ir_relation){x.base, y.base, k}))) {
     f->failed = true;
     return;
   }
@@ -336,28 +351,34 @@ void roc_ir_facts_assume(roc_ir_facts *f, uint32_t test, bool truth) {
 
 /* ---- proving ---- */
 
-static bool prove_le(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth);
+typedef struct proof {
+  const roc_ir_facts *f;
+  int steps; /* left */
+} proof;
 
-static bool prove_through(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth) {
+static bool prove_le(proof *p, uint32_t a, uint32_t b, int64_t k, int depth);
+
+static bool prove_through(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
   const roc_ir_value *v = &f->values.items[a];
   bool is_int = v->type == ROC_VT_INT;
   if (is_int && v->op == ROC_IR_MIN) {
-    if (prove_le(f, v->args[0], b, k, depth - 1)) return true;
-    if (prove_le(f, v->args[1], b, k, depth - 1)) return true;
+    if (prove_le(p, v->args[0], b, k, depth - 1)) return true;
+    if (prove_le(p, v->args[1], b, k, depth - 1)) return true;
   }
-  uint32_t count = f->relations.count;
-  uint32_t oldest = count > PROOF_RELATIONS ? count - PROOF_RELATIONS : 0;
-  for (uint32_t i = count; i-- > oldest;) {
+  for (uint32_t i = f->relations.count; i-- > oldest_relation(f);) {
     const roc_ir_relation *r = &f->relations.items[i];
     int64_t left;
     if (r->a != a || __builtin_sub_overflow(k, r->k, &left)) continue;
-    if (prove_le(f, r->b, b, left, depth - 1)) return true;
+    if (prove_le(p, r->b, b, left, depth - 1)) return true;
   }
   return false;
 }
 
 /* a <= b + k? */
-static bool prove_le(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth) {
+static bool prove_le(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  if (p->steps-- <= 0) return false;
   term x = term_of(f, a), y = term_of(f, b);
   if (__builtin_add_overflow(k, y.offset, &k) || __builtin_sub_overflow(k, x.offset, &k)) {
     return false;
@@ -366,11 +387,16 @@ static bool prove_le(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, i
   roc_ir_range of_x = range_now(f, x.base, RANGE_DEPTH), of_y = range_now(f, y.base, RANGE_DEPTH);
   int64_t least;
   if (!__builtin_add_overflow(of_y.low, k, &least) && of_x.high <= least) return true;
-  return depth > 0 && prove_through(f, x.base, y.base, k, depth);
+  return depth > 0 && prove_through(p, x.base, y.base, k, depth);
+}
+
+static bool prove(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
+  proof p = {f, PROOF_STEPS};
+  return prove_le(&p, a, b, k, PROOF_DEPTH);
 }
 
 bool roc_ir_facts_le(roc_ir_facts *f, uint32_t a, uint32_t b) {
-  return !f->failed && prove_le(f, a, b, 0, PROOF_DEPTH);
+  return !f->failed && prove(f, a, b, 0);
 }
 
 bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a) {
@@ -405,9 +431,7 @@ static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth) {
     s->k = so_far;
     return true;
   }
-  uint32_t count = f->relations.count;
-  uint32_t oldest = count > PROOF_RELATIONS ? count - PROOF_RELATIONS : 0;
-  for (uint32_t i = oldest; i < count && depth > 0; i++) {
+  for (uint32_t i = oldest_relation(f); i < f->relations.count && depth > 0; i++) {
     const roc_ir_relation *r = &f->relations.items[i];
     int64_t sum;
     if (r->a != x.base || __builtin_add_overflow(so_far, r->k, &sum)) continue;
@@ -438,7 +462,7 @@ void roc_ir_facts_keep_proved(const roc_ir_facts *f, roc_ir_relations *relations
   uint32_t kept = 0;
   for (uint32_t i = 0; i < relations->count && !f->failed; i++) {
     roc_ir_relation r = relations->items[i];
-    if (prove_le(f, r.a, r.b, r.k, PROOF_DEPTH)) relations->items[kept++] = r;
+    if (prove(f, r.a, r.b, r.k)) relations->items[kept++] = r;
   }
   relations->count = kept;
 }

@@ -47,16 +47,26 @@ static void forget_var(guard *g, uint32_t var) {
   assign(g, var, roc_ir_facts_unknown(&g->f, g->m->vars.items[var].type));
 }
 
-/* Gives every variable that the region assigns a new number. */
-static void forget_region(guard *g, uint32_t region) {
+/* Forgets those of the region's variables that this tick has not met. */
+static void forget_assigned(guard *g, uint32_t region) {
   const roc_ir_ids *ids = &g->m->regions.items[region];
   for (uint32_t i = 0; i < ids->count; i++) {
     const roc_ir_inst *inst = &g->m->insts.items[ids->items[i]];
-    if (inst->op == ROC_IR_SET || inst->op == ROC_IR_FOR) forget_var(g, inst->aux);
+    bool assigns = inst->op == ROC_IR_SET || inst->op == ROC_IR_FOR;
+    if (assigns && g->stamps[inst->aux] != g->tick) {
+      g->stamps[inst->aux] = g->tick;
+      forget_var(g, inst->aux);
+    }
     if (!roc_ir_has_regions(inst)) continue;
-    forget_region(g, inst->k.region[0]);
-    if (inst->op == ROC_IR_IF) forget_region(g, inst->k.region[1]);
+    forget_assigned(g, inst->k.region[0]);
+    if (inst->op == ROC_IR_IF) forget_assigned(g, inst->k.region[1]);
   }
+}
+
+/* Gives every variable that the region assigns a new number. */
+static void forget_region(guard *g, uint32_t region) {
+  g->tick++;
+  forget_assigned(g, region);
 }
 
 static bool falls_through(const roc_ir_module *m, uint32_t region) {

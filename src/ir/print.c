@@ -146,7 +146,8 @@ static void print_site(printer *p, uint32_t index) {
     if (site->pieces[i].text) {
       roc_ir_print_quoted(p->out, site->pieces[i].text);
     } else {
-      roc_str_puts(p->out, roc_ir_type_word(site->pieces[i].type));
+      roc_value_type type = site->pieces[i].type;
+      roc_str_puts(p->out, type == ROC_VT_NONE ? "zero" : roc_ir_type_word(type));
     }
   }
   roc_str_putc(p->out, '\n');

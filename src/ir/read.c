@@ -325,7 +325,7 @@ static void read_pieces(reader *r, roc_site *site) {
     roc_site_piece piece = {NULL, ROC_VT_NONE};
     if (r->lx.token == ROC_IR_TOKEN_TEXT) {
       piece.text = read_text(r, "text");
-    } else {
+    } else if (!accept_word(r, "zero")) {
       piece.type = read_type(r);
       nvalues++;
     }

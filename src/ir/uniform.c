@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-enum { MAX_WALKS = 16 };
+enum { MAX_WALKS = 16, LEAST_WAVE = 32 };
 
 /* A BLOCK, LOOP or FOR around the point of the walk. */
 typedef struct enclosing {
@@ -50,6 +50,13 @@ static bool is_constant_memory(const analysis *a, uint32_t index) {
   return !param->is_written && !param->is_alias;
 }
 
+/* One lane's value for all; but where there is no such lane each keeps its own. */
+static uint8_t broadcast_level(const analysis *a, const roc_ir_inst *inst) {
+  const roc_ir_inst *lane = &a->m->insts.items[roc_ir_arg(a->m, inst, 1)];
+  bool is_there = lane->op == ROC_IR_CONST && lane->k.i >= 1 && lane->k.i <= LEAST_WAVE;
+  return is_there ? ROC_IR_UNIFORM_WAVE : weaker(ROC_IR_UNIFORM_WAVE, weakest_operand(a, inst));
+}
+
 static uint8_t wave_level(const analysis *a, const roc_ir_inst *inst) {
   switch ((roc_ir_wave)inst->k.i) {
     case ROC_IR_WAVE_BALLOT:
@@ -58,8 +65,7 @@ static uint8_t wave_level(const analysis *a, const roc_ir_inst *inst) {
     case ROC_IR_WAVE_SUM:
     case ROC_IR_WAVE_MIN:
     case ROC_IR_WAVE_MAX: return ROC_IR_UNIFORM_WAVE;
-    case ROC_IR_WAVE_BROADCAST:
-      return weaker(ROC_IR_UNIFORM_WAVE, a->u.insts[roc_ir_arg(a->m, inst, 1)]);
+    case ROC_IR_WAVE_BROADCAST: return broadcast_level(a, inst);
     default: return ROC_IR_VARYING;
   }
 }
@@ -84,14 +90,16 @@ static uint8_t control_of_rest(const analysis *a, uint8_t control) {
   return control;
 }
 
+/* All that the jump leaves goes on, or around again, with those who did not take it. */
 static void note_jump(analysis *a, const roc_ir_inst *inst, uint8_t control) {
   for (uint32_t i = a->around.count; i-- > 0;) {
     enclosing *around = &a->around.items[i];
-    if (around->inst != inst->aux) continue;
+    bool is_target = around->inst == inst->aux;
+    if (!is_target || inst->op == ROC_IR_LEAVE) sink(a, &a->loops[around->inst], control);
+    if (!is_target) continue;
     around->rest = weaker(around->rest, control);
     break;
   }
-  if (inst->op == ROC_IR_LEAVE) sink(a, &a->loops[inst->aux], control);
 }
 
 static void walk_region(analysis *a, uint32_t region, uint8_t control);

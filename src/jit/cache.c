@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/vec.h"
@@ -36,9 +37,19 @@ roc_jit_cache_stats roc_jit_cache_get_stats(void) {
 
 /* ---- where it is ------------------------------------------------------------------------- */
 
-static bool is_off(void) {
-  const char *choice = getenv("ROCLUA_CACHE");
-  return choice && strcmp(choice, "off") == 0;
+typedef struct settings {
+  bool is_off;
+  uint64_t limit_mb;
+} settings;
+
+/* ROCLUA_CACHE and ROCLUA_CACHE_MB.  INVALID. */
+static roc_status read_settings(settings *out, roc_error *err) {
+  static const char *const choices[] = {"on", "off", NULL};
+  unsigned choice = 0;
+  out->limit_mb = DEFAULT_MB;
+  ROC_TRY(roc_env_choice("ROCLUA_CACHE", choices, &choice, err));
+  out->is_off = choice == 1;
+  return roc_env_number("ROCLUA_CACHE_MB", 1, UINT32_MAX, &out->limit_mb, err);
 }
 
 /* Makes the folders above the last component, and that one. */
@@ -68,7 +79,7 @@ static bool find_folder(char folder[PATH_MAX]) {
   } else if (home && home[0] == '/') {
     len = snprintf(folder, PATH_MAX, "%s/.cache/roclua", home);
   }
-  return len > 0 && len < PATH_MAX && !is_off() && make_folders(folder) && is_ours(folder);
+  return len > 0 && len < PATH_MAX && make_folders(folder) && is_ours(folder);
 }
 
 /* ---- keys -------------------------------------------------------------------------------- */
@@ -192,20 +203,12 @@ static uint64_t list_entries(DIR *dir, aged_list *list) {
   return total;
 }
 
-static uint64_t limit_bytes(void) {
-  const char *chosen = getenv("ROCLUA_CACHE_MB");
-  char *end;
-  unsigned long long mb = chosen ? strtoull(chosen, &end, 10) : DEFAULT_MB;
-  if (chosen && (*end || end == chosen || mb > UINT32_MAX)) mb = DEFAULT_MB;
-  return mb << 20;
-}
-
 /* Down to three quarters, so that a full cache is not swept at each store. */
-static void sweep(const char *folder) {
+static void sweep(const char *folder, uint64_t limit) {
   DIR *dir = opendir(folder);
   if (!dir) return;
   aged_list list = {0};
-  uint64_t total = list_entries(dir, &list), limit = limit_bytes();
+  uint64_t total = list_entries(dir, &list);
   if (total > limit) {
     qsort(list.items, list.count, sizeof *list.items, compare_age);
     for (uint32_t i = 0; i < list.count && total > limit / 4 * 3; i++) {
@@ -217,19 +220,21 @@ static void sweep(const char *folder) {
   closedir(dir);
 }
 
-static void store(const entry *e, const roc_codeobj *object) {
+static void store(const entry *e, const roc_codeobj *object, uint64_t limit) {
   roc_str text = ROC_STR_INIT;
   roc_str_add(&text, (const char *)e->digest, sizeof e->digest);
   roc_codeobj_write(object, &text);
   bool is_stored =
       !text.failed && roc_file_write(e->path, roc_str_text(&text), text.len, NULL) == ROC_OK;
   roc_str_deinit(&text);
-  if (is_stored && stats.stores++ % STORES_A_SWEEP == 0) sweep(e->folder);
+  if (is_stored && stats.stores++ % STORES_A_SWEEP == 0) sweep(e->folder, limit);
 }
 
 roc_status roc_jit_build(const roc_ir_module *module, const roc_cg_options *options,
                          roc_codeobj **out_object, roc_cg_times *times, roc_error *err) {
-  entry *e = roc_alloc(sizeof *e);
+  settings chosen;
+  ROC_TRY(read_settings(&chosen, err));
+  entry *e = chosen.is_off ? NULL : roc_alloc(sizeof *e);
   bool has_folder = e && find_folder(e->folder);
   roc_status status = ROC_OK;
   *times = (roc_cg_times){0};
@@ -241,7 +246,7 @@ roc_status roc_jit_build(const roc_ir_module *module, const roc_cg_options *opti
     status = roc_jit_compile(module, options, out_object, times, err);
     if (has_entry && status == ROC_OK) {
       stats.misses++;
-      store(e, *out_object);
+      store(e, *out_object, chosen.limit_mb << 20);
     }
   }
   roc_free(e);

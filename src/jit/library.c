@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/env.h"
+
 #define LIBRARY "libroclua-codegen.so"
 
 /* From the folder of roc/core.so, of libroclua.so, or of bin/roclua. */
@@ -37,8 +39,8 @@ static bool is_there(char path[PATH_MAX], const char *folder, const char *betwee
 
 bool roc_jit_find_library(char path[PATH_MAX]) {
   char folder[PATH_MAX];
-  const char *given = getenv("ROCLUA_LIBDIR");
-  if (given && *given) return is_there(path, given, "/");
+  const char *given = roc_env_text("ROCLUA_LIBDIR");
+  if (given) return is_there(path, given, "/");
   own_folder(folder);
   for (size_t i = 0; folder[0] && i < sizeof near_us / sizeof *near_us; i++) {
     if (is_there(path, folder, near_us[i])) return true;
@@ -49,9 +51,9 @@ bool roc_jit_find_library(char path[PATH_MAX]) {
 /* A file that is there and cannot be opened ends the search. */
 static void *open_library(void) {
   char path[PATH_MAX];
-  const char *given = getenv("ROCLUA_LIBDIR");
+  const char *given = roc_env_text("ROCLUA_LIBDIR");
   if (roc_jit_find_library(path)) return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  return given && *given ? NULL : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  return given ? NULL : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 }
 
 roc_status roc_jit_open_library(const roc_codegen_api **out_api, roc_error *err) {

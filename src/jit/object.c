@@ -81,6 +81,11 @@ roc_status roc_jit_resources_of(const roc_codeobj *object, uint32_t workgroup,
   ROC_TRY(roc_hsaco_read_kernel(object->bytes, object->nbytes, object->entry, k, err));
   out->workgroup = workgroup ? workgroup : DEFAULT_WORKGROUP;
   if (!workgroup && out->workgroup > k->max_workgroup) out->workgroup = k->max_workgroup;
+  if (out->workgroup > k->max_workgroup) {
+    return roc_fail(err, ROC_INVALID,
+                    "a workgroup of %u work-items is larger than the %u of this kernel on %s",
+                    workgroup, k->max_workgroup, object->target);
+  }
   const roc_gpu_use use = {k->vgprs, k->sgprs, k->shared_bytes, out->workgroup};
   out->occupancy = roc_gpu_occupancy_of(chip, &use);
   return ROC_OK;

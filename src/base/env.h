@@ -1,0 +1,28 @@
+/* Settings from the environment.
+ *
+ * A variable that is not set, or is empty, leaves the default in *value.  Any other text that is
+ * not what the variable takes gives INVALID, with a message that names the variable, its text and
+ * what was expected, and leaves the default as well.  Any thread, while nobody sets variables. */
+#ifndef ROC_BASE_ENV_H
+#define ROC_BASE_ENV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* The variable's text; NULL when it is not set or empty. */
+const char *roc_env_text(const char *variable);
+
+/* A decimal number from `least` to `most`, digits alone. */
+roc_status roc_env_number(const char *variable, uint64_t least, uint64_t most, uint64_t *value,
+                          roc_error *err);
+
+/* One of `choices` (NULL ends them): *value is its place, from 0 on. */
+roc_status roc_env_choice(const char *variable, const char *const *choices, unsigned *value,
+                          roc_error *err);
+
+/* "0" or "1". */
+roc_status roc_env_switch(const char *variable, bool *value, roc_error *err);
+
+#endif
