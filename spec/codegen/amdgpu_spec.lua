@@ -98,10 +98,15 @@ describe("the AMDGPU target #amdgpu", function()
     check(text, "%.offset:%s+72\n%s+%.size:%s+1")
   end)
 
-  it("records a failed check with one atomic addition, and a store that needs no atomics", function()
+  it("records a failed check with one atomic addition, and a store without", function()
     check(asm(SAXPY), "global_atomic_add v%d+, .* glc", "global_store_dword")
     check_not(asm(SAXPY), "cmpswap")
     check_not(asm((SAXPY:gsub("    check%.index[^\n]*\n", ""))), "global_atomic")
+  end)
+
+  it("adds the failed work-items of a wavefront up before one of them records", function()
+    check(asm(SAXPY, "gfx90a"), "v_mbcnt_hi", "s_bcnt1_i32_b64", "global_atomic_add")
+    check(asm(SAXPY, "gfx1100"), "v_mbcnt_lo", "s_bcnt1_i32_b32", "global_atomic_add")
   end)
 
   it("takes sizes from the dispatch packet and asks for no hidden arguments", function()
@@ -247,7 +252,8 @@ describe("the AMDGPU target #amdgpu", function()
       "kernel 'saxpy': its shared arrays take 80000 bytes; a workgroup of gfx90a has 65536",
       refusal(10000, "shared"))
     check(refusal(536870912, "shared"), "take 4294967296 bytes")
-    check(refusal(536870912, "private"), "stack frame size .* exceeds limit")
+    check(refusal(536870912, "private"), "^kernel 'saxpy': a work%-item needs %d+ bytes of private "
+      .. "memory .*array 'big' alone 4294967296.* on gfx90a")
   end)
 
   it("takes target features behind the name", function()

@@ -135,4 +135,24 @@ describe("groups side by side", function()
       assert.equal(last > 980 and 0 or (1000 - i) // 320 + 1, host[i])
     end
   end)
+
+  it("end before the first group whose checks fail", function()
+    local scope <close> = roc.on_device("cpu")
+    local kernel = roc.kernel(function(out, x)
+      local i, sum = roc.get_global_id(1), 0
+      for k = i, #x, roc.get_global_size(1) do sum = sum + x[k] end
+      out[i] = sum
+    end)
+    local x = roc.to_device(roc.ones(1000, "int64"))
+    kernel:launch({ grid = 320, workgroup = 32 }, roc.device_array(320, "int64"), x)
+    assert.is_true(is_batched(kernel))
+    local out = roc.to_device(roc.zeros(170, "int64"))
+    kernel:launch({ grid = 320, workgroup = 32 }, out, x)
+    local ok, message = pcall(out.copy_to_host, out)
+    assert.is_false(ok)
+    assert.truthy(tostring(message):find("out of range 1..170 of 'out'", 1, true), message)
+    assert.truthy(tostring(message):find("and 149 more", 1, true), message)
+    local host = out:copy_to_host()
+    for i = 1, 170 do assert.equal((1000 - i) // 320 + 1, host[i]) end
+  end)
 end)

@@ -113,6 +113,21 @@ describe("the CPU target", function()
     assert.is_true(vectors >= 2)
   end)
 
+  it("walks all rows alike in one loop where nobody asks for his row", function()
+    local _, rows = dump(saxpy "", "llvm"):gsub("\n[xyz]%d*:", "")
+    assert.equal(1, rows)
+    _, rows = dump(EXCHANGE, "llvm"):gsub("\n[xyz]%d*:", "")
+    assert.equal(6, rows)
+  end)
+
+  it("divides for the place of a group without trying a shorter division", function()
+    assert.falsy(dump(saxpy "", "asm"):find("divl"))
+  end)
+
+  it("begins loops over work-items at multiples of 32 bytes", function()
+    assert.truthy(dump(saxpy "check", "asm"):find("\n%s*%.p2align%s+5\n"))
+  end)
+
   it("refuses private memory that no machine has", function()
     local ok, message = pcall(dump, [[
 kernel big(x.0: float32[1] c read written narrow)

@@ -154,6 +154,40 @@ describe("an AMD GPU code object #amdgpu", function()
       tostring(why))
   end)
 
+  it("has the occupancy of a workgroup only where the kernel takes one that large", function()
+    local code <close> = saxpy():compile("gfx90a")
+    assert.error_matches(function() saxpy():resources("gfx90a", 1025) end,
+      "bad argument #2 to 'resources' %(a workgroup of 1025 work%-items is larger than the 1024 of "
+      .. "this kernel on gfx90a%)")
+    assert.error_matches(function() code:resources(5000) end,
+      "bad argument #1 to 'resources' %(a workgroup of 5000 .* than the 1024 of")
+    assert.error_matches(function() saxpy({ workgroup = 64 }):resources("gfx1100", 65) end,
+      "a workgroup of 65 work%-items is larger than the 64 of this kernel on gfx1100")
+  end)
+
+  it("is refused when a work-item's memory does not hold its private arrays", function()
+    local function kernel(count)
+      return roc.kernel(([[function(x)
+        local small, large = roc.private.array(10, "int8"), roc.private.array(%d, "float64")
+        local i = roc.get_local_id(1)
+        small[i], large[i], large[7 * i] = 1, x[i], 3
+        x[i] = large[1] + large[5] + small[2]
+      end]]):format(count), { name = "hoard", env = { roc = roc } })
+    end
+    for chip, limit in pairs { gfx90a = 131056, gfx1030 = 262112, gfx1201 = 2097144 } do
+      local code <close> = kernel(limit // 8 - 100):compile(chip, "float64[:]")
+      assert.is_true(code:resources().private_bytes > limit - 1000)
+      for _, count in ipairs { limit // 8 + 1, 1000000, 1 << 29, 0x7fffffff } do
+        local ok, why = pcall(function() return kernel(count):compile(chip, "float64[:]") end)
+        assert.is_false(ok)
+        assert.are.equal("compile", why.code)
+        assert.matches(("^kernel 'hoard': a work%%-item needs %%d+ bytes of private memory "
+          .. "%%(array 'large' alone %d%%) and has %d on %s; use a smaller array, or a part of an "
+          .. "array argument$"):format(8 * count, limit, chip), tostring(why))
+      end
+    end
+  end)
+
   it("is refused when it takes more shared memory than a workgroup has", function()
     local k = roc.kernel(function(x)
       local tile = roc.shared.array(20000, roc.float32)

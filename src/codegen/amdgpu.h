@@ -7,6 +7,12 @@
 
 enum { ROC_AMDGPU_PACKET_BYTES = 32 }; /* of the dispatch packet, as far as it is read */
 
+/* What a kernel that is there twice reads of the launch: in the entry block, and by way of code that
+ * LLVM does not look into, at the head of the slow version; each NULL until used. */
+typedef struct roc_amdgpu_read {
+  LLVMValueRef value, hidden;
+} roc_amdgpu_read;
+
 /* Of one compile; in cg->state. */
 typedef struct roc_amdgpu_state {
   const roc_gpu_chip *chip;
@@ -15,9 +21,9 @@ typedef struct roc_amdgpu_state {
   LLVMValueRef dynamic_shared; /* LDS global; NULL until used */
   LLVMValueRef packet;         /* dispatch packet, in the entry block; NULL until used */
   const void *fields;          /* of the kernarg block, while code is made (amdgpu_entry.c) */
-  /* Read in the entry block of a kernel that is there twice; NULL until used. */
-  LLVMValueRef ids[2][3];                              /* of the group, of the item */
-  LLVMValueRef packet_fields[ROC_AMDGPU_PACKET_BYTES]; /* by offset */
+  LLVMBasicBlockRef slow;      /* the head of the slow version, once that is begun */
+  roc_amdgpu_read ids[2][3];   /* of the group, of the item */
+  roc_amdgpu_read packet_fields[ROC_AMDGPU_PACKET_BYTES]; /* by offset */
 } roc_amdgpu_state;
 
 static inline roc_amdgpu_state *roc_amdgpu_state_of(const roc_cg *cg) {
@@ -30,6 +36,9 @@ void roc_amdgpu_hide_launch(roc_cg *cg);
 LLVMValueRef roc_amdgpu_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim);
 LLVMValueRef roc_amdgpu_array_base(roc_cg *cg, uint32_t array);
 LLVMValueRef roc_amdgpu_dynamic_bytes(roc_cg *cg);
+/* The value by way of empty assembly, into which LLVM does not look.  `is_same`: in all work-items,
+ * and LLVM is to know that. */
+LLVMValueRef roc_amdgpu_hide(roc_cg *cg, LLVMValueRef value, bool is_same);
 
 /* amdgpu_repair.c */
 void roc_amdgpu_repair(roc_cg *cg);
@@ -39,6 +48,7 @@ void roc_amdgpu_barrier(roc_cg *cg, const roc_ir_inst *inst);
 void roc_amdgpu_fence(roc_cg *cg, int64_t scope);
 LLVMValueRef roc_amdgpu_wave(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args);
 LLVMValueRef roc_amdgpu_parts(roc_cg *cg, LLVMValueRef condition);
+LLVMValueRef roc_amdgpu_elect(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count);
 LLVMValueRef roc_amdgpu_lane(roc_cg *cg); /* i32 from 0 */
 
 #endif

@@ -180,9 +180,7 @@ static LLVMValueRef take_argument(roc_cg *cg, uint32_t param, LLVMTypeRef type, 
   return LLVMGetParam(cg->fn, arg);
 }
 
-/* The value by way of empty assembly, into which LLVM does not look.  `is_same`: in all work-items,
- * and LLVM is to know that. */
-static LLVMValueRef hide(roc_cg *cg, LLVMValueRef value, bool is_same) {
+LLVMValueRef roc_amdgpu_hide(roc_cg *cg, LLVMValueRef value, bool is_same) {
   LLVMTypeRef of = LLVMTypeOf(value), type = LLVMFunctionType(of, &of, 1, 0);
   LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "=v,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
   LLVMValueRef hidden = LLVMBuildCall2(cg->b, type, nothing, &value, 1, "");
@@ -194,10 +192,11 @@ static LLVMValueRef hide(roc_cg *cg, LLVMValueRef value, bool is_same) {
 static LLVMValueRef take_hidden(roc_cg *cg, uint32_t param, LLVMTypeRef type, uint32_t offset) {
   LLVMValueRef value = take_argument(cg, param, type, offset);
   bool is_kept = type == cg->t.i8 || LLVMGetTypeKind(type) == LLVMPointerTypeKind;
-  return is_kept ? value : hide(cg, value, true);
+  return is_kept ? value : roc_amdgpu_hide(cg, value, true);
 }
 
 void roc_amdgpu_hide_launch(roc_cg *cg) {
+  roc_amdgpu_state_of(cg)->slow = LLVMGetInsertBlock(cg->b);
   roc_cg_bind_args(cg, take_hidden);
 }
 
@@ -253,17 +252,30 @@ static LLVMBasicBlockRef go_to_entry(roc_cg *cg) {
 /* Reads a field of the dispatch packet, or an id, where code is being made. */
 typedef LLVMValueRef read_value(roc_cg *cg, bool is_item, unsigned at);
 
-/* Of a kernel that is there twice, the fast part reads in the entry block, into *kept, and the slow
- * one takes that, hidden: so the read stays where it can be waited for with others. */
-static LLVMValueRef read_once(roc_cg *cg, LLVMValueRef *kept, read_value *read, bool is_item,
+/* At the head of the slow version, which all of it follows. */
+static LLVMValueRef hide_once(roc_cg *cg, roc_amdgpu_read *kept, bool is_same) {
+  if (kept->hidden) return kept->hidden;
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b), head = roc_amdgpu_state_of(cg)->slow;
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(head);
+  LLVMPositionBuilder(cg->b, head, end);
+  kept->hidden = roc_amdgpu_hide(cg, kept->value, is_same);
+  roc_cg_at(cg, here);
+  return kept->hidden;
+}
+
+/* Of a kernel that is there twice, the fast part reads in the entry block, and the slow one takes
+ * that, hidden: so the read stays where it can be waited for with others.  What only a fault record
+ * asks for is read there. */
+static LLVMValueRef read_once(roc_cg *cg, roc_amdgpu_read *kept, read_value *read, bool is_item,
                               unsigned at) {
-  if (!*kept && cg->way == ROC_CG_FAST) {
+  if (!kept->value && cg->way != ROC_CG_FAST) return read(cg, is_item, at);
+  if (!kept->value) {
     LLVMBasicBlockRef here = go_to_entry(cg);
-    *kept = read(cg, is_item, at);
+    kept->value = read(cg, is_item, at);
     roc_cg_at(cg, here);
   }
-  LLVMValueRef value = *kept ? *kept : read(cg, is_item, at);
-  return cg->way == ROC_CG_SLOW ? hide(cg, value, !is_item) : value;
+  if (cg->way == ROC_CG_SLOW) return hide_once(cg, kept, !is_item);
+  return cg->way == ROC_CG_FAULTS && kept->hidden ? kept->hidden : kept->value;
 }
 
 static LLVMValueRef packet_of(roc_cg *cg) {
@@ -309,7 +321,7 @@ static LLVMValueRef read_id(roc_cg *cg, bool is_item, unsigned dim) {
 }
 
 static LLVMValueRef id_of(roc_cg *cg, bool is_item, unsigned dim) {
-  LLVMValueRef *kept = &roc_amdgpu_state_of(cg)->ids[is_item][dim];
+  roc_amdgpu_read *kept = &roc_amdgpu_state_of(cg)->ids[is_item][dim];
   return read_once(cg, kept, read_id, is_item, dim);
 }
 

@@ -52,12 +52,19 @@ static uint32_t wave_size(roc_cg *cg) {
   return roc_amdgpu_state_of(cg)->chip->wave_size;
 }
 
-LLVMValueRef roc_amdgpu_lane(roc_cg *cg) {
-  LLVMValueRef args[2] = {roc_cg_i32(cg, UINT32_MAX), roc_cg_i32(cg, 0)};
+/* How many of the lanes come before this one, i32. */
+static LLVMValueRef count_before(roc_cg *cg, LLVMValueRef low_lanes, LLVMValueRef high_lanes) {
+  LLVMValueRef args[2] = {low_lanes, roc_cg_i32(cg, 0)};
   LLVMValueRef low = roc_cg_intrinsic(cg, "llvm.amdgcn.mbcnt.lo", NULL, 0, args, 2);
   if (wave_size(cg) == 32) return low;
+  args[0] = high_lanes;
   args[1] = low;
   return roc_cg_intrinsic(cg, "llvm.amdgcn.mbcnt.hi", NULL, 0, args, 2);
+}
+
+LLVMValueRef roc_amdgpu_lane(roc_cg *cg) {
+  LLVMValueRef all = roc_cg_i32(cg, UINT32_MAX);
+  return count_before(cg, all, all);
 }
 
 /* A lane's 32-bit piece to another, one way or the other. */
@@ -90,6 +97,19 @@ LLVMValueRef roc_amdgpu_parts(roc_cg *cg, LLVMValueRef condition) {
   LLVMValueRef no = ballot(cg, LLVMBuildNot(cg->b, condition, ""));
   LLVMValueRef has_yes = LLVMBuildNot(cg->b, is_zero(cg, yes), "");
   return LLVMBuildAnd(cg->b, has_yes, LLVMBuildNot(cg->b, is_zero(cg, no), ""), "");
+}
+
+/* LLVM would do the same for an atomic at an address that all items share, and more: each of them
+ * would learn what it had found there.  So the address is hidden. */
+LLVMValueRef roc_amdgpu_elect(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count) {
+  LLVMValueRef lanes = ballot(cg, LLVMConstInt(cg->t.i1, 1, 0));
+  LLVMValueRef low = LLVMBuildTrunc(cg->b, lanes, cg->t.i32, "");
+  LLVMValueRef above = LLVMBuildLShr(cg->b, lanes, roc_cg_i64(cg, 32), "");
+  LLVMValueRef high = LLVMBuildTrunc(cg->b, above, cg->t.i32, "");
+  LLVMValueRef count = roc_cg_intrinsic(cg, "llvm.ctpop", &cg->t.i64, 1, &lanes, 1);
+  *out_count = LLVMBuildTrunc(cg->b, count, cg->t.i32, "");
+  *record = roc_amdgpu_hide(cg, *record, false);
+  return LLVMBuildICmp(cg->b, LLVMIntEQ, count_before(cg, low, high), roc_cg_i32(cg, 0), "");
 }
 
 static LLVMValueRef first_lane(roc_cg *cg, LLVMValueRef lanes) {

@@ -46,8 +46,9 @@ typedef struct roc_cg_shared_fault {
 
 typedef struct roc_cg_agreement roc_cg_agreement;
 
-/* Of a kernel that is there twice (choice.c), the one whose code is being made. */
-typedef enum roc_cg_way { ROC_CG_WHOLE, ROC_CG_FAST, ROC_CG_SLOW } roc_cg_way;
+/* Of a kernel that is there twice (choice.c), the one whose code is being made, or what the slow
+ * one's failing checks share. */
+typedef enum roc_cg_way { ROC_CG_WHOLE, ROC_CG_FAST, ROC_CG_SLOW, ROC_CG_FAULTS } roc_cg_way;
 
 struct roc_cg {
   const roc_ir_module *ir;

@@ -16,31 +16,41 @@ static LLVMValueRef add_u32(roc_cg *cg, LLVMValueRef base, uint64_t offset, LLVM
                                      amount, LLVMAtomicOrderingMonotonic, system_scope(cg));
 }
 
-static void mark_failed(roc_cg *cg) {
-  LLVMValueRef state = field_at(cg, cg->fault, offsetof(roc_fault_record, state));
+static void mark_failed(roc_cg *cg, LLVMValueRef record) {
+  LLVMValueRef state = field_at(cg, record, offsetof(roc_fault_record, state));
   LLVMValueRef store = LLVMBuildStore(cg->b, roc_cg_i32(cg, 1), state);
   LLVMSetOrdering(store, LLVMAtomicOrderingMonotonic);
   LLVMSetAtomicSyncScopeID(store, system_scope(cg));
 }
 
-void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLVMValueRef *values,
-                         unsigned nvalues) {
-  LLVMBasicBlockRef fill = roc_cg_block(cg, "fault.fill"), done = roc_cg_block(cg, "fault.done");
-  LLVMValueRef before =
-      add_u32(cg, cg->fault, offsetof(roc_fault_record, count), roc_cg_i32(cg, 1));
-  mark_failed(cg);
-  LLVMValueRef is_first = LLVMBuildICmp(cg->b, LLVMIntEQ, before, roc_cg_i32(cg, 0), "");
-  LLVMBuildCondBr(cg->b, is_first, fill, done);
-  roc_cg_at(cg, fill);
-  LLVMBuildStore(cg->b, site, field_at(cg, cg->fault, offsetof(roc_fault_record, site)));
+/* Where the fields are written, by the item that does so for others or for itself. */
+static void fill_record(roc_cg *cg, LLVMValueRef record, LLVMValueRef site, LLVMValueRef ids[3],
+                        LLVMValueRef *values, unsigned nvalues) {
+  LLVMBuildStore(cg->b, site, field_at(cg, record, offsetof(roc_fault_record, site)));
   for (unsigned d = 0; d < 3; d++) {
-    LLVMBuildStore(cg->b, ids[d],
-                   field_at(cg, cg->fault, offsetof(roc_fault_record, item) + 8 * d));
+    LLVMBuildStore(cg->b, ids[d], field_at(cg, record, offsetof(roc_fault_record, item) + 8 * d));
   }
   for (unsigned i = 0; i < nvalues; i++) {
     LLVMBuildStore(cg->b, values[i],
-                   field_at(cg, cg->fault, offsetof(roc_fault_record, values) + 8 * i));
+                   field_at(cg, record, offsetof(roc_fault_record, values) + 8 * i));
   }
+}
+
+void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLVMValueRef *values,
+                         unsigned nvalues) {
+  LLVMBasicBlockRef fill = roc_cg_block(cg, "fault.fill"), done = roc_cg_block(cg, "fault.done");
+  LLVMValueRef record = cg->fault, count = roc_cg_i32(cg, 1);
+  if (cg->target->elect) {
+    LLVMBasicBlockRef chosen = roc_cg_block(cg, "fault.chosen");
+    LLVMBuildCondBr(cg->b, cg->target->elect(cg, &record, &count), chosen, done);
+    roc_cg_at(cg, chosen);
+  }
+  LLVMValueRef before = add_u32(cg, record, offsetof(roc_fault_record, count), count);
+  mark_failed(cg, record);
+  LLVMValueRef is_first = LLVMBuildICmp(cg->b, LLVMIntEQ, before, roc_cg_i32(cg, 0), "");
+  LLVMBuildCondBr(cg->b, is_first, fill, done);
+  roc_cg_at(cg, fill);
+  fill_record(cg, record, site, ids, values, nvalues);
   LLVMBuildBr(cg->b, done);
   roc_cg_at(cg, done);
 }

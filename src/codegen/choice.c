@@ -118,5 +118,6 @@ void roc_cg_choice(roc_cg *cg, uint32_t id) {
   roc_cg_shared_fault faults;  /* it is there for the faults, and should not take long to compile */
   roc_cg_share_faults(cg, &faults);
   roc_cg_region(cg, inst->k.region[1]);
+  cg->way = ROC_CG_FAULTS;
   roc_cg_end_shared_faults(cg);
 }

@@ -67,9 +67,22 @@ static void emit_loop(roc_cg *cg, uint32_t id) {
   roc_cg_at(cg, end);
 }
 
-/* forprep of lvm.c: the count is fixed first, as an unsigned number that cannot overflow; it is 0
- * when the loop does not run, and one less than the iterations would be 2^64 in the one case that
- * does not fit. */
+/* Whether the value may be `n`; what was widened holds no integer that takes 64 bits. */
+static bool may_be(LLVMValueRef value, int64_t n) {
+  if (LLVMIsAConstantInt(value)) return LLVMConstIntGetSExtValue(value) == n;
+  bool was_widened = LLVMIsAZExtInst(value) || LLVMIsASExtInst(value);
+  return !was_widened || (n >= INT32_MIN && n <= INT32_MAX);
+}
+
+/* Whether a loop from `first` to `last` may go through all integers, 2^64 of them. */
+static bool may_be_endless(LLVMValueRef first, LLVMValueRef last, LLVMValueRef step) {
+  bool may_be_by_one = may_be(step, 1) || may_be(step, -1);
+  return may_be_by_one && ((may_be(first, INT64_MIN) && may_be(last, INT64_MAX)) ||
+                           (may_be(first, INT64_MAX) && may_be(last, INT64_MIN)));
+}
+
+/* forprep of lvm.c: the count is fixed first, as an unsigned number that cannot overflow; 0 when the
+ * loop does not run.  That of all integers counts as one less: nobody sees the end of it. */
 LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last,
                               LLVMValueRef step) {
   LLVMBuilderRef b = cg->b;
@@ -85,8 +98,11 @@ LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last,
   LLVMValueRef size = LLVMBuildSelect(b, up, step, LLVMBuildNeg(b, step, ""), "");
   LLVMValueRef is_zero = LLVMBuildICmp(b, LLVMIntEQ, size, zero, "");
   size = LLVMBuildSelect(b, is_zero, one, size, "");
-  LLVMValueRef count = LLVMBuildAdd(b, LLVMBuildUDiv(b, span, size, ""), one, "");
-  return LLVMBuildSelect(b, runs, count, zero, "");
+  LLVMValueRef behind[2] = {LLVMBuildUDiv(b, span, size, ""), roc_cg_i64(cg, -2)};
+  if (may_be_endless(first, last, step)) {
+    behind[0] = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, behind, 2);
+  }
+  return LLVMBuildSelect(b, runs, LLVMBuildAdd(b, behind[0], one, ""), zero, "");
 }
 
 static bool has_checks(const roc_cg *cg, uint32_t region) {

@@ -47,6 +47,8 @@ typedef struct cpu_plan {
   uint32_t nruns;
   bool has_rows; /* asks for ids of dimension 2 or 3 */
   bool has_loops;
+  bool divides;    /* integers */
+  bool knows_rows; /* has_rows, or asks for lanes, or has a cut: an item's row may matter */
 } cpu_plan;
 
 /* How a stretch of a statement list is executed. */
@@ -114,6 +116,7 @@ typedef struct cpu_run {
   LLVMBasicBlockRef body, latch;
   LLVMBasicBlockRef dead;    /* an item that returns or fails goes there; NULL: nobody asks */
   LLVMValueRef x, y, z, lin; /* i64: local ids from 0, linear local index */
+  LLVMValueRef turning_x;    /* x, where it is a phi that begins anew in each row; else NULL */
   LLVMValueRef segment;      /* WAVE: index of the item behind the row */
   LLVMValueRef is_live;      /* i1, NULL: always */
   LLVMValueRef code;         /* alloca i32: which check failed, 0 none; NULL: there is none */

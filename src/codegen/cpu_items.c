@@ -62,9 +62,64 @@ static LLVMValueRef minimum(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
   return roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, args, 2);
 }
 
+static bool list_stops(cpu_state *s, const uint32_t *ids, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (s->plan.stops[ids[i]]) return true;
+  }
+  return false;
+}
+
+/* Whether only a fault record tells one row of the group from another.  Loops of their own for y and
+ * z, which take long to compile, are then not needed. */
+static bool are_rows_alike(cpu_state *s) {
+  const roc_ir_ids *body = &s->cg->ir->regions.items[0];
+  if (s->plan.knows_rows || s->plan.nruns != 1) return false;
+  return s->is_cold || !list_stops(s, body->items, body->count);
+}
+
+static void place_row(cpu_state *s, cpu_run *run, LLVMValueRef row) {
+  run->y = LLVMBuildURem(s->cg->b, row, s->count[1], "");
+  run->z = LLVMBuildUDiv(s->cg->b, row, s->count[1], "");
+}
+
+static void begin_alike_rows(cpu_state *s, cpu_run *run) {
+  run->nloops = 2;
+  cpu_loop_begin(s, &run->loops[0], multiply(s->cg, s->count[1], s->count[2]), "row");
+  place_row(s, run, run->loops[0].index);
+  cpu_loop_begin(s, &run->loops[1], s->count[0], "x");
+  run->x = run->lin = run->loops[1].index;
+}
+
+/* Where nothing becomes a vector, one loop does for all rows; which one it is, finish_fault finds
+ * out. */
+static void begin_alike_items(cpu_state *s, cpu_run *run) {
+  roc_cg *cg = s->cg;
+  run->nloops = 1;
+  LLVMValueRef rows = multiply(cg, s->count[1], s->count[2]), first = roc_cg_i64(cg, 0);
+  cpu_loop_begin(s, &run->loops[0], multiply(cg, rows, s->count[0]), "item");
+  LLVMValueRef index = run->loops[0].index;
+  LLVMBasicBlockRef before = LLVMGetIncomingBlock(index, 0);
+  run->x = run->lin = run->turning_x = LLVMBuildPhi(cg->b, cg->t.i64, "");
+  LLVMAddIncoming(run->turning_x, &first, &before, 1);
+}
+
+/* At the latch. */
+static void turn_x(cpu_state *s, const cpu_run *run) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
+  LLVMValueRef next = add(cg, run->turning_x, roc_cg_i64(cg, 1));
+  LLVMValueRef is_inside = LLVMBuildICmp(cg->b, LLVMIntULT, next, s->count[0], "");
+  next = LLVMBuildSelect(cg->b, is_inside, next, roc_cg_i64(cg, 0), "");
+  LLVMAddIncoming(run->turning_x, &next, &latch, 1);
+}
+
 /* The rows of a group: z and y outside, the present items of a row inside. */
 static void begin_group_rows(cpu_state *s, cpu_run *run) {
   roc_cg *cg = s->cg;
+  if (are_rows_alike(s)) {
+    (s->is_cold ? begin_alike_items : begin_alike_rows)(s, run);
+    return;
+  }
   run->nloops = 3;
   cpu_loop_begin(s, &run->loops[0], s->count[2], "z");
   cpu_loop_begin(s, &run->loops[1], s->count[1], "y");
@@ -154,16 +209,21 @@ static LLVMMetadataRef loop_property(roc_cg *cg, const char *name, LLVMValueRef 
   return LLVMMDNodeInContext2(cg->ctx, parts, 2);
 }
 
-/* llvm.loop metadata: itself; that accesses do not depend on each other from item to item; how many
- * vectors are in flight, as rows of a workgroup are short, and shorter still in kernels of more
- * than one dimension.  Loops with atomics, cold walks and loops guarded by the live mask stay
- * scalar, which keeps the code small. */
+/* Bytes of code at a multiple of which a loop begins: a short one then lies in one line of the
+ * cache, where LLVM's own 16 let it lie across two. */
+enum { LOOP_ALIGN = 32 };
+
+/* llvm.loop metadata: itself; where its code begins; that accesses do not depend on each other from
+ * item to item; how many vectors are in flight, as rows of a workgroup are short, and shorter still
+ * in kernels of more than one dimension.  Loops with atomics, cold walks and loops guarded by the
+ * live mask stay scalar, which keeps the code small. */
 static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
   roc_cg *cg = s->cg;
-  LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0), parts[3] = {none};
+  LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0), parts[4] = {none};
   LLVMMetadataRef accesses[2] = {LLVMMDStringInContext2(cg->ctx, "llvm.loop.parallel_accesses", 27),
                                  s->parallel};
   unsigned count = 1;
+  parts[count++] = loop_property(cg, "llvm.loop.align", roc_cg_i32(cg, LOOP_ALIGN));
   if (!run->is_parallel || (run->is_live && s->level->kind == CPU_LEVEL_GROUP)) {
     LLVMMetadataRef whole = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
     parts[count++] = loop_property(cg, "llvm.loop.vectorize.enable", LLVMConstNull(cg->t.i1));
@@ -190,6 +250,7 @@ void cpu_items_end(cpu_state *s) {
   }
   LLVMDisposeBuilder(run->header_b);
   roc_cg_at(cg, run->latch);
+  if (run->turning_x) turn_x(s, run);
   LLVMValueRef branch = cpu_loop_end(s, &run->loops[run->nloops - 1]);
   mark_loop(s, branch, run);
   for (unsigned i = run->nloops - 1; i > 0; i--) cpu_loop_end(s, &run->loops[i - 1]);
@@ -381,6 +442,8 @@ static void finish_fault(cpu_state *s, cpu_run *run) {
   LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
   LLVMValueRef ids[3], values[ROC_SITE_MAX_VALUES];
   roc_cg_at(cg, run->fault);
+  LLVMValueRef index = run->loops[0].index;
+  if (run->turning_x) place_row(s, run, LLVMBuildUDiv(cg->b, index, s->count[0], ""));
   unsigned most = 0;
   for (; most < ROC_SITE_MAX_VALUES && run->values[most]; most++) {
     values[most] = LLVMBuildLoad2(cg->b, cg->t.i64, run->values[most], "");
@@ -593,13 +656,6 @@ static void finish_exit(cpu_state *s, const run_exit *e) {
     LLVMBuildBr(cg->b, to);
   }
   roc_cg_at(cg, go_on);
-}
-
-static bool list_stops(cpu_state *s, const uint32_t *ids, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-    if (s->plan.stops[ids[i]]) return true;
-  }
-  return false;
 }
 
 static void emit_version(cpu_state *s, const uint32_t *ids, uint32_t count) {

@@ -191,11 +191,15 @@ static void find_slots(planner *p, uint32_t id) {
 }
 
 /* What decides how much the optimiser has to do. */
-static void note_shape(cpu_plan *plan, const roc_ir_inst *inst) {
+static void note_shape(cpu_plan *plan, const roc_ir_module *ir, uint32_t id) {
+  const roc_ir_inst *inst = &ir->insts.items[id];
   bool is_id =
       inst->op == ROC_IR_GLOBAL_ID || inst->op == ROC_IR_LOCAL_ID || inst->op == ROC_IR_GROUP_ID;
+  bool is_division = inst->op == ROC_IR_FLOORDIV || inst->op == ROC_IR_MOD;
   plan->has_rows |= is_id && inst->aux > 0;
   plan->has_loops |= inst->op == ROC_IR_FOR || inst->op == ROC_IR_LOOP;
+  plan->divides |= inst->op == ROC_IR_FOR || (is_division && inst->type == ROC_VT_INT);
+  plan->knows_rows |= plan->has_rows || inst->op == ROC_IR_LANE_ID;
 }
 
 static void finish_arrays(planner *p) {
@@ -263,9 +267,10 @@ bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
     if (plan->home[i]) find_remat(&p, i);
   }
   for (uint32_t i = 0; i < ir->insts.count; i++) {
+    plan->knows_rows |= plan->cuts[i] != 0;
     if (!plan->home[i]) continue;
     find_slots(&p, i);
-    note_shape(plan, &ir->insts.items[i]);
+    note_shape(plan, ir, i);
   }
   finish_arrays(&p);
   return true;

@@ -7,11 +7,11 @@
 #include <llvm-c/Linker.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "base/file.h"
 
 static const char *const directories[] = {
@@ -49,7 +49,7 @@ static bool stat_in(const char *directory, char *path, size_t size, struct stat 
 }
 
 static bool locate(char *path, size_t size, struct stat *info) {
-  const char *chosen = getenv("ROCLUA_BITCODE_DIR");
+  const char *chosen = roc_env_text("ROCLUA_BITCODE_DIR");
   if (chosen) return stat_in(chosen, path, size, info);
   for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
     if (stat_in(directories[i], path, size, info)) return true;
@@ -75,7 +75,7 @@ void roc_devlib_identify(char out[ROC_FILE_IDENTITY_BYTES]) {
 }
 
 void roc_devlib_files(char *out, size_t size) {
-  const char *chosen = getenv("ROCLUA_BITCODE_DIR");
+  const char *chosen = roc_env_text("ROCLUA_BITCODE_DIR");
   const char *const *tried = chosen ? &chosen : directories;
   size_t ntried = chosen ? 1 : sizeof directories / sizeof *directories;
   char path[PATH_MAX], identity[ROC_FILE_IDENTITY_BYTES];
@@ -133,15 +133,24 @@ static void make_internal(roc_cg *cg) {
   }
 }
 
+static roc_status fail_missing(const roc_cg *cg, roc_error *err) {
+  const char *chosen = roc_env_text("ROCLUA_BITCODE_DIR");
+  if (chosen) {
+    return roc_fail(err, ROC_UNAVAILABLE,
+                    "kernel '%s' needs AMD's device library: ROCLUA_BITCODE_DIR is '%s', expected "
+                    "the directory that holds ocml.bc",
+                    cg->ir->name, chosen);
+  }
+  return roc_fail(
+      err, ROC_UNAVAILABLE,
+      "kernel '%s' needs AMD's device library: install the package rocm-device-libs, or let "
+      "ROCLUA_BITCODE_DIR name the directory that holds ocml.bc",
+      cg->ir->name);
+}
+
 roc_status roc_devlib_link(roc_cg *cg, uint32_t isa_version, roc_error *err) {
   if (!needs_library(cg)) return ROC_OK;
-  if (!find_library()) {
-    return roc_fail(
-        err, ROC_UNAVAILABLE,
-        "kernel '%s' needs AMD's device library: install the package rocm-device-libs, or let "
-        "ROCLUA_BITCODE_DIR name the directory that holds ocml.bc",
-        cg->ir->name);
-  }
+  if (!find_library()) return fail_missing(cg, err);
   LLVMMemoryBufferRef buffer =
       LLVMCreateMemoryBufferWithMemoryRange(ocml.bytes, ocml.nbytes, "ocml", 0);
   LLVMModuleRef library;

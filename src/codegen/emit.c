@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "codegen/frame.h"
 #include "ir/layout.h"
 
 roc_status roc_cg_emit(roc_cg *cg, LLVMCodeGenFileType kind, LLVMMemoryBufferRef *out,
@@ -19,8 +20,8 @@ roc_status roc_cg_emit(roc_cg *cg, LLVMCodeGenFileType kind, LLVMMemoryBufferRef
   }
   if (!cg->nerrors) return ROC_OK;
   LLVMDisposeMemoryBuffer(*out);
-  return roc_fail(err, ROC_COMPILE, "kernel '%s': %s", cg->ir->name,
-                  roc_str_text(&cg->diagnostics));
+  return roc_frame_fail(cg->mod, roc_str_text(&cg->diagnostics), cg->ir->name, cg->options->target,
+                        err);
 }
 
 static const char *copy_text(roc_arena *arena, const char *text) {

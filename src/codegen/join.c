@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "codegen/frame.h"
 #include "codegen/machine.h"
 #include "codegen/target.h"
 
@@ -66,16 +67,17 @@ static roc_status take_part(join *j, const roc_cg_part *part, roc_error *err) {
   return ROC_OK;
 }
 
-static roc_status emit(join *j, LLVMTargetMachineRef tm, LLVMMemoryBufferRef *out, roc_error *err) {
+static roc_status emit(join *j, const roc_machine *machine, LLVMMemoryBufferRef *out,
+                       roc_error *err) {
   char *message = NULL;
-  if (LLVMTargetMachineEmitToMemoryBuffer(tm, j->mod, LLVMObjectFile, &message, out)) {
+  if (LLVMTargetMachineEmitToMemoryBuffer(machine->tm, j->mod, LLVMObjectFile, &message, out)) {
     roc_fail(err, ROC_COMPILE, "joined kernels: %s", message);
     LLVMDisposeMessage(message);
     return ROC_COMPILE;
   }
   if (!j->nerrors) return ROC_OK;
   LLVMDisposeMemoryBuffer(*out);
-  return fail(j, "joined kernels", err);
+  return roc_frame_fail(j->mod, roc_str_text(&j->diagnostics), NULL, machine->name, err);
 }
 
 static roc_status link_and_hand_out(LLVMMemoryBufferRef buffer, const roc_target *target,
@@ -107,7 +109,7 @@ roc_status roc_cg_join(const roc_cg_part *parts, uint32_t nparts, const roc_cg_o
   roc_status status = ROC_OK;
   for (uint32_t i = 0; i < nparts && status == ROC_OK; i++) status = take_part(&j, &parts[i], err);
   LLVMMemoryBufferRef buffer = NULL;
-  if (status == ROC_OK) status = emit(&j, machine->tm, &buffer, err);
+  if (status == ROC_OK) status = emit(&j, machine, &buffer, err);
   if (status == ROC_OK) {
     status = link_and_hand_out(buffer, target, options, sink, ud, err);
     LLVMDisposeMemoryBuffer(buffer);

@@ -81,6 +81,10 @@ struct roc_target {
   /* Whether the live items of a wavefront differ in a condition, both i1.  NULL: the target checks
    * by itself that items do not part around a barrier. */
   LLVMValueRef (*parts)(roc_cg *cg, LLVMValueRef condition);
+  /* Of the items that come here at the same time, one records a fault for all: whether this is it,
+   * i1; *record, the record's address, becomes what that one goes by; *out_count, i32: how many they
+   * are.  NULL: each for itself. */
+  LLVMValueRef (*elect)(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count);
   /* A check failed: records site and values (i64 bits), ends the work-item; must terminate the
    * block. NULL: roc_cg_record_fault, then a branch to cg->exit. */
   void (*fail)(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues);

@@ -88,12 +88,43 @@ static roc_status finish(roc_cg *cg, roc_error *err) {
   return roc_devlib_link(cg, state->chip->isa_version, err);
 }
 
+/* Whether the device library has given functions to the module. */
+static bool has_functions(const roc_cg *cg) {
+  for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
+    if (fn != cg->fn && !LLVMIsDeclaration(fn)) return true;
+  }
+  return false;
+}
+
+/* Small, without loops, without arrays of its own and functions of the device library. */
+static bool is_short(const roc_cg *cg) {
+  enum { MOST_INSTS = 256 };
+  const roc_ir_module *ir = cg->ir;
+  if (ir->insts.count > MOST_INSTS || has_functions(cg)) return false;
+  for (uint32_t i = 0; i < ir->insts.count; i++) {
+    roc_ir_op op = (roc_ir_op)ir->insts.items[i].op;
+    if (op == ROC_IR_FOR || op == ROC_IR_LOOP) return false;
+  }
+  for (uint32_t i = 0; i < ir->arrays.count; i++) {
+    if (ir->arrays.items[i].kind == ROC_IR_ARRAY_PRIVATE) return false;
+  }
+  return true;
+}
+
+/* Of O2, what does something for such a kernel, in less than half of the time. */
+static const char short_pipeline[] =
+    "function(sroa,early-cse<memssa>,speculative-execution<only-if-divergent-target>,simplifycfg,"
+    "instcombine<no-verify-fixpoint>,reassociate,instcombine<no-verify-fixpoint>,gvn,"
+    "simplifycfg<hoist-common-insts;sink-common-insts>,slp-vectorizer,"
+    "instcombine<no-verify-fixpoint>),amdgpu-attributor";
+
 /* Each ends in the attributor, which finds what of the launch a kernel does not use; O3 gives the
  * code of O2. */
 static const char *passes(const roc_cg *cg) {
   static const char *const by_level[] = {"default<O0>,amdgpu-attributor", "default<O1>",
                                          "default<O2>", "default<O2>"};
   int level = cg->options->opt_level;
+  if (level < 0 && is_short(cg)) return short_pipeline;
   return by_level[level < 0 || level > 3 ? 2 : level];
 }
 
@@ -201,6 +232,7 @@ const roc_target roc_target_amdgpu = {
     .fence = roc_amdgpu_fence,
     .wave = roc_amdgpu_wave,
     .parts = roc_amdgpu_parts,
+    .elect = roc_amdgpu_elect,
     .math = math,
     .mark_atomic = mark_atomic,
 };

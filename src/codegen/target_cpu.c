@@ -25,7 +25,8 @@ static void initialise(void) {
   LLVMInitializeX86AsmPrinter();
 }
 
-/* For the processor this process runs on. */
+/* For the processor this process runs on.  The JIT lays out an object's sections side by side and
+ * reaches what is elsewhere through a table. */
 static LLVMTargetMachineRef cpu_machine(const roc_cg_options *options, roc_error *err) {
   LLVMCodeGenOptLevel level =
       options->opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
@@ -38,7 +39,7 @@ static LLVMTargetMachineRef cpu_machine(const roc_cg_options *options, roc_error
   } else {
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
     tm = LLVMCreateTargetMachine(target, triple, cpu, features, level, LLVMRelocPIC,
-                                 LLVMCodeModelJITDefault);
+                                 LLVMCodeModelSmall);
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
     if (!tm) roc_fail(err, ROC_UNAVAILABLE, "LLVM makes no target machine for this processor");
@@ -199,11 +200,21 @@ static LLVMValueRef cpu_field(roc_cg *cg, uint32_t param, LLVMTypeRef type, uint
   return LLVMBuildLoad2(cg->b, type, ptr, cg->ir->params.items[param].name);
 }
 
+/* A kernel that does not divide has divisions all the same, for the place of a group.  To try a
+ * shorter one first, as processors with a slow divider do, is not worth its branches there. */
+static void set_features(roc_cg *cg, LLVMValueRef fn, const char *features) {
+  const cpu_state *s = cg->state;
+  const char *all = s->plan.divides ? features
+                                    : roc_arena_printf(&cg->arena, "%s%s-idivq-to-divl", features,
+                                                       *features ? "," : "");
+  if (all) roc_cg_attr_text(cg, fn, "target-features", all);
+}
+
 static void set_host_attributes(roc_cg *cg, LLVMValueRef fn) {
   char *cpu = LLVMGetTargetMachineCPU(cg->tm);
   char *features = LLVMGetTargetMachineFeatureString(cg->tm);
   roc_cg_attr_text(cg, fn, "target-cpu", cpu);
-  roc_cg_attr_text(cg, fn, "target-features", features);
+  set_features(cg, fn, features);
   if (strstr(features, "+avx512f")) {
     roc_cg_attr_text(cg, fn, "prefer-vector-width", "512");
     roc_cg_attr_text(cg, fn, "min-legal-vector-width", "512");
@@ -236,10 +247,9 @@ static LLVMValueRef make_body(roc_cg *cg, uint32_t narrays) {
   LLVMSetLinkage(fn, LLVMInternalLinkage);
   set_host_attributes(cg, fn);
   roc_cg_attr(cg, fn, LLVMAttributeFunctionIndex, "noinline");
-  static const int restricted[] = {ARG_KERNARG, ARG_LAUNCH, ARG_SHARED, ARG_FRAME};
-  for (unsigned i = 0; i < 4; i++) roc_cg_attr(cg, fn, (unsigned)restricted[i] + 1, "noalias");
+  static const int restricted[] = {ARG_KERNARG, ARG_SHARED, ARG_FRAME};
+  for (unsigned i = 0; i < 3; i++) roc_cg_attr(cg, fn, (unsigned)restricted[i] + 1, "noalias");
   roc_cg_attr(cg, fn, ARG_KERNARG + 1, "readonly");
-  roc_cg_attr(cg, fn, ARG_LAUNCH + 1, "readonly");
   roc_cg_attr_int(cg, fn, ARG_SHARED + 1, "align", 64);
   roc_cg_attr_int(cg, fn, ARG_FRAME + 1, "align", 64);
   s->kernarg = LLVMGetParam(fn, ARG_KERNARG);
@@ -252,13 +262,16 @@ static LLVMValueRef make_body(roc_cg *cg, uint32_t narrays) {
   return fn;
 }
 
-/* The exported function: array pointers out of the block, then the body. */
+/* The exported function: array pointers out of the block, then the body.  Nothing of that gets
+ * better by being optimised. */
 static void make_entry(roc_cg *cg, LLVMValueRef body, const roc_arg_slot *slots, uint32_t narrays) {
   cpu_state *s = cpu_of(cg);
   LLVMTypeRef types[NARGS] = {cg->t.ptr, cg->t.ptr, cg->t.i64, cg->t.i64, cg->t.ptr, cg->t.ptr};
   LLVMTypeRef type = LLVMFunctionType(cg->t.none, types, NARGS, 0);
   LLVMValueRef fn = LLVMAddFunction(cg->mod, s->entry, type);
   set_host_attributes(cg, fn);
+  roc_cg_attr(cg, fn, LLVMAttributeFunctionIndex, "noinline");
+  roc_cg_attr(cg, fn, LLVMAttributeFunctionIndex, "optnone");
   LLVMValueRef *args = ROC_ARENA_ARRAY(&cg->arena, LLVMValueRef, NARGS + narrays);
   if (!args) return;
   LLVMPositionBuilderAtEnd(cg->b, LLVMAppendBasicBlockInContext(cg->ctx, fn, ""));
@@ -293,15 +306,21 @@ static LLVMMetadataRef make_access_group(roc_cg *cg) {
   return group;
 }
 
+static void load_sizes(cpu_state *s, LLVMValueRef grid[3], LLVMValueRef groups[3],
+                       LLVMValueRef local[3]) {
+  LLVMTypeRef i64 = s->cg->t.i64, i32 = s->cg->t.i32;
+  for (unsigned d = 0; d < 3; d++) {
+    grid[d] = launch_field(s, i64, offsetof(roc_cpu_launch, grid) + 8 * d);
+    groups[d] = launch_field(s, i64, offsetof(roc_cpu_launch, groups) + 8 * d);
+    local[d] = launch_field(s, i32, offsetof(roc_cpu_launch, local) + 4 * d);
+  }
+}
+
 /* Values of the launch, in the entry block. */
 static void load_launch(cpu_state *s) {
   roc_cg *cg = s->cg;
-  LLVMTypeRef i64 = cg->t.i64, i32 = cg->t.i32;
-  for (unsigned d = 0; d < 3; d++) {
-    s->grid[d] = launch_field(s, i64, offsetof(roc_cpu_launch, grid) + 8 * d);
-    s->groups[d] = launch_field(s, i64, offsetof(roc_cpu_launch, groups) + 8 * d);
-    s->local[d] = launch_field(s, i32, offsetof(roc_cpu_launch, local) + 4 * d);
-  }
+  LLVMTypeRef i32 = cg->t.i32;
+  load_sizes(s, s->grid, s->groups, s->local);
   s->rank = launch_field(s, i32, offsetof(roc_cpu_launch, rank));
   s->dynamic = launch_field(s, i32, offsetof(roc_cpu_launch, dynamic_shared_bytes));
   cg->fault = launch_field(s, cg->t.ptr, offsetof(roc_cpu_launch, fault));
@@ -319,16 +338,20 @@ static void load_launch(cpu_state *s) {
   s->shared_stride = LLVMBuildAnd(cg->b, nbytes, roc_cg_i64(cg, -(int64_t)(rounding + 1)), "");
 }
 
-/* Where group `g` lies, and how many of its items there are. */
+/* Where group `g` lies, and how many of its items there are.  The sizes are read for each group: what
+ * is kept from one to the next takes registers from all that lies between.  LLVM would keep them,
+ * too, but for the faults of the slow version, of which it cannot tell where they are stored. */
 static void place_group(cpu_state *s, LLVMValueRef g) {
   LLVMBuilderRef b = s->cg->b;
-  LLVMValueRef rest = LLVMBuildUDiv(b, g, s->groups[0], "");
-  s->group[0] = LLVMBuildURem(b, g, s->groups[0], "");
-  s->group[1] = LLVMBuildURem(b, rest, s->groups[1], "");
-  s->group[2] = LLVMBuildUDiv(b, rest, s->groups[1], "");
+  LLVMValueRef grid[3], groups[3], local[3];
+  load_sizes(s, grid, groups, local);
+  LLVMValueRef rest = LLVMBuildUDiv(b, g, groups[0], "");
+  s->group[0] = LLVMBuildURem(b, g, groups[0], "");
+  s->group[1] = LLVMBuildURem(b, rest, groups[1], "");
+  s->group[2] = LLVMBuildUDiv(b, rest, groups[1], "");
   for (unsigned d = 0; d < 3; d++) {
-    s->group_first[d] = LLVMBuildNUWMul(b, s->group[d], s->local[d], "");
-    LLVMValueRef args[2] = {LLVMBuildNUWSub(b, s->grid[d], s->group_first[d], ""), s->local[d]};
+    s->group_first[d] = LLVMBuildNUWMul(b, s->group[d], local[d], "");
+    LLVMValueRef args[2] = {LLVMBuildNUWSub(b, grid[d], s->group_first[d], ""), local[d]};
     s->count[d] = roc_cg_intrinsic(s->cg, "llvm.umin", &s->cg->t.i64, 1, args, 2);
   }
 }
