@@ -171,7 +171,10 @@ local function add_launches(case)
   case.has_full_groups = true
   local changes = chance(8) -- a third value of an upvalue makes it an argument
   for i = 1, changes and 3 or 2 do
-    case.launches[i] = new_launch(case.rank, ns)
+    local tries = case.strided_at and 4 or 1 -- groups that may run side by side
+    repeat
+      case.launches[i], tries = new_launch(case.rank, ns), tries - 1
+    until tries == 0 or case.launches[i].grid[1] > case.launches[i].workgroup[1]
     case.launches[i].upvalue = changes and 17 - 9 * i or 17
     local is_dense, is_even = lanes_of(case.launches[i])
     case.has_full_groups = case.has_full_groups and is_dense
@@ -186,7 +189,7 @@ local function add_totals(case)
   case.totals = {}
   for i = 1, 2 do
     case.totals[i] = { name = "total" .. i, at = tostring(random(3)),
-      op = pick(statements.REDUCTIONS), dtype = pick(TOTAL_DTYPES) }
+      op = pick(places.REDUCTIONS), dtype = pick(TOTAL_DTYPES) }
   end
 end
 
@@ -197,6 +200,20 @@ local function add_shifted(case)
   a.rank, a.layout = 1, pick(LAYOUTS[1])
   a.index = pick(checks.INJECTIVE)
   case.shifted = { a }
+end
+
+-- What loops over the whole grid go through: longer than the grid, or shorter.
+local function add_strided(case)
+  local lengths = { 1, 64, 100, 333, 700 }
+  local kinds = { { 4, INTEGER_DTYPES }, { 3, { "float64" } },
+    { case.has_float32 and 4 or 0, NARROW_DTYPES } }
+  case.strided = {}
+  for i, name in ipairs { "line", "span" } do
+    local a = new_array(name, pick(choice.weighted(kinds)), i == 2)
+    a.rank, a.layout = 1, pick(LAYOUTS[1])
+    a.extents = { pick(lengths), 1 }
+    case.strided[i] = a
+  end
 end
 
 -- Ends the body by writing what the kernel's own locals hold, each to a column of its own.
@@ -227,9 +244,12 @@ function M.generate(seed)
   case.number_types = case.has_float32 and { "I", "I", "F", "S", "S", "P" }
     or { "I", "I", "F", "P" }
   case.may_return, case.may_fail = chance(30), chance(45)
+  case.strided_at = chance(25) and choice.weighted { { 4, 1 }, { 1, 2 } }
   add_launches(case)
   add_totals(case)
   add_shifted(case)
+  add_strided(case)
+  case.fill = choice.weighted { { 3, "while" }, { 1, "for" } }
   add_arrays(case, case.inputs, "a", false)
   add_arrays(case, case.outputs, "o", true)
   if chance(15) then
@@ -249,7 +269,10 @@ function M.generate(seed)
   local most = choice.weighted { { 6, 3 }, { 3, 5 }, { 1, 8 } }
   case.body = { statements = {} }
   for i = 1, random(2, most) do
-    case.body.statements[i] = statements.statement(scope, random(most > 3 and 2 or 3))
+    for _ = 1, i == case.strided_at and choice.weighted { { 3, 1 }, { 1, 2 } } or 0 do
+      table.insert(case.body.statements, statements.strided(scope, 2))
+    end
+    table.insert(case.body.statements, statements.statement(scope, random(most > 3 and 2 or 3)))
   end
   show_locals(case, scope)
   case.is_checked = case.may_fail or chance(60)

@@ -101,6 +101,31 @@ local function wave(scope, depth)
   return s
 end
 
+M.TILE_OF = { I = "tile_n", F = "tile_f", S = "tile_s" }
+
+local FOLDS = { I = { "(@ + E)", "(@ ~ E)", "math.max(@, E)" }, F = { "(@ + E)" } }
+FOLDS.S = FOLDS.F
+
+-- The parts of a tree that combines what `value` is for each item, whose result gets a name.
+function M.tree(scope, type, value)
+  local tile = M.TILE_OF[type]
+  local d, other = scope:fresh("d"), scope:fresh("other")
+  local fold = pick(FOLDS[type]):gsub("@", tile .. "[lid]"):gsub("E", tile .. "[" .. other .. "]")
+  local name = scope:declare(type:lower(), type, { is_uniform = true })
+  local from, to, step = "0", "7", "1"
+  local is_mine = ("(lid - 1) %% (2 << %s) == 0"):format(d)
+  if chance(50) then
+    from, to, step = "7", "0", "-1"
+    is_mine = ("lid <= 1 << %s"):format(d)
+  end
+  return {
+    tile, "[lid] = ", value, "\nroc.barrier()\nfor ", d, " = ", from, ", ", to, ", ", step,
+    " do\nlocal ", other, " = lid + (1 << ", d, ")\nif ", is_mine, " and ", other, " <= lsz then\n",
+    tile, "[lid] = ", fold, "\nend\nroc.barrier()\nend\nlocal ", name, " = ", tile,
+    "[1]\nroc.barrier()",
+  }
+end
+
 local STATEMENTS = { { 6, exchange }, { 2, call_exchange }, { 1, group_total }, { 3, wave },
   { 1, global_barrier } }
 

@@ -47,4 +47,13 @@ function M.store(scope, depth)
   return M.statement(M.own_place(scope, a), " = ", M.value_for(scope, a, depth))
 end
 
+M.REDUCTIONS = { "add", "xor", "max", "min", "and_", "or_" }
+
+-- One operation for each total, so that their order does not matter.
+function M.total(scope, depth)
+  local t = pick(scope.case.totals)
+  return M.statement("roc.atomic.", t.op, "(", t.name, ", ", t.at, ", ",
+    expression(scope, "I", depth), ")")
+end
+
 return M

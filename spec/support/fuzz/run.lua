@@ -81,7 +81,9 @@ local function arguments(arrays, launch, device)
     if a.same_as and views[a.same_as] then
       view = views[a.same_as]
     elseif a.is_output then
-      view, whole = lay_out(a, { case_of.product(launch.grid), a.columns or 3 })
+      local is_fixed = a.extents and a.extents[1]
+      view, whole = lay_out(a,
+        is_fixed and a.extents or { case_of.product(launch.grid), a.columns or 3 })
     elseif a.op then
       view = roc.to_device(roc.zeros(3, a.dtype))
       whole = view

@@ -63,7 +63,7 @@ local function replace(t, key, simpler, try)
 end
 
 local function simplify_arrays(case, try)
-  for _, list in ipairs { case.inputs, case.outputs } do
+  for _, list in ipairs { case.inputs, case.outputs, case.strided } do
     for _, a in ipairs(list) do
       replace(a, "layout", a.rank == 1 and "dense" or "C", try)
     end

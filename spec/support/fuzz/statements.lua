@@ -9,6 +9,7 @@ local choice = require "support.fuzz.choice"
 local expressions = require "support.fuzz.expressions"
 local group = require "support.fuzz.group"
 local places = require "support.fuzz.places"
+local strides = require "support.fuzz.strides"
 
 local random, pick, chance = choice.random, choice.pick, choice.chance
 local node, expression = expressions.node, expressions.expression
@@ -267,18 +268,6 @@ local function row(scope, depth)
   return statement("local ", name, " = ", a.name, "[", at, "]")
 end
 
-local REDUCTIONS = { "add", "xor", "max", "min", "and_", "or_" }
-
--- One operation for each total, so that their order does not matter.
-local function total(scope, depth)
-  local totals = scope.case.totals
-  local t = pick(totals)
-  return statement("roc.atomic.", t.op, "(", t.name, ", ", t.at, ", ",
-    expression(scope, "I", depth), ")")
-end
-
-M.REDUCTIONS = REDUCTIONS
-
 local ATOMICS = {
   I = { "add", "sub", "min", "max", "exch", "and_", "or_", "xor", "cas", "inc", "dec", "load" },
   F = { "add", "sub", "exch", "load" }, -- what min and max do with NaN is the hardware's business
@@ -334,12 +323,17 @@ local function together(scope, depth)
   return group.statement(scope, depth)
 end
 
+-- Through an array by the size of the grid.
+function M.strided(scope, depth)
+  return strides.statement(scope, M.block) or store(scope, depth)
+end
+
 local STATEMENTS = {
   { 5, declare }, { 1, declare_later }, { 4, assign }, { 1, narrow }, { 2, assign_many },
   { 5, store }, { 2, results },
   { 4, branch }, { 4, counted_loop }, { 3, open_loop }, { 1, leave_nest }, { 1, private_array },
-  { 1, row }, { 1, total }, { 1, own_atomic },
-  { 6, checks.risk }, { 1, leave }, { 1, say }, { 7, together },
+  { 1, row }, { 1, places.total }, { 1, own_atomic },
+  { 6, checks.risk }, { 1, leave }, { 1, say }, { 7, together }, { 1, M.strided },
 }
 
 local SIMPLE = { { 2, assign }, { 3, store }, { 1, assign_many } }

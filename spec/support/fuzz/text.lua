@@ -44,7 +44,7 @@ M.DYNAMIC_BYTES = 64 + 256 * 4
 -- The names of a case's arrays, in the order of the kernel's parameters.
 local function arrays_of(case)
   local list = {}
-  for _, kind in ipairs { "inputs", "outputs", "totals", "shown", "shifted" } do
+  for _, kind in ipairs { "inputs", "outputs", "totals", "shown", "shifted", "strided" } do
     for _, a in ipairs(case[kind]) do
       list[#list + 1] = a
     end
@@ -76,6 +76,13 @@ local function function_text(case, f)
   return ("local function %s(p, q%s)\n%s\nend\n"):format(f.name, params, body)
 end
 
+-- How many items there are.
+local SIZES = {
+  "local gsz = roc.get_global_size(1)\n",
+  "local gsz = roc.get_global_size(1) * roc.get_global_size(2)\n",
+  "local sx, sy, sz = roc.gridsize(3)\nlocal gsz = sx * sy * sz\n",
+}
+
 local IDS = {
   "local gid, lid, lsz = roc.get_global_id(1), roc.get_local_id(1), roc.get_local_size(1)\n",
   [[
@@ -92,8 +99,15 @@ local lsz = roc.get_local_size(1) * roc.get_local_size(2) * roc.get_local_size(3
 ]],
 }
 
--- Shared arrays, all of whose elements the first item writes.
-local function tiles_text(body)
+-- The first item writes all elements. Behind a `for` that does, groups run nothing side by side.
+local FILLS = {
+  ["for"] = "if lid == 1 then for k = 1, lsz do %s end end\nroc.barrier()\n",
+  ["while"] = "if lid == 1 then\nlocal i = 0\nwhile i < lsz do\nlocal k = i %% 256 + 1\n%s\n"
+    .. "i = i + 1\nend\nend\nroc.barrier()\n",
+}
+
+-- Shared arrays, and how they begin.
+local function tiles_text(case, body)
   local declarations, fills = {}, {}
   for _, tile in ipairs(TILES) do
     if uses(body, tile[1]) then
@@ -105,8 +119,7 @@ local function tiles_text(body)
   if #fills == 0 then
     return ""
   end
-  return ("%sif lid == 1 then for k = 1, lsz do %s end end\nroc.barrier()\n"):format(
-    table.concat(declarations), table.concat(fills, " "))
+  return table.concat(declarations) .. FILLS[case.fill]:format(table.concat(fills, " "))
 end
 
 -- The text, and which of the case's arrays the kernel takes, in order behind n, x and flag.
@@ -132,7 +145,7 @@ function M.of(case)
     "local UP_I, UP_F, UP_B, TABLE, CONST = 17, -0.75, true, { i = 5 }, roc.const.array({ -7, "
       .. "300, 2, 0, 11 }, \"int16\")\n",
     table.concat(functions), "return function(", table.concat(params, ", "), ")\n", IDS[case.rank],
-    tiles_text(body), body,
+    uses(body, "gsz") and SIZES[case.rank] or "", tiles_text(case, body), body,
     "end, function(value) UP_I = value end\n",
   }
   return text, arrays
