@@ -81,17 +81,24 @@ static void raise_event(void *ud, uint32_t id) {
   if (raised->count < MAX_EVENTS) raised->ids[raised->count++] = id;
 }
 
-/* Sets a stop flag after some milliseconds, from a thread of its own. */
+/* Sets a stop flag after some milliseconds, from a thread of its own; where the dispatch has memory,
+ * not before the kernel has written to its first byte. */
 typedef struct stopper {
   _Atomic bool stop;
   uint32_t after_ms;
+  const _Atomic uint8_t *begun; /* NULL: no memory */
   pthread_t thread;
 } stopper;
 
+static void sleep_ms(uint32_t ms) {
+  struct timespec pause = {ms / 1000, (long)(ms % 1000) * 1000000};
+  nanosleep(&pause, NULL);
+}
+
 static void *stop_later(void *ud) {
   stopper *s = ud;
-  struct timespec pause = {s->after_ms / 1000, (long)(s->after_ms % 1000) * 1000000};
-  nanosleep(&pause, NULL);
+  while (s->begun && !*s->begun && !s->stop) sleep_ms(1);
+  sleep_ms(s->after_ms);
   s->stop = true;
   return NULL;
 }
@@ -145,6 +152,7 @@ static void run_dispatch(emu_gpu *gpu, emu_map *map, const uint8_t *code, uint32
   memcpy(args.bytes, &memory.bytes, 8);
   read_bytes(args.bytes + 8, args_bytes);
   later.after_ms = read_word();
+  if (memory_bytes) later.begun = (const _Atomic uint8_t *)memory.bytes;
   packet.kernel_object = (uintptr_t)kernel.bytes;
   packet.kernarg_address = args.bytes;
   emu_queue_view view = {.queue_address = 0x123400001234,
@@ -159,6 +167,7 @@ static void run_dispatch(emu_gpu *gpu, emu_map *map, const uint8_t *code, uint32
   uint64_t begin = used_ns();
   bool has_ended = emu_gpu_run(gpu, &view, &packet, &fault);
   uint64_t spent = used_ns() - begin;
+  later.stop = true; /* it may have ended before it had begun */
   if (later.after_ms) pthread_join(later.thread, NULL);
   const uint64_t numbers[] = {emu_gpu_executed(gpu) - before, (uintptr_t)&packet,
                               (uintptr_t)args.bytes, (uintptr_t)memory.bytes, spent};

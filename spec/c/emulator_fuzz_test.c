@@ -167,6 +167,7 @@ static void make_descriptor(const emu_chip *chip, uint8_t *descriptor) {
   bool is_narrow = chip->wave_size == 32 && !one_in(4);
   uint16_t properties = (uint16_t)(user | (is_narrow ? 1u << 10 : 0));
   if (!one_in(8)) rsrc1 |= 0x3f | 0xf << 6, rsrc3 |= 0x1f;
+  if (!one_in(16)) rsrc1 &= ~(1u << 26), rsrc2 &= ~(0x7fu << 24); /* FP16_OVFL, exceptions */
   if (one_in(32)) rsrc2 = (uint32_t)draw(), properties = (uint16_t)draw(), entry = (int64_t)draw();
   memset(descriptor, 0, 64);
   memcpy(descriptor + 16, &entry, 8);

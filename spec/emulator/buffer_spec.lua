@@ -223,6 +223,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
             .. "buffer_load_dword v1, v0, s[4:7], 0 offen" },
         { memory = "x", constant = true, code = resource(target, { records = 0xffffffff })
           .. "buffer_store_byte v1, off, s[4:7], 0" },
+        { private = 64, private_in = 4, code = "buffer_load_dword v1, v0, s[4:7], 0 idxen" },
       })
       assert.are.equal("aperture", results[1].fault_kind)
       assert.matches("byte 61", results[1].fault, 1, true)
@@ -235,6 +236,8 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
       assert.are.equal(4096, results[4].fault_address - results[4].address)
       assert.are.equal("memory", results[5].fault_kind)
       assert.is_true(results[5].fault_is_write)
+      assert.are.equal("illegal", results[6].fault_kind)
+      assert.matches("counted by an index in buffer_load_dword", results[6].fault, 1, true)
     end)
 
     it("knows the cache instructions", function()

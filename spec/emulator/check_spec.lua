@@ -109,8 +109,9 @@ y:copy_to_host()]]
 local same = roc.kernel(function(y)
   y[1] = 7
 end, { name = "same" })
-for _ = 1, 40 do
-  local y = roc.to_device(roc.zeros(4))
+for i = 1, 40 do
+  local dtypes = { "uint8", "int16", "int32", "float64" }
+  local y = roc.to_device(roc.zeros(4, dtypes[i % 4 + 1]))
   same[{ 64, 64 }](y)
   y:copy_to_host()
 end]]

@@ -95,6 +95,10 @@ describe("decoding", function()
       { "v_add_f16 v0, 2.0, v1", "v_add_f16 plain dst0=v0 src0=0x4000 src1=v1" },
       { "v_add_f16 v0, -0.5, v1", "v_add_f16 plain dst0=v0 src0=0xb800 src1=v1" },
       { "v_add_f16 v0, 0.15915494, v1", "v_add_f16 plain dst0=v0 src0=0x3118 src1=v1" },
+      { "v_mad_u16 v0, v1, 0.15915494, v2",
+        "v_mad_u16 plain dst0=v0 src0=v1 src1=0x3118 src2=v2" },
+      { "v_pk_add_u16 v0, v1, 1.0",
+        "v_pk_add_u16 plain dst0=v0 src0=v1 src1=0x3f800000 op_sel_hi=7" },
       { "s_mov_b32 s0, 1.0", "s_mov_b32 plain dst0=s0 src0=0x3f800000" },
       { "s_mov_b64 s[0:1], 4.0", "s_mov_b64 plain dst0=s0*2 src0=0x4010000000000000*2" },
       { "v_cvt_f32_f16 v0, 1.0", "v_cvt_f32_f16 plain dst0=v0 src0=0x3c00" },
@@ -294,6 +298,65 @@ describe("decoding", function()
       { "s_trap 2", "s_trap plain imm=2" },
     })
     check("gfx1030", { { "s_waitcnt_vscnt null, 0x3f", "s_waitcnt_vscnt plain imm=63" } })
+  end)
+end)
+
+describe("a modifier", function()
+  local MASKS = " row_mask:0xf bank_mask:0xf"
+  -- Lines, and what of them is not known.
+  local refused = {
+    gfx90a = {
+      { "v_and_b32_sdwa v0, v1, v2 clamp dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD " ..
+        "src1_sel:DWORD", "clamp" },
+      { "v_cndmask_b32_sdwa v0, v1, v2, vcc clamp dst_sel:DWORD dst_unused:UNUSED_PAD " ..
+        "src0_sel:DWORD src1_sel:DWORD", "clamp" },
+      { "v_cvt_i32_f32_e64 v0, v1 clamp", "clamp" },
+      { "v_frexp_exp_i32_f64_e64 v0, v[2:3] clamp", "clamp" },
+      { "v_cvt_pkrtz_f16_f32 v0, v1, v2 clamp", "clamp" },
+      { "v_cvt_pkrtz_f16_f32 v0, v1, v2 mul:2", "mul:2" },
+      { "v_cvt_pknorm_i16_f32 v0, v1, v2 clamp", "clamp" },
+      { "v_cvt_pk_u8_f32 v0, v1, v2, v3 clamp", "clamp" },
+      { "v_pack_b32_f16 v0, v1, v2 clamp", "clamp" },
+      { "v_pack_b32_f16 v0, v1, v2 op_sel:[0,0,1]", "op_sel:%[0,0,1%]" },
+      { "v_mad_u32_u16 v0, v1, v2, v3 op_sel:[0,0,1,0]", "op_sel:%[0,0,1,0%]" },
+      { "v_mad_u32_u16 v0, v1, v2, v3 op_sel:[0,0,0,1]", "op_sel:%[0,0,0,1%]" },
+      { "v_max3_i16 v0, v1, v2, v3 clamp", "clamp" },
+      { "v_pk_mul_lo_u16 v0, v1, v2 clamp", "clamp" },
+      { "v_pk_add_u16 v0, v1, v2 neg_lo:[1,0]", "neg_lo:%[1,0%]" },
+      { "v_pk_max_i16 v0, v1, v2 neg_hi:[0,1]", "neg_hi:%[0,1%]" },
+      { "v_pk_mov_b32 v[0:1], v[2:3], v[4:5] neg_lo:[1,0]", "neg_lo:%[1,0%]" },
+      { "v_dot2_i32_i16 v0, v1, v2, v3 op_sel:[1,0,0]", "op_sel:%[1,0,0%]" },
+      { "v_dot2_i32_i16 v0, v1, v2, v3 op_sel_hi:[0,0,0]", "op_sel_hi:%[0,0,0%]" },
+      { "v_dot4_i32_i8 v0, v1, v2, v3 neg_lo:[1,0,0]", "neg_lo:%[1,0,0%]" },
+    },
+    gfx1030 = {
+      { "v_mul_lo_u16 v0, v1, v2 clamp", "clamp" },
+      { "v_lshlrev_b16 v0, v1, v2 clamp", "clamp" },
+      { "v_alignbit_b32 v0, v1, v2, v3 clamp", "clamp" },
+      { "v_cvt_u16_f16_e64 v0, v1 div:2", "div:2" },
+      { "ds_swizzle_b32 v0, v1 offset:1 gds", "gds" },
+      { "v_pk_fmac_f16_dpp v0, -v1, v2 quad_perm:[0,0,0,0]" .. MASKS, "%-v1" },
+      { "v_movreld_b32_dpp v0, v1 quad_perm:[0,0,0,0]" .. MASKS, "v_movreld_b32" },
+      { "v_movrels_b32_sdwa v0, v1 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1",
+        "v_movrels_b32" },
+      { "s_waitcnt_vscnt s0, 3", "s_waitcnt_vscnt" },
+    },
+  }
+  for target, lines in pairs(refused) do
+    it("without a known effect is refused on " .. target, function()
+      local codes = {}
+      for i, line in ipairs(lines) do codes[i] = line[1] end
+      for i, list in ipairs(emulator.describe(target, codes)) do
+        assert.has_match("the emulator cannot execute the instruction '.*': .* '" .. lines[i][2] ..
+          "' %a", list[1], lines[i][1])
+      end
+    end)
+  end
+
+  it("of a comparison's exceptions changes nothing", function()
+    check("gfx90a", {
+      { "v_cmp_lt_f32 vcc, v1, v2 clamp", "v_cmp_lt_f32 e64 dst0=s106*2 src0=v1 src1=v2 clamp=1" },
+    })
   end)
 end)
 

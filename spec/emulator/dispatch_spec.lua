@@ -240,10 +240,15 @@ for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64" } do
 
     it("ends when its queue is stopped", function()
       for _, workers in ipairs { 0, 2 } do
-        local r = run_one(target, { code = "again: s_branch again", grid = { 640 },
-          stop_after = 30 }, { workers = workers })
-        assert.is_true(r.ended)
-        assert.is_true(r.executed > 0)
+        local r = run_one(target, { grid = { 640 }, memory = "\0\0\0\0", stop_after = 1, code = [[
+          s_load_dwordx2 s[2:3], s[0:1], 0
+          v_mov_b32 v1, 0
+          v_mov_b32 v2, 1
+          s_waitcnt lgkmcnt(0)
+          global_store_dword v1, v2, s[2:3]
+          again: s_branch again]] }, { workers = workers })
+        assert.is_true(r.ended, r.fault)
+        assert.is_true(r.executed > 5)
       end
     end)
 
@@ -288,6 +293,10 @@ for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64" } do
           "fills 2 scalar registers, but counts 0" },
         { { descriptor = function(words) words[4] = words[4] | 1 << 20 end }, "code",
           "preloaded arguments" },
+        { { descriptor = function(words) words[2] = words[2] | 1 << 26 end }, "code",
+          "saturating halves" },
+        { { descriptor = function(words) words[3] = words[3] | 1 << 27 end }, "code",
+          "exceptions" },
         { { private = 0xfffffff8 }, "bad", "4294967288 bytes of private memory a work%-item" },
       }
       local cases = {}

@@ -314,7 +314,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1030:wave64" }) do
       assert.matches("at byte 64", results[9].fault, 1, true)
       if target ~= "gfx90a" then -- which has none
         assert.are.equal("illegal", results[10].fault_kind)
-        assert.matches("global data share", results[10].fault, 1, true)
+        assert.matches("modifier 'gds' is not known", results[10].fault, 1, true)
       end
     end)
 

@@ -457,6 +457,23 @@ for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64" } do
       local state = emulator.run(target, { { code = code } })[1]
       assert.matches("writes hardware register 5", state.fault, 1, true)
     end)
+
+    it("stops where it would read a hardware register that is not emulated", function()
+      for _, id in ipairs { 5, 6, 7, target == "gfx90a" and 29 or 4 } do
+        local code = ("s_getreg_b32 s0, hwreg(%d)"):format(id)
+        local state = emulator.run(target, { { code = code } })[1]
+        assert.matches(("reads hardware register %d, which"):format(id), state.fault, 1, true)
+      end
+    end)
+
+    it("stops at bits of MODE that are not emulated: exceptions, FP16_OVFL, VSKIP", function()
+      for _, bit in ipairs { 12, 20, 23, 28 } do
+        local code = ("s_mov_b32 s0, 1\ns_setreg_b32 hwreg(HW_REG_MODE, %d, 1), s0"):format(bit)
+        local state = emulator.run(target, { { code = code } })[1]
+        assert.matches(("sets bits 0x%x of MODE"):format(1 << bit), state.fault, 1, true)
+        assert.are.equal(MODE, state.mode)
+      end
+    end)
   end)
 end
 
@@ -474,6 +491,18 @@ describe("a scalar instruction of gfx1030", function()
       { "s_mov_b32 null, 7\ns_mov_b32 s0, null", want = { [0] = 0 } },
       { "s_mov_b64 null, -1\ns_mov_b64 s[0:1], null", want = { [0] = 0, [1] = 0 } },
     })
+  end)
+
+  it("leaves the high half of EXEC alone where wavefronts are of 32 lanes", function()
+    local high = "s_mov_b32 exec_hi, 0x1234\n"
+    local states = emulator.run("gfx1030", {
+      { code = high .. "v_cmpx_gt_u32 5, v0", v = { [0] = { 7, 4, 5 } } },
+      { code = high .. "s_or_saveexec_b32 s1, vcc_lo", exec = 0xf, vcc = 0xf0 },
+      { code = high .. "s_xor_saveexec_b64 s[0:1], vcc", exec = 0xf, vcc = 0xff000000f0 },
+    })
+    assert.are.same({ 0x1234fffffffa, 0x1234000000ff, 0x12cb000000ff },
+      { states[1].exec, states[2].exec, states[3].exec })
+    assert.are.equal(0x12340000000f, states[3]:s64(0))
   end)
 
   it("moves between two registers found through M0", function()

@@ -14,7 +14,8 @@
 --   info wave_offset   more scalar registers, behind those
 --   items      dimensions whose work-item ids vector registers get; 3 by default
 --   vgprs sgprs wave lds private   registers (of gfx9 the scalar ones, too), wavefront width, bytes
---   stop_after milliseconds until the queue's stop flag is set
+--   stop_after milliseconds until the queue's stop flag is set; with memory they begin when the
+--              kernel has written to its first byte
 --   descriptor a function that changes { rsrc3, rsrc1, rsrc2, properties } before use
 -- Options of a run: workers. A result has
 --   ended memory executed fault fault_kind ("memory" …) packet_fault ("dimensions" …) events

@@ -7,7 +7,7 @@
 #include "emulator/gpu/inst.h"
 
 #define CHIP(name_, marketing, generation_, major_, minor_, stepping_, wave, granule64, granule32, \
-             accumulation, architected, packed, lds, units, simds, waves, id)                      \
+             accumulation, packed, lds, units, simds, waves, id)                                   \
   {.name = name_,                                                                                  \
    .marketing_name = marketing,                                                                    \
    .generation = generation_,                                                                      \
@@ -17,7 +17,6 @@
    .wave_size = wave,                                                                              \
    .vgpr_granule = {granule64, granule32},                                                         \
    .has_accumulation = accumulation,                                                               \
-   .has_architected_flat_scratch = architected,                                                    \
    .has_packed_ids = packed,                                                                       \
    .lds_bytes = lds,                                                                               \
    .compute_units = units,                                                                         \

@@ -22,16 +22,25 @@
  *   ROCLUA_EMULATE_STATS=1          count what kernels do; printed on stderr when the process ends
  *   ROCLUA_EMULATE_STATS=file       the same, into that file
  *   ROCLUA_EMULATE_CHECK=1          look for races and for reads of memory nobody wrote
- *   ROCLUA_EMULATE_WAITCNT=0        do not stop at registers used before s_waitcnt */
+ *   ROCLUA_EMULATE_WAITCNT=0        do not stop at registers used before s_waitcnt
+ *   ROCLUA_EMULATE_PCIE_ATOMICS=0   links to the host that say they carry no atomics
+ * What it does not understand it names on stderr, and goes on as if that were not set. */
 
 /* The text of the last fault (kernel, work-item, line, address), or "" when there was none; at most
  * size - 1 characters and a terminating 0.  Gives its length. */
 ROC_EMULATOR_API size_t roc_emulator_fault(char *out, size_t size);
 /* Forgets it. */
 ROC_EMULATOR_API void roc_emulator_clear_fault(void);
-/* Writes what was counted so far to `path`, or when that is NULL to where ROCLUA_EMULATE_STATS says.
- * False when nothing was counted or the file cannot be written. */
+/* Writes what was counted so far to `path`.  False when nothing was counted or the file cannot be
+ * written. */
 ROC_EMULATOR_API bool roc_emulator_report(const char *path);
+/* Writes what ROCLUA_EMULATE_STATS asks for to where it says, now and not when the process ends;
+ * does nothing when that is nothing, or was done.  False when it cannot be written: `why` gets a
+ * sentence, cut to size - 1 characters.  To be called once all kernels have ended. */
+ROC_EMULATOR_API bool roc_emulator_conclude(char *why, size_t size);
+/* False when a variable above has a value that is not understood, and then counts as not set: `why`
+ * gets a sentence with its name, its value and what was expected, cut to size - 1 characters. */
+ROC_EMULATOR_API bool roc_emulator_understands(char *why, size_t size);
 /* Places in kernels that ROCLUA_EMULATE_CHECK has found fault with, each told on stderr. */
 ROC_EMULATOR_API unsigned long long roc_emulator_findings(void);
 /* Wavefront instructions executed by all GPUs so far. */

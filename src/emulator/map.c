@@ -44,7 +44,7 @@ static bool make_leaves(emu_map *map, uint64_t first, uint64_t last) {
 static void set_page(leaf *pages, uint32_t index, unsigned access) {
   if (access) {
     pages->holders[index]++;
-    atomic_fetch_or_explicit(&pages->access[index], (uint8_t)access, memory_order_relaxed);
+    atomic_fetch_or_explicit(&pages->access[index], (uint8_t)access, memory_order_release);
   } else if (pages->holders[index] > 0 && --pages->holders[index] == 0) {
     atomic_store_explicit(&pages->access[index], 0, memory_order_relaxed);
   }

@@ -2,7 +2,8 @@
  *
  * GPU addresses are the process's own.  A two-level table of one byte a page of 4 KiB, read without
  * a lock by kernels at work (a change is seen at the latest by the next dispatch); written by the
- * thunk's memory calls under their own lock. */
+ * thunk's memory calls under their own lock.  Who sees a page in it sees the memory that was put
+ * there before. */
 #ifndef ROC_EMULATOR_MAP_H
 #define ROC_EMULATOR_MAP_H
 
@@ -37,7 +38,7 @@ static inline unsigned emu_map_page(const emu_map *map, uint64_t address) {
   _Atomic uint8_t *leaf =
       atomic_load_explicit(&map->leaves[page >> EMU_LEAF_SHIFT], memory_order_acquire);
   if (!leaf) return 0;
-  return atomic_load_explicit(&leaf[page & ((1u << EMU_LEAF_SHIFT) - 1)], memory_order_relaxed);
+  return atomic_load_explicit(&leaf[page & ((1u << EMU_LEAF_SHIFT) - 1)], memory_order_acquire);
 }
 
 /* Whether nbytes (at most a page) at address may be accessed so. */

@@ -102,6 +102,14 @@ static bool check_lanes(emu_wave *wave, const emu_inst *inst, const emu_access *
   return true;
 }
 
+/* A run of memory that threads share is moved at once: the host's vector moves tear no aligned word,
+ * which is all that a program may count on.  ThreadSanitizer takes only words to be whole. */
+#ifdef __SANITIZE_THREAD__
+enum { MOVES_SHARED_RUNS = 0 };
+#else
+enum { MOVES_SHARED_RUNS = 1 };
+#endif
+
 bool emu_reach_global(emu_wave *wave, const emu_inst *inst, emu_access *access) {
   static const uint8_t needs[] = {
       [EMU_LOAD] = EMU_PAGE_READ,
@@ -112,7 +120,7 @@ bool emu_reach_global(emu_wave *wave, const emu_inst *inst, emu_access *access) 
   unsigned need = needs[access->kind];
   park_idle_lanes(wave, access);
   access->is_own = false;
-  access->is_run = is_consecutive(wave, access) &&
+  access->is_run = MOVES_SHARED_RUNS && is_consecutive(wave, access) &&
                    emu_map_allows(map, access->at[0], wave->width * access->nbytes, need);
   if (!access->is_run) {
     bool allowed =
@@ -222,6 +230,29 @@ uint32_t emu_form_bytes(emu_form form) {
   return bytes[form];
 }
 
+/* Threads share the memory, and the program alone orders what they do to a word: what is aligned is
+ * read and written whole. */
+#define DEFINE_WHOLE(name, type)                                                                   \
+  static inline type read_##name(const uint8_t *from) {                                            \
+    type value;                                                                                    \
+    if ((uintptr_t)from % sizeof value == 0) {                                                     \
+      return atomic_load_explicit((const _Atomic type *)(const void *)from, memory_order_relaxed); \
+    }                                                                                              \
+    memcpy(&value, from, sizeof value);                                                            \
+    return value;                                                                                  \
+  }                                                                                                \
+  static inline void write_##name(uint8_t *to, type value) {                                       \
+    if ((uintptr_t)to % sizeof value == 0) {                                                       \
+      atomic_store_explicit((_Atomic type *)(void *)to, value, memory_order_relaxed);              \
+    } else {                                                                                       \
+      memcpy(to, &value, sizeof value);                                                            \
+    }                                                                                              \
+  }
+DEFINE_WHOLE(byte, uint8_t)
+DEFINE_WHOLE(half, uint16_t)
+DEFINE_WHOLE(word, uint32_t)
+DEFINE_WHOLE(pair, uint64_t)
+
 static inline uint32_t keep_high(uint32_t old, uint32_t low) {
   return (old & 0xffff0000) | (low & 0xffff);
 }
@@ -230,25 +261,19 @@ static inline uint32_t keep_low(uint32_t old, uint32_t high) {
   return (old & 0xffff) | high << 16;
 }
 
-static inline uint16_t read16(const uint8_t *from) {
-  uint16_t value;
-  memcpy(&value, from, sizeof value);
-  return value;
-}
-
 /* A register after less than a word was loaded into it. */
 static inline uint32_t narrow_word(emu_form form, const uint8_t *from, uint32_t old) {
   switch (form) {
-    case EMU_FORM_U8: return *from;
-    case EMU_FORM_I8: return (uint32_t)(int8_t)*from;
-    case EMU_FORM_U16: return read16(from);
-    case EMU_FORM_I16: return (uint32_t)(int16_t)read16(from);
-    case EMU_FORM_U8_LOW: return keep_high(old, *from);
-    case EMU_FORM_I8_LOW: return keep_high(old, (uint32_t)(int8_t)*from);
-    case EMU_FORM_B16_LOW: return keep_high(old, read16(from));
-    case EMU_FORM_U8_HIGH: return keep_low(old, *from);
-    case EMU_FORM_I8_HIGH: return keep_low(old, (uint32_t)(int8_t)*from);
-    default: return keep_low(old, read16(from));
+    case EMU_FORM_U8: return read_byte(from);
+    case EMU_FORM_I8: return (uint32_t)(int8_t)read_byte(from);
+    case EMU_FORM_U16: return read_half(from);
+    case EMU_FORM_I16: return (uint32_t)(int16_t)read_half(from);
+    case EMU_FORM_U8_LOW: return keep_high(old, read_byte(from));
+    case EMU_FORM_I8_LOW: return keep_high(old, (uint32_t)(int8_t)read_byte(from));
+    case EMU_FORM_B16_LOW: return keep_high(old, read_half(from));
+    case EMU_FORM_U8_HIGH: return keep_low(old, read_byte(from));
+    case EMU_FORM_I8_HIGH: return keep_low(old, (uint32_t)(int8_t)read_byte(from));
+    default: return keep_low(old, read_half(from));
   }
 }
 
@@ -297,42 +322,6 @@ static void store_run(emu_row *rows, uint8_t *memory, unsigned nwords, unsigned 
     case 2: move_run_pairs(rows, memory, width, false); break;
     case 3: move_run(rows, memory, 3, width, false); break;
     default: move_run(rows, memory, 4, width, false); break;
-  }
-}
-
-/* Threads share the memory, and the program alone orders what they do to a word: an aligned one is
- * read and written whole. */
-static inline uint32_t read_word(const uint8_t *from) {
-  uint32_t word;
-  if ((uintptr_t)from % sizeof word == 0) {
-    return atomic_load_explicit((const _Atomic uint32_t *)(const void *)from, memory_order_relaxed);
-  }
-  memcpy(&word, from, sizeof word);
-  return word;
-}
-
-static inline uint64_t read_pair(const uint8_t *from) {
-  uint64_t pair;
-  if ((uintptr_t)from % sizeof pair == 0) {
-    return atomic_load_explicit((const _Atomic uint64_t *)(const void *)from, memory_order_relaxed);
-  }
-  memcpy(&pair, from, sizeof pair);
-  return pair;
-}
-
-static inline void write_word(uint8_t *to, uint32_t word) {
-  if ((uintptr_t)to % sizeof word == 0) {
-    atomic_store_explicit((_Atomic uint32_t *)(void *)to, word, memory_order_relaxed);
-  } else {
-    memcpy(to, &word, sizeof word);
-  }
-}
-
-static inline void write_pair(uint8_t *to, uint64_t pair) {
-  if ((uintptr_t)to % sizeof pair == 0) {
-    atomic_store_explicit((_Atomic uint64_t *)(void *)to, pair, memory_order_relaxed);
-  } else {
-    memcpy(to, &pair, sizeof pair);
   }
 }
 
@@ -387,18 +376,11 @@ void emu_load_nothing(emu_wave *wave, uint64_t lanes, emu_form form, unsigned re
 /* Puts what lane `lane` stores at `to`. */
 static inline void store_lane(const emu_row *rows, uint64_t lane, emu_form form, uint8_t *to) {
   uint32_t word = rows->u[lane];
-  uint16_t half;
   switch (form) {
-    case EMU_FORM_U8: *to = (uint8_t)word; break;
-    case EMU_FORM_U8_HIGH: *to = (uint8_t)(word >> 16); break;
-    case EMU_FORM_U16:
-      half = (uint16_t)word;
-      memcpy(to, &half, 2);
-      break;
-    case EMU_FORM_B16_HIGH:
-      half = (uint16_t)(word >> 16);
-      memcpy(to, &half, 2);
-      break;
+    case EMU_FORM_U8: write_byte(to, (uint8_t)word); break;
+    case EMU_FORM_U8_HIGH: write_byte(to, (uint8_t)(word >> 16)); break;
+    case EMU_FORM_U16: write_half(to, (uint16_t)word); break;
+    case EMU_FORM_B16_HIGH: write_half(to, (uint16_t)(word >> 16)); break;
     case EMU_FORM_B32: write_word(to, word); break;
     default: {
       uint64_t pair = word | (uint64_t)rows[1].u[lane] << 32;

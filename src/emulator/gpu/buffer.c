@@ -46,14 +46,9 @@ static void read_resource(const emu_wave *wave, const emu_inst *inst, unsigned r
 }
 
 /* `first`: operand number of the address; resource and scalar offset follow it. */
-static bool read_request(emu_wave *wave, const emu_inst *inst, emu_access_kind kind,
+static void read_request(emu_wave *wave, const emu_inst *inst, emu_access_kind kind,
                          uint32_t nbytes, unsigned first, buffer_request *out) {
   const emu_operand *vaddr = &inst->src[first], *rsrc = vaddr + 1, *scalar = vaddr + 2;
-  if (inst->mod.lds || inst->mod.tfe || rsrc->kind != EMU_OPERAND_SGPR) {
-    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "%s into LDS or with tfe is not emulated",
-             inst->op->name);
-    return false;
-  }
   read_resource(wave, inst, rsrc->reg, &out->resource);
   out->kind = kind;
   out->scalar = emu_s32(wave, scalar);
@@ -65,7 +60,6 @@ static bool read_request(emu_wave *wave, const emu_inst *inst, emu_access_kind k
     out->index[lane] = (index ? index->u[lane] : 0) + (out->resource.adds_lane ? lane : 0);
     out->offset[lane] = (offset ? offset->u[lane] : 0) + (uint64_t)(uint32_t)inst->mod.offset;
   }
-  return true;
 }
 
 /* Whether `offset` and size of this lane are within the resource's bounds. */
@@ -97,6 +91,11 @@ static uint64_t address_of(const buffer_request *request, uint32_t index, uint64
 /* The lane's byte of private memory where the block's begin moves by the scalar offset. */
 static bool begin_private(emu_wave *wave, const emu_inst *inst, const buffer_request *request,
                           uint32_t skip, emu_access *access) {
+  if (request->is_indexed) {
+    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "private memory is counted by an index in %s",
+             inst->op->name);
+    return false;
+  }
   if (request->scalar % (4u * wave->width)) {
     emu_stop(wave, inst, EMU_FAULT_APERTURE, -1,
              "private memory at scalar offset %u, which is not a multiple of a word of %u lanes",
@@ -135,7 +134,7 @@ static emu_reach *begin_access(emu_wave *wave, const emu_inst *inst, const buffe
 static void load(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_form form) {
   buffer_request request;
   emu_access access;
-  if (!read_request(wave, inst, EMU_LOAD, nbytes, 0, &request)) return;
+  read_request(wave, inst, EMU_LOAD, nbytes, 0, &request);
   emu_form part = form < EMU_FORM_B32 ? form : EMU_FORM_B32;
   unsigned reg = inst->dst[0].reg;
   for (uint32_t skip = 0; skip < nbytes && wave->state == EMU_RUNNING; skip += 4, reg++) {
@@ -149,7 +148,7 @@ static void load(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_form
 static void store(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_form form) {
   buffer_request request;
   emu_access access;
-  if (!read_request(wave, inst, EMU_STORE, nbytes, 1, &request)) return;
+  read_request(wave, inst, EMU_STORE, nbytes, 1, &request);
   emu_form part = form < EMU_FORM_B32 ? form : EMU_FORM_B32;
   unsigned reg = inst->src[0].reg;
   for (uint32_t skip = 0; skip < nbytes && wave->state == EMU_RUNNING; skip += 4, reg++) {
@@ -164,7 +163,7 @@ static void update(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_co
                    bool pairs) {
   buffer_request request;
   emu_access access;
-  if (!read_request(wave, inst, EMU_ATOMIC, nbytes, 1, &request)) return;
+  read_request(wave, inst, EMU_ATOMIC, nbytes, 1, &request);
   emu_reach *reach = begin_access(wave, inst, &request, 0, &access);
   if (!reach) return;
   unsigned data = inst->src[0].reg;
@@ -204,25 +203,25 @@ static void run_cache(emu_wave *wave, const emu_inst *inst) {
 #undef EMU_MEMORY_ATOMIC
 
 /* clang-format off */
-#define EMU_MEMORY_LOAD(name_, nbytes, form)                                              \
-  {.name = "buffer_load_" #name_, .run = run_load_##name_, .generations = EMU_ALL,        \
-   .class = EMU_CLASS_LOAD, .dst = {EMU_DATA},                                            \
-   .src = {EMU_ADDRESS, EMU_B128, EMU_B32}, .bytes = nbytes},
-#define EMU_MEMORY_STORE(name_, nbytes, form)                                             \
-  {.name = "buffer_store_" #name_, .run = run_store_##name_, .generations = EMU_ALL,      \
-   .class = EMU_CLASS_STORE, .src = {EMU_DATA, EMU_ADDRESS, EMU_B128, EMU_B32},           \
-   .bytes = nbytes},
-#define EMU_MEMORY_ATOMIC(name_, generations_, nbytes, combine, pairs)                    \
-  {.name = "buffer_atomic_" #name_, .run = run_atomic_##name_,                            \
-   .generations = generations_, .class = EMU_CLASS_ATOMIC,                                \
-   .src = {EMU_DATA, EMU_ADDRESS, EMU_B128, EMU_B32}, .bytes = nbytes},
-#define CACHE(name_, generations_) \
-  {.name = name_, .run = run_cache, .generations = generations_, .class = EMU_CLASS_CACHE},
-/* clang-format on */
+#define EMU_MEMORY_LOAD(name, nbytes, form)                                                 \
+  EMU_ROW("buffer_load_" #name, run_load_##name, EMU_ALL, EMU_CLASS_LOAD, 0, EMU_DATA,      \
+          EMU_ADDRESS, EMU_B128, EMU_B32),
+#define EMU_MEMORY_STORE(name, nbytes, form)                                                \
+  EMU_ROW("buffer_store_" #name, run_store_##name, EMU_ALL, EMU_CLASS_STORE, 0, EMU_NONE,   \
+          EMU_DATA, EMU_ADDRESS, EMU_B128, EMU_B32),
+#define EMU_MEMORY_ATOMIC(name, generations, nbytes, combine, pairs)                        \
+  EMU_ROW("buffer_atomic_" #name, run_atomic_##name, generations, EMU_CLASS_ATOMIC, 0,      \
+          EMU_NONE, EMU_DATA, EMU_ADDRESS, EMU_B128, EMU_B32),
+#define CACHE(name, generations) \
+  EMU_ROW(name, run_cache, generations, EMU_CLASS_CACHE, 0, EMU_NONE, EMU_NONE),
 
 const emu_op emu_buffer_ops[] = {
 #include "emulator/gpu/memory.def"
-    CACHE("buffer_wbinvl1", EMU_GFX9) CACHE("buffer_wbinvl1_vol", EMU_GFX9)
-        CACHE("buffer_wbl2", EMU_GFX9) CACHE("buffer_invl2", EMU_GFX9)
-            CACHE("buffer_gl0_inv", EMU_GFX10) CACHE("buffer_gl1_inv", EMU_GFX10){.name = NULL},
+  CACHE("buffer_wbinvl1", EMU_GFX9)
+  CACHE("buffer_wbinvl1_vol", EMU_GFX9)
+  CACHE("buffer_wbl2", EMU_GFX9)
+  CACHE("buffer_invl2", EMU_GFX9)
+  CACHE("buffer_gl0_inv", EMU_GFX10)
+  CACHE("buffer_gl1_inv", EMU_GFX10)
+  {.name = NULL},
 };

@@ -1,9 +1,10 @@
 /* The disassembler's text, taken apart: mnemonic and encoding suffix, operands between commas,
  * modifiers between spaces.
  *
- * The op's table says how many operands there are and of which types.  Whatever is not understood
- * completely is refused, never guessed.  The 16-bit field of SOPP and SOPK instructions (counters,
- * hardware registers, messages, distances) is taken from the bits, not from its many spellings. */
+ * The op's table says how many operands there are and of which types, and that tells which modifiers
+ * have an effect.  Whatever is not understood completely is refused, never guessed.  The 16-bit field
+ * of SOPP and SOPK instructions (counters, hardware registers, messages, distances) is taken from the
+ * bits, not from its many spellings. */
 #include "emulator/gpu/decode.h"
 
 #include <stdio.h>
@@ -41,31 +42,83 @@ static bool starts_with(const char *text, const char *prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* ---- where modifiers have an effect ---------------------------------------------------------- */
+
+static bool is_packed(uint8_t type) {
+  return type == EMU_V2B16 || type == EMU_V2F16 || type == EMU_V2B32 || type == EMU_V2F32;
+}
+
+static bool is_real(uint8_t type) {
+  return type == EMU_F16 || type == EMU_F32 || type == EMU_F64;
+}
+
+static bool is_packed_real(uint8_t type) {
+  return type == EMU_V2F16 || type == EMU_V2F32;
+}
+
+static bool takes_omod(const emu_op *op) {
+  return is_real(op->dst[0]) || op->dst[0] == EMU_V2F16;
+}
+
+/* A comparison's clamp is for exceptions, which nobody enables. */
+static bool takes_clamp(const emu_op *op) {
+  bool is_comparison = op->dst[0] == EMU_MASK || (op->flags & EMU_WRITES_EXEC);
+  return is_real(op->dst[0]) || is_packed_real(op->dst[0]) || is_comparison ||
+         (op->flags & EMU_CLAMPS);
+}
+
+/* Each of the bits must choose between halves. */
+static bool takes_op_sel(const emu_op *op, unsigned bits) {
+  if (op->flags & EMU_SELECTS) return true;
+  for (unsigned n = 0; n < 4; n++) {
+    uint8_t type = n == 3 ? op->dst[0] : op->src[n];
+    if ((bits >> n & 1) && !emu_is_half(type) && !is_packed(type)) return false;
+  }
+  return true;
+}
+
+static bool takes_op_sel_hi(const emu_op *op, unsigned bits) {
+  (void)bits;
+  return is_packed(op->src[0]) || (op->flags & EMU_SELECTS);
+}
+
+static bool takes_packed_neg(const emu_op *op, unsigned bits) {
+  (void)bits;
+  return is_packed_real(op->src[0]);
+}
+
+/* Parts of registers make no pairs; where M0 counts registers, an encoding's extras are not known. */
+static bool takes_encoding(const emu_op *op, uint8_t encoding) {
+  if (encoding <= EMU_ENC_E64) return true;
+  bool is_relative = (op->flags & EMU_READS_M0) != 0;
+  return !is_relative && !(encoding == EMU_ENC_SDWA && is_packed(op->src[0]));
+}
+
 /* ---- modifiers ------------------------------------------------------------------------------ */
 
 enum part { MODIFIERS, DPP };
 
-/* Words that set a byte of emu_modifiers or emu_dpp. */
+/* Words that set a byte of emu_modifiers. */
 static const struct word {
   const char *text;
   uint8_t offset;
   uint8_t value;
+  bool (*fits)(const emu_op *op); /* NULL: whatever the disassembler prints them at */
 } words[] = {
 #define WORD(text, field, value) \
-  { text, offsetof(emu_modifiers, field), value }
-    WORD("clamp", clamp, 1),
+  { text, offsetof(emu_modifiers, field), value, NULL }
+#define OUTPUT(text, field, value) \
+  { text, offsetof(emu_modifiers, field), value, takes_##field }
+    OUTPUT("clamp", clamp, 1),
+    OUTPUT("mul:2", omod, 1),
+    OUTPUT("mul:4", omod, 2),
+    OUTPUT("div:2", omod, 3),
     WORD("glc", glc, 1),
     WORD("slc", slc, 1),
     WORD("dlc", dlc, 1),
     WORD("scc", scc, 1),
-    WORD("lds", lds, 1),
     WORD("offen", offen, 1),
     WORD("idxen", idxen, 1),
-    WORD("gds", gds, 1),
-    WORD("tfe", tfe, 1),
-    WORD("mul:2", omod, 1),
-    WORD("mul:4", omod, 2),
-    WORD("div:2", omod, 3),
     WORD("dst_sel:DWORD", dst_sel, EMU_SEL_DWORD),
     WORD("dst_sel:BYTE_0", dst_sel, EMU_SEL_BYTE_0),
     WORD("dst_sel:BYTE_1", dst_sel, EMU_SEL_BYTE_1),
@@ -77,6 +130,7 @@ static const struct word {
     WORD("dst_unused:UNUSED_SEXT", dst_unused, EMU_UNUSED_SEXT),
     WORD("dst_unused:UNUSED_PRESERVE", dst_unused, EMU_UNUSED_PRESERVE),
 #undef WORD
+#undef OUTPUT
 };
 
 static const char *const sel_names[] = {"DWORD",  "BYTE_0", "BYTE_1", "BYTE_2",
@@ -92,15 +146,9 @@ static const struct number {
   { name, MODIFIERS, offsetof(emu_modifiers, field), sizeof((emu_modifiers *)0)->field }
 #define DPP_NUMBER(name, field) \
   { name, DPP, offsetof(emu_dpp, field), sizeof((emu_dpp *)0)->field }
-    NUMBER("offset:", offset),
-    NUMBER("offset0:", offset),
-    NUMBER("offset1:", offset1),
-    NUMBER("cbsz:", cbsz),
-    NUMBER("abid:", abid),
-    NUMBER("blgp:", blgp),
-    DPP_NUMBER("row_mask:", row_mask),
-    DPP_NUMBER("bank_mask:", bank_mask),
-    DPP_NUMBER("fi:", fi),
+    NUMBER("offset:", offset),           NUMBER("offset0:", offset),
+    NUMBER("offset1:", offset1),         DPP_NUMBER("row_mask:", row_mask),
+    DPP_NUMBER("bank_mask:", bank_mask), DPP_NUMBER("fi:", fi),
 #undef NUMBER
 #undef DPP_NUMBER
 };
@@ -109,11 +157,12 @@ static const struct number {
 static const struct bit_list {
   const char *name;
   uint8_t offset;
+  bool (*fits)(const emu_op *op, unsigned bits);
 } bit_lists[] = {
-    {"op_sel:", offsetof(emu_modifiers, op_sel)},
-    {"op_sel_hi:", offsetof(emu_modifiers, op_sel_hi)},
-    {"neg_lo:", offsetof(emu_modifiers, neg_lo)},
-    {"neg_hi:", offsetof(emu_modifiers, neg_hi)},
+    {"op_sel:", offsetof(emu_modifiers, op_sel), takes_op_sel},
+    {"op_sel_hi:", offsetof(emu_modifiers, op_sel_hi), takes_op_sel_hi},
+    {"neg_lo:", offsetof(emu_modifiers, neg_lo), takes_packed_neg},
+    {"neg_hi:", offsetof(emu_modifiers, neg_hi), takes_packed_neg},
 };
 
 /* Where a lane of a DPP instruction takes its source from.  With a colon: an argument follows. */
@@ -158,6 +207,7 @@ static unsigned count_destinations(const emu_op *op) {
 static bool apply_word(emu_inst *inst, const char *text) {
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
     if (strcmp(text, words[i].text) != 0) continue;
+    if (words[i].fits && !words[i].fits(inst->op)) return false;
     ((uint8_t *)&inst->mod)[words[i].offset] = words[i].value;
     return true;
   }
@@ -183,9 +233,9 @@ static bool apply_bit_list(emu_inst *inst, const char *text) {
   for (size_t i = 0; i < sizeof bit_lists / sizeof bit_lists[0]; i++) {
     if (!starts_with(text, bit_lists[i].name)) continue;
     unsigned list[8], n = read_list(text + strlen(bit_lists[i].name), list);
-    if (n == 0 || n > 4) continue;
     unsigned bits = 0, nsources = count_sources(inst->op);
-    for (unsigned k = 0; k < n; k++) bits |= (list[k] & 1) << (k == nsources ? 3 : k);
+    for (unsigned k = 0; k < n && k < 4; k++) bits |= (list[k] & 1) << (k == nsources ? 3 : k);
+    if (n == 0 || n > 4 || !bit_lists[i].fits(inst->op, bits)) return false;
     ((uint8_t *)&inst->mod)[bit_lists[i].offset] = (uint8_t)bits;
     return true;
   }
@@ -316,10 +366,12 @@ static bool split(parse *p, const char *text) {
   return true;
 }
 
-/* Operands that stand for the 16-bit field: inst->imm has it. */
-static bool is_field(const char *text) {
+/* Operands that stand for the 16-bit field, which inst->imm has, or for nothing: a wait adds a
+ * register to the field, mostly this one. */
+static bool is_field(const emu_op *op, const char *text) {
   return starts_with(text, "hwreg(") || starts_with(text, "sendmsg(") ||
-         starts_with(text, "gpr_idx(");
+         starts_with(text, "gpr_idx(") ||
+         (op->class == EMU_CLASS_WAIT && strcmp(text, "null") == 0);
 }
 
 /* Drops the operands that imm or distance stand for, and makes a modifier of a first word that is
@@ -328,7 +380,7 @@ static void drop_fields(parse *p, const emu_decoded *out) {
   unsigned kept = 0;
   for (unsigned i = 0; i < p->noperands; i++) {
     bool is_label = out->flow == EMU_FLOW_BRANCH || out->flow == EMU_FLOW_CONDITIONAL;
-    bool is_dropped = is_field(p->operands[i]) || (is_label && i + 1 == p->noperands);
+    bool is_dropped = is_field(p->inst->op, p->operands[i]) || (is_label && i + 1 == p->noperands);
     if (!is_dropped) p->operands[kept++] = p->operands[i];
   }
   p->noperands = p->is_sopp ? 0 : kept;
@@ -343,7 +395,7 @@ static bool parse_operands(parse *p) {
   bool may_lack_dst =
       (op->flags & EMU_OPTIONAL_DST) || ((op->flags & EMU_WRITES_EXEC) && op->dst[0] == EMU_MASK);
   if (p->noperands + 1 == ndst + nsrc && may_lack_dst) first = 1;
-  bool has_extra = p->is_sopk && p->noperands > ndst + nsrc; /* the field, in imm */
+  bool has_extra = p->is_sopk && p->noperands == ndst + nsrc + 1; /* the field, in imm */
   if (!has_extra && p->noperands + first != ndst + nsrc) {
     return refuse(p, "its form of", p->mnemonic, "has another number of operands than known");
   }
@@ -354,6 +406,9 @@ static bool parse_operands(parse *p) {
     emu_type type = is_dst ? op->dst[at] : op->src[at - ndst];
     const char *wrong = emu_parse_operand(p->operands[i], type, p->wave_size, operand);
     if (wrong) return refuse(p, "operand", p->operands[i], wrong);
+    if (operand->mods && is_packed(type)) { /* whose signs are neg_lo's and neg_hi's */
+      return refuse(p, "operand", p->operands[i], "has a sign of its own");
+    }
   }
   return true;
 }
@@ -392,9 +447,8 @@ static void take_bits(parse *p, const uint8_t *code, emu_decoded *out) {
 }
 
 /* What the text leaves out when it has its usual value. */
-static void set_defaults(emu_inst *inst, const char *mnemonic) {
-  bool is_packed = starts_with(mnemonic, "v_pk_") || starts_with(mnemonic, "v_dot");
-  if (is_packed) inst->mod.op_sel_hi = 7;
+static void set_defaults(emu_inst *inst) {
+  if (is_packed(inst->op->src[0])) inst->mod.op_sel_hi = 7;
   inst->dpp.row_mask = inst->dpp.bank_mask = 0xf;
 }
 
@@ -434,7 +488,10 @@ bool emu_decode(const char *text, const uint8_t *code, unsigned size, emu_genera
     return false;
   }
   out->inst.run = out->inst.op->run;
-  set_defaults(&out->inst, p.mnemonic);
+  if (!takes_encoding(out->inst.op, out->inst.encoding)) {
+    return refuse(&p, "this encoding of", p.mnemonic, "is not known");
+  }
+  set_defaults(&out->inst);
   drop_fields(&p, out);
   if (!parse_operands(&p)) return false;
   for (unsigned i = 0; i < p.nmodifiers; i++) {

@@ -66,6 +66,9 @@ static uint16_t count_scalar_registers(const emu_chip *chip, const layout *d) {
   return at_most(all, EMU_SGPR_VCC);
 }
 
+/* FP16_OVFL of rsrc1, and the exceptions of rsrc2 that trap. */
+enum { HALVES_SATURATE = 1 << 26, TRAPPING = 0x7f << 24 };
+
 /* MODE's float bits are rsrc1's 12 to 19, DX10_CLAMP and IEEE its 21 and 23. */
 static uint32_t mode_of(uint32_t rsrc1) {
   return (rsrc1 >> 12 & 0xff) | (rsrc1 >> 21 & 1) << 8 | (rsrc1 >> 23 & 1) << 9;
@@ -114,6 +117,12 @@ bool emu_descriptor_read(const emu_chip *chip, const emu_map *map, uint64_t addr
                   "the kernel descriptor at 0x%llx asks for preloaded arguments, which the "
                   "emulated %s does not have",
                   at, chip->name);
+  }
+  if ((d.rsrc1 & HALVES_SATURATE) || (d.rsrc2 & TRAPPING)) {
+    return refuse(fault,
+                  "the kernel descriptor at 0x%llx asks for saturating halves or for exceptions, "
+                  "which are not emulated",
+                  at);
   }
   if (chip->generation == EMU_GFX9 && (d.properties & WAVE32) && !out->is_legacy) {
     return refuse(fault,

@@ -49,39 +49,34 @@ static const memory_segment segments_flat = {make_global_addresses, emu_reach_fl
 static const memory_segment segments_global = {make_global_addresses, emu_reach_global};
 static const memory_segment segments_scratch = {make_scratch_addresses, emu_reach_private};
 
-static bool begin_access(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
+static void begin_access(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
                          emu_access_kind kind, uint32_t nbytes, unsigned saddr,
                          emu_access *access) {
-  if (inst->mod.lds) {
-    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "%s into LDS is not emulated", inst->op->name);
-    return false;
-  }
   access->kind = (uint8_t)kind;
   access->nbytes = nbytes;
   access->values = NULL;
   access->lanes = emu_active(wave);
   segment->addresses(wave, inst, &inst->src[0], &inst->src[saddr], access);
-  return true;
 }
 
 static void load(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
                  emu_form form) {
   emu_access access;
-  if (!begin_access(wave, inst, segment, EMU_LOAD, emu_form_bytes(form), 1, &access)) return;
+  begin_access(wave, inst, segment, EMU_LOAD, emu_form_bytes(form), 1, &access);
   emu_load(wave, inst, segment->reach, &access, form, inst->dst[0].reg);
 }
 
 static void store(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
                   emu_form form) {
   emu_access access;
-  if (!begin_access(wave, inst, segment, EMU_STORE, emu_form_bytes(form), 2, &access)) return;
+  begin_access(wave, inst, segment, EMU_STORE, emu_form_bytes(form), 2, &access);
   emu_store(wave, inst, segment->reach, &access, form, inst->src[1].reg);
 }
 
 static void update(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
                    uint32_t nbytes, emu_combine *combine, bool pairs) {
   emu_access access;
-  if (!begin_access(wave, inst, segment, EMU_ATOMIC, nbytes, 2, &access)) return;
+  begin_access(wave, inst, segment, EMU_ATOMIC, nbytes, 2, &access);
   const emu_row *data = wave->v + inst->src[1].reg;
   bool is_wanted = inst->dst[0].kind == EMU_OPERAND_VGPR;
   emu_update what = {.combine = combine,
@@ -140,48 +135,33 @@ static void run_store_addtid(emu_wave *wave, const emu_inst *inst) {
 #undef EMU_MEMORY_ATOMIC
 
 /* clang-format off */
-#define LOAD(prefix, name_, nbytes)                                                       \
-  {.name = #prefix "_load_" #name_, .run = run_##prefix##_load_##name_,                   \
-   .generations = EMU_ALL, .class = EMU_CLASS_LOAD, .dst = {EMU_DATA},                    \
-   .src = {EMU_ADDRESS, EMU_ADDRESS}, .bytes = nbytes},
-#define FLAT_LOAD(name_, nbytes)                                                          \
-  {.name = "flat_load_" #name_, .run = run_flat_load_##name_, .generations = EMU_ALL,     \
-   .class = EMU_CLASS_LOAD, .dst = {EMU_DATA}, .src = {EMU_ADDRESS}, .bytes = nbytes},
-#define STORE(prefix, name_, nbytes)                                                      \
-  {.name = #prefix "_store_" #name_, .run = run_##prefix##_store_##name_,                 \
-   .generations = EMU_ALL, .class = EMU_CLASS_STORE,                                      \
-   .src = {EMU_ADDRESS, EMU_DATA, EMU_ADDRESS}, .bytes = nbytes},
-#define FLAT_STORE(name_, nbytes)                                                         \
-  {.name = "flat_store_" #name_, .run = run_flat_store_##name_, .generations = EMU_ALL,   \
-   .class = EMU_CLASS_STORE, .src = {EMU_ADDRESS, EMU_DATA}, .bytes = nbytes},
+#define LOAD(prefix, name, ...)                                                                   \
+  EMU_ROW(#prefix "_load_" #name, run_##prefix##_load_##name, EMU_ALL, EMU_CLASS_LOAD, 0,         \
+          EMU_DATA, __VA_ARGS__),
+#define STORE(prefix, name, ...)                                                                  \
+  EMU_ROW(#prefix "_store_" #name, run_##prefix##_store_##name, EMU_ALL, EMU_CLASS_STORE, 0,      \
+          EMU_NONE, __VA_ARGS__),
+#define ATOMIC(prefix, name, generations, ...)                                                    \
+  EMU_ROW(#prefix "_atomic_" #name, run_##prefix##_atomic_##name, generations, EMU_CLASS_ATOMIC,  \
+          EMU_OPTIONAL_DST, EMU_DATA, __VA_ARGS__),
 
-#define EMU_MEMORY_LOAD(name, nbytes, form) \
-  FLAT_LOAD(name, nbytes) LOAD(global, name, nbytes) LOAD(scratch, name, nbytes)
-#define EMU_MEMORY_STORE(name, nbytes, form) \
-  FLAT_STORE(name, nbytes) STORE(global, name, nbytes) STORE(scratch, name, nbytes)
-#define EMU_MEMORY_ATOMIC(name_, generations_, nbytes, combine, pairs)                      \
-  {.name = "flat_atomic_" #name_, .run = run_flat_atomic_##name_,                           \
-   .generations = generations_, .class = EMU_CLASS_ATOMIC, .flags = EMU_OPTIONAL_DST,       \
-   .dst = {EMU_DATA}, .src = {EMU_ADDRESS, EMU_DATA}, .bytes = nbytes},                     \
-  {.name = "global_atomic_" #name_, .run = run_global_atomic_##name_,                       \
-   .generations = generations_, .class = EMU_CLASS_ATOMIC, .flags = EMU_OPTIONAL_DST,       \
-   .dst = {EMU_DATA}, .src = {EMU_ADDRESS, EMU_DATA, EMU_ADDRESS}, .bytes = nbytes},
-/* clang-format on */
+#define EMU_MEMORY_LOAD(name, nbytes, form)     \
+  LOAD(flat, name, EMU_ADDRESS)                 \
+  LOAD(global, name, EMU_ADDRESS, EMU_ADDRESS)  \
+  LOAD(scratch, name, EMU_ADDRESS, EMU_ADDRESS)
+#define EMU_MEMORY_STORE(name, nbytes, form)               \
+  STORE(flat, name, EMU_ADDRESS, EMU_DATA)                 \
+  STORE(global, name, EMU_ADDRESS, EMU_DATA, EMU_ADDRESS)  \
+  STORE(scratch, name, EMU_ADDRESS, EMU_DATA, EMU_ADDRESS)
+#define EMU_MEMORY_ATOMIC(name, generations, nbytes, combine, pairs)  \
+  ATOMIC(flat, name, generations, EMU_ADDRESS, EMU_DATA)              \
+  ATOMIC(global, name, generations, EMU_ADDRESS, EMU_DATA, EMU_ADDRESS)
 
 const emu_op emu_flat_ops[] = {
 #include "emulator/gpu/memory.def"
-    {.name = "global_load_dword_addtid",
-     .run = run_load_addtid,
-     .generations = EMU_GFX10,
-     .class = EMU_CLASS_LOAD,
-     .dst = {EMU_DATA},
-     .src = {EMU_ADDRESS},
-     .bytes = 4},
-    {.name = "global_store_dword_addtid",
-     .run = run_store_addtid,
-     .generations = EMU_GFX10,
-     .class = EMU_CLASS_STORE,
-     .src = {EMU_DATA, EMU_ADDRESS},
-     .bytes = 4},
-    {.name = NULL},
+  EMU_ROW("global_load_dword_addtid", run_load_addtid, EMU_GFX10, EMU_CLASS_LOAD, 0, EMU_DATA,
+          EMU_ADDRESS),
+  EMU_ROW("global_store_dword_addtid", run_store_addtid, EMU_GFX10, EMU_CLASS_STORE, 0, EMU_NONE,
+          EMU_DATA, EMU_ADDRESS),
+  {.name = NULL},
 };

@@ -124,23 +124,19 @@ static void run_sleep(emu_wave *wave, const emu_inst *inst) {
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-#define FLOW(name_, run_, generations_, class_, flags_, ...) \
-  {.name = name_,                                            \
-   .run = run_,                                              \
-   .generations = generations_,                              \
-   .class = class_,                                          \
-   .flags = flags_,                                          \
-   __VA_ARGS__},
-#define BRANCH(name, run, flags) FLOW(name, run, EMU_ALL, EMU_CLASS_BRANCH, flags, .bytes = 0)
-#define HINT(name, generations) \
-  FLOW(name, run_nothing, generations, EMU_CLASS_NOTHING, 0, .bytes = 0)
-#define WAIT(name, generations) FLOW(name, run_nothing, generations, EMU_CLASS_WAIT, 0, .bytes = 0)
+/* Without operands, and with a destination and a source. */
+#define FLOW(name, run, generations, class, flags) \
+  EMU_ROW(name, run, generations, class, flags, EMU_NONE, EMU_NONE),
+#define FLOW_WITH(name, run, class, to, from) EMU_ROW(name, run, EMU_ALL, class, 0, to, from),
+#define BRANCH(name, run, flags) FLOW(name, run, EMU_ALL, EMU_CLASS_BRANCH, flags)
+#define HINT(name, generations) FLOW(name, run_nothing, generations, EMU_CLASS_NOTHING, 0)
+#define WAIT(name, generations) FLOW(name, run_nothing, generations, EMU_CLASS_WAIT, 0)
 
 /* clang-format off */
 const emu_op emu_flow_ops[] = {
   BRANCH("s_branch", run_branch, 0)
-  BRANCH("s_cbranch_scc0", run_cbranch_scc0, EMU_READS_SCC)
-  BRANCH("s_cbranch_scc1", run_cbranch_scc1, EMU_READS_SCC)
+  BRANCH("s_cbranch_scc0", run_cbranch_scc0, 0)
+  BRANCH("s_cbranch_scc1", run_cbranch_scc1, 0)
   BRANCH("s_cbranch_vccz", run_cbranch_vccz, EMU_READS_VCC)
   BRANCH("s_cbranch_vccnz", run_cbranch_vccnz, EMU_READS_VCC)
   BRANCH("s_cbranch_execz", run_cbranch_execz, 0)
@@ -150,20 +146,19 @@ const emu_op emu_flow_ops[] = {
   BRANCH("s_cbranch_cdbguser", run_nothing, 0)
   BRANCH("s_cbranch_cdbgsys_or_user", run_nothing, 0)
   BRANCH("s_cbranch_cdbgsys_and_user", run_nothing, 0)
-  FLOW("s_getpc_b64", run_getpc, EMU_ALL, EMU_CLASS_SALU, 0, .dst = {EMU_B64})
-  FLOW("s_setpc_b64", run_setpc, EMU_ALL, EMU_CLASS_BRANCH, 0, .src = {EMU_B64})
-  FLOW("s_swappc_b64", run_swappc, EMU_ALL, EMU_CLASS_BRANCH, 0, .dst = {EMU_B64},
-       .src = {EMU_B64})
-  FLOW("s_call_b64", run_call, EMU_ALL, EMU_CLASS_BRANCH, 0, .dst = {EMU_B64})
+  FLOW_WITH("s_getpc_b64", run_getpc, EMU_CLASS_SALU, EMU_B64, EMU_NONE)
+  FLOW_WITH("s_setpc_b64", run_setpc, EMU_CLASS_BRANCH, EMU_NONE, EMU_B64)
+  FLOW_WITH("s_swappc_b64", run_swappc, EMU_CLASS_BRANCH, EMU_B64, EMU_B64)
+  FLOW_WITH("s_call_b64", run_call, EMU_CLASS_BRANCH, EMU_B64, EMU_NONE)
 
-  FLOW("s_endpgm", run_endpgm, EMU_ALL, EMU_CLASS_BRANCH, 0, .bytes = 0)
-  FLOW("s_endpgm_saved", run_endpgm, EMU_ALL, EMU_CLASS_BRANCH, 0, .bytes = 0)
-  FLOW("s_endpgm_ordered_ps_done", run_endpgm, EMU_ALL, EMU_CLASS_BRANCH, 0, .bytes = 0)
-  FLOW("s_barrier", run_barrier, EMU_ALL, EMU_CLASS_BARRIER, 0, .bytes = 0)
-  FLOW("s_sendmsg", run_sendmsg, EMU_ALL, EMU_CLASS_MESSAGE, EMU_READS_M0, .bytes = 0)
-  FLOW("s_trap", run_trap, EMU_ALL, EMU_CLASS_MESSAGE, 0, .bytes = 0)
-  FLOW("s_sethalt", run_sethalt, EMU_ALL, EMU_CLASS_MESSAGE, 0, .bytes = 0)
-  FLOW("s_code_end", run_code_end, EMU_GFX10, EMU_CLASS_NOTHING, 0, .bytes = 0)
+  FLOW("s_endpgm", run_endpgm, EMU_ALL, EMU_CLASS_BRANCH, 0)
+  FLOW("s_endpgm_saved", run_endpgm, EMU_ALL, EMU_CLASS_BRANCH, 0)
+  FLOW("s_endpgm_ordered_ps_done", run_endpgm, EMU_ALL, EMU_CLASS_BRANCH, 0)
+  FLOW("s_barrier", run_barrier, EMU_ALL, EMU_CLASS_BARRIER, 0)
+  FLOW("s_sendmsg", run_sendmsg, EMU_ALL, EMU_CLASS_MESSAGE, EMU_READS_M0)
+  FLOW("s_trap", run_trap, EMU_ALL, EMU_CLASS_MESSAGE, 0)
+  FLOW("s_sethalt", run_sethalt, EMU_ALL, EMU_CLASS_MESSAGE, 0)
+  FLOW("s_code_end", run_code_end, EMU_GFX10, EMU_CLASS_NOTHING, 0)
 
   WAIT("s_waitcnt", EMU_ALL)
   WAIT("s_waitcnt_vscnt", EMU_GFX10)
@@ -172,7 +167,7 @@ const emu_op emu_flow_ops[] = {
   WAIT("s_waitcnt_lgkmcnt", EMU_GFX10)
   WAIT("s_waitcnt_depctr", EMU_GFX10)
   WAIT("s_wait_idle", EMU_GFX10)
-  FLOW("s_sleep", run_sleep, EMU_ALL, EMU_CLASS_NOTHING, 0, .bytes = 0)
+  FLOW("s_sleep", run_sleep, EMU_ALL, EMU_CLASS_NOTHING, 0)
   HINT("s_nop", EMU_ALL)
   HINT("s_setprio", EMU_ALL)
   HINT("s_wakeup", EMU_ALL)
@@ -183,6 +178,6 @@ const emu_op emu_flow_ops[] = {
   HINT("s_inst_prefetch", EMU_GFX10)
   HINT("s_clause", EMU_GFX10)
   HINT("s_version", EMU_GFX10)
-  FLOW("s_icache_inv", run_nothing, EMU_ALL, EMU_CLASS_CACHE, 0, .bytes = 0)
+  FLOW("s_icache_inv", run_nothing, EMU_ALL, EMU_CLASS_CACHE, 0)
   {.name = NULL},
 };

@@ -3,8 +3,8 @@
  * Made once per kernel (decode.c), then read by every wavefront: immutable after decoding.  What an
  * instruction is and does stands in the tables of the class files (salu.c, valu_*.c, …), found by
  * the name of AMD's ISA manuals without its encoding suffix ("v_add_f32" for v_add_f32_e64).
- * Operands stand in the order of the assembler: destinations, then sources; what the text leaves
- * out (the VCC of v_div_fmas, the SCC of s_addc) is a flag of the table. */
+ * Operands stand in the order of the assembler: destinations, then sources.  Of what the text leaves
+ * out, the tables' flags tell what somebody else must know (the VCC that v_div_fmas reads). */
 #ifndef ROC_EMULATOR_GPU_INST_H
 #define ROC_EMULATOR_GPU_INST_H
 
@@ -37,12 +37,15 @@ typedef enum emu_type {
   EMU_V2B32,
   EMU_B96,
   EMU_B128,
-  EMU_B256,
-  EMU_B512,
   EMU_MASK,    /* a bit per lane: two scalar registers, or one in wave32 */
   EMU_ADDRESS, /* of a memory instruction: one or two registers, or none ("off") */
   EMU_DATA     /* of a memory instruction: as many registers as the text names */
 } emu_type;
+
+/* Whether it is one half of a register, which op_sel chooses. */
+static inline bool emu_is_half(uint8_t type) {
+  return type == EMU_B16 || type == EMU_F16;
+}
 
 typedef enum emu_operand_kind {
   EMU_OPERAND_NONE,  /* absent, or "off" */
@@ -126,11 +129,10 @@ typedef struct emu_dpp {
 
 /* Modifiers behind the operands. */
 typedef struct emu_modifiers {
-  bool clamp, glc, slc, dlc, lds, offen, idxen, gds, tfe, scc;
+  bool clamp, glc, slc, dlc, offen, idxen, scc;
   uint8_t omod;                              /* 0 none, 1 times 2, 2 times 4, 3 divided by 2 */
   uint8_t op_sel, op_sel_hi, neg_lo, neg_hi; /* bit n: source n; bit 3 of op_sel: destination */
   uint8_t dst_sel, dst_unused;
-  uint8_t cbsz, abid, blgp;
   int32_t offset;  /* offset:, or offset0: */
   int32_t offset1; /* offset1: */
 } emu_modifiers;
@@ -181,15 +183,12 @@ enum { EMU_ALL = EMU_GFX9 | EMU_GFX10 };
 
 enum { /* emu_op.flags */
        EMU_READS_VCC = 1,
-       EMU_WRITES_VCC = 2,
-       EMU_READS_SCC = 4,
-       EMU_WRITES_SCC = 8,
-       EMU_READS_DST = 16, /* v_mac, v_fmac, s_cmov, …: the destination is a source, too */
-       EMU_READS_M0 = 32,
-       EMU_WRITES_EXEC = 64,
-       EMU_OPTIONAL_DST = 128, /* an atomic returns the old value only with glc (or _rtn) */
-       EMU_IGNORES_EXEC = 256, /* v_readlane and the like */
-       EMU_KEEPS_HIGH = 512 /* 16-bit result: the high half of the register is kept on gfx9, too */
+       EMU_READS_M0 = 2,
+       EMU_WRITES_EXEC = 4,  /* v_cmpx, beside its destination or instead of one */
+       EMU_OPTIONAL_DST = 8, /* an atomic returns the old value only with glc (or _rtn) */
+       EMU_KEEPS_HIGH = 16,  /* 16-bit result: the high half of the register is kept on gfx9, too */
+       EMU_CLAMPS = 32,      /* clamp holds a result that is no plain float in its range, too */
+       EMU_SELECTS = 64      /* op_sel has a meaning of the instruction's own */
 };
 
 struct emu_op {
@@ -197,9 +196,8 @@ struct emu_op {
   emu_run *run;
   uint8_t generations; /* EMU_GFX9 … */
   uint8_t class;       /* emu_class */
-  uint16_t flags;
+  uint8_t flags;
   uint8_t dst[EMU_MAX_DST], src[EMU_MAX_SRC]; /* emu_type; EMU_NONE behind the last */
-  uint8_t bytes;                              /* memory: bytes per lane */
 };
 
 #endif

@@ -6,18 +6,12 @@
 #include "emulator/gpu/access.h"
 #include "emulator/gpu/ops.h"
 
-/* A kernel that names global data share or its barriers has left what we emulate. */
-static bool begin_access(emu_wave *wave, const emu_inst *inst, emu_access_kind kind,
-                         uint32_t nbytes, emu_access *access) {
-  if (inst->mod.gds) {
-    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "global data share is not emulated");
-    return false;
-  }
+static void begin_access(const emu_wave *wave, emu_access_kind kind, uint32_t nbytes,
+                         emu_access *access) {
   access->kind = (uint8_t)kind;
   access->nbytes = nbytes;
   access->values = NULL;
   access->lanes = emu_active(wave);
-  return true;
 }
 
 /* Addresses from register operand `n` plus `offset`. */
@@ -33,14 +27,14 @@ static void make_addresses(emu_wave *wave, const emu_inst *inst, unsigned n, uin
 
 static void read_one(emu_wave *wave, const emu_inst *inst, emu_form form) {
   emu_access access;
-  if (!begin_access(wave, inst, EMU_LOAD, emu_form_bytes(form), &access)) return;
+  begin_access(wave, EMU_LOAD, emu_form_bytes(form), &access);
   make_addresses(wave, inst, 0, (uint32_t)inst->mod.offset, &access);
   emu_load(wave, inst, emu_reach_lds, &access, form, inst->dst[0].reg);
 }
 
 static void write_one(emu_wave *wave, const emu_inst *inst, emu_form form) {
   emu_access access;
-  if (!begin_access(wave, inst, EMU_STORE, emu_form_bytes(form), &access)) return;
+  begin_access(wave, EMU_STORE, emu_form_bytes(form), &access);
   make_addresses(wave, inst, 0, (uint32_t)inst->mod.offset, &access);
   emu_store(wave, inst, emu_reach_lds, &access, form, inst->src[1].reg);
 }
@@ -48,7 +42,7 @@ static void write_one(emu_wave *wave, const emu_inst *inst, emu_form form) {
 static void read_two(emu_wave *wave, const emu_inst *inst, emu_form form, uint32_t unit) {
   emu_access first, second;
   uint32_t nbytes = emu_form_bytes(form);
-  if (!begin_access(wave, inst, EMU_LOAD, nbytes, &first)) return;
+  begin_access(wave, EMU_LOAD, nbytes, &first);
   second = first;
   make_addresses(wave, inst, 0, (uint32_t)inst->mod.offset * unit, &first);
   make_addresses(wave, inst, 0, (uint32_t)inst->mod.offset1 * unit, &second);
@@ -62,7 +56,7 @@ static void write_two(emu_wave *wave, const emu_inst *inst, emu_form form, uint3
   emu_access access;
   uint32_t offsets[] = {(uint32_t)inst->mod.offset, (uint32_t)inst->mod.offset1};
   for (unsigned i = 0; i < 2 && wave->state == EMU_RUNNING; i++) {
-    if (!begin_access(wave, inst, EMU_STORE, emu_form_bytes(form), &access)) return;
+    begin_access(wave, EMU_STORE, emu_form_bytes(form), &access);
     make_addresses(wave, inst, 0, offsets[i] * unit, &access);
     emu_store(wave, inst, emu_reach_lds, &access, form, inst->src[1 + i].reg);
   }
@@ -74,16 +68,16 @@ static void make_addtid(emu_wave *wave, const emu_inst *inst, emu_access *access
   for (unsigned lane = 0; lane < EMU_LANES; lane++) access->at[lane] = base + 4 * (uint64_t)lane;
 }
 
-static void run_read_addtid(emu_wave *wave, const emu_inst *inst) {
+static void run_read_addtid_b32(emu_wave *wave, const emu_inst *inst) {
   emu_access access;
-  if (!begin_access(wave, inst, EMU_LOAD, 4, &access)) return;
+  begin_access(wave, EMU_LOAD, 4, &access);
   make_addtid(wave, inst, &access);
   emu_load(wave, inst, emu_reach_lds, &access, EMU_FORM_B32, inst->dst[0].reg);
 }
 
-static void run_write_addtid(emu_wave *wave, const emu_inst *inst) {
+static void run_write_addtid_b32(emu_wave *wave, const emu_inst *inst) {
   emu_access access;
-  if (!begin_access(wave, inst, EMU_STORE, 4, &access)) return;
+  begin_access(wave, EMU_STORE, 4, &access);
   make_addtid(wave, inst, &access);
   emu_store(wave, inst, emu_reach_lds, &access, EMU_FORM_B32, inst->src[0].reg);
 }
@@ -92,7 +86,7 @@ static void run_write_addtid(emu_wave *wave, const emu_inst *inst) {
 
 static void update(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_combine *combine) {
   emu_access access;
-  if (!begin_access(wave, inst, EMU_ATOMIC, nbytes, &access)) return;
+  begin_access(wave, EMU_ATOMIC, nbytes, &access);
   make_addresses(wave, inst, 0, (uint32_t)inst->mod.offset, &access);
   bool has_other = inst->src[2].kind == EMU_OPERAND_VGPR;
   bool is_wanted = inst->dst[0].kind == EMU_OPERAND_VGPR;
@@ -111,7 +105,7 @@ static void run_add_f32(emu_wave *wave, const emu_inst *inst) {
 /* Results of the first exchange may fall on what the second one needs: that is set aside. */
 static void exchange_two(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, uint32_t unit) {
   emu_access first, second;
-  if (!begin_access(wave, inst, EMU_ATOMIC, nbytes, &first)) return;
+  begin_access(wave, EMU_ATOMIC, nbytes, &first);
   second = first;
   make_addresses(wave, inst, 0, (uint32_t)inst->mod.offset * unit, &first);
   make_addresses(wave, inst, 0, (uint32_t)inst->mod.offset1 * unit, &second);
@@ -135,7 +129,8 @@ static void exchange_two(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, 
 static void count_lanes(emu_wave *wave, const emu_inst *inst, emu_combine *combine) {
   emu_access access;
   uint64_t active = emu_active(wave);
-  if (!active || !begin_access(wave, inst, EMU_ATOMIC, 4, &access)) return;
+  if (!active) return;
+  begin_access(wave, EMU_ATOMIC, 4, &access);
   unsigned leader = (unsigned)__builtin_ctzll(active);
   emu_row count, old;
   access.lanes = (uint64_t)1 << leader;
@@ -229,43 +224,43 @@ static void run_nothing(emu_wave *wave, const emu_inst *inst) {
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* Each row: the name behind "ds_", bytes a lane, form; of two-address forms also the unit of their
- * offsets in bytes. */
+/* Each row: the name behind "ds_" and the form, or for exchanges the bytes a lane; of two-address
+ * forms also the unit of their offsets in bytes. */
 #define LDS_ACCESSES(READ, WRITE, READ_TWO, WRITE_TWO, EXCHANGE_TWO) \
-  READ(read_b32, 4, B32)                                             \
-  READ(read_b64, 8, B64)                                             \
-  READ(read_b96, 12, B96)                                            \
-  READ(read_b128, 16, B128)                                          \
-  READ(read_u8, 1, U8)                                               \
-  READ(read_i8, 1, I8)                                               \
-  READ(read_u16, 2, U16)                                             \
-  READ(read_i16, 2, I16)                                             \
-  READ(read_u8_d16, 1, U8_LOW)                                       \
-  READ(read_u8_d16_hi, 1, U8_HIGH)                                   \
-  READ(read_i8_d16, 1, I8_LOW)                                       \
-  READ(read_i8_d16_hi, 1, I8_HIGH)                                   \
-  READ(read_u16_d16, 2, B16_LOW)                                     \
-  READ(read_u16_d16_hi, 2, B16_HIGH)                                 \
-  WRITE(write_b32, 4, B32)                                           \
-  WRITE(write_b64, 8, B64)                                           \
-  WRITE(write_b96, 12, B96)                                          \
-  WRITE(write_b128, 16, B128)                                        \
-  WRITE(write_b8, 1, U8)                                             \
-  WRITE(write_b16, 2, U16)                                           \
-  WRITE(write_b8_d16_hi, 1, U8_HIGH)                                 \
-  WRITE(write_b16_d16_hi, 2, B16_HIGH)                               \
-  READ_TWO(read2_b32, 4, B32, 4)                                     \
-  READ_TWO(read2_b64, 8, B64, 8)                                     \
-  READ_TWO(read2st64_b32, 4, B32, 4 * 64)                            \
-  READ_TWO(read2st64_b64, 8, B64, 8 * 64)                            \
-  WRITE_TWO(write2_b32, 4, B32, 4)                                   \
-  WRITE_TWO(write2_b64, 8, B64, 8)                                   \
-  WRITE_TWO(write2st64_b32, 4, B32, 4 * 64)                          \
-  WRITE_TWO(write2st64_b64, 8, B64, 8 * 64)                          \
-  EXCHANGE_TWO(wrxchg2_rtn_b32, 4, B32, 4)                           \
-  EXCHANGE_TWO(wrxchg2_rtn_b64, 8, B64, 8)                           \
-  EXCHANGE_TWO(wrxchg2st64_rtn_b32, 4, B32, 4 * 64)                  \
-  EXCHANGE_TWO(wrxchg2st64_rtn_b64, 8, B64, 8 * 64)
+  READ(read_b32, B32)                                                \
+  READ(read_b64, B64)                                                \
+  READ(read_b96, B96)                                                \
+  READ(read_b128, B128)                                              \
+  READ(read_u8, U8)                                                  \
+  READ(read_i8, I8)                                                  \
+  READ(read_u16, U16)                                                \
+  READ(read_i16, I16)                                                \
+  READ(read_u8_d16, U8_LOW)                                          \
+  READ(read_u8_d16_hi, U8_HIGH)                                      \
+  READ(read_i8_d16, I8_LOW)                                          \
+  READ(read_i8_d16_hi, I8_HIGH)                                      \
+  READ(read_u16_d16, B16_LOW)                                        \
+  READ(read_u16_d16_hi, B16_HIGH)                                    \
+  WRITE(write_b32, B32)                                              \
+  WRITE(write_b64, B64)                                              \
+  WRITE(write_b96, B96)                                              \
+  WRITE(write_b128, B128)                                            \
+  WRITE(write_b8, U8)                                                \
+  WRITE(write_b16, U16)                                              \
+  WRITE(write_b8_d16_hi, U8_HIGH)                                    \
+  WRITE(write_b16_d16_hi, B16_HIGH)                                  \
+  READ_TWO(read2_b32, B32, 4)                                        \
+  READ_TWO(read2_b64, B64, 8)                                        \
+  READ_TWO(read2st64_b32, B32, 4 * 64)                               \
+  READ_TWO(read2st64_b64, B64, 8 * 64)                               \
+  WRITE_TWO(write2_b32, B32, 4)                                      \
+  WRITE_TWO(write2_b64, B64, 8)                                      \
+  WRITE_TWO(write2st64_b32, B32, 4 * 64)                             \
+  WRITE_TWO(write2st64_b64, B64, 8 * 64)                             \
+  EXCHANGE_TWO(wrxchg2_rtn_b32, 4, 4)                                \
+  EXCHANGE_TWO(wrxchg2_rtn_b64, 8, 8)                                \
+  EXCHANGE_TWO(wrxchg2st64_rtn_b32, 4, 4 * 64)                       \
+  EXCHANGE_TWO(wrxchg2st64_rtn_b64, 8, 8 * 64)
 
 /* ONE and TWO arguments: name and type, between which "_rtn" may stand, where it exists, bytes,
  * combine function of atomic.def. */
@@ -310,14 +305,11 @@ static void run_nothing(emu_wave *wave, const emu_inst *inst) {
   static void function(emu_wave *wave, const emu_inst *inst) { \
     call;                                                      \
   }
-#define READ(name, nbytes, form) DEFINE(run_##name, read_one(wave, inst, EMU_FORM_##form))
-#define WRITE(name, nbytes, form) DEFINE(run_##name, write_one(wave, inst, EMU_FORM_##form))
-#define READ_TWO(name, nbytes, form, unit) \
-  DEFINE(run_##name, read_two(wave, inst, EMU_FORM_##form, unit))
-#define WRITE_TWO(name, nbytes, form, unit) \
-  DEFINE(run_##name, write_two(wave, inst, EMU_FORM_##form, unit))
-#define EXCHANGE_TWO(name, nbytes, form, unit) \
-  DEFINE(run_##name, exchange_two(wave, inst, nbytes, unit))
+#define READ(name, form) DEFINE(run_##name, read_one(wave, inst, EMU_FORM_##form))
+#define WRITE(name, form) DEFINE(run_##name, write_one(wave, inst, EMU_FORM_##form))
+#define READ_TWO(name, form, unit) DEFINE(run_##name, read_two(wave, inst, EMU_FORM_##form, unit))
+#define WRITE_TWO(name, form, unit) DEFINE(run_##name, write_two(wave, inst, EMU_FORM_##form, unit))
+#define EXCHANGE_TWO(name, nbytes, unit) DEFINE(run_##name, exchange_two(wave, inst, nbytes, unit))
 #define ATOMIC(name, type, generations, nbytes, combine) \
   DEFINE(run_##name##_##type, update(wave, inst, nbytes, emu_##combine))
 LDS_ACCESSES(READ, WRITE, READ_TWO, WRITE_TWO, EXCHANGE_TWO)
@@ -331,52 +323,45 @@ DEFINE(run_wrap_b32, update(wave, inst, 4, emu_wrap))
 #undef WRITE_TWO
 #undef EXCHANGE_TWO
 
-#define ROW(text, function, generations_, class_, nbytes_, dst_, ...) \
-  {.name = text,                                                      \
-   .run = function,                                                   \
-   .generations = generations_,                                       \
-   .class = class_,                                                   \
-   .dst = {dst_},                                                     \
-   .src = {__VA_ARGS__},                                              \
-   .bytes = nbytes_},
-#define READ(name, nbytes, form) \
-  ROW("ds_" #name, run_##name, EMU_ALL, EMU_CLASS_LDS_LOAD, nbytes, EMU_DATA, EMU_B32)
-#define WRITE(name, nbytes, form) \
-  ROW("ds_" #name, run_##name, EMU_ALL, EMU_CLASS_LDS_STORE, nbytes, EMU_NONE, EMU_B32, EMU_DATA)
-#define READ_TWO(name, nbytes, form, unit) READ(name, nbytes, form)
-#define WRITE_TWO(name, nbytes, form, unit)                                                       \
-  ROW("ds_" #name, run_##name, EMU_ALL, EMU_CLASS_LDS_STORE, nbytes, EMU_NONE, EMU_B32, EMU_DATA, \
-      EMU_DATA)
-#define EXCHANGE_TWO(name, nbytes, form, unit)                                                     \
-  ROW("ds_" #name, run_##name, EMU_ALL, EMU_CLASS_LDS_ATOMIC, nbytes, EMU_DATA, EMU_B32, EMU_DATA, \
-      EMU_DATA)
-#define BOTH(name, type, generations, nbytes, function, ...)                                    \
-  ROW("ds_" #name "_" #type, function, generations, EMU_CLASS_LDS_ATOMIC, nbytes, EMU_NONE,     \
-      __VA_ARGS__)                                                                              \
-  ROW("ds_" #name "_rtn_" #type, function, generations, EMU_CLASS_LDS_ATOMIC, nbytes, EMU_DATA, \
-      __VA_ARGS__)
+/* clang-format off */
+#define ROW(text, function, generations, class, ...) \
+  EMU_ROW(text, function, generations, class, 0, __VA_ARGS__),
+#define LOAD(name, ...) \
+  ROW("ds_" #name, run_##name, EMU_ALL, EMU_CLASS_LDS_LOAD, EMU_DATA, __VA_ARGS__)
+#define STORE(name, ...) \
+  ROW("ds_" #name, run_##name, EMU_ALL, EMU_CLASS_LDS_STORE, EMU_NONE, __VA_ARGS__)
+#define UPDATE(text, function, generations, dst, ...) \
+  ROW("ds_" text, function, generations, EMU_CLASS_LDS_ATOMIC, dst, __VA_ARGS__)
+#define CROSS(name, ...) \
+  ROW("ds_" #name "_b32", run_##name, EMU_ALL, EMU_CLASS_CROSS, EMU_DATA, __VA_ARGS__)
+#define READ(name, form) LOAD(name, EMU_B32)
+#define WRITE(name, form) STORE(name, EMU_B32, EMU_DATA)
+#define READ_TWO(name, form, unit) LOAD(name, EMU_B32)
+#define WRITE_TWO(name, form, unit) STORE(name, EMU_B32, EMU_DATA, EMU_DATA)
+#define EXCHANGE_TWO(name, nbytes, unit) \
+  UPDATE(#name, run_##name, EMU_ALL, EMU_DATA, EMU_B32, EMU_DATA, EMU_DATA)
+#define BOTH(name, type, function, generations, ...)                          \
+  UPDATE(#name "_" #type, function, generations, EMU_NONE, __VA_ARGS__)       \
+  UPDATE(#name "_rtn_" #type, function, generations, EMU_DATA, __VA_ARGS__)
 #define ONE(name, type, generations, nbytes, combine) \
-  BOTH(name, type, generations, nbytes, run_##name##_##type, EMU_B32, EMU_DATA)
+  BOTH(name, type, run_##name##_##type, generations, EMU_B32, EMU_DATA)
 #define TWO(name, type, generations, nbytes, combine) \
-  BOTH(name, type, generations, nbytes, run_##name##_##type, EMU_B32, EMU_DATA, EMU_DATA)
+  BOTH(name, type, run_##name##_##type, generations, EMU_B32, EMU_DATA, EMU_DATA)
 
 const emu_op emu_lds_ops[] = {
-    LDS_ACCESSES(READ, WRITE, READ_TWO, WRITE_TWO, EXCHANGE_TWO) LDS_ATOMICS(ONE, TWO) BOTH(
-        add, f32, EMU_ALL, 4, run_add_f32, EMU_B32,
-        EMU_DATA) ROW("ds_wrxchg_rtn_b32", run_wrxchg_b32, EMU_ALL, EMU_CLASS_LDS_ATOMIC, 4,
-                      EMU_DATA, EMU_B32, EMU_DATA)
-        ROW("ds_wrxchg_rtn_b64", run_wrxchg_b64, EMU_ALL, EMU_CLASS_LDS_ATOMIC, 8, EMU_DATA,
-            EMU_B32, EMU_DATA) ROW("ds_wrap_rtn_b32", run_wrap_b32, EMU_ALL, EMU_CLASS_LDS_ATOMIC,
-                                   4, EMU_DATA, EMU_B32, EMU_DATA, EMU_DATA)
-            ROW("ds_append", run_append, EMU_ALL, EMU_CLASS_LDS_ATOMIC, 4, EMU_DATA, EMU_NONE) ROW(
-                "ds_consume", run_consume, EMU_ALL, EMU_CLASS_LDS_ATOMIC, 4, EMU_DATA, EMU_NONE)
-                ROW("ds_read_addtid_b32", run_read_addtid, EMU_ALL, EMU_CLASS_LDS_LOAD, 4, EMU_DATA,
-                    EMU_NONE) ROW("ds_write_addtid_b32", run_write_addtid, EMU_ALL,
-                                  EMU_CLASS_LDS_STORE, 4, EMU_NONE, EMU_DATA)
-                    ROW("ds_bpermute_b32", run_bpermute, EMU_ALL, EMU_CLASS_CROSS, 0, EMU_DATA,
-                        EMU_B32, EMU_B32) ROW("ds_permute_b32", run_permute, EMU_ALL,
-                                              EMU_CLASS_CROSS, 0, EMU_DATA, EMU_B32, EMU_B32)
-                        ROW("ds_swizzle_b32", run_swizzle, EMU_ALL, EMU_CLASS_CROSS, 0, EMU_DATA,
-                            EMU_B32) ROW("ds_nop", run_nothing, EMU_ALL, EMU_CLASS_NOTHING, 0,
-                                         EMU_NONE, EMU_NONE){.name = NULL},
+  LDS_ACCESSES(READ, WRITE, READ_TWO, WRITE_TWO, EXCHANGE_TWO)
+  LDS_ATOMICS(ONE, TWO)
+  BOTH(add, f32, run_add_f32, EMU_ALL, EMU_B32, EMU_DATA)
+  UPDATE("wrxchg_rtn_b32", run_wrxchg_b32, EMU_ALL, EMU_DATA, EMU_B32, EMU_DATA)
+  UPDATE("wrxchg_rtn_b64", run_wrxchg_b64, EMU_ALL, EMU_DATA, EMU_B32, EMU_DATA)
+  UPDATE("wrap_rtn_b32", run_wrap_b32, EMU_ALL, EMU_DATA, EMU_B32, EMU_DATA, EMU_DATA)
+  UPDATE("append", run_append, EMU_ALL, EMU_DATA, EMU_NONE)
+  UPDATE("consume", run_consume, EMU_ALL, EMU_DATA, EMU_NONE)
+  LOAD(read_addtid_b32, EMU_NONE)
+  STORE(write_addtid_b32, EMU_DATA)
+  CROSS(bpermute, EMU_B32, EMU_B32)
+  CROSS(permute, EMU_B32, EMU_B32)
+  CROSS(swizzle, EMU_B32)
+  ROW("ds_nop", run_nothing, EMU_ALL, EMU_CLASS_NOTHING, EMU_NONE, EMU_NONE)
+  {.name = NULL},
 };

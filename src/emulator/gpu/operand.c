@@ -75,8 +75,6 @@ static unsigned width_of(emu_type type, unsigned wave_size) {
     case EMU_V2B32: return 2;
     case EMU_B96: return 3;
     case EMU_B128: return 4;
-    case EMU_B256: return 8;
-    case EMU_B512: return 16;
     case EMU_MASK: return wave_size / 32;
     case EMU_NONE:
     case EMU_ADDRESS:

@@ -1,436 +1,45 @@
-/* Programs: following the control flow, laying instructions out, keeping and checking them.
+/* Programs: keeping decoded code, and checking it against memory.
  *
- * One lock a GPU guards decoding, the cache and the lists of pieces; a piece never changes or moves
- * while its program lives, so wavefronts read instructions without it. */
+ * One lock a GPU guards decoding, the cache and the lists of pieces; wavefronts read instructions
+ * without it. */
 #include "emulator/gpu/program.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
-#include "base/vec.h"
-#include "emulator/gpu/decode.h"
-#include "emulator/gpu/disasm.h"
-#include "emulator/gpu/name.h"
-#include "emulator/gpu/waitcnt.h"
-#include "emulator/gpu/wave.h"
-#include "emulator/report/settings.h"
+#include "emulator/gpu/piece.h"
 
-enum {
-  MAX_PROGRAMS = 1024,        /* kept by a GPU; the oldest unused one makes room */
-  MAX_INSTRUCTIONS = 1 << 20, /* of a program: what is longer is no code */
-  MAX_TEXT = 400
-};
-
-/* Why an instruction cannot be executed: an op of its own, its name being the message. */
-typedef struct stop {
-  struct stop *next;
-  emu_op op;
-  char text[];
-} stop;
-
-struct emu_piece {
-  emu_piece *next;
-  emu_inst *insts; /* in the order of addresses */
-  uint32_t ninsts;
-  uint8_t *code; /* the bytes they were made of, one instruction after the other */
-  stop *stops;
-};
+enum { MAX_PROGRAMS = 1024 /* kept by a GPU; the oldest unused one makes room */ };
 
 struct emu_programs {
-  const emu_chip *chip;
-  const emu_map *map;
+  emu_decoder decoder;
   pthread_mutex_t lock;
-  emu_disasm *disasms[2]; /* for wavefronts of 64 and of 32 lanes */
-  emu_program *first;     /* used last comes first */
+  emu_program *first; /* used last comes first */
   uint32_t count;
   _Atomic uint64_t version;
 };
 
-/* ---- instructions that stop ------------------------------------------------------------------ */
-
-static void run_stop(emu_wave *wave, const emu_inst *inst) {
-  emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "%s", inst->op->name);
-}
-
-/* Code at an address that may not be read. */
-static void run_unreadable(emu_wave *wave, const emu_inst *inst) {
-  uint64_t address = emu_program_address(wave->group->dispatch->program, inst);
-  emu_stop_memory(wave, inst, -1, address, 4, false);
-}
-
-static const emu_op unreadable_op = {.name = "code that cannot be read",
-                                     .run = run_unreadable,
-                                     .generations = EMU_ALL,
-                                     .class = EMU_CLASS_NOTHING};
+/* Where no code can be had. */
 static const emu_op no_memory_op = {.name = "no memory is left to decode the code that is reached",
-                                    .run = run_stop,
+                                    .run = emu_run_stop,
                                     .generations = EMU_ALL,
                                     .class = EMU_CLASS_NOTHING};
-static const emu_inst no_memory_inst = {.run = run_stop, .op = &no_memory_op};
+static const emu_inst no_memory_inst = {.run = emu_run_stop, .op = &no_memory_op};
 static const emu_op far_op = {.name = "a jump leads more than 2 GiB away from the kernel",
-                              .run = run_stop,
+                              .run = emu_run_stop,
                               .generations = EMU_ALL,
                               .class = EMU_CLASS_NOTHING};
-static const emu_inst far_inst = {.run = run_stop, .op = &far_op};
+static const emu_inst far_inst = {.run = emu_run_stop, .op = &far_op};
 static const emu_op long_op = {.name = "the kernel computes jumps into ever more code",
-                               .run = run_stop,
+                               .run = emu_run_stop,
                                .generations = EMU_ALL,
                                .class = EMU_CLASS_NOTHING};
-static const emu_inst long_inst = {.run = run_stop, .op = &long_op};
-
-/* Makes *inst stop with `text`; false when memory is out. */
-static bool make_stop(emu_piece *piece, emu_inst *inst, const char *text) {
-  size_t length = strlen(text) + 1;
-  stop *made = roc_zalloc(sizeof *made + length);
-  if (!made) return false;
-  memcpy(made->text, text, length);
-  made->op = (emu_op){
-      .name = made->text, .run = run_stop, .generations = EMU_ALL, .class = EMU_CLASS_NOTHING};
-  made->next = piece->stops;
-  piece->stops = made;
-  inst->op = &made->op;
-  inst->run = run_stop;
-  return true;
-}
-
-/* ---- decoding -------------------------------------------------------------------------------- */
-
-/* An instruction found, before the piece is laid out. */
-typedef struct found {
-  uint64_t address;
-  uint64_t target; /* address; flow says whether there is one */
-  emu_inst inst;
-  emu_flow flow;
-  uint8_t code[EMU_MAX_CODE];
-} found;
-
-typedef struct search {
-  emu_programs *programs;
-  const emu_grant *grant;
-  emu_piece *piece;
-  roc_vec(found) found;
-  roc_vec(uint64_t) waiting; /* addresses still to be followed */
-  uint32_t *slots;           /* hash of addresses: index in found + 1 */
-  uint32_t nslots;
-  uint64_t readable;    /* page last found to be readable, + 1 */
-  uint32_t first_index; /* of the piece's instructions */
-} search;
-
-static bool can_read_page(search *s, uint64_t address) {
-  uint64_t page = address >> EMU_PAGE_SHIFT;
-  if (s->readable == page + 1) return true;
-  if (!(emu_map_page(s->programs->map, address) & EMU_PAGE_READ)) return false;
-  s->readable = page + 1;
-  return true;
-}
-
-/* Copies what can be read of the instruction at `address`; how many bytes. */
-static unsigned read_code(search *s, uint64_t address, uint8_t code[EMU_MAX_CODE]) {
-  if (address % 4 != 0 || !can_read_page(s, address)) return 0;
-  uint64_t page_end = ((address >> EMU_PAGE_SHIFT) + 1) << EMU_PAGE_SHIFT;
-  unsigned nbytes = EMU_MAX_CODE;
-  if (page_end - address < nbytes && !can_read_page(s, page_end)) {
-    nbytes = (unsigned)(page_end - address);
-  }
-  memcpy(code, (const void *)(uintptr_t)address, nbytes);
-  return nbytes;
-}
-
-static uint32_t *slot_of(search *s, uint64_t address) {
-  uint32_t slot = (uint32_t)((address >> 2) * 0x9e3779b97f4a7c15u >> 40) & (s->nslots - 1);
-  while (s->slots[slot] && s->found.items[s->slots[slot] - 1].address != address) {
-    slot = (slot + 1) & (s->nslots - 1);
-  }
-  return &s->slots[slot];
-}
-
-/* Keeps at least half of the hash empty. */
-static bool grow_slots(search *s) {
-  if (s->nslots > 2 * (s->found.count + 1)) return true;
-  uint32_t nslots = s->nslots ? 2 * s->nslots : 1024;
-  uint32_t *slots = roc_zalloc(sizeof *slots * nslots);
-  if (!slots) return false;
-  roc_free(s->slots);
-  s->slots = slots;
-  s->nslots = nslots;
-  for (uint32_t i = 0; i < s->found.count; i++) *slot_of(s, s->found.items[i].address) = i + 1;
-  return true;
-}
-
-static emu_disasm *disasm_of(emu_programs *programs, unsigned wave_size) {
-  emu_disasm **disasm = &programs->disasms[wave_size == 32];
-  if (!*disasm) *disasm = emu_disasm_new(programs->chip, wave_size);
-  return *disasm;
-}
-
-static bool is_granted(const emu_grant *grant, const emu_operand *operand) {
-  unsigned end = operand->reg + (operand->nregs ? operand->nregs : 1u);
-  if (operand->kind == EMU_OPERAND_SGPR) {
-    return operand->reg >= EMU_SGPR_FLAT_SCRATCH || end <= grant->sgprs;
-  }
-  if (operand->kind != EMU_OPERAND_VGPR) return true;
-  if (operand->reg < EMU_VGPRS / 2) return end <= grant->vgprs;
-  return end <= EMU_VGPRS / 2 + (unsigned)grant->accumulators;
-}
-
-/* Whether the instruction keeps to the kernel's registers; `why`: the one that is not. */
-static bool check_registers(const emu_grant *grant, const emu_inst *inst, char why[MAX_TEXT]) {
-  const emu_operand *wrong = NULL;
-  for (unsigned n = 0; n < EMU_MAX_DST; n++) {
-    if (!is_granted(grant, &inst->dst[n])) wrong = &inst->dst[n];
-  }
-  for (unsigned n = 0; n < EMU_MAX_SRC; n++) {
-    if (!is_granted(grant, &inst->src[n])) wrong = &inst->src[n];
-  }
-  if (!wrong) return true;
-  bool is_scalar = wrong->kind == EMU_OPERAND_SGPR;
-  bool is_accumulator = !is_scalar && wrong->reg >= EMU_VGPRS / 2;
-  unsigned first = wrong->reg - (is_accumulator ? EMU_VGPRS / 2 : 0);
-  unsigned count = is_scalar ? grant->sgprs : is_accumulator ? grant->accumulators : grant->vgprs;
-  snprintf(why, MAX_TEXT,
-           "%s names register %c%u, but the kernel's descriptor asks for %u registers of that kind",
-           inst->op->name,
-           is_scalar        ? 's'
-           : is_accumulator ? 'a'
-                            : 'v',
-           first + (wrong->nregs ? wrong->nregs - 1u : 0), count);
-  return false;
-}
-
-/* Fills *out for the instruction at out->address; false when memory is out. */
-static bool decode_one(search *s, found *out) {
-  char text[256], why[MAX_TEXT];
-  emu_programs *programs = s->programs;
-  unsigned readable = read_code(s, out->address, out->code);
-  emu_generation generation = (emu_generation)programs->chip->generation;
-  out->flow = EMU_FLOW_END;
-  if (readable < 4) {
-    out->inst.op = &unreadable_op;
-    out->inst.run = run_unreadable;
-    return true;
-  }
-  unsigned wave_size = s->grant->wave_size;
-  unsigned size =
-      emu_disasm_text(disasm_of(programs, wave_size), out->code, readable, text, sizeof text);
-  if (size == 0) {
-    uint32_t word;
-    memcpy(&word, out->code, sizeof word);
-    snprintf(why, sizeof why, "there is no instruction of %s with the code 0x%08x",
-             programs->chip->name, word);
-    out->inst.size = 4;
-    return make_stop(s->piece, &out->inst, why);
-  }
-  emu_decoded decoded;
-  if (!emu_decode(text, out->code, size, generation, wave_size, &decoded, why, sizeof why) ||
-      !check_registers(s->grant, &decoded.inst, why)) {
-    out->inst.size = (uint8_t)size;
-    return make_stop(s->piece, &out->inst, why);
-  }
-  out->inst = decoded.inst;
-  out->flow = decoded.flow;
-  out->target = out->address + (uint64_t)(int64_t)decoded.distance;
-  return true;
-}
-
-/* Decodes from `address` on until execution cannot fall through, or comes to what is known. */
-static bool follow(search *s, uint64_t address) {
-  for (;;) {
-    if (!grow_slots(s)) return false;
-    uint32_t *slot = slot_of(s, address);
-    if (*slot) return true;
-    bool is_full = s->first_index + s->found.count >= MAX_INSTRUCTIONS;
-    if (is_full && s->found.count) return true; /* laid out as a stop */
-    found next = {.address = address};
-    if (!decode_one(s, &next) || !roc_vec_push(&s->found, next)) return false;
-    *slot = s->found.count;
-    bool has_target = next.flow == EMU_FLOW_BRANCH || next.flow == EMU_FLOW_CONDITIONAL;
-    if (has_target && !roc_vec_push(&s->waiting, next.target)) return false;
-    if (next.flow == EMU_FLOW_BRANCH || next.flow == EMU_FLOW_END) return true;
-    address += next.inst.size;
-  }
-}
-
-static int compare_addresses(const void *a, const void *b) {
-  const found *x = a, *y = b;
-  return (x->address > y->address) - (x->address < y->address);
-}
-
-/* Index of the instruction at `address` in found, which is sorted; count when there is none. */
-static uint32_t index_of(const search *s, uint64_t address) {
-  uint32_t low = 0, high = s->found.count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (s->found.items[middle].address < address) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  bool is_there = low < s->found.count && s->found.items[low].address == address;
-  return is_there ? low : s->found.count;
-}
-
-/* Whether what `f` falls through to stands behind it in the array.  It does not where two readings
- * of the same bytes overlap, or behind too long a piece. */
-static bool is_followed(const search *s, uint32_t i) {
-  const found *f = &s->found.items[i];
-  if (f->flow == EMU_FLOW_END || f->flow == EMU_FLOW_BRANCH) return true;
-  return i + 1 < s->found.count && f[1].address == f->address + f->inst.size;
-}
-
-static bool lay_out(search *s, uint64_t entry, uint32_t first_index, uint8_t *flows) {
-  emu_piece *piece = s->piece;
-  uint32_t count = s->found.count, nbytes = 0;
-  qsort(s->found.items, count, sizeof *s->found.items, compare_addresses);
-  for (uint32_t i = 0; i < count; i++) nbytes += s->found.items[i].inst.size;
-  piece->insts = roc_alloc(sizeof *piece->insts * ((size_t)count + 1));
-  piece->code = roc_alloc(nbytes);
-  if (!piece->insts || !piece->code) return false;
-  uint8_t *code = piece->code;
-  for (uint32_t i = 0; i < count; i++) {
-    const found *f = &s->found.items[i];
-    emu_inst *inst = &piece->insts[i];
-    *inst = f->inst;
-    inst->offset = (uint32_t)(f->address - entry);
-    inst->index = first_index + i;
-    bool has_target = f->flow == EMU_FLOW_BRANCH || f->flow == EMU_FLOW_CONDITIONAL;
-    uint32_t target = has_target ? index_of(s, f->target) : i;
-    inst->target = first_index + target;
-    flows[i] = (uint8_t)f->flow;
-    if (target == count || !is_followed(s, i)) {
-      if (!make_stop(piece, inst,
-                     "the code around it cannot be followed: it overlaps or is too long")) {
-        return false;
-      }
-      flows[i] = EMU_FLOW_END;
-      inst->target = inst->index;
-    }
-    memcpy(code, f->code, inst->size);
-    code += inst->size;
-  }
-  piece->insts[count] = no_memory_inst; /* nothing leads there */
-  piece->ninsts = count;
-  return true;
-}
-
-/* What the s_waitcnt check found: the instruction, and what is to stand there. */
-typedef struct hazard {
-  uint32_t at;
-  const emu_op *stop;
-} hazard;
-
-typedef struct hazards {
-  emu_piece *piece;
-  roc_vec(hazard) list;
-} hazards;
-
-static bool note_hazard(void *ud, uint32_t at, const char *text) {
-  hazards *h = ud;
-  emu_inst made;
-  if (!make_stop(h->piece, &made, text)) return false;
-  return roc_vec_push(&h->list, ((hazard){at, made.op}));
-}
-
-/* Makes stops of instructions that use a register before its load was waited for. */
-static bool check_waits(search *s, const uint8_t *flows, uint32_t first) {
-  emu_piece *piece = s->piece;
-  hazards h = {.piece = piece};
-  if (!emu_wants_wait_check()) return true;
-  bool ok = emu_check_waits(piece->insts, flows, piece->ninsts, first, s->grant->wave_size,
-                            note_hazard, &h);
-  for (uint32_t i = h.list.count; ok && i > 0; i--) { /* the first of an instruction's stays */
-    emu_inst *inst = &piece->insts[h.list.items[i - 1].at];
-    inst->op = h.list.items[i - 1].stop;
-    inst->run = run_stop;
-  }
-  roc_vec_deinit(&h.list);
-  return ok;
-}
-
-static void free_piece(emu_piece *piece) {
-  if (!piece) return;
-  for (stop *each = piece->stops, *next; each; each = next) {
-    next = each->next;
-    roc_free(each);
-  }
-  roc_free(piece->insts);
-  roc_free(piece->code);
-  roc_free(piece);
-}
-
-/* A piece that is given its instructions' lines. */
-typedef struct lines {
-  emu_piece *piece;
-  uint64_t entry;
-} lines;
-
-static void set_lines(void *ud, uint64_t begin, uint64_t end, uint32_t line) {
-  const lines *at = ud;
-  for (uint32_t i = 0; i < at->piece->ninsts; i++) {
-    emu_inst *inst = &at->piece->insts[i];
-    uint64_t address = at->entry + (uint64_t)(int64_t)(int32_t)inst->offset;
-    if (address >= begin && address < end) inst->line = line;
-  }
-}
-
-static void find_lines(emu_piece *piece, uint64_t entry) {
-  if (piece->ninsts == 0) return;
-  const emu_inst *last = &piece->insts[piece->ninsts - 1];
-  lines at = {piece, entry};
-  uint64_t begin = entry + (uint64_t)(int64_t)(int32_t)piece->insts[0].offset;
-  uint64_t end = entry + (uint64_t)(int64_t)(int32_t)last->offset + last->size;
-  emu_name_lines(begin, end, set_lines, &at);
-}
-
-/* The code reachable from `address`, its indices from first_index on; NULL when memory is out or
- * LLVM does not know the chip.  The lock is held. */
-static emu_piece *decode_piece(emu_programs *programs, const emu_grant *grant, uint64_t entry,
-                               uint64_t address, uint32_t first_index) {
-  search s = {.programs = programs, .grant = grant, .first_index = first_index};
-  if (!disasm_of(programs, grant->wave_size)) return NULL;
-  s.piece = roc_zalloc(sizeof *s.piece);
-  bool ok = s.piece && follow(&s, address);
-  while (ok && s.waiting.count) ok = follow(&s, roc_vec_pop(&s.waiting));
-  uint8_t *flows = ok ? roc_alloc(s.found.count) : NULL;
-  ok = flows && lay_out(&s, entry, first_index, flows) &&
-       check_waits(&s, flows, index_of(&s, address));
-  if (ok) find_lines(s.piece, entry);
-  if (!ok) {
-    free_piece(s.piece);
-    s.piece = NULL;
-  }
-  roc_free(flows);
-  roc_vec_deinit(&s.found);
-  roc_vec_deinit(&s.waiting);
-  roc_free(s.slots);
-  return s.piece;
-}
-
-/* The instruction with that offset, or NULL.  Offsets are ordered as signed numbers are, from the
- * piece's lowest address on. */
-static const emu_inst *find_in_piece(const emu_piece *piece, uint32_t offset) {
-  uint32_t low = 0, high = piece->ninsts;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if ((int32_t)piece->insts[middle].offset < (int32_t)offset) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  bool is_there = low < piece->ninsts && piece->insts[low].offset == offset;
-  return is_there ? &piece->insts[low] : NULL;
-}
-
-/* ---- programs --------------------------------------------------------------------------------- */
+static const emu_inst long_inst = {.run = emu_run_stop, .op = &long_op};
 
 static void free_program(emu_program *program) {
   for (emu_piece *piece = program->pieces, *next; piece; piece = next) {
     next = piece->next;
-    free_piece(piece);
+    emu_piece_free(piece);
   }
   roc_free(program);
 }
@@ -438,7 +47,7 @@ static void free_program(emu_program *program) {
 static emu_program *decode_program(emu_programs *programs, uint64_t entry, const emu_grant *grant) {
   emu_program *program = roc_zalloc(sizeof *program);
   if (!program) return NULL;
-  program->pieces = decode_piece(programs, grant, entry, entry, 0);
+  program->pieces = emu_piece_decode(&programs->decoder, grant, entry, entry, 0);
   if (!program->pieces) {
     roc_free(program);
     return NULL;
@@ -446,32 +55,16 @@ static emu_program *decode_program(emu_programs *programs, uint64_t entry, const
   program->entry = entry;
   program->insts = program->pieces->insts;
   program->ninsts = program->pieces->ninsts;
-  program->first = find_in_piece(program->pieces, 0);
+  program->first = emu_piece_find(program->pieces, 0);
   program->grant = *grant;
   program->owner = programs;
   program->references = 1; /* the cache's */
   return program;
 }
 
-/* Whether memory still holds the bytes the piece was made of, and still lacks what it lacked. */
-static bool is_current_piece(const emu_programs *programs, const emu_program *program,
-                             const emu_piece *piece) {
-  const uint8_t *code = piece->code;
-  for (uint32_t i = 0; i < piece->ninsts; i++) {
-    const emu_inst *inst = &piece->insts[i];
-    uint64_t address = emu_program_address(program, inst);
-    uint32_t nbytes = inst->size ? inst->size : 4;
-    bool is_readable = emu_map_allows(programs->map, address, nbytes, EMU_PAGE_READ);
-    if (is_readable != (inst->size != 0)) return false;
-    if (memcmp(code, (const void *)(uintptr_t)address, inst->size) != 0) return false;
-    code += inst->size;
-  }
-  return true;
-}
-
 static bool is_current(const emu_programs *programs, const emu_program *program) {
   for (const emu_piece *piece = program->pieces; piece; piece = piece->next) {
-    if (!is_current_piece(programs, program, piece)) return false;
+    if (!emu_piece_is_current(piece, programs->decoder.map, program->entry)) return false;
   }
   return true;
 }
@@ -559,17 +152,17 @@ const emu_inst *emu_program_at(const emu_program *constant, uint64_t address) {
   if (!is_near) return &far_inst;
   pthread_mutex_lock(&programs->lock);
   for (emu_piece *piece = program->pieces; piece && !inst; piece = piece->next) {
-    inst = find_in_piece(piece, offset);
+    inst = emu_piece_find(piece, offset);
     next_index += piece->ninsts;
   }
   if (!inst) {
-    bool is_full = next_index >= MAX_INSTRUCTIONS;
-    emu_piece *piece =
-        is_full ? NULL
-                : decode_piece(programs, &program->grant, program->entry, address, next_index);
-    inst = piece ? find_in_piece(piece, offset) : is_full ? &long_inst : &no_memory_inst;
+    bool is_full = next_index >= EMU_MAX_INSTRUCTIONS;
+    emu_piece *piece = is_full ? NULL
+                               : emu_piece_decode(&programs->decoder, &program->grant,
+                                                  program->entry, address, next_index);
+    inst = piece ? emu_piece_find(piece, offset) : is_full ? &long_inst : &no_memory_inst;
     if (!inst) { /* it reaches over the border of what offsets can tell */
-      free_piece(piece);
+      emu_piece_free(piece);
       inst = &far_inst;
     } else if (piece) {
       piece->next = program->pieces->next; /* behind the first, which is the program's own */
@@ -583,8 +176,7 @@ const emu_inst *emu_program_at(const emu_program *constant, uint64_t address) {
 emu_programs *emu_programs_new(const emu_chip *chip, const emu_map *map) {
   emu_programs *programs = roc_zalloc(sizeof *programs);
   if (!programs) return NULL;
-  programs->chip = chip;
-  programs->map = map;
+  programs->decoder = (emu_decoder){.chip = chip, .map = map};
   pthread_mutex_init(&programs->lock, NULL);
   return programs;
 }
@@ -592,8 +184,7 @@ emu_programs *emu_programs_new(const emu_chip *chip, const emu_map *map) {
 void emu_programs_free(emu_programs *programs) {
   if (!programs) return;
   while (programs->first) drop(programs, &programs->first);
-  emu_disasm_free(programs->disasms[0]);
-  emu_disasm_free(programs->disasms[1]);
+  emu_decoder_close(&programs->decoder);
   pthread_mutex_destroy(&programs->lock);
   roc_free(programs);
 }

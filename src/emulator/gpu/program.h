@@ -13,7 +13,9 @@
 #include "emulator/map.h"
 
 typedef struct emu_programs emu_programs;
-typedef struct emu_piece emu_piece;
+typedef struct emu_piece emu_piece; /* piece.h */
+
+enum { EMU_MAX_INSTRUCTIONS = 1 << 20 /* of a program: what is longer is no code */ };
 
 /* What a kernel's descriptor grants; code that names other registers stops there. */
 typedef struct emu_grant {

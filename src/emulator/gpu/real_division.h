@@ -112,13 +112,12 @@ static REAL fix_quotient(REAL q, REAL d, REAL n) {
 EMU_KERNEL_3(div_fixup_kernel, fix_quotient(a, b, c))
 RUN(3, div_fixup)
 
-#define EMU_DIVISION_ROWS                         \
-  {"v_div_scale_" EMU_KIND_NAME,                  \
-   run_div_scale,                                 \
-   EMU_ALL,                                       \
-   EMU_CLASS_VALU,                                \
-   0,                                             \
-   {EMU_KIND_TYPE, EMU_MASK},                     \
-   {EMU_KIND_TYPE, EMU_KIND_TYPE, EMU_KIND_TYPE}, \
-   0},                                            \
+#define EMU_DIVISION_ROWS                          \
+  {"v_div_scale_" EMU_KIND_NAME,                   \
+   run_div_scale,                                  \
+   EMU_ALL,                                        \
+   EMU_CLASS_VALU,                                 \
+   0,                                              \
+   {EMU_PASTE(EMU_B, EMU_SIZE), EMU_MASK},         \
+   {EMU_KIND_TYPE, EMU_KIND_TYPE, EMU_KIND_TYPE}}, \
       ROW_3(div_fmas, EMU_READS_VCC), ROW_3(div_fixup, 0)

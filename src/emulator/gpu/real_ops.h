@@ -202,20 +202,14 @@ static void run_class(emu_wave *wave, const emu_inst *inst) {
 }
 #endif
 
-/* v_cmpx writes EXEC: on gfx9 with a destination beside it, on gfx10 alone. */
-#define EMU_COMPARE_ROWS(mnemonic, kind, function, A, B)                                 \
-  {"v_cmp_" mnemonic kind, function, EMU_ALL, EMU_CLASS_VALU, 0, {EMU_MASK}, {A, B}, 0}, \
-      {"v_cmpx_" mnemonic kind, function,   EMU_GFX9, EMU_CLASS_VALU,                    \
-       EMU_WRITES_EXEC,         {EMU_MASK}, {A, B},   0},                                \
-      {"v_cmpx_" mnemonic kind, function,   EMU_GFX10, EMU_CLASS_VALU,                   \
-       EMU_WRITES_EXEC,         {EMU_NONE}, {A, B},    0},
 #define EMU_COMPARISON_ROWS(name, condition) \
-  EMU_COMPARE_ROWS(#name "_", EMU_KIND_NAME, run_cmp_##name, EMU_KIND_TYPE, EMU_KIND_TYPE)
+  EMU_COMPARE_ROWS(#name "_" EMU_KIND_NAME, run_cmp_##name, EMU_KIND_TYPE, EMU_KIND_TYPE),
 
-#define ROW_(stem, function, chips, flags, ...)                                       \
-  {                                                                                   \
-    "v_" stem EMU_KIND_NAME, function, chips, EMU_CLASS_VALU, flags, {EMU_KIND_TYPE}, \
-        {__VA_ARGS__}, 0                                                              \
+#define ROW_(stem, function, chips, flags, ...)                                         \
+  {                                                                                     \
+    "v_" stem EMU_KIND_NAME, function, chips, EMU_CLASS_VALU, flags, {EMU_KIND_TYPE}, { \
+      __VA_ARGS__                                                                       \
+    }                                                                                   \
   }
 /* Rows of one to three sources of the kind; the function is named like the instruction. */
 #define ROW_1(name) ROW_(#name "_", run_##name, EMU_ALL, 0, EMU_KIND_TYPE)
@@ -228,4 +222,4 @@ static void run_class(emu_wave *wave, const emu_inst *inst) {
   ROW_2(add), ROW_2(mul), ROW_2(min), ROW_2(max), ROW_1(floor), ROW_1(ceil), ROW_1(trunc), \
       ROW_1(rndne), ROW_1(fract), ROW_1(frexp_mant),                                       \
       EMU_PREDICATES(EMU_COMPARISON_ROWS)                                                  \
-          EMU_COMPARE_ROWS("class_", EMU_KIND_NAME, run_class, EMU_KIND_TYPE, EMU_CLASS_MASK_TYPE)
+          EMU_COMPARE_ROWS("class_" EMU_KIND_NAME, run_class, EMU_KIND_TYPE, EMU_CLASS_MASK_TYPE),

@@ -133,10 +133,6 @@ static void permute64(const emu_wave *wave, const emu_dpp *dpp, emu_row64 *row) 
 
 /* ---- sources -------------------------------------------------------------------------------- */
 
-static bool is_half(uint8_t type) {
-  return type == EMU_B16 || type == EMU_F16;
-}
-
 /* Position and width of the part of a register that SDWA names. */
 typedef struct part {
   uint8_t shift, bits;
@@ -159,7 +155,7 @@ static void select_part(const emu_wave *wave, const emu_operand *operand, emu_ro
 
 static void apply_signs32(const emu_wave *wave, const emu_operand *operand, uint8_t type,
                           emu_row *row) {
-  uint32_t sign = is_half(type) ? 0x8000 : 0x80000000;
+  uint32_t sign = emu_is_half(type) ? 0x8000 : 0x80000000;
   uint32_t kept = operand->mods & EMU_ABS ? ~sign : ~0u;
   uint32_t flipped = operand->mods & EMU_NEG ? sign : 0;
   EMU_FOR_LANES(wave) row->u[lane] = (row->u[lane] & kept) ^ flipped;
@@ -177,7 +173,7 @@ static const emu_row *make_src32(emu_wave *wave, const emu_inst *inst, unsigned 
   if (n == 0 && has_dpp(inst)) permute32(wave, &inst->dpp, room);
   if (inst->encoding == EMU_ENC_SDWA) {
     if (operand->sel != EMU_SEL_DWORD) select_part(wave, operand, room);
-  } else if (is_half(type) && inst->mod.op_sel >> n & 1) {
+  } else if (emu_is_half(type) && inst->mod.op_sel >> n & 1) {
     EMU_FOR_LANES(wave) room->u[lane] >>= 16;
   }
   if (operand->mods & (EMU_NEG | EMU_ABS)) apply_signs32(wave, operand, type, room);
@@ -266,7 +262,7 @@ static void insert_half(const emu_wave *wave, const emu_inst *inst, const emu_ro
 }
 
 static bool is_whole(const emu_inst *inst, unsigned n) {
-  return inst->encoding <= EMU_ENC_E64 && !is_half(inst->op->dst[n]);
+  return inst->encoding <= EMU_ENC_E64 && !emu_is_half(inst->op->dst[n]);
 }
 
 emu_row *emu_target32(emu_wave *wave, const emu_inst *inst, unsigned n, emu_row *room) {
@@ -284,9 +280,9 @@ void emu_put32(emu_wave *wave, const emu_inst *inst, unsigned n, const emu_row *
   emu_row merged, room;
   memcpy(&merged, value, wave->width * sizeof merged.u[0]);
   if (inst->encoding == EMU_ENC_SDWA) {
-    if (is_half(inst->op->dst[n])) EMU_FOR_LANES(wave) merged.u[lane] &= 0xffff;
+    if (emu_is_half(inst->op->dst[n])) EMU_FOR_LANES(wave) merged.u[lane] &= 0xffff;
     if (inst->mod.dst_sel != EMU_SEL_DWORD) insert_part(wave, inst, row, &merged);
-  } else if (is_half(inst->op->dst[n])) {
+  } else if (emu_is_half(inst->op->dst[n])) {
     insert_half(wave, inst, row, &merged);
   }
   store32(wave, row, &merged, find_written(wave, inst, &room));

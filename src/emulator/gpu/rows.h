@@ -167,7 +167,4 @@ void emu_put_mask(emu_wave *wave, const emu_inst *inst, unsigned n, const emu_ro
     EMU_PUT(R);                                                \
   }
 
-/* Destination 0 as it is before the instruction, for those with EMU_READS_DST. */
-#define EMU_OLD32 (wave->v[inst->dst[0].reg].u[lane])
-
 #endif

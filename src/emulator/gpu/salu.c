@@ -2,11 +2,8 @@
  *
  * What each does is the text of AMD's Vega and RDNA2 ISA manuals, chapter "Instructions"; where those
  * say nothing (widths above 32, minima of equal numbers) the later manuals' text for the same name.
- * An immediate of SOPK is the 16 bits of the encoding, in inst->imm; inst->src has registers and
+ * Hardware registers are hwreg.c's.  An immediate of SOPK is the 16 bits of the encoding, in inst->imm; inst->src has registers and
  * literals alone. */
-#include <time.h>
-
-#include "emulator/gpu/mode.h"
 #include "emulator/gpu/ops.h"
 #include "emulator/gpu/wave.h"
 
@@ -262,22 +259,25 @@ static void run_movrelsd_2_b32(emu_wave *wave, const emu_inst *inst) {
 
 /* ---- EXEC ----------------------------------------------------------------------------------- */
 
+/* Both halves, whatever the wavefront's width. */
+static const emu_operand exec_pair = {.kind = EMU_OPERAND_SGPR, .nregs = 2, .reg = EMU_SGPR_EXEC};
+
 /* `value` of a, the source, and e, EXEC; `saved` goes to the destination.  The 32-bit forms know the
  * low half of EXEC alone. */
-#define SAVE_EXEC(name, value, saved)                            \
-  static void name##_b32(emu_wave *wave, const emu_inst *inst) { \
-    const uint32_t a = GET_U32(0), e = wave->s[EMU_SGPR_EXEC];   \
-    const uint32_t made = (value);                               \
-    PUT_U32(saved);                                              \
-    emu_set_sgpr(wave, EMU_SGPR_EXEC, made);                     \
-    wave->scc = made != 0;                                       \
-  }                                                              \
-  static void name##_b64(emu_wave *wave, const emu_inst *inst) { \
-    const uint64_t a = GET_U64(0), e = emu_exec(wave);           \
-    const uint64_t made = (value);                               \
-    PUT_U64(saved);                                              \
-    emu_set_exec(wave, made);                                    \
-    wave->scc = made != 0;                                       \
+#define SAVE_EXEC(name, value, saved)                             \
+  static void name##_b32(emu_wave *wave, const emu_inst *inst) {  \
+    const uint32_t a = GET_U32(0), e = wave->s[EMU_SGPR_EXEC];    \
+    const uint32_t made = (value);                                \
+    PUT_U32(saved);                                               \
+    emu_set_sgpr(wave, EMU_SGPR_EXEC, made);                      \
+    wave->scc = made != 0;                                        \
+  }                                                               \
+  static void name##_b64(emu_wave *wave, const emu_inst *inst) {  \
+    const uint64_t a = GET_U64(0), e = emu_s64(wave, &exec_pair); \
+    const uint64_t made = (value);                                \
+    PUT_U64(saved);                                               \
+    emu_set_s64(wave, &exec_pair, made);                          \
+    wave->scc = made != 0;                                        \
   }
 SAVE_EXEC(run_and_saveexec, a &e, e)
 SAVE_EXEC(run_or_saveexec, a | e, e)
@@ -349,154 +349,49 @@ static void run_mulk_i32(emu_wave *wave, const emu_inst *inst) {
   PUT_U32(emu_s32(wave, &inst->dst[0]) * (uint32_t)(int16_t)inst->imm);
 }
 
-/* ---- hardware registers --------------------------------------------------------------------- */
-
-enum {
-  HWREG_MODE = 1,
-  HWREG_STATUS = 2,
-  HWREG_TRAPSTS = 3,
-  HWREG_SH_MEM_BASES = 15,
-  HWREG_FLAT_SCR_LO = 20, /* gfx10 from here */
-  HWREG_FLAT_SCR_HI = 21,
-  HWREG_XNACK_MASK = 22,
-  HWREG_SHADER_CYCLES = 29
-};
-
-/* Which may be written: the others tell of hardware, or steer it in ways that have no meaning
- * here. */
-static const uint32_t writable_registers = 1u << HWREG_MODE | 1u << HWREG_TRAPSTS |
-                                           1u << HWREG_FLAT_SCR_LO | 1u << HWREG_FLAT_SCR_HI |
-                                           1u << HWREG_XNACK_MASK;
-
-/* The immediate of s_getreg and s_setreg: number, first bit and width of the field. */
-typedef struct field {
-  uint32_t reg, shift, mask;
-} field;
-
-static field field_of(const emu_inst *inst) {
-  uint32_t imm = (uint16_t)inst->imm, width = (imm >> 11) + 1;
-  return (field){
-      .reg = imm & 0x3f, .shift = imm >> 6 & 31, .mask = (uint32_t)low_bits(~0ull, width)};
-}
-
-static uint32_t read_status(const emu_wave *wave) {
-  uint32_t execz = emu_exec(wave) == 0, vccz = emu_vcc(wave) == 0;
-  return wave->scc | execz << 9 | vccz << 10;
-}
-
-static uint32_t read_cycles(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  return ((uint32_t)now.tv_sec * 1000000000u + (uint32_t)now.tv_nsec) & 0xfffff;
-}
-
-static uint32_t read_register(const emu_wave *wave, uint32_t reg) {
-  switch (reg) {
-    case HWREG_MODE: return wave->mode.raw;
-    case HWREG_STATUS: return read_status(wave);
-    case HWREG_SH_MEM_BASES: return EMU_SHARED_APERTURE | EMU_PRIVATE_APERTURE >> 16;
-    case HWREG_SHADER_CYCLES: return read_cycles();
-    default: return wave->hw[reg];
-  }
-}
-
-static void write_register(emu_wave *wave, uint32_t reg, uint32_t value) {
-  if (reg == HWREG_MODE) {
-    if ((wave->mode.raw ^ value) & EMU_MODE_INDEX) wave->state = EMU_PAUSED;
-    emu_mode_set(&wave->mode, value);
-  } else {
-    wave->hw[reg] = value;
-  }
-}
-
-enum { HWREGS = sizeof((emu_wave *)0)->hw / sizeof((emu_wave *)0)->hw[0] };
-
-static void run_getreg_b32(emu_wave *wave, const emu_inst *inst) {
-  const field part = field_of(inst);
-  if (part.reg >= HWREGS) {
-    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1,
-             "s_getreg_b32 reads hardware register %u, which "
-             "this GPU does not have",
-             part.reg);
-    return;
-  }
-  PUT_U32(read_register(wave, part.reg) >> part.shift & part.mask);
-}
-
-static void set_field(emu_wave *wave, const emu_inst *inst, uint32_t value) {
-  const field part = field_of(inst);
-  if (part.reg >= HWREGS || !(writable_registers >> part.reg & 1)) {
-    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1,
-             "%s writes hardware register %u; kernels may write MODE, TRAPSTS, FLAT_SCR and "
-             "XNACK_MASK",
-             inst->op->name, part.reg);
-    return;
-  }
-  uint32_t mask = part.mask << part.shift;
-  uint32_t old = read_register(wave, part.reg);
-  write_register(wave, part.reg, (old & ~mask) | (value << part.shift & mask));
-}
-
-static void run_setreg_b32(emu_wave *wave, const emu_inst *inst) {
-  set_field(wave, inst, GET_U32(0));
-}
-
-static void run_round_mode(emu_wave *wave, const emu_inst *inst) {
-  emu_mode_set(&wave->mode, (wave->mode.raw & ~0x0fu) | (inst->imm & 0x0f));
-}
-
-static void run_denorm_mode(emu_wave *wave, const emu_inst *inst) {
-  emu_mode_set(&wave->mode, (wave->mode.raw & ~0xf0u) | (inst->imm & 0x0f) << 4);
-}
-
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* Columns: name, function, generations, flags, destination type, source types. */
-#define OP(name_, run_, generations_, flags_, to, ...) \
-  {.name = name_,                                      \
-   .run = run_,                                        \
-   .generations = generations_,                        \
-   .class = EMU_CLASS_SALU,                            \
-   .flags = flags_,                                    \
-   .dst = {to},                                        \
-   .src = {__VA_ARGS__}},
-#define SCC EMU_WRITES_SCC
-#define EXEC (EMU_WRITES_EXEC | EMU_WRITES_SCC)
-#define SAVE(name)                                                           \
-  OP("s_" #name "_b32", run_##name##_b32, EMU_GFX10, EXEC, EMU_B32, EMU_B32) \
-  OP("s_" #name "_b64", run_##name##_b64, EMU_ALL, EXEC, EMU_B64, EMU_B64)
-#define TWO_B32_B64(name)                                                          \
-  OP("s_" #name "_b32", run_##name##_b32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32) \
-  OP("s_" #name "_b64", run_##name##_b64, EMU_ALL, SCC, EMU_B64, EMU_B64, EMU_B64)
-#define CMP(what)                                                                           \
-  OP("s_cmp_" #what "_i32", run_cmp_##what##_i32, EMU_ALL, SCC, EMU_NONE, EMU_B32, EMU_B32) \
-  OP("s_cmp_" #what "_u32", run_cmp_##what##_u32, EMU_ALL, SCC, EMU_NONE, EMU_B32, EMU_B32) \
-  OP("s_cmpk_" #what "_i32", run_cmpk_##what##_i32, EMU_ALL, SCC, EMU_NONE, EMU_B32)        \
-  OP("s_cmpk_" #what "_u32", run_cmpk_##what##_u32, EMU_ALL, SCC, EMU_NONE, EMU_B32)
+/* Columns: name, function, generations, destination type, source types. */
+#define OP(name, run, generations, ...) \
+  EMU_ROW(name, run, generations, EMU_CLASS_SALU, 0, __VA_ARGS__),
+/* With M0, from which a register's number is counted. */
+#define RELATIVE(name, generations, type) \
+  EMU_ROW("s_" #name, run_##name, generations, EMU_CLASS_SALU, EMU_READS_M0, type, type),
+#define SAVE(name)                                                     \
+  OP("s_" #name "_b32", run_##name##_b32, EMU_GFX10, EMU_B32, EMU_B32) \
+  OP("s_" #name "_b64", run_##name##_b64, EMU_ALL, EMU_B64, EMU_B64)
+#define TWO_B32_B64(name)                                                     \
+  OP("s_" #name "_b32", run_##name##_b32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32) \
+  OP("s_" #name "_b64", run_##name##_b64, EMU_ALL, EMU_B64, EMU_B64, EMU_B64)
+#define CMP(what)                                                                      \
+  OP("s_cmp_" #what "_i32", run_cmp_##what##_i32, EMU_ALL, EMU_NONE, EMU_B32, EMU_B32) \
+  OP("s_cmp_" #what "_u32", run_cmp_##what##_u32, EMU_ALL, EMU_NONE, EMU_B32, EMU_B32) \
+  OP("s_cmpk_" #what "_i32", run_cmpk_##what##_i32, EMU_ALL, EMU_NONE, EMU_B32)        \
+  OP("s_cmpk_" #what "_u32", run_cmpk_##what##_u32, EMU_ALL, EMU_NONE, EMU_B32)
 
 /* clang-format off */
 const emu_op emu_salu_ops[] = {
-  OP("s_add_u32", run_add_u32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_sub_u32", run_sub_u32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_add_i32", run_add_i32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_sub_i32", run_sub_i32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_addc_u32", run_addc_u32, EMU_ALL, SCC | EMU_READS_SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_subb_u32", run_subb_u32, EMU_ALL, SCC | EMU_READS_SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_min_i32", run_min_i32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_min_u32", run_min_u32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_max_i32", run_max_i32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_max_u32", run_max_u32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_mul_i32", run_mul_i32, EMU_ALL, 0, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_mul_hi_u32", run_mul_hi_u32, EMU_ALL, 0, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_mul_hi_i32", run_mul_hi_i32, EMU_ALL, 0, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_absdiff_i32", run_absdiff_i32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_abs_i32", run_abs_i32, EMU_ALL, SCC, EMU_B32, EMU_B32)
-  OP("s_sext_i32_i8", run_sext_i32_i8, EMU_ALL, 0, EMU_B32, EMU_B32)
-  OP("s_sext_i32_i16", run_sext_i32_i16, EMU_ALL, 0, EMU_B32, EMU_B32)
-  OP("s_lshl1_add_u32", run_lshl1_add_u32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_lshl2_add_u32", run_lshl2_add_u32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_lshl3_add_u32", run_lshl3_add_u32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_lshl4_add_u32", run_lshl4_add_u32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_add_u32", run_add_u32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_sub_u32", run_sub_u32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_add_i32", run_add_i32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_sub_i32", run_sub_i32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_addc_u32", run_addc_u32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_subb_u32", run_subb_u32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_min_i32", run_min_i32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_min_u32", run_min_u32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_max_i32", run_max_i32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_max_u32", run_max_u32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_mul_i32", run_mul_i32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_mul_hi_u32", run_mul_hi_u32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_mul_hi_i32", run_mul_hi_i32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_absdiff_i32", run_absdiff_i32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_abs_i32", run_abs_i32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_sext_i32_i8", run_sext_i32_i8, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_sext_i32_i16", run_sext_i32_i16, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_lshl1_add_u32", run_lshl1_add_u32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_lshl2_add_u32", run_lshl2_add_u32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_lshl3_add_u32", run_lshl3_add_u32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_lshl4_add_u32", run_lshl4_add_u32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
 
   TWO_B32_B64(and)
   TWO_B32_B64(or)
@@ -506,58 +401,58 @@ const emu_op emu_salu_ops[] = {
   TWO_B32_B64(nand)
   TWO_B32_B64(nor)
   TWO_B32_B64(xnor)
-  OP("s_not_b32", run_not_b32, EMU_ALL, SCC, EMU_B32, EMU_B32)
-  OP("s_not_b64", run_not_b64, EMU_ALL, SCC, EMU_B64, EMU_B64)
-  OP("s_lshl_b32", run_lshl_b32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_lshl_b64", run_lshl_b64, EMU_ALL, SCC, EMU_B64, EMU_B64, EMU_B32)
-  OP("s_lshr_b32", run_lshr_b32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_lshr_b64", run_lshr_b64, EMU_ALL, SCC, EMU_B64, EMU_B64, EMU_B32)
-  OP("s_ashr_i32", run_ashr_i32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_ashr_i64", run_ashr_i64, EMU_ALL, SCC, EMU_B64, EMU_I64, EMU_B32)
-  OP("s_bfm_b32", run_bfm_b32, EMU_ALL, 0, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_bfm_b64", run_bfm_b64, EMU_ALL, 0, EMU_B64, EMU_B32, EMU_B32)
-  OP("s_bfe_u32", run_bfe_u32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_bfe_i32", run_bfe_i32, EMU_ALL, SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_bfe_u64", run_bfe_u64, EMU_ALL, SCC, EMU_B64, EMU_B64, EMU_B32)
-  OP("s_bfe_i64", run_bfe_i64, EMU_ALL, SCC, EMU_B64, EMU_I64, EMU_B32)
-  OP("s_brev_b32", run_brev_b32, EMU_ALL, 0, EMU_B32, EMU_B32)
-  OP("s_brev_b64", run_brev_b64, EMU_ALL, 0, EMU_B64, EMU_B64)
-  OP("s_bcnt0_i32_b32", run_bcnt0_i32_b32, EMU_ALL, SCC, EMU_B32, EMU_B32)
-  OP("s_bcnt0_i32_b64", run_bcnt0_i32_b64, EMU_ALL, SCC, EMU_B32, EMU_B64)
-  OP("s_bcnt1_i32_b32", run_bcnt1_i32_b32, EMU_ALL, SCC, EMU_B32, EMU_B32)
-  OP("s_bcnt1_i32_b64", run_bcnt1_i32_b64, EMU_ALL, SCC, EMU_B32, EMU_B64)
-  OP("s_ff0_i32_b32", run_ff0_i32_b32, EMU_ALL, 0, EMU_B32, EMU_B32)
-  OP("s_ff0_i32_b64", run_ff0_i32_b64, EMU_ALL, 0, EMU_B32, EMU_B64)
-  OP("s_ff1_i32_b32", run_ff1_i32_b32, EMU_ALL, 0, EMU_B32, EMU_B32)
-  OP("s_ff1_i32_b64", run_ff1_i32_b64, EMU_ALL, 0, EMU_B32, EMU_B64)
-  OP("s_flbit_i32_b32", run_flbit_i32_b32, EMU_ALL, 0, EMU_B32, EMU_B32)
-  OP("s_flbit_i32_b64", run_flbit_i32_b64, EMU_ALL, 0, EMU_B32, EMU_B64)
-  OP("s_flbit_i32", run_flbit_i32, EMU_ALL, 0, EMU_B32, EMU_B32)
-  OP("s_flbit_i32_i64", run_flbit_i32_i64, EMU_ALL, 0, EMU_B32, EMU_I64)
-  OP("s_quadmask_b32", run_quadmask_b32, EMU_ALL, SCC, EMU_B32, EMU_B32)
-  OP("s_quadmask_b64", run_quadmask_b64, EMU_ALL, SCC, EMU_B64, EMU_B64)
-  OP("s_wqm_b32", run_wqm_b32, EMU_ALL, SCC, EMU_B32, EMU_B32)
-  OP("s_wqm_b64", run_wqm_b64, EMU_ALL, SCC, EMU_B64, EMU_B64)
-  OP("s_bitreplicate_b64_b32", run_bitreplicate_b64_b32, EMU_ALL, 0, EMU_B64, EMU_B32)
-  OP("s_bitset0_b32", run_bitset0_b32, EMU_ALL, EMU_READS_DST, EMU_B32, EMU_B32)
-  OP("s_bitset1_b32", run_bitset1_b32, EMU_ALL, EMU_READS_DST, EMU_B32, EMU_B32)
-  OP("s_bitset0_b64", run_bitset0_b64, EMU_ALL, EMU_READS_DST, EMU_B64, EMU_B32)
-  OP("s_bitset1_b64", run_bitset1_b64, EMU_ALL, EMU_READS_DST, EMU_B64, EMU_B32)
-  OP("s_pack_ll_b32_b16", run_pack_ll_b32_b16, EMU_ALL, 0, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_pack_lh_b32_b16", run_pack_lh_b32_b16, EMU_ALL, 0, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_pack_hh_b32_b16", run_pack_hh_b32_b16, EMU_ALL, 0, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_not_b32", run_not_b32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_not_b64", run_not_b64, EMU_ALL, EMU_B64, EMU_B64)
+  OP("s_lshl_b32", run_lshl_b32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_lshl_b64", run_lshl_b64, EMU_ALL, EMU_B64, EMU_B64, EMU_B32)
+  OP("s_lshr_b32", run_lshr_b32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_lshr_b64", run_lshr_b64, EMU_ALL, EMU_B64, EMU_B64, EMU_B32)
+  OP("s_ashr_i32", run_ashr_i32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_ashr_i64", run_ashr_i64, EMU_ALL, EMU_B64, EMU_I64, EMU_B32)
+  OP("s_bfm_b32", run_bfm_b32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_bfm_b64", run_bfm_b64, EMU_ALL, EMU_B64, EMU_B32, EMU_B32)
+  OP("s_bfe_u32", run_bfe_u32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_bfe_i32", run_bfe_i32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_bfe_u64", run_bfe_u64, EMU_ALL, EMU_B64, EMU_B64, EMU_B32)
+  OP("s_bfe_i64", run_bfe_i64, EMU_ALL, EMU_B64, EMU_I64, EMU_B32)
+  OP("s_brev_b32", run_brev_b32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_brev_b64", run_brev_b64, EMU_ALL, EMU_B64, EMU_B64)
+  OP("s_bcnt0_i32_b32", run_bcnt0_i32_b32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_bcnt0_i32_b64", run_bcnt0_i32_b64, EMU_ALL, EMU_B32, EMU_B64)
+  OP("s_bcnt1_i32_b32", run_bcnt1_i32_b32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_bcnt1_i32_b64", run_bcnt1_i32_b64, EMU_ALL, EMU_B32, EMU_B64)
+  OP("s_ff0_i32_b32", run_ff0_i32_b32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_ff0_i32_b64", run_ff0_i32_b64, EMU_ALL, EMU_B32, EMU_B64)
+  OP("s_ff1_i32_b32", run_ff1_i32_b32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_ff1_i32_b64", run_ff1_i32_b64, EMU_ALL, EMU_B32, EMU_B64)
+  OP("s_flbit_i32_b32", run_flbit_i32_b32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_flbit_i32_b64", run_flbit_i32_b64, EMU_ALL, EMU_B32, EMU_B64)
+  OP("s_flbit_i32", run_flbit_i32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_flbit_i32_i64", run_flbit_i32_i64, EMU_ALL, EMU_B32, EMU_I64)
+  OP("s_quadmask_b32", run_quadmask_b32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_quadmask_b64", run_quadmask_b64, EMU_ALL, EMU_B64, EMU_B64)
+  OP("s_wqm_b32", run_wqm_b32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_wqm_b64", run_wqm_b64, EMU_ALL, EMU_B64, EMU_B64)
+  OP("s_bitreplicate_b64_b32", run_bitreplicate_b64_b32, EMU_ALL, EMU_B64, EMU_B32)
+  OP("s_bitset0_b32", run_bitset0_b32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_bitset1_b32", run_bitset1_b32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_bitset0_b64", run_bitset0_b64, EMU_ALL, EMU_B64, EMU_B32)
+  OP("s_bitset1_b64", run_bitset1_b64, EMU_ALL, EMU_B64, EMU_B32)
+  OP("s_pack_ll_b32_b16", run_pack_ll_b32_b16, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_pack_lh_b32_b16", run_pack_lh_b32_b16, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_pack_hh_b32_b16", run_pack_hh_b32_b16, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
 
-  OP("s_mov_b32", run_mov_b32, EMU_ALL, 0, EMU_B32, EMU_B32)
-  OP("s_mov_b64", run_mov_b64, EMU_ALL, 0, EMU_B64, EMU_B64)
-  OP("s_cselect_b32", run_cselect_b32, EMU_ALL, EMU_READS_SCC, EMU_B32, EMU_B32, EMU_B32)
-  OP("s_cselect_b64", run_cselect_b64, EMU_ALL, EMU_READS_SCC, EMU_B64, EMU_B64, EMU_B64)
-  OP("s_cmov_b32", run_cmov_b32, EMU_ALL, EMU_READS_SCC | EMU_READS_DST, EMU_B32, EMU_B32)
-  OP("s_cmov_b64", run_cmov_b64, EMU_ALL, EMU_READS_SCC | EMU_READS_DST, EMU_B64, EMU_B64)
-  OP("s_movrels_b32", run_movrels_b32, EMU_ALL, EMU_READS_M0, EMU_B32, EMU_B32)
-  OP("s_movrels_b64", run_movrels_b64, EMU_ALL, EMU_READS_M0, EMU_B64, EMU_B64)
-  OP("s_movreld_b32", run_movreld_b32, EMU_ALL, EMU_READS_M0, EMU_B32, EMU_B32)
-  OP("s_movreld_b64", run_movreld_b64, EMU_ALL, EMU_READS_M0, EMU_B64, EMU_B64)
-  OP("s_movrelsd_2_b32", run_movrelsd_2_b32, EMU_GFX10, EMU_READS_M0, EMU_B32, EMU_B32)
+  OP("s_mov_b32", run_mov_b32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_mov_b64", run_mov_b64, EMU_ALL, EMU_B64, EMU_B64)
+  OP("s_cselect_b32", run_cselect_b32, EMU_ALL, EMU_B32, EMU_B32, EMU_B32)
+  OP("s_cselect_b64", run_cselect_b64, EMU_ALL, EMU_B64, EMU_B64, EMU_B64)
+  OP("s_cmov_b32", run_cmov_b32, EMU_ALL, EMU_B32, EMU_B32)
+  OP("s_cmov_b64", run_cmov_b64, EMU_ALL, EMU_B64, EMU_B64)
+  RELATIVE(movrels_b32, EMU_ALL, EMU_B32)
+  RELATIVE(movrels_b64, EMU_ALL, EMU_B64)
+  RELATIVE(movreld_b32, EMU_ALL, EMU_B32)
+  RELATIVE(movreld_b64, EMU_ALL, EMU_B64)
+  RELATIVE(movrelsd_2_b32, EMU_GFX10, EMU_B32)
 
   SAVE(and_saveexec)
   SAVE(or_saveexec)
@@ -578,21 +473,16 @@ const emu_op emu_salu_ops[] = {
   CMP(ge)
   CMP(lt)
   CMP(le)
-  OP("s_cmp_eq_u64", run_cmp_eq_u64, EMU_ALL, SCC, EMU_NONE, EMU_B64, EMU_B64)
-  OP("s_cmp_lg_u64", run_cmp_lg_u64, EMU_ALL, SCC, EMU_NONE, EMU_B64, EMU_B64)
-  OP("s_bitcmp0_b32", run_bitcmp0_b32, EMU_ALL, SCC, EMU_NONE, EMU_B32, EMU_B32)
-  OP("s_bitcmp1_b32", run_bitcmp1_b32, EMU_ALL, SCC, EMU_NONE, EMU_B32, EMU_B32)
-  OP("s_bitcmp0_b64", run_bitcmp0_b64, EMU_ALL, SCC, EMU_NONE, EMU_B64, EMU_B32)
-  OP("s_bitcmp1_b64", run_bitcmp1_b64, EMU_ALL, SCC, EMU_NONE, EMU_B64, EMU_B32)
+  OP("s_cmp_eq_u64", run_cmp_eq_u64, EMU_ALL, EMU_NONE, EMU_B64, EMU_B64)
+  OP("s_cmp_lg_u64", run_cmp_lg_u64, EMU_ALL, EMU_NONE, EMU_B64, EMU_B64)
+  OP("s_bitcmp0_b32", run_bitcmp0_b32, EMU_ALL, EMU_NONE, EMU_B32, EMU_B32)
+  OP("s_bitcmp1_b32", run_bitcmp1_b32, EMU_ALL, EMU_NONE, EMU_B32, EMU_B32)
+  OP("s_bitcmp0_b64", run_bitcmp0_b64, EMU_ALL, EMU_NONE, EMU_B64, EMU_B32)
+  OP("s_bitcmp1_b64", run_bitcmp1_b64, EMU_ALL, EMU_NONE, EMU_B64, EMU_B32)
 
-  OP("s_movk_i32", run_movk_i32, EMU_ALL, 0, EMU_B32, EMU_NONE)
-  OP("s_cmovk_i32", run_cmovk_i32, EMU_ALL, EMU_READS_SCC | EMU_READS_DST, EMU_B32, EMU_NONE)
-  OP("s_addk_i32", run_addk_i32, EMU_ALL, SCC | EMU_READS_DST, EMU_B32, EMU_NONE)
-  OP("s_mulk_i32", run_mulk_i32, EMU_ALL, EMU_READS_DST, EMU_B32, EMU_NONE)
-  OP("s_getreg_b32", run_getreg_b32, EMU_ALL, 0, EMU_B32, EMU_NONE)
-  OP("s_setreg_b32", run_setreg_b32, EMU_ALL, 0, EMU_NONE, EMU_B32)
-  OP("s_setreg_imm32_b32", run_setreg_b32, EMU_ALL, 0, EMU_NONE, EMU_B32)
-  OP("s_round_mode", run_round_mode, EMU_GFX10, 0, EMU_NONE, EMU_NONE)
-  OP("s_denorm_mode", run_denorm_mode, EMU_GFX10, 0, EMU_NONE, EMU_NONE)
+  OP("s_movk_i32", run_movk_i32, EMU_ALL, EMU_B32, EMU_NONE)
+  OP("s_cmovk_i32", run_cmovk_i32, EMU_ALL, EMU_B32, EMU_NONE)
+  OP("s_addk_i32", run_addk_i32, EMU_ALL, EMU_B32, EMU_NONE)
+  OP("s_mulk_i32", run_mulk_i32, EMU_ALL, EMU_B32, EMU_NONE)
   {.name = NULL},
 };

@@ -117,41 +117,31 @@ static void run_nothing(emu_wave *wave, const emu_inst *inst) {
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-#define LOAD(name_, run_, base, nbytes) \
-  {.name = name_,                       \
-   .run = run_,                         \
-   .generations = EMU_ALL,              \
-   .class = EMU_CLASS_SMEM,             \
-   .dst = {EMU_DATA},                   \
-   .src = {base, EMU_B32},              \
-   .bytes = nbytes},
-#define STORE(name_, nbytes)            \
-  {.name = name_,                       \
-   .run = run_store,                    \
-   .generations = EMU_GFX9,             \
-   .class = EMU_CLASS_SMEM,             \
-   .src = {EMU_DATA, EMU_B64, EMU_B32}, \
-   .bytes = nbytes},
-#define CLOCK(name_, run_) \
-  {.name = name_, .run = run_, .generations = EMU_ALL, .class = EMU_CLASS_SMEM, .dst = {EMU_B64}},
-#define CACHE(name_, generations_) \
-  {.name = name_, .run = run_nothing, .generations = generations_, .class = EMU_CLASS_CACHE},
+#define LOAD(name, run, base) \
+  EMU_ROW(name, run, EMU_ALL, EMU_CLASS_SMEM, 0, EMU_DATA, base, EMU_B32),
+#define STORE(name) \
+  EMU_ROW(name, run_store, EMU_GFX9, EMU_CLASS_SMEM, 0, EMU_NONE, EMU_DATA, EMU_B64, EMU_B32),
+#define CLOCK(name, run) EMU_ROW(name, run, EMU_ALL, EMU_CLASS_SMEM, 0, EMU_B64, EMU_NONE),
+#define CACHE(name, generations) \
+  EMU_ROW(name, run_nothing, generations, EMU_CLASS_CACHE, 0, EMU_NONE, EMU_NONE),
+#define PROBE(name, base) \
+  EMU_ROW(name, run_nothing, EMU_ALL, EMU_CLASS_CACHE, 0, EMU_NONE, EMU_B32, base, EMU_B32),
 
 /* clang-format off */
 const emu_op emu_smem_ops[] = {
-  LOAD("s_load_dword", run_load, EMU_B64, 4)
-  LOAD("s_load_dwordx2", run_load, EMU_B64, 8)
-  LOAD("s_load_dwordx4", run_load, EMU_B64, 16)
-  LOAD("s_load_dwordx8", run_load, EMU_B64, 32)
-  LOAD("s_load_dwordx16", run_load, EMU_B64, 64)
-  LOAD("s_buffer_load_dword", run_buffer_load, EMU_B128, 4)
-  LOAD("s_buffer_load_dwordx2", run_buffer_load, EMU_B128, 8)
-  LOAD("s_buffer_load_dwordx4", run_buffer_load, EMU_B128, 16)
-  LOAD("s_buffer_load_dwordx8", run_buffer_load, EMU_B128, 32)
-  LOAD("s_buffer_load_dwordx16", run_buffer_load, EMU_B128, 64)
-  STORE("s_store_dword", 4)
-  STORE("s_store_dwordx2", 8)
-  STORE("s_store_dwordx4", 16)
+  LOAD("s_load_dword", run_load, EMU_B64)
+  LOAD("s_load_dwordx2", run_load, EMU_B64)
+  LOAD("s_load_dwordx4", run_load, EMU_B64)
+  LOAD("s_load_dwordx8", run_load, EMU_B64)
+  LOAD("s_load_dwordx16", run_load, EMU_B64)
+  LOAD("s_buffer_load_dword", run_buffer_load, EMU_B128)
+  LOAD("s_buffer_load_dwordx2", run_buffer_load, EMU_B128)
+  LOAD("s_buffer_load_dwordx4", run_buffer_load, EMU_B128)
+  LOAD("s_buffer_load_dwordx8", run_buffer_load, EMU_B128)
+  LOAD("s_buffer_load_dwordx16", run_buffer_load, EMU_B128)
+  STORE("s_store_dword")
+  STORE("s_store_dwordx2")
+  STORE("s_store_dwordx4")
   CLOCK("s_memtime", run_memtime)
   CLOCK("s_memrealtime", run_memrealtime)
   CACHE("s_dcache_inv", EMU_ALL)
@@ -159,9 +149,7 @@ const emu_op emu_smem_ops[] = {
   CACHE("s_dcache_wb", EMU_ALL)
   CACHE("s_dcache_wb_vol", EMU_GFX9)
   CACHE("s_gl1_inv", EMU_GFX10)
-  {.name = "s_atc_probe", .run = run_nothing, .generations = EMU_ALL, .class = EMU_CLASS_CACHE,
-   .src = {EMU_B32, EMU_B64, EMU_B32}},
-  {.name = "s_atc_probe_buffer", .run = run_nothing, .generations = EMU_ALL,
-   .class = EMU_CLASS_CACHE, .src = {EMU_B32, EMU_B128, EMU_B32}},
+  PROBE("s_atc_probe", EMU_B64)
+  PROBE("s_atc_probe_buffer", EMU_B128)
   {.name = NULL},
 };

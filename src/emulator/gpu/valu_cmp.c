@@ -36,30 +36,23 @@ static void run_cmp_t(emu_wave *wave, const emu_inst *inst) {
   put_constant(wave, inst, UINT64_MAX);
 }
 
-/* A relation: v_cmp, gfx9's v_cmpx with a destination and gfx10's without. */
-#define RELATION(name, run, type)                                                                  \
-  {"v_cmp_" name, run, EMU_ALL, EMU_CLASS_VALU, 0, {EMU_MASK}, {type, type}, 0}, {"v_cmpx_" name,  \
-                                                                                  run,             \
-                                                                                  EMU_GFX9,        \
-                                                                                  EMU_CLASS_VALU,  \
-                                                                                  EMU_WRITES_EXEC, \
-                                                                                  {EMU_MASK},      \
-                                                                                  {type, type},    \
-                                                                                  0},              \
-  {                                                                                                \
-    "v_cmpx_" name, run, EMU_GFX10, EMU_CLASS_VALU, EMU_WRITES_EXEC, {EMU_NONE}, {type, type}, 0   \
-  }
+/* clang-format off */
+#define RELATIONS(T, type)                                \
+  EMU_COMPARE_ROWS("f_" #T, run_cmp_f, type, type),       \
+  EMU_COMPARE_ROWS("lt_" #T, run_cmp_lt_##T, type, type), \
+  EMU_COMPARE_ROWS("eq_" #T, run_cmp_eq_##T, type, type), \
+  EMU_COMPARE_ROWS("le_" #T, run_cmp_le_##T, type, type), \
+  EMU_COMPARE_ROWS("gt_" #T, run_cmp_gt_##T, type, type), \
+  EMU_COMPARE_ROWS("ne_" #T, run_cmp_ne_##T, type, type), \
+  EMU_COMPARE_ROWS("ge_" #T, run_cmp_ge_##T, type, type), \
+  EMU_COMPARE_ROWS("t_" #T, run_cmp_t, type, type)
 
-#define RELATIONS(T, type)                                                                \
-  RELATION("f_" #T, run_cmp_f, type), RELATION("lt_" #T, run_cmp_lt_##T, type),           \
-      RELATION("eq_" #T, run_cmp_eq_##T, type), RELATION("le_" #T, run_cmp_le_##T, type), \
-      RELATION("gt_" #T, run_cmp_gt_##T, type), RELATION("ne_" #T, run_cmp_ne_##T, type), \
-      RELATION("ge_" #T, run_cmp_ge_##T, type), RELATION("t_" #T, run_cmp_t, type)
-
-const emu_op emu_valu_cmp_ops[] = {RELATIONS(i16, EMU_B16),
-                                   RELATIONS(u16, EMU_B16),
-                                   RELATIONS(i32, EMU_B32),
-                                   RELATIONS(u32, EMU_B32),
-                                   RELATIONS(i64, EMU_I64),
-                                   RELATIONS(u64, EMU_B64),
-                                   {0}};
+const emu_op emu_valu_cmp_ops[] = {
+  RELATIONS(i16, EMU_B16),
+  RELATIONS(u16, EMU_B16),
+  RELATIONS(i32, EMU_B32),
+  RELATIONS(u32, EMU_B32),
+  RELATIONS(i64, EMU_I64),
+  RELATIONS(u64, EMU_B64),
+  {.name = NULL},
+};

@@ -1,8 +1,8 @@
 /* Conversions between floats, doubles, halves and integers.
  *
  * To integers: truncated (or as the name says), saturated, NaN gives 0.  To floats: rounded as the
- * mode says for the result; a half's roundings and denormals go by the mode's 64-bit fields.  ISA
- * guides, V_CVT_*. */
+ * mode says, by its 64-bit field where doubles or halves take part; denormals of the result go by the
+ * result's own field.  ISA guides, V_CVT_*. */
 #include "emulator/gpu/float.h"
 #include "emulator/gpu/ops.h"
 
@@ -230,8 +230,12 @@ static void run_pk_u8_f32(emu_wave *wave, const emu_inst *inst) {
 
 /* ---- table ----------------------------------------------------------------------------------- */
 
-#define ROW(name, function, to, ...) \
-  { "v_cvt_" name, function, EMU_ALL, EMU_CLASS_VALU, 0, {to}, {__VA_ARGS__}, 0 }
+#define ROW(name, function, to, ...)                             \
+  {                                                              \
+    "v_cvt_" name, function, EMU_ALL, EMU_CLASS_VALU, 0, {to}, { \
+      __VA_ARGS__                                                \
+    }                                                            \
+  }
 
 const emu_op emu_valu_convert_ops[] = {
     ROW("i32_f32", run_i32_f32, EMU_B32, EMU_F32),
@@ -257,7 +261,7 @@ const emu_op emu_valu_convert_ops[] = {
     ROW("f32_f64", run_f32_f64, EMU_F32, EMU_F64),
     ROW("f16_f32", run_f16_f32, EMU_F16, EMU_F32),
     ROW("f32_f16", run_f32_f16, EMU_F32, EMU_F16),
-    ROW("pkrtz_f16_f32", run_pkrtz, EMU_V2F16, EMU_F32, EMU_F32),
+    ROW("pkrtz_f16_f32", run_pkrtz, EMU_V2B16, EMU_F32, EMU_F32),
     ROW("pknorm_i16_f32", run_pknorm_i16_f32, EMU_V2B16, EMU_F32, EMU_F32),
     ROW("pknorm_u16_f32", run_pknorm_u16_f32, EMU_V2B16, EMU_F32, EMU_F32),
     ROW("pknorm_i16_f16", run_pknorm_i16_f16, EMU_V2B16, EMU_F16, EMU_F16),

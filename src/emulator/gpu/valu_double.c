@@ -67,9 +67,9 @@ static void run_trig_preop(emu_wave *wave, const emu_inst *inst) {
 const emu_op emu_valu_double_ops[] = {
     EMU_REAL_ROWS EMU_DIVISION_ROWS,
     ROW_3(fma, 0),
-    ROW_("fmac_", run_fmac, EMU_GFX9, EMU_READS_DST, EMU_F64, EMU_F64),
+    ROW_("fmac_", run_fmac, EMU_GFX9, 0, EMU_F64, EMU_F64),
     ROW_("ldexp_", run_ldexp, EMU_ALL, 0, EMU_F64, EMU_B32),
     ROW_("trig_preop_", run_trig_preop, EMU_ALL, 0, EMU_F64, EMU_B32),
-    {"v_frexp_exp_i32_f64", run_frexp_exp, EMU_ALL, EMU_CLASS_VALU, 0, {EMU_B32}, {EMU_F64}, 0},
+    {"v_frexp_exp_i32_f64", run_frexp_exp, EMU_ALL, EMU_CLASS_VALU, 0, {EMU_B32}, {EMU_F64}},
     {.name = NULL},
 };

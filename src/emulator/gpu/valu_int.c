@@ -5,8 +5,7 @@
  * shifts are masked as the hardware masks them, so that every input is defined.  The `clamp`
  * modifier makes additions, subtractions and multiply-adds saturate: SATURATING pairs the plain
  * with the saturating expression. */
-#include "emulator/gpu/ops.h"
-#include "emulator/gpu/rows.h"
+#include "emulator/gpu/valu_int.h"
 
 /* ---- helpers on one lane -------------------------------------------------------------------- */
 
@@ -29,20 +28,6 @@ static inline uint32_t med_u32(uint32_t a, uint32_t b, uint32_t c) {
 
 static inline int32_t med_i32(int32_t a, int32_t b, int32_t c) {
   return max_i32(min_i32(a, b), min_i32(max_i32(a, b), c));
-}
-
-static inline uint32_t saturate_u(uint64_t x, uint32_t max) {
-  return x > max ? max : (uint32_t)x;
-}
-
-/* `x` held within a signed number of which `max` is the greatest. */
-static inline int32_t saturate_i(int64_t x, int32_t max) {
-  if (x > max) return max;
-  return x < -(int64_t)max - 1 ? -max - 1 : (int32_t)x;
-}
-
-static inline uint32_t absolute_difference(uint32_t a, uint32_t b) {
-  return a > b ? a - b : b - a;
 }
 
 static inline uint64_t multiply_u(uint32_t a, uint32_t b) {
@@ -99,62 +84,6 @@ static inline uint64_t join(uint32_t high, uint32_t low) {
   return (uint64_t)high << 32 | low;
 }
 
-static inline uint32_t byte_of(uint64_t x, unsigned n) {
-  return (uint32_t)(x >> 8 * n) & 0xff;
-}
-
-/* V_PERM_B32: one selector's byte of the eight in `bytes`, a sign fill, or a constant. */
-static inline uint32_t permute_byte(uint64_t bytes, uint32_t selector) {
-  if (selector >= 13) return 0xff;
-  if (selector == 12) return 0;
-  if (selector >= 8) return byte_of(bytes, 2 * (selector - 8) + 1) & 0x80 ? 0xff : 0;
-  return byte_of(bytes, selector);
-}
-
-static inline uint32_t permute_bytes(uint64_t bytes, uint32_t selectors) {
-  uint32_t result = 0;
-  for (unsigned n = 0; n < 4; n++) {
-    result |= permute_byte(bytes, byte_of(selectors, n)) << 8 * n;
-  }
-  return result;
-}
-
-static inline uint32_t average_bytes(uint32_t a, uint32_t b, uint32_t c) {
-  uint32_t result = 0;
-  for (unsigned n = 0; n < 4; n++) {
-    uint32_t sum = byte_of(a, n) + byte_of(b, n) + (byte_of(c, n) & 1);
-    result |= sum >> 1 << 8 * n;
-  }
-  return result;
-}
-
-/* Sum of the absolute differences of four bytes; the masked kind leaves out where `b` has 0. */
-static inline uint32_t sum_differences(uint32_t a, uint32_t b, bool is_masked) {
-  uint32_t sum = 0;
-  for (unsigned n = 0; n < 4; n++) {
-    uint32_t difference = absolute_difference(byte_of(a, n), byte_of(b, n));
-    sum += is_masked && byte_of(b, n) == 0 ? 0 : difference;
-  }
-  return sum;
-}
-
-static inline uint32_t sum_half_differences(uint32_t a, uint32_t b) {
-  return absolute_difference(a & 0xffff, b & 0xffff) + absolute_difference(a >> 16, b >> 16);
-}
-
-/* Four sums over windows that begin at bytes 0 … 3 of `a`, added to the halves of `c`. */
-static inline uint64_t sum_windows(uint64_t a, uint32_t b, uint64_t c, bool is_masked,
-                                   bool is_clamped) {
-  uint64_t result = 0;
-  for (unsigned n = 0; n < 4; n++) {
-    uint32_t sum = sum_differences((uint32_t)(a >> 8 * n), b, is_masked);
-    sum += (uint32_t)(c >> 16 * n) & 0xffff;
-    if (is_clamped) sum = min_u32(sum, 0xffff);
-    result |= (uint64_t)(sum & 0xffff) << 16 * n;
-  }
-  return result;
-}
-
 static inline uint32_t pack(uint32_t high, uint32_t low) {
   return high << 16 | (low & 0xffff);
 }
@@ -183,16 +112,11 @@ static void run_swap_b32(emu_wave *wave, const emu_inst *inst) {
   }
 }
 
-EMU_LANES_1(run_mov_b64, U64, U64, a)
 EMU_LANES_1(run_not_b32, U32, U32, ~a)
 EMU_LANES_1(run_bfrev_b32, U32, U32, reverse_bits(a))
 EMU_LANES_1(run_ffbh_u32, U32, U32, first_from_top(a))
 EMU_LANES_1(run_ffbh_i32, U32, I32, first_from_top((uint32_t)(a ^ a >> 31)))
 EMU_LANES_1(run_ffbl_b32, U32, U32, first_from_bottom(a))
-EMU_LANES_1(run_sat_pk_u8_i16, U32, U32,
-            (uint32_t)med_i32((int16_t)a, 0, 255) | (uint32_t)med_i32((int16_t)(a >> 16), 0, 255)
-                                                        << 8)
-
 EMU_LANES_2(run_and_b32, U32, U32, U32, (a) & (b))
 EMU_LANES_2(run_or_b32, U32, U32, U32, a | b)
 EMU_LANES_2(run_xor_b32, U32, U32, U32, a ^ b)
@@ -208,8 +132,6 @@ EMU_LANES_3(run_or3_b32, U32, U32, U32, U32, a | b | c)
 EMU_LANES_3(run_xor3_b32, U32, U32, U32, U32, a ^ b ^ c)
 EMU_LANES_3(run_alignbit_b32, U32, U32, U32, U32, join(a, b) >> (c & 31))
 EMU_LANES_3(run_alignbyte_b32, U32, U32, U32, U32, join(a, b) >> 8 * (c & 3))
-EMU_LANES_3(run_perm_b32, U32, U32, U32, U32, permute_bytes(join(a, b), c))
-
 /* The lanes below one's own, of the low and of the high half of the wavefront. */
 static inline uint32_t lanes_below(int lane) {
   return lane >= 32 ? ~0u : (1u << lane) - 1;
@@ -232,7 +154,6 @@ EMU_LANES_2(run_lshrrev_b16, U16, U16, U16, b >> (a & 15))
 EMU_LANES_2(run_ashrrev_i16, I16, U16, I16, b >> (a & 15))
 EMU_LANES_3(run_lshl_or_b32, U32, U32, U32, U32, a << (b & 31) | c)
 EMU_LANES_3(run_lshl_add_u32, U32, U32, U32, U32, (a << (b & 31)) + c)
-EMU_LANES_3(run_lshl_add_u64, U64, U64, U32, U64, (a << (b & 7)) + c)
 EMU_LANES_3(run_add_lshl_u32, U32, U32, U32, U32, (a + b) << (c & 31))
 EMU_LANES_3(run_xad_u32, U32, U32, U32, U32, (a ^ b) + c)
 EMU_LANES_3(run_add3_u32, U32, U32, U32, U32, a + b + c)
@@ -262,97 +183,48 @@ EMU_LANES_3(run_med3_i16, I16, I16, I16, I16, med_i32(a, b, c))
 
 /* ---- arithmetic ----------------------------------------------------------------------------- */
 
-#define SATURATING_2(function, R, A, B, plain, saturated)                \
-  EMU_LANES_2(function##_plain, R, A, B, plain)                          \
-  EMU_LANES_2(function##_clamp, R, A, B, saturated)                      \
-  static void function(emu_wave *wave, const emu_inst *inst) {           \
-    (inst->mod.clamp ? function##_clamp : function##_plain)(wave, inst); \
-  }
-
-#define SATURATING_3(function, R, A, B, C, plain, saturated)             \
-  EMU_LANES_3(function##_plain, R, A, B, C, plain)                       \
-  EMU_LANES_3(function##_clamp, R, A, B, C, saturated)                   \
-  static void function(emu_wave *wave, const emu_inst *inst) {           \
-    (inst->mod.clamp ? function##_clamp : function##_plain)(wave, inst); \
-  }
-
-SATURATING_2(run_add_u32, U32, U32, U32, a + b, a + b < a ? ~0u : a + b)
-SATURATING_2(run_sub_u32, U32, U32, U32, a - b, a < b ? 0 : a - b)
-SATURATING_2(run_subrev_u32, U32, U32, U32, b - a, b < a ? 0 : b - a)
-SATURATING_2(run_add_i32, I32, I32, I32, (uint32_t)a + (uint32_t)b,
-             saturate_i((int64_t)a + b, INT32_MAX))
-SATURATING_2(run_sub_i32, I32, I32, I32, (uint32_t)a - (uint32_t)b,
-             saturate_i((int64_t)a - b, INT32_MAX))
-SATURATING_2(run_add_u16, U16, U16, U16, a + b, saturate_u((uint32_t)a + b, UINT16_MAX))
-SATURATING_2(run_sub_u16, U16, U16, U16, a - b, a < b ? 0 : a - b)
-SATURATING_2(run_subrev_u16, U16, U16, U16, b - a, b < a ? 0 : b - a)
-SATURATING_2(run_add_i16, I16, I16, I16, a + b, saturate_i(a + b, INT16_MAX))
-SATURATING_2(run_sub_i16, I16, I16, I16, a - b, saturate_i(a - b, INT16_MAX))
+EMU_SATURATING_2(run_add_u32, U32, U32, U32, a + b, a + b < a ? ~0u : a + b)
+EMU_SATURATING_2(run_sub_u32, U32, U32, U32, a - b, a < b ? 0 : a - b)
+EMU_SATURATING_2(run_subrev_u32, U32, U32, U32, b - a, b < a ? 0 : b - a)
+EMU_SATURATING_2(run_add_i32, I32, I32, I32, (uint32_t)a + (uint32_t)b,
+                 emu_saturate_i((int64_t)a + b, INT32_MAX))
+EMU_SATURATING_2(run_sub_i32, I32, I32, I32, (uint32_t)a - (uint32_t)b,
+                 emu_saturate_i((int64_t)a - b, INT32_MAX))
+EMU_SATURATING_2(run_add_u16, U16, U16, U16, a + b, emu_saturate_u((uint32_t)a + b, UINT16_MAX))
+EMU_SATURATING_2(run_sub_u16, U16, U16, U16, a - b, a < b ? 0 : a - b)
+EMU_SATURATING_2(run_subrev_u16, U16, U16, U16, b - a, b < a ? 0 : b - a)
+EMU_SATURATING_2(run_add_i16, I16, I16, I16, a + b, emu_saturate_i(a + b, INT16_MAX))
+EMU_SATURATING_2(run_sub_i16, I16, I16, I16, a - b, emu_saturate_i(a - b, INT16_MAX))
 
 EMU_LANES_2(run_mul_lo_u32, U32, U32, U32, multiply_u(a, b))
 EMU_LANES_2(run_mul_hi_u32, U32, U32, U32, multiply_u(a, b) >> 32)
 EMU_LANES_2(run_mul_hi_i32, I32, I32, I32, multiply_i(a, b) >> 32)
 EMU_LANES_2(run_mul_lo_u16, U16, U16, U16, multiply_u(a, b))
-SATURATING_2(run_mul_u32_u24, U32, U32, U32, low24(a) * low24(b),
-             saturate_u((uint64_t)low24(a) * low24(b), UINT32_MAX))
-SATURATING_2(run_mul_i32_i24, I32, U32, U32, (uint32_t)signed24(a) * (uint32_t)signed24(b),
-             saturate_i((int64_t)signed24(a) * signed24(b), INT32_MAX))
+EMU_SATURATING_2(run_mul_u32_u24, U32, U32, U32, low24(a) * low24(b),
+                 emu_saturate_u((uint64_t)low24(a) * low24(b), UINT32_MAX))
+EMU_SATURATING_2(run_mul_i32_i24, I32, U32, U32, (uint32_t)signed24(a) * (uint32_t)signed24(b),
+                 emu_saturate_i((int64_t)signed24(a) * signed24(b), INT32_MAX))
 EMU_LANES_2(run_mul_hi_u32_u24, U32, U32, U32, (uint64_t)low24(a) * low24(b) >> 32)
 EMU_LANES_2(run_mul_hi_i32_i24, I32, U32, U32, (int64_t)signed24(a) * signed24(b) >> 32)
 
-SATURATING_3(run_mad_u32_u24, U32, U32, U32, U32, low24(a) * low24(b) + c,
-             saturate_u((uint64_t)low24(a) * low24(b) + c, UINT32_MAX))
-SATURATING_3(run_mad_i32_i24, I32, U32, U32, I32,
-             (uint32_t)signed24(a) * (uint32_t)signed24(b) + (uint32_t)c,
-             saturate_i((int64_t)signed24(a) * signed24(b) + c, INT32_MAX))
-SATURATING_3(run_mad_u16, U16, U16, U16, U16, multiply_u(a, b) + c,
-             saturate_u(multiply_u(a, b) + c, UINT16_MAX))
-SATURATING_3(run_mad_i16, I16, I16, I16, I16, multiply_i(a, b) + c,
-             saturate_i(multiply_i(a, b) + c, INT16_MAX))
-SATURATING_3(run_mad_u32_u16, U32, U16, U16, U32, multiply_u(a, b) + c,
-             saturate_u(multiply_u(a, b) + c, UINT32_MAX))
-SATURATING_3(run_mad_i32_i16, I32, I16, I16, I32, multiply_i(a, b) + c,
-             saturate_i(multiply_i(a, b) + c, INT32_MAX))
+EMU_SATURATING_3(run_mad_u32_u24, U32, U32, U32, U32, low24(a) * low24(b) + c,
+                 emu_saturate_u((uint64_t)low24(a) * low24(b) + c, UINT32_MAX))
+EMU_SATURATING_3(run_mad_i32_i24, I32, U32, U32, I32,
+                 (uint32_t)signed24(a) * (uint32_t)signed24(b) + (uint32_t)c,
+                 emu_saturate_i((int64_t)signed24(a) * signed24(b) + c, INT32_MAX))
+EMU_SATURATING_3(run_mad_u16, U16, U16, U16, U16, multiply_u(a, b) + c,
+                 emu_saturate_u(multiply_u(a, b) + c, UINT16_MAX))
+EMU_SATURATING_3(run_mad_i16, I16, I16, I16, I16, multiply_i(a, b) + c,
+                 emu_saturate_i(multiply_i(a, b) + c, INT16_MAX))
+EMU_SATURATING_3(run_mad_u32_u16, U32, U16, U16, U32, multiply_u(a, b) + c,
+                 emu_saturate_u(multiply_u(a, b) + c, UINT32_MAX))
+EMU_SATURATING_3(run_mad_i32_i16, I32, I16, I16, I32, multiply_i(a, b) + c,
+                 emu_saturate_i(multiply_i(a, b) + c, INT32_MAX))
 
-SATURATING_3(run_sad_u8, U32, U32, U32, U32, sum_differences(a, b, false) + c,
-             saturate_u((uint64_t)sum_differences(a, b, false) + c, UINT32_MAX))
-SATURATING_3(run_msad_u8, U32, U32, U32, U32, sum_differences(a, b, true) + c,
-             saturate_u((uint64_t)sum_differences(a, b, true) + c, UINT32_MAX))
-SATURATING_3(run_sad_hi_u8, U32, U32, U32, U32, (sum_differences(a, b, false) << 16) + c,
-             saturate_u(((uint64_t)sum_differences(a, b, false) << 16) + c, UINT32_MAX))
-SATURATING_3(run_sad_u16, U32, U32, U32, U32, sum_half_differences(a, b) + c,
-             saturate_u((uint64_t)sum_half_differences(a, b) + c, UINT32_MAX))
-SATURATING_3(run_sad_u32, U32, U32, U32, U32, absolute_difference(a, b) + c,
-             saturate_u((uint64_t)absolute_difference(a, b) + c, UINT32_MAX))
-EMU_LANES_3(run_qsad_pk_u16_u8, U64, U64, U32, U64, sum_windows(a, b, c, false, inst->mod.clamp))
-EMU_LANES_3(run_mqsad_pk_u16_u8, U64, U64, U32, U64, sum_windows(a, b, c, true, inst->mod.clamp))
-EMU_LANES_3(run_lerp_u8, U32, U32, U32, U32, average_bytes(a, b, c))
 EMU_LANES_2(run_cvt_pk_u16_u32, U32, U32, U32,
-            pack(saturate_u(b, UINT16_MAX), saturate_u(a, UINT16_MAX)))
+            pack(emu_saturate_u(b, UINT16_MAX), emu_saturate_u(a, UINT16_MAX)))
 EMU_LANES_2(run_cvt_pk_i16_i32, U32, I32, I32,
-            pack((uint32_t)saturate_i(b, INT16_MAX), (uint32_t)saturate_i(a, INT16_MAX)))
-
-/* Four sums as of sum_windows, each added to a word of a four-register source. */
-static void run_mqsad_u32_u8(emu_wave *wave, const emu_inst *inst) {
-  EMU_SOURCE(U64, a, 0);
-  EMU_SOURCE(U32, b, 1);
-  emu_row sums[4];
-  const emu_operand *added = &inst->src[2];
-  for (int n = 0; n < 4; n++) {
-    for (int lane = 0; lane < wave->width; lane++) {
-      uint32_t c = added->kind == EMU_OPERAND_VGPR ? wave->v[added->reg + n].u[lane]
-                                                   : (n == 0 ? emu_s32(wave, added) : 0);
-      uint64_t sum = sum_differences((uint32_t)(a_row->u[lane] >> 8 * n), b_row->u[lane], true);
-      sum += c;
-      sums[n].u[lane] = inst->mod.clamp ? saturate_u(sum, UINT32_MAX) : (uint32_t)sum;
-    }
-  }
-  const emu_row *lanes = emu_lanes(wave);
-  for (int n = 0; n < 4; n++) {
-    emu_row *row = &wave->v[inst->dst[0].reg + n];
-    EMU_FOR_LANES(wave) row->u[lane] = lanes->u[lane] ? sums[n].u[lane] : row->u[lane];
-  }
-}
+            pack((uint32_t)emu_saturate_i(b, INT16_MAX), (uint32_t)emu_saturate_i(a, INT16_MAX)))
 
 /* ---- carries -------------------------------------------------------------------------------- */
 
@@ -450,85 +322,78 @@ MAD_64(run_mad_i64_i32, I32, int64_t, (product >> 63) ^ (c >> 63) ^ (sum < c),
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* Rows by shape: destinations, then sources. */
-#define OP(name, run, on, flags, ...) \
-  { name, run, on, EMU_CLASS_VALU, flags, __VA_ARGS__, 0 }
-#define B32_1(name, run, on) OP(name, run, on, 0, {EMU_B32}, {EMU_B32})
-#define B32_2(name, run, on) OP(name, run, on, 0, {EMU_B32}, {EMU_B32, EMU_B32})
-#define B32_3(name, run, on) OP(name, run, on, 0, {EMU_B32}, {EMU_B32, EMU_B32, EMU_B32})
-#define B16_2(name, run, on, flags) OP(name, run, on, flags, {EMU_B16}, {EMU_B16, EMU_B16})
-#define B16_3(name, run, on, flags) OP(name, run, on, flags, {EMU_B16}, {EMU_B16, EMU_B16, EMU_B16})
-#define CARRY_OUT(name, run, on) OP(name, run, on, 0, {EMU_B32, EMU_MASK}, {EMU_B32, EMU_B32})
+#define B16_2(name, run, on, flags) EMU_INT_OP(name, run, on, flags, {EMU_B16}, {EMU_B16, EMU_B16})
+#define B16_3(name, run, on, flags) \
+  EMU_INT_OP(name, run, on, flags, {EMU_B16}, {EMU_B16, EMU_B16, EMU_B16})
+#define CARRY_OUT(name, run, on) \
+  EMU_INT_OP(name, run, on, EMU_CLAMPS, {EMU_B32, EMU_MASK}, {EMU_B32, EMU_B32})
 #define CARRY_THROUGH(name, run, on) \
-  OP(name, run, on, 0, {EMU_B32, EMU_MASK}, {EMU_B32, EMU_B32, EMU_MASK})
-#define SHIFT_64(name, run, type) OP(name, run, EMU_ALL, 0, {type}, {EMU_B32, type})
+  EMU_INT_OP(name, run, on, EMU_CLAMPS, {EMU_B32, EMU_MASK}, {EMU_B32, EMU_B32, EMU_MASK})
+#define SHIFT_64(name, run, type) EMU_INT_OP(name, run, EMU_ALL, 0, {type}, {EMU_B32, type})
 
 const emu_op emu_valu_int_ops[] = {
-    {"v_nop", run_nop, EMU_ALL, EMU_CLASS_NOTHING, 0, {EMU_NONE}, {EMU_NONE}, 0},
-    {"v_clrexcp", run_nop, EMU_ALL, EMU_CLASS_NOTHING, 0, {EMU_NONE}, {EMU_NONE}, 0},
-    {"v_pipeflush", run_nop, EMU_GFX10, EMU_CLASS_NOTHING, 0, {EMU_NONE}, {EMU_NONE}, 0},
-    B32_1("v_mov_b32", run_mov_b32, EMU_ALL),
-    B32_1("v_accvgpr_read_b32", run_mov_b32, EMU_GFX9),
-    B32_1("v_accvgpr_write_b32", run_mov_b32, EMU_GFX9),
-    B32_1("v_accvgpr_mov_b32", run_mov_b32, EMU_GFX9),
-    OP("v_mov_b64", run_mov_b64, EMU_GFX9, 0, {EMU_B64}, {EMU_B64}),
-    OP("v_swap_b32", run_swap_b32, EMU_ALL, EMU_READS_DST, {EMU_B32}, {EMU_B32}),
-    B32_1("v_not_b32", run_not_b32, EMU_ALL),
-    B32_1("v_bfrev_b32", run_bfrev_b32, EMU_ALL),
-    B32_1("v_ffbh_u32", run_ffbh_u32, EMU_ALL),
-    B32_1("v_ffbh_i32", run_ffbh_i32, EMU_ALL),
-    B32_1("v_ffbl_b32", run_ffbl_b32, EMU_ALL),
-    B32_1("v_sat_pk_u8_i16", run_sat_pk_u8_i16, EMU_ALL),
+    {"v_nop", run_nop, EMU_ALL, EMU_CLASS_NOTHING, 0, {EMU_NONE}, {EMU_NONE}},
+    {"v_clrexcp", run_nop, EMU_ALL, EMU_CLASS_NOTHING, 0, {EMU_NONE}, {EMU_NONE}},
+    {"v_pipeflush", run_nop, EMU_GFX10, EMU_CLASS_NOTHING, 0, {EMU_NONE}, {EMU_NONE}},
+    EMU_B32_1("v_mov_b32", run_mov_b32, EMU_ALL),
+    EMU_B32_1("v_accvgpr_read_b32", run_mov_b32, EMU_GFX9),
+    EMU_B32_1("v_accvgpr_write_b32", run_mov_b32, EMU_GFX9),
+    EMU_B32_1("v_accvgpr_mov_b32", run_mov_b32, EMU_GFX9),
+    EMU_INT_OP("v_swap_b32", run_swap_b32, EMU_ALL, 0, {EMU_B32}, {EMU_B32}),
+    EMU_B32_1("v_not_b32", run_not_b32, EMU_ALL),
+    EMU_B32_1("v_bfrev_b32", run_bfrev_b32, EMU_ALL),
+    EMU_B32_1("v_ffbh_u32", run_ffbh_u32, EMU_ALL),
+    EMU_B32_1("v_ffbh_i32", run_ffbh_i32, EMU_ALL),
+    EMU_B32_1("v_ffbl_b32", run_ffbl_b32, EMU_ALL),
 
-    B32_2("v_and_b32", run_and_b32, EMU_ALL),
-    B32_2("v_or_b32", run_or_b32, EMU_ALL),
-    B32_2("v_xor_b32", run_xor_b32, EMU_ALL),
-    B32_2("v_xnor_b32", run_xnor_b32, EMU_ALL),
-    B32_2("v_bfm_b32", run_bfm_b32, EMU_ALL),
-    B32_2("v_bcnt_u32_b32", run_bcnt_u32_b32, EMU_ALL),
-    B32_2("v_mbcnt_lo_u32_b32", run_mbcnt_lo_u32_b32, EMU_ALL),
-    B32_2("v_mbcnt_hi_u32_b32", run_mbcnt_hi_u32_b32, EMU_ALL),
-    OP("v_cndmask_b32", run_cndmask_b32, EMU_ALL, 0, {EMU_B32}, {EMU_B32, EMU_B32, EMU_MASK}),
-    B32_3("v_bfe_u32", run_bfe_u32, EMU_ALL),
-    B32_3("v_bfe_i32", run_bfe_i32, EMU_ALL),
-    B32_3("v_bfi_b32", run_bfi_b32, EMU_ALL),
-    B32_3("v_and_or_b32", run_and_or_b32, EMU_ALL),
-    B32_3("v_or3_b32", run_or3_b32, EMU_ALL),
-    B32_3("v_xor3_b32", run_xor3_b32, EMU_GFX10),
-    B32_3("v_alignbit_b32", run_alignbit_b32, EMU_ALL),
-    B32_3("v_alignbyte_b32", run_alignbyte_b32, EMU_ALL),
-    B32_3("v_perm_b32", run_perm_b32, EMU_ALL),
+    EMU_B32_2("v_and_b32", run_and_b32, EMU_ALL),
+    EMU_B32_2("v_or_b32", run_or_b32, EMU_ALL),
+    EMU_B32_2("v_xor_b32", run_xor_b32, EMU_ALL),
+    EMU_B32_2("v_xnor_b32", run_xnor_b32, EMU_ALL),
+    EMU_B32_2("v_bfm_b32", run_bfm_b32, EMU_ALL),
+    EMU_B32_2("v_bcnt_u32_b32", run_bcnt_u32_b32, EMU_ALL),
+    EMU_B32_2("v_mbcnt_lo_u32_b32", run_mbcnt_lo_u32_b32, EMU_ALL),
+    EMU_B32_2("v_mbcnt_hi_u32_b32", run_mbcnt_hi_u32_b32, EMU_ALL),
+    EMU_INT_OP("v_cndmask_b32", run_cndmask_b32, EMU_ALL, 0, {EMU_B32},
+               {EMU_B32, EMU_B32, EMU_MASK}),
+    EMU_B32_3("v_bfe_u32", run_bfe_u32, EMU_ALL),
+    EMU_B32_3("v_bfe_i32", run_bfe_i32, EMU_ALL),
+    EMU_B32_3("v_bfi_b32", run_bfi_b32, EMU_ALL),
+    EMU_B32_3("v_and_or_b32", run_and_or_b32, EMU_ALL),
+    EMU_B32_3("v_or3_b32", run_or3_b32, EMU_ALL),
+    EMU_B32_3("v_xor3_b32", run_xor3_b32, EMU_GFX10),
+    EMU_B32_3("v_alignbit_b32", run_alignbit_b32, EMU_ALL),
+    EMU_B32_3("v_alignbyte_b32", run_alignbyte_b32, EMU_ALL),
 
-    B32_2("v_lshlrev_b32", run_lshlrev_b32, EMU_ALL),
-    B32_2("v_lshrrev_b32", run_lshrrev_b32, EMU_ALL),
-    B32_2("v_ashrrev_i32", run_ashrrev_i32, EMU_ALL),
+    EMU_B32_2("v_lshlrev_b32", run_lshlrev_b32, EMU_ALL),
+    EMU_B32_2("v_lshrrev_b32", run_lshrrev_b32, EMU_ALL),
+    EMU_B32_2("v_ashrrev_i32", run_ashrrev_i32, EMU_ALL),
     SHIFT_64("v_lshlrev_b64", run_lshlrev_b64, EMU_B64),
     SHIFT_64("v_lshrrev_b64", run_lshrrev_b64, EMU_B64),
     SHIFT_64("v_ashrrev_i64", run_ashrrev_i64, EMU_I64),
     B16_2("v_lshlrev_b16", run_lshlrev_b16, EMU_ALL, 0),
     B16_2("v_lshrrev_b16", run_lshrrev_b16, EMU_ALL, 0),
     B16_2("v_ashrrev_i16", run_ashrrev_i16, EMU_ALL, 0),
-    B32_3("v_lshl_or_b32", run_lshl_or_b32, EMU_ALL),
-    B32_3("v_lshl_add_u32", run_lshl_add_u32, EMU_ALL),
-    OP("v_lshl_add_u64", run_lshl_add_u64, EMU_GFX9, 0, {EMU_B64}, {EMU_B64, EMU_B32, EMU_B64}),
-    B32_3("v_add_lshl_u32", run_add_lshl_u32, EMU_ALL),
-    B32_3("v_xad_u32", run_xad_u32, EMU_ALL),
-    B32_3("v_add3_u32", run_add3_u32, EMU_ALL),
+    EMU_B32_3("v_lshl_or_b32", run_lshl_or_b32, EMU_ALL),
+    EMU_B32_3("v_lshl_add_u32", run_lshl_add_u32, EMU_ALL),
+    EMU_B32_3("v_add_lshl_u32", run_add_lshl_u32, EMU_ALL),
+    EMU_B32_3("v_xad_u32", run_xad_u32, EMU_ALL),
+    EMU_B32_3("v_add3_u32", run_add3_u32, EMU_ALL),
 
-    B32_2("v_min_u32", run_min_u32, EMU_ALL),
-    B32_2("v_max_u32", run_max_u32, EMU_ALL),
-    B32_2("v_min_i32", run_min_i32, EMU_ALL),
-    B32_2("v_max_i32", run_max_i32, EMU_ALL),
+    EMU_B32_2("v_min_u32", run_min_u32, EMU_ALL),
+    EMU_B32_2("v_max_u32", run_max_u32, EMU_ALL),
+    EMU_B32_2("v_min_i32", run_min_i32, EMU_ALL),
+    EMU_B32_2("v_max_i32", run_max_i32, EMU_ALL),
     B16_2("v_min_u16", run_min_u16, EMU_ALL, 0),
     B16_2("v_max_u16", run_max_u16, EMU_ALL, 0),
     B16_2("v_min_i16", run_min_i16, EMU_ALL, 0),
     B16_2("v_max_i16", run_max_i16, EMU_ALL, 0),
-    B32_3("v_min3_u32", run_min3_u32, EMU_ALL),
-    B32_3("v_max3_u32", run_max3_u32, EMU_ALL),
-    B32_3("v_med3_u32", run_med3_u32, EMU_ALL),
-    B32_3("v_min3_i32", run_min3_i32, EMU_ALL),
-    B32_3("v_max3_i32", run_max3_i32, EMU_ALL),
-    B32_3("v_med3_i32", run_med3_i32, EMU_ALL),
+    EMU_B32_3("v_min3_u32", run_min3_u32, EMU_ALL),
+    EMU_B32_3("v_max3_u32", run_max3_u32, EMU_ALL),
+    EMU_B32_3("v_med3_u32", run_med3_u32, EMU_ALL),
+    EMU_B32_3("v_min3_i32", run_min3_i32, EMU_ALL),
+    EMU_B32_3("v_max3_i32", run_max3_i32, EMU_ALL),
+    EMU_B32_3("v_med3_i32", run_med3_i32, EMU_ALL),
     B16_3("v_min3_u16", run_min3_u16, EMU_ALL, EMU_KEEPS_HIGH),
     B16_3("v_max3_u16", run_max3_u16, EMU_ALL, EMU_KEEPS_HIGH),
     B16_3("v_med3_u16", run_med3_u16, EMU_ALL, EMU_KEEPS_HIGH),
@@ -536,25 +401,25 @@ const emu_op emu_valu_int_ops[] = {
     B16_3("v_max3_i16", run_max3_i16, EMU_ALL, EMU_KEEPS_HIGH),
     B16_3("v_med3_i16", run_med3_i16, EMU_ALL, EMU_KEEPS_HIGH),
 
-    B32_2("v_add_u32", run_add_u32, EMU_GFX9),
-    B32_2("v_sub_u32", run_sub_u32, EMU_GFX9),
-    B32_2("v_subrev_u32", run_subrev_u32, EMU_GFX9),
-    B32_2("v_add_nc_u32", run_add_u32, EMU_GFX10),
-    B32_2("v_sub_nc_u32", run_sub_u32, EMU_GFX10),
-    B32_2("v_subrev_nc_u32", run_subrev_u32, EMU_GFX10),
-    B32_2("v_add_i32", run_add_i32, EMU_GFX9),
-    B32_2("v_sub_i32", run_sub_i32, EMU_GFX9),
-    B32_2("v_add_nc_i32", run_add_i32, EMU_GFX10),
-    B32_2("v_sub_nc_i32", run_sub_i32, EMU_GFX10),
-    B16_2("v_add_u16", run_add_u16, EMU_GFX9, 0),
-    B16_2("v_sub_u16", run_sub_u16, EMU_GFX9, 0),
-    B16_2("v_subrev_u16", run_subrev_u16, EMU_GFX9, 0),
-    B16_2("v_add_i16", run_add_i16, EMU_GFX9, EMU_KEEPS_HIGH),
-    B16_2("v_sub_i16", run_sub_i16, EMU_GFX9, EMU_KEEPS_HIGH),
-    B16_2("v_add_nc_u16", run_add_u16, EMU_GFX10, 0),
-    B16_2("v_sub_nc_u16", run_sub_u16, EMU_GFX10, 0),
-    B16_2("v_add_nc_i16", run_add_i16, EMU_GFX10, 0),
-    B16_2("v_sub_nc_i16", run_sub_i16, EMU_GFX10, 0),
+    EMU_SUM_2("v_add_u32", run_add_u32, EMU_GFX9),
+    EMU_SUM_2("v_sub_u32", run_sub_u32, EMU_GFX9),
+    EMU_SUM_2("v_subrev_u32", run_subrev_u32, EMU_GFX9),
+    EMU_SUM_2("v_add_nc_u32", run_add_u32, EMU_GFX10),
+    EMU_SUM_2("v_sub_nc_u32", run_sub_u32, EMU_GFX10),
+    EMU_SUM_2("v_subrev_nc_u32", run_subrev_u32, EMU_GFX10),
+    EMU_SUM_2("v_add_i32", run_add_i32, EMU_GFX9),
+    EMU_SUM_2("v_sub_i32", run_sub_i32, EMU_GFX9),
+    EMU_SUM_2("v_add_nc_i32", run_add_i32, EMU_GFX10),
+    EMU_SUM_2("v_sub_nc_i32", run_sub_i32, EMU_GFX10),
+    B16_2("v_add_u16", run_add_u16, EMU_GFX9, EMU_CLAMPS),
+    B16_2("v_sub_u16", run_sub_u16, EMU_GFX9, EMU_CLAMPS),
+    B16_2("v_subrev_u16", run_subrev_u16, EMU_GFX9, EMU_CLAMPS),
+    B16_2("v_add_i16", run_add_i16, EMU_GFX9, EMU_CLAMPS | EMU_KEEPS_HIGH),
+    B16_2("v_sub_i16", run_sub_i16, EMU_GFX9, EMU_CLAMPS | EMU_KEEPS_HIGH),
+    B16_2("v_add_nc_u16", run_add_u16, EMU_GFX10, EMU_CLAMPS),
+    B16_2("v_sub_nc_u16", run_sub_u16, EMU_GFX10, EMU_CLAMPS),
+    B16_2("v_add_nc_i16", run_add_i16, EMU_GFX10, EMU_CLAMPS),
+    B16_2("v_sub_nc_i16", run_sub_i16, EMU_GFX10, EMU_CLAMPS),
     CARRY_OUT("v_add_co_u32", run_add_co_u32, EMU_ALL),
     CARRY_OUT("v_sub_co_u32", run_sub_co_u32, EMU_ALL),
     CARRY_OUT("v_subrev_co_u32", run_subrev_co_u32, EMU_ALL),
@@ -565,36 +430,28 @@ const emu_op emu_valu_int_ops[] = {
     CARRY_THROUGH("v_sub_co_ci_u32", run_subb_co_u32, EMU_GFX10),
     CARRY_THROUGH("v_subrev_co_ci_u32", run_subbrev_co_u32, EMU_GFX10),
 
-    B32_2("v_mul_lo_u32", run_mul_lo_u32, EMU_ALL),
-    B32_2("v_mul_hi_u32", run_mul_hi_u32, EMU_ALL),
-    B32_2("v_mul_hi_i32", run_mul_hi_i32, EMU_ALL),
+    EMU_B32_2("v_mul_lo_u32", run_mul_lo_u32, EMU_ALL),
+    EMU_B32_2("v_mul_hi_u32", run_mul_hi_u32, EMU_ALL),
+    EMU_B32_2("v_mul_hi_i32", run_mul_hi_i32, EMU_ALL),
     B16_2("v_mul_lo_u16", run_mul_lo_u16, EMU_ALL, 0),
-    B32_2("v_mul_u32_u24", run_mul_u32_u24, EMU_ALL),
-    B32_2("v_mul_i32_i24", run_mul_i32_i24, EMU_ALL),
-    B32_2("v_mul_hi_u32_u24", run_mul_hi_u32_u24, EMU_ALL),
-    B32_2("v_mul_hi_i32_i24", run_mul_hi_i32_i24, EMU_ALL),
-    B32_3("v_mad_u32_u24", run_mad_u32_u24, EMU_ALL),
-    B32_3("v_mad_i32_i24", run_mad_i32_i24, EMU_ALL),
-    B16_3("v_mad_u16", run_mad_u16, EMU_ALL, EMU_KEEPS_HIGH),
-    B16_3("v_mad_i16", run_mad_i16, EMU_ALL, EMU_KEEPS_HIGH),
-    B16_3("v_mad_legacy_u16", run_mad_u16, EMU_GFX9, 0),
-    B16_3("v_mad_legacy_i16", run_mad_i16, EMU_GFX9, 0),
-    OP("v_mad_u32_u16", run_mad_u32_u16, EMU_ALL, 0, {EMU_B32}, {EMU_B16, EMU_B16, EMU_B32}),
-    OP("v_mad_i32_i16", run_mad_i32_i16, EMU_ALL, 0, {EMU_B32}, {EMU_B16, EMU_B16, EMU_B32}),
-    OP("v_mad_u64_u32", run_mad_u64_u32, EMU_ALL, 0, {EMU_B64, EMU_MASK},
-       {EMU_B32, EMU_B32, EMU_B64}),
-    OP("v_mad_i64_i32", run_mad_i64_i32, EMU_ALL, 0, {EMU_I64, EMU_MASK},
-       {EMU_B32, EMU_B32, EMU_I64}),
-    B32_3("v_sad_u8", run_sad_u8, EMU_ALL),
-    B32_3("v_sad_hi_u8", run_sad_hi_u8, EMU_ALL),
-    B32_3("v_sad_u16", run_sad_u16, EMU_ALL),
-    B32_3("v_sad_u32", run_sad_u32, EMU_ALL),
-    B32_3("v_msad_u8", run_msad_u8, EMU_ALL),
-    OP("v_qsad_pk_u16_u8", run_qsad_pk_u16_u8, EMU_ALL, 0, {EMU_B64}, {EMU_B64, EMU_B32, EMU_B64}),
-    OP("v_mqsad_pk_u16_u8", run_mqsad_pk_u16_u8, EMU_ALL, 0, {EMU_B64},
-       {EMU_B64, EMU_B32, EMU_B64}),
-    OP("v_mqsad_u32_u8", run_mqsad_u32_u8, EMU_ALL, 0, {EMU_B128}, {EMU_B64, EMU_B32, EMU_B128}),
-    B32_3("v_lerp_u8", run_lerp_u8, EMU_ALL),
-    B32_2("v_cvt_pk_u16_u32", run_cvt_pk_u16_u32, EMU_ALL),
-    B32_2("v_cvt_pk_i16_i32", run_cvt_pk_i16_i32, EMU_ALL),
+    EMU_SUM_2("v_mul_u32_u24", run_mul_u32_u24, EMU_ALL),
+    EMU_SUM_2("v_mul_i32_i24", run_mul_i32_i24, EMU_ALL),
+    EMU_B32_2("v_mul_hi_u32_u24", run_mul_hi_u32_u24, EMU_ALL),
+    EMU_B32_2("v_mul_hi_i32_i24", run_mul_hi_i32_i24, EMU_ALL),
+    EMU_SUM_3("v_mad_u32_u24", run_mad_u32_u24, EMU_ALL),
+    EMU_SUM_3("v_mad_i32_i24", run_mad_i32_i24, EMU_ALL),
+    B16_3("v_mad_u16", run_mad_u16, EMU_ALL, EMU_CLAMPS | EMU_KEEPS_HIGH),
+    B16_3("v_mad_i16", run_mad_i16, EMU_ALL, EMU_CLAMPS | EMU_KEEPS_HIGH),
+    B16_3("v_mad_legacy_u16", run_mad_u16, EMU_GFX9, EMU_CLAMPS),
+    B16_3("v_mad_legacy_i16", run_mad_i16, EMU_GFX9, EMU_CLAMPS),
+    EMU_INT_OP("v_mad_u32_u16", run_mad_u32_u16, EMU_ALL, EMU_CLAMPS, {EMU_B32},
+               {EMU_B16, EMU_B16, EMU_B32}),
+    EMU_INT_OP("v_mad_i32_i16", run_mad_i32_i16, EMU_ALL, EMU_CLAMPS, {EMU_B32},
+               {EMU_B16, EMU_B16, EMU_B32}),
+    EMU_INT_OP("v_mad_u64_u32", run_mad_u64_u32, EMU_ALL, EMU_CLAMPS, {EMU_B64, EMU_MASK},
+               {EMU_B32, EMU_B32, EMU_B64}),
+    EMU_INT_OP("v_mad_i64_i32", run_mad_i64_i32, EMU_ALL, EMU_CLAMPS, {EMU_I64, EMU_MASK},
+               {EMU_B32, EMU_B32, EMU_I64}),
+    EMU_B32_2("v_cvt_pk_u16_u32", run_cvt_pk_u16_u32, EMU_ALL),
+    EMU_B32_2("v_cvt_pk_i16_i32", run_cvt_pk_i16_i32, EMU_ALL),
     {0}};

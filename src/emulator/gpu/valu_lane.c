@@ -195,21 +195,31 @@ static void run_set_gpr_idx_idx(emu_wave *wave, const emu_inst *inst) {
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-#define LANE(name, run, on, flags, ...) \
-  { name, run, on, EMU_CLASS_CROSS, flags, {EMU_B32}, {__VA_ARGS__}, 0 }
-#define RELATIVE(name, run) \
-  { name, run, EMU_GFX10, EMU_CLASS_VALU, EMU_READS_M0, {EMU_B32}, {EMU_B32}, 0 }
-#define INDEXING(name, run, ...) \
-  { name, run, EMU_GFX9, EMU_CLASS_SALU, EMU_READS_M0, {EMU_NONE}, {__VA_ARGS__}, 0 }
+#define LANE(name, run, on, flags, ...)                 \
+  {                                                     \
+    name, run, on, EMU_CLASS_CROSS, flags, {EMU_B32}, { \
+      __VA_ARGS__                                       \
+    }                                                   \
+  }
+#define RELATIVE(name, run)                                          \
+  {                                                                  \
+    name, run, EMU_GFX10, EMU_CLASS_VALU, EMU_READS_M0, {EMU_B32}, { \
+      EMU_B32                                                        \
+    }                                                                \
+  }
+#define INDEXING(name, run, ...)                                     \
+  {                                                                  \
+    name, run, EMU_GFX9, EMU_CLASS_SALU, EMU_READS_M0, {EMU_NONE}, { \
+      __VA_ARGS__                                                    \
+    }                                                                \
+  }
 
 const emu_op emu_valu_lane_ops[] = {
-    LANE("v_readlane_b32", run_readlane_b32, EMU_ALL, EMU_IGNORES_EXEC, EMU_B32, EMU_B32),
-    LANE("v_readfirstlane_b32", run_readfirstlane_b32, EMU_ALL, EMU_IGNORES_EXEC, EMU_B32),
-    LANE("v_writelane_b32", run_writelane_b32, EMU_ALL, EMU_IGNORES_EXEC | EMU_READS_DST, EMU_B32,
-         EMU_B32),
-    LANE("v_permlane16_b32", run_permlane16_b32, EMU_GFX10, EMU_READS_DST, EMU_B32, EMU_B32,
-         EMU_B32),
-    LANE("v_permlanex16_b32", run_permlanex16_b32, EMU_GFX10, EMU_READS_DST, EMU_B32, EMU_B32,
+    LANE("v_readlane_b32", run_readlane_b32, EMU_ALL, 0, EMU_B32, EMU_B32),
+    LANE("v_readfirstlane_b32", run_readfirstlane_b32, EMU_ALL, 0, EMU_B32),
+    LANE("v_writelane_b32", run_writelane_b32, EMU_ALL, 0, EMU_B32, EMU_B32),
+    LANE("v_permlane16_b32", run_permlane16_b32, EMU_GFX10, EMU_SELECTS, EMU_B32, EMU_B32, EMU_B32),
+    LANE("v_permlanex16_b32", run_permlanex16_b32, EMU_GFX10, EMU_SELECTS, EMU_B32, EMU_B32,
          EMU_B32),
     RELATIVE("v_movreld_b32", run_movreld_b32),
     RELATIVE("v_movrels_b32", run_movrels_b32),

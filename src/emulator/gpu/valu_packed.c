@@ -277,8 +277,12 @@ DOT(dot8_u32_u4, 4, false)
 /* ---- table ----------------------------------------------------------------------------------- */
 
 #define ROW(...) ROW_(__VA_ARGS__) /* lists of types are spread first */
-#define ROW_(name, chips, flags, to, ...) \
-  { "v_" #name, run_##name, chips, EMU_CLASS_VALU, flags, {to}, {__VA_ARGS__}, 0 }
+#define ROW_(name, chips, flags, to, ...)                         \
+  {                                                               \
+    "v_" #name, run_##name, chips, EMU_CLASS_VALU, flags, {to}, { \
+      __VA_ARGS__                                                 \
+    }                                                             \
+  }
 #define HALVES_2 EMU_V2F16, EMU_V2F16, EMU_V2F16
 #define WORDS_2 EMU_V2B16, EMU_V2B16, EMU_V2B16
 #define WORD_3 EMU_B32, EMU_B32, EMU_B32, EMU_B32
@@ -289,33 +293,33 @@ const emu_op emu_valu_packed_ops[] = {
     ROW(pk_min_f16, EMU_ALL, 0, HALVES_2),
     ROW(pk_max_f16, EMU_ALL, 0, HALVES_2),
     ROW(pk_fma_f16, EMU_ALL, 0, HALVES_2, EMU_V2F16),
-    ROW(pk_fmac_f16, EMU_ALL, EMU_READS_DST, HALVES_2),
+    ROW(pk_fmac_f16, EMU_ALL, 0, HALVES_2),
     ROW(pk_add_f32, EMU_GFX9, 0, EMU_V2F32, EMU_V2F32, EMU_V2F32),
     ROW(pk_mul_f32, EMU_GFX9, 0, EMU_V2F32, EMU_V2F32, EMU_V2F32),
     ROW(pk_fma_f32, EMU_GFX9, 0, EMU_V2F32, EMU_V2F32, EMU_V2F32, EMU_V2F32),
     ROW(pk_mov_b32, EMU_GFX9, 0, EMU_V2B32, EMU_V2B32, EMU_V2B32),
-    ROW(fma_mix_f32, EMU_ALL, 0, WORD_3),
-    ROW(fma_mixlo_f16, EMU_ALL, EMU_READS_DST, WORD_3),
-    ROW(fma_mixhi_f16, EMU_ALL, EMU_READS_DST, WORD_3),
-    ROW(pk_add_i16, EMU_ALL, 0, WORDS_2),
-    ROW(pk_sub_i16, EMU_ALL, 0, WORDS_2),
-    ROW(pk_mad_i16, EMU_ALL, 0, WORDS_2, EMU_V2B16),
+    ROW(fma_mix_f32, EMU_ALL, EMU_CLAMPS | EMU_SELECTS, WORD_3),
+    ROW(fma_mixlo_f16, EMU_ALL, EMU_CLAMPS | EMU_SELECTS, WORD_3),
+    ROW(fma_mixhi_f16, EMU_ALL, EMU_CLAMPS | EMU_SELECTS, WORD_3),
+    ROW(pk_add_i16, EMU_ALL, EMU_CLAMPS, WORDS_2),
+    ROW(pk_sub_i16, EMU_ALL, EMU_CLAMPS, WORDS_2),
+    ROW(pk_mad_i16, EMU_ALL, EMU_CLAMPS, WORDS_2, EMU_V2B16),
     ROW(pk_min_i16, EMU_ALL, 0, WORDS_2),
     ROW(pk_max_i16, EMU_ALL, 0, WORDS_2),
     ROW(pk_ashrrev_i16, EMU_ALL, 0, WORDS_2),
-    ROW(pk_add_u16, EMU_ALL, 0, WORDS_2),
-    ROW(pk_sub_u16, EMU_ALL, 0, WORDS_2),
-    ROW(pk_mad_u16, EMU_ALL, 0, WORDS_2, EMU_V2B16),
+    ROW(pk_add_u16, EMU_ALL, EMU_CLAMPS, WORDS_2),
+    ROW(pk_sub_u16, EMU_ALL, EMU_CLAMPS, WORDS_2),
+    ROW(pk_mad_u16, EMU_ALL, EMU_CLAMPS, WORDS_2, EMU_V2B16),
     ROW(pk_min_u16, EMU_ALL, 0, WORDS_2),
     ROW(pk_max_u16, EMU_ALL, 0, WORDS_2),
     ROW(pk_mul_lo_u16, EMU_ALL, 0, WORDS_2),
     ROW(pk_lshlrev_b16, EMU_ALL, 0, WORDS_2),
     ROW(pk_lshrrev_b16, EMU_ALL, 0, WORDS_2),
-    ROW(dot2_i32_i16, EMU_ALL, 0, WORD_3),
-    ROW(dot2_u32_u16, EMU_ALL, 0, WORD_3),
-    ROW(dot4_i32_i8, EMU_ALL, 0, WORD_3),
-    ROW(dot4_u32_u8, EMU_ALL, 0, WORD_3),
-    ROW(dot8_i32_i4, EMU_ALL, 0, WORD_3),
-    ROW(dot8_u32_u4, EMU_ALL, 0, WORD_3),
+    ROW(dot2_i32_i16, EMU_ALL, EMU_CLAMPS, WORD_3),
+    ROW(dot2_u32_u16, EMU_ALL, EMU_CLAMPS, WORD_3),
+    ROW(dot4_i32_i8, EMU_ALL, EMU_CLAMPS, WORD_3),
+    ROW(dot4_u32_u8, EMU_ALL, EMU_CLAMPS, WORD_3),
+    ROW(dot8_i32_i4, EMU_ALL, EMU_CLAMPS, WORD_3),
+    ROW(dot8_u32_u4, EMU_ALL, EMU_CLAMPS, WORD_3),
     {.name = NULL},
 };

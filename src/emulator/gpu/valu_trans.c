@@ -116,8 +116,12 @@ RUN(rcp, f64, double_rcp_kernel)
 RUN(rsq, f64, double_rsq_kernel)
 RUN(sqrt, f64, double_sqrt_kernel)
 
-#define ROW(name, function, chips, type) \
-  { name, function, chips, EMU_CLASS_TRANS, 0, {type}, {type}, 0 }
+#define ROW(name, function, chips, type)                 \
+  {                                                      \
+    name, function, chips, EMU_CLASS_TRANS, 0, {type}, { \
+      type                                               \
+    }                                                    \
+  }
 
 const emu_op emu_valu_trans_ops[] = {
     ROW("v_rcp_f32", run_rcp_f32, EMU_ALL, EMU_F32),

@@ -202,9 +202,9 @@ static void use_operands(check *c, uint32_t at, kind own) {
   for (unsigned n = 0; n < EMU_MAX_DST && op->dst[n] != EMU_NONE; n++) {
     use_operand(c, at, &inst->dst[n], true, own);
   }
-  if (op->flags & (EMU_READS_VCC | EMU_WRITES_VCC)) {
+  if (op->flags & EMU_READS_VCC) {
     for (unsigned k = 0; k < c->wave_size / 32; k++) {
-      use(c, at, EMU_SGPR_VCC + k, op->flags & EMU_WRITES_VCC, NOT_COUNTED);
+      use(c, at, EMU_SGPR_VCC + k, false, NOT_COUNTED);
     }
   }
   if (op->flags & EMU_READS_M0) use(c, at, EMU_SGPR_M0, false, NOT_COUNTED);

@@ -125,7 +125,7 @@ struct emu_dispatch {
   const char *kernel;                /* its name, or "?" */
   uint32_t grid[3], local[3], groups[3];
   _Atomic bool *stop; /* set by any thread: end soon, without a fault */
-  emu_fault *fault;   /* first one wins, under the dispatch's lock (dispatch.c) */
+  emu_fault *fault;   /* of the first to set has_fault; whole when the dispatch has ended */
   _Atomic bool has_fault;
   emu_watch *watch;
   bool is_runtime; /* one of ROCR's own kernels, which copy and fill */
@@ -148,7 +148,7 @@ static inline uint64_t emu_exec(const emu_wave *wave) {
 
 static inline void emu_set_exec(emu_wave *wave, uint64_t mask) {
   wave->s[EMU_SGPR_EXEC] = (uint32_t)mask;
-  wave->s[EMU_SGPR_EXEC + 1] = wave->width == 64 ? (uint32_t)(mask >> 32) : 0;
+  if (wave->width == 64) wave->s[EMU_SGPR_EXEC + 1] = (uint32_t)(mask >> 32);
   wave->lanes_stale = true;
 }
 

@@ -1,4 +1,4 @@
-/* The functions beside ROCR's: the last fault in words, and what was counted.
+/* The functions beside ROCR's: the last fault in words, what was counted, what was asked for.
  *
  * The fault's text outlives the queue and the runtime that met it. */
 #include <pthread.h>
@@ -9,6 +9,7 @@
 #include "emulator/kfd/kfd.h"
 #include "emulator/report/check.h"
 #include "emulator/report/tally.h"
+#include "emulator/settings.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char fault_text[512];
@@ -31,8 +32,21 @@ ROC_EMULATOR_API void roc_emulator_clear_fault(void) {
   emu_fault_remember("");
 }
 
+ROC_EMULATOR_API bool roc_emulator_understands(char *why, size_t size) {
+  roc_error err = ROC_ERROR_INIT;
+  bool is_understood = emu_settings_check(&err) == ROC_OK;
+  if (size > 0) snprintf(why, size, "%s", err.message);
+  return is_understood;
+}
+
+ROC_EMULATOR_API bool roc_emulator_conclude(char *why, size_t size) {
+  roc_error err = ROC_ERROR_INIT;
+  bool is_written = emu_tally_conclude(&err) == ROC_OK;
+  if (size > 0) snprintf(why, size, "%s", err.message);
+  return is_written;
+}
+
 ROC_EMULATOR_API bool roc_emulator_report(const char *path) {
-  if (!path) return emu_tally_print_as_asked();
   FILE *file = fopen(path, "w");
   if (!file) return false;
   bool is_ok = emu_tally_print(file);

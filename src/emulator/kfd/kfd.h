@@ -15,6 +15,7 @@
 
 #include "emulator/chip.h"
 #include "emulator/gpu/gpu.h"
+#include "emulator/kfd/order.h"
 #include "emulator/map.h"
 
 enum { EMU_MAX_NODES = 9, EMU_HOST_NODE = 0, EMU_PAGE_BYTES = 1 << EMU_PAGE_SHIFT };
@@ -130,7 +131,9 @@ static inline void emu_store64(volatile void *address, uint64_t value) {
 static inline void emu_store32(volatile void *address, uint32_t value) {
   atomic_store_explicit((volatile _Atomic uint32_t *)address, value, memory_order_release);
 }
+/* Tells a signal. */
 static inline void emu_add64(volatile void *address, uint64_t value) {
+  emu_order_tell();
   atomic_fetch_add_explicit((volatile _Atomic uint64_t *)address, value, memory_order_acq_rel);
 }
 

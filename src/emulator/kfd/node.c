@@ -4,12 +4,13 @@
  * wants it, so that a process that only asks what there is starts no threads. */
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "emulator/kfd/kfd.h"
+#include "emulator/settings.h"
 
 static emu_node nodes[EMU_MAX_NODES];
 static uint32_t node_count = 1;
@@ -20,9 +21,8 @@ static const uint64_t mebi = 1 << 20, gibi = 1 << 30;
 
 /* Memory of each GPU: ROCLUA_EMULATE_MEMORY (MiB), else half the host's, in GiB, at least one. */
 static uint64_t choose_vram_bytes(void) {
-  const char *text = getenv("ROCLUA_EMULATE_MEMORY");
-  unsigned long long asked = text ? strtoull(text, NULL, 10) : 0;
-  if (asked >= 64 && asked <= (1ull << 24)) return asked * mebi;
+  uint64_t asked = emu_asked_memory_mb();
+  if (asked) return asked * mebi;
   uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
   half -= half % gibi;
   if (half < gibi) return gibi;
@@ -31,13 +31,17 @@ static uint64_t choose_vram_bytes(void) {
 
 /* Workers of each interpreter beside the queues' own threads. */
 static unsigned choose_workers(void) {
-  const char *text = getenv("ROCLUA_EMULATE_THREADS");
-  unsigned long asked = text ? strtoul(text, NULL, 10) : 0;
-  if (asked == 0) {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    asked = cores > 0 ? (unsigned long)cores : 1;
-  }
-  return (unsigned)(asked > 256 ? 255 : asked - 1);
+  uint32_t asked = emu_asked_threads();
+  if (asked) return asked - 1;
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return cores > 256 ? 255 : cores > 0 ? (unsigned)cores - 1 : 0;
+}
+
+/* Programs of ROCR's own have nobody else who would tell; roclua has asked before. */
+static void warn_of_settings(void) {
+  roc_error err = ROC_ERROR_INIT;
+  if (emu_settings_check(&err) == ROC_OK) return;
+  fprintf(stderr, "roclua's emulator: %s; it goes on as if that were not set\n", err.message);
 }
 
 static void tell_unknown(const char *name, size_t length) {
@@ -81,8 +85,9 @@ static bool add_node(const char *name, size_t length, uint64_t vram_bytes) {
 }
 
 void emu_nodes_open(void) {
-  const char *names = getenv("ROCLUA_EMULATE");
-  if (!names || !*names) names = "gfx90a";
+  const char *names = roc_env_text("ROCLUA_EMULATE");
+  if (!names) names = "gfx90a";
+  warn_of_settings();
   uint64_t vram_bytes = choose_vram_bytes();
   for (const char *at = names; *at;) {
     size_t length = strcspn(at, ",");

@@ -208,6 +208,10 @@ static void park(emu_queue *queue) {
   pthread_mutex_unlock(&watch_lock);
 }
 
+#ifdef __SANITIZE_THREAD__
+char roc_emulator_asked, roc_emulator_told; /* see order.h */
+#endif
+
 static void *work(void *arg) {
   emu_queue *queue = arg;
   char name[16];
@@ -215,6 +219,7 @@ static void *work(void *arg) {
   prctl(PR_SET_NAME, name);
   while (!atomic_load(&queue->stop)) {
     if (!atomic_load(&queue->halt) && queue->kind->is_pending(queue)) {
+      emu_order_begin_packet();
       queue->kind->step(queue);
     } else if (!spin_for_work(queue)) {
       park(queue);

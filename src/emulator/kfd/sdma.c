@@ -9,7 +9,7 @@
 #include "emulator/kfd/queue.h"
 #include "emulator/report/watch.h"
 
-enum { ATOMIC_ADD64 = 47, COPY_COUNT_MASK = 0x3fffff };
+enum { ATOMIC_ADD64 = 47, POLL_EQUAL = 3, COPY_COUNT_MASK = 0x3fffff };
 
 /* Processes the packet; false when it is not done. */
 typedef bool sdma_handler(emu_queue *queue, const uint32_t *dwords);
@@ -85,17 +85,6 @@ static bool raise_trap(emu_queue *queue, const uint32_t *dwords) {
   return true;
 }
 
-/* Waits until a masked word has the value, or (HDP flush) does nothing. */
-static bool poll_memory(emu_queue *queue, const uint32_t *dwords) {
-  if (!(dwords[0] >> 31)) return true;
-  uint64_t address = address_of(dwords + 1);
-  if (!emu_queue_reaches(queue, address, 4, EMU_PAGE_READ)) return false;
-  for (unsigned looks = 0; (emu_load32((void *)(uintptr_t)address) & dwords[4]) != dwords[3];) {
-    if (!emu_queue_pause(queue, &looks)) return false;
-  }
-  return true;
-}
-
 static bool refuse(emu_queue *queue, const uint32_t *dwords) {
   char text[160];
   snprintf(text, sizeof text, "the copy engine does not know the packet 0x%08" PRIx32, dwords[0]);
@@ -105,21 +94,23 @@ static bool refuse(emu_queue *queue, const uint32_t *dwords) {
   return false;
 }
 
+/* Waits until a masked word has the value, or (HDP flush) does nothing. */
+static bool poll_memory(emu_queue *queue, const uint32_t *dwords) {
+  if (!(dwords[0] >> 31)) return true;
+  if ((dwords[0] >> 28 & 7) != POLL_EQUAL) return refuse(queue, dwords);
+  uint64_t address = address_of(dwords + 1);
+  if (!emu_queue_reaches(queue, address, 4, EMU_PAGE_READ)) return false;
+  for (unsigned looks = 0; (emu_load32((void *)(uintptr_t)address) & dwords[4]) != dwords[3];) {
+    if (!emu_queue_pause(queue, &looks)) return false;
+  }
+  return true;
+}
+
 static bool add_atomically(emu_queue *queue, const uint32_t *dwords) {
   if ((dwords[0] >> 25 & 0x7f) != ATOMIC_ADD64) return refuse(queue, dwords);
   uint64_t address = address_of(dwords + 1);
   if (!emu_queue_reaches(queue, address, 8, EMU_PAGE_WRITE)) return false;
   emu_add64((void *)(uintptr_t)address, address_of(dwords + 3));
-  return true;
-}
-
-static bool fill_dwords(emu_queue *queue, const uint32_t *dwords) {
-  uint64_t address = address_of(dwords + 1), nbytes = (uint64_t)(dwords[4] & COPY_COUNT_MASK) + 1;
-  if (!emu_queue_reaches(queue, address, nbytes, EMU_PAGE_WRITE)) return false;
-  for (uint64_t i = 0; i + 4 <= nbytes; i += 4) {
-    memcpy((void *)(uintptr_t)(address + i), &dwords[3], 4);
-  }
-  emu_watch_copied(address, nbytes);
   return true;
 }
 
@@ -135,10 +126,9 @@ static const struct {
   uint8_t op, subop, ndwords;
   sdma_handler *handle;
 } packets[] = {
-    {0, 0, 1, do_nothing},      {1, 0, 7, copy_linear},  {1, 4, 13, copy_rect},
-    {5, 0, 4, store_fence},     {6, 0, 2, raise_trap},   {8, 0, 6, poll_memory},
-    {10, 0, 8, add_atomically}, {11, 0, 5, fill_dwords}, {13, 2, 3, store_timestamp},
-    {17, 1, 5, do_nothing},
+    {0, 0, 1, do_nothing},      {1, 0, 7, copy_linear},      {1, 4, 13, copy_rect},
+    {5, 0, 4, store_fence},     {6, 0, 2, raise_trap},       {8, 0, 6, poll_memory},
+    {10, 0, 8, add_atomically}, {13, 2, 3, store_timestamp}, {17, 1, 5, do_nothing},
 };
 
 static bool is_sdma_pending(const emu_queue *queue) {

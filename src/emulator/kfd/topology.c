@@ -3,12 +3,12 @@
  * Facts of a GPU come from its chip's row; what ROCR divides by or asserts on is never 0.  Structures
  * are cleared first: ROCR reads fields that mean nothing here. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "emulator/gpu/wave.h"
 #include "emulator/kfd/kfd.h"
+#include "emulator/settings.h"
 
 enum {
   VENDOR_AMD = 0x1002,
@@ -125,15 +125,9 @@ void emu_topology_caches(uint32_t id, uint32_t ncaches, HsaCacheProperties *out)
   }
 }
 
-/* As in a slot, or behind a bridge, that carries no atomics. */
-static bool lacks_atomics(void) {
-  const char *asked = getenv("ROCLUA_EMULATE_PCIE_ATOMICS");
-  return asked && strcmp(asked, "0") == 0;
-}
-
 void emu_topology_links(uint32_t id, uint32_t nlinks, HsaIoLinkProperties *out) {
   uint32_t count = 0;
-  bool has_none = lacks_atomics();
+  bool has_none = emu_lacks_atomics(); /* as in a slot, or behind a bridge, without */
   for (uint32_t other = 0; other < emu_nodes_count() && count < nlinks; other++) {
     if (other == id) continue;
     HsaIoLinkProperties *link = &out[count++];

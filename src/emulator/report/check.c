@@ -183,15 +183,23 @@ static size_t bytes_of(const access *a) {
   return (size_t)__builtin_popcount(a->touch.bytes);
 }
 
+/* The word in memory that holds the address; other workgroups may be writing it. */
+static uint32_t read_memory(const access *a) {
+  uintptr_t at = a->space == EMU_LDS ? (uintptr_t)a->wave->group->lds + a->address : a->address;
+  return atomic_load_explicit((const _Atomic uint32_t *)(at - a->address % WORD),
+                              memory_order_relaxed);
+}
+
 /* A write is told before it is done, and others may be told in between: what is there is what the
  * last write was told to be, and memory only where that is unknown. */
 static bool stores_what_is_there(const access *a, const emu_shadow_word *w) {
-  if (!(a->touch.bytes & ~w->known)) {
-    return !memcmp(w->value + a->address % WORD, a->value, bytes_of(a));
+  const uint8_t *there = w->value;
+  uint32_t word;
+  if (a->touch.bytes & ~w->known) {
+    word = read_memory(a);
+    there = (const uint8_t *)&word;
   }
-  const uint8_t *there = a->space == EMU_LDS ? a->wave->group->lds + a->address
-                                             : (const uint8_t *)(uintptr_t)a->address;
-  return !memcmp(there, a->value, bytes_of(a));
+  return !memcmp(there + a->address % WORD, a->value, bytes_of(a));
 }
 
 /* Two lanes of one store: whether they store the same. */

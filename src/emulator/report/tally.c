@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "emulator/report/settings.h"
+#include "emulator/settings.h"
 #include "emulator/report/stats.h"
 
 enum { PLACE_WIDTH = 28 };
@@ -246,32 +246,37 @@ bool emu_tally_print(FILE *out) {
 }
 
 /* Whole, as far as the file system has said until it was closed. */
-static bool print_to(const char *path, bool *is_any) {
+static bool print_to(const char *path) {
   FILE *file = fopen(path, "w");
   if (!file) return false;
-  *is_any = emu_tally_print(file);
+  emu_tally_print(file);
   bool is_written = !ferror(file);
   return fclose(file) == 0 && is_written;
 }
 
-bool emu_tally_print_as_asked(void) {
-  const char *path = emu_stats_path();
-  if (!path) return emu_tally_print(stderr);
-  bool is_any = false;
-  if (print_to(path, &is_any)) return is_any;
-  fprintf(stderr, "roclua: cannot write the statistics of kernels to '%s': %s\n", path,
-          strerror(errno));
-  return false;
+static bool print_to_stderr(void) {
+  emu_tally_print(stderr);
+  return !ferror(stderr);
 }
 
-static pid_t asked_in;
+static _Atomic pid_t asked_in; /* 0: not asked for, or done */
+
+roc_status emu_tally_conclude(roc_error *err) {
+  const char *path = emu_stats_path();
+  if (atomic_exchange(&asked_in, 0) != getpid()) return ROC_OK;
+  if (path ? print_to(path) : print_to_stderr()) return ROC_OK;
+  int why = errno;
+  return roc_fail(err, ROC_IO, "cannot write the statistics of kernels to '%s': %s",
+                  path ? path : "stderr", strerror(why));
+}
 
 static void print_at_exit(void) {
-  if (asked_in == getpid()) emu_tally_print_as_asked();
+  roc_error err = ROC_ERROR_INIT;
+  if (emu_tally_conclude(&err) != ROC_OK) fprintf(stderr, "roclua: %s\n", err.message);
 }
 
 static void ask_for_exit(void) {
-  asked_in = getpid();
+  atomic_store(&asked_in, getpid());
   atexit(print_at_exit);
 }
 

@@ -5,13 +5,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/status.h"
+
 /* Writes the totals of all kernels so far, the one with the most instructions first and those of
  * ROCR at the end; false when there are none.  Kernels that run meanwhile may be counted in part. */
 bool emu_tally_print(FILE *out);
-/* The same, to where ROCLUA_EMULATE_STATS says: a file, or stderr.  False also when the file cannot
- * be written, which stderr is told. */
-bool emu_tally_print_as_asked(void);
-/* Has that done when the process ends, once and not in forked children; for repeated calls. */
+/* Has the same done when the process ends, to where ROCLUA_EMULATE_STATS says (a file, or stderr),
+ * once and not in forked children; stderr is told when it cannot be written.  For repeated calls. */
 void emu_tally_at_exit(void);
+/* Does now what was to be done then.  IO: it cannot be written. */
+roc_status emu_tally_conclude(roc_error *err);
 
 #endif
