@@ -129,6 +129,8 @@ describe("elements", function()
     assert.error_matches(function() roc.zeros({ 2, 3 }):get(1, 4) end,
       "index 4 out of range 1%.%.3 %(dimension 2%)")
     assert.error_matches(function() roc.zeros({ 2, 3 }):get(1) end, "2 indices expected.*got 1")
+    assert.error_matches(function() roc.zeros(2):get(1, 1) end,
+      "1 index expected for an array of 1 dimension, got 2")
   end)
 end)
 

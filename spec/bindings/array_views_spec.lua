@@ -1,4 +1,5 @@
 -- Views: reshape, transpose, slice, ravel and rows, against a model that keeps a list of elements.
+local core = require "roc.core"
 local roc = require "roc"
 
 -- ---- the model: a shape, and a function from indices to the number of the element in memory ----
@@ -359,4 +360,24 @@ describe("slice", function()
       assert.same({ 5, 4, 3, 2, 1, 1 }, d:copy_to_host():totable())
     end)
   end
+end)
+
+describe("view_bytes", function()
+  it("shows bytes of an array, or of a part of it, as elements of another dtype", function()
+    local bytes = roc.range(1, 32, 1, "uint8")
+    assert.same({ 0x0c0b0a09, 0x100f0e0d }, core.view_bytes(bytes, 8, 2, "int32"):totable())
+    assert.same({ 0x14131211 }, core.view_bytes(bytes:slice(1, 9, 32), 8, 1, "int32"):totable())
+    assert.same({}, core.view_bytes(bytes, 32, 0, "float64"):totable())
+  end)
+
+  it("refuses what is not aligned, not contiguous, or leaves the array", function()
+    local bytes = roc.zeros(32, "uint8")
+    for _, args in ipairs {
+      { bytes, 2, 1, "int32" }, { bytes:slice(1, 2, 32), 0, 1, "int16" }, { bytes, 28, 2, "int32" },
+      { bytes, -4, 1, "int32" }, { bytes, 0, -1, "int32" }, { bytes, math.maxinteger, 1, "int8" },
+      { bytes:slice(1, 1, 31, 2), 0, 1, "int8" }, { roc.zeros(32, "int8"), 0, 1, "int8" },
+    } do
+      assert.is_false(pcall(core.view_bytes, table.unpack(args)))
+    end
+  end)
 end)

@@ -15,11 +15,19 @@ local function raising(name)
   return setmetatable({}, { [name] = function() error("mine", 0) end })
 end
 
-local function closed_device_array()
-  local d = roc.device_array(3)
-  d:close()
-  return d
+-- The maker of what another one makes, closed.
+local function closed(make)
+  return function()
+    local object = make()
+    object:close()
+    return object
+  end
 end
+
+local function device_array() return roc.device_array(3) end
+local function stream() return roc.stream() end
+local function smart_array() return roc.smart_array(roc.ones(3)) end
+local function registration() return roc.register(roc.ones(3)) end
 
 local function self_containing()
   local t = {}
@@ -47,6 +55,7 @@ local VALUES = {
   { "inf", function() return math.huge end },
   { "-inf", function() return -math.huge end },
   { "1e300", function() return 1e300 end },
+  { "2^63", function() return 2.0 ^ 63 end },
   { "huge", function() return HUGE end },
   { "maxinteger", function() return math.maxinteger end },
   { "mininteger", function() return math.mininteger end },
@@ -84,7 +93,13 @@ local VALUES = {
   { "strided view", function() return roc.ones { 4, 4 }:transpose():slice(1, 4, 1, -2) end },
   { "bools", function() return roc.zeros(3, "bool") end },
   { "device array", function() return roc.to_device(roc.ones(3)) end },
-  { "closed array", closed_device_array },
+  { "closed array", closed(device_array) },
+  { "stream", stream },
+  { "closed stream", closed(stream) },
+  { "event", function() return roc.event() end },
+  { "smart array", smart_array },
+  { "closed smart array", closed(smart_array) },
+  { "closed registration", closed(registration) },
   { "kernel", function() return kernel end },
   { "launcher", function() return kernel:forall(1) end },
   { "device", function() return roc.current_device() end },
@@ -94,7 +109,7 @@ local VALUES = {
 -- ---- what is called -------------------------------------------------------------------------
 
 -- Calls that would do something to the machine the specs run on, or not end.
-local SKIP = { ["roc.save"] = true }
+local SKIP = { ["roc.save"] = true, ["roc.CodeObject:save"] = true }
 
 local subjects = {}
 
@@ -132,12 +147,14 @@ local function method_names(class)
   return names
 end
 
-local function add_methods(class, make)
+local function add_methods(class, make, state)
   for _, name in ipairs(method_names(class)) do
-    local call = method_caller(name)
-    subjects[#subjects + 1] = {
-      name = class .. ":" .. name, call = function(n, t) return call(make(), n, t) end,
-    }
+    local full, caller = class .. ":" .. name, method_caller(name)
+    if not SKIP[full] then
+      subjects[#subjects + 1] = {
+        name = (state or "") .. full, call = function(n, t) return caller(make(), n, t) end,
+      }
+    end
   end
 end
 
@@ -174,15 +191,22 @@ local OBJECTS = {
   ["roc.Array"] = function() return roc.ones { 2, 3 } end,
   ["roc.DeviceArray"] = function() return roc.to_device(roc.ones(3)) end,
   ["roc.Kernel"] = function() return kernel end,
-  ["roc.Stream"] = function() return roc.stream() end,
+  ["roc.Stream"] = stream,
   ["roc.Event"] = function() return roc.event() end,
+  ["roc.SmartArray"] = smart_array,
+  ["roc.Registration"] = registration,
+  ["roc.CodeObject"] = function() return kernel:compile("gfx90a", "float64[:]") end,
 }
 
 for class, make in pairs(OBJECTS) do
   add_methods(class, make)
   add_operators(class, make)
 end
-add_operators("closed roc.DeviceArray", closed_device_array)
+for _, class in ipairs { "DeviceArray", "Stream", "SmartArray", "Registration", "CodeObject" } do
+  local make = closed(OBJECTS["roc." .. class])
+  add_methods("roc." .. class, make, "closed ")
+  add_operators("closed roc." .. class, make)
+end
 add_operators("roc.Launcher", function() return kernel:forall(1) end)
 add_operators("roc.Device", function() return roc.current_device() end)
 add_operators("roc.DType", function() return roc.int8 end)

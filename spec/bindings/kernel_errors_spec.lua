@@ -81,7 +81,10 @@ describe("a launch configuration", function()
     refuses("bad workgroup %(1 to 3 integers expected, got 0%)", function() return k[{ 1, {} }] end)
     refuses("groups times workgroup is too large", function() return k[{ math.maxinteger, 2 }] end)
     refuses("bad stream %(roc.Stream expected, got number%)", function() return k[{ 1, 1, 5 }] end)
-    refuses("bad shared", function() return k[{ 1, 1, nil, -1 }] end)
+    for _, bad in ipairs { -1, 1 << 31, 2.5, "8", {} } do
+      refuses("bad shared %(bytes from 0 to 2147483647 expected, got ",
+        function() return k[{ 1, 1, nil, bad }] end)
+    end
   end)
 
   it("may be given by name", function()

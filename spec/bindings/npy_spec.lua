@@ -1,6 +1,7 @@
 -- .npy files: those in spec/support/npy were written by NumPy 2.4; ours are read back and compared
 -- byte for byte.
 local roc = require "roc"
+local programs = require "support.programs"
 
 local DIR = "spec/support/npy/"
 
@@ -171,10 +172,18 @@ describe("roc.save", function()
       "no bfloat16.*astype")
     assert.same({ 1.0, 2.0, 3.0 }, roc.load(path):totable())
     assert.error_matches(function() roc.save("/nonexistent/x.npy", roc.zeros(3)) end,
-      "cannot create '/nonexistent/x.npy'")
+      "cannot write '/nonexistent/x.npy'")
     assert.error_matches(function() roc.save(path, { 1 }) end, "roc.Array expected, got table")
     local leftovers = io.popen("ls " .. path .. "*"):read("a")
     assert.equal(path .. "\n", leftovers)
+  end)
+
+  it("writes to devices and pipes", function()
+    roc.save("/dev/null", roc.zeros(3))
+    local code = "require('roc').save('/dev/stdout', require('roc').range(1, 3))"
+    local ok, output = programs.run(programs.lua(code, "env") .. " | cat")
+    assert.is_true(ok)
+    assert.equal(string.pack("<i8i8i8", 1, 2, 3), output:sub(-24))
   end)
 
   it("reports a full disk", function()

@@ -225,6 +225,86 @@ static void test_exit_thread(void) {
   usleep(20000);
 }
 
+static _Atomic int copies_made;
+
+static int note_copy(lua_State *L) {
+  (void)L;
+  copies_made++;
+  return 0;
+}
+
+static void *copy_on(void *unused) {
+  (void)unused;
+  lua_State *L = open_state();
+  lua_register(L, "note_copy", note_copy);
+  (void)luaL_dostring(L,
+                      "local roc = require 'roc'\n"
+                      "roc.select_device 'null'\n"
+                      "local a = roc.to_device(roc.zeros(1024))\n"
+                      "while true do a[1] = 7 note_copy() end");
+  for (;;) pause();
+  return NULL;
+}
+
+/* exit() while another thread copies through the stream that the device has for that. */
+static void test_exit_copy(void) {
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, copy_on, NULL) == 0);
+  while (copies_made < 100) usleep(100);
+}
+
+static _Atomic int launches_made;
+
+static int note_launch(lua_State *L) {
+  (void)L;
+  launches_made++;
+  return 0;
+}
+
+/* Launches behind a kernel that spins, until it is interrupted; then lets that one end. */
+static void *fill_queue(void *unused) {
+  (void)unused;
+  lua_State *L = open_state();
+  lua_register(L, "note_launch", note_launch);
+  run(L,
+      "local roc = require 'roc'\n"
+      "local function kernel(text) return roc.kernel(text, {env = {roc = roc}}) end\n"
+      "local spin = kernel 'function(f) while roc.atomic.load(f, 1) == 0 do end end'\n"
+      "local set = kernel 'function(f) roc.atomic.store(f, 1, 1) end'\n"
+      "local add = kernel 'function(c) c[1] = c[1] + 1 end'\n"
+      "local flag, count = roc.zeros(1, 'int32'), roc.zeros(1, 'int32')\n"
+      "flag, count = roc.to_device(flag), roc.to_device(count)\n"
+      "local s, t, n = roc.stream(), roc.stream(), 0\n"
+      "set[{1, 1, t}](count) t:synchronize() count[1] = 0\n"
+      "spin[{1, 1, s}](flag)\n"
+      "local launch = add[{1, 1, s}]\n"
+      "local ok, err = pcall(function()\n"
+      "  for _ = 1, 100000 do launch(count) n = n + 1 note_launch() end\n"
+      "end)\n"
+      "assert(not ok and err.code == 'interrupted', err)\n"
+      "set[{1, 1, t}](flag)\n"
+      "s:synchronize()\n"
+      "assert(n > 1000 and count[1] == n, count[1])\n");
+  lua_close(L);
+  return NULL;
+}
+
+/* A state that waits because the queue is full holds up no other one, and can be interrupted. */
+static void test_full(void) {
+  pthread_t thread;
+  lua_State *L = open_state();
+  run(L, "roc = require 'roc' roc.device_array(3)");
+  CHECK(pthread_create(&thread, NULL, fill_queue, NULL) == 0);
+  for (int seen = -1; seen != launches_made || seen == 0;) {
+    seen = launches_made;
+    usleep(500000);
+  }
+  run(L, "local d = roc.device_array(100) d:fill(3, roc.stream()) assert(d[100] == 3)");
+  roclua_interrupt();
+  CHECK(pthread_join(thread, NULL) == 0);
+  lua_close(L);
+}
+
 /* The program returns with open states and kernels in flight. */
 static void test_leave_open(void) {
   run(open_with_kernel(), "for _ = 1, 50 do launch(2000) end");
@@ -288,15 +368,10 @@ static const struct {
   const char *name;
   void (*run)(void);
 } tests[] = {
-    {"states", test_states},
-    {"reopen", test_reopen},
-    {"twice", test_twice},
-    {"threads", test_threads},
-    {"compilers", test_compilers},
-    {"exit_thread", test_exit_thread},
-    {"leave_open", test_leave_open},
-    {"shutdown", test_shutdown},
-    {"fork", test_fork},
+    {"states", test_states},       {"reopen", test_reopen},       {"twice", test_twice},
+    {"threads", test_threads},     {"compilers", test_compilers}, {"exit_thread", test_exit_thread},
+    {"exit_copy", test_exit_copy}, {"full", test_full},           {"leave_open", test_leave_open},
+    {"shutdown", test_shutdown},   {"fork", test_fork},
 };
 
 int main(int argc, char **argv) {

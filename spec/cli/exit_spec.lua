@@ -50,6 +50,52 @@ describe("a script with work in flight", function()
   end)
 end)
 
+describe("output that cannot be written", function()
+  if not shell.interpreter then return pending("the specs do not run in roclua") end
+
+  local function run(command)
+    local output, status = shell.run("{ " .. command .. "; } 2>&1 >/dev/full")
+    assert.are.equal(1, select(2, output:gsub(": cannot write to stdout", "")), output)
+    assert.are.equal(1, status)
+  end
+
+  it("is a failure of the script that prints it", function()
+    run("ROCLUA -e 'print(1)'")
+    run("ROCLUA -e 'io.write(1)'")
+    assert.matches(": No space left on device\n$",
+      (shell.run("ROCLUA -e 'io.write(1)' 2>&1 >/dev/full")))
+    run("ROCLUA -e 'print(1) os.exit(true)'")
+    run("ROCLUA -e 'print(1) os.exit(0, true)'")
+    run("echo 'print(1)' | ROCLUA -")
+    run("ROCLUA -e 'roc = require [[roc]] roc.kernel([[function() print(1) end]]):forall(1)()'")
+  end)
+
+  it("leaves another status alone", function()
+    assert.are.equal(7, select(2, shell.run("ROCLUA -e 'print(1) os.exit(7)' 2>&1 >/dev/full")))
+    assert.are.same({ "", 0 }, { shell.run("ROCLUA -e 'local x = 1' 2>&1 >/dev/full") })
+    assert.are.same({ "", 0 }, { shell.run("ROCLUA -e 'local x = 1' 2>&1 >&-") })
+  end)
+
+  it("is one of what the program itself prints", function()
+    for _, options in ipairs { "-v", "--help", "--list-devices" } do run("ROCLUA " .. options) end
+  end)
+
+  it("is one of rocluac", function()
+    local rocluac = programs.find("rocluac")
+    if not rocluac then return pending("rocluac was not built") end
+    local script = os.tmpname()
+    local file <close> = assert(io.open(script, "w"))
+    file:write('require("roc").kernel(function(x) x[1] = 1 end, { name = "k", ',
+      'signature = "(int64[:])" })')
+    file:close()
+    for _, options in ipairs { "--list-targets", "--help", "--emit=ir " .. script,
+      "-t gfx90a --emit=asm " .. script, "-t gfx90a --resources " .. script } do
+      run(rocluac .. " " .. options)
+    end
+    os.remove(script)
+  end)
+end)
+
 -- ROCLUA_EXIT_RUNS=1000 asks for that many of each.
 describe("a script that ends while kernels run", function()
   if not shell.interpreter then return pending("the specs do not run in roclua") end

@@ -36,6 +36,14 @@ roc.kernel(function(x)
 end, { name = "large", signature = "(float32[:])" })
 ]]
 
+local HOARD = ONE .. [[
+roc.kernel(function(x)
+  local t, i = roc.private.array(100000, "float64"), roc.get_local_id(1)
+  t[i], t[7 * i] = x[i], 3
+  x[i] = t[1] + t[5]
+end, { name = "hoard", signature = "(float64[:])" })
+]]
+
 -- Two kernels of one name with shared memory, one that calls the device library; the first alone.
 local FIRST = [[
 local roc = require "roc"
@@ -77,6 +85,7 @@ describe("rocluac #amdgpu", function()
     write("first.lua", FIRST)
     write("many.lua", MANY)
     write("large.lua", LARGE)
+    write("hoard.lua", HOARD)
     write("wide.lua", WIDE)
   end)
   teardown(function() files.run("rm -rf " .. folder) end)
@@ -221,6 +230,14 @@ describe("rocluac #amdgpu", function()
     assert.are.equal("", outputs())
     run("-t gfx90a --resources -o out/x one.lua")
     assert.are.equal("x", outputs())
+  end)
+
+  check("names the kernel whose private memory is too large", function()
+    local output, status = run("-t gfx90a -o out/x hoard.lua")
+    assert.matches("kernel 'hoard': a work%-item needs %d+ bytes of private memory %(array 't' "
+      .. "alone 800000%) and has 131056 on gfx90a;", output)
+    assert.are.equal(1, status)
+    assert.are.equal("", outputs())
   end)
 
   check("answers what it is asked about itself", function()

@@ -95,6 +95,16 @@ devices.each(function(device)
     assert.same({ { 10, 10, 10 }, { 10, 10, 10 } }, devices.table(m))
   end)
 
+  it("evaluates the indices before the values", function()
+    local k = roc.kernel(function(out)
+      out[2] = 1
+      roc.atomic.add(out, { roc.atomic.add(out, 2, 1) }, roc.atomic.add(out, 2, 1))
+    end)
+    local out = devices.zeros(3, "int64")
+    devices.run(k, 1, { out })
+    assert.same({ 2, 3, 0 }, devices.table(out))
+  end)
+
   it("works on shared memory", function()
     local k = roc.kernel(function(x, out)
       local bins = roc.shared.array(4, "int32")

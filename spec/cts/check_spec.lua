@@ -35,6 +35,42 @@ devices.each(function(device)
     assert.matches("and 19 more)", message, 1, true)
   end)
 
+  it("tells in which row an item failed that knows of none", function()
+    local k = roc.kernel(function(x)
+      local i = roc.get_global_id(1)
+      x[i] = i
+    end)
+    local x = devices.zeros(6, "int32")
+    local message = fault_of(function()
+      k[{ { 2, 2, 1 }, { 4, 2, 2 } }](x)
+      roc.current_device():synchronize()
+    end)
+    assert.matches("index [78] out of range 1%.%.6 of '[^']+' %(work%-item {[78], [1-4], [12]}, "
+      .. "and 15 more%)", message)
+    assert.same({ 1, 2, 3, 4, 5, 6 }, devices.table(x))
+  end)
+
+  it("counts the work-items that failed in all wavefronts", function()
+    local k = roc.kernel(function(x)
+      local i = roc.get_global_id(1)
+      if i % 3 ~= 0 then x[i + 10] = 1 end
+    end)
+    local message = fault_of(devices.run, k, 1000, { devices.zeros(10, "int32") }, 250)
+    assert.matches("and 666 more)", message, 1, true)
+  end)
+
+  it("names the local of each new array", function()
+    if device.raw then
+      return -- knows only what kind of array it is
+    end
+    local k = roc.kernel(function(n)
+      local a, b, c = 1, roc.private.array(4, "int32"), roc.private.array(4, "int32")
+      b[n], c[n + 4] = a, a
+    end)
+    assert.matches("index 5 out of range 1..4 of 'c'", fault_of(devices.run, k, 1, { 1 }), 1, true)
+    assert.matches("index 0 out of range 1..4 of 'b'", fault_of(devices.run, k, 1, { 0 }), 1, true)
+  end)
+
   it("names the dimension of a matrix index", function()
     local k = roc.kernel(function(m, i, j) m[i][j] = 1 end)
     local m = devices.zeros({ 3, 5 }, "int32")
@@ -114,6 +150,15 @@ devices.each(function(device)
     local plain = roc.kernel(function(x) assert(x[1] > 5) end)
     assert.matches("assertion failed!", fault_of(devices.run, plain, 1,
       { devices.values({ 1 }, "int64") }), 1, true)
+  end)
+
+  it("shows every byte of a message, and a byte 0 as an escape", function()
+    local k = roc.kernel(function(x)
+      assert(x[1] > 5, "a\0b\x41\u{20AC}\z
+        \065\255%s\tc\0")
+    end)
+    assert.matches("a\\0bA\xE2\x82\xACA\255%s\tc\\0 (work-item {1})",
+      fault_of(devices.run, k, 1, { devices.values({ 1 }, "int64") }), 1, true)
   end)
 
   it("drops the level of an error, and says where the kernel was launched", function()
@@ -207,5 +252,20 @@ devices.each(function(device)
     _G.print = real -- luacheck: ignore
     assert(ok, message)
     assert.same({ "item\t2\t1.5\ttrue\t1e+100\t1" }, lines)
+  end)
+
+  it("prints every byte of a literal", function()
+    local k = roc.kernel(function()
+      print("\0a\0\0b\x41\u{20AC}\z
+        \065\255%s\n", "", 1, "\0")
+    end)
+    local lines, real = {}, print
+    _G.print = function(...) -- luacheck: ignore
+      lines[#lines + 1] = table.concat({ ... }, "\t")
+    end
+    local ok, message = pcall(devices.run, k, 1, {})
+    _G.print = real -- luacheck: ignore
+    assert(ok, message)
+    assert.same({ "\0a\0\0bA\xE2\x82\xACA\255%s\n\t\t1\t\0" }, lines)
   end)
 end)

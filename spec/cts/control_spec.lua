@@ -63,7 +63,58 @@ devices.each(function()
       for k = 3, 0.5, -1 do out[5] = out[5] + k end
       for k = 1, math.huge do if k > 4 then break end out[6] = out[6] + k end
       for k = 1, -math.huge do out[7] = 1 end
+      for k = math.mininteger, -1e300 do out[8] = 1 end
+      for k = math.maxinteger, 0x1p63, -1 do out[9] = 1 end
+      for k = math.mininteger, -0x1p63 do out[10] = 1 end
     ]]
+  end)
+
+  it("goes through all integers", function()
+    check [[
+      for k = math.mininteger, math.maxinteger do
+        if out[1] == 5 then break end
+        out[1] = out[1] + 1
+      end
+      for k = math.maxinteger, math.mininteger, -1 do
+        if out[2] == 5 then break end
+        out[2] = out[2] + 1
+      end
+    ]]
+    local k = roc.kernel(function(least, most, step, low, out)
+      for _ = least, most, step do
+        out[1] = out[1] + 1
+        if out[1] == 5 then break end
+      end
+      for _ = most, least, -step do
+        out[2] = out[2] + 1
+        if out[2] == 5 then break end
+      end
+      for _ = least, low, step do out[3] = out[3] + 1 end
+      for _ = most, -low, -step do out[4] = out[4] + 1 end
+    end)
+    local out = devices.zeros(4, "int64")
+    devices.run(k, 1, { math.mininteger, math.maxinteger, 1, -1e300, out })
+    assert.same({ 5, 5, 0, 0 }, devices.table(out))
+  end)
+
+  it("keeps each item's own step of a loop where a goto told the items apart", function()
+    local k = roc.kernel(function(x, out)
+      local i, step, sum = roc.get_global_id(1), 0, 0
+      while true do
+        step = step + 1
+        if step >= i then goto known end
+      end
+      ::known::
+      for j = 1, 100, step do sum = sum + x[j] end
+      out[i] = sum
+    end)
+    local out, expected = devices.zeros(8, "int64"), {}
+    for i = 1, 8 do
+      expected[i] = 0
+      for j = 1, 100, i do expected[i] = expected[i] + j end
+    end
+    devices.run(k, 8, { devices.values(roc.range(1, 100):totable(), "int64"), out })
+    assert.same(expected, devices.table(out))
   end)
 
   it("runs float loops", function()
@@ -161,6 +212,29 @@ devices.each(function()
       local q, r = divide(17, i - 1)
       assert.same({ q, r, i + 2 * q, i // 2 }, got[i])
     end
+  end)
+
+  it("converts each of a call's results to what takes it", function()
+    local function two(n) return n * 0.5, n * 0.25 end
+    local function both(n) return n, n * 0.25 + 100 end
+    local function either(n, x, out)
+      if n < 0 then return out[1], x[1], out[1] end
+      return 1.0, two(n)
+    end
+    local k = roc.kernel(function(x, d, out)
+      local i = roc.get_global_id(1)
+      local a, b = two(i)
+      a = a + x[i]
+      local p, q, r = either(i, x, d)
+      out[1], out[2], out[3] = a + b, math.max(both(i)), p + q + r
+      local e, f, g = 0.5, x[1], x[1]
+      e, f, g = e, two(i)
+      out[4] = e + f + g
+    end)
+    local out = devices.zeros(4, "float64")
+    local x = devices.values({ 1.5 }, "float32")
+    devices.run(k, 1, { x, devices.zeros(1, "float64"), out })
+    assert.same({ 2.25, 100.25, 1.75, 1.25 }, devices.table(out))
   end)
 
   it("takes functions by value, in locals and through tables", function()

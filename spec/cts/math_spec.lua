@@ -112,6 +112,31 @@ devices.each(function(device)
     end
   end)
 
+  it("takes an integer for its own integral part", function()
+    local k = roc.kernel(function(out)
+      local i = roc.get_global_id(1) + 9007199254740992
+      local whole, rest = math.modf(i)
+      out[math.modf(1)] = whole
+      if rest == 0 then out[2] = math.modf(-i) end
+    end)
+    local out = devices.zeros(2, "int64")
+    devices.run(k, 1, { out })
+    assert.same({ 9007199254740993, -9007199254740993 }, devices.table(out))
+  end)
+
+  it("counts a call's results as arguments", function()
+    local function pair(n) return 8.0, n * 2.0 end
+    local k = roc.kernel(function(out)
+      out[1], out[2], out[3] = math.log(pair(1)), math.atan(pair(-1)), math.fmod(pair(1.5))
+    end)
+    local out = devices.zeros(3, "float64")
+    devices.run(k, 1, { out })
+    local got = devices.table(out)
+    for i, value in ipairs { 3, math.atan(8.0, -2.0), 2 } do
+      assert.is_true(math.abs(got[i] - value) < 1e-14, ("%d: %.17g"):format(i, got[i]))
+    end
+  end)
+
   it("classifies floats and counts bits", function()
     local k = roc.kernel(function(x, n, out)
       local i = roc.get_global_id(1)

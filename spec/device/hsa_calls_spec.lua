@@ -28,10 +28,9 @@ describe("the hsa driver", function()
     apu = "allocates where the host reaches when GPU and host share their memory",
     pools = "does without a pool for arguments, or memory of the GPU's own",
     peers = "copies between GPUs, which keep the access to each other's memory",
-    orphan = "ends a copy from a GPU that is lost meanwhile",
     absent = "says why there is no GPU and what to do: module, container, permissions, ROCR",
   }
-  local gpus = { peers = "gfx90a,gfx90a,gfx1030", orphan = "gfx90a,gfx90a,gfx1030" }
+  local gpus = { peers = "gfx90a,gfx90a,gfx1030" }
   for name in assert(io.popen(program)):lines() do
     it(assert(titles[name], name), function()
       local command = "ROCLUA_EMULATE=%s timeout 200 %s %s %s %s"

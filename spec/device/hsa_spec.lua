@@ -71,7 +71,8 @@ describe("the hsa driver", function()
     os.remove(folder)
     assert(os.execute(("mkdir -p %s/lib && echo no > %s/lib/libhsa-runtime64.so.1"):format(folder,
       folder)))
-    local command = "strace -f -e trace=openat %s ROCM_PATH=%s ROCLUA --list-devices 2>&1"
+    local command = "strace -f -e trace=openat %s ROCLUA_HSA_LIBRARY= ROCM_PATH=%s "
+      .. "ROCLUA --list-devices 2>&1"
     local output = files.has_program("strace") and shell.run(command:format("env " .. GPU, folder))
     os.execute("rm -r " .. folder)
     if not output then return pending("no strace") end

@@ -1,6 +1,7 @@
 -- Launches that are still running, that fail, and that print: what the host sees of them, and when.
 local roc = require "roc"
 local devices = require "support.devices"
+local programs = require "support.programs"
 local testing = require("roc.core").testing
 
 -- The kernels' own names, whatever a test makes of the global print.
@@ -16,6 +17,10 @@ end]]
 
 local beyond = kernel [[function(y)
   y[roc.get_global_id(1) + 1] = 1
+end]]
+
+local shift = kernel [[function(y, k)
+  y[roc.get_global_id(1) + k] = 1
 end]]
 
 local slow = kernel [[function(y, n)
@@ -95,6 +100,39 @@ describe("on the cpu device", function()
       assert.is_truthy(fault(device.synchronize, device):find("1..5", 1, true))
       device:synchronize()
     end)
+
+    it("is reported by a later launch that waits, which goes well, and no other with it", function()
+      local y, z, h = roc.to_device(roc.zeros(4)), roc.to_device(roc.zeros(5)), roc.zeros(10)
+      beyond:forall(4)(y)
+      beyond:forall(5)(z)
+      assert.is_truthy(fault(shift:forall(10), h, 0):find("1..4", 1, true))
+      assert.equal(1.0, h[10])
+      assert.is_truthy(fault(device.synchronize, device):find("1..5", 1, true))
+      device:synchronize()
+    end)
+
+    it("on a stream that is gone is no later launch's on the default stream", function()
+      -- In a process of its own, where both streams count their work from the same number.
+      local ok, output = programs.run("env " .. programs.lua([[
+        local roc = require "roc"
+        local env = { roc = roc }
+        local shift = roc.kernel("function(y, k) y[roc.get_global_id(1) + k] = 1 end", { env = env })
+        local device, y = roc.current_device(), roc.to_device(roc.zeros(100))
+        for count = 20, 24 do
+          local s <close> = roc.stream()
+          for _ = 1, count do y:fill(0, s) end
+          shift:forall(100, { stream = s })(y, 1)
+        end
+        for _ = 20, 24 do assert(not pcall(device.synchronize, device)) end
+        device:synchronize()
+        for _ = 1, 50 do
+          local h = roc.zeros(10)
+          shift:forall(10)(h, 0)
+          assert(h[10] == 1)
+        end
+      ]], "ROCLUA_DEVICE=cpu"))
+      assert.is_true(ok, output)
+    end)
   end)
 
   describe("an array in use", function()
@@ -125,6 +163,16 @@ describe("on the cpu device", function()
         assert.equal(n + 0.0, y[300])
         assert.equal(-n + 0.0, y[n])
       end
+    end)
+
+    it("is waited for again when what is called back then queues more work on it", function()
+      local a = roc.pinned_array(4096, "int64")
+      local s <close> = roc.stream()
+      slow:forall(4096, { stream = s })(a, 1)
+      s:callback(function() slow:forall(4096, { stream = s })(a, 30000) end)
+      local seen = a[4096]
+      s:synchronize()
+      assert.equal(a[4096], seen)
     end)
 
     it("may lose its kernel and device values", function()

@@ -110,11 +110,15 @@ describe("the current device", function()
   it("stays when a choice is refused, and the error says what there is", function()
     assert.is_truthy(message(roc.select_device,
       "vulkan"):find("there is no device 'vulkan'; expected one of hsa, cpu", 1, true))
-    assert.is_truthy(message(roc.select_device, "cpu:7"):find("there are 1 of that kind", 1, true))
+    for _, absent in ipairs { "cpu:7", "cpu:0" } do
+      assert.is_truthy(message(roc.select_device, absent):find(
+        ("'%s': those of that kind are numbered 1 to 1"):format(absent), 1, true))
+    end
     assert.is_truthy(message(roc.select_device, "cpu:x"):find("no device 'cpu:x'", 1, true))
     assert.is_truthy(message(roc.select_device, 99):find("there is no device 99, only 1 to", 1,
       true))
     assert.is_truthy(message(roc.select_device, 0):find("there is no device 0", 1, true))
+    assert.is_truthy(message(roc.select_device, "cpu\0"):find("no device 'cpu\\0", 1, true))
     assert.is_truthy(message(roc.select_device, {}):find("device, its number or its name expected",
       1, true))
     assert.is_truthy(message(roc.select_device):find("value expected", 1, true))

@@ -53,7 +53,7 @@ describe("two cpu devices", function()
         assert(roc.stream().device == two)
       end
       assert(roc.current_device() == two)
-      has(message(roc.select_device, "cpu:3"), "there are 2 of that kind")
+      has(message(roc.select_device, "cpu:3"), "those of that kind are numbered 1 to 2")
       has(message(roc.stream, 9), "there is no device 9")
     ]]
   end)

@@ -15,7 +15,7 @@ local shell = { interpreter = interpreter }
 ---@return string output of stdout and stderr
 ---@return integer status
 function shell.run(command)
-  local script = command:gsub("ROCLUA%f[^%w_]", interpreter)
+  local script = command:gsub("ROCLUA%f[^%w_]", function() return interpreter end)
   local output = files.run("{ (" .. script .. "); echo \"[$?]\"; }")
   local text, status = output:match("^(.*)%[(%d+)%]\n$")
   return text, math.tointeger(tonumber(status))

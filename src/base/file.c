@@ -44,31 +44,36 @@ static int make_temporary(const char *path, char *name, size_t size) {
   return -1;
 }
 
-/* A device or a pipe cannot be replaced by a file of its name; it is written to. */
-static roc_status write_in_place(const char *path, const void *bytes, size_t nbytes,
-                                 roc_error *err) {
-  int fd = open(path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return write_failed(path, errno, err);
-  int code = write_all(fd, bytes, nbytes) ? 0 : errno;
-  if (close(fd) != 0 && !code) code = errno;
-  return code ? write_failed(path, code, err) : ROC_OK;
+roc_status roc_file_begin(const char *path, roc_file_draft *out_draft, roc_error *err) {
+  struct stat info;
+  bool is_there = stat(path, &info) == 0;
+  roc_file_draft *draft = out_draft;
+  draft->path = path;
+  draft->temporary[0] = '\0';
+  if (is_there && S_ISDIR(info.st_mode)) return write_failed(path, EISDIR, err);
+  draft->fd = is_there && !S_ISREG(info.st_mode)
+                  ? open(path, O_WRONLY | O_CLOEXEC)
+                  : make_temporary(path, draft->temporary, sizeof draft->temporary);
+  return draft->fd < 0 ? write_failed(path, errno, err) : ROC_OK;
+}
+
+roc_status roc_file_end(roc_file_draft *draft, roc_status status, roc_error *err) {
+  if (draft->fd >= 0 && close(draft->fd) != 0 && status == ROC_OK) {
+    status = write_failed(draft->path, errno, err);
+  }
+  if (!draft->temporary[0]) return status;
+  if (status == ROC_OK && rename(draft->temporary, draft->path) != 0) {
+    status = write_failed(draft->path, errno, err);
+  }
+  if (status != ROC_OK) unlink(draft->temporary);
+  return status;
 }
 
 roc_status roc_file_write(const char *path, const void *bytes, size_t nbytes, roc_error *err) {
-  struct stat info;
-  if (stat(path, &info) == 0) {
-    if (S_ISDIR(info.st_mode)) return write_failed(path, EISDIR, err);
-    if (!S_ISREG(info.st_mode)) return write_in_place(path, bytes, nbytes, err);
-  }
-  char temporary[PATH_MAX];
-  int fd = make_temporary(path, temporary, sizeof temporary);
-  if (fd < 0) return write_failed(path, errno, err);
-  int code = write_all(fd, bytes, nbytes) ? 0 : errno;
-  if (close(fd) != 0 && !code) code = errno;
-  if (!code && rename(temporary, path) != 0) code = errno;
-  if (!code) return ROC_OK;
-  unlink(temporary);
-  return write_failed(path, code, err);
+  roc_file_draft draft;
+  ROC_TRY(roc_file_begin(path, &draft, err));
+  bool is_written = write_all(draft.fd, bytes, nbytes);
+  return roc_file_end(&draft, is_written ? ROC_OK : write_failed(path, errno, err), err);
 }
 
 static roc_status read_failed(const char *path, int code, roc_error *err) {

@@ -85,11 +85,12 @@ const roc_array_class *roc_array_class_of(lua_State *L, int arg) {
 }
 
 void roc_array_sync(lua_State *L, const roc_array *a, bool for_write) {
-  if (!roc_buffer_is_busy(a->buffer, for_write)) return;
-  roc_error err = ROC_ERROR_INIT;
-  roc_status status = roc_buffer_wait(a->buffer, for_write, &err);
-  roc_bind_after_wait(L, status, &err);
-  if (!a->buffer) luaL_error(L, "the array was closed while a kernel's output was printed");
+  while (roc_buffer_is_busy(a->buffer, for_write)) {
+    roc_error err = ROC_ERROR_INIT;
+    roc_status status = roc_buffer_wait(a->buffer, for_write, &err);
+    roc_bind_after_wait(L, status, &err); /* calls back, which may queue more work on the array */
+    if (!a->buffer) luaL_error(L, "the array was closed while it was waited for");
+  }
 }
 
 /* What host memory is wanted: ordinary, or page-locked for a device. */

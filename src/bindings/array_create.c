@@ -210,42 +210,10 @@ static int create_frombytes(lua_State *L) {
   return 1;
 }
 
-/* core.view_bytes(a, first_byte, count, dtype): `count` elements from byte `first_byte` (from 0) of
- * a contiguous array of uint8, seen as another dtype.  For sim's dynamic shared memory. */
-static int create_view_bytes(lua_State *L) {
-  const roc_array *bytes = roc_check_array(L, 1);
-  int64_t first = luaL_checkinteger(L, 2), count = luaL_checkinteger(L, 3);
-  roc_dtype dtype = roc_check_dtype(L, 4);
-  int64_t itemsize = (int64_t)roc_dtype_itemsize(dtype), size = roc_array_size(bytes);
-  luaL_argcheck(L, bytes->dtype == ROC_DT_UINT8 && roc_array_is_c_contiguous(bytes), 1,
-                "a contiguous array of uint8 expected");
-  luaL_argcheck(L, first >= 0 && (bytes->offset + first) % itemsize == 0, 2,
-                "the first byte is not aligned for the dtype");
-  luaL_argcheck(L,
-                count >= 0 && (count == 0 || first <= size - 1) &&
-                    count <= (size - (count ? first : 0)) / itemsize,
-                3, "the view leaves the array");
-  roc_array described;
-  roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_array_describe(&described, dtype, 1, &count, ROC_ORDER_C, &err), &err);
-  roc_array *view = roc_push_array(L, &roc_host_array_class);
-  described.buffer = roc_check_array(L, 1)->buffer;
-  described.offset = (bytes->offset + first) / itemsize;
-  roc_buffer_retain(described.buffer);
-  *view = described;
-  return 1;
-}
-
-static const luaL_Reg create_functions[] = {{"array", create_array},
-                                            {"empty", create_empty},
-                                            {"zeros", create_zeros},
-                                            {"ones", create_ones},
-                                            {"full", create_full},
-                                            {"range", create_range},
-                                            {"linspace", create_linspace},
-                                            {"frombytes", create_frombytes},
-                                            {"view_bytes", create_view_bytes},
-                                            {NULL, NULL}};
+static const luaL_Reg create_functions[] = {
+    {"array", create_array},       {"empty", create_empty},         {"zeros", create_zeros},
+    {"ones", create_ones},         {"full", create_full},           {"range", create_range},
+    {"linspace", create_linspace}, {"frombytes", create_frombytes}, {NULL, NULL}};
 
 void roc_open_array_create(lua_State *L) {
   luaL_setfuncs(L, create_functions, 0);

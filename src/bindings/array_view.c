@@ -175,8 +175,8 @@ int64_t roc_check_assigned_key(lua_State *L, const roc_array *a) {
 void roc_check_indices(lua_State *L, int first, const roc_array *a, int64_t *indices) {
   int count = lua_gettop(L) - first + 1;
   if (count != (int)a->rank) {
-    luaL_error(L, "%d indices expected for an array of %d dimensions, got %d", (int)a->rank,
-               (int)a->rank, count);
+    luaL_error(L, "%d ind%s expected for an array of %d dimension%s, got %d", (int)a->rank,
+               a->rank == 1 ? "ex" : "ices", (int)a->rank, a->rank == 1 ? "" : "s", count);
   }
   for (uint32_t k = 0; k < a->rank; k++) {
     indices[k] = roc_check_index(L, first + (int)k, a->extents[k], k, a->rank);

@@ -37,6 +37,10 @@ int roc_lua_raise_text(lua_State *L, const roc_error *err, const char *message);
  * no metamethod.  Returns the text. */
 const char *roc_push_shown(lua_State *L, int idx);
 
+/* The place of the string at `arg` in `names` (NULL ends them), or of `absent` when it is not given.
+ * Raises with what was expected: all the names. */
+int roc_check_option(lua_State *L, int arg, const char *absent, const char *const *names);
+
 /* Tells the collector of memory it does not see (array bytes), so that dropped arrays are collected
  * in time.  Does nothing while the user has stopped the collector.  May run finalizers. */
 void roc_gc_account(lua_State *L, size_t nbytes);

@@ -57,7 +57,7 @@ static callback_queue *push_queue(lua_State *L) {
   return queue;
 }
 
-void roc_add_callback(lua_State *L, roc_rt_stream *stream) {
+void roc_add_callback(lua_State *L) {
   int nargs = lua_gettop(L) - 2;
   luaL_checkstack(L, 6, NULL);
   callback *c = lua_newuserdatauv(L, sizeof *c, CALLBACK_UV_COUNT);
@@ -73,6 +73,7 @@ void roc_add_callback(lua_State *L, roc_rt_stream *stream) {
   }
   lua_setiuservalue(L, -2, CALLBACK_UV_ARGS);
   callback_queue *queue = push_queue(L);
+  roc_rt_stream *stream = roc_opt_stream(L, 1, NULL);
   lua_insert(L, -2);
   lua_rawseti(L, -2, queue->last + 1);
   queue->last++;

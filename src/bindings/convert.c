@@ -101,7 +101,7 @@ uint32_t roc_check_shape(lua_State *L, int arg, int64_t extents[ROC_ARRAY_MAX_RA
 
 roc_order roc_opt_order(lua_State *L, int arg) {
   static const char *const names[] = {"C", "F", NULL};
-  return luaL_checkoption(L, arg, "C", names) == 0 ? ROC_ORDER_C : ROC_ORDER_F;
+  return roc_check_option(L, arg, "C", names) == 0 ? ROC_ORDER_C : ROC_ORDER_F;
 }
 
 void roc_push_shape_text(lua_State *L, uint32_t rank, const int64_t *extents) {
@@ -226,6 +226,7 @@ static void push_table_of(lua_State *L, const roc_array *a, uint32_t dim, int64_
   int64_t extent = a->extents[dim];
   luaL_checkstack(L, 3, "nested tables");
   lua_createtable(L, extent < INT32_MAX ? (int)extent : 0, 0);
+  if (!a->buffer) luaL_error(L, "the array was closed while it was copied"); /* by a finalizer */
   for (index[dim] = 0; index[dim] < extent; index[dim]++) {
     if (dim + 1 < a->rank) {
       push_table_of(L, a, dim + 1, index);

@@ -2,7 +2,9 @@
  * code share.
  *
  * The current device is kept here, per Lua state; the core has none.  Every function that takes a
- * device or stream from a script goes through these checks. */
+ * device or stream from a script goes through these checks.  What they give of a stream is borrowed
+ * from its userdata, which a finalizer may close whenever Lua allocates: it is fetched when it is
+ * used, and again after anything that may run one. */
 #ifndef ROC_BINDINGS_DEVICE_BIND_H
 #define ROC_BINDINGS_DEVICE_BIND_H
 
@@ -38,8 +40,9 @@ void roc_push_device(lua_State *L, uint32_t index);
 roc_rt_stream *roc_opt_stream(lua_State *L, int arg, roc_rt_device *device);
 /* The same for a field of options or of a launch configuration, fetched to `idx`. */
 roc_rt_stream *roc_opt_stream_field(lua_State *L, int idx, roc_rt_device *device);
-/* Pushes another value for a stream that is held elsewhere. */
-void roc_push_stream(lua_State *L, roc_rt_stream *stream);
+/* Pushes another value for the stream at `idx`, or, when that is nil, for `fallback`, which must be a
+ * device's default stream.  Closing one of the two leaves the other open. */
+void roc_push_stream(lua_State *L, int idx, roc_rt_stream *fallback);
 /* The open event at `arg`; in the userdata. */
 const roc_rt_event *roc_check_event(lua_State *L, int arg);
 
@@ -50,8 +53,8 @@ roc_array *roc_new_device_array(lua_State *L, roc_rt_device *device, roc_dtype d
 /* Hands the lines kernels have printed to the global `print`, oldest first. */
 void roc_deliver_prints(lua_State *L);
 /* callback.c: notes the function at index 2 and its arguments behind it, to be called when what is
- * queued on `stream` so far is done; and calls those whose time has come. */
-void roc_add_callback(lua_State *L, roc_rt_stream *stream);
+ * queued so far on the stream at index 1 is done; and calls those whose time has come. */
+void roc_add_callback(lua_State *L);
 void roc_deliver_callbacks(lua_State *L);
 /* The end of every wait and query: delivers prints, raises unless `status` is ROC_OK, delivers
  * callbacks (which may raise, and must not take the place of a fault). */

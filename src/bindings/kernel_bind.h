@@ -20,7 +20,7 @@
 enum {
   KERNEL_UV_FUNCTION = 1, /* the Lua function, for sim */
   KERNEL_UV_PROGRAM,      /* what capture.lua found: keeps captured arrays and functions alive */
-  KERNEL_UV_CELLS,        /* array: function, upvalue, keys… of each cell */
+  KERNEL_UV_CELLS,        /* array: functions, and the keys of cells, with what a watch holds */
   KERNEL_UV_RECOLLECT,    /* function: describes the program anew */
   KERNEL_UV_PARAMS,       /* array of parameter names */
   KERNEL_UV_COUNT = KERNEL_UV_PARAMS
@@ -30,14 +30,23 @@ enum {
   KERNEL_HINT_COPIES = 3
 }; /* launches that copy a plain host array, before one is told of it */
 
+/* What a cell is read for. */
+typedef enum roc_kernel_cell_kind {
+  CELL_SCALAR, /* a number, boolean or nil: its value */
+  CELL_ARRAY,  /* an array on a device */
+  CELL_WATCH   /* a function, table, …: whether it is the one that the program was made of */
+} roc_kernel_cell_kind;
+
 /* A captured value that is read again at each launch. */
 typedef struct roc_kernel_cell {
-  uint32_t first;   /* index in KERNEL_UV_CELLS of the function; the keys follow it */
-  uint32_t upvalue; /* of that function */
-  uint32_t nkeys;
-  uint32_t index; /* into the program's arrays or scalars */
-  bool is_array;
-  bool is_global; /* the upvalue is an environment, which may inherit the first key */
+  roc_kernel_cell_kind kind;
+  uint32_t function;    /* index in KERNEL_UV_CELLS; neighbours mostly share it */
+  uint32_t upvalue;     /* of that function */
+  uint32_t keys, nkeys; /* index of the first key; behind the last one is what a watch holds, which
+                           so stays alive */
+  uint32_t index;       /* into the program's arrays or scalars */
+  const void *held;     /* of a watch: where the value lies */
+  bool is_global;       /* the upvalue is an environment, which may inherit the first key */
 } roc_kernel_cell;
 
 /* roc.In(a), roc.Out(a), roc.InOut(a): a userdata of class ROC_META_ARG whose uservalue is the
@@ -110,7 +119,7 @@ void roc_kernel_describe(lua_State *L, roc_kernel_box *box, int idx);
 roc_jit_program *roc_kernel_take_program(roc_kernel_box *box);
 void roc_kernel_commit_cells(roc_kernel_box *box);
 /* Reads every cell of the kernel at stack index `idx` into its program; describes the program anew
- * when a value's kind changed. Raises. */
+ * when a value's kind changed, or a watched one is another. Raises. */
 void roc_kernel_read_cells(lua_State *L, roc_kernel_box *box, int idx);
 /* Pushes the captured arrays in the order of their hidden arguments; returns how
  * many. */

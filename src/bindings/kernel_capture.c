@@ -2,8 +2,9 @@
  * found, and reading the captured values again at each launch.
  *
  * Reading uses raw access only and allocates nothing.  A value that turned into another kind of
- * thing (a number into a table, one array into a closed one) makes the kernel describe its program
- * anew, and so does a refusal when a name held what no kernel can use: never a stale value. */
+ * thing (a number into a table, one array into a closed one), and a function or table that is
+ * another one now, makes the kernel describe its program anew, and so does a refusal when a name
+ * held what no kernel can use: never a stale value. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -156,6 +157,7 @@ typedef struct describer {
   uint32_t nscalars, narrays, ncells;
   int cells;          /* stack index of the table of cells */
   lua_Integer nwords; /* filled in it */
+  lua_Integer last;   /* of these the function added last; 0: none */
 } describer;
 
 static void out_of_memory(lua_State *L) {
@@ -208,12 +210,25 @@ static void count_binding(lua_State *L, describer *d, uint32_t func, uint32_t pa
   }
 }
 
-/* Binding table on top: appends function and keys to the table of cells. */
+/* Table of a binding or a watch on top: the place of its function in the table of cells. */
+static uint32_t add_function(lua_State *L, describer *d) {
+  lua_getfield(L, -1, "fn");
+  lua_rawgeti(L, d->cells, d->last);
+  bool is_last = lua_rawequal(L, -1, -2);
+  lua_pop(L, 1);
+  if (is_last) {
+    lua_pop(L, 1);
+  } else {
+    d->last = ++d->nwords;
+    lua_rawseti(L, d->cells, d->last);
+  }
+  return (uint32_t)d->last;
+}
+
+/* Likewise: appends function and keys to the table of cells. */
 static roc_kernel_cell *add_cell(lua_State *L, describer *d) {
   roc_kernel_cell *cell = &d->box->new_cells[d->box->nnew_cells++];
-  *cell = (roc_kernel_cell){.first = (uint32_t)d->nwords + 1};
-  lua_getfield(L, -1, "fn");
-  lua_rawseti(L, d->cells, ++d->nwords);
+  *cell = (roc_kernel_cell){.function = add_function(L, d)};
   lua_getfield(L, -1, "upvalue");
   cell->upvalue = (uint32_t)lua_tointeger(L, -1);
   lua_pop(L, 1);
@@ -222,6 +237,7 @@ static roc_kernel_cell *add_cell(lua_State *L, describer *d) {
   lua_pop(L, 1);
   lua_getfield(L, -1, "keys");
   cell->nkeys = (uint32_t)lua_rawlen(L, -1);
+  cell->keys = (uint32_t)d->nwords + 1;
   for (uint32_t i = 0; i < cell->nkeys; i++) {
     lua_rawgeti(L, -1, i + 1);
     lua_rawseti(L, d->cells, ++d->nwords);
@@ -242,8 +258,8 @@ static void bind_cell(lua_State *L, describer *d, roc_fe_binding *b, const char 
   roc_kernel_cell *cell = add_cell(L, d);
   lua_getfield(L, -1, "value");
   const roc_array *a = roc_test_any_array(L, -1);
-  cell->is_array = a != NULL;
   if (a) {
+    cell->kind = CELL_ARRAY;
     cell->index = add_array(d, b, name, a, false);
   } else {
     cell->index = d->program->nscalars++;
@@ -339,6 +355,26 @@ static void set_functions(lua_State *L, int program, describer *d) {
   lua_pop(L, 1);
 }
 
+/* Pushes the program's list of watches; returns how many. */
+static uint32_t push_watches(lua_State *L, int program) {
+  lua_getfield(L, program, "watches");
+  return (uint32_t)lua_rawlen(L, -1);
+}
+
+static void add_watches(lua_State *L, int program, describer *d) {
+  uint32_t count = push_watches(L, program);
+  for (uint32_t i = 0; i < count; i++) {
+    lua_rawgeti(L, -1, i + 1);
+    roc_kernel_cell *cell = add_cell(L, d);
+    cell->kind = CELL_WATCH;
+    lua_getfield(L, -1, "value");
+    cell->held = lua_topointer(L, -1);
+    lua_rawseti(L, d->cells, ++d->nwords);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
 void roc_kernel_describe(lua_State *L, roc_kernel_box *box, int idx) {
   luaL_checkstack(L, 12, NULL);
   idx = lua_absindex(L, idx);
@@ -352,6 +388,8 @@ void roc_kernel_describe(lua_State *L, roc_kernel_box *box, int idx) {
   set_functions(L, idx, &d);
   box->nnew_unusable = 0;
   for_each_binding(L, idx, &d, count_binding);
+  d.ncells += push_watches(L, idx);
+  lua_pop(L, 1);
   if (!roc_jit_program_reserve(d.program, d.nscalars, d.narrays)) out_of_memory(L);
   roc_kernel_cell *cells = roc_realloc(box->new_cells, (d.ncells + 1) * sizeof *cells);
   if (!cells) out_of_memory(L);
@@ -360,6 +398,7 @@ void roc_kernel_describe(lua_State *L, roc_kernel_box *box, int idx) {
   lua_createtable(L, (int)d.ncells * 2, 0);
   d.cells = lua_gettop(L);
   for_each_binding(L, idx, &d, fill_binding);
+  add_watches(L, idx, &d);
   if (d.program->arena.failed) out_of_memory(L);
 }
 
@@ -397,25 +436,26 @@ static void get_field(lua_State *L, bool may_inherit) {
   lua_replace(L, -2);
 }
 
-/* Pushes the cell's value as it is now; the table of cells is at index `cells`. */
+/* Pushes the cell's value as it is now; the table of cells is at index `cells`, the cell's function
+ * above it. */
 static void push_cell(lua_State *L, int cells, const roc_kernel_cell *cell) {
-  lua_rawgeti(L, cells, cell->first);
-  if (!lua_getupvalue(L, -1, (int)cell->upvalue)) lua_pushnil(L);
-  lua_replace(L, -2);
+  if (!lua_getupvalue(L, cells + 1, (int)cell->upvalue)) lua_pushnil(L);
   for (uint32_t i = 0; i < cell->nkeys; i++) {
     if (!lua_istable(L, -1)) {
       lua_pop(L, 1);
       lua_pushnil(L);
       return;
     }
-    lua_rawgeti(L, cells, cell->first + 1 + i);
-    get_field(L, i == 0 && cell->is_global && !cell->is_array);
+    lua_rawgeti(L, cells, cell->keys + i);
+    get_field(L, i == 0 && cell->is_global && cell->kind != CELL_ARRAY);
   }
 }
 
-/* Value on top.  False when it is another kind of thing than when the program was described. */
+/* Value on top.  False when it is another kind of thing, or another watched one, than when the
+ * program was described. */
 static bool take_cell(lua_State *L, roc_jit_program *program, const roc_kernel_cell *cell) {
-  if (cell->is_array) {
+  if (cell->kind == CELL_WATCH) return lua_topointer(L, -1) == cell->held;
+  if (cell->kind == CELL_ARRAY) {
     const roc_array *a = roc_test_device_array(L, -1);
     if (!a || !a->buffer) return false;
     program->arrays[cell->index].value.array = a;
@@ -427,35 +467,52 @@ static bool take_cell(lua_State *L, roc_jit_program *program, const roc_kernel_c
   return true;
 }
 
-/* The cells of scalars, or those of arrays.  Scalars come first: reading an inherited global may
- * run any Lua, which could free an array found before, or describe this very kernel anew. */
-static bool read_some(lua_State *L, roc_kernel_box *box, int cells, bool arrays) {
-  uint32_t generation = box->generation;
+/* The cells of arrays, or the others.  Those come first: reading an inherited global may run any
+ * Lua, which could free an array found before, or describe this very kernel anew.  Returns the first
+ * that take_cell did not take, else NULL. */
+static const roc_kernel_cell *read_some(lua_State *L, roc_kernel_box *box, int cells, bool arrays) {
+  uint32_t generation = box->generation, function = 0;
   for (uint32_t i = 0; i < box->ncells; i++) {
-    if (box->cells[i].is_array != arrays) continue;
+    if ((box->cells[i].kind == CELL_ARRAY) != arrays) continue;
+    if (box->cells[i].function != function) {
+      function = box->cells[i].function;
+      lua_settop(L, cells);
+      lua_rawgeti(L, cells, function);
+    }
     push_cell(L, cells, &box->cells[i]);
     if (box->generation != generation) {
       luaL_error(L, "kernel '%s' was launched by a metamethod of its own environment",
                  box->kernel->name);
     }
     bool same_kind = take_cell(L, box->kernel->program, &box->cells[i]);
-    lua_settop(L, cells);
-    if (!same_kind) return false;
+    lua_pop(L, 1);
+    if (!same_kind) return &box->cells[i];
   }
-  return true;
+  return NULL;
 }
 
-static bool read_cells(lua_State *L, roc_kernel_box *box, int idx) {
-  if (box->ncells == 0) return true;
+static const roc_kernel_cell *read_cells(lua_State *L, roc_kernel_box *box, int idx) {
+  if (box->ncells == 0) return NULL;
   lua_getiuservalue(L, idx, KERNEL_UV_CELLS);
   int cells = lua_gettop(L);
-  bool same_kinds = read_some(L, box, cells, false) && read_some(L, box, cells, true);
+  const roc_kernel_cell *other = read_some(L, box, cells, false);
+  if (!other && box->kernel->program->narrays > 0) other = read_some(L, box, cells, true);
   lua_settop(L, cells - 1);
-  return same_kinds;
+  return other;
+}
+
+/* The program has just been described, and the cell is already another one. */
+static void fail_cell(lua_State *L, const roc_jit_kernel *kernel, const roc_kernel_cell *cell) {
+  if (cell->kind == CELL_ARRAY) {
+    luaL_error(L, "kernel '%s': captured array '%s' was closed, or is there only by a metamethod",
+               kernel->name, kernel->program->arrays[cell->index].name);
+  }
+  luaL_error(L, "kernel '%s': a metamethod gives it another captured value at each reading",
+             kernel->name);
 }
 
 void roc_kernel_read_cells(lua_State *L, roc_kernel_box *box, int idx) {
-  if (!box->is_refused && read_cells(L, box, idx)) return;
+  if (!box->is_refused && !read_cells(L, box, idx)) return;
   lua_getiuservalue(L, idx, KERNEL_UV_RECOLLECT);
   lua_call(L, 0, 1);
   roc_kernel_describe(L, box, -1);
@@ -464,11 +521,8 @@ void roc_kernel_read_cells(lua_State *L, roc_kernel_box *box, int idx) {
   roc_kernel_commit_cells(box);
   lua_setiuservalue(L, idx, KERNEL_UV_CELLS);
   lua_setiuservalue(L, idx, KERNEL_UV_PROGRAM);
-  if (!read_cells(L, box, idx)) {
-    luaL_error(
-        L, "kernel '%s': a captured array was closed, or can only be reached through a metamethod",
-        box->kernel->name);
-  }
+  const roc_kernel_cell *other = read_cells(L, box, idx);
+  if (other) fail_cell(L, box->kernel, other);
 }
 
 /* An array value of its own on the captured memory. */

@@ -87,11 +87,14 @@ static void read_shared(lua_State *L, roc_kernel_config *c) {
     lua_pop(L, 1);
     return;
   }
-  int64_t dims[3];
-  if (read_dims(L, "shared", 0, dims) != 1 || dims[0] > INT32_MAX) {
-    luaL_error(L, "bad shared (a count of bytes expected)");
+  int is_integer;
+  lua_Integer nbytes = lua_tointegerx(L, -1, &is_integer);
+  if (!is_integer || lua_type(L, -1) != LUA_TNUMBER || nbytes < 0 || nbytes > INT32_MAX) {
+    luaL_error(L, "bad shared (bytes from 0 to %d expected, got %s)", INT32_MAX,
+               roc_push_shown(L, lua_gettop(L)));
   }
-  c->shared_bytes = (uint32_t)dims[0];
+  c->shared_bytes = (uint32_t)nbytes;
+  lua_pop(L, 1);
 }
 
 /* Checks the stream at the top of the stack (nil: the default one) and leaves it there. */
@@ -251,19 +254,30 @@ static void warn(lua_State *L, roc_kernel_box *box) {
   }
 }
 
+/* One launch as Lua gives it: stack indices, and the kernel with its configuration. */
+typedef struct request {
+  int kernel, stream; /* stream: nil, or 0, for the default one */
+  int first, count;   /* arguments */
+  roc_kernel_box *box;
+  const roc_kernel_config *config;
+} request;
+
+typedef struct target {
+  roc_rt_stream *stream;
+  roc_rt_device *device;
+  const roc_device *driver;
+} target;
+
 /* Calls the function lua/roc/kernel.lua registered: (kernel, config, arguments…). */
-static int launch_on_sim(lua_State *L, int kernel, const roc_jit_grid *c, roc_rt_stream *stream,
-                         int first, int count) {
+static int launch_on_sim(lua_State *L, const request *r, const target *t, const roc_jit_grid *c) {
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L,
-              roc_rt_launch_check(roc_rt_stream_device(stream), c->grid, c->local, c->rank,
-                                  c->shared_bytes, &err),
+  ROC_LUA_TRY(L, roc_rt_launch_check(t->device, c->grid, c->local, c->rank, c->shared_bytes, &err),
               &err);
-  luaL_checkstack(L, count + 6, "too many arguments");
+  luaL_checkstack(L, r->count + 10, "too many arguments");
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &sim_key) != LUA_TFUNCTION) {
     return luaL_error(L, "the sim device is not loaded: require \"roc\" loads it");
   }
-  lua_pushvalue(L, kernel);
+  lua_pushvalue(L, r->kernel);
   lua_createtable(L, 0, 7);
   static const char *const names[] = {"grid", "groups", "workgroup"};
   for (int table = 0; table < 3; table++) {
@@ -280,33 +294,38 @@ static int launch_on_sim(lua_State *L, int kernel, const roc_jit_grid *c, roc_rt
   lua_setfield(L, -2, "rank");
   lua_pushinteger(L, c->shared_bytes);
   lua_setfield(L, -2, "shared");
-  roc_push_stream(L, stream);
-  lua_setfield(L, -2, "stream");
+  if (r->stream) {
+    lua_pushvalue(L, r->stream);
+  } else {
+    lua_pushnil(L);
+  }
+  roc_push_stream(L, -1, roc_rt_device_default_stream(t->device));
+  lua_setfield(L, -3, "stream");
+  lua_pop(L, 1);
   lua_pushfstring(L, "%s:%d", c->file, (int)c->line);
   lua_setfield(L, -2, "place");
-  for (int i = 0; i < count; i++) lua_pushvalue(L, first + i);
-  lua_call(L, count + 2, 0);
+  for (int i = 0; i < r->count; i++) lua_pushvalue(L, r->first + i);
+  lua_call(L, r->count + 2, 0);
   return 0;
 }
 
-typedef struct target {
-  roc_rt_stream *stream;
-  roc_rt_device *device;
-  const roc_device *driver;
-} target;
-
-static target find_target(lua_State *L, const roc_kernel_box *box, roc_rt_stream *stream) {
-  target t = {.stream = stream};
-  t.device = stream ? roc_rt_stream_device(stream) : roc_current_device_of(L, box->current);
-  if (!stream) t.stream = roc_rt_device_default_stream(t.device);
+/* Borrows the stream: only until Lua may run again. */
+static target find_target(lua_State *L, const request *r) {
+  target t = {.stream = r->stream ? roc_opt_stream_field(L, r->stream, NULL) : NULL};
+  t.device = t.stream ? roc_rt_stream_device(t.stream) : roc_current_device_of(L, r->box->current);
+  if (!t.stream) t.stream = roc_rt_device_default_stream(t.device);
   t.driver = roc_rt_device_driver(t.device);
   return t;
 }
 
-static roc_jit_grid make_grid(lua_State *L, const roc_kernel_config *c) {
-  roc_jit_grid grid = {.rank = c->rank, .shared_bytes = c->shared_bytes};
-  memcpy(grid.grid, c->grid, sizeof grid.grid);
-  memcpy(grid.local, c->local, sizeof grid.local);
+static roc_jit_grid make_grid(lua_State *L, const request *r, const target *t) {
+  roc_kernel_config c = *r->config;
+  roc_jit_grid grid = {
+      .rank = c.rank, .shared_bytes = c.shared_bytes, .is_local_free = c.local[0] == 0};
+  if (grid.is_local_free) choose_workgroup(r->box, &t->driver->props, &c);
+  check_promise(L, r->box, &c);
+  memcpy(grid.grid, c.grid, sizeof grid.grid);
+  memcpy(grid.local, c.local, sizeof grid.local);
   grid.file = roc_launch_place(L, &grid.line);
   return grid;
 }
@@ -324,25 +343,19 @@ static void check_captured(lua_State *L, const roc_kernel_box *box, const roc_rt
   }
 }
 
-/* Launches the kernel at index `kernel` with `count` arguments from `first` on. */
-static int launch(lua_State *L, int kernel, roc_kernel_box *box, const roc_kernel_config *given,
-                  roc_rt_stream *stream, int first, int count) {
+static int launch(lua_State *L, const request *r) {
+  roc_kernel_box *box = r->box;
   if (!box->kernel) return luaL_error(L, "the kernel is closed");
-  target t = find_target(L, box, stream);
-  roc_kernel_config c = *given;
-  bool is_free = c.local[0] == 0;
-  if (is_free) choose_workgroup(box, &t.driver->props, &c);
-  check_promise(L, box, &c);
-  roc_jit_grid grid = make_grid(L, &c);
-  grid.is_local_free = is_free;
   roc_error err; /* filled when something fails; zeroing it here would cost more than the rest */
   roc_status status = ROC_OK;
   for (int attempt = 0; attempt < 2; attempt++) {
-    roc_kernel_read_cells(L, box, kernel); /* may run Lua, so it comes before anything is held */
-    roc_kernel_read_args(L, box, first, count, t.device);
+    roc_kernel_read_cells(L, box, r->kernel); /* may run Lua, so it comes before anything is held */
+    target t = find_target(L, r);
+    roc_jit_grid grid = make_grid(L, r, &t);
+    roc_kernel_read_args(L, box, r->first, r->count, t.device);
     check_captured(L, box, t.device);
-    if (c.grid[0] == 0 || c.grid[1] == 0 || c.grid[2] == 0) return 0;
-    if (t.driver->props.runs_in_lua) return launch_on_sim(L, kernel, &grid, t.stream, first, count);
+    if (grid.grid[0] == 0 || grid.grid[1] == 0 || grid.grid[2] == 0) return 0;
+    if (t.driver->props.runs_in_lua) return launch_on_sim(L, r, &t, &grid);
     status = roc_kernel_run(box, t.stream, &grid, &err);
     if (status != ROC_OOM || attempt > 0 || !roc_gc_reclaim(L)) break;
   }
@@ -364,14 +377,14 @@ static const launcher *check_launcher(lua_State *L) {
 static int launcher_mm_call(lua_State *L) {
   const launcher *l = check_launcher(L);
   int count = lua_gettop(L) - 1;
-  roc_rt_stream *stream = NULL;
+  request r = {
+      .kernel = count + 2, .first = 2, .count = count, .box = l->box, .config = &l->config};
+  lua_getiuservalue(L, 1, LAUNCHER_UV_KERNEL);
   if (l->has_stream) {
     lua_getiuservalue(L, 1, LAUNCHER_UV_STREAM);
-    stream = roc_opt_stream_field(L, -1, NULL);
-    lua_pop(L, 1);
+    r.stream = count + 3;
   }
-  lua_getiuservalue(L, 1, LAUNCHER_UV_KERNEL);
-  return launch(L, count + 2, l->box, &l->config, stream, 2, count);
+  return launch(L, &r);
 }
 
 static int launcher_mm_tostring(lua_State *L) {
@@ -386,10 +399,15 @@ static int launcher_mm_tostring(lua_State *L) {
 int roc_kernel_m_launch(lua_State *L) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
   roc_kernel_config config;
+  int count = lua_gettop(L) - 2;
   read_launch_options(L, 2, &config);
-  roc_rt_stream *stream = roc_opt_stream_field(L, -1, NULL);
-  lua_pop(L, 1);
-  return launch(L, 1, box, &config, stream, 3, lua_gettop(L) - 2);
+  request r = {.kernel = 1,
+               .stream = lua_gettop(L),
+               .first = 3,
+               .count = count,
+               .box = box,
+               .config = &config};
+  return launch(L, &r);
 }
 
 /* k:forall(n [, {workgroup=, stream=, shared=}]) */

@@ -180,10 +180,13 @@ static void push_occupancy(lua_State *L, const roc_jit_resources *r) {
   lua_setfield(L, -2, "limit");
 }
 
-static int push_resources(lua_State *L, const roc_codeobj *object, lua_Integer workgroup) {
+/* The workgroup is argument `arg`. */
+static int push_resources(lua_State *L, const roc_codeobj *object, int arg, lua_Integer workgroup) {
   roc_jit_resources r;
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_jit_resources_of(object, (uint32_t)workgroup, &r, &err), &err);
+  roc_status status = roc_jit_resources_of(object, (uint32_t)workgroup, &r, &err);
+  if (status == ROC_INVALID) return luaL_argerror(L, arg, err.message);
+  if (status != ROC_OK) return roc_lua_raise(L, &err);
   lua_createtable(L, 0, 14);
   set_integer(L, "vgprs", r.kernel.vgprs);
   set_integer(L, "agprs", r.kernel.agprs);
@@ -206,7 +209,8 @@ static int push_resources(lua_State *L, const roc_codeobj *object, lua_Integer w
 
 static lua_Integer opt_workgroup(lua_State *L, int arg) {
   lua_Integer items = luaL_optinteger(L, arg, 0);
-  luaL_argcheck(L, items >= 0 && items <= INT32_MAX, arg, "work-items of a workgroup expected");
+  luaL_argcheck(L, items >= 0 && items <= INT32_MAX, arg,
+                "work-items of a workgroup expected, or 0 for what roclua would choose");
   return items;
 }
 
@@ -221,7 +225,7 @@ int roc_kernel_m_resources(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
   roc_status status = roc_jit_kernel_object(box->kernel, &options, &out->object, &err);
   if (status != ROC_OK) return roc_kernel_raise(L, box, &err);
-  return push_resources(L, out->object, workgroup);
+  return push_resources(L, out->object, 3, workgroup);
 }
 
 /* core.check_target(name) -> nil, or a sentence that lists the targets there are. */
@@ -287,7 +291,7 @@ static int join_code(lua_State *L) {
 /* ---- methods ----------------------------------------------------------------------------- */
 
 static int code_m_resources(lua_State *L) {
-  return push_resources(L, check_object(L, 1), opt_workgroup(L, 2));
+  return push_resources(L, check_object(L, 1), 2, opt_workgroup(L, 2));
 }
 
 /* co:save(path): whole or not at all */

@@ -139,7 +139,8 @@ static roc_status stage_in(run *r) {
   return ROC_OK;
 }
 
-static roc_status stage_out(run *r) {
+/* `reports`: also what other work of the stream has failed with. */
+static roc_status stage_out(run *r, bool reports) {
   bool queued = false;
   for (uint32_t i = 0; i < r->box->kernel->nparams; i++) {
     roc_kernel_stage *s = &r->box->stages[i];
@@ -149,7 +150,9 @@ static roc_status stage_out(run *r) {
     ROC_TRY(roc_rt_copy(r->stream, &host, &block, r->err));
     queued = true;
   }
-  return queued ? roc_rt_stream_synchronize(r->stream, r->err) : ROC_OK;
+  if (!queued) return ROC_OK;
+  return reports ? roc_rt_stream_synchronize(r->stream, r->err)
+                 : roc_rt_stream_settle(r->stream, NULL);
 }
 
 /* The launch is queued: what it writes makes the host's side stale. */
@@ -183,12 +186,13 @@ static roc_status run_with_hosts(run *r, const roc_jit_grid *grid) {
   bool failed = false;
   roc_status status = roc_rt_stream_wait_launch(r->stream, ticket, &failed, r->err);
   if (failed) return status;
-  if (status == ROC_OK) return stage_out(r);
+  if (status == ROC_OK) return stage_out(r, true);
   /* Another launch's fault is reported; this one went well. */
   r->err = NULL;
-  stage_out(r);
+  stage_out(r, false);
   return status;
 }
+
 /* ---- captured host arrays ---- */
 
 void roc_kernel_drop_constants(roc_kernel_box *box) {

@@ -129,7 +129,8 @@ static int array_m_tobytes(lua_State *L) {
   roc_array_sync(L, a, false);
   luaL_Buffer buffer;
   size_t nbytes = roc_array_nbytes(a);
-  roc_array_pack(luaL_buffinitsize(L, &buffer, nbytes), a, ROC_ORDER_C);
+  char *bytes = luaL_buffinitsize(L, &buffer, nbytes);
+  roc_array_pack(bytes, roc_check_array(L, 1), ROC_ORDER_C);
   luaL_pushresultsize(&buffer, nbytes);
   return 1;
 }

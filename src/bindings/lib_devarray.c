@@ -2,8 +2,8 @@
  *
  * Views and properties are those of host arrays (array_view.c).  An element access or copy without
  * a stream waits for the queued work that uses the array, and only for that; with a stream it is
- * queued there.  Making a userdata may run finalizers, which may close arrays, so arguments are
- * checked again after it. */
+ * queued there.  Making a userdata may run finalizers, which may close arrays and streams, so
+ * arguments are checked again after it. */
 #include <string.h>
 
 #include "bindings/device_bind.h"
@@ -31,12 +31,6 @@ static roc_order order_of(const roc_array *a) {
   return roc_array_is_f_contiguous(a) && !roc_array_is_c_contiguous(a) ? ROC_ORDER_F : ROC_ORDER_C;
 }
 
-/* Raises unless the arrays at the two stack indices are still open. */
-static void check_both(lua_State *L, int a, int b) {
-  roc_check_any_array(L, a);
-  roc_check_any_array(L, b);
-}
-
 static void check_alike(lua_State *L, int arg, const roc_array *given, const roc_array *self) {
   if (given->dtype != self->dtype) {
     luaL_argerror(L, arg,
@@ -58,15 +52,18 @@ static roc_status copy_once(roc_rt_stream *stream, const roc_array *dst, const r
   return stream ? roc_rt_copy(stream, dst, src, err) : roc_rt_copy_now(dst, src, err);
 }
 
-/* The same for the arrays at two stack indices; packing a strided one needs memory. */
-static void copy_arrays(lua_State *L, roc_rt_stream *stream, int to, int from) {
+/* The same for the stream and arrays at three stack indices. */
+static roc_status try_copy(lua_State *L, int on, int to, int from, roc_error *err) {
+  roc_rt_stream *stream = on ? roc_opt_stream_field(L, on, NULL) : NULL;
+  return copy_once(stream, roc_check_any_array(L, to), roc_check_any_array(L, from), err);
+}
+
+/* Copies between the arrays at two stack indices, on the stream at a third (0, or nil there: none);
+ * packing a strided one needs memory. */
+static void copy_arrays(lua_State *L, int on, int to, int from) {
   roc_error err = ROC_ERROR_INIT;
-  roc_status status =
-      copy_once(stream, roc_check_any_array(L, to), roc_check_any_array(L, from), &err);
-  if (status == ROC_OOM && roc_gc_reclaim(L)) {
-    check_both(L, to, from);
-    status = copy_once(stream, roc_test_any_array(L, to), roc_test_any_array(L, from), &err);
-  }
+  roc_status status = try_copy(L, on, to, from, &err);
+  if (status == ROC_OOM && roc_gc_reclaim(L)) status = try_copy(L, on, to, from, &err);
   roc_bind_after_wait(L, status, &err);
 }
 
@@ -77,18 +74,18 @@ static bool is_direct(const roc_array *dst, const roc_array *src) {
   return roc_buffer_host(src->buffer) && roc_buffer_host(dst->buffer);
 }
 
-/* Copies the array at stack index `from` into the one at `to`; between devices that cannot reach
- * each other's memory by way of the host, which waits. */
-static void copy_anywhere(lua_State *L, roc_rt_stream *stream, int to, int from) {
+/* The same; between devices that cannot reach each other's memory by way of the host, which
+ * waits. */
+static void copy_anywhere(lua_State *L, int on, int to, int from) {
   const roc_array *dst = roc_check_any_array(L, to), *src = roc_check_any_array(L, from);
   if (is_direct(dst, src)) {
-    copy_arrays(L, stream, to, from);
+    copy_arrays(L, on, to, from);
     return;
   }
   roc_new_host_array(L, src->dtype, src->rank, src->extents, order_of(src), false);
   int middle = lua_gettop(L);
-  copy_arrays(L, NULL, middle, from);
-  copy_arrays(L, NULL, to, middle);
+  copy_arrays(L, 0, middle, from);
+  copy_arrays(L, 0, to, middle);
   lua_pop(L, 1);
 }
 
@@ -112,19 +109,22 @@ static int devarray_device_array_like(lua_State *L) {
   return 1;
 }
 
+/* Stack indices of to_device, once its options are read. */
+enum { TO_SOURCE = 1, TO_OPTIONS, TO_TARGET, TO_STREAM };
+
 typedef struct to_device_options {
   roc_rt_device *device;
-  roc_rt_stream *stream;
   bool copies;
-  bool has_target; /* left at stack index 3 */
+  bool has_target; /* at TO_TARGET; a stream, or nil, is at TO_STREAM */
 } to_device_options;
 
 /* The device named at `idx`, else that of the target, else that of the stream. */
 static roc_rt_device *choose_device(lua_State *L, const to_device_options *options, int idx) {
   if (lua_isnil(L, idx) && options->has_target) {
-    return roc_buffer_device(roc_test_device_array(L, 3)->buffer);
+    return roc_buffer_device(roc_test_device_array(L, TO_TARGET)->buffer);
   }
-  if (lua_isnil(L, idx) && options->stream) return roc_rt_stream_device(options->stream);
+  const roc_rt_stream *stream = roc_opt_stream_field(L, TO_STREAM, NULL);
+  if (lua_isnil(L, idx) && stream) return roc_rt_stream_device(stream);
   return roc_opt_device_field(L, idx);
 }
 
@@ -146,36 +146,35 @@ static void check_option_names(lua_State *L) {
   }
 }
 
-/* Reads the table at 2 and leaves the stack with 3 values. */
+/* Reads the table at TO_OPTIONS and leaves the stack with TO_STREAM values. */
 static to_device_options check_to_device_options(lua_State *L) {
   to_device_options options = {.copies = true};
-  if (lua_isnoneornil(L, 2)) {
-    lua_settop(L, 3);
+  if (lua_isnoneornil(L, TO_OPTIONS)) {
+    lua_settop(L, TO_STREAM);
     options.device = roc_current_device(L);
     return options;
   }
   check_option_names(L);
-  lua_settop(L, 2);
-  lua_getfield(L, 2, "to");
-  if (lua_getfield(L, 2, "copy") != LUA_TNIL && !lua_isboolean(L, -1)) {
+  lua_settop(L, TO_OPTIONS);
+  lua_getfield(L, TO_OPTIONS, "to");
+  lua_getfield(L, TO_OPTIONS, "stream");
+  if (lua_getfield(L, TO_OPTIONS, "copy") != LUA_TNIL && !lua_isboolean(L, -1)) {
     luaL_error(L, "bad option 'copy' of 'to_device' (boolean expected, got %s)",
                luaL_typename(L, -1));
   }
   options.copies = lua_isnil(L, -1) || lua_toboolean(L, -1);
-  lua_getfield(L, 2, "device");
-  options.has_target = !lua_isnil(L, 3);
-  if (options.has_target && !roc_test_device_array(L, 3)) {
+  lua_getfield(L, TO_OPTIONS, "device");
+  options.has_target = !lua_isnil(L, TO_TARGET);
+  if (options.has_target && !roc_test_device_array(L, TO_TARGET)) {
     luaL_error(L, "bad option 'to' of 'to_device' (roc.DeviceArray expected, got %s)",
-               luaL_typename(L, 3));
+               luaL_typename(L, TO_TARGET));
   }
-  if (options.has_target && !roc_test_device_array(L, 3)->buffer) {
+  if (options.has_target && !roc_test_device_array(L, TO_TARGET)->buffer) {
     luaL_error(L, "bad option 'to' of 'to_device' (the array is closed)");
   }
-  lua_getfield(L, 2, "stream");
-  options.stream = roc_opt_stream_field(L, -1, NULL);
-  options.device = choose_device(L, &options, lua_gettop(L) - 1);
-  roc_opt_stream_field(L, -1, options.device);
-  lua_settop(L, 3);
+  options.device = choose_device(L, &options, lua_gettop(L));
+  roc_opt_stream_field(L, TO_STREAM, options.device);
+  lua_settop(L, TO_STREAM);
   return options;
 }
 
@@ -188,19 +187,17 @@ static void check_target(lua_State *L, const roc_array *a, const roc_array *to,
 }
 
 static int devarray_to_device(lua_State *L) {
-  roc_check_any_array(L, 1);
+  roc_check_any_array(L, TO_SOURCE);
   to_device_options options = check_to_device_options(L);
-  const roc_array *a = roc_check_any_array(L, 1);
-  roc_array *d;
+  const roc_array *a = roc_check_any_array(L, TO_SOURCE);
   if (options.has_target) {
-    d = roc_check_device_array(L, 3);
-    check_target(L, a, d, options.device);
+    check_target(L, a, roc_check_device_array(L, TO_TARGET), options.device);
   } else {
-    lua_settop(L, 2);
-    d = roc_new_device_array(L, options.device, a->dtype, a->rank, a->extents, order_of(a));
-    check_both(L, 1, 3);
+    roc_new_device_array(L, options.device, a->dtype, a->rank, a->extents, order_of(a));
+    lua_replace(L, TO_TARGET);
   }
-  if (options.copies) copy_anywhere(L, options.stream, 3, 1);
+  if (options.copies) copy_anywhere(L, TO_STREAM, TO_TARGET, TO_SOURCE);
+  lua_settop(L, TO_TARGET);
   return 1;
 }
 
@@ -213,16 +210,14 @@ static roc_rt_stream *opt_copy_stream(lua_State *L, int arg, const roc_array *d)
 static int devarray_m_copy_to_host(lua_State *L) {
   const roc_array *d = roc_check_device_array(L, 1);
   lua_settop(L, 3);
-  roc_rt_stream *stream = opt_copy_stream(L, 3, d);
-  roc_array *a;
+  opt_copy_stream(L, 3, d);
   if (lua_isnil(L, 2)) {
-    a = roc_new_host_array(L, d->dtype, d->rank, d->extents, order_of(d), false);
+    roc_new_host_array(L, d->dtype, d->rank, d->extents, order_of(d), false);
     lua_replace(L, 2);
   } else {
-    a = roc_check_array(L, 2);
-    check_alike(L, 2, a, d);
+    check_alike(L, 2, roc_check_array(L, 2), d);
   }
-  copy_arrays(L, stream, 2, 1);
+  copy_arrays(L, 3, 2, 1);
   lua_settop(L, 2);
   return 1;
 }
@@ -230,9 +225,10 @@ static int devarray_m_copy_to_host(lua_State *L) {
 static int devarray_m_copy_from_host(lua_State *L) {
   const roc_array *d = roc_check_device_array(L, 1);
   const roc_array *a = roc_check_array(L, 2);
-  roc_rt_stream *stream = opt_copy_stream(L, 3, d);
+  lua_settop(L, 3);
+  opt_copy_stream(L, 3, d);
   check_alike(L, 2, a, d);
-  copy_arrays(L, stream, 1, 2);
+  copy_arrays(L, 3, 1, 2);
   lua_settop(L, 1);
   return 1;
 }
@@ -241,12 +237,13 @@ static int devarray_m_copy_from_host(lua_State *L) {
 static int devarray_m_copy_to_device(lua_State *L) {
   const roc_array *src = roc_check_device_array(L, 1);
   const roc_array *dst = roc_check_device_array(L, 2);
-  roc_rt_stream *stream = roc_opt_stream(L, 3, NULL);
+  lua_settop(L, 3);
+  const roc_rt_stream *stream = roc_opt_stream(L, 3, NULL);
   if (stream && roc_rt_stream_device(stream) != roc_buffer_device(dst->buffer)) {
     opt_copy_stream(L, 3, src);
   }
   check_alike(L, 2, dst, src);
-  copy_anywhere(L, stream, 2, 1);
+  copy_anywhere(L, 3, 2, 1);
   lua_settop(L, 2);
   return 1;
 }
@@ -392,7 +389,7 @@ static int devarray_m_ravel(lua_State *L) {
   const roc_array *a = roc_check_device_array(L, 1);
   roc_array *packed =
       roc_new_device_array(L, roc_buffer_device(a->buffer), a->dtype, a->rank, a->extents, order);
-  copy_arrays(L, NULL, lua_gettop(L), 1);
+  copy_arrays(L, 0, lua_gettop(L), 1);
   packed->extents[0] = roc_array_size(packed);
   packed->strides[0] = 1;
   packed->rank = 1;

@@ -59,9 +59,12 @@ static void set_current(lua_State *L, uint32_t index) {
   current->index = index;
 }
 
-static uint32_t find_named(lua_State *L, const char *name) {
+static uint32_t find_named(lua_State *L, int idx) {
   roc_error err = ROC_ERROR_INIT;
   uint32_t index = 0;
+  size_t len;
+  const char *name = lua_tolstring(L, idx, &len);
+  if (strlen(name) != len) luaL_error(L, "there is no device '%s\\0...'", name);
   ROC_LUA_TRY(L, roc_rt_device_find(name, &index, &err), &err);
   return index;
 }
@@ -122,7 +125,7 @@ static const char *find_device_problem(lua_State *L, int idx, uint32_t *index) {
     return NULL;
   }
   if (lua_type(L, idx) == LUA_TSTRING) {
-    *index = find_named(L, lua_tostring(L, idx));
+    *index = find_named(L, idx);
     return NULL;
   }
   if (lua_type(L, idx) != LUA_TNUMBER) {

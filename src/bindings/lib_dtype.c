@@ -25,12 +25,25 @@ bool roc_test_dtype(lua_State *L, int idx, roc_dtype *out) {
   return box != NULL;
 }
 
+static int fail_name(lua_State *L, int arg) {
+  luaL_Buffer text;
+  const char *name = roc_push_shown(L, arg);
+  const char *quote = lua_rawequal(L, -1, arg) ? "'" : ""; /* else it is too long to be shown */
+  luaL_buffinit(L, &text);
+  for (int i = 0; i < ROC_DT_COUNT_; i++) {
+    if (i > 0) luaL_addchar(&text, ' ');
+    luaL_addstring(&text, roc_dtype_name((roc_dtype)i));
+  }
+  luaL_pushresult(&text);
+  const char *known = lua_tostring(L, -1);
+  return luaL_argerror(
+      L, arg, lua_pushfstring(L, "%s%s%s is no dtype; there are %s", quote, name, quote, known));
+}
+
 roc_dtype roc_check_dtype(lua_State *L, int arg) {
   roc_dtype dtype;
   if (roc_test_dtype(L, arg, &dtype)) return dtype;
-  if (lua_type(L, arg) == LUA_TSTRING) {
-    luaL_argerror(L, arg, lua_pushfstring(L, "'%s' is no dtype", lua_tostring(L, arg)));
-  }
+  if (lua_type(L, arg) == LUA_TSTRING) fail_name(L, arg);
   luaL_typeerror(L, arg, "dtype, as roc.float32 or its name");
   return ROC_DT_FLOAT64;
 }

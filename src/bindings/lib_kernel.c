@@ -234,7 +234,7 @@ static int inspect(lua_State *L, roc_cg_stage stage, int level, uint32_t object_
 /* k:inspect_llvm([target [, "opt"]]): as made, or after LLVM's passes */
 static int kernel_m_inspect_llvm(lua_State *L) {
   static const char *const stages[] = {"raw", "opt", NULL};
-  int stage = luaL_checkoption(L, 3, "raw", stages);
+  int stage = roc_check_option(L, 3, "raw", stages);
   return inspect(L, stage ? ROC_CG_LLVM_OPT : ROC_CG_LLVM, -1, 0);
 }
 

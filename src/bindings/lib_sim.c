@@ -2,24 +2,26 @@
  * the dynamic shared memory of a workgroup is. */
 #include "bindings/array_bind.h"
 
-/* core.view_bytes(bytes, first, count, dtype): `count` elements of a uint8 array's memory from byte
- * `first` (from 0) on. */
+/* core.view_bytes(bytes, first, count, dtype): `count` elements of a contiguous uint8 array's memory
+ * from its byte `first` (from 0) on. */
 static int view_bytes(lua_State *L) {
   const roc_array *bytes = roc_check_array(L, 1);
   int64_t first = luaL_checkinteger(L, 2), count = luaL_checkinteger(L, 3);
   roc_dtype dtype = roc_check_dtype(L, 4);
   int64_t itemsize = (int64_t)roc_dtype_itemsize(dtype);
-  luaL_argcheck(L, bytes->dtype == ROC_DT_UINT8 && bytes->rank == 1, 1, "1-D uint8 array expected");
-  luaL_argcheck(L, first >= 0 && first % itemsize == 0, 2, "multiple of the element size expected");
+  bool is_block = bytes->dtype == ROC_DT_UINT8 && bytes->rank == 1 && bytes->strides[0] == 1;
+  luaL_argcheck(L, is_block, 1, "contiguous 1-D uint8 array expected");
+  luaL_argcheck(L, first >= 0 && (bytes->offset + first) % itemsize == 0, 2,
+                "multiple of the element size expected");
   luaL_argcheck(L, count >= 0 && (count == 0 || count <= (bytes->extents[0] - first) / itemsize), 3,
                 "fewer elements expected");
-  roc_array view = {.buffer = bytes->buffer,
+  roc_array *out = roc_push_array(L, &roc_host_array_class);
+  roc_array view = {.buffer = roc_check_array(L, 1)->buffer,
                     .dtype = dtype,
                     .rank = 1,
                     .extents = {count},
                     .strides = {1},
-                    .offset = first / itemsize};
-  roc_array *out = roc_push_array(L, &roc_host_array_class);
+                    .offset = (bytes->offset + first) / itemsize};
   roc_buffer_retain(view.buffer);
   *out = view;
   return 1;

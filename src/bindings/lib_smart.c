@@ -66,20 +66,17 @@ static int push_device_side(lua_State *L) {
 static int smart_m_get(lua_State *L) {
   check_smart(L);
   if (lua_type(L, 2) == LUA_TSTRING) {
-    int side = luaL_checkoption(L, 2, NULL, side_names);
+    int side = roc_check_option(L, 2, NULL, side_names);
     return side == ROC_SIDE_HOST ? push_host_side(L) : push_device_side(L);
   }
   luaL_argexpected(L, lua_type(L, 2) == LUA_TNUMBER, 2, "\"host\", \"device\" or an index");
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, 1);
-  return 1;
+  return lua_tocfunction(L, lua_upvalueindex(1))(L); /* in our place, so that errors name it */
 }
 
 /* s:mark_changed("host" | "device") */
 static int smart_m_mark_changed(lua_State *L) {
   const roc_array *s = check_smart(L);
-  roc_side side = (roc_side)luaL_checkoption(L, 2, NULL, side_names);
+  roc_side side = (roc_side)roc_check_option(L, 2, NULL, side_names);
   roc_error err = ROC_ERROR_INIT;
   ROC_LUA_TRY(L, roc_mirror_mark(s->buffer, side, &err), &err);
   return 0;
@@ -100,14 +97,14 @@ static int smart_m_close(lua_State *L) {
 
 /* ---- the class ----------------------------------------------------------- */
 
-/* Upvalues: the methods; __index of roc.Array. */
+/* Upvalues: the methods; __index of roc.Array, which needs its own for names alone. */
 static int smart_mm_index(lua_State *L) {
   lua_settop(L, 2);
-  if (lua_type(L, 2) == LUA_TSTRING) {
-    lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
-    lua_pop(L, 1);
-  }
+  if (lua_type(L, 2) != LUA_TSTRING) return lua_tocfunction(L, lua_upvalueindex(2))(L);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  lua_pop(L, 1);
+  check_smart(L);
   lua_pushvalue(L, lua_upvalueindex(2));
   lua_insert(L, 1);
   lua_call(L, 2, 1);

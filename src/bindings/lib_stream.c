@@ -17,8 +17,11 @@ static roc_stream_box *new_box(lua_State *L) {
   return box;
 }
 
-void roc_push_stream(lua_State *L, roc_rt_stream *stream) {
+void roc_push_stream(lua_State *L, int idx, roc_rt_stream *fallback) {
+  idx = lua_absindex(L, idx);
   roc_stream_box *box = new_box(L);
+  roc_rt_stream *stream = roc_opt_stream_field(L, idx, NULL);
+  if (!stream) stream = fallback;
   roc_rt_stream_retain(stream);
   box->stream = stream;
 }
@@ -71,17 +74,18 @@ static int stream_m_wait(lua_State *L) {
 
 /* s:callback(f, …) */
 static int stream_m_callback(lua_State *L) {
-  roc_rt_stream *stream = check_stream(L);
+  check_stream(L);
   luaL_checktype(L, 2, LUA_TFUNCTION);
-  roc_add_callback(L, stream);
+  roc_add_callback(L);
   return 0;
 }
 
 static int stream_m_auto_synchronize(lua_State *L) {
-  roc_rt_stream *stream = check_stream(L);
+  check_stream(L);
   scope_box *scope = lua_newuserdatauv(L, sizeof *scope, 0);
   *scope = (scope_box){0};
   luaL_setmetatable(L, META_SCOPE);
+  roc_rt_stream *stream = check_stream(L);
   roc_rt_stream_retain(stream);
   scope->stream = stream;
   return 1;

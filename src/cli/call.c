@@ -5,10 +5,12 @@
  * keystroke is one error. */
 #include "cli/call.h"
 
+#include <errno.h>
 #include <lauxlib.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "include/roclua.h"
 
@@ -30,6 +32,19 @@ void cli_message(const char *message) {
   }
   fprintf(stderr, "%s\n", message);
   fflush(stderr);
+}
+
+bool cli_finish_output(void) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) {
+    return true;
+  }
+  char message[256] = "cannot write to stdout";
+  if (errno != 0) { /* else it failed before, and nothing is left to write */
+    snprintf(message, sizeof message, "cannot write to stdout: %s", strerror(errno));
+  }
+  cli_message(message);
+  return false;
 }
 
 static void raise_interrupt(lua_State *L, lua_Debug *activation) {
@@ -105,5 +120,6 @@ int cli_main(int argc, char **argv, lua_CFunction protected_main) {
   int status = lua_pcall(L, 2, 1, 0);
   bool is_ok = cli_report(L, status) && lua_toboolean(L, -1);
   lua_close(L);
+  is_ok = cli_finish_output() && is_ok;
   return is_ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -12,13 +12,17 @@ const char *cli_progname(void);
 /* Writes "progname: message" and a newline to stderr. */
 void cli_message(const char *message);
 
+/* Delivers what stdout still holds.  False, and said on stderr, when that or something before it
+ * could not be written. */
+bool cli_finish_output(void);
+
 /* Calls the function below `nargs` arguments with a traceback added to its errors.  While it runs,
  * the first Ctrl-C raises `interrupted!` in Lua code and in waits for devices, a second one ends
  * the process.  Returns Lua's status. */
 int cli_call(lua_State *L, int nargs, int nresults);
 
 /* A program in a state of its own: runs `protected_main` (argc, argv as light userdata -> success)
- * and returns the exit status. */
+ * and returns the exit status: a failure also when stdout took not all of the output. */
 int cli_main(int argc, char **argv, lua_CFunction protected_main);
 
 /* When `status` is an error, prints and pops its value.  Returns whether all was well. */

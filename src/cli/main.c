@@ -1,9 +1,8 @@
 /* roclua: the interpreter of Lua 5.4 with the module roc built in.
  *
- * Takes lua's options and behaves as it does; adds --device, --list-devices, --emulate and
- * --help.  At its
- * end, however it comes, it waits for all devices, and a kernel's fault that nobody asked for makes
- * the exit status 1. */
+ * Takes lua's options and behaves as it does; adds --device, --list-devices, --emulate and --help.  At its
+ * end, however it comes, it waits for all devices; a kernel's fault that nobody asked for, and output
+ * that cannot be written, make the exit status 1. */
 #include <errno.h>
 #include <lauxlib.h>
 #include <lualib.h>
@@ -101,10 +100,21 @@ static bool parse_emulator_option(char **argv, int *index, cli_options *options)
   return true;
 }
 
+static bool lacks_value(const char *option) {
+  static const char *const options[] = {"--device", "--device=", "--emulate",
+                                        "--emulate=", "--stats="};
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+    if (strcmp(option, options[i]) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static bool parse_long_option(char **argv, int *index, cli_options *options) {
   const char *option = argv[*index];
   const char *device = option_value(argv, index, "--device");
-  if (device != NULL) {
+  if (device != NULL && device[0] != '\0') {
     setenv("ROCLUA_DEVICE", device, 1); /* before any device is looked for */
     options->names_device = true;
   } else if (parse_emulator_option(argv, index, options)) {
@@ -116,9 +126,7 @@ static bool parse_long_option(char **argv, int *index, cli_options *options) {
   } else if (strcmp(option, "--help") == 0) {
     options->shows_help = true;
   } else {
-    bool needs_value = strcmp(option, "--device") == 0 || strcmp(option, "--emulate") == 0 ||
-                       strcmp(option, "--emulate=") == 0;
-    return refuse_option(option, needs_value ? "needs argument" : "unrecognized option");
+    return refuse_option(option, lacks_value(option) ? "needs argument" : "unrecognized option");
   }
   return true;
 }
@@ -367,7 +375,9 @@ static bool finish_devices(lua_State *L) {
 static int exit_after_devices(lua_State *L) {
   bool succeeds = lua_isnoneornil(L, 1) || (lua_isboolean(L, 1) && lua_toboolean(L, 1)) ||
                   (lua_isinteger(L, 1) && lua_tointeger(L, 1) == EXIT_SUCCESS);
-  if (!finish_devices(L) && succeeds) {
+  bool is_ok = finish_devices(L);
+  is_ok = cli_finish_output() && is_ok;
+  if (!is_ok && succeeds) {
     lua_settop(L, 2);
     lua_pushinteger(L, EXIT_FAILURE);
     lua_replace(L, 1);

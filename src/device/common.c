@@ -3,12 +3,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 
 #include "base/alloc.h"
+#include "base/env.h"
 
 enum {
   ALLOC_ALIGNMENT = 256,
@@ -202,10 +202,9 @@ void roc_host_scatter(const roc_dev_scatter *s) {
 }
 
 roc_status roc_host_wavefront(uint32_t *out_size, roc_error *err) {
-  const char *text = getenv("ROCLUA_WAVEFRONT");
-  *out_size = 64;
-  if (!text || !*text || strcmp(text, "64") == 0) return ROC_OK;
-  *out_size = 32;
-  if (strcmp(text, "32") == 0) return ROC_OK;
-  return roc_fail(err, ROC_INVALID, "ROCLUA_WAVEFRONT is '%s', expected 32 or 64", text);
+  static const char *const sizes[] = {"32", "64", NULL};
+  unsigned choice = 1;
+  roc_status status = roc_env_choice("ROCLUA_WAVEFRONT", sizes, &choice, err);
+  *out_size = choice == 0 ? 32 : 64;
+  return status;
 }

@@ -116,8 +116,13 @@ struct roc_device_ops {
   roc_status (*stream_create)(roc_device *device, roc_dev_stream **out_stream, roc_error *err);
   void (*stream_destroy)(roc_dev_stream *stream);
 
-  /* Queueing; each stores the work's ticket.  Copies: host memory is the caller's to keep until the
-   * ticket completes. */
+  /* Whether the stream takes a launch of the module with so many bytes of arguments (NULL, 0: other
+   * work) without waiting for what is queued: false, and a ticket whose completion helps, when it is
+   * full.  NULL: always. */
+  bool (*has_room)(roc_dev_stream *stream, const roc_dev_module *module, uint32_t kernarg_bytes,
+                   roc_ticket *out_ticket);
+  /* Queueing; each stores the work's ticket, and waits where there is no room.  Copies: host memory is
+   * the caller's to keep until the ticket completes. */
   roc_status (*copy)(roc_dev_stream *stream, roc_devptr dst, roc_devptr src, size_t nbytes,
                      roc_copy_dir dir, roc_ticket *out_ticket, roc_error *err);
   /* Repeats `pattern` (1, 2, 4 or 8 bytes) over nbytes. */
@@ -152,9 +157,10 @@ struct roc_device_ops {
   /* Why work that is over did not run to its end: its queue was stopped, or the host's part of it
    * failed.  False: it did.  Any thread; not on a lost device.  NULL: work never fails alone. */
   bool (*find_failure)(roc_dev_stream *stream, roc_ticket ticket, roc_error *err);
-  /* How many faults in kernels the tool has found that watches the driver's devices, and has told
-   * itself.  Any thread.  NULL: there is none. */
-  uint64_t (*count_findings)(void);
+  /* The last word of the tool that watches the driver's devices, once all work is over: it delivers
+   * its report (IO when it cannot), and INVALID tells that it has found fault with kernels.  Any
+   * thread.  NULL: there is none. */
+  roc_status (*conclude)(roc_error *err);
   /* Asks queued and running kernels of the device to stop at their next workgroup.  NULL: it
    * cannot. */
   void (*interrupt)(roc_device *device);

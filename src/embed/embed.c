@@ -14,6 +14,7 @@
 #include "include/roclua.h"
 
 #define KERNELS_PREFIX "roc.kernels."
+#define DIR_VARIABLE "ROCLUA_LUA_DIR"
 
 static const char sources_key = 0;
 
@@ -119,7 +120,11 @@ static int search_embedded(lua_State *L) {
   lua_settop(L, 1);
   bool from_dir = lua_toboolean(L, lua_upvalueindex(2));
   if (!(from_dir ? load_from_dir(L, module) : load_embedded(L, module))) {
-    lua_pushfstring(L, "no built-in module '%s'", module);
+    if (from_dir) {
+      lua_pushfstring(L, "no module '%s' in " DIR_VARIABLE " ('%s')", module, getenv(DIR_VARIABLE));
+    } else {
+      lua_pushfstring(L, "no built-in module '%s'", module);
+    }
     return 1;
   }
   if (strcmp(module, "roc") == 0) {
@@ -135,7 +140,7 @@ static void push_dir_template(lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
   bool ignores_env = lua_toboolean(L, -1);
   lua_pop(L, 1);
-  const char *dir = ignores_env ? NULL : getenv("ROCLUA_LUA_DIR");
+  const char *dir = ignores_env ? NULL : getenv(DIR_VARIABLE);
   if (dir == NULL || dir[0] == '\0') {
     lua_pushboolean(L, 0);
     return;

@@ -39,6 +39,7 @@ typedef struct transfer {
 
 static roc_status queue_transfer_locked(roc_rt_stream *stream, const transfer *t, roc_error *err) {
   ROC_TRY(roc_rt_device_check(stream->device, err));
+  ROC_TRY(roc_rt_stream_await_room(stream, NULL, err));
   for (uint32_t i = 0; i < t->nuses; i++) {
     roc_rt_device *other = t->uses[i].buffer->device;
     if (other && other != stream->device) ROC_TRY(roc_rt_device_check(other, err));
@@ -428,10 +429,12 @@ roc_status roc_rt_fill(roc_rt_stream *stream, const roc_array *dst, const void *
 
 /* ---- from the host's side ------------------------------------------------ */
 
-/* Waits for what was queued for the host on the device's own stream. */
+/* Waits for what was queued for the host on the device's own stream, tells what it failed with, and
+ * gives the stream back. */
 static roc_status finish_transfer(roc_rt_stream *stream, roc_status status, roc_error *err) {
-  ROC_TRY(status);
-  return roc_rt_stream_await(stream, roc_rt_stream_last(stream), true, err);
+  if (status == ROC_OK) status = roc_rt_stream_synchronize(stream, err);
+  roc_rt_stream_release(stream);
+  return status;
 }
 
 roc_status roc_rt_copy_now(const roc_array *dst, const roc_array *src, roc_error *err) {

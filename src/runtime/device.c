@@ -6,7 +6,6 @@
  * child owns none of the parent's devices: every call there is refused before any lock is taken. */
 #include "runtime/device.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,8 +227,9 @@ static roc_status fail_absent(const char *name, const roc_driver *driver, roc_er
   uint32_t count = 0;
   if (driver) {
     ROC_TRY(driver->ops->probe(&count, err));
-    return roc_fail(err, ROC_UNAVAILABLE, "there is no device '%s': there are %u of that kind",
-                    name, count);
+    return roc_fail(err, ROC_UNAVAILABLE,
+                    "there is no device '%s': those of that kind are numbered 1 to %u", name,
+                    count);
   }
   roc_str kinds = ROC_STR_INIT;
   for (uint32_t i = 0; i < roc_driver_count; i++) {
@@ -289,16 +289,17 @@ roc_status roc_rt_device_transfer_stream(roc_rt_device *device, roc_rt_stream **
                                          roc_error *err) {
   roc_rt_lock();
   *out_stream = device->transfer_stream;
+  if (*out_stream) roc_rt_stream_retain(*out_stream);
   roc_rt_unlock();
   if (*out_stream) return ROC_OK;
-  roc_rt_stream *made;
-  ROC_TRY(roc_rt_stream_create(device, &made, err));
+  ROC_TRY(roc_rt_stream_create(device, out_stream, err));
   roc_rt_lock();
-  bool is_first = !device->transfer_stream;
-  if (is_first) device->transfer_stream = made;
-  *out_stream = device->transfer_stream;
+  bool is_first = !device->transfer_stream && !device->is_closing; /* else it serves this once */
+  if (is_first) {
+    device->transfer_stream = *out_stream;
+    roc_rt_stream_retain(*out_stream);
+  }
   roc_rt_unlock();
-  if (!is_first) roc_rt_stream_release(made);
   return ROC_OK;
 }
 
@@ -497,16 +498,17 @@ static roc_status finish_device(roc_rt_device *device, roc_error *err) {
   return status == ROC_OK ? take_any_fault(device, err) : status;
 }
 
-/* What a tool has found is the program's fault, though its work has gone well. */
-static roc_status fail_for_findings(roc_error *err) {
-  uint64_t count = 0;
+/* Has every tool say its last word; the first failure.  What a tool has found is the program's
+ * fault, though its work has gone well. */
+static roc_status conclude_tools(roc_error *err) {
+  roc_status first = ROC_OK;
   for (uint32_t i = 0; i < entry_count; i++) {
     const roc_device_ops *ops = entries[i].ops;
-    if (entries[i].ordinal == 0 && ops->count_findings) count += ops->count_findings();
+    if (entries[i].ordinal != 0 || !ops->conclude) continue;
+    roc_status status = ops->conclude(first == ROC_OK ? err : NULL);
+    if (first == ROC_OK) first = status;
   }
-  if (!count) return ROC_OK;
-  return roc_fail(err, ROC_INVALID, "%" PRIu64 " fault%s found in kernels, told above", count,
-                  count == 1 ? "" : "s");
+  return first;
 }
 
 roc_status roc_rt_shutdown(roc_error *err) {
@@ -527,5 +529,6 @@ roc_status roc_rt_shutdown(roc_error *err) {
   for (uint32_t i = 0; is_over && i < entry_count; i++) {
     if (entries[i].device) stop_device(entries[i].device);
   }
-  return first == ROC_OK ? fail_for_findings(err) : first;
+  roc_status concluded = conclude_tools(first == ROC_OK ? err : NULL);
+  return first == ROC_OK ? concluded : first;
 }

@@ -29,6 +29,7 @@ static roc_status queue_stamp(roc_dev_stream *stream, uint64_t *time, roc_ticket
 static roc_status record_locked(roc_rt_stream *stream, roc_buffer *time, roc_ticket *out_ticket,
                                 roc_error *err) {
   ROC_TRY(roc_rt_device_check(stream->device, err));
+  ROC_TRY(roc_rt_stream_await_room(stream, NULL, err));
   roc_rt_pending *pending =
       roc_buffer_reserve_use(time, stream) ? roc_rt_pending_begin(stream, 1) : NULL;
   if (!pending) return roc_fail(err, ROC_OOM, "out of memory: an event cannot be recorded");
@@ -68,6 +69,7 @@ roc_status roc_rt_event_synchronize(const roc_rt_event *event, roc_error *err) {
 
 static roc_status wait_locked(roc_rt_stream *stream, const roc_rt_event *event, roc_error *err) {
   ROC_TRY(roc_rt_device_check(stream->device, err));
+  ROC_TRY(roc_rt_stream_await_room(stream, NULL, err));
   ROC_TRY(roc_rt_device_check(event->stream->device, err));
   const roc_device_ops *ops = stream->driver->device->ops;
   roc_ticket ticket;

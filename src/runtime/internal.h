@@ -27,13 +27,17 @@ enum {
   ROC_RT_POOL_CLASSES = 160, /* four to a power of two, from 256 bytes */
 };
 
+#define ROC_RT_NO_TICKET UINT64_MAX /* of no work: above all tickets */
+
 /* A contained error: kept by its stream and by each buffer the kernel used, reported by whoever
  * waits first. */
 typedef struct roc_rt_fault {
   uint32_t refs;   /* under the lock */
   roc_status code; /* FAULT; LOST: what the buffer was to receive will not come, each is told */
   bool is_reported;
-  roc_ticket first, last; /* of the work that failed by it: more than one when a queue stopped */
+  /* Of the work that failed by it, in its stream: more than one when a queue stopped.  ROC_RT_NO_TICKET
+   * in `first`: that stream is gone, and another keeps the fault. */
+  roc_ticket first, last;
   char text[];
 } roc_rt_fault;
 
@@ -127,7 +131,8 @@ roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err);
 /* Remembers that the device is lost and why; fills err with the text every later call gets. */
 roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *work,
                                   roc_error *err);
-/* The device's own stream for copies on behalf of the host.  Lock not held. */
+/* The device's own stream for copies on behalf of the host, retained: a shutdown on another thread
+ * lets it go.  Lock not held. */
 roc_status roc_rt_device_transfer_stream(roc_rt_device *device, roc_rt_stream **out_stream,
                                          roc_error *err);
 /* Drops one hold; the last after shutdown closes the driver's device.  Lock held. */
@@ -201,6 +206,11 @@ void roc_rt_kernel_release_locked(roc_rt_kernel *kernel);
 /* Waits without reporting a fault.  Lock not held; the caller holds a reference to the stream. */
 roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, bool can_interrupt,
                                roc_error *err);
+/* Waits until the driver takes the launch (NULL: other work) without waiting itself, which nobody
+ * could interrupt.  What queues calls it first: the lock is held, and given up meanwhile.
+ * INTERRUPTED, LOST, CLOSED. */
+roc_status roc_rt_stream_await_room(roc_rt_stream *stream, const roc_rt_launch *launch,
+                                    roc_error *err);
 /* Oldest unreported fault, marked reported; lock held. */
 bool roc_rt_stream_take_fault(roc_rt_stream *stream, roc_error *err);
 void roc_rt_stream_destroy(roc_rt_stream *stream); /* lock held; unlinked by the caller */

@@ -5,14 +5,12 @@
 #include "runtime/npy.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/str.h"
+#include "base/file.h"
 #include "runtime/npy_header.h"
 
 enum {
@@ -158,69 +156,24 @@ static roc_status write_elements(FILE *file, const char *path, const roc_array *
   return status;
 }
 
-/* To disk, so that the rename below cannot win a race against the data after a crash. */
-static roc_status finish_file(FILE *file, const char *path, roc_error *err) {
-  if (fflush(file) == 0 && fsync(fileno(file)) == 0) return ROC_OK;
-  return fail_errno("write", path, err);
-}
-
 static roc_status write_file(FILE *file, const char *path, const roc_array *a, roc_error *err) {
   bool is_fortran = !roc_array_is_c_contiguous(a) && roc_array_is_f_contiguous(a);
   roc_order order = is_fortran ? ROC_ORDER_F : ROC_ORDER_C;
   ROC_TRY(write_header(file, path, a, order, err));
   ROC_TRY(write_elements(file, path, a, order, err));
-  return finish_file(file, path, err);
-}
-
-/* A name beside `path` that no other thread or live process uses. */
-static void name_temporary(const char *path, roc_str *out) {
-  static atomic_uint counter;
-  roc_str_printf(out, "%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&counter, 1));
-}
-
-/* With the permissions a plain fopen would give the file. */
-static FILE *open_temporary(const char *name) {
-  int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) return NULL;
-  FILE *file = fdopen(fd, "wb");
-  if (!file) {
-    close(fd);
-    unlink(name);
-  }
-  return file;
-}
-
-/* Only a regular file is replaced; a device or a pipe is written to. */
-static bool is_replaceable(const char *path) {
-  struct stat info;
-  return stat(path, &info) != 0 || S_ISREG(info.st_mode);
-}
-
-static roc_status save_in_place(const char *path, const roc_array *a, roc_error *err) {
-  FILE *file = fopen(path, "wbe");
-  if (!file) return fail_errno("open", path, err);
-  roc_status status = write_file(file, path, a, err);
-  if (fclose(file) != 0 && status == ROC_OK) status = fail_errno("write", path, err);
-  return status;
-}
-
-static roc_status save_by_rename(const char *path, const char *temporary, const roc_array *a,
-                                 roc_error *err) {
-  FILE *file = open_temporary(temporary);
-  if (!file) return fail_errno("create", path, err);
-  roc_status status = write_file(file, path, a, err);
-  if (fclose(file) != 0 && status == ROC_OK) status = fail_errno("write", path, err);
-  if (status == ROC_OK && rename(temporary, path) != 0) status = fail_errno("create", path, err);
-  if (status != ROC_OK) unlink(temporary);
-  return status;
+  return fflush(file) == 0 ? ROC_OK : fail_errno("write", path, err);
 }
 
 roc_status roc_npy_save(const char *path, const roc_array *a, roc_error *err) {
-  if (!is_replaceable(path)) return save_in_place(path, a, err);
-  roc_str temporary = ROC_STR_INIT;
-  name_temporary(path, &temporary);
-  roc_status status = temporary.failed ? roc_fail(err, ROC_OOM, "out of memory writing '%s'", path)
-                                       : save_by_rename(path, temporary.data, a, err);
-  roc_str_deinit(&temporary);
-  return status;
+  roc_file_draft draft;
+  ROC_TRY(roc_file_begin(path, &draft, err));
+  FILE *file = fdopen(draft.fd, "wb");
+  if (!file) return roc_file_end(&draft, fail_errno("write", path, err), err);
+  roc_status status = write_file(file, path, a, err);
+  /* To disk, so that the new name cannot win a race against the data after a crash. */
+  bool is_new = draft.temporary[0] != '\0';
+  if (status == ROC_OK && is_new && fsync(draft.fd) != 0) status = fail_errno("write", path, err);
+  if (fclose(file) != 0 && status == ROC_OK) status = fail_errno("write", path, err);
+  draft.fd = -1; /* closed with it */
+  return roc_file_end(&draft, status, err);
 }

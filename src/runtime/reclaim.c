@@ -316,7 +316,8 @@ static void read_records(roc_rt_stream *stream, roc_rt_pending *pending) {
 /* The stream's newest fault, when it is this text that the work before failed with, too. */
 static roc_rt_fault *find_same_fault(roc_rt_stream *stream, const char *text) {
   roc_rt_fault *fault = stream->nfaults ? stream->faults[stream->nfaults - 1] : NULL;
-  return fault && strcmp(fault->text, text) == 0 ? fault : NULL;
+  bool is_own = fault && fault->first != ROC_RT_NO_TICKET;
+  return is_own && strcmp(fault->text, text) == 0 ? fault : NULL;
 }
 
 /* Work that the driver gave up, with all that was behind it: one fault for all of it. */
@@ -383,7 +384,10 @@ void roc_rt_retire_lost(roc_rt_stream *stream, const char *text) {
 static void bequeath_faults(roc_rt_stream *orphan) {
   roc_rt_stream *heir = orphan->device->default_stream;
   if (orphan->device->is_closing) return; /* shutdown has reported what it could */
-  for (uint32_t i = 0; i < orphan->nfaults; i++) add_stream_fault(heir, orphan->faults[i]);
+  for (uint32_t i = 0; i < orphan->nfaults; i++) {
+    orphan->faults[i]->first = ROC_RT_NO_TICKET; /* the heir counts its own */
+    add_stream_fault(heir, orphan->faults[i]);
+  }
   orphan->nfaults = 0;
 }
 

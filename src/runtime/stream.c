@@ -127,6 +127,22 @@ roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, bool ca
   return ROC_OK;
 }
 
+roc_status roc_rt_stream_await_room(roc_rt_stream *stream, const roc_rt_launch *launch,
+                                    roc_error *err) {
+  const roc_device_ops *ops = stream->driver->device->ops;
+  const roc_dev_module *module = launch ? launch->kernel->module : NULL;
+  uint32_t nbytes = launch ? launch->kernarg_bytes : 0;
+  roc_ticket ticket;
+  while (ops->has_room && !ops->has_room(stream->driver, module, nbytes, &ticket)) {
+    roc_rt_unlock();
+    roc_status status = roc_rt_stream_await(stream, ticket, true, err);
+    roc_rt_lock();
+    ROC_TRY(status);
+    ROC_TRY(roc_rt_device_check(stream->device, err));
+  }
+  return ROC_OK;
+}
+
 static roc_rt_fault *first_unreported(roc_rt_stream *stream) {
   for (uint32_t i = 0; i < stream->nfaults; i++) {
     if (!stream->faults[i]->is_reported) return stream->faults[i];

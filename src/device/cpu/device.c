@@ -4,10 +4,10 @@
  * The loader belongs to the compiler (ORC) and is plugged in before the first module is loaded, so
  * that nothing here knows LLVM. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "device/common.h"
 #include "device/cpu/queue.h"
 #include "device/device.h"
@@ -31,17 +31,10 @@ static cpu_device *cpu_of(roc_device *device) {
 
 /* ROCLUA_CPU_DEVICES: into how many devices the cores are split. */
 static roc_status count_devices(uint32_t *out_count, roc_error *err) {
-  const char *text = getenv("ROCLUA_CPU_DEVICES");
-  *out_count = 1;
-  if (!text || !*text) return ROC_OK;
-  char *end;
-  unsigned long n = strtoul(text, &end, 10);
-  if (*end || n < 1 || n > MAX_DEVICES) {
-    return roc_fail(err, ROC_INVALID, "ROCLUA_CPU_DEVICES is '%s', expected a number from 1 to %d",
-                    text, MAX_DEVICES);
-  }
-  *out_count = (uint32_t)n;
-  return ROC_OK;
+  uint64_t count = 1;
+  roc_status status = roc_env_number("ROCLUA_CPU_DEVICES", 1, MAX_DEVICES, &count, err);
+  *out_count = (uint32_t)count;
+  return status;
 }
 
 /* With a variable that makes no sense there is still a device, whose opening says so. */

@@ -8,10 +8,10 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/env.h"
 
 enum { MAX_THREADS = 1024, SPIN_NS = 20000, SCRATCH_ALIGNMENT = 64 };
 
@@ -43,17 +43,10 @@ static uint32_t count_cores(void) {
 }
 
 static roc_status count_threads(uint32_t *out_count, roc_error *err) {
-  const char *text = getenv("ROCLUA_CPU_THREADS");
-  *out_count = count_cores();
-  if (!text || !*text) return ROC_OK;
-  char *end;
-  unsigned long n = strtoul(text, &end, 10);
-  if (*end || n < 1 || n > MAX_THREADS) {
-    return roc_fail(err, ROC_INVALID, "ROCLUA_CPU_THREADS is '%s', expected a number from 1 to %d",
-                    text, MAX_THREADS);
-  }
-  *out_count = (uint32_t)n;
-  return ROC_OK;
+  uint64_t count = count_cores();
+  roc_status status = roc_env_number("ROCLUA_CPU_THREADS", 1, MAX_THREADS, &count, err);
+  *out_count = (uint32_t)count;
+  return status;
 }
 
 roc_status roc_cpu_pool_init(roc_cpu_pool *pool, uint32_t ordinal, uint32_t device_count,

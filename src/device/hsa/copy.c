@@ -368,13 +368,15 @@ static bool has_long_copy(const roc_hsa_device *device) {
   return device->long_queue && !roc_hsa_queue_has_done(device->long_queue, device->long_ticket);
 }
 
-/* True: done here, or failed.  Only for a stream that has nothing to wait for. */
-static bool try_inline(roc_hsa_stream *stream, const roc_hsa_place *dst, const roc_hsa_place *src,
-                       size_t nbytes, roc_status *out_status, roc_error *err) {
+/* True: done here, or failed.  Only for a stream that has nothing to wait for.  Between host blocks
+ * by the host's own addresses: GPUs may know them by others. */
+static bool try_inline(roc_hsa_stream *stream, const roc_hsa_job *job, const roc_hsa_place *dst,
+                       const roc_hsa_place *src, roc_status *out_status, roc_error *err) {
+  size_t nbytes = job->as.bytes.nbytes;
   *out_status = ROC_OK;
   if (is_host(dst) && is_host(src)) {
     if (nbytes > INLINE_HOST_BYTES) return false;
-    memmove(dst->address, src->address, nbytes);
+    memmove(job->as.bytes.dst, job->as.bytes.src, nbytes);
     return true;
   }
   bool is_staged = dst->kind == ROC_HSA_PAGEABLE || src->kind == ROC_HSA_PAGEABLE;
@@ -392,7 +394,7 @@ static roc_status queue_copy(roc_hsa_stream *stream, const roc_hsa_job *job, roc
   ROC_TRY(roc_hsa_find_place(job->as.bytes.dst, nbytes, &to, err));
   ROC_TRY(roc_hsa_find_place(job->as.bytes.src, nbytes, &from, err));
   roc_status status;
-  if (try_inline(stream, &to, &from, nbytes, &status, err)) return status;
+  if (try_inline(stream, job, &to, &from, &status, err)) return status;
   if ((is_host(&to) && is_host(&from)) || is_between(&to, &from) || !is_direct(&to, &from) ||
       can_overlap(to.address, from.address, nbytes)) {
     return roc_hsa_queue_job(stream, job, out_ticket, err);

@@ -1,10 +1,10 @@
 /* Starting ROCR, finding the GPUs, opening one; and the driver's table of ops. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "base/target.h"
 #include "device/common.h"
 #include "device/hsa/absent.h"
@@ -305,17 +305,10 @@ static void describe(roc_hsa_device *device, uint32_t ordinal, uint32_t wavefron
 
 /* ROCLUA_HSA_QUEUES: queues of a device that its streams share. */
 static roc_status read_queue_limit(uint32_t *out_count, roc_error *err) {
-  const char *text = getenv("ROCLUA_HSA_QUEUES");
-  *out_count = DEFAULT_QUEUES;
-  if (!text || !*text) return ROC_OK;
-  char *end;
-  unsigned long n = strtoul(text, &end, 10);
-  if (*end || n < 1 || n > ROC_HSA_MAX_QUEUES) {
-    return roc_fail(err, ROC_INVALID, "ROCLUA_HSA_QUEUES is '%s', expected a number from 1 to %d",
-                    text, ROC_HSA_MAX_QUEUES);
-  }
-  *out_count = (uint32_t)n;
-  return ROC_OK;
+  uint64_t count = DEFAULT_QUEUES;
+  roc_status status = roc_env_number("ROCLUA_HSA_QUEUES", 1, ROC_HSA_MAX_QUEUES, &count, err);
+  *out_count = (uint32_t)count;
+  return status;
 }
 
 /* ---- opening ------------------------------------------------------------- */
@@ -336,9 +329,8 @@ bool roc_hsa_find_gpu_pool(hsa_agent_t agent, hsa_amd_memory_pool_t *out_pool) {
 
 /* What ROCLUA_WAVEFRONT asks for; 0: nothing, each chip has its own. */
 static roc_status read_wavefront(uint32_t *out_size, roc_error *err) {
-  const char *text = getenv("ROCLUA_WAVEFRONT");
   *out_size = 0;
-  return text && *text ? roc_host_wavefront(out_size, err) : ROC_OK;
+  return roc_env_text("ROCLUA_WAVEFRONT") ? roc_host_wavefront(out_size, err) : ROC_OK;
 }
 
 /* start_lock held. */
@@ -486,6 +478,7 @@ const roc_device_ops roc_hsa_ops = {
     .host_unregister = roc_hsa_unregister,
     .stream_create = hsa_stream_create,
     .stream_destroy = hsa_stream_destroy,
+    .has_room = roc_hsa_has_room,
     .copy = roc_hsa_copy,
     .fill = roc_hsa_fill,
     .scatter = roc_hsa_scatter,
@@ -496,7 +489,7 @@ const roc_device_ops roc_hsa_ops = {
     .is_done = roc_hsa_is_done,
     .wait = roc_hsa_wait,
     .find_failure = roc_hsa_find_failure,
-    .count_findings = roc_emulated_findings,
+    .conclude = roc_emulated_conclude,
     .module_load = roc_hsa_module_load,
     .module_unload = roc_hsa_module_unload,
 };

@@ -138,7 +138,7 @@ void roc_hsa_module_unload(roc_device *device, roc_dev_module *module);
 /* fault.c */
 roc_status roc_hsa_watch_faults(roc_error *err); /* once after each start of ROCR */
 void roc_hsa_list_device(roc_hsa_device *device, bool is_open);
-/* ROCR's callback for a queue that stopped; `queue` is the roc_hsa_queue. */
+/* ROCR's callback for a queue that stopped; `queue` is the roc_hsa_queue, which may be gone. */
 void roc_hsa_on_queue_error(hsa_status_t status, hsa_queue_t *source, void *queue);
 /* The device's one text; LOST. */
 roc_status roc_hsa_fail_lost(roc_hsa_device *device, roc_error *err);

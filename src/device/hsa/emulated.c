@@ -4,13 +4,14 @@
  * open already, wherever it came from. */
 #include "device/hsa/emulated.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/env.h"
 
 #define LIBRARY "libhsakmt.so.1"
 #ifndef ROCLUA_LIB_FOLDER /* below the prefix; the build tells */
@@ -27,6 +28,8 @@ static const char *const near_us[] = {
 
 static struct {
   size_t (*fault)(char *out, size_t size);
+  bool (*understands)(char *why, size_t size);
+  bool (*conclude)(char *why, size_t size);
   unsigned long long (*findings)(void);
   const char *(*chip)(unsigned index);
 } emulator;
@@ -34,8 +37,7 @@ static struct {
 static pid_t opened_in; /* 0: not open */
 
 static const char *asked_names(void) {
-  const char *names = getenv("ROCLUA_EMULATE");
-  return names && *names ? names : NULL;
+  return roc_env_text("ROCLUA_EMULATE");
 }
 
 bool roc_emulated_is_asked(void) {
@@ -43,8 +45,9 @@ bool roc_emulated_is_asked(void) {
 }
 
 bool roc_emulated_is_checked(void) {
-  const char *asked = getenv("ROCLUA_EMULATE_CHECK");
-  return roc_emulated_is_asked() && asked && *asked && strcmp(asked, "0") != 0;
+  bool is_checked = false;
+  roc_env_switch("ROCLUA_EMULATE_CHECK", &is_checked, NULL);
+  return roc_emulated_is_asked() && is_checked;
 }
 
 /* ---- the library ---------------------------------------------------------- */
@@ -70,8 +73,8 @@ static void *try_folder(const char *folder, const char *below) {
 
 static void *open_library(void) {
   char folder[PATH_MAX];
-  const char *given = getenv("ROCLUA_LIBDIR");
-  if (given && *given) {
+  const char *given = roc_env_text("ROCLUA_LIBDIR");
+  if (given) {
     void *handle = try_folder(given, "/emulator/");
     return handle ? handle : try_folder(given, "/roclua/");
   }
@@ -89,6 +92,8 @@ static roc_status find_functions(void *handle, roc_error *err) {
     void *out;
   } wanted[] = {
       {"roc_emulator_fault", &emulator.fault},
+      {"roc_emulator_understands", &emulator.understands},
+      {"roc_emulator_conclude", &emulator.conclude},
       {"roc_emulator_findings", &emulator.findings},
       {"roc_emulator_chip", &emulator.chip},
   };
@@ -135,16 +140,10 @@ static roc_status check_names(const char *names, roc_error *err) {
   }
 }
 
-/* The emulator itself has nobody to tell, and takes what it cannot read for not set. */
-static roc_status check_number(const char *variable, unsigned long least, unsigned long most,
-                               roc_error *err) {
-  const char *text = getenv(variable);
-  if (!text || !*text) return ROC_OK;
-  char *end;
-  unsigned long value = strtoul(text, &end, 10);
-  if (isdigit((unsigned char)*text) && !*end && value >= least && value <= most) return ROC_OK;
-  return roc_fail(err, ROC_UNAVAILABLE, "%s is '%s', expected a number from %lu to %lu", variable,
-                  text, least, most);
+static roc_status check_settings(roc_error *err) {
+  char why[512];
+  if (emulator.understands(why, sizeof why)) return ROC_OK;
+  return roc_fail(err, ROC_UNAVAILABLE, "%s", why);
 }
 
 roc_status roc_emulated_open(roc_error *err) {
@@ -161,8 +160,7 @@ roc_status roc_emulated_open(roc_error *err) {
   }
   ROC_TRY(find_functions(handle, err));
   ROC_TRY(check_names(asked_names() ? asked_names() : "gfx90a", err));
-  ROC_TRY(check_number("ROCLUA_EMULATE_THREADS", 1, 256, err));
-  ROC_TRY(check_number("ROCLUA_EMULATE_MEMORY", 64, 1ul << 24, err));
+  ROC_TRY(check_settings(err));
   /* each allocation a block of its own, whose contents are then known to be undefined */
   if (roc_emulated_is_checked()) setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 0);
   opened_in = getpid();
@@ -174,6 +172,12 @@ size_t roc_emulated_fault_text(char *buf, size_t size) {
   return emulator.fault(buf, size);
 }
 
-uint64_t roc_emulated_findings(void) {
-  return opened_in == getpid() ? emulator.findings() : 0;
+roc_status roc_emulated_conclude(roc_error *err) {
+  char why[512];
+  if (opened_in != getpid()) return ROC_OK;
+  if (!emulator.conclude(why, sizeof why)) return roc_fail(err, ROC_IO, "%s", why);
+  unsigned long long count = emulator.findings();
+  if (!count) return ROC_OK;
+  return roc_fail(err, ROC_INVALID, "%llu fault%s found in kernels, told above", count,
+                  count == 1 ? "" : "s");
 }

@@ -26,7 +26,9 @@ size_t roc_emulated_fault_text(char *buf, size_t size);
 /* Whether it is to look for races and undefined values (ROCLUA_EMULATE_CHECK).  Any thread. */
 bool roc_emulated_is_checked(void);
 
-/* How many places in kernels it has found fault with so far, each told on stderr.  Any thread. */
-uint64_t roc_emulated_findings(void);
+/* Writes the report that was asked for (ROCLUA_EMULATE_STATS), once all kernels have ended.  IO: it
+ * cannot be written.  INVALID: it has found fault with kernels, each time told on stderr; the
+ * message counts them.  OK also when no emulator is open.  Any thread. */
+roc_status roc_emulated_conclude(roc_error *err);
 
 #endif

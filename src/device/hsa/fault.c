@@ -102,18 +102,31 @@ static void lose_device(roc_hsa_device *device, const char *cause) {
   }
 }
 
-void roc_hsa_on_queue_error(hsa_status_t status, hsa_queue_t *source, void *ud) {
+/* The open device that has the queue; NULL: none.  List lock held. */
+static roc_hsa_device *find_owner(const void *queue) {
+  for (roc_hsa_device *d = devices; d; d = d->next) {
+    for (uint32_t i = 0; i < atomic_load(&d->nqueues); i++) {
+      if (d->queues[i] == queue) return d;
+    }
+  }
+  return NULL;
+}
+
+/* A lost device is closed without its HSA queues, and ROCR may still tell of one of them. */
+void roc_hsa_on_queue_error(hsa_status_t status, hsa_queue_t *source, void *queue) {
   (void)source;
-  roc_hsa_queue *queue = ud;
   if (status == HSA_STATUS_SUCCESS) return;
   char text[512];
   snprintf(text, sizeof text, "%s (HSA status 0x%x)", explain_stop(status), (unsigned)status);
   append_emulated(text, sizeof text);
-  if ((uint32_t)status == HSA_STATUS_ERROR_MEMORY_FAULT) {
-    lose_device(queue->device, text);
-  } else {
+  pthread_mutex_lock(&list_lock);
+  roc_hsa_device *owner = find_owner(queue);
+  if (owner && (uint32_t)status == HSA_STATUS_ERROR_MEMORY_FAULT) {
+    lose_device(owner, text);
+  } else if (owner) {
     roc_hsa_queue_stop(queue, text);
   }
+  pthread_mutex_unlock(&list_lock);
 }
 
 static const struct {

@@ -10,6 +10,8 @@
 
 enum {
   KERNARG_RING_BYTES = 2 << 20,
+  MAX_KERNARG_BYTES = KERNARG_RING_BYTES / 2,
+  MAX_PACKETS = 2, /* of one piece of work */
   KERNARG_ALIGN = 64,
   FIRST_HOLDS = 16,
   SLICE_NS = 100 * 1000 * 1000, /* how long a wait looks away: what ends it also wakes it */
@@ -92,12 +94,15 @@ static void give_up_stamp(roc_hsa_stamp *stamp) {
   roc_hsa.hsa_signal_store_screlease(stamp->signal->hsa, 0);
 }
 
-/* All that was queued counts as over; it may have grown since the queue stopped. */
+/* All that was queued counts as over; it may have grown since the queue stopped.  Nothing does once
+ * the queue has been started over: who found it stopped may come late. */
 static void give_up(roc_hsa_queue *queue) {
   pthread_mutex_lock(&queue->lock);
-  for (roc_hsa_stamp *s = queue->stamps; s; s = s->next) give_up_stamp(s);
-  hsa_signal_value_t value = ROC_HSA_ZERO - (hsa_signal_value_t)atomic_load(&queue->issued);
-  roc_hsa.hsa_signal_store_screlease(counter_of(queue), value);
+  if (atomic_load(&queue->is_stopped)) {
+    for (roc_hsa_stamp *s = queue->stamps; s; s = s->next) give_up_stamp(s);
+    hsa_signal_value_t value = ROC_HSA_ZERO - (hsa_signal_value_t)atomic_load(&queue->issued);
+    roc_hsa.hsa_signal_store_screlease(counter_of(queue), value);
+  }
   pthread_mutex_unlock(&queue->lock);
 }
 
@@ -325,8 +330,15 @@ roc_status roc_hsa_queue_ready(roc_hsa_queue *queue, roc_error *err) {
 
 /* ---- room ---------------------------------------------------------------- */
 
+/* The ticket that completes next; the last one when all have. */
+static roc_ticket find_next(roc_hsa_queue *queue) {
+  roc_ticket next = read_done(queue) + 1;
+  roc_ticket issued = atomic_load_explicit(&queue->issued, memory_order_relaxed);
+  return next < issued ? next : issued;
+}
+
 static void await_progress(roc_hsa_queue *queue) {
-  roc_hsa_queue_await(queue, read_done(queue) + 1, SLICE_NS);
+  roc_hsa_queue_await(queue, find_next(queue), SLICE_NS);
 }
 
 static bool has_room(roc_hsa_queue *queue, uint32_t count) {
@@ -358,24 +370,35 @@ static void free_kernargs(roc_hsa_queue *queue) {
   if (end > queue->kernarg_tail) queue->kernarg_tail = end;
 }
 
+/* Where the next nbytes of the ring begin and end; they do not wrap around. */
+static uint64_t place_kernargs(const roc_hsa_queue *queue, uint32_t nbytes, uint64_t *out_end) {
+  uint64_t need = ((uint64_t)nbytes + KERNARG_ALIGN - 1) & ~(uint64_t)(KERNARG_ALIGN - 1);
+  uint64_t at = queue->kernarg_head % KERNARG_RING_BYTES;
+  uint64_t skip = at + need > KERNARG_RING_BYTES ? KERNARG_RING_BYTES - at : 0;
+  *out_end = queue->kernarg_head + skip + need;
+  return queue->kernarg_head + skip;
+}
+
+/* What is queued leaves the ring free up to there. */
+static bool is_kernarg_free(roc_hsa_queue *queue, uint64_t end) {
+  if (end - queue->kernarg_tail <= KERNARG_RING_BYTES) return true;
+  free_kernargs(queue);
+  return end - queue->kernarg_tail <= KERNARG_RING_BYTES;
+}
+
 /* nbytes of the ring, at *out; in room that stays the caller's until the next ticket completes. */
 static roc_status take_kernargs(roc_hsa_queue *queue, uint32_t nbytes, unsigned char **out,
                                 roc_error *err) {
-  uint64_t need = ((uint64_t)nbytes + KERNARG_ALIGN - 1) & ~(uint64_t)(KERNARG_ALIGN - 1);
-  if (need > KERNARG_RING_BYTES / 2) {
+  if (nbytes > MAX_KERNARG_BYTES) {
     return roc_fail(err, ROC_INVALID, "a kernel's arguments take %u bytes, over the limit %d",
-                    nbytes, KERNARG_RING_BYTES / 2);
+                    nbytes, MAX_KERNARG_BYTES);
   }
-  uint64_t at = queue->kernarg_head % KERNARG_RING_BYTES;
-  uint64_t skip = at + need > KERNARG_RING_BYTES ? KERNARG_RING_BYTES - at : 0;
-  uint64_t end = queue->kernarg_head + skip + need;
-  while (end - queue->kernarg_tail > KERNARG_RING_BYTES) {
-    free_kernargs(queue);
-    if (end - queue->kernarg_tail <= KERNARG_RING_BYTES) break;
+  uint64_t end, begin = place_kernargs(queue, nbytes, &end);
+  while (!is_kernarg_free(queue, end)) {
     await_progress(queue);
     ROC_TRY(roc_hsa_queue_ready(queue, err));
   }
-  *out = queue->kernargs + (queue->kernarg_head + skip) % KERNARG_RING_BYTES;
+  *out = queue->kernargs + begin % KERNARG_RING_BYTES;
   queue->kernarg_head = end;
   return ROC_OK;
 }
@@ -467,6 +490,27 @@ static uint32_t group_bytes(const roc_dev_module *module, uint32_t dynamic_bytes
   return sum > module->group_bytes ? sum : module->group_bytes;
 }
 
+/* Bytes of the ring that a launch takes: its arguments, where its reports go, and what the module
+ * wants beyond. */
+static uint32_t count_kernargs(const roc_dev_module *module, uint32_t kernarg_bytes) {
+  uint32_t nbytes = kernarg_bytes + 2 * (uint32_t)sizeof(void *);
+  return nbytes > module->kernarg_bytes ? nbytes : module->kernarg_bytes;
+}
+
+bool roc_hsa_has_room(roc_dev_stream *base, const roc_dev_module *module, uint32_t kernarg_bytes,
+                      roc_ticket *out_ticket) {
+  roc_hsa_queue *queue = roc_hsa_stream_of(base)->queue;
+  uint32_t nbytes = module ? count_kernargs(module, kernarg_bytes) : 0;
+  if (base->device->is_lost || atomic_load(&queue->is_stopped) || nbytes > MAX_KERNARG_BYTES) {
+    return true; /* for the op to say so, or to start over */
+  }
+  uint64_t end;
+  place_kernargs(queue, nbytes, &end);
+  if (has_room(queue, MAX_PACKETS) && is_kernarg_free(queue, end)) return true;
+  *out_ticket = find_next(queue);
+  return false;
+}
+
 roc_status roc_hsa_launch(roc_dev_stream *base, const roc_dev_launch *launch,
                           roc_ticket *out_ticket, roc_error *err) {
   roc_hsa_stream *stream = roc_hsa_stream_of(base);
@@ -474,10 +518,8 @@ roc_status roc_hsa_launch(roc_dev_stream *base, const roc_dev_launch *launch,
   const roc_dev_module *module = launch->module;
   ROC_TRY(check_grid(queue, launch->grid, err));
   ROC_TRY(roc_hsa_queue_ready(queue, err));
-  uint32_t nbytes = launch->kernarg_bytes + 2 * (uint32_t)sizeof(void *);
   unsigned char *kernargs = NULL;
-  ROC_TRY(take_kernargs(queue, nbytes > module->kernarg_bytes ? nbytes : module->kernarg_bytes,
-                        &kernargs, err));
+  ROC_TRY(take_kernargs(queue, count_kernargs(module, launch->kernarg_bytes), &kernargs, err));
   ROC_TRY(roc_hsa_queue_reserve(queue, 1, err));
   copy_kernargs(kernargs, launch);
   hsa_kernel_dispatch_packet_t *packet = next_packet(queue);

@@ -108,6 +108,8 @@ void roc_hsa_queue_note_failure(roc_hsa_queue *queue, roc_ticket ticket, const c
 bool roc_hsa_queue_describe_running(roc_hsa_queue *queue, char *out, size_t size);
 
 /* The ops. */
+bool roc_hsa_has_room(roc_dev_stream *stream, const roc_dev_module *module, uint32_t kernarg_bytes,
+                      roc_ticket *out_ticket);
 roc_status roc_hsa_launch(roc_dev_stream *stream, const roc_dev_launch *launch,
                           roc_ticket *out_ticket, roc_error *err);
 roc_status roc_hsa_stamp_time(roc_dev_stream *stream, uint64_t *out_ns, roc_ticket *out_ticket,

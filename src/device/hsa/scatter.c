@@ -170,6 +170,8 @@ static roc_status copy_rectangle(flight *f, const tile *t, uint64_t layer, uint6
   hsa_dim3_t range = {(uint32_t)t->width, (uint32_t)rows, (uint32_t)nlayers};
   roc_hsa_signal *signal;
   ROC_TRY(begin_flight(f, &signal, err));
+  signal->ends[0] = t->agent;
+  signal->ends[1] = roc_hsa_sys.cpu;
   hsa_status_t status =
       roc_hsa.hsa_amd_memory_async_copy_rect(&to, &to_offset, &from, &from_offset, &range, t->agent,
                                              hsaHostToDevice, 0, NULL, signal->hsa);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/env.h"
 #include "device/common.h"
 #include "device/device.h"
 
@@ -20,9 +21,17 @@ static roc_status sim_probe(uint32_t *out_count, roc_error *err) {
   return ROC_OK;
 }
 
+/* ROCLUA_SIM is lua/roc/sim.lua's; what it cannot be is told here, as for other variables. */
+static roc_status check_mode(roc_error *err) {
+  static const char *const modes[] = {"raw", "typed", NULL};
+  unsigned mode;
+  return roc_env_choice("ROCLUA_SIM", modes, &mode, err);
+}
+
 static roc_status sim_open(uint32_t ordinal, roc_device **out_device, roc_error *err) {
   uint32_t wavefront;
   ROC_TRY(roc_host_wavefront(&wavefront, err));
+  ROC_TRY(check_mode(err));
   roc_device *device = roc_zalloc(sizeof *device);
   if (!device) return roc_fail(err, ROC_OOM, "out of memory: cannot open the sim device");
   device->ops = &roc_sim_ops;
