@@ -5,7 +5,7 @@ local roc = require "roc"
 local system = require "system"
 local gemm = require "roc.kernels.gemm"
 
-local n = tonumber(arg[1]) or 512
+local n = math.max(1, tonumber(arg[1]) or 512)
 local TILE = gemm.TILE
 
 local a = roc.to_device(roc.random({ n, n }, "float32"))

@@ -4,7 +4,7 @@ local roc = require "roc"
 local system = require "system"
 local nbody = require "roc.kernels.nbody"
 
-local n = tonumber(arg[1]) or 2048
+local n = math.max(1, tonumber(arg[1]) or 2048)
 local steps = tonumber(arg[2]) or 20
 local DT, EPS2 = 0.001, 0.01
 

@@ -37,7 +37,7 @@ for i, city in ipairs(cities) do
 end
 
 -- many points on the device: from the first city, and from one point to the next
-local count = tonumber(arg[1]) or 200000
+local count = math.max(2, tonumber(arg[1]) or 200000)
 local lats, lons = roc.random(count), roc.random(count)
 local to_degrees = roc.vectorize(function(u, width) return (u - 0.5) * width end)
 local dlats = to_degrees(roc.to_device(lats), 180.0)

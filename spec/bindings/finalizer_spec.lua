@@ -67,6 +67,15 @@ describe("a finalizer", function()
     ]]
   end)
 
+  it("may close a captured array", function()
+    run([[
+      local captured
+      local reads = roc.kernel("function(y) y[1] = #captured end",
+        { env = setmetatable({}, { __index = function() return captured end }) })
+      try(function() captured = roc.device_array(8) return captured end, function() reads[{ 1, 1 }](d) end)
+    ]], "sim")
+  end)
+
   it("has its like in a metamethod that runs when a launch reads what its kernel captures",
     function()
     run [[

@@ -253,5 +253,18 @@ devices.each(function(device)
       assert.same({ f32(0.1), f32(0.2), 1.1, -0.1, sum, 16777216.0, 16777217.0 },
         devices.table(out))
     end)
+
+    it("rounds a constant that goes into a function with number = \"float32\"", function()
+      local function widen(p) return roc.float64(p) end
+      local function same() return 0.1 end
+      local k = roc.kernel(function(out)
+        out[1], out[2] = widen(0.1), widen(-1e300)
+        local kept = 0.1
+        out[3], out[4] = roc.float64(kept), roc.float64(same())
+      end, { number = "float32", contract = false })
+      local out = devices.zeros(4, "float64")
+      devices.run(k, 1, { out })
+      assert.same({ devices.f32(0.1), -math.huge, 0.1, (devices.f32(0.1)) }, devices.table(out))
+    end)
   end
 end)

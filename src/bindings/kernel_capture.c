@@ -526,22 +526,23 @@ void roc_kernel_read_cells(lua_State *L, roc_kernel_box *box, int idx) {
 }
 
 /* An array value of its own on the captured memory. */
-static void push_captured(lua_State *L, const roc_array *a) {
-  const roc_array_class *cls =
-      roc_buffer_device(a->buffer) ? &roc_device_array_class : &roc_host_array_class;
-  roc_buffer *buffer = a->buffer;
-  roc_array copy = *a;
-  roc_array *out = roc_push_array(L, cls);
-  roc_buffer_retain(buffer);
-  *out = copy;
+static void push_captured(lua_State *L, const roc_kernel_box *box, const roc_jit_capture *capture) {
+  const roc_array *a = capture->value.array;
+  bool is_on_device = a->buffer && roc_buffer_device(a->buffer);
+  roc_array *out =
+      roc_push_array(L, is_on_device ? &roc_device_array_class : &roc_host_array_class);
+  if (!a->buffer) { /* by a finalizer */
+    luaL_error(L, "kernel '%s': captured array '%s' was closed during a launch", box->kernel->name,
+               capture->name);
+  }
+  roc_buffer_retain(a->buffer);
+  *out = *a;
 }
 
 int roc_kernel_push_captured(lua_State *L, const roc_kernel_box *box) {
   const roc_jit_program *program = box->kernel->program;
   luaL_checkstack(L, (int)program->narrays + 2, "too many captures");
-  for (uint32_t i = 0; i < program->narrays; i++) {
-    push_captured(L, program->arrays[i].value.array);
-  }
+  for (uint32_t i = 0; i < program->narrays; i++) push_captured(L, box, &program->arrays[i]);
   return (int)program->narrays;
 }
 

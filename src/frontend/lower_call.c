@@ -27,9 +27,21 @@ static bool returns_at_end_only(const roc_ast_func *func) {
   return !list_returns(&func->body, last);
 }
 
+/* What goes into a function is a value of the parameter's type: a constant loses the digits that a
+ * float32 does not hold, and that a local would keep. */
+static roc_operand pass(const roc_lower *lx, roc_operand op, roc_ty t) {
+  bool is_rounded = op.is_const && op.value.type == ROC_VT_F64 && roc_lower_vt(lx, t) == ROC_VT_F32;
+  if (is_rounded) op.value.as.f = (double)(float)op.value.as.f;
+  return op;
+}
+
 static void declare_params(roc_lower *lx, const roc_operand *args) {
-  const roc_ast_func *func = lx->frame->inst->fn->ast;
-  for (uint32_t k = 0; k < func->nparams; k++) roc_lower_declare(lx, func->params[k], args[k]);
+  const roc_fe_instance *inst = lx->frame->inst;
+  const roc_ast_func *func = inst->fn->ast;
+  for (uint32_t k = 0; k < func->nparams; k++) {
+    const roc_ast_symbol *param = func->params[k];
+    roc_lower_declare(lx, param, pass(lx, args[k], roc_fe_sym(inst, param)->type));
+  }
 }
 
 static uint32_t *make_result_vars(roc_lower *lx, const roc_fe_instance *inst) {
