@@ -51,6 +51,8 @@ local CASES = {
     .. ("end "):rep(61) },
   { "30 nested counted loops", HEAD .. ("for k = 1, 1 do "):rep(30) .. "a[i] = 2 "
     .. ("end "):rep(31) },
+  { "600 counted loops one after another",
+    HEAD .. lines(600, "for k = 1, #a do a[k] = a[k] + %d end") .. " end" },
   { "100,000 locals", HEAD .. lines(100000, "local x%d = %d") .. " end",
     says = "too many local variables" },
   { "190 live locals", HEAD .. lines(190, "local x%d = a[i] + %d") .. "\na[i] = x1 + x190 end" },

@@ -12,6 +12,7 @@ enum {
   LARGE_INSTS = 6000, /* LLVM's, before any pass; the vectorisers take seconds from here on */
   HUGE_INSTS = 20000, /* only what is linear is done */
   MANY_LOOPS = 32,    /* of one kernel, nested in the worst case */
+  HUGE_LOOPS = 200,   /* beyond, even simplifying the branches takes seconds */
 };
 
 static uint64_t count_insts(LLVMModuleRef mod) {
@@ -36,9 +37,10 @@ roc_status roc_cg_choose_effort(roc_cg *cg, roc_error *err) {
   cg->effort = ROC_CG_FULL;
   if (cg->options->opt_level >= 0) return ROC_OK;
   uint64_t count = count_insts(cg->mod);
-  if (count_loops(cg->ir) > MANY_LOOPS) cg->effort = ROC_CG_NO_SLP;
+  uint32_t nloops = count_loops(cg->ir);
+  if (nloops > MANY_LOOPS) cg->effort = ROC_CG_NO_SLP;
   if (count > LARGE_INSTS) cg->effort = ROC_CG_SCALAR;
-  if (count <= HUGE_INSTS) return ROC_OK;
+  if (count <= HUGE_INSTS && nloops <= HUGE_LOOPS) return ROC_OK;
   cg->effort = ROC_CG_LINEAR;
   roc_cg_options quick = *cg->options;
   quick.opt_level = 0;

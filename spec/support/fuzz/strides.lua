@@ -105,10 +105,12 @@ local function inner_branch(loop)
 end
 
 local function store_span(loop)
-  local span = loop.scope.case.strided[2]
-  if not loop.is_own or loop.scope.parent then
+  local case = loop.scope.case
+  local span = case.strided[2]
+  if not loop.range.is_own or loop.scope.parent or (case.owners or loop.range) ~= loop.range then
     return inner_branch(loop)
   end
+  case.owners = loop.range -- those of another range would be others
   local at = ("span[%s]"):format(loop.counter)
   local guarded = loop.inner:inner()
   guarded:add(at, span.element, { is_given = true })
@@ -215,7 +217,7 @@ end
 
 local function striding_loop(loop, is_risky)
   local range = is_risky and pick(RISKY_RANGES) or choice.weighted(RANGES)
-  loop.is_own = range.is_own
+  loop.range = range
   loop.inner.is_uniform = false
   local name = ("%s[%s]"):format(loop.array.name, loop.counter)
   local element = node(loop.array.element, name)
