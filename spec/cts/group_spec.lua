@@ -263,6 +263,16 @@ devices.each(function(device)
     for _, most in ipairs(devices.table(out)) do assert.equal(0xffffff, most) end
   end)
 
+  it("counts no NaN in a ballot of what is less or greater", function()
+    local k = roc.kernel(function(x, out)
+      local v, i = x[roc.get_local_id(1)], roc.get_local_id(1)
+      out[i] = roc.wave.ballot(v < 2.0 or v > 2.0)
+    end, { name = "ballot" })
+    local out = devices.zeros(4, "int64")
+    devices.run(k, 4, { devices.values({ 1.0, 0 / 0, 2.0, 3.0 }, "float64"), out })
+    assert.same({ 9, 9, 9, 9 }, devices.table(out))
+  end)
+
   it("votes, shuffles and reduces over a wavefront", function()
     local k = roc.kernel(function(out)
       local i, lane = roc.get_global_id(1), roc.lane_id()

@@ -1,5 +1,7 @@
-/* Three forms for which LLVM 22 selects an AMDGPU instruction that gets the sign of a zero wrong,
- * rewritten after the optimiser into forms it selects right.
+/* Forms for which LLVM 22 selects a wrong AMDGPU instruction, rewritten after the optimiser into
+ * forms it selects right.  A ballot of "less or greater" is taken for one of "not equal", which also
+ * holds for NaN; instead: a ballot of "both are numbers" and one of "not equal".  The other three get
+ * the sign of a zero wrong:
  *
  *   fsub 0.0, x             is taken for -x where the user of the difference has source modifiers:
  *                           0.0 - 0.0 becomes -0.0. Instead: x == 0 ? 0.0 : -x.
@@ -105,6 +107,30 @@ static void rewrite_product_to_half(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef i
   LLVMSetOperand(inst, 0, LLVMBuildCall2(b, signature, fn, &product, 1, ""));
 }
 
+/* ---- ballot(x < y or x > y) ---------------------------------------------------------------- */
+
+static bool is_ballot_of_less_or_greater(LLVMValueRef inst) {
+  static const char ballot[] = "llvm.amdgcn.ballot";
+  if (!LLVMIsACallInst(inst) || !LLVMIsAFunction(LLVMGetCalledValue(inst))) return false;
+  unsigned id = LLVMGetIntrinsicID(LLVMGetCalledValue(inst));
+  if (id != LLVMLookupIntrinsicID(ballot, sizeof ballot - 1)) return false;
+  LLVMValueRef condition = LLVMIsAFCmpInst(LLVMGetOperand(inst, 0));
+  return condition && LLVMGetFCmpPredicate(condition) == LLVMRealONE;
+}
+
+static LLVMValueRef build_ballot(LLVMBuilderRef b, LLVMValueRef like, LLVMRealPredicate predicate) {
+  LLVMValueRef condition = LLVMGetOperand(like, 0);
+  LLVMValueRef holds =
+      LLVMBuildFCmp(b, predicate, LLVMGetOperand(condition, 0), LLVMGetOperand(condition, 1), "");
+  return LLVMBuildCall2(b, LLVMGetCalledFunctionType(like), LLVMGetCalledValue(like), &holds, 1,
+                        "");
+}
+
+static void rewrite_ballot(LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMValueRef numbers = build_ballot(b, inst, LLVMRealORD);
+  replace(inst, LLVMBuildAnd(b, numbers, build_ballot(b, inst, LLVMRealUNE), ""));
+}
+
 void roc_amdgpu_repair(roc_cg *cg) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(cg->ctx);
   for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
@@ -120,6 +146,8 @@ void roc_amdgpu_repair(roc_cg *cg) {
           rewrite_choice(cg, b, inst);
         } else if (is_product_to_half(inst)) {
           rewrite_product_to_half(cg, b, inst);
+        } else if (is_ballot_of_less_or_greater(inst)) {
+          rewrite_ballot(b, inst);
         }
       }
     }
