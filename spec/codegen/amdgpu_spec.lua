@@ -1,5 +1,7 @@
 -- The AMDGPU target down to assembly: instructions that must be there, and what must not.
 local compiler = require("roc.core").compiler
+local roc = require "roc"
+local whole_wave = require "support.whole_wave"
 
 local CHIPS = { "gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201" }
 
@@ -210,6 +212,27 @@ describe("the AMDGPU target #amdgpu", function()
     end
     check(body("gfx1030:wavefrontsize64", "%3: int = wave sum %0", "store h.2 %3 %0"),
       "v_permlanex16", "v_readlane_b32 s%d+, v%d+, 63", "v_readlane_b32 s%d+, v%d+, 31")
+  end)
+
+  -- What a reduction writes in lanes that are not live must be nobody's.
+  it("reduces in registers that hold nothing else", function()
+    for _, chip in ipairs { "gfx90a", "gfx942", "gfx1030", "gfx1201" } do
+      for _, dtype in ipairs { "int64", "float64", "float32" } do
+        for _, is_checked in ipairs { true, false } do
+          local k = roc.kernel([[function(x, y)
+            local i = roc.get_global_id(1)
+            local j = 1
+            for at = i - 1, #y, roc.get_global_size(1) do j = at end
+            if j > i then x[i][j] = roc.wave.sum(y[j]) else x[i][1] = roc.wave.max(y[j] + j) end
+            x[j][2] = 0
+          end]], { name = "reduce", env = { roc = roc }, check = is_checked,
+            signature = ("(%s[:,:], %s[:])"):format(dtype, dtype) })
+          local shared, stretches = whole_wave.shared(k:inspect_asm(chip))
+          assert.same({}, shared)
+          assert.is_true(stretches >= 2)
+        end
+      end
+    end
   end)
 
   it("keeps private arrays in scratch only when it must", function()

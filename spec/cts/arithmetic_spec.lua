@@ -215,6 +215,15 @@ devices.each(function(device)
       end
     end)
 
+    it("keeps the sign of a zero that is stored as a half and read again", function()
+      local k = devices.kernel("function(h, out) local i, n = roc.get_global_id(1), 0 "
+        .. "h[i] = -(h[i] ^ 2) repeat n = n + 1 until n > 3 or -9.3e18 > h[i] "
+        .. "out[i] = 1.0 / h[i] end", { contract = false })
+      local half, out = devices.values({ 0.0, -0.0, 2.0 }, "float16"), devices.zeros(3, "float64")
+      devices.run(k, 3, { half, out })
+      assert.same({ -math.huge, -math.huge, -0.25 }, devices.table(out))
+    end)
+
     -- The first two fit 32 bits without a sign, where they look like small negative numbers.
     it("divides a constant just below 2^32, or below 0", function()
       for _, numerator in ipairs { 4294967295, 4286578688, -65536, -1 } do

@@ -273,6 +273,23 @@ devices.each(function(device)
     assert.same({ 9, 9, 9, 9 }, devices.table(out))
   end)
 
+  -- Lanes that have failed keep the index in a register until the record is written.
+  it("tells the index that failed before others reduced", function()
+    local k = devices.kernel([[function(out, more, line)
+      local i = roc.get_global_id(1)
+      local found = 1
+      for at = i - 1, #line, roc.get_global_size(1) do found = line[at] end
+      out[i][found % 3 + 1] = roc.get_local_id(1)
+      more[i] = 1
+      out[i][2] = roc.wave.sum(out[i][i % 3 + 1])
+    end]])
+    local args = { devices.zeros({ 37, 3 }, "int64"), devices.zeros(37, "float64"),
+      devices.zeros(100, "int64") }
+    local ok, err = pcall(devices.run, k, 37, args, 33)
+    assert.is_false(ok)
+    assert.matches("index 0 out of range 1..100 of 'line' (work-item {1})", tostring(err), 1, true)
+  end)
+
   it("votes, shuffles and reduces over a wavefront", function()
     local k = roc.kernel(function(out)
       local i, lane = roc.get_global_id(1), roc.lane_id()

@@ -8,8 +8,8 @@
  *   x < 0.0 ? x : 0.0       becomes v_min, which orders -0.0 below 0.0, where the comparison holds
  *                           them equal. Instead: the same choice between the bits of the two.
  *   (half)(x * y)           becomes v_fma_mixlo with 0.0 added, so that a product of -0.0 is 0.0.
- *                           Instead: the product by itself, made
- *                           canonical (which it is: no instruction), and then rounded.
+ *                           Instead: the product by itself, made canonical (which it is: no
+ *                           instruction), and then rounded.
  *
  * The optimiser would turn them back, so this runs behind it.  Where signs of zeros do not count
  * (fastmath) nothing is rewritten. */
@@ -87,14 +87,29 @@ static LLVMTypeRef element_type(LLVMTypeRef type) {
   return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
 }
 
+/* Whether LLVM may find that the value is a product: it is one, may still become one, or is made of
+ * others by what needs no instruction or only moves. */
+static bool may_be_product(LLVMValueRef value) {
+  if (!LLVMIsAInstruction(value) || !keeps_zero_signs(value)) return false;
+  switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMFMul:
+    case LLVMFDiv:
+    case LLVMFNeg:
+    case LLVMFreeze:
+    case LLVMSelect:
+    case LLVMExtractElement:
+    case LLVMInsertElement:
+    case LLVMShuffleVector: return true;
+    default: return false;
+  }
+}
+
 static bool is_product_to_half(LLVMValueRef inst) {
   if (LLVMGetInstructionOpcode(inst) != LLVMFPTrunc) return false;
-  LLVMValueRef product = LLVMIsABinaryOperator(LLVMGetOperand(inst, 0));
-  if (!product || !keeps_zero_signs(product)) return false;
-  LLVMOpcode op = LLVMGetInstructionOpcode(product); /* a quotient may still become a product */
-  return (op == LLVMFMul || op == LLVMFDiv) &&
-         LLVMGetTypeKind(element_type(LLVMTypeOf(inst))) == LLVMHalfTypeKind &&
-         LLVMGetTypeKind(element_type(LLVMTypeOf(product))) == LLVMFloatTypeKind;
+  LLVMValueRef value = LLVMGetOperand(inst, 0);
+  return LLVMGetTypeKind(element_type(LLVMTypeOf(inst))) == LLVMHalfTypeKind &&
+         LLVMGetTypeKind(element_type(LLVMTypeOf(value))) == LLVMFloatTypeKind &&
+         may_be_product(value);
 }
 
 static void rewrite_product_to_half(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
@@ -109,17 +124,23 @@ static void rewrite_product_to_half(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef i
 
 /* ---- ballot(x < y or x > y) ---------------------------------------------------------------- */
 
+static LLVMValueRef balloted_comparison(LLVMValueRef ballot) {
+  LLVMValueRef condition = LLVMGetOperand(ballot, 0);
+  while (LLVMIsAFreezeInst(condition)) condition = LLVMGetOperand(condition, 0);
+  return LLVMIsAFCmpInst(condition);
+}
+
 static bool is_ballot_of_less_or_greater(LLVMValueRef inst) {
   static const char ballot[] = "llvm.amdgcn.ballot";
   if (!LLVMIsACallInst(inst) || !LLVMIsAFunction(LLVMGetCalledValue(inst))) return false;
   unsigned id = LLVMGetIntrinsicID(LLVMGetCalledValue(inst));
   if (id != LLVMLookupIntrinsicID(ballot, sizeof ballot - 1)) return false;
-  LLVMValueRef condition = LLVMIsAFCmpInst(LLVMGetOperand(inst, 0));
+  LLVMValueRef condition = balloted_comparison(inst);
   return condition && LLVMGetFCmpPredicate(condition) == LLVMRealONE;
 }
 
 static LLVMValueRef build_ballot(LLVMBuilderRef b, LLVMValueRef like, LLVMRealPredicate predicate) {
-  LLVMValueRef condition = LLVMGetOperand(like, 0);
+  LLVMValueRef condition = balloted_comparison(like);
   LLVMValueRef holds =
       LLVMBuildFCmp(b, predicate, LLVMGetOperand(condition, 0), LLVMGetOperand(condition, 1), "");
   return LLVMBuildCall2(b, LLVMGetCalledFunctionType(like), LLVMGetCalledValue(like), &holds, 1,

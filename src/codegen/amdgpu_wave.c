@@ -9,8 +9,7 @@
 
 enum { SCOPE_LOCAL = 1, SCOPE_GLOBAL = 2 };
 
-/* ---- fences
- * -------------------------------------------------------------------------------------- */
+/* ---- fences ------------------------------------------------------------------------------ */
 
 /* Tells that only accesses of one address space need ordering: the others' counters are not waited
  * for. */
@@ -45,8 +44,7 @@ void roc_amdgpu_barrier(roc_cg *cg, const roc_ir_inst *inst) {
   build_fence(cg, LLVMAtomicOrderingAcquire, sync, memory);
 }
 
-/* ---- lanes
- * --------------------------------------------------------------------------------------- */
+/* ---- lanes ------------------------------------------------------------------------------- */
 
 static uint32_t wave_size(roc_cg *cg) {
   return roc_amdgpu_state_of(cg)->chip->wave_size;
@@ -211,8 +209,7 @@ static LLVMValueRef move_value(roc_cg *cg, LLVMValueRef value, LLVMValueRef lane
   return LLVMBuildBitCast(cg->b, moved, type, "");
 }
 
-/* ---- shuffles
- * ------------------------------------------------------------------------------------ */
+/* ---- shuffles ---------------------------------------------------------------------------- */
 
 /* `lane`, i64 from 0, where it is one of the wave's; else the own one. */
 static LLVMValueRef lane_or_own(roc_cg *cg, LLVMValueRef lane) {
@@ -245,8 +242,7 @@ static LLVMValueRef shuffle(roc_cg *cg, roc_ir_wave op, LLVMValueRef value, LLVM
   return move_value(cg, value, lane_or_own(cg, shuffle_source(cg, op, by)), pull);
 }
 
-/* ---- votes and reductions
- * ------------------------------------------------------------------------ */
+/* ---- votes and reductions ---------------------------------------------------------------- */
 
 static LLVMValueRef combine(roc_cg *cg, roc_ir_wave op, LLVMValueRef sum, LLVMValueRef next) {
   bool is_int = LLVMTypeOf(sum) == cg->t.i64;
@@ -259,10 +255,9 @@ static LLVMValueRef combine(roc_cg *cg, roc_ir_wave op, LLVMValueRef sum, LLVMVa
   return LLVMBuildSelect(cg->b, takes, next, sum, "");
 }
 
-/* ---- reductions
- * -----------------------------------------------------------------------------------
- *
- * A tree over neighbours, then neighbouring pairs, … (ir.h), in the whole wavefront, where
+/* ---- reductions ---------------------------------------------------------------------------- */
+
+/* A tree over neighbours, then neighbouring pairs, … (ir.h), in the whole wavefront, where
  * lanes that are not live count as a value that changes nothing.  Its upper half of a pair has the
  * result.  Within a row of 16 lanes, and from row to row on gfx9, DPP moves; elsewhere permlane. */
 
@@ -281,21 +276,13 @@ static LLVMValueRef nothing_to(roc_cg *cg, roc_ir_wave op, LLVMTypeRef type) {
 /* A reduction in progress. */
 typedef struct reduction {
   roc_ir_wave op;
-  LLVMValueRef value, nothing;
-  int control, rows; /* of the move by DPP */
+  LLVMValueRef value;
+  LLVMValueRef nothing[2]; /* low and high piece, or the one */
+  int control, rows;       /* of the move by DPP */
 } reduction;
 
 static LLVMValueRef flag(roc_cg *cg, bool is_set) {
   return LLVMConstInt(cg->t.i1, is_set, 0);
-}
-
-/* The value goes through empty assembly, so that it is made before: a ballot reads EXEC, and LLVM 22
- * would read it among the instructions for which that is the whole wavefront. */
-static LLVMValueRef enter_whole_wave(roc_cg *cg, LLVMValueRef bits, LLVMValueRef nothing) {
-  LLVMTypeRef type = LLVMTypeOf(bits), same = LLVMFunctionType(type, &type, 1, 0);
-  LLVMValueRef made = LLVMGetInlineAsm(same, "", 0, "=v,0", 4, 1, 0, LLVMInlineAsmDialectATT, 0);
-  LLVMValueRef args[2] = {LLVMBuildCall2(cg->b, same, made, &bits, 1, ""), nothing};
-  return roc_cg_intrinsic(cg, "llvm.amdgcn.set.inactive", &type, 1, args, 2);
 }
 
 static LLVMValueRef leave_whole_wave(roc_cg *cg, LLVMValueRef bits) {
@@ -307,12 +294,41 @@ static LLVMTypeRef bits_of(roc_cg *cg, LLVMTypeRef type) {
   return type == cg->t.i64 || type == cg->t.f64 ? cg->t.i64 : cg->t.i32;
 }
 
-static LLVMValueRef low_piece(roc_cg *cg, LLVMValueRef bits) {
-  return LLVMBuildTrunc(cg->b, bits, cg->t.i32, "");
+static LLVMValueRef piece_of(roc_cg *cg, LLVMValueRef bits, uint32_t n) {
+  if (LLVMTypeOf(bits) == cg->t.i32) return bits;
+  LLVMValueRef pieces = LLVMBuildBitCast(cg->b, bits, LLVMVectorType(cg->t.i32, 2), "");
+  return LLVMBuildExtractElement(cg->b, pieces, roc_cg_i32(cg, n), "");
 }
 
-static LLVMValueRef high_piece(roc_cg *cg, LLVMValueRef bits) {
-  return low_piece(cg, LLVMBuildLShr(cg->b, bits, roc_cg_i64(cg, 32), ""));
+/* By way of a vector, which takes no constant: see hide_nothing. */
+static LLVMValueRef join_pieces(roc_cg *cg, LLVMValueRef low, LLVMValueRef high) {
+  LLVMValueRef pieces = LLVMGetPoison(LLVMVectorType(cg->t.i32, 2));
+  pieces = LLVMBuildInsertElement(cg->b, pieces, low, roc_cg_i32(cg, 0), "");
+  pieces = LLVMBuildInsertElement(cg->b, pieces, high, roc_cg_i32(cg, 1), "");
+  return LLVMBuildBitCast(cg->b, pieces, cg->t.i64, "");
+}
+
+/* In scalar registers that nothing else has.  LLVM 22 gives one vector register to equal constants
+ * inside and outside of the whole wavefront's instructions, and to what a constant outside becomes a
+ * part of; then the instructions inside overwrite that in lanes that are not live. */
+static void hide_nothing(roc_cg *cg, reduction *r, LLVMValueRef bits) {
+  LLVMTypeRef i32 = cg->t.i32, type = LLVMFunctionType(i32, &i32, 1, 0);
+  LLVMValueRef hidden = LLVMGetInlineAsm(type, "", 0, "=s,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
+  for (uint32_t n = 0; n < (LLVMTypeOf(bits) == i32 ? 1 : 2); n++) {
+    LLVMValueRef piece = piece_of(cg, bits, n);
+    r->nothing[n] = LLVMBuildCall2(cg->b, type, hidden, &piece, 1, "");
+  }
+}
+
+/* The value goes through empty assembly, so that it is made before: a ballot reads EXEC, and LLVM 22
+ * would read it among the instructions for which that is the whole wavefront. */
+static LLVMValueRef enter_whole_wave(roc_cg *cg, const reduction *r, LLVMValueRef bits) {
+  LLVMTypeRef type = LLVMTypeOf(bits), same = LLVMFunctionType(type, &type, 1, 0);
+  LLVMValueRef made = LLVMGetInlineAsm(same, "", 0, "=v,0", 4, 1, 0, LLVMInlineAsmDialectATT, 0);
+  bool is_one = type == cg->t.i32;
+  LLVMValueRef nothing = is_one ? r->nothing[0] : join_pieces(cg, r->nothing[0], r->nothing[1]);
+  LLVMValueRef args[2] = {LLVMBuildCall2(cg->b, same, made, &bits, 1, ""), nothing};
+  return roc_cg_intrinsic(cg, "llvm.amdgcn.set.inactive", &type, 1, args, 2);
 }
 
 static LLVMValueRef move_by_dpp(roc_cg *cg, const reduction *r, LLVMValueRef piece,
@@ -342,14 +358,9 @@ typedef LLVMValueRef move_row(roc_cg *cg, const reduction *r, LLVMValueRef piece
 static void combine_moved(roc_cg *cg, reduction *r, move_row *move) {
   LLVMTypeRef type = LLVMTypeOf(r->value), bits_type = bits_of(cg, type);
   LLVMValueRef bits = LLVMBuildBitCast(cg->b, r->value, bits_type, "");
-  LLVMValueRef nothing = LLVMConstBitCast(r->nothing, bits_type), moved;
-  if (bits_type == cg->t.i32) {
-    moved = move(cg, r, bits, nothing);
-  } else {
-    LLVMValueRef low = move(cg, r, low_piece(cg, bits), low_piece(cg, nothing));
-    LLVMValueRef high = move(cg, r, high_piece(cg, bits), high_piece(cg, nothing));
-    moved = LLVMBuildShl(cg->b, LLVMBuildZExt(cg->b, high, cg->t.i64, ""), roc_cg_i64(cg, 32), "");
-    moved = LLVMBuildOr(cg->b, moved, LLVMBuildZExt(cg->b, low, cg->t.i64, ""), "");
+  LLVMValueRef moved = move(cg, r, piece_of(cg, bits, 0), r->nothing[0]);
+  if (bits_type == cg->t.i64) {
+    moved = join_pieces(cg, moved, move(cg, r, piece_of(cg, bits, 1), r->nothing[1]));
   }
   r->value = combine(cg, r->op, LLVMBuildBitCast(cg->b, moved, type, ""), r->value);
 }
@@ -366,9 +377,9 @@ static LLVMValueRef value_of_lane(roc_cg *cg, const reduction *r, uint32_t lane)
 
 static LLVMValueRef reduce(roc_cg *cg, roc_ir_wave op, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value), bits_type = bits_of(cg, type);
-  reduction r = {.op = op, .nothing = nothing_to(cg, op, type)};
-  LLVMValueRef bits = enter_whole_wave(cg, LLVMBuildBitCast(cg->b, value, bits_type, ""),
-                                       LLVMConstBitCast(r.nothing, bits_type));
+  reduction r = {.op = op};
+  hide_nothing(cg, &r, LLVMConstBitCast(nothing_to(cg, op, type), bits_type));
+  LLVMValueRef bits = enter_whole_wave(cg, &r, LLVMBuildBitCast(cg->b, value, bits_type, ""));
   r.value = LLVMBuildBitCast(cg->b, bits, type, "");
   for (int lanes = 1; lanes < ROW_LANES; lanes *= 2) {
     combine_by_dpp(cg, &r, DPP_ROW_SHR | lanes, ALL_ROWS);

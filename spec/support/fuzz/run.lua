@@ -8,6 +8,7 @@ local roc = require "roc"
 local sim = require "roc.sim"
 local case_of = require "support.fuzz.case"
 local text = require "support.fuzz.text"
+local whole_wave = require "support.whole_wave"
 
 local M = {}
 
@@ -184,6 +185,11 @@ function M.compile(case, targets)
     local ok, message = pcall(k.inspect_asm, k, target)
     if not ok then
       return ("seed %d: %s: %s"):format(case.seed, target, message)
+    end
+    local shared = whole_wave.shared(message)
+    if #shared > 0 then
+      return ("seed %d: %s: the whole wavefront overwrites %s"):format(case.seed, target,
+        table.concat(shared, ", "))
     end
   end
 end
