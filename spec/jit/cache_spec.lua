@@ -151,7 +151,7 @@ local k = roc.kernel("function(x, y) y[1] = math.exp(x[1]) end", { env = { math 
 k:compile(arg[1] or "gfx90a", "float32[:]", "float32[:]"):close()
 local maps <close> = io.open("/proc/self/maps")
 local hits, misses = require("roc.core").testing.cache_stats()
-print(hits, misses, maps:read("a"):find("libLLVM", 1, true) ~= nil)
+print(hits, misses, maps:read("a"):find("roclua-codegen", 1, true) ~= nil)
 ]]
 
 describe("what the cache has for a GPU", function()

@@ -71,31 +71,21 @@ const char *roc_cg_check_target(const char *target) {
 
 /* ---- what code depends on ---------------------------------------------------------------- */
 
-/* The object that holds a function; "" when it cannot be told. */
-static const char *file_of(uintptr_t function) {
-  Dl_info info;
-  return dladdr((const void *)function, &info) && info.dli_fname ? info.dli_fname : "";
-}
-
+/* The object that holds this code and LLVM's; "" when it cannot be told. */
 static const char *own_file(void) {
-  return file_of((uintptr_t)&roc_cg_fingerprint);
+  Dl_info info;
+  return dladdr((const void *)&roc_cg_fingerprint, &info) && info.dli_fname ? info.dli_fname : "";
 }
 
-static const char *llvm_file(void) {
-  return file_of((uintptr_t)&LLVMGetVersion);
-}
-
-/* Of the objects that hold this code and LLVM's, as they were when they were opened: a rebuilt
- * compiler is another compiler. */
-static char self[ROC_FILE_IDENTITY_BYTES], llvm[ROC_FILE_IDENTITY_BYTES];
+/* Of that object, as it was when it was opened: a rebuilt compiler is another compiler. */
+static char self[ROC_FILE_IDENTITY_BYTES];
 
 __attribute__((constructor)) static void identify_self(void) {
   roc_file_identity(own_file(), self);
-  roc_file_identity(llvm_file(), llvm);
 }
 
 void roc_cg_files(char *out) {
-  snprintf(out, ROC_CG_FILES_BYTES, "%s %s\n%s %s\n", self, own_file(), llvm, llvm_file());
+  snprintf(out, ROC_CG_FILES_BYTES, "%s %s\n", self, own_file());
   roc_devlib_files(out, ROC_CG_FILES_BYTES);
 }
 
@@ -111,8 +101,8 @@ roc_status roc_cg_fingerprint(const roc_cg_options *options, char *out, roc_erro
   char *cpu = LLVMGetTargetMachineCPU(machine->tm);
   char *features = LLVMGetTargetMachineFeatureString(machine->tm);
   roc_machine_give(machine);
-  int len = snprintf(out, ROC_CG_FINGERPRINT_BYTES, "roclua %s; LLVM %u.%u.%u, %s; ocml %s; %s; %s",
-                     self, major, minor, patch, llvm, library, cpu, features);
+  int len = snprintf(out, ROC_CG_FINGERPRINT_BYTES, "roclua %s; LLVM %u.%u.%u; ocml %s; %s; %s",
+                     self, major, minor, patch, library, cpu, features);
   LLVMDisposeMessage(cpu);
   LLVMDisposeMessage(features);
   if (len >= 0 && len < ROC_CG_FINGERPRINT_BYTES) return ROC_OK;

@@ -10,6 +10,7 @@ extern "C" {
 
 #include <fcntl.h>
 #include <lld/Common/Driver.h>
+#include <llvm/Plugins/PassPlugin.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/raw_ostream.h>
 #include <signal.h>
@@ -171,4 +172,18 @@ roc_status roc_link_elf(const unsigned char *object, size_t nbytes, unsigned cha
   roc_running_alone_end();
   close(fd);
   return status;
+}
+
+// What lld refers to, but for our objects never needs, and so is not linked: LLVM's other targets,
+// which it would make known, and a plugin of the link-time optimiser.
+#define ABSENT(target)                                    \
+  extern "C" void LLVMInitialize##target##Target() {}     \
+  extern "C" void LLVMInitialize##target##TargetInfo() {} \
+  extern "C" void LLVMInitialize##target##TargetMC() {}   \
+  extern "C" void LLVMInitialize##target##AsmPrinter() {} \
+  extern "C" void LLVMInitialize##target##AsmParser() {}
+#include "absent_targets.def"
+
+llvm::PassPluginLibraryInfo getPollyPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "polly", "absent", nullptr};
 }
