@@ -382,11 +382,24 @@ describe("linking #amdgpu", function()
   end)
 
   it("leaves no temporary files", function()
-    local function leftovers()
-      return (files.run("ls -d /dev/shm/roclua-* ${TMPDIR:-/tmp}/roclua-* 2>/dev/null | wc -l"))
-    end
-    local before = leftovers()
+    local stat <close> = assert(io.open("/proc/self/stat"))
+    local names = "roclua-link-" .. stat:read("n") .. "-*"
     saxpy({ fastmath = true }):compile { target = "gfx1035", level = 1 }
-    assert.are.equal(before, leftovers())
+    assert.are.equal("", (files.run(("ls -d /dev/shm/%s ${TMPDIR:-/tmp}/%s 2>/dev/null || true")
+      :format(names, names))))
+  end)
+end)
+
+-- A program may have another LLVM, and must not find ours in its place.
+describe("the compiler's shared object", function()
+  it("shows one function, and needs no LLVM beside it", function()
+    saxpy():compile("gfx90a"):close()
+    local maps <close> = assert(io.open("/proc/self/maps"))
+    local path = maps:read("a"):match("(/%S+/libroclua%-codegen%.so)\n")
+    local symbols = files.run("llvm-readelf-22 --dyn-syms " .. path)
+    local shown = {}
+    for name in symbols:gmatch("GLOBAL DEFAULT +%d+ ([%w_]+)\n") do shown[#shown + 1] = name end
+    assert.same({ "roc_codegen_entry" }, shown)
+    assert.not_matches("Shared library: %[libLLVM", (files.run("llvm-readelf-22 -d " .. path)))
   end)
 end)

@@ -87,7 +87,7 @@ bool make_directory(char *path, size_t size) {
   const char *const parents[] = {"/dev/shm", chosen, "/tmp"};
   for (const char *parent : parents) {
     if (!parent || !*parent) continue;
-    int len = snprintf(path, size, "%s/roclua-XXXXXX", parent);
+    int len = snprintf(path, size, "%s/roclua-link-%d-XXXXXX", parent, static_cast<int>(getpid()));
     if (len > 0 && static_cast<size_t>(len) < size && mkdtemp(path)) return true;
   }
   return false;
