@@ -1,7 +1,7 @@
 -- The AMDGPU target down to assembly: instructions that must be there, and what must not.
 local compiler = require("roc.core").compiler
 local roc = require "roc"
-local whole_wave = require "support.whole_wave"
+local assembly = require "support.assembly"
 
 local CHIPS = { "gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201" }
 
@@ -227,10 +227,27 @@ describe("the AMDGPU target #amdgpu", function()
             x[j][2] = 0
           end]], { name = "reduce", env = { roc = roc }, check = is_checked,
             signature = ("(%s[:,:], %s[:])"):format(dtype, dtype) })
-          local shared, stretches = whole_wave.shared(k:inspect_asm(chip))
+          local shared, stretches = assembly.shared(k:inspect_asm(chip))
           assert.same({}, shared)
           assert.is_true(stretches >= 2)
         end
+      end
+    end
+  end)
+
+  it("keeps all 64 bits of a constant that several variables may have", function()
+    for _, chip in ipairs { "gfx90a", "gfx942", "gfx1030", "gfx1201" } do
+      for _, constant in ipairs { "math.maxinteger", "-100", "1 << 40" } do
+        local k = roc.kernel(([[function(n, x, out)
+          local i = roc.get_global_id(1)
+          local a, b, c = %s, %s, %s
+          if n > 5 then a, b, c = x[i], n, x[i] + 1 end
+          out[i][1], out[i][2], out[i][3] = a, b, c
+        end]]):format(constant, constant, constant), { name = "several", env = { roc = roc,
+          math = math }, signature = "(int64, int64[:], int64[:,:])" })
+        local text = k:inspect_asm(chip)
+        assert.same({}, assembly.cut(text))
+        check(text, "global_store")
       end
     end
   end)

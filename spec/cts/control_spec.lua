@@ -37,6 +37,28 @@ devices.each(function()
       else out[1] = 4 end]]
   end)
 
+  -- The first result is the same for all items, the second is not.
+  it("gives several variables one large constant", function()
+    for _, constant in ipairs { math.maxinteger, -100, 1 << 40, 0.1 } do
+      local is_float = math.type(constant) == "float"
+      local dtype = is_float and "float64" or "int64"
+      local k = devices.kernel(([[function(n, x, out)
+        local i = roc.get_global_id(1)
+        local a, b = %s, %s
+        if not math.ult(n %% 5 + 1, 4) then a, b = n + %s, x[(i + 1) %% #x + 1] end
+        out[i][2] = a
+        out[i][3] = b
+      end]]):format(constant, constant, is_float and "0.0" or "0"))
+      local x, out = devices.values({ 7, 8 }, dtype), devices.zeros({ 2, 3 }, dtype)
+      for _, n in ipairs { 5 << 40, (5 << 40) + 4 } do
+        devices.run(k, 2, { n, x, out })
+        local a, b = constant, constant
+        if n % 5 == 4 then a, b = is_float and n + 0.0 or n, 7 end
+        assert.same({ 0, a, b }, devices.table(out)[1])
+      end
+    end
+  end)
+
   it("runs while, repeat and break", function()
     check [[
       local k = 0

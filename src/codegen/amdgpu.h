@@ -39,9 +39,14 @@ LLVMValueRef roc_amdgpu_dynamic_bytes(roc_cg *cg);
 /* The value by way of empty assembly, into which LLVM does not look.  `is_same`: in all work-items,
  * and LLVM is to know that. */
 LLVMValueRef roc_amdgpu_hide(roc_cg *cg, LLVMValueRef value, bool is_same);
+/* An i32 that all work-items share, likewise; in a scalar register that nothing else has. */
+LLVMValueRef roc_amdgpu_hide_scalar(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value);
 
 /* amdgpu_repair.c */
-void roc_amdgpu_repair(roc_cg *cg);
+roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err);
+
+/* amdgpu_constant.c: the last step of it. OOM. */
+roc_status roc_amdgpu_part_constants(roc_cg *cg, roc_error *err);
 
 /* amdgpu_wave.c */
 void roc_amdgpu_barrier(roc_cg *cg, const roc_ir_inst *inst);

@@ -188,6 +188,12 @@ LLVMValueRef roc_amdgpu_hide(roc_cg *cg, LLVMValueRef value, bool is_same) {
   return roc_cg_intrinsic(cg, "llvm.amdgcn.readfirstlane", &of, 1, &hidden, 1);
 }
 
+LLVMValueRef roc_amdgpu_hide_scalar(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value) {
+  LLVMTypeRef i32 = cg->t.i32, type = LLVMFunctionType(i32, &i32, 1, 0);
+  LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "=s,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildCall2(b, type, nothing, &value, 1, "");
+}
+
 /* Pointers stay what they are, as LLVM knows much about them. */
 static LLVMValueRef take_hidden(roc_cg *cg, uint32_t param, LLVMTypeRef type, uint32_t offset) {
   LLVMValueRef value = take_argument(cg, param, type, offset);

@@ -152,7 +152,7 @@ static void rewrite_ballot(LLVMBuilderRef b, LLVMValueRef inst) {
   replace(inst, LLVMBuildAnd(b, numbers, build_ballot(b, inst, LLVMRealUNE), ""));
 }
 
-void roc_amdgpu_repair(roc_cg *cg) {
+roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(cg->ctx);
   for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block;
@@ -174,4 +174,5 @@ void roc_amdgpu_repair(roc_cg *cg) {
     }
   }
   LLVMDisposeBuilder(b);
+  return roc_amdgpu_part_constants(cg, err);
 }

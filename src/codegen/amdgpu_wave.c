@@ -312,11 +312,8 @@ static LLVMValueRef join_pieces(roc_cg *cg, LLVMValueRef low, LLVMValueRef high)
  * inside and outside of the whole wavefront's instructions, and to what a constant outside becomes a
  * part of; then the instructions inside overwrite that in lanes that are not live. */
 static void hide_nothing(roc_cg *cg, reduction *r, LLVMValueRef bits) {
-  LLVMTypeRef i32 = cg->t.i32, type = LLVMFunctionType(i32, &i32, 1, 0);
-  LLVMValueRef hidden = LLVMGetInlineAsm(type, "", 0, "=s,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
-  for (uint32_t n = 0; n < (LLVMTypeOf(bits) == i32 ? 1 : 2); n++) {
-    LLVMValueRef piece = piece_of(cg, bits, n);
-    r->nothing[n] = LLVMBuildCall2(cg->b, type, hidden, &piece, 1, "");
+  for (uint32_t n = 0; n < (LLVMTypeOf(bits) == cg->t.i32 ? 1 : 2); n++) {
+    r->nothing[n] = roc_amdgpu_hide_scalar(cg, cg->b, piece_of(cg, bits, n));
   }
 }
 

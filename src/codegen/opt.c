@@ -44,6 +44,5 @@ roc_status roc_cg_optimise(roc_cg *cg, roc_error *err) {
     return roc_fail(err, ROC_COMPILE, "kernel '%s': %s", cg->ir->name,
                     roc_str_text(&cg->diagnostics));
   }
-  if (cg->target->repair) cg->target->repair(cg);
-  return ROC_OK;
+  return cg->target->repair ? cg->target->repair(cg, err) : ROC_OK;
 }

@@ -45,7 +45,7 @@ struct roc_target {
   roc_status (*finish)(roc_cg *cg, roc_error *err);
   /* After the optimiser: rewrites what this target's instruction selection is known to get wrong.
    * May be NULL. */
-  void (*repair)(roc_cg *cg);
+  roc_status (*repair)(roc_cg *cg, roc_error *err);
   /* Text of the pass pipeline for LLVMRunPasses. */
   const char *(*passes)(const roc_cg *cg);
   /* Those for kernels too large for that: without the SLP vectoriser (`default<O2>` has it whatever

@@ -6,9 +6,9 @@
 -- must fail.
 local roc = require "roc"
 local sim = require "roc.sim"
+local assembly = require "support.assembly"
 local case_of = require "support.fuzz.case"
 local text = require "support.fuzz.text"
-local whole_wave = require "support.whole_wave"
 
 local M = {}
 
@@ -186,11 +186,8 @@ function M.compile(case, targets)
     if not ok then
       return ("seed %d: %s: %s"):format(case.seed, target, message)
     end
-    local shared = whole_wave.shared(message)
-    if #shared > 0 then
-      return ("seed %d: %s: the whole wavefront overwrites %s"):format(case.seed, target,
-        table.concat(shared, ", "))
-    end
+    local fault = assembly.fault(message)
+    if fault then return ("seed %d: %s: %s"):format(case.seed, target, fault) end
   end
 end
 

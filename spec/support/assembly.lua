@@ -1,5 +1,4 @@
--- Reductions run instructions in the whole wavefront, lanes that are not live included. A register
--- that such an instruction writes must hold nothing else: in those lanes it would be lost.
+-- AMDGPU assembly that LLVM must not make, and has made.
 local M = {}
 
 -- Numbers of the vector registers that an instruction of AMDGPU assembly writes.
@@ -21,7 +20,9 @@ local function each_written(line)
   end
 end
 
----Registers written both by the whole wavefront and by live lanes alone, and how many stretches of
+---Reductions run instructions in the whole wavefront, lanes that are not live included. A register
+---that such an instruction writes must hold nothing else: in those lanes it would be lost. Returns
+---registers written both by the whole wavefront and by live lanes alone, and how many stretches of
 ---code the former has.
 ---@param assembly string
 ---@return string[] names, integer stretches
@@ -42,6 +43,27 @@ function M.shared(assembly)
     if outside[n] then names[#names + 1] = "v" .. n end
   end
   return names, stretches
+end
+
+---A literal has 32 bits, which s_mov_b64 extends without a sign. Returns the instructions that were
+---given more.
+---@param assembly string
+---@return string[]
+function M.cut(assembly)
+  local lines = {}
+  for line in assembly:gmatch("s_mov_b64 s[%[%]:%d]+, 0x%x+") do
+    if #line:match("0x(%x+)$") > 8 then lines[#lines + 1] = line end
+  end
+  return lines
+end
+
+---What is wrong with the code; nil: nothing.
+---@param assembly string
+---@return string?
+function M.fault(assembly)
+  local shared, cut = M.shared(assembly), M.cut(assembly)
+  if #shared > 0 then return "the whole wavefront overwrites " .. table.concat(shared, ", ") end
+  if #cut > 0 then return "a constant is cut: " .. cut[1] end
 end
 
 return M
