@@ -273,6 +273,27 @@ devices.each(function(device)
     assert.same({ 9, 9, 9, 9 }, devices.table(out))
   end)
 
+  it("gives an item his own value where a wavefront has no such lane", function()
+    local k = roc.kernel(function(out)
+      local i = roc.get_global_id(1)
+      out[i][1] = roc.wave.shuffle(i * 10, 20)
+      out[i][2] = roc.wave.broadcast(i * 10, 20)
+      out[i][3] = roc.wave.shuffle_down(i * 10, 3)
+      out[i][4] = roc.wave.shuffle_up(i * 10, 3)
+      out[i][5] = roc.wave.shuffle_xor(i * 10, 4)
+      out[i][6] = roc.ds_bpermute(i + 3, i * 10)
+      out[i][7] = roc.wave.shuffle(i * 10, math.mininteger)
+      if roc.wave.broadcast(i, 20) > 3 then out[i][8] = 1 end
+    end, { name = "moves" })
+    local out = devices.zeros({ 5, 8 }, "int64")
+    devices.run(k, 5, { out }, 5)
+    assert.same({
+      { 10, 10, 40, 10, 50, 40, 10, 0 }, { 20, 20, 50, 20, 20, 50, 20, 0 },
+      { 30, 30, 30, 30, 30, 30, 30, 0 }, { 40, 40, 40, 10, 40, 40, 40, 1 },
+      { 50, 50, 50, 20, 10, 50, 50, 1 },
+    }, devices.table(out))
+  end)
+
   -- Lanes that have failed keep the index in a register until the record is written.
   it("tells the index that failed before others reduced", function()
     local k = devices.kernel([[function(out, more, line)

@@ -79,6 +79,10 @@ static LLVMValueRef read_lane(roc_cg *cg, LLVMValueRef piece, LLVMValueRef lane)
   return roc_cg_intrinsic(cg, "llvm.amdgcn.readlane", &cg->t.i32, 1, args, 2);
 }
 
+static LLVMValueRef flag(roc_cg *cg, bool is_set) {
+  return LLVMConstInt(cg->t.i1, is_set, 0);
+}
+
 /* i64; bit 0 is the first lane. */
 static LLVMValueRef ballot(roc_cg *cg, LLVMValueRef value) {
   LLVMTypeRef type = wave_size(cg) == 32 ? cg->t.i32 : cg->t.i64;
@@ -100,7 +104,7 @@ LLVMValueRef roc_amdgpu_parts(roc_cg *cg, LLVMValueRef condition) {
 /* LLVM would do the same for an atomic at an address that all items share, and more: each of them
  * would learn what it had found there.  So the address is hidden. */
 LLVMValueRef roc_amdgpu_elect(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count) {
-  LLVMValueRef lanes = ballot(cg, LLVMConstInt(cg->t.i1, 1, 0));
+  LLVMValueRef lanes = ballot(cg, flag(cg, true));
   LLVMValueRef low = LLVMBuildTrunc(cg->b, lanes, cg->t.i32, "");
   LLVMValueRef above = LLVMBuildLShr(cg->b, lanes, roc_cg_i64(cg, 32), "");
   LLVMValueRef high = LLVMBuildTrunc(cg->b, above, cg->t.i32, "");
@@ -133,7 +137,7 @@ typedef struct lane_loop {
 } lane_loop;
 
 static lane_loop open_lane_loop(roc_cg *cg) {
-  LLVMValueRef all = ballot(cg, LLVMConstInt(cg->t.i1, 1, 0)), zero = roc_cg_i32(cg, 0);
+  LLVMValueRef all = ballot(cg, flag(cg, true)), zero = roc_cg_i32(cg, 0);
   lane_loop loop = {.before = LLVMGetInsertBlock(cg->b), .body = roc_cg_block(cg, "lanes")};
   loop.done = roc_cg_block(cg, "lanes.done");
   LLVMBuildBr(cg->b, loop.body);
@@ -211,9 +215,16 @@ static LLVMValueRef move_value(roc_cg *cg, LLVMValueRef value, LLVMValueRef lane
 
 /* ---- shuffles ---------------------------------------------------------------------------- */
 
+/* Lanes up to the last live one, i64: those behind it have no item, or one that has ended. */
+static LLVMValueRef count_lanes(roc_cg *cg) {
+  LLVMValueRef args[2] = {ballot(cg, flag(cg, true)), flag(cg, true)};
+  LLVMValueRef behind = roc_cg_intrinsic(cg, "llvm.ctlz", &cg->t.i64, 1, args, 2);
+  return LLVMBuildSub(cg->b, roc_cg_i64(cg, 64), behind, "");
+}
+
 /* `lane`, i64 from 0, where it is one of the wave's; else the own one. */
 static LLVMValueRef lane_or_own(roc_cg *cg, LLVMValueRef lane) {
-  LLVMValueRef is_lane = LLVMBuildICmp(cg->b, LLVMIntULT, lane, roc_cg_i64(cg, wave_size(cg)), "");
+  LLVMValueRef is_lane = LLVMBuildICmp(cg->b, LLVMIntULT, lane, count_lanes(cg), "");
   LLVMValueRef narrow = LLVMBuildTrunc(cg->b, lane, cg->t.i32, "");
   return LLVMBuildSelect(cg->b, is_lane, narrow, roc_amdgpu_lane(cg), "");
 }
@@ -280,10 +291,6 @@ typedef struct reduction {
   LLVMValueRef nothing[2]; /* low and high piece, or the one */
   int control, rows;       /* of the move by DPP */
 } reduction;
-
-static LLVMValueRef flag(roc_cg *cg, bool is_set) {
-  return LLVMConstInt(cg->t.i1, is_set, 0);
-}
 
 static LLVMValueRef leave_whole_wave(roc_cg *cg, LLVMValueRef bits) {
   LLVMTypeRef type = LLVMTypeOf(bits);
@@ -408,8 +415,11 @@ LLVMValueRef roc_amdgpu_wave(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *
     case ROC_IR_WAVE_MAX: return reduce(cg, op, args[0]);
     case ROC_IR_WAVE_PERMUTE:
       return move_value(cg, args[1], lane_modulo(cg, from_1_to_0(cg, args[0])), push);
-    case ROC_IR_WAVE_BPERMUTE:
-      return move_value(cg, args[1], lane_modulo(cg, from_1_to_0(cg, args[0])), pull);
+    case ROC_IR_WAVE_BPERMUTE: {
+      LLVMValueRef lane = lane_modulo(cg, from_1_to_0(cg, args[0]));
+      lane = lane_or_own(cg, LLVMBuildZExt(cg->b, lane, cg->t.i64, ""));
+      return move_value(cg, args[1], lane, pull);
+    }
     case ROC_IR_WAVE_ACTIVE_PERMUTE: {
       LLVMValueRef moved = shuffle(cg, ROC_IR_WAVE_SHUFFLE, args[0], args[1]);
       return LLVMBuildSelect(cg->b, args[3], args[2], moved, "");

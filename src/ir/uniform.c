@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-enum { MAX_WALKS = 16, LEAST_WAVE = 32 };
+enum { MAX_WALKS = 16 };
 
 /* A BLOCK, LOOP or FOR around the point of the walk. */
 typedef struct enclosing {
@@ -50,11 +50,12 @@ static bool is_constant_memory(const analysis *a, uint32_t index) {
   return !param->is_written && !param->is_alias;
 }
 
-/* One lane's value for all; but where there is no such lane each keeps its own. */
+/* One lane's value for all; but where there is no such lane each keeps its own.  The first is always
+ * there. */
 static uint8_t broadcast_level(const analysis *a, const roc_ir_inst *inst) {
   const roc_ir_inst *lane = &a->m->insts.items[roc_ir_arg(a->m, inst, 1)];
-  bool is_there = lane->op == ROC_IR_CONST && lane->k.i >= 1 && lane->k.i <= LEAST_WAVE;
-  return is_there ? ROC_IR_UNIFORM_WAVE : weaker(ROC_IR_UNIFORM_WAVE, weakest_operand(a, inst));
+  bool is_first = lane->op == ROC_IR_CONST && lane->k.i == 1;
+  return is_first ? ROC_IR_UNIFORM_WAVE : weaker(ROC_IR_UNIFORM_WAVE, weakest_operand(a, inst));
 }
 
 static uint8_t wave_level(const analysis *a, const roc_ir_inst *inst) {

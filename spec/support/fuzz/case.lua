@@ -150,16 +150,13 @@ local function new_launch(rank, ns)
   }
 end
 
--- Whether a wavefront has no gaps, and whether its lanes come in pairs.
-local function lanes_of(launch)
-  local is_dense = #launch.grid == 1
-  if not is_dense then
-    is_dense = true
-    for d, extent in ipairs(launch.grid) do
-      is_dense = is_dense and extent % launch.workgroup[d] == 0
-    end
+-- Whether groups are full, or of one dimension, so that a wavefront has no gaps.
+local function is_dense(launch)
+  local result = true
+  for d, extent in ipairs(launch.grid) do
+    result = result and extent % launch.workgroup[d] == 0
   end
-  return is_dense, is_dense and product(launch.workgroup) % 2 == 0 and product(launch.grid) % 2 == 0
+  return result or #launch.grid == 1
 end
 
 local function add_launches(case)
@@ -167,7 +164,6 @@ local function add_launches(case)
   local ns = pick { { 0, 5, 3, 100, 2147483647 }, { -3, 1 << 40, math.mininteger, 2147483648 } }
   case.launches = {}
   case.has_all_lanes = not case.may_return and not case.may_fail
-  case.has_even_lanes = case.has_all_lanes
   case.has_full_groups = true
   local changes = chance(8) -- a third value of an upvalue makes it an argument
   for i = 1, changes and 3 or 2 do
@@ -176,10 +172,7 @@ local function add_launches(case)
       case.launches[i], tries = new_launch(case.rank, ns), tries - 1
     until tries == 0 or case.launches[i].grid[1] > case.launches[i].workgroup[1]
     case.launches[i].upvalue = changes and 17 - 9 * i or 17
-    local is_dense, is_even = lanes_of(case.launches[i])
-    case.has_full_groups = case.has_full_groups and is_dense
-    case.has_all_lanes = case.has_all_lanes and is_dense
-    case.has_even_lanes = case.has_even_lanes and is_even
+    case.has_full_groups = case.has_full_groups and is_dense(case.launches[i])
   end
 end
 

@@ -71,7 +71,7 @@ local function global_barrier()
     "roc.mem_fence()" } } }
 end
 
--- Over a wavefront. What a lane that is not there gives is unspecified, so moves between lanes need
+-- Over a wavefront. What a lane that has returned gives is unspecified, so moves between lanes need
 -- all of them; and so is which items share a wavefront in a partial group of several dimensions.
 local function wave(scope, depth)
   if not scope.case.has_full_groups then
@@ -86,13 +86,14 @@ local function wave(scope, depth)
     { "B", "roc.wave.all(", expression(scope, "B", depth), ")" },
   }
   if scope.case.has_all_lanes then
-    calls[#calls + 1] = { "I", "roc.wave.shuffle_up(", value, ", 2)" }
-    calls[#calls + 1] = { "I", "roc.wave.shuffle(", value, ", 1)" }
-    calls[#calls + 1] = { "I", "roc.wave.broadcast(", value, ", 1)" }
-    calls[#calls + 1] = { "F", "roc.wave.shuffle_up(", expression(scope, "F", depth), ", 1)" }
-  end
-  if scope.case.has_even_lanes then
-    calls[#calls + 1] = { "I", "roc.wave.shuffle_xor(", value, ", 1)" }
+    local lane = pick { "1", "20", "roc.lane_id() + 3", "lid * 7 % 70", expression(scope, "I", 1) }
+    local float = expression(scope, "F", depth)
+    for _, name in ipairs { "shuffle", "broadcast", "shuffle_up", "shuffle_down", "shuffle_xor" } do
+      calls[#calls + 1] = { "I", ("roc.wave.%s("):format(name), value, ", ", lane, ")" }
+    end
+    calls[#calls + 1] = { "F", "roc.wave.shuffle_up(", float, ", 1)" }
+    calls[#calls + 1] = { "F", "roc.ds_bpermute(", lane, ", ", float, ")" }
+    calls[#calls + 1] = { "I", "roc.ds_permute(", lane, ", ", value, ")" }
   end
   local call = pick(calls)
   local s = { parts = { "local ", "", " = " } }
