@@ -285,13 +285,15 @@ devices.each(function(device)
       out[i][7] = roc.wave.shuffle(i * 10, math.mininteger)
       if roc.wave.broadcast(i, 20) > 3 then out[i][8] = 1 end
     end, { name = "moves" })
-    local out = devices.zeros({ 5, 8 }, "int64")
-    devices.run(k, 5, { out }, 5)
-    assert.same({
-      { 10, 10, 40, 10, 50, 40, 10, 0 }, { 20, 20, 50, 20, 20, 50, 20, 0 },
-      { 30, 30, 30, 30, 30, 30, 30, 0 }, { 40, 40, 40, 10, 40, 40, 40, 1 },
-      { 50, 50, 50, 20, 10, 50, 50, 1 },
-    }, devices.table(out))
+    for _, workgroup in ipairs { 5, 8, 70 } do
+      local out = devices.zeros({ 5, 8 }, "int64")
+      devices.run(k, 5, { out }, workgroup)
+      assert.same({
+        { 10, 10, 40, 10, 50, 40, 10, 0 }, { 20, 20, 50, 20, 20, 50, 20, 0 },
+        { 30, 30, 30, 30, 30, 30, 30, 0 }, { 40, 40, 40, 10, 40, 40, 40, 1 },
+        { 50, 50, 50, 20, 10, 50, 50, 1 },
+      }, devices.table(out))
+    end
   end)
 
   -- Lanes that have failed keep the index in a register until the record is written.

@@ -146,11 +146,29 @@ static void emit_reduction(const wave_op *w) {
 
 /* ---- lanes that read each other ---------------------------------------------------------- */
 
-static void lay_down(const wave_op *w, uint32_t n) {
+/* Lays the operand down in the lanes' cells.  Which lanes did, as a ballot: a group may lack items,
+ * and some may have ended. */
+static LLVMValueRef lay_down(const wave_op *w, uint32_t n) {
+  roc_cg *cg = w->s->cg;
+  LLVMValueRef present = roc_cg_alloca(cg, cg->t.i64, "");
+  LLVMBuildStore(cg->b, roc_cg_i64(cg, 0), present);
   cpu_run run;
   begin(w, &run, true);
   put(w, lane_cell(w, own_lane(w)), operand_type(w, n), operand(w, n));
+  LLVMValueRef bit = LLVMBuildShl(cg->b, roc_cg_i64(cg, 1), own_lane(w), "");
+  LLVMValueRef so_far = LLVMBuildLoad2(cg->b, cg->t.i64, present, "");
+  LLVMBuildStore(cg->b, LLVMBuildOr(cg->b, so_far, bit, ""), present);
   cpu_items_end(w->s);
+  return LLVMBuildLoad2(cg->b, cg->t.i64, present, "");
+}
+
+/* Whether the lane, which may be any number, is one of them. */
+static LLVMValueRef is_present(const wave_op *w, LLVMValueRef present, LLVMValueRef lane) {
+  roc_cg *cg = w->s->cg;
+  LLVMValueRef is_lane = LLVMBuildICmp(cg->b, LLVMIntULT, lane, roc_cg_i64(cg, w->width), "");
+  LLVMValueRef at = LLVMBuildAnd(cg->b, lane, roc_cg_i64(cg, 63), "");
+  LLVMValueRef bit = LLVMBuildTrunc(cg->b, LLVMBuildLShr(cg->b, present, at, ""), cg->t.i1, "");
+  return LLVMBuildAnd(cg->b, is_lane, bit, "");
 }
 
 /* (lane - 1) modulo the width. */
@@ -176,13 +194,11 @@ static void emit_read(const wave_op *w) {
   roc_cg *cg = w->s->cg;
   uint32_t n = w->kind == ROC_IR_WAVE_BPERMUTE ? 1 : 0;
   roc_value_type type = operand_type(w, n);
-  lay_down(w, n);
+  LLVMValueRef present = lay_down(w, n);
   cpu_run run;
   begin(w, &run, true);
   LLVMValueRef source = source_lane(w);
-  LLVMValueRef lanes = LLVMBuildSub(cg->b, w->s->level->limit, w->s->level->base, "");
-  LLVMValueRef exists = LLVMBuildICmp(cg->b, LLVMIntULT, source, lanes, "");
-  source = LLVMBuildSelect(cg->b, exists, source, own_lane(w), "");
+  source = LLVMBuildSelect(cg->b, is_present(w, present, source), source, own_lane(w), "");
   LLVMValueRef value = take(w, lane_cell(w, source), type);
   if (w->kind == ROC_IR_WAVE_ACTIVE_PERMUTE) {
     value = LLVMBuildSelect(cg->b, operand(w, 3), operand(w, 2), value, "");
