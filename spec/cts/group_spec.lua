@@ -313,6 +313,32 @@ devices.each(function(device)
     assert.matches("index 0 out of range 1..100 of 'line' (work-item {1})", tostring(err), 1, true)
   end)
 
+  -- Item 1 may leave the loop for the record that he then writes behind the barrier.
+  it("tells the extent of the array that failed behind a loop", function()
+    local k = devices.kernel([[function(x, out, more)
+      local id, lid, size = roc.get_global_id(1), roc.get_local_id(1), roc.get_local_size(1)
+      local block = roc.shared.array(0, "int32", 64)
+      if lid == 1 then
+        local i = 0
+        while i < size do
+          local k = i % 256 + 1
+          block[k] = k
+          i = i + 1
+        end
+      end
+      roc.barrier()
+      out[id] = x[lid - lid]
+      if id <= #x then more[id] = more[id] + x[lid] end
+    end]])
+    local args = { devices.zeros(1, "int16"), devices.zeros(1, "int16"), devices.zeros(1, "int16") }
+    local ok, err = pcall(function()
+      k:launch({ grid = 1, workgroup = 70, shared = 4096 }, table.unpack(args))
+      roc.current_device():synchronize()
+    end)
+    assert.is_false(ok)
+    assert.matches("index 0 out of range 1..1 of 'x' (work-item {1})", tostring(err), 1, true)
+  end)
+
   it("votes, shuffles and reduces over a wavefront", function()
     local k = roc.kernel(function(out)
       local i, lane = roc.get_global_id(1), roc.lane_id()

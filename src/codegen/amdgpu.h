@@ -45,8 +45,8 @@ LLVMValueRef roc_amdgpu_hide_scalar(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef v
 /* amdgpu_repair.c */
 roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err);
 
-/* amdgpu_constant.c: the last step of it. OOM. */
-roc_status roc_amdgpu_part_constants(roc_cg *cg, roc_error *err);
+/* amdgpu_phi.c: the last step of it. OOM. */
+roc_status roc_amdgpu_repair_phis(roc_cg *cg, roc_error *err);
 
 /* amdgpu_wave.c */
 void roc_amdgpu_barrier(roc_cg *cg, const roc_ir_inst *inst);

@@ -174,5 +174,5 @@ roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err) {
     }
   }
   LLVMDisposeBuilder(b);
-  return roc_amdgpu_part_constants(cg, err);
+  return roc_amdgpu_repair_phis(cg, err);
 }
