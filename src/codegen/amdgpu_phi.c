@@ -12,7 +12,6 @@
  * leads either to the phi or through the block, the phi then has the third way's value behind the block,
  * too.  So there the value costs a little. */
 #include <llvm-c/DebugInfo.h>
-
 #include <stdlib.h>
 
 #include "base/vec.h"
@@ -96,8 +95,9 @@ static bool part_constants(roc_cg *cg, LLVMValueRef fn, LLVMBuilderRef b) {
 
 /* ---- values that cost nothing -------------------------------------------------------------- */
 
-/* Or may cost nothing. */
+/* Or may cost nothing.  Vectors are later cut into elements, each of which does. */
 static bool is_free(LLVMValueRef value) {
+  if (LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind) return !LLVMIsConstant(value);
   if (!LLVMIsAInstruction(value)) return false;
   switch (LLVMGetInstructionOpcode(value)) {
     case LLVMCall:
@@ -200,7 +200,9 @@ static LLVMValueRef pass_assembly(LLVMBuilderRef b, LLVMValueRef value) {
 /* The same value by way of empty assembly, which takes whole registers. */
 static LLVMValueRef make_dear(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
+  enum { LARGEST = 1024 };
   unsigned nbits = (unsigned)LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(cg->mod), type);
+  if (nbits > LARGEST) return value; /* nothing holds it */
   if (nbits % 32 == 0) return pass_assembly(b, value);
   LLVMTypeRef bits = LLVMIntTypeInContext(cg->ctx, nbits);
   LLVMTypeRef whole = LLVMIntTypeInContext(cg->ctx, (nbits + 31) / 32 * 32);
