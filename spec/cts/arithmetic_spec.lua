@@ -224,6 +224,25 @@ devices.each(function(device)
       assert.same({ -math.huge, -math.huge, -0.25 }, devices.table(out))
     end)
 
+    -- One half of the second operand is known to be all ones, and it is needed elsewhere as well.
+    it("joins bits with those of a number of which half is known", function()
+      local k = devices.kernel("function(x, out, again) local i = roc.get_global_id(1) "
+        .. "local high, low = ~i, i << 32 | 0xffffffff again[i] = high ~ low "
+        .. "if x[i] ~= 0 then out[i][1] = x[i] | high out[i][2] = low | x[i] end "
+        .. "again[i] = again[i] + (high ~ low) end")
+      local numbers = { 5, -7, 1 << 40, 0, math.mininteger, math.maxinteger, 1 }
+      local out, again = devices.zeros({ #numbers, 2 }, "int64"), devices.zeros(#numbers, "int64")
+      devices.run(k, #numbers, { devices.values(numbers, "int64"), out, again })
+      local joined, twice = {}, {}
+      for i, x in ipairs(numbers) do
+        local high, low = ~i, i << 32 | 0xffffffff
+        joined[i] = x ~= 0 and { x | high, low | x } or { 0, 0 }
+        twice[i] = 2 * (high ~ low)
+      end
+      assert.same(joined, devices.table(out))
+      assert.same(twice, devices.table(again))
+    end)
+
     -- The first two fit 32 bits without a sign, where they look like small negative numbers.
     it("divides a constant just below 2^32, or below 0", function()
       for _, numerator in ipairs { 4294967295, 4286578688, -65536, -1 } do

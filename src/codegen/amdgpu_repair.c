@@ -1,7 +1,13 @@
 /* Forms for which LLVM 22 selects a wrong AMDGPU instruction, rewritten after the optimiser into
- * forms it selects right.  A ballot of "less or greater" is taken for one of "not equal", which also
- * holds for NaN; instead: a ballot of "both are numbers" and one of "not equal".  The other three get
- * the sign of a zero wrong:
+ * forms it selects right.
+ *
+ *   ballot(x < y or x > y)  is taken for one of "not equal", which also holds for NaN. Instead: a
+ *                           ballot of "both are numbers" and one of "not equal".
+ *   x | y, 64 bits          where one half of y is known to be all ones, that half of the result
+ *                           becomes x's (llvm-project pull request 189655). Instead: the other
+ *                           half by itself, and the ones as a constant.
+ *
+ * The other three get the sign of a zero wrong; where that does not count (fastmath) they stay:
  *
  *   fsub 0.0, x             is taken for -x where the user of the difference has source modifiers:
  *                           0.0 - 0.0 becomes -0.0. Instead: x == 0 ? 0.0 : -x.
@@ -11,12 +17,12 @@
  *                           Instead: the product by itself, made canonical (which it is: no
  *                           instruction), and then rounded.
  *
- * The optimiser would turn them back, so this runs behind it.  Where signs of zeros do not count
- * (fastmath) nothing is rewritten. */
+ * The optimiser would turn them back, so this runs behind it. */
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 
 #include "codegen/amdgpu.h"
+#include "codegen/known.h"
 
 static bool keeps_zero_signs(LLVMValueRef inst) {
   return !(LLVMCanValueUseFastMathFlags(inst) &&
@@ -26,6 +32,10 @@ static bool keeps_zero_signs(LLVMValueRef inst) {
 static void replace(LLVMValueRef inst, LLVMValueRef by) {
   LLVMReplaceAllUsesWith(inst, by);
   LLVMInstructionEraseFromParent(inst);
+}
+
+static LLVMTypeRef element_type(LLVMTypeRef type) {
+  return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
 }
 
 /* ---- 0.0 - x ------------------------------------------------------------------------------- */
@@ -82,10 +92,6 @@ static void rewrite_choice(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
 }
 
 /* ---- (half)(x * y) ------------------------------------------------------------------------- */
-
-static LLVMTypeRef element_type(LLVMTypeRef type) {
-  return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
-}
 
 /* Whether LLVM may find that the value is a product: it is one, may still become one, or is made of
  * others by what needs no instruction or only moves. */
@@ -152,6 +158,52 @@ static void rewrite_ballot(LLVMBuilderRef b, LLVMValueRef inst) {
   replace(inst, LLVMBuildAnd(b, numbers, build_ballot(b, inst, LLVMRealUNE), ""));
 }
 
+/* ---- x | y, 64 bits ------------------------------------------------------------------------- */
+
+static bool is_long_or(roc_cg *cg, LLVMValueRef inst) {
+  return LLVMGetInstructionOpcode(inst) == LLVMOr && element_type(LLVMTypeOf(inst)) == cg->t.i64 &&
+         !LLVMIsConstant(LLVMGetOperand(inst, 0)) && !LLVMIsConstant(LLVMGetOperand(inst, 1));
+}
+
+static LLVMValueRef half_of(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value, unsigned shift) {
+  value = LLVMBuildLShr(b, value, LLVMConstInt(cg->t.i64, shift, 0), "");
+  return LLVMBuildTrunc(b, value, cg->t.i32, "");
+}
+
+/* x | y, both i64; NULL when no half is known to be all ones. */
+static LLVMValueRef build_known_or(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y) {
+  uint64_t ones = roc_known_ones(cg->mod, x) | roc_known_ones(cg->mod, y);
+  bool is_high = ones >> 32 == UINT32_MAX;
+  if (!is_high && (uint32_t)ones != UINT32_MAX) return NULL;
+  unsigned shift = is_high ? 0 : 32; /* of the half that is left */
+  LLVMValueRef half = LLVMBuildOr(b, half_of(cg, b, x, shift), half_of(cg, b, y, shift), "");
+  half =
+      LLVMBuildShl(b, LLVMBuildZExt(b, half, cg->t.i64, ""), LLVMConstInt(cg->t.i64, shift, 0), "");
+  return LLVMBuildOr(b, half, LLVMConstInt(cg->t.i64, (uint64_t)UINT32_MAX << (32 - shift), 0), "");
+}
+
+/* Element by element, as LLVM would. */
+static LLVMValueRef build_vector_or(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y) {
+  LLVMTypeRef type = LLVMTypeOf(x);
+  LLVMValueRef all = LLVMGetPoison(type);
+  for (unsigned i = 0; i < LLVMGetVectorSize(type); i++) {
+    LLVMValueRef index = roc_cg_i32(cg, i);
+    LLVMValueRef left = LLVMBuildExtractElement(b, x, index, "");
+    LLVMValueRef right = LLVMBuildExtractElement(b, y, index, "");
+    LLVMValueRef one = build_known_or(cg, b, left, right);
+    if (!one) one = LLVMBuildOr(b, left, right, "");
+    all = LLVMBuildInsertElement(b, all, one, index, "");
+  }
+  return all;
+}
+
+static void rewrite_long_or(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMValueRef x = LLVMGetOperand(inst, 0), y = LLVMGetOperand(inst, 1);
+  bool is_vector = LLVMTypeOf(inst) != cg->t.i64;
+  LLVMValueRef by = is_vector ? build_vector_or(cg, b, x, y) : build_known_or(cg, b, x, y);
+  if (by) replace(inst, by);
+}
+
 roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(cg->ctx);
   for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
@@ -169,6 +221,8 @@ roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err) {
           rewrite_product_to_half(cg, b, inst);
         } else if (is_ballot_of_less_or_greater(inst)) {
           rewrite_ballot(b, inst);
+        } else if (is_long_or(cg, inst)) {
+          rewrite_long_or(cg, b, inst);
         }
       }
     }

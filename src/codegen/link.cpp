@@ -1,4 +1,4 @@
-/* The one C++ file: lld has no C interface.  See link.h.
+/* lld has no C interface.  See link.h.
  *
  * lld is not re-entrant, takes its input and output by path, resets LLVM's global options, and its
  * first run installs signal handlers for the whole process.  So: nothing of LLVM runs beside it
