@@ -243,6 +243,21 @@ devices.each(function(device)
       assert.same(twice, devices.table(again))
     end)
 
+    it("takes the high byte of an int16 without its sign", function()
+      local k = devices.kernel("function(x, y, out) local i = roc.get_global_id(1) "
+        .. "out[i] = (roc.int16(x[i] + y[i]) // 256 & 0xffff) + i end")
+      local numbers = { -30000, 255, 256, -1, -256, 32767, -32768, 12345 }
+      local ones, expected = {}, {}
+      for i, x in ipairs(numbers) do
+        ones[i] = 1
+        expected[i] = (((x + 1 + 32768) % 65536 - 32768) // 256 & 0xffff) + i
+      end
+      local out = devices.zeros(#numbers, "int64")
+      devices.run(k, #numbers,
+        { devices.values(numbers, "int16"), devices.values(ones, "int16"), out })
+      assert.same(expected, devices.table(out))
+    end)
+
     -- The first two fit 32 bits without a sign, where they look like small negative numbers.
     it("divides a constant just below 2^32, or below 0", function()
       for _, numerator in ipairs { 4294967295, 4286578688, -65536, -1 } do

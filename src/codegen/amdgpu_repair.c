@@ -6,6 +6,9 @@
  *   x | y, 64 bits          where one half of y is known to be all ones, that half of the result
  *                           becomes x's (llvm-project pull request 189655). Instead: the other
  *                           half by itself, and the ones as a constant.
+ *   x >> 8 of an int16      with the sign becomes the second byte of a register, whose sign then
+ *                           fills 32 bits, the upper 16 of which are to be zeros (198491). Instead:
+ *                           a shift of 32 bits.
  *
  * The other three get the sign of a zero wrong; where that does not count (fastmath) they stay:
  *
@@ -40,12 +43,14 @@ static LLVMTypeRef element_type(LLVMTypeRef type) {
 
 /* ---- 0.0 - x ------------------------------------------------------------------------------- */
 
-static bool is_zero_less(LLVMValueRef inst) {
+static bool is_zero_less(roc_cg *cg, LLVMValueRef inst) {
+  (void)cg;
   return LLVMGetInstructionOpcode(inst) == LLVMFSub && LLVMIsNull(LLVMGetOperand(inst, 0)) &&
          keeps_zero_signs(inst);
 }
 
-static void rewrite_zero_less(LLVMBuilderRef b, LLVMValueRef inst) {
+static void rewrite_zero_less(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  (void)cg;
   LLVMValueRef zero = LLVMGetOperand(inst, 0), x = LLVMGetOperand(inst, 1);
   LLVMValueRef is_zero = LLVMBuildFCmp(b, LLVMRealOEQ, x, zero, "");
   replace(inst, LLVMBuildSelect(b, is_zero, zero, LLVMBuildFNeg(b, x, ""), ""));
@@ -66,7 +71,8 @@ static bool is_nonzero(LLVMValueRef value) {
 
 /* Whether the select chooses between the two numbers that its condition compares, up to the sign of
  * a zero. */
-static bool is_choice_of_compared(LLVMValueRef inst) {
+static bool is_choice_of_compared(roc_cg *cg, LLVMValueRef inst) {
+  (void)cg;
   if (LLVMGetInstructionOpcode(inst) != LLVMSelect || !is_real_type(LLVMTypeOf(inst)) ||
       !keeps_zero_signs(inst)) {
     return false;
@@ -110,7 +116,8 @@ static bool may_be_product(LLVMValueRef value) {
   }
 }
 
-static bool is_product_to_half(LLVMValueRef inst) {
+static bool is_product_to_half(roc_cg *cg, LLVMValueRef inst) {
+  (void)cg;
   if (LLVMGetInstructionOpcode(inst) != LLVMFPTrunc) return false;
   LLVMValueRef value = LLVMGetOperand(inst, 0);
   return LLVMGetTypeKind(element_type(LLVMTypeOf(inst))) == LLVMHalfTypeKind &&
@@ -136,7 +143,8 @@ static LLVMValueRef balloted_comparison(LLVMValueRef ballot) {
   return LLVMIsAFCmpInst(condition);
 }
 
-static bool is_ballot_of_less_or_greater(LLVMValueRef inst) {
+static bool is_ballot_of_less_or_greater(roc_cg *cg, LLVMValueRef inst) {
+  (void)cg;
   static const char ballot[] = "llvm.amdgcn.ballot";
   if (!LLVMIsACallInst(inst) || !LLVMIsAFunction(LLVMGetCalledValue(inst))) return false;
   unsigned id = LLVMGetIntrinsicID(LLVMGetCalledValue(inst));
@@ -153,7 +161,8 @@ static LLVMValueRef build_ballot(LLVMBuilderRef b, LLVMValueRef like, LLVMRealPr
                         "");
 }
 
-static void rewrite_ballot(LLVMBuilderRef b, LLVMValueRef inst) {
+static void rewrite_ballot(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  (void)cg;
   LLVMValueRef numbers = build_ballot(b, inst, LLVMRealORD);
   replace(inst, LLVMBuildAnd(b, numbers, build_ballot(b, inst, LLVMRealUNE), ""));
 }
@@ -204,6 +213,44 @@ static void rewrite_long_or(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
   if (by) replace(inst, by);
 }
 
+/* ---- x >> 8 of an int16 -------------------------------------------------------------------- */
+
+static bool is_high_byte(roc_cg *cg, LLVMValueRef inst) {
+  if (LLVMGetInstructionOpcode(inst) != LLVMAShr || LLVMTypeOf(inst) != cg->t.i16) return false;
+  LLVMValueRef amount = LLVMIsAConstantInt(LLVMGetOperand(inst, 1));
+  return amount && LLVMConstIntGetZExtValue(amount) == 8;
+}
+
+static void rewrite_high_byte(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMValueRef wide = LLVMBuildSExt(b, LLVMGetOperand(inst, 0), cg->t.i32, "");
+  wide = LLVMBuildAShr(b, wide, roc_cg_i32(cg, 8), "");
+  replace(inst, LLVMBuildTrunc(b, wide, cg->t.i16, ""));
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+static const struct {
+  bool (*matches)(roc_cg *cg, LLVMValueRef inst);
+  void (*rewrite)(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst);
+} REPAIRS[] = {
+    {is_zero_less, rewrite_zero_less},
+    {is_choice_of_compared, rewrite_choice},
+    {is_product_to_half, rewrite_product_to_half},
+    {is_ballot_of_less_or_greater, rewrite_ballot},
+    {is_long_or, rewrite_long_or},
+    {is_high_byte, rewrite_high_byte},
+};
+
+static void repair(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  for (size_t i = 0; i < sizeof REPAIRS / sizeof *REPAIRS; i++) {
+    if (!REPAIRS[i].matches(cg, inst)) continue;
+    LLVMPositionBuilderBefore(b, inst);
+    LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(inst));
+    REPAIRS[i].rewrite(cg, b, inst);
+    return;
+  }
+}
+
 roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(cg->ctx);
   for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
@@ -211,19 +258,7 @@ roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err) {
          block = LLVMGetNextBasicBlock(block)) {
       for (LLVMValueRef inst = LLVMGetFirstInstruction(block), next; inst; inst = next) {
         next = LLVMGetNextInstruction(inst);
-        LLVMPositionBuilderBefore(b, inst);
-        LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(inst));
-        if (is_zero_less(inst)) {
-          rewrite_zero_less(b, inst);
-        } else if (is_choice_of_compared(inst)) {
-          rewrite_choice(cg, b, inst);
-        } else if (is_product_to_half(inst)) {
-          rewrite_product_to_half(cg, b, inst);
-        } else if (is_ballot_of_less_or_greater(inst)) {
-          rewrite_ballot(b, inst);
-        } else if (is_long_or(cg, inst)) {
-          rewrite_long_or(cg, b, inst);
-        }
+        repair(cg, b, inst);
       }
     }
   }
