@@ -127,6 +127,13 @@ describe("an argument", function()
     refuses("kernel 'two' takes 2 arguments, got 1", config, 1)
   end)
 
+  it("cannot be one of '...'", function()
+    local rest = roc.kernel(function(n, ...) return select("#", ...) + n end, { name = "rest" })
+    refuses("kernel 'rest' takes 1 argument, got 3 %('...' takes none in a kernel; name the "
+      .. "parameters, or pass an array%)", rest[{ 1, 1 }], 1, 2, 3)
+    refuses("'...' cannot be used in a kernel; name the parameters", rest[{ 1, 1 }], 1)
+  end)
+
   it("is an array, a number or a boolean", function()
     local y = roc.zeros(1)
     refuses("bad argument #1 to kernel 'two' %(array, number or boolean expected, got nil%)",

@@ -226,8 +226,11 @@ static void join_overlaps(lua_State *L, reader *r) {
 static void check_count(lua_State *L, const roc_kernel_box *box, int count) {
   int wanted = (int)box->kernel->nparams;
   if (count == wanted) return;
-  luaL_error(L, "kernel '%s' takes %d argument%s, got %d", box->kernel->name, wanted,
-             wanted == 1 ? "" : "s", count);
+  bool has_rest = box->kernel->program->funcs[0].ast->is_vararg;
+  luaL_error(
+      L, "kernel '%s' takes %d argument%s, got %d%s", box->kernel->name, wanted,
+      wanted == 1 ? "" : "s", count,
+      has_rest ? " ('...' takes none in a kernel; name the parameters, or pass an array)" : "");
 }
 
 void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
