@@ -305,6 +305,22 @@ devices.each(function()
     assert.same({ 0.5, 1.0, 0.0, 0.0 }, devices.table(out))
   end)
 
+  it("mixes a private array's elements in a loop", function()
+    local k = roc.kernel(function(out, x, n)
+      local mixed = roc.private.array(16, "int32")
+      for i = 1, 16 do mixed[i] = 0 end
+      for i = 0, n - 1 do mixed[(i & 15) + 1] = mixed[(i & 15) + 1] ~ x[i + 1] end
+      for i = 1, 16 do out[i] = mixed[i] end
+    end, { check = false })
+    local x, expected = {}, {}
+    for i = 1, 67 do x[i] = i * 7 % 256 end
+    for i = 1, 16 do expected[i] = 0 end
+    for i = 0, 66 do expected[i % 16 + 1] = expected[i % 16 + 1] ~ x[i + 1] end
+    local out = devices.zeros(16, "uint8")
+    devices.run(k, 1, { out, devices.values(x, "uint8"), 67 })
+    assert.same(expected, devices.table(out))
+  end)
+
   it("passes arrays and row views to functions", function()
     local function sum(row)
       local total = 0.0

@@ -170,6 +170,27 @@ devices.each(function(device)
     assert.same({ 12, 34 }, devices.table(out))
   end)
 
+  it("keeps what an item read before it stored there", function()
+    local k = roc.kernel(function(x, y, c, out)
+      local i = roc.get_global_id(1)
+      local before = -1
+      if c[i] > 0 then
+        before = x[i]
+        x[i] = y[i]
+      end
+      out[i] = before
+    end)
+    local n, x, y, c, expected = 512, {}, {}, {}, {}
+    for i = 1, n do
+      x[i], y[i], c[i] = i, 1000 + i, i % 2
+      expected[i] = c[i] > 0 and i or -1
+    end
+    local out = devices.zeros(n, "int32")
+    devices.run(k, n, { devices.values(x, "int32"), devices.values(y, "int32"),
+      devices.values(c, "int32"), out }, 256)
+    assert.same(expected, devices.table(out))
+  end)
+
   it("takes empty arrays", function()
     local k = roc.kernel(function(x, out) out[1] = #x + x.size end)
     local out = devices.values({ 7 }, "int64")

@@ -197,18 +197,31 @@ static LLVMValueRef pass_assembly(LLVMBuilderRef b, LLVMValueRef value) {
   return LLVMBuildCall2(b, same, nothing, &value, 1, "");
 }
 
-/* The same value by way of empty assembly, which takes whole registers. */
+/* How many registers in a row hold as many, the next number that there is; 0: none do. */
+static unsigned registers_for(unsigned count) {
+  return count <= 12 ? count : count <= 16 ? 16 : count <= 32 ? 32 : 0;
+}
+
+/* A number of bits by way of empty assembly, which takes whole registers. */
+static LLVMValueRef pass_bits(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef bits) {
+  LLVMTypeRef type = LLVMTypeOf(bits);
+  unsigned count = registers_for((LLVMGetIntTypeWidth(type) + 31) / 32);
+  if (!count) return bits;
+  LLVMTypeRef whole = LLVMIntTypeInContext(cg->ctx, 32 * count);
+  LLVMTypeRef registers = count == 1 ? cg->t.i32 : LLVMVectorType(cg->t.i32, count);
+  LLVMValueRef value = LLVMBuildBitCast(b, LLVMBuildZExt(b, bits, whole, ""), registers, "");
+  return LLVMBuildTrunc(b, LLVMBuildBitCast(b, pass_assembly(b, value), whole, ""), type, "");
+}
+
+/* The same value, which takes an instruction to make as far as LLVM sees. */
 static LLVMValueRef make_dear(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
-  enum { LARGEST = 1024 };
+  bool is_vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  LLVMTypeRef element = is_vector ? LLVMGetElementType(type) : type;
+  if (LLVMGetTypeKind(element) == LLVMPointerTypeKind) return pass_assembly(b, value);
   unsigned nbits = (unsigned)LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(cg->mod), type);
-  if (nbits > LARGEST) return value; /* nothing holds it */
-  if (nbits % 32 == 0) return pass_assembly(b, value);
   LLVMTypeRef bits = LLVMIntTypeInContext(cg->ctx, nbits);
-  LLVMTypeRef whole = LLVMIntTypeInContext(cg->ctx, (nbits + 31) / 32 * 32);
-  LLVMValueRef wide = LLVMBuildZExt(b, LLVMBuildBitCast(b, value, bits, ""), whole, "");
-  LLVMValueRef narrow = LLVMBuildTrunc(b, pass_assembly(b, wide), bits, "");
-  return LLVMBuildBitCast(b, narrow, type, "");
+  return LLVMBuildBitCast(b, pass_bits(cg, b, LLVMBuildBitCast(b, value, bits, "")), type, "");
 }
 
 static void keep_in_place(roc_cg *cg, search *s, LLVMBuilderRef b, LLVMValueRef phi) {

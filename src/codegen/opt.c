@@ -1,10 +1,9 @@
 /* Verification and the pass pipeline.  Malformed IR would crash LLVM later, so it is always
  * verified first. */
 #include <llvm-c/Analysis.h>
-#include <llvm-c/Error.h>
-#include <llvm-c/Transforms/PassBuilder.h>
 
 #include "codegen/cg.h"
+#include "codegen/passes.h"
 
 roc_status roc_cg_verify(roc_cg *cg, roc_error *err) {
   char *message = NULL;
@@ -27,13 +26,7 @@ static const char *choose_passes(const roc_cg *cg) {
 }
 
 roc_status roc_cg_optimise(roc_cg *cg, roc_error *err) {
-  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-  LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
-  LLVMPassBuilderOptionsSetLoopInterleaving(options, 1);
-  LLVMPassBuilderOptionsSetLoopUnrolling(options, 1);
-  LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
-  LLVMErrorRef error = LLVMRunPasses(cg->mod, choose_passes(cg), cg->tm, options);
-  LLVMDisposePassBuilderOptions(options);
+  LLVMErrorRef error = roc_run_passes(cg->mod, choose_passes(cg), cg->tm);
   if (error) {
     char *message = LLVMGetErrorMessage(error);
     roc_fail(err, ROC_COMPILE, "kernel '%s': %s", cg->ir->name, message);

@@ -57,7 +57,8 @@ static bool cpu_accepts(const char *name) {
  * not to look.) */
 static const char short_pipeline[] =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,"
-    "lcssa,loop-mssa(licm),loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg)";
+    "lcssa,loop-mssa(licm),before-vectorize,loop-vectorize,instcombine<no-verify-fixpoint>,"
+    "simplifycfg)";
 
 static const char *cpu_passes(const roc_cg *cg) {
   static const char *const levels[] = {"default<O0>", "default<O1>", "default<O2>", "default<O3>"};
@@ -546,7 +547,7 @@ const roc_target roc_target_cpu = {
     .finish = cpu_finish,
     .passes = cpu_passes,
     .no_slp_passes =
-        "default<O1>,function(loop-simplify,lcssa,loop-vectorize,"
+        "default<O1>,function(loop-simplify,lcssa,before-vectorize,loop-vectorize,"
         "instcombine<no-verify-fixpoint>,simplifycfg)",
     .scalar_passes =
         "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
