@@ -252,6 +252,32 @@ describe("the AMDGPU target #amdgpu", function()
     end
   end)
 
+  it("joins no three operands by a table on gfx950", function()
+    local k = roc.kernel([[function(x, y, z, out)
+      local i = roc.get_global_id(1)
+      local a, b, c = x[i], y[i], z[i]
+      local t = ~(a & b)
+      local v = c & t
+      out[i][1], out[i][2], out[i][3] = v ~ t, v, c & ~b
+    end]], { name = "joined", env = { roc = roc },
+      signature = "(int32[:], int32[:], int32[:], int32[:,:])" })
+    local text = k:inspect_asm("gfx950")
+    check(text, "gfx950", "v_and_b32", "global_store")
+    check_not(text, "v_bitop3")
+  end)
+
+  it("waits for what a fence writes back", function()
+    local chips = { gfx90a = false, gfx942 = true, gfx950 = true, gfx1100 = false }
+    for chip, is_written in pairs(chips) do
+      local text = body(chip, "%3: f64 = const 2.0", "fence 2", "store d.1 %3 %0")
+      if is_written then
+        check(text, "buffer_wbl2", "s_waitcnt vmcnt%(0%)", "global_store_dwordx2")
+      else
+        check_not(text, "buffer_wbl2")
+      end
+    end
+  end)
+
   it("keeps private arrays in scratch only when it must", function()
     local text = SAXPY:gsub("  site 0", "  array p.2: float32[400] private\n  site 0")
       :gsub("store y.1 %%7 %%0", "%%8: int = const 2\n    store p.2 %%7 %%8\n    %%9: f32 = load "

@@ -258,6 +258,59 @@ devices.each(function(device)
       assert.same(expected, devices.table(out))
     end)
 
+    it("tells whether a product and a small number wrap", function()
+      local x = { -1, -2147483648, -123456789012345, 5, 0xffffffff, 0x7fffffff, -1, 1 }
+      local y = { -1, -1, -1, 7, 0x100000001, 0x200000001, 1, -16 }
+      local z = { -2147483648, 3, -4294967295, 0, 1, 2, 1, 16 }
+      for expr, expected in pairs {
+        ["next == 0 and c or next"] = function(product, c)
+          return product == -1 and c or product + 1
+        end,
+        ["sum + (math.ult(sum, product) and 100 or 0)"] = function(product, c)
+          local sum = product + (c & 0xffff)
+          return sum + (math.ult(sum, product) and 100 or 0)
+        end,
+      } do
+        local k = devices.kernel("function(x, y, z, out) local i = roc.get_global_id(1) "
+          .. "local product, c = x[i] * y[i], z[i] "
+          .. "local sum, next = product + (c & 0xffff), product + 1 out[i] = " .. expr .. " end")
+        local out, all = devices.zeros(#x, "int64"), {}
+        for i = 1, #x do all[i] = expected(x[i] * y[i], z[i]) end
+        devices.run(k, #x, { devices.values(x, "int64"), devices.values(y, "int64"),
+          devices.values(z, "int64"), out })
+        assert.same(all, devices.table(out))
+      end
+    end)
+
+    it("multiplies, divides and adds what is cut to 24 bits", function()
+      local k = devices.kernel("function(x, y, z, out) local i = roc.get_global_id(1) "
+        .. "local a, b = x[i] & 0xffffff, y[i] & 0xffffff "
+        .. "out[i][1] = a * b + z[i] out[i][2] = a // b out[i][3] = a % b end")
+      local x = { 16777214, 14882573, 0x7ffffe, 0x123456789abcdef, -1, 0xbf2758 }
+      local y = { 3, 3122, 0x7fffff, 0x7edcba987654321, -2, 0xbf2759 }
+      local out, expected, z = devices.zeros({ #x, 3 }, "int64"), {}, {}
+      for i = 1, #x do
+        local a, b = x[i] & 0xffffff, y[i] & 0xffffff
+        z[i] = i * 1234567891234567
+        expected[i] = { a * b + z[i], a // b, a % b }
+      end
+      devices.run(k, #x, { devices.values(x, "int64"), devices.values(y, "int64"),
+        devices.values(z, "int64"), out })
+      assert.same(expected, devices.table(out))
+    end)
+
+    it("chooses a constant for what is neither below nor above it", function()
+      for _, dtype in ipairs { "float16", "float32", "float64" } do
+        local k = devices.kernel("function(x, y, out) local i = roc.get_global_id(1) "
+          .. "local a, b, r = x[i], y[i], 0.0 "
+          .. "if a < 5.0 or a > 5.0 then r = b else r = 5.0 end out[i] = r end")
+        local out = devices.zeros(4, dtype)
+        devices.run(k, 4, { devices.values({ 4, 5, 6, 0 / 0 }, dtype),
+          devices.values({ 1, 2, 3, 4 }, dtype), out })
+        assert.same({ 1.0, 5.0, 3.0, 5.0 }, devices.table(out))
+      end
+    end)
+
     -- The first two fit 32 bits without a sign, where they look like small negative numbers.
     it("divides a constant just below 2^32, or below 0", function()
       for _, numerator in ipairs { 4294967295, 4286578688, -65536, -1 } do

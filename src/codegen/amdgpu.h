@@ -36,11 +36,14 @@ void roc_amdgpu_hide_launch(roc_cg *cg);
 LLVMValueRef roc_amdgpu_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim);
 LLVMValueRef roc_amdgpu_array_base(roc_cg *cg, uint32_t array);
 LLVMValueRef roc_amdgpu_dynamic_bytes(roc_cg *cg);
-/* The value by way of empty assembly, into which LLVM does not look.  `is_same`: in all work-items,
- * and LLVM is to know that. */
-LLVMValueRef roc_amdgpu_hide(roc_cg *cg, LLVMValueRef value, bool is_same);
+
+/* amdgpu_hide.c: the same value, of which LLVM knows nothing.  Of more than 1024 bits it is left as
+ * it is. */
+LLVMValueRef roc_amdgpu_hide(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value);
+/* Likewise of one register or two, the same in all work-items, which LLVM is to know. */
+LLVMValueRef roc_amdgpu_hide_same(roc_cg *cg, LLVMValueRef value);
 /* An i32 that all work-items share, likewise; in a scalar register that nothing else has. */
-LLVMValueRef roc_amdgpu_hide_scalar(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value);
+LLVMValueRef roc_amdgpu_hide_scalar(LLVMBuilderRef b, LLVMValueRef value);
 
 /* amdgpu_repair.c */
 roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err);

@@ -180,25 +180,11 @@ static LLVMValueRef take_argument(roc_cg *cg, uint32_t param, LLVMTypeRef type, 
   return LLVMGetParam(cg->fn, arg);
 }
 
-LLVMValueRef roc_amdgpu_hide(roc_cg *cg, LLVMValueRef value, bool is_same) {
-  LLVMTypeRef of = LLVMTypeOf(value), type = LLVMFunctionType(of, &of, 1, 0);
-  LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "=v,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
-  LLVMValueRef hidden = LLVMBuildCall2(cg->b, type, nothing, &value, 1, "");
-  if (!is_same) return hidden;
-  return roc_cg_intrinsic(cg, "llvm.amdgcn.readfirstlane", &of, 1, &hidden, 1);
-}
-
-LLVMValueRef roc_amdgpu_hide_scalar(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value) {
-  LLVMTypeRef i32 = cg->t.i32, type = LLVMFunctionType(i32, &i32, 1, 0);
-  LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "=s,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
-  return LLVMBuildCall2(b, type, nothing, &value, 1, "");
-}
-
 /* Pointers stay what they are, as LLVM knows much about them. */
 static LLVMValueRef take_hidden(roc_cg *cg, uint32_t param, LLVMTypeRef type, uint32_t offset) {
   LLVMValueRef value = take_argument(cg, param, type, offset);
   bool is_kept = type == cg->t.i8 || LLVMGetTypeKind(type) == LLVMPointerTypeKind;
-  return is_kept ? value : roc_amdgpu_hide(cg, value, true);
+  return is_kept ? value : roc_amdgpu_hide_same(cg, value);
 }
 
 void roc_amdgpu_hide_launch(roc_cg *cg) {
@@ -264,7 +250,8 @@ static LLVMValueRef hide_once(roc_cg *cg, roc_amdgpu_read *kept, bool is_same) {
   LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b), head = roc_amdgpu_state_of(cg)->slow;
   LLVMValueRef end = LLVMGetBasicBlockTerminator(head);
   LLVMPositionBuilder(cg->b, head, end);
-  kept->hidden = roc_amdgpu_hide(cg, kept->value, is_same);
+  kept->hidden =
+      is_same ? roc_amdgpu_hide_same(cg, kept->value) : roc_amdgpu_hide(cg, cg->b, kept->value);
   roc_cg_at(cg, here);
   return kept->hidden;
 }

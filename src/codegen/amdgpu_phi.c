@@ -65,7 +65,7 @@ static LLVMValueRef make_value(roc_cg *cg, LLVMBuilderRef b, const arrival *a) {
   LLVMPositionBuilderBefore(b, end);
   LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(end));
   LLVMValueRef low = LLVMConstInt(i32, (uint32_t)bits, 0), high = LLVMConstInt(i32, bits >> 32, 0);
-  high = roc_amdgpu_hide_scalar(cg, b, high);
+  high = roc_amdgpu_hide_scalar(b, high);
   LLVMValueRef value = LLVMBuildInsertElement(b, LLVMGetPoison(pair), low, roc_cg_i32(cg, 0), "");
   value = LLVMBuildInsertElement(b, value, high, roc_cg_i32(cg, 1), "");
   return LLVMBuildBitCast(b, value, LLVMTypeOf(a->constant), "");
@@ -191,39 +191,6 @@ static bool has_third_way(search *s, LLVMValueRef phi, unsigned incoming) {
   return false;
 }
 
-static LLVMValueRef pass_assembly(LLVMBuilderRef b, LLVMValueRef value) {
-  LLVMTypeRef type = LLVMTypeOf(value), same = LLVMFunctionType(type, &type, 1, 0);
-  LLVMValueRef nothing = LLVMGetInlineAsm(same, "", 0, "=v,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
-  return LLVMBuildCall2(b, same, nothing, &value, 1, "");
-}
-
-/* How many registers in a row hold as many, the next number that there is; 0: none do. */
-static unsigned registers_for(unsigned count) {
-  return count <= 12 ? count : count <= 16 ? 16 : count <= 32 ? 32 : 0;
-}
-
-/* A number of bits by way of empty assembly, which takes whole registers. */
-static LLVMValueRef pass_bits(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef bits) {
-  LLVMTypeRef type = LLVMTypeOf(bits);
-  unsigned count = registers_for((LLVMGetIntTypeWidth(type) + 31) / 32);
-  if (!count) return bits;
-  LLVMTypeRef whole = LLVMIntTypeInContext(cg->ctx, 32 * count);
-  LLVMTypeRef registers = count == 1 ? cg->t.i32 : LLVMVectorType(cg->t.i32, count);
-  LLVMValueRef value = LLVMBuildBitCast(b, LLVMBuildZExt(b, bits, whole, ""), registers, "");
-  return LLVMBuildTrunc(b, LLVMBuildBitCast(b, pass_assembly(b, value), whole, ""), type, "");
-}
-
-/* The same value, which takes an instruction to make as far as LLVM sees. */
-static LLVMValueRef make_dear(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value) {
-  LLVMTypeRef type = LLVMTypeOf(value);
-  bool is_vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
-  LLVMTypeRef element = is_vector ? LLVMGetElementType(type) : type;
-  if (LLVMGetTypeKind(element) == LLVMPointerTypeKind) return pass_assembly(b, value);
-  unsigned nbits = (unsigned)LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(cg->mod), type);
-  LLVMTypeRef bits = LLVMIntTypeInContext(cg->ctx, nbits);
-  return LLVMBuildBitCast(b, pass_bits(cg, b, LLVMBuildBitCast(b, value, bits, "")), type, "");
-}
-
 static void keep_in_place(roc_cg *cg, search *s, LLVMBuilderRef b, LLVMValueRef phi) {
   for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
     LLVMValueRef value = LLVMGetIncomingValue(phi, i);
@@ -231,7 +198,7 @@ static void keep_in_place(roc_cg *cg, search *s, LLVMBuilderRef b, LLVMValueRef 
     LLVMValueRef end = LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(phi, i));
     LLVMPositionBuilderBefore(b, end);
     LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(end));
-    LLVMSetOperand(phi, i, make_dear(cg, b, value));
+    LLVMSetOperand(phi, i, roc_amdgpu_hide(cg, b, value));
   }
 }
 

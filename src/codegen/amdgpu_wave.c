@@ -29,9 +29,20 @@ static void build_fence(roc_cg *cg, LLVMAtomicOrdering ordering, const char *syn
   if (memory == SCOPE_GLOBAL) restrict_fence(cg, fence, "global");
 }
 
+/* A release on gfx94x writes the cache back, for which LLVM 22 does not wait unless a store is on its
+ * way (llvm-project pull request 178316). */
+static void wait_for_stores(roc_cg *cg) {
+  enum { VMCNT_0_ONLY = 0x0f70 };
+  uint32_t version = roc_amdgpu_state_of(cg)->chip->isa_version;
+  LLVMValueRef counters = roc_cg_i32(cg, VMCNT_0_ONLY);
+  if (version < 9400 || version >= 10000) return;
+  roc_cg_intrinsic(cg, "llvm.amdgcn.s.waitcnt", NULL, 0, &counters, 1);
+}
+
 void roc_amdgpu_fence(roc_cg *cg, int64_t scope) {
   bool is_local = scope == SCOPE_LOCAL;
   build_fence(cg, LLVMAtomicOrderingAcquireRelease, is_local ? "workgroup" : "agent", scope);
+  if (!is_local) wait_for_stores(cg);
 }
 
 void roc_amdgpu_barrier(roc_cg *cg, const roc_ir_inst *inst) {
@@ -110,7 +121,7 @@ LLVMValueRef roc_amdgpu_elect(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *ou
   LLVMValueRef high = LLVMBuildTrunc(cg->b, above, cg->t.i32, "");
   LLVMValueRef count = roc_cg_intrinsic(cg, "llvm.ctpop", &cg->t.i64, 1, &lanes, 1);
   *out_count = LLVMBuildTrunc(cg->b, count, cg->t.i32, "");
-  *record = roc_amdgpu_hide(cg, *record, false);
+  *record = roc_amdgpu_hide(cg, cg->b, *record);
   return LLVMBuildICmp(cg->b, LLVMIntEQ, count_before(cg, low, high), roc_cg_i32(cg, 0), "");
 }
 
@@ -320,7 +331,7 @@ static LLVMValueRef join_pieces(roc_cg *cg, LLVMValueRef low, LLVMValueRef high)
  * part of; then the instructions inside overwrite that in lanes that are not live. */
 static void hide_nothing(roc_cg *cg, reduction *r, LLVMValueRef bits) {
   for (uint32_t n = 0; n < (LLVMTypeOf(bits) == cg->t.i32 ? 1 : 2); n++) {
-    r->nothing[n] = roc_amdgpu_hide_scalar(cg, cg->b, piece_of(cg, bits, n));
+    r->nothing[n] = roc_amdgpu_hide_scalar(cg->b, piece_of(cg, bits, n));
   }
 }
 

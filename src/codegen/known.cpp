@@ -5,7 +5,19 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/KnownBits.h>
 
+namespace {
+
+const llvm::DataLayout &layout_of(LLVMModuleRef mod) {
+  return llvm::unwrap(mod)->getDataLayout();
+}
+
+}  // namespace
+
 uint64_t roc_known_ones(LLVMModuleRef mod, LLVMValueRef value) {
-  return llvm::computeKnownBits(llvm::unwrap(value), llvm::unwrap(mod)->getDataLayout())
-      .One.getZExtValue();
+  return llvm::computeKnownBits(llvm::unwrap(value), layout_of(mod)).One.getZExtValue();
+}
+
+unsigned roc_known_width(LLVMModuleRef mod, LLVMValueRef value, bool is_signed) {
+  if (is_signed) return llvm::ComputeMaxSignificantBits(llvm::unwrap(value), layout_of(mod));
+  return llvm::computeKnownBits(llvm::unwrap(value), layout_of(mod)).countMaxActiveBits();
 }

@@ -23,7 +23,10 @@ void roc_machine_set_options(void) {
       "roclua", "-enable-epilogue-vectorization=false",
       /* Choosing a division of 32 bits at run time for one of 64: LLVM 22 then loses the high half of
        * a numerator (-10 ~ x), and takes the low half of 4294967295 for -1. */
-      "-amdgpu-bypass-slow-div=false"};
+      "-amdgpu-bypass-slow-div=false",
+      /* Products of 24 bits: where one is added to a number of 64 bits, LLVM 22 forgets to cut its
+       * factors (llvm-project pull request 198729). */
+      "-amdgpu-codegenprepare-mul24=false"};
   LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);
 }
 

@@ -41,8 +41,18 @@ static roc_status check_options(const roc_cg_options *options, roc_error *err) {
                   chip->wave_size, options->wave_size);
 }
 
+/* Without v_bitop3, for which LLVM 22 takes the operands in the wrong order where a part of the
+ * expression is used elsewhere as well (llvm-project pull requests 198373, 198556). */
+static const char *add_unwanted(const roc_gpu_chip *chip, char *features, size_t size) {
+  size_t used = strlen(features);
+  if (strcmp(chip->name, "gfx950") == 0) {
+    snprintf(features + used, size - used, "%s-bitop3-insts", used ? "," : "");
+  }
+  return features;
+}
+
 static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *err) {
-  char features[ROC_GPU_FEATURES_BYTES];
+  char features[ROC_GPU_FEATURES_BYTES + 16];
   const roc_gpu_chip *chip = roc_gpu_chip_find(options->target, features);
   LLVMTargetRef target;
   char *message = NULL;
@@ -51,9 +61,9 @@ static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *er
     LLVMDisposeMessage(message);
     return NULL;
   }
-  LLVMTargetMachineRef tm = LLVMCreateTargetMachine(target, TRIPLE, chip->name, features,
-                                                    codegen_level(options->opt_level), LLVMRelocPIC,
-                                                    LLVMCodeModelDefault);
+  LLVMTargetMachineRef tm = LLVMCreateTargetMachine(
+      target, TRIPLE, chip->name, add_unwanted(chip, features, sizeof features),
+      codegen_level(options->opt_level), LLVMRelocPIC, LLVMCodeModelDefault);
   if (!tm) roc_fail(err, ROC_UNAVAILABLE, "LLVM makes no target machine for %s", chip->name);
   return tm;
 }
