@@ -143,7 +143,34 @@ local function extent(scope)
     a.name .. ".shape[1]" })
 end
 
+-- What compilers do in fewer bits, or by other instructions than the operators say.
+local MASKS = { "1", "7", "15", "0xff", "0xffff", "0x3fffff", "0xffffff", "0x7fffffff",
+  "0xffffffff", "~0xff" }
+local SHIFTS = { " << 8", " << 16", " << 32", " << 40", " >> 8", " >> 16", " >> 24", " >> 32",
+  " >> 40", " // 256", " // 65536", " % 256" }
+
+local function masked(a)
+  return node("I", "(", a(), " & ", pick(MASKS), ")")
+end
+
+-- Whether a sum wraps, in two ways of asking.
+local function wraps(a)
+  local product = node("I", "(", a(), pick { " * ", " + ", " ~ " }, a(), ")")
+  if chance(50) then
+    return node("B", "(", product, " + 1 == 0)")
+  end
+  return node("B", "math.ult(", product, " + ", masked(a), ", ", product, ")")
+end
+
 local INTEGER_FORMS = {
+  { 2, masked },
+  { 2, function(a) return node("I", "(", a(), pick(SHIFTS), ")") end },
+  { 1,
+    function(a) return node("I", "(", masked(a), " * ", masked(a), pick { " + ", " - " }, a(),
+    ")") end },
+  { 1,
+    function(a) return node("I", "(", masked(a), pick { " // ", " % " }, "(", masked(a),
+    " | 1))") end },
   { 8, function(a) return node("I", "(", a(), pick { " + ", " - ", " * " }, a(), ")") end },
   { 3, function(a) return node("I", "(", a(), pick { " & ", " | ", " ~ " }, a(), ")") end },
   { 2, function(a) return node("I", "(", a(), pick { " << ", " >> " }, a(), ")") end },
@@ -220,6 +247,11 @@ local FLOAT_FORMS = {
   { 1,
     function(a, t, scope, d) return node(t, "(", expression(scope, "P", d),
     pick { " - ", " / ", " % " }, a(), ")") end },
+  { 1, function(a, t) -- a number against all that is not it
+    local x, bound = a(), (CONVERSION[t] or "(") .. pick(FLOATS) .. ")"
+    return node(t, "(((", x, " < ", bound, ") or (", x, " > ", bound, ")) and ", a(), " or ",
+      bound, ")")
+  end },
 }
 
 local function float(type)
@@ -252,6 +284,7 @@ local BOOLEAN_FORMS = {
       expression(scope, pick { "F", "P" }, d), ")")
   end },
   { 1, function(_, scope, d) return element(scope, "B", d) or leaf(scope, "B") end },
+  { 1, function(_, scope, d) return wraps(function() return expression(scope, "I", d) end) end },
 }
 
 function gen.B(scope, depth)
