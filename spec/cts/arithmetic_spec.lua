@@ -258,6 +258,39 @@ devices.each(function(device)
       assert.same(expected, devices.table(out))
     end)
 
+    it("adds to a product of bytes what is made of it", function()
+      for _, text in ipairs { "s + s // 3", "s + (s & 12345)" } do
+        local k = devices.kernel("function(x, out) local i = roc.get_global_id(1) "
+          .. "local s = x[i] * x[i] out[i] = " .. text .. " end")
+        local of = load("local s = ... return " .. text)
+        for _, dtype in ipairs { "uint8", "int8" } do
+          local x, out, expected = roc.zeros(40, dtype), devices.zeros(40, "int32"), {}
+          for i = 1, 40 do
+            x[i] = i * 37 % 256 - (dtype == "int8" and 128 or 0)
+            expected[i] = of(x[i] * x[i])
+          end
+          devices.run(k, 40, { roc.to_device(x), out })
+          assert.same(expected, devices.table(out))
+        end
+      end
+    end)
+
+    it("puts the bytes of a quotient in another order", function()
+      local x = { 0x12345678, -0x12345678, -1, 0, -2147483648, 2147483647, 0x7f00ff01, -255 }
+      for _, divisor in ipairs { 256, 65536, 16777216 } do
+        local text = ("function(x, out) local i = roc.get_global_id(1) local s = x[i] // %d "
+          .. "out[i] = ((s & 255) << 24) | ((s >> 8 & 255) << 16) | ((s >> 16 & 255) << 8) "
+          .. "| (s >> 24 & 255) end"):format(divisor)
+        local out, expected = devices.zeros(#x, "uint32"), {}
+        for i, v in ipairs(x) do
+          local bytes = ("<I4"):pack(v // divisor & 0xffffffff)
+          expected[i] = (">I4"):unpack(bytes)
+        end
+        devices.run(devices.kernel(text), #x, { devices.values(x, "int32"), out })
+        assert.same(expected, devices.table(out))
+      end
+    end)
+
     it("tells whether a product and a small number wrap", function()
       local x = { -1, -2147483648, -123456789012345, 5, 0xffffffff, 0x7fffffff, -1, 1 }
       local y = { -1, -1, -1, 7, 0x100000001, 0x200000001, 1, -16 }

@@ -6,6 +6,9 @@
  *   x >> 8 of an int16      with the sign becomes the second byte of a register, whose sign then
  *                           fills 32 bits, the upper 16 of which are to be zeros (198491). Instead:
  *                           a shift of 32 bits.
+ *   bytes of x >> 8         with the sign, put together in another order by or: v_perm, which takes
+ *                           others of x for those above its top. Instead: a shift of which LLVM
+ *                           does not know that it is one.
  *   x / y of 23, 24 bits    is done in float32, whose quotients can be one too large (201186).
  *                           Instead: one of 32 bits of which LLVM does not know that.
  *   whether x + y wraps     in 64 bits: where the upper half of y is known to be 0 and that of x is
@@ -88,6 +91,61 @@ static void rewrite_high_byte(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
   LLVMValueRef wide = LLVMBuildSExt(b, LLVMGetOperand(inst, 0), cg->t.i32, "");
   wide = LLVMBuildAShr(b, wide, roc_cg_i32(cg, 8), "");
   roc_amdgpu_replace(inst, LLVMBuildTrunc(b, wide, cg->t.i16, ""));
+}
+
+/* ---- bytes of x >> 8 ------------------------------------------------------------------------- */
+
+/* Whether bits of the value, moved, may come to stand beside others: so LLVM sees an or, and sums
+ * that carry nothing. */
+static bool is_put_together(LLVMValueRef value, unsigned depth) {
+  enum { DEEPEST = 6 };
+  if (depth > DEEPEST) return false;
+  for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    switch (LLVMGetInstructionOpcode(user)) {
+      case LLVMOr: return true;
+      case LLVMAdd:
+      case LLVMXor:
+        if (depth > 0) return true;
+        break;
+      case LLVMCall:
+        if (roc_amdgpu_is_call_of(user, "llvm.bswap") || roc_amdgpu_is_call_of(user, "llvm.fshl") ||
+            roc_amdgpu_is_call_of(user, "llvm.fshr")) {
+          return true;
+        }
+        break;
+      case LLVMAnd:
+      case LLVMShl:
+      case LLVMLShr:
+      case LLVMAShr:
+      case LLVMZExt:
+      case LLVMSExt:
+      case LLVMTrunc:
+      case LLVMBitCast:
+      case LLVMExtractElement:
+      case LLVMInsertElement:
+        if (is_put_together(user, depth + 1)) return true;
+        break;
+      default: break;
+    }
+  }
+  return false;
+}
+
+static bool is_byte_shift(roc_cg *cg, LLVMValueRef inst) {
+  if (LLVMGetInstructionOpcode(inst) != LLVMAShr) return false;
+  LLVMTypeRef element = roc_amdgpu_element(LLVMTypeOf(inst));
+  LLVMValueRef amount = LLVMGetOperand(inst, 1);
+  bool is_by_bytes = !LLVMIsAConstantInt(amount) || LLVMConstIntGetZExtValue(amount) % 8 == 0;
+  return (element == cg->t.i32 || element == cg->t.i64) && LLVMIsConstant(amount) && is_by_bytes &&
+         is_put_together(inst, 0);
+}
+
+/* The shift stays in front of its hidden result, which takes its place elsewhere. */
+static void rewrite_byte_shift(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMValueRef x = LLVMGetOperand(inst, 0), amount = LLVMGetOperand(inst, 1);
+  LLVMValueRef shifted = LLVMBuildAShr(b, x, amount, "");
+  roc_amdgpu_replace(inst, roc_amdgpu_hide(cg, b, shifted));
 }
 
 /* ---- x / y of 23, 24 bits -------------------------------------------------------------------- */
@@ -215,7 +273,11 @@ static void rewrite_saturating(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) 
 }
 
 const roc_amdgpu_form roc_amdgpu_integer_forms[] = {
-    {is_long_or, rewrite_long_or},       {is_high_byte, rewrite_high_byte},
-    {is_division, rewrite_division},     {is_carry, rewrite_carry},
-    {is_saturating, rewrite_saturating}, {NULL, NULL},
+    {is_long_or, rewrite_long_or},
+    {is_high_byte, rewrite_high_byte},
+    {is_byte_shift, rewrite_byte_shift},
+    {is_division, rewrite_division},
+    {is_carry, rewrite_carry},
+    {is_saturating, rewrite_saturating},
+    {NULL, NULL},
 };

@@ -41,19 +41,14 @@ static roc_status check_options(const roc_cg_options *options, roc_error *err) {
                   chip->wave_size, options->wave_size);
 }
 
-/* Without v_bitop3, for which LLVM 22 takes the operands in the wrong order where a part of the
- * expression is used elsewhere as well (llvm-project pull requests 198373, 198556). */
-static const char *add_unwanted(const roc_gpu_chip *chip, char *features, size_t size) {
-  size_t used = strlen(features);
-  if (strcmp(chip->name, "gfx950") == 0) {
-    snprintf(features + used, size - used, "%s-bitop3-insts", used ? "," : "");
-  }
-  return features;
-}
+/* Instructions that LLVM 22 chooses where they are wrong: v_bitop3, with its operands in another order
+ * where a part of the expression has other uses (llvm-project pull requests 198373, 198556), and
+ * v_dot4, for sums of which an addend is no product but made of one (198412). */
+#define UNWANTED "-bitop3-insts,-dot7-insts"
 
 static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *err) {
-  char features[ROC_GPU_FEATURES_BYTES + 16];
-  const roc_gpu_chip *chip = roc_gpu_chip_find(options->target, features);
+  char chosen[ROC_GPU_FEATURES_BYTES], features[ROC_GPU_FEATURES_BYTES + sizeof UNWANTED];
+  const roc_gpu_chip *chip = roc_gpu_chip_find(options->target, chosen);
   LLVMTargetRef target;
   char *message = NULL;
   if (LLVMGetTargetFromTriple(TRIPLE, &target, &message)) {
@@ -61,9 +56,10 @@ static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *er
     LLVMDisposeMessage(message);
     return NULL;
   }
-  LLVMTargetMachineRef tm = LLVMCreateTargetMachine(
-      target, TRIPLE, chip->name, add_unwanted(chip, features, sizeof features),
-      codegen_level(options->opt_level), LLVMRelocPIC, LLVMCodeModelDefault);
+  snprintf(features, sizeof features, "%s%s" UNWANTED, chosen, *chosen ? "," : "");
+  LLVMTargetMachineRef tm = LLVMCreateTargetMachine(target, TRIPLE, chip->name, features,
+                                                    codegen_level(options->opt_level), LLVMRelocPIC,
+                                                    LLVMCodeModelDefault);
   if (!tm) roc_fail(err, ROC_UNAVAILABLE, "LLVM makes no target machine for %s", chip->name);
   return tm;
 }

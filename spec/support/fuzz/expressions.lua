@@ -162,8 +162,34 @@ local function wraps(a)
   return node("B", "math.ult(", product, " + ", masked(a), ", ", product, ")")
 end
 
+-- A product of elements, of few bits perhaps, and what is made of it.
+local function product_and_more(a, scope, depth)
+  local x = element(scope, "I", depth) or a()
+  local y = chance(50) and x or element(scope, "I", depth) or a()
+  local product = node("I", "(", x, " * ", y, ")")
+  return node("I", "(", product, pick { " + ", " - " }, "(", product,
+    pick { " // 3", " % 100", " & 12345", " ~ 5", " >> 3", " | 6" }, "))")
+end
+
+-- Bytes of a number in some order.
+local function bytes(a)
+  local number = node("I", "(", a(), pick { " + 0", " >> 8", " // 256", " // 65536", " >> 40" },
+    ")")
+  local parts = { "(" }
+  for i = 1, random(2, 4) do
+    parts[#parts + 1] = i == 1 and "((" or " | (("
+    parts[#parts + 1] = number
+    parts[#parts + 1] = (" >> %d & %s) << %d)"):format(8 * random(0, 4),
+      pick { "0xff", "0xff", "0xffff" }, 8 * random(0, 4))
+  end
+  parts[#parts + 1] = ")"
+  return node("I", table.unpack(parts))
+end
+
 local INTEGER_FORMS = {
   { 2, masked },
+  { 1, product_and_more },
+  { 1, bytes },
   { 2, function(a) return node("I", "(", a(), pick(SHIFTS), ")") end },
   { 1,
     function(a) return node("I", "(", masked(a), " * ", masked(a), pick { " + ", " - " }, a(),
