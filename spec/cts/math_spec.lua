@@ -100,6 +100,29 @@ devices.each(function(device)
     end
   end)
 
+  -- Their bits are the numbers that AMD's codes give to sources: 0x80 is 0 there, 0xf2 is 1.0.
+  it("adds and multiplies by constants that are the least of float32", function()
+    local k = roc.kernel(function(x, y, out)
+      local i = roc.get_global_id(1)
+      out[i][1] = roc.math.fma(x[i], y[i], 0x80p-149)
+      out[i][2] = roc.math.fma(x[i], y[i], 0xa8p-149)
+      out[i][3] = roc.math.fma(x[i], y[i], 0xf2p-149)
+      out[i][4] = roc.math.fma(x[i], y[i], 0xffp-149)
+      out[i][5] = roc.math.fma(x[i], 0xd0p-149, y[i])
+      out[i][6] = roc.math.fma(x[i], 0xf0p-149, y[i])
+    end)
+    local out = devices.zeros({ 16, 6 }, "float32")
+    local xs, ys = {}, {}
+    for i = 1, 16 do xs[i], ys[i] = 1.0 * i, 0x1p-149 end
+    devices.run(k, 16, { devices.values(xs, "float32"), devices.values(ys, "float32"), out })
+    for i, got in ipairs(devices.table(out)) do
+      for j, constant in ipairs { 0x80, 0xa8, 0xf2, 0xff, 0xd0, 0xf0 } do
+        got[j] = got[j] / 0x1p-149 - (j < 5 and constant + i or i * constant + 1)
+      end
+      assert.same({ 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 }, got)
+    end
+  end)
+
   it("gives no negative zero as math.modf's integral part, as Lua's is an integer", function()
     local k = roc.kernel(function(x, out)
       local whole, part = math.modf(x)

@@ -144,6 +144,41 @@ describe("decoding", function()
     })
   end)
 
+  -- LLVM's disassembler reads such constants as the numbers of sources (0x80 is 0, 0xf2 is 1.0) and
+  -- ends the process at 0xff.
+  it("takes the constant of a multiply-add from the bits, whatever number it is", function()
+    local chips = {
+      { "gfx90a", "v_madak_f32", "v_madmk_f32" }, { "gfx90a", "v_madak_f16", "v_madmk_f16" },
+      { "gfx1030", "v_fmaak_f32", "v_fmamk_f32" }, { "gfx1030", "v_fmaak_f16", "v_fmamk_f16" },
+    }
+    for _, row in ipairs(chips) do
+      local target, ak, mk = table.unpack(row)
+      local cases = {}
+      for _, constant in ipairs { 1, 0x7f, 0x80, 0xa8, 0xd0, 0xf0, 0xf2, 0xf8, 0xff, 0x105,
+        0x1ff, 0x1000, 0xfff2 } do
+        local number = ("0x%x"):format(constant)
+        cases[#cases + 1] = { ak .. " v0, v1, v2, " .. number,
+          ("%s plain dst0=v0 src0=v1 src1=v2 src2=%s"):format(ak, number) }
+        cases[#cases + 1] = { mk .. " v0, v1, " .. number .. ", v2",
+          ("%s plain dst0=v0 src0=v1 src1=%s src2=v2"):format(mk, number) }
+      end
+      for _, number in ipairs { "0xa8", "0xff" } do
+        cases[#cases + 1] = { ("%s v0, %s, v2, %s"):format(ak, number, number),
+          ("%s plain dst0=v0 src0=%s src1=v2 src2=%s"):format(ak, number, number) }
+        cases[#cases + 1] = { ("%s v0, %s, %s, v2"):format(mk, number, number),
+          ("%s plain dst0=v0 src0=%s src1=%s src2=v2"):format(mk, number, number) }
+      end
+      check(target, cases)
+    end
+    local one = emulator.f32(1)
+    local r = emulator.run("gfx1030", {
+      { code = "v_fmaak_f32 v0, v1, v2, 0xa8" },
+      { code = "v_fmamk_f32 v0, v1, 0xf2, v2", v = { [1] = one } },
+      { code = "v_fmaak_f16 v0, v1, v2, 0xff" },
+    })
+    assert.are.same({ 0xa8, 0xf2, 0xff }, { r[1].v[0][1], r[2].v[0][1], r[3].v[0][1] })
+  end)
+
   it("knows the modifiers of sources and results", function()
     check("gfx90a", {
       { "v_add_f32 v0, -v1, |v2|", "v_add_f32 e64 dst0=v0 src0=v1.neg src1=v2.abs" },

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emulator/gpu/disasm.h"
 #include "emulator/gpu/operand.h"
 #include "emulator/gpu/ops.h"
 
@@ -413,6 +414,23 @@ static bool parse_operands(parse *p) {
   return true;
 }
 
+static void put_constant(emu_inst *inst, unsigned n, uint32_t value) {
+  bool is_half = emu_is_half(inst->op->src[n]);
+  inst->src[n] = (emu_operand){
+      .kind = EMU_OPERAND_CONST, .nregs = 1, .value = is_half ? value & 0xffff : value};
+}
+
+/* The constant of v_fmamk and its like, which the text does not have; source 0 is the same constant
+ * where its number (255) says literal. */
+static void take_constant(parse *p, const uint8_t *code) {
+  unsigned n = emu_constant_source(p->word, p->inst->chip == EMU_GFX9);
+  uint32_t value;
+  if (n == 0) return;
+  memcpy(&value, code + sizeof p->word, sizeof value);
+  put_constant(p->inst, n, value);
+  if ((p->word & 0x1ff) == 0xff) put_constant(p->inst, 0, value);
+}
+
 /* ---- control flow ----------------------------------------------------------------------------- */
 
 static const struct flow_row {
@@ -494,6 +512,7 @@ bool emu_decode(const char *text, const uint8_t *code, unsigned size, emu_genera
   set_defaults(&out->inst);
   drop_fields(&p, out);
   if (!parse_operands(&p)) return false;
+  take_constant(&p, code);
   for (unsigned i = 0; i < p.nmodifiers; i++) {
     if (!apply_modifier(&p, p.modifiers[i])) {
       return refuse(&p, "modifier", p.modifiers[i], "is not known");

@@ -4,11 +4,12 @@
 #include <llvm-c/Disassembler.h>
 #include <llvm-c/Target.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "emulator/gpu/inst.h"
+
+enum { HARMLESS_CONSTANT = 0x1000 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -64,8 +65,20 @@ static bool is_wrong_literal(uint32_t word, uint32_t next, bool is_gfx9) {
   return (next & 0x1ff) == 0xff || (next >> 9 & 0x1ff) == 0xff || (next >> 18 & 0x1ff) == 0xff;
 }
 
+/* Opcodes (bits 30:25) of the VOP2 instructions whose source 1 is the constant: v_madmk, v_fmamk.  In
+ * the one behind each, v_madak and v_fmaak, it is source 2. */
+static const uint8_t constant_opcodes[2][2] = {{0x17, 0x24}, {0x2c, 0x37}};
+
+unsigned emu_constant_source(uint32_t word, bool is_gfx9) {
+  const uint8_t *opcodes = constant_opcodes[is_gfx9 ? 0 : 1];
+  uint32_t opcode = word >> 25; /* VOP2 begins with a 0 */
+  if (opcode == opcodes[0] || opcode == opcodes[1]) return 1;
+  return opcode == opcodes[0] + 1u || opcode == opcodes[1] + 1u ? 2 : 0;
+}
+
 /* LLVM ends the process at some codes that no compiler makes; those are kept from it.  So is an end
- * of the code within an instruction: zeros follow, and the size tells. */
+ * of the code within an instruction: zeros follow, and the size tells.  A constant below 512 LLVM
+ * reads as the number of a source, and ends the process at 255: it is shown another one. */
 unsigned emu_disasm_text(emu_disasm *disasm, const uint8_t *code, size_t nbytes, char *text,
                          size_t size) {
   uint8_t copy[EMU_MAX_CODE] = {0};
@@ -76,6 +89,9 @@ unsigned emu_disasm_text(emu_disasm *disasm, const uint8_t *code, size_t nbytes,
   if (is_typed_buffer(words[0]) || is_wrong_sdwa(words[0], words[1]) ||
       is_wrong_literal(words[0], words[1], disasm->is_gfx9)) {
     return 0;
+  }
+  if (emu_constant_source(words[0], disasm->is_gfx9)) {
+    memcpy(copy + sizeof words[0], &(uint32_t){HARMLESS_CONSTANT}, sizeof words[1]);
   }
   size_t used = LLVMDisasmInstruction(disasm->context, copy, sizeof copy, 0, text, size);
   return used <= nbytes ? (unsigned)used : 0;
