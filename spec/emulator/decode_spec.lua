@@ -468,6 +468,15 @@ describe("code that no compiler makes", function()
       assert.are.equal("illegal", r.fault_kind)
     end
   end)
+
+  it("is refused where it writes the scalar register 255", function()
+    local compare, readlane = ".long 0xd0ca00ff, 0x00020501", ".long 0xd28900ff, 0x00010b01"
+    for _, r in ipairs(emulator.run("gfx90a", { { code = compare }, { code = readlane } })) do
+      assert.has_match("there is no instruction of gfx90a with the code 0x", r.fault)
+    end
+    check("gfx90a", { { "v_fma_f32 v255, v1, v2, v3",
+      "v_fma_f32 plain dst0=v255 src0=v1 src1=v2 src2=v3" } })
+  end)
 end)
 
 describe("the cache of programs", function()

@@ -65,6 +65,13 @@ static bool is_wrong_literal(uint32_t word, uint32_t next, bool is_gfx9) {
   return (next & 0x1ff) == 0xff || (next >> 9 & 0x1ff) == 0xff || (next >> 18 & 0x1ff) == 0xff;
 }
 
+/* 255 as the scalar register that a VOP3 writes on gfx9: comparisons and v_readlane_b32. */
+static bool is_wrong_result(uint32_t word, bool is_gfx9) {
+  uint32_t opcode = word >> 16 & 0x3ff;
+  bool is_scalar = opcode < 0x100 || opcode == 0x289;
+  return is_gfx9 && word >> 26 == 0x34 && is_scalar && (word & 0xff) == 0xff;
+}
+
 /* Opcodes (bits 30:25) of the VOP2 instructions whose source 1 is the constant: v_madmk, v_fmamk.  In
  * the one behind each, v_madak and v_fmaak, it is source 2. */
 static const uint8_t constant_opcodes[2][2] = {{0x17, 0x24}, {0x2c, 0x37}};
@@ -87,7 +94,8 @@ unsigned emu_disasm_text(emu_disasm *disasm, const uint8_t *code, size_t nbytes,
   memcpy(copy, code, nbytes);
   memcpy(words, copy, sizeof words);
   if (is_typed_buffer(words[0]) || is_wrong_sdwa(words[0], words[1]) ||
-      is_wrong_literal(words[0], words[1], disasm->is_gfx9)) {
+      is_wrong_literal(words[0], words[1], disasm->is_gfx9) ||
+      is_wrong_result(words[0], disasm->is_gfx9)) {
     return 0;
   }
   if (emu_constant_source(words[0], disasm->is_gfx9)) {
