@@ -606,6 +606,30 @@ static void test_shapes(emu_map *map, emu_programs *programs) {
   free_pages(map, &code);
 }
 
+/* Code on both sides of where offsets from its entry end, 2 GiB behind it. */
+static void test_border(emu_map *map, emu_programs *programs) {
+  enum { NWORDS = PAGE / 4 };
+  const size_t reach = 1ull << 31, nbytes = reach + PAGE;
+  uint8_t *bytes = mmap(NULL, nbytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  expect(bytes != MAP_FAILED, "there is memory");
+  uint32_t *words = (uint32_t *)(bytes + reach) - 2;
+  words[0] = move_to_s0(1);
+  for (unsigned i = 1; i < NWORDS; i++) words[i] = move_to_s0(2);
+  *(uint32_t *)bytes = S_ENDPGM;
+  emu_map_set(map, (uintptr_t)bytes, PAGE, EMU_PAGE_READ);
+  emu_map_set(map, (uintptr_t)bytes + reach - PAGE, 2 * PAGE, EMU_PAGE_READ);
+  const emu_program *program = get_program(programs, (uintptr_t)bytes);
+  const emu_inst *inst = emu_program_at(program, (uintptr_t)words);
+  expect(inst->op->src[0] != EMU_NONE && inst->src[0].value == 1, "code is decoded up to 2 GiB");
+  expect(strstr(inst[1].op->name, "2 GiB"), "and there is a stop");
+  emu_program_release(program);
+  emu_map_set(map, (uintptr_t)bytes, PAGE, 0);
+  emu_map_set(map, (uintptr_t)bytes + reach - PAGE, 2 * PAGE, 0);
+  munmap(bytes, nbytes);
+  emu_programs_changed(programs);
+}
+
 static int test_programs(void) {
   emu_map *map = emu_map_new();
   emu_programs *programs = map ? emu_programs_new(emu_chip_find("gfx90a"), map) : NULL;
@@ -614,6 +638,7 @@ static int test_programs(void) {
   test_unmapped(map, programs);
   test_threads(map, programs);
   test_shapes(map, programs);
+  test_border(map, programs);
   emu_programs_free(programs);
   emu_map_free(map);
   puts("ok");

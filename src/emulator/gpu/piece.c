@@ -73,6 +73,7 @@ typedef struct found {
 typedef struct search {
   emu_decoder *decoder;
   const emu_grant *grant;
+  uint64_t entry; /* of the program */
   emu_piece *piece;
   roc_vec(found) found;
   roc_vec(uint64_t) waiting; /* addresses still to be followed */
@@ -209,7 +210,8 @@ static bool follow(search *s, uint64_t address) {
     uint32_t *slot = slot_of(s, address);
     if (*slot) return true;
     bool is_full = s->first_index + s->found.count >= EMU_MAX_INSTRUCTIONS;
-    if (is_full && s->found.count) return true; /* laid out as a stop */
+    bool has_room = !is_full || s->found.count == 0;
+    if (!has_room || !emu_is_near(s->entry, address)) return true; /* laid out as a stop */
     found next = {.address = address};
     if (!decode_one(s, &next) || !roc_vec_push(&s->found, next)) return false;
     *slot = s->found.count;
@@ -241,14 +243,14 @@ static uint32_t index_of(const search *s, uint64_t address) {
 }
 
 /* Whether what `f` falls through to stands behind it in the array.  It does not where two readings
- * of the same bytes overlap, or behind too long a piece. */
+ * of the same bytes overlap, behind too long a piece, or where offsets end. */
 static bool is_followed(const search *s, uint32_t i) {
   const found *f = &s->found.items[i];
   if (f->flow == EMU_FLOW_END || f->flow == EMU_FLOW_BRANCH) return true;
   return i + 1 < s->found.count && f[1].address == f->address + f->inst.size;
 }
 
-static bool lay_out(search *s, uint64_t entry, uint32_t first_index, uint8_t *flows) {
+static bool lay_out(search *s, uint8_t *flows) {
   emu_piece *piece = s->piece;
   uint32_t count = s->found.count, nbytes = 0;
   qsort(s->found.items, count, sizeof *s->found.items, compare_addresses);
@@ -261,15 +263,16 @@ static bool lay_out(search *s, uint64_t entry, uint32_t first_index, uint8_t *fl
     const found *f = &s->found.items[i];
     emu_inst *inst = &piece->insts[i];
     *inst = f->inst;
-    inst->offset = (uint32_t)(f->address - entry);
-    inst->index = first_index + i;
+    inst->offset = (uint32_t)(f->address - s->entry);
+    inst->index = s->first_index + i;
     bool has_target = f->flow == EMU_FLOW_BRANCH || f->flow == EMU_FLOW_CONDITIONAL;
     uint32_t target = has_target ? index_of(s, f->target) : i;
-    inst->target = first_index + target;
+    inst->target = s->first_index + target;
     flows[i] = (uint8_t)f->flow;
     if (target == count || !is_followed(s, i)) {
       if (!make_stop(piece, inst,
-                     "the code around it cannot be followed: it overlaps or is too long")) {
+                     "the code around it cannot be followed: it overlaps, is too long or leads "
+                     "more than 2 GiB away from the kernel")) {
         return false;
       }
       flows[i] = EMU_FLOW_END;
@@ -379,14 +382,13 @@ static void find_lines(emu_piece *piece, uint64_t entry) {
 
 emu_piece *emu_piece_decode(emu_decoder *decoder, const emu_grant *grant, uint64_t entry,
                             uint64_t address, uint32_t first_index) {
-  search s = {.decoder = decoder, .grant = grant, .first_index = first_index};
+  search s = {.decoder = decoder, .grant = grant, .entry = entry, .first_index = first_index};
   if (!disasm_of(decoder, grant->wave_size)) return NULL;
   s.piece = roc_zalloc(sizeof *s.piece);
   bool ok = s.piece && follow(&s, address);
   while (ok && s.waiting.count) ok = follow(&s, roc_vec_pop(&s.waiting));
   uint8_t *flows = ok ? roc_alloc(s.found.count) : NULL;
-  ok = flows && lay_out(&s, entry, first_index, flows) &&
-       check_waits(&s, flows, index_of(&s, address));
+  ok = flows && lay_out(&s, flows) && check_waits(&s, flows, index_of(&s, address));
   if (ok) find_lines(s.piece, entry);
   if (!ok) {
     emu_piece_free(s.piece);

@@ -24,9 +24,14 @@ typedef struct emu_decoder {
 
 void emu_decoder_close(emu_decoder *decoder);
 
+/* Whether offsets from `entry`, which have 32 bits and a sign, can tell the address. */
+static inline bool emu_is_near(uint64_t entry, uint64_t address) {
+  return address == entry + (uint64_t)(int64_t)(int32_t)(uint32_t)(address - entry);
+}
+
 /* The code reachable from `address`, its indices from first_index on, its offsets counted from
- * `entry`.  Where it must not be executed stand instructions that stop.  NULL when memory is out or
- * LLVM does not know the chip. */
+ * `entry`, which is near.  Where it must not be executed stand instructions that stop.  NULL when
+ * memory is out or LLVM does not know the chip. */
 emu_piece *emu_piece_decode(emu_decoder *decoder, const emu_grant *grant, uint64_t entry,
                             uint64_t address, uint32_t first_index);
 void emu_piece_free(emu_piece *piece);

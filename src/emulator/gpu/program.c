@@ -147,9 +147,8 @@ const emu_inst *emu_program_at(const emu_program *constant, uint64_t address) {
   emu_program *program = (emu_program *)constant; /* pieces are added under the lock */
   emu_programs *programs = program->owner;
   uint32_t offset = (uint32_t)(address - program->entry), next_index = 0;
-  bool is_near = program->entry + (uint64_t)(int64_t)(int32_t)offset == address;
   const emu_inst *inst = NULL;
-  if (!is_near) return &far_inst;
+  if (!emu_is_near(program->entry, address)) return &far_inst;
   pthread_mutex_lock(&programs->lock);
   for (emu_piece *piece = program->pieces; piece && !inst; piece = piece->next) {
     inst = emu_piece_find(piece, offset);
@@ -161,10 +160,7 @@ const emu_inst *emu_program_at(const emu_program *constant, uint64_t address) {
                                : emu_piece_decode(&programs->decoder, &program->grant,
                                                   program->entry, address, next_index);
     inst = piece ? emu_piece_find(piece, offset) : is_full ? &long_inst : &no_memory_inst;
-    if (!inst) { /* it reaches over the border of what offsets can tell */
-      emu_piece_free(piece);
-      inst = &far_inst;
-    } else if (piece) {
+    if (piece) {
       piece->next = program->pieces->next; /* behind the first, which is the program's own */
       program->pieces->next = piece;
     }
