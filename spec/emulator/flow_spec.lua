@@ -206,6 +206,21 @@ for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64" } do
 end
 
 describe("program flow of gfx1030", function()
+  it("reads zeroes in front of a buffer resource", function()
+    local r = emulator.run("gfx1030", { { memory = string.pack("<I4I4I4I4", 11, 22, 33, 44),
+      address_in = 4, s = { [8] = 1, [12] = 1, [16] = 1 }, code = [[
+        s_add_u32 s4, s4, 8
+        s_and_b32 s5, s5, 0xffff
+        s_mov_b32 s6, 8
+        s_mov_b32 s7, 0
+        .long 0xf4200202, 0xfa1ffffc  ; s_buffer_load_dword s8, s[4:7], -4
+        .long 0xf4280302, 0xfa1ffffc  ; s_buffer_load_dwordx4 s[12:15], s[4:7], -4
+        s_buffer_load_dwordx2 s[16:17], s[4:7], 0x0
+      ]] } })[1]
+    assert.is_nil(r.fault)
+    assert.are.same({ 0, 0, 0, 33, 44 }, { r.s[8], r.s[12], r.s[13], r.s[16], r.s[17] })
+  end)
+
   it("stops at the padding behind its code", function()
     local kind, text = fault_of("gfx1030", "s_code_end")
     assert.are.equal("illegal", kind)

@@ -67,13 +67,19 @@ static extent extent_of(const emu_wave *wave, const emu_operand *operand) {
                   .nbytes = stride ? stride * word[2] : word[2]};
 }
 
-/* Dwords behind the buffer's end read as 0. */
+/* How many of the dwords at `offset` the buffer has; none in front of it, where an offset is huge. */
+static uint32_t count_valid(const extent *buffer, uint64_t offset, uint32_t ndwords) {
+  uint64_t behind = offset < buffer->nbytes ? (buffer->nbytes - offset) / 4 : 0;
+  return behind < ndwords ? (uint32_t)behind : ndwords;
+}
+
+/* Dwords outside of the buffer read as 0. */
 static void run_buffer_load(emu_wave *wave, const emu_inst *inst) {
   extent buffer = extent_of(wave, &inst->src[0]);
   uint64_t offset = offset_of(wave, inst, 1) & ~3ull;
   uint64_t address = (buffer.base & ~3ull) + offset;
-  uint32_t ndwords = inst->dst[0].nregs, nvalid = 0, values[MAX_DWORDS] = {0};
-  while (nvalid < ndwords && offset + 4 * (nvalid + 1ull) <= buffer.nbytes) nvalid++;
+  uint32_t ndwords = inst->dst[0].nregs, values[MAX_DWORDS] = {0};
+  uint32_t nvalid = count_valid(&buffer, offset, ndwords);
   if (nvalid && !may_access(wave, inst, address, nvalid, EMU_PAGE_READ)) return;
   if (nvalid && wave->watch) tell_watch(wave, inst, address, nvalid, NULL);
   for (uint32_t i = 0; i < nvalid; i++) values[i] = load_dword(address + 4ull * i);
