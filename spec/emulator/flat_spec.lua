@@ -273,6 +273,11 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
       assert.is_nil(results[9].fault)
       at(10, 0, true)
       at(11, 0, true)
+      local function says(n, text) assert.matches(text, results[n].fault, 1, true) end
+      says(1, ", where this GPU has no memory: ")
+      says(4, ", at the border of memory this GPU may access so: ")
+      says(10, ", which this GPU may not write: ")
+      says(11, ", which this GPU may not write: ")
     end)
 
     it("stops outside of LDS and private memory, and at crooked atomics", function()

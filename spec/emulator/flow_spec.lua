@@ -141,6 +141,9 @@ for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64" } do
       assert.matches("sends message 4", text, 1, true)
       kind = fault_of(target, "s_mov_b64 s[4:5], 0x1000\ns_setpc_b64 s[4:5]")
       assert.are.equal("illegal", kind)
+      kind, text = fault_of(target, "s_getpc_b64 s[4:5]\ns_add_u32 s4, s4, 6\ns_setpc_b64 s[4:5]")
+      assert.are.equal("illegal", kind)
+      assert.matches("there is no code at 0x%x+, which is not a multiple of 4", text)
     end)
 
     it("loads scalars, rounding addresses down to dwords, and stops where nothing is mapped",

@@ -28,10 +28,16 @@ void emu_run_stop(emu_wave *wave, const emu_inst *inst) {
   emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "%s", inst->op->name);
 }
 
-/* Code at an address that may not be read. */
+/* Code at an address that may not be read, or where none can be. */
 static void run_unreadable(emu_wave *wave, const emu_inst *inst) {
   uint64_t address = emu_program_address(wave->group->dispatch->program, inst);
-  emu_stop_memory(wave, inst, -1, address, 4, false);
+  if (address % 4 == 0) {
+    emu_stop_memory(wave, inst, -1, address, 4, false);
+  } else {
+    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1,
+             "there is no code at 0x%llx, which is not a multiple of 4",
+             (unsigned long long)address);
+  }
 }
 
 static const emu_op unreadable_op = {.name = "code that cannot be read",

@@ -92,15 +92,21 @@ static void tell_access(emu_fault *fault, const emu_wave *wave, const emu_inst *
   va_end(args);
 }
 
+/* Why an access to the page fails: `access` is what it has, of EMU_PAGE_*. */
+static const char *reason_of(unsigned access, bool is_write) {
+  if (access == 0) return "where this GPU has no memory";
+  if (is_write && !(access & EMU_PAGE_WRITE)) return "which this GPU may not write";
+  if (!is_write && !(access & EMU_PAGE_READ)) return "which this GPU may not read";
+  return "at the border of memory this GPU may access so";
+}
+
 void emu_stop_memory(emu_wave *wave, const emu_inst *inst, int lane, uint64_t address,
                      uint32_t nbytes, bool is_write) {
   emu_fault *fault = stop_wave(wave, EMU_FAULT_MEMORY);
   if (!fault) return;
   fault->address = address;
   fault->is_write = is_write;
-  bool is_mapped = emu_map_page(wave->group->dispatch->map, address) != 0;
+  unsigned access = emu_map_page(wave->group->dispatch->map, address);
   tell_access(fault, wave, inst, lane, "%s of %u bytes at 0x%llx, %s", is_write ? "write" : "read",
-              nbytes, (unsigned long long)address,
-              is_mapped ? "at the border of memory this GPU may access so"
-                        : "where this GPU has no memory");
+              nbytes, (unsigned long long)address, reason_of(access, is_write));
 }
