@@ -469,6 +469,16 @@ describe("code that no compiler makes", function()
     end
   end)
 
+  it("is refused where it names gfx10's null on gfx9", function()
+    local codes = { ".long 0xbefd0000 ; s_mov_b32 null, s0",
+      ".long 0xbe82007d ; s_mov_b32 s2, null", ".long 0xbefd0100 ; s_mov_b64 null, s[0:1]",
+      ".long 0x7e02027d ; v_mov_b32 v1, null" }
+    for i, list in ipairs(emulator.describe("gfx90a", codes)) do
+      assert.has_match("operand 'null' is no register of this GPU", list[1], 1, true)
+      assert(list[1]:find("'" .. codes[i]:match("; (%g+)"), 1, true), list[1])
+    end
+  end)
+
   it("is refused where it writes the scalar register 255", function()
     local compare, readlane = ".long 0xd0ca00ff, 0x00020501", ".long 0xd28900ff, 0x00010b01"
     for _, r in ipairs(emulator.run("gfx90a", { { code = compare }, { code = readlane } })) do

@@ -390,6 +390,14 @@ static void drop_fields(parse *p, const emu_decoded *out) {
   if (has_none && p->noperands == 1 && apply_modifier(p, p->operands[0])) p->noperands = 0;
 }
 
+/* What the operand must not be here, or NULL.  LLVM reads gfx9's reserved 125 as "null", too. */
+static const char *problem_of(const parse *p, const emu_operand *operand, emu_type type) {
+  bool is_null = operand->kind == EMU_OPERAND_SGPR && operand->reg == EMU_SGPR_NULL;
+  if (is_null && p->inst->chip == EMU_GFX9) return "is no register of this GPU";
+  /* a pair's signs are neg_lo's and neg_hi's */
+  return operand->mods && is_packed(type) ? "has a sign of its own" : NULL;
+}
+
 static bool parse_operands(parse *p) {
   const emu_op *op = p->inst->op;
   unsigned ndst = count_destinations(op), nsrc = count_sources(op), first = 0;
@@ -406,10 +414,8 @@ static bool parse_operands(parse *p) {
     emu_operand *operand = is_dst ? &p->inst->dst[at] : &p->inst->src[at - ndst];
     emu_type type = is_dst ? op->dst[at] : op->src[at - ndst];
     const char *wrong = emu_parse_operand(p->operands[i], type, p->wave_size, operand);
+    if (!wrong) wrong = problem_of(p, operand, type);
     if (wrong) return refuse(p, "operand", p->operands[i], wrong);
-    if (operand->mods && is_packed(type)) { /* whose signs are neg_lo's and neg_hi's */
-      return refuse(p, "operand", p->operands[i], "has a sign of its own");
-    }
   }
   return true;
 }

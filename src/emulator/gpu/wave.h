@@ -162,7 +162,7 @@ static inline uint32_t emu_sgpr(const emu_wave *wave, uint32_t reg) {
 }
 
 static inline void emu_set_sgpr(emu_wave *wave, uint32_t reg, uint32_t value) {
-  if (reg == EMU_SGPR_NULL && wave->group->dispatch->chip->generation == EMU_GFX10) return;
+  if (reg == EMU_SGPR_NULL) return;
   wave->s[reg] = value;
   if (reg >= EMU_SGPR_EXEC) wave->lanes_stale = true;
 }
