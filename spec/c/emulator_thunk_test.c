@@ -268,6 +268,24 @@ static void check_refusals(void) {
   WORKS(hsaKmtFreeMemory(memory, PAGE));
 }
 
+/* So does one that the writer or the ring's end has cut. */
+static void check_cut(void) {
+  uint8_t *memory = take_memory(2 * PAGE);
+  uint32_t *ring = (uint32_t *)memory;
+  copy_queue queue;
+  EXPECT(open_queue(&queue, ring));
+  PUT(&queue, COPY, 3, 0, AT(memory + PAGE), AT(memory + PAGE + 64));
+  PUT(&queue, FENCE, AT(memory + PAGE));
+  expect_refusal(&queue, "does not have the end of the packet 0x00000005");
+  memset(memory, 0, PAGE); /* packets that do nothing, up to the last two dwords */
+  ring[RING / 4 - 2] = ATOMIC | ADD64;
+  EXPECT(open_queue(&queue, ring));
+  queue.written = RING + 24;
+  emu_store64(queue.resource.Queue_write_ptr_aql, queue.written);
+  expect_refusal(&queue, "does not have the end of the packet 0x5e00000a");
+  WORKS(hsaKmtFreeMemory(memory, 2 * PAGE));
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -276,7 +294,7 @@ static const struct {
 } checks[] = {
     {"overlaps", check_overlaps}, {"vram", check_vram},     {"events", check_events},
     {"raising", check_raising},   {"queues", check_queues}, {"packets", check_packets},
-    {"refusals", check_refusals},
+    {"refusals", check_refusals}, {"cut", check_cut},
 };
 
 int main(int argc, char **argv) {

@@ -85,13 +85,18 @@ static bool raise_trap(emu_queue *queue, const uint32_t *dwords) {
   return true;
 }
 
-static bool refuse(emu_queue *queue, const uint32_t *dwords) {
+/* Ends the queue's work at a packet; false. */
+static bool stop(emu_queue *queue, const uint32_t *dwords, const char *problem) {
   char text[160];
-  snprintf(text, sizeof text, "the copy engine does not know the packet 0x%08" PRIx32, dwords[0]);
+  snprintf(text, sizeof text, "the copy engine %s the packet 0x%08" PRIx32, problem, dwords[0]);
   emu_fault_remember(text);
   fprintf(stderr, "roclua's emulator: %s\n", text); /* ROCR has no ear for errors of this queue */
   atomic_store(&queue->halt, true);
   return false;
+}
+
+static bool refuse(emu_queue *queue, const uint32_t *dwords) {
+  return stop(queue, dwords, "does not know");
 }
 
 /* Waits until a masked word has the value, or (HDP flush) does nothing. */
@@ -135,14 +140,24 @@ static bool is_sdma_pending(const emu_queue *queue) {
   return emu_load64(queue->read_ptr) != emu_load64(queue->write_ptr);
 }
 
+/* Bytes in a row that the ring has of what was written. */
+static uint64_t count_readable(const emu_queue *queue, uint64_t read) {
+  uint64_t in_ring = queue->ring_bytes - (read & (queue->ring_bytes - 1));
+  uint64_t written = emu_load64(queue->write_ptr) - read;
+  return written < in_ring ? written : in_ring;
+}
+
 static void step_sdma(emu_queue *queue) {
   uint64_t read = emu_load64(queue->read_ptr);
   const uint32_t *dwords = (const uint32_t *)(queue->ring + (read & (queue->ring_bytes - 1)));
   uint32_t first = dwords[0];
   for (size_t i = 0; i < sizeof packets / sizeof *packets; i++) {
     if (packets[i].op != (first & 0xff) || packets[i].subop != (first >> 8 & 0xff)) continue;
-    if (packets[i].handle(queue, dwords)) {
-      emu_store64(queue->read_ptr, read + 4u * packets[i].ndwords);
+    uint32_t nbytes = 4u * packets[i].ndwords;
+    if (nbytes > count_readable(queue, read)) {
+      stop(queue, dwords, "does not have the end of");
+    } else if (packets[i].handle(queue, dwords)) {
+      emu_store64(queue->read_ptr, read + nbytes);
     }
     return;
   }
