@@ -47,10 +47,8 @@ ROC_EMULATOR_API bool roc_emulator_conclude(char *why, size_t size) {
 }
 
 ROC_EMULATOR_API bool roc_emulator_report(const char *path) {
-  FILE *file = fopen(path, "w");
-  if (!file) return false;
-  bool is_ok = emu_tally_print(file);
-  return fclose(file) == 0 && is_ok;
+  bool is_any;
+  return emu_tally_write(path, &is_any) && is_any;
 }
 
 ROC_EMULATOR_API unsigned long long roc_emulator_findings(void) {

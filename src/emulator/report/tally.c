@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -239,32 +240,23 @@ static void print_all(void *ud, emu_stats *first) {
   p->is_any = true;
 }
 
-bool emu_tally_print(FILE *out) {
-  printing p = {.out = out};
-  emu_stats_visit(print_all, &p);
-  return p.is_any;
-}
-
-/* Whole, as far as the file system has said until it was closed. */
-static bool print_to(const char *path) {
-  FILE *file = fopen(path, "w");
+bool emu_tally_write(const char *path, bool *out_any) {
+  FILE *file = path ? fopen(path, "w") : stderr;
   if (!file) return false;
-  emu_tally_print(file);
+  printing p = {.out = file};
+  emu_stats_visit(print_all, &p);
+  *out_any = p.is_any;
   bool is_written = !ferror(file);
-  return fclose(file) == 0 && is_written;
-}
-
-static bool print_to_stderr(void) {
-  emu_tally_print(stderr);
-  return !ferror(stderr);
+  return (!path || fclose(file) == 0) && is_written;
 }
 
 static _Atomic pid_t asked_in; /* 0: not asked for, or done */
 
 roc_status emu_tally_conclude(roc_error *err) {
   const char *path = emu_stats_path();
+  bool is_any;
   if (atomic_exchange(&asked_in, 0) != getpid()) return ROC_OK;
-  if (path ? print_to(path) : print_to_stderr()) return ROC_OK;
+  if (emu_tally_write(path, &is_any)) return ROC_OK;
   int why = errno;
   return roc_fail(err, ROC_IO, "cannot write the statistics of kernels to '%s': %s",
                   path ? path : "stderr", strerror(why));

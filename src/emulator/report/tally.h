@@ -3,13 +3,13 @@
 #define ROC_EMULATOR_REPORT_TALLY_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "base/status.h"
 
-/* Writes the totals of all kernels so far, the one with the most instructions first and those of
- * ROCR at the end; false when there are none.  Kernels that run meanwhile may be counted in part. */
-bool emu_tally_print(FILE *out);
+/* Writes the totals of all kernels so far into a new file, or with NULL to stderr: the one with the
+ * most instructions first and those of ROCR at the end; *out_any: there are some.  Kernels that run
+ * meanwhile may be counted in part.  False when the file system does not take the whole. */
+bool emu_tally_write(const char *path, bool *out_any);
 /* Has the same done when the process ends, to where ROCLUA_EMULATE_STATS says (a file, or stderr),
  * once and not in forked children; stderr is told when it cannot be written.  For repeated calls. */
 void emu_tally_at_exit(void);
