@@ -92,11 +92,6 @@ static inline void emu_order_memory(void) {
   atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* The lanes that execute. */
-static inline uint64_t emu_active(const emu_wave *wave) {
-  return wave->width == 64 ? emu_exec(wave) : (uint32_t)emu_exec(wave);
-}
-
 /* `body` follows: once for each lane of the mask, in increasing order. */
 #define EMU_FOR_ACTIVE(lane, mask)        \
   for (uint64_t rest_ = (mask), lane = 0; \

@@ -116,7 +116,7 @@ static emu_reach *begin_access(emu_wave *wave, const emu_inst *inst, const buffe
   access->kind = (uint8_t)request->kind;
   access->nbytes = request->size;
   access->values = NULL;
-  access->lanes = emu_active(wave);
+  access->lanes = emu_exec(wave);
   if (request->resource.is_private) {
     return begin_private(wave, inst, request, skip, access) ? emu_reach_private : NULL;
   }
@@ -140,7 +140,7 @@ static void load(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_form
   for (uint32_t skip = 0; skip < nbytes && wave->state == EMU_RUNNING; skip += 4, reg++) {
     emu_reach *reach = begin_access(wave, inst, &request, skip, &access);
     if (!reach) return;
-    emu_load_nothing(wave, emu_active(wave) & ~access.lanes, part, reg);
+    emu_load_nothing(wave, emu_exec(wave) & ~access.lanes, part, reg);
     emu_load(wave, inst, reach, &access, part, reg);
   }
 }
@@ -174,7 +174,7 @@ static void update(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_co
                      .result = inst->mod.glc ? rows : NULL};
   if (inst->mod.glc) {
     emu_form form = nbytes == 4 ? EMU_FORM_B32 : EMU_FORM_B64;
-    emu_load_nothing(wave, emu_active(wave) & ~access.lanes, form, data);
+    emu_load_nothing(wave, emu_exec(wave) & ~access.lanes, form, data);
   }
   emu_access_update(wave, inst, reach, &access, &what);
 }

@@ -55,7 +55,7 @@ static void begin_access(emu_wave *wave, const emu_inst *inst, const memory_segm
   access->kind = (uint8_t)kind;
   access->nbytes = nbytes;
   access->values = NULL;
-  access->lanes = emu_active(wave);
+  access->lanes = emu_exec(wave);
   segment->addresses(wave, inst, &inst->src[0], &inst->src[saddr], access);
 }
 
@@ -93,7 +93,7 @@ static void begin_addtid(emu_wave *wave, const emu_inst *inst, emu_access_kind k
   access->kind = (uint8_t)kind;
   access->nbytes = 4;
   access->values = NULL;
-  access->lanes = emu_active(wave);
+  access->lanes = emu_exec(wave);
   make_global_addresses(wave, inst, &off, saddr, access);
   for (unsigned lane = 0; lane < EMU_LANES; lane++) access->at[lane] += 4 * (uint64_t)lane;
 }

@@ -11,7 +11,7 @@ static void begin_access(const emu_wave *wave, emu_access_kind kind, uint32_t nb
   access->kind = (uint8_t)kind;
   access->nbytes = nbytes;
   access->values = NULL;
-  access->lanes = emu_active(wave);
+  access->lanes = emu_exec(wave);
 }
 
 /* Addresses from register operand `n` plus `offset`. */
@@ -128,7 +128,7 @@ static void exchange_two(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, 
  * gets what was there. */
 static void count_lanes(emu_wave *wave, const emu_inst *inst, emu_combine *combine) {
   emu_access access;
-  uint64_t active = emu_active(wave);
+  uint64_t active = emu_exec(wave);
   if (!active) return;
   begin_access(wave, EMU_ATOMIC, 4, &access);
   unsigned leader = (unsigned)__builtin_ctzll(active);
@@ -162,7 +162,7 @@ static inline unsigned lane_meant(const emu_inst *inst, unsigned lane, uint32_t 
 
 /* Each lane fetches from the lane it names; an inactive one gives 0. */
 static void run_bpermute(emu_wave *wave, const emu_inst *inst) {
-  uint64_t active = emu_active(wave);
+  uint64_t active = emu_exec(wave);
   const emu_row *address = wave->v + inst->src[0].reg;
   const emu_row data = wave->v[inst->src[1].reg];
   emu_row out;
@@ -176,7 +176,7 @@ static void run_bpermute(emu_wave *wave, const emu_inst *inst) {
 
 /* Each lane sends to the lane it names; of several the last one wins, who gets nothing has 0. */
 static void run_permute(emu_wave *wave, const emu_inst *inst) {
-  uint64_t active = emu_active(wave);
+  uint64_t active = emu_exec(wave);
   const emu_row *address = wave->v + inst->src[0].reg, *data = wave->v + inst->src[1].reg;
   emu_row out = {.u = {0}};
   EMU_FOR_ACTIVE(lane, active) {
@@ -208,7 +208,7 @@ static unsigned swizzled_lane(uint32_t pattern, unsigned lane) {
 }
 
 static void run_swizzle(emu_wave *wave, const emu_inst *inst) {
-  uint64_t active = emu_active(wave);
+  uint64_t active = emu_exec(wave);
   const emu_row data = wave->v[inst->src[0].reg];
   emu_row *out = wave->v + inst->dst[0].reg;
   EMU_FOR_ACTIVE(lane, active) {

@@ -2,8 +2,8 @@
  *
  * What each does is the text of AMD's Vega and RDNA2 ISA manuals, chapter "Instructions"; where those
  * say nothing (widths above 32, minima of equal numbers) the later manuals' text for the same name.
- * Hardware registers are hwreg.c's.  An immediate of SOPK is the 16 bits of the encoding, in inst->imm; inst->src has registers and
- * literals alone. */
+ * Hardware registers are hwreg.c's.  An immediate of SOPK is the 16 bits of the encoding, in
+ * inst->imm; inst->src has registers and literals alone. */
 #include "emulator/gpu/ops.h"
 #include "emulator/gpu/wave.h"
 

@@ -47,8 +47,7 @@ static void permute_rows(emu_wave *wave, const emu_inst *inst, int across) {
   uint64_t selectors = emu_s32(wave, &inst->src[1]) | (uint64_t)emu_s32(wave, &inst->src[2]) << 32;
   uint64_t exec = emu_exec(wave);
   emu_row *row = &wave->v[inst->dst[0].reg];
-  emu_row old = *row;
-  if (inst->src[0].kind == EMU_OPERAND_VGPR) old = wave->v[inst->src[0].reg];
+  const emu_row old = wave->v[inst->src[0].reg];
   for (int lane = 0; lane < wave->width; lane++) {
     if (!(exec >> lane & 1)) continue;
     int from = ((lane & ~15) ^ across) | (int)(selectors >> 4 * (lane & 15) & 15);

@@ -73,8 +73,7 @@ static void fill_places(void *ud, const emu_name_row *row) {
 static void fill(emu_source *source, const emu_program *program) {
   if (!program->ninsts) return;
   for (uint32_t i = 0; i < program->ninsts; i++) {
-    const emu_op *op = program->insts[i].op;
-    source->places[i].class = op ? op->class : EMU_CLASS_NOTHING;
+    source->places[i].class = program->insts[i].op->class;
   }
   const emu_inst *last = &program->insts[program->ninsts - 1];
   filling f = {source, program};

@@ -70,8 +70,7 @@ static bool is_acquire(const emu_inst *inst) {
 void emu_watch_step(emu_wave *wave, const emu_inst *inst) {
   emu_watch *watch = wave->watch;
   if (watch->stats) emu_stats_step(watch->stats, wave, inst);
-  if (watch->dispatch_number && inst->op && inst->op->class == EMU_CLASS_CACHE &&
-      is_acquire(inst)) {
+  if (watch->dispatch_number && inst->op->class == EMU_CLASS_CACHE && is_acquire(inst)) {
     emu_check_acquire(wave);
   }
 }
