@@ -6,22 +6,18 @@
 
 #include <string.h>
 
-static inline uint64_t all_lanes(const emu_wave *wave) {
-  return wave->width == 64 ? ~(uint64_t)0 : (uint64_t)UINT32_MAX;
-}
-
 /* ---- reaching memory ------------------------------------------------------------------------ */
 
 /* Gives lanes that do not take part the wish of one that does: passes over all lanes need no mask
  * then. */
 static void park_idle_lanes(const emu_wave *wave, emu_access *access) {
   uint64_t wish = access->at[__builtin_ctzll(access->lanes)];
-  EMU_FOR_ACTIVE(lane, all_lanes(wave) & ~access->lanes) access->at[lane] = wish;
+  EMU_FOR_ACTIVE(lane, emu_all_lanes(wave) & ~access->lanes) access->at[lane] = wish;
 }
 
 /* Whether all lanes take part, each right behind the one before. */
 static bool is_consecutive(const emu_wave *wave, const emu_access *access) {
-  if (access->lanes != all_lanes(wave)) return false;
+  if (access->lanes != emu_all_lanes(wave)) return false;
   uint64_t first = access->at[0], wrong = access->at[1] ^ (first + access->nbytes);
   if (wrong) return false;
   uint32_t nbytes = access->nbytes;

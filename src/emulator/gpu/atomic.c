@@ -6,9 +6,9 @@
 #include "emulator/gpu/atomic.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "base/dtype.h"
+#include "emulator/gpu/float.h"
 
 #define QUIET_F32 0x00400000u
 #define NAN_F32 0x7fc00000u
@@ -18,22 +18,11 @@
 #define NAN_F16 0x7e00u
 
 static inline float to_f32(uint64_t bits) {
-  uint32_t word = (uint32_t)bits;
-  float f;
-  memcpy(&f, &word, sizeof f);
-  return f;
-}
-
-static inline uint32_t from_f32(float f) {
-  uint32_t word;
-  memcpy(&word, &f, sizeof word);
-  return word;
+  return emu_real_of32((uint32_t)bits);
 }
 
 static inline double to_f64(uint64_t bits) {
-  double f;
-  memcpy(&f, &bits, sizeof f);
-  return f;
+  return emu_real_of64(bits);
 }
 
 static inline bool is_nan(double f) {
@@ -42,14 +31,13 @@ static inline bool is_nan(double f) {
 
 static uint64_t add_f32(uint64_t a, uint64_t b) {
   float x = to_f32(a), y = to_f32(b), sum = x + y;
-  if (!is_nan(sum)) return from_f32(sum);
+  if (!is_nan(sum)) return emu_bits_of32(sum);
   if (is_nan(x)) return (uint32_t)a | QUIET_F32;
   return is_nan(y) ? (uint32_t)b | QUIET_F32 : NAN_F32;
 }
 
-/* Denormals become zeroes of their sign. */
 static uint64_t flush_f32(uint64_t bits) {
-  return (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits;
+  return emu_flush32((uint32_t)bits);
 }
 
 static uint64_t add_f64(uint64_t a, uint64_t b) {
@@ -57,9 +45,7 @@ static uint64_t add_f64(uint64_t a, uint64_t b) {
   if (is_nan(x)) return a | QUIET_F64;
   if (is_nan(y)) return b | QUIET_F64;
   if (is_nan(sum)) return NAN_F64;
-  uint64_t bits;
-  memcpy(&bits, &sum, sizeof bits);
-  return bits;
+  return emu_bits_of64(sum);
 }
 
 /* The sum of two halves is exact in double. */

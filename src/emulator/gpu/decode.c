@@ -39,10 +39,6 @@ static bool refuse(const parse *p, const char *what, const char *part, const cha
   return false;
 }
 
-static bool starts_with(const char *text, const char *prefix) {
-  return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 /* ---- where modifiers have an effect ---------------------------------------------------------- */
 
 static bool is_packed(uint8_t type) {
@@ -219,7 +215,7 @@ static bool apply_number(emu_inst *inst, const char *text) {
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
     int64_t value;
     const struct number *number = &numbers[i];
-    if (!starts_with(text, number->name)) continue;
+    if (!emu_starts_with(text, number->name)) continue;
     if (!emu_parse_integer(text + strlen(number->name), &value)) continue;
     uint8_t *base = number->part == DPP ? (uint8_t *)&inst->dpp : (uint8_t *)&inst->mod;
     int32_t narrow = (int32_t)value;
@@ -232,7 +228,7 @@ static bool apply_number(emu_inst *inst, const char *text) {
 /* A list with one entry more than there are sources ends with the destination's. */
 static bool apply_bit_list(emu_inst *inst, const char *text) {
   for (size_t i = 0; i < sizeof bit_lists / sizeof bit_lists[0]; i++) {
-    if (!starts_with(text, bit_lists[i].name)) continue;
+    if (!emu_starts_with(text, bit_lists[i].name)) continue;
     unsigned list[8], n = read_list(text + strlen(bit_lists[i].name), list);
     unsigned bits = 0, nsources = count_sources(inst->op);
     for (unsigned k = 0; k < n && k < 4; k++) bits |= (list[k] & 1) << (k == nsources ? 3 : k);
@@ -253,24 +249,25 @@ static bool apply_lane_list(emu_dpp *dpp, const char *text, unsigned want, unsig
 
 static bool apply_permutation(emu_inst *inst, const char *text) {
   emu_dpp *dpp = &inst->dpp;
-  if (starts_with(text, "quad_perm:")) {
+  if (emu_starts_with(text, "quad_perm:")) {
     dpp->kind = EMU_DPP_QUAD_PERM;
     return apply_lane_list(dpp, text + 10, 4, 2);
   }
-  if (starts_with(text, "dpp8:")) {
+  if (emu_starts_with(text, "dpp8:")) {
     dpp->kind = EMU_DPP_DPP8;
     inst->encoding = EMU_ENC_DPP8; /* its suffix is "_dpp" as well */
     return apply_lane_list(dpp, text + 5, 8, 3);
   }
-  if (starts_with(text, "row_bcast:")) {
+  if (emu_starts_with(text, "row_bcast:")) {
     dpp->kind = strcmp(text + 10, "15") == 0 ? EMU_DPP_ROW_BCAST_15 : EMU_DPP_ROW_BCAST_31;
     return strcmp(text + 10, "15") == 0 || strcmp(text + 10, "31") == 0;
   }
-  if (starts_with(text, "bound_ctrl:")) return dpp->bound_ctrl = true; /* :0 and :1 mean the same */
+  if (emu_starts_with(text, "bound_ctrl:"))
+    return dpp->bound_ctrl = true; /* :0 and :1 mean the same */
   for (size_t i = 0; i < sizeof permutations / sizeof permutations[0]; i++) {
     int64_t arg = 0;
     size_t length = strlen(permutations[i].name);
-    if (!starts_with(text, permutations[i].name)) continue;
+    if (!emu_starts_with(text, permutations[i].name)) continue;
     bool has_arg = permutations[i].name[length - 1] == ':';
     if (has_arg ? !emu_parse_integer(text + length, &arg) : text[length] != 0) continue;
     dpp->kind = (uint8_t)permutations[i].kind;
@@ -282,8 +279,8 @@ static bool apply_permutation(emu_inst *inst, const char *text) {
 
 /* "src0_sel:WORD_1": kept for the operand. */
 static bool apply_source_selection(emu_inst *inst, const char *text) {
-  bool is_first = starts_with(text, "src0_sel:");
-  if (!is_first && !starts_with(text, "src1_sel:")) return false;
+  bool is_first = emu_starts_with(text, "src0_sel:");
+  if (!is_first && !emu_starts_with(text, "src1_sel:")) return false;
   for (unsigned i = 0; i < sizeof sel_names / sizeof sel_names[0]; i++) {
     if (strcmp(text + 9, sel_names[i]) != 0) continue;
     inst->src[is_first ? 0 : 1].sel = (uint8_t)i;
@@ -294,7 +291,7 @@ static bool apply_source_selection(emu_inst *inst, const char *text) {
 
 static bool apply_modifier(parse *p, const char *text) {
   emu_inst *inst = p->inst;
-  if (starts_with(text, "offset:swizzle(")) { /* many spellings of one field */
+  if (emu_starts_with(text, "offset:swizzle(")) { /* many spellings of one field */
     inst->mod.offset = (int32_t)(p->word & 0xffff);
     return true;
   }
@@ -370,8 +367,8 @@ static bool split(parse *p, const char *text) {
 /* Operands that stand for the 16-bit field, which inst->imm has, or for nothing: a wait adds a
  * register to the field, mostly this one. */
 static bool is_field(const emu_op *op, const char *text) {
-  return starts_with(text, "hwreg(") || starts_with(text, "sendmsg(") ||
-         starts_with(text, "gpr_idx(") ||
+  return emu_starts_with(text, "hwreg(") || emu_starts_with(text, "sendmsg(") ||
+         emu_starts_with(text, "gpr_idx(") ||
          (op->class == EMU_CLASS_WAIT && strcmp(text, "null") == 0);
 }
 
@@ -380,8 +377,8 @@ static bool is_field(const emu_op *op, const char *text) {
 static void drop_fields(parse *p, const emu_decoded *out) {
   unsigned kept = 0;
   for (unsigned i = 0; i < p->noperands; i++) {
-    bool is_label = out->flow == EMU_FLOW_BRANCH || out->flow == EMU_FLOW_CONDITIONAL;
-    bool is_dropped = is_field(p->inst->op, p->operands[i]) || (is_label && i + 1 == p->noperands);
+    bool is_label = emu_has_target(out->flow) && i + 1 == p->noperands;
+    bool is_dropped = is_label || is_field(p->inst->op, p->operands[i]);
     if (!is_dropped) p->operands[kept++] = p->operands[i];
   }
   p->noperands = p->is_sopp ? 0 : kept;
@@ -452,7 +449,7 @@ static const struct flow_row {
 static emu_flow flow_of(const char *mnemonic) {
   if (mnemonic[0] != 's') return EMU_FLOW_NEXT;
   for (size_t i = 0; i < sizeof flows / sizeof flows[0]; i++) {
-    if (starts_with(mnemonic, flows[i].prefix)) return flows[i].flow;
+    if (emu_starts_with(mnemonic, flows[i].prefix)) return flows[i].flow;
   }
   return EMU_FLOW_NEXT;
 }

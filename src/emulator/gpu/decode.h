@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "emulator/gpu/inst.h"
 
@@ -15,11 +16,20 @@ typedef enum emu_flow {
   EMU_FLOW_END          /* nowhere, or where registers say */
 } emu_flow;
 
+static inline bool emu_has_target(emu_flow flow) {
+  return flow == EMU_FLOW_BRANCH || flow == EMU_FLOW_CONDITIONAL;
+}
+
 typedef struct emu_decoded {
   emu_inst inst; /* without index and target; offset and line are 0 */
   emu_flow flow;
   int32_t distance; /* BRANCH, CONDITIONAL: bytes from the instruction's begin to its target's */
 } emu_decoded;
+
+/* Whether a mnemonic, or another part of an instruction's text, begins with `prefix`. */
+static inline bool emu_starts_with(const char *text, const char *prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
 
 /* Resolves `text`, the disassembly of the size bytes at `code`.  False when the instruction, an
  * operand or a modifier is not known: `why` then says so in a line that names the instruction, and

@@ -1,8 +1,7 @@
 /* The hardware registers that scalar instructions read and write: MODE and what stands around it.
  *
  * AMD's Vega and RDNA2 ISA manuals, "Hardware registers".  What is not known stops the wavefront. */
-#include <time.h>
-
+#include "emulator/clock.h"
 #include "emulator/gpu/mode.h"
 #include "emulator/gpu/ops.h"
 #include "emulator/gpu/wave.h"
@@ -50,18 +49,12 @@ static uint32_t read_status(const emu_wave *wave) {
   return wave->scc | execz << 9 | vccz << 10;
 }
 
-static uint32_t read_cycles(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  return ((uint32_t)now.tv_sec * 1000000000u + (uint32_t)now.tv_nsec) & 0xfffff;
-}
-
 static uint32_t read_register(const emu_wave *wave, uint32_t reg) {
   switch (reg) {
     case HWREG_MODE: return wave->mode.raw;
     case HWREG_STATUS: return read_status(wave);
     case HWREG_SH_MEM_BASES: return EMU_SHARED_APERTURE | EMU_PRIVATE_APERTURE >> 16;
-    case HWREG_SHADER_CYCLES: return read_cycles();
+    case HWREG_SHADER_CYCLES: return (uint32_t)emu_clock_ns() & 0xfffff;
     default: return wave->hw[reg];
   }
 }

@@ -221,8 +221,7 @@ static bool follow(search *s, uint64_t address) {
     found next = {.address = address};
     if (!decode_one(s, &next) || !roc_vec_push(&s->found, next)) return false;
     *slot = s->found.count;
-    bool has_target = next.flow == EMU_FLOW_BRANCH || next.flow == EMU_FLOW_CONDITIONAL;
-    if (has_target && !roc_vec_push(&s->waiting, next.target)) return false;
+    if (emu_has_target(next.flow) && !roc_vec_push(&s->waiting, next.target)) return false;
     if (next.flow == EMU_FLOW_BRANCH || next.flow == EMU_FLOW_END) return true;
     address += next.inst.size;
   }
@@ -271,8 +270,7 @@ static bool lay_out(search *s, uint8_t *flows) {
     *inst = f->inst;
     inst->offset = (uint32_t)(f->address - s->entry);
     inst->index = s->first_index + i;
-    bool has_target = f->flow == EMU_FLOW_BRANCH || f->flow == EMU_FLOW_CONDITIONAL;
-    uint32_t target = has_target ? index_of(s, f->target) : i;
+    uint32_t target = emu_has_target(f->flow) ? index_of(s, f->target) : i;
     inst->target = s->first_index + target;
     flows[i] = (uint8_t)f->flow;
     if (target == count || !is_followed(s, i)) {

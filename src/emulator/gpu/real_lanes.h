@@ -61,6 +61,10 @@ EMU_INLINE BITS EMU_SIZED(emu_flush)(BITS bits) {
   return (bits & EMU_INFINITY_) == 0 ? bits & EMU_SIGN_ : bits;
 }
 
+EMU_INLINE REAL EMU_SIZED(emu_flushed)(REAL x) {
+  return EMU_SIZED(emu_real_of)(EMU_SIZED(emu_flush)(EMU_SIZED(emu_bits_of)(x)));
+}
+
 /* What the result `x` of an operation on a (b, c) is when NaNs are considered. */
 EMU_INLINE REAL EMU_SIZED(emu_settle_3_)(REAL x, REAL a, REAL b, REAL c) {
   BITS bits = EMU_SIZED(emu_bits_of)(x), invalid = EMU_INFINITY_ | EMU_QUIET_;

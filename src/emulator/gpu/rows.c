@@ -41,10 +41,6 @@ void emu_make_lanes(emu_wave *wave) {
   wave->lanes_stale = false;
 }
 
-static uint64_t all_lanes(const emu_wave *wave) {
-  return wave->width == 64 ? UINT64_MAX : UINT32_MAX;
-}
-
 uint64_t emu_ballot(emu_wave *wave, const emu_row *value) {
   uint64_t mask = collect_half(value->u);
   if (wave->width == 64) mask |= (uint64_t)collect_half(value->u + 32) << 32;
@@ -217,14 +213,6 @@ const emu_row *emu_src_mask(emu_wave *wave, const emu_inst *inst, unsigned n, em
 
 /* ---- destinations --------------------------------------------------------------------------- */
 
-/* Stores `value` in the lanes that are ~0 in `lanes`. */
-static void store32(const emu_wave *wave, emu_row *row, const emu_row *value,
-                    const emu_row *lanes) {
-  EMU_FOR_LANES(wave) {
-    row->u[lane] = (value->u[lane] & lanes->u[lane]) | (row->u[lane] & ~lanes->u[lane]);
-  }
-}
-
 /* The lanes to be written as a row. */
 static const emu_row *find_written(emu_wave *wave, const emu_inst *inst, emu_row *room) {
   if (!has_dpp(inst)) return emu_lanes(wave);
@@ -266,7 +254,7 @@ static bool is_whole(const emu_inst *inst, unsigned n) {
 }
 
 emu_row *emu_target32(emu_wave *wave, const emu_inst *inst, unsigned n, emu_row *room) {
-  bool is_direct = is_whole(inst, n) && emu_exec(wave) == all_lanes(wave);
+  bool is_direct = is_whole(inst, n) && emu_exec(wave) == emu_all_lanes(wave);
   return is_direct ? &wave->v[inst->dst[n].reg] : room;
 }
 
@@ -274,7 +262,7 @@ void emu_put32(emu_wave *wave, const emu_inst *inst, unsigned n, const emu_row *
   emu_row *row = &wave->v[inst->dst[n].reg];
   if (value == row) return;
   if (is_whole(inst, n)) {
-    store32(wave, row, value, emu_lanes(wave));
+    emu_blend(wave, row, value, emu_lanes(wave));
     return;
   }
   emu_row merged, room;
@@ -285,7 +273,7 @@ void emu_put32(emu_wave *wave, const emu_inst *inst, unsigned n, const emu_row *
   } else if (emu_is_half(inst->op->dst[n])) {
     insert_half(wave, inst, row, &merged);
   }
-  store32(wave, row, &merged, find_written(wave, inst, &room));
+  emu_blend(wave, row, &merged, find_written(wave, inst, &room));
 }
 
 void emu_put64(emu_wave *wave, const emu_inst *inst, unsigned n, const emu_row64 *value) {

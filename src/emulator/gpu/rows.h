@@ -43,6 +43,14 @@ void emu_put_mask(emu_wave *wave, const emu_inst *inst, unsigned n, const emu_ro
   for (int base_ = 0; base_ < (int)(wave)->width; base_ += 32) \
   EMU_INDEPENDENT for (int lane = base_; lane < base_ + 32; lane++)
 
+/* Stores `value` in the lanes that are ~0 in `lanes`. */
+static inline void emu_blend(const emu_wave *wave, emu_row *row, const emu_row *value,
+                             const emu_row *lanes) {
+  EMU_FOR_LANES(wave) {
+    row->u[lane] = (value->u[lane] & lanes->u[lane]) | (row->u[lane] & ~lanes->u[lane]);
+  }
+}
+
 /* Per view: the element, the row that holds it, its field, and how it comes and goes. */
 #define EMU_ELEMENT_U16 uint16_t
 #define EMU_ELEMENT_I16 int16_t

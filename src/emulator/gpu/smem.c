@@ -3,13 +3,13 @@
  * Addresses are rounded down to dwords (AMD's Vega ISA manual, 7.2).  A load is done at once, so
  * that there is nothing to wait for. */
 #include <stdatomic.h>
-#include <time.h>
 
+#include "emulator/clock.h"
 #include "emulator/gpu/ops.h"
 #include "emulator/gpu/wave.h"
 #include "emulator/report/watch.h"
 
-enum { MAX_DWORDS = 16, NS_PER_TICK = 10 /* s_memrealtime counts at 100 MHz */ };
+enum { MAX_DWORDS = 16 };
 
 /* Tells the watch, as if lane 0 had done it. */
 static void tell_watch(emu_wave *wave, const emu_inst *inst, uint64_t address, uint32_t ndwords,
@@ -100,19 +100,13 @@ static void run_store(emu_wave *wave, const emu_inst *inst) {
 
 /* ---- clocks and caches ---------------------------------------------------------------------- */
 
-static uint64_t read_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* A cycle is a nanosecond. */
 static void run_memtime(emu_wave *wave, const emu_inst *inst) {
-  emu_set_s64(wave, &inst->dst[0], read_ns());
+  emu_set_s64(wave, &inst->dst[0], emu_clock_ns());
 }
 
 static void run_memrealtime(emu_wave *wave, const emu_inst *inst) {
-  emu_set_s64(wave, &inst->dst[0], read_ns() / NS_PER_TICK);
+  emu_set_s64(wave, &inst->dst[0], emu_clock_ticks());
 }
 
 /* There are no caches. */

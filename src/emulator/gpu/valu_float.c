@@ -24,10 +24,8 @@ static void run_fmac(emu_wave *wave, const emu_inst *inst) {
 #include "emulator/gpu/real_division.h"
 
 /* The older multiply-add rounds the product, too, and never knows denormals, whatever the mode. */
-static inline float flush(float x) {
-  return emu_real_of32(emu_flush32(emu_bits_of32(x)));
-}
-EMU_KERNEL_3(mad_kernel, flush(SETTLE_3(flush(a) * flush(b) + flush(c))))
+EMU_KERNEL_3(mad_kernel,
+             emu_flushed32(SETTLE_3(emu_flushed32(a) * emu_flushed32(b) + emu_flushed32(c))))
 RUN(3, mad)
 
 static void run_mac(emu_wave *wave, const emu_inst *inst) {
@@ -51,7 +49,8 @@ EMU_INLINE float fma_legacy(float a, float b, float c) {
 }
 
 EMU_KERNEL_2(mul_legacy_kernel, has_zero(a, b) ? 0 : SETTLE_2((a * b)))
-EMU_KERNEL_3(mad_legacy_kernel, flush(mad_legacy(flush(a), flush(b), flush(c))))
+EMU_KERNEL_3(mad_legacy_kernel,
+             emu_flushed32(mad_legacy(emu_flushed32(a), emu_flushed32(b), emu_flushed32(c))))
 EMU_KERNEL_3(fma_legacy_kernel, fma_legacy(a, b, c))
 RUN(2, mul_legacy)
 RUN(3, mad_legacy)

@@ -69,11 +69,10 @@ RUN_HALVES(fmac, 2, true, half_fma_kernel)
 
 /* ---- floats ---------------------------------------------------------------------------------- */
 
-static void store(emu_wave *wave, emu_row *row, const emu_row *value) {
+static void put_pair(emu_wave *wave, const emu_inst *inst, const emu_row out[PARTS]) {
+  emu_row *low = &wave->v[inst->dst[0].reg];
   const emu_row *lanes = emu_lanes(wave);
-  EMU_FOR_LANES(wave) {
-    row->u[lane] = (value->u[lane] & lanes->u[lane]) | (row->u[lane] & ~lanes->u[lane]);
-  }
+  for (unsigned high = 0; high < PARTS; high++) emu_blend(wave, low + high, &out[high], lanes);
 }
 
 /* The words of source n's pair that make the low or the high result: a register's row itself where
@@ -110,8 +109,7 @@ static void run_floats(emu_wave *wave, const emu_inst *inst, unsigned nsrc, emu_
     emu_round_as_f32(wave, kernel, &out[high], src[0], src[1], src[2]);
     if (!wave->mode.is_plain || inst->mod.clamp) emu_finish_f32(wave, inst, &out[high]);
   }
-  store(wave, &wave->v[inst->dst[0].reg], &out[0]);
-  store(wave, &wave->v[inst->dst[0].reg + 1], &out[1]);
+  put_pair(wave, inst, out);
 }
 
 static void run_pk_add_f32(emu_wave *wave, const emu_inst *inst) {
@@ -130,8 +128,7 @@ static void run_pk_fma_f32(emu_wave *wave, const emu_inst *inst) {
 static void run_pk_mov_b32(emu_wave *wave, const emu_inst *inst) {
   emu_row rooms[PARTS], out[PARTS];
   for (unsigned n = 0; n < PARTS; n++) out[n] = *pick_words(wave, inst, n, 0, &rooms[n]);
-  store(wave, &wave->v[inst->dst[0].reg], &out[0]);
-  store(wave, &wave->v[inst->dst[0].reg + 1], &out[1]);
+  put_pair(wave, inst, out);
 }
 
 /* ---- halves and floats mixed ----------------------------------------------------------------- */

@@ -11,10 +11,6 @@
 
 #define EMU_SIZE 32
 
-EMU_INLINE float flush(float x) {
-  return emu_real_of32(emu_flush32(emu_bits_of32(x)));
-}
-
 /* The result `x` of an operation on a, with its NaN. */
 EMU_INLINE float settle(float x, float a) {
   uint32_t source = emu_bits_of32(a), bits = emu_bits_of32(x);
@@ -54,11 +50,11 @@ EMU_INLINE float limit(float x) {
   return fabsf(x) > DOMAIN_OF_GFX9 && !isinf(x) ? 0 : x;
 }
 
-EMU_KERNEL_1(rcp_kernel, flush(settle(rcp(flush(a)), a)))
-EMU_KERNEL_1(rsq_kernel, flush(settle(rsq(flush(a)), a)))
-EMU_KERNEL_1(sqrt_kernel, flush(settle(__builtin_sqrtf(flush(a)), a)))
-EMU_KERNEL_1(exp_kernel, flush(settle(exp2f(flush(a)), a)))
-EMU_KERNEL_1(log_kernel, flush(settle(log2f(flush(a)), a)))
+EMU_KERNEL_1(rcp_kernel, emu_flushed32(settle(rcp(emu_flushed32(a)), a)))
+EMU_KERNEL_1(rsq_kernel, emu_flushed32(settle(rsq(emu_flushed32(a)), a)))
+EMU_KERNEL_1(sqrt_kernel, emu_flushed32(settle(__builtin_sqrtf(emu_flushed32(a)), a)))
+EMU_KERNEL_1(exp_kernel, emu_flushed32(settle(exp2f(emu_flushed32(a)), a)))
+EMU_KERNEL_1(log_kernel, emu_flushed32(settle(log2f(emu_flushed32(a)), a)))
 EMU_KERNEL_1(sin_kernel, settle(sine(a), a))
 EMU_KERNEL_1(cos_kernel, settle(cosine(a), a))
 EMU_KERNEL_1(sin_gfx9_kernel, settle(sine(limit(a)), a))

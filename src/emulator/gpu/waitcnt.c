@@ -56,20 +56,16 @@ enum { NO_BLOCK = 0xffffffff };
 
 /* ---- what instructions are --------------------------------------------------------------------- */
 
-static bool starts_with(const char *text, const char *prefix) {
-  return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 static kind kind_of(const emu_inst *inst) {
   switch (inst->op->class) {
     case EMU_CLASS_SMEM: return SCALAR;
     case EMU_CLASS_LDS_LOAD:
     case EMU_CLASS_LDS_STORE:
     case EMU_CLASS_LDS_ATOMIC: return LDS;
-    case EMU_CLASS_CROSS: return starts_with(inst->op->name, "ds_") ? LDS : NOT_COUNTED;
+    case EMU_CLASS_CROSS: return emu_starts_with(inst->op->name, "ds_") ? LDS : NOT_COUNTED;
     case EMU_CLASS_LOAD:
     case EMU_CLASS_STORE:
-    case EMU_CLASS_ATOMIC: return starts_with(inst->op->name, "flat_") ? FLAT : VECTOR;
+    case EMU_CLASS_ATOMIC: return emu_starts_with(inst->op->name, "flat_") ? FLAT : VECTOR;
     default: return NOT_COUNTED;
   }
 }
@@ -290,16 +286,12 @@ static void go_to(check *c, uint32_t at) {
   if (join(c, &c->begins[block]) || is_new) c->waiting[block] = 1;
 }
 
-static bool has_target(uint8_t flow) {
-  return flow == EMU_FLOW_BRANCH || flow == EMU_FLOW_CONDITIONAL;
-}
-
 static uint32_t target_of(const check *c, uint32_t at) {
   return c->insts[at].target - c->insts[0].index;
 }
 
 static bool is_call(const emu_inst *inst) {
-  return starts_with(inst->op->name, "s_call") || starts_with(inst->op->name, "s_swappc");
+  return emu_starts_with(inst->op->name, "s_call") || emu_starts_with(inst->op->name, "s_swappc");
 }
 
 /* Takes the block's begin as `now` and goes through it. */
@@ -331,7 +323,7 @@ static void follow_block(check *c, uint32_t block) {
   if (c->now.loads.count > 1) {
     qsort(c->now.loads.items, c->now.loads.count, sizeof(load), compare_loads);
   }
-  if (has_target(flow)) go_to(c, target_of(c, last));
+  if (emu_has_target(flow)) go_to(c, target_of(c, last));
   if (flow == EMU_FLOW_NEXT || flow == EMU_FLOW_CONDITIONAL) go_to(c, last + 1);
 }
 
@@ -346,7 +338,7 @@ static bool find_blocks(check *c, uint32_t first) {
   for (uint32_t i = 0; i <= c->ninsts; i++) c->block_of[i] = NO_BLOCK;
   for (uint32_t i = 0; i < c->ninsts; i++) {
     if (begins_block(c, i)) c->block_of[i] = 0;
-    if (has_target(c->flows[i])) c->block_of[target_of(c, i)] = 0;
+    if (emu_has_target(c->flows[i])) c->block_of[target_of(c, i)] = 0;
   }
   c->block_of[first] = 0;
   for (uint32_t i = 0; i < c->ninsts; i++) {

@@ -139,6 +139,11 @@ void emu_stop(emu_wave *wave, const emu_inst *inst, emu_fault_kind kind, int lan
 void emu_stop_memory(emu_wave *wave, const emu_inst *inst, int lane, uint64_t address,
                      uint32_t nbytes, bool is_write);
 
+/* As many bits as the wavefront has lanes. */
+static inline uint64_t emu_all_lanes(const emu_wave *wave) {
+  return wave->width == 64 ? UINT64_MAX : UINT32_MAX;
+}
+
 /* ---- scalar operands ------------------------------------------------------------------------ */
 
 static inline uint64_t emu_exec(const emu_wave *wave) {

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "emulator/chip.h"
+#include "emulator/clock.h"
 #include "emulator/gpu/gpu.h"
 #include "emulator/kfd/order.h"
 #include "emulator/map.h"
@@ -52,14 +53,6 @@ void emu_topology_node(uint32_t id, HsaNodeProperties *out);
 void emu_topology_memory(uint32_t id, uint32_t nbanks, HsaMemoryProperties *out);
 void emu_topology_caches(uint32_t id, uint32_t ncaches, HsaCacheProperties *out);
 void emu_topology_links(uint32_t id, uint32_t nlinks, HsaIoLinkProperties *out);
-
-/* ---- clock (clock.c) ------------------------------------------------------------------------ */
-
-enum { EMU_TICK_NS = 10 }; /* the GPUs' counter: 100 MHz */
-uint64_t emu_clock_ns(void);
-uint64_t emu_clock_ticks(void);
-/* Sleeps about that long. */
-void emu_clock_sleep(uint64_t ns);
 
 /* ---- events (events.c) ---------------------------------------------------------------------- */
 

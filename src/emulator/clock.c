@@ -1,10 +1,8 @@
-/* The one steady clock: what ROCR calls system time, and the counter that GPUs stamp signals with.
- *
- * Both come from the same source, so that ROCR's translation of one into the other is exact. */
+/* The clock, read from the host's. */
+#include "emulator/clock.h"
+
 #include <errno.h>
 #include <time.h>
-
-#include "emulator/kfd/kfd.h"
 
 enum { NS_PER_S = 1000000000 };
 
