@@ -31,9 +31,6 @@
 ROC_EMULATOR_API size_t roc_emulator_fault(char *out, size_t size);
 /* Forgets it. */
 ROC_EMULATOR_API void roc_emulator_clear_fault(void);
-/* Writes what was counted so far to `path`.  False when nothing was counted or the file cannot be
- * written. */
-ROC_EMULATOR_API bool roc_emulator_report(const char *path);
 /* Writes what ROCLUA_EMULATE_STATS asks for to where it says, now and not when the process ends;
  * does nothing when that is nothing, or was done.  False when it cannot be written: `why` gets a
  * sentence, cut to size - 1 characters.  To be called once all kernels have ended. */

@@ -46,11 +46,6 @@ ROC_EMULATOR_API bool roc_emulator_conclude(char *why, size_t size) {
   return is_written;
 }
 
-ROC_EMULATOR_API bool roc_emulator_report(const char *path) {
-  bool is_any;
-  return emu_tally_write(path, &is_any) && is_any;
-}
-
 ROC_EMULATOR_API unsigned long long roc_emulator_findings(void) {
   return emu_check_findings();
 }

@@ -217,13 +217,7 @@ static int compare_kernels(const void *a, const void *b) {
   return (x->launched > y->launched) - (x->launched < y->launched);
 }
 
-typedef struct printing {
-  FILE *out;
-  bool is_any;
-} printing;
-
-static void print_all(void *ud, emu_stats *first) {
-  printing *p = ud;
+static void print_all(void *out, emu_stats *first) {
   uint32_t count = 0;
   for (emu_stats *each = first; each; each = each->next) count++;
   sorted *kernels = count ? roc_alloc(sizeof *kernels * count) : NULL;
@@ -234,18 +228,16 @@ static void print_all(void *ud, emu_stats *first) {
   }
   qsort(kernels, count, sizeof *kernels, compare_kernels);
   for (uint32_t i = 0; i < count; i++) {
-    print_kernel(kernels[i].stats, &kernels[i].total, p->out);
+    print_kernel(kernels[i].stats, &kernels[i].total, out);
   }
   roc_free(kernels);
-  p->is_any = true;
 }
 
-bool emu_tally_write(const char *path, bool *out_any) {
+/* Into a new file, or with NULL to stderr; false when the file system does not take the whole. */
+static bool write_all(const char *path) {
   FILE *file = path ? fopen(path, "w") : stderr;
   if (!file) return false;
-  printing p = {.out = file};
-  emu_stats_visit(print_all, &p);
-  *out_any = p.is_any;
+  emu_stats_visit(print_all, file);
   bool is_written = !ferror(file);
   return (!path || fclose(file) == 0) && is_written;
 }
@@ -254,9 +246,8 @@ static _Atomic pid_t asked_in; /* 0: not asked for, or done */
 
 roc_status emu_tally_conclude(roc_error *err) {
   const char *path = emu_stats_path();
-  bool is_any;
   if (atomic_exchange(&asked_in, 0) != getpid()) return ROC_OK;
-  if (emu_tally_write(path, &is_any)) return ROC_OK;
+  if (write_all(path)) return ROC_OK;
   int why = errno;
   return roc_fail(err, ROC_IO, "cannot write the statistics of kernels to '%s': %s",
                   path ? path : "stderr", strerror(why));
