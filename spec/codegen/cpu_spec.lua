@@ -1,5 +1,6 @@
 -- The CPU target on emitted code: what vectorises, what may be fused, what is known to be disjoint.
 local compiler = require("roc.core").compiler
+local roc = require "roc"
 
 local function dump(text, stage) return compiler.ir_dump(text, "cpu", stage) end
 
@@ -126,6 +127,20 @@ describe("the CPU target", function()
 
   it("begins loops over work-items at multiples of 32 bytes", function()
     assert.truthy(dump(saxpy "check", "asm"):find("\n%s*%.p2align%s+5\n"))
+  end)
+
+  -- Another thread must not see one half of it.
+  it("stores atomically what two parts were put together to", function()
+    local k = roc.kernel(function(out, x, a)
+      local f, bits = roc.shared.array(0, "float32", 0), roc.shared.array(0, "int32", 0)
+      for j = 1, #x do
+        f[1] = x[j]
+        roc.atomic.store(out, 1, (bits[1] & 0xffffffff) << 32 | (a[j] & 0xffffffff))
+      end
+    end, { signature = "(int64[:], float32[:], int32[:])" })
+    local asm = k:inspect_asm("cpu")
+    assert.truthy(asm:find("\n\tmovq\t%%%w+, %(%%%w+%)"), asm)
+    assert.falsy(asm:find("\n\tmovl\t%%%w+, %(%%%w+%)"), asm)
   end)
 
   it("refuses private memory that no machine has", function()

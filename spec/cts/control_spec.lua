@@ -290,6 +290,24 @@ devices.each(function()
     end
   end)
 
+  it("compares with a sum that wraps, in a loop that compared the difference", function()
+    local k = roc.kernel(function(x, out, p, q)
+      local low, size = p & math.maxinteger, q & math.maxinteger
+      for i = 1, #x do
+        local v = x[i] & math.maxinteger
+        if v >= low then
+          out[i] = 3
+          if v - low < size then
+            out[i] = v < low + size and 1 or 2
+          end
+        end
+      end
+    end)
+    local out = devices.zeros(4, "int64")
+    devices.run(k, 1, { devices.values({ 1, 2, 3, 4 }, "int64"), out, 1, math.maxinteger })
+    assert.same({ 2, 2, 2, 2 }, devices.table(out))
+  end)
+
   it("runs a float loop once when its limit or its start is no number", function()
     local k = roc.kernel(function(nan, out)
       for v = 0.5, nan do out[1] = out[1] + v end

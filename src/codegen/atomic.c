@@ -154,6 +154,7 @@ static LLVMValueRef atomic_load(roc_cg *cg, const atomic_op *a) {
 static LLVMValueRef atomic_store(roc_cg *cg, const atomic_op *a) {
   LLVMValueRef store = LLVMBuildStore(cg->b, a->value[0], a->ptr);
   LLVMSetOrdering(store, LLVMAtomicOrderingMonotonic);
+  LLVMSetVolatile(store, cg->target->splits_stores);
   LLVMSetAtomicSyncScopeID(store, scope_id(cg, scope_of(cg, a)));
   return NULL;
 }

@@ -1,5 +1,5 @@
-/* LLVM's pass builder, which takes passes of ours only from C++, and the one that it gets: what the
- * loop vectoriser and the passes behind it would get wrong is passed through a freeze before it.
+/* LLVM's pass builder, which takes passes of ours only from C++, and what keeps some of LLVM 22's from
+ * mistakes.  Two freezes in front of the loop vectoriser, and a flag less in front of LICM.
  *
  * Loads under a condition from memory that the loop writes.  The vectoriser makes each a load with a
  * mask, and of "condition ? loaded : other" later on a select, which is then joined with the load
@@ -8,7 +8,10 @@
  * Counters taken modulo two powers of two.  The vectoriser runs a loop in which a counter of some
  * bits does not wrap side by side, and another one where it does; it takes the check for a wider
  * counter for one of a narrower, of the same first value and step (issue 191382).  So one loop keeps
- * the counters of one width, the widest; those of others are frozen, and no counters to LLVM then. */
+ * the counters of one width, the widest; those of others are frozen, and no counters to LLVM then.
+ *
+ * Comparisons of sums.  LICM makes x - y < z to x < y + z and leaves it the flag that says that both
+ * sides have one sign, which the new sum need not have (pull request 200344). */
 #include "codegen/passes.h"
 
 #include <llvm/Analysis/LoopInfo.h>
@@ -131,6 +134,28 @@ struct BeforeVectorize : llvm::PassInfoMixin<BeforeVectorize> {
   }
 };
 
+bool is_sum(const llvm::Value *value) {
+  const auto *inst = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  return inst && (inst->getOpcode() == Instruction::Add || inst->getOpcode() == Instruction::Sub);
+}
+
+void forget_signs(const Loop &loop) {
+  for (llvm::BasicBlock *block : loop.blocks()) {
+    for (Instruction &inst : *block) {
+      auto *compare = llvm::dyn_cast<llvm::ICmpInst>(&inst);
+      if (!compare || !compare->hasSameSign()) continue;
+      if (is_sum(compare->getOperand(0)) || is_sum(compare->getOperand(1))) {
+        compare->setSameSign(false);
+      }
+    }
+  }
+}
+
+void before_pass(llvm::StringRef pass, llvm::Any ir) {
+  const auto *loop = pass == "LICMPass" ? llvm::any_cast<const Loop *>(&ir) : nullptr;
+  if (loop) forget_signs(**loop);
+}
+
 void add_pass(llvm::PassBuilder &builder) {
   builder.registerVectorizerStartEPCallback(
       [](llvm::FunctionPassManager &passes, llvm::OptimizationLevel) {
@@ -151,7 +176,10 @@ LLVMErrorRef roc_run_passes(LLVMModuleRef mod, const char *pipeline, LLVMTargetM
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling = true;
   tuning.SLPVectorization = true;
-  llvm::PassBuilder builder(reinterpret_cast<llvm::TargetMachine *>(tm), tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerBeforeNonSkippedPassCallback(before_pass);
+  llvm::PassBuilder builder(reinterpret_cast<llvm::TargetMachine *>(tm), tuning, std::nullopt,
+                            &callbacks);
   add_pass(builder);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* Runs a pipeline, in LLVM's text form, on the module.  In LLVM's own pipelines, and in ours where
- * they say "before-vectorize", it keeps two of LLVM 22's mistakes about loops from happening
+ * they say "before-vectorize", some of LLVM 22's mistakes about loops are kept from happening
  * (passes.cpp).  The error, or NULL, is the caller's. */
 LLVMErrorRef roc_run_passes(LLVMModuleRef mod, const char *pipeline, LLVMTargetMachineRef tm);
 

@@ -540,6 +540,7 @@ const roc_target roc_target_cpu = {
     .device_scope = "",
     .group_scope = "",
     .system_scope = "",
+    .splits_stores = true,
     .accepts = cpu_accepts,
     .initialise = initialise,
     .machine = cpu_machine,
