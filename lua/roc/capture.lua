@@ -152,22 +152,32 @@ local function is_rectangular(t)
   return first ~= nil
 end
 
--- The leaf type that keeps a table's numbers as they are.
-local function natural_dtype(t)
-  while type(t[1]) == "table" do
-    t = t[1]
+-- Whether a table has a float in it, and an integer that no float64 is.
+local function survey(t)
+  local has_float, has_long = false, false
+  for _, v in ipairs(t) do
+    local is_float, is_long = math.type(v) == "float", false
+    if type(v) == "table" then
+      is_float, is_long = survey(v)
+    elseif math.type(v) == "integer" then
+      is_long = math.tointeger(v + 0.0) ~= v
+    end
+    has_float, has_long = has_float or is_float, has_long or is_long
   end
-  return type(t[1]) == "boolean" and "bool" or math.type(t[1]) == "integer" and "int64" or "float64"
+  return has_float, has_long
 end
 
--- A table given to roc.const.array inside the kernel.
+-- A table given to roc.const.array inside the kernel: its values as they are, of which the compiler
+-- makes the array of the call's dtype.
 local function constant_table(t)
   if not is_rectangular(t) then
     return nil
   end
-  local ok, array = pcall(core.array, t, natural_dtype(t))
-  if not ok then
-    ok, array = pcall(core.array, t, "float64")
+  local ok, array = pcall(core.array, t)
+  if ok and array.dtype.name ~= "bool" then
+    local has_float, has_long = survey(t)
+    local is_integral, integers = pcall(core.array, t, "int64")
+    array = (not has_float or has_long) and is_integral and integers or array
   end
   return ok and array or nil
 end
@@ -265,7 +275,7 @@ local function describe_function(walk, entry)
   for _, binding in ipairs(takes_tables and entry.bindings or {}) do
     local array = binding.kind == "namespace" and walk:copy_of(binding.value, constant_table)
     if array then
-      binding.kind, binding.value = "array", array
+      binding.kind, binding.value, binding.is_table = "array", array, true
     end
   end
 end

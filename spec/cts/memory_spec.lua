@@ -170,6 +170,28 @@ devices.each(function(device)
     assert.same({ 12, 34 }, devices.table(out))
   end)
 
+  it("makes of a table in a kernel what roc.const.array makes of it outside", function()
+    local whole, parts = { 300, 2 }, { 0.1, 2 ^ 53, -1 }
+    local mixed, host = { { 1.0, (1 << 53) + 1 }, { 2, 3 } }, roc.array({ 2.0, 70000.0 })
+    local k = roc.kernel(function(out, floats)
+      local bytes, named = roc.const.array(whole, roc.uint8), whole
+      local singles, plain = roc.const.array(parts, "float32"), roc.const.array(named)
+      out[1] = bytes[1]
+      out[2] = roc.const.array(named, roc.int8)[1]
+      out[3] = roc.const.array(mixed, roc.int64)[1][2]
+      out[4] = roc.const.array(host, roc.int16)[2]
+      out[5] = roc.const.array(roc.const.array(mixed, roc.int64), roc.int8)[2][1]
+      floats[1] = singles[1] + roc.float64(0)
+      floats[2] = plain[1] / 7
+      floats[3] = roc.const.array(parts)[1]
+      floats[4] = roc.const.array(host)[2]
+    end)
+    local out, floats = devices.zeros(5, "int64"), devices.zeros(4, "float64")
+    devices.run(k, 1, { out, floats })
+    assert.same({ 44, 44, (1 << 53) + 1, 4464, 2 }, devices.table(out))
+    assert.same({ roc.float32(0.1), 300 / 7, 0.1, 70000.0 }, devices.table(floats))
+  end)
+
   it("keeps what an item read before it stored there", function()
     local k = roc.kernel(function(x, y, c, out)
       local i = roc.get_global_id(1)

@@ -264,6 +264,48 @@ describe("a captured array", function()
     assert.same({ 4.0 }, run(k, 1, "float64"))
   end)
 
+  it("is refused where roc.const.array refuses it outside", function()
+    local halves, flags, host = { { 1, 2 }, { 1, 2.5 } }, { true }, roc.array { 1.5 }
+    local function try(text, env)
+      return function() run(roc.kernel(text, { env = setmetatable(env, { __index = _G }) })) end
+    end
+    assert.error_matches(
+      try("function(y) y[1] = roc.const.array(t, roc.int32)[1][1] end", { roc = roc, t = halves }),
+      "an array of int32 of this one (element {2, 2}: number has no integer representation)", 1,
+      true)
+    assert.error_matches(
+      try("function(y) y[1] = roc.const.array(t, 'int8')[1] end", { roc = roc, t = flags }),
+      "(element {1}: number expected, got boolean)", 1, true)
+    assert.error_matches(
+      try("function(y) y[1] = roc.const.array(t, roc.int8)[1] end", { roc = roc, t = host }),
+      "(element {1}: number has no integer representation)", 1, true)
+    assert.error_matches(
+      try("function(y) y[1] = roc.const.array(t, 8)[1] end", { roc = roc, t = host }),
+      "needs a dtype such as roc.float32", 1, true)
+    assert.error_matches(
+      try("function(y) local r = t[1] y[1] = roc.const.array(r, roc.int8)[1] end",
+        { roc = roc, t = roc.array(halves) }),
+      "cannot make an array of int8 of this one in a kernel, because it is a row or a parameter",
+      1, true)
+  end)
+
+  it("may be large where roc.const.array is called in the kernel", function()
+    local host, t = roc.full(10000, 7, "int64"), {}
+    for i = 1, 10000 do t[i] = i + 0.5 end
+    local k = roc.kernel(function(y, z)
+      y[1] = roc.const.array(host)[10000] + roc.const.array(host, roc.int64)[1]
+      z[1] = roc.const.array(t)[10000] + roc.const.array(t, roc.float64)[1]
+    end)
+    local y, z = roc.zeros(1, "int64"), roc.zeros(1)
+    k:forall(1)(y, z)
+    assert.same({ 14 }, y:totable())
+    assert.same({ 10002.0 }, z:totable())
+    assert.error_matches(function()
+      run(roc.kernel(function(x) x[1] = roc.int32(roc.const.array(t, roc.float32)[1]) end))
+    end, "an array of float32 of this one in a kernel, because it is larger than 64 KiB; make it",
+      1, true)
+  end)
+
   it("is passed along, if it is on the device", function()
     local d = roc.to_device(roc.array({ 1, 2, 3 }, "int64"))
     local k = roc.kernel(function(y)

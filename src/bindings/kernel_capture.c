@@ -247,10 +247,13 @@ static roc_kernel_cell *add_cell(lua_State *L, describer *d) {
 }
 
 static uint32_t add_array(describer *d, roc_fe_binding *b, const char *name, const roc_array *a,
-                          bool is_constant) {
+                          bool is_constant, bool is_table) {
   uint32_t i = d->program->narrays++;
-  d->program->arrays[i] = (roc_jit_capture){
-      .binding = b, .name = name, .value = {.array = a}, .is_constant = is_constant};
+  d->program->arrays[i] = (roc_jit_capture){.binding = b,
+                                            .name = name,
+                                            .value = {.array = a},
+                                            .is_constant = is_constant,
+                                            .is_table = is_table};
   return i;
 }
 
@@ -260,7 +263,7 @@ static void bind_cell(lua_State *L, describer *d, roc_fe_binding *b, const char 
   const roc_array *a = roc_test_any_array(L, -1);
   if (a) {
     cell->kind = CELL_ARRAY;
-    cell->index = add_array(d, b, name, a, false);
+    cell->index = add_array(d, b, name, a, false, false);
   } else {
     cell->index = d->program->nscalars++;
     d->program->scalars[cell->index] = (roc_jit_scalar){.binding = b, .name = name};
@@ -270,15 +273,16 @@ static void bind_cell(lua_State *L, describer *d, roc_fe_binding *b, const char 
 
 /* A copy of a host array, kept alive by the program's table: C order, packed. */
 static void bind_array(lua_State *L, describer *d, roc_fe_binding *b, const char *name,
-                       const roc_array *a) {
+                       const roc_array *a, bool is_table) {
   if (is_large(a)) {
-    add_array(d, b, name, a, true);
+    add_array(d, b, name, a, true, is_table);
     return;
   }
   roc_fe_const_array *data = ROC_ARENA_NEW(&d->program->arena, roc_fe_const_array);
   if (!data) out_of_memory(L);
   data->dtype = a->dtype;
   data->rank = a->rank;
+  data->is_table = is_table;
   memcpy(data->extents, a->extents, a->rank * sizeof *a->extents);
   data->data =
       (const char *)roc_buffer_host(a->buffer) + a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
@@ -291,6 +295,14 @@ static uint32_t integer_field(lua_State *L, const char *name) {
   uint32_t i = (uint32_t)luaL_checkinteger(L, -1);
   lua_pop(L, 1);
   return i;
+}
+
+/* Value on top of its binding's table: whether the array is a copy of a Lua table. */
+static bool is_table(lua_State *L) {
+  lua_getfield(L, -2, "is_table");
+  bool is = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return is;
 }
 
 static void bind_value(lua_State *L, describer *d, bind_as kind, roc_fe_binding *b,
@@ -311,7 +323,7 @@ static void bind_value(lua_State *L, describer *d, bind_as kind, roc_fe_binding 
       break;
     case AS_ARRAY:
       if (!roc_test_array(L, -1)) luaL_error(L, "'%s' is no host array", name);
-      bind_array(L, d, b, name, roc_test_array(L, -1));
+      bind_array(L, d, b, name, roc_test_array(L, -1), is_table(L));
       break;
     case AS_OTHER: {
       const char *type_name = luaL_checkstring(L, -1);

@@ -78,6 +78,8 @@ typedef struct roc_fe_const_array {
   roc_dtype dtype;
   uint32_t rank;
   int64_t extents[ROC_MAX_RANK];
+  bool
+      is_table; /* values of a Lua table, in a dtype that keeps them: roc.const.array gives theirs */
   const void *data; /* C order, tightly packed; borrowed until roc_fe_compile returns */
 } roc_fe_const_array;
 
@@ -126,6 +128,8 @@ typedef struct roc_fe_arg {
   /* integers, extents and strides */
   bool is_narrow;   /* 0 … 2^31-1 (arrays: every extent, stride and the number of elements) */
   const char *name; /* hidden arguments: the captured path, for messages; else NULL */
+  /* hidden arrays: copied on the host when the kernel was made; and of a Lua table, as above */
+  bool is_constant, is_table;
 } roc_fe_arg;
 
 typedef struct roc_fe_options {

@@ -57,6 +57,11 @@ bool roc_infer_merge(roc_infer *inf, roc_ty *into, roc_ty t);
 roc_fe_instance *roc_infer_instance(roc_infer *inf, uint32_t function, const roc_ty *params,
                                     const roc_ast_node *call);
 
+/* infer_const.c: a CALL of roc.const.array with the argument `source` (NULL: one of several results
+ * of a call) of type t; `dtype` is NULL where it names none.  Its type. */
+roc_ty roc_infer_const_array(roc_infer *inf, const roc_ast_node *call, const roc_ast_node *source,
+                             roc_ty t, const roc_dtype *dtype);
+
 /* infer_stat.c */
 void roc_infer_block(roc_infer *inf, const roc_ast_list *block);
 
@@ -81,6 +86,8 @@ void roc_infer_fold_binary(roc_infer *inf, const roc_ast_node *node);
 void roc_infer_fold_unary(roc_infer *inf, const roc_ast_node *node);
 
 /* infer_index.c */
+/* The initialiser of a local that is never assigned again, or NULL. */
+const roc_ast_node *roc_infer_initializer(const roc_ast_symbol *sym);
 roc_ty roc_infer_free_name(roc_infer *inf, const roc_ast_node *node);
 roc_ty roc_infer_index(roc_infer *inf, const roc_ast_node *node);
 

@@ -156,9 +156,15 @@ static void infer_shared_array(roc_infer *inf, call_ctx *c) {
 
 static void infer_const_array(roc_infer *inf, call_ctx *c) {
   roc_ty t = roc_infer_need_result(inf, arg_node(c, 0), arg_type(inf, c, 0));
-  if (t.kind > ROC_TY_ERROR && (t.kind != ROC_TY_ARRAY || t.space != ROC_IR_ARRAY_CONST)) {
-    ROC_INFER_REPORT(inf, c->node->span, ROC_DIAG_CONST_ARRAY);
+  roc_dtype named;
+  bool has_dtype = c->nargs > 1 && arg_type(inf, c, 1).kind != ROC_TY_NIL;
+  const roc_ast_node *type = own_arg(inf, c, 1);
+  if (has_dtype && (!type || !roc_fe_const_dtype(inf->inst, type, &named))) {
+    ROC_INFER_REPORT(inf, arg_node(c, 1)->span, ROC_DIAG_CONSTANT_DTYPE, c->info->path);
     t = roc_ty_of(ROC_TY_ERROR);
+  }
+  if (t.kind > ROC_TY_ERROR) {
+    t = roc_infer_const_array(inf, c->node, own_arg(inf, c, 0), t, has_dtype ? &named : NULL);
   }
   give(c, t);
 }

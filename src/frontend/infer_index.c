@@ -30,8 +30,7 @@ static roc_fe_field make_field(const roc_ast_node *key) {
   return (roc_fe_field){.name = key->as.s.data, .len = key->as.s.len};
 }
 
-/* The initialiser of a local that is never assigned again, or NULL. */
-static const roc_ast_node *initializer(const roc_ast_symbol *sym) {
+const roc_ast_node *roc_infer_initializer(const roc_ast_symbol *sym) {
   const roc_ast_node *decl = sym->decl;
   if (!decl || decl->kind != ROC_AST_LOCAL || sym->assignments > 0) return NULL;
   for (uint32_t k = 0; k < decl->list.count && k < decl->values.count; k++) {
@@ -47,7 +46,7 @@ static bool gather(const roc_infer *inf, const roc_ast_node *node, chain *out, b
     out->root = node;
     out->nodes[0] = node;
   } else if (node->kind == ROC_AST_LOCAL_NAME) {
-    const roc_ast_node *value = initializer(node->sym);
+    const roc_ast_node *value = roc_infer_initializer(node->sym);
     if (!value || roc_fe_sym(inf->inst, node->sym)->type.kind != ROC_TY_NAMESPACE) return false;
     if (!gather(inf, value, out, true)) return false;
     out->own = out->count;

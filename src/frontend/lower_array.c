@@ -13,16 +13,23 @@ void roc_lower_mark(roc_lower *lx, uint32_t array, bool is_read, bool is_written
 
 /* ---- what names are bound to ------------------------------------------------------------- */
 
+/* roc.const.array may give the captured elements once more. */
+static bool is_same_const(const roc_fe_const_array *a, const roc_fe_const_array *b) {
+  return a->data == b->data && a->dtype == b->dtype && a->rank == b->rank &&
+         memcmp(a->extents, b->extents, a->rank * sizeof *a->extents) == 0;
+}
+
 static uint32_t const_array(roc_lower *lx, const roc_ast_node *node,
                             const roc_fe_const_array *data) {
   for (uint32_t i = 0; i < lx->const_data.count; i++) {
-    if (lx->const_data.items[i] == data) return lx->const_arrays.items[i];
+    if (is_same_const(lx->const_data.items[i], data)) return lx->const_arrays.items[i];
   }
   roc_ir_array array = {.kind = ROC_IR_ARRAY_CONST,
                         .dtype = data->dtype,
                         .rank = (uint8_t)data->rank,
                         .data = data->data,
                         .name = "constant"};
+  while (node->kind == ROC_AST_CALL) node = node->list.items[0]; /* of roc.const.array */
   if (node->kind == ROC_AST_FREE_NAME) array.name = node->as.s.data;
   if (node->kind == ROC_AST_INDEX && node->b->kind == ROC_AST_STRING)
     array.name = node->b->as.s.data;

@@ -77,8 +77,8 @@ static void lower_block_array(roc_lower *lx, builtin_call *c) {
 }
 
 static void lower_const_array(roc_lower *lx, builtin_call *c) {
-  (void)lx;
-  c->results[0] = c->args[0];
+  const roc_fe_binding *made = roc_lower_info(lx, c->node)->binding;
+  c->results[0] = made ? roc_lower_binding(lx, c->node, made) : c->args[0];
 }
 
 static void lower_fence(roc_lower *lx, builtin_call *c) {

@@ -423,12 +423,21 @@ static void print_assert(printer *p, const roc_ast_node *node) {
   }
 }
 
+static void print_const_call(printer *p, const roc_ast_node *node) {
+  const roc_fe_binding *made = roc_fe_node(p->inst, node)->binding;
+  if (made) {
+    print_const_array(p, made->as.const_array);
+  } else {
+    print_expr(p, node->list.items[0]);
+  }
+}
+
 static void print_builtin(printer *p, const roc_ast_node *node, const roc_builtin_info *info) {
   roc_ty any = roc_ty_of(ROC_TY_NONE), t = type_of(p, node);
   switch ((roc_builtin_class)info->cls) {
     case ROC_BC_SHARED_ARRAY:
     case ROC_BC_PRIVATE_ARRAY: print_block_array(p, node, info); break;
-    case ROC_BC_CONST_ARRAY: print_expr(p, node->list.items[0]); break;
+    case ROC_BC_CONST_ARRAY: print_const_call(p, node); break;
     case ROC_BC_ATOMIC: print_atomic(p, node, info); break;
     case ROC_BC_NUMBER: print_call_as(p, "math.abs", node, any); break;
     case ROC_BC_MINMAX: print_call_as(p, info->path, node, t); break;

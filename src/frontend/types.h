@@ -72,7 +72,8 @@ typedef struct roc_fe_node_info {
   bool is_const; /* `value` is what it always is (BOOL, INT, or F64 for the floats) */
   roc_scalar value;
   const roc_fe_binding *binding; /* of the FREE_NAME or INDEX node where a path's binding was
-                                    reached: the node *is* that binding; NULL elsewhere */
+                                    reached: the node *is* that binding; of a CALL of
+                                    roc.const.array the array it makes; NULL elsewhere */
   const roc_fe_call *call;       /* CALL */
 } roc_fe_node_info;
 

@@ -73,6 +73,8 @@ static uint32_t list_args(roc_jit_kernel *k, bool is_text, roc_fe_arg *args) {
     p->arrays[i].binding->kind = ROC_BIND_ARRAY;
     p->arrays[i].binding->as.arg = n;
     args[n] = roc_jit_fe_arg(k->classes[n], p->arrays[i].name);
+    args[n].is_constant = p->arrays[i].is_constant;
+    args[n].is_table = p->arrays[i].is_table;
     n++;
   }
   for (uint32_t i = 0; i < p->nscalars; i++) {

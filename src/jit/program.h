@@ -36,6 +36,7 @@ typedef struct roc_jit_capture {
   const char *name;
   roc_jit_value value; /* the array, for this launch */
   bool is_constant;    /* a host array, copied once: the kernel may not write it */
+  bool is_table;       /* that of a Lua table's values */
 } roc_jit_capture;
 
 typedef struct roc_jit_program {
