@@ -31,6 +31,14 @@ devices.each(function(device)
     or { 1, 2, 255, 256, 257, 4096, 4097, 100000, 5000011 }
 
   describe("roc.reduce", function()
+    it("combines in the dtype that the function captures at the call", function()
+      local dtype = roc.float32
+      local sum = roc.reduce(function(a, b) return dtype(a) + dtype(b) end)
+      assert.are.equal(roc.float32(0.3), sum(roc.array { 0.1, 0.2 }))
+      dtype = roc.float64
+      assert.are.equal(0.1 + 0.2, sum(roc.array { 0.1, 0.2 }))
+    end)
+
     it("adds up any number of elements", function()
       local sum = roc.reduce(add)
       for _, n in ipairs(sizes) do

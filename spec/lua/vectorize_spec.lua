@@ -171,6 +171,35 @@ devices.each(function(device)
       assert.same({ 0.5, 1.0 }, y:totable())
     end)
 
+    it("reads other captured values anew at each call, and their type", function()
+      local convert, offset = roc.int8, roc.to_device(roc.ones(1, "float32"))
+      local grow, host = function(x) return x * 2 end, roc.array({ 1 }, "int32")
+      local v = roc.vectorize(function(x)
+        return convert(x), grow(x), offset[1] + x, host[1] + x
+      end)
+      local x = roc.array({ 300 }, "int64")
+      local function try(...)
+        local results = { v(x) }
+        for i, dtype in ipairs { ... } do
+          assert.are.equal(roc[dtype], results[i].dtype)
+          results[i] = results[i][1]
+        end
+        return results
+      end
+      assert.same({ 44, 600, 301.0, 301 }, try("int64", "int64", "float32", "int64"))
+      convert, offset = roc.float32, roc.to_device(roc.full(1, 0.1))
+      grow, host = function(y) return y / 8 end, roc.array { 0.5 }
+      assert.same({ 300.0, 37.5, 300.1, 300.5 }, try("float32", "float64", "float64", "float64"))
+      convert = function(y) return y > 0 end
+      assert.same(true, try("bool")[1])
+      convert = 5
+      assert.is_false(pcall(v, x))
+      convert = roc.float64
+      assert.same(300.0, try("float64")[1])
+      offset:close()
+      assert_raises("captured array 'offset' was closed", function() v(x) end)
+    end)
+
     it("computes plain numbers in the precision that is asked for", function()
       local halve = roc.vectorize(function(x) return x / 2 end, { number = "float32" })
       local y = halve(roc.range(1, 2))

@@ -78,8 +78,7 @@ typedef struct roc_fe_const_array {
   roc_dtype dtype;
   uint32_t rank;
   int64_t extents[ROC_MAX_RANK];
-  bool
-      is_table; /* values of a Lua table, in a dtype that keeps them: roc.const.array gives theirs */
+  bool is_table;    /* of a Lua table, in a dtype that keeps its values */
   const void *data; /* C order, tightly packed; borrowed until roc_fe_compile returns */
 } roc_fe_const_array;
 

@@ -14,31 +14,69 @@ support.library()
 
 local M = {}
 
--- Where the numbers and booleans that the function captures are found again.
-local function cells_of(f, name)
-  local cells = {}
-  for _, entry in ipairs(capture.collect(f, name).functions) do
+-- Learns what the function captures: cells, where numbers, booleans and device arrays are found
+-- again, and watches, which hold functions, dtypes, tables and host arrays.
+local function describe(subject)
+  subject.cells, subject.watches, subject.types = {}, {}, {}
+  if capture.builtin_path(subject.f) then
+    return
+  end
+  local program = capture.collect(subject.f, subject.name)
+  subject.watches = program.watches
+  for _, entry in ipairs(program.functions) do
     for _, binding in ipairs(entry.bindings) do
       if binding.kind == "cell" then
-        cells[#cells + 1] = binding
+        subject.cells[#subject.cells + 1] = binding
       end
     end
   end
-  return cells
 end
 
-local function kind_of_cell(cell)
-  local _, value = debug.getupvalue(cell.fn, cell.upvalue)
-  for i, key in ipairs(cell.keys) do
+-- What a cell or watch holds now.
+local function captured(place)
+  local _, value = debug.getupvalue(place.fn, place.upvalue)
+  for i, key in ipairs(place.keys) do
     if type(value) ~= "table" then
-      return "nil"
-    elseif i == 1 and cell.is_global then
+      return nil
+    elseif i == 1 and place.is_global then
       value = value[key] -- an environment may inherit the globals
     else
       value = rawget(value, key)
     end
   end
-  return math.type(value) or type(value)
+  return value
+end
+
+local function kind_of_array(array)
+  return ("%s[%d]"):format(array.dtype.name, array.ndim)
+end
+
+-- What decides the type of a cell's value; nil for what no cell holds.
+local function kind_of_cell(cell)
+  local value = captured(cell)
+  if support.type_name(value) == "roc.DeviceArray" then
+    local is_open, kind = pcall(kind_of_array, value)
+    return is_open and kind or "closed" -- of which the compiler tells
+  end
+  return value == nil and "nil" or support.kind_of_scalar(value)
+end
+
+-- The kinds of all cells; nil when a captured value became another kind of thing, or a watched one
+-- another.
+local function kinds_of_cells(subject)
+  for _, watch in ipairs(subject.watches) do
+    if not rawequal(captured(watch), watch.value) then
+      return nil
+    end
+  end
+  local kinds = {}
+  for i, cell in ipairs(subject.cells) do
+    kinds[i] = kind_of_cell(cell)
+    if not kinds[i] then
+      return nil
+    end
+  end
+  return table.concat(kinds, " ")
 end
 
 -- A user's function and what was built of it so far.
@@ -53,18 +91,18 @@ function M.new(builder, f, options)
   if type(f) ~= "function" then
     support.fail("bad argument #1 to '%s' (function expected, got %s)", builder, type(f))
   end
-  local subject = setmetatable({ f = f, kernels = {}, types = {} }, Subject)
+  local subject = setmetatable({ f = f, kernels = {} }, Subject)
   local path = capture.builtin_path(f)
   if path then
-    subject.name, subject.cells = path, {}
+    subject.name = path
   else
     local text, chunkname, index = source.find(f, "the function")
     local info = debug.getinfo(f, "S")
     subject.name = capture.name_of(text, chunkname, index)
       or ("%s:%d"):format(info.short_src, info.linedefined)
     subject.nparams = #capture.params_of(text, chunkname, index)
-    subject.cells = cells_of(f, subject.name)
   end
+  describe(subject)
   subject.name = options.name or subject.name
   subject.options = {
     name = ("%s(%s)"):format(builder, subject.name),
@@ -158,17 +196,18 @@ end
 ---"boolean" for a scalar
 ---@return roc.DType[]
 function Subject:results(kinds)
-  local parts = { table.unpack(kinds) }
-  for _, cell in ipairs(self.cells) do
-    parts[#parts + 1] = kind_of_cell(cell)
+  local cells = kinds_of_cells(self)
+  if not cells or self.is_refused then
+    describe(self)
+    cells = kinds_of_cells(self) or ""
   end
-  local key = table.concat(parts, " ")
-  local known = self.types[key]
-  if not known then
-    known = dtypes_of(self, infer(self, kinds))
-    self.types[key] = known
+  local key = table.concat(kinds, " ") .. " | " .. cells
+  if not self.types[key] then
+    self.is_refused = true -- until then: a name may hold another kind of thing at the next call
+    self.types[key] = dtypes_of(self, infer(self, kinds))
+    self.is_refused = false
   end
-  return known
+  return self.types[key]
 end
 
 ---The dtype in which the function combines elements of a dtype: it takes two and gives one of the
