@@ -192,6 +192,22 @@ devices.each(function(device)
     assert.same({ roc.float32(0.1), 300 / 7, 0.1, 70000.0 }, devices.table(floats))
   end)
 
+  it("writes no captured host array, however large", function()
+    for _, n in ipairs { 3, 10000 } do
+      local big = roc.zeros(n)
+      for _, k in ipairs {
+        roc.kernel(function() big[1] = 99 end),
+        roc.kernel(function() local b = big b[1] = 99 end),
+        roc.kernel(function() roc.atomic.add(big, 1, 99) end),
+      } do
+        local ok, why = pcall(devices.run, k, 1, {})
+        assert.is_false(ok)
+        assert.matches("memory_spec.lua:%d+:%d+: kernel .*array.*\n.*99.*\n *%^", tostring(why))
+        assert.are.equal(0.0, big[1])
+      end
+    end
+  end)
+
   it("keeps what an item read before it stored there", function()
     local k = roc.kernel(function(x, y, c, out)
       local i = roc.get_global_id(1)

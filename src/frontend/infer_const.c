@@ -94,7 +94,7 @@ roc_ty roc_infer_const_array(roc_infer *inf, const roc_ast_node *call, const roc
                              roc_ty t, const roc_dtype *dtype) {
   const roc_fe_binding *binding = source_binding(inf, source);
   const roc_fe_arg *large = large_source(inf, binding);
-  if (t.kind != ROC_TY_ARRAY || (t.space != ROC_IR_ARRAY_CONST && !large)) {
+  if (t.kind != ROC_TY_ARRAY || t.space != ROC_IR_ARRAY_CONST) {
     ROC_INFER_REPORT(inf, call->span, ROC_DIAG_CONST_ARRAY);
     return roc_ty_of(ROC_TY_ERROR);
   }

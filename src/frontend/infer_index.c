@@ -142,7 +142,7 @@ static roc_ty hidden_type(const roc_infer *inf, uint32_t arg) {
     return (roc_ty){.kind = ROC_TY_ARRAY,
                     .dtype = (uint8_t)a->dtype,
                     .rank = (uint8_t)a->rank,
-                    .space = ROC_IR_ARRAY_PARAM};
+                    .space = a->is_constant ? ROC_IR_ARRAY_CONST : ROC_IR_ARRAY_PARAM};
   }
   return a->is_plain && a->type == ROC_VT_F64 ? roc_ty_of(ROC_TY_PLAIN)
                                               : roc_ty_of_value_type(a->type);

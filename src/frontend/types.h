@@ -43,7 +43,7 @@ typedef struct roc_ty {
   bool maybe_false; /* a number or false: the value of `boolean and number` */
   uint8_t dtype;    /* ARRAY, DTYPE: roc_dtype */
   uint8_t rank;     /* ARRAY, SHAPE */
-  uint8_t space;    /* ARRAY: roc_ir_array_kind */
+  uint8_t space;    /* ARRAY: roc_ir_array_kind; CONST also of an argument that is not written */
   uint32_t id;      /* BUILTIN, FUNCTION */
 } roc_ty;
 

@@ -174,20 +174,6 @@ static bool settle_aliases(roc_jit_kernel *k, const roc_ir_module *m) {
   return false;
 }
 
-static roc_status check_constant_arrays(roc_jit_kernel *k, const roc_ir_module *m, roc_error *err) {
-  for (uint32_t i = 0; i < k->program->narrays; i++) {
-    const roc_jit_capture *c = &k->program->arrays[i];
-    uint32_t slot = k->nparams + i;
-    if (!c->is_constant || slot >= m->params.count || !m->params.items[slot].is_written) continue;
-    return roc_fail(err, ROC_COMPILE,
-                    "kernel '%s': '%s' is a host array that was copied when the kernel was made, "
-                    "so it cannot be "
-                    "written; pass it as an argument, or capture a device array",
-                    k->name, c->name);
-  }
-  return ROC_OK;
-}
-
 roc_status roc_jit_lower(roc_jit_kernel *kernel, roc_ir_module **out_module, roc_error *err) {
   roc_jit_times kept = kernel->times; /* looking at a kernel is not compiling it */
   roc_status status = front_end(kernel, NULL, NULL, out_module, err);
@@ -207,11 +193,6 @@ roc_status roc_jit_compile_ir(roc_jit_kernel *k, roc_ir_module **out_module, roc
     ROC_TRY(status);
     changed = settle_aliases(k, module);
   } while (changed);
-  roc_status status = check_constant_arrays(k, module, err);
-  if (status != ROC_OK) {
-    roc_ir_module_free(module);
-    return status;
-  }
   *out_module = module;
   return ROC_OK;
 }
