@@ -327,9 +327,12 @@ local function support(launch)
     local value
     return function()
       if value == nil then
-        -- a NaN begins, once
-        local is_past = step > 0 and last < first or step <= 0 and first < last
+        -- a first or last value that is NaN begins, once
         value = first
+        local is_past = first < last
+        if step > 0 then
+          is_past = last < first
+        end
         return not is_past and value or nil
       end
       value = S.f32(value + step)

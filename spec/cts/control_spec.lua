@@ -323,6 +323,19 @@ devices.each(function()
     assert.same({ 0.5, 1.0, 0.0, 0.0 }, devices.table(out))
   end)
 
+  it("runs a float loop as one that counts down when its step is no number", function()
+    local k = roc.kernel(function(x, out)
+      for i = 1, #out do
+        for _ = x[i], x[i + 1], x[4] do out[i] = out[i] + 1 end
+      end
+    end)
+    for _, dtype in ipairs { "float32", "float64" } do
+      local out = devices.zeros(2, "int64")
+      devices.run(k, 1, { devices.values({ 1, 5, 1, 0 / 0 }, dtype), out })
+      assert.same({ 0, 1 }, devices.table(out))
+    end
+  end)
+
   it("mixes a private array's elements in a loop", function()
     local k = roc.kernel(function(out, x, n)
       local mixed = roc.private.array(16, "int32")
