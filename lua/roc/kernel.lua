@@ -207,9 +207,15 @@ local function keep_copies(given, args)
       kept[#kept + 1] = { array = array, copy = array:copy(), always = not copies_out }
     end
   end
-  for _, k in ipairs(kept) do
-    k.always = k.always and not comes_back(kept, k)
-  end
+  local changed
+  repeat -- one that comes back may bring another back
+    changed = false
+    for _, k in ipairs(kept) do
+      if k.always and comes_back(kept, k) then
+        k.always, changed = false, true
+      end
+    end
+  until not changed
   return kept
 end
 

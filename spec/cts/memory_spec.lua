@@ -265,4 +265,17 @@ devices.each(function(device)
     k[{ 1, 3 }](roc.InOut(host), roc.In(other))
     assert.same({ 0, 0, 0 }, other:totable())
   end)
+
+  it("brings back a chain of arguments that share memory, in whatever order they come", function()
+    local k = roc.kernel(function(x, y, z) x[1], y[1], z[1] = 1, 2, 3 end)
+    for _, order in ipairs { { 1, 2, 3 }, { 1, 3, 2 }, { 2, 1, 3 }, { 3, 2, 1 } } do
+      local host = roc.zeros(7, "int64")
+      local links = { roc.In(host:slice(1, 1, 3)), roc.In(host:slice(1, 3, 5)),
+        host:slice(1, 5, 7) }
+      k:forall(1)(links[order[1]], links[order[2]], links[order[3]])
+      local expected = { 0, 0, 0, 0, 0, 0, 0 }
+      for i, link in ipairs(order) do expected[link * 2 - 1] = i end
+      assert.same(expected, host:totable())
+    end
+  end)
 end)
