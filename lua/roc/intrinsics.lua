@@ -247,7 +247,8 @@ define_wave("ds_permute", function(lanes, width)
     if value ~= nil then
       return value
     end
-    return math.type(entry[2]) == "float" and 0.0 or 0
+    local nothing = { integer = 0, float = 0.0 }
+    return nothing[math.type(entry[2])] or false
   end
 end)
 

@@ -339,6 +339,17 @@ devices.each(function(device)
     assert.matches("index 0 out of range 1..1 of 'x' (work-item {1})", tostring(err), 1, true)
   end)
 
+  it("gives a lane that nobody pushes to nothing of the value's type", function()
+    local k = roc.kernel(function(out, x)
+      local i = roc.get_global_id(1)
+      local pushed, number = roc.ds_permute(1, i > 0), roc.ds_permute(1, x[i])
+      out[i] = pushed and number or number - 1
+    end)
+    local out = devices.zeros(3, "float32")
+    devices.run(k, 3, { out, devices.values({ 5, 6, 7 }, "float32") })
+    assert.same({ 7.0, -1.0, -1.0 }, devices.table(out))
+  end)
+
   it("votes, shuffles and reduces over a wavefront", function()
     local k = roc.kernel(function(out)
       local i, lane = roc.get_global_id(1), roc.lane_id()
