@@ -138,13 +138,12 @@ end
 
 -- running the script ------------------------------------------------------------------------------
 
--- roc_NAME, and a number behind that where another kernel of the script is called so.
-local function unique_symbol(name, taken)
-  local symbol, n = "roc_" .. name:gsub("%W", "_"), 1
-  local unique = symbol
+-- The name, and a number behind it where another kernel of the script is called so.
+local function make_unique(name, separator, taken)
+  local unique, n = name, 1
   while taken[unique] do
     n = n + 1
-    unique = ("%s_%d"):format(symbol, n)
+    unique = name .. separator .. n
   end
   taken[unique] = true
   return unique
@@ -153,16 +152,14 @@ end
 -- The kernels with a signature, each {kernel, name, symbol, text, chunkname, index}, names and
 -- symbols made unique.
 local function watch()
-  local made, counts, symbols = {}, {}, {}
+  local made, names, symbols = {}, {}, {}
   kernels.on_new = function(kernel, where)
     if not where.signature then
       return
     end
-    local name = kernel.name:gsub("[^%w_.-]", "_")
-    counts[name] = (counts[name] or 0) + 1
     where.kernel = kernel
-    where.name = counts[name] > 1 and ("%s-%d"):format(name, counts[name]) or name
-    where.symbol = unique_symbol(kernel.name, symbols)
+    where.name = make_unique(kernel.name:gsub("[^%w_.-]", "_"), "-", names)
+    where.symbol = make_unique("roc_" .. kernel.name:gsub("%W", "_"), "_", symbols)
     made[#made + 1] = where
   end
   return made

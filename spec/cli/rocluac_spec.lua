@@ -26,6 +26,13 @@ roc.kernel(function(x)
 end, { name = "one", signature = "(int32[:])" })
 ]]
 
+local ALIKE = [[
+local roc = require "roc"
+for _, name in ipairs { "a", "a-2", "a" } do
+  roc.kernel("function(x) x[1] = 1 end", { name = name, signature = "(int32[:])" })
+end
+]]
+
 local LARGE = [[
 local roc = require "roc"
 roc.kernel(function(x)
@@ -82,6 +89,7 @@ describe("rocluac #amdgpu", function()
     folder = files.run("mktemp -d"):gsub("\n$", "")
     write("two.lua", SCRIPT)
     write("one.lua", ONE)
+    write("alike.lua", ALIKE)
     write("first.lua", FIRST)
     write("many.lua", MANY)
     write("large.lua", LARGE)
@@ -134,6 +142,11 @@ describe("rocluac #amdgpu", function()
     assert.are.equal("y-double y-single", outputs())
     run("-tgfx90a:xnack+ -t gfx90a:xnack+ -t gfx942 -o out/x.hsaco one.lua")
     assert.are.equal("x-gfx90a_xnack+.hsaco x-gfx942.hsaco", outputs())
+  end)
+
+  check("gives each kernel a file, however they are called", function()
+    run("-t gfx90a --emit=ast -o out/x.ast alike.lua")
+    assert.are.equal("x-a-2.ast x-a-3.ast x-a.ast", outputs())
   end)
 
   -- The instructions of a kernel, without addresses and without what fills up to the next one.
