@@ -49,7 +49,7 @@ local function define_id(name, of)
     local item = item_of(full)
     check_integer(d, 1, full)
     if d < 1 then
-      bad_argument(1, full, "dimension from 1 expected, got " .. d)
+      error(("'%s' counts dimensions from 1"):format(full), 2)
     end
     return of(item)[d] or 1
   end

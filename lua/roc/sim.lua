@@ -346,6 +346,9 @@ local function support(launch)
     return checked(core.frombytes(bytes, dtype, extents), "constant array")
   end
 
+  -- In an unchecked kernel ids and sizes of dimensions below 1 are those beyond the launch's.
+  function S.dimension_unchecked(d) return d < 1 and 4 or d end
+
   -- Integer division in an unchecked kernel: by zero gives 0.
   function S.idiv_unchecked(a, b) return b == 0 and 0 or a // b end
   function S.imod_unchecked(a, b) return b == 0 and 0 or a % b end

@@ -58,6 +58,22 @@ devices.each(function(device)
     end
   end)
 
+  it("counts dimensions from 1", function()
+    local function size(d, out) out[1] = roc.get_global_size(d) end
+    for d = -1, 0 do
+      local out = devices.zeros(1, "int64")
+      local ok, why = pcall(devices.run, roc.kernel(size), 1, { d, out })
+      assert.is_false(ok)
+      assert.matches(
+        "group_spec.lua:%d+: 'roc.get_global_size' counts dimensions from 1 %(work%-item {1}%)",
+        tostring(why))
+      if not device.raw then
+        devices.run(roc.kernel(size, { check = false }), 3, { d, out })
+        assert.equal(1, out[1])
+      end
+    end
+  end)
+
   it("exchanges values through shared memory", function()
     local k = roc.kernel(function(x, out)
       local tile = roc.shared.array(16, "float32")

@@ -107,6 +107,8 @@ uint32_t roc_lower_zero(roc_lower *lx, roc_value_type vt);
 uint32_t roc_lower_float(roc_lower *lx, roc_value_type vt, double value); /* F32, F64 */
 uint32_t roc_lower_temp(roc_lower *lx, roc_value_type vt);
 uint32_t roc_lower_and_bits(roc_lower *lx, uint32_t x, uint32_t y); /* booleans, both evaluated */
+/* A check that fails with a text of its own. */
+void roc_lower_check(roc_lower *lx, const roc_ast_node *node, uint32_t test, const char *text);
 uint32_t roc_lower_site(roc_lower *lx, const roc_ast_node *node, roc_site_kind kind);
 
 /* lower_stat.c */

@@ -1,6 +1,8 @@
 /* Builtins to instructions: one handler for each class of builtin.def. */
 #include "frontend/builtin.h"
 
+#include <stdio.h>
+
 #include "frontend/lower.h"
 
 /* A call being lowered.  `results` have their types already. */
@@ -35,6 +37,14 @@ static uint32_t query_constant(roc_lower *lx, roc_ir_op op, int64_t dim) {
   return dim <= 3 ? roc_ir_query(&lx->b, op, (uint32_t)dim - 1) : roc_ir_const_int(&lx->b, 1);
 }
 
+static void check_dimension(roc_lower *lx, const builtin_call *c, uint32_t dim) {
+  char text[80];
+  if (!lx->options->check) return;
+  snprintf(text, sizeof text, "'%s' counts dimensions from 1", c->info->path);
+  uint32_t test = roc_ir_binary(&lx->b, ROC_IR_LE, roc_ir_const_int(&lx->b, 1), dim);
+  roc_lower_check(lx, c->node, test, text);
+}
+
 static void lower_launch_dim(roc_lower *lx, builtin_call *c) {
   roc_ir_op op = (roc_ir_op)c->info->payload;
   if (c->args[0].is_const) {
@@ -42,6 +52,7 @@ static void lower_launch_dim(roc_lower *lx, builtin_call *c) {
     return;
   }
   uint32_t dim = roc_lower_id(lx, c->args[0]), id = roc_ir_const_int(&lx->b, 1);
+  check_dimension(lx, c, dim);
   for (int64_t d = 3; d >= 1; d--) {
     uint32_t is_it = roc_ir_binary(&lx->b, ROC_IR_EQ, dim, roc_ir_const_int(&lx->b, d));
     id = roc_ir_select(&lx->b, is_it, query_constant(lx, op, d), id);

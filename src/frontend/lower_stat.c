@@ -125,19 +125,11 @@ static void lower_repeat(roc_lower *lx, const roc_ast_node *stat) {
 /* A step that is no constant may be zero: Lua raises. */
 static void check_step(roc_lower *lx, const roc_ast_node *stat, roc_operand step) {
   if (!lx->options->check || step.is_const || !stat->c) return;
-  static const char text[] = "'for' step is zero";
-  roc_site_piece piece = {.text = text};
-  roc_site site = {.kind = ROC_SITE_ERROR,
-                   .file = lx->frame->inst->fn->chunk->name,
-                   .line = stat->c->span.line,
-                   .column = stat->c->span.column,
-                   .pieces = &piece,
-                   .npieces = 1};
   roc_lower_place(lx, stat->c);
   uint32_t id = roc_lower_id(lx, step);
   uint32_t test =
       roc_ir_binary(&lx->b, ROC_IR_NE, id, roc_lower_zero(lx, roc_ir_type_of(&lx->b, id)));
-  roc_ir_report(&lx->b, ROC_IR_CHECK, roc_ir_add_site(&lx->b, &site), &test, 1);
+  roc_lower_check(lx, stat->c, test, "'for' step is zero");
 }
 
 static roc_operand step_operand(roc_lower *lx, const roc_ast_node *stat) {

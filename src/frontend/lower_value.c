@@ -75,3 +75,15 @@ uint32_t roc_lower_site(roc_lower *lx, const roc_ast_node *node, roc_site_kind k
   roc_lower_place(lx, node);
   return roc_ir_add_site(&lx->b, &site);
 }
+
+void roc_lower_check(roc_lower *lx, const roc_ast_node *node, uint32_t test, const char *text) {
+  roc_site_piece piece = {.text = text};
+  roc_site site = {.kind = ROC_SITE_ERROR,
+                   .file = lx->frame->inst->fn->chunk->name,
+                   .line = node->span.line,
+                   .column = node->span.column,
+                   .pieces = &piece,
+                   .npieces = 1};
+  roc_lower_place(lx, node);
+  roc_ir_report(&lx->b, ROC_IR_CHECK, roc_ir_add_site(&lx->b, &site), &test, 1);
+}

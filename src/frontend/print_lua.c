@@ -415,6 +415,13 @@ static void print_wave(printer *p, const roc_ast_node *node, const roc_builtin_i
   put(p, ")");
 }
 
+static void print_launch_dim(printer *p, const roc_ast_node *node, const roc_builtin_info *info) {
+  print_intrinsic_name(p, info);
+  if (!p->typed->options->check) put(p, "S.dimension_unchecked(");
+  print_args(p, &node->list, 0, roc_ty_of(ROC_TY_NONE));
+  put(p, p->typed->options->check ? ")" : "))");
+}
+
 static void print_assert(printer *p, const roc_ast_node *node) {
   if (p->typed->options->check) {
     print_call_as(p, "S.assert", node, roc_ty_of(ROC_TY_NONE));
@@ -438,6 +445,7 @@ static void print_builtin(printer *p, const roc_ast_node *node, const roc_builti
     case ROC_BC_SHARED_ARRAY:
     case ROC_BC_PRIVATE_ARRAY: print_block_array(p, node, info); break;
     case ROC_BC_CONST_ARRAY: print_const_call(p, node); break;
+    case ROC_BC_LAUNCH_DIM: print_launch_dim(p, node, info); break;
     case ROC_BC_ATOMIC: print_atomic(p, node, info); break;
     case ROC_BC_NUMBER: print_call_as(p, "math.abs", node, any); break;
     case ROC_BC_MINMAX: print_call_as(p, info->path, node, t); break;
