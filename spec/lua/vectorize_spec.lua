@@ -291,6 +291,10 @@ describe("roc.vectorize", function()
     function() v(roc.ones(3), 1, { out = roc.ones(3, "int32") }) end)
   it_refuses("too many outs", "bad option 'out' %(1 expected, one a result, got 2%)",
     function() v(roc.ones(3), 1, { out = { roc.ones(3), roc.ones(3) } }) end)
+  it_refuses("a list of outs with a gap", "bad option 'out' %(array expected, got nil%)",
+    function()
+      roc.vectorize(function(x) return x, x end)(roc.ones(2), { out = { nil, roc.ones(2) } })
+    end)
   it_refuses("outs that share memory", "arrays 1 and 2 share memory", function()
     local out = roc.ones(3)
     roc.vectorize(function(x) return x, x end)(out, { out = { out, out } })

@@ -102,7 +102,8 @@ local function check_outs(outs, shape, results)
   if larger and support.shape_text(larger) == support.shape_text(outs[1].shape) then
     shape = larger
   end
-  for j, out in ipairs(outs) do
+  for j = 1, #results do -- any of a list may be missing
+    local out = outs[j]
     support.check_out(out, shape, "option 'out'")
     support.check_store(results[j], out.dtype, "option 'out'")
     for l = 1, j - 1 do
@@ -200,7 +201,7 @@ local function call(subject, args, n, options)
   local shape, is_new = broadcast(subject, shapes, n), #outs == 0
   if not is_new then
     shape = check_outs(outs, shape, results)
-    table.move(outs, 1, #outs, n + 1, arrays)
+    table.move(outs, 1, #results, n + 1, arrays)
   end
   local device, is_device = support.device_of(arrays, n + #outs, options.stream)
   local scope <close> = support.scope(device)
