@@ -12,6 +12,7 @@ support.library()
 
 local BUILD_OPTIONS = "check, contract, dtype, fastmath, name, number"
 local CALL_OPTIONS = "dtype, out, stream"
+local MAX_RANK = 8 -- of an array
 
 -- the signature -----------------------------------------------------------------------------------
 
@@ -241,12 +242,19 @@ end
 
 -- A result's operand; what has no core is an array of one element to the function.
 local function result_operand(array, dims, name)
-  local shape = array.shape
-  if #dims == 0 and #shape > 0 then
-    shape[#shape + 1] = 1
-    array = array:reshape(shape)
+  local operand = operand_of(array, array.ndim - #dims, name)
+  if #dims == 0 then
+    operand.core[1] = 1
   end
-  return operand_of(array, array.ndim - math.max(#dims, 1), name)
+  return operand
+end
+
+-- A result without a core has a dimension more in the kernel, where its own are not joined.
+local function check_rank(subject, operand)
+  if #operand.inner + #operand.core > MAX_RANK then
+    support.fail("'%s' cannot walk %d outer dimensions of a result without core dimensions, which "
+      .. "no stride joins; %d can be", subject.name, #operand.inner, MAX_RANK - 1)
+  end
 end
 
 local function operands_of(subject, arrays, outs)
@@ -272,6 +280,7 @@ local function run_loops(subject, args, n, arrays, outs, is_new, outer, stream)
   local params, passed = support.names("a", n), support.names("a", n)
   local values = table.move(args, 1, n, 1, { n = n })
   for _, operand in ipairs(operands) do
+    check_rank(subject, operand)
     local view = loops.view(operand)
     if operand.position then
       values[operand.position], passed[operand.position] = support.input(view),
