@@ -44,6 +44,13 @@ devices.each(function(device)
       end)
     end)
 
+    it("names the script's line when a function that kernels know refuses numbers", function()
+      local here = "^[^\n]*vectorize_spec.lua:%d+: bad argument #"
+      assert_raises(here .. "2 to 'math.fmod'", function() roc.vectorize(math.fmod)(1, 0) end)
+      assert_raises(here .. "1 to 'math.sqrt'", function() roc.vectorize(math.sqrt)() end)
+      assert_raises(here .. "1 to 'roc.math.cbrt'", function() roc.vectorize(roc.math.cbrt)() end)
+    end)
+
     it("takes the dtype of the result from what the function gives", function()
       local cases = {
         { add, "float32", "float32", roc.float32 }, { add, "float32", "float64", roc.float64 },

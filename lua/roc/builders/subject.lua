@@ -18,7 +18,7 @@ local M = {}
 -- again, and watches, which hold functions, dtypes, tables and host arrays.
 local function describe(subject)
   subject.cells, subject.watches, subject.types = {}, {}, {}
-  if capture.builtin_path(subject.f) then
+  if subject.is_builtin then
     return
   end
   local program = capture.collect(subject.f, subject.name)
@@ -94,7 +94,7 @@ function M.new(builder, f, options)
   local subject = setmetatable({ f = f, kernels = {} }, Subject)
   local path = capture.builtin_path(f)
   if path then
-    subject.name = path
+    subject.name, subject.is_builtin = path, true
   else
     local text, chunkname, index = source.find(f, "the function")
     local info = debug.getinfo(f, "S")

@@ -223,6 +223,19 @@ local function has_array(args, n)
   return false
 end
 
+-- A function that kernels know, with errors that call it by its name: it has no line of its own.
+local function named(f, name)
+  local function finish(is_fine, ...)
+    if not is_fine then
+      support.fail("%s", (tostring((...)):gsub("to '[^']*'", ("to '%s'"):format(name), 1)))
+    end
+    return ...
+  end
+  return function(...)
+    return finish(pcall(f, ...))
+  end
+end
+
 ---Makes an element-wise function: `roc.vectorize(f)(x, y [, {out=, dtype=, stream=}])`.
 ---@param f function of elements
 ---@param opts? roc.VectorizeOpts
@@ -235,12 +248,13 @@ local function vectorize(f, opts)
   end
   subject.dtype = options.dtype
   local read, run = support.public(read_call), support.public(call)
+  local plain = subject.is_builtin and support.public(named(f, subject.name)) or f
   return function(...)
     local args, n, call_options = read(subject, ...)
     if has_array(args, n) or call_options.out then
       return run(subject, args, n, call_options)
     end
-    return f(table.unpack(args, 1, n))
+    return plain(table.unpack(args, 1, n))
   end
 end
 
