@@ -242,13 +242,13 @@ end
 
 core.set_sim_launcher(function(kernel, launch, ...)
   local described = table.pack(kernel:sim_source(...))
-  local scalars = kernel:sim_scalars()
+  local names, scalars = kernel:sim_names(), kernel:sim_scalars()
   launch.name = kernel.name
   local arrays = table.move(described, 2, described.n, 1, {})
   local params = kernel:params()
   local hidden = {} -- numbered behind the explicit ones
   for i, array in ipairs(arrays) do
-    hidden[#params + i] = core.kernel_sim_view(array, launch.stream)
+    hidden[#params + i] = sim.checked(core.kernel_sim_view(array, launch.stream), names[i])
   end
   local program = {
     fn = kernel:fn(),

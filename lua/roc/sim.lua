@@ -51,6 +51,8 @@ local function checked(array, name, rank, dim)
   })
 end
 
+M.checked = checked
+
 local function is_array(v)
   local name = type(v) == "userdata" and (getmetatable(v) or {}).__name
   return name == "roc.Array" or name == "roc.DeviceArray"
@@ -342,8 +344,8 @@ local function support(launch)
     end
   end
 
-  function S.const_array(extents, dtype, bytes)
-    return checked(core.frombytes(bytes, dtype, extents), "constant array")
+  function S.const_array(extents, dtype, bytes, name)
+    return checked(core.frombytes(bytes, dtype, extents), name)
   end
 
   -- In an unchecked kernel ids and sizes of dimensions below 1 are those beyond the launch's.

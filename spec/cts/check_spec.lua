@@ -71,6 +71,29 @@ devices.each(function(device)
     assert.matches("index 0 out of range 1..4 of 'b'", fault_of(devices.run, k, 1, { 0 }), 1, true)
   end)
 
+  it("names captured and constant arrays", function()
+    if device.raw then
+      return -- the untouched function sees the arrays themselves
+    end
+    local cfg = { d = devices.zeros({ 2, 3 }, "int32"), large = roc.zeros({ 100, 200 }) }
+    local small, t = roc.zeros({ 2, 3 }), { 1, 2 }
+    local cases = {
+      { roc.kernel(function(n) cfg.d[n][1] = 1 end), "1..2 of 'cfg.d' (dimension 1)" },
+      { roc.kernel(function(n) roc.atomic.add(cfg.d, { 1, n }, 1) end),
+        "1..3 of 'cfg.d' (dimension 2)" },
+      { roc.kernel(function(n) cfg.d[1][1] = roc.int32(cfg.large[n][1]) end),
+        "1..100 of 'cfg.large' (dimension 1)" },
+      { roc.kernel(function(n) cfg.d[1][1] = roc.int32(small[2][n]) end),
+        "1..3 of 'small' (dimension 2)" },
+      { roc.kernel(function(n) cfg.d[1][1] = roc.const.array(t, roc.int8)[n] end),
+        "1..2 of 't'" },
+    }
+    for _, case in ipairs(cases) do
+      assert.matches("index 500 out of range " .. case[2],
+        fault_of(devices.run, case[1], 1, { 500 }), 1, true)
+    end
+  end)
+
   it("names the dimension of a matrix index", function()
     local k = roc.kernel(function(m, i, j) m[i][j] = 1 end)
     local m = devices.zeros({ 3, 5 }, "int32")

@@ -266,6 +266,17 @@ static int kernel_m_sim_source(lua_State *L) {
   return 1 + roc_kernel_push_captured(L, box);
 }
 
+/* k:sim_names() -> of each captured array that k:sim_source gives, its name in the kernel */
+static int kernel_m_sim_names(lua_State *L) {
+  const roc_jit_program *program = roc_check_kernel(L, 1)->kernel->program;
+  lua_createtable(L, (int)program->narrays, 0);
+  for (uint32_t i = 0; i < program->narrays; i++) {
+    lua_pushstring(L, program->arrays[i].name);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
 /* k:sim_scalars() -> for each parameter that is no array, the number or boolean that the arguments
  * of k:sim_source gave it: the signature may have rounded it. */
 static int kernel_m_sim_scalars(lua_State *L) {
@@ -404,6 +415,7 @@ static const luaL_Reg methods[] = {{"launch", roc_kernel_m_launch},
                                    {"specialisations", kernel_m_specialisations},
                                    {"times", kernel_m_times},
                                    {"sim_source", kernel_m_sim_source},
+                                   {"sim_names", kernel_m_sim_names},
                                    {"sim_scalars", kernel_m_sim_scalars},
                                    {"sim_writes", kernel_m_sim_writes},
                                    {"params", kernel_m_params},

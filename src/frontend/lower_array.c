@@ -28,11 +28,7 @@ static uint32_t const_array(roc_lower *lx, const roc_ast_node *node,
                         .dtype = data->dtype,
                         .rank = (uint8_t)data->rank,
                         .data = data->data,
-                        .name = "constant"};
-  while (node->kind == ROC_AST_CALL) node = node->list.items[0]; /* of roc.const.array */
-  if (node->kind == ROC_AST_FREE_NAME) array.name = node->as.s.data;
-  if (node->kind == ROC_AST_INDEX && node->b->kind == ROC_AST_STRING)
-    array.name = node->b->as.s.data;
+                        .name = roc_fe_const_name(node)};
   for (uint32_t d = 0; d < data->rank; d++) array.extents[d] = data->extents[d];
   uint32_t id = roc_ir_add_array(&lx->b, &array);
   if (!roc_vec_push(&lx->const_data, data) || !roc_vec_push(&lx->const_arrays, id)) lx->stop = true;

@@ -105,7 +105,8 @@ static bool is_nothing(roc_ty t) {
   return roc_ty_is_static(t) && t.kind != ROC_TY_ARRAY && t.kind != ROC_TY_SHAPE;
 }
 
-static void print_const_array(printer *p, const roc_fe_const_array *a) {
+static void print_const_array(printer *p, const roc_ast_node *node, const roc_fe_const_array *a) {
+  const char *name = roc_fe_const_name(node);
   size_t nbytes = roc_dtype_itemsize(a->dtype);
   put(p, "S.const_array({");
   for (uint32_t d = 0; d < a->rank; d++) {
@@ -114,17 +115,20 @@ static void print_const_array(printer *p, const roc_fe_const_array *a) {
   }
   roc_str_printf(&p->text, "},\"%s\",", roc_dtype_name(a->dtype));
   quote(&p->text, a->data, nbytes);
+  put(p, ",");
+  quote(&p->text, name, strlen(name));
   put(p, ")");
 }
 
-static void print_binding(printer *p, const roc_fe_binding *binding, roc_ty t) {
+static void print_binding(printer *p, const roc_ast_node *node, roc_ty t) {
+  const roc_fe_binding *binding = roc_fe_node(p->inst, node)->binding;
   switch (binding->kind) {
     case ROC_BIND_CONSTANT: print_scalar(p, binding->as.scalar, t); break;
     case ROC_BIND_HIDDEN:
       roc_str_printf(&p->text, is_f32(p, t) ? "S.f32(A[%u])" : "A[%u]", binding->as.arg + 1);
       break;
     case ROC_BIND_ARRAY: roc_str_printf(&p->text, "A[%u]", binding->as.arg + 1); break;
-    case ROC_BIND_CONST_ARRAY: print_const_array(p, binding->as.const_array); break;
+    case ROC_BIND_CONST_ARRAY: print_const_array(p, node, binding->as.const_array); break;
     default: put(p, "nil"); break;
   }
 }
@@ -433,7 +437,7 @@ static void print_assert(printer *p, const roc_ast_node *node) {
 static void print_const_call(printer *p, const roc_ast_node *node) {
   const roc_fe_binding *made = roc_fe_node(p->inst, node)->binding;
   if (made) {
-    print_const_array(p, made->as.const_array);
+    print_const_array(p, node, made->as.const_array);
   } else {
     print_expr(p, node->list.items[0]);
   }
@@ -507,7 +511,7 @@ static void print_call(printer *p, const roc_ast_node *node) {
 static void print_expr(printer *p, const roc_ast_node *node) {
   const roc_fe_node_info *info = roc_fe_node(p->inst, node);
   if (info->binding) {
-    print_binding(p, info->binding, info->type);
+    print_binding(p, node, info->type);
     return;
   }
   switch ((roc_ast_kind)node->kind) {

@@ -131,6 +131,13 @@ bool roc_fe_const_dtype(const roc_fe_instance *inst, const roc_ast_node *node, r
   return roc_fe_node(inst, node)->type.kind == ROC_TY_DTYPE;
 }
 
+const char *roc_fe_const_name(const roc_ast_node *node) {
+  while (node->kind == ROC_AST_CALL) node = node->list.items[0];
+  if (node->kind == ROC_AST_FREE_NAME) return node->as.s.data;
+  bool has_key = node->kind == ROC_AST_INDEX && node->b->kind == ROC_AST_STRING;
+  return has_key ? node->b->as.s.data : "constant";
+}
+
 roc_ast_list roc_fe_atomic_index(roc_ast_node *const *index_argument) {
   const roc_ast_node *node = *index_argument;
   if (node->kind == ROC_AST_TABLE) return node->list;

@@ -179,6 +179,8 @@ roc_fe_shape_fault roc_fe_const_shape(const roc_fe_instance *inst, const roc_ast
                                       int64_t *extents, uint32_t *rank);
 /* The dtype an argument names: a dtype value or a string literal. */
 bool roc_fe_const_dtype(const roc_fe_instance *inst, const roc_ast_node *node, roc_dtype *out);
+/* What messages call the constant array that a name, or a call of roc.const.array, is. */
+const char *roc_fe_const_name(const roc_ast_node *node);
 /* The index operands of roc.atomic.*: the items of a table, or the node itself. */
 roc_ast_list roc_fe_atomic_index(roc_ast_node *const *index_argument);
 
