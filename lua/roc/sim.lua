@@ -18,6 +18,7 @@ M.is_raw = os.getenv("ROCLUA_SIM") == "raw"
 -- A wrapper that checks each index and says which array it was. `dim` counts the dimensions already
 -- indexed away, `rank` those of the whole array.
 local function checked(array, name, rank, dim)
+  local store = debug.getmetatable(array).__newindex
   rank, dim = rank or array.ndim, dim or 1
   local extent, is_row = #array, array.ndim > 1
   local where = rank > 1 and (" (dimension %d)"):format(dim) or ""
@@ -46,7 +47,10 @@ local function checked(array, name, rank, dim)
     end,
     __newindex = function(_, i, v)
       check(i)
-      array[i] = v
+      local is_stored, why = pcall(store, array, i, v)
+      if not is_stored then
+        error(why, 2)
+      end
     end,
   })
 end

@@ -71,6 +71,18 @@ devices.each(function(device)
     assert.matches("index 0 out of range 1..4 of 'b'", fault_of(devices.run, k, 1, { 0 }), 1, true)
   end)
 
+  it("places a store of what no element can be", function()
+    if not device.raw then
+      return -- the compiler refuses floats, and math.floor fails before
+    end
+    local line = here(1)
+    local k = roc.kernel(function(x, y) y[1] = math.floor(x[1]) end)
+    assert.matches(
+      ("check_spec.lua:%d: cannot assign to an element: number has no integer"):format(line),
+      fault_of(devices.run, k, 1, { devices.values { 1e300 }, devices.zeros(1, "int64") }), 1,
+      true)
+  end)
+
   it("names captured and constant arrays", function()
     if device.raw then
       return -- the untouched function sees the arrays themselves
