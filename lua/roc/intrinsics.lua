@@ -135,8 +135,8 @@ end
 M.wave_results = {}
 M.wave = {}
 
-local function define_wave(name, result)
-  local full = "roc.wave." .. name
+local function define_wave(name, result, full)
+  full = full or "roc.wave." .. name
   M.wave_results[name] = result
   M.wave[name] = function(...)
     item_of(full)
@@ -250,7 +250,7 @@ define_wave("ds_permute", function(lanes, width)
     local nothing = { integer = 0, float = 0.0 }
     return nothing[math.type(entry[2])] or false
   end
-end)
+end, "roc.ds_permute")
 
 define_wave("ds_bpermute", function(lanes, width)
   local map = by_lane(lanes)
@@ -258,7 +258,7 @@ define_wave("ds_bpermute", function(lanes, width)
     local source = map[wrap_lane(entry[1], width)]
     return (source or entry)[2]
   end
-end)
+end, "roc.ds_bpermute")
 
 define_wave("activelanepermute_wavewidth", function(lanes)
   local map = by_lane(lanes)
@@ -270,7 +270,7 @@ define_wave("activelanepermute_wavewidth", function(lanes)
     local source = map[lane]
     return source and source[1] or src
   end
-end)
+end, "roc.activelanepermute_wavewidth")
 
 define_wave("barrier", function()
   return function() end

@@ -24,7 +24,8 @@ devices.each(function(device)
   end)
 
   it("ids and barriers are for kernels only", function()
-    local names = { "get_global_id", "get_local_size", "get_work_dim", "barrier", "lane_id" }
+    local names = { "get_global_id", "get_local_size", "get_work_dim", "barrier", "lane_id",
+      "ds_permute", "ds_bpermute", "activelanepermute_wavewidth" }
     for _, name in ipairs(names) do
       refuses(("'roc.%s' can only be called in a kernel"):format(name), roc[name], 1)
     end
