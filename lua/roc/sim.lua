@@ -99,6 +99,7 @@ function Group:dynamic_array(dtype, first_byte, name)
   local bytes = self.dynamic
   if not bytes then
     bytes = core.empty(self.launch.shared, "uint8")
+    bytes:fill(UNDEFINED.u & 0xff)
     self.dynamic = bytes
   end
   return checked(core.view_bytes(bytes, first_byte, count, dtype), name or "dynamic shared array")

@@ -355,6 +355,14 @@ devices.each(function(device)
     assert.matches("index 0 out of range 1..1 of 'x' (work-item {1})", tostring(err), 1, true)
   end)
 
+  it("lets a read of what nobody wrote to dynamic shared memory show on sim", function()
+    if device.kind ~= "sim" then return end
+    local k = roc.kernel(function(out) out[1] = roc.shared.array(0, roc.int32)[2] end)
+    local out = devices.zeros(1, "int32")
+    k:launch({ grid = 1, workgroup = 1, shared = 8 }, out)
+    assert.equal(0x5a5a5a5a, out[1])
+  end)
+
   it("gives a lane that nobody pushes to nothing of the value's type", function()
     local k = roc.kernel(function(out, x)
       local i = roc.get_global_id(1)
