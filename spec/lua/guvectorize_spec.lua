@@ -185,6 +185,11 @@ describe("roc.guvectorize", function()
   it_refuses("an out of another shape",
     "bad option 'out' %(array of shape {3, 2, 2} expected, got {2, 2, 2}%)",
     function() v(roc.ones { 3, 2, 2 }, roc.ones { 2, 2 }, { out = roc.ones { 2, 2, 2 } }) end)
+  it_refuses("dtypes of another count", "bad option 'dtype' %(1 expected, one a result, got 2%)",
+    function() roc.guvectorize(dot, "(n),(n)->()", { dtype = { "int8", "int8" } }) end)
+  it_refuses("a call's dtypes of another count",
+    "bad option 'dtype' %(1 expected, one a result, got 0%)",
+    function() v(roc.ones { 1, 1 }, roc.ones { 1, 1 }, { dtype = {} }) end)
   it_refuses("an unknown option", "unknown option 'axis'",
     function() v(roc.ones { 2, 2 }, roc.ones { 2, 2 }, { axis = 1 }) end)
 end)

@@ -215,6 +215,8 @@ describe("roc.reduce", function()
     function() sum(roc.ones(2), { out = roc.ones(2) }) end)
   it_refuses("an out that cannot hold the result", "which an array of int32 cannot hold",
     function() sum(roc.ones(2), { out = roc.ones(1, "int32") }) end)
+  it_refuses("what is no boolean", "bad option 'commutative' %(boolean expected, got number%)",
+    function() roc.reduce(add, nil, { commutative = 0 }) end)
   it_refuses("an unknown option", "unknown option 'dtype'; known are axis, init, out, stream",
     function() sum(roc.ones(2), { dtype = "int32" }) end)
   it_refuses("a function that gives several values", "gives 2 values; it must give one",

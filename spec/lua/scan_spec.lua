@@ -147,6 +147,8 @@ describe("roc.scan", function()
     function() sums(roc.ones(2), { out = roc.ones(2, "int32") }) end)
   it_refuses("an init that the results cannot be", "has no integer representation",
     function() sums(roc.range(1, 2), { init = 1.5 }) end)
+  it_refuses("what is no boolean", "bad option 'exclusive' %(boolean expected, got number%)",
+    function() roc.scan(add)(roc.ones(2), { exclusive = 0, init = 1 }) end)
   it_refuses("an unknown option", "unknown option 'axis'; known are exclusive, init, out, stream",
     function() sums(roc.ones(2), { axis = 1 }) end)
 end)

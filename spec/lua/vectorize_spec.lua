@@ -326,8 +326,27 @@ describe("roc.vectorize", function()
     end
     v(on "cpu", on "sim")
   end)
-  it_refuses("what is no stream", "bad stream %(roc.Stream expected, got number%)",
-    function() v(roc.ones(1), 1, { stream = 1 }) end)
+  for _, n in ipairs { 0, 1 } do
+    it_refuses(("what is no stream for %d elements"):format(n),
+      "bad option 'stream' %(roc.Stream expected, got number%)",
+      function() v(roc.ones(n), 1, { stream = 1 }) end)
+  end
+
+  local wrong = {
+    { "check", 1, "boolean expected, got number" },
+    { "contract", "yes", 'boolean expected, got "yes"' },
+    { "dtype", 7, "a dtype expected, got number" },
+    { "dtype", { roc.float32, "float" }, 'a dtype expected, got "float"' },
+    { "fastmath", 0, "boolean expected, got number" },
+    { "name", 5, "a name expected, got number" },
+    { "number", "int8", '"float32" or "float64" expected, got "int8"' },
+  }
+  for i, case in ipairs(wrong) do
+    local name, value, why = table.unpack(case)
+    it_refuses(("a wrong option of the builder (%d)"):format(i),
+      ("bad option '%s' %%(%s%%)"):format(name, why),
+      function() roc.vectorize(add, { [name] = value }) end)
+  end
 
   it("makes one kernel for arguments of the same kinds", function()
     collectgarbage()

@@ -315,11 +315,20 @@ local function run(subject, args, n, options)
   return table.unpack(outs)
 end
 
+-- Options with a dtype for each result, where they name a list.
+local function check_dtypes(subject, options)
+  local dtypes, count = options.dtype, #subject.signature.outputs
+  if type(dtypes) == "table" and #dtypes ~= count then
+    support.fail("bad option 'dtype' (%d expected, one a result, got %d)", count, #dtypes)
+  end
+end
+
 local function call(subject, ...)
   local args, options = table.pack(...), {}
   local n = args.n
   if type(args[n]) == "table" then
     options = support.check_options(args[n], CALL_OPTIONS, argument(subject, n))
+    check_dtypes(subject, options)
     n = n - 1
   end
   return run(subject, args, n, options)
@@ -335,6 +344,7 @@ local function guvectorize(f, signature, opts)
   local options = support.check_options(opts, BUILD_OPTIONS, "argument #3 to 'guvectorize'")
   local subject = subjects.new("guvectorize", f, options)
   subject.signature, subject.dtype = parse(signature), options.dtype
+  check_dtypes(subject, options)
   local count = #subject.signature.inputs + #subject.signature.outputs
   if subject.nparams and subject.nparams ~= count then
     support.fail(

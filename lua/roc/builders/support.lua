@@ -145,7 +145,44 @@ function M.check_dtype(value, what)
   return dtype
 end
 
----Refuses option names that are not known.
+local function bad_option(name, expected, value)
+  M.fail("bad option '%s' (%s expected, got %s)", name, expected,
+    type(value) == "string" and ("%q"):format(value) or M.type_name(value))
+end
+
+local function boolean(value, name)
+  if type(value) ~= "boolean" then
+    bad_option(name, "boolean", value)
+  end
+end
+
+-- Values that mean the same in every builder; the others are looked at where they are used.
+local OPTIONS = {
+  check = boolean, commutative = boolean, contract = boolean, exclusive = boolean,
+  fastmath = boolean,
+  dtype = function(value)
+    for _, dtype in pairs(type(value) == "table" and value or { value }) do
+      M.check_dtype(dtype, "option 'dtype'")
+    end
+  end,
+  name = function(value)
+    if type(value) ~= "string" or value == "" then
+      bad_option("name", "a name", value)
+    end
+  end,
+  number = function(value)
+    if value ~= "float32" and value ~= "float64" then
+      bad_option("number", "\"float32\" or \"float64\"", value)
+    end
+  end,
+  stream = function(value)
+    if M.type_name(value) ~= "roc.Stream" then
+      bad_option("stream", "roc.Stream", value)
+    end
+  end,
+}
+
+---Refuses option names that are not known, and values that are none of theirs.
 ---@param options? table
 ---@param known string sorted names, separated by ", "
 ---@param where string "argument #2 to 'vectorize'"
@@ -156,10 +193,12 @@ function M.check_options(options, known, where)
   elseif type(options) ~= "table" then
     M.fail("bad %s (table of options expected, got %s)", where, M.type_name(options))
   end
-  for name in pairs(options) do
+  for name, value in pairs(options) do
     if type(name) ~= "string"
       or not (", " .. known .. ", "):find(", " .. name .. ", ", 1, true) then
       M.fail("bad %s (unknown option '%s'; known are %s)", where, tostring(name), known)
+    elseif OPTIONS[name] then
+      OPTIONS[name](value, name)
     end
   end
   return options
