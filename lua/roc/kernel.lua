@@ -54,13 +54,18 @@ end
 
 -- Bounds of a workgroup: an integer, or a table of up to three.
 local function workgroup(name, value)
-  local dims = type(value) == "table" and { table.unpack(value, 1, 3) } or { value }
-  if #dims == 0 or type(value) == "table" and #value > 3 then
+  local dims, count = type(value) == "table" and { table.unpack(value, 1, 3) } or { value }, 0
+  for _ in pairs(type(value) == "table" and value or dims) do
+    count = count + 1
+  end
+  local is_list = dims[count] ~= nil and (count < 3 or dims[2] ~= nil) and dims[1] ~= nil
+  if not is_list then
     bad_option(name, "1 to 3 integers", value)
   end
   for _, n in ipairs(dims) do
     if math.type(n) ~= "integer" or n < 1 or n > 0x7fffffff then
-      bad_option(name, "integers of at least 1", n)
+      fail("bad argument #2 to 'kernel' (option '%s': integers of at least 1 expected, got %s)",
+        name, math.type(n) and tostring(n) or type(n))
     end
   end
   return dims
@@ -118,16 +123,30 @@ end
 
 -- making ------------------------------------------------------------------------------------------
 
+-- Whether the text's first word, behind space and comments, is `return`.
+local function begins_with_return(text)
+  local at, before = 1, nil
+  while at ~= before do
+    before = at
+    at = text:match("^%s+()", at) or at
+    local _, long_end = text:find("^%-%-%[(=*)%[.-%]%1%]", at)
+    local _, line_end = text:find("^%-%-[^\n]*", at)
+    at = (long_end or line_end or at - 1) + 1
+  end
+  return text:find("^return%f[^%w_]", at) ~= nil
+end
+
 -- The function a string holds, with its text and index: "function(…) … end", `return` before it or
 -- not.
 local function load_text(text, env)
-  local code = text:find("^%s*return%f[^%w_]") and text or "return " .. text
+  local code = begins_with_return(text) and text or "return " .. text
   local chunk, why = load(code, text, "t", env)
   if not chunk then
     fail("bad argument #1 to 'kernel' (%s)", why)
   end
-  local ok, f = pcall(chunk)
-  if not ok or type(f) ~= "function" then
+  local results = table.pack(pcall(chunk))
+  local f = results[2]
+  if not results[1] or type(f) ~= "function" or results.n > 2 then
     fail("bad argument #1 to 'kernel' (a string that holds one function expected: \"function(…) "
       .. "… end\")")
   end

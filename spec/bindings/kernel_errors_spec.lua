@@ -24,7 +24,13 @@ describe("roc.kernel", function()
     refuses("option 'name': a name expected", roc.kernel, noop, { name = "" })
     refuses("option 'number': \"float32\" or \"float64\" expected, got \"float16\"", roc.kernel,
       noop, { number = "float16" })
-    refuses("option 'workgroup': integers of at least 1", roc.kernel, noop, { workgroup = 0 })
+    for shown, value in pairs { ["0"] = 0, ["-3"] = { 16, -3 }, ["1.5"] = 1.5, table = { {} } } do
+      refuses(("option 'workgroup': integers of at least 1 expected, got %s)"):format(shown):gsub(
+        "[-)]", "%%%0"), roc.kernel, noop, { workgroup = value })
+    end
+    for _, value in ipairs { { 16, nil, 4 }, { nil, 4 }, { 16, x = 4 } } do
+      refuses("option 'workgroup': 1 to 3 integers", roc.kernel, noop, { workgroup = value })
+    end
     refuses("option 'workgroup': 1 to 3 integers", roc.kernel, noop, { workgroup = {} })
     refuses("option 'workgroup': 1 to 3 integers", roc.kernel, noop, { workgroup = { 1, 1, 1, 1 } })
     refuses("option 'env' goes with a kernel given as a string", roc.kernel, noop, { env = {} })

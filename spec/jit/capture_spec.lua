@@ -334,11 +334,15 @@ describe("a kernel given as a string", function()
     local text = "function(y) y[1] = global_of_capture_spec end"
     assert.same({ 6 }, run(roc.kernel(text)))
     assert.same({ 7 }, run(roc.kernel(text, { env = { global_of_capture_spec = 7 } })))
-    assert.same({ 6 }, run(roc.kernel("return " .. text)))
+    for _, before in ipairs { "", "-- hi\n", "--[==[ two\nlines ]==] ", " --[[a]]\n--b\n  " } do
+      assert.same({ 6 }, run(roc.kernel(before .. text)))
+      assert.same({ 6 }, run(roc.kernel(before .. "return " .. text)))
+    end
   end)
 
   it("must hold one function", function()
-    for _, text in ipairs { "1 + 1", "saxpy.lua", "{}", "error 'mine'" } do
+    for _, text in ipairs { "1 + 1", "saxpy.lua", "{}", "error 'mine'",
+      "function(o) end, function(o) end" } do
       assert.error_matches(function() roc.kernel(text) end,
         "^bad argument #1 to 'kernel' %(a string that holds one function expected")
     end
