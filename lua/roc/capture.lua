@@ -134,11 +134,15 @@ local function root_of(f, path)
   return nil
 end
 
-local function is_rectangular(t)
+local MAX_RANK = 8 -- of arrays; a table in itself has no end of rows
+
+local function is_rectangular(t, rank)
   local first = t[1]
-  if type(first) == "table" then
+  if rank > MAX_RANK then
+    return false
+  elseif type(first) == "table" then
     for _, row in ipairs(t) do
-      if type(row) ~= "table" or #row ~= #first or not is_rectangular(row) then
+      if type(row) ~= "table" or #row ~= #first or not is_rectangular(row, rank + 1) then
         return false
       end
     end
@@ -170,7 +174,7 @@ end
 -- A table given to roc.const.array inside the kernel: its values as they are, of which the compiler
 -- makes the array of the call's dtype.
 local function constant_table(t)
-  if not is_rectangular(t) then
+  if not is_rectangular(t, 1) then
     return nil
   end
   local ok, array = pcall(core.array, t)

@@ -279,6 +279,13 @@ describe("a captured array", function()
     assert.error_matches(
       try("function(y) y[1] = roc.const.array(t, roc.int8)[1] end", { roc = roc, t = host }),
       "(element {1}: number has no integer representation)", 1, true)
+    local cycle = { 1 }
+    cycle[1] = cycle
+    for _, t in ipairs { cycle, { { 1 }, { 2, 3 } }, { 1, "a" } } do
+      assert.error_matches(
+        try("function(y) y[1] = roc.const.array(t, roc.int8)[1] end", { roc = roc, t = t }),
+        "'roc.const.array' cannot build an array in a kernel", 1, true)
+    end
     assert.error_matches(
       try("function(y) y[1] = roc.const.array(t, 8)[1] end", { roc = roc, t = host }),
       "needs a dtype such as roc.float32", 1, true)
