@@ -11,7 +11,7 @@ local gemm = { TILE = TILE }
 gemm.naive = roc.kernel(function(a, b, c)
   local j, i = roc.grid(2)
   if i <= c.shape[1] and j <= c.shape[2] then
-    local sum = 0.0
+    local sum = 0
     for k = 1, a.shape[2] do sum = sum + a[i][k] * b[k][j] end
     c[i][j] = sum
   end
@@ -20,7 +20,7 @@ end, { name = "gemm_naive" })
 ---Makes the tiled kernel for arrays of `dtype`: a workgroup of TILE × TILE walks along k in blocks,
 ---each loaded once into shared memory and used TILE times.  Any m, n and k; the edge is filled with
 ---zeros.
----@param dtype roc.DType
+---@param dtype roc.DType of numbers
 ---@param check? boolean false: an unchecked kernel
 ---@return roc.Kernel
 function gemm.tiled_for(dtype, check)
@@ -30,17 +30,17 @@ function gemm.tiled_for(dtype, check)
     local x, y = roc.get_local_id(1), roc.get_local_id(2)
     local j, i = roc.grid(2)
     local m, n, depth = c.shape[1], c.shape[2], a.shape[2]
-    local sum = 0.0
+    local sum = 0
     for k0 = 0, depth - 1, TILE do
       if i <= m and k0 + x <= depth then
         block_a[y][x] = a[i][k0 + x]
       else
-        block_a[y][x] = 0.0
+        block_a[y][x] = 0
       end
       if k0 + y <= depth and j <= n then
         block_b[y][x] = b[k0 + y][j]
       else
-        block_b[y][x] = 0.0
+        block_b[y][x] = 0
       end
       roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
       for k = 1, TILE do sum = sum + block_a[y][k] * block_b[k][x] end

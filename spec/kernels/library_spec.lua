@@ -61,6 +61,18 @@ devices.each(function()
       end)
     end
 
+    it("gemm multiplies matrices of integers", function()
+      local gemm = require "roc.kernels.gemm"
+      local tile, long = gemm.TILE, 3037000500
+      local a, b = devices.values({ { long, 2, 3 } }, "int64"),
+        devices.values({ { long, 1 }, { 5, 6 }, { 7, 8 } }, "int64")
+      for _, k in ipairs { gemm.naive, gemm.tiled_for(roc.int64) } do
+        local c = devices.zeros({ 1, 2 }, "int64")
+        k[{ 1, { tile, tile } }](a, b, c)
+        assert.same({ { long * long + 31, long + 36 } }, devices.table(c))
+      end
+    end)
+
     it("reduce adds up an array of any length", function()
       local reduce = require "roc.kernels.reduce"
       for _, n in ipairs { 1, 255, 1000 } do
