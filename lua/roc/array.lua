@@ -203,7 +203,7 @@ end
 ---@param methods table
 function M.install(metatable, methods)
   local function text_of(a)
-    if debug.getmetatable(a) ~= metatable then
+    if type(a) ~= "userdata" or debug.getmetatable(a) ~= metatable then
       error(("bad argument #1 to 'tostring' (roc.Array expected, got %s)"):format(type(a)), 2)
     end
     return M.format(a)
