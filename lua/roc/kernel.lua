@@ -160,7 +160,7 @@ end
 
 ---Makes a kernel of a Lua function, or of a string that holds one.
 ---@param f function|string
----@param opts? roc.KernelOptions
+---@param opts? roc.KernelOpts
 ---@return roc.Kernel
 function M.kernel(f, opts)
   local options = check_options(opts)

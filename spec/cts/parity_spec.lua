@@ -77,12 +77,18 @@ devices.each(function(device)
     assert.same({ 20, 20, 20, 20 }, h:totable())
   end)
 
-  it("a read-only host array is copied back by nobody", function()
+  it("a host array that is only copied in is copied back by nobody", function()
     local h = roc.ones(4, "int64")
-    local k = devices.kernel("function(x, y) y[roc.get_global_id(1)] = x[1] end")
+    local k = devices.kernel [[function(x, y)
+      local i = roc.get_global_id(1)
+      x[i] = x[i] + i
+      y[i] = x[i]
+    end]]
     local out = roc.zeros(4, "int64")
-    k:forall(4)(h, out)
-    assert.same({ 1, 1, 1, 1 }, out:totable())
+    k:forall(4)(roc.In(h), out)
+    assert.same({ 2, 3, 4, 5 }, out:totable())
     assert.same({ 1, 1, 1, 1 }, h:totable())
+    k:forall(4)(h, out)
+    assert.same({ 2, 3, 4, 5 }, h:totable())
   end)
 end)

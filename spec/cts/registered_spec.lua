@@ -144,18 +144,24 @@ devices.each(function(device)
   end)
 
   it("collecting arrays whose kernels are queued loses nothing", function()
-    local k = scale_kernel()
+    local k = devices.kernel [[function(x, f, done)
+      local i = roc.get_global_id(1)
+      x[i] = x[i] * f
+      if x[i] == f then roc.atomic.add(done, 1, 1) end
+    end]]
+    local done = devices.zeros(1, "int64")
     for i = 1, 40 do
       local a = roc.ones(1000, "float32")
       if i % 2 == 0 then
         roc.register(a)
-        k:forall(1000)(a, 2)
+        k:forall(1000)(a, 2, done)
       else
-        k:forall(1000)(roc.smart_array(a), 2)
+        k:forall(1000)(roc.smart_array(a), 2, done)
       end
       if i % 7 == 0 then collectgarbage() end
     end
     roc.current_device():synchronize()
     collectgarbage()
+    assert.equal(40000, done[1])
   end)
 end)

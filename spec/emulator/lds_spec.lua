@@ -53,7 +53,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1030:wave64" }) do
   local partial = 0x0ff0f00f31248001
 
   describe(("emulated LDS of %s"):format(target), function()
-    if not emulator.program then pending("no emulator in this build") end
+    if not emulator.program then return pending("no emulator in this build") end
 
     it("is read in every width", function()
       local cases, checks = {}, {}
@@ -364,7 +364,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1030:wave64" }) do
 end
 
 describe("emulated LDS", function()
-  if not emulator.program then pending("no emulator in this build") end
+  if not emulator.program then return pending("no emulator in this build") end
 
   it("adds float64 on gfx90a", function()
     local result = run("gfx90a", { lds = accesses.image({ f64(0.1), f64(-3) }, 64), exec = 3,

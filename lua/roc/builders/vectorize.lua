@@ -145,8 +145,7 @@ local function operands_of(arrays, n, outs)
   local function add(array, name, position, is_result)
     operands[#operands + 1] = {
       array = array, extents = array.shape, strides = array.strides, core = {}, name = name,
-        position = position,
-      is_result = is_result,
+      position = position, is_result = is_result,
     }
   end
   for i = 1, n do

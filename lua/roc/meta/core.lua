@@ -410,6 +410,7 @@ function roc.trim_memory(device) end
 ---@field stream? roc.Stream
 
 ---@class roc.Kernel
+---@field name string as messages show it
 ---@field [table] fun(...) { groups, workgroup [, stream [, shared_bytes]] }
 local Kernel = {}
 
@@ -419,7 +420,7 @@ function Kernel:launch(how, ...) end
 
 ---Exactly n work-items; the workgroup is chosen for the device.
 ---@param n integer
----@param opts? { workgroup: integer, shared: integer, stream: roc.Stream }
+---@param opts? { workgroup?: integer, shared?: integer, stream?: roc.Stream }
 ---@return fun(...)
 function Kernel:forall(n, opts) end
 
@@ -428,9 +429,11 @@ function Kernel:forall(n, opts) end
 ---@return string
 function Kernel:inspect_types(...) end
 
+---LLVM's text of the kernel: as it is made, or "opt": after LLVM's passes.
 ---@param target? string
+---@param stage? "raw" | "opt" default "raw"
 ---@return string
-function Kernel:inspect_llvm(target) end
+function Kernel:inspect_llvm(target, stage) end
 
 ---Assembly, with the source line in front of what it became.
 ---@param target? string

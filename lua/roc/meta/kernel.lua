@@ -106,8 +106,8 @@ function roc.wavebarrier() end
 function roc.mem_fence(scope) end
 
 ---Atomic operations on elements of global and shared arrays of 32- and 64-bit integers and floats.
----Each gives the old value. Relaxed; at device scope on global arrays, at workgroup scope on shared
----ones.
+---Each but `store` gives the old value. Relaxed; at device scope on global arrays, at workgroup
+---scope on shared ones.
 ---@class roc.atomic
 ---@field add fun(a: roc.AnyArray, index: roc.Shape, value: number): number
 ---@field sub fun(a: roc.AnyArray, index: roc.Shape, value: number): number
@@ -124,7 +124,7 @@ function roc.mem_fence(scope) end
 ---Counts down from the limit.
 ---@field dec fun(a: roc.AnyArray, index: roc.Shape, limit: integer): integer
 ---@field load fun(a: roc.AnyArray, index: roc.Shape): number
----@field store fun(a: roc.AnyArray, index: roc.Shape, value: number): number
+---@field store fun(a: roc.AnyArray, index: roc.Shape, value: number)
 roc.atomic = {}
 
 -- wavefronts --------------------------------------------------------------------------------------
