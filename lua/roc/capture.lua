@@ -65,23 +65,24 @@ end
 local parsed = setmetatable({}, { __mode = "v" })
 local names = setmetatable({}, { __mode = "k" })
 
-local function parse(text, chunkname)
+-- `lead`: how many bytes stand in front of what the user wrote; none unless told.
+local function parse(text, chunkname, lead)
   local chunk = parsed[text]
   if not chunk or names[chunk] ~= chunkname then
-    chunk = core.kernel_chunk(text, chunkname)
+    chunk = core.kernel_chunk(text, chunkname, lead)
     parsed[text], names[chunk] = chunk, chunkname
   end
   return chunk
 end
 
 ---The name of a function in its source, or nil.
-function M.name_of(text, chunkname, index)
-  return parse(text, chunkname):name(index)
+function M.name_of(text, chunkname, index, lead)
+  return parse(text, chunkname, lead):name(index)
 end
 
 ---The names of a function's parameters.
-function M.params_of(text, chunkname, index)
-  return parse(text, chunkname):params(index)
+function M.params_of(text, chunkname, index, lead)
+  return parse(text, chunkname, lead):params(index)
 end
 
 local function class_of(value)
@@ -98,7 +99,7 @@ end
 local Walk = {}
 Walk.__index = Walk
 
-function Walk:function_index(f, name, text, chunkname, index)
+function Walk:function_index(f, name, text, chunkname, index, lead)
   local at = self.index_of[f]
   if at then
     return at
@@ -109,7 +110,7 @@ function Walk:function_index(f, name, text, chunkname, index)
     text, chunkname, index = table.unpack(found, 1, 3)
   end
   at = #self.functions + 1
-  self.functions[at] = { fn = f, name = name, chunk = parse(text, chunkname), index = index,
+  self.functions[at] = { fn = f, name = name, chunk = parse(text, chunkname, lead), index = index,
     bindings = {} }
   self.index_of[f] = at
   return at
@@ -297,12 +298,13 @@ end
 ---@param text? string the source, when it is at hand
 ---@param chunkname? string
 ---@param index? integer
+---@param lead? integer bytes in front of what the user wrote
 ---@return table program {functions = {{fn, name, chunk, index, bindings}, …}, watches = {{fn,
 ---  upvalue, keys, value, is_global}, …}}, the kernel's own function first
-function M.collect(f, name, memory, text, chunkname, index)
+function M.collect(f, name, memory, text, chunkname, index, lead)
   local walk = setmetatable({ functions = {}, index_of = {}, watches = {}, is_watched = {},
     memory = memory or M.memory() }, Walk)
-  walk:function_index(f, name, text, chunkname, index)
+  walk:function_index(f, name, text, chunkname, index, lead)
   local done = 0
   while done < #walk.functions do
     done = done + 1

@@ -136,8 +136,8 @@ local function begins_with_return(text)
   return text:find("^return%f[^%w_]", at) ~= nil
 end
 
--- The function a string holds, with its text and index: "function(…) … end", `return` before it or
--- not.
+-- The function a string holds, "function(…) … end" with `return` before it or not; its text, and
+-- how many bytes were put in front of the string.
 local function load_text(text, env)
   local code = begins_with_return(text) and text or "return " .. text
   local chunk, why = load(code, text, "t", env)
@@ -150,7 +150,7 @@ local function load_text(text, env)
     fail("bad argument #1 to 'kernel' (a string that holds one function expected: \"function(…) "
       .. "… end\")")
   end
-  return f, code
+  return f, code, #code - #text
 end
 
 local function location_name(f)
@@ -164,9 +164,9 @@ end
 ---@return roc.Kernel
 function M.kernel(f, opts)
   local options = check_options(opts)
-  local text, chunkname, index
+  local text, chunkname, index, lead
   if type(f) == "string" then
-    f, text = load_text(f, options.env or _G)
+    f, text, lead = load_text(f, options.env or _G)
     chunkname, index = debug.getinfo(f, "S").short_src, source.index_in(f, text)
   elseif type(f) ~= "function" then
     fail("bad argument #1 to 'kernel' (function or string expected, got %s)", type(f))
@@ -175,11 +175,12 @@ function M.kernel(f, opts)
   else
     text, chunkname, index = call(source.find, f, "the kernel")
   end
-  local name = options.name or call(capture.name_of, text, chunkname, index) or location_name(f)
-  local params = capture.params_of(text, chunkname, index)
+  local name = options.name or call(capture.name_of, text, chunkname, index, lead)
+    or location_name(f)
+  local params = capture.params_of(text, chunkname, index, lead)
   local memory = capture.memory()
   local function collect()
-    return call(capture.collect, f, name, memory, text, chunkname, index)
+    return call(capture.collect, f, name, memory, text, chunkname, index, lead)
   end
   local kernel = call(core.kernel_new, {
     name = name,

@@ -347,6 +347,19 @@ describe("a kernel given as a string", function()
     end
   end)
 
+  it("has its own columns, `return` before it or not", function()
+    local text = "function(y) y[1] = nothing_at_all end"
+    for before, column in pairs { [""] = 20, ["return "] = 27, ["\n  "] = 22 } do
+      local k = roc.kernel(before .. text)
+      local _, why = pcall(run, k)
+      local where, line, caret =
+        tostring(why):match(":(%d+): kernel [^\n]*\n    ([^\n]*)\n    ( *)^")
+      assert.equal(column, math.tointeger(where))
+      assert.equal((before .. text):match("[^\n]*$"):match("^ *(.*)"), line)
+      assert.equal(line:find("nothing", 1, true), #caret + 1)
+    end
+  end)
+
   it("must hold one function", function()
     for _, text in ipairs { "1 + 1", "saxpy.lua", "{}", "error 'mine'",
       "function(o) end, function(o) end" } do

@@ -21,12 +21,12 @@ static roc_jit_chunk **check_chunk(lua_State *L, int arg) {
   return box;
 }
 
-static roc_status parse(const char *text, size_t len, const char *name, roc_jit_chunk **out_chunk,
-                        roc_error *err) {
+static roc_status parse(const char *text, size_t len, uint32_t lead, const char *name,
+                        roc_jit_chunk **out_chunk, roc_error *err) {
   roc_diags diags;
   roc_diags_init(&diags, NULL);
   roc_ast_chunk *ast = NULL;
-  roc_status status = roc_fe_parse(text, len, name, &diags, &ast, err);
+  roc_status status = roc_fe_parse_behind(text, len, lead, name, &diags, &ast, err);
   if (status != ROC_OK && diags.count > 0) {
     roc_str rendered = ROC_STR_INIT;
     roc_diags_render(&diags, &rendered);
@@ -39,16 +39,18 @@ static roc_status parse(const char *text, size_t len, const char *name, roc_jit_
   return *out_chunk ? ROC_OK : roc_fail(err, ROC_OOM, "out of memory while parsing %s", name);
 }
 
-/* core.kernel_chunk(text, name) */
+/* core.kernel_chunk(text, name [, bytes in front of what the user wrote]) */
 static int chunk_new(lua_State *L) {
   size_t len;
   const char *text = luaL_checklstring(L, 1, &len);
   const char *name = luaL_checkstring(L, 2);
+  lua_Integer lead = luaL_optinteger(L, 3, 0);
+  luaL_argcheck(L, lead >= 0 && (size_t)lead <= len, 3, "no more than the text expected");
   roc_jit_chunk **box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = NULL;
   luaL_setmetatable(L, ROC_META_CHUNK);
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, parse(text, len, name, box, &err), &err);
+  ROC_LUA_TRY(L, parse(text, len, (uint32_t)lead, name, box, &err), &err);
   return 1;
 }
 

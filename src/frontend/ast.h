@@ -122,6 +122,7 @@ typedef struct roc_ast_chunk {
   const char *name; /* chunk name as shown in messages: "file.lua", "[string \"…\"]" */
   const char *text; /* a copy of the source, NUL-terminated */
   uint32_t len;
+  uint32_t lead; /* bytes put in front of the text: no column counts them, no message shows them */
   roc_ast_func **funcs; /* pre-order; the order of prototypes in a Lua dump */
   uint32_t nfuncs;
 } roc_ast_chunk;

@@ -92,7 +92,8 @@ static source_window find_window(const roc_ast_chunk *chunk, roc_span span) {
   const char *text = chunk->text;
   uint32_t at = span.begin < chunk->len ? span.begin : chunk->len;
   source_window w = {at, at, false, false};
-  while (w.begin > 0 && !is_newline(text[w.begin - 1]) && at - w.begin < LINE_BYTES) w.begin--;
+  while (w.begin > chunk->lead && !is_newline(text[w.begin - 1]) && at - w.begin < LINE_BYTES)
+    w.begin--;
   while (w.end < chunk->len && !is_newline(text[w.end]) && w.end - at < LINE_BYTES) w.end++;
   while (w.begin < at && (text[w.begin] == ' ' || text[w.begin] == '\t')) w.begin++;
   if (at - w.begin > LINE_BYTES - LEAD_BYTES) {

@@ -157,7 +157,7 @@ static void infer_shared_array(roc_infer *inf, call_ctx *c) {
 static void infer_const_array(roc_infer *inf, call_ctx *c) {
   roc_ty t = roc_infer_need_result(inf, arg_node(c, 0), arg_type(inf, c, 0));
   roc_dtype named;
-  bool has_dtype = c->nargs > 1 && arg_type(inf, c, 1).kind != ROC_TY_NIL;
+  bool has_dtype = c->nargs > 1;
   const roc_ast_node *type = own_arg(inf, c, 1);
   if (has_dtype && (!type || !roc_fe_const_dtype(inf->inst, type, &named))) {
     ROC_INFER_REPORT(inf, arg_node(c, 1)->span, ROC_DIAG_CONSTANT_DTYPE, c->info->path);

@@ -446,7 +446,8 @@ bool roc_lexer_init(roc_lexer *lexer, roc_ast_chunk *chunk, roc_diags *diags) {
   *lexer = (roc_lexer){.chunk = chunk, .diags = diags, .line = 1};
   lexer->end = text + chunk->len;
   if (chunk->len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3;
-  lexer->at = lexer->line_start = text;
+  lexer->at = text;
+  lexer->line_start = text + chunk->lead;
   if (peek(lexer, 0) == '#')
     while (!at_end(lexer) && !is_newline(*lexer->at)) lexer->at++;
   return roc_names_init(&lexer->names, &chunk->arena);

@@ -194,13 +194,15 @@ roc_ast_list roc_parse_take(roc_parser *p, uint32_t mark) {
 /* ---- entry points ------------------------------------------------------------------------ */
 
 /* The chunk with its copies of name and text; NULL when memory is out. */
-static roc_ast_chunk *make_chunk(const char *text, size_t len, const char *chunk_name) {
+static roc_ast_chunk *make_chunk(const char *text, size_t len, uint32_t lead,
+                                 const char *chunk_name) {
   roc_ast_chunk *chunk = roc_zalloc(sizeof *chunk);
   if (!chunk) return NULL;
   roc_arena_init(&chunk->arena, (size_t)ROC_PARSE_MAX_MIB * MIB);
   chunk->name = roc_arena_strndup(&chunk->arena, chunk_name, strlen(chunk_name));
   chunk->text = roc_arena_strndup(&chunk->arena, text, len);
   chunk->len = (uint32_t)len;
+  chunk->lead = lead;
   if (chunk->name && chunk->text) return chunk;
   roc_fe_chunk_free(chunk);
   return NULL;
@@ -213,7 +215,9 @@ static void detach_diags(roc_diags *diags, const roc_ast_chunk *chunk) {
   roc_ast_chunk *copy = ROC_ARENA_NEW(&diags->arena, roc_ast_chunk);
   const char *name = roc_arena_strndup(&diags->arena, chunk->name, strlen(chunk->name));
   const char *text = roc_arena_strndup(&diags->arena, chunk->text, chunk->len);
-  if (text) *copy = (roc_ast_chunk){.name = name, .text = text, .len = chunk->len};
+  if (text) {
+    *copy = (roc_ast_chunk){.name = name, .text = text, .len = chunk->len, .lead = chunk->lead};
+  }
   for (uint32_t i = 0; i < diags->count; i++) {
     roc_diag *diag = &diags->items[i];
     if (diag->chunk == chunk) diag->chunk = text ? copy : &nowhere;
@@ -270,9 +274,14 @@ static roc_status report_long_text(roc_diags *diags, const char *chunk_name, roc
 
 roc_status roc_fe_parse(const char *text, size_t len, const char *chunk_name, roc_diags *diags,
                         roc_ast_chunk **out_chunk, roc_error *err) {
+  return roc_fe_parse_behind(text, len, 0, chunk_name, diags, out_chunk, err);
+}
+
+roc_status roc_fe_parse_behind(const char *text, size_t len, uint32_t lead, const char *chunk_name,
+                               roc_diags *diags, roc_ast_chunk **out_chunk, roc_error *err) {
   *out_chunk = NULL;
   if (len > (size_t)MAX_TEXT_MIB * MIB) return report_long_text(diags, chunk_name, err);
-  roc_ast_chunk *chunk = make_chunk(text, len, chunk_name);
+  roc_ast_chunk *chunk = make_chunk(text, len, lead, chunk_name);
   if (!chunk) return roc_fail(err, ROC_OOM, "out of memory while parsing '%s'", chunk_name);
   roc_parser p = {.chunk = chunk, .diags = diags};
   parse_chunk(&p);
@@ -316,7 +325,7 @@ void roc_fe_dump_tokens(const char *text, size_t len, const char *chunk_name, ro
     (void)report_long_text(diags, chunk_name, &err);
     return;
   }
-  roc_ast_chunk *chunk = make_chunk(text, len, chunk_name);
+  roc_ast_chunk *chunk = make_chunk(text, len, 0, chunk_name);
   roc_lexer lexer = {0};
   if (chunk && roc_lexer_init(&lexer, chunk, diags)) {
     roc_token token;
