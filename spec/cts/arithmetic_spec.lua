@@ -315,22 +315,46 @@ devices.each(function(device)
       end
     end)
 
-    it("multiplies, divides and adds what is cut to 24 bits", function()
-      local k = devices.kernel("function(x, y, z, out) local i = roc.get_global_id(1) "
-        .. "local a, b = x[i] & 0xffffff, y[i] & 0xffffff "
-        .. "out[i][1] = a * b + z[i] out[i][2] = a // b out[i][3] = a % b end")
-      local x = { 16777214, 14882573, 0x7ffffe, 0x123456789abcdef, -1, 0xbf2758 }
-      local y = { 3, 3122, 0x7fffff, 0x7edcba987654321, -2, 0xbf2759 }
-      local out, expected, z = devices.zeros({ #x, 3 }, "int64"), {}, {}
-      for i = 1, #x do
-        local a, b = x[i] & 0xffffff, y[i] & 0xffffff
-        z[i] = i * 1234567891234567
-        expected[i] = { a * b + z[i], a // b, a % b }
+    it("stops a sum at the largest number and a difference at 0", function()
+      local adds = devices.kernel("function(x, y, z, out) local i = roc.get_global_id(1) "
+        .. "local a = x[i] * y[i] local b = a + (z[i] & 0xff) "
+        .. "out[i] = math.ult(b, a) and -1 or b end")
+      local takes = devices.kernel("function(x, y, z, out) local i = roc.get_global_id(1) "
+        .. "local a, b = (y[i] - x[i]) << 32 | (z[i] & 0xffffffff), y[i] & 0xffffffff "
+        .. "out[i] = math.ult(a, b) and 0 or a - b end")
+      local x, y, z, sums, rests = {}, {}, {}, {}, {}
+      for i = 1, 64 do
+        x[i], y[i], z[i] = -i, -i * i, i * 7
+        local a = (y[i] - x[i]) << 32 | (z[i] & 0xffffffff)
+        local b = y[i] & 0xffffffff
+        sums[i], rests[i] = x[i] * y[i] + (z[i] & 0xff), math.ult(a, b) and 0 or a - b
+        if math.ult(sums[i], x[i] * y[i]) then sums[i] = -1 end
       end
-      devices.run(k, #x, { devices.values(x, "int64"), devices.values(y, "int64"),
-        devices.values(z, "int64"), out })
-      assert.same(expected, devices.table(out))
+      for kernel, expected in pairs { [adds] = sums, [takes] = rests } do
+        local out = devices.zeros(64, "int64")
+        devices.run(kernel, 64, { devices.values(x, "int64"), devices.values(y, "int64"),
+          devices.values(z, "int64"), out })
+        assert.same(expected, devices.table(out))
+      end
     end)
+
+    for _, text in ipairs { "a * b + c", "a // b", "a % b" } do
+      it("computes " .. text .. " of what is cut to 24 bits", function()
+        local k = devices.kernel("function(x, y, z, out) local i = roc.get_global_id(1) "
+          .. "local a, b, c = x[i] & 0xffffff, y[i] & 0xffffff, z[i] out[i] = " .. text .. " end")
+        local of = load("local a, b, c = ... return " .. text)
+        local x = { 16777214, 14882573, 0x7ffffe, 0x123456789abcdef, -1, 0xbf2758 }
+        local y = { 3, 3122, 0x7fffff, 0x7edcba987654321, -2, 0xbf2759 }
+        local out, expected, z = devices.zeros(#x, "int64"), {}, {}
+        for i = 1, #x do
+          z[i] = i * 1234567891234567
+          expected[i] = of(x[i] & 0xffffff, y[i] & 0xffffff, z[i])
+        end
+        devices.run(k, #x, { devices.values(x, "int64"), devices.values(y, "int64"),
+          devices.values(z, "int64"), out })
+        assert.same(expected, devices.table(out))
+      end)
+    end
 
     it("chooses a constant for what is neither below nor above it", function()
       for _, dtype in ipairs { "float16", "float32", "float64" } do
