@@ -54,12 +54,14 @@ end
 
 -- Bounds of a workgroup: an integer, or a table of up to three.
 local function workgroup(name, value)
-  local dims, count = type(value) == "table" and { table.unpack(value, 1, 3) } or { value }, 0
-  for _ in pairs(type(value) == "table" and value or dims) do
+  local given, dims, count = type(value) == "table" and value or { value }, {}, 0
+  for _ in pairs(given) do
     count = count + 1
   end
-  local is_list = dims[count] ~= nil and (count < 3 or dims[2] ~= nil) and dims[1] ~= nil
-  if not is_list then
+  for i = 1, count do
+    dims[i] = given[i]
+  end
+  if count == 0 or count > 3 or #dims ~= count then -- a gap, or a name
     bad_option(name, "1 to 3 integers", value)
   end
   for _, n in ipairs(dims) do
