@@ -1,11 +1,18 @@
 /* Files read and written whole.
  *
- * Writing is atomic: the bytes go to a temporary file in the same folder, which then takes the
- * name, so that readers see the old file or the new one, and a failure leaves nothing. */
+ * The bytes go to a temporary file in the same folder; when all are there it becomes the file.  So a
+ * failure (a full disk, a folder that takes no file) leaves the old file whole, and readers see the
+ * old one or the new one.  Symbolic links are followed; a new file has the mode that the umask
+ * gives; one that is there keeps its mode, owner, links and access control list.  Where a new file
+ * cannot have these (several names, an owner that only root can give, an access control list, a
+ * mount point) the old one is written over once all bytes are in the temporary file and room for
+ * them is taken: who reads at that moment may see both.  Devices, pipes and the process's own
+ * descriptors (/dev/stdout, /dev/fd/3) are written to directly.  A read-only file is refused. */
 #ifndef ROC_BASE_FILE_H
 #define ROC_BASE_FILE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -17,13 +24,16 @@ roc_status roc_file_write(const char *path, const void *bytes, size_t nbytes, ro
 typedef struct roc_file_draft {
   const char *path;         /* the caller's */
   int fd;                   /* to write to; -1 once the caller has closed it */
-  char temporary[PATH_MAX]; /* its name so far; "": a device or a pipe, which is not replaced */
+  bool is_old;              /* a regular file is there */
+  bool replaces;            /* the temporary file may take the place of what is there */
+  char target[PATH_MAX];    /* `path` without links */
+  char temporary[PATH_MAX]; /* "": a device, a pipe or a descriptor, which is not replaced */
 } roc_file_draft;
 
 /* On success to be ended, whatever happens to the bytes.  IO. */
 roc_status roc_file_begin(const char *path, roc_file_draft *out_draft, roc_error *err);
-/* Closes the file.  It takes its name if `status`, of the writing, is OK; else it is gone.  Returns
- * `status`, or IO. */
+/* Closes the draft.  It becomes the file if `status`, of the writing, is OK; else it is gone.
+ * Returns `status`, or IO. */
 roc_status roc_file_end(roc_file_draft *draft, roc_status status, roc_error *err);
 
 /* Stores the file's bytes (roc_free).  IO, OOM. */

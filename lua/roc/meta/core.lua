@@ -183,7 +183,8 @@ function roc.seed(n) end
 ---@return roc.Array
 function roc.frombytes(s, dtype, shape) end
 
----Writes NumPy's .npy format; the file appears whole or not at all.
+---Writes NumPy's .npy format; the file appears whole or not at all. One that is there keeps its
+---mode, owner and links.
 ---@param path string
 ---@param a roc.Array
 function roc.save(path, a) end
@@ -485,7 +486,8 @@ function Kernel:resources(target, workgroup) end
 ---@field shared_bytes integer
 local CodeObject = {}
 
----Writes the bytes to a file, whole or not at all.
+---Writes the bytes to a file, whole or not at all. One that is there keeps its mode, owner and
+---links.
 ---@param path string
 ---@return roc.CodeObject
 function CodeObject:save(path) end
