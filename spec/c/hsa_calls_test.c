@@ -181,7 +181,7 @@ static uint64_t try_scatter(board *b, roc_dev_scatter s) {
   s.dst = b->block + offset;
   OK(ops->scatter(b->stream, &s, &done, &err));
   await(b->stream, done);
-  CHECK(!ops->find_failure(b->stream, done, &err));
+  CHECK(!has_failed(b->stream, done));
   uint64_t ncopies = copies();
   OK(ops->copy(b->stream, (roc_devptr)(uintptr_t)b->seen, b->block, b->nbytes, ROC_COPY_D2H, &back,
                &err));
@@ -325,7 +325,7 @@ static bool went_well(roc_status status) {
 static bool ended_well(roc_dev_stream *stream, roc_status status, const roc_ticket *ticket) {
   if (!went_well(status)) return false;
   await(stream, *ticket);
-  return !ops->find_failure(stream, *ticket, &err);
+  return !has_failed(stream, *ticket);
 }
 
 static bool copy_and_compare(roc_dev_stream *stream, roc_devptr block, size_t nbytes) {
@@ -628,7 +628,7 @@ static void copy_around(void) {
     OK(ops->copy(gpu_streams[next], gpu_blocks[next], gpu_blocks[i], PEER_BYTES, ROC_COPY_D2D,
                  &ticket, &err));
     await(gpu_streams[next], ticket);
-    CHECK(!ops->find_failure(gpu_streams[next], ticket, &err) && !gpus[next]->is_lost);
+    CHECK(!has_failed(gpu_streams[next], ticket) && !gpus[next]->is_lost);
   }
   OK(ops->copy(gpu_streams[0], (roc_devptr)(uintptr_t)back, gpu_blocks[0], PEER_BYTES, ROC_COPY_D2H,
                &ticket, &err));

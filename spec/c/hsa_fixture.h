@@ -47,6 +47,11 @@ static void await(roc_dev_stream *stream, roc_ticket ticket) {
   CHECK(is_done);
 }
 
+static inline bool has_failed(roc_dev_stream *stream, roc_ticket ticket) {
+  uint64_t failure;
+  return ops->find_failure(stream, ticket, &failure, &err);
+}
+
 enum { GPUS = 3, PEER_BYTES = 3 << 20 };
 
 /* Each with a stream, and a block of memory. */

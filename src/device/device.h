@@ -155,8 +155,12 @@ struct roc_device_ops {
   roc_status (*wait)(roc_dev_stream *stream, roc_ticket ticket, int64_t timeout_ns, bool *out_done,
                      roc_error *err);
   /* Why work that is over did not run to its end: its queue was stopped, or the host's part of it
-   * failed.  False: it did.  Any thread; not on a lost device.  NULL: work never fails alone. */
-  bool (*find_failure)(roc_dev_stream *stream, roc_ticket ticket, roc_error *err);
+   * failed.  False: it did.  *out_failure is the failure's number: the same for all work of the
+   * stream that one failure ended, of no other failure, never 0.  Asked by one thread at a time, for
+   * the work of a stream in its order: an answer may be forgotten once later work was asked for.
+   * Not on a lost device.  NULL: work never fails alone. */
+  bool (*find_failure)(roc_dev_stream *stream, roc_ticket ticket, uint64_t *out_failure,
+                       roc_error *err);
   /* The last word of the tool that watches the driver's devices, once all work is over: it delivers
    * its report (IO when it cannot), and INVALID tells that it has found fault with kernels.  Any
    * thread.  NULL: there is none. */

@@ -313,22 +313,27 @@ static void read_records(roc_rt_stream *stream, roc_rt_pending *pending) {
   add_stream_fault(stream, fault);
 }
 
-/* The stream's newest fault, when it is this text that the work before failed with, too. */
-static roc_rt_fault *find_same_fault(roc_rt_stream *stream, const char *text) {
-  roc_rt_fault *fault = stream->nfaults ? stream->faults[stream->nfaults - 1] : NULL;
-  bool is_own = fault && fault->first != ROC_RT_NO_TICKET;
-  return is_own && strcmp(fault->text, text) == 0 ? fault : NULL;
+/* The stream's fault of that failure, when work before it failed by it, too. */
+static roc_rt_fault *find_same_fault(roc_rt_stream *stream, uint64_t failure) {
+  for (uint32_t i = 0; i < stream->nfaults; i++) {
+    if (stream->faults[i]->failure == failure) return stream->faults[i];
+  }
+  return NULL;
 }
 
 /* Work that the driver gave up, with all that was behind it: one fault for all of it. */
 static bool read_failure(roc_rt_stream *stream, roc_rt_pending *pending) {
   const roc_device_ops *ops = stream->driver->device->ops;
   roc_error why;
-  if (!ops->find_failure || !ops->find_failure(stream->driver, pending->ticket, &why)) return false;
-  roc_rt_fault *fault = find_same_fault(stream, why.message);
+  uint64_t failure;
+  if (!ops->find_failure || !ops->find_failure(stream->driver, pending->ticket, &failure, &why)) {
+    return false;
+  }
+  roc_rt_fault *fault = find_same_fault(stream, failure);
   if (!fault) {
     fault = new_fault(ROC_FAULT, pending->ticket, why.message);
     if (!fault) return true;
+    fault->failure = failure;
     add_stream_fault(stream, fault);
   }
   fault->last = pending->ticket;
@@ -385,7 +390,8 @@ static void bequeath_faults(roc_rt_stream *orphan) {
   roc_rt_stream *heir = orphan->device->default_stream;
   if (orphan->device->is_closing) return; /* shutdown has reported what it could */
   for (uint32_t i = 0; i < orphan->nfaults; i++) {
-    orphan->faults[i]->first = ROC_RT_NO_TICKET; /* the heir counts its own */
+    orphan->faults[i]->first = ROC_RT_NO_TICKET; /* the heir counts its own, */
+    orphan->faults[i]->failure = 0;              /* and its queue numbers its own */
     add_stream_fault(heir, orphan->faults[i]);
   }
   orphan->nfaults = 0;

@@ -450,13 +450,17 @@ static roc_status hsa_stream_create(roc_device *base, roc_dev_stream **out_strea
   }
   stream->base.device = base;
   stream->last = 1; /* complete in every queue */
+  stream->next = stream->queue->streams;
+  stream->queue->streams = stream;
   stream->queue->nstreams++;
   *out_stream = &stream->base;
   return ROC_OK;
 }
 
 static void hsa_stream_destroy(roc_dev_stream *base) {
-  roc_hsa_stream *stream = roc_hsa_stream_of(base);
+  roc_hsa_stream *stream = roc_hsa_stream_of(base), **link = &stream->queue->streams;
+  while (*link != stream) link = &(*link)->next;
+  *link = stream->next;
   stream->queue->nstreams--;
   roc_free(stream);
 }

@@ -45,7 +45,9 @@ typedef struct roc_hsa_device {
 typedef struct roc_hsa_stream {
   roc_dev_stream base;
   roc_hsa_queue *queue;
-  roc_ticket last; /* of the work queued last */
+  roc_ticket last;             /* of the work queued last */
+  roc_ticket asked;            /* of the work whose failure was asked for last */
+  struct roc_hsa_stream *next; /* of the queue */
 } roc_hsa_stream;
 
 static inline roc_hsa_device *roc_hsa_device_of(roc_device *device) {

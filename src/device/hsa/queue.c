@@ -121,6 +121,136 @@ bool roc_hsa_queue_await(roc_hsa_queue *queue, roc_ticket ticket, uint64_t timeo
   return roc_hsa_queue_has_done(queue, ticket);
 }
 
+/* ---- failures ------------------------------------------------------------ */
+
+bool roc_hsa_queue_describe_running(roc_hsa_queue *queue, char *out, size_t size) {
+  roc_ticket next = read_done(queue) + 1;
+  if (!queue->notes || next > atomic_load(&queue->issued)) return false;
+  const roc_hsa_note *note = &queue->notes[next & queue->note_mask];
+  if (!note->name) return false;
+  if (note->file) {
+    snprintf(out, size, "kernel '%.80s' launched at %.120s:%u", note->name, note->file, note->line);
+  } else {
+    snprintf(out, size, "kernel '%.80s'", note->name);
+  }
+  return true;
+}
+
+/* Without memory for one, the spare one tells of it, and then the last one does as well: work that
+ * failed is never taken for done. */
+static roc_hsa_failure *new_failure(roc_hsa_queue *queue) {
+  roc_hsa_failure *failure = roc_alloc(sizeof *failure);
+  if (failure || queue->has_spare_failure) return failure;
+  queue->has_spare_failure = true;
+  return &queue->spare_failure;
+}
+
+/* The lock is held.  `who` and `how`: "" or what goes before the cause. */
+static void add_failure(roc_hsa_queue *queue, roc_ticket first, roc_ticket last, const char *who,
+                        const char *how, const char *cause) {
+  roc_hsa_failure *failure = new_failure(queue);
+  if (failure) {
+    *failure = (roc_hsa_failure){.number = ++queue->failures_ever, .first = first, .last = last};
+    snprintf(failure->text, sizeof failure->text, "%s%s%.*s", who, how, *how ? 300 : 500, cause);
+    *queue->last_failure = failure;
+    queue->last_failure = &failure->next;
+  } else {
+    for (failure = queue->failures; failure->next;) failure = failure->next;
+    if (first < failure->first) failure->first = first;
+    if (last > failure->last) failure->last = last;
+  }
+  atomic_store_explicit(&queue->has_failures, true, memory_order_release);
+}
+
+static void free_failure(roc_hsa_queue *queue, roc_hsa_failure *failure) {
+  if (failure == &queue->spare_failure) {
+    queue->has_spare_failure = false;
+  } else {
+    roc_free(failure);
+  }
+}
+
+static void drop_failures(roc_hsa_queue *queue) {
+  while (queue->failures) {
+    roc_hsa_failure *failure = queue->failures;
+    queue->failures = failure->next;
+    free_failure(queue, failure);
+  }
+}
+
+/* Whether a stream may still ask for work that it ended, or queues such work. */
+static bool is_failure_needed(const roc_hsa_queue *queue, const roc_hsa_failure *failure) {
+  if (failure->last == UINT64_MAX) return true;
+  for (const roc_hsa_stream *s = queue->streams; s; s = s->next) {
+    if (failure->first <= s->last && failure->last > s->asked) return true;
+  }
+  return false;
+}
+
+/* The lock is held. */
+static void forget_failures(roc_hsa_queue *queue) {
+  roc_hsa_failure **link = &queue->failures;
+  while (*link) {
+    roc_hsa_failure *failure = *link;
+    if (is_failure_needed(queue, failure)) {
+      link = &failure->next;
+    } else {
+      *link = failure->next;
+      free_failure(queue, failure);
+    }
+  }
+  queue->last_failure = link;
+  atomic_store_explicit(&queue->has_failures, queue->failures != NULL, memory_order_relaxed);
+}
+
+/* The queue was started over: what is queued from now on is not its affair. */
+static void end_failures(roc_hsa_queue *queue) {
+  for (roc_hsa_failure *failure = queue->failures; failure; failure = failure->next) {
+    if (failure->last == UINT64_MAX) failure->last = atomic_load(&queue->issued);
+  }
+}
+
+void roc_hsa_queue_stop(roc_hsa_queue *queue, const char *cause) {
+  char who[256] = "";
+  pthread_mutex_lock(&queue->lock);
+  bool is_first = !atomic_load(&queue->is_stopped);
+  if (is_first) {
+    bool is_kernel = roc_hsa_queue_describe_running(queue, who, sizeof who);
+    add_failure(queue, read_done(queue) + 1, UINT64_MAX, is_kernel ? who : "",
+                is_kernel ? " was stopped by the device: " : "a stream was stopped: ", cause);
+    atomic_store_explicit(&queue->is_stopped, true, memory_order_release);
+  }
+  pthread_mutex_unlock(&queue->lock);
+  if (is_first) give_up(queue);
+}
+
+void roc_hsa_queue_note_failure(roc_hsa_queue *queue, roc_ticket ticket, const char *text) {
+  pthread_mutex_lock(&queue->lock);
+  add_failure(queue, ticket, ticket, "", "", text);
+  pthread_mutex_unlock(&queue->lock);
+}
+
+bool roc_hsa_find_failure(roc_dev_stream *base, roc_ticket ticket, uint64_t *out_failure,
+                          roc_error *err) {
+  roc_hsa_stream *stream = roc_hsa_stream_of(base);
+  roc_hsa_queue *queue = stream->queue;
+  if (ticket > stream->asked) stream->asked = ticket;
+  if (!atomic_load_explicit(&queue->has_failures, memory_order_acquire)) return false;
+  pthread_mutex_lock(&queue->lock);
+  roc_hsa_failure *failure = queue->failures;
+  while (failure && !(failure->first <= ticket && ticket <= failure->last)) {
+    failure = failure->next;
+  }
+  bool is_found = failure != NULL;
+  if (is_found) {
+    *out_failure = failure->number;
+    roc_fail(err, ROC_FAULT, "%s", failure->text);
+  }
+  forget_failures(queue);
+  pthread_mutex_unlock(&queue->lock);
+  return is_found;
+}
+
 /* ---- making and unmaking ------------------------------------------------- */
 
 static roc_status make_counter(roc_hsa_queue *queue, roc_error *err) {
@@ -167,6 +297,7 @@ roc_status roc_hsa_queue_create(roc_hsa_device *device, roc_hsa_queue **out_queu
   if (!queue) return roc_fail(err, ROC_OOM, "out of memory: no room for a queue");
   queue->device = device;
   queue->last_stamp = &queue->stamps;
+  queue->last_failure = &queue->failures;
   atomic_init(&queue->issued, 1);
   atomic_init(&queue->completed, 1);
   atomic_init(&queue->first_stamp, UINT64_MAX);
@@ -206,6 +337,7 @@ void roc_hsa_queue_destroy(roc_hsa_queue *queue) {
   if (queue->hsa && !is_lost) roc_hsa.hsa_queue_destroy(queue->hsa);
   roc_hsa_worker_deinit(queue);
   drop_stamps(queue);
+  drop_failures(queue);
   for (uint32_t i = 0; i < queue->hold_count; i++) {
     uint32_t at = (queue->hold_first + i) % queue->hold_capacity;
     roc_hsa_signal_release(&queue->device->signals, queue->holds[at].signal);
@@ -219,66 +351,6 @@ void roc_hsa_queue_destroy(roc_hsa_queue *queue) {
 }
 
 /* ---- stopping and starting over ------------------------------------------ */
-
-bool roc_hsa_queue_describe_running(roc_hsa_queue *queue, char *out, size_t size) {
-  roc_ticket next = read_done(queue) + 1;
-  if (!queue->notes || next > atomic_load(&queue->issued)) return false;
-  const roc_hsa_note *note = &queue->notes[next & queue->note_mask];
-  if (!note->name) return false;
-  if (note->file) {
-    snprintf(out, size, "kernel '%.80s' launched at %.120s:%u", note->name, note->file, note->line);
-  } else {
-    snprintf(out, size, "kernel '%.80s'", note->name);
-  }
-  return true;
-}
-
-/* The lock is held. */
-static roc_hsa_failure *add_failure(roc_hsa_queue *queue, roc_ticket first, roc_ticket last) {
-  uint32_t count = atomic_load_explicit(&queue->nfailures, memory_order_relaxed);
-  roc_hsa_failure *failure = &queue->failures[count % ROC_HSA_MAX_FAILURES];
-  failure->first = first;
-  failure->last = last;
-  atomic_store_explicit(&queue->nfailures, count + 1, memory_order_release);
-  return failure;
-}
-
-void roc_hsa_queue_stop(roc_hsa_queue *queue, const char *cause) {
-  char who[256] = "";
-  pthread_mutex_lock(&queue->lock);
-  bool is_first = !atomic_load(&queue->is_stopped);
-  if (is_first) {
-    bool is_kernel = roc_hsa_queue_describe_running(queue, who, sizeof who);
-    roc_hsa_failure *failure = add_failure(queue, read_done(queue) + 1, UINT64_MAX);
-    snprintf(failure->text, sizeof failure->text, "%s%s%.300s", is_kernel ? who : "",
-             is_kernel ? " was stopped by the device: " : "a stream was stopped: ", cause);
-    atomic_store_explicit(&queue->is_stopped, true, memory_order_release);
-  }
-  pthread_mutex_unlock(&queue->lock);
-  if (is_first) give_up(queue);
-}
-
-void roc_hsa_queue_note_failure(roc_hsa_queue *queue, roc_ticket ticket, const char *text) {
-  pthread_mutex_lock(&queue->lock);
-  roc_hsa_failure *failure = add_failure(queue, ticket, ticket);
-  snprintf(failure->text, sizeof failure->text, "%.500s", text);
-  pthread_mutex_unlock(&queue->lock);
-}
-
-bool roc_hsa_find_failure(roc_dev_stream *base, roc_ticket ticket, roc_error *err) {
-  roc_hsa_queue *queue = roc_hsa_stream_of(base)->queue;
-  uint32_t count = atomic_load_explicit(&queue->nfailures, memory_order_acquire);
-  if (count == 0) return false;
-  bool found = false;
-  pthread_mutex_lock(&queue->lock);
-  for (uint32_t i = 0; i < count && i < ROC_HSA_MAX_FAILURES && !found; i++) {
-    const roc_hsa_failure *failure = &queue->failures[i];
-    found = failure->first <= ticket && ticket <= failure->last;
-    if (found) roc_fail(err, ROC_FAULT, "%s", failure->text);
-  }
-  pthread_mutex_unlock(&queue->lock);
-  return found;
-}
 
 static roc_hsa_hold *first_hold(roc_hsa_queue *queue) {
   return queue->hold_count ? &queue->holds[queue->hold_first] : NULL;
@@ -313,10 +385,7 @@ static roc_status start_over(roc_hsa_queue *queue, roc_error *err) {
   ROC_TRY(open_ring(queue, err));
   ROC_TRY(make_counter(queue, err));
   pthread_mutex_lock(&queue->lock);
-  for (uint32_t i = 0; i < ROC_HSA_MAX_FAILURES; i++) {
-    roc_hsa_failure *failure = &queue->failures[i];
-    if (failure->last == UINT64_MAX) failure->last = atomic_load(&queue->issued);
-  }
+  end_failures(queue);
   atomic_store_explicit(&queue->is_stopped, false, memory_order_release);
   pthread_mutex_unlock(&queue->lock);
   return ROC_OK;

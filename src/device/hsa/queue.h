@@ -35,7 +35,9 @@ typedef struct roc_hsa_stamp {
 } roc_hsa_stamp;
 
 typedef struct roc_hsa_failure {
-  roc_ticket first, last;
+  struct roc_hsa_failure *next; /* a later one */
+  uint64_t number;              /* among all of the queue, from 1 */
+  roc_ticket first, last;       /* last is UINT64_MAX while the queue is stopped by it */
   char text[640];
 } roc_hsa_failure;
 
@@ -45,10 +47,9 @@ typedef struct roc_hsa_hold {
   bool is_stamp; /* of another queue; else it is a job's or a copy's */
 } roc_hsa_hold;
 
-enum { ROC_HSA_MAX_FAILURES = 8 };
-
 struct roc_hsa_queue {
   struct roc_hsa_device *device;
+  struct roc_hsa_stream *streams; /* only who queues looks at them */
   uint32_t nstreams;
   bool has_profiling;
   /* The ring of packets. */
@@ -70,9 +71,12 @@ struct roc_hsa_queue {
   roc_hsa_worker worker;
   pthread_mutex_t lock; /* guards the rest, against ROCR's thread and waiters */
   roc_hsa_stamp *stamps, **last_stamp;
-  _Atomic roc_ticket first_stamp; /* UINT64_MAX: none */
-  roc_hsa_failure failures[ROC_HSA_MAX_FAILURES];
-  _Atomic uint32_t nfailures; /* ever; the newest ones are kept */
+  _Atomic roc_ticket first_stamp;            /* UINT64_MAX: none */
+  roc_hsa_failure *failures, **last_failure; /* oldest first; kept while work may be asked for */
+  roc_hsa_failure spare_failure;             /* in the list when there is no memory for another */
+  bool has_spare_failure;
+  uint64_t failures_ever;
+  _Atomic bool has_failures;
   _Atomic bool is_stopped;
 };
 
@@ -115,7 +119,8 @@ roc_status roc_hsa_launch(roc_dev_stream *stream, const roc_dev_launch *launch,
 roc_status roc_hsa_stamp_time(roc_dev_stream *stream, uint64_t *out_ns, roc_ticket *out_ticket,
                               roc_error *err);
 bool roc_hsa_is_done(roc_dev_stream *stream, roc_ticket ticket);
-bool roc_hsa_find_failure(roc_dev_stream *stream, roc_ticket ticket, roc_error *err);
+bool roc_hsa_find_failure(roc_dev_stream *stream, roc_ticket ticket, uint64_t *out_failure,
+                          roc_error *err);
 roc_status roc_hsa_wait(roc_dev_stream *stream, roc_ticket ticket, int64_t timeout_ns,
                         bool *out_done, roc_error *err);
 
