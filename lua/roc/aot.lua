@@ -16,7 +16,8 @@ Available options are:
   -o, --output FILE   where to write; with several targets, or several kernels but in code objects,
                       their names are added
   --emit=KIND         ast, ir, llvm, llvm-opt, asm (printed unless -o is given), obj (one a kernel)
-                      or hsaco (the default: a loadable code object with all kernels)
+                      or hsaco (the default: a loadable code object with all kernels; for cpu an
+                      object file)
   -O0 ... -O3         level of optimisation
   --code-object-version=N  4, 5 (the default) or 6
   --resources         print registers, memory and occupancy of each kernel
@@ -138,7 +139,7 @@ end
 
 -- running the script ------------------------------------------------------------------------------
 
--- The name, and a number behind it where another kernel of the script is called so.
+-- The name, and a number after it where another kernel of the script is called so.
 local function make_unique(name, separator, taken)
   local unique, n = name, 1
   while taken[unique] do
@@ -150,11 +151,14 @@ local function make_unique(name, separator, taken)
 end
 
 -- The kernels with a signature, each {kernel, name, symbol, text, chunkname, index}, names and
--- symbols made unique.
+-- symbols made unique; and the names of those without, but for what roc's own functions make.
 local function watch()
-  local made, names, symbols = {}, {}, {}
+  local made, left, names, symbols = {}, {}, {}, {}
   kernels.on_new = function(kernel, where)
     if not where.signature then
+      if not where.is_own then
+        left[#left + 1] = ("%s: kernel '%s'"):format(where.place, kernel.name)
+      end
       return
     end
     where.kernel = kernel
@@ -162,7 +166,7 @@ local function watch()
     where.symbol = make_unique("roc_" .. kernel.name:gsub("%W", "_"), "_", symbols)
     made[#made + 1] = where
   end
-  return made
+  return made, left
 end
 
 local function print_to_stderr(...)
@@ -222,7 +226,7 @@ local function stage_text(item, target, options)
   elseif stage == "ir" then
     return item.kernel:inspect_ir()
   end
-  return item.kernel:dump(target, stage, options.level, options.object_version)
+  return item.kernel:dump(target, stage, options.level, options.object_version, item.symbol)
 end
 
 -- What f returns; its error ends the run.
@@ -234,14 +238,19 @@ local function try(f, ...)
   return result
 end
 
--- The code object of all kernels for one target.
+local function is_cpu(target)
+  return target:find("^cpu") ~= nil
+end
+
+-- The code object of all kernels for one target; for cpu an object file.
 local function link(made, target, options)
-  if #made == 1 then
+  if #made == 1 and not is_cpu(target) then
     return compile(made[1], target, options).bytes
   end
   local parts = {}
   for i, item in ipairs(made) do
-    local bitcode = item.kernel:dump(target, "bitcode", options.level, options.object_version)
+    local bitcode = item.kernel:dump(target, "bitcode", options.level, options.object_version,
+      item.symbol)
     parts[i] = { bitcode = bitcode, symbol = item.symbol }
   end
   return core.join_code(target, options.level, parts)
@@ -268,7 +277,8 @@ end
 
 -- FILE, with -KERNEL and -TARGET before its ending where there are several.
 local function path_of(output, options, nkernels, ntargets)
-  local ending = KINDS[options.kind].ending
+  local is_object = options.kind == "hsaco" and is_cpu(output.target)
+  local ending = is_object and KINDS.obj.ending or KINDS[options.kind].ending
   local target = output.target:gsub(":", "_")
   if not options.output then
     local script = options.script:match("[^/]*$"):gsub("%.lua$", "")
@@ -334,12 +344,16 @@ local function print_resources(made, options)
   for _, column in ipairs(COLUMNS) do
     head[#head + 1] = ("%10s"):format(column[1])
   end
-  print(table.concat(head) .. "  waves per SIMD")
+  local rows = {} -- all is known before anything is printed
   for _, item in ipairs(made) do
     for _, target in ipairs(options.targets) do
       local object = try(compile, item, target, options)
-      print_row(width, item, target, try(object.resources, object))
+      rows[#rows + 1] = { item, target, try(object.resources, object) }
     end
+  end
+  print(table.concat(head) .. "  waves per SIMD")
+  for _, row in ipairs(rows) do
+    print_row(width, table.unpack(row))
   end
 end
 
@@ -374,12 +388,15 @@ local function run(args, version)
     print_targets()
   else
     check(options)
-    local made = watch()
+    local made, left = watch()
     run_script(options, args)
     if #made == 0 then
       stop(
         "%s makes no kernel with a signature: roc.kernel(f, {signature = \"(float32[:], int64)\"})",
         options.script)
+    end
+    for _, kernel in ipairs(left) do
+      io.stderr:write(("%s has no signature: it is not compiled\n"):format(kernel))
     end
     if options.shows_resources then
       print_resources(made, options)

@@ -15,14 +15,24 @@ M.on_new = nil
 -- Raises at the script's line: the first function on the stack that is not of this file.
 local OWN = debug.getinfo(1, "S").source
 
-local function fail(message, ...)
+local function script_level()
   local level = 2
   local info = debug.getinfo(level, "S")
   while info and info.source == OWN do
     level = level + 1
     info = debug.getinfo(level, "S")
   end
-  error(select("#", ...) > 0 and message:format(...) or message, level)
+  return level - 1, info
+end
+
+local function fail(message, ...)
+  error(select("#", ...) > 0 and message:format(...) or message, (script_level()))
+end
+
+-- "file:line" of the script that calls.
+local function script_place()
+  local info = debug.getinfo((script_level()), "Sl")
+  return info and ("%s:%d"):format(info.short_src, info.currentline) or "?"
 end
 
 -- Calls a function of another file whose own errors have no place yet.
@@ -163,8 +173,9 @@ end
 ---Makes a kernel of a Lua function, or of a string that holds one.
 ---@param f function|string
 ---@param opts? roc.KernelOpts
+---@param is_own? boolean for a function of roc's own
 ---@return roc.Kernel
-function M.kernel(f, opts)
+function M.kernel(f, opts, is_own)
   local options = check_options(opts)
   local text, chunkname, index, lead
   if type(f) == "string" then
@@ -200,7 +211,7 @@ function M.kernel(f, opts)
   })
   if M.on_new then
     M.on_new(kernel, { text = text, chunkname = chunkname, index = index,
-      signature = options.signature })
+      signature = options.signature, is_own = is_own == true, place = script_place() })
   end
   return kernel
 end

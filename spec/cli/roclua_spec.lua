@@ -62,10 +62,12 @@ describe("roclua", function()
       assert_prints("Lua warning: seen\n", "ROCLUA -e 'warn \"unseen\"' -W -e 'warn \"seen\"'")
     end)
 
-    it("-v, which alone prints the version", function()
-      local output, status = shell "ROCLUA -v"
-      assert.matches("^roclua %d+%.%d+%.%d+  %(Lua 5%.4%.%d+%)\n$", output)
-      assert.are.equal(0, status)
+    it("-v, which alone prints the version, as --version does", function()
+      for _, option in ipairs { "-v", "--version" } do
+        local output, status = shell("ROCLUA " .. option)
+        assert.matches("^roclua %d+%.%d+%.%d+  %(Lua 5%.4%.%d+%)\n$", output)
+        assert.are.equal(0, status)
+      end
     end)
 
     it("-E, which ignores LUA_INIT", function()
@@ -101,9 +103,12 @@ describe("roclua", function()
 
   it("lists the devices", function()
     local output, status = shell "ROCLUA --list-devices"
-    assert.matches("cpu", output)
-    assert.matches("sim", output)
+    assert.matches("%* 1  cpu    cpu  %w[^\n]* %([^\n]*[SA][SV][EX]", (shell
+      "ROCLUA_EMULATE= ROCLUA_DEVICE=cpu ROCLUA --list-devices"))
+    assert.matches("\n  %d  sim    sim\n", output)
+    assert.matches("\n  %-  null   not used unless it is asked for by name\n", output)
     assert.are.equal(0, status)
+    assert.matches("\n%* %d  null   null\n", (shell "ROCLUA --device null --list-devices"))
     assert.matches("wavefront_size +%d+", (shell "ROCLUA --list-devices --verbose"))
   end)
 

@@ -71,6 +71,28 @@ roc.kernel(function(x) x[1] = math.sin(x[2]) * roc.get_local_size(1) end,
   { name = "scale", signature = "(float64[:])" })
 ]]
 
+-- Kernels that have only the names of variables; with all that needs local symbols.
+local NAMED = [[
+local roc = require "roc"
+local kernel, M, table = roc.kernel, {}, roc.array({ 1, 2, 3 }, "float64")
+local saxpy <const> = roc.kernel(function(a, x, y)
+  local i = roc.get_global_id(1)
+  if i <= #y then y[i] = a * x[i] + y[i] end
+end, { signature = "(float32, float32[:], float32[:])" })
+M.sum = kernel(function(x)
+  local tile, l = roc.shared.array(64, "float64"), roc.get_local_id(1)
+  local weights = roc.const.array(table)
+  tile[l] = math.sin(x[l]) * weights[l % 3 + 1]
+  roc.barrier()
+  assert(tile[1] > 0, "negative")
+  x[l] = tile[65 - l] ^ 0.3
+  print(x[l])
+end, { signature = "(float64[:])" })
+return { "", kernel(function(x) x[1] = 1 end, { signature = "(int32[:])", name = "k" }),
+  sum = kernel(function(x) x[1] = x[2] ^ 0.3 + math.sin(x[1]) end, { signature = "(float32[:])" }),
+  [1] = M.missing or (kernel(function(x) x[1] = 2 end)), vector = roc.vectorize(math.sqrt) }
+]]
+
 local WIDE = [[
 require("roc").kernel(function(x) x[1] = 1 end, { name = "wide", signature = "(int32[:])",
   workgroup = 2048 })
@@ -95,6 +117,7 @@ describe("rocluac #amdgpu", function()
     write("large.lua", LARGE)
     write("hoard.lua", HOARD)
     write("wide.lua", WIDE)
+    write("named.lua", NAMED)
   end)
   teardown(function() files.run("rm -rf " .. folder) end)
 
@@ -132,7 +155,8 @@ describe("rocluac #amdgpu", function()
 
   check("adds kernels and targets to the name where there are several", function()
     local output, status = run("-t gfx90a --target=gfx1100 -o out/x.hsaco two.lua 7 eight")
-    assert.are.equal("arguments\ttwo.lua\t7\teight\n", output)
+    assert.are.equal("arguments\ttwo.lua\t7\teight\n"
+      .. "two.lua:10: kernel 'axpy' has no signature: it is not compiled\n", output)
     assert.are.equal(0, status)
     assert.are.equal("x-gfx1100.hsaco x-gfx90a.hsaco", outputs())
     run("-t gfx90a --target=gfx1100 -o out/x.s --emit=asm two.lua")
@@ -142,6 +166,58 @@ describe("rocluac #amdgpu", function()
     assert.are.equal("y-double y-single", outputs())
     run("-tgfx90a:xnack+ -t gfx90a:xnack+ -t gfx942 -o out/x.hsaco one.lua")
     assert.are.equal("x-gfx90a_xnack+.hsaco x-gfx942.hsaco", outputs())
+  end)
+
+  check("calls a kernel as the variable, or the field, that holds it", function()
+    local output, status = run("-t gfx90a -t cpu -o out/x --emit=obj named.lua")
+    assert.are.equal("named.lua:18: kernel 'named.lua:18' has no signature: it is not compiled\n",
+      output)
+    assert.are.equal(0, status)
+    assert.are.equal("x-k-cpu x-k-gfx90a x-saxpy-cpu x-saxpy-gfx90a x-sum-2-cpu x-sum-2-gfx90a "
+      .. "x-sum-cpu x-sum-gfx90a", outputs())
+    assert.matches("\nsaxpy +gfx90a .*\nsum +gfx90a .*\nk +gfx90a .*\nsum%-2 +gfx90a ",
+      (run("-t gfx90a --resources named.lua")))
+  end)
+
+  -- The names that a program can link to, sorted.
+  local function symbols(path)
+    local names = {}
+    for name in files.run(("nm -D --defined-only %s/%s"):format(folder, path))
+      :gmatch(" [TR] ([^\n]+)") do
+      names[#names + 1] = name
+    end
+    table.sort(names)
+    return table.concat(names, " ")
+  end
+
+  check("makes objects that link together", function()
+    local linker = files.has_program("ld.lld-22") and "ld.lld-22" or "ld.lld"
+    if not files.has_program(linker) then return pending("no lld") end
+    run("-t gfx90a --emit=obj -o out/x named.lua")
+    local output, succeeded =
+      files.run(("cd %s/out && %s -shared -o all x-*"):format(folder, linker))
+    assert.is_true(succeeded, output)
+    local expected = "roc_k roc_k.kd roc_saxpy roc_saxpy.kd roc_sum roc_sum.kd roc_sum_2 "
+      .. "roc_sum_2.kd"
+    assert.are.equal(expected, symbols("out/all"))
+    run("-t gfx90a -o out/all named.lua")
+    assert.are.equal(expected, symbols("out/all"))
+  end)
+
+  check("makes one object of several kernels for the cpu, and objects that link", function()
+    if not files.has_program("gcc") then return pending("no gcc") end
+    local expected = "roc_k roc_saxpy roc_sum roc_sum_2"
+    local output, status = run("-t cpu named.lua && mv named-cpu.o out && "
+      .. "gcc -shared -o out/all out/named-cpu.o -lm")
+    assert.are.same({ "named.lua:18: kernel 'named.lua:18' has no signature: it is not compiled\n",
+      0 }, { output, status })
+    assert.are.equal(expected, symbols("out/all"))
+    run("-t cpu --emit=obj -o out/x.o named.lua && gcc -shared -o out/all out/x-*.o -lm")
+    assert.are.equal(expected, symbols("out/all"))
+    run("-t cpu --emit=asm -o out/x.s named.lua && gcc -shared -o out/all out/x-*.s -lm")
+    assert.are.equal(expected, symbols("out/all"))
+    run("-t cpu -o out/one.o one.lua && gcc -shared -o out/all out/one.o")
+    assert.are.equal("roc_one", symbols("out/all"))
   end)
 
   check("gives each kernel a file, however they are called", function()

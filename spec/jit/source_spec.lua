@@ -1,4 +1,5 @@
 -- Finding the source text of functions.
+local roc = require "roc"
 local source = require "roc.source"
 
 local function find(f)
@@ -108,5 +109,41 @@ describe("the source finder", function()
     assert.error_matches(function() find(print) end, "it is a C function")
     local stripped = load(string.dump(function() return 1 end, true))
     assert.error_matches(function() find(stripped) end, "debug information was stripped")
+  end)
+end)
+
+describe("a kernel's name", function()
+  local function name_of(text)
+    local head = "local roc, t, id = ..., {}, function(...) return ... end "
+    return assert(load(head .. text))(roc).name
+  end
+
+  it("is that of the variable or field which the kernel is first stored in", function()
+    for name, text in pairs {
+      a = "local a = roc.kernel(function(x) x[1] = 1 end) return a",
+      b = "b = nil local b <const>, c = roc.kernel(function() end, { check = false }), 1 return b",
+      c = "local b, c = 1, roc.kernel(function() end) return c",
+      d = "t.d = roc.kernel(function() end) return t.d",
+      e = "t.deep = {} t.deep['e'] = roc.kernel(function() end) return t.deep.e",
+      f = "return ({ 1, f = roc.kernel(function() end) }).f",
+      g = "local g = t.g or (roc.kernel(function() end)) return g",
+      h = "local make = roc.kernel local h = id(make(function() end)) return h",
+      i = "local i = roc:kernel_of(function() end) return i",
+      j = "local function j() end local k = roc.kernel(j) return k",
+      k = "local k = roc.kernel(function() end) local l = k return l",
+    } do
+      roc.kernel_of = function(_, f) return roc.kernel(f) end
+      assert.equal(name, name_of(text))
+      roc.kernel_of = nil
+    end
+  end)
+
+  it("is its place where nothing holds it, or what holds it is not the kernel", function()
+    for _, text in ipairs { "return roc.kernel(function() end)",
+      "local a = { roc.kernel(function() end) } return a[1]",
+      "local a = roc.kernel(function() end).name return { name = a }",
+      "local f = id((function() return function() end end)()) return roc.kernel(f)" } do
+      assert.matches(":1$", name_of(text))
+    end
   end)
 end)

@@ -242,6 +242,9 @@ static int device_mm_tostring(lua_State *L) {
 static void push_name(lua_State *L, const roc_device *d) {
   lua_pushstring(L, d->props.name);
 }
+static void push_model(lua_State *L, const roc_device *d) {
+  lua_pushstring(L, d->props.model[0] ? d->props.model : d->props.name);
+}
 static void push_kind(lua_State *L, const roc_device *d) {
   lua_pushstring(L, d->kind);
 }
@@ -272,6 +275,7 @@ static const struct property {
   void (*push)(lua_State *L, const roc_device *device);
 } properties[] = {
     {"name", push_name},
+    {"model", push_model},
     {"kind", push_kind},
     {"arch", push_arch},
     {"wavefront_size", push_wavefront_size},

@@ -221,10 +221,12 @@ const char *roc_kernel_check_target(lua_State *L, int arg) {
   return target;
 }
 
-static int inspect(lua_State *L, roc_cg_stage stage, int level, uint32_t object_version) {
+static int inspect(lua_State *L, roc_cg_stage stage, int level, uint32_t object_version,
+                   const char *symbol) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
   roc_cg_options options = roc_jit_options_for(roc_kernel_check_target(L, 2), level);
   options.object_version = object_version;
+  options.symbol = symbol;
   roc_str *text = roc_kernel_push_text(L);
   roc_error err = ROC_ERROR_INIT;
   roc_status status = roc_jit_kernel_dump(box->kernel, &options, stage, text, &err);
@@ -235,15 +237,15 @@ static int inspect(lua_State *L, roc_cg_stage stage, int level, uint32_t object_
 static int kernel_m_inspect_llvm(lua_State *L) {
   static const char *const stages[] = {"raw", "opt", NULL};
   int stage = roc_check_option(L, 3, "raw", stages);
-  return inspect(L, stage ? ROC_CG_LLVM_OPT : ROC_CG_LLVM, -1, 0);
+  return inspect(L, stage ? ROC_CG_LLVM_OPT : ROC_CG_LLVM, -1, 0, NULL);
 }
 
 static int kernel_m_inspect_asm(lua_State *L) {
-  return inspect(L, ROC_CG_ASM, -1, 0);
+  return inspect(L, ROC_CG_ASM, -1, 0, NULL);
 }
 
-/* k:dump(target, stage [, level [, code object version]]): "llvm", "llvm.opt", "asm", "obj" or
- * "bitcode" (for core.join_code); for rocluac */
+/* k:dump(target, stage [, level [, code object version [, symbol]]]): "llvm", "llvm.opt", "asm",
+ * "obj" or "bitcode" (for core.join_code); for rocluac */
 static int kernel_m_dump(lua_State *L) {
   roc_cg_stage stage;
   lua_Integer level = luaL_optinteger(L, 4, -1), version = luaL_optinteger(L, 5, 0);
@@ -251,7 +253,7 @@ static int kernel_m_dump(lua_State *L) {
                 "llvm, llvm.opt, asm, obj or bitcode expected");
   luaL_argcheck(L, level >= -1 && level <= 3, 4, "a level from 0 to 3 expected");
   luaL_argcheck(L, version == 0 || (version >= 4 && version <= 6), 5, "4, 5 or 6 expected");
-  return inspect(L, stage, (int)level, (uint32_t)version);
+  return inspect(L, stage, (int)level, (uint32_t)version, luaL_optstring(L, 6, NULL));
 }
 
 /* k:sim_source(args…): the typed kernel as Lua text for these arguments, then its captured

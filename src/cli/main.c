@@ -36,7 +36,7 @@ static const char usage[] =
     "  -i        enter interactive mode after executing 'script'\n"
     "  -l mod    require library 'mod' into global 'mod'\n"
     "  -l g=mod  require library 'mod' into global 'g'\n"
-    "  -v        show version information\n"
+    "  -v, --version  show version information\n"
     "  -E        ignore environment variables\n"
     "  -W        turn warnings on\n"
     "  --device NAME             run kernels on this device by default (cpu, sim, ...)\n"
@@ -125,6 +125,8 @@ static bool parse_long_option(char **argv, int *index, cli_options *options) {
     options->is_verbose = true;
   } else if (strcmp(option, "--help") == 0) {
     options->shows_help = true;
+  } else if (strcmp(option, "--version") == 0) {
+    options->shows_version = true;
   } else {
     return refuse_option(option, lacks_value(option) ? "needs argument" : "unrecognized option");
   }

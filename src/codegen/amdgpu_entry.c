@@ -156,6 +156,7 @@ static void mark_function(roc_cg *cg, const field_list *fields) {
 }
 
 static const char *make_symbol(roc_cg *cg) {
+  if (cg->options->symbol) return cg->options->symbol;
   char *symbol = roc_arena_printf(&cg->arena, "roc_%s", cg->ir->name);
   for (char *c = symbol; c && *c; c++) {
     if (!isalnum((unsigned char)*c)) *c = '_';

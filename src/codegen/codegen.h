@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "ir/ir.h"
 
-enum { ROC_CODEGEN_ABI = 5, ROC_CG_FINGERPRINT_BYTES = 4096, ROC_CG_FILES_BYTES = 8192 };
+enum { ROC_CODEGEN_ABI = 6, ROC_CG_FINGERPRINT_BYTES = 4096, ROC_CG_FILES_BYTES = 8192 };
 
 typedef enum roc_cg_stage {
   ROC_CG_LLVM,
@@ -27,6 +27,7 @@ typedef struct roc_cg_options {
   uint32_t wave_size;      /* cpu: 32 or 64; amdgpu: 0 = the target's default */
   int opt_level;           /* 0 … 3; -1: the default */
   uint32_t object_version; /* amdgpu: code object version, 4 … 6; 0: the default, 5 */
+  const char *symbol; /* of the kernel, in a dump; NULL: roc_NAME, on cpu what jit_load numbers */
 } roc_cg_options;
 
 typedef struct roc_cg_times {
@@ -37,7 +38,7 @@ typedef struct roc_cg_times {
 typedef struct roc_cg_part {
   const char *bitcode; /* of stage ROC_CG_BITCODE */
   size_t nbytes;
-  const char *symbol; /* what the kernel is called; another one than the other parts' */
+  const char *symbol; /* it was made with; another one than the other parts' */
 } roc_cg_part;
 
 typedef struct roc_codegen_api {
@@ -54,8 +55,9 @@ typedef struct roc_codegen_api {
   roc_status (*dump)(const roc_ir_module *module, const roc_cg_options *options, roc_cg_stage stage,
                      void (*sink)(void *ud, const char *text, size_t len), void *ud,
                      roc_error *err);
-  /* One loadable code object of several kernels, each compiled to ROC_CG_BITCODE for the same
-   * options, which are an AMD GPU's; handed to `sink` once.  INVALID: a part is no kernel. */
+  /* One code object of several kernels, each compiled to ROC_CG_BITCODE for the same options and a
+   * symbol of its own; handed to `sink` once.  For an AMD GPU it can be loaded, for cpu it is a
+   * relocatable object.  INVALID: a part is no kernel. */
   roc_status (*join)(const roc_cg_part *parts, uint32_t nparts, const roc_cg_options *options,
                      void (*sink)(void *ud, const char *bytes, size_t len), void *ud,
                      roc_error *err);

@@ -36,14 +36,6 @@ static roc_status fail(const join *j, const char *what, roc_error *err) {
                   j->nerrors ? roc_str_text(&j->diagnostics) : "LLVM does not say why");
 }
 
-/* The only function of a part's module that is seen from outside. */
-static LLVMValueRef find_kernel(LLVMModuleRef mod) {
-  for (LLVMValueRef fn = LLVMGetFirstFunction(mod); fn; fn = LLVMGetNextFunction(fn)) {
-    if (!LLVMIsDeclaration(fn) && LLVMGetVisibility(fn) == LLVMProtectedVisibility) return fn;
-  }
-  return NULL;
-}
-
 static roc_status take_part(join *j, const roc_cg_part *part, roc_error *err) {
   LLVMMemoryBufferRef buffer =
       LLVMCreateMemoryBufferWithMemoryRange(part->bitcode, part->nbytes, part->symbol, 0);
@@ -51,12 +43,12 @@ static roc_status take_part(join *j, const roc_cg_part *part, roc_error *err) {
   bool is_bad = LLVMParseBitcodeInContext2(j->ctx, buffer, &mod);
   LLVMDisposeMemoryBuffer(buffer);
   if (is_bad) return fail(j, "a kernel's module cannot be read", err);
-  LLVMValueRef kernel = find_kernel(mod);
-  if (!kernel) {
+  LLVMValueRef kernel = LLVMGetNamedFunction(mod, part->symbol);
+  if (!kernel || LLVMIsDeclaration(kernel)) {
     LLVMDisposeModule(mod);
-    return roc_fail(err, ROC_INVALID, "a module without a kernel cannot be joined");
+    return roc_fail(err, ROC_INVALID, "a module without the kernel '%s' cannot be joined",
+                    part->symbol);
   }
-  LLVMSetValueName2(kernel, part->symbol, strlen(part->symbol));
   if (!j->mod) {
     j->mod = mod;
     return ROC_OK;
@@ -88,7 +80,7 @@ static roc_status link_and_hand_out(LLVMMemoryBufferRef buffer, const roc_target
   unsigned char *bytes = roc_alloc(nbytes);
   if (!bytes) return roc_fail(err, ROC_OOM, "out of memory for joined kernels");
   memcpy(bytes, LLVMGetBufferStart(buffer), nbytes);
-  roc_status status = target->link(options, &bytes, &nbytes, err);
+  roc_status status = target->link ? target->link(options, &bytes, &nbytes, err) : ROC_OK;
   if (status == ROC_OK) sink(ud, (const char *)bytes, nbytes);
   roc_free(bytes);
   return status;
@@ -98,9 +90,8 @@ roc_status roc_cg_join(const roc_cg_part *parts, uint32_t nparts, const roc_cg_o
                        void (*sink)(void *ud, const char *bytes, size_t len), void *ud,
                        roc_error *err) {
   const roc_target *target = roc_target_find(options->target);
-  if (!target || !target->link || nparts == 0) {
-    return roc_fail(err, ROC_INVALID, "kernels are joined for an AMD GPU; '%s' is none",
-                    options->target);
+  if (!target || nparts == 0) {
+    return roc_fail(err, ROC_INVALID, "nothing can be joined for '%s'", options->target);
   }
   roc_machine *machine = roc_machine_take(target, options, err);
   if (!machine) return err ? err->code : ROC_UNAVAILABLE;

@@ -478,7 +478,7 @@ static cpu_state *make_state(roc_cg *cg) {
   s->shared_offsets = ROC_ARENA_ARRAY(arena, uint64_t, ir->arrays.count + 1);
   /* The digits are a field that jit_load numbers, so that one object can be loaded more than once.
    */
-  s->entry = ROC_CPU_ENTRY_FIELD;
+  s->entry = cg->options->symbol ? cg->options->symbol : ROC_CPU_ENTRY_FIELD;
   return arena->failed ? NULL : s;
 }
 

@@ -105,8 +105,8 @@ struct roc_ast_func {
   roc_ast_func *parent;
   roc_span span;       /* from `function` (or the chunk's begin) to behind `end` */
   uint32_t last_line;  /* line of the closing `end` */
-  roc_ast_string name; /* of `local function NAME`, `function a.b.NAME`, `local NAME = function`;
-                          may be empty */
+  roc_ast_string name; /* of `local function NAME`, `function a.b.NAME`, `local NAME = function`,
+                          `local NAME = roc.kernel(function`, `{NAME = function`; may be empty */
   roc_ast_symbol **params;
   uint32_t nparams;
   bool is_vararg, is_method;

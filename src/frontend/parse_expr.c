@@ -116,6 +116,29 @@ static roc_ast_node *make_string(roc_parser *p, roc_ast_string text, roc_span sp
   return node;
 }
 
+/* Of a call's arguments, the first function is named: `local saxpy = roc.kernel(function …)`. */
+static bool name_argument(roc_ast_list args, roc_ast_string name) {
+  for (uint32_t i = 0; i < args.count; i++) {
+    if (roc_parse_name_function(args.items[i], name)) return true;
+  }
+  return false;
+}
+
+bool roc_parse_name_function(const roc_ast_node *value, roc_ast_string name) {
+  switch (value->kind) {
+    case ROC_AST_FUNCTION:
+      if (!value->as.func->name.len) value->as.func->name = name;
+      return true;
+    case ROC_AST_CALL:
+    case ROC_AST_METHOD: return name_argument(value->list, name);
+    case ROC_AST_PAREN: return roc_parse_name_function(value->a, name);
+    case ROC_AST_BINARY:
+      if (value->op != ROC_OP_OR && value->op != ROC_OP_AND) return false;
+      return roc_parse_name_function(value->a, name) | roc_parse_name_function(value->b, name);
+    default: return false;
+  }
+}
+
 /* "[" expr "]" "=" expr | NAME "=" expr | expr */
 static roc_ast_node *parse_field(roc_parser *p) {
   roc_span begin = p->token.span;
@@ -135,6 +158,8 @@ static roc_ast_node *parse_field(roc_parser *p) {
   roc_ast_node *node = roc_parse_node(p, ROC_AST_FIELD, roc_parse_span_to_here(p, begin));
   node->a = key;
   node->b = value;
+  bool has_name = !roc_parse_failed(p) && key->kind == ROC_AST_STRING;
+  if (has_name) roc_parse_name_function(value, key->as.s);
   return node;
 }
 

@@ -178,17 +178,15 @@ static roc_ast_node *parse_for(roc_parser *p) {
 /* ---- declarations ------------------------------------------------------------------------ */
 
 /* A function takes the name of what it is first assigned to. */
-static void name_function(const roc_ast_node *value, roc_ast_string name) {
-  if (value->kind == ROC_AST_FUNCTION && !value->as.func->name.len) value->as.func->name = name;
-}
-
-static void name_functions(roc_ast_list targets, roc_ast_list values) {
+static void name_functions(const roc_parser *p, roc_ast_list targets, roc_ast_list values) {
+  if (roc_parse_failed(p)) return;
   for (uint32_t i = 0; i < targets.count && i < values.count; i++) {
     const roc_ast_node *target = targets.items[i];
-    if (target->kind == ROC_AST_LOCAL_NAME) name_function(values.items[i], target->sym->name);
-    if (target->kind == ROC_AST_FREE_NAME) name_function(values.items[i], target->as.s);
+    if (target->kind == ROC_AST_LOCAL_NAME)
+      roc_parse_name_function(values.items[i], target->sym->name);
+    if (target->kind == ROC_AST_FREE_NAME) roc_parse_name_function(values.items[i], target->as.s);
     if (target->kind == ROC_AST_INDEX && target->b->kind == ROC_AST_STRING)
-      name_function(values.items[i], target->b->as.s);
+      roc_parse_name_function(values.items[i], target->b->as.s);
   }
 }
 
@@ -239,7 +237,7 @@ static roc_ast_node *parse_local(roc_parser *p, roc_span begin) {
     constant = roc_constant_fold(p, node->values.items[n - 1]);
   for (uint32_t i = 0; i < n; i++) roc_scope_activate(p, node->list.items[i]->sym);
   if (constant) roc_scope_set_constant(p, constant);
-  name_functions(node->list, node->values);
+  name_functions(p, node->list, node->values);
   return node;
 }
 
@@ -329,7 +327,7 @@ static roc_ast_node *parse_assignment(roc_parser *p, roc_ast_node *target, roc_n
   p->height = height;
   roc_parse_expect(p, ROC_TK_ASSIGN);
   node->values = roc_parse_expr_list(p);
-  name_functions(node->list, node->values);
+  name_functions(p, node->list, node->values);
   return node;
 }
 

@@ -172,6 +172,9 @@ roc_ast_list roc_parse_expr_list(roc_parser *p);
 /* primary {suffix}: what a statement can begin with.  *name is the plain name it consists of, or
  * NULL. */
 roc_ast_node *roc_parse_suffixed(roc_parser *p, roc_name **name);
+/* Names the function that `value` is, or the first one among the arguments of the call that it is
+ * (`roc.kernel(function …)`), unless it has a name.  Returns whether there is one. */
+bool roc_parse_name_function(const roc_ast_node *value, roc_ast_string name);
 /* "(" params ")" block "end", behind `function` at `begin`. */
 roc_ast_func *roc_parse_func_body(roc_parser *p, roc_span begin, bool is_method);
 /* Statements up to a token that ends a block. */

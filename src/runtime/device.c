@@ -200,11 +200,17 @@ static const roc_driver *find_driver(const char *kind, size_t len) {
   return NULL;
 }
 
+/* Lock held. */
+static bool is_in_table(const roc_driver *driver) {
+  for (uint32_t i = 0; i < entry_count; i++) {
+    if (entries[i].ops == driver->ops) return true;
+  }
+  return false;
+}
+
 /* Lock held.  Lists the driver's devices when they are not yet, as with "null". */
 static bool find_entry(const roc_driver *driver, uint32_t ordinal, uint32_t *out_index) {
-  bool is_known = false;
-  for (uint32_t i = 0; i < entry_count; i++) is_known = is_known || entries[i].ops == driver->ops;
-  if (!is_known) add_driver(driver->ops);
+  if (!is_in_table(driver)) add_driver(driver->ops);
   for (uint32_t i = 0; i < entry_count; i++) {
     if (entries[i].ops != driver->ops || entries[i].ordinal != ordinal) continue;
     *out_index = i;
@@ -260,10 +266,18 @@ roc_status roc_rt_device_find(const char *name, uint32_t *out_index, roc_error *
 }
 
 const char *roc_rt_absent_kind(uint32_t index, roc_error *err) {
+  pthread_once(&init_once, make_table);
   for (uint32_t i = 0; i < roc_driver_count; i++) {
     uint32_t count = 0;
-    if (!roc_drivers[i].is_listed || roc_drivers[i].ops->probe(&count, err) == ROC_OK) continue;
-    if (index-- == 0) return roc_drivers[i].ops->kind;
+    const roc_driver *driver = &roc_drivers[i];
+    roc_rt_lock();
+    bool is_there = is_in_table(driver);
+    roc_rt_unlock();
+    if (is_there) continue;
+    if (driver->ops->probe(&count, err) == ROC_OK) {
+      roc_fail(err, ROC_UNAVAILABLE, "not used unless it is asked for by name");
+    }
+    if (index-- == 0) return driver->ops->kind;
   }
   return NULL;
 }

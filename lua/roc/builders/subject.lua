@@ -135,7 +135,7 @@ function Subject:kernel(text, dtype)
     for name, value in pairs(self.options) do
       options[name] = value
     end
-    made = kernel.kernel(text, options)
+    made = kernel.kernel(text, options, true)
     self.kernels[key] = made
   end
   return made
@@ -160,7 +160,7 @@ local function infer(subject, kinds)
     table.concat(support.names("r", MAX_RESULTS + 1), ", "), table.concat(passed, ", "))
   local options = { env = { f = subject.f }, name = subject.options.name,
     number = subject.options.number }
-  local dump = kernel.kernel(text, options):inspect_types(table.unpack(samples, 1, #kinds))
+  local dump = kernel.kernel(text, options, true):inspect_types(table.unpack(samples, 1, #kinds))
   local types = {}
   for found in dump:gmatch("\n  local r%d: ([^;\n]-)%s*[=;]") do
     if found == "no value" then

@@ -543,6 +543,7 @@ function roc.InOut(a) end
 
 ---@class roc.Device
 ---@field name string
+---@field model string what the machine calls it; of `cpu` also its vector instructions
 ---@field kind string "cpu", "sim", …
 ---@field arch string
 ---@field wavefront_size integer

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "device/common.h"
+#include "device/cpu/model.h"
 #include "device/cpu/queue.h"
 #include "device/device.h"
 
@@ -51,6 +52,7 @@ static void describe(roc_device *device, uint32_t ordinal, uint32_t count, uint3
   device->ordinal = ordinal;
   roc_device_props *props = &device->props;
   roc_host_describe(props, "cpu", "cpu", wavefront);
+  roc_cpu_describe_model(props->model, sizeof props->model);
   if (count > 1) snprintf(props->name, sizeof props->name, "cpu:%u", ordinal + 1);
   props->compute_units = threads;
 }
