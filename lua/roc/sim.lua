@@ -423,8 +423,16 @@ local function support(launch)
   end
   function S.text(...) return show_all("", ...) end
 
-  function S.print(...)
-    launch.lines[#launch.lines + 1] = show_all("\t", ...)
+  -- On the other devices a line takes 8 bytes and 8 for each value that is no literal text, of
+  -- which there are `nvalues`; after the first that finds no room nothing fits.
+  function S.print(nvalues, ...)
+    local lines = launch.lines
+    lines.bytes = lines.bytes + 8 + 8 * nvalues
+    if lines.bytes <= core.print_bytes then
+      lines[#lines + 1] = show_all("\t", ...)
+    else
+      lines.lost = lines.lost + 1
+    end
   end
 
   return S
@@ -435,8 +443,8 @@ end
 -- errors point into the user's file.
 local function load_typed(source, launch, hidden)
   local S, functions = support(launch), {}
-  for i, f in ipairs(assert(load(source, "=sim"))()) do
-    functions[i] = assert(load(f.text, f.chunk))(S, functions, hidden)
+  for i, f in ipairs(assert(core.load_deep(source, "=sim"))()) do
+    functions[i] = assert(core.load_deep(f.text, f.chunk))(S, functions, hidden)
   end
   return functions[1]
 end
@@ -454,7 +462,7 @@ end
 function M.run(program, launch, ...)
   launch.args = table.pack(...)
   launch.wave_size = wavefront_size()
-  launch.lines, launch.failed = {}, 0
+  launch.lines, launch.failed = { bytes = 0, lost = 0 }, 0
   for i = 1, launch.args.n do
     if is_array(launch.args[i]) then
       launch.args[i] = checked(launch.args[i], program.params[i] or "?")

@@ -336,6 +336,60 @@ devices.each(function()
     end
   end)
 
+  -- A loop cut off after three rounds: how many it ran, and the sum of the values.
+  local LOOP = [[do
+    local rounds, sum = 0, 0.0
+    for v = %s, %s, %s do
+      rounds, sum = rounds + 1, sum + v
+      if rounds == 3 then break end
+    end
+    out[%d], out[%d] = rounds, sum
+  end
+  ]]
+
+  -- Runs `count` such loops in a kernel and in Lua.
+  local function compare_loops(params, loops, count, ...)
+    local text = ("function(%s) %s end"):format(params, table.concat(loops))
+    local reference, expected = assert(load("return " .. text, "=reference", "t", {}))(), {}
+    reference(expected, ...)
+    local out = devices.zeros(2 * count, "float64")
+    devices.run(devices.kernel(text), 1, { out, ... }, 1)
+    local got = devices.table(out)
+    for i = 1, 2 * count do
+      if not devices.same(expected[i] + 0.0, got[i]) then
+        assert.equal(expected[i] + 0.0, got[i], loops[(i + 1) // 2])
+      end
+    end
+  end
+
+  it("runs loops whose constants are no number or infinite as often as Lua", function()
+    local loops, count = {}, 0
+    local numbers = { "(0/0)", "(1/0)", "(-1/0)", "2", "-2", "1.5", "-1.5" }
+    for _, first in ipairs(numbers) do
+      for _, last in ipairs(numbers) do
+        for _, step in ipairs(numbers) do
+          count = count + 1
+          loops[count] = LOOP:format(first, last, step, 2 * count - 1, 2 * count)
+        end
+      end
+    end
+    compare_loops("out", loops, count)
+  end)
+
+  it("runs loops whose bounds turn out to be no number or infinite as often as Lua", function()
+    local numbers = { 0 / 0, math.huge, -math.huge, 2, -2, 1.5, -1.5 }
+    local loops, steps = {}, { "s", "-s", "n", "-n", "1", "-1", "0.5", "-0.5" }
+    for i, step in ipairs(steps) do
+      loops[i] = LOOP:format("a", "b", step, 2 * i - 1, 2 * i)
+    end
+    for _, first in ipairs(numbers) do
+      for _, last in ipairs(numbers) do
+        compare_loops("out, a, b, s, n", loops, #steps, first, last, 1.5, 2)
+        compare_loops("out, a, b, s, n", loops, #steps, first, last, 0 / 0, -2)
+      end
+    end
+  end)
+
   it("mixes a private array's elements in a loop", function()
     local k = roc.kernel(function(out, x, n)
       local mixed = roc.private.array(16, "int32")

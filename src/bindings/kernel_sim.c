@@ -121,8 +121,8 @@ static void post_fault(lua_State *L, roc_rt_stream *stream, int arrays, const ch
   roc_rt_post_fault(stream, message, buffers, (uint32_t)nbuffers);
 }
 
-/* core.kernel_sim_done(message or nil, lines, waits, arrays, stream): what a launch on sim left.  One with
- * host arrays reports at once, others at the next wait that concerns the stream or one of the
+/* core.kernel_sim_done(message or nil, lines, waits, arrays, stream): what a launch on sim left; lines.lost
+ * tells how many more it printed than a launch keeps.  One with host arrays reports at once, others at the next wait that concerns the stream or one of the
  * arrays. */
 static int kernel_sim_done(lua_State *L) {
   const char *message = luaL_optstring(L, 1, NULL);
@@ -136,6 +136,9 @@ static int kernel_sim_done(lua_State *L) {
     roc_rt_post_print(line, len);
     lua_pop(L, 1);
   }
+  lua_getfield(L, 2, "lost");
+  roc_rt_post_lost_prints((uint32_t)luaL_optinteger(L, -1, 0));
+  lua_settop(L, 5);
   if (!lua_toboolean(L, 3)) {
     if (message) post_fault(L, stream, 4, message);
     return 0;

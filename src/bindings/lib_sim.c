@@ -1,5 +1,6 @@
 /* What sim.lua needs of C beyond the public arrays: several typed views of one block of bytes, as
  * the dynamic shared memory of a workgroup is. */
+#include "base/site.h"
 #include "bindings/array_bind.h"
 
 /* core.view_bytes(bytes, first, count, dtype): `count` elements of a contiguous uint8 array's memory
@@ -27,7 +28,25 @@ static int view_bytes(lua_State *L) {
   return 1;
 }
 
+/* core.load_deep(text, chunkname): as load, at a depth of nesting that is the text's alone: Lua counts
+ * that of the calls around it in the same 200 levels. */
+static int load_deep(lua_State *L) {
+  size_t len;
+  const char *text = luaL_checklstring(L, 1, &len), *name = luaL_checkstring(L, 2);
+  lua_State *fresh = lua_newthread(L);
+  int status = luaL_loadbufferx(fresh, text, len, name, "t");
+  lua_xmove(fresh, L, 1);
+  if (status == LUA_OK) return 1;
+  luaL_pushfail(L);
+  lua_insert(L, -2);
+  return 2;
+}
+
 void roc_open_sim(lua_State *L) {
+  lua_pushcfunction(L, load_deep);
+  lua_setfield(L, -2, "load_deep");
   lua_pushcfunction(L, view_bytes);
   lua_setfield(L, -2, "view_bytes");
+  lua_pushinteger(L, ROC_PRINT_CAPACITY);
+  lua_setfield(L, -2, "print_bytes");
 }

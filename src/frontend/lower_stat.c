@@ -149,19 +149,20 @@ static uint32_t by_direction(roc_lower *lx, roc_operand step, uint32_t up, uint3
   return roc_ir_select(&lx->b, is_down, down, up);
 }
 
-/* A float limit of an integer loop is clipped as Lua does: floor going up, ceil going down. */
-static uint32_t clip_limit(roc_lower *lx, uint32_t limit, roc_operand step) {
+/* What forlimit of lvm.c makes of the float limit of an integer loop: the integer, or, where the loop
+ * cannot reach it, *can_reach is false.  The limit is rounded down going up, up going down, and
+ * clipped to the integers.  A NaN is below them all: nothing is counted up to it, and going down
+ * nothing stops before the least integer. */
+static uint32_t clip_limit(roc_lower *lx, uint32_t limit, roc_operand step, uint32_t *can_reach) {
+  roc_value_type vt = roc_ir_type_of(&lx->b, limit);
+  uint32_t lowest = roc_lower_float(lx, vt, -0x1p63), beyond = roc_lower_float(lx, vt, 0x1p63);
+  uint32_t is_above = roc_ir_binary(&lx->b, ROC_IR_LE, lowest, limit);
+  uint32_t is_beyond = roc_ir_binary(&lx->b, ROC_IR_LE, beyond, limit);
+  uint32_t least = roc_lower_id(lx, roc_operand_int(INT64_MIN));
   uint32_t down = roc_ir_unary(&lx->b, ROC_IR_CEIL, limit);
   uint32_t up = roc_ir_unary(&lx->b, ROC_IR_FLOOR, limit);
-  return by_direction(lx, step, up, down);
-}
-
-/* Nothing is counted up to a limit below all integers, or down to one above them, or to a NaN. */
-static uint32_t can_reach(roc_lower *lx, uint32_t limit, roc_operand step) {
-  roc_value_type vt = roc_ir_type_of(&lx->b, limit);
-  uint32_t least = roc_lower_float(lx, vt, -0x1p63), beyond = roc_lower_float(lx, vt, 0x1p63);
-  uint32_t up = roc_ir_binary(&lx->b, ROC_IR_LE, least, limit);
-  uint32_t down = roc_ir_binary(&lx->b, ROC_IR_LT, limit, beyond);
+  down = roc_ir_select(&lx->b, is_above, down, least);
+  *can_reach = by_direction(lx, step, is_above, roc_ir_unary(&lx->b, ROC_IR_NOT, is_beyond));
   return by_direction(lx, step, up, down);
 }
 
@@ -173,9 +174,9 @@ static void lower_integer_for(roc_lower *lx, const roc_ast_node *stat, roc_opera
   if (last.type.kind == ROC_TY_INT) {
     limit = roc_lower_id(lx, last);
   } else {
-    uint32_t x = roc_lower_id(lx, last);
-    limit = clip_limit(lx, x, step);
-    guard = roc_ir_begin_if(&lx->b, can_reach(lx, x, step));
+    uint32_t can_reach;
+    limit = clip_limit(lx, roc_lower_id(lx, last), step, &can_reach);
+    guard = roc_ir_begin_if(&lx->b, can_reach);
   }
   uint32_t var = roc_ir_add_var(&lx->b, stat->sym->name.data, ROC_VT_INT);
   uint32_t loop = roc_ir_begin_for(&lx->b, var, start, limit, by);

@@ -144,6 +144,14 @@ static void append_line(roc_str text) {
   atomic_fetch_add_explicit(&line_count, 1, memory_order_relaxed);
 }
 
+static void append_lost(uint32_t count) {
+  if (!count) return;
+  roc_str text = ROC_STR_INIT;
+  roc_str_printf(&text, "roclua: %u more lines of a kernel's output are lost (1 MiB a launch)",
+                 count);
+  append_line(text);
+}
+
 static void read_prints(const roc_codeobj *object, const roc_print_buffer *print) {
   uint32_t end = print->used < print->capacity ? print->used : print->capacity;
   uint32_t at = 0;
@@ -160,12 +168,7 @@ static void read_prints(const roc_codeobj *object, const roc_print_buffer *print
     append_line(text);
     at += nbytes;
   }
-  if (print->lost) {
-    roc_str text = ROC_STR_INIT;
-    roc_str_printf(&text, "roclua: %u more lines of a kernel's output are lost (1 MiB a launch)",
-                   print->lost);
-    append_line(text);
-  }
+  append_lost(print->lost);
 }
 
 bool roc_rt_has_print(void) {
@@ -235,6 +238,13 @@ void roc_rt_post_print(const char *text, size_t len) {
   roc_str_add(&line, text, len);
   roc_rt_lock();
   append_line(line);
+  roc_rt_unlock();
+}
+
+void roc_rt_post_lost_prints(uint32_t count) {
+  if (roc_rt_in_child()) return;
+  roc_rt_lock();
+  append_lost(count);
   roc_rt_unlock();
 }
 

@@ -45,9 +45,11 @@ bool roc_rt_take_interrupt(void);
 bool roc_rt_take_print(roc_str *out_line);
 bool roc_rt_has_print(void); /* no lock: one atomic load */
 
-/* For kernels the host has run itself (sim): a line it printed, and the fault it left on the stream
- * and on the buffers it uses; given out by the next waits like those of queued work. */
+/* For kernels the host has run itself (sim): a line it printed, how many it printed beyond what a
+ * launch keeps, and the fault it left on the stream and on the buffers it uses; given out by the
+ * next waits like those of queued work. */
 void roc_rt_post_print(const char *text, size_t len);
+void roc_rt_post_lost_prints(uint32_t count);
 void roc_rt_post_fault(roc_rt_stream *stream, const char *text, roc_buffer *const *buffers,
                        uint32_t nbuffers);
 
