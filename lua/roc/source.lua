@@ -4,6 +4,7 @@
 -- was registered with roc.source. A text is believed only if compiling it gives the function's own
 -- bytecode; that also says which of the text's functions it is, since bytecode knows lines,
 -- constants, variables and captures.
+local compiler = require("roc.core").compiler
 local dump = require "roc.dump"
 
 local M = {}
@@ -30,14 +31,13 @@ function M.register(chunkname, text)
   table.insert(registered[name], 1, text)
 end
 
--- A file as `loadfile` sees it: no byte order mark, and a first line with # is a comment.
+-- A file as `loadfile` sees it: no byte order mark, and a first line with # is a comment. The text
+-- of a script that came through a pipe is gone.
 local function read_file(path)
-  local file, why = io.open(path, "rb")
-  if not file then
+  local text, why = compiler.read(path)
+  if not text then
     return nil, why
   end
-  local text = file:read("a")
-  file:close()
   text = text:gsub("^\239\187\191", "")
   return (text:gsub("^#[^\n]*", ""))
 end

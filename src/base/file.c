@@ -200,6 +200,16 @@ roc_status roc_file_write(const char *path, const void *bytes, size_t nbytes, ro
   return roc_file_end(&draft, is_written ? ROC_OK : write_failed(path, errno, err), err);
 }
 
+roc_status roc_file_replace(const char *path, const void *bytes, size_t nbytes, roc_error *err) {
+  roc_file_draft draft = {.path = path, .replaces = true};
+  if (strlen(path) >= sizeof draft.target) return write_failed(path, ENAMETOOLONG, err);
+  strcpy(draft.target, path);
+  draft.fd = make_temporary(&draft, 0666);
+  if (draft.fd < 0) return write_failed(path, errno, err);
+  bool is_written = write_all(draft.fd, bytes, nbytes);
+  return roc_file_end(&draft, is_written ? ROC_OK : write_failed(path, errno, err), err);
+}
+
 /* ---- reading ----------------------------------------------------------------------------- */
 
 static roc_status read_failed(const char *path, int code, roc_error *err) {
@@ -220,24 +230,44 @@ static size_t read_some(int fd, unsigned char *bytes, size_t nbytes) {
   return have;
 }
 
-roc_status roc_file_read(const char *path, unsigned char **out_bytes, size_t *out_nbytes,
-                         roc_error *err) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return read_failed(path, errno, err);
+/* Only a regular file has bytes that are there at once: a pipe waits for a writer, a device may for
+ * ever.  -1 with the failure told. */
+static int open_regular(const char *path, size_t most, size_t *out_nbytes, roc_error *err) {
   struct stat info;
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    close(fd);
-    return read_failed(path, EINVAL, err);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0 || fstat(fd, &info) != 0) {
+    read_failed(path, errno, err);
+  } else if (S_ISDIR(info.st_mode)) {
+    read_failed(path, EISDIR, err);
+  } else if (!S_ISREG(info.st_mode)) {
+    roc_fail(err, ROC_IO, "cannot read '%s': it is not a regular file", path);
+  } else if ((uint64_t)info.st_size > most) {
+    roc_fail(err, ROC_IO, "cannot read '%s': it has %lld bytes, more than the %zu expected", path,
+             (long long)info.st_size, most);
+  } else {
+    *out_nbytes = (size_t)info.st_size;
+    return fd;
   }
-  unsigned char *bytes = roc_alloc((size_t)info.st_size);
-  if (!bytes) {
-    close(fd);
-    return roc_fail(err, ROC_OOM, "out of memory while reading '%s'", path);
-  }
-  *out_nbytes = read_some(fd, bytes, (size_t)info.st_size);
-  *out_bytes = bytes;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+roc_status roc_file_read(const char *path, size_t most, unsigned char **out_bytes,
+                         size_t *out_nbytes, roc_error *err) {
+  size_t nbytes;
+  int fd = open_regular(path, most, &nbytes, err);
+  if (fd < 0) return ROC_IO;
+  unsigned char *bytes = roc_alloc(nbytes);
+  if (bytes) *out_nbytes = read_some(fd, bytes, nbytes);
   close(fd);
+  if (!bytes) return roc_fail(err, ROC_OOM, "out of memory while reading '%s'", path);
+  *out_bytes = bytes;
   return ROC_OK;
+}
+
+bool roc_file_is_regular(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 void roc_file_identity(const char *path, char out[ROC_FILE_IDENTITY_BYTES]) {

@@ -36,9 +36,17 @@ roc_status roc_file_begin(const char *path, roc_file_draft *out_draft, roc_error
  * Returns `status`, or IO. */
 roc_status roc_file_end(roc_file_draft *draft, roc_status status, roc_error *err);
 
-/* Stores the file's bytes (roc_free).  IO, OOM. */
-roc_status roc_file_read(const char *path, unsigned char **out_bytes, size_t *out_nbytes,
-                         roc_error *err);
+/* The same for a file that roclua alone keeps: a new file takes the place of whatever has the name (a
+ * link, a pipe, a device), which is not opened; a folder is left.  IO. */
+roc_status roc_file_replace(const char *path, const void *bytes, size_t nbytes, roc_error *err);
+
+/* Stores the bytes (roc_free) of a regular file of at most `most` bytes.  Never waits: anything else
+ * is refused, where opening or reading a pipe or a device could.  IO, OOM. */
+roc_status roc_file_read(const char *path, size_t most, unsigned char **out_bytes,
+                         size_t *out_nbytes, roc_error *err);
+
+/* Whether there is a regular file, perhaps by way of links. */
+bool roc_file_is_regular(const char *path);
 
 enum { ROC_FILE_IDENTITY_BYTES = 128 };
 

@@ -4,6 +4,10 @@
  * Each function parses argument 1 under the chunk name argument 2 and returns its stage; nil and
  * the rendered diagnostics when the text has mistakes.  A job's memory hangs on a userdata from the
  * start, so that an error raised by Lua on the way frees it. */
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
 #include "bindings/bind.h"
 #include "frontend/frontend.h"
 
@@ -122,7 +126,25 @@ static int compiler_functions(lua_State *L) {
   return 1;
 }
 
+/* read(path) -> the bytes of a file; nil and why not.  Never waits: only regular files are read. */
+static int compiler_read(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  compiler_job *job = open_job(L);
+  roc_error err = ROC_ERROR_INIT;
+  unsigned char *bytes;
+  size_t nbytes;
+  if (roc_file_read(path, SIZE_MAX, &bytes, &nbytes, &err) != ROC_OK) {
+    lua_pushnil(L);
+    lua_pushstring(L, err.message);
+    return 2;
+  }
+  roc_str_add(&job->out, (const char *)bytes, nbytes);
+  roc_free(bytes);
+  return push_out(L, job);
+}
+
 static const luaL_Reg compiler_fn[] = {
+    {"read", compiler_read},
     {"tokens", compiler_tokens},
     {"ast", compiler_ast},
     {"functions", compiler_functions},

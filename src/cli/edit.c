@@ -50,6 +50,12 @@ static bool make_parents(char *path) {
   return true;
 }
 
+/* A pipe or a device in the history's place would be waited for. */
+static bool is_other_than_file(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+}
+
 /* Fills editor.file by the XDG base directory rules. */
 static void find_history_file(void) {
   const char *state = getenv("XDG_STATE_HOME");
@@ -60,7 +66,8 @@ static void find_history_file(void) {
   } else if (home != NULL && home[0] == '/') {
     length = snprintf(editor.file, sizeof editor.file, "%s/.local/state/roclua/history", home);
   }
-  if (length < 0 || (size_t)length >= sizeof editor.file || !make_parents(editor.file)) {
+  if (length < 0 || (size_t)length >= sizeof editor.file || !make_parents(editor.file) ||
+      is_other_than_file(editor.file)) {
     editor.file[0] = '\0';
   }
 }

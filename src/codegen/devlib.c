@@ -8,9 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/alloc.h"
 #include "base/env.h"
 #include "base/file.h"
 
@@ -20,57 +18,47 @@ static const char *const directories[] = {
     "/opt/rocm/amdgcn/bitcode",
 };
 
+enum { MAX_BYTES = 256 << 20 };
+
 /* Kept for the life of the process. */
 static struct {
-  char *bytes;
+  unsigned char *bytes;
   size_t nbytes;
 } ocml;
 
-static bool read_file(const char *path) {
-  FILE *file = fopen(path, "rb");
-  if (!file) return false;
-  long size = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
-  char *bytes = size > 0 && !fseek(file, 0, SEEK_SET) ? roc_alloc((size_t)size) : NULL;
-  bool is_read = bytes && fread(bytes, 1, (size_t)size, file) == (size_t)size;
-  fclose(file);
-  if (!is_read) {
-    roc_free(bytes);
-    return false;
-  }
-  ocml.bytes = bytes;
-  ocml.nbytes = (size_t)size;
-  return true;
-}
-
 /* ocml.bc of one directory, when there is such a file. */
-static bool stat_in(const char *directory, char *path, size_t size, struct stat *info) {
+static bool is_in(const char *directory, char *path, size_t size) {
   int len = snprintf(path, size, "%s/ocml.bc", directory);
-  return len > 0 && (size_t)len < size && stat(path, info) == 0;
+  return len > 0 && (size_t)len < size && roc_file_is_regular(path);
 }
 
-static bool locate(char *path, size_t size, struct stat *info) {
+static bool locate(char *path, size_t size) {
   const char *chosen = roc_env_text("ROCLUA_BITCODE_DIR");
-  if (chosen) return stat_in(chosen, path, size, info);
+  if (chosen) return is_in(chosen, path, size);
   for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
-    if (stat_in(directories[i], path, size, info)) return true;
+    if (is_in(directories[i], path, size)) return true;
   }
   return false;
 }
 
-static bool find_library(void) {
+/* IO: there is none, or none that can be read. */
+static roc_status find_library(roc_error *err) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   char path[PATH_MAX];
-  struct stat info;
+  roc_status status = ROC_OK;
   pthread_mutex_lock(&lock);
-  bool is_there = ocml.bytes || (locate(path, sizeof path, &info) && read_file(path));
+  if (!ocml.bytes) {
+    status = locate(path, sizeof path)
+                 ? roc_file_read(path, MAX_BYTES, &ocml.bytes, &ocml.nbytes, err)
+                 : ROC_IO;
+  }
   pthread_mutex_unlock(&lock);
-  return is_there;
+  return status;
 }
 
 void roc_devlib_identify(char out[ROC_FILE_IDENTITY_BYTES]) {
   char path[PATH_MAX] = "";
-  struct stat info;
-  locate(path, sizeof path, &info);
+  locate(path, sizeof path);
   roc_file_identity(path, out);
 }
 
@@ -83,7 +71,7 @@ void roc_devlib_files(char *out, size_t size) {
     snprintf(path, sizeof path, "%s/ocml.bc", tried[i]);
     roc_file_identity(path, identity);
     snprintf(out + len, size - len, "%s %s\n", identity, path);
-    if (strcmp(identity, "none") != 0) break;
+    if (roc_file_is_regular(path)) break;
   }
 }
 
@@ -150,9 +138,10 @@ static roc_status fail_missing(const roc_cg *cg, roc_error *err) {
 
 roc_status roc_devlib_link(roc_cg *cg, uint32_t isa_version, roc_error *err) {
   if (!needs_library(cg)) return ROC_OK;
-  if (!find_library()) return fail_missing(cg, err);
+  roc_status status = find_library(err);
+  if (status != ROC_OK) return status == ROC_IO ? fail_missing(cg, err) : status;
   LLVMMemoryBufferRef buffer =
-      LLVMCreateMemoryBufferWithMemoryRange(ocml.bytes, ocml.nbytes, "ocml", 0);
+      LLVMCreateMemoryBufferWithMemoryRange((const char *)ocml.bytes, ocml.nbytes, "ocml", 0);
   LLVMModuleRef library;
   if (LLVMGetBitcodeModuleInContext2(cg->ctx, buffer, &library)) {
     LLVMDisposeMemoryBuffer(buffer);

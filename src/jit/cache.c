@@ -147,10 +147,11 @@ static bool find_entry(const roc_ir_module *module, const roc_cg_options *option
 
 /* ---- reading and writing ----------------------------------------------------------------- */
 
-static bool load(const entry *e, const roc_cg_options *options, roc_codeobj **out) {
+/* An entry is no larger than the whole cache may be. */
+static bool load(const entry *e, const roc_cg_options *options, uint64_t limit, roc_codeobj **out) {
   unsigned char *bytes;
   size_t nbytes;
-  if (roc_file_read(e->path, &bytes, &nbytes, NULL) != ROC_OK) return false;
+  if (roc_file_read(e->path, limit, &bytes, &nbytes, NULL) != ROC_OK) return false;
   roc_codeobj *object = NULL;
   bool is_it = nbytes > ROC_HASH_BYTES && !memcmp(bytes, e->digest, ROC_HASH_BYTES) &&
                !roc_codeobj_read(bytes + ROC_HASH_BYTES, nbytes - ROC_HASH_BYTES, &object, NULL);
@@ -225,7 +226,7 @@ static void store(const entry *e, const roc_codeobj *object, uint64_t limit) {
   roc_str_add(&text, (const char *)e->digest, sizeof e->digest);
   roc_codeobj_write(object, &text);
   bool is_stored =
-      !text.failed && roc_file_write(e->path, roc_str_text(&text), text.len, NULL) == ROC_OK;
+      !text.failed && roc_file_replace(e->path, roc_str_text(&text), text.len, NULL) == ROC_OK;
   roc_str_deinit(&text);
   if (is_stored && stats.stores++ % STORES_A_SWEEP == 0) sweep(e->folder, limit);
 }
@@ -234,19 +235,21 @@ roc_status roc_jit_build(const roc_ir_module *module, const roc_cg_options *opti
                          roc_codeobj **out_object, roc_cg_times *times, roc_error *err) {
   settings chosen;
   ROC_TRY(read_settings(&chosen, err));
+  uint64_t limit = chosen.limit_mb << 20;
   entry *e = chosen.is_off ? NULL : roc_alloc(sizeof *e);
   bool has_folder = e && find_folder(e->folder);
   roc_status status = ROC_OK;
   *times = (roc_cg_times){0};
-  bool is_hit = has_folder && recall_entry(module, options, e) && load(e, options, out_object);
+  bool is_hit =
+      has_folder && recall_entry(module, options, e) && load(e, options, limit, out_object);
   bool has_entry = !is_hit && has_folder && find_entry(module, options, e);
-  if (is_hit || (has_entry && load(e, options, out_object))) {
+  if (is_hit || (has_entry && load(e, options, limit, out_object))) {
     stats.hits++;
   } else {
     status = roc_jit_compile(module, options, out_object, times, err);
     if (has_entry && status == ROC_OK) {
       stats.misses++;
-      store(e, *out_object, chosen.limit_mb << 20);
+      store(e, *out_object, limit);
     }
   }
   roc_free(e);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/file.h"
 
 #define LIBRARY "libroclua-codegen.so"
 
@@ -34,7 +35,7 @@ static void own_folder(char folder[PATH_MAX]) {
 
 static bool is_there(char path[PATH_MAX], const char *folder, const char *between) {
   int len = snprintf(path, PATH_MAX, "%s%s" LIBRARY, folder, between);
-  return len > 0 && len < PATH_MAX && access(path, F_OK) == 0;
+  return len > 0 && len < PATH_MAX && roc_file_is_regular(path);
 }
 
 bool roc_jit_find_library(char path[PATH_MAX]) {

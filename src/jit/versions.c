@@ -14,6 +14,8 @@
 #include "base/str.h"
 #include "jit/library.h"
 
+enum { MAX_NOTE_BYTES = 1 << 20 }; /* some hundreds, and the environment's paths */
+
 /* The cpu's code is loaded by LLVM, so the compiler is opened for it in any case. */
 static bool is_noted(const roc_cg_options *options) {
   return strcmp(options->target, "cpu") != 0;
@@ -91,7 +93,7 @@ bool roc_jit_versions_recall(const char *folder, const roc_cg_options *options, 
   unsigned char *bytes;
   size_t nbytes;
   if (!is_noted(options) || !path_of(folder, options, path)) return false;
-  if (roc_file_read(path, &bytes, &nbytes, NULL) != ROC_OK) return false;
+  if (roc_file_read(path, MAX_NOTE_BYTES, &bytes, &nbytes, NULL) != ROC_OK) return false;
   roc_str note = ROC_STR_INIT;
   roc_str_add(&note, (const char *)bytes, nbytes);
   roc_free(bytes);
@@ -110,7 +112,7 @@ void roc_jit_versions_keep(const char *folder, const roc_cg_options *options, co
   if (has_place && !body.failed) {
     hash_text(roc_str_text(&body), body.len, hash);
     roc_str_printf(&note, "%s%s", hash, roc_str_text(&body));
-    if (!note.failed) roc_file_write(path, roc_str_text(&note), note.len, NULL);
+    if (!note.failed) roc_file_replace(path, roc_str_text(&note), note.len, NULL);
   }
   roc_str_deinit(&body);
   roc_str_deinit(&note);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "device/hsa/absent.h"
 #include "device/hsa/emulated.h"
 
@@ -26,7 +27,12 @@ static const struct {
 
 /* ---- the library --------------------------------------------------------- */
 
+/* The linker would wait for the writer of a pipe. */
 static void *try_library(const char *path, char *why, size_t size) {
+  if (strchr(path, '/') && access(path, F_OK) == 0 && !roc_file_is_regular(path)) {
+    snprintf(why, size, "'%s' is not a regular file", path);
+    return NULL;
+  }
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   const char *said = handle ? NULL : dlerror();
   if (!handle) snprintf(why, size, "%s", said ? said : "no such file");
@@ -36,7 +42,7 @@ static void *try_library(const char *path, char *why, size_t size) {
 static void *try_folder(const char *folder, const char *below, char *why, size_t size) {
   char path[PATH_MAX];
   int length = snprintf(path, sizeof path, "%s%s/" LIBRARY, folder, below);
-  if (length < 0 || length >= (int)sizeof path || access(path, F_OK) != 0) return NULL;
+  if (length < 0 || length >= (int)sizeof path || !roc_file_is_regular(path)) return NULL;
   return try_library(path, why, size);
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/file.h"
 
 #define LIBRARY "libhsakmt.so.1"
 #ifndef ROCLUA_LIB_FOLDER /* below the prefix; the build tells */
@@ -67,7 +68,7 @@ static void own_folder(char folder[PATH_MAX]) {
 static void *try_folder(const char *folder, const char *below) {
   char path[2 * PATH_MAX];
   int length = snprintf(path, sizeof path, "%s%s" LIBRARY, folder, below);
-  if (length < 0 || (size_t)length >= sizeof path || access(path, F_OK) != 0) return NULL;
+  if (length < 0 || (size_t)length >= sizeof path || !roc_file_is_regular(path)) return NULL;
   return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
 }
 

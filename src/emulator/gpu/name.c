@@ -60,7 +60,7 @@ static bool read_string(uint64_t address, char *out, size_t size) {
 }
 
 static bool read_file(const char *path, uint64_t offset, void *out, size_t nbytes) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return false;
   bool is_read = pread(fd, out, nbytes, (off_t)offset) == (ssize_t)nbytes;
   close(fd);
