@@ -245,6 +245,62 @@ devices.each(function(device)
     assert.same({ 2, 3, 4, 5, 6, 7, 0, 0 }, devices.table(out))
   end)
 
+  -- Loops that would go on for weeks, and stop because every work-item fails soon: kernel(m, n), m
+  -- of 20 zeros, in one workgroup.
+  local ENDLESS = {
+    ["counts"] = { "for k = 1, n do m[i + k] = m[i + k] + 1 end" },
+    ["reads its index from memory"] = { "for k = 1, n do m[m[1] + i + k] = m[i] end" },
+    ["counts down"] = { "for k = n, 1, -1 do m[m[1] + k] = 1 end" },
+    ["begins and ends elsewhere for each"] = { "for k = i, n + i % 3 do m[m[1] + k] = 0 end" },
+    ["holds a loop"] = {
+      "for _ = 1, n do for k = 1, n do m[m[1] + i + k] = 0 end m[m[1] + i] = 0 end" },
+    ["holds a short loop"] = {
+      "for j = 1, n do m[m[1] + i + j] = 0 for k = 1, 20 + m[1] do m[i] = m[i] + k - k end end" },
+    ["holds a condition"] = {
+      "for k = 1, n do if i > 4 then m[m[1] + i + k] = 0 end\n"
+      .. "if i <= 4 then m[m[1] + k] = 0 end end" },
+    ["holds a condition that alternates"] = {
+      "for k = 1, n do if i % 2 == 0 then m[m[1] + i + k] = 0 else m[i + k] = 2 end end" },
+    ["follows another"] = {
+      "for k = 1, n do if i > 3 then m[m[1] + i + k] = 0 else break end end\n"
+      .. "for k = 1, n do m[m[1] + k + 1] = 0 end" },
+    ["begins with some that have failed"] = {
+      "m[m[1] + i + 13] = 0 for k = 1, n do m[m[1] + i + k] = 0 end" },
+    ["begins with some that have returned"] = {
+      "if i < 5 then return end for k = 1, n do m[m[1] + i + k] = 0 end" },
+    ["stops at barriers"] = { "for k = 1, n do m[m[1] + i + k] = 0 roc.barrier() end" },
+    ["stands in one with barriers"] = {
+      "for _ = 1, n do for k = 1, n do m[m[1] + i + k] = 0 end roc.barrier() end" },
+    ["asks its wavefront"] = { "for k = 1, n do m[i + k] = roc.wave.sum(0) end", 80 },
+    ["asserts"] = { "for k = 1, n do assert(k + i < 17) m[i] = 0 end" },
+    ["divides"] = { "for k = 1, n do m[i] = n // (10 - k) * 0 end" },
+    ["repeats"] = { "local k = 0 repeat k = k + 1 m[m[1] + i + k] = 0 until k == n" },
+    ["goes on"] = {
+      "for k = 1, n do if k % 2 == 1 then goto continue end m[m[1] + i + k] = 0 ::continue:: end" },
+    ["is a function's"] = { "run(m, i, n)" },
+    ["walks rows"] = { "for k = 1, n do m[m[1] + i + j + k] = 0 end", { 4, 4 } },
+    ["walks rows that differ"] = {
+      "for k = 1, n do if j == 2 then m[m[1] + i + j + k] = 0\n"
+      .. "elseif k > 7 then m[m[1] + k] = 0 end end\n"
+      .. "for k = 1, n do m[m[1] + i + j + k] = 0 end", { 4, 4, 2 } },
+  }
+  local ROUNDS = 1 << 50
+
+  for title, case in pairs(ENDLESS) do
+    it("ends when every work-item has failed in a loop that " .. title, function()
+      local body, items = case[1], case[2] or 8
+      local function run_of(m, i, n) for k = 1, n do m[m[1] + i + k] = 0 end end
+      local k = roc.kernel("function(m, n)\nlocal i, j = roc.grid(2)\n" .. body .. "\nend",
+        { env = { roc = roc, run = run_of } })
+      local ok, message = pcall(function()
+        k:launch({ grid = items, workgroup = items }, roc.to_device(roc.zeros(20, "int64")), ROUNDS)
+        roc.current_device():synchronize()
+      end)
+      assert.is_false(ok)
+      assert.matches("(work-item {", tostring(message), 1, true)
+    end)
+  end
+
   it("shows a NaN without its sign, which differs between devices", function()
     if device.raw then
       return -- Lua's own text

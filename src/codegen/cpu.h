@@ -77,7 +77,7 @@ typedef struct cpu_level {
   LLVMValueRef live_count; /* alloca i64: work-items that have not ended */
   LLVMBasicBlockRef end;   /* where to go when there is none left */
   LLVMBasicBlockRef group_end;
-  LLVMValueRef present;     /* GROUP: work-items at the start, i64 */
+  LLVMValueRef present;     /* GROUP, ROW: work-items at the start, i64 */
   LLVMValueRef base, limit; /* WAVE: linear local indices of the lanes, [base, limit) */
   LLVMValueRef y, z, row;   /* ROW: local ids from 0, linear local index of its first item */
   LLVMValueRef x, count;    /* ROW: the items [x, x + count) */
@@ -178,7 +178,8 @@ static inline cpu_state *cpu_of(roc_cg *cg) {
 /* target_cpu.c */
 /* A new array in the frame, `count` elements of `type` per item. */
 cpu_slot cpu_slot_new(cpu_state *s, LLVMTypeRef type, uint64_t count);
-/* The element of the run's item. */
+/* The element of the group's item `lin`; that of the run's item. */
+LLVMValueRef cpu_slot_at(cpu_state *s, const cpu_slot *slot, LLVMValueRef lin);
 LLVMValueRef cpu_slot_item(cpu_state *s, const cpu_slot *slot);
 
 /* The group's body from statement `from` on, up to `end`. */

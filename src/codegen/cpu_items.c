@@ -592,7 +592,6 @@ static void subtract_deaths(cpu_state *s, LLVMValueRef count) {
   roc_cg *cg = s->cg;
   LLVMValueRef died = LLVMBuildLoad2(cg->b, cg->t.i64, count, "");
   for (cpu_level *level = s->level; level; level = level->outer) {
-    if (level->kind == CPU_LEVEL_ROW) continue; /* counts in its group's */
     LLVMValueRef live = LLVMBuildLoad2(cg->b, cg->t.i64, level->live_count, "");
     LLVMBuildStore(cg->b, LLVMBuildSub(cg->b, live, died, ""), level->live_count);
   }

@@ -3,7 +3,10 @@
  * A level of kind ROW stands for the items [x, x + count) of one row.  They need not agree: where
  * they part company, those of one contiguous range go on together, and anything more tangled is
  * executed item by item, as a row of one, so that no item waits for another's iterations.  Hence a
- * statement is emitted at most twice: for a row, and for a single item. */
+ * statement is emitted at most twice: for a row, and for a single item.
+ *
+ * Invariant: where a level's statements are executed at least one of its items is alive.  A level
+ * counts its own, as a loop would otherwise go on for as long as an item of another row lives. */
 #include "codegen/cpu.h"
 
 /* ---- cells: i64 variables around item loops ---------------------------------------------- */
@@ -35,22 +38,54 @@ static void emit_region(cpu_state *s, uint32_t region) {
   cpu_emit_list(s, ids->items, ids->count);
 }
 
+/* Makes `part` the level, items of the one it is a copy of: `alive` (NULL: all) of `present`. */
+static void enter_part(cpu_state *s, cpu_level *part, LLVMValueRef present, LLVMValueRef alive) {
+  roc_cg *cg = s->cg;
+  part->outer = s->level;
+  part->end = roc_cg_block(cg, "row.end");
+  part->present = present;
+  s->level = part;
+  if (!s->needs_live) return;
+  part->live_count = roc_cg_alloca(cg, cg->t.i64, "alive");
+  LLVMBuildStore(cg->b, alive ? alive : present, part->live_count);
+  if (alive) cpu_end_if_all_dead(s);
+}
+
+/* Goes on where the part's items have all had their turn. */
+static void leave_part(cpu_state *s, cpu_level *part) {
+  roc_cg_goto(s->cg, part->end);
+  roc_cg_at(s->cg, part->end);
+  s->level = part->outer;
+}
+
+/* Behind statement `id`, parts of which may have ended all items of the level. */
+static void end_if_stopped(cpu_state *s, uint32_t id) {
+  if (s->needs_live && s->plan.stops[id]) cpu_end_if_all_dead(s);
+}
+
 /* What is emitted for a single item: a statement, from iteration `done` on where it is a FOR. */
 typedef void emit_single(cpu_state *s, uint32_t id, LLVMValueRef done);
 
 /* Emits `emit` for each of the level's items by itself. */
 static void one_by_one(cpu_state *s, uint32_t id, LLVMValueRef done, emit_single *emit) {
   roc_cg *cg = s->cg;
-  cpu_level *row = s->level, one = *row;
+  cpu_level one = *s->level;
   cpu_loop loop;
-  cpu_loop_begin(s, &loop, row->count, "one");
-  one.x = LLVMBuildNUWAdd(cg->b, row->x, loop.index, "");
+  cpu_loop_begin(s, &loop, one.count, "one");
+  one.x = LLVMBuildNUWAdd(cg->b, one.x, loop.index, "");
   one.count = roc_cg_i64(cg, 1);
   one.is_single = true;
-  s->level = &one;
+  LLVMValueRef alive = NULL;
+  if (s->needs_live && s->may_be_dead) {
+    LLVMValueRef lin = LLVMBuildNUWAdd(cg->b, one.row, one.x, "");
+    alive = LLVMBuildLoad2(cg->b, cg->t.i8, cpu_slot_at(s, &s->live, lin), "");
+    alive = LLVMBuildZExt(cg->b, alive, cg->t.i64, "");
+  }
+  enter_part(s, &one, one.count, alive);
   emit(s, id, done);
-  s->level = row;
+  leave_part(s, &one);
   cpu_loop_end(s, &loop);
+  end_if_stopped(s, id);
 }
 
 /* ---- IF ---------------------------------------------------------------------------------- */
@@ -104,12 +139,12 @@ static void emit_single_if(cpu_state *s, uint32_t id, LLVMValueRef done) {
 
 /* The way of a range of items while the others do nothing: `else` is empty, or nobody takes it. */
 static void emit_range(cpu_state *s, uint32_t region, LLVMValueRef first, LLVMValueRef count) {
-  cpu_level *row = s->level, part = *row;
+  cpu_level part = *s->level;
   part.x = first;
   part.count = count;
-  s->level = &part;
+  enter_part(s, &part, count, NULL);
   emit_region(s, region);
-  s->level = row;
+  leave_part(s, &part);
 }
 
 static void emit_if(cpu_state *s, uint32_t id) {
@@ -135,6 +170,7 @@ static void emit_if(cpu_state *s, uint32_t id) {
   roc_cg_branch_likely(cg, is_range, range, mixed);
   roc_cg_at(cg, range);
   emit_range(s, inst->k.region[0], first, count);
+  end_if_stopped(s, id);
   roc_cg_goto(cg, end);
   after |= s->may_be_dead;
   s->may_be_dead = before;
@@ -276,13 +312,37 @@ typedef struct rows {
   cpu_level level;
 } rows;
 
+/* How many of the items of a row that begins live; NULL: all. */
+static LLVMValueRef count_row(cpu_state *s, cpu_level *row) {
+  roc_cg *cg = s->cg;
+  if (!s->needs_live || !s->may_be_dead) return NULL;
+  cpu_level *group = s->level;
+  LLVMValueRef cell = new_cell(s, 0), live = read_cell(s, group->live_count);
+  LLVMBasicBlockRef whole = roc_cg_block(cg, "row.whole"), thin = roc_cg_block(cg, "row.thinned");
+  LLVMBasicBlockRef counted = roc_cg_block(cg, "row.counted");
+  roc_cg_branch_likely(cg, is_equal(s, live, group->present), whole, thin);
+  roc_cg_at(cg, whole);
+  LLVMBuildStore(cg->b, row->count, cell);
+  LLVMBuildBr(cg->b, counted);
+  roc_cg_at(cg, thin);
+  s->level = row;
+  cpu_run run;
+  cpu_items_begin(s, &run, false);
+  LLVMValueRef sum = LLVMBuildNUWAdd(cg->b, read_cell(s, cell), roc_cg_i64(cg, 1), "");
+  LLVMBuildStore(cg->b, sum, cell);
+  cpu_items_end(s);
+  s->level = group;
+  LLVMBuildBr(cg->b, counted);
+  roc_cg_at(cg, counted);
+  return read_cell(s, cell);
+}
+
 static void begin_rows(cpu_state *s, rows *r) {
   roc_cg *cg = s->cg;
   r->level = *s->level;
   cpu_loop_begin(s, &r->z, s->count[2], "row.z");
   cpu_loop_begin(s, &r->y, s->count[1], "row.y");
   r->level.kind = CPU_LEVEL_ROW;
-  r->level.outer = s->level;
   r->level.z = r->z.index;
   r->level.y = r->y.index;
   LLVMValueRef row = LLVMBuildNUWMul(cg->b, r->z.index, s->local[1], "");
@@ -290,11 +350,11 @@ static void begin_rows(cpu_state *s, rows *r) {
   r->level.row = LLVMBuildNUWMul(cg->b, row, s->local[0], "");
   r->level.x = roc_cg_i64(cg, 0);
   r->level.count = s->count[0];
-  s->level = &r->level;
+  enter_part(s, &r->level, r->level.count, count_row(s, &r->level));
 }
 
 static void end_rows(cpu_state *s, rows *r) {
-  s->level = r->level.outer;
+  leave_part(s, &r->level);
   cpu_loop_end(s, &r->y);
   cpu_loop_end(s, &r->z);
 }
@@ -309,6 +369,7 @@ void cpu_emit_rows(cpu_state *s, uint32_t id) {
     cpu_emit_row_statement(s, id);
   }
   end_rows(s, &r);
+  end_if_stopped(s, id);
 }
 
 /* ---- batches ----------------------------------------------------------------------------- */

@@ -95,15 +95,14 @@ cpu_slot cpu_slot_new(cpu_state *s, LLVMTypeRef type, uint64_t count) {
   return slot;
 }
 
-/* Where in a slot the item `lin` of the group is. */
-static LLVMValueRef slot_address(cpu_state *s, const cpu_slot *slot, LLVMValueRef lin) {
+LLVMValueRef cpu_slot_at(cpu_state *s, const cpu_slot *slot, LLVMValueRef lin) {
   LLVMValueRef index = lin;
   if (s->slot_first) index = LLVMBuildNUWAdd(s->cg->b, s->slot_first, lin, "");
   return LLVMBuildInBoundsGEP2(s->cg->b, slot->type, slot->base, &index, 1, "");
 }
 
 LLVMValueRef cpu_slot_item(cpu_state *s, const cpu_slot *slot) {
-  return slot_address(s, slot, s->run->lin);
+  return cpu_slot_at(s, slot, s->run->lin);
 }
 
 static LLVMValueRef private_base(cpu_state *s, uint32_t a) {
@@ -366,7 +365,7 @@ static void begin_live(cpu_state *s, cpu_level *level) {
   LLVMBuildStore(cg->b, present, level->live_count);
   if (!s->needs_live) return;
   if (!s->live.base) s->live = cpu_slot_new(s, cg->t.i8, 1);
-  LLVMValueRef first = slot_address(s, &s->live, roc_cg_i64(cg, 0));
+  LLVMValueRef first = cpu_slot_at(s, &s->live, roc_cg_i64(cg, 0));
   LLVMBuildMemSet(cg->b, first, LLVMConstInt(cg->t.i8, 1, 0), s->items, 1);
 }
 
