@@ -85,6 +85,75 @@ static void test_bystander(void) {
   leave("bystander"); /* as above */
 }
 
+/* ---- faults that ROCR does not tell of ------------------------------------ */
+
+static hsa_status_t ignore_event(const hsa_amd_event_t *event, void *ud) {
+  (void)event, (void)ud;
+  return HSA_STATUS_SUCCESS;
+}
+
+/* ROCR takes one handler. */
+static hsa_status_t register_second(hsa_amd_system_event_callback_t callback, void *ud) {
+  hsa_status_t status = real.hsa_amd_register_system_event_handler(ignore_event, NULL);
+  CHECK(status == HSA_STATUS_SUCCESS);
+  return real.hsa_amd_register_system_event_handler(callback, ud);
+}
+
+/* From where the GPU has no memory. */
+static hsa_status_t copy_wildly(void *dst, hsa_agent_t dst_agent, const void *src,
+                                hsa_agent_t src_agent, size_t nbytes, uint32_t ndeps,
+                                const hsa_signal_t *deps, hsa_signal_t done) {
+  (void)src;
+  return real.hsa_amd_memory_async_copy(dst, dst_agent, (void *)4096, src_agent, nbytes, ndeps,
+                                        deps, done);
+}
+
+/* Another part of the process has ROCR's one handler: every wait finds the fault by itself. */
+static void test_deaf(void) {
+  roc_ticket ticket = 0;
+  bool is_done = false;
+  roc_hsa.hsa_amd_register_system_event_handler = register_second;
+  open_devices();
+  roc_hsa.hsa_amd_memory_async_copy = copy_wildly;
+  char *host = calloc(1, PEER_BYTES);
+  CHECK(host);
+  OK(ops->copy(gpu_streams[0], gpu_blocks[0], (roc_devptr)(uintptr_t)host, PEER_BYTES, ROC_COPY_H2D,
+               &ticket, &err));
+  CHECK(ops->wait(gpu_streams[0], ticket, 20000000000, &is_done, &err) == ROC_LOST);
+  CHECK(strstr(err.message, "illegal access to memory at 0x1000 (nothing is mapped there)"));
+  CHECK(gpus[0]->is_lost && !gpus[1]->is_lost && !gpus[2]->is_lost);
+  leave("deaf"); /* what the GPU has is given up */
+}
+
+static _Atomic bool has_entered;
+
+static hsa_status_t fill_for_ever(void *block, uint32_t word, size_t count) {
+  (void)block, (void)word, (void)count;
+  has_entered = true;
+  while (has_entered) pause();
+  return HSA_STATUS_SUCCESS;
+}
+
+/* A call of ROCR that never returns, because the GPU is lost, keeps neither waits nor the end of the
+ * device waiting. */
+static void test_stuck(void) {
+  roc_ticket ticket, next;
+  uint32_t word = 7;
+  bool is_done;
+  open_devices();
+  roc_hsa.hsa_amd_memory_fill = fill_for_ever;
+  OK(ops->fill(gpu_streams[0], gpu_blocks[0], &word, sizeof word, PEER_BYTES, &ticket, &err));
+  OK(ops->fill(gpu_streams[0], gpu_blocks[0], &word, sizeof word, PEER_BYTES, &next, &err));
+  while (!has_entered) usleep(1000);
+  gpus[0]->is_lost = true;
+  CHECK(ops->wait(gpu_streams[0], next, 20000000000, &is_done, &err) == ROC_LOST);
+  for (int i = 0; i < GPUS; i++) ops->quiesce(gpus[i]);
+  for (int i = 1; i < GPUS; i++) ops->free(gpus[i], gpu_blocks[i]);
+  for (int i = 0; i < GPUS; i++) ops->stream_destroy(gpu_streams[i]);
+  for (int i = 0; i < GPUS; i++) ops->close(gpus[i]);
+  leave("stuck"); /* ROCR still runs */
+}
+
 /* ---- addresses ----------------------------------------------------------- */
 
 static hsa_status_t move_locked(const void *ptr, hsa_amd_pointer_info_t *info,
@@ -209,6 +278,8 @@ static const struct {
   void (*run)(void);
 } tests[] = {{"orphan", test_orphan},
              {"bystander", test_bystander},
+             {"deaf", test_deaf},
+             {"stuck", test_stuck},
              {"addresses", test_addresses},
              {"late", test_late},
              {"stopped", test_stopped}};

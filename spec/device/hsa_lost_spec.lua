@@ -10,6 +10,8 @@ describe("the hsa driver", function()
   local titles = {
     orphan = "ends a copy from a GPU that is lost meanwhile",
     bystander = "goes on with its copies when a GPU is lost that has no part in them",
+    deaf = "finds a memory fault that ROCR tells another part of the process",
+    stuck = "ends waits and devices while ROCR does not return from a lost GPU",
     addresses = "copies between host blocks by the host's addresses, whatever the GPU's are",
     late = "hears of a stopped queue of a lost device that is closed, and does nothing",
     stopped = "gives up what was on a stopped queue, not what comes after it is started over",

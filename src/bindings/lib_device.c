@@ -267,6 +267,7 @@ static void push_memory_total(lua_State *L, const roc_device *d) {
   lua_pushinteger(L, (lua_Integer)d->props.memory_total);
 }
 static void push_state(lua_State *L, const roc_device *d) {
+  if (d->ops->watch) d->ops->watch(d);
   lua_pushstring(L, d->is_lost ? "lost" : "ok");
 }
 

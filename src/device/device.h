@@ -155,6 +155,9 @@ struct roc_device_ops {
   bool (*is_done)(roc_dev_stream *stream, roc_ticket ticket);
   roc_status (*wait)(roc_dev_stream *stream, roc_ticket ticket, int64_t timeout_ns, bool *out_done,
                      roc_error *err);
+  /* Looks whether the device is lost, for threads that ask is_done again and again; waits do so by
+   * themselves.  Any thread; cheap.  NULL: a device that is lost sets is_lost of its own accord. */
+  void (*watch)(const roc_device *device);
   /* Why work that is over did not run to its end: its queue was stopped, or the host's part of it
    * failed.  False: it did.  *out_failure is the failure's number: the same for all work of the
    * stream that one failure ended, of no other failure, never 0.  Asked by one thread at a time, for

@@ -75,16 +75,25 @@ roc_rt_device *roc_rt_stream_device(const roc_rt_stream *stream) {
 bool roc_rt_stream_is_done(roc_rt_stream *stream, roc_ticket ticket) {
   if (roc_rt_check_open(NULL) != ROC_OK) return true;
   roc_device *driver = stream->driver->device;
-  return driver->is_lost || driver->ops->is_done(stream->driver, ticket);
+  if (driver->is_lost || driver->ops->is_done(stream->driver, ticket)) return true;
+  if (driver->ops->watch) driver->ops->watch(driver);
+  return driver->is_lost;
 }
 
 roc_status roc_rt_stream_query(roc_rt_stream *stream, roc_ticket ticket, bool *out_done,
                                roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
+  roc_device *driver = stream->driver->device;
   roc_rt_lock();
   roc_status status = roc_rt_device_check(stream->device, err);
   if (status == ROC_OK) {
-    *out_done = stream->driver->device->ops->is_done(stream->driver, ticket);
+    if (driver->ops->watch && !driver->ops->is_done(stream->driver, ticket)) {
+      driver->ops->watch(driver);
+    }
+    status = roc_rt_device_check(stream->device, err);
+  }
+  if (status == ROC_OK) {
+    *out_done = driver->ops->is_done(stream->driver, ticket);
     roc_rt_retire(stream);
   }
   roc_rt_unlock();

@@ -194,6 +194,7 @@ static roc_status start(roc_error *err) {
     roc_hsa.hsa_shut_down();
     return status;
   }
+  roc_hsa_watch_open();
   is_started = true;
   return ROC_OK;
 }
@@ -362,6 +363,10 @@ static roc_status open_locked(uint32_t ordinal, roc_hsa_device **out_device, roc
   return ROC_OK;
 }
 
+static void hsa_watch(const roc_device *device) {
+  if (!device->is_lost) roc_hsa_watch_look();
+}
+
 static roc_status hsa_open(uint32_t ordinal, roc_device **out_device, roc_error *err) {
   roc_hsa_device *device = NULL;
   pthread_mutex_lock(&start_lock);
@@ -373,26 +378,40 @@ static roc_status hsa_open(uint32_t ordinal, roc_device **out_device, roc_error 
   return ROC_OK;
 }
 
+/* False: some thread of a lost device has been given up. */
+static bool stop_workers(roc_hsa_device *device) {
+  bool have_left = true;
+  for (uint32_t i = 0; i < device->nqueues; i++) {
+    have_left = roc_hsa_worker_stop(device->queues[i]) && have_left;
+  }
+  return have_left;
+}
+
 static void hsa_quiesce(roc_device *base) {
-  roc_hsa_device *device = roc_hsa_device_of(base);
-  for (uint32_t i = 0; i < device->nqueues; i++) roc_hsa_worker_stop(device->queues[i]);
+  stop_workers(roc_hsa_device_of(base));
+}
+
+static void free_device(roc_hsa_device *device) {
+  for (uint32_t i = 0; i < device->nqueues; i++) roc_hsa_queue_destroy(device->queues[i]);
+  if (device->staging) roc_hsa_free_host(&device->base, device->staging);
+  roc_hsa_signals_deinit(&device->signals);
+  roc_free(device);
 }
 
 static void hsa_close(roc_device *base) {
   roc_hsa_device *device = roc_hsa_device_of(base);
   roc_hsa_list_device(device, false);
-  hsa_quiesce(base); /* the worker of one queue may look at another */
-  for (uint32_t i = 0; i < device->nqueues; i++) roc_hsa_queue_destroy(device->queues[i]);
-  if (device->staging) roc_hsa_free_host(base, device->staging);
-  roc_hsa_signals_deinit(&device->signals);
+  bool is_lost = base->is_lost;
+  /* The worker of one queue may look at another; for one that was given up all of it is kept. */
+  if (stop_workers(device)) free_device(device);
   pthread_mutex_lock(&start_lock);
-  was_lost = was_lost || base->is_lost;
+  was_lost = was_lost || is_lost;
   if (--open_count == 0 && !was_lost) {
+    roc_hsa_watch_close();
     roc_hsa.hsa_shut_down();
     is_started = false;
   }
   pthread_mutex_unlock(&start_lock);
-  roc_free(device);
 }
 
 /* A healthy device has nothing to reset: a queue that stopped is replaced by its next use. */
@@ -492,6 +511,7 @@ const roc_device_ops roc_hsa_ops = {
     .stamp = roc_hsa_stamp_time,
     .is_done = roc_hsa_is_done,
     .wait = roc_hsa_wait,
+    .watch = hsa_watch,
     .find_failure = roc_hsa_find_failure,
     .conclude = roc_emulated_conclude,
     .module_load = roc_hsa_module_load,

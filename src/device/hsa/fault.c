@@ -1,7 +1,7 @@
-/* What ROCR tells of its own accord: memory faults and queues that stopped.
+/* What ROCR tells of its own accord: memory faults (which watch.c finds, too) and queues that stopped.
  *
  * Its callbacks run on its own thread.  They never call Lua or take the runtime's lock: they leave
- * a text and wake who waits.  A stopped queue is that queue's affair; after a memory fault the GPU
+ * a text and wake the threads that wait.  A stopped queue is that queue's affair; after a memory fault the GPU
  * is in nobody knows what state, so the device is lost. */
 #include <stdio.h>
 #include <string.h>
@@ -142,35 +142,40 @@ static const struct {
     {(uint32_t)HSA_AMD_MEMORY_FAULT_HANG, "the GPU hung and was reset"},
 };
 
-static void describe_fault(const hsa_amd_event_t *event, char *text, size_t size) {
-  if (event->event_type != HSA_AMD_GPU_MEMORY_FAULT_EVENT) {
-    snprintf(text, size, "the GPU was reset after a hardware exception or an error of its memory");
-    return;
+static void lose_agent(hsa_agent_t agent, char *text, size_t size) {
+  append_emulated(text, size);
+  pthread_mutex_lock(&list_lock);
+  for (roc_hsa_device *d = devices; d; d = d->next) {
+    if (d->agent.handle == agent.handle) lose_device(d, text);
   }
-  const hsa_amd_gpu_memory_fault_info_t *fault = &event->memory_fault;
+  pthread_mutex_unlock(&list_lock);
+}
+
+void roc_hsa_on_memory_fault(hsa_agent_t agent, uint64_t address, uint32_t mask) {
+  char text[512];
   const char *reason = "no reason given";
   for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
-    if (fault->fault_reason_mask & reasons[i].mask) reason = reasons[i].text;
+    if (mask & reasons[i].mask) reason = reasons[i].text;
   }
-  snprintf(text, size, "illegal access to memory at 0x%llx (%s)",
-           (unsigned long long)fault->virtual_address, reason);
+  snprintf(text, sizeof text, "illegal access to memory at 0x%llx (%s)",
+           (unsigned long long)address, reason);
+  lose_agent(agent, text, sizeof text);
 }
 
 /* Every event has the agent first.  Any answer but success would end the process. */
 static hsa_status_t on_system_event(const hsa_amd_event_t *event, void *unused) {
   (void)unused;
-  char text[512];
-  describe_fault(event, text, sizeof text);
-  append_emulated(text, sizeof text);
-  pthread_mutex_lock(&list_lock);
-  for (roc_hsa_device *d = devices; d; d = d->next) {
-    if (d->agent.handle == event->memory_fault.agent.handle) lose_device(d, text);
+  const hsa_amd_gpu_memory_fault_info_t *fault = &event->memory_fault;
+  char text[512] = "the GPU was reset after a hardware exception or an error of its memory";
+  if (event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT) {
+    roc_hsa_on_memory_fault(fault->agent, fault->virtual_address, fault->fault_reason_mask);
+  } else {
+    lose_agent(fault->agent, text, sizeof text);
   }
-  pthread_mutex_unlock(&list_lock);
   return HSA_STATUS_SUCCESS;
 }
 
-/* Somebody else in the process may have a handler already; then the fault is theirs to handle. */
+/* Another part of the process may have a handler already: the watch (watch.c) finds faults then. */
 roc_status roc_hsa_watch_faults(roc_error *err) {
   hsa_status_t status = roc_hsa.hsa_amd_register_system_event_handler(on_system_event, NULL);
   if (status == HSA_STATUS_SUCCESS || status == HSA_STATUS_ERROR) return ROC_OK;

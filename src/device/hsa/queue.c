@@ -377,7 +377,7 @@ static void drop_all_holds(roc_hsa_queue *queue) {
 }
 
 static roc_status start_over(roc_hsa_queue *queue, roc_error *err) {
-  roc_hsa_worker_drain(queue);
+  ROC_TRY(roc_hsa_worker_drain(queue, err));
   give_up(queue);
   if (queue->hsa) roc_hsa.hsa_queue_destroy(queue->hsa);
   queue->hsa = NULL;

@@ -85,7 +85,8 @@ struct roc_hsa_queue {
 /* Ticket 1 of a new queue is complete. */
 roc_status roc_hsa_queue_create(struct roc_hsa_device *device, roc_hsa_queue **out_queue,
                                 roc_error *err);
-/* Nothing is pending, or the device is lost; then ROCR's side is left alone. */
+/* Nothing is pending, or the device is lost; then ROCR's side is left alone.  Its worker has not been
+ * given up. */
 void roc_hsa_queue_destroy(roc_hsa_queue *queue);
 
 /* LOST, or replaces an HSA queue that was stopped.  Before anything is queued. */

@@ -60,6 +60,8 @@ void roc_hsa_signal_release(roc_hsa_signals *pool, roc_hsa_signal *signal) {
 
 bool roc_hsa_signal_await(hsa_signal_t signal, hsa_signal_value_t bound, uint64_t timeout_ns) {
   uint64_t ticks = roc_hsa_ns_to_ticks(timeout_ns);
-  return roc_hsa.hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, bound, ticks,
-                                           HSA_WAIT_STATE_BLOCKED) < bound;
+  hsa_signal_value_t value = roc_hsa.hsa_signal_wait_scacquire(
+      signal, HSA_SIGNAL_CONDITION_LT, bound, ticks, HSA_WAIT_STATE_BLOCKED);
+  if (value >= bound) roc_hsa_watch_look();
+  return value < bound;
 }

@@ -3,11 +3,13 @@
 
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "device/hsa/driver.h"
 
-enum { SLICE_NS = 50 * 1000 * 1000 };
+enum { SLICE_NS = 50 * 1000 * 1000, LEAVE_NS = 500 * 1000 * 1000 };
 
 void roc_hsa_worker_init(roc_hsa_worker *worker) {
   pthread_mutex_init(&worker->lock, NULL);
@@ -56,6 +58,8 @@ static void *worker_main(void *ud) {
     worker->is_busy = false;
     pthread_cond_broadcast(&worker->changed);
   }
+  worker->has_left = true;
+  pthread_cond_broadcast(&worker->changed);
   pthread_mutex_unlock(&worker->lock);
   return NULL;
 }
@@ -73,6 +77,7 @@ roc_status roc_hsa_worker_start(roc_hsa_queue *queue, roc_error *err) {
     return roc_fail(err, ROC_UNAVAILABLE, "cannot start a thread for copies: %s", strerror(rc));
   }
   worker->has_thread = true;
+  worker->has_left = false;
   return ROC_OK;
 }
 
@@ -86,23 +91,54 @@ void roc_hsa_worker_add(roc_hsa_queue *queue, roc_hsa_job *job) {
   pthread_mutex_unlock(&worker->lock);
 }
 
-void roc_hsa_worker_drain(roc_hsa_queue *queue) {
-  roc_hsa_worker *worker = &queue->worker;
-  pthread_mutex_lock(&worker->lock);
-  while (worker->first || worker->is_busy) pthread_cond_wait(&worker->changed, &worker->lock);
+/* Waits at most for a slice.  Lock held, given up meanwhile: also for a look at the GPUs. */
+static void await_change(roc_hsa_worker *worker) {
+  uint64_t end_ns = roc_clock_ns() + SLICE_NS;
+  struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000),
+                         .tv_nsec = (long)(end_ns % 1000000000)};
+  if (pthread_cond_clockwait(&worker->changed, &worker->lock, CLOCK_MONOTONIC, &end) == 0) return;
   pthread_mutex_unlock(&worker->lock);
+  roc_hsa_watch_look();
+  pthread_mutex_lock(&worker->lock);
 }
 
-void roc_hsa_worker_stop(roc_hsa_queue *queue) {
+roc_status roc_hsa_worker_drain(roc_hsa_queue *queue, roc_error *err) {
   roc_hsa_worker *worker = &queue->worker;
-  if (!worker->has_thread) return;
+  roc_hsa_device *device = queue->device;
+  pthread_mutex_lock(&worker->lock);
+  while ((worker->first || worker->is_busy) && !device->base.is_lost) await_change(worker);
+  pthread_mutex_unlock(&worker->lock);
+  return device->base.is_lost ? roc_hsa_fail_lost(device, err) : ROC_OK;
+}
+
+/* Whether it has left; of a lost device it may never, and is waited for no longer than LEAVE_NS.
+ * Lock held. */
+static bool await_leaving(roc_hsa_worker *worker, const roc_device *device) {
+  uint64_t lost_since = 0;
+  while (!worker->has_left) {
+    if (device->is_lost && !lost_since) lost_since = roc_clock_ns();
+    if (lost_since && roc_clock_ns() - lost_since > LEAVE_NS) return false;
+    await_change(worker);
+  }
+  return true;
+}
+
+bool roc_hsa_worker_stop(roc_hsa_queue *queue) {
+  roc_hsa_worker *worker = &queue->worker;
+  if (!worker->has_thread) return !worker->is_given_up;
   pthread_mutex_lock(&worker->lock);
   worker->is_stopping = true;
   pthread_cond_broadcast(&worker->changed);
+  worker->is_given_up = !await_leaving(worker, &queue->device->base);
   pthread_mutex_unlock(&worker->lock);
-  pthread_join(worker->thread, NULL);
   worker->has_thread = false;
+  if (worker->is_given_up) {
+    pthread_detach(worker->thread);
+    return false;
+  }
+  pthread_join(worker->thread, NULL);
   worker->is_stopping = false;
+  return true;
 }
 
 void roc_hsa_worker_deinit(roc_hsa_queue *queue) {

@@ -47,20 +47,22 @@ typedef struct roc_hsa_worker {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   pthread_t thread;
-  bool has_thread, is_stopping, is_busy;
+  bool has_thread, is_stopping, is_busy, has_left, is_given_up;
   roc_hsa_job *first, **last_link;
   void *staging[ROC_HSA_STAGINGS]; /* the thread's own; made on first need */
 } roc_hsa_worker;
 
 void roc_hsa_worker_init(roc_hsa_worker *worker);
-/* Lets queued jobs finish (or be dropped: the queue is stopped) and joins the thread. */
-void roc_hsa_worker_stop(struct roc_hsa_queue *queue);
+/* Lets queued jobs finish (or be dropped: the queue is stopped) and joins the thread.  False: the
+ * device is lost, and the thread has been given up in a call of ROCR that does not return; it may
+ * still look at queue and device. */
+bool roc_hsa_worker_stop(struct roc_hsa_queue *queue);
 void roc_hsa_worker_deinit(struct roc_hsa_queue *queue);
 /* Starts the thread if there is none yet.  UNAVAILABLE. */
 roc_status roc_hsa_worker_start(struct roc_hsa_queue *queue, roc_error *err);
 /* Takes over the job; the thread is there. */
 void roc_hsa_worker_add(struct roc_hsa_queue *queue, roc_hsa_job *job);
-/* Waits until no job is left: those of a stopped queue are dropped. */
-void roc_hsa_worker_drain(struct roc_hsa_queue *queue);
+/* Waits until no job is left: those of a stopped queue are dropped.  LOST. */
+roc_status roc_hsa_worker_drain(struct roc_hsa_queue *queue, roc_error *err);
 
 #endif

@@ -42,7 +42,6 @@ struct emu_event {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static emu_event *table[MAX_EVENTS]; /* by id; 0 is none */
-static emu_event *memory_event;
 static uint32_t next_id = 1;
 static uint64_t raises;
 static _Thread_local uint64_t raises_seen;
@@ -72,7 +71,6 @@ static void raise_locked(emu_event *event) {
 /* Takes it out of the table and lets its waiters go. */
 static void remove_locked(emu_event *event) {
   table[event->face.EventId] = NULL;
-  if (memory_event == event) memory_event = NULL;
   wake_all(event);
   while (event->waiting) {
     emu_link *link = event->waiting;
@@ -124,7 +122,6 @@ HSAKMT_STATUS emu_event_new(const HsaEventDescriptor *descriptor, bool is_manual
   event->face.EventData.HWData2 = (uintptr_t)&mailboxes[id];
   event->face.EventData.HWData3 = id;
   table[id] = event;
-  if (descriptor->EventType == HSA_EVENTTYPE_MEMORY) memory_event = event;
   pthread_mutex_unlock(&lock);
   *out = &event->face;
   return HSAKMT_STATUS_SUCCESS;
@@ -170,17 +167,20 @@ HSAKMT_STATUS emu_event_query(HsaEvent *face) {
   return is_set ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_WAIT_TIMEOUT;
 }
 
+/* Each event of that kind: a process may have more than ROCR's. */
 void emu_event_raise_memory_fault(uint32_t node, uint64_t address, bool is_write, bool is_mapped) {
+  HsaMemoryAccessFault fault = {
+      .NodeId = node,
+      .VirtualAddress = address & ~(uint64_t)(EMU_PAGE_BYTES - 1),
+      .Failure = {.NotPresent = !is_mapped, .ReadOnly = is_mapped && is_write},
+      .Flags = HSA_EVENTID_MEMORY_FATAL_PROCESS,
+  };
   pthread_mutex_lock(&lock);
-  if (memory_event) {
-    HsaMemoryAccessFault *fault = &memory_event->face.EventData.EventData.MemoryAccessFault;
-    memset(fault, 0, sizeof *fault);
-    fault->NodeId = node;
-    fault->VirtualAddress = address & ~(uint64_t)(EMU_PAGE_BYTES - 1);
-    fault->Failure.NotPresent = !is_mapped;
-    fault->Failure.ReadOnly = is_mapped && is_write;
-    fault->Flags = HSA_EVENTID_MEMORY_FATAL_PROCESS;
-    raise_locked(memory_event);
+  for (uint32_t id = 1; id < MAX_EVENTS; id++) {
+    emu_event *event = table[id];
+    if (!event || event->face.EventData.EventType != HSA_EVENTTYPE_MEMORY) continue;
+    event->face.EventData.EventData.MemoryAccessFault = fault;
+    raise_locked(event);
   }
   pthread_mutex_unlock(&lock);
 }
