@@ -2,6 +2,8 @@
 --- velocity a row {x, y, z}; all float32; the gravitational constant is 1.
 local roc = require "roc"
 
+local min = math.min
+
 local BLOCK = 128 -- items of a workgroup, bodies of a block in shared memory
 
 local nbody = { BLOCK = BLOCK }
@@ -33,7 +35,7 @@ nbody.step = roc.kernel(function(bodies, velocity, moved, dt, eps2)
       for k = 1, 4 do block[item][k] = bodies[first + item][k] end
     end
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
-    for j = 1, math.min(BLOCK, n - first) do
+    for j = 1, min(BLOCK, n - first) do
       local fx, fy, fz = pull(block[j][1] - x, block[j][2] - y, block[j][3] - z, block[j][4], eps2)
       ax, ay, az = ax + fx, ay + fy, az + fz
     end

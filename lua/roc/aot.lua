@@ -6,6 +6,10 @@
 local core = require "roc.core"
 local kernels = require "roc.kernel"
 
+-- The script's `os`, where `exit` is another while it runs.
+local script_os = _G.os
+local stdout, stderr = _G.io.stdout, _G.io.stderr
+
 local M = {}
 
 local USAGE = [[
@@ -41,7 +45,7 @@ local KIND_NAMES = "ast, ir, llvm, llvm-opt, asm, obj, hsaco"
 
 -- Ends the run with a message; caught by M.main.
 local function stop(message, ...)
-  error({ stop = message:format(...) })
+  error({ stop = string.format(message, ...) })
 end
 
 -- options -----------------------------------------------------------------------------------------
@@ -49,7 +53,7 @@ end
 local function add_target(options, name)
   local complaint = core.check_target(name)
   if complaint then
-    stop("unknown target '%s': %s", name, (complaint:gsub("^no such compile target; ", "")))
+    stop("unknown target '%s': %s", name, (string.gsub(complaint, "^no such compile target; ", "")))
   end
   for _, target in ipairs(options.targets) do
     if target == name then
@@ -67,7 +71,7 @@ local function set_kind(options, name)
 end
 
 local function set_object_version(options, name)
-  if not name:find("^[456]$") then
+  if not string.find(name, "^[456]$") then
     stop("code object version '%s' is not 4, 5 or 6", name)
   end
   options.object_version = math.tointeger(name)
@@ -104,9 +108,9 @@ local function valued_option(args, i)
     end
     return VALUED[arg], args[i + 1], 2
   end
-  local name, value = arg:match("^(%-%-[^=]+)=(.*)$")
+  local name, value = string.match(arg, "^(%-%-[^=]+)=(.*)$")
   if not name then
-    name, value = arg:match("^(%-[to])(.+)$")
+    name, value = string.match(arg, "^(%-[to])(.+)$")
   end
   return VALUED[name], value, 1
 end
@@ -114,7 +118,7 @@ end
 local function parse(args)
   local options = { targets = {} }
   local i = 1
-  while args[i] and args[i]:find("^%-.") do
+  while args[i] and string.find(args[i], "^%-.") do
     local arg = args[i]
     if arg == "--" then
       i = i + 1
@@ -125,8 +129,8 @@ local function parse(args)
       handler(options, value)
     elseif FLAGS[arg] then
       options[FLAGS[arg]] = true
-    elseif arg:find("^%-O[0-3]$") then
-      options.level = math.tointeger(arg:sub(3))
+    elseif string.find(arg, "^%-O[0-3]$") then
+      options.level = math.tointeger(string.sub(arg, 3))
     else
       stop("unrecognized option '%s'; rocluac --help lists the options", arg)
     end
@@ -157,13 +161,13 @@ local function watch()
   kernels.on_new = function(kernel, where)
     if not where.signature then
       if not where.is_own then
-        left[#left + 1] = ("%s: kernel '%s'"):format(where.place, kernel.name)
+        left[#left + 1] = string.format("%s: kernel '%s'", where.place, kernel.name)
       end
       return
     end
     where.kernel = kernel
-    where.name = make_unique(kernel.name:gsub("[^%w_.-]", "_"), "-", names)
-    where.symbol = make_unique("roc_" .. kernel.name:gsub("%W", "_"), "_", symbols)
+    where.name = make_unique(string.gsub(kernel.name, "[^%w_.-]", "_"), "-", names)
+    where.symbol = make_unique("roc_" .. string.gsub(kernel.name, "%W", "_"), "_", symbols)
     made[#made + 1] = where
   end
   return made, left
@@ -174,7 +178,7 @@ local function print_to_stderr(...)
   for i = 1, words.n do
     words[i] = tostring(words[i])
   end
-  io.stderr:write(table.concat(words, "\t"), "\n")
+  stderr:write(table.concat(words, "\t"), "\n")
 end
 
 -- os.exit of the script ends the script, not the compiler; what it prints is not what the compiler
@@ -189,10 +193,10 @@ local function run_script(options, args)
     shifted[i - options.script_index] = args[i]
   end
   _G.arg = shifted
-  local exit, print_before, ended = os.exit, print, {}
-  print = print_to_stderr -- luacheck: ignore 121
-  io.output(io.stderr)
-  os.exit = function(code) -- luacheck: ignore 122
+  local exit, print_before, ended = script_os.exit, _G.print, {}
+  _G.print = print_to_stderr
+  io.output(stderr)
+  script_os.exit = function(code)
     ended.failed = code ~= nil and code ~= true and code ~= 0
     error(ended)
   end
@@ -202,8 +206,8 @@ local function run_script(options, args)
     end
     return debug.traceback(why_not, 2)
   end, table.unpack(shifted, 1, #shifted))
-  os.exit, print = exit, print_before -- luacheck: ignore 121 122
-  io.output(io.stdout)
+  script_os.exit, _G.print = exit, print_before
+  io.output(stdout)
   if not ok and message ~= ended then
     stop("%s", tostring(message))
   elseif ended.failed then
@@ -239,7 +243,7 @@ local function try(f, ...)
 end
 
 local function is_cpu(target)
-  return target:find("^cpu") ~= nil
+  return string.find(target, "^cpu") ~= nil
 end
 
 -- The code object of all kernels for one target; for cpu an object file.
@@ -279,13 +283,13 @@ end
 local function path_of(output, options, nkernels, ntargets)
   local is_object = options.kind == "hsaco" and is_cpu(output.target)
   local ending = is_object and KINDS.obj.ending or KINDS[options.kind].ending
-  local target = output.target:gsub(":", "_")
+  local target = string.gsub(output.target, ":", "_")
   if not options.output then
-    local script = options.script:match("[^/]*$"):gsub("%.lua$", "")
-    return ("%s-%s%s"):format(output.item and output.item.name or script, target, ending)
+    local script = string.gsub(string.match(options.script, "[^/]*$"), "%.lua$", "")
+    return string.format("%s-%s%s", output.item and output.item.name or script, target, ending)
   end
-  local folder, file = options.output:match("^(.-)([^/]*)$")
-  local stem, own_ending = file:match("^(.+)(%.[^.]*)$")
+  local folder, file = string.match(options.output, "^(.-)([^/]*)$")
+  local stem, own_ending = string.match(file, "^(.+)(%.[^.]*)$")
   stem, own_ending = stem or file, own_ending or ""
   if output.item and nkernels > 1 then
     stem = stem .. "-" .. output.item.name
@@ -306,7 +310,7 @@ end
 local function print_all(outputs)
   for _, output in ipairs(outputs) do
     if #outputs > 1 then
-      io.write(("; %s for %s\n"):format(output.item.name, output.target))
+      io.write(string.format("; %s for %s\n", output.item.name, output.target))
     end
     io.write(output.bytes)
   end
@@ -326,12 +330,12 @@ local COLUMNS = {
 }
 
 local function print_row(width, item, target, resources)
-  local row = { ("%-" .. width .. "s  %-8s"):format(item.name, target) }
+  local row = { string.format("%-" .. width .. "s  %-8s", item.name, target) }
   for _, column in ipairs(COLUMNS) do
-    row[#row + 1] = ("%10d"):format(resources[column[2]])
+    row[#row + 1] = string.format("%10d", resources[column[2]])
   end
   local o = resources.occupancy
-  print(("%s  %d of %d in workgroups of %d, %s"):format(table.concat(row), o.waves, o.max,
+  print(string.format("%s  %d of %d in workgroups of %d, %s", table.concat(row), o.waves, o.max,
     o.workgroup, LIMITS[o.limit]))
 end
 
@@ -340,9 +344,9 @@ local function print_resources(made, options)
   for _, item in ipairs(made) do
     width = math.max(width, #item.name)
   end
-  local head = { ("%-" .. width .. "s  %-8s"):format("kernel", "target") }
+  local head = { string.format("%-" .. width .. "s  %-8s", "kernel", "target") }
   for _, column in ipairs(COLUMNS) do
-    head[#head + 1] = ("%10s"):format(column[1])
+    head[#head + 1] = string.format("%10s", column[1])
   end
   local rows = {} -- all is known before anything is printed
   for _, item in ipairs(made) do
@@ -396,7 +400,7 @@ local function run(args, version)
         options.script)
     end
     for _, kernel in ipairs(left) do
-      io.stderr:write(("%s has no signature: it is not compiled\n"):format(kernel))
+      stderr:write(string.format("%s has no signature: it is not compiled\n", kernel))
     end
     if options.shows_resources then
       print_resources(made, options)

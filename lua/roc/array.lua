@@ -52,7 +52,7 @@ end
 -- prints as 0.1.
 local function shortest(x, dtype)
   for digits = 0, 16 do
-    local text = ("%." .. digits .. "e"):format(x)
+    local text = string.format("%." .. digits .. "e", x)
     if dtype(tonumber(text)) == x then
       return text
     end
@@ -62,7 +62,7 @@ end
 -- Digits after the point of the shortest form, and its exponent.
 local function measure_shortest(x, dtype)
   if x == 0 then return 0, 0 end
-  local fraction, exponent = shortest(x, dtype):match("^-?%d%.?(%d*)e([-+]%d+)$")
+  local fraction, exponent = string.match(shortest(x, dtype), "^-?%d%.?(%d*)e([-+]%d+)$")
   return #fraction, math.tointeger(tonumber(exponent))
 end
 
@@ -71,21 +71,21 @@ local function positional_text(x, dtype)
   local fraction, exponent = measure_shortest(x, dtype)
   local decimals = math.max(0, math.min(PRECISION, fraction - exponent))
   if decimals == 0 then
-    return ("%.0f."):format(x)
+    return string.format("%.0f.", x)
   end
-  return (("%." .. decimals .. "f"):format(x):gsub("0+$", ""))
+  return (string.gsub(string.format("%." .. decimals .. "f", x), "0+$", ""))
 end
 
 local function positional_formatter(values, dtype)
   local left, right = 0, 0
   for _, x in ipairs(values) do
-    local before, after = positional_text(x, dtype):match("^(.*)%.(.*)$")
+    local before, after = string.match(positional_text(x, dtype), "^(.*)%.(.*)$")
     left, right = math.max(left, #before), math.max(right, #after)
   end
   return left + 1 + right, function(x)
     local text = positional_text(x, dtype)
-    local after = #text:match("%.(.*)$")
-    return text .. (" "):rep(right - after)
+    local after = #string.match(text, "%.(.*)$")
+    return text .. string.rep(" ", right - after)
   end
 end
 
@@ -98,9 +98,11 @@ local function scientific_formatter(values, dtype)
     exponent_digits = math.max(exponent_digits, #tostring(math.abs(exponent)))
   end
   local function text_of(x)
-    local mantissa, sign, exponent = ("%." .. decimals .. "e"):format(x):match("^(.*)e([-+])(%d+)$")
+    local text = string.format("%." .. decimals .. "e", x)
+    local mantissa, sign, exponent = string.match(text, "^(.*)e([-+])(%d+)$")
     local point = decimals == 0 and "." or ""
-    return mantissa .. point .. "e" .. sign .. ("0"):rep(exponent_digits - #exponent) .. exponent
+    local zeros = string.rep("0", exponent_digits - #exponent)
+    return mantissa .. point .. "e" .. sign .. zeros .. exponent
   end
   for _, x in ipairs(values) do
     width = math.max(width, #text_of(x))
@@ -133,7 +135,7 @@ local function float_formatter(flat, dtype)
   if #finite > 0 then width = math.max(width, finite_width) end
   return function(x)
     local text = is_finite(x) and text_of(x) or special_text(x)
-    return (" "):rep(width - #text) .. text
+    return string.rep(" ", width - #text) .. text
   end
 end
 
@@ -143,7 +145,7 @@ end
 local function unsigned_text(x)
   if x >= 0 then return tostring(x) end
   local tens = (x >> 1) // 5
-  return ("%d%d"):format(tens, x - tens * 10)
+  return string.format("%d%d", tens, x - tens * 10)
 end
 
 local function plain_formatter(flat, dtype)
@@ -154,7 +156,7 @@ local function plain_formatter(flat, dtype)
   end
   return function(x)
     local text = text_of(x)
-    return (" "):rep(width - #text) .. text
+    return string.rep(" ", width - #text) .. text
   end
 end
 
@@ -166,13 +168,13 @@ local function layout_row(items, format, indent, width)
   for _, item in ipairs(items) do
     local word = item == ELISION and "..." or format(item)
     if #line > #indent and #line + #word > width - 1 then
-      lines[#lines + 1] = (line:gsub(" +$", ""))
+      lines[#lines + 1] = (string.gsub(line, " +$", ""))
       line = indent
     end
     line = line .. word .. " "
   end
-  lines[#lines + 1] = line:sub(1, -2)
-  return "[" .. table.concat(lines, "\n"):sub(#indent + 1) .. "]"
+  lines[#lines + 1] = string.sub(line, 1, -2)
+  return "[" .. string.sub(table.concat(lines, "\n"), #indent + 1) .. "]"
 end
 
 local function layout(items, ndim, format, indent, width)
@@ -184,7 +186,7 @@ local function layout(items, ndim, format, indent, width)
     parts[#parts + 1] = item == ELISION and "..."
       or layout(item, ndim - 1, format, indent .. " ", width - 1)
   end
-  return "[" .. table.concat(parts, ("\n"):rep(ndim - 1) .. indent) .. "]"
+  return "[" .. table.concat(parts, string.rep("\n", ndim - 1) .. indent) .. "]"
 end
 
 ---The array as text, as `tostring(a)` gives it.
@@ -204,7 +206,7 @@ end
 function M.install(metatable, methods)
   local function text_of(a)
     if type(a) ~= "userdata" or debug.getmetatable(a) ~= metatable then
-      error(("bad argument #1 to 'tostring' (roc.Array expected, got %s)"):format(type(a)), 2)
+      error(string.format("bad argument #1 to 'tostring' (roc.Array expected, got %s)", type(a)), 2)
     end
     return M.format(a)
   end

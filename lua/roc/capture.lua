@@ -21,14 +21,14 @@ local const_array_id
 
 local ALWAYS = { print = true, assert = true, error = true }
 
--- The value at a path from the globals, where `roc` is the module; without metamethods.
+-- The value at a path from Lua's own globals, where `roc` is the module; without metamethods.
 local function value_at(path, roc)
   local value
-  for name, at in path:gmatch("([^.]+)()") do
+  for name, at in string.gmatch(path, "([^.]+)()") do
     if value == nil then
-      value = name == "roc" and roc or rawget(_G, name)
+      value = name == "roc" and roc or rawget(_ENV, name)
     elseif type(value) == "table" then
-      homes[value] = path:sub(1, at - #name - 2)
+      homes[value] = string.sub(path, 1, at - #name - 2)
       value = rawget(value, name)
     else
       return nil
@@ -37,16 +37,32 @@ local function value_at(path, roc)
   return value
 end
 
+-- The value at a path such as "math.random" from the libraries that scripts see, if it is Lua's:
+-- the few functions that keep something are not in the libraries of this file. Their tables are
+-- homes.
+local function value_seen(path, loaded)
+  local library, name = string.match(path, "^(%a+)%.(%w+)$")
+  local home = library and library ~= "roc" and loaded[library]
+  if type(home) ~= "table" then
+    return nil
+  end
+  homes[home] = library
+  local value = rawget(home, name)
+  return type(value) == "function" and debug.getinfo(value, "S").what == "C" and value or nil
+end
+
 ---Learns which functions are builtins, from the compiler's table.
 ---@param roc table the module
 function M.register_builtins(roc)
+  local loaded = debug.getregistry()._LOADED
   for i, path in ipairs(core.kernel_builtins()) do
     if ALWAYS[path] then
       by_name[path] = i
     elseif path == "roc.const.array" then
       const_array_id = i
     end
-    local value = value_at(path, roc)
+    local own, seen = value_at(path, roc), value_seen(path, loaded)
+    local value = own or seen
     if type(value) == "function" then
       known[value] = known[value] or i
     end
@@ -105,7 +121,7 @@ function Walk:function_index(f, name, text, chunkname, index, lead)
     return at
   end
   if not text then
-    local found = self.memory[f] or table.pack(source.find(f, ("function '%s'"):format(name)))
+    local found = self.memory[f] or table.pack(source.find(f, string.format("function '%s'", name)))
     self.memory[f] = found
     text, chunkname, index = table.unpack(found, 1, 3)
   end
@@ -203,7 +219,7 @@ local function path_text(path, nfields)
   local text = path.root
   for i = 1, nfields do
     local key = path[i]
-    text = text .. (type(key) == "string" and "." .. key or ("[%d]"):format(key))
+    text = text .. (type(key) == "string" and "." .. key or string.format("[%d]", key))
   end
   return text
 end
@@ -218,7 +234,7 @@ end
 function Walk:watch(f, upvalue, keys, value, is_global)
   local names = { tostring(debug.upvalueid(f, upvalue)) }
   for i, key in ipairs(keys) do
-    names[i + 1] = ("%q"):format(key)
+    names[i + 1] = string.format("%q", key)
   end
   local name = table.concat(names, " ")
   if not self.is_watched[name] then
@@ -260,7 +276,7 @@ function Walk:describe(f, path)
     elseif binding.kind == "array" then
       binding.value = self:copy_of(value, value.copy)
     elseif binding.kind == "other" then
-      binding.value = type(value) == "userdata" and ("userdata '%s'"):format(class) or class
+      binding.value = type(value) == "userdata" and string.format("userdata '%s'", class) or class
     end
   end
   if upvalue and WATCHED[binding.kind] and homes[held] ~= path_text(path, nheld) then

@@ -10,7 +10,8 @@ local M = {}
 local HEADER = "<c4BBc6BBBi8d"
 
 local function header_end(dump)
-  local signature, version, format, _, instruction, integer, number, _, _, at = HEADER:unpack(dump)
+  local signature, version, format, _, instruction, integer, number, _, _, at =
+    string.unpack(HEADER, dump)
   if signature ~= "\27Lua" or version ~= 0x54 or format ~= 0 or instruction ~= 4 or integer ~= 8
     or number ~= 8 then
     error(
@@ -25,7 +26,7 @@ end
 local function read_size(dump, at)
   local n = 0
   while true do
-    local byte = dump:byte(at)
+    local byte = string.byte(dump, at)
     n, at = n << 7 | byte & 0x7f, at + 1
     if byte >= 0x80 then
       return n, at
@@ -45,7 +46,7 @@ local function skip_constants(dump, at)
   local count
   count, at = read_size(dump, at)
   for _ = 1, count do
-    local tag = dump:byte(at)
+    local tag = string.byte(dump, at)
     at = at + 1
     if tag == NUMBER_INTEGER or tag == NUMBER_FLOAT then
       at = at + 8
@@ -96,7 +97,7 @@ local function walk(dump, at, protos)
     at = walk(dump, at, protos)
   end
   at = skip_debug(dump, at)
-  proto.bytes = dump:sub(first, at - 1)
+  proto.bytes = string.sub(dump, first, at - 1)
   return at
 end
 

@@ -3,6 +3,9 @@
 -- Every public name is listed here, once; roc.core is the private C module below. Names are
 -- documented in roc/meta/core.lua.
 local core = require "roc.core"
+-- Lua's libraries as Lua made them: what a script makes of its own does not matter here. The other
+-- files are loaded with these globals; this one is loaded by Lua itself in a stock lua5.4.
+local _ENV = core.library -- luacheck: ignore 211
 local array = require "roc.array"
 local capture = require "roc.capture"
 local intrinsics = require "roc.intrinsics"
@@ -78,7 +81,7 @@ end
 
 -- what kernels call: the compiler's table has the names
 for _, path in ipairs(core.kernel_builtins()) do
-  local name = path:match("^roc%.([%w_]+)")
+  local name = string.match(path, "^roc%.([%w_]+)")
   if name then
     roc[name] = intrinsics[name]
   end

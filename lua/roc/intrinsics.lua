@@ -23,13 +23,13 @@ end
 
 local function item_of(name)
   if not current then
-    error(("'%s' can only be called in a kernel"):format(name), 3)
+    error(string.format("'%s' can only be called in a kernel", name), 3)
   end
   return current
 end
 
 local function bad_argument(n, name, expected, level)
-  error(("bad argument #%d to '%s' (%s)"):format(n, name, expected), level or 3)
+  error(string.format("bad argument #%d to '%s' (%s)", n, name, expected), level or 3)
 end
 
 local function check_integer(v, n, name)
@@ -49,7 +49,7 @@ local function define_id(name, of)
     local item = item_of(full)
     check_integer(d, 1, full)
     if d < 1 then
-      error(("'%s' counts dimensions from 1"):format(full), 2)
+      error(string.format("'%s' counts dimensions from 1", full), 2)
     end
     return of(item)[d] or 1
   end
@@ -309,7 +309,7 @@ end
 function M.const.array(t, dtype)
   local ok, result = pcall(core.array, t, dtype)
   if not ok then
-    error(type(result) == "string" and result:gsub("to '[^']*'", "to 'roc.const.array'", 1)
+    error(type(result) == "string" and string.gsub(result, "to '[^']*'", "to 'roc.const.array'", 1)
       or result, 2)
   end
   return result
@@ -342,7 +342,7 @@ end
 -- Passes on what pcall gives. An error loses its position: sim puts the kernel's in its place.
 local function placed(ok, result)
   if ok then return result end
-  error(type(result) == "string" and result:gsub("^.-:%d+: ", "", 1) or result, 0)
+  error(type(result) == "string" and string.gsub(result, "^.-:%d+: ", "", 1) or result, 0)
 end
 
 -- combine(old, a, b, dtype) gives the new value; the operands are of the element type.

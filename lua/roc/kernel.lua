@@ -26,13 +26,13 @@ local function script_level()
 end
 
 local function fail(message, ...)
-  error(select("#", ...) > 0 and message:format(...) or message, (script_level()))
+  error(select("#", ...) > 0 and string.format(message, ...) or message, (script_level()))
 end
 
 -- "file:line" of the script that calls.
 local function script_place()
   local info = debug.getinfo((script_level()), "Sl")
-  return info and ("%s:%d"):format(info.short_src, info.currentline) or "?"
+  return info and string.format("%s:%d", info.short_src, info.currentline) or "?"
 end
 
 -- Calls a function of another file whose own errors have no place yet.
@@ -42,7 +42,7 @@ local function call(f, ...)
     return table.unpack(results, 2, results.n)
   end
   local why = results[2]
-  if type(why) == "string" and not why:find("^[^\n]-:%d+: ") then
+  if type(why) == "string" and not string.find(why, "^[^\n]-:%d+: ") then
     fail("%s", why)
   end
   error(why, 0)
@@ -52,7 +52,7 @@ end
 
 local function bad_option(name, expected, value)
   fail("bad argument #2 to 'kernel' (option '%s': %s expected, got %s)", name, expected,
-    type(value) == "string" and ("%q"):format(value) or type(value))
+    type(value) == "string" and string.format("%q", value) or type(value))
 end
 
 local function boolean(name, value)
@@ -140,12 +140,12 @@ local function begins_with_return(text)
   local at, before = 1, nil
   while at ~= before do
     before = at
-    at = text:match("^%s+()", at) or at
-    local _, long_end = text:find("^%-%-%[(=*)%[.-%]%1%]", at)
-    local _, line_end = text:find("^%-%-[^\n]*", at)
+    at = string.match(text, "^%s+()", at) or at
+    local _, long_end = string.find(text, "^%-%-%[(=*)%[.-%]%1%]", at)
+    local _, line_end = string.find(text, "^%-%-[^\n]*", at)
     at = (long_end or line_end or at - 1) + 1
   end
-  return text:find("^return%f[^%w_]", at) ~= nil
+  return string.find(text, "^return%f[^%w_]", at) ~= nil
 end
 
 -- The function a string holds, "function(…) … end" with `return` before it or not; its text, and
@@ -167,7 +167,7 @@ end
 
 local function location_name(f)
   local info = debug.getinfo(f, "S")
-  return ("%s:%d"):format(info.short_src, info.linedefined)
+  return string.format("%s:%d", info.short_src, info.linedefined)
 end
 
 ---Makes a kernel of a Lua function, or of a string that holds one.
@@ -306,7 +306,7 @@ core.set_sim_launcher(function(kernel, launch, ...)
     error(message, 0)
   end
   if message then
-    message = ("%s (launched at %s)"):format(message, launch.place)
+    message = string.format("%s (launched at %s)", message, launch.place)
   end
   core.kernel_sim_done(message, lines, #kept > 0, arrays, launch.stream)
 end)

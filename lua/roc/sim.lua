@@ -21,14 +21,15 @@ local function checked(array, name, rank, dim)
   local store = debug.getmetatable(array).__newindex
   rank, dim = rank or array.ndim, dim or 1
   local extent, is_row = #array, array.ndim > 1
-  local where = rank > 1 and (" (dimension %d)"):format(dim) or ""
+  local where = rank > 1 and string.format(" (dimension %d)", dim) or ""
 
   local function check(i)
     if math.type(i) ~= "integer" then
-      error(("integer index expected for '%s', got %s"):format(name, math.type(i) or type(i)), 3)
+      error(string.format("integer index expected for '%s', got %s", name,
+        math.type(i) or type(i)), 3)
     end
     if i < 1 or i > extent then
-      error(("index %d out of range 1..%d of '%s'%s"):format(i, extent, name, where), 3)
+      error(string.format("index %d out of range 1..%d of '%s'%s", i, extent, name, where), 3)
     end
   end
 
@@ -85,7 +86,7 @@ function Group:shared_array(place, shape, dtype, name)
     self.shared_bytes = self.shared_bytes + array.nbytes
     local device = self.launch.stream.device
     if self.shared_bytes > device.shared_bytes then
-      error(("%d bytes of shared memory are over the limit %d of device '%s'"):format(
+      error(string.format("%d bytes of shared memory are over the limit %d of device '%s'",
         self.shared_bytes, device.shared_bytes, device.name), 0)
     end
   end
@@ -157,7 +158,7 @@ local function position(thread)
       return ""
     end
     if info.what ~= "C" and not M.own_sources[info.source] then
-      return ("%s:%d: "):format(info.short_src, info.currentline)
+      return string.format("%s:%d: ", info.short_src, info.currentline)
     end
     level = level + 1
   end
@@ -169,8 +170,8 @@ local function fail(launch, item, message)
   if launch.failed > 1 then
     return
   end
-  message = tostring(message):gsub("\0", "\\0") -- errors are C strings on their way
-  if not message:find("^[^\n]-:%d+: ") then
+  message = string.gsub(tostring(message), "\0", "\\0") -- errors are C strings on their way
+  if not string.find(message, "^[^\n]-:%d+: ") then
     message = position(item.thread) .. message
   end
   launch.message = message
@@ -387,7 +388,7 @@ local function support(launch)
       return i
     end
     if check then
-      error(("number %s has no integer representation"):format(show(x)), 3)
+      error(string.format("number %s has no integer representation", show(x)), 3)
     end
     return core.dtype("int64")(x)
   end
@@ -482,8 +483,8 @@ function M.run(program, launch, ...)
   end
   local message
   if launch.failed > 0 then
-    local more = launch.failed > 1 and (", and %d more"):format(launch.failed - 1) or ""
-    message = ("%s (work-item {%s}%s)"):format(launch.message, launch.failed_id, more)
+    local more = launch.failed > 1 and string.format(", and %d more", launch.failed - 1) or ""
+    message = string.format("%s (work-item {%s}%s)", launch.message, launch.failed_id, more)
   end
   return message, launch.lines
 end

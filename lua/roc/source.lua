@@ -22,11 +22,11 @@ local MAX_COMPILED = 16
 function M.register(chunkname, text)
   for i, argument in ipairs { chunkname or false, text or false } do
     if type(argument) ~= "string" then
-      error(("bad argument #%d to 'source' (string expected, got %s)"):format(i,
+      error(string.format("bad argument #%d to 'source' (string expected, got %s)", i,
         argument and type(argument) or "nil"), 2)
     end
   end
-  local name = chunkname:gsub("^[=@]", "")
+  local name = string.gsub(chunkname, "^[=@]", "")
   registered[name] = registered[name] or {}
   table.insert(registered[name], 1, text)
 end
@@ -38,8 +38,8 @@ local function read_file(path)
   if not text then
     return nil, why
   end
-  text = text:gsub("^\239\187\191", "")
-  return (text:gsub("^#[^\n]*", ""))
+  text = string.gsub(text, "^\239\187\191", "")
+  return (string.gsub(text, "^#[^\n]*", ""))
 end
 
 local function prototypes_of(text, chunkname)
@@ -74,26 +74,27 @@ end
 
 -- Texts that may be the function's, and what to say when none is.
 local function candidates(info)
-  local source, kind = info.source, info.source:sub(1, 1)
-  local name = (kind == "=" or kind == "@") and source:sub(2) or source -- no copy of a long text
+  local source, kind = info.source, string.sub(info.source, 1, 1)
+  local has_mark = kind == "=" or kind == "@"
+  local name = has_mark and string.sub(source, 2) or source -- no copy of a long text
   local texts = table.move(registered[name] or {}, 1, #(registered[name] or {}), 1, {})
   if kind == "@" then
     local text, why = read_file(name)
     if text then
       texts[#texts + 1] = text
       return texts,
-        ("'%s' changed since the function was loaded; load it again, or pass the "
-        .. "kernel as a string")
-        :format(name)
+        string.format("'%s' changed since the function was loaded; load it again, or pass the "
+          .. "kernel as a string", name)
     end
-    return texts, ("its file cannot be read: %s; pass the kernel as a string, or its text with "
-      .. "roc.source(chunkname, text)"):format(why)
+    return texts, string.format("its file cannot be read: %s; pass the kernel as a string, or its "
+      .. "text with roc.source(chunkname, text)", why)
   elseif kind ~= "=" then
     texts[#texts + 1] = source
   end
   return texts,
-    ("its text is not known (chunk '%s'); register the text with roc.source(%q, text), or pass the "
-    .. "kernel as a string"):format(info.short_src, name:sub(1, 60))
+    string.format("its text is not known (chunk '%s'); register the text with "
+      .. "roc.source(%q, text), or pass the kernel as a string", info.short_src,
+      string.sub(name, 1, 60))
 end
 
 ---The source of a function, for messages `what` (e.g. "function 'helper'").
@@ -105,12 +106,13 @@ end
 function M.find(f, what)
   local info = debug.getinfo(f, "SL")
   if info.what == "C" then
-    error(("the source of %s cannot be found: it is a C function; write it in Lua"):format(what), 0)
+    error(string.format("the source of %s cannot be found: it is a C function; write it in Lua",
+      what), 0)
   end
   if is_stripped(info) then
-    error(("the source of %s cannot be found: its debug information was stripped; load it from "
-      .. "source, or pass the "
-      .. "kernel as a string"):format(what), 0)
+    error(string.format("the source of %s cannot be found: its debug information was stripped; "
+      .. "load it from source, or pass the "
+      .. "kernel as a string", what), 0)
   end
   local texts, complaint = candidates(info)
   for _, text in ipairs(texts) do
@@ -119,7 +121,7 @@ function M.find(f, what)
       return text, info.short_src, index
     end
   end
-  error(("the source of %s cannot be found: %s"):format(what, complaint), 0)
+  error(string.format("the source of %s cannot be found: %s", what, complaint), 0)
 end
 
 ---Likewise, when the text is at hand.

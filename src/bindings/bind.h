@@ -41,6 +41,12 @@ const char *roc_push_shown(lua_State *L, int idx);
  * Raises with what was expected: all the names. */
 int roc_check_option(lua_State *L, int arg, const char *absent, const char *const *names);
 
+/* Pushes the globals of roclua's own Lua files: Lua's libraries as Lua made them, which no script can
+ * change, and as `_G` the state's own globals.  Made once per state.  Raises on lack of memory. */
+void roc_push_library(lua_State *L);
+/* Pushes what prints the lines of kernels: the global `print`, or Lua's own where that is nil. */
+void roc_push_print(lua_State *L);
+
 /* Tells the collector of memory it does not see (array bytes), so that dropped arrays are collected
  * in time.  Does nothing while the user has stopped the collector.  May run finalizers. */
 void roc_gc_account(lua_State *L, size_t nbytes);

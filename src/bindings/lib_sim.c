@@ -29,14 +29,18 @@ static int view_bytes(lua_State *L) {
 }
 
 /* core.load_deep(text, chunkname): as load, at a depth of nesting that is the text's alone: Lua counts
- * that of the calls around it in the same 200 levels. */
+ * that of the calls around it in the same 200 levels. The chunk's globals are Lua's own. */
 static int load_deep(lua_State *L) {
   size_t len;
   const char *text = luaL_checklstring(L, 1, &len), *name = luaL_checkstring(L, 2);
   lua_State *fresh = lua_newthread(L);
   int status = luaL_loadbufferx(fresh, text, len, name, "t");
   lua_xmove(fresh, L, 1);
-  if (status == LUA_OK) return 1;
+  if (status == LUA_OK) {
+    roc_push_library(L);
+    lua_setupvalue(L, -2, 1);
+    return 1;
+  }
   luaL_pushfail(L);
   lua_insert(L, -2);
   return 2;

@@ -15,7 +15,8 @@
 #include "include/roclua.h"
 
 static const char *progname = "roclua";
-static lua_State *interruptible; /* the state of the call in progress, for the signal handler */
+static const char require_key = 0; /* its address is the registry key of Lua's `require` */
+static lua_State *interruptible;   /* the state of the call in progress, for the signal handler */
 
 void cli_set_progname(const char *name) {
   progname = name;
@@ -96,6 +97,15 @@ int cli_call(lua_State *L, int nargs, int nresults) {
   roclua_take_interrupt();
   lua_remove(L, handler);
   return status;
+}
+
+void cli_keep_require(lua_State *L) {
+  lua_getglobal(L, "require");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &require_key);
+}
+
+void cli_push_require(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &require_key);
 }
 
 bool cli_report(lua_State *L, int status) {

@@ -328,7 +328,7 @@ static bool run_script(lua_State *L, char **argv, int script) {
 }
 
 static bool list_devices(lua_State *L, bool is_verbose) {
-  lua_getglobal(L, "require");
+  cli_push_require(L);
   lua_pushliteral(L, "roc.repl.devices");
   if (!cli_report(L, cli_call(L, 1, 1))) {
     return false;
@@ -353,7 +353,7 @@ static bool can_write(const char *path) {
 
 /* Makes the software GPU the default device; when there is none, that is the program's error. */
 static bool select_emulated(lua_State *L) {
-  lua_getglobal(L, "require");
+  cli_push_require(L);
   lua_pushliteral(L, "roc");
   if (!cli_report(L, cli_call(L, 1, 1))) {
     return false;
@@ -409,6 +409,7 @@ static void open_libraries(lua_State *L, bool ignores_env) {
   lua_gc(L, LUA_GCRESTART);
   lua_gc(L, LUA_GCGEN, 0, 0);
   replace_os_exit(L);
+  cli_keep_require(L);
 }
 
 /* All that follows the options: scripts, then the prompt or stdin where nothing else was asked. */

@@ -132,7 +132,7 @@ static void print_results(lua_State *L) {
 }
 
 static void open_roc(lua_State *L) {
-  lua_getglobal(L, "require");
+  cli_push_require(L);
   lua_pushliteral(L, "roc");
   int status = cli_call(L, 1, 1);
   if (cli_report(L, status)) {

@@ -14,9 +14,14 @@ typedef struct roc_embedded {
 extern const roc_embedded roc_embedded_files[];
 extern const size_t roc_embedded_count;
 
-/* Adds a searcher for the built-in modules right behind package.preload's.  Raises on lack of
- * memory. */
-void roc_embed_install(lua_State *L);
+/* Makes `require "roc"` and its parts come from `files`, or from ROCLUA_LUA_DIR if that is set; of
+ * no files (count 0), from package.path as it is now: a searcher right after package.preload's.
+ * Does nothing the second time in a state.  Raises on lack of memory. */
+void roc_embed_install(lua_State *L, const roc_embedded *files, size_t count);
+
+/* Pushes the globals of roclua's own Lua files: roc_push_library's, and a `require` for these files.
+ * Raises on lack of memory. */
+void roc_embed_push_globals(lua_State *L);
 
 /* Pushes the table {[chunkname] = text} of what roclua_source was told, made on first use. */
 void roc_embed_push_sources(lua_State *L);

@@ -1,8 +1,13 @@
 /* Entry point of the C module: preloaded by roclua, and all there is in roc/core.so, which a stock
  * lua5.4 loads. */
 #include "bindings/bind.h"
+#include "embed/embed.h"
 #include "include/roclua.h"
 
 int luaopen_roc_core(lua_State *L) {
-  return roc_bind_open_core(L);
+  roc_embed_install(L, NULL, 0); /* in roclua that was done: nothing happens */
+  roc_bind_open_core(L);
+  roc_embed_push_globals(L);
+  lua_setfield(L, -2, "library");
+  return 1;
 }

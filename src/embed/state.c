@@ -6,6 +6,7 @@
 #include <lualib.h>
 
 #include "base/str.h"
+#include "bindings/bind.h"
 #include "embed/embed.h"
 #include "include/roclua.h"
 #include "runtime/device.h"
@@ -17,11 +18,7 @@ const char *roclua_version(void) {
 
 void roclua_openlibs(lua_State *L) {
   luaL_openlibs(L);
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-  lua_pushcfunction(L, luaopen_roc_core);
-  lua_setfield(L, -2, "roc.core");
-  lua_pop(L, 1);
-  roc_embed_install(L);
+  roc_embed_install(L, roc_embedded_files, roc_embedded_count);
 }
 
 void roclua_source(lua_State *L, const char *chunkname, const char *text, size_t nbytes) {
@@ -47,13 +44,13 @@ int roclua_take_interrupt(void) {
   return roc_rt_take_interrupt();
 }
 
-/* Hands every line that kernels have printed to the global `print`. */
+/* Hands every line that kernels have printed to the global `print`, or to Lua's own without one. */
 static int deliver_prints(lua_State *L) {
   roc_str line = ROC_STR_INIT;
   while (roc_rt_take_print(&line)) {
     lua_pushlstring(L, roc_str_text(&line), line.len); /* the line is ours again once Lua has it */
     roc_str_deinit(&line);
-    lua_getglobal(L, "print");
+    roc_push_print(L);
     lua_insert(L, -2);
     lua_call(L, 1, 0);
     line = (roc_str)ROC_STR_INIT;

@@ -52,7 +52,7 @@ ROCLUA_API void roclua_interrupt(void);
 ROCLUA_API int roclua_take_interrupt(void);
 
 /* To be called once before the process ends: waits for all devices and hands what kernels printed
- * to the global `print`. Returns 0; or 1 with a message pushed, when a kernel failed and no wait
+ * to the global `print` (Lua's own where that is nil). Returns 0; or 1 with a message pushed, when a kernel failed and no wait
  * has reported it or when `print` raised.  Later use of a device raises.  Raises on lack of memory.
  */
 ROCLUA_API int roclua_shutdown(struct lua_State *L);

@@ -17,18 +17,19 @@ local MAX_RANK = 8 -- of an array
 -- the signature -----------------------------------------------------------------------------------
 
 local function bad_signature(text, why, ...)
-  support.fail("bad argument #2 to 'guvectorize' (signature '%s': %s)", text, why:format(...))
+  support.fail("bad argument #2 to 'guvectorize' (signature '%s': %s)", text,
+    string.format(why, ...))
 end
 
 -- "m, n" as { "m", "n" }; an integer is a dimension of that extent.
 local function parse_core(inside, text)
   local dims = {}
-  if inside:match("^%s*$") then
+  if string.match(inside, "^%s*$") then
     return dims
   end
-  for piece in (inside .. ","):gmatch("([^,]*),") do
-    local name = piece:match("^%s*([%a_][%w_]*)%s*$")
-    local extent = math.tointeger(tonumber(piece:match("^%s*(%d+)%s*$")))
+  for piece in string.gmatch(inside .. ",", "([^,]*),") do
+    local name = string.match(piece, "^%s*([%a_][%w_]*)%s*$")
+    local extent = math.tointeger(tonumber(string.match(piece, "^%s*(%d+)%s*$")))
     if not name and not extent then
       bad_signature(text, "'%s' is no name of a dimension", piece)
     end
@@ -41,15 +42,15 @@ end
 local function parse_side(side, text)
   local cores, at = {}, 1
   repeat
-    local inside, next_at = side:match("^%s*%(([^()]*)%)%s*()", at)
+    local inside, next_at = string.match(side, "^%s*%(([^()]*)%)%s*()", at)
     if not inside then
       bad_signature(text, "core dimensions in parentheses expected, as in (m,n),(n,p)->(m,p)")
     end
     cores[#cores + 1] = parse_core(inside, text)
     at = next_at
-    local comma = side:match("^,()", at)
+    local comma = string.match(side, "^,()", at)
     if not comma and at <= #side then
-      bad_signature(text, "a comma expected at '%s'", side:sub(at))
+      bad_signature(text, "a comma expected at '%s'", string.sub(side, at))
     end
     at = comma or at
   until not comma
@@ -62,7 +63,7 @@ local function parse(text)
       "bad argument #2 to 'guvectorize' (a signature like \"(m,n),(n,p)->(m,p)\" expected, got %s)",
       type(text))
   end
-  local inputs, outputs = text:match("^(.-)%->(.*)$")
+  local inputs, outputs = string.match(text, "^(.-)%->(.*)$")
   if not inputs then
     bad_signature(text, "'->' expected between arguments and results")
   end
@@ -144,7 +145,7 @@ end
 -- calls -------------------------------------------------------------------------------------------
 
 local function argument(subject, i)
-  return ("argument #%d to '%s'"):format(i, subject.name)
+  return string.format("argument #%d to '%s'", i, subject.name)
 end
 
 local function read_inputs(subject, args, n)
@@ -214,7 +215,7 @@ end
 local function make_outs(subject, outer, bound, dtypes, is_device)
   local outs = {}
   for j, dims in ipairs(subject.signature.outputs) do
-    local extents = extents_of(dims, bound, ("result %d of '%s'"):format(j, subject.name))
+    local extents = extents_of(dims, bound, string.format("result %d of '%s'", j, subject.name))
     outs[j] = support.new_array(is_device, result_shape(outer, extents), dtypes[j])
   end
   return outs
@@ -292,7 +293,7 @@ local function run_loops(subject, args, n, arrays, outs, is_new, outer, stream)
     end
   end
   local text = loops.text(table.concat(params, ", "), extents, operands,
-    ("f(%s)"):format(table.concat(passed, ", ")))
+    string.format("f(%s)", table.concat(passed, ", ")))
   loops.launch(subject:kernel(text), extents, stream, values)
 end
 

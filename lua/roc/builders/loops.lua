@@ -131,7 +131,7 @@ end
 function M.element(operand)
   local text = operand.name
   for k, walks in ipairs(operand.walks) do
-    text = text .. (walks and ("[i%d]"):format(k) or "")
+    text = text .. (walks and string.format("[i%d]", k) or "")
   end
   return text == operand.name and #operand.core == 0 and text .. "[1]" or text
 end
@@ -184,11 +184,12 @@ local function guards(operands)
     for k, walks in ipairs(operand.walks) do
       if walks then
         dimension = dimension + 1
-        conditions[#conditions + 1] = ("i%d <= %s.shape[%d]"):format(k, operand.name, dimension)
+        conditions[#conditions + 1] = string.format("i%d <= %s.shape[%d]", k, operand.name,
+          dimension)
       end
     end
     if dimension == 0 and #operand.core == 0 then
-      conditions[#conditions + 1] = ("1 <= #%s"):format(operand.name)
+      conditions[#conditions + 1] = string.format("1 <= #%s", operand.name)
     end
   end
   return table.concat(conditions, " and ")
@@ -201,9 +202,9 @@ local function outer_indices(rank, result)
   end
   local lines = { "    local rest = row - 1\n" }
   for k = rank - 1, 2, -1 do
-    local extent = ("%s.shape[%d]"):format(result, k)
-    lines[#lines + 1] = ("    local i%d = rest %% %s + 1\n"):format(k, extent)
-    lines[#lines + 1] = ("    rest = rest // %s\n"):format(extent)
+    local extent = string.format("%s.shape[%d]", result, k)
+    lines[#lines + 1] = string.format("    local i%d = rest %% %s + 1\n", k, extent)
+    lines[#lines + 1] = string.format("    rest = rest // %s\n", extent)
   end
   lines[#lines + 1] = "    local i1 = rest + 1\n"
   return table.concat(lines)
@@ -218,11 +219,11 @@ end
 function M.text(params, loops, operands, body)
   local guard, rank = guards(operands), #loops
   if rank == 1 then
-    return ONE_LOOP:format(params, guard, body)
+    return string.format(ONE_LOOP, params, guard, body)
   end
   local _, height = workgroup_of(loops)
   local is_whole = rows_of(loops) <= MAX_GROUPS * height
-  return SOME_LOOPS:format(params, rank, is_whole and ONE_ROW or SOME_ROWS,
+  return string.format(SOME_LOOPS, params, rank, is_whole and ONE_ROW or SOME_ROWS,
     outer_indices(rank, operands[#operands].name), guard, body)
 end
 

@@ -24,7 +24,7 @@ local MOST_GROUPS = 1024 -- so that one workgroup can combine their values
 
 -- An element in the dtype of the results.
 local function load(text, dtype)
-  return dtype.kind == "b" and text or ("dtype(%s)"):format(text)
+  return dtype.kind == "b" and text or string.format("dtype(%s)", text)
 end
 
 -- Which elements an item combines, and how far behind its first the first of the next item lies.
@@ -75,20 +75,20 @@ local function whole_text(dtype, has_init, is_commutative)
     init = has_init and ", init" or "",
     load_first = load("x[first]", dtype),
     load_next = load("x[i]", dtype),
-    result = has_init and ("f(%s, part[1])"):format(load("init", dtype)) or "part[1]",
+    result = has_init and string.format("f(%s, part[1])", load("init", dtype)) or "part[1]",
   }, { __index = is_commutative and IN_ANY_ORDER or IN_ORDER })
-  return (WHOLE:gsub("%$([%a_]+)", function(name) return values[name] end))
+  return (string.gsub(WHOLE, "%$([%a_]+)", function(name) return values[name] end))
 end
 
 local function axis_text(x, result, extents, dtype, has_init)
   local line = loops.element(x)
   local first = load(line .. "[1]", dtype)
-  local body = ([[
+  local body = string.format([[
 local acc = %s
     for k = 2, #%s do
       acc = f(acc, %s)
     end
-    %s = acc]]):format(has_init and ("f(%s, %s)"):format(load("init", dtype), first) or first, line,
+    %s = acc]], has_init and string.format("f(%s, %s)", load("init", dtype), first) or first, line,
     load(line .. "[k]", dtype), loops.element(result))
   return loops.text(has_init and "x, init, result" or "x, result", extents, { x, result }, body)
 end
@@ -205,7 +205,7 @@ end
 -- calls -------------------------------------------------------------------------------------------
 
 local function call(subject, array, opts)
-  local where = ("argument #2 to '%s'"):format(subject.name)
+  local where = string.format("argument #2 to '%s'", subject.name)
   local options = support.check_options(opts, CALL_OPTIONS, where)
   if not support.side_of(array) then
     support.fail("bad argument #1 to '%s' (array expected, got %s)", subject.name,

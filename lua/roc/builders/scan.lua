@@ -112,13 +112,13 @@ local function blocks_text(dtype, is_exclusive)
   local values = { size = SIZE, span = SPAN }
   values.first = dtype.kind == "b" and "x[first]" or "dtype(x[first])"
   values.next = dtype.kind == "b" and "x[i]" or "dtype(x[i])"
-  values.write = (is_exclusive and EXCLUSIVE or INCLUSIVE):gsub("%$(%w+)", values)
-  return (BLOCKS:gsub("%$(%w+)", values))
+  values.write = string.gsub(is_exclusive and EXCLUSIVE or INCLUSIVE, "%$(%w+)", values)
+  return (string.gsub(BLOCKS, "%$(%w+)", values))
 end
 
 local function raise_text(is_exclusive, shift)
   local text = is_exclusive and RAISE_EXCLUSIVE or RAISE
-  return (text:gsub("%$(%w+)", { block = BLOCK, shift = shift }))
+  return (string.gsub(text, "%$(%w+)", { block = BLOCK, shift = shift }))
 end
 
 -- phases ------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ end
 
 local function call(subject, array, opts)
   local options = support.check_options(opts, CALL_OPTIONS,
-    ("argument #2 to '%s'"):format(subject.name))
+    string.format("argument #2 to '%s'", subject.name))
   check_array(subject, array)
   local dtype, out = subject:combined(array.dtype), options.out
   local init = support.check_init(options.init, dtype)

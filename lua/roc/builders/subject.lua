@@ -48,7 +48,7 @@ local function captured(place)
 end
 
 local function kind_of_array(array)
-  return ("%s[%d]"):format(array.dtype.name, array.ndim)
+  return string.format("%s[%d]", array.dtype.name, array.ndim)
 end
 
 -- What decides the type of a cell's value; nil for what no cell holds.
@@ -99,13 +99,13 @@ function M.new(builder, f, options)
     local text, chunkname, index = source.find(f, "the function")
     local info = debug.getinfo(f, "S")
     subject.name = capture.name_of(text, chunkname, index)
-      or ("%s:%d"):format(info.short_src, info.linedefined)
+      or string.format("%s:%d", info.short_src, info.linedefined)
     subject.nparams = #capture.params_of(text, chunkname, index)
   end
   describe(subject)
   subject.name = options.name or subject.name
   subject.options = {
-    name = ("%s(%s)"):format(builder, subject.name),
+    name = string.format("%s(%s)", builder, subject.name),
     check = options.check,
     contract = options.contract,
     fastmath = options.fastmath,
@@ -156,13 +156,13 @@ local function infer(subject, kinds)
     end
     passed[i] = is_scalar and params[i] or params[i] .. "[1]"
   end
-  local text = ("function(%s) local %s = f(%s) end"):format(table.concat(params, ", "),
+  local text = string.format("function(%s) local %s = f(%s) end", table.concat(params, ", "),
     table.concat(support.names("r", MAX_RESULTS + 1), ", "), table.concat(passed, ", "))
   local options = { env = { f = subject.f }, name = subject.options.name,
     number = subject.options.number }
   local dump = kernel.kernel(text, options, true):inspect_types(table.unpack(samples, 1, #kinds))
   local types = {}
-  for found in dump:gmatch("\n  local r%d: ([^;\n]-)%s*[=;]") do
+  for found in string.gmatch(dump, "\n  local r%d: ([^;\n]-)%s*[=;]") do
     if found == "no value" then
       break
     end

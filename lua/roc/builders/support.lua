@@ -22,14 +22,14 @@ M.library()
 
 ---Raises an error that gets its place from the function of `public` that runs.
 function M.fail(message, ...)
-  error(message:format(...), 0)
+  error(string.format(message, ...), 0)
 end
 
 -- The error again: one that has no place, or a place in the library, gets that of the script.
 local function raise(why)
   local file, rest
   if type(why) == "string" then
-    file, rest = why:match("^([^\n]-):%d+: (.*)$")
+    file, rest = string.match(why, "^([^\n]-):%d+: (.*)$")
   end
   if type(why) ~= "string" or (file and not own[file]) then
     error(why, 0)
@@ -140,14 +140,14 @@ function M.check_dtype(value, what)
     or (M.type_name(value) == "roc.DType" and value)
   if not dtype then
     M.fail("bad %s (a dtype expected, got %s)", what,
-      type(value) == "string" and ("%q"):format(value) or M.type_name(value))
+      type(value) == "string" and string.format("%q", value) or M.type_name(value))
   end
   return dtype
 end
 
 local function bad_option(name, expected, value)
   M.fail("bad option '%s' (%s expected, got %s)", name, expected,
-    type(value) == "string" and ("%q"):format(value) or M.type_name(value))
+    type(value) == "string" and string.format("%q", value) or M.type_name(value))
 end
 
 local function boolean(value, name)
@@ -195,7 +195,7 @@ function M.check_options(options, known, where)
   end
   for name, value in pairs(options) do
     if type(name) ~= "string"
-      or not (", " .. known .. ", "):find(", " .. name .. ", ", 1, true) then
+      or not string.find(", " .. known .. ", ", ", " .. name .. ", ", 1, true) then
       M.fail("bad %s (unknown option '%s'; known are %s)", where, tostring(name), known)
     elseif OPTIONS[name] then
       OPTIONS[name](value, name)

@@ -14,7 +14,7 @@ local BUILD_OPTIONS = "check, contract, dtype, fastmath, name, number"
 local CALL_OPTIONS = "dtype, out, stream"
 
 local function argument(i, name)
-  return ("argument #%d to '%s'"):format(i, name)
+  return string.format("argument #%d to '%s'", i, name)
 end
 
 -- A value for each result: those of a list, or the one value.
@@ -171,7 +171,7 @@ local function text_of(operands, n, nouts, extents)
     end
   end
   table.move(support.names("o", nouts), 1, nouts, n + 1, params)
-  local body = ("%s = f(%s)"):format(table.concat(targets, ", "), table.concat(passed, ", "))
+  local body = string.format("%s = f(%s)", table.concat(targets, ", "), table.concat(passed, ", "))
   return loops.text(table.concat(params, ", "), extents, operands, body)
 end
 
@@ -226,7 +226,8 @@ end
 local function named(f, name)
   local function finish(is_fine, ...)
     if not is_fine then
-      support.fail("%s", (tostring((...)):gsub("to '[^']*'", ("to '%s'"):format(name), 1)))
+      support.fail("%s", (string.gsub(tostring((...)), "to '[^']*'",
+        string.format("to '%s'", name), 1)))
     end
     return ...
   end

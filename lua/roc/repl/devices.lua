@@ -17,15 +17,17 @@ function devices.list(verbose)
   local has_default, default = pcall(roc.current_device)
   for i, device in ipairs(roc.devices()) do
     local mark = has_default and device == default and "*" or " "
-    local model = device.model ~= device.name and ("  %s"):format(device.model) or ""
-    print(("%s %d  %-6s %s%s"):format(mark, i, device.kind, device.name, model))
+    local model = device.model ~= device.name and string.format("  %s", device.model) or ""
+    print(string.format("%s %d  %-6s %s%s", mark, i, device.kind, device.name, model))
     if verbose then
-      for _, field in ipairs(DETAILS) do print(("       %-15s %s"):format(field, device[field])) end
+      for _, field in ipairs(DETAILS) do
+        print(string.format("       %-15s %s", field, device[field]))
+      end
     end
   end
   for _, absent in ipairs(core.absent_devices()) do
     local word = absent.kind == "null" and "" or "absent: "
-    print(("  -  %-6s %s%s"):format(absent.kind, word, absent.reason))
+    print(string.format("  -  %-6s %s%s", absent.kind, word, absent.reason))
   end
 end
 
