@@ -1,8 +1,9 @@
 /* Calling Lua from the command line: traceback, Ctrl-C, messages on stderr.
  *
- * Ctrl-C is one flag in the library, raised by the signal handler, and taken by whoever comes
- * first: a wait for a device, or the hook that the handler sets for running Lua code.  So one
- * keystroke is one error. */
+ * Ctrl-C is one flag in the library, raised by the signal handler, and taken by what comes first: a
+ * wait for a device, or the hook that the handler sets for running Lua code.  So one keystroke is
+ * one error.  Lua has a hook for each coroutine and does not tell which one runs, so that
+ * coroutine.c tells it here; a switch that comes between signal and hook takes the hook along. */
 #include "cli/call.h"
 
 #include <errno.h>
@@ -16,7 +17,10 @@
 
 static const char *progname = "roclua";
 static const char require_key = 0; /* its address is the registry key of Lua's `require` */
-static lua_State *interruptible;   /* the state of the call in progress, for the signal handler */
+/* For the signal handler: the state or coroutine that runs, and whether its hook is to be set. */
+static lua_State *volatile running;
+static volatile sig_atomic_t wants_hook;
+static volatile sig_atomic_t was_interrupted; /* since the call in progress, or the last, began */
 
 void cli_set_progname(const char *name) {
   progname = name;
@@ -51,24 +55,45 @@ bool cli_finish_output(void) {
 static void raise_interrupt(lua_State *L, lua_Debug *activation) {
   (void)activation;
   lua_sethook(L, NULL, 0, 0);
+  wants_hook = 0;
   if (roclua_take_interrupt()) {
     luaL_error(L, "interrupted!");
   }
 }
 
-static void set_sigint(void (*handler)(int)) {
+void cli_set_sigint(void (*handler)(int)) {
   struct sigaction action = {.sa_handler = handler};
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
 }
 
 /* lua_sethook is the one function of Lua that a signal handler may call. */
+static void set_hook(lua_State *L) {
+  lua_sethook(L, raise_interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+void cli_set_running(lua_State *L) {
+  running = L;
+  if (wants_hook) {
+    set_hook(L);
+  }
+}
+
+bool cli_was_interrupted(void) {
+  return was_interrupted;
+}
+
+/* One that comes before the last was taken ends the process. */
 static void handle_sigint(int number) {
-  (void)number;
-  set_sigint(SIG_DFL);
+  was_interrupted = 1;
+  if (roclua_take_interrupt()) {
+    cli_set_sigint(SIG_DFL);
+    raise(number);
+    return;
+  }
   roclua_interrupt();
-  lua_sethook(interruptible, raise_interrupt,
-              LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+  wants_hook = 1;
+  set_hook(running);
 }
 
 /* Message handler: the error's text with a traceback; values that know how to print themselves are
@@ -89,10 +114,11 @@ int cli_call(lua_State *L, int nargs, int nresults) {
   int handler = lua_gettop(L) - nargs;
   lua_pushcfunction(L, add_traceback);
   lua_insert(L, handler);
-  interruptible = L;
-  set_sigint(handle_sigint);
+  running = L;
+  wants_hook = was_interrupted = 0;
+  cli_set_sigint(handle_sigint);
   int status = lua_pcall(L, nargs, nresults, handler);
-  set_sigint(SIG_DFL);
+  cli_set_sigint(SIG_DFL);
   lua_sethook(L, NULL, 0, 0);
   roclua_take_interrupt();
   lua_remove(L, handler);

@@ -17,9 +17,22 @@ void cli_message(const char *message);
 bool cli_finish_output(void);
 
 /* Calls the function below `nargs` arguments with a traceback added to its errors.  While it runs,
- * the first Ctrl-C raises `interrupted!` in Lua code and in waits for devices, a second one ends
- * the process.  Returns Lua's status. */
+ * Ctrl-C raises `interrupted!` in Lua code, in coroutines too, and in waits for devices; one that
+ * comes before the last was taken ends the process.  Returns Lua's status. */
 int cli_call(lua_State *L, int nargs, int nresults);
+
+/* What Ctrl-C interrupts from now on: the state, or the coroutine, whose code runs. */
+void cli_set_running(lua_State *L);
+/* Whether Ctrl-C came during the last cli_call. */
+bool cli_was_interrupted(void);
+void cli_set_sigint(void (*handler)(int));
+
+/* Puts functions that tell cli_set_running in the place of coroutine.resume, wrap and close. */
+void cli_track_coroutines(lua_State *L);
+
+/* Waits for the devices and says what they still had to say.  While that takes long, or after
+ * Ctrl-C, says for which kernel.  False: a kernel failed and no wait had reported it. */
+bool cli_finish_devices(lua_State *L);
 
 /* A program in a state of its own: runs `protected_main` (argc, argv as light userdata -> success)
  * and returns the exit status: a failure also when stdout took not all of the output. */

@@ -364,20 +364,11 @@ static bool select_emulated(lua_State *L) {
   return cli_report(L, cli_call(L, 1, 0));
 }
 
-/* Waits for the devices; says what they still had to say.  False when that was a fault. */
-static bool finish_devices(lua_State *L) {
-  if (!roclua_shutdown(L)) {
-    return true;
-  }
-  cli_report(L, LUA_ERRRUN);
-  return false;
-}
-
 /* os.exit of scripts: the original (first upvalue) after the devices have finished. */
 static int exit_after_devices(lua_State *L) {
   bool succeeds = lua_isnoneornil(L, 1) || (lua_isboolean(L, 1) && lua_toboolean(L, 1)) ||
                   (lua_isinteger(L, 1) && lua_tointeger(L, 1) == EXIT_SUCCESS);
-  bool is_ok = finish_devices(L);
+  bool is_ok = cli_finish_devices(L);
   is_ok = cli_finish_output() && is_ok;
   if (!is_ok && succeeds) {
     lua_settop(L, 2);
@@ -410,6 +401,7 @@ static void open_libraries(lua_State *L, bool ignores_env) {
   lua_gc(L, LUA_GCGEN, 0, 0);
   replace_os_exit(L);
   cli_keep_require(L);
+  cli_track_coroutines(L);
 }
 
 /* All that follows the options: scripts, then the prompt or stdin where nothing else was asked. */
@@ -465,7 +457,7 @@ static int protected_main(lua_State *L) {
   open_libraries(L, options.ignores_env);
   make_arg_table(L, argv, argc, options.script);
   bool is_ok = run_all(L, argv, argc, &options);
-  is_ok = finish_devices(L) && is_ok;
+  is_ok = cli_finish_devices(L) && is_ok;
   lua_pushboolean(L, is_ok);
   return 1;
 }

@@ -20,15 +20,6 @@ static void push_args(lua_State *L, int argc, char **argv) {
   }
 }
 
-/* Waits for the devices the script used; false: a kernel failed and nobody had asked. */
-static bool finish_devices(lua_State *L) {
-  if (!roclua_shutdown(L)) {
-    return true;
-  }
-  cli_report(L, LUA_ERRRUN);
-  return false;
-}
-
 static bool compile(lua_State *L, int argc, char **argv) {
   lua_getglobal(L, "require");
   lua_pushliteral(L, "roc.aot");
@@ -54,8 +45,9 @@ static int protected_main(lua_State *L) {
   char **argv = lua_touserdata(L, 2);
   luaL_checkversion(L);
   roclua_openlibs(L);
+  cli_track_coroutines(L);
   bool is_ok = compile(L, argc, argv);
-  is_ok = finish_devices(L) && is_ok;
+  is_ok = cli_finish_devices(L) && is_ok;
   lua_pushboolean(L, is_ok);
   return 1;
 }

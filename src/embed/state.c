@@ -44,6 +44,10 @@ int roclua_take_interrupt(void) {
   return roc_rt_take_interrupt();
 }
 
+int roclua_pending(char *text, size_t size) {
+  return roc_rt_describe_pending(text, size);
+}
+
 /* Hands every line that kernels have printed to the global `print`, or to Lua's own without one. */
 static int deliver_prints(lua_State *L) {
   roc_str line = ROC_STR_INIT;

@@ -51,6 +51,11 @@ ROCLUA_API void roclua_interrupt(void);
  * thread. */
 ROCLUA_API int roclua_take_interrupt(void);
 
+/* Writes what devices still work on to `text`, such as "kernel 'saxpy' (launched at a.lua:3)", at
+ * most `size` bytes with the NUL.  Returns 1, or 0 when all is done, and then writes nothing.  Waits
+ * for no device.  Any thread. */
+ROCLUA_API int roclua_pending(char *text, size_t size);
+
 /* To be called once before the process ends: waits for all devices and hands what kernels printed
  * to the global `print` (Lua's own where that is nil). Returns 0; or 1 with a message pushed, when a kernel failed and no wait
  * has reported it or when `print` raised.  Later use of a device raises.  Raises on lack of memory.

@@ -469,6 +469,41 @@ roc_status roc_rt_device_reset(roc_rt_device *device, roc_error *err) {
 
 /* ---- shutdown ------------------------------------------------------------ */
 
+/* The work that the stream does now; NULL: none.  Lock held. */
+static const roc_rt_pending *find_unfinished(const roc_rt_stream *stream) {
+  const roc_device_ops *ops = stream->driver->device->ops;
+  for (uint32_t i = 0; i < stream->count; i++) {
+    const roc_rt_pending *work = &stream->ring[(stream->first + i) & (stream->capacity - 1)];
+    if (!ops->is_done(stream->driver, work->ticket)) return work;
+  }
+  return NULL;
+}
+
+static void describe_work(const roc_rt_pending *work, char *text, size_t size) {
+  if (!work->kernel) {
+    snprintf(text, size, "a copy or fill");
+  } else if (work->file) {
+    snprintf(text, size, "kernel '%s' (launched at %s:%u)", work->kernel->name, work->file,
+             work->line);
+  } else {
+    snprintf(text, size, "kernel '%s'", work->kernel->name);
+  }
+}
+
+bool roc_rt_describe_pending(char *text, size_t size) {
+  const roc_rt_pending *work = NULL;
+  if (roc_rt_in_child()) return false;
+  roc_rt_lock();
+  for (uint32_t i = 0; i < entry_count && !work; i++) {
+    const roc_rt_device *device = entries[i].device;
+    if (!device || device->driver->is_lost) continue;
+    for (roc_rt_stream *s = device->streams; s && !work; s = s->next) work = find_unfinished(s);
+  }
+  if (work) describe_work(work, text, size);
+  roc_rt_unlock();
+  return work != NULL;
+}
+
 /* Its default stream is the last to go: what still holds the device may still name it. */
 static void stop_device(roc_rt_device *device) {
   roc_rt_lock();

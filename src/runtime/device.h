@@ -46,4 +46,8 @@ void roc_rt_device_memory(roc_rt_device *device, roc_rt_memory *out_memory);
  * the first unreported fault. */
 roc_status roc_rt_shutdown(roc_error *err);
 
+/* Writes what a device still works on, "kernel 'saxpy' (launched at a.lua:3)", at most `size` bytes
+ * with the NUL.  False when all is done.  Any thread; waits for no device. */
+bool roc_rt_describe_pending(char *text, size_t size);
+
 #endif

@@ -1,0 +1,201 @@
+-- Ctrl-C: it finds the code that runs, in whatever coroutine, and at the end of a program what is
+-- waited for is said.
+local files = require "support.files"
+local shell = require "support.shell"
+
+-- Defines `ctrl_c(seconds…)`, which sends the signal to this process after each of the pauses.
+local HEAD = [[
+local function ctrl_c(...)
+  local text = ""
+  for _, pause in ipairs { ... } do
+    text = text .. ("sleep %g; kill -INT %s; "):format(pause, arg[1])
+  end
+  assert(os.execute("(" .. text .. ") >/dev/null 2>&1 &"))
+end
+local function spin() while true do end end
+]]
+
+local function run(text, before)
+  local path = os.tmpname()
+  local file <close> = assert(io.open(path, "w"))
+  file:write(HEAD, text)
+  file:close()
+  local output, status =
+    shell.run(("timeout -s KILL 60 sh -c 'exec %s ROCLUA %s $$' 2>&1"):format(before or "", path))
+  os.remove(path)
+  return output:gsub(path:gsub("%p", "%%%0"), "script"), status
+end
+
+-- Each spins in a coroutine; what it prints after Ctrl-C.
+local SPINNING = {
+  ["of coroutine.resume"] = "local co = coroutine.create(spin) ctrl_c(0.3) "
+    .. "print(coroutine.resume(co)) print(coroutine.status(co))",
+  ["of coroutine.wrap"] = "local f = coroutine.wrap(spin) ctrl_c(0.3) print(pcall(f))",
+  ["that has run before"] = "local f = coroutine.wrap(function() coroutine.yield(1) spin() end) "
+    .. "ctrl_c(0.3) print(pcall(function() for x in f do assert(x == 1) end end))",
+  ["inside two others"] = [[
+    local f = coroutine.wrap(function()
+      local co = coroutine.create(function() coroutine.wrap(spin)() end)
+      error((select(2, coroutine.resume(co))))
+    end)
+    ctrl_c(0.3) print(pcall(f))]],
+  ["that others yield to"] = [[
+    local other = coroutine.wrap(function() while true do coroutine.yield() end end)
+    local f = coroutine.wrap(function() while true do other() coroutine.isyieldable() end end)
+    ctrl_c(0.3) print(pcall(f))]],
+  ["below a C function"] = "local f = coroutine.wrap(function() table.sort({ 3, 1, 2 }, spin) end) "
+    .. "ctrl_c(0.3) print(pcall(f))",
+  ["below a metamethod and a protected call"] = [[
+    local t = setmetatable({}, { __index = spin })
+    local f = coroutine.wrap(function() return pcall(function() return t.x end) end)
+    ctrl_c(0.3) print(f())]],
+  ["that is made anew again and again"] = "ctrl_c(0.3) print(pcall(function() while true do "
+    .. "coroutine.wrap(function() for i = 1, 9 do coroutine.yield() end end)() end end))",
+  ["that closes a variable"] = [[
+    local co = coroutine.create(function()
+      local x <close> = setmetatable({}, { __close = spin })
+      coroutine.yield()
+    end)
+    coroutine.resume(co)
+    ctrl_c(0.3) print(coroutine.close(co))]],
+  ["that closes a variable after an error"] = [[
+    local f = coroutine.wrap(function()
+      local x <close> = setmetatable({}, { __close = spin })
+      error "mine"
+    end)
+    ctrl_c(0.3) print(pcall(f))]],
+}
+
+describe("Ctrl-C", function()
+  if not shell.interpreter then return pending("the specs do not run in roclua") end
+
+  for name, text in pairs(SPINNING) do
+    it("interrupts the code of a coroutine " .. name, function()
+      local output, status = run(text .. "\nprint 'on'")
+      assert.matches("^false\t[^\n]*interrupted!\n.*on\n$", output)
+      assert.are.equal(0, status)
+    end)
+  end
+
+  it("leaves the other coroutines and the script as they were", function()
+    local output, status = run [[
+      local other = coroutine.wrap(function() for i = 1, 3 do coroutine.yield(i) end end)
+      print(other())
+      ctrl_c(0.3)
+      print(pcall(coroutine.wrap(function() other() spin() end)))
+      print(other())]]
+    assert.matches("^1\nfalse\t[^\n]*interrupted!\n3\n$", output)
+    assert.are.equal(0, status)
+  end)
+
+  it("is one error each time, once the last was taken", function()
+    local output, status = run [[
+      for _ = 1, 3 do
+        ctrl_c(0.3)
+        print(pcall(coroutine.wrap(spin)))
+        ctrl_c(0.3)
+        print(pcall(spin))
+      end]]
+    local _, count = output:gsub("interrupted!", "")
+    assert.are.same({ 6, 0 }, { count, status })
+  end)
+
+  it("ends the process when the last was not taken", function()
+    -- matching takes minutes, and Lua looks for nothing meanwhile
+    local output, status = run [[
+      ctrl_c(0.3, 0.3)
+      print(("a"):rep(40):find(("a-"):rep(40) .. "b"))]]
+    assert.are.same({ "", 130 }, { output, status })
+  end)
+
+  it("at the prompt ends a coroutine and comes back", function()
+    local _, has_terminal = files.run("script -qec true /dev/null")
+    if not has_terminal then return pending("no script(1), or no pseudo-terminal for it") end
+    local output = shell.run("d=$(mktemp -d); (sleep 1.5; printf 'coroutine.wrap(function() "
+      .. "while true do end end)()\\n'; sleep 1; printf '\\003'; sleep 1; printf '20+3\\n'; "
+      .. "sleep 0.5; printf '\\004') | XDG_STATE_HOME=$d timeout -s KILL 60 script -qec "
+      .. "'ROCLUA -i' /dev/null; rm -r $d")
+    assert.matches("interrupted!.*> 20%+3\r?\n23\r?\n", output)
+  end)
+end)
+
+describe("a program whose devices still work at its end", function()
+  if not shell.interpreter then return pending("the specs do not run in roclua") end
+
+  -- Work that never ends, on a device that cannot be stopped.
+  local HELD = [[
+    local roc = require "roc"
+    roc.select_device "null"
+    require("roc.core").testing.null_hold(true)
+    local held = roc.kernel(function(a) a[1] = 1 end)
+    held:forall(1)(roc.device_array(4))
+  ]]
+  local WAITING = "roclua[^\n]*: waiting for kernel 'held' %(launched at script:13%); "
+
+  it("says for which kernel after a while, and at Ctrl-C, and ends at the second", function()
+    local output, status = run(HELD .. "ctrl_c(3, 0.6)")
+    assert.matches("^[^\n]*" .. WAITING .. "Ctrl%-C ends the wait\n[^\n]*" .. WAITING
+      .. "a second Ctrl%-C ends the process\n$", output)
+    assert.are.equal(130, status)
+  end)
+
+  it("ends soon after one Ctrl-C with an error, where nothing stops", function()
+    local output, status = run(HELD .. "ctrl_c(0.3) os.exit(0)")
+    assert.matches(WAITING .. "a second Ctrl%-C ends the process\n[^\n]*interrupted!\n$", output)
+    assert.are.equal(1, status)
+  end)
+
+  it("waits on after a Ctrl-C that ended a wait of the script, and says so", function()
+    local output, status = run(HELD .. [[
+      ctrl_c(0.3, 1)
+      print(pcall(function() roc.current_device():synchronize() end))]])
+    assert.matches("^false\tinterrupted!\n[^\n]*" .. WAITING
+      .. "a second Ctrl%-C ends the process\n$", output)
+    assert.are.equal(130, status)
+  end)
+
+  it("says nothing where the work ends by itself", function()
+    assert.are.same({ "", 0 }, { run [[
+      local roc = require "roc"
+      roc.kernel(function(a) a[1] = 1 end):forall(1)(roc.device_array(4))]] })
+  end)
+end)
+
+describe("coroutine", function()
+  it("has functions that do what Lua's do", function()
+    local co = coroutine.create(function(...)
+      local sum = select("#", ...)
+      while true do sum = sum + select("#", coroutine.yield(sum, nil)) end
+    end)
+    assert.same({ n = 3, true, 2 }, table.pack(coroutine.resume(co, 1, nil)))
+    assert.same({ n = 3, true, 5 }, table.pack(coroutine.resume(co, 1, 2, 3)))
+    assert.is_true(coroutine.close(co))
+    assert.same({ false, "cannot resume dead coroutine" }, { coroutine.resume(co) })
+    local f = coroutine.wrap(function() return 1, nil, nil end)
+    assert.same({ n = 3, 1 }, table.pack(f()))
+    local ok, why = pcall(function() f() end)
+    assert.is_false(ok)
+    assert.matches("_spec.lua:%d+: cannot resume dead coroutine$", why)
+    local object = {}
+    ok, why = pcall(coroutine.wrap(function() error(object) end))
+    assert.is_false(ok)
+    assert.equal(object, why)
+    local closed
+    ok, why = pcall(coroutine.wrap(function()
+      local _ <close> = setmetatable({}, { __close = function(_, e) closed = e error "last" end })
+      error "first"
+    end))
+    assert.is_false(ok)
+    assert.matches("first$", closed)
+    assert.matches("last$", why)
+    for _, call in ipairs { coroutine.resume, coroutine.close } do
+      assert.error_matches(function() call(1) end,
+        "bad argument #1 to 'call' %(coroutine expected")
+    end
+    assert.error_matches(function() coroutine.wrap(1) end, "function expected")
+    assert.error_matches(function() coroutine.close((coroutine.running())) end,
+      "cannot close a running coroutine")
+    assert.same({ false, "cannot resume non-suspended coroutine" },
+      { coroutine.resume((coroutine.running())) })
+  end)
+end)
