@@ -4,7 +4,6 @@
 -- `scale` divides the sizes, for a quick look; on a machine that does other things, too, the least
 -- of many `repeats` is right.
 local roc = require "roc"
-local system = require "system"
 local gemm = require "roc.kernels.gemm"
 local histogram = require "roc.kernels.histogram"
 local reduce = require "roc.kernels.reduce"
@@ -41,10 +40,10 @@ local function least_time(launch)
   device:synchronize()
   local best = math.huge
   for _ = 1, REPEATS do
-    local start = system.monotime()
+    local start = roc.time()
     launch()
     device:synchronize()
-    best = math.min(best, system.monotime() - start)
+    best = math.min(best, roc.time() - start)
   end
   return best
 end

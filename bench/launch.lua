@@ -10,7 +10,6 @@
 -- was never full.
 local roc = require "roc"
 local core = require "roc.core"
-local system = require "system"
 
 local ROUNDS, LAUNCHES = 100, 2000 -- short rounds, so that one of them is undisturbed
 
@@ -27,9 +26,9 @@ local function measure(f, ...)
   collectgarbage("stop")
   local bytes, best = collectgarbage("count"), math.huge
   for _ = 1, ROUNDS do
-    local start = system.monotime()
+    local start = roc.time()
     for _ = 1, LAUNCHES do f(...) end
-    best = math.min(best, system.monotime() - start)
+    best = math.min(best, roc.time() - start)
   end
   bytes = (collectgarbage("count") - bytes) * 1024
   collectgarbage("restart")

@@ -3,14 +3,14 @@
 set -eu
 cd "$(dirname "$0")/.."
 exec build/release/bin/roclua - "${1:-200}" <<'LUA'
-local system = require "system"
+local roc = require "roc"
 local runs = tonumber((...))
 
 -- Milliseconds a run; the shell's own loop is the same for both programs.
 local function time(command)
-  local start = system.monotime()
+  local start = roc.time()
   assert(os.execute(("i=0; while [ $i -lt %d ]; do %s; i=$((i+1)); done"):format(runs, command)))
-  return (system.monotime() - start) / runs * 1e3
+  return (roc.time() - start) / runs * 1e3
 end
 
 local commands = { "build/release/bin/roclua -e ''", "lua5.4 -e ''" }

@@ -64,6 +64,7 @@ roc.on_device = core.on_device
 roc.stream = core.stream
 roc.event = core.event
 roc.elapsed = core.elapsed
+roc.time = core.time
 
 -- kernels
 roc.kernel = kernel.kernel

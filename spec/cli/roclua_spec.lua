@@ -124,12 +124,30 @@ describe("roclua", function()
     assert_prints("roc/init.lua\n", "ROCLUA -e 'print((select(2, require \"roc\")))'")
   end)
 
+  it("says of a module that is not there what lua says, and of its own that it is not built in",
+    function()
+    assert_prints("module 'not.here' not found:\n\tno field package.preload['not.here']\n"
+      .. "\tno file 'not/here.lua'\n\tno file 'not/here.so'\n\tno file 'not.so'\n",
+      [[ROCLUA -e '
+      package.path, package.cpath = "?.lua", "?.so"
+      print(select(2, pcall(require, "not.here")))']])
+    assert_prints("true\n", [[ROCLUA -e '
+      local _, why = pcall(require, "roc.nosuch")
+      print(why:find("no built%-in module .roc.nosuch.") ~= nil)']])
+  end)
+
   it("raises interrupted! at the first Ctrl-C", function()
     local output = shell "timeout -s INT 0.5 ROCLUA -e 'while true do end'"
     assert.matches("interrupted!\nstack traceback:", output)
   end)
 
   describe("at the prompt", function()
+    it("takes =expression at the beginning of a chunk, as lua does", function()
+      local quiet = [==[ | ROCLUA -e "_PROMPT='' _PROMPT2=''" -i | tail -n +2]==]
+      assert_prints("3\t4\nb\nc\n\n", [==[printf 'a = [[b\nc]]\n=3,4\n=a\n']==] .. quiet)
+      assert_prints("=3\n\n", [==[printf 'print([[\n=3]])\n']==] .. quiet)
+    end)
+
     it("prints the values of expressions and keeps globals", function()
       assert_prints("> 2\n> > 3\t4\n> \n", "printf '1+1\\nx=3\\nx,x+1\\n' | ROCLUA -i | tail -n +2")
     end)

@@ -2,6 +2,7 @@
  *
  * The runtime's event lies in the userdata itself.  A new event is complete; a closed one is
  * refused everywhere. */
+#include "base/clock.h"
 #include "bindings/device_bind.h"
 
 typedef struct event_box {
@@ -67,6 +68,12 @@ static int event_elapsed(lua_State *L) {
   return 1;
 }
 
+/* roc.time() -> seconds since an unspecified start: the clock of the host that never goes back. */
+static int event_time(lua_State *L) {
+  lua_pushnumber(L, (lua_Number)roc_clock_ns() / 1e9);
+  return 1;
+}
+
 /* __gc, __close and close: never wait. */
 static int event_m_close(lua_State *L) {
   event_box *box = luaL_checkudata(L, 1, ROC_META_EVENT);
@@ -94,9 +101,9 @@ static const luaL_Reg event_meta[] = {{"__gc", event_m_close},
                                       {NULL, NULL}};
 
 static const luaL_Reg event_functions[] = {
-    {"event", event_event}, {"elapsed", event_elapsed}, {NULL, NULL}};
+    {"event", event_event}, {"elapsed", event_elapsed}, {"time", event_time}, {NULL, NULL}};
 
-/* core.event, elapsed; core.Event: the metatable. */
+/* core.event, elapsed, time; core.Event: the metatable. */
 void roc_open_event(lua_State *L) {
   if (roc_class_new(L, ROC_META_EVENT, event_meta)) {
     luaL_newlib(L, event_methods);

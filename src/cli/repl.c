@@ -27,13 +27,17 @@ static const char *push_prompt(lua_State *L, bool is_first) {
   return prompt;
 }
 
-/* Reads a line and pushes it. */
+/* Reads a line and pushes it; the first of a chunk may be `=expression`, as in lua. */
 static edit_result read_line(lua_State *L, bool is_first) {
   char *line = NULL;
   edit_result result = edit_read(push_prompt(L, is_first), &line);
   lua_pop(L, 1);
   if (result == EDIT_LINE) {
-    lua_pushstring(L, line);
+    if (is_first && line[0] == '=') {
+      lua_pushfstring(L, "return %s", line + 1);
+    } else {
+      lua_pushstring(L, line);
+    }
     free(line);
   }
   return result;

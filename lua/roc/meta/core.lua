@@ -320,6 +320,11 @@ function roc.event() end
 ---@return number milliseconds
 function roc.elapsed(e1, e2) end
 
+---Seconds since an unspecified start, by the host's clock, which never goes back: the difference of
+---two is what lay between them.
+---@return number seconds a float
+function roc.time() end
+
 -- registered, page-locked and smart arrays
 -- --------------------------------------------------------------------------------------
 
