@@ -1,4 +1,4 @@
-/* roclua.h: the C interface of roclua, and the only header it installs.
+/* roclua.h: the C interface of roclua, all of it.  It is not installed yet.
  *
  * It compiles as C11 and as C++ and names no type of LLVM, HSA or CUDA.  Of Lua it needs the state
  * alone, which it declares itself, so that a program that never includes lua.h can pass one along.
