@@ -2,7 +2,6 @@
 #include "jit/workers.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 8 << 20, FEWEST = 2, MOST = 16 };
+#include "base/thread.h"
+
+enum { FEWEST = 2, MOST = 16 };
 
 /* One piece of work; lives on the stack of the caller, who waits until `done`. */
 typedef struct request {
@@ -177,23 +178,6 @@ __attribute__((constructor)) static void watch_main_thread(void) {
 
 /* ---- making threads, with the lock held ---- */
 
-/* Signals stay with the program's own threads: Ctrl-C must reach the one that waits. */
-static int create_thread(worker *w) {
-  pthread_attr_t attr;
-  int rc = pthread_attr_init(&attr);
-  if (rc) return rc;
-  sigset_t all, old;
-  sigfillset(&all);
-  rc = pthread_attr_setstacksize(&attr, STACK_BYTES);
-  if (!rc) {
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    rc = pthread_create(&w->thread, &attr, worker_main, w);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-  }
-  pthread_attr_destroy(&attr);
-  return rc;
-}
-
 static unsigned most_workers(void) {
   long n = sysconf(_SC_NPROCESSORS_ONLN);
   return n < FEWEST ? FEWEST : n > MOST ? MOST : (unsigned)n;
@@ -203,7 +187,7 @@ static roc_status add_worker(roc_error *err) {
   worker *w = crew.workers;
   while (w->state != NONE)
     w++; /* there is one: none LEFT before the end, and fewer than MOST run */
-  int rc = create_thread(w);
+  int rc = roc_thread_start(&w->thread, ROC_THREAD_DEEP_STACK, worker_main, w);
   if (rc) return roc_fail(err, ROC_UNAVAILABLE, "cannot start a compiler thread: %s", strerror(rc));
   w->state = RUNNING;
   crew.nworkers++;

@@ -7,11 +7,11 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/thread.h"
 
 enum { MAX_THREADS = 1024, SPIN_NS = 20000, SCRATCH_ALIGNMENT = 64 };
 
@@ -154,28 +154,15 @@ static void *run_worker(void *argument) {
   return NULL;
 }
 
-/* Signals belong to the program's own threads, but for those an instruction raises. */
-static void block_signals(sigset_t *out_old) {
-  sigset_t set;
-  sigfillset(&set);
-  sigdelset(&set, SIGSEGV);
-  sigdelset(&set, SIGBUS);
-  sigdelset(&set, SIGFPE);
-  sigdelset(&set, SIGILL);
-  pthread_sigmask(SIG_SETMASK, &set, out_old);
-}
-
 bool roc_cpu_pool_start(roc_cpu_pool *pool) {
   if (pool->thread_count > 0) return true;
   if (!pool->threads) pool->threads = roc_alloc(sizeof *pool->threads * pool->size);
   if (!pool->threads) return false;
-  sigset_t old;
-  block_signals(&old);
   while (pool->thread_count < pool->size) {
-    if (pthread_create(&pool->threads[pool->thread_count], NULL, run_worker, pool) != 0) break;
+    pthread_t *thread = &pool->threads[pool->thread_count];
+    if (roc_thread_start(thread, ROC_THREAD_DEEP_STACK, run_worker, pool) != 0) break;
     pool->thread_count++;
   }
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
   return pool->thread_count > 0;
 }
 

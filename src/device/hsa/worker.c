@@ -1,12 +1,12 @@
 /* The thread of a queue and its jobs; see worker.h. */
 #include "device/hsa/worker.h"
 
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "device/hsa/driver.h"
 
 enum { SLICE_NS = 50 * 1000 * 1000, LEAVE_NS = 500 * 1000 * 1000 };
@@ -64,15 +64,10 @@ static void *worker_main(void *ud) {
   return NULL;
 }
 
-/* Signals stay with the program's own threads: Ctrl-C must reach the one that waits. */
 roc_status roc_hsa_worker_start(roc_hsa_queue *queue, roc_error *err) {
   roc_hsa_worker *worker = &queue->worker;
   if (worker->has_thread) return ROC_OK;
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  int rc = pthread_create(&worker->thread, NULL, worker_main, queue);
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  int rc = roc_thread_start(&worker->thread, ROC_THREAD_STACK, worker_main, queue);
   if (rc) {
     return roc_fail(err, ROC_UNAVAILABLE, "cannot start a thread for copies: %s", strerror(rc));
   }

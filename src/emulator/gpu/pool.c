@@ -2,10 +2,10 @@
 #include "emulator/gpu/pool.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 
 #include "base/alloc.h"
+#include "base/thread.h"
 
 struct emu_pool {
   pthread_mutex_t lock;
@@ -54,14 +54,10 @@ static void *work(void *ud) {
 }
 
 static void start_threads(emu_pool *pool, unsigned nthreads) {
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
   while (pool->nthreads < nthreads &&
-         pthread_create(&pool->threads[pool->nthreads], NULL, work, pool) == 0) {
+         roc_thread_start(&pool->threads[pool->nthreads], ROC_THREAD_STACK, work, pool) == 0) {
     pool->nthreads++;
   }
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 emu_pool *emu_pool_new(unsigned nthreads) {

@@ -10,13 +10,13 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/thread.h"
 
 enum { MAX_QUEUES = 128, FIRST_ID = 1, SPIN_NS = 1000000, EAGER_LOOKS = 64, NUDGE_NS = 200000 };
 
@@ -116,14 +116,8 @@ static void *watch(void *unused) {
   return NULL;
 }
 
-/* Threads of ours take no signal: handlers are the program's. */
 static bool start_thread(pthread_t *thread, void *(*body)(void *), void *arg) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool is_ok = pthread_create(thread, NULL, body, arg) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return is_ok;
+  return roc_thread_start(thread, ROC_THREAD_STACK, body, arg) == 0;
 }
 
 static bool ensure_watcher(void) {

@@ -1,0 +1,30 @@
+/* Starting threads; see thread.h. */
+#include "base/thread.h"
+
+#include <signal.h>
+
+/* A new thread inherits the mask of the one that starts it. */
+static void block_signals(sigset_t *out_old) {
+  sigset_t set;
+  sigfillset(&set);
+  sigdelset(&set, SIGSEGV);
+  sigdelset(&set, SIGBUS);
+  sigdelset(&set, SIGFPE);
+  sigdelset(&set, SIGILL);
+  pthread_sigmask(SIG_SETMASK, &set, out_old);
+}
+
+int roc_thread_start(pthread_t *out_thread, size_t stack_bytes, void *(*body)(void *ud), void *ud) {
+  pthread_attr_t attributes;
+  int rc = pthread_attr_init(&attributes);
+  if (rc) return rc;
+  rc = pthread_attr_setstacksize(&attributes, stack_bytes);
+  if (!rc) {
+    sigset_t old;
+    block_signals(&old);
+    rc = pthread_create(out_thread, &attributes, body, ud);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+  }
+  pthread_attr_destroy(&attributes);
+  return rc;
+}

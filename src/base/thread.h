@@ -1,0 +1,18 @@
+/* Starting threads of ours: with a stack of stated size, and without the program's signals. */
+#ifndef ROC_BASE_THREAD_H
+#define ROC_BASE_THREAD_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+enum {
+  ROC_THREAD_STACK = 1 << 20,      /* for our own code and what it calls of the system's */
+  ROC_THREAD_DEEP_STACK = 8 << 20, /* for code that a user's text determines: kernels, compiles */
+};
+
+/* Starts body(ud) on a thread with so many bytes of stack, whatever `ulimit -s` says.  Signals stay
+ * with the program's own threads (Ctrl-C must reach the one that waits); the new one takes those
+ * alone that an instruction raises.  0, or the number of the system's error. */
+int roc_thread_start(pthread_t *out_thread, size_t stack_bytes, void *(*body)(void *ud), void *ud);
+
+#endif
