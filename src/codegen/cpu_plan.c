@@ -10,7 +10,11 @@
 #include "ir/cuts.h"
 #include "ir/layout.h"
 
-enum { MAX_REMAT_DEPTH = 48, MAX_STACK_BYTES = 2048 };
+enum {
+  MAX_REMAT_DEPTH = 48,
+  MAX_STACK_BYTES = 2048,       /* of one private array, */
+  MAX_STACK_TOTAL_BYTES = 16384 /* and of all: short launches run on the caller's stack */
+};
 
 typedef struct planner {
   const roc_ir_module *ir;
@@ -202,14 +206,19 @@ static void note_shape(cpu_plan *plan, const roc_ir_module *ir, uint32_t id) {
   plan->knows_rows |= plan->has_rows || inst->op == ROC_IR_LANE_ID;
 }
 
+/* Private arrays live in the item's frame, or, small ones, on the stack. */
 static void finish_arrays(planner *p) {
+  int64_t left = MAX_STACK_TOTAL_BYTES;
   for (uint32_t a = 0; a < p->ir->arrays.count; a++) {
     const roc_ir_array *array = &p->ir->arrays.items[a];
-    bool is_private = array->kind == ROC_IR_ARRAY_PRIVATE;
-    int64_t nbytes =
-        is_private ? roc_ir_array_size(array) * (int64_t)roc_dtype_itemsize(array->dtype) : 0;
-    p->plan->array_slotted[a] =
-        is_private && (p->plan->array_slotted[a] || nbytes > MAX_STACK_BYTES);
+    bool *is_slotted = &p->plan->array_slotted[a];
+    if (array->kind != ROC_IR_ARRAY_PRIVATE) {
+      *is_slotted = false;
+      continue;
+    }
+    int64_t nbytes = roc_ir_array_size(array) * (int64_t)roc_dtype_itemsize(array->dtype);
+    *is_slotted = *is_slotted || nbytes > MAX_STACK_BYTES || nbytes > left;
+    if (!*is_slotted) left -= nbytes;
   }
 }
 

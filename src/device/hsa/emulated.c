@@ -66,7 +66,7 @@ static void own_folder(char folder[PATH_MAX]) {
 
 /* Visible to everybody: ROCR is to find its functions here. */
 static void *try_folder(const char *folder, const char *below) {
-  char path[2 * PATH_MAX];
+  char path[PATH_MAX];
   int length = snprintf(path, sizeof path, "%s%s" LIBRARY, folder, below);
   if (length < 0 || (size_t)length >= sizeof path || !roc_file_is_regular(path)) return NULL;
   return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
