@@ -484,6 +484,12 @@ static void hsa_stream_destroy(roc_dev_stream *base) {
   roc_free(stream);
 }
 
+/* A real GPU's kernels go on: nothing ends them but the end of the process. */
+static void interrupt_kernels(roc_device *device) {
+  (void)device;
+  roc_emulated_interrupt();
+}
+
 const roc_device_ops roc_hsa_ops = {
     .kind = "hsa",
     .copies_between = true,
@@ -514,6 +520,7 @@ const roc_device_ops roc_hsa_ops = {
     .watch = hsa_watch,
     .find_failure = roc_hsa_find_failure,
     .conclude = roc_emulated_conclude,
+    .interrupt = interrupt_kernels,
     .module_load = roc_hsa_module_load,
     .module_unload = roc_hsa_module_unload,
 };

@@ -31,6 +31,7 @@ static struct {
   size_t (*fault)(char *out, size_t size);
   bool (*understands)(char *why, size_t size);
   bool (*conclude)(char *why, size_t size);
+  void (*interrupt)(void);
   unsigned long long (*findings)(void);
   const char *(*chip)(unsigned index);
 } emulator;
@@ -95,6 +96,7 @@ static roc_status find_functions(void *handle, roc_error *err) {
       {"roc_emulator_fault", &emulator.fault},
       {"roc_emulator_understands", &emulator.understands},
       {"roc_emulator_conclude", &emulator.conclude},
+      {"roc_emulator_interrupt", &emulator.interrupt},
       {"roc_emulator_findings", &emulator.findings},
       {"roc_emulator_chip", &emulator.chip},
   };
@@ -181,4 +183,8 @@ roc_status roc_emulated_conclude(roc_error *err) {
   if (!count) return ROC_OK;
   return roc_fail(err, ROC_INVALID, "%llu fault%s found in kernels, told above", count,
                   count == 1 ? "" : "s");
+}
+
+void roc_emulated_interrupt(void) {
+  if (opened_in == getpid()) emulator.interrupt();
 }

@@ -31,4 +31,7 @@ bool roc_emulated_is_checked(void);
  * message counts them.  OK also when no emulator is open.  Any thread. */
 roc_status roc_emulated_conclude(roc_error *err);
 
+/* Ends the kernels that software GPUs run now; nothing where there are none.  Any thread. */
+void roc_emulated_interrupt(void);
+
 #endif

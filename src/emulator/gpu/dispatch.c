@@ -61,6 +61,19 @@ static bool count_groups(const emu_dispatch *dispatch, uint64_t *out) {
   return !__builtin_mul_overflow(plane, dispatch->groups[2], out) && *out < UINT64_MAX / 2;
 }
 
+static _Atomic uint64_t interrupts; /* of all dispatches that ran at the time */
+
+void emu_dispatch_interrupt(void) {
+  atomic_fetch_add(&interrupts, 1);
+}
+
+bool emu_dispatch_is_over(const emu_dispatch *dispatch) {
+  if (atomic_load_explicit(&dispatch->has_fault, memory_order_relaxed)) return true;
+  if (dispatch->stop && atomic_load_explicit(dispatch->stop, memory_order_relaxed)) return true;
+  return atomic_load_explicit(&interrupts, memory_order_relaxed) != dispatch->interrupts &&
+         !dispatch->is_runtime;
+}
+
 bool emu_dispatch_check(const emu_chip *chip, const emu_map *map, const emu_queue_view *view,
                         const void *packet_memory, emu_launch *launch, emu_fault *fault) {
   const hsa_kernel_dispatch_packet_t *packet = packet_memory;
@@ -71,6 +84,7 @@ bool emu_dispatch_check(const emu_chip *chip, const emu_map *map, const emu_queu
                                       .packet = packet,
                                       .view = view,
                                       .stop = view->stop,
+                                      .interrupts = atomic_load(&interrupts),
                                       .fault = fault},
                          .kernarg = (uint64_t)(uintptr_t)packet->kernarg_address,
                          .dispatch_address = view->packet_address,
@@ -109,16 +123,11 @@ typedef struct dispatch_task {
   _Atomic uint32_t threads; /* that had memory to take part */
 } dispatch_task;
 
-static bool is_over(const emu_dispatch *dispatch) {
-  return atomic_load_explicit(&dispatch->has_fault, memory_order_relaxed) ||
-         (dispatch->stop && atomic_load_explicit(dispatch->stop, memory_order_relaxed));
-}
-
 static uint64_t run_groups(dispatch_task *task, emu_bench *bench) {
   emu_dispatch *dispatch = &task->launch->dispatch;
   const uint32_t *groups = dispatch->groups;
   uint64_t executed = 0;
-  while (!is_over(dispatch)) {
+  while (!emu_dispatch_is_over(dispatch)) {
     uint64_t number = atomic_fetch_add_explicit(&task->next, 1, memory_order_relaxed);
     if (number >= task->ngroups) break;
     uint64_t row = number / groups[0];

@@ -33,6 +33,9 @@ typedef struct emu_queue_view {
  * remembered for roc_emulator_fault. */
 bool emu_gpu_run(emu_gpu *gpu, const emu_queue_view *view, const void *packet, emu_fault *fault);
 
+/* Ends all dispatches that run now, of all GPUs. */
+void emu_dispatch_interrupt(void);
+
 /* Code was loaded or changed (a cache invalidation packet came). */
 void emu_gpu_code_changed(emu_gpu *gpu);
 

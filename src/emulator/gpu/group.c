@@ -231,8 +231,7 @@ static bool run_round(emu_group *group) {
     group->nended += wave->state == EMU_ENDED;
     group->nwaiting += wave->state == EMU_AT_BARRIER;
   }
-  return !atomic_load_explicit(&dispatch->has_fault, memory_order_relaxed) &&
-         !(dispatch->stop && atomic_load_explicit(dispatch->stop, memory_order_relaxed));
+  return !emu_dispatch_is_over(dispatch);
 }
 
 /* Wavefronts that have ended count as arrived. */

@@ -124,12 +124,16 @@ struct emu_dispatch {
   const struct emu_queue_view *view; /* gpu.h */
   const char *kernel;                /* its name, or "?" */
   uint32_t grid[3], local[3], groups[3];
-  _Atomic bool *stop; /* set by any thread: end soon, without a fault */
-  emu_fault *fault;   /* of the first to set has_fault; whole when the dispatch has ended */
+  _Atomic bool *stop;  /* set by any thread: end soon, without a fault */
+  uint64_t interrupts; /* how many there were when it began: one more ends it in the same way */
+  emu_fault *fault;    /* of the first to set has_fault; whole when the dispatch has ended */
   _Atomic bool has_fault;
   emu_watch *watch;
   bool is_runtime; /* one of ROCR's own kernels, which copy and fill */
 };
+
+/* Whether its workgroups are to end: a fault, a stop, an interrupt. */
+bool emu_dispatch_is_over(const emu_dispatch *dispatch);
 
 /* Stops the wavefront and with it the dispatch: `fmt` says what happened; kernel, work-item and line
  * are added.  `lane`: the item's lane, or -1 for the whole wavefront. */

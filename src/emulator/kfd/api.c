@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emulator/emulator.h"
+#include "emulator/gpu/gpu.h"
 #include "emulator/kfd/kfd.h"
 #include "emulator/report/check.h"
 #include "emulator/report/tally.h"
@@ -30,6 +31,10 @@ ROC_EMULATOR_API size_t roc_emulator_fault(char *out, size_t size) {
 
 ROC_EMULATOR_API void roc_emulator_clear_fault(void) {
   emu_fault_remember("");
+}
+
+ROC_EMULATOR_API void roc_emulator_interrupt(void) {
+  emu_dispatch_interrupt();
 }
 
 ROC_EMULATOR_API bool roc_emulator_understands(char *why, size_t size) {
