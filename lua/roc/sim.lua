@@ -193,9 +193,12 @@ local function run_item(launch, item)
   intrinsics.set_current(item)
   local arguments = item.resume_with
   item.resume_with = {}
-  local results = table.pack(coroutine.resume(item.thread, table.unpack(arguments, 1, arguments.n)))
+  local results = table.pack(core.kernel_sim_resume(item.thread,
+    table.unpack(arguments, 1, arguments.n)))
   intrinsics.set_current(nil)
-  if not results[1] then
+  if results.n == 0 then
+    core.kernel_sim_interrupted()
+  elseif not results[1] then
     fail(launch, item, results[2])
   elseif coroutine.status(item.thread) == "dead" then
     item.state = "ended"

@@ -50,6 +50,10 @@ const roc_rt_event *roc_check_event(lua_State *L, int arg);
 roc_array *roc_new_device_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,
                                 const int64_t *extents, roc_order order);
 
+/* kernel_sim.c: what an interrupt is to the kernel that runs in the Lua VM, if one does.
+ * Signal-safe. */
+void roc_interrupt_sim(void);
+
 /* Hands the lines kernels have printed to the global `print`, oldest first. */
 void roc_deliver_prints(lua_State *L);
 /* callback.c: notes the function at index 2 and its arguments behind it, to be called when what is

@@ -1,6 +1,9 @@
 /* What lua/roc/kernel.lua needs of C to launch on sim, whose kernels run in the Lua VM: host views
  * of device arrays, putting host arrays back after a failed launch, and leaving faults and prints
  * for the next wait. */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "bindings/device_bind.h"
 #include "bindings/kernel_bind.h"
 #include "runtime/mirror.h"
@@ -148,7 +151,61 @@ static int kernel_sim_done(lua_State *L) {
   roc_bind_after_wait(L, status, &err);
   return 0;
 }
-static const luaL_Reg functions[] = {{"kernel_host_argument", kernel_host_argument},
+
+/* ---- interrupts -------------------------------------------------------------------------- */
+
+/* The work-item that runs in the Lua VM, for the signal handler of the thread it runs on. */
+static _Atomic(lua_State *) running_item;
+static _Atomic(pthread_t) running_on;
+static const char interrupt_key; /* its address is the error that ends an interrupted work-item */
+
+static void end_item(lua_State *L, lua_Debug *activation) {
+  (void)activation;
+  lua_sethook(L, NULL, 0, 0);
+  if (!roc_rt_take_interrupt()) return;
+  lua_pushlightuserdata(L, (void *)(uintptr_t)&interrupt_key);
+  lua_error(L);
+}
+
+/* From another thread the item cannot be reached safely; it is the last that runs then. */
+void roc_interrupt_sim(void) {
+  lua_State *item = atomic_load(&running_item);
+  if (!item || !pthread_equal(atomic_load(&running_on), pthread_self())) return;
+  lua_sethook(item, end_item, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+/* core.kernel_sim_interrupted(): raises it. */
+static int kernel_sim_interrupted(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_fail(&err, ROC_INTERRUPTED, "interrupted!");
+  return roc_lua_raise(L, &err);
+}
+
+/* core.kernel_sim_resume(thread, ...): as coroutine.resume, for a work-item; nothing when it was
+ * interrupted. */
+static int kernel_sim_resume(lua_State *L) {
+  lua_State *item = lua_tothread(L, 1);
+  luaL_argcheck(L, item, 1, "thread expected");
+  if (roc_rt_take_interrupt()) return 0;
+  int nargs = lua_gettop(L) - 1, nresults = 0;
+  luaL_argcheck(L, lua_checkstack(item, nargs), 1, "too many arguments");
+  lua_xmove(L, item, nargs);
+  atomic_store(&running_on, pthread_self());
+  lua_State *outer = atomic_exchange(&running_item, item);
+  int status = lua_resume(item, L, nargs, &nresults);
+  atomic_store(&running_item, outer);
+  bool is_over = status != LUA_OK && status != LUA_YIELD;
+  if (is_over && lua_touserdata(item, -1) == &interrupt_key) return 0;
+  if (is_over) nresults = 1;
+  luaL_checkstack(L, nresults + 1, "too many results");
+  lua_pushboolean(L, !is_over);
+  lua_xmove(item, L, nresults);
+  return nresults + 1;
+}
+
+static const luaL_Reg functions[] = {{"kernel_sim_resume", kernel_sim_resume},
+                                     {"kernel_sim_interrupted", kernel_sim_interrupted},
+                                     {"kernel_host_argument", kernel_host_argument},
                                      {"kernel_restore", kernel_restore},
                                      {"kernel_sim_view", kernel_sim_view},
                                      {"kernel_sim_mark", kernel_sim_mark},

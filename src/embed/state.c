@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "bindings/bind.h"
+#include "bindings/device_bind.h"
 #include "embed/embed.h"
 #include "include/roclua.h"
 #include "runtime/device.h"
@@ -38,6 +39,7 @@ void roclua_source(lua_State *L, const char *chunkname, const char *text, size_t
 
 void roclua_interrupt(void) {
   roc_rt_interrupt();
+  roc_interrupt_sim();
 }
 
 int roclua_take_interrupt(void) {

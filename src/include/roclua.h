@@ -43,8 +43,10 @@ ROCLUA_API void roclua_openlibs(struct lua_State *L);
 ROCLUA_API void roclua_source(struct lua_State *L, const char *chunkname, const char *text,
                               size_t nbytes);
 
-/* Makes the wait for a device that is in progress, or the next one, raise `interrupted!`.  Any
- * thread; safe in a signal handler. */
+/* Makes the wait for a device that is in progress, or the next one, raise `interrupted!`, and ends the
+ * kernels that it waits for where the device can (cpu, software GPUs).  A kernel on sim, which runs in
+ * the launch, raises it there: at once when the call comes on its own thread, as in a signal handler,
+ * otherwise before the next work-item.  Any thread; safe in a signal handler. */
 ROCLUA_API void roclua_interrupt(void);
 
 /* Takes back an interrupt that no wait has seen yet.  Returns 1 if there was one, else 0.  Any
