@@ -44,9 +44,10 @@ static const args *args_of(const void *kernarg) {
 }
 
 static void add_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
-                       uint64_t end, void *shared, void *frame) {
+                       uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
   (void)shared;
   (void)frame;
+  (void)turn;
   for (uint64_t g = first; g < end; g++) {
     for (uint64_t i = g * launch->local[0]; i < (g + 1) * launch->local[0] && i < launch->grid[0];
          i++) {
@@ -57,31 +58,34 @@ static void add_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64
 
 /* Spins until told, whatever is asked of it. */
 static void endless_kernel(const void *kernarg, const roc_cpu_launch *info, uint64_t first,
-                           uint64_t end, void *shared, void *frame) {
+                           uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
   (void)info;
   (void)first;
   (void)end;
   (void)shared;
   (void)frame;
+  (void)turn;
   while (atomic_load(args_of(kernarg)->shared) == 0) sched_yield();
 }
 
 /* Tells it. */
 static void open_kernel(const void *kernarg, const roc_cpu_launch *info, uint64_t first,
-                        uint64_t end, void *shared, void *frame) {
+                        uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
   (void)info;
   (void)first;
   (void)end;
   (void)shared;
   (void)frame;
+  (void)turn;
   atomic_store(args_of(kernarg)->shared, 1);
 }
 
 /* Doubles and adds: any two launches out of order or lost give another result. */
 static void chain_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
-                         uint64_t end, void *shared, void *frame) {
+                         uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
   (void)shared;
   (void)frame;
+  (void)turn;
   for (uint64_t g = first; g < end; g++) {
     for (uint64_t i = g * launch->local[0]; i < (g + 1) * launch->local[0] && i < launch->grid[0];
          i++) {
@@ -93,10 +97,11 @@ static void chain_kernel(const void *kernarg, const roc_cpu_launch *launch, uint
 
 /* Each group spins until all lower ones have passed. */
 static void baton_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
-                         uint64_t end, void *shared, void *frame) {
+                         uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
   (void)launch;
   (void)shared;
   (void)frame;
+  (void)turn;
   _Atomic uint64_t *baton = args_of(kernarg)->shared;
   for (uint64_t g = first; g < end; g++) {
     while (atomic_load_explicit(baton, memory_order_acquire) != g) sched_yield();
@@ -105,10 +110,11 @@ static void baton_kernel(const void *kernarg, const roc_cpu_launch *launch, uint
 }
 
 static void slow_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
-                        uint64_t end, void *shared, void *frame) {
+                        uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
   (void)launch;
   (void)shared;
   (void)frame;
+  (void)turn;
   for (uint64_t g = first; g < end; g++) {
     usleep((useconds_t)args_of(kernarg)->value);
     atomic_fetch_add(args_of(kernarg)->shared, 1);
@@ -116,10 +122,11 @@ static void slow_kernel(const void *kernarg, const roc_cpu_launch *launch, uint6
 }
 
 static void fault_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
-                         uint64_t end, void *shared, void *frame) {
+                         uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
   (void)kernarg;
   (void)shared;
   (void)frame;
+  (void)turn;
   for (uint64_t g = first; g < end; g++) {
     bool is_first = __atomic_fetch_add(&launch->fault->count, 1, __ATOMIC_RELAXED) == 0;
     __atomic_store_n(&launch->fault->state, 1, __ATOMIC_RELAXED);
@@ -133,20 +140,22 @@ static void fault_kernel(const void *kernarg, const roc_cpu_launch *launch, uint
 
 /* As over a link that loses atomic operations. */
 static void lossy_fault_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
-                               uint64_t end, void *shared, void *frame) {
+                               uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
   (void)kernarg;
   (void)first;
   (void)end;
   (void)shared;
   (void)frame;
+  (void)turn;
   __atomic_store_n(&launch->fault->state, 1, __ATOMIC_RELAXED);
 }
 
 static void print_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
-                         uint64_t end, void *shared, void *frame) {
+                         uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
   (void)kernarg;
   (void)shared;
   (void)frame;
+  (void)turn;
   for (uint64_t g = first; g < end; g++) {
     uint32_t at = __atomic_fetch_add(&launch->print->used, 16, __ATOMIC_RELAXED);
     if (at + 16 > launch->print->capacity) {
@@ -161,8 +170,9 @@ static void print_kernel(const void *kernarg, const roc_cpu_launch *launch, uint
 
 /* Uses every byte of its frame and shared memory, so that sanitizers see sizes that are wrong. */
 static void memory_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
-                          uint64_t end, void *shared, void *frame) {
+                          uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
   size_t items = (size_t)launch->local[0] * launch->local[1];
+  (void)turn;
   for (uint64_t g = first; g < end; g++) {
     memset(shared, (int)g, 128 + launch->dynamic_shared_bytes);
     memset(frame, (int)g, 64 + 24 * items);

@@ -48,10 +48,13 @@ struct roc_codeobj {
                              print buffer follow, 8 bytes each, whether the kernel uses them or not */
   const roc_site *sites;
   uint32_t nsites;
-  bool has_print;        /* needs a print buffer */
-  bool has_fault;        /* may write the fault record */
-  bool has_barrier;      /* a workgroup's items meet */
-  bool has_batches;      /* cpu: gains from a launch with `batch` > 1 */
+  bool has_print;      /* needs a print buffer */
+  bool has_fault;      /* may write the fault record */
+  bool has_barrier;    /* a workgroup's items meet */
+  bool has_batches;    /* cpu: gains from a launch with `batch` > 1 */
+  bool is_open_ended;  /* cpu: has loops of which it is not known that they are short */
+  uint32_t item_steps; /* cpu: what a work-item takes at most, beside those; a step is a handful of
+                            instructions */
   uint32_t shared_bytes; /* static; dynamic bytes begin behind it, rounded up to 64 */
   /* cpu: bytes of the frame a worker hands in = frame_fixed + frame_item * items of a workgroup *
    * batch (shared memory not counted). 64-byte aligned. */
@@ -86,12 +89,22 @@ typedef struct roc_cpu_launch {
 
 enum { ROC_CPU_MAX_BATCH = 16 };
 
+/* What a thread that runs a kernel is asked by it, now and then.  The kernel counts its steps; when
+ * there have been `budget` of them it asks for more: 0 ends it on the spot, its workgroup unfinished.
+ * `next`: the first workgroup that has not begun, where the question comes between two, else
+ * UINT64_MAX. */
+typedef struct roc_cpu_turn roc_cpu_turn;
+struct roc_cpu_turn {
+  uint64_t budget;                                    /* 0: for the first question */
+  uint64_t (*ask)(roc_cpu_turn *turn, uint64_t next); /* 8 */
+};
+
 /* Runs workgroups first … end-1 in increasing order (linear: dimension 1 fastest) on the calling
  * thread. `kernarg`: the block laid out by `args`.  `shared`: static then dynamic bytes, rounded up to
  * 64, `batch` times; 64-byte aligned, and `frame` likewise. Both are the caller's, undefined contents,
  * not shared between threads.
  */
 typedef void (*roc_cpu_entry)(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
-                              uint64_t end, void *shared, void *frame);
+                              uint64_t end, void *shared, void *frame, roc_cpu_turn *turn);
 
 #endif

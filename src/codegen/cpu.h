@@ -5,6 +5,7 @@
  *   rows     (cpu_wide.c, cpu_rows.c, cpu_prefetch.c)  loops that stand around the items of a row
  *   batch    (cpu_batch.c)    workgroups that run such a loop side by side
  *   preflight (cpu_preflight.c) checks answered for a whole group, which then runs without them
+ *   look     (cpu_look.c)     loops that ask now and then whether they are to go on
  *   items    (cpu_items.c)    emits one run as a loop over work-items, with live mask and checks
  *   wave     (cpu_wave.c)     wave operations as loops over lanes
  *   math     (cpu_math.c)     libm and libmvec
@@ -135,8 +136,8 @@ typedef struct cpu_slot {
 typedef struct cpu_state {
   roc_cg *cg;
   cpu_plan plan;
-  LLVMValueRef kernarg, launch, first, end, shared, frame; /* arguments of the body function */
-  LLVMValueRef *array_params;                              /* data pointers, per parameter */
+  LLVMValueRef kernarg, launch, first, end, shared, frame, turn; /* arguments of the body */
+  LLVMValueRef *array_params;                                    /* data pointers, per parameter */
   /* entry block, i64 */
   LLVMValueRef grid[3], groups[3], local[3], items, rank, dynamic;
   /* How many groups run side by side at most; items of so many; bytes from one's shared memory to
@@ -162,7 +163,16 @@ typedef struct cpu_state {
   bool all_alive; /* the version of a run is emitted that runs when nobody in the group has ended */
   roc_cg_exits *exits; /* per instruction: of the group's or wavefront's control flow */
   cpu_level *level;
-  cpu_run *run;     /* NULL between item loops */
+  uint8_t *looks;      /* per instruction, of loops: how it looks around; 0: not at all */
+  uint32_t *steps;     /* per instruction, of loops: of an iteration, without loops that look */
+  uint32_t item_steps; /* likewise of a work-item */
+  bool is_open_ended;  /* there are loops that look */
+  LLVMValueRef budget; /* alloca i64: steps until the kernel asks */
+  LLVMBasicBlockRef stopped;             /* where it ends when it is told to */
+  bool is_in_strip;                      /* the body of a loop that pays at its end is emitted */
+  uint32_t strip_compare, strip_operand; /* a comparison, and its operand that is strip_bound now */
+  LLVMValueRef strip_bound;              /* NULL: there is none */
+  cpu_run *run;                          /* NULL between item loops */
   uint32_t *epochs; /* per instruction: the run loop that cg->values[] belongs to */
   uint32_t epoch;
   LLVMValueRef
@@ -250,6 +260,18 @@ void cpu_fail_hook(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nva
 void cpu_end_if_all_dead(cpu_state *s);
 /* A remat, uniform value outside of item loops. */
 LLVMValueRef cpu_group_value(cpu_state *s, uint32_t id);
+
+/* cpu_look.c */
+/* Weighs the kernel.  False when memory is out. */
+bool cpu_look_plan(cpu_state *s);
+/* At the end of an iteration of loop `id`, by `items` work-items (NULL: one): charges it. */
+void cpu_look(cpu_state *s, uint32_t id, LLVMValueRef items);
+/* Between two workgroups, of which `next` is the second. */
+void cpu_look_between(cpu_state *s, LLVMValueRef next);
+/* The comparison that ends a loop which runs in strips; false: it is none. */
+bool cpu_emit_strip_end(cpu_state *s, uint32_t id);
+/* A FOR or LOOP of an item; false: it is none that looks, and nothing was emitted. */
+bool cpu_emit_looked_loop(cpu_state *s, uint32_t id);
 
 /* cpu_wave.c */
 void cpu_emit_wave(cpu_state *s, uint32_t id);

@@ -338,10 +338,12 @@ void cpu_define(roc_cg *cg, uint32_t id, LLVMValueRef value) {
   roc_cg_store(cg, raw, cpu_slot_item(s, value_slot(s, id)));
 }
 
-/* Values that are recomputed are made in the header, once, wherever they stand. */
+/* Values that are recomputed are made in the header, once, wherever they stand; loops may look
+ * around. */
 bool cpu_intercept(roc_cg *cg, uint32_t id) {
   if (cpu_of(cg)->is_clear && cpu_of(cg)->is_settled[id]) return true;
-  if (!cpu_of(cg)->plan.is_remat[id]) return false;
+  if (cpu_emit_strip_end(cpu_of(cg), id)) return true;
+  if (!cpu_of(cg)->plan.is_remat[id]) return cpu_emit_looked_loop(cpu_of(cg), id);
   cpu_operand(cg, id);
   return true;
 }
@@ -458,6 +460,7 @@ static void finish_fault(cpu_state *s, cpu_run *run) {
 void cpu_fail_hook(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues) {
   cpu_state *s = cpu_of(cg);
   cpu_run *run = s->run;
+  if (s->is_in_strip) LLVMBuildStore(cg->b, roc_cg_i64(cg, 0), s->budget); /* it has not paid */
   if (s->is_cold) {
     fail_at_once(s, site, values, nvalues);
     return;

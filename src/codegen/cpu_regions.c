@@ -145,12 +145,16 @@ static void emit_block(cpu_state *s, uint32_t id) {
 static void emit_loop(cpu_state *s, uint32_t id) {
   roc_cg *cg = s->cg;
   LLVMBasicBlockRef body = roc_cg_block(cg, "group.loop"), end = roc_cg_block(cg, "group.end");
-  s->exits[id] = (roc_cg_exits){.leave = end, .next = body};
+  LLVMBasicBlockRef next = roc_cg_block(cg, "group.next");
+  s->exits[id] = (roc_cg_exits){.leave = end, .next = next};
   s->may_be_dead |= s->plan.stops[id];
   LLVMBuildBr(cg->b, body);
   roc_cg_at(cg, body);
   emit_region(s, cg->ir->insts.items[id].k.region[0]);
-  roc_cg_goto(cg, body);
+  roc_cg_goto(cg, next);
+  roc_cg_at(cg, next);
+  cpu_look(s, id, s->items);
+  LLVMBuildBr(cg->b, body);
   roc_cg_at(cg, end);
 }
 
@@ -174,8 +178,10 @@ static void emit_for(cpu_state *s, uint32_t id) {
   emit_region(s, inst->k.region[0]);
   roc_cg_goto(cg, next);
   roc_cg_at(cg, next);
+  cpu_look(s, id, s->items);
   LLVMValueRef left_next = LLVMBuildSub(cg->b, left, roc_cg_i64(cg, 1), "");
   LLVMValueRef value_next = LLVMBuildNSWAdd(cg->b, value, bounds[2], "");
+  next = LLVMGetInsertBlock(cg->b);
   LLVMBuildCondBr(cg->b, LLVMBuildICmp(cg->b, LLVMIntNE, left_next, zero, ""), body, end);
   LLVMBasicBlockRef blocks[2] = {before, next};
   LLVMAddIncoming(left, (LLVMValueRef[2]){count, left_next}, blocks, 2);

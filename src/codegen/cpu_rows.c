@@ -268,6 +268,7 @@ static void emit_iterations(cpu_state *s, uint32_t id, LLVMValueRef step, LLVMVa
   emit_region(s, inst->k.region[0]);
   LLVMValueRef next = LLVMBuildAdd(cg->b, read_cell(s, *advance), step, "");
   LLVMBuildStore(cg->b, next, *advance);
+  cpu_look(s, id, s->level->is_single ? NULL : s->level->count);
   cpu_loop_end(s, &loop);
 }
 
@@ -422,6 +423,7 @@ static void iterate_members(cpu_state *s, uint32_t id, LLVMValueRef count, const
   roc_cg_goto(cg, next);
   roc_cg_at(cg, next);
   cpu_members_end(s, &m);
+  cpu_look(s, id, LLVMBuildNUWMul(cg->b, count, s->local[0], ""));
   cpu_loop_end(s, &loop);
 }
 

@@ -13,8 +13,8 @@
 #include "codegen/cpu.h"
 #include "ir/layout.h"
 
-/* Arguments of the body before the array pointers; the first six are the entry's. */
-enum { ARG_KERNARG, ARG_LAUNCH, ARG_FIRST, ARG_END, ARG_SHARED, ARG_FRAME, NARGS };
+/* Arguments of the entry, and of the body before the array pointers. */
+enum { ARG_KERNARG, ARG_LAUNCH, ARG_FIRST, ARG_END, ARG_SHARED, ARG_FRAME, ARG_TURN, NARGS };
 
 /* ---- machine ----------------------------------------------------------------------------- */
 
@@ -258,6 +258,7 @@ static LLVMValueRef make_body(roc_cg *cg, uint32_t narrays) {
   s->end = LLVMGetParam(fn, ARG_END);
   s->shared = LLVMGetParam(fn, ARG_SHARED);
   s->frame = LLVMGetParam(fn, ARG_FRAME);
+  s->turn = LLVMGetParam(fn, ARG_TURN);
   name_array_params(cg, fn);
   return fn;
 }
@@ -266,7 +267,8 @@ static LLVMValueRef make_body(roc_cg *cg, uint32_t narrays) {
  * better by being optimised. */
 static void make_entry(roc_cg *cg, LLVMValueRef body, const roc_arg_slot *slots, uint32_t narrays) {
   cpu_state *s = cpu_of(cg);
-  LLVMTypeRef types[NARGS] = {cg->t.ptr, cg->t.ptr, cg->t.i64, cg->t.i64, cg->t.ptr, cg->t.ptr};
+  LLVMTypeRef types[NARGS] = {cg->t.ptr, cg->t.ptr, cg->t.i64, cg->t.i64,
+                              cg->t.ptr, cg->t.ptr, cg->t.ptr};
   LLVMTypeRef type = LLVMFunctionType(cg->t.none, types, NARGS, 0);
   LLVMValueRef fn = LLVMAddFunction(cg->mod, s->entry, type);
   set_host_attributes(cg, fn);
@@ -320,6 +322,10 @@ static void load_sizes(cpu_state *s, LLVMValueRef grid[3], LLVMValueRef groups[3
 static void load_launch(cpu_state *s) {
   roc_cg *cg = s->cg;
   LLVMTypeRef i32 = cg->t.i32;
+  LLVMValueRef place =
+      roc_cg_byte_offset(cg, s->turn, roc_cg_i64(cg, offsetof(roc_cpu_turn, budget)));
+  s->budget = roc_cg_alloca(cg, cg->t.i64, "budget");
+  LLVMBuildStore(cg->b, LLVMBuildLoad2(cg->b, cg->t.i64, place, ""), s->budget);
   load_sizes(s, s->grid, s->groups, s->local);
   s->rank = launch_field(s, i32, offsetof(roc_cpu_launch, rank));
   s->dynamic = launch_field(s, i32, offsetof(roc_cpu_launch, dynamic_shared_bytes));
@@ -444,6 +450,7 @@ static void emit_groups(cpu_state *s) {
   roc_cg_at(cg, head);
   LLVMValueRef g = LLVMBuildPhi(cg->b, cg->t.i64, "g");
   LLVMAddIncoming(g, &s->first, &entry, 1);
+  s->stopped = done;
   place_group(s, g);
   s->taken = roc_cg_alloca(cg, cg->t.i64, "taken");
   LLVMBuildStore(cg->b, roc_cg_i64(cg, 1), s->taken);
@@ -451,7 +458,9 @@ static void emit_groups(cpu_state *s) {
   roc_cg_at(cg, end);
   LLVMValueRef taken = LLVMBuildLoad2(cg->b, cg->t.i64, s->taken, "");
   LLVMValueRef next = LLVMBuildNUWAdd(cg->b, g, taken, "");
-  LLVMAddIncoming(g, &next, &end, 1);
+  cpu_look_between(s, next);
+  LLVMBasicBlockRef last = LLVMGetInsertBlock(cg->b);
+  LLVMAddIncoming(g, &next, &last, 1);
   LLVMBuildCondBr(cg->b, LLVMBuildICmp(cg->b, LLVMIntULT, next, s->end, ""), head, done);
   roc_cg_at(cg, done);
   LLVMBuildRetVoid(cg->b);
@@ -466,6 +475,7 @@ static cpu_state *make_state(roc_cg *cg) {
   if (!s || !cpu_plan_make(ir, arena, &s->plan)) return NULL;
   cg->state = s;
   s->cg = cg;
+  if (!cpu_look_plan(s)) return NULL;
   s->array_params = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->params.count + 1);
   s->value_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->insts.count + 1);
   s->var_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->vars.count + 1);
@@ -528,6 +538,8 @@ static void cpu_describe(roc_cg *cg, roc_codeobj *object) {
   cpu_state *s = cpu_of(cg);
   object->entry = s->entry;
   object->has_batches = s->has_batches;
+  object->is_open_ended = s->is_open_ended;
+  object->item_steps = s->item_steps;
   object->shared_bytes = (uint32_t)s->shared_bytes;
   object->frame_fixed_bytes = (uint32_t)s->frame_fixed;
   object->frame_item_bytes = (uint32_t)s->frame_item;

@@ -169,8 +169,8 @@ struct roc_device_ops {
    * its report (IO when it cannot), and INVALID tells that it has found fault with kernels.  Any
    * thread.  NULL: there is none. */
   roc_status (*conclude)(roc_error *err);
-  /* Asks queued and running kernels of the device to stop at their next workgroup.  NULL: it
-   * cannot. */
+  /* Asks running kernels of the device to stop soon, wherever they are, and queued ones where it can.
+   * NULL: it cannot. */
   void (*interrupt)(roc_device *device);
 
   /* Code.  The object outlives the module.  unload: no launch of it is pending. */

@@ -124,6 +124,8 @@ static roc_status cpu_module_load(roc_device *device, const roc_codeobj *object,
   module->frame_fixed_bytes = object->frame_fixed_bytes;
   module->frame_item_bytes = object->frame_item_bytes;
   module->has_batches = object->has_batches;
+  module->is_open_ended = object->is_open_ended;
+  module->item_steps = object->item_steps;
   *out_module = module;
   return ROC_OK;
 }

@@ -18,6 +18,10 @@ enum {
   SHARE_MIN_NS = 3000,       /* of a launch: well over the price of taking it */
   SHARE_MAX_NS = 1000000,    /* of a launch: how late an interrupt may come */
   WAIT_SPIN_NS = 15000,
+  FIRST_STEPS = 1 << 12, /* of a kernel before it asks whether to go on: some microseconds */
+  MOST_STEPS = 1 << 30,
+  ASK_NS = 500000,        /* how often it should ask: an interrupt comes no later */
+  INLINE_STEPS = 1 << 14, /* of a launch on the calling thread, at most: some 20 microseconds */
 };
 
 typedef enum command_kind { LAUNCH, COPY, FILL, HOST_CALL, WAIT_FOR, STAMP } command_kind;
@@ -163,12 +167,37 @@ static size_t round_up_64(size_t nbytes) {
   return (nbytes + 63) / 64 * 64;
 }
 
+static bool is_cancelled(roc_cpu_command *command) {
+  return command->ticket <= atomic_load_explicit(&command->stream->cancelled, memory_order_relaxed);
+}
+
+/* A thread's turn at the workgroups of a launch. */
+typedef struct turn {
+  roc_cpu_turn base;
+  roc_cpu_command *command;
+  uint64_t asked_ns;
+} turn;
+
+/* A kernel asks: how many steps it may take before it asks again, from how long it took for the
+ * last. */
+static uint64_t ask(roc_cpu_turn *base, uint64_t next) {
+  (void)next;
+  turn *t = (turn *)base;
+  if (is_cancelled(t->command)) return 0;
+  uint64_t now = roc_clock_ns(), took_ns = now - t->asked_ns;
+  t->asked_ns = now;
+  if (took_ns < ASK_NS / 2 && base->budget < MOST_STEPS) base->budget *= 2;
+  if (took_ns > ASK_NS && base->budget > FIRST_STEPS) base->budget /= 2;
+  return base->budget;
+}
+
 /* Groups first … end-1, and what an item took. */
 static void run_groups(roc_cpu_command *command, uint64_t first, uint64_t end, void *memory) {
   roc_dev_module *module = command->as.launch.module;
   uint64_t begin_ns = roc_clock_ns();
+  turn t = {.base = {FIRST_STEPS, ask}, .command = command, .asked_ns = begin_ns};
   module->entry(command->as.launch.kernarg, &command->as.launch.info, first, end, memory,
-                (char *)memory + command->as.launch.frame_offset);
+                (char *)memory + command->as.launch.frame_offset, &t.base);
   uint64_t items = (end - first) * command->as.launch.items;
   uint64_t item_ps = (roc_clock_ns() - begin_ns) * 1000 / items;
   atomic_store_explicit(&module->item_ps, item_ps ? item_ps : 1, memory_order_relaxed);
@@ -198,10 +227,6 @@ static uint64_t choose_share(const roc_cpu_command *command, uint64_t left) {
   if (share < least) share = least;
   if (share < 1) share = 1;
   return share < left ? share : left;
-}
-
-static bool is_cancelled(roc_cpu_command *command) {
-  return command->ticket <= atomic_load_explicit(&command->stream->cancelled, memory_order_relaxed);
 }
 
 static bool step_launch(roc_cpu_task *task, roc_cpu_scratch *scratch) {
@@ -441,9 +466,17 @@ static void describe_launch(roc_cpu_command *command, const roc_dev_launch *laun
   command->as.launch.heap_kernarg = NULL;
 }
 
+/* Whether the launch is known to be short: its last run says so, and no loop, no other way through
+ * the kernel can make much more of it. */
 static bool is_short(const roc_cpu_command *command) {
-  uint64_t group_ps = expect_group_ps(command), total_ps;
-  if (group_ps == 0) return false;
+  const roc_dev_module *module = command->as.launch.module;
+  uint64_t group_ps = expect_group_ps(command), total_ps, steps;
+  if (group_ps == 0 || module->is_open_ended) return false;
+  if (__builtin_mul_overflow(command->as.launch.items * module->item_steps, command->total,
+                             &steps) ||
+      steps > INLINE_STEPS) {
+    return false;
+  }
   return !__builtin_mul_overflow(group_ps, command->total, &total_ps) &&
          total_ps <= INLINE_NS * (uint64_t)1000;
 }
@@ -459,6 +492,7 @@ static bool launch_inline(roc_cpu_stream *stream, const roc_dev_launch *launch,
   if (!is_idle(stream) || !is_only_stream(stream)) return false;
   roc_cpu_command command;
   command.stream = stream;
+  command.ticket = next_ticket(stream);
   describe_launch(&command, launch);
   if (!is_short(&command)) return false;
   void *memory =

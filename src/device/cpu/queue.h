@@ -4,8 +4,9 @@
  * pool of one runs them in turns.  Workgroups of a launch are handed out in increasing order to
  * threads that run them at once, in order: a group may spin for a lower one, which some thread has
  * or has had.  Waits for other streams and time stamps take no thread.  A command for an idle
- * stream that is known to be short runs on the calling thread instead.  Queueing: one thread at a
- * time per stream.  Waiting and asking: any thread. */
+ * stream that is known to be short runs on the calling thread instead: a copy of few bytes, or a
+ * kernel that was short the last time and has no loop by which it could be long.  Queueing: one
+ * thread at a time per stream.  Waiting and asking: any thread. */
 #ifndef ROC_DEVICE_CPU_QUEUE_H
 #define ROC_DEVICE_CPU_QUEUE_H
 
@@ -33,7 +34,8 @@ struct roc_dev_module {
   void *handle; /* the loader's */
   uint32_t static_shared_bytes;
   uint32_t frame_fixed_bytes, frame_item_bytes;
-  bool has_batches;
+  bool has_batches, is_open_ended;
+  uint32_t item_steps;
   _Atomic uint64_t item_ps; /* what a work-item last took, in picoseconds; 0: never run */
 };
 
@@ -41,7 +43,7 @@ roc_status roc_cpu_stream_create(roc_device *device, roc_cpu_queues *queues,
                                  roc_cpu_stream **out_stream, roc_error *err);
 void roc_cpu_stream_destroy(roc_cpu_stream *stream);
 void roc_cpu_queues_deinit(roc_cpu_queues *queues); /* all streams destroyed and idle */
-/* Launches queued so far stop at their next workgroup. */
+/* Launches queued so far stop soon, wherever they are. */
 void roc_cpu_queues_interrupt(roc_cpu_queues *queues);
 
 roc_status roc_cpu_queue_launch(roc_dev_stream *stream, const roc_dev_launch *launch,
