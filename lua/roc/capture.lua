@@ -18,6 +18,9 @@ local by_name = {}
 -- what is found in one is taken to stay there, so that at most the way to the table is watched.
 local homes = {}
 local const_array_id
+local takes_shape = {} -- numbers of the builtins that take a constant shape
+-- Functions of the module, and those it builds, that no kernel calls.
+local of_host = setmetatable({}, { __mode = "k" })
 
 local ALWAYS = { print = true, assert = true, error = true }
 
@@ -60,6 +63,8 @@ function M.register_builtins(roc)
       by_name[path] = i
     elseif path == "roc.const.array" then
       const_array_id = i
+    elseif path == "roc.shared.array" or path == "roc.private.array" then
+      takes_shape[i] = true
     end
     local own, seen = value_at(path, roc), value_seen(path, loaded)
     local value = own or seen
@@ -67,6 +72,17 @@ function M.register_builtins(roc)
       known[value] = known[value] or i
     end
   end
+  for _, value in pairs(roc) do
+    if type(value) == "function" and not known[value] then
+      M.add_host_function(value)
+    end
+  end
+end
+
+---Makes a function one that no kernel calls, though it is written in Lua.
+---@param f function
+function M.add_host_function(f)
+  of_host[f] = true
 end
 
 ---The path of a function that kernels know, such as "math.sqrt"; nil for any other.
@@ -157,6 +173,8 @@ local function is_rectangular(t, rank)
   local first = t[1]
   if rank > MAX_RANK then
     return false
+  elseif first == nil then
+    return next(t) == nil -- an extent of 0
   elseif type(first) == "table" then
     for _, row in ipairs(t) do
       if type(row) ~= "table" or #row ~= #first or not is_rectangular(row, rank + 1) then
@@ -170,7 +188,7 @@ local function is_rectangular(t, rank)
       return false
     end
   end
-  return first ~= nil
+  return true
 end
 
 -- Whether a table has a float in it, and an integer that no float64 is.
@@ -209,10 +227,13 @@ local DESCRIBE = {
   table = "namespace",
 }
 
+-- A string may name a dtype; longer ones name none.
+local MAX_NAME = 64
+
 -- Kinds of bindings that a launch compares; cells are read, and what no kernel can use is described
 -- anew by itself.
 local WATCHED = { builtin = true, ["function"] = true, dtype = true, array = true,
-  namespace = true }
+  namespace = true, string = true }
 
 -- The name as it is written, with its first `nfields` fields.
 local function path_text(path, nfields)
@@ -262,12 +283,17 @@ function Walk:describe(f, path)
   local binding = { consumed = consumed, value = value }
   if known[value] then
     binding.kind, binding.value = "builtin", known[value]
+  elseif of_host[value] then
+    binding.kind, binding.value = "other", "function of the host"
   elseif type(value) == "function" and debug.getinfo(value, "S").what ~= "C" then
     local name = path_text(path, #path)
     binding.kind, binding.value = "function", self:function_index(value, name)
   else
     local class = class_of(value)
     binding.kind = DESCRIBE[class] or "other"
+    if class == "string" and #value <= MAX_NAME and not string.find(value, "\0", 1, true) then
+      binding.kind = "string"
+    end
     if binding.kind == "cell" and upvalue then
       binding.fn, binding.upvalue, binding.keys = f, upvalue, keys
       binding.is_global = path.is_global
@@ -286,16 +312,47 @@ function Walk:describe(f, path)
   return binding
 end
 
+-- The extents of a list of integers, if the table is one: captured numbers, read again at each
+-- launch, with those after the last, which are nil now.
+local function add_extents(binding, f, upvalue, keys, is_global)
+  local t = binding.value
+  if math.type(rawget(t, 1)) ~= "integer" then
+    return
+  end
+  binding.extents = {}
+  for i = 1, MAX_RANK + 1 do
+    local value = rawget(t, i)
+    if value ~= nil and math.type(value) ~= "integer" then
+      binding.extents = nil
+      return
+    end
+    local path = table.move(keys, 1, #keys, 1, {})
+    path[#path + 1] = i
+    binding.extents[i] = { kind = "cell", value = value, fn = f, upvalue = upvalue, keys = path,
+      is_global = is_global }
+  end
+end
+
 local function describe_function(walk, entry)
-  local takes_tables = false
-  for i, path in ipairs(entry.chunk:paths(entry.index)) do
+  local takes_tables, takes_shapes, paths = false, false, entry.chunk:paths(entry.index)
+  for i, path in ipairs(paths) do
     local binding = walk:describe(entry.fn, path)
     entry.bindings[i] = binding
-    takes_tables = takes_tables or (binding.kind == "builtin" and binding.value == const_array_id)
+    local id = binding.kind == "builtin" and binding.value
+    takes_tables = takes_tables or id == const_array_id
+    takes_shapes = takes_shapes or takes_shape[id]
+  end
+  for i, binding in ipairs(takes_shapes and entry.bindings or {}) do
+    if binding.kind == "namespace" and #paths[i] == binding.consumed then
+      local _, upvalue, keys = root_of(entry.fn, paths[i])
+      table.move(paths[i], 1, #paths[i], #keys + 1, keys)
+      add_extents(binding, entry.fn, upvalue, keys, paths[i].is_global)
+    end
   end
   for _, binding in ipairs(takes_tables and entry.bindings or {}) do
     local array = binding.kind == "namespace" and walk:copy_of(binding.value, constant_table)
     if array then
+      binding.extents = nil
       binding.kind, binding.value, binding.is_table = "array", array, true
     end
   end

@@ -91,4 +91,23 @@ roc.CLK_LOCAL_MEM_FENCE = intrinsics.CLK_LOCAL_MEM_FENCE
 roc.CLK_GLOBAL_MEM_FENCE = intrinsics.CLK_GLOBAL_MEM_FENCE
 capture.register_builtins(roc)
 
+-- A name that the module does not have is an error that names the near one, at the line that reads
+-- it.  `rawget(roc, name)`, pcall and pairs look without one.
+local function refuse_unknown(of, path)
+  setmetatable(of, { __index = function(_, name)
+    if type(name) == "string" then
+      error(string.format("%s has no field '%s'%s", path, name,
+        core.suggest("roc", name, of, path .. ".")), 2)
+    end
+  end })
+end
+
+for name, value in pairs(roc) do
+  if type(value) == "table" then
+    refuse_unknown(value, "roc." .. name)
+  end
+end
+refuse_unknown(roc, "roc")
+core.name_functions("roc.", roc)
+
 return roc

@@ -165,7 +165,7 @@ describe("element access", function()
     refuses("needs an array of 1 dimension", function() a[1] = 5 end)
     refuses("number expected, got table", function() roc.zeros(3)[1] = {} end)
     refuses("number expected, got nil", function() roc.zeros(3)[1] = nil end)
-    assert.is_nil(a.nonsense)
+    refuses("roc.Array has no field 'nonsense'", function() return a.nonsense end)
   end)
 end)
 

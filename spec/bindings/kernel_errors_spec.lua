@@ -39,7 +39,7 @@ describe("roc.kernel", function()
 
   it("checks signatures", function()
     for text, why in pairs {
-      ["float32"] = "bad signature 'float32' %('%(' expected at character 1%)",
+      ["float32"] = "bad signature 'float32' %('%(' expected at character 1: write '%(float32%)'%)",
       ["(float33)"] = "a dtype such as float32 expected at character 2",
       ["(float32[)"] = "':' or '::1' expected at character 10",
       ["(float32[:::])"] = "'1' expected",
@@ -60,7 +60,7 @@ describe("roc.kernel", function()
     assert.equal("set_one", k.name)
     assert.equal("roc.Kernel: set_one", tostring(k))
     assert.equal("noop", roc.kernel(noop).name)
-    assert.is_nil(k.nothing)
+    assert.error_matches(function() return k.nothing end, "roc.Kernel has no field 'nothing'")
   end)
 end)
 
@@ -146,7 +146,8 @@ describe("an argument", function()
       config, nil, y)
     refuses("bad argument #1 to kernel 'two' %(array, number or boolean expected, got string%)",
       config, "1", y)
-    refuses("bad argument #2 to kernel 'two' %(array, number or boolean expected, got table%)",
+    refuses("bad argument #2 to kernel 'two' %(array, number or boolean expected, got table; "
+      .. "make an array of it: roc.array%(t%)%)",
       config, 1, {})
     refuses("bad argument #2 to kernel 'two' %(array, number or boolean expected, got FILE%*%)",
       config, 1, io.stdout)

@@ -179,8 +179,6 @@ end)
 describe("builtins", function()
   it_lowers("ids of a constant dimension are one instruction", "y[1] = roc.get_global_id(2)",
     { "global_id 1" })
-  it_lowers("ids beyond the third dimension are 1", "y[1] = roc.get_global_id(4)",
-    { "const 1", "store" })
   it_lowers("ids of any dimension are selected", "y[1] = roc.get_local_id(n)",
     { "local_id 2", "select", "local_id 1", "select", "local_id 0", "select" })
   it_lowers("fences take their scope", "roc.barrier(1)\nroc.barrier()\nroc.mem_fence(2)",

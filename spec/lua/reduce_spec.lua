@@ -206,7 +206,8 @@ describe("roc.reduce", function()
     function() sum(roc.zeros(0)) end)
   it_refuses("an empty axis without init", "there is no 'init'",
     function() sum(roc.zeros { 2, 0 }, { axis = 2 }) end)
-  it_refuses("what is no array", "bad argument #1 to 'add' %(array expected, got table%)",
+  it_refuses("what is no array", "bad argument #1 to 'add' %(array expected, got table; "
+      .. "make an array of it: roc.array%(t%)%)",
     function() sum({ 1, 2 }) end)
   it_refuses("an axis out of range",
     "bad option 'axis' of 'add' %(an integer from 1 to 2 expected, got 3%)",

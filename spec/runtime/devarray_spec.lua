@@ -31,7 +31,8 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
       assert.is_false(d:is_c_contiguous())
       assert.equal(kind, d.device.kind)
       assert.equal(roc.float64, roc.device_array(4).dtype)
-      assert.is_nil(d.nothing)
+      assert.error_matches(function() return d.nothing end,
+        "roc.DeviceArray has no field 'nothing'")
     end)
 
     it("may be empty", function()
@@ -195,8 +196,8 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
       refuses("roc.Array expected, got roc.DeviceArray", d.copy_to_host, d, d)
       refuses("roc.DeviceArray expected", d.copy_to_device, d, roc.zeros(3, "int32"))
       refuses("bad option 'to'", roc.to_device, roc.zeros(3), { to = roc.zeros(3) })
-      refuses("bad stream (roc.Stream expected, got string)", roc.to_device, roc.zeros(3),
-        { stream = "s" })
+      refuses("bad option 'stream' of 'to_device' (roc.Stream expected, got string)",
+        roc.to_device, roc.zeros(3), { stream = "s" })
       refuses("roc.Array or roc.DeviceArray expected", roc.to_device, { 1, 2 })
       refuses("out of range 1..3", function() return d[4] end)
       refuses("out of range 1..3", function() d[0] = 1 end)

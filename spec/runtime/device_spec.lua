@@ -45,7 +45,8 @@ describe("a device", function()
   end)
 
   it("has no other fields", function()
-    assert.is_nil(roc.current_device().nothing)
+    assert.error_matches(function() return roc.current_device().nome end,
+      "roc.Device has no field 'nome'; did you mean 'name'%?")
   end)
 
   it("can be synchronized when nothing is queued, and reset", function()

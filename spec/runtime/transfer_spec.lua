@@ -92,7 +92,7 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
         roc.to_device(h, { steam = 1 })
       end)
       refuses("bad option 'copy'", function() roc.to_device(h, { copy = 1 }) end)
-      refuses("bad device (there is no device 99", function()
+      refuses("bad option 'device' of 'to_device' (there is no device 99", function()
         roc.to_device(h, { device = 99 })
       end)
       refuses("bad option 'to' of 'to_device' (the array is closed", function()

@@ -83,6 +83,18 @@ void roc_store_arg(lua_State *L, int arg, roc_dtype dtype, void *element);
 void roc_store_assigned(lua_State *L, int idx, roc_dtype dtype, void *element);
 /* An integer or a table of integers >= 0 (>= -1 when `wildcard`); returns the rank. */
 uint32_t roc_check_shape(lua_State *L, int arg, int64_t extents[ROC_ARRAY_MAX_RANK], bool wildcard);
+/* What a new array is to be. */
+typedef struct roc_array_plan {
+  uint32_t rank;
+  int64_t extents[ROC_ARRAY_MAX_RANK];
+  roc_dtype dtype;
+  roc_order order;
+} roc_array_plan;
+/* Reads the arguments shape [, dtype [, order]] from `arg` on, `with_order` or without; raises for
+ * several extents that are no table, and for a shape that is too large. */
+roc_array_plan roc_check_plan(lua_State *L, int arg, roc_dtype absent, bool with_order);
+/* Raises for a shape that is too large, naming the argument. */
+void roc_check_size(lua_State *L, int arg, roc_dtype dtype, uint32_t rank, const int64_t *extents);
 /* "C" or "F"; nil or none: C. */
 roc_order roc_opt_order(lua_State *L, int arg);
 /* "{5, 3}" */
@@ -101,13 +113,21 @@ extern const luaL_Reg roc_array_view_methods[];
 /* Pushes a flat view in the given order of the array at argument 1 and returns true; pushes nothing
  * and returns false when that needs a copy. */
 bool roc_array_push_ravel(lua_State *L, roc_order order);
-/* Pushes the property `name` (shape dtype ndim size nbytes strides) and returns true, or pushes
- * nothing and returns false. */
+/* Pushes the property `name` (shape dtype ndim size nbytes strides device) and returns true, or
+ * pushes nothing and returns false. */
 bool roc_array_push_property(lua_State *L, const roc_array *a, const char *name);
 /* Pushes a view on row `i` (0-based, in range) of the array at argument 1; rank > 1. */
 void roc_array_push_row(lua_State *L, int64_t i);
-/* The key of a[i] at stack index 2, 0-based and in range. */
-int64_t roc_check_key(lua_State *L, const roc_array *a);
+/* The key of a[i] at stack index 2, 0-based and in range; false, with nothing in *out, where
+ * `ipairs` asks for the element after the last one. */
+bool roc_check_key(lua_State *L, const roc_array *a, int64_t *out);
+/* Raises that the array has no field of the name at stack index 2; `methods` is the index of the
+ * table of its methods. */
+int roc_array_fail_field(lua_State *L, int methods);
+/* __pairs of all arrays: indices and elements, or rows. */
+int roc_array_mm_pairs(lua_State *L);
+/* Learns the iterator of `ipairs`; once, when the classes are made. */
+void roc_array_note_ipairs(lua_State *L);
 /* The same for the element that `a[i] = v` assigns; raises for fields and rows. */
 int64_t roc_check_assigned_key(lua_State *L, const roc_array *a);
 /* The indices of get and set, arguments first…, 0-based; as many as the rank. */

@@ -17,6 +17,7 @@ void roc_open_array_class(lua_State *L, const char *name, const luaL_Reg *meta,
     lua_pushcclosure(L, index, 1);
     lua_setfield(L, -3, "__index");
     lua_setfield(L, -2, "methods");
+    roc_array_note_ipairs(L);
   }
   lua_getfield(L, -1, "methods");
 }
@@ -114,7 +115,7 @@ static roc_array *push_with_memory(lua_State *L, roc_array described, host_memor
   if (status == ROC_OOM && roc_gc_reclaim(L)) {
     status = create_buffer(how, nbytes, &described.buffer, &err);
   }
-  if (status != ROC_OK) roc_lua_raise(L, &err);
+  if (status != ROC_OK) roc_lua_raise_named(L, &err);
   *a = described;
   return a;
 }

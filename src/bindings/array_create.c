@@ -38,11 +38,8 @@ static int create_array(lua_State *L) {
 
 /* Pushes a new array by the arguments shape, dtype, order from `arg` on. */
 static roc_array *new_by_args(lua_State *L, bool zeroed) {
-  int64_t extents[ROC_ARRAY_MAX_RANK];
-  uint32_t rank = roc_check_shape(L, 1, extents, false);
-  roc_dtype dtype = roc_opt_dtype(L, 2, ROC_DT_FLOAT64);
-  roc_order order = roc_opt_order(L, 3);
-  return roc_new_host_array(L, dtype, rank, extents, order, zeroed);
+  roc_array_plan plan = roc_check_plan(L, 1, ROC_DT_FLOAT64, true);
+  return roc_new_host_array(L, plan.dtype, plan.rank, plan.extents, plan.order, zeroed);
 }
 
 static int create_empty(lua_State *L) {
@@ -68,8 +65,12 @@ static int create_full(lua_State *L) {
   unsigned char element[8];
   int64_t extents[ROC_ARRAY_MAX_RANK];
   uint32_t rank = roc_check_shape(L, 1, extents, false);
+  bool has_loose_extents = lua_type(L, 2) == LUA_TNUMBER && lua_type(L, 3) == LUA_TNUMBER;
+  luaL_argcheck(L, !has_loose_extents, 3,
+                "dtype expected, got number; a shape is one argument: roc.full({3, 4}, v)");
   roc_dtype dtype = roc_opt_dtype(L, 3, ROC_DT_FLOAT64);
   luaL_checkany(L, 2);
+  roc_check_size(L, 1, dtype, rank, extents);
   roc_store_arg(L, 2, dtype, element);
   roc_array_fill_host(roc_new_host_array(L, dtype, rank, extents, ROC_ORDER_C, false), element);
   return 1;
@@ -109,6 +110,7 @@ static int range_of_integers(lua_State *L, roc_dtype dtype) {
     count++;
   }
   int64_t extent = (int64_t)count;
+  roc_check_size(L, 2, dtype, 1, &extent);
   roc_array *a = roc_new_host_array(L, dtype, 1, &extent, ROC_ORDER_C, false);
   for (int64_t i = 0; i < extent; i++) {
     uint64_t value = (uint64_t)first + (uint64_t)i * (uint64_t)step;
@@ -134,6 +136,7 @@ static int range_of_floats(lua_State *L, roc_dtype dtype) {
   luaL_argcheck(L, isfinite(step) && step != 0, 3, "a finite step other than zero expected");
   int64_t room = range_room(L, first, last, step), count = 0;
   luaL_argcheck(L, room == 0 || first + step != first, 3, "step is too small to get anywhere");
+  roc_check_size(L, 2, dtype, 1, &room);
   roc_array *a = roc_new_host_array(L, dtype, 1, &room, ROC_ORDER_C, false);
   for (double x = first; count < room && (step > 0 ? x <= last : x >= last); x += step) {
     put_float(L, a, count++, x);
@@ -159,6 +162,7 @@ static int create_linspace(lua_State *L) {
   luaL_argcheck(L, count >= 0, 3, "the count is negative");
   roc_dtype dtype = roc_opt_dtype(L, 4, ROC_DT_FLOAT64);
   check_number_dtype(L, 4, dtype);
+  roc_check_size(L, 3, dtype, 1, &count);
   roc_array *a = roc_new_host_array(L, dtype, 1, &count, ROC_ORDER_C, false);
   double parts = count > 1 ? (double)(count - 1) : 1;
   double step = (last - first) / parts;

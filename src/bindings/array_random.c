@@ -96,15 +96,13 @@ static int float_precision(roc_dtype dtype) {
 
 /* Pushes the array of shape 1 and float dtype 2. */
 static roc_array *new_float_array(lua_State *L) {
-  int64_t extents[ROC_ARRAY_MAX_RANK];
-  uint32_t rank = roc_check_shape(L, 1, extents, false);
-  roc_dtype dtype = roc_opt_dtype(L, 2, ROC_DT_FLOAT64);
-  if (!float_precision(dtype)) {
+  roc_array_plan plan = roc_check_plan(L, 1, ROC_DT_FLOAT64, false);
+  if (!float_precision(plan.dtype)) {
     luaL_argerror(L, 2,
                   lua_pushfstring(L, "a float dtype expected, got %s; see random_integers",
-                                  roc_dtype_name(dtype)));
+                                  roc_dtype_name(plan.dtype)));
   }
-  return roc_new_host_array(L, dtype, rank, extents, ROC_ORDER_C, false);
+  return roc_new_host_array(L, plan.dtype, plan.rank, plan.extents, ROC_ORDER_C, false);
 }
 
 static void put(roc_array *a, int64_t i, roc_scalar value) {
@@ -157,13 +155,12 @@ static int random_integers(lua_State *L) {
   generator *g = get_generator(L);
   int64_t low = luaL_checkinteger(L, 1), high = luaL_checkinteger(L, 2);
   luaL_argcheck(L, low <= high, 2, "the interval is empty");
-  int64_t extents[ROC_ARRAY_MAX_RANK];
-  uint32_t rank = roc_check_shape(L, 3, extents, false);
-  roc_dtype dtype = roc_opt_dtype(L, 4, ROC_DT_INT64);
+  roc_array_plan plan = roc_check_plan(L, 3, ROC_DT_INT64, false);
+  roc_dtype dtype = plan.dtype;
   luaL_argcheck(L, dtype != ROC_DT_BOOL, 4, "a dtype of numbers expected, got bool");
   check_bound(L, 1, dtype, low);
   check_bound(L, 2, dtype, high);
-  roc_array *a = roc_new_host_array(L, dtype, rank, extents, ROC_ORDER_C, false);
+  roc_array *a = roc_new_host_array(L, dtype, plan.rank, plan.extents, ROC_ORDER_C, false);
   int64_t size = roc_array_size(a);
   uint64_t span = (uint64_t)high - (uint64_t)low;
   for (int64_t i = 0; i < size; i++) {

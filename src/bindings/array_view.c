@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "bindings/array_bind.h"
+#include "bindings/device_bind.h"
+#include "bindings/unknown.h"
 
 /* Pushes an empty view of argument 1's class; *source is argument 1, still open. */
 static roc_array *push_view(lua_State *L, roc_array **source) {
@@ -116,9 +118,18 @@ static int64_t count_steps(int64_t first, int64_t last, int64_t step) {
 static int array_m_slice(lua_State *L) {
   const roc_array *self = roc_check_any_array(L, 1);
   lua_Integer dim = luaL_checkinteger(L, 2);
-  luaL_argcheck(
-      L, dim >= 1 && dim <= self->rank, 2,
-      lua_pushfstring(L, "dimension %I out of range 1..%d", (LUAI_UACINT)dim, (int)self->rank));
+  if (lua_gettop(L) == 3 && lua_isinteger(L, 3)) {
+    luaL_argerror(L, 4,
+                  lua_pushfstring(L,
+                                  "last index expected, got no value; the dimension comes first: "
+                                  "a:slice(1, %I, %I)",
+                                  (LUAI_UACINT)dim, (LUAI_UACINT)lua_tointeger(L, 3)));
+  }
+  luaL_argcheck(L, dim >= 1 && dim <= self->rank, 2,
+                lua_pushfstring(L,
+                                "dimension %I out of range 1..%d; the dimension comes first: "
+                                "a:slice(dim, first, last [, step])",
+                                (LUAI_UACINT)dim, (int)self->rank));
   lua_Integer first = luaL_checkinteger(L, 3), last = luaL_checkinteger(L, 4);
   lua_Integer step = luaL_optinteger(L, 5, 1);
   luaL_argcheck(L, step != 0, 5, "step is zero");
@@ -146,9 +157,57 @@ void roc_array_push_row(lua_State *L, int64_t i) {
 
 /* ---- keys and properties ----------------------------------------------------------------- */
 
-int64_t roc_check_key(lua_State *L, const roc_array *a) {
+/* Its address is the registry key of the iterator that `ipairs` gives. */
+static const char ipairs_key;
+
+void roc_array_note_ipairs(lua_State *L) {
+  int top = lua_gettop(L);
+  roc_push_library(L);
+  lua_getfield(L, -1, "ipairs");
+  lua_newtable(L);
+  bool is_known = lua_iscfunction(L, -2) && lua_pcall(L, 1, 1, 0) == LUA_OK;
+  if (is_known && lua_iscfunction(L, -1)) lua_rawsetp(L, LUA_REGISTRYINDEX, &ipairs_key);
+  lua_settop(L, top);
+}
+
+/* Whether the element after the last one is asked for by `ipairs`, whose loop ends there.  A script's
+ * own a[#a + 1] stays a mistake: who reads an element is one level up. */
+static bool is_end_of_ipairs(lua_State *L, const roc_array *a) {
+  lua_Debug caller;
+  if (!lua_isinteger(L, 2) || lua_tointeger(L, 2) - 1 != a->extents[0]) return false;
+  if (!lua_getstack(L, 1, &caller) || !lua_getinfo(L, "f", &caller)) return false;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &ipairs_key);
+  bool is_it = lua_rawequal(L, -1, -2);
+  lua_pop(L, 2);
+  return is_it;
+}
+
+/* a[{1, 2}]: how to write it. */
+static int fail_table_key(lua_State *L, const roc_array *a) {
+  luaL_Buffer text;
+  bool is_simple = lua_rawlen(L, 2) == a->rank;
+  luaL_checkstack(L, 8, NULL);
+  luaL_buffinit(L, &text);
+  for (uint32_t d = 1; d <= a->rank; d++) {
+    lua_rawgeti(L, 2, d);
+    is_simple = is_simple && lua_isinteger(L, -1);
+    if (is_simple) {
+      lua_pushfstring(L, "[%I]", (LUAI_UACINT)lua_tointeger(L, -1));
+      lua_remove(L, -2);
+      luaL_addvalue(&text);
+    } else {
+      lua_pop(L, 1);
+    }
+  }
+  luaL_pushresult(&text);
+  return luaL_error(L, "index table is not an integer: write a%s, or a:get(i, j, ...)",
+                    is_simple ? lua_tostring(L, -1) : "[i][j]");
+}
+
+static int64_t check_key(lua_State *L, const roc_array *a) {
   int is_integer;
   lua_Integer i = lua_tointegerx(L, 2, &is_integer);
+  if (lua_istable(L, 2)) return fail_table_key(L, a);
   if (!is_integer || lua_type(L, 2) == LUA_TSTRING) {
     return luaL_error(L, "index %s is not an integer", roc_push_shown(L, 2));
   }
@@ -158,11 +217,43 @@ int64_t roc_check_key(lua_State *L, const roc_array *a) {
   return i - 1;
 }
 
+bool roc_check_key(lua_State *L, const roc_array *a, int64_t *out) {
+  int is_integer;
+  lua_Integer i = lua_tointegerx(L, 2, &is_integer);
+  if (is_integer && i >= 1 && i <= a->extents[0] && lua_type(L, 2) != LUA_TSTRING) {
+    *out = i - 1; /* nearly always */
+    return true;
+  }
+  if (is_end_of_ipairs(L, a)) return false;
+  *out = check_key(L, a);
+  return true;
+}
+
+/* The next index, and its element or row; nil after the last. */
+static int pairs_next(lua_State *L) {
+  const roc_array *a = roc_check_any_array(L, 1);
+  lua_Integer i = luaL_optinteger(L, 2, 0);
+  lua_settop(L, 1);
+  if (i < 0 || i >= a->extents[0]) return 0;
+  lua_pushinteger(L, i + 1);
+  lua_geti(L, 1, i + 1);
+  return 2;
+}
+
+int roc_array_mm_pairs(lua_State *L) {
+  roc_check_any_array(L, 1);
+  lua_settop(L, 1);
+  lua_pushcfunction(L, pairs_next);
+  lua_insert(L, 1);
+  lua_pushinteger(L, 0);
+  return 3;
+}
+
 int64_t roc_check_assigned_key(lua_State *L, const roc_array *a) {
   if (lua_type(L, 2) == LUA_TSTRING) {
     luaL_error(L, "cannot set field '%s' of an array", lua_tostring(L, 2));
   }
-  int64_t i = roc_check_key(L, a);
+  int64_t i = check_key(L, a);
   if (a->rank != 1) {
     luaL_error(L,
                "a[i] = v needs an array of 1 dimension, this has %d: index all of them, or use "
@@ -217,6 +308,15 @@ static const struct property {
                   {"ndim", push_ndim},   {"nbytes", push_nbytes}, {"strides", push_strides}};
 
 bool roc_array_push_property(lua_State *L, const roc_array *a, const char *name) {
+  if (strcmp(name, "device") == 0) { /* tells host arrays from device arrays */
+    roc_rt_device *device = roc_buffer_device(a->buffer);
+    if (device) {
+      roc_push_device(L, roc_rt_device_index(device));
+    } else {
+      lua_pushnil(L);
+    }
+    return true;
+  }
   for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
     if (strcmp(properties[i].name, name) == 0) {
       properties[i].push(L, a);
@@ -224,6 +324,21 @@ bool roc_array_push_property(lua_State *L, const roc_array *a, const char *name)
     }
   }
   return false;
+}
+
+int roc_array_fail_field(lua_State *L, int methods) {
+  const roc_array_class *cls = roc_array_class_of(L, 1);
+  if (lua_isnumber(L, 2)) {
+    return luaL_error(L, "index '%s' is a string; write a[%s]", lua_tostring(L, 2),
+                      lua_tostring(L, 2));
+  }
+  roc_near near = roc_near_to_key(L);
+  for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
+    roc_near_offer(&near, properties[i].name, properties[i].name);
+  }
+  roc_near_offer(&near, "device", "device");
+  const char *advice = roc_foreign_advice(ROC_FOREIGN_ARRAY, near.name, near.len);
+  return roc_fail_field(L, cls->metatable, advice, methods, &near);
 }
 
 static int array_m_is_c_contiguous(lua_State *L) {

@@ -12,6 +12,20 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "bindings/check.h"
+
+/* Lua's checkers by our own, so that no message names a private function or none. */
+#define luaL_argerror(L, arg, why) roc_arg_error(L, arg, why)
+#define luaL_typeerror(L, arg, expected) roc_type_error(L, arg, expected)
+#define luaL_checkany(L, arg) roc_check_any(L, arg)
+#define luaL_checktype(L, arg, type) roc_check_type(L, arg, type)
+#define luaL_checkinteger(L, arg) roc_check_integer(L, arg)
+#define luaL_optinteger(L, arg, absent) roc_opt_integer(L, arg, absent)
+#define luaL_checknumber(L, arg) roc_check_number(L, arg)
+#define luaL_optnumber(L, arg, absent) roc_opt_number(L, arg, absent)
+#define luaL_checklstring(L, arg, len) roc_check_lstring(L, arg, len)
+#define luaL_optlstring(L, arg, absent, len) roc_opt_lstring(L, arg, absent, len)
+#define luaL_checkudata(L, arg, metatable) roc_check_udata(L, arg, metatable)
 
 /* Makes the table of `roc.core` and pushes it.  May be called again in one state: types are made
  * once. */
@@ -25,6 +39,8 @@ int roc_bind_open_core(lua_State *L);
 int roc_lua_raise(lua_State *L, const roc_error *err);
 /* The same with a message longer than the record holds. */
 int roc_lua_raise_text(lua_State *L, const roc_error *err, const char *message);
+/* The same, with the running function's name after the message of an error of memory. */
+int roc_lua_raise_named(lua_State *L, const roc_error *err);
 /* ROC_TRY of this layer: raises unless `status` is ROC_OK. */
 #define ROC_LUA_TRY(L, expr, err) \
   do {                            \

@@ -4,6 +4,7 @@
  * is held by a C local meanwhile.  What is being filled is already on the stack. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "bindings/array_bind.h"
 
@@ -99,6 +100,45 @@ uint32_t roc_check_shape(lua_State *L, int arg, int64_t extents[ROC_ARRAY_MAX_RA
   return (uint32_t)rank;
 }
 
+/* roc.zeros(3, 4): the extents from `arg` on are one table short. */
+static void refuse_loose_extents(lua_State *L, int arg) {
+  if (lua_type(L, arg) != LUA_TNUMBER || lua_type(L, arg + 1) != LUA_TNUMBER) return;
+  luaL_Buffer text;
+  luaL_checkstack(L, 12 + lua_gettop(L), NULL);
+  luaL_buffinit(L, &text);
+  for (int i = arg; lua_type(L, i) == LUA_TNUMBER && i < arg + ROC_ARRAY_MAX_RANK; i++) {
+    luaL_addstring(&text, i > arg ? ", " : "");
+    lua_pushvalue(L, i);
+    luaL_addvalue(&text);
+  }
+  luaL_pushresult(&text);
+  const char *extents = lua_tostring(L, -1), *name = roc_push_function_name(L);
+  const char *prefix = strncmp(name, "roc.", 4) == 0 ? "" : "roc.";
+  const char *before = arg > 1 ? "..., " : "";
+  luaL_argerror(L, arg + 1,
+                lua_pushfstring(L,
+                                "dtype expected, got number; a shape is one argument: "
+                                "%s%s(%s{%s})",
+                                prefix, name, before, extents));
+}
+
+void roc_check_size(lua_State *L, int arg, roc_dtype dtype, uint32_t rank, const int64_t *extents) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_array described;
+  roc_status status = roc_array_describe(&described, dtype, rank, extents, ROC_ORDER_C, &err);
+  if (status == ROC_INVALID) luaL_argerror(L, arg, err.message);
+}
+
+roc_array_plan roc_check_plan(lua_State *L, int arg, roc_dtype absent, bool with_order) {
+  roc_array_plan plan = {.order = ROC_ORDER_C};
+  plan.rank = roc_check_shape(L, arg, plan.extents, false);
+  refuse_loose_extents(L, arg);
+  plan.dtype = roc_opt_dtype(L, arg + 1, absent);
+  if (with_order) plan.order = roc_opt_order(L, arg + 2);
+  roc_check_size(L, arg, plan.dtype, plan.rank, plan.extents);
+  return plan;
+}
+
 roc_order roc_opt_order(lua_State *L, int arg) {
   static const char *const names[] = {"C", "F", NULL};
   return roc_check_option(L, arg, "C", names) == 0 ? ROC_ORDER_C : ROC_ORDER_F;
@@ -137,6 +177,42 @@ typedef struct table_path {
 static const char *push_place(lua_State *L, const table_path *path, uint32_t depth) {
   roc_push_shape_text(L, depth, path->index);
   return lua_pushfstring(L, "element %s", lua_tostring(L, -1));
+}
+
+enum { SHORT_TABLE = 1024 }; /* up to here all keys are looked at */
+
+/* Raises for a key that is no place of an element: nothing of a table is left out unseen.  `n`, the
+ * count of table.pack, may stand. */
+static void refuse_key(lua_State *L, int arg, lua_Integer len) {
+  int is_integer;
+  lua_Integer i = lua_tointegerx(L, -1, &is_integer);
+  if (lua_type(L, -1) == LUA_TNUMBER && is_integer && i >= 1 && i <= len) return;
+  bool is_count = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "n") == 0;
+  if (is_count) return;
+  bool is_gap = lua_type(L, -1) == LUA_TNUMBER && is_integer && i > len;
+  const char *quote = lua_type(L, -1) == LUA_TSTRING ? "'" : "";
+  const char *key = roc_push_shown(L, -1);
+  luaL_argerror(
+      L, arg,
+      lua_pushfstring(L, "a table of elements has the keys 1 to %I, this one has %s%s%s%s",
+                      (LUAI_UACINT)len, quote, key, quote, is_gap ? " after a gap" : ""));
+}
+
+/* Looks at the keys of the table on top.  Those of a long table stand in order, with any others
+ * after them. */
+static void check_keys(lua_State *L, int arg, lua_Integer len) {
+  luaL_checkstack(L, 8, NULL);
+  bool is_long = len > SHORT_TABLE && lua_rawgeti(L, -1, len) != LUA_TNIL;
+  if (len > SHORT_TABLE) lua_pop(L, 1);
+  if (is_long) {
+    lua_pushinteger(L, len);
+  } else {
+    lua_pushnil(L);
+  }
+  while (lua_next(L, -2)) {
+    lua_pop(L, 1);
+    refuse_key(L, arg, len);
+  }
 }
 
 /* Finds rank and extents by following first elements; leaves the first scalar (or nil) on the
@@ -189,6 +265,7 @@ static void check_row(lua_State *L, const table_path *path, uint32_t depth) {
 static char *fill_from_table(lua_State *L, table_path *path, uint32_t depth, roc_dtype dtype,
                              char *element) {
   luaL_checkstack(L, 4, "nested tables");
+  check_keys(L, path->arg, path->extents[depth]);
   for (int64_t i = 1; i <= path->extents[depth]; i++) {
     path->index[depth] = i;
     lua_geti(L, -1, i);
@@ -212,6 +289,7 @@ roc_array *roc_array_from_table(lua_State *L, int arg, bool has_dtype, roc_dtype
   measure_table(L, &path);
   if (!has_dtype) dtype = lua_isboolean(L, -1) ? ROC_DT_BOOL : ROC_DT_FLOAT64;
   lua_pop(L, 1);
+  roc_check_size(L, arg, dtype, path.rank, path.extents);
   roc_array *a = roc_new_host_array(L, dtype, path.rank, path.extents, ROC_ORDER_C, false);
   lua_pushvalue(L, arg);
   check_row(L, &path, 0);

@@ -79,6 +79,12 @@ int roc_lua_raise(lua_State *L, const roc_error *err) {
   return roc_lua_raise_text(L, err, err->message);
 }
 
+int roc_lua_raise_named(lua_State *L, const roc_error *err) {
+  if (err->code != ROC_OOM) return roc_lua_raise(L, err);
+  const char *text = lua_pushfstring(L, "%s (in '%s')", err->message, roc_push_function_name(L));
+  return roc_lua_raise_text(L, err, text);
+}
+
 int roc_lua_raise_text(lua_State *L, const roc_error *err, const char *message) {
   luaL_checkstack(L, 6, "too little stack to report an error");
   lua_createtable(L, 0, 3);

@@ -164,8 +164,10 @@ static void read_arg(lua_State *L, reader *r, int idx) {
     lua_pop(L, 1);
   }
   if (!a) {
-    bad_argument(
-        L, r, lua_pushfstring(L, "array, number or boolean expected, got %s", class_name(L, idx)));
+    const char *meant = lua_istable(L, idx) ? "; make an array of it: roc.array(t)" : "";
+    bad_argument(L, r,
+                 lua_pushfstring(L, "array, number or boolean expected, got %s%s",
+                                 class_name(L, idx), meant));
   }
   check_array_param(L, r, a);
   if (roc_buffer_device(a->buffer)) {

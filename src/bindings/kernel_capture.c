@@ -147,10 +147,11 @@ typedef enum bind_as {
   AS_FUNCTION,
   AS_NAMESPACE,
   AS_NIL,
+  AS_STRING,
   AS_OTHER
 } bind_as;
-static const char *const bind_names[] = {"cell",      "builtin", "dtype", "array", "function",
-                                         "namespace", "nil",     "other", NULL};
+static const char *const bind_names[] = {"cell",      "builtin", "dtype",  "array", "function",
+                                         "namespace", "nil",     "string", "other", NULL};
 
 /* Captures are counted before there is room for them, then filled. */
 typedef struct describer {
@@ -195,10 +196,23 @@ static bool is_large(const roc_array *a) {
   return roc_array_nbytes(a) > CONST_ARRAY_MAX_BYTES;
 }
 
+/* Pushes the extents of a table that may be a shape, a list of cells; false, with nothing pushed,
+ * when it is none. */
+static bool push_extents(lua_State *L) {
+  if (lua_getfield(L, -1, "extents") == LUA_TTABLE) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
 static void count_binding(lua_State *L, describer *d, uint32_t func, uint32_t path) {
   (void)func, (void)path;
   bind_as kind = binding_kind(L);
-  d->box->nnew_unusable += kind == AS_OTHER || kind == AS_NAMESPACE;
+  d->box->nnew_unusable += kind == AS_OTHER || kind == AS_NAMESPACE || kind == AS_STRING;
+  if (kind == AS_NAMESPACE && push_extents(L)) {
+    d->ncells += (uint32_t)lua_rawlen(L, -1);
+    d->nscalars += (uint32_t)lua_rawlen(L, -1);
+    lua_pop(L, 1);
+  }
   if (kind != AS_CELL && kind != AS_ARRAY) return;
   lua_getfield(L, -1, "value");
   const roc_array *a = roc_test_any_array(L, -1);
@@ -273,6 +287,22 @@ static void bind_cell(lua_State *L, describer *d, roc_fe_binding *b, const char 
   lua_pop(L, 1);
 }
 
+/* A table that may be a shape: its extents are captured numbers like any others. */
+static void bind_namespace(lua_State *L, describer *d, roc_fe_binding *b, const char *name) {
+  b->kind = ROC_BIND_NAMESPACE;
+  b->as.shape = NULL;
+  if (!push_extents(L)) return;
+  roc_fe_shape *shape = ROC_ARENA_NEW(&d->program->arena, roc_fe_shape);
+  if (!shape) out_of_memory(L);
+  for (uint32_t k = 0; k < lua_rawlen(L, -1) && k <= ROC_MAX_RANK; k++) {
+    lua_rawgeti(L, -1, k + 1);
+    bind_cell(L, d, &shape->extents[k], name);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  b->as.shape = shape;
+}
+
 /* A copy of a host array, kept alive by the program's table: C order, packed. */
 static void bind_array(lua_State *L, describer *d, roc_fe_binding *b, const char *name,
                        const roc_array *a, bool is_table) {
@@ -286,8 +316,9 @@ static void bind_array(lua_State *L, describer *d, roc_fe_binding *b, const char
   data->rank = a->rank;
   data->is_table = is_table;
   memcpy(data->extents, a->extents, a->rank * sizeof *a->extents);
-  data->data =
-      (const char *)roc_buffer_host(a->buffer) + a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
+  data->data = roc_array_size(a) == 0 ? "" /* memory of no bytes may have no address */
+                                      : (const char *)roc_buffer_host(a->buffer) +
+                                            a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
   b->kind = ROC_BIND_CONST_ARRAY;
   b->as.const_array = data;
 }
@@ -334,7 +365,14 @@ static void bind_value(lua_State *L, describer *d, bind_as kind, roc_fe_binding 
       if (!b->as.type_name) out_of_memory(L);
       break;
     }
-    default: b->kind = kind == AS_NAMESPACE ? ROC_BIND_NAMESPACE : ROC_BIND_NIL;
+    case AS_STRING: {
+      const char *text = luaL_checkstring(L, -1);
+      b->kind = ROC_BIND_STRING;
+      b->as.text = roc_arena_strndup(&d->program->arena, text, strlen(text));
+      if (!b->as.text) out_of_memory(L);
+      break;
+    }
+    default: b->kind = ROC_BIND_NIL;
   }
   lua_pop(L, 1);
 }
@@ -346,6 +384,8 @@ static void fill_binding(lua_State *L, describer *d, uint32_t func, uint32_t pat
   const char *name = roc_jit_program_path_name(d->program, func, path, b->consumed);
   if (kind == AS_CELL) {
     bind_cell(L, d, b, name);
+  } else if (kind == AS_NAMESPACE) {
+    bind_namespace(L, d, b, name);
   } else {
     bind_value(L, d, kind, b, name);
   }

@@ -119,9 +119,26 @@ static void keep_stream(lua_State *L, launcher *l) {
   lua_setiuservalue(L, -2, LAUNCHER_UV_STREAM);
 }
 
+/* A configuration is a list of four at most: nothing in it is left out unseen. */
+static void check_entries(lua_State *L) {
+  lua_pushnil(L);
+  while (lua_next(L, 2)) {
+    lua_pop(L, 1);
+    lua_Integer i = lua_isinteger(L, -1) ? lua_tointeger(L, -1) : 0;
+    if (i >= 1 && i <= 4) continue;
+    bool is_name = lua_type(L, -1) == LUA_TSTRING;
+    luaL_error(L,
+               "bad launch configuration (k[{groups, workgroup [, stream [, shared]]}] expected, "
+               "got an entry %s%s)",
+               roc_push_shown(L, -1),
+               is_name ? ": k:launch({grid =, workgroup =}, ...) takes names" : "");
+  }
+}
+
 int roc_kernel_index_config(lua_State *L) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);
+  check_entries(L);
   launcher *l = push_launcher(L, box);
   int64_t dims[3];
   lua_geti(L, 2, 1);
@@ -248,9 +265,10 @@ static void warn(lua_State *L, roc_kernel_box *box) {
     lua_warning(L, lua_tostring(L, -1), 0);
     lua_pop(L, 1);
   }
-  if (box->kernel->is_hint_new) {
-    box->kernel->is_hint_new = false;
-    lua_warning(L, roc_str_text(&box->kernel->hint), 0);
+  for (int i = 0; i < ROC_JIT_HINTS; i++) {
+    if (!box->kernel->is_hint_new[i]) continue;
+    box->kernel->is_hint_new[i] = false;
+    lua_warning(L, roc_str_text(&box->kernel->hints[i]), 0);
   }
 }
 
@@ -410,21 +428,53 @@ int roc_kernel_m_launch(lua_State *L) {
   return launch(L, &r);
 }
 
-/* k:forall(n [, {workgroup=, stream=, shared=}]) */
+/* The extents of forall, one to three integers or a table of them, at index 2; returns the index
+ * after them. */
+static int read_extents(lua_State *L, int64_t dims[3], uint32_t *count) {
+  int arg = 2;
+  *count = 0;
+  if (lua_istable(L, arg)) {
+    for (; *count < 3 && lua_rawgeti(L, arg, *count + 1) != LUA_TNIL; ++*count) {
+      int is_integer;
+      dims[*count] = lua_tointegerx(L, -1, &is_integer);
+      is_integer = is_integer && lua_type(L, -1) == LUA_TNUMBER;
+      luaL_argcheck(L, is_integer, arg, "a table of 1 to 3 integers expected");
+      lua_pop(L, 1);
+    }
+    luaL_argcheck(L, *count > 0 && lua_rawlen(L, arg) == *count, arg,
+                  "a table of 1 to 3 integers expected");
+    arg++;
+  } else {
+    do {
+      dims[(*count)++] = luaL_checkinteger(L, arg++);
+    } while (*count < 3 && lua_type(L, arg) == LUA_TNUMBER);
+    luaL_argcheck(L, lua_type(L, arg) != LUA_TNUMBER, arg, "a launch has at most 3 dimensions");
+  }
+  for (uint32_t d = 0; d < *count; d++) {
+    luaL_argcheck(L, dims[d] >= 0, lua_istable(L, 2) ? 2 : 2 + (int)d,
+                  "count of work-items is negative");
+  }
+  return arg;
+}
+
+/* k:forall(n [, m [, l]] [, {workgroup=, stream=, shared=}]) */
 int roc_kernel_m_forall(lua_State *L) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
-  lua_Integer n = luaL_checkinteger(L, 2);
-  luaL_argcheck(L, n >= 0, 2, "count of work-items is negative");
-  lua_settop(L, 3);
+  int64_t dims[3];
+  uint32_t count;
+  int options = read_extents(L, dims, &count);
+  lua_settop(L, options);
   launcher *l = push_launcher(L, box);
-  if (!lua_isnil(L, 3)) {
-    check_options(L, 3, "forall", option_names + 2, "workgroup, stream, shared");
-    read_common(L, 3, &l->config);
+  set_grid(&l->config, dims, count);
+  if (!lua_isnil(L, options)) {
+    check_options(L, options, "forall", option_names + 2, "workgroup, stream, shared");
+    read_common(L, options, &l->config);
     keep_stream(L, l);
-    if (l->config.rank > 1)
-      luaL_error(L, "bad argument #2 to 'forall' (a workgroup of one dimension expected)");
+    if (l->config.rank > count) {
+      luaL_error(L, "bad argument #%d to 'forall' (a workgroup of %s expected)", options - 1,
+                 count == 1 ? "one dimension" : "two dimensions");
+    }
   }
-  l->config.grid[0] = (uint64_t)n;
   return 1;
 }
 

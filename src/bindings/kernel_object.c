@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "bindings/kernel_bind.h"
+#include "bindings/unknown.h"
 #include "frontend/signature.h"
 #include "jit/driver.h"
 #include "jit/object.h"
@@ -358,7 +359,12 @@ static int code_mm_index(lua_State *L) {
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
     if (strcmp(name, fields[i].name) == 0) return fields[i].push(L, check_object(L, 1));
   }
-  return 0;
+  if (lua_type(L, 2) != LUA_TSTRING) return 0;
+  roc_near near = roc_near_to_key(L);
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    roc_near_offer(&near, fields[i].name, fields[i].name);
+  }
+  return roc_fail_field(L, META_CODE_OBJECT, NULL, lua_upvalueindex(1), &near);
 }
 
 static int code_mm_tostring(lua_State *L) {

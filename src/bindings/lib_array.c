@@ -21,14 +21,15 @@ static void *element_at(lua_State *L, const roc_array *a, int64_t i, bool for_wr
 static int push_field(lua_State *L, const roc_array *a) {
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
-  if (!roc_array_push_property(L, a, lua_tostring(L, 2))) lua_pushnil(L);
-  return 1;
+  if (roc_array_push_property(L, a, lua_tostring(L, 2))) return 1;
+  return roc_array_fail_field(L, lua_upvalueindex(1));
 }
 
 static int array_mm_index(lua_State *L) {
   const roc_array *a = roc_check_array(L, 1);
   if (lua_type(L, 2) == LUA_TSTRING) return push_field(L, a);
-  int64_t i = roc_check_key(L, a);
+  int64_t i;
+  if (!roc_check_key(L, a, &i)) return 0;
   if (a->rank == 1) {
     roc_push_scalar(L, roc_dtype_load(a->dtype, element_at(L, a, i, false)));
   } else {
@@ -142,6 +143,7 @@ static const luaL_Reg array_methods[] = {
 
 static const luaL_Reg array_meta[] = {{"__newindex", array_mm_newindex},
                                       {"__len", array_mm_len},
+                                      {"__pairs", roc_array_mm_pairs},
                                       {"__gc", array_mm_gc},
                                       {NULL, NULL}};
 

@@ -22,7 +22,7 @@ roc_array *roc_new_device_array(lua_State *L, roc_rt_device *device, roc_dtype d
   if (status == ROC_OOM && roc_gc_reclaim(L)) {
     status = roc_buffer_create_device(device, nbytes, &described.buffer, &err);
   }
-  if (status != ROC_OK) roc_lua_raise(L, &err);
+  if (status != ROC_OK) roc_lua_raise_named(L, &err);
   *a = described;
   return a;
 }
@@ -92,11 +92,8 @@ static void copy_anywhere(lua_State *L, int on, int to, int from) {
 /* ---- making -------------------------------------------------------------- */
 
 static int devarray_device_array(lua_State *L) {
-  int64_t extents[ROC_ARRAY_MAX_RANK];
-  uint32_t rank = roc_check_shape(L, 1, extents, false);
-  roc_dtype dtype = roc_opt_dtype(L, 2, ROC_DT_FLOAT64);
-  roc_order order = roc_opt_order(L, 3);
-  roc_new_device_array(L, roc_current_device(L), dtype, rank, extents, order);
+  roc_array_plan plan = roc_check_plan(L, 1, ROC_DT_FLOAT64, true);
+  roc_new_device_array(L, roc_current_device(L), plan.dtype, plan.rank, plan.extents, plan.order);
   return 1;
 }
 
@@ -172,8 +169,9 @@ static to_device_options check_to_device_options(lua_State *L) {
   if (options.has_target && !roc_test_device_array(L, TO_TARGET)->buffer) {
     luaL_error(L, "bad option 'to' of 'to_device' (the array is closed)");
   }
+  roc_check_stream_option(L, TO_STREAM, NULL, "to_device");
   options.device = choose_device(L, &options, lua_gettop(L));
-  roc_opt_stream_field(L, TO_STREAM, options.device);
+  roc_check_stream_option(L, TO_STREAM, options.device, "to_device");
   lua_settop(L, TO_STREAM);
   return options;
 }
@@ -292,15 +290,11 @@ static int devarray_mm_index(lua_State *L) {
   }
   const roc_array *a = roc_check_device_array(L, 1);
   if (lua_type(L, 2) == LUA_TSTRING) {
-    const char *key = lua_tostring(L, 2);
-    if (key[0] == 'd' && lua_pushliteral(L, "device") && lua_rawequal(L, 2, -1)) {
-      roc_push_device(L, roc_rt_device_index(roc_buffer_device(a->buffer)));
-    } else if (!roc_array_push_property(L, a, key)) {
-      lua_pushnil(L);
-    }
-    return 1;
+    if (roc_array_push_property(L, a, lua_tostring(L, 2))) return 1;
+    return roc_array_fail_field(L, lua_upvalueindex(1));
   }
-  int64_t i = roc_check_key(L, a);
+  int64_t i;
+  if (!roc_check_key(L, a, &i)) return 0;
   if (a->rank == 1) {
     push_element(L, &i);
   } else {
@@ -416,10 +410,13 @@ static const luaL_Reg devarray_methods[] = {{"copy_to_host", devarray_m_copy_to_
                                             {"close", devarray_m_close},
                                             {NULL, NULL}};
 
-static const luaL_Reg devarray_meta[] = {
-    {"__newindex", devarray_mm_newindex}, {"__len", devarray_mm_len},
-    {"__tostring", devarray_mm_tostring}, {"__close", devarray_m_close},
-    {"__gc", devarray_m_close},           {NULL, NULL}};
+static const luaL_Reg devarray_meta[] = {{"__newindex", devarray_mm_newindex},
+                                         {"__len", devarray_mm_len},
+                                         {"__pairs", roc_array_mm_pairs},
+                                         {"__tostring", devarray_mm_tostring},
+                                         {"__close", devarray_m_close},
+                                         {"__gc", devarray_m_close},
+                                         {NULL, NULL}};
 
 static const luaL_Reg devarray_functions[] = {{"device_array", devarray_device_array},
                                               {"device_array_like", devarray_device_array_like},

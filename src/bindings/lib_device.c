@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bindings/device_bind.h"
+#include "bindings/unknown.h"
 
 #define META_CURRENT "roc.CurrentDevice"
 
@@ -59,14 +60,24 @@ static void set_current(lua_State *L, uint32_t index) {
   current->index = index;
 }
 
-static uint32_t find_named(lua_State *L, int idx) {
-  roc_error err = ROC_ERROR_INIT;
-  uint32_t index = 0;
+/* "argument #1 to 'stream'", or the option of to_device, the one function that takes a device there;
+ * pushed. */
+static const char *push_where(lua_State *L, int idx, bool is_option) {
+  if (is_option) return lua_pushliteral(L, "option 'device' of 'to_device'");
+  return lua_pushfstring(L, "argument #%d to '%s'", idx, roc_push_function_name(L));
+}
+
+/* NULL, or why the name is none of a device; pushed.  Raises why a device is absent. */
+static const char *find_named(lua_State *L, int idx, bool is_option, uint32_t *index) {
+  roc_error err = ROC_ERROR_INIT, told = ROC_ERROR_INIT;
   size_t len;
   const char *name = lua_tolstring(L, idx, &len);
-  if (strlen(name) != len) luaL_error(L, "there is no device '%s\\0...'", name);
-  ROC_LUA_TRY(L, roc_rt_device_find(name, &index, &err), &err);
-  return index;
+  if (strlen(name) != len) return lua_pushfstring(L, "there is no device '%s\\0...'", name);
+  roc_status status = roc_rt_device_find(name, index, &err);
+  if (status == ROC_OK) return NULL;
+  roc_fail(&told, status, "bad %s (%s)", push_where(L, idx, is_option), err.message);
+  roc_lua_raise(L, &told);
+  return NULL;
 }
 
 /* The value of an environment variable; NULL: not set, or empty. */
@@ -118,16 +129,13 @@ roc_rt_device *roc_current_device_of(lua_State *L, roc_current *current) {
 }
 
 /* A device, ordinal from 1, or name at `idx`.  NULL, or why it is none of these; pushed. */
-static const char *find_device_problem(lua_State *L, int idx, uint32_t *index) {
+static const char *find_device_problem(lua_State *L, int idx, bool is_option, uint32_t *index) {
   const device_box *box = luaL_testudata(L, idx, ROC_META_DEVICE);
   if (box) {
     *index = box->index;
     return NULL;
   }
-  if (lua_type(L, idx) == LUA_TSTRING) {
-    *index = find_named(L, idx);
-    return NULL;
-  }
+  if (lua_type(L, idx) == LUA_TSTRING) return find_named(L, idx, is_option, index);
   if (lua_type(L, idx) != LUA_TNUMBER) {
     bool has_name = luaL_getmetafield(L, idx, "__name") == LUA_TSTRING;
     const char *got = has_name ? lua_tostring(L, -1) : luaL_typename(L, idx);
@@ -147,7 +155,7 @@ static const char *find_device_problem(lua_State *L, int idx, uint32_t *index) {
 
 static uint32_t check_device_index(lua_State *L, int arg) {
   uint32_t index = 0;
-  const char *problem = find_device_problem(L, arg, &index);
+  const char *problem = find_device_problem(L, arg, false, &index);
   if (problem) luaL_argerror(L, arg, problem);
   return index;
 }
@@ -160,8 +168,8 @@ roc_rt_device *roc_opt_device(lua_State *L, int arg) {
 roc_rt_device *roc_opt_device_field(lua_State *L, int idx) {
   if (lua_isnil(L, idx)) return roc_current_device(L);
   uint32_t index = 0;
-  const char *problem = find_device_problem(L, lua_absindex(L, idx), &index);
-  if (problem) luaL_error(L, "bad device (%s)", problem);
+  const char *problem = find_device_problem(L, lua_absindex(L, idx), true, &index);
+  if (problem) luaL_error(L, "bad option 'device' of 'to_device' (%s)", problem);
   return open_device(L, index);
 }
 
@@ -173,7 +181,7 @@ void roc_push_device(lua_State *L, uint32_t index) {
 
 /* Why the value at `idx` is no stream for `device` (NULL: for any); NULL when it is one. */
 static const char *find_stream_problem(lua_State *L, int idx, const roc_rt_device *device) {
-  const roc_stream_box *box = luaL_testudata(L, idx, ROC_META_STREAM);
+  const roc_stream_box *box = roc_test_stream(L, idx);
   if (!box) {
     bool has_name = luaL_getmetafield(L, idx, "__name") == LUA_TSTRING;
     const char *got = has_name ? lua_tostring(L, -1) : luaL_typename(L, idx);
@@ -194,6 +202,11 @@ roc_rt_stream *roc_opt_stream(lua_State *L, int arg, roc_rt_device *device) {
   const char *problem = find_stream_problem(L, arg, device);
   if (problem) luaL_argerror(L, arg, problem);
   return stream_at(L, arg);
+}
+
+void roc_check_stream_option(lua_State *L, int idx, const roc_rt_device *device, const char *func) {
+  const char *problem = lua_isnil(L, idx) ? NULL : find_stream_problem(L, idx, device);
+  if (problem) luaL_error(L, "bad option 'stream' of '%s' (%s)", func, problem);
 }
 
 roc_rt_stream *roc_opt_stream_field(lua_State *L, int idx, roc_rt_device *device) {
@@ -298,8 +311,11 @@ static int device_mm_index(lua_State *L) {
     properties[i].push(L, roc_rt_device_driver(check_open_device(L)));
     return 1;
   }
-  lua_pushnil(L);
-  return 1;
+  roc_near near = roc_near_to_key(L);
+  for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
+    roc_near_offer(&near, properties[i].name, properties[i].name);
+  }
+  return roc_fail_field(L, ROC_META_DEVICE, NULL, lua_upvalueindex(1), &near);
 }
 
 static int device_m_memory_free(lua_State *L) {
@@ -420,6 +436,7 @@ void roc_open_device(lua_State *L) {
     lua_newtable(L);
     lua_pushcfunction(L, scope_mm_close);
     lua_setfield(L, -2, "close");
+    roc_refuse_unknown(L, META_SCOPE);
     lua_setfield(L, -2, "__index");
   }
   lua_pop(L, 1);

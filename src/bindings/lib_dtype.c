@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bindings/array_bind.h"
+#include "bindings/unknown.h"
 
 static const char dtypes_key; /* registry: array of the dtype objects, [dtype + 1] */
 
@@ -25,6 +26,17 @@ bool roc_test_dtype(lua_State *L, int idx, roc_dtype *out) {
   return box != NULL;
 }
 
+static const char *push_dtype_suggestion(lua_State *L, int arg) {
+  size_t len;
+  const char *name = lua_tolstring(L, arg, &len);
+  roc_near near = roc_near_to(name, len);
+  for (int i = 0; i < ROC_DT_COUNT_; i++) {
+    const char *known = roc_dtype_name((roc_dtype)i);
+    roc_near_offer(&near, known, known);
+  }
+  return roc_push_suggestion(L, roc_foreign_advice(ROC_FOREIGN_DTYPE, name, len), &near);
+}
+
 static int fail_name(lua_State *L, int arg) {
   luaL_Buffer text;
   const char *name = roc_push_shown(L, arg);
@@ -36,8 +48,9 @@ static int fail_name(lua_State *L, int arg) {
   }
   luaL_pushresult(&text);
   const char *known = lua_tostring(L, -1);
-  return luaL_argerror(
-      L, arg, lua_pushfstring(L, "%s%s%s is no dtype; there are %s", quote, name, quote, known));
+  return luaL_argerror(L, arg,
+                       lua_pushfstring(L, "%s%s%s is no dtype; there are %s%s", quote, name, quote,
+                                       known, push_dtype_suggestion(L, arg)));
 }
 
 roc_dtype roc_check_dtype(lua_State *L, int arg) {
@@ -75,6 +88,7 @@ static int dtype_mm_tostring(lua_State *L) {
 
 static int dtype_mm_index(lua_State *L) {
   const roc_dtype_info *info = &roc_dtype_table[check_self(L)];
+  static const char *const names[] = {"name", "itemsize", "kind"};
   const char *field = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   if (strcmp(field, "name") == 0) {
     lua_pushstring(L, info->name);
@@ -82,6 +96,13 @@ static int dtype_mm_index(lua_State *L) {
     lua_pushinteger(L, info->itemsize);
   } else if (strcmp(field, "kind") == 0) {
     lua_pushlstring(L, &info->kind, 1);
+  } else if (lua_type(L, 2) == LUA_TSTRING) {
+    roc_near near = roc_near_to_key(L);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+      roc_near_offer(&near, names[i], names[i]);
+    }
+    lua_newtable(L);
+    return roc_fail_field(L, ROC_META_DTYPE, NULL, -1, &near);
   } else {
     lua_pushnil(L);
   }

@@ -4,6 +4,7 @@
  * refused everywhere. */
 #include "base/clock.h"
 #include "bindings/device_bind.h"
+#include "bindings/unknown.h"
 
 typedef struct event_box {
   roc_rt_event event;
@@ -107,6 +108,7 @@ static const luaL_Reg event_functions[] = {
 void roc_open_event(lua_State *L) {
   if (roc_class_new(L, ROC_META_EVENT, event_meta)) {
     luaL_newlib(L, event_methods);
+    roc_refuse_unknown(L, ROC_META_EVENT);
     lua_setfield(L, -2, "__index");
   }
   lua_setfield(L, -2, "Event");

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "bindings/device_bind.h"
 #include "bindings/kernel_bind.h"
+#include "bindings/unknown.h"
 #include "frontend/signature.h"
 #include "jit/driver.h"
 #include "jit/object.h"
@@ -312,10 +313,13 @@ static int kernel_m_sim_writes(lua_State *L) {
 /* k:hints() -> list of sentences about what is probably not meant */
 static int kernel_m_hints(lua_State *L) {
   const roc_kernel_box *box = roc_check_kernel(L, 1);
+  roc_jit_kernel_look_for_hints(box->kernel);
   lua_newtable(L);
-  if (box->kernel->hint.len > 0) {
-    lua_pushlstring(L, roc_str_text(&box->kernel->hint), box->kernel->hint.len);
-    lua_rawseti(L, -2, 1);
+  for (int i = 0; i < ROC_JIT_HINTS; i++) {
+    const roc_str *hint = &box->kernel->hints[i];
+    if (hint->len == 0) continue;
+    lua_pushlstring(L, roc_str_text(hint), hint->len);
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
   }
   if (box->plain_copies >= KERNEL_HINT_COPIES) {
     roc_kernel_push_copy_hint(L, box);
@@ -376,15 +380,25 @@ static int kernel_mm_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TTABLE) return roc_kernel_index_config(L);
   roc_kernel_box *box = roc_check_kernel(L, 1);
   if (lua_type(L, 2) != LUA_TSTRING) {
+    const char *shown = roc_push_shown(L, 2);
+    const char *meant =
+        lua_type(L, 2) != LUA_TNUMBER
+            ? ""
+            : lua_pushfstring(L, ": write k[{%s, workgroup}](...), or k:forall(%s)(...)", shown,
+                              shown);
     return luaL_error(L,
                       "bad launch configuration (k[{groups, workgroup [, stream [, shared]]}] "
-                      "expected, got k[%s])",
-                      roc_push_shown(L, 2));
+                      "expected, got k[%s]%s)",
+                      shown, meant);
   }
   lua_settop(L, 2);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
-  if (strcmp(lua_tostring(L, 2), "name") != 0) return 0;
+  if (strcmp(lua_tostring(L, 2), "name") != 0) {
+    roc_near near = roc_near_to_key(L);
+    roc_near_offer(&near, "name", "name");
+    return roc_fail_field(L, ROC_META_KERNEL, NULL, lua_upvalueindex(1), &near);
+  }
   lua_pushstring(L, box->kernel->name);
   return 1;
 }

@@ -5,6 +5,7 @@
  * arrays or none: arguments are checked first, and what was done is undone when a later array
  * fails. */
 #include "bindings/device_bind.h"
+#include "bindings/unknown.h"
 #include "runtime/registration.h"
 
 #define META_REGISTRATION "roc.Registration"
@@ -136,11 +137,8 @@ static int registration_mm_tostring(lua_State *L) {
 
 /* roc.pinned_array(shape [, dtype [, order]]) */
 static int registration_pinned_array(lua_State *L) {
-  int64_t extents[ROC_ARRAY_MAX_RANK];
-  uint32_t rank = roc_check_shape(L, 1, extents, false);
-  roc_dtype dtype = roc_opt_dtype(L, 2, ROC_DT_FLOAT64);
-  roc_order order = roc_opt_order(L, 3);
-  roc_new_pinned_array(L, roc_current_device(L), dtype, rank, extents, order);
+  roc_array_plan plan = roc_check_plan(L, 1, ROC_DT_FLOAT64, true);
+  roc_new_pinned_array(L, roc_current_device(L), plan.dtype, plan.rank, plan.extents, plan.order);
   return 1;
 }
 
@@ -165,6 +163,7 @@ static const luaL_Reg registration_functions[] = {
 void roc_open_registration(lua_State *L) {
   if (roc_class_new(L, META_REGISTRATION, registration_meta)) {
     luaL_newlib(L, registration_methods);
+    roc_refuse_unknown(L, META_REGISTRATION);
     lua_setfield(L, -2, "__index");
   }
   lua_setfield(L, -2, "Registration");

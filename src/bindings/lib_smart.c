@@ -13,8 +13,18 @@ static roc_array *check_smart(lua_State *L) {
   return roc_check_array(L, 1);
 }
 
-/* roc.smart_array(a) */
+/* roc.smart_array(a), or (shape [, dtype [, order]]): of a new array with undefined contents */
 static int smart_new(lua_State *L) {
+  if (roc_test_any_array(L, 1)) {
+    luaL_argcheck(L, lua_isnoneornil(L, 2), 2,
+                  "a dtype goes with a shape; an array keeps its own: use a:astype(dtype)");
+  } else if (lua_istable(L, 1) || lua_type(L, 1) == LUA_TNUMBER) {
+    roc_array_plan plan = roc_check_plan(L, 1, ROC_DT_FLOAT64, true);
+    roc_new_host_array(L, plan.dtype, plan.rank, plan.extents, plan.order, false);
+    lua_replace(L, 1);
+  } else {
+    luaL_typeerror(L, 1, "roc.Array, or a shape,");
+  }
   roc_check_array(L, 1);
   roc_array *s = roc_push_array(L, &roc_smart_array_class);
   const roc_array *a = roc_check_array(L, 1);
@@ -97,18 +107,19 @@ static int smart_m_close(lua_State *L) {
 
 /* ---- the class ----------------------------------------------------------- */
 
-/* Upvalues: the methods; __index of roc.Array, which needs its own for names alone. */
+/* Upvalues: the methods; __index of roc.Array, which needs its own for names alone; those of
+ * roc.Array. */
 static int smart_mm_index(lua_State *L) {
   lua_settop(L, 2);
   if (lua_type(L, 2) != LUA_TSTRING) return lua_tocfunction(L, lua_upvalueindex(2))(L);
-  lua_pushvalue(L, 2);
-  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
-  lua_pop(L, 1);
-  check_smart(L);
-  lua_pushvalue(L, lua_upvalueindex(2));
-  lua_insert(L, 1);
-  lua_call(L, 2, 1);
-  return 1;
+  for (int methods = 1; methods <= 3; methods += 2) {
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(methods)) != LUA_TNIL) return 1;
+    lua_pop(L, 1);
+  }
+  const roc_array *a = check_smart(L);
+  if (roc_array_push_property(L, a, lua_tostring(L, 2))) return 1;
+  return roc_array_fail_field(L, lua_upvalueindex(3));
 }
 
 /* As the host array prints. */
@@ -135,7 +146,7 @@ static const luaL_Reg smart_meta[] = {
 
 /* The new metatable is on top: what it has of roc.Array's. */
 static void inherit(lua_State *L) {
-  static const char *const shared[] = {"__newindex", "__len", "__gc"};
+  static const char *const shared[] = {"__newindex", "__len", "__pairs", "__gc"};
   luaL_getmetatable(L, ROC_META_ARRAY);
   for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
     lua_getfield(L, -1, shared[i]);
@@ -150,7 +161,8 @@ static void inherit(lua_State *L) {
   lua_pushvalue(L, -1);
   lua_setfield(L, -4, "methods");
   lua_getfield(L, -2, "__index");
-  lua_pushcclosure(L, smart_mm_index, 2);
+  lua_getfield(L, -3, "methods");
+  lua_pushcclosure(L, smart_mm_index, 3);
   lua_setfield(L, -3, "__index");
   lua_pop(L, 1);
 }

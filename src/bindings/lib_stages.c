@@ -196,6 +196,7 @@ static void bind_path(lua_State *L, stage_job *job, const roc_fe_path *path, roc
   b->consumed = path->nfields;
   path_text(path, path->nfields, &job->out);
   b->kind = is_namespace(roc_str_text(&job->out)) ? ROC_BIND_NAMESPACE : ROC_BIND_NIL;
+  b->as.shape = NULL;
 }
 
 /* ---- the program ------------------------------------------------------------------------- */

@@ -3,12 +3,10 @@
  * A stream is closed by its owner or the collector, at once: its work goes on and what it holds is
  * kept until then.  Only synchronize and the end of a scope wait. */
 #include "bindings/device_bind.h"
+#include "bindings/unknown.h"
 
-#define META_SCOPE "roc.StreamScope"
-
-typedef struct scope_box {
-  roc_rt_stream *stream; /* retained; NULL once closed */
-} scope_box;
+/* Stands for its stream wherever one is asked for. */
+typedef roc_stream_box scope_box;
 
 static roc_stream_box *new_box(lua_State *L) {
   roc_stream_box *box = lua_newuserdatauv(L, sizeof *box, 0);
@@ -26,8 +24,19 @@ void roc_push_stream(lua_State *L, int idx, roc_rt_stream *fallback) {
   box->stream = stream;
 }
 
+const roc_stream_box *roc_test_stream(lua_State *L, int idx) {
+  const roc_stream_box *box = luaL_testudata(L, idx, ROC_META_STREAM);
+  return box ? box : luaL_testudata(L, idx, ROC_META_STREAM_SCOPE);
+}
+
+static const roc_stream_box *check_box(lua_State *L) {
+  const roc_stream_box *box = roc_test_stream(L, 1);
+  if (!box) luaL_typeerror(L, 1, ROC_META_STREAM);
+  return box;
+}
+
 static roc_rt_stream *check_stream(lua_State *L) {
-  const roc_stream_box *box = luaL_checkudata(L, 1, ROC_META_STREAM);
+  const roc_stream_box *box = check_box(L);
   if (!box->stream) luaL_argerror(L, 1, "the stream is closed");
   return box->stream;
 }
@@ -84,7 +93,7 @@ static int stream_m_auto_synchronize(lua_State *L) {
   check_stream(L);
   scope_box *scope = lua_newuserdatauv(L, sizeof *scope, 0);
   *scope = (scope_box){0};
-  luaL_setmetatable(L, META_SCOPE);
+  luaL_setmetatable(L, ROC_META_STREAM_SCOPE);
   roc_rt_stream *stream = check_stream(L);
   roc_rt_stream_retain(stream);
   scope->stream = stream;
@@ -100,25 +109,37 @@ static int stream_m_close(lua_State *L) {
   return 0;
 }
 
+static const char *class_name(lua_State *L) {
+  bool is_scope = luaL_testudata(L, 1, ROC_META_STREAM_SCOPE) != NULL;
+  return is_scope ? ROC_META_STREAM_SCOPE : ROC_META_STREAM;
+}
+
+/* Of a scope as well. */
 static int stream_mm_tostring(lua_State *L) {
-  const roc_stream_box *box = luaL_checkudata(L, 1, ROC_META_STREAM);
+  const roc_stream_box *box = check_box(L);
+  const char *name = class_name(L);
   if (box->stream) {
     const roc_device *driver = roc_rt_device_driver(roc_rt_stream_device(box->stream));
-    lua_pushfstring(L, ROC_META_STREAM ": %p on %s", (void *)box->stream, driver->props.name);
+    lua_pushfstring(L, "%s: %p on %s", name, (void *)box->stream, driver->props.name);
   } else {
-    lua_pushliteral(L, ROC_META_STREAM " (closed)");
+    lua_pushfstring(L, "%s (closed)", name);
   }
   return 1;
 }
 
-/* Upvalue 1: the methods. */
+/* Upvalue 1: the methods; of a scope the stream's, but for its own close. */
 static int stream_mm_index(lua_State *L) {
-  luaL_checkudata(L, 1, ROC_META_STREAM);
+  check_box(L);
   lua_settop(L, 2);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   lua_pushliteral(L, "device");
-  if (!lua_rawequal(L, 2, -1)) return 0;
+  if (lua_type(L, 2) != LUA_TSTRING) return 0;
+  if (!lua_rawequal(L, 2, -1)) {
+    roc_near near = roc_near_to_key(L);
+    roc_near_offer(&near, "device", "device");
+    return roc_fail_field(L, class_name(L), NULL, lua_upvalueindex(1), &near);
+  }
   roc_push_device(L, roc_rt_device_index(roc_rt_stream_device(check_stream(L))));
   return 1;
 }
@@ -128,7 +149,7 @@ static int stream_mm_index(lua_State *L) {
 /* When an error leaves the scope, that error goes on: the work is waited for, and what it failed
  * with stays for the next wait. */
 static int scope_m_close(lua_State *L) {
-  scope_box *scope = luaL_checkudata(L, 1, META_SCOPE);
+  scope_box *scope = luaL_checkudata(L, 1, ROC_META_STREAM_SCOPE);
   bool is_unwinding = !lua_isnoneornil(L, 2);
   roc_rt_stream *stream = scope->stream;
   if (!stream) return 0;
@@ -142,7 +163,7 @@ static int scope_m_close(lua_State *L) {
 }
 
 static int scope_mm_gc(lua_State *L) {
-  scope_box *scope = luaL_checkudata(L, 1, META_SCOPE);
+  scope_box *scope = luaL_checkudata(L, 1, ROC_META_STREAM_SCOPE);
   roc_rt_stream_release(scope->stream);
   scope->stream = NULL;
   return 0;
@@ -165,15 +186,19 @@ static const luaL_Reg stream_meta[] = {{"__gc", stream_m_close},
 
 static const luaL_Reg scope_methods[] = {{"close", scope_m_close}, {NULL, NULL}};
 
-static const luaL_Reg scope_meta[] = {
-    {"__gc", scope_mm_gc}, {"__close", scope_m_close}, {NULL, NULL}};
+static const luaL_Reg scope_meta[] = {{"__gc", scope_mm_gc},
+                                      {"__close", scope_m_close},
+                                      {"__tostring", stream_mm_tostring},
+                                      {NULL, NULL}};
 
 static const luaL_Reg stream_functions[] = {{"stream", stream_stream}, {NULL, NULL}};
 
 /* core.stream; core.Stream: the metatable. */
 void roc_open_stream(lua_State *L) {
-  if (roc_class_new(L, META_SCOPE, scope_meta)) {
-    luaL_newlib(L, scope_methods);
+  if (roc_class_new(L, ROC_META_STREAM_SCOPE, scope_meta)) {
+    luaL_newlib(L, stream_methods);
+    luaL_setfuncs(L, scope_methods, 0);
+    lua_pushcclosure(L, stream_mm_index, 1);
     lua_setfield(L, -2, "__index");
   }
   lua_pop(L, 1);

@@ -73,7 +73,8 @@ typedef enum roc_fe_binding_kind {
   ROC_BIND_CONST_ARRAY, /* captured host array or roc.const.array value: as.const_array */
   ROC_BIND_FUNCTION,    /* a Lua function of the script: as.function, index into program->funcs */
   ROC_BIND_NAMESPACE,   /* a table that is not a value: `roc`, `math`, `cfg` with no constant field
-                           used */
+                           used; as.shape when it may be a shape, else NULL */
+  ROC_BIND_STRING,      /* a short string: as.text, which may name a dtype */
   ROC_BIND_OTHER /* anything else: as.type_name for the message ("string", "userdata 'FILE*'") */
 } roc_fe_binding_kind;
 
@@ -85,6 +86,8 @@ typedef struct roc_fe_const_array {
   const void *data; /* C order, tightly packed; borrowed until roc_fe_compile returns */
 } roc_fe_const_array;
 
+typedef struct roc_fe_shape roc_fe_shape;
+
 typedef struct roc_fe_binding {
   roc_fe_binding_kind kind;
   uint32_t consumed;
@@ -95,9 +98,15 @@ typedef struct roc_fe_binding {
     roc_dtype dtype;
     const roc_fe_const_array *const_array;
     uint32_t function;
-    const char *type_name;
+    const char *type_name, *text;
+    const roc_fe_shape *shape;
   } as;
 } roc_fe_binding;
+
+/* A captured table as a shape: each extent is a captured number, NIL after the last. */
+struct roc_fe_shape {
+  roc_fe_binding extents[ROC_MAX_RANK + 1];
+};
 
 typedef struct roc_fe_function {
   const roc_ast_chunk *chunk;

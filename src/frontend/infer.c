@@ -41,7 +41,8 @@ bool roc_infer_merge(roc_infer *inf, roc_ty *into, roc_ty t) {
 /* An array or function held by a local: only by one that is never assigned again. */
 static void assign_static(roc_infer *inf, const roc_ast_symbol *sym, roc_ty t, roc_span where) {
   char name[64];
-  bool may_hold = t.kind != ROC_TY_STRING && t.kind != ROC_TY_NIL && t.kind != ROC_TY_SHAPE;
+  bool is_text = t.kind == ROC_TY_STRING && t.dtype == 0; /* the name of a dtype may be held */
+  bool may_hold = !is_text && t.kind != ROC_TY_NIL && t.kind != ROC_TY_SHAPE;
   if (!may_hold) {
     ROC_INFER_REPORT(inf, where, ROC_DIAG_CANNOT_HOLD, sym->name.data,
                      roc_ty_phrase(t, name, sizeof name));

@@ -94,6 +94,19 @@ roc_ty roc_infer_index(roc_infer *inf, const roc_ast_node *node);
 /* infer_call.c */
 roc_ty roc_infer_call(roc_infer *inf, const roc_ast_node *node);
 
+/* suggest.c: what a message adds, in `buf` or constant: "" or "; …". */
+const char *roc_infer_suggest_name(const roc_infer *inf, const char *text, bool is_root_known,
+                                   char *buf, size_t nbytes);
+const char *roc_infer_suggest_property(const char *name, char *buf, size_t nbytes);
+const char *roc_infer_suggest_dtype(const char *name, char *buf, size_t nbytes);
+/* An INDEX of an element that is none any more; a row that is assigned, with `rest` dimensions. */
+const char *roc_infer_suggest_index(const roc_infer *inf, const roc_ast_node *node, char *buf,
+                                    size_t nbytes);
+const char *roc_infer_suggest_element(const roc_ast_node *target, uint32_t rest, char *buf,
+                                      size_t nbytes);
+/* How a builtin is called. */
+const char *roc_infer_suggest_call(uint32_t id, char *buf, size_t nbytes);
+
 /* restrict.c: what the subset forbids by its form alone. */
 void roc_infer_restrict(roc_infer *inf);
 /* flow.c: locals read before they are assigned, functions that end without their results. */

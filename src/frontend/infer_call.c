@@ -78,7 +78,7 @@ static roc_ty join_args(roc_infer *inf, const call_ctx *c, bool is_float) {
 static void infer_launch_dim(roc_infer *inf, call_ctx *c) {
   int64_t dim;
   need_integer(inf, c, 0);
-  if (const_int(inf, c, 0, &dim) && dim < 1) {
+  if (const_int(inf, c, 0, &dim) && (dim < 1 || dim > 3)) {
     ROC_INFER_REPORT(inf, arg_node(c, 0)->span, ROC_DIAG_DIMENSION, c->info->path);
   }
   give_kind(c, ROC_TY_INT);
@@ -114,8 +114,21 @@ static void report_shape(roc_infer *inf, call_ctx *c, roc_fe_shape_fault fault, 
     case ROC_SHAPE_SIZE:
       ROC_INFER_REPORT(inf, span, ROC_DIAG_SHAPE_SIZE, path, (unsigned)INT32_MAX);
       break;
-    default: ROC_INFER_REPORT(inf, span, ROC_DIAG_CONSTANT_SHAPE, path);
+    default:
+      ROC_INFER_REPORT(inf, span, ROC_DIAG_CONSTANT_SHAPE, path,
+                       c->info->cls == ROC_BC_SHARED_ARRAY
+                           ? "; for a size that the launch says write roc.shared.array(0, dtype) "
+                             "and launch with shared = bytes"
+                           : "");
   }
+}
+
+static void report_dtype(roc_infer *inf, const call_ctx *c) {
+  char buf[240];
+  const roc_ast_node *type = own_arg(inf, c, 1);
+  const char *name = type ? roc_fe_const_text(inf->inst, type) : NULL;
+  ROC_INFER_REPORT(inf, arg_node(c, 1)->span, ROC_DIAG_CONSTANT_DTYPE, c->info->path,
+                   name ? roc_infer_suggest_dtype(name, buf, sizeof buf) : "");
 }
 
 /* shape and dtype of roc.shared.array and roc.private.array */
@@ -130,7 +143,7 @@ static void infer_block_array(roc_infer *inf, call_ctx *c) {
     report_shape(inf, c, fault, rank, extents[0]);
     give_kind(c, ROC_TY_ERROR);
   } else if (!type || !roc_fe_const_dtype(inf->inst, type, &dtype)) {
-    ROC_INFER_REPORT(inf, arg_node(c, 1)->span, ROC_DIAG_CONSTANT_DTYPE, c->info->path);
+    report_dtype(inf, c);
     give_kind(c, ROC_TY_ERROR);
   } else {
     give(c, (roc_ty){.kind = ROC_TY_ARRAY,
@@ -160,7 +173,7 @@ static void infer_const_array(roc_infer *inf, call_ctx *c) {
   bool has_dtype = c->nargs > 1;
   const roc_ast_node *type = own_arg(inf, c, 1);
   if (has_dtype && (!type || !roc_fe_const_dtype(inf->inst, type, &named))) {
-    ROC_INFER_REPORT(inf, arg_node(c, 1)->span, ROC_DIAG_CONSTANT_DTYPE, c->info->path);
+    report_dtype(inf, c);
     t = roc_ty_of(ROC_TY_ERROR);
   }
   if (t.kind > ROC_TY_ERROR) {
@@ -364,14 +377,16 @@ static builtin_fn *const builtin_handlers[ROC_BC_COUNT_] = {
 
 /* ---- the three kinds of call ------------------------------------------------------------- */
 
+/* `usage`: what the message adds. */
 static bool check_count(roc_infer *inf, const call_ctx *c, const char *name, uint32_t least,
-                        uint32_t most) {
+                        uint32_t most, const char *usage) {
   if (c->nargs >= least && c->nargs <= most) return true;
   if (roc_fe_list_is_unknown(inf->inst, &c->node->list)) return false;
   if (least == most) {
-    ROC_INFER_REPORT(inf, c->node->span, ROC_DIAG_ARGUMENT_COUNT, name, least, c->nargs);
+    ROC_INFER_REPORT(inf, c->node->span, ROC_DIAG_ARGUMENT_COUNT, name, least, c->nargs, usage);
   } else {
-    ROC_INFER_REPORT(inf, c->node->span, ROC_DIAG_ARGUMENT_RANGE, name, least, most, c->nargs);
+    ROC_INFER_REPORT(inf, c->node->span, ROC_DIAG_ARGUMENT_RANGE, name, least, most, c->nargs,
+                     usage);
   }
   return false;
 }
@@ -380,7 +395,9 @@ static void call_builtin(roc_infer *inf, call_ctx *c, uint32_t id) {
   c->info = &roc_builtin_table[id];
   c->call->kind = ROC_CALLEE_BUILTIN;
   c->call->builtin = id;
-  if (!check_count(inf, c, c->info->path, c->info->least, c->info->most)) {
+  char usage[120];
+  if (!check_count(inf, c, c->info->path, c->info->least, c->info->most,
+                   roc_infer_suggest_call(id, usage, sizeof usage))) {
     give_kind(c, ROC_TY_ERROR);
     return;
   }
@@ -390,7 +407,7 @@ static void call_builtin(roc_infer *inf, call_ctx *c, uint32_t id) {
 static void call_dtype(roc_infer *inf, call_ctx *c, roc_dtype dtype) {
   c->call->kind = ROC_CALLEE_DTYPE;
   c->call->dtype = dtype;
-  if (check_count(inf, c, roc_dtype_name(dtype), 1, 1)) need_value(inf, c, 0);
+  if (check_count(inf, c, roc_dtype_name(dtype), 1, 1, "")) need_value(inf, c, 0);
   give(c, roc_ty_of_dtype(dtype));
 }
 
@@ -398,7 +415,8 @@ static void call_dtype(roc_infer *inf, call_ctx *c, roc_dtype dtype) {
 static bool collect_params(roc_infer *inf, const call_ctx *c, uint32_t nparams, roc_ty *params) {
   for (uint32_t k = 0; k < nparams; k++) {
     roc_ty t = roc_infer_need_result(inf, arg_node(c, k), arg_type(inf, c, k));
-    if (t.maybe_false || t.kind == ROC_TY_STRING || t.kind == ROC_TY_NIL) t = need_value(inf, c, k);
+    bool is_text = t.kind == ROC_TY_STRING && t.dtype == 0; /* the name of a dtype may pass */
+    if (t.maybe_false || is_text || t.kind == ROC_TY_NIL) t = need_value(inf, c, k);
     if (t.kind <= ROC_TY_ERROR) return false;
     params[k] = t;
   }
@@ -411,7 +429,7 @@ static void call_function(roc_infer *inf, call_ctx *c, uint32_t function) {
   uint32_t nparams = fn->ast->nparams;
   if (roc_fe_list_is_unknown(inf->inst, &c->node->list)) return;
   if (c->nargs < nparams) {
-    ROC_INFER_REPORT(inf, c->node->span, ROC_DIAG_ARGUMENT_COUNT, fn->name, nparams, c->nargs);
+    ROC_INFER_REPORT(inf, c->node->span, ROC_DIAG_ARGUMENT_COUNT, fn->name, nparams, c->nargs, "");
     return;
   }
   if (nparams > ROC_INFER_MAX_PARAMS) {

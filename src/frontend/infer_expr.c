@@ -25,7 +25,7 @@ static roc_ty infer_float(roc_infer *inf, const roc_ast_node *node) {
 }
 
 static roc_ty infer_string(roc_infer *inf, const roc_ast_node *node) {
-  return roc_infer_set(inf, node, ROC_TY_STRING);
+  return roc_infer_info(inf, node)->type = roc_ty_of_text(node->as.s.data, node->as.s.len);
 }
 
 /* Refused by its form: restrict.c has the words. */
@@ -120,8 +120,41 @@ static roc_ty need_truth(roc_infer *inf, const roc_ast_node *node, roc_ty t) {
   return roc_infer_need_value(inf, node, plain).kind == ROC_TY_ERROR ? roc_ty_of(ROC_TY_ERROR) : t;
 }
 
+/* The part of a condition that is a number and no constant: every number is true in Lua, 0 too. */
+static const roc_ast_node *find_number(const roc_infer *inf, const roc_ast_node *node) {
+  while (node->kind == ROC_AST_PAREN || (node->kind == ROC_AST_UNARY && node->op == ROC_OP_NOT)) {
+    node = node->a;
+  }
+  const roc_fe_node_info *info = roc_fe_node(inf->inst, node);
+  if (node->kind == ROC_AST_BINARY && (node->op == ROC_OP_AND || node->op == ROC_OP_OR)) {
+    const roc_ast_node *left = find_number(inf, node->a);
+    return left ? left : find_number(inf, node->b);
+  }
+  return roc_ty_is_number(info->type) && !info->is_const ? node : NULL;
+}
+
+/* Notes the first such condition, for k:hints(). */
+static void note_number(roc_infer *inf, const roc_ast_node *condition) {
+  enum { SHOWN = 40 };
+  const roc_ast_node *number = inf->report ? find_number(inf, condition) : NULL;
+  if (!number || inf->typed->hint) return;
+  const roc_ast_chunk *chunk = inf->inst->fn->chunk;
+  int len = (int)(number->span.end - number->span.begin);
+  const char *text = len <= SHOWN ? chunk->text + number->span.begin : "x";
+  if (len > SHOWN) len = 1;
+  roc_str hint = ROC_STR_INIT;
+  roc_str_printf(&hint,
+                 "%s:%u: kernel '%s' takes the number %.*s for a condition here, and every number "
+                 "is true in Lua, 0 too; write %.*s ~= 0",
+                 chunk->name, number->span.line, inf->typed->options->kernel_name, len, text, len,
+                 text);
+  inf->typed->hint = roc_arena_strndup(&inf->typed->arena, roc_str_text(&hint), hint.len);
+  roc_str_deinit(&hint);
+}
+
 void roc_infer_condition(roc_infer *inf, const roc_ast_node *node) {
   need_truth(inf, node, roc_infer_expr(inf, node));
+  note_number(inf, node);
 }
 
 void roc_infer_store(roc_infer *inf, const roc_ast_node *value, roc_ty t, roc_dtype dtype) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "frontend/builtin.h"
 
 enum { MAX_CHAIN = 32 };
@@ -163,18 +164,26 @@ static roc_ty refuse_builtin(roc_infer *inf, const roc_ast_node *node, roc_built
 /* A path that leads to nothing a kernel can use. */
 static roc_ty refuse_binding(roc_infer *inf, const roc_ast_node *node,
                              const roc_fe_binding *binding, const chain *c) {
-  char text[160];
+  char text[160], more[240];
   roc_builtin id;
   chain_text(c, c->count, text, sizeof text);
   bool is_known = roc_fe_builtin_from_name(text, strlen(text), &id);
   if (is_known && roc_builtin_table[id].cls == ROC_BC_REFUSED) return refuse_builtin(inf, node, id);
   if (binding && binding->kind == ROC_BIND_OTHER) {
-    bool is_string = binding->as.type_name && strcmp(binding->as.type_name, "string") == 0;
-    if (is_string) return roc_ty_of(ROC_TY_STRING);
-    ROC_INFER_REPORT(inf, node->span, ROC_DIAG_CAPTURE, text,
-                     binding->as.type_name ? binding->as.type_name : "unknown value");
+    const char *what = binding->as.type_name ? binding->as.type_name : "unknown value";
+    const char *advice = roc_foreign_advice(ROC_FOREIGN_HOST, text, strlen(text));
+    if (strcmp(what, "string") == 0) return roc_ty_of(ROC_TY_STRING);
+    if (strcmp(what, "function of the host") == 0) {
+      ROC_INFER_REPORT(
+          inf, node->span, ROC_DIAG_HOST_FUNCTION, text,
+          advice ? advice : "call it before the launch and pass what it gives as an argument");
+    } else {
+      ROC_INFER_REPORT(inf, node->span, ROC_DIAG_CAPTURE, text, what);
+    }
   } else {
-    ROC_INFER_REPORT(inf, node->span, ROC_DIAG_UNDEFINED, text);
+    bool is_root_known = binding && binding->consumed > 0;
+    ROC_INFER_REPORT(inf, node->span, ROC_DIAG_UNDEFINED, text,
+                     roc_infer_suggest_name(inf, text, is_root_known, more, sizeof more));
   }
   return roc_ty_of(ROC_TY_ERROR);
 }
@@ -200,6 +209,7 @@ static roc_ty binding_type(roc_infer *inf, const roc_ast_node *node, const roc_f
                       .space = ROC_IR_ARRAY_CONST};
     case ROC_BIND_FUNCTION: return (roc_ty){.kind = ROC_TY_FUNCTION, .id = b->as.function};
     case ROC_BIND_NAMESPACE: return roc_ty_of(ROC_TY_NAMESPACE);
+    case ROC_BIND_STRING: return roc_ty_of_text(b->as.text, strlen(b->as.text));
     default: return refuse_binding(inf, node, b, c);
   }
 }
@@ -219,7 +229,9 @@ static roc_ty property(roc_infer *inf, const roc_ast_node *node, roc_ty base) {
   if (strcmp(name, "size") == 0) return roc_ty_of(ROC_TY_INT);
   if (strcmp(name, "ndim") == 0) return int_constant(inf, node, base.rank);
   if (strcmp(name, "dtype") == 0) return (roc_ty){.kind = ROC_TY_DTYPE, .dtype = base.dtype};
-  ROC_INFER_REPORT(inf, node->b->span, ROC_DIAG_PROPERTY, name);
+  char more[80];
+  ROC_INFER_REPORT(inf, node->b->span, ROC_DIAG_PROPERTY, name,
+                   roc_infer_suggest_property(name, more, sizeof more));
   return roc_ty_of(ROC_TY_ERROR);
 }
 
@@ -240,9 +252,11 @@ static roc_ty index_type(roc_infer *inf, const roc_ast_node *node, roc_ty base) 
   if (base.kind <= ROC_TY_ERROR) return base;
   if (base.kind == ROC_TY_SHAPE) return index_shape(inf, node, base);
   if (base.kind != ROC_TY_ARRAY) {
+    char more[200];
     bool is_table = base.kind == ROC_TY_NAMESPACE;
     ROC_INFER_REPORT(inf, node->span, is_table ? ROC_DIAG_INDEX_TABLE : ROC_DIAG_INDEX_BASE,
-                     roc_ty_phrase(base, name, sizeof name));
+                     roc_ty_phrase(base, name, sizeof name),
+                     roc_infer_suggest_index(inf, node, more, sizeof more));
     return roc_ty_of(ROC_TY_ERROR);
   }
   if (node->b->kind == ROC_AST_STRING) return property(inf, node, base);

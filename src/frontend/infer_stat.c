@@ -23,14 +23,15 @@ static void infer_store_target(roc_infer *inf, const roc_ast_node *target,
                                const roc_ast_node *value, roc_ty t) {
   roc_ty element = roc_infer_index(inf, target);
   roc_ty base = roc_infer_info(inf, target->a)->type;
-  char name[64];
+  char name[64], more[200];
   if (base.kind <= ROC_TY_ERROR || element.kind <= ROC_TY_ERROR) return;
   if (base.kind != ROC_TY_ARRAY || target->b->kind == ROC_AST_STRING) {
     ROC_INFER_REPORT(inf, target->span, ROC_DIAG_STORE_TARGET,
                      roc_ty_phrase(base, name, sizeof name));
   } else if (element.kind == ROC_TY_ARRAY) {
     ROC_INFER_REPORT(inf, target->span, ROC_DIAG_STORE_ROW,
-                     roc_ty_phrase(element, name, sizeof name));
+                     roc_ty_phrase(element, name, sizeof name),
+                     roc_infer_suggest_element(target, element.rank, more, sizeof more));
   } else if (base.space == ROC_IR_ARRAY_CONST) {
     ROC_INFER_REPORT(inf, target->span, ROC_DIAG_STORE_CONST);
   } else if (t.kind > ROC_TY_ERROR) {

@@ -1,6 +1,8 @@
 /* From a typed program to a verified module: parameters, the kernel's body, the end. */
 #include "frontend/lower.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "ir/verify.h"
 
@@ -124,6 +126,9 @@ static roc_status lower_typed(const roc_fe_typed *typed, roc_diags *diags, roc_i
   roc_arena_init(&lx.scratch, (size_t)1 << 28);
   roc_ir_builder_init(&lx.b, module);
   lower_kernel(&lx);
+  if (typed->hint) {
+    module->hint = roc_arena_strndup(&module->arena, typed->hint, strlen(typed->hint));
+  }
   ROC_TRY(finish(&lx, err));
   return roc_ir_verify(module, err);
 }

@@ -96,16 +96,20 @@ bool roc_pl_is_nothing(roc_ty t) {
   return roc_ty_is_static(t) && t.kind != ROC_TY_ARRAY && t.kind != ROC_TY_SHAPE;
 }
 
+static void print_extents(roc_printer *p, const int64_t *extents, uint32_t rank) {
+  roc_pl_put(p, "{");
+  for (uint32_t d = 0; d < rank; d++) roc_str_printf(&p->text, "%" PRId64 ",", extents[d]);
+  roc_pl_put(p, "}");
+}
+
 static void print_const_array(roc_printer *p, const roc_ast_node *node,
                               const roc_fe_const_array *a) {
   const char *name = roc_fe_const_name(node);
   size_t nbytes = roc_dtype_itemsize(a->dtype);
-  roc_pl_put(p, "S.const_array({");
-  for (uint32_t d = 0; d < a->rank; d++) {
-    roc_str_printf(&p->text, "%" PRId64 ",", a->extents[d]);
-    nbytes *= (size_t)a->extents[d];
-  }
-  roc_str_printf(&p->text, "},\"%s\",", roc_dtype_name(a->dtype));
+  for (uint32_t d = 0; d < a->rank; d++) nbytes *= (size_t)a->extents[d];
+  roc_pl_put(p, "S.const_array(");
+  print_extents(p, a->extents, a->rank);
+  roc_str_printf(&p->text, ",\"%s\",", roc_dtype_name(a->dtype));
   quote(&p->text, a->data, nbytes);
   roc_pl_put(p, ",");
   quote(&p->text, name, strlen(name));
@@ -392,7 +396,10 @@ static void print_block_array(roc_printer *p, const roc_ast_node *node,
                    roc_dtype_name(dtype));
   }
   if (!is_dynamic) {
-    roc_pl_expr(p, shape);
+    int64_t extents[ROC_MAX_RANK] = {0};
+    uint32_t rank = 0;
+    roc_fe_const_shape(p->inst, shape, extents, &rank);
+    print_extents(p, extents, rank);
     roc_pl_put(p, ", ");
   }
   roc_str_printf(&p->text, "\"%s\"", roc_dtype_name(dtype));

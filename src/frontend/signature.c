@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/near.h"
+
 typedef struct reader {
   const char *text, *at;
   roc_error *err;
@@ -39,10 +41,26 @@ static bool accept_word(reader *r, const char *word) {
   return true;
 }
 
+/* What a word that is no dtype may mean. */
+static roc_status refuse_word(const reader *r, size_t n) {
+  const char *advice = roc_foreign_advice(ROC_FOREIGN_DTYPE, r->at, n);
+  roc_near near = roc_near_to(r->at, n);
+  for (int dt = 0; dt < ROC_DT_COUNT_; dt++) {
+    roc_near_offer(&near, roc_dtype_name((roc_dtype)dt), roc_dtype_name((roc_dtype)dt));
+  }
+  if (!advice) advice = near.best;
+  if (!advice) return expected(r, "a dtype such as float32");
+  return roc_fail(
+      r->err, ROC_INVALID,
+      "bad signature '%.200s' (a dtype such as float32 expected at character %d; '%.*s' "
+      "is none; write %s)",
+      r->text, (int)(r->at - r->text) + 1, (int)n, r->at, advice);
+}
+
 static roc_status read_dtype(reader *r, roc_dtype *out) {
   skip_space(r);
   size_t n = word_length(r->at);
-  if (!roc_dtype_from_name(r->at, n, out)) return expected(r, "a dtype such as float32");
+  if (!roc_dtype_from_name(r->at, n, out)) return refuse_word(r, n);
   r->at += n;
   return ROC_OK;
 }
@@ -98,11 +116,27 @@ static roc_status read_type(reader *r, roc_fe_arg *arg) {
   return ROC_OK;
 }
 
+/* "void(float32[:])", as Numba has it, or types without parentheses. */
+static roc_status refuse_start(const reader *r) {
+  const char *open = strchr(r->text, '(');
+  size_t n = word_length(r->at);
+  if (open && n > 0 && r->at + n == open) {
+    return roc_fail(r->err, ROC_INVALID,
+                    "bad signature '%.200s' (a kernel returns nothing, and its signature has the "
+                    "parameters alone: write '%.200s')",
+                    r->text, open);
+  }
+  if (open || n == 0) return expected(r, "'('");
+  return roc_fail(r->err, ROC_INVALID,
+                  "bad signature '%.200s' ('(' expected at character 1: write '(%.200s)')", r->text,
+                  r->text);
+}
+
 roc_status roc_fe_parse_signature(const char *text, roc_fe_arg *args, uint32_t room,
                                   uint32_t *out_count, roc_error *err) {
   reader r = {text, text, err};
   *out_count = 0;
-  if (!accept(&r, '(')) return expected(&r, "'('");
+  if (!accept(&r, '(')) return refuse_start(&r);
   if (!accept(&r, ')')) {
     do {
       if (*out_count == room) return expected(&r, "')' (too many types)");
@@ -110,6 +144,7 @@ roc_status roc_fe_parse_signature(const char *text, roc_fe_arg *args, uint32_t r
       ROC_TRY(read_type(&r, &args[*out_count]));
       *out_count += 1;
     } while (accept(&r, ','));
+    if (*r.at == '*') return expected(&r, "',' or ')', and an array as float32[:],");
     if (!accept(&r, ')')) return expected(&r, "',' or ')'");
   }
   skip_space(&r);

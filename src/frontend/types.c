@@ -1,7 +1,8 @@
 /* Operations on the types of the kernel language: the lattice, names, adjusted lists. */
-#include "frontend/types.h"
+#include "frontend/infer.h"
 
 #include <stdio.h>
+#include <string.h>
 
 bool roc_ty_equal(roc_ty a, roc_ty b) {
   return a.kind == b.kind && a.maybe_false == b.maybe_false && a.dtype == b.dtype &&
@@ -103,20 +104,91 @@ static roc_fe_shape_fault const_extent(const roc_fe_instance *inst, const roc_as
   return *out < 0 || *out > INT32_MAX ? ROC_SHAPE_EXTENT : ROC_SHAPE_FINE;
 }
 
-roc_fe_shape_fault roc_fe_const_shape(const roc_fe_instance *inst, const roc_ast_node *shape,
-                                      int64_t *extents, uint32_t *rank) {
-  int64_t size = 1;
-  *rank = 1;
-  if (shape->kind != ROC_AST_TABLE) return const_extent(inst, shape, &extents[0]);
+/* What the node stands for, through parentheses and locals that are never assigned again. */
+static const roc_ast_node *origin(const roc_ast_node *node) {
+  while (node && (node->kind == ROC_AST_PAREN || node->kind == ROC_AST_LOCAL_NAME)) {
+    node = node->kind == ROC_AST_PAREN ? node->a : roc_infer_initializer(node->sym);
+  }
+  return node;
+}
+
+static const roc_fe_binding *captured_binding(const roc_fe_instance *inst, const roc_ast_node *node,
+                                              roc_ty_kind kind) {
+  if (roc_fe_node(inst, node)->type.kind != kind || !(node = origin(node))) return NULL;
+  return roc_fe_node(inst, node)->binding;
+}
+
+static roc_fe_shape_fault check_extents(int64_t *extents, uint32_t rank) {
+  for (uint32_t k = 0; k < rank; k++) {
+    if (extents[k] >= 0 && extents[k] <= INT32_MAX) continue;
+    extents[0] = extents[k];
+    return ROC_SHAPE_EXTENT;
+  }
+  return ROC_SHAPE_FINE;
+}
+
+/* The extents that a captured table has now. */
+static roc_fe_shape_fault captured_shape(const roc_fe_shape *shape, int64_t *extents,
+                                         uint32_t *rank) {
+  for (*rank = 0; *rank <= ROC_MAX_RANK; ++*rank) {
+    const roc_fe_binding *extent = &shape->extents[*rank];
+    if (extent->kind == ROC_BIND_NIL) break;
+    bool is_integer = extent->kind == ROC_BIND_CONSTANT && extent->as.scalar.type == ROC_VT_INT;
+    if (!is_integer) return ROC_SHAPE_NOT_CONSTANT;
+    if (*rank < ROC_MAX_RANK) extents[*rank] = extent->as.scalar.as.i;
+  }
+  if (*rank == 0 || *rank > ROC_MAX_RANK) return ROC_SHAPE_RANK;
+  return check_extents(extents, *rank);
+}
+
+/* Those of the table `shape`, in the text. */
+static roc_fe_shape_fault written_shape(const roc_fe_instance *inst, const roc_ast_node *shape,
+                                        int64_t *extents, uint32_t *rank) {
   *rank = shape->list.count;
   if (*rank == 0 || *rank > ROC_MAX_RANK) return ROC_SHAPE_RANK;
   for (uint32_t k = 0; k < *rank; k++) {
     roc_fe_shape_fault fault = const_extent(inst, shape->list.items[k], &extents[k]);
-    if (fault != ROC_SHAPE_FINE) {
-      extents[0] = extents[k];
-      return fault;
-    }
+    if (fault == ROC_SHAPE_FINE) continue;
+    extents[0] = extents[k];
+    return fault;
   }
+  return ROC_SHAPE_FINE;
+}
+
+/* The captured table that the node is; NULL: it is none. */
+static const roc_fe_shape *shape_of(const roc_fe_instance *inst, const roc_ast_node *node) {
+  const roc_fe_binding *binding = captured_binding(inst, node, ROC_TY_NAMESPACE);
+  return binding && binding->kind == ROC_BIND_NAMESPACE ? binding->as.shape : NULL;
+}
+
+/* The same of a table that came as an array, because the function makes arrays of tables. */
+static const roc_fe_const_array *table_of(const roc_fe_instance *inst, const roc_ast_node *node) {
+  const roc_fe_binding *binding = captured_binding(inst, node, ROC_TY_ARRAY);
+  if (!binding || binding->kind != ROC_BIND_CONST_ARRAY) return NULL;
+  const roc_fe_const_array *a = binding->as.const_array;
+  return a->is_table && a->rank == 1 && a->dtype == ROC_DT_INT64 ? a : NULL;
+}
+
+static roc_fe_shape_fault table_shape(const roc_fe_const_array *a, int64_t *extents,
+                                      uint32_t *rank) {
+  *rank = (uint32_t)a->extents[0];
+  if (a->extents[0] < 1 || a->extents[0] > ROC_MAX_RANK) return ROC_SHAPE_RANK;
+  memcpy(extents, a->data, *rank * sizeof *extents);
+  return check_extents(extents, *rank);
+}
+
+roc_fe_shape_fault roc_fe_const_shape(const roc_fe_instance *inst, const roc_ast_node *shape,
+                                      int64_t *extents, uint32_t *rank) {
+  int64_t size = 1;
+  const roc_fe_shape *captured = shape_of(inst, shape);
+  const roc_fe_const_array *table = table_of(inst, shape);
+  *rank = 1;
+  bool is_list = captured || table || shape->kind == ROC_AST_TABLE;
+  if (!is_list) return const_extent(inst, shape, &extents[0]);
+  roc_fe_shape_fault fault = captured ? captured_shape(captured, extents, rank)
+                             : table  ? table_shape(table, extents, rank)
+                                      : written_shape(inst, shape, extents, rank);
+  if (fault != ROC_SHAPE_FINE) return fault;
   for (uint32_t k = 0; k < *rank; k++) {
     if (__builtin_mul_overflow(size, extents[k], &size) || size > INT32_MAX) return ROC_SHAPE_SIZE;
   }
@@ -124,11 +196,25 @@ roc_fe_shape_fault roc_fe_const_shape(const roc_fe_instance *inst, const roc_ast
 }
 
 bool roc_fe_const_dtype(const roc_fe_instance *inst, const roc_ast_node *node, roc_dtype *out) {
-  if (node->kind == ROC_AST_STRING) {
-    return roc_dtype_from_name(node->as.s.data, node->as.s.len, out);
-  }
-  *out = (roc_dtype)roc_fe_node(inst, node)->type.dtype;
-  return roc_fe_node(inst, node)->type.kind == ROC_TY_DTYPE;
+  roc_ty t = roc_fe_node(inst, node)->type;
+  bool is_name = t.kind == ROC_TY_STRING && t.dtype > 0;
+  *out = (roc_dtype)(is_name ? t.dtype - 1 : t.dtype);
+  return is_name || t.kind == ROC_TY_DTYPE;
+}
+
+roc_ty roc_ty_of_text(const char *text, size_t len) {
+  roc_dtype dtype;
+  roc_ty t = roc_ty_of(ROC_TY_STRING);
+  if (roc_dtype_from_name(text, len, &dtype)) t.dtype = (uint8_t)(dtype + 1);
+  return t;
+}
+
+const char *roc_fe_const_text(const roc_fe_instance *inst, const roc_ast_node *node) {
+  node = origin(node);
+  if (!node) return NULL;
+  if (node->kind == ROC_AST_STRING) return node->as.s.data;
+  const roc_fe_binding *binding = roc_fe_node(inst, node)->binding;
+  return binding && binding->kind == ROC_BIND_STRING ? binding->as.text : NULL;
 }
 
 const char *roc_fe_const_name(const roc_ast_node *node) {

@@ -41,10 +41,10 @@ typedef enum roc_ty_kind {
 typedef struct roc_ty {
   uint8_t kind;     /* roc_ty_kind */
   bool maybe_false; /* a number or false: the value of `boolean and number` */
-  uint8_t dtype;    /* ARRAY, DTYPE: roc_dtype */
-  uint8_t rank;     /* ARRAY, SHAPE */
-  uint8_t space;    /* ARRAY: roc_ir_array_kind; CONST also of an argument that is not written */
-  uint32_t id;      /* BUILTIN, FUNCTION */
+  uint8_t dtype; /* ARRAY, DTYPE: roc_dtype; STRING: one more than the dtype that it names, or 0 */
+  uint8_t rank;  /* ARRAY, SHAPE */
+  uint8_t space; /* ARRAY: roc_ir_array_kind; CONST also of an argument that is not written */
+  uint32_t id;   /* BUILTIN, FUNCTION */
 } roc_ty;
 
 typedef struct roc_fe_instance roc_fe_instance;
@@ -113,6 +113,7 @@ typedef struct roc_fe_typed {
   roc_fe_instance *first, *last; /* in order of creation, linked by next; the ones unused in the
                                     end are among them: reach the used ones from CALL nodes */
   uint32_t ninstances;
+  const char *hint; /* a number that stands as a condition, as a sentence; NULL: none does */
 } roc_fe_typed;
 
 /* Checks the subset's restrictions and types the kernel with all it calls.  ROC_COMPILE: diags
@@ -177,8 +178,12 @@ typedef enum roc_fe_shape_fault {
  * extent that alone. */
 roc_fe_shape_fault roc_fe_const_shape(const roc_fe_instance *inst, const roc_ast_node *shape,
                                       int64_t *extents, uint32_t *rank);
-/* The dtype an argument names: a dtype value or a string literal. */
+/* The dtype an argument names: a dtype value or a string. */
 bool roc_fe_const_dtype(const roc_fe_instance *inst, const roc_ast_node *node, roc_dtype *out);
+/* The type of a string. */
+roc_ty roc_ty_of_text(const char *text, size_t len);
+/* The text of a string: a literal, a captured one, or a local's; NULL: it is not known. */
+const char *roc_fe_const_text(const roc_fe_instance *inst, const roc_ast_node *node);
 /* What messages call the constant array that a name, or a call of roc.const.array, is. */
 const char *roc_fe_const_name(const roc_ast_node *node);
 /* The index operands of roc.atomic.*: the items of a table, or the node itself. */

@@ -200,6 +200,7 @@ typedef roc_vec(uint32_t) roc_ir_ids;
 typedef struct roc_ir_module {
   roc_arena arena;
   const char *name; /* kernel name, as the user gave it; symbols are derived */
+  const char *hint; /* what the front end found that is probably not meant; NULL: nothing */
   bool check, contract, fastmath;
   uint32_t workgroup[3];        /* promised bound per dimension, 0: none */
   roc_vec(roc_ir_param) params; /* kernarg order: explicit, then hidden */

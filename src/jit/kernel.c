@@ -90,7 +90,7 @@ void roc_jit_kernel_free(roc_jit_kernel *kernel) {
   if (!kernel) return;
   free_state(kernel);
   roc_str_deinit(&kernel->diagnostics);
-  roc_str_deinit(&kernel->hint);
+  for (int i = 0; i < ROC_JIT_HINTS; i++) roc_str_deinit(&kernel->hints[i]);
   roc_free(kernel->block);
   roc_free(kernel->name);
   roc_free(kernel);
@@ -241,10 +241,18 @@ roc_status roc_jit_kernel_name_error(const roc_jit_kernel *k, roc_error *err) {
   return err ? err->code : ROC_COMPILE;
 }
 
-static void note_hint(roc_jit_kernel *k, const roc_ir_module *module) {
-  if (k->hint.len > 0) return;
-  roc_jit_hint_float64(module, &k->hint);
-  k->is_hint_new = k->hint.len > 0;
+static void note_hints(roc_jit_kernel *k, const roc_ir_module *module) {
+  bool had[ROC_JIT_HINTS];
+  for (int i = 0; i < ROC_JIT_HINTS; i++) had[i] = k->hints[i].len > 0;
+  if (!had[ROC_JIT_HINT_FLOAT64]) {
+    roc_jit_hint_float64(module, &k->hints[ROC_JIT_HINT_FLOAT64]);
+  }
+  if (!had[ROC_JIT_HINT_FRONT_END] && module->hint) {
+    roc_str_puts(&k->hints[ROC_JIT_HINT_FRONT_END], module->hint);
+  }
+  for (int i = 0; i < ROC_JIT_HINTS; i++) {
+    if (!had[i]) k->is_hint_new[i] = k->hints[i].len > 0;
+  }
 }
 
 /* Where the link to the host carries no atomics they would be lost without a word, and lines of
@@ -295,7 +303,7 @@ static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_sp
     if (status == ROC_OK) status = roc_jit_build(module, &options, &object, &k->times.codegen, err);
   }
   roc_clock_lap(&k->times.back_end_ms, &mark);
-  note_hint(k, module);
+  note_hints(k, module);
   roc_ir_module_free(module);
   if (*out_spec) return ROC_OK;
   if (status != ROC_OK) return status == ROC_COMPILE ? roc_jit_kernel_name_error(k, err) : status;
@@ -401,6 +409,13 @@ roc_status roc_jit_kernel_check_classes(const roc_jit_kernel *k, roc_error *err)
   return roc_fail(err, ROC_INVALID,
                   "kernel '%s' has no types yet: launch it once, or give roc.kernel a signature",
                   k->name);
+}
+
+void roc_jit_kernel_look_for_hints(roc_jit_kernel *kernel) {
+  roc_ir_module *module = NULL;
+  if (kernel->ncompiles > 0 || !kernel->has_classes) return;
+  if (roc_jit_lower(kernel, &module, NULL) == ROC_OK) note_hints(kernel, module);
+  roc_ir_module_free(module);
 }
 
 roc_status roc_jit_kernel_dump_types(roc_jit_kernel *kernel, roc_str *out, roc_error *err) {

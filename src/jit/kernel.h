@@ -36,6 +36,9 @@ typedef struct roc_jit_spec {
   unsigned char key[];
 } roc_jit_spec;
 
+/* Kinds of hints. */
+enum { ROC_JIT_HINT_FLOAT64, ROC_JIT_HINT_FRONT_END, ROC_JIT_HINTS };
+
 typedef struct roc_jit_kernel {
   char *name;
   roc_fe_options options;
@@ -56,10 +59,10 @@ typedef struct roc_jit_kernel {
   roc_jit_times times;
   unsigned char *block; /* kernarg of the launch in hand */
   uint32_t block_capacity;
-  roc_rt_use *uses;    /* nparams + narrays */
-  roc_str hint;        /* the first one found by a compile; "": none */
-  bool is_hint_new;    /* not yet given as a warning */
-  roc_str diagnostics; /* of the last compile that failed, whole */
+  roc_rt_use *uses;                /* nparams + narrays */
+  roc_str hints[ROC_JIT_HINTS];    /* of each kind the first one found by a compile; "": none */
+  bool is_hint_new[ROC_JIT_HINTS]; /* not yet given as a warning */
+  roc_str diagnostics;             /* of the last compile that failed, whole */
 } roc_jit_kernel;
 
 typedef struct roc_jit_grid {
@@ -101,6 +104,8 @@ static inline bool roc_jit_spec_writes(const roc_jit_spec *spec, uint32_t i) {
 
 /* Classes of kernel->values without compiling anything: for sim, and for a signature. */
 void roc_jit_kernel_classify(roc_jit_kernel *kernel);
+/* Finds the hints of a kernel that has types and was not compiled: one that ran in Lua. */
+void roc_jit_kernel_look_for_hints(roc_jit_kernel *kernel);
 roc_status roc_jit_kernel_dump_types(roc_jit_kernel *kernel, roc_str *out, roc_error *err);
 roc_status roc_jit_kernel_dump_ir(roc_jit_kernel *kernel, roc_str *out, roc_error *err);
 roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const roc_cg_options *options,

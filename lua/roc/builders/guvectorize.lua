@@ -328,7 +328,7 @@ local function call(subject, ...)
   local args, options = table.pack(...), {}
   local n = args.n
   if type(args[n]) == "table" then
-    options = support.check_options(args[n], CALL_OPTIONS, argument(subject, n))
+    options = support.check_call_options(args[n], CALL_OPTIONS, argument(subject, n))
     check_dtypes(subject, options)
     n = n - 1
   end
@@ -354,9 +354,9 @@ local function guvectorize(f, signature, opts)
       signature, count, subject.name, subject.nparams)
   end
   local public = support.public(call)
-  return function(...)
+  return support.built(function(...)
     return public(subject, ...)
-  end
+  end)
 end
 
 return support.public(guvectorize)

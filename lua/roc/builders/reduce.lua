@@ -208,8 +208,8 @@ local function call(subject, array, opts)
   local where = string.format("argument #2 to '%s'", subject.name)
   local options = support.check_options(opts, CALL_OPTIONS, where)
   if not support.side_of(array) then
-    support.fail("bad argument #1 to '%s' (array expected, got %s)", subject.name,
-      support.type_name(array))
+    support.fail("bad argument #1 to '%s' (array expected, got %s%s)", subject.name,
+      support.type_name(array), support.table_advice(array))
   end
   if options.axis ~= nil then
     check_axis(subject, options.axis, array)
@@ -247,9 +247,9 @@ local function reduce(f, init, opts)
   end
   subject.init, subject.is_commutative = init, options.commutative
   local public = support.public(call)
-  return function(array, call_opts)
+  return support.built(function(array, call_opts)
     return public(subject, array, call_opts)
-  end
+  end)
 end
 
 return support.public(reduce)

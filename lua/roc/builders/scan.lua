@@ -168,8 +168,8 @@ end
 
 local function check_array(subject, array)
   if not support.side_of(array) then
-    support.fail("bad argument #1 to '%s' (array expected, got %s)", subject.name,
-      support.type_name(array))
+    support.fail("bad argument #1 to '%s' (array expected, got %s%s)", subject.name,
+      support.type_name(array), support.table_advice(array))
   elseif array.ndim ~= 1 then
     support.fail(
       "bad argument #1 to '%s' (array of 1 dimension expected, got shape %s; "
@@ -212,9 +212,9 @@ local function scan(f, opts)
   local subject = subjects.new("scan", f, options)
   subject:check_parameters("scan", 2)
   local public = support.public(call)
-  return function(array, call_opts)
+  return support.built(function(array, call_opts)
     return public(subject, array, call_opts)
-  end
+  end)
 end
 
 return support.public(scan)

@@ -4,6 +4,7 @@
 -- The files of this folder are the library's: each calls library(), so that faults and errors point
 -- at the script's line that called the built function.
 local core = require "roc.core"
+local capture = require "roc.capture"
 
 local M = {}
 
@@ -35,10 +36,12 @@ local function raise(why)
     error(why, 0)
   end
   local level = 2
-  while own[debug.getinfo(level, "S").short_src] do
+  local info = debug.getinfo(level, "S")
+  while info and own[info.short_src] do
     level = level + 1
+    info = debug.getinfo(level, "S")
   end
-  error(rest or why, level)
+  error(rest or why, info and level or 0) -- a coroutine may run nothing but the library
 end
 
 local function finish(is_fine, ...)
@@ -57,6 +60,14 @@ function M.public(run)
   end
 end
 
+---A function that was built, for the script: none that a kernel calls.
+---@param f function
+---@return function
+function M.built(f)
+  capture.add_host_function(f)
+  return f
+end
+
 ---"a1", "a2", …
 function M.names(letter, count)
   local list = {}
@@ -72,6 +83,12 @@ end
 function M.type_name(value)
   local meta = type(value) == "userdata" and debug.getmetatable(value)
   return meta and type(meta.__name) == "string" and meta.__name or type(value)
+end
+
+---Whether the value is a stream, or a scope of one.
+function M.is_stream(value)
+  local name = M.type_name(value)
+  return name == "roc.Stream" or name == "roc.StreamScope"
 end
 
 local SIDES = { ["roc.Array"] = "host", ["roc.SmartArray"] = "host",
@@ -100,6 +117,11 @@ function M.check_init(init, dtype)
   return dtype.kind == "i" and math.tointeger(init) or dtype.kind == "f" and init + 0.0 or init
 end
 
+---What a message adds where a table stands in place of an array.
+function M.table_advice(value)
+  return type(value) == "table" and "; make an array of it: roc.array(t)" or ""
+end
+
 ---"integer", "float", "boolean", or nil when the value is none.
 function M.kind_of_scalar(value)
   return math.type(value) or (type(value) == "boolean" and "boolean") or nil
@@ -114,7 +136,8 @@ function M.check_argument(value, what)
   end
   local kind = M.kind_of_scalar(value)
   if not kind then
-    M.fail("bad %s (array, number or boolean expected, got %s)", what, M.type_name(value))
+    M.fail("bad %s (array, number or boolean expected, got %s%s)", what, M.type_name(value),
+      M.table_advice(value))
   end
   return nil, kind
 end
@@ -139,8 +162,9 @@ function M.check_dtype(value, what)
   local dtype = type(value) == "string" and core.dtypes[value]
     or (M.type_name(value) == "roc.DType" and value)
   if not dtype then
-    M.fail("bad %s (a dtype expected, got %s)", what,
-      type(value) == "string" and string.format("%q", value) or M.type_name(value))
+    M.fail("bad %s (a dtype expected, got %s%s)", what,
+      type(value) == "string" and string.format("%q", value) or M.type_name(value),
+      type(value) == "string" and core.suggest("dtype", value, core.dtypes) or "")
   end
   return dtype
 end
@@ -176,7 +200,7 @@ local OPTIONS = {
     end
   end,
   stream = function(value)
-    if M.type_name(value) ~= "roc.Stream" then
+    if not M.is_stream(value) then
       bad_option("stream", "roc.Stream", value)
     end
   end,
@@ -202,6 +226,15 @@ function M.check_options(options, known, where)
     end
   end
   return options
+end
+
+---The same for the table after the arguments of a call, which may be meant as an argument.
+function M.check_call_options(options, known, where)
+  if options[1] ~= nil then
+    M.fail("bad %s (array, number or boolean expected, got table%s)", where,
+      M.table_advice(options))
+  end
+  return M.check_options(options, known, where)
 end
 
 ---Refuses a destination whose elements cannot hold the results: what the compiler would say of the
@@ -242,7 +275,7 @@ end
 ---@param n integer
 ---@param stream? roc.Stream
 function M.device_of(arrays, n, stream)
-  local device = stream and M.type_name(stream) == "roc.Stream" and stream.device or nil
+  local device = stream and M.is_stream(stream) and stream.device or nil
   local other = device and "the stream" or "another"
   local is_device = false
   for i = 1, n do

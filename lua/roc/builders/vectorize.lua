@@ -37,7 +37,7 @@ local function read_call(subject, ...)
   local args, options = table.pack(...), {}
   local n = args.n
   if type(args[n]) == "table" then
-    options = support.check_options(args[n], CALL_OPTIONS, argument(n, subject.name))
+    options = support.check_call_options(args[n], CALL_OPTIONS, argument(n, subject.name))
     args[n], n = nil, n - 1
   end
   if subject.nparams and n ~= subject.nparams then
@@ -249,13 +249,13 @@ local function vectorize(f, opts)
   subject.dtype = options.dtype
   local read, run = support.public(read_call), support.public(call)
   local plain = subject.is_builtin and support.public(named(f, subject.name)) or f
-  return function(...)
+  return support.built(function(...)
     local args, n, call_options = read(subject, ...)
     if has_array(args, n) or call_options.out then
       return run(subject, args, n, call_options)
     end
     return plain(table.unpack(args, 1, n))
-  end
+  end)
 end
 
 return support.public(vectorize)

@@ -40,6 +40,7 @@ local roc = {}
 -- ----------------------------------------------------------------------------------------
 
 ---An n-dimensional array in host memory; or a view, which shares its memory and keeps it alive.
+---Fields that are not listed are errors.  `ipairs` and `pairs` give indices and elements, or rows.
 ---@class roc.Array
 ---@field shape integer[] a fresh table
 ---@field dtype roc.DType
@@ -284,8 +285,16 @@ function Stream:wait(event) end
 ---@param ... any
 function Stream:callback(f, ...) end
 
----Waits at the end of the scope: `local scope <close> = s:auto_synchronize()`.
+---Waits at the end of the scope: `local scope <close> = s:auto_synchronize()`.  The scope stands
+---for its stream until then.
+---@return roc.StreamScope
 function Stream:auto_synchronize() end
+
+---@class roc.StreamScope: roc.Stream
+local StreamScope = {}
+
+---Ends the scope: waits.
+function StreamScope:close() end
 
 ---Gives the stream back; its work goes on.
 function Stream:close() end
@@ -381,9 +390,12 @@ function SmartArray:mark_changed(side) end
 ---Brings the host's side up to date and gives the device's memory back.  Also what `<close>` does.
 function SmartArray:close() end
 
----@param a roc.Array
+---Of an array, or of a new one with undefined contents.
+---@param a roc.Array | roc.Shape
+---@param dtype? roc.DTypeLike of a new array; float64 unless told
+---@param order? roc.Order
 ---@return roc.SmartArray
-function roc.smart_array(a) end
+function roc.smart_array(a, dtype, order) end
 
 ---Bytes: `used` by arrays on the device, `cached` of freed ones, `free` and `total` on it; `live`:
 ---of all arrays of the process.
@@ -424,11 +436,16 @@ local Kernel = {}
 ---@param ... roc.AnyArray | number | boolean
 function Kernel:launch(how, ...) end
 
----Exactly n work-items; the workgroup is chosen for the device.
----@param n integer
----@param opts? { workgroup?: integer, shared?: integer, stream?: roc.Stream }
+---Exactly n work-items, or n by m, or n by m by l; the workgroup is chosen for the device.  The
+---options stand after the last extent.
+---@param n integer | integer[] one to three extents as a table
+---@param m? integer
+---@param l? integer
+---@param opts? { workgroup?: integer | integer[], shared?: integer, stream?: roc.Stream }
 ---@return fun(...)
-function Kernel:forall(n, opts) end
+---@overload fun(self: roc.Kernel, n: integer | integer[], opts?: table): fun(...)
+---@overload fun(self: roc.Kernel, n: integer, m: integer, opts?: table): fun(...)
+function Kernel:forall(n, m, l, opts) end
 
 ---What each local is, and why.
 ---@param ... roc.AnyArray | number | boolean arguments; without any, those of the last launch

@@ -61,8 +61,8 @@ roc.shared = {}
 
 ---One block a workgroup for each place in the text; contents start undefined. With shape 0 it lies
 ---over the launch's dynamic bytes, from `first_byte` on.
----@param shape roc.Shape constant
----@param dtype roc.DType
+---@param shape roc.Shape constant, or a captured table of integers
+---@param dtype roc.DTypeLike
 ---@param first_byte? integer
 ---@return roc.Array
 function roc.shared.array(shape, dtype, first_byte) end
@@ -70,8 +70,8 @@ function roc.shared.array(shape, dtype, first_byte) end
 ---Arrays of the work-item.
 roc.private = {}
 
----@param shape roc.Shape constant
----@param dtype roc.DType
+---@param shape roc.Shape constant, or a captured table of integers
+---@param dtype roc.DTypeLike
 ---@return roc.Array
 function roc.private.array(shape, dtype) end
 
@@ -80,7 +80,7 @@ roc.const = {}
 
 ---On the host: a copy that kernels capture.  In a kernel: the same, of a captured table or array.
 ---@param t table | roc.Array
----@param dtype? roc.DType
+---@param dtype? roc.DTypeLike
 ---@return roc.Array
 function roc.const.array(t, dtype) end
 
