@@ -1,6 +1,7 @@
 /* Float arithmetic and MATH: what IEEE defines is an LLVM instruction or intrinsic, the rest is the
  * target's library. */
 #include "codegen/cg.h"
+#include "codegen/elementary.h"
 
 LLVMValueRef roc_cg_float_flags(roc_cg *cg, LLVMValueRef inst) {
   if (!LLVMIsAInstruction(inst) || !LLVMCanValueUseFastMathFlags(inst)) return inst;
@@ -27,14 +28,13 @@ static LLVMValueRef float_mod(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
 
 LLVMValueRef roc_cg_float_binary(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b,
                                  roc_value_type type) {
-  LLVMValueRef args[2] = {a, b};
   switch (op) {
     case ROC_IR_ADD: return roc_cg_float_flags(cg, LLVMBuildFAdd(cg->b, a, b, ""));
     case ROC_IR_SUB: return roc_cg_float_flags(cg, LLVMBuildFSub(cg->b, a, b, ""));
     case ROC_IR_MUL: return roc_cg_float_flags(cg, LLVMBuildFMul(cg->b, a, b, ""));
     case ROC_IR_FDIV: return roc_cg_float_flags(cg, LLVMBuildFDiv(cg->b, a, b, ""));
     case ROC_IR_MOD: return float_mod(cg, a, b);
-    default: return cg->target->math(cg, ROC_IR_MATH_COUNT_, type, args); /* POW */
+    default: return roc_cg_pow(cg, type, a, b);
   }
 }
 
