@@ -16,7 +16,8 @@ local USAGE = [[
 usage: rocluac [options] script.lua [args]
 Runs the script and compiles every kernel with a signature that it makes.
 Available options are:
-  -t, --target NAME   compile for this target: gfx90a, gfx1100, ... (may be given several times)
+  -t, --target NAME   compile for this target: gfx90a, gfx1100, cpu, cpu:x86-64-v3, ... (may be
+                      given several times)
   -o, --output FILE   where to write; with several targets, or several kernels but in code objects,
                       their names are added
   --emit=KIND         ast, ir, llvm, llvm-opt, asm (printed unless -o is given), obj (one a kernel)
@@ -368,6 +369,9 @@ local function print_targets()
     print(name)
   end
   print("cpu")
+  for _, level in ipairs { "", "-v2", "-v3", "-v4" } do
+    print("cpu:x86-64" .. level)
+  end
 end
 
 local function check(options)

@@ -19,6 +19,8 @@ local VARIABLES = {
     "a number from 1 to 4294967295" },
   ROCLUA_SIM = { "sim", { "", "raw", "typed" }, { "foo", "Raw", "1" }, "raw or typed" },
   ROCLUA_WAVEFRONT = { "sim", { "", "32", "64" }, { "33", "x" }, "32 or 64" },
+  ROCLUA_CPU = { "cpu", { "", "x86-64", "x86-64-v2" }, { "nonsense", "i386", "cpu:x86-64", "," },
+    "a processor that LLVM knows, such as x86-64-v3" },
   ROCLUA_CPU_THREADS = { "cpu", { "", "1" }, { "0", "-1", "two", "1025" },
     "a number from 1 to 1024" },
   ROCLUA_CPU_DEVICES = { "cpu", { "", "2" }, { "0", "17", "+1" }, "a number from 1 to 16" },

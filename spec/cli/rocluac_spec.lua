@@ -333,13 +333,14 @@ describe("rocluac #amdgpu", function()
     assert.matches("^usage: rocluac", (run("--help")))
     assert.matches("^rocluac %d+%.%d+%.%d+ ", (run("--version")))
     local targets, status = run("--list-targets")
-    assert.matches("gfx900\n.*gfx1201\ncpu\n", targets)
+    assert.matches("gfx900\n.*gfx1201\ncpu\n.*cpu:x86%-64%-v3\n", targets)
     assert.are.equal(0, status)
   end)
 
   check("ends with status 1, a message and no file when something is wrong", function()
     local cases = {
-      { "-t gfx42 -o out/x one.lua", "unknown target 'gfx42': there are cpu, gfx900, .*gfx1201" },
+      { "-t gfx42 -o out/x one.lua",
+        "unknown target 'gfx42': there are cpu, cpu:NAME .*gfx900, .*gfx1201" },
       { "-t gfx1100:xnack+ -o out/x one.lua", "unknown target 'gfx1100:xnack%+'" },
       { "-o out/x one.lua", "no target given" },
       { "-t gfx90a", "no script given" },

@@ -2,7 +2,12 @@
 local compiler = require("roc.core").compiler
 local roc = require "roc"
 
-local function dump(text, stage) return compiler.ir_dump(text, "cpu", stage) end
+-- The processors whose code is looked at, whatever this machine's is.
+local PROCESSORS = { "cpu:x86-64-v3", "cpu:x86-64-v4" } -- AVX2, AVX-512
+
+local function dump(text, stage, target)
+  return compiler.ir_dump(text, target or "cpu:x86-64-v3", stage)
+end
 
 -- y[i] = a * x[i] + y[i], one check an array; `flags` follow the parameter list.
 local function saxpy(flags, y_flags)
@@ -71,27 +76,47 @@ kernel exchange(x.0: float32[1] c read written narrow)
 end
 ]]
 
+for _, target in ipairs(PROCESSORS) do
+  describe(target, function()
+    local lanes = target:find("v4") and 16 or 8
+    local register = target:find("v4") and "zmm" or "ymm"
+
+    it("makes valid IR and vectorises a plain loop over work-items", function()
+      local text = dump(saxpy "contract", "llvm.opt", target)
+      assert.truthy(text:find(("<%d x float>"):format(lanes), 1, true), text)
+    end)
+
+    it("vectorises a checked loop too", function()
+      local text = dump(saxpy "check contract", "llvm.opt", target)
+      assert.truthy(text:find(("masked.store.v%df32"):format(lanes))
+        or text:find(("store <%d x float>"):format(lanes)), text)
+    end)
+
+    it("fuses a product and a sum only where contraction is allowed", function()
+      assert.truthy(dump(saxpy "contract", "asm", target):find("vfmadd%d+ps[^\n]*%%" .. register))
+      local exact = dump(saxpy "", "asm", target)
+      assert.falsy(exact:find("vfmadd"))
+      assert.truthy(exact:find("vmulps[^\n]*%%" .. register))
+    end)
+
+    it("calls libmvec with its widest vectors, from loops and from single items alike", function()
+      local asm = dump(SINE, "asm", target)
+      local called = {}
+      for name in asm:gmatch("_ZGV%w+_%w+") do called[name] = true end
+      local wide = target:find("v4") and "_ZGVeN8v_sin" or "_ZGVdN4v_sin"
+      assert.same({ [wide] = true }, called)
+    end)
+
+    it("has no call that LLVM folds or takes for another", function()
+      assert.falsy(dump(SINE, "llvm.opt", target):find("@sinf?[^%w.]"))
+    end)
+  end)
+end
+
 describe("the CPU target", function()
-  it("makes valid IR and vectorises a plain loop over work-items", function()
-    local text = dump(saxpy "contract", "llvm.opt")
-    assert.truthy(text:find("<%d+ x float>"), text)
-  end)
-
-  it("vectorises a checked loop too", function()
-    local text = dump(saxpy "check contract", "llvm.opt")
-    assert.truthy(text:find("masked.store.v%d+f32") or text:find("store <%d+ x float>"), text)
-  end)
-
-  it("vectorises a checked gather, whose index nothing proves", function()
-    local text = dump(GATHER, "llvm.opt")
+  it("vectorises a checked gather, whose index nothing proves, where processors gather", function()
+    local text = dump(GATHER, "llvm.opt", "cpu:x86-64-v4")
     assert.truthy(text:find("masked.gather.v%d+f32"), text)
-  end)
-
-  it("fuses a product and a sum only where contraction is allowed", function()
-    assert.truthy(dump(saxpy "contract", "asm"):find("vfmadd%d+ps"))
-    local exact = dump(saxpy "", "asm")
-    assert.falsy(exact:find("vfmadd"))
-    assert.truthy(exact:find("vmulps"))
   end)
 
   it("says noalias of disjoint arrays only", function()
@@ -100,10 +125,6 @@ describe("the CPU target", function()
       body(dump(saxpy("", "alias"), "llvm"))
     assert.truthy(disjoint:find("noalias[%w ]*%%y"), disjoint)
     assert.falsy(overlapping:find("noalias[%w ]*%%y"), overlapping)
-  end)
-
-  it("calls the vector variants of libm", function()
-    assert.truthy(dump(SINE, "asm"):find("_ZGV%wN%d+v_sinf"))
   end)
 
   it("runs the two sides of a barrier as loops of their own that both vectorise", function()
@@ -138,9 +159,35 @@ describe("the CPU target", function()
         roc.atomic.store(out, 1, (bits[1] & 0xffffffff) << 32 | (a[j] & 0xffffffff))
       end
     end, { signature = "(int64[:], float32[:], int32[:])" })
-    local asm = k:inspect_asm("cpu")
+    local asm = k:inspect_asm("cpu:x86-64-v3")
     assert.truthy(asm:find("\n\tmovq\t%%%w+, %(%%%w+%)"), asm)
     assert.falsy(asm:find("\n\tmovl\t%%%w+, %(%%%w+%)"), asm)
+  end)
+
+  it("compiles for a processor that is named, and refuses names that are none", function()
+    local k = roc.kernel(function(x)
+      local i = roc.get_global_id(1)
+      if i <= #x then x[i] = x[i] + 1 end
+    end, { signature = "(float32[:])" })
+    for target, register in pairs { ["cpu:x86-64"] = "xmm", ["cpu:x86-64-v3"] = "ymm",
+      ["cpu:znver3"] = "ymm", ["cpu:x86-64-v4"] = "zmm" } do
+      local asm = k:inspect_asm(target)
+      assert.truthy(asm:find(register, 1, true), target)
+      assert.equal(register == "zmm", asm:find("zmm", 1, true) ~= nil)
+      assert.is_true(register ~= "xmm" or not asm:find("ymm", 1, true))
+      local code <close> = k:compile(target)
+      assert.equal(target, code.target)
+      assert.equal("\127ELF", code.bytes:sub(1, 4))
+    end
+    for _, target in ipairs { "cpu:", "cpu:z80", "cpu:i386", "cpu:X86-64", "cpu:x86-64-v3 ", "cpux",
+      "cpu:cpu", "cpu:+avx2", "cpu:gfx90a" } do
+      for _, method in ipairs { "inspect_asm", "inspect_llvm", "compile" } do
+        local ok, message = pcall(k[method], k, target)
+        assert.is_false(ok)
+        assert.matches("no such compile target; there are cpu, cpu:NAME %(x86%-64, .*znver3",
+          message)
+      end
+    end
   end)
 
   it("refuses private memory that no machine has", function()

@@ -4,7 +4,7 @@ local roc = require "roc"
 local core = require "roc.core"
 local devices = require "support.devices"
 
--- Accuracy asked for, in units in the last place; libmvec's vector functions promise 4.
+-- How far a result may be from the host's, in units in the last place: both have an error.
 local ULP = { float32 = 4 * 2.0 ^ -23, float64 = 4 * 2.0 ^ -52 }
 
 local UNARY = {

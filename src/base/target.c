@@ -28,6 +28,10 @@ static const roc_gpu_chip wide_chips[] = {
 #undef ROC_GPU_CHIP
 };
 
+bool roc_target_is_cpu(const char *target) {
+  return strncmp(target, "cpu", 3) == 0 && (target[3] == 0 || target[3] == ':');
+}
+
 const roc_gpu_chip *roc_gpu_chip_at(unsigned index) {
   return index < NCHIPS ? &chips[index] : NULL;
 }

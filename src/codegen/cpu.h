@@ -8,7 +8,7 @@
  *   look     (cpu_look.c)     loops that ask now and then whether they are to go on
  *   items    (cpu_items.c)    emits one run as a loop over work-items, with live mask and checks
  *   wave     (cpu_wave.c)     wave operations as loops over lanes
- *   math     (cpu_math.c)     libm and libmvec
+ *   math     (cpu_math.c)     functions of floats: own arithmetic, libm and libmvec
  *   target   (target_cpu.c)   entry, group loop, frame, hooks
  *
  * A run is a maximal list of instructions without a cut in which work-items execute one after the
@@ -192,6 +192,9 @@ cpu_slot cpu_slot_new(cpu_state *s, LLVMTypeRef type, uint64_t count);
 LLVMValueRef cpu_slot_at(cpu_state *s, const cpu_slot *slot, LLVMValueRef lin);
 LLVMValueRef cpu_slot_item(cpu_state *s, const cpu_slot *slot);
 
+/* The processor that the code is for, on a function. */
+void cpu_set_attributes(roc_cg *cg, LLVMValueRef fn);
+
 /* The group's body from statement `from` on, up to `end`. */
 void cpu_emit_body(cpu_state *s, uint32_t from, LLVMBasicBlockRef end);
 
@@ -278,5 +281,7 @@ void cpu_emit_wave(cpu_state *s, uint32_t id);
 
 /* cpu_math.c */
 LLVMValueRef cpu_math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);
+/* After the optimiser: the functions that cpu_math's calls name. */
+roc_status cpu_math_define(roc_cg *cg, roc_error *err);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct roc_target roc_target;
 
 struct roc_target {
   const char *family; /* "cpu", "amdgpu", … */
-  const char *names;  /* the option names it takes, for messages: "cpu", "gfx90a, gfx942, …" */
+  const char *names;  /* the option names it takes, for messages: "gfx90a, gfx942, …" */
   /* LLVM address spaces. */
   unsigned global_space, shared_space, const_space, private_space;
   /* LLVM sync scopes of atomics on global and on shared memory, and of what the host reads (fault
@@ -76,8 +76,7 @@ struct roc_target {
   void (*fence)(roc_cg *cg, int64_t scope);
   /* WAVE. args: the operands. */
   LLVMValueRef (*wave)(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args);
-  /* A MATH function that math.c has no intrinsic for (class not EXACT, and POW as which =
-   * ROC_IR_MATH_COUNT_). */
+  /* A MATH function that math.c has no intrinsic for: class not EXACT. */
   LLVMValueRef (*math)(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);
   /* Marks an atomic instruction on array `array` (AMDGPU's metadata).  May be NULL. */
   void (*mark_atomic)(roc_cg *cg, LLVMValueRef inst, uint32_t array);

@@ -177,12 +177,20 @@ static LLVMValueRef narrow_gamma(roc_cg *cg, LLVMValueRef x) {
   return LLVMBuildFPTrunc(cg->b, result, LLVMTypeOf(x), "");
 }
 
+/* What LLVM knows of an argument it would compute with its own exponentials and reciprocals, or
+ * with the ones of the host, which are not the GPU's. */
+static void hide_arguments(roc_cg *cg, unsigned arity, LLVMValueRef *args) {
+  if (cg->ir->fastmath) return;
+  for (unsigned i = 0; i < arity; i++) args[i] = roc_amdgpu_hide(cg, cg->b, args[i]);
+}
+
 /* ocml's function of the same name as libm's. */
 static LLVMValueRef math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args) {
-  if (which == ROC_IR_MATH_COUNT_) return call_ocml(cg, "pow", type, 2, args);
-  if (which == ROC_IR_MATH_GAMMA && type == ROC_VT_F32) return narrow_gamma(cg, args[0]);
   const char *libm = roc_ir_math_table[which].libm;
-  LLVMValueRef result = call_ocml(cg, libm, type, roc_ir_math_table[which].arity, args);
+  unsigned arity = roc_ir_math_table[which].arity;
+  hide_arguments(cg, arity, args);
+  if (which == ROC_IR_MATH_GAMMA && type == ROC_VT_F32) return narrow_gamma(cg, args[0]);
+  LLVMValueRef result = call_ocml(cg, libm, type, arity, args);
   return keep_sign(cg, which, result, args[0]);
 }
 

@@ -10,7 +10,11 @@
 #include <llvm-c/IRReader.h>
 #include <llvm-c/Target.h>
 
+#include "base/env.h"
+#include "base/target.h"
 #include "codegen/cpu.h"
+#include "codegen/machine.h"
+#include "codegen/processor.h"
 #include "ir/layout.h"
 
 /* Arguments of the entry, and of the body before the array pointers. */
@@ -25,8 +29,28 @@ static void initialise(void) {
   LLVMInitializeX86AsmPrinter();
 }
 
-/* For the processor this process runs on.  The JIT lays out an object's sections side by side and
- * reaches what is elsewhere through a table. */
+/* "cpu" is the processor this process runs on, or the one that ROCLUA_CPU names; "cpu:NAME" another
+ * one.  NULL: this one, with all that LLVM finds of it. */
+static const char *processor_of(const char *target) {
+  return target[3] == ':' ? target + 4 : roc_env_text("ROCLUA_CPU");
+}
+
+static LLVMTargetMachineRef make_machine(LLVMTargetRef target, const char *triple, const char *cpu,
+                                         LLVMCodeGenOptLevel level) {
+  if (cpu) {
+    return LLVMCreateTargetMachine(target, triple, cpu, "", level, LLVMRelocPIC,
+                                   LLVMCodeModelSmall);
+  }
+  char *host = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+  LLVMTargetMachineRef tm = LLVMCreateTargetMachine(target, triple, host, features, level,
+                                                    LLVMRelocPIC, LLVMCodeModelSmall);
+  LLVMDisposeMessage(host);
+  LLVMDisposeMessage(features);
+  return tm;
+}
+
+/* The JIT lays out an object's sections side by side and reaches what is elsewhere through a
+ * table. */
 static LLVMTargetMachineRef cpu_machine(const roc_cg_options *options, roc_error *err) {
   LLVMCodeGenOptLevel level =
       options->opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
@@ -37,11 +61,7 @@ static LLVMTargetMachineRef cpu_machine(const roc_cg_options *options, roc_error
     roc_fail(err, ROC_UNAVAILABLE, "LLVM has no target for this machine: %s", message);
     LLVMDisposeMessage(message);
   } else {
-    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
-    tm = LLVMCreateTargetMachine(target, triple, cpu, features, level, LLVMRelocPIC,
-                                 LLVMCodeModelSmall);
-    LLVMDisposeMessage(cpu);
-    LLVMDisposeMessage(features);
+    tm = make_machine(target, triple, processor_of(options->target), level);
     if (!tm) roc_fail(err, ROC_UNAVAILABLE, "LLVM makes no target machine for this processor");
   }
   LLVMDisposeMessage(triple);
@@ -49,7 +69,26 @@ static LLVMTargetMachineRef cpu_machine(const roc_cg_options *options, roc_error
 }
 
 static bool cpu_accepts(const char *name) {
-  return strcmp(name, "cpu") == 0;
+  if (!roc_target_is_cpu(name)) return false;
+  if (!name[3]) return true;
+  roc_machine_prepare();
+  return roc_processor_is_known(name + 4);
+}
+
+/* That ROCLUA_CPU names a processor whose code runs on this one. */
+static roc_status cpu_check_options(const roc_cg_options *options, roc_error *err) {
+  const char *name = roc_env_text("ROCLUA_CPU");
+  if (options->target[3] == ':' || !name) return ROC_OK;
+  if (!roc_processor_is_known(name)) {
+    return roc_fail(err, ROC_INVALID,
+                    "ROCLUA_CPU is '%s', expected a processor that LLVM knows, such as x86-64-v3",
+                    name);
+  }
+  char missing[256];
+  roc_processor_missing(name, missing, sizeof missing);
+  if (!*missing) return ROC_OK;
+  return roc_fail(err, ROC_INVALID, "ROCLUA_CPU is '%s', which has what this processor lacks: %s",
+                  name, missing);
 }
 
 /* A body without loops has nothing to unroll or rotate: what the item loops need is enough, at half
@@ -210,12 +249,12 @@ static void set_features(roc_cg *cg, LLVMValueRef fn, const char *features) {
   if (all) roc_cg_attr_text(cg, fn, "target-features", all);
 }
 
-static void set_host_attributes(roc_cg *cg, LLVMValueRef fn) {
+void cpu_set_attributes(roc_cg *cg, LLVMValueRef fn) {
   char *cpu = LLVMGetTargetMachineCPU(cg->tm);
   char *features = LLVMGetTargetMachineFeatureString(cg->tm);
   roc_cg_attr_text(cg, fn, "target-cpu", cpu);
   set_features(cg, fn, features);
-  if (strstr(features, "+avx512f")) {
+  if (roc_processor_has(cg->tm, "avx512f")) {
     roc_cg_attr_text(cg, fn, "prefer-vector-width", "512");
     roc_cg_attr_text(cg, fn, "min-legal-vector-width", "512");
   }
@@ -245,7 +284,7 @@ static LLVMValueRef make_body(roc_cg *cg, uint32_t narrays) {
   LLVMTypeRef type = LLVMFunctionType(cg->t.none, types, NARGS + narrays, 0);
   LLVMValueRef fn = LLVMAddFunction(cg->mod, "body", type);
   LLVMSetLinkage(fn, LLVMInternalLinkage);
-  set_host_attributes(cg, fn);
+  cpu_set_attributes(cg, fn);
   roc_cg_attr(cg, fn, LLVMAttributeFunctionIndex, "noinline");
   static const int restricted[] = {ARG_KERNARG, ARG_SHARED, ARG_FRAME};
   for (unsigned i = 0; i < 3; i++) roc_cg_attr(cg, fn, (unsigned)restricted[i] + 1, "noalias");
@@ -271,7 +310,7 @@ static void make_entry(roc_cg *cg, LLVMValueRef body, const roc_arg_slot *slots,
                               cg->t.ptr, cg->t.ptr, cg->t.ptr};
   LLVMTypeRef type = LLVMFunctionType(cg->t.none, types, NARGS, 0);
   LLVMValueRef fn = LLVMAddFunction(cg->mod, s->entry, type);
-  set_host_attributes(cg, fn);
+  cpu_set_attributes(cg, fn);
   roc_cg_attr(cg, fn, LLVMAttributeFunctionIndex, "noinline");
   roc_cg_attr(cg, fn, LLVMAttributeFunctionIndex, "optnone");
   LLVMValueRef *args = ROC_ARENA_ARRAY(&cg->arena, LLVMValueRef, NARGS + narrays);
@@ -547,16 +586,20 @@ static void cpu_describe(roc_cg *cg, roc_codeobj *object) {
 
 const roc_target roc_target_cpu = {
     .family = "cpu",
-    .names = "cpu",
+    .names =
+        "cpu, cpu:NAME (x86-64, x86-64-v2, x86-64-v3, x86-64-v4, or another processor that "
+        "LLVM knows, such as znver3 or skylake-avx512)",
     .device_scope = "",
     .group_scope = "",
     .system_scope = "",
     .splits_stores = true,
     .accepts = cpu_accepts,
     .initialise = initialise,
+    .check_options = cpu_check_options,
     .machine = cpu_machine,
     .kernel = cpu_kernel,
     .finish = cpu_finish,
+    .repair = cpu_math_define,
     .passes = cpu_passes,
     .no_slp_passes =
         "default<O1>,function(loop-simplify,lcssa,before-vectorize,loop-vectorize,"

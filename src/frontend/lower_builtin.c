@@ -211,24 +211,37 @@ static void lower_ult(roc_lower *lx, builtin_call *c) {
                         roc_lower_id(lx, c->args[1])));
 }
 
-/* math.log(x, base): Lua has bases 2 and 10 apart. */
-static void lower_log(roc_lower *lx, builtin_call *c) {
-  uint32_t x = arg_as_result(lx, c, 0);
+static uint32_t is_base(roc_lower *lx, uint32_t base, roc_value_type type, double value) {
+  uint32_t known =
+      type == ROC_VT_F32 ? roc_ir_const_f32(&lx->b, value) : roc_ir_const_f64(&lx->b, value);
+  return roc_ir_binary(&lx->b, ROC_IR_EQ, base, known);
+}
+
+/* The logarithm for a base that Lua has a function for. */
+static uint32_t log_of_base(roc_lower *lx, uint32_t x, double base) {
+  roc_ir_math fn = base == 2 ? ROC_IR_MATH_LOG2 : ROC_IR_MATH_LOG10;
+  return roc_ir_call_math(&lx->b, fn, &x, 1);
+}
+
+/* math.log(x, base): Lua has bases 2 and 10 apart, known early or late. */
+static uint32_t lower_log_of_base(roc_lower *lx, builtin_call *c, uint32_t x) {
   const roc_operand *base = &c->args[1];
-  if (c->nargs == 2 && base->is_const) {
+  uint32_t y = arg_as_result(lx, c, 1);
+  if (base->is_const) {
     double value = base->value.type == ROC_VT_INT ? (double)base->value.as.i : base->value.as.f;
-    if (value == 2 || value == 10) {
-      roc_ir_math fn = value == 2 ? ROC_IR_MATH_LOG2 : ROC_IR_MATH_LOG10;
-      give(c, roc_ir_call_math(&lx->b, fn, &x, 1));
-      return;
-    }
+    if (value == 2 || value == 10) return log_of_base(lx, x, value);
   }
   uint32_t log = roc_ir_call_math(&lx->b, ROC_IR_MATH_LOG, &x, 1);
-  if (c->nargs == 2) {
-    uint32_t y = arg_as_result(lx, c, 1);
-    log = roc_ir_binary(&lx->b, ROC_IR_FDIV, log, roc_ir_call_math(&lx->b, ROC_IR_MATH_LOG, &y, 1));
-  }
-  give(c, log);
+  log = roc_ir_binary(&lx->b, ROC_IR_FDIV, log, roc_ir_call_math(&lx->b, ROC_IR_MATH_LOG, &y, 1));
+  if (base->is_const) return log;
+  log = roc_ir_select(&lx->b, is_base(lx, y, c->vt, 2), log_of_base(lx, x, 2), log);
+  return roc_ir_select(&lx->b, is_base(lx, y, c->vt, 10), log_of_base(lx, x, 10), log);
+}
+
+static void lower_log(roc_lower *lx, builtin_call *c) {
+  uint32_t x = arg_as_result(lx, c, 0);
+  give(c, c->nargs == 2 ? lower_log_of_base(lx, c, x)
+                        : roc_ir_call_math(&lx->b, ROC_IR_MATH_LOG, &x, 1));
 }
 
 static void lower_atan(roc_lower *lx, builtin_call *c) {

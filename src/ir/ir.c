@@ -23,11 +23,11 @@ const roc_ir_op_info roc_ir_op_table[ROC_IR_OP_COUNT_] = {
 #undef ROC_IR_OP
 };
 
-enum { CLASS_SCALAR, CLASS_EXACT, CLASS_VECTOR };
+enum { CLASS_OPEN, CLASS_EXACT };
 
 const roc_ir_math_info roc_ir_math_table[ROC_IR_MATH_COUNT_] = {
 #define MATH_INFO(text, libm, arity, class) \
-  { text, libm, arity, (class) == CLASS_EXACT, (class) == CLASS_VECTOR }
+  { text, libm, arity, (class) == CLASS_EXACT }
 #define ROC_IR_MATH(NAME, text, arity, libm, cls) \
   [ROC_IR_MATH_##NAME] = MATH_INFO(text, #libm, arity, CLASS_##cls),
 #include "ir/ir_math.def"

@@ -70,7 +70,7 @@ typedef enum roc_ir_math {
 typedef struct roc_ir_math_info {
   const char *text, *libm;
   uint8_t arity;
-  bool is_exact, has_vector;
+  bool is_exact;
 } roc_ir_math_info;
 extern const roc_ir_math_info roc_ir_math_table[ROC_IR_MATH_COUNT_];
 

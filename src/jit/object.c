@@ -15,7 +15,7 @@ enum { DEFAULT_WORKGROUP = 256, CPU_WAVE_SIZE = 64 };
 
 roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
   roc_cg_options options = {.target = target, .opt_level = opt_level};
-  if (strcmp(target, "cpu") == 0) options.wave_size = CPU_WAVE_SIZE;
+  if (roc_target_is_cpu(target)) options.wave_size = CPU_WAVE_SIZE;
   return options;
 }
 

@@ -12,13 +12,14 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/str.h"
+#include "base/target.h"
 #include "jit/library.h"
 
 enum { MAX_NOTE_BYTES = 1 << 20 }; /* some hundreds, and the environment's paths */
 
 /* The cpu's code is loaded by LLVM, so the compiler is opened for it in any case. */
 static bool is_noted(const roc_cg_options *options) {
-  return strcmp(options->target, "cpu") != 0;
+  return !roc_target_is_cpu(options->target);
 }
 
 static bool path_of(const char *folder, const roc_cg_options *options, char path[PATH_MAX]) {

@@ -471,7 +471,7 @@ function Kernel:inspect_asm(target) end
 
 ---A code object for a target, which needs no device: for these types, else for those of the
 ---signature or the last launch.
----@param target string | roc.CompileOrder "gfx90a", …, or "cpu"
+---@param target string | roc.CompileOrder "gfx90a", …, "cpu" (this machine), "cpu:x86-64-v3", …
 ---@param ... roc.DType | string types of the parameters ("float32[:]"), or one signature
 ---@return roc.CodeObject
 function Kernel:compile(target, ...) end
