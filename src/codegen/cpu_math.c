@@ -5,6 +5,7 @@
  *   libmvec     always its functions of the widest vectors that the target has, filled up
  *   wide        float32 by libmvec's function of float64
  *   libm        one by one
+ *   angle       by arithmetic where the angle is small, else libm
  *   long        libm's function of the next wider type, one by one
  *
  * libm's and libmvec's functions are called by names of ours, which LLVM neither folds nor makes
@@ -17,7 +18,7 @@
 #include "codegen/elementary.h"
 #include "codegen/processor.h"
 
-typedef enum form { FORM_LIBM, FORM_MVEC, FORM_WIDE, FORM_LONG, FORM_ARITHMETIC } form;
+typedef enum form { FORM_LIBM, FORM_MVEC, FORM_WIDE, FORM_LONG, FORM_ANGLE, FORM_ARITHMETIC } form;
 
 typedef LLVMValueRef arithmetic(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 
@@ -26,9 +27,9 @@ static const struct {
   form narrow, wide; /* of float32, of float64 */
   arithmetic *arithmetic;
 } forms[ROC_IR_MATH_COUNT_] = {
-    [ROC_IR_MATH_SIN] = {FORM_WIDE, FORM_LIBM},
-    [ROC_IR_MATH_COS] = {FORM_WIDE, FORM_LIBM},
-    [ROC_IR_MATH_TAN] = {FORM_WIDE, FORM_LIBM},
+    [ROC_IR_MATH_SIN] = {FORM_WIDE, FORM_ANGLE},
+    [ROC_IR_MATH_COS] = {FORM_WIDE, FORM_ANGLE},
+    [ROC_IR_MATH_TAN] = {FORM_WIDE, FORM_ANGLE},
     [ROC_IR_MATH_ASIN] = {FORM_WIDE, FORM_LIBM},
     [ROC_IR_MATH_ACOS] = {FORM_WIDE, FORM_LIBM},
     [ROC_IR_MATH_ATAN] = {FORM_WIDE, FORM_LIBM},
@@ -160,6 +161,26 @@ static LLVMValueRef cube_root(roc_cg *cg, form how, LLVMTypeRef type, LLVMValueR
   return LLVMBuildSelect(b, is_denormal, smaller, root, "");
 }
 
+/* The function of an angle: by arithmetic where that is small, else libm's. */
+static LLVMValueRef of_angle(roc_cg *cg, roc_ir_math which, LLVMValueRef x) {
+  LLVMTypeRef type = cg->t.f64;
+  LLVMValueRef usual = which == ROC_IR_MATH_SIN   ? roc_cg_small_sin(cg, x)
+                       : which == ROC_IR_MATH_COS ? roc_cg_small_cos(cg, x)
+                                                  : roc_cg_small_tan(cg, x);
+  LLVMValueRef size = roc_cg_intrinsic(cg, "llvm.fabs", &type, 1, &x, 1);
+  LLVMValueRef is_small = LLVMBuildFCmp(cg->b, LLVMRealOLE, size, LLVMConstReal(type, 0x1p20), "");
+  LLVMBasicBlockRef blocks[2] = {LLVMGetInsertBlock(cg->b), roc_cg_block(cg, "angle.large")};
+  LLVMBasicBlockRef done = roc_cg_block(cg, "angle");
+  roc_cg_branch_likely(cg, is_small, done, blocks[1]);
+  roc_cg_at(cg, blocks[1]);
+  LLVMValueRef values[2] = {usual, call(cg, FORM_LIBM, roc_ir_math_table[which].libm, type, &x, 1)};
+  LLVMBuildBr(cg->b, done);
+  roc_cg_at(cg, done);
+  LLVMValueRef result = LLVMBuildPhi(cg->b, type, "");
+  LLVMAddIncoming(result, values, blocks, 2);
+  return result;
+}
+
 LLVMValueRef cpu_math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args) {
   LLVMTypeRef ty = roc_cg_value_type(cg, type);
   if (which == ROC_IR_MATH_RSQRT) {
@@ -168,6 +189,7 @@ LLVMValueRef cpu_math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMVa
   }
   form how = type == ROC_VT_F32 ? forms[which].narrow : forms[which].wide;
   if (how == FORM_ARITHMETIC) return forms[which].arithmetic(cg, type, args[0]);
+  if (how == FORM_ANGLE) return of_angle(cg, which, args[0]);
   if (which == ROC_IR_MATH_CBRT && how == FORM_MVEC) return cube_root(cg, how, ty, args[0]);
   const roc_ir_math_info *info = &roc_ir_math_table[which];
   return call(cg, how, info->libm, ty, args, info->arity);

@@ -250,6 +250,85 @@ LLVMValueRef roc_cg_tanh(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
   return copysign_of(&m, fma_of(&m, rest, inverse, quotient), x);
 }
 
+/* ---- sine and cosine --------------------------------------------------------------------- */
+
+/* x less the nearest multiple of pi/2, |x| <= 2^20; *out_k: which, a whole number.  The parts of
+ * pi/2 have so few bits that the first products are exact. */
+static pair reduce_angle(const real *m, V x, V *out_k) {
+  V k = unary(m, "llvm.rint", mul(m, x, number(m, 0x1.45f306dc9c883p-1))), minus = neg(m, k);
+  V first = fma_of(m, minus, number(m, 0x1.921fb544p+0), x);
+  V second = mul(m, minus, number(m, 0x1.0b4611a6p-34));
+  V hi = add(m, first, second), part = sub(m, hi, first);
+  V lost = add(m, sub(m, first, sub(m, hi, part)), sub(m, second, part));
+  V lo = fma_of(m, minus, number(m, 0x1.3198a2ep-69), lost);
+  lo = fma_of(m, minus, number(m, 0x1.b839a252049c1p-104), lo);
+  *out_k = k;
+  return fast_sum(m, hi, lo);
+}
+
+/* The series with 1 / first!, - 1 / (first + 2)!, … up to 1 / last! in u. */
+static V alternating_series(const real *m, V u, unsigned first, unsigned last) {
+  double factorial = 1, sign = (last - first) / 2 % 2 ? -1 : 1;
+  for (unsigned n = 2; n <= last; n++) factorial *= n;
+  V sum = number(m, sign / factorial);
+  for (unsigned n = last; n > first; n -= 2) {
+    factorial /= (double)n * (n - 1);
+    sign = -sign;
+    sum = fma_of(m, sum, u, number(m, sign / factorial));
+  }
+  return sum;
+}
+
+/* Sine and cosine of a reduced angle. */
+static void small_angle(const real *m, pair r, V *out_sine, V *out_cosine) {
+  V u = mul(m, r.hi, r.hi), half = mul(m, u, number(m, 0.5));
+  V cubic = mul(m, mul(m, u, r.hi), alternating_series(m, u, 3, 17)); /* of - sin r + r */
+  V lo = fma_of(m, neg(m, half), r.lo, r.lo);
+  *out_sine = add(m, r.hi, sub(m, lo, cubic));
+  V most = sub(m, number(m, 1), half);
+  V rest = sub(m, sub(m, number(m, 1), most), half);
+  V tail = mul(m, mul(m, u, u), alternating_series(m, u, 4, 18));
+  rest = add(m, rest, fma_of(m, neg(m, r.hi), r.lo, tail));
+  *out_cosine = add(m, most, rest);
+}
+
+/* Whether the whole number k is odd. */
+static V is_odd_number(const real *m, V k) {
+  V half = mul(m, k, number(m, 0.5));
+  return compare(m, LLVMRealONE, unary(m, "llvm.rint", half), half);
+}
+
+/* The sine of x + quarters pi/2. */
+static V sine_of(const real *m, V x, double quarters) {
+  V k, sine, cosine;
+  pair r = reduce_angle(m, x, &k);
+  small_angle(m, r, &sine, &cosine);
+  V turned = add(m, k, number(m, quarters));
+  V value = choose(m, is_odd_number(m, turned), cosine, sine);
+  V pairs = unary(m, "llvm.floor", mul(m, turned, number(m, 0.5)));
+  return choose(m, is_odd_number(m, pairs), neg(m, value), value);
+}
+
+LLVMValueRef roc_cg_small_sin(roc_cg *cg, LLVMValueRef x) {
+  real m = real_of(cg, ROC_VT_F64);
+  return choose(&m, compare_to(&m, LLVMRealOEQ, x, 0), x, sine_of(&m, x, 0));
+}
+
+LLVMValueRef roc_cg_small_cos(roc_cg *cg, LLVMValueRef x) {
+  real m = real_of(cg, ROC_VT_F64);
+  return sine_of(&m, x, 1);
+}
+
+LLVMValueRef roc_cg_small_tan(roc_cg *cg, LLVMValueRef x) {
+  real m = real_of(cg, ROC_VT_F64);
+  V k, sine, cosine;
+  pair r = reduce_angle(&m, x, &k);
+  small_angle(&m, r, &sine, &cosine);
+  V is_odd = is_odd_number(&m, k);
+  V top = choose(&m, is_odd, neg(&m, cosine), sine), below = choose(&m, is_odd, sine, cosine);
+  return choose(&m, compare_to(&m, LLVMRealOEQ, x, 0), x, divide(&m, top, below));
+}
+
 /* ---- powers ------------------------------------------------------------------------------ */
 
 /* A positive finite number as m 2^k with m in [sqrt(1/2), sqrt(2)). */

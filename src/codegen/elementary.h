@@ -22,4 +22,9 @@ LLVMValueRef roc_cg_log10(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 LLVMValueRef roc_cg_expm1(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 LLVMValueRef roc_cg_tanh(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 
+/* Of F64 with |x| <= 2^20; within 1 ULP, the tangent within 2. */
+LLVMValueRef roc_cg_small_sin(roc_cg *cg, LLVMValueRef x);
+LLVMValueRef roc_cg_small_cos(roc_cg *cg, LLVMValueRef x);
+LLVMValueRef roc_cg_small_tan(roc_cg *cg, LLVMValueRef x);
+
 #endif
