@@ -92,10 +92,28 @@ end
 M.CLK_LOCAL_MEM_FENCE = 1
 M.CLK_GLOBAL_MEM_FENCE = 2
 
--- Where the kernel called from: "file:line", which tells barriers apart.
-local function call_site()
-  local info = debug.getinfo(3, "Sl")
-  return info.short_src .. ":" .. info.currentline
+-- Whether core.call_path tells calls on one line apart, and knows a call when it comes again.
+local function tells_calls_apart()
+  local first, second = core.call_path(), core.call_path()
+  local again = {}
+  for i = 1, 2 do again[i] = core.call_path() end
+  return first < second and second < again[1] and again[1] == again[2]
+end
+
+-- Where in the text the kernel called from, with all calls that lead there, which tells barriers
+-- and wave operations apart: 16 digits for each function, the outermost first. Of two places that
+-- differ the lesser is the earlier one.
+M.call_path = tells_calls_apart() and core.call_path or function()
+  local lines, level = {}, 2
+  local info = debug.getinfo(level, "l")
+  while info do
+    if info.currentline > 0 then
+      table.insert(lines, 1, string.format("%016x", info.currentline))
+    end
+    level = level + 1
+    info = debug.getinfo(level, "l")
+  end
+  return table.concat(lines)
 end
 
 local function check_fence(flags, name)
@@ -107,12 +125,12 @@ end
 function M.barrier(flags)
   item_of("roc.barrier")
   check_fence(flags, "roc.barrier")
-  coroutine.yield("barrier", call_site())
+  coroutine.yield("barrier", "barrier", M.call_path())
 end
 
 function M.wavebarrier()
   item_of("roc.wavebarrier")
-  coroutine.yield("wave", "barrier", call_site())
+  coroutine.yield("wave", "barrier", M.call_path())
 end
 
 -- Work-items of sim run one at a time, so that every access is already in order.
@@ -140,7 +158,7 @@ local function define_wave(name, result, full)
   M.wave_results[name] = result
   M.wave[name] = function(...)
     item_of(full)
-    return coroutine.yield("wave", name, call_site(), ...)
+    return coroutine.yield("wave", name, M.call_path(), ...)
   end
 end
 
@@ -276,6 +294,18 @@ define_wave("barrier", function()
   return function() end
 end)
 
+-- Between them, what printed kernels have around barriers and wave operations: the items of the
+-- group, or of the wavefront, meet and agree on whether `value` is true, and each keeps its own.
+M.wave_results.agree = function()
+  return function(entry) return entry[2] end
+end
+
+function M.agree(kind, value)
+  item_of("agree")
+  local truth = value == nil and "end" or value and true or false
+  return coroutine.yield(kind, "agree", M.call_path(), truth, value)
+end
+
 -- numba.roc's names for three of them live in roc itself.
 for _, name in ipairs { "ds_permute", "ds_bpermute", "activelanepermute_wavewidth" } do
   local permute = M.wave[name]
@@ -287,7 +317,7 @@ M.wave.barrier = nil
 -- memory of a kernel ------------------------------------------------------------------------------
 
 -- Shared arrays are one per workgroup and textual place: sim's typed kernels pass the place, a raw
--- one is known by its source line. Contents start undefined; sim fills them with a value that shows
+-- one is known by the call. Contents start undefined; sim fills them with a value that shows
 -- when it is used.
 M.shared = {}
 M.private = {}
@@ -298,7 +328,7 @@ function M.shared.array(shape, dtype, first_byte)
   if shape == 0 then
     return group:dynamic_array(dtype, first_byte or 0)
   end
-  return group:shared_array(call_site(), shape, dtype)
+  return group:shared_array(string.sub(M.call_path(), -32, -17), shape, dtype) -- in the caller
 end
 
 function M.private.array(shape, dtype)

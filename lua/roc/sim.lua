@@ -106,6 +106,23 @@ function Group:dynamic_array(dtype, first_byte, name)
   return checked(core.view_bytes(bytes, first_byte, count, dtype), name or "dynamic shared array")
 end
 
+-- Whether an item of an untouched function that has ended came to the function's end, where all
+-- meet that have not returned. (A printed kernel has that meeting in its text.)
+local function comes_to_end(launch, item)
+  local last = launch.last
+  return last == true or last and item.last_line == last
+end
+
+-- Notes the line on which an item leaves the kernel's function.
+local function watch_end(launch, item)
+  debug.sethook(item.thread, function()
+    local info = debug.getinfo(2, "fl")
+    if info.func == launch.main then
+      item.last_line = info.currentline
+    end
+  end, "r")
+end
+
 local function new_item(launch, group, linear)
   local local_id = {}
   local rest = linear
@@ -120,7 +137,7 @@ local function new_item(launch, group, linear)
       return nil -- missing from a partial group: counts as returned
     end
   end
-  return {
+  local item = {
     group = group,
     local_id = local_id,
     global_id = global_id,
@@ -130,6 +147,10 @@ local function new_item(launch, group, linear)
     state = "ready", -- "ready", "barrier", "wave", "ended"
     resume_with = launch.args,
   }
+  if math.type(launch.last) then
+    watch_end(launch, item)
+  end
+  return item
 end
 
 local function new_group(launch, id)
@@ -178,10 +199,24 @@ local function fail(launch, item, message)
   launch.failed_id = table.concat(item.global_id, ", ", 1, launch.rank)
 end
 
+local DIVERGENT = {
+  barrier = "barrier in divergent control flow",
+  wave = "wave operation in divergent control flow",
+}
+
+-- Items wait at different places: what is earliest in the text is what the others have missed.
 local function divergent(launch, items)
+  local missed
+  for _, item in ipairs(items) do
+    local waits = item.state == "barrier" or item.state == "wave"
+    if waits and (not missed or item.place < missed.place) then
+      missed = item
+    end
+  end
+  local message = position(missed.thread) .. DIVERGENT[missed.state]
   for _, item in ipairs(items) do
     if item.state ~= "ended" then
-      fail(launch, item, position(item.thread) .. "barrier in divergent control flow")
+      fail(launch, item, message)
     end
   end
 end
@@ -201,11 +236,11 @@ local function run_item(launch, item)
   elseif not results[1] then
     fail(launch, item, results[2])
   elseif coroutine.status(item.thread) == "dead" then
-    item.state = "ended"
+    item.state = comes_to_end(launch, item) and "barrier" or "ended"
+    item.is_over, item.operation, item.place, item.operands = true, "end", "~", {}
   else
     item.state = results[2] -- "barrier" or "wave"
-    item.waits_for = table.concat({ results[2], tostring(results[3]), tostring(results[4]) }, " ")
-    item.operation = results[3]
+    item.operation, item.place = results[3], results[4]
     item.operands = table.move(results, 5, results.n, 1, {})
   end
 end
@@ -222,8 +257,10 @@ end
 
 -- Whether all items wait for the same thing.
 local function agree(items)
+  local first = items[1]
   for _, item in ipairs(items) do
-    if item.waits_for ~= items[1].waits_for then
+    if item.place ~= first.place or item.operation ~= first.operation
+      or item.operation == "agree" and item.operands[1] ~= first.operands[1] then
       return false
     end
   end
@@ -279,7 +316,8 @@ local function run_group(launch, group)
       return
     end
     for _, item in ipairs(waiting) do
-      item.state = "ready"
+      item.state = item.is_over and "ended" or "ready"
+      item.resume_with = table.pack(item.operands[2]) -- the value that was agreed on
     end
   end
 end
@@ -291,7 +329,7 @@ local function support(launch)
   local S = {}
 
   S.f32 = core.dtype("float32")
-  S.intrinsics = intrinsics
+  S.intrinsics, S.agree = intrinsics, intrinsics.agree
   S.math, S.math32, S.bits = core.math, core.math32, core.bits
   S.checked = checked
 
@@ -442,12 +480,17 @@ local function support(launch)
   return S
 end
 
--- Loads the printed functions: `source` is a Lua chunk that returns {{name =, chunk =, text =}, …},
--- the kernel first. Each text is loaded under its own chunk name with its own line numbers, so that
--- errors point into the user's file.
+-- What the compiler's printer gives: {{name =, chunk =, text =, last =}, …}, the kernel first: it
+-- alone has `last` (see comes_to_end).
+local function printed_functions(source)
+  return assert(core.load_deep(source, "=sim"))()
+end
+
+-- Loads the printed functions. Each text is loaded under its own chunk name with its own line
+-- numbers, so that errors point into the user's file.
 local function load_typed(source, launch, hidden)
   local S, functions = support(launch), {}
-  for i, f in ipairs(assert(core.load_deep(source, "=sim"))()) do
+  for i, f in ipairs(printed_functions(source)) do
     functions[i] = assert(core.load_deep(f.text, f.chunk))(S, functions, hidden)
   end
   return functions[1]
@@ -473,7 +516,7 @@ function M.run(program, launch, ...)
     end
   end
   if M.is_raw then
-    launch.main = program.fn
+    launch.main, launch.last = program.fn, printed_functions(program.source)[1].last
   else
     launch.main = load_typed(program.source, launch, program.hidden)
   end

@@ -37,7 +37,7 @@ describe("on gfx10 and later, ROCLUA_WAVEFRONT=64", function()
     assert.is_truthy(show(GPU .. "48"):find("ROCLUA_WAVEFRONT is '48', expected 32 or 64", 1, true))
   end)
 
-  for _, name in ipairs { "group", "control", "atomic", "check" } do
+  for _, name in ipairs { "group", "control", "atomic", "check", "meeting" } do
     it(("passes spec/cts/%s_spec.lua"):format(name), function()
       local output, status = shell.run(
         ("%s64 ROCLUA spec/run.lua --filter='on hsa' spec/cts/%s_spec.lua"):format(GPU, name))

@@ -87,6 +87,9 @@ static void add_what(const roc_site *site, const uint64_t *values, roc_str *out)
       roc_str_puts(out, " has no integer representation");
       break;
     case ROC_SITE_DIVERGENT: roc_str_puts(out, "barrier in divergent control flow"); break;
+    case ROC_SITE_DIVERGENT_WAVE:
+      roc_str_puts(out, "wave operation in divergent control flow");
+      break;
     case ROC_SITE_ASSERT:
       if (site->npieces == 0) roc_str_puts(out, "assertion failed!");
       add_message(site, values, out);

@@ -14,15 +14,16 @@
 #include "base/str.h"
 
 typedef enum roc_site_kind {
-  ROC_SITE_INDEX,      /* values: index, extent. "index 1025 out of range 1..1024 of 'y'" (with "
+  ROC_SITE_INDEX,         /* values: index, extent. "index 1025 out of range 1..1024 of 'y'" (with "
                           (dimension 2)" for rank > 1) */
-  ROC_SITE_DIVIDE,     /* no values. "attempt to divide by zero", as Lua */
-  ROC_SITE_MODULO,     /* "attempt to perform 'n%0'" */
-  ROC_SITE_NO_INTEGER, /* value: the float. "number 1e+300 has no integer representation" */
-  ROC_SITE_ASSERT,     /* text pieces and values: the message, default "assertion failed!" */
-  ROC_SITE_ERROR,      /* text pieces and values: the message */
-  ROC_SITE_DIVERGENT,  /* "barrier in divergent control flow" */
-  ROC_SITE_PRINT       /* text pieces and values */
+  ROC_SITE_DIVIDE,        /* no values. "attempt to divide by zero", as Lua */
+  ROC_SITE_MODULO,        /* "attempt to perform 'n%0'" */
+  ROC_SITE_NO_INTEGER,    /* value: the float. "number 1e+300 has no integer representation" */
+  ROC_SITE_ASSERT,        /* text pieces and values: the message, default "assertion failed!" */
+  ROC_SITE_ERROR,         /* text pieces and values: the message */
+  ROC_SITE_DIVERGENT,     /* "barrier in divergent control flow" */
+  ROC_SITE_PRINT,         /* text pieces and values */
+  ROC_SITE_DIVERGENT_WAVE /* "wave operation in divergent control flow" */
 } roc_site_kind;
 
 /* One piece of a message: literal text, or the next recorded value formatted as Lua's tostring

@@ -1,5 +1,8 @@
 /* What sim.lua needs of C beyond the public arrays: several typed views of one block of bytes, as
  * the dynamic shared memory of a workgroup is. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/site.h"
 #include "bindings/array_bind.h"
 
@@ -46,7 +49,37 @@ static int load_deep(lua_State *L) {
   return 2;
 }
 
+/* The head of Lua 5.4's CallInfo (lstate.h), the same in 5.4.0 to 5.4.8. */
+typedef struct call_head {
+  void *func, *top;
+  struct call_head *previous, *next;
+  const void *next_instruction; /* of a Lua function */
+} call_head;
+
+/* core.call_path(): for each Lua function on the stack, from the outermost, 16 hexadecimal digits that
+ * tell where in it the call is.  Of two paths the lesser is the earlier one in the text, where they
+ * first differ.  What Lua tells of a place is its line alone, and a line holds several calls; so this
+ * looks where Lua keeps the place.  sim.lua finds out whether that tells calls apart. */
+static int call_path(lua_State *L) {
+  lua_Debug ar;
+  luaL_Buffer path;
+  int level = 0;
+  while (lua_getstack(L, level, &ar)) level++;
+  luaL_buffinit(L, &path);
+  while (level-- > 0) {
+    char digits[24];
+    if (!lua_getstack(L, level, &ar) || !lua_getinfo(L, "S", &ar) || *ar.what == 'C') continue;
+    const call_head *call = (const call_head *)(const void *)ar.i_ci;
+    snprintf(digits, sizeof digits, "%016" PRIxPTR, (uintptr_t)call->next_instruction);
+    luaL_addlstring(&path, digits, 16);
+  }
+  luaL_pushresult(&path);
+  return 1;
+}
+
 void roc_open_sim(lua_State *L) {
+  lua_pushcfunction(L, call_path);
+  lua_setfield(L, -2, "call_path");
   lua_pushcfunction(L, load_deep);
   lua_setfield(L, -2, "load_deep");
   lua_pushcfunction(L, view_bytes);

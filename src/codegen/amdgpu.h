@@ -19,10 +19,13 @@ typedef struct roc_amdgpu_state {
   const char *entry;           /* symbol */
   uint64_t shared_bytes;       /* static */
   LLVMValueRef dynamic_shared; /* LDS global; NULL until used */
-  LLVMValueRef packet;         /* dispatch packet, in the entry block; NULL until used */
-  const void *fields;          /* of the kernarg block, while code is made (amdgpu_entry.c) */
-  LLVMBasicBlockRef slow;      /* the head of the slow version, once that is begun */
-  roc_amdgpu_read ids[2][3];   /* of the group, of the item */
+  LLVMValueRef agreed;       /* LDS, two i32: what a wavefront of the group has last said, in turns;
+                                  NULL: not asked, or no room */
+  LLVMValueRef agreed_at;    /* alloca i32: the byte offset of the one whose turn it is */
+  LLVMValueRef packet;       /* dispatch packet, in the entry block; NULL until used */
+  const void *fields;        /* of the kernarg block, while code is made (amdgpu_entry.c) */
+  LLVMBasicBlockRef slow;    /* the head of the slow version, once that is begun */
+  roc_amdgpu_read ids[2][3]; /* of the group, of the item */
   roc_amdgpu_read packet_fields[ROC_AMDGPU_PACKET_BYTES]; /* by offset */
 } roc_amdgpu_state;
 
@@ -56,6 +59,7 @@ void roc_amdgpu_barrier(roc_cg *cg, const roc_ir_inst *inst);
 void roc_amdgpu_fence(roc_cg *cg, int64_t scope);
 LLVMValueRef roc_amdgpu_wave(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args);
 LLVMValueRef roc_amdgpu_parts(roc_cg *cg, LLVMValueRef condition);
+LLVMValueRef roc_amdgpu_group_parts(roc_cg *cg, LLVMValueRef condition);
 LLVMValueRef roc_amdgpu_elect(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count);
 LLVMValueRef roc_amdgpu_lane(roc_cg *cg); /* i32 from 0 */
 

@@ -206,6 +206,26 @@ static bool open_state(roc_cg *cg) {
   return !cg->arena.failed;
 }
 
+static LLVMValueRef add_lds(roc_cg *cg, uint64_t nbytes, const char *name, LLVMLinkage linkage) {
+  LLVMTypeRef type = LLVMArrayType2(cg->t.i8, nbytes);
+  LLVMValueRef lds = LLVMAddGlobalInAddressSpace(cg->mod, type, name, cg->target->shared_space);
+  LLVMSetLinkage(lds, linkage);
+  LLVMSetAlignment(lds, SHARED_ALIGN);
+  if (linkage == LLVMInternalLinkage) LLVMSetInitializer(lds, LLVMGetPoison(type));
+  return lds;
+}
+
+/* Room in which wavefronts agree, where they must and it is there. */
+static void make_agreed(roc_cg *cg) {
+  roc_amdgpu_state *state = roc_amdgpu_state_of(cg);
+  if (state->shared_bytes + SHARED_ALIGN > state->chip->max_shared_bytes) return;
+  if (!roc_cg_agrees_in_group(cg)) return;
+  state->agreed = add_lds(cg, SHARED_ALIGN, "roc.agreed", LLVMInternalLinkage);
+  state->shared_bytes += SHARED_ALIGN;
+  state->agreed_at = roc_cg_alloca(cg, cg->t.i32, "agreed.at");
+  LLVMBuildStore(cg->entry_b, roc_cg_i32(cg, 0), state->agreed_at);
+}
+
 void roc_amdgpu_kernel(roc_cg *cg) {
   if (!open_state(cg)) return;
   field_list fields = list_fields(cg);
@@ -222,6 +242,7 @@ void roc_amdgpu_kernel(roc_cg *cg) {
   cg->exit = roc_cg_block(cg, "exit");
   LLVMPositionBuilderAtEnd(cg->entry_b, entry);
   roc_cg_at(cg, entry);
+  make_agreed(cg);
   roc_cg_bind_args(cg, take_argument);
   cg->fault = LLVMGetParam(cg->fn, fields.count - 2);
   cg->print = LLVMGetParam(cg->fn, fields.count - 1);
@@ -357,15 +378,6 @@ LLVMValueRef roc_amdgpu_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim) {
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */
-
-static LLVMValueRef add_lds(roc_cg *cg, uint64_t nbytes, const char *name, LLVMLinkage linkage) {
-  LLVMTypeRef type = LLVMArrayType2(cg->t.i8, nbytes);
-  LLVMValueRef lds = LLVMAddGlobalInAddressSpace(cg->mod, type, name, cg->target->shared_space);
-  LLVMSetLinkage(lds, linkage);
-  LLVMSetAlignment(lds, SHARED_ALIGN);
-  if (linkage == LLVMInternalLinkage) LLVMSetInitializer(lds, LLVMGetPoison(type));
-  return lds;
-}
 
 static LLVMValueRef private_base(roc_cg *cg, uint32_t array) {
   const roc_ir_array *a = &cg->ir->arrays.items[array];

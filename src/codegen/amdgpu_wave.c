@@ -112,6 +112,31 @@ LLVMValueRef roc_amdgpu_parts(roc_cg *cg, LLVMValueRef condition) {
   return LLVMBuildAnd(cg->b, has_yes, LLVMBuildNot(cg->b, is_zero(cg, no), ""), "");
 }
 
+static LLVMValueRef say(roc_cg *cg, LLVMValueRef cell, LLVMValueRef value) {
+  LLVMValueRef access =
+      value ? LLVMBuildStore(cg->b, value, cell) : LLVMBuildLoad2(cg->b, cg->t.i32, cell, "");
+  LLVMSetOrdering(access, LLVMAtomicOrderingMonotonic);
+  LLVMSetAtomicSyncScopeID(access, LLVMGetSyncScopeID(cg->ctx, "workgroup", 9));
+  return access;
+}
+
+/* Each wavefront says its own and reads, after a barrier, what was said last: if not all said the
+ * same, one reads another's.  Two cells in turns: who says the next has read the one before. */
+LLVMValueRef roc_amdgpu_group_parts(roc_cg *cg, LLVMValueRef condition) {
+  roc_amdgpu_state *state = roc_amdgpu_state_of(cg);
+  if (!state->agreed) return NULL;
+  LLVMValueRef at = LLVMBuildLoad2(cg->b, cg->t.i32, state->agreed_at, "");
+  LLVMValueRef next = LLVMBuildXor(cg->b, at, roc_cg_i32(cg, 4), "");
+  LLVMBuildStore(cg->b, next, state->agreed_at);
+  LLVMValueRef cell = LLVMBuildInBoundsGEP2(cg->b, cg->t.i8, state->agreed, &at, 1, "");
+  LLVMValueRef own = LLVMBuildZExt(cg->b, condition, cg->t.i32, "");
+  say(cg, cell, own);
+  build_fence(cg, LLVMAtomicOrderingRelease, "workgroup", SCOPE_LOCAL);
+  roc_cg_intrinsic(cg, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
+  build_fence(cg, LLVMAtomicOrderingAcquire, "workgroup", SCOPE_LOCAL);
+  return LLVMBuildICmp(cg->b, LLVMIntNE, say(cg, cell, NULL), own, "");
+}
+
 /* LLVM would do the same for an atomic at an address that all items share, and more: each of them
  * would learn what it had found there.  So the address is hidden. */
 LLVMValueRef roc_amdgpu_elect(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count) {

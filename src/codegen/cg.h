@@ -202,9 +202,13 @@ void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLV
 void roc_cg_share_faults(roc_cg *cg, roc_cg_shared_fault *shared);
 void roc_cg_end_shared_faults(roc_cg *cg);
 
-/* agree.c: fails the work-items of a wavefront that differ in the i1 by which statement `inst`
- * decides over a barrier; emits nothing where they cannot differ or need not be checked. */
+/* agree.c: fails the work-items that differ in the i1 by which statement `inst` decides over a
+ * barrier or a wave operation; emits nothing where they cannot differ or need not be checked. */
 void roc_cg_agree(roc_cg *cg, uint32_t inst, LLVMValueRef condition);
+/* Whether the kernel will ask target->group_parts. */
+bool roc_cg_agrees_in_group(roc_cg *cg);
+/* The site of items that part at `inst`, and miss a barrier or else a wave operation. */
+uint32_t roc_cg_divergent_site(roc_cg *cg, uint32_t inst, bool is_barrier);
 void roc_cg_agreement_close(roc_cg *cg);
 
 /* debug.c: line tables for cg->fn, from begin to end; places of the instructions in between. */

@@ -39,11 +39,12 @@ typedef struct cpu_plan {
                        used */
   bool *is_uniform; /* per instruction, remat ones: the same for all items of the group */
   bool *is_slotted; /* per instruction: used in another run, kept per item */
-  uint32_t *set_once;  /* per variable: the only SET, when its operand is remat; else ROC_IR_NONE */
-  bool *is_counter;    /* per variable: of a FOR that the group (or wavefront) runs */
-  uint32_t *for_of;    /* per variable: the FOR that counts with it and alone sets it; or NONE */
-  uint32_t *wide_for;  /* per variable: the FOR marked CPU_CUT_ROW that counts with it, or NONE */
-  bool *var_slotted;   /* per variable */
+  uint32_t *set_once; /* per variable: the only SET, when its operand is remat; else ROC_IR_NONE */
+  bool *is_counter;   /* per variable: of a FOR that the group (or wavefront) runs */
+  bool *is_itemwise;  /* per instruction: a FOR with a cut whose items may count different values */
+  uint32_t *for_of;   /* per variable: the FOR that counts with it and alone sets it; or NONE */
+  uint32_t *wide_for; /* per variable: the FOR marked CPU_CUT_ROW that counts with it, or NONE */
+  bool *var_slotted;  /* per variable */
   bool *array_slotted; /* per array: PRIVATE, kept in the frame */
   uint32_t nruns;
   bool has_rows; /* asks for ids of dimension 2 or 3 */
@@ -221,7 +222,10 @@ void cpu_emit_list(cpu_state *s, const uint32_t *ids, uint32_t count);
 typedef void cpu_exit_found(cpu_state *s, uint32_t target, bool is_next, void *ud);
 void cpu_find_exits(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_exit_found *found,
                     void *ud);
-/* Records a divergent barrier at instruction `id` and ends the group. */
+/* Whether a LEAVE or NEXT to `target` goes to what is behind the statements that end at `end`: they
+ * are the last of its region. */
+bool cpu_leads_behind(const cpu_state *s, uint32_t target, bool is_next, const uint32_t *end);
+/* Records a divergent barrier or wave operation at instruction `id` and ends the group. */
 void cpu_diverge(cpu_state *s, uint32_t id);
 
 /* cpu_preflight.c */
@@ -259,6 +263,9 @@ LLVMValueRef cpu_operand(roc_cg *cg, uint32_t id);
 void cpu_define(roc_cg *cg, uint32_t id, LLVMValueRef value);
 bool cpu_intercept(roc_cg *cg, uint32_t id);
 void cpu_fail_hook(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues);
+/* What a slotted variable of the run's item holds becomes `value`. */
+void cpu_var_put(cpu_state *s, uint32_t var, LLVMValueRef value);
+LLVMValueRef cpu_var_take(cpu_state *s, uint32_t var);
 /* Goes to the level's end when no work-item is left. */
 void cpu_end_if_all_dead(cpu_state *s);
 /* A remat, uniform value outside of item loops. */

@@ -387,23 +387,33 @@ static cpu_slot *var_slot(cpu_state *s, uint32_t var) {
   return &s->var_slots[var];
 }
 
-static void copy_var_in(cpu_state *s, uint32_t var) {
+LLVMValueRef cpu_var_take(cpu_state *s, uint32_t var) {
   roc_cg *cg = s->cg;
-  LLVMBasicBlockRef here = enter_header(s);
   cpu_slot *slot = var_slot(s, var);
   LLVMValueRef raw = roc_cg_load(cg, slot->type, cpu_slot_item(s, slot));
   bool is_bool = cg->ir->vars.items[var].type == ROC_VT_BOOL;
-  LLVMValueRef value = is_bool ? LLVMBuildTrunc(cg->b, raw, cg->t.i1, "") : raw;
-  LLVMBuildStore(cg->b, value, roc_cg_var(cg, var));
-  roc_cg_at(cg, here);
+  return is_bool ? LLVMBuildTrunc(cg->b, raw, cg->t.i1, "") : raw;
+}
+
+void cpu_var_put(cpu_state *s, uint32_t var, LLVMValueRef value) {
+  roc_cg *cg = s->cg;
+  if (cg->ir->vars.items[var].type == ROC_VT_BOOL) {
+    value = LLVMBuildZExt(cg->b, value, cg->t.i8, "");
+  }
+  roc_cg_store(cg, value, cpu_slot_item(s, var_slot(s, var)));
+}
+
+static void copy_var_in(cpu_state *s, uint32_t var) {
+  LLVMBasicBlockRef here = enter_header(s);
+  LLVMBuildStore(s->cg->b, cpu_var_take(s, var), roc_cg_var(s->cg, var));
+  roc_cg_at(s->cg, here);
 }
 
 static void copy_var_out(cpu_state *s, uint32_t var) {
   roc_cg *cg = s->cg;
   roc_value_type type = cg->ir->vars.items[var].type;
-  LLVMValueRef value = LLVMBuildLoad2(cg->b, roc_cg_value_type(cg, type), roc_cg_var(cg, var), "");
-  if (type == ROC_VT_BOOL) value = LLVMBuildZExt(cg->b, value, cg->t.i8, "");
-  roc_cg_store(cg, value, cpu_slot_item(s, var_slot(s, var)));
+  LLVMValueRef held = LLVMBuildLoad2(cg->b, roc_cg_value_type(cg, type), roc_cg_var(cg, var), "");
+  cpu_var_put(s, var, held);
 }
 
 /* ---- failing checks ---------------------------------------------------------------------- */
@@ -638,10 +648,12 @@ static void begin_exit(cpu_state *s, run_exit *e) {
   roc_cg_at(cg, here);
 }
 
-/* Behind the run: when items took the way, all of them must have. */
-static void finish_exit(cpu_state *s, const run_exit *e) {
+/* Behind the run: when items took the way, all of them must have; unless it leads to where the others
+ * are as well. */
+static void finish_exit(cpu_state *s, const run_exit *e, bool is_tail) {
   roc_cg *cg = s->cg;
   cg->exits[e->target] = e->saved;
+  if (is_tail) return;
   LLVMBasicBlockRef go_on = roc_cg_block(cg, "stay"), taken = roc_cg_block(cg, "taken");
   LLVMBasicBlockRef to = e->is_next ? s->exits[e->target].next : s->exits[e->target].leave;
   LLVMValueRef count = LLVMBuildLoad2(cg->b, cg->t.i64, e->count, "");
@@ -691,7 +703,10 @@ static void emit_version(cpu_state *s, const uint32_t *ids, uint32_t count) {
     s->may_be_dead = true;
     subtract_deaths(s, ndied);
   }
-  for (uint32_t i = 0; i < exits.count; i++) finish_exit(s, &exits.items[i]);
+  for (uint32_t i = 0; i < exits.count; i++) {
+    const run_exit *e = &exits.items[i];
+    finish_exit(s, e, cpu_leads_behind(s, e->target, e->is_next, ids + count));
+  }
   roc_vec_deinit(&run.fails);
   roc_vec_deinit(&exits);
   roc_vec_deinit(&found.vars);

@@ -86,7 +86,7 @@ static void walk_cut(planner *p, cpu_level_kind level, uint32_t id) {
   const roc_ir_inst *inst = &p->ir->insts.items[id];
   p->plan->home[id] = ++p->plan->nruns;
   if (!roc_ir_has_regions(inst)) return;
-  if (inst->op == ROC_IR_FOR) p->plan->is_counter[inst->aux] = true;
+  if (inst->op == ROC_IR_FOR) p->plan->is_counter[inst->aux] = !p->plan->is_itemwise[id];
   if (inst->op == ROC_IR_FOR || inst->op == ROC_IR_LOOP) slot_arrays(p, id);
   walk_regions(p, level, inst);
   for (uint32_t r = 0; r < (inst->op == ROC_IR_IF ? 2u : 1u); r++) {
@@ -231,6 +231,7 @@ static bool allocate(planner *p) {
   plan->home = ROC_ARENA_ARRAY(arena, uint32_t, ninsts);
   plan->is_remat = ROC_ARENA_ARRAY(arena, bool, ninsts);
   plan->is_uniform = ROC_ARENA_ARRAY(arena, bool, ninsts);
+  plan->is_itemwise = ROC_ARENA_ARRAY(arena, bool, ninsts);
   plan->is_slotted = ROC_ARENA_ARRAY(arena, bool, ninsts);
   plan->set_once = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
   plan->is_counter = ROC_ARENA_ARRAY(arena, bool, nvars);

@@ -47,22 +47,20 @@ void cpu_find_exits(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_exit_
   roc_vec_deinit(&scan.inside);
 }
 
+bool cpu_leads_behind(const cpu_state *s, uint32_t target, bool is_next, const uint32_t *end) {
+  const roc_ir_inst *inst = &s->cg->ir->insts.items[target];
+  const roc_ir_ids *ids = &s->cg->ir->regions.items[inst->k.region[0]];
+  return end == ids->items + ids->count && (is_next || inst->op == ROC_IR_BLOCK);
+}
+
 void cpu_diverge(cpu_state *s, uint32_t id) {
   roc_cg *cg = s->cg;
-  const roc_ir_module *ir = cg->ir;
-  roc_site site = {.kind = ROC_SITE_DIVERGENT, .file = "?"};
-  uint32_t loc = ir->insts.items[id].loc;
-  if (loc < ir->locs.count) {
-    const roc_ir_loc *place = &ir->locs.items[loc];
-    site.file = place->file ? place->file : "?";
-    site.line = place->line;
-    site.column = place->column;
-  }
+  uint32_t site = roc_cg_divergent_site(cg, id, s->plan.cuts[id] & ROC_IRF_CUT_GROUP);
   LLVMValueRef ids[3];
   for (unsigned d = 0; d < 3; d++) {
     ids[d] = LLVMBuildAdd(cg->b, s->group_first[d], roc_cg_i64(cg, 1), "");
   }
-  roc_cg_record_fault(cg, roc_cg_i32(cg, roc_cg_add_site(cg, &site)), ids, NULL, 0);
+  roc_cg_record_fault(cg, roc_cg_i32(cg, site), ids, NULL, 0);
   LLVMBuildBr(cg->b, s->level->group_end);
 }
 
@@ -77,6 +75,34 @@ static void widen(roc_cg *cg, const char *name, LLVMValueRef value, LLVMValueRef
   LLVMBuildStore(cg->b, roc_cg_intrinsic(cg, name, &cg->t.i64, 1, args, 2), cell);
 }
 
+/* Opens an item loop that reduces a value, i64. */
+static extremes open_extremes(cpu_state *s, cpu_run *run) {
+  roc_cg *cg = s->cg;
+  extremes e = {roc_cg_alloca(cg, cg->t.i64, ""), roc_cg_alloca(cg, cg->t.i64, "")};
+  LLVMBuildStore(cg->b, roc_cg_i64(cg, INT64_MAX), e.least);
+  LLVMBuildStore(cg->b, roc_cg_i64(cg, INT64_MIN), e.most);
+  cpu_items_begin(s, run, true);
+  return e;
+}
+
+/* Closes it: what all live items agree on, or else statement `at` fails. */
+static LLVMValueRef close_extremes(cpu_state *s, const extremes *e, uint32_t at,
+                                   LLVMValueRef value) {
+  roc_cg *cg = s->cg;
+  widen(cg, "llvm.smin", value, e->least);
+  widen(cg, "llvm.smax", value, e->most);
+  cpu_items_end(s);
+  LLVMValueRef most = LLVMBuildLoad2(cg->b, cg->t.i64, e->most, "");
+  if (!cg->ir->check) return most;
+  LLVMValueRef least = LLVMBuildLoad2(cg->b, cg->t.i64, e->least, "");
+  LLVMBasicBlockRef same = roc_cg_block(cg, "agreed"), split = roc_cg_block(cg, "divergent");
+  roc_cg_branch_likely(cg, LLVMBuildICmp(cg->b, LLVMIntEQ, least, most, ""), same, split);
+  roc_cg_at(cg, split);
+  cpu_diverge(s, at);
+  roc_cg_at(cg, same);
+  return most;
+}
+
 /* The value that all live items agree on, as i64. */
 static LLVMValueRef agree(cpu_state *s, uint32_t at, uint32_t id) {
   roc_cg *cg = s->cg;
@@ -85,25 +111,23 @@ static LLVMValueRef agree(cpu_state *s, uint32_t at, uint32_t id) {
     LLVMValueRef value = cpu_group_value(s, id);
     return is_bool ? LLVMBuildZExt(cg->b, value, cg->t.i64, "") : value;
   }
-  extremes e = {roc_cg_alloca(cg, cg->t.i64, ""), roc_cg_alloca(cg, cg->t.i64, "")};
-  LLVMBuildStore(cg->b, roc_cg_i64(cg, INT64_MAX), e.least);
-  LLVMBuildStore(cg->b, roc_cg_i64(cg, INT64_MIN), e.most);
   cpu_run run;
-  cpu_items_begin(s, &run, true);
+  extremes e = open_extremes(s, &run);
   LLVMValueRef value = cpu_operand(cg, id);
   if (is_bool) value = LLVMBuildZExt(cg->b, value, cg->t.i64, "");
-  widen(cg, "llvm.smin", value, e.least);
-  widen(cg, "llvm.smax", value, e.most);
-  cpu_items_end(s);
-  LLVMValueRef most = LLVMBuildLoad2(cg->b, cg->t.i64, e.most, "");
-  if (!cg->ir->check) return most;
-  LLVMValueRef least = LLVMBuildLoad2(cg->b, cg->t.i64, e.least, "");
-  LLVMBasicBlockRef same = roc_cg_block(cg, "agreed"), split = roc_cg_block(cg, "divergent");
-  roc_cg_branch_likely(cg, LLVMBuildICmp(cg->b, LLVMIntEQ, least, most, ""), same, split);
-  roc_cg_at(cg, split);
-  cpu_diverge(s, at);
-  roc_cg_at(cg, same);
-  return most;
+  return close_extremes(s, &e, at, value);
+}
+
+/* How often all live items run a FOR, whatever they count. */
+static LLVMValueRef agree_on_count(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  LLVMValueRef bounds[3];
+  cpu_run run;
+  extremes e = open_extremes(s, &run);
+  for (uint32_t i = 0; i < 3; i++) bounds[i] = cpu_operand(cg, roc_ir_arg(cg->ir, inst, i));
+  LLVMValueRef count = roc_cg_for_count(cg, bounds[0], bounds[1], bounds[2]);
+  return close_extremes(s, &e, id, count);
 }
 
 /* ---- statements that hold a cut ---------------------------------------------------------- */
@@ -158,12 +182,38 @@ static void emit_loop(cpu_state *s, uint32_t id) {
   roc_cg_at(cg, end);
 }
 
+/* Each item's own value of an itemwise FOR: the first, or the next. */
+static void step_items(cpu_state *s, const roc_ir_inst *inst, bool is_first) {
+  roc_cg *cg = s->cg;
+  cpu_run run;
+  if (!s->plan.var_slotted[inst->aux]) return;
+  cpu_items_begin(s, &run, true);
+  LLVMValueRef value = cpu_operand(cg, roc_ir_arg(cg->ir, inst, is_first ? 0 : 2));
+  if (!is_first) value = LLVMBuildAdd(cg->b, cpu_var_take(s, inst->aux), value, "");
+  cpu_var_put(s, inst->aux, value);
+  cpu_items_end(s);
+}
+
+static LLVMValueRef loop_count(cpu_state *s, uint32_t id, LLVMValueRef *first, LLVMValueRef *step) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  if (s->plan.is_itemwise[id]) {
+    *first = *step = roc_cg_i64(cg, 0);
+    return agree_on_count(s, id);
+  }
+  uint32_t last = roc_ir_arg(cg->ir, inst, 1);
+  *first = agree(s, id, roc_ir_arg(cg->ir, inst, 0));
+  *step = agree(s, id, roc_ir_arg(cg->ir, inst, 2));
+  if (!s->plan.is_uniform[last]) return agree_on_count(s, id);
+  return roc_cg_for_count(cg, *first, agree(s, id, last), *step);
+}
+
 static void emit_for(cpu_state *s, uint32_t id) {
   roc_cg *cg = s->cg;
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
-  LLVMValueRef bounds[3];
-  for (uint32_t i = 0; i < 3; i++) bounds[i] = agree(s, id, roc_ir_arg(cg->ir, inst, i));
-  LLVMValueRef count = roc_cg_for_count(cg, bounds[0], bounds[1], bounds[2]);
+  bool is_itemwise = s->plan.is_itemwise[id];
+  LLVMValueRef first, step, count = loop_count(s, id, &first, &step);
+  if (is_itemwise) step_items(s, inst, true);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
   LLVMBasicBlockRef body = roc_cg_block(cg, "group.for"), next = roc_cg_block(cg, "group.next");
   LLVMBasicBlockRef end = roc_cg_block(cg, "group.end");
@@ -174,18 +224,19 @@ static void emit_for(cpu_state *s, uint32_t id) {
   roc_cg_at(cg, body);
   LLVMValueRef left = LLVMBuildPhi(cg->b, cg->t.i64, "left");
   LLVMValueRef value = LLVMBuildPhi(cg->b, cg->t.i64, cg->ir->vars.items[inst->aux].name);
-  LLVMBuildStore(cg->b, value, roc_cg_var(cg, inst->aux));
+  if (!is_itemwise) LLVMBuildStore(cg->b, value, roc_cg_var(cg, inst->aux));
   emit_region(s, inst->k.region[0]);
   roc_cg_goto(cg, next);
   roc_cg_at(cg, next);
+  if (is_itemwise) step_items(s, inst, false);
   cpu_look(s, id, s->items);
   LLVMValueRef left_next = LLVMBuildSub(cg->b, left, roc_cg_i64(cg, 1), "");
-  LLVMValueRef value_next = LLVMBuildNSWAdd(cg->b, value, bounds[2], "");
+  LLVMValueRef value_next = LLVMBuildNSWAdd(cg->b, value, step, "");
   next = LLVMGetInsertBlock(cg->b);
   LLVMBuildCondBr(cg->b, LLVMBuildICmp(cg->b, LLVMIntNE, left_next, zero, ""), body, end);
   LLVMBasicBlockRef blocks[2] = {before, next};
   LLVMAddIncoming(left, (LLVMValueRef[2]){count, left_next}, blocks, 2);
-  LLVMAddIncoming(value, (LLVMValueRef[2]){bounds[0], value_next}, blocks, 2);
+  LLVMAddIncoming(value, (LLVMValueRef[2]){first, value_next}, blocks, 2);
   roc_cg_at(cg, end);
 }
 
@@ -211,7 +262,7 @@ static void emit_cut(cpu_state *s, uint32_t id) {
 typedef struct wave_exit {
   uint32_t target;
   bool is_next;
-  LLVMValueRef taken; /* alloca i1 */
+  LLVMValueRef taken; /* alloca i1: by a wavefront */
   roc_cg_exits saved;
 } wave_exit;
 typedef roc_vec(wave_exit) wave_exits;
@@ -237,12 +288,31 @@ static void begin_wave_exit(cpu_state *s, wave_exit *e, LLVMBasicBlockRef wave_e
   roc_cg_at(cg, here);
 }
 
-static void finish_wave_exit(cpu_state *s, const wave_exit *e) {
+/* When a wavefront took the way, all must have, and no other. */
+static void finish_wave_exit(cpu_state *s, const wave_exits *exits, const wave_exit *e,
+                             LLVMValueRef stayed, bool is_tail) {
   roc_cg *cg = s->cg;
   s->exits[e->target] = e->saved;
+  if (is_tail) return;
   LLVMBasicBlockRef go_on = roc_cg_block(cg, "stay");
+  LLVMBasicBlockRef to = e->is_next ? e->saved.next : e->saved.leave;
   LLVMValueRef taken = LLVMBuildLoad2(cg->b, cg->t.i1, e->taken, "");
-  LLVMBuildCondBr(cg->b, taken, e->is_next ? e->saved.next : e->saved.leave, go_on);
+  if (cg->ir->check) {
+    LLVMBasicBlockRef all = roc_cg_block(cg, "left"), split = roc_cg_block(cg, "divergent");
+    LLVMBuildCondBr(cg->b, taken, all, go_on);
+    roc_cg_at(cg, all);
+    LLVMValueRef others = LLVMBuildLoad2(cg->b, cg->t.i1, stayed, "");
+    for (uint32_t i = 0; i < exits->count; i++) {
+      if (&exits->items[i] == e) continue;
+      LLVMValueRef other = LLVMBuildLoad2(cg->b, cg->t.i1, exits->items[i].taken, "");
+      others = LLVMBuildOr(cg->b, others, other, "");
+    }
+    roc_cg_branch_likely(cg, LLVMBuildNot(cg->b, others, ""), to, split);
+    roc_cg_at(cg, split);
+    cpu_diverge(s, e->target);
+  } else {
+    LLVMBuildCondBr(cg->b, taken, to, go_on);
+  }
   roc_cg_at(cg, go_on);
 }
 
@@ -265,6 +335,8 @@ static void emit_waves(cpu_state *s, const uint32_t *ids, uint32_t count) {
   LLVMBasicBlockRef done = roc_cg_block(cg, "wave.done");
   wave_exits exits = {0};
   cpu_find_exits(s, ids, count, note_wave_exit, &exits);
+  LLVMValueRef stayed = roc_cg_alloca(cg, cg->t.i1, ""); /* a wavefront took none of them */
+  LLVMBuildStore(cg->b, LLVMConstInt(cg->t.i1, 0, 0), stayed);
   before = LLVMGetInsertBlock(cg->b);
   head = roc_cg_block(cg, "wave");
   LLVMBuildBr(cg->b, head);
@@ -289,6 +361,7 @@ static void emit_waves(cpu_state *s, const uint32_t *ids, uint32_t count) {
   cpu_end_if_all_dead(s);
   for (uint32_t i = 0; i < exits.count; i++) begin_wave_exit(s, &exits.items[i], next);
   cpu_emit_list(s, ids, count);
+  if (roc_cg_is_open(cg)) LLVMBuildStore(cg->b, LLVMConstInt(cg->t.i1, 1, 0), stayed);
   roc_cg_goto(cg, next);
   s->level = level.outer;
   roc_cg_at(cg, next);
@@ -296,7 +369,11 @@ static void emit_waves(cpu_state *s, const uint32_t *ids, uint32_t count) {
   LLVMBuildCondBr(cg->b, LLVMBuildICmp(cg->b, LLVMIntULT, end, s->items, ""), head, done);
   roc_cg_at(cg, done);
   if (stops && s->needs_live) cpu_end_if_all_dead(s);
-  for (uint32_t i = 0; i < exits.count; i++) finish_wave_exit(s, &exits.items[i]);
+  for (uint32_t i = 0; i < exits.count; i++) {
+    const wave_exit *e = &exits.items[i];
+    bool is_tail = cpu_leads_behind(s, e->target, e->is_next, ids + count);
+    finish_wave_exit(s, &exits, e, stayed, is_tail);
+  }
   roc_vec_deinit(&exits);
 }
 

@@ -171,12 +171,25 @@ static void count_sets(marker *m, const roc_ir_ids *ids) {
   }
 }
 
+/* FORs with a cut: whether first value and step are shared by all that run it together. */
+static void mark_itemwise(marker *m) {
+  for (uint32_t id = 0; id < m->ir->insts.count; id++) {
+    const roc_ir_inst *inst = &m->ir->insts.items[id];
+    uint8_t cuts = m->plan->cuts[id] & (ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE);
+    if (inst->op != ROC_IR_FOR || !cuts) continue;
+    uint8_t shared = cuts & ROC_IRF_CUT_GROUP ? ROC_IR_UNIFORM_GROUP : ROC_IR_UNIFORM_WAVE;
+    m->plan->is_itemwise[id] = m->uniform.insts[roc_ir_arg(m->ir, inst, 0)] < shared ||
+                               m->uniform.insts[roc_ir_arg(m->ir, inst, 2)] < shared;
+  }
+}
+
 bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
   marker m = {.ir = ir, .plan = plan};
   m.nsets = ROC_ARENA_ARRAY(arena, uint32_t, ir->vars.count + 1);
   if (!m.nsets || roc_ir_uniform_init(&m.uniform, ir, NULL)) return false;
   count_sets(&m, &ir->regions.items[0]);
   mark_group(&m, &ir->regions.items[0]);
+  mark_itemwise(&m);
   roc_ir_uniform_deinit(&m.uniform);
   return true;
 }

@@ -246,6 +246,7 @@ const roc_target roc_target_amdgpu = {
     .fence = roc_amdgpu_fence,
     .wave = roc_amdgpu_wave,
     .parts = roc_amdgpu_parts,
+    .group_parts = roc_amdgpu_group_parts,
     .elect = roc_amdgpu_elect,
     .math = math,
     .mark_atomic = mark_atomic,

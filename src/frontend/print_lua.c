@@ -166,8 +166,11 @@ static bool is_logic(const roc_ast_node *node) {
 static void print_logic(roc_printer *p, const roc_ast_node *node, roc_ty want) {
   bool is_choice = node->op == ROC_OP_OR && roc_pl_type(p, node->a).maybe_false;
   if (is_choice && roc_pl_is_f32(p, roc_pl_type(p, node))) want = roc_pl_type(p, node);
-  roc_pl_put(p, "(");
+  const char *meeting = roc_pl_meeting(p, node->b);
+  if (meeting) roc_str_printf(&p->text, "(S.agree(\"%s\", ", meeting);
+  if (!meeting) roc_pl_put(p, "(");
   roc_pl_as(p, node->a, want);
+  if (meeting) roc_pl_put(p, ")");
   roc_pl_put(p, node->op == ROC_OP_AND ? " and " : " or ");
   roc_pl_as(p, node->b, want);
   roc_pl_put(p, ")");
@@ -663,9 +666,41 @@ static void print_whole(roc_printer *p, bool is_kernel) {
   }
   roc_pl_put(p, ") ");
   if (is_kernel) print_entry_conversions(p);
-  roc_pl_block(p, &ast->body);
+  roc_ast_list body = ast->body;
+  bool returns = body.count && body.items[body.count - 1]->kind == ROC_AST_RETURN;
+  if (is_kernel && returns) body.count--;
+  roc_pl_block(p, &body, NULL);
+  if (is_kernel) roc_pl_meet(p, roc_pl_meeting_in(p, &ast->body), "nil");
   roc_pl_line(p, ast->last_line);
   roc_pl_put(p, "end");
+}
+
+/* Whether a `return` ends the function before its end; and whether one is on the last line. */
+static bool has_return(const roc_ast_func *ast, const roc_ast_list *list, bool is_body,
+                       bool *on_last_line) {
+  bool found = false;
+  for (uint32_t i = 0; i < list->count; i++) {
+    const roc_ast_node *stat = list->items[i];
+    bool is_early = stat->kind == ROC_AST_RETURN && !(is_body && i + 1 == list->count);
+    if (is_early && stat->span.line == ast->last_line) *on_last_line = true;
+    found |= is_early;
+    found |= has_return(ast, &stat->body, false, on_last_line);
+    found |= has_return(ast, &stat->orelse, false, on_last_line);
+  }
+  return found;
+}
+
+/* `last`: on which line an item is that comes to the end of the kernel rather than to a `return`: true,
+ * wherever it is; false, when that cannot be told. */
+static void print_end(const roc_ast_func *ast, roc_str *out) {
+  bool on_last_line = false;
+  if (!has_return(ast, &ast->body, true, &on_last_line)) {
+    roc_str_puts(out, "last = true, ");
+  } else if (on_last_line) {
+    roc_str_puts(out, "last = false, ");
+  } else {
+    roc_str_printf(out, "last = %u, ", ast->last_line);
+  }
 }
 
 static void print_part(roc_printer *p, const roc_pl_function *part) {
@@ -690,7 +725,9 @@ static void print_function_entry(roc_printer *p, const roc_pl_function *function
   } else {
     print_whole(p, is_kernel);
   }
-  roc_str_puts(out, "  {name = ");
+  roc_str_puts(out, "  {");
+  if (is_kernel) print_end(inst->fn->ast, out);
+  roc_str_puts(out, "name = ");
   quote(out, inst->fn->name, strlen(inst->fn->name));
   roc_str_puts(out, ", chunk = ");
   roc_str chunk = ROC_STR_INIT;
@@ -718,6 +755,8 @@ roc_status roc_fe_print_lua(const roc_fe_program *program, const roc_fe_arg *arg
   bool out_of_memory = out->failed || p.text.failed;
   roc_str_deinit(&p.text);
   roc_vec_deinit(&p.functions);
+  roc_vec_deinit(&p.meets);
+  roc_vec_deinit(&p.frames);
   roc_fe_typed_free(typed);
   if (out_of_memory) return roc_fail(err, ROC_OOM, "out of memory");
   if (p.failed) return roc_fail(err, ROC_INTERNAL, "the typed kernel could not be printed");

@@ -81,23 +81,47 @@ static void print_if(roc_printer *p, const roc_ast_node *stat) {
   roc_pl_put(p, "if ");
   for (;; stat = stat->orelse.items[0]) {
     roc_pl_line(p, stat->span.line);
-    roc_pl_expr(p, stat->a);
+    roc_pl_agreed(p, roc_pl_meeting_of_if(p, stat), stat->a);
     roc_pl_put(p, " then ");
-    roc_pl_block(p, &stat->body);
+    roc_pl_block(p, &stat->body, NULL);
     if (stat->orelse.count != 1 || stat->orelse.items[0]->kind != ROC_AST_IF) break;
     roc_pl_put(p, "elseif ");
   }
   if (stat->orelse.count) {
     roc_pl_put(p, "else ");
-    roc_pl_block(p, &stat->orelse);
+    roc_pl_block(p, &stat->orelse, NULL);
   }
   roc_pl_put(p, "end;");
+}
+
+static void print_while(roc_printer *p, const roc_ast_node *stat) {
+  const char *meeting = roc_pl_meeting(p, stat);
+  roc_pl_put(p, "while ");
+  roc_pl_expr(p, stat->a);
+  roc_pl_put(p, " do ");
+  roc_pl_meet(p, meeting, "true");
+  roc_pl_block(p, &stat->body, stat);
+  roc_pl_put(p, "end; ");
+  roc_pl_meet(p, meeting, "false");
+}
+
+static void print_repeat(roc_printer *p, const roc_ast_node *stat) {
+  const char *meeting = roc_pl_meeting(p, stat);
+  roc_pl_put(p, "repeat ");
+  roc_pl_meet(p, meeting, "true");
+  roc_pl_block(p, &stat->body, stat);
+  roc_pl_line(p, stat->a->span.line);
+  roc_pl_put(p, "until ");
+  roc_pl_expr(p, stat->a);
+  roc_pl_put(p, "; ");
+  roc_pl_meet(p, meeting, "false");
 }
 
 /* A float32 loop counts in float32; Lua's own would count in doubles. */
 static void print_for(roc_printer *p, const roc_ast_node *stat) {
   roc_ty t = roc_fe_sym(p->inst, stat->sym)->type;
   bool f32 = roc_pl_is_f32(p, t);
+  const char *meeting = roc_pl_meeting_in(p, &stat->body);
   roc_ty limit = t.kind == ROC_TY_INT ? roc_ty_of(ROC_TY_NONE) : t;
   roc_pl_put(p, "for ");
   roc_pl_symbol(p, stat->sym);
@@ -112,8 +136,10 @@ static void print_for(roc_printer *p, const roc_ast_node *stat) {
     roc_pl_put(p, ", 1.0");
   }
   roc_pl_put(p, f32 ? ") do " : " do ");
-  roc_pl_block(p, &stat->body);
-  roc_pl_put(p, "end;");
+  roc_pl_meet(p, meeting, "true");
+  roc_pl_block(p, &stat->body, stat);
+  roc_pl_put(p, "end; ");
+  roc_pl_meet(p, meeting, "false");
 }
 
 /* The k-th result of the function as its callers expect it. */
@@ -163,24 +189,11 @@ static void print_statement(roc_printer *p, const roc_ast_node *stat) {
       break;
     case ROC_AST_DO:
       roc_pl_put(p, "do ");
-      roc_pl_block(p, &stat->body);
+      roc_pl_block(p, &stat->body, NULL);
       roc_pl_put(p, "end;");
       break;
-    case ROC_AST_WHILE:
-      roc_pl_put(p, "while ");
-      roc_pl_expr(p, stat->a);
-      roc_pl_put(p, " do ");
-      roc_pl_block(p, &stat->body);
-      roc_pl_put(p, "end;");
-      break;
-    case ROC_AST_REPEAT:
-      roc_pl_put(p, "repeat ");
-      roc_pl_block(p, &stat->body);
-      roc_pl_line(p, stat->a->span.line);
-      roc_pl_put(p, "until ");
-      roc_pl_expr(p, stat->a);
-      roc_pl_put(p, ";");
-      break;
+    case ROC_AST_WHILE: print_while(p, stat); break;
+    case ROC_AST_REPEAT: print_repeat(p, stat); break;
     case ROC_AST_IF: print_if(p, stat); break;
     case ROC_AST_FOR_NUM: print_for(p, stat); break;
     case ROC_AST_RETURN: print_return(p, stat); break;
@@ -192,8 +205,13 @@ static void print_statement(roc_printer *p, const roc_ast_node *stat) {
   roc_pl_put(p, " ");
 }
 
-void roc_pl_block(roc_printer *p, const roc_ast_list *block) {
+void roc_pl_block(roc_printer *p, const roc_ast_list *block, const roc_ast_node *loop) {
   p->block_depth++;
-  for (uint32_t i = 0; i < block->count; i++) print_statement(p, block->items[i]);
+  if (!roc_vec_push(&p->frames, ((roc_pl_frame){block, 0, loop}))) p->text.failed = true;
+  for (uint32_t i = 0; i < block->count && !p->text.failed; i++) {
+    roc_vec_last(&p->frames).at = i;
+    print_statement(p, block->items[i]);
+  }
+  if (p->frames.count) p->frames.count--;
   p->block_depth--;
 }

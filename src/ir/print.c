@@ -129,8 +129,8 @@ static void print_array(printer *p, uint32_t index) {
 }
 
 static void print_site(printer *p, uint32_t index) {
-  static const char *const kinds[] = {"index",  "divide", "modulo",    "no_integer",
-                                      "assert", "error",  "divergent", "print"};
+  static const char *const kinds[] = {"index", "divide",    "modulo", "no_integer",    "assert",
+                                      "error", "divergent", "print",  "divergent_wave"};
   const roc_site *site = &p->m->sites.items[index];
   roc_str_printf(p->out, "  site %u %s ", index, kinds[site->kind]);
   roc_ir_print_quoted(p->out, site->file ? site->file : "");

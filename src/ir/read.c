@@ -309,8 +309,8 @@ static void read_array(reader *r) {
 }
 
 static uint8_t read_site_kind(reader *r) {
-  static const char *const kinds[] = {"index",  "divide", "modulo",    "no_integer",
-                                      "assert", "error",  "divergent", "print"};
+  static const char *const kinds[] = {"index", "divide",    "modulo", "no_integer",    "assert",
+                                      "error", "divergent", "print",  "divergent_wave"};
   for (uint8_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     if (accept_word(r, kinds[i])) return i;
   }
