@@ -1,4 +1,4 @@
--- What a launch costs the Lua thread: build/release/bin/roclua bench/launch.lua
+-- What a launch costs the Lua thread: build/release/bin/roclua-spec bench/launch.lua
 --
 -- For each device and kernel, a launch through a kept k[cfg], in nanoseconds (the least of a
 -- hundred rounds) and in bytes of Lua memory.  On null nothing runs, so that row is the overhead
@@ -10,6 +10,8 @@
 -- was never full.
 local roc = require "roc"
 local core = require "roc.core"
+
+if not core.testing then error("call this by roclua-spec, whose hooks it needs", 0) end
 
 local ROUNDS, LAUNCHES = 100, 2000 -- short rounds, so that one of them is undisturbed
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds roclua where needed and runs all specs (or those given) with it: scripts/test.sh [busted's options] [files].
+# Builds roclua where needed and runs all specs (or those given) with roclua-spec: scripts/test.sh [busted's options] [files].
 # The last line reads "N passed, N failed"; the exit status is 0 only when nothing failed and something passed.
 . "$(dirname "$0")/setup.sh"
 
@@ -13,10 +13,10 @@ status=0
 passed=0
 failed=0
 
-# One process of roclua; its counts are added up.  0 passed, or no counts at all, is a failure.
+# One process of roclua-spec; its counts are added up.  0 passed, or no counts at all, is a failure.
 run_specs() {
   rm -f "$log.status"
-  { "$ROCLUA" spec/run.lua "$@" </dev/null 2>&1 || echo "exit status $?" >"$log.status"; } | tee "$log"
+  { "$ROCLUA-spec" spec/run.lua "$@" </dev/null 2>&1 || echo "exit status $?" >"$log.status"; } | tee "$log"
   [ ! -e "$log.status" ] || status=1
   counts=$(tail -n 1 "$log")
   case $counts in

@@ -15,6 +15,7 @@ local ARROWS = {
   bindings = { "jit", "frontend", "runtime", "ir", "device", "base" },
   embed = { "bindings", "jit", "runtime", "device", "base", "include" },
   cli = { "include" },
+  testing = { "bindings", "jit", "runtime", "device", "base", "include" },
   include = {},
 }
 
@@ -24,7 +25,7 @@ local EXCEPTIONS = { ["jit codegen/codegen.h"] = true }
 -- headers of others -> folders and files that may include them
 local FENCES = {
   { headers = { "^lua%.h$", "^lauxlib%.h$", "^lualib%.h$" },
-    folders = { "bindings", "embed", "cli" } },
+    folders = { "bindings", "embed", "cli", "testing" } },
   { headers = { "^llvm", "^lld/", "^clang" }, folders = { "codegen", "emulator/gpu/disasm.c" } },
   { headers = { "^hsa" }, folders = { "device/hsa", "emulator" } },
   { headers = { "^elfutils/", "^dwarf%.h$", "^gelf%.h$", "^libelf%.h$" },

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "include/roclua.h"
+#include "testing/testing.h"
 
 #define CHECK(condition)                                                      \
   do {                                                                        \
@@ -62,7 +63,7 @@ static const char setup[] =
 static lua_State *open_state(void) {
   lua_State *L = luaL_newstate();
   CHECK(L);
-  roclua_openlibs(L);
+  roc_open_libraries(L);
   if (luaL_dostring(L, setup) != LUA_OK) {
     fprintf(stderr, "%s\n", lua_tostring(L, -1));
     exit(1);

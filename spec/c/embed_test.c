@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "include/roclua.h"
+#include "testing/testing.h"
 
 #define CHECK(condition)                                                      \
   do {                                                                        \
@@ -38,7 +39,7 @@ static lua_State *open_state(void) {
   static _Atomic(lua_State *) last; /* so that leak checkers see one that a test leaves open */
   lua_State *L = last = luaL_newstate();
   CHECK(L);
-  roclua_openlibs(L);
+  roc_open_libraries(L);
   return L;
 }
 

@@ -7,10 +7,15 @@ struct lua_State;
 typedef void (*any_function)(void);
 
 static const any_function functions[] = {
-    (any_function)roclua_version,   (any_function)luaopen_roc_core,
-    (any_function)roclua_openlibs,  (any_function)roclua_source,
-    (any_function)roclua_interrupt, (any_function)roclua_take_interrupt,
-    (any_function)roclua_pending,   (any_function)roclua_shutdown,
+    (any_function)roclua_version,
+    (any_function)luaopen_roc_core,
+    (any_function)roclua_openlibs,
+    (any_function)roclua_source,
+    (any_function)roclua_interrupt,
+    (any_function)roclua_take_interrupt,
+    (any_function)roclua_ignore_environment,
+    (any_function)roclua_pending,
+    (any_function)roclua_shutdown,
 };
 
 int header_test_count(void);

@@ -17,7 +17,7 @@ describe("the bench", function()
   end)
 
   it("launch finds that launches allocate nothing in Lua", function()
-    local output, status = shell.run("ROCLUA bench/launch.lua")
+    local output, status = shell.run("ROCLUA_SPEC bench/launch.lua")
     assert.are.equal(0, status, output)
     local rows = 0
     for bytes in output:gmatch("\n%a+ [^\n]- ns +([%d.]+) bytes") do

@@ -99,6 +99,68 @@ describe("A variable of the environment", function()
     assert.equal(1, status)
   end)
 
+  -- A library that says that it was opened.
+  local function make_library(path)
+    assert(os.execute("mkdir -p " .. path:match("^.*/")))
+    local file <close> = assert(io.open(path .. ".c", "w"))
+    file:write('#include <stdio.h>\n__attribute__((constructor)) static void f(void) ',
+      '{ fputs("opened", stderr); }\n')
+    file:close()
+    return select(2, files.run(("gcc -shared -fPIC -o %s %s.c"):format(path, path)))
+  end
+
+  local LAUNCH = [[-e 'roc = require "roc"
+    local x = roc.to_device(roc.ones(1))
+    roc.kernel("function(x) x[1] = math.sin(x[1]) end"):forall(1)(x)
+    print(x[1] < 1)']]
+
+  -- variable -> its value, below a folder; the library there; the device that makes roclua open it
+  local LOADS_CODE = {
+    ROCLUA_LIBDIR = { "", "libroclua-codegen.so", "ROCLUA_DEVICE=cpu" },
+    ["ROCLUA_LIBDIR "] = { "", "emulator/libhsakmt.so.1", "ROCLUA_EMULATE=gfx90a" },
+    ROCLUA_HSA_LIBRARY = { "/hsa.so", "hsa.so", "ROCLUA_EMULATE=gfx90a" },
+    ROCM_PATH = { "", "lib/libhsa-runtime64.so.1", "ROCLUA_EMULATE=gfx90a" },
+    HSA_TOOLS_LIB = { "/tools.so", "tools.so", "ROCLUA_EMULATE=gfx90a" },
+  }
+
+  for variable, case in pairs(LOADS_CODE) do
+    it(("%s loads code, but under -E (%s)"):format(variable, case[2]), function()
+      if not files.has_program("gcc") then return pending("no gcc") end
+      local folder = files.run("mktemp -d"):gsub("\n$", "")
+      finally(function() files.run("rm -rf " .. folder) end)
+      assert.is_true(make_library(folder .. "/" .. case[2]))
+      local function try(option)
+        return (shell.run(("ROCLUA_CACHE=off %s %s=%s timeout 60 ROCLUA %s %s"):format(case[3],
+          variable:gsub(" ", ""), folder .. case[1], option, LAUNCH)))
+      end
+      assert.matches("opened", try(""))
+      assert.are.equal("true\n", try("-E"))
+    end)
+  end
+
+  it("ROCLUA_BITCODE_DIR and XDG_CACHE_HOME do not count under -E, nor does HOME", function()
+    local folder = files.run("mktemp -d"):gsub("\n$", "")
+    finally(function() files.run("rm -rf " .. folder) end)
+    local settings = ("ROCLUA_DEVICE=null ROCLUA_CACHE=%%s ROCLUA_BITCODE_DIR=%%s HOME=%s "
+      .. "XDG_CACHE_HOME=%s/cache ROCLUA %%s -e 'require(\"roc\").kernel(\"function(x) x[1] = "
+      .. "math.sin(x[1]) end\"):compile(\"gfx90a\", \"float32[:]\"):close()'"):format(folder,
+      folder)
+    assert.matches("ROCLUA_BITCODE_DIR is '/nowhere'", (shell.run(settings:format("off", "/nowhere",
+      ""))))
+    assert.are.same({ "", 0 }, { shell.run(settings:format("off", "/nowhere", "-E")) })
+    assert.are.same({ "", 0 }, { shell.run(settings:format("on", "", "-E")) })
+    assert.are.same({}, files.list(folder))
+    assert.are.same({ "", 0 }, { shell.run(settings:format("on", "", "")) })
+    assert.is_true(#files.list(folder) > 0)
+  end)
+
+  it("that loads code is not seen by a script under -E, nor by what it starts", function()
+    local output = shell.run([[ROCLUA_LIBDIR=/nowhere HSA_TOOLS_LIB=x.so ROCLUA_DEVICE=sim ROCLUA -E -e '
+      print(os.getenv "ROCLUA_LIBDIR", os.getenv "ROCLUA_DEVICE")
+      os.execute "echo $HSA_TOOLS_LIB:$ROCLUA_DEVICE"']])
+    assert.are.equal("nil\tsim\n:sim\n", output)
+  end)
+
   it("is documented, whichever roclua reads", function()
     local docs = files.read("docs/command-line.md") .. files.read("docs/emulator.md")
     for _, source in ipairs(files.list("src", "%.[ch]p*$")) do

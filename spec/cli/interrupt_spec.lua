@@ -15,13 +15,13 @@ end
 local function spin() while true do end end
 ]]
 
-local function run(text, before)
+local function run(text)
   local path = os.tmpname()
   local file <close> = assert(io.open(path, "w"))
   file:write(HEAD, text)
   file:close()
   local output, status =
-    shell.run(("timeout -s KILL 60 sh -c 'exec %s ROCLUA %s $$' 2>&1"):format(before or "", path))
+    shell.run(("timeout -s KILL 60 sh -c 'exec ROCLUA_SPEC %s $$' 2>&1"):format(path))
   os.remove(path)
   return output:gsub(path:gsub("%p", "%%%0"), "script"), status
 end

@@ -136,6 +136,23 @@ describe("roclua", function()
       print(why:find("no built%-in module .roc.nosuch.") ~= nil)']])
   end)
 
+  it("has none of the hooks of the specs, and neither has any program that is installed", function()
+    local script = os.tmpname()
+    local file <close> = assert(io.open(script, "w"))
+    file:write("assert(require('roc.core').testing == nil) assert(not pcall(require, ",
+      "'roc.core.testing')) io.stderr:write 'none'")
+    file:close()
+    assert.matches("none$", (shell("ROCLUA " .. script)))
+    local folder = support.interpreter:match "([^%s]*)/bin/[^/]*$"
+    for _, program in ipairs { "bin/roclua", "bin/rocluac", "lib/lua/5.4/roc/core.so" } do
+      local text = files.read(folder .. "/" .. program)
+      assert.is_nil(text:find("most_compiles", 1, true), program)
+      assert.is_nil(text:find("\0fail_alloc\0", 1, true), program)
+    end
+    assert.matches("none", (shell(("%s/bin/rocluac -t gfx90a %s"):format(folder, script))))
+    os.remove(script)
+  end)
+
   it("raises interrupted! at the first Ctrl-C", function()
     local output = shell "timeout -s INT 0.5 ROCLUA -e 'while true do end'"
     assert.matches("interrupted!\nstack traceback:", output)

@@ -4,7 +4,7 @@ local shell = require "support.shell"
 
 local function compile(share, specs)
   local output =
-    shell.run(("ROCLUA_CACHE=off ROCLUA_SPEC_SHARE=%s ROCLUA spec/run.lua "
+    shell.run(("ROCLUA_CACHE=off ROCLUA_SPEC_SHARE=%s ROCLUA_SPEC spec/run.lua "
     .. "--helper=spec/support/compile_all.lua %s")
     :format(share, specs))
   local objects, kernels, failures = output:match(

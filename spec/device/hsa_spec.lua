@@ -13,7 +13,8 @@ local function run(script, environment)
   local file = assert(io.open(path, "w"))
   file:write("roc = require 'roc'\n", script)
   file:close()
-  local output, status = shell.run(("%s timeout 100 ROCLUA %s"):format(environment or GPU, path))
+  local output, status =
+    shell.run(("%s timeout 100 ROCLUA_SPEC %s"):format(environment or GPU, path))
   os.remove(path)
   return output:gsub(path:gsub("%p", "%%%0"), "script"), status
 end

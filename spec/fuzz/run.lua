@@ -1,7 +1,7 @@
 -- Long fuzzing runs, by hand:
---   roclua spec/fuzz/run.lua [count [first seed [device …]]]
+--   roclua-spec spec/fuzz/run.lua [count [first seed [device …]]]
 --     compares each device (cpu) with sim on random kernels
---   roclua spec/fuzz/run.lua --target [count [first seed [target …]]]
+--   roclua-spec spec/fuzz/run.lua --target [count [first seed [target …]]]
 --     compiles them for targets (gfx90a, gfx1030)
 -- Prints and shrinks every failure; exit status 1 when there was one. ROCLUA_WAVEFRONT=32 for the
 -- other wavefront; ROCLUA_CACHE=off keeps thousands of kernels out of the disk cache.

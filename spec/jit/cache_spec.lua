@@ -1,6 +1,7 @@
 -- The disk cache of code objects: what is found again, what is not, and that nothing in its folder
 -- can hurt.
 local files = require "support.files"
+local lfs = require "lfs"
 local shell = require "support.shell"
 local testing = require("roc.core").testing
 
@@ -30,7 +31,7 @@ describe("the disk cache", function()
   before_each(function() files.run("rm -rf " .. folder .. "/cache") end)
 
   local function run(args, environment)
-    local command = "ROCLUA_CACHE= XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu %s ROCLUA %s %s"
+    local command = "ROCLUA_CACHE= XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu %s ROCLUA_SPEC %s %s"
     return (shell.run(command:format(folder, environment or "", script, args or "")))
   end
 
@@ -104,7 +105,7 @@ describe("the disk cache", function()
 
   when_roclua("is shared by processes that start at once", function()
     local command = {}
-    for i = 1, 6 do command[i] = ("ROCLUA %s 1 > %s/out%d &"):format(script, folder, i) end
+    for i = 1, 6 do command[i] = ("ROCLUA_SPEC %s 1 > %s/out%d &"):format(script, folder, i) end
     local settings = "export ROCLUA_CACHE= XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=cpu; "
     shell.run(settings:format(folder) .. table.concat(command, " ") .. " wait")
     for i = 1, 6 do assert.matches("^1 [01] [01] [01] 0\n$", files.read(folder .. "/out" .. i)) end
@@ -142,6 +143,16 @@ describe("the disk cache", function()
     assert.are.equal("1 0 0 0 0\n", run())
     assert.are.equal("1 0 0 0 0\n", run("", "XDG_CACHE_HOME=relative HOME=/proc/nonexistent"))
   end)
+
+  when_roclua("is private, and runs no entry that another user has put there", function()
+    run()
+    assert.are.equal("rwx------", lfs.attributes(folder .. "/cache/roclua", "permissions"))
+    if files.run("id -u") ~= "0\n" then return pending("only root can make such a file") end
+    files.run("chown 65534 " .. entries()[1])
+    assert.are.equal("1 0 1 1 0\n", run())
+    files.run(("chown 65534 %s/cache/roclua"):format(folder))
+    assert.are.equal("1 0 0 0 0\n", run())
+  end)
 end)
 
 -- Compiles for an AMD GPU; prints hits and misses, and whether LLVM was opened for it.
@@ -166,7 +177,7 @@ describe("what the cache has for a GPU", function()
   before_each(function() files.run("rm -rf " .. folder .. "/cache") end)
 
   local function run(settings, target)
-    return (shell.run(("ROCLUA_CACHE= XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=null %s ROCLUA "
+    return (shell.run(("ROCLUA_CACHE= XDG_CACHE_HOME=%s/cache ROCLUA_DEVICE=null %s ROCLUA_SPEC "
       .. "%s/ahead.lua %s"):format(folder, settings or "", folder, target or "")))
   end
 

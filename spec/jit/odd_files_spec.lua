@@ -44,7 +44,7 @@ describe("in place of", function()
 
   local function run(settings, args)
     local output, status = shell.run(("XDG_CACHE_HOME=%s ROCLUA_CACHE= ROCLUA_DEVICE=null %s "
-      .. "timeout 60 ROCLUA %s"):format(folder, settings, args))
+      .. "timeout 60 ROCLUA_SPEC %s"):format(folder, settings, args))
     assert.are_not.equal(124, status)
     return output
   end
@@ -115,7 +115,7 @@ describe("in place of", function()
 
   when_roclua("a script, once it was read: a pipe", function()
     local output, status = shell.run(("mkfifo %s/pipe && { timeout 60 cat %s/launch.lua > %s/pipe "
-      .. "& } && ROCLUA_DEVICE=cpu timeout 60 ROCLUA %s/pipe"):gsub("%%s", folder))
+      .. "& } && ROCLUA_DEVICE=cpu timeout 60 ROCLUA_SPEC %s/pipe"):gsub("%%s", folder))
     assert.are.equal(0, status)
     assert.matches("^false.*/pipe': it is not a regular file; pass the kernel as a string", output)
   end)

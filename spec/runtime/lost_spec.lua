@@ -156,8 +156,8 @@ describe("a lost device", function()
       local x = roc.device_array(10)
       require("roc.core").testing.null_lose()
     ]]
-    local roclua = programs.find("roclua")
-    if not roclua then return pending("roclua is not built") end
+    local roclua = programs.find("roclua-spec")
+    if not roclua then return pending("roclua-spec is not built") end
     local function run(code)
       return programs.run(("timeout 20 %s -e '%s'"):format(roclua, code:gsub("'", '"')))
     end

@@ -1,8 +1,8 @@
 -- A helper for busted that makes the collector hostile, so that what is collected too early, or in
 -- an order that nothing promises, is seen:
 --
---   roclua spec/run.lua --helper=spec/support/collector.lua spec/runtime
---   roclua spec/run.lua --helper=spec/support/collector.lua -Xhelper generational spec/runtime
+--   roclua-spec spec/run.lua --helper=spec/support/collector.lua spec/runtime
+--   roclua-spec spec/run.lua --helper=spec/support/collector.lua -Xhelper generational spec/runtime
 --
 -- Incremental, it never rests: after each KiB of allocation it marks or sweeps some thousands of
 -- objects, so that a cycle is over after a few KiB. (Were a step as large as the heap, each

@@ -8,6 +8,7 @@ local sim = require "roc.sim"
 local M = {}
 
 -- Why there is no software GPU; nil when there are some, or real ones.
+if not core.testing then error("this needs the hooks of the specs: call it by roclua-spec", 0) end
 local _, missing = core.testing.emulate("gfx90a,gfx1030")
 M.missing = missing
 

@@ -1,21 +1,25 @@
--- Running the interpreter that runs the specs.
+-- Running the interpreter that users have, and the one that runs the specs.
 local files = require "support.files"
 
 local lowest = 0
 while arg[lowest - 1] do lowest = lowest - 1 end
 
--- The interpreter's path (or a command, "valgrind … roclua"), or nil when it is not roclua.
-local interpreter = os.getenv("ROCLUA_SPEC_INTERPRETER")
+-- The path of roclua-spec (or a command, "valgrind … roclua-spec"), or nil when it is another
+-- program that runs the specs; and of roclua beside it.
+local with_hooks = os.getenv("ROCLUA_SPEC_INTERPRETER")
   or arg[lowest] and arg[lowest]:find("roclua") and arg[lowest] or nil
+local interpreter = with_hooks and with_hooks:gsub("roclua%-spec$", "roclua")
 
 local shell = { interpreter = interpreter }
 
----Runs a shell command in which ROCLUA stands for the interpreter.
+---Runs a shell command in which ROCLUA stands for the interpreter, ROCLUA_SPEC for the one that has
+---the hooks of the specs.
 ---@param command string
 ---@return string output of stdout and stderr
 ---@return integer status
 function shell.run(command)
-  local script = command:gsub("ROCLUA%f[^%w_]", function() return interpreter end)
+  local script = command:gsub("ROCLUA_SPEC%f[^%w_]", function() return with_hooks end)
+    :gsub("ROCLUA%f[^%w_]", function() return interpreter end)
   local output = files.run("{ (" .. script .. "); echo \"[$?]\"; }")
   local text, status = output:match("^(.*)%[(%d+)%]\n$")
   return text, math.tointeger(tonumber(status))

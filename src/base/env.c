@@ -12,6 +12,33 @@ const char *roc_env_text(const char *variable) {
   return text && *text ? text : NULL;
 }
 
+/* Ours, then those by which ROCR, or what comes with it, opens libraries.  LD_LIBRARY_PATH and its
+ * kin have done their work before the program begins. */
+static const char *const loads_code[] = {
+    "ROCLUA_LUA_DIR",
+    "ROCLUA_LIBDIR",
+    "ROCLUA_BITCODE_DIR",
+    "ROCLUA_HSA_LIBRARY",
+    "ROCM_PATH",
+    "XDG_CACHE_HOME",
+    "HSA_TOOLS_LIB",
+    "ROCP_TOOL_LIB",
+    "ROCP_TOOL_LIBRARIES",
+    "ROCPROFILER_REGISTER_LIBRARY",
+    "ROCPROFILER_REGISTER_FORCE_LOAD",
+};
+
+static bool ignores_code;
+
+void roc_env_ignore_code(void) {
+  for (size_t i = 0; i < sizeof loads_code / sizeof *loads_code; i++) unsetenv(loads_code[i]);
+  ignores_code = true;
+}
+
+bool roc_env_ignores_code(void) {
+  return ignores_code;
+}
+
 roc_status roc_env_number(const char *variable, uint64_t least, uint64_t most, uint64_t *value,
                           roc_error *err) {
   const char *text = roc_env_text(variable);

@@ -14,6 +14,14 @@
 /* The variable's text; NULL when it is not set or empty. */
 const char *roc_env_text(const char *variable);
 
+/* From now on no variable that loads code counts: they are taken out of the environment, so that
+ * neither libraries that are opened later (ROCR) nor programs that are started see them, and the
+ * home folder is that of the user's entry.  To be called before anything is read, while no other
+ * thread runs. */
+void roc_env_ignore_code(void);
+/* Whether that was called. */
+bool roc_env_ignores_code(void);
+
 /* A decimal number from `least` to `most`, digits alone. */
 roc_status roc_env_number(const char *variable, uint64_t least, uint64_t most, uint64_t *value,
                           roc_error *err);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/call.h"
+#include "cli/libraries.h"
 #include "cli/repl.h"
 #include "include/roclua.h"
 
@@ -396,12 +397,13 @@ enum { MAJOR_GROWTH = 50 };
 
 static void open_libraries(lua_State *L, bool ignores_env) {
   if (ignores_env) {
+    roclua_ignore_environment();
     lua_pushboolean(L, 1);
     lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
   }
   luaL_checkversion(L);
   lua_gc(L, LUA_GCSTOP); /* nothing to collect while the libraries are made */
-  roclua_openlibs(L);
+  roc_open_libraries(L);
   lua_gc(L, LUA_GCRESTART);
   lua_gc(L, LUA_GCGEN, 0, MAJOR_GROWTH);
   replace_os_exit(L);

@@ -5,6 +5,7 @@
 #include <lauxlib.h>
 #include <lualib.h>
 
+#include "base/env.h"
 #include "base/str.h"
 #include "bindings/bind.h"
 #include "bindings/device_bind.h"
@@ -35,6 +36,10 @@ void roclua_source(lua_State *L, const char *chunkname, const char *text, size_t
     lua_call(L, 2, 0);
   }
   lua_pop(L, 2);
+}
+
+void roclua_ignore_environment(void) {
+  roc_env_ignore_code();
 }
 
 void roclua_interrupt(void) {

@@ -31,6 +31,11 @@ ROCLUA_API const char *roclua_version(void);
  * through `require "roc"`. May be called again in one state.  Raises on lack of memory. */
 ROCLUA_API int luaopen_roc_core(struct lua_State *L);
 
+/* As the option -E: the variables that load code (docs/trust.md) do not count, and are taken out of
+ * the environment, so that libraries which are opened later do not see them.  To be called before
+ * anything else of this header, while no other thread runs. */
+ROCLUA_API void roclua_ignore_environment(void);
+
 /* Opens Lua's standard libraries and makes `require "roc"` work from what is built into this
  * program: nothing of roc is loaded before a script requires it.  The directory named by
  * ROCLUA_LUA_DIR, if set, stands in for the built-in Lua files (not when the registry's LUA_NOENV

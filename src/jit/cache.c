@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,9 +71,17 @@ static bool is_ours(const char *path) {
          !(info.st_mode & (S_IWGRP | S_IWOTH));
 }
 
+/* $HOME; or of the user's entry where the environment does not count.  NULL: there is none. */
+static const char *find_home(char *buffer, size_t size) {
+  struct passwd entry, *found = NULL;
+  if (!roc_env_ignores_code()) return getenv("HOME");
+  return getpwuid_r(geteuid(), &entry, buffer, size, &found) == 0 && found ? found->pw_dir : NULL;
+}
+
 /* By the XDG base directory rules; false: there is no cache. */
 static bool find_folder(char folder[PATH_MAX]) {
-  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  char buffer[2048];
+  const char *cache = getenv("XDG_CACHE_HOME"), *home = find_home(buffer, sizeof buffer);
   int len = -1;
   if (cache && cache[0] == '/') {
     len = snprintf(folder, PATH_MAX, "%s/roclua", cache);
@@ -148,9 +157,16 @@ static bool find_entry(const roc_ir_module *module, const roc_cg_options *option
 /* ---- reading and writing ----------------------------------------------------------------- */
 
 /* An entry is no larger than the whole cache may be. */
+/* An entry that another user has put into the folder, when it was open to others, is not run. */
+static bool is_own_file(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && info.st_uid == geteuid();
+}
+
 static bool load(const entry *e, const roc_cg_options *options, uint64_t limit, roc_codeobj **out) {
   unsigned char *bytes;
   size_t nbytes;
+  if (!is_own_file(e->path)) return false;
   if (roc_file_read(e->path, limit, &bytes, &nbytes, NULL) != ROC_OK) return false;
   roc_codeobj *object = NULL;
   bool is_it = nbytes > ROC_HASH_BYTES && !memcmp(bytes, e->digest, ROC_HASH_BYTES) &&

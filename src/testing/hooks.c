@@ -1,4 +1,6 @@
-/* roc.core.testing: planted failures and counts, for the specs; no part of the public module. */
+/* roc.core.testing: planted failures and counts, for the specs.  In the program roclua-spec alone; no
+ * program that is installed has them. */
+#include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +8,9 @@
 #include "bindings/device_bind.h"
 #include "device/null/null.h"
 #include "jit/driver.h"
+#include "include/roclua.h"
 #include "runtime/mirror.h"
+#include "testing/testing.h"
 
 /* fail_alloc(n): the n-th allocation of the core from now fails once; 0 disarms. */
 static int testing_fail_alloc(lua_State *L) {
@@ -168,8 +172,21 @@ static const luaL_Reg testing_functions[] = {{"emulate", testing_emulate},
                                              {"null_live_bytes", testing_null_live_bytes},
                                              {NULL, NULL}};
 
-/* core.testing */
-void roc_open_testing(lua_State *L) {
+/* Loader of roc.core: as in every program, with the hooks in its field `testing`. */
+static int open_core(lua_State *L) {
+  lua_pushcfunction(L, luaopen_roc_core);
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, 1);
   luaL_newlib(L, testing_functions);
+  roc_testing_add_code(L);
   lua_setfield(L, -2, "testing");
+  return 1;
+}
+
+void roc_open_libraries(lua_State *L) {
+  roclua_openlibs(L);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  lua_pushcfunction(L, open_core);
+  lua_setfield(L, -2, "roc.core");
+  lua_pop(L, 1);
 }

@@ -6,6 +6,7 @@
 #include "base/target.h"
 #include "bindings/bind.h"
 #include "jit/cache.h"
+#include "testing/testing.h"
 
 static int push_failure(lua_State *L, const roc_error *err) {
   lua_pushnil(L);
@@ -98,8 +99,6 @@ static const luaL_Reg functions[] = {{"code_rewrite", testing_code_rewrite},
                                      {"cache_stats", testing_cache_stats},
                                      {NULL, NULL}};
 
-void roc_open_testing_code(lua_State *L) {
-  luaL_getsubtable(L, -1, "testing");
+void roc_testing_add_code(lua_State *L) {
   luaL_setfuncs(L, functions, 0);
-  lua_pop(L, 1);
 }

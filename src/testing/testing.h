@@ -1,0 +1,15 @@
+/* The hooks of the specs: planted failures, counts, and readers fed with any bytes, as the field
+ * `testing` of roc.core.  What links this folder has them: roclua-spec, which is roclua otherwise,
+ * and the C tests. */
+#ifndef ROC_TESTING_TESTING_H
+#define ROC_TESTING_TESTING_H
+
+#include <lua.h>
+
+/* As cli/libraries.h says, with the hooks. */
+void roc_open_libraries(lua_State *L);
+
+/* Adds the functions about code objects and their cache to the table on the top of the stack. */
+void roc_testing_add_code(lua_State *L);
+
+#endif
