@@ -14,8 +14,8 @@ extern "C" {
 /* Stores the linked bytes, to be freed with roc_free.  Any thread that has a share (running.h);
  * gives that up while lld runs, which is alone then.  Signal handlers are as before afterwards, and
  * nothing is printed.
- * COMPILE: lld refused (an undefined symbol), the message has its text.  IO: no temporary file can
- * be made, in /dev/shm, $TMPDIR or /tmp. */
+ * COMPILE: lld refused (an undefined symbol), the message has its text.  OOM.  IO: no memory file
+ * can be made or filled (descriptors, a limit of file sizes). */
 roc_status roc_link_elf(const unsigned char *object, size_t nbytes, unsigned char **out_bytes,
                         size_t *out_nbytes, roc_error *err);
 
