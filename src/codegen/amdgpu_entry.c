@@ -93,30 +93,56 @@ static bool is_of_param(const roc_cg *cg, const roc_ir_inst *inst) {
   return cg->ir->arrays.items[inst->aux].kind == ROC_IR_ARRAY_PARAM;
 }
 
-/* Whether the region reads an argument's memory behind a write to one.  *writes: there was one
- * before; and there is one now. */
-static bool reads_behind_write(const roc_cg *cg, uint32_t region, bool *writes) {
-  const roc_ir_ids *ids = &cg->ir->regions.items[region];
-  for (uint32_t i = 0; i < ids->count; i++) {
-    const roc_ir_inst *inst = &cg->ir->insts.items[ids->items[i]];
-    bool is_loop = inst->op == ROC_IR_LOOP || inst->op == ROC_IR_FOR;
-    switch ((roc_ir_op)inst->op) {
-      case ROC_IR_ATOMIC: return true;
-      case ROC_IR_LOAD:
-        if (*writes && is_of_param(cg, inst)) return true;
-        break;
-      case ROC_IR_STORE: *writes |= is_of_param(cg, inst); break;
-      default: break;
-    }
-    if (!roc_ir_has_regions(inst)) continue;
-    bool else_writes = *writes;
-    if (reads_behind_write(cg, inst->k.region[0], writes)) return true;
-    if (is_loop && reads_behind_write(cg, inst->k.region[0], writes)) return true;
-    if (inst->op != ROC_IR_IF) continue;
-    if (reads_behind_write(cg, inst->k.region[1], &else_writes)) return true;
-    *writes |= else_writes;
-  }
+/* What the walk of reads_behind_write has met of arguments' memory. */
+typedef struct access_walk {
+  bool writes; /* before this point, on some path */
+  bool reads;  /* since the innermost loop around it began */
+} access_walk;
+
+static bool reads_behind_write(const roc_cg *cg, uint32_t region, access_walk *walk);
+
+/* Only a second round can read what the first one wrote later in the body. */
+static bool loop_reads_behind_write(const roc_cg *cg, uint32_t body, access_walk *walk) {
+  bool reads = walk->reads;
+  walk->reads = false;
+  if (reads_behind_write(cg, body, walk)) return true;
+  if (walk->reads && walk->writes) return true;
+  walk->reads |= reads;
   return false;
+}
+
+static bool if_reads_behind_write(const roc_cg *cg, const roc_ir_inst *inst, access_walk *walk) {
+  bool wrote = walk->writes;
+  if (reads_behind_write(cg, inst->k.region[0], walk)) return true;
+  bool then_writes = walk->writes;
+  walk->writes = wrote;
+  if (reads_behind_write(cg, inst->k.region[1], walk)) return true;
+  walk->writes |= then_writes;
+  return false;
+}
+
+/* Whether the region reads an argument's memory behind a write to one.  Each instruction is looked
+ * at once, however deep loops are nested. */
+static bool reads_behind_write(const roc_cg *cg, uint32_t region, access_walk *walk) {
+  const roc_ir_ids *ids = &cg->ir->regions.items[region];
+  bool is_found = false;
+  for (uint32_t i = 0; i < ids->count && !is_found; i++) {
+    const roc_ir_inst *inst = &cg->ir->insts.items[ids->items[i]];
+    switch ((roc_ir_op)inst->op) {
+      case ROC_IR_ATOMIC: is_found = true; break;
+      case ROC_IR_LOAD:
+        walk->reads |= is_of_param(cg, inst);
+        is_found = walk->writes && is_of_param(cg, inst);
+        break;
+      case ROC_IR_STORE: walk->writes |= is_of_param(cg, inst); break;
+      case ROC_IR_LOOP:
+      case ROC_IR_FOR: is_found = loop_reads_behind_write(cg, inst->k.region[0], walk); break;
+      case ROC_IR_IF: is_found = if_reads_behind_write(cg, inst, walk); break;
+      default:
+        is_found = roc_ir_has_regions(inst) && reads_behind_write(cg, inst->k.region[0], walk);
+    }
+  }
+  return is_found;
 }
 
 /* Disjointness holds where the launch has shown it; a kernel that only reads an array may read it
@@ -136,7 +162,8 @@ static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param, bo
 }
 
 static void mark_function(roc_cg *cg, const field_list *fields) {
-  bool writes = false, tells_disjoint = reads_behind_write(cg, 0, &writes);
+  access_walk walk = {0};
+  bool tells_disjoint = reads_behind_write(cg, 0, &walk);
   for (unsigned arg = 0; arg < fields->count; arg++) {
     if (LLVMGetTypeKind(fields->types[arg]) != LLVMPointerTypeKind) continue;
     uint32_t param = fields->items[arg].param;

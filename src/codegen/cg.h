@@ -34,7 +34,8 @@ typedef enum roc_cg_effort {
   ROC_CG_FULL,
   ROC_CG_NO_SLP,
   ROC_CG_SCALAR,
-  ROC_CG_LINEAR, /* with a machine that does not optimise either */
+  ROC_CG_NO_COUNTERS, /* without the passes that reason about the counters of loops */
+  ROC_CG_LINEAR,      /* with a machine that does not optimise either */
 } roc_cg_effort;
 
 /* Where failing checks go that share one piece of code; only those with as many values or fewer. */

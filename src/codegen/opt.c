@@ -20,6 +20,7 @@ static const char *choose_passes(const roc_cg *cg) {
   switch (cg->effort) {
     case ROC_CG_NO_SLP: return cg->target->no_slp_passes;
     case ROC_CG_SCALAR: return cg->target->scalar_passes;
+    case ROC_CG_NO_COUNTERS: return cg->target->no_counter_passes;
     case ROC_CG_LINEAR: return cg->target->quick_passes;
     default: return cg->target->passes(cg);
   }

@@ -1,5 +1,6 @@
 /* LLVM's pass builder, which takes passes of ours only from C++, and what keeps some of LLVM 22's from
- * mistakes.  Two freezes in front of the loop vectoriser, and a flag less in front of LICM.
+ * mistakes.  Two freezes in front of the loop vectoriser, which is kept off some loops, and a flag less in
+ * front of LICM.
  *
  * Loads under a condition from memory that the loop writes.  The vectoriser makes each a load with a
  * mask, and of "condition ? loaded : other" later on a select, which is then joined with the load
@@ -15,12 +16,14 @@
 #include "codegen/passes.h"
 
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/LoopIterator.h>
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
 
 namespace {
 
@@ -114,6 +117,53 @@ bool freeze_narrow_counters(const Loop &loop, llvm::ScalarEvolution &evolution) 
   return is_changed;
 }
 
+/* How often a walk from a value to what it is made of meets that, beyond which the loop stays as it
+ * is. */
+constexpr uint64_t most_ways = 1 << 20;
+
+/* Ways to the operands of a value that is the same in every round, which all must be; 0: it is not. */
+using way_counts = llvm::DenseMap<const llvm::Value *, uint64_t>;
+
+bool add_ways(const way_counts &ways, const Loop &loop, const llvm::Value *value, uint64_t *sum) {
+  if (loop.isLoopInvariant(value) || llvm::isa<llvm::BasicBlock>(value)) return true;
+  auto known = ways.find(value);
+  if (known == ways.end()) return false;
+  *sum += known->second;
+  return true;
+}
+
+/* What joins where paths meet depends on the conditions of the branches as well. */
+bool add_conditions(const way_counts &ways, const Loop &loop, const llvm::PHINode &phi,
+                    uint64_t *sum) {
+  return llvm::all_of(phi.blocks(), [&](const llvm::BasicBlock *from) {
+    const Instruction *branch = from->getTerminator();
+    return branch->getNumOperands() == 1 || add_ways(ways, loop, branch->getOperand(0), sum);
+  });
+}
+
+/* Whether the vectoriser asks of some value whether it is the same for all lanes, and so of each of
+ * its operands, more often than there is time for: LLVM 22 forgets the answers, so that a chain of
+ * values that use the one before twice takes twice as long with each. */
+bool is_tangled(const Loop &loop, const llvm::LoopInfo &loops) {
+  way_counts ways;
+  llvm::LoopBlocksRPO blocks(const_cast<Loop *>(&loop));
+  blocks.perform(&loops);
+  for (llvm::BasicBlock *block : blocks) {
+    for (Instruction &inst : *block) {
+      const auto *phi = llvm::dyn_cast<llvm::PHINode>(&inst);
+      if (inst.mayWriteToMemory() || (phi && block == loop.getHeader())) continue;
+      uint64_t sum = 1;
+      bool is_same = llvm::all_of(inst.operand_values(), [&](const llvm::Value *operand) {
+        return add_ways(ways, loop, operand, &sum);
+      });
+      if (is_same && phi) is_same = add_conditions(ways, loop, *phi, &sum);
+      if (is_same) ways[&inst] = sum;
+      if (is_same && sum > most_ways) return true;
+    }
+  }
+  return false;
+}
+
 struct BeforeVectorize : llvm::PassInfoMixin<BeforeVectorize> {
   llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses) {
     auto &loops = analyses.getResult<llvm::LoopAnalysis>(function);
@@ -124,6 +174,11 @@ struct BeforeVectorize : llvm::PassInfoMixin<BeforeVectorize> {
     bool is_changed = false;
     for (Loop *loop : loops.getLoopsInPreorder()) {
       if (!loop->isInnermost()) continue;
+      if (is_tangled(*loop, loops)) {
+        llvm::addStringMetadataToLoop(loop, "llvm.loop.isvectorized", 1);
+        is_changed = true;
+        continue;
+      }
       is_changed |= freeze_narrow_counters(*loop, evolution);
       is_changed |= freeze_guarded_loads(*loop, dominators, target);
     }

@@ -52,8 +52,9 @@ struct roc_target {
   /* Text of the pass pipeline for LLVMRunPasses. */
   const char *(*passes)(const roc_cg *cg);
   /* Those for kernels too large for that: without the SLP vectoriser (`default<O2>` has it whatever
-   * the options say), without any vectoriser, and with nothing that takes more than linear time. */
-  const char *no_slp_passes, *scalar_passes, *quick_passes;
+   * the options say), without any vectoriser, without what reasons about the counters of loops, and
+   * with nothing that takes more than linear time. */
+  const char *no_slp_passes, *scalar_passes, *no_counter_passes, *quick_passes;
   /* The emitted relocatable object to what goes into the code object: NULL keeps it as it is. The
    * target replaces *bytes (roc_alloc; the old block is roc_free'd by it) and *nbytes. */
   roc_status (*link)(const roc_cg_options *options, unsigned char **bytes, size_t *nbytes,

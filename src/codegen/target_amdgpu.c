@@ -235,6 +235,10 @@ const roc_target roc_target_amdgpu = {
     .passes = passes,
     .no_slp_passes = "default<O1>",
     .scalar_passes = "default<O1>",
+    .no_counter_passes =
+        "always-inline,function(sroa,early-cse<memssa>,simplifycfg,"
+        "instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop-mssa(licm),gvn,"
+        "instcombine<no-verify-fixpoint>,simplifycfg),amdgpu-attributor",
     .quick_passes = "default<O0>,amdgpu-attributor",
     .link = link_object,
     .describe = describe,

@@ -607,6 +607,9 @@ const roc_target roc_target_cpu = {
     .scalar_passes =
         "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
         "simplifycfg)",
+    .no_counter_passes =
+        "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+        "simplifycfg)",
     .quick_passes = "function(sroa,early-cse)",
     .describe = cpu_describe,
     .launch_value = cpu_launch_value,
