@@ -1,7 +1,7 @@
-/* Compiles of several threads at once, each thread with a Lua state of its own: the same code as one
- * thread makes, really at the same time, and the process left as it was.
+/* Compiles of several threads at once, each thread with a Lua state of its own: the same code as
+ * one thread makes, really at the same time, and the process left as it was.
  *
- * Usage: compile_test TEST; exit status 0 and "ok TEST", or a message and another status.  Without
+ * Usage: compile_test TEST; exit status 0 and "ok TEST", or a message and another status. Without
  * TEST it lists the tests. */
 #include <dirent.h>
 #include <lauxlib.h>
@@ -179,8 +179,8 @@ static void *compile_until_seen(void *number) {
   return NULL;
 }
 
-/* Goes on until two threads were inside of code generation at the same moment; were they kept apart,
- * for ever. */
+/* Goes on until two threads were inside of code generation at the same moment; were they kept
+ * apart, for ever. */
 static void test_at_once(void) {
   int numbers[NTHREADS];
   CHECK(setenv("ROCLUA_CACHE", "off", 1) == 0);

@@ -5,7 +5,7 @@
  *   emulator_dispatch_test names FILE       loads a code object as ROCR would, with a link map, and
  *                                           prints the names and lines of its functions' code
  *
- * Numbers are 32-bit words in the machine's order.  Input: magic, chip (32 bytes), workers, bytes of
+ * Numbers are 32-bit words in the machine's order. Input: magic, chip (32 bytes), workers, bytes of
  * code, the code, number of dispatches, the dispatches. */
 #include <elf.h>
 #include <hsa/hsa.h>
@@ -70,7 +70,8 @@ static void free_pages(emu_map *map, pages *made) {
   munmap(made->bytes, made->nbytes);
 }
 
-/* ---- dispatches --------------------------------------------------------------------------------- */
+/* ---- dispatches ---------------------------------------------------------------------------------
+ */
 
 typedef struct events {
   uint32_t ids[MAX_EVENTS], count;
@@ -81,8 +82,8 @@ static void raise_event(void *ud, uint32_t id) {
   if (raised->count < MAX_EVENTS) raised->ids[raised->count++] = id;
 }
 
-/* Sets a stop flag after some milliseconds, from a thread of its own; where the dispatch has memory,
- * not before the kernel has written to its first byte. */
+/* Sets a stop flag after some milliseconds, from a thread of its own; where the dispatch has
+ * memory, not before the kernel has written to its first byte. */
 typedef struct stopper {
   _Atomic bool stop;
   uint32_t after_ms;
@@ -203,7 +204,8 @@ static int run_dispatches(void) {
   return 0;
 }
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------------
+ */
 
 static uint8_t *read_file(const char *path, size_t *nbytes) {
   FILE *file = fopen(path, "rb");

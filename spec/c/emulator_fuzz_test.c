@@ -4,9 +4,9 @@
  *   emulator_fuzz_test CHIP SEED COUNT [FILE…]
  *
  * Each of COUNT kernels is made from a seed of its own, SEED and the numbers behind it: random
- * words, words that look like instructions, or the code of one of the files (code objects) with some
- * of its words changed.  Prints how the dispatches ended.  Best run under sanitizers; a crash names
- * its seed, and COUNT 1 repeats it. */
+ * words, words that look like instructions, or the code of one of the files (code objects) with
+ * some of its words changed. Prints how the dispatches ended. Best run under sanitizers; a crash
+ * names its seed, and COUNT 1 repeats it. */
 #include <elf.h>
 #include <hsa/hsa.h>
 #include <pthread.h>

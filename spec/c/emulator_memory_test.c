@@ -1,9 +1,9 @@
 /* Everything the emulator allocates fails once, for spec/emulator/fuzz_spec.lua.
  *
- * A session of the thunk - memory, events, queues, a copy and a kernel - is repeated with the first,
- * the second, … allocation failing, until one comes through without meeting the failure.  A call
- * must say that memory is out or work, a dispatch must end or leave a text, and nothing may be
- * left behind.  Prints how many allocations failed. */
+ * A session of the thunk - memory, events, queues, a copy and a kernel - is repeated with the
+ * first, the second, … allocation failing, until one comes through without meeting the failure. A
+ * call must say that memory is out or work, a dispatch must end or leave a text, and nothing may be
+ * left behind. Prints how many allocations failed. */
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>

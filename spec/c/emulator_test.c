@@ -1,5 +1,5 @@
-/* Runs instructions on the emulator, one wavefront a case, for spec/emulator (spec/support/emulator.lua
- * speaks with it).
+/* Runs instructions on the emulator, one wavefront a case, for spec/emulator
+ * (spec/support/emulator.lua speaks with it).
  *
  *   emulator_test run              cases on stdin, results on stdout: see read_case, write_result
  *   emulator_test describe         the same input; prints each case's instructions as decoded
@@ -7,7 +7,7 @@
  *   emulator_test tables           prints the names that stand in the tables twice
  *   emulator_test programs         tests the cache of decoded code; prints "ok"
  *
- * Numbers are 32-bit words in the machine's order.  Input: magic, wavefront width, chip (32 bytes),
+ * Numbers are 32-bit words in the machine's order. Input: magic, wavefront width, chip (32 bytes),
  * bytes of code, the code, number of cases, the cases. */
 #include <elf.h>
 #include <pthread.h>
@@ -135,9 +135,9 @@ static void *zeroed(size_t nbytes) {
   return memset(block, 0, rounded);
 }
 
-/* What is behind the entry of a case: pairs (SGPR, value); VGPRs with 64 words each; VCC, EXEC, SCC,
- * M0, MODE; LDS; global memory, which register pair gets its address, and whether it may be written;
- * private bytes a lane, which four registers get their buffer resource. */
+/* What is behind the entry of a case: pairs (SGPR, value); VGPRs with 64 words each; VCC, EXEC,
+ * SCC, M0, MODE; LDS; global memory, which register pair gets its address, and whether it may be
+ * written; private bytes a lane, which four registers get their buffer resource. */
 static void read_registers(test *t, machine *m) {
   emu_wave *wave = &m->wave;
   wave->width = (uint8_t)t->width;
@@ -250,7 +250,8 @@ static void write_result(const test *t, const machine *m) {
   write_bytes(m->fault.text, (uint32_t)strlen(m->fault.text));
 }
 
-/* ---- describing ------------------------------------------------------------------------------- */
+/* ---- describing -------------------------------------------------------------------------------
+ */
 
 static const char *const sel_names[] = {"dword",  "byte_0", "byte_1", "byte_2",
                                         "byte_3", "word_0", "word_1"};
@@ -349,7 +350,8 @@ static int run_cases(bool describes) {
   return 0;
 }
 
-/* ---- what is known ------------------------------------------------------------------------------ */
+/* ---- what is known ------------------------------------------------------------------------------
+ */
 
 /* Disassembles `nbytes` and prints each instruction that cannot be decoded. */
 static size_t check_text(emu_disasm *disasm, const emu_chip *chip, unsigned width,
@@ -458,7 +460,8 @@ static int check_tables(void) {
   return 0;
 }
 
-/* ---- the cache of programs ----------------------------------------------------------------------- */
+/* ---- the cache of programs
+ * ----------------------------------------------------------------------- */
 
 /* Codes that both generations share. */
 #define S_ENDPGM 0xbf810000u

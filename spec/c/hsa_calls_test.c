@@ -194,8 +194,8 @@ static uint64_t try_scatter(board *b, roc_dev_scatter s) {
   return ncopies;
 }
 
-/* A view of a block of `nbytes`: axes of a contiguous array, some sliced, some turned around, in any
- * order. */
+/* A view of a block of `nbytes`: axes of a contiguous array, some sliced, some turned around, in
+ * any order. */
 static roc_dev_scatter draw_view(size_t nbytes) {
   roc_dev_scatter s = {.element_bytes = 1u << draw(4), .rank = 1 + (uint32_t)draw(5)};
   int64_t step = s.element_bytes, first = 0, packed = s.element_bytes;

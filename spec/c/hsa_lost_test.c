@@ -134,8 +134,8 @@ static hsa_status_t fill_for_ever(void *block, uint32_t word, size_t count) {
   return HSA_STATUS_SUCCESS;
 }
 
-/* A call of ROCR that never returns, because the GPU is lost, keeps neither waits nor the end of the
- * device waiting. */
+/* A call of ROCR that never returns, because the GPU is lost, keeps neither waits nor the end of
+ * the device waiting. */
 static void test_stuck(void) {
   roc_ticket ticket, next;
   uint32_t word = 7;

@@ -139,8 +139,8 @@ static void test_full(void) {
   ops->stream_destroy(busy);
 }
 
-/* Two queues for three streams: one stream's wait for another queue is given up when a kernel of the
- * stream beside it stops the queue, so that the queue can be used again at once. */
+/* Two queues for three streams: one stream's wait for another queue is given up when a kernel of
+ * the stream beside it stops the queue, so that the queue can be used again at once. */
 static void test_shared(void) {
   roc_dev_stream *first = new_stream(), *other = new_stream(), *beside = new_stream();
   int other_open = 0, beside_open = 0;

@@ -1,7 +1,8 @@
 /* Code objects as bytes: "ROCO", format, checksum, then the fields in order.
  *
- * Integers are little-endian, texts and byte strings carry their length.  The checksum covers all
- * that follows it, so that a reader believes the whole or nothing; counts are bounded all the same. */
+ * Integers are little-endian, texts and byte strings carry their length. The checksum covers all
+ * that follows it, so that a reader believes the whole or nothing; counts are bounded all the same.
+ */
 #include "base/codeobj.h"
 
 #include <string.h>

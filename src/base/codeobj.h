@@ -44,8 +44,8 @@ struct roc_codeobj {
   size_t nbytes;
   const roc_arg_slot *args; /* explicit, then hidden */
   uint32_t nargs;
-  uint32_t kernarg_bytes; /* of `args`, a multiple of 8; on GPUs the addresses of fault record and
-                             print buffer follow, 8 bytes each, whether the kernel uses them or not */
+  uint32_t kernarg_bytes; /* of `args`, a multiple of 8; on GPUs the addresses of fault record
+                             and print buffer follow, 8 bytes each, used or not */
   const roc_site *sites;
   uint32_t nsites;
   bool has_print;      /* needs a print buffer */
@@ -89,10 +89,10 @@ typedef struct roc_cpu_launch {
 
 enum { ROC_CPU_MAX_BATCH = 16 };
 
-/* What a thread that runs a kernel is asked by it, now and then.  The kernel counts its steps; when
- * there have been `budget` of them it asks for more: 0 ends it on the spot, its workgroup unfinished.
- * `next`: the first workgroup that has not begun, where the question comes between two, else
- * UINT64_MAX. */
+/* What a thread that runs a kernel is asked by it, now and then. The kernel counts its steps; when
+ * there have been `budget` of them it asks for more: 0 ends it on the spot, its workgroup
+ * unfinished. `next`: the first workgroup that has not begun, where the question comes between two,
+ * else UINT64_MAX. */
 typedef struct roc_cpu_turn roc_cpu_turn;
 struct roc_cpu_turn {
   uint64_t budget;                                    /* 0: for the first question */
@@ -100,10 +100,9 @@ struct roc_cpu_turn {
 };
 
 /* Runs workgroups first … end-1 in increasing order (linear: dimension 1 fastest) on the calling
- * thread. `kernarg`: the block laid out by `args`.  `shared`: static then dynamic bytes, rounded up to
- * 64, `batch` times; 64-byte aligned, and `frame` likewise. Both are the caller's, undefined contents,
- * not shared between threads.
- */
+ * thread. `kernarg`: the block laid out by `args`. `shared`: static then dynamic bytes, rounded up
+ * to 64, `batch` times; 64-byte aligned, and `frame` likewise. Both are the caller's, undefined
+ * contents, not shared between threads. */
 typedef void (*roc_cpu_entry)(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
                               uint64_t end, void *shared, void *frame, roc_cpu_turn *turn);
 

@@ -145,8 +145,8 @@ roc_status roc_file_begin(const char *path, roc_file_draft *out_draft, roc_error
   return draft->fd < 0 ? write_failed(path, errno, err) : ROC_OK;
 }
 
-/* Copies all of a file to the begin of another.  Room is taken first, so that a full disk leaves the
- * other as it was.  0, or an errno. */
+/* Copies all of a file to the begin of another. Room is taken first, so that a full disk leaves the
+ * other as it was. 0, or an errno. */
 static int copy_over(int from, int to) {
   struct stat info;
   if (fstat(from, &info) != 0) return errno;

@@ -34,8 +34,8 @@ enum { ROC_GPU_MAX_WORKGROUP = 1024, ROC_GPU_FEATURES_BYTES = 32 };
 const roc_gpu_chip *roc_gpu_chip_at(unsigned index);
 
 /* The chip of a target id such as "gfx90a", "gfx90a:xnack+" or, from gfx10 on,
- * "gfx1030:wavefrontsize64"; NULL when there is none or it does not have such a feature.  `features` (ROC_GPU_FEATURES_BYTES, or NULL) gets them as LLVM takes
- * them: "+xnack,-sramecc". */
+ * "gfx1030:wavefrontsize64"; NULL when there is none or it does not have such a feature. `features`
+ * (ROC_GPU_FEATURES_BYTES, or NULL) gets them as LLVM takes them: "+xnack,-sramecc". */
 const roc_gpu_chip *roc_gpu_chip_find(const char *target_id, char *features);
 
 /* What a kernel asks for. */
@@ -62,9 +62,9 @@ typedef struct roc_gpu_occupancy {
 
 roc_gpu_occupancy roc_gpu_occupancy_of(const roc_gpu_chip *chip, const roc_gpu_use *use);
 
-/* The work-items of a workgroup in one dimension, at most `most`, that keep the most wavefronts on a
- * SIMD: the first of 256, 512, 128, 1024 and 64 with as many as any; `most` itself when that is
- * less than all of them.  `use` without its workgroup. */
+/* The work-items of a workgroup in one dimension, at most `most`, that keep the most wavefronts on
+ * a SIMD: the first of 256, 512, 128, 1024 and 64 with as many as any; `most` itself when that is
+ * less than all of them. `use` without its workgroup. */
 uint32_t roc_gpu_choose_workgroup(const roc_gpu_chip *chip, const roc_gpu_use *use, uint32_t most);
 
 /* "waves", "vgprs", … */

@@ -170,8 +170,8 @@ void roc_array_note_ipairs(lua_State *L) {
   lua_settop(L, top);
 }
 
-/* Whether the element after the last one is asked for by `ipairs`, whose loop ends there.  A script's
- * own a[#a + 1] stays a mistake: who reads an element is one level up. */
+/* Whether the element after the last one is asked for by `ipairs`, whose loop ends there. A
+ * script's own a[#a + 1] stays a mistake: who reads an element is one level up. */
 static bool is_end_of_ipairs(lua_State *L, const roc_array *a) {
   lua_Debug caller;
   if (!lua_isinteger(L, 2) || lua_tointeger(L, 2) - 1 != a->extents[0]) return false;

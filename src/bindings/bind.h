@@ -53,12 +53,13 @@ int roc_lua_raise_named(lua_State *L, const roc_error *err);
  * no metamethod.  Returns the text. */
 const char *roc_push_shown(lua_State *L, int idx);
 
-/* The place of the string at `arg` in `names` (NULL ends them), or of `absent` when it is not given.
- * Raises with what was expected: all the names. */
+/* The place of the string at `arg` in `names` (NULL ends them), or of `absent` when it is not
+ * given. Raises with what was expected: all the names. */
 int roc_check_option(lua_State *L, int arg, const char *absent, const char *const *names);
 
-/* Pushes the globals of roclua's own Lua files: Lua's libraries as Lua made them, which no script can
- * change, and as `_G` the state's own globals.  Made once per state.  Raises on lack of memory. */
+/* Pushes the globals of roclua's own Lua files: Lua's libraries as Lua made them, which no script
+ * can change, and as `_G` the state's own globals. Made once per state. Raises on lack of memory.
+ */
 void roc_push_library(lua_State *L);
 /* Pushes what prints the lines of kernels: the global `print`, or Lua's own where that is nil. */
 void roc_push_print(lua_State *L);

@@ -1,8 +1,8 @@
 /* Checks of arguments whose messages name the public function.
  *
  * Lua's own checkers name a function by the code that calls it, or by the first loaded module that
- * holds it, or by `?`.  Those below have their names and their words, but take the public name where
- * the caller's code gives none; bind.h puts them in place of Lua's for all of this layer.  The names
+ * holds it, or by `?`. Those below have their names and their words, but take the public name where
+ * the caller's code gives none; bind.h puts them in place of Lua's for all of this layer. The names
  * are told by core.name_functions. */
 #ifndef ROC_BINDINGS_CHECK_H
 #define ROC_BINDINGS_CHECK_H

@@ -43,10 +43,11 @@ roc_rt_stream *roc_opt_stream(lua_State *L, int arg, roc_rt_device *device);
 roc_rt_stream *roc_opt_stream_field(lua_State *L, int idx, roc_rt_device *device);
 /* Raises "bad option 'stream' of 'to_device' (...)" unless it is nil or such a stream. */
 void roc_check_stream_option(lua_State *L, int idx, const roc_rt_device *device, const char *func);
-/* The box of a stream, or of a scope of one (stream:auto_synchronize()), at `idx`; NULL: it is none. */
+/* The box of a stream, or of a scope of one (stream:auto_synchronize()), at `idx`; NULL: it is
+ * none. */
 const roc_stream_box *roc_test_stream(lua_State *L, int idx);
-/* Pushes another value for the stream at `idx`, or, when that is nil, for `fallback`, which must be a
- * device's default stream.  Closing one of the two leaves the other open. */
+/* Pushes another value for the stream at `idx`, or, when that is nil, for `fallback`, which must be
+ * a device's default stream. Closing one of the two leaves the other open. */
 void roc_push_stream(lua_State *L, int idx, roc_rt_stream *fallback);
 /* The open event at `arg`; in the userdata. */
 const roc_rt_event *roc_check_event(lua_State *L, int arg);

@@ -83,7 +83,8 @@ static void push_path(lua_State *L, const roc_fe_path *path) {
 }
 
 /* The arena of the paths is a userdata of its own, so that an error while they are pushed frees it.
- * Done with, it is emptied at once: what a finalizer makes while a state closes is never collected. */
+ * Done with, it is emptied at once: what a finalizer makes while a state closes is never collected.
+ */
 static int arena_mm_gc(lua_State *L) {
   roc_arena_deinit(lua_touserdata(L, 1));
   return 0;
@@ -521,8 +522,8 @@ static bool take_cell(lua_State *L, roc_jit_program *program, const roc_kernel_c
   return true;
 }
 
-/* The cells of arrays, or the others.  Those come first: reading an inherited global may run any
- * Lua, which could free an array found before, or describe this very kernel anew.  Returns the first
+/* The cells of arrays, or the others. Those come first: reading an inherited global may run any
+ * Lua, which could free an array found before, or describe this very kernel anew. Returns the first
  * that take_cell did not take, else NULL. */
 static const roc_kernel_cell *read_some(lua_State *L, roc_kernel_box *box, int cells, bool arrays) {
   uint32_t generation = box->generation, function = 0;

@@ -71,8 +71,9 @@ static void release_viewed(void *buffer) {
   roc_buffer_release(buffer);
 }
 
-/* core.kernel_sim_view(v, stream): a host array on the memory of a device, registered or smart array, so
- * that a kernel's own accesses are no waits that report earlier faults; anything else as it is. */
+/* core.kernel_sim_view(v, stream): a host array on the memory of a device, registered or smart
+ * array, so that a kernel's own accesses are no waits that report earlier faults; anything else as
+ * it is. */
 static int kernel_sim_view(lua_State *L) {
   lua_settop(L, 2);
   const roc_array *a = push_argument(L, 1);
@@ -124,9 +125,9 @@ static void post_fault(lua_State *L, roc_rt_stream *stream, int arrays, const ch
   roc_rt_post_fault(stream, message, buffers, (uint32_t)nbuffers);
 }
 
-/* core.kernel_sim_done(message or nil, lines, waits, arrays, stream): what a launch on sim left; lines.lost
- * tells how many more it printed than a launch keeps.  One with host arrays reports at once, others at the next wait that concerns the stream or one of the
- * arrays. */
+/* core.kernel_sim_done(message or nil, lines, waits, arrays, stream): what a launch on sim left;
+ * lines.lost tells how many more it printed than a launch keeps. One with host arrays reports at
+ * once, others at the next wait that concerns the stream or one of the arrays. */
 static int kernel_sim_done(lua_State *L) {
   const char *message = luaL_optstring(L, 1, NULL);
   luaL_checktype(L, 2, LUA_TTABLE);

@@ -60,8 +60,8 @@ static void set_current(lua_State *L, uint32_t index) {
   current->index = index;
 }
 
-/* "argument #1 to 'stream'", or the option of to_device, the one function that takes a device there;
- * pushed. */
+/* "argument #1 to 'stream'", or the option of to_device, the one function that takes a device
+ * there; pushed. */
 static const char *push_where(lua_State *L, int idx, bool is_option) {
   if (is_option) return lua_pushliteral(L, "option 'device' of 'to_device'");
   return lua_pushfstring(L, "argument #%d to '%s'", idx, roc_push_function_name(L));
@@ -428,7 +428,8 @@ static const luaL_Reg device_functions[] = {{"devices", device_devices},
                                             {"on_device", device_on_device},
                                             {NULL, NULL}};
 
-/* core.devices, absent_devices, current_device, select_device, on_device; core.Device: the metatable. */
+/* core.devices, absent_devices, current_device, select_device, on_device; core.Device: the
+ * metatable. */
 void roc_open_device(lua_State *L) {
   roc_class_new(L, META_CURRENT, current_meta);
   lua_pop(L, 1);

@@ -6,8 +6,8 @@
 #include "base/site.h"
 #include "bindings/array_bind.h"
 
-/* core.view_bytes(bytes, first, count, dtype): `count` elements of a contiguous uint8 array's memory
- * from its byte `first` (from 0) on. */
+/* core.view_bytes(bytes, first, count, dtype): `count` elements of a contiguous uint8 array's
+ * memory from its byte `first` (from 0) on. */
 static int view_bytes(lua_State *L) {
   const roc_array *bytes = roc_check_array(L, 1);
   int64_t first = luaL_checkinteger(L, 2), count = luaL_checkinteger(L, 3);
@@ -31,8 +31,8 @@ static int view_bytes(lua_State *L) {
   return 1;
 }
 
-/* core.load_deep(text, chunkname): as load, at a depth of nesting that is the text's alone: Lua counts
- * that of the calls around it in the same 200 levels. The chunk's globals are Lua's own. */
+/* core.load_deep(text, chunkname): as load, at a depth of nesting that is the text's alone: Lua
+ * counts that of the calls around it in the same 200 levels. The chunk's globals are Lua's own. */
 static int load_deep(lua_State *L) {
   size_t len;
   const char *text = luaL_checklstring(L, 1, &len), *name = luaL_checkstring(L, 2);
@@ -56,10 +56,10 @@ typedef struct call_head {
   const void *next_instruction; /* of a Lua function */
 } call_head;
 
-/* core.call_path(): for each Lua function on the stack, from the outermost, 16 hexadecimal digits that
- * tell where in it the call is.  Of two paths the lesser is the earlier one in the text, where they
- * first differ.  What Lua tells of a place is its line alone, and a line holds several calls; so this
- * looks where Lua keeps the place.  sim.lua finds out whether that tells calls apart. */
+/* core.call_path(): for each Lua function on the stack, from the outermost, 16 hexadecimal digits
+ * that tell where in it the call is. Of two paths the lesser is the earlier one in the text, where
+ * they first differ. What Lua tells of a place is its line alone, and a line holds several calls;
+ * so this looks where Lua keeps the place. sim.lua finds out whether that tells calls apart. */
 static int call_path(lua_State *L) {
   lua_Debug ar;
   luaL_Buffer path;

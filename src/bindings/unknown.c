@@ -47,7 +47,8 @@ void roc_refuse_unknown(lua_State *L, const char *cls) {
   lua_setmetatable(L, -2);
 }
 
-/* core.suggest("roc" | "dtype", name, table, prefix) -> "; write …", "; did you mean 'roc.x'?", or "" */
+/* core.suggest("roc" | "dtype", name, table, prefix) -> "; write …", "; did you mean 'roc.x'?", or
+ * "" */
 static int suggest(lua_State *L) {
   static const char *const places[] = {"dtype", "roc", NULL};
   size_t len;

@@ -38,8 +38,8 @@ bool cli_finish_devices(lua_State *L);
  * and returns the exit status: a failure also when stdout took not all of the output. */
 int cli_main(int argc, char **argv, lua_CFunction protected_main);
 
-/* Keeps Lua's `require` before a script runs, and pushes it: for the program's own modules, whatever
- * the global is by then. */
+/* Keeps Lua's `require` before a script runs, and pushes it: for the program's own modules,
+ * whatever the global is by then. */
 void cli_keep_require(lua_State *L);
 void cli_push_require(lua_State *L);
 

@@ -4,8 +4,8 @@
 
 #include <lua.h>
 
-/* Opens Lua's libraries and makes `require "roc"` work.  Each program links one of two: libraries.c,
- * or src/testing with the hooks of the specs.  Raises on lack of memory. */
+/* Opens Lua's libraries and makes `require "roc"` work. Each program links one of two: libraries.c,
+ * or src/testing with the hooks of the specs. Raises on lack of memory. */
 void roc_open_libraries(lua_State *L);
 
 #endif

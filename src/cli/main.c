@@ -1,8 +1,8 @@
 /* roclua: the interpreter of Lua 5.4 with the module roc built in.
  *
- * Takes lua's options and behaves as it does; adds --device, --list-devices, --emulate and --help.  At its
- * end, however it comes, it waits for all devices; a kernel's fault that nobody asked for, and output
- * that cannot be written, make the exit status 1. */
+ * Takes lua's options and behaves as it does; adds --device, --list-devices, --emulate and --help.
+ * At its end, however it comes, it waits for all devices; a kernel's fault that nobody asked for,
+ * and output that cannot be written, make the exit status 1. */
 #include <errno.h>
 #include <lauxlib.h>
 #include <lualib.h>
@@ -390,9 +390,9 @@ static void replace_os_exit(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* A major collection at half as much again as is alive, where Lua's own choice is twice as much.  What
- * has finalizers, as views and registrations have, outlives the collection that finds it dead; at
- * twice as much, Lua then collects later and later, up to some 80 times what is alive. */
+/* A major collection at half as much again as is alive, where Lua's own choice is twice as much.
+ * What has finalizers, as views and registrations have, outlives the collection that finds it dead;
+ * at twice as much, Lua then collects later and later, up to some 80 times what is alive. */
 enum { MAJOR_GROWTH = 50 };
 
 static void open_libraries(lua_State *L, bool ignores_env) {

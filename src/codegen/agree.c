@@ -2,11 +2,11 @@
  * reach one go the same way.
  *
  * A checked kernel raises "barrier in divergent control flow" where they part, or "wave operation
- * in …" where that is all they miss: at a condition, at a loop's begin and turns, or where only some
- * leave a statement before its last barrier or wave operation.  What is compared is the wavefront,
- * in two instructions, and before a barrier then the workgroup, which takes a barrier itself (all
- * reach it, or would have parted before).  Conditions that are known to be the same for all cost
- * nothing. */
+ * in …" where that is all they miss: at a condition, at a loop's begin and turns, or where only
+ * some leave a statement before its last barrier or wave operation. What is compared is the
+ * wavefront, in two instructions, and before a barrier then the workgroup, which takes a barrier
+ * itself (all reach it, or would have parted before). Conditions that are known to be the same for
+ * all cost nothing. */
 #include <string.h>
 
 #include "base/alloc.h"

@@ -7,8 +7,8 @@
 
 enum { ROC_AMDGPU_PACKET_BYTES = 32 }; /* of the dispatch packet, as far as it is read */
 
-/* What a kernel that is there twice reads of the launch: in the entry block, and by way of code that
- * LLVM does not look into, at the head of the slow version; each NULL until used. */
+/* What a kernel that is there twice reads of the launch: in the entry block, and by way of code
+ * that LLVM does not look into, at the head of the slow version; each NULL until used. */
 typedef struct roc_amdgpu_read {
   LLVMValueRef value, hidden;
 } roc_amdgpu_read;

@@ -1,16 +1,17 @@
 /* Values on their way to where ways meet: two of LLVM 22's mistakes with phis, kept from happening.
  *
- * Constants.  One of 64 bits that several phis take from the same block LLVM makes once, in the kind
- * of register that the first of these phis needs.  When that is a vector register and another phi is the
- * same for all work-items, it turns the copy between the two into an s_mov_b64 of the constant, of which
- * the instruction keeps 32 bits: of two variables that begin as -100 one begins as 4294967196.  So those
- * phis get a value that LLVM does not know to be a constant, the same for all work-items in any case.
+ * Constants. One of 64 bits that several phis take from the same block LLVM makes once, in the kind
+ * of register that the first of these phis needs. When that is a vector register and another phi is
+ * the same for all work-items, it turns the copy between the two into an s_mov_b64 of the constant,
+ * of which the instruction keeps 32 bits: of two variables that begin as -100 one begins as
+ * 4294967196. So those phis get a value that LLVM does not know to be a constant, the same for all
+ * work-items in any case.
  *
- * Values that cost nothing to make (a conversion of 32 to 64 bits).  Where a phi takes one from a block,
- * the structurizer makes it earlier and lets it take the place of a value that it had left open, on the
- * way around the block.  It means an if with an else; but where a third way, such as that out of a loop,
- * leads either to the phi or through the block, the phi then has the third way's value behind the block,
- * too.  So there the value costs a little. */
+ * Values that cost nothing to make (a conversion of 32 to 64 bits). Where a phi takes one from a
+ * block, the structurizer makes it earlier and lets it take the place of a value that it had left
+ * open, on the way around the block. It means an if with an else; but where a third way, such as
+ * that out of a loop, leads either to the phi or through the block, the phi then has the third
+ * way's value behind the block, too. So there the value costs a little. */
 #include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
 

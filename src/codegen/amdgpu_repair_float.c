@@ -36,7 +36,8 @@ static void rewrite_zero_less(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
   roc_amdgpu_replace(inst, LLVMBuildSelect(b, is_zero, zero, LLVMBuildFNeg(b, x, ""), ""));
 }
 
-/* ---- minimum, maximum and the number compared with --------------------------------------------- */
+/* ---- minimum, maximum and the number compared with ---------------------------------------------
+ */
 
 static bool is_real_type(LLVMTypeRef type) {
   LLVMTypeKind kind = LLVMGetTypeKind(type);
@@ -49,7 +50,8 @@ static bool is_nonzero(LLVMValueRef value) {
   return LLVMIsAConstantFP(value) && LLVMConstRealGetDouble(value, &loses) != 0;
 }
 
-/* Whether the select chooses between the two numbers that are compared, up to the sign of a zero. */
+/* Whether the select chooses between the two numbers that are compared, up to the sign of a zero.
+ */
 static bool chooses_compared(LLVMValueRef inst, LLVMValueRef left, LLVMValueRef right) {
   for (unsigned i = 1; i <= 2; i++) {
     LLVMValueRef value = LLVMGetOperand(inst, i);

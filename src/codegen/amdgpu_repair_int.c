@@ -1,8 +1,8 @@
-/* Forms of integers (amdgpu_repair.h).  Numbers are those of llvm-project's pull requests.
+/* Forms of integers (amdgpu_repair.h). Numbers are those of llvm-project's pull requests.
  *
  *   x | y, 64 bits          where one half of y is known to be all ones, that half of the result
- *                           becomes x's (189655). Instead: the other half by itself, and the ones as
- *                           a constant.
+ *                           becomes x's (189655). Instead: the other half by itself, and the ones
+ *                           as a constant.
  *   x >> 8 of an int16      with the sign becomes the second byte of a register, whose sign then
  *                           fills 32 bits, the upper 16 of which are to be zeros (198491). Instead:
  *                           a shift of 32 bits.

@@ -1,6 +1,6 @@
 /* Barriers, fences and wave operations of the AMDGPU target.
  *
- * Values cross lanes in pieces of 32 bits.  Lanes count from 0 here.  Reductions are the same tree as
+ * Values cross lanes in pieces of 32 bits. Lanes count from 0 here. Reductions are the same tree as
  * on every device, so that sums of floats agree bit for bit. */
 #include <math.h>
 #include <string.h>
@@ -29,8 +29,8 @@ static void build_fence(roc_cg *cg, LLVMAtomicOrdering ordering, const char *syn
   if (memory == SCOPE_GLOBAL) restrict_fence(cg, fence, "global");
 }
 
-/* A release on gfx94x writes the cache back, for which LLVM 22 does not wait unless a store is on its
- * way (llvm-project pull request 178316). */
+/* A release on gfx94x writes the cache back, for which LLVM 22 does not wait unless a store is on
+ * its way (llvm-project pull request 178316). */
 static void wait_for_stores(roc_cg *cg) {
   enum { VMCNT_0_ONLY = 0x0f70 };
   uint32_t version = roc_amdgpu_state_of(cg)->chip->isa_version;
@@ -351,17 +351,17 @@ static LLVMValueRef join_pieces(roc_cg *cg, LLVMValueRef low, LLVMValueRef high)
   return LLVMBuildBitCast(cg->b, pieces, cg->t.i64, "");
 }
 
-/* In scalar registers that nothing else has.  LLVM 22 gives one vector register to equal constants
- * inside and outside of the whole wavefront's instructions, and to what a constant outside becomes a
- * part of; then the instructions inside overwrite that in lanes that are not live. */
+/* In scalar registers that nothing else has. LLVM 22 gives one vector register to equal constants
+ * inside and outside of the whole wavefront's instructions, and to what a constant outside becomes
+ * a part of; then the instructions inside overwrite that in lanes that are not live. */
 static void hide_nothing(roc_cg *cg, reduction *r, LLVMValueRef bits) {
   for (uint32_t n = 0; n < (LLVMTypeOf(bits) == cg->t.i32 ? 1 : 2); n++) {
     r->nothing[n] = roc_amdgpu_hide_scalar(cg->b, piece_of(cg, bits, n));
   }
 }
 
-/* The value goes through empty assembly, so that it is made before: a ballot reads EXEC, and LLVM 22
- * would read it among the instructions for which that is the whole wavefront. */
+/* The value goes through empty assembly, so that it is made before: a ballot reads EXEC, and LLVM
+ * 22 would read it among the instructions for which that is the whole wavefront. */
 static LLVMValueRef enter_whole_wave(roc_cg *cg, const reduction *r, LLVMValueRef bits) {
   LLVMTypeRef type = LLVMTypeOf(bits), same = LLVMFunctionType(type, &type, 1, 0);
   LLVMValueRef made = LLVMGetInlineAsm(same, "", 0, "=v,0", 4, 1, 0, LLVMInlineAsmDialectATT, 0);

@@ -72,9 +72,9 @@ static uint32_t last_guarded(const roc_cg *cg, uint32_t region) {
   }
 }
 
-/* For every work-item of the wavefront.  Convergent, so that LLVM lets all come to it first.  As a
- * call with side effects it follows all stores; to say that it clobbers memory, too, would have LLVM
- * look that word up among the names of all registers, a fifth of a small compile. */
+/* For every work-item of the wavefront. Convergent, so that LLVM lets all come to it first. As a
+ * call with side effects it follows all stores; to say that it clobbers memory, too, would have
+ * LLVM look that word up among the names of all registers, a fifth of a small compile. */
 static void end_wave(roc_cg *cg) {
   static const char *const attributes[] = {"convergent", "noduplicate", "nounwind"};
   static const char code[] = "s_endpgm";

@@ -76,7 +76,8 @@ typedef struct roc_codegen_api {
   roc_status (*jit_load)(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,
                          roc_error *err);
   void (*jit_unload)(void *handle);
-  /* The most threads that were ever in one of the functions that work with LLVM at the same moment. */
+  /* The most threads that were ever in one of the functions that work with LLVM at the same moment.
+   */
   uint32_t (*most_at_once)(void);
 } roc_codegen_api;
 

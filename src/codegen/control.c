@@ -81,8 +81,8 @@ static bool may_be_endless(LLVMValueRef first, LLVMValueRef last, LLVMValueRef s
                            (may_be(first, INT64_MAX) && may_be(last, INT64_MIN)));
 }
 
-/* forprep of lvm.c: the count is fixed first, as an unsigned number that cannot overflow; 0 when the
- * loop does not run.  That of all integers counts as one less: nobody sees the end of it. */
+/* forprep of lvm.c: the count is fixed first, as an unsigned number that cannot overflow; 0 when
+ * the loop does not run. That of all integers counts as one less: nobody sees the end of it. */
 LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last,
                               LLVMValueRef step) {
   LLVMBuilderRef b = cg->b;

@@ -250,7 +250,8 @@ void cpu_emit_batch_rows(cpu_state *s, uint32_t id, LLVMValueRef count);
 void cpu_emit_row_statement(cpu_state *s, uint32_t id);
 
 /* cpu_items.c */
-/* A counted loop: the builder is in its body, then behind it. cpu_loop_end gives the branch back. */
+/* A counted loop: the builder is in its body, then behind it. cpu_loop_end gives the branch back.
+ */
 void cpu_loop_begin(cpu_state *s, cpu_loop *loop, LLVMValueRef count, const char *name);
 LLVMValueRef cpu_loop_end(cpu_state *s, cpu_loop *loop);
 /* Opens a loop over the work-items of the level; the builder is in the item's body, guarded by the

@@ -69,7 +69,7 @@ static bool list_stops(cpu_state *s, const uint32_t *ids, uint32_t count) {
   return false;
 }
 
-/* Whether only a fault record tells one row of the group from another.  Loops of their own for y and
+/* Whether only a fault record tells one row of the group from another. Loops of their own for y and
  * z, which take long to compile, are then not needed. */
 static bool are_rows_alike(cpu_state *s) {
   const roc_ir_ids *body = &s->cg->ir->regions.items[0];
@@ -648,8 +648,8 @@ static void begin_exit(cpu_state *s, run_exit *e) {
   roc_cg_at(cg, here);
 }
 
-/* Behind the run: when items took the way, all of them must have; unless it leads to where the others
- * are as well. */
+/* Behind the run: when items took the way, all of them must have; unless it leads to where the
+ * others are as well. */
 static void finish_exit(cpu_state *s, const run_exit *e, bool is_tail) {
   roc_cg *cg = s->cg;
   cg->exits[e->target] = e->saved;

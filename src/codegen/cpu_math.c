@@ -1,5 +1,5 @@
-/* Float functions of the CPU.  Each has one form, whatever calls it: a vector loop of any width, what
- * is left of its row, a single work-item.
+/* Float functions of the CPU. Each has one form, whatever calls it: a vector loop of any width,
+ * what is left of its row, a single work-item.
  *
  *   arithmetic  of elementary.c
  *   libmvec     always its functions of the widest vectors that the target has, filled up
@@ -9,7 +9,7 @@
  *   long        libm's function of the next wider type, one by one
  *
  * libm's and libmvec's functions are called by names of ours, which LLVM neither folds nor makes
- * others of.  What they stand for is written after the optimiser has vectorised: the functions that
+ * others of. What they stand for is written after the optimiser has vectorised: the functions that
  * its calls name, vector variants included, each of which calls the same one. */
 #include <stdio.h>
 #include <string.h>

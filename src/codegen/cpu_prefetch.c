@@ -1,9 +1,9 @@
 /* Prefetching for loops that stride over an array by the whole grid.
  *
- * The items of a row read neighbours, then all jump by the number of items of the launch: too far for
- * the prefetchers of the hardware, which stay inside of a page.  Behind the loop that cpu_rows.c puts
- * around such a row, the stretches of a later iteration are asked for line by line.  A prefetch never
- * faults, so nothing is checked. */
+ * The items of a row read neighbours, then all jump by the number of items of the launch: too far
+ * for the prefetchers of the hardware, which stay inside of a page. Behind the loop that cpu_rows.c
+ * puts around such a row, the stretches of a later iteration are asked for line by line. A prefetch
+ * never faults, so nothing is checked. */
 #include "codegen/cpu.h"
 
 enum { LINE_BYTES = 64, AHEAD = 4, FAR_BYTES = 4096, LONG_BYTES = 256 };

@@ -1,13 +1,13 @@
 /* Checks settled for a whole workgroup at once.
  *
- * Most indices are sums of ids, loop counters and sizes.  Before a group begins, the interval of
+ * Most indices are sums of ids, loop counters and sizes. Before a group begins, the interval of
  * each such index over all items and iterations is computed and compared with the extent: a few
- * scalar operations.  Groups in which all of these checks hold, nearly all groups of a right kernel,
+ * scalar operations. Groups in which all of these checks hold, nearly all groups of a right kernel,
  * run a version of the body without them; the others run a second, cold one that has every check.
  *
- * Conditions on the way to a check narrow the intervals (`if i <= #y then`), as do those that end an
- * item before.  Intervals are exact or the group is sent to the cold version: any overflow on the way
- * counts as a check that may fail. */
+ * Conditions on the way to a check narrow the intervals (`if i <= #y then`), as do those that end
+ * an item before. Intervals are exact or the group is sent to the cold version: any overflow on the
+ * way counts as a check that may fail. */
 #include "codegen/cpu.h"
 
 enum {
@@ -209,7 +209,8 @@ static bool is_same(const preflight *p, uint32_t a, uint32_t b, int depth) {
   return true;
 }
 
-/* a <= b + slack is known, slack 0 or -1: narrows the interval of `id` when it is one of the two. */
+/* a <= b + slack is known, slack 0 or -1: narrows the interval of `id` when it is one of the two.
+ */
 static void narrow_by_order(preflight *p, uint32_t id, interval *i, uint32_t a, uint32_t b,
                             int64_t slack) {
   LLVMBuilderRef builder = p->s->cg->b;

@@ -1,9 +1,9 @@
 /* Which loops of a kernel are turned inside out.
  *
- * `for k = 1, n do sum = sum + a[i][k] * b[k][j] end`, run item after item, walks down a column of b
- * and keeps the vectoriser out.  Between barriers items are unordered, so the loop over k may as well
- * stand around the loop over a row's items (cpu_rows.c).  That pays where the body is straight enough
- * for vectors; a FOR that qualifies and the IFs and FORs around it are marked CPU_CUT_ROW.
+ * `for k = 1, n do sum = sum + a[i][k] * b[k][j] end`, run item after item, walks down a column of
+ * b and keeps the vectoriser out. Between barriers items are unordered, so the loop over k may as
+ * well stand around the loop over a row's items (cpu_rows.c). That pays where the body is straight
+ * enough for vectors; a FOR that qualifies and the IFs and FORs around it are marked CPU_CUT_ROW.
  *
  * Invariant: nothing leaves a marked statement but its own end, and items that fail. */
 #include "codegen/cpu.h"

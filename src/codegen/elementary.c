@@ -1,10 +1,10 @@
 /* See elementary.h.
  *
  * exp: x = k ln2 + r with |r| <= ln2 / 2, e^r by its series, and 2^k in two factors, so that a
- * denormal result is rounded once.  pow: the logarithm as a sum of two numbers, from
- * log m = 2 atanh((m - 1) / (m + 1)) with m in [sqrt(1/2), sqrt(2)], so exact that its product with y
- * and the exponential of that lose less than a quarter of the last place before the one rounding at
- * the end: a power that can be represented comes out as it is. */
+ * denormal result is rounded once. pow: the logarithm as a sum of two numbers, from log m = 2
+ * atanh((m - 1) / (m + 1)) with m in [sqrt(1/2), sqrt(2)], so exact that its product with y and the
+ * exponential of that lose less than a quarter of the last place before the one rounding at the
+ * end: a power that can be represented comes out as it is. */
 #include "codegen/elementary.h"
 
 #include <math.h>

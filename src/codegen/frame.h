@@ -1,7 +1,7 @@
 /* Why LLVM could not put a kernel's private memory into what a work-item of an AMD GPU has.
  *
  * The frame is known only once registers are given out: arrays that LLVM resolves take nothing, and
- * values that do not fit into registers take more.  So the sum is LLVM's, and the words are ours. */
+ * values that do not fit into registers take more. So the sum is LLVM's, and the words are ours. */
 #ifndef ROC_CODEGEN_FRAME_H
 #define ROC_CODEGEN_FRAME_H
 

@@ -1,8 +1,8 @@
-/* Optimised modules, one a kernel, become one module and then one code object: descriptors, metadata
- * and resources of all kernels come from LLVM, which sees them together.
+/* Optimised modules, one a kernel, become one module and then one code object: descriptors,
+ * metadata and resources of all kernels come from LLVM, which sees them together.
  *
  * The modules were made by this compiler for the same options, so they agree on triple, data layout
- * and module flags; all of their names but the kernels' are local.  Nothing is optimised again. */
+ * and module flags; all of their names but the kernels' are local. Nothing is optimised again. */
 #include "codegen/join.h"
 
 #include <llvm-c/BitReader.h>

@@ -1,5 +1,5 @@
-/* What LLVM can prove of an integer, or of each of a vector of integers, without running it; at most
- * 64 bits wide. */
+/* What LLVM can prove of an integer, or of each of a vector of integers, without running it; at
+ * most 64 bits wide. */
 #ifndef ROC_CODEGEN_KNOWN_H
 #define ROC_CODEGEN_KNOWN_H
 

@@ -1,11 +1,11 @@
-/* lld has no C interface.  See link.h.
+/* lld has no C interface. See link.h.
  *
  * lld is not re-entrant, takes its input by path, writes its output through a mapped file, resets
- * LLVM's global options, and its first run installs signal handlers for the whole process.  So:
- * nothing of LLVM runs beside it (running.h), the object is in a memfd, and the buffer that lld asks
- * for its output is ours, in plain memory, in place of LLVM's: no folder is needed, and no file
- * system that is full ends the process with SIGBUS.  Handlers and options are put back before others
- * go on. */
+ * LLVM's global options, and its first run installs signal handlers for the whole process. So:
+ * nothing of LLVM runs beside it (running.h), the object is in a memfd, and the buffer that lld
+ * asks for its output is ours, in plain memory, in place of LLVM's: no folder is needed, and no
+ * file system that is full ends the process with SIGBUS. Handlers and options are put back before
+ * others go on. */
 extern "C" {
 #include "codegen/link.h"
 }

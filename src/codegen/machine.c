@@ -21,8 +21,8 @@ void roc_machine_set_options(void) {
    * more time to compile than it saves. */
   static const char *const options[] = {
       "roclua", "-enable-epilogue-vectorization=false",
-      /* Choosing a division of 32 bits at run time for one of 64: LLVM 22 then loses the high half of
-       * a numerator (-10 ~ x), and takes the low half of 4294967295 for -1. */
+      /* Choosing a division of 32 bits at run time for one of 64: LLVM 22 then loses the high half
+       * of a numerator (-10 ~ x), and takes the low half of 4294967295 for -1. */
       "-amdgpu-bypass-slow-div=false",
       /* Products of 24 bits: where one is added to a number of 64 bits, LLVM 22 forgets to cut its
        * factors (llvm-project pull request 198729). */
@@ -30,9 +30,9 @@ void roc_machine_set_options(void) {
   LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);
 }
 
-/* glibc hands the free end of an arena back to the system, to take it again page by page at the next
- * compile (a tenth of a small one's time), when more is free than twice the largest block that the
- * process ever mapped and freed.  So such a block is freed here. */
+/* glibc hands the free end of an arena back to the system, to take it again page by page at the
+ * next compile (a tenth of a small one's time), when more is free than twice the largest block that
+ * the process ever mapped and freed. So such a block is freed here. */
 static void keep_memory(void) {
   enum { LARGEST = 4 << 20 };
   void *volatile block = malloc(LARGEST);

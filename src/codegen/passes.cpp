@@ -1,17 +1,17 @@
-/* LLVM's pass builder, which takes passes of ours only from C++, and what keeps some of LLVM 22's from
- * mistakes.  Two freezes in front of the loop vectoriser, which is kept off some loops, and a flag less in
- * front of LICM.
+/* LLVM's pass builder, which takes passes of ours only from C++, and what keeps some of LLVM 22's
+ * from mistakes. Two freezes in front of the loop vectoriser, which is kept off some loops, and a
+ * flag less in front of LICM.
  *
- * Loads under a condition from memory that the loop writes.  The vectoriser makes each a load with a
+ * Loads under a condition from memory that the loop writes. The vectoriser makes each a load with a
  * mask, and of "condition ? loaded : other" later on a select, which is then joined with the load
- * where the select is: behind the store (llvm-project issue 215453).  A frozen load is not joined.
+ * where the select is: behind the store (llvm-project issue 215453). A frozen load is not joined.
  *
- * Counters taken modulo two powers of two.  The vectoriser runs a loop in which a counter of some
+ * Counters taken modulo two powers of two. The vectoriser runs a loop in which a counter of some
  * bits does not wrap side by side, and another one where it does; it takes the check for a wider
- * counter for one of a narrower, of the same first value and step (issue 191382).  So one loop keeps
+ * counter for one of a narrower, of the same first value and step (issue 191382). So one loop keeps
  * the counters of one width, the widest; those of others are frozen, and no counters to LLVM then.
  *
- * Comparisons of sums.  LICM makes x - y < z to x < y + z and leaves it the flag that says that both
+ * Comparisons of sums. LICM makes x - y < z to x < y + z and leaves it the flag that says that both
  * sides have one sign, which the new sum need not have (pull request 200344). */
 #include "codegen/passes.h"
 
@@ -121,7 +121,8 @@ bool freeze_narrow_counters(const Loop &loop, llvm::ScalarEvolution &evolution) 
  * is. */
 constexpr uint64_t most_ways = 1 << 20;
 
-/* Ways to the operands of a value that is the same in every round, which all must be; 0: it is not. */
+/* Ways to the operands of a value that is the same in every round, which all must be; 0: it is not.
+ */
 using way_counts = llvm::DenseMap<const llvm::Value *, uint64_t>;
 
 bool add_ways(const way_counts &ways, const Loop &loop, const llvm::Value *value, uint64_t *sum) {

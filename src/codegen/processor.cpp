@@ -50,8 +50,8 @@ bool roc_processor_has(LLVMTargetMachineRef machine, const char *feature) {
   return tm->getMCSubtargetInfo()->checkFeatures(std::string("+") + feature);
 }
 
-/* Among the features that LLVM finds on the machine are all those of instructions, and none of those
- * that say what is fast. */
+/* Among the features that LLVM finds on the machine are all those of instructions, and none of
+ * those that say what is fast. */
 void roc_processor_missing(const char *name, char *out, size_t size) {
   Subtarget named = subtarget_of(name);
   std::vector<std::string> missing;

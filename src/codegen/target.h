@@ -84,12 +84,12 @@ struct roc_target {
   /* Whether the live items of a wavefront differ in a condition, both i1.  NULL: the target checks
    * by itself that items do not part around a barrier. */
   LLVMValueRef (*parts)(roc_cg *cg, LLVMValueRef condition);
-  /* Whether the wavefronts of a group, all of which come here, differ in a condition that each has in
-   * common: at least one that differs finds out.  May be NULL, or give it: not checked. */
+  /* Whether the wavefronts of a group, all of which come here, differ in a condition that each has
+   * in common: at least one that differs finds out. May be NULL, or give it: not checked. */
   LLVMValueRef (*group_parts)(roc_cg *cg, LLVMValueRef condition);
   /* Of the items that come here at the same time, one records a fault for all: whether this is it,
-   * i1; *record, the record's address, becomes what that one goes by; *out_count, i32: how many they
-   * are.  NULL: each for itself. */
+   * i1; *record, the record's address, becomes what that one goes by; *out_count, i32: how many
+   * they are. NULL: each for itself. */
   LLVMValueRef (*elect)(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count);
   /* A check failed: records site and values (i64 bits), ends the work-item; must terminate the
    * block. NULL: roc_cg_record_fault, then a branch to cg->exit. */

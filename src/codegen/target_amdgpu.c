@@ -41,9 +41,9 @@ static roc_status check_options(const roc_cg_options *options, roc_error *err) {
                   chip->wave_size, options->wave_size);
 }
 
-/* Instructions that LLVM 22 chooses where they are wrong: v_bitop3, with its operands in another order
- * where a part of the expression has other uses (llvm-project pull requests 198373, 198556), and
- * v_dot4, for sums of which an addend is no product but made of one (198412). */
+/* Instructions that LLVM 22 chooses where they are wrong: v_bitop3, with its operands in another
+ * order where a part of the expression has other uses (llvm-project pull requests 198373, 198556),
+ * and v_dot4, for sums of which an addend is no product but made of one (198412). */
 #define UNWANTED "-bitop3-insts,-dot7-insts"
 
 static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *err) {

@@ -383,9 +383,10 @@ static void load_launch(cpu_state *s) {
   s->shared_stride = LLVMBuildAnd(cg->b, nbytes, roc_cg_i64(cg, -(int64_t)(rounding + 1)), "");
 }
 
-/* Where group `g` lies, and how many of its items there are.  The sizes are read for each group: what
- * is kept from one to the next takes registers from all that lies between.  LLVM would keep them,
- * too, but for the faults of the slow version, of which it cannot tell where they are stored. */
+/* Where group `g` lies, and how many of its items there are. The sizes are read for each group:
+ * what is kept from one to the next takes registers from all that lies between. LLVM would keep
+ * them, too, but for the faults of the slow version, of which it cannot tell where they are stored.
+ */
 static void place_group(cpu_state *s, LLVMValueRef g) {
   LLVMBuilderRef b = s->cg->b;
   LLVMValueRef grid[3], groups[3], local[3];

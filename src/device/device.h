@@ -48,8 +48,8 @@ struct roc_device {
   uint32_t ordinal; /* among its kind, from 0 */
   roc_device_props props;
   _Atomic bool is_lost; /* set by the driver or the runtime, on any thread */
-  /* What a driver that finds it lost knows: why, and which kernel did it (or "a or b"); "": nothing.  Written
-   * before is_lost. */
+  /* What a driver that finds it lost knows: why, and which kernel did it (or "a or b"); "":
+   * nothing. Written before is_lost. */
   char lost_why[512], lost_by[512];
 };
 
@@ -118,12 +118,12 @@ struct roc_device_ops {
   void (*stream_destroy)(roc_dev_stream *stream);
 
   /* Whether the stream takes a launch of the module with so many bytes of arguments (NULL, 0: other
-   * work) without waiting for what is queued: false, and a ticket whose completion helps, when it is
-   * full.  NULL: always. */
+   * work) without waiting for what is queued: false, and a ticket whose completion helps, when it
+   * is full. NULL: always. */
   bool (*has_room)(roc_dev_stream *stream, const roc_dev_module *module, uint32_t kernarg_bytes,
                    roc_ticket *out_ticket);
-  /* Queueing; each stores the work's ticket, and waits where there is no room.  Copies: host memory is
-   * the caller's to keep until the ticket completes. */
+  /* Queueing; each stores the work's ticket, and waits where there is no room. Copies: host memory
+   * is the caller's to keep until the ticket completes. */
   roc_status (*copy)(roc_dev_stream *stream, roc_devptr dst, roc_devptr src, size_t nbytes,
                      roc_copy_dir dir, roc_ticket *out_ticket, roc_error *err);
   /* Repeats `pattern` (1, 2, 4 or 8 bytes) over nbytes. */
@@ -159,18 +159,18 @@ struct roc_device_ops {
    * themselves.  Any thread; cheap.  NULL: a device that is lost sets is_lost of its own accord. */
   void (*watch)(const roc_device *device);
   /* Why work that is over did not run to its end: its queue was stopped, or the host's part of it
-   * failed.  False: it did.  *out_failure is the failure's number: the same for all work of the
-   * stream that one failure ended, of no other failure, never 0.  Asked by one thread at a time, for
+   * failed. False: it did. *out_failure is the failure's number: the same for all work of the
+   * stream that one failure ended, of no other failure, never 0. Asked by one thread at a time, for
    * the work of a stream in its order: an answer may be forgotten once later work was asked for.
-   * Not on a lost device.  NULL: work never fails alone. */
+   * Not on a lost device. NULL: work never fails alone. */
   bool (*find_failure)(roc_dev_stream *stream, roc_ticket ticket, uint64_t *out_failure,
                        roc_error *err);
   /* The last word of the tool that watches the driver's devices, once all work is over: it delivers
    * its report (IO when it cannot), and INVALID tells that it has found fault with kernels.  Any
    * thread.  NULL: there is none. */
   roc_status (*conclude)(roc_error *err);
-  /* Asks running kernels of the device to stop soon, wherever they are, and queued ones where it can.
-   * NULL: it cannot. */
+  /* Asks running kernels of the device to stop soon, wherever they are, and queued ones where it
+   * can. NULL: it cannot. */
   void (*interrupt)(roc_device *device);
 
   /* Code.  The object outlives the module.  unload: no launch of it is pending. */

@@ -19,8 +19,8 @@ extern const size_t roc_embedded_count;
  * Does nothing the second time in a state.  Raises on lack of memory. */
 void roc_embed_install(lua_State *L, const roc_embedded *files, size_t count);
 
-/* Pushes the globals of roclua's own Lua files: roc_push_library's, and a `require` for these files.
- * Raises on lack of memory. */
+/* Pushes the globals of roclua's own Lua files: roc_push_library's, and a `require` for these
+ * files. Raises on lack of memory. */
 void roc_embed_push_globals(lua_State *L);
 
 /* Pushes the table {[chunkname] = text} of what roclua_source was told, made on first use. */

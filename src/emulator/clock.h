@@ -1,5 +1,5 @@
-/* The one steady clock: what ROCR calls system time, and the counters of GPUs, which kernels read and
- * which stamp signals.
+/* The one steady clock: what ROCR calls system time, and the counters of GPUs, which kernels read
+ * and which stamp signals.
  *
  * All come from the same source, so that ROCR's translation of one into the other is exact. */
 #ifndef ROC_EMULATOR_CLOCK_H

@@ -40,8 +40,8 @@ ROC_EMULATOR_API bool roc_emulator_conclude(char *why, size_t size);
 ROC_EMULATOR_API bool roc_emulator_understands(char *why, size_t size);
 /* Places in kernels that ROCLUA_EMULATE_CHECK has found fault with, each told on stderr. */
 ROC_EMULATOR_API unsigned long long roc_emulator_findings(void);
-/* Ends the kernels that all GPUs run now, wherever they are, as if their work-items had ended; those
- * that are queued run. */
+/* Ends the kernels that all GPUs run now, wherever they are, as if their work-items had ended;
+ * those that are queued run. */
 ROC_EMULATOR_API void roc_emulator_interrupt(void);
 /* Wavefront instructions executed by all GPUs so far. */
 ROC_EMULATOR_API unsigned long long roc_emulator_executed(void);

@@ -27,9 +27,9 @@ typedef struct emu_map {
 /* NULL when memory is out.  Empty: nothing may be touched. */
 emu_map *emu_map_new(void);
 void emu_map_free(emu_map *map);
-/* Allows `access` (EMU_PAGE_* or 0 for none) on every page that [address, address + nbytes) touches.
- * Pages are counted: two ranges that share a page each hold it, and 0 lets go once.  False when
- * memory is out; the map is then as before. */
+/* Allows `access` (EMU_PAGE_* or 0 for none) on every page that [address, address + nbytes)
+ * touches. Pages are counted: two ranges that share a page each hold it, and 0 lets go once. False
+ * when memory is out; the map is then as before. */
 bool emu_map_set(emu_map *map, uint64_t address, uint64_t nbytes, unsigned access);
 
 static inline unsigned emu_map_page(const emu_map *map, uint64_t address) {

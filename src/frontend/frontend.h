@@ -156,8 +156,8 @@ roc_status roc_fe_compile(const roc_fe_program *program, const roc_fe_arg *args,
                           const roc_fe_options *options, roc_diags *diags,
                           roc_ir_module **out_module, roc_error *err);
 
-/* The typed kernel as Lua: a chunk that returns {{name =, chunk =, text =}, …}, the kernel first and then
- * the functions it calls.  docs/sim.md says what the texts call. */
+/* The typed kernel as Lua: a chunk that returns {{name =, chunk =, text =}, …}, the kernel first
+ * and then the functions it calls. docs/sim.md says what the texts call. */
 roc_status roc_fe_print_lua(const roc_fe_program *program, const roc_fe_arg *args, uint32_t nargs,
                             const roc_fe_options *options, roc_diags *diags, roc_str *out,
                             roc_error *err);

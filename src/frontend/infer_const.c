@@ -1,5 +1,5 @@
-/* Typing of roc.const.array in a kernel: of what array it is, and its elements in the dtype that the
- * call names.
+/* Typing of roc.const.array in a kernel: of what array it is, and its elements in the dtype that
+ * the call names.
  *
  * The elements are converted here, by the rules of the host's roc.const.array; what the host would
  * refuse is refused. */

@@ -149,9 +149,9 @@ static uint32_t by_direction(roc_lower *lx, roc_operand step, uint32_t up, uint3
   return roc_ir_select(&lx->b, is_down, down, up);
 }
 
-/* What forlimit of lvm.c makes of the float limit of an integer loop: the integer, or, where the loop
- * cannot reach it, *can_reach is false.  The limit is rounded down going up, up going down, and
- * clipped to the integers.  A NaN is below them all: nothing is counted up to it, and going down
+/* What forlimit of lvm.c makes of the float limit of an integer loop: the integer, or, where the
+ * loop cannot reach it, *can_reach is false. The limit is rounded down going up, up going down, and
+ * clipped to the integers. A NaN is below them all: nothing is counted up to it, and going down
  * nothing stops before the least integer. */
 static uint32_t clip_limit(roc_lower *lx, uint32_t limit, roc_operand step, uint32_t *can_reach) {
   roc_value_type vt = roc_ir_type_of(&lx->b, limit);

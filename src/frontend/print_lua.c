@@ -161,8 +161,8 @@ static bool is_logic(const roc_ast_node *node) {
   return node->kind == ROC_AST_BINARY && (node->op == ROC_OP_AND || node->op == ROC_OP_OR);
 }
 
-/* `a and b`, `a or b`: converts the operands, not the result, which may be `false`.  A choice between
- * two float32 values is one, also where a float64 is wanted. */
+/* `a and b`, `a or b`: converts the operands, not the result, which may be `false`. A choice
+ * between two float32 values is one, also where a float64 is wanted. */
 static void print_logic(roc_printer *p, const roc_ast_node *node, roc_ty want) {
   bool is_choice = node->op == ROC_OP_OR && roc_pl_type(p, node->a).maybe_false;
   if (is_choice && roc_pl_is_f32(p, roc_pl_type(p, node))) want = roc_pl_type(p, node);
@@ -690,8 +690,8 @@ static bool has_return(const roc_ast_func *ast, const roc_ast_list *list, bool i
   return found;
 }
 
-/* `last`: on which line an item is that comes to the end of the kernel rather than to a `return`: true,
- * wherever it is; false, when that cannot be told. */
+/* `last`: on which line an item is that comes to the end of the kernel rather than to a `return`:
+ * true, wherever it is; false, when that cannot be told. */
 static void print_end(const roc_ast_func *ast, roc_str *out) {
   bool on_last_line = false;
   if (!has_return(ast, &ast->body, true, &on_last_line)) {

@@ -80,8 +80,9 @@ const char *roc_pl_meeting_in(roc_printer *p, const roc_ast_list *list) {
 /* ---- jumps ------------------------------------------------------------------------------- */
 
 /* Meetings that a jump out of the statement whose turn it is goes past on its way to statement
- * `end` of frame `target`, or behind that; with `leaves_loop` also those of its next turns.  None where
- * it leaves a loop without any, whose turns nobody counts: then the meetings themselves tell. */
+ * `end` of frame `target`, or behind that; with `leaves_loop` also those of its next turns. None
+ * where it leaves a loop without any, whose turns nobody counts: then the meetings themselves tell.
+ */
 static uint8_t meets_missed(roc_printer *p, uint32_t target, uint32_t end, bool leaves_loop) {
   uint8_t missed = 0;
   for (uint32_t f = p->frames.count; f-- > target;) {

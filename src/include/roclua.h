@@ -48,10 +48,10 @@ ROCLUA_API void roclua_openlibs(struct lua_State *L);
 ROCLUA_API void roclua_source(struct lua_State *L, const char *chunkname, const char *text,
                               size_t nbytes);
 
-/* Makes the wait for a device that is in progress, or the next one, raise `interrupted!`, and ends the
- * kernels that it waits for where the device can (cpu, software GPUs).  A kernel on sim, which runs in
- * the launch, raises it there: at once when the call comes on its own thread, as in a signal handler,
- * otherwise before the next work-item.  Any thread; safe in a signal handler. */
+/* Makes the wait for a device that is in progress, or the next one, raise `interrupted!`, and ends
+ * the kernels that it waits for where the device can (cpu, software GPUs). A kernel on sim, which
+ * runs in the launch, raises it there: at once when the call comes on its own thread, as in a
+ * signal handler, otherwise before the next work-item. Any thread; safe in a signal handler. */
 ROCLUA_API void roclua_interrupt(void);
 
 /* Takes back an interrupt that no wait has seen yet.  Returns 1 if there was one, else 0.  Any
@@ -59,14 +59,14 @@ ROCLUA_API void roclua_interrupt(void);
 ROCLUA_API int roclua_take_interrupt(void);
 
 /* Writes what devices still work on to `text`, such as "kernel 'saxpy' (launched at a.lua:3)", at
- * most `size` bytes with the NUL.  Returns 1, or 0 when all is done, and then writes nothing.  Waits
- * for no device.  Any thread. */
+ * most `size` bytes with the NUL. Returns 1, or 0 when all is done, and then writes nothing. Waits
+ * for no device. Any thread. */
 ROCLUA_API int roclua_pending(char *text, size_t size);
 
 /* To be called once before the process ends: waits for all devices and hands what kernels printed
- * to the global `print` (Lua's own where that is nil). Returns 0; or 1 with a message pushed, when a kernel failed and no wait
- * has reported it or when `print` raised.  Later use of a device raises.  Raises on lack of memory.
- */
+ * to the global `print` (Lua's own where that is nil). Returns 0; or 1 with a message pushed, when
+ * a kernel failed and no wait has reported it or when `print` raised. Later use of a device raises.
+ * Raises on lack of memory. */
 ROCLUA_API int roclua_shutdown(struct lua_State *L);
 
 #ifdef __cplusplus

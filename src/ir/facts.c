@@ -1,4 +1,4 @@
-/* See facts.h.  Proofs are searches of bounded depth and length through the relations in force, most
+/* See facts.h. Proofs are searches of bounded depth and length through the relations in force, most
  * recent first: a check that would need a longer argument stays. */
 #include "ir/facts.h"
 

@@ -1,7 +1,7 @@
 /* The intermediate representation: typed, flat, structured.
  *
- * Sits between frontend (makes it) and codegen (lowers it); analyses and passes work on it.  A
- * module is one kernel with everything it calls inlined.  Choices:
+ * Sits between frontend (makes it) and codegen (lowers it); analyses and passes work on it. A
+ * module is one kernel with everything it calls inlined. Choices:
  *   - Instructions are flat: operands are results of earlier instructions, never nested.
  *   - Control flow is structured: IF, BLOCK, LOOP and FOR own regions (lists of instructions);
  *     LEAVE, NEXT and RETURN leave them.  A CPU needs regions to run a workgroup in loops; GPUs
@@ -12,14 +12,14 @@
  *     such an entry with leading indices.
  *   - Types are those of the kernel language (BOOL, INT, F32, F64); narrower arithmetic is what
  *     ranges prove.
- * Ids are 32-bit indices, not pointers.  A module owns an arena with all that it points to.
+ * Ids are 32-bit indices, not pointers. A module owns an arena with all that it points to.
  *
  * Text form (print.h), read back by read.h:
- *   kernel saxpy(n.0: int narrow, a.1: f64, x.2: float32[1] c read, y.3: float32[1] c written) check
+ *   kernel saxpy(n.0: int narrow, a.1: f64, x.2: float32[1] c read, y.3: float32[1] c written)
+ *       check
  *     var i.0: int
  *     %0: int = global_id 0 !"saxpy.lua" 3:5
- *     set i.0 %0
- */
+ *     set i.0 %0 */
 #ifndef ROC_IR_IR_H
 #define ROC_IR_IR_H
 

@@ -50,7 +50,7 @@ static bool is_constant_memory(const analysis *a, uint32_t index) {
   return !param->is_written && !param->is_alias;
 }
 
-/* One lane's value for all; but where there is no such lane each keeps its own.  The first is always
+/* One lane's value for all; but where there is no such lane each keeps its own. The first is always
  * there. */
 static uint8_t broadcast_level(const analysis *a, const roc_ir_inst *inst) {
   const roc_ir_inst *lane = &a->m->insts.items[roc_ir_arg(a->m, inst, 1)];

@@ -2,10 +2,10 @@
  *
  * One file an object in $XDG_CACHE_HOME/roclua (~/.cache/roclua), named after the content hash of
  * everything the code depends on: the IR's text, target, options, and the versions of compiler,
- * LLVM, device libraries and, for "cpu", the processor.  Best effort: a cache that cannot be read or
- * written is as if it were empty, and a damaged file is compiled anew and replaced.  Files appear
- * whole or not at all, so that processes may share it.  ROCLUA_CACHE=off turns it off;
- * ROCLUA_CACHE_MB bounds its size (256): what was used longest ago goes first.  Any thread. */
+ * LLVM, device libraries and, for "cpu", the processor. Best effort: a cache that cannot be read or
+ * written is as if it were empty, and a damaged file is compiled anew and replaced. Files appear
+ * whole or not at all, so that processes may share it. ROCLUA_CACHE=off turns it off;
+ * ROCLUA_CACHE_MB bounds its size (256): what was used longest ago goes first. Any thread. */
 #ifndef ROC_JIT_CACHE_H
 #define ROC_JIT_CACHE_H
 

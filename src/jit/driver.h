@@ -21,7 +21,8 @@ roc_status roc_jit_compile(const roc_ir_module *module, const roc_cg_options *op
  * ROC_CG_FINGERPRINT_BYTES. */
 roc_status roc_jit_fingerprint(const roc_cg_options *options, char *out, roc_error *err);
 
-/* True once the compiler is open; what it says of itself then holds, whatever became of its file. */
+/* True once the compiler is open; what it says of itself then holds, whatever became of its file.
+ */
 bool roc_jit_is_open(void);
 
 /* The files behind the fingerprint, as roc_codegen_api has it; "" before the compiler is open. */

@@ -24,7 +24,7 @@ typedef struct roc_jit_resources {
   roc_gpu_occupancy occupancy;
 } roc_jit_resources;
 
-/* workgroup: 0 for what roclua would choose.  UNSUPPORTED: the target has no such numbers.  INVALID:
+/* workgroup: 0 for what roclua would choose. UNSUPPORTED: the target has no such numbers. INVALID:
  * the kernel takes no workgroup that large there. */
 roc_status roc_jit_resources_of(const roc_codeobj *object, uint32_t workgroup,
                                 roc_jit_resources *out, roc_error *err);

@@ -145,7 +145,7 @@ static void join_worker(worker *w) {
   pthread_mutex_lock(&crew.lock);
 }
 
-/* No more work, and the threads are gone.  Registered twice.  After the back end is opened, so as to
+/* No more work, and the threads are gone. Registered twice. After the back end is opened, so as to
  * run before LLVM's destructors; and before it is opened, for an exit that begins on another thread
  * meanwhile: what the opening registers then runs after this. */
 static void stop_at_exit(void) {
@@ -161,9 +161,9 @@ void roc_jit_stop_before_exit(void) {
   atexit(stop_at_exit);
 }
 
-/* LLVM also registers destructors lazily, while it compiles, and those run before stop_at_exit.  Of
- * all that exit() runs, the destructors of the calling thread's thread-locals come first: so an exit
- * on the main thread, which is nearly every one, waits there for the compiles in flight. */
+/* LLVM also registers destructors lazily, while it compiles, and those run before stop_at_exit. Of
+ * all that exit() runs, the destructors of the calling thread's thread-locals come first: so an
+ * exit on the main thread, which is nearly every one, waits there for the compiles in flight. */
 extern int __cxa_thread_atexit_impl(void (*destructor)(void *), void *object, void *dso);
 extern void *__dso_handle;
 

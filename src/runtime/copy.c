@@ -1,12 +1,12 @@
 /* Queued copies and fills between arrays; see stream.h.
  *
- * The plain case is one driver copy between two contiguous blocks.  Strided arrays: where the host
+ * The plain case is one driver copy between two contiguous blocks. Strided arrays: where the host
  * can touch both sides a host call does the walk in stream order; a strided host array is packed
- * into a staging block first.  Of strided device memory the host cannot reach, all between the first
+ * into a staging block first. Of strided device memory the host cannot reach, all between the first
  * and the last element comes to the host, where that costs less than a copy for each run, else run
- * comes after run.  Into such memory the driver scatters the elements: what lies between them may
- * be written by others meanwhile, so it is never read and written back.  Every buffer involved,
- * staging included, is held by the pending work. */
+ * comes after run. Into such memory the driver scatters the elements: what lies between them may be
+ * written by others meanwhile, so it is never read and written back. Every buffer involved, staging
+ * included, is held by the pending work. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -236,7 +236,8 @@ static void find_span(const roc_array *a, int64_t *out_first, int64_t *out_last)
   }
 }
 
-/* Whether to bring the array's whole span to the host is cheaper than a copy for each of its runs. */
+/* Whether to bring the array's whole span to the host is cheaper than a copy for each of its runs.
+ */
 static bool has_short_span(const roc_array *dst, const roc_array *src) {
   if (host_reaches(src)) return false;
   int64_t first, last, nruns = roc_array_size(src) / run_length(dst, src);

@@ -528,7 +528,8 @@ static bool is_all_idle(roc_rt_device *device) {
   return idle;
 }
 
-/* Ctrl-C while we wait stops kernels where the device can; one that goes on ends with the process, and INTERRUPTED says that the driver's threads cannot be joined. */
+/* Ctrl-C while we wait stops kernels where the device can; one that goes on ends with the process,
+ * and INTERRUPTED says that the driver's threads cannot be joined. */
 static roc_status await_for_exit(roc_rt_device *device, roc_error *err) {
   roc_status status = await_all(device, true, err);
   if (status != ROC_INTERRUPTED) return status;

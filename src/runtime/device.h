@@ -15,8 +15,8 @@ roc_status roc_rt_device_get(uint32_t index, roc_rt_device **out_device, roc_err
 /* "cpu", "cpu:2", "hsa", "null": first of a kind, or the n-th from 1; a device's name works too. */
 roc_status roc_rt_device_find(const char *name, uint32_t *out_index, roc_error *err);
 
-/* The drivers without a device in the table, from index 0: the driver's kind, or NULL after the last,
- * and in err why there is none and what to do. */
+/* The drivers without a device in the table, from index 0: the driver's kind, or NULL after the
+ * last, and in err why there is none and what to do. */
 const char *roc_rt_absent_kind(uint32_t index, roc_error *err);
 
 /* A held device's struct and properties stay valid after shutdown, when no operation does. */

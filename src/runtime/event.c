@@ -1,7 +1,7 @@
 /* Recording, waiting for and timing events; see event.h.
  *
- * A record is a piece of queued work that uses one small host buffer, the time stamp; so the
- * stamp outlives an event that is dropped or recorded again meanwhile, by the rules of internal.h. */
+ * A record is a piece of queued work that uses one small host buffer, the time stamp; so the stamp
+ * outlives an event that is dropped or recorded again meanwhile, by the rules of internal.h. */
 #include "runtime/event.h"
 
 #include "base/clock.h"

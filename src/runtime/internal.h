@@ -35,8 +35,8 @@ typedef struct roc_rt_fault {
   uint32_t refs;   /* under the lock */
   roc_status code; /* FAULT; LOST: what the buffer was to receive will not come, each is told */
   bool is_reported;
-  /* Of the work that failed by it, in its stream: more than one when a queue stopped.  ROC_RT_NO_TICKET
-   * in `first`: that stream is gone, and another keeps the fault. */
+  /* Of the work that failed by it, in its stream: more than one when a queue stopped.
+   * ROC_RT_NO_TICKET in `first`: that stream is gone, and another keeps the fault. */
   roc_ticket first, last;
   uint64_t failure; /* the driver's number of it, in its stream; 0: not the driver's */
   char text[];

@@ -39,8 +39,8 @@ roc_status roc_rt_launch_check(roc_rt_device *device, const uint64_t grid[3],
                                const uint32_t local[3], uint32_t rank, uint32_t shared_bytes,
                                roc_error *err);
 /* Errors before anything is queued: INVALID (workgroup or grid over a limit, shared bytes), LOST,
- * OOM. A grid with a 0 queues nothing.  No allocation on the common path, and no wait but on a stream
- * whose driver's queue is full (INTERRUPTED). */
+ * OOM. A grid with a 0 queues nothing. No allocation on the common path, and no wait but on a
+ * stream whose driver's queue is full (INTERRUPTED). */
 roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launch,
                                roc_ticket *out_ticket, roc_error *err);
 

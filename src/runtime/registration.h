@@ -1,10 +1,10 @@
 /* Registered host memory: page-locked and mapped for devices, so that copies of it are asynchronous
  * and kernels use it in place.
  *
- * What is registered is a buffer, the memory of an array and of all views on it.  Registrations
+ * What is registered is a buffer, the memory of an array and of all views on it. Registrations
  * nest: the memory stays mapped until the last one ends, or until the buffer is gone, whichever is
- * first; a registration keeps no buffer alive.  Memory of roc_buffer_create_pinned is mapped all its
- * life.  A device is told of the memory when it is registered on it, any other one on first use. */
+ * first; a registration keeps no buffer alive. Memory of roc_buffer_create_pinned is mapped all its
+ * life. A device is told of the memory when it is registered on it, any other one on first use. */
 #ifndef ROC_RUNTIME_REGISTRATION_H
 #define ROC_RUNTIME_REGISTRATION_H
 

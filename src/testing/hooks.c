@@ -1,5 +1,5 @@
-/* roc.core.testing: planted failures and counts, for the specs.  In the program roclua-spec alone; no
- * program that is installed has them. */
+/* roc.core.testing: planted failures and counts, for the specs. In the program roclua-spec alone;
+ * no program that is installed has them. */
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>

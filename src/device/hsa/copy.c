@@ -178,7 +178,8 @@ static bool can_overlap(const char *a, const char *b, size_t nbytes) {
   return a < b + nbytes && b < a + nbytes;
 }
 
-/* Whether an engine can go from one to the other: memory of another GPU has to be opened to ours. */
+/* Whether an engine can go from one to the other: memory of another GPU has to be opened to ours.
+ */
 static bool is_direct(const roc_hsa_place *dst, const roc_hsa_place *src) {
   if (dst->kind == ROC_HSA_PAGEABLE || src->kind == ROC_HSA_PAGEABLE) return false;
   if (is_host(dst) || is_host(src) || dst->agent.handle == src->agent.handle) return true;
@@ -363,7 +364,8 @@ static roc_status copy_inline(roc_hsa_device *device, const roc_hsa_place *dst,
   return ROC_OK;
 }
 
-/* A small copy would wait for it in the engine, and everybody for the thread that makes the copy. */
+/* A small copy would wait for it in the engine, and everybody for the thread that makes the copy.
+ */
 static bool has_long_copy(const roc_hsa_device *device) {
   return device->long_queue && !roc_hsa_queue_has_done(device->long_queue, device->long_ticket);
 }

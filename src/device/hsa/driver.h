@@ -146,13 +146,14 @@ void roc_hsa_on_queue_error(hsa_status_t status, hsa_queue_t *source, void *queu
 roc_status roc_hsa_fail_lost(roc_hsa_device *device, roc_error *err);
 /* LOST when the agent is that of an open device which is lost. */
 roc_status roc_hsa_check_agent(hsa_agent_t agent, roc_error *err);
-/* The agent has had an illegal access, for `reasons` of HSA_AMD_MEMORY_FAULT_*: its device is lost. */
+/* The agent has had an illegal access, for `reasons` of HSA_AMD_MEMORY_FAULT_*: its device is lost.
+ */
 void roc_hsa_on_memory_fault(hsa_agent_t agent, uint64_t address, uint32_t reasons);
 
 /* watch.c: open while ROCR is. */
 void roc_hsa_watch_open(void);
 void roc_hsa_watch_close(void);
-/* Finds a GPU that had a memory fault which ROCR has not told of.  Any thread, as often as it likes,
+/* Finds a GPU that had a memory fault which ROCR has not told of. Any thread, as often as it likes,
  * with none of the driver's locks held. */
 void roc_hsa_watch_look(void);
 

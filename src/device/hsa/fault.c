@@ -1,8 +1,9 @@
-/* What ROCR tells of its own accord: memory faults (which watch.c finds, too) and queues that stopped.
+/* What ROCR tells of its own accord: memory faults (which watch.c finds, too) and queues that
+ * stopped.
  *
- * Its callbacks run on its own thread.  They never call Lua or take the runtime's lock: they leave
- * a text and wake the threads that wait.  A stopped queue is that queue's affair; after a memory fault the GPU
- * is in nobody knows what state, so the device is lost. */
+ * Its callbacks run on its own thread. They never call Lua or take the runtime's lock: they leave a
+ * text and wake the threads that wait. A stopped queue is that queue's affair; after a memory fault
+ * the GPU is in nobody knows what state, so the device is lost. */
 #include <stdio.h>
 #include <string.h>
 

@@ -85,8 +85,8 @@ struct roc_hsa_queue {
 /* Ticket 1 of a new queue is complete. */
 roc_status roc_hsa_queue_create(struct roc_hsa_device *device, roc_hsa_queue **out_queue,
                                 roc_error *err);
-/* Nothing is pending, or the device is lost; then ROCR's side is left alone.  Its worker has not been
- * given up. */
+/* Nothing is pending, or the device is lost; then ROCR's side is left alone. Its worker has not
+ * been given up. */
 void roc_hsa_queue_destroy(roc_hsa_queue *queue);
 
 /* LOST, or replaces an HSA queue that was stopped.  Before anything is queued. */
@@ -97,7 +97,7 @@ bool roc_hsa_queue_await(roc_hsa_queue *queue, roc_ticket ticket, uint64_t timeo
 /* Makes room for `count` packets; waits while the ring is full. */
 roc_status roc_hsa_queue_reserve(roc_hsa_queue *queue, uint32_t count, roc_error *err);
 /* A packet that waits for `signal` (NULL: for what is before it; is_stamp: from
- * roc_hsa_queue_find_stamp) and completes a ticket, in room that was reserved.  The queue takes over
+ * roc_hsa_queue_find_stamp) and completes a ticket, in room that was reserved. The queue takes over
  * the caller's hold of the signal. */
 roc_ticket roc_hsa_queue_gate(roc_hsa_queue *queue, roc_hsa_signal *signal, bool is_stamp);
 /* Room to hold one more signal; before the gate. */

@@ -1,10 +1,10 @@
 /* A watch on the GPUs that waits for nobody's word: whether one of them has had a memory fault.
  *
  * ROCR tells of faults by an interrupt and a callback, and neither is sure to come:
- * HSA_ENABLE_INTERRUPT=0 turns interrupts off, and another part of the process may have the callback.
- * So there is an event of our own at the kernel's driver, which it raises with ROCR's, and every wait
- * that has lasted for a while looks at it.  The driver's library is the one that ROCR has opened; a
- * ROCR that has it built in keeps it for itself, and then there is no watch. */
+ * HSA_ENABLE_INTERRUPT=0 turns interrupts off, and another part of the process may have the
+ * callback. So there is an event of our own at the kernel's driver, which it raises with ROCR's,
+ * and every wait that has lasted for a while looks at it. The driver's library is the one that ROCR
+ * has opened; a ROCR that has it built in keeps it for itself, and then there is no watch. */
 #include <dlfcn.h>
 #include <hsakmt.h>
 #include <string.h>

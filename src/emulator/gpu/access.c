@@ -98,8 +98,8 @@ static bool check_lanes(emu_wave *wave, const emu_inst *inst, const emu_access *
   return true;
 }
 
-/* A run of memory that threads share is moved at once: the host's vector moves tear no aligned word,
- * which is all that a program may count on.  ThreadSanitizer takes only words to be whole. */
+/* A run of memory that threads share is moved at once: the host's vector moves tear no aligned
+ * word, which is all that a program may count on. ThreadSanitizer takes only words to be whole. */
 #ifdef __SANITIZE_THREAD__
 enum { MOVES_SHARED_RUNS = 0 };
 #else

@@ -1,10 +1,10 @@
 /* The disassembler's text, taken apart: mnemonic and encoding suffix, operands between commas,
  * modifiers between spaces.
  *
- * The op's table says how many operands there are and of which types, and that tells which modifiers
- * have an effect.  Whatever is not understood completely is refused, never guessed.  The 16-bit field
- * of SOPP and SOPK instructions (counters, hardware registers, messages, distances) is taken from the
- * bits, not from its many spellings. */
+ * The op's table says how many operands there are and of which types, and that tells which
+ * modifiers have an effect. Whatever is not understood completely is refused, never guessed. The
+ * 16-bit field of SOPP and SOPK instructions (counters, hardware registers, messages, distances) is
+ * taken from the bits, not from its many spellings. */
 #include "emulator/gpu/decode.h"
 
 #include <stdio.h>
@@ -84,7 +84,8 @@ static bool takes_packed_neg(const emu_op *op, unsigned bits) {
   return is_packed_real(op->src[0]);
 }
 
-/* Parts of registers make no pairs; where M0 counts registers, an encoding's extras are not known. */
+/* Parts of registers make no pairs; where M0 counts registers, an encoding's extras are not known.
+ */
 static bool takes_encoding(const emu_op *op, uint8_t encoding) {
   if (encoding <= EMU_ENC_E64) return true;
   bool is_relative = (op->flags & EMU_READS_M0) != 0;
@@ -299,7 +300,8 @@ static bool apply_modifier(parse *p, const char *text) {
          apply_source_selection(inst, text) || apply_permutation(inst, text);
 }
 
-/* ---- taking apart ----------------------------------------------------------------------------- */
+/* ---- taking apart -----------------------------------------------------------------------------
+ */
 
 /* Encoding suffixes, and what they mean. */
 static const struct suffix {
@@ -434,7 +436,8 @@ static void take_constant(parse *p, const uint8_t *code) {
   if ((p->word & 0x1ff) == 0xff) put_constant(p->inst, 0, value);
 }
 
-/* ---- control flow ----------------------------------------------------------------------------- */
+/* ---- control flow -----------------------------------------------------------------------------
+ */
 
 static const struct flow_row {
   const char *prefix; /* of the mnemonic */
@@ -473,8 +476,8 @@ static void set_defaults(emu_inst *inst) {
   inst->dpp.row_mask = inst->dpp.bank_mask = 0xf;
 }
 
-/* A constant is the low half of a packed pair; what the high half then is, the manuals leave open, and
- * compilers never ask for it. */
+/* A constant is the low half of a packed pair; what the high half then is, the manuals leave open,
+ * and compilers never ask for it. */
 static bool check_pairs(const parse *p) {
   const emu_inst *inst = p->inst;
   unsigned high = inst->mod.op_sel;

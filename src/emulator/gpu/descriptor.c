@@ -48,8 +48,8 @@ static uint16_t at_most(uint32_t count, uint32_t most) {
   return (uint16_t)(count < most ? count : most);
 }
 
-/* On chips whose accumulation registers are in the same file, rsrc3 says where they begin; MI100 has
- * a second file of them, as large as the first. */
+/* On chips whose accumulation registers are in the same file, rsrc3 says where they begin; MI100
+ * has a second file of them, as large as the first. */
 static void count_vector_registers(const emu_chip *chip, const layout *d, emu_descriptor *out) {
   uint32_t granule = chip->vgpr_granule[out->wave_size == 32];
   uint32_t all = ((d->rsrc1 & 0x3f) + 1) * granule;

@@ -72,8 +72,8 @@ static bool is_wrong_result(uint32_t word, bool is_gfx9) {
   return is_gfx9 && word >> 26 == 0x34 && is_scalar && (word & 0xff) == 0xff;
 }
 
-/* Opcodes (bits 30:25) of the VOP2 instructions whose source 1 is the constant: v_madmk, v_fmamk.  In
- * the one behind each, v_madak and v_fmaak, it is source 2. */
+/* Opcodes (bits 30:25) of the VOP2 instructions whose source 1 is the constant: v_madmk, v_fmamk.
+ * In the one behind each, v_madak and v_fmaak, it is source 2. */
 static const uint8_t constant_opcodes[2][2] = {{0x17, 0x24}, {0x2c, 0x37}};
 
 unsigned emu_constant_source(uint32_t word, bool is_gfx9) {

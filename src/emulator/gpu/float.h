@@ -2,12 +2,12 @@
  * through the wavefront's mode.
  *
  * An operation is a kernel: one expression per lane, compiled for any host and once more for hosts
- * with wide registers and fused multiply-add, both with the same results.  A frame (emu_run_f32 and
+ * with wide registers and fused multiply-add, both with the same results. A frame (emu_run_f32 and
  * its relatives) fetches the sources, runs the kernel under the mode's rounding, and applies what
  * the mode and the instruction ask for around it: denormals flushed on the way in and out, output
- * modifiers, clamping.  In the plain mode, which compilers set, nothing remains but the kernel.
- * Kernels decide about NaNs themselves (emu_settle): a NaN operand is propagated, quieted, the first
- * one first; an invalid operation gives 0x7fc00000, whatever the host would make of it. */
+ * modifiers, clamping. In the plain mode, which compilers set, nothing remains but the kernel.
+ * Kernels decide about NaNs themselves (emu_settle): a NaN operand is propagated, quieted, the
+ * first one first; an invalid operation gives 0x7fc00000, whatever the host would make of it. */
 #ifndef ROC_EMULATOR_GPU_FLOAT_H
 #define ROC_EMULATOR_GPU_FLOAT_H
 
@@ -169,9 +169,9 @@ EMU_INLINE uint32_t emu_narrow_nearest(uint32_t bits) {
 /* The same under any rounding (emu_mode's numbers), whatever the host's is. */
 uint32_t emu_narrow(uint32_t bits, unsigned round);
 
-/* a * b + c as a float whose last bit is 1 when it is not exact ("rounded to odd"): rounding that to
- * a half gives what rounding the exact sum would give.  The product is exact in a double, and where
- * the sum is not, its last bit is made sticky first. */
+/* a * b + c as a float whose last bit is 1 when it is not exact ("rounded to odd"): rounding that
+ * to a half gives what rounding the exact sum would give. The product is exact in a double, and
+ * where the sum is not, its last bit is made sticky first. */
 EMU_INLINE float emu_fuse(float a, float b, float c) {
   double product = (double)a * b, sum = product + c, part = sum - product;
   double lost = (product - (sum - part)) + (c - part);

@@ -1,5 +1,5 @@
-/* A GPU: its programs, its workers, the benches of the threads that run workgroups, and the names of
- * kernels it has run. */
+/* A GPU: its programs, its workers, the benches of the threads that run workgroups, and the names
+ * of kernels it has run. */
 #include "emulator/gpu/gpu.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* The hardware registers that scalar instructions read and write: MODE and what stands around it.
  *
- * AMD's Vega and RDNA2 ISA manuals, "Hardware registers".  What is not known stops the wavefront. */
+ * AMD's Vega and RDNA2 ISA manuals, "Hardware registers". What is not known stops the wavefront. */
 #include "emulator/clock.h"
 #include "emulator/gpu/mode.h"
 #include "emulator/gpu/ops.h"
@@ -21,8 +21,8 @@ enum {
   HWREGS = sizeof((emu_wave *)0)->hw / sizeof((emu_wave *)0)->hw[0]
 };
 
-/* By generation, which may be written, and which only be read: the others tell of hardware, or steer
- * it in ways that have no meaning here. */
+/* By generation, which may be written, and which only be read: the others tell of hardware, or
+ * steer it in ways that have no meaning here. */
 static const uint32_t writable_registers[] = {
     [EMU_GFX9] = 1u << HWREG_MODE | 1u << HWREG_TRAPSTS,
     [EMU_GFX10] = 1u << HWREG_MODE | 1u << HWREG_TRAPSTS | 1u << HWREG_FLAT_SCR_LO |

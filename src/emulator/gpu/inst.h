@@ -1,9 +1,9 @@
 /* A decoded instruction: what the disassembler printed, resolved to registers, bits and a function.
  *
- * Made once per kernel (decode.c), then read by every wavefront: immutable after decoding.  What an
+ * Made once per kernel (decode.c), then read by every wavefront: immutable after decoding. What an
  * instruction is and does stands in the tables of the class files (salu.c, valu_*.c, …), found by
  * the name of AMD's ISA manuals without its encoding suffix ("v_add_f32" for v_add_f32_e64).
- * Operands stand in the order of the assembler: destinations, then sources.  Of what the text leaves
+ * Operands stand in the order of the assembler: destinations, then sources. Of what the text leaves
  * out, the tables' flags tell what somebody else must know (the VCC that v_div_fmas reads). */
 #ifndef ROC_EMULATOR_GPU_INST_H
 #define ROC_EMULATOR_GPU_INST_H

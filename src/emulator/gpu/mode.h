@@ -2,8 +2,9 @@
  *
  * Its bits are those of AMD's ISA manuals ("Hardware registers"): rounding of singles in bits 0-1,
  * of doubles and halves in 2-3; denormals of singles in 4-5, of doubles and halves in 6-7;
- * DX10_CLAMP 8; IEEE 9; on gfx9 the switch of the register index (valu_lane.c) 27.  Exceptions that
- * trap (12-20), FP16_OVFL (23), and gfx9's VSKIP (28) are not known; the others mean nothing here. */
+ * DX10_CLAMP 8; IEEE 9; on gfx9 the switch of the register index (valu_lane.c) 27. Exceptions that
+ * trap (12-20), FP16_OVFL (23), and gfx9's VSKIP (28) are not known; the others mean nothing here.
+ */
 #ifndef ROC_EMULATOR_GPU_MODE_H
 #define ROC_EMULATOR_GPU_MODE_H
 

@@ -1,9 +1,9 @@
 /* The code objects behind ROCR's link map, read with libelf and libdw.
  *
  * ROCR's list, its strings and the code objects are other people's memory: everything is copied by
- * the kernel (process_vm_readv), which fails where a load would crash.  A copy is believed only when
- * its code is what lies in memory at the place it is said to be loaded at.  Copies are kept, the
- * most recently used ones, for the time when the original is gone.  One lock, as libdw wants it. */
+ * the kernel (process_vm_readv), which fails where a load would crash. A copy is believed only when
+ * its code is what lies in memory at the place it is said to be loaded at. Copies are kept, the
+ * most recently used ones, for the time when the original is gone. One lock, as libdw wants it. */
 #include "emulator/gpu/name.h"
 
 #include <dwarf.h>
@@ -279,8 +279,8 @@ bool emu_name_find(uint64_t address, char *out, size_t size) {
 
 typedef emu_name_row line_row; /* with loaded addresses */
 
-/* libdw puts a relative name behind the unit's folder, which roclua leaves empty: "/x.lua" is x.lua,
- * unless there is such a file. */
+/* libdw puts a relative name behind the unit's folder, which roclua leaves empty: "/x.lua" is
+ * x.lua, unless there is such a file. */
 static const char *plain_name(Dwarf_Die *unit, const char *name) {
   Dwarf_Files *files;
   size_t count;

@@ -1,9 +1,9 @@
 /* Names and source lines for addresses of code: of the kernel a fault stopped in.
  *
  * ROCR publishes what it has loaded as a debugger's link map, whose names are URIs of the code
- * objects ("memory://pid#offset=…&size=…", "file://…").  Both may be gone when we look, and change
- * while we do: they are read so that nothing worse than no answer comes of it, and kept from then on
- * as long as ROCR lists the object.  Any thread. */
+ * objects ("memory://pid#offset=…&size=…", "file://…"). Both may be gone when we look, and change
+ * while we do: they are read so that nothing worse than no answer comes of it, and kept from then
+ * on as long as ROCR lists the object. Any thread. */
 #ifndef ROC_EMULATOR_GPU_NAME_H
 #define ROC_EMULATOR_GPU_NAME_H
 
@@ -21,7 +21,8 @@ bool emu_name_find(uint64_t address, char *out, size_t size);
 bool emu_name_line(uint64_t address, char *file, size_t size, uint32_t *line);
 
 /* Calls `visit` for each range of addresses within [begin, end) that was compiled from one line, in
- * the order of the line table; never without debug information.  `visit` calls nothing of this file. */
+ * the order of the line table; never without debug information. `visit` calls nothing of this file.
+ */
 void emu_name_lines(uint64_t begin, uint64_t end,
                     void (*visit)(void *ud, uint64_t begin, uint64_t end, uint32_t line), void *ud);
 
@@ -33,8 +34,8 @@ typedef struct emu_name_row {
   uint32_t line, mark;
 } emu_name_row;
 
-/* Calls `visit` for each row that overlaps [begin, end), in the order of the table; the row lives as
- * long as the call.  `visit` calls nothing of this file. */
+/* Calls `visit` for each row that overlaps [begin, end), in the order of the table; the row lives
+ * as long as the call. `visit` calls nothing of this file. */
 void emu_name_rows(uint64_t begin, uint64_t end, void (*visit)(void *ud, const emu_name_row *row),
                    void *ud);
 

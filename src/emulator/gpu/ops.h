@@ -19,8 +19,8 @@ extern const emu_op emu_salu_ops[], emu_hwreg_ops[], emu_flow_ops[], emu_smem_op
     }                                                                                          \
   }
 
-/* A comparison's rows: v_cmp, and v_cmpx, which writes EXEC: on gfx9 beside its destination, on gfx10
- * in place of one. */
+/* A comparison's rows: v_cmp, and v_cmpx, which writes EXEC: on gfx9 beside its destination, on
+ * gfx10 in place of one. */
 /* clang-format off */
 #define EMU_COMPARE_ROWS(name, run, A, B)                                                  \
   {"v_cmp_" name, run, EMU_ALL, EMU_CLASS_VALU, 0, {EMU_MASK}, {A, B}},                     \

@@ -335,7 +335,7 @@ void emu_piece_free(emu_piece *piece) {
   roc_free(piece);
 }
 
-/* The index of the first instruction at or behind the offset.  Offsets are ordered as signed numbers
+/* The index of the first instruction at or behind the offset. Offsets are ordered as signed numbers
  * are, from the piece's lowest address on. */
 static uint32_t find_first(const emu_piece *piece, uint32_t offset) {
   uint32_t low = 0, high = piece->ninsts;

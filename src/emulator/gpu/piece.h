@@ -1,5 +1,5 @@
-/* Pieces of decoded code: the instructions that can be reached from an address, laid out in the order
- * of their addresses (program.h).  A piece never changes or moves while its program lives. */
+/* Pieces of decoded code: the instructions that can be reached from an address, laid out in the
+ * order of their addresses (program.h). A piece never changes or moves while its program lives. */
 #ifndef ROC_EMULATOR_GPU_PIECE_H
 #define ROC_EMULATOR_GPU_PIECE_H
 

@@ -1,10 +1,10 @@
 /* Decoded code: the instructions that can be reached from an entry, and the cache that keeps them.
  *
  * A program holds instructions in the order of their addresses, each followed in the array by the
- * one execution falls through to, so that a wavefront's next instruction is inst + 1 and a branch is
- * a difference of indices.  Where there is no code to decode, where it is not understood or cannot
- * be read, an instruction stands that stops the wavefront and says so: execution needs no check.
- * Code that only registers lead to is decoded when it is reached, in pieces of its own. */
+ * one execution falls through to, so that a wavefront's next instruction is inst + 1 and a branch
+ * is a difference of indices. Where there is no code to decode, where it is not understood or
+ * cannot be read, an instruction stands that stops the wavefront and says so: execution needs no
+ * check. Code that only registers lead to is decoded when it is reached, in pieces of its own. */
 #ifndef ROC_EMULATOR_GPU_PROGRAM_H
 #define ROC_EMULATOR_GPU_PROGRAM_H
 
@@ -45,9 +45,9 @@ void emu_programs_free(emu_programs *programs);
  * before its next use.  Any thread. */
 void emu_programs_changed(emu_programs *programs);
 
-/* The program at `entry` for kernels of that grant, decoded now or found; to be released.  Code that
- * cannot be read gives a program that stops at once.  NULL when memory is out or LLVM does not know
- * the chip.  Any thread. */
+/* The program at `entry` for kernels of that grant, decoded now or found; to be released. Code that
+ * cannot be read gives a program that stops at once. NULL when memory is out or LLVM does not know
+ * the chip. Any thread. */
 const emu_program *emu_programs_get(emu_programs *programs, uint64_t entry, const emu_grant *grant);
 void emu_program_release(const emu_program *program);
 

@@ -68,7 +68,8 @@ RUN(3, med3)
 
 /* ---- whole and fractional parts -------------------------------------------------------------- */
 
-/* A zero gets the number's sign here: under directed roundings compilers' code may make it wrong. */
+/* A zero gets the number's sign here: under directed roundings compilers' code may make it wrong.
+ */
 #define WHOLE(how, x) MATH(copysign)(MATH(how)(x), x)
 EMU_KERNEL_1(floor_kernel, SETTLE_1(WHOLE(floor, a)))
 EMU_KERNEL_1(ceil_kernel, SETTLE_1(WHOLE(ceil, a)))

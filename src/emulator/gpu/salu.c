@@ -1,8 +1,8 @@
 /* Scalar arithmetic: SOP1, SOP2, SOPC and SOPK, which compute on scalar registers and SCC.
  *
- * What each does is the text of AMD's Vega and RDNA2 ISA manuals, chapter "Instructions"; where those
- * say nothing (widths above 32, minima of equal numbers) the later manuals' text for the same name.
- * Hardware registers are hwreg.c's.  An immediate of SOPK is the 16 bits of the encoding, in
+ * What each does is the text of AMD's Vega and RDNA2 ISA manuals, chapter "Instructions"; where
+ * those say nothing (widths above 32, minima of equal numbers) the later manuals' text for the same
+ * name. Hardware registers are hwreg.c's. An immediate of SOPK is the 16 bits of the encoding, in
  * inst->imm; inst->src has registers and literals alone. */
 #include "emulator/gpu/ops.h"
 #include "emulator/gpu/wave.h"
@@ -62,9 +62,12 @@ BINARY(run_min_i32, U32, I32, I32, a < b ? a : b, a < b)
 BINARY(run_min_u32, U32, U32, U32, a < b ? a : b, a < b)
 BINARY(run_max_i32, U32, I32, I32, a >= b ? a : b, a >= b)
 BINARY(run_max_u32, U32, U32, U32, a >= b ? a : b, a >= b)
-BINARY(run_mul_i32, U32, U32, U32, a *b, KEEP)
-BINARY(run_mul_hi_u32, U32, U32, U32, (uint64_t)a *b >> 32, KEEP)
-BINARY(run_mul_hi_i32, U32, I32, I32, (uint64_t)((int64_t)a *b) >> 32, KEEP)
+/* clang-format takes these products for pointers. */
+/* clang-format off */
+BINARY(run_mul_i32, U32, U32, U32, a * b, KEEP)
+BINARY(run_mul_hi_u32, U32, U32, U32, (uint64_t)a * b >> 32, KEEP)
+BINARY(run_mul_hi_i32, U32, I32, I32, (uint64_t)((int64_t)a * b) >> 32, KEEP)
+/* clang-format on */
 BINARY(run_absdiff_i32, U32, U32, U32, (int32_t)(a - b) < 0 ? b - a : a - b, d != 0)
 UNARY(run_abs_i32, U32, U32, (int32_t)a < 0 ? 0 - a : a, d != 0)
 UNARY(run_sext_i32_i8, U32, U32, (int8_t)a, KEEP)
@@ -262,7 +265,7 @@ static void run_movrelsd_2_b32(emu_wave *wave, const emu_inst *inst) {
 /* Both halves, whatever the wavefront's width. */
 static const emu_operand exec_pair = {.kind = EMU_OPERAND_SGPR, .nregs = 2, .reg = EMU_SGPR_EXEC};
 
-/* `value` of a, the source, and e, EXEC; `saved` goes to the destination.  The 32-bit forms know the
+/* `value` of a, the source, and e, EXEC; `saved` goes to the destination. The 32-bit forms know the
  * low half of EXEC alone. */
 #define SAVE_EXEC(name, value, saved)                             \
   static void name##_b32(emu_wave *wave, const emu_inst *inst) {  \

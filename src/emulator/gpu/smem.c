@@ -67,7 +67,8 @@ static extent extent_of(const emu_wave *wave, const emu_operand *operand) {
                   .nbytes = stride ? stride * word[2] : word[2]};
 }
 
-/* How many of the dwords at `offset` the buffer has; none in front of it, where an offset is huge. */
+/* How many of the dwords at `offset` the buffer has; none in front of it, where an offset is huge.
+ */
 static uint32_t count_valid(const extent *buffer, uint64_t offset, uint32_t ndwords) {
   uint64_t behind = offset < buffer->nbytes ? (buffer->nbytes - offset) / 4 : 0;
   return behind < ndwords ? (uint32_t)behind : ndwords;

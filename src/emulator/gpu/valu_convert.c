@@ -1,8 +1,8 @@
 /* Conversions between floats, doubles, halves and integers.
  *
- * To integers: truncated (or as the name says), saturated, NaN gives 0.  To floats: rounded as the
- * mode says, by its 64-bit field where doubles or halves take part; denormals of the result go by the
- * result's own field.  ISA guides, V_CVT_*. */
+ * To integers: truncated (or as the name says), saturated, NaN gives 0. To floats: rounded as the
+ * mode says, by its 64-bit field where doubles or halves take part; denormals of the result go by
+ * the result's own field. ISA guides, V_CVT_*. */
 #include "emulator/gpu/float.h"
 #include "emulator/gpu/ops.h"
 

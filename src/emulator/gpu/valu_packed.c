@@ -1,8 +1,8 @@
-/* Packed instructions: two halves of a register, or two floats of a pair, at once; and those that mix
- * halves with floats, and dot products of integers.
+/* Packed instructions: two halves of a register, or two floats of a pair, at once; and those that
+ * mix halves with floats, and dot products of integers.
  *
  * op_sel says for each source which part the low result is made of, op_sel_hi the same for the high
- * result; neg_lo and neg_hi negate those.  ISA guides, VOP3P.  Dot products of halves are left out:
+ * result; neg_lo and neg_hi negate those. ISA guides, VOP3P. Dot products of halves are left out:
  * how the hardware rounds between their steps is not documented. */
 #include "emulator/gpu/float.h"
 #include "emulator/gpu/ops.h"

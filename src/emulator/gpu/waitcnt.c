@@ -1,12 +1,12 @@
 /* The s_waitcnt check: a forward dataflow over the program's blocks.
  *
  * State: the loads that may be in flight, each with the register it fills, its kind, and the least
- * number of younger operations that must be complete after it.  Vector memory returns in order, LDS
- * in order among itself, scalar loads in any order (AMD's Vega ISA manual, 4.4): a load of the first
- * two is complete when its counter is down to its number of younger operations, a scalar load at 0.
- * A flat load counts in both counters; either may prove it complete here, since its address says
- * which memory it went to and the compiler may know.  Where paths meet the smaller number holds.
- * What an unknown caller left in flight, or a callee leaves, is not looked for. */
+ * number of younger operations that must be complete after it. Vector memory returns in order, LDS
+ * in order among itself, scalar loads in any order (AMD's Vega ISA manual, 4.4): a load of the
+ * first two is complete when its counter is down to its number of younger operations, a scalar load
+ * at 0. A flat load counts in both counters; either may prove it complete here, since its address
+ * says which memory it went to and the compiler may know. Where paths meet the smaller number
+ * holds. What an unknown caller left in flight, or a callee leaves, is not looked for. */
 #include "emulator/gpu/waitcnt.h"
 
 #include <stdio.h>
@@ -54,7 +54,8 @@ typedef struct check {
 
 enum { NO_BLOCK = 0xffffffff };
 
-/* ---- what instructions are --------------------------------------------------------------------- */
+/* ---- what instructions are ---------------------------------------------------------------------
+ */
 
 static kind kind_of(const emu_inst *inst) {
   switch (inst->op->class) {
@@ -81,7 +82,8 @@ static const emu_operand *result_of(const emu_inst *inst, kind own) {
   return returns ? &inst->src[0] : NULL;
 }
 
-/* Whether it counts in VM_CNT or LGKM_CNT: gfx10 has a counter of its own for what returns nothing. */
+/* Whether it counts in VM_CNT or LGKM_CNT: gfx10 has a counter of its own for what returns nothing.
+ */
 static bool is_counted(const emu_inst *inst, kind own) {
   if (own != VECTOR && own != FLAT) return own != NOT_COUNTED;
   return inst->chip == EMU_GFX9 || inst->op->class == EMU_CLASS_LOAD || result_of(inst, own);
@@ -111,7 +113,8 @@ static void name_register(unsigned key, char *out, size_t size) {
   }
 }
 
-/* ---- the loads in flight ----------------------------------------------------------------------- */
+/* ---- the loads in flight -----------------------------------------------------------------------
+ */
 
 static bool is_in_flight(const check *c, unsigned key) {
   return c->in_flight[key / 64] >> (key % 64) & 1;
@@ -238,14 +241,15 @@ static void step(check *c, uint32_t at) {
   if (own != NOT_COUNTED) begin_operation(c, at, own);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------ */
+/* ---- blocks ------------------------------------------------------------------------------------
+ */
 
 static int compare_loads(const void *a, const void *b) {
   const load *x = a, *y = b;
   return x->key != y->key ? (int)x->key - y->key : (int)x->kind - y->kind;
 }
 
-/* Joins `now`, which is sorted, into the state at the block's begin.  True when that has changed. */
+/* Joins `now`, which is sorted, into the state at the block's begin. True when that has changed. */
 static bool join(check *c, state *begin) {
   state joined = {0};
   uint32_t i = 0, k = 0;

@@ -135,8 +135,8 @@ struct emu_dispatch {
 /* Whether its workgroups are to end: a fault, a stop, an interrupt. */
 bool emu_dispatch_is_over(const emu_dispatch *dispatch);
 
-/* Stops the wavefront and with it the dispatch: `fmt` says what happened; kernel, work-item and line
- * are added.  `lane`: the item's lane, or -1 for the whole wavefront. */
+/* Stops the wavefront and with it the dispatch: `fmt` says what happened; kernel, work-item and
+ * line are added. `lane`: the item's lane, or -1 for the whole wavefront. */
 void emu_stop(emu_wave *wave, const emu_inst *inst, emu_fault_kind kind, int lane, const char *fmt,
               ...) __attribute__((format(printf, 5, 6)));
 /* The same for an access to `address` that no memory answers. */

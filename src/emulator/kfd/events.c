@@ -1,8 +1,8 @@
-/* Events with the kernel driver's rule: raising one wakes everybody who waits at that moment, and it
- * stays raised only if nobody did (or if it is made to be reset by hand).
+/* Events with the kernel driver's rule: raising one wakes everybody who waits at that moment, and
+ * it stays raised only if nobody did (or if it is made to be reset by hand).
  *
  * ROCR lets many signals share one event, so a wakeup that one waiter swallows would be missed by
- * another.  There remains the moment between a thread's look at the value and its wait: each event
+ * another. There remains the moment between a thread's look at the value and its wait: each event
  * keeps the number of its last raise, each thread how many raises there had been when its last wait
  * ended; an event raised since then ends the new wait at once, and the thread looks again.
  *

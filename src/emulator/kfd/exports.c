@@ -1,6 +1,6 @@
 /* The functions ROCR imports: checks, then a call of the thunk proper.
  *
- * What ROCR 5 never calls on such a GPU is refused as not supported.  In a child of fork the threads
+ * What ROCR 5 never calls on such a GPU is refused as not supported. In a child of fork the threads
  * of the queues do not exist: there, what would give something back does nothing and succeeds (ROCR
  * ends the process otherwise), and everything else fails at once. */
 #include <pthread.h>

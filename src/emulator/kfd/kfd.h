@@ -2,9 +2,9 @@
  * others write at the same time is read.
  *
  * The thunk stands where libhsakmt does, between ROCR and the driver: exports.c has the exported
- * functions, each a few lines over what is declared here.  Node 0 is the host, node n the n-th GPU.
- * Everything is made by hsaKmtOpenKFD and gone after hsaKmtCloseKFD; ROCR may open again.  Unless said
- * otherwise any thread may call, while the thunk is open. */
+ * functions, each a few lines over what is declared here. Node 0 is the host, node n the n-th GPU.
+ * Everything is made by hsaKmtOpenKFD and gone after hsaKmtCloseKFD; ROCR may open again. Unless
+ * said otherwise any thread may call, while the thunk is open. */
 #ifndef ROC_EMULATOR_KFD_KFD_H
 #define ROC_EMULATOR_KFD_KFD_H
 

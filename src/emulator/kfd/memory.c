@@ -1,10 +1,10 @@
-/* Memory as ROCR asks for it: allocations (VRAM, host memory, scratch) and the user's memory that is
- * locked for GPUs.
+/* Memory as ROCR asks for it: allocations (VRAM, host memory, scratch) and the user's memory that
+ * is locked for GPUs.
  *
  * An address is the same to host and GPUs, so an allocation is fresh pages of the process, followed
- * by one page that nobody may touch.  Two tables by address, each sorted and searched by halving;
- * ranges are found by any address inside them.  Allocations never overlap; registrations may, and
- * each carries how far the ranges up to it reach, so that the search stops early.  What a GPU may
+ * by one page that nobody may touch. Two tables by address, each sorted and searched by halving;
+ * ranges are found by any address inside them. Allocations never overlap; registrations may, and
+ * each carries how far the ranges up to it reach, so that the search stops early. What a GPU may
  * touch stands in its page map: this file sets a range there for each node it is mapped to. */
 #include <errno.h>
 #include <pthread.h>

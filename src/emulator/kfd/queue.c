@@ -1,9 +1,9 @@
 /* The queues' threads: made and ended by ROCR's calls, asleep when there is nothing to do.
  *
- * Submitting a packet is a store to memory and no system call, so somebody has to look.  A worker
+ * Submitting a packet is a store to memory and no system call, so somebody has to look. A worker
  * looks for about a millisecond after its last packet, then parks; one thread, the watcher, looks
  * after all parked queues, the less often the longer nothing came, and at once when somebody begins
- * to wait for an event: that one has probably submitted something.  Workers never call ROCR: joining
+ * to wait for an event: that one has probably submitted something. Workers never call ROCR: joining
  * one cannot wait for a lock that its joiner holds. */
 #include "emulator/kfd/queue.h"
 
@@ -38,7 +38,7 @@ static pthread_t watcher;
 static bool has_watcher, watcher_ends;
 static _Atomic bool watcher_dozes; /* for long enough to be woken */
 
-/* How often to look when the last packet is that long ago.  A look costs some 5 to 20 us of the host
+/* How often to look when the last packet is that long ago. A look costs some 5 to 20 us of the host
  * with the sleep around it. */
 static const struct {
   uint64_t idle_ns, period_ns;

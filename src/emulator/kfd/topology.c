@@ -1,7 +1,7 @@
 /* What ROCR is told of the machine: the host as node 0, each emulated GPU behind a PCIe link.
  *
- * Facts of a GPU come from its chip's row; what ROCR divides by or asserts on is never 0.  Structures
- * are cleared first: ROCR reads fields that mean nothing here. */
+ * Facts of a GPU come from its chip's row; what ROCR divides by or asserts on is never 0.
+ * Structures are cleared first: ROCR reads fields that mean nothing here. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

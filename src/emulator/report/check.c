@@ -289,8 +289,8 @@ static void check_lane(access *a, uint64_t address, emu_shadow *shadow) {
   }
 }
 
-/* A scalar load of 3 words may be made one of 4, of 5 to 7 one of 8, and one of a byte or two one of
- * a word.  So it is undefined only where nothing of it is defined. */
+/* A scalar load of 3 words may be made one of 4, of 5 to 7 one of 8, and one of a byte or two one
+ * of a word. So it is undefined only where nothing of it is defined. */
 static void check_scalar(access *a, uint64_t address, emu_shadow *shadow) {
   uint32_t nwords = a->nbytes / WORD, nsure = nwords <= 2 ? nwords : nwords / 2 + 1;
   bool is_undefined = true;

@@ -8,11 +8,11 @@
  *     acquire (an invalidation of its cache) after the earlier one;
  *   - the later one's wavefront has seen, by an atomic operation on LDS, what another wavefront
  *     wrote there after the earlier one (fences of a workgroup are no instructions).
- * Writing the value that is there already is no race.  Of scalar loads, which compilers may make wider
- * than what was asked for, only the words count that were surely meant.
- * Memory that nobody wrote: LDS at the begin of a workgroup, and device memory since it was given
- * out; ROCR's own kernels may copy it.  Each pair of lines of a kernel is reported once, on stderr,
- * when it is met. */
+ * Writing the value that is there already is no race. Of scalar loads, which compilers may make
+ * wider than what was asked for, only the words count that were surely meant. Memory that nobody
+ * wrote: LDS at the begin of a workgroup, and device memory since it was given out; ROCR's own
+ * kernels may copy it. Each pair of lines of a kernel is reported once, on stderr, when it is met.
+ */
 #ifndef ROC_EMULATOR_REPORT_CHECK_H
 #define ROC_EMULATOR_REPORT_CHECK_H
 

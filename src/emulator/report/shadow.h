@@ -34,15 +34,16 @@ typedef struct emu_shadow_word {
 
 typedef struct emu_shadow emu_shadow;
 
-/* is_undefined: what is not marked is undefined.  nbuckets: for about as many pages of 4 KiB; a power
- * of 2.  NULL when memory is out. */
+/* is_undefined: what is not marked is undefined. nbuckets: for about as many pages of 4 KiB; a
+ * power of 2. NULL when memory is out. */
 emu_shadow *emu_shadow_new(bool is_undefined, uint32_t nbuckets);
 void emu_shadow_free(emu_shadow *shadow);
 
 /* The record of the word that holds the address, all zero when it is new.  NULL when memory is
  * out. */
 emu_shadow_word *emu_shadow_at(emu_shadow *shadow, uint64_t address);
-/* Marks a range, of whole words, as undefined (given out) or as defined; false when memory is out. */
+/* Marks a range, of whole words, as undefined (given out) or as defined; false when memory is out.
+ */
 bool emu_shadow_mark(emu_shadow *shadow, uint64_t address, uint64_t nbytes, bool is_undefined);
 /* Drops what is known of a range. */
 void emu_shadow_forget(emu_shadow *shadow, uint64_t address, uint64_t nbytes);

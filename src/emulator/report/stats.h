@@ -1,12 +1,12 @@
 /* What kernels did, counted: instructions by class, lanes at work, memory traffic, LDS conflicts.
  *
- * Counts are kept per kernel and instruction for the life of the process and added to by all threads
- * at once; tally.c sums and prints them.
- *   Coalescing: a wavefront's access needs as many cache lines as it touches (64 bytes each on gfx9,
- * 128 on gfx10); at best the bytes it moves fill their lines.
- *   Bank conflicts: LDS has 32 banks of 4 bytes and gives a word of each in a cycle, so it serves 32
- * lanes at a time, 16 when a lane moves 8 bytes, 8 when it moves more.  Each further word that falls
- * into a bank already in use costs a cycle.  Lanes that read one word share it; atomics do not.
+ * Counts are kept per kernel and instruction for the life of the process and added to by all
+ * threads at once; tally.c sums and prints them.
+ *   Coalescing: a wavefront's access needs as many cache lines as it touches (64 bytes each on
+ * gfx9, 128 on gfx10); at best the bytes it moves fill their lines.
+ *   Bank conflicts: LDS has 32 banks of 4 bytes and gives a word of each in a cycle, so it serves
+ * 32 lanes at a time, 16 when a lane moves 8 bytes, 8 when it moves more. Each further word that falls
+ * into a bank already in use costs a cycle. Lanes that read one word share it; atomics do not.
  *   Splits: the wavefront went on with some of its active lanes, leaving the others for later.
  *   Barrier waits: instructions the workgroup's busiest wavefront executed since the last barrier,
  * less the wavefront's own. */
@@ -51,7 +51,8 @@ void emu_stats_access(emu_stats *stats, const emu_inst *inst, emu_space space, e
 void emu_stats_group(emu_stats *stats, const emu_group *group);
 void emu_stats_barrier(emu_stats *stats, const emu_group *group);
 
-/* Calls `visit` with the first of all totals (NULL: none); nothing is added to the list meanwhile. */
+/* Calls `visit` with the first of all totals (NULL: none); nothing is added to the list meanwhile.
+ */
 void emu_stats_visit(void (*visit)(void *ud, emu_stats *first), void *ud);
 
 #endif

@@ -1,7 +1,7 @@
 /* What an onlooker of a dispatch is told: each instruction and each memory access.
  *
- * Only with --stats or --check; a wavefront without a watch (wave->watch NULL) pays one test. Called
- * by the threads that run workgroups, several at once for one watch. */
+ * Only with --stats or --check; a wavefront without a watch (wave->watch NULL) pays one test.
+ * Called by the threads that run workgroups, several at once for one watch. */
 #ifndef ROC_EMULATOR_REPORT_WATCH_H
 #define ROC_EMULATOR_REPORT_WATCH_H
 
@@ -10,8 +10,8 @@
 typedef enum emu_space { EMU_GLOBAL, EMU_LDS, EMU_PRIVATE } emu_space;
 typedef enum emu_access_kind { EMU_LOAD, EMU_STORE, EMU_ATOMIC } emu_access_kind;
 
-/* A watch for one dispatch, as the process's settings ask for; NULL when they ask for none or memory
- * is out. */
+/* A watch for one dispatch, as the process's settings ask for; NULL when they ask for none or
+ * memory is out. */
 emu_watch *emu_watch_begin(const emu_dispatch *dispatch);
 /* All workgroups have ended. */
 void emu_watch_end(emu_watch *watch);
