@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "emulator/gpu/gpu.h"
-#include "emulator/gpu/name.h"
+#include "emulator/core/gpu.h"
+#include "emulator/isa/name.h"
 
 enum { MAGIC = 0x31504453, PAGE = 4096, CODE_ALIGNMENT = 256, MAX_EVENTS = 64 };
 

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "emulator/gpu/gpu.h"
+#include "emulator/core/gpu.h"
 
 enum {
   PAGE = 4096,

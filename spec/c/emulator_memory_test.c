@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "emulator/emulator.h"
+#include "emulator/include/emulator.h"
 
 enum { PAGE = 4096, GPU = 1, NPACKETS = 64, NEVENTS = 40, CODE_OFFSET = 256 };
 

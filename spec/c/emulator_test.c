@@ -17,14 +17,14 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "emulator/chip.h"
-#include "emulator/gpu/decode.h"
-#include "emulator/gpu/disasm.h"
-#include "emulator/gpu/mode.h"
-#include "emulator/gpu/ops.h"
-#include "emulator/gpu/program.h"
-#include "emulator/gpu/wave.h"
-#include "emulator/map.h"
+#include "emulator/isa/chip.h"
+#include "emulator/isa/decode.h"
+#include "emulator/isa/disasm.h"
+#include "emulator/exec/mode.h"
+#include "emulator/exec/ops.h"
+#include "emulator/core/program.h"
+#include "emulator/exec/wave.h"
+#include "emulator/support/map.h"
 
 enum { MAGIC = 0x31554d45, MAX_STEPS = 1 << 22, PAGE = 4096, NO_REGISTER = 0xffffffff };
 

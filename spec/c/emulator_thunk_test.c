@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "emulator/emulator.h"
-#include "emulator/kfd/kfd.h"
+#include "emulator/include/emulator.h"
+#include "emulator/thunk/thunk.h"
 
 enum { PAGE = 4096, GPU = 1, MAX_EVENTS = 4096, MAX_QUEUES = 128, RING = 4096 };
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "device/common.h"
+#include "device/common/common.h"
 #include "device/hsa/absent.h"
 #include "hsa_fixture.h"
 

@@ -4,7 +4,7 @@
  * what the software GPU does after it has read it, and the other way round.  The functions here
  * stand in front of ROCR's of the same name and say which word of memory carries the order; the
  * software GPU's own operations on that word are instrumented.  Copies and fills, which ROCR orders
- * by words of its own, go by the two of emulator/kfd/order.h.
+ * by words of its own, go by the two of emulator/thunk/order.h.
  *
  * As a library: ROCLUA_HSA_LIBRARY=build/tsan/lib/librocr_order.so.  What is not here comes from
  * ROCR, on which it depends. */

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "emulator/emulator.h"
+#include "emulator/include/emulator.h"
 
 #define CHECK(condition)                                                                  \
   do {                                                                                    \

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "bindings/bind.h"
+#include "bindings/support/bind.h"
 #include "frontend/frontend.h"
 
 static const char JOB_CLASS[] = "roc.CompilerJob";

@@ -1,6 +1,6 @@
 /* roc.core: the private C module under lua/roc.  Opens every part (openers.def); has no functions
  * of its own. */
-#include "bindings/bind.h"
+#include "bindings/support/bind.h"
 
 typedef void (*opener)(lua_State *L);
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/site.h"
-#include "bindings/array_bind.h"
+#include "bindings/array/array_bind.h"
 
 /* core.view_bytes(bytes, first, count, dtype): `count` elements of a contiguous uint8 array's
  * memory from its byte `first` (from 0) on. */

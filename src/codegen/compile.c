@@ -15,11 +15,11 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "codegen/cg.h"
-#include "codegen/devlib.h"
-#include "codegen/link.h"
-#include "codegen/machine.h"
-#include "codegen/running.h"
+#include "codegen/core/cg.h"
+#include "codegen/amdgpu/devlib.h"
+#include "codegen/llvm/link.h"
+#include "codegen/llvm/machine.h"
+#include "codegen/llvm/running.h"
 
 /* ---- fatal errors ------------------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
 #ifndef ROC_CODEGEN_COMPILE_H
 #define ROC_CODEGEN_COMPILE_H
 
-#include "codegen/codegen.h"
+#include "backend/backend.h"
 
 /* As in roc_codegen_api. */
 void roc_cg_set_fatal_handler(void (*on_fatal)(void *ud, const char *message), void *ud);

@@ -1,9 +1,9 @@
 /* The one symbol of the compiler's shared object.  Whatever works with LLVM does so between
  * roc_running_begin and roc_running_end. */
-#include "codegen/cg.h"
+#include "codegen/core/cg.h"
 #include "codegen/compile.h"
 #include "codegen/join.h"
-#include "codegen/running.h"
+#include "codegen/llvm/running.h"
 
 static roc_status compile(const roc_ir_module *module, const roc_cg_options *options,
                           roc_codeobj **out_object, roc_cg_times *times, roc_error *err) {

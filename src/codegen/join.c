@@ -12,9 +12,9 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "codegen/frame.h"
-#include "codegen/machine.h"
-#include "codegen/target.h"
+#include "codegen/amdgpu/frame.h"
+#include "codegen/llvm/machine.h"
+#include "codegen/core/target.h"
 
 typedef struct join {
   LLVMContextRef ctx;

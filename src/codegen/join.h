@@ -2,7 +2,7 @@
 #ifndef ROC_CODEGEN_JOIN_H
 #define ROC_CODEGEN_JOIN_H
 
-#include "codegen/codegen.h"
+#include "backend/backend.h"
 
 /* As in roc_codegen_api. */
 roc_status roc_cg_join(const roc_cg_part *parts, uint32_t nparts, const roc_cg_options *options,

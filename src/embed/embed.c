@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bindings/bind.h"
+#include "bindings/support/bind.h"
 #include "include/roclua.h"
 
 #define PREFIX "roc."

@@ -1,6 +1,6 @@
 /* Entry point of the C module: preloaded by roclua, and all there is in roc/core.so, which a stock
  * lua5.4 loads. */
-#include "bindings/bind.h"
+#include "bindings/support/bind.h"
 #include "embed/embed.h"
 #include "include/roclua.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/env.h"
 #include "base/str.h"
-#include "bindings/bind.h"
-#include "bindings/device_bind.h"
+#include "bindings/support/bind.h"
+#include "bindings/device/device_bind.h"
 #include "embed/embed.h"
 #include "include/roclua.h"
 #include "runtime/device.h"

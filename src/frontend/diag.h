@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "frontend/ast.h"
+#include "frontend/syntax/ast.h"
 
 typedef enum roc_diag_id {
 #define ROC_DIAG(NAME, name, format) ROC_DIAG_##NAME,

@@ -14,7 +14,7 @@
 #include "base/dtype.h"
 #include "base/status.h"
 #include "base/str.h"
-#include "frontend/ast.h"
+#include "frontend/syntax/ast.h"
 #include "frontend/diag.h"
 #include "ir/ir.h"
 

@@ -1,7 +1,7 @@
 /* See range.h. */
 #include "ir/range.h"
 
-#include "base/target.h"
+#include "base/amdgpu_target.h"
 
 const roc_ir_range roc_ir_range_all = {INT64_MIN, INT64_MAX};
 

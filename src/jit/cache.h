@@ -9,7 +9,7 @@
 #ifndef ROC_JIT_CACHE_H
 #define ROC_JIT_CACHE_H
 
-#include "codegen/codegen.h"
+#include "backend/backend.h"
 
 /* Like roc_jit_compile, from the cache where it can be; *times (not NULL) is then all 0. */
 roc_status roc_jit_build(const roc_ir_module *module, const roc_cg_options *options,

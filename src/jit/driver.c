@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/target.h"
+#include "base/amdgpu_target.h"
 #include "device/device.h"
 #include "jit/library.h"
 #include "jit/workers.h"

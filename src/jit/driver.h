@@ -9,7 +9,7 @@
 #include "base/codeobj.h"
 #include "base/status.h"
 #include "base/str.h"
-#include "codegen/codegen.h"
+#include "backend/backend.h"
 #include "ir/ir.h"
 
 /* Verified IR to a code object, freed with (*out_object)->free.  *times may be NULL.

@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/hsaco.h"
+#include "base/amdgpu_hsaco.h"
 #include "ir/print.h"
 #include "jit/annotate.h"
 #include "jit/cache.h"

@@ -7,8 +7,8 @@
 #ifndef ROC_JIT_KERNEL_H
 #define ROC_JIT_KERNEL_H
 
-#include "base/target.h"
-#include "codegen/codegen.h"
+#include "base/amdgpu_target.h"
+#include "backend/backend.h"
 #include "jit/program.h"
 #include "runtime/launch.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
-#include "codegen/codegen.h"
+#include "backend/backend.h"
 
 /* Opens libroclua-codegen.so: in $ROCLUA_LIBDIR if that is set, else near the object this code is
  * in (roc/core.so or the program), else where the linker looks.  It is never closed.  UNAVAILABLE:

@@ -2,8 +2,8 @@
 #ifndef ROC_JIT_OBJECT_H
 #define ROC_JIT_OBJECT_H
 
-#include "base/hsaco.h"
-#include "base/target.h"
+#include "base/amdgpu_hsaco.h"
+#include "base/amdgpu_target.h"
 #include "jit/kernel.h"
 
 /* Compiles for the classes of the last launch (or the signature).  *out_object: object->free.

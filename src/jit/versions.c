@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/str.h"
-#include "base/target.h"
+#include "base/amdgpu_target.h"
 #include "jit/library.h"
 
 enum { MAX_NOTE_BYTES = 1 << 20 }; /* some hundreds, and the environment's paths */

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "codegen/codegen.h"
+#include "backend/backend.h"
 
 #define ROC_JIT_VERSIONS_PREFIX "versions-" /* of the notes' names in the cache's folder */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "device/common.h"
+#include "device/common/common.h"
 #include "runtime/internal.h"
 
 roc_status roc_rt_kernel_load(roc_rt_device *device, roc_codeobj *object, const char *name,

@@ -2,9 +2,9 @@
  * counts. */
 #include "base/codeobj.h"
 #include "base/hash.h"
-#include "base/hsaco.h"
-#include "base/target.h"
-#include "bindings/bind.h"
+#include "base/amdgpu_hsaco.h"
+#include "base/amdgpu_target.h"
+#include "bindings/support/bind.h"
 #include "jit/cache.h"
 #include "testing/testing.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "bindings/device_bind.h"
+#include "bindings/device/device_bind.h"
 #include "device/null/null.h"
 #include "jit/driver.h"
 #include "include/roclua.h"

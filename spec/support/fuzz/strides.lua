@@ -1,6 +1,6 @@
 -- Random loops that an item enters at its own number and goes through by the size of the grid, and
 -- loops that nearly are such. Neighbouring workgroups run the right ones side by side on the CPU
--- (codegen/cpu_batch.c), which depends on where they begin, how they go on and what they hold.
+-- (codegen/cpu/batch.c), which depends on where they begin, how they go on and what they hold.
 --
 -- They go over arrays of their own, longer than the grid or shorter: `line`, an input, and `span`,
 -- an output. An element of `span` belongs to the item whose counter has its index.

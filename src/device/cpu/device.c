@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
-#include "device/common.h"
+#include "device/common/common.h"
 #include "device/cpu/model.h"
 #include "device/cpu/queue.h"
 #include "device/device.h"

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "device/common.h"
+#include "device/common/common.h"
 
 enum {
   INLINE_KERNARG = 384,

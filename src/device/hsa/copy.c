@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "device/common.h"
+#include "device/common/common.h"
 #include "device/hsa/driver.h"
 
 enum {

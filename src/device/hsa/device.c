@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
-#include "base/target.h"
-#include "device/common.h"
+#include "base/amdgpu_target.h"
+#include "device/common/common.h"
 #include "device/hsa/absent.h"
 #include "device/hsa/emulated.h"
 #include "device/hsa/driver.h"

@@ -6,7 +6,7 @@
 #ifndef ROC_DEVICE_HSA_DRIVER_H
 #define ROC_DEVICE_HSA_DRIVER_H
 
-#include "base/target.h"
+#include "base/amdgpu_target.h"
 #include "device/device.h"
 #include "device/hsa/queue.h"
 #include "device/hsa/signal.h"

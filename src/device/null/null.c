@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "device/common.h"
+#include "device/common/common.h"
 #include "device/device.h"
 
 enum { BLOCK_HEAD = 256 /* keeps what follows aligned */ };

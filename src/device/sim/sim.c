@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/env.h"
-#include "device/common.h"
+#include "device/common/common.h"
 #include "device/device.h"
 
 typedef struct sim_stream {

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "emulator/gpu/name.h"
-#include "emulator/gpu/program.h"
+#include "emulator/isa/name.h"
+#include "emulator/core/program.h"
 
-enum { ATOMIC_MARK = 1 }; /* as roclua's compiler writes it (codegen/debug.c) */
+enum { ATOMIC_MARK = 1 }; /* as roclua's compiler writes it (codegen/core/debug.c) */
 
 typedef struct file_name {
   struct file_name *next;

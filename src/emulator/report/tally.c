@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "emulator/settings.h"
+#include "emulator/support/settings.h"
 #include "emulator/report/stats.h"
 
 enum { PLACE_WIDTH = 28 };

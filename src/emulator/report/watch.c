@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "emulator/report/check.h"
-#include "emulator/settings.h"
+#include "emulator/support/settings.h"
 #include "emulator/report/stats.h"
 #include "emulator/report/tally.h"
 

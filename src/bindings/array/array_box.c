@@ -1,0 +1,144 @@
+/* Array userdata: making, recognising and synchronising them, for every class of arrays. */
+#include "bindings/array/array_bind.h"
+#include "bindings/device/device_bind.h"
+#include "runtime/registration.h"
+
+const roc_array_class roc_host_array_class = {ROC_META_ARRAY};
+const roc_array_class roc_device_array_class = {ROC_META_DEVICE_ARRAY};
+const roc_array_class roc_smart_array_class = {ROC_META_SMART_ARRAY};
+
+void roc_open_array_class(lua_State *L, const char *name, const luaL_Reg *meta,
+                          const luaL_Reg *methods, lua_CFunction index) {
+  if (roc_class_new(L, name, meta)) {
+    lua_newtable(L);
+    luaL_setfuncs(L, roc_array_view_methods, 0);
+    luaL_setfuncs(L, methods, 0);
+    lua_pushvalue(L, -1);
+    lua_pushcclosure(L, index, 1);
+    lua_setfield(L, -3, "__index");
+    lua_setfield(L, -2, "methods");
+    roc_array_note_ipairs(L);
+  }
+  lua_getfield(L, -1, "methods");
+}
+
+roc_array *roc_push_array(lua_State *L, const roc_array_class *cls) {
+  roc_array_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+  *box = (roc_array_box){.cls = cls};
+  luaL_setmetatable(L, cls->metatable);
+  return &box->array;
+}
+
+/* Cheaper than comparing metatables: a full userdata of the right size (a light one has length 0)
+ * whose last word is the address of one of our classes. */
+roc_array_box *roc_test_array_box(lua_State *L, int idx) {
+  roc_array_box *box = lua_touserdata(L, idx);
+  if (!box || lua_rawlen(L, idx) != sizeof *box) return NULL;
+  bool is_array = box->cls == &roc_host_array_class || box->cls == &roc_device_array_class ||
+                  box->cls == &roc_smart_array_class;
+  return is_array ? box : NULL;
+}
+
+roc_array *roc_test_array(lua_State *L, int idx) {
+  roc_array_box *box = roc_test_array_box(L, idx);
+  return box && box->cls != &roc_device_array_class ? &box->array : NULL;
+}
+
+roc_array *roc_test_device_array(lua_State *L, int idx) {
+  roc_array_box *box = roc_test_array_box(L, idx);
+  return box && box->cls == &roc_device_array_class ? &box->array : NULL;
+}
+
+roc_array *roc_test_any_array(lua_State *L, int idx) {
+  roc_array_box *box = roc_test_array_box(L, idx);
+  return box ? &box->array : NULL;
+}
+
+static roc_array *check_open(lua_State *L, int arg, roc_array *a, const char *expected) {
+  if (!a) luaL_typeerror(L, arg, expected);
+  if (!a->buffer) luaL_argerror(L, arg, "the array is closed");
+  return a;
+}
+
+roc_array *roc_check_array(lua_State *L, int arg) {
+  return check_open(L, arg, roc_test_array(L, arg), ROC_META_ARRAY);
+}
+
+roc_array *roc_check_device_array(lua_State *L, int arg) {
+  return check_open(L, arg, roc_test_device_array(L, arg), ROC_META_DEVICE_ARRAY);
+}
+
+roc_array *roc_check_any_array(lua_State *L, int arg) {
+  return check_open(L, arg, roc_test_any_array(L, arg), "roc.Array or roc.DeviceArray");
+}
+
+void roc_fetch_device_array(lua_State *L, int arg) {
+  if (!roc_test_device_array(L, arg)) return;
+  roc_check_device_array(L, arg);
+  lua_getfield(L, arg, "copy_to_host");
+  lua_pushvalue(L, arg);
+  lua_call(L, 1, 1);
+  lua_replace(L, arg);
+}
+
+const roc_array_class *roc_array_class_of(lua_State *L, int arg) {
+  return roc_test_array_box(L, arg)->cls;
+}
+
+void roc_array_sync(lua_State *L, const roc_array *a, bool for_write) {
+  while (roc_buffer_is_busy(a->buffer, for_write)) {
+    roc_error err = ROC_ERROR_INIT;
+    roc_status status = roc_buffer_wait(a->buffer, for_write, &err);
+    roc_bind_after_wait(L, status, &err); /* calls back, which may queue more work on the array */
+    if (!a->buffer) luaL_error(L, "the array was closed while it was waited for");
+  }
+}
+
+/* What host memory is wanted: ordinary, or page-locked for a device. */
+typedef struct host_memory {
+  roc_rt_device *pinned_for; /* NULL: ordinary */
+  bool zeroed;
+} host_memory;
+
+static roc_status create_buffer(host_memory how, size_t nbytes, roc_buffer **out, roc_error *err) {
+  if (how.pinned_for) return roc_buffer_create_pinned(how.pinned_for, nbytes, out, err);
+  return roc_buffer_create_host(nbytes, how.zeroed, out, err);
+}
+
+/* Pushes an array of the described shape with memory of its own. */
+static roc_array *push_with_memory(lua_State *L, roc_array described, host_memory how) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_array *a = roc_push_array(L, &roc_host_array_class);
+  size_t nbytes = roc_array_nbytes(&described);
+  roc_gc_account(L, nbytes);
+  roc_status status = create_buffer(how, nbytes, &described.buffer, &err);
+  if (status == ROC_OOM && roc_gc_reclaim(L)) {
+    status = create_buffer(how, nbytes, &described.buffer, &err);
+  }
+  if (status != ROC_OK) roc_lua_raise_named(L, &err);
+  *a = described;
+  return a;
+}
+
+roc_array *roc_new_host_array(lua_State *L, roc_dtype dtype, uint32_t rank, const int64_t *extents,
+                              roc_order order, bool zeroed) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_array described;
+  ROC_LUA_TRY(L, roc_array_describe(&described, dtype, rank, extents, order, &err), &err);
+  return push_with_memory(L, described, (host_memory){.zeroed = zeroed});
+}
+
+roc_array *roc_new_pinned_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,
+                                const int64_t *extents, roc_order order) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_array described;
+  ROC_LUA_TRY(L, roc_array_describe(&described, dtype, rank, extents, order, &err), &err);
+  return push_with_memory(L, described, (host_memory){.pinned_for = device});
+}
+
+roc_array *roc_push_host_copy(lua_State *L, const roc_array *src) {
+  roc_array *a = roc_new_host_array(L, src->dtype, src->rank, src->extents, ROC_ORDER_C, false);
+  if (!src->buffer) luaL_error(L, "the array was closed while it was copied"); /* by a finalizer */
+  roc_array_pack(roc_buffer_host(a->buffer), src, ROC_ORDER_C);
+  return a;
+}

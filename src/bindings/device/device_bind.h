@@ -1,0 +1,73 @@
+/* Devices, streams and waits as Lua sees them: what lib_device.c, wait.c, the arrays and the launch
+ * code share.
+ *
+ * The current device is kept here, per Lua state; the core has none.  Every function that takes a
+ * device or stream from a script goes through these checks.  What they give of a stream is borrowed
+ * from its userdata, which a finalizer may close whenever Lua allocates: it is fetched when it is
+ * used, and again after anything that may run one. */
+#ifndef ROC_BINDINGS_DEVICE_DEVICE_BIND_H
+#define ROC_BINDINGS_DEVICE_DEVICE_BIND_H
+
+#include "bindings/array/array_bind.h"
+#include "bindings/support/bind.h"
+#include "runtime/device.h"
+#include "runtime/event.h"
+#include "runtime/stream.h"
+
+#define ROC_META_DEVICE "roc.Device"
+#define ROC_META_STREAM "roc.Stream"
+#define ROC_META_STREAM_SCOPE "roc.StreamScope"
+#define ROC_META_EVENT "roc.Event"
+
+typedef struct roc_stream_box {
+  roc_rt_stream *stream; /* NULL once closed */
+} roc_stream_box;
+
+/* The state's current device: the one selected last, else $ROCLUA_DEVICE's, else the first.  Opens
+ * it; raises why it cannot. */
+roc_rt_device *roc_current_device(lua_State *L);
+/* The same for who cannot afford the registry: the place that holds it lives as long as the
+ * state. */
+typedef struct roc_current roc_current;
+roc_current *roc_get_current(lua_State *L);
+roc_rt_device *roc_current_device_of(lua_State *L, roc_current *current);
+/* The device at `arg` (a device, its ordinal from 1, or its name); nil or none: the current one. */
+roc_rt_device *roc_opt_device(lua_State *L, int arg);
+/* The same for a field of options, fetched to `idx`. */
+roc_rt_device *roc_opt_device_field(lua_State *L, int idx);
+/* Pushes the device with that index (from 0). */
+void roc_push_device(lua_State *L, uint32_t index);
+/* The stream at `arg`, which must be of `device` (NULL: any); NULL for nil or none. */
+roc_rt_stream *roc_opt_stream(lua_State *L, int arg, roc_rt_device *device);
+/* The same for a field of options or of a launch configuration, fetched to `idx`. */
+roc_rt_stream *roc_opt_stream_field(lua_State *L, int idx, roc_rt_device *device);
+/* Raises "bad option 'stream' of 'to_device' (...)" unless it is nil or such a stream. */
+void roc_check_stream_option(lua_State *L, int idx, const roc_rt_device *device, const char *func);
+/* The box of a stream, or of a scope of one (stream:auto_synchronize()), at `idx`; NULL: it is
+ * none. */
+const roc_stream_box *roc_test_stream(lua_State *L, int idx);
+/* Pushes another value for the stream at `idx`, or, when that is nil, for `fallback`, which must be
+ * a device's default stream. Closing one of the two leaves the other open. */
+void roc_push_stream(lua_State *L, int idx, roc_rt_stream *fallback);
+/* The open event at `arg`; in the userdata. */
+const roc_rt_event *roc_check_event(lua_State *L, int arg);
+
+/* Pushes a new, uninitialised device array. */
+roc_array *roc_new_device_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,
+                                const int64_t *extents, roc_order order);
+
+/* kernel_sim.c: what an interrupt is to the kernel that runs in the Lua VM, if one does.
+ * Signal-safe. */
+void roc_interrupt_sim(void);
+
+/* Hands the lines kernels have printed to the global `print`, oldest first. */
+void roc_deliver_prints(lua_State *L);
+/* callback.c: notes the function at index 2 and its arguments behind it, to be called when what is
+ * queued so far on the stream at index 1 is done; and calls those whose time has come. */
+void roc_add_callback(lua_State *L);
+void roc_deliver_callbacks(lua_State *L);
+/* The end of every wait and query: delivers prints, raises unless `status` is ROC_OK, delivers
+ * callbacks (which may raise, and must not take the place of a fault). */
+void roc_bind_after_wait(lua_State *L, roc_status status, const roc_error *err);
+
+#endif

@@ -1,0 +1,269 @@
+/* Arguments of a launch, read from Lua.
+ *
+ * Fills kernel->values and, for host arrays, box->stages (registered and smart ones are used where
+ * they are, so for them In, Out and InOut say nothing); what a failed check raises names kernel
+ * and argument.  The class of a host array is that of its copy on the device, packed; arrays that
+ * share memory keep their own strides. */
+#include <string.h>
+
+#include "bindings/kernel/kernel_bind.h"
+#include "runtime/mirror.h"
+#include "runtime/registration.h"
+
+/* ---- roc.In, Out, InOut ---- */
+
+static int wrap_argument(lua_State *L, bool copies_in, bool copies_out) {
+  roc_check_array(L, 1);
+  roc_kernel_mode *mode = lua_newuserdatauv(L, sizeof *mode, 1);
+  *mode = (roc_kernel_mode){copies_in, copies_out};
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, 1);
+  luaL_setmetatable(L, ROC_META_ARG);
+  return 1;
+}
+
+static int arg_in(lua_State *L) {
+  return wrap_argument(L, true, false);
+}
+static int arg_out(lua_State *L) {
+  return wrap_argument(L, false, true);
+}
+static int arg_inout(lua_State *L) {
+  return wrap_argument(L, true, true);
+}
+
+/* ---- reading ---- */
+
+typedef struct reader {
+  roc_kernel_box *box;
+  roc_rt_device *device;
+  int arg; /* the argument in hand, from 1 */
+} reader;
+
+static int bad_argument(lua_State *L, const reader *r, const char *what) {
+  luaL_where(L, 1);
+  lua_pushfstring(L, "bad argument #%d to kernel '%s' (%s)", r->arg, r->box->kernel->name, what);
+  lua_concat(L, 2);
+  return lua_error(L);
+}
+
+static const char *class_name(lua_State *L, int idx) {
+  if (luaL_getmetafield(L, idx, "__name") == LUA_TSTRING) return lua_tostring(L, -1);
+  return luaL_typename(L, idx);
+}
+
+static void check_array_param(lua_State *L, const reader *r, const roc_array *a) {
+  if (!a->buffer) bad_argument(L, r, "the array is closed");
+  if (!r->box->signature) return;
+  const roc_fe_arg *p = &r->box->signature[r->arg - 1];
+  if (!p->is_array) {
+    bad_argument(L, r, lua_pushfstring(L, "%s expected, got an array", roc_dtype_name(p->dtype)));
+  }
+  if (p->dtype != a->dtype) {
+    bad_argument(L, r,
+                 lua_pushfstring(L, "array of %s expected, got %s", roc_dtype_name(p->dtype),
+                                 roc_dtype_name(a->dtype)));
+  }
+  if (p->rank != a->rank) {
+    bad_argument(
+        L, r,
+        lua_pushfstring(L, "array of rank %d expected, got rank %d", (int)p->rank, (int)a->rank));
+  }
+}
+
+static void check_device(lua_State *L, const reader *r, const roc_array *a) {
+  roc_rt_device *owner = roc_buffer_device(a->buffer);
+  if (owner == r->device || !owner || !r->device) return;
+  bad_argument(L, r,
+               lua_pushfstring(L, "the array is on device '%s', the launch on '%s'",
+                               roc_rt_device_driver(owner)->props.name,
+                               roc_rt_device_driver(r->device)->props.name));
+}
+
+static bool is_integer_dtype(roc_dtype dt) {
+  return roc_dtype_table[dt].value_type == ROC_VT_INT;
+}
+
+/* The value a scalar parameter of a signature gets. */
+static void convert_scalar(lua_State *L, const reader *r, roc_jit_value *v) {
+  const roc_fe_arg *p = &r->box->signature[r->arg - 1];
+  const char *want = roc_dtype_name(p->dtype);
+  if (p->is_array)
+    bad_argument(L, r, lua_pushfstring(L, "array of %s expected, got a scalar", want));
+  bool wants_bool = p->dtype == ROC_DT_BOOL;
+  if (wants_bool != (v->scalar.type == ROC_VT_BOOL)) {
+    bad_argument(
+        L, r, lua_pushfstring(L, "%s expected, got %s", want, wants_bool ? "number" : "boolean"));
+  }
+  if (wants_bool) return;
+  if (is_integer_dtype(p->dtype)) {
+    int64_t i = v->scalar.as.i;
+    if (v->scalar.type == ROC_VT_F64 && !roc_i64_from_f64_exact(v->scalar.as.f, &i)) {
+      bad_argument(L, r,
+                   lua_pushfstring(L, "%s expected, got %f: number has no integer representation",
+                                   want, v->scalar.as.f));
+    }
+    roc_scalar whole = {.type = ROC_VT_INT, .as.i = i};
+    if (roc_dtype_convert(p->dtype, whole).as.i != i) {
+      bad_argument(L, r, lua_pushfstring(L, "%I is out of the range of %s", (LUAI_UACINT)i, want));
+    }
+    v->scalar = whole;
+    return;
+  }
+  v->scalar = roc_dtype_convert(p->dtype, v->scalar); /* one rounding, from the value's own type */
+  v->is_float32 = p->dtype != ROC_DT_FLOAT64;
+}
+
+/* What the kernel is told of a host array: its copy's layout, over its own lowest address. */
+static void plan_host_array(roc_kernel_stage *s, const roc_array *a) {
+  s->host = a;
+  s->view = *a;
+  bool is_f = !roc_array_is_c_contiguous(a) && roc_array_is_f_contiguous(a);
+  roc_error unused;
+  roc_array packed;
+  if (roc_array_describe(&packed, a->dtype, a->rank, a->extents, is_f ? ROC_ORDER_F : ROC_ORDER_C,
+                         &unused) != ROC_OK) {
+    return; /* its size was fine when it was made */
+  }
+  for (uint32_t d = 0; d < a->rank; d++) {
+    if (a->strides[d] < 0 && a->extents[d] > 0)
+      s->view.offset += (a->extents[d] - 1) * a->strides[d];
+    s->view.strides[d] = packed.strides[d];
+  }
+}
+
+static void take_host_array(roc_kernel_box *box, uint32_t i, const roc_array *a,
+                            roc_kernel_mode mode, bool is_plain) {
+  roc_kernel_stage *s = &box->stages[i];
+  plan_host_array(s, a);
+  s->leader = i;
+  s->temporary = NULL;
+  s->is_shared = false;
+  s->copies_in = mode.copies_in;
+  s->copies_out = mode.copies_out;
+  s->is_plain = is_plain;
+  box->kernel->values[i] = (roc_jit_value){.array = &s->view};
+  box->nhosts++;
+}
+
+static void read_arg(lua_State *L, reader *r, int idx) {
+  uint32_t i = (uint32_t)r->arg - 1;
+  roc_jit_value *v = &r->box->kernel->values[i];
+  roc_kernel_stage *s = &r->box->stages[i];
+  *v = (roc_jit_value){0};
+  s->direct = s->host = NULL; /* the rest counts only for a host array */
+  const roc_kernel_mode *mode = NULL;
+  const roc_array *a = roc_test_any_array(L, idx);
+  if (!a && roc_test_scalar(L, idx, &v->scalar)) {
+    if (r->box->signature) convert_scalar(L, r, v);
+    return;
+  }
+  if (!a && (mode = luaL_testudata(L, idx, ROC_META_ARG))) {
+    lua_getiuservalue(L, idx, 1); /* the wrapper keeps it */
+    a = roc_test_array(L, -1);
+    lua_pop(L, 1);
+  }
+  if (!a) {
+    const char *meant = lua_istable(L, idx) ? "; make an array of it: roc.array(t)" : "";
+    bad_argument(L, r,
+                 lua_pushfstring(L, "array, number or boolean expected, got %s%s",
+                                 class_name(L, idx), meant));
+  }
+  check_array_param(L, r, a);
+  if (roc_buffer_device(a->buffer)) {
+    check_device(L, r, a);
+    v->array = a;
+  } else if (roc_buffer_is_mirrored(a->buffer) || roc_buffer_is_mapped(a->buffer)) {
+    v->array = s->direct = a;
+    s->copies_in = !mode || mode->copies_in; /* only to refuse overlaps of roc.Out */
+    r->box->ndirect++;
+  } else {
+    take_host_array(r->box, i, a, mode ? *mode : (roc_kernel_mode){true, true}, !mode);
+  }
+}
+
+static bool overlap(const roc_array *a, const roc_array *b) {
+  roc_devptr a_begin, a_end, b_begin, b_end;
+  roc_array_range(a, &a_begin, &a_end);
+  roc_array_range(b, &b_begin, &b_end);
+  return a_begin < b_end && b_begin < a_end && a_begin < a_end && b_begin < b_end;
+}
+
+/* Arrays that share memory keep their own strides, over one block. */
+static void join(roc_kernel_box *box, uint32_t i, uint32_t j) {
+  roc_kernel_stage *a = &box->stages[i], *b = &box->stages[j];
+  uint32_t from = a->leader > b->leader ? a->leader : b->leader;
+  uint32_t to = a->leader > b->leader ? b->leader : a->leader;
+  a->view = *a->host;
+  b->view = *b->host;
+  a->is_shared = b->is_shared = true;
+  for (uint32_t k = 0; k < box->kernel->nparams; k++) {
+    if (box->stages[k].host && box->stages[k].leader == from) box->stages[k].leader = to;
+  }
+}
+
+static const roc_array *host_array(const roc_kernel_stage *s) {
+  return s->direct ? s->direct : s->host;
+}
+
+static void join_overlaps(lua_State *L, reader *r) {
+  roc_kernel_box *box = r->box;
+  for (uint32_t j = 1; j < box->kernel->nparams; j++) {
+    const roc_array *b = host_array(&box->stages[j]);
+    for (uint32_t i = 0; b && i < j; i++) {
+      const roc_array *a = host_array(&box->stages[i]);
+      if (!a || !overlap(a, b)) continue;
+      bool i_is_out = !box->stages[i].copies_in;
+      if (i_is_out || !box->stages[j].copies_in) {
+        r->arg = (int)(i_is_out ? i : j) + 1;
+        bad_argument(L, r,
+                     lua_pushfstring(L, "a roc.Out array overlaps argument #%d",
+                                     (int)(i_is_out ? j : i) + 1));
+      }
+      if (box->stages[i].host && box->stages[j].host) join(box, i, j);
+    }
+  }
+}
+
+static void check_count(lua_State *L, const roc_kernel_box *box, int count) {
+  int wanted = (int)box->kernel->nparams;
+  if (count == wanted) return;
+  bool has_rest = box->kernel->program->funcs[0].ast->is_vararg;
+  luaL_error(
+      L, "kernel '%s' takes %d argument%s, got %d%s", box->kernel->name, wanted,
+      wanted == 1 ? "" : "s", count,
+      has_rest ? " ('...' takes none in a kernel; name the parameters, or pass an array)" : "");
+}
+
+void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
+                          roc_rt_device *device) {
+  check_count(L, box, count);
+  reader r = {.box = box, .device = device};
+  box->nhosts = box->ndirect = 0;
+  for (r.arg = 1; r.arg <= count; r.arg++) read_arg(L, &r, first + r.arg - 1);
+  if (box->nhosts + box->ndirect > 1) join_overlaps(L, &r);
+}
+
+void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays) {
+  for (uint32_t i = 0; i < box->kernel->nparams; i++) {
+    const roc_fe_arg *p = &box->signature[i];
+    roc_jit_value *v = &box->kernel->values[i];
+    *v = (roc_jit_value){0};
+    if (p->is_array) {
+      arrays[i] = (roc_array){.dtype = p->dtype, .rank = p->rank};
+      v->array = &arrays[i];
+      v->declared_layout = p->layout;
+    } else {
+      v->is_float32 = p->type == ROC_VT_F32;
+      v->scalar.type = v->is_float32 ? ROC_VT_F64 : p->type;
+    }
+  }
+}
+static const luaL_Reg functions[] = {
+    {"In", arg_in}, {"Out", arg_out}, {"InOut", arg_inout}, {NULL, NULL}};
+
+void roc_open_kernel_args(lua_State *L) {
+  roc_class_new(L, ROC_META_ARG, NULL);
+  lua_pop(L, 1);
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,165 @@
+/* Kernels as Lua values: what lib_kernel.c, kernel_capture.c, kernel_args.c and kernel_launch.c
+ * share.
+ *
+ * A kernel is a roc_kernel_box: the compiled side (roc_jit_kernel) and where the values it captured
+ * are read again at each launch.  Invariant: while core resources are held by a launch (temporary
+ * device copies), no Lua call that can raise is made; they hang in the box, so that its __gc finds
+ * them whatever happens. */
+#ifndef ROC_BINDINGS_KERNEL_KERNEL_BIND_H
+#define ROC_BINDINGS_KERNEL_KERNEL_BIND_H
+
+#include "bindings/array/array_bind.h"
+#include "jit/kernel.h"
+
+#define ROC_META_KERNEL "roc.Kernel"
+#define ROC_META_LAUNCHER "roc.Launcher"
+#define ROC_META_CHUNK "roc.Chunk"
+#define ROC_META_ARG "roc.KernelArgument" /* roc.In(a), roc.Out(a), roc.InOut(a) */
+
+/* Uservalues of a kernel. */
+enum {
+  KERNEL_UV_FUNCTION = 1, /* the Lua function, for sim */
+  KERNEL_UV_PROGRAM,      /* what capture.lua found: keeps captured arrays and functions alive */
+  KERNEL_UV_CELLS,        /* array: functions, and the keys of cells, with what a watch holds */
+  KERNEL_UV_RECOLLECT,    /* function: describes the program anew */
+  KERNEL_UV_PARAMS,       /* array of parameter names */
+  KERNEL_UV_COUNT = KERNEL_UV_PARAMS
+};
+
+enum {
+  KERNEL_HINT_COPIES = 3
+}; /* launches that copy a plain host array, before one is told of it */
+
+/* What a cell is read for. */
+typedef enum roc_kernel_cell_kind {
+  CELL_SCALAR, /* a number, boolean or nil: its value */
+  CELL_ARRAY,  /* an array on a device */
+  CELL_WATCH   /* a function, table, …: whether it is the one that the program was made of */
+} roc_kernel_cell_kind;
+
+/* A captured value that is read again at each launch. */
+typedef struct roc_kernel_cell {
+  roc_kernel_cell_kind kind;
+  uint32_t function;    /* index in KERNEL_UV_CELLS; neighbours mostly share it */
+  uint32_t upvalue;     /* of that function */
+  uint32_t keys, nkeys; /* index of the first key; behind the last one is what a watch holds, which
+                           so stays alive */
+  uint32_t index;       /* into the program's arrays or scalars */
+  const void *held;     /* of a watch: where the value lies */
+  bool is_global;       /* the upvalue is an environment, which may inherit the first key */
+} roc_kernel_cell;
+
+/* roc.In(a), roc.Out(a), roc.InOut(a): a userdata of class ROC_META_ARG whose uservalue is the
+ * array. */
+typedef struct roc_kernel_mode {
+  bool copies_in, copies_out;
+} roc_kernel_mode;
+
+/* How a host array argument is copied. */
+typedef struct roc_kernel_stage {
+  const roc_array
+      *direct;           /* a registered or mirrored host array, which is not copied here: the rest
+                              does not count but for `view` */
+  const roc_array *host; /* NULL: not a host array that is copied */
+  roc_array view; /* what the kernel gets; its buffer is owned when `is_copied` leads a group */
+  roc_buffer *temporary; /* owned: the device block, of the leader of arrays that share memory */
+  uint32_t leader;       /* index of the argument that owns the block: itself, or an earlier one */
+  bool copies_in, copies_out, is_plain;
+  bool is_shared; /* shares memory with another argument */
+} roc_kernel_stage;
+
+/* A captured host array too large to be embedded, on the device that used it last. */
+typedef struct roc_kernel_constant {
+  const roc_array *host;
+  roc_rt_device *device; /* of the copy; NULL: none yet */
+  roc_array copy;
+} roc_kernel_constant;
+
+typedef struct roc_kernel_box {
+  roc_jit_kernel *kernel;
+  struct roc_current *current; /* of the state; the registry keeps it */
+  roc_kernel_cell *cells;
+  uint32_t ncells;
+  roc_jit_program *building; /* while a program is being described, with its cells */
+  roc_kernel_cell *new_cells;
+  uint32_t nnew_cells;
+  roc_kernel_constant *constants; /* one for each captured array; those on a device have no host */
+  uint32_t nconstants;
+  uint32_t generation; /* of the cells: describing anew counts it up */
+  uint32_t nunusable;  /* names whose value no kernel can use, and new ones' */
+  uint32_t nnew_unusable;
+  bool is_refused;          /* for one of them perhaps: describe anew before the next launch */
+  roc_fe_arg *signature;    /* NULL: none; else one for each parameter */
+  roc_kernel_stage *stages; /* one for each parameter */
+  uint32_t nhosts;          /* stages with a `host` */
+  uint32_t ndirect;         /* with a `direct` */
+  uint64_t plain_copies;    /* launches that copied a plain host array, for hints */
+} roc_kernel_box;
+
+/* A launch configuration, ready to queue but for the device. */
+typedef struct roc_kernel_config {
+  uint64_t grid[3];
+  uint32_t local[3]; /* 0 in the first: chosen for the device */
+  uint32_t rank;
+  uint32_t shared_bytes;
+} roc_kernel_config;
+
+roc_kernel_box *roc_check_kernel(lua_State *L, int arg);
+/* Pushes an empty text that is freed when it is collected. */
+roc_str *roc_kernel_push_text(lua_State *L);
+
+/* The compile target at `arg`, else that of the current device; kernels of a device that runs them
+ * in Lua are looked at as cpu would run them. */
+const char *roc_kernel_check_target(lua_State *L, int arg);
+
+/* kernel_capture.c: makes the program described by the table at `idx` (of lua/roc/capture.lua) and
+ * pushes the table of its cells; box->kernel goes on with its old one until the caller takes the
+ * program and commits the cells.  Raises. */
+void roc_kernel_describe(lua_State *L, roc_kernel_box *box, int idx);
+roc_jit_program *roc_kernel_take_program(roc_kernel_box *box);
+void roc_kernel_commit_cells(roc_kernel_box *box);
+/* Reads every cell of the kernel at stack index `idx` into its program; describes the program anew
+ * when a value's kind changed, or a watched one is another. Raises. */
+void roc_kernel_read_cells(lua_State *L, roc_kernel_box *box, int idx);
+/* Pushes the captured arrays in the order of their hidden arguments; returns how
+ * many. */
+int roc_kernel_push_captured(lua_State *L, const roc_kernel_box *box);
+/* Adds chunks and the list of builtins to the module on top. */
+void roc_open_kernel_capture(lua_State *L);
+
+/* kernel_args.c: reads `count` arguments from stack index `first` on into kernel->values and
+ * box->stages.  Device arrays must be of `device` (NULL: of any).  Raises; holds nothing. */
+void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
+                          roc_rt_device *device);
+/* Fills kernel->values from the signature, with arrays that have no memory in `arrays` (one per
+ * parameter). */
+void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays);
+void roc_open_kernel_args(lua_State *L); /* roc.In, Out, InOut */
+
+/* kernel_stage.c */
+/* Selects, copies in, queues, and for host arrays waits and copies back.  Raises nothing; lets go
+ * of all temporaries. */
+roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_jit_grid *grid,
+                          roc_error *err);
+void roc_kernel_drop_temporaries(roc_kernel_box *box);
+/* Forgets the device copies of captured host arrays. */
+void roc_kernel_drop_constants(roc_kernel_box *box);
+
+void roc_open_kernel_sim(lua_State *L); /* kernel_sim.c */
+
+/* kernel_object.c */
+int roc_kernel_m_compile(lua_State *L);
+int roc_kernel_m_resources(lua_State *L);
+void roc_open_kernel_object(lua_State *L);
+
+/* kernel_launch.c */
+int roc_kernel_index_config(lua_State *L); /* k[{…}]: kernel, table -> launcher */
+int roc_kernel_m_launch(lua_State *L);
+int roc_kernel_m_forall(lua_State *L);
+/* Pushes the hint about plain host arrays. */
+void roc_kernel_push_copy_hint(lua_State *L, const roc_kernel_box *box);
+void roc_open_kernel_launch(lua_State *L);
+/* Raises a failed compile with its diagnostics whole, any other failure as it is. */
+int roc_kernel_raise(lua_State *L, roc_kernel_box *box, const roc_error *err);
+
+#endif

@@ -1,0 +1,163 @@
+/* roc.core.compiler.ir_*: the IR's text form through reader, verifier, analyses and passes, for
+ * specs and bug reports.
+ *
+ * Each takes a text and gives a text.  A job's memory hangs on a userdata from the start, so that
+ * an error raised by Lua on the way frees it. */
+#include "base/alloc.h"
+#include "bindings/support/bind.h"
+#include "ir/clamp.h"
+#include "ir/cuts.h"
+#include "ir/guard.h"
+#include "ir/optimize.h"
+#include "ir/print.h"
+#include "ir/read.h"
+#include "ir/uniform.h"
+#include "ir/verify.h"
+#include "ir/version.h"
+#include "jit/driver.h"
+
+static const char JOB_CLASS[] = "roc.IRJob";
+
+typedef struct ir_job {
+  roc_ir_module *module;
+  roc_ir_uniform uniform;
+  uint8_t *cuts;
+  roc_str out;
+} ir_job;
+
+static int job_mm_gc(lua_State *L) {
+  ir_job *job = luaL_checkudata(L, 1, JOB_CLASS);
+  roc_ir_module_free(job->module);
+  roc_ir_uniform_deinit(&job->uniform);
+  roc_free(job->cuts);
+  roc_str_deinit(&job->out);
+  *job = (ir_job){0};
+  return 0;
+}
+
+static const luaL_Reg job_mm_fn[] = {{"__gc", job_mm_gc}, {NULL, NULL}};
+
+/* Reads and verifies argument 1; leaves the job on the stack. */
+static ir_job *open_job(lua_State *L) {
+  size_t len;
+  const char *text = luaL_checklstring(L, 1, &len);
+  ir_job *job = lua_newuserdatauv(L, sizeof *job, 0);
+  *job = (ir_job){0};
+  luaL_setmetatable(L, JOB_CLASS);
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, roc_ir_read(text, len, &job->module, &err), &err);
+  ROC_LUA_TRY(L, roc_ir_verify(job->module, &err), &err);
+  return job;
+}
+
+static int push_text(lua_State *L, ir_job *job, roc_ir_note note) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_ir_print(job->module, note, job, &job->out);
+  if (job->out.failed) {
+    roc_fail(&err, ROC_OOM, "out of memory");
+    return roc_lua_raise(L, &err);
+  }
+  lua_pushlstring(L, roc_str_text(&job->out), job->out.len);
+  return 1;
+}
+
+/* ir_roundtrip(text) -> text: read, verified, printed. */
+static int ir_roundtrip(lua_State *L) {
+  return push_text(L, open_job(L), NULL);
+}
+
+static const char *note_uniformity(void *ud, uint32_t inst) {
+  static const char *const words[] = {"varying", "wave", "group"};
+  const ir_job *job = ud;
+  const roc_ir_inst *of = &job->module->insts.items[inst];
+  bool has_level = of->type != ROC_VT_NONE || (of->nargs && roc_ir_has_regions(of));
+  return has_level ? words[job->uniform.insts[inst]] : NULL;
+}
+
+/* ir_uniform(text) -> text with the uniformity of each result as a comment. */
+static int ir_uniform(lua_State *L) {
+  ir_job *job = open_job(L);
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, roc_ir_uniform_init(&job->uniform, job->module, &err), &err);
+  return push_text(L, job, note_uniformity);
+}
+
+static const char *note_cuts(void *ud, uint32_t inst) {
+  uint8_t bits = ((const ir_job *)ud)->cuts[inst];
+  return bits & ROC_IRF_CUT_GROUP ? "cut group" : bits & ROC_IRF_CUT_WAVE ? "cut wave" : NULL;
+}
+
+/* ir_cuts(text) -> text with a comment where items meet. */
+static int ir_cuts(lua_State *L) {
+  ir_job *job = open_job(L);
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, roc_ir_cuts(job->module, &job->cuts, &err), &err);
+  return push_text(L, job, note_cuts);
+}
+
+static int push_changed(lua_State *L, roc_status (*pass)(roc_ir_module *, roc_error *)) {
+  ir_job *job = open_job(L);
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, pass(job->module, &err), &err);
+  ROC_LUA_TRY(L, roc_ir_verify(job->module, &err), &err);
+  return push_text(L, job, NULL);
+}
+
+/* ir_guard(text) -> text without the checks that are proved. */
+static int ir_guard(lua_State *L) {
+  return push_changed(L, roc_ir_guard);
+}
+
+/* ir_version(text) -> text with loops that need no checks beside loops with them. */
+static int ir_version(lua_State *L) {
+  return push_changed(L, roc_ir_version);
+}
+
+/* ir_version_launch(text) -> text with the kernel without checks beside the kernel with them. */
+static int ir_version_launch(lua_State *L) {
+  return push_changed(L, roc_ir_version_launch);
+}
+
+/* ir_clamp_groups(text) -> text with group numbers that fit 32 bits where that does. */
+static int ir_clamp_groups(lua_State *L) {
+  return push_changed(L, roc_ir_clamp_groups);
+}
+
+/* ir_optimize(text) -> text after all passes. */
+static int ir_optimize(lua_State *L) {
+  return push_changed(L, roc_ir_optimize);
+}
+
+/* ir_dump(text, target, stage) -> the code generator's "llvm", "llvm.opt" or "asm", as the IR
+ * stands. */
+static int ir_dump(lua_State *L) {
+  roc_cg_options options = {.target = luaL_checkstring(L, 2), .opt_level = -1};
+  roc_cg_stage stage;
+  const char *name = luaL_checkstring(L, 3);
+  luaL_argcheck(L, roc_jit_stage_from_name(name, &stage), 3, "llvm, llvm.opt or asm expected");
+  ir_job *job = open_job(L);
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, roc_jit_check_target(options.target, &err), &err);
+  ROC_LUA_TRY(L, roc_jit_dump(job->module, &options, stage, &job->out, &err), &err);
+  lua_pushlstring(L, roc_str_text(&job->out), job->out.len);
+  return 1;
+}
+
+static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip},
+                                       {"ir_uniform", ir_uniform},
+                                       {"ir_cuts", ir_cuts},
+                                       {"ir_guard", ir_guard},
+                                       {"ir_version", ir_version},
+                                       {"ir_version_launch", ir_version_launch},
+                                       {"ir_clamp_groups", ir_clamp_groups},
+                                       {"ir_optimize", ir_optimize},
+                                       {"ir_dump", ir_dump},
+                                       {NULL, NULL}};
+
+void roc_open_ir(lua_State *L) {
+  roc_class_new(L, JOB_CLASS, job_mm_fn);
+  lua_pop(L, 1);
+  luaL_getsubtable(L, -1, "compiler");
+  luaL_setfuncs(L, compiler_fn, 0);
+  lua_pop(L, 1);
+}

@@ -1,0 +1,52 @@
+/* Values by way of empty assembly, into which LLVM does not look: what it does not know of them, it
+ * does not act on. */
+#include <string.h>
+
+#include "codegen/amdgpu/amdgpu.h"
+
+static LLVMValueRef pass(LLVMBuilderRef b, LLVMValueRef value, const char *constraint) {
+  LLVMTypeRef of = LLVMTypeOf(value), type = LLVMFunctionType(of, &of, 1, 0);
+  LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, constraint, strlen(constraint), 0, 0,
+                                          LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildCall2(b, type, nothing, &value, 1, "");
+}
+
+static LLVMValueRef pass_vector(LLVMBuilderRef b, LLVMValueRef value) {
+  return pass(b, value, "=v,0");
+}
+
+/* How many registers in a row hold as many, the next number that there is; 0: none do. */
+static unsigned registers_for(unsigned count) {
+  return count <= 12 ? count : count <= 16 ? 16 : count <= 32 ? 32 : 0;
+}
+
+/* A number of bits, in whole registers. */
+static LLVMValueRef pass_bits(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef bits) {
+  LLVMTypeRef type = LLVMTypeOf(bits);
+  unsigned count = registers_for((LLVMGetIntTypeWidth(type) + 31) / 32);
+  if (!count) return bits;
+  LLVMTypeRef whole = LLVMIntTypeInContext(cg->ctx, 32 * count);
+  LLVMTypeRef registers = count == 1 ? cg->t.i32 : LLVMVectorType(cg->t.i32, count);
+  LLVMValueRef value = LLVMBuildBitCast(b, LLVMBuildZExt(b, bits, whole, ""), registers, "");
+  return LLVMBuildTrunc(b, LLVMBuildBitCast(b, pass_vector(b, value), whole, ""), type, "");
+}
+
+LLVMValueRef roc_amdgpu_hide(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value) {
+  LLVMTypeRef type = LLVMTypeOf(value);
+  bool is_vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  LLVMTypeRef element = is_vector ? LLVMGetElementType(type) : type;
+  if (LLVMGetTypeKind(element) == LLVMPointerTypeKind) return pass_vector(b, value);
+  unsigned nbits = (unsigned)LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(cg->mod), type);
+  LLVMTypeRef bits = LLVMIntTypeInContext(cg->ctx, nbits);
+  return LLVMBuildBitCast(b, pass_bits(cg, b, LLVMBuildBitCast(b, value, bits, "")), type, "");
+}
+
+LLVMValueRef roc_amdgpu_hide_same(roc_cg *cg, LLVMValueRef value) {
+  LLVMTypeRef type = LLVMTypeOf(value);
+  LLVMValueRef hidden = pass_vector(cg->b, value);
+  return roc_cg_intrinsic(cg, "llvm.amdgcn.readfirstlane", &type, 1, &hidden, 1);
+}
+
+LLVMValueRef roc_amdgpu_hide_scalar(LLVMBuilderRef b, LLVMValueRef value) {
+  return pass(b, value, "=s,0");
+}

@@ -1,0 +1,166 @@
+/* Forms of floating point (amdgpu/repair.h).
+ *
+ *   ballot(x < y or x > y)  is taken for one of "not equal", which also holds for NaN. Instead: a
+ *                           ballot of "both are numbers" and one of "not equal".
+ *   (x < 5 or x > 5) ? y : 5  likewise, with x for the 5 (llvm-project pull request 213029).
+ *                           Instead: the same choice between the bits of the two.
+ *
+ * The others get the sign of a zero wrong; where that does not count (fastmath) they stay:
+ *
+ *   fsub 0.0, x             is taken for -x where the user of the difference has source modifiers:
+ *                           0.0 - 0.0 becomes -0.0. Instead: x == 0 ? 0.0 : -x.
+ *   x < 0.0 ? x : 0.0       becomes v_min, which orders -0.0 below 0.0, where the comparison holds
+ *                           them equal. Instead: the same choice between the bits of the two.
+ *   (half)(x * y)           becomes v_fma_mixlo with 0.0 added, so that a product of -0.0 is 0.0.
+ *                           Instead: the product by itself, made canonical (which it is: no
+ *                           instruction), and then rounded. */
+#include "codegen/amdgpu/repair.h"
+
+static bool keeps_zero_signs(LLVMValueRef inst) {
+  return !(LLVMCanValueUseFastMathFlags(inst) &&
+           (LLVMGetFastMathFlags(inst) & LLVMFastMathNoSignedZeros));
+}
+
+/* ---- 0.0 - x ------------------------------------------------------------------------------- */
+
+static bool is_zero_less(roc_cg *cg, LLVMValueRef inst) {
+  (void)cg;
+  return LLVMGetInstructionOpcode(inst) == LLVMFSub && LLVMIsNull(LLVMGetOperand(inst, 0)) &&
+         keeps_zero_signs(inst);
+}
+
+static void rewrite_zero_less(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  (void)cg;
+  LLVMValueRef zero = LLVMGetOperand(inst, 0), x = LLVMGetOperand(inst, 1);
+  LLVMValueRef is_zero = LLVMBuildFCmp(b, LLVMRealOEQ, x, zero, "");
+  roc_amdgpu_replace(inst, LLVMBuildSelect(b, is_zero, zero, LLVMBuildFNeg(b, x, ""), ""));
+}
+
+/* ---- minimum, maximum and the number compared with ---------------------------------------------
+ */
+
+static bool is_real_type(LLVMTypeRef type) {
+  LLVMTypeKind kind = LLVMGetTypeKind(type);
+  return kind == LLVMHalfTypeKind || kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind;
+}
+
+/* A constant that is no zero of either sign: then no two zeros meet. */
+static bool is_nonzero(LLVMValueRef value) {
+  LLVMBool loses;
+  return LLVMIsAConstantFP(value) && LLVMConstRealGetDouble(value, &loses) != 0;
+}
+
+/* Whether the select chooses between the two numbers that are compared, up to the sign of a zero.
+ */
+static bool chooses_compared(LLVMValueRef inst, LLVMValueRef left, LLVMValueRef right) {
+  for (unsigned i = 1; i <= 2; i++) {
+    LLVMValueRef value = LLVMGetOperand(inst, i);
+    if (is_nonzero(value)) return false;
+    if (!LLVMIsConstant(value) && value != left && value != right) return false;
+  }
+  return true;
+}
+
+/* Whether one of its choices is the constant that x is "less or greater than", or not. */
+static bool chooses_constant(LLVMValueRef inst, LLVMValueRef condition, LLVMValueRef left,
+                             LLVMValueRef right) {
+  LLVMRealPredicate predicate = LLVMGetFCmpPredicate(condition);
+  if (predicate != LLVMRealONE && predicate != LLVMRealUEQ) return false;
+  LLVMValueRef yes = LLVMGetOperand(inst, 1), no = LLVMGetOperand(inst, 2);
+  return (LLVMIsAConstantFP(yes) && (yes == left || yes == right)) ||
+         (LLVMIsAConstantFP(no) && (no == left || no == right));
+}
+
+static bool is_choice(roc_cg *cg, LLVMValueRef inst) {
+  (void)cg;
+  if (LLVMGetInstructionOpcode(inst) != LLVMSelect || !is_real_type(LLVMTypeOf(inst))) return false;
+  LLVMValueRef condition = LLVMIsAFCmpInst(LLVMGetOperand(inst, 0));
+  if (!condition) return false;
+  LLVMValueRef left = LLVMGetOperand(condition, 0), right = LLVMGetOperand(condition, 1);
+  return (keeps_zero_signs(inst) && chooses_compared(inst, left, right)) ||
+         chooses_constant(inst, condition, left, right);
+}
+
+static void rewrite_choice(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMTypeRef real = LLVMTypeOf(inst);
+  LLVMTypeRef bits = real == cg->t.f16 ? cg->t.i16 : real == cg->t.f32 ? cg->t.i32 : cg->t.i64;
+  LLVMValueRef yes = LLVMBuildBitCast(b, LLVMGetOperand(inst, 1), bits, "");
+  LLVMValueRef no = LLVMBuildBitCast(b, LLVMGetOperand(inst, 2), bits, "");
+  LLVMValueRef chosen = LLVMBuildSelect(b, LLVMGetOperand(inst, 0), yes, no, "");
+  roc_amdgpu_replace(inst, LLVMBuildBitCast(b, chosen, real, ""));
+}
+
+/* ---- (half)(x * y) ------------------------------------------------------------------------- */
+
+/* Whether LLVM may find that the value is a product: it is one, may still become one, or is made of
+ * others by what needs no instruction or only moves. */
+static bool may_be_product(LLVMValueRef value) {
+  if (!LLVMIsAInstruction(value) || !keeps_zero_signs(value)) return false;
+  switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMFMul:
+    case LLVMFDiv:
+    case LLVMFNeg:
+    case LLVMFreeze:
+    case LLVMSelect:
+    case LLVMExtractElement:
+    case LLVMInsertElement:
+    case LLVMShuffleVector: return true;
+    default: return false;
+  }
+}
+
+static bool is_product_to_half(roc_cg *cg, LLVMValueRef inst) {
+  (void)cg;
+  if (LLVMGetInstructionOpcode(inst) != LLVMFPTrunc) return false;
+  LLVMValueRef value = LLVMGetOperand(inst, 0);
+  return LLVMGetTypeKind(roc_amdgpu_element(LLVMTypeOf(inst))) == LLVMHalfTypeKind &&
+         LLVMGetTypeKind(roc_amdgpu_element(LLVMTypeOf(value))) == LLVMFloatTypeKind &&
+         may_be_product(value);
+}
+
+static void rewrite_product_to_half(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  static const char name[] = "llvm.canonicalize";
+  LLVMValueRef product = LLVMGetOperand(inst, 0);
+  LLVMTypeRef type = LLVMTypeOf(product);
+  unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
+  LLVMValueRef fn = LLVMGetIntrinsicDeclaration(cg->mod, id, &type, 1);
+  LLVMTypeRef signature = LLVMIntrinsicGetType(cg->ctx, id, &type, 1);
+  LLVMSetOperand(inst, 0, LLVMBuildCall2(b, signature, fn, &product, 1, ""));
+}
+
+/* ---- ballot(x < y or x > y) ---------------------------------------------------------------- */
+
+static LLVMValueRef balloted_comparison(LLVMValueRef ballot) {
+  LLVMValueRef condition = LLVMGetOperand(ballot, 0);
+  while (LLVMIsAFreezeInst(condition)) condition = LLVMGetOperand(condition, 0);
+  return LLVMIsAFCmpInst(condition);
+}
+
+static bool is_ballot_of_less_or_greater(roc_cg *cg, LLVMValueRef inst) {
+  (void)cg;
+  if (!roc_amdgpu_is_call_of(inst, "llvm.amdgcn.ballot")) return false;
+  LLVMValueRef condition = balloted_comparison(inst);
+  return condition && LLVMGetFCmpPredicate(condition) == LLVMRealONE;
+}
+
+static LLVMValueRef build_ballot(LLVMBuilderRef b, LLVMValueRef like, LLVMRealPredicate predicate) {
+  LLVMValueRef condition = balloted_comparison(like);
+  LLVMValueRef holds =
+      LLVMBuildFCmp(b, predicate, LLVMGetOperand(condition, 0), LLVMGetOperand(condition, 1), "");
+  return LLVMBuildCall2(b, LLVMGetCalledFunctionType(like), LLVMGetCalledValue(like), &holds, 1,
+                        "");
+}
+
+static void rewrite_ballot(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  (void)cg;
+  LLVMValueRef numbers = build_ballot(b, inst, LLVMRealORD);
+  roc_amdgpu_replace(inst, LLVMBuildAnd(b, numbers, build_ballot(b, inst, LLVMRealUNE), ""));
+}
+
+const roc_amdgpu_form roc_amdgpu_float_forms[] = {
+    {is_zero_less, rewrite_zero_less},
+    {is_choice, rewrite_choice},
+    {is_product_to_half, rewrite_product_to_half},
+    {is_ballot_of_less_or_greater, rewrite_ballot},
+    {NULL, NULL},
+};

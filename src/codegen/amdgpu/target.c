@@ -1,0 +1,257 @@
+/* AMD GPUs: facts and hooks for LLVM's amdgcn-amd-amdhsa.
+ *
+ * A function is one work-item, so the shared emitters do nearly everything; what is left is here,
+ * in amdgpu/entry.c (arguments, ids, memory) and in amdgpu/wave.c (barriers, wave operations).
+ * A code object is what a GPU runtime loads: a shared object with a descriptor of the kernel. */
+#include <inttypes.h>
+#include <llvm-c/Target.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "codegen/amdgpu/amdgpu.h"
+#include "codegen/amdgpu/devlib.h"
+#include "codegen/llvm/link.h"
+
+static const char TRIPLE[] = "amdgcn-amd-amdhsa";
+
+/* A name base/amdgpu_target.def does not have would end in a fatal error inside of LLVM. */
+static bool accepts(const char *name) {
+  return roc_gpu_chip_find(name, NULL) != NULL;
+}
+
+/* ---- target machine ---------------------------------------------------------------------- */
+
+static void initialise(void) {
+  LLVMInitializeAMDGPUTargetInfo();
+  LLVMInitializeAMDGPUTarget();
+  LLVMInitializeAMDGPUTargetMC();
+  LLVMInitializeAMDGPUAsmPrinter();
+  LLVMInitializeAMDGPUAsmParser(); /* choice.c has a line of assembly */
+}
+
+static LLVMCodeGenOptLevel codegen_level(int opt_level) {
+  return opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
+}
+
+static roc_status check_options(const roc_cg_options *options, roc_error *err) {
+  const roc_gpu_chip *chip = roc_gpu_chip_find(options->target, NULL);
+  if (!options->wave_size || options->wave_size == chip->wave_size) return ROC_OK;
+  return roc_fail(err, ROC_UNSUPPORTED, "%s is compiled for a wavefront of %u, not %u", chip->name,
+                  chip->wave_size, options->wave_size);
+}
+
+/* Instructions that LLVM 22 chooses where they are wrong: v_bitop3, with its operands in another
+ * order where a part of the expression has other uses (llvm-project pull requests 198373, 198556),
+ * and v_dot4, for sums of which an addend is no product but made of one (198412). */
+#define UNWANTED "-bitop3-insts,-dot7-insts"
+
+static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *err) {
+  char chosen[ROC_GPU_FEATURES_BYTES], features[ROC_GPU_FEATURES_BYTES + sizeof UNWANTED];
+  const roc_gpu_chip *chip = roc_gpu_chip_find(options->target, chosen);
+  LLVMTargetRef target;
+  char *message = NULL;
+  if (LLVMGetTargetFromTriple(TRIPLE, &target, &message)) {
+    roc_fail(err, ROC_UNAVAILABLE, "this LLVM has no AMDGPU back end: %s", message);
+    LLVMDisposeMessage(message);
+    return NULL;
+  }
+  snprintf(features, sizeof features, "%s%s" UNWANTED, chosen, *chosen ? "," : "");
+  LLVMTargetMachineRef tm = LLVMCreateTargetMachine(target, TRIPLE, chip->name, features,
+                                                    codegen_level(options->opt_level), LLVMRelocPIC,
+                                                    LLVMCodeModelDefault);
+  if (!tm) roc_fail(err, ROC_UNAVAILABLE, "LLVM makes no target machine for %s", chip->name);
+  return tm;
+}
+
+/* ---- the other hooks --------------------------------------------------------------------- */
+
+static roc_status check_workgroup(const roc_cg *cg, roc_error *err) {
+  uint64_t items = 1;
+  for (int d = 0; d < 3; d++) {
+    uint32_t bound = cg->ir->workgroup[d];
+    if (bound) items = items * bound > UINT32_MAX ? UINT32_MAX : items * bound;
+  }
+  if (items <= ROC_GPU_MAX_WORKGROUP) return ROC_OK;
+  return roc_fail(err, ROC_COMPILE,
+                  "kernel '%s': a workgroup of %u x %u x %u work-items is larger than the %d of %s",
+                  cg->ir->name, cg->ir->workgroup[0],
+                  cg->ir->workgroup[1] ? cg->ir->workgroup[1] : 1,
+                  cg->ir->workgroup[2] ? cg->ir->workgroup[2] : 1, ROC_GPU_MAX_WORKGROUP,
+                  roc_amdgpu_state_of(cg)->chip->name);
+}
+
+/* LLVM checks the sum itself, but counts it in 32 bits. */
+static roc_status finish(roc_cg *cg, roc_error *err) {
+  const roc_amdgpu_state *state = roc_amdgpu_state_of(cg);
+  ROC_TRY(check_workgroup(cg, err));
+  if (state->shared_bytes > state->chip->max_shared_bytes) {
+    return roc_fail(
+        err, ROC_COMPILE,
+        "kernel '%s': its shared arrays take %" PRIu64 " bytes; a workgroup of %s has %u",
+        cg->ir->name, state->shared_bytes, state->chip->name, state->chip->max_shared_bytes);
+  }
+  return roc_devlib_link(cg, state->chip->isa_version, err);
+}
+
+/* Whether the device library has given functions to the module. */
+static bool has_functions(const roc_cg *cg) {
+  for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
+    if (fn != cg->fn && !LLVMIsDeclaration(fn)) return true;
+  }
+  return false;
+}
+
+/* Small, without loops, without arrays of its own and functions of the device library. */
+static bool is_short(const roc_cg *cg) {
+  enum { MOST_INSTS = 256 };
+  const roc_ir_module *ir = cg->ir;
+  if (ir->insts.count > MOST_INSTS || has_functions(cg)) return false;
+  for (uint32_t i = 0; i < ir->insts.count; i++) {
+    roc_ir_op op = (roc_ir_op)ir->insts.items[i].op;
+    if (op == ROC_IR_FOR || op == ROC_IR_LOOP) return false;
+  }
+  for (uint32_t i = 0; i < ir->arrays.count; i++) {
+    if (ir->arrays.items[i].kind == ROC_IR_ARRAY_PRIVATE) return false;
+  }
+  return true;
+}
+
+/* Of O2, what does something for such a kernel, in less than half of the time. */
+static const char short_pipeline[] =
+    "function(sroa,early-cse<memssa>,speculative-execution<only-if-divergent-target>,simplifycfg,"
+    "instcombine<no-verify-fixpoint>,reassociate,instcombine<no-verify-fixpoint>,gvn,"
+    "simplifycfg<hoist-common-insts;sink-common-insts>,slp-vectorizer,"
+    "instcombine<no-verify-fixpoint>),amdgpu-attributor";
+
+/* Each ends in the attributor, which finds what of the launch a kernel does not use; O3 gives the
+ * code of O2. */
+static const char *passes(const roc_cg *cg) {
+  static const char *const by_level[] = {"default<O0>,amdgpu-attributor", "default<O1>",
+                                         "default<O2>", "default<O2>"};
+  int level = cg->options->opt_level;
+  if (level < 0 && is_short(cg)) return short_pipeline;
+  return by_level[level < 0 || level > 3 ? 2 : level];
+}
+
+static roc_status link_object(const roc_cg_options *options, unsigned char **bytes, size_t *nbytes,
+                              roc_error *err) {
+  (void)options;
+  unsigned char *linked;
+  ROC_TRY(roc_link_elf(*bytes, *nbytes, &linked, nbytes, err));
+  roc_free(*bytes);
+  *bytes = linked;
+  return ROC_OK;
+}
+
+static void describe(roc_cg *cg, roc_codeobj *object) {
+  object->entry = roc_amdgpu_state_of(cg)->entry;
+  object->shared_bytes = (uint32_t)roc_amdgpu_state_of(cg)->shared_bytes;
+}
+
+/* ocml's expm1 and log1p lose the sign of a zero; both have the sign of their argument. */
+static LLVMValueRef keep_sign(roc_cg *cg, roc_ir_math which, LLVMValueRef result, LLVMValueRef x) {
+  bool loses = which == ROC_IR_MATH_EXPM1 || which == ROC_IR_MATH_LOG1P;
+  if (!loses || cg->ir->fastmath) return result;
+  LLVMTypeRef type = LLVMTypeOf(result);
+  LLVMValueRef args[2] = {result, x};
+  return roc_cg_intrinsic(cg, "llvm.copysign", &type, 1, args, 2);
+}
+
+static LLVMValueRef call_ocml(roc_cg *cg, const char *libm, roc_value_type type, unsigned arity,
+                              LLVMValueRef *args) {
+  char name[64];
+  snprintf(name, sizeof name, "__ocml_%s_%s", libm, type == ROC_VT_F32 ? "f32" : "f64");
+  LLVMTypeRef value = roc_cg_value_type(cg, type);
+  LLVMTypeRef fn_type = LLVMFunctionType(value, (LLVMTypeRef[3]){value, value, value}, arity, 0);
+  LLVMValueRef fn = LLVMGetNamedFunction(cg->mod, name);
+  if (!fn) fn = LLVMAddFunction(cg->mod, name, fn_type);
+  return LLVMBuildCall2(cg->b, fn_type, fn, args, arity, "");
+}
+
+/* ocml's tgamma_f32 gives 0 below about -32, where the true value is still a normal number. */
+static LLVMValueRef narrow_gamma(roc_cg *cg, LLVMValueRef x) {
+  LLVMTypeRef wide = roc_cg_value_type(cg, ROC_VT_F64);
+  LLVMValueRef arg = LLVMBuildFPExt(cg->b, x, wide, "");
+  LLVMValueRef result = call_ocml(cg, "tgamma", ROC_VT_F64, 1, &arg);
+  return LLVMBuildFPTrunc(cg->b, result, LLVMTypeOf(x), "");
+}
+
+/* What LLVM knows of an argument it would compute with its own exponentials and reciprocals, or
+ * with the ones of the host, which are not the GPU's. */
+static void hide_arguments(roc_cg *cg, unsigned arity, LLVMValueRef *args) {
+  if (cg->ir->fastmath) return;
+  for (unsigned i = 0; i < arity; i++) args[i] = roc_amdgpu_hide(cg, cg->b, args[i]);
+}
+
+/* ocml's function of the same name as libm's. */
+static LLVMValueRef math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args) {
+  const char *libm = roc_ir_math_table[which].libm;
+  unsigned arity = roc_ir_math_table[which].arity;
+  hide_arguments(cg, arity, args);
+  if (which == ROC_IR_MATH_GAMMA && type == ROC_VT_F32) return narrow_gamma(cg, args[0]);
+  LLVMValueRef result = call_ocml(cg, libm, type, arity, args);
+  return keep_sign(cg, which, result, args[0]);
+}
+
+/* The promises that let atomics on coarse-grained device memory be single instructions; elsewhere
+ * they would be wrong. */
+static void mark_atomic(roc_cg *cg, LLVMValueRef inst, uint32_t array) {
+  static const char *const promises[] = {"amdgpu.no.fine.grained.memory", "amdgpu.no.remote.memory",
+                                         "amdgpu.ignore.denormal.mode"};
+  const roc_ir_array *a = &cg->ir->arrays.items[array];
+  bool is_host =
+      a->kind == ROC_IR_ARRAY_PARAM && cg->ir->params.items[a->param].memory == ROC_IR_MEM_HOST;
+  if (is_host) return;
+  LLVMValueRef empty = LLVMMetadataAsValue(cg->ctx, LLVMMDNodeInContext2(cg->ctx, NULL, 0));
+  for (int i = 0; i < 3; i++) {
+    unsigned len = (unsigned)strlen(promises[i]);
+    LLVMSetMetadata(inst, LLVMGetMDKindIDInContext(cg->ctx, promises[i], len), empty);
+  }
+}
+
+const roc_target roc_target_amdgpu = {
+    .family = "amdgpu",
+    .names =
+        "gfx900, gfx906, gfx908, gfx90a, gfx942, gfx950, gfx1030, gfx1031, gfx1035, gfx1100, "
+        "gfx1101, "
+        "gfx1102, gfx1103, gfx1150, gfx1151, gfx1200, gfx1201 (the gfx9 ones also with :xnack+ or "
+        ":sramecc- and the like behind the name, the others with :wavefrontsize64)",
+    .global_space = 1,
+    .shared_space = 3,
+    .const_space = 4,
+    .private_space = 5,
+    .device_scope = "agent",
+    .group_scope = "workgroup",
+    .system_scope = "",
+    .has_shared_threads = true,
+    .accepts = accepts,
+    .initialise = initialise,
+    .check_options = check_options,
+    .machine = machine,
+    .kernel = roc_amdgpu_kernel,
+    .finish = finish,
+    .repair = roc_amdgpu_repair,
+    .passes = passes,
+    .no_slp_passes = "default<O1>",
+    .scalar_passes = "default<O1>",
+    .no_counter_passes =
+        "always-inline,function(sroa,early-cse<memssa>,simplifycfg,"
+        "instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop-mssa(licm),gvn,"
+        "instcombine<no-verify-fixpoint>,simplifycfg),amdgpu-attributor",
+    .quick_passes = "default<O0>,amdgpu-attributor",
+    .link = link_object,
+    .describe = describe,
+    .hide_launch = roc_amdgpu_hide_launch,
+    .launch_value = roc_amdgpu_launch_value,
+    .array_base = roc_amdgpu_array_base,
+    .dynamic_bytes = roc_amdgpu_dynamic_bytes,
+    .barrier = roc_amdgpu_barrier,
+    .fence = roc_amdgpu_fence,
+    .wave = roc_amdgpu_wave,
+    .parts = roc_amdgpu_parts,
+    .group_parts = roc_amdgpu_group_parts,
+    .elect = roc_amdgpu_elect,
+    .math = math,
+    .mark_atomic = mark_atomic,
+};

@@ -1,0 +1,219 @@
+/* Control flow of one work-item: structured regions become basic blocks.
+ *
+ * On a GPU this is the whole kernel; on the CPU it is the body of an item loop, and what a barrier
+ * cuts is handled above (cpu/regions.c).  Invariant: after an instruction that leaves its region
+ * the current block is ended, and the rest of the list is not emitted. */
+#include <llvm-c/DebugInfo.h>
+
+#include "codegen/core/cg.h"
+
+LLVMValueRef roc_cg_operand(roc_cg *cg, const roc_ir_inst *inst, uint32_t n) {
+  uint32_t id = roc_ir_arg(cg->ir, inst, n);
+  return cg->target->operand ? cg->target->operand(cg, id) : cg->values[id];
+}
+
+LLVMValueRef roc_cg_var(roc_cg *cg, uint32_t var) {
+  if (!cg->vars[var]) {
+    const roc_ir_var *v = &cg->ir->vars.items[var];
+    cg->vars[var] = roc_cg_alloca(cg, roc_cg_value_type(cg, v->type), v->name);
+  }
+  return cg->vars[var];
+}
+
+static void define(roc_cg *cg, uint32_t id, LLVMValueRef value) {
+  if (cg->target->define) {
+    cg->target->define(cg, id, value);
+  } else {
+    cg->values[id] = value;
+  }
+}
+
+static void emit_if(roc_cg *cg, uint32_t id) {
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  LLVMValueRef cond = roc_cg_operand(cg, inst, 0);
+  roc_cg_agree(cg, id, cond);
+  bool has_else = cg->ir->regions.items[inst->k.region[1]].count > 0;
+  LLVMBasicBlockRef yes = roc_cg_block(cg, "then"), end = roc_cg_block(cg, "end");
+  LLVMBasicBlockRef no = has_else ? roc_cg_block(cg, "else") : end;
+  LLVMBuildCondBr(cg->b, cond, yes, no);
+  roc_cg_at(cg, yes);
+  roc_cg_region(cg, inst->k.region[0]);
+  roc_cg_goto(cg, end);
+  if (has_else) {
+    roc_cg_at(cg, no);
+    roc_cg_region(cg, inst->k.region[1]);
+    roc_cg_goto(cg, end);
+  }
+  roc_cg_at(cg, end);
+}
+
+static void emit_block(roc_cg *cg, uint32_t id) {
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  LLVMBasicBlockRef end = roc_cg_block(cg, "end");
+  cg->exits[id].leave = end;
+  roc_cg_region(cg, inst->k.region[0]);
+  roc_cg_goto(cg, end);
+  roc_cg_at(cg, end);
+}
+
+static void emit_loop(roc_cg *cg, uint32_t id) {
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  LLVMBasicBlockRef body = roc_cg_block(cg, "loop"), end = roc_cg_block(cg, "end");
+  cg->exits[id] = (roc_cg_exits){.leave = end, .next = body};
+  LLVMBuildBr(cg->b, body);
+  roc_cg_at(cg, body);
+  roc_cg_region(cg, inst->k.region[0]);
+  roc_cg_goto(cg, body);
+  roc_cg_at(cg, end);
+}
+
+/* Whether the value may be `n`; what was widened holds no integer that takes 64 bits. */
+static bool may_be(LLVMValueRef value, int64_t n) {
+  if (LLVMIsAConstantInt(value)) return LLVMConstIntGetSExtValue(value) == n;
+  bool was_widened = LLVMIsAZExtInst(value) || LLVMIsASExtInst(value);
+  return !was_widened || (n >= INT32_MIN && n <= INT32_MAX);
+}
+
+/* Whether a loop from `first` to `last` may go through all integers, 2^64 of them. */
+static bool may_be_endless(LLVMValueRef first, LLVMValueRef last, LLVMValueRef step) {
+  bool may_be_by_one = may_be(step, 1) || may_be(step, -1);
+  return may_be_by_one && ((may_be(first, INT64_MIN) && may_be(last, INT64_MAX)) ||
+                           (may_be(first, INT64_MAX) && may_be(last, INT64_MIN)));
+}
+
+/* forprep of lvm.c: the count is fixed first, as an unsigned number that cannot overflow; 0 when
+ * the loop does not run. That of all integers counts as one less: nobody sees the end of it. */
+LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last,
+                              LLVMValueRef step) {
+  LLVMBuilderRef b = cg->b;
+  LLVMValueRef zero = roc_cg_i64(cg, 0), one = roc_cg_i64(cg, 1);
+  LLVMValueRef up = LLVMBuildICmp(b, LLVMIntSGT, step, zero, "");
+  LLVMValueRef runs_up = LLVMBuildICmp(b, LLVMIntSLE, first, last, "");
+  LLVMValueRef runs_down = LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntSLT, step, zero, ""),
+                                        LLVMBuildICmp(b, LLVMIntSGE, first, last, ""), "");
+  LLVMValueRef runs = LLVMBuildSelect(b, up, runs_up, runs_down, "");
+  LLVMValueRef span_up = LLVMBuildSub(b, last, first, "");
+  LLVMValueRef span_down = LLVMBuildSub(b, first, last, "");
+  LLVMValueRef span = LLVMBuildSelect(b, up, span_up, span_down, "");
+  LLVMValueRef size = LLVMBuildSelect(b, up, step, LLVMBuildNeg(b, step, ""), "");
+  LLVMValueRef is_zero = LLVMBuildICmp(b, LLVMIntEQ, size, zero, "");
+  size = LLVMBuildSelect(b, is_zero, one, size, "");
+  LLVMValueRef behind[2] = {LLVMBuildUDiv(b, span, size, ""), roc_cg_i64(cg, -2)};
+  if (may_be_endless(first, last, step)) {
+    behind[0] = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, behind, 2);
+  }
+  return LLVMBuildSelect(b, runs, LLVMBuildAdd(b, behind[0], one, ""), zero, "");
+}
+
+static bool has_checks(const roc_cg *cg, uint32_t region) {
+  const roc_ir_ids *ids = &cg->ir->regions.items[region];
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = &cg->ir->insts.items[ids->items[i]];
+    if (inst->op == ROC_IR_CHECK_INDEX) return true;
+    if (!roc_ir_has_regions(inst)) continue;
+    if (has_checks(cg, inst->k.region[0])) return true;
+    if (inst->op == ROC_IR_IF && has_checks(cg, inst->k.region[1])) return true;
+  }
+  return false;
+}
+
+/* A loop that may be left anywhere gains nothing when it is unrolled, and its code multiplies. */
+static void keep_rolled(roc_cg *cg, LLVMValueRef branch) {
+  LLVMMetadataRef word = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
+  LLVMMetadataRef self = LLVMTemporaryMDNode(cg->ctx, NULL, 0);
+  LLVMMetadataRef parts[2] = {self, LLVMMDNodeInContext2(cg->ctx, &word, 1)};
+  LLVMMetadataRef loop = LLVMMDNodeInContext2(cg->ctx, parts, 2);
+  LLVMMetadataReplaceAllUsesWith(self, loop);
+  LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(cg->ctx, "llvm.loop", 9),
+                  LLVMMetadataAsValue(cg->ctx, loop));
+}
+
+static void emit_for(roc_cg *cg, uint32_t id) {
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  LLVMValueRef first = roc_cg_operand(cg, inst, 0), step = roc_cg_operand(cg, inst, 2);
+  LLVMValueRef count = roc_cg_for_count(cg, first, roc_cg_operand(cg, inst, 1), step);
+  LLVMValueRef runs = LLVMBuildICmp(cg->b, LLVMIntNE, count, roc_cg_i64(cg, 0), "");
+  roc_cg_agree(cg, id, runs);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
+  LLVMBasicBlockRef body = roc_cg_block(cg, "for"), next = roc_cg_block(cg, "next");
+  LLVMBasicBlockRef end = roc_cg_block(cg, "end");
+  cg->exits[id] = (roc_cg_exits){.leave = end, .next = next};
+  LLVMBuildCondBr(cg->b, runs, body, end);
+  roc_cg_at(cg, body);
+  LLVMValueRef left = LLVMBuildPhi(cg->b, cg->t.i64, "left");
+  LLVMValueRef value = LLVMBuildPhi(cg->b, cg->t.i64, cg->ir->vars.items[inst->aux].name);
+  LLVMBuildStore(cg->b, value, roc_cg_var(cg, inst->aux));
+  roc_cg_region(cg, inst->k.region[0]);
+  roc_cg_goto(cg, next);
+  roc_cg_at(cg, next);
+  LLVMValueRef left_next = LLVMBuildSub(cg->b, left, roc_cg_i64(cg, 1), "");
+  LLVMValueRef value_next = LLVMBuildNSWAdd(cg->b, value, step, ""); /* unused after the last */
+  LLVMValueRef again = LLVMBuildICmp(cg->b, LLVMIntNE, left_next, roc_cg_i64(cg, 0), "");
+  roc_cg_agree(cg, id, again);
+  next = LLVMGetInsertBlock(cg->b);
+  LLVMValueRef branch = LLVMBuildCondBr(cg->b, again, body, end);
+  if (cg->target->has_shared_threads && has_checks(cg, inst->k.region[0])) keep_rolled(cg, branch);
+  LLVMBasicBlockRef blocks[2] = {before, next};
+  LLVMAddIncoming(left, (LLVMValueRef[2]){count, left_next}, blocks, 2);
+  LLVMAddIncoming(value, (LLVMValueRef[2]){first, value_next}, blocks, 2);
+  roc_cg_at(cg, end);
+}
+
+/* Statements and everything that is no pure expression.  False when it is none of them. */
+static bool emit_statement(roc_cg *cg, uint32_t id) {
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  LLVMValueRef args[4] = {NULL, NULL, NULL, NULL}, value;
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_GET: {
+      LLVMTypeRef type = roc_cg_value_type(cg, (roc_value_type)inst->type);
+      define(cg, id, LLVMBuildLoad2(cg->b, type, roc_cg_var(cg, inst->aux), ""));
+      return true;
+    }
+    case ROC_IR_SET:
+      LLVMBuildStore(cg->b, roc_cg_operand(cg, inst, 0), roc_cg_var(cg, inst->aux));
+      return true;
+    case ROC_IR_LOAD: define(cg, id, roc_cg_load_inst(cg, inst)); return true;
+    case ROC_IR_STORE: roc_cg_store_inst(cg, inst); return true;
+    case ROC_IR_ATOMIC:
+      value = roc_cg_atomic(cg, inst);
+      if (value) define(cg, id, value);
+      return true;
+    case ROC_IR_FENCE: cg->target->fence(cg, inst->k.i); return true;
+    case ROC_IR_BARRIER:
+    case ROC_IR_WAVE_BARRIER: cg->target->barrier(cg, inst); return true;
+    case ROC_IR_WAVE:
+      for (uint32_t i = 0; i < inst->nargs && i < 4; i++) args[i] = roc_cg_operand(cg, inst, i);
+      define(cg, id, cg->target->wave(cg, inst, args));
+      return true;
+    case ROC_IR_CHECK_INDEX:
+    case ROC_IR_CHECK_NONZERO:
+    case ROC_IR_CHECK_INT:
+    case ROC_IR_CHECK:
+    case ROC_IR_FAIL: roc_cg_check(cg, id); return true;
+    case ROC_IR_PRINT: roc_cg_print(cg, inst); return true;
+    case ROC_IR_IF: roc_cg_is_choice(cg, id) ? roc_cg_choice(cg, id) : emit_if(cg, id); return true;
+    case ROC_IR_BLOCK: emit_block(cg, id); return true;
+    case ROC_IR_LOOP: emit_loop(cg, id); return true;
+    case ROC_IR_FOR: emit_for(cg, id); return true;
+    case ROC_IR_LEAVE: roc_cg_goto(cg, cg->exits[inst->aux].leave); return true;
+    case ROC_IR_NEXT: roc_cg_goto(cg, cg->exits[inst->aux].next); return true;
+    case ROC_IR_RETURN: roc_cg_goto(cg, cg->exit); return true;
+    default: return false;
+  }
+}
+
+void roc_cg_inst(roc_cg *cg, uint32_t id) {
+  if (cg->di) roc_cg_debug_place(cg, id);
+  if (cg->target->intercept && cg->target->intercept(cg, id)) return;
+  if (!emit_statement(cg, id)) define(cg, id, roc_cg_expr(cg, id));
+}
+
+void roc_cg_insts(roc_cg *cg, const uint32_t *ids, uint32_t count) {
+  for (uint32_t i = 0; i < count && roc_cg_is_open(cg); i++) roc_cg_inst(cg, ids[i]);
+}
+
+void roc_cg_region(roc_cg *cg, uint32_t region) {
+  const roc_ir_ids *ids = &cg->ir->regions.items[region];
+  roc_cg_insts(cg, ids->items, ids->count);
+  if (region && region == cg->last_region) roc_cg_end_region(cg);
+}

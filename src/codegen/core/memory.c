@@ -1,0 +1,145 @@
+/* Loads and stores: from an array and its indices, counted from 1, to an address.
+ *
+ * Indices are in range here (a check came before, or the kernel is unchecked and anything may
+ * happen), so the arithmetic is nsw: LLVM then sees unit strides through it. */
+#include "codegen/core/cg.h"
+#include "ir/layout.h"
+
+LLVMValueRef roc_cg_extent(roc_cg *cg, uint32_t array, uint32_t dim) {
+  return cg->arrays[array].extents[dim];
+}
+
+bool roc_cg_is_shared(const roc_cg *cg, uint32_t array) {
+  uint8_t kind = (uint8_t)cg->ir->arrays.items[array].kind;
+  return kind == ROC_IR_ARRAY_SHARED || kind == ROC_IR_ARRAY_SHARED_DYNAMIC;
+}
+
+static roc_ir_layout layout_of(const roc_cg *cg, const roc_ir_array *array) {
+  return array->kind == ROC_IR_ARRAY_PARAM ? cg->ir->params.items[array->param].layout
+                                           : ROC_IR_LAYOUT_C;
+}
+
+/* An element count: i64, or as long as it does, i32. */
+typedef struct offset {
+  LLVMValueRef value;
+  bool is_narrow;
+} offset;
+
+static LLVMValueRef widen(roc_cg *cg, offset o) {
+  return o.is_narrow ? roc_cg_extend(cg, o.value, true) : o.value;
+}
+
+/* All offsets into the array lie in 0 … 2^31-1. */
+static bool is_narrow_array(const roc_cg *cg, const roc_ir_array *array) {
+  if (!cg->narrow) return false;
+  if (array->kind == ROC_IR_ARRAY_PARAM) return cg->ir->params.items[array->param].is_narrow;
+  return array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC && roc_ir_array_size(array) <= INT32_MAX;
+}
+
+static LLVMValueRef subtract_one(roc_cg *cg, LLVMValueRef index) {
+  return LLVMBuildNSWSub(cg->b, index, roc_cg_i64(cg, 1), "");
+}
+
+/* In a narrow array every index is narrow too, being in range; one that a loop moves stays wide, so
+ * that LLVM sees the step. */
+static offset index_from_0(roc_cg *cg, const roc_ir_inst *inst, uint32_t n, bool may_be_narrow) {
+  LLVMValueRef index = roc_cg_operand(cg, inst, n);
+  if (!may_be_narrow || roc_cg_is_loop_bound(cg, roc_ir_arg(cg->ir, inst, n))) {
+    return (offset){subtract_one(cg, index), false};
+  }
+  LLVMValueRef low = roc_cg_take_low(cg, index);
+  return (offset){roc_cg_narrow_sub(cg, low, roc_cg_i32(cg, 1)), true};
+}
+
+/* sum * factor + add */
+static offset multiply_add(roc_cg *cg, offset sum, LLVMValueRef factor, offset add) {
+  if (sum.is_narrow) {
+    LLVMValueRef low = roc_cg_take_low(cg, factor);
+    sum.value = LLVMBuildNUWMul(cg->b, sum.value, low, "");
+    if (LLVMIsABinaryOperator(sum.value)) LLVMSetNSW(sum.value, 1);
+  } else {
+    sum.value = LLVMBuildNSWMul(cg->b, sum.value, factor, "");
+  }
+  if (sum.is_narrow && add.is_narrow) {
+    sum.value = roc_cg_narrow_add(cg, sum.value, add.value);
+    return sum;
+  }
+  return (offset){LLVMBuildNSWAdd(cg->b, widen(cg, sum), widen(cg, add), ""), false};
+}
+
+/* Strides may lead beyond what 32 bits count. */
+static offset strided_index(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uint32_t first,
+                            bool may_be_narrow) {
+  LLVMValueRef sum = roc_cg_i64(cg, 0);
+  for (uint32_t d = 0; d < cg->ir->arrays.items[a].rank; d++) {
+    LLVMValueRef index = widen(cg, index_from_0(cg, inst, first + d, may_be_narrow));
+    LLVMValueRef step = LLVMBuildNSWMul(cg->b, index, cg->arrays[a].strides[d], "");
+    sum = LLVMBuildNSWAdd(cg->b, step, sum, "");
+  }
+  return (offset){sum, false};
+}
+
+/* Elements from the array's begin. */
+static offset linear_index(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uint32_t first) {
+  const roc_ir_array *array = &cg->ir->arrays.items[a];
+  roc_ir_layout layout = layout_of(cg, array);
+  bool may_be_narrow = is_narrow_array(cg, array);
+  if (layout == ROC_IR_LAYOUT_STRIDED) return strided_index(cg, a, inst, first, may_be_narrow);
+  uint32_t rank = array->rank;
+  bool is_c = layout == ROC_IR_LAYOUT_C;
+  offset sum = index_from_0(cg, inst, first + (is_c ? 0 : rank - 1), may_be_narrow);
+  for (uint32_t step = 1; step < rank; step++) {
+    uint32_t d = is_c ? step : rank - 1 - step;
+    offset add = index_from_0(cg, inst, first + d, may_be_narrow);
+    sum = multiply_add(cg, sum, cg->arrays[a].extents[d], add);
+  }
+  return sum;
+}
+
+/* 2^31 elements of two bytes still have offsets of 32 bits, which memory instructions take beside a
+ * base. */
+static LLVMValueRef narrow_address(roc_cg *cg, LLVMValueRef base, LLVMTypeRef element,
+                                   LLVMValueRef index, size_t itemsize) {
+  LLVMValueRef wide = roc_cg_extend(cg, index, true);
+  if (itemsize != 2) return LLVMBuildInBoundsGEP2(cg->b, element, base, &wide, 1, "");
+  LLVMValueRef bytes = LLVMBuildShl(cg->b, index, roc_cg_i32(cg, 1), "");
+  if (LLVMIsABinaryOperator(bytes)) LLVMSetNUW(bytes, 1);
+  return roc_cg_byte_offset(cg, base, roc_cg_extend(cg, bytes, false));
+}
+
+LLVMValueRef roc_cg_address(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uint32_t first_index) {
+  const roc_ir_array *array = &cg->ir->arrays.items[a];
+  LLVMValueRef base = cg->arrays[a].base;
+  if (!base) base = cg->target->array_base(cg, a);
+  offset index = linear_index(cg, a, inst, first_index);
+  LLVMTypeRef element = roc_cg_storage_type(cg, array->dtype);
+  if (index.is_narrow) {
+    return narrow_address(cg, base, element, index.value, roc_dtype_itemsize(array->dtype));
+  }
+  LLVMValueRef wide = index.value;
+  if (cg->arrays[a].scale) wide = LLVMBuildNSWMul(cg->b, wide, cg->arrays[a].scale, "");
+  return LLVMBuildInBoundsGEP2(cg->b, element, base, &wide, 1, "");
+}
+
+LLVMValueRef roc_cg_load_inst(roc_cg *cg, const roc_ir_inst *inst) {
+  roc_dtype dtype = cg->ir->arrays.items[inst->aux].dtype;
+  LLVMTypeRef type = roc_cg_storage_type(cg, dtype);
+  LLVMValueRef ptr = roc_cg_address(cg, inst->aux, inst, 0);
+  bool untagged = cg->arrays[inst->aux].is_one_for_all;
+  LLVMValueRef element =
+      untagged ? LLVMBuildLoad2(cg->b, type, ptr, "") : roc_cg_load(cg, type, ptr);
+  return roc_cg_from_element(cg, dtype, element);
+}
+
+void roc_cg_store_inst(roc_cg *cg, const roc_ir_inst *inst) {
+  roc_dtype dtype = cg->ir->arrays.items[inst->aux].dtype;
+  const roc_ir_inst *source = &cg->ir->insts.items[roc_ir_arg(cg->ir, inst, 0)];
+  LLVMValueRef ptr = roc_cg_address(cg, inst->aux, inst, 1);
+  LLVMValueRef value = roc_cg_operand(cg, inst, 0);
+  LLVMValueRef element = roc_cg_to_element(cg, dtype, (roc_value_type)source->type, value);
+  if (cg->arrays[inst->aux].is_one_for_all) {
+    LLVMBuildStore(cg->b, element, ptr);
+  } else {
+    roc_cg_store(cg, element, ptr);
+  }
+}

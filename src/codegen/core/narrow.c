@@ -1,0 +1,122 @@
+/* 32-bit integers where they do: arithmetic, comparisons and element offsets whose values are
+ * proved to fit.
+ *
+ * An integer of the kernel language has 64 bits, which a GPU adds in two instructions and divides
+ * in more than a hundred.  The proofs are guard.c's, in cg->narrow, for targets that ask for them
+ * (NULL: everything stays 64 bits wide).  What changes from iteration to iteration of a loop stays
+ * wide, so that LLVM sees addresses that move by a step; division is worth it there too.  Values
+ * between instructions are i64 all the same: what is narrow is extended, and taken back by its
+ * user. */
+#include "codegen/core/cg.h"
+#include "ir/guard.h"
+
+LLVMValueRef roc_cg_take_low(roc_cg *cg, LLVMValueRef wide) {
+  if (LLVMIsAZExtInst(wide)) {
+    LLVMValueRef from = LLVMGetOperand(wide, 0);
+    if (LLVMTypeOf(from) == cg->t.i32) return from;
+  }
+  return LLVMBuildTrunc(cg->b, wide, cg->t.i32, "");
+}
+
+LLVMValueRef roc_cg_extend(roc_cg *cg, LLVMValueRef narrow, bool is_signed) {
+  LLVMValueRef wide = LLVMBuildZExt(cg->b, narrow, cg->t.i64, "");
+  if (is_signed && LLVMIsAZExtInst(wide)) LLVMSetNNeg(wide, 1);
+  return wide;
+}
+
+bool roc_cg_is_loop_bound(const roc_cg *cg, uint32_t inst) {
+  return cg->narrow && (cg->narrow[inst] & ROC_IR_LOOP_BOUND);
+}
+
+/* Neither operand nor result of what follows is negative or over 2^32-1, so nothing wraps. */
+static LLVMValueRef unsigned_op(roc_cg *cg, LLVMOpcode opcode, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef value = LLVMBuildBinOp(cg->b, opcode, a, b, "");
+  if (LLVMIsABinaryOperator(value)) LLVMSetNUW(value, 1);
+  return value;
+}
+
+/* x of x + k, and k; the value itself and 0 when it is no such sum. */
+static LLVMValueRef split_sum(LLVMValueRef value, uint64_t *k) {
+  *k = 0;
+  bool is_sum = LLVMIsABinaryOperator(value) && LLVMGetInstructionOpcode(value) == LLVMAdd &&
+                LLVMGetNUW(value) && LLVMIsAConstantInt(LLVMGetOperand(value, 1));
+  if (!is_sum) return value;
+  *k = LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1));
+  return LLVMGetOperand(value, 0);
+}
+
+/* Constants come last, so that those of ids, which count from 1, and of indices meet and vanish. */
+static LLVMValueRef add_constant(roc_cg *cg, LLVMValueRef x, int64_t k) {
+  if (k == 0) return x;
+  if (k < 0) return unsigned_op(cg, LLVMSub, x, roc_cg_i32(cg, (uint32_t)-k));
+  return unsigned_op(cg, LLVMAdd, x, roc_cg_i32(cg, (uint32_t)k));
+}
+
+LLVMValueRef roc_cg_narrow_add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
+  uint64_t ka, kb;
+  if (LLVMIsAConstantInt(a) && LLVMIsAConstantInt(b)) return unsigned_op(cg, LLVMAdd, a, b);
+  if (LLVMIsAConstantInt(a)) return roc_cg_narrow_add(cg, b, a);
+  LLVMValueRef x = split_sum(a, &ka);
+  if (LLVMIsAConstantInt(b)) {
+    return add_constant(cg, x, (int64_t)(ka + LLVMConstIntGetZExtValue(b)));
+  }
+  LLVMValueRef y = split_sum(b, &kb);
+  return add_constant(cg, unsigned_op(cg, LLVMAdd, x, y), (int64_t)(ka + kb));
+}
+
+LLVMValueRef roc_cg_narrow_sub(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
+  uint64_t k;
+  if (!LLVMIsAConstantInt(b)) return unsigned_op(cg, LLVMSub, a, b);
+  LLVMValueRef x = split_sum(a, &k);
+  return add_constant(cg, x, (int64_t)k - (int64_t)LLVMConstIntGetZExtValue(b));
+}
+
+static LLVMValueRef arith(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  if (op == ROC_IR_ADD) return roc_cg_narrow_add(cg, a, b);
+  return op == ROC_IR_SUB ? roc_cg_narrow_sub(cg, a, b) : unsigned_op(cg, LLVMMul, a, b);
+}
+
+/* By 0 gives 0, as the wide one does. */
+static LLVMValueRef divide(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef zero = roc_cg_i32(cg, 0);
+  LLVMValueRef by_zero = LLVMBuildICmp(cg->b, LLVMIntEQ, b, zero, "");
+  LLVMValueRef divisor = LLVMBuildSelect(cg->b, by_zero, roc_cg_i32(cg, 1), b, "");
+  LLVMValueRef value =
+      LLVMBuildBinOp(cg->b, op == ROC_IR_MOD ? LLVMURem : LLVMUDiv, a, divisor, "");
+  /* x % 1 is 0 already. */
+  return op == ROC_IR_MOD ? value : LLVMBuildSelect(cg->b, by_zero, zero, value, "");
+}
+
+static LLVMValueRef compare(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  LLVMIntPredicate predicate = op == ROC_IR_EQ   ? LLVMIntEQ
+                               : op == ROC_IR_NE ? LLVMIntNE
+                               : op == ROC_IR_LT ? LLVMIntULT
+                                                 : LLVMIntULE;
+  return LLVMBuildICmp(cg->b, predicate, a, b, "");
+}
+
+static LLVMValueRef choose(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  LLVMIntPredicate predicate = op == ROC_IR_MIN ? LLVMIntULT : LLVMIntUGT;
+  return LLVMBuildSelect(cg->b, LLVMBuildICmp(cg->b, predicate, a, b, ""), a, b, "");
+}
+
+/* Results of comparisons are i1. */
+typedef LLVMValueRef narrow_emitter(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b);
+
+static narrow_emitter *const emitters[ROC_IR_OP_COUNT_] = {
+    [ROC_IR_ADD] = arith,  [ROC_IR_SUB] = arith,  [ROC_IR_MUL] = arith,  [ROC_IR_FLOORDIV] = divide,
+    [ROC_IR_MOD] = divide, [ROC_IR_MIN] = choose, [ROC_IR_MAX] = choose, [ROC_IR_EQ] = compare,
+    [ROC_IR_NE] = compare, [ROC_IR_LT] = compare, [ROC_IR_LE] = compare,
+};
+
+LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMValueRef b) {
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  uint8_t facts = cg->narrow ? cg->narrow[id] : 0;
+  narrow_emitter *emit = emitters[inst->op];
+  if (!emit || !(facts & ROC_IR_NARROW)) return NULL;
+  if ((facts & ROC_IR_LOOP_BOUND) && emit != divide) return NULL;
+  if (cg->ir->insts.items[roc_ir_arg(cg->ir, inst, 0)].type != ROC_VT_INT) return NULL;
+  LLVMValueRef low_a = roc_cg_take_low(cg, a), low_b = roc_cg_take_low(cg, b);
+  LLVMValueRef value = emit(cg, (roc_ir_op)inst->op, low_a, low_b);
+  return emit == compare ? value : roc_cg_extend(cg, value, facts & ROC_IR_NARROW_SIGNED);
+}

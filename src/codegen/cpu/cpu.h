@@ -1,0 +1,295 @@
+/* The CPU back end's own state.  A workgroup runs on one thread, as loops over its work-items:
+ *
+ *   plan     (cpu/plan.c)     cuts the structured body into runs; what lives across runs
+ *   regions  (cpu/regions.c)  emits lists of statements for the whole group or one wavefront of it
+ *   rows     (cpu/wide.c, cpu/rows.c, cpu/prefetch.c)  loops that stand around the items of a row
+ *   batch    (cpu/batch.c)    workgroups that run such a loop side by side
+ *   preflight (cpu/preflight.c) checks answered for a whole group, which then runs without them
+ *   look     (cpu/look.c)     loops that ask now and then whether they are to go on
+ *   items    (cpu/items.c)    emits one run as a loop over work-items, with live mask and checks
+ *   wave     (cpu/wave.c)     wave operations as loops over lanes
+ *   math     (cpu/math.c)     functions of floats: own arithmetic, libm and libmvec
+ *   target   (cpu/target.c)   entry, group loop, frame, hooks
+ *
+ * A run is a maximal list of instructions without a cut in which work-items execute one after the
+ * other (or side by side, vectorised).  Its number is the home of every instruction in it. Per-item
+ * memory is an array in the frame indexed by the linear local index, so that item loops touch it
+ * with unit stride. */
+#ifndef ROC_CODEGEN_CPU_CPU_H
+#define ROC_CODEGEN_CPU_CPU_H
+
+#include "codegen/core/cg.h"
+
+/* The entry's symbol: jit_load writes a number over the zeros. */
+#define ROC_CPU_ENTRY_PREFIX "roc_cpu_kernel_"
+#define ROC_CPU_ENTRY_FIELD ROC_CPU_ENTRY_PREFIX "0000000000000000"
+
+/* ---- plan -------------------------------------------------------------------------------- */
+
+enum { ROC_CPU_NO_RUN = 0 };
+/* In cpu_plan.cuts, beside ROC_IRF_CUT_*: executed by the items of a row together. */
+enum { CPU_CUT_ROW = 0x80 };
+
+typedef struct cpu_plan {
+  uint8_t *cuts;    /* per instruction: ROC_IRF_CUT_*, nested ones included */
+  bool *stops;      /* per instruction: a work-item may end in it */
+  uint32_t *home;   /* per instruction: its run */
+  bool *is_stable;  /* per instruction, remat ones: without loop counters */
+  bool *is_remat;   /* per instruction: pure over ids, constants, arguments: recomputed where it is
+                       used */
+  bool *is_uniform; /* per instruction, remat ones: the same for all items of the group */
+  bool *is_slotted; /* per instruction: used in another run, kept per item */
+  uint32_t *set_once; /* per variable: the only SET, when its operand is remat; else ROC_IR_NONE */
+  bool *is_counter;   /* per variable: of a FOR that the group (or wavefront) runs */
+  bool *is_itemwise;  /* per instruction: a FOR with a cut whose items may count different values */
+  uint32_t *for_of;   /* per variable: the FOR that counts with it and alone sets it; or NONE */
+  uint32_t *wide_for; /* per variable: the FOR marked CPU_CUT_ROW that counts with it, or NONE */
+  bool *var_slotted;  /* per variable */
+  bool *array_slotted; /* per array: PRIVATE, kept in the frame */
+  uint32_t nruns;
+  bool has_rows; /* asks for ids of dimension 2 or 3 */
+  bool has_loops;
+  bool divides;    /* integers */
+  bool knows_rows; /* has_rows, or asks for lanes, or has a cut: an item's row may matter */
+} cpu_plan;
+
+/* How a stretch of a statement list is executed. */
+typedef enum cpu_segment_kind {
+  CPU_SEGMENT_RUN,
+  CPU_SEGMENT_WAVES,
+  CPU_SEGMENT_ROWS,
+  CPU_SEGMENT_CUT
+} cpu_segment_kind;
+typedef enum cpu_level_kind { CPU_LEVEL_GROUP, CPU_LEVEL_WAVE, CPU_LEVEL_ROW } cpu_level_kind;
+
+/* The segment that begins at ids[0]: its kind, and in *out_count how many instructions it has. */
+cpu_segment_kind cpu_plan_segment(const cpu_plan *plan, cpu_level_kind level, const uint32_t *ids,
+                                  uint32_t count, uint32_t *out_count);
+/* False when memory is out. */
+bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan);
+
+/* cpu/wide.c: marks plan->cuts and plan->wide_for.  False when memory is out. */
+bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan);
+
+/* ---- emission ---------------------------------------------------------------------------- */
+
+/* Whom a list of statements is emitted for: the group, one wavefront of it, or items of one row. */
+typedef struct cpu_level {
+  cpu_level_kind kind;
+  LLVMValueRef live_count; /* alloca i64: work-items that have not ended */
+  LLVMBasicBlockRef end;   /* where to go when there is none left */
+  LLVMBasicBlockRef group_end;
+  LLVMValueRef present;     /* GROUP, ROW: work-items at the start, i64 */
+  LLVMValueRef base, limit; /* WAVE: linear local indices of the lanes, [base, limit) */
+  LLVMValueRef y, z, row;   /* ROW: local ids from 0, linear local index of its first item */
+  LLVMValueRef x, count;    /* ROW: the items [x, x + count) */
+  LLVMValueRef stride;      /* ROW: not NULL: every so manyth of them */
+  bool is_single;           /* ROW: it is one item */
+  struct cpu_level *outer;
+} cpu_level;
+
+/* A counted loop around items. */
+typedef struct cpu_loop {
+  LLVMValueRef index; /* i64 phi, from 0 */
+  LLVMValueRef count;
+  LLVMBasicBlockRef head, done;
+} cpu_loop;
+
+/* A loop around the members of a batch; meanwhile the state's group is the member, and what it was
+ * before is kept here. */
+typedef struct cpu_members {
+  cpu_loop loop;
+  LLVMValueRef group, first, count, slot_first, shared;
+} cpu_members;
+
+/* A check that can fail in a run. */
+typedef struct cpu_fail {
+  uint32_t site;
+  unsigned nvalues;
+  LLVMValueRef invariant[ROC_SITE_MAX_VALUES]; /* NULL: kept per item */
+} cpu_fail;
+
+/* The item loop being emitted: loops over rows of items, the last one over the items of a row. */
+typedef struct cpu_run {
+  uint32_t epoch;
+  cpu_loop loops[3];
+  unsigned nloops;
+  LLVMBuilderRef header_b; /* at the end of the block that all of the item's code follows */
+  LLVMBasicBlockRef body, latch;
+  LLVMBasicBlockRef dead;    /* an item that returns or fails goes there; NULL: nobody asks */
+  LLVMValueRef x, y, z, lin; /* i64: local ids from 0, linear local index */
+  LLVMValueRef turning_x;    /* x, where it is a phi that begins anew in each row; else NULL */
+  LLVMValueRef segment;      /* WAVE: index of the item behind the row */
+  LLVMValueRef is_live;      /* i1, NULL: always */
+  LLVMValueRef code;         /* alloca i32: which check failed, 0 none; NULL: there is none */
+  LLVMBasicBlockRef fault;   /* cold version: an item that failed goes there; `code` is its site */
+  LLVMValueRef values[ROC_SITE_MAX_VALUES]; /* allocas i64 */
+  LLVMValueRef died;                        /* alloca i8; NULL: nobody asks */
+  roc_vec(cpu_fail) fails;
+  bool is_parallel;
+} cpu_run;
+
+typedef struct cpu_slot {
+  LLVMValueRef base; /* in the entry block */
+  LLVMTypeRef type;  /* of one element */
+} cpu_slot;
+
+typedef struct cpu_state {
+  roc_cg *cg;
+  cpu_plan plan;
+  LLVMValueRef kernarg, launch, first, end, shared, frame, turn; /* arguments of the body */
+  LLVMValueRef *array_params;                                    /* data pointers, per parameter */
+  /* entry block, i64 */
+  LLVMValueRef grid[3], groups[3], local[3], items, rank, dynamic;
+  /* How many groups run side by side at most; items of so many; bytes from one's shared memory to
+   * the next one's. */
+  LLVMValueRef batch, slots, shared_stride;
+  LLVMMetadataRef parallel; /* the access group */
+  /* frame */
+  LLVMValueRef frame_end;           /* pointer behind the last slot so far */
+  uint64_t frame_fixed, frame_item; /* bytes; per group and per item */
+  cpu_slot *value_slots, *var_slots, *array_slots;
+  cpu_slot live, code, fail_values[ROC_SITE_MAX_VALUES], wave;
+  /* group */
+  LLVMValueRef group[3], group_first[3], count[3]; /* index, first global id - 1, items present */
+  LLVMValueRef slot_first;                         /* in slots, of its items; NULL: 0 */
+  uint32_t batch_at;  /* statement of the body that groups may run side by side, or NONE */
+  bool has_batches;   /* code was emitted that does so */
+  LLVMValueRef taken; /* alloca i64: groups that this turn of the group loop deals with */
+  bool *is_settled;   /* per instruction: a check that the preflight answers for the group */
+  bool is_clear;      /* the version is emitted in which those checks hold: they are left out */
+  bool is_cold;       /* the version for the other groups: scalar, small */
+  bool may_be_dead;   /* an item may have ended before the code now emitted */
+  bool needs_live;
+  bool all_alive; /* the version of a run is emitted that runs when nobody in the group has ended */
+  roc_cg_exits *exits; /* per instruction: of the group's or wavefront's control flow */
+  cpu_level *level;
+  uint8_t *looks;      /* per instruction, of loops: how it looks around; 0: not at all */
+  uint32_t *steps;     /* per instruction, of loops: of an iteration, without loops that look */
+  uint32_t item_steps; /* likewise of a work-item */
+  bool is_open_ended;  /* there are loops that look */
+  LLVMValueRef budget; /* alloca i64: steps until the kernel asks */
+  LLVMBasicBlockRef stopped;             /* where it ends when it is told to */
+  bool is_in_strip;                      /* the body of a loop that pays at its end is emitted */
+  uint32_t strip_compare, strip_operand; /* a comparison, and its operand that is strip_bound now */
+  LLVMValueRef strip_bound;              /* NULL: there is none */
+  cpu_run *run;                          /* NULL between item loops */
+  uint32_t *epochs; /* per instruction: the run loop that cg->values[] belongs to */
+  uint32_t epoch;
+  LLVMValueRef
+      *advances; /* per variable: of a wide FOR, alloca i64: how far it is past its first */
+  uint64_t *shared_offsets, shared_bytes;
+  const char *entry;
+} cpu_state;
+
+static inline cpu_state *cpu_of(roc_cg *cg) {
+  return cg->state;
+}
+
+/* cpu/target.c */
+/* A new array in the frame, `count` elements of `type` per item. */
+cpu_slot cpu_slot_new(cpu_state *s, LLVMTypeRef type, uint64_t count);
+/* The element of the group's item `lin`; that of the run's item. */
+LLVMValueRef cpu_slot_at(cpu_state *s, const cpu_slot *slot, LLVMValueRef lin);
+LLVMValueRef cpu_slot_item(cpu_state *s, const cpu_slot *slot);
+
+/* The processor that the code is for, on a function. */
+void cpu_set_attributes(roc_cg *cg, LLVMValueRef fn);
+
+/* The group's body from statement `from` on, up to `end`. */
+void cpu_emit_body(cpu_state *s, uint32_t from, LLVMBasicBlockRef end);
+
+/* cpu/batch.c */
+/* Which statement of the body is a loop that groups should run side by side, or ROC_IR_NONE. */
+uint32_t cpu_batch_find(const cpu_state *s);
+/* Whether they may: no item ends up to there, by plan.stops. */
+bool cpu_batch_may_run(const cpu_state *s, uint32_t at);
+/* How many groups from `g` on, where the builder stands, can form a batch. */
+LLVMValueRef cpu_batch_limit(cpu_state *s, LLVMValueRef g);
+/* How many of `count` members, from the first, pass the preflight (all, when it has no checks). */
+LLVMValueRef cpu_batch_preflight(cpu_state *s, LLVMValueRef count, bool *out_has_checks);
+/* Opens a loop over members, each made the state's group in turn; closes it. */
+void cpu_members_begin(cpu_state *s, cpu_members *m, LLVMValueRef count);
+void cpu_members_end(cpu_state *s, cpu_members *m);
+/* The body for `count` > 0 groups, side by side in statement `at`; goes to `end`. */
+void cpu_emit_batch(cpu_state *s, uint32_t at, LLVMValueRef count, LLVMBasicBlockRef end);
+
+/* cpu/regions.c */
+void cpu_emit_list(cpu_state *s, const uint32_t *ids, uint32_t count);
+
+/* True when LEAVE or NEXT in `ids`, nested ones included, go to a statement outside of them; calls
+ * `found` for each. */
+typedef void cpu_exit_found(cpu_state *s, uint32_t target, bool is_next, void *ud);
+void cpu_find_exits(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_exit_found *found,
+                    void *ud);
+/* Whether a LEAVE or NEXT to `target` goes to what is behind the statements that end at `end`: they
+ * are the last of its region. */
+bool cpu_leads_behind(const cpu_state *s, uint32_t target, bool is_next, const uint32_t *end);
+/* Records a divergent barrier or wave operation at instruction `id` and ends the group. */
+void cpu_diverge(cpu_state *s, uint32_t id);
+
+/* cpu/preflight.c */
+/* Whether all checks that can be answered for the group at once hold, i1; marks them in
+ * s->is_settled.  NULL: there are none. */
+LLVMValueRef cpu_preflight(cpu_state *s);
+/* As plan.stops, without the settled checks. */
+bool *cpu_preflight_stops(cpu_state *s);
+
+/* cpu/prefetch.c */
+/* In an iteration of FOR `id` by the level's row: asks for what a later one will read.  `count`:
+ * how many rows that follow each other in memory have their turn; NULL: one. */
+void cpu_prefetch(cpu_state *s, uint32_t id, LLVMValueRef step, LLVMValueRef count);
+/* Whether FOR `id` reads an array as the items of a row stand, elsewhere in each iteration. */
+bool cpu_is_striding_loop(const cpu_state *s, uint32_t id);
+
+/* cpu/rows.c */
+/* A statement marked CPU_CUT_ROW: for all rows of the group, or for the level's. */
+void cpu_emit_rows(cpu_state *s, uint32_t id);
+/* FOR `id` for `count` members of a batch, iteration by iteration. */
+void cpu_emit_batch_rows(cpu_state *s, uint32_t id, LLVMValueRef count);
+void cpu_emit_row_statement(cpu_state *s, uint32_t id);
+
+/* cpu/items.c */
+/* A counted loop: the builder is in its body, then behind it. cpu_loop_end gives the branch back.
+ */
+void cpu_loop_begin(cpu_state *s, cpu_loop *loop, LLVMValueRef count, const char *name);
+LLVMValueRef cpu_loop_end(cpu_state *s, cpu_loop *loop);
+/* Opens a loop over the work-items of the level; the builder is in the item's body, guarded by the
+ * live mask. */
+void cpu_items_begin(cpu_state *s, cpu_run *run, bool is_parallel);
+/* Closes it, the builder behind it. */
+void cpu_items_end(cpu_state *s);
+void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count);
+LLVMValueRef cpu_operand(roc_cg *cg, uint32_t id);
+void cpu_define(roc_cg *cg, uint32_t id, LLVMValueRef value);
+bool cpu_intercept(roc_cg *cg, uint32_t id);
+void cpu_fail_hook(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues);
+/* What a slotted variable of the run's item holds becomes `value`. */
+void cpu_var_put(cpu_state *s, uint32_t var, LLVMValueRef value);
+LLVMValueRef cpu_var_take(cpu_state *s, uint32_t var);
+/* Goes to the level's end when no work-item is left. */
+void cpu_end_if_all_dead(cpu_state *s);
+/* A remat, uniform value outside of item loops. */
+LLVMValueRef cpu_group_value(cpu_state *s, uint32_t id);
+
+/* cpu/look.c */
+/* Weighs the kernel.  False when memory is out. */
+bool cpu_look_plan(cpu_state *s);
+/* At the end of an iteration of loop `id`, by `items` work-items (NULL: one): charges it. */
+void cpu_look(cpu_state *s, uint32_t id, LLVMValueRef items);
+/* Between two workgroups, of which `next` is the second. */
+void cpu_look_between(cpu_state *s, LLVMValueRef next);
+/* The comparison that ends a loop which runs in strips; false: it is none. */
+bool cpu_emit_strip_end(cpu_state *s, uint32_t id);
+/* A FOR or LOOP of an item; false: it is none that looks, and nothing was emitted. */
+bool cpu_emit_looked_loop(cpu_state *s, uint32_t id);
+
+/* cpu/wave.c */
+void cpu_emit_wave(cpu_state *s, uint32_t id);
+
+/* cpu/math.c */
+LLVMValueRef cpu_math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);
+/* After the optimiser: the functions that cpu_math's calls name. */
+roc_status cpu_math_define(roc_cg *cg, roc_error *err);
+
+#endif

@@ -1,0 +1,358 @@
+/* Checks settled for a whole workgroup at once.
+ *
+ * Most indices are sums of ids, loop counters and sizes. Before a group begins, the interval of
+ * each such index over all items and iterations is computed and compared with the extent: a few
+ * scalar operations. Groups in which all of these checks hold, nearly all groups of a right kernel,
+ * run a version of the body without them; the others run a second, cold one that has every check.
+ *
+ * Conditions on the way to a check narrow the intervals (`if i <= #y then`), as do those that end
+ * an item before. Intervals are exact or the group is sent to the cold version: any overflow on the
+ * way counts as a check that may fail. */
+#include "codegen/cpu/cpu.h"
+
+enum {
+  MAX_NODES = 40, /* operations in an index */
+  MAX_FACTS = 32,
+  MAX_CHECKS = 64,   /* beyond, checks stay where they are */
+  MAX_INSTS = 10000, /* a kernel larger than this is not emitted twice */
+  SAME_DEPTH = 10
+};
+
+typedef struct interval {
+  LLVMValueRef low, high; /* i64, inclusive */
+} interval;
+
+/* `cond` was `truth` on the way here. */
+typedef struct fact {
+  uint32_t cond;
+  bool truth;
+} fact;
+
+typedef struct preflight {
+  cpu_state *s;
+  fact facts[MAX_FACTS];
+  unsigned nfacts, nchecks;
+  bool is_narrowing; /* a bound is being computed: it is not narrowed itself */
+  LLVMValueRef ok;   /* i1: all checks so far hold; NULL: there was none */
+} preflight;
+
+static const roc_ir_inst *inst_of(const preflight *p, uint32_t id) {
+  return &p->s->cg->ir->insts.items[id];
+}
+
+static uint32_t arg_of(const preflight *p, uint32_t id, uint32_t n) {
+  return roc_ir_arg(p->s->cg->ir, inst_of(p, id), n);
+}
+
+/* Behind reads of variables that are set once. */
+static uint32_t resolve(const preflight *p, uint32_t id) {
+  const cpu_plan *plan = &p->s->plan;
+  while (inst_of(p, id)->op == ROC_IR_GET) {
+    uint32_t set = plan->set_once[inst_of(p, id)->aux];
+    if (set == ROC_IR_NONE) break;
+    id = arg_of(p, set, 0);
+  }
+  return id;
+}
+
+/* ---- what can be computed ---------------------------------------------------------------- */
+
+static bool is_fixed(const preflight *p, uint32_t id) {
+  return p->s->plan.is_uniform[id] && p->s->plan.is_stable[id];
+}
+
+static bool is_positive_const(const preflight *p, uint32_t id) {
+  const roc_ir_inst *inst = inst_of(p, id);
+  return inst->op == ROC_IR_CONST && inst->k.i > 0;
+}
+
+/* A FOR whose counter lies between its bounds: the step's sign is known. */
+static bool is_bounded_for(const preflight *p, uint32_t loop) {
+  return loop != ROC_IR_NONE && inst_of(p, arg_of(p, loop, 2))->op == ROC_IR_CONST;
+}
+
+/* Whether `interval_of` knows how, spending one of *nodes per operation. */
+static bool is_known(const preflight *p, uint32_t id, unsigned *nodes) {
+  if (*nodes == 0) return false;
+  --*nodes;
+  id = resolve(p, id);
+  const roc_ir_inst *inst = inst_of(p, id);
+  if (inst->type != ROC_VT_INT) return false;
+  if (is_fixed(p, id)) return true;
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_GLOBAL_ID:
+    case ROC_IR_LOCAL_ID: return true;
+    case ROC_IR_GET: {
+      uint32_t loop = p->s->plan.for_of[inst->aux];
+      return is_bounded_for(p, loop) && is_known(p, arg_of(p, loop, 0), nodes) &&
+             is_known(p, arg_of(p, loop, 1), nodes);
+    }
+    case ROC_IR_MUL:
+      if (!is_fixed(p, arg_of(p, id, 0)) && !is_fixed(p, arg_of(p, id, 1))) return false;
+      break;
+    case ROC_IR_ADD:
+    case ROC_IR_SUB:
+    case ROC_IR_MIN:
+    case ROC_IR_MAX: break;
+    case ROC_IR_MOD:
+    case ROC_IR_BAND: return is_positive_const(p, arg_of(p, id, 1));
+    default: return false;
+  }
+  return is_known(p, arg_of(p, id, 0), nodes) && is_known(p, arg_of(p, id, 1), nodes);
+}
+
+static bool is_computable(const preflight *p, uint32_t id) {
+  unsigned nodes = MAX_NODES;
+  return is_known(p, id, &nodes);
+}
+
+/* ---- intervals --------------------------------------------------------------------------- */
+
+static void require(preflight *p, LLVMValueRef cond) {
+  p->ok = p->ok ? LLVMBuildAnd(p->s->cg->b, p->ok, cond, "") : cond;
+}
+
+/* The result of a checked operation; the group goes the cold way when it overflows. */
+static LLVMValueRef exactly(preflight *p, const char *name, LLVMValueRef a, LLVMValueRef b) {
+  roc_cg *cg = p->s->cg;
+  LLVMValueRef args[2] = {a, b};
+  LLVMValueRef pair = roc_cg_intrinsic(cg, name, &cg->t.i64, 1, args, 2);
+  require(p, LLVMBuildNot(cg->b, LLVMBuildExtractValue(cg->b, pair, 1, ""), ""));
+  return LLVMBuildExtractValue(cg->b, pair, 0, "");
+}
+
+static LLVMValueRef extreme(preflight *p, const char *name, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef args[2] = {a, b};
+  return roc_cg_intrinsic(p->s->cg, name, &p->s->cg->t.i64, 1, args, 2);
+}
+
+static interval interval_of(preflight *p, uint32_t id);
+
+static interval interval_of_id(preflight *p, const roc_ir_inst *inst) {
+  cpu_state *s = p->s;
+  LLVMValueRef one = roc_cg_i64(s->cg, 1), last = s->count[inst->aux];
+  if (inst->op == ROC_IR_LOCAL_ID) return (interval){one, last};
+  LLVMValueRef before = s->group_first[inst->aux];
+  return (interval){LLVMBuildAdd(s->cg->b, before, one, ""),
+                    LLVMBuildAdd(s->cg->b, before, last, "")};
+}
+
+static interval interval_of_counter(preflight *p, uint32_t loop) {
+  interval first = interval_of(p, arg_of(p, loop, 0)), last = interval_of(p, arg_of(p, loop, 1));
+  bool is_up = inst_of(p, arg_of(p, loop, 2))->k.i > 0;
+  return is_up ? (interval){first.low, last.high} : (interval){last.low, first.high};
+}
+
+static interval interval_of_product(preflight *p, interval a, interval b) {
+  const char *name = "llvm.smul.with.overflow";
+  LLVMValueRef low = exactly(p, name, a.low, b.low), high = exactly(p, name, a.high, b.high);
+  return (interval){extreme(p, "llvm.smin", low, high), extreme(p, "llvm.smax", low, high)};
+}
+
+static interval interval_of_binary(preflight *p, uint32_t id) {
+  const roc_ir_inst *inst = inst_of(p, id);
+  interval a = interval_of(p, arg_of(p, id, 0)), b = interval_of(p, arg_of(p, id, 1));
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_ADD:
+      return (interval){exactly(p, "llvm.sadd.with.overflow", a.low, b.low),
+                        exactly(p, "llvm.sadd.with.overflow", a.high, b.high)};
+    case ROC_IR_SUB:
+      return (interval){exactly(p, "llvm.ssub.with.overflow", a.low, b.high),
+                        exactly(p, "llvm.ssub.with.overflow", a.high, b.low)};
+    case ROC_IR_MUL: return interval_of_product(p, a, b);
+    case ROC_IR_MIN:
+      return (interval){extreme(p, "llvm.smin", a.low, b.low),
+                        extreme(p, "llvm.smin", a.high, b.high)};
+    default: /* MAX */
+      return (interval){extreme(p, "llvm.smax", a.low, b.low),
+                        extreme(p, "llvm.smax", a.high, b.high)};
+  }
+}
+
+static interval interval_by_op(preflight *p, uint32_t id) {
+  cpu_state *s = p->s;
+  const roc_ir_inst *inst = inst_of(p, id);
+  if (is_fixed(p, id)) {
+    LLVMValueRef value = cpu_group_value(s, id);
+    return (interval){value, value};
+  }
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_GLOBAL_ID:
+    case ROC_IR_LOCAL_ID: return interval_of_id(p, inst);
+    case ROC_IR_GET: return interval_of_counter(p, s->plan.for_of[inst->aux]);
+    case ROC_IR_MOD:
+    case ROC_IR_BAND: {
+      int64_t bound = inst_of(p, arg_of(p, id, 1))->k.i;
+      int64_t most = inst->op == ROC_IR_MOD ? bound - 1 : bound;
+      return (interval){roc_cg_i64(s->cg, 0), roc_cg_i64(s->cg, most)};
+    }
+    default: return interval_of_binary(p, id);
+  }
+}
+
+/* ---- facts ------------------------------------------------------------------------------- */
+
+/* The two are the same computation. */
+static bool is_same(const preflight *p, uint32_t a, uint32_t b, int depth) {
+  a = resolve(p, a);
+  b = resolve(p, b);
+  if (a == b) return true;
+  const roc_ir_inst *x = inst_of(p, a), *y = inst_of(p, b);
+  if (depth == 0 || x->op != y->op || x->aux != y->aux || x->nargs != y->nargs) return false;
+  if (x->op == ROC_IR_GET) return p->s->plan.for_of[x->aux] != ROC_IR_NONE;
+  if (!(roc_ir_op_table[x->op].flags & ROC_IRF_PURE) || x->type != y->type) return false;
+  bool has_payload = x->op == ROC_IR_CONST || x->op == ROC_IR_EXTENT;
+  if (has_payload && x->k.i != y->k.i) return false;
+  for (uint32_t n = 0; n < x->nargs; n++) {
+    if (!is_same(p, arg_of(p, a, n), arg_of(p, b, n), depth - 1)) return false;
+  }
+  return true;
+}
+
+/* a <= b + slack is known, slack 0 or -1: narrows the interval of `id` when it is one of the two.
+ */
+static void narrow_by_order(preflight *p, uint32_t id, interval *i, uint32_t a, uint32_t b,
+                            int64_t slack) {
+  LLVMBuilderRef builder = p->s->cg->b;
+  LLVMValueRef by = roc_cg_i64(p->s->cg, slack);
+  if (is_same(p, id, a, SAME_DEPTH) && is_computable(p, b)) {
+    LLVMValueRef most = LLVMBuildAdd(builder, interval_of(p, b).high, by, "");
+    i->high = extreme(p, "llvm.smin", i->high, most);
+  }
+  if (is_same(p, id, b, SAME_DEPTH) && is_computable(p, a)) {
+    LLVMValueRef least = LLVMBuildSub(builder, interval_of(p, a).low, by, "");
+    i->low = extreme(p, "llvm.smax", i->low, least);
+  }
+}
+
+static bool is_const_bool(const preflight *p, uint32_t id, bool value) {
+  const roc_ir_inst *inst = inst_of(p, id);
+  return inst->op == ROC_IR_CONST && inst->type == ROC_VT_BOOL && (inst->k.i != 0) == value;
+}
+
+static void narrow_by(preflight *p, uint32_t id, interval *i, uint32_t cond, bool truth) {
+  cond = resolve(p, cond);
+  const roc_ir_inst *inst = inst_of(p, cond);
+  if (inst->op == ROC_IR_NOT) {
+    narrow_by(p, id, i, arg_of(p, cond, 0), !truth);
+    return;
+  }
+  if (inst->op == ROC_IR_SELECT) { /* `and` when it is true, `or` when it is false */
+    uint32_t other = arg_of(p, cond, truth ? 1 : 2);
+    if (!is_const_bool(p, arg_of(p, cond, truth ? 2 : 1), !truth)) return;
+    narrow_by(p, id, i, arg_of(p, cond, 0), truth);
+    narrow_by(p, id, i, other, truth);
+    return;
+  }
+  if (inst->op != ROC_IR_LE && inst->op != ROC_IR_LT && inst->op != ROC_IR_EQ) return;
+  uint32_t a = arg_of(p, cond, 0), b = arg_of(p, cond, 1);
+  if (inst_of(p, a)->type != ROC_VT_INT) return;
+  if (inst->op == ROC_IR_EQ) {
+    if (!truth) return;
+    narrow_by_order(p, id, i, a, b, 0);
+    narrow_by_order(p, id, i, b, a, 0);
+  } else if (truth) {
+    narrow_by_order(p, id, i, a, b, inst->op == ROC_IR_LT ? -1 : 0);
+  } else {
+    narrow_by_order(p, id, i, b, a, inst->op == ROC_IR_LE ? -1 : 0);
+  }
+}
+
+static interval interval_of(preflight *p, uint32_t id) {
+  id = resolve(p, id);
+  interval i = interval_by_op(p, id);
+  if (p->is_narrowing) return i;
+  p->is_narrowing = true;
+  for (unsigned f = 0; f < p->nfacts; f++) {
+    narrow_by(p, id, &i, p->facts[f].cond, p->facts[f].truth);
+  }
+  p->is_narrowing = false;
+  return i;
+}
+
+/* ---- the walk ---------------------------------------------------------------------------- */
+
+static void add_fact(preflight *p, uint32_t cond, bool truth) {
+  if (p->nfacts < MAX_FACTS) p->facts[p->nfacts++] = (fact){cond, truth};
+}
+
+static void settle_check(preflight *p, uint32_t id) {
+  roc_cg *cg = p->s->cg;
+  uint32_t index = arg_of(p, id, 0);
+  if (p->nchecks == MAX_CHECKS || !is_computable(p, index)) return;
+  p->nchecks++;
+  interval i = interval_of(p, index);
+  const roc_ir_inst *inst = inst_of(p, id);
+  LLVMValueRef extent = roc_cg_extent(cg, inst->aux, (uint32_t)inst->k.i);
+  require(p, LLVMBuildICmp(cg->b, LLVMIntSGE, i.low, roc_cg_i64(cg, 1), ""));
+  require(p, LLVMBuildICmp(cg->b, LLVMIntSLE, i.high, extent, ""));
+  p->s->is_settled[id] = true;
+}
+
+static bool falls_through(const preflight *p, uint32_t region) {
+  const roc_ir_ids *ids = &p->s->cg->ir->regions.items[region];
+  return !ids->count || !roc_ir_ends_region(inst_of(p, roc_vec_last(ids)));
+}
+
+static void walk_region(preflight *p, uint32_t region);
+
+static void walk_if(preflight *p, uint32_t id) {
+  const roc_ir_inst *inst = inst_of(p, id);
+  uint32_t cond = arg_of(p, id, 0);
+  for (unsigned r = 0; r < 2; r++) {
+    unsigned mark = p->nfacts;
+    add_fact(p, cond, r == 0);
+    walk_region(p, inst->k.region[r]);
+    p->nfacts = mark;
+  }
+  if (!falls_through(p, inst->k.region[0])) add_fact(p, cond, false);
+  if (!falls_through(p, inst->k.region[1])) add_fact(p, cond, true);
+}
+
+static void walk_region(preflight *p, uint32_t region) {
+  const roc_ir_ids *ids = &p->s->cg->ir->regions.items[region];
+  unsigned mark = p->nfacts;
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = inst_of(p, ids->items[i]);
+    if (inst->op == ROC_IR_CHECK_INDEX) {
+      settle_check(p, ids->items[i]);
+    } else if (inst->op == ROC_IR_IF) {
+      walk_if(p, ids->items[i]);
+    } else if (roc_ir_has_regions(inst)) {
+      walk_region(p, inst->k.region[0]);
+    }
+  }
+  p->nfacts = mark;
+}
+
+LLVMValueRef cpu_preflight(cpu_state *s) {
+  preflight p = {.s = s};
+  if (s->cg->ir->insts.count > MAX_INSTS) return NULL;
+  walk_region(&p, 0);
+  return p.ok;
+}
+
+/* Which instructions can still end an item when settled checks are left out. */
+static bool find_stops(cpu_state *s, uint32_t region, bool *stops) {
+  const roc_ir_module *ir = s->cg->ir;
+  const roc_ir_ids *ids = &ir->regions.items[region];
+  bool any = false;
+  for (uint32_t i = 0; i < ids->count; i++) {
+    uint32_t id = ids->items[i];
+    const roc_ir_inst *inst = &ir->insts.items[id];
+    if (roc_ir_has_regions(inst)) {
+      stops[id] = find_stops(s, inst->k.region[0], stops);
+      if (inst->op == ROC_IR_IF) stops[id] |= find_stops(s, inst->k.region[1], stops);
+    } else {
+      stops[id] = s->plan.stops[id] && !s->is_settled[id];
+    }
+    any |= stops[id];
+  }
+  return any;
+}
+
+bool *cpu_preflight_stops(cpu_state *s) {
+  bool *stops = ROC_ARENA_ARRAY(&s->cg->arena, bool, s->cg->ir->insts.count + 1);
+  if (stops) find_stops(s, 0, stops);
+  return stops;
+}

@@ -1,0 +1,195 @@
+/* Which loops of a kernel are turned inside out.
+ *
+ * `for k = 1, n do sum = sum + a[i][k] * b[k][j] end`, run item after item, walks down a column of
+ * b and keeps the vectoriser out. Between barriers items are unordered, so the loop over k may as
+ * well stand around the loop over a row's items (cpu/rows.c). That pays where the body is straight
+ * enough for vectors; a FOR that qualifies and the IFs and FORs around it are marked CPU_CUT_ROW.
+ *
+ * Invariant: nothing leaves a marked statement but its own end, and items that fail. */
+#include "codegen/cpu/cpu.h"
+#include "ir/uniform.h"
+
+enum { SHORT_LOOP = 16 }; /* iterations that are better unrolled inside of the item */
+
+typedef struct marker {
+  const roc_ir_module *ir;
+  cpu_plan *plan;
+  roc_ir_uniform uniform;
+  uint32_t *nsets; /* per variable: SETs and FORs */
+} marker;
+
+static const roc_ir_ids *region_of(const marker *m, const roc_ir_inst *inst, uint32_t r) {
+  return &m->ir->regions.items[inst->k.region[r]];
+}
+
+static uint32_t count_regions(const roc_ir_inst *inst) {
+  if (!roc_ir_has_regions(inst)) return 0;
+  return inst->op == ROC_IR_IF ? 2 : 1;
+}
+
+/* What keeps a body from running side by side, or out of order. */
+static bool is_obstacle(const roc_ir_inst *inst) {
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_BLOCK:
+    case ROC_IR_LOOP:
+    case ROC_IR_LEAVE:
+    case ROC_IR_NEXT:
+    case ROC_IR_RETURN:
+    case ROC_IR_FENCE:
+    case ROC_IR_PRINT: return true;
+    default: return false;
+  }
+}
+
+static bool has_obstacle(const marker *m, const roc_ir_ids *ids) {
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = &m->ir->insts.items[ids->items[i]];
+    if (is_obstacle(inst)) return true;
+    for (uint32_t r = 0; r < count_regions(inst); r++) {
+      if (has_obstacle(m, region_of(m, inst, r))) return true;
+    }
+  }
+  return false;
+}
+
+static const roc_ir_inst *operand(const marker *m, const roc_ir_inst *inst, uint32_t n) {
+  return &m->ir->insts.items[roc_ir_arg(m->ir, inst, n)];
+}
+
+static bool is_short(const marker *m, const roc_ir_inst *inst) {
+  const roc_ir_inst *bounds[3] = {operand(m, inst, 0), operand(m, inst, 1), operand(m, inst, 2)};
+  for (int i = 0; i < 3; i++) {
+    if (bounds[i]->op != ROC_IR_CONST) return false;
+  }
+  int64_t step = bounds[2]->k.i;
+  if (step <= -INT32_MAX || step >= INT32_MAX || step == 0) return false;
+  __int128 span = (__int128)bounds[1]->k.i - bounds[0]->k.i;
+  return span / step < SHORT_LOOP; /* one less than the iterations */
+}
+
+static bool touches_memory(const marker *m, const roc_ir_ids *ids) {
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = &m->ir->insts.items[ids->items[i]];
+    if (inst->op == ROC_IR_LOAD || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC) {
+      return true;
+    }
+    for (uint32_t r = 0; r < count_regions(inst); r++) {
+      if (touches_memory(m, region_of(m, inst, r))) return true;
+    }
+  }
+  return false;
+}
+
+static bool mark_list(marker *m, const roc_ir_ids *ids, bool *out_all_loops);
+
+/* A FOR is turned when the group agrees on its step and every longer loop in it is turned too. */
+static bool mark_for(marker *m, uint32_t id) {
+  const roc_ir_inst *inst = &m->ir->insts.items[id];
+  const roc_ir_ids *body = region_of(m, inst, 0);
+  bool is_step_shared = m->uniform.insts[roc_ir_arg(m->ir, inst, 2)] == ROC_IR_UNIFORM_GROUP;
+  if (!is_step_shared || m->nsets[inst->aux] != 1 || is_short(m, inst)) return false;
+  if (has_obstacle(m, body) || !touches_memory(m, body)) return false;
+  bool all_loops = true;
+  mark_list(m, body, &all_loops);
+  if (!all_loops) return false;
+  m->plan->cuts[id] |= CPU_CUT_ROW;
+  m->plan->wide_for[inst->aux] = id;
+  return true;
+}
+
+static bool mark_if(marker *m, uint32_t id, bool *out_all_loops) {
+  const roc_ir_inst *inst = &m->ir->insts.items[id];
+  for (uint32_t r = 0; r < 2; r++) {
+    if (has_obstacle(m, region_of(m, inst, r))) {
+      *out_all_loops = false;
+      return false;
+    }
+  }
+  bool any = false;
+  for (uint32_t r = 0; r < 2; r++) any |= mark_list(m, region_of(m, inst, r), out_all_loops);
+  if (any) m->plan->cuts[id] |= CPU_CUT_ROW;
+  return any;
+}
+
+/* Marks what qualifies; true when something did.  *out_all_loops becomes false when a loop that
+ * LLVM would not unroll did not. */
+static bool mark_list(marker *m, const roc_ir_ids *ids, bool *out_all_loops) {
+  bool any = false;
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = &m->ir->insts.items[ids->items[i]];
+    if (inst->op == ROC_IR_IF) any |= mark_if(m, ids->items[i], out_all_loops);
+    if (inst->op != ROC_IR_FOR) continue;
+    bool is_marked = mark_for(m, ids->items[i]);
+    if (!is_marked && !is_short(m, inst)) *out_all_loops = false;
+    any |= is_marked;
+  }
+  return any;
+}
+
+/* Takes the marks of a FOR that stayed as it is from the loops in it, which no row reaches. */
+static void unmark_inner(marker *m, const roc_ir_ids *ids) {
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = &m->ir->insts.items[ids->items[i]];
+    m->plan->cuts[ids->items[i]] &= (uint8_t)~CPU_CUT_ROW;
+    if (inst->op == ROC_IR_FOR) m->plan->wide_for[inst->aux] = ROC_IR_NONE;
+    for (uint32_t r = 0; r < count_regions(inst); r++) unmark_inner(m, region_of(m, inst, r));
+  }
+}
+
+static void clean_list(marker *m, const roc_ir_ids *ids) {
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = &m->ir->insts.items[ids->items[i]];
+    bool is_marked = m->plan->cuts[ids->items[i]] & CPU_CUT_ROW;
+    for (uint32_t r = 0; r < count_regions(inst); r++) {
+      (is_marked ? clean_list : unmark_inner)(m, region_of(m, inst, r));
+    }
+  }
+}
+
+/* Statements of the group: goes into those that hold a group cut, leaves those of a wavefront. */
+static void mark_group(marker *m, const roc_ir_ids *ids) {
+  for (uint32_t i = 0; i < ids->count; i++) {
+    uint32_t id = ids->items[i];
+    const roc_ir_inst *inst = &m->ir->insts.items[id];
+    uint8_t cuts = m->plan->cuts[id];
+    bool all_loops = true;
+    if (cuts & ROC_IRF_CUT_GROUP) {
+      for (uint32_t r = 0; r < count_regions(inst); r++) mark_group(m, region_of(m, inst, r));
+    } else if (!cuts) {
+      roc_ir_ids one = {.items = &id, .count = 1};
+      mark_list(m, &one, &all_loops);
+      clean_list(m, &one);
+    }
+  }
+}
+
+static void count_sets(marker *m, const roc_ir_ids *ids) {
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = &m->ir->insts.items[ids->items[i]];
+    if (inst->op == ROC_IR_SET || inst->op == ROC_IR_FOR) m->nsets[inst->aux]++;
+    for (uint32_t r = 0; r < count_regions(inst); r++) count_sets(m, region_of(m, inst, r));
+  }
+}
+
+/* FORs with a cut: whether first value and step are shared by all that run it together. */
+static void mark_itemwise(marker *m) {
+  for (uint32_t id = 0; id < m->ir->insts.count; id++) {
+    const roc_ir_inst *inst = &m->ir->insts.items[id];
+    uint8_t cuts = m->plan->cuts[id] & (ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE);
+    if (inst->op != ROC_IR_FOR || !cuts) continue;
+    uint8_t shared = cuts & ROC_IRF_CUT_GROUP ? ROC_IR_UNIFORM_GROUP : ROC_IR_UNIFORM_WAVE;
+    m->plan->is_itemwise[id] = m->uniform.insts[roc_ir_arg(m->ir, inst, 0)] < shared ||
+                               m->uniform.insts[roc_ir_arg(m->ir, inst, 2)] < shared;
+  }
+}
+
+bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
+  marker m = {.ir = ir, .plan = plan};
+  m.nsets = ROC_ARENA_ARRAY(arena, uint32_t, ir->vars.count + 1);
+  if (!m.nsets || roc_ir_uniform_init(&m.uniform, ir, NULL)) return false;
+  count_sets(&m, &ir->regions.items[0]);
+  mark_group(&m, &ir->regions.items[0]);
+  mark_itemwise(&m);
+  roc_ir_uniform_deinit(&m.uniform);
+  return true;
+}

@@ -1,0 +1,71 @@
+/* How hard LLVM works on a kernel.
+ *
+ * Some passes take time that grows with the square of a function's size (the loop vectoriser, the
+ * allocation of registers) or worse with its loops (the SLP vectoriser). That is nothing for the
+ * kernels people write and minutes for what programs generate, so a larger kernel gets fewer of
+ * them. What LLVM's scalar evolution knows of a sum of the counters of nested loops it looks for
+ * twice in each loop, so that its time doubles with each (indvars: 0.1 s for ten, 3 s for fifteen).
+ * Asked between building the code and the first pass; an optimisation level that the caller chose
+ * is obeyed. */
+#include "codegen/core/cg.h"
+#include "codegen/llvm/machine.h"
+
+enum {
+  LARGE_INSTS = 6000, /* LLVM's, before any pass; the vectorisers take seconds from here on */
+  HUGE_INSTS = 20000, /* only what is linear is done */
+  MANY_LOOPS = 32,    /* of one kernel, nested in the worst case */
+  DEEP_LOOPS = 10,    /* inside each other */
+  DEEPEST_LOOPS = 24, /* beyond, the code generator's own reduction of counters takes seconds */
+  HUGE_LOOPS = 200,   /* beyond, even simplifying the branches takes seconds */
+};
+
+static uint64_t count_insts(LLVMModuleRef mod) {
+  uint64_t count = 0;
+  for (LLVMValueRef f = LLVMGetFirstFunction(mod); f; f = LLVMGetNextFunction(f)) {
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+      for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) count++;
+    }
+  }
+  return count;
+}
+
+typedef struct loop_count {
+  uint32_t all, deepest;
+} loop_count;
+
+/* Of a region inside of `depth` loops. */
+static void count_loops(const roc_ir_module *ir, uint32_t region, uint32_t depth,
+                        loop_count *count) {
+  const roc_ir_ids *ids = &ir->regions.items[region];
+  if (depth > count->deepest) count->deepest = depth;
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = &ir->insts.items[ids->items[i]];
+    if (!roc_ir_has_regions(inst)) continue;
+    bool is_loop = inst->op == ROC_IR_LOOP || inst->op == ROC_IR_FOR;
+    count->all += is_loop;
+    count_loops(ir, inst->k.region[0], depth + is_loop, count);
+    if (inst->op == ROC_IR_IF) count_loops(ir, inst->k.region[1], depth, count);
+  }
+}
+
+roc_status roc_cg_choose_effort(roc_cg *cg, roc_error *err) {
+  cg->effort = ROC_CG_FULL;
+  if (cg->options->opt_level >= 0) return ROC_OK;
+  uint64_t count = count_insts(cg->mod);
+  loop_count loops = {0};
+  count_loops(cg->ir, 0, 0, &loops);
+  if (loops.all > MANY_LOOPS) cg->effort = ROC_CG_NO_SLP;
+  if (count > LARGE_INSTS) cg->effort = ROC_CG_SCALAR;
+  if (loops.deepest > DEEP_LOOPS) cg->effort = ROC_CG_NO_COUNTERS;
+  bool is_huge = count > HUGE_INSTS || loops.all > HUGE_LOOPS || loops.deepest > DEEPEST_LOOPS;
+  if (!is_huge) return ROC_OK;
+  cg->effort = ROC_CG_LINEAR;
+  roc_cg_options quick = *cg->options;
+  quick.opt_level = 0;
+  roc_machine *machine = roc_machine_take(cg->target, &quick, err);
+  if (!machine) return err ? err->code : ROC_UNAVAILABLE;
+  roc_machine_give(cg->machine);
+  cg->machine = machine;
+  cg->tm = machine->tm;
+  return ROC_OK;
+}

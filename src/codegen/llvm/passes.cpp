@@ -1,0 +1,255 @@
+/* LLVM's pass builder, which takes passes of ours only from C++, and what keeps some of LLVM 22's
+ * from mistakes. Two freezes in front of the loop vectoriser, which is kept off some loops, and a
+ * flag less in front of LICM.
+ *
+ * Loads under a condition from memory that the loop writes. The vectoriser makes each a load with a
+ * mask, and of "condition ? loaded : other" later on a select, which is then joined with the load
+ * where the select is: behind the store (llvm-project issue 215453). A frozen load is not joined.
+ *
+ * Counters taken modulo two powers of two. The vectoriser runs a loop in which a counter of some
+ * bits does not wrap side by side, and another one where it does; it takes the check for a wider
+ * counter for one of a narrower, of the same first value and step (issue 191382). So one loop keeps
+ * the counters of one width, the widest; those of others are frozen, and no counters to LLVM then.
+ *
+ * Comparisons of sums. LICM makes x - y < z to x < y + z and leaves it the flag that says that both
+ * sides have one sign, which the new sum need not have (pull request 200344). */
+#include "codegen/llvm/passes.h"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/LoopIterator.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/ScalarEvolutionExpressions.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
+
+namespace {
+
+using llvm::Instruction;
+using llvm::Loop;
+
+bool freeze(Instruction *value) {
+  llvm::IRBuilder<> builder(value->getNextNode());
+  auto *frozen = llvm::cast<Instruction>(builder.CreateFreeze(value));
+  value->replaceUsesWithIf(frozen, [&](llvm::Use &use) { return use.getUser() != frozen; });
+  return true;
+}
+
+bool is_free_to_freeze(const Instruction &value) {
+  return !value.use_empty() && !llvm::isa<llvm::FreezeInst>(*value.user_begin());
+}
+
+bool writes(const Loop &loop) {
+  for (llvm::BasicBlock *block : loop.blocks()) {
+    for (Instruction &inst : *block) {
+      if (inst.mayWriteToMemory()) return true;
+    }
+  }
+  return false;
+}
+
+bool can_be_masked(const Instruction &inst, const llvm::TargetTransformInfo &target) {
+  const auto *load = llvm::dyn_cast<llvm::LoadInst>(&inst);
+  return load && is_free_to_freeze(inst) &&
+         target.isLegalMaskedLoad(load->getType(), load->getAlign(),
+                                  load->getPointerAddressSpace());
+}
+
+bool freeze_guarded_loads(const Loop &loop, const llvm::DominatorTree &dominators,
+                          const llvm::TargetTransformInfo &target) {
+  llvm::BasicBlock *latch = loop.getLoopLatch();
+  if (!latch || !writes(loop)) return false;
+  bool is_changed = false;
+  for (llvm::BasicBlock *block : loop.blocks()) {
+    if (dominators.dominates(block, latch)) continue;
+    for (Instruction &inst : llvm::make_early_inc_range(*block)) {
+      if (can_be_masked(inst, target)) is_changed |= freeze(&inst);
+    }
+  }
+  return is_changed;
+}
+
+/* The bits of the counters of the loop that are widened in the expression, which wrap first as far
+ * as is known; 0: there are none. */
+unsigned narrow_bits(const llvm::SCEV *expression, const Loop &loop) {
+  unsigned nbits = 0;
+  llvm::SCEVExprContains(expression, [&](const llvm::SCEV *part) {
+    const auto *cast = llvm::dyn_cast<llvm::SCEVCastExpr>(part);
+    if (!cast || llvm::isa<llvm::SCEVTruncateExpr>(cast)) return false;
+    const auto *counter = llvm::dyn_cast<llvm::SCEVAddRecExpr>(cast->getOperand());
+    if (!counter || counter->getLoop() != &loop || !counter->getType()->isIntegerTy()) return false;
+    nbits = counter->getType()->getIntegerBitWidth();
+    return true;
+  });
+  return nbits;
+}
+
+/* Whether SCEV may see a number of fewer bits in it, made wider. */
+bool may_widen(const Instruction &inst) {
+  switch (inst.getOpcode()) {
+    case Instruction::And:
+    case Instruction::AShr:
+    case Instruction::SExt:
+    case Instruction::URem:
+    case Instruction::Xor:
+    case Instruction::ZExt: return inst.getType()->isIntegerTy();
+    default: return false;
+  }
+}
+
+bool freeze_narrow_counters(const Loop &loop, llvm::ScalarEvolution &evolution) {
+  llvm::SmallVector<std::pair<Instruction *, unsigned>, 8> counters;
+  unsigned widest = 0;
+  for (llvm::BasicBlock *block : loop.blocks()) {
+    for (Instruction &inst : *block) {
+      if (!may_widen(inst) || !is_free_to_freeze(inst)) continue;
+      unsigned nbits = narrow_bits(evolution.getSCEV(&inst), loop);
+      if (nbits) counters.push_back({&inst, nbits});
+      widest = std::max(widest, nbits);
+    }
+  }
+  bool is_changed = false;
+  for (auto [inst, nbits] : counters) {
+    if (nbits != widest) is_changed |= freeze(inst);
+  }
+  return is_changed;
+}
+
+/* How often a walk from a value to what it is made of meets that, beyond which the loop stays as it
+ * is. */
+constexpr uint64_t most_ways = 1 << 20;
+
+/* Ways to the operands of a value that is the same in every round, which all must be; 0: it is not.
+ */
+using way_counts = llvm::DenseMap<const llvm::Value *, uint64_t>;
+
+bool add_ways(const way_counts &ways, const Loop &loop, const llvm::Value *value, uint64_t *sum) {
+  if (loop.isLoopInvariant(value) || llvm::isa<llvm::BasicBlock>(value)) return true;
+  auto known = ways.find(value);
+  if (known == ways.end()) return false;
+  *sum += known->second;
+  return true;
+}
+
+/* What joins where paths meet depends on the conditions of the branches as well. */
+bool add_conditions(const way_counts &ways, const Loop &loop, const llvm::PHINode &phi,
+                    uint64_t *sum) {
+  return llvm::all_of(phi.blocks(), [&](const llvm::BasicBlock *from) {
+    const Instruction *branch = from->getTerminator();
+    return branch->getNumOperands() == 1 || add_ways(ways, loop, branch->getOperand(0), sum);
+  });
+}
+
+/* Whether the vectoriser asks of some value whether it is the same for all lanes, and so of each of
+ * its operands, more often than there is time for: LLVM 22 forgets the answers, so that a chain of
+ * values that use the one before twice takes twice as long with each. */
+bool is_tangled(const Loop &loop, const llvm::LoopInfo &loops) {
+  way_counts ways;
+  llvm::LoopBlocksRPO blocks(const_cast<Loop *>(&loop));
+  blocks.perform(&loops);
+  for (llvm::BasicBlock *block : blocks) {
+    for (Instruction &inst : *block) {
+      const auto *phi = llvm::dyn_cast<llvm::PHINode>(&inst);
+      if (inst.mayWriteToMemory() || (phi && block == loop.getHeader())) continue;
+      uint64_t sum = 1;
+      bool is_same = llvm::all_of(inst.operand_values(), [&](const llvm::Value *operand) {
+        return add_ways(ways, loop, operand, &sum);
+      });
+      if (is_same && phi) is_same = add_conditions(ways, loop, *phi, &sum);
+      if (is_same) ways[&inst] = sum;
+      if (is_same && sum > most_ways) return true;
+    }
+  }
+  return false;
+}
+
+struct BeforeVectorize : llvm::PassInfoMixin<BeforeVectorize> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses) {
+    auto &loops = analyses.getResult<llvm::LoopAnalysis>(function);
+    if (loops.empty()) return llvm::PreservedAnalyses::all();
+    auto &dominators = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
+    auto &evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
+    auto &target = analyses.getResult<llvm::TargetIRAnalysis>(function);
+    bool is_changed = false;
+    for (Loop *loop : loops.getLoopsInPreorder()) {
+      if (!loop->isInnermost()) continue;
+      if (is_tangled(*loop, loops)) {
+        llvm::addStringMetadataToLoop(loop, "llvm.loop.isvectorized", 1);
+        is_changed = true;
+        continue;
+      }
+      is_changed |= freeze_narrow_counters(*loop, evolution);
+      is_changed |= freeze_guarded_loads(*loop, dominators, target);
+    }
+    if (!is_changed) return llvm::PreservedAnalyses::all();
+    llvm::PreservedAnalyses kept;
+    kept.preserveSet<llvm::CFGAnalyses>();
+    return kept;
+  }
+};
+
+bool is_sum(const llvm::Value *value) {
+  const auto *inst = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  return inst && (inst->getOpcode() == Instruction::Add || inst->getOpcode() == Instruction::Sub);
+}
+
+void forget_signs(const Loop &loop) {
+  for (llvm::BasicBlock *block : loop.blocks()) {
+    for (Instruction &inst : *block) {
+      auto *compare = llvm::dyn_cast<llvm::ICmpInst>(&inst);
+      if (!compare || !compare->hasSameSign()) continue;
+      if (is_sum(compare->getOperand(0)) || is_sum(compare->getOperand(1))) {
+        compare->setSameSign(false);
+      }
+    }
+  }
+}
+
+void before_pass(llvm::StringRef pass, llvm::Any ir) {
+  const auto *loop = pass == "LICMPass" ? llvm::any_cast<const Loop *>(&ir) : nullptr;
+  if (loop) forget_signs(**loop);
+}
+
+void add_pass(llvm::PassBuilder &builder) {
+  builder.registerVectorizerStartEPCallback(
+      [](llvm::FunctionPassManager &passes, llvm::OptimizationLevel) {
+        passes.addPass(BeforeVectorize());
+      });
+  builder.registerPipelineParsingCallback([](llvm::StringRef name,
+                                             llvm::FunctionPassManager &passes,
+                                             llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+    if (name != "before-vectorize") return false;
+    passes.addPass(BeforeVectorize());
+    return true;
+  });
+}
+
+}  // namespace
+
+LLVMErrorRef roc_run_passes(LLVMModuleRef mod, const char *pipeline, LLVMTargetMachineRef tm) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling = true;
+  tuning.SLPVectorization = true;
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerBeforeNonSkippedPassCallback(before_pass);
+  llvm::PassBuilder builder(reinterpret_cast<llvm::TargetMachine *>(tm), tuning, std::nullopt,
+                            &callbacks);
+  add_pass(builder);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager calls;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(calls);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, calls, modules);
+  llvm::ModulePassManager passes;
+  if (llvm::Error error = builder.parsePassPipeline(passes, pipeline)) {
+    return llvm::wrap(std::move(error));
+  }
+  passes.run(*llvm::unwrap(mod), modules);
+  return LLVMErrorSuccess;
+}

@@ -1,0 +1,36 @@
+/* Who uses LLVM now: code generation of any number of threads, or one linker alone.
+ *
+ * lld resets LLVM's global options, which code generation reads, and the process's signal handlers;
+ * so it runs with nothing beside it.  Everything else of a compile is its own (context, module,
+ * target machine) and holds a share.  A thread that waits to be alone lets no new one in.  All
+ * functions: any thread, may wait for others; shares do not nest. */
+#ifndef ROC_CODEGEN_LLVM_RUNNING_H
+#define ROC_CODEGEN_LLVM_RUNNING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Around all of the back end's work but linking; is_compile: it counts for roc_running_most. */
+void roc_running_begin(bool is_compile);
+void roc_running_end(void);
+
+/* Around a run of lld, by a thread that has a share: it is given up meanwhile. */
+void roc_running_alone_begin(void);
+void roc_running_alone_end(void);
+
+/* Gives up what this thread holds, for one that LLVM never comes back from; true when it was
+ * alone. */
+bool roc_running_abandon(void);
+
+/* The most threads that ever had a share at the same moment to compile. */
+uint32_t roc_running_most(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,26 @@
+/* One dispatch packet from check to end. */
+#ifndef ROC_EMULATOR_CORE_DISPATCH_H
+#define ROC_EMULATOR_CORE_DISPATCH_H
+
+#include "emulator/core/gpu.h"
+#include "emulator/core/group.h"
+#include "emulator/core/pool.h"
+
+/* What a dispatch takes from its GPU. */
+typedef struct emu_dispatch_ops {
+  /* A bench for the thread that asks, to be given back; NULL when memory is out. */
+  emu_bench *(*take_bench)(void *ud);
+  void (*give_bench)(void *ud, emu_bench *bench);
+  /* Adds to the instructions executed. */
+  void (*count)(void *ud, uint64_t executed);
+  void *ud;
+} emu_dispatch_ops;
+
+/* Fills *launch from the packet, with all checks; dispatch.program, .kernel and .watch remain.
+ * False: *fault says what is wrong. */
+bool emu_dispatch_check(const emu_chip *chip, const emu_map *map, const emu_queue_view *view,
+                        const void *packet, emu_launch *launch, emu_fault *fault);
+/* Runs all workgroups; blocks.  False when a fault stopped it: *launch->dispatch.fault. */
+bool emu_dispatch_run(emu_launch *launch, emu_pool *pool, const emu_dispatch_ops *ops);
+
+#endif

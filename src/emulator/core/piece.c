@@ -1,0 +1,420 @@
+/* Decoding: following the control flow from an address, and laying out what was found. */
+#include "emulator/core/piece.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+#include "emulator/isa/decode.h"
+#include "emulator/isa/name.h"
+#include "emulator/core/waitcnt.h"
+#include "emulator/exec/wave.h"
+#include "emulator/support/settings.h"
+
+enum { MAX_TEXT = 400 };
+
+/* Why an instruction cannot be executed: an op of its own, its name being the message. */
+typedef struct emu_stop_text {
+  struct emu_stop_text *next;
+  emu_op op;
+  char text[];
+} stop_text;
+
+/* ---- instructions that stop ------------------------------------------------------------------ */
+
+void emu_run_stop(emu_wave *wave, const emu_inst *inst) {
+  emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "%s", inst->op->name);
+}
+
+/* Code at an address that may not be read, or where none can be. */
+static void run_unreadable(emu_wave *wave, const emu_inst *inst) {
+  uint64_t address = emu_program_address(wave->group->dispatch->program, inst);
+  if (address % 4 == 0) {
+    emu_stop_memory(wave, inst, -1, address, 4, false);
+  } else {
+    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1,
+             "there is no code at 0x%llx, which is not a multiple of 4",
+             (unsigned long long)address);
+  }
+}
+
+static const emu_op unreadable_op = {.name = "code that cannot be read",
+                                     .run = run_unreadable,
+                                     .generations = EMU_ALL,
+                                     .class = EMU_CLASS_NOTHING};
+static const emu_op no_way_op = {.name = "no branch leads here",
+                                 .run = emu_run_stop,
+                                 .generations = EMU_ALL,
+                                 .class = EMU_CLASS_NOTHING};
+static const emu_inst no_way_inst = {.run = emu_run_stop, .op = &no_way_op};
+
+/* Makes *inst stop with `text`; false when memory is out. */
+static bool make_stop(emu_piece *piece, emu_inst *inst, const char *text) {
+  size_t length = strlen(text) + 1;
+  stop_text *made = roc_zalloc(sizeof *made + length);
+  if (!made) return false;
+  memcpy(made->text, text, length);
+  made->op = (emu_op){
+      .name = made->text, .run = emu_run_stop, .generations = EMU_ALL, .class = EMU_CLASS_NOTHING};
+  made->next = piece->stops;
+  piece->stops = made;
+  inst->op = &made->op;
+  inst->run = emu_run_stop;
+  return true;
+}
+
+/* ---- decoding -------------------------------------------------------------------------------- */
+
+/* An instruction found, before the piece is laid out. */
+typedef struct found {
+  uint64_t address;
+  uint64_t target; /* address; flow says whether there is one */
+  emu_inst inst;
+  emu_flow flow;
+  uint8_t code[EMU_MAX_CODE];
+} found;
+
+typedef struct search {
+  emu_decoder *decoder;
+  const emu_grant *grant;
+  uint64_t entry; /* of the program */
+  emu_piece *piece;
+  roc_vec(found) found;
+  roc_vec(uint64_t) waiting; /* addresses still to be followed */
+  uint32_t *slots;           /* hash of addresses: index in found + 1 */
+  uint32_t nslots;
+  uint64_t readable;    /* page last found to be readable, + 1 */
+  uint32_t first_index; /* of the piece's instructions */
+} search;
+
+static bool can_read_page(search *s, uint64_t address) {
+  uint64_t page = address >> EMU_PAGE_SHIFT;
+  if (s->readable == page + 1) return true;
+  if (!(emu_map_page(s->decoder->map, address) & EMU_PAGE_READ)) return false;
+  s->readable = page + 1;
+  return true;
+}
+
+/* Copies what can be read of the instruction at `address`; how many bytes. */
+static unsigned read_code(search *s, uint64_t address, uint8_t code[EMU_MAX_CODE]) {
+  if (address % 4 != 0 || !can_read_page(s, address)) return 0;
+  uint64_t page_end = ((address >> EMU_PAGE_SHIFT) + 1) << EMU_PAGE_SHIFT;
+  unsigned nbytes = EMU_MAX_CODE;
+  if (page_end - address < nbytes && !can_read_page(s, page_end)) {
+    nbytes = (unsigned)(page_end - address);
+  }
+  memcpy(code, (const void *)(uintptr_t)address, nbytes);
+  return nbytes;
+}
+
+static uint32_t *slot_of(search *s, uint64_t address) {
+  uint32_t slot = (uint32_t)((address >> 2) * 0x9e3779b97f4a7c15u >> 40) & (s->nslots - 1);
+  while (s->slots[slot] && s->found.items[s->slots[slot] - 1].address != address) {
+    slot = (slot + 1) & (s->nslots - 1);
+  }
+  return &s->slots[slot];
+}
+
+/* Keeps at least half of the hash empty. */
+static bool grow_slots(search *s) {
+  if (s->nslots > 2 * (s->found.count + 1)) return true;
+  uint32_t nslots = s->nslots ? 2 * s->nslots : 1024;
+  uint32_t *slots = roc_zalloc(sizeof *slots * nslots);
+  if (!slots) return false;
+  roc_free(s->slots);
+  s->slots = slots;
+  s->nslots = nslots;
+  for (uint32_t i = 0; i < s->found.count; i++) *slot_of(s, s->found.items[i].address) = i + 1;
+  return true;
+}
+
+static emu_disasm *disasm_of(emu_decoder *decoder, unsigned wave_size) {
+  emu_disasm **disasm = &decoder->disasms[wave_size == 32];
+  if (!*disasm) *disasm = emu_disasm_new(decoder->chip, wave_size);
+  return *disasm;
+}
+
+void emu_decoder_close(emu_decoder *decoder) {
+  for (unsigned i = 0; i < 2; i++) emu_disasm_free(decoder->disasms[i]);
+}
+
+static bool is_granted(const emu_grant *grant, const emu_operand *operand) {
+  unsigned end = operand->reg + (operand->nregs ? operand->nregs : 1u);
+  if (operand->kind == EMU_OPERAND_SGPR) {
+    return operand->reg >= EMU_SGPR_FLAT_SCRATCH || end <= grant->sgprs;
+  }
+  if (operand->kind != EMU_OPERAND_VGPR) return true;
+  if (operand->reg < EMU_VGPRS / 2) return end <= grant->vgprs;
+  return end <= EMU_VGPRS / 2 + (unsigned)grant->accumulators;
+}
+
+/* Whether the instruction keeps to the kernel's registers; `why`: the one that is not. */
+static bool check_registers(const emu_grant *grant, const emu_inst *inst, char why[MAX_TEXT]) {
+  const emu_operand *wrong = NULL;
+  for (unsigned n = 0; n < EMU_MAX_DST; n++) {
+    if (!is_granted(grant, &inst->dst[n])) wrong = &inst->dst[n];
+  }
+  for (unsigned n = 0; n < EMU_MAX_SRC; n++) {
+    if (!is_granted(grant, &inst->src[n])) wrong = &inst->src[n];
+  }
+  if (!wrong) return true;
+  bool is_scalar = wrong->kind == EMU_OPERAND_SGPR;
+  bool is_accumulator = !is_scalar && wrong->reg >= EMU_VGPRS / 2;
+  unsigned first = wrong->reg - (is_accumulator ? EMU_VGPRS / 2 : 0);
+  unsigned count = is_scalar ? grant->sgprs : is_accumulator ? grant->accumulators : grant->vgprs;
+  snprintf(why, MAX_TEXT,
+           "%s names register %c%u, but the kernel's descriptor asks for %u registers of that kind",
+           inst->op->name,
+           is_scalar        ? 's'
+           : is_accumulator ? 'a'
+                            : 'v',
+           first + (wrong->nregs ? wrong->nregs - 1u : 0), count);
+  return false;
+}
+
+/* Fills *out for the instruction at out->address; false when memory is out. */
+static bool decode_one(search *s, found *out) {
+  char text[256], why[MAX_TEXT];
+  emu_decoder *decoder = s->decoder;
+  unsigned readable = read_code(s, out->address, out->code);
+  emu_generation generation = (emu_generation)decoder->chip->generation;
+  out->flow = EMU_FLOW_END;
+  if (readable < 4) {
+    out->inst.op = &unreadable_op;
+    out->inst.run = run_unreadable;
+    return true;
+  }
+  unsigned wave_size = s->grant->wave_size;
+  unsigned size =
+      emu_disasm_text(disasm_of(decoder, wave_size), out->code, readable, text, sizeof text);
+  if (size == 0) {
+    uint32_t word;
+    memcpy(&word, out->code, sizeof word);
+    snprintf(why, sizeof why, "there is no instruction of %s with the code 0x%08x",
+             decoder->chip->name, word);
+    out->inst.size = 4;
+    return make_stop(s->piece, &out->inst, why);
+  }
+  emu_decoded decoded;
+  if (!emu_decode(text, out->code, size, generation, wave_size, &decoded, why, sizeof why) ||
+      !check_registers(s->grant, &decoded.inst, why)) {
+    out->inst.size = (uint8_t)size;
+    return make_stop(s->piece, &out->inst, why);
+  }
+  out->inst = decoded.inst;
+  out->flow = decoded.flow;
+  out->target = out->address + (uint64_t)(int64_t)decoded.distance;
+  return true;
+}
+
+/* Decodes from `address` on until execution cannot fall through, or comes to what is known. */
+static bool follow(search *s, uint64_t address) {
+  for (;;) {
+    if (!grow_slots(s)) return false;
+    uint32_t *slot = slot_of(s, address);
+    if (*slot) return true;
+    bool is_full = s->first_index + s->found.count >= EMU_MAX_INSTRUCTIONS;
+    bool has_room = !is_full || s->found.count == 0;
+    if (!has_room || !emu_is_near(s->entry, address)) return true; /* laid out as a stop */
+    found next = {.address = address};
+    if (!decode_one(s, &next) || !roc_vec_push(&s->found, next)) return false;
+    *slot = s->found.count;
+    if (emu_has_target(next.flow) && !roc_vec_push(&s->waiting, next.target)) return false;
+    if (next.flow == EMU_FLOW_BRANCH || next.flow == EMU_FLOW_END) return true;
+    address += next.inst.size;
+  }
+}
+
+static int compare_addresses(const void *a, const void *b) {
+  const found *x = a, *y = b;
+  return (x->address > y->address) - (x->address < y->address);
+}
+
+/* Index of the instruction at `address` in found, which is sorted; count when there is none. */
+static uint32_t index_of(const search *s, uint64_t address) {
+  uint32_t low = 0, high = s->found.count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (s->found.items[middle].address < address) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  bool is_there = low < s->found.count && s->found.items[low].address == address;
+  return is_there ? low : s->found.count;
+}
+
+/* Whether what `f` falls through to stands behind it in the array.  It does not where two readings
+ * of the same bytes overlap, behind too long a piece, or where offsets end. */
+static bool is_followed(const search *s, uint32_t i) {
+  const found *f = &s->found.items[i];
+  if (f->flow == EMU_FLOW_END || f->flow == EMU_FLOW_BRANCH) return true;
+  return i + 1 < s->found.count && f[1].address == f->address + f->inst.size;
+}
+
+static bool lay_out(search *s, uint8_t *flows) {
+  emu_piece *piece = s->piece;
+  uint32_t count = s->found.count, nbytes = 0;
+  qsort(s->found.items, count, sizeof *s->found.items, compare_addresses);
+  for (uint32_t i = 0; i < count; i++) nbytes += s->found.items[i].inst.size;
+  piece->insts = roc_alloc(sizeof *piece->insts * ((size_t)count + 1));
+  piece->code = roc_alloc(nbytes);
+  if (!piece->insts || !piece->code) return false;
+  uint8_t *code = piece->code;
+  for (uint32_t i = 0; i < count; i++) {
+    const found *f = &s->found.items[i];
+    emu_inst *inst = &piece->insts[i];
+    *inst = f->inst;
+    inst->offset = (uint32_t)(f->address - s->entry);
+    inst->index = s->first_index + i;
+    uint32_t target = emu_has_target(f->flow) ? index_of(s, f->target) : i;
+    inst->target = s->first_index + target;
+    flows[i] = (uint8_t)f->flow;
+    if (target == count || !is_followed(s, i)) {
+      if (!make_stop(piece, inst,
+                     "the code around it cannot be followed: it overlaps, is too long or leads "
+                     "more than 2 GiB away from the kernel")) {
+        return false;
+      }
+      flows[i] = EMU_FLOW_END;
+      inst->target = inst->index;
+    }
+    memcpy(code, f->code, inst->size);
+    code += inst->size;
+  }
+  piece->insts[count] = no_way_inst; /* nothing leads there */
+  piece->ninsts = count;
+  return true;
+}
+
+/* What the s_waitcnt check found: the instruction, and what is to stand there. */
+typedef struct hazard {
+  uint32_t at;
+  const emu_op *stop;
+} hazard;
+
+typedef struct hazards {
+  emu_piece *piece;
+  roc_vec(hazard) list;
+} hazards;
+
+static bool note_hazard(void *ud, uint32_t at, const char *text) {
+  hazards *h = ud;
+  emu_inst made;
+  if (!make_stop(h->piece, &made, text)) return false;
+  return roc_vec_push(&h->list, ((hazard){at, made.op}));
+}
+
+/* Makes stops of instructions that use a register before its load was waited for. */
+static bool check_waits(search *s, const uint8_t *flows, uint32_t first) {
+  emu_piece *piece = s->piece;
+  hazards h = {.piece = piece};
+  if (!emu_wants_wait_check()) return true;
+  bool ok = emu_check_waits(piece->insts, flows, piece->ninsts, first, s->grant->wave_size,
+                            note_hazard, &h);
+  for (uint32_t i = h.list.count; ok && i > 0; i--) { /* the first of an instruction's stays */
+    emu_inst *inst = &piece->insts[h.list.items[i - 1].at];
+    inst->op = h.list.items[i - 1].stop;
+    inst->run = emu_run_stop;
+  }
+  roc_vec_deinit(&h.list);
+  return ok;
+}
+
+void emu_piece_free(emu_piece *piece) {
+  if (!piece) return;
+  for (stop_text *each = piece->stops, *next; each; each = next) {
+    next = each->next;
+    roc_free(each);
+  }
+  roc_free(piece->insts);
+  roc_free(piece->code);
+  roc_free(piece);
+}
+
+/* The index of the first instruction at or behind the offset. Offsets are ordered as signed numbers
+ * are, from the piece's lowest address on. */
+static uint32_t find_first(const emu_piece *piece, uint32_t offset) {
+  uint32_t low = 0, high = piece->ninsts;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if ((int32_t)piece->insts[middle].offset < (int32_t)offset) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+const emu_inst *emu_piece_find(const emu_piece *piece, uint32_t offset) {
+  uint32_t at = find_first(piece, offset);
+  bool is_there = at < piece->ninsts && piece->insts[at].offset == offset;
+  return is_there ? &piece->insts[at] : NULL;
+}
+
+static uint64_t address_of(uint64_t entry, const emu_inst *inst) {
+  return entry + (uint64_t)(int64_t)(int32_t)inst->offset;
+}
+
+/* A piece that is given its instructions' lines. */
+typedef struct lines {
+  emu_piece *piece;
+  uint64_t entry;
+} lines;
+
+static void set_lines(void *ud, uint64_t begin, uint64_t end, uint32_t line) {
+  const lines *to = ud;
+  for (uint32_t i = find_first(to->piece, (uint32_t)(begin - to->entry)); i < to->piece->ninsts;
+       i++) {
+    emu_inst *inst = &to->piece->insts[i];
+    if (address_of(to->entry, inst) >= end) return;
+    inst->line = line;
+  }
+}
+
+static void find_lines(emu_piece *piece, uint64_t entry) {
+  if (piece->ninsts == 0) return;
+  const emu_inst *last = &piece->insts[piece->ninsts - 1];
+  lines to = {piece, entry};
+  emu_name_lines(address_of(entry, piece->insts), address_of(entry, last) + last->size, set_lines,
+                 &to);
+}
+
+emu_piece *emu_piece_decode(emu_decoder *decoder, const emu_grant *grant, uint64_t entry,
+                            uint64_t address, uint32_t first_index) {
+  search s = {.decoder = decoder, .grant = grant, .entry = entry, .first_index = first_index};
+  if (!disasm_of(decoder, grant->wave_size)) return NULL;
+  s.piece = roc_zalloc(sizeof *s.piece);
+  bool ok = s.piece && follow(&s, address);
+  while (ok && s.waiting.count) ok = follow(&s, roc_vec_pop(&s.waiting));
+  uint8_t *flows = ok ? roc_alloc(s.found.count) : NULL;
+  ok = flows && lay_out(&s, flows) && check_waits(&s, flows, index_of(&s, address));
+  if (ok) find_lines(s.piece, entry);
+  if (!ok) {
+    emu_piece_free(s.piece);
+    s.piece = NULL;
+  }
+  roc_free(flows);
+  roc_vec_deinit(&s.found);
+  roc_vec_deinit(&s.waiting);
+  roc_free(s.slots);
+  return s.piece;
+}
+
+bool emu_piece_is_current(const emu_piece *piece, const emu_map *map, uint64_t entry) {
+  const uint8_t *code = piece->code;
+  for (uint32_t i = 0; i < piece->ninsts; i++) {
+    const emu_inst *inst = &piece->insts[i];
+    uint64_t address = address_of(entry, inst);
+    uint32_t nbytes = inst->size ? inst->size : 4;
+    bool is_readable = emu_map_allows(map, address, nbytes, EMU_PAGE_READ);
+    if (is_readable != (inst->size != 0)) return false;
+    if (memcmp(code, (const void *)(uintptr_t)address, inst->size) != 0) return false;
+    code += inst->size;
+  }
+  return true;
+}

@@ -1,0 +1,46 @@
+/* Pieces of decoded code: the instructions that can be reached from an address, laid out in the
+ * order of their addresses (program.h). A piece never changes or moves while its program lives. */
+#ifndef ROC_EMULATOR_CORE_PIECE_H
+#define ROC_EMULATOR_CORE_PIECE_H
+
+#include "emulator/isa/disasm.h"
+#include "emulator/core/program.h"
+
+/* Of a program, from its begin or from where a register led. */
+struct emu_piece {
+  emu_piece *next;
+  emu_inst *insts; /* in the order of addresses */
+  uint32_t ninsts;
+  uint8_t *code; /* the bytes they were made of, one instruction after the other */
+  struct emu_stop_text *stops;
+};
+
+/* What decoding needs; one thread at a time may use it. */
+typedef struct emu_decoder {
+  const emu_chip *chip;
+  const emu_map *map;
+  emu_disasm *disasms[2]; /* for wavefronts of 64 and of 32 lanes; made when first wanted */
+} emu_decoder;
+
+void emu_decoder_close(emu_decoder *decoder);
+
+/* Whether offsets from `entry`, which have 32 bits and a sign, can tell the address. */
+static inline bool emu_is_near(uint64_t entry, uint64_t address) {
+  return address == entry + (uint64_t)(int64_t)(int32_t)(uint32_t)(address - entry);
+}
+
+/* The code reachable from `address`, its indices from first_index on, its offsets counted from
+ * `entry`, which is near.  Where it must not be executed stand instructions that stop.  NULL when
+ * memory is out or LLVM does not know the chip. */
+emu_piece *emu_piece_decode(emu_decoder *decoder, const emu_grant *grant, uint64_t entry,
+                            uint64_t address, uint32_t first_index);
+void emu_piece_free(emu_piece *piece);
+/* The instruction with that offset, or NULL. */
+const emu_inst *emu_piece_find(const emu_piece *piece, uint32_t offset);
+/* Whether memory still holds the bytes the piece was made of, and still lacks what it lacked. */
+bool emu_piece_is_current(const emu_piece *piece, const emu_map *map, uint64_t entry);
+
+/* Stops the wavefront; the name of the instruction's op is the message. */
+emu_run emu_run_stop;
+
+#endif

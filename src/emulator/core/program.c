@@ -1,0 +1,190 @@
+/* Programs: keeping decoded code, and checking it against memory.
+ *
+ * One lock a GPU guards decoding, the cache and the lists of pieces; wavefronts read instructions
+ * without it. */
+#include "emulator/core/program.h"
+
+#include <pthread.h>
+
+#include "base/alloc.h"
+#include "emulator/core/piece.h"
+
+enum { MAX_PROGRAMS = 1024 /* kept by a GPU; the oldest unused one makes room */ };
+
+struct emu_programs {
+  emu_decoder decoder;
+  pthread_mutex_t lock;
+  emu_program *first; /* used last comes first */
+  uint32_t count;
+  _Atomic uint64_t version;
+};
+
+/* Where no code can be had. */
+static const emu_op no_memory_op = {.name = "no memory is left to decode the code that is reached",
+                                    .run = emu_run_stop,
+                                    .generations = EMU_ALL,
+                                    .class = EMU_CLASS_NOTHING};
+static const emu_inst no_memory_inst = {.run = emu_run_stop, .op = &no_memory_op};
+static const emu_op far_op = {.name = "a jump leads more than 2 GiB away from the kernel",
+                              .run = emu_run_stop,
+                              .generations = EMU_ALL,
+                              .class = EMU_CLASS_NOTHING};
+static const emu_inst far_inst = {.run = emu_run_stop, .op = &far_op};
+static const emu_op long_op = {.name = "the kernel computes jumps into ever more code",
+                               .run = emu_run_stop,
+                               .generations = EMU_ALL,
+                               .class = EMU_CLASS_NOTHING};
+static const emu_inst long_inst = {.run = emu_run_stop, .op = &long_op};
+
+static void free_program(emu_program *program) {
+  for (emu_piece *piece = program->pieces, *next; piece; piece = next) {
+    next = piece->next;
+    emu_piece_free(piece);
+  }
+  roc_free(program);
+}
+
+static emu_program *decode_program(emu_programs *programs, uint64_t entry, const emu_grant *grant) {
+  emu_program *program = roc_zalloc(sizeof *program);
+  if (!program) return NULL;
+  program->pieces = emu_piece_decode(&programs->decoder, grant, entry, entry, 0);
+  if (!program->pieces) {
+    roc_free(program);
+    return NULL;
+  }
+  program->entry = entry;
+  program->insts = program->pieces->insts;
+  program->ninsts = program->pieces->ninsts;
+  program->first = emu_piece_find(program->pieces, 0);
+  program->grant = *grant;
+  program->owner = programs;
+  program->references = 1; /* the cache's */
+  return program;
+}
+
+static bool is_current(const emu_programs *programs, const emu_program *program) {
+  for (const emu_piece *piece = program->pieces; piece; piece = piece->next) {
+    if (!emu_piece_is_current(piece, programs->decoder.map, program->entry)) return false;
+  }
+  return true;
+}
+
+static void release_locked(emu_program *program) {
+  if (--program->references == 0) free_program(program);
+}
+
+/* Takes *link out of the cache. */
+static void drop(emu_programs *programs, emu_program **link) {
+  emu_program *program = *link;
+  *link = program->next;
+  programs->count--;
+  release_locked(program);
+}
+
+static void drop_oldest(emu_programs *programs) {
+  emu_program **link = &programs->first;
+  while (*link && (*link)->next) link = &(*link)->next;
+  if (*link) drop(programs, link);
+}
+
+static void put_first(emu_programs *programs, emu_program *program) {
+  program->next = programs->first;
+  programs->first = program;
+}
+
+static bool is_same_grant(const emu_grant *a, const emu_grant *b) {
+  return a->wave_size == b->wave_size && a->sgprs == b->sgprs && a->vgprs == b->vgprs &&
+         a->accumulators == b->accumulators;
+}
+
+/* The cached program, moved to the front, or NULL; one that memory contradicts is dropped. */
+static emu_program *find_program(emu_programs *programs, uint64_t entry, const emu_grant *grant,
+                                 uint64_t version) {
+  emu_program **link = &programs->first;
+  while (*link && ((*link)->entry != entry || !is_same_grant(&(*link)->grant, grant))) {
+    link = &(*link)->next;
+  }
+  emu_program *program = *link;
+  if (!program) return NULL;
+  if (program->version != version && !is_current(programs, program)) {
+    drop(programs, link);
+    return NULL;
+  }
+  *link = program->next;
+  put_first(programs, program);
+  program->version = version;
+  return program;
+}
+
+const emu_program *emu_programs_get(emu_programs *programs, uint64_t entry,
+                                    const emu_grant *grant) {
+  pthread_mutex_lock(&programs->lock);
+  uint64_t version = atomic_load(&programs->version);
+  emu_program *program = find_program(programs, entry, grant, version);
+  if (!program) {
+    program = decode_program(programs, entry, grant);
+    if (program) {
+      if (programs->count == MAX_PROGRAMS) drop_oldest(programs);
+      program->version = version;
+      put_first(programs, program);
+      programs->count++;
+    }
+  }
+  if (program) program->references++;
+  pthread_mutex_unlock(&programs->lock);
+  return program;
+}
+
+void emu_program_release(const emu_program *program) {
+  if (!program) return;
+  emu_programs *programs = program->owner;
+  pthread_mutex_lock(&programs->lock);
+  release_locked((emu_program *)program);
+  pthread_mutex_unlock(&programs->lock);
+}
+
+const emu_inst *emu_program_at(const emu_program *constant, uint64_t address) {
+  emu_program *program = (emu_program *)constant; /* pieces are added under the lock */
+  emu_programs *programs = program->owner;
+  uint32_t offset = (uint32_t)(address - program->entry), next_index = 0;
+  const emu_inst *inst = NULL;
+  if (!emu_is_near(program->entry, address)) return &far_inst;
+  pthread_mutex_lock(&programs->lock);
+  for (emu_piece *piece = program->pieces; piece && !inst; piece = piece->next) {
+    inst = emu_piece_find(piece, offset);
+    next_index += piece->ninsts;
+  }
+  if (!inst) {
+    bool is_full = next_index >= EMU_MAX_INSTRUCTIONS;
+    emu_piece *piece = is_full ? NULL
+                               : emu_piece_decode(&programs->decoder, &program->grant,
+                                                  program->entry, address, next_index);
+    inst = piece ? emu_piece_find(piece, offset) : is_full ? &long_inst : &no_memory_inst;
+    if (piece) {
+      piece->next = program->pieces->next; /* behind the first, which is the program's own */
+      program->pieces->next = piece;
+    }
+  }
+  pthread_mutex_unlock(&programs->lock);
+  return inst;
+}
+
+emu_programs *emu_programs_new(const emu_chip *chip, const emu_map *map) {
+  emu_programs *programs = roc_zalloc(sizeof *programs);
+  if (!programs) return NULL;
+  programs->decoder = (emu_decoder){.chip = chip, .map = map};
+  pthread_mutex_init(&programs->lock, NULL);
+  return programs;
+}
+
+void emu_programs_free(emu_programs *programs) {
+  if (!programs) return;
+  while (programs->first) drop(programs, &programs->first);
+  emu_decoder_close(&programs->decoder);
+  pthread_mutex_destroy(&programs->lock);
+  roc_free(programs);
+}
+
+void emu_programs_changed(emu_programs *programs) {
+  atomic_fetch_add(&programs->version, 1);
+}

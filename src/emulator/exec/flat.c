@@ -1,0 +1,167 @@
+/* flat_, global_ and scratch_ instructions: address operands to an access (access.h).
+ *
+ * A flat address is 64 bits and may lead into an aperture.  A global one is a vector pair, or a
+ * scalar pair plus an unsigned vector word.  A scratch one is a sum of words, counted from the
+ * begin of the lane's private memory.  The offset is a signed number of bytes, as the text has
+ * it. */
+#include "emulator/exec/access.h"
+#include "emulator/exec/ops.h"
+
+/* Fills access->at from the vector operand `vaddr` and the scalar one `saddr`, if not off. */
+typedef void make_addresses(emu_wave *wave, const emu_inst *inst, const emu_operand *vaddr,
+                            const emu_operand *saddr, emu_access *access);
+
+typedef struct memory_segment {
+  make_addresses *addresses;
+  emu_reach *reach;
+} memory_segment;
+
+static void make_global_addresses(emu_wave *wave, const emu_inst *inst, const emu_operand *vaddr,
+                                  const emu_operand *saddr, emu_access *access) {
+  uint64_t base = (uint64_t)(int64_t)inst->mod.offset;
+  if (saddr->kind != EMU_OPERAND_NONE) base += emu_s64(wave, saddr);
+  if (vaddr->kind != EMU_OPERAND_VGPR) {
+    for (unsigned lane = 0; lane < EMU_LANES; lane++) access->at[lane] = base;
+    return;
+  }
+  const emu_row *low = wave->v + vaddr->reg;
+  if (saddr->kind != EMU_OPERAND_NONE) {
+    for (unsigned lane = 0; lane < EMU_LANES; lane++) access->at[lane] = base + low->u[lane];
+    return;
+  }
+  const emu_row *high = low + 1;
+  for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+    access->at[lane] = base + (low->u[lane] | (uint64_t)high->u[lane] << 32);
+  }
+}
+
+static void make_scratch_addresses(emu_wave *wave, const emu_inst *inst, const emu_operand *vaddr,
+                                   const emu_operand *saddr, emu_access *access) {
+  uint32_t base = (uint32_t)inst->mod.offset;
+  if (saddr->kind != EMU_OPERAND_NONE) base += emu_s32(wave, saddr);
+  const emu_row *row = vaddr->kind == EMU_OPERAND_VGPR ? wave->v + vaddr->reg : NULL;
+  for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+    access->at[lane] = (uint32_t)(base + (row ? row->u[lane] : 0));
+  }
+}
+
+static const memory_segment segments_flat = {make_global_addresses, emu_reach_flat};
+static const memory_segment segments_global = {make_global_addresses, emu_reach_global};
+static const memory_segment segments_scratch = {make_scratch_addresses, emu_reach_private};
+
+static void begin_access(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
+                         emu_access_kind kind, uint32_t nbytes, unsigned saddr,
+                         emu_access *access) {
+  access->kind = (uint8_t)kind;
+  access->nbytes = nbytes;
+  access->values = NULL;
+  access->lanes = emu_exec(wave);
+  segment->addresses(wave, inst, &inst->src[0], &inst->src[saddr], access);
+}
+
+static void load(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
+                 emu_form form) {
+  emu_access access;
+  begin_access(wave, inst, segment, EMU_LOAD, emu_form_bytes(form), 1, &access);
+  emu_load(wave, inst, segment->reach, &access, form, inst->dst[0].reg);
+}
+
+static void store(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
+                  emu_form form) {
+  emu_access access;
+  begin_access(wave, inst, segment, EMU_STORE, emu_form_bytes(form), 2, &access);
+  emu_store(wave, inst, segment->reach, &access, form, inst->src[1].reg);
+}
+
+static void update(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
+                   uint32_t nbytes, emu_combine *combine, bool pairs) {
+  emu_access access;
+  begin_access(wave, inst, segment, EMU_ATOMIC, nbytes, 2, &access);
+  const emu_row *data = wave->v + inst->src[1].reg;
+  bool is_wanted = inst->dst[0].kind == EMU_OPERAND_VGPR;
+  emu_update what = {.combine = combine,
+                     .data = data,
+                     .other = pairs ? data + nbytes / 4 : data,
+                     .result = is_wanted ? wave->v + inst->dst[0].reg : NULL};
+  emu_access_update(wave, inst, segment->reach, &access, &what);
+}
+
+/* Lane n's word of an array at a scalar address (RDNA 2). */
+static void begin_addtid(emu_wave *wave, const emu_inst *inst, emu_access_kind kind,
+                         const emu_operand *saddr, emu_access *access) {
+  static const emu_operand off = {.kind = EMU_OPERAND_NONE};
+  access->kind = (uint8_t)kind;
+  access->nbytes = 4;
+  access->values = NULL;
+  access->lanes = emu_exec(wave);
+  make_global_addresses(wave, inst, &off, saddr, access);
+  for (unsigned lane = 0; lane < EMU_LANES; lane++) access->at[lane] += 4 * (uint64_t)lane;
+}
+
+static void run_load_addtid(emu_wave *wave, const emu_inst *inst) {
+  emu_access access;
+  begin_addtid(wave, inst, EMU_LOAD, &inst->src[0], &access);
+  emu_load(wave, inst, emu_reach_global, &access, EMU_FORM_B32, inst->dst[0].reg);
+}
+
+static void run_store_addtid(emu_wave *wave, const emu_inst *inst) {
+  emu_access access;
+  begin_addtid(wave, inst, EMU_STORE, &inst->src[1], &access);
+  emu_store(wave, inst, emu_reach_global, &access, EMU_FORM_B32, inst->src[0].reg);
+}
+
+#define DEFINE_LOAD(prefix, name, form)                                          \
+  static void run_##prefix##_load_##name(emu_wave *wave, const emu_inst *inst) { \
+    load(wave, inst, &segments_##prefix, EMU_FORM_##form);                       \
+  }
+#define DEFINE_STORE(prefix, name, form)                                          \
+  static void run_##prefix##_store_##name(emu_wave *wave, const emu_inst *inst) { \
+    store(wave, inst, &segments_##prefix, EMU_FORM_##form);                       \
+  }
+#define DEFINE_ATOMIC(prefix, name, nbytes, combine, pairs)                        \
+  static void run_##prefix##_atomic_##name(emu_wave *wave, const emu_inst *inst) { \
+    update(wave, inst, &segments_##prefix, nbytes, emu_##combine, pairs);          \
+  }
+#define EMU_MEMORY_LOAD(name, nbytes, form) \
+  DEFINE_LOAD(flat, name, form) DEFINE_LOAD(global, name, form) DEFINE_LOAD(scratch, name, form)
+#define EMU_MEMORY_STORE(name, nbytes, form) \
+  DEFINE_STORE(flat, name, form) DEFINE_STORE(global, name, form) DEFINE_STORE(scratch, name, form)
+#define EMU_MEMORY_ATOMIC(name, generations, nbytes, combine, pairs) \
+  DEFINE_ATOMIC(flat, name, nbytes, combine, pairs)                  \
+  DEFINE_ATOMIC(global, name, nbytes, combine, pairs)
+#include "emulator/exec/memory.def"
+#undef EMU_MEMORY_LOAD
+#undef EMU_MEMORY_STORE
+#undef EMU_MEMORY_ATOMIC
+
+/* clang-format off */
+#define LOAD(prefix, name, ...)                                                                   \
+  EMU_ROW(#prefix "_load_" #name, run_##prefix##_load_##name, EMU_ALL, EMU_CLASS_LOAD, 0,         \
+          EMU_DATA, __VA_ARGS__),
+#define STORE(prefix, name, ...)                                                                  \
+  EMU_ROW(#prefix "_store_" #name, run_##prefix##_store_##name, EMU_ALL, EMU_CLASS_STORE, 0,      \
+          EMU_NONE, __VA_ARGS__),
+#define ATOMIC(prefix, name, generations, ...)                                                    \
+  EMU_ROW(#prefix "_atomic_" #name, run_##prefix##_atomic_##name, generations, EMU_CLASS_ATOMIC,  \
+          EMU_OPTIONAL_DST, EMU_DATA, __VA_ARGS__),
+
+#define EMU_MEMORY_LOAD(name, nbytes, form)     \
+  LOAD(flat, name, EMU_ADDRESS)                 \
+  LOAD(global, name, EMU_ADDRESS, EMU_ADDRESS)  \
+  LOAD(scratch, name, EMU_ADDRESS, EMU_ADDRESS)
+#define EMU_MEMORY_STORE(name, nbytes, form)               \
+  STORE(flat, name, EMU_ADDRESS, EMU_DATA)                 \
+  STORE(global, name, EMU_ADDRESS, EMU_DATA, EMU_ADDRESS)  \
+  STORE(scratch, name, EMU_ADDRESS, EMU_DATA, EMU_ADDRESS)
+#define EMU_MEMORY_ATOMIC(name, generations, nbytes, combine, pairs)  \
+  ATOMIC(flat, name, generations, EMU_ADDRESS, EMU_DATA)              \
+  ATOMIC(global, name, generations, EMU_ADDRESS, EMU_DATA, EMU_ADDRESS)
+
+const emu_op emu_flat_ops[] = {
+#include "emulator/exec/memory.def"
+  EMU_ROW("global_load_dword_addtid", run_load_addtid, EMU_GFX10, EMU_CLASS_LOAD, 0, EMU_DATA,
+          EMU_ADDRESS),
+  EMU_ROW("global_store_dword_addtid", run_store_addtid, EMU_GFX10, EMU_CLASS_STORE, 0, EMU_NONE,
+          EMU_DATA, EMU_ADDRESS),
+  {.name = NULL},
+};

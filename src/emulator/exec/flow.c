@@ -1,0 +1,183 @@
+/* Program flow: branches, barriers, messages, traps, and the hints that mean nothing here (SOPP,
+ * and the instructions of other encodings that move the program counter).
+ *
+ * All results are there when an instruction has run, so that waits are for the onlookers alone. */
+#include <sched.h>
+
+#include "emulator/core/gpu.h"
+#include "emulator/exec/ops.h"
+#include "emulator/core/program.h"
+#include "emulator/exec/wave.h"
+
+/* ---- branches ------------------------------------------------------------------------------- */
+
+static const emu_program *program_of(const emu_wave *wave) {
+  return wave->group->dispatch->program;
+}
+
+static void jump(emu_wave *wave, const emu_inst *inst) {
+  wave->next = emu_target(inst);
+}
+
+static void run_branch(emu_wave *wave, const emu_inst *inst) {
+  jump(wave, inst);
+}
+
+#define BRANCH_IF(name, condition)                         \
+  static void name(emu_wave *wave, const emu_inst *inst) { \
+    if (condition) jump(wave, inst);                       \
+  }
+BRANCH_IF(run_cbranch_scc0, !wave->scc)
+BRANCH_IF(run_cbranch_scc1, wave->scc)
+BRANCH_IF(run_cbranch_vccz, emu_vcc(wave) == 0)
+BRANCH_IF(run_cbranch_vccnz, emu_vcc(wave) != 0)
+BRANCH_IF(run_cbranch_execz, emu_exec(wave) == 0)
+BRANCH_IF(run_cbranch_execnz, emu_exec(wave) != 0)
+
+/* The address behind `inst`. */
+static uint64_t address_behind(const emu_wave *wave, const emu_inst *inst) {
+  return emu_program_address(program_of(wave), inst) + inst->size;
+}
+
+/* To an address that a kernel computed. */
+static void jump_to_address(emu_wave *wave, uint64_t address) {
+  wave->next = emu_program_at(program_of(wave), address);
+}
+
+static void run_getpc(emu_wave *wave, const emu_inst *inst) {
+  emu_set_s64(wave, &inst->dst[0], address_behind(wave, inst));
+}
+
+static void run_setpc(emu_wave *wave, const emu_inst *inst) {
+  jump_to_address(wave, emu_s64(wave, &inst->src[0]));
+}
+
+static void run_swappc(emu_wave *wave, const emu_inst *inst) {
+  uint64_t target = emu_s64(wave, &inst->src[0]);
+  emu_set_s64(wave, &inst->dst[0], address_behind(wave, inst));
+  jump_to_address(wave, target);
+}
+
+static void run_call(emu_wave *wave, const emu_inst *inst) {
+  emu_set_s64(wave, &inst->dst[0], address_behind(wave, inst));
+  jump(wave, inst);
+}
+
+/* ---- ends, barriers, messages --------------------------------------------------------------- */
+
+static void run_endpgm(emu_wave *wave, const emu_inst *inst) {
+  (void)inst;
+  wave->state = EMU_ENDED;
+}
+
+/* A workgroup of one wavefront has nobody to wait for. */
+static void run_barrier(emu_wave *wave, const emu_inst *inst) {
+  (void)inst;
+  if (wave->group->nwaves > 1 || wave->watch) wave->state = EMU_AT_BARRIER;
+}
+
+enum { MESSAGE_MASK = 0xf, MESSAGE_INTERRUPT = 1, EVENT_MASK = 0xffffff };
+
+/* An interrupt raises the event whose number is in M0; other messages steer graphics and debugging
+ * hardware. */
+static void run_sendmsg(emu_wave *wave, const emu_inst *inst) {
+  const emu_queue_view *view = wave->group->dispatch->view;
+  uint32_t message = inst->imm & MESSAGE_MASK;
+  if (message == MESSAGE_INTERRUPT) {
+    if (view && view->raise_event) view->raise_event(view->ud, wave->s[EMU_SGPR_M0] & EVENT_MASK);
+    return;
+  }
+  emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1,
+           "s_sendmsg sends message %u; the emulated GPU knows interrupts (1) alone", message);
+}
+
+enum { TRAP_DEBUG = 3 };
+
+/* LLVM writes trap 2 for code that must not be reached, and trap 3 for a breakpoint, which without
+ * a debugger is passed. */
+static void run_trap(emu_wave *wave, const emu_inst *inst) {
+  if ((inst->imm & 0xff) == TRAP_DEBUG) return;
+  emu_stop(wave, inst, EMU_FAULT_TRAP, -1, "the kernel ended itself by trap %d", inst->imm & 0xff);
+}
+
+static void run_sethalt(emu_wave *wave, const emu_inst *inst) {
+  if (!(inst->imm & 1)) return;
+  emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "s_sethalt would halt the wavefront for ever");
+}
+
+static void run_code_end(emu_wave *wave, const emu_inst *inst) {
+  emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "the kernel ran past its end");
+}
+
+/* ---- hints ---------------------------------------------------------------------------------- */
+
+static void run_nothing(emu_wave *wave, const emu_inst *inst) {
+  (void)wave;
+  (void)inst;
+}
+
+/* Whoever sleeps waits for somebody, perhaps for a thread of the host. */
+static void run_sleep(emu_wave *wave, const emu_inst *inst) {
+  (void)wave;
+  if (inst->imm) sched_yield();
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+/* Without operands, and with a destination and a source. */
+#define FLOW(name, run, generations, class, flags) \
+  EMU_ROW(name, run, generations, class, flags, EMU_NONE, EMU_NONE),
+#define FLOW_WITH(name, run, class, to, from) EMU_ROW(name, run, EMU_ALL, class, 0, to, from),
+#define BRANCH(name, run, flags) FLOW(name, run, EMU_ALL, EMU_CLASS_BRANCH, flags)
+#define HINT(name, generations) FLOW(name, run_nothing, generations, EMU_CLASS_NOTHING, 0)
+#define WAIT(name, generations) FLOW(name, run_nothing, generations, EMU_CLASS_WAIT, 0)
+
+/* clang-format off */
+const emu_op emu_flow_ops[] = {
+  BRANCH("s_branch", run_branch, 0)
+  BRANCH("s_cbranch_scc0", run_cbranch_scc0, 0)
+  BRANCH("s_cbranch_scc1", run_cbranch_scc1, 0)
+  BRANCH("s_cbranch_vccz", run_cbranch_vccz, EMU_READS_VCC)
+  BRANCH("s_cbranch_vccnz", run_cbranch_vccnz, EMU_READS_VCC)
+  BRANCH("s_cbranch_execz", run_cbranch_execz, 0)
+  BRANCH("s_cbranch_execnz", run_cbranch_execnz, 0)
+  /* Debuggers set these conditions; there is none. */
+  BRANCH("s_cbranch_cdbgsys", run_nothing, 0)
+  BRANCH("s_cbranch_cdbguser", run_nothing, 0)
+  BRANCH("s_cbranch_cdbgsys_or_user", run_nothing, 0)
+  BRANCH("s_cbranch_cdbgsys_and_user", run_nothing, 0)
+  FLOW_WITH("s_getpc_b64", run_getpc, EMU_CLASS_SALU, EMU_B64, EMU_NONE)
+  FLOW_WITH("s_setpc_b64", run_setpc, EMU_CLASS_BRANCH, EMU_NONE, EMU_B64)
+  FLOW_WITH("s_swappc_b64", run_swappc, EMU_CLASS_BRANCH, EMU_B64, EMU_B64)
+  FLOW_WITH("s_call_b64", run_call, EMU_CLASS_BRANCH, EMU_B64, EMU_NONE)
+
+  FLOW("s_endpgm", run_endpgm, EMU_ALL, EMU_CLASS_BRANCH, 0)
+  FLOW("s_endpgm_saved", run_endpgm, EMU_ALL, EMU_CLASS_BRANCH, 0)
+  FLOW("s_endpgm_ordered_ps_done", run_endpgm, EMU_ALL, EMU_CLASS_BRANCH, 0)
+  FLOW("s_barrier", run_barrier, EMU_ALL, EMU_CLASS_BARRIER, 0)
+  FLOW("s_sendmsg", run_sendmsg, EMU_ALL, EMU_CLASS_MESSAGE, EMU_READS_M0)
+  FLOW("s_trap", run_trap, EMU_ALL, EMU_CLASS_MESSAGE, 0)
+  FLOW("s_sethalt", run_sethalt, EMU_ALL, EMU_CLASS_MESSAGE, 0)
+  FLOW("s_code_end", run_code_end, EMU_GFX10, EMU_CLASS_NOTHING, 0)
+
+  WAIT("s_waitcnt", EMU_ALL)
+  WAIT("s_waitcnt_vscnt", EMU_GFX10)
+  WAIT("s_waitcnt_vmcnt", EMU_GFX10)
+  WAIT("s_waitcnt_expcnt", EMU_GFX10)
+  WAIT("s_waitcnt_lgkmcnt", EMU_GFX10)
+  WAIT("s_waitcnt_depctr", EMU_GFX10)
+  WAIT("s_wait_idle", EMU_GFX10)
+  FLOW("s_sleep", run_sleep, EMU_ALL, EMU_CLASS_NOTHING, 0)
+  HINT("s_nop", EMU_ALL)
+  HINT("s_setprio", EMU_ALL)
+  HINT("s_wakeup", EMU_ALL)
+  HINT("s_incperflevel", EMU_ALL)
+  HINT("s_decperflevel", EMU_ALL)
+  HINT("s_ttracedata", EMU_ALL)
+  HINT("s_ttracedata_imm", EMU_GFX10)
+  HINT("s_inst_prefetch", EMU_GFX10)
+  HINT("s_clause", EMU_GFX10)
+  HINT("s_version", EMU_GFX10)
+  FLOW("s_icache_inv", run_nothing, EMU_ALL, EMU_CLASS_CACHE, 0)
+  {.name = NULL},
+};

@@ -1,0 +1,41 @@
+/* All instructions the interpreter knows, by name: the tables of the class files joined. */
+#ifndef ROC_EMULATOR_EXEC_OPS_H
+#define ROC_EMULATOR_EXEC_OPS_H
+
+#include "emulator/isa/inst.h"
+
+/* One table a class file, its last entry without a name. */
+extern const emu_op emu_salu_ops[], emu_hwreg_ops[], emu_flow_ops[], emu_smem_ops[],
+    emu_valu_int_ops[], emu_valu_byte_ops[], emu_valu_cmp_ops[], emu_valu_lane_ops[],
+    emu_valu_float_ops[], emu_valu_double_ops[], emu_valu_half_ops[], emu_valu_convert_ops[],
+    emu_valu_trans_ops[], emu_valu_packed_ops[], emu_lds_ops[], emu_flat_ops[], emu_buffer_ops[];
+
+/* A row; behind the type of its destination stand those of its sources. */
+#define EMU_ROW(name_, run_, generations_, class_, flags_, to, ...)                            \
+  {                                                                                            \
+    .name = name_, .run = run_, .generations = generations_, .class = class_, .flags = flags_, \
+    .dst = {to}, .src = {                                                                      \
+      __VA_ARGS__                                                                              \
+    }                                                                                          \
+  }
+
+/* A comparison's rows: v_cmp, and v_cmpx, which writes EXEC: on gfx9 beside its destination, on
+ * gfx10 in place of one. */
+/* clang-format off */
+#define EMU_COMPARE_ROWS(name, run, A, B)                                                  \
+  {"v_cmp_" name, run, EMU_ALL, EMU_CLASS_VALU, 0, {EMU_MASK}, {A, B}},                     \
+  {"v_cmpx_" name, run, EMU_GFX9, EMU_CLASS_VALU, EMU_WRITES_EXEC, {EMU_MASK}, {A, B}},     \
+  {"v_cmpx_" name, run, EMU_GFX10, EMU_CLASS_VALU, EMU_WRITES_EXEC, {EMU_NONE}, {A, B}}
+/* clang-format on */
+
+/* The instruction of that name (without encoding suffix) on that generation; NULL: not known. */
+const emu_op *emu_op_find(const char *name, emu_generation generation);
+/* The rows of all tables, one after the other; NULL behind the last. */
+const emu_op *emu_op_at(unsigned index);
+
+/* Executes the instruction as all are while MODE has EMU_MODE_INDEX set: M0 moves the vector
+ * registers it names.  Whoever sets or clears that bit makes the wavefront EMU_PAUSED, since loops
+ * over instructions look at it between turns. */
+void emu_run_indexed(emu_wave *wave, const emu_inst *inst);
+
+#endif

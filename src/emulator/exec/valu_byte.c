@@ -1,0 +1,128 @@
+/* Vector instructions on the bytes and halves of a word: selections, averages, and sums of absolute
+ * differences, as AMD's Vega and RDNA2 ISA guides define them. */
+#include "emulator/exec/valu_int.h"
+
+/* ---- helpers on one lane -------------------------------------------------------------------- */
+
+static inline uint32_t byte_of(uint64_t x, unsigned n) {
+  return (uint32_t)(x >> 8 * n) & 0xff;
+}
+
+static inline uint32_t saturate_byte(int32_t x) {
+  return x < 0 ? 0 : emu_saturate_u((uint32_t)x, UINT8_MAX);
+}
+
+/* V_PERM_B32: one selector's byte of the eight in `bytes`, a sign fill, or a constant. */
+static inline uint32_t permute_byte(uint64_t bytes, uint32_t selector) {
+  if (selector >= 13) return 0xff;
+  if (selector == 12) return 0;
+  if (selector >= 8) return byte_of(bytes, 2 * (selector - 8) + 1) & 0x80 ? 0xff : 0;
+  return byte_of(bytes, selector);
+}
+
+static inline uint32_t permute_bytes(uint64_t bytes, uint32_t selectors) {
+  uint32_t result = 0;
+  for (unsigned n = 0; n < 4; n++) {
+    result |= permute_byte(bytes, byte_of(selectors, n)) << 8 * n;
+  }
+  return result;
+}
+
+static inline uint32_t absolute_difference(uint32_t a, uint32_t b) {
+  return a > b ? a - b : b - a;
+}
+
+static inline uint32_t average_bytes(uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t result = 0;
+  for (unsigned n = 0; n < 4; n++) {
+    uint32_t sum = byte_of(a, n) + byte_of(b, n) + (byte_of(c, n) & 1);
+    result |= sum >> 1 << 8 * n;
+  }
+  return result;
+}
+
+/* Sum of the absolute differences of four bytes; the masked kind leaves out where `b` has 0. */
+static inline uint32_t sum_differences(uint32_t a, uint32_t b, bool is_masked) {
+  uint32_t sum = 0;
+  for (unsigned n = 0; n < 4; n++) {
+    uint32_t difference = absolute_difference(byte_of(a, n), byte_of(b, n));
+    sum += is_masked && byte_of(b, n) == 0 ? 0 : difference;
+  }
+  return sum;
+}
+
+static inline uint32_t sum_half_differences(uint32_t a, uint32_t b) {
+  return absolute_difference(a & 0xffff, b & 0xffff) + absolute_difference(a >> 16, b >> 16);
+}
+
+/* Four sums over windows that begin at bytes 0 … 3 of `a`, added to the halves of `c`. */
+static inline uint64_t sum_windows(uint64_t a, uint32_t b, uint64_t c, bool is_masked,
+                                   bool is_clamped) {
+  uint64_t result = 0;
+  for (unsigned n = 0; n < 4; n++) {
+    uint32_t sum = sum_differences((uint32_t)(a >> 8 * n), b, is_masked);
+    sum += (uint32_t)(c >> 16 * n) & 0xffff;
+    if (is_clamped) sum = emu_saturate_u(sum, UINT16_MAX);
+    result |= (uint64_t)(sum & 0xffff) << 16 * n;
+  }
+  return result;
+}
+
+/* ---- the instructions ----------------------------------------------------------------------- */
+
+EMU_LANES_1(run_sat_pk_u8_i16, U32, U32,
+            saturate_byte((int16_t)a) | saturate_byte((int16_t)(a >> 16)) << 8)
+EMU_LANES_3(run_perm_b32, U32, U32, U32, U32, permute_bytes((uint64_t)a << 32 | b, c))
+EMU_SATURATING_3(run_sad_u8, U32, U32, U32, U32, sum_differences(a, b, false) + c,
+                 emu_saturate_u((uint64_t)sum_differences(a, b, false) + c, UINT32_MAX))
+EMU_SATURATING_3(run_msad_u8, U32, U32, U32, U32, sum_differences(a, b, true) + c,
+                 emu_saturate_u((uint64_t)sum_differences(a, b, true) + c, UINT32_MAX))
+EMU_SATURATING_3(run_sad_hi_u8, U32, U32, U32, U32, (sum_differences(a, b, false) << 16) + c,
+                 emu_saturate_u(((uint64_t)sum_differences(a, b, false) << 16) + c, UINT32_MAX))
+EMU_SATURATING_3(run_sad_u16, U32, U32, U32, U32, sum_half_differences(a, b) + c,
+                 emu_saturate_u((uint64_t)sum_half_differences(a, b) + c, UINT32_MAX))
+EMU_SATURATING_3(run_sad_u32, U32, U32, U32, U32, absolute_difference(a, b) + c,
+                 emu_saturate_u((uint64_t)absolute_difference(a, b) + c, UINT32_MAX))
+EMU_LANES_3(run_qsad_pk_u16_u8, U64, U64, U32, U64, sum_windows(a, b, c, false, inst->mod.clamp))
+EMU_LANES_3(run_mqsad_pk_u16_u8, U64, U64, U32, U64, sum_windows(a, b, c, true, inst->mod.clamp))
+EMU_LANES_3(run_lerp_u8, U32, U32, U32, U32, average_bytes(a, b, c))
+
+/* Four sums as sum_windows has them, each added to a word of a four-register source. */
+static void run_mqsad_u32_u8(emu_wave *wave, const emu_inst *inst) {
+  EMU_SOURCE(U64, a, 0);
+  EMU_SOURCE(U32, b, 1);
+  emu_row sums[4];
+  const emu_row *added = &wave->v[inst->src[2].reg];
+  for (int n = 0; n < 4; n++) {
+    for (int lane = 0; lane < wave->width; lane++) {
+      uint64_t sum = sum_differences((uint32_t)(a_row->u[lane] >> 8 * n), b_row->u[lane], true);
+      sum += added[n].u[lane];
+      sums[n].u[lane] = inst->mod.clamp ? emu_saturate_u(sum, UINT32_MAX) : (uint32_t)sum;
+    }
+  }
+  const emu_row *lanes = emu_lanes(wave);
+  for (int n = 0; n < 4; n++) {
+    emu_row *row = &wave->v[inst->dst[0].reg + n];
+    EMU_FOR_LANES(wave) row->u[lane] = lanes->u[lane] ? sums[n].u[lane] : row->u[lane];
+  }
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+const emu_op emu_valu_byte_ops[] = {
+    EMU_B32_1("v_sat_pk_u8_i16", run_sat_pk_u8_i16, EMU_ALL),
+    EMU_B32_3("v_perm_b32", run_perm_b32, EMU_ALL),
+    EMU_SUM_3("v_sad_u8", run_sad_u8, EMU_ALL),
+    EMU_SUM_3("v_sad_hi_u8", run_sad_hi_u8, EMU_ALL),
+    EMU_SUM_3("v_sad_u16", run_sad_u16, EMU_ALL),
+    EMU_SUM_3("v_sad_u32", run_sad_u32, EMU_ALL),
+    EMU_SUM_3("v_msad_u8", run_msad_u8, EMU_ALL),
+    EMU_INT_OP("v_qsad_pk_u16_u8", run_qsad_pk_u16_u8, EMU_ALL, EMU_CLAMPS, {EMU_B64},
+               {EMU_B64, EMU_B32, EMU_B64}),
+    EMU_INT_OP("v_mqsad_pk_u16_u8", run_mqsad_pk_u16_u8, EMU_ALL, EMU_CLAMPS, {EMU_B64},
+               {EMU_B64, EMU_B32, EMU_B64}),
+    EMU_INT_OP("v_mqsad_u32_u8", run_mqsad_u32_u8, EMU_ALL, EMU_CLAMPS, {EMU_B128},
+               {EMU_B64, EMU_B32, EMU_B128}),
+    EMU_B32_3("v_lerp_u8", run_lerp_u8, EMU_ALL),
+    {.name = NULL},
+};

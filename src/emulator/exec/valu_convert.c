@@ -1,0 +1,273 @@
+/* Conversions between floats, doubles, halves and integers.
+ *
+ * To integers: truncated (or as the name says), saturated, NaN gives 0. To floats: rounded as the
+ * mode says, by its 64-bit field where doubles or halves take part; denormals of the result go by
+ * the result's own field. ISA guides, V_CVT_*. */
+#include "emulator/exec/float.h"
+#include "emulator/exec/ops.h"
+
+#define EMU_SIZE 32
+
+/* ---- to integers ----------------------------------------------------------------------------- */
+
+/* Casts are made of numbers in the integer's range only: behind it they are undefined in C. */
+EMU_INLINE int32_t to_i32(float x) {
+  int32_t whole = (int32_t)(fabsf(x) < 0x1p31f ? x : 0);
+  int32_t limited = x >= 0x1p31f ? INT32_MAX : whole;
+  return x <= -0x1p31f ? INT32_MIN : limited;
+}
+
+EMU_INLINE uint32_t to_u32(float x) {
+  bool is_high = x >= 0x1p31f;
+  float low = x > 0 ? x : 0, part = is_high ? x - 0x1p31f : low;
+  uint32_t whole = (uint32_t)(int32_t)(part < 0x1p31f ? part : 0) + (is_high ? 0x80000000u : 0);
+  return x >= 0x1p32f ? UINT32_MAX : whole;
+}
+
+EMU_INLINE int32_t double_to_i32(double x) {
+  double low = x > -0x1p31 ? x : -0x1p31, both = low < 0x7fffffff ? low : 0x7fffffff;
+  return (int32_t)(x == x ? both : 0);
+}
+
+EMU_INLINE uint32_t double_to_u32(double x) {
+  double low = x > 0 ? x : 0, both = low < 0xffffffff ? low : 0xffffffff;
+  bool is_high = both >= 0x1p31;
+  return (uint32_t)(int32_t)(is_high ? both - 0x1p31 : both) + (is_high ? 0x80000000u : 0);
+}
+
+/* Numbers up to 2^32 with their fractions are exact as doubles, the sum with 0.5 too. */
+static inline int32_t round_half_up(float x) {
+  return double_to_i32(floor((double)x + 0.5));
+}
+
+EMU_LANES_1(run_i32_f32, I32, F32, to_i32(a))
+EMU_LANES_1(run_u32_f32, U32, F32, to_u32(a))
+EMU_LANES_1(run_rpi_i32_f32, I32, F32, round_half_up(a))
+EMU_LANES_1(run_flr_i32_f32, I32, F32, to_i32(floorf(a)))
+EMU_LANES_1(run_i32_f64, I32, F64, double_to_i32(a))
+EMU_LANES_1(run_u32_f64, U32, F64, double_to_u32(a))
+
+EMU_INLINE int32_t limit(int32_t x, int32_t low, int32_t high) {
+  int32_t above = x > low ? x : low;
+  return above < high ? above : high;
+}
+
+EMU_INLINE float float_of_half(uint32_t half) {
+  return emu_real_of32(emu_widen(half));
+}
+
+EMU_LANES_1(run_i16_f16, I16, U16, limit(to_i32(float_of_half(a)), INT16_MIN, INT16_MAX))
+EMU_LANES_1(run_u16_f16, U16, U16, limit(to_i32(float_of_half(a)), 0, UINT16_MAX))
+
+/* ---- from integers --------------------------------------------------------------------------- */
+
+/* A float made of the register's bits: no flushing of what is no float. */
+static void run_from_bits(emu_wave *wave, const emu_inst *inst, emu_kernel32 *kernel) {
+  emu_row room, out;
+  const emu_row *a = emu_src32(wave, inst, 0, &room);
+  emu_round_as_f32(wave, kernel, &out, a, NULL, NULL);
+  if (!wave->mode.is_plain || inst->mod.clamp) emu_finish_f32(wave, inst, &out);
+  emu_put32(wave, inst, 0, &out);
+}
+
+#define FROM_BITS(name, expression)                              \
+  EMU_KERNEL(name##_kernel, out->f[lane] = (float)(expression);) \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
+    run_from_bits(wave, inst, name##_kernel());                  \
+  }
+
+FROM_BITS(f32_i32, a_row->i[lane])
+FROM_BITS(f32_u32, a_row->u[lane])
+FROM_BITS(f32_ubyte0, (int32_t)(a_row->u[lane] & 0xff))
+FROM_BITS(f32_ubyte1, (int32_t)(a_row->u[lane] >> 8 & 0xff))
+FROM_BITS(f32_ubyte2, (int32_t)(a_row->u[lane] >> 16 & 0xff))
+FROM_BITS(f32_ubyte3, (int32_t)(a_row->u[lane] >> 24))
+/* four bits with a sign, in sixteenths */
+FROM_BITS(off_f32_i4, (float)((int32_t)(a_row->u[lane] << 28) >> 28) / 16)
+
+/* Halves are exact as floats, and rounded behind. */
+static void run_half_from(emu_wave *wave, const emu_inst *inst, bool is_signed) {
+  emu_row room, out;
+  const emu_row *a = emu_src32(wave, inst, 0, &room);
+  EMU_FOR_LANES(wave) {
+    uint32_t word = a->u[lane];
+    out.f[lane] = (float)(is_signed ? (int16_t)word : (int32_t)(uint16_t)word);
+  }
+  emu_finish_f16(wave, inst, &out);
+  emu_put32(wave, inst, 0, &out);
+}
+
+static void run_f16_i16(emu_wave *wave, const emu_inst *inst) {
+  run_half_from(wave, inst, true);
+}
+static void run_f16_u16(emu_wave *wave, const emu_inst *inst) {
+  run_half_from(wave, inst, false);
+}
+
+static void put_double(emu_wave *wave, const emu_inst *inst, emu_row64 *out) {
+  if (!wave->mode.is_plain || inst->mod.clamp) emu_finish_f64(wave, inst, out);
+  emu_put64(wave, inst, 0, out);
+}
+
+static void run_f64_i32(emu_wave *wave, const emu_inst *inst) {
+  emu_row room;
+  emu_row64 out;
+  const emu_row *a = emu_src32(wave, inst, 0, &room);
+  EMU_FOR_LANES(wave) out.f[lane] = a->i[lane];
+  put_double(wave, inst, &out);
+}
+
+static void run_f64_u32(emu_wave *wave, const emu_inst *inst) {
+  emu_row room;
+  emu_row64 out;
+  const emu_row *a = emu_src32(wave, inst, 0, &room);
+  EMU_FOR_LANES(wave) out.f[lane] = a->u[lane];
+  put_double(wave, inst, &out);
+}
+
+/* ---- between kinds --------------------------------------------------------------------------- */
+
+EMU_INLINE double widen_float(float x) {
+  uint32_t bits = emu_bits_of32(x);
+  uint64_t nan =
+      (uint64_t)(bits & 0x80000000) << 32 | 0x7ff8000000000000 | (uint64_t)(bits & 0x3fffff) << 29;
+  return emu_is_nan32(bits) ? emu_real_of64(nan) : (double)x;
+}
+
+static void run_f64_f32(emu_wave *wave, const emu_inst *inst) {
+  emu_row room;
+  emu_row64 out;
+  const emu_row *a = emu_src_f32(wave, inst, 0, &room);
+  EMU_FOR_LANES(wave) out.f[lane] = widen_float(a->f[lane]);
+  put_double(wave, inst, &out);
+}
+
+EMU_INLINE float narrow_double(double x) {
+  uint64_t bits = emu_bits_of64(x);
+  uint32_t nan =
+      (uint32_t)(bits >> 32 & 0x80000000) | 0x7fc00000 | (uint32_t)(bits >> 29 & 0x3fffff);
+  return emu_is_nan64(bits) ? emu_real_of32(nan) : (float)x;
+}
+
+/* Not inlined: the rounding is entered and left around it. */
+static __attribute__((noinline)) void narrow_doubles(const emu_wave *wave, emu_row *out,
+                                                     const emu_row64 *a) {
+  EMU_FOR_LANES(wave) out->f[lane] = narrow_double(a->f[lane]);
+}
+
+static void run_f32_f64(emu_wave *wave, const emu_inst *inst) {
+  emu_row64 room;
+  emu_row out;
+  const emu_row64 *a = emu_src_f64(wave, inst, 0, &room);
+  if (wave->mode.is_plain) {
+    narrow_doubles(wave, &out, a);
+  } else {
+    int before = emu_enter_rounding(wave->mode.round64);
+    narrow_doubles(wave, &out, a);
+    emu_leave_rounding(before);
+  }
+  if (!wave->mode.is_plain || inst->mod.clamp) emu_finish_f32(wave, inst, &out);
+  emu_put32(wave, inst, 0, &out);
+}
+
+static void run_f16_f32(emu_wave *wave, const emu_inst *inst) {
+  emu_row room, out;
+  const emu_row *a = emu_src_f32(wave, inst, 0, &room);
+  memcpy(&out, a, wave->width * sizeof out.u[0]);
+  emu_finish_f16(wave, inst, &out);
+  emu_put32(wave, inst, 0, &out);
+}
+
+static void run_f32_f16(emu_wave *wave, const emu_inst *inst) {
+  emu_row room, out;
+  const emu_row *a = emu_src_f16(wave, inst, 0, &room);
+  EMU_FOR_LANES(wave) out.u[lane] = emu_quiet32(a->u[lane]);
+  if (!wave->mode.is_plain || inst->mod.clamp) emu_finish_f32(wave, inst, &out);
+  emu_put32(wave, inst, 0, &out);
+}
+
+/* ---- packed ---------------------------------------------------------------------------------- */
+
+enum { TO_ZERO = 3 };
+EMU_LANES_2(run_pkrtz, U32, F32, F32,
+            emu_narrow(emu_bits_of32(a), TO_ZERO) | emu_narrow(emu_bits_of32(b), TO_ZERO) << 16)
+
+/* -1 … 1 as -32767 … 32767, and 0 … 1 as 0 … 65535, to nearest. */
+static inline uint32_t to_snorm(float x) {
+  double low = x > -1 ? x : -1, both = low < 1 ? low : 1;
+  return (uint16_t)(int32_t)nearbyint((x == x ? both : 0) * INT16_MAX);
+}
+
+static inline uint32_t to_unorm(float x) {
+  double low = x > 0 ? x : 0, both = low < 1 ? low : 1;
+  return (uint16_t)(int32_t)nearbyint(both * UINT16_MAX);
+}
+
+EMU_LANES_2(run_pknorm_i16_f32, U32, F32, F32, to_snorm(a) | to_snorm(b) << 16)
+EMU_LANES_2(run_pknorm_u16_f32, U32, F32, F32, to_unorm(a) | to_unorm(b) << 16)
+EMU_LANES_2(run_pknorm_i16_f16, U32, U16, U16,
+            to_snorm(float_of_half(a)) | to_snorm(float_of_half(b)) << 16)
+EMU_LANES_2(run_pknorm_u16_f16, U32, U16, U16,
+            to_unorm(float_of_half(a)) | to_unorm(float_of_half(b)) << 16)
+EMU_LANES_1(run_norm_i16_f16, U16, U16, to_snorm(float_of_half(a)))
+EMU_LANES_1(run_norm_u16_f16, U16, U16, to_unorm(float_of_half(a)))
+
+/* Byte b of c replaced by a, rounded as the mode says. */
+EMU_KERNEL_1(whole_kernel, __builtin_rintf(a))
+
+static void run_pk_u8_f32(emu_wave *wave, const emu_inst *inst) {
+  emu_row rooms[3], whole;
+  const emu_row *a = emu_src_f32(wave, inst, 0, &rooms[0]);
+  const emu_row *b = emu_src32(wave, inst, 1, &rooms[1]);
+  const emu_row *c = emu_src32(wave, inst, 2, &rooms[2]);
+  emu_round_as_f32(wave, whole_kernel(), &whole, a, NULL, NULL);
+  EMU_FOR_LANES(wave) {
+    uint32_t byte = (uint32_t)limit(to_i32(whole.f[lane]), 0, 255), shift = (b->u[lane] & 3) * 8;
+    whole.u[lane] = (c->u[lane] & ~(0xffu << shift)) | byte << shift;
+  }
+  emu_put32(wave, inst, 0, &whole);
+}
+
+/* ---- table ----------------------------------------------------------------------------------- */
+
+#define ROW(name, function, to, ...)                             \
+  {                                                              \
+    "v_cvt_" name, function, EMU_ALL, EMU_CLASS_VALU, 0, {to}, { \
+      __VA_ARGS__                                                \
+    }                                                            \
+  }
+
+const emu_op emu_valu_convert_ops[] = {
+    ROW("i32_f32", run_i32_f32, EMU_B32, EMU_F32),
+    ROW("u32_f32", run_u32_f32, EMU_B32, EMU_F32),
+    ROW("rpi_i32_f32", run_rpi_i32_f32, EMU_B32, EMU_F32),
+    ROW("flr_i32_f32", run_flr_i32_f32, EMU_B32, EMU_F32),
+    ROW("i32_f64", run_i32_f64, EMU_B32, EMU_F64),
+    ROW("u32_f64", run_u32_f64, EMU_B32, EMU_F64),
+    ROW("i16_f16", run_i16_f16, EMU_B16, EMU_F16),
+    ROW("u16_f16", run_u16_f16, EMU_B16, EMU_F16),
+    ROW("f32_i32", run_f32_i32, EMU_F32, EMU_B32),
+    ROW("f32_u32", run_f32_u32, EMU_F32, EMU_B32),
+    ROW("f32_ubyte0", run_f32_ubyte0, EMU_F32, EMU_B32),
+    ROW("f32_ubyte1", run_f32_ubyte1, EMU_F32, EMU_B32),
+    ROW("f32_ubyte2", run_f32_ubyte2, EMU_F32, EMU_B32),
+    ROW("f32_ubyte3", run_f32_ubyte3, EMU_F32, EMU_B32),
+    ROW("off_f32_i4", run_off_f32_i4, EMU_F32, EMU_B32),
+    ROW("f16_i16", run_f16_i16, EMU_F16, EMU_B16),
+    ROW("f16_u16", run_f16_u16, EMU_F16, EMU_B16),
+    ROW("f64_i32", run_f64_i32, EMU_F64, EMU_B32),
+    ROW("f64_u32", run_f64_u32, EMU_F64, EMU_B32),
+    ROW("f64_f32", run_f64_f32, EMU_F64, EMU_F32),
+    ROW("f32_f64", run_f32_f64, EMU_F32, EMU_F64),
+    ROW("f16_f32", run_f16_f32, EMU_F16, EMU_F32),
+    ROW("f32_f16", run_f32_f16, EMU_F32, EMU_F16),
+    ROW("pkrtz_f16_f32", run_pkrtz, EMU_V2B16, EMU_F32, EMU_F32),
+    ROW("pknorm_i16_f32", run_pknorm_i16_f32, EMU_V2B16, EMU_F32, EMU_F32),
+    ROW("pknorm_u16_f32", run_pknorm_u16_f32, EMU_V2B16, EMU_F32, EMU_F32),
+    ROW("pknorm_i16_f16", run_pknorm_i16_f16, EMU_V2B16, EMU_F16, EMU_F16),
+    ROW("pknorm_u16_f16", run_pknorm_u16_f16, EMU_V2B16, EMU_F16, EMU_F16),
+    ROW("norm_i16_f16", run_norm_i16_f16, EMU_B16, EMU_F16),
+    ROW("norm_u16_f16", run_norm_u16_f16, EMU_B16, EMU_F16),
+    ROW("pk_u8_f32", run_pk_u8_f32, EMU_B32, EMU_F32, EMU_B32, EMU_B32),
+    {.name = NULL},
+};

@@ -1,0 +1,322 @@
+/* Packed instructions: two halves of a register, or two floats of a pair, at once; and those that
+ * mix halves with floats, and dot products of integers.
+ *
+ * op_sel says for each source which part the low result is made of, op_sel_hi the same for the high
+ * result; neg_lo and neg_hi negate those. ISA guides, VOP3P. Dot products of halves are left out:
+ * how the hardware rounds between their steps is not documented. */
+#include "emulator/exec/float.h"
+#include "emulator/exec/ops.h"
+
+enum { PARTS = 2, SOURCES = 3 };
+
+/* Whether part `high` of source n comes from the upper place, and is to be negated. */
+static bool takes_upper(const emu_inst *inst, unsigned n, unsigned high) {
+  return (high ? inst->mod.op_sel_hi : inst->mod.op_sel) >> n & 1;
+}
+
+static bool is_negated(const emu_inst *inst, unsigned n, unsigned high) {
+  return (high ? inst->mod.neg_hi : inst->mod.neg_lo) >> n & 1;
+}
+
+/* ---- halves ---------------------------------------------------------------------------------- */
+
+#define EMU_SIZE 32
+#define SETTLE_2(x) emu_settle_2_32(x, a, b)
+
+EMU_KERNEL_2(add_kernel, SETTLE_2(a + b))
+EMU_KERNEL_2(mul_kernel, SETTLE_2((a * b)))
+EMU_KERNEL_2(min_kernel, emu_min32(a, b, wave->mode.ieee))
+EMU_KERNEL_2(max_kernel, emu_max32(a, b, wave->mode.ieee))
+EMU_KERNEL_3(fma_kernel, emu_settle_3_32(__builtin_fmaf(a, b, c), a, b, c))
+EMU_KERNEL_3(half_fma_kernel, emu_settle_3_32(emu_fuse(a, b, c), a, b, c))
+
+/* The halves of source n that make the low or the high result, as floats. */
+static void pick_halves(const emu_wave *wave, const emu_inst *inst, unsigned n, unsigned high,
+                        const emu_row *words, emu_row *out) {
+  unsigned shift = takes_upper(inst, n, high) ? 16 : 0;
+  uint32_t flip = is_negated(inst, n, high) ? 0x8000 : 0;
+  EMU_FOR_LANES(wave) out->u[lane] = (words->u[lane] >> shift & 0xffff) ^ flip;
+  emu_widen_row(wave, out, out);
+}
+
+static void run_halves(emu_wave *wave, const emu_inst *inst, unsigned nsrc, bool adds_old,
+                       emu_kernel32 *kernel) {
+  emu_row rooms[SOURCES], picked[SOURCES], out[PARTS];
+  const emu_row *words[SOURCES] = {NULL, NULL, NULL};
+  for (unsigned n = 0; n < nsrc; n++) words[n] = emu_src32(wave, inst, n, &rooms[n]);
+  if (adds_old) words[2] = &wave->v[inst->dst[0].reg];
+  for (unsigned high = 0; high < PARTS; high++) {
+    for (unsigned n = 0; n < SOURCES; n++) {
+      if (words[n]) pick_halves(wave, inst, n, high, words[n], &picked[n]);
+    }
+    emu_round_as_f16(wave, kernel, &out[high], &picked[0], &picked[1], &picked[2]);
+    emu_finish_f16(wave, inst, &out[high]);
+  }
+  EMU_FOR_LANES(wave) out[0].u[lane] |= out[1].u[lane] << 16;
+  emu_put32(wave, inst, 0, &out[0]);
+}
+
+#define RUN_HALVES(name, nsrc, adds_old, kernel)                          \
+  static void run_pk_##name##_f16(emu_wave *wave, const emu_inst *inst) { \
+    run_halves(wave, inst, nsrc, adds_old, kernel());                     \
+  }
+RUN_HALVES(add, 2, false, add_kernel)
+RUN_HALVES(mul, 2, false, mul_kernel)
+RUN_HALVES(min, 2, false, min_kernel)
+RUN_HALVES(max, 2, false, max_kernel)
+RUN_HALVES(fma, 3, false, half_fma_kernel)
+RUN_HALVES(fmac, 2, true, half_fma_kernel)
+
+/* ---- floats ---------------------------------------------------------------------------------- */
+
+static void put_pair(emu_wave *wave, const emu_inst *inst, const emu_row out[PARTS]) {
+  emu_row *low = &wave->v[inst->dst[0].reg];
+  const emu_row *lanes = emu_lanes(wave);
+  for (unsigned high = 0; high < PARTS; high++) emu_blend(wave, low + high, &out[high], lanes);
+}
+
+/* The words of source n's pair that make the low or the high result: a register's row itself where
+ * nothing is to be done to them. */
+static const emu_row *pick_words(emu_wave *wave, const emu_inst *inst, unsigned n, unsigned high,
+                                 emu_row *room) {
+  const emu_operand *operand = &inst->src[n];
+  bool upper = takes_upper(inst, n, high), negated = is_negated(inst, n, high);
+  if (operand->kind == EMU_OPERAND_VGPR) {
+    const emu_row *row = &wave->v[operand->reg + upper];
+    if (!negated) return row;
+    EMU_FOR_LANES(wave) room->u[lane] = row->u[lane] ^ 0x80000000;
+    return room;
+  }
+  uint32_t word = (uint32_t)(emu_s64(wave, operand) >> (upper ? 32 : 0));
+  if (negated) word ^= 0x80000000;
+  EMU_FOR_LANES(wave) room->u[lane] = word;
+  return room;
+}
+
+static const emu_row *flush_source(const emu_wave *wave, const emu_row *row, emu_row *room) {
+  if (wave->mode.denorm32 & 1) return row;
+  EMU_FOR_LANES(wave) room->u[lane] = emu_flush32(row->u[lane]);
+  return room;
+}
+
+static void run_floats(emu_wave *wave, const emu_inst *inst, unsigned nsrc, emu_kernel32 *kernel) {
+  emu_row rooms[SOURCES], out[PARTS];
+  const emu_row *src[SOURCES] = {NULL, NULL, NULL};
+  for (unsigned high = 0; high < PARTS; high++) {
+    for (unsigned n = 0; n < nsrc; n++) {
+      src[n] = flush_source(wave, pick_words(wave, inst, n, high, &rooms[n]), &rooms[n]);
+    }
+    emu_round_as_f32(wave, kernel, &out[high], src[0], src[1], src[2]);
+    if (!wave->mode.is_plain || inst->mod.clamp) emu_finish_f32(wave, inst, &out[high]);
+  }
+  put_pair(wave, inst, out);
+}
+
+static void run_pk_add_f32(emu_wave *wave, const emu_inst *inst) {
+  run_floats(wave, inst, 2, add_kernel());
+}
+
+static void run_pk_mul_f32(emu_wave *wave, const emu_inst *inst) {
+  run_floats(wave, inst, 2, mul_kernel());
+}
+
+static void run_pk_fma_f32(emu_wave *wave, const emu_inst *inst) {
+  run_floats(wave, inst, 3, fma_kernel());
+}
+
+/* The low word from source 0, the high one from source 1; op_sel chooses in each. */
+static void run_pk_mov_b32(emu_wave *wave, const emu_inst *inst) {
+  emu_row rooms[PARTS], out[PARTS];
+  for (unsigned n = 0; n < PARTS; n++) out[n] = *pick_words(wave, inst, n, 0, &rooms[n]);
+  put_pair(wave, inst, out);
+}
+
+/* ---- halves and floats mixed ----------------------------------------------------------------- */
+
+/* Source n as floats: of op_sel_hi a half (op_sel: the upper one), else the float; then |x|, -x. */
+static void mix_source(emu_wave *wave, const emu_inst *inst, unsigned n, emu_row *out) {
+  emu_inst bare = *inst;
+  bare.src[n].mods = 0;
+  const emu_row *words = emu_src32(wave, &bare, n, out);
+  if (inst->mod.op_sel_hi >> n & 1) {
+    unsigned shift = inst->mod.op_sel >> n & 1 ? 16 : 0;
+    EMU_FOR_LANES(wave) out->u[lane] = words->u[lane] >> shift & 0xffff;
+    emu_widen_row(wave, out, out);
+  } else if (wave->mode.denorm32 & 1) {
+    if (words != out) memcpy(out, words, wave->width * sizeof out->u[0]);
+  } else {
+    EMU_FOR_LANES(wave) out->u[lane] = emu_flush32(words->u[lane]);
+  }
+  uint32_t kept = inst->src[n].mods & EMU_ABS ? 0x7fffffff : 0xffffffff;
+  uint32_t flip = inst->src[n].mods & EMU_NEG ? 0x80000000 : 0;
+  EMU_FOR_LANES(wave) out->u[lane] = (out->u[lane] & kept) ^ flip;
+}
+
+static void mix(emu_wave *wave, const emu_inst *inst, emu_row *out) {
+  emu_row src[SOURCES];
+  for (unsigned n = 0; n < SOURCES; n++) mix_source(wave, inst, n, &src[n]);
+  emu_round_as_f32(wave, fma_kernel(), out, &src[0], &src[1], &src[2]);
+}
+
+static void run_fma_mix_f32(emu_wave *wave, const emu_inst *inst) {
+  emu_row out;
+  mix(wave, inst, &out);
+  if (!wave->mode.is_plain || inst->mod.clamp) emu_finish_f32(wave, inst, &out);
+  emu_put32(wave, inst, 0, &out);
+}
+
+/* The result becomes one half of the register; the other is kept. */
+static void mix_half(emu_wave *wave, const emu_inst *inst, unsigned shift) {
+  emu_row out;
+  const emu_row *old = &wave->v[inst->dst[0].reg];
+  mix(wave, inst, &out);
+  emu_finish_f16(wave, inst, &out);
+  EMU_FOR_LANES(wave) {
+    out.u[lane] = out.u[lane] << shift | (old->u[lane] & ~(0xffffu << shift));
+  }
+  emu_put32(wave, inst, 0, &out);
+}
+
+static void run_fma_mixlo_f16(emu_wave *wave, const emu_inst *inst) {
+  mix_half(wave, inst, 0);
+}
+static void run_fma_mixhi_f16(emu_wave *wave, const emu_inst *inst) {
+  mix_half(wave, inst, 16);
+}
+#undef EMU_SIZE
+
+/* ---- 16-bit integers ------------------------------------------------------------------------- */
+
+/* A result that clamp holds within the type; else its low bits count. */
+EMU_INLINE uint32_t fit(int64_t x, bool clamp, int64_t low, int64_t high) {
+  int64_t above = x > low ? x : low, both = above < high ? above : high;
+  return (uint32_t)(clamp ? both : x) & 0xffff;
+}
+
+/* Defines run_pk_<name>: the expression of a, b and c, which are int32_t made of the sources' TYPE,
+ * holds all digits of the result. */
+#define PACK(name, TYPE, low, high, nsrc, expression)                                        \
+  static void run_pk_##name(emu_wave *wave, const emu_inst *inst) {                          \
+    emu_row rooms[SOURCES], out;                                                             \
+    const emu_row *src[SOURCES] = {&rooms[0], &rooms[0], &rooms[0]};                         \
+    for (unsigned n = 0; n < (nsrc); n++) src[n] = emu_src32(wave, inst, n, &rooms[n]);      \
+    bool clamp = inst->mod.clamp;                                                            \
+    unsigned from[PARTS][SOURCES];                                                           \
+    for (unsigned n = 0; n < PARTS * SOURCES; n++) {                                         \
+      from[n / SOURCES][n % SOURCES] = takes_upper(inst, n % SOURCES, n / SOURCES) ? 16 : 0; \
+    }                                                                                        \
+    EMU_FOR_LANES(wave) {                                                                    \
+      uint32_t word = 0;                                                                     \
+      for (unsigned part = 0; part < PARTS; part++) {                                        \
+        int64_t a = (TYPE)(src[0]->u[lane] >> from[part][0]);                                \
+        int64_t b = (TYPE)(src[1]->u[lane] >> from[part][1]);                                \
+        int64_t c = (nsrc) > 2 ? (TYPE)(src[2]->u[lane] >> from[part][2]) : 0;               \
+        (void)c;                                                                             \
+        word |= fit(expression, clamp, low, high) << 16 * part;                              \
+      }                                                                                      \
+      out.u[lane] = word;                                                                    \
+    }                                                                                        \
+    emu_put32(wave, inst, 0, &out);                                                          \
+  }
+#define PACK_I16(name, nsrc, expression) PACK(name, int16_t, INT16_MIN, INT16_MAX, nsrc, expression)
+#define PACK_U16(name, nsrc, expression) PACK(name, uint16_t, 0, UINT16_MAX, nsrc, expression)
+
+PACK_I16(add_i16, 2, a + b)
+PACK_I16(sub_i16, 2, a - b)
+PACK_I16(mad_i16, 3, (a * b + c))
+PACK_I16(min_i16, 2, a < b ? a : b)
+PACK_I16(max_i16, 2, a > b ? a : b)
+PACK_I16(ashrrev_i16, 2, b >> (a & 15))
+PACK_U16(add_u16, 2, a + b)
+PACK_U16(sub_u16, 2, a - b)
+PACK_U16(mad_u16, 3, (a * b + c))
+PACK_U16(min_u16, 2, a < b ? a : b)
+PACK_U16(max_u16, 2, a > b ? a : b)
+PACK_U16(mul_lo_u16, 2, (a * b) & 0xffff)
+PACK_U16(lshlrev_b16, 2, (b << (a & 15)) & 0xffff)
+PACK_U16(lshrrev_b16, 2, b >> (a & 15))
+
+/* ---- dot products of integers ---------------------------------------------------------------- */
+
+static int64_t take_field(uint32_t word, unsigned bits, unsigned n, bool is_signed) {
+  uint32_t field = word << (32 - bits * (n + 1)) >> (32 - bits);
+  return is_signed ? (int32_t)(field << (32 - bits)) >> (32 - bits) : (int64_t)field;
+}
+
+static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, bool is_signed) {
+  emu_row rooms[SOURCES], out;
+  const emu_row *a = emu_src32(wave, inst, 0, &rooms[0]), *b = emu_src32(wave, inst, 1, &rooms[1]);
+  const emu_row *c = emu_src32(wave, inst, 2, &rooms[2]);
+  int64_t low = is_signed ? INT32_MIN : 0, high = is_signed ? INT32_MAX : UINT32_MAX;
+  for (int lane = 0; lane < wave->width; lane++) {
+    int64_t sum = is_signed ? c->i[lane] : (int64_t)c->u[lane];
+    for (unsigned n = 0; n < 32 / bits; n++) {
+      sum +=
+          take_field(a->u[lane], bits, n, is_signed) * take_field(b->u[lane], bits, n, is_signed);
+    }
+    if (inst->mod.clamp) sum = sum < low ? low : sum > high ? high : sum;
+    out.u[lane] = (uint32_t)sum;
+  }
+  emu_put32(wave, inst, 0, &out);
+}
+
+#define DOT(name, bits, is_signed)                               \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
+    run_dot(wave, inst, bits, is_signed);                        \
+  }
+DOT(dot2_i32_i16, 16, true)
+DOT(dot2_u32_u16, 16, false)
+DOT(dot4_i32_i8, 8, true)
+DOT(dot4_u32_u8, 8, false)
+DOT(dot8_i32_i4, 4, true)
+DOT(dot8_u32_u4, 4, false)
+
+/* ---- table ----------------------------------------------------------------------------------- */
+
+#define ROW(...) ROW_(__VA_ARGS__) /* lists of types are spread first */
+#define ROW_(name, chips, flags, to, ...)                         \
+  {                                                               \
+    "v_" #name, run_##name, chips, EMU_CLASS_VALU, flags, {to}, { \
+      __VA_ARGS__                                                 \
+    }                                                             \
+  }
+#define HALVES_2 EMU_V2F16, EMU_V2F16, EMU_V2F16
+#define WORDS_2 EMU_V2B16, EMU_V2B16, EMU_V2B16
+#define WORD_3 EMU_B32, EMU_B32, EMU_B32, EMU_B32
+
+const emu_op emu_valu_packed_ops[] = {
+    ROW(pk_add_f16, EMU_ALL, 0, HALVES_2),
+    ROW(pk_mul_f16, EMU_ALL, 0, HALVES_2),
+    ROW(pk_min_f16, EMU_ALL, 0, HALVES_2),
+    ROW(pk_max_f16, EMU_ALL, 0, HALVES_2),
+    ROW(pk_fma_f16, EMU_ALL, 0, HALVES_2, EMU_V2F16),
+    ROW(pk_fmac_f16, EMU_ALL, 0, HALVES_2),
+    ROW(pk_add_f32, EMU_GFX9, 0, EMU_V2F32, EMU_V2F32, EMU_V2F32),
+    ROW(pk_mul_f32, EMU_GFX9, 0, EMU_V2F32, EMU_V2F32, EMU_V2F32),
+    ROW(pk_fma_f32, EMU_GFX9, 0, EMU_V2F32, EMU_V2F32, EMU_V2F32, EMU_V2F32),
+    ROW(pk_mov_b32, EMU_GFX9, 0, EMU_V2B32, EMU_V2B32, EMU_V2B32),
+    ROW(fma_mix_f32, EMU_ALL, EMU_CLAMPS | EMU_SELECTS, WORD_3),
+    ROW(fma_mixlo_f16, EMU_ALL, EMU_CLAMPS | EMU_SELECTS, WORD_3),
+    ROW(fma_mixhi_f16, EMU_ALL, EMU_CLAMPS | EMU_SELECTS, WORD_3),
+    ROW(pk_add_i16, EMU_ALL, EMU_CLAMPS, WORDS_2),
+    ROW(pk_sub_i16, EMU_ALL, EMU_CLAMPS, WORDS_2),
+    ROW(pk_mad_i16, EMU_ALL, EMU_CLAMPS, WORDS_2, EMU_V2B16),
+    ROW(pk_min_i16, EMU_ALL, 0, WORDS_2),
+    ROW(pk_max_i16, EMU_ALL, 0, WORDS_2),
+    ROW(pk_ashrrev_i16, EMU_ALL, 0, WORDS_2),
+    ROW(pk_add_u16, EMU_ALL, EMU_CLAMPS, WORDS_2),
+    ROW(pk_sub_u16, EMU_ALL, EMU_CLAMPS, WORDS_2),
+    ROW(pk_mad_u16, EMU_ALL, EMU_CLAMPS, WORDS_2, EMU_V2B16),
+    ROW(pk_min_u16, EMU_ALL, 0, WORDS_2),
+    ROW(pk_max_u16, EMU_ALL, 0, WORDS_2),
+    ROW(pk_mul_lo_u16, EMU_ALL, 0, WORDS_2),
+    ROW(pk_lshlrev_b16, EMU_ALL, 0, WORDS_2),
+    ROW(pk_lshrrev_b16, EMU_ALL, 0, WORDS_2),
+    ROW(dot2_i32_i16, EMU_ALL, EMU_CLAMPS, WORD_3),
+    ROW(dot2_u32_u16, EMU_ALL, EMU_CLAMPS, WORD_3),
+    ROW(dot4_i32_i8, EMU_ALL, EMU_CLAMPS, WORD_3),
+    ROW(dot4_u32_u8, EMU_ALL, EMU_CLAMPS, WORD_3),
+    ROW(dot8_i32_i4, EMU_ALL, EMU_CLAMPS, WORD_3),
+    ROW(dot8_u32_u4, EMU_ALL, EMU_CLAMPS, WORD_3),
+    {.name = NULL},
+};

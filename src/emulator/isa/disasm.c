@@ -1,0 +1,106 @@
+/* The one file of the emulator that includes LLVM's headers. */
+#include "emulator/isa/disasm.h"
+
+#include <llvm-c/Disassembler.h>
+#include <llvm-c/Target.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "emulator/isa/inst.h"
+
+enum { HARMLESS_CONSTANT = 0x1000 };
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void register_target(void) {
+  LLVMInitializeAMDGPUTargetInfo();
+  LLVMInitializeAMDGPUTargetMC();
+  LLVMInitializeAMDGPUDisassembler();
+}
+
+struct emu_disasm {
+  LLVMDisasmContextRef context;
+  bool is_gfx9;
+};
+
+emu_disasm *emu_disasm_new(const emu_chip *chip, unsigned wave_size) {
+  pthread_once(&once, register_target);
+  emu_disasm *disasm = roc_alloc(sizeof *disasm);
+  if (!disasm) return NULL;
+  disasm->is_gfx9 = chip->generation == EMU_GFX9;
+  const char *features = wave_size == 64 ? "+wavefrontsize64" : "+wavefrontsize32";
+  disasm->context = LLVMCreateDisasmCPUFeatures(
+      "amdgcn-amd-amdhsa", chip->name, disasm->is_gfx9 ? "" : features, NULL, 0, NULL, NULL);
+  if (disasm->context) return disasm;
+  roc_free(disasm);
+  return NULL;
+}
+
+void emu_disasm_free(emu_disasm *disasm) {
+  if (!disasm) return;
+  LLVMDisasmDispose(disasm->context);
+  roc_free(disasm);
+}
+
+/* Typed buffer accesses, which are for graphics alone. */
+static bool is_typed_buffer(uint32_t word) {
+  return word >> 26 == 0x3a;
+}
+
+/* Reserved numbers in a sub-dword encoding: VOP1, VOP2 or VOPC whose first source says that one
+ * follows. AMD's Vega ISA manual, 13.3.8 (VOP_SDWA). */
+static bool is_wrong_sdwa(uint32_t word, uint32_t next) {
+  if (word >> 31 || (word & 0x1ff) != 0xf9) return false;
+  bool is_compare = word >> 25 == 0x3e; /* its bits for the result mean something else */
+  bool has_wrong_source = (next >> 16 & 7) == 7 || (next >> 24 & 7) == 7;
+  bool has_wrong_result = (next >> 8 & 7) == 7 || (next >> 11 & 3) == 3;
+  return has_wrong_source || (!is_compare && has_wrong_result);
+}
+
+/* A source that says a literal follows (255) where none can: in VOP3 before gfx10, in MUBUF. */
+static bool is_wrong_literal(uint32_t word, uint32_t next, bool is_gfx9) {
+  if (word >> 26 == 0x38) return next >> 24 == 0xff;
+  if (word >> 26 != 0x34 || !is_gfx9) return false;
+  return (next & 0x1ff) == 0xff || (next >> 9 & 0x1ff) == 0xff || (next >> 18 & 0x1ff) == 0xff;
+}
+
+/* 255 as the scalar register that a VOP3 writes on gfx9: comparisons and v_readlane_b32. */
+static bool is_wrong_result(uint32_t word, bool is_gfx9) {
+  uint32_t opcode = word >> 16 & 0x3ff;
+  bool is_scalar = opcode < 0x100 || opcode == 0x289;
+  return is_gfx9 && word >> 26 == 0x34 && is_scalar && (word & 0xff) == 0xff;
+}
+
+/* Opcodes (bits 30:25) of the VOP2 instructions whose source 1 is the constant: v_madmk, v_fmamk.
+ * In the one behind each, v_madak and v_fmaak, it is source 2. */
+static const uint8_t constant_opcodes[2][2] = {{0x17, 0x24}, {0x2c, 0x37}};
+
+unsigned emu_constant_source(uint32_t word, bool is_gfx9) {
+  const uint8_t *opcodes = constant_opcodes[is_gfx9 ? 0 : 1];
+  uint32_t opcode = word >> 25; /* VOP2 begins with a 0 */
+  if (opcode == opcodes[0] || opcode == opcodes[1]) return 1;
+  return opcode == opcodes[0] + 1u || opcode == opcodes[1] + 1u ? 2 : 0;
+}
+
+/* LLVM ends the process at some codes that no compiler makes; those are kept from it.  So is an end
+ * of the code within an instruction: zeros follow, and the size tells.  A constant below 512 LLVM
+ * reads as the number of a source, and ends the process at 255: it is shown another one. */
+unsigned emu_disasm_text(emu_disasm *disasm, const uint8_t *code, size_t nbytes, char *text,
+                         size_t size) {
+  uint8_t copy[EMU_MAX_CODE] = {0};
+  uint32_t words[2];
+  if (nbytes > sizeof copy) nbytes = sizeof copy;
+  memcpy(copy, code, nbytes);
+  memcpy(words, copy, sizeof words);
+  if (is_typed_buffer(words[0]) || is_wrong_sdwa(words[0], words[1]) ||
+      is_wrong_literal(words[0], words[1], disasm->is_gfx9) ||
+      is_wrong_result(words[0], disasm->is_gfx9)) {
+    return 0;
+  }
+  if (emu_constant_source(words[0], disasm->is_gfx9)) {
+    memcpy(copy + sizeof words[0], &(uint32_t){HARMLESS_CONSTANT}, sizeof words[1]);
+  }
+  size_t used = LLVMDisasmInstruction(disasm->context, copy, sizeof copy, 0, text, size);
+  return used <= nbytes ? (unsigned)used : 0;
+}
