@@ -109,8 +109,8 @@ static test read_test(void) {
 }
 
 /* All registers that there are. */
-static emu_grant grant_all(uint32_t width) {
-  return (emu_grant){.wave_size = (uint16_t)width,
+static emu_register_limits allow_all(uint32_t width) {
+  return (emu_register_limits){.wave_size = (uint16_t)width,
                      .sgprs = EMU_SGPR_VCC,
                      .vgprs = EMU_VGPRS / 2,
                      .accumulators = EMU_VGPRS / 2};
@@ -186,8 +186,8 @@ static void read_case(test *t, machine *m) {
   }
   memcpy(m->group.local, m->dispatch.local, sizeof m->group.local);
   uint64_t entry = (uintptr_t)t->code.bytes + read_word();
-  const emu_grant grant = grant_all(t->width);
-  m->dispatch.program = emu_programs_get(t->programs, entry, &grant);
+  const emu_register_limits limits = allow_all(t->width);
+  m->dispatch.program = emu_programs_get(t->programs, entry, &limits);
   if (!m->dispatch.program) fail("out of memory, or LLVM does not know the chip");
   m->wave.next = m->dispatch.program->first;
   read_registers(t, m);
@@ -392,8 +392,8 @@ static void check_functions(test *t, const uint8_t *file, const Elf64_Shdr *sect
     pages code = make_pages(t->map, text->sh_size, EMU_PAGE_READ);
     memcpy(code.bytes, file + text->sh_offset, text->sh_size);
     uint64_t entry = (uintptr_t)code.bytes + each->st_value - text->sh_addr;
-    const emu_grant grant = grant_all(t->width);
-    const emu_program *program = emu_programs_get(t->programs, entry, &grant);
+    const emu_register_limits limits = allow_all(t->width);
+    const emu_program *program = emu_programs_get(t->programs, entry, &limits);
     expect(program, "there is memory");
     check_program(program);
     emu_program_release(program);
@@ -477,8 +477,8 @@ static uint64_t moved(const emu_program *program) {
 }
 
 static const emu_program *get_program(emu_programs *programs, uint64_t entry) {
-  const emu_grant grant = grant_all(64);
-  return emu_programs_get(programs, entry, &grant);
+  const emu_register_limits limits = allow_all(64);
+  return emu_programs_get(programs, entry, &limits);
 }
 
 static const emu_program *get_and_release(emu_programs *programs, const void *code) {

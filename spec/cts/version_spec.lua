@@ -1,4 +1,4 @@
--- Kernels whose checks depend on how the extents of a launch fit one another (ir/version.h): both
+-- Kernels whose checks depend on how the extents of a launch fit one another (ir/loop_versioning.h): both
 -- ways give what the text says.
 local roc = require "roc"
 local devices = require "support.devices"

@@ -19,7 +19,7 @@
 #include "codegen/amdgpu/devlib.h"
 #include "codegen/llvm/link.h"
 #include "codegen/llvm/machine.h"
-#include "codegen/llvm/running.h"
+#include "codegen/llvm/llvm_lock.h"
 
 /* ---- fatal errors ------------------------------------------------------------------------ */
 
@@ -28,7 +28,7 @@ static void *fatal_ud;
 
 /* LLVM aborts when this returns and must not be unwound, so the thread stops here for good. */
 static void park(const char *message) {
-  if (roc_running_abandon()) roc_link_give_up();
+  if (roc_llvm_lock_abandon()) roc_link_give_up();
   if (fatal_callback) fatal_callback(fatal_ud, message);
   for (;;) pause();
 }
@@ -117,7 +117,7 @@ static roc_status build(roc_cg *cg, roc_error *err) {
     return roc_fail(err, ROC_OOM, "out of memory while compiling '%s'", cg->ir->name);
   }
   if (cg->target->finish) ROC_TRY(cg->target->finish(cg, err));
-  return roc_cg_choose_effort(cg, err);
+  return roc_cg_choose_opt_tier(cg, err);
 }
 
 static roc_status run_stages(roc_cg *cg, roc_codeobj **out, roc_cg_times *times, roc_error *err) {

@@ -1,55 +1,55 @@
 /* The one symbol of the compiler's shared object.  Whatever works with LLVM does so between
- * roc_running_begin and roc_running_end. */
+ * roc_llvm_lock_shared and roc_llvm_unlock_shared. */
 #include "codegen/core/cg.h"
 #include "codegen/compile.h"
 #include "codegen/join.h"
-#include "codegen/llvm/running.h"
+#include "codegen/llvm/llvm_lock.h"
 
 static roc_status compile(const roc_ir_module *module, const roc_cg_options *options,
                           roc_codeobj **out_object, roc_cg_times *times, roc_error *err) {
-  roc_running_begin(true);
+  roc_llvm_lock_shared(true);
   roc_status status = roc_cg_compile(module, options, out_object, times, err);
-  roc_running_end();
+  roc_llvm_unlock_shared();
   return status;
 }
 
 static roc_status dump(const roc_ir_module *module, const roc_cg_options *options,
                        roc_cg_stage stage, void (*sink)(void *ud, const char *text, size_t len),
                        void *ud, roc_error *err) {
-  roc_running_begin(false);
+  roc_llvm_lock_shared(false);
   roc_status status = roc_cg_dump(module, options, stage, sink, ud, err);
-  roc_running_end();
+  roc_llvm_unlock_shared();
   return status;
 }
 
 static roc_status join(const roc_cg_part *parts, uint32_t nparts, const roc_cg_options *options,
                        void (*sink)(void *ud, const char *bytes, size_t len), void *ud,
                        roc_error *err) {
-  roc_running_begin(false);
+  roc_llvm_lock_shared(false);
   roc_status status = roc_cg_join(parts, nparts, options, sink, ud, err);
-  roc_running_end();
+  roc_llvm_unlock_shared();
   return status;
 }
 
 static roc_status fingerprint(const roc_cg_options *options, char *out, roc_error *err) {
-  roc_running_begin(false);
+  roc_llvm_lock_shared(false);
   roc_status status = roc_cg_fingerprint(options, out, err);
-  roc_running_end();
+  roc_llvm_unlock_shared();
   return status;
 }
 
 static roc_status jit_load(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,
                            roc_error *err) {
-  roc_running_begin(false);
+  roc_llvm_lock_shared(false);
   roc_status status = roc_jit_load(object, out_entry, out_handle, err);
-  roc_running_end();
+  roc_llvm_unlock_shared();
   return status;
 }
 
 static void jit_unload(void *handle) {
-  roc_running_begin(false);
+  roc_llvm_lock_shared(false);
   roc_jit_unload(handle);
-  roc_running_end();
+  roc_llvm_unlock_shared();
 }
 
 static const roc_codegen_api api = {
@@ -63,7 +63,7 @@ static const roc_codegen_api api = {
     .files = roc_cg_files,
     .jit_load = jit_load,
     .jit_unload = jit_unload,
-    .most_at_once = roc_running_most,
+    .most_at_once = roc_llvm_lock_most,
 };
 
 __attribute__((visibility("default"))) const roc_codegen_api *roc_codegen_entry(void) {

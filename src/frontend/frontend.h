@@ -24,8 +24,9 @@
 roc_status roc_fe_parse(const char *text, size_t len, const char *chunk_name, roc_diags *diags,
                         roc_ast_chunk **out_chunk, roc_error *err);
 /* Likewise, of a text whose first `lead` bytes were put in front of what the user wrote. */
-roc_status roc_fe_parse_behind(const char *text, size_t len, uint32_t lead, const char *chunk_name,
-                               roc_diags *diags, roc_ast_chunk **out_chunk, roc_error *err);
+roc_status roc_fe_parse_with_prefix(const char *text, size_t len, uint32_t lead,
+                                    const char *chunk_name, roc_diags *diags,
+                                    roc_ast_chunk **out_chunk, roc_error *err);
 void roc_fe_chunk_free(roc_ast_chunk *chunk);
 /* The `tokens` stage dump, one token a line: "line:column kind text". */
 void roc_fe_dump_tokens(const char *text, size_t len, const char *chunk_name, roc_diags *diags,

@@ -1,11 +1,11 @@
 /* What is known of integer and boolean values at one point of a kernel: value numbers, ranges, and
  * relations a <= b + k.
  *
- * Used by guard.c.  A value number stands for one value that never changes: equal pure instructions
- * on equal operands share one; a variable has the number of what was assigned last, and a new one
- * where control flow meets.  Facts hold in a scope: taken at roc_ir_facts_mark, dropped at
- * roc_ir_facts_rollback; value numbers stay. Every addition is checked for overflow, so facts about
- * i + 1 are made only where i + 1 does not wrap. */
+ * Used by check_elimination.c. A value number stands for one value that never changes: equal pure
+ * instructions on equal operands share one; a variable has the number of what was assigned last,
+ * and a new one where control flow meets. Facts hold in a scope: taken at roc_ir_facts_mark,
+ * dropped at roc_ir_facts_rollback; value numbers stay. Every addition is checked for overflow, so
+ * facts about i + 1 are made only where i + 1 does not wrap. */
 #ifndef ROC_IR_FACTS_H
 #define ROC_IR_FACTS_H
 

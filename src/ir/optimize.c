@@ -2,7 +2,7 @@
 #include "ir/optimize.h"
 
 #include "base/alloc.h"
-#include "ir/guard.h"
+#include "ir/check_elimination.h"
 
 static bool must_stay(const roc_ir_inst *inst) {
   const uint16_t effects = ROC_IRF_WRITE | ROC_IRF_EFFECT | ROC_IRF_CUT_WAVE | ROC_IRF_CUT_GROUP |
@@ -38,6 +38,6 @@ roc_status roc_ir_dce(roc_ir_module *module, roc_error *err) {
 }
 
 roc_status roc_ir_optimize(roc_ir_module *module, roc_error *err) {
-  if (module->check) ROC_TRY(roc_ir_guard(module, err));
+  if (module->check) ROC_TRY(roc_ir_eliminate_checks(module, err));
   return roc_ir_dce(module, err);
 }

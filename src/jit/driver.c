@@ -31,12 +31,12 @@ static void load_on_thread(void *ud) {
 
 /* A loaded object as the runtime holds it: made at load, so that unloading never needs memory. */
 typedef struct loaded {
-  roc_jit_errand unload; /* first */
+  roc_jit_background_job unload; /* first */
   void *handle;
 } loaded;
 
-static void unload_on_thread(roc_jit_errand *errand) {
-  loaded *l = (loaded *)errand;
+static void unload_on_thread(roc_jit_background_job *job) {
+  loaded *l = (loaded *)job;
   backend->jit_unload(l->handle);
   roc_free(l);
 }

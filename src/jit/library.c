@@ -14,7 +14,7 @@
 #define LIBRARY "libroclua-codegen.so"
 
 /* From the folder of roc/core.so, of libroclua.so, or of bin/roclua. */
-static const char *const near_us[] = {
+static const char *const search_paths[] = {
     "/", "/../../../", "/../../../roclua/", "/../lib/", "/roclua/", "/../lib/roclua/",
 };
 
@@ -43,8 +43,8 @@ bool roc_jit_find_library(char path[PATH_MAX]) {
   const char *given = roc_env_text("ROCLUA_LIBDIR");
   if (given) return is_there(path, given, "/");
   own_folder(folder);
-  for (size_t i = 0; folder[0] && i < sizeof near_us / sizeof *near_us; i++) {
-    if (is_there(path, folder, near_us[i])) return true;
+  for (size_t i = 0; folder[0] && i < sizeof search_paths / sizeof *search_paths; i++) {
+    if (is_there(path, folder, search_paths[i])) return true;
   }
   return false;
 }

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "ir/clamp.h"
-#include "ir/guard.h"
+#include "ir/narrow_group_ids.h"
+#include "ir/check_elimination.h"
 #include "ir/optimize.h"
-#include "ir/version.h"
+#include "ir/loop_versioning.h"
 #include "jit/cache.h"
 #include "jit/compile.h"
 
@@ -24,10 +24,10 @@ roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
 roc_status roc_jit_fit_target(roc_ir_module *module, const char *target, roc_error *err) {
   if (!roc_gpu_chip_find(target, NULL)) return ROC_OK;
   if (module->check) {
-    ROC_TRY(roc_ir_guard_gpu(module, err));
+    ROC_TRY(roc_ir_eliminate_checks_gpu(module, err));
     ROC_TRY(roc_ir_version_launch(module, err));
   }
-  ROC_TRY(roc_ir_clamp_groups(module, err));
+  ROC_TRY(roc_ir_narrow_group_ids(module, err));
   return roc_ir_dce(module, err);
 }
 

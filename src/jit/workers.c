@@ -38,7 +38,7 @@ static struct {
   pthread_cond_t work, finished;
   request *first, *last; /* not taken yet, in order */
   unsigned nrequests;    /* of them */
-  roc_jit_errand *errands;
+  roc_jit_background_job *jobs;
   worker workers[MOST];
   unsigned nworkers, nidle; /* RUNNING ones; those at leisure, also when just told of work */
   bool is_stopping;
@@ -53,12 +53,12 @@ static _Thread_local request *in_hand;
 
 /* ---- the threads: with the lock held, but for what runs ---- */
 
-static void run_errands(void) {
-  roc_jit_errand *list = crew.errands;
-  crew.errands = NULL;
+static void run_background_jobs(void) {
+  roc_jit_background_job *list = crew.jobs;
+  crew.jobs = NULL;
   pthread_mutex_unlock(&crew.lock);
   while (list) {
-    roc_jit_errand *next = list->next;
+    roc_jit_background_job *next = list->next;
     list->run(list);
     list = next;
   }
@@ -98,8 +98,8 @@ static void *worker_main(void *slot) {
   self = slot;
   pthread_mutex_lock(&crew.lock);
   for (;;) {
-    if (crew.errands) {
-      run_errands();
+    if (crew.jobs) {
+      run_background_jobs();
     } else if (crew.first) {
       run_next();
     } else if (crew.is_stopping) {
@@ -247,10 +247,10 @@ roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err) {
   return status;
 }
 
-void roc_jit_run_later(roc_jit_errand *errand) {
+void roc_jit_run_later(roc_jit_background_job *job) {
   pthread_mutex_lock(&crew.lock);
-  errand->next = crew.errands;
-  crew.errands = errand;
+  job->next = crew.jobs;
+  crew.jobs = job;
   pthread_cond_signal(&crew.work);
   pthread_mutex_unlock(&crew.lock);
 }

@@ -15,14 +15,14 @@
 roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err);
 
 /* Work that nobody waits for; embedded in what it works on. */
-typedef struct roc_jit_errand {
-  void (*run)(struct roc_jit_errand *self);
-  struct roc_jit_errand *next; /* the workers' */
-} roc_jit_errand;
+typedef struct roc_jit_background_job {
+  void (*run)(struct roc_jit_background_job *self);
+  struct roc_jit_background_job *next; /* the workers' */
+} roc_jit_background_job;
 
-/* Has errand->run(errand) called by a compiler thread before its next piece of work.  Never waits,
+/* Has job->run(job) called by a compiler thread before its next piece of work.  Never waits,
  * never allocates. */
-void roc_jit_run_later(roc_jit_errand *errand);
+void roc_jit_run_later(roc_jit_background_job *job);
 
 /* For LLVM's handler of fatal errors, on the thread that met one and will never come back: fails
  * the work in hand with a copy of `message`. */

@@ -26,7 +26,7 @@ static roc_status parse(const char *text, size_t len, uint32_t lead, const char 
   roc_diags diags;
   roc_diags_init(&diags, NULL);
   roc_ast_chunk *ast = NULL;
-  roc_status status = roc_fe_parse_behind(text, len, lead, name, &diags, &ast, err);
+  roc_status status = roc_fe_parse_with_prefix(text, len, lead, name, &diags, &ast, err);
   if (status != ROC_OK && diags.count > 0) {
     roc_str rendered = ROC_STR_INIT;
     roc_diags_render(&diags, &rendered);

@@ -5,15 +5,15 @@
  * an error raised by Lua on the way frees it. */
 #include "base/alloc.h"
 #include "bindings/support/bind.h"
-#include "ir/clamp.h"
-#include "ir/cuts.h"
-#include "ir/guard.h"
+#include "ir/narrow_group_ids.h"
+#include "ir/parallel_regions.h"
+#include "ir/check_elimination.h"
 #include "ir/optimize.h"
 #include "ir/print.h"
 #include "ir/read.h"
 #include "ir/uniform.h"
 #include "ir/verify.h"
-#include "ir/version.h"
+#include "ir/loop_versioning.h"
 #include "jit/driver.h"
 
 static const char JOB_CLASS[] = "roc.IRJob";
@@ -91,7 +91,7 @@ static const char *note_cuts(void *ud, uint32_t inst) {
 static int ir_cuts(lua_State *L) {
   ir_job *job = open_job(L);
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_ir_cuts(job->module, &job->cuts, &err), &err);
+  ROC_LUA_TRY(L, roc_ir_find_cuts(job->module, &job->cuts, &err), &err);
   return push_text(L, job, note_cuts);
 }
 
@@ -105,12 +105,12 @@ static int push_changed(lua_State *L, roc_status (*pass)(roc_ir_module *, roc_er
 
 /* ir_guard(text) -> text without the checks that are proved. */
 static int ir_guard(lua_State *L) {
-  return push_changed(L, roc_ir_guard);
+  return push_changed(L, roc_ir_eliminate_checks);
 }
 
 /* ir_version(text) -> text with loops that need no checks beside loops with them. */
 static int ir_version(lua_State *L) {
-  return push_changed(L, roc_ir_version);
+  return push_changed(L, roc_ir_version_loops);
 }
 
 /* ir_version_launch(text) -> text with the kernel without checks beside the kernel with them. */
@@ -120,7 +120,7 @@ static int ir_version_launch(lua_State *L) {
 
 /* ir_clamp_groups(text) -> text with group numbers that fit 32 bits where that does. */
 static int ir_clamp_groups(lua_State *L) {
-  return push_changed(L, roc_ir_clamp_groups);
+  return push_changed(L, roc_ir_narrow_group_ids);
 }
 
 /* ir_optimize(text) -> text after all passes. */

@@ -35,32 +35,32 @@ static inline roc_amdgpu_state *roc_amdgpu_state_of(const roc_cg *cg) {
 
 /* amdgpu/entry.c */
 void roc_amdgpu_kernel(roc_cg *cg);
-void roc_amdgpu_hide_launch(roc_cg *cg);
+void roc_amdgpu_opaque_launch(roc_cg *cg);
 LLVMValueRef roc_amdgpu_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim);
 LLVMValueRef roc_amdgpu_array_base(roc_cg *cg, uint32_t array);
 LLVMValueRef roc_amdgpu_dynamic_bytes(roc_cg *cg);
 
-/* amdgpu/hide.c: the same value, of which LLVM knows nothing.  Of more than 1024 bits it is left as
+/* opaque.c: the same value, of which LLVM knows nothing.  Of more than 1024 bits it is left as
  * it is. */
-LLVMValueRef roc_amdgpu_hide(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value);
+LLVMValueRef roc_amdgpu_opaque(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value);
 /* Likewise of one register or two, the same in all work-items, which LLVM is to know. */
-LLVMValueRef roc_amdgpu_hide_same(roc_cg *cg, LLVMValueRef value);
+LLVMValueRef roc_amdgpu_opaque_uniform(roc_cg *cg, LLVMValueRef value);
 /* An i32 that all work-items share, likewise; in a scalar register that nothing else has. */
-LLVMValueRef roc_amdgpu_hide_scalar(LLVMBuilderRef b, LLVMValueRef value);
+LLVMValueRef roc_amdgpu_opaque_scalar(LLVMBuilderRef b, LLVMValueRef value);
 
 /* amdgpu/repair.c */
 roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err);
 
-/* amdgpu/phi.c: the last step of it. OOM. */
+/* phi_miscompiles.c: the last step of it. OOM. */
 roc_status roc_amdgpu_repair_phis(roc_cg *cg, roc_error *err);
 
 /* amdgpu/wave.c */
 void roc_amdgpu_barrier(roc_cg *cg, const roc_ir_inst *inst);
 void roc_amdgpu_fence(roc_cg *cg, int64_t scope);
 LLVMValueRef roc_amdgpu_wave(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args);
-LLVMValueRef roc_amdgpu_parts(roc_cg *cg, LLVMValueRef condition);
+LLVMValueRef roc_amdgpu_wave_diverges(roc_cg *cg, LLVMValueRef condition);
 LLVMValueRef roc_amdgpu_group_parts(roc_cg *cg, LLVMValueRef condition);
-LLVMValueRef roc_amdgpu_elect(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count);
+LLVMValueRef roc_amdgpu_elect_lane(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count);
 LLVMValueRef roc_amdgpu_lane(roc_cg *cg); /* i32 from 0 */
 
 #endif

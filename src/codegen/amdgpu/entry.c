@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "codegen/amdgpu/amdgpu.h"
-#include "ir/guard.h"
+#include "ir/check_elimination.h"
 #include "ir/layout.h"
 
 /* Bytes from the begin of hsa_kernel_dispatch_packet_t. */
@@ -212,10 +212,10 @@ static LLVMValueRef take_argument(roc_cg *cg, uint32_t param, LLVMTypeRef type, 
 static LLVMValueRef take_hidden(roc_cg *cg, uint32_t param, LLVMTypeRef type, uint32_t offset) {
   LLVMValueRef value = take_argument(cg, param, type, offset);
   bool is_kept = type == cg->t.i8 || LLVMGetTypeKind(type) == LLVMPointerTypeKind;
-  return is_kept ? value : roc_amdgpu_hide_same(cg, value);
+  return is_kept ? value : roc_amdgpu_opaque_uniform(cg, value);
 }
 
-void roc_amdgpu_hide_launch(roc_cg *cg) {
+void roc_amdgpu_opaque_launch(roc_cg *cg) {
   roc_amdgpu_state_of(cg)->slow = LLVMGetInsertBlock(cg->b);
   roc_cg_bind_args(cg, take_hidden);
 }
@@ -294,13 +294,13 @@ static LLVMBasicBlockRef go_to_entry(roc_cg *cg) {
 typedef LLVMValueRef read_value(roc_cg *cg, bool is_item, unsigned at);
 
 /* At the head of the slow version, which all of it follows. */
-static LLVMValueRef hide_once(roc_cg *cg, roc_amdgpu_read *kept, bool is_same) {
+static LLVMValueRef opaque_once(roc_cg *cg, roc_amdgpu_read *kept, bool is_same) {
   if (kept->hidden) return kept->hidden;
   LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b), head = roc_amdgpu_state_of(cg)->slow;
   LLVMValueRef end = LLVMGetBasicBlockTerminator(head);
   LLVMPositionBuilder(cg->b, head, end);
-  kept->hidden =
-      is_same ? roc_amdgpu_hide_same(cg, kept->value) : roc_amdgpu_hide(cg, cg->b, kept->value);
+  kept->hidden = is_same ? roc_amdgpu_opaque_uniform(cg, kept->value)
+                         : roc_amdgpu_opaque(cg, cg->b, kept->value);
   roc_cg_at(cg, here);
   return kept->hidden;
 }
@@ -310,14 +310,14 @@ static LLVMValueRef hide_once(roc_cg *cg, roc_amdgpu_read *kept, bool is_same) {
  * asks for is read there. */
 static LLVMValueRef read_once(roc_cg *cg, roc_amdgpu_read *kept, read_value *read, bool is_item,
                               unsigned at) {
-  if (!kept->value && cg->way != ROC_CG_FAST) return read(cg, is_item, at);
+  if (!kept->value && cg->version != ROC_CG_VERSIONED) return read(cg, is_item, at);
   if (!kept->value) {
     LLVMBasicBlockRef here = go_to_entry(cg);
     kept->value = read(cg, is_item, at);
     roc_cg_at(cg, here);
   }
-  if (cg->way == ROC_CG_SLOW) return hide_once(cg, kept, !is_item);
-  return cg->way == ROC_CG_FAULTS && kept->hidden ? kept->hidden : kept->value;
+  if (cg->version == ROC_CG_FALLBACK) return opaque_once(cg, kept, !is_item);
+  return cg->version == ROC_CG_FALLBACK_FAULTS && kept->hidden ? kept->hidden : kept->value;
 }
 
 static LLVMValueRef packet_of(roc_cg *cg) {

@@ -23,7 +23,7 @@ static bool keeps_zero_signs(LLVMValueRef inst) {
 
 /* ---- 0.0 - x ------------------------------------------------------------------------------- */
 
-static bool is_zero_less(roc_cg *cg, LLVMValueRef inst) {
+static bool is_negation_of_zero(roc_cg *cg, LLVMValueRef inst) {
   (void)cg;
   return LLVMGetInstructionOpcode(inst) == LLVMFSub && LLVMIsNull(LLVMGetOperand(inst, 0)) &&
          keeps_zero_signs(inst);
@@ -158,7 +158,7 @@ static void rewrite_ballot(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
 }
 
 const roc_amdgpu_form roc_amdgpu_float_forms[] = {
-    {is_zero_less, rewrite_zero_less},
+    {is_negation_of_zero, rewrite_zero_less},
     {is_choice, rewrite_choice},
     {is_product_to_half, rewrite_product_to_half},
     {is_ballot_of_less_or_greater, rewrite_ballot},

@@ -97,7 +97,7 @@ static void rewrite_high_byte(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
 
 /* Whether bits of the value, moved, may come to stand beside others: so LLVM sees an or, and sums
  * that carry nothing. */
-static bool is_put_together(LLVMValueRef value, unsigned depth) {
+static bool feeds_byte_combine(LLVMValueRef value, unsigned depth) {
   enum { DEEPEST = 6 };
   if (depth > DEEPEST) return false;
   for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
@@ -124,7 +124,7 @@ static bool is_put_together(LLVMValueRef value, unsigned depth) {
       case LLVMBitCast:
       case LLVMExtractElement:
       case LLVMInsertElement:
-        if (is_put_together(user, depth + 1)) return true;
+        if (feeds_byte_combine(user, depth + 1)) return true;
         break;
       default: break;
     }
@@ -138,14 +138,14 @@ static bool is_byte_shift(roc_cg *cg, LLVMValueRef inst) {
   LLVMValueRef amount = LLVMGetOperand(inst, 1);
   bool is_by_bytes = !LLVMIsAConstantInt(amount) || LLVMConstIntGetZExtValue(amount) % 8 == 0;
   return (element == cg->t.i32 || element == cg->t.i64) && LLVMIsConstant(amount) && is_by_bytes &&
-         is_put_together(inst, 0);
+         feeds_byte_combine(inst, 0);
 }
 
 /* The shift stays in front of its hidden result, which takes its place elsewhere. */
 static void rewrite_byte_shift(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
   LLVMValueRef x = LLVMGetOperand(inst, 0), amount = LLVMGetOperand(inst, 1);
   LLVMValueRef shifted = LLVMBuildAShr(b, x, amount, "");
-  roc_amdgpu_replace(inst, roc_amdgpu_hide(cg, b, shifted));
+  roc_amdgpu_replace(inst, roc_amdgpu_opaque(cg, b, shifted));
 }
 
 /* ---- x / y of 23, 24 bits -------------------------------------------------------------------- */
@@ -176,7 +176,7 @@ static LLVMValueRef build_division(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef in
   LLVMOpcode op = LLVMGetInstructionOpcode(inst);
   LLVMTypeRef type = LLVMTypeOf(x);
   if (!is_inexact(cg, op, x, y)) return LLVMBuildBinOp(b, op, x, y, "");
-  x = roc_amdgpu_hide(cg, b, LLVMBuildIntCast2(b, x, cg->t.i32, is_signed_division(op), ""));
+  x = roc_amdgpu_opaque(cg, b, LLVMBuildIntCast2(b, x, cg->t.i32, is_signed_division(op), ""));
   y = LLVMBuildIntCast2(b, y, cg->t.i32, is_signed_division(op), "");
   return LLVMBuildIntCast2(b, LLVMBuildBinOp(b, op, x, y, ""), type, is_signed_division(op), "");
 }
@@ -227,7 +227,7 @@ static bool is_below_summand(LLVMValueRef low, LLVMValueRef high) {
 }
 
 /* The operand of the comparison that LLVM is not to recognise; -1: there is none. */
-static int telling_operand(LLVMValueRef inst) {
+static int compare_operand(LLVMValueRef inst) {
   for (int i = 0; i < 2; i++) {
     LLVMValueRef one = LLVMGetOperand(inst, (unsigned)i),
                  other = LLVMGetOperand(inst, (unsigned)!i);
@@ -243,12 +243,12 @@ static int telling_operand(LLVMValueRef inst) {
 
 static bool is_carry(roc_cg *cg, LLVMValueRef inst) {
   return LLVMIsAICmpInst(inst) && is_long(cg, LLVMGetOperand(inst, 0)) &&
-         telling_operand(inst) >= 0;
+         compare_operand(inst) >= 0;
 }
 
 static void rewrite_carry(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
-  unsigned i = (unsigned)telling_operand(inst);
-  LLVMSetOperand(inst, i, roc_amdgpu_hide(cg, b, LLVMGetOperand(inst, i)));
+  unsigned i = (unsigned)compare_operand(inst);
+  LLVMSetOperand(inst, i, roc_amdgpu_opaque(cg, b, LLVMGetOperand(inst, i)));
 }
 
 /* Sums that stop at the largest number, and differences that stop at 0. */
@@ -263,11 +263,11 @@ static void rewrite_saturating(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) 
   if (roc_amdgpu_is_call_of(inst, "llvm.uadd.sat")) {
     result = LLVMBuildAdd(b, x, y, "");
     limit = LLVMConstAllOnes(LLVMTypeOf(x));
-    wraps = LLVMBuildICmp(b, LLVMIntULT, roc_amdgpu_hide(cg, b, result), x, "");
+    wraps = LLVMBuildICmp(b, LLVMIntULT, roc_amdgpu_opaque(cg, b, result), x, "");
   } else {
     result = LLVMBuildSub(b, x, y, "");
     limit = LLVMConstNull(LLVMTypeOf(x));
-    wraps = LLVMBuildICmp(b, LLVMIntULT, roc_amdgpu_hide(cg, b, x), y, "");
+    wraps = LLVMBuildICmp(b, LLVMIntULT, roc_amdgpu_opaque(cg, b, x), y, "");
   }
   roc_amdgpu_replace(inst, LLVMBuildSelect(b, wraps, limit, result, ""));
 }

@@ -27,7 +27,7 @@ static void initialise(void) {
   LLVMInitializeAMDGPUTarget();
   LLVMInitializeAMDGPUTargetMC();
   LLVMInitializeAMDGPUAsmPrinter();
-  LLVMInitializeAMDGPUAsmParser(); /* choice.c has a line of assembly */
+  LLVMInitializeAMDGPUAsmParser(); /* kernel_versions.c has a line of assembly */
 }
 
 static LLVMCodeGenOptLevel codegen_level(int opt_level) {
@@ -181,7 +181,7 @@ static LLVMValueRef narrow_gamma(roc_cg *cg, LLVMValueRef x) {
  * with the ones of the host, which are not the GPU's. */
 static void hide_arguments(roc_cg *cg, unsigned arity, LLVMValueRef *args) {
   if (cg->ir->fastmath) return;
-  for (unsigned i = 0; i < arity; i++) args[i] = roc_amdgpu_hide(cg, cg->b, args[i]);
+  for (unsigned i = 0; i < arity; i++) args[i] = roc_amdgpu_opaque(cg, cg->b, args[i]);
 }
 
 /* ocml's function of the same name as libm's. */
@@ -224,7 +224,7 @@ const roc_target roc_target_amdgpu = {
     .device_scope = "agent",
     .group_scope = "workgroup",
     .system_scope = "",
-    .has_shared_threads = true,
+    .is_simt = true,
     .accepts = accepts,
     .initialise = initialise,
     .check_options = check_options,
@@ -242,16 +242,16 @@ const roc_target roc_target_amdgpu = {
     .quick_passes = "default<O0>,amdgpu-attributor",
     .link = link_object,
     .describe = describe,
-    .hide_launch = roc_amdgpu_hide_launch,
+    .opaque_launch = roc_amdgpu_opaque_launch,
     .launch_value = roc_amdgpu_launch_value,
     .array_base = roc_amdgpu_array_base,
     .dynamic_bytes = roc_amdgpu_dynamic_bytes,
     .barrier = roc_amdgpu_barrier,
     .fence = roc_amdgpu_fence,
     .wave = roc_amdgpu_wave,
-    .parts = roc_amdgpu_parts,
+    .wave_diverges = roc_amdgpu_wave_diverges,
     .group_parts = roc_amdgpu_group_parts,
-    .elect = roc_amdgpu_elect,
+    .elect_lane = roc_amdgpu_elect_lane,
     .math = math,
     .mark_atomic = mark_atomic,
 };

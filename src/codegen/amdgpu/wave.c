@@ -105,7 +105,7 @@ static LLVMValueRef is_zero(roc_cg *cg, LLVMValueRef bits) {
   return LLVMBuildICmp(cg->b, LLVMIntEQ, bits, roc_cg_i64(cg, 0), "");
 }
 
-LLVMValueRef roc_amdgpu_parts(roc_cg *cg, LLVMValueRef condition) {
+LLVMValueRef roc_amdgpu_wave_diverges(roc_cg *cg, LLVMValueRef condition) {
   LLVMValueRef yes = ballot(cg, condition);
   LLVMValueRef no = ballot(cg, LLVMBuildNot(cg->b, condition, ""));
   LLVMValueRef has_yes = LLVMBuildNot(cg->b, is_zero(cg, yes), "");
@@ -139,14 +139,14 @@ LLVMValueRef roc_amdgpu_group_parts(roc_cg *cg, LLVMValueRef condition) {
 
 /* LLVM would do the same for an atomic at an address that all items share, and more: each of them
  * would learn what it had found there.  So the address is hidden. */
-LLVMValueRef roc_amdgpu_elect(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count) {
+LLVMValueRef roc_amdgpu_elect_lane(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count) {
   LLVMValueRef lanes = ballot(cg, flag(cg, true));
   LLVMValueRef low = LLVMBuildTrunc(cg->b, lanes, cg->t.i32, "");
   LLVMValueRef above = LLVMBuildLShr(cg->b, lanes, roc_cg_i64(cg, 32), "");
   LLVMValueRef high = LLVMBuildTrunc(cg->b, above, cg->t.i32, "");
   LLVMValueRef count = roc_cg_intrinsic(cg, "llvm.ctpop", &cg->t.i64, 1, &lanes, 1);
   *out_count = LLVMBuildTrunc(cg->b, count, cg->t.i32, "");
-  *record = roc_amdgpu_hide(cg, cg->b, *record);
+  *record = roc_amdgpu_opaque(cg, cg->b, *record);
   return LLVMBuildICmp(cg->b, LLVMIntEQ, count_before(cg, low, high), roc_cg_i32(cg, 0), "");
 }
 
@@ -343,7 +343,7 @@ static LLVMValueRef piece_of(roc_cg *cg, LLVMValueRef bits, uint32_t n) {
   return LLVMBuildExtractElement(cg->b, pieces, roc_cg_i32(cg, n), "");
 }
 
-/* By way of a vector, which takes no constant: see hide_nothing. */
+/* By way of a vector, which takes no constant: see opaque_identity. */
 static LLVMValueRef join_pieces(roc_cg *cg, LLVMValueRef low, LLVMValueRef high) {
   LLVMValueRef pieces = LLVMGetPoison(LLVMVectorType(cg->t.i32, 2));
   pieces = LLVMBuildInsertElement(cg->b, pieces, low, roc_cg_i32(cg, 0), "");
@@ -354,9 +354,9 @@ static LLVMValueRef join_pieces(roc_cg *cg, LLVMValueRef low, LLVMValueRef high)
 /* In scalar registers that nothing else has. LLVM 22 gives one vector register to equal constants
  * inside and outside of the whole wavefront's instructions, and to what a constant outside becomes
  * a part of; then the instructions inside overwrite that in lanes that are not live. */
-static void hide_nothing(roc_cg *cg, reduction *r, LLVMValueRef bits) {
+static void opaque_identity(roc_cg *cg, reduction *r, LLVMValueRef bits) {
   for (uint32_t n = 0; n < (LLVMTypeOf(bits) == cg->t.i32 ? 1 : 2); n++) {
-    r->nothing[n] = roc_amdgpu_hide_scalar(cg->b, piece_of(cg, bits, n));
+    r->nothing[n] = roc_amdgpu_opaque_scalar(cg->b, piece_of(cg, bits, n));
   }
 }
 
@@ -418,7 +418,7 @@ static LLVMValueRef value_of_lane(roc_cg *cg, const reduction *r, uint32_t lane)
 static LLVMValueRef reduce(roc_cg *cg, roc_ir_wave op, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value), bits_type = bits_of(cg, type);
   reduction r = {.op = op};
-  hide_nothing(cg, &r, LLVMConstBitCast(nothing_to(cg, op, type), bits_type));
+  opaque_identity(cg, &r, LLVMConstBitCast(nothing_to(cg, op, type), bits_type));
   LLVMValueRef bits = enter_whole_wave(cg, &r, LLVMBuildBitCast(cg->b, value, bits_type, ""));
   r.value = LLVMBuildBitCast(cg->b, bits, type, "");
   for (int lanes = 1; lanes < ROW_LANES; lanes *= 2) {

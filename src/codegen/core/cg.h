@@ -29,14 +29,14 @@ typedef struct roc_cg_array {
 } roc_cg_array;
 
 /* How hard LLVM works on the kernel: which of the target's pipelines it goes through.  From most to
- * least; effort.c says on which. */
-typedef enum roc_cg_effort {
+ * least; opt_tier.c says on which. */
+typedef enum roc_cg_opt_tier {
   ROC_CG_FULL,
   ROC_CG_NO_SLP,
   ROC_CG_SCALAR,
   ROC_CG_NO_COUNTERS, /* without the passes that reason about the counters of loops */
   ROC_CG_LINEAR,      /* with a machine that does not optimise either */
-} roc_cg_effort;
+} roc_cg_opt_tier;
 
 /* Where failing checks go that share one piece of code; only those with as many values or fewer. */
 enum { ROC_CG_SHARED_VALUES = 2 };
@@ -45,11 +45,16 @@ typedef struct roc_cg_shared_fault {
   LLVMValueRef site, values[ROC_CG_SHARED_VALUES]; /* phis */
 } roc_cg_shared_fault;
 
-typedef struct roc_cg_agreement roc_cg_agreement;
+typedef struct roc_cg_divergence roc_cg_divergence;
 
-/* Of a kernel that is there twice (choice.c), the one whose code is being made, or what the slow
- * one's failing checks share. */
-typedef enum roc_cg_way { ROC_CG_WHOLE, ROC_CG_FAST, ROC_CG_SLOW, ROC_CG_FAULTS } roc_cg_way;
+/* Of a kernel that is there twice (kernel_versions.c), the one whose code is being made, or what
+ * the slow one's failing checks share. */
+typedef enum roc_cg_version {
+  ROC_CG_WHOLE,
+  ROC_CG_VERSIONED,
+  ROC_CG_FALLBACK,
+  ROC_CG_FALLBACK_FAULTS
+} roc_cg_version;
 
 struct roc_cg {
   const roc_ir_module *ir;
@@ -61,7 +66,7 @@ struct roc_cg {
   LLVMBuilderRef b, entry_b;
   struct roc_machine *machine; /* of machine.c, for this compile alone */
   LLVMTargetMachineRef tm;     /* its own */
-  roc_cg_effort effort;
+  roc_cg_opt_tier opt_tier;
   roc_cg_types t;
 
   LLVMValueRef fn;        /* the function that holds the body */
@@ -69,17 +74,18 @@ struct roc_cg {
   LLVMValueRef *values;   /* per instruction */
   LLVMValueRef *vars;     /* per variable: an alloca, made on first use */
   roc_cg_exits *exits;    /* per instruction */
-  roc_cg_way way;
-  uint32_t last_region;              /* choice.c: with its end the kernel's work is done; 0: none */
-  LLVMValueRef *scalars;             /* per parameter: value of the kernel language */
-  roc_cg_array *arrays;              /* per array */
-  roc_cg_agreement *agreement;       /* of agree.c; NULL until it is needed */
+  roc_cg_version version;
+  uint32_t last_region;  /* kernel_versions.c: with its end the kernel's work is done; 0: none */
+  LLVMValueRef *scalars; /* per parameter: value of the kernel language */
+  roc_cg_array *arrays;  /* per array */
+  roc_cg_divergence *divergence;     /* of divergence_check.c; NULL until it is needed */
   roc_cg_shared_fault *shared_fault; /* NULL: each check records its fault on the spot */
   LLVMValueRef fault, print; /* pointers to the launch's record and buffer, or NULL when the kernel
                                 has no use for them */
   LLVMMetadataRef access_group; /* not NULL: loads and stores carry it (parallel loops) */
-  uint8_t *narrow;     /* per instruction (ir/guard.h), or NULL: integers are computed in 64 bits */
-  LLVMDIBuilderRef di; /* NULL: no line tables are made */
+  uint8_t *
+      narrow; /* per instruction (ir/check_elimination.h), or NULL: integers are computed in 64 bits */
+  LLVMDIBuilderRef di;   /* NULL: no line tables are made */
   LLVMMetadataRef scope; /* the kernel, for line tables */
   const char *scope_file;
   LLVMMetadataRef *places; /* two per loc of the module, made when needed: debug.c */
@@ -141,9 +147,9 @@ LLVMValueRef roc_cg_var(roc_cg *cg, uint32_t var); /* pointer */
 /* i64 iterations of the integer loop first, last, step. */
 LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last, LLVMValueRef step);
 
-/* choice.c: an IF that chooses between two kernels for the whole launch. */
-bool roc_cg_is_choice(const roc_cg *cg, uint32_t id);
-void roc_cg_choice(roc_cg *cg, uint32_t id);
+/* kernel_versions.c: an IF that chooses between two kernels for the whole launch. */
+bool roc_cg_is_versioned_kernel(const roc_cg *cg, uint32_t id);
+void roc_cg_kernel_versions(roc_cg *cg, uint32_t id);
 void roc_cg_end_region(roc_cg *cg); /* at the end of cg->last_region */
 
 /* expr.c: NULL when the operation is not an expression. */
@@ -158,7 +164,7 @@ LLVMValueRef roc_cg_narrow_sub(roc_cg *cg, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef roc_cg_take_low(roc_cg *cg, LLVMValueRef wide);
 LLVMValueRef roc_cg_extend(roc_cg *cg, LLVMValueRef narrow, bool is_signed);
 /* Whether the value changes from iteration to iteration; only known where cg->narrow is. */
-bool roc_cg_is_loop_bound(const roc_cg *cg, uint32_t inst);
+bool roc_cg_is_loop_variant(const roc_cg *cg, uint32_t inst);
 
 /* type.c */
 LLVMTypeRef roc_cg_storage_type(const roc_cg *cg, roc_dtype dtype);
@@ -203,22 +209,23 @@ void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLV
 void roc_cg_share_faults(roc_cg *cg, roc_cg_shared_fault *shared);
 void roc_cg_end_shared_faults(roc_cg *cg);
 
-/* agree.c: fails the work-items that differ in the i1 by which statement `inst` decides over a
- * barrier or a wave operation; emits nothing where they cannot differ or need not be checked. */
-void roc_cg_agree(roc_cg *cg, uint32_t inst, LLVMValueRef condition);
+/* divergence_check.c: fails the work-items that differ in the i1 by which statement `inst` decides
+ * over a barrier or a wave operation; emits nothing where they cannot differ or need not be
+ * checked. */
+void roc_cg_check_divergence(roc_cg *cg, uint32_t inst, LLVMValueRef condition);
 /* Whether the kernel will ask target->group_parts. */
 bool roc_cg_agrees_in_group(roc_cg *cg);
 /* The site of items that part at `inst`, and miss a barrier or else a wave operation. */
 uint32_t roc_cg_divergent_site(roc_cg *cg, uint32_t inst, bool is_barrier);
-void roc_cg_agreement_close(roc_cg *cg);
+void roc_cg_divergence_close(roc_cg *cg);
 
 /* debug.c: line tables for cg->fn, from begin to end; places of the instructions in between. */
 void roc_cg_debug_begin(roc_cg *cg);
 void roc_cg_debug_place(roc_cg *cg, uint32_t inst);
 void roc_cg_debug_end(roc_cg *cg);
 
-/* effort.c: sets cg->effort, and cg->tm for the least of it. */
-roc_status roc_cg_choose_effort(roc_cg *cg, roc_error *err);
+/* opt_tier.c: sets cg->opt_tier, and cg->tm for the least of it. */
+roc_status roc_cg_choose_opt_tier(roc_cg *cg, roc_error *err);
 
 /* opt.c, emit.c */
 roc_status roc_cg_verify(roc_cg *cg, roc_error *err);

@@ -31,7 +31,7 @@ static void define(roc_cg *cg, uint32_t id, LLVMValueRef value) {
 static void emit_if(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   LLVMValueRef cond = roc_cg_operand(cg, inst, 0);
-  roc_cg_agree(cg, id, cond);
+  roc_cg_check_divergence(cg, id, cond);
   bool has_else = cg->ir->regions.items[inst->k.region[1]].count > 0;
   LLVMBasicBlockRef yes = roc_cg_block(cg, "then"), end = roc_cg_block(cg, "end");
   LLVMBasicBlockRef no = has_else ? roc_cg_block(cg, "else") : end;
@@ -133,7 +133,7 @@ static void emit_for(roc_cg *cg, uint32_t id) {
   LLVMValueRef first = roc_cg_operand(cg, inst, 0), step = roc_cg_operand(cg, inst, 2);
   LLVMValueRef count = roc_cg_for_count(cg, first, roc_cg_operand(cg, inst, 1), step);
   LLVMValueRef runs = LLVMBuildICmp(cg->b, LLVMIntNE, count, roc_cg_i64(cg, 0), "");
-  roc_cg_agree(cg, id, runs);
+  roc_cg_check_divergence(cg, id, runs);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
   LLVMBasicBlockRef body = roc_cg_block(cg, "for"), next = roc_cg_block(cg, "next");
   LLVMBasicBlockRef end = roc_cg_block(cg, "end");
@@ -149,10 +149,10 @@ static void emit_for(roc_cg *cg, uint32_t id) {
   LLVMValueRef left_next = LLVMBuildSub(cg->b, left, roc_cg_i64(cg, 1), "");
   LLVMValueRef value_next = LLVMBuildNSWAdd(cg->b, value, step, ""); /* unused after the last */
   LLVMValueRef again = LLVMBuildICmp(cg->b, LLVMIntNE, left_next, roc_cg_i64(cg, 0), "");
-  roc_cg_agree(cg, id, again);
+  roc_cg_check_divergence(cg, id, again);
   next = LLVMGetInsertBlock(cg->b);
   LLVMValueRef branch = LLVMBuildCondBr(cg->b, again, body, end);
-  if (cg->target->has_shared_threads && has_checks(cg, inst->k.region[0])) keep_rolled(cg, branch);
+  if (cg->target->is_simt && has_checks(cg, inst->k.region[0])) keep_rolled(cg, branch);
   LLVMBasicBlockRef blocks[2] = {before, next};
   LLVMAddIncoming(left, (LLVMValueRef[2]){count, left_next}, blocks, 2);
   LLVMAddIncoming(value, (LLVMValueRef[2]){first, value_next}, blocks, 2);
@@ -191,7 +191,9 @@ static bool emit_statement(roc_cg *cg, uint32_t id) {
     case ROC_IR_CHECK:
     case ROC_IR_FAIL: roc_cg_check(cg, id); return true;
     case ROC_IR_PRINT: roc_cg_print(cg, inst); return true;
-    case ROC_IR_IF: roc_cg_is_choice(cg, id) ? roc_cg_choice(cg, id) : emit_if(cg, id); return true;
+    case ROC_IR_IF:
+      roc_cg_is_versioned_kernel(cg, id) ? roc_cg_kernel_versions(cg, id) : emit_if(cg, id);
+      return true;
     case ROC_IR_BLOCK: emit_block(cg, id); return true;
     case ROC_IR_LOOP: emit_loop(cg, id); return true;
     case ROC_IR_FOR: emit_for(cg, id); return true;

@@ -44,7 +44,7 @@ static LLVMValueRef subtract_one(roc_cg *cg, LLVMValueRef index) {
  * that LLVM sees the step. */
 static offset index_from_0(roc_cg *cg, const roc_ir_inst *inst, uint32_t n, bool may_be_narrow) {
   LLVMValueRef index = roc_cg_operand(cg, inst, n);
-  if (!may_be_narrow || roc_cg_is_loop_bound(cg, roc_ir_arg(cg->ir, inst, n))) {
+  if (!may_be_narrow || roc_cg_is_loop_variant(cg, roc_ir_arg(cg->ir, inst, n))) {
     return (offset){subtract_one(cg, index), false};
   }
   LLVMValueRef low = roc_cg_take_low(cg, index);

@@ -2,13 +2,13 @@
  * proved to fit.
  *
  * An integer of the kernel language has 64 bits, which a GPU adds in two instructions and divides
- * in more than a hundred.  The proofs are guard.c's, in cg->narrow, for targets that ask for them
- * (NULL: everything stays 64 bits wide).  What changes from iteration to iteration of a loop stays
- * wide, so that LLVM sees addresses that move by a step; division is worth it there too.  Values
- * between instructions are i64 all the same: what is narrow is extended, and taken back by its
- * user. */
+ * in more than a hundred. The proofs are check_elimination.c's, in cg->narrow, for targets that ask
+ * for them (NULL: everything stays 64 bits wide). What changes from iteration to iteration of a
+ * loop stays wide, so that LLVM sees addresses that move by a step; division is worth it there too.
+ * Values between instructions are i64 all the same: what is narrow is extended, and taken back by
+ * its user. */
 #include "codegen/core/cg.h"
-#include "ir/guard.h"
+#include "ir/check_elimination.h"
 
 LLVMValueRef roc_cg_take_low(roc_cg *cg, LLVMValueRef wide) {
   if (LLVMIsAZExtInst(wide)) {
@@ -24,8 +24,8 @@ LLVMValueRef roc_cg_extend(roc_cg *cg, LLVMValueRef narrow, bool is_signed) {
   return wide;
 }
 
-bool roc_cg_is_loop_bound(const roc_cg *cg, uint32_t inst) {
-  return cg->narrow && (cg->narrow[inst] & ROC_IR_LOOP_BOUND);
+bool roc_cg_is_loop_variant(const roc_cg *cg, uint32_t inst) {
+  return cg->narrow && (cg->narrow[inst] & ROC_IR_LOOP_VARIANT);
 }
 
 /* Neither operand nor result of what follows is negative or over 2^32-1, so nothing wraps. */
@@ -114,7 +114,7 @@ LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMVal
   uint8_t facts = cg->narrow ? cg->narrow[id] : 0;
   narrow_emitter *emit = emitters[inst->op];
   if (!emit || !(facts & ROC_IR_NARROW)) return NULL;
-  if ((facts & ROC_IR_LOOP_BOUND) && emit != divide) return NULL;
+  if ((facts & ROC_IR_LOOP_VARIANT) && emit != divide) return NULL;
   if (cg->ir->insts.items[roc_ir_arg(cg->ir, inst, 0)].type != ROC_VT_INT) return NULL;
   LLVMValueRef low_a = roc_cg_take_low(cg, a), low_b = roc_cg_take_low(cg, b);
   LLVMValueRef value = emit(cg, (roc_ir_op)inst->op, low_a, low_b);

@@ -29,7 +29,7 @@ struct roc_target {
   /* LLVM 22 makes two stores of an atomic one whose halves were put together (llvm-project pull
    * request 199592); it leaves volatile ones whole. */
   bool splits_stores;
-  bool has_shared_threads; /* false: one thread runs a whole workgroup, shared atomics are plain
+  bool is_simt; /* false: one thread runs a whole workgroup, shared atomics are plain
                               operations */
 
   /* Whether option name `name` is one of this target's. */
@@ -67,7 +67,7 @@ struct roc_target {
   LLVMValueRef (*launch_value)(roc_cg *cg, roc_ir_op op, unsigned dim);
   /* From here on LLVM sees no connection between ids, sizes and numbers that the kernel was given
    * and what they were before. NULL: the target has no use for it. */
-  void (*hide_launch)(roc_cg *cg);
+  void (*opaque_launch)(roc_cg *cg);
   /* Base pointer (element 0) of a SHARED, SHARED_DYNAMIC or PRIVATE array, in its address space. */
   LLVMValueRef (*array_base)(roc_cg *cg, uint32_t array);
   /* Dynamic shared bytes of the launch, i64. */
@@ -83,14 +83,14 @@ struct roc_target {
   void (*mark_atomic)(roc_cg *cg, LLVMValueRef inst, uint32_t array);
   /* Whether the live items of a wavefront differ in a condition, both i1.  NULL: the target checks
    * by itself that items do not part around a barrier. */
-  LLVMValueRef (*parts)(roc_cg *cg, LLVMValueRef condition);
+  LLVMValueRef (*wave_diverges)(roc_cg *cg, LLVMValueRef condition);
   /* Whether the wavefronts of a group, all of which come here, differ in a condition that each has
    * in common: at least one that differs finds out. May be NULL, or give it: not checked. */
   LLVMValueRef (*group_parts)(roc_cg *cg, LLVMValueRef condition);
   /* Of the items that come here at the same time, one records a fault for all: whether this is it,
    * i1; *record, the record's address, becomes what that one goes by; *out_count, i32: how many
    * they are. NULL: each for itself. */
-  LLVMValueRef (*elect)(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count);
+  LLVMValueRef (*elect_lane)(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count);
   /* A check failed: records site and values (i64 bits), ends the work-item; must terminate the
    * block. NULL: roc_cg_record_fault, then a branch to cg->exit. */
   void (*fail)(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues);

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "codegen/cpu/cpu.h"
-#include "ir/cuts.h"
+#include "ir/parallel_regions.h"
 #include "ir/layout.h"
 
 enum {
@@ -251,10 +251,10 @@ static bool allocate(planner *p) {
   return true;
 }
 
-/* roc_ir_cuts gives a heap block; the plan lives in the arena. */
+/* roc_ir_find_cuts gives a heap block; the plan lives in the arena. */
 static bool copy_cuts(planner *p) {
   uint8_t *cuts;
-  if (roc_ir_cuts(p->ir, &cuts, NULL)) return false;
+  if (roc_ir_find_cuts(p->ir, &cuts, NULL)) return false;
   p->plan->cuts = ROC_ARENA_ARRAY(p->arena, uint8_t, p->ir->insts.count + 1);
   if (p->plan->cuts) memcpy(p->plan->cuts, cuts, p->ir->insts.count);
   roc_free(cuts);

@@ -2,7 +2,7 @@
  *
  * lld is not re-entrant, takes its input by path, writes its output through a mapped file, resets
  * LLVM's global options, and its first run installs signal handlers for the whole process. So:
- * nothing of LLVM runs beside it (running.h), the object is in a memfd, and the buffer that lld
+ * nothing of LLVM runs beside it (llvm_lock.h), the object is in a memfd, and the buffer that lld
  * asks for its output is ours, in plain memory, in place of LLVM's: no folder is needed, and no
  * file system that is full ends the process with SIGBUS. Handlers and options are put back before
  * others go on. */
@@ -28,7 +28,7 @@ extern "C" {
 extern "C" {
 #include "base/alloc.h"
 #include "codegen/llvm/machine.h"
-#include "codegen/llvm/running.h"
+#include "codegen/llvm/llvm_lock.h"
 }
 
 LLD_HAS_DRIVER(elf)
@@ -161,9 +161,9 @@ roc_status roc_link_elf(const unsigned char *object, size_t nbytes, unsigned cha
     return roc_fail(err, lacks_memory ? ROC_OOM : ROC_IO,
                     "cannot hold an object in memory to link it: %s", strerror(errno));
   }
-  roc_running_alone_begin();
+  roc_llvm_lock_exclusive();
   roc_status status = link_alone(fd, out_bytes, out_nbytes, err);
-  roc_running_alone_end();
+  roc_llvm_unlock_exclusive();
   close(fd);
   return status;
 }

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* Stores the linked bytes, to be freed with roc_free.  Any thread that has a share (running.h);
+/* Stores the linked bytes, to be freed with roc_free.  Any thread that has a share (llvm_lock.h);
  * gives that up while lld runs, which is alone then.  Signal handlers are as before afterwards, and
  * nothing is printed.
  * COMPILE: lld refused (an undefined symbol), the message has its text.  OOM.  IO: no memory file

@@ -17,7 +17,7 @@ roc_status roc_cg_verify(roc_cg *cg, roc_error *err) {
 }
 
 static const char *choose_passes(const roc_cg *cg) {
-  switch (cg->effort) {
+  switch (cg->opt_tier) {
     case ROC_CG_NO_SLP: return cg->target->no_slp_passes;
     case ROC_CG_SCALAR: return cg->target->scalar_passes;
     case ROC_CG_NO_COUNTERS: return cg->target->no_counter_passes;

@@ -103,8 +103,8 @@ static size_t chunk_of(size_t nbytes, size_t offset) {
   return nbytes - offset < ROC_HSA_STAGING_BYTES ? nbytes - offset : ROC_HSA_STAGING_BYTES;
 }
 
-static roc_status push_chunks(pipeline *p, const roc_hsa_place *dst, const char *src, size_t nbytes,
-                              roc_error *err) {
+static roc_status push_chunks(pipeline *p, const roc_hsa_pointer_info *dst, const char *src,
+                              size_t nbytes, roc_error *err) {
   int which = 0;
   for (size_t at = 0; at < nbytes; at += ROC_HSA_STAGING_BYTES, which ^= 1) {
     size_t n = chunk_of(nbytes, at);
@@ -116,8 +116,8 @@ static roc_status push_chunks(pipeline *p, const roc_hsa_place *dst, const char 
   return ROC_OK;
 }
 
-static roc_status pull_chunks(pipeline *p, char *dst, const roc_hsa_place *src, size_t nbytes,
-                              roc_error *err) {
+static roc_status pull_chunks(pipeline *p, char *dst, const roc_hsa_pointer_info *src,
+                              size_t nbytes, roc_error *err) {
   int which = 0;
   ROC_TRY(start_stage(p, which, p->staging[which], roc_hsa_sys.cpu, src->address, src->agent,
                       chunk_of(nbytes, 0), err));
@@ -134,8 +134,8 @@ static roc_status pull_chunks(pipeline *p, char *dst, const roc_hsa_place *src, 
 }
 
 /* Between GPUs that do not reach each other's memory. */
-static roc_status relay_chunks(pipeline *p, const roc_hsa_place *dst, const roc_hsa_place *src,
-                               size_t nbytes, roc_error *err) {
+static roc_status relay_chunks(pipeline *p, const roc_hsa_pointer_info *dst,
+                               const roc_hsa_pointer_info *src, size_t nbytes, roc_error *err) {
   int which = 0;
   for (size_t at = 0; at < nbytes; at += ROC_HSA_STAGING_BYTES, which ^= 1) {
     size_t n = chunk_of(nbytes, at);
@@ -148,8 +148,8 @@ static roc_status relay_chunks(pipeline *p, const roc_hsa_place *dst, const roc_
   return ROC_OK;
 }
 
-static roc_status copy_staged(roc_hsa_queue *queue, const roc_hsa_place *dst,
-                              const roc_hsa_place *src, size_t nbytes, roc_error *err) {
+static roc_status copy_staged(roc_hsa_queue *queue, const roc_hsa_pointer_info *dst,
+                              const roc_hsa_pointer_info *src, size_t nbytes, roc_error *err) {
   ROC_TRY(roc_hsa_get_stagings(queue, err));
   pipeline p = {.device = queue->device, .staging = (char **)queue->worker.staging};
   roc_status status;
@@ -165,12 +165,12 @@ static roc_status copy_staged(roc_hsa_queue *queue, const roc_hsa_place *dst,
 
 /* ---- copies: jobs -------------------------------------------------------- */
 
-static bool is_host(const roc_hsa_place *place) {
+static bool is_host(const roc_hsa_pointer_info *place) {
   return place->kind != ROC_HSA_DEVICE;
 }
 
 /* The GPU at the other end may be lost in the middle of it, so that somebody has to look. */
-static bool is_between(const roc_hsa_place *dst, const roc_hsa_place *src) {
+static bool is_between(const roc_hsa_pointer_info *dst, const roc_hsa_pointer_info *src) {
   return !is_host(dst) && !is_host(src) && dst->agent.handle != src->agent.handle;
 }
 
@@ -180,15 +180,15 @@ static bool can_overlap(const char *a, const char *b, size_t nbytes) {
 
 /* Whether an engine can go from one to the other: memory of another GPU has to be opened to ours.
  */
-static bool is_direct(const roc_hsa_place *dst, const roc_hsa_place *src) {
+static bool is_direct(const roc_hsa_pointer_info *dst, const roc_hsa_pointer_info *src) {
   if (dst->kind == ROC_HSA_PAGEABLE || src->kind == ROC_HSA_PAGEABLE) return false;
   if (is_host(dst) || is_host(src) || dst->agent.handle == src->agent.handle) return true;
   return roc_hsa_open_to_peers(src, dst->agent) && roc_hsa_open_to_peers(dst, src->agent);
 }
 
 /* Engines copy forwards in pieces; blocks that overlap go through a third one. */
-static roc_status copy_overlapping(roc_hsa_device *device, const roc_hsa_place *dst,
-                                   const roc_hsa_place *src, size_t nbytes, roc_error *err) {
+static roc_status copy_overlapping(roc_hsa_device *device, const roc_hsa_pointer_info *dst,
+                                   const roc_hsa_pointer_info *src, size_t nbytes, roc_error *err) {
   roc_devptr block;
   ROC_TRY(roc_hsa_alloc(&device->base, nbytes, &block, err));
   void *middle = (void *)(uintptr_t)block;
@@ -204,9 +204,9 @@ static roc_status copy_overlapping(roc_hsa_device *device, const roc_hsa_place *
 static roc_status run_copy(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_opens,
                            roc_error *err) {
   size_t nbytes = job->as.bytes.nbytes;
-  roc_hsa_place dst, src;
-  ROC_TRY(roc_hsa_find_place(job->as.bytes.dst, nbytes, &dst, err));
-  ROC_TRY(roc_hsa_find_place(job->as.bytes.src, nbytes, &src, err));
+  roc_hsa_pointer_info dst, src;
+  ROC_TRY(roc_hsa_find_pointer_info(job->as.bytes.dst, nbytes, &dst, err));
+  ROC_TRY(roc_hsa_find_pointer_info(job->as.bytes.src, nbytes, &src, err));
   if (is_host(&dst) && is_host(&src)) {
     memmove(job->as.bytes.dst, job->as.bytes.src, nbytes);
     return ROC_OK;
@@ -218,8 +218,8 @@ static roc_status run_copy(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_ope
   if (can_overlap(dst.address, src.address, nbytes)) {
     return copy_overlapping(queue->device, &dst, &src, nbytes, err);
   }
-  ROC_TRY(
-      roc_hsa_start_copy(dst.address, dst.agent, src.address, src.agent, nbytes, job->gate, err));
+  ROC_TRY(roc_hsa_start_copy(dst.address, dst.agent, src.address, src.agent, nbytes, job->barrier,
+                             err));
   *out_opens = true;
   return ROC_OK;
 }
@@ -235,7 +235,7 @@ static bool find_word(const void *pattern, size_t pattern_bytes, uint32_t *out_w
 }
 
 /* A seed from the host, then copies of what is there, each twice as long. */
-static roc_status fill_by_doubling(roc_hsa_queue *queue, const roc_hsa_place *dst,
+static roc_status fill_by_doubling(roc_hsa_queue *queue, const roc_hsa_pointer_info *dst,
                                    const void *pattern, size_t pattern_bytes, size_t nbytes,
                                    roc_error *err) {
   roc_hsa_device *device = queue->device;
@@ -252,8 +252,9 @@ static roc_status fill_by_doubling(roc_hsa_queue *queue, const roc_hsa_place *ds
   return ROC_OK;
 }
 
-roc_status roc_hsa_fill_block(roc_hsa_queue *queue, const roc_hsa_place *dst, const void *pattern,
-                              size_t pattern_bytes, size_t nbytes, roc_error *err) {
+roc_status roc_hsa_fill_block(roc_hsa_queue *queue, const roc_hsa_pointer_info *dst,
+                              const void *pattern, size_t pattern_bytes, size_t nbytes,
+                              roc_error *err) {
   uint32_t word;
   bool is_aligned = ((uintptr_t)dst->address | nbytes) % sizeof word == 0;
   if (!is_aligned || !find_word(pattern, pattern_bytes, &word)) {
@@ -269,8 +270,8 @@ static roc_status run_fill(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_ope
                            roc_error *err) {
   (void)out_opens;
   size_t nbytes = job->as.bytes.nbytes;
-  roc_hsa_place dst;
-  ROC_TRY(roc_hsa_find_place(job->as.bytes.dst, nbytes, &dst, err));
+  roc_hsa_pointer_info dst;
+  ROC_TRY(roc_hsa_find_pointer_info(job->as.bytes.dst, nbytes, &dst, err));
   const unsigned char *pattern = job->as.bytes.pattern;
   if (is_host(&dst)) {
     roc_host_fill(job->as.bytes.dst, pattern, job->as.bytes.pattern_bytes, nbytes);
@@ -304,11 +305,12 @@ static bool is_idle(roc_hsa_stream *stream) {
 }
 
 /* All that a gated piece of work can fail for. */
-static roc_status prepare_gate(roc_hsa_queue *queue, roc_hsa_signal **out_gate, roc_error *err) {
+static roc_status prepare_barrier(roc_hsa_queue *queue, roc_hsa_signal **out_barrier,
+                                  roc_error *err) {
   ROC_TRY(roc_hsa_queue_ready(queue, err));
   ROC_TRY(roc_hsa_queue_reserve(queue, 1, err));
-  ROC_TRY(roc_hsa_queue_reserve_hold(queue, err));
-  return roc_hsa_signal_take(&queue->device->signals, out_gate, err);
+  ROC_TRY(roc_hsa_queue_reserve_signal_ref(queue, err));
+  return roc_hsa_signal_take(&queue->device->signals, out_barrier, err);
 }
 
 /* Queues a copy of `job`. */
@@ -319,37 +321,37 @@ roc_status roc_hsa_queue_job(roc_hsa_stream *stream, const roc_hsa_job *job, roc
   roc_hsa_job *own = roc_alloc(sizeof *own);
   if (!own) return roc_fail(err, ROC_OOM, "out of memory: no room for queued work");
   *own = *job;
-  roc_status status = prepare_gate(queue, &own->gate, err);
+  roc_status status = prepare_barrier(queue, &own->barrier, err);
   if (status != ROC_OK) {
     roc_free(own);
     return status;
   }
   own->after = stream->last;
-  *out_ticket = stream->last = own->ticket = roc_hsa_queue_gate(queue, own->gate, false);
+  *out_ticket = stream->last = own->ticket = roc_hsa_queue_barrier(queue, own->barrier, false);
   roc_hsa_worker_add(queue, own);
   return ROC_OK;
 }
 
 /* The stream has nothing to wait for, and an engine can do it. */
-static roc_status queue_direct(roc_hsa_stream *stream, const roc_hsa_place *dst,
-                               const roc_hsa_place *src, size_t nbytes, roc_ticket *out_ticket,
-                               roc_error *err) {
+static roc_status queue_direct(roc_hsa_stream *stream, const roc_hsa_pointer_info *dst,
+                               const roc_hsa_pointer_info *src, size_t nbytes,
+                               roc_ticket *out_ticket, roc_error *err) {
   roc_hsa_queue *queue = stream->queue;
-  roc_hsa_signal *gate;
-  ROC_TRY(prepare_gate(queue, &gate, err));
+  roc_hsa_signal *barrier;
+  ROC_TRY(prepare_barrier(queue, &barrier, err));
   roc_status status =
-      roc_hsa_start_copy(dst->address, dst->agent, src->address, src->agent, nbytes, gate, err);
+      roc_hsa_start_copy(dst->address, dst->agent, src->address, src->agent, nbytes, barrier, err);
   if (status != ROC_OK) {
-    roc_hsa_signal_release(&queue->device->signals, gate);
+    roc_hsa_signal_release(&queue->device->signals, barrier);
     return status;
   }
-  *out_ticket = stream->last = roc_hsa_queue_gate(queue, gate, false);
+  *out_ticket = stream->last = roc_hsa_queue_barrier(queue, barrier, false);
   return ROC_OK;
 }
 
 /* A small copy between the device and pageable memory, at once. */
-static roc_status copy_inline(roc_hsa_device *device, const roc_hsa_place *dst,
-                              const roc_hsa_place *src, size_t nbytes, roc_error *err) {
+static roc_status copy_inline(roc_hsa_device *device, const roc_hsa_pointer_info *dst,
+                              const roc_hsa_pointer_info *src, size_t nbytes, roc_error *err) {
   if (!device->staging) {
     ROC_TRY(roc_hsa_alloc_host(&device->base, INLINE_BYTES, &device->staging, err));
   }
@@ -372,8 +374,9 @@ static bool has_long_copy(const roc_hsa_device *device) {
 
 /* True: done here, or failed.  Only for a stream that has nothing to wait for.  Between host blocks
  * by the host's own addresses: GPUs may know them by others. */
-static bool try_inline(roc_hsa_stream *stream, const roc_hsa_job *job, const roc_hsa_place *dst,
-                       const roc_hsa_place *src, roc_status *out_status, roc_error *err) {
+static bool try_inline(roc_hsa_stream *stream, const roc_hsa_job *job,
+                       const roc_hsa_pointer_info *dst, const roc_hsa_pointer_info *src,
+                       roc_status *out_status, roc_error *err) {
   size_t nbytes = job->as.bytes.nbytes;
   *out_status = ROC_OK;
   if (is_host(dst) && is_host(src)) {
@@ -392,9 +395,9 @@ static roc_status queue_copy(roc_hsa_stream *stream, const roc_hsa_job *job, roc
                              roc_error *err) {
   size_t nbytes = job->as.bytes.nbytes;
   if (!is_idle(stream)) return roc_hsa_queue_job(stream, job, out_ticket, err);
-  roc_hsa_place to, from;
-  ROC_TRY(roc_hsa_find_place(job->as.bytes.dst, nbytes, &to, err));
-  ROC_TRY(roc_hsa_find_place(job->as.bytes.src, nbytes, &from, err));
+  roc_hsa_pointer_info to, from;
+  ROC_TRY(roc_hsa_find_pointer_info(job->as.bytes.dst, nbytes, &to, err));
+  ROC_TRY(roc_hsa_find_pointer_info(job->as.bytes.src, nbytes, &from, err));
   roc_status status;
   if (try_inline(stream, job, &to, &from, &status, err)) return status;
   if ((is_host(&to) && is_host(&from)) || is_between(&to, &from) || !is_direct(&to, &from) ||
@@ -454,12 +457,12 @@ roc_status roc_hsa_stream_wait(roc_dev_stream *base, roc_dev_stream *other_base,
   if (other == stream->queue || roc_hsa_queue_has_done(other, ticket)) return ROC_OK;
   ROC_TRY(roc_hsa_queue_ready(stream->queue, err));
   ROC_TRY(roc_hsa_queue_reserve(stream->queue, 1, err));
-  ROC_TRY(roc_hsa_queue_reserve_hold(stream->queue, err));
+  ROC_TRY(roc_hsa_queue_reserve_signal_ref(stream->queue, err));
   roc_hsa_signal *stamp = roc_hsa_queue_find_stamp(other, ticket);
   if (!stamp) {
     roc_hsa_job job = {.run = run_wait, .as.wait = {other, ticket}};
     return roc_hsa_queue_job(stream, &job, out_ticket, err);
   }
-  *out_ticket = stream->last = roc_hsa_queue_gate(stream->queue, stamp, true);
+  *out_ticket = stream->last = roc_hsa_queue_barrier(stream->queue, stamp, true);
   return ROC_OK;
 }

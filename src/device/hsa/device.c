@@ -109,11 +109,11 @@ static hsa_status_t look_at_agent(hsa_agent_t agent, void *ud) {
 
 /* ---- pools --------------------------------------------------------------- */
 
-typedef struct pool_wish {
+typedef struct pool_query {
   uint32_t flags; /* all of them */
   bool is_found;
   hsa_amd_memory_pool_t pool;
-} pool_wish;
+} pool_query;
 
 static bool is_allocatable(hsa_amd_memory_pool_t pool) {
   hsa_amd_segment_t segment = HSA_AMD_SEGMENT_GROUP;
@@ -125,22 +125,22 @@ static bool is_allocatable(hsa_amd_memory_pool_t pool) {
 }
 
 static hsa_status_t look_at_pool(hsa_amd_memory_pool_t pool, void *ud) {
-  pool_wish *wish = ud;
+  pool_query *query = ud;
   uint32_t flags = 0;
-  if (wish->is_found || !is_allocatable(pool)) return HSA_STATUS_SUCCESS;
+  if (query->is_found || !is_allocatable(pool)) return HSA_STATUS_SUCCESS;
   roc_hsa.hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
-  if ((flags & wish->flags) != wish->flags) return HSA_STATUS_SUCCESS;
-  wish->is_found = true;
-  wish->pool = pool;
+  if ((flags & query->flags) != query->flags) return HSA_STATUS_SUCCESS;
+  query->is_found = true;
+  query->pool = pool;
   return HSA_STATUS_SUCCESS;
 }
 
 /* *out_pool is set when there is one. */
 static bool find_pool(hsa_agent_t agent, uint32_t flags, hsa_amd_memory_pool_t *out_pool) {
-  pool_wish wish = {.flags = flags};
-  roc_hsa.hsa_amd_agent_iterate_memory_pools(agent, look_at_pool, &wish);
-  if (wish.is_found) *out_pool = wish.pool;
-  return wish.is_found;
+  pool_query query = {.flags = flags};
+  roc_hsa.hsa_amd_agent_iterate_memory_pools(agent, look_at_pool, &query);
+  if (query.is_found) *out_pool = query.pool;
+  return query.is_found;
 }
 
 static roc_status find_host_pools(roc_error *err) {

@@ -64,24 +64,24 @@ uint64_t roc_hsa_ns_to_ticks(uint64_t ns);
 uint64_t roc_hsa_ticks_to_ns(uint64_t ticks);
 
 /* memory.c: the memory ops of device.h, and where an address lies. */
-typedef enum roc_hsa_place_kind {
+typedef enum roc_hsa_pointer_kind {
   ROC_HSA_PAGEABLE, /* host memory no GPU can reach */
   ROC_HSA_PINNED,   /* host memory all GPUs reach */
   ROC_HSA_DEVICE
-} roc_hsa_place_kind;
+} roc_hsa_pointer_kind;
 
-typedef struct roc_hsa_place {
-  roc_hsa_place_kind kind;
+typedef struct roc_hsa_pointer_info {
+  roc_hsa_pointer_kind kind;
   bool is_locked;    /* PINNED by roc_hsa_register, not born so */
   hsa_agent_t agent; /* the owner */
   char *address;     /* as GPUs know it; the host's own for PAGEABLE */
-} roc_hsa_place;
+} roc_hsa_pointer_info;
 
 /* Any thread; one call into ROCR.  A failure leaves open whether the host may touch the memory. */
-roc_status roc_hsa_find_place(const void *ptr, size_t nbytes, roc_hsa_place *out_place,
-                              roc_error *err);
+roc_status roc_hsa_find_pointer_info(const void *ptr, size_t nbytes,
+                                     roc_hsa_pointer_info *out_place, roc_error *err);
 /* Opens the memory of one GPU to all that can reach it; whether `agent` is one of them. */
-bool roc_hsa_open_to_peers(const roc_hsa_place *place, hsa_agent_t agent);
+bool roc_hsa_open_to_peers(const roc_hsa_pointer_info *place, hsa_agent_t agent);
 roc_status roc_hsa_alloc(roc_device *device, size_t nbytes, roc_devptr *out_ptr, roc_error *err);
 void roc_hsa_free(roc_device *device, roc_devptr ptr);
 roc_status roc_hsa_alloc_host(roc_device *device, size_t nbytes, void **out_ptr, roc_error *err);
@@ -114,8 +114,9 @@ roc_status roc_hsa_finish_copy(roc_hsa_device *device, roc_hsa_signal *signal, r
 /* Sees that the worker has its page-locked blocks. */
 roc_status roc_hsa_get_stagings(roc_hsa_queue *queue, roc_error *err);
 /* Fills device memory; waits, and may use the first staging block. */
-roc_status roc_hsa_fill_block(roc_hsa_queue *queue, const roc_hsa_place *dst, const void *pattern,
-                              size_t pattern_bytes, size_t nbytes, roc_error *err);
+roc_status roc_hsa_fill_block(roc_hsa_queue *queue, const roc_hsa_pointer_info *dst,
+                              const void *pattern, size_t pattern_bytes, size_t nbytes,
+                              roc_error *err);
 /* Queues a copy of `job`. */
 roc_status roc_hsa_queue_job(roc_hsa_stream *stream, const roc_hsa_job *job, roc_ticket *out_ticket,
                              roc_error *err);

@@ -20,7 +20,7 @@
 #endif
 
 /* From the folder of bin/roclua, of roc/core.so or of libroclua.so, in the build and installed. */
-static const char *const near_us[] = {
+static const char *const search_paths[] = {
     "/../lib/emulator/", "/../../../emulator/",
     "/emulator/",        "/../lib/roclua/",
     "/../../../roclua/", "/roclua/",
@@ -81,8 +81,8 @@ static void *open_library(void) {
     return handle ? handle : try_folder(given, "/roclua/");
   }
   own_folder(folder);
-  for (size_t i = 0; folder[0] && i < sizeof near_us / sizeof *near_us; i++) {
-    void *handle = try_folder(folder, near_us[i]);
+  for (size_t i = 0; folder[0] && i < sizeof search_paths / sizeof *search_paths; i++) {
+    void *handle = try_folder(folder, search_paths[i]);
     if (handle) return handle;
   }
   return NULL;

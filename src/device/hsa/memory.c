@@ -9,10 +9,10 @@
 /* HSA_AMD_AGENT_INFO_MEMORY_AVAIL of newer headers: bytes of the GPU's memory nobody uses. */
 enum { AGENT_INFO_MEMORY_AVAIL = 0xA015 };
 
-roc_status roc_hsa_find_place(const void *ptr, size_t nbytes, roc_hsa_place *out_place,
-                              roc_error *err) {
-  roc_hsa_place *place = out_place;
-  *place = (roc_hsa_place){.agent = roc_hsa_sys.cpu, .address = (char *)(uintptr_t)ptr};
+roc_status roc_hsa_find_pointer_info(const void *ptr, size_t nbytes,
+                                     roc_hsa_pointer_info *out_place, roc_error *err) {
+  roc_hsa_pointer_info *place = out_place;
+  *place = (roc_hsa_pointer_info){.agent = roc_hsa_sys.cpu, .address = (char *)(uintptr_t)ptr};
   hsa_amd_pointer_info_t info = {.size = sizeof info};
   hsa_status_t status = roc_hsa.hsa_amd_pointer_info(ptr, &info, NULL, NULL, NULL);
   if (status != HSA_STATUS_SUCCESS) return roc_hsa_fail(err, status, "an address cannot be placed");
@@ -43,7 +43,7 @@ static bool can_reach(hsa_agent_t agent, hsa_amd_memory_pool_t pool) {
 
 /* A list given to ROCR replaces the one before, which copies under way may need: so it is always
  * the longest one. */
-bool roc_hsa_open_to_peers(const roc_hsa_place *place, hsa_agent_t agent) {
+bool roc_hsa_open_to_peers(const roc_hsa_pointer_info *place, hsa_agent_t agent) {
   hsa_agent_t peers[ROC_HSA_MAX_GPUS];
   hsa_amd_memory_pool_t pool;
   uint32_t count = 0;
@@ -140,8 +140,8 @@ roc_status roc_hsa_alloc_kernargs(roc_hsa_device *device, size_t nbytes, void **
 roc_status roc_hsa_register(roc_device *device, void *ptr, size_t nbytes, roc_devptr *out_ptr,
                             roc_error *err) {
   if (device->is_lost) return roc_hsa_fail_lost(roc_hsa_device_of(device), err);
-  roc_hsa_place place;
-  ROC_TRY(roc_hsa_find_place(ptr, nbytes, &place, err));
+  roc_hsa_pointer_info place;
+  ROC_TRY(roc_hsa_find_pointer_info(ptr, nbytes, &place, err));
   *out_ptr = (roc_devptr)(uintptr_t)ptr;
   if (place.kind != ROC_HSA_PAGEABLE && !place.is_locked) return ROC_OK; /* born page-locked */
   void *address;
@@ -161,8 +161,8 @@ roc_status roc_hsa_register(roc_device *device, void *ptr, size_t nbytes, roc_de
 
 void roc_hsa_unregister(roc_device *device, void *ptr) {
   if (device->is_lost) return;
-  roc_hsa_place place;
-  roc_status status = roc_hsa_find_place(ptr, 1, &place, NULL);
+  roc_hsa_pointer_info place;
+  roc_status status = roc_hsa_find_pointer_info(ptr, 1, &place, NULL);
   if (status != ROC_OK || place.is_locked) roc_hsa.hsa_amd_memory_unlock(ptr);
 }
 

@@ -13,7 +13,7 @@ enum {
   MAX_KERNARG_BYTES = KERNARG_RING_BYTES / 2,
   MAX_PACKETS = 2, /* of one piece of work */
   KERNARG_ALIGN = 64,
-  FIRST_HOLDS = 16,
+  FIRST_SIGNAL_REFS = 16,
   SLICE_NS = 100 * 1000 * 1000, /* how long a wait looks away: what ends it also wakes it */
   ABANDON_NS = 1000 * 1000 * 1000,
 };
@@ -125,8 +125,8 @@ bool roc_hsa_queue_await(roc_hsa_queue *queue, roc_ticket ticket, uint64_t timeo
 
 bool roc_hsa_queue_describe_running(roc_hsa_queue *queue, char *out, size_t size) {
   roc_ticket next = read_done(queue) + 1;
-  if (!queue->notes || next > atomic_load(&queue->issued)) return false;
-  const roc_hsa_note *note = &queue->notes[next & queue->note_mask];
+  if (!queue->launch_infos || next > atomic_load(&queue->issued)) return false;
+  const roc_hsa_launch_info *note = &queue->launch_infos[next & queue->launch_info_mask];
   if (!note->name) return false;
   if (note->file) {
     snprintf(out, size, "kernel '%.80s' launched at %.120s:%u", note->name, note->file, note->line);
@@ -283,9 +283,9 @@ static roc_status make_parts(roc_hsa_queue *queue, roc_error *err) {
   ROC_TRY(make_counter(queue, err));
   ROC_TRY(open_ring(queue, err));
   uint64_t nnotes = 2 * (queue->mask + 1);
-  queue->note_mask = nnotes - 1;
-  queue->notes = roc_zalloc(sizeof *queue->notes * nnotes);
-  if (!queue->notes) return roc_fail(err, ROC_OOM, "out of memory: no room for a queue");
+  queue->launch_info_mask = nnotes - 1;
+  queue->launch_infos = roc_zalloc(sizeof *queue->launch_infos * nnotes);
+  if (!queue->launch_infos) return roc_fail(err, ROC_OOM, "out of memory: no room for a queue");
   void *kernargs;
   ROC_TRY(roc_hsa_alloc_kernargs(queue->device, KERNARG_RING_BYTES, &kernargs, err));
   queue->kernargs = kernargs;
@@ -338,41 +338,41 @@ void roc_hsa_queue_destroy(roc_hsa_queue *queue) {
   roc_hsa_worker_deinit(queue);
   drop_stamps(queue);
   drop_failures(queue);
-  for (uint32_t i = 0; i < queue->hold_count; i++) {
-    uint32_t at = (queue->hold_first + i) % queue->hold_capacity;
-    roc_hsa_signal_release(&queue->device->signals, queue->holds[at].signal);
+  for (uint32_t i = 0; i < queue->ref_count; i++) {
+    uint32_t at = (queue->ref_first + i) % queue->ref_capacity;
+    roc_hsa_signal_release(&queue->device->signals, queue->signal_refs[at].signal);
   }
   release_counters(queue);
   if (queue->kernargs && !is_lost) roc_hsa.hsa_amd_memory_pool_free(queue->kernargs);
   pthread_mutex_destroy(&queue->lock);
-  roc_free(queue->holds);
-  roc_free(queue->notes);
+  roc_free(queue->signal_refs);
+  roc_free(queue->launch_infos);
   roc_free(queue);
 }
 
 /* ---- stopping and starting over ------------------------------------------ */
 
-static roc_hsa_hold *first_hold(roc_hsa_queue *queue) {
-  return queue->hold_count ? &queue->holds[queue->hold_first] : NULL;
+static roc_hsa_signal_ref *first_signal_ref(roc_hsa_queue *queue) {
+  return queue->ref_count ? &queue->signal_refs[queue->ref_first] : NULL;
 }
 
-static void drop_first_hold(roc_hsa_queue *queue, bool can_reuse) {
-  roc_hsa_signal *signal = first_hold(queue)->signal;
+static void drop_first_signal_ref(roc_hsa_queue *queue, bool can_reuse) {
+  roc_hsa_signal *signal = first_signal_ref(queue)->signal;
   if (can_reuse) roc_hsa_signal_release(&queue->device->signals, signal);
-  queue->hold_first = (queue->hold_first + 1) % queue->hold_capacity;
-  queue->hold_count--;
+  queue->ref_first = (queue->ref_first + 1) % queue->ref_capacity;
+  queue->ref_count--;
 }
 
 /* No packet looks at them any more.  A copy may still be on its way and count its signal down; what
  * is not over in time is given up.  Another queue's stamp is that queue's to finish. */
 static void drop_all_holds(roc_hsa_queue *queue) {
   uint64_t deadline = roc_clock_ns() + ABANDON_NS;
-  while (queue->hold_count) {
-    const roc_hsa_hold *hold = first_hold(queue);
+  while (queue->ref_count) {
+    const roc_hsa_signal_ref *ref = first_signal_ref(queue);
     uint64_t now = roc_clock_ns();
-    bool is_over = hold->is_stamp ||
-                   roc_hsa_signal_await(hold->signal->hsa, 1, now < deadline ? deadline - now : 0);
-    drop_first_hold(queue, is_over);
+    bool is_over = ref->is_stamp ||
+                   roc_hsa_signal_await(ref->signal->hsa, 1, now < deadline ? deadline - now : 0);
+    drop_first_signal_ref(queue, is_over);
   }
 }
 
@@ -417,7 +417,8 @@ static bool has_room(roc_hsa_queue *queue, uint32_t count) {
   }
   /* A packet may leave the ring before it completes; its note must not be overwritten yet. */
   roc_ticket issued = atomic_load_explicit(&queue->issued, memory_order_relaxed);
-  roc_ticket least = issued + count > queue->note_mask ? issued + count - queue->note_mask : 0;
+  roc_ticket least =
+      issued + count > queue->launch_info_mask ? issued + count - queue->launch_info_mask : 0;
   return atomic_load_explicit(&queue->completed, memory_order_relaxed) >= least ||
          refresh(queue) >= least;
 }
@@ -433,7 +434,7 @@ roc_status roc_hsa_queue_reserve(roc_hsa_queue *queue, uint32_t count, roc_error
 /* The tail moves to where completed work has left it; launches that failed leave no note. */
 static void free_kernargs(roc_hsa_queue *queue) {
   roc_ticket done = refresh(queue);
-  const roc_hsa_note *note = &queue->notes[done & queue->note_mask];
+  const roc_hsa_launch_info *note = &queue->launch_infos[done & queue->launch_info_mask];
   bool is_idle = done == atomic_load_explicit(&queue->issued, memory_order_relaxed);
   uint64_t end = is_idle ? queue->kernarg_head : note->kernarg_end;
   if (end > queue->kernarg_tail) queue->kernarg_tail = end;
@@ -489,7 +490,7 @@ static void publish(roc_hsa_queue *queue, void *packet, uint32_t header, uint32_
 /* The next ticket, and its note. */
 static roc_ticket issue(roc_hsa_queue *queue, const roc_dev_launch *launch) {
   roc_ticket ticket = atomic_load_explicit(&queue->issued, memory_order_relaxed) + 1;
-  queue->notes[ticket & queue->note_mask] = (roc_hsa_note){
+  queue->launch_infos[ticket & queue->launch_info_mask] = (roc_hsa_launch_info){
       .name = launch ? launch->name : NULL,
       .file = launch ? launch->file : NULL,
       .line = launch ? launch->line : 0,
@@ -499,7 +500,8 @@ static roc_ticket issue(roc_hsa_queue *queue, const roc_dev_launch *launch) {
   return ticket;
 }
 
-static void publish_gate(roc_hsa_queue *queue, hsa_signal_t dependency, hsa_signal_t completion) {
+static void publish_barrier(roc_hsa_queue *queue, hsa_signal_t dependency,
+                            hsa_signal_t completion) {
   hsa_barrier_and_packet_t *packet = next_packet(queue);
   memset((char *)packet + 4, 0, sizeof *packet - 4);
   packet->dep_signal[0] = dependency;
@@ -507,30 +509,31 @@ static void publish_gate(roc_hsa_queue *queue, hsa_signal_t dependency, hsa_sign
   publish(queue, packet, GATE_HEADER, 0);
 }
 
-roc_status roc_hsa_queue_reserve_hold(roc_hsa_queue *queue, roc_error *err) {
+roc_status roc_hsa_queue_reserve_signal_ref(roc_hsa_queue *queue, roc_error *err) {
   roc_ticket done = atomic_load_explicit(&queue->completed, memory_order_acquire);
-  while (queue->hold_count && first_hold(queue)->ticket <= done) drop_first_hold(queue, true);
-  if (queue->hold_count < queue->hold_capacity) return ROC_OK;
-  uint32_t capacity = queue->hold_capacity ? 2 * queue->hold_capacity : FIRST_HOLDS;
-  roc_hsa_hold *holds = roc_alloc(sizeof *holds * capacity);
-  if (!holds) return roc_fail(err, ROC_OOM, "out of memory: no room for queued work");
-  for (uint32_t i = 0; i < queue->hold_count; i++) {
-    holds[i] = queue->holds[(queue->hold_first + i) % queue->hold_capacity];
+  while (queue->ref_count && first_signal_ref(queue)->ticket <= done)
+    drop_first_signal_ref(queue, true);
+  if (queue->ref_count < queue->ref_capacity) return ROC_OK;
+  uint32_t capacity = queue->ref_capacity ? 2 * queue->ref_capacity : FIRST_SIGNAL_REFS;
+  roc_hsa_signal_ref *signal_refs = roc_alloc(sizeof *signal_refs * capacity);
+  if (!signal_refs) return roc_fail(err, ROC_OOM, "out of memory: no room for queued work");
+  for (uint32_t i = 0; i < queue->ref_count; i++) {
+    signal_refs[i] = queue->signal_refs[(queue->ref_first + i) % queue->ref_capacity];
   }
-  roc_free(queue->holds);
-  queue->holds = holds;
-  queue->hold_first = 0;
-  queue->hold_capacity = capacity;
+  roc_free(queue->signal_refs);
+  queue->signal_refs = signal_refs;
+  queue->ref_first = 0;
+  queue->ref_capacity = capacity;
   return ROC_OK;
 }
 
-roc_ticket roc_hsa_queue_gate(roc_hsa_queue *queue, roc_hsa_signal *signal, bool is_stamp) {
+roc_ticket roc_hsa_queue_barrier(roc_hsa_queue *queue, roc_hsa_signal *signal, bool is_stamp) {
   roc_ticket ticket = issue(queue, NULL);
   if (signal) {
-    uint32_t at = (queue->hold_first + queue->hold_count++) % queue->hold_capacity;
-    queue->holds[at] = (roc_hsa_hold){ticket, signal, is_stamp};
+    uint32_t at = (queue->ref_first + queue->ref_count++) % queue->ref_capacity;
+    queue->signal_refs[at] = (roc_hsa_signal_ref){ticket, signal, is_stamp};
   }
-  publish_gate(queue, signal ? signal->hsa : (hsa_signal_t){0}, counter_of(queue));
+  publish_barrier(queue, signal ? signal->hsa : (hsa_signal_t){0}, counter_of(queue));
   return ticket;
 }
 
@@ -649,8 +652,8 @@ roc_status roc_hsa_stamp_time(roc_dev_stream *base, uint64_t *out_ns, roc_ticket
   stamp->out_ns = out_ns;
   stamp->ticket = atomic_load_explicit(&queue->issued, memory_order_relaxed) + 1;
   append_stamp(queue, stamp);
-  publish_gate(queue, (hsa_signal_t){0}, stamp->signal->hsa);
-  *out_ticket = stream->last = roc_hsa_queue_gate(queue, NULL, false);
+  publish_barrier(queue, (hsa_signal_t){0}, stamp->signal->hsa);
+  *out_ticket = stream->last = roc_hsa_queue_barrier(queue, NULL, false);
   return ROC_OK;
 }
 

@@ -19,11 +19,11 @@ struct roc_hsa_device;
 typedef struct roc_hsa_queue roc_hsa_queue;
 
 /* What a ticket was, for the message when it is the one that stops the queue. */
-typedef struct roc_hsa_note {
+typedef struct roc_hsa_launch_info {
   const char *name, *file; /* NULL: no kernel */
   uint32_t line;
   uint64_t kernarg_end; /* how far the ring of kernargs was used by then */
-} roc_hsa_note;
+} roc_hsa_launch_info;
 
 typedef struct roc_hsa_stamp {
   struct roc_hsa_stamp *next;
@@ -41,11 +41,11 @@ typedef struct roc_hsa_failure {
   char text[640];
 } roc_hsa_failure;
 
-typedef struct roc_hsa_hold {
+typedef struct roc_hsa_signal_ref {
   roc_ticket ticket;
   roc_hsa_signal *signal;
   bool is_stamp; /* of another queue; else it is a job's or a copy's */
-} roc_hsa_hold;
+} roc_hsa_signal_ref;
 
 struct roc_hsa_queue {
   struct roc_hsa_device *device;
@@ -60,14 +60,14 @@ struct roc_hsa_queue {
   _Atomic roc_ticket issued;
   _Atomic roc_ticket completed;                  /* a lower bound; stamps up to it are written */
   roc_hsa_signal *counter_signal, *old_counters; /* old ones may have waiters: kept to the end */
-  roc_hsa_note *notes;                           /* by ticket */
-  uint64_t note_mask;
+  roc_hsa_launch_info *launch_infos;             /* by ticket */
+  uint64_t launch_info_mask;
   /* The ring of kernargs; positions grow for ever. */
   unsigned char *kernargs;
   uint64_t kernarg_head, kernarg_tail;
   /* Signals that packets look at, until the ticket is complete. */
-  roc_hsa_hold *holds;
-  uint32_t hold_first, hold_count, hold_capacity;
+  roc_hsa_signal_ref *signal_refs;
+  uint32_t ref_first, ref_count, ref_capacity;
   roc_hsa_worker worker;
   pthread_mutex_t lock; /* guards the rest, against ROCR's thread and waiters */
   roc_hsa_stamp *stamps, **last_stamp;
@@ -99,9 +99,9 @@ roc_status roc_hsa_queue_reserve(roc_hsa_queue *queue, uint32_t count, roc_error
 /* A packet that waits for `signal` (NULL: for what is before it; is_stamp: from
  * roc_hsa_queue_find_stamp) and completes a ticket, in room that was reserved. The queue takes over
  * the caller's hold of the signal. */
-roc_ticket roc_hsa_queue_gate(roc_hsa_queue *queue, roc_hsa_signal *signal, bool is_stamp);
+roc_ticket roc_hsa_queue_barrier(roc_hsa_queue *queue, roc_hsa_signal *signal, bool is_stamp);
 /* Room to hold one more signal; before the gate. */
-roc_status roc_hsa_queue_reserve_hold(roc_hsa_queue *queue, roc_error *err);
+roc_status roc_hsa_queue_reserve_signal_ref(roc_hsa_queue *queue, roc_error *err);
 /* The signal of the stamp that has this ticket, held for the caller; NULL when there is none. */
 roc_hsa_signal *roc_hsa_queue_find_stamp(roc_hsa_queue *queue, roc_ticket ticket);
 

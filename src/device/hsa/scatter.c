@@ -283,9 +283,10 @@ static roc_status send_block(flight *f, const layout *l, hsa_agent_t agent, int6
 /* ---- the job ------------------------------------------------------------- */
 
 /* Long rows are set by the device. */
-static roc_status fill_rows(roc_hsa_queue *queue, const layout *l, const roc_hsa_place *place,
-                            int64_t offset, const roc_dev_scatter *s, roc_error *err) {
-  roc_hsa_place row = *place;
+static roc_status fill_rows(roc_hsa_queue *queue, const layout *l,
+                            const roc_hsa_pointer_info *place, int64_t offset,
+                            const roc_dev_scatter *s, roc_error *err) {
+  roc_hsa_pointer_info row = *place;
   for (uint64_t z = 0; z < l->layers.extent; z++) {
     for (uint64_t y = 0; y < l->rows.extent; y++) {
       row.address =
@@ -297,7 +298,7 @@ static roc_status fill_rows(roc_hsa_queue *queue, const layout *l, const roc_hsa
   return ROC_OK;
 }
 
-static roc_status send_all(flight *f, const layout *l, const roc_hsa_place *place,
+static roc_status send_all(flight *f, const layout *l, const roc_hsa_pointer_info *place,
                            const roc_dev_scatter *s, roc_error *err) {
   bool is_fill = !s->src, is_long = is_fill && l->run.extent * l->element_bytes >= LONG_ROW;
   uint64_t at[ROC_DEV_MAX_RANK] = {0};
@@ -318,8 +319,8 @@ static roc_status run_scatter(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_
   (void)out_opens;
   const roc_dev_scatter *s = &job->as.scatter;
   char *dst = (char *)(uintptr_t)s->dst;
-  roc_hsa_place place;
-  ROC_TRY(roc_hsa_find_place(dst, s->element_bytes, &place, err));
+  roc_hsa_pointer_info place;
+  ROC_TRY(roc_hsa_find_pointer_info(dst, s->element_bytes, &place, err));
   if (place.kind != ROC_HSA_DEVICE) {
     roc_host_scatter(s);
     return ROC_OK;

@@ -29,7 +29,7 @@ static void run_job(roc_hsa_queue *queue, roc_hsa_job *job) {
     roc_status status = job->run(queue, job, &opens, &err);
     if (status != ROC_OK) roc_hsa_queue_note_failure(queue, job->ticket, err.message);
   }
-  if (!opens) roc_hsa.hsa_signal_store_screlease(job->gate->hsa, 0);
+  if (!opens) roc_hsa.hsa_signal_store_screlease(job->barrier->hsa, 0);
 }
 
 /* The next job, or NULL when the thread is to end.  Lock held. */

@@ -30,7 +30,7 @@ typedef struct emu_descriptor {
   uint8_t user_sgprs; /* registers they take together */
   bool has_group_id[3], has_group_info, has_wave_offset;
   uint8_t item_ids; /* dimensions whose work-item ids vector registers get: 1 to 3 */
-  uint16_t sgprs, vgprs, accumulators; /* registers of each kind, as emu_grant has them */
+  uint16_t sgprs, vgprs, accumulators; /* registers of each kind, as emu_register_limits has them */
   uint32_t mode;                       /* MODE at the start */
 } emu_descriptor;
 

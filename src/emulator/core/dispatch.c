@@ -123,7 +123,7 @@ typedef struct dispatch_task {
   _Atomic uint32_t threads; /* that had memory to take part */
 } dispatch_task;
 
-static uint64_t run_groups(dispatch_task *task, emu_bench *bench) {
+static uint64_t run_groups(dispatch_task *task, emu_group_context *context) {
   emu_dispatch *dispatch = &task->launch->dispatch;
   const uint32_t *groups = dispatch->groups;
   uint64_t executed = 0;
@@ -133,20 +133,20 @@ static uint64_t run_groups(dispatch_task *task, emu_bench *bench) {
     uint64_t row = number / groups[0];
     const uint32_t id[3] = {(uint32_t)(number % groups[0]), (uint32_t)(row % groups[1]),
                             (uint32_t)(row / groups[1])};
-    executed += emu_group_run(bench, task->launch, id);
+    executed += emu_group_run(context, task->launch, id);
   }
   return executed;
 }
 
 static void take_part(emu_task *base) {
   dispatch_task *task = (dispatch_task *)base;
-  emu_bench *bench = task->ops->take_bench(task->ops->ud);
-  if (!bench) return;
-  if (emu_bench_prepare(bench, task->launch)) {
+  emu_group_context *context = task->ops->take_context(task->ops->ud);
+  if (!context) return;
+  if (emu_group_context_prepare(context, task->launch)) {
     atomic_fetch_add(&task->threads, 1);
-    task->ops->count(task->ops->ud, run_groups(task, bench));
+    task->ops->count(task->ops->ud, run_groups(task, context));
   }
-  task->ops->give_bench(task->ops->ud, bench);
+  task->ops->give_context(task->ops->ud, context);
 }
 
 bool emu_dispatch_run(emu_launch *launch, emu_pool *pool, const emu_dispatch_ops *ops) {

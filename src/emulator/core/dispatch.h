@@ -8,9 +8,9 @@
 
 /* What a dispatch takes from its GPU. */
 typedef struct emu_dispatch_ops {
-  /* A bench for the thread that asks, to be given back; NULL when memory is out. */
-  emu_bench *(*take_bench)(void *ud);
-  void (*give_bench)(void *ud, emu_bench *bench);
+  /* A context for the thread that asks, to be given back; NULL when memory is out. */
+  emu_group_context *(*take_context)(void *ud);
+  void (*give_context)(void *ud, emu_group_context *context);
   /* Adds to the instructions executed. */
   void (*count)(void *ud, uint64_t executed);
   void *ud;

@@ -1,4 +1,4 @@
-/* A GPU: its programs, its workers, the benches of the threads that run workgroups, and the names
+/* A GPU: its programs, its workers, the contexts of the threads that run workgroups, and the names
  * of kernels it has run. */
 #include "emulator/core/gpu.h"
 
@@ -26,9 +26,9 @@ struct emu_gpu {
   emu_programs *programs;
   emu_pool *pool;
   _Atomic uint64_t executed;
-  pthread_mutex_t lock;            /* of what follows */
-  emu_bench *benches[MAX_BENCHES]; /* idle ones */
-  unsigned nbenches;
+  pthread_mutex_t lock;                     /* of what follows */
+  emu_group_context *contexts[MAX_BENCHES]; /* idle ones */
+  unsigned ncontexts;
   uint64_t version; /* of the code, from 1 */
   kernel_name names[NAMES];
 };
@@ -51,28 +51,28 @@ void emu_gpu_free(emu_gpu *gpu) {
   if (!gpu) return;
   emu_pool_free(gpu->pool);
   if (gpu->programs) emu_programs_free(gpu->programs);
-  for (unsigned i = 0; i < gpu->nbenches; i++) emu_bench_free(gpu->benches[i]);
+  for (unsigned i = 0; i < gpu->ncontexts; i++) emu_group_context_free(gpu->contexts[i]);
   pthread_mutex_destroy(&gpu->lock);
   roc_free(gpu);
 }
 
-/* ---- benches -------------------------------------------------------------------------------- */
+/* ---- contexts -------------------------------------------------------------------------------- */
 
-static emu_bench *take_bench(void *ud) {
+static emu_group_context *take_context(void *ud) {
   emu_gpu *gpu = ud;
   pthread_mutex_lock(&gpu->lock);
-  emu_bench *bench = gpu->nbenches ? gpu->benches[--gpu->nbenches] : NULL;
+  emu_group_context *context = gpu->ncontexts ? gpu->contexts[--gpu->ncontexts] : NULL;
   pthread_mutex_unlock(&gpu->lock);
-  return bench ? bench : emu_bench_new();
+  return context ? context : emu_group_context_new();
 }
 
-static void give_bench(void *ud, emu_bench *bench) {
+static void give_context(void *ud, emu_group_context *context) {
   emu_gpu *gpu = ud;
   pthread_mutex_lock(&gpu->lock);
-  bool is_kept = gpu->nbenches < MAX_BENCHES;
-  if (is_kept) gpu->benches[gpu->nbenches++] = bench;
+  bool is_kept = gpu->ncontexts < MAX_BENCHES;
+  if (is_kept) gpu->contexts[gpu->ncontexts++] = context;
   pthread_mutex_unlock(&gpu->lock);
-  if (!is_kept) emu_bench_free(bench);
+  if (!is_kept) emu_group_context_free(context);
 }
 
 static void count(void *ud, uint64_t executed) {
@@ -107,7 +107,7 @@ static void find_name(emu_gpu *gpu, const emu_descriptor *descriptor, char *out)
 /* ---- running -------------------------------------------------------------------------------- */
 
 static bool run_watched(emu_gpu *gpu, emu_launch *launch) {
-  const emu_dispatch_ops ops = {take_bench, give_bench, count, gpu};
+  const emu_dispatch_ops ops = {take_context, give_context, count, gpu};
   emu_dispatch *dispatch = &launch->dispatch;
   dispatch->watch = emu_watch_begin(dispatch);
   bool has_ended = emu_dispatch_run(launch, gpu->pool, &ops);
@@ -120,11 +120,11 @@ bool emu_gpu_run(emu_gpu *gpu, const emu_queue_view *view, const void *packet, e
   char name[MAX_NAME] = "";
   if (!emu_dispatch_check(gpu->chip, gpu->map, view, packet, &launch, fault)) return false;
   const emu_descriptor *descriptor = &launch.descriptor;
-  const emu_grant grant = {.wave_size = descriptor->wave_size,
-                           .sgprs = descriptor->sgprs,
-                           .vgprs = descriptor->vgprs,
-                           .accumulators = descriptor->accumulators};
-  const emu_program *program = emu_programs_get(gpu->programs, descriptor->entry, &grant);
+  const emu_register_limits limits = {.wave_size = descriptor->wave_size,
+                                      .sgprs = descriptor->sgprs,
+                                      .vgprs = descriptor->vgprs,
+                                      .accumulators = descriptor->accumulators};
+  const emu_program *program = emu_programs_get(gpu->programs, descriptor->entry, &limits);
   if (!program) {
     fault->kind = EMU_FAULT_PACKET;
     fault->packet = EMU_PACKET_CODE;

@@ -21,7 +21,7 @@ enum {
   TURN = 4096
 };
 
-struct emu_bench {
+struct emu_group_context {
   emu_group group;
   emu_wave waves[EMU_MAX_WAVES];
   emu_row *rows; /* EMU_VGPRS a wavefront; pages nobody touched cost nothing */
@@ -30,25 +30,26 @@ struct emu_bench {
   size_t scratch_bytes;
 };
 
-/* ---- the bench ------------------------------------------------------------------------------ */
+/* ---- the context ------------------------------------------------------------------------------
+ */
 
-emu_bench *emu_bench_new(void) {
-  emu_bench *bench = roc_alloc_aligned(sizeof *bench, 64);
-  if (!bench) return NULL;
-  memset(bench, 0, sizeof *bench);
-  bench->rows = roc_alloc_aligned(sizeof(emu_row) * EMU_VGPRS * EMU_MAX_WAVES, 64);
-  bench->lds = roc_alloc_aligned(LDS_BYTES, 64);
-  if (bench->rows && bench->lds) return bench;
-  emu_bench_free(bench);
+emu_group_context *emu_group_context_new(void) {
+  emu_group_context *context = roc_alloc_aligned(sizeof *context, 64);
+  if (!context) return NULL;
+  memset(context, 0, sizeof *context);
+  context->rows = roc_alloc_aligned(sizeof(emu_row) * EMU_VGPRS * EMU_MAX_WAVES, 64);
+  context->lds = roc_alloc_aligned(LDS_BYTES, 64);
+  if (context->rows && context->lds) return context;
+  emu_group_context_free(context);
   return NULL;
 }
 
-void emu_bench_free(emu_bench *bench) {
-  if (!bench) return;
-  roc_free(bench->rows);
-  roc_free(bench->lds);
-  roc_free(bench->scratch);
-  roc_free(bench);
+void emu_group_context_free(emu_group_context *context) {
+  if (!context) return;
+  roc_free(context->rows);
+  roc_free(context->lds);
+  roc_free(context->scratch);
+  roc_free(context);
 }
 
 static uint32_t private_bytes_of(const emu_launch *launch) {
@@ -60,16 +61,16 @@ static uint32_t count_waves(const uint32_t local[3], uint32_t width) {
   return (local[0] * local[1] * local[2] + width - 1) / width;
 }
 
-bool emu_bench_prepare(emu_bench *bench, const emu_launch *launch) {
+bool emu_group_context_prepare(emu_group_context *context, const emu_launch *launch) {
   uint32_t width = launch->descriptor.wave_size;
   size_t lanes = (size_t)count_waves(launch->dispatch.local, width) * width, nbytes;
   if (!roc_mul_size(lanes, private_bytes_of(launch), &nbytes)) return false;
-  if (nbytes <= bench->scratch_bytes) return true;
-  roc_free(bench->scratch);
-  bench->scratch_bytes = 0;
-  bench->scratch = roc_alloc_aligned(nbytes, 64);
-  if (bench->scratch) bench->scratch_bytes = nbytes;
-  return bench->scratch != NULL;
+  if (nbytes <= context->scratch_bytes) return true;
+  roc_free(context->scratch);
+  context->scratch_bytes = 0;
+  context->scratch = roc_alloc_aligned(nbytes, 64);
+  if (context->scratch) context->scratch_bytes = nbytes;
+  return context->scratch != NULL;
 }
 
 /* ---- scalar registers ----------------------------------------------------------------------- */
@@ -149,20 +150,20 @@ static uint64_t first_lanes(uint32_t count) {
   return count >= 64 ? ~0ull : (1ull << count) - 1;
 }
 
-static void start_wave(emu_bench *bench, emu_launch *launch, uint32_t number) {
-  emu_group *group = &bench->group;
-  emu_wave *wave = &bench->waves[number];
+static void start_wave(emu_group_context *context, emu_launch *launch, uint32_t number) {
+  emu_group *group = &context->group;
+  emu_wave *wave = &context->waves[number];
   uint32_t width = launch->descriptor.wave_size;
   uint32_t nitems = group->local[0] * group->local[1] * group->local[2] - number * width;
   wave->next = launch->dispatch.program->first;
   wave->state = EMU_RUNNING;
   wave->width = (uint8_t)width;
   wave->scc = false;
-  wave->v = bench->rows + (size_t)number * EMU_VGPRS;
+  wave->v = context->rows + (size_t)number * EMU_VGPRS;
   wave->number = number;
   memset(wave->hw, 0, sizeof wave->hw);
   wave->scratch_bytes = private_bytes_of(launch);
-  wave->scratch = bench->scratch + (size_t)number * width * wave->scratch_bytes;
+  wave->scratch = context->scratch + (size_t)number * width * wave->scratch_bytes;
   wave->executed = 0;
   wave->watch = launch->dispatch.watch;
   wave->group = group;
@@ -173,13 +174,13 @@ static void start_wave(emu_bench *bench, emu_launch *launch, uint32_t number) {
 }
 
 /* At the far ends of the grid workgroups have the items that are left. */
-static void start_group(emu_bench *bench, emu_launch *launch, const uint32_t id[3]) {
-  emu_group *group = &bench->group;
+static void start_group(emu_group_context *context, emu_launch *launch, const uint32_t id[3]) {
+  emu_group *group = &context->group;
   emu_dispatch *dispatch = &launch->dispatch;
   group->dispatch = dispatch;
-  group->lds = bench->lds;
+  group->lds = context->lds;
   group->lds_bytes = launch->lds_bytes;
-  group->waves = bench->waves;
+  group->waves = context->waves;
   group->nended = group->nwaiting = 0;
   for (int d = 0; d < 3; d++) {
     uint32_t left = dispatch->grid[d] - id[d] * dispatch->local[d];
@@ -187,7 +188,7 @@ static void start_group(emu_bench *bench, emu_launch *launch, const uint32_t id[
     group->local[d] = left < dispatch->local[d] ? left : dispatch->local[d];
   }
   group->nwaves = count_waves(group->local, launch->descriptor.wave_size);
-  for (uint32_t i = 0; i < group->nwaves; i++) start_wave(bench, launch, i);
+  for (uint32_t i = 0; i < group->nwaves; i++) start_wave(context, launch, i);
   if (dispatch->watch) emu_watch_group(dispatch->watch, group);
 }
 
@@ -243,9 +244,9 @@ static void open_barrier(emu_group *group) {
   }
 }
 
-uint64_t emu_group_run(emu_bench *bench, emu_launch *launch, const uint32_t id[3]) {
-  emu_group *group = &bench->group;
-  start_group(bench, launch, id);
+uint64_t emu_group_run(emu_group_context *context, emu_launch *launch, const uint32_t id[3]) {
+  emu_group *group = &context->group;
+  start_group(context, launch, id);
   while (run_round(group) && group->nended < group->nwaves) {
     if (group->nended + group->nwaiting == group->nwaves) open_barrier(group);
   }

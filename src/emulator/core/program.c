@@ -1,13 +1,13 @@
 /* Programs: keeping decoded code, and checking it against memory.
  *
- * One lock a GPU guards decoding, the cache and the lists of pieces; wavefronts read instructions
+ * One lock a GPU guards decoding, the cache and the lists of blocks; wavefronts read instructions
  * without it. */
 #include "emulator/core/program.h"
 
 #include <pthread.h>
 
 #include "base/alloc.h"
-#include "emulator/core/piece.h"
+#include "emulator/core/decoded_block.h"
 
 enum { MAX_PROGRAMS = 1024 /* kept by a GPU; the oldest unused one makes room */ };
 
@@ -37,34 +37,35 @@ static const emu_op long_op = {.name = "the kernel computes jumps into ever more
 static const emu_inst long_inst = {.run = emu_run_stop, .op = &long_op};
 
 static void free_program(emu_program *program) {
-  for (emu_piece *piece = program->pieces, *next; piece; piece = next) {
-    next = piece->next;
-    emu_piece_free(piece);
+  for (emu_decoded_block *block = program->blocks, *next; block; block = next) {
+    next = block->next;
+    emu_decoded_block_free(block);
   }
   roc_free(program);
 }
 
-static emu_program *decode_program(emu_programs *programs, uint64_t entry, const emu_grant *grant) {
+static emu_program *decode_program(emu_programs *programs, uint64_t entry,
+                                   const emu_register_limits *limits) {
   emu_program *program = roc_zalloc(sizeof *program);
   if (!program) return NULL;
-  program->pieces = emu_piece_decode(&programs->decoder, grant, entry, entry, 0);
-  if (!program->pieces) {
+  program->blocks = emu_decoded_block_decode(&programs->decoder, limits, entry, entry, 0);
+  if (!program->blocks) {
     roc_free(program);
     return NULL;
   }
   program->entry = entry;
-  program->insts = program->pieces->insts;
-  program->ninsts = program->pieces->ninsts;
-  program->first = emu_piece_find(program->pieces, 0);
-  program->grant = *grant;
+  program->insts = program->blocks->insts;
+  program->ninsts = program->blocks->ninsts;
+  program->first = emu_decoded_block_find(program->blocks, 0);
+  program->limits = *limits;
   program->owner = programs;
   program->references = 1; /* the cache's */
   return program;
 }
 
 static bool is_current(const emu_programs *programs, const emu_program *program) {
-  for (const emu_piece *piece = program->pieces; piece; piece = piece->next) {
-    if (!emu_piece_is_current(piece, programs->decoder.map, program->entry)) return false;
+  for (const emu_decoded_block *block = program->blocks; block; block = block->next) {
+    if (!emu_decoded_block_is_current(block, programs->decoder.map, program->entry)) return false;
   }
   return true;
 }
@@ -92,16 +93,16 @@ static void put_first(emu_programs *programs, emu_program *program) {
   programs->first = program;
 }
 
-static bool is_same_grant(const emu_grant *a, const emu_grant *b) {
+static bool is_same_limits(const emu_register_limits *a, const emu_register_limits *b) {
   return a->wave_size == b->wave_size && a->sgprs == b->sgprs && a->vgprs == b->vgprs &&
          a->accumulators == b->accumulators;
 }
 
 /* The cached program, moved to the front, or NULL; one that memory contradicts is dropped. */
-static emu_program *find_program(emu_programs *programs, uint64_t entry, const emu_grant *grant,
-                                 uint64_t version) {
+static emu_program *find_program(emu_programs *programs, uint64_t entry,
+                                 const emu_register_limits *limits, uint64_t version) {
   emu_program **link = &programs->first;
-  while (*link && ((*link)->entry != entry || !is_same_grant(&(*link)->grant, grant))) {
+  while (*link && ((*link)->entry != entry || !is_same_limits(&(*link)->limits, limits))) {
     link = &(*link)->next;
   }
   emu_program *program = *link;
@@ -117,12 +118,12 @@ static emu_program *find_program(emu_programs *programs, uint64_t entry, const e
 }
 
 const emu_program *emu_programs_get(emu_programs *programs, uint64_t entry,
-                                    const emu_grant *grant) {
+                                    const emu_register_limits *limits) {
   pthread_mutex_lock(&programs->lock);
   uint64_t version = atomic_load(&programs->version);
-  emu_program *program = find_program(programs, entry, grant, version);
+  emu_program *program = find_program(programs, entry, limits, version);
   if (!program) {
-    program = decode_program(programs, entry, grant);
+    program = decode_program(programs, entry, limits);
     if (program) {
       if (programs->count == MAX_PROGRAMS) drop_oldest(programs);
       program->version = version;
@@ -144,25 +145,26 @@ void emu_program_release(const emu_program *program) {
 }
 
 const emu_inst *emu_program_at(const emu_program *constant, uint64_t address) {
-  emu_program *program = (emu_program *)constant; /* pieces are added under the lock */
+  emu_program *program = (emu_program *)constant; /* blocks are added under the lock */
   emu_programs *programs = program->owner;
   uint32_t offset = (uint32_t)(address - program->entry), next_index = 0;
   const emu_inst *inst = NULL;
   if (!emu_is_near(program->entry, address)) return &far_inst;
   pthread_mutex_lock(&programs->lock);
-  for (emu_piece *piece = program->pieces; piece && !inst; piece = piece->next) {
-    inst = emu_piece_find(piece, offset);
-    next_index += piece->ninsts;
+  for (emu_decoded_block *block = program->blocks; block && !inst; block = block->next) {
+    inst = emu_decoded_block_find(block, offset);
+    next_index += block->ninsts;
   }
   if (!inst) {
     bool is_full = next_index >= EMU_MAX_INSTRUCTIONS;
-    emu_piece *piece = is_full ? NULL
-                               : emu_piece_decode(&programs->decoder, &program->grant,
-                                                  program->entry, address, next_index);
-    inst = piece ? emu_piece_find(piece, offset) : is_full ? &long_inst : &no_memory_inst;
-    if (piece) {
-      piece->next = program->pieces->next; /* behind the first, which is the program's own */
-      program->pieces->next = piece;
+    emu_decoded_block *block = is_full
+                                   ? NULL
+                                   : emu_decoded_block_decode(&programs->decoder, &program->limits,
+                                                              program->entry, address, next_index);
+    inst = block ? emu_decoded_block_find(block, offset) : is_full ? &long_inst : &no_memory_inst;
+    if (block) {
+      block->next = program->blocks->next; /* behind the first, which is the program's own */
+      program->blocks->next = block;
     }
   }
   pthread_mutex_unlock(&programs->lock);

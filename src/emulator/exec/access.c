@@ -41,7 +41,7 @@ static bool is_one_page(const emu_wave *wave, const emu_access *access) {
   return differ >> EMU_PAGE_SHIFT == 0;
 }
 
-/* Whether all wishes, 33 bits at most, end at or before `size`. */
+/* Whether all addresses, 33 bits at most, end at or before `size`. */
 static bool is_within(const emu_wave *wave, const emu_access *access, uint32_t size) {
   uint64_t limit = (uint64_t)size - access->nbytes, beyond = limit; /* negative: the sign is set */
   for (uint32_t base = 0; base < wave->width; base += 32) {
@@ -50,8 +50,8 @@ static bool is_within(const emu_wave *wave, const emu_access *access, uint32_t s
   return beyond >> 63 == 0;
 }
 
-/* Bits that any of the wishes has. */
-static uint64_t join_wishes(const emu_wave *wave, const emu_access *access) {
+/* Bits that any of the addresses has. */
+static uint64_t join_addresses(const emu_wave *wave, const emu_access *access) {
   uint64_t bits = 0;
   for (uint32_t base = 0; base < wave->width; base += 32) {
     for (uint32_t lane = base; lane < base + 32; lane++) bits |= access->at[lane];
@@ -69,7 +69,7 @@ static void tell_watch(emu_wave *wave, const emu_inst *inst, emu_space space,
 static bool are_aligned(emu_wave *wave, const emu_inst *inst, const emu_access *access,
                         emu_fault_kind fault, const char *where) {
   uint64_t odd = access->nbytes - 1;
-  if (access->kind != EMU_ATOMIC || !(join_wishes(wave, access) & odd)) return true;
+  if (access->kind != EMU_ATOMIC || !(join_addresses(wave, access) & odd)) return true;
   EMU_FOR_ACTIVE(lane, access->lanes) {
     uint64_t at = access->at[lane];
     if (!(at & odd)) continue;

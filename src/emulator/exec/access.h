@@ -2,14 +2,14 @@
  *
  * An instruction fills an emu_access with what each lane wants (an address, or bytes from the begin
  * of LDS or of the lane's private memory) and names the space by its emu_reach function, which
- * checks every lane, tells the watch, and turns the wishes into host pointers: nothing outside of
- * mapped pages, of the workgroup's LDS or of the lane's private memory is ever read or written.
+ * checks every lane, tells the watch, and turns the addresses into host pointers: nothing outside
+ * of mapped pages, of the workgroup's LDS or of the lane's private memory is ever read or written.
  * Loads, stores and atomics then work on the pointers alone.
  *
- * Private memory is wave->scratch: scratch_bytes for lane 0, then for lane 1, and so on.  Kernels
+ * Private memory is wave->scratch: scratch_bytes for lane 0, then for lane 1, and so on. Kernels
  * reach byte `o` of it in three ways that mean the same: as flat address EMU_PRIVATE_APERTURE:o, by
  * scratch_ instructions whose operands add up to o, and by buffer instructions through a resource
- * whose base address is wave->scratch (see buffer.c).  What kernels compute into FLAT_SCRATCH does
+ * whose base address is wave->scratch (see buffer.c). What kernels compute into FLAT_SCRATCH does
  * not matter.
  *
  * Alignment is as AMD's driver configures the hardware: loads and stores at any address, atomics
@@ -35,7 +35,7 @@ typedef struct emu_access {
   uint32_t nbytes;    /* a lane */
   uint64_t lanes;     /* those that take part */
   const void *values; /* of a store, for the watch: nbytes a lane; NULL without a watch */
-  uint64_t at[EMU_LANES] __attribute__((aligned(64))); /* wishes, then host addresses */
+  uint64_t at[EMU_LANES] __attribute__((aligned(64))); /* addresses, then host addresses */
 } emu_access;
 
 /* What a lane's bytes in memory mean in its registers.  LOW and HIGH are the halves of a register

@@ -5,8 +5,9 @@
  *   Coalescing: a wavefront's access needs as many cache lines as it touches (64 bytes each on
  * gfx9, 128 on gfx10); at best the bytes it moves fill their lines.
  *   Bank conflicts: LDS has 32 banks of 4 bytes and gives a word of each in a cycle, so it serves
- * 32 lanes at a time, 16 when a lane moves 8 bytes, 8 when it moves more. Each further word that falls
- * into a bank already in use costs a cycle. Lanes that read one word share it; atomics do not.
+ * 32 lanes at a time, 16 when a lane moves 8 bytes, 8 when it moves more. Each further word that
+ * falls into a bank already in use costs a cycle. Lanes that read one word share it; atomics do
+ * not.
  *   Splits: the wavefront went on with some of its active lanes, leaving the others for later.
  *   Barrier waits: instructions the workgroup's busiest wavefront executed since the last barrier,
  * less the wavefront's own. */

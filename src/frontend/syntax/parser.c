@@ -274,11 +274,12 @@ static roc_status report_long_text(roc_diags *diags, const char *chunk_name, roc
 
 roc_status roc_fe_parse(const char *text, size_t len, const char *chunk_name, roc_diags *diags,
                         roc_ast_chunk **out_chunk, roc_error *err) {
-  return roc_fe_parse_behind(text, len, 0, chunk_name, diags, out_chunk, err);
+  return roc_fe_parse_with_prefix(text, len, 0, chunk_name, diags, out_chunk, err);
 }
 
-roc_status roc_fe_parse_behind(const char *text, size_t len, uint32_t lead, const char *chunk_name,
-                               roc_diags *diags, roc_ast_chunk **out_chunk, roc_error *err) {
+roc_status roc_fe_parse_with_prefix(const char *text, size_t len, uint32_t lead,
+                                    const char *chunk_name, roc_diags *diags,
+                                    roc_ast_chunk **out_chunk, roc_error *err) {
   *out_chunk = NULL;
   if (len > (size_t)MAX_TEXT_MIB * MIB) return report_long_text(diags, chunk_name, err);
   roc_ast_chunk *chunk = make_chunk(text, len, lead, chunk_name);

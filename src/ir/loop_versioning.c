@@ -1,17 +1,17 @@
-/* See version.h.  Works on one region after the other, innermost first: the list of a region is
- * taken out and filled anew, with the condition and both versions where a loop is worth it. */
-#include "ir/version.h"
+/* See loop_versioning.h. Works on one region after the other, innermost first: the list of a region
+ * is taken out and filled anew, with the condition and both versions where a loop is worth it. */
+#include "ir/loop_versioning.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "ir/build.h"
-#include "ir/guard.h"
+#include "ir/check_elimination.h"
 
 enum {
   MAX_LOOP_INSTS = 256, /* larger ones are not copied */
   MAX_BODY_INSTS = 512, /* nor kernels */
-  MAX_PREMISES = 12,
+  MAX_PRECONDITIONS = 12,
   MAX_CHECKS = 16,
   MAX_DEPTH = 8, /* of an index expression */
   MAX_ARGS = 16  /* of an instruction */
@@ -61,25 +61,26 @@ static void mark_region(versioner *v, uint32_t region) {
 }
 
 /* How a value moves with the counter. */
-typedef enum motion { MOTION_NONE, MOTION_UP, MOTION_OTHER } motion;
+typedef enum monotonicity { MONOTONICITY_NONE, MONOTONICITY_UP, MONOTONICITY_OTHER } monotonicity;
 
-static motion motion_of(const versioner *v, uint32_t id, unsigned depth) {
-  if (id >= v->count || !v->is_inside[id]) return MOTION_NONE;
+static monotonicity monotonicity_of(const versioner *v, uint32_t id, unsigned depth) {
+  if (id >= v->count || !v->is_inside[id]) return MONOTONICITY_NONE;
   roc_ir_inst inst = inst_of(v, id);
-  if (inst.op == ROC_IR_GET && inst.aux == v->var) return MOTION_UP;
-  if (inst.op == ROC_IR_GET) return v->is_set[inst.aux] ? MOTION_OTHER : MOTION_NONE;
-  if (!(roc_ir_op_table[inst.op].flags & ROC_IRF_PURE) || depth == MAX_DEPTH) return MOTION_OTHER;
+  if (inst.op == ROC_IR_GET && inst.aux == v->var) return MONOTONICITY_UP;
+  if (inst.op == ROC_IR_GET) return v->is_set[inst.aux] ? MONOTONICITY_OTHER : MONOTONICITY_NONE;
+  if (!(roc_ir_op_table[inst.op].flags & ROC_IRF_PURE) || depth == MAX_DEPTH)
+    return MONOTONICITY_OTHER;
   uint32_t nup = 0;
   for (uint32_t n = 0; n < inst.nargs; n++) {
-    motion of_arg = motion_of(v, arg_of(v, id, n), depth + 1);
-    if (of_arg == MOTION_OTHER) return MOTION_OTHER;
-    nup += of_arg == MOTION_UP;
+    monotonicity of_arg = monotonicity_of(v, arg_of(v, id, n), depth + 1);
+    if (of_arg == MONOTONICITY_OTHER) return MONOTONICITY_OTHER;
+    nup += of_arg == MONOTONICITY_UP;
   }
-  if (nup == 0) return MOTION_NONE;
+  if (nup == 0) return MONOTONICITY_NONE;
   bool adds = inst.op == ROC_IR_ADD && nup == 1;
-  bool subtracts =
-      inst.op == ROC_IR_SUB && nup == 1 && motion_of(v, arg_of(v, id, 0), depth + 1) == MOTION_UP;
-  return adds || subtracts ? MOTION_UP : MOTION_OTHER;
+  bool subtracts = inst.op == ROC_IR_SUB && nup == 1 &&
+                   monotonicity_of(v, arg_of(v, id, 0), depth + 1) == MONOTONICITY_UP;
+  return adds || subtracts ? MONOTONICITY_UP : MONOTONICITY_OTHER;
 }
 
 /* ---- the condition ----------------------------------------------------------------------- */
@@ -108,7 +109,7 @@ static uint32_t at_most(versioner *v, uint32_t a, uint32_t b) {
 static uint32_t add_check(versioner *v, uint32_t all, uint32_t check, uint32_t low, uint32_t high) {
   roc_ir_inst inst = inst_of(v, check);
   uint32_t index = arg_of(v, check, 0);
-  bool moves = motion_of(v, index, 0) == MOTION_UP;
+  bool moves = monotonicity_of(v, index, 0) == MONOTONICITY_UP;
   uint32_t first = compute(v, index, low), last = moves ? compute(v, index, high) : first;
   uint32_t extent = roc_ir_extent(&v->b, inst.aux, (uint32_t)inst.k.i);
   all = both(v, all, at_most(v, roc_ir_const_int(&v->b, 1), first));
@@ -174,7 +175,7 @@ static bool look_at_loop(versioner *v, uint32_t id) {
   uint32_t nkept = 0;
   for (uint32_t i = 0; i < v->nchecks; i++) {
     uint32_t check = v->checks[i];
-    if (motion_of(v, arg_of(v, check, 0), 0) == MOTION_OTHER) continue;
+    if (monotonicity_of(v, arg_of(v, check, 0), 0) == MONOTONICITY_OTHER) continue;
     v->is_dropped[check] = 1;
     v->checks[nkept++] = check;
   }
@@ -242,17 +243,17 @@ static roc_status version_loops(roc_ir_module *module, uint32_t region, roc_erro
   return close_versioner(&v, is_open, err);
 }
 
-roc_status roc_ir_version(roc_ir_module *module, roc_error *err) {
+roc_status roc_ir_version_loops(roc_ir_module *module, roc_error *err) {
   return version_loops(module, 0, err);
 }
 
 /* ---- the whole kernel ---------------------------------------------------------------------- */
 
-static bool is_same_bound(const roc_ir_premise *a, const roc_ir_premise *b) {
+static bool is_same_bound(const roc_ir_precondition *a, const roc_ir_precondition *b) {
   return a->op == b->op && a->aux == b->aux && a->dim == b->dim && a->k == b->k;
 }
 
-static uint32_t emit_bound(versioner *v, const roc_ir_premise *p) {
+static uint32_t emit_bound(versioner *v, const roc_ir_precondition *p) {
   uint32_t bound;
   switch ((roc_ir_op)p->op) {
     case ROC_IR_EXTENT: bound = roc_ir_extent(&v->b, p->aux, (uint32_t)p->dim); break;
@@ -263,16 +264,16 @@ static uint32_t emit_bound(versioner *v, const roc_ir_premise *p) {
 }
 
 /* One comparison per bound, with the least of its extents. */
-static uint32_t emit_premises(versioner *v, const roc_ir_premises *premises) {
+static uint32_t emit_preconditions(versioner *v, const roc_ir_preconditions *preconditions) {
   uint32_t all = ROC_IR_NONE;
-  for (uint32_t i = 0; i < premises->count; i++) {
-    const roc_ir_premise *p = &premises->items[i];
+  for (uint32_t i = 0; i < preconditions->count; i++) {
+    const roc_ir_precondition *p = &preconditions->items[i];
     bool is_done = false;
-    for (uint32_t j = 0; j < i; j++) is_done |= is_same_bound(&premises->items[j], p);
+    for (uint32_t j = 0; j < i; j++) is_done |= is_same_bound(&preconditions->items[j], p);
     if (is_done) continue;
     uint32_t bound = emit_bound(v, p), least = roc_ir_extent(&v->b, p->array, p->axis);
-    for (uint32_t j = i + 1; j < premises->count; j++) {
-      const roc_ir_premise *other = &premises->items[j];
+    for (uint32_t j = i + 1; j < preconditions->count; j++) {
+      const roc_ir_precondition *other = &preconditions->items[j];
       if (!is_same_bound(other, p)) continue;
       uint32_t extent = roc_ir_extent(&v->b, other->array, other->axis);
       least = roc_ir_binary(&v->b, ROC_IR_MIN, least, extent);
@@ -296,13 +297,13 @@ static bool look_at_body(versioner *v, uint32_t region) {
   return true;
 }
 
-/* Returns the region of the copy, which guard.c can now free of checks. */
-static uint32_t version_body(versioner *v, const roc_ir_premises *premises) {
+/* Returns the region of the copy, which check_elimination.c can now free of checks. */
+static uint32_t version_body(versioner *v, const roc_ir_preconditions *preconditions) {
   roc_ir_ids old = v->m->regions.items[0];
   v->m->regions.items[0] = (roc_ir_ids){0};
   v->b.region = 0;
   v->b.loc = inst_of(v, old.items[0]).loc;
-  uint32_t choice = roc_ir_begin_if(&v->b, emit_premises(v, premises));
+  uint32_t choice = roc_ir_begin_if(&v->b, emit_preconditions(v, preconditions));
   for (uint32_t i = 0; i < old.count; i++) copy_inst(v, old.items[i]);
   roc_ir_else(&v->b, choice);
   for (uint32_t i = 0; i < old.count; i++) push_id(v, old.items[i]);
@@ -313,15 +314,16 @@ static uint32_t version_body(versioner *v, const roc_ir_premises *premises) {
 
 roc_status roc_ir_version_launch(roc_ir_module *module, roc_error *err) {
   versioner v;
-  roc_ir_premises premises = {0};
+  roc_ir_preconditions preconditions = {0};
   uint32_t region = 0;
-  roc_status status = roc_ir_find_premises(module, &premises, err);
+  roc_status status = roc_ir_find_preconditions(module, &preconditions, err);
   bool is_open = open_versioner(&v, module);
-  bool is_worth_it = status == ROC_OK && premises.count > 0 && premises.count <= MAX_PREMISES;
-  if (is_open && is_worth_it && look_at_body(&v, 0)) region = version_body(&v, &premises);
-  roc_vec_deinit(&premises);
+  bool is_worth_it =
+      status == ROC_OK && preconditions.count > 0 && preconditions.count <= MAX_PRECONDITIONS;
+  if (is_open && is_worth_it && look_at_body(&v, 0)) region = version_body(&v, &preconditions);
+  roc_vec_deinit(&preconditions);
   roc_status closed = close_versioner(&v, is_open, err);
   if (status == ROC_OK) status = closed;
-  if (status == ROC_OK) status = roc_ir_guard_gpu(module, err);
+  if (status == ROC_OK) status = roc_ir_eliminate_checks_gpu(module, err);
   return status == ROC_OK ? version_loops(module, region, err) : status;
 }

@@ -1,5 +1,5 @@
-/* See cuts.h. */
-#include "ir/cuts.h"
+/* See parallel_regions.h. */
+#include "ir/parallel_regions.h"
 
 #include "base/alloc.h"
 
@@ -21,7 +21,7 @@ static uint8_t cut_region(const roc_ir_module *m, uint32_t region, uint8_t *cuts
   return all;
 }
 
-roc_status roc_ir_cuts(const roc_ir_module *module, uint8_t **out_cuts, roc_error *err) {
+roc_status roc_ir_find_cuts(const roc_ir_module *module, uint8_t **out_cuts, roc_error *err) {
   uint8_t *cuts = roc_zalloc(module->insts.count);
   if (!cuts) return roc_fail(err, ROC_OOM, "out of memory");
   cut_region(module, 0, cuts);

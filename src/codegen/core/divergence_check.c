@@ -11,12 +11,12 @@
 
 #include "base/alloc.h"
 #include "codegen/core/cg.h"
-#include "ir/cuts.h"
+#include "ir/parallel_regions.h"
 #include "ir/uniform.h"
 
 enum { CUTS = ROC_IRF_CUT_WAVE | ROC_IRF_CUT_GROUP };
 
-struct roc_cg_agreement {
+struct roc_cg_divergence {
   roc_ir_uniform uniform;
   bool has_uniform;
   uint8_t *cuts;    /* per instruction: ROC_IRF_CUT_*, nested ones included; heap */
@@ -33,7 +33,7 @@ typedef struct enclosing {
 
 typedef struct walk {
   const roc_ir_module *ir;
-  roc_cg_agreement *a;
+  roc_cg_divergence *a;
   roc_vec(enclosing) around;
   bool failed;
 } walk;
@@ -95,10 +95,10 @@ static bool has_cuts(const roc_ir_module *ir, const uint8_t *cuts) {
   return false;
 }
 
-static bool find_decisions(roc_cg *cg, roc_cg_agreement *a) {
+static bool find_decisions(roc_cg *cg, roc_cg_divergence *a) {
   walk w = {.ir = cg->ir, .a = a};
   a->decides = ROC_ARENA_ARRAY(&cg->arena, uint8_t, cg->ir->insts.count + 1);
-  if (!a->decides || roc_ir_cuts(cg->ir, &a->cuts, NULL) != ROC_OK) return false;
+  if (!a->decides || roc_ir_find_cuts(cg->ir, &a->cuts, NULL) != ROC_OK) return false;
   if (!has_cuts(cg->ir, a->cuts)) return true;
   walk_region(&w, 0);
   roc_vec_deinit(&w.around);
@@ -108,30 +108,30 @@ static bool find_decisions(roc_cg *cg, roc_cg_agreement *a) {
 }
 
 /* NULL: no memory, and the compile fails by the arena. */
-static roc_cg_agreement *agreement_of(roc_cg *cg) {
-  if (cg->agreement) return cg->agreement;
-  roc_cg_agreement *a = ROC_ARENA_NEW(&cg->arena, roc_cg_agreement);
+static roc_cg_divergence *divergence_of(roc_cg *cg) {
+  if (cg->divergence) return cg->divergence;
+  roc_cg_divergence *a = ROC_ARENA_NEW(&cg->arena, roc_cg_divergence);
   if (!a) return NULL;
   if (!find_decisions(cg, a)) {
     roc_free(a->cuts);
     cg->arena.failed = true;
     return NULL;
   }
-  return cg->agreement = a;
+  return cg->divergence = a;
 }
 
-void roc_cg_agreement_close(roc_cg *cg) {
-  if (!cg->agreement) return;
-  roc_free(cg->agreement->cuts);
-  if (cg->agreement->has_uniform) roc_ir_uniform_deinit(&cg->agreement->uniform);
+void roc_cg_divergence_close(roc_cg *cg) {
+  if (!cg->divergence) return;
+  roc_free(cg->divergence->cuts);
+  if (cg->divergence->has_uniform) roc_ir_uniform_deinit(&cg->divergence->uniform);
 }
 
-static bool needs_group(const roc_cg_agreement *a, uint32_t id) {
+static bool needs_group(const roc_cg_divergence *a, uint32_t id) {
   return (a->decides[id] & ROC_IRF_CUT_GROUP) && a->uniform.insts[id] != ROC_IR_UNIFORM_GROUP;
 }
 
 bool roc_cg_agrees_in_group(roc_cg *cg) {
-  const roc_cg_agreement *a = cg->ir->check ? agreement_of(cg) : NULL;
+  const roc_cg_divergence *a = cg->ir->check ? divergence_of(cg) : NULL;
   for (uint32_t id = 0; a && a->has_uniform && id < cg->ir->insts.count; id++) {
     uint8_t op = cg->ir->insts.items[id].op;
     if ((op == ROC_IR_IF || op == ROC_IR_FOR) && needs_group(a, id)) return true;
@@ -161,15 +161,15 @@ static void fail_if(roc_cg *cg, LLVMValueRef parts, uint32_t site) {
   roc_cg_at(cg, same);
 }
 
-void roc_cg_agree(roc_cg *cg, uint32_t id, LLVMValueRef condition) {
-  if (!cg->ir->check || !cg->target->parts || !cg->fault) return;
-  const roc_cg_agreement *a = agreement_of(cg);
+void roc_cg_check_divergence(roc_cg *cg, uint32_t id, LLVMValueRef condition) {
+  if (!cg->ir->check || !cg->target->wave_diverges || !cg->fault) return;
+  const roc_cg_divergence *a = divergence_of(cg);
   if (!a || !a->has_uniform || !a->decides[id]) return;
   bool is_varying = a->uniform.insts[id] == ROC_IR_VARYING;
   bool in_group = needs_group(a, id) && cg->target->group_parts;
   if (!is_varying && !in_group) return;
   uint32_t site = roc_cg_divergent_site(cg, id, a->decides[id] & ROC_IRF_CUT_GROUP);
-  if (is_varying) fail_if(cg, cg->target->parts(cg, condition), site);
+  if (is_varying) fail_if(cg, cg->target->wave_diverges(cg, condition), site);
   LLVMValueRef differs = in_group ? cg->target->group_parts(cg, condition) : NULL;
   if (differs) fail_if(cg, differs, site);
 }

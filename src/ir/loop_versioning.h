@@ -11,8 +11,8 @@
  * else the loop as it was`.  The condition is computed once, in front: for an index that is the
  * same in all iterations, or that is the counter plus such a value, its first and last value are
  * compared with the extent. */
-#ifndef ROC_IR_VERSION_H
-#define ROC_IR_VERSION_H
+#ifndef ROC_IR_LOOP_VERSIONING_H
+#define ROC_IR_LOOP_VERSIONING_H
 
 #include "ir/ir.h"
 
@@ -21,6 +21,6 @@
 /* The whole kernel, then the loops of what has the fewer checks. */
 roc_status roc_ir_version_launch(roc_ir_module *module, roc_error *err);
 /* Loops alone. */
-roc_status roc_ir_version(roc_ir_module *module, roc_error *err);
+roc_status roc_ir_version_loops(roc_ir_module *module, roc_error *err);
 
 #endif

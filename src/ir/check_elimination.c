@@ -1,7 +1,7 @@
-/* See guard.h.  One walk in execution order that keeps, for each variable, the number of the value
- * it holds, and the facts in force (facts.h).  Where paths meet, variables they disagree on get new
- * numbers and facts of one path are dropped. */
-#include "ir/guard.h"
+/* See check_elimination.h. One walk in execution order that keeps, for each variable, the number of
+ * the value it holds, and the facts in force (facts.h). Where paths meet, variables they disagree
+ * on get new numbers and facts of one path are dropped. */
+#include "ir/check_elimination.h"
 
 #include <math.h>
 
@@ -19,7 +19,7 @@ typedef struct outcome {
 
 typedef roc_vec(outcome) outcomes;
 
-typedef struct guard {
+typedef struct eliminator {
   roc_ir_module *m;
   roc_ir_facts f;
   uint32_t *values;      /* per instruction: number of its result */
@@ -28,27 +28,28 @@ typedef struct guard {
   uint32_t *stamps;      /* per variable: the last tick that met it */
   uint32_t *slots;       /* per variable: where, as that tick says */
   uint32_t tick;
-  uint32_t one;              /* number of the integer 1 */
-  roc_ir_premises *premises; /* or NULL: what roc_ir_find_premises wants; checks stay then */
+  uint32_t one; /* number of the integer 1 */
+  roc_ir_preconditions
+      *preconditions; /* or NULL: what roc_ir_find_preconditions wants; checks stay then */
   uint8_t *narrow; /* per instruction, or NULL: what roc_ir_find_narrow wants; checks stay then */
   bool failed;
-} guard;
+} eliminator;
 
-static void assign(guard *g, uint32_t var, uint32_t value) {
+static void assign(eliminator *g, uint32_t var, uint32_t value) {
   if (!roc_vec_push(&g->trail, ((change){var, g->vars[var]}))) g->failed = true;
   g->vars[var] = value;
 }
 
-static uint32_t operand(const guard *g, const roc_ir_inst *inst, uint32_t n) {
+static uint32_t operand(const eliminator *g, const roc_ir_inst *inst, uint32_t n) {
   return g->values[roc_ir_arg(g->m, inst, n)];
 }
 
-static void forget_var(guard *g, uint32_t var) {
+static void forget_var(eliminator *g, uint32_t var) {
   assign(g, var, roc_ir_facts_unknown(&g->f, g->m->vars.items[var].type));
 }
 
 /* Forgets those of the region's variables that this tick has not met. */
-static void forget_assigned(guard *g, uint32_t region) {
+static void forget_assigned(eliminator *g, uint32_t region) {
   const roc_ir_ids *ids = &g->m->regions.items[region];
   for (uint32_t i = 0; i < ids->count; i++) {
     const roc_ir_inst *inst = &g->m->insts.items[ids->items[i]];
@@ -64,7 +65,7 @@ static void forget_assigned(guard *g, uint32_t region) {
 }
 
 /* Gives every variable that the region assigns a new number. */
-static void forget_region(guard *g, uint32_t region) {
+static void forget_region(eliminator *g, uint32_t region) {
   g->tick++;
   forget_assigned(g, region);
 }
@@ -79,10 +80,10 @@ static bool falls_through(const roc_ir_module *m, uint32_t region) {
   return !roc_ir_ends_region(last);
 }
 
-static void walk_region(guard *g, uint32_t region);
+static void walk_region(eliminator *g, uint32_t region);
 
 /* Takes assignments back to `begin` on the trail and tells what they came to. */
-static void take_back(guard *g, uint32_t begin, outcomes *out) {
+static void take_back(eliminator *g, uint32_t begin, outcomes *out) {
   g->tick++;
   for (uint32_t i = begin; i < g->trail.count; i++) {
     change c = g->trail.items[i];
@@ -96,11 +97,11 @@ static void take_back(guard *g, uint32_t begin, outcomes *out) {
   }
 }
 
-static void apply(guard *g, const outcomes *way) {
+static void apply(eliminator *g, const outcomes *way) {
   for (uint32_t i = 0; i < way->count; i++) assign(g, way->items[i].var, way->items[i].after);
 }
 
-static void merge_ways(guard *g, uint32_t test, const outcomes *yes, const outcomes *no) {
+static void merge_ways(eliminator *g, uint32_t test, const outcomes *yes, const outcomes *no) {
   g->tick++;
   for (uint32_t i = 0; i < no->count; i++) {
     g->stamps[no->items[i].var] = g->tick;
@@ -121,14 +122,14 @@ static void merge_ways(guard *g, uint32_t test, const outcomes *yes, const outco
 }
 
 /* What both ways of an IF know when they meet. */
-static void keep_common(guard *g, const roc_ir_relations *common) {
+static void keep_common(eliminator *g, const roc_ir_relations *common) {
   for (uint32_t i = 0; i < common->count; i++) {
     roc_ir_facts_add(&g->f, common->items[i].a, common->items[i].b, common->items[i].k);
   }
 }
 
-static void join_ways(guard *g, const roc_ir_inst *inst, const outcomes *yes, const outcomes *no,
-                      const roc_ir_relations *common) {
+static void join_ways(eliminator *g, const roc_ir_inst *inst, const outcomes *yes,
+                      const outcomes *no, const roc_ir_relations *common) {
   uint32_t test = operand(g, inst, 0);
   if (!falls_through(g->m, inst->k.region[0])) {
     apply(g, no);
@@ -142,7 +143,7 @@ static void join_ways(guard *g, const roc_ir_inst *inst, const outcomes *yes, co
   }
 }
 
-static void walk_if(guard *g, const roc_ir_inst *inst) {
+static void walk_if(eliminator *g, const roc_ir_inst *inst) {
   uint32_t test = operand(g, inst, 0);
   uint32_t begin = g->trail.count;
   outcomes yes = {0}, no = {0};
@@ -165,7 +166,7 @@ static void walk_if(guard *g, const roc_ir_inst *inst) {
 }
 
 /* The variable of a FOR lies between first and last, whichever way the step goes. */
-static void enter_for(guard *g, const roc_ir_inst *inst) {
+static void enter_for(eliminator *g, const roc_ir_inst *inst) {
   uint32_t first = operand(g, inst, 0), last = operand(g, inst, 1);
   roc_ir_range step = roc_ir_facts_range(&g->f, operand(g, inst, 2));
   uint32_t var = g->vars[inst->aux];
@@ -178,7 +179,7 @@ static void enter_for(guard *g, const roc_ir_inst *inst) {
   }
 }
 
-static void walk_nested(guard *g, const roc_ir_inst *inst) {
+static void walk_nested(eliminator *g, const roc_ir_inst *inst) {
   uint32_t region = inst->k.region[0];
   bool is_loop = inst->op != ROC_IR_BLOCK;
   roc_ir_facts_point point = roc_ir_facts_mark(&g->f);
@@ -193,7 +194,7 @@ static void walk_nested(guard *g, const roc_ir_inst *inst) {
   if (inst->op == ROC_IR_FOR) forget_var(g, inst->aux);
 }
 
-static bool is_same_premise(const roc_ir_premise *a, const roc_ir_premise *b) {
+static bool is_same_precondition(const roc_ir_precondition *a, const roc_ir_precondition *b) {
   return a->op == b->op && a->aux == b->aux && a->dim == b->dim && a->k == b->k &&
          a->array == b->array && a->axis == b->axis;
 }
@@ -209,8 +210,8 @@ static uint32_t array_of_extent(const roc_ir_module *m, uint32_t owner) {
   return array;
 }
 
-static void note_premise(guard *g, const roc_ir_inst *inst) {
-  roc_ir_premise p = {.array = inst->aux, .axis = (uint32_t)inst->k.i};
+static void add_precondition(eliminator *g, const roc_ir_inst *inst) {
+  roc_ir_precondition p = {.array = inst->aux, .axis = (uint32_t)inst->k.i};
   uint32_t bound;
   int64_t end;
   if (!roc_ir_facts_launch_bound(&g->f, operand(g, inst, 0), &bound, &p.k)) return;
@@ -221,32 +222,32 @@ static void note_premise(guard *g, const roc_ir_inst *inst) {
   p.op = v->op;
   p.aux = v->op == ROC_IR_EXTENT ? array_of_extent(g->m, v->aux) : v->aux;
   p.dim = v->op == ROC_IR_EXTENT ? v->k : 0;
-  for (uint32_t i = 0; i < g->premises->count; i++) {
-    if (is_same_premise(&g->premises->items[i], &p)) return;
+  for (uint32_t i = 0; i < g->preconditions->count; i++) {
+    if (is_same_precondition(&g->preconditions->items[i], &p)) return;
   }
-  if (!roc_vec_push(g->premises, p)) g->failed = true;
+  if (!roc_vec_push(g->preconditions, p)) g->failed = true;
 }
 
 /* True when the check cannot fail; else states what holds behind it. */
-static bool settle_index(guard *g, const roc_ir_inst *inst) {
+static bool settle_index(eliminator *g, const roc_ir_inst *inst) {
   uint32_t index = operand(g, inst, 0);
   uint32_t extent = roc_ir_facts_extent(&g->f, inst->aux, (uint32_t)inst->k.i);
   bool is_low = roc_ir_facts_le(&g->f, g->one, index);
   if (is_low && roc_ir_facts_le(&g->f, index, extent)) return true;
-  if (is_low && g->premises) note_premise(g, inst);
+  if (is_low && g->preconditions) add_precondition(g, inst);
   roc_ir_facts_add(&g->f, g->one, index, 0);
   roc_ir_facts_add(&g->f, index, extent, 0);
   return false;
 }
 
-static bool settle_nonzero(guard *g, const roc_ir_inst *inst) {
+static bool settle_nonzero(eliminator *g, const roc_ir_inst *inst) {
   if (roc_ir_facts_nonzero(&g->f, operand(g, inst, 0))) return true;
   roc_ir_facts_add_nonzero(&g->f, operand(g, inst, 0));
   return false;
 }
 
 /* A condition that says `value ~= 0`, as the step of a FOR is checked; others are believed. */
-static bool settle_condition(guard *g, const roc_ir_inst *inst) {
+static bool settle_condition(eliminator *g, const roc_ir_inst *inst) {
   uint32_t test = operand(g, inst, 0);
   const roc_ir_value *v = &g->f.values.items[test];
   bool is_nonzero = v->op == ROC_IR_NE && v->args[1] == ROC_IR_VALUE_ZERO;
@@ -257,7 +258,7 @@ static bool settle_condition(guard *g, const roc_ir_inst *inst) {
 
 /* A constant, or an integer made a float: rounding takes one below 2^62 to at most 2^62, which
  * fits. */
-static bool settle_int(guard *g, const roc_ir_inst *inst) {
+static bool settle_int(eliminator *g, const roc_ir_inst *inst) {
   const double limit = 4611686018427387904.0; /* 2^62 */
   const roc_ir_inst *from = &g->m->insts.items[roc_ir_arg(g->m, inst, 0)];
   if (from->op == ROC_IR_CONST) return fabs(from->k.f) <= limit;
@@ -271,12 +272,12 @@ static bool settle_int(guard *g, const roc_ir_inst *inst) {
 
 /* ---- how wide values are ---- */
 
-static bool lies_in(guard *g, uint32_t value, int64_t most) {
+static bool lies_in(eliminator *g, uint32_t value, int64_t most) {
   roc_ir_range range = roc_ir_facts_range(&g->f, value);
   return range.low >= 0 && range.low <= range.high && range.high <= most;
 }
 
-static uint8_t narrow_of(guard *g, const roc_ir_inst *inst, uint32_t value) {
+static uint8_t narrow_of(eliminator *g, const roc_ir_inst *inst, uint32_t value) {
   bool is_int = inst->type == ROC_VT_INT;
   for (uint32_t n = 0; n < inst->nargs; n++) {
     bool takes_int = g->m->insts.items[roc_ir_arg(g->m, inst, n)].type == ROC_VT_INT;
@@ -288,7 +289,7 @@ static uint8_t narrow_of(guard *g, const roc_ir_inst *inst, uint32_t value) {
 }
 
 /* Handles one instruction; true when it is to go. */
-static bool walk_inst(guard *g, uint32_t id) {
+static bool walk_inst(eliminator *g, uint32_t id) {
   const roc_ir_inst *inst = &g->m->insts.items[id];
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_GET: g->values[id] = g->vars[inst->aux]; return false;
@@ -313,11 +314,11 @@ static bool walk_inst(guard *g, uint32_t id) {
   return false;
 }
 
-static void walk_region(guard *g, uint32_t region) {
+static void walk_region(eliminator *g, uint32_t region) {
   roc_ir_ids *ids = &g->m->regions.items[region];
   uint32_t kept = 0;
   for (uint32_t i = 0; i < ids->count; i++) {
-    bool goes = !g->failed && walk_inst(g, ids->items[i]) && !g->narrow && !g->premises;
+    bool goes = !g->failed && walk_inst(g, ids->items[i]) && !g->narrow && !g->preconditions;
     if (goes) continue;
     if (kept != i) ids->items[kept] = ids->items[i];
     kept++;
@@ -325,13 +326,13 @@ static void walk_region(guard *g, uint32_t region) {
   if (kept != ids->count) ids->count = kept;
 }
 
-static uint32_t query(guard *g, roc_ir_op op, uint32_t dim) {
+static uint32_t query(eliminator *g, roc_ir_op op, uint32_t dim) {
   roc_ir_inst inst = {.op = (uint8_t)op, .type = ROC_VT_INT, .aux = dim};
   return roc_ir_facts_value(&g->f, &inst, NULL);
 }
 
 /* No id is over its size. */
-static void state_launch(guard *g) {
+static void state_launch(eliminator *g) {
   static const roc_ir_op pairs[][2] = {{ROC_IR_GLOBAL_ID, ROC_IR_GLOBAL_SIZE},
                                        {ROC_IR_LOCAL_ID, ROC_IR_LOCAL_SIZE},
                                        {ROC_IR_GROUP_ID, ROC_IR_NUM_GROUPS}};
@@ -342,8 +343,9 @@ static void state_launch(guard *g) {
   }
 }
 
-static bool open_guard(guard *g, roc_ir_module *module, const roc_ir_launch_limits *limits) {
-  *g = (guard){.m = module};
+static bool open_eliminator(eliminator *g, roc_ir_module *module,
+                            const roc_ir_launch_limits *limits) {
+  *g = (eliminator){.m = module};
   uint32_t nvars = module->vars.count;
   g->values = roc_zalloc(sizeof *g->values * module->insts.count);
   g->vars = roc_zalloc(sizeof *g->vars * nvars);
@@ -361,7 +363,7 @@ static bool open_guard(guard *g, roc_ir_module *module, const roc_ir_launch_limi
 }
 
 /* Walks the opened guard's module, unless `made` is false, and closes it. */
-static roc_status run_guard(guard *g, bool made, roc_error *err) {
+static roc_status run_eliminator(eliminator *g, bool made, roc_error *err) {
   if (made) walk_region(g, 0);
   bool is_out_of_memory = !made || g->failed || g->f.failed;
   roc_free(g->values);
@@ -373,36 +375,37 @@ static roc_status run_guard(guard *g, bool made, roc_error *err) {
   return is_out_of_memory ? roc_fail(err, ROC_OOM, "out of memory") : ROC_OK;
 }
 
-roc_status roc_ir_guard(roc_ir_module *module, roc_error *err) {
-  guard g;
-  bool made = open_guard(&g, module, &roc_ir_limits_any);
-  return run_guard(&g, made, err);
+roc_status roc_ir_eliminate_checks(roc_ir_module *module, roc_error *err) {
+  eliminator g;
+  bool made = open_eliminator(&g, module, &roc_ir_limits_any);
+  return run_eliminator(&g, made, err);
 }
 
-roc_status roc_ir_guard_gpu(roc_ir_module *module, roc_error *err) {
-  guard g;
-  bool made = open_guard(&g, module, &roc_ir_limits_gpu);
-  return run_guard(&g, made, err);
+roc_status roc_ir_eliminate_checks_gpu(roc_ir_module *module, roc_error *err) {
+  eliminator g;
+  bool made = open_eliminator(&g, module, &roc_ir_limits_gpu);
+  return run_eliminator(&g, made, err);
 }
 
-roc_status roc_ir_find_premises(const roc_ir_module *module, roc_ir_premises *out, roc_error *err) {
-  guard g;
+roc_status roc_ir_find_preconditions(const roc_ir_module *module, roc_ir_preconditions *out,
+                                     roc_error *err) {
+  eliminator g;
   /* Nothing is removed from the module in this mode. */
-  bool made = open_guard(&g, (roc_ir_module *)(uintptr_t)module, &roc_ir_limits_gpu);
-  g.premises = out;
-  return run_guard(&g, made, err);
+  bool made = open_eliminator(&g, (roc_ir_module *)(uintptr_t)module, &roc_ir_limits_gpu);
+  g.preconditions = out;
+  return run_eliminator(&g, made, err);
 }
 
 /* ---- what loops change ---- */
 
-typedef struct motion {
+typedef struct loop_variance {
   const roc_ir_module *m;
   uint8_t *narrow;
   uint8_t *nsets;    /* per variable, saturated at 2 */
   uint8_t *is_bound; /* per variable: what it is set to changes */
-} motion;
+} loop_variance;
 
-static void count_sets(motion *c) {
+static void count_sets(loop_variance *c) {
   for (uint32_t i = 0; i < c->m->insts.count; i++) {
     const roc_ir_inst *inst = &c->m->insts.items[i];
     if (inst->op == ROC_IR_FOR) c->nsets[inst->aux] = 2;
@@ -411,31 +414,31 @@ static void count_sets(motion *c) {
 }
 
 /* A variable with one SET has been set before it is read. */
-static void mark_motion(motion *c, uint32_t region) {
+static void mark_loop_variance(loop_variance *c, uint32_t region) {
   const roc_ir_ids *ids = &c->m->regions.items[region];
   for (uint32_t i = 0; i < ids->count; i++) {
     uint32_t id = ids->items[i];
     const roc_ir_inst *inst = &c->m->insts.items[id];
     bool moves = inst->op == ROC_IR_GET && (c->nsets[inst->aux] > 1 || c->is_bound[inst->aux]);
     for (uint32_t n = 0; n < inst->nargs && !moves; n++) {
-      moves = c->narrow[roc_ir_arg(c->m, inst, n)] & ROC_IR_LOOP_BOUND;
+      moves = c->narrow[roc_ir_arg(c->m, inst, n)] & ROC_IR_LOOP_VARIANT;
     }
-    if (moves) c->narrow[id] |= ROC_IR_LOOP_BOUND;
+    if (moves) c->narrow[id] |= ROC_IR_LOOP_VARIANT;
     if (moves && inst->op == ROC_IR_SET) c->is_bound[inst->aux] = 1;
     if (!roc_ir_has_regions(inst)) continue;
-    mark_motion(c, inst->k.region[0]);
-    if (inst->op == ROC_IR_IF) mark_motion(c, inst->k.region[1]);
+    mark_loop_variance(c, inst->k.region[0]);
+    if (inst->op == ROC_IR_IF) mark_loop_variance(c, inst->k.region[1]);
   }
 }
 
-static bool find_motion(const roc_ir_module *m, uint8_t *narrow) {
-  motion c = {.m = m, .narrow = narrow};
+static bool find_loop_variance(const roc_ir_module *m, uint8_t *narrow) {
+  loop_variance c = {.m = m, .narrow = narrow};
   c.nsets = roc_zalloc(m->vars.count + 1);
   c.is_bound = roc_zalloc(m->vars.count + 1);
   bool made = c.nsets && c.is_bound;
   if (made) {
     count_sets(&c);
-    mark_motion(&c, 0);
+    mark_loop_variance(&c, 0);
   }
   roc_free(c.nsets);
   roc_free(c.is_bound);
@@ -444,13 +447,13 @@ static bool find_motion(const roc_ir_module *m, uint8_t *narrow) {
 
 roc_status roc_ir_find_narrow(const roc_ir_module *module, const roc_ir_launch_limits *limits,
                               uint8_t **out, roc_error *err) {
-  guard g;
+  eliminator g;
   uint8_t *narrow = roc_zalloc(module->insts.count + 1);
   /* Nothing is removed from the module in this mode. */
-  bool made = open_guard(&g, (roc_ir_module *)(uintptr_t)module, limits);
+  bool made = open_eliminator(&g, (roc_ir_module *)(uintptr_t)module, limits);
   g.narrow = narrow;
-  roc_status status = run_guard(&g, made && narrow, err);
-  if (status == ROC_OK && !find_motion(module, narrow)) {
+  roc_status status = run_eliminator(&g, made && narrow, err);
+  if (status == ROC_OK && !find_loop_variance(module, narrow)) {
     status = roc_fail(err, ROC_OOM, "out of memory");
   }
   if (status != ROC_OK) roc_free(narrow);

@@ -1,35 +1,36 @@
 /* Removes checks that cannot fail: CHECK_INDEX, CHECK_NONZERO and CHECK_INT that dominating
  * conditions, loop bounds, earlier checks or the ranges of the values prove.  `if i <= #y then y[i]
  * = … end` keeps none. */
-#ifndef ROC_IR_GUARD_H
-#define ROC_IR_GUARD_H
+#ifndef ROC_IR_CHECK_ELIMINATION_H
+#define ROC_IR_CHECK_ELIMINATION_H
 
 #include "ir/facts.h"
 
-roc_status roc_ir_guard(roc_ir_module *module, roc_error *err);
+roc_status roc_ir_eliminate_checks(roc_ir_module *module, roc_error *err);
 /* The same for code that runs on a GPU, whose launches have smaller sizes. */
-roc_status roc_ir_guard_gpu(roc_ir_module *module, roc_error *err);
+roc_status roc_ir_eliminate_checks_gpu(roc_ir_module *module, roc_error *err);
 
 /* Something about the launch that would prove a check: bound + k <= extent. */
-typedef struct roc_ir_premise {
+typedef struct roc_ir_precondition {
   uint8_t op;           /* of the bound: EXTENT, PARAM, or a size */
   uint32_t aux;         /* as of such an instruction */
   int64_t dim;          /* of an EXTENT */
   int64_t k;            /* bound + k does not wrap */
   uint32_t array, axis; /* the extent's */
-} roc_ir_premise;
+} roc_ir_precondition;
 
-typedef roc_vec(roc_ir_premise) roc_ir_premises;
+typedef roc_vec(roc_ir_precondition) roc_ir_preconditions;
 
-/* Appends the premises for all index checks of the module whose upper bound is all that is not
+/* Appends the preconditions for all index checks of the module whose upper bound is all that is not
  * proved; each once. */
-roc_status roc_ir_find_premises(const roc_ir_module *module, roc_ir_premises *out, roc_error *err);
+roc_status roc_ir_find_preconditions(const roc_ir_module *module, roc_ir_preconditions *out,
+                                     roc_error *err);
 
 /* What the same walk tells of an instruction's integers, in the order in which code is run. */
 typedef enum roc_ir_narrow {
   ROC_IR_NARROW = 1,        /* operands and result lie in 0 … 2^32-1, each without wrapping */
   ROC_IR_NARROW_SIGNED = 2, /* the result lies in 0 … 2^31-1 */
-  ROC_IR_LOOP_BOUND = 4     /* it changes from iteration to iteration of a loop around it */
+  ROC_IR_LOOP_VARIANT = 4   /* it changes from iteration to iteration of a loop around it */
 } roc_ir_narrow;
 
 /* Sets *out (roc_free'd by the caller) to a set of these per instruction; what is not in a region

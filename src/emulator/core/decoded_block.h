@@ -1,14 +1,14 @@
 /* Pieces of decoded code: the instructions that can be reached from an address, laid out in the
- * order of their addresses (program.h). A piece never changes or moves while its program lives. */
-#ifndef ROC_EMULATOR_CORE_PIECE_H
-#define ROC_EMULATOR_CORE_PIECE_H
+ * order of their addresses (program.h). A block never changes or moves while its program lives. */
+#ifndef ROC_EMULATOR_CORE_DECODED_BLOCK_H
+#define ROC_EMULATOR_CORE_DECODED_BLOCK_H
 
 #include "emulator/isa/disasm.h"
 #include "emulator/core/program.h"
 
 /* Of a program, from its begin or from where a register led. */
-struct emu_piece {
-  emu_piece *next;
+struct emu_decoded_block {
+  emu_decoded_block *next;
   emu_inst *insts; /* in the order of addresses */
   uint32_t ninsts;
   uint8_t *code; /* the bytes they were made of, one instruction after the other */
@@ -32,13 +32,14 @@ static inline bool emu_is_near(uint64_t entry, uint64_t address) {
 /* The code reachable from `address`, its indices from first_index on, its offsets counted from
  * `entry`, which is near.  Where it must not be executed stand instructions that stop.  NULL when
  * memory is out or LLVM does not know the chip. */
-emu_piece *emu_piece_decode(emu_decoder *decoder, const emu_grant *grant, uint64_t entry,
-                            uint64_t address, uint32_t first_index);
-void emu_piece_free(emu_piece *piece);
+emu_decoded_block *emu_decoded_block_decode(emu_decoder *decoder, const emu_register_limits *limits,
+                                            uint64_t entry, uint64_t address, uint32_t first_index);
+void emu_decoded_block_free(emu_decoded_block *block);
 /* The instruction with that offset, or NULL. */
-const emu_inst *emu_piece_find(const emu_piece *piece, uint32_t offset);
-/* Whether memory still holds the bytes the piece was made of, and still lacks what it lacked. */
-bool emu_piece_is_current(const emu_piece *piece, const emu_map *map, uint64_t entry);
+const emu_inst *emu_decoded_block_find(const emu_decoded_block *block, uint32_t offset);
+/* Whether memory still holds the bytes the block was made of, and still lacks what it lacked. */
+bool emu_decoded_block_is_current(const emu_decoded_block *block, const emu_map *map,
+                                  uint64_t entry);
 
 /* Stops the wavefront; the name of the instruction's op is the message. */
 emu_run emu_run_stop;

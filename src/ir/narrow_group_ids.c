@@ -1,7 +1,7 @@
-/* See clamp.h.  One walk in execution order: behind each product of a group's number, and each sum
- * with one, goes its clamped twin; users that cannot tell get the twin.  What nobody uses in the
- * end is dead code, which a later pass removes. */
-#include "ir/clamp.h"
+/* See narrow_group_ids.h. One walk in execution order: behind each product of a group's number, and
+ * each sum with one, goes its clamped twin; users that cannot tell get the twin. What nobody uses
+ * in the end is dead code, which a later pass removes. */
+#include "ir/narrow_group_ids.h"
 
 #include "base/alloc.h"
 #include "ir/build.h"
@@ -181,7 +181,7 @@ static bool has_group_ids(const roc_ir_module *m) {
   return false;
 }
 
-roc_status roc_ir_clamp_groups(roc_ir_module *module, roc_error *err) {
+roc_status roc_ir_narrow_group_ids(roc_ir_module *module, roc_error *err) {
   if (!has_group_ids(module)) return ROC_OK;
   clamper c = {.m = module, .count = module->insts.count};
   c.twins = roc_alloc(c.count * sizeof *c.twins);

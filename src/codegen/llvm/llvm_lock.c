@@ -1,5 +1,5 @@
-/* Shares in LLVM; see running.h. */
-#include "codegen/llvm/running.h"
+/* Shares in LLVM; see llvm_lock.h. */
+#include "codegen/llvm/llvm_lock.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,7 +9,7 @@ static _Atomic uint32_t count, most; /* of compiles */
 static _Thread_local enum { NOTHING, SHARE, ALL } held;
 static _Thread_local bool compiles;
 
-void roc_running_begin(bool is_compile) {
+void roc_llvm_lock_shared(bool is_compile) {
   pthread_rwlock_rdlock(&lock);
   held = SHARE;
   compiles = is_compile;
@@ -19,27 +19,27 @@ void roc_running_begin(bool is_compile) {
   }
 }
 
-void roc_running_end(void) {
+void roc_llvm_unlock_shared(void) {
   if (compiles) atomic_fetch_sub(&count, 1);
   held = NOTHING;
   pthread_rwlock_unlock(&lock);
 }
 
-void roc_running_alone_begin(void) {
-  roc_running_end();
+void roc_llvm_lock_exclusive(void) {
+  roc_llvm_unlock_shared();
   pthread_rwlock_wrlock(&lock);
   held = ALL;
 }
 
-void roc_running_alone_end(void) {
+void roc_llvm_unlock_exclusive(void) {
   held = NOTHING;
   pthread_rwlock_unlock(&lock);
-  roc_running_begin(compiles);
+  roc_llvm_lock_shared(compiles);
 }
 
-bool roc_running_abandon(void) {
+bool roc_llvm_lock_abandon(void) {
   bool was_alone = held == ALL;
-  if (held == SHARE) roc_running_end();
+  if (held == SHARE) roc_llvm_unlock_shared();
   if (was_alone) {
     held = NOTHING;
     pthread_rwlock_unlock(&lock);
@@ -47,6 +47,6 @@ bool roc_running_abandon(void) {
   return was_alone;
 }
 
-uint32_t roc_running_most(void) {
+uint32_t roc_llvm_lock_most(void) {
   return atomic_load(&most);
 }

@@ -1,10 +1,10 @@
 /* A kernel that is there twice: the fast one behind a condition that the whole launch shares, the
- * slow one for when it does not hold (ir/version.h makes them, as the two ways of an IF that ends
- * the body).
+ * slow one for when it does not hold (ir/loop_versioning.h makes them, as the two ways of an IF
+ * that ends the body).
  *
- * As an ordinary IF LLVM would keep masks to leave the one way and enter the other.  So the fast
+ * As an ordinary IF LLVM would keep masks to leave the one way and enter the other. So the fast
  * kernel runs into the slow one, as far as LLVM can see, but ends the wavefront first, by an
- * instruction that LLVM does not look into.  It stands where all work-items meet after the fast
+ * instruction that LLVM does not look into. It stands where all work-items meet after the fast
  * kernel, and once more where the last of its work is done, if nobody can have anything left to do
  * then: that spares the straight way putting back the mask of the guard (`if i <= #y`). */
 #include <string.h>
@@ -37,7 +37,7 @@ static bool is_shared_by_launch(const roc_cg *cg, uint32_t id) {
   return true;
 }
 
-bool roc_cg_is_choice(const roc_cg *cg, uint32_t id) {
+bool roc_cg_is_versioned_kernel(const roc_cg *cg, uint32_t id) {
   const roc_ir_ids *body = &cg->ir->regions.items[0];
   const roc_ir_inst *inst = inst_of(cg, id);
   return cg->narrow && cg->ir->check && inst->op == ROC_IR_IF && roc_vec_last(body) == id &&
@@ -96,13 +96,13 @@ void roc_cg_end_region(roc_cg *cg) {
   if (!has_left && roc_cg_is_open(cg)) end_wave(cg);
 }
 
-void roc_cg_choice(roc_cg *cg, uint32_t id) {
+void roc_cg_kernel_versions(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = inst_of(cg, id);
   LLVMBasicBlockRef fast = roc_cg_block(cg, "fast"), slow = roc_cg_block(cg, "slow");
   LLVMBasicBlockRef exit = cg->exit;
   roc_cg_branch_likely(cg, roc_cg_operand(cg, inst, 0), fast, slow);
   roc_cg_at(cg, fast);
-  cg->way = ROC_CG_FAST;
+  cg->version = ROC_CG_VERSIONED;
   cg->exit = roc_cg_block(cg, "fast.end");
   cg->last_region = last_guarded(cg, inst->k.region[0]);
   roc_cg_region(cg, inst->k.region[0]);
@@ -113,11 +113,11 @@ void roc_cg_choice(roc_cg *cg, uint32_t id) {
   LLVMBuildBr(cg->b, slow);
   cg->exit = exit;
   roc_cg_at(cg, slow);
-  cg->way = ROC_CG_SLOW;
-  cg->target->hide_launch(cg); /* else LLVM moves what both compute in front of both */
-  roc_cg_shared_fault faults;  /* it is there for the faults, and should not take long to compile */
+  cg->version = ROC_CG_FALLBACK;
+  cg->target->opaque_launch(cg); /* else LLVM moves what both compute in front of both */
+  roc_cg_shared_fault faults; /* it is there for the faults, and should not take long to compile */
   roc_cg_share_faults(cg, &faults);
   roc_cg_region(cg, inst->k.region[1]);
-  cg->way = ROC_CG_FAULTS;
+  cg->version = ROC_CG_FALLBACK_FAULTS;
   roc_cg_end_shared_faults(cg);
 }

@@ -66,7 +66,7 @@ static LLVMValueRef make_value(roc_cg *cg, LLVMBuilderRef b, const arrival *a) {
   LLVMPositionBuilderBefore(b, end);
   LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(end));
   LLVMValueRef low = LLVMConstInt(i32, (uint32_t)bits, 0), high = LLVMConstInt(i32, bits >> 32, 0);
-  high = roc_amdgpu_hide_scalar(b, high);
+  high = roc_amdgpu_opaque_scalar(b, high);
   LLVMValueRef value = LLVMBuildInsertElement(b, LLVMGetPoison(pair), low, roc_cg_i32(cg, 0), "");
   value = LLVMBuildInsertElement(b, value, high, roc_cg_i32(cg, 1), "");
   return LLVMBuildBitCast(b, value, LLVMTypeOf(a->constant), "");
@@ -199,7 +199,7 @@ static void keep_in_place(roc_cg *cg, search *s, LLVMBuilderRef b, LLVMValueRef 
     LLVMValueRef end = LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(phi, i));
     LLVMPositionBuilderBefore(b, end);
     LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(end));
-    LLVMSetOperand(phi, i, roc_amdgpu_hide(cg, b, value));
+    LLVMSetOperand(phi, i, roc_amdgpu_opaque(cg, b, value));
   }
 }
 

@@ -48,18 +48,18 @@ static void count_loops(const roc_ir_module *ir, uint32_t region, uint32_t depth
   }
 }
 
-roc_status roc_cg_choose_effort(roc_cg *cg, roc_error *err) {
-  cg->effort = ROC_CG_FULL;
+roc_status roc_cg_choose_opt_tier(roc_cg *cg, roc_error *err) {
+  cg->opt_tier = ROC_CG_FULL;
   if (cg->options->opt_level >= 0) return ROC_OK;
   uint64_t count = count_insts(cg->mod);
   loop_count loops = {0};
   count_loops(cg->ir, 0, 0, &loops);
-  if (loops.all > MANY_LOOPS) cg->effort = ROC_CG_NO_SLP;
-  if (count > LARGE_INSTS) cg->effort = ROC_CG_SCALAR;
-  if (loops.deepest > DEEP_LOOPS) cg->effort = ROC_CG_NO_COUNTERS;
+  if (loops.all > MANY_LOOPS) cg->opt_tier = ROC_CG_NO_SLP;
+  if (count > LARGE_INSTS) cg->opt_tier = ROC_CG_SCALAR;
+  if (loops.deepest > DEEP_LOOPS) cg->opt_tier = ROC_CG_NO_COUNTERS;
   bool is_huge = count > HUGE_INSTS || loops.all > HUGE_LOOPS || loops.deepest > DEEPEST_LOOPS;
   if (!is_huge) return ROC_OK;
-  cg->effort = ROC_CG_LINEAR;
+  cg->opt_tier = ROC_CG_LINEAR;
   roc_cg_options quick = *cg->options;
   quick.opt_level = 0;
   roc_machine *machine = roc_machine_take(cg->target, &quick, err);

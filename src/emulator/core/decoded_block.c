@@ -1,5 +1,5 @@
 /* Decoding: following the control flow from an address, and laying out what was found. */
-#include "emulator/core/piece.h"
+#include "emulator/core/decoded_block.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,22 +44,22 @@ static const emu_op unreadable_op = {.name = "code that cannot be read",
                                      .run = run_unreadable,
                                      .generations = EMU_ALL,
                                      .class = EMU_CLASS_NOTHING};
-static const emu_op no_way_op = {.name = "no branch leads here",
-                                 .run = emu_run_stop,
-                                 .generations = EMU_ALL,
-                                 .class = EMU_CLASS_NOTHING};
-static const emu_inst no_way_inst = {.run = emu_run_stop, .op = &no_way_op};
+static const emu_op unreachable_op = {.name = "no branch leads here",
+                                      .run = emu_run_stop,
+                                      .generations = EMU_ALL,
+                                      .class = EMU_CLASS_NOTHING};
+static const emu_inst unreachable_inst = {.run = emu_run_stop, .op = &unreachable_op};
 
 /* Makes *inst stop with `text`; false when memory is out. */
-static bool make_stop(emu_piece *piece, emu_inst *inst, const char *text) {
+static bool make_stop(emu_decoded_block *block, emu_inst *inst, const char *text) {
   size_t length = strlen(text) + 1;
   stop_text *made = roc_zalloc(sizeof *made + length);
   if (!made) return false;
   memcpy(made->text, text, length);
   made->op = (emu_op){
       .name = made->text, .run = emu_run_stop, .generations = EMU_ALL, .class = EMU_CLASS_NOTHING};
-  made->next = piece->stops;
-  piece->stops = made;
+  made->next = block->stops;
+  block->stops = made;
   inst->op = &made->op;
   inst->run = emu_run_stop;
   return true;
@@ -67,7 +67,7 @@ static bool make_stop(emu_piece *piece, emu_inst *inst, const char *text) {
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
-/* An instruction found, before the piece is laid out. */
+/* An instruction found, before the block is laid out. */
 typedef struct found {
   uint64_t address;
   uint64_t target; /* address; flow says whether there is one */
@@ -78,15 +78,15 @@ typedef struct found {
 
 typedef struct search {
   emu_decoder *decoder;
-  const emu_grant *grant;
+  const emu_register_limits *limits;
   uint64_t entry; /* of the program */
-  emu_piece *piece;
+  emu_decoded_block *block;
   roc_vec(found) found;
   roc_vec(uint64_t) waiting; /* addresses still to be followed */
   uint32_t *slots;           /* hash of addresses: index in found + 1 */
   uint32_t nslots;
   uint64_t readable;    /* page last found to be readable, + 1 */
-  uint32_t first_index; /* of the piece's instructions */
+  uint32_t first_index; /* of the block's instructions */
 } search;
 
 static bool can_read_page(search *s, uint64_t address) {
@@ -140,30 +140,33 @@ void emu_decoder_close(emu_decoder *decoder) {
   for (unsigned i = 0; i < 2; i++) emu_disasm_free(decoder->disasms[i]);
 }
 
-static bool is_granted(const emu_grant *grant, const emu_operand *operand) {
+static bool is_within_limits(const emu_register_limits *limits, const emu_operand *operand) {
   unsigned end = operand->reg + (operand->nregs ? operand->nregs : 1u);
   if (operand->kind == EMU_OPERAND_SGPR) {
-    return operand->reg >= EMU_SGPR_FLAT_SCRATCH || end <= grant->sgprs;
+    return operand->reg >= EMU_SGPR_FLAT_SCRATCH || end <= limits->sgprs;
   }
   if (operand->kind != EMU_OPERAND_VGPR) return true;
-  if (operand->reg < EMU_VGPRS / 2) return end <= grant->vgprs;
-  return end <= EMU_VGPRS / 2 + (unsigned)grant->accumulators;
+  if (operand->reg < EMU_VGPRS / 2) return end <= limits->vgprs;
+  return end <= EMU_VGPRS / 2 + (unsigned)limits->accumulators;
 }
 
 /* Whether the instruction keeps to the kernel's registers; `why`: the one that is not. */
-static bool check_registers(const emu_grant *grant, const emu_inst *inst, char why[MAX_TEXT]) {
+static bool check_registers(const emu_register_limits *limits, const emu_inst *inst,
+                            char why[MAX_TEXT]) {
   const emu_operand *wrong = NULL;
   for (unsigned n = 0; n < EMU_MAX_DST; n++) {
-    if (!is_granted(grant, &inst->dst[n])) wrong = &inst->dst[n];
+    if (!is_within_limits(limits, &inst->dst[n])) wrong = &inst->dst[n];
   }
   for (unsigned n = 0; n < EMU_MAX_SRC; n++) {
-    if (!is_granted(grant, &inst->src[n])) wrong = &inst->src[n];
+    if (!is_within_limits(limits, &inst->src[n])) wrong = &inst->src[n];
   }
   if (!wrong) return true;
   bool is_scalar = wrong->kind == EMU_OPERAND_SGPR;
   bool is_accumulator = !is_scalar && wrong->reg >= EMU_VGPRS / 2;
   unsigned first = wrong->reg - (is_accumulator ? EMU_VGPRS / 2 : 0);
-  unsigned count = is_scalar ? grant->sgprs : is_accumulator ? grant->accumulators : grant->vgprs;
+  unsigned count = is_scalar        ? limits->sgprs
+                   : is_accumulator ? limits->accumulators
+                                    : limits->vgprs;
   snprintf(why, MAX_TEXT,
            "%s names register %c%u, but the kernel's descriptor asks for %u registers of that kind",
            inst->op->name,
@@ -186,7 +189,7 @@ static bool decode_one(search *s, found *out) {
     out->inst.run = run_unreadable;
     return true;
   }
-  unsigned wave_size = s->grant->wave_size;
+  unsigned wave_size = s->limits->wave_size;
   unsigned size =
       emu_disasm_text(disasm_of(decoder, wave_size), out->code, readable, text, sizeof text);
   if (size == 0) {
@@ -195,13 +198,13 @@ static bool decode_one(search *s, found *out) {
     snprintf(why, sizeof why, "there is no instruction of %s with the code 0x%08x",
              decoder->chip->name, word);
     out->inst.size = 4;
-    return make_stop(s->piece, &out->inst, why);
+    return make_stop(s->block, &out->inst, why);
   }
   emu_decoded decoded;
   if (!emu_decode(text, out->code, size, generation, wave_size, &decoded, why, sizeof why) ||
-      !check_registers(s->grant, &decoded.inst, why)) {
+      !check_registers(s->limits, &decoded.inst, why)) {
     out->inst.size = (uint8_t)size;
-    return make_stop(s->piece, &out->inst, why);
+    return make_stop(s->block, &out->inst, why);
   }
   out->inst = decoded.inst;
   out->flow = decoded.flow;
@@ -248,7 +251,7 @@ static uint32_t index_of(const search *s, uint64_t address) {
 }
 
 /* Whether what `f` falls through to stands behind it in the array.  It does not where two readings
- * of the same bytes overlap, behind too long a piece, or where offsets end. */
+ * of the same bytes overlap, behind too long a block, or where offsets end. */
 static bool is_followed(const search *s, uint32_t i) {
   const found *f = &s->found.items[i];
   if (f->flow == EMU_FLOW_END || f->flow == EMU_FLOW_BRANCH) return true;
@@ -256,17 +259,17 @@ static bool is_followed(const search *s, uint32_t i) {
 }
 
 static bool lay_out(search *s, uint8_t *flows) {
-  emu_piece *piece = s->piece;
+  emu_decoded_block *block = s->block;
   uint32_t count = s->found.count, nbytes = 0;
   qsort(s->found.items, count, sizeof *s->found.items, compare_addresses);
   for (uint32_t i = 0; i < count; i++) nbytes += s->found.items[i].inst.size;
-  piece->insts = roc_alloc(sizeof *piece->insts * ((size_t)count + 1));
-  piece->code = roc_alloc(nbytes);
-  if (!piece->insts || !piece->code) return false;
-  uint8_t *code = piece->code;
+  block->insts = roc_alloc(sizeof *block->insts * ((size_t)count + 1));
+  block->code = roc_alloc(nbytes);
+  if (!block->insts || !block->code) return false;
+  uint8_t *code = block->code;
   for (uint32_t i = 0; i < count; i++) {
     const found *f = &s->found.items[i];
-    emu_inst *inst = &piece->insts[i];
+    emu_inst *inst = &block->insts[i];
     *inst = f->inst;
     inst->offset = (uint32_t)(f->address - s->entry);
     inst->index = s->first_index + i;
@@ -274,7 +277,7 @@ static bool lay_out(search *s, uint8_t *flows) {
     inst->target = s->first_index + target;
     flows[i] = (uint8_t)f->flow;
     if (target == count || !is_followed(s, i)) {
-      if (!make_stop(piece, inst,
+      if (!make_stop(block, inst,
                      "the code around it cannot be followed: it overlaps, is too long or leads "
                      "more than 2 GiB away from the kernel")) {
         return false;
@@ -285,8 +288,8 @@ static bool lay_out(search *s, uint8_t *flows) {
     memcpy(code, f->code, inst->size);
     code += inst->size;
   }
-  piece->insts[count] = no_way_inst; /* nothing leads there */
-  piece->ninsts = count;
+  block->insts[count] = unreachable_inst; /* nothing leads there */
+  block->ninsts = count;
   return true;
 }
 
@@ -297,26 +300,26 @@ typedef struct hazard {
 } hazard;
 
 typedef struct hazards {
-  emu_piece *piece;
+  emu_decoded_block *block;
   roc_vec(hazard) list;
 } hazards;
 
 static bool note_hazard(void *ud, uint32_t at, const char *text) {
   hazards *h = ud;
   emu_inst made;
-  if (!make_stop(h->piece, &made, text)) return false;
+  if (!make_stop(h->block, &made, text)) return false;
   return roc_vec_push(&h->list, ((hazard){at, made.op}));
 }
 
 /* Makes stops of instructions that use a register before its load was waited for. */
 static bool check_waits(search *s, const uint8_t *flows, uint32_t first) {
-  emu_piece *piece = s->piece;
-  hazards h = {.piece = piece};
+  emu_decoded_block *block = s->block;
+  hazards h = {.block = block};
   if (!emu_wants_wait_check()) return true;
-  bool ok = emu_check_waits(piece->insts, flows, piece->ninsts, first, s->grant->wave_size,
+  bool ok = emu_check_waits(block->insts, flows, block->ninsts, first, s->limits->wave_size,
                             note_hazard, &h);
   for (uint32_t i = h.list.count; ok && i > 0; i--) { /* the first of an instruction's stays */
-    emu_inst *inst = &piece->insts[h.list.items[i - 1].at];
+    emu_inst *inst = &block->insts[h.list.items[i - 1].at];
     inst->op = h.list.items[i - 1].stop;
     inst->run = emu_run_stop;
   }
@@ -324,24 +327,24 @@ static bool check_waits(search *s, const uint8_t *flows, uint32_t first) {
   return ok;
 }
 
-void emu_piece_free(emu_piece *piece) {
-  if (!piece) return;
-  for (stop_text *each = piece->stops, *next; each; each = next) {
+void emu_decoded_block_free(emu_decoded_block *block) {
+  if (!block) return;
+  for (stop_text *each = block->stops, *next; each; each = next) {
     next = each->next;
     roc_free(each);
   }
-  roc_free(piece->insts);
-  roc_free(piece->code);
-  roc_free(piece);
+  roc_free(block->insts);
+  roc_free(block->code);
+  roc_free(block);
 }
 
 /* The index of the first instruction at or behind the offset. Offsets are ordered as signed numbers
- * are, from the piece's lowest address on. */
-static uint32_t find_first(const emu_piece *piece, uint32_t offset) {
-  uint32_t low = 0, high = piece->ninsts;
+ * are, from the block's lowest address on. */
+static uint32_t find_first(const emu_decoded_block *block, uint32_t offset) {
+  uint32_t low = 0, high = block->ninsts;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if ((int32_t)piece->insts[middle].offset < (int32_t)offset) {
+    if ((int32_t)block->insts[middle].offset < (int32_t)offset) {
       low = middle + 1;
     } else {
       high = middle;
@@ -350,65 +353,67 @@ static uint32_t find_first(const emu_piece *piece, uint32_t offset) {
   return low;
 }
 
-const emu_inst *emu_piece_find(const emu_piece *piece, uint32_t offset) {
-  uint32_t at = find_first(piece, offset);
-  bool is_there = at < piece->ninsts && piece->insts[at].offset == offset;
-  return is_there ? &piece->insts[at] : NULL;
+const emu_inst *emu_decoded_block_find(const emu_decoded_block *block, uint32_t offset) {
+  uint32_t at = find_first(block, offset);
+  bool is_there = at < block->ninsts && block->insts[at].offset == offset;
+  return is_there ? &block->insts[at] : NULL;
 }
 
 static uint64_t address_of(uint64_t entry, const emu_inst *inst) {
   return entry + (uint64_t)(int64_t)(int32_t)inst->offset;
 }
 
-/* A piece that is given its instructions' lines. */
+/* A block that is given its instructions' lines. */
 typedef struct lines {
-  emu_piece *piece;
+  emu_decoded_block *block;
   uint64_t entry;
 } lines;
 
 static void set_lines(void *ud, uint64_t begin, uint64_t end, uint32_t line) {
   const lines *to = ud;
-  for (uint32_t i = find_first(to->piece, (uint32_t)(begin - to->entry)); i < to->piece->ninsts;
+  for (uint32_t i = find_first(to->block, (uint32_t)(begin - to->entry)); i < to->block->ninsts;
        i++) {
-    emu_inst *inst = &to->piece->insts[i];
+    emu_inst *inst = &to->block->insts[i];
     if (address_of(to->entry, inst) >= end) return;
     inst->line = line;
   }
 }
 
-static void find_lines(emu_piece *piece, uint64_t entry) {
-  if (piece->ninsts == 0) return;
-  const emu_inst *last = &piece->insts[piece->ninsts - 1];
-  lines to = {piece, entry};
-  emu_name_lines(address_of(entry, piece->insts), address_of(entry, last) + last->size, set_lines,
+static void find_lines(emu_decoded_block *block, uint64_t entry) {
+  if (block->ninsts == 0) return;
+  const emu_inst *last = &block->insts[block->ninsts - 1];
+  lines to = {block, entry};
+  emu_name_lines(address_of(entry, block->insts), address_of(entry, last) + last->size, set_lines,
                  &to);
 }
 
-emu_piece *emu_piece_decode(emu_decoder *decoder, const emu_grant *grant, uint64_t entry,
-                            uint64_t address, uint32_t first_index) {
-  search s = {.decoder = decoder, .grant = grant, .entry = entry, .first_index = first_index};
-  if (!disasm_of(decoder, grant->wave_size)) return NULL;
-  s.piece = roc_zalloc(sizeof *s.piece);
-  bool ok = s.piece && follow(&s, address);
+emu_decoded_block *emu_decoded_block_decode(emu_decoder *decoder, const emu_register_limits *limits,
+                                            uint64_t entry, uint64_t address,
+                                            uint32_t first_index) {
+  search s = {.decoder = decoder, .limits = limits, .entry = entry, .first_index = first_index};
+  if (!disasm_of(decoder, limits->wave_size)) return NULL;
+  s.block = roc_zalloc(sizeof *s.block);
+  bool ok = s.block && follow(&s, address);
   while (ok && s.waiting.count) ok = follow(&s, roc_vec_pop(&s.waiting));
   uint8_t *flows = ok ? roc_alloc(s.found.count) : NULL;
   ok = flows && lay_out(&s, flows) && check_waits(&s, flows, index_of(&s, address));
-  if (ok) find_lines(s.piece, entry);
+  if (ok) find_lines(s.block, entry);
   if (!ok) {
-    emu_piece_free(s.piece);
-    s.piece = NULL;
+    emu_decoded_block_free(s.block);
+    s.block = NULL;
   }
   roc_free(flows);
   roc_vec_deinit(&s.found);
   roc_vec_deinit(&s.waiting);
   roc_free(s.slots);
-  return s.piece;
+  return s.block;
 }
 
-bool emu_piece_is_current(const emu_piece *piece, const emu_map *map, uint64_t entry) {
-  const uint8_t *code = piece->code;
-  for (uint32_t i = 0; i < piece->ninsts; i++) {
-    const emu_inst *inst = &piece->insts[i];
+bool emu_decoded_block_is_current(const emu_decoded_block *block, const emu_map *map,
+                                  uint64_t entry) {
+  const uint8_t *code = block->code;
+  for (uint32_t i = 0; i < block->ninsts; i++) {
+    const emu_inst *inst = &block->insts[i];
     uint64_t address = address_of(entry, inst);
     uint32_t nbytes = inst->size ? inst->size : 4;
     bool is_readable = emu_map_allows(map, address, nbytes, EMU_PAGE_READ);

@@ -6,12 +6,12 @@
  * the smaller of itself and the first that leads beyond 2^31 for sure, and the sum is proved to fit
  * 32 bits.  For GPUs, where a group's number has 32 bits; checks keep the true sum, as they report
  * it. */
-#ifndef ROC_IR_CLAMP_H
-#define ROC_IR_CLAMP_H
+#ifndef ROC_IR_NARROW_GROUP_IDS_H
+#define ROC_IR_NARROW_GROUP_IDS_H
 
 #include "ir/ir.h"
 
 /* Changes a verified module. OOM leaves it unusable. */
-roc_status roc_ir_clamp_groups(roc_ir_module *module, roc_error *err);
+roc_status roc_ir_narrow_group_ids(roc_ir_module *module, roc_error *err);
 
 #endif

@@ -31,7 +31,7 @@ static LLVMValueRef pass_bits(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef bits) {
   return LLVMBuildTrunc(b, LLVMBuildBitCast(b, pass_vector(b, value), whole, ""), type, "");
 }
 
-LLVMValueRef roc_amdgpu_hide(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value) {
+LLVMValueRef roc_amdgpu_opaque(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
   bool is_vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
   LLVMTypeRef element = is_vector ? LLVMGetElementType(type) : type;
@@ -41,12 +41,12 @@ LLVMValueRef roc_amdgpu_hide(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value) {
   return LLVMBuildBitCast(b, pass_bits(cg, b, LLVMBuildBitCast(b, value, bits, "")), type, "");
 }
 
-LLVMValueRef roc_amdgpu_hide_same(roc_cg *cg, LLVMValueRef value) {
+LLVMValueRef roc_amdgpu_opaque_uniform(roc_cg *cg, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
   LLVMValueRef hidden = pass_vector(cg->b, value);
   return roc_cg_intrinsic(cg, "llvm.amdgcn.readfirstlane", &type, 1, &hidden, 1);
 }
 
-LLVMValueRef roc_amdgpu_hide_scalar(LLVMBuilderRef b, LLVMValueRef value) {
+LLVMValueRef roc_amdgpu_opaque_scalar(LLVMBuilderRef b, LLVMValueRef value) {
   return pass(b, value, "=s,0");
 }
