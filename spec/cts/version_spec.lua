@@ -1,5 +1,5 @@
--- Kernels whose checks depend on how the extents of a launch fit one another (ir/loop_versioning.h): both
--- ways give what the text says.
+-- Kernels whose checks depend on how the extents of a launch fit one another
+-- (ir/loop_versioning.h): ways give what the text says.
 local roc = require "roc"
 local devices = require "support.devices"
 

@@ -1,0 +1,86 @@
+-- Which layers, folders and files use one another, as the linker sees it: the symbols of the object
+-- files.  The layers themselves are in spec/lint/layers.lua.
+local calls = require "support.calls"
+local layers = require "lint.layers"
+
+-- Circles between folders that are left.  Each is a defect of the structure.
+local ACROSS = {
+  "codegen codegen/amdgpu codegen/core codegen/cpu codegen/llvm",
+  "emulator/core emulator/exec emulator/isa emulator/report emulator/support",
+}
+
+-- folder -> circles of its files; those with a reason are recursion, because what the files work on
+-- is nested in itself; the others are defects of the structure.
+local INSIDE = {
+  ["bindings/array"] = { { "array_box array_view convert lib_dtype" } },
+  ["bindings/device"] = { { "callback lib_device lib_event lib_stream wait" } },
+  ["bindings/kernel"] = { { "kernel_launch kernel_object lib_kernel" } },
+  ["bindings/support"] = { { "check error" } },
+  ["codegen/core"] = {
+    { "atomic cg check control debug divergence_check elementary expr kernel_versions math memory "
+      .. "narrow type" },
+  },
+  ["codegen/cpu"] = {
+    { "batch items look math prefetch preflight regions rows target wave" },
+  },
+  ["device/hsa"] = {
+    { "copy device fault memory module queue scatter signal watch worker" },
+  },
+  embed = { { "embed module" } },
+  ["emulator/core"] = { { "dispatch group" } },
+  ["emulator/thunk"] = { { "aql queue sdma" } },
+  ["frontend/syntax"] = {
+    { "constant parse_expr parse_stat parser scope", "expressions hold functions" },
+  },
+  ["frontend/types"] = {
+    { "flow infer infer_call infer_const infer_expr infer_index infer_stat types",
+      "expressions hold calls, whose functions hold statements" },
+  },
+  ["frontend/lower"] = {
+    { "lower lower_array lower_builtin lower_call lower_expr lower_logic lower_message lower_stat "
+      .. "lower_value", "expressions hold calls, whose functions hold statements" },
+    { "print_lua print_lua_meet print_lua_stat", "statements hold statements" },
+  },
+  jit = { { "kernel object" } },
+  runtime = {
+    { "array array_host buffer copy device launch mirror pool reclaim registration stream" },
+  },
+}
+
+describe("the object files", function()
+  local uses = calls.read()
+  if not uses then return pending("no object files: the specs do not run in a built roclua") end
+
+  it("use only the layers that theirs may", function()
+    local complaints = {}
+    for from, targets in pairs(uses) do
+      for to, symbol in pairs(targets) do
+        local layer, other = from:match("^%w+"), to:match("^%w+")
+        if not layers.may_use(layer, other) then
+          complaints[#complaints + 1] = ("%s uses %s of %s"):format(from, symbol, to)
+        end
+      end
+    end
+    table.sort(complaints)
+    assert.are.equal("", table.concat(complaints, "\n"))
+  end)
+
+  it("of different folders do not use one another in a circle", function()
+    assert.are.same(ACROSS, calls.circles(calls.by_folder(uses)))
+  end)
+
+  it("of one folder do so only where that is declared", function()
+    local declared, found = {}, {}
+    for folder, circles in pairs(INSIDE) do
+      for _, circle in ipairs(circles) do declared[#declared + 1] = folder .. ": " .. circle[1] end
+    end
+    for _, circle in ipairs(calls.circles(calls.inside_folders(uses))) do
+      local folder = circle:match("^(%S*)/")
+      local names = circle:gsub("%S*/(%S-)%.%a+", "%1")
+      found[#found + 1] = folder .. ": " .. names
+    end
+    table.sort(declared)
+    table.sort(found)
+    assert.are.same(declared, found)
+  end)
+end)

@@ -1,0 +1,100 @@
+-- That docs keep up with the code.
+local files = require "support.files"
+
+local function contains(list, item)
+  for _, each in ipairs(list) do
+    if each == item then return true end
+  end
+  return false
+end
+
+-- Asserts that a list of complaints is empty, and shows them all when not.
+local function assert_none(complaints)
+  assert.are.equal("", table.concat(complaints, "\n"))
+end
+
+describe("the docs", function()
+  local function all_text(dir, pattern)
+    local texts = {}
+    for _, path in ipairs(files.list(dir, pattern)) do texts[#texts + 1] = files.read(path) end
+    return table.concat(texts, "\n")
+  end
+
+  it("declare and explain every public name of roc", function()
+    local meta, docs = all_text("lua/roc/meta", "%.lua$"), all_text("docs", "%.md$")
+    local complaints = {}
+    for name in pairs(require "roc") do
+      if not meta:find("%f[%w_]" .. name .. "%f[^%w_]") then
+        complaints[#complaints + 1] = ("roc.%s is not in lua/roc/meta"):format(name)
+      end
+      if not docs:find("roc%." .. name .. "%f[^%w_]") then
+        complaints[#complaints + 1] = ("roc.%s is not in docs/"):format(name)
+      end
+    end
+    table.sort(complaints)
+    assert_none(complaints)
+  end)
+
+  it("list every diagnostic", function()
+    local docs, count, complaints = files.read("docs/diagnostics.md"), 0, {}
+    for name in files.read("src/frontend/diag.def"):gmatch('\nROC_DIAG%([%w_]+,%s*"([^"]+)"') do
+      count = count + 1
+      if not docs:find("| `" .. name .. "` |", 1, true) then complaints[#complaints + 1] = name end
+    end
+    assert.is_true(count > 0)
+    assert_none(complaints)
+  end)
+
+  it("claim parity only where a spec shows it", function()
+    local complaints, count = {}, 0
+    for line in files.read("docs/parity.md"):gmatch("\n(| [^\n]*)") do
+      local status, shown = line:match("^| .- | .- | (%l+) |.-|%s*([^|]*)|$")
+      local path, title = (shown or ""):match("^`([^`]+)` \"(.*)\" $")
+      local is_head = status == "status"
+      local is_known = status == "works" or status == "later" or status == "refused"
+      if not is_head and not is_known then
+        complaints[#complaints + 1] = "no status: " .. line
+      elseif status == "works" and not title then
+        complaints[#complaints + 1] = "works, and nothing shows it: " .. line
+      elseif status == "later" and title then
+        complaints[#complaints + 1] = "comes later, and something shows it: " .. line
+      elseif title and not (io.open(path) and files.read(path):find('"' .. title, 1, true)) then
+        complaints[#complaints + 1] = ("%s has no test '%s'"):format(path, title)
+      end
+      count = count + (status == "works" and 1 or 0)
+    end
+    assert.is_true(count > 0)
+    assert_none(complaints)
+  end)
+
+  it("have an index that leads to every page", function()
+    local index, complaints = files.read("docs/README.md"), {}
+    for _, path in ipairs(files.list("docs", "%.md$")) do
+      local page = path:match("[^/]+$")
+      if page ~= "README.md" and not index:find("](" .. page .. ")", 1, true) then
+        complaints[#complaints + 1] = path
+      end
+    end
+    assert_none(complaints)
+  end)
+
+  it("name only files and commands that are there", function()
+    local complaints, count = {}, 0
+    for _, path in ipairs { "README.md", table.unpack(files.list("docs", "%.md$")) } do
+      for folder, rest in files.read(path):gmatch("%f[%w./](%l+)/([%w_./-]*%w)") do
+        local is_ours =
+          contains({ "scripts", "examples", "bench", "kernels", "spec", "docs", "src", "lua" },
+          folder)
+        local name = folder .. "/" .. rest
+        if is_ours then
+          count = count + 1
+          if not io.open(name) then
+            complaints[#complaints + 1] = ("%s names %s"):format(path, name)
+          end
+        end
+      end
+    end
+    assert.is_true(count > 0)
+    assert_none(complaints)
+  end)
+end)
