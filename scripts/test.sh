@@ -1,48 +1,57 @@
 #!/bin/sh
-# Builds roclua where needed and runs all specs (or those given) with roclua-spec: scripts/test.sh [busted's options] [files].
-# The last line reads "N passed, N failed"; the exit status is 0 only when nothing failed and something passed.
+# Builds roclua where needed and runs its specs: scripts/test.sh [busted's options] [files].
+# Without arguments all of them, each file in a process of its own, as many at once as there are
+# processors (or ROCLUA_TEST_JOBS).  The last line reads "N passed, N failed, N skipped"; the exit
+# status is 0 only when nothing failed and something passed.
+ROCLUA_WANTS_SPECS=1
 . "$(dirname "$0")/setup.sh"
 
 cd "$ROCLUA_ROOT"
-log=$(mktemp)
-XDG_CACHE_HOME=$(mktemp -d) # what earlier runs compiled must not stand in for compiling
+work=$(mktemp -d)
+XDG_CACHE_HOME=$work/cache # what earlier runs compiled must not stand in for compiling
 export XDG_CACHE_HOME
-trap 'rm -rf "$log" "$XDG_CACHE_HOME"' EXIT
+trap 'rm -rf "$work"' EXIT
 
-status=0
-passed=0
-failed=0
+# $1: the log's name; the rest are busted's arguments.  A log ends with the counts of its run, then
+# the exit status.
+cat >"$work/run" <<'END'
+log=$1.log
+shift
+"$ROCLUA_SPEC" spec/run.lua "$@" </dev/null >"$log" 2>&1
+echo "exit status $?" >>"$log"
+END
 
-# One process of roclua-spec; its counts are added up.  0 passed, or no counts at all, is a failure.
-run_specs() {
-  rm -f "$log.status"
-  { "$ROCLUA-spec" spec/run.lua "$@" </dev/null 2>&1 || echo "exit status $?" >"$log.status"; } | tee "$log"
-  [ ! -e "$log.status" ] || status=1
-  counts=$(tail -n 1 "$log")
-  case $counts in
-    *" passed, "*" failed")
-      passed=$((passed + ${counts%% *}))
-      counts=${counts#*, }
-      failed=$((failed + ${counts%% *}))
-      ;;
-    *)
-      status=1
-      failed=$((failed + 1)) # the run broke off
-      ;;
-  esac
+# The largest files first, so that the last ones to end are short.
+list_specs() {
+  find spec src -name '*_spec.lua' -size +0 -printf '%s %p\n' 2>/dev/null |
+    sort -rn | cut -d ' ' -f 2
 }
 
+export ROCLUA_SPEC
 if [ $# -gt 0 ]; then
-  run_specs "$@"
+  sh "$work/run" "$work/1" "$@"
+  cat "$work/1.log"
 else
-  # The emulator's specs keep some 100,000 cases in memory, which would slow down every collection
-  # of the others.
-  run_specs spec/emulator
-  # shellcheck disable=SC2046 # one word a file
-  run_specs $(find spec -name '*_spec.lua' ! -path 'spec/emulator/*' | sort)
+  export work
+  list_specs | xargs -P "${ROCLUA_TEST_JOBS:-$(nproc)}" -I '{}' sh -c '
+    log=$work/$(printf "%s" "$1" | tr / -)
+    sh "$work/run" "$log" "$1"
+    flock "$work/run" cat "$log.log"' sh '{}'
 fi
 
-rm -f "$log.status"
-[ "$passed" -gt 0 ] && [ "$failed" = 0 ] || status=1
-echo "$passed passed, $failed failed"
-exit $status
+# A log without counts is that of a run that broke off, which is one failure.
+awk '
+  FNR == 1 && NR > 1 { finish() }
+  FNR == 1 { counted = status = 0; name = FILENAME; gsub(/.*\/|\.log$/, "", name) }
+  /^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { p = $1; f = $3; s = $5; counted = 1 }
+  /^exit status / { status = $3 }
+  function finish() {
+    if (counted) { passed += p; failed += f; skipped += s }
+    if (!counted || (status != 0 && f == 0)) failed++
+    if (!counted || status != 0) print "failed: " name
+  }
+  END {
+    finish()
+    printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
+    exit !(passed > 0 && failed == 0)
+  }' "$work"/*.log

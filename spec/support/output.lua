@@ -10,7 +10,7 @@ return function(options)
   busted.subscribe({ "exit" }, function()
     local passed = handler.successesCount
     local failed = handler.failuresCount + handler.errorsCount
-    io.write(("%d passed, %d failed\n"):format(passed, failed))
+    io.write(("%d passed, %d failed, %d skipped\n"):format(passed, failed, handler.pendingsCount))
     io.flush()
     return nil, true
   end)

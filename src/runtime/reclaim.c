@@ -48,7 +48,7 @@ static roc_status add_record_block(roc_rt_device *device, roc_error *err) {
   device->record_blocks = block;
   for (uint32_t i = 0; i < RECORDS_PER_BLOCK; i++) {
     void *record = (char *)block->memory + (size_t)i * RECORD_BYTES;
-    memcpy(record, &device->free_records, sizeof device->free_records);
+    memcpy(record, &device->free_records, sizeof(void *));
     device->free_records = record;
   }
   return ROC_OK;
@@ -58,7 +58,7 @@ static roc_status take_record(roc_rt_device *device, roc_fault_record **out_reco
                               roc_error *err) {
   if (!device->free_records) ROC_TRY(add_record_block(device, err));
   roc_fault_record *record = device->free_records;
-  memcpy(&device->free_records, record, sizeof device->free_records);
+  memcpy(&device->free_records, record, sizeof(void *));
   *record = (roc_fault_record){0};
   *out_record = record;
   return ROC_OK;
@@ -66,7 +66,7 @@ static roc_status take_record(roc_rt_device *device, roc_fault_record **out_reco
 
 static void give_back_record(roc_rt_device *device, roc_fault_record *record) {
   if (record->state || record->count) memset(record, 0, sizeof *record);
-  memcpy(record, &device->free_records, sizeof device->free_records);
+  memcpy(record, &device->free_records, sizeof(void *));
   device->free_records = record;
 }
 

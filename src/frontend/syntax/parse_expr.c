@@ -125,6 +125,7 @@ static bool name_argument(roc_ast_list args, roc_ast_string name) {
 }
 
 bool roc_parse_name_function(const roc_ast_node *value, roc_ast_string name) {
+  bool is_named;
   switch (value->kind) {
     case ROC_AST_FUNCTION:
       if (!value->as.func->name.len) value->as.func->name = name;
@@ -134,7 +135,8 @@ bool roc_parse_name_function(const roc_ast_node *value, roc_ast_string name) {
     case ROC_AST_PAREN: return roc_parse_name_function(value->a, name);
     case ROC_AST_BINARY:
       if (value->op != ROC_OP_OR && value->op != ROC_OP_AND) return false;
-      return roc_parse_name_function(value->a, name) | roc_parse_name_function(value->b, name);
+      is_named = roc_parse_name_function(value->a, name);
+      return roc_parse_name_function(value->b, name) || is_named;
     default: return false;
   }
 }
