@@ -2,13 +2,11 @@
  * counts. */
 #include "base/codeobj.h"
 #include "base/hash.h"
-#include "base/amdgpu_hsaco.h"
-#include "base/amdgpu_target.h"
 #include "bindings/support/bind.h"
 #include "jit/cache.h"
 #include "testing/testing.h"
 
-static int push_failure(lua_State *L, const roc_error *err) {
+int roc_testing_push_failure(lua_State *L, const roc_error *err) {
   lua_pushnil(L);
   lua_pushstring(L, err->message);
   lua_pushstring(L, roc_status_name(err->code));
@@ -21,25 +19,13 @@ static int testing_code_rewrite(lua_State *L) {
   const char *bytes = luaL_checklstring(L, 1, &nbytes);
   roc_codeobj *object;
   roc_error err = ROC_ERROR_INIT;
-  if (roc_codeobj_read(bytes, nbytes, &object, &err) != ROC_OK) return push_failure(L, &err);
+  if (roc_codeobj_read(bytes, nbytes, &object, &err) != ROC_OK)
+    return roc_testing_push_failure(L, &err);
   roc_str text = ROC_STR_INIT;
   roc_codeobj_write(object, &text);
   object->free(object);
   lua_pushlstring(L, roc_str_text(&text), text.len);
   roc_str_deinit(&text);
-  return 1;
-}
-
-/* hsaco_read(bytes, entry) -> vector registers of the kernel; nil, message, code */
-static int testing_hsaco_read(lua_State *L) {
-  size_t nbytes;
-  const char *bytes = luaL_checklstring(L, 1, &nbytes);
-  roc_hsaco_kernel kernel;
-  roc_error err = ROC_ERROR_INIT;
-  if (roc_hsaco_read_kernel(bytes, nbytes, luaL_checkstring(L, 2), &kernel, &err) != ROC_OK) {
-    return push_failure(L, &err);
-  }
-  lua_pushinteger(L, kernel.vgprs);
   return 1;
 }
 
@@ -58,29 +44,6 @@ static int testing_sha256(lua_State *L) {
   return 1;
 }
 
-/* occupancy(target, vgprs, sgprs, shared_bytes, workgroup) -> waves per SIMD, most, what limits */
-static int testing_occupancy(lua_State *L) {
-  const roc_gpu_chip *chip = roc_gpu_chip_find(luaL_checkstring(L, 1), NULL);
-  luaL_argcheck(L, chip, 1, "an AMD GPU expected");
-  const roc_gpu_use use = {(uint32_t)luaL_checkinteger(L, 2), (uint32_t)luaL_checkinteger(L, 3),
-                           (uint32_t)luaL_checkinteger(L, 4), (uint32_t)luaL_checkinteger(L, 5)};
-  roc_gpu_occupancy o = roc_gpu_occupancy_of(chip, &use);
-  lua_pushinteger(L, o.waves);
-  lua_pushinteger(L, o.max);
-  lua_pushstring(L, roc_gpu_limit_name(o.limit));
-  return 3;
-}
-
-/* choose_workgroup(target, vgprs, sgprs, shared_bytes, most) -> work-items */
-static int testing_choose_workgroup(lua_State *L) {
-  const roc_gpu_chip *chip = roc_gpu_chip_find(luaL_checkstring(L, 1), NULL);
-  luaL_argcheck(L, chip, 1, "no such GPU");
-  roc_gpu_use use = {(uint32_t)luaL_checkinteger(L, 2), (uint32_t)luaL_checkinteger(L, 3),
-                     (uint32_t)luaL_checkinteger(L, 4), 0};
-  lua_pushinteger(L, roc_gpu_choose_workgroup(chip, &use, (uint32_t)luaL_checkinteger(L, 5)));
-  return 1;
-}
-
 /* cache_stats() -> hits, misses, stores, evictions of this process */
 static int testing_cache_stats(lua_State *L) {
   roc_jit_cache_stats stats = roc_jit_cache_get_stats();
@@ -92,10 +55,7 @@ static int testing_cache_stats(lua_State *L) {
 }
 
 static const luaL_Reg functions[] = {{"code_rewrite", testing_code_rewrite},
-                                     {"hsaco_read", testing_hsaco_read},
                                      {"sha256", testing_sha256},
-                                     {"occupancy", testing_occupancy},
-                                     {"choose_workgroup", testing_choose_workgroup},
                                      {"cache_stats", testing_cache_stats},
                                      {NULL, NULL}};
 

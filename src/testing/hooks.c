@@ -179,6 +179,7 @@ static int open_core(lua_State *L) {
   lua_call(L, lua_gettop(L) - 1, 1);
   luaL_newlib(L, testing_functions);
   roc_testing_add_code(L);
+  roc_testing_add_amdgpu(L);
   lua_setfield(L, -2, "testing");
   return 1;
 }

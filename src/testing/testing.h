@@ -6,10 +6,18 @@
 
 #include <lua.h>
 
+#include "base/status.h"
+
 /* As cli/libraries.h says, with the hooks. */
 void roc_open_libraries(lua_State *L);
 
 /* Adds the functions about code objects and their cache to the table on the top of the stack. */
 void roc_testing_add_code(lua_State *L);
+
+/* Likewise those about AMD GPUs. */
+void roc_testing_add_amdgpu(lua_State *L);
+
+/* Pushes nil, the message and the name of the status: what a function returns that failed. */
+int roc_testing_push_failure(lua_State *L, const roc_error *err);
 
 #endif
