@@ -40,9 +40,21 @@ local KINDS = {
   ["llvm-opt"] = { ending = ".ll", is_text = true, stage = "llvm.opt" },
   asm = { ending = ".s", is_text = true, stage = "asm" },
   obj = { ending = ".o", stage = "obj" },
-  hsaco = { ending = ".hsaco" },
 }
-local KIND_NAMES = "ast, ir, llvm, llvm-opt, asm, obj, hsaco"
+local KIND_NAMES = "ast, ir, llvm, llvm-opt, asm, obj"
+
+-- The code object of all kernels is the kind of file that a GPU's runtime loads, called after its
+-- ending; the first such kind is the default.
+local DEFAULT_KIND
+for _, name in ipairs(core.targets()) do
+  local facts = core.target_facts(name)
+  local kind = string.sub(facts.object_ending, 2)
+  if facts.is_image and not KINDS[kind] then
+    KINDS[kind] = { is_code_object = true }
+    KIND_NAMES = KIND_NAMES .. ", " .. kind
+    DEFAULT_KIND = DEFAULT_KIND or kind
+  end
+end
 
 -- Ends the run with a message; caught by M.main.
 local function stop(message, ...)
@@ -243,13 +255,9 @@ local function try(f, ...)
   return result
 end
 
-local function is_cpu(target)
-  return string.find(target, "^cpu") ~= nil
-end
-
 -- The code object of all kernels for one target; for cpu an object file.
 local function link(made, target, options)
-  if #made == 1 and not is_cpu(target) then
+  if #made == 1 and core.target_facts(target).is_image then
     return compile(made[1], target, options).bytes
   end
   local parts = {}
@@ -266,7 +274,7 @@ local function make_all(made, options)
   local outputs = {}
   local is_for_all = options.kind == "ast" or options.kind == "ir"
   for _, target in ipairs(is_for_all and { "any" } or options.targets) do
-    if options.kind == "hsaco" then
+    if KINDS[options.kind].is_code_object then
       outputs[#outputs + 1] = { target = target, bytes = try(link, made, target, options) }
     else
       for _, item in ipairs(made) do
@@ -282,8 +290,8 @@ end
 
 -- FILE, with -KERNEL and -TARGET before its ending where there are several.
 local function path_of(output, options, nkernels, ntargets)
-  local is_object = options.kind == "hsaco" and is_cpu(output.target)
-  local ending = is_object and KINDS.obj.ending or KINDS[options.kind].ending
+  local kind = KINDS[options.kind]
+  local ending = kind.ending or core.target_facts(output.target).object_ending
   local target = string.gsub(output.target, ":", "_")
   if not options.output then
     local script = string.gsub(string.match(options.script, "[^/]*$"), "%.lua$", "")
@@ -317,37 +325,46 @@ local function print_all(outputs)
   end
 end
 
-local LIMITS = {
-  waves = "as many as it holds",
-  vgprs = "limited by VGPRs",
-  sgprs = "limited by SGPRs",
-  shared = "limited by shared memory",
-  workgroup = "limited by the workgroup's size",
-}
+-- The columns of all targets' families, each number once.
+local function columns_of(targets)
+  local columns, seen = {}, {}
+  for _, target in ipairs(targets) do
+    for _, number in ipairs(core.target_facts(target).numbers) do
+      if number.title and not seen[number.name] then
+        seen[number.name] = true
+        columns[#columns + 1] = number
+      end
+    end
+  end
+  return columns
+end
 
-local COLUMNS = {
-  { "VGPRs", "vgprs" }, { "AGPRs", "agprs" }, { "SGPRs", "sgprs" }, { "shared", "shared_bytes" },
-  { "private", "private_bytes" }, { "spills", "spills" }, { "workgroup", "max_workgroup" },
-}
+local function title_of(limits, name)
+  for _, limit in ipairs(limits) do
+    if limit.name == name then
+      return limit.title
+    end
+  end
+end
 
-local function print_row(width, item, target, resources)
+local function print_row(width, columns, item, target, resources)
   local row = { string.format("%-" .. width .. "s  %-8s", item.name, target) }
-  for _, column in ipairs(COLUMNS) do
-    row[#row + 1] = string.format("%10d", resources[column[2]])
+  for _, column in ipairs(columns) do
+    row[#row + 1] = string.format("%10s", resources[column.name] or "-")
   end
   local o = resources.occupancy
   print(string.format("%s  %d of %d in workgroups of %d, %s", table.concat(row), o.waves, o.max,
-    o.workgroup, LIMITS[o.limit]))
+    o.workgroup, title_of(core.target_facts(target).limits, o.limit)))
 end
 
 local function print_resources(made, options)
-  local width = #"kernel"
+  local width, columns = #"kernel", columns_of(options.targets)
   for _, item in ipairs(made) do
     width = math.max(width, #item.name)
   end
   local head = { string.format("%-" .. width .. "s  %-8s", "kernel", "target") }
-  for _, column in ipairs(COLUMNS) do
-    head[#head + 1] = string.format("%10s", column[1])
+  for _, column in ipairs(columns) do
+    head[#head + 1] = string.format("%10s", column.title)
   end
   local rows = {} -- all is known before anything is printed
   for _, item in ipairs(made) do
@@ -356,21 +373,21 @@ local function print_resources(made, options)
       rows[#rows + 1] = { item, target, try(object.resources, object) }
     end
   end
-  print(table.concat(head) .. "  waves per SIMD")
+  print(table.concat(head) .. "  " .. core.target_facts(options.targets[1]).occupancy_title)
   for _, row in ipairs(rows) do
-    print_row(width, table.unpack(row))
+    print_row(width, columns, table.unpack(row))
   end
 end
 
 -- the program -------------------------------------------------------------------------------------
 
 local function print_targets()
-  for _, name in ipairs(core.gpu_targets()) do
-    print(name)
-  end
-  print("cpu")
-  for _, level in ipairs { "", "-v2", "-v3", "-v4" } do
-    print("cpu:x86-64" .. level)
+  for _, is_gpu in ipairs { true, false } do
+    for _, name in ipairs(core.targets()) do
+      if core.target_facts(name).is_simt == is_gpu then
+        print(name)
+      end
+    end
   end
 end
 
@@ -383,7 +400,7 @@ local function check(options)
   end
   -- Resources alone are a question, not an order to write files.
   options.only_asks = options.shows_resources and not options.kind and not options.output
-  options.kind = options.kind or "hsaco"
+  options.kind = options.kind or DEFAULT_KIND
 end
 
 local function run(args, version)

@@ -73,7 +73,7 @@ describe("the occupancy of a kernel #amdgpu", function()
     local path, limits = os.tmpname(), {}
     for _, nvalues in ipairs { 4, 24, 60 } do
       local kernel = kernel_with(nvalues)
-      for _, chip in ipairs(core.gpu_targets()) do
+      for _, chip in ipairs(core.targets("amdgpu")) do
         local ours = kernel:resources(chip, 256).occupancy
         limits[ours.limit] = true
         assert.are.equal(llvm_occupancy(kernel, chip, path), ours.waves, chip)
@@ -105,7 +105,7 @@ describe("the workgroup of a launch that names none #amdgpu", function()
   end)
 
   it("is the best one there is, and the first of those", function()
-    for _, chip in ipairs(core.gpu_targets()) do
+    for _, chip in ipairs(core.targets("amdgpu")) do
       for _, vgprs in ipairs { 24, 84, 130, 250 } do
         for shared = 0, 65536, 6000 do
           local chosen = choose(chip, vgprs, 40, shared, 1024)

@@ -184,7 +184,7 @@ describe("the CPU target", function()
       for _, method in ipairs { "inspect_asm", "inspect_llvm", "compile" } do
         local ok, message = pcall(k[method], k, target)
         assert.is_false(ok)
-        assert.matches("no such compile target; there are cpu, cpu:NAME %(x86%-64, .*znver3",
+        assert.matches("no such compile target; there are cpu, cpu:x86%-64, .*cpu:NAME.*znver3",
           message)
       end
     end

@@ -29,7 +29,7 @@ local function tool(command, code)
 end
 
 describe("an AMD GPU code object #amdgpu", function()
-  for _, chip in ipairs(core.gpu_targets()) do
+  for _, chip in ipairs(core.targets("amdgpu")) do
     it("of " .. chip .. " is a shared object of version 5 with a kernel and its descriptor",
       function()
       local code <close> = saxpy():compile(chip)

@@ -6,7 +6,7 @@
 local busted = require "busted"
 local core = require "roc.core"
 
-local TARGETS = core.gpu_targets()
+local TARGETS = core.targets("amdgpu")
 local is_all = os.getenv("ROCLUA_SPEC_SHARE") == "all"
 
 local made, seen = {}, {}

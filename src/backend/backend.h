@@ -23,7 +23,7 @@ typedef enum roc_cg_stage {
 } roc_cg_stage;
 
 typedef struct roc_cg_options {
-  const char *target;      /* "cpu", "cpu:x86-64-v3" or "gfx90a"…; validated */
+  const char *target;      /* a name that facts of base/target.h accept; validated */
   uint32_t wave_size;      /* cpu: 32 or 64; amdgpu: 0 = the target's default */
   int opt_level;           /* 0 … 3; -1: the default */
   uint32_t object_version; /* amdgpu: code object version, 4 … 6; 0: the default, 5 */

@@ -1,4 +1,4 @@
-/* See hsaco.h.  A cursor that has failed stays failed and yields zeros, so that readers check once
+/* See amdgpu_hsaco.h.  A cursor that has failed stays failed and yields zeros, so that readers check once
  * at the end. */
 #include "base/amdgpu_hsaco.h"
 

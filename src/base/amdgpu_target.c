@@ -1,4 +1,4 @@
-/* See target.h. */
+/* See amdgpu_target.h. */
 #include "base/amdgpu_target.h"
 
 #include <stdio.h>
@@ -27,10 +27,6 @@ static const roc_gpu_chip wide_chips[] = {
 #include "base/amdgpu_target.def"
 #undef ROC_GPU_CHIP
 };
-
-bool roc_target_is_cpu(const char *target) {
-  return strncmp(target, "cpu", 3) == 0 && (target[3] == 0 || target[3] == ':');
-}
 
 const roc_gpu_chip *roc_gpu_chip_at(unsigned index) {
   return index < NCHIPS ? &chips[index] : NULL;

@@ -10,9 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether a target is a processor of the host's kind: "cpu", or "cpu:NAME". */
-bool roc_target_is_cpu(const char *target);
-
 typedef struct roc_gpu_chip {
   const char *name;
   uint32_t isa_version;        /* major * 1000 + minor * 100 + stepping, as ocml has it */

@@ -38,7 +38,7 @@ typedef struct roc_arg_slot {
 
 typedef struct roc_codeobj roc_codeobj;
 struct roc_codeobj {
-  const char *target;         /* "cpu", "cpu:x86-64-v3", "gfx90a", … */
+  const char *target;         /* its name: base/target.h */
   const char *entry;          /* symbol of the kernel */
   const unsigned char *bytes; /* object (cpu: relocatable ELF) or loadable image */
   size_t nbytes;

@@ -9,6 +9,7 @@
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/ErrorHandling.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,7 +43,11 @@ void roc_cg_set_fatal_handler(void (*on_fatal)(void *ud, const char *message), v
 
 /* ---- targets ----------------------------------------------------------------------------- */
 
-static const roc_target *const targets[] = {&roc_target_cpu, &roc_target_amdgpu};
+static const roc_target *const targets[] = {
+#define ROC_TARGET(family, llvm) &roc_target_##family,
+#include "base/targets.def"
+#undef ROC_TARGET
+};
 enum { NTARGETS = sizeof targets / sizeof *targets };
 
 const roc_target *roc_target_find(const char *name) {
@@ -54,11 +59,23 @@ const roc_target *roc_target_find(const char *name) {
 
 static char complaint[1024];
 
+__attribute__((format(printf, 1, 2))) static void add_to_complaint(const char *format, ...) {
+  size_t len = strlen(complaint);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(complaint + len, sizeof complaint - len, format, args);
+  va_end(args);
+}
+
 static void write_complaint(void) {
-  size_t len = (size_t)snprintf(complaint, sizeof complaint, "no such compile target; there are");
-  for (unsigned i = 0; i < NTARGETS && len < sizeof complaint; i++) {
-    len += (size_t)snprintf(complaint + len, sizeof complaint - len, "%s %s", i ? "," : "",
-                            targets[i]->names);
+  add_to_complaint("no such compile target; there are");
+  for (unsigned i = 0; i < NTARGETS; i++) {
+    const roc_target_facts *facts = targets[i]->facts;
+    const char *name;
+    for (unsigned n = 0; (name = facts->name_at(n)); n++) {
+      add_to_complaint("%s %s", i + n ? "," : "", name);
+    }
+    add_to_complaint(" (%s)", facts->name_note);
   }
 }
 

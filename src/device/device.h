@@ -27,7 +27,7 @@ typedef struct roc_dev_module roc_dev_module;
 typedef struct roc_device_props {
   char name[128];  /* "cpu", marketing name */
   char model[128]; /* of a host's processor: its name and vector instructions; "": `name` says it */
-  char arch[64];   /* compile target: "cpu", "gfx90a", "sm_90" */
+  char arch[64];   /* its compile target: base/target.h */
   uint32_t wavefront_size;
   uint32_t compute_units;
   uint32_t max_workgroup; /* items */

@@ -1,7 +1,7 @@
 /* See range.h. */
 #include "ir/range.h"
 
-#include "base/amdgpu_target.h"
+#include "base/target.h"
 
 const roc_ir_range roc_ir_range_all = {INT64_MIN, INT64_MAX};
 
@@ -127,7 +127,7 @@ roc_ir_range roc_ir_range_apply(roc_ir_op op, uint32_t aux, const roc_ir_range *
 
 /* No grid is walked to its 2^62nd item; so id + small constant does not wrap. */
 const roc_ir_launch_limits roc_ir_limits_any = {(int64_t)1 << 62, INT64_MAX, UINT32_MAX};
-const roc_ir_launch_limits roc_ir_limits_gpu = {UINT32_MAX, UINT32_MAX, ROC_GPU_MAX_WORKGROUP};
+const roc_ir_launch_limits roc_ir_limits_gpu = {UINT32_MAX, UINT32_MAX, ROC_SIMT_MAX_WORKGROUP};
 
 roc_ir_range roc_ir_range_of_query(const roc_ir_module *m, const roc_ir_launch_limits *limits,
                                    roc_ir_op op, uint32_t dim) {

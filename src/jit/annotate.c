@@ -15,6 +15,7 @@ typedef struct line {
 
 typedef struct annotator {
   const roc_jit_program *program;
+  const roc_target_facts *facts;
   roc_str *out;
   line files[MAX_FILES];      /* by the number of their directive */
   unsigned long file, number; /* shown last */
@@ -74,13 +75,18 @@ static bool is_for_debuggers(line l) {
   return false;
 }
 
-static bool begins_section(line l) {
+static bool begins_with_one(line l, const char *const *prefixes) {
+  while (prefixes && *prefixes && !starts_with(l, *prefixes)) prefixes++;
+  return prefixes && *prefixes;
+}
+
+static bool begins_section(const annotator *a, line l) {
   return starts_with(l, "\t.section") || starts_with(l, "\t.text") || starts_with(l, "\t.data") ||
-         starts_with(l, "\t.amdgpu_metadata") || starts_with(l, "\t.amdgcn_target");
+         begins_with_one(l, a->facts ? a->facts->section_directives : NULL);
 }
 
 static void add_line(annotator *a, line l) {
-  if (begins_section(l)) a->in_debug_section = starts_with(l, "\t.section\t.debug_");
+  if (begins_section(a, l)) a->in_debug_section = starts_with(l, "\t.section\t.debug_");
   if (starts_with(l, "\t.file\t")) {
     note_file(a, l);
   } else if (starts_with(l, "\t.loc\t")) {
@@ -91,8 +97,9 @@ static void add_line(annotator *a, line l) {
   }
 }
 
-void roc_jit_annotate(const roc_jit_program *program, const char *text, size_t len, roc_str *out) {
-  annotator a = {.program = program, .out = out};
+void roc_jit_annotate(const roc_jit_program *program, const roc_target_facts *facts,
+                      const char *text, size_t len, roc_str *out) {
+  annotator a = {.program = program, .facts = facts, .out = out};
   while (len > 0) {
     const char *newline = memchr(text, '\n', len);
     size_t n = newline ? (size_t)(newline - text) : len;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/amdgpu_target.h"
+#include "base/target.h"
 #include "device/device.h"
 #include "jit/library.h"
 #include "jit/workers.h"
@@ -242,7 +242,8 @@ static void check_on_thread(void *ud) {
 }
 
 roc_status roc_jit_check_target(const char *target, roc_error *err) {
-  if (roc_gpu_chip_find(target, NULL)) return ROC_OK; /* known here, too */
+  const roc_target_facts *facts = roc_target_facts_of(target);
+  if (facts && !facts->has_open_names) return ROC_OK;
   ROC_TRY(open_backend(err));
   check_work w = {.target = target};
   ROC_TRY(roc_jit_run(check_on_thread, &w, err));

@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/amdgpu_hsaco.h"
 #include "ir/print.h"
 #include "jit/annotate.h"
 #include "jit/cache.h"
@@ -194,24 +193,22 @@ static uint32_t make_room(roc_jit_kernel *k) {
 
 static roc_cg_options codegen_options(roc_rt_device *device) {
   const roc_device_props *props = &roc_rt_device_driver(device)->props;
-  bool is_cpu = strcmp(props->arch, "cpu") == 0;
-  return (roc_cg_options){
-      .target = props->arch, .wave_size = is_cpu ? props->wavefront_size : 0, .opt_level = -1};
+  roc_cg_options options = roc_jit_options_for(props->arch, -1);
+  if (options.wave_size) options.wave_size = props->wavefront_size;
+  return options;
 }
 
-/* What an AMD GPU's code takes of its chip; nothing is known of other code. */
+/* What the code takes of its processor, where the target tells. */
 static void note_resources(const roc_jit_kernel *k, roc_jit_spec *spec) {
   const roc_codeobj *object = spec->object;
-  const roc_gpu_chip *chip = roc_gpu_chip_find(object->target, NULL);
-  roc_hsaco_kernel kernel;
-  if (!chip) return;
-  if (roc_hsaco_read_kernel(object->bytes, object->nbytes, object->entry, &kernel, NULL)) return;
-  spec->chip = chip;
-  spec->use = (roc_gpu_use){kernel.vgprs, kernel.sgprs, kernel.shared_bytes, 0};
+  const roc_target_facts *facts = roc_target_facts_of(object->target);
+  if (!facts || !facts->read_footprint) return;
+  if (!facts->read_footprint(object, &spec->footprint)) return;
+  spec->facts = facts;
   spec->max_workgroup = roc_rt_device_driver(spec->device)->props.max_workgroup;
   uint32_t promise = k->options.workgroup[0];
   if (promise && promise < spec->max_workgroup) spec->max_workgroup = promise;
-  spec->workgroup = roc_gpu_choose_workgroup(chip, &spec->use, spec->max_workgroup);
+  spec->workgroup = facts->pick_workgroup(&spec->footprint, spec->max_workgroup);
 }
 
 static roc_status load_object(roc_jit_kernel *k, roc_rt_device *device, roc_codeobj *object,
@@ -365,11 +362,11 @@ static uint32_t list_uses(roc_jit_kernel *k, const roc_jit_spec *spec) {
 
 /* The workgroup with the best occupancy where the launch leaves it to us. */
 static uint32_t choose_items(const roc_jit_spec *spec, const roc_jit_grid *grid) {
-  if (!grid->is_local_free || grid->rank != 1 || !spec->chip) return grid->local[0];
+  if (!grid->is_local_free || grid->rank != 1 || !spec->facts) return grid->local[0];
   if (grid->shared_bytes == 0) return spec->workgroup;
-  roc_gpu_use use = spec->use;
-  use.shared_bytes += grid->shared_bytes;
-  return roc_gpu_choose_workgroup(spec->chip, &use, spec->max_workgroup);
+  roc_target_footprint footprint = spec->footprint;
+  footprint.shared_bytes += grid->shared_bytes;
+  return spec->facts->pick_workgroup(&footprint, spec->max_workgroup);
 }
 
 roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spec,
@@ -458,7 +455,8 @@ roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const roc_cg_options *opt
   if (status == ROC_OK) status = roc_jit_dump(module, options, stage, &text, err);
   roc_ir_module_free(module);
   if (status == ROC_OK && stage == ROC_CG_ASM) {
-    roc_jit_annotate(kernel->program, roc_str_text(&text), text.len, out);
+    roc_jit_annotate(kernel->program, roc_target_facts_of(options->target), roc_str_text(&text),
+                     text.len, out);
   } else {
     roc_str_add(out, roc_str_text(&text), text.len);
   }

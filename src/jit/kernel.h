@@ -7,7 +7,7 @@
 #ifndef ROC_JIT_KERNEL_H
 #define ROC_JIT_KERNEL_H
 
-#include "base/amdgpu_target.h"
+#include "base/target.h"
 #include "backend/backend.h"
 #include "jit/program.h"
 #include "runtime/launch.h"
@@ -27,10 +27,10 @@ typedef struct roc_jit_spec {
   roc_rt_kernel *loaded;
   const roc_codeobj *object; /* owned by `loaded` */
   roc_rt_device *device;
-  const roc_gpu_chip *chip; /* of an AMD GPU's code, else NULL; then: */
-  roc_gpu_use use;          /* registers and static shared bytes */
-  uint32_t max_workgroup;   /* work-items in one dimension, by device and promise */
-  uint32_t workgroup;       /* the best in one dimension, without dynamic shared bytes */
+  const roc_target_facts *facts; /* of a target that picks workgroups, else NULL; then: */
+  roc_target_footprint footprint;
+  uint32_t max_workgroup; /* work-items in one dimension, by device and promise */
+  uint32_t workgroup;     /* the best in one dimension, without dynamic shared bytes */
   uint64_t hash, last_use;
   uint32_t key_bytes;
   unsigned char key[];

@@ -11,18 +11,18 @@
 #include "jit/cache.h"
 #include "jit/compile.h"
 
-enum { DEFAULT_WORKGROUP = 256, CPU_WAVE_SIZE = 64 };
-
 roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
   roc_cg_options options = {.target = target, .opt_level = opt_level};
-  if (roc_target_is_cpu(target)) options.wave_size = CPU_WAVE_SIZE;
+  const roc_target_facts *facts = roc_target_facts_of(target);
+  if (facts) options.wave_size = facts->default_wavefront;
   return options;
 }
 
 /* On a GPU launches are smaller, which proves more: (id - 1) * 4 + 4 does not wrap.  Leaving a loop
  * with a part of the wavefront is dear there; on a CPU checks are masked. */
 roc_status roc_jit_fit_target(roc_ir_module *module, const char *target, roc_error *err) {
-  if (!roc_gpu_chip_find(target, NULL)) return ROC_OK;
+  const roc_target_facts *facts = roc_target_facts_of(target);
+  if (!facts || !facts->is_simt) return ROC_OK;
   if (module->check) {
     ROC_TRY(roc_ir_eliminate_checks_gpu(module, err));
     ROC_TRY(roc_ir_version_launch(module, err));
@@ -68,25 +68,14 @@ roc_status roc_jit_kernel_object_for(roc_jit_kernel *kernel, const roc_cg_option
 }
 
 roc_status roc_jit_resources_of(const roc_codeobj *object, uint32_t workgroup,
-                                roc_jit_resources *out, roc_error *err) {
-  const roc_gpu_chip *chip = roc_gpu_chip_find(object->target, NULL);
-  if (!chip) {
+                                const roc_target_facts **out_facts, roc_target_resources *out,
+                                roc_error *err) {
+  const roc_target_facts *facts = roc_target_facts_of(object->target);
+  if (!facts || !facts->resources) {
     return roc_fail(err, ROC_UNSUPPORTED,
-                    "target '%s' has no fixed registers or occupancy to report; ask for an AMD "
-                    "GPU's",
+                    "target '%s' has no fixed registers or occupancy to report; ask for a GPU's",
                     object->target);
   }
-  *out = (roc_jit_resources){.chip = chip};
-  roc_hsaco_kernel *k = &out->kernel;
-  ROC_TRY(roc_hsaco_read_kernel(object->bytes, object->nbytes, object->entry, k, err));
-  out->workgroup = workgroup ? workgroup : DEFAULT_WORKGROUP;
-  if (!workgroup && out->workgroup > k->max_workgroup) out->workgroup = k->max_workgroup;
-  if (out->workgroup > k->max_workgroup) {
-    return roc_fail(err, ROC_INVALID,
-                    "a workgroup of %u work-items is larger than the %u of this kernel on %s",
-                    workgroup, k->max_workgroup, object->target);
-  }
-  const roc_gpu_use use = {k->vgprs, k->sgprs, k->shared_bytes, out->workgroup};
-  out->occupancy = roc_gpu_occupancy_of(chip, &use);
-  return ROC_OK;
+  *out_facts = facts;
+  return facts->resources(object, workgroup, out, err);
 }

@@ -2,8 +2,7 @@
 #ifndef ROC_JIT_OBJECT_H
 #define ROC_JIT_OBJECT_H
 
-#include "base/amdgpu_hsaco.h"
-#include "base/amdgpu_target.h"
+#include "base/target.h"
 #include "jit/kernel.h"
 
 /* Compiles for the classes of the last launch (or the signature).  *out_object: object->free.
@@ -16,18 +15,12 @@ roc_status roc_jit_kernel_object(roc_jit_kernel *kernel, const roc_cg_options *o
 roc_status roc_jit_kernel_object_for(roc_jit_kernel *kernel, const roc_cg_options *options,
                                      roc_codeobj **out_object, roc_error *err);
 
-/* What a kernel of an AMD GPU code object takes, and how many of its wavefronts a SIMD keeps. */
-typedef struct roc_jit_resources {
-  const roc_gpu_chip *chip;
-  roc_hsaco_kernel kernel;
-  uint32_t workgroup; /* work-items the occupancy is for */
-  roc_gpu_occupancy occupancy;
-} roc_jit_resources;
-
-/* workgroup: 0 for what roclua would choose. UNSUPPORTED: the target has no such numbers. INVALID:
- * the kernel takes no workgroup that large there. */
+/* What the kernel of a code object takes, in the terms of *out_facts. workgroup: 0 for what roclua
+ * would choose. UNSUPPORTED: the target has no such numbers. INVALID: the kernel takes no workgroup
+ * that large there. */
 roc_status roc_jit_resources_of(const roc_codeobj *object, uint32_t workgroup,
-                                roc_jit_resources *out, roc_error *err);
+                                const roc_target_facts **out_facts, roc_target_resources *out,
+                                roc_error *err);
 
 /* What a target asks of the IR beyond what is done for all; before compiling or printing for it. */
 roc_status roc_jit_fit_target(roc_ir_module *module, const char *target, roc_error *err);

@@ -12,14 +12,15 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/str.h"
-#include "base/amdgpu_target.h"
+#include "base/target.h"
 #include "jit/library.h"
 
 enum { MAX_NOTE_BYTES = 1 << 20 }; /* some hundreds, and the environment's paths */
 
-/* The cpu's code is loaded by LLVM, so the compiler is opened for it in any case. */
+/* Where the compiler is opened in any case, a note saves nothing. */
 static bool is_noted(const roc_cg_options *options) {
-  return !roc_target_is_cpu(options->target);
+  const roc_target_facts *facts = roc_target_facts_of(options->target);
+  return !facts || !facts->is_loaded_by_compiler;
 }
 
 static bool path_of(const char *folder, const roc_cg_options *options, char path[PATH_MAX]) {

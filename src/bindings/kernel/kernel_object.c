@@ -172,38 +172,32 @@ static void set_integer(lua_State *L, const char *name, lua_Integer value) {
   lua_setfield(L, -2, name);
 }
 
-static void push_occupancy(lua_State *L, const roc_jit_resources *r) {
+static void push_occupancy(lua_State *L, const roc_target_facts *facts,
+                           const roc_target_resources *r) {
   lua_createtable(L, 0, 4);
-  set_integer(L, "waves", r->occupancy.waves);
-  set_integer(L, "max", r->occupancy.max);
+  set_integer(L, "waves", r->waves);
+  set_integer(L, "max", r->max_waves);
   set_integer(L, "workgroup", r->workgroup);
-  lua_pushstring(L, roc_gpu_limit_name(r->occupancy.limit));
+  lua_pushstring(L, facts->limits[r->limit].name);
   lua_setfield(L, -2, "limit");
 }
 
 /* The workgroup is argument `arg`. */
 static int push_resources(lua_State *L, const roc_codeobj *object, int arg, lua_Integer workgroup) {
-  roc_jit_resources r;
+  const roc_target_facts *facts;
+  roc_target_resources r;
   roc_error err = ROC_ERROR_INIT;
-  roc_status status = roc_jit_resources_of(object, (uint32_t)workgroup, &r, &err);
+  roc_status status = roc_jit_resources_of(object, (uint32_t)workgroup, &facts, &r, &err);
   if (status == ROC_INVALID) return luaL_argerror(L, arg, err.message);
   if (status != ROC_OK) return roc_lua_raise(L, &err);
-  lua_createtable(L, 0, 14);
-  set_integer(L, "vgprs", r.kernel.vgprs);
-  set_integer(L, "agprs", r.kernel.agprs);
-  set_integer(L, "sgprs", r.kernel.sgprs);
-  set_integer(L, "vgpr_spills", r.kernel.vgpr_spills);
-  set_integer(L, "sgpr_spills", r.kernel.sgpr_spills);
-  set_integer(L, "spills", (lua_Integer)r.kernel.vgpr_spills + r.kernel.sgpr_spills);
-  set_integer(L, "shared_bytes", r.kernel.shared_bytes);
-  set_integer(L, "private_bytes", r.kernel.private_bytes);
-  set_integer(L, "kernarg_bytes", r.kernel.kernarg_bytes);
-  set_integer(L, "max_workgroup", r.kernel.max_workgroup);
-  set_integer(L, "wavefront_size", r.kernel.wave_size);
+  lua_createtable(L, 0, (int)facts->nnumbers + 3);
+  for (uint32_t i = 0; i < facts->nnumbers; i++) {
+    set_integer(L, facts->numbers[i].name, (lua_Integer)r.numbers[i]);
+  }
   set_integer(L, "code_object_bytes", (lua_Integer)object->nbytes);
   lua_pushstring(L, object->target);
   lua_setfield(L, -2, "target");
-  push_occupancy(L, &r);
+  push_occupancy(L, facts, &r);
   lua_setfield(L, -2, "occupancy");
   return 1;
 }
@@ -227,28 +221,6 @@ int roc_kernel_m_resources(lua_State *L) {
   roc_status status = roc_jit_kernel_object(box->kernel, &options, &out->object, &err);
   if (status != ROC_OK) return roc_kernel_raise(L, box, &err);
   return push_resources(L, out->object, 3, workgroup);
-}
-
-/* core.check_target(name) -> nil, or a sentence that lists the targets there are. */
-static int check_target(lua_State *L) {
-  const char *target = luaL_checkstring(L, 1);
-  roc_error err = ROC_ERROR_INIT;
-  roc_status status = roc_jit_check_target(target, &err);
-  if (status == ROC_OK) return 0;
-  if (status != ROC_INVALID) return roc_lua_raise(L, &err);
-  lua_pushstring(L, err.message);
-  return 1;
-}
-
-/* core.gpu_targets() -> list of the AMD GPUs there is code for. */
-static int gpu_targets(lua_State *L) {
-  lua_newtable(L);
-  const roc_gpu_chip *chip;
-  for (unsigned i = 0; (chip = roc_gpu_chip_at(i)); i++) {
-    lua_pushstring(L, chip->name);
-    lua_rawseti(L, -2, i + 1);
-  }
-  return 1;
 }
 
 /* ---- several kernels in one code object -------------------------------------------------- */
@@ -394,11 +366,8 @@ static int write_file(lua_State *L) {
   return 0;
 }
 
-static const luaL_Reg functions[] = {{"check_target", check_target},
-                                     {"gpu_targets", gpu_targets},
-                                     {"join_code", join_code},
-                                     {"write_file", write_file},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"join_code", join_code}, {"write_file", write_file}, {NULL, NULL}};
 
 void roc_open_kernel_object(lua_State *L) {
   if (roc_class_new(L, META_CODE_OBJECT, meta)) {

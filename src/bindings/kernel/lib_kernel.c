@@ -211,7 +211,7 @@ const char *roc_kernel_check_target(lua_State *L, int arg) {
   roc_error err = ROC_ERROR_INIT;
   if (lua_isnoneornil(L, arg)) {
     const roc_device_props *props = &roc_rt_device_driver(roc_current_device(L))->props;
-    return props->runs_in_lua ? "cpu" : props->arch;
+    return props->runs_in_lua ? ROC_TARGET_HOST : props->arch;
   }
   size_t len;
   const char *target = luaL_checklstring(L, arg, &len);

@@ -211,12 +211,7 @@ static void mark_atomic(roc_cg *cg, LLVMValueRef inst, uint32_t array) {
 }
 
 const roc_target roc_target_amdgpu = {
-    .family = "amdgpu",
-    .names =
-        "gfx900, gfx906, gfx908, gfx90a, gfx942, gfx950, gfx1030, gfx1031, gfx1035, gfx1100, "
-        "gfx1101, "
-        "gfx1102, gfx1103, gfx1150, gfx1151, gfx1200, gfx1201 (the gfx9 ones also with :xnack+ or "
-        ":sramecc- and the like behind the name, the others with :wavefrontsize64)",
+    .facts = &roc_target_facts_amdgpu,
     .global_space = 1,
     .shared_space = 3,
     .const_space = 4,
@@ -224,7 +219,6 @@ const roc_target roc_target_amdgpu = {
     .device_scope = "agent",
     .group_scope = "workgroup",
     .system_scope = "",
-    .is_simt = true,
     .accepts = accepts,
     .initialise = initialise,
     .check_options = check_options,

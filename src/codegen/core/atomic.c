@@ -180,7 +180,7 @@ static LLVMValueRef emit_cas_loop(roc_cg *cg, const atomic_op *a) {
 }
 
 static LLVMValueRef emit_atomic(roc_cg *cg, const atomic_op *a) {
-  if (roc_cg_is_shared(cg, a->array) && !cg->target->is_simt) return emit_plain(cg, a);
+  if (roc_cg_is_shared(cg, a->array) && !cg->target->facts->is_simt) return emit_plain(cg, a);
   switch (a->kind) {
     case ROC_IR_ATOMIC_LOAD: return atomic_load(cg, a);
     case ROC_IR_ATOMIC_STORE: return atomic_store(cg, a);

@@ -152,7 +152,7 @@ static void emit_for(roc_cg *cg, uint32_t id) {
   roc_cg_check_divergence(cg, id, again);
   next = LLVMGetInsertBlock(cg->b);
   LLVMValueRef branch = LLVMBuildCondBr(cg->b, again, body, end);
-  if (cg->target->is_simt && has_checks(cg, inst->k.region[0])) keep_rolled(cg, branch);
+  if (cg->target->facts->is_simt && has_checks(cg, inst->k.region[0])) keep_rolled(cg, branch);
   LLVMBasicBlockRef blocks[2] = {before, next};
   LLVMAddIncoming(left, (LLVMValueRef[2]){count, left_next}, blocks, 2);
   LLVMAddIncoming(value, (LLVMValueRef[2]){first, value_next}, blocks, 2);

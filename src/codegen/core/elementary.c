@@ -545,6 +545,6 @@ LLVMValueRef roc_cg_pow(roc_cg *cg, roc_value_type type, LLVMValueRef x, LLVMVal
   }
   V size = unary(&m, "llvm.fabs", x), value = positive_power(&m, size, y);
   if (LLVMIsAConstantFP(y)) return special_powers(&m, x, y, size, value);
-  bool has_branches = cg->target->is_simt; /* a loop that branches is no vector loop */
+  bool has_branches = cg->target->facts->is_simt; /* a loop that branches is no vector loop */
   return (has_branches ? power_of_wavefront : any_power)(&m, x, y, size, value);
 }

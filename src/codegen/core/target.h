@@ -12,6 +12,7 @@
 
 #include "base/codeobj.h"
 #include "base/status.h"
+#include "base/target.h"
 #include "backend/backend.h"
 #include "ir/ir.h"
 
@@ -19,8 +20,7 @@ typedef struct roc_cg roc_cg;
 typedef struct roc_target roc_target;
 
 struct roc_target {
-  const char *family; /* "cpu", "amdgpu", … */
-  const char *names;  /* the option names it takes, for messages: "gfx90a, gfx942, …" */
+  const roc_target_facts *facts; /* what the layers above know of it, too */
   /* LLVM address spaces. */
   unsigned global_space, shared_space, const_space, private_space;
   /* LLVM sync scopes of atomics on global and on shared memory, and of what the host reads (fault
@@ -29,8 +29,6 @@ struct roc_target {
   /* LLVM 22 makes two stores of an atomic one whose halves were put together (llvm-project pull
    * request 199592); it leaves volatile ones whole. */
   bool splits_stores;
-  bool is_simt; /* false: one thread runs a whole workgroup, shared atomics are plain
-                              operations */
 
   /* Whether option name `name` is one of this target's. */
   bool (*accepts)(const char *name);
@@ -104,7 +102,9 @@ struct roc_target {
   bool (*intercept)(roc_cg *cg, uint32_t inst);
 };
 
-extern const roc_target roc_target_cpu, roc_target_amdgpu;
+#define ROC_TARGET(family, llvm) extern const roc_target roc_target_##family;
+#include "base/targets.def"
+#undef ROC_TARGET
 
 /* The target that takes `name`; NULL when none does. */
 const roc_target *roc_target_find(const char *name);

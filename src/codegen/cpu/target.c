@@ -11,7 +11,6 @@
 #include <llvm-c/Target.h>
 
 #include "base/env.h"
-#include "base/amdgpu_target.h"
 #include "codegen/cpu/cpu.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/processor.h"
@@ -69,7 +68,7 @@ static LLVMTargetMachineRef cpu_machine(const roc_cg_options *options, roc_error
 }
 
 static bool cpu_accepts(const char *name) {
-  if (!roc_target_is_cpu(name)) return false;
+  if (!roc_target_facts_cpu.accepts(name)) return false;
   if (!name[3]) return true;
   roc_machine_prepare();
   return roc_processor_is_known(name + 4);
@@ -586,10 +585,7 @@ static void cpu_describe(roc_cg *cg, roc_codeobj *object) {
 }
 
 const roc_target roc_target_cpu = {
-    .family = "cpu",
-    .names =
-        "cpu, cpu:NAME (x86-64, x86-64-v2, x86-64-v3, x86-64-v4, or another processor that "
-        "LLVM knows, such as znver3 or skylake-avx512)",
+    .facts = &roc_target_facts_cpu,
     .device_scope = "",
     .group_scope = "",
     .system_scope = "",

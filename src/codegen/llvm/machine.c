@@ -41,8 +41,9 @@ static void keep_memory(void) {
 
 static void prepare(void) {
   keep_memory();
-  roc_target_cpu.initialise();
-  roc_target_amdgpu.initialise();
+#define ROC_TARGET(family, llvm) roc_target_##family.initialise();
+#include "base/targets.def"
+#undef ROC_TARGET
   roc_machine_set_options();
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
+#include "base/target.h"
 #include "device/common/common.h"
 #include "device/cpu/model.h"
 #include "device/cpu/queue.h"
@@ -51,7 +52,7 @@ static void describe(roc_device *device, uint32_t ordinal, uint32_t count, uint3
   device->kind = roc_cpu_ops.kind;
   device->ordinal = ordinal;
   roc_device_props *props = &device->props;
-  roc_host_describe(props, "cpu", "cpu", wavefront);
+  roc_host_describe(props, "cpu", ROC_TARGET_HOST, wavefront);
   roc_cpu_describe_model(props->model, sizeof props->model);
   if (count > 1) snprintf(props->name, sizeof props->name, "cpu:%u", ordinal + 1);
   props->compute_units = threads;
@@ -107,9 +108,8 @@ static void cpu_interrupt(roc_device *device) {
 
 static roc_status cpu_module_load(roc_device *device, const roc_codeobj *object,
                                   roc_dev_module **out_module, roc_error *err) {
-  (void)device;
   if (!code_loader) return roc_fail(err, ROC_INTERNAL, "the cpu device has no code loader yet");
-  if (strcmp(object->target, "cpu") != 0) {
+  if (strcmp(object->target, device->props.arch) != 0) {
     return roc_fail(err, ROC_INVALID, "a code object for '%s' cannot run on the cpu",
                     object->target);
   }

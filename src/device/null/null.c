@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/target.h"
 #include "device/common/common.h"
 #include "device/device.h"
 
@@ -106,7 +107,7 @@ static roc_status null_open(uint32_t ordinal, roc_device **out_device, roc_error
   device->kind = roc_null_ops.kind;
   device->ordinal = ordinal;
   roc_device_props *props = &device->props;
-  roc_host_describe(props, "null", "cpu", 64); /* cpu, so that kernels compile */
+  roc_host_describe(props, "null", ROC_TARGET_HOST, 64); /* so that kernels compile */
   for (int d = 0; d < 3; d++) props->max_groups[d] = INT32_MAX;
   props->host_memory = false; /* so that copies are made, and counted */
   state.device = device;
