@@ -174,7 +174,8 @@ void roc_array_note_ipairs(lua_State *L) {
  * script's own a[#a + 1] stays a mistake: who reads an element is one level up. */
 static bool is_end_of_ipairs(lua_State *L, const roc_array *a) {
   lua_Debug caller;
-  if (!lua_isinteger(L, 2) || lua_tointeger(L, 2) - 1 != a->extents[0]) return false;
+  if (!lua_isinteger(L, 2)) return false;
+  if ((lua_Unsigned)lua_tointeger(L, 2) - 1 != (lua_Unsigned)a->extents[0]) return false;
   if (!lua_getstack(L, 1, &caller) || !lua_getinfo(L, "f", &caller)) return false;
   lua_rawgetp(L, LUA_REGISTRYINDEX, &ipairs_key);
   bool is_it = lua_rawequal(L, -1, -2);
