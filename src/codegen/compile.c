@@ -8,8 +8,6 @@
 #include <dlfcn.h>
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/ErrorHandling.h>
-#include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +19,7 @@
 #include "codegen/llvm/link.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/llvm_lock.h"
+#include "codegen/targets.h"
 
 /* ---- fatal errors ------------------------------------------------------------------------ */
 
@@ -39,51 +38,6 @@ void roc_cg_set_fatal_handler(void (*on_fatal)(void *ud, const char *message), v
   fatal_callback = on_fatal;
   fatal_ud = ud;
   if (is_first) LLVMInstallFatalErrorHandler(park);
-}
-
-/* ---- targets ----------------------------------------------------------------------------- */
-
-static const roc_target *const targets[] = {
-#define ROC_TARGET(family, llvm) &roc_target_##family,
-#include "base/targets.def"
-#undef ROC_TARGET
-};
-enum { NTARGETS = sizeof targets / sizeof *targets };
-
-const roc_target *roc_target_find(const char *name) {
-  for (unsigned i = 0; i < NTARGETS; i++) {
-    if (targets[i]->accepts(name)) return targets[i];
-  }
-  return NULL;
-}
-
-static char complaint[1024];
-
-__attribute__((format(printf, 1, 2))) static void add_to_complaint(const char *format, ...) {
-  size_t len = strlen(complaint);
-  va_list args;
-  va_start(args, format);
-  vsnprintf(complaint + len, sizeof complaint - len, format, args);
-  va_end(args);
-}
-
-static void write_complaint(void) {
-  add_to_complaint("no such compile target; there are");
-  for (unsigned i = 0; i < NTARGETS; i++) {
-    const roc_target_facts *facts = targets[i]->facts;
-    const char *name;
-    for (unsigned n = 0; (name = facts->name_at(n)); n++) {
-      add_to_complaint("%s %s", i + n ? "," : "", name);
-    }
-    add_to_complaint(" (%s)", facts->name_note);
-  }
-}
-
-const char *roc_cg_check_target(const char *target) {
-  if (roc_target_find(target)) return "";
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, write_complaint);
-  return complaint;
 }
 
 /* ---- what code depends on ---------------------------------------------------------------- */
@@ -150,13 +104,34 @@ static roc_status run_stages(roc_cg *cg, roc_codeobj **out, roc_cg_times *times,
   return ROC_OK;
 }
 
+static roc_status open_compile(const roc_ir_module *module, const roc_cg_options *options,
+                               roc_cg **out, roc_error *err) {
+  const roc_target *target = roc_target_find(options->target);
+  if (!target) return roc_fail(err, ROC_INVALID, "no compile target '%s'", options->target);
+  roc_machine *machine = roc_machine_take(target, options, err);
+  if (!machine) return err ? err->code : ROC_UNAVAILABLE;
+  roc_status status = roc_cg_open(module, options, target, machine->tm, out, err);
+  if (status == ROC_OK) {
+    (*out)->machine = machine;
+  } else {
+    roc_machine_give(machine);
+  }
+  return status;
+}
+
+static void close_compile(roc_cg *cg) {
+  roc_machine *machine = cg->machine;
+  roc_cg_close(cg);
+  roc_machine_give(machine);
+}
+
 roc_status roc_cg_compile(const roc_ir_module *module, const roc_cg_options *options,
                           roc_codeobj **out_object, roc_cg_times *times, roc_error *err) {
   roc_cg *cg;
   roc_cg_times spent = {0};
-  ROC_TRY(roc_cg_open(module, options, &cg, err));
+  ROC_TRY(open_compile(module, options, &cg, err));
   roc_status status = run_stages(cg, out_object, &spent, err);
-  roc_cg_close(cg);
+  close_compile(cg);
   if (times) *times = spent;
   return status;
 }
@@ -190,8 +165,8 @@ roc_status roc_cg_dump(const roc_ir_module *module, const roc_cg_options *option
                        roc_cg_stage stage, void (*sink)(void *ud, const char *text, size_t len),
                        void *ud, roc_error *err) {
   roc_cg *cg;
-  ROC_TRY(roc_cg_open(module, options, &cg, err));
+  ROC_TRY(open_compile(module, options, &cg, err));
   roc_status status = dump_stage(cg, stage, sink, ud, err);
-  roc_cg_close(cg);
+  close_compile(cg);
   return status;
 }

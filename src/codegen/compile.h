@@ -11,7 +11,6 @@ roc_status roc_cg_compile(const roc_ir_module *module, const roc_cg_options *opt
 roc_status roc_cg_dump(const roc_ir_module *module, const roc_cg_options *options,
                        roc_cg_stage stage, void (*sink)(void *ud, const char *text, size_t len),
                        void *ud, roc_error *err);
-const char *roc_cg_check_target(const char *target);
 roc_status roc_cg_fingerprint(const roc_cg_options *options, char *out, roc_error *err);
 void roc_cg_files(char *out);
 

@@ -1,9 +1,10 @@
 /* The one symbol of the compiler's shared object.  Whatever works with LLVM does so between
  * roc_llvm_lock_shared and roc_llvm_unlock_shared. */
-#include "codegen/core/cg.h"
 #include "codegen/compile.h"
+#include "codegen/cpu/jit.h"
 #include "codegen/join.h"
 #include "codegen/llvm/llvm_lock.h"
+#include "codegen/targets.h"
 
 static roc_status compile(const roc_ir_module *module, const roc_cg_options *options,
                           roc_codeobj **out_object, roc_cg_times *times, roc_error *err) {
@@ -58,7 +59,7 @@ static const roc_codegen_api api = {
     .compile = compile,
     .dump = dump,
     .join = join,
-    .check_target = roc_cg_check_target,
+    .check_target = roc_target_check,
     .fingerprint = fingerprint,
     .files = roc_cg_files,
     .jit_load = jit_load,
@@ -67,5 +68,6 @@ static const roc_codegen_api api = {
 };
 
 __attribute__((visibility("default"))) const roc_codegen_api *roc_codegen_entry(void) {
+  roc_targets_register();
   return &api;
 }

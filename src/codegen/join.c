@@ -12,9 +12,9 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "codegen/amdgpu/frame.h"
+#include "codegen/llvm/emit.h"
 #include "codegen/llvm/machine.h"
-#include "codegen/core/target.h"
+#include "codegen/targets.h"
 
 typedef struct join {
   LLVMContextRef ctx;
@@ -69,7 +69,8 @@ static roc_status emit(join *j, const roc_machine *machine, LLVMMemoryBufferRef 
   }
   if (!j->nerrors) return ROC_OK;
   LLVMDisposeMemoryBuffer(*out);
-  return roc_frame_fail(j->mod, roc_str_text(&j->diagnostics), NULL, machine->name, err);
+  return roc_emit_fail(machine->target, j->mod, roc_str_text(&j->diagnostics), NULL, machine->name,
+                       err);
 }
 
 static roc_status link_and_hand_out(LLVMMemoryBufferRef buffer, const roc_target *target,

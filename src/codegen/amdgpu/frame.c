@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <llvm-c/Target.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,21 +54,19 @@ static largest find_largest(LLVMModuleRef mod, const char *kernel) {
   return found;
 }
 
-roc_status roc_frame_fail(LLVMModuleRef mod, const char *diagnostics, const char *kernel,
-                          const char *target, roc_error *err) {
+bool roc_frame_explain(LLVMModuleRef mod, const char *diagnostics, const char *kernel,
+                       const char *name, roc_error *err) {
   frame f;
-  if (!read_frame(diagnostics, &f)) {
-    if (!kernel) return roc_fail(err, ROC_COMPILE, "joined kernels: %s", diagnostics);
-    return roc_fail(err, ROC_COMPILE, "kernel '%s': %s", kernel, diagnostics);
-  }
+  if (!read_frame(diagnostics, &f)) return false;
   largest array = find_largest(mod, f.kernel);
   char share[128] = "values that do not fit into registers";
   if (array.nbytes > 0) {
     snprintf(share, sizeof share, "array '%s' alone %" PRIu64, array.name, array.nbytes);
   }
-  return roc_fail(err, ROC_COMPILE,
-                  "kernel '%s': a work-item needs %" PRIu64
-                  " bytes of private memory (%s) and has "
-                  "%" PRIu64 " on %s; use a smaller array, or a part of an array argument",
-                  kernel ? kernel : f.kernel, f.nbytes, share, f.limit, target);
+  roc_fail(err, ROC_COMPILE,
+           "kernel '%s': a work-item needs %" PRIu64
+           " bytes of private memory (%s) and has "
+           "%" PRIu64 " on %s; use a smaller array, or a part of an array argument",
+           kernel ? kernel : f.kernel, f.nbytes, share, f.limit, name);
+  return true;
 }

@@ -6,13 +6,13 @@
 #define ROC_CODEGEN_AMDGPU_FRAME_H
 
 #include <llvm-c/Core.h>
+#include <stdbool.h>
 
 #include "base/status.h"
 
-/* Fails with what LLVM has said while it emitted `mod`: COMPILE.  A frame that is too large is told
- * by kernel, size, largest array and limit, anything else as LLVM said it.  `kernel`: its name, or
- * NULL where the module has several, which are then called by their symbols. */
-roc_status roc_frame_fail(LLVMModuleRef mod, const char *diagnostics, const char *kernel,
-                          const char *target, roc_error *err);
+/* The target's explain_errors: a frame that is too large is told by kernel, size, largest array and
+ * limit.  In a module of several kernels the kernel is named by its symbol. */
+bool roc_frame_explain(LLVMModuleRef mod, const char *diagnostics, const char *kernel,
+                       const char *name, roc_error *err);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "codegen/amdgpu/amdgpu.h"
 #include "codegen/amdgpu/devlib.h"
+#include "codegen/amdgpu/frame.h"
 #include "codegen/llvm/link.h"
 
 static const char TRIPLE[] = "amdgcn-amd-amdhsa";
@@ -235,6 +236,7 @@ const roc_target roc_target_amdgpu = {
         "instcombine<no-verify-fixpoint>,simplifycfg),amdgpu-attributor",
     .quick_passes = "default<O0>,amdgpu-attributor",
     .link = link_object,
+    .explain_errors = roc_frame_explain,
     .describe = describe,
     .opaque_launch = roc_amdgpu_opaque_launch,
     .launch_value = roc_amdgpu_launch_value,

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "codegen/llvm/machine.h"
 
 /* LLVM reports some failures only here and then returns an object all the same, so errors are
  * counted. */
@@ -57,22 +56,15 @@ static void make_module(roc_cg *cg) {
   make_types(cg);
 }
 
-roc_status roc_cg_open(const roc_ir_module *ir, const roc_cg_options *options, roc_cg **out,
+roc_status roc_cg_open(const roc_ir_module *ir, const roc_cg_options *options,
+                       const roc_target *target, LLVMTargetMachineRef tm, roc_cg **out,
                        roc_error *err) {
-  const roc_target *target = roc_target_find(options->target);
-  if (!target) return roc_fail(err, ROC_INVALID, "no compile target '%s'", options->target);
-  roc_machine *machine = roc_machine_take(target, options, err);
-  if (!machine) return err ? err->code : ROC_UNAVAILABLE;
   roc_cg *cg = roc_zalloc(sizeof *cg);
-  if (!cg) {
-    roc_machine_give(machine);
-    return roc_fail(err, ROC_OOM, "out of memory while compiling '%s'", ir->name);
-  }
+  if (!cg) return roc_fail(err, ROC_OOM, "out of memory while compiling '%s'", ir->name);
   cg->ir = ir;
   cg->options = options;
   cg->target = target;
-  cg->machine = machine;
-  cg->tm = machine->tm;
+  cg->tm = tm;
   roc_arena_init(&cg->arena, 0);
   make_module(cg);
   if (!make_tables(cg)) {
@@ -89,7 +81,6 @@ void roc_cg_close(roc_cg *cg) {
   LLVMDisposeBuilder(cg->entry_b);
   LLVMDisposeModule(cg->mod);
   LLVMContextDispose(cg->ctx);
-  roc_machine_give(cg->machine);
   roc_free(cg->narrow);
   roc_str_deinit(&cg->diagnostics);
   roc_vec_deinit(&cg->sites);

@@ -64,8 +64,8 @@ struct roc_cg {
   LLVMContextRef ctx;
   LLVMModuleRef mod;
   LLVMBuilderRef b, entry_b;
-  struct roc_machine *machine; /* of machine.c, for this compile alone */
-  LLVMTargetMachineRef tm;     /* its own */
+  struct roc_machine *machine; /* llvm/machine.h; compile.c takes it and gives it back */
+  LLVMTargetMachineRef tm;     /* of `machine` */
   roc_cg_opt_tier opt_tier;
   roc_cg_types t;
 
@@ -97,8 +97,9 @@ struct roc_cg {
 };
 
 /* cg.c */
-/* A context, module and machine for `ir`; on failure *out is untouched. */
-roc_status roc_cg_open(const roc_ir_module *ir, const roc_cg_options *options, roc_cg **out,
+/* A context and a module for `ir`; `tm` stays the caller's. On failure *out is untouched. */
+roc_status roc_cg_open(const roc_ir_module *ir, const roc_cg_options *options,
+                       const roc_target *target, LLVMTargetMachineRef tm, roc_cg **out,
                        roc_error *err);
 void roc_cg_close(roc_cg *cg);
 /* Adds a site to the code object; returns its index. Its strings live as long as the module. */
@@ -233,10 +234,5 @@ roc_status roc_cg_optimise(roc_cg *cg, roc_error *err);
 roc_status roc_cg_emit(roc_cg *cg, LLVMCodeGenFileType kind, LLVMMemoryBufferRef *out,
                        roc_error *err);
 roc_status roc_cg_object(roc_cg *cg, roc_codeobj **out, roc_error *err);
-
-/* jit.c */
-roc_status roc_jit_load(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,
-                        roc_error *err);
-void roc_jit_unload(void *handle);
 
 #endif

@@ -57,6 +57,11 @@ struct roc_target {
    * target replaces *bytes (roc_alloc; the old block is roc_free'd by it) and *nbytes. */
   roc_status (*link)(const roc_cg_options *options, unsigned char **bytes, size_t *nbytes,
                      roc_error *err);
+  /* LLVM has reported errors (`diagnostics`) while it emitted `mod` for the option name `name`:
+   * when the target knows a cause that it can state in its own words, fails with them and returns
+   * true.  `kernel`: its name, or NULL where the module has several.  May be NULL. */
+  bool (*explain_errors)(LLVMModuleRef mod, const char *diagnostics, const char *kernel,
+                         const char *name, roc_error *err);
   /* Fills what only the target knows: entry, frame bytes, shared bytes.  Strings live in cg->arena.
    */
   void (*describe)(roc_cg *cg, roc_codeobj *object);
@@ -101,12 +106,5 @@ struct roc_target {
    * NULL. */
   bool (*intercept)(roc_cg *cg, uint32_t inst);
 };
-
-#define ROC_TARGET(family, llvm) extern const roc_target roc_target_##family;
-#include "base/targets.def"
-#undef ROC_TARGET
-
-/* The target that takes `name`; NULL when none does. */
-const roc_target *roc_target_find(const char *name);
 
 #endif

@@ -5,6 +5,8 @@
  * the symbols of the host process, so that a kernel does not depend on what a program happens to
  * export.  The entry symbol of an object holds a field of digits; loading writes a fresh number
  * into it, since a JIT's symbols are unique. */
+#include "codegen/cpu/jit.h"
+
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 #include <pthread.h>
@@ -14,7 +16,6 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
-#include "codegen/core/cg.h"
 #include "codegen/cpu/cpu.h"
 #include "codegen/llvm/machine.h"
 

@@ -2,13 +2,21 @@
  *
  * A code object is one arena: everything it points to was copied into it, so that it outlives
  * module and compile. */
-#include "codegen/core/cg.h"
+#include "codegen/llvm/emit.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
-#include "codegen/amdgpu/frame.h"
 #include "ir/layout.h"
+
+roc_status roc_emit_fail(const roc_target *target, LLVMModuleRef mod, const char *diagnostics,
+                         const char *kernel, const char *name, roc_error *err) {
+  bool is_explained =
+      target->explain_errors && target->explain_errors(mod, diagnostics, kernel, name, err);
+  if (is_explained) return ROC_COMPILE;
+  if (!kernel) return roc_fail(err, ROC_COMPILE, "joined kernels: %s", diagnostics);
+  return roc_fail(err, ROC_COMPILE, "kernel '%s': %s", kernel, diagnostics);
+}
 
 roc_status roc_cg_emit(roc_cg *cg, LLVMCodeGenFileType kind, LLVMMemoryBufferRef *out,
                        roc_error *err) {
@@ -20,8 +28,8 @@ roc_status roc_cg_emit(roc_cg *cg, LLVMCodeGenFileType kind, LLVMMemoryBufferRef
   }
   if (!cg->nerrors) return ROC_OK;
   LLVMDisposeMemoryBuffer(*out);
-  return roc_frame_fail(cg->mod, roc_str_text(&cg->diagnostics), cg->ir->name, cg->options->target,
-                        err);
+  return roc_emit_fail(cg->target, cg->mod, roc_str_text(&cg->diagnostics), cg->ir->name,
+                       cg->options->target, err);
 }
 
 static const char *copy_text(roc_arena *arena, const char *text) {

@@ -15,6 +15,14 @@ static pthread_mutex_t lock =
     PTHREAD_MUTEX_INITIALIZER; /* guards the list and the machines in it */
 static roc_machine *idle;      /* the one used last comes first */
 
+static const roc_target *const *targets; /* set once, before any compile */
+static unsigned ntargets;
+
+void roc_machine_set_targets(const roc_target *const *all, unsigned count) {
+  targets = all;
+  ntargets = count;
+}
+
 /* Once set, an option is not set again until it is reset: the second call changes nothing. */
 void roc_machine_set_options(void) {
   /* What is left of a row behind its vectors is short: a second, narrower vector loop for it costs
@@ -41,9 +49,7 @@ static void keep_memory(void) {
 
 static void prepare(void) {
   keep_memory();
-#define ROC_TARGET(family, llvm) roc_target_##family.initialise();
-#include "base/targets.def"
-#undef ROC_TARGET
+  for (unsigned i = 0; i < ntargets; i++) targets[i]->initialise();
   roc_machine_set_options();
 }
 

@@ -19,6 +19,10 @@ typedef struct roc_machine {
   struct roc_machine *next; /* while it waits for its next compile */
 } roc_machine;
 
+/* The targets that roc_machine_prepare initialises. Called when the compiler is opened; `all` stays
+ * in use. */
+void roc_machine_set_targets(const roc_target *const *all, unsigned count);
+
 /* Makes LLVM's targets known and sets its options as our code needs them, once; before anything
  * else of LLVM that depends on either. */
 void roc_machine_prepare(void);
