@@ -76,7 +76,6 @@ roc_status roc_cg_open(const roc_ir_module *ir, const roc_cg_options *options,
 }
 
 void roc_cg_close(roc_cg *cg) {
-  roc_cg_divergence_close(cg);
   LLVMDisposeBuilder(cg->b);
   LLVMDisposeBuilder(cg->entry_b);
   LLVMDisposeModule(cg->mod);

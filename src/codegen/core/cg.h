@@ -139,12 +139,15 @@ typedef LLVMValueRef roc_cg_field(roc_cg *cg, uint32_t param, LLVMTypeRef type, 
  * for each value in kernarg order. */
 void roc_cg_bind_args(roc_cg *cg, roc_cg_field *field);
 
+/* value.c */
+LLVMValueRef roc_cg_operand(roc_cg *cg, const roc_ir_inst *inst, uint32_t n);
+LLVMValueRef roc_cg_var(roc_cg *cg, uint32_t var); /* pointer */
+void roc_cg_define(roc_cg *cg, uint32_t inst, LLVMValueRef value);
+
 /* control.c: one work-item's code */
 void roc_cg_region(roc_cg *cg, uint32_t region);
 void roc_cg_insts(roc_cg *cg, const uint32_t *ids, uint32_t count);
 void roc_cg_inst(roc_cg *cg, uint32_t id);
-LLVMValueRef roc_cg_operand(roc_cg *cg, const roc_ir_inst *inst, uint32_t n);
-LLVMValueRef roc_cg_var(roc_cg *cg, uint32_t var); /* pointer */
 /* i64 iterations of the integer loop first, last, step. */
 LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last, LLVMValueRef step);
 
@@ -218,7 +221,6 @@ void roc_cg_check_divergence(roc_cg *cg, uint32_t inst, LLVMValueRef condition);
 bool roc_cg_agrees_in_group(roc_cg *cg);
 /* The site of items that part at `inst`, and miss a barrier or else a wave operation. */
 uint32_t roc_cg_divergent_site(roc_cg *cg, uint32_t inst, bool is_barrier);
-void roc_cg_divergence_close(roc_cg *cg);
 
 /* debug.c: line tables for cg->fn, from begin to end; places of the instructions in between. */
 void roc_cg_debug_begin(roc_cg *cg);

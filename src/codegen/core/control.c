@@ -7,27 +7,6 @@
 
 #include "codegen/core/cg.h"
 
-LLVMValueRef roc_cg_operand(roc_cg *cg, const roc_ir_inst *inst, uint32_t n) {
-  uint32_t id = roc_ir_arg(cg->ir, inst, n);
-  return cg->target->operand ? cg->target->operand(cg, id) : cg->values[id];
-}
-
-LLVMValueRef roc_cg_var(roc_cg *cg, uint32_t var) {
-  if (!cg->vars[var]) {
-    const roc_ir_var *v = &cg->ir->vars.items[var];
-    cg->vars[var] = roc_cg_alloca(cg, roc_cg_value_type(cg, v->type), v->name);
-  }
-  return cg->vars[var];
-}
-
-static void define(roc_cg *cg, uint32_t id, LLVMValueRef value) {
-  if (cg->target->define) {
-    cg->target->define(cg, id, value);
-  } else {
-    cg->values[id] = value;
-  }
-}
-
 static void emit_if(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   LLVMValueRef cond = roc_cg_operand(cg, inst, 0);
@@ -166,24 +145,24 @@ static bool emit_statement(roc_cg *cg, uint32_t id) {
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_GET: {
       LLVMTypeRef type = roc_cg_value_type(cg, (roc_value_type)inst->type);
-      define(cg, id, LLVMBuildLoad2(cg->b, type, roc_cg_var(cg, inst->aux), ""));
+      roc_cg_define(cg, id, LLVMBuildLoad2(cg->b, type, roc_cg_var(cg, inst->aux), ""));
       return true;
     }
     case ROC_IR_SET:
       LLVMBuildStore(cg->b, roc_cg_operand(cg, inst, 0), roc_cg_var(cg, inst->aux));
       return true;
-    case ROC_IR_LOAD: define(cg, id, roc_cg_load_inst(cg, inst)); return true;
+    case ROC_IR_LOAD: roc_cg_define(cg, id, roc_cg_load_inst(cg, inst)); return true;
     case ROC_IR_STORE: roc_cg_store_inst(cg, inst); return true;
     case ROC_IR_ATOMIC:
       value = roc_cg_atomic(cg, inst);
-      if (value) define(cg, id, value);
+      if (value) roc_cg_define(cg, id, value);
       return true;
     case ROC_IR_FENCE: cg->target->fence(cg, inst->k.i); return true;
     case ROC_IR_BARRIER:
     case ROC_IR_WAVE_BARRIER: cg->target->barrier(cg, inst); return true;
     case ROC_IR_WAVE:
       for (uint32_t i = 0; i < inst->nargs && i < 4; i++) args[i] = roc_cg_operand(cg, inst, i);
-      define(cg, id, cg->target->wave(cg, inst, args));
+      roc_cg_define(cg, id, cg->target->wave(cg, inst, args));
       return true;
     case ROC_IR_CHECK_INDEX:
     case ROC_IR_CHECK_NONZERO:
@@ -207,7 +186,7 @@ static bool emit_statement(roc_cg *cg, uint32_t id) {
 void roc_cg_inst(roc_cg *cg, uint32_t id) {
   if (cg->di) roc_cg_debug_place(cg, id);
   if (cg->target->intercept && cg->target->intercept(cg, id)) return;
-  if (!emit_statement(cg, id)) define(cg, id, roc_cg_expr(cg, id));
+  if (!emit_statement(cg, id)) roc_cg_define(cg, id, roc_cg_expr(cg, id));
 }
 
 void roc_cg_insts(roc_cg *cg, const uint32_t *ids, uint32_t count) {

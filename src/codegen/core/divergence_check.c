@@ -17,10 +17,9 @@
 enum { CUTS = ROC_IRF_CUT_WAVE | ROC_IRF_CUT_GROUP };
 
 struct roc_cg_divergence {
-  roc_ir_uniform uniform;
-  bool has_uniform;
-  uint8_t *cuts;    /* per instruction: ROC_IRF_CUT_*, nested ones included; heap */
-  uint8_t *decides; /* per control instruction: over which cuts; arena */
+  uint8_t *cuts;    /* per instruction: ROC_IRF_CUT_*, nested ones included */
+  uint8_t *decides; /* per control instruction: over which cuts */
+  uint8_t *uniform; /* per instruction: roc_ir_uniformity; NULL: the kernel has no cuts */
 };
 
 /* ---- what is decided over ------------------------------------------------------------------ */
@@ -95,16 +94,37 @@ static bool has_cuts(const roc_ir_module *ir, const uint8_t *cuts) {
   return false;
 }
 
+/* A copy of a table with an entry per instruction, in the arena; NULL: no memory. */
+static uint8_t *keep(roc_cg *cg, const uint8_t *table) {
+  uint8_t *copy = ROC_ARENA_ARRAY(&cg->arena, uint8_t, cg->ir->insts.count + 1);
+  if (copy) memcpy(copy, table, cg->ir->insts.count);
+  return copy;
+}
+
+static bool find_cuts(roc_cg *cg, roc_cg_divergence *a) {
+  uint8_t *cuts;
+  if (roc_ir_find_cuts(cg->ir, &cuts, NULL) != ROC_OK) return false;
+  a->cuts = keep(cg, cuts);
+  roc_free(cuts);
+  return a->cuts != NULL;
+}
+
+static bool find_uniform(roc_cg *cg, roc_cg_divergence *a) {
+  roc_ir_uniform uniform;
+  if (roc_ir_uniform_init(&uniform, cg->ir, NULL) != ROC_OK) return false;
+  a->uniform = keep(cg, uniform.insts);
+  roc_ir_uniform_deinit(&uniform);
+  return a->uniform != NULL;
+}
+
 static bool find_decisions(roc_cg *cg, roc_cg_divergence *a) {
   walk w = {.ir = cg->ir, .a = a};
   a->decides = ROC_ARENA_ARRAY(&cg->arena, uint8_t, cg->ir->insts.count + 1);
-  if (!a->decides || roc_ir_find_cuts(cg->ir, &a->cuts, NULL) != ROC_OK) return false;
+  if (!a->decides || !find_cuts(cg, a)) return false;
   if (!has_cuts(cg->ir, a->cuts)) return true;
   walk_region(&w, 0);
   roc_vec_deinit(&w.around);
-  if (w.failed || roc_ir_uniform_init(&a->uniform, cg->ir, NULL) != ROC_OK) return false;
-  a->has_uniform = true;
-  return true;
+  return !w.failed && find_uniform(cg, a);
 }
 
 /* NULL: no memory, and the compile fails by the arena. */
@@ -113,26 +133,19 @@ static roc_cg_divergence *divergence_of(roc_cg *cg) {
   roc_cg_divergence *a = ROC_ARENA_NEW(&cg->arena, roc_cg_divergence);
   if (!a) return NULL;
   if (!find_decisions(cg, a)) {
-    roc_free(a->cuts);
     cg->arena.failed = true;
     return NULL;
   }
   return cg->divergence = a;
 }
 
-void roc_cg_divergence_close(roc_cg *cg) {
-  if (!cg->divergence) return;
-  roc_free(cg->divergence->cuts);
-  if (cg->divergence->has_uniform) roc_ir_uniform_deinit(&cg->divergence->uniform);
-}
-
 static bool needs_group(const roc_cg_divergence *a, uint32_t id) {
-  return (a->decides[id] & ROC_IRF_CUT_GROUP) && a->uniform.insts[id] != ROC_IR_UNIFORM_GROUP;
+  return (a->decides[id] & ROC_IRF_CUT_GROUP) && a->uniform[id] != ROC_IR_UNIFORM_GROUP;
 }
 
 bool roc_cg_agrees_in_group(roc_cg *cg) {
   const roc_cg_divergence *a = cg->ir->check ? divergence_of(cg) : NULL;
-  for (uint32_t id = 0; a && a->has_uniform && id < cg->ir->insts.count; id++) {
+  for (uint32_t id = 0; a && a->uniform && id < cg->ir->insts.count; id++) {
     uint8_t op = cg->ir->insts.items[id].op;
     if ((op == ROC_IR_IF || op == ROC_IR_FOR) && needs_group(a, id)) return true;
   }
@@ -164,8 +177,8 @@ static void fail_if(roc_cg *cg, LLVMValueRef parts, uint32_t site) {
 void roc_cg_check_divergence(roc_cg *cg, uint32_t id, LLVMValueRef condition) {
   if (!cg->ir->check || !cg->target->wave_diverges || !cg->fault) return;
   const roc_cg_divergence *a = divergence_of(cg);
-  if (!a || !a->has_uniform || !a->decides[id]) return;
-  bool is_varying = a->uniform.insts[id] == ROC_IR_VARYING;
+  if (!a || !a->uniform || !a->decides[id]) return;
+  bool is_varying = a->uniform[id] == ROC_IR_VARYING;
   bool in_group = needs_group(a, id) && cg->target->group_parts;
   if (!is_varying && !in_group) return;
   uint32_t site = roc_cg_divergent_site(cg, id, a->decides[id] & ROC_IRF_CUT_GROUP);
