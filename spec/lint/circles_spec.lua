@@ -19,7 +19,7 @@ local INSIDE = {
     { "control kernel_versions", "a statement that holds both versions holds statements" },
   },
   ["codegen/cpu"] = {
-    { "batch items look math prefetch preflight regions rows target wave" },
+    { "regions rows", "statements of a row hold statements" },
   },
   ["device/hsa"] = {
     { "copy device fault memory module queue scatter signal watch worker" },

@@ -1,15 +1,18 @@
 /* The CPU back end's own state.  A workgroup runs on one thread, as loops over its work-items:
  *
- *   plan     (cpu/plan.c)     cuts the structured body into runs; what lives across runs
- *   regions  (cpu/regions.c)  emits lists of statements for the whole group or one wavefront of it
+ *   target   (cpu/target.c)     entry, body, hooks; cpu/machine.c: the processor
+ *   groups   (cpu/groups.c)     the loop over workgroups, versions of the body
+ *   plan     (cpu/plan.c)       cuts the structured body into runs; what lives across runs
+ *   regions  (cpu/regions.c)    emits lists of statements for the whole group or a wavefront
  *   rows     (cpu/wide.c, cpu/rows.c, cpu/prefetch.c)  loops that stand around the items of a row
- *   batch    (cpu/batch.c)    workgroups that run such a loop side by side
+ *   batch    (cpu/batch.c, cpu/members.c)  workgroups that run such a loop side by side
  *   preflight (cpu/preflight.c) checks answered for a whole group, which then runs without them
- *   look     (cpu/look.c)     loops that ask now and then whether they are to go on
- *   items    (cpu/items.c)    emits one run as a loop over work-items, with live mask and checks
- *   wave     (cpu/wave.c)     wave operations as loops over lanes
- *   math     (cpu/math.c)     functions of floats: own arithmetic, libm and libmvec
- *   target   (cpu/target.c)   entry, group loop, frame, hooks
+ *   look     (cpu/look.c)       loops that ask from time to time whether they are to go on
+ *   items    (cpu/items.c, cpu/item_loops.c)  emits one run as a loop over work-items
+ *   exits    (cpu/exits.c)      ways out of a list of statements
+ *   wave     (cpu/wave.c)       wave operations as loops over lanes
+ *   values   (cpu/values.c, cpu/frame.c)  results and variables, the memory of those that last
+ *   math     (cpu/math.c)       functions of floats: own arithmetic, libm and libmvec
  *
  * A run is a maximal list of instructions without a cut in which work-items execute one after the
  * other (or side by side, vectorised).  Its number is the home of every instruction in it. Per-item
@@ -65,6 +68,8 @@ typedef enum cpu_level_kind { CPU_LEVEL_GROUP, CPU_LEVEL_WAVE, CPU_LEVEL_ROW } c
 /* The segment that begins at ids[0]: its kind, and in *out_count how many instructions it has. */
 cpu_segment_kind cpu_plan_segment(const cpu_plan *plan, cpu_level_kind level, const uint32_t *ids,
                                   uint32_t count, uint32_t *out_count);
+/* Whether a work-item may end in one of the instructions. */
+bool cpu_plan_stops(const cpu_plan *plan, const uint32_t *ids, uint32_t count);
 /* False when memory is out. */
 bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan);
 
@@ -186,18 +191,24 @@ static inline cpu_state *cpu_of(roc_cg *cg) {
   return cg->state;
 }
 
-/* cpu/target.c */
+/* cpu/frame.c */
 /* A new array in the frame, `count` elements of `type` per item. */
 cpu_slot cpu_slot_new(cpu_state *s, LLVMTypeRef type, uint64_t count);
 /* The element of the group's item `lin`; that of the run's item. */
 LLVMValueRef cpu_slot_at(cpu_state *s, const cpu_slot *slot, LLVMValueRef lin);
 LLVMValueRef cpu_slot_item(cpu_state *s, const cpu_slot *slot);
 
+/* cpu/machine.c: hooks of the target */
+bool cpu_accepts(const char *name);
+void cpu_initialise(void);
+roc_status cpu_check_options(const roc_cg_options *options, roc_error *err);
+LLVMTargetMachineRef cpu_machine(const roc_cg_options *options, roc_error *err);
 /* The processor that the code is for, on a function. */
 void cpu_set_attributes(roc_cg *cg, LLVMValueRef fn);
 
-/* The group's body from statement `from` on, up to `end`. */
-void cpu_emit_body(cpu_state *s, uint32_t from, LLVMBasicBlockRef end);
+/* cpu/groups.c */
+void cpu_load_launch(cpu_state *s); /* in the entry block */
+void cpu_emit_groups(cpu_state *s);
 
 /* cpu/batch.c */
 /* Which statement of the body is a loop that groups should run side by side, or ROC_IR_NONE. */
@@ -208,15 +219,20 @@ bool cpu_batch_may_run(const cpu_state *s, uint32_t at);
 LLVMValueRef cpu_batch_limit(cpu_state *s, LLVMValueRef g);
 /* How many of `count` members, from the first, pass the preflight (all, when it has no checks). */
 LLVMValueRef cpu_batch_preflight(cpu_state *s, LLVMValueRef count, bool *out_has_checks);
-/* Opens a loop over members, each made the state's group in turn; closes it. */
-void cpu_members_begin(cpu_state *s, cpu_members *m, LLVMValueRef count);
-void cpu_members_end(cpu_state *s, cpu_members *m);
 /* The body for `count` > 0 groups, side by side in statement `at`; goes to `end`. */
 void cpu_emit_batch(cpu_state *s, uint32_t at, LLVMValueRef count, LLVMBasicBlockRef end);
 
+/* cpu/members.c */
+/* Opens a loop over members, each made the state's group in turn; closes it. */
+void cpu_members_begin(cpu_state *s, cpu_members *m, LLVMValueRef count);
+void cpu_members_end(cpu_state *s, cpu_members *m);
+
 /* cpu/regions.c */
 void cpu_emit_list(cpu_state *s, const uint32_t *ids, uint32_t count);
+/* The group's body from statement `from` on, up to `end`. */
+void cpu_emit_body(cpu_state *s, uint32_t from, LLVMBasicBlockRef end);
 
+/* cpu/exits.c */
 /* True when LEAVE or NEXT in `ids`, nested ones included, go to a statement outside of them; calls
  * `found` for each. */
 typedef void cpu_exit_found(cpu_state *s, uint32_t target, bool is_next, void *ud);
@@ -227,6 +243,8 @@ void cpu_find_exits(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_exit_
 bool cpu_leads_behind(const cpu_state *s, uint32_t target, bool is_next, const uint32_t *end);
 /* Records a divergent barrier or wave operation at instruction `id` and ends the group. */
 void cpu_diverge(cpu_state *s, uint32_t id);
+/* Goes to the level's end when no work-item is left. */
+void cpu_end_if_all_dead(cpu_state *s);
 
 /* cpu/preflight.c */
 /* Whether all checks that can be answered for the group at once hold, i1; marks them in
@@ -249,7 +267,7 @@ void cpu_emit_rows(cpu_state *s, uint32_t id);
 void cpu_emit_batch_rows(cpu_state *s, uint32_t id, LLVMValueRef count);
 void cpu_emit_row_statement(cpu_state *s, uint32_t id);
 
-/* cpu/items.c */
+/* cpu/item_loops.c */
 /* A counted loop: the builder is in its body, then behind it. cpu_loop_end gives the branch back.
  */
 void cpu_loop_begin(cpu_state *s, cpu_loop *loop, LLVMValueRef count, const char *name);
@@ -259,18 +277,26 @@ LLVMValueRef cpu_loop_end(cpu_state *s, cpu_loop *loop);
 void cpu_items_begin(cpu_state *s, cpu_run *run, bool is_parallel);
 /* Closes it, the builder behind it. */
 void cpu_items_end(cpu_state *s);
-void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count);
+/* The local ids y and z of the run's item, from the number of its row. */
+void cpu_place_row(cpu_state *s, cpu_run *run, LLVMValueRef row);
+
+/* cpu/values.c */
 LLVMValueRef cpu_operand(roc_cg *cg, uint32_t id);
 void cpu_define(roc_cg *cg, uint32_t id, LLVMValueRef value);
-bool cpu_intercept(roc_cg *cg, uint32_t id);
-void cpu_fail_hook(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues);
+/* A remat, uniform value outside of item loops. */
+LLVMValueRef cpu_group_value(cpu_state *s, uint32_t id);
 /* What a slotted variable of the run's item holds becomes `value`. */
 void cpu_var_put(cpu_state *s, uint32_t var, LLVMValueRef value);
 LLVMValueRef cpu_var_take(cpu_state *s, uint32_t var);
-/* Goes to the level's end when no work-item is left. */
-void cpu_end_if_all_dead(cpu_state *s);
-/* A remat, uniform value outside of item loops. */
-LLVMValueRef cpu_group_value(cpu_state *s, uint32_t id);
+/* Between the slot of the run's item and the variable's alloca: at the begin of the item's code,
+ * and at its end. */
+void cpu_var_copy_in(cpu_state *s, uint32_t var);
+void cpu_var_copy_out(cpu_state *s, uint32_t var);
+
+/* cpu/items.c */
+void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count);
+bool cpu_intercept(roc_cg *cg, uint32_t id);
+void cpu_fail_hook(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues);
 
 /* cpu/look.c */
 /* Weighs the kernel.  False when memory is out. */

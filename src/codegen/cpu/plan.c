@@ -47,6 +47,13 @@ cpu_segment_kind cpu_plan_segment(const cpu_plan *plan, cpu_level_kind level, co
 
 static void walk_list(planner *p, cpu_level_kind level, const uint32_t *ids, uint32_t count);
 
+bool cpu_plan_stops(const cpu_plan *plan, const uint32_t *ids, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (plan->stops[ids[i]]) return true;
+  }
+  return false;
+}
+
 static void walk_regions(planner *p, cpu_level_kind level, const roc_ir_inst *inst) {
   uint32_t nregions = inst->op == ROC_IR_IF ? 2 : 1;
   for (uint32_t r = 0; r < nregions; r++) {

@@ -6,64 +6,6 @@
  * cut is executed at least one item is alive. */
 #include "codegen/cpu/cpu.h"
 
-/* ---- exits ------------------------------------------------------------------------------- */
-
-typedef struct exit_scan {
-  cpu_exit_found *found;
-  void *ud;
-  cpu_state *s;
-  roc_ir_ids inside; /* control instructions being walked through */
-} exit_scan;
-
-static bool is_inside(const exit_scan *scan, uint32_t target) {
-  for (uint32_t i = 0; i < scan->inside.count; i++) {
-    if (scan->inside.items[i] == target) return true;
-  }
-  return false;
-}
-
-static void scan_exits(exit_scan *scan, const uint32_t *ids, uint32_t count) {
-  const roc_ir_module *ir = scan->s->cg->ir;
-  for (uint32_t i = 0; i < count; i++) {
-    const roc_ir_inst *inst = &ir->insts.items[ids[i]];
-    bool leaves = inst->op == ROC_IR_LEAVE || inst->op == ROC_IR_NEXT;
-    if (leaves && !is_inside(scan, inst->aux)) {
-      scan->found(scan->s, inst->aux, inst->op == ROC_IR_NEXT, scan->ud);
-    }
-    if (!roc_ir_has_regions(inst)) continue;
-    if (!roc_vec_push(&scan->inside, ids[i])) scan->s->cg->arena.failed = true;
-    for (uint32_t r = 0; r < (inst->op == ROC_IR_IF ? 2u : 1u); r++) {
-      const roc_ir_ids *inner = &ir->regions.items[inst->k.region[r]];
-      scan_exits(scan, inner->items, inner->count);
-    }
-    if (scan->inside.count) scan->inside.count--;
-  }
-}
-
-void cpu_find_exits(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_exit_found *found,
-                    void *ud) {
-  exit_scan scan = {.found = found, .ud = ud, .s = s};
-  scan_exits(&scan, ids, count);
-  roc_vec_deinit(&scan.inside);
-}
-
-bool cpu_leads_behind(const cpu_state *s, uint32_t target, bool is_next, const uint32_t *end) {
-  const roc_ir_inst *inst = &s->cg->ir->insts.items[target];
-  const roc_ir_ids *ids = &s->cg->ir->regions.items[inst->k.region[0]];
-  return end == ids->items + ids->count && (is_next || inst->op == ROC_IR_BLOCK);
-}
-
-void cpu_diverge(cpu_state *s, uint32_t id) {
-  roc_cg *cg = s->cg;
-  uint32_t site = roc_cg_divergent_site(cg, id, s->plan.cuts[id] & ROC_IRF_CUT_GROUP);
-  LLVMValueRef ids[3];
-  for (unsigned d = 0; d < 3; d++) {
-    ids[d] = LLVMBuildAdd(cg->b, s->group_first[d], roc_cg_i64(cg, 1), "");
-  }
-  roc_cg_record_fault(cg, roc_cg_i32(cg, site), ids, NULL, 0);
-  LLVMBuildBr(cg->b, s->level->group_end);
-}
-
 /* ---- conditions and bounds --------------------------------------------------------------- */
 
 typedef struct extremes {
@@ -354,8 +296,7 @@ static void emit_waves(cpu_state *s, const uint32_t *ids, uint32_t count) {
                      .outer = s->level};
   level.live_count = roc_cg_alloca(cg, cg->t.i64, "");
   s->level = &level;
-  bool stops = false;
-  for (uint32_t i = 0; i < count; i++) stops |= s->plan.stops[ids[i]];
+  bool stops = cpu_plan_stops(&s->plan, ids, count);
   s->may_be_dead |= stops;
   count_live(s);
   cpu_end_if_all_dead(s);
@@ -386,4 +327,37 @@ void cpu_emit_list(cpu_state *s, const uint32_t *ids, uint32_t count) {
       case CPU_SEGMENT_CUT: emit_cut(s, ids[i]); break;
     }
   }
+}
+
+/* ---- the body of a group ------------------------------------------------------------------ */
+
+static void begin_live(cpu_state *s, cpu_level *level) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef present = LLVMBuildMul(cg->b, s->count[0], s->count[1], "");
+  present = LLVMBuildMul(cg->b, present, s->count[2], "");
+  level->present = present;
+  level->live_count = roc_cg_alloca(cg, cg->t.i64, "live");
+  LLVMBuildStore(cg->b, present, level->live_count);
+  if (!s->needs_live) return;
+  if (!s->live.base) s->live = cpu_slot_new(s, cg->t.i8, 1);
+  LLVMValueRef first = cpu_slot_at(s, &s->live, roc_cg_i64(cg, 0));
+  LLVMBuildMemSet(cg->b, first, LLVMConstInt(cg->t.i8, 1, 0), s->items, 1);
+}
+
+static bool any_stop(const cpu_state *s) {
+  for (uint32_t i = 0; i < s->cg->ir->insts.count; i++) {
+    if (s->plan.stops[i]) return true;
+  }
+  return false;
+}
+
+void cpu_emit_body(cpu_state *s, uint32_t from, LLVMBasicBlockRef end) {
+  cpu_level level = {.kind = CPU_LEVEL_GROUP, .end = end, .group_end = end};
+  s->level = &level;
+  s->may_be_dead = false;
+  s->needs_live = s->plan.nruns > 1 && any_stop(s);
+  begin_live(s, &level);
+  const roc_ir_ids *body = &s->cg->ir->regions.items[0];
+  cpu_emit_list(s, body->items + from, body->count - from);
+  roc_cg_goto(s->cg, end);
 }

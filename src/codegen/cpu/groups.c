@@ -1,0 +1,140 @@
+/* The loop over workgroups: values of the launch, the place of a group, and the versions of its
+ * body (all checks, or without those that the preflight answers; one group, or a batch). */
+#include "codegen/cpu/cpu.h"
+#include "ir/layout.h"
+
+static LLVMValueRef launch_field(cpu_state *s, LLVMTypeRef type, uint64_t offset) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef ptr = roc_cg_byte_offset(cg, s->launch, roc_cg_i64(cg, (int64_t)offset));
+  LLVMValueRef value = LLVMBuildLoad2(cg->b, type, ptr, "");
+  return type == cg->t.i32 ? LLVMBuildZExt(cg->b, value, cg->t.i64, "") : value;
+}
+
+static void load_sizes(cpu_state *s, LLVMValueRef grid[3], LLVMValueRef groups[3],
+                       LLVMValueRef local[3]) {
+  LLVMTypeRef i64 = s->cg->t.i64, i32 = s->cg->t.i32;
+  for (unsigned d = 0; d < 3; d++) {
+    grid[d] = launch_field(s, i64, offsetof(roc_cpu_launch, grid) + 8 * d);
+    groups[d] = launch_field(s, i64, offsetof(roc_cpu_launch, groups) + 8 * d);
+    local[d] = launch_field(s, i32, offsetof(roc_cpu_launch, local) + 4 * d);
+  }
+}
+
+void cpu_load_launch(cpu_state *s) {
+  roc_cg *cg = s->cg;
+  LLVMTypeRef i32 = cg->t.i32;
+  LLVMValueRef place =
+      roc_cg_byte_offset(cg, s->turn, roc_cg_i64(cg, offsetof(roc_cpu_turn, budget)));
+  s->budget = roc_cg_alloca(cg, cg->t.i64, "budget");
+  LLVMBuildStore(cg->b, LLVMBuildLoad2(cg->b, cg->t.i64, place, ""), s->budget);
+  load_sizes(s, s->grid, s->groups, s->local);
+  s->rank = launch_field(s, i32, offsetof(roc_cpu_launch, rank));
+  s->dynamic = launch_field(s, i32, offsetof(roc_cpu_launch, dynamic_shared_bytes));
+  cg->fault = launch_field(s, cg->t.ptr, offsetof(roc_cpu_launch, fault));
+  cg->print = launch_field(s, cg->t.ptr, offsetof(roc_cpu_launch, print));
+  LLVMValueRef rows = LLVMBuildNUWMul(cg->b, s->local[1], s->local[2], "");
+  s->items = LLVMBuildNUWMul(cg->b, s->local[0], rows, "");
+  s->batch_at = cpu_batch_find(s);
+  s->slots = s->items;
+  if (s->batch_at == ROC_IR_NONE) return;
+  s->batch = launch_field(s, i32, offsetof(roc_cpu_launch, batch));
+  s->slots = LLVMBuildNUWMul(cg->b, s->items, s->batch, "");
+  uint64_t rounding = ROC_IR_SHARED_ALIGN - 1; /* the static bytes are a multiple */
+  LLVMValueRef nbytes =
+      LLVMBuildNUWAdd(cg->b, s->dynamic, roc_cg_i64(cg, (int64_t)(s->shared_bytes + rounding)), "");
+  s->shared_stride = LLVMBuildAnd(cg->b, nbytes, roc_cg_i64(cg, -(int64_t)(rounding + 1)), "");
+}
+
+/* Where group `g` lies, and how many of its items there are. The sizes are read for each group:
+ * what is kept from one to the next takes registers from all that lies between. LLVM would keep
+ * them, too, but for the faults of the slow version, of which it cannot tell where they are stored.
+ */
+static void place_group(cpu_state *s, LLVMValueRef g) {
+  LLVMBuilderRef b = s->cg->b;
+  LLVMValueRef grid[3], groups[3], local[3];
+  load_sizes(s, grid, groups, local);
+  LLVMValueRef rest = LLVMBuildUDiv(b, g, groups[0], "");
+  s->group[0] = LLVMBuildURem(b, g, groups[0], "");
+  s->group[1] = LLVMBuildURem(b, rest, groups[1], "");
+  s->group[2] = LLVMBuildUDiv(b, rest, groups[1], "");
+  for (unsigned d = 0; d < 3; d++) {
+    s->group_first[d] = LLVMBuildNUWMul(b, s->group[d], local[d], "");
+    LLVMValueRef args[2] = {LLVMBuildNUWSub(b, grid[d], s->group_first[d], ""), local[d]};
+    s->count[d] = roc_cg_intrinsic(s->cg, "llvm.umin", &s->cg->t.i64, 1, args, 2);
+  }
+}
+
+/* The version in which settled checks hold: group by group, or `clear_count` groups side by side.
+ */
+static void emit_clear(cpu_state *s, LLVMValueRef clear_count, LLVMBasicBlockRef end) {
+  if (clear_count && cpu_batch_may_run(s, s->batch_at)) {
+    s->has_batches = true;
+    LLVMBuildStore(s->cg->b, clear_count, s->taken);
+    cpu_emit_batch(s, s->batch_at, clear_count, end);
+  } else {
+    cpu_emit_body(s, 0, end);
+  }
+}
+
+/* Whether the checks that can be settled beforehand hold for group `g`; NULL: there are none.
+ * Where groups may run side by side, for how many from `g` on. */
+static LLVMValueRef settle_checks(cpu_state *s, LLVMValueRef g, LLVMValueRef *out_clear_count) {
+  roc_cg *cg = s->cg;
+  *out_clear_count = NULL;
+  if (s->batch_at == ROC_IR_NONE) return cg->ir->check ? cpu_preflight(s) : NULL;
+  LLVMValueRef limit = cpu_batch_limit(s, g);
+  bool has_checks = false;
+  *out_clear_count = cg->ir->check ? cpu_batch_preflight(s, limit, &has_checks) : limit;
+  if (!has_checks) return NULL;
+  return LLVMBuildICmp(cg->b, LLVMIntNE, *out_clear_count, roc_cg_i64(cg, 0), "");
+}
+
+/* The body in two versions, when there are checks that can be settled beforehand. */
+static void emit_versions(cpu_state *s, LLVMValueRef g, LLVMBasicBlockRef end) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef clear_count, is_clear = settle_checks(s, g, &clear_count);
+  if (!is_clear) {
+    emit_clear(s, clear_count, end);
+    return;
+  }
+  LLVMBasicBlockRef clear = roc_cg_block(cg, "clear"), cold = roc_cg_block(cg, "cold");
+  roc_cg_branch_likely(cg, is_clear, clear, cold);
+  roc_cg_at(cg, clear);
+  bool *stops = s->plan.stops;
+  s->plan.stops = cpu_preflight_stops(s);
+  if (!s->plan.stops) return;
+  s->is_clear = true;
+  emit_clear(s, clear_count, end);
+  s->is_clear = false;
+  s->plan.stops = stops;
+  roc_cg_at(cg, cold);
+  s->is_cold = true;
+  cpu_emit_body(s, 0, end);
+  s->is_cold = false;
+}
+
+void cpu_emit_groups(cpu_state *s) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef entry = LLVMGetInsertBlock(cg->entry_b);
+  LLVMBasicBlockRef head = roc_cg_block(cg, "group"), end = roc_cg_block(cg, "group.end");
+  LLVMBasicBlockRef done = roc_cg_block(cg, "done");
+  roc_cg_at(cg, head);
+  LLVMValueRef g = LLVMBuildPhi(cg->b, cg->t.i64, "g");
+  LLVMAddIncoming(g, &s->first, &entry, 1);
+  s->stopped = done;
+  place_group(s, g);
+  s->taken = roc_cg_alloca(cg, cg->t.i64, "taken");
+  LLVMBuildStore(cg->b, roc_cg_i64(cg, 1), s->taken);
+  emit_versions(s, g, end);
+  roc_cg_at(cg, end);
+  LLVMValueRef taken = LLVMBuildLoad2(cg->b, cg->t.i64, s->taken, "");
+  LLVMValueRef next = LLVMBuildNUWAdd(cg->b, g, taken, "");
+  cpu_look_between(s, next);
+  LLVMBasicBlockRef last = LLVMGetInsertBlock(cg->b);
+  LLVMAddIncoming(g, &next, &last, 1);
+  LLVMBuildCondBr(cg->b, LLVMBuildICmp(cg->b, LLVMIntULT, next, s->end, ""), head, done);
+  roc_cg_at(cg, done);
+  LLVMBuildRetVoid(cg->b);
+  LLVMValueRef some = LLVMBuildICmp(cg->entry_b, LLVMIntULT, s->first, s->end, "");
+  LLVMBuildCondBr(cg->entry_b, some, head, done);
+}

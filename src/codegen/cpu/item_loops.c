@@ -1,0 +1,251 @@
+/* Loops over the work-items of a group, a wavefront or a row.
+ *
+ * Shaped for the vectoriser: the innermost loop counts the items of a row from 0 and has one exit;
+ * loops over rows, if any, stand around it. */
+#include <llvm-c/DebugInfo.h>
+#include <string.h>
+
+#include "codegen/cpu/cpu.h"
+
+/* ---- counted loops ----------------------------------------------------------------------- */
+
+void cpu_loop_begin(cpu_state *s, cpu_loop *loop, LLVMValueRef count, const char *name) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
+  loop->count = count;
+  loop->head = roc_cg_block(cg, name);
+  loop->done = roc_cg_block(cg, "done");
+  LLVMValueRef any = LLVMBuildICmp(cg->b, LLVMIntNE, count, roc_cg_i64(cg, 0), "");
+  LLVMBuildCondBr(cg->b, any, loop->head, loop->done);
+  roc_cg_at(cg, loop->head);
+  loop->index = LLVMBuildPhi(cg->b, cg->t.i64, "");
+  LLVMValueRef zero = roc_cg_i64(cg, 0);
+  LLVMAddIncoming(loop->index, &zero, &before, 1);
+}
+
+LLVMValueRef cpu_loop_end(cpu_state *s, cpu_loop *loop) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
+  LLVMValueRef next = LLVMBuildAdd(cg->b, loop->index, roc_cg_i64(cg, 1), "");
+  LLVMSetNSW(next, 1);
+  LLVMSetNUW(next, 1);
+  LLVMAddIncoming(loop->index, &next, &latch, 1);
+  LLVMValueRef again = LLVMBuildICmp(cg->b, LLVMIntULT, next, loop->count, "");
+  LLVMValueRef branch = LLVMBuildCondBr(cg->b, again, loop->head, loop->done);
+  roc_cg_at(cg, loop->done);
+  return branch;
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+static LLVMValueRef add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef sum = LLVMBuildAdd(cg->b, a, b, "");
+  if (LLVMIsAInstruction(sum)) {
+    LLVMSetNSW(sum, 1);
+    LLVMSetNUW(sum, 1);
+  }
+  return sum;
+}
+
+static LLVMValueRef multiply(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef product = LLVMBuildMul(cg->b, a, b, "");
+  if (LLVMIsAInstruction(product)) {
+    LLVMSetNSW(product, 1);
+    LLVMSetNUW(product, 1);
+  }
+  return product;
+}
+
+static LLVMValueRef minimum(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef args[2] = {a, b};
+  return roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, args, 2);
+}
+
+/* Whether only a fault record tells one row of the group from another. Loops of their own for y and
+ * z, which take long to compile, are then not needed. */
+static bool are_rows_alike(cpu_state *s) {
+  const roc_ir_ids *body = &s->cg->ir->regions.items[0];
+  if (s->plan.knows_rows || s->plan.nruns != 1) return false;
+  return s->is_cold || !cpu_plan_stops(&s->plan, body->items, body->count);
+}
+
+void cpu_place_row(cpu_state *s, cpu_run *run, LLVMValueRef row) {
+  run->y = LLVMBuildURem(s->cg->b, row, s->count[1], "");
+  run->z = LLVMBuildUDiv(s->cg->b, row, s->count[1], "");
+}
+
+static void begin_alike_rows(cpu_state *s, cpu_run *run) {
+  run->nloops = 2;
+  cpu_loop_begin(s, &run->loops[0], multiply(s->cg, s->count[1], s->count[2]), "row");
+  cpu_place_row(s, run, run->loops[0].index);
+  cpu_loop_begin(s, &run->loops[1], s->count[0], "x");
+  run->x = run->lin = run->loops[1].index;
+}
+
+/* Where nothing becomes a vector, one loop does for all rows; which one it is, finish_fault finds
+ * out. */
+static void begin_alike_items(cpu_state *s, cpu_run *run) {
+  roc_cg *cg = s->cg;
+  run->nloops = 1;
+  LLVMValueRef rows = multiply(cg, s->count[1], s->count[2]), first = roc_cg_i64(cg, 0);
+  cpu_loop_begin(s, &run->loops[0], multiply(cg, rows, s->count[0]), "item");
+  LLVMValueRef index = run->loops[0].index;
+  LLVMBasicBlockRef before = LLVMGetIncomingBlock(index, 0);
+  run->x = run->lin = run->turning_x = LLVMBuildPhi(cg->b, cg->t.i64, "");
+  LLVMAddIncoming(run->turning_x, &first, &before, 1);
+}
+
+/* At the latch. */
+static void turn_x(cpu_state *s, const cpu_run *run) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
+  LLVMValueRef next = add(cg, run->turning_x, roc_cg_i64(cg, 1));
+  LLVMValueRef is_inside = LLVMBuildICmp(cg->b, LLVMIntULT, next, s->count[0], "");
+  next = LLVMBuildSelect(cg->b, is_inside, next, roc_cg_i64(cg, 0), "");
+  LLVMAddIncoming(run->turning_x, &next, &latch, 1);
+}
+
+/* The rows of a group: z and y outside, the present items of a row inside. */
+static void begin_group_rows(cpu_state *s, cpu_run *run) {
+  roc_cg *cg = s->cg;
+  if (are_rows_alike(s)) {
+    (s->is_cold ? begin_alike_items : begin_alike_rows)(s, run);
+    return;
+  }
+  run->nloops = 3;
+  cpu_loop_begin(s, &run->loops[0], s->count[2], "z");
+  cpu_loop_begin(s, &run->loops[1], s->count[1], "y");
+  run->z = run->loops[0].index;
+  run->y = run->loops[1].index;
+  LLVMValueRef row = add(cg, multiply(cg, run->z, s->local[1]), run->y);
+  LLVMValueRef first = multiply(cg, row, s->local[0]);
+  cpu_loop_begin(s, &run->loops[2], s->count[0], "x");
+  run->x = run->loops[2].index;
+  run->lin = add(cg, first, run->x);
+}
+
+/* The rows of a wavefront: it begins and ends anywhere in the linear order, and what a partial
+ * group lacks is left out. */
+static void begin_wave_rows(cpu_state *s, cpu_run *run) {
+  roc_cg *cg = s->cg;
+  run->nloops = 2;
+  LLVMValueRef lanes = LLVMBuildSub(cg->b, s->level->limit, s->level->base, "");
+  LLVMValueRef row = LLVMBuildUDiv(cg->b, s->level->base, s->local[0], "");
+  LLVMValueRef last = LLVMBuildUDiv(
+      cg->b, LLVMBuildSub(cg->b, s->level->limit, roc_cg_i64(cg, 1), ""), s->local[0], "");
+  LLVMValueRef rows = add(cg, LLVMBuildSub(cg->b, last, row, ""), roc_cg_i64(cg, 1));
+  LLVMValueRef none = roc_cg_i64(cg, 0);
+  rows = LLVMBuildSelect(cg->b, LLVMBuildICmp(cg->b, LLVMIntEQ, lanes, none, ""), none, rows, "");
+  cpu_loop_begin(s, &run->loops[0], rows, "row");
+  row = add(cg, row, run->loops[0].index);
+  run->y = LLVMBuildURem(cg->b, row, s->local[1], "");
+  run->z = LLVMBuildUDiv(cg->b, row, s->local[1], "");
+  LLVMValueRef row_first = multiply(cg, row, s->local[0]);
+  LLVMValueRef is_later = LLVMBuildICmp(cg->b, LLVMIntUGT, row_first, s->level->base, "");
+  LLVMValueRef first = LLVMBuildSelect(cg->b, is_later, row_first, s->level->base, "");
+  LLVMValueRef end = minimum(cg, add(cg, row_first, s->count[0]), s->level->limit);
+  LLVMValueRef present = LLVMBuildICmp(cg->b, LLVMIntULT, first, end, "");
+  present =
+      LLVMBuildAnd(cg->b, present, LLVMBuildICmp(cg->b, LLVMIntULT, run->y, s->count[1], ""), "");
+  present =
+      LLVMBuildAnd(cg->b, present, LLVMBuildICmp(cg->b, LLVMIntULT, run->z, s->count[2], ""), "");
+  LLVMValueRef count =
+      LLVMBuildSelect(cg->b, present, LLVMBuildSub(cg->b, end, first, ""), none, "");
+  LLVMValueRef x0 = LLVMBuildSub(cg->b, first, row_first, "");
+  cpu_loop_begin(s, &run->loops[1], count, "x");
+  run->x = add(cg, x0, run->loops[1].index);
+  run->lin = add(cg, first, run->loops[1].index);
+}
+
+/* The items of the level's row. */
+static void begin_row_items(cpu_state *s, cpu_run *run) {
+  const cpu_level *level = s->level;
+  run->nloops = 1;
+  run->y = level->y;
+  run->z = level->z;
+  cpu_loop_begin(s, &run->loops[0], level->count, "x");
+  LLVMValueRef offset = run->loops[0].index;
+  if (level->stride) offset = multiply(s->cg, offset, level->stride);
+  run->x = add(s->cg, level->x, offset);
+  run->lin = add(s->cg, level->row, run->x);
+}
+
+/* ---- items ------------------------------------------------------------------------------- */
+
+void cpu_items_begin(cpu_state *s, cpu_run *run, bool is_parallel) {
+  roc_cg *cg = s->cg;
+  *run = (cpu_run){.epoch = ++s->epoch, .is_parallel = is_parallel};
+  s->run = run;
+  cg->access_group = is_parallel ? s->parallel : NULL;
+  static void (*const begin[])(cpu_state *, cpu_run *) = {
+      [CPU_LEVEL_GROUP] = begin_group_rows,
+      [CPU_LEVEL_WAVE] = begin_wave_rows,
+      [CPU_LEVEL_ROW] = begin_row_items,
+  };
+  begin[s->level->kind](s, run);
+  run->header_b = LLVMCreateBuilderInContext(cg->ctx);
+  LLVMPositionBuilderAtEnd(run->header_b, LLVMGetInsertBlock(cg->b));
+  run->body = roc_cg_block(cg, "item");
+  run->latch = roc_cg_block(cg, "item.end");
+  if (s->needs_live && s->may_be_dead && !s->all_alive) {
+    LLVMValueRef live = roc_cg_load(cg, cg->t.i8, cpu_slot_item(s, &s->live));
+    run->is_live = LLVMBuildICmp(cg->b, LLVMIntNE, live, LLVMConstInt(cg->t.i8, 0, 0), "");
+  }
+  roc_cg_at(cg, run->body);
+}
+
+/* A property of a loop: a name and an integer. */
+static LLVMMetadataRef loop_property(roc_cg *cg, const char *name, LLVMValueRef value) {
+  LLVMMetadataRef parts[2] = {LLVMMDStringInContext2(cg->ctx, name, strlen(name)),
+                              LLVMValueAsMetadata(value)};
+  return LLVMMDNodeInContext2(cg->ctx, parts, 2);
+}
+
+/* Bytes of code at a multiple of which a loop begins: a short one then lies in one line of the
+ * cache, where LLVM's own 16 let it lie across two. */
+enum { LOOP_ALIGN = 32 };
+
+/* llvm.loop metadata: itself; where its code begins; that accesses do not depend on each other from
+ * item to item; how many vectors are in flight, as rows of a workgroup are short, and shorter still
+ * in kernels of more than one dimension.  Loops with atomics, cold walks and loops guarded by the
+ * live mask stay scalar, which keeps the code small. */
+static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
+  roc_cg *cg = s->cg;
+  LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0), parts[4] = {none};
+  LLVMMetadataRef accesses[2] = {LLVMMDStringInContext2(cg->ctx, "llvm.loop.parallel_accesses", 27),
+                                 s->parallel};
+  unsigned count = 1;
+  parts[count++] = loop_property(cg, "llvm.loop.align", roc_cg_i32(cg, LOOP_ALIGN));
+  if (!run->is_parallel || (run->is_live && s->level->kind == CPU_LEVEL_GROUP)) {
+    LLVMMetadataRef whole = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
+    parts[count++] = loop_property(cg, "llvm.loop.vectorize.enable", LLVMConstNull(cg->t.i1));
+    parts[count++] = LLVMMDNodeInContext2(cg->ctx, &whole, 1);
+  } else {
+    LLVMValueRef vectors = roc_cg_i32(cg, s->plan.has_rows ? 1 : 2);
+    parts[count++] = LLVMMDNodeInContext2(cg->ctx, accesses, 2);
+    parts[count++] = loop_property(cg, "llvm.loop.interleave.count", vectors);
+  }
+  LLVMMetadataRef loop = LLVMMDNodeInContext2(cg->ctx, parts, count);
+  LLVMMetadataReplaceAllUsesWith(none, loop);
+  LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(cg->ctx, "llvm.loop", 9),
+                  LLVMMetadataAsValue(cg->ctx, loop));
+}
+
+void cpu_items_end(cpu_state *s) {
+  roc_cg *cg = s->cg;
+  cpu_run *run = s->run;
+  if (LLVMGetInsertBlock(cg->b) != run->latch) roc_cg_goto(cg, run->latch);
+  if (run->is_live) {
+    LLVMBuildCondBr(run->header_b, run->is_live, run->body, run->latch);
+  } else {
+    LLVMBuildBr(run->header_b, run->body);
+  }
+  LLVMDisposeBuilder(run->header_b);
+  roc_cg_at(cg, run->latch);
+  if (run->turning_x) turn_x(s, run);
+  LLVMValueRef branch = cpu_loop_end(s, &run->loops[run->nloops - 1]);
+  mark_loop(s, branch, run);
+  for (unsigned i = run->nloops - 1; i > 0; i--) cpu_loop_end(s, &run->loops[i - 1]);
+  cg->access_group = NULL;
+  s->run = NULL;
+}
