@@ -21,9 +21,6 @@ local INSIDE = {
   ["codegen/cpu"] = {
     { "regions rows", "statements of a row hold statements" },
   },
-  ["device/hsa"] = {
-    { "copy device fault memory module queue scatter signal watch worker" },
-  },
   embed = { { "embed module" } },
   ["emulator/core"] = { { "dispatch group" } },
   ["emulator/thunk"] = { { "aql queue sdma" } },

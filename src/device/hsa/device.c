@@ -17,21 +17,10 @@ enum {
   AGENT_INFO_MEMORY_PROPERTIES = 0xA114, /* of newer headers: bits, the first is APU */
 };
 
-roc_hsa_system roc_hsa_sys;
-
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_started;
 static uint32_t open_count;
 static bool was_lost; /* ROCR is not shut down over a GPU that hangs */
-
-uint64_t roc_hsa_ns_to_ticks(uint64_t ns) {
-  return (uint64_t)((double)ns * ((double)roc_hsa_sys.tick_hz / 1e9));
-}
-
-uint64_t roc_hsa_ticks_to_ns(uint64_t ticks) {
-  if (roc_hsa_sys.tick_hz == 1000000000) return ticks;
-  return (uint64_t)((double)ticks * (1e9 / (double)roc_hsa_sys.tick_hz));
-}
 
 /* ---- GPUs we compile for ------------------------------------------------- */
 
@@ -109,48 +98,14 @@ static hsa_status_t look_at_agent(hsa_agent_t agent, void *ud) {
 
 /* ---- pools --------------------------------------------------------------- */
 
-typedef struct pool_query {
-  uint32_t flags; /* all of them */
-  bool is_found;
-  hsa_amd_memory_pool_t pool;
-} pool_query;
-
-static bool is_allocatable(hsa_amd_memory_pool_t pool) {
-  hsa_amd_segment_t segment = HSA_AMD_SEGMENT_GROUP;
-  bool can_allocate = false;
-  roc_hsa.hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
-  roc_hsa.hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED,
-                                       &can_allocate);
-  return segment == HSA_AMD_SEGMENT_GLOBAL && can_allocate;
-}
-
-static hsa_status_t look_at_pool(hsa_amd_memory_pool_t pool, void *ud) {
-  pool_query *query = ud;
-  uint32_t flags = 0;
-  if (query->is_found || !is_allocatable(pool)) return HSA_STATUS_SUCCESS;
-  roc_hsa.hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
-  if ((flags & query->flags) != query->flags) return HSA_STATUS_SUCCESS;
-  query->is_found = true;
-  query->pool = pool;
-  return HSA_STATUS_SUCCESS;
-}
-
-/* *out_pool is set when there is one. */
-static bool find_pool(hsa_agent_t agent, uint32_t flags, hsa_amd_memory_pool_t *out_pool) {
-  pool_query query = {.flags = flags};
-  roc_hsa.hsa_amd_agent_iterate_memory_pools(agent, look_at_pool, &query);
-  if (query.is_found) *out_pool = query.pool;
-  return query.is_found;
-}
-
 static roc_status find_host_pools(roc_error *err) {
-  bool has_host = find_pool(roc_hsa_sys.cpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED,
-                            &roc_hsa_sys.host_pool);
+  bool has_host = roc_hsa_find_pool(roc_hsa_sys.cpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED,
+                                    &roc_hsa_sys.host_pool);
   if (!has_host) {
     return roc_fail(err, ROC_UNAVAILABLE, "ROCR offers no host memory that a GPU can share");
   }
-  if (!find_pool(roc_hsa_sys.cpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT,
-                 &roc_hsa_sys.kernarg_pool)) {
+  if (!roc_hsa_find_pool(roc_hsa_sys.cpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT,
+                         &roc_hsa_sys.kernarg_pool)) {
     roc_hsa_sys.kernarg_pool = roc_hsa_sys.host_pool;
   }
   return ROC_OK;
@@ -194,7 +149,7 @@ static roc_status start(roc_error *err) {
     roc_hsa.hsa_shut_down();
     return status;
   }
-  roc_hsa_watch_open();
+  roc_hsa_watch_open(roc_hsa_on_memory_fault);
   is_started = true;
   return ROC_OK;
 }
@@ -319,13 +274,9 @@ static void choose_pool(roc_hsa_device *device) {
   enum { COARSE = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED };
   device->base.props.host_memory = shares_host_memory(device->agent);
   device->has_host_pool =
-      device->base.props.host_memory || !find_pool(device->agent, COARSE, &device->pool);
-  if (!device->has_host_pool || find_pool(roc_hsa_sys.cpu, COARSE, &device->pool)) return;
+      device->base.props.host_memory || !roc_hsa_find_pool(device->agent, COARSE, &device->pool);
+  if (!device->has_host_pool || roc_hsa_find_pool(roc_hsa_sys.cpu, COARSE, &device->pool)) return;
   device->pool = roc_hsa_sys.host_pool;
-}
-
-bool roc_hsa_find_gpu_pool(hsa_agent_t agent, hsa_amd_memory_pool_t *out_pool) {
-  return find_pool(agent, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, out_pool);
 }
 
 /* What ROCLUA_WAVEFRONT asks for; 0: nothing, each chip has its own. */

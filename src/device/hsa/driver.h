@@ -39,7 +39,7 @@ typedef struct roc_hsa_device {
   roc_hsa_queue *long_queue; /* unless a long one is ahead of them: the last, NULL at first */
   roc_ticket long_ticket;
   _Atomic uint64_t allocated;  /* bytes given out */
-  struct roc_hsa_device *next; /* in the list of open ones (fault.c) */
+  struct roc_hsa_device *next; /* in the list of open ones (device_list.c) */
 } roc_hsa_device;
 
 typedef struct roc_hsa_stream {
@@ -58,10 +58,24 @@ static inline roc_hsa_stream *roc_hsa_stream_of(roc_dev_stream *stream) {
   return (roc_hsa_stream *)stream;
 }
 
-/* Memory of its own; false when it has none. */
-bool roc_hsa_find_gpu_pool(hsa_agent_t agent, hsa_amd_memory_pool_t *out_pool);
+/* system.c */
 uint64_t roc_hsa_ns_to_ticks(uint64_t ns);
 uint64_t roc_hsa_ticks_to_ns(uint64_t ticks);
+
+/* pools.c: a pool that has all of the flags; false, and *out_pool as it was, when there is none. */
+bool roc_hsa_find_pool(hsa_agent_t agent, uint32_t flags, hsa_amd_memory_pool_t *out_pool);
+/* Memory of the GPU's own. */
+bool roc_hsa_find_gpu_pool(hsa_agent_t agent, hsa_amd_memory_pool_t *out_pool);
+
+/* device_list.c */
+void roc_hsa_list_device(roc_hsa_device *device, bool is_open);
+/* The first of the list, whose lock is held until roc_hsa_unlock_devices. */
+roc_hsa_device *roc_hsa_lock_devices(void);
+void roc_hsa_unlock_devices(void);
+/* The device's one text; LOST. */
+roc_status roc_hsa_fail_lost(roc_hsa_device *device, roc_error *err);
+/* LOST when the agent is that of an open device which is lost. */
+roc_status roc_hsa_check_agent(hsa_agent_t agent, roc_error *err);
 
 /* memory.c: the memory ops of device.h, and where an address lies. */
 typedef enum roc_hsa_pointer_kind {
@@ -140,22 +154,18 @@ void roc_hsa_module_unload(roc_device *device, roc_dev_module *module);
 
 /* fault.c */
 roc_status roc_hsa_watch_faults(roc_error *err); /* once after each start of ROCR */
-void roc_hsa_list_device(roc_hsa_device *device, bool is_open);
 /* ROCR's callback for a queue that stopped; `queue` is the roc_hsa_queue, which may be gone. */
 void roc_hsa_on_queue_error(hsa_status_t status, hsa_queue_t *source, void *queue);
-/* The device's one text; LOST. */
-roc_status roc_hsa_fail_lost(roc_hsa_device *device, roc_error *err);
-/* LOST when the agent is that of an open device which is lost. */
-roc_status roc_hsa_check_agent(hsa_agent_t agent, roc_error *err);
-/* The agent has had an illegal access, for `reasons` of HSA_AMD_MEMORY_FAULT_*: its device is lost.
- */
+/* A roc_hsa_on_fault: the agent's device is lost. */
 void roc_hsa_on_memory_fault(hsa_agent_t agent, uint64_t address, uint32_t reasons);
 
 /* watch.c: open while ROCR is. */
-void roc_hsa_watch_open(void);
+/* The agent has had an illegal access, for `reasons` of HSA_AMD_MEMORY_FAULT_*. */
+typedef void roc_hsa_on_fault(hsa_agent_t agent, uint64_t address, uint32_t reasons);
+void roc_hsa_watch_open(roc_hsa_on_fault *on_fault);
 void roc_hsa_watch_close(void);
-/* Finds a GPU that had a memory fault which ROCR has not told of. Any thread, as often as it likes,
- * with none of the driver's locks held. */
+/* Passes a memory fault that ROCR has not reported to `on_fault`. Any thread, at any rate, with none
+ * of the driver's locks held. */
 void roc_hsa_watch_look(void);
 
 #endif

@@ -1,46 +1,15 @@
-/* What ROCR tells of its own accord: memory faults (which watch.c finds, too) and queues that
- * stopped.
+/* Events that ROCR reports: memory faults (which watch.c also finds) and queues that stopped.
  *
- * Its callbacks run on its own thread. They never call Lua or take the runtime's lock: they leave a
- * text and wake the threads that wait. A stopped queue is that queue's affair; after a memory fault
- * the GPU is in nobody knows what state, so the device is lost. */
+ * ROCR's callbacks run on a thread of ROCR. They never call Lua or take the runtime's lock: they
+ * store a text and wake the threads that wait. A stopped queue fails its own work only. After a
+ * memory fault the state of the GPU is unknown, so the device is lost. */
 #include <stdio.h>
 #include <string.h>
 
 #include "device/hsa/driver.h"
 #include "device/hsa/emulated.h"
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static roc_hsa_device *devices; /* open ones */
-
-void roc_hsa_list_device(roc_hsa_device *device, bool is_open) {
-  pthread_mutex_lock(&list_lock);
-  roc_hsa_device **link = &devices;
-  while (*link && *link != device) link = &(*link)->next;
-  if (is_open) {
-    device->next = devices;
-    devices = device;
-  } else if (*link) {
-    *link = device->next;
-  }
-  pthread_mutex_unlock(&list_lock);
-}
-
-roc_status roc_hsa_fail_lost(roc_hsa_device *device, roc_error *err) {
-  return roc_fail(err, ROC_LOST, "%s", device->base.lost_why);
-}
-
-roc_status roc_hsa_check_agent(hsa_agent_t agent, roc_error *err) {
-  roc_status status = ROC_OK;
-  pthread_mutex_lock(&list_lock);
-  for (roc_hsa_device *d = devices; d && status == ROC_OK; d = d->next) {
-    if (d->agent.handle == agent.handle && d->base.is_lost) status = roc_hsa_fail_lost(d, err);
-  }
-  pthread_mutex_unlock(&list_lock);
-  return status;
-}
-
-/* ": " and what the software GPU has to say, if it is one. */
+/* Appends ": " and the software GPU's own description of the fault, if the GPU is one. */
 static void append_emulated(char *text, size_t size) {
   char more[400];
   size_t used = strlen(text);
@@ -76,14 +45,14 @@ static const char *explain_stop(hsa_status_t status) {
 
 /* ---- devices ------------------------------------------------------------- */
 
-/* The kernels that run: the fault does not say whose it is. */
+/* Names the kernels that run: the fault does not say which of them caused it. */
 static void name_suspects(roc_hsa_device *device) {
-  char *text = device->base.lost_by, who[256];
+  char *text = device->base.lost_by, kernel[256];
   size_t used = 0, size = sizeof device->base.lost_by;
   for (uint32_t i = 0; i < atomic_load(&device->nqueues) && used < size; i++) {
-    if (!roc_hsa_queue_describe_running(device->queues[i], who, sizeof who)) continue;
-    if (strstr(text, who)) continue;
-    used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " or " : "", who);
+    if (!roc_hsa_queue_describe_running(device->queues[i], kernel, sizeof kernel)) continue;
+    if (strstr(text, kernel)) continue;
+    used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " or " : "", kernel);
   }
 }
 
@@ -103,8 +72,8 @@ static void lose_device(roc_hsa_device *device, const char *cause) {
   }
 }
 
-/* The open device that has the queue; NULL: none.  List lock held. */
-static roc_hsa_device *find_owner(const void *queue) {
+/* The one of the devices that has the queue; NULL: none.  The devices are locked. */
+static roc_hsa_device *find_owner(roc_hsa_device *devices, const void *queue) {
   for (roc_hsa_device *d = devices; d; d = d->next) {
     for (uint32_t i = 0; i < atomic_load(&d->nqueues); i++) {
       if (d->queues[i] == queue) return d;
@@ -120,14 +89,13 @@ void roc_hsa_on_queue_error(hsa_status_t status, hsa_queue_t *source, void *queu
   char text[512];
   snprintf(text, sizeof text, "%s (HSA status 0x%x)", explain_stop(status), (unsigned)status);
   append_emulated(text, sizeof text);
-  pthread_mutex_lock(&list_lock);
-  roc_hsa_device *owner = find_owner(queue);
+  roc_hsa_device *owner = find_owner(roc_hsa_lock_devices(), queue);
   if (owner && (uint32_t)status == HSA_STATUS_ERROR_MEMORY_FAULT) {
     lose_device(owner, text);
   } else if (owner) {
     roc_hsa_queue_stop(queue, text);
   }
-  pthread_mutex_unlock(&list_lock);
+  roc_hsa_unlock_devices();
 }
 
 static const struct {
@@ -145,11 +113,10 @@ static const struct {
 
 static void lose_agent(hsa_agent_t agent, char *text, size_t size) {
   append_emulated(text, size);
-  pthread_mutex_lock(&list_lock);
-  for (roc_hsa_device *d = devices; d; d = d->next) {
+  for (roc_hsa_device *d = roc_hsa_lock_devices(); d; d = d->next) {
     if (d->agent.handle == agent.handle) lose_device(d, text);
   }
-  pthread_mutex_unlock(&list_lock);
+  roc_hsa_unlock_devices();
 }
 
 void roc_hsa_on_memory_fault(hsa_agent_t agent, uint64_t address, uint32_t mask) {

@@ -12,6 +12,8 @@
 #define ROC_DEVICE_HSA_QUEUE_H
 
 #include "device/device.h"
+#include "device/hsa/aql_ring.h"
+#include "device/hsa/kernarg_ring.h"
 #include "device/hsa/signal.h"
 #include "device/hsa/worker.h"
 
@@ -52,9 +54,7 @@ struct roc_hsa_queue {
   struct roc_hsa_stream *streams; /* only who queues looks at them */
   uint32_t nstreams;
   bool has_profiling;
-  /* The ring of packets. */
-  hsa_queue_t *hsa;
-  uint64_t write, read, mask;
+  roc_hsa_ring ring;
   /* Counting. */
   _Atomic uint64_t counter; /* handle of the signal: ROC_HSA_ZERO minus the tickets completed */
   _Atomic roc_ticket issued;
@@ -62,9 +62,7 @@ struct roc_hsa_queue {
   roc_hsa_signal *counter_signal, *old_counters; /* old ones may have waiters: kept to the end */
   roc_hsa_launch_info *launch_infos;             /* by ticket */
   uint64_t launch_info_mask;
-  /* The ring of kernargs; positions grow for ever. */
-  unsigned char *kernargs;
-  uint64_t kernarg_head, kernarg_tail;
+  roc_hsa_kernarg_ring kernargs;
   /* Signals that packets look at, until the ticket is complete. */
   roc_hsa_signal_ref *signal_refs;
   uint32_t ref_first, ref_count, ref_capacity;
@@ -82,47 +80,79 @@ struct roc_hsa_queue {
 
 #define ROC_HSA_ZERO ((hsa_signal_value_t)1 << 62)
 
-/* Ticket 1 of a new queue is complete. */
+/* queue.c.  Ticket 1 of a new queue is complete. */
 roc_status roc_hsa_queue_create(struct roc_hsa_device *device, roc_hsa_queue **out_queue,
                                 roc_error *err);
 /* Nothing is pending, or the device is lost; then ROCR's side is left alone. Its worker has not
  * been given up. */
 void roc_hsa_queue_destroy(roc_hsa_queue *queue);
-
 /* LOST, or replaces an HSA queue that was stopped.  Before anything is queued. */
 roc_status roc_hsa_queue_ready(roc_hsa_queue *queue, roc_error *err);
-bool roc_hsa_queue_has_done(roc_hsa_queue *queue, roc_ticket ticket);
-/* At most timeout_ns; true when the ticket is complete, or given up with its queue or device. */
-bool roc_hsa_queue_await(roc_hsa_queue *queue, roc_ticket ticket, uint64_t timeout_ns);
+bool roc_hsa_queue_has_room(roc_hsa_queue *queue, uint32_t count);
 /* Makes room for `count` packets; waits while the ring is full. */
 roc_status roc_hsa_queue_reserve(roc_hsa_queue *queue, uint32_t count, roc_error *err);
+/* The next ticket; of a launch (NULL: other work) it keeps what failures have to name. */
+roc_ticket roc_hsa_queue_issue(roc_hsa_queue *queue, const roc_dev_launch *launch);
+/* Room to hold one more signal; before the barrier. */
+roc_status roc_hsa_queue_reserve_signal_ref(roc_hsa_queue *queue, roc_error *err);
 /* A packet that waits for `signal` (NULL: for what is before it; is_stamp: from
  * roc_hsa_queue_find_stamp) and completes a ticket, in room that was reserved. The queue takes over
  * the caller's hold of the signal. */
 roc_ticket roc_hsa_queue_barrier(roc_hsa_queue *queue, roc_hsa_signal *signal, bool is_stamp);
-/* Room to hold one more signal; before the gate. */
-roc_status roc_hsa_queue_reserve_signal_ref(roc_hsa_queue *queue, roc_error *err);
+
+/* completion.c.  Any thread, but for the two about the counter's signal. */
+hsa_signal_t roc_hsa_queue_counter(roc_hsa_queue *queue);
+/* The last ticket that is complete. */
+roc_ticket roc_hsa_queue_read_done(roc_hsa_queue *queue);
+/* The same; it also writes the times of stamps and advances `completed`. */
+roc_ticket roc_hsa_queue_refresh(roc_hsa_queue *queue);
+/* Completes all that was queued, if the queue is stopped. */
+void roc_hsa_queue_give_up(roc_hsa_queue *queue);
+bool roc_hsa_queue_has_done(roc_hsa_queue *queue, roc_ticket ticket);
+/* At most timeout_ns; true when the ticket is complete, or given up with its queue or device. */
+bool roc_hsa_queue_await(roc_hsa_queue *queue, roc_ticket ticket, uint64_t timeout_ns);
+/* The ticket that completes next; the last one when all are complete. */
+roc_ticket roc_hsa_queue_find_next(roc_hsa_queue *queue);
+/* Waits for that ticket, but not for ever. */
+void roc_hsa_queue_await_progress(roc_hsa_queue *queue);
+/* A new signal to count in: of a new queue, or of one that starts over. */
+roc_status roc_hsa_queue_make_counter(roc_hsa_queue *queue, roc_error *err);
+void roc_hsa_queue_release_counters(roc_hsa_queue *queue);
+
+/* stamp.c */
+void roc_hsa_append_stamp(roc_hsa_queue *queue, roc_hsa_stamp *stamp);
 /* The signal of the stamp that has this ticket, held for the caller; NULL when there is none. */
 roc_hsa_signal *roc_hsa_queue_find_stamp(roc_hsa_queue *queue, roc_ticket ticket);
+/* Writes the times of the stamps up to the ticket `done`, and frees those. */
+void roc_hsa_write_stamps(roc_hsa_queue *queue, roc_ticket done);
+/* Wakes the queues that wait for a stamp which will not run.  The queue's lock is held. */
+void roc_hsa_give_up_stamps(roc_hsa_queue *queue);
+void roc_hsa_drop_stamps(roc_hsa_queue *queue);
 
+/* failure.c */
 /* ROCR stopped the queue, or the device is lost: nothing of it will complete any more. */
 void roc_hsa_queue_stop(roc_hsa_queue *queue, const char *cause);
 /* Work that was carried out by the host failed. */
 void roc_hsa_queue_note_failure(roc_hsa_queue *queue, roc_ticket ticket, const char *text);
 /* "kernel 'k' launched at f.lua:3", the work that is or was running; false when it is no kernel. */
 bool roc_hsa_queue_describe_running(roc_hsa_queue *queue, char *out, size_t size);
+/* The queue starts over: work that is queued from now on did not fail.  The lock is held. */
+void roc_hsa_end_failures(roc_hsa_queue *queue);
+void roc_hsa_drop_failures(roc_hsa_queue *queue);
 
-/* The ops. */
+/* The ops: of launch.c, */
 bool roc_hsa_has_room(roc_dev_stream *stream, const roc_dev_module *module, uint32_t kernarg_bytes,
                       roc_ticket *out_ticket);
 roc_status roc_hsa_launch(roc_dev_stream *stream, const roc_dev_launch *launch,
                           roc_ticket *out_ticket, roc_error *err);
+/* of queue.c, */
 roc_status roc_hsa_stamp_time(roc_dev_stream *stream, uint64_t *out_ns, roc_ticket *out_ticket,
                               roc_error *err);
 bool roc_hsa_is_done(roc_dev_stream *stream, roc_ticket ticket);
-bool roc_hsa_find_failure(roc_dev_stream *stream, roc_ticket ticket, uint64_t *out_failure,
-                          roc_error *err);
 roc_status roc_hsa_wait(roc_dev_stream *stream, roc_ticket ticket, int64_t timeout_ns,
                         bool *out_done, roc_error *err);
+/* and of failure.c. */
+bool roc_hsa_find_failure(roc_dev_stream *stream, roc_ticket ticket, uint64_t *out_failure,
+                          roc_error *err);
 
 #endif

@@ -1,10 +1,11 @@
-/* A watch on the GPUs that waits for nobody's word: whether one of them has had a memory fault.
+/* Finds memory faults of the GPUs without ROCR's callback.
  *
- * ROCR tells of faults by an interrupt and a callback, and neither is sure to come:
- * HSA_ENABLE_INTERRUPT=0 turns interrupts off, and another part of the process may have the
- * callback. So there is an event of our own at the kernel's driver, which it raises with ROCR's,
- * and every wait that has lasted for a while looks at it. The driver's library is the one that ROCR
- * has opened; a ROCR that has it built in keeps it for itself, and then there is no watch. */
+ * ROCR reports faults by an interrupt and a callback, and neither is sure to come:
+ * HSA_ENABLE_INTERRUPT=0 turns interrupts off, and another part of the process may have registered
+ * the callback. So the driver creates an event of its own in the kernel's driver, which raises it
+ * together with ROCR's, and every wait that has lasted for a while looks at this event. The library
+ * is the libhsakmt that ROCR has opened; a ROCR with a built-in libhsakmt does not export it, and
+ * then there is no watch. */
 #include <dlfcn.h>
 #include <hsakmt.h>
 #include <string.h>
@@ -21,6 +22,7 @@ static struct {
   __typeof__(hsaKmtCreateEvent) *create;
   __typeof__(hsaKmtDestroyEvent) *destroy;
   __typeof__(hsaKmtWaitOnEvent) *wait;
+  roc_hsa_on_fault *on_fault;
   HsaEvent *event;            /* NULL: none */
   _Atomic uint64_t next_look; /* by the clock; UINT64_MAX: never */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_look = UINT64_MAX};
@@ -40,9 +42,10 @@ static bool find_functions(void) {
          find_function(library, "hsaKmtCreateEvent", &watch.create);
 }
 
-void roc_hsa_watch_open(void) {
+void roc_hsa_watch_open(roc_hsa_on_fault *on_fault) {
   HsaEventDescriptor descriptor = {.EventType = HSA_EVENTTYPE_MEMORY};
   pthread_mutex_lock(&watch.lock);
+  watch.on_fault = on_fault;
   bool is_made = !watch.event && find_functions() &&
                  watch.create(&descriptor, false, false, &watch.event) == HSAKMT_STATUS_SUCCESS;
   if (is_made) atomic_store(&watch.next_look, 0);
@@ -71,14 +74,13 @@ static uint32_t reasons_of(const HsaAccessAttributeFailure *failure) {
   return reasons;
 }
 
-static void tell_fault(const HsaMemoryAccessFault *fault) {
+static void report_fault(const HsaMemoryAccessFault *fault, roc_hsa_on_fault *on_fault) {
   for (uint32_t i = 0; i < roc_hsa_sys.ngpus; i++) {
     uint32_t node = 0;
     hsa_status_t status =
         roc_hsa.hsa_agent_get_info(roc_hsa_sys.gpus[i], HSA_AGENT_INFO_NODE, &node);
     if (status != HSA_STATUS_SUCCESS || node != fault->NodeId) continue;
-    roc_hsa_on_memory_fault(roc_hsa_sys.gpus[i], fault->VirtualAddress,
-                            reasons_of(&fault->Failure));
+    on_fault(roc_hsa_sys.gpus[i], fault->VirtualAddress, reasons_of(&fault->Failure));
   }
 }
 
@@ -91,6 +93,7 @@ void roc_hsa_watch_look(void) {
   bool has_fault = watch.event && watch.wait(watch.event, 0) == HSAKMT_STATUS_SUCCESS;
   if (has_fault) fault = watch.event->EventData.EventData.MemoryAccessFault;
   if (watch.event) atomic_store(&watch.next_look, now + PERIOD_NS);
+  roc_hsa_on_fault *on_fault = watch.on_fault;
   pthread_mutex_unlock(&watch.lock);
-  if (has_fault) tell_fault(&fault);
+  if (has_fault) report_fault(&fault, on_fault);
 }

@@ -1,0 +1,51 @@
+/* The ring of packets; see aql_ring.h. */
+#include "device/hsa/aql_ring.h"
+
+#include <string.h>
+
+enum {
+  BARRIER_HEADER =
+      HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE | 1 << HSA_PACKET_HEADER_BARRIER,
+};
+
+roc_status roc_hsa_ring_open(roc_hsa_ring *ring, hsa_agent_t agent, uint32_t npackets,
+                             roc_hsa_on_error *on_error, void *ud, roc_error *err) {
+  hsa_status_t status = roc_hsa.hsa_queue_create(agent, npackets, HSA_QUEUE_TYPE_MULTI, on_error,
+                                                 ud, UINT32_MAX, UINT32_MAX, &ring->hsa);
+  if (status != HSA_STATUS_SUCCESS) return roc_hsa_fail(err, status, "a queue cannot be made");
+  ring->mask = ring->hsa->size - 1;
+  ring->write = ring->read = 0;
+  return ROC_OK;
+}
+
+void roc_hsa_ring_close(roc_hsa_ring *ring) {
+  if (ring->hsa) roc_hsa.hsa_queue_destroy(ring->hsa);
+  ring->hsa = NULL;
+}
+
+bool roc_hsa_ring_has_room(roc_hsa_ring *ring, uint32_t count) {
+  if (ring->write + count - ring->read <= ring->mask + 1) return true;
+  ring->read = roc_hsa.hsa_queue_load_read_index_scacquire(ring->hsa);
+  return ring->write + count - ring->read <= ring->mask + 1;
+}
+
+void *roc_hsa_ring_next(const roc_hsa_ring *ring) {
+  return (hsa_kernel_dispatch_packet_t *)ring->hsa->base_address + (ring->write & ring->mask);
+}
+
+/* The first word last: it makes the packet valid. */
+void roc_hsa_ring_publish(roc_hsa_ring *ring, void *packet, uint32_t header, uint32_t setup) {
+  uint64_t index = ring->write++;
+  __atomic_store_n((uint32_t *)packet, header | setup << 16, __ATOMIC_RELEASE);
+  roc_hsa.hsa_queue_store_write_index_screlease(ring->hsa, ring->write);
+  roc_hsa.hsa_signal_store_screlease(ring->hsa->doorbell_signal, (hsa_signal_value_t)index);
+}
+
+void roc_hsa_ring_publish_barrier(roc_hsa_ring *ring, hsa_signal_t dependency,
+                                  hsa_signal_t completion) {
+  hsa_barrier_and_packet_t *packet = roc_hsa_ring_next(ring);
+  memset((char *)packet + 4, 0, sizeof *packet - 4);
+  packet->dep_signal[0] = dependency;
+  packet->completion_signal = completion;
+  roc_hsa_ring_publish(ring, packet, BARRIER_HEADER, 0);
+}
