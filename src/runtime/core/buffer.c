@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "runtime/internal.h"
+#include "runtime/core/internal.h"
 
 enum { HOST_ALIGNMENT = 64 };
 

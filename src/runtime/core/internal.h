@@ -11,8 +11,8 @@
  *
  * Invariant: a buffer has an entry for a stream exactly as long as that stream has a pending that
  * uses the buffer. */
-#ifndef ROC_RUNTIME_INTERNAL_H
-#define ROC_RUNTIME_INTERNAL_H
+#ifndef ROC_RUNTIME_CORE_INTERNAL_H
+#define ROC_RUNTIME_CORE_INTERNAL_H
 
 #include <stdatomic.h>
 

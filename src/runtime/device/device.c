@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "device/registry.h"
-#include "runtime/internal.h"
+#include "runtime/core/internal.h"
 
 enum { MAX_DEVICES = 64, EXIT_GRACE_NS = 1000000000 };
 

@@ -5,7 +5,7 @@
 #include "runtime/event.h"
 
 #include "base/clock.h"
-#include "runtime/internal.h"
+#include "runtime/core/internal.h"
 
 void roc_rt_event_deinit(roc_rt_event *event) {
   roc_rt_stream_release(event->stream);

@@ -3,7 +3,7 @@
  * The literal is parsed by one function per piece, each of which moves the cursor or fails with
  * what it expected and where.  A shape of () is read as {1}: arrays here have at least one
  * dimension. */
-#include "runtime/npy_header.h"
+#include "runtime/file/npy_header.h"
 
 #include <inttypes.h>
 #include <stdio.h>

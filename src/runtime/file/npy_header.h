@@ -1,6 +1,6 @@
 /* The header of a .npy file: a Python dict literal with the keys descr, fortran_order and shape. */
-#ifndef ROC_RUNTIME_NPY_HEADER_H
-#define ROC_RUNTIME_NPY_HEADER_H
+#ifndef ROC_RUNTIME_FILE_NPY_HEADER_H
+#define ROC_RUNTIME_FILE_NPY_HEADER_H
 
 #include "runtime/array.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "device/common/common.h"
-#include "runtime/internal.h"
+#include "runtime/core/internal.h"
 
 roc_status roc_rt_kernel_load(roc_rt_device *device, roc_codeobj *object, const char *name,
                               roc_rt_kernel **out_kernel, roc_error *err) {

@@ -5,7 +5,7 @@
  * bounded and emptied before an allocation is called failed.  Everything here runs under the
  * runtime's lock. */
 #include "base/alloc.h"
-#include "runtime/internal.h"
+#include "runtime/core/internal.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "runtime/registration.h"
 
 #include "base/alloc.h"
-#include "runtime/internal.h"
+#include "runtime/core/internal.h"
 
 struct roc_registration {
   roc_buffer *buffer;     /* NULL: over */

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "runtime/npy_header.h"
+#include "runtime/file/npy_header.h"
 
 enum {
   PREFIX_BYTES = 8,           /* magic, major, minor */

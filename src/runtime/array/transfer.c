@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "runtime/internal.h"
+#include "runtime/core/internal.h"
 
 enum { MAX_ELEMENT = 8 };
 

@@ -5,7 +5,7 @@
 #include "runtime/stream.h"
 
 #include "base/alloc.h"
-#include "runtime/internal.h"
+#include "runtime/core/internal.h"
 
 enum { WAIT_SLICE_NS = 20 * 1000 * 1000 };
 

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/site.h"
-#include "runtime/internal.h"
+#include "runtime/core/internal.h"
 
 enum { FIRST_RING = 16, RECORDS_PER_BLOCK = 64, RECORD_BYTES = 128 };
 

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "runtime/array.h"
-#include "runtime/internal.h"
+#include "runtime/core/internal.h"
 
 struct roc_mirror {
   roc_buffer *device; /* NULL: no memory there yet */
