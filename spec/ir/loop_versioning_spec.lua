@@ -120,7 +120,7 @@ describe("versioning a kernel", function()
       "check.index z.2 0 #0 %0", "%4: f32 = load z.2 %0", "%5: f32 = add %3 %4",
       "store y.1 %5 %0", "end")
     check(text, "(%%%d+): int = extent y%.1 0", "extent x%.0 0", "extent z%.2 0", "min", "le",
-      "\n  if ", "load x%.0", "\n  else", "check%.index x%.0", "check%.index z%.2")
+      "\n  if versions %%", "load x%.0", "\n  else", "check%.index x%.0", "check%.index z%.2")
     assert.are.equal(2, count(text, "check%.index"))
     assert.are.equal(1, count(text, "min"))
   end)

@@ -35,6 +35,11 @@ end
 describe("the verifier", function()
   it("takes what is right", function() assert.is_truthy(compiler.ir_roundtrip(HEAD .. "end\n")) end)
 
+  refuses("wants the versions of a kernel at its end",
+    "%4 if: versions of the kernel do not end its body", "if versions %2", "end", "barrier 1")
+  refuses("wants one version of a kernel for the whole launch",
+    "%6 if: work-items may differ in the version of the kernel", "%4: int = global_id 0",
+    "%5: bool = le %4 %0", "if versions %5", "end")
   refuses("counts operands", "%4 add: 1 operands, the rule is 2", "%4: int = add %0")
   refuses("knows the kind of each operand", "%4 band: operand 2 is f64, the rule is int",
     "%4: int = band %0 %1")

@@ -176,6 +176,13 @@ typedef struct roc_ir_var {
   roc_value_type type;
 } roc_ir_var;
 
+/* What an IF stands for. */
+typedef enum roc_ir_if_kind {
+  ROC_IR_IF_PLAIN,
+  ROC_IR_IF_VERSIONS /* ends the body; the whole launch takes region[0], the kernel without checks, or
+                        region[1], the kernel with them (loop_versioning.h) */
+} roc_ir_if_kind;
+
 typedef struct roc_ir_inst {
   uint8_t op;   /* roc_ir_op */
   uint8_t type; /* roc_value_type of the result */

@@ -303,7 +303,8 @@ static uint32_t version_body(versioner *v, const roc_ir_preconditions *precondit
   v->m->regions.items[0] = (roc_ir_ids){0};
   v->b.region = 0;
   v->b.loc = inst_of(v, old.items[0]).loc;
-  uint32_t choice = roc_ir_begin_if(&v->b, emit_preconditions(v, preconditions));
+  uint32_t all = emit_preconditions(v, preconditions);
+  uint32_t choice = roc_ir_begin(&v->b, ROC_IR_IF, ROC_IR_IF_VERSIONS, &all, 1);
   for (uint32_t i = 0; i < old.count; i++) copy_inst(v, old.items[i]);
   roc_ir_else(&v->b, choice);
   for (uint32_t i = 0; i < old.count; i++) push_id(v, old.items[i]);

@@ -28,7 +28,7 @@ static void initialise(void) {
   LLVMInitializeAMDGPUTarget();
   LLVMInitializeAMDGPUTargetMC();
   LLVMInitializeAMDGPUAsmPrinter();
-  LLVMInitializeAMDGPUAsmParser(); /* kernel_versions.c has a line of assembly */
+  LLVMInitializeAMDGPUAsmParser(); /* roc_amdgpu_end_wave has a line of assembly */
 }
 
 static LLVMCodeGenOptLevel codegen_level(int opt_level) {
@@ -238,6 +238,7 @@ const roc_target roc_target_amdgpu = {
     .link = link_object,
     .explain_errors = roc_frame_explain,
     .describe = describe,
+    .end_wave = roc_amdgpu_end_wave,
     .opaque_launch = roc_amdgpu_opaque_launch,
     .launch_value = roc_amdgpu_launch_value,
     .array_base = roc_amdgpu_array_base,

@@ -463,3 +463,20 @@ LLVMValueRef roc_amdgpu_wave(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *
     default: return shuffle(cg, op, args[0], args[1]);
   }
 }
+
+/* For every work-item of the wavefront. Convergent, so that LLVM lets all come to it first. As a
+ * call with side effects it follows all stores; to say that it clobbers memory, too, would have
+ * LLVM look that word up among the names of all registers, a fifth of a small compile. */
+void roc_amdgpu_end_wave(roc_cg *cg) {
+  static const char *const attributes[] = {"convergent", "noduplicate", "nounwind"};
+  static const char code[] = "s_endpgm";
+  LLVMTypeRef type = LLVMFunctionType(cg->t.none, NULL, 0, 0);
+  LLVMValueRef end =
+      LLVMGetInlineAsm(type, code, sizeof code - 1, "", 0, 1, 0, LLVMInlineAsmDialectATT, 0);
+  LLVMValueRef call = LLVMBuildCall2(cg->b, type, end, NULL, 0, "");
+  for (int i = 0; i < 3; i++) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i]));
+    LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
+                             LLVMCreateEnumAttribute(cg->ctx, kind, 0));
+  }
+}
