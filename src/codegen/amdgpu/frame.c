@@ -14,7 +14,7 @@ typedef struct frame {
 } frame;
 
 /* LLVM has no other interface to this than its text.  Code that addresses far too large a frame
- * cannot be encoded either, which is told before or behind it. */
+ * cannot be encoded either, which is reported before or after it. */
 static bool read_frame(const char *diagnostics, frame *out) {
   const char *at = strstr(diagnostics, "stack frame size (");
   return at && sscanf(at,
@@ -28,7 +28,7 @@ typedef struct largest {
   char name[64];
 } largest;
 
-/* Names go on behind a dot where LLVM has made one thing of another. */
+/* LLVM adds a dot and a suffix to names of values that it splits or copies. */
 static void note_array(LLVMModuleRef mod, LLVMValueRef inst, largest *out) {
   LLVMTypeRef type = LLVMGetAllocatedType(inst);
   if (LLVMGetTypeKind(type) != LLVMArrayTypeKind) return;

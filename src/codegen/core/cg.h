@@ -47,7 +47,7 @@ typedef struct roc_cg_shared_fault {
 
 typedef struct roc_cg_divergence roc_cg_divergence;
 
-/* Of a kernel that is there twice (kernel_versions.c), the one whose code is being made, or what
+/* Of a kernel in two versions (kernel_versions.c), the one whose code is being made, or what
  * the slow one's failing checks share. */
 typedef enum roc_cg_version {
   ROC_CG_WHOLE,
@@ -90,7 +90,7 @@ struct roc_cg {
   const char *scope_file;
   LLVMMetadataRef *places; /* two per loc of the module, made when needed: debug.c */
   void *state;             /* the target's own, in the arena */
-  roc_vec(roc_site) sites; /* the target's own, numbered behind the module's */
+  roc_vec(roc_site) sites; /* the target's own, numbered after the module's */
 
   uint32_t nerrors; /* error diagnostics LLVM reported */
   roc_str diagnostics;
@@ -208,7 +208,7 @@ void roc_cg_fail(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalu
 void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLVMValueRef *values,
                          unsigned nvalues);
 
-/* A block for failing checks to share, from here to its end: behind it they record on the spot
+/* A block for failing checks to share, from here to its end: after it they record on the spot
  * again. */
 void roc_cg_share_faults(roc_cg *cg, roc_cg_shared_fault *shared);
 void roc_cg_end_shared_faults(roc_cg *cg);

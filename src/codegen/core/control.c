@@ -61,7 +61,7 @@ static bool may_be_endless(LLVMValueRef first, LLVMValueRef last, LLVMValueRef s
 }
 
 /* forprep of lvm.c: the count is fixed first, as an unsigned number that cannot overflow; 0 when
- * the loop does not run. That of all integers counts as one less: nobody sees the end of it. */
+ * the loop does not run. That of all integers counts as one less: it never ends. */
 LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last,
                               LLVMValueRef step) {
   LLVMBuilderRef b = cg->b;

@@ -3,7 +3,7 @@
  * For targets whose code is looked at with tools of others: assembly then names files and lines,
  * and disassemblers and debuggers of a code object show the source. Places are those the IR keeps;
  * nothing of it changes the code. Atomic operations are marked by a discriminator: loads and stores
- * among them are plain instructions, and who looks for races has to tell them. */
+ * among them are plain instructions, and tools that look for races must tell them. */
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
  * three parts, what stands before the loop, the loop, and the rest; each for all members of a batch
  * (base/codeobj.h: roc_cpu_launch.batch).  Members have frames and shared memory of their own.
  *
- * Invariant: nobody ends, and no group asks another, before the third part. */
+ * Invariant: no work-item ends, and no group waits for another, before the third part. */
 #include "codegen/cpu/cpu.h"
 
 static const roc_ir_ids *body_of(const cpu_state *s) {

@@ -78,7 +78,7 @@ bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan);
 
 /* ---- emission ---------------------------------------------------------------------------- */
 
-/* Whom a list of statements is emitted for: the group, one wavefront of it, or items of one row. */
+/* What a list of statements is emitted for: the group, one wavefront of it, or items of one row. */
 typedef struct cpu_level {
   cpu_level_kind kind;
   LLVMValueRef live_count; /* alloca i64: work-items that have not ended */
@@ -121,15 +121,15 @@ typedef struct cpu_run {
   unsigned nloops;
   LLVMBuilderRef header_b; /* at the end of the block that all of the item's code follows */
   LLVMBasicBlockRef body, latch;
-  LLVMBasicBlockRef dead;    /* an item that returns or fails goes there; NULL: nobody asks */
+  LLVMBasicBlockRef dead;    /* an item that returns or fails goes there; NULL: not needed */
   LLVMValueRef x, y, z, lin; /* i64: local ids from 0, linear local index */
   LLVMValueRef turning_x;    /* x, where it is a phi that begins anew in each row; else NULL */
-  LLVMValueRef segment;      /* WAVE: index of the item behind the row */
+  LLVMValueRef segment;      /* WAVE: index of the item after the row */
   LLVMValueRef is_live;      /* i1, NULL: always */
   LLVMValueRef code;         /* alloca i32: which check failed, 0 none; NULL: there is none */
   LLVMBasicBlockRef fault;   /* cold version: an item that failed goes there; `code` is its site */
   LLVMValueRef values[ROC_SITE_MAX_VALUES]; /* allocas i64 */
-  LLVMValueRef died;                        /* alloca i8; NULL: nobody asks */
+  LLVMValueRef died;                        /* alloca i8; NULL: not needed */
   roc_vec(cpu_fail) fails;
   bool is_parallel;
 } cpu_run;
@@ -151,7 +151,7 @@ typedef struct cpu_state {
   LLVMValueRef batch, slots, shared_stride;
   LLVMMetadataRef parallel; /* the access group */
   /* frame */
-  LLVMValueRef frame_end;           /* pointer behind the last slot so far */
+  LLVMValueRef frame_end;           /* pointer past the last slot so far */
   uint64_t frame_fixed, frame_item; /* bytes; per group and per item */
   cpu_slot *value_slots, *var_slots, *array_slots;
   cpu_slot live, code, fail_values[ROC_SITE_MAX_VALUES], wave;
@@ -166,7 +166,7 @@ typedef struct cpu_state {
   bool is_cold;       /* the version for the other groups: scalar, small */
   bool may_be_dead;   /* an item may have ended before the code now emitted */
   bool needs_live;
-  bool all_alive; /* the version of a run is emitted that runs when nobody in the group has ended */
+  bool all_alive; /* the version of a run is emitted that runs when no item of the group ended */
   roc_cg_exits *exits; /* per instruction: of the group's or wavefront's control flow */
   cpu_level *level;
   uint8_t *looks;      /* per instruction, of loops: how it looks around; 0: not at all */
@@ -238,7 +238,7 @@ void cpu_emit_body(cpu_state *s, uint32_t from, LLVMBasicBlockRef end);
 typedef void cpu_exit_found(cpu_state *s, uint32_t target, bool is_next, void *ud);
 void cpu_find_exits(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_exit_found *found,
                     void *ud);
-/* Whether a LEAVE or NEXT to `target` goes to what is behind the statements that end at `end`: they
+/* Whether a LEAVE or NEXT to `target` goes to what follows the statements that end at `end`: they
  * are the last of its region. */
 bool cpu_leads_behind(const cpu_state *s, uint32_t target, bool is_next, const uint32_t *end);
 /* Records a divergent barrier or wave operation at instruction `id` and ends the group. */
@@ -268,14 +268,14 @@ void cpu_emit_batch_rows(cpu_state *s, uint32_t id, LLVMValueRef count);
 void cpu_emit_row_statement(cpu_state *s, uint32_t id);
 
 /* cpu/item_loops.c */
-/* A counted loop: the builder is in its body, then behind it. cpu_loop_end gives the branch back.
+/* A counted loop: the builder is in its body, then after it. cpu_loop_end gives the branch back.
  */
 void cpu_loop_begin(cpu_state *s, cpu_loop *loop, LLVMValueRef count, const char *name);
 LLVMValueRef cpu_loop_end(cpu_state *s, cpu_loop *loop);
 /* Opens a loop over the work-items of the level; the builder is in the item's body, guarded by the
  * live mask. */
 void cpu_items_begin(cpu_state *s, cpu_run *run, bool is_parallel);
-/* Closes it, the builder behind it. */
+/* Closes it; the builder is after it. */
 void cpu_items_end(cpu_state *s);
 /* The local ids y and z of the run's item, from the number of its row. */
 void cpu_place_row(cpu_state *s, cpu_run *run, LLVMValueRef row);

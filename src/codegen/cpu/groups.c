@@ -47,7 +47,7 @@ void cpu_load_launch(cpu_state *s) {
 
 /* Where group `g` lies, and how many of its items there are. The sizes are read for each group:
  * what is kept from one to the next takes registers from all that lies between. LLVM would keep
- * them, too, but for the faults of the slow version, of which it cannot tell where they are stored.
+ * them, too, but for the faults of the cold version, of which it cannot tell where they are stored.
  */
 static void place_group(cpu_state *s, LLVMValueRef g) {
   LLVMBuilderRef b = s->cg->b;

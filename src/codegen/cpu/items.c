@@ -60,7 +60,7 @@ static bool is_invariant(cpu_state *s, LLVMValueRef value) {
   return LLVMGetInstructionParent(value) == LLVMGetInsertBlock(s->cg->entry_b);
 }
 
-/* In the cold version, which nobody vectorises, an item records its fault on the spot. */
+/* In the cold version, which is not vectorised, an item records its fault on the spot. */
 static void fail_at_once(cpu_state *s, uint32_t site, LLVMValueRef *values, unsigned nvalues) {
   roc_cg *cg = s->cg;
   cpu_run *run = s->run;
@@ -122,7 +122,7 @@ void cpu_fail_hook(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nva
   roc_cg_goto(cg, run->dead ? run->dead : run->latch);
 }
 
-/* At the latch: what the item leaves behind for the walk. */
+/* At the latch: what the item keeps for the walk. */
 static void keep_fail(cpu_state *s, cpu_run *run, LLVMValueRef any) {
   roc_cg *cg = s->cg;
   if (!s->code.base) s->code = cpu_slot_new(s, cg->t.i32, 1);
@@ -173,7 +173,7 @@ static void record_item(cpu_state *s, const cpu_run *failed, LLVMValueRef code,
   LLVMBuildBr(cg->b, next);
 }
 
-/* Behind a run in which something failed: the second, cold walk. */
+/* After a run in which a check failed: the second, cold walk. */
 static void walk_fails(cpu_state *s, const cpu_run *failed, LLVMValueRef any) {
   roc_cg *cg = s->cg;
   LLVMBasicBlockRef cold = roc_cg_block(cg, "failed"), go_on = roc_cg_block(cg, "checked");
@@ -269,7 +269,7 @@ static void begin_exit(cpu_state *s, run_exit *e) {
   roc_cg_at(cg, here);
 }
 
-/* Behind the run: when items took the way, all of them must have; unless it leads to where the
+/* After the run: when items took this exit, all of them must have; unless it leads to where the
  * others are as well. */
 static void finish_exit(cpu_state *s, const run_exit *e, bool is_tail) {
   roc_cg *cg = s->cg;
@@ -333,7 +333,7 @@ static void emit_version(cpu_state *s, const uint32_t *ids, uint32_t count) {
   roc_vec_deinit(&found.vars);
 }
 
-/* Behind a place where items can end, a run is made twice: without a guard for groups that are
+/* After a place where items can end, a run is made twice: without a guard for groups that are
  * still whole, so that loads common to the items stay plain loads, and guarded by the live mask for
  * the others. */
 void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count) {

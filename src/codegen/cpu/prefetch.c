@@ -1,7 +1,7 @@
 /* Prefetching for loops that stride over an array by the whole grid.
  *
  * The items of a row read neighbours, then all jump by the number of items of the launch: too far
- * for the prefetchers of the hardware, which stay inside of a page. Behind the loop that cpu/rows.c
+ * for the prefetchers of the hardware, which stay inside of a page. After the loop that cpu/rows.c
  * puts around such a row, the stretches of a later iteration are asked for line by line. A prefetch
  * never faults, so nothing is checked. */
 #include "codegen/cpu/cpu.h"

@@ -44,7 +44,7 @@ static uint32_t arg_of(const preflight *p, uint32_t id, uint32_t n) {
   return roc_ir_arg(p->s->cg->ir, inst_of(p, id), n);
 }
 
-/* Behind reads of variables that are set once. */
+/* Follows reads of variables that are set once. */
 static uint32_t resolve(const preflight *p, uint32_t id) {
   const cpu_plan *plan = &p->s->plan;
   while (inst_of(p, id)->op == ROC_IR_GET) {

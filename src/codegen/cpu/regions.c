@@ -199,7 +199,7 @@ static void emit_cut(cpu_state *s, uint32_t id) {
 
 /* ---- wavefronts -------------------------------------------------------------------------- */
 
-/* A way from a wavefront's statements out to a statement of the group: taken behind the last
+/* A way from a wavefront's statements out to a statement of the group: taken after the last
  * wavefront. */
 typedef struct wave_exit {
   uint32_t target;

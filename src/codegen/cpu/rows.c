@@ -58,7 +58,7 @@ static void leave_part(cpu_state *s, cpu_level *part) {
   s->level = part->outer;
 }
 
-/* Behind statement `id`, parts of which may have ended all items of the level. */
+/* After statement `id`, parts of which may have ended all items of the level. */
 static void end_if_stopped(cpu_state *s, uint32_t id) {
   if (s->needs_live && s->plan.stops[id]) cpu_end_if_all_dead(s);
 }
@@ -137,7 +137,7 @@ static void emit_single_if(cpu_state *s, uint32_t id, LLVMValueRef done) {
   branch_together(s, id, LLVMBuildICmp(s->cg->b, LLVMIntNE, count, roc_cg_i64(s->cg, 0), ""));
 }
 
-/* The way of a range of items while the others do nothing: `else` is empty, or nobody takes it. */
+/* The way of a range of items while the others do nothing: `else` is empty, or no item takes it. */
 static void emit_range(cpu_state *s, uint32_t region, LLVMValueRef first, LLVMValueRef count) {
   cpu_level part = *s->level;
   part.x = first;
@@ -192,7 +192,7 @@ typedef struct trip {
   LLVMValueRef step, least, most; /* i64: iterations of the item with the fewest, the most */
 } trip;
 
-/* The bounds are the same for all: nobody needs to be asked. */
+/* The bounds are the same for all: no item needs to be asked. */
 static trip shared_trip(cpu_state *s, const roc_ir_inst *inst) {
   LLVMValueRef bounds[3];
   for (uint32_t i = 0; i < 3; i++) {
@@ -220,7 +220,7 @@ static trip survey_first(cpu_state *s, const roc_ir_inst *inst) {
   LLVMValueRef some = LLVMBuildICmp(cg->b, LLVMIntSLE, ends[0], ends[1], "");
   LLVMValueRef low = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, counts, 2);
   LLVMValueRef high = roc_cg_intrinsic(cg, "llvm.umax", &cg->t.i64, 1, counts, 2);
-  LLVMValueRef zero = roc_cg_i64(cg, 0); /* nobody is left */
+  LLVMValueRef zero = roc_cg_i64(cg, 0); /* no item is left */
   return (trip){.step = step,
                 .least = LLVMBuildSelect(cg->b, some, low, zero, ""),
                 .most = LLVMBuildSelect(cg->b, some, high, zero, "")};
@@ -239,7 +239,7 @@ static trip survey_bounds(cpu_state *s, const roc_ir_inst *inst) {
   LLVMBuildStore(cg->b, bounds[2], step);
   cpu_items_end(s);
   trip found = {.step = read_cell(s, step), .most = read_cell(s, most)};
-  LLVMValueRef bounded[2] = {read_cell(s, least), found.most}; /* nobody is left: no iteration */
+  LLVMValueRef bounded[2] = {read_cell(s, least), found.most}; /* no item is left: no iteration */
   found.least = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, bounded, 2);
   return found;
 }
