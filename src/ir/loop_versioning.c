@@ -313,10 +313,43 @@ static uint32_t version_body(versioner *v, const roc_ir_preconditions *precondit
   return v->b.failed ? 0 : v->m->insts.items[choice].k.region[0];
 }
 
+bool roc_ir_is_shared_by_launch(const roc_ir_module *m, uint32_t id) {
+  const roc_ir_inst *inst = &m->insts.items[id];
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_CONST:
+    case ROC_IR_PARAM:
+    case ROC_IR_EXTENT:
+    case ROC_IR_GLOBAL_SIZE:
+    case ROC_IR_LOCAL_SIZE:
+    case ROC_IR_NUM_GROUPS: return true;
+    case ROC_IR_ADD:
+    case ROC_IR_MIN:
+    case ROC_IR_LE:
+    case ROC_IR_SELECT: break;
+    default: return false;
+  }
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    if (!roc_ir_is_shared_by_launch(m, roc_ir_arg(m, inst, n))) return false;
+  }
+  return true;
+}
+
+/* A versioned loop that ends the body, under a condition of the whole launch, is a version of the
+ * kernel as well.  `first`: the first instruction that this pass made. */
+static void mark_last_loop(roc_ir_module *module, uint32_t first) {
+  const roc_ir_ids *body = &module->regions.items[0];
+  if (body->count == 0 || roc_vec_last(body) < first) return;
+  roc_ir_inst *last = &module->insts.items[roc_vec_last(body)];
+  if (last->op != ROC_IR_IF || !roc_ir_is_shared_by_launch(module, roc_ir_arg(module, last, 0))) {
+    return;
+  }
+  last->aux = ROC_IR_IF_VERSIONS;
+}
+
 roc_status roc_ir_version_launch(roc_ir_module *module, roc_error *err) {
   versioner v;
   roc_ir_preconditions preconditions = {0};
-  uint32_t region = 0;
+  uint32_t region = 0, first = module->insts.count;
   roc_status status = roc_ir_find_preconditions(module, &preconditions, err);
   bool is_open = open_versioner(&v, module);
   bool is_worth_it =
@@ -326,5 +359,7 @@ roc_status roc_ir_version_launch(roc_ir_module *module, roc_error *err) {
   roc_status closed = close_versioner(&v, is_open, err);
   if (status == ROC_OK) status = closed;
   if (status == ROC_OK) status = roc_ir_eliminate_checks_gpu(module, err);
-  return status == ROC_OK ? version_loops(module, region, err) : status;
+  if (status == ROC_OK) status = version_loops(module, region, err);
+  if (status == ROC_OK) mark_last_loop(module, first);
+  return status;
 }

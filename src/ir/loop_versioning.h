@@ -5,7 +5,8 @@
  * The whole kernel: where checks would be proved if some extents, arguments and sizes were in order
  * (`if i <= #y then y[i] = x[i] end`: if #y <= #x), it becomes `if they are then the kernel without
  * those checks, else the kernel as it was`.  All items of a launch take the same way, so barriers
- * are no hindrance.  The IF is marked as ROC_IR_IF_VERSIONS.
+ * are no hindrance.  The IF is marked as ROC_IR_IF_VERSIONS,
+ * as is that of a versioned loop which ends the body under such a condition.
  *
  * An innermost counting loop: `if every check holds in all iterations then the loop without them,
  * else the loop as it was`.  The condition is computed once, in front: for an index that is the
@@ -22,5 +23,9 @@
 roc_status roc_ir_version_launch(roc_ir_module *module, roc_error *err);
 /* Loops alone. */
 roc_status roc_ir_version_loops(roc_ir_module *module, roc_error *err);
+
+/* Whether the value is made of extents, arguments, sizes and constants alone: the same for the whole
+ * launch. */
+bool roc_ir_is_shared_by_launch(const roc_ir_module *module, uint32_t id);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "ir/fields.h"
+#include "ir/loop_versioning.h"
 
 enum { NOT_SEEN, IN_SCOPE, OUT_OF_SCOPE };
 
@@ -302,28 +303,6 @@ static roc_status check_jump(verifier *v, uint32_t id, const roc_ir_inst *inst) 
 }
 
 /* Rules that the tables do not say. */
-/* Made of extents, arguments, sizes and constants alone: the same for the whole launch. */
-static bool is_shared_by_launch(const roc_ir_module *m, uint32_t id) {
-  const roc_ir_inst *inst = &m->insts.items[id];
-  switch ((roc_ir_op)inst->op) {
-    case ROC_IR_CONST:
-    case ROC_IR_PARAM:
-    case ROC_IR_EXTENT:
-    case ROC_IR_GLOBAL_SIZE:
-    case ROC_IR_LOCAL_SIZE:
-    case ROC_IR_NUM_GROUPS: return true;
-    case ROC_IR_ADD:
-    case ROC_IR_MIN:
-    case ROC_IR_LE:
-    case ROC_IR_SELECT: break;
-    default: return false;
-  }
-  for (uint32_t n = 0; n < inst->nargs; n++) {
-    if (!is_shared_by_launch(m, roc_ir_arg(m, inst, n))) return false;
-  }
-  return true;
-}
-
 static roc_status check_if(verifier *v, uint32_t id, const roc_ir_inst *inst) {
   if (inst->aux == ROC_IR_IF_PLAIN) return ROC_OK;
   if (inst->aux != ROC_IR_IF_VERSIONS) return broken(v, id, "there is no kind of if %u", inst->aux);
@@ -331,7 +310,7 @@ static roc_status check_if(verifier *v, uint32_t id, const roc_ir_inst *inst) {
   if (roc_vec_last(&v->m->regions.items[0]) != id) {
     return broken(v, id, "versions of the kernel do not end its body");
   }
-  if (is_shared_by_launch(v->m, roc_ir_arg(v->m, inst, 0))) return ROC_OK;
+  if (roc_ir_is_shared_by_launch(v->m, roc_ir_arg(v->m, inst, 0))) return ROC_OK;
   return broken(v, id, "work-items may differ in the version of the kernel");
 }
 
