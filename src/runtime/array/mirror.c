@@ -1,19 +1,15 @@
 /* Keeping host memory and its double on a device alike; see mirror.h.
  *
- * Copies go by roc_rt_copy_now, which waits for what conflicts and ends when the bytes are there,
- * so that a fresh side is fresh for every stream. */
+ * A copy waits for the work that conflicts and ends when the bytes are there, so that a fresh side is
+ * fresh for every stream. */
 #include "runtime/mirror.h"
 
 #include <inttypes.h>
 
 #include "base/alloc.h"
 #include "runtime/array.h"
+#include "runtime/array/transfer.h"
 #include "runtime/core/internal.h"
-
-struct roc_mirror {
-  roc_buffer *device; /* NULL: no memory there yet */
-  bool is_host_stale, is_device_stale;
-};
 
 static _Atomic uint64_t to_device_count, to_host_count;
 
@@ -32,13 +28,6 @@ roc_rt_device *roc_mirror_device(const roc_buffer *host) {
   return host->mirror->device ? host->mirror->device->device : NULL;
 }
 
-void roc_buffer_drop_mirror(roc_buffer *host) {
-  if (!host->mirror) return;
-  roc_buffer_release_locked(host->mirror->device);
-  roc_free(host->mirror);
-  host->mirror = NULL;
-}
-
 /* All bytes of a buffer; borrows it. */
 static roc_array bytes_of(roc_buffer *buffer, size_t nbytes) {
   return (roc_array){.buffer = buffer,
@@ -48,6 +37,15 @@ static roc_array bytes_of(roc_buffer *buffer, size_t nbytes) {
                      .strides = {1}};
 }
 
+/* All bytes of one buffer to the other. */
+static roc_status copy_bytes(roc_buffer *to, roc_buffer *from, size_t nbytes, roc_error *err) {
+  roc_array dst = bytes_of(to, nbytes), src = bytes_of(from, nbytes);
+  ROC_TRY(roc_rt_check_open(err));
+  ROC_TRY(roc_buffer_settle(from, false, err));
+  ROC_TRY(roc_buffer_settle(to, true, err));
+  return roc_rt_transfer_now(&dst, &src, err);
+}
+
 static void drop_device(roc_mirror *m) {
   roc_buffer *device = m->device;
   m->device = NULL;
@@ -55,13 +53,10 @@ static void drop_device(roc_mirror *m) {
   roc_buffer_release(device);
 }
 
-/* The flags are set before the copy, whose own waits come back here. */
 static roc_status download(roc_buffer *host, roc_error *err) {
   roc_mirror *m = host->mirror;
-  roc_array to = bytes_of(host, host->nbytes), from = bytes_of(m->device, host->nbytes);
-  m->is_host_stale = false;
-  roc_status status = roc_rt_copy_now(&to, &from, err);
-  m->is_device_stale = false;
+  roc_status status = copy_bytes(host, m->device, host->nbytes, err);
+  m->is_host_stale = m->is_device_stale = false;
   if (status == ROC_LOST) {
     drop_device(m); /* told once; then the host has what it last had */
   } else if (status != ROC_OK) {
@@ -74,8 +69,7 @@ static roc_status download(roc_buffer *host, roc_error *err) {
 
 static roc_status upload(roc_buffer *host, roc_error *err) {
   roc_mirror *m = host->mirror;
-  roc_array to = bytes_of(m->device, host->nbytes), from = bytes_of(host, host->nbytes);
-  ROC_TRY(roc_rt_copy_now(&to, &from, err));
+  ROC_TRY(copy_bytes(m->device, host, host->nbytes, err));
   m->is_device_stale = false;
   atomic_fetch_add(&to_device_count, 1);
   return ROC_OK;
@@ -85,14 +79,9 @@ static bool has_fault(const roc_mirror *m) {
   return m->device && atomic_load_explicit(&m->device->fault, memory_order_relaxed);
 }
 
-bool roc_mirror_is_busy(const roc_buffer *host, bool for_write) {
-  const roc_mirror *m = host->mirror;
-  return m->is_host_stale || (for_write && m->device && !m->is_device_stale) || has_fault(m);
-}
-
 roc_status roc_mirror_settle(roc_buffer *host, bool for_write, roc_error *err) {
   roc_mirror *m = host->mirror;
-  if (has_fault(m)) ROC_TRY(roc_buffer_wait(m->device, false, err));
+  if (has_fault(m)) ROC_TRY(roc_buffer_settle(m->device, false, err));
   if (m->is_host_stale) ROC_TRY(download(host, err));
   if (for_write && m->device) m->is_device_stale = true;
   return ROC_OK;
@@ -128,6 +117,33 @@ roc_status roc_mirror_mark(roc_buffer *host, roc_side side, roc_error *err) {
   m->is_host_stale = side == ROC_SIDE_DEVICE;
   m->is_device_stale = side == ROC_SIDE_HOST;
   return ROC_OK;
+}
+
+static bool is_mirror_busy(const roc_buffer *host, bool for_write) {
+  const roc_mirror *m = host->mirror;
+  return m->is_host_stale || (for_write && m->device && !m->is_device_stale) || has_fault(m);
+}
+
+/* Work that is complete but not retired counts: only a wait reads its records. */
+bool roc_buffer_is_busy(const roc_buffer *buffer, bool for_write) {
+  if (roc_rt_in_child()) return false;
+  if (atomic_load_explicit(&buffer->fault, memory_order_relaxed)) return true;
+  if (buffer->mirror && is_mirror_busy(buffer, for_write)) return true;
+  if (roc_buffer_count_uses(buffer) == 0) return false;
+  if (for_write) return true;
+  bool busy = false;
+  roc_rt_lock();
+  for (uint32_t i = 0, n = roc_buffer_count_uses(buffer); i < n; i++)
+    busy = busy || buffer->uses[i].last_write;
+  roc_rt_unlock();
+  return busy;
+}
+
+roc_status roc_buffer_wait(roc_buffer *buffer, bool for_write, roc_error *err) {
+  if (roc_rt_in_child()) return ROC_OK;
+  ROC_TRY(roc_buffer_await(buffer, for_write, err));
+  if (buffer->mirror) ROC_TRY(roc_mirror_settle(buffer, for_write, err));
+  return roc_buffer_report(buffer, err);
 }
 
 roc_status roc_mirror_end(roc_buffer *host, roc_error *err) {

@@ -1,4 +1,4 @@
-/* Queued copies and fills between arrays; see stream.h.
+/* Queued copies and fills between arrays; see transfer.h.
  *
  * The plain case is one driver copy between two contiguous blocks. Strided arrays: where the host
  * can touch both sides a host call does the walk in stream order; a strided host array is packed
@@ -7,6 +7,8 @@
  * comes after run. Into such memory the driver scatters the elements: what lies between them may be
  * written by others meanwhile, so it is never read and written back. Every buffer involved, staging
  * included, is held by the pending work. */
+#include "runtime/array/transfer.h"
+
 #include <string.h>
 
 #include "base/alloc.h"
@@ -346,7 +348,7 @@ static roc_status copy_from_span(roc_rt_stream *stream, const roc_array *dst, co
 static roc_status copy_packed(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
                               roc_error *err) {
   roc_order order = roc_array_is_f_contiguous(dst) ? ROC_ORDER_F : ROC_ORDER_C;
-  ROC_TRY(roc_buffer_wait(src->buffer, false, err));
+  ROC_TRY(roc_buffer_settle(src->buffer, false, err));
   roc_array packed;
   ROC_TRY(roc_array_describe(&packed, src->dtype, src->rank, src->extents, order, err));
   ROC_TRY(roc_buffer_create_host(roc_array_nbytes(src), false, &packed.buffer, err));
@@ -358,24 +360,9 @@ static roc_status copy_packed(roc_rt_stream *stream, const roc_array *dst, const
 
 /* ---- entry points -------------------------------------------------------- */
 
-static roc_status check_alike(const roc_array *dst, const roc_array *src, roc_error *err) {
-  if (dst->dtype != src->dtype) {
-    return roc_fail(err, ROC_INVALID, "cannot copy %s elements into an array of %s",
-                    roc_dtype_name(src->dtype), roc_dtype_name(dst->dtype));
-  }
-  if (!roc_array_same_shape(dst, src)) {
-    return roc_fail(err, ROC_INVALID, "cannot copy between arrays of different shapes");
-  }
-  return ROC_OK;
-}
-
-roc_status roc_rt_copy(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
-                       roc_error *err) {
-  ROC_TRY(roc_rt_check_open(err));
-  ROC_TRY(check_alike(dst, src, err));
+roc_status roc_rt_transfer(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
+                           roc_error *err) {
   if (roc_array_size(dst) == 0) return ROC_OK;
-  if (src->buffer->mirror) ROC_TRY(roc_mirror_settle(src->buffer, false, err));
-  if (dst->buffer->mirror) ROC_TRY(roc_mirror_settle(dst->buffer, true, err));
   if (have_one_layout(dst, src))
     return copy_block(stream, dst, src, 0, 0, roc_array_nbytes(dst), err);
   if (host_reaches(dst) && host_reaches(src)) {
@@ -428,7 +415,7 @@ roc_status roc_rt_fill(roc_rt_stream *stream, const roc_array *dst, const void *
   return scatter_element(stream, dst, element, err);
 }
 
-/* ---- from the host's side ------------------------------------------------ */
+/* ---- at once ------------------------------------------------------------- */
 
 /* Waits for what was queued for the host on the device's own stream, tells what it failed with, and
  * gives the stream back. */
@@ -438,22 +425,16 @@ static roc_status finish_transfer(roc_rt_stream *stream, roc_status status, roc_
   return status;
 }
 
-roc_status roc_rt_copy_now(const roc_array *dst, const roc_array *src, roc_error *err) {
-  ROC_TRY(roc_rt_check_open(err));
-  ROC_TRY(check_alike(dst, src, err));
-  ROC_TRY(roc_buffer_wait(src->buffer, false, err));
-  ROC_TRY(roc_buffer_wait(dst->buffer, true, err));
+roc_status roc_rt_transfer_now(const roc_array *dst, const roc_array *src, roc_error *err) {
   if (host_reaches(dst) && host_reaches(src)) return roc_array_copy_host(dst, src, err);
   roc_rt_device *device = roc_buffer_device(dst->buffer);
   if (!device) device = roc_buffer_device(src->buffer);
   roc_rt_stream *stream;
   ROC_TRY(roc_rt_device_transfer_stream(device, &stream, err));
-  return finish_transfer(stream, roc_rt_copy(stream, dst, src, err), err);
+  return finish_transfer(stream, roc_rt_transfer(stream, dst, src, err), err);
 }
 
-roc_status roc_rt_fill_now(const roc_array *dst, const void *element, roc_error *err) {
-  ROC_TRY(roc_rt_check_open(err));
-  ROC_TRY(roc_buffer_wait(dst->buffer, true, err));
+roc_status roc_rt_transfer_fill_now(const roc_array *dst, const void *element, roc_error *err) {
   if (host_reaches(dst)) {
     roc_array_fill_host(dst, element);
     return ROC_OK;

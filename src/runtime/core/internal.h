@@ -1,4 +1,4 @@
-/* What the runtime's files share, and nobody else includes.
+/* What the runtime's folders share, and no other layer includes.
  *
  * One lock guards everything below: uses of buffers, streams' pending work, pools, faults, prints.
  * It is held for short work only, never across a wait; driver ops that queue or allocate run under
@@ -62,10 +62,16 @@ struct roc_buffer {
   roc_rt_use_entry *uses; /* inline_uses, or a heap block */
   roc_rt_use_entry inline_uses[ROC_RT_INLINE_USES];
   _Atomic(roc_rt_fault *) fault; /* owns a reference */
-  struct roc_rt_pin *pin;        /* registration.c; NULL: ordinary memory */
-  struct roc_mirror *mirror;     /* mirror.c; NULL: none */
+  struct roc_rt_pin *pin;        /* core/pin.h; NULL: ordinary memory */
+  struct roc_mirror *mirror;     /* array/mirror.c; NULL: none */
   roc_buffer *next;              /* in the pool's list, or among the dead */
 };
+
+/* The memory of a host buffer doubled on a device. */
+typedef struct roc_mirror {
+  roc_buffer *device; /* NULL: no memory there yet */
+  bool is_host_stale, is_device_stale;
+} roc_mirror;
 
 typedef struct roc_rt_pending {
   roc_ticket ticket;
@@ -108,7 +114,8 @@ typedef struct roc_rt_print_slot roc_rt_print_slot;
 struct roc_rt_device {
   roc_device *driver;
   uint32_t index;
-  uint32_t live; /* buffers, streams and kernels that hold it open after shutdown */
+  roc_rt_device **entry; /* of the table of devices; NULL again when it has closed */
+  uint32_t live;         /* buffers, streams and kernels that hold it open after shutdown */
   roc_rt_stream *streams;
   roc_rt_stream *default_stream;
   roc_rt_stream
@@ -123,61 +130,89 @@ struct roc_rt_device {
   char lost_text[1400]; /* the one error a lost device raises; "" while it is well */
 };
 
-/* device.c */
+/* ---- core ---------------------------------------------------------------- */
+
+/* lock.c */
 void roc_rt_lock(void);
 void roc_rt_unlock(void); /* then destroys the buffers that died under the lock */
 bool roc_rt_in_child(void);
-/* CLOSED, or LOST with the device's one text. */
-roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err);
-/* Remembers that the device is lost and why; fills err with the text every later call gets. */
-roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *work,
-                                  roc_error *err);
-/* The device's own stream for copies on behalf of the host, retained: a shutdown on another thread
- * lets it go.  Lock not held. */
-roc_status roc_rt_device_transfer_stream(roc_rt_device *device, roc_rt_stream **out_stream,
-                                         roc_error *err);
-/* Drops one hold; the last after shutdown closes the driver's device.  Lock held. */
+void roc_rt_guard_forks(void);    /* once: a fork waits for the lock */
+bool roc_rt_begin_shutdown(void); /* from now on closed; whether it was before */
+
+/* host_memory.c */
+void roc_buffer_count_bytes(size_t nbytes, bool is_born); /* any thread, lock or not */
+void roc_buffer_destroy_host(roc_buffer *buffer);         /* without the lock */
+void roc_buffer_bury(roc_buffer *buffer);                 /* lock held: destroyed after it */
+roc_buffer *roc_buffer_take_dead(void);                   /* lock held */
+void roc_buffer_destroy_dead(roc_buffer *dead);           /* without the lock */
+
+/* record.c.  Lock held for all. */
+roc_status roc_rt_records_take(roc_rt_device *device, const roc_codeobj *object,
+                               roc_rt_pending *pending, roc_error *err);
+void roc_rt_records_give_back(roc_rt_device *device, roc_rt_pending *pending);
+void roc_rt_records_deinit(roc_rt_device *device);
+
+/* print.c.  Lock held: keeps the lines for the thread that runs Lua. */
+void roc_rt_read_prints(const roc_codeobj *object, const roc_print_buffer *print);
+
+/* fault.c.  Lock held for all. */
+roc_rt_fault *roc_rt_fault_new(roc_status code, roc_ticket ticket, const char *text);
+roc_rt_fault *roc_rt_fault_read(const roc_rt_pending *pending); /* of a launch that left a record */
+void roc_rt_fault_release(roc_rt_fault *fault);
+void roc_rt_stream_add_fault(roc_rt_stream *stream, roc_rt_fault *fault); /* takes it over */
+/* The stream's fault that has this number of the driver's; NULL: none. */
+roc_rt_fault *roc_rt_stream_find_failure(roc_rt_stream *stream, uint64_t failure);
+/* A stream's unreported faults go to the default stream, where the next wait or the exit finds
+ * them. */
+void roc_rt_stream_hand_over_faults(roc_rt_stream *orphan);
+
+/* hold.c.  Lock held for all. */
+/* Drops one hold; the last after shutdown closes the driver's device. */
 void roc_rt_device_drop(roc_rt_device *device);
 /* After shutdown: lets the default stream go, and with it the device, once nothing else holds
- * either.  Lock held; the device may be gone afterwards. */
+ * either.  The device may be gone afterwards. */
 void roc_rt_device_settle(roc_rt_device *device);
-/* Runs roc_rt_shutdown before the destructors of everything loaded so far. */
-void roc_rt_register_exit(void);
+void roc_rt_stream_destroy(roc_rt_stream *stream); /* unlinked by the caller */
+void roc_rt_kernel_release_locked(roc_rt_kernel *kernel);
 
-/* buffer.c.  Lock held for all. */
-void roc_buffer_release_locked(roc_buffer *buffer);
+/* pool.c.  Lock held for all. */
+/* The smallest class that holds nbytes; ROC_RT_POOL_CLASSES when none does. */
+uint32_t roc_rt_pool_class(size_t nbytes);
+size_t roc_rt_pool_block_bytes(size_t nbytes, uint32_t class_index);
+/* A freed block of the class that holds nbytes; NULL: none. */
+roc_buffer *roc_rt_pool_take(roc_rt_device *device, uint32_t class_index, size_t nbytes);
+/* A zeroed buffer with a new block of roc_rt_pool_block_bytes at its address becomes one of the
+ * device's. */
+void roc_rt_pool_adopt(roc_buffer *buffer, roc_rt_device *device, size_t nbytes,
+                       uint32_t class_index);
+void roc_rt_pool_free(roc_buffer *buffer);
+void roc_rt_pool_trim(roc_rt_device *device);
+
+/* pin.c.  Lock held: the buffer is gone, and so are its registrations and mappings. */
+typedef struct roc_rt_pin roc_rt_pin;
+void roc_buffer_drop_pin(roc_buffer *buffer);
+
+/* buffer.c */
+void roc_buffer_release_locked(roc_buffer *buffer); /* lock held */
+/* One more reference, unless the last one has gone. */
+bool roc_buffer_retain_live(roc_buffer *buffer);
+
+/* use.c.  Lock held for all but the first. */
+static inline uint32_t roc_buffer_count_uses(const roc_buffer *buffer) {
+  return atomic_load_explicit(&buffer->nuses, memory_order_acquire);
+}
 bool roc_buffer_reserve_use(roc_buffer *buffer, roc_rt_stream *stream);
 void roc_buffer_set_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket, bool writes);
 /* Work up to `ticket` is over.  True when that was all: the caller then releases the reference that
  * the entry held. */
 bool roc_buffer_clear_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket);
+/* The first use that conflicts and is not retired; its stream comes back retained.  NULL: none. */
+roc_rt_stream *roc_buffer_find_conflict(roc_buffer *buffer, bool for_write, roc_ticket *out_ticket);
 void roc_buffer_set_fault(roc_buffer *buffer, roc_rt_fault *fault);
-/* One more reference, unless the last one has gone. */
-bool roc_buffer_retain_live(roc_buffer *buffer);
-roc_buffer *roc_buffer_take_dead(void);
-void roc_buffer_destroy_dead(roc_buffer *dead);           /* without the lock */
-void roc_buffer_count_bytes(size_t nbytes, bool is_born); /* any thread, lock or not */
-/* Without the lock: reports the buffer's fault unless someone has; it forgets it either way. */
-roc_status roc_buffer_report(roc_buffer *buffer, roc_error *err);
 
-/* registration.c.  Lock held: the buffer is gone, and so are its registrations and mappings. */
-typedef struct roc_rt_pin roc_rt_pin;
-void roc_buffer_drop_pin(roc_buffer *buffer);
+/* ---- work ---------------------------------------------------------------- */
 
-/* mirror.c.  For buffers that have a mirror, but the first. */
-typedef struct roc_mirror roc_mirror;
-void roc_buffer_drop_mirror(roc_buffer *buffer); /* lock held: the buffer is gone */
-bool roc_mirror_is_busy(const roc_buffer *host, bool for_write);
-/* Brings host memory up to date, for_write: and makes the device's side stale.  Lock not held. */
-roc_status roc_mirror_settle(roc_buffer *host, bool for_write, roc_error *err);
-
-/* pool.c.  Lock held for all. */
-roc_status roc_rt_pool_alloc(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer,
-                             roc_error *err);
-void roc_rt_pool_free(roc_buffer *buffer);
-void roc_rt_pool_trim(roc_rt_device *device);
-
-/* reclaim.c.  Lock held for all. */
+/* retire.c.  Lock held for all. */
 /* Room for one more pending with `nbuffers` buffers; NULL when memory is out.  Not part of the ring
  * until committed. */
 roc_rt_pending *roc_rt_pending_begin(roc_rt_stream *stream, uint32_t nbuffers);
@@ -194,26 +229,50 @@ void roc_rt_retire_before(roc_rt_stream *stream, roc_ticket ticket);
 void roc_rt_retire_lost(roc_rt_stream *stream, const char *text);
 /* Retires on all streams of the device and frees orphaned streams that have nothing left. */
 void roc_rt_device_poll(roc_rt_device *device);
-roc_status roc_rt_records_take(roc_rt_device *device, const roc_codeobj *object,
-                               roc_rt_pending *pending, roc_error *err);
-void roc_rt_records_give_back(roc_rt_device *device, roc_rt_pending *pending);
-void roc_rt_records_deinit(roc_rt_device *device);
-void roc_rt_fault_release(roc_rt_fault *fault);
 
-/* launch.c */
-void roc_rt_kernel_release_locked(roc_rt_kernel *kernel);
+/* loss.c */
+/* CLOSED, or LOST with the device's one text. */
+roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err);
+/* Remembers that the device is lost and why; fills err with the text every later call gets. */
+roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *work,
+                                  roc_error *err);
 
 /* stream.c */
 /* Waits without reporting a fault.  Lock not held; the caller holds a reference to the stream. */
 roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, bool can_interrupt,
                                roc_error *err);
-/* Waits until the driver takes the launch (NULL: other work) without waiting itself, which nobody
- * could interrupt.  What queues calls it first: the lock is held, and given up meanwhile.
+/* Waits until the driver takes the launch (NULL: other work) without waiting itself, which could
+ * not be interrupted.  Called before work is queued: the lock is held, and given up meanwhile.
  * INTERRUPTED, LOST, CLOSED. */
 roc_status roc_rt_stream_await_room(roc_rt_stream *stream, const roc_rt_launch *launch,
                                     roc_error *err);
 /* Oldest unreported fault, marked reported; lock held. */
 bool roc_rt_stream_take_fault(roc_rt_stream *stream, roc_error *err);
-void roc_rt_stream_destroy(roc_rt_stream *stream); /* lock held; unlinked by the caller */
+/* The device's own stream for copies on behalf of the host, retained: a shutdown on another thread
+ * lets it go.  Lock not held. */
+roc_status roc_rt_device_transfer_stream(roc_rt_device *device, roc_rt_stream **out_stream,
+                                         roc_error *err);
+
+/* buffer_wait.c.  Without the lock. */
+/* Reports the buffer's fault unless it has been reported; the buffer forgets it either way. */
+roc_status roc_buffer_report(roc_buffer *buffer, roc_error *err);
+/* roc_buffer_wait without a look at the mirror. */
+roc_status roc_buffer_settle(roc_buffer *buffer, bool for_write, roc_error *err);
+
+/* ---- array --------------------------------------------------------------- */
+
+/* mirror.c.  Brings host memory up to date, for_write: and makes the device's side stale.  Lock not
+ * held. */
+roc_status roc_mirror_settle(roc_buffer *host, bool for_write, roc_error *err);
+
+/* ---- device -------------------------------------------------------------- */
+
+/* device.c: runs roc_rt_shutdown before the destructors of everything loaded so far. */
+void roc_rt_register_exit(void);
+
+/* synchronize.c.  Without the lock. */
+roc_status roc_rt_device_await_all(roc_rt_device *device, bool can_interrupt, roc_error *err);
+/* FAULT: the oldest fault of some stream that has not been reported. */
+roc_status roc_rt_device_take_fault(roc_rt_device *device, roc_error *err);
 
 #endif

@@ -24,8 +24,7 @@ static size_t class_bytes(uint32_t class_index) {
          << (class_index / CLASSES_PER_DOUBLING + MIN_BLOCK_SHIFT - 2);
 }
 
-/* The smallest class that holds nbytes; ROC_RT_POOL_CLASSES when none does. */
-static uint32_t class_of(size_t nbytes) {
+uint32_t roc_rt_pool_class(size_t nbytes) {
   uint32_t class_index = 0;
   if (nbytes > (size_t)1 << MIN_BLOCK_SHIFT) {
     uint32_t log2 = 63 - (uint32_t)__builtin_clzll(nbytes);
@@ -42,7 +41,7 @@ static void reset_buffer(roc_buffer *buffer, size_t nbytes) {
   buffer->next = NULL;
 }
 
-static size_t block_bytes_of(size_t nbytes, uint32_t class_index) {
+size_t roc_rt_pool_block_bytes(size_t nbytes, uint32_t class_index) {
   if (nbytes < LARGE_BLOCK) return class_bytes(class_index);
   return (nbytes + LARGE_STEP - 1) / LARGE_STEP * LARGE_STEP;
 }
@@ -52,7 +51,7 @@ static void count_used(const roc_buffer *buffer, bool is_used) {
   roc_buffer_count_bytes(buffer->block_bytes, is_used);
 }
 
-static roc_buffer *take_cached(roc_rt_device *device, uint32_t class_index, size_t nbytes) {
+roc_buffer *roc_rt_pool_take(roc_rt_device *device, uint32_t class_index, size_t nbytes) {
   for (roc_buffer **link = &device->pool[class_index]; *link; link = &(*link)->next) {
     roc_buffer *buffer = *link;
     if (buffer->block_bytes < nbytes) continue;
@@ -65,43 +64,16 @@ static roc_buffer *take_cached(roc_rt_device *device, uint32_t class_index, size
   return NULL;
 }
 
-static roc_status alloc_block(roc_rt_device *device, size_t block_bytes, roc_devptr *out_ptr,
-                              roc_error *err) {
-  roc_device *driver = device->driver;
-  roc_status status = driver->ops->alloc(driver, block_bytes, out_ptr, err);
-  if (status == ROC_LOST) return roc_rt_device_set_lost(device, NULL, err);
-  if (status != ROC_OOM) return status;
-  roc_rt_device_poll(device); /* finished work gives back what it held */
-  roc_rt_pool_trim(device);
-  return driver->ops->alloc(driver, block_bytes, out_ptr, err);
-}
-
-roc_status roc_rt_pool_alloc(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer,
-                             roc_error *err) {
-  uint32_t class_index = class_of(nbytes);
-  if (class_index == ROC_RT_POOL_CLASSES) {
-    return roc_fail(err, ROC_OOM, "out of memory: %zu bytes are more than any device has", nbytes);
-  }
-  *out_buffer = take_cached(device, class_index, nbytes);
-  if (*out_buffer) return ROC_OK;
-  roc_buffer *buffer = roc_zalloc(sizeof *buffer);
-  if (!buffer) return roc_fail(err, ROC_OOM, "out of memory: no host memory for an array");
-  size_t block_bytes = block_bytes_of(nbytes, class_index);
-  roc_status status = alloc_block(device, block_bytes, &buffer->address, err);
-  if (status != ROC_OK) {
-    roc_free(buffer);
-    return status;
-  }
+void roc_rt_pool_adopt(roc_buffer *buffer, roc_rt_device *device, size_t nbytes,
+                       uint32_t class_index) {
   reset_buffer(buffer, nbytes);
   buffer->uses = buffer->inline_uses;
   buffer->use_capacity = ROC_RT_INLINE_USES;
   buffer->device = device;
   buffer->pool_class = class_index;
-  buffer->block_bytes = block_bytes;
+  buffer->block_bytes = roc_rt_pool_block_bytes(nbytes, class_index);
   device->live++;
   count_used(buffer, true);
-  *out_buffer = buffer;
-  return ROC_OK;
 }
 
 static void free_block(roc_buffer *buffer) {

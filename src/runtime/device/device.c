@@ -1,4 +1,4 @@
-/* Open devices, the runtime's lock, and the end of the process.
+/* Open devices, and the end of the process.
  *
  * The table of devices is made once; an entry is opened by the first who asks.  Shutdown waits for
  * all work and stops the drivers' threads, but what scripts still hold (arrays of a state that
@@ -24,47 +24,11 @@ typedef struct device_entry {
   roc_rt_device *device;
 } device_entry;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t init_once = PTHREAD_ONCE_INIT;
 static device_entry entries[MAX_DEVICES];
 static uint32_t entry_count;
-static _Atomic bool is_child, is_shut;
 
-void roc_rt_lock(void) {
-  pthread_mutex_lock(&lock);
-}
-
-void roc_rt_unlock(void) {
-  roc_buffer *dead = roc_buffer_take_dead();
-  pthread_mutex_unlock(&lock);
-  if (dead) roc_buffer_destroy_dead(dead);
-}
-
-bool roc_rt_in_child(void) {
-  return atomic_load_explicit(&is_child, memory_order_relaxed);
-}
-
-roc_status roc_rt_check_open(roc_error *err) {
-  if (roc_rt_in_child()) {
-    return roc_fail(err, ROC_CLOSED,
-                    "roclua cannot be used in a forked child: its devices belong to the parent");
-  }
-  if (atomic_load_explicit(&is_shut, memory_order_relaxed)) {
-    return roc_fail(err, ROC_CLOSED, "roclua has shut down: the process is ending");
-  }
-  return ROC_OK;
-}
-
-/* ---- exit and fork ------------------------------------------------------- */
-
-static void mark_child(void) {
-  atomic_store(&is_child, true);
-  pthread_mutex_unlock(&lock);
-}
-
-static void unlock_parent(void) {
-  pthread_mutex_unlock(&lock);
-}
+/* ---- exit ---------------------------------------------------------------- */
 
 static void shut_down_at_exit(void) {
   roc_rt_shutdown(NULL);
@@ -89,7 +53,7 @@ static void make_table(void) {
   for (uint32_t i = 0; i < roc_driver_count; i++) {
     if (roc_drivers[i].is_listed) add_driver(roc_drivers[i].ops);
   }
-  pthread_atfork(roc_rt_lock, unlock_parent, mark_child);
+  roc_rt_guard_forks();
   atexit(shut_down_at_exit);
 }
 
@@ -129,6 +93,7 @@ static roc_status open_entry(uint32_t index, roc_error *err) {
   atomic_init(&stream->refs, 1);
   stream->device = device;
   device->index = index;
+  device->entry = &entry->device;
   device->live = 1; /* the default stream */
   device->streams = device->default_stream = stream;
   device->pool_limit_bytes = choose_pool_limit(&device->driver->props);
@@ -150,44 +115,6 @@ roc_status roc_rt_device_get(uint32_t index, roc_rt_device **out_device, roc_err
   if (status == ROC_OK) *out_device = entries[index].device;
   roc_rt_unlock();
   return status;
-}
-
-static void destroy_default_stream(roc_rt_device *device) {
-  roc_rt_stream **link = &device->streams;
-  while (*link != device->default_stream) link = &(*link)->next;
-  *link = device->default_stream->next;
-  roc_rt_stream_destroy(device->default_stream);
-}
-
-void roc_rt_device_settle(roc_rt_device *device) {
-  if (device->live > 1 || !device->is_closing) return;
-  if (atomic_load(&device->default_stream->refs) > 1) return; /* its last release comes here */
-  destroy_default_stream(device);                             /* drops the last hold */
-}
-
-void roc_rt_device_drop(roc_rt_device *device) {
-  device->live--;
-  if (device->live > 0) {
-    roc_rt_device_settle(device);
-    return;
-  }
-  entries[device->index].device = NULL;
-  roc_rt_records_deinit(device);
-  device->driver->ops->close(device->driver);
-  roc_free(device);
-}
-
-void roc_rt_device_retain(roc_rt_device *device) {
-  roc_rt_lock();
-  device->live++;
-  roc_rt_unlock();
-}
-
-void roc_rt_device_release(roc_rt_device *device) {
-  if (!device || roc_rt_in_child()) return;
-  roc_rt_lock();
-  roc_rt_device_drop(device);
-  roc_rt_unlock();
 }
 
 /* ---- names --------------------------------------------------------------- */
@@ -299,24 +226,6 @@ roc_rt_stream *roc_rt_device_default_stream(roc_rt_device *device) {
   return device->default_stream;
 }
 
-roc_status roc_rt_device_transfer_stream(roc_rt_device *device, roc_rt_stream **out_stream,
-                                         roc_error *err) {
-  roc_rt_lock();
-  *out_stream = device->transfer_stream;
-  if (*out_stream) roc_rt_stream_retain(*out_stream);
-  roc_rt_unlock();
-  if (*out_stream) return ROC_OK;
-  ROC_TRY(roc_rt_stream_create(device, out_stream, err));
-  roc_rt_lock();
-  bool is_first = !device->transfer_stream && !device->is_closing; /* else it serves this once */
-  if (is_first) {
-    device->transfer_stream = *out_stream;
-    roc_rt_stream_retain(*out_stream);
-  }
-  roc_rt_unlock();
-  return ROC_OK;
-}
-
 void roc_rt_device_trim(roc_rt_device *device) {
   if (roc_rt_check_open(NULL) != ROC_OK) return;
   roc_rt_lock();
@@ -350,121 +259,6 @@ void roc_rt_device_memory(roc_rt_device *device, roc_rt_memory *out_memory) {
                                 .free = driver->ops->memory_free(driver),
                                 .total = driver->props.memory_total};
   roc_rt_unlock();
-}
-
-/* ---- losing a device ----------------------------------------------------- */
-
-/* Some kernel that was queued, the oldest of its stream: what most likely did it. */
-static const roc_rt_pending *find_queued_kernel(const roc_rt_device *device) {
-  for (const roc_rt_stream *s = device->streams; s; s = s->next) {
-    for (uint32_t i = 0; i < s->count; i++) {
-      const roc_rt_pending *work = &s->ring[(s->first + i) & (s->capacity - 1)];
-      if (work->kernel) return work;
-    }
-  }
-  return NULL;
-}
-
-static void describe_loss(roc_rt_device *device, const roc_rt_pending *work, const char *cause) {
-  const roc_device *driver = device->driver;
-  char by[600] = "";
-  if (!cause && driver->lost_why[0]) cause = driver->lost_why;
-  if (!work || !work->kernel) work = find_queued_kernel(device);
-  if (driver->lost_by[0]) {
-    snprintf(by, sizeof by, " by %s", driver->lost_by);
-  } else if (work) {
-    snprintf(by, sizeof by, " by kernel '%s' launched at %s:%u", work->kernel->name,
-             work->file ? work->file : "?", work->line);
-  }
-  snprintf(device->lost_text, sizeof device->lost_text, "device '%s' is lost%s%s%.500s",
-           driver->props.name, by, cause ? ": " : "", cause ? cause : "");
-}
-
-static roc_status settle_loss(roc_rt_device *device, const roc_rt_pending *work, const char *cause,
-                              roc_error *err) {
-  device->driver->is_lost = true;
-  if (!device->lost_text[0]) {
-    describe_loss(device, work, cause);
-    for (roc_rt_stream *s = device->streams; s; s = s->next) {
-      roc_rt_retire_lost(s, device->lost_text);
-    }
-  }
-  return roc_fail(err, ROC_LOST, "%s", device->lost_text);
-}
-
-roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err) {
-  if (device->is_closing) return roc_rt_check_open(err);
-  return device->driver->is_lost ? settle_loss(device, NULL, NULL, err) : ROC_OK;
-}
-
-roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *work,
-                                  roc_error *err) {
-  char cause[512] = "";
-  if (err) snprintf(cause, sizeof cause, "%.511s", err->message);
-  return settle_loss(device, work, cause[0] ? cause : NULL, err);
-}
-
-/* ---- waiting for whole devices ------------------------------------------- */
-
-/* A stream after `previous` (NULL: the first), retained; gives `previous` back. */
-static roc_rt_stream *next_stream(roc_rt_device *device, roc_rt_stream *previous) {
-  roc_rt_lock();
-  roc_rt_stream *stream = previous ? previous->next : device->streams;
-  if (stream) roc_rt_stream_retain(stream);
-  roc_rt_unlock();
-  roc_rt_stream_release(previous);
-  return stream;
-}
-
-static roc_status await_all(roc_rt_device *device, bool can_interrupt, roc_error *err) {
-  roc_status status = ROC_OK;
-  roc_rt_stream *stream = next_stream(device, NULL);
-  while (stream) {
-    if (status == ROC_OK) {
-      status = roc_rt_stream_await(stream, roc_rt_stream_last(stream), can_interrupt, err);
-    }
-    stream = next_stream(device, stream);
-  }
-  return status;
-}
-
-static roc_status take_any_fault(roc_rt_device *device, roc_error *err) {
-  roc_rt_lock();
-  roc_rt_device_poll(device);
-  bool found = false;
-  for (roc_rt_stream *s = device->streams; s && !found; s = s->next) {
-    found = roc_rt_stream_take_fault(s, err);
-  }
-  roc_rt_unlock();
-  return found ? ROC_FAULT : ROC_OK;
-}
-
-roc_status roc_rt_device_synchronize(roc_rt_device *device, roc_error *err) {
-  ROC_TRY(roc_rt_check_open(err));
-  roc_rt_lock();
-  roc_status status = roc_rt_device_check(device, err);
-  roc_rt_unlock();
-  ROC_TRY(status);
-  ROC_TRY(await_all(device, true, err));
-  return take_any_fault(device, err);
-}
-
-roc_status roc_rt_device_reset(roc_rt_device *device, roc_error *err) {
-  ROC_TRY(roc_rt_check_open(err));
-  roc_device *driver = device->driver;
-  if (!driver->ops->reset) {
-    return roc_fail(err, ROC_UNSUPPORTED, "device '%s' cannot be reset: only a new process helps",
-                    driver->props.name);
-  }
-  if (!driver->is_lost) ROC_TRY(await_all(device, true, err));
-  roc_rt_lock();
-  roc_status status = driver->ops->reset(driver, err);
-  if (status == ROC_OK) {
-    driver->is_lost = false;
-    device->lost_text[0] = '\0';
-  }
-  roc_rt_unlock();
-  return status;
 }
 
 /* ---- shutdown ------------------------------------------------------------ */
@@ -531,7 +325,7 @@ static bool is_all_idle(roc_rt_device *device) {
 /* Ctrl-C while we wait stops kernels where the device can; one that goes on ends with the process,
  * and INTERRUPTED says that the driver's threads cannot be joined. */
 static roc_status await_for_exit(roc_rt_device *device, roc_error *err) {
-  roc_status status = await_all(device, true, err);
+  roc_status status = roc_rt_device_await_all(device, true, err);
   if (status != ROC_INTERRUPTED) return status;
   uint64_t deadline = roc_clock_ns() + EXIT_GRACE_NS;
   while (!is_all_idle(device) && roc_clock_ns() < deadline) {
@@ -544,7 +338,7 @@ static roc_status await_for_exit(roc_rt_device *device, roc_error *err) {
 static roc_status finish_device(roc_rt_device *device, roc_error *err) {
   bool was_told = device->lost_text[0] != '\0'; /* whoever found it lost got the error */
   roc_status status = was_told ? ROC_OK : await_for_exit(device, err);
-  return status == ROC_OK ? take_any_fault(device, err) : status;
+  return status == ROC_OK ? roc_rt_device_take_fault(device, err) : status;
 }
 
 /* Has every tool say its last word; the first failure.  What a tool has found is the program's
@@ -561,7 +355,7 @@ static roc_status conclude_tools(roc_error *err) {
 }
 
 roc_status roc_rt_shutdown(roc_error *err) {
-  if (roc_rt_in_child() || atomic_exchange(&is_shut, true)) return ROC_OK;
+  if (roc_rt_in_child() || roc_rt_begin_shutdown()) return ROC_OK;
   roc_status first = ROC_OK;
   bool is_over = true;
   for (uint32_t i = 0; i < entry_count; i++) {

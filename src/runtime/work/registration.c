@@ -1,30 +1,12 @@
 /* Registrations and the mappings they stand for; see registration.h.
  *
- * A buffer's pin exists exactly as long as it is registered or was born page-locked.  Everything is
- * under the runtime's lock, for a buffer may die on any thread; a handle learns of it because its
- * buffer pointer is cleared. */
+ * Everything is under the runtime's lock, for a buffer may die on any thread; a handle learns of it
+ * because its buffer pointer is cleared (core/pin.c). */
 #include "runtime/registration.h"
 
 #include "base/alloc.h"
 #include "runtime/core/internal.h"
-
-struct roc_registration {
-  roc_buffer *buffer;     /* NULL: over */
-  roc_registration *next; /* an older one of the same buffer */
-  bool has_handle;        /* else freed with its end */
-};
-
-typedef struct mapping {
-  struct mapping *next;
-  roc_rt_device *device; /* held open */
-  roc_devptr address;
-} mapping;
-
-struct roc_rt_pin {
-  roc_registration *newest;
-  mapping *mappings;
-  roc_rt_device *owner; /* whose driver gave the memory; NULL: registered only.  Held open */
-};
+#include "runtime/core/pin.h"
 
 static roc_status fail_oom(roc_error *err) {
   return roc_fail(err, ROC_OOM, "out of memory: an array cannot be registered");
@@ -43,12 +25,12 @@ static roc_status map_locked(roc_buffer *buffer, roc_rt_device *device, roc_devp
                              roc_error *err) {
   *out_address = buffer->address;
   if (!needs_mapping(buffer, device)) return ROC_OK;
-  for (const mapping *m = buffer->pin->mappings; m; m = m->next) {
+  for (const roc_rt_mapping *m = buffer->pin->mappings; m; m = m->next) {
     *out_address = m->address;
     if (m->device == device) return ROC_OK;
   }
   roc_device *driver = device->driver;
-  mapping *made = roc_alloc(sizeof *made);
+  roc_rt_mapping *made = roc_alloc(sizeof *made);
   if (!made) return fail_oom(err);
   roc_status status = driver->ops->host_register(driver, (void *)(uintptr_t)buffer->address,
                                                  buffer->nbytes, &made->address, err);
@@ -64,50 +46,6 @@ static roc_status map_locked(roc_buffer *buffer, roc_rt_device *device, roc_devp
   return ROC_OK;
 }
 
-static void unmap_all(roc_buffer *buffer) {
-  while (buffer->pin->mappings) {
-    mapping *m = buffer->pin->mappings;
-    buffer->pin->mappings = m->next;
-    roc_device *driver = m->device->driver;
-    driver->ops->host_unregister(driver, (void *)(uintptr_t)buffer->address);
-    roc_rt_device_drop(m->device);
-    roc_free(m);
-  }
-}
-
-static void drop_pin_if_unused(roc_buffer *buffer) {
-  roc_rt_pin *pin = buffer->pin;
-  if (pin->newest || pin->owner) return;
-  unmap_all(buffer);
-  buffer->pin = NULL;
-  roc_free(pin);
-}
-
-static void end_locked(roc_registration *r) {
-  roc_registration **link = &r->buffer->pin->newest;
-  while (*link != r) link = &(*link)->next;
-  *link = r->next;
-  roc_buffer *buffer = r->buffer;
-  r->buffer = NULL;
-  if (!r->has_handle) roc_free(r);
-  drop_pin_if_unused(buffer);
-}
-
-void roc_buffer_drop_pin(roc_buffer *buffer) {
-  if (!buffer->pin || roc_rt_in_child()) return; /* in a child: the driver's are the parent's */
-  roc_rt_device *owner = buffer->pin->owner;
-  buffer->pin->owner = NULL;
-  unmap_all(buffer);
-  roc_device *driver = owner ? owner->driver : NULL;
-  if (driver && buffer->nbytes > 0) {
-    driver->ops->free_host(driver, (void *)(uintptr_t)buffer->address);
-    roc_buffer_count_bytes(buffer->nbytes, false);
-  }
-  if (owner) roc_rt_device_drop(owner);
-  while (buffer->pin && buffer->pin->newest) end_locked(buffer->pin->newest);
-  if (buffer->pin) drop_pin_if_unused(buffer);
-}
-
 /* ---- registrations ------------------------------------------------------- */
 
 static roc_status begin_locked(roc_buffer *buffer, roc_rt_device *device, roc_registration *r,
@@ -118,7 +56,7 @@ static roc_status begin_locked(roc_buffer *buffer, roc_rt_device *device, roc_re
   roc_devptr unused;
   roc_status status = map_locked(buffer, device, &unused, err);
   if (status != ROC_OK) {
-    drop_pin_if_unused(buffer);
+    roc_buffer_drop_pin_if_unused(buffer);
     return status;
   }
   *r = (roc_registration){.buffer = buffer, .next = buffer->pin->newest, .has_handle = true};
@@ -146,7 +84,7 @@ void roc_registration_cancel(roc_registration *r) {
   if (!r) return;
   roc_rt_lock();
   r->has_handle = false;
-  end_locked(r);
+  roc_registration_end_locked(r);
   roc_rt_unlock();
 }
 
@@ -165,7 +103,7 @@ roc_status roc_registration_end(roc_registration *r, bool reports, roc_error *er
   roc_status status = await_last(buffer, err);
   if (status == ROC_OK) {
     roc_rt_lock();
-    if (r->buffer) end_locked(r);
+    if (r->buffer) roc_registration_end_locked(r);
     roc_rt_unlock();
     if (reports && !buffer->pin) status = roc_buffer_report(buffer, err);
   }
@@ -202,7 +140,7 @@ roc_status roc_buffer_deregister(roc_buffer *buffer, roc_error *err) {
   ROC_TRY(await_last(buffer, err));
   roc_rt_lock();
   roc_registration *r = buffer->pin ? buffer->pin->newest : NULL;
-  if (r) end_locked(r);
+  if (r) roc_registration_end_locked(r);
   roc_rt_unlock();
   if (!r) return roc_fail(err, ROC_INVALID, "the array is not registered");
   return buffer->pin ? ROC_OK : roc_buffer_report(buffer, err);

@@ -59,15 +59,6 @@ void roc_rt_stream_release(roc_rt_stream *stream) {
   roc_rt_unlock();
 }
 
-void roc_rt_stream_destroy(roc_rt_stream *stream) {
-  roc_rt_device *device = stream->device;
-  for (uint32_t i = 0; i < stream->nfaults; i++) roc_rt_fault_release(stream->faults[i]);
-  device->driver->ops->stream_destroy(stream->driver);
-  roc_free(stream->ring);
-  roc_free(stream);
-  roc_rt_device_drop(device);
-}
-
 roc_rt_device *roc_rt_stream_device(const roc_rt_stream *stream) {
   return stream->device;
 }
@@ -215,4 +206,32 @@ roc_status roc_rt_stream_settle(roc_rt_stream *stream, roc_error *err) {
 roc_status roc_rt_stream_synchronize(roc_rt_stream *stream, roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
   return roc_rt_stream_wait_ticket(stream, roc_rt_stream_last(stream), err);
+}
+
+roc_status roc_rt_device_transfer_stream(roc_rt_device *device, roc_rt_stream **out_stream,
+                                         roc_error *err) {
+  roc_rt_lock();
+  *out_stream = device->transfer_stream;
+  if (*out_stream) roc_rt_stream_retain(*out_stream);
+  roc_rt_unlock();
+  if (*out_stream) return ROC_OK;
+  ROC_TRY(roc_rt_stream_create(device, out_stream, err));
+  roc_rt_lock();
+  bool is_first = !device->transfer_stream && !device->is_closing; /* else it serves this once */
+  if (is_first) {
+    device->transfer_stream = *out_stream;
+    roc_rt_stream_retain(*out_stream);
+  }
+  roc_rt_unlock();
+  return ROC_OK;
+}
+
+void roc_rt_post_fault(roc_rt_stream *stream, const char *text, roc_buffer *const *buffers,
+                       uint32_t nbuffers) {
+  if (roc_rt_in_child()) return;
+  roc_rt_lock();
+  roc_rt_fault *fault = roc_rt_fault_new(ROC_FAULT, stream->last_ticket, text);
+  for (uint32_t i = 0; fault && i < nbuffers; i++) roc_buffer_set_fault(buffers[i], fault);
+  if (fault) roc_rt_stream_add_fault(stream, fault);
+  roc_rt_unlock();
 }

@@ -1,0 +1,19 @@
+/* Copies and fills between arrays whose memory is up to date: those of copy.c, without a look at
+ * mirrors.
+ *
+ * The arrays of a copy have one shape and one dtype. */
+#ifndef ROC_RUNTIME_ARRAY_TRANSFER_H
+#define ROC_RUNTIME_ARRAY_TRANSFER_H
+
+#include "runtime/array.h"
+#include "runtime/stream.h"
+
+/* Queues the copy. */
+roc_status roc_rt_transfer(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
+                           roc_error *err);
+/* Copies and fills apart from any stream of the caller, after the work that conflicts is done; end
+ * when the elements are there. */
+roc_status roc_rt_transfer_now(const roc_array *dst, const roc_array *src, roc_error *err);
+roc_status roc_rt_transfer_fill_now(const roc_array *dst, const void *element, roc_error *err);
+
+#endif
