@@ -207,7 +207,7 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
       assert.same({ 1, 2, 3 }, d:copy_to_host():totable())
     end)
 
-    it("that cannot be had raises and leaves the process usable", function()
+    it("that cannot be allocated raises and leaves the process usable", function()
       refuses("out of memory", roc.device_array, 1 << 46)
       refuses("", roc.device_array, { 1 << 40, 1 << 40 })
       assert.equal(3, roc.device_array(3).size)

@@ -1,9 +1,9 @@
 /* Buffers: reference-counted blocks of host or device memory, and the work that still uses them.
  *
- * An array is a view on a buffer.  Whoever uses memory later than the call (a queued launch or
+ * An array is a view on a buffer.  Work that uses memory later than the call (a queued launch or
  * copy) notes a use; a host access waits for the uses it conflicts with, and only those.  Releasing
- * the last reference never waits: a block that queued work still uses goes to its device's reclaim
- * list, drained at waits and before an allocation is called failed. */
+ * the last reference never waits: queued work holds a reference of its own to each block that it
+ * uses, which is dropped when the work is retired. */
 #ifndef ROC_RUNTIME_BUFFER_H
 #define ROC_RUNTIME_BUFFER_H
 
@@ -17,11 +17,11 @@ typedef struct roc_buffer roc_buffer;
 /* Host memory, 64-byte aligned; zeroed on demand.  One reference.  OOM. nbytes may be 0. */
 roc_status roc_buffer_create_host(size_t nbytes, bool zeroed, roc_buffer **out_buffer,
                                   roc_error *err);
-/* Someone else's host memory; `release(ud)` is called when the last reference goes (on the thread
+/* Host memory of another owner; `release(ud)` is called when the last reference goes (on the thread
  * that drops it). */
 roc_status roc_buffer_wrap_host(void *memory, size_t nbytes, void (*release)(void *ud), void *ud,
                                 roc_buffer **out_buffer, roc_error *err);
-/* Device memory, undefined contents. On failure drains the reclaim list and trims the pool once
+/* Device memory, undefined contents. On failure retires finished work and trims the pool once
  * before reporting OOM. */
 roc_status roc_buffer_create_device(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer,
                                     roc_error *err);

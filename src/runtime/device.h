@@ -1,4 +1,4 @@
-/* Open devices: a driver's device with its default stream, memory pool and reclaim list. */
+/* Open devices: a driver's device with its default stream, memory pool and streams. */
 #ifndef ROC_RUNTIME_DEVICE_H
 #define ROC_RUNTIME_DEVICE_H
 

@@ -2,7 +2,7 @@
  * which the stream got there.
  *
  * Lives in its owner's storage and holds the stream it was recorded on.  One that was never
- * recorded is complete and keeps nobody waiting; recording again forgets the earlier place. */
+ * recorded is complete and makes no wait last; recording again forgets the earlier place. */
 #ifndef ROC_RUNTIME_EVENT_H
 #define ROC_RUNTIME_EVENT_H
 

@@ -169,7 +169,7 @@ static bool is_host(const roc_hsa_pointer_info *place) {
   return place->kind != ROC_HSA_DEVICE;
 }
 
-/* The GPU at the other end may be lost in the middle of it, so that somebody has to look. */
+/* The GPU at the other end may be lost in the middle of it, so that a thread has to check. */
 static bool is_between(const roc_hsa_pointer_info *dst, const roc_hsa_pointer_info *src) {
   return !is_host(dst) && !is_host(src) && dst->agent.handle != src->agent.handle;
 }
@@ -293,7 +293,7 @@ static roc_status run_wait(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_ope
   roc_hsa_queue *other = job->as.wait.other;
   while (!roc_hsa_queue_await(other, job->as.wait.ticket, SLICE_NS)) {
     if (queue->device->base.is_lost) return roc_hsa_fail_lost(queue->device, err);
-    if (atomic_load(&queue->is_stopped)) break; /* by another stream's kernel; nobody waits here */
+    if (atomic_load(&queue->is_stopped)) break; /* by another stream's kernel: no work waits here */
   }
   return ROC_OK;
 }
@@ -304,7 +304,7 @@ static bool is_idle(roc_hsa_stream *stream) {
   return roc_hsa_queue_has_done(stream->queue, stream->last);
 }
 
-/* All that a gated piece of work can fail for. */
+/* All that work with a barrier can fail for. */
 static roc_status prepare_barrier(roc_hsa_queue *queue, roc_hsa_signal **out_barrier,
                                   roc_error *err) {
   ROC_TRY(roc_hsa_queue_ready(queue, err));
@@ -366,7 +366,7 @@ static roc_status copy_inline(roc_hsa_device *device, const roc_hsa_pointer_info
   return ROC_OK;
 }
 
-/* A small copy would wait for it in the engine, and everybody for the thread that makes the copy.
+/* A small copy would wait for it in the engine, and all threads for the one that makes the copy.
  */
 static bool has_long_copy(const roc_hsa_device *device) {
   return device->long_queue && !roc_hsa_queue_has_done(device->long_queue, device->long_ticket);
@@ -390,7 +390,7 @@ static bool try_inline(roc_hsa_stream *stream, const roc_hsa_job *job,
   return true;
 }
 
-/* At once, by an engine behind what is queued, or by a job. */
+/* At once, by an engine after what is queued, or by a job. */
 static roc_status queue_copy(roc_hsa_stream *stream, const roc_hsa_job *job, roc_ticket *out_ticket,
                              roc_error *err) {
   size_t nbytes = job->as.bytes.nbytes;
@@ -448,7 +448,7 @@ roc_status roc_hsa_host_call(roc_dev_stream *base, void (*fn)(void *ud), void *u
   return roc_hsa_queue_job(roc_hsa_stream_of(base), &job, out_ticket, err);
 }
 
-/* An event's stamp is a signal that a gate can depend on; for any other ticket the worker waits. */
+/* An event's stamp is a signal that a barrier can depend on; for any other ticket the worker waits. */
 roc_status roc_hsa_stream_wait(roc_dev_stream *base, roc_dev_stream *other_base, roc_ticket ticket,
                                roc_ticket *out_ticket, roc_error *err) {
   roc_hsa_stream *stream = roc_hsa_stream_of(base);

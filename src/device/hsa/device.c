@@ -44,7 +44,7 @@ static void consider_target(isa_choice *choice, const char *id) {
   choice->chip = chip;
 }
 
-/* "amdgcn-amd-amdhsa--gfx90a:sramecc-:xnack-" holds the target id behind two dashes. */
+/* "amdgcn-amd-amdhsa--gfx90a:sramecc-:xnack-" holds the target id after two dashes. */
 static hsa_status_t take_isa(hsa_isa_t isa, void *ud) {
   char name[256] = "";
   isa_choice *choice = ud;

@@ -65,7 +65,7 @@ static void own_folder(char folder[PATH_MAX]) {
   if (slash) *slash = '\0';
 }
 
-/* Visible to everybody: ROCR is to find its functions here. */
+/* Visible to all libraries: ROCR is to find its functions here. */
 static void *try_folder(const char *folder, const char *below) {
   char path[PATH_MAX];
   int length = snprintf(path, sizeof path, "%s%s" LIBRARY, folder, below);

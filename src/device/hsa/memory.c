@@ -6,7 +6,7 @@
 
 #include "device/hsa/driver.h"
 
-/* HSA_AMD_AGENT_INFO_MEMORY_AVAIL of newer headers: bytes of the GPU's memory nobody uses. */
+/* HSA_AMD_AGENT_INFO_MEMORY_AVAIL of newer headers: bytes of the GPU's memory that are free. */
 enum { AGENT_INFO_MEMORY_AVAIL = 0xA015 };
 
 roc_status roc_hsa_find_pointer_info(const void *ptr, size_t nbytes,
@@ -85,7 +85,7 @@ static roc_status alloc_for_all(hsa_amd_memory_pool_t pool, size_t nbytes, void 
   hsa_status_t status = take_host_memory(pool, nbytes, out_ptr);
   if (status == HSA_STATUS_SUCCESS) return ROC_OK;
   roc_fail(err, ROC_OOM,
-           "out of memory: %zu bytes of page-locked host memory cannot be had (HSA status 0x%x)",
+           "out of memory: cannot allocate %zu bytes of page-locked host memory (HSA status 0x%x)",
            nbytes, (unsigned)status);
   if (err) err->native = (int)status;
   return ROC_OOM;
@@ -116,7 +116,7 @@ roc_status roc_hsa_alloc(roc_device *base, size_t nbytes, roc_devptr *out_ptr, r
 
 void roc_hsa_free(roc_device *base, roc_devptr ptr) {
   roc_hsa_device *device = roc_hsa_device_of(base);
-  if (base->is_lost) return; /* nobody knows what the GPU still does with it */
+  if (base->is_lost) return; /* the GPU may still use it */
   void *block = (void *)(uintptr_t)ptr;
   atomic_fetch_sub_explicit(&device->allocated, size_of_block(block), memory_order_relaxed);
   roc_hsa.hsa_amd_memory_pool_free(block);

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "device/hsa/driver.h"
 
-enum { SHARED_ALIGN = 64 /* dynamic bytes begin at such a multiple behind the static ones */ };
+enum { SHARED_ALIGN = 64 /* dynamic bytes begin at such a multiple after the static ones */ };
 
 static roc_status read_symbol(roc_dev_module *module, hsa_executable_symbol_t symbol,
                               roc_error *err) {

@@ -51,7 +51,7 @@ typedef struct roc_hsa_signal_ref {
 
 struct roc_hsa_queue {
   struct roc_hsa_device *device;
-  struct roc_hsa_stream *streams; /* only who queues looks at them */
+  struct roc_hsa_stream *streams; /* only the thread that queues uses them */
   uint32_t nstreams;
   bool has_profiling;
   roc_hsa_ring ring;

@@ -128,7 +128,7 @@ static void end_begin(flight *f, roc_hsa_signal *signal, bool has_started) {
 
 /* ---- tiles --------------------------------------------------------------- */
 
-/* Part of the layout that is in staging: rows `pitch` bytes apart, layers behind each other. */
+/* Part of the layout that is in staging: rows `pitch` bytes apart, layers one after the other. */
 typedef struct tile {
   char *dst;
   hsa_agent_t agent;

@@ -2,7 +2,7 @@
  *
  * One thread per queue, started by its first job.  A job runs when the queue has completed what was
  * before it; the queue meanwhile waits at a barrier, a packet that depends on the job's signal, so
- * what comes behind keeps its order.  Copies are given to the copy engines only when they can
+ * later packets keep their order.  Copies are given to the copy engines only when they can
  * begin: one that waits there would hold up the copies of other streams. */
 #ifndef ROC_DEVICE_HSA_WORKER_H
 #define ROC_DEVICE_HSA_WORKER_H
@@ -17,9 +17,9 @@ typedef struct roc_hsa_job roc_hsa_job;
 
 struct roc_hsa_job {
   roc_hsa_job *next;
-  roc_ticket after, ticket; /* of the queue: what comes before, and the gate's own */
+  roc_ticket after, ticket; /* of the queue: what comes before, and the barrier's own */
   roc_hsa_signal *barrier;  /* the queue's */
-  /* OK: the job is done.  *out_opens: the gate will be opened by the device. */
+  /* OK: the job is done.  *out_opens: the barrier will be opened by the device. */
   roc_status (*run)(struct roc_hsa_queue *queue, roc_hsa_job *job, bool *out_opens, roc_error *err);
   union {
     struct {

@@ -1,4 +1,4 @@
-/* Reference-counted memory; see buffer.h, and internal.h for who keeps a buffer alive while work
+/* Reference-counted memory; see buffer.h, and internal.h for what keeps a buffer alive while work
  * uses it.
  *
  * A buffer reaches zero references only when no work uses it, so its memory goes back at once and
@@ -22,7 +22,7 @@ static void init_buffer(roc_buffer *buffer, roc_devptr address, size_t nbytes) {
 }
 
 static roc_status fail_oom(size_t nbytes, roc_error *err) {
-  return roc_fail(err, ROC_OOM, "out of memory: %zu bytes of host memory cannot be had", nbytes);
+  return roc_fail(err, ROC_OOM, "out of memory: cannot allocate %zu bytes of host memory", nbytes);
 }
 
 roc_status roc_buffer_create_host(size_t nbytes, bool zeroed, roc_buffer **out_buffer,

@@ -29,8 +29,8 @@ enum {
 
 #define ROC_RT_NO_TICKET UINT64_MAX /* of no work: above all tickets */
 
-/* A contained error: kept by its stream and by each buffer the kernel used, reported by whoever
- * waits first. */
+/* A contained error: kept by its stream and by each buffer the kernel used, reported by the
+ * first wait. */
 typedef struct roc_rt_fault {
   uint32_t refs;   /* under the lock */
   roc_status code; /* FAULT; LOST: what the buffer was to receive will not come, each is told */
@@ -119,7 +119,7 @@ struct roc_rt_device {
   roc_rt_stream *streams;
   roc_rt_stream *default_stream;
   roc_rt_stream
-      *transfer_stream; /* made on first need: copies that must not queue behind unrelated work */
+      *transfer_stream; /* made on first need: copies that must not wait for unrelated work */
   roc_buffer *pool[ROC_RT_POOL_CLASSES];
   size_t pooled_bytes, pool_limit_bytes;
   size_t used_bytes; /* blocks of buffers that live */

@@ -1,6 +1,6 @@
 /* Open devices, and the end of the process.
  *
- * The table of devices is made once; an entry is opened by the first who asks.  Shutdown waits for
+ * The table of devices is made once; an entry is opened by its first use.  Shutdown waits for
  * all work and stops the drivers' threads, but what scripts still hold (arrays of a state that
  * closes later) stays valid: the driver's device is closed when the last of it is gone.  A forked
  * child owns none of the parent's devices: every call there is refused before any lock is taken. */
@@ -334,9 +334,9 @@ static roc_status await_for_exit(roc_rt_device *device, roc_error *err) {
   return is_all_idle(device) ? ROC_OK : status;
 }
 
-/* All work is done, and what nobody was told of comes back. */
+/* All work is done; the first fault that was not reported comes back. */
 static roc_status finish_device(roc_rt_device *device, roc_error *err) {
-  bool was_told = device->lost_text[0] != '\0'; /* whoever found it lost got the error */
+  bool was_told = device->lost_text[0] != '\0'; /* the call that found it lost failed */
   roc_status status = was_told ? ROC_OK : await_for_exit(device, err);
   return status == ROC_OK ? roc_rt_device_take_fault(device, err) : status;
 }

@@ -72,7 +72,7 @@ static void read_records(roc_rt_stream *stream, roc_rt_pending *pending) {
   roc_rt_stream_add_fault(stream, fault);
 }
 
-/* Work that the driver gave up, with all that was behind it: one fault for all of it. */
+/* Work that the driver gave up, with all that was queued after it: one fault for all of it. */
 static bool read_failure(roc_rt_stream *stream, roc_rt_pending *pending) {
   const roc_device_ops *ops = stream->driver->device->ops;
   roc_error why;

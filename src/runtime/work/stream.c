@@ -160,7 +160,7 @@ bool roc_rt_stream_take_fault(roc_rt_stream *stream, roc_error *err) {
   return report(first_unreported(stream), err) == ROC_FAULT;
 }
 
-/* `is_launch`: who asks has launched it, and is told even what somebody else has been told. */
+/* `is_launch`: the caller has launched it, and gets its fault even if that has been reported. */
 static roc_status wait_and_report(roc_rt_stream *stream, roc_ticket ticket, bool is_launch,
                                   bool *out_failed, roc_error *err) {
   *out_failed = true; /* also when we cannot tell: nothing is copied back then */
