@@ -2,51 +2,21 @@
 #include "jit/library.h"
 
 #include <dlfcn.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/env.h"
-#include "base/file.h"
+#include "base/library.h"
 
 #define LIBRARY "libroclua-codegen.so"
 
 /* From the folder of roc/core.so, of libroclua.so, or of bin/roclua. */
-static const char *const search_paths[] = {
-    "/", "/../../../", "/../../../roclua/", "/../lib/", "/roclua/", "/../lib/roclua/",
+static const roc_library_folders folders = {
+    .given = (const char *const[]){"/", NULL},
+    .own = (const char *const[]){"/", "/../../../", "/../../../roclua/", "/../lib/", "/roclua/",
+                                 "/../lib/roclua/", NULL},
 };
 
-/* The folder of the object that holds this function; "" when it cannot be told. */
-static void own_folder(char folder[PATH_MAX]) {
-  Dl_info info;
-  char path[PATH_MAX];
-  folder[0] = '\0';
-  if (!dladdr((const void *)(uintptr_t)&roc_jit_open_library, &info) || !info.dli_fname) return;
-  /* A program found through PATH is known by its bare name only. */
-  const char *name = strchr(info.dli_fname, '/') ? info.dli_fname : "/proc/self/exe";
-  if (!realpath(name, path)) return;
-  char *slash = strrchr(path, '/');
-  if (!slash) return;
-  *slash = '\0';
-  strcpy(folder, path);
-}
-
-static bool is_there(char path[PATH_MAX], const char *folder, const char *between) {
-  int len = snprintf(path, PATH_MAX, "%s%s" LIBRARY, folder, between);
-  return len > 0 && len < PATH_MAX && roc_file_is_regular(path);
-}
-
 bool roc_jit_find_library(char path[PATH_MAX]) {
-  char folder[PATH_MAX];
-  const char *given = roc_env_text("ROCLUA_LIBDIR");
-  if (given) return is_there(path, given, "/");
-  own_folder(folder);
-  for (size_t i = 0; folder[0] && i < sizeof search_paths / sizeof *search_paths; i++) {
-    if (is_there(path, folder, search_paths[i])) return true;
-  }
-  return false;
+  return roc_library_find(LIBRARY, &folders, path);
 }
 
 /* A file that is there and cannot be opened ends the search. */

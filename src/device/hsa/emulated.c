@@ -5,14 +5,13 @@
 #include "device/hsa/emulated.h"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/env.h"
-#include "base/file.h"
+#include "base/library.h"
 
 #define LIBRARY "libhsakmt.so.1"
 #ifndef ROCLUA_LIB_FOLDER /* below the prefix; the build tells */
@@ -20,11 +19,11 @@
 #endif
 
 /* From the folder of bin/roclua, of roc/core.so or of libroclua.so, in the build and installed. */
-static const char *const search_paths[] = {
-    "/../lib/emulator/", "/../../../emulator/",
-    "/emulator/",        "/../lib/roclua/",
-    "/../../../roclua/", "/roclua/",
-    "/../lib64/roclua/", "/../" ROCLUA_LIB_FOLDER "/roclua/",
+static const roc_library_folders folders = {
+    .given = (const char *const[]){"/emulator/", "/roclua/", NULL},
+    .own = (const char *const[]){"/../lib/emulator/", "/../../../emulator/", "/emulator/",
+                                 "/../lib/roclua/", "/../../../roclua/", "/roclua/",
+                                 "/../lib64/roclua/", "/../" ROCLUA_LIB_FOLDER "/roclua/", NULL},
 };
 
 static struct {
@@ -54,38 +53,10 @@ bool roc_emulated_is_checked(void) {
 
 /* ---- the library ---------------------------------------------------------- */
 
-/* The folder of the object that holds this function; "" when it cannot be told. */
-static void own_folder(char folder[PATH_MAX]) {
-  Dl_info info;
-  folder[0] = '\0';
-  if (!dladdr((const void *)(uintptr_t)&roc_emulated_open, &info) || !info.dli_fname) return;
-  /* a program found through PATH is known by its bare name only */
-  const char *name = strchr(info.dli_fname, '/') ? info.dli_fname : "/proc/self/exe";
-  char *slash = realpath(name, folder) ? strrchr(folder, '/') : folder;
-  if (slash) *slash = '\0';
-}
-
 /* Visible to all libraries: ROCR is to find its functions here. */
-static void *try_folder(const char *folder, const char *below) {
-  char path[PATH_MAX];
-  int length = snprintf(path, sizeof path, "%s%s" LIBRARY, folder, below);
-  if (length < 0 || (size_t)length >= sizeof path || !roc_file_is_regular(path)) return NULL;
-  return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-}
-
 static void *open_library(void) {
-  char folder[PATH_MAX];
-  const char *given = roc_env_text("ROCLUA_LIBDIR");
-  if (given) {
-    void *handle = try_folder(given, "/emulator/");
-    return handle ? handle : try_folder(given, "/roclua/");
-  }
-  own_folder(folder);
-  for (size_t i = 0; folder[0] && i < sizeof search_paths / sizeof *search_paths; i++) {
-    void *handle = try_folder(folder, search_paths[i]);
-    if (handle) return handle;
-  }
-  return NULL;
+  char path[PATH_MAX];
+  return roc_library_find(LIBRARY, &folders, path) ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
 }
 
 static roc_status find_functions(void *handle, roc_error *err) {
