@@ -23,7 +23,7 @@
 #include "emulator/exec/mode.h"
 #include "emulator/exec/ops.h"
 #include "emulator/core/program.h"
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 #include "emulator/support/map.h"
 
 enum { MAGIC = 0x31554d45, MAX_STEPS = 1 << 22, PAGE = 4096, NO_REGISTER = 0xffffffff };
@@ -111,9 +111,9 @@ static test read_test(void) {
 /* All registers that there are. */
 static emu_register_limits allow_all(uint32_t width) {
   return (emu_register_limits){.wave_size = (uint16_t)width,
-                     .sgprs = EMU_SGPR_VCC,
-                     .vgprs = EMU_VGPRS / 2,
-                     .accumulators = EMU_VGPRS / 2};
+                               .sgprs = EMU_SGPR_VCC,
+                               .vgprs = EMU_VGPRS / 2,
+                               .accumulators = EMU_VGPRS / 2};
 }
 
 /* One wavefront with everything around it. */

@@ -10,7 +10,7 @@
 #include "emulator/isa/decode.h"
 #include "emulator/isa/name.h"
 #include "emulator/core/waitcnt.h"
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 #include "emulator/support/settings.h"
 
 enum { MAX_TEXT = 400 };

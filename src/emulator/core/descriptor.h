@@ -7,7 +7,7 @@
 #define ROC_EMULATOR_CORE_DESCRIPTOR_H
 
 #include "emulator/isa/chip.h"
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 #include "emulator/support/map.h"
 
 /* Scalar registers filled at the start, in this order; bits of emu_descriptor.user. */

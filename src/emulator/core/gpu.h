@@ -8,7 +8,7 @@
 #define ROC_EMULATOR_CORE_GPU_H
 
 #include "emulator/isa/chip.h"
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 #include "emulator/support/map.h"
 
 typedef struct emu_gpu emu_gpu;

@@ -6,7 +6,7 @@
 #define ROC_EMULATOR_CORE_GROUP_H
 
 #include "emulator/core/descriptor.h"
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 
 typedef struct emu_group_context emu_group_context;
 

@@ -25,7 +25,7 @@
 #include <stdatomic.h>
 
 #include "emulator/exec/atomic.h"
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 #include "emulator/report/watch.h"
 
 typedef struct emu_access {

@@ -7,7 +7,7 @@
 #include "emulator/core/gpu.h"
 #include "emulator/exec/ops.h"
 #include "emulator/core/program.h"
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 
 /* ---- branches ------------------------------------------------------------------------------- */
 

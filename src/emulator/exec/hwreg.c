@@ -4,7 +4,7 @@
 #include "emulator/support/clock.h"
 #include "emulator/exec/mode.h"
 #include "emulator/exec/ops.h"
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 
 enum {
   HWREG_MODE = 1,

@@ -8,7 +8,7 @@
 #ifndef ROC_EMULATOR_EXEC_MODE_H
 #define ROC_EMULATOR_EXEC_MODE_H
 
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 
 enum {
   EMU_MODE_ALL_DENORMALS = 0xf0,

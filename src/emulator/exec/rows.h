@@ -18,7 +18,7 @@
 #define ROC_EMULATOR_EXEC_ROWS_H
 
 #include "emulator/isa/inst.h"
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 
 /* Source `n`, a lane mask, as a row of ~0 and 0. */
 const emu_row *emu_src_mask(emu_wave *wave, const emu_inst *inst, unsigned n, emu_row *room);

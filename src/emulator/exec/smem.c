@@ -6,7 +6,7 @@
 
 #include "emulator/support/clock.h"
 #include "emulator/exec/ops.h"
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 #include "emulator/report/watch.h"
 
 enum { MAX_DWORDS = 16 };

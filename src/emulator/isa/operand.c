@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 
 typedef struct special {
   const char *name;

@@ -5,7 +5,7 @@
 #ifndef ROC_EMULATOR_REPORT_SOURCE_H
 #define ROC_EMULATOR_REPORT_SOURCE_H
 
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 
 typedef struct emu_place {
   const char *file; /* NULL: unknown, as is the line */

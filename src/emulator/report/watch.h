@@ -5,7 +5,7 @@
 #ifndef ROC_EMULATOR_REPORT_WATCH_H
 #define ROC_EMULATOR_REPORT_WATCH_H
 
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 
 typedef enum emu_space { EMU_GLOBAL, EMU_LDS, EMU_PRIVATE } emu_space;
 typedef enum emu_access_kind { EMU_LOAD, EMU_STORE, EMU_ATOMIC } emu_access_kind;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 #include "emulator/thunk/thunk.h"
 #include "emulator/support/settings.h"
 

@@ -3,8 +3,8 @@
  * One thread runs the wavefronts of one workgroup in turn, so nothing here is shared but the
  * dispatch, whose fields are constant while it runs unless marked.  Vector registers are rows of 64
  * words, one a lane, so that an instruction is a loop over a row that the compiler vectorises. */
-#ifndef ROC_EMULATOR_EXEC_WAVE_H
-#define ROC_EMULATOR_EXEC_WAVE_H
+#ifndef ROC_EMULATOR_ISA_WAVE_H
+#define ROC_EMULATOR_ISA_WAVE_H
 
 #include <stdbool.h>
 #include <stddef.h>

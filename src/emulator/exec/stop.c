@@ -5,7 +5,7 @@
 
 #include "emulator/isa/name.h"
 #include "emulator/core/program.h"
-#include "emulator/exec/wave.h"
+#include "emulator/isa/wave.h"
 
 /* A text that grows to the end of its room and is cut there. */
 typedef struct line {
