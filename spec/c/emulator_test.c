@@ -357,12 +357,12 @@ static int run_cases(bool describes) {
 static size_t check_text(emu_disasm *disasm, const emu_chip *chip, unsigned width,
                          const uint8_t *code, size_t nbytes) {
   char text[256], why[400];
+  const emu_decode_target target = {emu_op_find, (emu_generation)chip->generation, width};
   size_t count = 0;
   for (size_t at = 0; at + 4 <= nbytes;) {
     unsigned size = emu_disasm_text(disasm, code + at, nbytes - at, text, sizeof text);
     emu_decoded decoded;
-    bool is_known = size && emu_decode(text, code + at, size, (emu_generation)chip->generation,
-                                       width, &decoded, why, sizeof why);
+    bool is_known = size && emu_decode(&target, text, code + at, size, &decoded, why, sizeof why);
     if (size && !is_known) printf("%s\n", why);
     if (!size && memcmp(code + at, "\0\0\0\0", 4) != 0) {
       printf("no instruction at +0x%zx\n", at);
@@ -506,9 +506,9 @@ static void test_changes(emu_map *map, emu_programs *programs) {
   expect(second != first && moved(second) == 2, "changed code is decoded anew");
   expect(moved(first) == 1, "a program in use stays as it is");
   emu_program_release(first);
-  const emu_inst *later = emu_program_at(second, (uintptr_t)&words[2]);
+  const emu_inst *later = second->find(second, (uintptr_t)&words[2]);
   expect(later->src[0].value == 8 && later->index == 2, "code met later is decoded then");
-  expect(emu_program_at(second, (uintptr_t)&words[2]) == later, "and only then");
+  expect(second->find(second, (uintptr_t)&words[2]) == later, "and only then");
   words[2] = move_to_s0(7);
   emu_programs_changed(programs);
   expect(get_and_release(programs, words) != second, "code met later is looked at, too");
@@ -553,7 +553,7 @@ static void *use_programs(void *arg) {
     unsigned entry = (unsigned)rand_r(&u->seed) % NENTRIES;
     unsigned other = (unsigned)rand_r(&u->seed) % NENTRIES;
     const emu_program *program = get_program(u->programs, (uintptr_t)&u->words[2 * entry]);
-    const emu_inst *inst = emu_program_at(program, (uintptr_t)&u->words[2 * other]);
+    const emu_inst *inst = program->find(program, (uintptr_t)&u->words[2 * other]);
     if (moved(program) != entry || inst->src[0].value != other) return NULL;
     if (i % 100 == 0) emu_programs_changed(u->programs);
     emu_program_release(program);
@@ -623,7 +623,7 @@ static void test_border(emu_map *map, emu_programs *programs) {
   emu_map_set(map, (uintptr_t)bytes, PAGE, EMU_PAGE_READ);
   emu_map_set(map, (uintptr_t)bytes + reach - PAGE, 2 * PAGE, EMU_PAGE_READ);
   const emu_program *program = get_program(programs, (uintptr_t)bytes);
-  const emu_inst *inst = emu_program_at(program, (uintptr_t)words);
+  const emu_inst *inst = program->find(program, (uintptr_t)words);
   expect(inst->op->src[0] != EMU_NONE && inst->src[0].value == 1, "code is decoded up to 2 GiB");
   expect(strstr(inst[1].op->name, "2 GiB"), "and there is a stop");
   emu_program_release(program);

@@ -7,10 +7,11 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "emulator/core/waitcnt.h"
+#include "emulator/exec/ops.h"
+#include "emulator/exec/stop.h"
 #include "emulator/isa/decode.h"
 #include "emulator/isa/name.h"
-#include "emulator/core/waitcnt.h"
-#include "emulator/isa/wave.h"
 #include "emulator/support/settings.h"
 
 enum { MAX_TEXT = 400 };
@@ -182,7 +183,6 @@ static bool decode_one(search *s, found *out) {
   char text[256], why[MAX_TEXT];
   emu_decoder *decoder = s->decoder;
   unsigned readable = read_code(s, out->address, out->code);
-  emu_generation generation = (emu_generation)decoder->chip->generation;
   out->flow = EMU_FLOW_END;
   if (readable < 4) {
     out->inst.op = &unreadable_op;
@@ -200,8 +200,11 @@ static bool decode_one(search *s, found *out) {
     out->inst.size = 4;
     return make_stop(s->block, &out->inst, why);
   }
+  const emu_decode_target target = {.find_op = emu_op_find,
+                                    .generation = (emu_generation)decoder->chip->generation,
+                                    .wave_size = wave_size};
   emu_decoded decoded;
-  if (!emu_decode(text, out->code, size, generation, wave_size, &decoded, why, sizeof why) ||
+  if (!emu_decode(&target, text, out->code, size, &decoded, why, sizeof why) ||
       !check_registers(s->limits, &decoded.inst, why)) {
     out->inst.size = (uint8_t)size;
     return make_stop(s->block, &out->inst, why);

@@ -3,8 +3,10 @@
 #ifndef ROC_EMULATOR_CORE_DECODED_BLOCK_H
 #define ROC_EMULATOR_CORE_DECODED_BLOCK_H
 
-#include "emulator/isa/disasm.h"
 #include "emulator/core/program.h"
+#include "emulator/isa/disasm.h"
+
+typedef struct emu_decoded_block emu_decoded_block;
 
 /* Of a program, from its begin or from where a register led. */
 struct emu_decoded_block {

@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "emulator/core/interrupt.h"
+
 enum {
   MAX_ITEMS = 1024,              /* of a workgroup */
   MAX_PRIVATE_BYTES = 8191 << 10 /* of a wavefront: a 13-bit number of KiB in the hardware */
@@ -61,19 +63,6 @@ static bool count_groups(const emu_dispatch *dispatch, uint64_t *out) {
   return !__builtin_mul_overflow(plane, dispatch->groups[2], out) && *out < UINT64_MAX / 2;
 }
 
-static _Atomic uint64_t interrupts; /* of all dispatches that ran at the time */
-
-void emu_dispatch_interrupt(void) {
-  atomic_fetch_add(&interrupts, 1);
-}
-
-bool emu_dispatch_is_over(const emu_dispatch *dispatch) {
-  if (atomic_load_explicit(&dispatch->has_fault, memory_order_relaxed)) return true;
-  if (dispatch->stop && atomic_load_explicit(dispatch->stop, memory_order_relaxed)) return true;
-  return atomic_load_explicit(&interrupts, memory_order_relaxed) != dispatch->interrupts &&
-         !dispatch->is_runtime;
-}
-
 bool emu_dispatch_check(const emu_chip *chip, const emu_map *map, const emu_queue_view *view,
                         const void *packet_memory, emu_launch *launch, emu_fault *fault) {
   const hsa_kernel_dispatch_packet_t *packet = packet_memory;
@@ -84,7 +73,7 @@ bool emu_dispatch_check(const emu_chip *chip, const emu_map *map, const emu_queu
                                       .packet = packet,
                                       .view = view,
                                       .stop = view->stop,
-                                      .interrupts = atomic_load(&interrupts),
+                                      .interrupts = emu_interrupts(),
                                       .fault = fault},
                          .kernarg = (uint64_t)(uintptr_t)packet->kernarg_address,
                          .dispatch_address = view->packet_address,

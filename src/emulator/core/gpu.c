@@ -8,8 +8,8 @@
 
 #include "base/alloc.h"
 #include "emulator/core/dispatch.h"
-#include "emulator/isa/name.h"
 #include "emulator/core/program.h"
+#include "emulator/isa/name.h"
 #include "emulator/report/watch.h"
 
 enum { MAX_BENCHES = 64, MAX_NAME = 256, NAMES = 256 /* a power of two */ };

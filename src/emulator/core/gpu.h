@@ -18,23 +18,10 @@ emu_gpu *emu_gpu_new(const emu_chip *chip, const emu_map *map, unsigned nthreads
 /* No dispatch runs any more. */
 void emu_gpu_free(emu_gpu *gpu);
 
-/* What a dispatch needs of its queue. */
-typedef struct emu_queue_view {
-  uint64_t queue_address;  /* hsa_queue_t / amd_queue_t, for kernels that ask for it */
-  uint64_t packet_address; /* of the packet in the ring: the dispatch pointer of kernels */
-  uint64_t dispatch_id;
-  _Atomic bool *stop;                               /* ends a running dispatch soon */
-  void (*raise_event)(void *ud, uint32_t event_id); /* s_sendmsg of an interrupt */
-  void *ud;
-} emu_queue_view;
-
 /* Runs the kernel of an hsa_kernel_dispatch_packet_t to its end; blocks.  True when all work-items
  * have ended (or *stop was set); false when something was wrong: *fault says what, and has been
  * remembered for roc_emulator_fault. */
 bool emu_gpu_run(emu_gpu *gpu, const emu_queue_view *view, const void *packet, emu_fault *fault);
-
-/* Ends all dispatches that run now, of all GPUs. */
-void emu_dispatch_interrupt(void);
 
 /* Code was loaded or changed (a cache invalidation packet came). */
 void emu_gpu_code_changed(emu_gpu *gpu);

@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "emulator/core/interrupt.h"
 #include "emulator/exec/mode.h"
 #include "emulator/exec/ops.h"
-#include "emulator/core/program.h"
+#include "emulator/isa/program.h"
 #include "emulator/report/watch.h"
 
 enum {

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "emulator/exec/stop.h"
+
 /* ---- reaching memory ------------------------------------------------------------------------ */
 
 /* Gives lanes that do not take part the wish of one that does: passes over all lanes need no mask

@@ -12,6 +12,7 @@
  * pointer) is bytes of all lanes together. */
 #include "emulator/exec/access.h"
 #include "emulator/exec/ops.h"
+#include "emulator/exec/stop.h"
 
 typedef struct buffer_resource {
   uint64_t base;

@@ -1,12 +1,13 @@
 /* Program flow: branches, barriers, messages, traps, and the hints that mean nothing here (SOPP,
  * and the instructions of other encodings that move the program counter).
  *
- * All results are there when an instruction has run, so that waits are for the onlookers alone. */
+ * The results of an instruction are there when it has run, so that waits do nothing; the check of
+ * core/waitcnt.c and the counts of --stats look at them. */
 #include <sched.h>
 
-#include "emulator/core/gpu.h"
 #include "emulator/exec/ops.h"
-#include "emulator/core/program.h"
+#include "emulator/exec/stop.h"
+#include "emulator/isa/program.h"
 #include "emulator/isa/wave.h"
 
 /* ---- branches ------------------------------------------------------------------------------- */
@@ -34,18 +35,19 @@ BRANCH_IF(run_cbranch_vccnz, emu_vcc(wave) != 0)
 BRANCH_IF(run_cbranch_execz, emu_exec(wave) == 0)
 BRANCH_IF(run_cbranch_execnz, emu_exec(wave) != 0)
 
-/* The address behind `inst`. */
-static uint64_t address_behind(const emu_wave *wave, const emu_inst *inst) {
+/* The address after `inst`. */
+static uint64_t address_after(const emu_wave *wave, const emu_inst *inst) {
   return emu_program_address(program_of(wave), inst) + inst->size;
 }
 
 /* To an address that a kernel computed. */
 static void jump_to_address(emu_wave *wave, uint64_t address) {
-  wave->next = emu_program_at(program_of(wave), address);
+  const emu_program *program = program_of(wave);
+  wave->next = program->find(program, address);
 }
 
 static void run_getpc(emu_wave *wave, const emu_inst *inst) {
-  emu_set_s64(wave, &inst->dst[0], address_behind(wave, inst));
+  emu_set_s64(wave, &inst->dst[0], address_after(wave, inst));
 }
 
 static void run_setpc(emu_wave *wave, const emu_inst *inst) {
@@ -54,12 +56,12 @@ static void run_setpc(emu_wave *wave, const emu_inst *inst) {
 
 static void run_swappc(emu_wave *wave, const emu_inst *inst) {
   uint64_t target = emu_s64(wave, &inst->src[0]);
-  emu_set_s64(wave, &inst->dst[0], address_behind(wave, inst));
+  emu_set_s64(wave, &inst->dst[0], address_after(wave, inst));
   jump_to_address(wave, target);
 }
 
 static void run_call(emu_wave *wave, const emu_inst *inst) {
-  emu_set_s64(wave, &inst->dst[0], address_behind(wave, inst));
+  emu_set_s64(wave, &inst->dst[0], address_after(wave, inst));
   jump(wave, inst);
 }
 
@@ -70,7 +72,7 @@ static void run_endpgm(emu_wave *wave, const emu_inst *inst) {
   wave->state = EMU_ENDED;
 }
 
-/* A workgroup of one wavefront has nobody to wait for. */
+/* The only wavefront of a workgroup does not wait. */
 static void run_barrier(emu_wave *wave, const emu_inst *inst) {
   (void)inst;
   if (wave->group->nwaves > 1 || wave->watch) wave->state = EMU_AT_BARRIER;
@@ -116,7 +118,7 @@ static void run_nothing(emu_wave *wave, const emu_inst *inst) {
   (void)inst;
 }
 
-/* Whoever sleeps waits for somebody, perhaps for a thread of the host. */
+/* A wavefront that sleeps polls memory that another thread, perhaps of the host, will write. */
 static void run_sleep(emu_wave *wave, const emu_inst *inst) {
   (void)wave;
   if (inst->imm) sched_yield();

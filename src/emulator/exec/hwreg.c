@@ -1,10 +1,11 @@
 /* The hardware registers that scalar instructions read and write: MODE and what stands around it.
  *
  * AMD's Vega and RDNA2 ISA manuals, "Hardware registers". What is not known stops the wavefront. */
-#include "emulator/support/clock.h"
 #include "emulator/exec/mode.h"
 #include "emulator/exec/ops.h"
+#include "emulator/exec/stop.h"
 #include "emulator/isa/wave.h"
+#include "emulator/support/clock.h"
 
 enum {
   HWREG_MODE = 1,

@@ -20,6 +20,31 @@
 #include "emulator/isa/inst.h"
 #include "emulator/isa/wave.h"
 
+/* ---- operands (rows.c) ---------------------------------------------------------------------- */
+
+void emu_make_lanes(emu_wave *wave);
+
+/* ~0 in the lanes to execute. */
+static inline const emu_row *emu_lanes(emu_wave *wave) {
+  if (wave->lanes_stale) emu_make_lanes(wave);
+  return &wave->lanes;
+}
+
+/* Source `n` as a row of 32-bit words, with selection, modifiers and (source 0 of a DPP
+ * instruction) the lane permutation applied as its type asks; a row of the register file itself
+ * where nothing has to be done, else made in *room.  Lanes at and behind width are undefined. */
+const emu_row *emu_src32(emu_wave *wave, const emu_inst *inst, unsigned n, emu_row *room);
+/* Source `n` joined from two registers, in *room. */
+const emu_row64 *emu_src64(emu_wave *wave, const emu_inst *inst, unsigned n, emu_row64 *room);
+/* Writes the active lanes of destination `n`; SDWA's and DPP's restrictions on what is written
+ * apply. Clamping and output modifiers are the caller's (they depend on the number's kind). */
+void emu_put32(emu_wave *wave, const emu_inst *inst, unsigned n, const emu_row *value);
+void emu_put64(emu_wave *wave, const emu_inst *inst, unsigned n, const emu_row64 *value);
+/* The mask of lanes whose word is not 0, inactive ones cleared: what comparisons and carries
+ * write. */
+uint64_t emu_ballot(emu_wave *wave, const emu_row *value);
+/* Lanes an instruction writes: EXEC, less what DPP leaves out. */
+uint64_t emu_written_lanes(emu_wave *wave, const emu_inst *inst);
 /* Source `n`, a lane mask, as a row of ~0 and 0. */
 const emu_row *emu_src_mask(emu_wave *wave, const emu_inst *inst, unsigned n, emu_row *room);
 /* `mask` as a row of ~0 and 0, the lanes at and behind width included. */

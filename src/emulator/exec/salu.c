@@ -5,6 +5,7 @@
  * name. Hardware registers are hwreg.c's. An immediate of SOPK is the 16 bits of the encoding, in
  * inst->imm; inst->src has registers and literals alone. */
 #include "emulator/exec/ops.h"
+#include "emulator/exec/stop.h"
 #include "emulator/isa/wave.h"
 
 /* ---- how functions are written -------------------------------------------------------------- */

@@ -4,10 +4,11 @@
  * that there is nothing to wait for. */
 #include <stdatomic.h>
 
-#include "emulator/support/clock.h"
 #include "emulator/exec/ops.h"
+#include "emulator/exec/stop.h"
 #include "emulator/isa/wave.h"
 #include "emulator/report/watch.h"
+#include "emulator/support/clock.h"
 
 enum { MAX_DWORDS = 16 };
 

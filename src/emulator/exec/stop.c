@@ -1,11 +1,10 @@
-/* How a fault ends a dispatch: the first one's text is kept, the wavefront stops at once, the other
- * wavefronts as soon as they look. */
+#include "emulator/exec/stop.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "emulator/isa/name.h"
-#include "emulator/core/program.h"
-#include "emulator/isa/wave.h"
+#include "emulator/isa/program.h"
 
 /* A text that grows to the end of its room and is cut there. */
 typedef struct line {

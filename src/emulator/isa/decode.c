@@ -13,7 +13,6 @@
 
 #include "emulator/isa/disasm.h"
 #include "emulator/isa/operand.h"
-#include "emulator/exec/ops.h"
 
 enum { MAX_TEXT = 256, MAX_OPERANDS = 8 };
 
@@ -492,11 +491,11 @@ static bool check_pairs(const parse *p) {
   return true;
 }
 
-bool emu_decode(const char *text, const uint8_t *code, unsigned size, emu_generation generation,
-                unsigned wave_size, emu_decoded *out, char *why, size_t why_size) {
+bool emu_decode(const emu_decode_target *target, const char *text, const uint8_t *code,
+                unsigned size, emu_decoded *out, char *why, size_t why_size) {
   while (*text == '\t' || *text == ' ') text++;
   *out = (emu_decoded){0};
-  parse p = {.wave_size = wave_size,
+  parse p = {.wave_size = target->wave_size,
              .inst = &out->inst,
              .original = text,
              .why = why,
@@ -504,9 +503,9 @@ bool emu_decode(const char *text, const uint8_t *code, unsigned size, emu_genera
   if (!split(&p, text)) return false;
   take_suffix(&p);
   out->inst.size = (uint8_t)size;
-  out->inst.chip = (uint8_t)generation;
+  out->inst.chip = (uint8_t)target->generation;
   take_bits(&p, code, out);
-  out->inst.op = emu_op_find(p.mnemonic, generation);
+  out->inst.op = target->find_op(p.mnemonic, target->generation);
   if (!out->inst.op) {
     snprintf(why, why_size, "the emulator does not know the instruction '%s'", text);
     return false;

@@ -8,7 +8,7 @@
 
 #include "emulator/isa/inst.h"
 
-/* Where execution goes behind an instruction. */
+/* Where execution goes after an instruction. */
 typedef enum emu_flow {
   EMU_FLOW_NEXT,
   EMU_FLOW_BRANCH,      /* to the target */
@@ -31,10 +31,20 @@ static inline bool emu_starts_with(const char *text, const char *prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* The instruction of that name (without encoding suffix) on that generation; NULL: not known. */
+typedef const emu_op *emu_op_lookup(const char *name, emu_generation generation);
+
+/* What instructions are decoded for. */
+typedef struct emu_decode_target {
+  emu_op_lookup *find_op;
+  emu_generation generation;
+  unsigned wave_size;
+} emu_decode_target;
+
 /* Resolves `text`, the disassembly of the size bytes at `code`.  False when the instruction, an
  * operand or a modifier is not known: `why` then says so in a line that names the instruction, and
  * *out is meaningless.  Any thread. */
-bool emu_decode(const char *text, const uint8_t *code, unsigned size, emu_generation generation,
-                unsigned wave_size, emu_decoded *out, char *why, size_t why_size);
+bool emu_decode(const emu_decode_target *target, const char *text, const uint8_t *code,
+                unsigned size, emu_decoded *out, char *why, size_t why_size);
 
 #endif

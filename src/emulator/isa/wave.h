@@ -116,32 +116,31 @@ typedef struct emu_fault {
   char text[512]; /* what, address, kernel, work-item, line: one line without a newline */
 } emu_fault;
 
+/* What a dispatch needs of its queue. */
+typedef struct emu_queue_view {
+  uint64_t queue_address;  /* hsa_queue_t / amd_queue_t, for kernels that ask for it */
+  uint64_t packet_address; /* of the packet in the ring: the dispatch pointer of kernels */
+  uint64_t dispatch_id;
+  _Atomic bool *stop;                               /* ends a running dispatch soon */
+  void (*raise_event)(void *ud, uint32_t event_id); /* s_sendmsg of an interrupt */
+  void *ud;
+} emu_queue_view;
+
 struct emu_dispatch {
   const emu_chip *chip;
   const emu_map *map;
   const emu_program *program;
-  const void *packet;                /* hsa_kernel_dispatch_packet_t */
-  const struct emu_queue_view *view; /* gpu.h */
-  const char *kernel;                /* its name, or "?" */
+  const void *packet; /* hsa_kernel_dispatch_packet_t */
+  const emu_queue_view *view;
+  const char *kernel; /* its name, or "?" */
   uint32_t grid[3], local[3], groups[3];
   _Atomic bool *stop;  /* set by any thread: end soon, without a fault */
-  uint64_t interrupts; /* how many there were when it began: one more ends it in the same way */
+  uint64_t interrupts; /* emu_interrupts() when it began: one more ends it in the same way */
   emu_fault *fault;    /* of the first to set has_fault; whole when the dispatch has ended */
   _Atomic bool has_fault;
   emu_watch *watch;
   bool is_runtime; /* one of ROCR's own kernels, which copy and fill */
 };
-
-/* Whether its workgroups are to end: a fault, a stop, an interrupt. */
-bool emu_dispatch_is_over(const emu_dispatch *dispatch);
-
-/* Stops the wavefront and with it the dispatch: `fmt` says what happened; kernel, work-item and
- * line are added. `lane`: the item's lane, or -1 for the whole wavefront. */
-void emu_stop(emu_wave *wave, const emu_inst *inst, emu_fault_kind kind, int lane, const char *fmt,
-              ...) __attribute__((format(printf, 5, 6)));
-/* The same for an access to `address` that no memory answers. */
-void emu_stop_memory(emu_wave *wave, const emu_inst *inst, int lane, uint64_t address,
-                     uint32_t nbytes, bool is_write);
 
 /* As many bits as the wavefront has lanes. */
 static inline uint64_t emu_all_lanes(const emu_wave *wave) {
@@ -218,31 +217,5 @@ static inline void emu_set_mask(emu_wave *wave, const emu_operand *operand, uint
     emu_set_s32(wave, operand, (uint32_t)mask);
   }
 }
-
-/* ---- vector operands (rows.c) --------------------------------------------------------------- */
-
-void emu_make_lanes(emu_wave *wave);
-
-/* ~0 in the lanes to execute. */
-static inline const emu_row *emu_lanes(emu_wave *wave) {
-  if (wave->lanes_stale) emu_make_lanes(wave);
-  return &wave->lanes;
-}
-
-/* Source `n` as a row of 32-bit words, with selection, modifiers and (source 0 of a DPP
- * instruction) the lane permutation applied as its type asks; a row of the register file itself
- * where nothing has to be done, else made in *room.  Lanes at and behind width are undefined. */
-const emu_row *emu_src32(emu_wave *wave, const emu_inst *inst, unsigned n, emu_row *room);
-/* Source `n` joined from two registers, in *room. */
-const emu_row64 *emu_src64(emu_wave *wave, const emu_inst *inst, unsigned n, emu_row64 *room);
-/* Writes the active lanes of destination `n`; SDWA's and DPP's restrictions on what is written
- * apply. Clamping and output modifiers are the caller's (they depend on the number's kind). */
-void emu_put32(emu_wave *wave, const emu_inst *inst, unsigned n, const emu_row *value);
-void emu_put64(emu_wave *wave, const emu_inst *inst, unsigned n, const emu_row64 *value);
-/* The mask of lanes whose word is not 0, inactive ones cleared: what comparisons and carries
- * write. */
-uint64_t emu_ballot(emu_wave *wave, const emu_row *value);
-/* Lanes an instruction writes: EXEC, less what DPP leaves out. */
-uint64_t emu_written_lanes(emu_wave *wave, const emu_inst *inst);
 
 #endif

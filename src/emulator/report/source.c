@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "emulator/isa/name.h"
-#include "emulator/core/program.h"
+#include "emulator/isa/program.h"
 
 enum { ATOMIC_MARK = 1 }; /* as roclua's compiler writes it (codegen/core/debug.c) */
 

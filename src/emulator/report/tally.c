@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "emulator/support/settings.h"
 #include "emulator/report/stats.h"
+#include "emulator/support/settings.h"
 
 enum { PLACE_WIDTH = 28 };
 

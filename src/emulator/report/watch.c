@@ -7,9 +7,9 @@
 
 #include "base/alloc.h"
 #include "emulator/report/check.h"
-#include "emulator/support/settings.h"
 #include "emulator/report/stats.h"
 #include "emulator/report/tally.h"
+#include "emulator/support/settings.h"
 
 struct emu_watch {
   const emu_source *source;

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "emulator/core/interrupt.h"
 #include "emulator/include/emulator.h"
-#include "emulator/core/gpu.h"
-#include "emulator/thunk/thunk.h"
 #include "emulator/report/check.h"
 #include "emulator/report/tally.h"
 #include "emulator/support/settings.h"
+#include "emulator/thunk/thunk.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char fault_text[512];

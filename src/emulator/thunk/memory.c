@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 
 #include "base/alloc.h"
-#include "emulator/thunk/thunk.h"
 #include "emulator/report/watch.h"
+#include "emulator/thunk/thunk.h"
 
 typedef struct emu_range {
   uint64_t begin, end;   /* as asked for */

@@ -9,8 +9,8 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
-#include "emulator/thunk/thunk.h"
 #include "emulator/support/settings.h"
+#include "emulator/thunk/thunk.h"
 
 static emu_node nodes[EMU_MAX_NODES];
 static uint32_t node_count = 1;

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emulator/thunk/queue.h"
 #include "emulator/report/watch.h"
+#include "emulator/thunk/queue.h"
 
 enum { ATOMIC_ADD64 = 47, POLL_EQUAL = 3, COPY_COUNT_MASK = 0x3fffff };
 

@@ -13,11 +13,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "emulator/core/gpu.h"
 #include "emulator/isa/chip.h"
 #include "emulator/support/clock.h"
-#include "emulator/core/gpu.h"
-#include "emulator/thunk/order.h"
 #include "emulator/support/map.h"
+#include "emulator/thunk/order.h"
 
 enum { EMU_MAX_NODES = 9, EMU_HOST_NODE = 0, EMU_PAGE_BYTES = 1 << EMU_PAGE_SHIFT };
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "emulator/isa/wave.h"
-#include "emulator/thunk/thunk.h"
 #include "emulator/support/settings.h"
+#include "emulator/thunk/thunk.h"
 
 enum {
   VENDOR_AMD = 0x1002,
