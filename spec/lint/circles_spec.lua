@@ -21,7 +21,6 @@ local INSIDE = {
     { "regions rows", "statements of a row hold statements" },
   },
   embed = { { "embed module" } },
-  ["emulator/thunk"] = { { "aql queue sdma" } },
   ["frontend/syntax"] = {
     { "constant parse_expr parse_stat parser scope", "expressions hold functions" },
   },

@@ -8,7 +8,6 @@
 #include "emulator/thunk/queue.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 #include "base/alloc.h"
 #include "base/thread.h"
 
-enum { MAX_QUEUES = 128, FIRST_ID = 1, SPIN_NS = 1000000, EAGER_LOOKS = 64, NUDGE_NS = 200000 };
+enum { MAX_QUEUES = 128, FIRST_ID = 1, SPIN_NS = 1000000, NUDGE_NS = 200000 };
 
 /* Words that the host and kernels write: doorbells, and the pointers of SDMA queues. */
 typedef struct emu_queue_words {
@@ -143,45 +142,13 @@ static void end_watcher(void) {
 
 /* ---- the worker ----------------------------------------------------------------------------- */
 
-static void relax(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
-
-/* How long to sleep between looks, by how many there have been; 0: just let others run. */
-static uint64_t choose_nap(unsigned looks) {
-  static const struct {
-    unsigned looks;
-    uint64_t ns;
-  } naps[] = {{1024, 0}, {2048, 20000}, {8192, 250000}};
-  for (size_t i = 0; i < sizeof naps / sizeof *naps; i++) {
-    if (looks < naps[i].looks) return naps[i].ns;
-  }
-  return 1000000;
-}
-
-bool emu_queue_pause(emu_queue *queue, unsigned *nlooks) {
-  unsigned looks = *nlooks;
-  if (looks < UINT_MAX) *nlooks = looks + 1;
-  uint64_t nap = choose_nap(looks);
-  if (nap > 0) {
-    emu_clock_sleep(nap);
-  } else if (looks < EAGER_LOOKS) {
-    relax();
-  } else {
-    sched_yield();
-  }
-  return !atomic_load(&queue->halt);
-}
-
 /* True when work came within the time. */
 static bool spin_for_work(emu_queue *queue) {
   uint64_t end = emu_clock_ns() + SPIN_NS;
   for (unsigned looks = 1; !has_work(queue); looks++) {
     if (atomic_load(&queue->halt)) return false;
-    if (looks % EAGER_LOOKS != 0) {
-      relax();
+    if (looks % EMU_QUEUE_EAGER_LOOKS != 0) {
+      emu_queue_relax();
       continue;
     }
     if (emu_clock_ns() >= end) return false;
@@ -220,36 +187,6 @@ static void *work(void *arg) {
     }
   }
   return NULL;
-}
-
-/* ---- errors --------------------------------------------------------------------------------- */
-
-void emu_queue_fail(emu_queue *queue, emu_exception exception, const char *text) {
-  emu_fault_remember(text);
-  atomic_store(&queue->halt, true);
-  if (!queue->error_reason) return;
-  atomic_fetch_or((volatile _Atomic int64_t *)queue->error_reason, (int64_t)1 << (exception - 1));
-  emu_event_raise_id(queue->error_event);
-}
-
-void emu_queue_fail_memory(emu_queue *queue, uint64_t address, bool is_write, const char *text) {
-  char made[160];
-  if (!text) {
-    snprintf(made, sizeof made,
-             "the %s GPU cannot %s address 0x%" PRIx64 ": no memory of its is there",
-             queue->node->chip->name, is_write ? "write to" : "read from", address);
-  }
-  emu_fault_remember(text ? text : made);
-  atomic_store(&queue->halt, true);
-  emu_event_raise_memory_fault(queue->node->id, address, is_write,
-                               emu_map_page(queue->node->map, address) != 0);
-}
-
-bool emu_queue_reaches(emu_queue *queue, uint64_t address, uint64_t nbytes, unsigned access) {
-  uint64_t bad;
-  if (emu_node_allows(queue->node, address, nbytes, access, &bad)) return true;
-  emu_queue_fail_memory(queue, bad > address ? bad : address, (access & EMU_PAGE_WRITE) != 0, NULL);
-  return false;
 }
 
 /* ---- ROCR's calls --------------------------------------------------------------------------- */

@@ -38,6 +38,18 @@ struct emu_queue {
   emu_queue *next_parked;
 };
 
+/* ---- for the processing of packets (queue_step.c) ------------------------------------------- */
+
+/* A thread that looks for work or for a value yields its core from this number of looks on. */
+enum { EMU_QUEUE_EAGER_LOOKS = 64 };
+
+/* Between two looks of a thread that keeps its core. */
+static inline void emu_queue_relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
 /* Between two looks at what the queue waits for; *nlooks counts them, from 0.  False when the queue
  * has been halted. */
 bool emu_queue_pause(emu_queue *queue, unsigned *nlooks);
