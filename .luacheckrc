@@ -10,6 +10,7 @@ files["spec"] = {
   max_string_line_length = false, -- lines of IR
   ignore = { "211", "213", "311" }, -- dropped values
 }
+files["src/emulator/spec"] = files["spec"]
 files["lua/roc/meta"] = { -- declarations only
   ignore = { "121", "122", "131", "211", "212", "241" },
 }
