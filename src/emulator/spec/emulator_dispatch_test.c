@@ -1,5 +1,5 @@
-/* Runs dispatch packets on the emulator without ROCR, for spec/emulator/dispatch_spec.lua
- * (spec/support/dispatch.lua speaks with it).
+/* Runs dispatch packets on the emulator without ROCR, for dispatch_spec.lua
+ * (support/dispatch.lua speaks with it).
  *
  *   emulator_dispatch_test run              dispatches on stdin, what became of them on stdout
  *   emulator_dispatch_test names FILE       loads a code object as ROCR would, with a link map, and
@@ -186,7 +186,7 @@ static void run_dispatch(emu_gpu *gpu, emu_map *map, const uint8_t *code, uint32
 
 static int run_dispatches(void) {
   char name[33] = "";
-  if (read_word() != MAGIC) fail("this is no input of spec/support/dispatch.lua");
+  if (read_word() != MAGIC) fail("this is no input of support/dispatch.lua");
   read_bytes(name, 32);
   const emu_chip *chip = emu_chip_find(name);
   if (!chip) fail("the chip is not known");

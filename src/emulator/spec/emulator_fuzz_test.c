@@ -1,4 +1,4 @@
-/* Hands the emulator kernels that nobody compiled, for spec/emulator/fuzz_spec.lua: whatever the
+/* Hands the emulator kernels that nobody compiled, for fuzz_spec.lua: whatever the
  * bytes of code, descriptor and packet are, the dispatch ends, by a fault or by its stop flag.
  *
  *   emulator_fuzz_test CHIP SEED COUNT [FILE…]

@@ -1,4 +1,4 @@
-/* Everything the emulator allocates fails once, for spec/emulator/fuzz_spec.lua.
+/* Everything the emulator allocates fails once, for fuzz_spec.lua.
  *
  * A session of the thunk - memory, events, queues, a copy and a kernel - is repeated with the
  * first, the second, … allocation failing, until one comes through without meeting the failure. A

@@ -1,5 +1,5 @@
-/* Runs instructions on the emulator, one wavefront a case, for spec/emulator
- * (spec/support/emulator.lua speaks with it).
+/* Runs instructions on the emulator, one wavefront a case, for the files of this folder
+ * (support/emulator.lua speaks with it).
  *
  *   emulator_test run              cases on stdin, results on stdout: see read_case, write_result
  *   emulator_test describe         the same input; prints each case's instructions as decoded
@@ -90,7 +90,7 @@ typedef struct test {
 static test read_test(void) {
   test t = {0};
   char name[33] = "";
-  if (read_word() != MAGIC) fail("this is no input of spec/support/emulator.lua");
+  if (read_word() != MAGIC) fail("this is no input of support/emulator.lua");
   t.width = read_word();
   read_bytes(name, 32);
   t.chip = emu_chip_find(name);

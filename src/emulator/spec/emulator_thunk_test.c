@@ -1,5 +1,5 @@
 /* The emulator's thunk called as ROCR would call it, and as it would not, for
- * spec/emulator/thunk_spec.lua.
+ * thunk_spec.lua.
  *
  *   emulator_thunk_test CHECK    runs the check of that name; prints "ok"
  *   emulator_thunk_test          prints the checks' names */

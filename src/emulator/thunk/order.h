@@ -2,7 +2,7 @@
  * it.
  *
  * ROCR is not instrumented, so that a sanitizer sees only what our own atomic operations order.
- * spec/c/rocr_order.c, in front of ROCR, tells it of the signals and indices that the program
+ * spec/rocr_order.c, in front of ROCR, tells it of the signals and indices that the program
  * names. The signals and pointers of ROCR's own copies and fills nobody names: for those two words
  * stand. What the host did before it asked for a copy comes before each packet that begins later,
  * and what a queue did before a signal was told comes before the end of a call that has waited for
