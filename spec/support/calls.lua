@@ -21,12 +21,13 @@ local function objects(dir, found)
   return found
 end
 
--- The source of an object file, without "src/"; nil when it is none of ours, or one that is gone.
+-- The source of an object file, without "src/"; nil when it is not one of src/, or is left from a
+-- build of an earlier tree: the emulator's are in its own part of the build folder.
 local function source_of(object)
-  local path = object:match("/src/CMakeFiles/[^/]+%.dir/(.*)%.o$")
-    or object:match("/src/(emulator/)CMakeFiles/") and "emulator/"
-    .. object:match("/src/emulator/CMakeFiles/[^/]+%.dir/(.*)%.o$")
-  return path and lfs.attributes("src/" .. path) and path
+  local own = object:match("/src/emulator/CMakeFiles/[^/]+%.dir/(.*)%.o$")
+  local path = own and "emulator/" .. own or object:match("/src/CMakeFiles/[^/]+%.dir/(.*)%.o$")
+  if not path or not own and path:find("^emulator/") then return nil end
+  return lfs.attributes("src/" .. path) and path
 end
 
 ---@alias Uses table<string, table<string, string>> file -> file that it uses -> one symbol of it
