@@ -4,8 +4,7 @@ local calls = require "support.calls"
 local layers = require "lint.layers"
 
 -- Circles between folders that are left.  Each is a defect of the structure.
-local ACROSS = {
-}
+local ACROSS = {}
 
 -- folder -> circles of its files; those with a reason are recursion, because what the files work on
 -- is nested in itself; the others are defects of the structure.
