@@ -24,9 +24,9 @@ typedef enum roc_cg_stage {
 
 typedef struct roc_cg_options {
   const char *target;      /* a name that facts of base/target.h accept; validated */
-  uint32_t wave_size;      /* cpu: 32 or 64; amdgpu: 0 = the target's default */
+  uint32_t wave_size;      /* 32 or 64 where facts->default_wavefront is not 0; else 0 */
   int opt_level;           /* 0 … 3; -1: the default */
-  uint32_t object_version; /* amdgpu: code object version, 4 … 6; 0: the default, 5 */
+  uint32_t object_version; /* of a GPU's code object, 4 … 6; 0: the default, 5 */
   const char *symbol; /* of the kernel, in a dump; NULL: roc_NAME, on cpu what jit_load numbers */
 } roc_cg_options;
 

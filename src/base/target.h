@@ -1,9 +1,9 @@
 /* What a compile target is like: a struct of facts for each family of targets.
  *
  * This is all that the layers above know of a target. A family fills its struct in a file of its
- * own (base/cpu_facts.c, base/amdgpu_facts.c) and has a row in base/targets.def. Everything here is
- * constant and may be used by any thread. The facts of a name are looked up once for a
- * specialisation of a kernel, not at a launch. */
+ * own (base/FAMILY_facts.c) and has a row in base/targets.def. Everything here is constant and may
+ * be used by any thread. The facts of a name are looked up once for a specialisation of a kernel,
+ * not at a launch. */
 #ifndef ROC_BASE_TARGET_H
 #define ROC_BASE_TARGET_H
 
@@ -44,7 +44,7 @@ typedef struct roc_target_footprint {
 } roc_target_footprint;
 
 typedef struct roc_target_facts {
-  const char *family; /* "cpu", "amdgpu" */
+  const char *family; /* the name in targets.def */
 
   /* Whether `name` is a target of this family. */
   bool (*accepts)(const char *name);

@@ -85,7 +85,7 @@ struct roc_target {
   LLVMValueRef (*wave)(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args);
   /* A MATH function that math.c has no intrinsic for: class not EXACT. */
   LLVMValueRef (*math)(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);
-  /* Marks an atomic instruction on array `array` (AMDGPU's metadata).  May be NULL. */
+  /* Marks an atomic instruction on array `array` with metadata of the target.  May be NULL. */
   void (*mark_atomic)(roc_cg *cg, LLVMValueRef inst, uint32_t array);
   /* Whether the live items of a wavefront differ in a condition, both i1.  NULL: the target checks
    * by itself that items do not part around a barrier. */

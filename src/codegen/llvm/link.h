@@ -1,4 +1,4 @@
-/* Linking a relocatable AMDGPU object to the shared object that a GPU runtime loads, in this
+/* Linking a relocatable object to the shared object that a GPU runtime loads, in this
  * process, with lld. */
 #ifndef ROC_CODEGEN_LLVM_LINK_H
 #define ROC_CODEGEN_LLVM_LINK_H
