@@ -32,7 +32,6 @@ local INSIDE = {
       .. "lower_value", "expressions hold calls, whose functions hold statements" },
     { "print_lua print_lua_meet print_lua_stat", "statements hold statements" },
   },
-  jit = { { "kernel object" } },
 }
 
 describe("the object files", function()

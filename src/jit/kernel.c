@@ -14,8 +14,8 @@
 #include "jit/cache.h"
 #include "jit/compile.h"
 #include "jit/driver.h"
+#include "jit/fit.h"
 #include "jit/hint.h"
-#include "jit/object.h"
 
 /* ---- making and freeing ---- */
 

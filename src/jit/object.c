@@ -4,32 +4,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "ir/narrow_group_ids.h"
-#include "ir/check_elimination.h"
-#include "ir/optimize.h"
-#include "ir/loop_versioning.h"
 #include "jit/cache.h"
 #include "jit/compile.h"
-
-roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
-  roc_cg_options options = {.target = target, .opt_level = opt_level};
-  const roc_target_facts *facts = roc_target_facts_of(target);
-  if (facts) options.wave_size = facts->default_wavefront;
-  return options;
-}
-
-/* On a GPU launches are smaller, which proves more: (id - 1) * 4 + 4 does not wrap.  Leaving a loop
- * with a part of the wavefront is dear there; on a CPU checks are masked. */
-roc_status roc_jit_fit_target(roc_ir_module *module, const char *target, roc_error *err) {
-  const roc_target_facts *facts = roc_target_facts_of(target);
-  if (!facts || !facts->is_simt) return ROC_OK;
-  if (module->check) {
-    ROC_TRY(roc_ir_eliminate_checks_gpu(module, err));
-    ROC_TRY(roc_ir_version_launch(module, err));
-  }
-  ROC_TRY(roc_ir_narrow_group_ids(module, err));
-  return roc_ir_dce(module, err);
-}
+#include "jit/fit.h"
 
 static roc_status build(roc_jit_kernel *k, roc_ir_module *module, const roc_cg_options *options,
                         roc_codeobj **out_object, roc_error *err) {

@@ -22,10 +22,4 @@ roc_status roc_jit_resources_of(const roc_codeobj *object, uint32_t workgroup,
                                 const roc_target_facts **out_facts, roc_target_resources *out,
                                 roc_error *err);
 
-/* What a target asks of the IR beyond what is done for all; before compiling or printing for it. */
-roc_status roc_jit_fit_target(roc_ir_module *module, const char *target, roc_error *err);
-
-/* Options for `target` as a launch would have them. */
-roc_cg_options roc_jit_options_for(const char *target, int opt_level);
-
 #endif

@@ -9,6 +9,7 @@
 #include "bindings/support/unknown.h"
 #include "frontend/types/signature.h"
 #include "jit/driver.h"
+#include "jit/fit.h"
 #include "jit/object.h"
 
 #define META_CODE_OBJECT "roc.CodeObject"

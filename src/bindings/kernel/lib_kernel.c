@@ -10,6 +10,7 @@
 #include "bindings/support/unknown.h"
 #include "frontend/types/signature.h"
 #include "jit/driver.h"
+#include "jit/fit.h"
 #include "jit/object.h"
 
 roc_kernel_box *roc_check_kernel(lua_State *L, int arg) {
