@@ -35,6 +35,26 @@ describe("the docs", function()
     assert_none(complaints)
   end)
 
+  it("declare and explain every function of kernels, which the host has as well", function()
+    local meta, page = all_text("lua/roc/meta", "%.lua$"), files.read("docs/kernel-language.md")
+    local complaints, count = {}, 0
+    for path in files.read("src/frontend/types/builtin.def"):gmatch(
+      '\nROC_BUILTIN%([%w_]+,%s*"roc%.([%w_.]+)"') do
+      count = count + 1
+      local name, value = path:match("[%w_]+$"), require "roc"
+      for part in path:gmatch("[%w_]+") do value = value and value[part] end
+      if not value then complaints[#complaints + 1] = ("roc.%s is nil"):format(path) end
+      if not meta:find("%f[%w_]" .. name .. "%f[^%w_]") then
+        complaints[#complaints + 1] = ("roc.%s is not in lua/roc/meta"):format(path)
+      end
+      if not page:find("%f[%w_]" .. name .. "%f[^%w_]") then
+        complaints[#complaints + 1] = ("roc.%s is not in docs/kernel-language.md"):format(path)
+      end
+    end
+    assert.is_true(count > 0)
+    assert_none(complaints)
+  end)
+
   it("list every diagnostic", function()
     local docs, count, complaints = files.read("docs/diagnostics.md"), 0, {}
     for name in files.read("src/frontend/diag.def"):gmatch('\nROC_DIAG%([%w_]+,%s*"([^"]+)"') do

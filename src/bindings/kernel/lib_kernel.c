@@ -11,7 +11,6 @@
 #include "frontend/types/signature.h"
 #include "jit/driver.h"
 #include "jit/fit.h"
-#include "jit/object.h"
 
 roc_kernel_box *roc_check_kernel(lua_State *L, int arg) {
   roc_kernel_box *box = luaL_checkudata(L, arg, ROC_META_KERNEL);
