@@ -18,8 +18,6 @@ local ALLOWED = {
   ["src/testing/testing.h"] = { "amdgpu" },
   -- Left: what shared code of codegen does for one family.
   ["src/codegen/compile.c"] = { "amdgpu" }, -- files of the device library
-  ["src/codegen/join.c"] = { "amdgpu" }, -- frames that are too large
-  ["src/codegen/llvm/emit.c"] = { "amdgpu" }, -- likewise
   ["src/codegen/llvm/machine.c"] = { "amdgpu" }, -- options of LLVM
 }
 
