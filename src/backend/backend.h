@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "ir/ir.h"
 
-enum { ROC_CODEGEN_ABI = 6, ROC_CG_FINGERPRINT_BYTES = 4096, ROC_CG_FILES_BYTES = 8192 };
+enum { ROC_CODEGEN_ABI = 7, ROC_CG_FINGERPRINT_BYTES = 4096, ROC_CG_FILES_BYTES = 8192 };
 
 typedef enum roc_cg_stage {
   ROC_CG_LLVM,
@@ -27,8 +27,19 @@ typedef struct roc_cg_options {
   uint32_t wave_size;      /* 32 or 64 where facts->default_wavefront is not 0; else 0 */
   int opt_level;           /* 0 … 3; -1: the default */
   uint32_t object_version; /* of a GPU's code object, 4 … 6; 0: the default, 5 */
-  const char *symbol; /* of the kernel, in a dump; NULL: roc_NAME, on cpu what jit_load numbers */
+  const char *symbol;  /* of the kernel, in a dump; NULL: roc_NAME, on cpu what jit_load numbers */
+  uint64_t quirks_off; /* bits of the rows of `quirks` that are off; 0 but in the specs */
 } roc_cg_options;
+
+/* A known defect of LLVM or of the device library, which the code generator works around. */
+typedef struct roc_cg_quirk {
+  const char *name;
+  const char *family; /* of targets; NULL: all */
+  const char *kind;   /* "rewrite", "option", "feature", "other" */
+  uint32_t number;    /* of llvm-project's pull request or issue; 0: not known */
+  const char *targets, *versions, *what;
+  const char *spec, *title; /* of the case that shows it */
+} roc_cg_quirk;
 
 typedef struct roc_cg_times {
   double build_ms, verify_ms, opt_ms, emit_ms;
@@ -79,6 +90,9 @@ typedef struct roc_codegen_api {
   /* The most threads that were ever in one of the functions that work with LLVM at the same moment.
    */
   uint32_t (*most_at_once)(void);
+  /* The rows of known defects; their bits in roc_cg_options.quirks_off are those of their places.
+   */
+  const roc_cg_quirk *(*quirks)(uint32_t *out_count);
 } roc_codegen_api;
 
 /* The one exported symbol. */

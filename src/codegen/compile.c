@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "codegen/core/cg.h"
+#include "codegen/core/quirk_table.h"
 #include "codegen/amdgpu/devlib.h"
 #include "codegen/llvm/link.h"
 #include "codegen/llvm/machine.h"
@@ -72,10 +73,16 @@ roc_status roc_cg_fingerprint(const roc_cg_options *options, char *out, roc_erro
   char *cpu = LLVMGetTargetMachineCPU(machine->tm);
   char *features = LLVMGetTargetMachineFeatureString(machine->tm);
   roc_machine_give(machine);
-  int len = snprintf(out, ROC_CG_FINGERPRINT_BYTES, "roclua %s; LLVM %u.%u.%u; ocml %s; %s; %s",
-                     self, major, minor, patch, library, cpu, features);
+  roc_str quirks = ROC_STR_INIT;
+  roc_quirk_list(target->facts->family, options->quirks_off, &quirks);
+  bool is_whole = !quirks.failed;
+  int len =
+      snprintf(out, ROC_CG_FINGERPRINT_BYTES, "roclua %s; LLVM %u.%u.%u; ocml %s; quirks%s; %s; %s",
+               self, major, minor, patch, library, roc_str_text(&quirks), cpu, features);
+  roc_str_deinit(&quirks);
   LLVMDisposeMessage(cpu);
   LLVMDisposeMessage(features);
+  if (!is_whole) return roc_fail(err, ROC_OOM, "out of memory for a fingerprint");
   if (len >= 0 && len < ROC_CG_FINGERPRINT_BYTES) return ROC_OK;
   return roc_fail(err, ROC_UNSUPPORTED, "this processor's features do not fit a fingerprint");
 }

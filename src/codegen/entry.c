@@ -1,6 +1,7 @@
 /* The one symbol of the compiler's shared object.  Whatever works with LLVM does so between
  * roc_llvm_lock_shared and roc_llvm_unlock_shared. */
 #include "codegen/compile.h"
+#include "codegen/core/quirk_table.h"
 #include "codegen/cpu/jit.h"
 #include "codegen/join.h"
 #include "codegen/llvm/llvm_lock.h"
@@ -65,6 +66,7 @@ static const roc_codegen_api api = {
     .jit_load = jit_load,
     .jit_unload = jit_unload,
     .most_at_once = roc_llvm_lock_most,
+    .quirks = roc_quirk_rows,
 };
 
 __attribute__((visibility("default"))) const roc_codegen_api *roc_codegen_entry(void) {

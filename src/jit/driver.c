@@ -213,6 +213,26 @@ roc_status roc_jit_join(const roc_cg_part *parts, uint32_t nparts, const roc_cg_
   return ROC_OK;
 }
 
+/* ---- quirks ---- */
+
+static _Atomic uint64_t quirks_off;
+
+void roc_jit_set_quirks_off(uint64_t bits) {
+  quirks_off = bits;
+}
+
+uint64_t roc_jit_quirks_off(void) {
+  return quirks_off;
+}
+
+roc_status roc_jit_quirks(const roc_cg_quirk **out_rows, uint32_t *out_count, roc_error *err) {
+  ROC_TRY(open_backend(err));
+  *out_rows = backend->quirks(out_count);
+  return ROC_OK;
+}
+
+/* ---- names ---- */
+
 bool roc_jit_stage_from_name(const char *name, roc_cg_stage *out) {
   static const struct {
     const char *name;

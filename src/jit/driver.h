@@ -41,6 +41,14 @@ roc_status roc_jit_dump(const roc_ir_module *module, const roc_cg_options *optio
 roc_status roc_jit_join(const roc_cg_part *parts, uint32_t nparts, const roc_cg_options *options,
                         roc_str *out, roc_error *err);
 
+/* The rows of known defects, as roc_codegen_api has them. */
+roc_status roc_jit_quirks(const roc_cg_quirk **out_rows, uint32_t *out_count, roc_error *err);
+
+/* For the specs: the rows that are off in compiles from now on, as in roc_cg_options, which whoever
+ * fills these asks for.  Any thread. */
+void roc_jit_set_quirks_off(uint64_t bits);
+uint64_t roc_jit_quirks_off(void);
+
 /* "llvm", "llvm.opt", "asm", "obj", "bitcode"; false when there is no such stage. */
 bool roc_jit_stage_from_name(const char *name, roc_cg_stage *out);
 

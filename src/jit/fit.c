@@ -6,9 +6,11 @@
 #include "ir/loop_versioning.h"
 #include "ir/narrow_group_ids.h"
 #include "ir/optimize.h"
+#include "jit/driver.h"
 
 roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
-  roc_cg_options options = {.target = target, .opt_level = opt_level};
+  roc_cg_options options = {
+      .target = target, .opt_level = opt_level, .quirks_off = roc_jit_quirks_off()};
   const roc_target_facts *facts = roc_target_facts_of(target);
   if (facts) options.wave_size = facts->default_wavefront;
   return options;

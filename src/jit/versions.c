@@ -17,9 +17,11 @@
 
 enum { MAX_NOTE_BYTES = 1 << 20 }; /* some hundreds, and the environment's paths */
 
-/* Where the compiler is opened in any case, a note saves nothing. */
+/* Where the compiler is opened in any case, a note saves nothing.  A note is found by the target
+ * alone, so it is kept for compiles with all quirks on. */
 static bool is_noted(const roc_cg_options *options) {
   const roc_target_facts *facts = roc_target_facts_of(options->target);
+  if (options->quirks_off) return false;
   return !facts || !facts->is_loaded_by_compiler;
 }
 

@@ -180,6 +180,7 @@ static int open_core(lua_State *L) {
   luaL_newlib(L, testing_functions);
   roc_testing_add_code(L);
   roc_testing_add_amdgpu(L);
+  roc_testing_add_quirks(L);
   lua_setfield(L, -2, "testing");
   return 1;
 }

@@ -20,4 +20,8 @@ void roc_testing_add_amdgpu(lua_State *L);
 /* Pushes nil, the message and the name of the status: what a function returns that failed. */
 int roc_testing_push_failure(lua_State *L, const roc_error *err);
 
+/* Adds the functions about the defects of LLVM to the table on the top of the stack, and turns off
+ * what the environment says. */
+void roc_testing_add_quirks(lua_State *L);
+
 #endif

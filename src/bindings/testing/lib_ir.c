@@ -131,7 +131,8 @@ static int ir_optimize(lua_State *L) {
 /* ir_dump(text, target, stage) -> the code generator's "llvm", "llvm.opt" or "asm", as the IR
  * stands. */
 static int ir_dump(lua_State *L) {
-  roc_cg_options options = {.target = luaL_checkstring(L, 2), .opt_level = -1};
+  roc_cg_options options = {
+      .target = luaL_checkstring(L, 2), .opt_level = -1, .quirks_off = roc_jit_quirks_off()};
   roc_cg_stage stage;
   const char *name = luaL_checkstring(L, 3);
   luaL_argcheck(L, roc_jit_stage_from_name(name, &stage), 3, "llvm, llvm.opt or asm expected");

@@ -1,17 +1,17 @@
-/* Values on their way to where ways meet: two of LLVM 22's mistakes with phis, kept from happening.
+/* Operands of phis that LLVM miscompiles (quirks.def).
  *
- * Constants. One of 64 bits that several phis take from the same block LLVM makes once, in the kind
- * of register that the first of these phis needs. When that is a vector register and another phi is
- * the same for all work-items, it turns the copy between the two into an s_mov_b64 of the constant,
- * of which the instruction keeps 32 bits: of two variables that begin as -100 one begins as
- * 4294967196. So those phis get a value that LLVM does not know to be a constant, the same for all
- * work-items in any case.
+ * PHI_CONSTANT. LLVM makes a constant of 64 bits that several phis take from the same block once,
+ * in the kind of register that the first of these phis needs. When that is a vector register and
+ * another phi is the same for all work-items, the copy between the two becomes an s_mov_b64 of the
+ * constant, of which the instruction keeps 32 bits: of two variables that begin as -100 one begins
+ * as 4294967196. So those phis get a value that LLVM does not know to be a constant, the same for
+ * all work-items in any case.
  *
- * Values that cost nothing to make (a conversion of 32 to 64 bits). Where a phi takes one from a
- * block, the structurizer makes it earlier and lets it take the place of a value that it had left
- * open, on the way around the block. It means an if with an else; but where a third way, such as
- * that out of a loop, leads either to the phi or through the block, the phi then has the third
- * way's value behind the block, too. So there the value costs a little. */
+ * PHI_FREE_VALUE. It concerns values that cost nothing to make (a conversion of 32 to 64 bits).
+ * Where a phi takes one from a block, the structurizer makes it earlier, in place of a value that
+ * it had left open on the path around the block. It means an if with an else; but where a third
+ * path, such as that out of a loop, leads either to the phi or through the block, the phi then has
+ * the third path's value after the block, too. So there the value costs an instruction. */
 #include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
 
@@ -218,12 +218,16 @@ static bool keep_values_in_place(roc_cg *cg, LLVMValueRef fn, LLVMBuilderRef b) 
 }
 
 roc_status roc_amdgpu_repair_phis(roc_cg *cg, roc_error *err) {
+  uint64_t off = cg->options->quirks_off;
   bool has_room = true;
   LLVMBuilderRef b = LLVMCreateBuilderInContext(cg->ctx);
   for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn && has_room;
        fn = LLVMGetNextFunction(fn)) {
     if (LLVMIsDeclaration(fn)) continue;
-    has_room = part_constants(cg, fn, b) && keep_values_in_place(cg, fn, b);
+    if (roc_quirk_is_on(off, ROC_QUIRK_PHI_CONSTANT)) has_room = part_constants(cg, fn, b);
+    if (has_room && roc_quirk_is_on(off, ROC_QUIRK_PHI_FREE_VALUE)) {
+      has_room = keep_values_in_place(cg, fn, b);
+    }
   }
   LLVMDisposeBuilder(b);
   if (has_room) return ROC_OK;

@@ -1,11 +1,12 @@
-/* Rewrites what LLVM would get wrong (amdgpu/repair.h).  The optimiser would turn it back, so this
- * runs behind it. */
+/* Rewrites what LLVM would get wrong (amdgpu/repair.h).  The optimiser would undo the rewrites, so
+ * they are made after it. */
 #include "codegen/amdgpu/repair.h"
 
 #include <llvm-c/DebugInfo.h>
 
 static bool repair(roc_cg *cg, LLVMBuilderRef b, const roc_amdgpu_form *form, LLVMValueRef inst) {
   for (; form->matches; form++) {
+    if (!roc_quirk_is_on(cg->options->quirks_off, form->quirk)) continue;
     if (!form->matches(cg, inst)) continue;
     LLVMPositionBuilderBefore(b, inst);
     LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(inst));

@@ -1,4 +1,4 @@
-/* Forms for which LLVM 22 makes wrong AMDGPU code, and the forms that they are given instead. */
+/* Forms of IR for which LLVM makes wrong AMDGPU code (quirks.def), and what they are rewritten to. */
 #ifndef ROC_CODEGEN_AMDGPU_REPAIR_H
 #define ROC_CODEGEN_AMDGPU_REPAIR_H
 
@@ -8,11 +8,12 @@
 
 /* Rewrites an instruction that has the form.  New instructions go before it. */
 typedef struct roc_amdgpu_form {
+  roc_quirk quirk;
   bool (*matches)(roc_cg *cg, LLVMValueRef inst);
   void (*rewrite)(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst);
 } roc_amdgpu_form;
 
-/* Each ends in one without functions. */
+/* Each ends in one without `matches`. */
 extern const roc_amdgpu_form roc_amdgpu_float_forms[], roc_amdgpu_integer_forms[];
 
 static inline void roc_amdgpu_replace(LLVMValueRef inst, LLVMValueRef by) {

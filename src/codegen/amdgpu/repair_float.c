@@ -1,19 +1,14 @@
-/* Forms of floating point (amdgpu/repair.h).
+/* Forms of floating point (amdgpu/repair.h), by their rows of quirks.def.  What they become:
  *
- *   ballot(x < y or x > y)  is taken for one of "not equal", which also holds for NaN. Instead: a
- *                           ballot of "both are numbers" and one of "not equal".
- *   (x < 5 or x > 5) ? y : 5  likewise, with x for the 5 (llvm-project pull request 213029).
- *                           Instead: the same choice between the bits of the two.
+ *   ORDERED_NE_BALLOT  a ballot of "both are numbers" and one of "not equal".
+ *   ORDERED_NE_SELECT  the same choice between the bits of the two.
  *
  * The others get the sign of a zero wrong; where that does not count (fastmath) they stay:
  *
- *   fsub 0.0, x             is taken for -x where the user of the difference has source modifiers:
- *                           0.0 - 0.0 becomes -0.0. Instead: x == 0 ? 0.0 : -x.
- *   x < 0.0 ? x : 0.0       becomes v_min, which orders -0.0 below 0.0, where the comparison holds
- *                           them equal. Instead: the same choice between the bits of the two.
- *   (half)(x * y)           becomes v_fma_mixlo with 0.0 added, so that a product of -0.0 is 0.0.
- *                           Instead: the product by itself, made canonical (which it is: no
- *                           instruction), and then rounded. */
+ *   ZERO_MINUS         x == 0 ? 0.0 : -x.
+ *   MIN_OF_ZEROS       the same choice between the bits of the two.
+ *   PRODUCT_TO_HALF    the product by itself, made canonical (which it is: no instruction), and then
+ *                      rounded. */
 #include "codegen/amdgpu/repair.h"
 
 static bool keeps_zero_signs(LLVMValueRef inst) {
@@ -71,14 +66,24 @@ static bool chooses_constant(LLVMValueRef inst, LLVMValueRef condition, LLVMValu
          (LLVMIsAConstantFP(no) && (no == left || no == right));
 }
 
-static bool is_choice(roc_cg *cg, LLVMValueRef inst) {
+/* The comparison that a select of floats goes by; NULL: none. */
+static LLVMValueRef select_comparison(LLVMValueRef inst) {
+  if (LLVMGetInstructionOpcode(inst) != LLVMSelect || !is_real_type(LLVMTypeOf(inst))) return NULL;
+  return LLVMIsAFCmpInst(LLVMGetOperand(inst, 0));
+}
+
+static bool is_min_or_max(roc_cg *cg, LLVMValueRef inst) {
   (void)cg;
-  if (LLVMGetInstructionOpcode(inst) != LLVMSelect || !is_real_type(LLVMTypeOf(inst))) return false;
-  LLVMValueRef condition = LLVMIsAFCmpInst(LLVMGetOperand(inst, 0));
-  if (!condition) return false;
-  LLVMValueRef left = LLVMGetOperand(condition, 0), right = LLVMGetOperand(condition, 1);
-  return (keeps_zero_signs(inst) && chooses_compared(inst, left, right)) ||
-         chooses_constant(inst, condition, left, right);
+  LLVMValueRef condition = select_comparison(inst);
+  return condition && keeps_zero_signs(inst) &&
+         chooses_compared(inst, LLVMGetOperand(condition, 0), LLVMGetOperand(condition, 1));
+}
+
+static bool is_choice_of_constant(roc_cg *cg, LLVMValueRef inst) {
+  (void)cg;
+  LLVMValueRef condition = select_comparison(inst);
+  return condition && chooses_constant(inst, condition, LLVMGetOperand(condition, 0),
+                                       LLVMGetOperand(condition, 1));
 }
 
 static void rewrite_choice(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
@@ -158,9 +163,10 @@ static void rewrite_ballot(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
 }
 
 const roc_amdgpu_form roc_amdgpu_float_forms[] = {
-    {is_negation_of_zero, rewrite_zero_less},
-    {is_choice, rewrite_choice},
-    {is_product_to_half, rewrite_product_to_half},
-    {is_ballot_of_less_or_greater, rewrite_ballot},
-    {NULL, NULL},
+    {ROC_QUIRK_ZERO_MINUS, is_negation_of_zero, rewrite_zero_less},
+    {ROC_QUIRK_MIN_OF_ZEROS, is_min_or_max, rewrite_choice},
+    {ROC_QUIRK_ORDERED_NE_SELECT, is_choice_of_constant, rewrite_choice},
+    {ROC_QUIRK_PRODUCT_TO_HALF, is_product_to_half, rewrite_product_to_half},
+    {ROC_QUIRK_ORDERED_NE_BALLOT, is_ballot_of_less_or_greater, rewrite_ballot},
+    {.matches = NULL},
 };

@@ -1,19 +1,10 @@
-/* Forms of integers (amdgpu/repair.h). Numbers are those of llvm-project's pull requests.
+/* Forms of integers (amdgpu/repair.h), by their rows of quirks.def.  What they become:
  *
- *   x | y, 64 bits          where one half of y is known to be all ones, that half of the result
- *                           becomes x's (189655). Instead: the other half by itself, and the ones
- *                           as a constant.
- *   x >> 8 of an int16      with the sign becomes the second byte of a register, whose sign then
- *                           fills 32 bits, the upper 16 of which are to be zeros (198491). Instead:
- *                           a shift of 32 bits.
- *   bytes of x >> 8         with the sign, put together in another order by or: v_perm, which takes
- *                           others of x for those above its top. Instead: a shift of which LLVM
- *                           does not know that it is one.
- *   x / y of 23, 24 bits    is done in float32, whose quotients can be one too large (201186).
- *                           Instead: one of 32 bits of which LLVM does not know that.
- *   whether x + y wraps     in 64 bits: where the upper half of y is known to be 0 and that of x is
- *                           a sum or product itself, the carry is that of the latter (204362).
- *                           Instead: a comparison that LLVM cannot join with the sum. */
+ *   OR_OF_ONES         the half that is not known by itself, and the ones as a constant.
+ *   INT16_HIGH_BYTE    a shift of 32 bits.
+ *   BYTES_OF_SHIFT     a shift of which LLVM does not know that it is one.
+ *   DIVISION_BY_FLOAT  a division of 32 bits, of which LLVM does not know how many are used.
+ *   CARRY_OF_SUM       a comparison that LLVM cannot join with the sum. */
 #include "codegen/amdgpu/repair.h"
 #include "codegen/llvm/known.h"
 
@@ -273,11 +264,11 @@ static void rewrite_saturating(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) 
 }
 
 const roc_amdgpu_form roc_amdgpu_integer_forms[] = {
-    {is_long_or, rewrite_long_or},
-    {is_high_byte, rewrite_high_byte},
-    {is_byte_shift, rewrite_byte_shift},
-    {is_division, rewrite_division},
-    {is_carry, rewrite_carry},
-    {is_saturating, rewrite_saturating},
-    {NULL, NULL},
+    {ROC_QUIRK_OR_OF_ONES, is_long_or, rewrite_long_or},
+    {ROC_QUIRK_INT16_HIGH_BYTE, is_high_byte, rewrite_high_byte},
+    {ROC_QUIRK_BYTES_OF_SHIFT, is_byte_shift, rewrite_byte_shift},
+    {ROC_QUIRK_DIVISION_BY_FLOAT, is_division, rewrite_division},
+    {ROC_QUIRK_CARRY_OF_SUM, is_carry, rewrite_carry},
+    {ROC_QUIRK_CARRY_OF_SUM, is_saturating, rewrite_saturating},
+    {.matches = NULL},
 };

@@ -42,13 +42,25 @@ static roc_status check_options(const roc_cg_options *options, roc_error *err) {
                   chip->wave_size, options->wave_size);
 }
 
-/* Instructions that LLVM 22 chooses where they are wrong: v_bitop3, with its operands in another
- * order where a part of the expression has other uses (llvm-project pull requests 198373, 198556),
- * and v_dot4, for sums of which an addend is no product but made of one (198412). */
-#define UNWANTED "-bitop3-insts,-dot7-insts"
+/* Features whose instructions LLVM chooses where they are wrong. */
+static const struct {
+  roc_quirk quirk;
+  const char *feature;
+} unwanted[] = {{ROC_QUIRK_BITOP3, "-bitop3-insts"}, {ROC_QUIRK_DOT4, "-dot7-insts"}};
+
+enum { UNWANTED_BYTES = 64 };
+
+static void add_unwanted(uint64_t quirks_off, char *features, size_t size) {
+  size_t len = strlen(features);
+  for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++) {
+    if (!roc_quirk_is_on(quirks_off, unwanted[i].quirk)) continue;
+    len +=
+        (size_t)snprintf(features + len, size - len, "%s%s", len ? "," : "", unwanted[i].feature);
+  }
+}
 
 static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *err) {
-  char chosen[ROC_GPU_FEATURES_BYTES], features[ROC_GPU_FEATURES_BYTES + sizeof UNWANTED];
+  char chosen[ROC_GPU_FEATURES_BYTES], features[ROC_GPU_FEATURES_BYTES + UNWANTED_BYTES];
   const roc_gpu_chip *chip = roc_gpu_chip_find(options->target, chosen);
   LLVMTargetRef target;
   char *message = NULL;
@@ -57,7 +69,8 @@ static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *er
     LLVMDisposeMessage(message);
     return NULL;
   }
-  snprintf(features, sizeof features, "%s%s" UNWANTED, chosen, *chosen ? "," : "");
+  snprintf(features, sizeof features, "%s", chosen);
+  add_unwanted(options->quirks_off, features, sizeof features);
   LLVMTargetMachineRef tm = LLVMCreateTargetMachine(target, TRIPLE, chip->name, features,
                                                     codegen_level(options->opt_level), LLVMRelocPIC,
                                                     LLVMCodeModelDefault);
@@ -150,10 +163,11 @@ static void describe(roc_cg *cg, roc_codeobj *object) {
   object->shared_bytes = (uint32_t)roc_amdgpu_state_of(cg)->shared_bytes;
 }
 
-/* ocml's expm1 and log1p lose the sign of a zero; both have the sign of their argument. */
+/* For ROC_QUIRK_OCML_ZERO_SIGN: both functions have the sign of their argument. */
 static LLVMValueRef keep_sign(roc_cg *cg, roc_ir_math which, LLVMValueRef result, LLVMValueRef x) {
   bool loses = which == ROC_IR_MATH_EXPM1 || which == ROC_IR_MATH_LOG1P;
   if (!loses || cg->ir->fastmath) return result;
+  if (!roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_OCML_ZERO_SIGN)) return result;
   LLVMTypeRef type = LLVMTypeOf(result);
   LLVMValueRef args[2] = {result, x};
   return roc_cg_intrinsic(cg, "llvm.copysign", &type, 1, args, 2);
@@ -170,7 +184,7 @@ static LLVMValueRef call_ocml(roc_cg *cg, const char *libm, roc_value_type type,
   return LLVMBuildCall2(cg->b, fn_type, fn, args, arity, "");
 }
 
-/* ocml's tgamma_f32 gives 0 below about -32, where the true value is still a normal number. */
+/* For ROC_QUIRK_OCML_TGAMMA. */
 static LLVMValueRef narrow_gamma(roc_cg *cg, LLVMValueRef x) {
   LLVMTypeRef wide = roc_cg_value_type(cg, ROC_VT_F64);
   LLVMValueRef arg = LLVMBuildFPExt(cg->b, x, wide, "");
@@ -178,10 +192,11 @@ static LLVMValueRef narrow_gamma(roc_cg *cg, LLVMValueRef x) {
   return LLVMBuildFPTrunc(cg->b, result, LLVMTypeOf(x), "");
 }
 
-/* What LLVM knows of an argument it would compute with its own exponentials and reciprocals, or
- * with the ones of the host, which are not the GPU's. */
+/* For ROC_QUIRK_OCML_FOLDED: what LLVM knows of an argument it would compute with its own
+ * exponentials and reciprocals, or with the ones of the host, which are not the GPU's. */
 static void hide_arguments(roc_cg *cg, unsigned arity, LLVMValueRef *args) {
-  if (cg->ir->fastmath) return;
+  bool is_on = roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_OCML_FOLDED);
+  if (cg->ir->fastmath || !is_on) return;
   for (unsigned i = 0; i < arity; i++) args[i] = roc_amdgpu_opaque(cg, cg->b, args[i]);
 }
 
@@ -190,7 +205,9 @@ static LLVMValueRef math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLV
   const char *libm = roc_ir_math_table[which].libm;
   unsigned arity = roc_ir_math_table[which].arity;
   hide_arguments(cg, arity, args);
-  if (which == ROC_IR_MATH_GAMMA && type == ROC_VT_F32) return narrow_gamma(cg, args[0]);
+  bool is_wrong = which == ROC_IR_MATH_GAMMA && type == ROC_VT_F32 &&
+                  roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_OCML_TGAMMA);
+  if (is_wrong) return narrow_gamma(cg, args[0]);
   LLVMValueRef result = call_ocml(cg, libm, type, arity, args);
   return keep_sign(cg, which, result, args[0]);
 }

@@ -29,13 +29,13 @@ static void build_fence(roc_cg *cg, LLVMAtomicOrdering ordering, const char *syn
   if (memory == SCOPE_GLOBAL) restrict_fence(cg, fence, "global");
 }
 
-/* A release on gfx94x writes the cache back, for which LLVM 22 does not wait unless a store is on
- * its way (llvm-project pull request 178316). */
+/* For ROC_QUIRK_RELEASE_WAIT. */
 static void wait_for_stores(roc_cg *cg) {
   enum { VMCNT_0_ONLY = 0x0f70 };
   uint32_t version = roc_amdgpu_state_of(cg)->chip->isa_version;
   LLVMValueRef counters = roc_cg_i32(cg, VMCNT_0_ONLY);
   if (version < 9400 || version >= 10000) return;
+  if (!roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_RELEASE_WAIT)) return;
   roc_cg_intrinsic(cg, "llvm.amdgcn.s.waitcnt", NULL, 0, &counters, 1);
 }
 
@@ -351,23 +351,32 @@ static LLVMValueRef join_pieces(roc_cg *cg, LLVMValueRef low, LLVMValueRef high)
   return LLVMBuildBitCast(cg->b, pieces, cg->t.i64, "");
 }
 
-/* In scalar registers that nothing else has. LLVM 22 gives one vector register to equal constants
- * inside and outside of the whole wavefront's instructions, and to what a constant outside becomes
- * a part of; then the instructions inside overwrite that in lanes that are not live. */
+/* In scalar registers that nothing else has (ROC_QUIRK_WHOLE_WAVE_CONSTANT): LLVM would give one
+ * vector register to equal constants inside and outside of the whole wavefront's instructions, and
+ * to what a constant outside becomes a part of. Then the instructions inside overwrite that in
+ * lanes that are not live. */
 static void opaque_identity(roc_cg *cg, reduction *r, LLVMValueRef bits) {
+  bool is_on = roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_WHOLE_WAVE_CONSTANT);
   for (uint32_t n = 0; n < (LLVMTypeOf(bits) == cg->t.i32 ? 1 : 2); n++) {
-    r->nothing[n] = roc_amdgpu_opaque_scalar(cg->b, piece_of(cg, bits, n));
+    LLVMValueRef piece = piece_of(cg, bits, n);
+    r->nothing[n] = is_on ? roc_amdgpu_opaque_scalar(cg->b, piece) : piece;
   }
 }
 
-/* The value goes through empty assembly, so that it is made before: a ballot reads EXEC, and LLVM
- * 22 would read it among the instructions for which that is the whole wavefront. */
-static LLVMValueRef enter_whole_wave(roc_cg *cg, const reduction *r, LLVMValueRef bits) {
+/* The value by way of empty assembly, so that it is made before the instructions for which EXEC is
+ * the whole wavefront (ROC_QUIRK_WHOLE_WAVE_BALLOT): a ballot reads EXEC. */
+static LLVMValueRef make_before(roc_cg *cg, LLVMValueRef bits) {
+  if (!roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_WHOLE_WAVE_BALLOT)) return bits;
   LLVMTypeRef type = LLVMTypeOf(bits), same = LLVMFunctionType(type, &type, 1, 0);
   LLVMValueRef made = LLVMGetInlineAsm(same, "", 0, "=v,0", 4, 1, 0, LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildCall2(cg->b, same, made, &bits, 1, "");
+}
+
+static LLVMValueRef enter_whole_wave(roc_cg *cg, const reduction *r, LLVMValueRef bits) {
+  LLVMTypeRef type = LLVMTypeOf(bits);
   bool is_one = type == cg->t.i32;
   LLVMValueRef nothing = is_one ? r->nothing[0] : join_pieces(cg, r->nothing[0], r->nothing[1]);
-  LLVMValueRef args[2] = {LLVMBuildCall2(cg->b, same, made, &bits, 1, ""), nothing};
+  LLVMValueRef args[2] = {make_before(cg, bits), nothing};
   return roc_cg_intrinsic(cg, "llvm.amdgcn.set.inactive", &type, 1, args, 2);
 }
 

@@ -154,7 +154,9 @@ static LLVMValueRef atomic_load(roc_cg *cg, const atomic_op *a) {
 static LLVMValueRef atomic_store(roc_cg *cg, const atomic_op *a) {
   LLVMValueRef store = LLVMBuildStore(cg->b, a->value[0], a->ptr);
   LLVMSetOrdering(store, LLVMAtomicOrderingMonotonic);
-  LLVMSetVolatile(store, cg->target->splits_stores);
+  bool is_split = cg->target->splits_stores &&
+                  roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_SPLIT_ATOMIC_STORE);
+  LLVMSetVolatile(store, is_split);
   LLVMSetAtomicSyncScopeID(store, scope_id(cg, scope_of(cg, a)));
   return NULL;
 }

@@ -8,6 +8,7 @@
 #ifndef ROC_CODEGEN_CORE_CG_H
 #define ROC_CODEGEN_CORE_CG_H
 
+#include "codegen/core/quirk.h"
 #include "codegen/core/target.h"
 
 typedef struct roc_cg_types {

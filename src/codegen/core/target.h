@@ -26,9 +26,7 @@ struct roc_target {
   /* LLVM sync scopes of atomics on global and on shared memory, and of what the host reads (fault
    * record, print buffer). */
   const char *device_scope, *group_scope, *system_scope;
-  /* LLVM 22 makes two stores of an atomic one whose halves were put together (llvm-project pull
-   * request 199592); it leaves volatile ones whole. */
-  bool splits_stores;
+  bool splits_stores; /* ROC_QUIRK_SPLIT_ATOMIC_STORE is this target's */
 
   /* Whether option name `name` is one of this target's. */
   bool (*accepts)(const char *name);

@@ -86,7 +86,7 @@ static bool add_helpers(LLVMOrcJITDylibRef dylib) {
 /* libmvec is missing on machines that have no vector math; kernels are compiled for what is there,
  * so its absence shows only when one is loaded that was compiled elsewhere. */
 static void open_jit(void) {
-  roc_machine_prepare();
+  roc_machine_prepare(0);
   if (!succeeded(LLVMOrcCreateLLJIT(&jit, NULL))) return;
   LLVMOrcJITDylibRef dylib = LLVMOrcLLJITGetMainJITDylib(jit);
   bool ok =

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "codegen/core/quirk_table.h"
 
 enum { MOST_IDLE = 16 };
 
@@ -23,19 +24,29 @@ void roc_machine_set_targets(const roc_target *const *all, unsigned count) {
   ntargets = count;
 }
 
+static uint64_t options_off; /* the quirks that LLVM's options were set without; written once */
+
+/* Options that are set for a quirk. */
+static const struct {
+  roc_quirk quirk;
+  const char *option;
+} quirk_options[] = {
+    {ROC_QUIRK_BYPASS_SLOW_DIVISION, "-amdgpu-bypass-slow-div=false"},
+    {ROC_QUIRK_MUL24, "-amdgpu-codegenprepare-mul24=false"},
+};
+enum { QUIRK_OPTIONS = sizeof quirk_options / sizeof *quirk_options };
+
 /* Once set, an option is not set again until it is reset: the second call changes nothing. */
 void roc_machine_set_options(void) {
-  /* What is left of a row behind its vectors is short: a second, narrower vector loop for it costs
+  /* What is left of a row after its vectors is short: a second, narrower vector loop for it costs
    * more time to compile than it saves. */
-  static const char *const options[] = {
-      "roclua", "-enable-epilogue-vectorization=false",
-      /* Choosing a division of 32 bits at run time for one of 64: LLVM 22 then loses the high half
-       * of a numerator (-10 ~ x), and takes the low half of 4294967295 for -1. */
-      "-amdgpu-bypass-slow-div=false",
-      /* Products of 24 bits: where one is added to a number of 64 bits, LLVM 22 forgets to cut its
-       * factors (llvm-project pull request 198729). */
-      "-amdgpu-codegenprepare-mul24=false"};
-  LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);
+  const char *options[2 + QUIRK_OPTIONS] = {"roclua", "-enable-epilogue-vectorization=false"};
+  int count = 2;
+  for (unsigned i = 0; i < QUIRK_OPTIONS; i++) {
+    if (!roc_quirk_is_on(options_off, quirk_options[i].quirk)) continue;
+    options[count++] = quirk_options[i].option;
+  }
+  LLVMParseCommandLineOptions(count, options, NULL);
 }
 
 /* glibc hands the free end of an arena back to the system, to take it again page by page at the
@@ -53,14 +64,21 @@ static void prepare(void) {
   roc_machine_set_options();
 }
 
-void roc_machine_prepare(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, prepare);
+void roc_machine_prepare(uint64_t quirks_off) {
+  static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
+  static bool is_prepared;
+  pthread_mutex_lock(&preparing);
+  if (!is_prepared) {
+    options_off = quirks_off & roc_quirk_options();
+    prepare();
+  }
+  is_prepared = true;
+  pthread_mutex_unlock(&preparing);
 }
 
 static bool fits(const roc_machine *m, const roc_target *target, const roc_cg_options *options) {
   return m->target == target && m->opt_level == options->opt_level &&
-         strcmp(m->name, options->target) == 0;
+         m->quirks_off == options->quirks_off && strcmp(m->name, options->target) == 0;
 }
 
 static roc_machine *take_idle(const roc_target *target, const roc_cg_options *options) {
@@ -75,7 +93,11 @@ static roc_machine *take_idle(const roc_target *target, const roc_cg_options *op
 
 roc_machine *roc_machine_take(const roc_target *target, const roc_cg_options *options,
                               roc_error *err) {
-  roc_machine_prepare();
+  roc_machine_prepare(options->quirks_off);
+  if ((options->quirks_off & roc_quirk_options()) != options_off) {
+    roc_fail(err, ROC_INVALID, "a quirk that is an option of LLVM is turned off too late");
+    return NULL;
+  }
   if (target->check_options && target->check_options(options, err) != ROC_OK) return NULL;
   roc_machine *m = take_idle(target, options);
   if (m) return m;
@@ -86,6 +108,7 @@ roc_machine *roc_machine_take(const roc_target *target, const roc_cg_options *op
   }
   m->target = target;
   m->opt_level = options->opt_level;
+  m->quirks_off = options->quirks_off;
   snprintf(m->name, sizeof m->name, "%s", options->target);
   m->tm = target->machine(options, err);
   if (m->tm) return m;

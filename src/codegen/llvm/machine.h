@@ -15,6 +15,7 @@ typedef struct roc_machine {
   const roc_target *target;
   char name[48]; /* as in the options */
   int opt_level;
+  uint64_t quirks_off;
   LLVMTargetMachineRef tm;
   struct roc_machine *next; /* while it waits for its next compile */
 } roc_machine;
@@ -24,10 +25,12 @@ typedef struct roc_machine {
 void roc_machine_set_targets(const roc_target *const *all, unsigned count);
 
 /* Makes LLVM's targets known and sets its options as our code needs them, once; before anything
- * else of LLVM that depends on either. */
-void roc_machine_prepare(void);
+ * else of LLVM that depends on either.  `quirks_off` of the first call holds for the process. */
+void roc_machine_prepare(uint64_t quirks_off);
 
-/* A machine for the options, this thread's until it is given back; NULL with *err filled. */
+/* A machine for the options, this thread's until it is given back; NULL with *err filled.
+ * INVALID: a quirk that is an option of LLVM is to be on, or off, and the process has it otherwise.
+ */
 roc_machine *roc_machine_take(const roc_target *target, const roc_cg_options *options,
                               roc_error *err);
 void roc_machine_give(roc_machine *machine); /* NULL: nothing */

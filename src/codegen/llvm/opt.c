@@ -27,7 +27,7 @@ static const char *choose_passes(const roc_cg *cg) {
 }
 
 roc_status roc_cg_optimise(roc_cg *cg, roc_error *err) {
-  LLVMErrorRef error = roc_run_passes(cg->mod, choose_passes(cg), cg->tm);
+  LLVMErrorRef error = roc_run_passes(cg->mod, choose_passes(cg), cg->tm, cg->options->quirks_off);
   if (error) {
     char *message = LLVMGetErrorMessage(error);
     roc_fail(err, ROC_COMPILE, "kernel '%s': %s", cg->ir->name, message);

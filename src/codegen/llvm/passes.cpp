@@ -1,19 +1,20 @@
-/* LLVM's pass builder, which takes passes of ours only from C++, and what keeps some of LLVM 22's
- * from mistakes. Two freezes in front of the loop vectoriser, which is kept off some loops, and a
- * flag less in front of LICM.
+/* LLVM's pass builder, which takes passes of ours only from C++, and what works around the defects
+ * of llvm/quirks.def before the loop vectoriser and before LICM.
  *
- * Loads under a condition from memory that the loop writes. The vectoriser makes each a load with a
- * mask, and of "condition ? loaded : other" later on a select, which is then joined with the load
- * where the select is: behind the store (llvm-project issue 215453). A frozen load is not joined.
+ * MASKED_LOAD. It concerns loads under a condition from memory that the loop writes. The vectoriser
+ * makes each a load with a mask, and later on a select of "condition ? loaded : other", which is
+ * then joined with the load where the select is: after the store. A frozen load is not joined.
  *
- * Counters taken modulo two powers of two. The vectoriser runs a loop in which a counter of some
- * bits does not wrap side by side, and another one where it does; it takes the check for a wider
- * counter for one of a narrower, of the same first value and step (issue 191382). So one loop keeps
- * the counters of one width, the widest; those of others are frozen, and no counters to LLVM then.
+ * NARROW_COUNTERS. It concerns counters taken modulo two powers of two. The vectoriser makes two
+ * loops: one for counters of some bits that do not wrap, and one for those that do; it takes the
+ * check for a wider counter for one of a narrower, of the same first value and step. So one loop
+ * keeps the counters of one width, the widest; those of others are frozen, and no counters to LLVM.
  *
- * Comparisons of sums. LICM makes x - y < z to x < y + z and leaves it the flag that says that both
- * sides have one sign, which the new sum need not have (pull request 200344). */
+ * UNIFORM_VALUES. The vectoriser is kept off loops for which it would not end.
+ *
+ * LICM_SAMESIGN. Comparisons of sums lose the flag that says that both sides have one sign. */
 #include "codegen/llvm/passes.h"
+#include "codegen/core/quirk.h"
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/LoopIterator.h>
@@ -166,6 +167,10 @@ bool is_tangled(const Loop &loop, const llvm::LoopInfo &loops) {
 }
 
 struct BeforeVectorize : llvm::PassInfoMixin<BeforeVectorize> {
+  uint64_t quirks_off;
+  explicit BeforeVectorize(uint64_t off) : quirks_off(off) {}
+  bool is_on(roc_quirk quirk) const { return roc_quirk_is_on(quirks_off, quirk); }
+
   llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses) {
     auto &loops = analyses.getResult<llvm::LoopAnalysis>(function);
     if (loops.empty()) return llvm::PreservedAnalyses::all();
@@ -175,13 +180,15 @@ struct BeforeVectorize : llvm::PassInfoMixin<BeforeVectorize> {
     bool is_changed = false;
     for (Loop *loop : loops.getLoopsInPreorder()) {
       if (!loop->isInnermost()) continue;
-      if (is_tangled(*loop, loops)) {
+      if (is_on(ROC_QUIRK_UNIFORM_VALUES) && is_tangled(*loop, loops)) {
         llvm::addStringMetadataToLoop(loop, "llvm.loop.isvectorized", 1);
         is_changed = true;
         continue;
       }
-      is_changed |= freeze_narrow_counters(*loop, evolution);
-      is_changed |= freeze_guarded_loads(*loop, dominators, target);
+      if (is_on(ROC_QUIRK_NARROW_COUNTERS)) is_changed |= freeze_narrow_counters(*loop, evolution);
+      if (is_on(ROC_QUIRK_MASKED_LOAD)) {
+        is_changed |= freeze_guarded_loads(*loop, dominators, target);
+      }
     }
     if (!is_changed) return llvm::PreservedAnalyses::all();
     llvm::PreservedAnalyses kept;
@@ -212,31 +219,34 @@ void before_pass(llvm::StringRef pass, llvm::Any ir) {
   if (loop) forget_signs(**loop);
 }
 
-void add_pass(llvm::PassBuilder &builder) {
+void add_pass(llvm::PassBuilder &builder, uint64_t quirks_off) {
   builder.registerVectorizerStartEPCallback(
-      [](llvm::FunctionPassManager &passes, llvm::OptimizationLevel) {
-        passes.addPass(BeforeVectorize());
+      [quirks_off](llvm::FunctionPassManager &passes, llvm::OptimizationLevel) {
+        passes.addPass(BeforeVectorize(quirks_off));
       });
-  builder.registerPipelineParsingCallback([](llvm::StringRef name,
-                                             llvm::FunctionPassManager &passes,
-                                             llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
-    if (name != "before-vectorize") return false;
-    passes.addPass(BeforeVectorize());
-    return true;
-  });
+  builder.registerPipelineParsingCallback(
+      [quirks_off](llvm::StringRef name, llvm::FunctionPassManager &passes,
+                   llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+        if (name != "before-vectorize") return false;
+        passes.addPass(BeforeVectorize(quirks_off));
+        return true;
+      });
 }
 
 }  // namespace
 
-LLVMErrorRef roc_run_passes(LLVMModuleRef mod, const char *pipeline, LLVMTargetMachineRef tm) {
+LLVMErrorRef roc_run_passes(LLVMModuleRef mod, const char *pipeline, LLVMTargetMachineRef tm,
+                            uint64_t quirks_off) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling = true;
   tuning.SLPVectorization = true;
   llvm::PassInstrumentationCallbacks callbacks;
-  callbacks.registerBeforeNonSkippedPassCallback(before_pass);
+  if (roc_quirk_is_on(quirks_off, ROC_QUIRK_LICM_SAMESIGN)) {
+    callbacks.registerBeforeNonSkippedPassCallback(before_pass);
+  }
   llvm::PassBuilder builder(reinterpret_cast<llvm::TargetMachine *>(tm), tuning, std::nullopt,
                             &callbacks);
-  add_pass(builder);
+  add_pass(builder, quirks_off);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager calls;

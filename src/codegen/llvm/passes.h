@@ -4,15 +4,17 @@
 
 #include <llvm-c/Error.h>
 #include <llvm-c/TargetMachine.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Runs a pipeline, in LLVM's text form, on the module.  In LLVM's own pipelines, and in ours where
- * they say "before-vectorize", some of LLVM 22's mistakes about loops are kept from happening
- * (passes.cpp).  The error, or NULL, is the caller's. */
-LLVMErrorRef roc_run_passes(LLVMModuleRef mod, const char *pipeline, LLVMTargetMachineRef tm);
+ * they say "before-vectorize", the defects of llvm/quirks.def are worked around, but for those that
+ * are off.  The error, or NULL, is the caller's. */
+LLVMErrorRef roc_run_passes(LLVMModuleRef mod, const char *pipeline, LLVMTargetMachineRef tm,
+                            uint64_t quirks_off);
 
 #ifdef __cplusplus
 }
