@@ -215,6 +215,16 @@ devices.each(function(device)
       end
     end)
 
+    it("gives the zero of a choice that -0.0 is not below", function()
+      for _, dtype in ipairs { "float16", "float32", "float64" } do
+        local k = devices.kernel("function(x, out) local i = roc.get_global_id(1) local a = x[i] "
+          .. "out[i] = 1.0 / roc.float64(a < 0.0 and a or 0.0) end", { contract = false })
+        local out = devices.zeros(3, "float64")
+        devices.run(k, 3, { devices.values({ 0.0, -0.0, -2.0 }, dtype), out })
+        assert.same({ math.huge, math.huge, -0.5 }, devices.table(out))
+      end
+    end)
+
     it("keeps the sign of a zero that is stored as a half and read again", function()
       local k = devices.kernel("function(h, out) local i, n = roc.get_global_id(1), 0 "
         .. "h[i] = -(h[i] ^ 2) repeat n = n + 1 until n > 3 or -9.3e18 > h[i] "

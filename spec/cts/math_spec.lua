@@ -135,6 +135,19 @@ devices.each(function(device)
     end
   end)
 
+  it("keeps the sign of a zero in expm1 and log1p", function()
+    for _, dtype in ipairs { "float32", "float64" } do
+      local k = roc.kernel(function(x, out)
+        local i = roc.get_global_id(1)
+        out[i][1] = 1.0 / roc.float64(roc.math.expm1(x[i]))
+        out[i][2] = 1.0 / roc.float64(roc.math.log1p(x[i]))
+      end)
+      local out = devices.zeros({ 2, 2 }, "float64")
+      devices.run(k, 2, { devices.values({ 0.0, -0.0 }, dtype), out })
+      assert.same({ { 1 / 0, 1 / 0 }, { -1 / 0, -1 / 0 } }, devices.table(out))
+    end
+  end)
+
   it("takes an integer for its own integral part", function()
     local k = roc.kernel(function(out)
       local i = roc.get_global_id(1) + 9007199254740992
