@@ -21,15 +21,15 @@ local INSIDE = {
   },
   embed = { { "embed module" } },
   ["frontend/syntax"] = {
-    { "constant parse_expr parse_stat parser scope", "expressions hold functions" },
+    { "parse_expr parse_stat", "expressions hold functions" },
   },
   ["frontend/types"] = {
-    { "flow infer infer_call infer_const infer_expr infer_index infer_stat types",
+    { "infer infer_call infer_expr infer_index infer_stat",
       "expressions hold calls, whose functions hold statements" },
   },
   ["frontend/lower"] = {
-    { "lower lower_array lower_builtin lower_call lower_expr lower_logic lower_message lower_stat "
-      .. "lower_value", "expressions hold calls, whose functions hold statements" },
+    { "lower_array lower_builtin lower_call lower_expr lower_logic lower_stat",
+      "expressions hold calls, whose functions hold statements" },
     { "print_lua print_lua_meet print_lua_stat", "statements hold statements" },
   },
 }

@@ -6,27 +6,6 @@
 #include "base/alloc.h"
 #include "ir/verify.h"
 
-void roc_lower_place(roc_lower *lx, const roc_ast_node *node) {
-  roc_ir_set_place(&lx->b, lx->frame->inst->fn->chunk->name, node->span.line, node->span.column);
-}
-
-roc_operand *roc_lower_operands(roc_lower *lx, uint32_t count) {
-  roc_operand *ops = ROC_ARENA_ARRAY(&lx->scratch, roc_operand, count + 1);
-  if (!ops) lx->stop = true;
-  return ops;
-}
-
-bool roc_lower_is_done(roc_lower *lx, const roc_ast_node *node) {
-  bool is_large = lx->b.module->insts.count > ROC_LOWER_MAX_INSTS ||
-                  lx->ncalls > ROC_LOWER_MAX_CALLS || lx->depth > ROC_LOWER_MAX_DEPTH;
-  if (!lx->stop && is_large) {
-    const roc_fe_function *fn = lx->frame->inst->fn;
-    roc_diag_report(lx->diags, fn->chunk, node->span, ROC_DIAG_INLINED_SIZE, fn->name);
-    lx->stop = true;
-  }
-  return lx->stop || lx->b.failed;
-}
-
 /* ---- parameters -------------------------------------------------------------------------- */
 
 static uint32_t add_param(roc_lower *lx, uint32_t k) {

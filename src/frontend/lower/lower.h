@@ -87,14 +87,13 @@ static inline const roc_fe_node_info *roc_lower_info(const roc_lower *lx,
   return roc_fe_node(lx->frame->inst, node);
 }
 
-/* lower.c */
+/* lower_value.c */
+/* The instructions made from now on are those of `node`'s line and column. */
 void roc_lower_place(roc_lower *lx, const roc_ast_node *node);
-/* Scratch for `count` operands; never NULL unless `stop` gets set. */
-roc_operand *roc_lower_operands(roc_lower *lx, uint32_t count);
 /* True once nothing more is to be lowered; reports when the kernel has grown too large. */
 bool roc_lower_is_done(roc_lower *lx, const roc_ast_node *node);
-
-/* lower_value.c: operands as instructions */
+/* Scratch for `count` operands; never NULL unless `stop` gets set. */
+roc_operand *roc_lower_operands(roc_lower *lx, uint32_t count);
 roc_operand roc_operand_of(roc_ty type, uint32_t id);
 roc_operand roc_operand_int(int64_t value);
 uint32_t roc_lower_as(roc_lower *lx, roc_operand op, roc_value_type vt);

@@ -162,3 +162,12 @@ static void dump_func(const roc_ast_func *func, uint32_t depth, roc_str *out) {
 void roc_ast_dump(const roc_ast_func *func, roc_str *out) {
   dump_func(func, 0, out);
 }
+
+const roc_ast_node *roc_ast_initializer(const roc_ast_symbol *sym) {
+  const roc_ast_node *decl = sym->decl;
+  if (!decl || decl->kind != ROC_AST_LOCAL || sym->assignments > 0) return NULL;
+  for (uint32_t k = 0; k < decl->list.count && k < decl->values.count; k++) {
+    if (decl->list.items[k]->sym == sym) return decl->values.items[k];
+  }
+  return NULL;
+}

@@ -134,4 +134,7 @@ const char *roc_ast_op_text(roc_ast_op op); /* "+", "and", … */
 /* Indented text of a function's tree: the `ast` stage dump. */
 void roc_ast_dump(const roc_ast_func *func, roc_str *out);
 
+/* The value that a local is declared with and never assigned again; NULL: there is none. */
+const roc_ast_node *roc_ast_initializer(const roc_ast_symbol *sym);
+
 #endif

@@ -1,9 +1,10 @@
 /* What the files of the parser share: its state, and the functions that cross files.
  *
- *   parser.c      state, errors, tokens, nodes, lists, the entry points
+ *   parser.c      state, errors, tokens, nodes, lists
  *   scope.c       blocks, locals, what a name means, labels and gotos
  *   constant.c    Lua's compile-time constants
  *   parse_expr.c  expressions           parse_stat.c  statements
+ *   parse.c       the entry points
  *
  * How errors unwind: the first one is reported and stops the lexer, so the current token is EOF
  * from then on; every loop ends at EOF, and nodes come from a sink.  So parse functions never

@@ -86,8 +86,6 @@ void roc_infer_fold_binary(roc_infer *inf, const roc_ast_node *node);
 void roc_infer_fold_unary(roc_infer *inf, const roc_ast_node *node);
 
 /* infer_index.c */
-/* The initialiser of a local that is never assigned again, or NULL. */
-const roc_ast_node *roc_infer_initializer(const roc_ast_symbol *sym);
 roc_ty roc_infer_free_name(roc_infer *inf, const roc_ast_node *node);
 roc_ty roc_infer_index(roc_infer *inf, const roc_ast_node *node);
 

@@ -10,7 +10,7 @@
 /* The binding that the argument is, as it is or held by a local; NULL: none. */
 static const roc_fe_binding *source_binding(roc_infer *inf, const roc_ast_node *node) {
   while (node && (node->kind == ROC_AST_PAREN || node->kind == ROC_AST_LOCAL_NAME)) {
-    node = node->kind == ROC_AST_PAREN ? node->a : roc_infer_initializer(node->sym);
+    node = node->kind == ROC_AST_PAREN ? node->a : roc_ast_initializer(node->sym);
   }
   return node ? roc_infer_info(inf, node)->binding : NULL;
 }

@@ -31,15 +31,6 @@ static roc_fe_field make_field(const roc_ast_node *key) {
   return (roc_fe_field){.name = key->as.s.data, .len = key->as.s.len};
 }
 
-const roc_ast_node *roc_infer_initializer(const roc_ast_symbol *sym) {
-  const roc_ast_node *decl = sym->decl;
-  if (!decl || decl->kind != ROC_AST_LOCAL || sym->assignments > 0) return NULL;
-  for (uint32_t k = 0; k < decl->list.count && k < decl->values.count; k++) {
-    if (decl->list.items[k]->sym == sym) return decl->values.items[k];
-  }
-  return NULL;
-}
-
 /* Follows the chain down to a free name; false when it starts anywhere else. */
 static bool gather(const roc_infer *inf, const roc_ast_node *node, chain *out, bool is_own) {
   while (node->kind == ROC_AST_PAREN) node = node->a;
@@ -47,7 +38,7 @@ static bool gather(const roc_infer *inf, const roc_ast_node *node, chain *out, b
     out->root = node;
     out->nodes[0] = node;
   } else if (node->kind == ROC_AST_LOCAL_NAME) {
-    const roc_ast_node *value = roc_infer_initializer(node->sym);
+    const roc_ast_node *value = roc_ast_initializer(node->sym);
     if (!value || roc_fe_sym(inf->inst, node->sym)->type.kind != ROC_TY_NAMESPACE) return false;
     if (!gather(inf, value, out, true)) return false;
     out->own = out->count;

@@ -107,7 +107,7 @@ static roc_fe_shape_fault const_extent(const roc_fe_instance *inst, const roc_as
 /* What the node stands for, through parentheses and locals that are never assigned again. */
 static const roc_ast_node *origin(const roc_ast_node *node) {
   while (node && (node->kind == ROC_AST_PAREN || node->kind == ROC_AST_LOCAL_NAME)) {
-    node = node->kind == ROC_AST_PAREN ? node->a : roc_infer_initializer(node->sym);
+    node = node->kind == ROC_AST_PAREN ? node->a : roc_ast_initializer(node->sym);
   }
   return node;
 }
