@@ -32,12 +32,6 @@ void roc_push_scalar(lua_State *L, roc_scalar value) {
   }
 }
 
-/* "number", "roc.Array": the type as luaL_typeerror names it; may push. */
-static const char *push_type_name(lua_State *L, int idx) {
-  if (luaL_getmetafield(L, idx, "__name") == LUA_TSTRING) return lua_tostring(L, -1);
-  return luaL_typename(L, idx);
-}
-
 /* Why roc_dtype_store refused the value at `idx` (not relative); pushed. */
 static const char *push_refusal(lua_State *L, int idx, roc_dtype dtype) {
   if (lua_type(L, idx) == LUA_TNUMBER && roc_dtype_table[dtype].kind != 'b') {
@@ -46,7 +40,7 @@ static const char *push_refusal(lua_State *L, int idx, roc_dtype dtype) {
   }
   return lua_pushfstring(L, "%s expected, got %s",
                          roc_dtype_table[dtype].kind == 'b' ? "boolean" : "number",
-                         push_type_name(L, idx));
+                         roc_push_type_name(L, idx));
 }
 
 void roc_store_arg(lua_State *L, int arg, roc_dtype dtype, void *element) {
@@ -247,7 +241,7 @@ static void refuse_element(lua_State *L, const table_path *path, roc_dtype dtype
 /* Checks that the value on top is a table as long as its siblings at this depth. */
 static void check_row(lua_State *L, const table_path *path, uint32_t depth) {
   if (!lua_istable(L, -1)) {
-    const char *got = push_type_name(L, -1);
+    const char *got = roc_push_type_name(L, -1);
     luaL_argerror(L, path->arg,
                   lua_pushfstring(L, "ragged table: %s is a %s where others are tables",
                                   push_place(L, path, depth), got));

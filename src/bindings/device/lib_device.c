@@ -137,9 +137,8 @@ static const char *find_device_problem(lua_State *L, int idx, bool is_option, ui
   }
   if (lua_type(L, idx) == LUA_TSTRING) return find_named(L, idx, is_option, index);
   if (lua_type(L, idx) != LUA_TNUMBER) {
-    bool has_name = luaL_getmetafield(L, idx, "__name") == LUA_TSTRING;
-    const char *got = has_name ? lua_tostring(L, -1) : luaL_typename(L, idx);
-    return lua_pushfstring(L, "device, its number or its name expected, got %s", got);
+    return lua_pushfstring(L, "device, its number or its name expected, got %s",
+                           roc_push_type_name(L, idx));
   }
   int is_integer;
   lua_Integer ordinal = lua_tointegerx(L, idx, &is_integer);
@@ -183,9 +182,7 @@ void roc_push_device(lua_State *L, uint32_t index) {
 static const char *find_stream_problem(lua_State *L, int idx, const roc_rt_device *device) {
   const roc_stream_box *box = roc_test_stream(L, idx);
   if (!box) {
-    bool has_name = luaL_getmetafield(L, idx, "__name") == LUA_TSTRING;
-    const char *got = has_name ? lua_tostring(L, -1) : luaL_typename(L, idx);
-    return lua_pushfstring(L, ROC_META_STREAM " expected, got %s", got);
+    return lua_pushfstring(L, ROC_META_STREAM " expected, got %s", roc_push_type_name(L, idx));
   }
   if (!box->stream) return "the stream is closed";
   if (!device || roc_rt_stream_device(box->stream) == device) return NULL;

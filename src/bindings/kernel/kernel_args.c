@@ -47,11 +47,6 @@ static int bad_argument(lua_State *L, const reader *r, const char *what) {
   return lua_error(L);
 }
 
-static const char *class_name(lua_State *L, int idx) {
-  if (luaL_getmetafield(L, idx, "__name") == LUA_TSTRING) return lua_tostring(L, -1);
-  return luaL_typename(L, idx);
-}
-
 static void check_array_param(lua_State *L, const reader *r, const roc_array *a) {
   if (!a->buffer) bad_argument(L, r, "the array is closed");
   if (!r->box->signature) return;
@@ -167,7 +162,7 @@ static void read_arg(lua_State *L, reader *r, int idx) {
     const char *meant = lua_istable(L, idx) ? "; make an array of it: roc.array(t)" : "";
     bad_argument(L, r,
                  lua_pushfstring(L, "array, number or boolean expected, got %s%s",
-                                 class_name(L, idx), meant));
+                                 roc_push_type_name(L, idx), meant));
   }
   check_array_param(L, r, a);
   if (roc_buffer_device(a->buffer)) {

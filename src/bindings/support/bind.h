@@ -49,14 +49,6 @@ int roc_lua_raise_named(lua_State *L, const roc_error *err);
     }                             \
   } while (0)
 
-/* Pushes how a message shows the value at `idx`: what it is when it is short, else its type.  Runs
- * no metamethod.  Returns the text. */
-const char *roc_push_shown(lua_State *L, int idx);
-
-/* The place of the string at `arg` in `names` (NULL ends them), or of `absent` when it is not
- * given. Raises with what was expected: all the names. */
-int roc_check_option(lua_State *L, int arg, const char *absent, const char *const *names);
-
 /* Pushes the globals of roclua's own Lua files: Lua's libraries as Lua made them, which no script
  * can change, and as `_G` the state's own globals. Made once per state. Raises on lack of memory.
  */

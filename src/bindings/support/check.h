@@ -26,4 +26,16 @@ void *roc_check_udata(lua_State *L, int arg, const char *metatable);
 /* The name of the running function that a message about an argument would show; pushed. */
 const char *roc_push_function_name(lua_State *L);
 
+/* Pushes the name of the type of the value at `idx`: its metatable's `__name`, else Lua's.  Returns
+ * the text. */
+const char *roc_push_type_name(lua_State *L, int idx);
+
+/* Pushes how a message shows the value at `idx`: what it is when it is short, else its type.  Runs
+ * no metamethod.  Returns the text. */
+const char *roc_push_shown(lua_State *L, int idx);
+
+/* The place of the string at `arg` in `names` (NULL ends them), or of `absent` when it is not
+ * given. Raises with what was expected: all the names. */
+int roc_check_option(lua_State *L, int arg, const char *absent, const char *const *names);
+
 #endif

@@ -16,50 +16,6 @@ static int error_mm_tostring(lua_State *L) {
   return 1;
 }
 
-enum { SHOWN_BYTES = 60 }; /* a longer string is shown as its type */
-
-const char *roc_push_shown(lua_State *L, int idx) {
-  idx = lua_absindex(L, idx);
-  int type = lua_type(L, idx);
-  bool is_short = type == LUA_TNUMBER || type == LUA_TBOOLEAN || type == LUA_TNIL ||
-                  (type == LUA_TSTRING && lua_rawlen(L, idx) <= SHOWN_BYTES);
-  if (is_short) return luaL_tolstring(L, idx, NULL);
-  int field = luaL_getmetafield(L, idx, "__name");
-  if (field == LUA_TSTRING) return lua_tostring(L, -1);
-  if (field != LUA_TNIL) lua_pop(L, 1);
-  return lua_pushstring(L, luaL_typename(L, idx));
-}
-
-/* Pushes '"C" or "F"'. */
-static const char *push_names(lua_State *L, const char *const *names) {
-  luaL_Buffer text;
-  luaL_buffinit(L, &text);
-  for (int i = 0; names[i]; i++) {
-    if (i > 0) luaL_addstring(&text, names[i + 1] ? ", " : " or ");
-    luaL_addchar(&text, '"');
-    luaL_addstring(&text, names[i]);
-    luaL_addchar(&text, '"');
-  }
-  luaL_pushresult(&text);
-  return lua_tostring(L, -1);
-}
-
-int roc_check_option(lua_State *L, int arg, const char *absent, const char *const *names) {
-  bool is_absent = absent && lua_isnoneornil(L, arg);
-  size_t len = is_absent ? strlen(absent) : 0;
-  const char *given = is_absent ? absent : NULL;
-  if (lua_type(L, arg) == LUA_TSTRING) given = lua_tolstring(L, arg, &len);
-  for (int i = 0; given && names[i]; i++) {
-    if (strcmp(given, names[i]) == 0 && strlen(names[i]) == len) return i;
-  }
-  bool is_text = lua_type(L, arg) == LUA_TSTRING;
-  const char *got = lua_isnone(L, arg) ? "no value" : roc_push_shown(L, arg);
-  const char *quote = is_text && lua_rawequal(L, -1, arg) ? "'" : "";
-  const char *why =
-      lua_pushfstring(L, "%s expected, got %s%s%s", push_names(L, names), quote, got, quote);
-  return luaL_argerror(L, arg, why);
-}
-
 static int error_mm_concat(lua_State *L) {
   luaL_tolstring(L, 1, NULL);
   luaL_tolstring(L, 2, NULL);
