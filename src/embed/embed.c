@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "bindings/support/bind.h"
-#include "include/roclua.h"
 
 #define PREFIX "roc."
 #define KERNELS_PREFIX "roc.kernels."
@@ -265,7 +264,8 @@ static void insert_second(lua_State *L) {
   lua_rawseti(L, -2, 2);
 }
 
-void roc_embed_install(lua_State *L, const roc_embedded *files, size_t count) {
+void roc_embed_install(lua_State *L, const roc_embedded *files, size_t count,
+                       lua_CFunction open_core) {
   luaL_checkstack(L, 8, NULL);
   int top = lua_gettop(L);
   bool is_installed = lua_rawgetp(L, LUA_REGISTRYINDEX, &searcher_key) != LUA_TNIL;
@@ -278,7 +278,7 @@ void roc_embed_install(lua_State *L, const roc_embedded *files, size_t count) {
       insert_second(L);
     }
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-    lua_pushcfunction(L, luaopen_roc_core);
+    lua_pushcfunction(L, open_core);
     lua_setfield(L, -2, "roc.core");
   }
   lua_settop(L, top);

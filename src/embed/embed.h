@@ -16,8 +16,10 @@ extern const size_t roc_embedded_count;
 
 /* Makes `require "roc"` and its parts come from `files`, or from ROCLUA_LUA_DIR if that is set; of
  * no files (count 0), from package.path as it is now: a searcher right after package.preload's.
- * Does nothing the second time in a state.  Raises on lack of memory. */
-void roc_embed_install(lua_State *L, const roc_embedded *files, size_t count);
+ * `open_core` is what `require "roc.core"` calls.  Does nothing the second time in a state.  Raises
+ * on lack of memory. */
+void roc_embed_install(lua_State *L, const roc_embedded *files, size_t count,
+                       lua_CFunction open_core);
 
 /* Pushes the globals of roclua's own Lua files: roc_push_library's, and a `require` for these
  * files. Raises on lack of memory. */

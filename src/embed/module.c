@@ -5,7 +5,7 @@
 #include "include/roclua.h"
 
 int luaopen_roc_core(lua_State *L) {
-  roc_embed_install(L, NULL, 0); /* in roclua that was done: nothing happens */
+  roc_embed_install(L, NULL, 0, luaopen_roc_core); /* in roclua this was done before */
   roc_bind_open_core(L);
   roc_embed_push_globals(L);
   lua_setfield(L, -2, "library");

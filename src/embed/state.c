@@ -6,8 +6,6 @@
 #include <lualib.h>
 
 #include "base/env.h"
-#include "base/str.h"
-#include "bindings/support/bind.h"
 #include "bindings/device/device_bind.h"
 #include "embed/embed.h"
 #include "include/roclua.h"
@@ -20,7 +18,7 @@ const char *roclua_version(void) {
 
 void roclua_openlibs(lua_State *L) {
   luaL_openlibs(L);
-  roc_embed_install(L, roc_embedded_files, roc_embedded_count);
+  roc_embed_install(L, roc_embedded_files, roc_embedded_count, luaopen_roc_core);
 }
 
 void roclua_source(lua_State *L, const char *chunkname, const char *text, size_t nbytes) {
@@ -55,17 +53,8 @@ int roclua_pending(char *text, size_t size) {
   return roc_rt_describe_pending(text, size);
 }
 
-/* Hands every line that kernels have printed to the global `print`, or to Lua's own without one. */
 static int deliver_prints(lua_State *L) {
-  roc_str line = ROC_STR_INIT;
-  while (roc_rt_take_print(&line)) {
-    lua_pushlstring(L, roc_str_text(&line), line.len); /* the line is ours again once Lua has it */
-    roc_str_deinit(&line);
-    roc_push_print(L);
-    lua_insert(L, -2);
-    lua_call(L, 1, 0);
-    line = (roc_str)ROC_STR_INIT;
-  }
+  roc_deliver_prints(L);
   return 0;
 }
 
