@@ -9,17 +9,12 @@ local ACROSS = {}
 -- folder -> circles of its files; those with a reason are recursion, because what the files work on
 -- is nested in itself; the others are defects of the structure.
 local INSIDE = {
-  ["bindings/array"] = { { "array_box array_view convert lib_dtype" } },
-  ["bindings/device"] = { { "callback lib_device lib_event lib_stream wait" } },
-  ["bindings/kernel"] = { { "kernel_launch kernel_object lib_kernel" } },
-  ["bindings/support"] = { { "check error" } },
   ["codegen/core"] = {
     { "control kernel_versions", "a statement that holds both versions holds statements" },
   },
   ["codegen/cpu"] = {
     { "regions rows", "statements of a row hold statements" },
   },
-  embed = { { "embed module" } },
   ["frontend/syntax"] = {
     { "parse_expr parse_stat", "expressions hold functions" },
   },

@@ -73,7 +73,7 @@ bool roc_test_dtype(lua_State *L, int idx, roc_dtype *out);
 roc_dtype roc_check_dtype(lua_State *L, int arg);
 roc_dtype roc_opt_dtype(lua_State *L, int arg, roc_dtype def); /* nil or none: def */
 
-/* ---- numbers and shapes (convert.c) ------------------------------------------------------ */
+/* ---- numbers (scalar.c) ------------------------------------------------------------------ */
 /* A number or boolean; false for anything else (numeric strings too). */
 bool roc_test_scalar(lua_State *L, int idx, roc_scalar *out);
 void roc_push_scalar(lua_State *L, roc_scalar value);
@@ -81,6 +81,10 @@ void roc_push_scalar(lua_State *L, roc_scalar value);
 void roc_store_arg(lua_State *L, int arg, roc_dtype dtype, void *element);
 /* The same for `a[i] = v`, whose error names no argument. */
 void roc_store_assigned(lua_State *L, int idx, roc_dtype dtype, void *element);
+/* Pushes why roc_dtype_store refused the value at `idx` (not relative); returns the text. */
+const char *roc_push_refusal(lua_State *L, int idx, roc_dtype dtype);
+
+/* ---- shapes and nested tables (convert.c) ------------------------------------------------ */
 /* An integer or a table of integers >= 0 (>= -1 when `wildcard`); returns the rank. */
 uint32_t roc_check_shape(lua_State *L, int arg, int64_t extents[ROC_ARRAY_MAX_RANK], bool wildcard);
 /* What a new array is to be. */

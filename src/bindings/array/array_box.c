@@ -7,21 +7,6 @@ const roc_array_class roc_host_array_class = {ROC_META_ARRAY};
 const roc_array_class roc_device_array_class = {ROC_META_DEVICE_ARRAY};
 const roc_array_class roc_smart_array_class = {ROC_META_SMART_ARRAY};
 
-void roc_open_array_class(lua_State *L, const char *name, const luaL_Reg *meta,
-                          const luaL_Reg *methods, lua_CFunction index) {
-  if (roc_class_new(L, name, meta)) {
-    lua_newtable(L);
-    luaL_setfuncs(L, roc_array_view_methods, 0);
-    luaL_setfuncs(L, methods, 0);
-    lua_pushvalue(L, -1);
-    lua_pushcclosure(L, index, 1);
-    lua_setfield(L, -3, "__index");
-    lua_setfield(L, -2, "methods");
-    roc_array_note_ipairs(L);
-  }
-  lua_getfield(L, -1, "methods");
-}
-
 roc_array *roc_push_array(lua_State *L, const roc_array_class *cls) {
   roc_array_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (roc_array_box){.cls = cls};

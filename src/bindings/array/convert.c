@@ -1,4 +1,4 @@
-/* Numbers, shapes, indices and nested tables: between the Lua stack and the core's structs.
+/* Shapes, indices and nested tables: between the Lua stack and the core's structs.
  *
  * Everything that reads a caller's table may run metamethods, which may raise: nothing of the core
  * is held by a C local meanwhile.  What is being filled is already on the stack. */
@@ -7,53 +7,6 @@
 #include <string.h>
 
 #include "bindings/array/array_bind.h"
-
-/* ---- numbers ----------------------------------------------------------------------------- */
-
-bool roc_test_scalar(lua_State *L, int idx, roc_scalar *out) {
-  switch (lua_type(L, idx)) {
-    case LUA_TNUMBER:
-      if (lua_isinteger(L, idx)) {
-        *out = (roc_scalar){ROC_VT_INT, {.i = lua_tointeger(L, idx)}};
-      } else {
-        *out = (roc_scalar){ROC_VT_F64, {.f = lua_tonumber(L, idx)}};
-      }
-      return true;
-    case LUA_TBOOLEAN: *out = (roc_scalar){ROC_VT_BOOL, {.b = lua_toboolean(L, idx)}}; return true;
-    default: return false;
-  }
-}
-
-void roc_push_scalar(lua_State *L, roc_scalar value) {
-  switch (value.type) {
-    case ROC_VT_BOOL: lua_pushboolean(L, value.as.b); break;
-    case ROC_VT_INT: lua_pushinteger(L, value.as.i); break;
-    default: lua_pushnumber(L, value.as.f); break;
-  }
-}
-
-/* Why roc_dtype_store refused the value at `idx` (not relative); pushed. */
-static const char *push_refusal(lua_State *L, int idx, roc_dtype dtype) {
-  if (lua_type(L, idx) == LUA_TNUMBER && roc_dtype_table[dtype].kind != 'b') {
-    return lua_pushfstring(L, "number has no integer representation, and the array is of %s",
-                           roc_dtype_name(dtype));
-  }
-  return lua_pushfstring(L, "%s expected, got %s",
-                         roc_dtype_table[dtype].kind == 'b' ? "boolean" : "number",
-                         roc_push_type_name(L, idx));
-}
-
-void roc_store_arg(lua_State *L, int arg, roc_dtype dtype, void *element) {
-  roc_scalar value;
-  if (roc_test_scalar(L, arg, &value) && roc_dtype_store(dtype, element, value)) return;
-  luaL_argerror(L, arg, push_refusal(L, arg, dtype));
-}
-
-void roc_store_assigned(lua_State *L, int idx, roc_dtype dtype, void *element) {
-  roc_scalar value;
-  if (roc_test_scalar(L, idx, &value) && roc_dtype_store(dtype, element, value)) return;
-  luaL_error(L, "cannot assign to an element: %s", push_refusal(L, idx, dtype));
-}
 
 /* ---- shapes and indices ------------------------------------------------------------------ */
 
@@ -234,7 +187,7 @@ static void refuse_element(lua_State *L, const table_path *path, roc_dtype dtype
                   lua_pushfstring(L, "ragged table: %s is a table where others are numbers",
                                   push_place(L, path, path->rank)));
   }
-  const char *why = push_refusal(L, lua_gettop(L), dtype);
+  const char *why = roc_push_refusal(L, lua_gettop(L), dtype);
   luaL_argerror(L, path->arg, lua_pushfstring(L, "%s: %s", push_place(L, path, path->rank), why));
 }
 

@@ -1,5 +1,5 @@
-/* Devices, streams and waits as Lua sees them: what lib_device.c, wait.c, the arrays and the launch
- * code share.
+/* Devices, streams and waits as Lua sees them: what the files of devices, the arrays and the
+ * launch code share.
  *
  * The current device is kept here, per Lua state; the core has none.  Every function that takes a
  * device or stream from a script goes through these checks.  What they give of a stream is borrowed
@@ -19,14 +19,20 @@
 #define ROC_META_STREAM_SCOPE "roc.StreamScope"
 #define ROC_META_EVENT "roc.Event"
 
+typedef struct roc_device_box {
+  uint32_t index;
+  roc_rt_device *device; /* NULL: not opened through this value */
+} roc_device_box;
+
 typedef struct roc_stream_box {
   roc_rt_stream *stream; /* NULL once closed */
 } roc_stream_box;
 
+/* device_arg.c */
 /* The state's current device: the one selected last, else $ROCLUA_DEVICE's, else the first.  Opens
  * it; raises why it cannot. */
 roc_rt_device *roc_current_device(lua_State *L);
-/* The same for who cannot afford the registry: the place that holds it lives as long as the
+/* The same without a look into the registry: the record that holds it lives as long as the
  * state. */
 typedef struct roc_current roc_current;
 roc_current *roc_get_current(lua_State *L);
@@ -35,6 +41,13 @@ roc_rt_device *roc_current_device_of(lua_State *L, roc_current *current);
 roc_rt_device *roc_opt_device(lua_State *L, int arg);
 /* The same for a field of options, fetched to `idx`. */
 roc_rt_device *roc_opt_device_field(lua_State *L, int idx);
+/* The current device's index, from 0, without opening it; and another one in its place. */
+uint32_t roc_current_device_index(lua_State *L);
+void roc_set_current_device(lua_State *L, uint32_t index);
+/* The index, from 0, of the device at `arg`. */
+uint32_t roc_check_device_index(lua_State *L, int arg);
+/* Opens the device with that index; raises why it cannot. */
+roc_rt_device *roc_open_device_at(lua_State *L, uint32_t index);
 /* Pushes the device with that index (from 0). */
 void roc_push_device(lua_State *L, uint32_t index);
 /* The stream at `arg`, which must be of `device` (NULL: any); NULL for nil or none. */

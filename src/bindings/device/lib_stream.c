@@ -24,11 +24,6 @@ void roc_push_stream(lua_State *L, int idx, roc_rt_stream *fallback) {
   box->stream = stream;
 }
 
-const roc_stream_box *roc_test_stream(lua_State *L, int idx) {
-  const roc_stream_box *box = luaL_testudata(L, idx, ROC_META_STREAM);
-  return box ? box : luaL_testudata(L, idx, ROC_META_STREAM_SCOPE);
-}
-
 static const roc_stream_box *check_box(lua_State *L) {
   const roc_stream_box *box = roc_test_stream(L, 1);
   if (!box) luaL_typeerror(L, 1, ROC_META_STREAM);

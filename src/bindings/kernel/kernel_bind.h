@@ -104,7 +104,10 @@ typedef struct roc_kernel_config {
   uint32_t shared_bytes;
 } roc_kernel_config;
 
+/* kernel_box.c */
 roc_kernel_box *roc_check_kernel(lua_State *L, int arg);
+/* Raises a failed compile with its diagnostics whole, any other failure as it is. */
+int roc_kernel_raise(lua_State *L, roc_kernel_box *box, const roc_error *err);
 /* Pushes an empty text that is freed when it is collected. */
 roc_str *roc_kernel_push_text(lua_State *L);
 
@@ -159,7 +162,5 @@ int roc_kernel_m_forall(lua_State *L);
 /* Pushes the hint about plain host arrays. */
 void roc_kernel_push_copy_hint(lua_State *L, const roc_kernel_box *box);
 void roc_open_kernel_launch(lua_State *L);
-/* Raises a failed compile with its diagnostics whole, any other failure as it is. */
-int roc_kernel_raise(lua_State *L, roc_kernel_box *box, const roc_error *err);
 
 #endif
