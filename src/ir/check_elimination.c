@@ -58,9 +58,7 @@ static void forget_assigned(eliminator *g, uint32_t region) {
       g->stamps[inst->aux] = g->tick;
       forget_var(g, inst->aux);
     }
-    if (!roc_ir_has_regions(inst)) continue;
-    forget_assigned(g, inst->k.region[0]);
-    if (inst->op == ROC_IR_IF) forget_assigned(g, inst->k.region[1]);
+    for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) forget_assigned(g, inst->k.region[r]);
   }
 }
 
@@ -425,9 +423,8 @@ static void mark_loop_variance(loop_variance *c, uint32_t region) {
     }
     if (moves) c->narrow[id] |= ROC_IR_LOOP_VARIANT;
     if (moves && inst->op == ROC_IR_SET) c->is_bound[inst->aux] = 1;
-    if (!roc_ir_has_regions(inst)) continue;
-    mark_loop_variance(c, inst->k.region[0]);
-    if (inst->op == ROC_IR_IF) mark_loop_variance(c, inst->k.region[1]);
+    for (uint32_t r = 0; r < roc_ir_region_count(inst); r++)
+      mark_loop_variance(c, inst->k.region[r]);
   }
 }
 

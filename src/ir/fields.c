@@ -1,19 +1,6 @@
 /* See fields.h. */
 #include "ir/fields.h"
 
-const char *const roc_ir_fields[ROC_IR_OP_COUNT_] = {
-    [ROC_IR_CONST] = "c",         [ROC_IR_GET] = "v",           [ROC_IR_SET] = "v",
-    [ROC_IR_PARAM] = "p",         [ROC_IR_CONVERT] = "t",       [ROC_IR_MATH] = "M",
-    [ROC_IR_FCLASS] = "f",        [ROC_IR_BITS] = "b",          [ROC_IR_GLOBAL_ID] = "D",
-    [ROC_IR_LOCAL_ID] = "D",      [ROC_IR_GROUP_ID] = "D",      [ROC_IR_GLOBAL_SIZE] = "D",
-    [ROC_IR_LOCAL_SIZE] = "D",    [ROC_IR_NUM_GROUPS] = "D",    [ROC_IR_EXTENT] = "ad",
-    [ROC_IR_LOAD] = "a",          [ROC_IR_STORE] = "a",         [ROC_IR_ATOMIC] = "oa",
-    [ROC_IR_FENCE] = "m",         [ROC_IR_BARRIER] = "m",       [ROC_IR_WAVE] = "w",
-    [ROC_IR_CHECK_INDEX] = "ads", [ROC_IR_CHECK_NONZERO] = "s", [ROC_IR_CHECK_INT] = "s",
-    [ROC_IR_CHECK] = "s",         [ROC_IR_FAIL] = "s",          [ROC_IR_PRINT] = "s",
-    [ROC_IR_FOR] = "v",           [ROC_IR_LEAVE] = "l",         [ROC_IR_NEXT] = "l",
-};
-
 const char *const roc_ir_wave_types[ROC_IR_WAVE_COUNT_] = {
     [ROC_IR_WAVE_BALLOT] = "b:i",       [ROC_IR_WAVE_ANY] = "b:b",
     [ROC_IR_WAVE_ALL] = "b:b",          [ROC_IR_WAVE_SHUFFLE] = "vi:v",

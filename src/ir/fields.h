@@ -1,17 +1,11 @@
-/* The immediate fields of each op as a table: which there are, where they are kept, how their
- * values are called.
+/* The immediate fields of an instruction: where each is kept, and the words for its values.
  *
- * What printer, reader and verifier have in common, so that an op is described once.  The letters
- * of an op, in the order in which the text form has them: c payload of CONST   v variable      p
- * scalar parameter   a array        s site    l control instruction left D dimension 0 … 2    d
- * dimension of the array   m memory of a fence 1 … 3 t dtype   M math function   f float class   b
- * bit operation   o atomic operation   w wave operation */
+ * What printer, reader and verifier have in common.  Which fields an operation has is stated in
+ * ir_ops.def, by letters; an operation is described there alone. */
 #ifndef ROC_IR_FIELDS_H
 #define ROC_IR_FIELDS_H
 
 #include "ir/ir.h"
-
-extern const char *const roc_ir_fields[ROC_IR_OP_COUNT_];
 
 /* Not for 'c', whose place is the whole payload. */
 int64_t roc_ir_field_get(const roc_ir_inst *inst, char field);

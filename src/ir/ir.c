@@ -17,8 +17,8 @@ enum {
 };
 
 const roc_ir_op_info roc_ir_op_table[ROC_IR_OP_COUNT_] = {
-#define ROC_IR_OP(NAME, text, operands, result, flags) \
-  [ROC_IR_##NAME] = {text, operands, RESULT_##result, flags},
+#define ROC_IR_OP(NAME, text, operands, fields, result, flags) \
+  [ROC_IR_##NAME] = {text, operands, fields, RESULT_##result, flags},
 #include "ir/ir_ops.def"
 #undef ROC_IR_OP
 };

@@ -36,7 +36,7 @@
 enum { ROC_MAX_RANK = 8, ROC_IR_NONE = UINT32_MAX };
 
 typedef enum roc_ir_op {
-#define ROC_IR_OP(NAME, text, operands, result, flags) ROC_IR_##NAME,
+#define ROC_IR_OP(NAME, text, operands, fields, result, flags) ROC_IR_##NAME,
 #include "ir/ir_ops.def"
 #undef ROC_IR_OP
   ROC_IR_OP_COUNT_
@@ -54,7 +54,7 @@ enum {
 };
 
 typedef struct roc_ir_op_info {
-  const char *text, *operands;
+  const char *text, *operands, *fields;
   char result; /* 'N' none, 'B' bool, 'I' int, 'S' same as operand 0, 'T' as inst->type says */
   uint16_t flags;
 } roc_ir_op_info;
@@ -228,10 +228,19 @@ static inline uint32_t roc_ir_arg(const roc_ir_module *m, const roc_ir_inst *ins
   return m->operands.items[inst->args + n];
 }
 
-/* IF, BLOCK, LOOP and FOR; of these only IF has a second region. */
+/* How many regions the instruction owns: k.region[0] and, of an IF alone, k.region[1]. */
+static inline uint32_t roc_ir_region_count(const roc_ir_inst *inst) {
+  switch (inst->op) {
+    case ROC_IR_IF: return 2;
+    case ROC_IR_BLOCK:
+    case ROC_IR_LOOP:
+    case ROC_IR_FOR: return 1;
+    default: return 0;
+  }
+}
+
 static inline bool roc_ir_has_regions(const roc_ir_inst *inst) {
-  return inst->op == ROC_IR_IF || inst->op == ROC_IR_BLOCK || inst->op == ROC_IR_LOOP ||
-         inst->op == ROC_IR_FOR;
+  return roc_ir_region_count(inst) > 0;
 }
 
 /* Nothing of its region can run behind it. */

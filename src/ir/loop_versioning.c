@@ -54,9 +54,7 @@ static void mark_region(versioner *v, uint32_t region) {
     v->is_inside[id] = 1;
     if (inst.op == ROC_IR_SET) v->is_set[inst.aux] = 1;
     if (inst.op == ROC_IR_CHECK_INDEX && v->nchecks < MAX_CHECKS) v->checks[v->nchecks++] = id;
-    if (!roc_ir_has_regions(&inst)) continue;
-    mark_region(v, inst.k.region[0]);
-    if (inst.op == ROC_IR_IF) mark_region(v, inst.k.region[1]);
+    for (uint32_t r = 0; r < roc_ir_region_count(&inst); r++) mark_region(v, inst.k.region[r]);
   }
 }
 
@@ -201,9 +199,7 @@ static void version_region(versioner *v, uint32_t region) {
   roc_ir_ids old = v->m->regions.items[region];
   for (uint32_t i = 0; i < old.count; i++) {
     roc_ir_inst inst = inst_of(v, old.items[i]);
-    if (!roc_ir_has_regions(&inst)) continue;
-    version_region(v, inst.k.region[0]);
-    if (inst.op == ROC_IR_IF) version_region(v, inst.k.region[1]);
+    for (uint32_t r = 0; r < roc_ir_region_count(&inst); r++) version_region(v, inst.k.region[r]);
   }
   old = v->m->regions.items[region];
   v->m->regions.items[region] = (roc_ir_ids){0};
@@ -290,9 +286,9 @@ static bool look_at_body(versioner *v, uint32_t region) {
     roc_ir_inst inst = inst_of(v, ids->items[i]);
     if (++v->ninsts > MAX_BODY_INSTS || inst.nargs > MAX_ARGS) return false;
     v->is_inside[ids->items[i]] = 1;
-    if (!roc_ir_has_regions(&inst)) continue;
-    if (!look_at_body(v, inst.k.region[0])) return false;
-    if (inst.op == ROC_IR_IF && !look_at_body(v, inst.k.region[1])) return false;
+    for (uint32_t r = 0; r < roc_ir_region_count(&inst); r++) {
+      if (!look_at_body(v, inst.k.region[r])) return false;
+    }
   }
   return true;
 }

@@ -167,9 +167,7 @@ static void walk_region(clamper *c, uint32_t region) {
     if (!roc_vec_push(&c->m->regions.items[region], id)) c->b.failed = true;
     add_product(c, id);
     add_sum(c, id);
-    if (!roc_ir_has_regions(&inst)) continue;
-    walk_region(c, inst.k.region[0]);
-    if (inst.op == ROC_IR_IF) walk_region(c, inst.k.region[1]);
+    for (uint32_t r = 0; r < roc_ir_region_count(&inst); r++) walk_region(c, inst.k.region[r]);
   }
   roc_vec_deinit(&old);
 }

@@ -11,9 +11,8 @@ static uint8_t cut_region(const roc_ir_module *m, uint32_t region, uint8_t *cuts
   for (uint32_t i = 0; i < ids->count; i++) {
     const roc_ir_inst *inst = &m->insts.items[ids->items[i]];
     uint8_t bits = roc_ir_op_table[inst->op].flags & CUTS;
-    if (roc_ir_has_regions(inst)) {
-      bits |= cut_region(m, inst->k.region[0], cuts);
-      if (inst->op == ROC_IR_IF) bits |= cut_region(m, inst->k.region[1], cuts);
+    for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) {
+      bits |= cut_region(m, inst->k.region[r], cuts);
     }
     cuts[ids->items[i]] = bits;
     all |= bits;

@@ -360,7 +360,7 @@ static roc_status check_inst(verifier *v, uint32_t id) {
   const char *kinds = roc_ir_op_table[inst->op].operands;
   ROC_TRY(check_scope(v, id, inst));
   ROC_TRY(check_kinds(v, id, inst, kinds));
-  for (const char *f = roc_ir_fields[inst->op]; f && *f; f++) {
+  for (const char *f = roc_ir_op_table[inst->op].fields; *f; f++) {
     ROC_TRY(check_field(v, id, inst, *f));
   }
   ROC_TRY(check_result(v, id, inst));
