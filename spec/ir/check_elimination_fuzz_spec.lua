@@ -266,7 +266,7 @@ end
 local function try()
   local list, nsites = generate()
   local text = text_of(list, nsites)
-  local guarded = compiler.ir_guard(text)
+  local guarded = compiler.ir_eliminate_checks(text)
   local is_left, nleft = {}, 0
   for site in guarded:gmatch("check%.index %S+ 0 #(%d+)") do
     is_left[tonumber(site)], nleft = true, nleft + 1

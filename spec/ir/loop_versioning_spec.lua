@@ -18,7 +18,7 @@ local function version(step, ...)
   local lines = { HEAD, ("  %%4: int = const %d\n  %%5 = for k.0 %%2 %%1 %%4\n"):format(step) }
   for _, line in ipairs { ... } do lines[#lines + 1] = "    " .. line .. "\n" end
   lines[#lines + 1] = "  end\nend\n"
-  return compiler.ir_version(table.concat(lines))
+  return compiler.ir_version_loops(table.concat(lines))
 end
 
 -- Each pattern is found behind the one before.

@@ -19,7 +19,7 @@ kernel k(n.0: int, m.1: int narrow, x.2: float32[1] c read written narrow, y.3: 
 ]]
 
 local function clamp(...)
-  return compiler.ir_clamp_groups(HEAD .. "  " .. table.concat({ ... }, "\n  ") .. "\nend\n")
+  return compiler.ir_narrow_group_ids(HEAD .. "  " .. table.concat({ ... }, "\n  ") .. "\nend\n")
 end
 
 -- The instruction of `id` in the text, its operands' instructions in place of their ids.
@@ -69,7 +69,7 @@ describe("clamping group numbers", function()
 
   it("reaches 2^31 and stays below 2^32, whatever the factor", function()
     for _, factor in ipairs { 2, 3, 7, 16, 1000, 65536, 1048576 } do
-      local text = compiler.ir_clamp_groups((HEAD:gsub("const 16", "const " .. factor))
+      local text = compiler.ir_narrow_group_ids((HEAD:gsub("const 16", "const " .. factor))
         .. "  %10: bool = le %6 %8\n  if %10\n  end\nend\n")
       local most = math.tointeger(tonumber(expression(text, text:match("(%%%d+): bool = le"), 6)
         :match("min %b() %(const (%d+)%)")))

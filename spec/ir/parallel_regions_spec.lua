@@ -2,7 +2,7 @@
 local compiler = require("roc.core").compiler
 
 local function cuts(...)
-  local text = compiler.ir_cuts("kernel k()\n  %0: bool = const true\n"
+  local text = compiler.ir_parallel_regions("kernel k()\n  %0: bool = const true\n"
     .. table.concat({ ... }, "\n") .. "\nend\n")
   local found = {}
   for what, bits in text:gmatch("\n%s*([^\n;]-) ; cut (%a+)") do

@@ -2,7 +2,7 @@
  * finder.
  *
  * Each function parses argument 1 under the chunk name argument 2 and returns its stage; nil and
- * the rendered diagnostics when the text has mistakes.  A job's memory hangs on a userdata from the
+ * the rendered diagnostics when the text has errors.  A job's memory hangs on a userdata from the
  * start, so that an error raised by Lua on the way frees it. */
 #include <stdint.h>
 

@@ -87,8 +87,8 @@ static const char *note_cuts(void *ud, uint32_t inst) {
   return bits & ROC_IRF_CUT_GROUP ? "cut group" : bits & ROC_IRF_CUT_WAVE ? "cut wave" : NULL;
 }
 
-/* ir_cuts(text) -> text with a comment where items meet. */
-static int ir_cuts(lua_State *L) {
+/* ir_parallel_regions(text) -> text with a comment where items meet. */
+static int ir_parallel_regions(lua_State *L) {
   ir_job *job = open_job(L);
   roc_error err = ROC_ERROR_INIT;
   ROC_LUA_TRY(L, roc_ir_find_cuts(job->module, &job->cuts, &err), &err);
@@ -103,13 +103,13 @@ static int push_changed(lua_State *L, roc_status (*pass)(roc_ir_module *, roc_er
   return push_text(L, job, NULL);
 }
 
-/* ir_guard(text) -> text without the checks that are proved. */
-static int ir_guard(lua_State *L) {
+/* ir_eliminate_checks(text) -> text without the checks that are proved. */
+static int ir_eliminate_checks(lua_State *L) {
   return push_changed(L, roc_ir_eliminate_checks);
 }
 
-/* ir_version(text) -> text with loops that need no checks beside loops with them. */
-static int ir_version(lua_State *L) {
+/* ir_version_loops(text) -> text with loops that need no checks beside loops with them. */
+static int ir_version_loops(lua_State *L) {
   return push_changed(L, roc_ir_version_loops);
 }
 
@@ -118,8 +118,8 @@ static int ir_version_launch(lua_State *L) {
   return push_changed(L, roc_ir_version_launch);
 }
 
-/* ir_clamp_groups(text) -> text with group numbers that fit 32 bits where that does. */
-static int ir_clamp_groups(lua_State *L) {
+/* ir_narrow_group_ids(text) -> text with group numbers that fit 32 bits where that does. */
+static int ir_narrow_group_ids(lua_State *L) {
   return push_changed(L, roc_ir_narrow_group_ids);
 }
 
@@ -146,11 +146,11 @@ static int ir_dump(lua_State *L) {
 
 static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip},
                                        {"ir_uniform", ir_uniform},
-                                       {"ir_cuts", ir_cuts},
-                                       {"ir_guard", ir_guard},
-                                       {"ir_version", ir_version},
+                                       {"ir_parallel_regions", ir_parallel_regions},
+                                       {"ir_eliminate_checks", ir_eliminate_checks},
+                                       {"ir_version_loops", ir_version_loops},
                                        {"ir_version_launch", ir_version_launch},
-                                       {"ir_clamp_groups", ir_clamp_groups},
+                                       {"ir_narrow_group_ids", ir_narrow_group_ids},
                                        {"ir_optimize", ir_optimize},
                                        {"ir_dump", ir_dump},
                                        {NULL, NULL}};

@@ -10,7 +10,7 @@
  *            constants = {path = v}, hidden = {path = "int64"}, arrays = {path = n} }
  * The kernel is the function called `kernel` of the chunk (default: "kernel", else the first).
  * `hidden` names follow the parameters in alphabetical order.  Result: the text, or nil and the
- * diagnostics when the kernel has mistakes. */
+ * diagnostics when the kernel has errors. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -88,7 +88,7 @@ static roc_status finish(roc_lower *lx, roc_error *err) {
   roc_vec_deinit(&lx->const_data);
   roc_vec_deinit(&lx->const_arrays);
   if (lx->diags->total > 0) {
-    return roc_fail(err, ROC_COMPILE, "kernel '%s' has mistakes", lx->options->kernel_name);
+    return roc_fail(err, ROC_COMPILE, "kernel '%s' has errors", lx->options->kernel_name);
   }
   if (is_oom || lx->stop) return roc_fail(err, ROC_OOM, "out of memory while lowering a kernel");
   return status;

@@ -307,7 +307,7 @@ static roc_status refuse_kernel(const roc_fe_program *program, uint32_t nargs, r
     return roc_fail(err, ROC_COMPILE, "kernel '%s' is too large", fn->name);
   }
   if (nargs < fn->ast->nparams) {
-    return roc_fail(err, ROC_INVALID, "kernel '%s' has %u parameters, but %u argument types came",
+    return roc_fail(err, ROC_INVALID, "kernel '%s' has %u parameters, got %u argument types",
                     fn->name, fn->ast->nparams, nargs);
   }
   return ROC_OK;
@@ -330,7 +330,7 @@ roc_status roc_fe_infer(const roc_fe_program *program, const roc_fe_arg *args, u
     bool is_oom = inf.oom || typed->arena.failed;
     roc_fe_typed_free(typed);
     if (is_oom) return roc_fail(err, ROC_OOM, "out of memory while typing a kernel");
-    return roc_fail(err, ROC_COMPILE, "kernel '%s' has mistakes", options->kernel_name);
+    return roc_fail(err, ROC_COMPILE, "kernel '%s' has errors", options->kernel_name);
   }
   *out_typed = typed;
   return ROC_OK;
