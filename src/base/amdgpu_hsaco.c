@@ -1,5 +1,5 @@
-/* See amdgpu_hsaco.h.  A cursor that has failed stays failed and yields zeros, so that readers check once
- * at the end. */
+/* See amdgpu_hsaco.h. A cursor that has failed stays failed and yields zeros, so that readers check
+ * once at the end. */
 #include "base/amdgpu_hsaco.h"
 
 #include <elf.h>

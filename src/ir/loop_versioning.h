@@ -24,8 +24,8 @@ roc_status roc_ir_version_launch(roc_ir_module *module, roc_error *err);
 /* Loops alone. */
 roc_status roc_ir_version_loops(roc_ir_module *module, roc_error *err);
 
-/* Whether the value is made of extents, arguments, sizes and constants alone: the same for the whole
- * launch. */
+/* Whether the value is made of extents, arguments, sizes and constants alone: the same for the
+ * whole launch. */
 bool roc_ir_is_shared_by_launch(const roc_ir_module *module, uint32_t id);
 
 #endif

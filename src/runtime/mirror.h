@@ -1,9 +1,9 @@
 /* Mirrors: the memory of a host array doubled on a device, moved only when the other side needs it.
  *
  * A mirror belongs to a buffer, byte for byte, so that all views of an array share it and lie at
- * the same offsets on both sides. After roc_buffer_wait the
- * host's memory is up to date; a wait in order to write makes the device's side stale. The two sides
- * are never stale at once. Like elements, a mirror is for one thread at a time. */
+ * the same offsets on both sides. After roc_buffer_wait the host's memory is up to date; a wait in
+ * order to write makes the device's side stale. The two sides are never stale at once. Like
+ * elements, a mirror is for one thread at a time. */
 #ifndef ROC_RUNTIME_MIRROR_H
 #define ROC_RUNTIME_MIRROR_H
 

@@ -1,4 +1,5 @@
-/* Forms of IR for which LLVM makes wrong AMDGPU code (quirks.def), and what they are rewritten to. */
+/* Forms of IR for which LLVM makes wrong AMDGPU code (quirks.def), and what they are rewritten to.
+ */
 #ifndef ROC_CODEGEN_AMDGPU_REPAIR_H
 #define ROC_CODEGEN_AMDGPU_REPAIR_H
 

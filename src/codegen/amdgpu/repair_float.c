@@ -1,4 +1,4 @@
-/* Forms of floating point (amdgpu/repair.h), by their rows of quirks.def.  What they become:
+/* Forms of floating point (amdgpu/repair.h), by their rows of quirks.def. What they become:
  *
  *   ORDERED_NE_BALLOT  a ballot of "both are numbers" and one of "not equal".
  *   ORDERED_NE_SELECT  the same choice between the bits of the two.

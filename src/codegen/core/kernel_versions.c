@@ -1,13 +1,13 @@
 /* A kernel in two versions: the versioned one, without checks, after a condition that the whole
- * launch shares, and the fallback for when it does not hold (ir/loop_versioning.h makes them, as the
- * two regions of an IF of kind ROC_IR_IF_VERSIONS).
+ * launch shares, and the fallback for when it does not hold (ir/loop_versioning.h makes them, as
+ * the two regions of an IF of kind ROC_IR_IF_VERSIONS).
  *
  * For an ordinary IF LLVM would keep masks, to leave the one region and enter the other. So, as far
  * as LLVM can see, the versioned kernel runs into the fallback; but first it ends the wavefront, by
- * an instruction that LLVM does not look into (the target's end_wave). That instruction stands where
- * all work-items meet after the versioned kernel. It stands once more where the last of its work is
- * done, if no work-item can have anything left to do then: this spares the straight path the
- * instructions that restore the mask of the guard (`if i <= #y`). */
+ * an instruction that LLVM does not look into (the target's end_wave). That instruction stands
+ * where all work-items meet after the versioned kernel. It stands once more where the last of its
+ * work is done, if no work-item can have anything left to do then: this spares the straight path
+ * the instructions that restore the mask of the guard (`if i <= #y`). */
 #include "codegen/core/cg.h"
 
 static const roc_ir_inst *inst_of(const roc_cg *cg, uint32_t id) {

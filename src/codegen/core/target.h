@@ -69,8 +69,8 @@ struct roc_target {
   /* From here on LLVM sees no connection between ids, sizes and numbers that the kernel was given
    * and what they were before. NULL: the target has no use for it. */
   void (*opaque_launch)(roc_cg *cg);
-  /* Ends the wavefront, for all of its work-items, where they have nothing left to do; LLVM takes it
-   * for a call that returns. NULL: the two versions of a kernel are an ordinary IF. */
+  /* Ends the wavefront, for all of its work-items, where they have nothing left to do; LLVM takes
+   * it for a call that returns. NULL: the two versions of a kernel are an ordinary IF. */
   void (*end_wave)(roc_cg *cg);
   /* Base pointer (element 0) of a SHARED, SHARED_DYNAMIC or PRIVATE array, in its address space. */
   LLVMValueRef (*array_base)(roc_cg *cg, uint32_t array);

@@ -448,7 +448,8 @@ roc_status roc_hsa_host_call(roc_dev_stream *base, void (*fn)(void *ud), void *u
   return roc_hsa_queue_job(roc_hsa_stream_of(base), &job, out_ticket, err);
 }
 
-/* An event's stamp is a signal that a barrier can depend on; for any other ticket the worker waits. */
+/* An event's stamp is a signal that a barrier can depend on; for any other ticket the worker waits.
+ */
 roc_status roc_hsa_stream_wait(roc_dev_stream *base, roc_dev_stream *other_base, roc_ticket ticket,
                                roc_ticket *out_ticket, roc_error *err) {
   roc_hsa_stream *stream = roc_hsa_stream_of(base);

@@ -164,8 +164,8 @@ void roc_hsa_on_memory_fault(hsa_agent_t agent, uint64_t address, uint32_t reaso
 typedef void roc_hsa_on_fault(hsa_agent_t agent, uint64_t address, uint32_t reasons);
 void roc_hsa_watch_open(roc_hsa_on_fault *on_fault);
 void roc_hsa_watch_close(void);
-/* Passes a memory fault that ROCR has not reported to `on_fault`. Any thread, at any rate, with none
- * of the driver's locks held. */
+/* Passes a memory fault that ROCR has not reported to `on_fault`. Any thread, at any rate, with
+ * none of the driver's locks held. */
 void roc_hsa_watch_look(void);
 
 #endif

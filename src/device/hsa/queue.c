@@ -1,4 +1,5 @@
-/* A queue as a whole: making, replacing and unmaking it, room, tickets and barriers; see queue.h. */
+/* A queue as a whole: making, replacing and unmaking it, room, tickets and barriers; see queue.h.
+ */
 #include "device/hsa/queue.h"
 
 #include "base/alloc.h"

@@ -34,8 +34,8 @@ void roc_hsa_signal_retain(roc_hsa_signal *signal);
 void roc_hsa_signal_release(roc_hsa_signals *pool, roc_hsa_signal *signal);
 
 /* Waits at most timeout_ns until the value is below `bound`; sleeps after a short spin of ROCR's
- * own. True when it is.  A wait that timed out has looked for lost devices: a caller that waits again
- * checks its own device first. */
+ * own. True when it is. A wait that timed out has looked for lost devices: a caller that waits
+ * again checks its own device first. */
 bool roc_hsa_signal_await(hsa_signal_t signal, hsa_signal_value_t bound, uint64_t timeout_ns);
 
 #endif

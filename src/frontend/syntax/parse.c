@@ -1,4 +1,5 @@
-/* Entry points of the front end's first two stages: the syntax tree of a text, its tokens as text. */
+/* Entry points of the front end's first two stages: the syntax tree of a text, its tokens as text.
+ */
 #include <string.h>
 
 #include "base/alloc.h"

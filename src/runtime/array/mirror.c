@@ -1,7 +1,7 @@
 /* Keeping host memory and its double on a device alike; see mirror.h.
  *
- * A copy waits for the work that conflicts and ends when the bytes are there, so that a fresh side is
- * fresh for every stream. */
+ * A copy waits for the work that conflicts and ends when the bytes are there, so that a fresh side
+ * is fresh for every stream. */
 #include "runtime/mirror.h"
 
 #include <inttypes.h>

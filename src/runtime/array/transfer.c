@@ -151,7 +151,8 @@ static bool have_one_layout(const roc_array *a, const roc_array *b) {
 
 /* ---- strided, run by run ------------------------------------------------- */
 
-/* Elements next to each other in both arrays: those of the last dimension when its strides are 1. */
+/* Elements next to each other in both arrays: those of the last dimension when its strides are 1.
+ */
 static int64_t run_length(const roc_array *dst, const roc_array *src) {
   uint32_t last = dst->rank - 1;
   return dst->strides[last] == 1 && src->strides[last] == 1 ? dst->extents[last] : 1;

@@ -1,4 +1,4 @@
-/* Contained errors: made of a launch's fault record or of a text, and kept by the stream.  Under the
+/* Contained errors: made of a launch's fault record or of a text, and kept by the stream. Under the
  * runtime's lock. */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What holds a device open, and the end of streams, kernels and devices.
  *
- * Buffers of the device, streams and kernels hold it.  After shutdown the last hold to go closes the
+ * Buffers of the device, streams and kernels hold it. After shutdown the last hold to go closes the
  * driver's device; the default stream, which holds it too, goes when nothing else is left. */
 #include "base/alloc.h"
 #include "runtime/core/internal.h"

@@ -1,5 +1,5 @@
-/* The uses of a buffer by queued work, one entry for each stream that uses it, and the fault of work
- * that should have written it.  Under the runtime's lock. */
+/* The uses of a buffer by queued work, one entry for each stream that uses it, and the fault of
+ * work that should have written it. Under the runtime's lock. */
 #include <string.h>
 
 #include "base/alloc.h"
