@@ -388,8 +388,8 @@ static bool use_host_memory(roc_dev_stream *stream, roc_devptr block) {
 static bool use_kernel(roc_dev_stream *stream, roc_dev_stream *other) {
   roc_dev_module *module;
   if (!went_well(ops->module_load(device, &object, &module, &err))) return false;
-  roc_dev_launch work = {
-      .module = module, .grid = {64, 1, 1}, .local = {64, 1, 1}, .rank = 1, .name = "good"};
+  roc_ndrange range = {.grid = {64, 1, 1}, .local = {64, 1, 1}, .rank = 1};
+  roc_dev_launch work = {.module = module, .range = &range, .name = "good"};
   roc_ticket ticket = 0, stamp = 0, waiting = 0;
   uint64_t time = 0;
   int calls = 0;

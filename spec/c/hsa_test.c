@@ -39,10 +39,9 @@ static void read_object(const char *path, roc_codeobj *out) {
 }
 
 static roc_ticket launch(roc_dev_stream *stream, roc_dev_module *module, uint32_t line) {
+  static const roc_ndrange range = {.grid = {64, 1, 1}, .local = {64, 1, 1}, .rank = 1};
   roc_dev_launch work = {.module = module,
-                         .grid = {64, 1, 1},
-                         .local = {64, 1, 1},
-                         .rank = 1,
+                         .range = &range,
                          .name = module == bad ? "bad" : "good",
                          .file = "test.lua",
                          .line = line};
@@ -189,8 +188,8 @@ static void test_idle(void) {
 
 static void test_shape(void) {
   roc_dev_stream *stream = new_stream();
-  roc_dev_launch work = {
-      .module = good, .grid = {(uint64_t)1 << 32, 1, 1}, .local = {64, 1, 1}, .rank = 1};
+  roc_ndrange range = {.grid = {(uint64_t)1 << 32, 1, 1}, .local = {64, 1, 1}, .rank = 1};
+  roc_dev_launch work = {.module = good, .range = &range};
   roc_ticket ticket;
   CHECK(ops->launch(stream, &work, &ticket, &err) == ROC_INVALID);
   CHECK(strstr(err.message, "4294967296 work-items in dimension 1 are over the limit 4294967295"));

@@ -49,8 +49,8 @@ static void add_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64
   (void)frame;
   (void)turn;
   for (uint64_t g = first; g < end; g++) {
-    for (uint64_t i = g * launch->local[0]; i < (g + 1) * launch->local[0] && i < launch->grid[0];
-         i++) {
+    for (uint64_t i = g * launch->range.local[0];
+         i < (g + 1) * launch->range.local[0] && i < launch->range.grid[0]; i++) {
       args_of(kernarg)->data[i] += args_of(kernarg)->value;
     }
   }
@@ -87,8 +87,8 @@ static void chain_kernel(const void *kernarg, const roc_cpu_launch *launch, uint
   (void)frame;
   (void)turn;
   for (uint64_t g = first; g < end; g++) {
-    for (uint64_t i = g * launch->local[0]; i < (g + 1) * launch->local[0] && i < launch->grid[0];
-         i++) {
+    for (uint64_t i = g * launch->range.local[0];
+         i < (g + 1) * launch->range.local[0] && i < launch->range.grid[0]; i++) {
       int64_t *x = &args_of(kernarg)->data[i];
       *x = (*x * 3 + args_of(kernarg)->value) % 1000003;
     }
@@ -171,10 +171,10 @@ static void print_kernel(const void *kernarg, const roc_cpu_launch *launch, uint
 /* Uses every byte of its frame and shared memory, so that sanitizers see sizes that are wrong. */
 static void memory_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
                           uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
-  size_t items = (size_t)launch->local[0] * launch->local[1];
+  size_t items = (size_t)launch->range.local[0] * launch->range.local[1];
   (void)turn;
   for (uint64_t g = first; g < end; g++) {
-    memset(shared, (int)g, 128 + launch->dynamic_shared_bytes);
+    memset(shared, (int)g, 128 + launch->range.dynamic_shared_bytes);
     memset(frame, (int)g, 64 + 24 * items);
     bool aligned = (uintptr_t)shared % 64 == 0 && (uintptr_t)frame % 64 == 0;
     if (aligned) atomic_fetch_add(args_of(kernarg)->shared, 1);
@@ -240,13 +240,12 @@ static roc_rt_kernel *make_kernel(roc_cpu_entry entry, bool has_fault, bool has_
 static roc_ticket launch(roc_rt_stream *stream, roc_rt_kernel *kernel, const args *a,
                          uint64_t items, uint32_t local, roc_buffer *buffer, bool writes) {
   roc_rt_use use = {buffer, writes};
+  roc_ndrange range = {.grid = {items, 1, 1}, .local = {local, 1, 1}, .rank = 1};
   roc_rt_launch work = {
       .kernel = kernel,
       .kernarg = a,
       .kernarg_bytes = sizeof *a,
-      .grid = {items, 1, 1},
-      .local = {local, 1, 1},
-      .rank = 1,
+      .range = &range,
       .uses = &use,
       .nuses = buffer ? 1 : 0,
       .file = "script.lua",

@@ -151,29 +151,31 @@ static void test_memory(void) {
   roc_rt_kernel *kernel = make_kernel(memory_kernel, false, false);
   static _Atomic uint64_t aligned_groups;
   args a = {.shared = &aligned_groups};
-  roc_rt_launch work = {.kernel = kernel, .kernarg = &a, .kernarg_bytes = sizeof a, .rank = 2};
+  roc_ndrange range = {.rank = 2};
+  roc_rt_launch work = {
+      .kernel = kernel, .kernarg = &a, .kernarg_bytes = sizeof a, .range = &range};
   uint64_t expected = 0;
   for (uint32_t n = 1; n <= 32; n++) {
-    work.grid[0] = 100;
-    work.grid[1] = 10;
-    work.grid[2] = work.local[2] = 1;
-    work.local[0] = n;
-    work.local[1] = 33 - n;
-    work.dynamic_shared_bytes = n * 100;
+    range.grid[0] = 100;
+    range.grid[1] = 10;
+    range.grid[2] = range.local[2] = 1;
+    range.local[0] = n;
+    range.local[1] = 33 - n;
+    range.dynamic_shared_bytes = n * 100;
     roc_ticket ticket;
     OK(roc_rt_launch_queue(stream, &work, &ticket, &err));
-    expected += (uint64_t)((100 + n - 1) / n) * ((10 + work.local[1] - 1) / work.local[1]);
+    expected += (uint64_t)((100 + n - 1) / n) * ((10 + range.local[1] - 1) / range.local[1]);
   }
   OK(roc_rt_stream_synchronize(stream, &err));
   CHECK(atomic_load(&aligned_groups) == expected);
   roc_ticket ticket;
-  work.local[0] = 2048;
+  range.local[0] = 2048;
   CHECK(roc_rt_launch_queue(stream, &work, &ticket, &err) == ROC_INVALID);
-  work.local[0] = 32;
-  work.dynamic_shared_bytes = 65536;
+  range.local[0] = 32;
+  range.dynamic_shared_bytes = 65536;
   CHECK(roc_rt_launch_queue(stream, &work, &ticket, &err) == ROC_INVALID);
-  work.dynamic_shared_bytes = 0;
-  work.grid[1] = 0;
+  range.dynamic_shared_bytes = 0;
+  range.grid[1] = 0;
   OK(roc_rt_launch_queue(stream, &work, &ticket, &err)); /* nothing to do */
   roc_rt_kernel_release(kernel);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/ndrange.h"
 #include "base/site.h"
 #include "base/status.h"
 #include "base/str.h"
@@ -75,17 +76,14 @@ roc_status roc_codeobj_read(const void *bytes, size_t nbytes, roc_codeobj **out,
 /* What a CPU kernel is told about its launch; read-only while it runs, but for what the pointers
  * lead to. */
 typedef struct roc_cpu_launch {
-  uint64_t grid[3];              /*  0: work-items per dimension, 1 beyond the rank */
-  uint64_t groups[3];            /* 24: ceil(grid / local) */
-  uint32_t local[3];             /* 48: configured workgroup */
-  uint32_t rank;                 /* 60 */
-  uint32_t dynamic_shared_bytes; /* 64 */
-  uint32_t wave_size;            /* 68: 32 or 64 */
-  roc_fault_record *fault;       /* 72 */
-  roc_print_buffer *print;       /* 80 */
-  uint32_t batch;                /* 88: workgroups for which there are frames and shared memory,
-                                         1 … ROC_CPU_MAX_BATCH; 1 unless the object has_batches */
-} roc_cpu_launch;                /* 96 bytes; offsets asserted in site.c */
+  roc_ndrange range;       /*  0 */
+  uint64_t groups[3];      /* 48: workgroups per dimension */
+  uint32_t wave_size;      /* 72: 32 or 64 */
+  uint32_t batch;          /* 76: workgroups for which there are frames and shared memory,
+                                  1 … ROC_CPU_MAX_BATCH; 1 unless the object has_batches */
+  roc_fault_record *fault; /* 80 */
+  roc_print_buffer *print; /* 88 */
+} roc_cpu_launch;          /* 96 bytes; offsets asserted in site.c */
 
 enum { ROC_CPU_MAX_BATCH = 16 };
 

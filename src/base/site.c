@@ -10,14 +10,14 @@ _Static_assert(offsetof(roc_fault_record, item) == 16, "fault record layout is A
 _Static_assert(offsetof(roc_fault_record, values) == 40, "fault record layout is ABI");
 _Static_assert(sizeof(roc_fault_record) == 104, "fault record layout is ABI");
 _Static_assert(offsetof(roc_print_buffer, data) == 16, "print buffer layout is ABI");
-_Static_assert(offsetof(roc_cpu_launch, groups) == 24, "launch layout is ABI");
-_Static_assert(offsetof(roc_cpu_launch, local) == 48, "launch layout is ABI");
-_Static_assert(offsetof(roc_cpu_launch, rank) == 60, "launch layout is ABI");
-_Static_assert(offsetof(roc_cpu_launch, dynamic_shared_bytes) == 64, "launch layout is ABI");
-_Static_assert(offsetof(roc_cpu_launch, wave_size) == 68, "launch layout is ABI");
-_Static_assert(offsetof(roc_cpu_launch, fault) == 72, "launch layout is ABI");
-_Static_assert(offsetof(roc_cpu_launch, print) == 80, "launch layout is ABI");
-_Static_assert(offsetof(roc_cpu_launch, batch) == 88, "launch layout is ABI");
+_Static_assert(offsetof(roc_ndrange, local) == 24, "launch layout is ABI");
+_Static_assert(offsetof(roc_ndrange, rank) == 36, "launch layout is ABI");
+_Static_assert(offsetof(roc_ndrange, dynamic_shared_bytes) == 40, "launch layout is ABI");
+_Static_assert(offsetof(roc_cpu_launch, groups) == 48, "launch layout is ABI");
+_Static_assert(offsetof(roc_cpu_launch, wave_size) == 72, "launch layout is ABI");
+_Static_assert(offsetof(roc_cpu_launch, batch) == 76, "launch layout is ABI");
+_Static_assert(offsetof(roc_cpu_launch, fault) == 80, "launch layout is ABI");
+_Static_assert(offsetof(roc_cpu_launch, print) == 88, "launch layout is ABI");
 _Static_assert(offsetof(roc_cpu_turn, ask) == 8, "turn layout is ABI");
 
 static double double_of_bits(uint64_t bits) {

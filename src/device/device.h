@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/codeobj.h"
+#include "base/ndrange.h"
 #include "base/status.h"
 
 typedef uint64_t roc_devptr;
@@ -62,11 +63,8 @@ typedef struct roc_dev_launch {
   roc_dev_module *module;
   const void *kernarg; /* block laid out by the code object */
   uint32_t kernarg_bytes;
-  uint64_t grid[3]; /* work-items; 1 beyond the rank */
-  uint32_t local[3];
-  uint32_t rank;
-  uint32_t dynamic_shared_bytes;
-  const char *name, *file; /* for messages: of the kernel, and where it is launched (may be NULL).
+  const roc_ndrange *range; /* not empty, and within the limits of the device's properties */
+  const char *name, *file;  /* for messages: of the kernel, and where it is launched (may be NULL).
                               Both outlive the work */
   uint32_t line;
   roc_fault_record *fault; /* device-visible; NULL when the kernel has no checks */

@@ -361,16 +361,17 @@ static uint32_t list_uses(roc_jit_kernel *k, const roc_jit_spec *spec) {
 }
 
 /* The workgroup with the best occupancy where the launch leaves it to us. */
-static uint32_t choose_items(const roc_jit_spec *spec, const roc_jit_grid *grid) {
-  if (!grid->is_local_free || grid->rank != 1 || !spec->facts) return grid->local[0];
-  if (grid->shared_bytes == 0) return spec->workgroup;
+static uint32_t choose_items(const roc_jit_spec *spec, const roc_jit_launch *launch) {
+  const roc_ndrange *range = &launch->range;
+  if (!launch->is_local_free || range->rank != 1 || !spec->facts) return range->local[0];
+  if (range->dynamic_shared_bytes == 0) return spec->workgroup;
   roc_target_footprint footprint = spec->footprint;
-  footprint.shared_bytes += grid->shared_bytes;
+  footprint.shared_bytes += range->dynamic_shared_bytes;
   return spec->facts->pick_workgroup(&footprint, spec->max_workgroup);
 }
 
 roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spec,
-                                 roc_rt_stream *stream, const roc_jit_grid *grid,
+                                 roc_rt_stream *stream, const roc_jit_launch *launch,
                                  roc_ticket *out_ticket, roc_error *err) {
   const roc_codeobj *object = spec->object;
   uint32_t nvalues = add_hidden_scalars(kernel);
@@ -384,19 +385,17 @@ roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spe
   for (uint32_t i = 0; i < nvalues; i++) {
     roc_jit_pack(&object->args[i], &kernel->values[i], kernel->block);
   }
-  roc_rt_launch launch = {.kernel = spec->loaded,
-                          .kernarg = kernel->block,
-                          .kernarg_bytes = object->kernarg_bytes,
-                          .rank = grid->rank,
-                          .dynamic_shared_bytes = grid->shared_bytes,
-                          .uses = kernel->uses,
-                          .nuses = list_uses(kernel, spec),
-                          .file = grid->file,
-                          .line = grid->line};
-  memcpy(launch.grid, grid->grid, sizeof launch.grid);
-  memcpy(launch.local, grid->local, sizeof launch.local);
-  launch.local[0] = choose_items(spec, grid);
-  return roc_rt_launch_queue(stream, &launch, out_ticket, err);
+  roc_ndrange range = launch->range;
+  range.local[0] = choose_items(spec, launch);
+  roc_rt_launch work = {.kernel = spec->loaded,
+                        .kernarg = kernel->block,
+                        .kernarg_bytes = object->kernarg_bytes,
+                        .range = &range,
+                        .uses = kernel->uses,
+                        .nuses = list_uses(kernel, spec),
+                        .file = launch->file,
+                        .line = launch->line};
+  return roc_rt_launch_queue(stream, &work, out_ticket, err);
 }
 
 /* ---- looking inside ---- */

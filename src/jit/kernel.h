@@ -7,6 +7,7 @@
 #ifndef ROC_JIT_KERNEL_H
 #define ROC_JIT_KERNEL_H
 
+#include "base/ndrange.h"
 #include "base/target.h"
 #include "backend/backend.h"
 #include "jit/program.h"
@@ -65,15 +66,12 @@ typedef struct roc_jit_kernel {
   roc_str diagnostics;             /* of the last compile that failed, whole */
 } roc_jit_kernel;
 
-typedef struct roc_jit_grid {
-  uint64_t grid[3]; /* work-items, 1 beyond the rank */
-  uint32_t local[3];
-  uint32_t rank;
-  bool is_local_free; /* nobody named a workgroup: `local` may be replaced by a better one */
-  uint32_t shared_bytes;
-  const char *file; /* the launch's place, for faults; lives as long as the process */
+typedef struct roc_jit_launch {
+  roc_ndrange range;
+  bool is_local_free; /* the launch names no workgroup: `local` may be replaced by a better one */
+  const char *file;   /* the launch's place, for faults; lives as long as the process */
   uint32_t line;
-} roc_jit_grid;
+} roc_jit_launch;
 
 /* Copies the name; takes over `program`, also on failure.  NULL when memory is out. */
 roc_jit_kernel *roc_jit_kernel_new(const roc_fe_options *options, roc_jit_program *program);
@@ -91,7 +89,7 @@ roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
 
 /* Queues a selected specialisation with kernel->values, whose classes must be unchanged since. */
 roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spec,
-                                 roc_rt_stream *stream, const roc_jit_grid *grid,
+                                 roc_rt_stream *stream, const roc_jit_launch *launch,
                                  roc_ticket *out_ticket, roc_error *err);
 
 /* True when the kernel stores to array `i` of the selected specialisation. */

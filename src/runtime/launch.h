@@ -3,6 +3,7 @@
 #define ROC_RUNTIME_LAUNCH_H
 
 #include "base/codeobj.h"
+#include "base/ndrange.h"
 #include "runtime/stream.h"
 
 /* A code object loaded on one device. */
@@ -22,10 +23,7 @@ typedef struct roc_rt_launch {
   roc_rt_kernel *kernel;
   const void *kernarg;
   uint32_t kernarg_bytes;
-  uint64_t grid[3]; /* work-items */
-  uint32_t local[3];
-  uint32_t rank;
-  uint32_t dynamic_shared_bytes;
+  const roc_ndrange *range; /* borrowed for the call */
   const roc_rt_use *uses;
   uint32_t nuses;
   const char *file; /* the launch's place in the script, for fault messages: static or interned for
@@ -35,11 +33,9 @@ typedef struct roc_rt_launch {
 
 /* INVALID when the device cannot have such workgroups: for kernels that the host runs itself, of
  * which it knows only the dynamic part of shared memory. */
-roc_status roc_rt_launch_check(roc_rt_device *device, const uint64_t grid[3],
-                               const uint32_t local[3], uint32_t rank, uint32_t shared_bytes,
-                               roc_error *err);
+roc_status roc_rt_launch_check(roc_rt_device *device, const roc_ndrange *range, roc_error *err);
 /* Errors before anything is queued: INVALID (workgroup or grid over a limit, shared bytes), LOST,
- * OOM. A grid with a 0 queues nothing. No allocation on the common path, and no wait but on a
+ * OOM. An empty range queues nothing. No allocation on the common path, and no wait but on a
  * stream whose driver's queue is full (INTERRUPTED). */
 roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launch,
                                roc_ticket *out_ticket, roc_error *err);

@@ -96,14 +96,6 @@ typedef struct roc_kernel_box {
   uint64_t plain_copies;    /* launches that copied a plain host array, for hints */
 } roc_kernel_box;
 
-/* A launch configuration, ready to queue but for the device. */
-typedef struct roc_kernel_config {
-  uint64_t grid[3];
-  uint32_t local[3]; /* 0 in the first: chosen for the device */
-  uint32_t rank;
-  uint32_t shared_bytes;
-} roc_kernel_config;
-
 /* kernel_box.c */
 roc_kernel_box *roc_check_kernel(lua_State *L, int arg);
 /* Raises a failed compile with its diagnostics whole, any other failure as it is. */
@@ -142,7 +134,7 @@ void roc_open_kernel_args(lua_State *L); /* roc.In, Out, InOut */
 /* kernel_stage.c */
 /* Selects, copies in, queues, and for host arrays waits and copies back.  Raises nothing; lets go
  * of all temporaries. */
-roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_jit_grid *grid,
+roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_jit_launch *launch,
                           roc_error *err);
 void roc_kernel_drop_temporaries(roc_kernel_box *box);
 /* Forgets the device copies of captured host arrays. */

@@ -1,6 +1,6 @@
 /* The three spellings of a launch, and its configuration.
  *
- * All of them make a roc_kernel_config; k[cfg] and k:forall(n) keep it in a launcher, a userdata
+ * All of them make a roc_ndrange; k[cfg] and k:forall(n) keep it in a launcher, a userdata
  * that holds its kernel (and stream) by uservalue.  Calling a launcher allocates no Lua memory. */
 #include <limits.h>
 #include <string.h>
@@ -20,7 +20,7 @@ typedef struct launcher {
   const void *mark;    /* &launcher_mark: tells launchers from other userdata without a look-up */
   roc_kernel_box *box; /* of the kernel in the uservalue */
   bool has_stream;     /* in the other uservalue */
-  roc_kernel_config config;
+  roc_ndrange range;   /* local[0] 0: chosen for the device, at each launch */
 } launcher;
 
 static const char launcher_mark;
@@ -55,34 +55,34 @@ static uint32_t read_dims(lua_State *L, const char *what, int64_t least, int64_t
   return (uint32_t)count;
 }
 
-static void init_config(roc_kernel_config *c) {
-  *c = (roc_kernel_config){.grid = {1, 1, 1}, .local = {0, 1, 1}, .rank = 1};
+static void init_range(roc_ndrange *range) {
+  *range = (roc_ndrange){.grid = {1, 1, 1}, .local = {0, 1, 1}, .rank = 1};
 }
 
-static void set_workgroup(lua_State *L, roc_kernel_config *c, const int64_t *dims, uint32_t n) {
+static void set_workgroup(lua_State *L, roc_ndrange *range, const int64_t *dims, uint32_t n) {
   for (uint32_t d = 0; d < n; d++) {
     if (dims[d] > INT32_MAX) luaL_error(L, "bad workgroup (%I is too large)", (LUAI_UACINT)dims[d]);
-    c->local[d] = (uint32_t)dims[d];
+    range->local[d] = (uint32_t)dims[d];
   }
-  if (n > c->rank) c->rank = n;
+  if (n > range->rank) range->rank = n;
 }
 
-static void set_grid(roc_kernel_config *c, const int64_t *dims, uint32_t n) {
-  for (uint32_t d = 0; d < n; d++) c->grid[d] = (uint64_t)dims[d];
-  if (n > c->rank) c->rank = n;
+static void set_grid(roc_ndrange *range, const int64_t *dims, uint32_t n) {
+  for (uint32_t d = 0; d < n; d++) range->grid[d] = (uint64_t)dims[d];
+  if (n > range->rank) range->rank = n;
 }
 
-static void multiply_grid(lua_State *L, roc_kernel_config *c) {
+static void multiply_grid(lua_State *L, roc_ndrange *range) {
   for (uint32_t d = 0; d < 3; d++) {
-    if (__builtin_mul_overflow(c->grid[d], (uint64_t)c->local[d], &c->grid[d]) ||
-        c->grid[d] > INT64_MAX) {
+    if (__builtin_mul_overflow(range->grid[d], (uint64_t)range->local[d], &range->grid[d]) ||
+        range->grid[d] > INT64_MAX) {
       luaL_error(L, "bad groups (groups times workgroup is too large in dimension %d)", (int)d + 1);
     }
   }
 }
 
 /* The shared bytes at the top of the stack (nil: none), popped. */
-static void read_shared(lua_State *L, roc_kernel_config *c) {
+static void read_shared(lua_State *L, roc_ndrange *range) {
   if (lua_isnil(L, -1)) {
     lua_pop(L, 1);
     return;
@@ -93,7 +93,7 @@ static void read_shared(lua_State *L, roc_kernel_config *c) {
     luaL_error(L, "bad shared (bytes from 0 to %d expected, got %s)", INT32_MAX,
                roc_push_shown(L, lua_gettop(L)));
   }
-  c->shared_bytes = (uint32_t)nbytes;
+  range->dynamic_shared_bytes = (uint32_t)nbytes;
   lua_pop(L, 1);
 }
 
@@ -106,7 +106,7 @@ static void check_stream(lua_State *L) {
 static launcher *push_launcher(lua_State *L, roc_kernel_box *box) {
   launcher *l = lua_newuserdatauv(L, sizeof *l, LAUNCHER_UV_COUNT);
   *l = (launcher){.mark = &launcher_mark, .box = box};
-  init_config(&l->config);
+  init_range(&l->range);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, LAUNCHER_UV_KERNEL);
   luaL_setmetatable(L, ROC_META_LAUNCHER);
@@ -146,18 +146,18 @@ int roc_kernel_index_config(lua_State *L) {
     luaL_error(L,
                "bad launch configuration (k[{groups, workgroup [, stream [, shared]]}] expected)");
   uint32_t n = read_dims(L, "groups", 0, dims);
-  set_grid(&l->config, dims, n);
+  set_grid(&l->range, dims, n);
   lua_geti(L, 2, 2);
   if (lua_isnil(L, -1))
     luaL_error(L, "bad launch configuration (no workgroup: k[{groups, workgroup}] expected)");
   n = read_dims(L, "workgroup", 1, dims);
-  set_workgroup(L, &l->config, dims, n);
-  multiply_grid(L, &l->config);
+  set_workgroup(L, &l->range, dims, n);
+  multiply_grid(L, &l->range);
   lua_geti(L, 2, 3);
   check_stream(L);
   keep_stream(L, l);
   lua_geti(L, 2, 4);
-  read_shared(L, &l->config);
+  read_shared(L, &l->range);
   return 1;
 }
 
@@ -180,24 +180,24 @@ static void check_options(lua_State *L, int arg, const char *func, const char *c
 }
 
 /* Reads workgroup, stream and shared of the table at `arg`; leaves the stream on the stack. */
-static void read_common(lua_State *L, int arg, roc_kernel_config *c) {
+static void read_common(lua_State *L, int arg, roc_ndrange *range) {
   int64_t dims[3];
   if (lua_getfield(L, arg, "workgroup") != LUA_TNIL) {
     uint32_t n = read_dims(L, "workgroup", 1, dims);
-    set_workgroup(L, c, dims, n);
+    set_workgroup(L, range, dims, n);
   } else {
     lua_pop(L, 1);
   }
   lua_getfield(L, arg, "shared");
-  read_shared(L, c);
+  read_shared(L, range);
   lua_getfield(L, arg, "stream");
   check_stream(L);
 }
 
 /* Leaves the stream on the stack. */
-static void read_launch_options(lua_State *L, int arg, roc_kernel_config *c) {
+static void read_launch_options(lua_State *L, int arg, roc_ndrange *range) {
   check_options(L, arg, "launch", option_names, "grid, groups, workgroup, stream, shared");
-  init_config(c);
+  init_range(range);
   int64_t dims[3];
   bool has_grid = lua_getfield(L, arg, "grid") != LUA_TNIL;
   lua_pop(L, 1);
@@ -205,13 +205,13 @@ static void read_launch_options(lua_State *L, int arg, roc_kernel_config *c) {
   lua_pop(L, 1);
   if (has_grid == has_groups)
     luaL_error(L, "bad argument #1 to 'launch' (one of grid and groups expected)");
-  read_common(L, arg, c);
+  read_common(L, arg, range);
   lua_getfield(L, arg, has_grid ? "grid" : "groups");
   uint32_t n = read_dims(L, has_grid ? "grid" : "groups", 0, dims);
-  set_grid(c, dims, n);
+  set_grid(range, dims, n);
   if (has_grid) return;
-  if (c->local[0] == 0) luaL_error(L, "bad argument #1 to 'launch' (groups needs a workgroup)");
-  multiply_grid(L, c);
+  if (range->local[0] == 0) luaL_error(L, "bad argument #1 to 'launch' (groups needs a workgroup)");
+  multiply_grid(L, range);
 }
 
 /* ---- launching ---- */
@@ -219,27 +219,28 @@ static void read_launch_options(lua_State *L, int arg, roc_kernel_config *c) {
 /* A workgroup for a grid whose user named none, within the device's limits and the kernel's
  * promise.  For one dimension of an AMD GPU jit/kernel.c knows better once there is code. */
 static void choose_workgroup(const roc_kernel_box *box, const roc_device_props *props,
-                             roc_kernel_config *c) {
+                             roc_ndrange *range) {
   static const uint32_t shapes[3][3] = {{DEFAULT_ITEMS, 1, 1}, {16, 16, 1}, {8, 8, 4}};
   const uint32_t *promise = box->kernel->options.workgroup;
   for (uint32_t d = 0; d < 3; d++) {
-    c->local[d] = shapes[c->rank - 1][d];
-    if (promise[0] && c->local[d] > (promise[d] ? promise[d] : 1))
-      c->local[d] = promise[d] ? promise[d] : 1;
+    range->local[d] = shapes[range->rank - 1][d];
+    if (promise[0] && range->local[d] > (promise[d] ? promise[d] : 1))
+      range->local[d] = promise[d] ? promise[d] : 1;
   }
-  while (props->max_workgroup && c->local[0] * c->local[1] * c->local[2] > props->max_workgroup &&
-         c->local[0] > 1) {
-    c->local[0] /= 2;
+  while (props->max_workgroup &&
+         range->local[0] * range->local[1] * range->local[2] > props->max_workgroup &&
+         range->local[0] > 1) {
+    range->local[0] /= 2;
   }
 }
 
-static void check_promise(lua_State *L, const roc_kernel_box *box, const roc_kernel_config *c) {
+static void check_promise(lua_State *L, const roc_kernel_box *box, const roc_ndrange *range) {
   const uint32_t *promise = box->kernel->options.workgroup;
   for (uint32_t d = 0; d < 3 && promise[0]; d++) {
     uint32_t bound = promise[d] ? promise[d] : 1;
-    if (c->local[d] <= bound) continue;
+    if (range->local[d] <= bound) continue;
     luaL_error(L, "bad workgroup (kernel '%s' promises at most %d in dimension %d, got %d)",
-               box->kernel->name, (int)bound, (int)d + 1, (int)c->local[d]);
+               box->kernel->name, (int)bound, (int)d + 1, (int)range->local[d]);
   }
 }
 
@@ -277,7 +278,7 @@ typedef struct request {
   int kernel, stream; /* stream: nil, or 0, for the default one */
   int first, count;   /* arguments */
   roc_kernel_box *box;
-  const roc_kernel_config *config;
+  const roc_ndrange *range;
 } request;
 
 typedef struct target {
@@ -287,10 +288,11 @@ typedef struct target {
 } target;
 
 /* Calls the function lua/roc/kernel.lua registered: (kernel, config, arguments…). */
-static int launch_on_sim(lua_State *L, const request *r, const target *t, const roc_jit_grid *c) {
+static int launch_on_sim(lua_State *L, const request *r, const target *t,
+                         const roc_jit_launch *work) {
+  const roc_ndrange *range = &work->range;
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_rt_launch_check(t->device, c->grid, c->local, c->rank, c->shared_bytes, &err),
-              &err);
+  ROC_LUA_TRY(L, roc_rt_launch_check(t->device, range, &err), &err);
   luaL_checkstack(L, r->count + 10, "too many arguments");
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &sim_key) != LUA_TFUNCTION) {
     return luaL_error(L, "the sim device is not loaded: require \"roc\" loads it");
@@ -301,16 +303,15 @@ static int launch_on_sim(lua_State *L, const request *r, const target *t, const 
   for (int table = 0; table < 3; table++) {
     lua_createtable(L, 3, 0);
     for (int d = 0; d < 3; d++) {
-      uint64_t groups = (c->grid[d] + c->local[d] - 1) / c->local[d];
-      uint64_t values[] = {c->grid[d], groups, c->local[d]};
+      uint64_t values[] = {range->grid[d], roc_ndrange_groups(range, d), range->local[d]};
       lua_pushinteger(L, (lua_Integer)values[table]);
       lua_rawseti(L, -2, d + 1);
     }
     lua_setfield(L, -2, names[table]);
   }
-  lua_pushinteger(L, c->rank);
+  lua_pushinteger(L, range->rank);
   lua_setfield(L, -2, "rank");
-  lua_pushinteger(L, c->shared_bytes);
+  lua_pushinteger(L, range->dynamic_shared_bytes);
   lua_setfield(L, -2, "shared");
   if (r->stream) {
     lua_pushvalue(L, r->stream);
@@ -320,7 +321,7 @@ static int launch_on_sim(lua_State *L, const request *r, const target *t, const 
   roc_push_stream(L, -1, roc_rt_device_default_stream(t->device));
   lua_setfield(L, -3, "stream");
   lua_pop(L, 1);
-  lua_pushfstring(L, "%s:%d", c->file, (int)c->line);
+  lua_pushfstring(L, "%s:%d", work->file, (int)work->line);
   lua_setfield(L, -2, "place");
   for (int i = 0; i < r->count; i++) lua_pushvalue(L, r->first + i);
   lua_call(L, r->count + 2, 0);
@@ -336,16 +337,12 @@ static target find_target(lua_State *L, const request *r) {
   return t;
 }
 
-static roc_jit_grid make_grid(lua_State *L, const request *r, const target *t) {
-  roc_kernel_config c = *r->config;
-  roc_jit_grid grid = {
-      .rank = c.rank, .shared_bytes = c.shared_bytes, .is_local_free = c.local[0] == 0};
-  if (grid.is_local_free) choose_workgroup(r->box, &t->driver->props, &c);
-  check_promise(L, r->box, &c);
-  memcpy(grid.grid, c.grid, sizeof grid.grid);
-  memcpy(grid.local, c.local, sizeof grid.local);
-  grid.file = roc_launch_place(L, &grid.line);
-  return grid;
+static roc_jit_launch describe_launch(lua_State *L, const request *r, const target *t) {
+  roc_jit_launch work = {.range = *r->range, .is_local_free = r->range->local[0] == 0};
+  if (work.is_local_free) choose_workgroup(r->box, &t->driver->props, &work.range);
+  check_promise(L, r->box, &work.range);
+  work.file = roc_launch_place(L, &work.line);
+  return work;
 }
 
 /* Arguments are checked where they are read; these are read without knowing of a device. */
@@ -369,12 +366,12 @@ static int launch(lua_State *L, const request *r) {
   for (int attempt = 0; attempt < 2; attempt++) {
     roc_kernel_read_cells(L, box, r->kernel); /* may run Lua, so it comes before anything is held */
     target t = find_target(L, r);
-    roc_jit_grid grid = make_grid(L, r, &t);
+    roc_jit_launch work = describe_launch(L, r, &t);
     roc_kernel_read_args(L, box, r->first, r->count, t.device);
     check_captured(L, box, t.device);
-    if (grid.grid[0] == 0 || grid.grid[1] == 0 || grid.grid[2] == 0) return 0;
-    if (t.driver->props.runs_in_lua) return launch_on_sim(L, r, &t, &grid);
-    status = roc_kernel_run(box, t.stream, &grid, &err);
+    if (roc_ndrange_is_empty(&work.range)) return 0;
+    if (t.driver->props.runs_in_lua) return launch_on_sim(L, r, &t, &work);
+    status = roc_kernel_run(box, t.stream, &work, &err);
     if (status != ROC_OOM || attempt > 0 || !roc_gc_reclaim(L)) break;
   }
   warn(L, box);
@@ -395,8 +392,7 @@ static const launcher *check_launcher(lua_State *L) {
 static int launcher_mm_call(lua_State *L) {
   const launcher *l = check_launcher(L);
   int count = lua_gettop(L) - 1;
-  request r = {
-      .kernel = count + 2, .first = 2, .count = count, .box = l->box, .config = &l->config};
+  request r = {.kernel = count + 2, .first = 2, .count = count, .box = l->box, .range = &l->range};
   lua_getiuservalue(L, 1, LAUNCHER_UV_KERNEL);
   if (l->has_stream) {
     lua_getiuservalue(L, 1, LAUNCHER_UV_STREAM);
@@ -408,23 +404,23 @@ static int launcher_mm_call(lua_State *L) {
 static int launcher_mm_tostring(lua_State *L) {
   const launcher *l = luaL_checkudata(L, 1, ROC_META_LAUNCHER);
   lua_pushfstring(L, "roc.Launcher: %s, %I x %I x %I work-items",
-                  l->box->kernel ? l->box->kernel->name : "closed", (LUAI_UACINT)l->config.grid[0],
-                  (LUAI_UACINT)l->config.grid[1], (LUAI_UACINT)l->config.grid[2]);
+                  l->box->kernel ? l->box->kernel->name : "closed", (LUAI_UACINT)l->range.grid[0],
+                  (LUAI_UACINT)l->range.grid[1], (LUAI_UACINT)l->range.grid[2]);
   return 1;
 }
 
 /* k:launch({…}, args…) */
 int roc_kernel_m_launch(lua_State *L) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
-  roc_kernel_config config;
+  roc_ndrange range;
   int count = lua_gettop(L) - 2;
-  read_launch_options(L, 2, &config);
+  read_launch_options(L, 2, &range);
   request r = {.kernel = 1,
                .stream = lua_gettop(L),
                .first = 3,
                .count = count,
                .box = box,
-               .config = &config};
+               .range = &range};
   return launch(L, &r);
 }
 
@@ -465,12 +461,12 @@ int roc_kernel_m_forall(lua_State *L) {
   int options = read_extents(L, dims, &count);
   lua_settop(L, options);
   launcher *l = push_launcher(L, box);
-  set_grid(&l->config, dims, count);
+  set_grid(&l->range, dims, count);
   if (!lua_isnil(L, options)) {
     check_options(L, options, "forall", option_names + 2, "workgroup, stream, shared");
-    read_common(L, options, &l->config);
+    read_common(L, options, &l->range);
     keep_stream(L, l);
-    if (l->config.rank > count) {
+    if (l->range.rank > count) {
       luaL_error(L, "bad argument #%d to 'forall' (a workgroup of %s expected)", options - 1,
                  count == 1 ? "one dimension" : "two dimensions");
     }

@@ -177,11 +177,11 @@ static roc_status await_hosts(run *r) {
   return ROC_OK;
 }
 
-static roc_status run_with_hosts(run *r, const roc_jit_grid *grid) {
+static roc_status run_with_hosts(run *r, const roc_jit_launch *launch) {
   roc_ticket ticket = 0;
   ROC_TRY(await_hosts(r));
   ROC_TRY(stage_in(r));
-  ROC_TRY(roc_jit_kernel_launch(r->box->kernel, r->spec, r->stream, grid, &ticket, r->err));
+  ROC_TRY(roc_jit_kernel_launch(r->box->kernel, r->spec, r->stream, launch, &ticket, r->err));
   if (r->box->ndirect > 0) mark_mirrors(r);
   bool failed = false;
   roc_status status = roc_rt_stream_wait_launch(r->stream, ticket, &failed, r->err);
@@ -289,22 +289,22 @@ static roc_status place_direct(roc_kernel_box *box, roc_rt_device *device, roc_e
   return ROC_OK;
 }
 
-static roc_status launch_without_hosts(run *r, const roc_jit_grid *grid) {
+static roc_status launch_without_hosts(run *r, const roc_jit_launch *launch) {
   roc_ticket ticket;
-  ROC_TRY(roc_jit_kernel_launch(r->box->kernel, r->spec, r->stream, grid, &ticket, r->err));
+  ROC_TRY(roc_jit_kernel_launch(r->box->kernel, r->spec, r->stream, launch, &ticket, r->err));
   if (r->box->ndirect > 0) mark_mirrors(r);
   return ROC_OK;
 }
 
-roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_jit_grid *grid,
+roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_jit_launch *launch,
                           roc_error *err) {
   run r = {.box = box, .stream = stream, .err = err};
   ROC_TRY(place_constants(box, stream, err));
   if (box->ndirect > 0) ROC_TRY(place_direct(box, roc_rt_stream_device(stream), err));
   if (box->nhosts > 0) mark_hosts(box, roc_rt_stream_device(stream));
   ROC_TRY(roc_jit_kernel_select(box->kernel, roc_rt_stream_device(stream), &r.spec, err));
-  if (box->nhosts == 0) return launch_without_hosts(&r, grid);
-  roc_status status = run_with_hosts(&r, grid);
+  if (box->nhosts == 0) return launch_without_hosts(&r, launch);
+  roc_status status = run_with_hosts(&r, launch);
   roc_kernel_drop_temporaries(box);
   return status;
 }

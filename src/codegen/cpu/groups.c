@@ -14,9 +14,9 @@ static void load_sizes(cpu_state *s, LLVMValueRef grid[3], LLVMValueRef groups[3
                        LLVMValueRef local[3]) {
   LLVMTypeRef i64 = s->cg->t.i64, i32 = s->cg->t.i32;
   for (unsigned d = 0; d < 3; d++) {
-    grid[d] = launch_field(s, i64, offsetof(roc_cpu_launch, grid) + 8 * d);
+    grid[d] = launch_field(s, i64, offsetof(roc_cpu_launch, range.grid) + 8 * d);
     groups[d] = launch_field(s, i64, offsetof(roc_cpu_launch, groups) + 8 * d);
-    local[d] = launch_field(s, i32, offsetof(roc_cpu_launch, local) + 4 * d);
+    local[d] = launch_field(s, i32, offsetof(roc_cpu_launch, range.local) + 4 * d);
   }
 }
 
@@ -28,8 +28,8 @@ void cpu_load_launch(cpu_state *s) {
   s->budget = roc_cg_alloca(cg, cg->t.i64, "budget");
   LLVMBuildStore(cg->b, LLVMBuildLoad2(cg->b, cg->t.i64, place, ""), s->budget);
   load_sizes(s, s->grid, s->groups, s->local);
-  s->rank = launch_field(s, i32, offsetof(roc_cpu_launch, rank));
-  s->dynamic = launch_field(s, i32, offsetof(roc_cpu_launch, dynamic_shared_bytes));
+  s->rank = launch_field(s, i32, offsetof(roc_cpu_launch, range.rank));
+  s->dynamic = launch_field(s, i32, offsetof(roc_cpu_launch, range.dynamic_shared_bytes));
   cg->fault = launch_field(s, cg->t.ptr, offsetof(roc_cpu_launch, fault));
   cg->print = launch_field(s, cg->t.ptr, offsetof(roc_cpu_launch, print));
   LLVMValueRef rows = LLVMBuildNUWMul(cg->b, s->local[1], s->local[2], "");

@@ -16,21 +16,22 @@ enum {
   HUGE_PAGE_FROM = 8 << 20, /* bytes; below, the rounding would waste too much */
 };
 
-static roc_status check_dimension(const roc_device_props *props, const uint64_t grid[3],
-                                  const uint32_t local[3], uint32_t d, roc_error *err) {
-  if (grid[d] == 1 && local[d] == 1)
-    return ROC_OK; /* most launches have one dimension; divisions are slow */
-  if (local[d] == 0) {
+static roc_status check_dimension(const roc_device_props *props, const roc_ndrange *range,
+                                  uint32_t d, roc_error *err) {
+  uint64_t items = range->grid[d];
+  uint32_t local = range->local[d];
+  if (items == 1 && local == 1) return ROC_OK; /* most launches have one dimension */
+  if (local == 0) {
     return roc_fail(err, ROC_INVALID, "workgroup size of dimension %" PRIu32 " is 0", d + 1);
   }
-  if (local[d] > props->max_workgroup_dim[d]) {
+  if (local > props->max_workgroup_dim[d]) {
     return roc_fail(err, ROC_INVALID,
                     "workgroup size %" PRIu32 " of dimension %" PRIu32 " is over the limit %" PRIu32
                     " of device '%s'",
-                    local[d], d + 1, props->max_workgroup_dim[d], props->name);
+                    local, d + 1, props->max_workgroup_dim[d], props->name);
   }
-  if (grid[d] <= props->max_groups[d]) return ROC_OK; /* so are its groups, without a division */
-  uint64_t groups = grid[d] / local[d] + (grid[d] % local[d] != 0);
+  if (items <= props->max_groups[d]) return ROC_OK; /* so are its groups, without a division */
+  uint64_t groups = roc_ndrange_groups(range, (int)d);
   if (groups > props->max_groups[d]) {
     return roc_fail(err, ROC_INVALID,
                     "%" PRIu64 " groups in dimension %" PRIu32 " are over the limit %" PRIu64
@@ -40,9 +41,11 @@ static roc_status check_dimension(const roc_device_props *props, const uint64_t 
   return ROC_OK;
 }
 
-static roc_status check_totals(const roc_device_props *props, const uint64_t grid[3],
-                               const uint32_t local[3], roc_error *err) {
-  uint64_t items = (uint64_t)local[0] * local[1] * local[2]; /* dimensions are small by now */
+static roc_status check_totals(const roc_device_props *props, const roc_ndrange *range,
+                               roc_error *err) {
+  const uint64_t *grid = range->grid;
+  const uint32_t *local = range->local;
+  uint64_t items = roc_ndrange_local_items(range); /* dimensions are small by now */
   if (items > props->max_workgroup) {
     return roc_fail(err, ROC_INVALID,
                     "a workgroup of %" PRIu32 " x %" PRIu32 " x %" PRIu32 " = %" PRIu64
@@ -57,17 +60,16 @@ static roc_status check_totals(const roc_device_props *props, const uint64_t gri
   return ROC_OK;
 }
 
-roc_status roc_device_check_shape(const roc_device_props *props, const uint64_t grid[3],
-                                  const uint32_t local[3], uint32_t rank,
-                                  uint32_t static_shared_bytes, uint32_t dynamic_shared_bytes,
-                                  roc_error *err) {
-  if (rank < 1 || rank > 3) {
-    return roc_fail(err, ROC_INVALID, "a launch has 1 to 3 dimensions, not %" PRIu32, rank);
+roc_status roc_device_check_range(const roc_device_props *props, const roc_ndrange *range,
+                                  uint32_t static_shared_bytes, roc_error *err) {
+  if (range->rank < 1 || range->rank > 3) {
+    return roc_fail(err, ROC_INVALID, "a launch has 1 to 3 dimensions, not %" PRIu32, range->rank);
   }
-  for (uint32_t d = 0; d < 3; d++) ROC_TRY(check_dimension(props, grid, local, d, err));
-  ROC_TRY(check_totals(props, grid, local, err));
-  uint64_t shared = ((uint64_t)static_shared_bytes + 63) / 64 * 64 + dynamic_shared_bytes;
-  if (dynamic_shared_bytes == 0) shared = static_shared_bytes;
+  for (uint32_t d = 0; d < 3; d++) ROC_TRY(check_dimension(props, range, d, err));
+  ROC_TRY(check_totals(props, range, err));
+  uint32_t dynamic_bytes = range->dynamic_shared_bytes;
+  uint64_t shared = ((uint64_t)static_shared_bytes + 63) / 64 * 64 + dynamic_bytes;
+  if (dynamic_bytes == 0) shared = static_shared_bytes;
   if (shared > props->shared_bytes) {
     return roc_fail(err, ROC_INVALID,
                     "%" PRIu64 " bytes of shared memory are over the limit %" PRIu64
@@ -75,16 +77,6 @@ roc_status roc_device_check_shape(const roc_device_props *props, const uint64_t 
                     shared, props->shared_bytes, props->name);
   }
   return ROC_OK;
-}
-
-uint64_t roc_device_count_groups(const uint64_t grid[3], const uint32_t local[3],
-                                 uint64_t out_groups[3]) {
-  uint64_t total = 1;
-  for (int d = 0; d < 3; d++) {
-    out_groups[d] = local[d] == 1 ? grid[d] : grid[d] / local[d] + (grid[d] % local[d] != 0);
-    total *= out_groups[d];
-  }
-  return total;
 }
 
 enum { HOST_MAX_WORKGROUP = 1024, HOST_SHARED_BYTES = 65536 };

@@ -7,16 +7,10 @@
 
 #include "device/device.h"
 
-/* INVALID, naming the limit: a workgroup, grid or shared memory this device cannot run.  A grid
- * with a 0 passes. */
-roc_status roc_device_check_shape(const roc_device_props *props, const uint64_t grid[3],
-                                  const uint32_t local[3], uint32_t rank,
-                                  uint32_t static_shared_bytes, uint32_t dynamic_shared_bytes,
-                                  roc_error *err);
-
-/* Groups per dimension and in all of a launch that has passed the check. */
-uint64_t roc_device_count_groups(const uint64_t grid[3], const uint32_t local[3],
-                                 uint64_t out_groups[3]);
+/* INVALID, naming the limit: a workgroup, grid or shared memory this device cannot run.  An empty
+ * range passes. */
+roc_status roc_device_check_range(const roc_device_props *props, const roc_ndrange *range,
+                                  uint32_t static_shared_bytes, roc_error *err);
 
 uint64_t roc_host_memory_total(void);
 uint64_t roc_host_memory_free(roc_device *device);

@@ -434,7 +434,7 @@ static uint32_t clamp_threads(const roc_cpu_command *command, uint64_t shares) {
 /* How many workgroups should run side by side: until their rows are a long stretch of memory, while
  * all that they keep stays in a core's own cache. */
 static uint32_t choose_batch(const roc_dev_launch *launch, size_t group_bytes) {
-  uint64_t batch = BATCH_ITEMS / launch->local[0];
+  uint64_t batch = BATCH_ITEMS / launch->range->local[0];
   uint64_t most = BATCH_BYTES / (group_bytes ? group_bytes : 1);
   if (batch > most) batch = most;
   if (batch > ROC_CPU_MAX_BATCH) batch = ROC_CPU_MAX_BATCH;
@@ -443,20 +443,22 @@ static uint32_t choose_batch(const roc_dev_launch *launch, size_t group_bytes) {
 
 static void describe_launch(roc_cpu_command *command, const roc_dev_launch *launch) {
   roc_dev_module *module = launch->module;
+  const roc_ndrange *range = launch->range;
   roc_cpu_launch *info = &command->as.launch.info;
   *info = (roc_cpu_launch){
-      .rank = launch->rank,
-      .dynamic_shared_bytes = launch->dynamic_shared_bytes,
+      .range = *range,
       .wave_size = command->stream->base.device->props.wavefront_size,
       .fault = launch->fault,
       .print = launch->print,
   };
-  memcpy(info->grid, launch->grid, sizeof info->grid);
-  memcpy(info->local, launch->local, sizeof info->local);
-  command->total = roc_device_count_groups(launch->grid, launch->local, info->groups);
+  command->total = 1;
+  for (int d = 0; d < 3; d++) {
+    info->groups[d] = roc_ndrange_groups(range, d);
+    command->total *= info->groups[d];
+  }
   command->as.launch.module = module;
-  command->as.launch.items = (uint64_t)launch->local[0] * launch->local[1] * launch->local[2];
-  size_t shared = round_up_64(module->static_shared_bytes) + launch->dynamic_shared_bytes;
+  command->as.launch.items = roc_ndrange_local_items(range);
+  size_t shared = round_up_64(module->static_shared_bytes) + range->dynamic_shared_bytes;
   shared = round_up_64(shared);
   size_t frame = module->frame_item_bytes * command->as.launch.items;
   info->batch = module->has_batches ? choose_batch(launch, shared + frame) : 1;

@@ -55,12 +55,12 @@ static uint32_t count_kernargs(const roc_dev_module *module, uint32_t kernarg_by
 
 /* ---- launches ------------------------------------------------------------ */
 
-static roc_status check_grid(const roc_hsa_queue *queue, const uint64_t grid[3], roc_error *err) {
+static roc_status check_grid(const roc_hsa_queue *queue, const roc_ndrange *range, roc_error *err) {
   for (int d = 0; d < 3; d++) {
-    if (grid[d] <= UINT32_MAX) continue;
-    return roc_fail(err, ROC_INVALID,
-                    "%llu work-items in dimension %d are over the limit %u of device '%s'",
-                    (unsigned long long)grid[d], d + 1, UINT32_MAX, queue->device->base.props.name);
+    if (range->grid[d] <= UINT32_MAX) continue;
+    return roc_fail(
+        err, ROC_INVALID, "%llu work-items in dimension %d are over the limit %u of device '%s'",
+        (unsigned long long)range->grid[d], d + 1, UINT32_MAX, queue->device->base.props.name);
   }
   return ROC_OK;
 }
@@ -92,28 +92,29 @@ roc_status roc_hsa_launch(roc_dev_stream *base, const roc_dev_launch *launch,
   roc_hsa_stream *stream = roc_hsa_stream_of(base);
   roc_hsa_queue *queue = stream->queue;
   const roc_dev_module *module = launch->module;
-  ROC_TRY(check_grid(queue, launch->grid, err));
+  const roc_ndrange *range = launch->range;
+  ROC_TRY(check_grid(queue, range, err));
   ROC_TRY(roc_hsa_queue_ready(queue, err));
   unsigned char *kernargs = NULL;
   ROC_TRY(take_kernargs(queue, count_kernargs(module, launch->kernarg_bytes), &kernargs, err));
   ROC_TRY(roc_hsa_queue_reserve(queue, 1, err));
   copy_kernargs(kernargs, launch);
   hsa_kernel_dispatch_packet_t *packet = roc_hsa_ring_next(&queue->ring);
-  packet->workgroup_size_x = (uint16_t)launch->local[0];
-  packet->workgroup_size_y = (uint16_t)launch->local[1];
-  packet->workgroup_size_z = (uint16_t)launch->local[2];
+  packet->workgroup_size_x = (uint16_t)range->local[0];
+  packet->workgroup_size_y = (uint16_t)range->local[1];
+  packet->workgroup_size_z = (uint16_t)range->local[2];
   packet->reserved0 = 0;
-  packet->grid_size_x = (uint32_t)launch->grid[0];
-  packet->grid_size_y = (uint32_t)launch->grid[1];
-  packet->grid_size_z = (uint32_t)launch->grid[2];
+  packet->grid_size_x = (uint32_t)range->grid[0];
+  packet->grid_size_y = (uint32_t)range->grid[1];
+  packet->grid_size_z = (uint32_t)range->grid[2];
   packet->private_segment_size = module->private_bytes;
-  packet->group_segment_size = group_bytes(module, launch->dynamic_shared_bytes);
+  packet->group_segment_size = group_bytes(module, range->dynamic_shared_bytes);
   packet->kernel_object = module->kernel_object;
   packet->kernarg_address = kernargs;
   packet->reserved2 = 0;
   packet->completion_signal = roc_hsa_queue_counter(queue);
   *out_ticket = stream->last = roc_hsa_queue_issue(queue, launch);
   roc_hsa_ring_publish(&queue->ring, packet, DISPATCH_HEADER,
-                       launch->rank << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS);
+                       range->rank << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS);
   return ROC_OK;
 }

@@ -23,18 +23,13 @@ static roc_status submit(roc_rt_stream *stream, const roc_rt_launch *launch,
       .module = launch->kernel->module,
       .kernarg = launch->kernarg,
       .kernarg_bytes = launch->kernarg_bytes,
-      .rank = launch->rank,
-      .dynamic_shared_bytes = launch->dynamic_shared_bytes,
+      .range = launch->range,
       .name = launch->kernel->name,
       .file = launch->file,
       .line = launch->line,
       .fault = pending->record,
       .print = pending->print,
   };
-  for (int d = 0; d < 3; d++) {
-    work.grid[d] = launch->grid[d];
-    work.local[d] = launch->local[d];
-  }
   return stream->driver->device->ops->launch(stream->driver, &work, out_ticket, err);
 }
 
@@ -60,16 +55,14 @@ static roc_status queue_locked(roc_rt_stream *stream, const roc_rt_launch *launc
   pending->kernel = launch->kernel;
   pending->file = launch->file;
   pending->line = launch->line;
-  pending->rank = launch->rank;
+  pending->rank = launch->range->rank;
   roc_rt_pending_commit(stream, pending, *out_ticket, launch->uses, launch->nuses);
   roc_rt_retire_before(stream, *out_ticket);
   return ROC_OK;
 }
 
-roc_status roc_rt_launch_check(roc_rt_device *device, const uint64_t grid[3],
-                               const uint32_t local[3], uint32_t rank, uint32_t shared_bytes,
-                               roc_error *err) {
-  return roc_device_check_shape(&device->driver->props, grid, local, rank, 0, shared_bytes, err);
+roc_status roc_rt_launch_check(roc_rt_device *device, const roc_ndrange *range, roc_error *err) {
+  return roc_device_check_range(&device->driver->props, range, 0, err);
 }
 
 roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launch,
@@ -77,10 +70,9 @@ roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launc
   *out_ticket = 0;
   ROC_TRY(roc_rt_check_open(err));
   const roc_codeobj *object = launch->kernel->object;
-  ROC_TRY(roc_device_check_shape(&stream->driver->device->props, launch->grid, launch->local,
-                                 launch->rank, object->shared_bytes, launch->dynamic_shared_bytes,
-                                 err));
-  if (!launch->grid[0] || !launch->grid[1] || !launch->grid[2]) return ROC_OK;
+  ROC_TRY(roc_device_check_range(&stream->driver->device->props, launch->range,
+                                 object->shared_bytes, err));
+  if (roc_ndrange_is_empty(launch->range)) return ROC_OK;
   roc_rt_lock();
   roc_status status = queue_locked(stream, launch, out_ticket, err);
   roc_rt_unlock();
