@@ -1,0 +1,58 @@
+/* See nvptx_abi.h. */
+#include "base/nvptx_abi.h"
+
+#include <stddef.h>
+
+_Static_assert(sizeof(roc_nvptx_hidden) == 56, "offsets are ABI");
+_Static_assert(offsetof(roc_nvptx_hidden, counter) == 16, "offsets are ABI");
+_Static_assert(offsetof(roc_nvptx_hidden, grid) == 24, "offsets are ABI");
+_Static_assert(offsetof(roc_nvptx_hidden, rank) == 36, "offsets are ABI");
+_Static_assert(offsetof(roc_nvptx_hidden, groups) == 40, "offsets are ABI");
+_Static_assert(offsetof(roc_nvptx_hidden, flags) == 52, "offsets are ABI");
+
+static roc_status fail_groups(uint64_t groups, const char *where, uint64_t most, roc_error *err) {
+  return roc_fail(err, ROC_INVALID,
+                  "%llu workgroups in %s are over the limit %llu of NVIDIA GPUs; use larger "
+                  "workgroups",
+                  (unsigned long long)groups, where, (unsigned long long)most);
+}
+
+/* Groups of y and z, counted together, as blocks. */
+static roc_status fold(roc_nvptx_hidden *hidden, uint32_t blocks[3], roc_error *err) {
+  const uint64_t most = ROC_NVPTX_MAX_BLOCKS_YZ;
+  uint64_t groups = (uint64_t)hidden->groups[1] * hidden->groups[2];
+  if (groups > most * most) {
+    return fail_groups(groups, "dimensions 2 and 3", most * most, err);
+  }
+  hidden->flags |= ROC_NVPTX_FOLDED;
+  blocks[1] = (uint32_t)most;
+  blocks[2] = (uint32_t)((groups + most - 1) / most);
+  return ROC_OK;
+}
+
+roc_status roc_nvptx_plan_launch(const roc_ndrange *range, roc_nvptx_hidden *hidden,
+                                 uint32_t blocks[3], roc_error *err) {
+  hidden->rank = range->rank;
+  hidden->flags = 0;
+  for (int d = 0; d < 3; d++) {
+    if (range->grid[d] > UINT32_MAX) {
+      return roc_fail(err, ROC_INVALID, "%llu work-items in dimension %d are over the limit %u",
+                      (unsigned long long)range->grid[d], d + 1, UINT32_MAX);
+    }
+    hidden->grid[d] = (uint32_t)range->grid[d];
+    hidden->groups[d] = blocks[d] = (uint32_t)roc_ndrange_groups(range, d);
+    if (hidden->grid[d] != (uint64_t)blocks[d] * range->local[d]) {
+      hidden->flags |= ROC_NVPTX_PARTIAL;
+    }
+  }
+  if (blocks[0] > ROC_NVPTX_MAX_BLOCKS_X) {
+    return fail_groups(blocks[0], "dimension 1", ROC_NVPTX_MAX_BLOCKS_X, err);
+  }
+  bool fits = blocks[1] <= ROC_NVPTX_MAX_BLOCKS_YZ && blocks[2] <= ROC_NVPTX_MAX_BLOCKS_YZ;
+  return fits ? ROC_OK : fold(hidden, blocks, err);
+}
+
+uint32_t roc_nvptx_shared_bytes(const roc_codeobj *object, uint32_t dynamic) {
+  bool is_all_dynamic = object->shared_bytes > ROC_NVPTX_STATIC_SHARED;
+  return is_all_dynamic ? object->shared_bytes + dynamic : dynamic;
+}
