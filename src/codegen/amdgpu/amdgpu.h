@@ -4,6 +4,7 @@
 
 #include "base/amdgpu_target.h"
 #include "codegen/core/cg.h"
+#include "codegen/core/fields.h"
 
 enum { ROC_AMDGPU_PACKET_BYTES = 32 }; /* of the dispatch packet, as far as it is read */
 
@@ -19,13 +20,13 @@ typedef struct roc_amdgpu_state {
   const char *entry;           /* symbol */
   uint64_t shared_bytes;       /* static */
   LLVMValueRef dynamic_shared; /* LDS global; NULL until used */
-  LLVMValueRef agreed;       /* LDS, two i32: what a wavefront of the group has last said, in turns;
+  LLVMValueRef agreed;    /* LDS, two i32: what a wavefront of the group has last said, in turns;
                                   NULL: not asked, or no room */
-  LLVMValueRef agreed_at;    /* alloca i32: the byte offset of the one whose turn it is */
-  LLVMValueRef packet;       /* dispatch packet, in the entry block; NULL until used */
-  const void *fields;        /* of the kernarg block, while code is made (amdgpu/entry.c) */
-  LLVMBasicBlockRef slow;    /* the head of the slow version, once that is begun */
-  roc_amdgpu_read ids[2][3]; /* of the group, of the item */
+  LLVMValueRef agreed_at; /* alloca i32: the byte offset of the one whose turn it is */
+  LLVMValueRef packet;    /* dispatch packet, in the entry block; NULL until used */
+  const roc_cg_field_list *fields; /* the function's arguments, while code is made */
+  LLVMBasicBlockRef slow;          /* the head of the slow version, once that is begun */
+  roc_amdgpu_read ids[2][3];       /* of the group, of the item */
   roc_amdgpu_read packet_fields[ROC_AMDGPU_PACKET_BYTES]; /* by offset */
 } roc_amdgpu_state;
 

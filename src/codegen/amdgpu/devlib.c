@@ -1,16 +1,14 @@
-/* See devlib.h.  The file is read once per process and parsed lazily per kernel: its functions are
- * linkonce_odr, so that linking brings the called ones alone. */
+/* See devlib.h.  The file is read once per process. */
 #include "codegen/amdgpu/devlib.h"
 
 #include <limits.h>
-#include <llvm-c/BitReader.h>
-#include <llvm-c/Linker.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/env.h"
 #include "base/file.h"
+#include "codegen/llvm/bitcode.h"
 
 static const char *const directories[] = {
     "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode",
@@ -19,6 +17,8 @@ static const char *const directories[] = {
 };
 
 enum { MAX_BYTES = 256 << 20 };
+
+static const char PREFIX[] = "__ocml_"; /* of all of its functions */
 
 /* Kept for the life of the process. */
 static struct {
@@ -75,18 +75,6 @@ void roc_devlib_files(char *out, size_t size) {
   }
 }
 
-static bool is_ocml(LLVMValueRef fn) {
-  size_t len;
-  return !strncmp(LLVMGetValueName2(fn, &len), "__ocml_", 7);
-}
-
-static bool needs_library(roc_cg *cg) {
-  for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
-    if (is_ocml(fn) && LLVMIsDeclaration(fn)) return true;
-  }
-  return false;
-}
-
 /* ocml reads its options from constants, which distributions supply per chip and not for new
  * ones. */
 static void settle_constants(roc_cg *cg, uint32_t isa_version) {
@@ -108,19 +96,6 @@ static void settle_constants(roc_cg *cg, uint32_t isa_version) {
   }
 }
 
-static void make_internal(roc_cg *cg) {
-  unsigned always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
-  unsigned never = LLVMGetEnumAttributeKindForName("noinline", 8);
-  for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
-    if (!is_ocml(fn) || LLVMIsDeclaration(fn)) continue;
-    LLVMSetLinkage(fn, LLVMInternalLinkage);
-    LLVMSetVisibility(fn, LLVMDefaultVisibility);
-    LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, never);
-    LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(cg->ctx, always, 0));
-  }
-}
-
 static roc_status fail_missing(const roc_cg *cg, roc_error *err) {
   const char *chosen = roc_env_text("ROCLUA_BITCODE_DIR");
   if (chosen) {
@@ -137,23 +112,11 @@ static roc_status fail_missing(const roc_cg *cg, roc_error *err) {
 }
 
 roc_status roc_devlib_link(roc_cg *cg, uint32_t isa_version, roc_error *err) {
-  if (!needs_library(cg)) return ROC_OK;
+  if (!roc_bitcode_is_needed(cg, PREFIX)) return ROC_OK;
   roc_status status = find_library(err);
   if (status != ROC_OK) return status == ROC_IO ? fail_missing(cg, err) : status;
-  LLVMMemoryBufferRef buffer =
-      LLVMCreateMemoryBufferWithMemoryRange((const char *)ocml.bytes, ocml.nbytes, "ocml", 0);
-  LLVMModuleRef library;
-  if (LLVMGetBitcodeModuleInContext2(cg->ctx, buffer, &library)) {
-    LLVMDisposeMemoryBuffer(buffer);
-    return roc_fail(err, ROC_UNAVAILABLE, "ocml.bc is no bitcode that this LLVM reads");
-  }
-  LLVMSetDataLayout(library, LLVMGetDataLayoutStr(cg->mod));
-  LLVMSetTarget(library, LLVMGetTarget(cg->mod));
-  if (LLVMLinkModules2(cg->mod, library)) {
-    return roc_fail(err, ROC_COMPILE, "kernel '%s': linking ocml failed: %s", cg->ir->name,
-                    roc_str_text(&cg->diagnostics));
-  }
+  ROC_TRY(roc_bitcode_link(cg, "ocml", ocml.bytes, ocml.nbytes, err));
   settle_constants(cg, isa_version);
-  make_internal(cg);
+  roc_bitcode_make_internal(cg, PREFIX);
   return ROC_OK;
 }

@@ -4,7 +4,6 @@
  * alignment; then two pointers, fault record and print buffer.  Sizes are read
  * from the dispatch packet, whose grid counts work-items: the hardware makes partial workgroups
  * itself, so no item has to be masked. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,67 +26,6 @@ enum {
 };
 
 /* ---- the function -------------------------------------------------------------------------- */
-
-/* One argument of the function. */
-typedef struct field {
-  LLVMTypeRef type;
-  uint32_t offset; /* in the kernarg block */
-  uint32_t param;  /* the parameter it belongs to */
-} field;
-
-typedef struct field_list {
-  field *items;
-  LLVMTypeRef *types; /* of the items */
-  unsigned count;
-} field_list;
-
-/* Keeps the list in the order of the offsets. */
-static void add_field(field_list *fields, field added) {
-  unsigned at = fields->count++;
-  while (at > 0 && fields->items[at - 1].offset > added.offset) {
-    fields->items[at] = fields->items[at - 1];
-    at--;
-  }
-  fields->items[at] = added;
-}
-
-static LLVMTypeRef scalar_type(const roc_cg *cg, const roc_ir_param *param) {
-  if (param->type == ROC_VT_BOOL) return cg->t.i8;
-  if (param->type == ROC_VT_INT && param->is_narrow) return cg->t.i32;
-  return roc_cg_value_type(cg, param->type);
-}
-
-static void add_param(roc_cg *cg, field_list *fields, uint32_t i, const roc_arg_slot *slot) {
-  const roc_ir_param *param = &cg->ir->params.items[i];
-  if (!param->is_array) {
-    add_field(fields, (field){scalar_type(cg, param), slot->offset, i});
-    return;
-  }
-  LLVMTypeRef size = param->is_narrow ? cg->t.i32 : cg->t.i64;
-  uint32_t step = param->is_narrow ? 4 : 8;
-  add_field(fields,
-            (field){LLVMPointerTypeInContext(cg->ctx, cg->target->global_space), slot->offset, i});
-  for (uint32_t d = 0; d < param->rank; d++) {
-    add_field(fields, (field){size, slot->extents_offset + d * step, i});
-    if (slot->has_strides) add_field(fields, (field){size, slot->strides_offset + d * step, i});
-  }
-}
-
-static field_list list_fields(roc_cg *cg) {
-  const roc_ir_module *ir = cg->ir;
-  LLVMTypeRef global = LLVMPointerTypeInContext(cg->ctx, cg->target->global_space);
-  unsigned most = (1 + 2 * ROC_MAX_RANK) * ir->params.count + 2;
-  roc_arg_slot *slots = ROC_ARENA_ARRAY(&cg->arena, roc_arg_slot, ir->params.count + 1);
-  field_list fields = {.items = ROC_ARENA_ARRAY(&cg->arena, field, most),
-                       .types = ROC_ARENA_ARRAY(&cg->arena, LLVMTypeRef, most)};
-  if (!slots || !fields.items || !fields.types) return fields;
-  uint32_t end = roc_ir_layout_args(ir, slots);
-  for (uint32_t i = 0; i < ir->params.count; i++) add_param(cg, &fields, i, &slots[i]);
-  add_field(&fields, (field){global, end, ROC_IR_NONE});
-  add_field(&fields, (field){global, end + 8, ROC_IR_NONE});
-  for (unsigned i = 0; i < fields.count; i++) fields.types[i] = fields.items[i].type;
-  return fields;
-}
 
 static bool is_of_param(const roc_cg *cg, const roc_ir_inst *inst) {
   return cg->ir->arrays.items[inst->aux].kind == ROC_IR_ARRAY_PARAM;
@@ -161,7 +99,7 @@ static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param, bo
   if (!param->is_written) roc_cg_attr(cg, cg->fn, at, "readonly");
 }
 
-static void mark_function(roc_cg *cg, const field_list *fields) {
+static void mark_function(roc_cg *cg, const roc_cg_field_list *fields) {
   access_walk walk = {0};
   bool tells_disjoint = reads_behind_write(cg, 0, &walk);
   for (unsigned arg = 0; arg < fields->count; arg++) {
@@ -182,15 +120,6 @@ static void mark_function(roc_cg *cg, const field_list *fields) {
   roc_cg_attr(cg, cg->fn, LLVMAttributeFunctionIndex, "nounwind");
 }
 
-static const char *make_symbol(roc_cg *cg) {
-  if (cg->options->symbol) return cg->options->symbol;
-  char *symbol = roc_arena_printf(&cg->arena, "roc_%s", cg->ir->name);
-  for (char *c = symbol; c && *c; c++) {
-    if (!isalnum((unsigned char)*c)) *c = '_';
-  }
-  return symbol;
-}
-
 /* The default loads on any runtime since ROCm 5.2, where the assembler's needs a newer one. */
 static void set_code_object_version(roc_cg *cg) {
   static const char name[] = "amdhsa_code_object_version";
@@ -201,11 +130,8 @@ static void set_code_object_version(roc_cg *cg) {
 }
 
 static LLVMValueRef take_argument(roc_cg *cg, uint32_t param, LLVMTypeRef type, uint32_t offset) {
-  const field_list *fields = roc_amdgpu_state_of(cg)->fields;
-  unsigned arg = 0;
   (void)param, (void)type;
-  while (fields->items[arg].offset != offset) arg++;
-  return LLVMGetParam(cg->fn, arg);
+  return roc_cg_field_at(cg, roc_amdgpu_state_of(cg)->fields, offset);
 }
 
 /* Pointers stay what they are, as LLVM knows much about them. */
@@ -225,7 +151,7 @@ static bool open_state(roc_cg *cg) {
   if (!state) return false;
   cg->state = state;
   state->chip = roc_gpu_chip_find(cg->options->target, NULL);
-  state->entry = make_symbol(cg);
+  state->entry = roc_cg_kernel_symbol(cg);
   uint64_t *offsets = ROC_ARENA_ARRAY(&cg->arena, uint64_t, cg->ir->arrays.count + 1);
   if (!offsets || !state->entry) return false;
   state->shared_bytes = roc_ir_layout_shared(cg->ir, offsets);
@@ -255,7 +181,8 @@ static void make_agreed(roc_cg *cg) {
 
 void roc_amdgpu_kernel(roc_cg *cg) {
   if (!open_state(cg)) return;
-  field_list fields = list_fields(cg);
+  LLVMTypeRef report = LLVMPointerTypeInContext(cg->ctx, cg->target->global_space);
+  roc_cg_field_list fields = roc_cg_list_fields(cg, (LLVMTypeRef[2]){report, report}, 2);
   if (cg->arena.failed) return;
   roc_amdgpu_state_of(cg)->fields = &fields;
   set_code_object_version(cg);
