@@ -151,7 +151,8 @@ static roc_status dump_stage(roc_cg *cg, roc_cg_stage stage,
   if (stage != ROC_CG_LLVM) ROC_TRY(roc_cg_optimise(cg, err));
   if (stage == ROC_CG_ASM || stage == ROC_CG_OBJ) {
     LLVMMemoryBufferRef buffer;
-    ROC_TRY(roc_cg_emit(cg, stage == ROC_CG_ASM ? LLVMAssemblyFile : LLVMObjectFile, &buffer, err));
+    LLVMCodeGenFileType kind = stage == ROC_CG_ASM ? LLVMAssemblyFile : cg->target->object_kind;
+    ROC_TRY(roc_cg_emit(cg, kind, &buffer, err));
     sink(ud, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
     LLVMDisposeMemoryBuffer(buffer);
     return ROC_OK;

@@ -62,7 +62,8 @@ static roc_status take_part(join *j, const roc_cg_part *part, roc_error *err) {
 static roc_status emit(join *j, const roc_machine *machine, LLVMMemoryBufferRef *out,
                        roc_error *err) {
   char *message = NULL;
-  if (LLVMTargetMachineEmitToMemoryBuffer(machine->tm, j->mod, LLVMObjectFile, &message, out)) {
+  LLVMCodeGenFileType kind = machine->target->object_kind;
+  if (LLVMTargetMachineEmitToMemoryBuffer(machine->tm, j->mod, kind, &message, out)) {
     roc_fail(err, ROC_COMPILE, "joined kernels: %s", message);
     LLVMDisposeMessage(message);
     return ROC_COMPILE;

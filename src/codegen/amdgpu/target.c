@@ -237,6 +237,7 @@ const roc_target roc_target_amdgpu = {
     .device_scope = "agent",
     .group_scope = "workgroup",
     .system_scope = "",
+    .object_kind = LLVMObjectFile,
     .accepts = accepts,
     .initialise = initialise,
     .check_options = check_options,

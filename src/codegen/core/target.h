@@ -26,7 +26,8 @@ struct roc_target {
   /* LLVM sync scopes of atomics on global and on shared memory, and of what the host reads (fault
    * record, print buffer). */
   const char *device_scope, *group_scope, *system_scope;
-  bool splits_stores; /* ROC_QUIRK_SPLIT_ATOMIC_STORE is this target's */
+  bool splits_stores;              /* ROC_QUIRK_SPLIT_ATOMIC_STORE is this target's */
+  LLVMCodeGenFileType object_kind; /* what LLVM emits for a code object */
 
   /* Whether option name `name` is one of this target's. */
   bool (*accepts)(const char *name);
@@ -51,7 +52,7 @@ struct roc_target {
    * the options say), without any vectoriser, without what reasons about the counters of loops, and
    * with nothing that takes more than linear time. */
   const char *no_slp_passes, *scalar_passes, *no_counter_passes, *quick_passes;
-  /* The emitted relocatable object to what goes into the code object: NULL keeps it as it is. The
+  /* What was emitted to what goes into the code object: NULL keeps it as it is. The
    * target replaces *bytes (roc_alloc; the old block is roc_free'd by it) and *nbytes. */
   roc_status (*link)(const roc_cg_options *options, unsigned char **bytes, size_t *nbytes,
                      roc_error *err);

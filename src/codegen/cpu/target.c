@@ -287,6 +287,7 @@ const roc_target roc_target_cpu = {
     .group_scope = "",
     .system_scope = "",
     .splits_stores = true,
+    .object_kind = LLVMObjectFile,
     .accepts = cpu_accepts,
     .initialise = cpu_initialise,
     .check_options = cpu_check_options,

@@ -79,7 +79,7 @@ static void describe_module(roc_cg *cg, roc_codeobj *object, roc_arena *arena) {
 
 roc_status roc_cg_object(roc_cg *cg, roc_codeobj **out, roc_error *err) {
   LLVMMemoryBufferRef buffer;
-  ROC_TRY(roc_cg_emit(cg, LLVMObjectFile, &buffer, err));
+  ROC_TRY(roc_cg_emit(cg, cg->target->object_kind, &buffer, err));
   size_t nbytes = LLVMGetBufferSize(buffer);
   unsigned char *bytes = roc_alloc(nbytes);
   if (bytes) memcpy(bytes, LLVMGetBufferStart(buffer), nbytes);
