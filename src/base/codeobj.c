@@ -11,14 +11,15 @@
 #include "base/arena.h"
 #include "base/hash.h"
 
-enum { FORMAT = 3, MAGIC_BYTES = 4, HEAD_BYTES = MAGIC_BYTES + 4 + ROC_HASH_BYTES };
+enum { FORMAT = 4, MAGIC_BYTES = 4, HEAD_BYTES = MAGIC_BYTES + 4 + ROC_HASH_BYTES };
 static const char magic[MAGIC_BYTES] = {'R', 'O', 'C', 'O'};
 
 /* Every field is written below; one that is added changes a size here, and FORMAT. */
 _Static_assert(sizeof(void *) != 8 || sizeof(roc_codeobj) == 96, "a field is not serialised");
 _Static_assert(sizeof(void *) != 8 || sizeof(roc_site) == 48, "a field is not serialised");
 _Static_assert(sizeof(void *) != 8 || sizeof(roc_site_piece) == 16, "a field is not serialised");
-_Static_assert(sizeof(roc_arg_slot) == 20, "a field is not serialised");
+_Static_assert(sizeof(roc_arg_slot) == 24, "a field is not serialised");
+_Static_assert(sizeof(roc_arg_type) == 8, "padding would be compared");
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
@@ -40,9 +41,11 @@ static void put_text(roc_str *out, const char *text) {
 }
 
 static void put_slot(roc_str *out, const roc_arg_slot *s) {
-  const uint32_t fields[] = {s->kind,           s->dtype,         s->rank,       s->is_narrow,
-                             s->has_strides,    s->is_read,       s->is_written, s->offset,
-                             s->extents_offset, s->strides_offset};
+  const roc_arg_type *t = &s->type;
+  const uint32_t fields[] = {t->value,         t->dtype,      t->rank,     t->layout,
+                             t->is_narrow,     t->is_plain,   t->is_alias, t->is_host_memory,
+                             s->is_read,       s->is_written, s->offset,   s->extents_offset,
+                             s->strides_offset};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) put_u32(out, fields[i]);
 }
 
@@ -122,11 +125,14 @@ static const char *take_text(reader *r) {
 }
 
 static void take_slot(reader *r, roc_arg_slot *s) {
-  s->kind = (uint8_t)take_u32(r);
-  s->dtype = (uint8_t)take_u32(r);
-  s->rank = (uint8_t)take_u32(r);
-  s->is_narrow = take_u32(r);
-  s->has_strides = take_u32(r);
+  s->type.value = (uint8_t)take_u32(r);
+  s->type.dtype = (uint8_t)take_u32(r);
+  s->type.rank = (uint8_t)take_u32(r);
+  s->type.layout = (uint8_t)take_u32(r);
+  s->type.is_narrow = take_u32(r);
+  s->type.is_plain = take_u32(r);
+  s->type.is_alias = take_u32(r);
+  s->type.is_host_memory = take_u32(r);
   s->is_read = take_u32(r);
   s->is_written = take_u32(r);
   s->offset = take_u32(r);

@@ -11,30 +11,20 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/arg_type.h"
 #include "base/ndrange.h"
 #include "base/site.h"
 #include "base/status.h"
 #include "base/str.h"
 
-/* One slot of the kernarg block. */
-typedef enum roc_arg_kind {
-  ROC_ARG_BOOL,       /* 1 byte */
-  ROC_ARG_INT,        /* 8 bytes */
-  ROC_ARG_INT_NARROW, /* 4 bytes, 0 … 2^31-1 */
-  ROC_ARG_F32,        /* 4 */
-  ROC_ARG_F64,        /* 8 */
-  ROC_ARG_ARRAY       /* pointer 8, extents, then strides if has_strides; each 8 bytes, narrow 4 */
-} roc_arg_kind;
-
+/* Where an argument lies in the kernarg block: a scalar, or an array's pointer, its extents and,
+ * when it has them, its strides.  A boolean takes 1 byte, a float32 4, an integer, extent or stride
+ * 8 (4 when the type is narrow), a float64 or pointer 8. */
 typedef struct roc_arg_slot {
-  uint8_t kind;  /* roc_arg_kind */
-  uint8_t dtype; /* ARRAY */
-  uint8_t rank;
-  bool is_narrow; /* ARRAY: extents and strides in 4 bytes */
-  bool has_strides;
-  bool is_read, is_written;
-  uint32_t offset; /* bytes from the block's begin, of the slot's first field */
-  uint32_t extents_offset, strides_offset; /* ARRAY */
+  roc_arg_type type;
+  bool is_read, is_written;                /* arrays: what the kernel does to the elements */
+  uint32_t offset;                         /* bytes from the block's begin, of the first field */
+  uint32_t extents_offset, strides_offset; /* arrays */
 } roc_arg_slot;
 
 typedef struct roc_codeobj roc_codeobj;

@@ -11,6 +11,7 @@
 #ifndef ROC_FRONTEND_FRONTEND_H
 #define ROC_FRONTEND_FRONTEND_H
 
+#include "base/arg_type.h"
 #include "base/dtype.h"
 #include "base/status.h"
 #include "base/str.h"
@@ -125,20 +126,9 @@ typedef struct roc_fe_program {
 
 /* ---- compiling --------------------------------------------------------------------------- */
 
-/* The type of one argument, explicit ones first (one per parameter), then hidden ones. */
+/* One argument, explicit ones first (one per parameter), then hidden ones. */
 typedef struct roc_fe_arg {
-  bool is_array;
-  /* scalars */
-  roc_value_type type;
-  bool is_plain; /* a float that takes the type of the float32 it meets: a Lua number */
-  /* arrays */
-  roc_dtype dtype;
-  uint32_t rank;
-  roc_ir_layout layout;
-  bool is_alias; /* overlaps another argument where one of the two is written */
-  roc_ir_memory memory;
-  /* integers, extents and strides */
-  bool is_narrow;   /* 0 … 2^31-1 (arrays: every extent, stride and the number of elements) */
+  roc_arg_type type;
   const char *name; /* hidden arguments: the captured path, for messages; else NULL */
   /* hidden arrays: copied on the host when the kernel was made; and of a Lua table, as above */
   bool is_constant, is_table;

@@ -79,8 +79,8 @@ uint32_t roc_ir_add_array(roc_ir_builder *b, const roc_ir_array *array) {
   roc_ir_array copy = *array;
   copy.name = copy_text(b, array->name);
   if (array->kind == ROC_IR_ARRAY_PARAM && array->param < b->module->params.count) {
-    copy.dtype = b->module->params.items[array->param].dtype;
-    copy.rank = b->module->params.items[array->param].rank;
+    copy.dtype = b->module->params.items[array->param].type.dtype;
+    copy.rank = b->module->params.items[array->param].type.rank;
   }
   if (array->kind == ROC_IR_ARRAY_CONST) {
     size_t nbytes = count_bytes(array);
@@ -232,7 +232,8 @@ uint32_t roc_ir_set(roc_ir_builder *b, uint32_t var, uint32_t value) {
 
 uint32_t roc_ir_param_value(roc_ir_builder *b, uint32_t param) {
   if (b->failed) return ROC_IR_NONE;
-  return roc_ir_emit(b, ROC_IR_PARAM, b->module->params.items[param].type, param, 0, 0, NULL, 0);
+  return roc_ir_emit(b, ROC_IR_PARAM, b->module->params.items[param].type.value, param, 0, 0, NULL,
+                     0);
 }
 
 uint32_t roc_ir_extent(roc_ir_builder *b, uint32_t array, uint32_t dim) {

@@ -86,7 +86,7 @@ static roc_ir_range range_of_making(const roc_ir_facts *f, const roc_ir_value *v
   const roc_ir_range narrow = {0, INT32_MAX};
   switch ((roc_ir_op)v->op) {
     case ROC_IR_CONST: return (roc_ir_range){v->k, v->k};
-    case ROC_IR_PARAM: return f->m->params.items[v->aux].is_narrow ? narrow : roc_ir_range_all;
+    case ROC_IR_PARAM: return f->m->params.items[v->aux].type.is_narrow ? narrow : roc_ir_range_all;
     default: break;
   }
   if (v->op >= ROC_IR_GLOBAL_ID && v->op <= ROC_IR_LANE_ID) {
@@ -149,7 +149,7 @@ uint32_t roc_ir_facts_extent(roc_ir_facts *f, uint32_t index, uint32_t dim) {
   roc_ir_range range = {0, INT64_MAX};
   if (array->kind == ROC_IR_ARRAY_PARAM) {
     owner = array->param;
-    if (f->m->params.items[owner].is_narrow) range.high = INT32_MAX;
+    if (f->m->params.items[owner].type.is_narrow) range.high = INT32_MAX;
   } else if (array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC) {
     return constant(f, array->extents[dim]);
   }

@@ -27,13 +27,14 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/arg_type.h"
 #include "base/dtype.h"
 #include "base/site.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "base/vec.h"
 
-enum { ROC_MAX_RANK = 8, ROC_IR_NONE = UINT32_MAX };
+enum { ROC_IR_NONE = UINT32_MAX };
 
 typedef enum roc_ir_op {
 #define ROC_IR_OP(NAME, text, operands, fields, result, flags) ROC_IR_##NAME,
@@ -122,14 +123,6 @@ typedef enum roc_ir_wave {
   ROC_IR_WAVE_COUNT_
 } roc_ir_wave;
 
-typedef enum roc_ir_layout {
-  ROC_IR_LAYOUT_C,
-  ROC_IR_LAYOUT_F,
-  ROC_IR_LAYOUT_STRIDED
-} roc_ir_layout;
-/* Where an argument's memory is, as far as atomics must know. */
-typedef enum roc_ir_memory { ROC_IR_MEM_DEVICE, ROC_IR_MEM_HOST } roc_ir_memory;
-
 /* A kernel parameter.  In the kernarg block:
  *   INT 8 bytes (narrow: 4, unsigned), F64 8, F32 4, BOOL 1;
  *   array: data pointer 8; `rank` extents and, STRIDED only, `rank` strides in elements, each 8
@@ -139,14 +132,7 @@ typedef enum roc_ir_memory { ROC_IR_MEM_DEVICE, ROC_IR_MEM_HOST } roc_ir_memory;
  */
 typedef struct roc_ir_param {
   const char *name;
-  bool is_array;
-  roc_value_type type; /* scalars */
-  roc_dtype dtype;     /* arrays, from here */
-  uint8_t rank;
-  roc_ir_layout layout;
-  roc_ir_memory memory;
-  bool is_narrow; /* integer, or every extent, stride and the size: 0 … 2^31-1 */
-  bool is_alias;  /* may overlap another parameter where one of the two is written */
+  roc_arg_type type;
   bool is_read,
       is_written; /* set by lowering: the kernel loads from / stores to it (atomics: both) */
 } roc_ir_param;

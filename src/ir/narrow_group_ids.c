@@ -41,13 +41,13 @@ static roc_ir_range range_of(const clamper *c, uint32_t id, unsigned depth) {
   roc_ir_op op = (roc_ir_op)inst->op;
   if (inst->type != ROC_VT_INT) return roc_ir_range_all;
   if (op == ROC_IR_CONST) return (roc_ir_range){inst->k.i, inst->k.i};
-  if (op == ROC_IR_PARAM && c->m->params.items[inst->aux].is_narrow) {
+  if (op == ROC_IR_PARAM && c->m->params.items[inst->aux].type.is_narrow) {
     return (roc_ir_range){0, INT32_MAX};
   }
   if (op == ROC_IR_EXTENT) {
     const roc_ir_array *array = &c->m->arrays.items[inst->aux];
     bool is_param = array->kind == ROC_IR_ARRAY_PARAM;
-    if (is_param && !c->m->params.items[array->param].is_narrow) return roc_ir_range_all;
+    if (is_param && !c->m->params.items[array->param].type.is_narrow) return roc_ir_range_all;
     if (array->kind == ROC_IR_ARRAY_SHARED_DYNAMIC || is_param) {
       return (roc_ir_range){0, INT32_MAX};
     }
@@ -136,9 +136,10 @@ static void rewrite_comparison(clamper *c, uint32_t id) {
 
 static void rewrite_indices(clamper *c, uint32_t id, uint32_t first) {
   const roc_ir_array *array = &c->m->arrays.items[inst_of(c, id)->aux];
-  bool is_narrow = array->kind == ROC_IR_ARRAY_PARAM ? c->m->params.items[array->param].is_narrow
-                                                     : array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC &&
-                                                           roc_ir_array_size(array) <= INT32_MAX;
+  bool is_narrow =
+      array->kind == ROC_IR_ARRAY_PARAM
+          ? c->m->params.items[array->param].type.is_narrow
+          : array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC && roc_ir_array_size(array) <= INT32_MAX;
   for (uint32_t d = 0; is_narrow && d < array->rank; d++) use_twin(c, id, first + d);
 }
 

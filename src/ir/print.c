@@ -65,17 +65,17 @@ static void print_param(printer *p, uint32_t index) {
   const roc_ir_param *param = &p->m->params.items[index];
   if (index) roc_str_puts(p->out, ", ");
   print_ref(p->out, param->name, index);
-  if (!param->is_array) {
-    roc_str_printf(p->out, ": %s", roc_ir_type_word(param->type));
+  if (!roc_arg_is_array(&param->type)) {
+    roc_str_printf(p->out, ": %s", roc_ir_type_word(param->type.value));
   } else {
-    roc_str_printf(p->out, ": %s[%u] %s", roc_dtype_name(param->dtype), param->rank,
-                   layouts[param->layout]);
-    if (param->memory == ROC_IR_MEM_HOST) roc_str_puts(p->out, " host");
-    if (param->is_alias) roc_str_puts(p->out, " alias");
+    roc_str_printf(p->out, ": %s[%u] %s", roc_dtype_name(param->type.dtype), param->type.rank,
+                   layouts[param->type.layout]);
+    if (param->type.is_host_memory) roc_str_puts(p->out, " host");
+    if (param->type.is_alias) roc_str_puts(p->out, " alias");
     if (param->is_read) roc_str_puts(p->out, " read");
     if (param->is_written) roc_str_puts(p->out, " written");
   }
-  if (param->is_narrow) roc_str_puts(p->out, " narrow");
+  if (param->type.is_narrow) roc_str_puts(p->out, " narrow");
 }
 
 static void print_head(printer *p) {

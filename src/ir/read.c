@@ -174,16 +174,17 @@ static roc_value_type read_type(reader *r) {
 }
 
 static void read_param_flags(reader *r, roc_ir_param *p) {
+  bool is_array = roc_arg_is_array(&p->type);
   for (;;) {
     if (accept_word(r, "narrow")) {
-      p->is_narrow = true;
-    } else if (p->is_array && accept_word(r, "host")) {
-      p->memory = ROC_IR_MEM_HOST;
-    } else if (p->is_array && accept_word(r, "alias")) {
-      p->is_alias = true;
-    } else if (p->is_array && accept_word(r, "read")) {
+      p->type.is_narrow = true;
+    } else if (is_array && accept_word(r, "host")) {
+      p->type.is_host_memory = true;
+    } else if (is_array && accept_word(r, "alias")) {
+      p->type.is_alias = true;
+    } else if (is_array && accept_word(r, "read")) {
       p->is_read = true;
-    } else if (p->is_array && accept_word(r, "written")) {
+    } else if (is_array && accept_word(r, "written")) {
       p->is_written = true;
     } else {
       return;
@@ -191,24 +192,34 @@ static void read_param_flags(reader *r, roc_ir_param *p) {
   }
 }
 
-static roc_ir_layout read_layout(reader *r) {
-  if (accept_word(r, "c")) return ROC_IR_LAYOUT_C;
-  if (accept_word(r, "f")) return ROC_IR_LAYOUT_F;
+static roc_layout read_layout(reader *r) {
+  if (accept_word(r, "c")) return ROC_LAYOUT_C;
+  if (accept_word(r, "f")) return ROC_LAYOUT_F;
   if (!accept_word(r, "strided")) fail_at(r, "a layout expected: c, f or strided");
-  return ROC_IR_LAYOUT_STRIDED;
+  return ROC_LAYOUT_STRIDED;
+}
+
+/* The rest of "float32[2] strided", after the bracket. */
+static roc_arg_type read_array_type(reader *r, const char *word) {
+  roc_dtype dtype = ROC_DT_BOOL;
+  if (!roc_dtype_from_name(word, strlen(word), &dtype)) fail_at(r, "'%.40s' is no dtype", word);
+  roc_arg_type type = {.dtype = (uint8_t)dtype};
+  type.rank = (uint8_t)read_int(r, 1, ROC_MAX_RANK);
+  expect_sign(r, ']');
+  type.layout = (uint8_t)read_layout(r);
+  return type;
 }
 
 static void read_param(reader *r) {
   roc_ir_param p = {.name = read_declared(r, r->b.module->params.count)};
   expect_sign(r, ':');
   const char *word = read_word(r, "a type or dtype");
+  roc_value_type value = ROC_VT_NONE;
   if (accept_sign(r, '[')) {
-    p.is_array = true;
-    if (!roc_dtype_from_name(word, strlen(word), &p.dtype)) fail_at(r, "'%.40s' is no dtype", word);
-    p.rank = (uint8_t)read_int(r, 1, ROC_MAX_RANK);
-    expect_sign(r, ']');
-    p.layout = read_layout(r);
-  } else if (!find_type(word, &p.type)) {
+    p.type = read_array_type(r, word);
+  } else if (find_type(word, &value)) {
+    p.type.value = (uint8_t)value;
+  } else {
     fail_at(r, "'%.40s' is no type: bool, int, f32 or f64", word);
   }
   read_param_flags(r, &p);

@@ -47,7 +47,7 @@ static bool is_constant_memory(const analysis *a, uint32_t index) {
   if (array->kind == ROC_IR_ARRAY_CONST) return true;
   if (array->kind != ROC_IR_ARRAY_PARAM) return false;
   const roc_ir_param *param = &a->m->params.items[array->param];
-  return !param->is_written && !param->is_alias;
+  return !param->is_written && !param->type.is_alias;
 }
 
 /* One lane's value for all; but where there is no such lane each keeps its own. The first is always

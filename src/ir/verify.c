@@ -116,7 +116,7 @@ static roc_status check_field(verifier *v, uint32_t id, const roc_ir_inst *inst,
     case 'v':
       return index < m->vars.count ? ROC_OK : broken(v, id, "there is no variable %u", index);
     case 'p':
-      if (index < m->params.count && !m->params.items[index].is_array) return ROC_OK;
+      if (index < m->params.count && !roc_arg_is_array(&m->params.items[index].type)) return ROC_OK;
       return broken(v, id, "there is no scalar parameter %u", index);
     case 'a':
       return index < m->arrays.count ? ROC_OK : broken(v, id, "there is no array %u", index);
@@ -319,7 +319,7 @@ static roc_status check_op(verifier *v, uint32_t id, const roc_ir_inst *inst) {
     case ROC_IR_CONST: return check_const(v, id, inst);
     case ROC_IR_GET: return expect_type(v, id, inst, v->m->vars.items[inst->aux].type);
     case ROC_IR_SET: return check_set(v, id, inst);
-    case ROC_IR_PARAM: return expect_type(v, id, inst, v->m->params.items[inst->aux].type);
+    case ROC_IR_PARAM: return expect_type(v, id, inst, v->m->params.items[inst->aux].type.value);
     case ROC_IR_SELECT: return expect_type(v, id, inst, operand(v, inst, 1)->type);
     case ROC_IR_TO_F32:
     case ROC_IR_TO_F64: return check_conversion(v, id, inst);
@@ -413,7 +413,7 @@ static roc_status check_array(const roc_ir_module *m, uint32_t index, roc_error 
     rule = "has a rank out of 1 to 8";
   } else if (array->kind == ROC_IR_ARRAY_PARAM) {
     const roc_ir_param *p = array->param < m->params.count ? &m->params.items[array->param] : NULL;
-    if (!p || !p->is_array || p->dtype != array->dtype || p->rank != array->rank) {
+    if (!p || p->type.dtype != array->dtype || p->type.rank != array->rank) {
       rule = "does not agree with its parameter";
     }
   } else if (array->kind == ROC_IR_ARRAY_SHARED_DYNAMIC) {
@@ -431,9 +431,9 @@ static roc_status check_tables(const roc_ir_module *m, roc_error *err) {
   for (uint32_t i = 0; i < m->arrays.count; i++) ROC_TRY(check_array(m, i, err));
   for (uint32_t i = 0; i < m->params.count; i++) {
     const roc_ir_param *p = &m->params.items[i];
-    bool is_sound = p->is_array
-                        ? p->dtype < ROC_DT_COUNT_ && p->rank >= 1 && p->rank <= ROC_MAX_RANK
-                        : p->type > ROC_VT_NONE && p->type < ROC_VT_COUNT_;
+    bool is_sound = roc_arg_is_array(&p->type)
+                        ? p->type.dtype < ROC_DT_COUNT_ && p->type.rank <= ROC_MAX_RANK
+                        : p->type.value > ROC_VT_NONE && p->type.value < ROC_VT_COUNT_;
     if (!is_sound) {
       return roc_fail(err, ROC_INTERNAL, "invalid IR in kernel '%s': parameter '%s' has no type",
                       m->name, p->name);

@@ -68,13 +68,14 @@ static void bind_scalar(roc_jit_scalar *s, bool as_argument, uint32_t arg) {
 static uint32_t list_args(roc_jit_kernel *k, bool is_text, roc_fe_arg *args) {
   roc_jit_program *p = k->program;
   uint32_t n = 0;
-  for (uint32_t i = 0; i < k->nparams; i++) args[n++] = roc_jit_fe_arg(k->classes[i], NULL);
+  for (uint32_t i = 0; i < k->nparams; i++) args[n++] = (roc_fe_arg){.type = k->classes[i]};
   for (uint32_t i = 0; i < p->narrays; i++) {
     p->arrays[i].binding->kind = ROC_BIND_ARRAY;
     p->arrays[i].binding->as.arg = n;
-    args[n] = roc_jit_fe_arg(k->classes[n], p->arrays[i].name);
-    args[n].is_constant = p->arrays[i].is_constant;
-    args[n].is_table = p->arrays[i].is_table;
+    args[n] = (roc_fe_arg){.type = k->classes[n],
+                           .name = p->arrays[i].name,
+                           .is_constant = p->arrays[i].is_constant,
+                           .is_table = p->arrays[i].is_table};
     n++;
   }
   for (uint32_t i = 0; i < p->nscalars; i++) {
@@ -83,9 +84,8 @@ static uint32_t list_args(roc_jit_kernel *k, bool is_text, roc_fe_arg *args) {
     bind_scalar(s, as_argument, n);
     if (!as_argument) continue;
     roc_jit_value value = {.scalar = s->value};
-    roc_jit_class cls;
-    roc_jit_classify(&value, &cls);
-    args[n++] = roc_jit_fe_arg(cls, s->name);
+    args[n] = (roc_fe_arg){.name = s->name};
+    roc_jit_classify(&value, &args[n++].type);
   }
   return n;
 }
@@ -163,13 +163,13 @@ static bool settle_aliases(roc_jit_kernel *k, const roc_ir_module *m) {
   for (uint32_t i = 0; i < n && i < m->params.count; i++) {
     uint8_t writes = m->params.items[i].is_written;
     k->written[i] = k->knows_written ? k->written[i] | writes : writes;
-    k->old_tags[i] = k->classes[i].tag;
-    if (k->classes[i].rank > 0) k->classes[i].tag &= (uint8_t)~ROC_JIT_ALIAS;
+    k->old_aliases[i] = k->classes[i].is_alias;
+    k->classes[i].is_alias = false;
   }
   k->knows_written = true;
   roc_jit_mark_aliases(k->values, n, k->written, k->classes);
   for (uint32_t i = 0; i < n; i++) {
-    if (k->classes[i].tag != k->old_tags[i]) return true;
+    if (k->classes[i].is_alias != k->old_aliases[i]) return true;
   }
   return false;
 }

@@ -5,9 +5,9 @@ static bool has_only_narrower_arrays(const roc_ir_module *m) {
   uint32_t nfloats = 0;
   for (uint32_t i = 0; i < m->params.count; i++) {
     const roc_ir_param *p = &m->params.items[i];
-    if (!p->is_array) continue;
-    if (p->dtype == ROC_DT_FLOAT64) return false;
-    nfloats += roc_dtype_table[p->dtype].value_type == ROC_VT_F32;
+    if (!roc_arg_is_array(&p->type)) continue;
+    if (p->type.dtype == ROC_DT_FLOAT64) return false;
+    nfloats += roc_dtype_table[p->type.dtype].value_type == ROC_VT_F32;
   }
   return nfloats > 0;
 }

@@ -1,7 +1,7 @@
 /* Kernels and their specialisations; see kernel.h.
  *
  * The key of a specialisation is device, classes, and the captured scalars: type and value of a
- * constant, type alone of a hidden argument.  Invariant: a specialisation's alias bits cover every
+ * constant, type alone of a hidden argument.  Invariant: a specialisation's aliases cover every
  * overlap that matters to what it writes. */
 #include "jit/kernel.h"
 
@@ -23,21 +23,22 @@ static uint32_t count_values(const roc_jit_kernel *k, const roc_jit_program *p) 
   return k->nparams + p->narrays + p->nscalars;
 }
 
-/* Device, classes, and a tag with up to eight bytes for each scalar. */
+/* Device, classes, and a byte with eight more for each scalar. */
 static size_t key_capacity(const roc_jit_kernel *k, const roc_jit_program *p) {
-  return 4 + sizeof(roc_jit_class) * (k->nparams + p->narrays) + 9 * (size_t)p->nscalars;
+  return 4 + sizeof(roc_arg_type) * (k->nparams + p->narrays) + 9 * (size_t)p->nscalars;
 }
 
 /* The arrays whose sizes depend on the program; all or none. */
 static bool allocate_state(roc_jit_kernel *k, roc_jit_program *p) {
   uint32_t n = count_values(k, p) + 1;
   roc_jit_value *values = roc_zalloc(n * sizeof *values);
-  roc_jit_class *classes = roc_zalloc(n * sizeof *classes);
-  uint8_t *written = roc_zalloc(n), *old_tags = roc_zalloc(n);
+  roc_arg_type *classes = roc_zalloc(n * sizeof *classes);
+  uint8_t *written = roc_zalloc(n);
+  bool *old_aliases = roc_zalloc(n * sizeof *old_aliases);
   roc_rt_use *uses = roc_zalloc(n * sizeof *uses);
   unsigned char *key = roc_alloc(key_capacity(k, p));
-  if (!values || !classes || !written || !old_tags || !uses || !key) {
-    void *blocks[] = {values, classes, written, old_tags, uses, key};
+  if (!values || !classes || !written || !old_aliases || !uses || !key) {
+    void *blocks[] = {values, classes, written, old_aliases, uses, key};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) roc_free(blocks[i]);
     return false;
   }
@@ -45,7 +46,7 @@ static bool allocate_state(roc_jit_kernel *k, roc_jit_program *p) {
   k->values = values;
   k->classes = classes;
   k->written = written;
-  k->old_tags = old_tags;
+  k->old_aliases = old_aliases;
   k->uses = uses;
   k->key = key;
   k->knows_written = k->has_classes = false;
@@ -63,7 +64,7 @@ static void free_state(roc_jit_kernel *k) {
   k->nspecs = 0;
   k->last = NULL;
   roc_jit_program_free(k->program);
-  void *blocks[] = {k->values, k->classes, k->written, k->old_tags, k->uses, k->key};
+  void *blocks[] = {k->values, k->classes, k->written, k->old_aliases, k->uses, k->key};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) roc_free(blocks[i]);
 }
 
@@ -140,10 +141,11 @@ static unsigned char *put_scalar(unsigned char *at, const roc_jit_scalar *s) {
     return at + sizeof bits;
   }
   roc_jit_value value = {.scalar = s->value};
-  roc_jit_class cls;
+  roc_arg_type cls;
   roc_jit_classify(&value, &cls);
-  *at++ = cls.tag | HIDDEN;
-  return at;
+  *at++ = HIDDEN;
+  memcpy(at, &cls, sizeof cls);
+  return at + sizeof cls;
 }
 
 static void make_key(roc_jit_kernel *k, const roc_rt_device *device) {
@@ -271,7 +273,7 @@ static roc_status refuse_host_atomics(const roc_jit_kernel *k, const roc_ir_modu
     const roc_ir_array *array = &module->arrays.items[inst->aux];
     if (array->kind != ROC_IR_ARRAY_PARAM) continue;
     const roc_ir_param *param = &module->params.items[array->param];
-    if (param->memory != ROC_IR_MEM_HOST) continue;
+    if (!param->type.is_host_memory) continue;
     return roc_fail(err, ROC_UNSUPPORTED,
                     "kernel '%s' updates array '%s' atomically, which lies in the host's memory: "
                     "the link of device '%s' to it carries no atomics (PCIe atomics are missing); "

@@ -45,12 +45,12 @@ typedef struct roc_jit_kernel {
   roc_fe_options options;
   roc_jit_program *program;
   uint32_t nparams;
-  roc_jit_value *values;  /* nparams explicit, the captured arrays, then the hidden scalars */
-  roc_jit_class *classes; /* nparams + narrays */
-  uint8_t *written;       /* likewise: may some specialisation write it */
-  uint8_t *old_tags;      /* scratch of the compiler, likewise */
-  bool knows_written;     /* else all are taken for written */
-  bool has_classes;       /* `classes` are those of a launch or a signature */
+  roc_jit_value *values; /* nparams explicit, the captured arrays, then the hidden scalars */
+  roc_arg_type *classes; /* nparams + narrays */
+  uint8_t *written;      /* likewise: may some specialisation write it */
+  bool *old_aliases;     /* scratch of the compiler, likewise */
+  bool knows_written;    /* else all are taken for written */
+  bool has_classes;      /* `classes` are those of a launch or a signature */
   unsigned char *key;
   uint32_t key_bytes;
   roc_jit_spec *specs[ROC_JIT_MAX_SPECS];

@@ -30,7 +30,7 @@ roc_status roc_jit_kernel_object_for(roc_jit_kernel *kernel, const roc_cg_option
                                      roc_codeobj **out_object, roc_error *err) {
   uint32_t n = kernel->nparams + kernel->program->narrays;
   bool had_classes = kernel->has_classes;
-  roc_jit_class *kept = roc_alloc((n + 1) * sizeof *kept);
+  roc_arg_type *kept = roc_alloc((n + 1) * sizeof *kept);
   if (!kept)
     return roc_fail(err, ROC_OOM, "out of memory while compiling kernel '%s'", kernel->name);
   memcpy(kept, kernel->classes, n * sizeof *kept);

@@ -50,14 +50,15 @@ static int bad_argument(lua_State *L, const reader *r, const char *what) {
 static void check_array_param(lua_State *L, const reader *r, const roc_array *a) {
   if (!a->buffer) bad_argument(L, r, "the array is closed");
   if (!r->box->signature) return;
-  const roc_fe_arg *p = &r->box->signature[r->arg - 1];
-  if (!p->is_array) {
-    bad_argument(L, r, lua_pushfstring(L, "%s expected, got an array", roc_dtype_name(p->dtype)));
+  const roc_arg_type *p = &r->box->signature[r->arg - 1];
+  if (!roc_arg_is_array(p)) {
+    bad_argument(
+        L, r, lua_pushfstring(L, "%s expected, got an array", roc_dtype_name((roc_dtype)p->dtype)));
   }
   if (p->dtype != a->dtype) {
     bad_argument(L, r,
-                 lua_pushfstring(L, "array of %s expected, got %s", roc_dtype_name(p->dtype),
-                                 roc_dtype_name(a->dtype)));
+                 lua_pushfstring(L, "array of %s expected, got %s",
+                                 roc_dtype_name((roc_dtype)p->dtype), roc_dtype_name(a->dtype)));
   }
   if (p->rank != a->rank) {
     bad_argument(
@@ -81,9 +82,9 @@ static bool is_integer_dtype(roc_dtype dt) {
 
 /* The value a scalar parameter of a signature gets. */
 static void convert_scalar(lua_State *L, const reader *r, roc_jit_value *v) {
-  const roc_fe_arg *p = &r->box->signature[r->arg - 1];
-  const char *want = roc_dtype_name(p->dtype);
-  if (p->is_array)
+  const roc_arg_type *p = &r->box->signature[r->arg - 1];
+  const char *want = roc_dtype_name((roc_dtype)p->dtype);
+  if (roc_arg_is_array(p))
     bad_argument(L, r, lua_pushfstring(L, "array of %s expected, got a scalar", want));
   bool wants_bool = p->dtype == ROC_DT_BOOL;
   if (wants_bool != (v->scalar.type == ROC_VT_BOOL)) {
@@ -241,16 +242,16 @@ void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int coun
 
 void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays) {
   for (uint32_t i = 0; i < box->kernel->nparams; i++) {
-    const roc_fe_arg *p = &box->signature[i];
+    const roc_arg_type *p = &box->signature[i];
     roc_jit_value *v = &box->kernel->values[i];
     *v = (roc_jit_value){0};
-    if (p->is_array) {
-      arrays[i] = (roc_array){.dtype = p->dtype, .rank = p->rank};
+    if (roc_arg_is_array(p)) {
+      arrays[i] = (roc_array){.dtype = (roc_dtype)p->dtype, .rank = p->rank};
       v->array = &arrays[i];
       v->declared_layout = p->layout;
     } else {
-      v->is_float32 = p->type == ROC_VT_F32;
-      v->scalar.type = v->is_float32 ? ROC_VT_F64 : p->type;
+      v->is_float32 = p->value == ROC_VT_F32;
+      v->scalar.type = v->is_float32 ? ROC_VT_F64 : (roc_value_type)p->value;
     }
   }
 }

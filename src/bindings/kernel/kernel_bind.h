@@ -89,7 +89,7 @@ typedef struct roc_kernel_box {
   uint32_t nunusable;  /* names whose value no kernel can use, and new ones' */
   uint32_t nnew_unusable;
   bool is_refused;          /* for one of them perhaps: describe anew before the next launch */
-  roc_fe_arg *signature;    /* NULL: none; else one for each parameter */
+  roc_arg_type *signature;  /* NULL: none; else one for each parameter */
   roc_kernel_stage *stages; /* one for each parameter */
   uint32_t nhosts;          /* stages with a `host` */
   uint32_t ndirect;         /* with a `direct` */

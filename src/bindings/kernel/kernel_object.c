@@ -62,7 +62,7 @@ static const char *push_signature(lua_State *L, int first) {
 static void take_types(lua_State *L, roc_kernel_box *box, int first) {
   uint32_t nparams = box->kernel->nparams, ntypes;
   const char *text = push_signature(L, first);
-  roc_fe_arg *types = lua_newuserdatauv(L, (nparams + 1) * sizeof *types, 0);
+  roc_arg_type *types = lua_newuserdatauv(L, (nparams + 1) * sizeof *types, 0);
   roc_array *arrays = lua_newuserdatauv(L, (nparams + 1) * sizeof *arrays, 0);
   memset(types, 0, (nparams + 1) * sizeof *types);
   memset(arrays, 0, (nparams + 1) * sizeof *arrays);
@@ -75,7 +75,7 @@ static void take_types(lua_State *L, roc_kernel_box *box, int first) {
                (int)nparams, nparams == 1 ? "" : "s", ntypes > nparams ? "at least " : "",
                (int)ntypes, ntypes == 1 ? "" : "s");
   }
-  roc_fe_arg *kept = box->signature;
+  roc_arg_type *kept = box->signature;
   box->signature = types;
   roc_kernel_signature_values(box, arrays);
   box->signature = kept;

@@ -105,17 +105,18 @@ static void bind_hidden(lua_State *L, stage_job *job, const char *name, roc_fe_b
   for (uint32_t i = 0; i < job->nargs; i++) {
     if (job->args[i].name && strcmp(job->args[i].name, name) == 0) {
       b->as.arg = i;
-      b->kind = job->args[i].is_array ? ROC_BIND_ARRAY : ROC_BIND_HIDDEN;
+      b->kind = roc_arg_is_array(&job->args[i].type) ? ROC_BIND_ARRAY : ROC_BIND_HIDDEN;
       return;
     }
   }
   uint32_t count;
   luaL_argcheck(L, job->nargs < MAX_ARGS, OPTIONS, "too many arguments");
   roc_fe_arg *arg = &job->args[job->nargs];
-  ROC_LUA_TRY(L, roc_fe_parse_signature(luaL_checkstring(L, -1), arg, 1, &count, &err), &err);
+  ROC_LUA_TRY(L, roc_fe_parse_signature(luaL_checkstring(L, -1), &arg->type, 1, &count, &err),
+              &err);
   arg->name = need(L, roc_arena_strndup(&job->arena, name, strlen(name)));
   b->as.arg = job->nargs++;
-  b->kind = arg->is_array ? ROC_BIND_ARRAY : ROC_BIND_HIDDEN;
+  b->kind = roc_arg_is_array(&arg->type) ? ROC_BIND_ARRAY : ROC_BIND_HIDDEN;
 }
 
 /* A constant array of `n` int64: 1, 2, … n. */
@@ -273,7 +274,9 @@ static stage_job *open_job(lua_State *L) {
   roc_diags_init(&job->diags, kernel);
   roc_arena_init(&job->arena, 0);
   luaL_setmetatable(L, JOB_CLASS);
-  ROC_LUA_TRY(L, roc_fe_parse_signature(signature, job->args, MAX_ARGS, &job->nargs, &err), &err);
+  roc_arg_type types[MAX_ARGS];
+  ROC_LUA_TRY(L, roc_fe_parse_signature(signature, types, MAX_ARGS, &job->nargs, &err), &err);
+  for (uint32_t i = 0; i < job->nargs; i++) job->args[i].type = types[i];
   roc_status status = roc_fe_parse(text, len, name, &job->diags, &job->chunk, &err);
   if (status == ROC_COMPILE) return job;
   ROC_LUA_TRY(L, status, &err);

@@ -94,8 +94,8 @@ static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param, bo
     roc_cg_attr_int(cg, cg->fn, at, "align", 8);
     return;
   }
-  roc_cg_attr_int(cg, cg->fn, at, "align", roc_dtype_itemsize(param->dtype));
-  if (!param->is_alias && tells_disjoint) roc_cg_attr(cg, cg->fn, at, "noalias");
+  roc_cg_attr_int(cg, cg->fn, at, "align", roc_dtype_itemsize(param->type.dtype));
+  if (!param->type.is_alias && tells_disjoint) roc_cg_attr(cg, cg->fn, at, "noalias");
   if (!param->is_written) roc_cg_attr(cg, cg->fn, at, "readonly");
 }
 

@@ -219,7 +219,7 @@ static void mark_atomic(roc_cg *cg, LLVMValueRef inst, uint32_t array) {
                                          "amdgpu.ignore.denormal.mode"};
   const roc_ir_array *a = &cg->ir->arrays.items[array];
   bool is_host =
-      a->kind == ROC_IR_ARRAY_PARAM && cg->ir->params.items[a->param].memory == ROC_IR_MEM_HOST;
+      a->kind == ROC_IR_ARRAY_PARAM && cg->ir->params.items[a->param].type.is_host_memory;
   if (is_host) return;
   LLVMValueRef empty = LLVMMetadataAsValue(cg->ctx, LLVMMDNodeInContext2(cg->ctx, NULL, 0));
   for (int i = 0; i < 3; i++) {

@@ -17,14 +17,18 @@ static LLVMValueRef bind_int(roc_cg *cg, roc_cg_field *field, uint32_t param, bo
 
 static void bind_scalar(roc_cg *cg, roc_cg_field *field, uint32_t i, const roc_arg_slot *slot) {
   const roc_ir_param *param = &cg->ir->params.items[i];
-  switch (param->type) {
-    case ROC_VT_INT: cg->scalars[i] = bind_int(cg, field, i, param->is_narrow, slot->offset); break;
+  switch (param->type.value) {
+    case ROC_VT_INT:
+      cg->scalars[i] = bind_int(cg, field, i, param->type.is_narrow, slot->offset);
+      break;
     case ROC_VT_BOOL: {
       LLVMValueRef raw = field(cg, i, cg->t.i8, slot->offset);
       cg->scalars[i] = LLVMBuildICmp(cg->b, LLVMIntNE, raw, LLVMConstInt(cg->t.i8, 0, 0), "");
       break;
     }
-    default: cg->scalars[i] = field(cg, i, roc_cg_value_type(cg, param->type), slot->offset); break;
+    default:
+      cg->scalars[i] = field(cg, i, roc_cg_value_type(cg, param->type.value), slot->offset);
+      break;
   }
 }
 
@@ -33,12 +37,15 @@ static void bind_array(roc_cg *cg, roc_cg_field *field, uint32_t i, const roc_ar
   const roc_ir_param *param = &cg->ir->params.items[i];
   LLVMTypeRef ptr = LLVMPointerTypeInContext(cg->ctx, cg->target->global_space);
   roc_cg_array bound = {.base = field(cg, i, ptr, slot->offset)};
-  uint32_t step = param->is_narrow ? 4 : 8;
-  for (uint32_t d = 0; d < param->rank; d++) {
-    bound.extents[d] = bind_int(cg, field, i, param->is_narrow, slot->extents_offset + d * step);
+  uint32_t step = param->type.is_narrow ? 4 : 8;
+  for (uint32_t d = 0; d < param->type.rank; d++) {
+    bound.extents[d] =
+        bind_int(cg, field, i, param->type.is_narrow, slot->extents_offset + d * step);
   }
-  for (uint32_t d = 0; slot->has_strides && d < param->rank; d++) {
-    bound.strides[d] = bind_int(cg, field, i, param->is_narrow, slot->strides_offset + d * step);
+  bool has_strides = roc_arg_has_strides(&param->type);
+  for (uint32_t d = 0; has_strides && d < param->type.rank; d++) {
+    bound.strides[d] =
+        bind_int(cg, field, i, param->type.is_narrow, slot->strides_offset + d * step);
   }
   for (uint32_t a = 0; a < cg->ir->arrays.count; a++) {
     const roc_ir_array *array = &cg->ir->arrays.items[a];
@@ -84,7 +91,8 @@ void roc_cg_bind_args(roc_cg *cg, roc_cg_field *field) {
   if (!slots) return;
   roc_ir_layout_args(ir, slots);
   for (uint32_t i = 0; i < ir->params.count; i++) {
-    (ir->params.items[i].is_array ? bind_array : bind_scalar)(cg, field, i, &slots[i]);
+    (roc_arg_is_array(&ir->params.items[i].type) ? bind_array : bind_scalar)(cg, field, i,
+                                                                             &slots[i]);
   }
   for (uint32_t a = 0; a < ir->arrays.count; a++) {
     if (ir->arrays.items[a].kind != ROC_IR_ARRAY_PARAM) bind_local_array(cg, a);

@@ -39,7 +39,7 @@ static bool is_unsigned(const atomic_op *a) {
 static const char *scope_of(roc_cg *cg, const atomic_op *a) {
   if (roc_cg_is_shared(cg, a->array)) return cg->target->group_scope;
   const roc_ir_param *param = &cg->ir->params.items[cg->ir->arrays.items[a->array].param];
-  return param->memory == ROC_IR_MEM_HOST ? cg->target->system_scope : cg->target->device_scope;
+  return param->type.is_host_memory ? cg->target->system_scope : cg->target->device_scope;
 }
 
 static unsigned scope_id(roc_cg *cg, const char *scope) {

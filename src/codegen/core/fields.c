@@ -16,24 +16,24 @@ static void add_field(roc_cg_field_list *fields, roc_cg_arg added) {
 }
 
 static LLVMTypeRef scalar_type(const roc_cg *cg, const roc_ir_param *param) {
-  if (param->type == ROC_VT_BOOL) return cg->t.i8;
-  if (param->type == ROC_VT_INT && param->is_narrow) return cg->t.i32;
-  return roc_cg_value_type(cg, param->type);
+  if (param->type.value == ROC_VT_BOOL) return cg->t.i8;
+  if (param->type.value == ROC_VT_INT && param->type.is_narrow) return cg->t.i32;
+  return roc_cg_value_type(cg, param->type.value);
 }
 
 static void add_param(roc_cg *cg, roc_cg_field_list *fields, uint32_t i, const roc_arg_slot *slot) {
   const roc_ir_param *param = &cg->ir->params.items[i];
-  if (!param->is_array) {
+  if (!roc_arg_is_array(&param->type)) {
     add_field(fields, (roc_cg_arg){scalar_type(cg, param), slot->offset, i});
     return;
   }
-  LLVMTypeRef size = param->is_narrow ? cg->t.i32 : cg->t.i64;
+  LLVMTypeRef size = param->type.is_narrow ? cg->t.i32 : cg->t.i64;
   LLVMTypeRef data = LLVMPointerTypeInContext(cg->ctx, cg->target->global_space);
-  uint32_t step = param->is_narrow ? 4 : 8;
+  uint32_t step = param->type.is_narrow ? 4 : 8;
   add_field(fields, (roc_cg_arg){data, slot->offset, i});
-  for (uint32_t d = 0; d < param->rank; d++) {
+  for (uint32_t d = 0; d < param->type.rank; d++) {
     add_field(fields, (roc_cg_arg){size, slot->extents_offset + d * step, i});
-    if (slot->has_strides)
+    if (roc_arg_has_strides(&param->type))
       add_field(fields, (roc_cg_arg){size, slot->strides_offset + d * step, i});
   }
 }

@@ -14,9 +14,9 @@ bool roc_cg_is_shared(const roc_cg *cg, uint32_t array) {
   return kind == ROC_IR_ARRAY_SHARED || kind == ROC_IR_ARRAY_SHARED_DYNAMIC;
 }
 
-static roc_ir_layout layout_of(const roc_cg *cg, const roc_ir_array *array) {
-  return array->kind == ROC_IR_ARRAY_PARAM ? cg->ir->params.items[array->param].layout
-                                           : ROC_IR_LAYOUT_C;
+static roc_layout layout_of(const roc_cg *cg, const roc_ir_array *array) {
+  return array->kind == ROC_IR_ARRAY_PARAM ? cg->ir->params.items[array->param].type.layout
+                                           : ROC_LAYOUT_C;
 }
 
 /* An element count: i64, or as long as it does, i32. */
@@ -32,7 +32,7 @@ static LLVMValueRef widen(roc_cg *cg, offset o) {
 /* All offsets into the array lie in 0 … 2^31-1. */
 static bool is_narrow_array(const roc_cg *cg, const roc_ir_array *array) {
   if (!cg->narrow) return false;
-  if (array->kind == ROC_IR_ARRAY_PARAM) return cg->ir->params.items[array->param].is_narrow;
+  if (array->kind == ROC_IR_ARRAY_PARAM) return cg->ir->params.items[array->param].type.is_narrow;
   return array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC && roc_ir_array_size(array) <= INT32_MAX;
 }
 
@@ -82,11 +82,11 @@ static offset strided_index(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uin
 /* Elements from the array's begin. */
 static offset linear_index(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uint32_t first) {
   const roc_ir_array *array = &cg->ir->arrays.items[a];
-  roc_ir_layout layout = layout_of(cg, array);
+  roc_layout layout = layout_of(cg, array);
   bool may_be_narrow = is_narrow_array(cg, array);
-  if (layout == ROC_IR_LAYOUT_STRIDED) return strided_index(cg, a, inst, first, may_be_narrow);
+  if (layout == ROC_LAYOUT_STRIDED) return strided_index(cg, a, inst, first, may_be_narrow);
   uint32_t rank = array->rank;
-  bool is_c = layout == ROC_IR_LAYOUT_C;
+  bool is_c = layout == ROC_LAYOUT_C;
   offset sum = index_from_0(cg, inst, first + (is_c ? 0 : rank - 1), may_be_narrow);
   for (uint32_t step = 1; step < rank; step++) {
     uint32_t d = is_c ? step : rank - 1 - step;

@@ -124,11 +124,11 @@ static void name_array_params(roc_cg *cg, LLVMValueRef fn) {
   cpu_state *s = cpu_of(cg);
   for (uint32_t i = 0, n = NARGS; i < cg->ir->params.count; i++) {
     const roc_ir_param *param = &cg->ir->params.items[i];
-    if (!param->is_array) continue;
+    if (!roc_arg_is_array(&param->type)) continue;
     s->array_params[i] = LLVMGetParam(fn, n++);
     LLVMSetValueName2(s->array_params[i], param->name, strlen(param->name));
-    if (!param->is_alias) roc_cg_attr(cg, fn, n, "noalias"); /* parameter n-1 is attribute n */
-    if (!param->is_written && !param->is_alias) roc_cg_attr(cg, fn, n, "readonly");
+    if (!param->type.is_alias) roc_cg_attr(cg, fn, n, "noalias"); /* parameter n-1 is attribute n */
+    if (!param->is_written && !param->type.is_alias) roc_cg_attr(cg, fn, n, "readonly");
   }
 }
 
@@ -176,7 +176,7 @@ static void make_entry(roc_cg *cg, LLVMValueRef body, const roc_arg_slot *slots,
   uint32_t n = 0;
   for (; n < NARGS; n++) args[n] = LLVMGetParam(fn, n);
   for (uint32_t i = 0; i < cg->ir->params.count; i++) {
-    if (!cg->ir->params.items[i].is_array) continue;
+    if (!roc_arg_is_array(&cg->ir->params.items[i].type)) continue;
     LLVMValueRef ptr = roc_cg_byte_offset(cg, args[ARG_KERNARG], roc_cg_i64(cg, slots[i].offset));
     args[n++] = LLVMBuildLoad2(cg->b, cg->t.ptr, ptr, "");
   }
@@ -238,7 +238,8 @@ static void cpu_kernel(roc_cg *cg) {
   s->shared_bytes = roc_ir_layout_shared(cg->ir, s->shared_offsets);
   s->parallel = make_access_group(cg);
   uint32_t narrays = 0;
-  for (uint32_t i = 0; i < cg->ir->params.count; i++) narrays += cg->ir->params.items[i].is_array;
+  for (uint32_t i = 0; i < cg->ir->params.count; i++)
+    narrays += roc_arg_is_array(&cg->ir->params.items[i].type);
   cg->fn = make_body(cg, narrays);
   if (!cg->fn) return;
   LLVMBasicBlockRef entry = roc_cg_block(cg, "entry");

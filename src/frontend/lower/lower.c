@@ -12,16 +12,8 @@ static uint32_t add_param(roc_lower *lx, uint32_t k) {
   const roc_fe_arg *arg = &lx->typed->args[k];
   const roc_ast_func *ast = lx->typed->kernel->fn->ast;
   const char *name = k < ast->nparams ? ast->params[k]->name.data : arg->name;
-  roc_ir_param param = {.name = name ? name : "hidden",
-                        .is_array = arg->is_array,
-                        .type = arg->type,
-                        .dtype = arg->dtype,
-                        .rank = (uint8_t)arg->rank,
-                        .layout = arg->layout,
-                        .memory = arg->memory,
-                        .is_narrow = arg->is_narrow,
-                        .is_alias = arg->is_alias};
-  if (arg->is_array) param.type = ROC_VT_NONE;
+  roc_ir_param param = {.name = name ? name : "hidden", .type = arg->type};
+  param.type.is_plain = false; /* decided: what the kernel does with it is typed */
   return roc_ir_add_param(&lx->b, &param);
 }
 
@@ -35,11 +27,11 @@ static void add_params(roc_lower *lx) {
     const roc_fe_arg *arg = &lx->typed->args[k];
     uint32_t param = add_param(lx, k);
     lx->arg_arrays[k] = ROC_IR_NONE;
-    if (!arg->is_array || param == ROC_IR_NONE) continue;
+    if (!roc_arg_is_array(&arg->type) || param == ROC_IR_NONE) continue;
     roc_ir_array array = {.kind = ROC_IR_ARRAY_PARAM,
                           .param = param,
-                          .dtype = arg->dtype,
-                          .rank = (uint8_t)arg->rank,
+                          .dtype = (roc_dtype)arg->type.dtype,
+                          .rank = arg->type.rank,
                           .name = lx->b.module->params.items[param].name};
     lx->arg_arrays[k] = roc_ir_add_array(&lx->b, &array);
   }
@@ -50,7 +42,7 @@ static void declare_params(roc_lower *lx) {
   for (uint32_t k = 0; k < kernel->fn->ast->nparams && !lx->stop; k++) {
     const roc_ast_symbol *sym = kernel->fn->ast->params[k];
     roc_operand op = roc_operand_of(kernel->params[k], ROC_IR_NONE);
-    if (lx->typed->args[k].is_array) {
+    if (roc_arg_is_array(&lx->typed->args[k].type)) {
       op.array.array = lx->arg_arrays[k];
     } else {
       op.id = roc_ir_param_value(&lx->b, k);

@@ -273,21 +273,10 @@ roc_fe_instance *roc_infer_instance(roc_infer *inf, uint32_t function, const roc
 
 /* ---- the kernel -------------------------------------------------------------------------- */
 
-static roc_ty argument_type(const roc_fe_arg *arg) {
-  if (arg->is_array) {
-    return (roc_ty){.kind = ROC_TY_ARRAY,
-                    .dtype = (uint8_t)arg->dtype,
-                    .rank = (uint8_t)arg->rank,
-                    .space = ROC_IR_ARRAY_PARAM};
-  }
-  if (arg->is_plain && arg->type == ROC_VT_F64) return roc_ty_of(ROC_TY_PLAIN);
-  return roc_ty_of_value_type(arg->type);
-}
-
 static void infer_kernel(roc_infer *inf) {
   const roc_ast_func *ast = inf->typed->program->funcs[0].ast;
   roc_ty params[ROC_INFER_MAX_PARAMS];
-  for (uint32_t i = 0; i < ast->nparams; i++) params[i] = argument_type(&inf->typed->args[i]);
+  for (uint32_t i = 0; i < ast->nparams; i++) params[i] = roc_ty_of_arg(&inf->typed->args[i]);
   roc_fe_instance *kernel = create_instance(inf, 0, params);
   if (!kernel) return;
   inf->typed->kernel = kernel;

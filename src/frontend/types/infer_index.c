@@ -129,15 +129,7 @@ static void chain_text(const chain *c, uint32_t count, char *buf, size_t nbytes)
 
 static roc_ty hidden_type(const roc_infer *inf, uint32_t arg) {
   if (arg >= inf->typed->nargs) return roc_ty_of(ROC_TY_ERROR);
-  const roc_fe_arg *a = &inf->typed->args[arg];
-  if (a->is_array) {
-    return (roc_ty){.kind = ROC_TY_ARRAY,
-                    .dtype = (uint8_t)a->dtype,
-                    .rank = (uint8_t)a->rank,
-                    .space = a->is_constant ? ROC_IR_ARRAY_CONST : ROC_IR_ARRAY_PARAM};
-  }
-  return a->is_plain && a->type == ROC_VT_F64 ? roc_ty_of(ROC_TY_PLAIN)
-                                              : roc_ty_of_value_type(a->type);
+  return roc_ty_of_arg(&inf->typed->args[arg]);
 }
 
 static roc_ty constant_type(roc_fe_node_info *info, roc_scalar value) {

@@ -73,46 +73,51 @@ static roc_status read_dim(reader *r, bool *is_dense) {
   return ROC_OK;
 }
 
-static roc_status read_dims(reader *r, roc_fe_arg *arg) {
+static roc_status read_dims(reader *r, roc_arg_type *type) {
   uint32_t dense = UINT32_MAX;
   do {
     bool is_dense = false;
-    if (arg->rank == ROC_MAX_RANK) return expected(r, "']' after at most 8 dimensions");
+    if (type->rank == ROC_MAX_RANK) return expected(r, "']' after at most 8 dimensions");
     ROC_TRY(read_dim(r, &is_dense));
     if (is_dense && dense != UINT32_MAX) return expected(r, "only one '::1'");
-    if (is_dense) dense = arg->rank;
-    arg->rank++;
+    if (is_dense) dense = type->rank;
+    type->rank++;
   } while (accept(r, ','));
   if (!accept(r, ']')) return expected(r, "',' or ']'");
-  bool is_fortran = dense == 0 && arg->rank > 1;
-  if (dense != UINT32_MAX && !is_fortran && dense + 1 != arg->rank) {
+  bool is_fortran = dense == 0 && type->rank > 1;
+  if (dense != UINT32_MAX && !is_fortran && dense + 1 != type->rank) {
     return expected(r, "'::1' in the first or the last dimension");
   }
-  arg->layout = is_fortran ? ROC_IR_LAYOUT_F : ROC_IR_LAYOUT_C;
+  type->layout = is_fortran ? ROC_LAYOUT_F : ROC_LAYOUT_C;
   return ROC_OK;
 }
 
-static void read_words(reader *r, roc_fe_arg *arg) {
+static void read_words(reader *r, roc_arg_type *type) {
+  bool is_array = roc_arg_is_array(type);
   for (;;) {
-    if (arg->is_array && accept_word(r, "strided")) {
-      arg->layout = ROC_IR_LAYOUT_STRIDED;
-    } else if (arg->is_array && accept_word(r, "alias")) {
-      arg->is_alias = true;
-    } else if ((arg->is_array || arg->type == ROC_VT_INT) && accept_word(r, "narrow")) {
-      arg->is_narrow = true;
+    if (is_array && accept_word(r, "strided")) {
+      type->layout = ROC_LAYOUT_STRIDED;
+    } else if (is_array && accept_word(r, "alias")) {
+      type->is_alias = true;
+    } else if ((is_array || type->value == ROC_VT_INT) && accept_word(r, "narrow")) {
+      type->is_narrow = true;
     } else {
       return;
     }
   }
 }
 
-static roc_status read_type(reader *r, roc_fe_arg *arg) {
-  ROC_TRY(read_dtype(r, &arg->dtype));
-  arg->type = roc_dtype_table[arg->dtype].value_type;
-  arg->is_array = accept(r, '[');
-  if (arg->is_array) ROC_TRY(read_dims(r, arg));
-  arg->is_plain = !arg->is_array && arg->type == ROC_VT_F64;
-  read_words(r, arg);
+static roc_status read_type(reader *r, roc_arg_type *type) {
+  roc_dtype dtype;
+  ROC_TRY(read_dtype(r, &dtype));
+  type->dtype = (uint8_t)dtype;
+  if (accept(r, '[')) {
+    ROC_TRY(read_dims(r, type));
+  } else {
+    type->value = (uint8_t)roc_dtype_table[dtype].value_type;
+    type->is_plain = type->value == ROC_VT_F64;
+  }
+  read_words(r, type);
   return ROC_OK;
 }
 
@@ -132,7 +137,7 @@ static roc_status refuse_start(const reader *r) {
                   r->text);
 }
 
-roc_status roc_fe_parse_signature(const char *text, roc_fe_arg *args, uint32_t room,
+roc_status roc_fe_parse_signature(const char *text, roc_arg_type *types, uint32_t room,
                                   uint32_t *out_count, roc_error *err) {
   reader r = {text, text, err};
   *out_count = 0;
@@ -140,8 +145,8 @@ roc_status roc_fe_parse_signature(const char *text, roc_fe_arg *args, uint32_t r
   if (!accept(&r, ')')) {
     do {
       if (*out_count == room) return expected(&r, "')' (too many types)");
-      args[*out_count] = (roc_fe_arg){0};
-      ROC_TRY(read_type(&r, &args[*out_count]));
+      types[*out_count] = (roc_arg_type){0};
+      ROC_TRY(read_type(&r, &types[*out_count]));
       *out_count += 1;
     } while (accept(&r, ','));
     if (*r.at == '*') return expected(&r, "',' or ')', and an array as float32[:],");

@@ -12,11 +12,12 @@
 #ifndef ROC_FRONTEND_TYPES_SIGNATURE_H
 #define ROC_FRONTEND_TYPES_SIGNATURE_H
 
-#include "frontend/frontend.h"
+#include "base/arg_type.h"
+#include "base/status.h"
 
-/* Parses into `args`, which has room for `room`; *out_count is the number of types.  ROC_INVALID:
+/* Parses into `types`, which has room for `room`; *out_count is the number of types.  ROC_INVALID:
  * the message shows the text and the place. */
-roc_status roc_fe_parse_signature(const char *text, roc_fe_arg *args, uint32_t room,
+roc_status roc_fe_parse_signature(const char *text, roc_arg_type *types, uint32_t room,
                                   uint32_t *out_count, roc_error *err);
 
 #endif

@@ -22,6 +22,18 @@ roc_ty roc_ty_of_value_type(roc_value_type vt) {
   return (roc_ty){.kind = kinds[vt]};
 }
 
+roc_ty roc_ty_of_arg(const roc_fe_arg *arg) {
+  const roc_arg_type *type = &arg->type;
+  if (roc_arg_is_array(type)) {
+    return (roc_ty){.kind = ROC_TY_ARRAY,
+                    .dtype = type->dtype,
+                    .rank = type->rank,
+                    .space = arg->is_constant ? ROC_IR_ARRAY_CONST : ROC_IR_ARRAY_PARAM};
+  }
+  if (type->is_plain) return roc_ty_of(ROC_TY_PLAIN);
+  return roc_ty_of_value_type((roc_value_type)type->value);
+}
+
 roc_ty roc_ty_of_dtype(roc_dtype dtype) {
   return roc_ty_of_value_type(roc_dtype_table[dtype].value_type);
 }

@@ -146,6 +146,7 @@ roc_ty roc_ty_join(roc_ty a, roc_ty b);
 /* The type an element loads as, and of a value of an IR type (F64 is F64, not PLAIN). */
 roc_ty roc_ty_of_dtype(roc_dtype dtype);
 roc_ty roc_ty_of_value_type(roc_value_type vt);
+roc_ty roc_ty_of_arg(const roc_fe_arg *arg);
 /* BOOL INT F32 F64 of the value at run time; PLAIN is F64, or F32 under number="float32". */
 roc_value_type roc_ty_value_type(roc_ty t, const roc_fe_options *options);
 /* For messages: "integer", "float32", "false or integer", "float32[2] array", "function". `buf`
