@@ -161,7 +161,7 @@ static inline unsigned lane_meant(const emu_inst *inst, unsigned lane, uint32_t 
 }
 
 /* Each lane fetches from the lane it names; an inactive one gives 0. */
-static void run_bpermute(emu_wave *wave, const emu_inst *inst) {
+static void run_bpermute_b32(emu_wave *wave, const emu_inst *inst) {
   uint64_t active = emu_exec(wave);
   const emu_row *address = wave->v + inst->src[0].reg;
   const emu_row data = wave->v[inst->src[1].reg];
@@ -175,7 +175,7 @@ static void run_bpermute(emu_wave *wave, const emu_inst *inst) {
 }
 
 /* Each lane sends to the lane it names; of several the last one wins, who gets nothing has 0. */
-static void run_permute(emu_wave *wave, const emu_inst *inst) {
+static void run_permute_b32(emu_wave *wave, const emu_inst *inst) {
   uint64_t active = emu_exec(wave);
   const emu_row *address = wave->v + inst->src[0].reg, *data = wave->v + inst->src[1].reg;
   emu_row out = {.u = {0}};
@@ -207,7 +207,7 @@ static unsigned swizzled_lane(uint32_t pattern, unsigned lane) {
   return ((lane & low) | middle) ^ high;
 }
 
-static void run_swizzle(emu_wave *wave, const emu_inst *inst) {
+static void run_swizzle_b32(emu_wave *wave, const emu_inst *inst) {
   uint64_t active = emu_exec(wave);
   const emu_row data = wave->v[inst->src[0].reg];
   emu_row *out = wave->v + inst->dst[0].reg;
@@ -218,88 +218,11 @@ static void run_swizzle(emu_wave *wave, const emu_inst *inst) {
   }
 }
 
-static void run_nothing(emu_wave *wave, const emu_inst *inst) {
+static void run_nop(emu_wave *wave, const emu_inst *inst) {
   (void)wave, (void)inst;
 }
 
-/* ---- the table ------------------------------------------------------------------------------ */
-
-/* Each row: the name behind "ds_" and the form, or for exchanges the bytes a lane; of two-address
- * forms also the unit of their offsets in bytes. */
-#define LDS_ACCESSES(READ, WRITE, READ_TWO, WRITE_TWO, EXCHANGE_TWO) \
-  READ(read_b32, B32)                                                \
-  READ(read_b64, B64)                                                \
-  READ(read_b96, B96)                                                \
-  READ(read_b128, B128)                                              \
-  READ(read_u8, U8)                                                  \
-  READ(read_i8, I8)                                                  \
-  READ(read_u16, U16)                                                \
-  READ(read_i16, I16)                                                \
-  READ(read_u8_d16, U8_LOW)                                          \
-  READ(read_u8_d16_hi, U8_HIGH)                                      \
-  READ(read_i8_d16, I8_LOW)                                          \
-  READ(read_i8_d16_hi, I8_HIGH)                                      \
-  READ(read_u16_d16, B16_LOW)                                        \
-  READ(read_u16_d16_hi, B16_HIGH)                                    \
-  WRITE(write_b32, B32)                                              \
-  WRITE(write_b64, B64)                                              \
-  WRITE(write_b96, B96)                                              \
-  WRITE(write_b128, B128)                                            \
-  WRITE(write_b8, U8)                                                \
-  WRITE(write_b16, U16)                                              \
-  WRITE(write_b8_d16_hi, U8_HIGH)                                    \
-  WRITE(write_b16_d16_hi, B16_HIGH)                                  \
-  READ_TWO(read2_b32, B32, 4)                                        \
-  READ_TWO(read2_b64, B64, 8)                                        \
-  READ_TWO(read2st64_b32, B32, 4 * 64)                               \
-  READ_TWO(read2st64_b64, B64, 8 * 64)                               \
-  WRITE_TWO(write2_b32, B32, 4)                                      \
-  WRITE_TWO(write2_b64, B64, 8)                                      \
-  WRITE_TWO(write2st64_b32, B32, 4 * 64)                             \
-  WRITE_TWO(write2st64_b64, B64, 8 * 64)                             \
-  EXCHANGE_TWO(wrxchg2_rtn_b32, 4, 4)                                \
-  EXCHANGE_TWO(wrxchg2_rtn_b64, 8, 8)                                \
-  EXCHANGE_TWO(wrxchg2st64_rtn_b32, 4, 4 * 64)                       \
-  EXCHANGE_TWO(wrxchg2st64_rtn_b64, 8, 8 * 64)
-
-/* ONE and TWO arguments: name and type, between which "_rtn" may stand, where it exists, bytes,
- * combine function of atomic.def. */
-#define LDS_ATOMICS(ONE, TWO)            \
-  ONE(add, u32, EMU_ALL, 4, add_32)      \
-  ONE(sub, u32, EMU_ALL, 4, sub_32)      \
-  ONE(rsub, u32, EMU_ALL, 4, rsub_32)    \
-  ONE(inc, u32, EMU_ALL, 4, inc_32)      \
-  ONE(dec, u32, EMU_ALL, 4, dec_32)      \
-  ONE(min, i32, EMU_ALL, 4, smin_32)     \
-  ONE(max, i32, EMU_ALL, 4, smax_32)     \
-  ONE(min, u32, EMU_ALL, 4, umin_32)     \
-  ONE(max, u32, EMU_ALL, 4, umax_32)     \
-  ONE(and, b32, EMU_ALL, 4, and_32)      \
-  ONE(or, b32, EMU_ALL, 4, or_32)        \
-  ONE(xor, b32, EMU_ALL, 4, xor_32)      \
-  ONE(min, f32, EMU_ALL, 4, fmin_32)     \
-  ONE(max, f32, EMU_ALL, 4, fmax_32)     \
-  TWO(mskor, b32, EMU_ALL, 4, mskor_32)  \
-  TWO(cmpst, b32, EMU_ALL, 4, cmpst_32)  \
-  TWO(cmpst, f32, EMU_ALL, 4, cmpst_f32) \
-  ONE(add, u64, EMU_ALL, 8, add_64)      \
-  ONE(sub, u64, EMU_ALL, 8, sub_64)      \
-  ONE(rsub, u64, EMU_ALL, 8, rsub_64)    \
-  ONE(inc, u64, EMU_ALL, 8, inc_64)      \
-  ONE(dec, u64, EMU_ALL, 8, dec_64)      \
-  ONE(min, i64, EMU_ALL, 8, smin_64)     \
-  ONE(max, i64, EMU_ALL, 8, smax_64)     \
-  ONE(min, u64, EMU_ALL, 8, umin_64)     \
-  ONE(max, u64, EMU_ALL, 8, umax_64)     \
-  ONE(and, b64, EMU_ALL, 8, and_64)      \
-  ONE(or, b64, EMU_ALL, 8, or_64)        \
-  ONE(xor, b64, EMU_ALL, 8, xor_64)      \
-  ONE(min, f64, EMU_ALL, 8, fmin_64)     \
-  ONE(max, f64, EMU_ALL, 8, fmax_64)     \
-  ONE(add, f64, EMU_GFX9, 8, add_f64)    \
-  TWO(mskor, b64, EMU_ALL, 8, mskor_64)  \
-  TWO(cmpst, b64, EMU_ALL, 8, cmpst_64)  \
-  TWO(cmpst, f64, EMU_ALL, 8, cmpst_f64)
+/* ---- functions ------------------------------------------------------------------------------ */
 
 #define DEFINE(function, call)                                 \
   static void function(emu_wave *wave, const emu_inst *inst) { \
@@ -310,58 +233,51 @@ static void run_nothing(emu_wave *wave, const emu_inst *inst) {
 #define READ_TWO(name, form, unit) DEFINE(run_##name, read_two(wave, inst, EMU_FORM_##form, unit))
 #define WRITE_TWO(name, form, unit) DEFINE(run_##name, write_two(wave, inst, EMU_FORM_##form, unit))
 #define EXCHANGE_TWO(name, nbytes, unit) DEFINE(run_##name, exchange_two(wave, inst, nbytes, unit))
-#define ATOMIC(name, type, generations, nbytes, combine) \
+#define ONE(name, type, on, nbytes, combine) \
   DEFINE(run_##name##_##type, update(wave, inst, nbytes, emu_##combine))
-LDS_ACCESSES(READ, WRITE, READ_TWO, WRITE_TWO, EXCHANGE_TWO)
-LDS_ATOMICS(ATOMIC, ATOMIC)
-DEFINE(run_wrxchg_b32, update(wave, inst, 4, emu_swap_32))
-DEFINE(run_wrxchg_b64, update(wave, inst, 8, emu_swap_64))
-DEFINE(run_wrap_b32, update(wave, inst, 4, emu_wrap))
+#define TWO(name, type, on, nbytes, combine) ONE(name, type, on, nbytes, combine)
+#define RTN(name, type, nbytes, combine, args) ONE(name, type, EMU_ALL, nbytes, combine)
+#define CROSS(name, ...)
+#define OP(name, class, ...)
+#define ATOMIC_OP(name, type)
+#include "emulator/exec/lds.def"
 #undef READ
 #undef WRITE
 #undef READ_TWO
 #undef WRITE_TWO
 #undef EXCHANGE_TWO
+#undef ONE
+#undef TWO
+#undef RTN
+#undef CROSS
+#undef OP
+#undef ATOMIC_OP
+
+/* ---- the table ------------------------------------------------------------------------------ */
 
 /* clang-format off */
-#define ROW(text, function, generations, class, ...) \
-  EMU_ROW(text, function, generations, class, 0, __VA_ARGS__),
-#define LOAD(name, ...) \
-  ROW("ds_" #name, run_##name, EMU_ALL, EMU_CLASS_LDS_LOAD, EMU_DATA, __VA_ARGS__)
-#define STORE(name, ...) \
-  ROW("ds_" #name, run_##name, EMU_ALL, EMU_CLASS_LDS_STORE, EMU_NONE, __VA_ARGS__)
-#define UPDATE(text, function, generations, dst, ...) \
-  ROW("ds_" text, function, generations, EMU_CLASS_LDS_ATOMIC, dst, __VA_ARGS__)
-#define CROSS(name, ...) \
-  ROW("ds_" #name "_b32", run_##name, EMU_ALL, EMU_CLASS_CROSS, EMU_DATA, __VA_ARGS__)
-#define READ(name, form) LOAD(name, EMU_B32)
-#define WRITE(name, form) STORE(name, EMU_B32, EMU_DATA)
-#define READ_TWO(name, form, unit) LOAD(name, EMU_B32)
-#define WRITE_TWO(name, form, unit) STORE(name, EMU_B32, EMU_DATA, EMU_DATA)
-#define EXCHANGE_TWO(name, nbytes, unit) \
-  UPDATE(#name, run_##name, EMU_ALL, EMU_DATA, EMU_B32, EMU_DATA, EMU_DATA)
-#define BOTH(name, type, function, generations, ...)                          \
-  UPDATE(#name "_" #type, function, generations, EMU_NONE, __VA_ARGS__)       \
-  UPDATE(#name "_rtn_" #type, function, generations, EMU_DATA, __VA_ARGS__)
-#define ONE(name, type, generations, nbytes, combine) \
-  BOTH(name, type, run_##name##_##type, generations, EMU_B32, EMU_DATA)
-#define TWO(name, type, generations, nbytes, combine) \
-  BOTH(name, type, run_##name##_##type, generations, EMU_B32, EMU_DATA, EMU_DATA)
+#define ROW(text, function, on, class, ...) \
+  EMU_ROW("ds_" text, function, on, class, 0, __VA_ARGS__),
+#define OP(name, class, ...) ROW(#name, run_##name, EMU_ALL, class, __VA_ARGS__)
+#define CROSS(name, ...) OP(name, EMU_CLASS_CROSS, EMU_DATA, __VA_ARGS__)
+#define READ(name, form) OP(name, EMU_CLASS_LDS_LOAD, EMU_DATA, EMU_B32)
+#define WRITE(name, form) OP(name, EMU_CLASS_LDS_STORE, EMU_NONE, ONE_ARGUMENT)
+#define READ_TWO(name, form, unit) READ(name, form)
+#define WRITE_TWO(name, form, unit) OP(name, EMU_CLASS_LDS_STORE, EMU_NONE, TWO_ARGUMENTS)
+#define EXCHANGE_TWO(name, nbytes, unit) OP(name, EMU_CLASS_LDS_ATOMIC, EMU_DATA, TWO_ARGUMENTS)
+#define ONE_ARGUMENT EMU_B32, EMU_DATA /* after the address */
+#define TWO_ARGUMENTS EMU_B32, EMU_DATA, EMU_DATA
+#define UPDATE(text, function, on, ...) ROW(text, function, on, EMU_CLASS_LDS_ATOMIC, __VA_ARGS__)
+#define BOTH(name, type, on, args)                                              \
+  UPDATE(#name "_" #type, run_##name##_##type, on, EMU_NONE, args)              \
+  UPDATE(#name "_rtn_" #type, run_##name##_##type, on, EMU_DATA, args)
+#define ONE(name, type, on, nbytes, combine) BOTH(name, type, on, ONE_ARGUMENT)
+#define TWO(name, type, on, nbytes, combine) BOTH(name, type, on, TWO_ARGUMENTS)
+#define ATOMIC_OP(name, type) BOTH(name, type, EMU_ALL, ONE_ARGUMENT)
+#define RTN(name, type, nbytes, combine, args) \
+  UPDATE(#name "_rtn_" #type, run_##name##_##type, EMU_ALL, EMU_DATA, args)
 
 const emu_op emu_lds_ops[] = {
-  LDS_ACCESSES(READ, WRITE, READ_TWO, WRITE_TWO, EXCHANGE_TWO)
-  LDS_ATOMICS(ONE, TWO)
-  BOTH(add, f32, run_add_f32, EMU_ALL, EMU_B32, EMU_DATA)
-  UPDATE("wrxchg_rtn_b32", run_wrxchg_b32, EMU_ALL, EMU_DATA, EMU_B32, EMU_DATA)
-  UPDATE("wrxchg_rtn_b64", run_wrxchg_b64, EMU_ALL, EMU_DATA, EMU_B32, EMU_DATA)
-  UPDATE("wrap_rtn_b32", run_wrap_b32, EMU_ALL, EMU_DATA, EMU_B32, EMU_DATA, EMU_DATA)
-  UPDATE("append", run_append, EMU_ALL, EMU_DATA, EMU_NONE)
-  UPDATE("consume", run_consume, EMU_ALL, EMU_DATA, EMU_NONE)
-  LOAD(read_addtid_b32, EMU_NONE)
-  STORE(write_addtid_b32, EMU_DATA)
-  CROSS(bpermute, EMU_B32, EMU_B32)
-  CROSS(permute, EMU_B32, EMU_B32)
-  CROSS(swizzle, EMU_B32)
-  ROW("ds_nop", run_nothing, EMU_ALL, EMU_CLASS_NOTHING, EMU_NONE, EMU_NONE)
+#include "emulator/exec/lds.def"
   {.name = NULL},
 };

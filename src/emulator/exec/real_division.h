@@ -1,5 +1,5 @@
 /* The three instructions of division, for floats and doubles: included by valu_float.c and
- * valu_double.c behind real_ops.h.
+ * valu_double.c after real_ops.h.
  *
  * A compiler divides n / d so: v_div_scale moves d and n out of the reach of underflow and
  * overflow, v_rcp and fused multiply-adds find the quotient, v_div_fmas does the last of them and
@@ -77,6 +77,8 @@ static REAL unscale(REAL a, REAL b, REAL c) {
   return result + MATH(copysign)(REAL_OF(1), off);
 }
 
+static EMU_SIZED(emu_kernel) * fma_kernel(void);
+
 static void run_div_fmas(emu_wave *wave, const emu_inst *inst) {
   EMU_SIZED(emu_row) rooms[3], out;
   const EMU_SIZED(emu_row) *a = FRAME(emu_src_)(wave, inst, 0, &rooms[0]);
@@ -108,16 +110,3 @@ static REAL fix_quotient(REAL q, REAL d, REAL n) {
   if (q != q) return REAL_OF(out | infinity); /* overflowed on the way */
   return REAL_OF(out | (BITS_OF(q) & ~sign));
 }
-
-EMU_KERNEL_3(div_fixup_kernel, fix_quotient(a, b, c))
-RUN(3, div_fixup)
-
-#define EMU_DIVISION_ROWS                          \
-  {"v_div_scale_" EMU_KIND_NAME,                   \
-   run_div_scale,                                  \
-   EMU_ALL,                                        \
-   EMU_CLASS_VALU,                                 \
-   0,                                              \
-   {EMU_PASTE(EMU_B, EMU_SIZE), EMU_MASK},         \
-   {EMU_KIND_TYPE, EMU_KIND_TYPE, EMU_KIND_TYPE}}, \
-      ROW_3(div_fmas, EMU_READS_VCC), ROW_3(div_fixup, 0)

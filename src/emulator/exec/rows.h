@@ -9,8 +9,9 @@
  *   EMU_LANES_2(run_cmp_lt_i32, MASK, I32, I32, a < b)
  *   EMU_LANES_3(run_cndmask_b32, U32, U32, U32, MASK, c ? b : a)
  *
- * The views are U16 I16 U32 I32 F32 U64 I64 F64 and MASK (a source is ~0 or 0; a result is true or
- * false, collected into a lane mask).  The expression is computed for inactive lanes, too, so it
+ * The views are U16 I16 F16 (the bits of a half) U32 I32 F32 U64 I64 F64, V2 (two halves of a
+ * register) and MASK (a source is ~0 or 0; a result is true or false, collected into a lane mask).
+ * The expression is computed for inactive lanes, too, so it
  * must be defined for all inputs and free of side effects; it may use `wave`, `inst` and `lane`.
  * The parts (EMU_SOURCE, EMU_TARGET, EMU_FOR_LANES, EMU_PUT) serve functions that need more than
  * that.  Loops are over 32 lanes at a time, a constant number, so that they become vector code. */
@@ -76,76 +77,103 @@ static inline void emu_blend(const emu_wave *wave, emu_row *row, const emu_row *
   }
 }
 
-/* Per view: the element, the row that holds it, its field, and how it comes and goes. */
+/* Per view: the type of the operand, the element, the row that holds it, its field, and how it comes
+ * and goes. */
+#define EMU_TYPE_U16 EMU_B16
+#define EMU_TYPE_I16 EMU_B16
+#define EMU_TYPE_F16 EMU_F16
+#define EMU_TYPE_U32 EMU_B32
+#define EMU_TYPE_I32 EMU_B32
+#define EMU_TYPE_F32 EMU_F32
+#define EMU_TYPE_U64 EMU_B64
+#define EMU_TYPE_I64 EMU_I64
+#define EMU_TYPE_F64 EMU_F64
+#define EMU_TYPE_V2 EMU_V2B16
+#define EMU_TYPE_MASK EMU_MASK
+
 #define EMU_ELEMENT_U16 uint16_t
 #define EMU_ELEMENT_I16 int16_t
+#define EMU_ELEMENT_F16 uint16_t
 #define EMU_ELEMENT_U32 uint32_t
 #define EMU_ELEMENT_I32 int32_t
 #define EMU_ELEMENT_F32 float
 #define EMU_ELEMENT_U64 uint64_t
 #define EMU_ELEMENT_I64 int64_t
 #define EMU_ELEMENT_F64 double
+#define EMU_ELEMENT_V2 uint32_t
 #define EMU_ELEMENT_MASK uint32_t
 
 #define EMU_ROW_U16 emu_row
 #define EMU_ROW_I16 emu_row
+#define EMU_ROW_F16 emu_row
 #define EMU_ROW_U32 emu_row
 #define EMU_ROW_I32 emu_row
 #define EMU_ROW_F32 emu_row
 #define EMU_ROW_U64 emu_row64
 #define EMU_ROW_I64 emu_row64
 #define EMU_ROW_F64 emu_row64
+#define EMU_ROW_V2 emu_row
 #define EMU_ROW_MASK emu_row
 
 #define EMU_FIELD_U16 u
 #define EMU_FIELD_I16 u
+#define EMU_FIELD_F16 u
 #define EMU_FIELD_U32 u
 #define EMU_FIELD_I32 i
 #define EMU_FIELD_F32 f
 #define EMU_FIELD_U64 u
 #define EMU_FIELD_I64 i
 #define EMU_FIELD_F64 f
+#define EMU_FIELD_V2 u
 #define EMU_FIELD_MASK u
 
 #define EMU_FETCH_U16 emu_src32
 #define EMU_FETCH_I16 emu_src32
+#define EMU_FETCH_F16 emu_src32
 #define EMU_FETCH_U32 emu_src32
 #define EMU_FETCH_I32 emu_src32
 #define EMU_FETCH_F32 emu_src32
 #define EMU_FETCH_U64 emu_src64
 #define EMU_FETCH_I64 emu_src64
 #define EMU_FETCH_F64 emu_src64
+#define EMU_FETCH_V2 emu_src32
 #define EMU_FETCH_MASK emu_src_mask
 
 /* What a row gets for the expression's value. */
 #define EMU_STORED_U16(x) ((uint16_t)(x))
 #define EMU_STORED_I16(x) ((uint16_t)(x))
+#define EMU_STORED_F16(x) ((uint16_t)(x))
 #define EMU_STORED_U32(x) ((uint32_t)(x))
 #define EMU_STORED_I32(x) ((int32_t)(x))
 #define EMU_STORED_F32(x) (x)
 #define EMU_STORED_U64(x) ((uint64_t)(x))
 #define EMU_STORED_I64(x) ((int64_t)(x))
 #define EMU_STORED_F64(x) (x)
+#define EMU_STORED_V2(x) ((uint32_t)(x))
 #define EMU_STORED_MASK(x) ((x) ? ~0u : 0u)
 
 #define EMU_TARGET_U16 emu_target32(wave, inst, 0, &room)
 #define EMU_TARGET_I16 emu_target32(wave, inst, 0, &room)
+#define EMU_TARGET_F16 emu_target32(wave, inst, 0, &room)
 #define EMU_TARGET_U32 emu_target32(wave, inst, 0, &room)
 #define EMU_TARGET_I32 emu_target32(wave, inst, 0, &room)
 #define EMU_TARGET_F32 emu_target32(wave, inst, 0, &room)
 #define EMU_TARGET_U64 &room
 #define EMU_TARGET_I64 &room
 #define EMU_TARGET_F64 &room
+#define EMU_TARGET_V2 emu_target32(wave, inst, 0, &room)
 #define EMU_TARGET_MASK &room
 
 #define EMU_PUT_U16 emu_put32
 #define EMU_PUT_I16 emu_put32
+#define EMU_PUT_F16 emu_put32
 #define EMU_PUT_U32 emu_put32
 #define EMU_PUT_I32 emu_put32
 #define EMU_PUT_F32 emu_put32
 #define EMU_PUT_U64 emu_put64
 #define EMU_PUT_I64 emu_put64
 #define EMU_PUT_F64 emu_put64
+#define EMU_PUT_V2 emu_put32
 #define EMU_PUT_MASK emu_put_mask
 
 /* Fetches source `n` into `name`_row, an element of which EMU_ELEMENT(view, name) reads. */

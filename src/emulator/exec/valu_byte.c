@@ -1,5 +1,6 @@
 /* Vector instructions on the bytes and halves of a word: selections, averages, and sums of absolute
- * differences, as AMD's Vega and RDNA2 ISA guides define them. */
+ * differences, as AMD's Vega and RDNA2 ISA guides define them.  The instructions are the rows of
+ * valu_byte.def. */
 #include "emulator/exec/valu_int.h"
 
 /* ---- helpers on one lane -------------------------------------------------------------------- */
@@ -68,25 +69,6 @@ static inline uint64_t sum_windows(uint64_t a, uint32_t b, uint64_t c, bool is_m
   return result;
 }
 
-/* ---- the instructions ----------------------------------------------------------------------- */
-
-EMU_LANES_1(run_sat_pk_u8_i16, U32, U32,
-            saturate_byte((int16_t)a) | saturate_byte((int16_t)(a >> 16)) << 8)
-EMU_LANES_3(run_perm_b32, U32, U32, U32, U32, permute_bytes((uint64_t)a << 32 | b, c))
-EMU_SATURATING_3(run_sad_u8, U32, U32, U32, U32, sum_differences(a, b, false) + c,
-                 emu_saturate_u((uint64_t)sum_differences(a, b, false) + c, UINT32_MAX))
-EMU_SATURATING_3(run_msad_u8, U32, U32, U32, U32, sum_differences(a, b, true) + c,
-                 emu_saturate_u((uint64_t)sum_differences(a, b, true) + c, UINT32_MAX))
-EMU_SATURATING_3(run_sad_hi_u8, U32, U32, U32, U32, (sum_differences(a, b, false) << 16) + c,
-                 emu_saturate_u(((uint64_t)sum_differences(a, b, false) << 16) + c, UINT32_MAX))
-EMU_SATURATING_3(run_sad_u16, U32, U32, U32, U32, sum_half_differences(a, b) + c,
-                 emu_saturate_u((uint64_t)sum_half_differences(a, b) + c, UINT32_MAX))
-EMU_SATURATING_3(run_sad_u32, U32, U32, U32, U32, absolute_difference(a, b) + c,
-                 emu_saturate_u((uint64_t)absolute_difference(a, b) + c, UINT32_MAX))
-EMU_LANES_3(run_qsad_pk_u16_u8, U64, U64, U32, U64, sum_windows(a, b, c, false, inst->mod.clamp))
-EMU_LANES_3(run_mqsad_pk_u16_u8, U64, U64, U32, U64, sum_windows(a, b, c, true, inst->mod.clamp))
-EMU_LANES_3(run_lerp_u8, U32, U32, U32, U32, average_bytes(a, b, c))
-
 /* Four sums as sum_windows has them, each added to a word of a four-register source. */
 static void run_mqsad_u32_u8(emu_wave *wave, const emu_inst *inst) {
   EMU_SOURCE(U64, a, 0);
@@ -107,22 +89,6 @@ static void run_mqsad_u32_u8(emu_wave *wave, const emu_inst *inst) {
   }
 }
 
-/* ---- the table ------------------------------------------------------------------------------ */
-
-const emu_op emu_valu_byte_ops[] = {
-    EMU_B32_1("v_sat_pk_u8_i16", run_sat_pk_u8_i16, EMU_ALL),
-    EMU_B32_3("v_perm_b32", run_perm_b32, EMU_ALL),
-    EMU_SUM_3("v_sad_u8", run_sad_u8, EMU_ALL),
-    EMU_SUM_3("v_sad_hi_u8", run_sad_hi_u8, EMU_ALL),
-    EMU_SUM_3("v_sad_u16", run_sad_u16, EMU_ALL),
-    EMU_SUM_3("v_sad_u32", run_sad_u32, EMU_ALL),
-    EMU_SUM_3("v_msad_u8", run_msad_u8, EMU_ALL),
-    EMU_INT_OP("v_qsad_pk_u16_u8", run_qsad_pk_u16_u8, EMU_ALL, EMU_CLAMPS, {EMU_B64},
-               {EMU_B64, EMU_B32, EMU_B64}),
-    EMU_INT_OP("v_mqsad_pk_u16_u8", run_mqsad_pk_u16_u8, EMU_ALL, EMU_CLAMPS, {EMU_B64},
-               {EMU_B64, EMU_B32, EMU_B64}),
-    EMU_INT_OP("v_mqsad_u32_u8", run_mqsad_u32_u8, EMU_ALL, EMU_CLAMPS, {EMU_B128},
-               {EMU_B64, EMU_B32, EMU_B128}),
-    EMU_B32_3("v_lerp_u8", run_lerp_u8, EMU_ALL),
-    {.name = NULL},
-};
+#define EMU_OPS_FILE "emulator/exec/valu_byte.def"
+#define EMU_OPS_TABLE emu_valu_byte_ops
+#include "emulator/exec/vector_ops.h"

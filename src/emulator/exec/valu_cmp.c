@@ -6,21 +6,21 @@
 #include "emulator/exec/ops.h"
 #include "emulator/exec/rows.h"
 
-/* What is compared, over every type and relation. */
-#define COMPARISONS(T, view)                            \
-  EMU_LANES_2(run_cmp_lt_##T, MASK, view, view, a < b)  \
-  EMU_LANES_2(run_cmp_eq_##T, MASK, view, view, a == b) \
-  EMU_LANES_2(run_cmp_le_##T, MASK, view, view, a <= b) \
-  EMU_LANES_2(run_cmp_gt_##T, MASK, view, view, a > b)  \
-  EMU_LANES_2(run_cmp_ne_##T, MASK, view, view, a != b) \
-  EMU_LANES_2(run_cmp_ge_##T, MASK, view, view, a >= b)
+/* The relations: X(name, type, view, condition of a and b). */
+#define RELATIONS(X, type, view) \
+  X(lt, type, view, a < b)       \
+  X(eq, type, view, a == b)      \
+  X(le, type, view, a <= b)      \
+  X(gt, type, view, a > b)       \
+  X(ne, type, view, a != b)      \
+  X(ge, type, view, a >= b)
+/* The types, and the views (rows.h) of their rows. */
+#define TYPES(X) X(i16, I16) X(u16, U16) X(i32, I32) X(u32, U32) X(i64, I64) X(u64, U64)
 
-COMPARISONS(i16, I16)
-COMPARISONS(u16, U16)
-COMPARISONS(i32, I32)
-COMPARISONS(u32, U32)
-COMPARISONS(i64, I64)
-COMPARISONS(u64, U64)
+#define DEFINE(relation, type, view, condition) \
+  EMU_LANES_2(run_cmp_##relation##_##type, MASK, view, view, condition)
+#define DEFINE_ALL(type, view) RELATIONS(DEFINE, type, view)
+TYPES(DEFINE_ALL)
 
 static void put_constant(emu_wave *wave, const emu_inst *inst, uint64_t mask) {
   emu_row row;
@@ -37,22 +37,14 @@ static void run_cmp_t(emu_wave *wave, const emu_inst *inst) {
 }
 
 /* clang-format off */
-#define RELATIONS(T, type)                                \
-  EMU_COMPARE_ROWS("f_" #T, run_cmp_f, type, type),       \
-  EMU_COMPARE_ROWS("lt_" #T, run_cmp_lt_##T, type, type), \
-  EMU_COMPARE_ROWS("eq_" #T, run_cmp_eq_##T, type, type), \
-  EMU_COMPARE_ROWS("le_" #T, run_cmp_le_##T, type, type), \
-  EMU_COMPARE_ROWS("gt_" #T, run_cmp_gt_##T, type, type), \
-  EMU_COMPARE_ROWS("ne_" #T, run_cmp_ne_##T, type, type), \
-  EMU_COMPARE_ROWS("ge_" #T, run_cmp_ge_##T, type, type), \
-  EMU_COMPARE_ROWS("t_" #T, run_cmp_t, type, type)
+#define ROWS(relation, type, view, condition) \
+  EMU_COMPARE_ROWS(#relation "_" #type, run_cmp_##relation##_##type, EMU_TYPE_##view, EMU_TYPE_##view)
+#define ALL_ROWS(type, view)                                                      \
+  EMU_COMPARE_ROWS("f_" #type, run_cmp_f, EMU_TYPE_##view, EMU_TYPE_##view)       \
+  RELATIONS(ROWS, type, view)                                                     \
+  EMU_COMPARE_ROWS("t_" #type, run_cmp_t, EMU_TYPE_##view, EMU_TYPE_##view)
 
 const emu_op emu_valu_cmp_ops[] = {
-  RELATIONS(i16, EMU_B16),
-  RELATIONS(u16, EMU_B16),
-  RELATIONS(i32, EMU_B32),
-  RELATIONS(u32, EMU_B32),
-  RELATIONS(i64, EMU_I64),
-  RELATIONS(u64, EMU_B64),
+  TYPES(ALL_ROWS)
   {.name = NULL},
 };

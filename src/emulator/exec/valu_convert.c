@@ -2,7 +2,8 @@
  *
  * To integers: truncated (or as the name says), saturated, NaN gives 0. To floats: rounded as the
  * mode says, by its 64-bit field where doubles or halves take part; denormals of the result go by
- * the result's own field. ISA guides, V_CVT_*. */
+ * the result's own field. ISA guides, V_CVT_*.  The instructions are the rows of
+ * valu_convert.def. */
 #include "emulator/exec/float.h"
 #include "emulator/exec/ops.h"
 
@@ -10,7 +11,7 @@
 
 /* ---- to integers ----------------------------------------------------------------------------- */
 
-/* Casts are made of numbers in the integer's range only: behind it they are undefined in C. */
+/* Casts are made of numbers in the integer's range only: beyond it they are undefined in C. */
 EMU_INLINE int32_t to_i32(float x) {
   int32_t whole = (int32_t)(fabsf(x) < 0x1p31f ? x : 0);
   int32_t limited = x >= 0x1p31f ? INT32_MAX : whole;
@@ -40,13 +41,6 @@ static inline int32_t round_half_up(float x) {
   return double_to_i32(floor((double)x + 0.5));
 }
 
-EMU_LANES_1(run_i32_f32, I32, F32, to_i32(a))
-EMU_LANES_1(run_u32_f32, U32, F32, to_u32(a))
-EMU_LANES_1(run_rpi_i32_f32, I32, F32, round_half_up(a))
-EMU_LANES_1(run_flr_i32_f32, I32, F32, to_i32(floorf(a)))
-EMU_LANES_1(run_i32_f64, I32, F64, double_to_i32(a))
-EMU_LANES_1(run_u32_f64, U32, F64, double_to_u32(a))
-
 EMU_INLINE int32_t limit(int32_t x, int32_t low, int32_t high) {
   int32_t above = x > low ? x : low;
   return above < high ? above : high;
@@ -55,9 +49,6 @@ EMU_INLINE int32_t limit(int32_t x, int32_t low, int32_t high) {
 EMU_INLINE float float_of_half(uint32_t half) {
   return emu_real_of32(emu_widen(half));
 }
-
-EMU_LANES_1(run_i16_f16, I16, U16, limit(to_i32(float_of_half(a)), INT16_MIN, INT16_MAX))
-EMU_LANES_1(run_u16_f16, U16, U16, limit(to_i32(float_of_half(a)), 0, UINT16_MAX))
 
 /* ---- from integers --------------------------------------------------------------------------- */
 
@@ -70,22 +61,7 @@ static void run_from_bits(emu_wave *wave, const emu_inst *inst, emu_kernel32 *ke
   emu_put32(wave, inst, 0, &out);
 }
 
-#define FROM_BITS(name, expression)                              \
-  EMU_KERNEL(name##_kernel, out->f[lane] = (float)(expression);) \
-  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
-    run_from_bits(wave, inst, name##_kernel());                  \
-  }
-
-FROM_BITS(f32_i32, a_row->i[lane])
-FROM_BITS(f32_u32, a_row->u[lane])
-FROM_BITS(f32_ubyte0, (int32_t)(a_row->u[lane] & 0xff))
-FROM_BITS(f32_ubyte1, (int32_t)(a_row->u[lane] >> 8 & 0xff))
-FROM_BITS(f32_ubyte2, (int32_t)(a_row->u[lane] >> 16 & 0xff))
-FROM_BITS(f32_ubyte3, (int32_t)(a_row->u[lane] >> 24))
-/* four bits with a sign, in sixteenths */
-FROM_BITS(off_f32_i4, (float)((int32_t)(a_row->u[lane] << 28) >> 28) / 16)
-
-/* Halves are exact as floats, and rounded behind. */
+/* Halves are exact as floats, and rounded afterwards. */
 static void run_half_from(emu_wave *wave, const emu_inst *inst, bool is_signed) {
   emu_row room, out;
   const emu_row *a = emu_src32(wave, inst, 0, &room);
@@ -189,8 +165,6 @@ static void run_f32_f16(emu_wave *wave, const emu_inst *inst) {
 /* ---- packed ---------------------------------------------------------------------------------- */
 
 enum { TO_ZERO = 3 };
-EMU_LANES_2(run_pkrtz, U32, F32, F32,
-            emu_narrow(emu_bits_of32(a), TO_ZERO) | emu_narrow(emu_bits_of32(b), TO_ZERO) << 16)
 
 /* -1 … 1 as -32767 … 32767, and 0 … 1 as 0 … 65535, to nearest. */
 static inline uint32_t to_snorm(float x) {
@@ -202,15 +176,6 @@ static inline uint32_t to_unorm(float x) {
   double low = x > 0 ? x : 0, both = low < 1 ? low : 1;
   return (uint16_t)(int32_t)nearbyint(both * UINT16_MAX);
 }
-
-EMU_LANES_2(run_pknorm_i16_f32, U32, F32, F32, to_snorm(a) | to_snorm(b) << 16)
-EMU_LANES_2(run_pknorm_u16_f32, U32, F32, F32, to_unorm(a) | to_unorm(b) << 16)
-EMU_LANES_2(run_pknorm_i16_f16, U32, U16, U16,
-            to_snorm(float_of_half(a)) | to_snorm(float_of_half(b)) << 16)
-EMU_LANES_2(run_pknorm_u16_f16, U32, U16, U16,
-            to_unorm(float_of_half(a)) | to_unorm(float_of_half(b)) << 16)
-EMU_LANES_1(run_norm_i16_f16, U16, U16, to_snorm(float_of_half(a)))
-EMU_LANES_1(run_norm_u16_f16, U16, U16, to_unorm(float_of_half(a)))
 
 /* Byte b of c replaced by a, rounded as the mode says. */
 EMU_KERNEL_1(whole_kernel, __builtin_rintf(a))
@@ -228,46 +193,12 @@ static void run_pk_u8_f32(emu_wave *wave, const emu_inst *inst) {
   emu_put32(wave, inst, 0, &whole);
 }
 
-/* ---- table ----------------------------------------------------------------------------------- */
-
-#define ROW(name, function, to, ...)                             \
-  {                                                              \
-    "v_cvt_" name, function, EMU_ALL, EMU_CLASS_VALU, 0, {to}, { \
-      __VA_ARGS__                                                \
-    }                                                            \
+#define EMU_FROM_BITS(function, expression)                          \
+  EMU_KERNEL(function##_kernel, out->f[lane] = (float)(expression);) \
+  static void function(emu_wave *wave, const emu_inst *inst) {       \
+    run_from_bits(wave, inst, function##_kernel());                  \
   }
 
-const emu_op emu_valu_convert_ops[] = {
-    ROW("i32_f32", run_i32_f32, EMU_B32, EMU_F32),
-    ROW("u32_f32", run_u32_f32, EMU_B32, EMU_F32),
-    ROW("rpi_i32_f32", run_rpi_i32_f32, EMU_B32, EMU_F32),
-    ROW("flr_i32_f32", run_flr_i32_f32, EMU_B32, EMU_F32),
-    ROW("i32_f64", run_i32_f64, EMU_B32, EMU_F64),
-    ROW("u32_f64", run_u32_f64, EMU_B32, EMU_F64),
-    ROW("i16_f16", run_i16_f16, EMU_B16, EMU_F16),
-    ROW("u16_f16", run_u16_f16, EMU_B16, EMU_F16),
-    ROW("f32_i32", run_f32_i32, EMU_F32, EMU_B32),
-    ROW("f32_u32", run_f32_u32, EMU_F32, EMU_B32),
-    ROW("f32_ubyte0", run_f32_ubyte0, EMU_F32, EMU_B32),
-    ROW("f32_ubyte1", run_f32_ubyte1, EMU_F32, EMU_B32),
-    ROW("f32_ubyte2", run_f32_ubyte2, EMU_F32, EMU_B32),
-    ROW("f32_ubyte3", run_f32_ubyte3, EMU_F32, EMU_B32),
-    ROW("off_f32_i4", run_off_f32_i4, EMU_F32, EMU_B32),
-    ROW("f16_i16", run_f16_i16, EMU_F16, EMU_B16),
-    ROW("f16_u16", run_f16_u16, EMU_F16, EMU_B16),
-    ROW("f64_i32", run_f64_i32, EMU_F64, EMU_B32),
-    ROW("f64_u32", run_f64_u32, EMU_F64, EMU_B32),
-    ROW("f64_f32", run_f64_f32, EMU_F64, EMU_F32),
-    ROW("f32_f64", run_f32_f64, EMU_F32, EMU_F64),
-    ROW("f16_f32", run_f16_f32, EMU_F16, EMU_F32),
-    ROW("f32_f16", run_f32_f16, EMU_F32, EMU_F16),
-    ROW("pkrtz_f16_f32", run_pkrtz, EMU_V2B16, EMU_F32, EMU_F32),
-    ROW("pknorm_i16_f32", run_pknorm_i16_f32, EMU_V2B16, EMU_F32, EMU_F32),
-    ROW("pknorm_u16_f32", run_pknorm_u16_f32, EMU_V2B16, EMU_F32, EMU_F32),
-    ROW("pknorm_i16_f16", run_pknorm_i16_f16, EMU_V2B16, EMU_F16, EMU_F16),
-    ROW("pknorm_u16_f16", run_pknorm_u16_f16, EMU_V2B16, EMU_F16, EMU_F16),
-    ROW("norm_i16_f16", run_norm_i16_f16, EMU_B16, EMU_F16),
-    ROW("norm_u16_f16", run_norm_u16_f16, EMU_B16, EMU_F16),
-    ROW("pk_u8_f32", run_pk_u8_f32, EMU_B32, EMU_F32, EMU_B32, EMU_B32),
-    {.name = NULL},
-};
+#define EMU_OPS_FILE "emulator/exec/valu_convert.def"
+#define EMU_OPS_TABLE emu_valu_convert_ops
+#include "emulator/exec/vector_ops.h"

@@ -1,5 +1,6 @@
 /* Vector instructions on doubles, but for conversions (valu_convert.c) and reciprocals and roots
- * (valu_trans.c).  What floats and halves have, too, stands in real_ops.h. */
+ * (valu_trans.c).  The instructions are the rows of valu_double.def; what floats and halves have,
+ * too, stands in real_ops.h. */
 #include "emulator/exec/float.h"
 #include "emulator/exec/ops.h"
 
@@ -11,15 +12,10 @@
 #define EMU_BELOW_ONE 0x1.fffffffffffffp-1
 #define EMU_CLASS_MASK_TYPE EMU_B32
 #define EMU_IS_HALF 0
+#define EMU_NEWER 0
+#define FUSE(a, b, c) __builtin_fma(a, b, c)
 #define EMU_ONLY_DOUBLE
 #include "emulator/exec/real_ops.h"
-
-EMU_KERNEL_3(fma_kernel, SETTLE_3(__builtin_fma(a, b, c)))
-RUN(3, fma)
-
-static void run_fmac(emu_wave *wave, const emu_inst *inst) {
-  emu_accumulate_f64(wave, inst, fma_kernel());
-}
 
 #include "emulator/exec/real_division.h"
 
@@ -65,12 +61,6 @@ static void run_trig_preop(emu_wave *wave, const emu_inst *inst) {
   emu_put64(wave, inst, 0, &out);
 }
 
-const emu_op emu_valu_double_ops[] = {
-    EMU_REAL_ROWS EMU_DIVISION_ROWS,
-    ROW_3(fma, 0),
-    ROW_("fmac_", run_fmac, EMU_GFX9, 0, EMU_F64, EMU_F64),
-    ROW_("ldexp_", run_ldexp, EMU_ALL, 0, EMU_F64, EMU_B32),
-    ROW_("trig_preop_", run_trig_preop, EMU_ALL, 0, EMU_F64, EMU_B32),
-    {"v_frexp_exp_i32_f64", run_frexp_exp, EMU_ALL, EMU_CLASS_VALU, 0, {EMU_B32}, {EMU_F64}},
-    {.name = NULL},
-};
+#define EMU_OPS_FILE "emulator/exec/valu_double.def"
+#define EMU_OPS_TABLE emu_valu_double_ops
+#include "emulator/exec/real_table.h"

@@ -1,7 +1,7 @@
 /* Vector instructions on halves, but for conversions (valu_convert.c), the special function unit's
- * (valu_trans.c) and packed ones (valu_packed.c).
+ * (valu_trans.c) and packed ones (valu_packed.c).  The instructions are the rows of valu_half.def.
  *
- * They compute as floats what real_ops.h says and round to a half behind it.  That is exact for all
+ * They compute as floats what real_ops.h says and round the result to a half.  That is exact for all
  * but the fused multiply-add, whose float is therefore made with a sticky last bit.
  * On gfx9 some instructions clear the register's high half and the newer ones keep it: LLVM's
  * AMDGPU back end names them (zeroesHigh16BitsOfDest). */
@@ -17,6 +17,8 @@
 #define EMU_BELOW_ONE 0x1.ffcp-1f
 #define EMU_CLASS_MASK_TYPE EMU_B16
 #define EMU_IS_HALF 1
+#define EMU_NEWER EMU_KEEPS_HIGH
+#define FUSE(a, b, c) emu_fuse(a, b, c)
 static void run_class(emu_wave *wave, const emu_inst *inst);
 #include "emulator/exec/real_ops.h"
 
@@ -32,22 +34,9 @@ static void run_class(emu_wave *wave, const emu_inst *inst) {
   emu_put_mask(wave, inst, 0, &out);
 }
 
-EMU_KERNEL_3(fma_kernel, SETTLE_3(emu_fuse(a, b, c)))
-RUN(3, fma)
-
-static void run_fmac(emu_wave *wave, const emu_inst *inst) {
-  emu_accumulate_f16(wave, inst, fma_kernel());
-}
-
-/* The unfused one rounds the product to a half. */
+/* What the unfused multiply-add does to the product. */
 static inline float round_to_half(const emu_wave *wave, float x) {
   return emu_real_of32(emu_widen(emu_narrow(emu_bits_of32(x), wave->mode.round64)));
-}
-EMU_KERNEL_3(mad_kernel, SETTLE_3(round_to_half(wave, (a * b)) + c))
-RUN(3, mad)
-
-static void run_mac(emu_wave *wave, const emu_inst *inst) {
-  emu_accumulate_f16(wave, inst, mad_kernel());
 }
 
 /* The quotient a of c / b, put right: ISA guides, V_DIV_FIXUP_F16. */
@@ -61,34 +50,10 @@ static inline float fix_quotient(float q, float d, float n) {
   if (d_infinite || n == 0) return REAL_OF(sign);
   return REAL_OF(sign | (BITS_OF(q) & 0x7fffffff));
 }
-EMU_KERNEL_3(div_fixup_kernel, fix_quotient(a, b, c))
-RUN(3, div_fixup)
 
 /* Bits pass as they are, but for the sources' signs. */
 EMU_LANES_2(run_pack, U32, U32, U32, (a & 0xffff) | b << 16)
 
-#define THREE EMU_F16, EMU_F16, EMU_F16
-
-const emu_op emu_valu_half_ops[] = {
-    EMU_REAL_ROWS ROW_2(sub),
-    ROW_2(subrev),
-    ROW_3(min3, EMU_KEEPS_HIGH),
-    ROW_3(max3, EMU_KEEPS_HIGH),
-    ROW_3(med3, EMU_KEEPS_HIGH),
-    ROW_3(fma, EMU_KEEPS_HIGH),
-    ROW_("fma_legacy_", run_fma, EMU_GFX9, 0, THREE),
-    ROW_("fmac_", run_fmac, EMU_GFX10, 0, EMU_F16, EMU_F16),
-    ROW_("fmaak_", run_fma, EMU_GFX10, 0, THREE),
-    ROW_("fmamk_", run_fma, EMU_GFX10, 0, THREE),
-    ROW_("mad_", run_mad, EMU_GFX9, EMU_KEEPS_HIGH, THREE),
-    ROW_("mad_legacy_", run_mad, EMU_GFX9, 0, THREE),
-    ROW_("mac_", run_mac, EMU_GFX9, EMU_KEEPS_HIGH, EMU_F16, EMU_F16),
-    ROW_("madak_", run_mad, EMU_GFX9, EMU_KEEPS_HIGH, THREE),
-    ROW_("madmk_", run_mad, EMU_GFX9, EMU_KEEPS_HIGH, THREE),
-    ROW_3(div_fixup, EMU_KEEPS_HIGH),
-    ROW_("div_fixup_legacy_", run_div_fixup, EMU_GFX9, 0, THREE),
-    ROW_("ldexp_", run_ldexp, EMU_ALL, 0, EMU_F16, EMU_B16),
-    {"v_pack_b32_f16", run_pack, EMU_ALL, EMU_CLASS_VALU, 0, {EMU_B32}, {EMU_F16, EMU_F16}},
-    {"v_frexp_exp_i16_f16", run_frexp_exp, EMU_ALL, EMU_CLASS_VALU, 0, {EMU_B16}, {EMU_F16}},
-    {.name = NULL},
-};
+#define EMU_OPS_FILE "emulator/exec/valu_half.def"
+#define EMU_OPS_TABLE emu_valu_half_ops
+#include "emulator/exec/real_table.h"

@@ -1,4 +1,4 @@
-/* What the files of integer vector instructions share: saturation, and rows of the tables. */
+/* What the files of integer vector instructions share: saturation. */
 #ifndef ROC_EMULATOR_EXEC_VALU_INT_H
 #define ROC_EMULATOR_EXEC_VALU_INT_H
 
@@ -29,18 +29,5 @@ static inline int32_t emu_saturate_i(int64_t x, int32_t max) {
   static void function(emu_wave *wave, const emu_inst *inst) {           \
     (inst->mod.clamp ? function##_clamp : function##_plain)(wave, inst); \
   }
-
-/* Rows by shape: destinations, then sources. */
-#define EMU_INT_OP(name, run, on, flags, ...) \
-  { name, run, on, EMU_CLASS_VALU, flags, __VA_ARGS__ }
-#define EMU_B32_1(name, run, on) EMU_INT_OP(name, run, on, 0, {EMU_B32}, {EMU_B32})
-#define EMU_B32_2(name, run, on) EMU_INT_OP(name, run, on, 0, {EMU_B32}, {EMU_B32, EMU_B32})
-#define EMU_B32_3(name, run, on) \
-  EMU_INT_OP(name, run, on, 0, {EMU_B32}, {EMU_B32, EMU_B32, EMU_B32})
-/* Those that `clamp` makes saturate. */
-#define EMU_SUM_2(name, run, on) \
-  EMU_INT_OP(name, run, on, EMU_CLAMPS, {EMU_B32}, {EMU_B32, EMU_B32})
-#define EMU_SUM_3(name, run, on) \
-  EMU_INT_OP(name, run, on, EMU_CLAMPS, {EMU_B32}, {EMU_B32, EMU_B32, EMU_B32})
 
 #endif

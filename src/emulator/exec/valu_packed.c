@@ -3,7 +3,8 @@
  *
  * op_sel says for each source which part the low result is made of, op_sel_hi the same for the high
  * result; neg_lo and neg_hi negate those. ISA guides, VOP3P. Dot products of halves are left out:
- * how the hardware rounds between their steps is not documented. */
+ * how the hardware rounds between their steps is not documented.  The instructions are the rows of
+ * valu_packed.def. */
 #include "emulator/exec/float.h"
 #include "emulator/exec/ops.h"
 
@@ -56,17 +57,6 @@ static void run_halves(emu_wave *wave, const emu_inst *inst, unsigned nsrc, bool
   emu_put32(wave, inst, 0, &out[0]);
 }
 
-#define RUN_HALVES(name, nsrc, adds_old, kernel)                          \
-  static void run_pk_##name##_f16(emu_wave *wave, const emu_inst *inst) { \
-    run_halves(wave, inst, nsrc, adds_old, kernel());                     \
-  }
-RUN_HALVES(add, 2, false, add_kernel)
-RUN_HALVES(mul, 2, false, mul_kernel)
-RUN_HALVES(min, 2, false, min_kernel)
-RUN_HALVES(max, 2, false, max_kernel)
-RUN_HALVES(fma, 3, false, half_fma_kernel)
-RUN_HALVES(fmac, 2, true, half_fma_kernel)
-
 /* ---- floats ---------------------------------------------------------------------------------- */
 
 static void put_pair(emu_wave *wave, const emu_inst *inst, const emu_row out[PARTS]) {
@@ -110,18 +100,6 @@ static void run_floats(emu_wave *wave, const emu_inst *inst, unsigned nsrc, emu_
     if (!wave->mode.is_plain || inst->mod.clamp) emu_finish_f32(wave, inst, &out[high]);
   }
   put_pair(wave, inst, out);
-}
-
-static void run_pk_add_f32(emu_wave *wave, const emu_inst *inst) {
-  run_floats(wave, inst, 2, add_kernel());
-}
-
-static void run_pk_mul_f32(emu_wave *wave, const emu_inst *inst) {
-  run_floats(wave, inst, 2, mul_kernel());
-}
-
-static void run_pk_fma_f32(emu_wave *wave, const emu_inst *inst) {
-  run_floats(wave, inst, 3, fma_kernel());
 }
 
 /* The low word from source 0, the high one from source 1; op_sel chooses in each. */
@@ -193,49 +171,6 @@ EMU_INLINE uint32_t fit(int64_t x, bool clamp, int64_t low, int64_t high) {
   return (uint32_t)(clamp ? both : x) & 0xffff;
 }
 
-/* Defines run_pk_<name>: the expression of a, b and c, which are int32_t made of the sources' TYPE,
- * holds all digits of the result. */
-#define PACK(name, TYPE, low, high, nsrc, expression)                                        \
-  static void run_pk_##name(emu_wave *wave, const emu_inst *inst) {                          \
-    emu_row rooms[SOURCES], out;                                                             \
-    const emu_row *src[SOURCES] = {&rooms[0], &rooms[0], &rooms[0]};                         \
-    for (unsigned n = 0; n < (nsrc); n++) src[n] = emu_src32(wave, inst, n, &rooms[n]);      \
-    bool clamp = inst->mod.clamp;                                                            \
-    unsigned from[PARTS][SOURCES];                                                           \
-    for (unsigned n = 0; n < PARTS * SOURCES; n++) {                                         \
-      from[n / SOURCES][n % SOURCES] = takes_upper(inst, n % SOURCES, n / SOURCES) ? 16 : 0; \
-    }                                                                                        \
-    EMU_FOR_LANES(wave) {                                                                    \
-      uint32_t word = 0;                                                                     \
-      for (unsigned part = 0; part < PARTS; part++) {                                        \
-        int64_t a = (TYPE)(src[0]->u[lane] >> from[part][0]);                                \
-        int64_t b = (TYPE)(src[1]->u[lane] >> from[part][1]);                                \
-        int64_t c = (nsrc) > 2 ? (TYPE)(src[2]->u[lane] >> from[part][2]) : 0;               \
-        (void)c;                                                                             \
-        word |= fit(expression, clamp, low, high) << 16 * part;                              \
-      }                                                                                      \
-      out.u[lane] = word;                                                                    \
-    }                                                                                        \
-    emu_put32(wave, inst, 0, &out);                                                          \
-  }
-#define PACK_I16(name, nsrc, expression) PACK(name, int16_t, INT16_MIN, INT16_MAX, nsrc, expression)
-#define PACK_U16(name, nsrc, expression) PACK(name, uint16_t, 0, UINT16_MAX, nsrc, expression)
-
-PACK_I16(add_i16, 2, a + b)
-PACK_I16(sub_i16, 2, a - b)
-PACK_I16(mad_i16, 3, (a * b + c))
-PACK_I16(min_i16, 2, a < b ? a : b)
-PACK_I16(max_i16, 2, a > b ? a : b)
-PACK_I16(ashrrev_i16, 2, b >> (a & 15))
-PACK_U16(add_u16, 2, a + b)
-PACK_U16(sub_u16, 2, a - b)
-PACK_U16(mad_u16, 3, (a * b + c))
-PACK_U16(min_u16, 2, a < b ? a : b)
-PACK_U16(max_u16, 2, a > b ? a : b)
-PACK_U16(mul_lo_u16, 2, (a * b) & 0xffff)
-PACK_U16(lshlrev_b16, 2, (b << (a & 15)) & 0xffff)
-PACK_U16(lshrrev_b16, 2, b >> (a & 15))
-
 /* ---- dot products of integers ---------------------------------------------------------------- */
 
 static int64_t take_field(uint32_t word, unsigned bits, unsigned n, bool is_signed) {
@@ -260,63 +195,76 @@ static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, bool is
   emu_put32(wave, inst, 0, &out);
 }
 
+/* ---- functions ------------------------------------------------------------------------------- */
+
+#define HALVES(name, kernel, nsrc, adds_old)                     \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
+    run_halves(wave, inst, nsrc, adds_old, kernel());            \
+  }
+#define FLOATS(name, kernel, nsrc)                               \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
+    run_floats(wave, inst, nsrc, kernel());                      \
+  }
+#define PACK(name, TYPE, low, high, nsrc, expression)                                        \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) {                             \
+    emu_row rooms[SOURCES], out;                                                             \
+    const emu_row *src[SOURCES] = {&rooms[0], &rooms[0], &rooms[0]};                         \
+    for (unsigned n = 0; n < (nsrc); n++) src[n] = emu_src32(wave, inst, n, &rooms[n]);      \
+    bool clamp = inst->mod.clamp;                                                            \
+    unsigned from[PARTS][SOURCES];                                                           \
+    for (unsigned n = 0; n < PARTS * SOURCES; n++) {                                         \
+      from[n / SOURCES][n % SOURCES] = takes_upper(inst, n % SOURCES, n / SOURCES) ? 16 : 0; \
+    }                                                                                        \
+    EMU_FOR_LANES(wave) {                                                                    \
+      uint32_t word = 0;                                                                     \
+      for (unsigned part = 0; part < PARTS; part++) {                                        \
+        int64_t a = (TYPE)(src[0]->u[lane] >> from[part][0]);                                \
+        int64_t b = (TYPE)(src[1]->u[lane] >> from[part][1]);                                \
+        int64_t c = (nsrc) > 2 ? (TYPE)(src[2]->u[lane] >> from[part][2]) : 0;               \
+        (void)c;                                                                             \
+        word |= fit(expression, clamp, low, high) << 16 * part;                              \
+      }                                                                                      \
+      out.u[lane] = word;                                                                    \
+    }                                                                                        \
+    emu_put32(wave, inst, 0, &out);                                                          \
+  }
+#define PACK_I16(name, nsrc, expression) PACK(name, int16_t, INT16_MIN, INT16_MAX, nsrc, expression)
+#define PACK_U16(name, nsrc, expression) PACK(name, uint16_t, 0, UINT16_MAX, nsrc, expression)
+#define SUM_I16 PACK_I16
+#define SUM_U16 PACK_U16
 #define DOT(name, bits, is_signed)                               \
   static void run_##name(emu_wave *wave, const emu_inst *inst) { \
     run_dot(wave, inst, bits, is_signed);                        \
   }
-DOT(dot2_i32_i16, 16, true)
-DOT(dot2_u32_u16, 16, false)
-DOT(dot4_i32_i8, 8, true)
-DOT(dot4_u32_u8, 8, false)
-DOT(dot8_i32_i4, 4, true)
-DOT(dot8_u32_u4, 4, false)
+#define OP(name, on, flags, result, sources)
+#include "emulator/exec/valu_packed.def"
+#undef HALVES
+#undef FLOATS
+#undef PACK_I16
+#undef PACK_U16
+#undef SUM_I16
+#undef SUM_U16
+#undef DOT
+#undef OP
 
-/* ---- table ----------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
-#define ROW(...) ROW_(__VA_ARGS__) /* lists of types are spread first */
-#define ROW_(name, chips, flags, to, ...)                         \
-  {                                                               \
-    "v_" #name, run_##name, chips, EMU_CLASS_VALU, flags, {to}, { \
-      __VA_ARGS__                                                 \
-    }                                                             \
-  }
-#define HALVES_2 EMU_V2F16, EMU_V2F16, EMU_V2F16
-#define WORDS_2 EMU_V2B16, EMU_V2B16, EMU_V2B16
-#define WORD_3 EMU_B32, EMU_B32, EMU_B32, EMU_B32
+/* clang-format off */
+#define OP(name, on, flags, result, sources) \
+  {"v_" #name, run_##name, on, EMU_CLASS_VALU, flags, {EMU_LIST result}, {EMU_LIST sources}},
+/* A row of two or three sources of the result's type. */
+#define SAME(name, nsrc, on, flags, type) OP(name, on, flags, (type), SAME_##nsrc(type))
+#define SAME_2(type) (type, type)
+#define SAME_3(type) (type, type, type)
+#define HALVES(name, kernel, nsrc, adds_old) SAME(name, nsrc, EMU_ALL, 0, EMU_V2F16)
+#define FLOATS(name, kernel, nsrc) SAME(name, nsrc, EMU_GFX9, 0, EMU_V2F32)
+#define PACK_I16(name, nsrc, expression) SAME(name, nsrc, EMU_ALL, 0, EMU_V2B16)
+#define PACK_U16(name, nsrc, expression) SAME(name, nsrc, EMU_ALL, 0, EMU_V2B16)
+#define SUM_I16(name, nsrc, expression) SAME(name, nsrc, EMU_ALL, EMU_CLAMPS, EMU_V2B16)
+#define SUM_U16(name, nsrc, expression) SAME(name, nsrc, EMU_ALL, EMU_CLAMPS, EMU_V2B16)
+#define DOT(name, bits, is_signed) SAME(name, 3, EMU_ALL, EMU_CLAMPS, EMU_B32)
 
 const emu_op emu_valu_packed_ops[] = {
-    ROW(pk_add_f16, EMU_ALL, 0, HALVES_2),
-    ROW(pk_mul_f16, EMU_ALL, 0, HALVES_2),
-    ROW(pk_min_f16, EMU_ALL, 0, HALVES_2),
-    ROW(pk_max_f16, EMU_ALL, 0, HALVES_2),
-    ROW(pk_fma_f16, EMU_ALL, 0, HALVES_2, EMU_V2F16),
-    ROW(pk_fmac_f16, EMU_ALL, 0, HALVES_2),
-    ROW(pk_add_f32, EMU_GFX9, 0, EMU_V2F32, EMU_V2F32, EMU_V2F32),
-    ROW(pk_mul_f32, EMU_GFX9, 0, EMU_V2F32, EMU_V2F32, EMU_V2F32),
-    ROW(pk_fma_f32, EMU_GFX9, 0, EMU_V2F32, EMU_V2F32, EMU_V2F32, EMU_V2F32),
-    ROW(pk_mov_b32, EMU_GFX9, 0, EMU_V2B32, EMU_V2B32, EMU_V2B32),
-    ROW(fma_mix_f32, EMU_ALL, EMU_CLAMPS | EMU_SELECTS, WORD_3),
-    ROW(fma_mixlo_f16, EMU_ALL, EMU_CLAMPS | EMU_SELECTS, WORD_3),
-    ROW(fma_mixhi_f16, EMU_ALL, EMU_CLAMPS | EMU_SELECTS, WORD_3),
-    ROW(pk_add_i16, EMU_ALL, EMU_CLAMPS, WORDS_2),
-    ROW(pk_sub_i16, EMU_ALL, EMU_CLAMPS, WORDS_2),
-    ROW(pk_mad_i16, EMU_ALL, EMU_CLAMPS, WORDS_2, EMU_V2B16),
-    ROW(pk_min_i16, EMU_ALL, 0, WORDS_2),
-    ROW(pk_max_i16, EMU_ALL, 0, WORDS_2),
-    ROW(pk_ashrrev_i16, EMU_ALL, 0, WORDS_2),
-    ROW(pk_add_u16, EMU_ALL, EMU_CLAMPS, WORDS_2),
-    ROW(pk_sub_u16, EMU_ALL, EMU_CLAMPS, WORDS_2),
-    ROW(pk_mad_u16, EMU_ALL, EMU_CLAMPS, WORDS_2, EMU_V2B16),
-    ROW(pk_min_u16, EMU_ALL, 0, WORDS_2),
-    ROW(pk_max_u16, EMU_ALL, 0, WORDS_2),
-    ROW(pk_mul_lo_u16, EMU_ALL, 0, WORDS_2),
-    ROW(pk_lshlrev_b16, EMU_ALL, 0, WORDS_2),
-    ROW(pk_lshrrev_b16, EMU_ALL, 0, WORDS_2),
-    ROW(dot2_i32_i16, EMU_ALL, EMU_CLAMPS, WORD_3),
-    ROW(dot2_u32_u16, EMU_ALL, EMU_CLAMPS, WORD_3),
-    ROW(dot4_i32_i8, EMU_ALL, EMU_CLAMPS, WORD_3),
-    ROW(dot4_u32_u8, EMU_ALL, EMU_CLAMPS, WORD_3),
-    ROW(dot8_i32_i4, EMU_ALL, EMU_CLAMPS, WORD_3),
-    ROW(dot8_u32_u4, EMU_ALL, EMU_CLAMPS, WORD_3),
-    {.name = NULL},
+#include "emulator/exec/valu_packed.def"
+  {.name = NULL},
 };
