@@ -32,18 +32,14 @@ const char *cli_progname(void) {
 
 void cli_message(const char *message) {
   fflush(stdout);
-  if (progname != NULL) {
-    fprintf(stderr, "%s: ", progname);
-  }
+  if (progname) fprintf(stderr, "%s: ", progname);
   fprintf(stderr, "%s\n", message);
   fflush(stderr);
 }
 
 bool cli_finish_output(void) {
   errno = 0;
-  if (fflush(stdout) == 0 && !ferror(stdout)) {
-    return true;
-  }
+  if (fflush(stdout) == 0 && !ferror(stdout)) return true;
   char message[256] = "cannot write to stdout";
   if (errno != 0) { /* else it failed before, and nothing is left to write */
     snprintf(message, sizeof message, "cannot write to stdout: %s", strerror(errno));
@@ -56,9 +52,7 @@ static void raise_interrupt(lua_State *L, lua_Debug *activation) {
   (void)activation;
   lua_sethook(L, NULL, 0, 0);
   wants_hook = 0;
-  if (roclua_take_interrupt()) {
-    luaL_error(L, "interrupted!");
-  }
+  if (roclua_take_interrupt()) luaL_error(L, "interrupted!");
 }
 
 void cli_set_sigint(void (*handler)(int)) {
@@ -74,9 +68,7 @@ static void set_hook(lua_State *L) {
 
 void cli_set_running(lua_State *L) {
   running = L;
-  if (wants_hook) {
-    set_hook(L);
-  }
+  if (wants_hook) set_hook(L);
 }
 
 bool cli_was_interrupted(void) {
@@ -100,10 +92,8 @@ static void handle_sigint(int number) {
  * left to it. */
 static int add_traceback(lua_State *L) {
   const char *message = lua_tostring(L, 1);
-  if (message == NULL) {
-    if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING) {
-      return 1;
-    }
+  if (!message) {
+    if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING) return 1;
     message = lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
   }
   luaL_traceback(L, L, message, 1);
@@ -135,18 +125,16 @@ void cli_push_require(lua_State *L) {
 }
 
 bool cli_report(lua_State *L, int status) {
-  if (status == LUA_OK) {
-    return true;
-  }
+  if (status == LUA_OK) return true;
   const char *message = lua_tostring(L, -1);
-  cli_message(message != NULL ? message : "(error message not a string)");
+  cli_message(message ? message : "(error message not a string)");
   lua_pop(L, 1);
   return false;
 }
 
 int cli_main(int argc, char **argv, lua_CFunction protected_main) {
   lua_State *L = luaL_newstate();
-  if (L == NULL) {
+  if (!L) {
     cli_message("cannot create state: not enough memory");
     return EXIT_FAILURE;
   }

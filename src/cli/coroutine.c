@@ -59,9 +59,7 @@ static int raise_here(lua_State *L) {
 static int call_wrapped(lua_State *L) {
   lua_State *co = lua_tothread(L, lua_upvalueindex(1));
   int count = resume(L, co, lua_gettop(L));
-  if (count >= 0) {
-    return count;
-  }
+  if (count >= 0) return count;
   int status = lua_status(co);
   if (status != LUA_OK && status != LUA_YIELD) { /* the coroutine failed: closes its variables */
     cli_set_running(co);

@@ -39,13 +39,11 @@ static unsigned char interrupt_line(EditLine *line, int key) {
 
 /* Makes the directories above the last component of `path`; false when one cannot be made. */
 static bool make_parents(char *path) {
-  for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
     *slash = '\0';
     bool is_made = mkdir(path, 0700) == 0 || errno == EEXIST;
     *slash = '/';
-    if (!is_made) {
-      return false;
-    }
+    if (!is_made) return false;
   }
   return true;
 }
@@ -61,9 +59,9 @@ static void find_history_file(void) {
   const char *state = getenv("XDG_STATE_HOME");
   const char *home = getenv("HOME");
   int length = -1;
-  if (state != NULL && state[0] == '/') {
+  if (state && state[0] == '/') {
     length = snprintf(editor.file, sizeof editor.file, "%s/roclua/history", state);
-  } else if (home != NULL && home[0] == '/') {
+  } else if (home && home[0] == '/') {
     length = snprintf(editor.file, sizeof editor.file, "%s/.local/state/roclua/history", home);
   }
   if (length < 0 || (size_t)length >= sizeof editor.file || !make_parents(editor.file) ||
@@ -75,30 +73,21 @@ static void find_history_file(void) {
 static void open_history(void) {
   HistEvent event;
   editor.history = history_init();
-  if (editor.history == NULL) {
-    return;
-  }
+  if (!editor.history) return;
   history(editor.history, &event, H_SETSIZE, HISTORY_SIZE);
   history(editor.history, &event, H_SETUNIQUE, 1);
   el_set(editor.line, EL_HIST, history, editor.history);
   find_history_file();
-  if (editor.file[0] != '\0') {
-    history(editor.history, &event, H_LOAD, editor.file);
-  }
+  if (editor.file[0] != '\0') history(editor.history, &event, H_LOAD, editor.file);
 }
 
 void edit_open(void) {
-  if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-    return;
-  }
-  if (setlocale(LC_CTYPE, "") == NULL ||
-      MB_CUR_MAX == 1) { /* else libedit drops what is not ASCII */
+  if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) return;
+  if (!setlocale(LC_CTYPE, "") || MB_CUR_MAX == 1) { /* else libedit drops what is not ASCII */
     setlocale(LC_CTYPE, "C.UTF-8");
   }
   editor.line = el_init("roclua", stdin, stdout, stderr);
-  if (editor.line == NULL) {
-    return;
-  }
+  if (!editor.line) return;
   el_set(editor.line, EL_PROMPT, current_prompt);
   el_set(editor.line, EL_EDITOR, "emacs");
   el_set(editor.line, EL_ADDFN, "roclua-interrupt", "give up the line", interrupt_line);
@@ -111,11 +100,9 @@ void edit_open(void) {
 
 /* `text` without the newline that ends it, or EDIT_EOF when there is no memory for the copy. */
 static edit_result take_line(const char *text, size_t length, char **out_line) {
-  if (length > 0 && text[length - 1] == '\n') {
-    length--;
-  }
+  if (length > 0 && text[length - 1] == '\n') length--;
   *out_line = strndup(text, length);
-  return *out_line == NULL ? EDIT_EOF : EDIT_LINE;
+  return *out_line ? EDIT_LINE : EDIT_EOF;
 }
 
 static edit_result read_plainly(const char *prompt, char **out_line) {
@@ -130,9 +117,7 @@ static edit_result read_plainly(const char *prompt, char **out_line) {
 }
 
 edit_result edit_read(const char *prompt, char **out_line) {
-  if (editor.line == NULL) {
-    return read_plainly(prompt, out_line);
-  }
+  if (!editor.line) return read_plainly(prompt, out_line);
   editor.prompt = prompt;
   editor.was_interrupted = false;
   int length = 0;
@@ -141,12 +126,12 @@ edit_result edit_read(const char *prompt, char **out_line) {
     puts("^C");
     return EDIT_INTERRUPTED;
   }
-  return text == NULL || length <= 0 ? EDIT_EOF : take_line(text, (size_t)length, out_line);
+  return !text || length <= 0 ? EDIT_EOF : take_line(text, (size_t)length, out_line);
 }
 
 void edit_remember(const char *text) {
   HistEvent event;
-  if (editor.history != NULL && text[strspn(text, " \t\n")] != '\0') {
+  if (editor.history && text[strspn(text, " \t\n")] != '\0') {
     history(editor.history, &event, H_ENTER, text);
     if (editor.file[0] != '\0') { /* now, not at the end, which os.exit may skip */
       history(editor.history, &event, H_SAVE, editor.file);
@@ -155,11 +140,11 @@ void edit_remember(const char *text) {
 }
 
 void edit_close(void) {
-  if (editor.history != NULL) {
+  if (editor.history) {
     history_end(editor.history);
     editor.history = NULL;
   }
-  if (editor.line != NULL) {
+  if (editor.line) {
     el_end(editor.line);
     editor.line = NULL;
   }

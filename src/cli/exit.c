@@ -62,28 +62,20 @@ static void *watch(void *unused) {
     say("Ctrl-C ends the wait");
     goes_on = sleep_for(0);
   }
-  if (goes_on && has_signal) {
-    goes_on = sleep_for(STOP_MS);
-  }
-  if (goes_on) {
-    say("a second Ctrl-C ends the process");
-  }
+  if (goes_on && has_signal) goes_on = sleep_for(STOP_MS);
+  if (goes_on) say("a second Ctrl-C ends the process");
   return NULL;
 }
 
 static bool start_watching(pthread_t *thread) {
   char work[1];
-  if (!roclua_pending(work, sizeof work) || sem_init(&wake, 0, 0) != 0) {
-    return false;
-  }
+  if (!roclua_pending(work, sizeof work) || sem_init(&wake, 0, 0) != 0) return false;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
   bool is_started = pthread_create(thread, NULL, watch, NULL) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (is_started && !cli_was_interrupted()) {
-    cli_set_sigint(handle_sigint);
-  }
+  if (is_started && !cli_was_interrupted()) cli_set_sigint(handle_sigint);
   return is_started;
 }
 
@@ -98,8 +90,6 @@ bool cli_finish_devices(lua_State *L) {
   pthread_t thread;
   bool is_watched = start_watching(&thread);
   bool is_ok = !roclua_shutdown(L);
-  if (is_watched) {
-    stop_watching(thread);
-  }
+  if (is_watched) stop_watching(thread);
   return is_ok || cli_report(L, LUA_ERRRUN);
 }

@@ -64,15 +64,9 @@ static bool refuse_option(const char *option, const char *reason) {
 static const char *option_value(char **argv, int *index, const char *name) {
   const char *option = argv[*index];
   size_t length = strlen(name);
-  if (strncmp(option, name, length) != 0) {
-    return NULL;
-  }
-  if (option[length] == '=') {
-    return option + length + 1;
-  }
-  if (option[length] != '\0' || argv[*index + 1] == NULL) {
-    return NULL;
-  }
+  if (strncmp(option, name, length) != 0) return NULL;
+  if (option[length] == '=') return option + length + 1;
+  if (option[length] != '\0' || !argv[*index + 1]) return NULL;
   return argv[++*index];
 }
 
@@ -81,10 +75,8 @@ static const char *option_value(char **argv, int *index, const char *name) {
 static bool parse_emulator_option(char **argv, int *index, cli_options *options) {
   const char *option = argv[*index];
   const char *names = option_value(argv, index, "--emulate");
-  if (names != NULL) {
-    if (names[0] == '\0') {
-      return false;
-    }
+  if (names) {
+    if (names[0] == '\0') return false;
     setenv("ROCLUA_EMULATE", names, 1);
   } else if (strcmp(option, "--stats") == 0) {
     setenv("ROCLUA_EMULATE_STATS", "1", 1);
@@ -105,9 +97,7 @@ static bool lacks_value(const char *option) {
   static const char *const options[] = {"--device", "--device=", "--emulate",
                                         "--emulate=", "--stats="};
   for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-    if (strcmp(option, options[i]) == 0) {
-      return true;
-    }
+    if (strcmp(option, options[i]) == 0) return true;
   }
   return false;
 }
@@ -115,7 +105,7 @@ static bool lacks_value(const char *option) {
 static bool parse_long_option(char **argv, int *index, cli_options *options) {
   const char *option = argv[*index];
   const char *device = option_value(argv, index, "--device");
-  if (device != NULL && device[0] != '\0') {
+  if (device && device[0] != '\0') {
     setenv("ROCLUA_DEVICE", device, 1); /* before any device is looked for */
     options->names_device = true;
   } else if (parse_emulator_option(argv, index, options)) {
@@ -137,9 +127,7 @@ static bool parse_long_option(char **argv, int *index, cli_options *options) {
 static bool parse_short_option(char **argv, int *index, cli_options *options) {
   const char *option = argv[*index];
   bool takes_value = option[1] == 'e' || option[1] == 'l';
-  if (!takes_value && option[2] != '\0') {
-    return refuse_option(option, "unrecognized option");
-  }
+  if (!takes_value && option[2] != '\0') return refuse_option(option, "unrecognized option");
   switch (option[1]) {
     case 'E': options->ignores_env = true; break;
     case 'i': options->is_interactive = options->shows_version = true; break;
@@ -151,24 +139,20 @@ static bool parse_short_option(char **argv, int *index, cli_options *options) {
   }
   if (takes_value && option[2] == '\0') {
     const char *value = argv[++*index];
-    if (value == NULL || value[0] == '-') {
-      return refuse_option(option, "needs argument");
-    }
+    if (!value || value[0] == '-') return refuse_option(option, "needs argument");
   }
   return true;
 }
 
 static bool parse_options(char **argv, cli_options *options) {
   int i = 1;
-  for (; argv[i] != NULL && argv[i][0] == '-' && argv[i][1] != '\0'; i++) {
+  for (; argv[i] && argv[i][0] == '-' && argv[i][1] != '\0'; i++) {
     if (strcmp(argv[i], "--") == 0) {
       i++;
       break;
     }
     bool is_long = argv[i][1] == '-';
-    if (!(is_long ? parse_long_option : parse_short_option)(argv, &i, options)) {
-      return false;
-    }
+    if (!(is_long ? parse_long_option : parse_short_option)(argv, &i, options)) return false;
   }
   options->script = i;
   return true;
@@ -191,9 +175,7 @@ static void make_arg_table(lua_State *L, char **argv, int argc, int script) {
 }
 
 static bool run_loaded(lua_State *L, int load_status, int nargs) {
-  if (load_status == LUA_OK) {
-    load_status = cli_call(L, nargs, 0);
-  }
+  if (load_status == LUA_OK) load_status = cli_call(L, nargs, 0);
   return cli_report(L, load_status);
 }
 
@@ -210,9 +192,7 @@ static bool run_text(lua_State *L, const char *text, size_t nbytes, const char *
 
 static bool run_file(lua_State *L, const char *file, int nargs) {
   int status = luaL_loadfile(L, file);
-  if (status == LUA_OK) {
-    lua_insert(L, -nargs - 1);
-  }
+  if (status == LUA_OK) lua_insert(L, -nargs - 1);
   return run_loaded(L, status, nargs);
 }
 
@@ -230,7 +210,7 @@ static bool run_stdin(lua_State *L, int nargs) {
   const char *bytes = lua_tolstring(L, -nargs - 1, &nbytes);
   if (nbytes > 0 && bytes[0] == '#') { /* like luaL_loadfile, but for the newline: lines count */
     const char *newline = memchr(bytes, '\n', nbytes);
-    const char *rest = newline != NULL ? newline : bytes + nbytes;
+    const char *rest = newline ? newline : bytes + nbytes;
     nbytes -= (size_t)(rest - bytes);
     bytes = rest;
   }
@@ -241,29 +221,24 @@ static bool run_stdin(lua_State *L, int nargs) {
 static bool run_init(lua_State *L) {
   const char *name = "=LUA_INIT" LUA_VERSUFFIX;
   const char *init = getenv(name + 1);
-  if (init == NULL) {
+  if (!init) {
     name = "=LUA_INIT";
     init = getenv(name + 1);
   }
-  if (init == NULL) {
-    return true;
-  }
-  if (init[0] == '@') {
-    return run_file(L, init + 1, 0);
-  }
+  if (!init) return true;
+  if (init[0] == '@') return run_file(L, init + 1, 0);
   return run_text(L, init, strlen(init), name, 0);
 }
 
 /* -l mod, -l g=mod: global = require(mod). */
 static bool run_require(lua_State *L, const char *spec) {
   const char *equals = strchr(spec, '=');
-  const char *module = equals != NULL ? equals + 1 : spec;
+  const char *module = equals ? equals + 1 : spec;
   lua_getglobal(L, "require");
   lua_pushstring(L, module);
   bool is_ok = cli_report(L, cli_call(L, 1, 1));
   if (is_ok) {
-    const char *global =
-        lua_pushlstring(L, spec, equals != NULL ? (size_t)(equals - spec) : strlen(spec));
+    const char *global = lua_pushlstring(L, spec, equals ? (size_t)(equals - spec) : strlen(spec));
     lua_insert(L, -2);
     lua_setglobal(L, global);
     lua_pop(L, 1);
@@ -284,9 +259,7 @@ static bool run_options(lua_State *L, char **argv, int script) {
       lua_warning(L, "@on", 0);
       continue;
     }
-    if (option[1] != 'e' && option[1] != 'l') {
-      continue;
-    }
+    if (option[1] != 'e' && option[1] != 'l') continue;
     const char *value = option[2] != '\0' ? option + 2 : argv[++i];
     bool is_ok;
     if (option[1] == 'l') {
@@ -298,18 +271,14 @@ static bool run_options(lua_State *L, char **argv, int script) {
       }
       is_ok = run_text(L, value, strlen(value), chunkname, 0);
     }
-    if (!is_ok) {
-      return false;
-    }
+    if (!is_ok) return false;
   }
   return true;
 }
 
 /* Pushes arg[1], arg[2], ...; returns how many. */
 static int push_script_args(lua_State *L) {
-  if (lua_getglobal(L, "arg") != LUA_TTABLE) {
-    luaL_error(L, "'arg' is not a table");
-  }
+  if (lua_getglobal(L, "arg") != LUA_TTABLE) luaL_error(L, "'arg' is not a table");
   int count = (int)luaL_len(L, -1);
   luaL_checkstack(L, count + 3, "too many arguments to script");
   for (int i = 1; i <= count; i++) {
@@ -322,18 +291,14 @@ static int push_script_args(lua_State *L) {
 static bool run_script(lua_State *L, char **argv, int script) {
   int nargs = push_script_args(L);
   const char *name = argv[script];
-  if (strcmp(name, "-") == 0 && strcmp(argv[script - 1], "--") != 0) {
-    return run_stdin(L, nargs);
-  }
+  if (strcmp(name, "-") == 0 && strcmp(argv[script - 1], "--") != 0) return run_stdin(L, nargs);
   return run_file(L, name, nargs);
 }
 
 static bool list_devices(lua_State *L, bool is_verbose) {
   cli_push_require(L);
   lua_pushliteral(L, "roc.repl.devices");
-  if (!cli_report(L, cli_call(L, 1, 1))) {
-    return false;
-  }
+  if (!cli_report(L, cli_call(L, 1, 1))) return false;
   lua_getfield(L, -1, "list");
   lua_pushboolean(L, is_verbose);
   return cli_report(L, cli_call(L, 1, 0));
@@ -342,7 +307,7 @@ static bool list_devices(lua_State *L, bool is_verbose) {
 /* Now, not when the script has run for an hour. */
 static bool can_write(const char *path) {
   FILE *file = fopen(path, "a");
-  if (file == NULL) {
+  if (!file) {
     char message[512];
     snprintf(message, sizeof message, "cannot write '%s': %s", path, strerror(errno));
     cli_message(message);
@@ -356,9 +321,7 @@ static bool can_write(const char *path) {
 static bool select_emulated(lua_State *L) {
   cli_push_require(L);
   lua_pushliteral(L, "roc");
-  if (!cli_report(L, cli_call(L, 1, 1))) {
-    return false;
-  }
+  if (!cli_report(L, cli_call(L, 1, 1))) return false;
   lua_getfield(L, -1, "select_device");
   lua_remove(L, -2);
   lua_pushliteral(L, "hsa");
@@ -413,31 +376,17 @@ static void open_libraries(lua_State *L, bool ignores_env) {
 
 /* All that follows the options: scripts, then the prompt or stdin where nothing else was asked. */
 static bool run_all(lua_State *L, char **argv, int argc, const cli_options *options) {
-  if (options->stats_path != NULL && !can_write(options->stats_path)) {
-    return false;
-  }
-  if (options->emulates && !options->names_device && !select_emulated(L)) {
-    return false;
-  }
-  if (!options->ignores_env && !run_init(L)) {
-    return false;
-  }
-  if (!run_options(L, argv, options->script)) {
-    return false;
-  }
-  if (options->lists_devices) {
-    return list_devices(L, options->is_verbose);
-  }
+  if (options->stats_path && !can_write(options->stats_path)) return false;
+  if (options->emulates && !options->names_device && !select_emulated(L)) return false;
+  if (!options->ignores_env && !run_init(L)) return false;
+  if (!run_options(L, argv, options->script)) return false;
+  if (options->lists_devices) return list_devices(L, options->is_verbose);
   bool has_script = options->script < argc;
-  if (has_script && !run_script(L, argv, options->script)) {
-    return false;
-  }
+  if (has_script && !run_script(L, argv, options->script)) return false;
   if (options->is_interactive) {
     repl_run(L);
   } else if (!has_script && !options->runs_text && !options->shows_version) {
-    if (!isatty(STDIN_FILENO)) {
-      return run_stdin(L, 0);
-    }
+    if (!isatty(STDIN_FILENO)) return run_stdin(L, 0);
     print_version();
     repl_run(L);
   }
@@ -450,17 +399,13 @@ static int protected_main(lua_State *L) {
   char **argv = lua_touserdata(L, 2);
   cli_options options = {0};
   lua_settop(L, 0);
-  if (!parse_options(argv, &options)) {
-    return 0;
-  }
+  if (!parse_options(argv, &options)) return 0;
   if (options.shows_help) {
     print_usage(stdout);
     lua_pushboolean(L, 1);
     return 1;
   }
-  if (options.shows_version) {
-    print_version();
-  }
+  if (options.shows_version) print_version();
   open_libraries(L, options.ignores_env);
   make_arg_table(L, argv, argc, options.script);
   bool is_ok = run_all(L, argv, argc, &options);
@@ -470,8 +415,6 @@ static int protected_main(lua_State *L) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 0 && argv[0][0] != '\0') {
-    cli_set_progname(argv[0]);
-  }
+  if (argc > 0 && argv[0][0] != '\0') cli_set_progname(argv[0]);
   return cli_main(argc, argv, protected_main);
 }

@@ -48,17 +48,13 @@ static int load_text(lua_State *L, int index, const char *chunkname) {
   size_t nbytes;
   const char *text = lua_tolstring(L, index, &nbytes);
   int status = luaL_loadbufferx(L, text, nbytes, chunkname, "t");
-  if (status == LUA_OK) {
-    roclua_source(L, chunkname, text, nbytes);
-  }
+  if (status == LUA_OK) roclua_source(L, chunkname, text, nbytes);
   return status;
 }
 
 /* Does the error on the top say that the chunk ended too early? */
 static bool is_incomplete(lua_State *L, int status) {
-  if (status != LUA_ERRSYNTAX) {
-    return false;
-  }
+  if (status != LUA_ERRSYNTAX) return false;
   size_t length, mark = strlen(EOF_MARK);
   const char *message = lua_tolstring(L, -1, &length);
   return length >= mark && strcmp(message + length - mark, EOF_MARK) == 0;
@@ -83,9 +79,7 @@ static bool load_expression(lua_State *L, const char *chunkname) {
 static edit_result load_statements(lua_State *L, const char *chunkname, int *out_status) {
   for (;;) {
     *out_status = load_text(L, -1, chunkname);
-    if (!is_incomplete(L, *out_status)) {
-      return EDIT_LINE;
-    }
+    if (!is_incomplete(L, *out_status)) return EDIT_LINE;
     lua_pushliteral(L, "\n");
     edit_result result = read_line(L, false);
     if (result == EDIT_EOF) {
@@ -105,9 +99,7 @@ static edit_result load_statements(lua_State *L, const char *chunkname, int *out
 static edit_result load_chunk(lua_State *L, const char *chunkname, int *out_status) {
   lua_settop(L, 0);
   edit_result result = read_line(L, true);
-  if (result != EDIT_LINE) {
-    return result;
-  }
+  if (result != EDIT_LINE) return result;
   if (load_expression(L, chunkname)) {
     *out_status = LUA_OK;
   } else {
@@ -123,9 +115,7 @@ static edit_result load_chunk(lua_State *L, const char *chunkname, int *out_stat
 /* Prints all values on the stack through the global `print`. */
 static void print_results(lua_State *L) {
   int count = lua_gettop(L);
-  if (count == 0) {
-    return;
-  }
+  if (count == 0) return;
   luaL_checkstack(L, LUA_MINSTACK, "too many results to print");
   lua_getglobal(L, "print");
   lua_insert(L, 1);
@@ -139,9 +129,7 @@ static void open_roc(lua_State *L) {
   cli_push_require(L);
   lua_pushliteral(L, "roc");
   int status = cli_call(L, 1, 1);
-  if (cli_report(L, status)) {
-    lua_setglobal(L, "roc");
-  }
+  if (cli_report(L, status)) lua_setglobal(L, "roc");
 }
 
 void repl_run(lua_State *L) {
@@ -154,18 +142,10 @@ void repl_run(lua_State *L) {
     char chunkname[32];
     snprintf(chunkname, sizeof chunkname, "=stdin#%d", count);
     edit_result result = load_chunk(L, chunkname, &status);
-    if (result == EDIT_EOF) {
-      break;
-    }
-    if (result == EDIT_INTERRUPTED) {
-      continue;
-    }
-    if (status == LUA_OK) {
-      status = cli_call(L, 0, LUA_MULTRET);
-    }
-    if (cli_report(L, status)) {
-      print_results(L);
-    }
+    if (result == EDIT_EOF) break;
+    if (result == EDIT_INTERRUPTED) continue;
+    if (status == LUA_OK) status = cli_call(L, 0, LUA_MULTRET);
+    if (cli_report(L, status)) print_results(L);
   }
   lua_settop(L, 0);
   edit_close();

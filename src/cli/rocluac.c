@@ -23,19 +23,13 @@ static void push_args(lua_State *L, int argc, char **argv) {
 static bool compile(lua_State *L, int argc, char **argv) {
   lua_getglobal(L, "require");
   lua_pushliteral(L, "roc.aot");
-  if (!cli_report(L, cli_call(L, 1, 1))) {
-    return false;
-  }
+  if (!cli_report(L, cli_call(L, 1, 1))) return false;
   lua_getfield(L, -1, "main");
   push_args(L, argc, argv);
   lua_pushfstring(L, "rocluac %s  (%s)", roclua_version(), LUA_RELEASE);
-  if (!cli_report(L, cli_call(L, 2, 2))) {
-    return false;
-  }
+  if (!cli_report(L, cli_call(L, 2, 2))) return false;
   bool is_ok = lua_toboolean(L, -2);
-  if (!is_ok) {
-    cli_message(lua_tostring(L, -1));
-  }
+  if (!is_ok) cli_message(lua_tostring(L, -1));
   return is_ok;
 }
 

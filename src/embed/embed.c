@@ -47,7 +47,7 @@ static int compare_module(const void *name, const void *entry) {
 static const roc_embedded *find_embedded(lua_State *L, const char *module) {
   const roc_embedded *files = lua_touserdata(L, UV_FILES);
   size_t count = (size_t)lua_tointeger(L, UV_COUNT);
-  return files == NULL ? NULL : bsearch(module, files, count, sizeof *files, compare_module);
+  return files ? bsearch(module, files, count, sizeof *files, compare_module) : NULL;
 }
 
 /* Pushes what has been loaded under the name; false, and nothing pushed, when nothing was. */
@@ -55,9 +55,7 @@ static bool push_loaded(lua_State *L, const char *module) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   lua_getfield(L, -1, module);
   lua_remove(L, -2);
-  if (lua_toboolean(L, -1)) {
-    return true;
-  }
+  if (lua_toboolean(L, -1)) return true;
   lua_pop(L, 1);
   return false;
 }
@@ -74,18 +72,14 @@ static void push_loader(lua_State *L, const char *module) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &searcher_key);
   lua_pushstring(L, module);
   lua_call(L, 1, 2);
-  if (!lua_isfunction(L, -2)) {
-    luaL_error(L, "module '%s' not found", module);
-  }
+  if (!lua_isfunction(L, -2)) luaL_error(L, "module '%s' not found", module);
 }
 
 /* `require` as roclua's own files call it, of each other.  It goes by none of what a script can
  * replace: neither the global `require` nor package.searchers. */
 static int require_own(lua_State *L) {
   const char *module = luaL_checkstring(L, 1);
-  if (push_loaded(L, module)) {
-    return 1;
-  }
+  if (push_loaded(L, module)) return 1;
   push_loader(L, module);
   lua_pushvalue(L, 1);
   lua_insert(L, -2);
@@ -161,9 +155,7 @@ static bool load_file(lua_State *L, const char *module) {
   lua_pushvalue(L, UV_TEMPLATE);
   lua_call(L, 2, 1);
   const char *file = lua_tostring(L, -1);
-  if (file == NULL) {
-    return false;
-  }
+  if (!file) return false;
   if (luaL_loadfile(L, file) != LUA_OK) {
     luaL_error(L, "error loading module '%s' from file '%s':\n\t%s", module, file,
                lua_tostring(L, -1));
@@ -175,9 +167,7 @@ static bool load_file(lua_State *L, const char *module) {
 
 static bool load_embedded(lua_State *L, const char *module) {
   const roc_embedded *entry = find_embedded(L, module);
-  if (entry == NULL) {
-    return false;
-  }
+  if (!entry) return false;
   const char *text = (const char *)entry->text;
   if (luaL_loadbufferx(L, text, entry->nbytes, entry->chunkname, "t") != LUA_OK) {
     luaL_error(L, "error loading built-in module '%s':\n\t%s", module, lua_tostring(L, -1));
@@ -200,9 +190,7 @@ static bool is_ours(const char *module) {
  * searcher names the files. */
 static int push_absent(lua_State *L, const char *module) {
   const char *dir = getenv(DIR_VARIABLE);
-  if (lua_tointeger(L, UV_COUNT) == 0) {
-    return 0;
-  }
+  if (lua_tointeger(L, UV_COUNT) == 0) return 0;
   if (lua_toboolean(L, UV_TEMPLATE)) {
     lua_pushfstring(L, "no module '%s' in " DIR_VARIABLE " ('%s')", module, dir ? dir : "");
   } else {
@@ -215,9 +203,7 @@ static int push_absent(lua_State *L, const char *module) {
 static int search(lua_State *L) {
   const char *module = luaL_checkstring(L, 1);
   lua_settop(L, 1);
-  if (!is_ours(module)) {
-    return 0;
-  }
+  if (!is_ours(module)) return 0;
   if (!(lua_toboolean(L, UV_TEMPLATE) ? load_file : load_embedded)(L, module)) {
     return push_absent(L, module);
   }
@@ -235,7 +221,7 @@ static void push_dir_template(lua_State *L) {
   bool ignores_env = lua_toboolean(L, -1);
   lua_pop(L, 1);
   const char *dir = ignores_env ? NULL : getenv(DIR_VARIABLE);
-  if (dir == NULL || dir[0] == '\0') {
+  if (!dir || dir[0] == '\0') {
     lua_pushboolean(L, 0);
     return;
   }

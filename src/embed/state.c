@@ -62,12 +62,8 @@ int roclua_shutdown(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
   roc_status status = roc_rt_shutdown(&err);
   lua_pushcfunction(L, deliver_prints);
-  if (lua_pcall(L, 0, 0, 0) != LUA_OK) {
-    return 1;
-  }
-  if (status == ROC_OK) {
-    return 0;
-  }
+  if (lua_pcall(L, 0, 0, 0) != LUA_OK) return 1;
+  if (status == ROC_OK) return 0;
   lua_pushstring(L, err.message);
   return 1;
 }
