@@ -69,7 +69,7 @@ local function bare_launch(kernel, ...)
   if not os.execute("gcc -O2 bench/peers/hsa_launch.c -o " .. program .. " -lhsa-runtime64") then
     return nil
   end
-  local libraries = arg[-1]:match("^(.*)/bin/") .. "/lib/emulator" -- for ROCLUA_EMULATE
+  local libraries = arg[-1]:match("^(.*)/bin/") .. "/lib/roclua/0" -- for ROCLUA_EMULATE
   local command = os.getenv("ROCLUA_EMULATE") and "LD_LIBRARY_PATH=" .. libraries .. " " or ""
   local pipe <close> = assert(io.popen(("%s%s %s %s %d"):format(command, program, path,
     object.entry, object.kernarg_bytes + 16)))

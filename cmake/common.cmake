@@ -21,10 +21,15 @@ include(GNUInstallDirs)
 find_package(Threads REQUIRED)
 find_program(LLVM_CONFIG NAMES llvm-config-22 REQUIRED)
 
+# The folders of a build are those of an installation.  What the library opens at run time has a
+# folder of its own, where no linker looks; its number is the one of libroclua.so.
+set(ROCLUA_ABI 0)
+set(ROCLUA_PRIVATE_FOLDER roclua/${ROCLUA_ABI})
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
-add_compile_definitions(_GNU_SOURCE)
+add_compile_definitions(_GNU_SOURCE ROCLUA_LIB_FOLDER="${CMAKE_INSTALL_LIBDIR}")
 if(ROCLUA_SANITIZE)
   add_compile_options(-fsanitize=${ROCLUA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ROCLUA_SANITIZE})

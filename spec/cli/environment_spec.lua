@@ -117,7 +117,7 @@ describe("A variable of the environment", function()
   -- variable -> its value, below a folder; the library there; the device that makes roclua open it
   local LOADS_CODE = {
     ROCLUA_LIBDIR = { "", "libroclua-codegen.so", "ROCLUA_DEVICE=cpu" },
-    ["ROCLUA_LIBDIR "] = { "", "emulator/libhsakmt.so.1", "ROCLUA_EMULATE=gfx90a" },
+    ["ROCLUA_LIBDIR "] = { "", "libhsakmt.so.1", "ROCLUA_EMULATE=gfx90a" },
     ROCLUA_HSA_LIBRARY = { "/hsa.so", "hsa.so", "ROCLUA_EMULATE=gfx90a" },
     ROCM_PATH = { "", "lib/libhsa-runtime64.so.1", "ROCLUA_EMULATE=gfx90a" },
     HSA_TOOLS_LIB = { "/tools.so", "tools.so", "ROCLUA_EMULATE=gfx90a" },

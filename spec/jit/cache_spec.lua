@@ -200,7 +200,7 @@ describe("what the cache has for a GPU", function()
   end)
 
   when_roclua("is not taken for that of another compiler or device library", function()
-    local library = require("support.programs").find("../lib/libroclua-codegen.so")
+    local library = require("support.programs").find("../lib/roclua/0/libroclua-codegen.so")
     if not library then return pending("the compiler is not beside the program") end
     files.run(("mkdir %s/lib && cp %s %s/lib/"):format(folder, library, folder))
     local settings = ("ROCLUA_LIBDIR=%s/lib"):format(folder)

@@ -105,8 +105,7 @@ describe("in place of", function()
     end)
 
     when_roclua("the software GPU: " .. name, function()
-      files.run(("mkdir %s/emulator"):format(folder))
-      put(ODD[name], folder .. "/emulator/libhsakmt.so.1")
+      put(ODD[name], folder .. "/libhsakmt.so.1")
       local output = run(("ROCLUA_EMULATE=gfx90a ROCLUA_LIBDIR=%s"):format(folder),
         [[-e 'print(pcall(require("roc").select_device, "hsa"))']])
       assert.matches("^false.*cannot be opened", output)

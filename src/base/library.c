@@ -1,14 +1,44 @@
-/* Search paths of roclua's own libraries; see library.h. */
+/* The folder of roclua's own files; see library.h. */
 #include "base/library.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/env.h"
 #include "base/file.h"
+
+#ifndef ROCLUA_LIB_FOLDER /* below the prefix; the build tells */
+#define ROCLUA_LIB_FOLDER "lib"
+#endif
+
+/* From the folder of libroclua.so, and of a program in bin that contains the library. */
+static const char *const below_own[] = {"/roclua/0", "/../lib/roclua/0",
+                                        "/../" ROCLUA_LIB_FOLDER "/roclua/0"};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char given_folder[PATH_MAX]; /* "": none */
+static bool has_searched;
+
+roc_status roc_library_set_folder(const char *folder, roc_error *err) {
+  struct stat status;
+  char path[PATH_MAX];
+  if (!realpath(folder, path) || stat(path, &status) != 0 || !S_ISDIR(status.st_mode)) {
+    return roc_fail(err, ROC_INVALID, "'%s' is no folder", folder);
+  }
+  pthread_mutex_lock(&lock);
+  bool is_late = has_searched;
+  if (!is_late) memcpy(given_folder, path, sizeof path);
+  pthread_mutex_unlock(&lock);
+  if (!is_late) return ROC_OK;
+  return roc_fail(err, ROC_INVALID,
+                  "the folder of roclua's libraries is set too late: one of them was searched for "
+                  "already");
+}
 
 /* The folder of the object that holds this function; "" when it cannot be told. */
 static void find_own_folder(char folder[PATH_MAX]) {
@@ -21,19 +51,27 @@ static void find_own_folder(char folder[PATH_MAX]) {
   if (slash) *slash = '\0';
 }
 
-static bool find_below(const char *folder, const char *const *below, const char *name,
-                       char path[PATH_MAX]) {
-  for (; *below; below++) {
-    int length = snprintf(path, PATH_MAX, "%s%s%s", folder, *below, name);
-    if (length > 0 && length < PATH_MAX && roc_file_is_regular(path)) return true;
-  }
-  return false;
+static bool is_in(const char *folder, const char *below, const char *name, char path[PATH_MAX]) {
+  int length = snprintf(path, PATH_MAX, "%s%s/%s", folder, below, name);
+  return length > 0 && length < PATH_MAX && roc_file_is_regular(path);
 }
 
-bool roc_library_find(const char *name, const roc_library_folders *folders, char path[PATH_MAX]) {
-  char own[PATH_MAX];
-  const char *given = roc_env_text("ROCLUA_LIBDIR");
-  if (given) return find_below(given, folders->given, name, path);
-  find_own_folder(own);
-  return own[0] && find_below(own, folders->own, name, path);
+static bool copy_given(char folder[PATH_MAX]) {
+  pthread_mutex_lock(&lock);
+  has_searched = true;
+  memcpy(folder, given_folder, sizeof given_folder);
+  pthread_mutex_unlock(&lock);
+  return folder[0] != '\0';
+}
+
+bool roc_library_find(const char *name, char path[PATH_MAX]) {
+  char folder[PATH_MAX];
+  if (copy_given(folder)) return is_in(folder, "", name, path);
+  const char *variable = roc_env_text("ROCLUA_LIBDIR");
+  if (variable) return is_in(variable, "", name, path);
+  find_own_folder(folder);
+  for (size_t i = 0; folder[0] && i < sizeof below_own / sizeof *below_own; i++) {
+    if (is_in(folder, below_own[i], name, path)) return true;
+  }
+  return false;
 }

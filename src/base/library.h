@@ -1,17 +1,26 @@
-/* Finding the libraries that belong to roclua: the compiler's, and the software GPU. */
+/* Finding the files that belong to roclua: the compiler's object and the software GPU.
+ *
+ * All of them are in one folder, lib/roclua/0 of a build or of an installation.  It is found from
+ * the place of the object that this code is in (libroclua.so, a program that contains libroclua.a),
+ * so an installation can be moved. */
 #ifndef ROC_BASE_LIBRARY_H
 #define ROC_BASE_LIBRARY_H
 
 #include <limits.h>
 #include <stdbool.h>
 
-/* Folders to look into, in this order.  Each begins and ends with '/'; the lists end with NULL. */
-typedef struct roc_library_folders {
-  const char *const *given; /* below $ROCLUA_LIBDIR; where that is set, no others are looked into */
-  const char *const *own;   /* below the folder of the program or library that this code is in */
-} roc_library_folders;
+#include "base/status.h"
 
-/* The path of the first regular file of that name; false when there is none. */
-bool roc_library_find(const char *name, const roc_library_folders *folders, char path[PATH_MAX]);
+/* From now on that folder and no other.  Copied.  Any thread.  INVALID: it is none, its name is too
+ * long, or a file has been searched for already. */
+roc_status roc_library_set_folder(const char *folder, roc_error *err);
+
+/* The path of the regular file of that name: in the folder that was set, else in $ROCLUA_LIBDIR if
+ * that is set, else in the installation's.  False: there is none.  Any thread. */
+bool roc_library_find(const char *name, char path[PATH_MAX]);
+
+/* Where roc_library_find looks, for a message. */
+#define ROC_LIBRARY_PLACES \
+  "looked in $ROCLUA_LIBDIR, or where that is not set in roclua/0 of the libraries' folder"
 
 #endif

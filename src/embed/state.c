@@ -6,8 +6,10 @@
 #include <lualib.h>
 
 #include "base/env.h"
+#include "base/library.h"
 #include "bindings/device/device_bind.h"
 #include "embed/embed.h"
+#include "embed/fail.h"
 #include "include/roclua.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
@@ -17,6 +19,7 @@ const char *roclua_version(void) {
 }
 
 void roclua_openlibs(lua_State *L) {
+  luaL_checkversion(L);
   luaL_openlibs(L);
   roc_embed_install(L, roc_embedded_files, roc_embedded_count, luaopen_roc_core);
 }
@@ -38,6 +41,12 @@ void roclua_source(lua_State *L, const char *chunkname, const char *text, size_t
 
 void roclua_ignore_environment(void) {
   roc_env_ignore_code();
+}
+
+int roclua_set_library_dir(const char *folder) {
+  roc_error err = ROC_ERROR_INIT;
+  if (!folder) return roc_embed_refuse("roclua_set_library_dir: folder is NULL");
+  return roc_embed_code(roc_library_set_folder(folder, &err), &err);
 }
 
 void roclua_interrupt(void) {

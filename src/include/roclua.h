@@ -1,4 +1,4 @@
-/* roclua.h: the C interface of roclua, all of it.  It is not installed yet.
+/* roclua.h: the C interface of roclua, all of it.
  *
  * It compiles as C11 and as C++ and names no type of LLVM, HSA or CUDA.  Of Lua it needs the state
  * alone, which it declares itself, so that a program that never includes lua.h can pass one along.
@@ -23,12 +23,42 @@ struct lua_State;
 
 #define ROCLUA_VERSION "0.1.0"
 
+/* What the functions that return a code return.  Negative numbers are not used; later versions may
+ * add codes. */
+typedef enum roclua_code {
+  ROCLUA_OK = 0,
+  ROCLUA_INVALID = 1,     /* a wrong argument, which the message names */
+  ROCLUA_OOM = 2,         /* memory is lacking, of the host or of the device */
+  ROCLUA_UNAVAILABLE = 3, /* there is no such device, or a library of it is missing */
+  ROCLUA_CLOSED = 4,  /* the object is closed, roclua has shut down, or this is a forked child */
+  ROCLUA_COMPILE = 5, /* a kernel has errors; the message is its diagnostics */
+  ROCLUA_FAULT = 6,   /* a kernel failed a check; the device stays usable */
+  ROCLUA_LOST = 7,    /* the device is lost: reset it, or start a new process */
+  ROCLUA_INTERRUPTED = 8,  /* roclua_interrupt ended the wait */
+  ROCLUA_IO = 9,           /* a file, which the message names */
+  ROCLUA_UNSUPPORTED = 10, /* this device or program cannot do that; the message says what can */
+  ROCLUA_INTERNAL = 11     /* an error of roclua itself: report it */
+} roclua_code;
+
+/* The message of the last function of this header that returned a code other than ROCLUA_OK on the
+ * calling thread; "" when none did.  Valid until the next such failure on this thread.  Any
+ * thread; never fails. */
+ROCLUA_API const char *roclua_error(void);
+
 /* The version of the library that was linked, as ROCLUA_VERSION spells it.  Static string.  Any
  * thread. */
 ROCLUA_API const char *roclua_version(void);
 
+/* Names the folder with the compiler and the software GPU, lib/roclua/0 of an installation
+ * (`pkg-config --variable=compilerdir roclua`).  Needed only by a program with libroclua.a that is
+ * not in the folder bin of that installation: libroclua.so finds it from its own place.  `folder`
+ * is copied.  To be called before the first device is used.  Any thread; does not block.
+ * INVALID: NULL, no folder, or too late. */
+ROCLUA_API int roclua_set_library_dir(const char *folder);
+
 /* Opens the private C module `roc.core`: a lua_CFunction for package.preload.  Scripts use it
- * through `require "roc"`. May be called again in one state.  Raises on lack of memory. */
+ * through `require "roc"`. May be called again in one state.  Raises on lack of memory, when Lua is
+ * not 5.4, and when another copy of roclua is open in the process. */
 ROCLUA_API int luaopen_roc_core(struct lua_State *L);
 
 /* As the option -E: the variables that load code (docs/trust.md) do not count, and are taken out of

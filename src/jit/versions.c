@@ -30,7 +30,7 @@ static bool path_of(const char *folder, const roc_cg_options *options, char path
   return len > 0 && len < PATH_MAX;
 }
 
-/* Everything that decides which files are opened; false: the linker decides alone. */
+/* Everything that decides which files are opened; false: there is no compiler. */
 static bool add_place(roc_str *text) {
   static const char *const variables[] = {"LD_LIBRARY_PATH", "LD_PRELOAD", "ROCLUA_BITCODE_DIR"};
   char library[PATH_MAX];

@@ -14,17 +14,6 @@
 #include "base/library.h"
 
 #define LIBRARY "libhsakmt.so.1"
-#ifndef ROCLUA_LIB_FOLDER /* below the prefix; the build tells */
-#define ROCLUA_LIB_FOLDER "lib"
-#endif
-
-/* From the folder of bin/roclua, of roc/core.so or of libroclua.so, in the build and installed. */
-static const roc_library_folders folders = {
-    .given = (const char *const[]){"/emulator/", "/roclua/", NULL},
-    .own = (const char *const[]){"/../lib/emulator/", "/../../../emulator/", "/emulator/",
-                                 "/../lib/roclua/", "/../../../roclua/", "/roclua/",
-                                 "/../lib64/roclua/", "/../" ROCLUA_LIB_FOLDER "/roclua/", NULL},
-};
 
 static struct {
   size_t (*fault)(char *out, size_t size);
@@ -56,7 +45,7 @@ bool roc_emulated_is_checked(void) {
 /* Visible to all libraries: ROCR is to find its functions here. */
 static void *open_library(void) {
   char path[PATH_MAX];
-  return roc_library_find(LIBRARY, &folders, path) ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
+  return roc_library_find(LIBRARY, path) ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
 }
 
 static roc_status find_functions(void *handle, roc_error *err) {
@@ -127,9 +116,8 @@ roc_status roc_emulated_open(roc_error *err) {
   if (!handle) {
     const char *why = dlerror();
     return roc_fail(err, ROC_UNAVAILABLE,
-                    "the software GPU that ROCLUA_EMULATE asks for cannot be opened: %s (looked "
-                    "for emulator/" LIBRARY " and roclua/" LIBRARY
-                    " in $ROCLUA_LIBDIR, or else in the libraries' folders near roclua)",
+                    "the software GPU that ROCLUA_EMULATE asks for, " LIBRARY
+                    ", cannot be opened: %s (" ROC_LIBRARY_PLACES ")",
                     why ? why : "no such file");
   }
   ROC_TRY(find_functions(handle, err));

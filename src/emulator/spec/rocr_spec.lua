@@ -140,7 +140,7 @@ describe("the emulated GPU under ROCR", function()
     local ok, output = programs.run(("cc -D_GNU_SOURCE -shared -fPIC -o %s/shim.so %s/shim.c -ldl")
       :format(folder, folder))
     assert(ok, output)
-    local library = test:gsub("bin/rocr_test$", "lib/emulator")
+    local library = test:gsub("bin/rocr_test$", "lib/roclua/0")
     local runtime = programs.sanitizer(library .. "/libhsakmt.so.1")
     if runtime:find("libtsan", 1, true) then
       return pending("the open() of ThreadSanitizer comes before the one above")
