@@ -251,7 +251,7 @@ describe("k:compile #amdgpu", function()
     end
     assert.matches("#1 to 'compile' %(code_object_version: an integer from 4 to 6 expected%)",
       refusal(function() k:compile { target = "gfx90a", code_object_version = 3 } end))
-    assert.matches("no option 'levl'; there are target, level, check", refusal(function()
+    assert.matches("unknown option 'levl'; known are target, level, check", refusal(function()
       k:compile { target = "gfx90a", levl = 1 }
     end))
     assert.matches("target has a byte 0", refusal(function() k:compile("gfx90a\0") end))

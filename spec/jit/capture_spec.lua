@@ -373,6 +373,6 @@ describe("a kernel given as a string", function()
     local env = setmetatable({}, { __index = function() return function(x) return x end end })
     local k = roc.kernel("function(y) y[1] = f(1) end", { env = env, name = "chaser" })
     assert.error_matches(function() run(k) end,
-      "kernel 'chaser': a metamethod gives it another captured value at each reading")
+      "kernel 'chaser': a metamethod returns another captured value at each reading")
   end)
 end)

@@ -135,7 +135,8 @@ static int range_of_floats(lua_State *L, roc_dtype dtype) {
   luaL_argcheck(L, isfinite(last), 2, "a finite number expected");
   luaL_argcheck(L, isfinite(step) && step != 0, 3, "a finite step other than zero expected");
   int64_t room = range_room(L, first, last, step), count = 0;
-  luaL_argcheck(L, room == 0 || first + step != first, 3, "step is too small to get anywhere");
+  luaL_argcheck(L, room == 0 || first + step != first, 3,
+                "step is too small: first + step is first");
   roc_check_size(L, 2, dtype, 1, &room);
   roc_array *a = roc_new_host_array(L, dtype, 1, &room, ROC_ORDER_C, false);
   for (double x = first; count < room && (step > 0 ? x <= last : x >= last); x += step) {

@@ -10,7 +10,7 @@ static const char npy_meta_name[] = "roc.NpyFile";
 static const char *check_path(lua_State *L, int arg) {
   size_t len;
   const char *path = luaL_checklstring(L, arg, &len);
-  luaL_argcheck(L, strlen(path) == len, arg, "a path holds no zero byte");
+  luaL_argcheck(L, strlen(path) == len, arg, "a path must not contain a zero byte");
   return path;
 }
 

@@ -559,10 +559,11 @@ static const roc_kernel_cell *read_cells(lua_State *L, roc_kernel_box *box, int 
 /* The program has just been described, and the cell is already another one. */
 static void fail_cell(lua_State *L, const roc_jit_kernel *kernel, const roc_kernel_cell *cell) {
   if (cell->kind == CELL_ARRAY) {
-    luaL_error(L, "kernel '%s': captured array '%s' was closed, or is there only by a metamethod",
+    luaL_error(L,
+               "kernel '%s': captured array '%s' was closed, or exists only through a metamethod",
                kernel->name, kernel->program->arrays[cell->index].name);
   }
-  luaL_error(L, "kernel '%s': a metamethod gives it another captured value at each reading",
+  luaL_error(L, "kernel '%s': a metamethod returns another captured value at each reading",
              kernel->name);
 }
 

@@ -101,7 +101,7 @@ static void refuse_unknown_fields(lua_State *L) {
     if (i < NFIELDS) continue;
     luaL_argerror(L, 2,
                   lua_pushfstring(L,
-                                  "no option '%s'; there are target, level, check and "
+                                  "unknown option '%s'; known are target, level, check and "
                                   "code_object_version",
                                   luaL_tolstring(L, -2, NULL)));
   }
@@ -205,8 +205,9 @@ static int push_resources(lua_State *L, const roc_codeobj *object, int arg, lua_
 
 static lua_Integer opt_workgroup(lua_State *L, int arg) {
   lua_Integer items = luaL_optinteger(L, arg, 0);
-  luaL_argcheck(L, items >= 0 && items <= INT32_MAX, arg,
-                "work-items of a workgroup expected, or 0 for what roclua would choose");
+  luaL_argcheck(
+      L, items >= 0 && items <= INT32_MAX, arg,
+      "work-items of a workgroup expected, or 0 for the workgroup that roclua would choose");
   return items;
 }
 
