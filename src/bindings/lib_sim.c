@@ -1,5 +1,5 @@
-/* What sim.lua needs of C beyond the public arrays: several typed views of one block of bytes, as
- * the dynamic shared memory of a workgroup is. */
+/* The C functions of sim.lua: typed views of one block of bytes, for the dynamic shared memory of a
+ * workgroup; loading generated chunks; the path of calls. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -31,8 +31,8 @@ static int view_bytes(lua_State *L) {
   return 1;
 }
 
-/* core.load_deep(text, chunkname): as load, at a depth of nesting that is the text's alone: Lua
- * counts that of the calls around it in the same 200 levels. The chunk's globals are Lua's own. */
+/* core.load_deep(text, chunkname): as load, with all of Lua's 200 levels of nesting for the text:
+ * for load itself the C calls around it count too. The chunk's globals are Lua's own. */
 static int load_deep(lua_State *L) {
   size_t len;
   const char *text = luaL_checklstring(L, 1, &len), *name = luaL_checkstring(L, 2);
@@ -57,9 +57,9 @@ typedef struct call_head {
 } call_head;
 
 /* core.call_path(): for each Lua function on the stack, from the outermost, 16 hexadecimal digits
- * that tell where in it the call is. Of two paths the lesser is the earlier one in the text, where
- * they first differ. What Lua tells of a place is its line alone, and a line holds several calls;
- * so this looks where Lua keeps the place. sim.lua finds out whether that tells calls apart. */
+ * for the position of the call in it. Where two paths first differ, the smaller one is earlier in
+ * the text. Lua's debug information has only the line, which may have several calls; so this reads
+ * the saved instruction of Lua's CallInfo. sim.lua checks that it distinguishes calls. */
 static int call_path(lua_State *L) {
   lua_Debug ar;
   luaL_Buffer path;

@@ -2,8 +2,8 @@
  *
  * An array userdata is a roc_array_box: the roc_array by value, with its own reference to the
  * buffer, so that views need nothing of what they were made from.  Three classes have this layout:
- * roc.Array (host memory), roc.SmartArray (host memory that has a mirror, and a host array wherever
- * one is asked for) and roc.DeviceArray.  A closed array has a NULL buffer; every check below
+ * roc.Array (host memory), roc.SmartArray (host memory with a mirror on a device; accepted wherever
+ * a host array is) and roc.DeviceArray.  A closed array has a NULL buffer; every check below
  * refuses it.  Indices are 1-based in Lua and 0-based in roc_array; check functions convert. */
 #ifndef ROC_BINDINGS_ARRAY_ARRAY_BIND_H
 #define ROC_BINDINGS_ARRAY_ARRAY_BIND_H
@@ -20,7 +20,7 @@ typedef struct roc_array_class {
   const char *metatable;
 } roc_array_class;
 
-/* Addresses are the identity of the classes. */
+/* A class is identified by its address. */
 extern const roc_array_class roc_host_array_class, roc_device_array_class, roc_smart_array_class;
 
 typedef struct roc_array_box {
@@ -28,8 +28,8 @@ typedef struct roc_array_box {
   const roc_array_class *cls; /* what makes a userdata of this size an array */
 } roc_array_box;
 
-/* Makes the class once, with the methods of array_view.c and its own behind `index` (upvalue 1: the
- * methods), and pushes its metatable and its methods. */
+/* Makes the class once, with the methods of array_view.c and its own, which `index` looks up
+ * (upvalue 1: the methods), and pushes its metatable and its methods. */
 void roc_open_array_class(lua_State *L, const char *name, const luaL_Reg *meta,
                           const luaL_Reg *methods, lua_CFunction index);
 
@@ -37,7 +37,7 @@ void roc_open_array_class(lua_State *L, const char *name, const luaL_Reg *meta,
  * class's metatable must have been made. */
 roc_array *roc_push_array(lua_State *L, const roc_array_class *cls);
 
-/* NULL when the value is no array; a closed array is returned too. */
+/* NULL when the value is not an array; a closed array is returned too. */
 roc_array_box *roc_test_array_box(lua_State *L, int idx);
 roc_array *roc_test_array(lua_State *L, int idx);        /* host or smart, else NULL */
 roc_array *roc_test_device_array(lua_State *L, int idx); /* device, else NULL */
@@ -47,8 +47,8 @@ roc_array *roc_test_any_array(lua_State *L, int idx);
 roc_array *roc_check_array(lua_State *L, int arg);
 roc_array *roc_check_device_array(lua_State *L, int arg);
 roc_array *roc_check_any_array(lua_State *L, int arg);
-/* Replaces a device array at `arg` by a host array of its contents, after the work on it; raises
- * when it is closed.  Other values stay. */
+/* Replaces a device array at `arg` by a host array of its contents, once the work that uses it is
+ * complete; raises when it is closed.  Other values stay. */
 void roc_fetch_device_array(lua_State *L, int arg);
 /* The box's class, of a checked array. */
 const roc_array_class *roc_array_class_of(lua_State *L, int arg);
@@ -56,8 +56,8 @@ const roc_array_class *roc_array_class_of(lua_State *L, int arg);
 /* Waits for queued work that conflicts with a host access; raises the fault of that work. */
 void roc_array_sync(lua_State *L, const roc_array *a, bool for_write);
 
-/* Pushes a new host array with contiguous, undefined or zeroed memory; raises on a bad shape, and
- * when memory is out after one full collection and a second try. */
+/* Pushes a new host array with contiguous, undefined or zeroed memory; raises for a bad shape, and
+ * when memory is still out after one full collection. */
 roc_array *roc_new_host_array(lua_State *L, roc_dtype dtype, uint32_t rank, const int64_t *extents,
                               roc_order order, bool zeroed);
 /* The same in memory that is page-locked for `device`. */
@@ -87,7 +87,7 @@ const char *roc_push_refusal(lua_State *L, int idx, roc_dtype dtype);
 /* ---- shapes and nested tables (convert.c) ------------------------------------------------ */
 /* An integer or a table of integers >= 0 (>= -1 when `wildcard`); returns the rank. */
 uint32_t roc_check_shape(lua_State *L, int arg, int64_t extents[ROC_ARRAY_MAX_RANK], bool wildcard);
-/* What a new array is to be. */
+/* The description of a new array. */
 typedef struct roc_array_plan {
   uint32_t rank;
   int64_t extents[ROC_ARRAY_MAX_RANK];
@@ -110,7 +110,7 @@ roc_array *roc_array_from_table(lua_State *L, int arg, bool has_dtype, roc_dtype
 /* Pushes nested tables holding the elements of a host-accessible array. */
 void roc_push_array_table(lua_State *L, const roc_array *a);
 
-/* ---- what both classes do alike (array_view.c) ------------------------------------------- */
+/* ---- what all classes have in common (array_view.c) ----------------------------------------- */
 
 /* reshape transpose slice is_c_contiguous is_f_contiguous; views get the class of argument 1. */
 extern const luaL_Reg roc_array_view_methods[];
@@ -130,7 +130,7 @@ bool roc_check_key(lua_State *L, const roc_array *a, int64_t *out);
 int roc_array_fail_field(lua_State *L, int methods);
 /* __pairs of all arrays: indices and elements, or rows. */
 int roc_array_mm_pairs(lua_State *L);
-/* Learns the iterator of `ipairs`; once, when the classes are made. */
+/* Stores the iterator of `ipairs` in the registry; once, when the classes are made. */
 void roc_array_note_ipairs(lua_State *L);
 /* The same for the element that `a[i] = v` assigns; raises for fields and rows. */
 int64_t roc_check_assigned_key(lua_State *L, const roc_array *a);

@@ -15,7 +15,7 @@ roc_array *roc_push_array(lua_State *L, const roc_array_class *cls) {
 }
 
 /* Cheaper than comparing metatables: a full userdata of the right size (a light one has length 0)
- * whose last word is the address of one of our classes. */
+ * whose last word is the address of one of the classes. */
 roc_array_box *roc_test_array_box(lua_State *L, int idx) {
   roc_array_box *box = lua_touserdata(L, idx);
   if (!box || lua_rawlen(L, idx) != sizeof *box) return NULL;
@@ -74,12 +74,12 @@ void roc_array_sync(lua_State *L, const roc_array *a, bool for_write) {
   while (roc_buffer_is_busy(a->buffer, for_write)) {
     roc_error err = ROC_ERROR_INIT;
     roc_status status = roc_buffer_wait(a->buffer, for_write, &err);
-    roc_bind_after_wait(L, status, &err); /* calls back, which may queue more work on the array */
+    roc_bind_after_wait(L, status, &err); /* a callback may queue more work on the array */
     if (!a->buffer) luaL_error(L, "the array was closed while it was waited for");
   }
 }
 
-/* What host memory is wanted: ordinary, or page-locked for a device. */
+/* The kind of host memory: ordinary, or page-locked for a device. */
 typedef struct host_memory {
   roc_rt_device *pinned_for; /* NULL: ordinary */
   bool zeroed;

@@ -119,8 +119,9 @@ static int range_of_integers(lua_State *L, roc_dtype dtype) {
   return 1;
 }
 
-/* A float `for` adds its step up, so its count is known only after walking it; the division may be
- * off by the roundings gathered on the way, and the room below is above any such error. */
+/* A float `for` adds its step again and again, so its count is known only after running it; the
+ * division below differs by the rounding errors of these additions, and the spare room is larger
+ * than any such error. */
 static int64_t range_room(lua_State *L, double first, double last, double step) {
   double steps = floor((last - first) / step);
   if (!(steps >= 0)) return 0;
@@ -142,7 +143,7 @@ static int range_of_floats(lua_State *L, roc_dtype dtype) {
   for (double x = first; count < room && (step > 0 ? x <= last : x >= last); x += step) {
     put_float(L, a, count++, x);
   }
-  a->extents[0] = count; /* the few spare elements stay unused behind the end */
+  a->extents[0] = count; /* the few spare elements after the end stay unused */
   return 1;
 }
 

@@ -1,8 +1,9 @@
 /* Random arrays: roc.random, random_normal, random_integers, seed.
  *
  * The generator is xoshiro256** (Blackman and Vigna), seeded through splitmix64; one per Lua state,
- * so that states on different threads need no lock and a seed gives the same arrays whatever other
- * states do.  Unseeded, it starts from the system's entropy. Elements are drawn in C order. */
+ * so that states on different threads need no lock, and the arrays that follow from a seed do not
+ * depend on other states.  Unseeded, it starts from the system's entropy. Elements are drawn in C
+ * order. */
 #include <math.h>
 #include <string.h>
 #include <sys/random.h>
@@ -54,8 +55,7 @@ static void draw_normal_pair(generator *g, double out[2]) {
   out[1] = radius * sin(angle);
 }
 
-/* Uniform in 0 … span, unbiased: draws past the last whole multiple of the range are thrown
- * away. */
+/* Uniform in 0 … span, unbiased: draws above the last whole multiple of the range are rejected. */
 static uint64_t draw_integer(generator *g, uint64_t span) {
   if (span == UINT64_MAX) return draw(g);
   uint64_t range = span + 1, excess = (UINT64_MAX - range + 1) % range, x;

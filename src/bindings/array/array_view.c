@@ -29,7 +29,7 @@ static roc_order get_order_option(lua_State *L, int arg) {
   return is_f ? ROC_ORDER_F : ROC_ORDER_C;
 }
 
-/* The options behind the extents: an order, and nothing that looks like one. */
+/* The options after the extents: an order, and no other key. */
 static roc_order check_options(lua_State *L, int arg) {
   lua_pushnil(L);
   while (lua_next(L, arg)) {
@@ -170,8 +170,8 @@ void roc_array_note_ipairs(lua_State *L) {
   lua_settop(L, top);
 }
 
-/* Whether the element after the last one is asked for by `ipairs`, whose loop ends there. A
- * script's own a[#a + 1] stays a mistake: who reads an element is one level up. */
+/* Whether it is `ipairs` that reads the element after the last one, where its loop ends. A script's
+ * own a[#a + 1] stays an error: the function that reads the element is one level up. */
 static bool is_end_of_ipairs(lua_State *L, const roc_array *a) {
   lua_Debug caller;
   if (!lua_isinteger(L, 2)) return false;
@@ -222,7 +222,7 @@ bool roc_check_key(lua_State *L, const roc_array *a, int64_t *out) {
   int is_integer;
   lua_Integer i = lua_tointegerx(L, 2, &is_integer);
   if (is_integer && i >= 1 && i <= a->extents[0] && lua_type(L, 2) != LUA_TSTRING) {
-    *out = i - 1; /* nearly always */
+    *out = i - 1; /* the common case */
     return true;
   }
   if (is_end_of_ipairs(L, a)) return false;

@@ -47,7 +47,7 @@ uint32_t roc_check_shape(lua_State *L, int arg, int64_t extents[ROC_ARRAY_MAX_RA
   return (uint32_t)rank;
 }
 
-/* roc.zeros(3, 4): the extents from `arg` on are one table short. */
+/* roc.zeros(3, 4): the extents from `arg` on are not in one table. */
 static void refuse_loose_extents(lua_State *L, int arg) {
   if (lua_type(L, arg) != LUA_TNUMBER || lua_type(L, arg + 1) != LUA_TNUMBER) return;
   luaL_Buffer text;
@@ -112,7 +112,7 @@ int64_t roc_check_index(lua_State *L, int arg, int64_t extent, uint32_t dim, uin
 
 /* ---- nested tables to arrays ------------------------------------------------------------- */
 
-/* Where in the nested table a walk stands, for messages. */
+/* The current position in the nested table, for messages. */
 typedef struct table_path {
   int arg;
   uint32_t rank;
@@ -126,10 +126,10 @@ static const char *push_place(lua_State *L, const table_path *path, uint32_t dep
   return lua_pushfstring(L, "element %s", lua_tostring(L, -1));
 }
 
-enum { SHORT_TABLE = 1024 }; /* up to here all keys are looked at */
+enum { SHORT_TABLE = 1024 }; /* up to this length all keys are checked */
 
-/* Raises for a key that is no place of an element: nothing of a table is left out unseen.  `n`, the
- * count of table.pack, may stand. */
+/* Raises for a key that is not the index of an element, so that no entry of a table is ignored
+ * silently.  `n`, the count of table.pack, is allowed. */
 static void refuse_key(lua_State *L, int arg, lua_Integer len) {
   int is_integer;
   lua_Integer i = lua_tointegerx(L, -1, &is_integer);
@@ -145,7 +145,7 @@ static void refuse_key(lua_State *L, int arg, lua_Integer len) {
                       (LUAI_UACINT)len, quote, key, quote, is_gap ? " after a gap" : ""));
 }
 
-/* Looks at the keys of the table on top.  Those of a long table stand in order, with any others
+/* Checks the keys of the table on top.  Those of a long table stand in order, with any others
  * after them. */
 static void check_keys(lua_State *L, int arg, lua_Integer len) {
   luaL_checkstack(L, 8, NULL);

@@ -2,8 +2,8 @@
  *
  * Views are in array_view.c, constructors in array_create.c, printing in lua/roc/array.lua.  Every
  * function that reads or writes elements first waits for queued work that uses them
- * (roc_array_sync).  Making an array may run finalizers, which may do anything: the source is
- * checked again after it. */
+ * (roc_array_sync).  Making an array may run finalizers, which may run any Lua code: the source is
+ * checked again afterwards. */
 #include <string.h>
 
 #include "bindings/array/array_bind.h"

@@ -3,7 +3,7 @@
  * Views and properties are those of host arrays (array_view.c).  An element access or copy without
  * a stream waits for the queued work that uses the array, and only for that; with a stream it is
  * queued there.  Making a userdata may run finalizers, which may close arrays and streams, so
- * arguments are checked again after it. */
+ * arguments are checked again afterwards. */
 #include <string.h>
 
 #include "bindings/device/device_bind.h"
@@ -74,8 +74,8 @@ static bool is_direct(const roc_array *dst, const roc_array *src) {
   return roc_buffer_host(src->buffer) && roc_buffer_host(dst->buffer);
 }
 
-/* The same; between devices that cannot reach each other's memory by way of the host, which
- * waits. */
+/* The same; between devices that cannot access each other's memory it goes through host memory, and
+ * the host waits. */
 static void copy_anywhere(lua_State *L, int on, int to, int from) {
   const roc_array *dst = roc_check_any_array(L, to), *src = roc_check_any_array(L, from);
   if (is_direct(dst, src)) {
@@ -248,7 +248,7 @@ static int devarray_m_copy_to_device(lua_State *L) {
 
 /* ---- elements ------------------------------------------------------------ */
 
-/* One element of `a` as an array of its own, without a reference. */
+/* One element of `a` as an array of its own, which holds no reference to the buffer. */
 static roc_array element_of(const roc_array *a, const int64_t *indices) {
   roc_array element = {.buffer = a->buffer, .dtype = a->dtype, .rank = 1, .offset = a->offset};
   for (uint32_t d = 0; d < a->rank; d++) element.offset += indices[d] * a->strides[d];
@@ -286,7 +286,7 @@ static void fill_now(lua_State *L, const roc_array *dst, const void *element) {
 static int devarray_mm_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TSTRING && roc_test_device_array(L, 1)) {
     lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1; /* close works when closed */
+    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1; /* also of a closed array */
   }
   const roc_array *a = roc_check_device_array(L, 1);
   if (lua_type(L, 2) == LUA_TSTRING) {
@@ -390,9 +390,9 @@ static int devarray_m_ravel(lua_State *L) {
   return 1;
 }
 
-/* ---- giving back --------------------------------------------------------- */
+/* ---- release ------------------------------------------------------------- */
 
-/* __gc, __close and close: work in flight keeps the memory, this reference goes. */
+/* __gc, __close and close: drops this reference; queued work keeps the memory. */
 static int devarray_m_close(lua_State *L) {
   roc_array *d = roc_test_device_array(L, 1);
   if (!d) return luaL_typeerror(L, 1, ROC_META_DEVICE_ARRAY);

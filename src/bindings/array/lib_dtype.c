@@ -73,7 +73,7 @@ static int dtype_mm_call(lua_State *L) {
   roc_dtype dtype = check_self(L);
   roc_scalar value;
   if (!roc_test_scalar(L, 2, &value)) {
-    /* Lua counts the object itself; the script's first argument is the number. */
+    /* for Lua the object is argument 1; for the script the number is */
     return luaL_error(L, "bad argument #1 to '%s' (number or boolean expected, got %s)",
                       roc_dtype_name(dtype), luaL_typename(L, 2));
   }

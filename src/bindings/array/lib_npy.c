@@ -6,7 +6,7 @@
 
 static const char npy_meta_name[] = "roc.NpyFile";
 
-/* A path argument: a string without zero bytes, which C would cut it at. */
+/* A path argument: a string without zero bytes, since C would end it there. */
 static const char *check_path(lua_State *L, int arg) {
   size_t len;
   const char *path = luaL_checklstring(L, arg, &len);

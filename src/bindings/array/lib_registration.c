@@ -1,9 +1,9 @@
 /* roc.Registration: page-locked host arrays, which kernels use in place.
  *
- * The registration belongs to the array's memory (runtime/registration.h); the handle only names
- * what one call has registered, so collecting it undoes nothing.  A call registers all of its
- * arrays or none: arguments are checked first, and what was done is undone when a later array
- * fails. */
+ * The registration belongs to the array's memory (runtime/registration.h); the handle only lists
+ * what one call has registered, so collecting the handle ends no registration.  A call registers
+ * all of its arrays or none: arguments are checked first, and when an array fails the earlier ones
+ * are deregistered. */
 #include "bindings/device/device_bind.h"
 #include "bindings/support/unknown.h"
 #include "runtime/registration.h"
@@ -19,7 +19,7 @@ static void check_arrays(lua_State *L, int count) {
   for (int i = 1; i <= count; i++) roc_check_array(L, i);
 }
 
-/* Undoes it when one fails.  Runs no Lua code. */
+/* Registers all or none.  Runs no Lua code. */
 static roc_status begin_all(lua_State *L, registration_box *box, roc_rt_device *device,
                             roc_error *err) {
   roc_status status = ROC_OK;
@@ -89,7 +89,7 @@ static int registration_deregister(lua_State *L) {
   return 0;
 }
 
-/* r:close() and <close>; when an error leaves the scope, it goes on and faults stay pending. */
+/* r:close() and <close>; an error that leaves the scope is propagated, and faults stay pending. */
 static int registration_m_close(lua_State *L) {
   registration_box *box = luaL_checkudata(L, 1, META_REGISTRATION);
   bool reports = lua_isnoneornil(L, 2);
@@ -133,7 +133,7 @@ static int registration_mm_tostring(lua_State *L) {
   return 1;
 }
 
-/* ---- memory that is born page-locked ------------------------------------- */
+/* ---- memory allocated page-locked ------------------------------------- */
 
 /* roc.pinned_array(shape [, dtype [, order]]) */
 static int registration_pinned_array(lua_State *L) {

@@ -1,9 +1,9 @@
-/* roc.SmartArray: host arrays whose memory is doubled on a device, and moves only when stale.
+/* roc.SmartArray: host arrays with a copy on a device; a side is copied only when it is stale.
  *
- * A smart array has the layout of a host array and is one to all who ask for one: every access to
- * the elements of its memory, by whatever view, goes through roc_array_sync, which keeps the two
- * sides apart (runtime/mirror.h).  What is added here is the device's side.  Methods and elements
- * are those of roc.Array, whose metatable must have been made. */
+ * A smart array has the layout of a host array and is accepted wherever one is: every access to its
+ * elements, through any view, goes through roc_array_sync, which knows which side is up to date
+ * (runtime/mirror.h).  This file adds the device's side.  Methods and elements are those of
+ * roc.Array, whose metatable must have been made. */
 #include "bindings/device/device_bind.h"
 #include "runtime/mirror.h"
 
@@ -48,7 +48,7 @@ static int push_host_side(lua_State *L) {
   return 1;
 }
 
-/* Where the device's side is; a new one goes to the current device. */
+/* The device of the device's side; a new side is made on the current device. */
 static roc_rt_device *side_device(lua_State *L) {
   roc_rt_device *device = roc_mirror_device(check_smart(L)->buffer);
   return device ? device : roc_current_device(L);
@@ -80,7 +80,7 @@ static int smart_m_get(lua_State *L) {
     return side == ROC_SIDE_HOST ? push_host_side(L) : push_device_side(L);
   }
   luaL_argexpected(L, lua_type(L, 2) == LUA_TNUMBER, 2, "\"host\", \"device\" or an index");
-  return lua_tocfunction(L, lua_upvalueindex(1))(L); /* in our place, so that errors name it */
+  return lua_tocfunction(L, lua_upvalueindex(1))(L); /* called directly: errors name `get` */
 }
 
 /* s:mark_changed("host" | "device") */
@@ -92,7 +92,7 @@ static int smart_m_mark_changed(lua_State *L) {
   return 0;
 }
 
-/* s:close(), <close>: the host's side is brought up to date, the device's memory goes. */
+/* s:close(), <close>: brings the host's side up to date and frees the device's memory. */
 static int smart_m_close(lua_State *L) {
   roc_array_box *box = roc_test_array_box(L, 1);
   if (!box || box->cls != &roc_smart_array_class) return luaL_typeerror(L, 1, ROC_META_SMART_ARRAY);
@@ -144,7 +144,7 @@ static const luaL_Reg smart_methods[] = {{"mark_changed", smart_m_mark_changed},
 static const luaL_Reg smart_meta[] = {
     {"__tostring", smart_mm_tostring}, {"__close", smart_m_close}, {NULL, NULL}};
 
-/* The new metatable is on top: what it has of roc.Array's. */
+/* Copies what the new metatable, on top, shares with that of roc.Array. */
 static void inherit(lua_State *L) {
   static const char *const shared[] = {"__newindex", "__len", "__pairs", "__gc"};
   luaL_getmetatable(L, ROC_META_ARRAY);

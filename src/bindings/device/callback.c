@@ -1,8 +1,9 @@
-/* Callbacks of streams: Lua functions to be called once a stream has got to a place.
+/* Callbacks of streams: Lua functions that are called once the work queued so far is complete.
  *
- * No thread of ours enters Lua, so they wait in a queue of the Lua state, oldest first, and are
- * called at the end of the next wait or query that finds their place passed.  A callback leaves the
- * queue before it is called: it may raise, wait, or add callbacks itself. */
+ * roclua's threads never enter Lua, so callbacks are kept in a queue of the Lua state, oldest
+ * first, and are called at the end of the next wait or query that finds their work complete.  A
+ * callback is removed from the queue before it is called: it may raise, wait, or add callbacks
+ * itself. */
 #include <stdatomic.h>
 
 #include "bindings/device/device_bind.h"
@@ -24,7 +25,7 @@ typedef struct callback_queue {
 } callback_queue;
 
 static const char queue_key;           /* its address is the registry key of a state's queue */
-static _Atomic uint32_t waiting_count; /* in all states: waits look no further when it is 0 */
+static _Atomic uint32_t waiting_count; /* in all states; when 0, waits skip the queue */
 
 static void drop(callback *c) {
   if (!c->stream) return;
@@ -92,8 +93,8 @@ static callback *push_callback(lua_State *L, lua_Integer i) {
   return c;
 }
 
-/* From the newest to the oldest: work that ends meanwhile must not make a later callback of a
- * stream due and leave an earlier one waiting. */
+/* Queries from the newest to the oldest, so that work which completes meanwhile cannot make a later
+ * callback of a stream due while an earlier one is not. */
 static void find_due(lua_State *L, const callback_queue *queue) {
   for (lua_Integer i = queue->last; i >= queue->first; i--) {
     callback *c = push_callback(L, i);

@@ -7,8 +7,8 @@
 #define META_CURRENT "roc.CurrentDevice"
 
 struct roc_current {
-  bool is_chosen; /* else what ROCLUA_DEVICE or ROCLUA_EMULATE names, or the first */
-  bool is_final;  /* the state is closing: holds nothing any more */
+  bool is_chosen; /* else the one that ROCLUA_DEVICE or ROCLUA_EMULATE names, or the first */
+  bool is_final;  /* the state is closing: `device` is NULL and stays so */
   uint32_t index;
   roc_rt_device *device; /* held; NULL: not opened yet */
 };
@@ -58,7 +58,7 @@ static const char *push_where(lua_State *L, int idx, bool is_option) {
   return lua_pushfstring(L, "argument #%d to '%s'", idx, roc_push_function_name(L));
 }
 
-/* NULL, or why the name is none of a device; pushed.  Raises why a device is absent. */
+/* NULL, or why no device has that name; pushed.  Raises when the device is absent. */
 static const char *find_named(lua_State *L, int idx, bool is_option, uint32_t *index) {
   roc_error err = ROC_ERROR_INIT, told = ROC_ERROR_INIT;
   size_t len;
@@ -77,7 +77,7 @@ static const char *given(const char *variable) {
   return value && *value ? value : NULL;
 }
 
-/* Who asks for software GPUs and gets none is not to run elsewhere without a word. */
+/* A process that asks for software GPUs must not run elsewhere silently when there are none. */
 static uint32_t default_index(lua_State *L) {
   const char *name = given("ROCLUA_DEVICE"), *asked = name ? "ROCLUA_DEVICE" : "ROCLUA_EMULATE";
   if (!name && !given("ROCLUA_EMULATE")) return 0;

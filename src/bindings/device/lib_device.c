@@ -1,8 +1,8 @@
 /* roc.Device, and choosing the current one.
  *
  * A device value is its ordinal; the device itself is opened when a property of it is read, so that
- * listing devices starts no driver.  Once open it is held, so that its properties stay
- * readable to the end of the state. */
+ * listing devices starts no driver.  Once opened it is held, so that its properties stay
+ * readable as long as the state exists. */
 #include <string.h>
 
 #include "bindings/device/device_bind.h"

@@ -1,7 +1,7 @@
-/* roc.Event: a place in a stream, to be waited for and measured from.
+/* roc.Event: a point in a stream, for waiting and for measuring time.
  *
- * The runtime's event lies in the userdata itself.  A new event is complete; a closed one is
- * refused everywhere. */
+ * The userdata contains the runtime's event.  A new event is complete; every function refuses a
+ * closed one. */
 #include "base/clock.h"
 #include "bindings/device/device_bind.h"
 #include "bindings/support/unknown.h"
@@ -69,7 +69,7 @@ static int event_elapsed(lua_State *L) {
   return 1;
 }
 
-/* roc.time() -> seconds since an unspecified start: the clock of the host that never goes back. */
+/* roc.time() -> seconds since an unspecified start: a monotonic clock of the host. */
 static int event_time(lua_State *L) {
   lua_pushnumber(L, (lua_Number)roc_clock_ns() / 1e9);
   return 1;

@@ -1,4 +1,4 @@
-/* roc.memory_info and roc.trim_memory: what arrays hold, and what freed ones still do. */
+/* roc.memory_info and roc.trim_memory: the memory of arrays, and cached blocks of freed ones. */
 #include "bindings/device/device_bind.h"
 
 static void set_bytes(lua_State *L, const char *name, uint64_t nbytes) {
@@ -19,8 +19,8 @@ static int memory_info(lua_State *L) {
   return 1;
 }
 
-/* roc.trim_memory([device]): the cached blocks of one device, or of all that are open, go back to
- * their drivers. */
+/* roc.trim_memory([device]): returns the cached blocks of one device, or of all open ones, to the
+ * drivers. */
 static int memory_trim(lua_State *L) {
   if (lua_isnoneornil(L, 1)) {
     roc_rt_trim_all();

@@ -1,11 +1,11 @@
 /* roc.Stream: ordered work on one device, and scopes that wait for it.
  *
- * A stream is closed by its owner or the collector, at once: its work goes on and what it holds is
- * kept until then.  Only synchronize and the end of a scope wait. */
+ * Closing a stream, explicitly or by the collector, never waits: its work continues, and the memory
+ * that the work uses is kept until then.  Only synchronize and the end of a scope wait. */
 #include "bindings/device/device_bind.h"
 #include "bindings/support/unknown.h"
 
-/* Stands for its stream wherever one is asked for. */
+/* Accepted wherever its stream is. */
 typedef roc_stream_box scope_box;
 
 static roc_stream_box *new_box(lua_State *L) {
@@ -141,8 +141,8 @@ static int stream_mm_index(lua_State *L) {
 
 /* ---- scopes -------------------------------------------------------------- */
 
-/* When an error leaves the scope, that error goes on: the work is waited for, and what it failed
- * with stays for the next wait. */
+/* When an error leaves the scope, that error is propagated: the scope waits for the work, and the
+ * work's own failures stay for the next wait. */
 static int scope_m_close(lua_State *L) {
   scope_box *scope = luaL_checkudata(L, 1, ROC_META_STREAM_SCOPE);
   bool is_unwinding = !lua_isnoneornil(L, 2);

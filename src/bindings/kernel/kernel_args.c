@@ -1,8 +1,8 @@
 /* Arguments of a launch, read from Lua.
  *
- * Fills kernel->values and, for host arrays, box->stages (registered and smart ones are used where
- * they are, so for them In, Out and InOut say nothing); what a failed check raises names kernel
- * and argument.  The class of a host array is that of its copy on the device, packed; arrays that
+ * Fills kernel->values and, for host arrays, box->stages (registered and smart ones are used in
+ * place, so for them In, Out and InOut have no effect); the error of a failed check names kernel
+ * and argument.  The class of a host array is that of its packed copy on the device; arrays that
  * share memory keep their own strides. */
 #include <string.h>
 
@@ -37,7 +37,7 @@ static int arg_inout(lua_State *L) {
 typedef struct reader {
   roc_kernel_box *box;
   roc_rt_device *device;
-  int arg; /* the argument in hand, from 1 */
+  int arg; /* the current argument, from 1 */
 } reader;
 
 static int bad_argument(lua_State *L, const reader *r, const char *what) {
@@ -110,7 +110,8 @@ static void convert_scalar(lua_State *L, const reader *r, roc_jit_value *v) {
   v->is_float32 = p->dtype != ROC_DT_FLOAT64;
 }
 
-/* What the kernel is told of a host array: its copy's layout, over its own lowest address. */
+/* The view that the kernel gets of a host array: the layout of the copy, at the array's lowest
+ * address. */
 static void plan_host_array(roc_kernel_stage *s, const roc_array *a) {
   s->host = a;
   s->view = *a;
@@ -147,7 +148,7 @@ static void read_arg(lua_State *L, reader *r, int idx) {
   roc_jit_value *v = &r->box->kernel->values[i];
   roc_kernel_stage *s = &r->box->stages[i];
   *v = (roc_jit_value){0};
-  s->direct = s->host = NULL; /* the rest counts only for a host array */
+  s->direct = s->host = NULL; /* the other fields are used for host arrays only */
   const roc_kernel_mode *mode = NULL;
   const roc_array *a = roc_test_any_array(L, idx);
   if (!a && roc_test_scalar(L, idx, &v->scalar)) {

@@ -1,10 +1,10 @@
 /* Kernels as Lua values: what lib_kernel.c, kernel_capture.c, kernel_args.c and kernel_launch.c
  * share.
  *
- * A kernel is a roc_kernel_box: the compiled side (roc_jit_kernel) and where the values it captured
- * are read again at each launch.  Invariant: while core resources are held by a launch (temporary
- * device copies), no Lua call that can raise is made; they hang in the box, so that its __gc finds
- * them whatever happens. */
+ * A kernel is a roc_kernel_box: the compiled side (roc_jit_kernel) and the places from which the
+ * captured values are read again at each launch.  Invariant: while a launch holds core resources
+ * (temporary device copies), no Lua call that can raise is made; the box owns them, so that its
+ * __gc frees them in any case. */
 #ifndef ROC_BINDINGS_KERNEL_KERNEL_BIND_H
 #define ROC_BINDINGS_KERNEL_KERNEL_BIND_H
 
@@ -21,16 +21,15 @@ enum {
   KERNEL_UV_FUNCTION = 1, /* the Lua function, for sim */
   KERNEL_UV_PROGRAM,      /* what capture.lua found: keeps captured arrays and functions alive */
   KERNEL_UV_CELLS,        /* array: functions, and the keys of cells, with what a watch holds */
-  KERNEL_UV_RECOLLECT,    /* function: describes the program anew */
+  KERNEL_UV_RECOLLECT,    /* function: describes the program again */
   KERNEL_UV_PARAMS,       /* array of parameter names */
   KERNEL_UV_COUNT = KERNEL_UV_PARAMS
 };
 
-enum {
-  KERNEL_HINT_COPIES = 3
-}; /* launches that copy a plain host array, before one is told of it */
+/* Launches that copy a plain host array before the hint is given. */
+enum { KERNEL_HINT_COPIES = 3 };
 
-/* What a cell is read for. */
+/* Why a cell is read. */
 typedef enum roc_kernel_cell_kind {
   CELL_SCALAR, /* a number, boolean or nil: its value */
   CELL_ARRAY,  /* an array on a device */
@@ -40,13 +39,14 @@ typedef enum roc_kernel_cell_kind {
 /* A captured value that is read again at each launch. */
 typedef struct roc_kernel_cell {
   roc_kernel_cell_kind kind;
-  uint32_t function;    /* index in KERNEL_UV_CELLS; neighbours mostly share it */
-  uint32_t upvalue;     /* of that function */
-  uint32_t keys, nkeys; /* index of the first key; behind the last one is what a watch holds, which
-                           so stays alive */
-  uint32_t index;       /* into the program's arrays or scalars */
-  const void *held;     /* of a watch: where the value lies */
-  bool is_global;       /* the upvalue is an environment, which may inherit the first key */
+  uint32_t function; /* index in KERNEL_UV_CELLS; often that of the cell before */
+  uint32_t upvalue;  /* of that function */
+  /* Index of the first key; the value that a watch holds follows the last one, which keeps it
+   * alive. */
+  uint32_t keys, nkeys;
+  uint32_t index;   /* into the program's arrays or scalars */
+  const void *held; /* of a watch: the address of the value */
+  bool is_global;   /* the upvalue is an environment, which may inherit the first key */
 } roc_kernel_cell;
 
 /* roc.In(a), roc.Out(a), roc.InOut(a): a userdata of class ROC_META_ARG whose uservalue is the
@@ -57,9 +57,9 @@ typedef struct roc_kernel_mode {
 
 /* How a host array argument is copied. */
 typedef struct roc_kernel_stage {
-  const roc_array
-      *direct;           /* a registered or mirrored host array, which is not copied here: the rest
-                              does not count but for `view` */
+  /* A registered or mirrored host array, which is not copied here: of the other fields only `view`
+   * is used. */
+  const roc_array *direct;
   const roc_array *host; /* NULL: not a host array that is copied */
   roc_array view; /* what the kernel gets; its buffer is owned when `is_copied` leads a group */
   roc_buffer *temporary; /* owned: the device block, of the leader of arrays that share memory */
@@ -85,10 +85,10 @@ typedef struct roc_kernel_box {
   uint32_t nnew_cells;
   roc_kernel_constant *constants; /* one for each captured array; those on a device have no host */
   uint32_t nconstants;
-  uint32_t generation; /* of the cells: describing anew counts it up */
-  uint32_t nunusable;  /* names whose value no kernel can use, and new ones' */
+  uint32_t generation; /* of the cells: counted up by each new description */
+  uint32_t nunusable;  /* names whose value no kernel can use; of the new program */
   uint32_t nnew_unusable;
-  bool is_refused;          /* for one of them perhaps: describe anew before the next launch */
+  bool is_refused; /* perhaps because of one of them: describe again before the next launch */
   roc_arg_type *signature;  /* NULL: none; else one for each parameter */
   roc_kernel_stage *stages; /* one for each parameter */
   uint32_t nhosts;          /* stages with a `host` */
@@ -98,23 +98,23 @@ typedef struct roc_kernel_box {
 
 /* kernel_box.c */
 roc_kernel_box *roc_check_kernel(lua_State *L, int arg);
-/* Raises a failed compile with its diagnostics whole, any other failure as it is. */
+/* Raises a failed compile with all of its diagnostics, any other failure as it is. */
 int roc_kernel_raise(lua_State *L, roc_kernel_box *box, const roc_error *err);
 /* Pushes an empty text that is freed when it is collected. */
 roc_str *roc_kernel_push_text(lua_State *L);
 
-/* The compile target at `arg`, else that of the current device; kernels of a device that runs them
- * in Lua are looked at as cpu would run them. */
+/* The compile target at `arg`, else that of the current device; for a device that runs kernels in
+ * Lua it is cpu. */
 const char *roc_kernel_check_target(lua_State *L, int arg);
 
 /* kernel_capture.c: makes the program described by the table at `idx` (of lua/roc/capture.lua) and
- * pushes the table of its cells; box->kernel goes on with its old one until the caller takes the
- * program and commits the cells.  Raises. */
+ * pushes the table of its cells; box->kernel keeps its old program until the caller takes the new
+ * one and commits the cells.  Raises. */
 void roc_kernel_describe(lua_State *L, roc_kernel_box *box, int idx);
 roc_jit_program *roc_kernel_take_program(roc_kernel_box *box);
 void roc_kernel_commit_cells(roc_kernel_box *box);
-/* Reads every cell of the kernel at stack index `idx` into its program; describes the program anew
- * when a value's kind changed, or a watched one is another. Raises. */
+/* Reads every cell of the kernel at stack index `idx` into its program; describes the program again
+ * when the kind of a value has changed, or a watched value is another. Raises. */
 void roc_kernel_read_cells(lua_State *L, roc_kernel_box *box, int idx);
 /* Pushes the captured arrays in the order of their hidden arguments; returns how
  * many. */
@@ -132,12 +132,12 @@ void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays);
 void roc_open_kernel_args(lua_State *L); /* roc.In, Out, InOut */
 
 /* kernel_stage.c */
-/* Selects, copies in, queues, and for host arrays waits and copies back.  Raises nothing; lets go
- * of all temporaries. */
+/* Selects, copies in, queues, and for host arrays waits and copies back.  Never raises; frees all
+ * temporaries. */
 roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_jit_launch *launch,
                           roc_error *err);
 void roc_kernel_drop_temporaries(roc_kernel_box *box);
-/* Forgets the device copies of captured host arrays. */
+/* Frees the device copies of captured host arrays. */
 void roc_kernel_drop_constants(roc_kernel_box *box);
 
 void roc_open_kernel_sim(lua_State *L); /* kernel_sim.c */

@@ -22,8 +22,7 @@ int roc_kernel_raise(lua_State *L, roc_kernel_box *box, const roc_error *err) {
   return roc_lua_raise(L, err);
 }
 
-/* Text that Lua owns even when memory runs out while it is pushed: the builder hangs on a
- * userdata. */
+/* Text that Lua frees even when memory runs out while it is pushed: a userdata owns the builder. */
 static int text_mm_gc(lua_State *L) {
   roc_str_deinit(lua_touserdata(L, 1));
   return 0;

@@ -1,10 +1,10 @@
 /* Captures: parsed chunks as Lua values, building a kernel's program from what lua/roc/capture.lua
  * found, and reading the captured values again at each launch.
  *
- * Reading uses raw access only and allocates nothing.  A value that turned into another kind of
- * thing (a number into a table, one array into a closed one), and a function or table that is
- * another one now, makes the kernel describe its program anew, and so does a refusal when a name
- * held what no kernel can use: never a stale value. */
+ * Reading uses raw access only and allocates nothing.  The kernel describes its program again when
+ * a value has changed its kind (a number is now a table, an array is now closed), when a function
+ * or table is another one, and after an error if a name held a value that no kernel can use.  So no
+ * launch uses a stale value. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -39,7 +39,7 @@ static roc_status parse(const char *text, size_t len, uint32_t lead, const char 
   return *out_chunk ? ROC_OK : roc_fail(err, ROC_OOM, "out of memory while parsing %s", name);
 }
 
-/* core.kernel_chunk(text, name [, bytes in front of what the user wrote]) */
+/* core.kernel_chunk(text, name [, bytes before the user's text]) */
 static int chunk_new(lua_State *L) {
   size_t len;
   const char *text = luaL_checklstring(L, 1, &len);
@@ -83,8 +83,8 @@ static void push_path(lua_State *L, const roc_fe_path *path) {
 }
 
 /* The arena of the paths is a userdata of its own, so that an error while they are pushed frees it.
- * Done with, it is emptied at once: what a finalizer makes while a state closes is never collected.
- */
+ * It is emptied at once after use: a userdata made by a finalizer while a state closes is never
+ * collected. */
 static int arena_mm_gc(lua_State *L) {
   roc_arena_deinit(lua_touserdata(L, 1));
   return 0;
@@ -154,14 +154,14 @@ typedef enum bind_as {
 static const char *const bind_names[] = {"cell",      "builtin", "dtype",  "array", "function",
                                          "namespace", "nil",     "string", "other", NULL};
 
-/* Captures are counted before there is room for them, then filled. */
+/* Captures are counted first, to allocate the room, and then filled. */
 typedef struct describer {
   roc_kernel_box *box;
   roc_jit_program *program;
   uint32_t nscalars, narrays, ncells;
   int cells;          /* stack index of the table of cells */
-  lua_Integer nwords; /* filled in it */
-  lua_Integer last;   /* of these the function added last; 0: none */
+  lua_Integer nwords; /* entries of that table */
+  lua_Integer last;   /* index of the function added last; 0: none */
 } describer;
 
 static void out_of_memory(lua_State *L) {
@@ -197,8 +197,8 @@ static bool is_large(const roc_array *a) {
   return roc_array_nbytes(a) > CONST_ARRAY_MAX_BYTES;
 }
 
-/* Pushes the extents of a table that may be a shape, a list of cells; false, with nothing pushed,
- * when it is none. */
+/* Pushes the extents (a list of cells) of a table that may be a shape; otherwise false, and nothing
+ * is pushed. */
 static bool push_extents(lua_State *L) {
   if (lua_getfield(L, -1, "extents") == LUA_TTABLE) return true;
   lua_pop(L, 1);
@@ -288,7 +288,7 @@ static void bind_cell(lua_State *L, describer *d, roc_fe_binding *b, const char 
   lua_pop(L, 1);
 }
 
-/* A table that may be a shape: its extents are captured numbers like any others. */
+/* A table that may be a shape: its extents are captured as numbers. */
 static void bind_namespace(lua_State *L, describer *d, roc_fe_binding *b, const char *name) {
   b->kind = ROC_BIND_NAMESPACE;
   b->as.shape = NULL;
@@ -477,8 +477,8 @@ void roc_kernel_commit_cells(roc_kernel_box *box) {
 
 /* ---- reading again ---- */
 
-/* Replaces the table at the top by its field `key` (pushed above it).  Raw, but that a global may
- * come from where its environment inherits. */
+/* Replaces the table at the top by its field `key` (pushed above it).  A raw access, except that a
+ * global may be inherited by its environment. */
 static void get_field(lua_State *L, bool may_inherit) {
   lua_pushvalue(L, -1);
   lua_rawget(L, -3);
@@ -506,8 +506,8 @@ static void push_cell(lua_State *L, int cells, const roc_kernel_cell *cell) {
   }
 }
 
-/* Value on top.  False when it is another kind of thing, or another watched one, than when the
- * program was described. */
+/* Takes the value on top.  False when its kind, or for a watch the value itself, is another than
+ * when the program was described. */
 static bool take_cell(lua_State *L, roc_jit_program *program, const roc_kernel_cell *cell) {
   if (cell->kind == CELL_WATCH) return lua_topointer(L, -1) == cell->held;
   if (cell->kind == CELL_ARRAY) {
@@ -522,9 +522,9 @@ static bool take_cell(lua_State *L, roc_jit_program *program, const roc_kernel_c
   return true;
 }
 
-/* The cells of arrays, or the others. Those come first: reading an inherited global may run any
- * Lua, which could free an array found before, or describe this very kernel anew. Returns the first
- * that take_cell did not take, else NULL. */
+/* Reads the cells of arrays, or the others. The others are read first: reading an inherited global
+ * may run any Lua code, which could free an array that was already read, or describe this kernel
+ * again. Returns the first cell that take_cell did not take, else NULL. */
 static const roc_kernel_cell *read_some(lua_State *L, roc_kernel_box *box, int cells, bool arrays) {
   uint32_t generation = box->generation, function = 0;
   for (uint32_t i = 0; i < box->ncells; i++) {
@@ -556,7 +556,7 @@ static const roc_kernel_cell *read_cells(lua_State *L, roc_kernel_box *box, int 
   return other;
 }
 
-/* The program has just been described, and the cell is already another one. */
+/* The program has just been described, and the value has changed again. */
 static void fail_cell(lua_State *L, const roc_jit_kernel *kernel, const roc_kernel_cell *cell) {
   if (cell->kind == CELL_ARRAY) {
     luaL_error(L,
@@ -581,7 +581,7 @@ void roc_kernel_read_cells(lua_State *L, roc_kernel_box *box, int idx) {
   if (other) fail_cell(L, box->kernel, other);
 }
 
-/* An array value of its own on the captured memory. */
+/* Pushes an array userdata that refers to the captured memory. */
 static void push_captured(lua_State *L, const roc_kernel_box *box, const roc_jit_capture *capture) {
   const roc_array *a = capture->value.array;
   bool is_on_device = a->buffer && roc_buffer_device(a->buffer);

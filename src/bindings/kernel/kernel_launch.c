@@ -9,7 +9,7 @@
 #include "bindings/kernel/kernel_bind.h"
 #include "bindings/kernel/place.h"
 
-enum { DEFAULT_ITEMS = 256 }; /* of a workgroup nobody chose */
+enum { DEFAULT_ITEMS = 256 }; /* of a workgroup that neither launch nor kernel names */
 
 /* Its address is the registry key of the function that launches on sim. */
 static const char sim_key;
@@ -17,7 +17,7 @@ static const char sim_key;
 enum { LAUNCHER_UV_KERNEL = 1, LAUNCHER_UV_STREAM, LAUNCHER_UV_COUNT = LAUNCHER_UV_STREAM };
 
 typedef struct launcher {
-  const void *mark;    /* &launcher_mark: tells launchers from other userdata without a look-up */
+  const void *mark;    /* &launcher_mark: identifies launchers without a look-up */
   roc_kernel_box *box; /* of the kernel in the uservalue */
   bool has_stream;     /* in the other uservalue */
   roc_ndrange range;   /* local[0] 0: chosen for the device, at each launch */
@@ -119,7 +119,7 @@ static void keep_stream(lua_State *L, launcher *l) {
   lua_setiuservalue(L, -2, LAUNCHER_UV_STREAM);
 }
 
-/* A configuration is a list of four at most: nothing in it is left out unseen. */
+/* A configuration is a list of at most four entries; any other entry is an error. */
 static void check_entries(lua_State *L) {
   lua_pushnil(L);
   while (lua_next(L, 2)) {
@@ -216,8 +216,8 @@ static void read_launch_options(lua_State *L, int arg, roc_ndrange *range) {
 
 /* ---- launching ---- */
 
-/* A workgroup for a grid whose user named none, within the device's limits and the kernel's
- * promise.  For one dimension of an AMD GPU jit/kernel.c knows better once there is code. */
+/* The workgroup of a launch that names none, within the device's limits and the kernel's promise.
+ * In one dimension jit/kernel.c replaces it where the target can choose by the compiled code. */
 static void choose_workgroup(const roc_kernel_box *box, const roc_device_props *props,
                              roc_ndrange *range) {
   static const uint32_t shapes[3][3] = {{DEFAULT_ITEMS, 1, 1}, {16, 16, 1}, {8, 8, 4}};
@@ -259,7 +259,7 @@ static bool has_plain_host_array(const roc_kernel_box *box) {
   return false;
 }
 
-/* Each hint once, as a warning of Lua's. */
+/* Gives each hint once, as a Lua warning. */
 static void warn(lua_State *L, roc_kernel_box *box) {
   if (box->nhosts > 0 && has_plain_host_array(box) && ++box->plain_copies == KERNEL_HINT_COPIES) {
     roc_kernel_push_copy_hint(L, box);
@@ -328,7 +328,7 @@ static int launch_on_sim(lua_State *L, const request *r, const target *t,
   return 0;
 }
 
-/* Borrows the stream: only until Lua may run again. */
+/* The stream is borrowed, only until Lua code may run again. */
 static target find_target(lua_State *L, const request *r) {
   target t = {.stream = r->stream ? roc_opt_stream_field(L, r->stream, NULL) : NULL};
   t.device = t.stream ? roc_rt_stream_device(t.stream) : roc_current_device_of(L, r->box->current);
@@ -345,7 +345,8 @@ static roc_jit_launch describe_launch(lua_State *L, const request *r, const targ
   return work;
 }
 
-/* Arguments are checked where they are read; these are read without knowing of a device. */
+/* Arguments are checked where they are read; captured arrays are read before the device is
+ * known. */
 static void check_captured(lua_State *L, const roc_kernel_box *box, const roc_rt_device *device) {
   const roc_jit_program *program = box->kernel->program;
   for (uint32_t i = 0; i < program->narrays; i++) {
@@ -361,10 +362,10 @@ static void check_captured(lua_State *L, const roc_kernel_box *box, const roc_rt
 static int launch(lua_State *L, const request *r) {
   roc_kernel_box *box = r->box;
   if (!box->kernel) return luaL_error(L, "the kernel is closed");
-  roc_error err; /* filled when something fails; zeroing it here would cost more than the rest */
+  roc_error err; /* filled on failure; zeroing it here would cost more than the rest */
   roc_status status = ROC_OK;
   for (int attempt = 0; attempt < 2; attempt++) {
-    roc_kernel_read_cells(L, box, r->kernel); /* may run Lua, so it comes before anything is held */
+    roc_kernel_read_cells(L, box, r->kernel); /* may run Lua code, so it is first */
     target t = find_target(L, r);
     roc_jit_launch work = describe_launch(L, r, &t);
     roc_kernel_read_args(L, box, r->first, r->count, t.device);
@@ -375,7 +376,7 @@ static int launch(lua_State *L, const request *r) {
     if (status != ROC_OOM || attempt > 0 || !roc_gc_reclaim(L)) break;
   }
   warn(L, box);
-  if (box->nhosts > 0) roc_deliver_prints(L); /* it has waited */
+  if (box->nhosts > 0) roc_deliver_prints(L); /* the launch has waited */
   if (status != ROC_OK) return roc_kernel_raise(L, box, &err);
   return 0;
 }
@@ -388,7 +389,7 @@ static const launcher *check_launcher(lua_State *L) {
   return l;
 }
 
-/* On the path of every launch: each call of Lua's interface counts. */
+/* On the path of every launch: each call of Lua's API adds to its cost. */
 static int launcher_mm_call(lua_State *L) {
   const launcher *l = check_launcher(L);
   int count = lua_gettop(L) - 1;
@@ -481,7 +482,7 @@ static int set_sim_launcher(lua_State *L) {
   return 0;
 }
 
-/* core.hide_launches(short_src): the chunk is the library's, see place.h */
+/* core.hide_launches(short_src): the chunk belongs to roclua; see place.h */
 static int hide_launches(lua_State *L) {
   roc_place_hide(luaL_checkstring(L, 1));
   return 0;

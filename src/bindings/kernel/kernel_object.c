@@ -1,4 +1,4 @@
-/* roc.CodeObject, and what of a kernel is for any target: k:compile, k:resources, k:dump.
+/* roc.CodeObject, and the methods of kernels that compile for any target: k:compile, k:resources.
  *
  * A code object owns the compiler's result until it is closed or collected; it needs no device. */
 #include <string.h>
@@ -34,7 +34,7 @@ static const roc_codeobj *check_object(lua_State *L, int arg) {
 /* ---- k:compile --------------------------------------------------------------------------- */
 
 /* "(float32[:], int64)" of the types at the arguments from `first` on, which are dtypes or texts,
- * or one text that holds them all; pushed. */
+ * or one text with all of them; pushed. */
 static const char *push_signature(lua_State *L, int first) {
   int last = lua_gettop(L);
   if (first == last && lua_type(L, first) == LUA_TSTRING && lua_tostring(L, first)[0] == '(') {
@@ -87,7 +87,7 @@ typedef struct order {
   const char *target;
   int level;               /* -1: the default */
   uint32_t object_version; /* 0: the default */
-  bool check;              /* the kernel's own choice unless told otherwise */
+  bool check;              /* the kernel's own option unless the table has one */
 } order;
 
 static const char *const order_fields[] = {"target", "level", "check", "code_object_version"};
@@ -269,7 +269,7 @@ static int code_m_resources(lua_State *L) {
   return push_resources(L, check_object(L, 1), 2, opt_workgroup(L, 2));
 }
 
-/* co:save(path): whole or not at all */
+/* co:save(path): writes the whole file or none */
 static int code_m_save(lua_State *L) {
   const roc_codeobj *object = check_object(L, 1);
   size_t len;
@@ -359,7 +359,7 @@ static const luaL_Reg meta[] = {{"__gc", code_m_close},
                                 {"__tostring", code_mm_tostring},
                                 {NULL, NULL}};
 
-/* core.write_file(path, bytes): whole or not at all. */
+/* core.write_file(path, bytes): writes the whole file or none. */
 static int write_file(lua_State *L) {
   size_t nbytes;
   const char *path = luaL_checkstring(L, 1), *bytes = luaL_checklstring(L, 2, &nbytes);

@@ -1,6 +1,6 @@
-/* What lua/roc/kernel.lua needs of C to launch on sim, whose kernels run in the Lua VM: host views
- * of device arrays, putting host arrays back after a failed launch, and leaving faults and prints
- * for the next wait. */
+/* The C part of a launch on sim, whose kernels run in the Lua VM (lua/roc/kernel.lua): host views
+ * of device arrays, restoring host arrays after a failed launch, and keeping faults and prints for
+ * the next wait. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -41,8 +41,8 @@ static roc_rt_stream *check_stream(lua_State *L, int arg) {
   return stream;
 }
 
-/* core.kernel_host_argument(v) -> the host array that is or hides in an argument and is copied for
- * the launch, and whether it is copied back; or nothing */
+/* core.kernel_host_argument(v) -> the host array that an argument is, or wraps, and that is copied
+ * for the launch, and whether it is copied back; or nothing */
 static int kernel_host_argument(lua_State *L) {
   lua_settop(L, 1);
   const roc_kernel_mode *mode = luaL_testudata(L, 1, ROC_META_ARG);
@@ -54,7 +54,7 @@ static int kernel_host_argument(lua_State *L) {
   return 2;
 }
 
-/* core.kernel_restore(array, copy): elements back, bit for bit. */
+/* core.kernel_restore(array, copy): copies the elements back, bit for bit. */
 static int kernel_restore(lua_State *L) {
   const roc_array *array = roc_check_array(L, 1), *copy = roc_check_array(L, 2);
   luaL_argcheck(L,
@@ -72,8 +72,8 @@ static void release_viewed(void *buffer) {
 }
 
 /* core.kernel_sim_view(v, stream): a host array on the memory of a device, registered or smart
- * array, so that a kernel's own accesses are no waits that report earlier faults; anything else as
- * it is. */
+ * array, so that a kernel's own accesses do not wait and report earlier faults; any other value
+ * itself. */
 static int kernel_sim_view(lua_State *L) {
   lua_settop(L, 2);
   const roc_array *a = push_argument(L, 1);
@@ -125,9 +125,9 @@ static void post_fault(lua_State *L, roc_rt_stream *stream, int arrays, const ch
   roc_rt_post_fault(stream, message, buffers, (uint32_t)nbuffers);
 }
 
-/* core.kernel_sim_done(message or nil, lines, waits, arrays, stream): what a launch on sim left;
- * lines.lost tells how many more it printed than a launch keeps. One with host arrays reports at
- * once, others at the next wait that concerns the stream or one of the arrays. */
+/* core.kernel_sim_done(message or nil, lines, waits, arrays, stream): the result of a launch
+ * on sim; lines.lost is the number of printed lines beyond the limit of a launch. A launch with
+ * host arrays reports at once, others at the next wait for the stream or one of the arrays. */
 static int kernel_sim_done(lua_State *L) {
   const char *message = luaL_optstring(L, 1, NULL);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -168,7 +168,8 @@ static void end_item(lua_State *L, lua_Debug *activation) {
   lua_error(L);
 }
 
-/* From another thread the item cannot be reached safely; it is the last that runs then. */
+/* A work-item cannot be interrupted safely from another thread: it runs to its end, and is the last
+ * one then. */
 void roc_interrupt_sim(void) {
   lua_State *item = atomic_load(&running_item);
   if (!item || !pthread_equal(atomic_load(&running_on), pthread_self())) return;

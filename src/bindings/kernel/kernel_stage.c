@@ -1,10 +1,10 @@
-/* Staging: getting the arrays of a launch to where its device can use them, and back.
+/* Staging: the copies that give the device of a launch access to its arrays, and the copies back.
  *
- * A plain host array is copied to the device and, once the kernel has finished well, back.  Arrays
- * that share memory share one block.  Where kernels use host memory as it is (cpu), an array is
- * used in place when nothing can tell: it is contiguous and not written, or the kernel cannot fail.
- * Registered arrays are used where they are and smart ones on their device's side; both are up to
- * date before the kernel is selected, since their addresses are.  Nothing here raises. */
+ * A plain host array is copied to the device and, after a launch without a fault, back.  Arrays
+ * that share memory share one block.  Where kernels can use host memory (cpu), an array is used in
+ * place when that makes no difference: it is contiguous and not written, or the kernel cannot fail.
+ * Registered arrays are used in place and smart ones on their device's side; both are brought up to
+ * date before the kernel is selected, which needs their addresses.  Nothing here raises. */
 #include "base/alloc.h"
 #include "bindings/kernel/kernel_bind.h"
 #include "runtime/mirror.h"
@@ -27,7 +27,7 @@ void roc_kernel_drop_temporaries(roc_kernel_box *box) {
 /* What the kernel does to the arrays of a group. */
 typedef struct group_stores {
   bool any;     /* stores to some of them */
-  bool copies;  /* and wants them back on the host */
+  bool copies;  /* and has to copy them back to the host */
   bool scratch; /* stores to one that must not change on the host */
 } group_stores;
 
@@ -43,8 +43,8 @@ static group_stores stores_of(const run *r, uint32_t leader) {
   return g;
 }
 
-/* Nobody can tell the array from a copy of it: it is laid out like one, and no store would have to
- * be undone. */
+/* The array can be used instead of a copy: it has the layout of one, and no store would have to be
+ * undone. */
 static bool can_use_in_place(const run *r, uint32_t leader) {
   const roc_kernel_stage *s = &r->box->stages[leader];
   if (!roc_rt_device_driver(r->spec->device)->props.host_memory) return false;
@@ -67,9 +67,8 @@ static void group_range(const run *r, uint32_t leader, roc_devptr *begin, roc_de
   }
 }
 
-enum {
-  BLOCK_ALIGNMENT = 64
-}; /* the block's bytes are aligned like the host's, so that elements stay aligned */
+/* The block's bytes are aligned like the host's, so that elements stay aligned. */
+enum { BLOCK_ALIGNMENT = 64 };
 
 /* The group's bytes as arrays of uint8: on the host and in its block. */
 static void group_bytes(const run *r, uint32_t leader, roc_array *host, roc_array *block) {
@@ -139,7 +138,7 @@ static roc_status stage_in(run *r) {
   return ROC_OK;
 }
 
-/* `reports`: also what other work of the stream has failed with. */
+/* `reports`: also raises the failures of other work of the stream. */
 static roc_status stage_out(run *r, bool reports) {
   bool queued = false;
   for (uint32_t i = 0; i < r->box->kernel->nparams; i++) {
@@ -155,7 +154,7 @@ static roc_status stage_out(run *r, bool reports) {
                  : roc_rt_stream_settle(r->stream, NULL);
 }
 
-/* The launch is queued: what it writes makes the host's side stale. */
+/* After the launch is queued: where it writes, the host's side is stale. */
 static void mark_mirrors(const run *r) {
   for (uint32_t i = 0; i < r->box->kernel->nparams; i++) {
     const roc_array *a = r->box->stages[i].direct;
@@ -164,8 +163,8 @@ static void mark_mirrors(const run *r) {
   }
 }
 
-/* Plain host arrays are read and written for the host: what other streams do with them comes
- * first. */
+/* Plain host arrays are copied by the host: it first waits for the work of other streams that uses
+ * them. */
 static roc_status await_hosts(run *r) {
   for (uint32_t i = 0; i < r->box->kernel->nparams; i++) {
     const roc_kernel_stage *s = &r->box->stages[i];
@@ -187,7 +186,7 @@ static roc_status run_with_hosts(run *r, const roc_jit_launch *launch) {
   roc_status status = roc_rt_stream_wait_launch(r->stream, ticket, &failed, r->err);
   if (failed) return status;
   if (status == ROC_OK) return stage_out(r, true);
-  /* Another launch's fault is reported; this one went well. */
+  /* Another launch's fault is reported; this launch had none. */
   r->err = NULL;
   stage_out(r, false);
   return status;
@@ -210,7 +209,7 @@ static roc_status copy_constant(roc_kernel_constant *c, roc_rt_stream *stream, r
   c->copy.offset = 0;
   c->copy.buffer = NULL;
   ROC_TRY(roc_buffer_create_device(device, roc_array_nbytes(c->host), &c->copy.buffer, err));
-  /* Complete for all streams, and not behind what this one has to do first. */
+  /* Complete for all streams, without waiting for the work queued on this one. */
   ROC_TRY(roc_rt_copy_now(&c->copy, c->host, err));
   c->device = device;
   return ROC_OK;
@@ -229,7 +228,7 @@ static roc_status list_constants(roc_kernel_box *box, roc_error *err) {
   return ROC_OK;
 }
 
-/* Where the launch's device finds the captured host arrays: on the host itself, or in copies made
+/* Chooses what the device uses for the captured host arrays: their own memory, or copies made
  * once. */
 static roc_status place_constants(roc_kernel_box *box, roc_rt_stream *stream, roc_error *err) {
   roc_jit_program *p = box->kernel->program;

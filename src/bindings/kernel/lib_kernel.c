@@ -1,7 +1,7 @@
-/* roc.Kernel: making kernels, and looking inside them.
+/* roc.Kernel: making kernels, and inspecting them.
  *
- * lua/roc/kernel.lua checks what the script gave and describes it; core.kernel_new makes the kernel
- * of that description. Launching is in kernel_launch.c. */
+ * lua/roc/kernel.lua checks the script's arguments and describes the program; core.kernel_new makes
+ * a kernel of that description. Launching is in kernel_launch.c. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -40,7 +40,8 @@ static roc_fe_options read_options(lua_State *L, int desc) {
   return options;
 }
 
-/* Room for one type more than there are parameters: one too many is then a mistake of count. */
+/* Room for one type more than there are parameters: one too many is then reported as a wrong
+ * count. */
 static void read_signature(lua_State *L, roc_kernel_box *box, int desc) {
   if (lua_getfield(L, desc, "signature") == LUA_TSTRING) {
     uint32_t nparams = box->kernel->nparams, ntypes;
@@ -49,7 +50,7 @@ static void read_signature(lua_State *L, roc_kernel_box *box, int desc) {
     roc_error err = ROC_ERROR_INIT;
     roc_status status =
         roc_fe_parse_signature(lua_tostring(L, -1), box->signature, nparams + 1, &ntypes, &err);
-    if (status != ROC_OK) luaL_error(L, "%s", err.message); /* kernel.lua knows the place */
+    if (status != ROC_OK) luaL_error(L, "%s", err.message); /* kernel.lua adds the position */
     if (ntypes != nparams) {
       luaL_error(L, "bad signature (kernel '%s' has %d parameter%s, the signature %d)",
                  box->kernel->name, (int)nparams, nparams == 1 ? "" : "s", (int)ntypes);
@@ -58,7 +59,8 @@ static void read_signature(lua_State *L, roc_kernel_box *box, int desc) {
   lua_pop(L, 1);
 }
 
-/* The specialisation for kernel->values on `device`, or as far as one in Lua needs it. */
+/* The specialisation for kernel->values on `device`; for a device that runs kernels in Lua the
+ * types alone. */
 static roc_status compile_now(roc_kernel_box *box, roc_rt_device *device, roc_error *err) {
   roc_jit_spec *spec;
   if (!roc_rt_device_driver(device)->props.runs_in_lua) {
@@ -139,7 +141,7 @@ static int kernel_mm_gc(lua_State *L) {
   return 0;
 }
 
-/* ---- looking inside ---- */
+/* ---- inspecting ---- */
 
 static int finish_text(lua_State *L, roc_kernel_box *box, roc_status status, const roc_str *text,
                        const roc_error *err) {
@@ -152,7 +154,7 @@ static int finish_text(lua_State *L, roc_kernel_box *box, roc_status status, con
 static void classify_args(lua_State *L, roc_kernel_box *box) {
   int count = lua_gettop(L) - 1;
   roc_kernel_read_cells(L, box, 1);
-  roc_kernel_read_args(L, box, 2, count, NULL); /* only their types count */
+  roc_kernel_read_args(L, box, 2, count, NULL); /* only their types are used */
   roc_jit_kernel_classify(box->kernel);
 }
 
@@ -186,7 +188,7 @@ static int inspect(lua_State *L, roc_cg_stage stage, int level, uint32_t object_
   return finish_text(L, box, status, text, &err);
 }
 
-/* k:inspect_llvm([target [, "opt"]]): as made, or after LLVM's passes */
+/* k:inspect_llvm([target [, "opt"]]): LLVM IR before or after LLVM's passes */
 static int kernel_m_inspect_llvm(lua_State *L) {
   static const char *const stages[] = {"raw", "opt", NULL};
   int stage = roc_check_option(L, 3, "raw", stages);
@@ -262,7 +264,7 @@ static int kernel_m_sim_writes(lua_State *L) {
   return 1;
 }
 
-/* k:hints() -> list of sentences about what is probably not meant */
+/* k:hints() -> list of hints: sentences about what is probably unintended */
 static int kernel_m_hints(lua_State *L) {
   const roc_kernel_box *box = roc_check_kernel(L, 1);
   roc_jit_kernel_look_for_hints(box->kernel);

@@ -2,8 +2,8 @@
  * `sim`.
  *
  * math takes and gives doubles.  math32 rounds its arguments to float32 and calls libm's float
- * function: what a kernel computes on float32.  Both are made of the compiler's own table, so that
- * no function can be in kernels and missing here. */
+ * function, as a kernel does for float32.  Both are generated from the compiler's own table, so
+ * that every function of kernels exists here too. */
 #include <math.h>
 #include <stdint.h>
 

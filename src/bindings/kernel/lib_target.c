@@ -5,7 +5,7 @@
 #include "bindings/support/bind.h"
 #include "jit/driver.h"
 
-/* core.check_target(name) -> nil, or a sentence that lists the targets there are. */
+/* core.check_target(name) -> nil, or a sentence that lists the known targets. */
 static int check_target(lua_State *L) {
   const char *target = luaL_checkstring(L, 1);
   roc_error err = ROC_ERROR_INIT;
@@ -51,8 +51,8 @@ static void set_labels(lua_State *L, const char *field, const roc_target_label *
 }
 
 /* core.target_facts(name) -> {family, is_simt, is_image, object_ending, numbers, limits,
- * occupancy_title}, as in base/target.h; numbers and limits are lists of {name, title}. nil: there
- * is no such target. */
+ * occupancy_title}, as in base/target.h; numbers and limits are lists of {name, title}. nil: no
+ * such target. */
 static int target_facts(lua_State *L) {
   const roc_target_facts *facts = roc_target_facts_of(luaL_checkstring(L, 1));
   if (!facts) return 0;

@@ -1,4 +1,4 @@
-/* Where a launch stands in the script; see place.h. */
+/* The position of a launch in the script; see place.h. */
 #include "bindings/kernel/place.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@ enum { BUCKETS = 64 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static place *buckets[BUCKETS];
-static _Thread_local const char *last = "?"; /* launches tend to come from one file */
+static _Thread_local const char *last = "?"; /* most launches of a script are in one file */
 
 /* NULL when memory is out. */
 static place *intern(const char *name) {
@@ -36,7 +36,7 @@ static place *intern(const char *name) {
   return found;
 }
 
-enum { MAX_LEVELS = 16 }; /* C functions and the library's between a launch and the script */
+enum { MAX_LEVELS = 16 }; /* functions of C and of roclua between a launch and the script */
 
 const char *roc_launch_place(lua_State *L, uint32_t *out_line) {
   lua_Debug ar;

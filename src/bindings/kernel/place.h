@@ -1,4 +1,4 @@
-/* The place of a launch in the script, in memory that lasts as long as the process. */
+/* The position of a launch in the script, in memory that is never freed. */
 #ifndef ROC_BINDINGS_KERNEL_PLACE_H
 #define ROC_BINDINGS_KERNEL_PLACE_H
 
@@ -10,8 +10,8 @@
  * may be reported after the state is gone. */
 const char *roc_launch_place(lua_State *L, uint32_t *out_line);
 
-/* Makes a chunk, by the name that debug information shows, part of the library: what it launches
- * was launched by its caller. */
+/* Marks a chunk, by the name that debug information shows, as a part of roclua: the position of its
+ * launches is that of the caller. */
 void roc_place_hide(const char *name);
 
 #endif

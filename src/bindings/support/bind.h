@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "bindings/support/check.h"
 
-/* Lua's checkers by our own, so that no message names a private function or none. */
+/* Replaces Lua's argument checks by those of check.h, whose messages name the public function. */
 #define luaL_argerror(L, arg, why) roc_arg_error(L, arg, why)
 #define luaL_typeerror(L, arg, expected) roc_type_error(L, arg, expected)
 #define luaL_checkany(L, arg) roc_check_any(L, arg)
@@ -53,18 +53,20 @@ int roc_lua_raise_named(lua_State *L, const roc_error *err);
  * can change, and as `_G` the state's own globals. Made once per state. Raises on lack of memory.
  */
 void roc_push_library(lua_State *L);
-/* Pushes what prints the lines of kernels: the global `print`, or Lua's own where that is nil. */
+/* Pushes the function that prints the lines of kernels: the global `print`, or Lua's own when that
+ * is nil. */
 void roc_push_print(lua_State *L);
 
-/* Tells the collector of memory it does not see (array bytes), so that dropped arrays are collected
- * in time.  Does nothing while the user has stopped the collector.  May run finalizers. */
+/* Tells the collector about memory that it does not count (array bytes), so that dropped arrays are
+ * collected in time.  Does nothing while the user has stopped the collector.  May run
+ * finalizers. */
 void roc_gc_account(lua_State *L, size_t nbytes);
-/* After an out-of-memory status: collects everything, gives the blocks that devices keep for later
- * back, and returns true when trying again makes sense. */
+/* After an out-of-memory status: runs a full collection, returns the cached blocks of devices to
+ * their drivers, and tells whether trying again may help. */
 bool roc_gc_reclaim(lua_State *L);
 
 /* Makes the metatable `name` once per state and pushes it; `meta` (may be NULL) goes into it. True
- * when it was made now. */
+ * when this call made it. */
 bool roc_class_new(lua_State *L, const char *name, const luaL_Reg *meta);
 
 #endif

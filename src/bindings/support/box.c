@@ -1,9 +1,9 @@
-/* Classes, and what userdata owe the garbage collector.
+/* Classes, and what the garbage collector is told about the memory of userdata.
  *
- * The collector sees a few hundred bytes where an array holds megabytes; roc_gc_account tells it.
- * Bytes are gathered per thread and handed over in batches, because each batch may cost a
- * collection cycle.  A batch is half of what is alive: temporaries stay a fraction of what the
- * script keeps, and a script that keeps much is not collected all the time. */
+ * The collector counts a few hundred bytes for an array of megabytes; roc_gc_account tells it the
+ * rest.  Bytes are summed per thread and reported in batches, because each batch may cost a
+ * collection cycle.  A batch is half of the live bytes: so garbage stays a fraction of what the
+ * script keeps, and a script that keeps much does not run the collector all the time. */
 #include "bindings/support/bind.h"
 
 #include <limits.h>
@@ -15,10 +15,10 @@ enum { GC_BATCH_BYTES = 16 << 20 };
 
 static _Thread_local size_t unreported_bytes;
 static _Thread_local size_t batch_bytes = GC_BATCH_BYTES;
-static _Thread_local size_t least_live_bytes; /* that we have seen */
+static _Thread_local size_t least_live_bytes; /* the smallest value observed */
 
-/* A step pays for the batch.  In generational mode it looks at the young only, so arrays that grew
- * old before they were dropped need a whole cycle now and then. */
+/* A step accounts for the batch.  In generational mode it visits young objects only, so arrays that
+ * became old before they were dropped need a full cycle now and then. */
 static void collect_batch(lua_State *L, size_t nbytes) {
   size_t kbytes = nbytes >> 10;
   lua_gc(L, LUA_GCSTEP, kbytes < INT_MAX ? (int)kbytes : INT_MAX);
@@ -42,7 +42,7 @@ void roc_gc_account(lua_State *L, size_t nbytes) {
 }
 
 bool roc_gc_reclaim(lua_State *L) {
-  /* A stopped collector is the user's will: then only what is cached goes. */
+  /* The user has stopped the collector: only cached blocks are returned. */
   bool is_running = lua_gc(L, LUA_GCISRUNNING);
   if (is_running) lua_gc(L, LUA_GCCOLLECT);
   return roc_rt_trim_all() > 0 || is_running;

@@ -64,7 +64,7 @@ static void name_class(lua_State *L) {
 }
 
 void roc_open_check(lua_State *L) {
-  push_names(L); /* makes it: the registry may not grow while it is walked */
+  push_names(L); /* makes it first: the registry must not grow during the traversal */
   lua_pop(L, 1);
   lua_pushnil(L);
   while (lua_next(L, LUA_REGISTRYINDEX)) {
@@ -93,7 +93,7 @@ static const char *last_part(const char *name) {
   return dot ? dot + 1 : name;
 }
 
-/* Called as the script calls it, the last part does, as with Lua's own library. */
+/* When the script calls it by the last part of its name, that part, as Lua's own library does. */
 static const char *shown_name(const lua_Debug *ar, const char *public_name) {
   if (!public_name) return ar->name ? ar->name : "a function of roc";
   bool is_called_so = ar->name && strcmp(ar->name, last_part(public_name)) == 0;
@@ -137,7 +137,7 @@ static const char *push_keyed_deed(lua_State *L, const char *verb) {
                          lua_isnone(L, 2) ? "(none)" : roc_push_shown(L, 2));
 }
 
-/* What a script does to a value when the metamethod runs; may push. */
+/* The operation of the script that runs the metamethod, for messages; may push. */
 static const char *deed_of(lua_State *L, const char *metamethod) {
   static const char *const deeds[][2] = {{"__len", "take the length"},
                                          {"__call", "call it"},

@@ -1,9 +1,9 @@
 /* Checks of arguments whose messages name the public function.
  *
  * Lua's own checkers name a function by the code that calls it, or by the first loaded module that
- * holds it, or by `?`. Those below have their names and their words, but take the public name where
- * the caller's code gives none; bind.h puts them in place of Lua's for all of this layer. The names
- * are told by core.name_functions. */
+ * holds it, or by `?`. The checks below have the same names and messages, but use the public name
+ * where the caller's code gives none; bind.h replaces Lua's by them in all of this layer.
+ * core.name_functions registers the names. */
 #ifndef ROC_BINDINGS_SUPPORT_CHECK_H
 #define ROC_BINDINGS_SUPPORT_CHECK_H
 
@@ -30,11 +30,11 @@ const char *roc_push_function_name(lua_State *L);
  * the text. */
 const char *roc_push_type_name(lua_State *L, int idx);
 
-/* Pushes how a message shows the value at `idx`: what it is when it is short, else its type.  Runs
+/* Pushes how a message shows the value at `idx`: the value when it is short, else its type.  Runs
  * no metamethod.  Returns the text. */
 const char *roc_push_shown(lua_State *L, int idx);
 
-/* The place of the string at `arg` in `names` (NULL ends them), or of `absent` when it is not
+/* The index in `names` (which NULL ends) of the string at `arg`, or of `absent` when it is not
  * given. Raises with what was expected: all the names. */
 int roc_check_option(lua_State *L, int arg, const char *absent, const char *const *names);
 

@@ -1,8 +1,8 @@
 /* How failures of the core become Lua errors.
  *
  * An error value is a table {code, message, native} with the metatable roc.Error; it prints, and
- * concatenates, as its message.  A script's own mistakes (INVALID and the like) get the script's
- * position in front, as luaL_error does; messages that carry a place of their own do not. */
+ * concatenates, as its message.  Errors of the script (INVALID and the like) begin with the
+ * script's position, as with luaL_error; messages with a position of their own do not. */
 #include "bindings/support/bind.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static int error_mm_concat(lua_State *L) {
 static const luaL_Reg error_meta[] = {
     {"__tostring", error_mm_tostring}, {"__concat", error_mm_concat}, {NULL, NULL}};
 
-/* Diagnostics and faults name the kernel's file and line; an interrupt has no place. */
+/* Diagnostics and faults name the kernel's file and line; an interrupt has no position. */
 static bool has_own_place(roc_status code) {
   return code == ROC_COMPILE || code == ROC_FAULT || code == ROC_LOST || code == ROC_INTERRUPTED;
 }

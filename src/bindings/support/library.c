@@ -1,10 +1,11 @@
-/* Lua's libraries for roclua's own Lua files, whatever a script makes of those it sees.
+/* Lua's libraries for roclua's own Lua files, independent of what a script changes in its own.
  *
- * Scripts replace globals and fields of libraries, to catch output, to forbid, or by accident:
- * `type = "disk"`.  So the files' globals are a table of their own.  It is filled out of a Lua
- * state made for that: Lua's functions are C functions that keep nothing, so those of one state
- * serve another, and nothing that a script did before it required roc can be in them.  The few with
- * upvalues (math.random) and values that belong to a state (io.stdout) are left out. */
+ * Scripts replace globals and fields of libraries, to catch output, to forbid calls, or by
+ * accident: `type = "disk"`.  So the files have a table of globals of their own.  It is filled from
+ * a new Lua state: Lua's functions are C functions without state, so those of one Lua state work in
+ * another, and changes that a script made before it required roc cannot affect them.  The few
+ * functions with upvalues (math.random) and values that belong to a state (io.stdout) are left
+ * out. */
 #include <lualib.h>
 
 #include "bindings/support/bind.h"
