@@ -1,9 +1,10 @@
 /* Collecting and rendering diagnostics.
  *
- * Collecting keeps at most ROC_DIAG_MAX and counts the rest.  Rendering shows for each its place,
- * the message, and the part of the source line around its span with a caret below; the caret line
- * repeats the source's tabs and has one column per UTF-8 character, so that it aligns in any
- * terminal. Invariant: whatever bytes the source holds, the text rendered is printable UTF-8. */
+ * Collecting keeps at most ROC_DIAG_MAX and counts the rest.  Rendering shows for each its
+ * position, the message, and the part of the source line around its span with a caret below; the
+ * caret line repeats the source's tabs and has one column per UTF-8 character, so that it aligns in
+ * any terminal. Invariant: whatever bytes the source holds, the text rendered is printable
+ * UTF-8. */
 #include "frontend/diag.h"
 
 #include <stdarg.h>
@@ -109,7 +110,7 @@ static source_window find_window(const roc_ast_chunk *chunk, roc_span span) {
   return w;
 }
 
-/* Bytes of the UTF-8 character at `at`; 0 when what stands there cannot be printed. */
+/* Bytes of the UTF-8 character at `at`; 0 when it cannot be printed. */
 static uint32_t printable_bytes(const char *text, uint32_t at, uint32_t end) {
   unsigned char c = (unsigned char)text[at];
   if (c < 0x80) return (c >= 0x20 && c != 0x7F) || c == '\t';

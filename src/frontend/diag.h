@@ -1,12 +1,9 @@
-/* Diagnostics: named, placed, collected.
+/* Diagnostics: each has a name and a position; collected, then rendered.
  *
- * A pass reports as many mistakes as it can and goes on; at most ROC_DIAG_MAX are kept.  Every
- * diagnostic has a name in diag.def, a span, and may have one note that points at a second place.
- * Rendered like
- *   saxpy.lua:12:11: kernel 'saxpy': a function cannot be made in a kernel; define it outside …
- *     local f = function() return 1 end
- *               ^~~~~~~~
- */
+ * A pass continues after an error and reports as many as it can; at most ROC_DIAG_MAX are kept.
+ * Every diagnostic has a name in diag.def, a span, and may have one note with a second position.
+ * Rendered like   saxpy.lua:12:11: kernel 'saxpy': a function cannot be made in a kernel; define it
+ * outside …     local f = function() return 1 end               ^~~~~~~~ / */
 #ifndef ROC_FRONTEND_DIAG_H
 #define ROC_FRONTEND_DIAG_H
 
@@ -44,9 +41,9 @@ typedef struct roc_diags {
 void roc_diags_init(roc_diags *diags, const char *kernel);
 void roc_diags_deinit(roc_diags *diags);
 
-/* Reports; the format is diag.def's, the variable arguments are its operands.  A second report of
- * the same diagnostic at the same span is dropped. Returns the kept item (to add a note), or NULL.
- */
+/* Reports; the format is that of diag.def, the variable arguments are its operands.  A second
+ * report of the same diagnostic at the same span is dropped. Returns the kept item (to add a note),
+ * or NULL. / */
 roc_diag *roc_diag_report(roc_diags *diags, const roc_ast_chunk *chunk, roc_span span,
                           roc_diag_id id, ...);
 void roc_diag_note(roc_diags *diags, roc_diag *diag, const roc_ast_chunk *chunk, roc_span span,

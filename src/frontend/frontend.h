@@ -1,4 +1,4 @@
-/* The front end's face: text -> syntax tree -> typed kernel -> IR.
+/* The interface of the front end: text -> syntax tree -> typed kernel -> IR.
  *
  *   roc_fe_parse          chunk text to tree (once per chunk)
  *   roc_fe_collect_paths  the free names of a function, so that the bindings can look them up
@@ -6,7 +6,7 @@
  *   roc_fe_print_lua      the same typed kernel back as Lua, float32 rounded after each operation,
  *                         for sim
  *
- * Knows nothing of Lua's API or LLVM: whoever calls hands in what each free name is.
+ * It uses neither Lua's API nor LLVM: the caller passes the binding of each free name.
  * One thread at a time per object; no globals. */
 #ifndef ROC_FRONTEND_FRONTEND_H
 #define ROC_FRONTEND_FRONTEND_H
@@ -24,7 +24,7 @@
  * `chunk_name` is shown in messages. */
 roc_status roc_fe_parse(const char *text, size_t len, const char *chunk_name, roc_diags *diags,
                         roc_ast_chunk **out_chunk, roc_error *err);
-/* Likewise, of a text whose first `lead` bytes were put in front of what the user wrote. */
+/* The same for a text whose first `lead` bytes were added before the user's text. */
 roc_status roc_fe_parse_with_prefix(const char *text, size_t len, uint32_t lead,
                                     const char *chunk_name, roc_diags *diags,
                                     roc_ast_chunk **out_chunk, roc_error *err);
@@ -63,7 +63,7 @@ typedef struct roc_fe_paths {
 /* Fills *out from `arena`; false when memory is out. */
 bool roc_fe_collect_paths(const roc_ast_func *func, roc_arena *arena, roc_fe_paths *out);
 
-/* What a path turned out to be.  `consumed` fields led to it; the rest of the path is ordinary
+/* The binding of a path.  `consumed` fields led to it; the rest of the path is ordinary
  * indexing. */
 typedef enum roc_fe_binding_kind {
   ROC_BIND_NIL,      /* undefined: an error at each use */
@@ -141,20 +141,20 @@ typedef struct roc_fe_options {
   uint32_t workgroup[3]; /* the promise of opts.workgroup; 0: none */
 } roc_fe_options;
 
-/* Checks, types and lowers.  ROC_COMPILE: diags tell.  *out_module is verified
+/* Checks, types and lowers.  ROC_COMPILE: see diags.  *out_module is verified
  * (roc_ir_module_free). */
 roc_status roc_fe_compile(const roc_fe_program *program, const roc_fe_arg *args, uint32_t nargs,
                           const roc_fe_options *options, roc_diags *diags,
                           roc_ir_module **out_module, roc_error *err);
 
 /* The typed kernel as Lua: a chunk that returns {{name =, chunk =, text =}, …}, the kernel first
- * and then the functions it calls. docs/sim.md says what the texts call. */
+ * and then the functions it calls. docs/sim.md lists the functions that the texts call. */
 roc_status roc_fe_print_lua(const roc_fe_program *program, const roc_fe_arg *args, uint32_t nargs,
                             const roc_fe_options *options, roc_diags *diags, roc_str *out,
                             roc_error *err);
 
-/* The `types` stage dump and k:inspect_types(): each local with its type, where that came from, and
- * each narrowing of a plain float to float32. */
+/* The `types` stage dump and k:inspect_types(): each local with its type, the origin of the type,
+ * and each narrowing of a plain float to float32. */
 roc_status roc_fe_dump_types(const roc_fe_program *program, const roc_fe_arg *args, uint32_t nargs,
                              const roc_fe_options *options, roc_diags *diags, roc_str *out,
                              roc_error *err);

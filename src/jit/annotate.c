@@ -1,4 +1,4 @@
-/* See annotate.h.  Works on lines: the directives are LLVM's own and have one form each. */
+/* See annotate.h.  Works line by line: LLVM writes each directive in one form. */
 #include "jit/annotate.h"
 
 #include <ctype.h>
@@ -55,7 +55,7 @@ static line source_of(const annotator *a, line file, unsigned long number) {
   return (line){"", 0};
 }
 
-/* "\t.loc\t0 5 12 is_stmt 0"; line 0 stands for no place. */
+/* "\t.loc\t0 5 12 is_stmt 0"; line 0: no position. */
 static void show_place(annotator *a, line l) {
   char *end;
   unsigned long file = strtoul(l.at + strlen("\t.loc"), &end, 10), number = strtoul(end, NULL, 10);

@@ -1,4 +1,4 @@
-/* Assembly for people: the Lua source line in front of the instructions that it became. */
+/* Annotated assembly: the Lua source line before the instructions generated from it. */
 #ifndef ROC_JIT_ANNOTATE_H
 #define ROC_JIT_ANNOTATE_H
 
@@ -6,7 +6,7 @@
 #include "jit/program.h"
 
 /* Adds LLVM's assembly text to *out: each line directive becomes a comment "; saxpy.lua:5: text",
- * and what only debuggers read is left out. `facts`: of the text's target, or NULL. */
+ * and directives for debuggers are left out. `facts`: of the text's target, or NULL. */
 void roc_jit_annotate(const roc_jit_program *program, const roc_target_facts *facts,
                       const char *text, size_t len, roc_str *out);
 

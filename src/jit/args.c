@@ -14,7 +14,8 @@ static roc_layout layout_of(const roc_array *a) {
   return roc_array_is_f_contiguous(a) ? ROC_LAYOUT_F : ROC_LAYOUT_STRIDED;
 }
 
-/* Strides count only where they are passed; those of a contiguous array are below its size. */
+/* Strides are checked only where they are arguments; in a contiguous array none exceeds the
+ * size. */
 static bool is_array_narrow(const roc_array *a, roc_layout layout, int64_t size) {
   for (uint32_t d = 0; d < a->rank; d++) {
     if (!is_narrow(a->extents[d])) return false;

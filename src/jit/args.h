@@ -15,10 +15,10 @@ typedef struct roc_jit_value {
   const roc_array *array; /* NULL: a scalar */
   roc_scalar scalar;
   bool is_host_memory;     /* the array is memory of the host, mapped for the device */
-  int64_t shift;           /* from the buffer's address to the one the device knows it by */
+  int64_t shift;           /* from the buffer's address to its address on the device */
   bool is_float32;         /* scalar declared float32 by a signature: not a plain float */
   uint8_t declared_layout; /* roc_layout of an array that only a signature describes: it has no
-                              buffer, and counts as small and empty */
+                              buffer, and is taken for small and empty */
   roc_devptr begin, end; /* arrays: the bytes they lie in, set by roc_jit_classify; empty ones have
                             begin == end */
 } roc_jit_value;

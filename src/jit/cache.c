@@ -26,8 +26,8 @@
 
 enum {
   DEFAULT_MB = 256,
-  STORES_A_SWEEP = 32, /* a process looks at the whole folder on its first store, then so often */
-  ABANDONED_SECONDS = 3600 /* age of a temporary file whose writer is gone */
+  STORES_A_SWEEP = 32,     /* the folder is scanned at a process's first store, then every 32nd */
+  ABANDONED_SECONDS = 3600 /* a temporary file of this age has no writer any more */
 };
 
 static struct { _Atomic uint64_t hits, misses, stores, evictions; } stats;
@@ -36,7 +36,7 @@ roc_jit_cache_stats roc_jit_cache_get_stats(void) {
   return (roc_jit_cache_stats){stats.hits, stats.misses, stats.stores, stats.evictions};
 }
 
-/* ---- where it is ------------------------------------------------------------------------- */
+/* ---- the folder ------------------------------------------------------------------------- */
 
 typedef struct settings {
   bool is_off;
@@ -64,14 +64,14 @@ static bool make_folders(char *path) {
   return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-/* Code that others could have put there is not run. */
+/* Code that another user could have stored there is not run. */
 static bool is_ours(const char *path) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
          !(info.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* $HOME; or of the user's entry where the environment does not count.  NULL: there is none. */
+/* $HOME, or the home of the user's entry where the environment must not be trusted.  NULL: none. */
 static const char *find_home(char *buffer, size_t size) {
   struct passwd entry, *found = NULL;
   if (!roc_env_ignores_code()) return getenv("HOME");
@@ -100,7 +100,7 @@ typedef struct entry {
   char path[PATH_MAX];
 } entry;
 
-/* Parts are told apart by their lengths. */
+/* Hashes the length of each part too, which separates the parts. */
 static void add_part(roc_hash *hash, const char *text, size_t len) {
   uint64_t length = len;
   roc_hash_add(hash, &length, sizeof length);
@@ -134,13 +134,13 @@ static bool name_entry(const roc_ir_module *module, const roc_cg_options *option
   return len > 0 && (size_t)len < sizeof e->path;
 }
 
-/* The entry by what is noted of the compiler. */
+/* The entry, by the noted fingerprint of the compiler. */
 static bool recall_entry(const roc_ir_module *module, const roc_cg_options *options, entry *e) {
   return !roc_jit_is_open() && roc_jit_versions_recall(e->folder, options, e->fingerprint) &&
          name_entry(module, options, e);
 }
 
-/* Once the compiler is open it speaks for itself, whatever became of its file since. */
+/* Once the compiler is open, its own fingerprint is used, even if its file has changed since. */
 static void note_versions(const roc_cg_options *options, const entry *e) {
   char noted[ROC_CG_FINGERPRINT_BYTES], files[ROC_CG_FILES_BYTES];
   if (roc_jit_versions_recall(e->folder, options, noted) && !strcmp(noted, e->fingerprint)) return;
@@ -157,7 +157,7 @@ static bool find_entry(const roc_ir_module *module, const roc_cg_options *option
 /* ---- reading and writing ----------------------------------------------------------------- */
 
 /* An entry is no larger than the whole cache may be. */
-/* An entry that another user has put into the folder, when it was open to others, is not run. */
+/* An entry that another user stored, while the folder was writable by others, is not run. */
 static bool is_own_file(const char *path) {
   struct stat info;
   return stat(path, &info) == 0 && info.st_uid == geteuid();
@@ -176,12 +176,12 @@ static bool load(const entry *e, const roc_cg_options *options, uint64_t limit, 
     if (object) object->free(object);
     return false;
   }
-  utimensat(AT_FDCWD, e->path, NULL, 0); /* used now */
+  utimensat(AT_FDCWD, e->path, NULL, 0); /* for the least recently used */
   *out = object;
   return true;
 }
 
-/* ---- its size ---------------------------------------------------------------------------- */
+/* ---- the size of the cache --------------------------------------------------------------- */
 
 typedef struct aged {
   struct timespec time;
@@ -197,7 +197,7 @@ static int compare_age(const void *a, const void *b) {
   return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Lists the entries; temporary files that nobody writes any more go at once. */
+/* Lists the entries; abandoned temporary files are deleted. */
 static uint64_t list_entries(DIR *dir, aged_list *list) {
   uint64_t total = 0;
   struct dirent *item;
@@ -220,7 +220,7 @@ static uint64_t list_entries(DIR *dir, aged_list *list) {
   return total;
 }
 
-/* Down to three quarters, so that a full cache is not swept at each store. */
+/* Shrinks the cache to three quarters, so that a full one is not swept at each store. */
 static void sweep(const char *folder, uint64_t limit) {
   DIR *dir = opendir(folder);
   if (!dir) return;

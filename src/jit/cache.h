@@ -3,19 +3,20 @@
  * One file an object in $XDG_CACHE_HOME/roclua (~/.cache/roclua), named after the content hash of
  * everything the code depends on: the IR's text, target, options, and the versions of compiler,
  * LLVM, device libraries and, for "cpu", the processor. Best effort: a cache that cannot be read or
- * written is as if it were empty, and a damaged file is compiled anew and replaced. Files appear
- * whole or not at all, so that processes may share it. ROCLUA_CACHE=off turns it off;
- * ROCLUA_CACHE_MB bounds its size (256): what was used longest ago goes first. Any thread. */
+ * written is as if it were empty, and a damaged file is compiled again and replaced. Files are
+ * written atomically, so that processes may share them. ROCLUA_CACHE=off turns it off;
+ * ROCLUA_CACHE_MB bounds its size (256): the least recently used entries are deleted. Any
+ * thread. */
 #ifndef ROC_JIT_CACHE_H
 #define ROC_JIT_CACHE_H
 
 #include "backend/backend.h"
 
-/* Like roc_jit_compile, from the cache where it can be; *times (not NULL) is then all 0. */
+/* Like roc_jit_compile, but from the cache where possible; *times (not NULL) is then all 0. */
 roc_status roc_jit_build(const roc_ir_module *module, const roc_cg_options *options,
                          roc_codeobj **out_object, roc_cg_times *times, roc_error *err);
 
-/* What this process had of the cache, for specs and benchmarks. */
+/* This process's hits and misses, for specs and benchmarks. */
 typedef struct roc_jit_cache_stats {
   uint64_t hits, misses, stores, evictions;
 } roc_jit_cache_stats;

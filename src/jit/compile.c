@@ -49,7 +49,7 @@ static bool is_argument(const roc_jit_scalar *s) {
   return s->is_hidden && s->value.type != ROC_VT_NONE;
 }
 
-/* A scalar is a constant, a hidden argument, or nothing at all. */
+/* A captured scalar is a constant, a hidden argument, or nil. */
 static void bind_scalar(roc_jit_scalar *s, bool as_argument, uint32_t arg) {
   roc_fe_binding *b = s->binding;
   if (s->value.type == ROC_VT_NONE) {
@@ -64,7 +64,7 @@ static void bind_scalar(roc_jit_scalar *s, bool as_argument, uint32_t arg) {
 }
 
 /* The arguments as the front end sees them: explicit, captured arrays, hidden scalars.  Text is
- * made for the values at hand (sim compiles nothing), so there all scalars are constants. */
+ * made for the current values (sim compiles nothing), so there all scalars are constants. */
 static uint32_t list_args(roc_jit_kernel *k, bool is_text, roc_fe_arg *args) {
   roc_jit_program *p = k->program;
   uint32_t n = 0;
@@ -132,7 +132,7 @@ static bool compiles(roc_jit_kernel *k) {
 
 /* A kernel that compiles with constants and not with hidden arguments needs some of them constant
  * (a shape of a shared array). Each is tried alone, so that the others stay arguments.  False:
- * constants do not help. */
+ * it does not compile with constants either. */
 static bool settle_constants(roc_jit_kernel *k) {
   roc_jit_program *p = k->program;
   uint32_t nhidden = 0;
@@ -156,8 +156,8 @@ static bool settle_constants(roc_jit_kernel *k) {
 
 /* ---- which overlaps matter ---- */
 
-/* Adds what this module writes to what is known, and compares overlaps anew; true when a class
- * changes by it. */
+/* Adds the arrays that this module writes to those known to be written, and checks overlaps again;
+ * true when this changes a class. */
 static bool settle_aliases(roc_jit_kernel *k, const roc_ir_module *m) {
   uint32_t n = k->nparams + k->program->narrays;
   for (uint32_t i = 0; i < n && i < m->params.count; i++) {
@@ -175,7 +175,7 @@ static bool settle_aliases(roc_jit_kernel *k, const roc_ir_module *m) {
 }
 
 roc_status roc_jit_lower(roc_jit_kernel *kernel, roc_ir_module **out_module, roc_error *err) {
-  roc_jit_times kept = kernel->times; /* looking at a kernel is not compiling it */
+  roc_jit_times kept = kernel->times; /* inspecting a kernel is not compiling it */
   roc_status status = front_end(kernel, NULL, NULL, out_module, err);
   kernel->times = kept;
   return status;

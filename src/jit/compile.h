@@ -11,7 +11,7 @@
  * COMPILE: kernel->diagnostics. */
 roc_status roc_jit_compile_ir(roc_jit_kernel *kernel, roc_ir_module **out_module, roc_error *err);
 
-/* The same without settling anything: for dumps, when the arrays of the launch may be gone. */
+/* The same without these two steps: for dumps, when the arrays of the launch may be freed. */
 roc_status roc_jit_lower(roc_jit_kernel *kernel, roc_ir_module **out_module, roc_error *err);
 
 /* The front end's other outputs for the same classes. */

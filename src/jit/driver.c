@@ -72,7 +72,7 @@ typedef struct open_work {
   roc_error *err;
 } open_work;
 
-/* Called by LLVM on a compiler thread, which never comes back: the back end parks it. */
+/* Called by LLVM on a compiler thread, which never returns from it: the back end parks it. */
 static void on_fatal(void *unused, const char *message) {
   (void)unused;
   roc_jit_worker_dies(message);
@@ -88,7 +88,7 @@ static roc_status open_library(roc_error *err) {
   return ROC_OK;
 }
 
-/* Of several that come first, one opens it and the others wait for that. */
+/* Of several first callers one opens it, and the others wait for that. */
 static void open_on_thread(void *ud) {
   static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
   open_work *w = ud;

@@ -17,18 +17,19 @@
 roc_status roc_jit_compile(const roc_ir_module *module, const roc_cg_options *options,
                            roc_codeobj **out_object, roc_cg_times *times, roc_error *err);
 
-/* What code for `options` depends on beside the module, as roc_codegen_api has it; `out` has
+/* What code for `options` depends on besides the module, as roc_codegen_api has it; `out` has
  * ROC_CG_FINGERPRINT_BYTES. */
 roc_status roc_jit_fingerprint(const roc_cg_options *options, char *out, roc_error *err);
 
-/* True once the compiler is open; what it says of itself then holds, whatever became of its file.
- */
+/* True once the compiler is open; from then on its own fingerprint is valid, even if its file
+ * changes. */
 bool roc_jit_is_open(void);
 
-/* The files behind the fingerprint, as roc_codegen_api has it; "" before the compiler is open. */
+/* The files that determine the fingerprint, as roc_codegen_api has it; "" before the compiler is
+ * open. */
 void roc_jit_compiler_files(char out[ROC_CG_FILES_BYTES]);
 
-/* The most threads that were ever inside of code generation at the same moment; 0 before the first
+/* The largest number of threads that generated code at the same time so far; 0 before the first
  * compile. */
 uint32_t roc_jit_most_at_once(void);
 
@@ -44,15 +45,15 @@ roc_status roc_jit_join(const roc_cg_part *parts, uint32_t nparts, const roc_cg_
 /* The rows of known defects, as roc_codegen_api has them. */
 roc_status roc_jit_quirks(const roc_cg_quirk **out_rows, uint32_t *out_count, roc_error *err);
 
-/* For the specs: the rows that are off in compiles from now on, as in roc_cg_options, which whoever
- * fills these asks for.  Any thread. */
+/* For the specs: the rows that are off in compiles from now on; code that fills roc_cg_options
+ * reads them here.  Any thread. */
 void roc_jit_set_quirks_off(uint64_t bits);
 uint64_t roc_jit_quirks_off(void);
 
 /* "llvm", "llvm.opt", "asm", "obj", "bitcode"; false when there is no such stage. */
 bool roc_jit_stage_from_name(const char *name, roc_cg_stage *out);
 
-/* INVALID: no such target; the message lists what is. */
+/* INVALID: no such target; the message lists the targets. */
 roc_status roc_jit_check_target(const char *target, roc_error *err);
 
 #endif

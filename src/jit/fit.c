@@ -16,8 +16,8 @@ roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
   return options;
 }
 
-/* On a GPU launches are smaller, which proves more: (id - 1) * 4 + 4 does not wrap.  Leaving a loop
- * with a part of the wavefront is dear there; on a CPU checks are masked. */
+/* On a GPU launches are smaller, so more can be proved: (id - 1) * 4 + 4 does not wrap.  A loop
+ * that a part of the wavefront leaves early is expensive there; on a CPU checks are masked. */
 roc_status roc_jit_fit_target(roc_ir_module *module, const char *target, roc_error *err) {
   const roc_target_facts *facts = roc_target_facts_of(target);
   if (!facts || !facts->is_simt) return ROC_OK;

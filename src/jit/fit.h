@@ -1,11 +1,11 @@
-/* What the facts of a target ask of a compile: its options, and passes over the IR. */
+/* Adapting a compile to its target by the target's facts: options, and passes over the IR. */
 #ifndef ROC_JIT_FIT_H
 #define ROC_JIT_FIT_H
 
 #include "backend/backend.h"
 #include "ir/ir.h"
 
-/* What a target asks of the IR beyond what is done for all; before compiling or printing for it. */
+/* Runs the passes that the target needs besides the common ones; before compiling or printing. */
 roc_status roc_jit_fit_target(roc_ir_module *module, const char *target, roc_error *err);
 
 /* Options for `target` as a launch would have them. */

@@ -1,4 +1,4 @@
-/* Hints read off the IR; see hint.h. */
+/* Hints found in the IR; see hint.h. */
 #include "jit/hint.h"
 
 static bool has_only_narrower_arrays(const roc_ir_module *m) {

@@ -1,12 +1,11 @@
-/* What a kernel probably does not mean, told by its IR. */
+/* Hints: what is probably unintended in a kernel, found in its IR. */
 #ifndef ROC_JIT_HINT_H
 #define ROC_JIT_HINT_H
 
 #include "base/str.h"
 #include "ir/ir.h"
 
-/* Adds a sentence when the kernel computes in float64 although no array it gets has that type;
- * nothing otherwise. */
+/* Adds a sentence when the kernel computes in float64 although no array argument has that type. */
 void roc_jit_hint_float64(const roc_ir_module *module, roc_str *out);
 
 #endif

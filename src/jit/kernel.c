@@ -181,7 +181,7 @@ static roc_jit_spec *find_spec(roc_jit_kernel *k) {
 
 /* ---- making a specialisation ---- */
 
-/* Where the next one goes: a free place, or that of the least recently used. */
+/* The index for a new specialisation: a free one, or that of the least recently used. */
 static uint32_t make_room(roc_jit_kernel *k) {
   if (k->nspecs < ROC_JIT_MAX_SPECS) return k->nspecs++;
   uint32_t oldest = 0;
@@ -200,7 +200,7 @@ static roc_cg_options codegen_options(roc_rt_device *device) {
   return options;
 }
 
-/* What the code takes of its processor, where the target tells. */
+/* Reads the registers and memory that the code takes, where the target tells. */
 static void note_resources(const roc_jit_kernel *k, roc_jit_spec *spec) {
   const roc_codeobj *object = spec->object;
   const roc_target_facts *facts = roc_target_facts_of(object->target);
@@ -254,8 +254,8 @@ static void note_hints(roc_jit_kernel *k, const roc_ir_module *module) {
   }
 }
 
-/* Where the link to the host carries no atomics they would be lost without a word, and lines of
- * print would overwrite each other. */
+/* Where the link to the host carries no atomics, updates would be lost silently, and lines of print
+ * would overwrite each other. */
 static roc_status refuse_host_atomics(const roc_jit_kernel *k, const roc_ir_module *module,
                                       roc_rt_device *device, roc_error *err) {
   const roc_device_props *props = &roc_rt_device_driver(device)->props;
@@ -283,8 +283,7 @@ static roc_status refuse_host_atomics(const roc_jit_kernel *k, const roc_ir_modu
   return ROC_OK;
 }
 
-/* Classes may have settled differently while the IR was made, so the key is made anew and looked up
- * once more. */
+/* Making the IR may have changed classes, so the key is computed and looked up again. */
 static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_spec **out_spec,
                             roc_error *err) {
   roc_ir_module *module = NULL;
@@ -362,7 +361,7 @@ static uint32_t list_uses(roc_jit_kernel *k, const roc_jit_spec *spec) {
   return nuses;
 }
 
-/* The workgroup with the best occupancy where the launch leaves it to us. */
+/* The workgroup with the best occupancy, where the launch names none. */
 static uint32_t choose_items(const roc_jit_spec *spec, const roc_jit_launch *launch) {
   const roc_ndrange *range = &launch->range;
   if (!launch->is_local_free || range->rank != 1 || !spec->facts) return range->local[0];
@@ -400,7 +399,7 @@ roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spe
   return roc_rt_launch_queue(stream, &work, out_ticket, err);
 }
 
-/* ---- looking inside ---- */
+/* ---- inspecting ---- */
 
 roc_status roc_jit_kernel_check_classes(const roc_jit_kernel *k, roc_error *err) {
   if (k->has_classes) return ROC_OK;

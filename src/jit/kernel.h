@@ -15,11 +15,11 @@
 
 enum { ROC_JIT_MAX_SPECS = 64 };
 
-/* Where the time of the compile made last went; all 0 before the first. */
+/* The times of the last compile; all 0 before the first. */
 typedef struct roc_jit_times {
   double front_end_ms; /* types and lowering, in as many rounds as it took */
   double passes_ms;    /* of the IR */
-  double back_end_ms;  /* as the caller sees it; what `codegen` does not name is opening LLVM */
+  double back_end_ms;  /* with what `codegen` lists, and opening LLVM */
   double load_ms;
   roc_cg_times codegen;
 } roc_jit_times;
@@ -49,7 +49,7 @@ typedef struct roc_jit_kernel {
   roc_arg_type *classes; /* nparams + narrays */
   uint8_t *written;      /* likewise: may some specialisation write it */
   bool *old_aliases;     /* scratch of the compiler, likewise */
-  bool knows_written;    /* else all are taken for written */
+  bool knows_written;    /* false: all are taken for written */
   bool has_classes;      /* `classes` are those of a launch or a signature */
   unsigned char *key;
   uint32_t key_bytes;
@@ -58,7 +58,7 @@ typedef struct roc_jit_kernel {
   roc_jit_spec *last;
   uint64_t clock, ncompiles;
   roc_jit_times times;
-  unsigned char *block; /* kernarg of the launch in hand */
+  unsigned char *block; /* kernarg of the current launch */
   uint32_t block_capacity;
   roc_rt_use *uses;                /* nparams + narrays */
   roc_str hints[ROC_JIT_HINTS];    /* of each kind the first one found by a compile; "": none */
@@ -108,7 +108,7 @@ roc_status roc_jit_kernel_dump_types(roc_jit_kernel *kernel, roc_str *out, roc_e
 roc_status roc_jit_kernel_dump_ir(roc_jit_kernel *kernel, roc_str *out, roc_error *err);
 roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const roc_cg_options *options,
                                roc_cg_stage stage, roc_str *out, roc_error *err);
-/* INVALID when no launch and no signature has said yet what the arguments are. */
+/* INVALID when neither a launch nor a signature has given the types of the arguments yet. */
 roc_status roc_jit_kernel_check_classes(const roc_jit_kernel *kernel, roc_error *err);
 /* Puts the kernel's name into the message of a failed compile that lacks it; returns the code. */
 roc_status roc_jit_kernel_name_error(const roc_jit_kernel *kernel, roc_error *err);

@@ -10,8 +10,8 @@
 roc_status roc_jit_kernel_object(roc_jit_kernel *kernel, const roc_cg_options *options,
                                  roc_codeobj **out_object, roc_error *err);
 
-/* The same for kernel->values, which describe arguments of a kind, not of a launch; the kernel's
- * classes stay as they are. */
+/* The same for kernel->values, which describe types of arguments and not those of a launch; the
+ * kernel's classes do not change. */
 roc_status roc_jit_kernel_object_for(roc_jit_kernel *kernel, const roc_cg_options *options,
                                      roc_codeobj **out_object, roc_error *err);
 

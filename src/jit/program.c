@@ -102,7 +102,7 @@ bool roc_jit_scalar_equal(roc_scalar a, roc_scalar b) {
   switch (a.type) {
     case ROC_VT_BOOL: return a.as.b == b.as.b;
     case ROC_VT_INT: return a.as.i == b.as.i;
-    case ROC_VT_F64: /* by bits: -0.0 is another constant than 0.0, a NaN is itself */
+    case ROC_VT_F64: /* by bits: -0.0 differs from 0.0, and a NaN equals itself */
       return memcmp(&a.as.f, &b.as.f, sizeof a.as.f) == 0;
     default: return true;
   }

@@ -15,9 +15,9 @@
 #include "base/target.h"
 #include "jit/library.h"
 
-enum { MAX_NOTE_BYTES = 1 << 20 }; /* some hundreds, and the environment's paths */
+enum { MAX_NOTE_BYTES = 1 << 20 }; /* usually a few hundred, and the environment's paths */
 
-/* Where the compiler is opened in any case, a note saves nothing.  A note is found by the target
+/* A note is useless where the compiler is opened in any case.  A note is found by the target
  * alone, so it is kept for compiles with all quirks on. */
 static bool is_noted(const roc_cg_options *options) {
   const roc_target_facts *facts = roc_target_facts_of(options->target);
@@ -62,7 +62,7 @@ static void hash_text(const char *text, size_t len, char out[ROC_HASH_TEXT_BYTES
   roc_hash_text(digest, out);
 }
 
-/* True when place and files of a note are as they are now; *rest is then what follows them. */
+/* True when the note's environment and files are the current ones; *rest is the text after them. */
 static bool is_current(const char *note, const char **rest) {
   roc_str now = ROC_STR_INIT;
   bool has_place = add_place(&now);

@@ -18,7 +18,7 @@ typedef struct request {
   void (*fn)(void *ud);
   void *ud;
   bool taken, done, died;
-  char *message; /* LLVM's last words; owned by the request */
+  char *message; /* LLVM's fatal error; owned by the request */
   struct request *next;
 } request;
 
@@ -40,7 +40,7 @@ static struct {
   unsigned nrequests;    /* of them */
   roc_jit_background_job *jobs;
   worker workers[MOST];
-  unsigned nworkers, nidle; /* RUNNING ones; those at leisure, also when just told of work */
+  unsigned nworkers, nidle; /* RUNNING ones; the idle ones, including those just woken for work */
   bool is_stopping;
   _Atomic pid_t pid; /* of the process that made the first thread; 0: none has */
 } crew = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -51,7 +51,7 @@ static struct {
 static _Thread_local worker *self;
 static _Thread_local request *in_hand;
 
-/* ---- the threads: with the lock held, but for what runs ---- */
+/* ---- the threads: with the lock held, except while work runs ---- */
 
 static void run_background_jobs(void) {
   roc_jit_background_job *list = crew.jobs;
@@ -128,13 +128,13 @@ void roc_jit_worker_dies(const char *message) {
     in_hand->died = in_hand->done = true;
     in_hand->message = strdup(message);
   }
-  pthread_cond_broadcast(&crew.finished); /* a caller makes a successor if none is left */
+  pthread_cond_broadcast(&crew.finished); /* a caller makes another thread if none is left */
   pthread_mutex_unlock(&crew.lock);
 }
 
 /* ---- the end of the process ---- */
 
-/* Of two that stop, one joins a thread. */
+/* When two threads stop the workers, one of them joins each worker. */
 static void join_worker(worker *w) {
   if (w->state == RUNNING && pthread_equal(w->thread, pthread_self())) return;
   while (w->state == RUNNING) pthread_cond_wait(&crew.finished, &crew.lock);
@@ -194,8 +194,8 @@ static roc_status add_worker(roc_error *err) {
   return ROC_OK;
 }
 
-/* At least one thread, and as many as there is work for; those there are will do if no more can be
- * made. */
+/* Makes threads: at least one, and as many as there is work for.  If no more can be made, the
+ * existing ones are enough. */
 static roc_status ensure_workers(roc_error *err) {
   if (crew.is_stopping)
     return roc_fail(err, ROC_CLOSED, "the process is ending: nothing can be compiled");

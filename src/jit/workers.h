@@ -1,9 +1,9 @@
 /* The compiler threads: everything that touches LLVM, and the front end, runs on one of them.
  *
- * A thread is made when a piece of work finds none at leisure, up to the number of processors; each
- * has a stack of its own, which deep recursion may use.  Callers wait.  When LLVM ends with a fatal
- * error the work in hand is marked failed with LLVM's message and its thread is parked for good
- * inside LLVM; the others go on.  Any thread may call. */
+ * A thread is made when no thread is idle for a piece of work, up to the number of processors; each
+ * has a stack of its own, large enough for deep recursion.  Callers wait.  When LLVM ends with a
+ * fatal error the current work is marked failed with LLVM's message and its thread is parked for
+ * good inside LLVM; the others go on.  Any thread may call. */
 #ifndef ROC_JIT_WORKERS_H
 #define ROC_JIT_WORKERS_H
 
@@ -14,7 +14,7 @@
  * fork.  CLOSED: the process is ending. */
 roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err);
 
-/* Work that nobody waits for; embedded in what it works on. */
+/* Work without a waiter; embedded in the object it works on. */
 typedef struct roc_jit_background_job {
   void (*run)(struct roc_jit_background_job *self);
   struct roc_jit_background_job *next; /* the workers' */
@@ -24,11 +24,11 @@ typedef struct roc_jit_background_job {
  * never allocates. */
 void roc_jit_run_later(roc_jit_background_job *job);
 
-/* For LLVM's handler of fatal errors, on the thread that met one and will never come back: fails
- * the work in hand with a copy of `message`. */
+/* For LLVM's handler of fatal errors, on the thread that met one and will never return: fails
+ * the thread's current work with a copy of `message`. */
 void roc_jit_worker_dies(const char *message);
 
-/* Registers, with atexit, that work in hand is waited for and no more is begun.  Called after a
+/* Registers a function with atexit that waits for current work and starts no more.  Called after a
  * library that compiler threads use was opened, so that this runs before its destructors do. */
 void roc_jit_stop_before_exit(void);
 

@@ -13,7 +13,7 @@ static uint32_t add_param(roc_lower *lx, uint32_t k) {
   const roc_ast_func *ast = lx->typed->kernel->fn->ast;
   const char *name = k < ast->nparams ? ast->params[k]->name.data : arg->name;
   roc_ir_param param = {.name = name ? name : "hidden", .type = arg->type};
-  param.type.is_plain = false; /* decided: what the kernel does with it is typed */
+  param.type.is_plain = false; /* inference has decided on its type */
   return roc_ir_add_param(&lx->b, &param);
 }
 

@@ -1,8 +1,8 @@
 /* Lowering's working state, shared by lower*.c: typed trees to IR, device functions inlined in
  * place.
  *
- * Invariant: inference accepted the program, so types fit; the only mistake left to report is size.
- * When `stop` is set nothing more is lowered and what is there is thrown away. */
+ * Invariant: inference accepted the program, so types fit; only a kernel that is too large is still
+ * an error. When `stop` is set nothing more is lowered, and the result so far is dropped. */
 #ifndef ROC_FRONTEND_LOWER_LOWER_H
 #define ROC_FRONTEND_LOWER_LOWER_H
 
@@ -24,7 +24,7 @@ typedef struct roc_lower_array {
   uint32_t lead[ROC_MAX_RANK];
 } roc_lower_array;
 
-/* What an expression came to. */
+/* The result of lowering an expression. */
 typedef struct roc_operand {
   roc_ty type;
   bool is_const; /* `value`; `id` is NONE until an instruction is made */
@@ -35,7 +35,7 @@ typedef struct roc_operand {
   const struct roc_operand *items; /* of a table: the indices of an atomic, in scratch */
 } roc_operand;
 
-/* Where a symbol's value is. */
+/* Where the value of a symbol is kept. */
 typedef struct roc_slot {
   bool is_var;
   uint32_t var;

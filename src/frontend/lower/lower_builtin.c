@@ -101,7 +101,7 @@ static void lower_wave_barrier(roc_lower *lx, builtin_call *c) {
   roc_ir_emit(&lx->b, (roc_ir_op)c->info->payload, ROC_VT_NONE, 0, 0, 0, NULL, 0);
 }
 
-/* index…, value… as ATOMIC wants them */
+/* index…, value…: the operands of ATOMIC */
 static void lower_atomic(roc_lower *lx, builtin_call *c) {
   uint32_t operands[ROC_MAX_RANK + 2], n = 0;
   const roc_lower_array *ref = &c->args[0].array;
@@ -168,7 +168,7 @@ static void lower_to_integer(roc_lower *lx, builtin_call *c) {
   give(c, x);
 }
 
-/* C's remainder out of Lua's: the rest takes the sign of the dividend. */
+/* C's remainder, computed from Lua's: it has the sign of the dividend. */
 static void lower_integer_fmod(roc_lower *lx, builtin_call *c) {
   uint32_t a = roc_lower_id(lx, c->args[0]), b = roc_lower_id(lx, c->args[1]);
   uint32_t zero = roc_lower_zero(lx, ROC_VT_INT);
@@ -223,7 +223,7 @@ static uint32_t log_of_base(roc_lower *lx, uint32_t x, double base) {
   return roc_ir_call_math(&lx->b, fn, &x, 1);
 }
 
-/* math.log(x, base): Lua has bases 2 and 10 apart, known early or late. */
+/* math.log(x, base): Lua treats bases 2 and 10 specially, also a base known at run time only. */
 static uint32_t lower_log_of_base(roc_lower *lx, builtin_call *c, uint32_t x) {
   const roc_operand *base = &c->args[1];
   uint32_t y = arg_as_result(lx, c, 1);

@@ -27,8 +27,8 @@ static bool returns_at_end_only(const roc_ast_func *func) {
   return !list_returns(&func->body, last);
 }
 
-/* What goes into a function is a value of the parameter's type: a constant loses the digits that a
- * float32 does not hold, and that a local would keep. */
+/* Converts an argument to the parameter's type: a constant is rounded to float32, while a local
+ * keeps all digits of a constant. */
 static roc_operand pass(const roc_lower *lx, roc_operand op, roc_ty t) {
   bool is_rounded = op.is_const && op.value.type == ROC_VT_F64 && roc_lower_vt(lx, t) == ROC_VT_F32;
   if (is_rounded) op.value.as.f = (double)(float)op.value.as.f;
@@ -56,8 +56,7 @@ static uint32_t *make_result_vars(roc_lower *lx, const roc_fe_instance *inst) {
   return vars;
 }
 
-/* A function that ended by error(…) in place of its return still needs values of the right
- * types. */
+/* A function that ends by error(…) instead of return still needs results of the right types. */
 static void default_results(roc_lower *lx, const roc_fe_instance *inst, roc_operand *results) {
   for (uint32_t k = 0; k < inst->nresults; k++) {
     roc_value_type vt = roc_lower_vt(lx, inst->results[k]);

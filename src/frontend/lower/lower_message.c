@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A message being put together. */
+/* A message under construction. */
 typedef struct message {
   roc_site_piece *pieces;
   uint32_t npieces;

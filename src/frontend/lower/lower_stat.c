@@ -1,7 +1,7 @@
 /* Statements to structured control flow.
  *
  * break, goto and return become LEAVEs of the LOOP, FOR or BLOCK around them. A BLOCK for a label
- * begins at the first statement that jumps to it, so that values made before it stay visible behind
+ * begins at the first statement that jumps to it, so that values made before it stay visible after
  * it. */
 #include "frontend/lower/lower.h"
 
@@ -149,10 +149,10 @@ static uint32_t by_direction(roc_lower *lx, roc_operand step, uint32_t up, uint3
   return roc_ir_select(&lx->b, is_down, down, up);
 }
 
-/* What forlimit of lvm.c makes of the float limit of an integer loop: the integer, or, where the
- * loop cannot reach it, *can_reach is false. The limit is rounded down going up, up going down, and
- * clipped to the integers. A NaN is below them all: nothing is counted up to it, and going down
- * nothing stops before the least integer. */
+/* The integer limit for the float limit of an integer loop, as forlimit of lvm.c computes it;
+ * *can_reach is false where the loop never runs. The limit is rounded down for an ascending loop,
+ * up for a descending one, and clamped to the integers. A NaN counts as less than all integers: an
+ * ascending loop does not run, and a descending one runs to the least integer. */
 static uint32_t clip_limit(roc_lower *lx, uint32_t limit, roc_operand step, uint32_t *can_reach) {
   roc_value_type vt = roc_ir_type_of(&lx->b, limit);
   uint32_t lowest = roc_lower_float(lx, vt, -0x1p63), beyond = roc_lower_float(lx, vt, 0x1p63);
@@ -206,8 +206,8 @@ static void leave_unless(roc_lower *lx, uint32_t loop, uint32_t condition) {
   roc_ir_end(&lx->b, branch);
 }
 
-/* As forprep and floatforloop of lvm.c: begins unless the limit is already passed, goes on while it
- * is not; so that a NaN begins, once. */
+/* As forprep and floatforloop of lvm.c: starts unless the limit is already passed, and continues
+ * while it is not passed; so a loop with a NaN runs once. */
 static void lower_float_for(roc_lower *lx, const roc_ast_node *stat, roc_operand first,
                             roc_operand last, roc_operand step) {
   roc_ty t = roc_ty_join(roc_ty_join(first.type, step.type), last.type);

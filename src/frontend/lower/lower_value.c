@@ -1,4 +1,4 @@
-/* What all of the lowering builds on: places in the source, operands, checks.  A constant operand
+/* The base of lowering: source positions, operands, checks.  A constant operand
  * stays a constant until an instruction needs it, in the type of that instruction. */
 #include "frontend/lower/lower.h"
 

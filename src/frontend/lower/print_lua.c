@@ -1,12 +1,13 @@
 /* The typed kernel printed back as Lua: what `sim` runs.
  *
- * Works on the typed tree, not on the IR, so that it shares nothing with lowering and can judge it.
- * Output is a Lua chunk that returns {{name =, chunk =, text =}, …}, one per instance, the kernel
- * first.  A text is a chunk of its own, called with the support table S, the list of instances F
- * and the arguments A (hidden ones are read from it); it returns the function.  Invariants: every
- * statement is on the line it has in the user's file, so that errors of the Lua VM point there;
- * every float32 operation is rounded by S.f32; every conversion is explicit.  What Lua's parser
- * would find nested too deeply is split off as a function of its own, of the locals it reads. */
+ * Works on the typed tree, not on the IR, so that it shares nothing with lowering and can verify
+ * it. Output is a Lua chunk that returns {{name =, chunk =, text =}, …}, one per instance, the
+ * kernel first.  A text is a chunk of its own, called with the support table S, the list of
+ * instances F and the arguments A (hidden ones are read from it); it returns the function.
+ * Invariants: every statement is on the line it has in the user's file, so that errors of the Lua
+ * VM point there; every float32 operation is rounded by S.f32; every conversion is explicit.  An
+ * expression that is nested too deeply for Lua's parser becomes a function of the locals it
+ * reads. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -31,7 +32,7 @@ bool roc_pl_is_f32(const roc_printer *p, roc_ty t) {
   return roc_ty_is_value(t) && roc_ty_value_type(t, p->typed->options) == ROC_VT_F32;
 }
 
-/* Moves to a source line; text that comes late stays on the line it is on. */
+/* Advances to a source line; stays on the current line if that is a later one. */
 void roc_pl_line(roc_printer *p, uint32_t line) {
   for (; p->line < line; p->line++) roc_str_putc(&p->text, '\n');
 }
@@ -91,7 +92,7 @@ void roc_pl_symbol(roc_printer *p, const roc_ast_symbol *sym) {
   roc_str_printf(&p->text, "%s_%u", sym->name.data, sym->id);
 }
 
-/* Locals of these kinds are known to the compiler alone; in Lua they hold nothing. */
+/* Locals of these kinds exist in the compiler only; in Lua they hold nil. */
 bool roc_pl_is_nothing(roc_ty t) {
   return roc_ty_is_static(t) && t.kind != ROC_TY_ARRAY && t.kind != ROC_TY_SHAPE;
 }
@@ -131,7 +132,7 @@ static void print_binding(roc_printer *p, const roc_ast_node *node, roc_ty t) {
 
 /* ---- conversions ---------------------------------------------------------------------------- */
 
-/* Opens and closes what turns a value of type `from` into one of type `to`. */
+/* The call that converts a value of type `from` to type `to`: its beginning and its end. */
 const char *roc_pl_conversion(const roc_printer *p, roc_ty from, roc_ty to) {
   if (!roc_ty_is_value(from) || !roc_ty_is_value(to) || from.kind == ROC_TY_BOOL) return NULL;
   if (to.kind == ROC_TY_INT || to.kind == ROC_TY_BOOL) return NULL;
@@ -162,7 +163,7 @@ static bool is_logic(const roc_ast_node *node) {
 }
 
 /* `a and b`, `a or b`: converts the operands, not the result, which may be `false`. A choice
- * between two float32 values is one, also where a float64 is wanted. */
+ * between two float32 values is a float32, also where a float64 is needed. */
 static void print_logic(roc_printer *p, const roc_ast_node *node, roc_ty want) {
   bool is_choice = node->op == ROC_OP_OR && roc_pl_type(p, node->a).maybe_false;
   if (is_choice && roc_pl_is_f32(p, roc_pl_type(p, node))) want = roc_pl_type(p, node);
@@ -176,9 +177,9 @@ static void print_logic(roc_printer *p, const roc_ast_node *node, roc_ty want) {
   roc_pl_put(p, ")");
 }
 
-/* ---- what is nested deeply --------------------------------------------------------------- */
+/* ---- deeply nested expressions --------------------------------------------------------------- */
 
-/* The symbols that hold something and are read in the expression: marks them by id. */
+/* Marks, by id, the symbols with a value at run time that the expression reads. */
 static void mark_read(const roc_printer *p, const roc_ast_node *node, bool *is_read) {
   if (!node) return;
   if (node->kind == ROC_AST_LOCAL_NAME &&
@@ -209,7 +210,7 @@ void roc_pl_read_names(roc_printer *p, const roc_ast_node *node) {
   roc_free(is_read);
 }
 
-/* Expressions assign nothing, so a function of the values of its locals gives the same. */
+/* Expressions assign nothing, so a function of the values of its locals has the same result. */
 static bool stands_alone(const roc_printer *p, const roc_ast_node *node) {
   if (node->kind != ROC_AST_BINARY && node->kind != ROC_AST_UNARY && node->kind != ROC_AST_PAREN &&
       node->kind != ROC_AST_CALL) {
@@ -432,7 +433,7 @@ static void print_atomic(roc_printer *p, const roc_ast_node *node, const roc_bui
   roc_pl_put(p, ")");
 }
 
-/* What to write before the arguments of a float function, per float type. */
+/* The text before the arguments of a float function, for each float type. */
 static void print_math(roc_printer *p, const roc_ast_node *node, const char *function) {
   roc_ty t = roc_pl_type(p, node);
   roc_str_printf(&p->text, "S.math%s.%s", roc_pl_is_f32(p, t) ? "32" : "", function);
@@ -513,7 +514,7 @@ static void print_const_call(roc_printer *p, const roc_ast_node *node) {
   }
 }
 
-/* How many values of the list are no literal text comes first. */
+/* Prints first how many values of the list are not literal text. */
 static void print_print(roc_printer *p, const roc_ast_node *node) {
   uint32_t count = roc_fe_list_count(p->inst, &node->list);
   for (uint32_t i = 0; i < node->list.count; i++) {
@@ -643,7 +644,7 @@ void roc_pl_expr(roc_printer *p, const roc_ast_node *node) {
 
 /* ---- functions ----------------------------------------------------------------------------- */
 
-/* Numbers arrive as the caller wrote them: make them what the kernel was compiled for. */
+/* Converts the caller's numbers to the types for which the kernel was compiled. */
 static void print_entry_conversions(roc_printer *p) {
   const roc_ast_func *ast = p->inst->fn->ast;
   for (uint32_t i = 0; i < ast->nparams; i++) {
@@ -747,7 +748,7 @@ roc_status roc_fe_print_lua(const roc_fe_program *program, const roc_fe_arg *arg
   roc_printer p = {.typed = typed};
   number_of(&p, typed->kernel);
   roc_str_puts(out, "return {\n");
-  for (uint32_t i = 0; i < p.functions.count; i++) { /* grows while it runs */
+  for (uint32_t i = 0; i < p.functions.count; i++) { /* the loop may append to it */
     roc_pl_function function = p.functions.items[i];
     print_function_entry(&p, &function, i == 0, out);
   }

@@ -1,4 +1,4 @@
-/* What the files of the Lua printer (print_lua.c) share. */
+/* Shared by the files of the Lua printer (print_lua.c). */
 #ifndef ROC_FRONTEND_LOWER_PRINT_LUA_H
 #define ROC_FRONTEND_LOWER_PRINT_LUA_H
 
@@ -20,7 +20,7 @@ typedef struct roc_pl_meets {
 /* A list of statements that is being printed. */
 typedef struct roc_pl_frame {
   const roc_ast_list *list;
-  uint32_t at;              /* the statement whose turn it is */
+  uint32_t at;              /* the current statement */
   const roc_ast_node *loop; /* whose body it is, or NULL */
 } roc_pl_frame;
 
@@ -38,12 +38,12 @@ typedef struct roc_printer {
 } roc_printer;
 
 void roc_pl_put(roc_printer *p, const char *s);
-/* Moves to a source line; text that comes late stays on the line it is on. */
+/* Advances to a source line; stays on the current line if that is a later one. */
 void roc_pl_line(roc_printer *p, uint32_t line);
 roc_ty roc_pl_type(const roc_printer *p, const roc_ast_node *node);
 /* Whether values of the type are rounded to float32. */
 bool roc_pl_is_f32(const roc_printer *p, roc_ty t);
-/* Locals of these kinds are known to the compiler alone; in Lua they hold nothing. */
+/* Locals of these kinds exist in the compiler only; in Lua they hold nil. */
 bool roc_pl_is_nothing(roc_ty t);
 void roc_pl_symbol(roc_printer *p, const roc_ast_symbol *sym);
 /* The call whose several results end the list, or NULL. */

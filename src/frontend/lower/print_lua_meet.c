@@ -17,7 +17,7 @@ static uint8_t meets_in_list(roc_printer *p, const roc_fe_instance *inst,
   return found;
 }
 
-/* Of all in a function; found out once. */
+/* The union over a function; computed once. */
 static uint8_t meets_in_function(roc_printer *p, const roc_fe_instance *inst) {
   for (uint32_t i = 0; i < p->meets.count; i++) {
     if (p->meets.items[i].inst == inst) return p->meets.items[i].meets;
@@ -79,10 +79,10 @@ const char *roc_pl_meeting_in(roc_printer *p, const roc_ast_list *list) {
 
 /* ---- jumps ------------------------------------------------------------------------------- */
 
-/* Meetings that a jump out of the statement whose turn it is goes past on its way to statement
- * `end` of frame `target`, or behind that; with `leaves_loop` also those of its next turns. None
- * where it leaves a loop without any, whose turns nobody counts: then the meetings themselves tell.
- */
+/* The meetings that a jump out of the current statement skips on its way to statement `end` of
+ * frame `target`, or to after it; with `leaves_loop` also those of the loop's further iterations.
+ * None where it leaves a loop without meetings, whose iterations are not counted: then the meetings
+ * after it detect the divergence. */
 static uint8_t meets_missed(roc_printer *p, uint32_t target, uint32_t end, bool leaves_loop) {
   uint8_t missed = 0;
   for (uint32_t f = p->frames.count; f-- > target;) {

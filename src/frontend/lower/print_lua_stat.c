@@ -18,7 +18,7 @@ static uint32_t first_of_several(const roc_printer *p, const roc_ast_list *targe
   return has_several ? values->count - 1 : targets->count;
 }
 
-/* Several results of a call are converted behind the statement. */
+/* Several results of a call are converted after the statement. */
 static void fix_up(roc_printer *p, const roc_ast_list *targets, const roc_ast_list *values) {
   for (uint32_t i = first_of_several(p, targets, values); i < targets->count; i++) {
     const roc_ast_node *target = targets->items[i];
@@ -76,7 +76,7 @@ static void print_assign(roc_printer *p, const roc_ast_node *stat) {
   fix_up(p, &stat->list, &stat->values);
 }
 
-/* A chain of `elseif`s is a chain of trees, each alone in the `else` of the one before. */
+/* In the tree an `elseif` is an IF that is alone in the `else` of the IF before. */
 static void print_if(roc_printer *p, const roc_ast_node *stat) {
   roc_pl_put(p, "if ");
   for (;; stat = stat->orelse.items[0]) {

@@ -1,6 +1,6 @@
-/* The syntax tree's texts, its end, and its dump.
+/* Names of the syntax tree's nodes, freeing it, and its dump.
  *
- * The dump is what specs compare: one node a line, children indented below, `#n` behind a local's
+ * The dump is what specs compare: one node a line, children indented below, `#n` after a local's
  * name is its symbol id.  Recursion is bounded: the parser limits the height of what it makes. */
 #include "frontend/syntax/ast.h"
 
@@ -58,7 +58,7 @@ static void dump_symbol(const roc_ast_symbol *symbol, roc_str *out) {
   roc_str_printf(out, "#%u", (unsigned)symbol->id);
 }
 
-/* Attributes and what the parser found out; shown where the symbol is declared. */
+/* Attributes, and facts that the parser found; shown at the declaration of the symbol. */
 static void dump_declared(const roc_ast_symbol *symbol, roc_str *out) {
   dump_symbol(symbol, out);
   if (symbol->is_const) roc_str_puts(out, " <const>");
@@ -72,7 +72,7 @@ static bool declares(const roc_ast_node *node) {
          (node->kind == ROC_AST_LOCAL_NAME && node->span.begin == node->sym->span.begin);
 }
 
-/* A float so that it reads back exactly; always with a point, an exponent, or a name. */
+/* A float in a form that reads back exactly; always with a point, an exponent, or a name. */
 static void dump_float(double f, roc_str *out) {
   if (isinf(f)) {
     roc_str_puts(out, f < 0 ? "-inf" : "inf");
@@ -81,7 +81,7 @@ static void dump_float(double f, roc_str *out) {
   }
 }
 
-/* What stands on the node's own line behind its kind. */
+/* The text on the node's line after its kind. */
 static void dump_detail(const roc_ast_node *node, roc_str *out) {
   switch (node->kind) {
     case ROC_AST_INTEGER: roc_str_printf(out, " %lld", (long long)node->as.i); return;

@@ -3,7 +3,7 @@
  * Sits between parser and infer/restrict/lower.  Everything lives in one arena and is never freed
  * singly.  Invariant: every LOCAL_NAME points at its symbol, every GOTO at its label; names that
  * are not locals of the same function are FREE_NAMEs.  The tree is immutable once parsed, so one
- * tree serves all specialisations: what inference finds is kept beside it, indexed by node->id and
+ * tree serves all specialisations: results of inference are kept in arrays indexed by node->id and
  * symbol->id (dense within one function). */
 #ifndef ROC_FRONTEND_SYNTAX_AST_H
 #define ROC_FRONTEND_SYNTAX_AST_H
@@ -85,7 +85,7 @@ struct roc_ast_node {
   uint8_t kind;    /* roc_ast_kind */
   uint8_t op;      /* roc_ast_op of UNARY and BINARY */
   bool is_global;  /* FREE_NAME */
-  bool is_reached; /* LABEL: a goto before it leads there */
+  bool is_reached; /* LABEL: a goto before it jumps to it */
   uint32_t id;     /* dense within its function */
   roc_span span;
   roc_ast_node *a, *b, *c;
@@ -103,7 +103,7 @@ struct roc_ast_node {
 struct roc_ast_func {
   uint32_t index; /* among all functions of the chunk in pre-order; 0 is the main chunk */
   roc_ast_func *parent;
-  roc_span span;       /* from `function` (or the chunk's begin) to behind `end` */
+  roc_span span;       /* from `function` (or the chunk's begin) to after `end` */
   uint32_t last_line;  /* line of the closing `end` */
   roc_ast_string name; /* of `local function NAME`, `function a.b.NAME`, `local NAME = function`,
                           `local NAME = roc.kernel(function`, `{NAME = function`; may be empty */
@@ -122,7 +122,7 @@ typedef struct roc_ast_chunk {
   const char *name; /* chunk name as shown in messages: "file.lua", "[string \"…\"]" */
   const char *text; /* a copy of the source, NUL-terminated */
   uint32_t len;
-  uint32_t lead; /* bytes put in front of the text: no column counts them, no message shows them */
+  uint32_t lead;        /* bytes added before the user's text: not in columns, never shown */
   roc_ast_func **funcs; /* pre-order; the order of prototypes in a Lua dump */
   uint32_t nfuncs;
 } roc_ast_chunk;

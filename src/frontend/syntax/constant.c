@@ -44,7 +44,7 @@ static constant make_integer(uint64_t value) {
   return c;
 }
 
-/* Lua leaves NaN and both zeros alone: they could not be told apart among its constants. */
+/* Lua does not fold NaN and zeros: its table of constants could not distinguish them. */
 static constant make_float(double value) {
   constant c = {.kind = ROC_AST_FLOAT};
   c.as.f = value;
@@ -70,7 +70,7 @@ static constant fold_bits(roc_ast_op op, constant left, constant right) {
   }
 }
 
-/* Neither division is asked for a divisor of 0. */
+/* Neither division is called with a divisor of 0. */
 static int64_t floor_divide(int64_t a, int64_t b) {
   if (b == -1) return (int64_t)(0 - (uint64_t)a);
   int64_t quotient = a / b;
@@ -121,7 +121,7 @@ static constant fold_binary(const roc_parser *p, const roc_ast_node *expr) {
   if (op > ROC_OP_SHR && op != ROC_OP_AND && op != ROC_OP_OR) return none;
   constant left = fold(p, expr->a);
   if (left.kind == ROC_AST_COUNT_) return none;
-  /* Only where no jump is needed: the left side decides that the right one is the value. */
+  /* Folded only where no jump is needed: when the left operand selects the right one. */
   if (op == ROC_OP_AND) return is_false(left) ? none : fold(p, expr->b);
   if (op == ROC_OP_OR) return is_false(left) ? fold(p, expr->b) : none;
   return fold_arithmetic(op, left, fold(p, expr->b));

@@ -40,7 +40,7 @@ static int hex_digit(char c) {
   return -1;
 }
 
-/* The byte `ahead` bytes on; 0 behind the end (where the text's own NUL stands). */
+/* The byte `ahead` bytes later; 0 after the end (the NUL that ends the text). */
 static char peek(const roc_lexer *lexer, uint32_t ahead) {
   return (size_t)(lexer->end - lexer->at) > ahead ? lexer->at[ahead] : '\0';
 }
@@ -49,7 +49,7 @@ static bool at_end(const roc_lexer *lexer) {
   return lexer->at == lexer->end;
 }
 
-/* Over \n, \r, \r\n or \n\r. */
+/* Skips \n, \r, \r\n or \n\r. */
 static void skip_newline(roc_lexer *lexer) {
   char first = *lexer->at++;
   if (!at_end(lexer) && is_newline(*lexer->at) && *lexer->at != first) lexer->at++;
@@ -94,7 +94,7 @@ const char *roc_lexer_quote(roc_lexer *lexer, roc_span span) {
   return copy ? copy : "?";
 }
 
-/* Reports one of the diagnostics whose operand is what stands near, and stops. */
+/* Reports one of the diagnostics whose operand is the text near the error, and stops. */
 static roc_token_kind fail_near(roc_lexer *lexer, roc_span span, roc_diag_id id) {
   roc_diag_report(lexer->diags, lexer->chunk, span, id, roc_lexer_quote(lexer, span));
   roc_lexer_stop(lexer);
@@ -119,7 +119,7 @@ static int64_t long_bracket_level(const roc_lexer *lexer, uint32_t *skipped) {
   return peek(lexer, level + 1) == bracket ? (int64_t)level : -1;
 }
 
-/* Reads on behind the opening bracket to behind the closing one.  Adds to `buffer` unless it is
+/* Reads from after the opening bracket to after the closing one.  Adds to `buffer` unless it is
  * NULL. False at the end of the text. */
 static bool read_long(roc_lexer *lexer, uint32_t level, roc_str *buffer) {
   lexer->at += level + 2;
@@ -137,7 +137,7 @@ static bool read_long(roc_lexer *lexer, uint32_t level, roc_str *buffer) {
       lexer->at += level + 2;
       return true;
     } else {
-      /* Over the '=' too: looking at them again would be quadratic. */
+      /* Skips the '=' too: reading them again would be quadratic. */
       if (buffer) roc_str_add(buffer, lexer->at, (size_t)skipped + 1);
       lexer->at += skipped + 1;
     }
@@ -267,7 +267,7 @@ static bool read_decimal_escape(roc_lexer *lexer, const char *begin) {
   return true;
 }
 
-/* Over white space, newlines included: the escape \z. */
+/* Skips white space, newlines included: the escape \z. */
 static void skip_white(roc_lexer *lexer) {
   while (!at_end(lexer) && is_space(*lexer->at)) {
     if (is_newline(*lexer->at)) {
@@ -282,7 +282,7 @@ static void skip_white(roc_lexer *lexer) {
 static bool read_escape(roc_lexer *lexer) {
   static const char letters[] = "abfnrtv\\\"'", values[] = "\a\b\f\n\r\t\v\\\"'";
   const char *begin = lexer->at++;
-  if (at_end(lexer)) return true; /* the string's own error tells more */
+  if (at_end(lexer)) return true; /* the error of the unfinished string is more useful */
   char c = *lexer->at;
   const char *simple = c ? strchr(letters, c) : NULL;
   if (is_digit(c)) return read_decimal_escape(lexer, begin);
@@ -413,7 +413,7 @@ static roc_token_kind read_symbol(roc_lexer *lexer, roc_token *token) {
   return take(lexer, 1, single ? (roc_token_kind)kinds[single - singles] : ROC_TK_INVALID);
 }
 
-/* Over white space and comments.  False when a comment does not end (reported). */
+/* Skips white space and comments.  False when a comment does not end (reported). */
 static bool skip_blank(roc_lexer *lexer) {
   for (;;) {
     skip_white(lexer);

@@ -2,7 +2,7 @@
  *
  * Reads the chunk's NUL-terminated copy of the source; names and decoded strings go into its arena.
  * Invariant: after an error (reported once to diags) or when memory is out the lexer is `stopped`
- * and gives EOF for ever, so that a parser unwinds by itself. */
+ * and returns only EOF, so that a parser unwinds by itself. */
 #ifndef ROC_FRONTEND_SYNTAX_LEXER_H
 #define ROC_FRONTEND_SYNTAX_LEXER_H
 
@@ -35,7 +35,7 @@ typedef struct roc_lexer {
   roc_ast_chunk *chunk;
   roc_diags *diags;
   roc_names names;
-  const char *at, *end; /* next byte; behind the last */
+  const char *at, *end; /* next byte; after the last */
   const char *line_start;
   uint32_t line;
   uint32_t token_line, token_column; /* where the token being read begins */
@@ -44,7 +44,7 @@ typedef struct roc_lexer {
   bool stopped, out_of_memory;
 } roc_lexer;
 
-/* Begins at the chunk's text, behind a byte order mark and a first line that starts with '#'.
+/* Begins at the chunk's text, after a byte order mark and a first line that starts with '#'.
  * False when memory is out.  Deinit in both cases. */
 bool roc_lexer_init(roc_lexer *lexer, roc_ast_chunk *chunk, roc_diags *diags);
 void roc_lexer_deinit(roc_lexer *lexer);

@@ -1,7 +1,7 @@
 /* Interned identifiers: equal names are one roc_name, so that the parser compares pointers.
  *
- * Beside its text a name carries what it means right now: which keyword it is, which local variable
- * and which label of that name is visible.  The parser's scope keeps the latter two; so a name is
+ * Besides its text a name has its current meaning: which keyword it is, which local variable and
+ * which label of that name is visible.  The parser's scope keeps the latter two; so a name is
  * resolved in constant time however many locals there are. */
 #ifndef ROC_FRONTEND_SYNTAX_NAMES_H
 #define ROC_FRONTEND_SYNTAX_NAMES_H

@@ -33,7 +33,7 @@ static bool read_exponent(const char *at, const char *end, long *out) {
   return at == end;
 }
 
-/* mantissa * 2^exponent rounded once; `sticky` stands for nonzero bits below the mantissa's. */
+/* mantissa * 2^exponent rounded once; `sticky`: some lower bit, cut off, was nonzero. */
 static double round_binary(uint64_t mantissa, bool sticky, long exponent) {
   if (mantissa == 0) return 0.0;
   int top = 63 - __builtin_clzll(mantissa);
@@ -51,7 +51,7 @@ static double round_binary(uint64_t mantissa, bool sticky, long exponent) {
   return ldexp((double)kept, (int)(exponent + drop));
 }
 
-/* Digits behind "0x". */
+/* Digits after "0x". */
 static bool read_hex_float(const char *at, const char *end, double *out) {
   uint64_t mantissa = 0;
   long exponent = 0;

@@ -18,7 +18,7 @@ static const struct {
     {2, 2},   {1, 1},                                           /* and or */
 };
 
-/* Operators of a token; NONE where it is none. */
+/* The operators of a token; NONE: it is not one. */
 enum { NONE = 0xFF };
 
 static uint8_t binary_op(roc_token_kind kind) {
@@ -326,7 +326,7 @@ static roc_ast_node *parse_binary(roc_parser *p, uint8_t op, roc_ast_node *left)
   return node;
 }
 
-/* Operators that bind tighter than `limit`. */
+/* Parses operators that bind tighter than `limit`. */
 static roc_ast_node *parse_subexpr(roc_parser *p, uint8_t limit) {
   uint32_t outer_height = roc_parse_enter(p);
   uint8_t op = unary_op(p->token.kind);

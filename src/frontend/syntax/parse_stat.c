@@ -16,7 +16,7 @@ static bool ends_block(roc_token_kind kind, bool with_until) {
          (with_until && kind == ROC_TK_UNTIL);
 }
 
-/* Pushes the statement; an empty one leaves nothing. */
+/* Pushes the statement, unless it is empty. */
 static void push_statement(roc_parser *p) {
   roc_ast_node *node = parse_statement(p);
   if (node) roc_parse_push(p, node);
@@ -77,7 +77,7 @@ static roc_ast_node *parse_repeat(roc_parser *p) {
   return node;
 }
 
-/* At `if` or `elseif`, to behind the block. */
+/* From `if` or `elseif` to after the block. */
 static roc_ast_node *parse_branch(roc_parser *p) {
   roc_ast_node *node = roc_parse_node(p, ROC_AST_IF, p->token.span);
   roc_parse_advance(p);
@@ -309,7 +309,7 @@ static void check_target(roc_parser *p, roc_ast_node *target, roc_name *name) {
   }
 }
 
-/* {"," suffixed} "=" exprs, behind the first target.  The number of targets is bounded like
+/* {"," suffixed} "=" exprs, after the first target.  The number of targets is bounded like
  * nesting, as in Lua. */
 static roc_ast_node *parse_assignment(roc_parser *p, roc_ast_node *target, roc_name *name) {
   roc_ast_node *node = roc_parse_node(p, ROC_AST_ASSIGN, target->span);
@@ -369,8 +369,8 @@ static roc_ast_node *parse_goto(roc_parser *p) {
   return node;
 }
 
-/* Pushes itself, since the void statements behind it, read to see whether the block ends, must come
- * later. */
+/* Pushes the label itself, since the void statements after it are parsed here, to see whether the
+ * block ends, and must follow it. */
 static roc_ast_node *parse_label(roc_parser *p) {
   roc_span begin = p->token.span, span;
   roc_parse_advance(p);

@@ -1,4 +1,4 @@
-/* What the files of the parser share: its state, and the functions that cross files.
+/* Shared by the files of the parser: its state, and the functions used across files.
  *
  *   parser.c      state, errors, tokens, nodes, lists
  *   scope.c       blocks, locals, what a name means, labels and gotos
@@ -8,9 +8,9 @@
  *
  * How errors unwind: the first one is reported and stops the lexer, so the current token is EOF
  * from then on; every loop ends at EOF, and nodes come from a sink.  So parse functions never
- * return NULL and check nothing. What bounds recursion: `level` (Lua's limit on nested statements
- * and expressions) and the height of the tree, which left-associative chains would let grow without
- * it. */
+ * return NULL and check nothing. Recursion is bounded by `level` (Lua's limit on nested statements
+ * and expressions) and by a limit on the height of the tree, which left-associative chains could
+ * otherwise exceed. */
 #ifndef ROC_FRONTEND_SYNTAX_PARSER_H
 #define ROC_FRONTEND_SYNTAX_PARSER_H
 
@@ -73,7 +73,7 @@ typedef struct roc_parser {
   roc_lexer lexer;
   roc_ast_chunk *chunk;
   roc_diags *diags;
-  roc_token token, ahead; /* current; the one behind it when has_ahead */
+  roc_token token, ahead; /* current; the next one when has_ahead */
   bool has_ahead;
   uint32_t last_end; /* where the last token taken ended */
   uint32_t level;
@@ -86,7 +86,7 @@ typedef struct roc_parser {
   roc_vec(roc_parse_label) labels;
   roc_vec(roc_parse_goto) gotos;
   roc_name *env_name, *self_name;
-  roc_ast_node sink; /* what nodes are once memory is out */
+  roc_ast_node sink; /* returned for every node once memory is out */
   roc_ast_symbol sink_symbol;
   roc_ast_func sink_func;
 } roc_parser;
@@ -98,7 +98,7 @@ bool roc_parse_failed(const roc_parser *p);
 void roc_parse_stop(roc_parser *p);
 /* Memory is out: stops without a diagnostic, and roc_fe_parse returns ROC_OOM. */
 void roc_parse_stop_memory(roc_parser *p);
-/* Reports a diagnostic whose only operand is what stands near the current token, and stops. */
+/* Reports a diagnostic whose only operand is the text near the current token, and stops. */
 void roc_parse_fail_near(roc_parser *p, roc_diag_id id);
 void roc_parse_fail_expected(roc_parser *p, const char *what);
 /* "too many WHAT (limit is N) in function at line …". */
@@ -112,7 +112,7 @@ void roc_parse_expect(roc_parser *p, roc_token_kind kind);
 /* Expects the token that closes what `opener` opened. */
 void roc_parse_expect_close(roc_parser *p, roc_token_kind kind, roc_token_kind opener,
                             roc_span opened);
-/* Takes a name; a name that means nothing after an error. */
+/* Takes a name; after an error a name without meaning. */
 roc_name *roc_parse_name(roc_parser *p, roc_span *span);
 
 /* Around each nested construct: one level down and up again.  Returns what the matching leave
@@ -138,16 +138,16 @@ void roc_scope_close_func(roc_parser *p);
 void roc_scope_open_block(roc_parser *p, roc_parse_block *block, bool is_loop);
 void roc_scope_close_block(roc_parser *p);
 
-/* Makes the symbol; it is not visible yet. */
+/* Makes the symbol, which is not visible yet. */
 roc_ast_symbol *roc_scope_declare(roc_parser *p, roc_name *name, roc_span span);
-/* From here on it is. */
+/* Makes the symbol visible. */
 void roc_scope_activate(roc_parser *p, roc_ast_symbol *symbol);
 /* The hidden variables of a loop. */
 void roc_scope_activate_hidden(roc_parser *p, uint32_t count);
 /* The variable activated last is a compile-time constant. */
 void roc_scope_set_constant(roc_parser *p, const roc_ast_node *value);
 
-/* The node a name stands for where it is used. */
+/* The node for a use of a name. */
 roc_ast_node *roc_scope_resolve(roc_parser *p, roc_name *name, roc_span span);
 /* Refuses to assign to <const> and <close>; counts the assignment otherwise. */
 void roc_scope_assign(roc_parser *p, roc_ast_node *target, roc_name *name);
@@ -156,7 +156,7 @@ const roc_ast_node *roc_scope_constant(const roc_parser *p, const roc_ast_node *
 
 bool roc_scope_in_loop(const roc_parser *p);
 void roc_scope_goto(roc_parser *p, roc_ast_node *node, roc_name *name);
-/* Makes the label visible and lands the gotos that wait for it.  is_last: only void statements
+/* Makes the label visible and resolves the gotos that wait for it.  is_last: only void statements
  * follow in the block, so that its locals count as out of scope. */
 void roc_scope_label(roc_parser *p, roc_ast_node *node, roc_name *name, bool is_last);
 
@@ -176,7 +176,7 @@ roc_ast_node *roc_parse_suffixed(roc_parser *p, roc_name **name);
 /* Names the function that `value` is, or the first one among the arguments of the call that it is
  * (`roc.kernel(function …)`), unless it has a name.  Returns whether there is one. */
 bool roc_parse_name_function(const roc_ast_node *value, roc_ast_string name);
-/* "(" params ")" block "end", behind `function` at `begin`. */
+/* "(" params ")" block "end", after `function` at `begin`. */
 roc_ast_func *roc_parse_func_body(roc_parser *p, roc_span begin, bool is_method);
 /* Statements up to a token that ends a block. */
 roc_ast_list roc_parse_block_body(roc_parser *p);

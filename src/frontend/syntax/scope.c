@@ -81,7 +81,7 @@ static void remove_labels(roc_parser *p, uint32_t count) {
   }
 }
 
-/* No label came for a goto of the function. */
+/* Reports a goto of the function without a label. */
 static void fail_goto(roc_parser *p, const roc_parse_goto *pending) {
   if (!roc_parse_failed(p))
     roc_diag_report(p->diags, p->chunk, pending->node->span, ROC_DIAG_NO_LABEL,

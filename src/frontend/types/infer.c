@@ -84,7 +84,7 @@ static bool is_integer_param(const roc_infer *inf, const roc_ast_symbol *sym) {
   return sym->id < inf->inst->fn->ast->nparams && inf->inst->params[sym->id].kind == ROC_TY_INT;
 }
 
-/* A parameter came as an integer, which Lua would keep until here. */
+/* An argument is an integer, and Lua would keep it one until here. */
 static void report_mixed_param(roc_infer *inf, const roc_ast_symbol *sym, roc_span where) {
   roc_diag *diag = ROC_INFER_REPORT(inf, where, ROC_DIAG_MIXED_PARAM, sym->name.data);
   if (diag) {

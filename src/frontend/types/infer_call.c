@@ -215,7 +215,7 @@ static void check_atomic_index(roc_infer *inf, call_ctx *c, roc_ty array) {
   }
 }
 
-/* What the operation cannot do on these elements, or NULL. */
+/* Why the operation cannot be done on these elements, or NULL. */
 static bool allows_atomic(const call_ctx *c, roc_ty array) {
   const roc_dtype_info *dtype = &roc_dtype_table[array.dtype];
   bool is_integer_only =
@@ -334,7 +334,7 @@ static void infer_print(roc_infer *inf, call_ctx *c) {
   check_message(inf, c, 0);
 }
 
-/* Lua gives the condition back; a number there is always true. */
+/* assert returns its condition; a number is always true. */
 static void infer_assert(roc_infer *inf, call_ctx *c) {
   check_message(inf, c, 1);
   give(c, need_value(inf, c, 0));
@@ -411,7 +411,7 @@ static void call_dtype(roc_infer *inf, call_ctx *c, roc_dtype dtype) {
   give(c, roc_ty_of_dtype(dtype));
 }
 
-/* False: an argument's type is not known yet, or wrong and told. */
+/* False: an argument's type is not known yet, or wrong and reported. */
 static bool collect_params(roc_infer *inf, const call_ctx *c, uint32_t nparams, roc_ty *params) {
   for (uint32_t k = 0; k < nparams; k++) {
     roc_ty t = roc_infer_need_result(inf, arg_node(c, k), arg_type(inf, c, k));
@@ -444,7 +444,7 @@ static void call_function(roc_infer *inf, call_ctx *c, uint32_t function) {
   for (uint32_t k = 0; k < callee->nresults; k++) give(c, callee->results[k]);
 }
 
-/* Keeps the call's record from walk to walk; the tree's nodes are many, calls are few. */
+/* Keeps the call's record between walks; there are many nodes, but few calls. */
 static roc_fe_call *call_record(roc_infer *inf, const roc_ast_node *node) {
   roc_fe_node_info *info = roc_infer_info(inf, node);
   if (!info->call) info->call = ROC_ARENA_NEW(&inf->typed->arena, roc_fe_call);

@@ -1,13 +1,13 @@
-/* Typing of roc.const.array in a kernel: of what array it is, and its elements in the dtype that
+/* Typing of roc.const.array in a kernel: its array, with the elements converted to the dtype that
  * the call names.
  *
- * The elements are converted here, by the rules of the host's roc.const.array; what the host would
- * refuse is refused. */
+ * The elements are converted here, by the rules of the host's roc.const.array; what the host
+ * refuses is an error here too. */
 #include <stdio.h>
 
 #include "frontend/types/infer.h"
 
-/* The binding that the argument is, as it is or held by a local; NULL: none. */
+/* The binding of the argument, directly or through a local; NULL: none. */
 static const roc_fe_binding *source_binding(roc_infer *inf, const roc_ast_node *node) {
   while (node && (node->kind == ROC_AST_PAREN || node->kind == ROC_AST_LOCAL_NAME)) {
     node = node->kind == ROC_AST_PAREN ? node->a : roc_ast_initializer(node->sym);
@@ -15,7 +15,7 @@ static const roc_fe_binding *source_binding(roc_infer *inf, const roc_ast_node *
   return node ? roc_infer_info(inf, node)->binding : NULL;
 }
 
-/* The hidden argument that a captured host array came as, because it is large; NULL: it did not. */
+/* The hidden argument of a captured host array that is too large to embed; NULL: it is embedded. */
 static const roc_fe_arg *large_source(const roc_infer *inf, const roc_fe_binding *source) {
   if (!source || source->kind != ROC_BIND_ARRAY || source->as.arg >= inf->typed->nargs) return NULL;
   const roc_fe_arg *arg = &inf->typed->args[source->as.arg];
@@ -49,7 +49,7 @@ static const char *refusal(roc_dtype from, roc_dtype to) {
   return "number has no integer representation";
 }
 
-/* The elements in a dtype; NULL when it was told that one cannot be stored, or memory is out. */
+/* The elements in a dtype; NULL when one cannot be stored (reported), or memory is out. */
 static const void *convert(roc_infer *inf, const roc_ast_node *call, const roc_fe_const_array *from,
                            roc_dtype dtype) {
   size_t nbytes = roc_dtype_itemsize(dtype), from_nbytes = roc_dtype_itemsize(from->dtype);

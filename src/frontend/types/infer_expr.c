@@ -1,5 +1,5 @@
-/* Typing of expressions.  ERROR and NONE (not known yet) pass through silently: whatever made them
- * has told, or a later walk will. */
+/* Typing of expressions.  ERROR and NONE (not known yet) are passed on silently: the error has been
+ * reported, or a later walk will know or report. */
 #include "frontend/types/infer.h"
 
 typedef roc_ty expr_fn(roc_infer *inf, const roc_ast_node *node);
@@ -28,7 +28,7 @@ static roc_ty infer_string(roc_infer *inf, const roc_ast_node *node) {
   return roc_infer_info(inf, node)->type = roc_ty_of_text(node->as.s.data, node->as.s.len);
 }
 
-/* Refused by its form: restrict.c has the words. */
+/* A forbidden form: restrict.c reports it. */
 static roc_ty infer_refused(roc_infer *inf, const roc_ast_node *node) {
   return roc_infer_set(inf, node, ROC_TY_ERROR);
 }
@@ -64,7 +64,7 @@ static roc_ty infer_paren(roc_infer *inf, const roc_ast_node *node) {
 
 /* ---- demands ----------------------------------------------------------------------------- */
 
-/* `%s` of the messages: what was found. */
+/* The `%s` of the messages: a description of the value found. */
 static roc_ty refuse(roc_infer *inf, const roc_ast_node *node, roc_ty t, roc_diag_id id) {
   char name[64];
   ROC_INFER_REPORT(inf, node->span, id, roc_ty_phrase(t, name, sizeof name));

@@ -1,8 +1,7 @@
 /* Typing of free names and of indexing: what a path is bound to, elements, rows, properties.
  *
  * A chain of constant keys that starts at a free name (or at a local that holds a namespace) is
- * looked up among the bindings the caller handed in; the keys behind the bound part are ordinary
- * indexing. */
+ * looked up among the caller's bindings; the keys after the bound part are ordinary indexing. */
 #include "frontend/types/infer.h"
 
 #include <stdio.h>
@@ -19,7 +18,7 @@ typedef struct chain {
   const roc_ast_node *nodes[MAX_CHAIN + 1];
   roc_fe_field keys[MAX_CHAIN];
   uint32_t count; /* keys */
-  uint32_t own;   /* keys that came through a local: they have no node here */
+  uint32_t own;   /* keys from a local's initialiser: they have no node here */
 } chain;
 
 static bool is_constant_key(const roc_ast_node *key) {
@@ -62,7 +61,7 @@ static bool has_root(const roc_fe_path *path, const chain *c) {
          memcmp(path->root, c->root->as.s.data, path->root_len) == 0;
 }
 
-/* The fields that path and chain begin with alike. */
+/* The length of the common prefix of path and chain. */
 static uint32_t count_same(const roc_fe_path *path, const chain *c) {
   uint32_t same = 0;
   while (same < path->nfields && same < c->count &&
@@ -72,8 +71,8 @@ static uint32_t count_same(const roc_fe_path *path, const chain *c) {
   return same;
 }
 
-/* The path that is the chain.  Paths stand in the order of their first use, so the search begins
- * behind the one found last.  False when there is none. */
+/* The path equal to the chain.  Paths are in the order of their first use, so the search begins
+ * after the one found last.  False when there is none. */
 static bool find_path(roc_infer *inf, const chain *c, uint32_t *out) {
   const roc_fe_paths *paths = &inf->inst->fn->paths;
   for (uint32_t n = 0; n < paths->count; n++) {
@@ -89,8 +88,8 @@ static bool find_path(roc_infer *inf, const chain *c, uint32_t *out) {
   return false;
 }
 
-/* The binding that holds for the chain, or for most of its keys; NULL when only a longer path leads
- * anywhere. */
+/* The binding of the chain, or of its longest bound prefix; NULL when only a longer path is
+ * bound. */
 static const roc_fe_binding *find_binding(roc_infer *inf, const chain *c) {
   const roc_fe_function *fn = inf->inst->fn;
   const roc_fe_binding *best = NULL;
@@ -105,7 +104,7 @@ static const roc_fe_binding *find_binding(roc_infer *inf, const chain *c) {
   return best;
 }
 
-/* ---- what a binding is ------------------------------------------------------------------- */
+/* ---- types of bindings ------------------------------------------------------------------- */
 
 static void chain_text(const chain *c, uint32_t count, char *buf, size_t nbytes) {
   size_t used = 0;
@@ -144,7 +143,7 @@ static roc_ty refuse_builtin(roc_infer *inf, const roc_ast_node *node, roc_built
   return roc_ty_of(ROC_TY_ERROR);
 }
 
-/* A path that leads to nothing a kernel can use. */
+/* Reports a path whose value a kernel cannot use. */
 static roc_ty refuse_binding(roc_infer *inf, const roc_ast_node *node,
                              const roc_fe_binding *binding, const chain *c) {
   char text[160], more[240];

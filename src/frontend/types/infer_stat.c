@@ -7,7 +7,7 @@ static void infer_local(roc_infer *inf, const roc_ast_node *stat) {
   uint32_t count = roc_fe_list_count(inf->inst, &stat->values);
   for (uint32_t k = 0; k < stat->list.count; k++) {
     const roc_ast_symbol *sym = stat->list.items[k]->sym;
-    if (k >= count) continue; /* flow.c sees to it that it is assigned before it is read */
+    if (k >= count) continue; /* flow.c checks that it is assigned before it is read */
     const roc_ast_node *value = k < stat->values.count ? stat->values.items[k] : NULL;
     roc_ty t = roc_fe_list_type(inf->inst, &stat->values, k);
     roc_infer_assign(inf, sym, t, value, value ? value->span : stat->list.items[k]->span);
@@ -113,8 +113,8 @@ static void infer_for(roc_infer *inf, const roc_ast_node *stat) {
   roc_ty t = roc_ty_join(first, step);
   if (t.kind > ROC_TY_INT) t = roc_ty_join(t, last);
   if (first.kind > ROC_TY_ERROR && last.kind > ROC_TY_ERROR && step.kind > ROC_TY_ERROR) {
-    /* an integer loop's values are no constants: a body that makes a float of its variable is told
-     */
+    /* the values of an integer loop are not constants: a body that converts its variable to float
+     * gets the hint */
     roc_infer_assign(inf, stat->sym, t, t.kind == ROC_TY_INT ? NULL : stat->a, stat->a->span);
   }
   roc_infer_block(inf, &stat->body);

@@ -41,7 +41,7 @@ static bool accept_word(reader *r, const char *word) {
   return true;
 }
 
-/* What a word that is no dtype may mean. */
+/* The suggestion for a word that is not a dtype. */
 static roc_status refuse_word(const reader *r, size_t n) {
   const char *advice = roc_foreign_advice(ROC_FOREIGN_DTYPE, r->at, n);
   roc_near near = roc_near_to(r->at, n);

@@ -116,7 +116,7 @@ static roc_fe_shape_fault const_extent(const roc_fe_instance *inst, const roc_as
   return *out < 0 || *out > INT32_MAX ? ROC_SHAPE_EXTENT : ROC_SHAPE_FINE;
 }
 
-/* What the node stands for, through parentheses and locals that are never assigned again. */
+/* The expression for the node's value, through parentheses and locals that are never reassigned. */
 static const roc_ast_node *origin(const roc_ast_node *node) {
   while (node && (node->kind == ROC_AST_PAREN || node->kind == ROC_AST_LOCAL_NAME)) {
     node = node->kind == ROC_AST_PAREN ? node->a : roc_ast_initializer(node->sym);
@@ -139,7 +139,7 @@ static roc_fe_shape_fault check_extents(int64_t *extents, uint32_t rank) {
   return ROC_SHAPE_FINE;
 }
 
-/* The extents that a captured table has now. */
+/* The current extents of a captured table. */
 static roc_fe_shape_fault captured_shape(const roc_fe_shape *shape, int64_t *extents,
                                          uint32_t *rank) {
   for (*rank = 0; *rank <= ROC_MAX_RANK; ++*rank) {
@@ -173,7 +173,8 @@ static const roc_fe_shape *shape_of(const roc_fe_instance *inst, const roc_ast_n
   return binding && binding->kind == ROC_BIND_NAMESPACE ? binding->as.shape : NULL;
 }
 
-/* The same of a table that came as an array, because the function makes arrays of tables. */
+/* The same for a table that was captured as an array, because the function makes arrays of
+ * tables. */
 static const roc_fe_const_array *table_of(const roc_fe_instance *inst, const roc_ast_node *node) {
   const roc_fe_binding *binding = captured_binding(inst, node, ROC_TY_ARRAY);
   if (!binding || binding->kind != ROC_BIND_CONST_ARRAY) return NULL;

@@ -1,9 +1,9 @@
-/* Types of the kernel language, and what inference knows about a program.
+/* Types of the kernel language, and the results of inference for a program.
  *
  * Written by infer*.c, read by lower*.c, print_lua.c and dump_types.c.  The syntax tree is shared
- * by all specialisations, so everything found out lies beside it, in *instances*: an instance is
- * one Lua function together with the types of its arguments.  The kernel is instance 0.  What is
- * known of a node or symbol is found by its id in the instance: inst->nodes[node->id],
+ * by all specialisations, so the results are kept apart from it, in *instances*: an instance is one
+ * Lua function together with the types of its arguments.  The kernel is instance 0.  The results
+ * for a node or symbol are found by its id in the instance: inst->nodes[node->id],
  * inst->syms[sym->id].
  *
  * Invariant: once roc_fe_infer succeeded, no type in reachable code is NONE or ERROR, every node
@@ -21,7 +21,7 @@
  * greater. */
 typedef enum roc_ty_kind {
   ROC_TY_NONE,  /* not known yet (during inference), or no value */
-  ROC_TY_ERROR, /* reported already: silences what follows from it */
+  ROC_TY_ERROR, /* reported already: suppresses errors that follow from it */
   ROC_TY_BOOL,
   ROC_TY_INT,
   ROC_TY_PLAIN, /* a Lua float that may still take the type of the float32 it meets */
@@ -116,8 +116,8 @@ typedef struct roc_fe_typed {
   const char *hint; /* a number that stands as a condition, as a sentence; NULL: none does */
 } roc_fe_typed;
 
-/* Checks the subset's restrictions and types the kernel with all it calls.  ROC_COMPILE: diags
- * tell. *out_typed is freed with roc_fe_typed_free and borrows program, args and options. */
+/* Checks the subset's restrictions and types the kernel with all it calls.  ROC_COMPILE: see
+ * diags. *out_typed is freed with roc_fe_typed_free and borrows program, args and options. */
 roc_status roc_fe_infer(const roc_fe_program *program, const roc_fe_arg *args, uint32_t nargs,
                         const roc_fe_options *options, roc_diags *diags, roc_fe_typed **out_typed,
                         roc_error *err);
@@ -141,7 +141,7 @@ static inline bool roc_ty_is_static(roc_ty t) {
   return t.kind >= ROC_TY_ARRAY;
 }
 bool roc_ty_equal(roc_ty a, roc_ty b);
-/* What arithmetic on the two is done in, and gives: the greater of two numbers. */
+/* The type of arithmetic on two numbers, and of its result: the greater one. */
 roc_ty roc_ty_join(roc_ty a, roc_ty b);
 /* The type an element loads as, and of a value of an IR type (F64 is F64, not PLAIN). */
 roc_ty roc_ty_of_dtype(roc_dtype dtype);
@@ -155,10 +155,10 @@ const char *roc_ty_name(roc_ty t, char *buf, size_t nbytes);
 /* The same with its article: "an integer". */
 const char *roc_ty_phrase(roc_ty t, char *buf, size_t nbytes);
 
-/* Number of values the list gives, adjusted; the type of the k-th (from 0), NONE behind the end. */
+/* Number of values the list gives, adjusted; the type of the k-th (from 0), NONE after the end. */
 uint32_t roc_fe_list_count(const roc_fe_instance *inst, const roc_ast_list *list);
 roc_ty roc_fe_list_type(const roc_fe_instance *inst, const roc_ast_list *list, uint32_t k);
-/* The list ends in a call that was refused, so that nothing is known of its count. */
+/* The list ends in a call with an error, so that its count is unknown. */
 bool roc_fe_list_is_unknown(const roc_fe_instance *inst, const roc_ast_list *list);
 /* Arithmetic (not comparison, logic, unary): the type both operands are converted to before the
  * operation.
