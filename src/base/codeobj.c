@@ -180,7 +180,7 @@ static void take_object(reader *r, roc_codeobj *o) {
   o->sites = sites;
   o->nbytes = take_u32(r);
   const unsigned char *bytes = take(r, o->nbytes);
-  unsigned char *copy = bytes ? ROC_ARENA_ARRAY(r->arena, unsigned char, o->nbytes) : NULL;
+  unsigned char *copy = bytes ? ROC_ARENA_ARRAY(r->arena, unsigned char, o->nbytes + 1) : NULL;
   if (copy) memcpy(copy, bytes, o->nbytes);
   o->bytes = copy;
   r->failed |= r->left != 0 || !o->target || !o->entry;

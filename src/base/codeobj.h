@@ -29,9 +29,10 @@ typedef struct roc_arg_slot {
 
 typedef struct roc_codeobj roc_codeobj;
 struct roc_codeobj {
-  const char *target;         /* its name: base/target.h */
-  const char *entry;          /* symbol of the kernel */
-  const unsigned char *bytes; /* object (cpu: relocatable ELF) or loadable image */
+  const char *target; /* its name: base/target.h */
+  const char *entry;  /* symbol of the kernel */
+  const unsigned char
+      *bytes; /* object (cpu: relocatable ELF) or loadable image; a byte 0 follows */
   size_t nbytes;
   const roc_arg_slot *args; /* explicit, then hidden */
   uint32_t nargs;

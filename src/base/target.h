@@ -28,6 +28,9 @@ typedef struct roc_target_label {
   const char *title; /* for `rocluac --resources`; a number without one is not printed there */
 } roc_target_label;
 
+/* A number that cannot be told here. */
+#define ROC_TARGET_UNKNOWN UINT64_MAX
+
 /* What a kernel takes of a processor, and how many of its wavefronts that keeps. */
 typedef struct roc_target_resources {
   uint64_t numbers[ROC_TARGET_MAX_NUMBERS]; /* in the order of facts->numbers */

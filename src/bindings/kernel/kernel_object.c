@@ -193,6 +193,7 @@ static int push_resources(lua_State *L, const roc_codeobj *object, int arg, lua_
   if (status != ROC_OK) return roc_lua_raise(L, &err);
   lua_createtable(L, 0, (int)facts->nnumbers + 3);
   for (uint32_t i = 0; i < facts->nnumbers; i++) {
+    if (r.numbers[i] == ROC_TARGET_UNKNOWN) continue;
     set_integer(L, facts->numbers[i].name, (lua_Integer)r.numbers[i]);
   }
   set_integer(L, "code_object_bytes", (lua_Integer)object->nbytes);

@@ -11,6 +11,9 @@
 
 enum { DWARF_VERSION = 5, ATOMIC_MARK = 1 /* a discriminator */ };
 
+/* DICompileUnit::DebugDirectivesOnly, which the C interface leaves out. */
+static const LLVMDWARFEmissionKind DIRECTIVES_ONLY = (LLVMDWARFEmissionKind)3;
+
 static void add_flag(roc_cg *cg, const char *name, uint32_t value) {
   LLVMAddModuleFlag(cg->mod, LLVMModuleFlagBehaviorWarning, name, strlen(name),
                     LLVMValueAsMetadata(roc_cg_i32(cg, value)));
@@ -21,9 +24,10 @@ static LLVMMetadataRef make_file(roc_cg *cg, const char *name) {
 }
 
 static LLVMMetadataRef make_unit(roc_cg *cg, LLVMMetadataRef file) {
+  LLVMDWARFEmissionKind kind =
+      cg->target->has_line_directives_only ? DIRECTIVES_ONLY : LLVMDWARFEmissionLineTablesOnly;
   return LLVMDIBuilderCreateCompileUnit(cg->di, LLVMDWARFSourceLanguageC99, file, "roclua", 6, 1,
-                                        "", 0, 0, "", 0, LLVMDWARFEmissionLineTablesOnly, 0, 0, 0,
-                                        "", 0, "", 0);
+                                        "", 0, 0, "", 0, kind, 0, 0, 0, "", 0, "", 0);
 }
 
 static const roc_ir_loc *first_place(const roc_ir_module *ir) {

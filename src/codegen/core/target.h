@@ -27,6 +27,7 @@ struct roc_target {
    * record, print buffer). */
   const char *device_scope, *group_scope, *system_scope;
   bool splits_stores;              /* ROC_QUIRK_SPLIT_ATOMIC_STORE is this target's */
+  bool has_line_directives_only;   /* of line tables: no sections of debug information */
   LLVMCodeGenFileType object_kind; /* what LLVM emits for a code object */
 
   /* Whether option name `name` is one of this target's. */

@@ -93,7 +93,7 @@ roc_status roc_cg_object(roc_cg *cg, roc_codeobj **out, roc_error *err) {
     cg->target->describe(cg, object);
     object->target = copy_text(arena, cg->options->target);
     object->entry = copy_text(arena, object->entry);
-    unsigned char *copy = ROC_ARENA_ARRAY(arena, unsigned char, nbytes);
+    unsigned char *copy = ROC_ARENA_ARRAY(arena, unsigned char, nbytes + 1);
     if (copy) memcpy(copy, bytes, nbytes);
     object->bytes = copy;
     object->nbytes = nbytes;
