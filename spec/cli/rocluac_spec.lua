@@ -333,7 +333,7 @@ describe("rocluac #amdgpu", function()
     assert.matches("^usage: rocluac", (run("--help")))
     assert.matches("^rocluac %d+%.%d+%.%d+ ", (run("--version")))
     local targets, status = run("--list-targets")
-    assert.matches("gfx900\n.*gfx1201\ncpu\n.*cpu:x86%-64%-v3\n", targets)
+    assert.matches("gfx900\n.*gfx1201\n.*sm_90\n.*\ncpu\n.*cpu:x86%-64%-v3\n", targets)
     assert.are.equal(0, status)
   end)
 
@@ -347,7 +347,7 @@ describe("rocluac #amdgpu", function()
       { "-t gfx90a missing.lua", "cannot open missing%.lua" },
       { "-t", "'%-t' needs a value" },
       { "-t gfx90a --emit=exe one.lua",
-        "unknown kind of output 'exe' %(known are ast, ir, llvm, llvm%-opt, asm, obj, hsaco%)" },
+        "unknown kind of output 'exe' %(known are ast, ir, llvm, llvm%-opt, asm, obj, hsaco, ptx%)" },
       { "-t gfx90a -O7 one.lua", "unrecognized option '%-O7'" },
       { "-t gfx90a -o out/none/x one.lua", "cannot write 'out/none/x': No such file or directory" },
       { "-t gfx90a -o out one.lua", "cannot write 'out': Is a directory" },

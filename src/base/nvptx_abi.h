@@ -1,7 +1,7 @@
 /* What code for NVIDIA GPUs and its launch agree on.
  *
- * The code object's bytes are PTX: text, a byte 0 after it (counted by nbytes), one .entry of the
- * name object->entry. The driver compiles it for the GPU that it is loaded on.
+ * The code object's bytes are PTX: text, which the byte 0 after object->nbytes ends, with one .entry
+ * of the name object->entry. The driver compiles it for the GPU that it is loaded on.
  *
  * Arguments are one buffer (CU_LAUNCH_PARAM_BUFFER_POINTER): the kernarg block as object->args lay
  * it out, object->kernarg_bytes long, a multiple of 8, then a roc_nvptx_hidden. The fields of both

@@ -1,0 +1,176 @@
+/* Float functions of the NVPTX target.
+ *
+ *   arithmetic  of core/elementary.c
+ *   libclc      its function, in bitcode, which this object holds
+ *   wide        float32 by the form of float64
+ *   angle       by arithmetic where the angle is small, else libclc's
+ *
+ * The libclc functions within the bounds of the docs are used, by what is measured of them
+ * (spec/codegen/nvptx_math_spec.lua). With `fastmath`, functions of float32 are the hardware's. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/core/elementary.h"
+#include "codegen/llvm/bitcode.h"
+#include "codegen/nvptx/nvptx.h"
+
+/* libclc's functions, taken out of its file when this was built. */
+extern const unsigned char roc_clc_begin[], roc_clc_end[];
+__asm__(
+    ".pushsection .rodata\n"
+    ".balign 16\n"
+    ".hidden roc_clc_begin, roc_clc_end\n"
+    ".globl roc_clc_begin, roc_clc_end\n"
+    "roc_clc_begin: .incbin \"" ROCLUA_CLC_FILE
+    "\"\n"
+    "roc_clc_end:\n"
+    ".popsection\n");
+
+static const char PREFIX[] = "_Z"; /* of its functions, which have C++'s names */
+
+typedef enum form { FORM_CLC, FORM_ARITHMETIC, FORM_WIDE, FORM_ANGLE } form;
+
+typedef LLVMValueRef arithmetic(roc_cg *cg, roc_value_type type, LLVMValueRef x);
+
+static LLVMValueRef reciprocal_root(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
+  LLVMTypeRef real = roc_cg_value_type(cg, type);
+  LLVMValueRef root = roc_cg_intrinsic(cg, "llvm.sqrt", &real, 1, &x, 1);
+  return LLVMBuildFDiv(cg->b, LLVMConstReal(real, 1), root, "");
+}
+
+static const struct {
+  form narrow, wide; /* of float32, of float64 */
+  arithmetic *arithmetic;
+} forms[ROC_IR_MATH_COUNT_] = {
+    [ROC_IR_MATH_TAN] = {FORM_WIDE, FORM_CLC},
+    [ROC_IR_MATH_ATAN2] = {FORM_WIDE, FORM_CLC},
+    [ROC_IR_MATH_SINH] = {FORM_WIDE, FORM_CLC},
+    [ROC_IR_MATH_TANH] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_tanh},
+    [ROC_IR_MATH_EXP] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_exp},
+    [ROC_IR_MATH_EXP2] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_exp2},
+    [ROC_IR_MATH_EXPM1] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_expm1},
+    [ROC_IR_MATH_LOG] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_log},
+    [ROC_IR_MATH_LOG2] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_log2},
+    [ROC_IR_MATH_LOG10] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_log10},
+    [ROC_IR_MATH_RSQRT] = {FORM_ARITHMETIC, FORM_ARITHMETIC, reciprocal_root},
+    [ROC_IR_MATH_GAMMA] = {FORM_WIDE, FORM_CLC},
+};
+
+/* ---- libclc ------------------------------------------------------------------------------ */
+
+static LLVMValueRef pass(roc_cg *cg, LLVMValueRef value) {
+  LLVMTypeRef of = LLVMTypeOf(value), type = LLVMFunctionType(of, &of, 1, 0);
+  const char *constraint = of == cg->t.f32 ? "=f,0" : "=d,0";
+  LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, constraint, strlen(constraint), 0, 0,
+                                          LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildCall2(cg->b, type, nothing, &value, 1, "");
+}
+
+/* C++'s name of a function of `arity` floats. */
+static void write_name(char *out, size_t size, const char *name, bool is_f32, unsigned arity) {
+  snprintf(out, size, "%s%zu%s%.*s", PREFIX, strlen(name), name, (int)arity,
+           is_f32 ? "fff" : "ddd");
+}
+
+/* LLVM folds parts of these functions of known arguments with a product and a sum where the GPU has
+ * one fused operation; so it does not know them (ROC_QUIRK_CLC_FOLDED). */
+static LLVMValueRef call_clc(roc_cg *cg, const char *libm, LLVMTypeRef type, LLVMValueRef *args,
+                             unsigned arity) {
+  char name[64];
+  bool is_hidden =
+      !cg->ir->fastmath && roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_CLC_FOLDED);
+  LLVMValueRef taken[3] = {NULL, NULL, NULL};
+  write_name(name, sizeof name, libm, type == cg->t.f32, arity);
+  for (unsigned i = 0; i < arity; i++) taken[i] = is_hidden ? pass(cg, args[i]) : args[i];
+  LLVMTypeRef fn_type = LLVMFunctionType(type, (LLVMTypeRef[3]){type, type, type}, arity, 0);
+  LLVMValueRef fn = LLVMGetNamedFunction(cg->mod, name);
+  if (!fn) fn = LLVMAddFunction(cg->mod, name, fn_type);
+  return LLVMBuildCall2(cg->b, fn_type, fn, taken, arity, "");
+}
+
+/* For ROC_QUIRK_FREM: LLVM's own is x less y times a rounded quotient. */
+static void replace_remainder(roc_cg *cg, LLVMValueRef inst) {
+  LLVMTypeRef type = LLVMTypeOf(inst);
+  LLVMValueRef args[2] = {LLVMGetOperand(inst, 0), LLVMGetOperand(inst, 1)};
+  LLVMPositionBuilderBefore(cg->b, inst);
+  LLVMReplaceAllUsesWith(inst, call_clc(cg, "fmod", type, args, 2));
+  LLVMInstructionEraseFromParent(inst);
+}
+
+static void replace_remainders(roc_cg *cg) {
+  if (!roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_FREM)) return;
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(cg->fn); b; b = LLVMGetNextBasicBlock(b)) {
+    for (LLVMValueRef inst = LLVMGetFirstInstruction(b), next; inst; inst = next) {
+      next = LLVMGetNextInstruction(inst);
+      if (LLVMGetInstructionOpcode(inst) == LLVMFRem) replace_remainder(cg, inst);
+    }
+  }
+}
+
+roc_status roc_nvptx_link_math(roc_cg *cg, roc_error *err) {
+  replace_remainders(cg);
+  if (!roc_bitcode_is_needed(cg, PREFIX)) return ROC_OK;
+  size_t nbytes = (size_t)(roc_clc_end - roc_clc_begin);
+  ROC_TRY(roc_bitcode_link(cg, "libclc", roc_clc_begin, nbytes, err));
+  roc_bitcode_make_internal(cg, PREFIX);
+  return ROC_OK;
+}
+
+/* ---- the hardware's ---------------------------------------------------------------------- */
+
+static LLVMValueRef call_named(roc_cg *cg, const char *name, LLVMValueRef x) {
+  return roc_cg_intrinsic(cg, name, NULL, 0, &x, 1);
+}
+
+static LLVMValueRef times(roc_cg *cg, LLVMValueRef x, double factor) {
+  return roc_cg_float_flags(cg, LLVMBuildFMul(cg->b, x, LLVMConstReal(cg->t.f32, factor), ""));
+}
+
+static LLVMValueRef power_of_two(roc_cg *cg, LLVMValueRef x) {
+  return roc_cg_intrinsic(cg, "llvm.nvvm.ex2.approx", &cg->t.f32, 1, &x, 1);
+}
+
+/* float32 with `fastmath`; NULL: the hardware has none. */
+static LLVMValueRef approximate(roc_cg *cg, roc_ir_math which, LLVMValueRef x) {
+  static const char lg2[] = "llvm.nvvm.lg2.approx.f";
+  switch (which) {
+    case ROC_IR_MATH_SIN: return call_named(cg, "llvm.nvvm.sin.approx.f", x);
+    case ROC_IR_MATH_COS: return call_named(cg, "llvm.nvvm.cos.approx.f", x);
+    case ROC_IR_MATH_EXP2: return power_of_two(cg, x);
+    case ROC_IR_MATH_EXP: return power_of_two(cg, times(cg, x, M_LOG2E));
+    case ROC_IR_MATH_LOG2: return call_named(cg, lg2, x);
+    case ROC_IR_MATH_LOG: return times(cg, call_named(cg, lg2, x), M_LN2);
+    case ROC_IR_MATH_LOG10: return times(cg, call_named(cg, lg2, x), M_LN2 / M_LN10);
+    case ROC_IR_MATH_RSQRT: return call_named(cg, "llvm.nvvm.rsqrt.approx.f", x);
+    default: return NULL;
+  }
+}
+
+/* ---- the hook ------------------------------------------------------------------------------ */
+
+static LLVMValueRef emit(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);
+
+static LLVMValueRef emit_wide(roc_cg *cg, roc_ir_math which, LLVMValueRef *args) {
+  LLVMValueRef wide[3] = {NULL, NULL, NULL};
+  for (unsigned i = 0; i < roc_ir_math_table[which].arity; i++) {
+    wide[i] = LLVMBuildFPExt(cg->b, args[i], cg->t.f64, "");
+  }
+  return LLVMBuildFPTrunc(cg->b, emit(cg, which, ROC_VT_F64, wide), cg->t.f32, "");
+}
+
+static LLVMValueRef emit(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args) {
+  const roc_ir_math_info *info = &roc_ir_math_table[which];
+  switch (type == ROC_VT_F32 ? forms[which].narrow : forms[which].wide) {
+    case FORM_ARITHMETIC: return forms[which].arithmetic(cg, type, args[0]);
+    case FORM_WIDE: return emit_wide(cg, which, args);
+    default: return call_clc(cg, info->libm, roc_cg_value_type(cg, type), args, info->arity);
+  }
+}
+
+LLVMValueRef roc_nvptx_math(roc_cg *cg, roc_ir_math which, roc_value_type type,
+                            LLVMValueRef *args) {
+  bool is_fast = cg->ir->fastmath && type == ROC_VT_F32;
+  LLVMValueRef fast = is_fast ? approximate(cg, which, args[0]) : NULL;
+  return fast ? fast : emit(cg, which, type, args);
+}

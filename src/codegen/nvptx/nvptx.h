@@ -1,0 +1,63 @@
+/* What the files of the NVPTX target share. */
+#ifndef ROC_CODEGEN_NVPTX_NVPTX_H
+#define ROC_CODEGEN_NVPTX_NVPTX_H
+
+#include "base/nvptx_abi.h"
+#include "base/nvptx_target.h"
+#include "codegen/core/cg.h"
+#include "codegen/core/fields.h"
+
+/* Of one compile; in cg->state. */
+typedef struct roc_nvptx_state {
+  const roc_nvptx_chip *chip;
+  const char *entry;               /* symbol */
+  uint64_t shared_bytes;           /* static */
+  uint64_t *shared_offsets;        /* per array, where all shared memory is dynamic */
+  LLVMValueRef dynamic_shared;     /* global; NULL until used */
+  const roc_cg_field_list *fields; /* the function's arguments, while code is made */
+  uint32_t hidden;                 /* offset of the roc_nvptx_hidden */
+  LLVMValueRef block[3];           /* coordinates of the group's block, i32 */
+  LLVMValueRef group[3]; /* the group's ids from 0, i32; NULL: computed where it is used */
+} roc_nvptx_state;
+
+static inline roc_nvptx_state *roc_nvptx_state_of(const roc_cg *cg) {
+  return cg->state;
+}
+
+/* nvptx/memory.c */
+/* "llvm.nvvm.read.ptx.sreg.NAME", i32. */
+LLVMValueRef roc_nvptx_read_register(roc_cg *cg, const char *name);
+/* A field of the launch's roc_nvptx_hidden, at its offset there. */
+LLVMValueRef roc_nvptx_hidden_field(roc_cg *cg, size_t offset);
+LLVMValueRef roc_nvptx_array_base(roc_cg *cg, uint32_t array);
+LLVMValueRef roc_nvptx_dynamic_bytes(roc_cg *cg);
+/* Static shared memory beside that of the arrays: its address. */
+LLVMValueRef roc_nvptx_add_shared(roc_cg *cg, uint64_t nbytes, const char *name);
+
+/* nvptx/wave.c */
+void roc_nvptx_barrier(roc_cg *cg, const roc_ir_inst *inst);
+void roc_nvptx_fence(roc_cg *cg, int64_t scope);
+void roc_nvptx_meet(roc_cg *cg); /* the workgroup */
+LLVMValueRef roc_nvptx_wave(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args);
+LLVMValueRef roc_nvptx_wave_diverges(roc_cg *cg, LLVMValueRef condition);
+LLVMValueRef roc_nvptx_group_parts(roc_cg *cg, LLVMValueRef condition);
+LLVMValueRef roc_nvptx_elect_lane(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count);
+LLVMValueRef roc_nvptx_lane(roc_cg *cg); /* i32 from 0 */
+
+/* nvptx/launch.c */
+/* The begin of a kernel. From cg->b's block on: finds the ids of the group, lets work-items go to
+ * cg->exit that the grid does not have, and goes on in `body`. */
+void roc_nvptx_begin(roc_cg *cg, LLVMBasicBlockRef body);
+/* The group's id from 0, i32. */
+LLVMValueRef roc_nvptx_group_id(roc_cg *cg, unsigned dim);
+
+/* nvptx/entry.c */
+void roc_nvptx_kernel(roc_cg *cg);
+LLVMValueRef roc_nvptx_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim);
+
+/* nvptx/math.c */
+LLVMValueRef roc_nvptx_math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);
+/* Replaces remainders, which LLVM would compute inexactly, and links libclc. */
+roc_status roc_nvptx_link_math(roc_cg *cg, roc_error *err);
+
+#endif
