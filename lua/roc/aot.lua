@@ -1,12 +1,12 @@
 -- rocluac: runs a script and compiles every kernel with a signature that it makes.
 --
--- Everything is compiled before anything is written, and each file appears whole or not at all. A
+-- Everything is compiled before anything is written, and each file is written atomically. A
 -- code object holds all kernels for one target, every other output one kernel; see
 -- docs/command-line.md for how files are named.
 local core = require "roc.core"
 local kernels = require "roc.kernel"
 
--- The script's `os`, where `exit` is another while it runs.
+-- The script's `os`, whose `exit` is replaced while the script runs.
 local script_os = _G.os
 local stdout, stderr = _G.io.stdout, _G.io.stderr
 
@@ -43,8 +43,8 @@ local KINDS = {
 }
 local KIND_NAMES = "ast, ir, llvm, llvm-opt, asm, obj"
 
--- The code object of all kernels is the kind of file that a GPU's runtime loads, called after its
--- ending; the first such kind is the default.
+-- The kind of output that a GPU's runtime loads, one code object with all kernels, has the name of
+-- its file ending; the first such kind is the default.
 local DEFAULT_KIND
 for _, name in ipairs(core.targets()) do
   local facts = core.target_facts(name)
@@ -156,7 +156,7 @@ end
 
 -- running the script ------------------------------------------------------------------------------
 
--- The name, and a number after it where another kernel of the script is called so.
+-- The name, with a number after it where another kernel of the script has the same name.
 local function make_unique(name, separator, taken)
   local unique, n = name, 1
   while taken[unique] do
@@ -168,7 +168,7 @@ local function make_unique(name, separator, taken)
 end
 
 -- The kernels with a signature, each {kernel, name, symbol, text, chunkname, index}, names and
--- symbols made unique; and the names of those without, but for what roc's own functions make.
+-- symbols made unique; and the names of those without, except for kernels that roc itself makes.
 local function watch()
   local made, left, names, symbols = {}, {}, {}, {}
   kernels.on_new = function(kernel, where)
@@ -194,8 +194,8 @@ local function print_to_stderr(...)
   stderr:write(table.concat(words, "\t"), "\n")
 end
 
--- os.exit of the script ends the script, not the compiler; what it prints is not what the compiler
--- prints.
+-- os.exit of the script ends the script, not the compiler; the script's output is kept apart from
+-- the compiler's.
 local function run_script(options, args)
   local chunk, why = loadfile(options.script)
   if not chunk then
@@ -246,7 +246,7 @@ local function stage_text(item, target, options)
   return item.kernel:dump(target, stage, options.level, options.object_version, item.symbol)
 end
 
--- What f returns; its error ends the run.
+-- Returns the results of f; an error ends the run.
 local function try(f, ...)
   local ok, result = pcall(f, ...)
   if not ok then
@@ -366,7 +366,7 @@ local function print_resources(made, options)
   for _, column in ipairs(columns) do
     head[#head + 1] = string.format("%10s", column.title)
   end
-  local rows = {} -- all is known before anything is printed
+  local rows = {} -- complete before anything is printed
   for _, item in ipairs(made) do
     for _, target in ipairs(options.targets) do
       local object = try(compile, item, target, options)
@@ -398,7 +398,7 @@ local function check(options)
   if #options.targets == 0 and options.kind ~= "ast" and options.kind ~= "ir" then
     stop("no target given (-t gfx90a, …; rocluac --list-targets names them)")
   end
-  -- Resources alone are a question, not an order to write files.
+  -- With --resources alone no files are written.
   options.only_asks = options.shows_resources and not options.kind and not options.output
   options.kind = options.kind or DEFAULT_KIND
 end

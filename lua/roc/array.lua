@@ -1,7 +1,7 @@
 -- How arrays print: as NumPy prints them, with elision.
 --
--- First the elements that will be shown are picked out of the array, then a formatter is made for
--- all of them, so that columns line up, then they are laid out in lines. Works on host arrays; only
+-- First the elements to be shown are taken from the array, then one formatter is made for all of
+-- them, so that columns are aligned, then the lines are made. Works on host arrays; only
 -- the elements shown are read.
 local M = {}
 
@@ -12,7 +12,7 @@ local PRECISION = 8    -- decimals of a float at most
 
 local ELISION = {}     -- stands for the elements left out
 
--- ---- picking elements ------------------------------------------------------------------------
+-- ---- selecting elements ----------------------------------------------------------------------
 
 -- Nested lists of the shown elements, ELISION where some are left out; every element also goes into
 -- `flat`.
@@ -89,7 +89,7 @@ local function positional_formatter(values, dtype)
   end
 end
 
--- All with the decimals that the longest shortest form needs, and as many exponent digits.
+-- All with the number of decimals, and of exponent digits, of the longest shortest form.
 local function scientific_formatter(values, dtype)
   local decimals, exponent_digits, width = 0, 2, 0
   for _, x in ipairs(values) do
@@ -110,7 +110,7 @@ local function scientific_formatter(values, dtype)
   return width, text_of
 end
 
--- Magnitudes too large, too small or too far apart to line up at their points.
+-- Magnitudes too large, too small or too different to be aligned at their points.
 local function needs_exponent(values, dtype)
   local largest, smallest = 0, math.huge
   for _, x in ipairs(values) do
@@ -200,7 +200,7 @@ function M.format(a)
   return layout(items, a.ndim, formatter(flat, a.dtype), " ", LINE_WIDTH)
 end
 
----Adds what is written in Lua to the class of host arrays.
+---Adds the methods written in Lua to the class of host arrays.
 ---@param metatable table
 ---@param methods table
 function M.install(metatable, methods)

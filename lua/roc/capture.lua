@@ -1,25 +1,25 @@
--- What a kernel's free names are: walks the functions a kernel reaches and describes each name's
--- value.
+-- The values of a kernel's free names: visits the functions that a kernel reaches and describes
+-- each name's value.
 --
 -- The result is a plain table that roc.core turns into a program for the compiler. Numbers,
--- booleans, nils and device arrays become cells: they are read again, raw, at each launch. What
--- everything else was found as is watched: when a name holds another function, table, dtype or host
--- array at a launch, the kernel is described anew.
+-- booleans, nils and device arrays become cells: they are read again, raw, at each launch. All
+-- other values are watched: when a name holds another function, table, dtype or host array at a
+-- launch, the kernel is described again.
 local core = require "roc.core"
 local source = require "roc.source"
 
 local M = {}
 
 -- function value -> index of the builtin, and the names that are builtins whatever their value: a
--- script that replaces the global `print` to catch output still wants the kernel's lines.
+-- script that replaces the global `print` to catch output gets the kernel's lines too.
 local known = {}
 local by_name = {}
 -- The tables that hold builtins and dtypes -> their own names, such as "roc", "roc.atomic", "math":
--- what is found in one is taken to stay there, so that at most the way to the table is watched.
+-- their fields are assumed to be constant, so that at most the path to the table is watched.
 local homes = {}
 local const_array_id
 local takes_shape = {} -- numbers of the builtins that take a constant shape
--- Functions of the module, and those it builds, that no kernel calls.
+-- Functions of the module, and those it builds, that kernels cannot call.
 local of_host = setmetatable({}, { __mode = "k" })
 
 local ALWAYS = { print = true, assert = true, error = true }
@@ -41,8 +41,8 @@ local function value_at(path, roc)
 end
 
 -- The value at a path such as "math.random" from the libraries that scripts see, if it is Lua's:
--- the few functions that keep something are not in the libraries of this file. Their tables are
--- homes.
+-- the few functions with upvalues are not in the libraries of this file. Their tables are added to
+-- the homes.
 local function value_seen(path, loaded)
   local library, name = string.match(path, "^(%a+)%.(%w+)$")
   local home = library and library ~= "roc" and loaded[library]
@@ -79,7 +79,7 @@ function M.register_builtins(roc)
   end
 end
 
----Makes a function one that no kernel calls, though it is written in Lua.
+---Marks a function as one that kernels cannot call, though it is written in Lua.
 ---@param f function
 function M.add_host_function(f)
   of_host[f] = true
@@ -92,12 +92,12 @@ function M.builtin_path(f)
   return known[f] and core.kernel_builtins()[known[f]]
 end
 
--- text -> chunk, and the name each chunk was parsed under. The text is the key as it is: a key made
--- of it would be hashed anew for every function of a large file.
+-- text -> chunk, and the name each chunk was parsed under. The text itself is the key:
+-- making a key of it would hash a large file again for each of its functions.
 local parsed = setmetatable({}, { __mode = "v" })
 local names = setmetatable({}, { __mode = "k" })
 
--- `lead`: how many bytes stand in front of what the user wrote; none unless told.
+-- `lead`: how many bytes were added before the user's text; none by default.
 local function parse(text, chunkname, lead)
   local chunk = parsed[text]
   if not chunk or names[chunk] ~= chunkname then
@@ -127,7 +127,7 @@ local function class_of(value)
   return kind
 end
 
--- Functions still to be described, and those found so far.
+-- Functions to be described, and those found so far.
 local Walk = {}
 Walk.__index = Walk
 
@@ -148,8 +148,8 @@ function Walk:function_index(f, name, text, chunkname, index, lead)
   return at
 end
 
--- The value of a free name of `f`, and how to get at it again: the upvalue's number and the keys
--- from there.
+-- The value of a free name of `f`, and how to read it again: the upvalue's number and the keys
+-- after it.
 local function root_of(f, path)
   local wanted = path.is_global and "_ENV" or path.root
   for i = 1, 255 do
@@ -160,14 +160,14 @@ local function root_of(f, path)
       if not path.is_global then
         return value, i, {}
       end
-      -- The environment may be one that inherits the globals; what is in it is read raw.
+      -- The environment may inherit the globals; its own fields are read raw.
       return type(value) == "table" and value[path.root] or nil, i, { path.root }
     end
   end
   return nil
 end
 
-local MAX_RANK = 8 -- of arrays; a table in itself has no end of rows
+local MAX_RANK = 8 -- of arrays; a table that contains itself has infinitely many
 
 local function is_rectangular(t, rank)
   local first = t[1]
@@ -191,7 +191,7 @@ local function is_rectangular(t, rank)
   return true
 end
 
--- Whether a table has a float in it, and an integer that no float64 is.
+-- Whether a table has a float, and an integer that float64 cannot represent.
 local function survey(t)
   local has_float, has_long = false, false
   for _, v in ipairs(t) do
@@ -227,15 +227,15 @@ local DESCRIBE = {
   table = "namespace",
 }
 
--- A string may name a dtype; longer ones name none.
+-- A string may name a dtype; longer strings do not.
 local MAX_NAME = 64
 
--- Kinds of bindings that a launch compares; cells are read, and what no kernel can use is described
--- anew by itself.
+-- Kinds of bindings that a launch compares; cells are read, and a value that kernels cannot use
+-- makes the kernel be described again in any case.
 local WATCHED = { builtin = true, ["function"] = true, dtype = true, array = true,
   namespace = true, string = true }
 
--- The name as it is written, with its first `nfields` fields.
+-- The name as in the source, with its first `nfields` fields.
 local function path_text(path, nfields)
   local text = path.root
   for i = 1, nfields do
@@ -251,7 +251,7 @@ function Walk:copy_of(value, copy)
   return kept
 end
 
--- Has each launch compare what the upvalue holds, or the keys lead to from there, with `value`.
+-- Makes each launch compare the upvalue's value, or the one that the keys lead to, with `value`.
 function Walk:watch(f, upvalue, keys, value, is_global)
   local names = { tostring(debug.upvalueid(f, upvalue)) }
   for i, key in ipairs(keys) do
@@ -358,8 +358,8 @@ local function describe_function(walk, entry)
   end
 end
 
----What stays as it was when a kernel was made, however often it is described: the sources of
----functions, and the copies of arrays and tables.
+---What is kept from the first description of a kernel for all later ones: the sources of functions,
+---and the copies of arrays and tables.
 function M.memory()
   return setmetatable({}, { __mode = "k" })
 end
@@ -368,10 +368,10 @@ end
 ---@param f function
 ---@param name string of the kernel
 ---@param memory? table M.memory() of a kernel that may be described again
----@param text? string the source, when it is at hand
+---@param text? string the source, if known
 ---@param chunkname? string
 ---@param index? integer
----@param lead? integer bytes in front of what the user wrote
+---@param lead? integer bytes added before the user's text
 ---@return table program {functions = {{fn, name, chunk, index, bindings}, …}, watches = {{fn,
 ---  upvalue, keys, value, is_global}, …}}, the kernel's own function first
 function M.collect(f, name, memory, text, chunkname, index, lead)

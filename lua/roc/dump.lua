@@ -1,8 +1,8 @@
--- A reader of Lua 5.4's binary chunks, as far as telling functions apart needs it.
+-- A reader of Lua 5.4's binary chunks, as far as it is needed to distinguish functions.
 --
--- Walks the prototypes of a string.dump in pre-order, which is the order in which their `function`
--- keywords stand in the source, and gives each one's bytes. Two functions with the same bytes do
--- the same.
+-- Visits the prototypes of a string.dump in pre-order, which is the order of their `function`
+-- keywords in the source, and returns the bytes of each. Two functions with the same bytes behave
+-- alike.
 local M = {}
 
 -- Header: signature, version, format, LUAC_DATA, sizes of instruction, integer and number, then one
@@ -78,7 +78,7 @@ local function skip_debug(dump, at)
   return at
 end
 
--- Appends the prototype at `at` (its source's name first) and those inside it; gives where it ends.
+-- Appends the prototype at `at` (its source's name first) and those inside it; returns its end.
 local function walk(dump, at, protos)
   local proto = {}
   protos[#protos + 1] = proto

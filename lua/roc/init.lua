@@ -1,9 +1,9 @@
--- The public face of roclua: what `require "roc"` returns.
+-- The module roc: what `require "roc"` returns.
 --
 -- Every public name is listed here, once; roc.core is the private C module below. Names are
 -- documented in roc/meta/core.lua.
 local core = require "roc.core"
--- Lua's libraries as Lua made them: what a script makes of its own does not matter here. The other
+-- Lua's libraries as Lua makes them, whatever a script has changed in its own. The other
 -- files are loaded with these globals; this one is loaded by Lua itself in a stock lua5.4.
 local _ENV = core.library -- luacheck: ignore 211
 local array = require "roc.array"
@@ -73,14 +73,14 @@ roc.In = core.In
 roc.Out = core.Out
 roc.InOut = core.InOut
 
--- what is built of Lua functions; loaded when it is first called
+-- builders, which make kernels of Lua functions; loaded at the first call
 for _, name in ipairs { "vectorize", "guvectorize", "reduce", "scan" } do
   roc[name] = function(...)
     return require("roc.builders." .. name)(...)
   end
 end
 
--- what kernels call: the compiler's table has the names
+-- functions of kernels: the compiler's table has the names
 for _, path in ipairs(core.kernel_builtins()) do
   local name = string.match(path, "^roc%.([%w_]+)")
   if name then
@@ -91,8 +91,8 @@ roc.CLK_LOCAL_MEM_FENCE = intrinsics.CLK_LOCAL_MEM_FENCE
 roc.CLK_GLOBAL_MEM_FENCE = intrinsics.CLK_GLOBAL_MEM_FENCE
 capture.register_builtins(roc)
 
--- A name that the module does not have is an error that names the near one, at the line that reads
--- it.  `rawget(roc, name)`, pcall and pairs look without one.
+-- Reading a name that the module does not have is an error, which suggests a similar name.
+-- `rawget(roc, name)`, pcall and pairs test for a name without an error.
 local function refuse_unknown(of, path)
   setmetatable(of, { __index = function(_, name)
     if type(name) == "string" then

@@ -1,9 +1,9 @@
--- What a kernel may call, as real Lua functions.
+-- The functions that a kernel may call, as real Lua functions.
 --
 -- The compiler knows each of these by its value and never runs it; `sim` (and nothing else) does
--- run them: each looks at the work-item that is executing, kept in `current`. Called outside a
--- kernel, those that mean something there (roc.math) work, the others say so. Written for
--- obviousness: this file and sim.lua are the reference that every device is compared with.
+-- run them: each uses the executing work-item, kept in `current`. Outside a kernel those that make
+-- sense there (roc.math) work, the others raise an error. Written for clarity: this file and
+-- sim.lua are the reference that every device is compared with.
 local core = require "roc.core"
 
 local M = {}
@@ -92,7 +92,7 @@ end
 M.CLK_LOCAL_MEM_FENCE = 1
 M.CLK_GLOBAL_MEM_FENCE = 2
 
--- Whether core.call_path tells calls on one line apart, and knows a call when it comes again.
+-- Whether core.call_path distinguishes calls on one line, and recognises a repeated call.
 local function tells_calls_apart()
   local first, second = core.call_path(), core.call_path()
   local again = {}
@@ -100,9 +100,9 @@ local function tells_calls_apart()
   return first < second and second < again[1] and again[1] == again[2]
 end
 
--- Where in the text the kernel called from, with all calls that lead there, which tells barriers
--- and wave operations apart: 16 digits for each function, the outermost first. Of two places that
--- differ the lesser is the earlier one.
+-- The position of the call in the kernel's text, with all calls that lead to it; it identifies
+-- barriers and wave operations: 16 digits for each function, the outermost first. Of two different
+-- positions the smaller one is the earlier.
 M.call_path = tells_calls_apart() and core.call_path or function()
   local lines, level = {}, 2
   local info = debug.getinfo(level, "l")
@@ -147,9 +147,9 @@ function M.lane_id()
   return item_of("roc.lane_id").lane
 end
 
--- Wave operations: each lane hands in its operands and sleeps until all lanes of the wavefront
--- have; then `result` is called once with lanes: an array of {lane =, [1] =, [2] = …} in lane
--- order, and the wavefront's width, and gives a function from such an entry to that lane's result.
+-- Wave operations: each lane passes its operands and waits until all lanes of the wavefront have;
+-- then `result` is called once with lanes: an array of {lane =, [1] =, [2] = …} in lane order, and
+-- the wavefront's width, and returns a function from such an entry to that lane's result.
 M.wave_results = {}
 M.wave = {}
 
@@ -170,8 +170,8 @@ local function by_lane(lanes)
   return map
 end
 
--- The value lane `from(entry)` handed in; a lane that is not there or out of range gives the own
--- value.
+-- The value that lane `from(entry)` passed; for a lane that is absent or out of range, the lane's
+-- own value.
 local function define_shuffle(name, from)
   define_wave(name, function(lanes)
     local map = by_lane(lanes)
@@ -224,8 +224,8 @@ define_fold("all", function(lanes)
   return true
 end)
 
--- A tree over neighbours, then neighbouring pairs, …; a lane that is not there counts as `nothing`
--- of its type, which changes nothing. `round` is the identity, or rounding to float32 when the
+-- A tree over neighbours, then neighbouring pairs, …; an absent lane counts as `nothing` of
+-- its type, the neutral element. `round` is the identity, or rounding to float32 when the
 -- typed kernel says that the operand is one.
 local function define_reduction(name, nothing, combine)
   define_fold(name, function(lanes, width)
@@ -294,8 +294,8 @@ define_wave("barrier", function()
   return function() end
 end)
 
--- Between them, what printed kernels have around barriers and wave operations: the items of the
--- group, or of the wavefront, meet and agree on whether `value` is true, and each keeps its own.
+-- Printed kernels call this around barriers and wave operations: the items of the group, or of the
+-- wavefront, meet and check that `value` is true for all or for none; each gets its own value.
 M.wave_results.agree = function()
   return function(entry) return entry[2] end
 end
@@ -317,8 +317,8 @@ M.wave.barrier = nil
 -- memory of a kernel ------------------------------------------------------------------------------
 
 -- Shared arrays are one per workgroup and textual place: sim's typed kernels pass the place, a raw
--- one is known by the call. Contents start undefined; sim fills them with a value that shows
--- when it is used.
+-- one is known by the call. Contents start undefined; sim fills them with a value that is
+-- recognisable when it is used.
 M.shared = {}
 M.private = {}
 M.const = {}
@@ -369,13 +369,13 @@ local function update(combine, array, index, a, b)
   return old
 end
 
--- Passes on what pcall gives. An error loses its position: sim puts the kernel's in its place.
+-- Returns the results of pcall. An error loses its position: sim adds that of the kernel.
 local function placed(ok, result)
   if ok then return result end
   error(type(result) == "string" and string.gsub(result, "^.-:%d+: ", "", 1) or result, 0)
 end
 
--- combine(old, a, b, dtype) gives the new value; the operands are of the element type.
+-- combine(old, a, b, dtype) returns the new value; the operands are of the element type.
 local function define_atomic(name, combine)
   local full = "roc.atomic." .. name
   M.atomic[name] = function(array, index, a, b)

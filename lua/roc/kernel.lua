@@ -1,6 +1,7 @@
--- roc.kernel: checks what the script gave, finds the source, and describes the kernel to roc.core.
+-- roc.kernel: checks the script's arguments, finds the source, and describes the kernel to
+-- roc.core.
 --
--- Also the launch on `sim`: the one place where the reference device meets kernels.
+-- Also the launch on `sim`: the only code that connects kernels and the reference device.
 local core = require "roc.core"
 local capture = require "roc.capture"
 local sim = require "roc.sim"
@@ -12,7 +13,7 @@ local M = {}
 -- compiled at once.
 M.on_new = nil
 
--- Raises at the script's line: the first function on the stack that is not of this file.
+-- Raises with the position of the script: of the first function on the stack outside this file.
 local OWN = debug.getinfo(1, "S").source
 
 local function script_level()
@@ -35,7 +36,7 @@ local function script_place()
   return info and string.format("%s:%d", info.short_src, info.currentline) or "?"
 end
 
--- Calls a function of another file whose own errors have no place yet.
+-- Calls a function of another file whose errors have no position yet.
 local function call(f, ...)
   local results = table.pack(pcall(f, ...))
   if results[1] then
@@ -135,7 +136,7 @@ end
 
 -- making ------------------------------------------------------------------------------------------
 
--- Whether the text's first word, behind space and comments, is `return`.
+-- Whether the text's first word, after space and comments, is `return`.
 local function begins_with_return(text)
   local at, before = 1, nil
   while at ~= before do
@@ -149,7 +150,7 @@ local function begins_with_return(text)
 end
 
 -- The function a string holds, "function(…) … end" with `return` before it or not; its text, and
--- how many bytes were put in front of the string.
+-- how many bytes were added before the string.
 local function load_text(text, env)
   local code = begins_with_return(text) and text or "return " .. text
   local chunk, why = load(code, text, "t", env)
@@ -219,7 +220,7 @@ end
 -- sim ---------------------------------------------------------------------------------------------
 
 -- Whether an argument that is copied back shares memory with this one: then both share one copy on
--- a device, and what the kernel stores through either comes back.
+-- a device, and stores through either are copied back.
 local function comes_back(kept, one)
   for _, other in ipairs(kept) do
     if not other.always and core.array_overlap(one.array, other.array) then
@@ -229,8 +230,8 @@ local function comes_back(kept, one)
   return false
 end
 
--- A failed launch leaves host arrays as they were, and any launch those in roc.In: copies to put
--- back. `given` are the arguments as they came.
+-- A failed launch must not change host arrays, and no launch those in roc.In: makes copies to
+-- restore them from. `given` are the script's arguments.
 local function keep_copies(given, args)
   local kept = {}
   for i = 1, args.n do
@@ -241,7 +242,7 @@ local function keep_copies(given, args)
     end
   end
   local changed
-  repeat -- one that comes back may bring another back
+  repeat -- an array that is copied back may share memory with another
     changed = false
     for _, k in ipairs(kept) do
       if k.always and comes_back(kept, k) then
@@ -279,7 +280,7 @@ core.set_sim_launcher(function(kernel, launch, ...)
   launch.name = kernel.name
   local arrays = table.move(described, 2, described.n, 1, {})
   local params = kernel:params()
-  local hidden = {} -- numbered behind the explicit ones
+  local hidden = {} -- numbered after the explicit ones
   for i, array in ipairs(arrays) do
     hidden[#params + i] = sim.checked(core.kernel_sim_view(array, launch.stream), names[i])
   end

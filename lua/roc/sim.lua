@@ -1,10 +1,10 @@
 -- The reference device: a kernel run in the Lua VM, one coroutine a work-item.
 --
--- Two ways (docs/sim.md): the typed kernel printed back as Lua, where every float32 operation
+-- Two modes (docs/sim.md): the typed kernel printed back as Lua, where every float32 operation
 -- rounds (the default), and the untouched function (ROCLUA_SIM=raw).  Workgroups run one after
 -- another in increasing order; in a group, each work-item runs until it ends or waits at a barrier
--- or wave operation.  Written for obviousness, not speed: when a device disagrees with this file,
--- one of the two is wrong, and this one can be read.
+-- or wave operation.  Written for clarity, not speed: when a device disagrees with this file, one
+-- of the two is wrong, and this one is easy to check.
 local core = require "roc.core"
 local intrinsics = require "roc.intrinsics"
 
@@ -15,8 +15,8 @@ M.is_raw = os.getenv("ROCLUA_SIM") == "raw"
 
 -- arrays as a kernel sees them --------------------------------------------------------------------
 
--- A wrapper that checks each index and says which array it was. `dim` counts the dimensions already
--- indexed away, `rank` those of the whole array.
+-- A wrapper that checks each index and names the array in the error. `dim` counts the dimensions
+-- already indexed away, `rank` those of the whole array.
 local function checked(array, name, rank, dim)
   local store = debug.getmetatable(array).__newindex
   rank, dim = rank or array.ndim, dim or 1
@@ -65,7 +65,7 @@ end
 
 -- workgroups --------------------------------------------------------------------------------------
 
--- Filler of memory whose contents start undefined: something no kernel computes by chance.
+-- Fills memory whose contents start undefined: a value that no kernel computes by chance.
 local UNDEFINED = { b = true, i = 0x5a5a5a5a5a5a5a5a, u = 0x5a5a5a5a5a5a5a5a, f = 0 / 0 }
 
 local Group = {}
@@ -77,7 +77,7 @@ function Group:new_array(shape, dtype, name)
   return checked(array, name)
 end
 
--- The group's block for a place in the text, made when the first work-item gets there.
+-- The group's block for a position in the text, made when the first work-item reaches it.
 function Group:shared_array(place, shape, dtype, name)
   local array = self.shared[place]
   if not array then
@@ -106,8 +106,8 @@ function Group:dynamic_array(dtype, first_byte, name)
   return checked(core.view_bytes(bytes, first_byte, count, dtype), name or "dynamic shared array")
 end
 
--- Whether an item of an untouched function that has ended came to the function's end, where all
--- meet that have not returned. (A printed kernel has that meeting in its text.)
+-- Whether an ended item of an untouched function reached the function's end, where all items meet
+-- that have not returned. (A printed kernel has that meeting in its text.)
 local function comes_to_end(launch, item)
   local last = launch.last
   return last == true or last and item.last_line == last
@@ -170,7 +170,7 @@ end
 
 -- faults ------------------------------------------------------------------------------------------
 
--- Where the kernel's own code stood in a stopped thread: "file:line: ".
+-- The position of the kernel's own code in a stopped thread: "file:line: ".
 local function position(thread)
   local level = 0
   while true do
@@ -191,7 +191,7 @@ local function fail(launch, item, message)
   if launch.failed > 1 then
     return
   end
-  message = string.gsub(tostring(message), "\0", "\\0") -- errors are C strings on their way
+  message = string.gsub(tostring(message), "\0", "\\0") -- errors pass through C strings
   if not string.find(message, "^[^\n]-:%d+: ") then
     message = position(item.thread) .. message
   end
@@ -204,7 +204,7 @@ local DIVERGENT = {
   wave = "wave operation in divergent control flow",
 }
 
--- Items wait at different places: what is earliest in the text is what the others have missed.
+-- Items wait at different positions: the others have skipped the one that is earliest in the text.
 local function divergent(launch, items)
   local missed
   for _, item in ipairs(items) do
@@ -255,7 +255,7 @@ local function items_in(items, state)
   return found
 end
 
--- Whether all items wait for the same thing.
+-- Whether all items wait at the same position.
 local function agree(items)
   local first = items[1]
   for _, item in ipairs(items) do
@@ -267,7 +267,7 @@ local function agree(items)
   return true
 end
 
--- Gives the lanes of one wave operation their results and makes them ready.
+-- Passes the lanes of one wave operation their results and makes them ready.
 local function finish_wave_operation(launch, items)
   local lanes = {}
   for i, item in ipairs(items) do
@@ -322,7 +322,7 @@ local function run_group(launch, group)
   end
 end
 
--- what typed kernels call -------------------------------------------------------------------------
+-- functions of typed kernels ----------------------------------------------------------------------
 
 -- The names that the compiler's Lua printer uses; see docs/sim.md.
 local function support(launch)
@@ -402,7 +402,7 @@ local function support(launch)
   function S.idiv_unchecked(a, b) return b == 0 and 0 or a // b end
   function S.imod_unchecked(a, b) return b == 0 and 0 or a % b end
 
-  -- In a checked one an error; Lua's own names a wrong line (a bug of 5.4.4).
+  -- In a checked one it is an error; Lua's own has a wrong line (a bug of 5.4.4).
   function S.idiv(a, b)
     if b == 0 then
       error("attempt to divide by zero", 2)
@@ -480,8 +480,8 @@ local function support(launch)
   return S
 end
 
--- What the compiler's printer gives: {{name =, chunk =, text =, last =}, …}, the kernel first: it
--- alone has `last` (see comes_to_end).
+-- The result of the compiler's printer: {{name =, chunk =, text =, last =}, …}, the kernel first:
+-- it alone has `last` (see comes_to_end).
 local function printed_functions(source)
   return assert(core.load_deep(source, "=sim"))()
 end
@@ -504,8 +504,8 @@ end
 
 -- Runs a launch to its end. `launch`: grid, groups, workgroup (three integers each), rank, shared
 -- (bytes), name. `program`: fn (the kernel's function), params (its parameters' names), source (the
--- typed kernel's text), hidden (values of hidden arguments). Gives nil or the message of the fault,
--- and the lines printed.
+-- typed kernel's text), hidden (values of hidden arguments). Returns nil or the message of the
+-- fault, and the lines printed.
 function M.run(program, launch, ...)
   launch.args = table.pack(...)
   launch.wave_size = wavefront_size()

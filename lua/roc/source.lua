@@ -1,8 +1,8 @@
 -- Finding the source text of a Lua function.
 --
 -- Debug information names the chunk: a file, the text given to `load`, or a name under which a text
--- was registered with roc.source. A text is believed only if compiling it gives the function's own
--- bytecode; that also says which of the text's functions it is, since bytecode knows lines,
+-- was registered with roc.source. A text is accepted only if compiling it yields the function's own
+-- bytecode; that also identifies the function in the text, since bytecode contains lines,
 -- constants, variables and captures.
 local compiler = require("roc.core").compiler
 local dump = require "roc.dump"
@@ -32,7 +32,7 @@ function M.register(chunkname, text)
 end
 
 -- A file as `loadfile` sees it: no byte order mark, and a first line with # is a comment. The text
--- of a script that came through a pipe is gone.
+-- of a script that was read from a pipe is not available.
 local function read_file(path)
   local text, why = compiler.read(path)
   if not text then
@@ -72,7 +72,7 @@ local function is_stripped(info)
   return info.source == "=?" or (info.currentline == -1 and next(info.activelines or {}) == nil)
 end
 
--- Texts that may be the function's, and what to say when none is.
+-- Texts that may be the function's, and the message for the case that none is.
 local function candidates(info)
   local source, kind = info.source, string.sub(info.source, 1, 1)
   local has_mark = kind == "=" or kind == "@"
@@ -124,7 +124,7 @@ function M.find(f, what)
   error(string.format("the source of %s cannot be found: %s", what, complaint), 0)
 end
 
----Likewise, when the text is at hand.
+---The same when the text is known.
 ---@return integer index
 function M.index_in(f, text)
   return (assert(find_in(text, debug.getinfo(f, "S").source, f), "the text is not the function's"))

@@ -76,7 +76,7 @@ end
 
 -- matching ----------------------------------------------------------------------------------------
 
--- Core dimensions bound so far: name -> extent, and where it came from.
+-- Core dimensions bound so far: name -> extent, and the argument that bound it.
 local function bind(bound, dim, extent, what)
   local wanted = bound[dim] and bound[dim].extent or math.tointeger(dim)
   if not wanted then
@@ -177,7 +177,7 @@ local function broadcast(subject, outers, n)
   return outer
 end
 
--- What the caller sees of a result: its outer shape and its core; one element when there is
+-- The shape of a result for the caller: its outer shape and its core; one element when there is
 -- neither.
 local function result_shape(outer, extents)
   local shape = append(outer, extents)
@@ -241,7 +241,7 @@ local function operand_of(array, outer_rank, name, position)
   }
 end
 
--- A result's operand; what has no core is an array of one element to the function.
+-- A result's operand; without a core it is an array of one element for the function.
 local function result_operand(array, dims, name)
   local operand = operand_of(array, array.ndim - #dims, name)
   if #dims == 0 then

@@ -1,7 +1,7 @@
 -- Broadcasting: the loops that operands of different shapes share, and the kernel text that walks
 -- them.
 --
--- Neighbouring dimensions that every operand crosses in one stride are joined, so that most calls
+-- Neighbouring dimensions that every operand crosses with one stride are joined, so that most calls
 -- need one loop; an operand that does not move along a dimension (its extent is 1, or missing) is
 -- not indexed by it.  Nothing is copied.  The innermost loop runs along dimension 1 of the launch,
 -- all others along dimension 2.
@@ -14,8 +14,8 @@ local M = {}
 local MAX_GROUPS = 65535 -- along dimension 2; some devices allow no more
 local ITEMS = 256        -- of a workgroup
 
----The shape that all the shapes broadcast to, or nil and the numbers of two that do not go
----together.
+---The shape that all the shapes broadcast to, or nil and the numbers of two that are
+---incompatible.
 ---@param shapes integer[][] gaps allowed up to n
 ---@param n integer
 ---@return integer[]? shape
@@ -105,7 +105,7 @@ function M.plan(shape, operands, is_reversed)
 end
 
 ---The operand's array with one dimension for each loop it moves along, and its core dimensions
----behind them.
+---after them.
 ---@param operand table planned, with `array` and `core` (extents)
 ---@param is_reversed? boolean
 function M.view(operand, is_reversed)
@@ -175,8 +175,8 @@ end]]
 local ONE_ROW = "local row = roc.get_global_id(2)\n  if row <= rows then"
 local SOME_ROWS = "for row = roc.get_global_id(2), rows, roc.get_global_size(2) do"
 
--- What holds for every item of a well-formed launch: written so that the checks of the indices are
--- proved away.
+-- Conditions that hold for every item of a well-formed launch: with them the compiler can eliminate
+-- the checks of the indices.
 local function guards(operands)
   local conditions = {}
   for _, operand in ipairs(operands) do

@@ -27,7 +27,7 @@ local function load(text, dtype)
   return dtype.kind == "b" and text or string.format("dtype(%s)", text)
 end
 
--- Which elements an item combines, and how far behind its first the first of the next item lies.
+-- The elements that an item combines, and the distance between the first ones of two neighbours.
 local IN_ORDER = {
   first = "(roc.get_global_id(1) - 1) * span + 1",
   last = "math.min(first + span - 1, #x)",
