@@ -10,7 +10,7 @@ local shell = require "support.shell"
 
 local watched = {}
 
--- Columns of the table of lines, behind the place.
+-- Columns of the table of lines, after the place.
 local COLUMNS = { "instructions", "percent", "lanes", "splits", "read", "written", "coalesced",
   "conflicts", "waited" }
 

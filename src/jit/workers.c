@@ -13,7 +13,7 @@
 
 enum { FEWEST = 2, MOST = 16 };
 
-/* One piece of work; lives on the stack of the caller, who waits until `done`. */
+/* One piece of work; lives on the stack of the caller, which waits until `done`. */
 typedef struct request {
   void (*fn)(void *ud);
   void *ud;

@@ -137,7 +137,7 @@ static int testing_smart_copies(lua_State *L) {
 }
 
 /* emulate(names) -> true, or false and why not: the software GPUs of these names are devices from
- * now on, behind the others; no change where the machine has AMD GPUs.  Only of this process:
+ * now on, after the others; no change where the machine has AMD GPUs.  Only of this process:
  * programs it starts know nothing of it. */
 static int testing_emulate(lua_State *L) {
   const char *names = luaL_checkstring(L, 1);

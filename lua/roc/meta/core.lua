@@ -307,7 +307,7 @@ function roc.stream(device) end
 ---@class roc.Event
 local Event = {}
 
----Marks the place behind all that is queued on the stream, or on the default one.
+---Marks the point after all work queued so far on the stream, or on the default one.
 ---@param stream? roc.Stream
 ---@return roc.Event self
 function Event:record(stream) end

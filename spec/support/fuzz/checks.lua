@@ -1,4 +1,4 @@
--- Random statements that may fail a check: accesses behind conditions that do, or do not, prove
+-- Random statements that may fail a check: accesses after conditions that do, or do not, prove
 -- them right; accesses at indices that depend on the item's number alone, which the CPU back-end
 -- tests for a whole group at once; and the other checks.
 local choice = require "support.fuzz.choice"
@@ -12,7 +12,7 @@ local own_place, value_for = places.own_place, places.value_for
 
 local M = {}
 
--- Accesses behind conditions that do, or do not, prove them right.
+-- Accesses after conditions that do, or do not, prove them right.
 local GUARDS = {
   "if @ >= 1 and @ <= #A then USE end",
   "if @ >= 0 and @ <= #A then USE end",

@@ -100,7 +100,7 @@ local function results(scope, depth)
   local f = pick(calls)
   local call = expressions.call(scope, f, depth - 1)
   local first, names = nil, {}
-  if chance(30) then -- behind another value
+  if chance(30) then -- after another value
     first = settled(scope, "I", 1)
     names[1] = scope:declare("i", "I", { is_mutable = true })
   end

@@ -159,7 +159,7 @@ end
 local EXTRAS = { { 3, inner_branch }, { 2, inner_loop }, { 3, store_span }, { 2, keep_private },
   { 3, use_tile }, { 2, add_total }, { 2, any_block } }
 
--- What stands behind the loop.
+-- The statement after the loop.
 local function finish(loop, parts)
   local scope = loop.scope
   local function add(...)
@@ -230,7 +230,7 @@ local function striding_loop(loop, is_risky)
   return { "for ", loop.counter, " = ", text, " do\n", body, "end" }
 end
 
--- A loop of the kind, what it needs before and what stands behind; `block(scope, depth, most)`
+-- A loop of the kind, with the statements before and after it; `block(scope, depth, most)`
 -- makes a block of any statements. nil where there is no array to go through.
 function M.statement(scope, block)
   local a = pick_array(scope)

@@ -32,7 +32,7 @@ local function text_of(part)
   return table.concat(out)
 end
 
--- Shared arrays; the last lies over the launch's dynamic bytes, behind some that nothing uses.
+-- Shared arrays; the last lies over the launch's dynamic bytes, after some that nothing uses.
 local TILES = {
   { "tile_i", '256, "int64"' }, { "tile_f", '256, "float64"' }, { "tile_s", '256, "float32"' },
   { "tile_n", '256, "int64"' },
@@ -122,7 +122,7 @@ local function tiles_text(case, body)
   return table.concat(declarations) .. FILLS[case.fill]:format(table.concat(fills, " "))
 end
 
--- The text, and which of the case's arrays the kernel takes, in order behind n, x and flag.
+-- The text, and which of the case's arrays the kernel takes, in order after n, x and flag.
 function M.of(case)
   local functions = {}
   for i, f in ipairs(case.functions) do

@@ -173,7 +173,7 @@ static bool bind_known(const char *name, roc_fe_binding *b) {
   return is_dtype;
 }
 
-/* `roc`, `roc.math`: a builtin's path goes on behind it. */
+/* `roc`, `roc.math`: a builtin's path continues after it. */
 static bool is_namespace(const char *name) {
   size_t len = strlen(name);
   for (uint32_t i = 0; i < ROC_BUILTIN_COUNT_; i++) {

@@ -161,7 +161,7 @@ void roc_host_fill(void *dst, const void *pattern, size_t pattern_bytes, size_t 
   unsigned char *out = dst;
   size_t done = pattern_bytes < nbytes ? pattern_bytes : nbytes;
   memcpy(out, pattern, done);
-  while (done < nbytes) { /* doubles what is there, in blocks that stay in the first cache */
+  while (done < nbytes) { /* doubles the filled part, in blocks that fit the L1 cache */
     size_t next = done < nbytes - done ? done : nbytes - done;
     if (next > 16384) next = 16384;
     memcpy(out + done, out, next);

@@ -104,7 +104,7 @@ void roc_cpu_pool_submit(roc_cpu_pool *pool, roc_cpu_task *task) {
 static void serve(roc_cpu_pool *pool, roc_cpu_task *task, roc_cpu_scratch *scratch) {
   task->inside++;
   if (task->inside == task->useful_threads) unlist(pool, task);
-  /* Submitters count spinning threads once per task; whoever takes one sees to it that the rest is
+  /* Submitters count spinning threads once per task; a thread that takes one makes sure that the rest is
    * taken too. */
   if (pool->first_task && pool->sleeping_count > 0) pthread_cond_signal(&pool->work_came);
   roc_cpu_pool_unlock();

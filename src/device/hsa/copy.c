@@ -15,7 +15,7 @@ enum {
   INLINE_BYTES = 64 * 1024,       /* through staging, on the calling thread */
   INLINE_HOST_BYTES = 256 * 1024, /* between host blocks */
   LONG_BYTES = 4 << 20,           /* keep an engine for some hundred microseconds */
-  SEED_BYTES = 64 * 1024,         /* of a fill that doubles what is there */
+  SEED_BYTES = 64 * 1024,         /* of a fill that doubles its filled part */
 };
 
 /* ---- one copy by an engine ----------------------------------------------- */
@@ -234,7 +234,7 @@ static bool find_word(const void *pattern, size_t pattern_bytes, uint32_t *out_w
   return memcmp(bytes, bytes + 4, 4) == 0;
 }
 
-/* A seed from the host, then copies of what is there, each twice as long. */
+/* A seed from the host, then copies of the filled part, each twice as long. */
 static roc_status fill_by_doubling(roc_hsa_queue *queue, const roc_hsa_pointer_info *dst,
                                    const void *pattern, size_t pattern_bytes, size_t nbytes,
                                    roc_error *err) {

@@ -67,9 +67,10 @@ static uint32_t cost(const roc_lower *lx, const roc_ast_node *node) {
     case ROC_AST_PAREN: return cost(lx, node->a);
     case ROC_AST_UNARY: return 1 + cost(lx, node->a);
     case ROC_AST_BINARY: {
-      bool is_dear = node->op == ROC_OP_DIV || node->op == ROC_OP_IDIV || node->op == ROC_OP_MOD ||
-                     node->op == ROC_OP_POW || node->op >= ROC_OP_AND;
-      if (is_dear) return CHEAP_NODES + 1;
+      bool is_expensive = node->op == ROC_OP_DIV || node->op == ROC_OP_IDIV ||
+                          node->op == ROC_OP_MOD || node->op == ROC_OP_POW ||
+                          node->op >= ROC_OP_AND;
+      if (is_expensive) return CHEAP_NODES + 1;
       uint32_t left = cost(lx, node->a);
       return left > CHEAP_NODES ? left : 1 + left + cost(lx, node->b);
     }
