@@ -49,9 +49,9 @@ static meetings find_meetings(const roc_cg *cg) {
  * (ld.global.nc), across barriers too; so there must be none to be seen. What is written it keeps
  * in registers across barriers, for calls of others, it thinks, cannot reach it. */
 static bool may_promise(const roc_ir_param *param, meetings found) {
-  if (param->is_alias) return false;
+  if (param->type.is_alias) return false;
   if (param->is_written) return !found.has_order && !found.has_group;
-  return !found.has_order && param->memory == ROC_IR_MEM_DEVICE;
+  return !found.has_order && !param->type.is_host_memory;
 }
 
 static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param, meetings found) {
@@ -62,7 +62,7 @@ static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param, me
     roc_cg_attr_int(cg, cg->fn, at, "align", 8);
     return;
   }
-  roc_cg_attr_int(cg, cg->fn, at, "align", roc_dtype_itemsize(param->dtype));
+  roc_cg_attr_int(cg, cg->fn, at, "align", roc_dtype_itemsize(param->type.dtype));
   if (may_promise(param, found)) roc_cg_attr(cg, cg->fn, at, "noalias");
   if (!param->is_written) roc_cg_attr(cg, cg->fn, at, "readonly");
 }
