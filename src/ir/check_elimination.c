@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "ir/facts.h"
+#include "ir/walk.h"
 
 typedef struct change {
   uint32_t var, before;
@@ -48,24 +49,16 @@ static void forget_var(eliminator *g, uint32_t var) {
   assign(g, var, roc_ir_facts_unknown(&g->f, g->m->vars.items[var].type));
 }
 
-/* Forgets those of the region's variables that this tick has not met. */
-static void forget_assigned(eliminator *g, uint32_t region) {
-  const roc_ir_ids *ids = &g->m->regions.items[region];
-  for (uint32_t i = 0; i < ids->count; i++) {
-    const roc_ir_inst *inst = &g->m->insts.items[ids->items[i]];
-    bool assigns = inst->op == ROC_IR_SET || inst->op == ROC_IR_FOR;
-    if (assigns && g->stamps[inst->aux] != g->tick) {
-      g->stamps[inst->aux] = g->tick;
-      forget_var(g, inst->aux);
-    }
-    for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) forget_assigned(g, inst->k.region[r]);
-  }
-}
-
 /* Gives every variable that the region assigns a new number. */
 static void forget_region(eliminator *g, uint32_t region) {
+  roc_ir_walk w;
   g->tick++;
-  forget_assigned(g, region);
+  ROC_IR_FOR_EACH(w, g->m, region) {
+    bool assigns = w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_FOR;
+    if (!assigns || g->stamps[w.inst->aux] == g->tick) continue;
+    g->stamps[w.inst->aux] = g->tick;
+    forget_var(g, w.inst->aux);
+  }
 }
 
 static bool falls_through(const roc_ir_module *m, uint32_t region) {
@@ -412,19 +405,16 @@ static void count_sets(loop_variance *c) {
 }
 
 /* A variable with one SET has been set before it is read. */
-static void mark_loop_variance(loop_variance *c, uint32_t region) {
-  const roc_ir_ids *ids = &c->m->regions.items[region];
-  for (uint32_t i = 0; i < ids->count; i++) {
-    uint32_t id = ids->items[i];
-    const roc_ir_inst *inst = &c->m->insts.items[id];
+static void mark_loop_variance(loop_variance *c) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, c->m, 0) {
+    const roc_ir_inst *inst = w.inst;
     bool moves = inst->op == ROC_IR_GET && (c->nsets[inst->aux] > 1 || c->is_bound[inst->aux]);
     for (uint32_t n = 0; n < inst->nargs && !moves; n++) {
       moves = c->narrow[roc_ir_arg(c->m, inst, n)] & ROC_IR_LOOP_VARIANT;
     }
-    if (moves) c->narrow[id] |= ROC_IR_LOOP_VARIANT;
+    if (moves) c->narrow[w.id] |= ROC_IR_LOOP_VARIANT;
     if (moves && inst->op == ROC_IR_SET) c->is_bound[inst->aux] = 1;
-    for (uint32_t r = 0; r < roc_ir_region_count(inst); r++)
-      mark_loop_variance(c, inst->k.region[r]);
   }
 }
 
@@ -435,7 +425,7 @@ static bool find_loop_variance(const roc_ir_module *m, uint8_t *narrow) {
   bool made = c.nsets && c.is_bound;
   if (made) {
     count_sets(&c);
-    mark_loop_variance(&c, 0);
+    mark_loop_variance(&c);
   }
   roc_free(c.nsets);
   roc_free(c.is_bound);

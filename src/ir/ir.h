@@ -34,7 +34,10 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-enum { ROC_IR_NONE = UINT32_MAX };
+enum {
+  ROC_IR_NONE = UINT32_MAX,
+  ROC_IR_MAX_NESTING = 2000 /* regions in each other; the verifier refuses more */
+};
 
 typedef enum roc_ir_op {
 #define ROC_IR_OP(NAME, text, operands, fields, result, flags) ROC_IR_##NAME,

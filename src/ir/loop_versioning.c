@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "ir/build.h"
 #include "ir/check_elimination.h"
+#include "ir/walk.h"
 
 enum {
   MAX_LOOP_INSTS = 256, /* larger ones are not copied */
@@ -27,7 +28,6 @@ typedef struct versioner {
   uint32_t count;      /* instructions there were at the start; the tables' size */
   uint32_t var;        /* the loop's counter */
   uint32_t checks[MAX_CHECKS], nchecks, ninsts;
-  bool is_fit; /* the loop in hand can be copied */
 } versioner;
 
 static roc_ir_inst inst_of(const versioner *v, uint32_t id) {
@@ -40,22 +40,20 @@ static uint32_t arg_of(const versioner *v, uint32_t id, uint32_t n) {
 
 /* ---- what is in a loop ------------------------------------------------------------------- */
 
-static void mark_region(versioner *v, uint32_t region) {
-  const roc_ir_ids *ids = &v->m->regions.items[region];
-  for (uint32_t i = 0; i < ids->count; i++) {
-    uint32_t id = ids->items[i];
-    roc_ir_inst inst = inst_of(v, id);
-    if (id >= v->count) v->is_fit = false; /* made by this pass: an inner loop was versioned */
-    if (!v->is_fit) return;
-    bool meets = roc_ir_op_table[inst.op].flags & (ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE);
-    bool loops = inst.op == ROC_IR_LOOP || inst.op == ROC_IR_FOR;
-    bool is_large = ++v->ninsts > MAX_LOOP_INSTS || inst.nargs > MAX_ARGS;
-    if (meets || loops || is_large) v->is_fit = false;
-    v->is_inside[id] = 1;
-    if (inst.op == ROC_IR_SET) v->is_set[inst.aux] = 1;
-    if (inst.op == ROC_IR_CHECK_INDEX && v->nchecks < MAX_CHECKS) v->checks[v->nchecks++] = id;
-    for (uint32_t r = 0; r < roc_ir_region_count(&inst); r++) mark_region(v, inst.k.region[r]);
+/* Marks the instructions of the loop's body; false when it cannot be copied. */
+static bool mark_body(versioner *v, uint32_t region) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, v->m, region) {
+    if (w.id >= v->count) return false; /* made by this pass: an inner loop was versioned */
+    bool meets = roc_ir_op_table[w.inst->op].flags & (ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE);
+    bool loops = w.inst->op == ROC_IR_LOOP || w.inst->op == ROC_IR_FOR;
+    bool is_large = ++v->ninsts > MAX_LOOP_INSTS || w.inst->nargs > MAX_ARGS;
+    if (meets || loops || is_large) return false;
+    v->is_inside[w.id] = 1;
+    if (w.inst->op == ROC_IR_SET) v->is_set[w.inst->aux] = 1;
+    if (w.inst->op == ROC_IR_CHECK_INDEX && v->nchecks < MAX_CHECKS) v->checks[v->nchecks++] = w.id;
   }
+  return true;
 }
 
 /* How a value moves with the counter. */
@@ -167,9 +165,7 @@ static bool look_at_loop(versioner *v, uint32_t id) {
   memset(v->is_set, 0, v->m->vars.count);
   v->var = loop.aux;
   v->nchecks = v->ninsts = 0;
-  v->is_fit = true;
-  mark_region(v, loop.k.region[0]);
-  if (!v->is_fit) return false;
+  if (!mark_body(v, loop.k.region[0])) return false;
   uint32_t nkept = 0;
   for (uint32_t i = 0; i < v->nchecks; i++) {
     uint32_t check = v->checks[i];
@@ -281,14 +277,10 @@ static uint32_t emit_preconditions(versioner *v, const roc_ir_preconditions *pre
 
 /* True when the body can be copied. */
 static bool look_at_body(versioner *v, uint32_t region) {
-  const roc_ir_ids *ids = &v->m->regions.items[region];
-  for (uint32_t i = 0; i < ids->count; i++) {
-    roc_ir_inst inst = inst_of(v, ids->items[i]);
-    if (++v->ninsts > MAX_BODY_INSTS || inst.nargs > MAX_ARGS) return false;
-    v->is_inside[ids->items[i]] = 1;
-    for (uint32_t r = 0; r < roc_ir_region_count(&inst); r++) {
-      if (!look_at_body(v, inst.k.region[r])) return false;
-    }
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, v->m, region) {
+    if (++v->ninsts > MAX_BODY_INSTS || w.inst->nargs > MAX_ARGS) return false;
+    v->is_inside[w.id] = 1;
   }
   return true;
 }

@@ -10,8 +10,6 @@
 
 #include "ir/ir.h"
 
-enum { ROC_IR_MAX_NESTING = 2000 }; /* regions in each other; walks over regions recurse */
-
 /* ROC_INTERNAL with a message such as "%7 store x: operand 1 is f32, the rule is int (kernel 'k')"
  * when a rule is broken, ROC_OOM when memory is out. */
 roc_status roc_ir_verify(const roc_ir_module *module, roc_error *err);

@@ -6,6 +6,7 @@
 #include <llvm-c/DebugInfo.h>
 
 #include "codegen/core/cg.h"
+#include "ir/walk.h"
 
 static void emit_if(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
@@ -85,13 +86,9 @@ LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last,
 }
 
 static bool has_checks(const roc_cg *cg, uint32_t region) {
-  const roc_ir_ids *ids = &cg->ir->regions.items[region];
-  for (uint32_t i = 0; i < ids->count; i++) {
-    const roc_ir_inst *inst = &cg->ir->insts.items[ids->items[i]];
-    if (inst->op == ROC_IR_CHECK_INDEX) return true;
-    if (!roc_ir_has_regions(inst)) continue;
-    if (has_checks(cg, inst->k.region[0])) return true;
-    if (inst->op == ROC_IR_IF && has_checks(cg, inst->k.region[1])) return true;
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, cg->ir, region) {
+    if (w.inst->op == ROC_IR_CHECK_INDEX) return true;
   }
   return false;
 }

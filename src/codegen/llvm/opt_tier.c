@@ -9,6 +9,7 @@
  * is obeyed. */
 #include "codegen/core/cg.h"
 #include "codegen/llvm/machine.h"
+#include "ir/walk.h"
 
 enum {
   LARGE_INSTS = 6000, /* LLVM's, before any pass; the vectorisers take seconds from here on */
@@ -33,27 +34,25 @@ typedef struct loop_count {
   uint32_t all, deepest;
 } loop_count;
 
-/* Of a region inside of `depth` loops. */
-static void count_loops(const roc_ir_module *ir, uint32_t region, uint32_t depth,
-                        loop_count *count) {
-  const roc_ir_ids *ids = &ir->regions.items[region];
-  if (depth > count->deepest) count->deepest = depth;
-  for (uint32_t i = 0; i < ids->count; i++) {
-    const roc_ir_inst *inst = &ir->insts.items[ids->items[i]];
-    if (!roc_ir_has_regions(inst)) continue;
-    bool is_loop = inst->op == ROC_IR_LOOP || inst->op == ROC_IR_FOR;
-    count->all += is_loop;
-    count_loops(ir, inst->k.region[0], depth + is_loop, count);
-    if (inst->op == ROC_IR_IF) count_loops(ir, inst->k.region[1], depth, count);
+static loop_count count_loops(const roc_ir_module *ir) {
+  loop_count count = {0};
+  uint32_t depth = 0;
+  roc_ir_walk w;
+  roc_ir_walk_begin(&w, ir, 0);
+  while (roc_ir_walk_step(&w)) {
+    if (w.inst->op != ROC_IR_LOOP && w.inst->op != ROC_IR_FOR) continue;
+    depth = w.is_end ? depth - 1 : depth + 1;
+    count.all += !w.is_end;
+    if (depth > count.deepest) count.deepest = depth;
   }
+  return count;
 }
 
 roc_status roc_cg_choose_opt_tier(roc_cg *cg, roc_error *err) {
   cg->opt_tier = ROC_CG_FULL;
   if (cg->options->opt_level >= 0) return ROC_OK;
   uint64_t count = count_insts(cg->mod);
-  loop_count loops = {0};
-  count_loops(cg->ir, 0, 0, &loops);
+  loop_count loops = count_loops(cg->ir);
   if (loops.all > MANY_LOOPS) cg->opt_tier = ROC_CG_NO_SLP;
   if (count > LARGE_INSTS) cg->opt_tier = ROC_CG_SCALAR;
   if (loops.deepest > DEEP_LOOPS) cg->opt_tier = ROC_CG_NO_COUNTERS;
