@@ -84,6 +84,17 @@ describe("the lexer", function()
     end
   end)
 
+  it("rounds hexadecimal denormals to nearest, which strtod of glibc 2.36 does not", function()
+    for text, exact in pairs {
+      ["0x556896.87900006p-1045"] = "0x0.aad12d0f20001p-1022",
+      ["0x44cfe7bd.156846p-1053"] = "0x0.899fcf7a2ad09p-1022",
+      ["0x49a190ef00500a000000000p-1114"] = "0x0.49a190ef00501p-1022",
+    } do
+      local ours = assert(compiler.tokens(text, "t.lua")):match("<number> (%S+)")
+      assert.are.equal(("%.17g"):format(tonumber(exact)), ours, text)
+    end
+  end)
+
   it("does not depend on the locale", function()
     local before = os.setlocale(nil, "numeric")
     for _, name in ipairs { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE" } do

@@ -1,8 +1,9 @@
 /* Numerals: text to integer or float, as Lua does it.
  *
  * A decimal integer that does not fit 64 bits is a float; a hexadecimal one wraps.  Decimal floats
- * go through strtod in the C locale (the host program may have set another); hexadecimal floats are
- * rounded here, once, to nearest even, denormals included. */
+ * go through strtod in the C locale (the host program may have set another).  Hexadecimal floats are
+ * rounded here, once, to nearest even: strtod of glibc 2.36 drops the digits beyond the last bit of
+ * some denormals (0x556896.87900006p-1045). */
 #include <limits.h>
 #include <math.h>
 #include <locale.h>
