@@ -79,20 +79,25 @@ devices.each(function()
     end)
   end
 
-  it("takes one id modulo several numbers", function()
-    local long, short = {}, {}
-    for i = 1, 256 do long[i] = i * 5 % 97 end
-    for i = 1, 16 do short[i] = i * 1000 end
-    local long_table, short_table = roc.const.array(long, "int32"), roc.const.array(short, "int32")
-    local k = roc.kernel(function(out)
-      local id = roc.get_local_id(1) - 1
-      out[roc.get_global_id(1)] = long_table[(id & 255) + 1] + short_table[(id & 15) + 1]
+  -- Of as many elements as a vector of the processor has.
+  for _, lanes in ipairs { 8, 16 } do
+    it(("takes one id modulo several numbers, the least %d"):format(lanes), function()
+      local long, short = {}, {}
+      for i = 1, 256 do long[i] = i * 5 % 97 end
+      for i = 1, lanes do short[i] = i * 1000 end
+      local long_table = roc.const.array(long, "int32")
+      local short_table = roc.const.array(short, "int32")
+      local mask = lanes - 1
+      local k = roc.kernel(function(out)
+        local id = roc.get_local_id(1) - 1
+        out[roc.get_global_id(1)] = long_table[(id & 255) + 1] + short_table[(id & mask) + 1]
+      end)
+      local expected, out = {}, devices.zeros(512, "int32")
+      for i = 0, 511 do expected[i + 1] = long[(i & 255) + 1] + short[(i & mask) + 1] end
+      devices.run(k, 512, { out }, 256)
+      assert.same(expected, devices.table(out))
     end)
-    local expected, out = {}, devices.zeros(512, "int32")
-    for i = 0, 511 do expected[i + 1] = long[(i & 255) + 1] + short[(i & 15) + 1] end
-    devices.run(k, 512, { out }, 256)
-    assert.same(expected, devices.table(out))
-  end)
+  end
 
   it("stores what it can where extents do not fit one another", function()
     local k = roc.kernel(function(x, y)
