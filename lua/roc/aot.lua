@@ -239,7 +239,7 @@ end
 local function stage_text(item, target, options)
   local stage = KINDS[options.kind].stage
   if stage == "ast" then
-    return core.compiler.ast(item.text, item.chunkname, item.index)
+    return core.ast(item.text, item.chunkname, item.index)
   elseif stage == "ir" then
     return item.kernel:inspect_ir()
   end

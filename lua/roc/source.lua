@@ -4,7 +4,7 @@
 -- was registered with roc.source. A text is accepted only if compiling it yields the function's own
 -- bytecode; that also identifies the function in the text, since bytecode contains lines,
 -- constants, variables and captures.
-local compiler = require("roc.core").compiler
+local core = require "roc.core"
 local dump = require "roc.dump"
 
 local M = {}
@@ -34,7 +34,7 @@ end
 -- A file as `loadfile` sees it: no byte order mark, and a first line with # is a comment. The text
 -- of a script that was read from a pipe is not available.
 local function read_file(path)
-  local text, why = compiler.read(path)
+  local text, why = core.read_file(path)
   if not text then
     return nil, why
   end

@@ -90,7 +90,7 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
   end)
 
   it("keeps 64 bits where extents are wide", function()
-    local compiler = require("roc.core").compiler
+    local compiler = require("roc.core").testing.compiler
     local text = compiler.ir_dump([[
 kernel k(x.0: int32[2] c read written) contract
   array x.0 = param x.0

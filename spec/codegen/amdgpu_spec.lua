@@ -1,5 +1,5 @@
 -- The AMDGPU target down to assembly: instructions that must be there, and what must not.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 local roc = require "roc"
 local assembly = require "support.assembly"
 

@@ -1,5 +1,5 @@
 -- The CPU target on emitted code: what vectorises, what may be fused, what is known to be disjoint.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 local roc = require "roc"
 
 -- The processors whose code is looked at, whatever this machine's is.

@@ -1,7 +1,7 @@
 -- Loops around items and checks settled per group: what the CPU target makes of them, and that the
 -- results stay those of items that run one after the other.
 local roc = require "roc"
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 local function dump(text, stage) return compiler.ir_dump(text, "cpu", stage) end
 

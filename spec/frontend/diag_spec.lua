@@ -1,6 +1,6 @@
 -- How diagnostics are shown: place, message, the part of the line around the span, a caret that
 -- aligns.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 local function diagnostics(text, name)
   local tree, message = compiler.ast(text, name or "t.lua")

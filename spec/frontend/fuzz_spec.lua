@@ -5,7 +5,7 @@
 -- What may differ, by design: a first line that starts with # and a byte order mark (loadfile's
 -- business, not load's); limits of Lua's code generator (registers, constants, jumps); nesting
 -- within a few levels of the limit; chains higher than 1000.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 local dump = require "roc.dump"
 
 local FILES = { "kernels", "scopes", "syntax" }

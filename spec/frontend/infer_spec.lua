@@ -1,5 +1,5 @@
 -- Types by inference: what the `types` stage says of each local.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 local SIGNATURE = "(int64, float64, float32[:], float64[:], int32[:], bool[:])"
 local HEAD = "function kernel(n, a, x, d, y, f)\n"

@@ -1,5 +1,5 @@
 -- Text to tokens. Each test compares the `tokens` dump, or what Lua makes of the same text.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 -- All but the last, <eof>.
 local function tokens(text)

@@ -1,5 +1,5 @@
 -- Lowering: the IR of small kernels.  Every module here has passed the verifier on its way.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 local SIGNATURE = "(int64 narrow, float64, float32[:], int32[:])"
 

@@ -1,5 +1,5 @@
 -- Tokens to tree: shapes by the `ast` dump, then every syntax diagnostic in the order of diag.def.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 -- The main function's statements on one line, children in parentheses: "assign(free name a (global)
 -- values(integer 1))".

@@ -1,6 +1,6 @@
 -- One test for each diagnostic of the kernel subset, in the order of diag.def: the text that is
 -- refused, and the words of the refusal with its place.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 -- Every kernel here is `function kernel(n, a, x, y)` over (int64, float64, float32[:], int32[:]).
 local SIGNATURE = "(int64, float64, float32[:], int32[:])"

@@ -1,5 +1,5 @@
 -- Signatures, seen through the parameters of the IR.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 local function params(signature, count)
   local names = {}

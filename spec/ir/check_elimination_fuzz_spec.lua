@@ -1,6 +1,6 @@
 -- Guard against random kernels: a check it removes never fails when the kernel as written is
 -- interpreted. ROCLUA_FUZZ_GUARD=n tries n kernels instead of the suite's few.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 local HEAD = [[
 kernel k(n.0: int, w.1: int narrow, y.2: float32[1] c read narrow, z.3: float32[1] c read) check

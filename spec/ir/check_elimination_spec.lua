@@ -1,5 +1,5 @@
 -- Checks that are proved away, and those that must stay.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 local HEAD = [[
 kernel k(n.0: int, w.1: int narrow, x.2: float32[1] c read, y.3: float32[1] c read written, m.4: float32[2] c read, h.5: uint8[1] c read narrow) check workgroup 256 0 0

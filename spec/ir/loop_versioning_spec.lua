@@ -1,5 +1,5 @@
 -- Loops without checks beside loops with them.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 local HEAD = [[
 kernel k(n.0: int, x.1: float32[2] c read written narrow) check

@@ -1,5 +1,5 @@
 -- Group numbers that fit 32 bits where nobody can tell.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 local HEAD = [[
 kernel k(n.0: int, m.1: int narrow, x.2: float32[1] c read written narrow, y.3: float32[1] c read written) check

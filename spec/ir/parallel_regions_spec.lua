@@ -1,5 +1,5 @@
 -- Cuts: the instructions at which, or in which, the items of a wavefront or workgroup meet.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 local function cuts(...)
   local text = compiler.ir_parallel_regions("kernel k()\n  %0: bool = const true\n"

@@ -1,5 +1,5 @@
 -- The text form of IR: what is printed is read back without loss, and bad text is refused by line.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 local files = require "support.files"
 
 local GOLDEN = files.read("spec/golden/every_op.ir")

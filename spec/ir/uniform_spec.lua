@@ -1,5 +1,5 @@
 -- Uniformity: which results all items of a wavefront or workgroup agree on.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 local HEAD = [[
 kernel k(n.0: int, x.1: float32[1] c read, y.2: float32[1] c read written, z.3: float32[1] c read alias)

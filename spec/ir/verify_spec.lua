@@ -1,5 +1,5 @@
 -- The rules of IR: one broken rule per test, named in the message.
-local compiler = require("roc.core").compiler
+local compiler = require("roc.core").testing.compiler
 
 local HEAD = [[
 kernel k(n.0: int, x.1: float32[2] c read, y.2: bool[1] c written) check

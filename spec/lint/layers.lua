@@ -16,7 +16,8 @@ layers.ARROWS = {
   bindings = { "jit", "frontend", "backend", "runtime", "ir", "device", "base" },
   embed = { "bindings", "jit", "runtime", "device", "base", "include" },
   cli = { "include" },
-  testing = { "embed", "bindings", "jit", "backend", "runtime", "device", "base", "include" },
+  testing = { "embed", "bindings", "jit", "frontend", "backend", "runtime", "ir", "device", "base",
+    "include" },
   include = {},
 }
 

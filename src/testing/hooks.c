@@ -172,6 +172,16 @@ static const luaL_Reg testing_functions[] = {{"emulate", testing_emulate},
                                              {"null_live_bytes", testing_null_live_bytes},
                                              {NULL, NULL}};
 
+/* Table on top of roc.core: its field `compiler`, the stages of a compile as text. */
+static void add_compiler(lua_State *L) {
+  lua_newtable(L);
+  roc_testing_add_stages(L);
+  roc_testing_add_ir(L);
+  lua_getfield(L, -3, "ast");
+  lua_setfield(L, -2, "ast");
+  lua_setfield(L, -2, "compiler");
+}
+
 /* Loader of roc.core: as in every program, with the hooks in its field `testing`. */
 static int open_core(lua_State *L) {
   lua_pushcfunction(L, luaopen_roc_core);
@@ -181,6 +191,7 @@ static int open_core(lua_State *L) {
   roc_testing_add_code(L);
   roc_testing_add_amdgpu(L);
   roc_testing_add_quirks(L);
+  add_compiler(L);
   lua_setfield(L, -2, "testing");
   return 1;
 }

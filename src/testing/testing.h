@@ -17,6 +17,10 @@ void roc_testing_add_code(lua_State *L);
 /* Likewise those about AMD GPUs. */
 void roc_testing_add_amdgpu(lua_State *L);
 
+/* Adds the front end's stages, or the IR's, to the table on the top of the stack. */
+void roc_testing_add_stages(lua_State *L);
+void roc_testing_add_ir(lua_State *L);
+
 /* Pushes nil, the message and the name of the status: what a function returns that failed. */
 int roc_testing_push_failure(lua_State *L, const roc_error *err);
 

@@ -1,8 +1,9 @@
-/* roc.core.compiler.types, .ir and .sim_text: a typed kernel's stages as text, for specs.
+/* roc.core.testing.compiler: the front end's stages as text, for the specs.
  *
- * Needs no Lua values for free names: builtins and dtypes are found by their path from the globals,
- * functions by their name in the chunk, and the rest are constants, hidden arguments and arrays of
- * the options.
+ * tokens, ast and functions take text and chunkname alone. The stages of a typed kernel, types, ir
+ * and sim_text, need no Lua values for free names: builtins and dtypes are found by their path from
+ * the globals, functions by their name in the chunk, and the rest are constants, hidden arguments
+ * and arrays of the options.
  *
  *   ir(text, chunkname, signature [, options])
  *
@@ -20,6 +21,7 @@
 #include "frontend/frontend.h"
 #include "frontend/types/signature.h"
 #include "ir/print.h"
+#include "testing/testing.h"
 
 static const char JOB_CLASS[] = "roc.StageJob";
 
@@ -256,6 +258,16 @@ static void read_options(lua_State *L, stage_job *job, const char *kernel) {
                                   .number_is_f32 = option_is(L, "number", "float32")};
 }
 
+/* A job without a chunk; it stays on the stack. */
+static stage_job *push_job(lua_State *L, const char *kernel) {
+  stage_job *job = lua_newuserdatauv(L, sizeof *job, 0);
+  memset(job, 0, sizeof *job);
+  roc_diags_init(&job->diags, kernel);
+  roc_arena_init(&job->arena, 0);
+  luaL_setmetatable(L, JOB_CLASS);
+  return job;
+}
+
 /* Parses the text and the signature; the job stays on the stack above the arguments.  NULL after
  * nil and diagnostics. */
 static stage_job *open_job(lua_State *L) {
@@ -269,11 +281,7 @@ static stage_job *open_job(lua_State *L) {
     kernel = lua_tostring(L, -1); /* kept by the options */
   }
   lua_settop(L, OPTIONS);
-  stage_job *job = lua_newuserdatauv(L, sizeof *job, 0);
-  memset(job, 0, sizeof *job);
-  roc_diags_init(&job->diags, kernel);
-  roc_arena_init(&job->arena, 0);
-  luaL_setmetatable(L, JOB_CLASS);
+  stage_job *job = push_job(L, kernel);
   roc_arg_type types[MAX_ARGS];
   ROC_LUA_TRY(L, roc_fe_parse_signature(signature, types, MAX_ARGS, &job->nargs, &err), &err);
   for (uint32_t i = 0; i < job->nargs; i++) job->args[i].type = types[i];
@@ -287,6 +295,7 @@ static stage_job *open_job(lua_State *L) {
 }
 
 static int push_out(lua_State *L, stage_job *job) {
+  if (job->out.failed) return luaL_error(L, "not enough memory");
   lua_pushlstring(L, roc_str_text(&job->out), job->out.len);
   return 1;
 }
@@ -336,14 +345,52 @@ static int compiler_sim_text(lua_State *L) {
   return run_stage(L, stage_sim_text);
 }
 
-static const luaL_Reg stages_fn[] = {
-    {"types", compiler_types}, {"ir", compiler_ir}, {"sim_text", compiler_sim_text}, {NULL, NULL}};
+/* ---- stages of a chunk ------------------------------------------------------------------- */
 
-/* Adds to roc.core.compiler. */
-void roc_open_stages(lua_State *L) {
+/* tokens(text, chunkname) -> one token a line. */
+static int compiler_tokens(lua_State *L) {
+  size_t len;
+  roc_error err = ROC_ERROR_INIT;
+  const char *text = luaL_checklstring(L, 1, &len), *name = luaL_checkstring(L, 2);
+  stage_job *job = push_job(L, NULL);
+  roc_fe_dump_tokens(text, len, name, &job->diags, &job->out);
+  return finish(L, job, job->diags.count ? ROC_COMPILE : ROC_OK, &err);
+}
+
+static void push_number_field(lua_State *L, const char *name, uint32_t value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, name);
+}
+
+/* functions(text, chunkname) -> {{index=, first_line=, last_line=, begin=, end=}, …} in the order
+ * of a dump, the chunk first; the function's text is text:sub(begin + 1, end). */
+static int compiler_functions(lua_State *L) {
+  size_t len;
+  const char *text = luaL_checklstring(L, 1, &len), *name = luaL_checkstring(L, 2);
+  stage_job *job = push_job(L, NULL);
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = roc_fe_parse(text, len, name, &job->diags, &job->chunk, &err);
+  if (status != ROC_OK) return finish(L, job, status, &err);
+  lua_createtable(L, (int)job->chunk->nfuncs, 0);
+  for (uint32_t i = 0; i < job->chunk->nfuncs; i++) {
+    const roc_ast_func *func = job->chunk->funcs[i];
+    lua_createtable(L, 0, 5);
+    push_number_field(L, "index", func->index);
+    push_number_field(L, "first_line", func->span.line);
+    push_number_field(L, "last_line", func->last_line);
+    push_number_field(L, "begin", func->span.begin);
+    push_number_field(L, "end", func->span.end);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+static const luaL_Reg stages_fn[] = {
+    {"tokens", compiler_tokens}, {"functions", compiler_functions}, {"types", compiler_types},
+    {"ir", compiler_ir},         {"sim_text", compiler_sim_text},   {NULL, NULL}};
+
+void roc_testing_add_stages(lua_State *L) {
   roc_class_new(L, JOB_CLASS, job_mm_fn);
   lua_pop(L, 1);
-  luaL_getsubtable(L, -1, "compiler");
   luaL_setfuncs(L, stages_fn, 0);
-  lua_pop(L, 1);
 }

@@ -1,5 +1,5 @@
-/* roc.core.compiler.ir_*: the IR's text form through reader, verifier, analyses and passes, for
- * specs and bug reports.
+/* roc.core.testing.compiler.ir_*: the IR's text form through reader, verifier, analyses and passes,
+ * for the specs.
  *
  * Each takes a text and gives a text.  A job's memory hangs on a userdata from the start, so that
  * an error raised by Lua on the way frees it. */
@@ -15,6 +15,7 @@
 #include "ir/verify.h"
 #include "ir/loop_versioning.h"
 #include "jit/driver.h"
+#include "testing/testing.h"
 
 static const char JOB_CLASS[] = "roc.IRJob";
 
@@ -155,10 +156,8 @@ static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip},
                                        {"ir_dump", ir_dump},
                                        {NULL, NULL}};
 
-void roc_open_ir(lua_State *L) {
+void roc_testing_add_ir(lua_State *L) {
   roc_class_new(L, JOB_CLASS, job_mm_fn);
   lua_pop(L, 1);
-  luaL_getsubtable(L, -1, "compiler");
   luaL_setfuncs(L, compiler_fn, 0);
-  lua_pop(L, 1);
 }
