@@ -87,8 +87,10 @@ static void test_reopen(void) {
     run(L, "for _ = 1, 5 do launch(500) end");
     if (i % 3 == 0) run(L, "check()");
     lua_close(L);
+    char text[64];
+    while (roclua_pending(text, sizeof text)) usleep(100);
     L = open_state();
-    run(L, "local roc = require 'roc' roc.current_device():synchronize()");
+    run(L, "local roc = require 'roc' roc.stream():close()"); /* looks at what is over */
     long live = live_blocks(L);
     lua_close(L);
     if (i == SETTLED) settled = live;
@@ -301,7 +303,7 @@ static void test_full(void) {
     usleep(500000);
   }
   run(L, "local d = roc.device_array(100) d:fill(3, roc.stream()) assert(d[100] == 3)");
-  roclua_interrupt();
+  CHECK(roclua_interrupt(NULL) == ROCLUA_OK);
   CHECK(pthread_join(thread, NULL) == 0);
   lua_close(L);
 }
@@ -321,11 +323,13 @@ static void test_shutdown(void) {
   run(L, "roc.kernel('function(a) print(a[1]) end'):forall(1)(a)");
   lua_pushcfunction(L, print_to_nowhere);
   lua_setglobal(L, "print");
-  CHECK(roclua_shutdown(L) == 1);
-  CHECK(strstr(lua_tostring(L, -1), "no console"));
+  CHECK(roclua_close(L) == ROCLUA_LUA);
+  CHECK(strstr(roclua_error(), "no console"));
   CHECK(luaL_dostring(L, "launch(1)") != LUA_OK);
   CHECK(luaL_dostring(L, "return roc.zeros(3)[1]") == LUA_OK);
-  CHECK(roclua_shutdown(L) == 0);
+  CHECK(roclua_close(L) == ROCLUA_OK);
+  CHECK(roclua_shutdown() == ROCLUA_OK);
+  CHECK(roclua_shutdown() == ROCLUA_OK);
   lua_close(L);
 }
 

@@ -17,6 +17,7 @@ static const any_function functions[] = {
     (any_function)roclua_take_interrupt,
     (any_function)roclua_ignore_environment,
     (any_function)roclua_pending,
+    (any_function)roclua_close,
     (any_function)roclua_shutdown,
 };
 

@@ -214,6 +214,13 @@ static void free_object(roc_codeobj *object) {
 }
 
 static roc_rt_device *device;
+static roc_rt_session *session;
+
+static roc_rt_stream *default_stream(roc_rt_device *of) {
+  roc_rt_stream *stream;
+  OK(roc_rt_session_stream(session, of, &stream, &err));
+  return stream;
+}
 
 static roc_rt_kernel *make_kernel(roc_cpu_entry entry, bool has_fault, bool has_print) {
   test_object *o = calloc(1, sizeof *o);

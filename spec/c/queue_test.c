@@ -28,7 +28,7 @@ static void test_order(void) {
   roc_rt_stream *streams[STREAMS];
   roc_buffer *buffers[STREAMS];
   for (int s = 0; s < STREAMS; s++) {
-    OK(roc_rt_stream_create(device, &streams[s], &err));
+    OK(roc_rt_stream_create(session, device, &streams[s], &err));
     buffers[s] = make_buffer(COUNT);
   }
   for (int n = 0; n < LAUNCHES; n++) {
@@ -60,7 +60,7 @@ static void test_baton(void) {
   static _Atomic uint64_t batons[3];
   for (int round = 0; round < 5; round++) {
     for (int s = 0; s < 3; s++) {
-      if (round == 0) OK(roc_rt_stream_create(device, &streams[s], &err));
+      if (round == 0) OK(roc_rt_stream_create(session, device, &streams[s], &err));
       OK(roc_rt_stream_synchronize(streams[s], &err));
       atomic_store(&batons[s], 0);
       args a = {.shared = &batons[s]};
@@ -77,7 +77,7 @@ static void test_baton(void) {
 
 /* What atomic operations would have told is missing; the record comes back clean. */
 static void check_lossy_faults(roc_buffer *x) {
-  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_stream *stream = default_stream(device);
   roc_rt_kernel *kernel = make_kernel(lossy_fault_kernel, true, false);
   args a = {.data = roc_buffer_host(x)};
   for (int n = 0; n < 2; n++) {
@@ -89,7 +89,7 @@ static void check_lossy_faults(roc_buffer *x) {
 }
 
 static void test_fault(void) {
-  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_stream *stream = default_stream(device);
   roc_rt_kernel *bad = make_kernel(fault_kernel, true, false);
   roc_rt_kernel *good = make_kernel(add_kernel, true, false);
   roc_buffer *x = make_buffer(64), *y = make_buffer(64);
@@ -112,7 +112,7 @@ static void test_fault(void) {
     CHECK(strstr(err.message, "and 3 more) (launched at script.lua:42)"));
     OK(roc_buffer_wait(x, true, &err)); /* once */
     OK(roc_rt_stream_synchronize(stream, &err));
-    OK(roc_rt_device_synchronize(device, &err));
+    OK(roc_rt_device_synchronize(device, session, &err));
   }
   const int64_t *data = roc_buffer_host(x);
   CHECK(data[0] == 200); /* work queued behind a fault still runs */
@@ -124,7 +124,7 @@ static void test_fault(void) {
 }
 
 static void test_print(void) {
-  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_stream *stream = default_stream(device);
   roc_rt_kernel *kernel = make_kernel(print_kernel, false, true);
   args a = {0};
   launch(stream, kernel, &a, 100, 1, NULL, false);
@@ -132,7 +132,7 @@ static void test_print(void) {
   OK(roc_rt_stream_synchronize(stream, &err));
   int64_t lines = 0, sum = 0, lost = 0;
   roc_str line = ROC_STR_INIT;
-  while (roc_rt_take_print(&line)) {
+  while (roc_rt_take_print(session, &line)) {
     unsigned long long g, n;
     if (sscanf(roc_str_text(&line), "group %llu", &g) == 1) {
       lines++;
@@ -147,7 +147,7 @@ static void test_print(void) {
 }
 
 static void test_memory(void) {
-  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_stream *stream = default_stream(device);
   roc_rt_kernel *kernel = make_kernel(memory_kernel, false, false);
   static _Atomic uint64_t aligned_groups;
   args a = {.shared = &aligned_groups};
@@ -185,7 +185,7 @@ static void test_lifetime(void) {
   static _Atomic uint64_t counter;
   for (int n = 0; n < 300; n++) {
     roc_rt_stream *stream;
-    OK(roc_rt_stream_create(device, &stream, &err));
+    OK(roc_rt_stream_create(session, device, &stream, &err));
     roc_rt_kernel *slow = make_kernel(slow_kernel, false, false);
     roc_rt_kernel *add = make_kernel(add_kernel, true, false);
     roc_buffer *buffer = make_buffer(10000);
@@ -199,7 +199,7 @@ static void test_lifetime(void) {
     roc_rt_kernel_release(slow);
     if (n % 2 == 0) roc_buffer_release(buffer);
   }
-  OK(roc_rt_device_synchronize(device, &err));
+  OK(roc_rt_device_synchronize(device, session, &err));
   CHECK(atomic_load(&counter) == 600);
   CHECK(atomic_load(&freed_objects) == 600);
 }
@@ -207,12 +207,12 @@ static void test_lifetime(void) {
 static void *interrupt_soon(void *unused) {
   (void)unused;
   usleep(30000);
-  roc_rt_interrupt();
+  CHECK(roc_rt_interrupt(&session));
   return NULL;
 }
 
 static void test_interrupt(void) {
-  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_stream *stream = default_stream(device);
   roc_rt_kernel *kernel = make_kernel(slow_kernel, false, false);
   static _Atomic uint64_t counter;
   args a = {.shared = &counter, .value = 1000};
@@ -255,7 +255,7 @@ static void test_wait_for(void) {
                          ROC_COPY_D2D, &t2, &err));
     if (n % 10 == 0) {
       args a = {.shared = &counter, .value = 500};
-      launch(roc_rt_device_default_stream(device), slow, &a, 1, 1, NULL, false);
+      launch(default_stream(device), slow, &a, 1, 1, NULL, false);
     }
   }
   OK(driver->ops->wait(two, t2, -1, &done, &err));
@@ -263,7 +263,7 @@ static void test_wait_for(void) {
   driver->ops->stream_destroy(one);
   driver->ops->stream_destroy(two);
   free(block);
-  OK(roc_rt_device_synchronize(device, &err));
+  OK(roc_rt_device_synchronize(device, session, &err));
   roc_rt_kernel_release(slow);
 }
 
@@ -281,8 +281,8 @@ static void test_blocked(void) {
   roc_rt_kernel *open = make_kernel(open_kernel, false, false);
   roc_rt_kernel *add = make_kernel(add_kernel, false, false);
   roc_rt_stream *one, *two, *three;
-  OK(roc_rt_stream_create(device, &one, &err));
-  OK(roc_rt_stream_create(device, &two, &err));
+  OK(roc_rt_stream_create(session, device, &one, &err));
+  OK(roc_rt_stream_create(session, device, &two, &err));
   roc_buffer *x = make_buffer(1000), *y = make_buffer(1000);
   args g = {.shared = &gate};
   args ax = {.data = roc_buffer_host(x), .value = 1}, ay = {.data = roc_buffer_host(y), .value = 1};
@@ -296,7 +296,7 @@ static void test_blocked(void) {
     launch(two, add, &ax, 1000, 10, x, true);
     OK(roc_rt_event_record(&end, two, &err));
     OK(roc_rt_event_record(&event, two, &err)); /* two waits for the earlier place nevertheless */
-    OK(roc_rt_stream_create(device, &three, &err));
+    OK(roc_rt_stream_create(session, device, &three, &err));
     launch(three, add, &ay, 1000, 10, y, true);
     OK(roc_buffer_wait(y, true, &err));
     CHECK(ay.data[999] == round && !is_done(one) && !is_done(two));
@@ -337,7 +337,8 @@ static void test_devices(void) {
     device = devices[i];
     kernels[i] = make_kernel(chain_kernel, false, false);
   }
-  for (int s = 0; s < STREAMS; s++) OK(roc_rt_stream_create(devices[s % 2], &streams[s], &err));
+  for (int s = 0; s < STREAMS; s++)
+    OK(roc_rt_stream_create(session, devices[s % 2], &streams[s], &err));
   roc_rt_event event = ROC_RT_EVENT_INIT;
   int64_t expected = 0;
   for (int n = 0; n < ROUNDS; n++) {
@@ -362,7 +363,7 @@ static void test_devices(void) {
  * that is lost. */
 static void test_event(void) {
   roc_rt_event event = ROC_RT_EVENT_INIT, other = ROC_RT_EVENT_INIT;
-  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_stream *stream = default_stream(device);
   bool done = false;
   OK(roc_rt_event_query(&event, &done, &err));
   CHECK(done);
@@ -373,7 +374,7 @@ static void test_event(void) {
   OK(roc_rt_event_record(&event, stream, &err));
   OK(roc_rt_event_synchronize(&event, &err));
   open_null();
-  roc_rt_stream *null_stream = roc_rt_device_default_stream(device);
+  roc_rt_stream *null_stream = default_stream(device);
   OK(roc_rt_event_record(&other, null_stream, &err));
   CHECK(roc_rt_event_elapsed(&event, &other, &ms, &err) == ROC_INVALID);
   roc_null_fail_at(ROC_NULL_HOST_CALL, 1, ROC_IO);
@@ -404,7 +405,7 @@ static void *run_thread(void *argument) {
   roc_rt_kernel *kernel = argument;
   roc_rt_stream *stream;
   roc_error error = ROC_ERROR_INIT;
-  if (roc_rt_stream_create(device, &stream, &error) != ROC_OK) return "stream";
+  if (roc_rt_stream_create(session, device, &stream, &error) != ROC_OK) return "stream";
   roc_buffer *buffer;
   if (roc_buffer_create_device(device, 4096 * 8, &buffer, &error) != ROC_OK) return "buffer";
   memset(roc_buffer_host(buffer), 0, 4096 * 8);
@@ -439,7 +440,7 @@ static void test_shutdown(void) {
                 *bad = make_kernel(fault_kernel, true, false);
   roc_buffer *buffer = make_buffer(10);
   roc_rt_stream *stream;
-  OK(roc_rt_stream_create(device, &stream, &err));
+  OK(roc_rt_stream_create(session, device, &stream, &err));
   args a = {.shared = &counter, .value = 100};
   for (int n = 0; n < 50; n++) launch(stream, slow, &a, 4, 1, buffer, true);
   launch(stream, bad, &a, 1, 1, buffer, true);
@@ -461,7 +462,7 @@ static void test_endless(void) {
   static _Atomic uint64_t is_over;
   args a = {.shared = &is_over};
   roc_rt_kernel *kernel = make_kernel(endless_kernel, false, false);
-  launch(roc_rt_device_default_stream(device), kernel, &a, 1, 1, NULL, false);
+  launch(default_stream(device), kernel, &a, 1, 1, NULL, false);
   pthread_t thread;
   pthread_create(&thread, NULL, interrupt_soon, NULL);
   uint64_t begin = roc_clock_ns();
@@ -478,7 +479,7 @@ static void test_exit(void) {
   static _Atomic uint64_t counter;
   args a = {.shared = &counter, .value = 100};
   roc_rt_kernel *slow = make_kernel(slow_kernel, false, false);
-  launch(roc_rt_device_default_stream(device), slow, &a, 100, 1, NULL, false);
+  launch(default_stream(device), slow, &a, 100, 1, NULL, false);
   roc_rt_kernel_release(slow);
 }
 
@@ -487,15 +488,14 @@ static void test_fork(void) {
   args a = {.shared = &counter, .value = 100};
   roc_rt_kernel *slow = make_kernel(slow_kernel, false, false);
   roc_buffer *buffer = make_buffer(10), *host;
-  launch(roc_rt_device_default_stream(device), slow, &a, 100, 1, buffer, true);
+  launch(default_stream(device), slow, &a, 100, 1, buffer, true);
   OK(roc_buffer_create_host(100, true, &host, &err));
   pid_t pid = fork();
   CHECK(pid >= 0);
   if (pid == 0) {
     roc_rt_device *again;
     bool right = roc_rt_device_get(0, &again, &err) == ROC_CLOSED;
-    right = right &&
-            roc_rt_stream_synchronize(roc_rt_device_default_stream(device), &err) == ROC_CLOSED;
+    right = right && roc_rt_stream_synchronize(default_stream(device), &err) == ROC_CLOSED;
     right = right && strstr(err.message, "forked child");
     roc_buffer_release(host);
     roc_buffer_release(buffer);
@@ -504,7 +504,7 @@ static void test_fork(void) {
   }
   int status;
   CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  OK(roc_rt_device_synchronize(device, &err));
+  OK(roc_rt_device_synchronize(device, session, &err));
   CHECK(atomic_load(&counter) == 100);
   roc_buffer_release(host);
   roc_buffer_release(buffer);
@@ -514,7 +514,7 @@ static void test_fork(void) {
 /* A lost device: one text, waits return at once, everything can still be released. */
 static void test_lost(void) {
   open_null();
-  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_stream *stream = default_stream(device);
   roc_rt_kernel *kernel = make_kernel(add_kernel, true, false);
   roc_buffer *buffer;
   OK(roc_buffer_create_device(device, 80, &buffer, &err));
@@ -538,7 +538,7 @@ static void test_lost(void) {
   CHECK(strcmp(first.message, second.message) == 0);
   OK(roc_buffer_wait(host, true, NULL)); /* once */
   roc_buffer_release(host);
-  OK(roc_rt_device_reset(device, &err));
+  OK(roc_rt_device_reset(device, session, &err));
   roc_null_hold(false);
   launch(stream, kernel, &a, 10, 1, buffer, true);
   OK(roc_rt_stream_synchronize(stream, &err));
@@ -549,7 +549,7 @@ static void test_lost(void) {
 /* Memory of work in flight is not given back before the work is done; then it is. */
 static void test_reclaim(void) {
   open_null();
-  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_stream *stream = default_stream(device);
   roc_rt_kernel *kernel = make_kernel(add_kernel, false, false);
   roc_null_hold(true);
   args a = {0};
@@ -578,7 +578,7 @@ static void test_reclaim(void) {
 static void test_overhead(void) {
   enum { COUNT = 200000 };
   roc_rt_kernel *kernel = make_kernel(add_kernel, true, false);
-  roc_rt_stream *stream = roc_rt_device_default_stream(device);
+  roc_rt_stream *stream = default_stream(device);
   roc_buffer *buffer = make_buffer(16);
   args a = {.data = roc_buffer_host(buffer), .value = 1};
   launch(stream, kernel, &a, 1, 1, buffer, true);
@@ -592,7 +592,7 @@ static void test_overhead(void) {
   roc_rt_kernel_release(kernel);
   open_null();
   kernel = make_kernel(add_kernel, true, false);
-  stream = roc_rt_device_default_stream(device);
+  stream = default_stream(device);
   OK(roc_buffer_create_device(device, 80, &buffer, &err));
   begin = roc_clock_ns();
   for (int n = 0; n < COUNT; n++) launch(stream, kernel, &a, 1, 1, buffer, true);
@@ -633,6 +633,7 @@ static const struct {
 static void open_cpu(void) {
   uint32_t index;
   roc_cpu_set_loader(&loader);
+  OK(roc_rt_session_create(&session, &session, &err));
   OK(roc_rt_device_find("cpu", &index, &err));
   OK(roc_rt_device_get(index, &device, &err));
 }

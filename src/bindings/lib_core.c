@@ -1,6 +1,6 @@
 /* roc.core: the private C module under lua/roc.  Opens every part (openers.def); has no functions
  * of its own. */
-#include "bindings/support/bind.h"
+#include "bindings/device/device_bind.h"
 
 typedef void (*opener)(lua_State *L);
 
@@ -12,6 +12,7 @@ static const opener openers[] = {
 
 int roc_bind_open_core(lua_State *L) {
   luaL_checkversion(L);
+  roc_session(L); /* before all that has a finalizer: they run in the reverse order */
   lua_newtable(L);
   for (size_t i = 0; i < sizeof openers / sizeof *openers; i++) openers[i](L);
   return 1;

@@ -19,6 +19,7 @@ static const char *progname = "roclua";
 static const char require_key = 0; /* its address is the registry key of Lua's `require` */
 /* For the signal handler: the state or coroutine that runs, and whether its hook is to be set. */
 static lua_State *volatile running;
+static lua_State *main_state; /* by which the library knows it */
 static volatile sig_atomic_t wants_hook;
 static volatile sig_atomic_t was_interrupted; /* since the call in progress, or the last, began */
 
@@ -52,7 +53,7 @@ static void raise_interrupt(lua_State *L, lua_Debug *activation) {
   (void)activation;
   lua_sethook(L, NULL, 0, 0);
   wants_hook = 0;
-  if (roclua_take_interrupt()) luaL_error(L, "interrupted!");
+  if (roclua_take_interrupt(main_state)) luaL_error(L, "interrupted!");
 }
 
 void cli_set_sigint(void (*handler)(int)) {
@@ -78,12 +79,12 @@ bool cli_was_interrupted(void) {
 /* One that comes before the last was taken ends the process. */
 static void handle_sigint(int number) {
   was_interrupted = 1;
-  if (roclua_take_interrupt()) {
+  if (roclua_take_interrupt(main_state)) {
     cli_set_sigint(SIG_DFL);
     raise(number);
     return;
   }
-  roclua_interrupt();
+  roclua_interrupt(main_state);
   wants_hook = 1;
   set_hook(running);
 }
@@ -110,7 +111,7 @@ int cli_call(lua_State *L, int nargs, int nresults) {
   int status = lua_pcall(L, nargs, nresults, handler);
   cli_set_sigint(SIG_DFL);
   lua_sethook(L, NULL, 0, 0);
-  roclua_take_interrupt();
+  roclua_take_interrupt(main_state);
   lua_remove(L, handler);
   return status;
 }
@@ -138,6 +139,7 @@ int cli_main(int argc, char **argv, lua_CFunction protected_main) {
     cli_message("cannot create state: not enough memory");
     return EXIT_FAILURE;
   }
+  main_state = L;
   lua_pushcfunction(L, protected_main);
   lua_pushinteger(L, argc);
   lua_pushlightuserdata(L, argv);

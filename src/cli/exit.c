@@ -27,7 +27,7 @@ static void handle_sigint(int number) {
   (void)number;
   cli_set_sigint(SIG_DFL);
   has_signal = 1;
-  roclua_interrupt();
+  roclua_interrupt(NULL);
   sem_post(&wake);
 }
 
@@ -86,10 +86,17 @@ static void stop_watching(pthread_t thread) {
   pthread_join(thread, NULL);
 }
 
+static bool tell(int code) {
+  if (code != ROCLUA_OK) cli_message(roclua_error());
+  return code == ROCLUA_OK;
+}
+
 bool cli_finish_devices(lua_State *L) {
   pthread_t thread;
   bool is_watched = start_watching(&thread);
-  bool is_ok = !roclua_shutdown(L);
+  bool is_ok = tell(roclua_close(L));
+  int code = roclua_shutdown();
+  if (is_ok) is_ok = tell(code);
   if (is_watched) stop_watching(thread);
-  return is_ok || cli_report(L, LUA_ERRRUN);
+  return is_ok;
 }

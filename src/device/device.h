@@ -167,9 +167,9 @@ struct roc_device_ops {
    * its report (IO when it cannot), and INVALID tells that it has found fault with kernels.  Any
    * thread.  NULL: there is none. */
   roc_status (*conclude)(roc_error *err);
-  /* Asks running kernels of the device to stop soon, wherever they are, and queued ones where it
-   * can. NULL: it cannot. */
-  void (*interrupt)(roc_device *device);
+  /* Asks running kernels of the stream to stop soon, wherever they are, and queued ones where it
+   * can; kernels of other streams only where the device cannot tell them apart. NULL: it cannot. */
+  void (*interrupt)(roc_dev_stream *stream);
 
   /* Code.  The object outlives the module.  unload: no launch of it is pending. */
   roc_status (*module_load)(roc_device *device, const roc_codeobj *object,

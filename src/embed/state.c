@@ -1,7 +1,7 @@
-/* Opening roclua in a Lua state, and ending it: the functions of roclua.h that take one.
+/* Opening roclua in a Lua state, interrupting and closing it, and the end of the process.
  *
- * The library never prints and never exits: what is left to say when the process ends is handed to
- * the caller. */
+ * The library never prints and never exits: what is left to say at the end is handed to the
+ * caller. */
 #include <lauxlib.h>
 #include <lualib.h>
 
@@ -12,7 +12,7 @@
 #include "embed/fail.h"
 #include "include/roclua.h"
 #include "runtime/device.h"
-#include "runtime/stream.h"
+#include "runtime/session.h"
 
 const char *roclua_version(void) {
   return ROCLUA_VERSION;
@@ -21,6 +21,7 @@ const char *roclua_version(void) {
 void roclua_openlibs(lua_State *L) {
   luaL_checkversion(L);
   luaL_openlibs(L);
+  roc_session(L);
   roc_embed_install(L, roc_embedded_files, roc_embedded_count, luaopen_roc_core);
 }
 
@@ -49,30 +50,51 @@ int roclua_set_library_dir(const char *folder) {
   return roc_embed_code(roc_library_set_folder(folder, &err), &err);
 }
 
-void roclua_interrupt(void) {
-  roc_rt_interrupt();
-  roc_interrupt_sim();
+int roclua_interrupt(lua_State *L) {
+  roc_interrupt_sim(L);
+  return roc_rt_interrupt(L) ? ROCLUA_OK : ROCLUA_INVALID;
 }
 
-int roclua_take_interrupt(void) {
-  return roc_rt_take_interrupt();
+int roclua_take_interrupt(lua_State *L) {
+  return roc_rt_take_interrupt_of(L);
 }
 
 int roclua_pending(char *text, size_t size) {
-  return roc_rt_describe_pending(text, size);
+  return text && size > 0 && roc_rt_describe_pending(text, size);
 }
 
-static int deliver_prints(lua_State *L) {
+/* What the state's kernels still had to say, and its callbacks. */
+static int deliver_all(lua_State *L) {
   roc_deliver_prints(L);
+  roc_deliver_callbacks(L);
   return 0;
 }
 
-int roclua_shutdown(lua_State *L) {
+/* Fails with the Lua error on top, and pops it. */
+static int fail_lua(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
-  roc_status status = roc_rt_shutdown(&err);
-  lua_pushcfunction(L, deliver_prints);
-  if (lua_pcall(L, 0, 0, 0) != LUA_OK) return 1;
-  if (status == ROC_OK) return 0;
-  lua_pushstring(L, err.message);
-  return 1;
+  const char *text = lua_tostring(L, -1);
+  roc_fail(&err, ROC_INVALID, "%s", text ? text : "an error that is no text");
+  roc_embed_code(ROC_INVALID, &err);
+  lua_pop(L, 1);
+  return ROCLUA_LUA;
+}
+
+int roclua_close(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  if (!L) return roc_embed_refuse("roclua_close: the state is NULL");
+  if (!lua_checkstack(L, 8)) {
+    return roc_embed_code(roc_fail(&err, ROC_OOM, "out of memory: no stack"), &err);
+  }
+  roc_rt_session *session = roc_get_session(L);
+  if (!session) return ROCLUA_OK; /* nothing of roclua was opened there */
+  roc_status status = roc_rt_session_finish(session, &err);
+  lua_pushcfunction(L, deliver_all);
+  int delivered = lua_pcall(L, 0, 0, 0) == LUA_OK ? ROCLUA_OK : fail_lua(L);
+  return status == ROC_OK ? delivered : roc_embed_code(status, &err);
+}
+
+int roclua_shutdown(void) {
+  roc_error err = ROC_ERROR_INIT;
+  return roc_embed_code(roc_rt_shutdown(&err), &err);
 }

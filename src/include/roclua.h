@@ -37,7 +37,8 @@ typedef enum roclua_code {
   ROCLUA_INTERRUPTED = 8,  /* roclua_interrupt ended the wait */
   ROCLUA_IO = 9,           /* a file, which the message names */
   ROCLUA_UNSUPPORTED = 10, /* this device or program cannot do that; the message says what can */
-  ROCLUA_INTERNAL = 11     /* an error of roclua itself: report it */
+  ROCLUA_INTERNAL = 11,    /* an error of roclua itself: report it */
+  ROCLUA_LUA = 64          /* a Lua function that was called back has raised the message */
 } roclua_code;
 
 /* The message of the last function of this header that returned a code other than ROCLUA_OK on the
@@ -78,26 +79,42 @@ ROCLUA_API void roclua_openlibs(struct lua_State *L);
 ROCLUA_API void roclua_source(struct lua_State *L, const char *chunkname, const char *text,
                               size_t nbytes);
 
-/* Makes the wait for a device that is in progress, or the next one, raise `interrupted!`, and ends
- * the kernels that it waits for where the device can (cpu, software GPUs). A kernel on sim, which
- * runs in the launch, raises it there: at once when the call comes on its own thread, as in a
- * signal handler, otherwise before the next work-item. Any thread; safe in a signal handler. */
-ROCLUA_API void roclua_interrupt(void);
+/* Makes the wait for a device that is in progress in the state, or its next one, raise
+ * `interrupted!`, and ends the kernels that the state has launched there, where the device can
+ * (cpu; software GPUs, which end those of other states, too).  A kernel on sim, which runs in the
+ * launch, raises it there: at once when the call comes on its own thread, as in a signal handler,
+ * otherwise before the next work-item.  `L` is the state as it was made, not a coroutine, and stays
+ * open until the call returns; NULL: every state, and the wait of roclua_shutdown.  Any thread;
+ * does not block; safe in a signal handler, so it leaves no message.  INVALID: roclua was not
+ * opened in that state. */
+ROCLUA_API int roclua_interrupt(struct lua_State *L);
 
-/* Takes back an interrupt that no wait has seen yet.  Returns 1 if there was one, else 0.  Any
+/* Takes back an interrupt of the state that no wait has seen yet.  Returns 1 if there was one, else
+ * 0.  `L` as above, not NULL.  Any thread; safe in a signal handler. */
+ROCLUA_API int roclua_take_interrupt(struct lua_State *L);
+
+/* Writes what devices still work on, for any state, to `text`, such as "kernel 'saxpy' (launched at
+ * a.lua:3)", at most `size` bytes with the NUL. Returns 1; or 0 when all is done, when `text` is
+ * NULL or `size` is 0, and in a forked child, and then writes nothing. Waits for no device. Any
  * thread. */
-ROCLUA_API int roclua_take_interrupt(void);
-
-/* Writes what devices still work on to `text`, such as "kernel 'saxpy' (launched at a.lua:3)", at
- * most `size` bytes with the NUL. Returns 1, or 0 when all is done, and then writes nothing. Waits
- * for no device. Any thread. */
 ROCLUA_API int roclua_pending(char *text, size_t size);
 
-/* To be called once before the process ends: waits for all devices and hands what kernels printed
- * to the global `print` (Lua's own where that is nil). Returns 0; or 1 with a message pushed, when
- * a kernel failed and no wait has reported it or when `print` raised. Later use of a device raises.
- * Raises on lack of memory. */
-ROCLUA_API int roclua_shutdown(struct lua_State *L);
+/* Ends the state's use of devices, before lua_close: refuses further work of it (elements that the host reaches can still be read), waits for what is
+ * queued, hands what its kernels printed to its global `print` (Lua's own where that is nil), and
+ * calls what stream:callback has left.  Other states go on.  Without this call lua_close does not
+ * wait: work that is queued is done, and what it prints is lost.  On the thread that runs the
+ * state, in a coroutine of it, too; raises nothing.  FAULT: a kernel failed, and no wait has
+ * reported it.  INTERRUPTED: roclua_interrupt was called, and a kernel goes on a second later; no
+ * later call waits for it.  LUA: `print` or a callback raised the message.  LOST, OOM; CLOSED in a
+ * forked child; INVALID: NULL.  OK when roclua was not opened there, and the second time. */
+ROCLUA_API int roclua_close(struct lua_State *L);
+
+/* To be called once before the process ends, when no state launches any more: waits for the work of
+ * all states, and gives the devices back once what uses them is closed.  Later use of a device
+ * fails with CLOSED.  Without this call a handler of exit() does so.  Any thread.  FAULT,
+ * INTERRUPTED, LOST as above; INVALID: a tool (--check) has found faults in kernels; IO: a report of
+ * a tool cannot be written.  OK, and nothing happens, the second time and in a forked child. */
+ROCLUA_API int roclua_shutdown(void);
 
 #ifdef __cplusplus
 }

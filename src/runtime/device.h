@@ -6,6 +6,7 @@
 
 typedef struct roc_rt_device roc_rt_device;
 typedef struct roc_rt_stream roc_rt_stream;
+typedef struct roc_rt_session roc_rt_session; /* runtime/session.h */
 
 /* The process's devices, found once (ROCLUA_DEVICE is not read here).  Index from 0 in probe order:
  * GPUs, cpu, sim; null only when asked for. Opening is lazy: the first roc_rt_device_get of an
@@ -26,12 +27,15 @@ roc_device *roc_rt_device_driver(roc_rt_device *device);
 /* Whether a stream of one can copy from and to memory of the other, or they are one. */
 bool roc_rt_device_copies_between(roc_rt_device *a, roc_rt_device *b);
 uint32_t roc_rt_device_index(const roc_rt_device *device);
-roc_rt_stream *roc_rt_device_default_stream(roc_rt_device *device);
 /* CLOSED after shutdown and in a forked child; what queues work asks before it takes the lock. */
 roc_status roc_rt_check_open(roc_error *err);
-/* Waits for everything queued; reports the first contained fault not yet reported. */
-roc_status roc_rt_device_synchronize(roc_rt_device *device, roc_error *err);
-roc_status roc_rt_device_reset(roc_rt_device *device, roc_error *err);
+/* Waits for everything that the session has queued; reports the first contained fault of it not yet
+ * reported.  INTERRUPTED. */
+roc_status roc_rt_device_synchronize(roc_rt_device *device, roc_rt_session *session,
+                                     roc_error *err);
+/* Waits for everything that any session has queued, unless the device is lost, and makes it new.
+ * INTERRUPTED: by an interrupt of `waiter`. */
+roc_status roc_rt_device_reset(roc_rt_device *device, roc_rt_session *waiter, roc_error *err);
 /* Gives cached blocks of freed arrays back to the driver. */
 void roc_rt_device_trim(roc_rt_device *device);
 size_t roc_rt_trim_all(void); /* the same on every open device; returns the bytes given back */

@@ -8,11 +8,13 @@
 #define ROC_RUNTIME_MIRROR_H
 
 #include "runtime/buffer.h"
+#include "runtime/session.h"
 
 typedef enum roc_side { ROC_SIDE_HOST, ROC_SIDE_DEVICE } roc_side;
 
-/* Gives a host buffer a mirror unless it has one; no device memory yet. */
-roc_status roc_mirror_create(roc_buffer *host, roc_error *err);
+/* Gives a host buffer a mirror unless it has one; no device memory yet.  Its copies are work of the
+ * session. */
+roc_status roc_mirror_create(roc_buffer *host, roc_rt_session *session, roc_error *err);
 bool roc_buffer_is_mirrored(const roc_buffer *buffer);
 /* The device's side, up to date, on `device`; NULL: where it is.  Made, moved from another device
  * or copied only when needed.  Borrowed: the mirror's. */

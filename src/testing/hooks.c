@@ -49,8 +49,7 @@ static int testing_queued(lua_State *L) {
 
 /* interrupt(): what the signal handler of Ctrl-C does. */
 static int testing_interrupt(lua_State *L) {
-  (void)L;
-  roc_rt_interrupt();
+  roc_rt_interrupt(roc_rt_session_key(roc_session(L)));
   return 0;
 }
 

@@ -27,7 +27,11 @@ int main(void) {
   if (!L) return 1;
   roclua_openlibs(L);
   int status = luaL_dostring(L, script) == LUA_OK ? 0 : fail(L);
-  if (roclua_shutdown(L) != 0) status = fail(L);
+  if (roclua_close(L) != ROCLUA_OK) { /* a kernel failed */
+    fprintf(stderr, "hello: %s\n", roclua_error());
+    status = 1;
+  }
   lua_close(L);
+  roclua_shutdown();
   return status;
 }

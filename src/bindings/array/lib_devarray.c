@@ -47,15 +47,16 @@ static void check_alike(lua_State *L, int arg, const roc_array *given, const roc
 }
 
 /* Copies on the stream, or waits and copies now when there is none. */
-static roc_status copy_once(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
-                            roc_error *err) {
-  return stream ? roc_rt_copy(stream, dst, src, err) : roc_rt_copy_now(dst, src, err);
+static roc_status copy_once(lua_State *L, roc_rt_stream *stream, const roc_array *dst,
+                            const roc_array *src, roc_error *err) {
+  if (stream) return roc_rt_copy(stream, dst, src, err);
+  return roc_rt_copy_now(roc_session(L), dst, src, err);
 }
 
 /* The same for the stream and arrays at three stack indices. */
 static roc_status try_copy(lua_State *L, int on, int to, int from, roc_error *err) {
   roc_rt_stream *stream = on ? roc_opt_stream_field(L, on, NULL) : NULL;
-  return copy_once(stream, roc_check_any_array(L, to), roc_check_any_array(L, from), err);
+  return copy_once(L, stream, roc_check_any_array(L, to), roc_check_any_array(L, from), err);
 }
 
 /* Copies between the arrays at two stack indices, on the stream at a third (0, or nil there: none);
@@ -271,14 +272,14 @@ static void push_element(lua_State *L, const int64_t *indices) {
   roc_array *value = roc_new_host_array(L, a->dtype, 1, &one, ROC_ORDER_C, false);
   roc_array element = element_of(roc_check_device_array(L, 1), indices);
   roc_error err = ROC_ERROR_INIT;
-  roc_status status = copy_once(NULL, value, &element, &err);
+  roc_status status = copy_once(L, NULL, value, &element, &err);
   roc_bind_after_wait(L, status, &err);
   roc_push_scalar(L, roc_dtype_load(value->dtype, roc_buffer_host(value->buffer)));
 }
 
 static void fill_now(lua_State *L, const roc_array *dst, const void *element) {
   roc_error err = ROC_ERROR_INIT;
-  roc_status status = roc_rt_fill_now(dst, element, &err);
+  roc_status status = roc_rt_fill_now(roc_session(L), dst, element, &err);
   roc_bind_after_wait(L, status, &err);
 }
 

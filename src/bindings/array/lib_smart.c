@@ -26,10 +26,11 @@ static int smart_new(lua_State *L) {
     luaL_typeerror(L, 1, "roc.Array, or a shape,");
   }
   roc_check_array(L, 1);
+  roc_rt_session *session = roc_session(L);
   roc_array *s = roc_push_array(L, &roc_smart_array_class);
   const roc_array *a = roc_check_array(L, 1);
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_mirror_create(a->buffer, &err), &err);
+  ROC_LUA_TRY(L, roc_mirror_create(a->buffer, session, &err), &err);
   roc_buffer_retain(a->buffer);
   *s = *a;
   return 1;

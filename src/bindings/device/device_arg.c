@@ -10,7 +10,8 @@ struct roc_current {
   bool is_chosen; /* else the one that ROCLUA_DEVICE or ROCLUA_EMULATE names, or the first */
   bool is_final;  /* the state is closing: `device` is NULL and stays so */
   uint32_t index;
-  roc_rt_device *device; /* held; NULL: not opened yet */
+  roc_rt_device *device;   /* held; NULL: not opened yet */
+  roc_rt_session *session; /* NULL: not made yet, or ended with the state */
 };
 
 /* The address is the registry key of a state's roc_current. */
@@ -24,6 +25,8 @@ static void let_go(roc_current *current) {
 static int current_mm_gc(lua_State *L) {
   roc_current *current = luaL_checkudata(L, 1, META_CURRENT);
   let_go(current);
+  roc_rt_session_release(current->session);
+  current->session = NULL;
   current->is_final = true;
   return 0;
 }
@@ -42,6 +45,40 @@ roc_current *roc_get_current(lua_State *L) {
   roc_current *current = lua_touserdata(L, -1);
   lua_pop(L, 1); /* the registry keeps it */
   return current;
+}
+
+static roc_rt_session *session_of(lua_State *L, roc_current *current) {
+  if (current->session) return current->session;
+  if (current->is_final) luaL_error(L, "the Lua state is closing");
+  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+  const void *key = lua_tothread(L, -1);
+  lua_pop(L, 1);
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, roc_rt_session_create(key, &current->session, &err), &err);
+  return current->session;
+}
+
+roc_rt_session *roc_session(lua_State *L) {
+  return session_of(L, roc_get_current(L));
+}
+
+roc_rt_session *roc_get_session(lua_State *L) {
+  const roc_current *current = NULL;
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &current_key) != LUA_TNIL) current = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return current ? current->session : NULL;
+}
+
+roc_rt_stream *roc_default_stream_of(lua_State *L, roc_current *current, roc_rt_device *device) {
+  roc_error err; /* on the path of every launch: not zeroed, filled on failure */
+  roc_rt_stream *stream;
+  roc_rt_session *session = session_of(L, current);
+  ROC_LUA_TRY(L, roc_rt_session_stream(session, device, &stream, &err), &err);
+  return stream;
+}
+
+roc_rt_stream *roc_default_stream(lua_State *L, roc_rt_device *device) {
+  return roc_default_stream_of(L, roc_get_current(L), device);
 }
 
 void roc_set_current_device(lua_State *L, uint32_t index) {

@@ -12,6 +12,7 @@
 #include "bindings/support/bind.h"
 #include "runtime/device.h"
 #include "runtime/event.h"
+#include "runtime/session.h"
 #include "runtime/stream.h"
 
 #define ROC_META_DEVICE "roc.Device"
@@ -65,13 +66,22 @@ void roc_push_stream(lua_State *L, int idx, roc_rt_stream *fallback);
 /* The open event at `arg`; in the userdata. */
 const roc_rt_event *roc_check_event(lua_State *L, int arg);
 
+/* The state's session, made on first use; its key is the state's main thread.  Raises on lack of
+ * memory, and while the state closes, when the session has ended. */
+roc_rt_session *roc_session(lua_State *L);
+/* The same; NULL: there is none. */
+roc_rt_session *roc_get_session(lua_State *L);
+/* The state's default stream on the device; raises why there is none. */
+roc_rt_stream *roc_default_stream(lua_State *L, roc_rt_device *device);
+roc_rt_stream *roc_default_stream_of(lua_State *L, roc_current *current, roc_rt_device *device);
+
 /* Pushes a new, uninitialised device array. */
 roc_array *roc_new_device_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,
                                 const int64_t *extents, roc_order order);
 
-/* kernel_sim.c: interrupts the kernel that runs in the Lua VM, if there is one.
- * Signal-safe. */
-void roc_interrupt_sim(void);
+/* kernel_sim.c: interrupts the kernel that runs in the Lua VM on the calling thread, if there is one,
+ * in the session with that key (NULL: in any).  Signal-safe. */
+void roc_interrupt_sim(const void *key);
 
 /* Hands the lines kernels have printed to the global `print`, oldest first. */
 void roc_deliver_prints(lua_State *L);

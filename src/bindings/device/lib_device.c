@@ -117,14 +117,14 @@ static int device_m_memory_free(lua_State *L) {
 
 static int device_m_synchronize(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
-  roc_status status = roc_rt_device_synchronize(check_open_device(L), &err);
+  roc_status status = roc_rt_device_synchronize(check_open_device(L), roc_session(L), &err);
   roc_bind_after_wait(L, status, &err);
   return 0;
 }
 
 static int device_m_reset(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
-  roc_status status = roc_rt_device_reset(check_open_device(L), &err);
+  roc_status status = roc_rt_device_reset(check_open_device(L), roc_session(L), &err);
   roc_bind_after_wait(L, status, &err);
   return 0;
 }

@@ -33,7 +33,7 @@ static int event_event(lua_State *L) {
 static int event_m_record(lua_State *L) {
   event_box *box = check_box(L, 1);
   roc_rt_stream *stream = roc_opt_stream(L, 2, NULL);
-  if (!stream) stream = roc_rt_device_default_stream(roc_current_device(L));
+  if (!stream) stream = roc_default_stream(L, roc_current_device(L));
   roc_error err = ROC_ERROR_INIT;
   ROC_LUA_TRY(L, roc_rt_event_record(&box->event, stream, &err), &err);
   lua_settop(L, 1);

@@ -39,11 +39,12 @@ static roc_rt_stream *check_stream(lua_State *L) {
 /* roc.stream([device]) */
 static int stream_stream(lua_State *L) {
   roc_rt_device *device = roc_opt_device(L, 1);
+  roc_rt_session *session = roc_session(L);
   roc_stream_box *box = new_box(L);
   roc_error err = ROC_ERROR_INIT;
-  roc_status status = roc_rt_stream_create(device, &box->stream, &err);
+  roc_status status = roc_rt_stream_create(session, device, &box->stream, &err);
   if (status == ROC_OOM && roc_gc_reclaim(L)) {
-    status = roc_rt_stream_create(device, &box->stream, &err);
+    status = roc_rt_stream_create(session, device, &box->stream, &err);
   }
   if (status != ROC_OK) roc_lua_raise(L, &err);
   return 1;

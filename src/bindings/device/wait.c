@@ -10,13 +10,14 @@ static const luaL_Reg line_meta[] = {{"__gc", line_mm_gc}, {NULL, NULL}};
 
 /* A userdata holds the line while Lua copies it, which may fail for want of memory. */
 void roc_deliver_prints(lua_State *L) {
-  if (!roc_rt_has_print()) return;
+  roc_rt_session *session = roc_rt_has_print() ? roc_get_session(L) : NULL;
+  if (!session) return;
   luaL_checkstack(L, 8, "too little stack to print");
   roc_str *line = lua_newuserdatauv(L, sizeof *line, 0);
   *line = (roc_str)ROC_STR_INIT;
   roc_class_new(L, "roc.PrintLine", line_meta);
   lua_setmetatable(L, -2);
-  while (roc_rt_take_print(line)) {
+  while (roc_rt_take_print(session, line)) {
     roc_push_print(L);
     lua_pushlstring(L, roc_str_text(line), line->len);
     roc_str_deinit(line);

@@ -318,7 +318,7 @@ static int launch_on_sim(lua_State *L, const request *r, const target *t,
   } else {
     lua_pushnil(L);
   }
-  roc_push_stream(L, -1, roc_rt_device_default_stream(t->device));
+  roc_push_stream(L, -1, roc_default_stream(L, t->device));
   lua_setfield(L, -3, "stream");
   lua_pop(L, 1);
   lua_pushfstring(L, "%s:%d", work->file, (int)work->line);
@@ -332,7 +332,7 @@ static int launch_on_sim(lua_State *L, const request *r, const target *t,
 static target find_target(lua_State *L, const request *r) {
   target t = {.stream = r->stream ? roc_opt_stream_field(L, r->stream, NULL) : NULL};
   t.device = t.stream ? roc_rt_stream_device(t.stream) : roc_current_device_of(L, r->box->current);
-  if (!t.stream) t.stream = roc_rt_device_default_stream(t.device);
+  if (!t.stream) t.stream = roc_default_stream_of(L, r->box->current, t.device);
   t.driver = roc_rt_device_driver(t.device);
   return t;
 }

@@ -1,9 +1,6 @@
 /* The C part of a launch on sim, whose kernels run in the Lua VM (lua/roc/kernel.lua): host views
  * of device arrays, restoring host arrays after a failed launch, and keeping faults and prints for
  * the next wait. */
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "bindings/device/device_bind.h"
 #include "bindings/kernel/kernel_bind.h"
 #include "runtime/mirror.h"
@@ -134,14 +131,15 @@ static int kernel_sim_done(lua_State *L) {
   luaL_checktype(L, 4, LUA_TTABLE);
   lua_settop(L, 5);
   roc_rt_stream *stream = check_stream(L, 5);
+  roc_rt_session *session = roc_rt_stream_session(stream);
   for (lua_Integer i = 1; lua_rawgeti(L, 2, i) == LUA_TSTRING; i++) {
     size_t len;
     const char *line = lua_tolstring(L, -1, &len);
-    roc_rt_post_print(line, len);
+    roc_rt_post_print(session, line, len);
     lua_pop(L, 1);
   }
   lua_getfield(L, 2, "lost");
-  roc_rt_post_lost_prints((uint32_t)luaL_optinteger(L, -1, 0));
+  roc_rt_post_lost_prints(session, (uint32_t)luaL_optinteger(L, -1, 0));
   lua_settop(L, 5);
   if (!lua_toboolean(L, 3)) {
     if (message) post_fault(L, stream, 4, message);
@@ -155,24 +153,22 @@ static int kernel_sim_done(lua_State *L) {
 
 /* ---- interrupts -------------------------------------------------------------------------- */
 
-/* The work-item that runs in the Lua VM, for the signal handler of the thread it runs on. */
-static _Atomic(lua_State *) running_item;
-static _Atomic(pthread_t) running_on;
 static const char interrupt_key; /* its address is the error that ends an interrupted work-item */
 
 static void end_item(lua_State *L, lua_Debug *activation) {
   (void)activation;
   lua_sethook(L, NULL, 0, 0);
-  if (!roc_rt_take_interrupt()) return;
+  roc_rt_session *session = roc_get_session(L);
+  if (!session || !roc_rt_take_interrupt(session)) return;
   lua_pushlightuserdata(L, (void *)(uintptr_t)&interrupt_key);
   lua_error(L);
 }
 
 /* A work-item cannot be interrupted safely from another thread: it runs to its end, and is the last
  * one then. */
-void roc_interrupt_sim(void) {
-  lua_State *item = atomic_load(&running_item);
-  if (!item || !pthread_equal(atomic_load(&running_on), pthread_self())) return;
+void roc_interrupt_sim(const void *key) {
+  lua_State *item = roc_rt_running_here(key);
+  if (!item) return;
   lua_sethook(item, end_item, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
@@ -188,14 +184,14 @@ static int kernel_sim_interrupted(lua_State *L) {
 static int kernel_sim_resume(lua_State *L) {
   lua_State *item = lua_tothread(L, 1);
   luaL_argcheck(L, item, 1, "thread expected");
-  if (roc_rt_take_interrupt()) return 0;
+  roc_rt_session *session = roc_session(L);
+  if (roc_rt_take_interrupt(session)) return 0;
   int nargs = lua_gettop(L) - 1, nresults = 0;
   luaL_argcheck(L, lua_checkstack(item, nargs), 1, "too many arguments");
   lua_xmove(L, item, nargs);
-  atomic_store(&running_on, pthread_self());
-  lua_State *outer = atomic_exchange(&running_item, item);
+  void *outer = roc_rt_session_run(session, item);
   int status = lua_resume(item, L, nargs, &nresults);
-  atomic_store(&running_item, outer);
+  roc_rt_session_run(session, outer);
   bool is_over = status != LUA_OK && status != LUA_YIELD;
   if (is_over && lua_touserdata(item, -1) == &interrupt_key) return 0;
   if (is_over) nresults = 1;

@@ -210,7 +210,7 @@ static roc_status copy_constant(roc_kernel_constant *c, roc_rt_stream *stream, r
   c->copy.buffer = NULL;
   ROC_TRY(roc_buffer_create_device(device, roc_array_nbytes(c->host), &c->copy.buffer, err));
   /* Complete for all streams, without waiting for the work queued on this one. */
-  ROC_TRY(roc_rt_copy_now(&c->copy, c->host, err));
+  ROC_TRY(roc_rt_copy_now(roc_rt_stream_session(stream), &c->copy, c->host, err));
   c->device = device;
   return ROC_OK;
 }

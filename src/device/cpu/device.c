@@ -102,10 +102,6 @@ static void cpu_stream_destroy(roc_dev_stream *stream) {
   roc_cpu_stream_destroy((roc_cpu_stream *)stream);
 }
 
-static void cpu_interrupt(roc_device *device) {
-  roc_cpu_queues_interrupt(&cpu_of(device)->queues);
-}
-
 static roc_status cpu_module_load(roc_device *device, const roc_codeobj *object,
                                   roc_dev_module **out_module, roc_error *err) {
   if (!code_loader) return roc_fail(err, ROC_INTERNAL, "the cpu device has no code loader yet");
@@ -158,7 +154,7 @@ const roc_device_ops roc_cpu_ops = {
     .stamp = roc_cpu_queue_stamp,
     .is_done = roc_cpu_is_done,
     .wait = roc_cpu_wait,
-    .interrupt = cpu_interrupt,
+    .interrupt = roc_cpu_stream_interrupt,
     .module_load = cpu_module_load,
     .module_unload = cpu_module_unload,
 };

@@ -126,12 +126,9 @@ void roc_cpu_queues_deinit(roc_cpu_queues *queues) {
   roc_cpu_pool_deinit(&queues->pool);
 }
 
-void roc_cpu_queues_interrupt(roc_cpu_queues *queues) {
-  roc_cpu_pool_lock();
-  for (roc_cpu_stream *s = queues->streams; s; s = s->next) {
-    atomic_store(&s->cancelled, atomic_load(&s->queued));
-  }
-  roc_cpu_pool_unlock();
+void roc_cpu_stream_interrupt(roc_dev_stream *stream) {
+  roc_cpu_stream *s = stream_of(stream);
+  atomic_store(&s->cancelled, atomic_load(&s->queued));
 }
 
 bool roc_cpu_is_done(roc_dev_stream *stream, roc_ticket ticket) {

@@ -43,8 +43,8 @@ roc_status roc_cpu_stream_create(roc_device *device, roc_cpu_queues *queues,
                                  roc_cpu_stream **out_stream, roc_error *err);
 void roc_cpu_stream_destroy(roc_cpu_stream *stream);
 void roc_cpu_queues_deinit(roc_cpu_queues *queues); /* all streams destroyed and idle */
-/* Launches queued so far stop soon, wherever they are. */
-void roc_cpu_queues_interrupt(roc_cpu_queues *queues);
+/* Launches queued on the stream so far stop soon. */
+void roc_cpu_stream_interrupt(roc_dev_stream *stream);
 
 roc_status roc_cpu_queue_launch(roc_dev_stream *stream, const roc_dev_launch *launch,
                                 roc_ticket *out_ticket, roc_error *err);

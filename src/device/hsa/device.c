@@ -435,9 +435,10 @@ static void hsa_stream_destroy(roc_dev_stream *base) {
   roc_free(stream);
 }
 
-/* A real GPU's kernels go on: nothing ends them but the end of the process. */
-static void interrupt_kernels(roc_device *device) {
-  (void)device;
+/* A real GPU's kernels go on: nothing ends them but the end of the process.  Software GPUs end all
+ * that they run, other streams' kernels too: streams share their queues. */
+static void interrupt_kernels(roc_dev_stream *stream) {
+  (void)stream;
   roc_emulated_interrupt();
 }
 

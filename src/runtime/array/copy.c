@@ -24,16 +24,20 @@ roc_status roc_rt_copy(roc_rt_stream *stream, const roc_array *dst, const roc_ar
   return roc_rt_transfer(stream, dst, src, err);
 }
 
-roc_status roc_rt_copy_now(const roc_array *dst, const roc_array *src, roc_error *err) {
+roc_status roc_rt_copy_now(roc_rt_session *session, const roc_array *dst, const roc_array *src,
+                           roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
+  ROC_TRY(roc_rt_session_check(session, err));
   ROC_TRY(check_alike(dst, src, err));
   ROC_TRY(roc_buffer_wait(src->buffer, false, err));
   ROC_TRY(roc_buffer_wait(dst->buffer, true, err));
-  return roc_rt_transfer_now(dst, src, err);
+  return roc_rt_transfer_now(session, dst, src, err);
 }
 
-roc_status roc_rt_fill_now(const roc_array *dst, const void *element, roc_error *err) {
+roc_status roc_rt_fill_now(roc_rt_session *session, const roc_array *dst, const void *element,
+                           roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
+  ROC_TRY(roc_rt_session_check(session, err));
   ROC_TRY(roc_buffer_wait(dst->buffer, true, err));
-  return roc_rt_transfer_fill_now(dst, element, err);
+  return roc_rt_transfer_fill_now(session, dst, element, err);
 }

@@ -13,10 +13,15 @@
 
 static _Atomic uint64_t to_device_count, to_host_count;
 
-roc_status roc_mirror_create(roc_buffer *host, roc_error *err) {
+roc_status roc_mirror_create(roc_buffer *host, roc_rt_session *session, roc_error *err) {
   if (host->mirror) return ROC_OK;
-  host->mirror = roc_zalloc(sizeof *host->mirror);
-  if (!host->mirror) return roc_fail(err, ROC_OOM, "out of memory: no room for a smart array");
+  roc_mirror *made = roc_zalloc(sizeof *made);
+  if (!made) return roc_fail(err, ROC_OOM, "out of memory: no room for a smart array");
+  made->session = session;
+  roc_rt_lock();
+  roc_rt_session_retain(session);
+  roc_rt_unlock();
+  host->mirror = made;
   return ROC_OK;
 }
 
@@ -37,13 +42,14 @@ static roc_array bytes_of(roc_buffer *buffer, size_t nbytes) {
                      .strides = {1}};
 }
 
-/* All bytes of one buffer to the other. */
-static roc_status copy_bytes(roc_buffer *to, roc_buffer *from, size_t nbytes, roc_error *err) {
+/* All bytes of one side to the other. */
+static roc_status copy_bytes(const roc_mirror *m, roc_buffer *to, roc_buffer *from, size_t nbytes,
+                             roc_error *err) {
   roc_array dst = bytes_of(to, nbytes), src = bytes_of(from, nbytes);
   ROC_TRY(roc_rt_check_open(err));
   ROC_TRY(roc_buffer_settle(from, false, err));
   ROC_TRY(roc_buffer_settle(to, true, err));
-  return roc_rt_transfer_now(&dst, &src, err);
+  return roc_rt_transfer_now(m->session, &dst, &src, err);
 }
 
 static void drop_device(roc_mirror *m) {
@@ -55,7 +61,7 @@ static void drop_device(roc_mirror *m) {
 
 static roc_status download(roc_buffer *host, roc_error *err) {
   roc_mirror *m = host->mirror;
-  roc_status status = copy_bytes(host, m->device, host->nbytes, err);
+  roc_status status = copy_bytes(m, host, m->device, host->nbytes, err);
   m->is_host_stale = m->is_device_stale = false;
   if (status == ROC_LOST) {
     drop_device(m); /* told once; then the host has what it last had */
@@ -69,7 +75,7 @@ static roc_status download(roc_buffer *host, roc_error *err) {
 
 static roc_status upload(roc_buffer *host, roc_error *err) {
   roc_mirror *m = host->mirror;
-  ROC_TRY(copy_bytes(m->device, host, host->nbytes, err));
+  ROC_TRY(copy_bytes(m, m->device, host, host->nbytes, err));
   m->is_device_stale = false;
   atomic_fetch_add(&to_device_count, 1);
   return ROC_OK;

@@ -40,7 +40,7 @@ typedef struct transfer {
 } transfer;
 
 static roc_status queue_transfer_locked(roc_rt_stream *stream, const transfer *t, roc_error *err) {
-  ROC_TRY(roc_rt_device_check(stream->device, err));
+  ROC_TRY(roc_rt_stream_check(stream, err));
   ROC_TRY(roc_rt_stream_await_room(stream, NULL, err));
   for (uint32_t i = 0; i < t->nuses; i++) {
     roc_rt_device *other = t->uses[i].buffer->device;
@@ -418,7 +418,7 @@ roc_status roc_rt_fill(roc_rt_stream *stream, const roc_array *dst, const void *
 
 /* ---- at once ------------------------------------------------------------- */
 
-/* Waits for what was queued for the host on the device's own stream, tells what it failed with, and
+/* Waits for what was queued for the host on a stream of the session, tells what it failed with, and
  * gives the stream back. */
 static roc_status finish_transfer(roc_rt_stream *stream, roc_status status, roc_error *err) {
   if (status == ROC_OK) status = roc_rt_stream_synchronize(stream, err);
@@ -426,21 +426,23 @@ static roc_status finish_transfer(roc_rt_stream *stream, roc_status status, roc_
   return status;
 }
 
-roc_status roc_rt_transfer_now(const roc_array *dst, const roc_array *src, roc_error *err) {
+roc_status roc_rt_transfer_now(roc_rt_session *session, const roc_array *dst, const roc_array *src,
+                               roc_error *err) {
   if (host_reaches(dst) && host_reaches(src)) return roc_array_copy_host(dst, src, err);
   roc_rt_device *device = roc_buffer_device(dst->buffer);
   if (!device) device = roc_buffer_device(src->buffer);
   roc_rt_stream *stream;
-  ROC_TRY(roc_rt_device_transfer_stream(device, &stream, err));
+  ROC_TRY(roc_rt_transfer_stream(session, device, &stream, err));
   return finish_transfer(stream, roc_rt_transfer(stream, dst, src, err), err);
 }
 
-roc_status roc_rt_transfer_fill_now(const roc_array *dst, const void *element, roc_error *err) {
+roc_status roc_rt_transfer_fill_now(roc_rt_session *session, const roc_array *dst,
+                                    const void *element, roc_error *err) {
   if (host_reaches(dst)) {
     roc_array_fill_host(dst, element);
     return ROC_OK;
   }
   roc_rt_stream *stream;
-  ROC_TRY(roc_rt_device_transfer_stream(roc_buffer_device(dst->buffer), &stream, err));
+  ROC_TRY(roc_rt_transfer_stream(session, roc_buffer_device(dst->buffer), &stream, err));
   return finish_transfer(stream, roc_rt_fill(stream, dst, element, err), err);
 }

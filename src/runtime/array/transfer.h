@@ -13,7 +13,9 @@ roc_status roc_rt_transfer(roc_rt_stream *stream, const roc_array *dst, const ro
                            roc_error *err);
 /* Copies and fills apart from any stream of the caller, after the work that conflicts is done; end
  * when the elements are there. */
-roc_status roc_rt_transfer_now(const roc_array *dst, const roc_array *src, roc_error *err);
-roc_status roc_rt_transfer_fill_now(const roc_array *dst, const void *element, roc_error *err);
+roc_status roc_rt_transfer_now(roc_rt_session *session, const roc_array *dst, const roc_array *src,
+                               roc_error *err);
+roc_status roc_rt_transfer_fill_now(roc_rt_session *session, const roc_array *dst,
+                                    const void *element, roc_error *err);
 
 #endif

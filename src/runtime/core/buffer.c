@@ -72,7 +72,10 @@ static void drop_uses_and_fault(roc_buffer *buffer) {
 
 /* What makes host memory more than memory.  Lock held. */
 static void drop_extras(roc_buffer *buffer) {
-  if (buffer->mirror) roc_buffer_release_locked(buffer->mirror->device);
+  if (buffer->mirror) {
+    roc_buffer_release_locked(buffer->mirror->device);
+    roc_rt_session_drop(buffer->mirror->session);
+  }
   roc_free(buffer->mirror);
   buffer->mirror = NULL;
   roc_buffer_drop_pin(buffer);

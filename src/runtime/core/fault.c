@@ -53,8 +53,8 @@ roc_rt_fault *roc_rt_stream_find_failure(roc_rt_stream *stream, uint64_t failure
 }
 
 void roc_rt_stream_hand_over_faults(roc_rt_stream *orphan) {
-  roc_rt_stream *heir = orphan->device->default_stream;
-  if (orphan->device->is_closing) return; /* shutdown has reported what it could */
+  roc_rt_stream *heir = orphan->session->default_streams[orphan->device->index];
+  if (!heir || orphan->device->is_closing) return; /* the end has reported what it could */
   for (uint32_t i = 0; i < orphan->nfaults; i++) {
     orphan->faults[i]->first = ROC_RT_NO_TICKET; /* the heir counts its own, */
     orphan->faults[i]->failure = 0;              /* and its queue numbers its own */

@@ -1,7 +1,7 @@
 /* What holds a device open, and the end of streams, kernels and devices.
  *
- * Buffers of the device, streams and kernels hold it. After shutdown the last hold to go closes the
- * driver's device; the default stream, which holds it too, goes when nothing else is left. */
+ * The table of devices holds a device until the shutdown; its buffers, streams and kernels hold it
+ * as well.  The last hold to go closes the driver's device. */
 #include "base/alloc.h"
 #include "runtime/core/internal.h"
 #include "runtime/device.h"
@@ -10,30 +10,14 @@ void roc_rt_stream_destroy(roc_rt_stream *stream) {
   roc_rt_device *device = stream->device;
   for (uint32_t i = 0; i < stream->nfaults; i++) roc_rt_fault_release(stream->faults[i]);
   device->driver->ops->stream_destroy(stream->driver);
+  roc_rt_session_drop(stream->session);
   roc_free(stream->ring);
   roc_free(stream);
   roc_rt_device_drop(device);
 }
 
-static void destroy_default_stream(roc_rt_device *device) {
-  roc_rt_stream **link = &device->streams;
-  while (*link != device->default_stream) link = &(*link)->next;
-  *link = device->default_stream->next;
-  roc_rt_stream_destroy(device->default_stream);
-}
-
-void roc_rt_device_settle(roc_rt_device *device) {
-  if (device->live > 1 || !device->is_closing) return;
-  if (atomic_load(&device->default_stream->refs) > 1) return; /* its last release comes here */
-  destroy_default_stream(device);                             /* drops the last hold */
-}
-
 void roc_rt_device_drop(roc_rt_device *device) {
-  device->live--;
-  if (device->live > 0) {
-    roc_rt_device_settle(device);
-    return;
-  }
+  if (--device->live > 0) return;
   *device->entry = NULL;
   roc_rt_records_deinit(device);
   device->driver->ops->close(device->driver);

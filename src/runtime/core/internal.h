@@ -14,10 +14,12 @@
 #ifndef ROC_RUNTIME_CORE_INTERNAL_H
 #define ROC_RUNTIME_CORE_INTERNAL_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "runtime/buffer.h"
 #include "runtime/launch.h"
+#include "runtime/session.h"
 #include "runtime/stream.h"
 
 enum {
@@ -25,6 +27,7 @@ enum {
   ROC_RT_INLINE_BUFFERS = 8, /* buffers of one launch, likewise */
   ROC_RT_MAX_FAULTS = 16,    /* unreported faults a stream remembers */
   ROC_RT_POOL_CLASSES = 160, /* four to a power of two, from 256 bytes */
+  ROC_RT_MAX_DEVICES = 64,
 };
 
 #define ROC_RT_NO_TICKET UINT64_MAX /* of no work: above all tickets */
@@ -69,7 +72,8 @@ struct roc_buffer {
 
 /* The memory of a host buffer doubled on a device. */
 typedef struct roc_mirror {
-  roc_buffer *device; /* NULL: no memory there yet */
+  roc_rt_session *session; /* counted: copies run on its transfer streams */
+  roc_buffer *device;      /* NULL: no memory there yet */
   bool is_host_stale, is_device_stale;
 } roc_mirror;
 
@@ -86,7 +90,8 @@ typedef struct roc_rt_pending {
 } roc_rt_pending;
 
 struct roc_rt_stream {
-  _Atomic uint32_t refs; /* 0: orphaned, lives until its work is retired */
+  _Atomic uint32_t refs;   /* 0: orphaned, lives until its work is retired */
+  roc_rt_session *session; /* counted */
   roc_rt_device *device;
   roc_dev_stream *driver;
   roc_ticket last_ticket; /* of the work queued last */
@@ -95,6 +100,25 @@ struct roc_rt_stream {
   roc_rt_fault *faults[ROC_RT_MAX_FAULTS]; /* oldest first; unreported when they came in */
   uint32_t nfaults;
   roc_rt_stream *next; /* of the device */
+};
+
+typedef struct roc_rt_print roc_rt_print; /* core/print.c */
+
+struct roc_rt_session {
+  _Atomic(const void *) key; /* NULL: no user */
+  _Atomic bool is_interrupted;
+  _Atomic(void *) running; /* what the user runs on that thread: a work-item of sim */
+  _Atomic pthread_t running_on;
+  roc_rt_session *next; /* in the list of all, for good */
+  /* The lock guards the rest. */
+  uint32_t refs;          /* the user, streams, mirrors; 0: to be used again */
+  bool has_user;          /* which takes the prints */
+  _Atomic bool is_closed; /* takes no more work */
+  bool is_left; /* its user gave up the wait for its work: no end of the process waits for it */
+  roc_rt_print *first_print, **last_print; /* oldest first */
+  /* By the device's index; each is made on first need. */
+  _Atomic(roc_rt_stream *) default_streams[ROC_RT_MAX_DEVICES]; /* read without the lock */
+  roc_rt_stream *transfer_streams[ROC_RT_MAX_DEVICES]; /* copies that wait for no other work */
 };
 
 struct roc_rt_kernel {
@@ -115,11 +139,8 @@ struct roc_rt_device {
   roc_device *driver;
   uint32_t index;
   roc_rt_device **entry; /* of the table of devices; NULL again when it has closed */
-  uint32_t live;         /* buffers, streams and kernels that hold it open after shutdown */
+  uint32_t live;         /* the table until shutdown, buffers, streams and kernels hold it open */
   roc_rt_stream *streams;
-  roc_rt_stream *default_stream;
-  roc_rt_stream
-      *transfer_stream; /* made on first need: copies that must not wait for unrelated work */
   roc_buffer *pool[ROC_RT_POOL_CLASSES];
   size_t pooled_bytes, pool_limit_bytes;
   size_t used_bytes; /* blocks of buffers that live */
@@ -152,8 +173,19 @@ roc_status roc_rt_records_take(roc_rt_device *device, const roc_codeobj *object,
 void roc_rt_records_give_back(roc_rt_device *device, roc_rt_pending *pending);
 void roc_rt_records_deinit(roc_rt_device *device);
 
-/* print.c.  Lock held: keeps the lines for the thread that runs Lua. */
-void roc_rt_read_prints(const roc_codeobj *object, const roc_print_buffer *print);
+/* session.c.  Lock held for all. */
+void roc_rt_session_retain(roc_rt_session *session);
+void roc_rt_session_drop(roc_rt_session *session);
+roc_status roc_rt_session_check(const roc_rt_session *session, roc_error *err); /* CLOSED */
+/* Without the lock: it takes no more work from now on; false: so it was.  Its user gives up the
+ * wait for its work. */
+bool roc_rt_session_begin_end(roc_rt_session *session);
+void roc_rt_session_leave(roc_rt_session *session);
+
+/* print.c.  Lock held: keeps the lines for the session's user; drops those it has not taken. */
+void roc_rt_read_prints(roc_rt_session *session, const roc_codeobj *object,
+                        const roc_print_buffer *print);
+void roc_rt_drop_prints(roc_rt_session *session);
 
 /* fault.c.  Lock held for all. */
 roc_rt_fault *roc_rt_fault_new(roc_status code, roc_ticket ticket, const char *text);
@@ -162,16 +194,13 @@ void roc_rt_fault_release(roc_rt_fault *fault);
 void roc_rt_stream_add_fault(roc_rt_stream *stream, roc_rt_fault *fault); /* takes it over */
 /* The stream's fault that has this number of the driver's; NULL: none. */
 roc_rt_fault *roc_rt_stream_find_failure(roc_rt_stream *stream, uint64_t failure);
-/* A stream's unreported faults go to the default stream, where the next wait or the exit finds
- * them. */
+/* A stream's unreported faults go to the session's default stream, where the next wait or the
+ * session's end finds them. */
 void roc_rt_stream_hand_over_faults(roc_rt_stream *orphan);
 
 /* hold.c.  Lock held for all. */
 /* Drops one hold; the last after shutdown closes the driver's device. */
 void roc_rt_device_drop(roc_rt_device *device);
-/* After shutdown: lets the default stream go, and with it the device, once nothing else holds
- * either.  The device may be gone afterwards. */
-void roc_rt_device_settle(roc_rt_device *device);
 void roc_rt_stream_destroy(roc_rt_stream *stream); /* unlinked by the caller */
 void roc_rt_kernel_release_locked(roc_rt_kernel *kernel);
 
@@ -230,17 +259,23 @@ void roc_rt_retire_lost(roc_rt_stream *stream, const char *text);
 /* Retires on all streams of the device and frees orphaned streams that have nothing left. */
 void roc_rt_device_poll(roc_rt_device *device);
 
-/* loss.c */
+/* loss.c.  Lock held. */
 /* CLOSED, or LOST with the device's one text. */
 roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err);
+/* The same for the stream's session and its device. */
+roc_status roc_rt_stream_check(const roc_rt_stream *stream, roc_error *err);
 /* Remembers that the device is lost and why; fills err with the text every later call gets. */
 roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *work,
                                   roc_error *err);
 
 /* stream.c */
-/* Waits without reporting a fault.  Lock not held; the caller holds a reference to the stream. */
-roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, bool can_interrupt,
+/* Waits without reporting a fault.  Lock not held; the caller holds a reference to the stream. An
+ * interrupt of `waiter`, mostly the stream's session, ends the wait, and the kernels of the session
+ * on that device. */
+roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, roc_rt_session *waiter,
                                roc_error *err);
+/* Lock held. */
+void roc_rt_stream_release_locked(roc_rt_stream *stream);
 /* Waits until the driver takes the launch (NULL: other work) without waiting itself, which could
  * not be interrupted.  Called before work is queued: the lock is held, and given up meanwhile.
  * INTERRUPTED, LOST, CLOSED. */
@@ -248,10 +283,9 @@ roc_status roc_rt_stream_await_room(roc_rt_stream *stream, const roc_rt_launch *
                                     roc_error *err);
 /* Oldest unreported fault, marked reported; lock held. */
 bool roc_rt_stream_take_fault(roc_rt_stream *stream, roc_error *err);
-/* The device's own stream for copies on behalf of the host, retained: a shutdown on another thread
- * lets it go.  Lock not held. */
-roc_status roc_rt_device_transfer_stream(roc_rt_device *device, roc_rt_stream **out_stream,
-                                         roc_error *err);
+/* The session's stream for copies on behalf of the host, retained.  Lock not held. */
+roc_status roc_rt_transfer_stream(roc_rt_session *session, roc_rt_device *device,
+                                  roc_rt_stream **out_stream, roc_error *err);
 
 /* buffer_wait.c.  Without the lock. */
 /* Reports the buffer's fault unless it has been reported; the buffer forgets it either way. */
@@ -271,8 +305,21 @@ roc_status roc_mirror_settle(roc_buffer *host, bool for_write, roc_error *err);
 void roc_rt_register_exit(void);
 
 /* synchronize.c.  Without the lock. */
-roc_status roc_rt_device_await_all(roc_rt_device *device, bool can_interrupt, roc_error *err);
-/* FAULT: the oldest fault of some stream that has not been reported. */
-roc_status roc_rt_device_take_fault(roc_rt_device *device, roc_error *err);
+/* Waits for the streams of the session, or, NULL, for those of all sessions that are not left; an
+ * interrupt of `waiter` ends the wait, or, NULL, that of each stream's own session. */
+roc_status roc_rt_device_await_all(roc_rt_device *device, const roc_rt_session *session,
+                                   roc_rt_session *waiter, roc_error *err);
+/* FAULT: the oldest fault of some stream that has not been reported; of the session, or, NULL, of
+ * all. */
+roc_status roc_rt_device_take_fault(roc_rt_device *device, const roc_rt_session *session,
+                                    roc_error *err);
+
+/* end.c.  Without the lock. */
+/* What the device works on; as roc_rt_describe_pending. */
+bool roc_rt_device_describe_pending(roc_rt_device *device, char *text, size_t size);
+/* All work of the session, or, NULL, of all, is done; the first fault that was not reported comes
+ * back.  INTERRUPTED: some work goes on. */
+roc_status roc_rt_device_finish(roc_rt_device *device, roc_rt_session *session, roc_error *err);
+void roc_rt_device_stop(roc_rt_device *device); /* drops the table's hold */
 
 #endif

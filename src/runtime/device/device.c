@@ -1,22 +1,18 @@
-/* Open devices, and the end of the process.
+/* Open devices, and the end of sessions and of the process.
  *
- * The table of devices is made once; an entry is opened by its first use.  Shutdown waits for
+ * The table of devices is made once; an entry is opened by its first use.  The shutdown waits for
  * all work and stops the drivers' threads, but what scripts still hold (arrays of a state that
  * closes later) stays valid: the driver's device is closed when the last of it is gone.  A forked
  * child owns none of the parent's devices: every call there is refused before any lock is taken. */
 #include "runtime/device.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "device/registry.h"
 #include "runtime/core/internal.h"
-
-enum { MAX_DEVICES = 64, EXIT_GRACE_NS = 1000000000 };
 
 typedef struct device_entry {
   const roc_device_ops *ops;
@@ -25,7 +21,7 @@ typedef struct device_entry {
 } device_entry;
 
 static pthread_once_t init_once = PTHREAD_ONCE_INIT;
-static device_entry entries[MAX_DEVICES];
+static device_entry entries[ROC_RT_MAX_DEVICES];
 static uint32_t entry_count;
 
 /* ---- exit ---------------------------------------------------------------- */
@@ -44,7 +40,7 @@ void roc_rt_register_exit(void) {
 static void add_driver(const roc_device_ops *ops) {
   uint32_t count = 0;
   if (ops->probe(&count, NULL) != ROC_OK) return;
-  for (uint32_t i = 0; i < count && entry_count < MAX_DEVICES; i++) {
+  for (uint32_t i = 0; i < count && entry_count < ROC_RT_MAX_DEVICES; i++) {
     entries[entry_count++] = (device_entry){.ops = ops, .ordinal = i};
   }
 }
@@ -72,30 +68,19 @@ static size_t choose_pool_limit(const roc_device_props *props) {
   return limit < SIZE_MAX / 2 ? (size_t)limit : SIZE_MAX / 2;
 }
 
-/* Lock held.  The default stream is made here and not by roc_rt_stream_create, which takes the
- * lock. */
+/* Lock held. */
 static roc_status open_entry(uint32_t index, roc_error *err) {
   device_entry *entry = &entries[index];
   roc_rt_device *device = roc_zalloc(sizeof *device);
-  roc_rt_stream *stream = roc_zalloc(sizeof *stream);
-  roc_status status = ROC_OK;
-  if (!device || !stream) status = roc_fail(err, ROC_OOM, "out of memory: cannot open a device");
-  if (status == ROC_OK) status = entry->ops->open(entry->ordinal, &device->driver, err);
-  if (status == ROC_OK) {
-    status = entry->ops->stream_create(device->driver, &stream->driver, err);
-    if (status != ROC_OK) entry->ops->close(device->driver);
-  }
+  if (!device) return roc_fail(err, ROC_OOM, "out of memory: cannot open a device");
+  roc_status status = entry->ops->open(entry->ordinal, &device->driver, err);
   if (status != ROC_OK) {
     roc_free(device);
-    roc_free(stream);
     return status;
   }
-  atomic_init(&stream->refs, 1);
-  stream->device = device;
   device->index = index;
   device->entry = &entry->device;
-  device->live = 1; /* the default stream */
-  device->streams = device->default_stream = stream;
+  device->live = 1; /* the table */
   device->pool_limit_bytes = choose_pool_limit(&device->driver->props);
   entry->device = device;
   return ROC_OK;
@@ -115,6 +100,17 @@ roc_status roc_rt_device_get(uint32_t index, roc_rt_device **out_device, roc_err
   if (status == ROC_OK) *out_device = entries[index].device;
   roc_rt_unlock();
   return status;
+}
+
+/* The open device of that place in the table, retained; NULL: it is not open.  False: the table has
+ * no such place. */
+static bool table_at(uint32_t index, roc_rt_device **out_device) {
+  roc_rt_lock();
+  bool is_in = index < entry_count;
+  *out_device = is_in ? entries[index].device : NULL;
+  if (*out_device) (*out_device)->live++;
+  roc_rt_unlock();
+  return is_in;
 }
 
 /* ---- names --------------------------------------------------------------- */
@@ -185,9 +181,9 @@ roc_status roc_rt_device_find(const char *name, uint32_t *out_index, roc_error *
   bool is_number = !colon || (end != colon + 1 && *end == '\0');
   const roc_driver *driver = is_number ? find_driver(name, kind_len) : NULL;
   roc_rt_lock();
-  bool found =
-      driver ? nth >= 1 && nth <= MAX_DEVICES && find_entry(driver, (uint32_t)nth - 1, out_index)
-             : find_open_by_name(name, out_index);
+  bool found = driver ? nth >= 1 && nth <= ROC_RT_MAX_DEVICES &&
+                            find_entry(driver, (uint32_t)nth - 1, out_index)
+                      : find_open_by_name(name, out_index);
   roc_rt_unlock();
   return found ? ROC_OK : fail_absent(name, driver, err);
 }
@@ -222,10 +218,6 @@ uint32_t roc_rt_device_index(const roc_rt_device *device) {
   return device->index;
 }
 
-roc_rt_stream *roc_rt_device_default_stream(roc_rt_device *device) {
-  return device->default_stream;
-}
-
 void roc_rt_device_trim(roc_rt_device *device) {
   if (roc_rt_check_open(NULL) != ROC_OK) return;
   roc_rt_lock();
@@ -236,15 +228,12 @@ void roc_rt_device_trim(roc_rt_device *device) {
 
 size_t roc_rt_trim_all(void) {
   size_t nbytes = 0;
-  for (uint32_t i = 0, n = roc_rt_device_count(); i < n; i++) {
-    roc_rt_lock();
-    roc_rt_device *device = entries[i].device;
-    if (device) {
-      device->live++;
-      nbytes += device->pooled_bytes;
-    }
-    roc_rt_unlock();
+  roc_rt_device *device;
+  for (uint32_t i = 0; table_at(i, &device); i++) {
     if (!device) continue;
+    roc_rt_lock();
+    nbytes += device->pooled_bytes;
+    roc_rt_unlock();
     roc_rt_device_trim(device);
     roc_rt_device_release(device);
   }
@@ -261,88 +250,49 @@ void roc_rt_device_memory(roc_rt_device *device, roc_rt_memory *out_memory) {
   roc_rt_unlock();
 }
 
-/* ---- shutdown ------------------------------------------------------------ */
-
-/* The work that the stream does now; NULL: none.  Lock held. */
-static const roc_rt_pending *find_unfinished(const roc_rt_stream *stream) {
-  const roc_device_ops *ops = stream->driver->device->ops;
-  for (uint32_t i = 0; i < stream->count; i++) {
-    const roc_rt_pending *work = &stream->ring[(stream->first + i) & (stream->capacity - 1)];
-    if (!ops->is_done(stream->driver, work->ticket)) return work;
-  }
-  return NULL;
-}
-
-static void describe_work(const roc_rt_pending *work, char *text, size_t size) {
-  if (!work->kernel) {
-    snprintf(text, size, "a copy or fill");
-  } else if (work->file) {
-    snprintf(text, size, "kernel '%s' (launched at %s:%u)", work->kernel->name, work->file,
-             work->line);
-  } else {
-    snprintf(text, size, "kernel '%s'", work->kernel->name);
-  }
-}
+/* ---- the end ------------------------------------------------------------- */
 
 bool roc_rt_describe_pending(char *text, size_t size) {
-  const roc_rt_pending *work = NULL;
   if (roc_rt_in_child()) return false;
-  roc_rt_lock();
-  for (uint32_t i = 0; i < entry_count && !work; i++) {
-    const roc_rt_device *device = entries[i].device;
-    if (!device || device->driver->is_lost) continue;
-    for (roc_rt_stream *s = device->streams; s && !work; s = s->next) work = find_unfinished(s);
+  roc_rt_device *device;
+  bool found = false;
+  for (uint32_t i = 0; !found && table_at(i, &device); i++) {
+    if (device) found = roc_rt_device_describe_pending(device, text, size);
+    roc_rt_device_release(device);
   }
-  if (work) describe_work(work, text, size);
-  roc_rt_unlock();
-  return work != NULL;
+  return found;
 }
 
-/* Its default stream is the last to go: what still holds the device may still name it. */
-static void stop_device(roc_rt_device *device) {
-  roc_rt_lock();
-  device->live++;
-  device->is_closing = true;
-  roc_rt_pool_trim(device);
-  if (device->driver->ops->quiesce) device->driver->ops->quiesce(device->driver);
-  roc_rt_stream *transfer_stream = device->transfer_stream;
-  device->transfer_stream = NULL;
-  roc_rt_unlock();
-  roc_rt_stream_release(transfer_stream);
-  roc_rt_device_release(device);
-}
-
-static bool is_all_idle(roc_rt_device *device) {
-  roc_rt_lock();
-  bool idle = true;
-  for (roc_rt_stream *s = device->streams; s && idle; s = s->next) {
-    idle = device->driver->ops->is_done(s->driver, s->last_ticket);
+/* *out_is_over: no work goes on. */
+static roc_status finish_devices(roc_rt_session *session, bool *out_is_over, roc_error *err) {
+  roc_status first = ROC_OK;
+  roc_rt_device *device;
+  *out_is_over = true;
+  for (uint32_t i = 0; table_at(i, &device); i++) {
+    if (!device) continue;
+    roc_error found = ROC_ERROR_INIT;
+    roc_status status = roc_rt_device_finish(device, session, &found);
+    if (status == ROC_INTERRUPTED) *out_is_over = false;
+    if (first == ROC_OK && status != ROC_OK) {
+      first = status;
+      if (err) *err = found;
+    }
+    roc_rt_device_release(device);
   }
-  roc_rt_unlock();
-  return idle;
+  return first;
 }
 
-/* Ctrl-C while we wait stops kernels where the device can; one that goes on ends with the process,
- * and INTERRUPTED says that the driver's threads cannot be joined. */
-static roc_status await_for_exit(roc_rt_device *device, roc_error *err) {
-  roc_status status = roc_rt_device_await_all(device, true, err);
-  if (status != ROC_INTERRUPTED) return status;
-  uint64_t deadline = roc_clock_ns() + EXIT_GRACE_NS;
-  while (!is_all_idle(device) && roc_clock_ns() < deadline) {
-    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-  }
-  return is_all_idle(device) ? ROC_OK : status;
+roc_status roc_rt_session_finish(roc_rt_session *session, roc_error *err) {
+  if (roc_rt_in_child()) return roc_rt_check_open(err);
+  if (!roc_rt_session_begin_end(session)) return ROC_OK;
+  bool is_over;
+  roc_status status = finish_devices(session, &is_over, err);
+  if (!is_over) roc_rt_session_leave(session);
+  return status;
 }
 
-/* All work is done; the first fault that was not reported comes back. */
-static roc_status finish_device(roc_rt_device *device, roc_error *err) {
-  bool was_told = device->lost_text[0] != '\0'; /* the call that found it lost failed */
-  roc_status status = was_told ? ROC_OK : await_for_exit(device, err);
-  return status == ROC_OK ? roc_rt_device_take_fault(device, err) : status;
-}
-
-/* Has every tool say its last word; the first failure.  What a tool has found is the program's
- * fault, though its work has gone well. */
+/* Has every tool of a driver say its last word; the first failure.  What a tool has found is the
+ * program's fault, though its work has gone well. */
 static roc_status conclude_tools(roc_error *err) {
   roc_status first = ROC_OK;
   for (uint32_t i = 0; i < entry_count; i++) {
@@ -356,21 +306,14 @@ static roc_status conclude_tools(roc_error *err) {
 
 roc_status roc_rt_shutdown(roc_error *err) {
   if (roc_rt_in_child() || roc_rt_begin_shutdown()) return ROC_OK;
-  roc_status first = ROC_OK;
-  bool is_over = true;
-  for (uint32_t i = 0; i < entry_count; i++) {
-    if (!entries[i].device) continue;
-    roc_error found = ROC_ERROR_INIT;
-    roc_status status = finish_device(entries[i].device, &found);
-    if (status == ROC_INTERRUPTED) is_over = false;
-    if (first == ROC_OK && status != ROC_OK) {
-      first = status;
-      if (err) *err = found;
-    }
-  }
+  bool is_over;
+  roc_status first = finish_devices(NULL, &is_over, err);
+  roc_rt_device *device;
   /* Devices of one driver may wait for each other, so none goes while another still works. */
-  for (uint32_t i = 0; is_over && i < entry_count; i++) {
-    if (entries[i].device) stop_device(entries[i].device);
+  for (uint32_t i = 0; is_over && table_at(i, &device); i++) {
+    if (!device) continue;
+    roc_rt_device_stop(device);
+    roc_rt_device_release(device);
   }
   roc_status concluded = conclude_tools(first == ROC_OK ? err : NULL);
   return first == ROC_OK ? concluded : first;

@@ -9,7 +9,7 @@ roc_status roc_buffer_await(roc_buffer *buffer, bool for_write, roc_error *err) 
     roc_rt_stream *stream = roc_buffer_find_conflict(buffer, for_write, &ticket);
     roc_rt_unlock();
     if (!stream) break;
-    roc_status status = roc_rt_stream_await(stream, ticket, true, err);
+    roc_status status = roc_rt_stream_await(stream, ticket, stream->session, err);
     roc_rt_stream_release(stream);
     ROC_TRY(status);
   }

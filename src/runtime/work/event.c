@@ -28,7 +28,7 @@ static roc_status queue_stamp(roc_dev_stream *stream, uint64_t *time, roc_ticket
 
 static roc_status record_locked(roc_rt_stream *stream, roc_buffer *time, roc_ticket *out_ticket,
                                 roc_error *err) {
-  ROC_TRY(roc_rt_device_check(stream->device, err));
+  ROC_TRY(roc_rt_stream_check(stream, err));
   ROC_TRY(roc_rt_stream_await_room(stream, NULL, err));
   roc_rt_pending *pending =
       roc_buffer_reserve_use(time, stream) ? roc_rt_pending_begin(stream, 1) : NULL;
@@ -68,7 +68,7 @@ roc_status roc_rt_event_synchronize(const roc_rt_event *event, roc_error *err) {
 }
 
 static roc_status wait_locked(roc_rt_stream *stream, const roc_rt_event *event, roc_error *err) {
-  ROC_TRY(roc_rt_device_check(stream->device, err));
+  ROC_TRY(roc_rt_stream_check(stream, err));
   ROC_TRY(roc_rt_stream_await_room(stream, NULL, err));
   ROC_TRY(roc_rt_device_check(event->stream->device, err));
   const roc_device_ops *ops = stream->driver->device->ops;
@@ -85,7 +85,7 @@ roc_status roc_rt_stream_wait_event(roc_rt_stream *stream, const roc_rt_event *e
   ROC_TRY(roc_rt_check_open(err));
   if (!event->stream || event->stream == stream) return ROC_OK;
   if (event->stream->driver->device->ops != stream->driver->device->ops) {
-    return roc_rt_stream_await(event->stream, event->ticket, true, err);
+    return roc_rt_stream_await(event->stream, event->ticket, stream->session, err);
   }
   roc_rt_lock();
   roc_status status = wait_locked(stream, event, err);

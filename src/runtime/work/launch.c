@@ -36,7 +36,7 @@ static roc_status submit(roc_rt_stream *stream, const roc_rt_launch *launch,
 static roc_status queue_locked(roc_rt_stream *stream, const roc_rt_launch *launch,
                                roc_ticket *out_ticket, roc_error *err) {
   roc_rt_device *device = stream->device;
-  ROC_TRY(roc_rt_device_check(device, err));
+  ROC_TRY(roc_rt_stream_check(stream, err));
   ROC_TRY(roc_rt_stream_await_room(stream, launch, err));
   if (!reserve_uses(stream, launch->uses, launch->nuses)) return fail_queue_oom(launch, err);
   roc_rt_pending *pending = roc_rt_pending_begin(stream, launch->nuses);

@@ -47,6 +47,11 @@ roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err) {
   return device->driver->is_lost ? settle_loss(device, NULL, NULL, err) : ROC_OK;
 }
 
+roc_status roc_rt_stream_check(const roc_rt_stream *stream, roc_error *err) {
+  ROC_TRY(roc_rt_session_check(stream->session, err));
+  return roc_rt_device_check(stream->device, err);
+}
+
 roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *work,
                                   roc_error *err) {
   char cause[512] = "";

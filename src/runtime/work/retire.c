@@ -62,7 +62,9 @@ void roc_rt_pending_commit(roc_rt_stream *stream, roc_rt_pending *pending, roc_t
 }
 
 static void read_records(roc_rt_stream *stream, roc_rt_pending *pending) {
-  if (pending->print) roc_rt_read_prints(pending->kernel->object, pending->print);
+  if (pending->print) {
+    roc_rt_read_prints(stream->session, pending->kernel->object, pending->print);
+  }
   if (!pending->record) return;
   if (__atomic_load_n(&pending->record->state, __ATOMIC_ACQUIRE) == 0) return;
   roc_rt_fault *fault = roc_rt_fault_read(pending);

@@ -9,54 +9,96 @@
 
 enum { WAIT_SLICE_NS = 20 * 1000 * 1000 };
 
-static _Atomic bool is_interrupted;
-
-void roc_rt_interrupt(void) {
-  atomic_store(&is_interrupted, true);
-}
-
-bool roc_rt_take_interrupt(void) {
-  return atomic_exchange(&is_interrupted, false);
-}
-
-roc_status roc_rt_stream_create(roc_rt_device *device, roc_rt_stream **out_stream, roc_error *err) {
-  ROC_TRY(roc_rt_check_open(err));
+/* Lock held. */
+static roc_status create_locked(roc_rt_session *session, roc_rt_device *device,
+                                roc_rt_stream **out_stream, roc_error *err) {
+  ROC_TRY(roc_rt_session_check(session, err));
+  ROC_TRY(roc_rt_device_check(device, err));
   roc_rt_stream *stream = roc_zalloc(sizeof *stream);
   if (!stream) return roc_fail(err, ROC_OOM, "out of memory: no room for a stream");
-  atomic_init(&stream->refs, 1);
-  stream->device = device;
-  roc_rt_lock();
-  roc_status status = roc_rt_device_check(device, err);
-  if (status == ROC_OK) {
-    status = device->driver->ops->stream_create(device->driver, &stream->driver, err);
-  }
-  if (status == ROC_OK) {
-    stream->next = device->streams;
-    device->streams = stream;
-    device->live++;
-  }
-  roc_rt_unlock();
+  roc_status status = device->driver->ops->stream_create(device->driver, &stream->driver, err);
   if (status != ROC_OK) {
     roc_free(stream);
     return status;
   }
+  atomic_init(&stream->refs, 1);
+  stream->session = session;
+  stream->device = device;
+  stream->next = device->streams;
+  device->streams = stream;
+  device->live++;
+  roc_rt_session_retain(session);
   *out_stream = stream;
   return ROC_OK;
+}
+
+/* Lock held. */
+static roc_status need_default(roc_rt_session *session, roc_rt_device *device,
+                               roc_rt_stream **out_stream, roc_error *err) {
+  roc_rt_stream *stream = session->default_streams[device->index];
+  if (!stream) {
+    ROC_TRY(create_locked(session, device, &stream, err));
+    atomic_store_explicit(&session->default_streams[device->index], stream, memory_order_release);
+  }
+  *out_stream = stream;
+  return ROC_OK;
+}
+
+roc_status roc_rt_session_stream(roc_rt_session *session, roc_rt_device *device,
+                                 roc_rt_stream **out_stream, roc_error *err) {
+  *out_stream =
+      atomic_load_explicit(&session->default_streams[device->index], memory_order_acquire);
+  if (*out_stream) return ROC_OK; /* every launch comes through here */
+  ROC_TRY(roc_rt_check_open(err));
+  roc_rt_lock();
+  roc_status status = need_default(session, device, out_stream, err);
+  roc_rt_unlock();
+  return status;
+}
+
+/* The default stream comes first: it inherits what others leave. */
+roc_status roc_rt_stream_create(roc_rt_session *session, roc_rt_device *device,
+                                roc_rt_stream **out_stream, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  roc_rt_stream *heir;
+  roc_rt_lock();
+  roc_status status = need_default(session, device, &heir, err);
+  if (status == ROC_OK) status = create_locked(session, device, out_stream, err);
+  roc_rt_unlock();
+  return status;
+}
+
+roc_status roc_rt_transfer_stream(roc_rt_session *session, roc_rt_device *device,
+                                  roc_rt_stream **out_stream, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  roc_rt_lock();
+  roc_rt_stream **own = &session->transfer_streams[device->index];
+  roc_status status = *own ? ROC_OK : create_locked(session, device, own, err);
+  if (status == ROC_OK) {
+    *out_stream = *own;
+    roc_rt_stream_retain(*own);
+  }
+  roc_rt_unlock();
+  return status;
 }
 
 void roc_rt_stream_retain(roc_rt_stream *stream) {
   atomic_fetch_add_explicit(&stream->refs, 1, memory_order_relaxed);
 }
 
+void roc_rt_stream_release_locked(roc_rt_stream *stream) {
+  if (atomic_fetch_sub(&stream->refs, 1) == 1) roc_rt_device_poll(stream->device);
+}
+
 void roc_rt_stream_release(roc_rt_stream *stream) {
   if (!stream || roc_rt_in_child()) return;
   roc_rt_lock();
-  if (atomic_fetch_sub(&stream->refs, 1) == 1) {
-    roc_rt_device_poll(stream->device);
-  } else {
-    roc_rt_device_settle(stream->device);
-  }
+  roc_rt_stream_release_locked(stream);
   roc_rt_unlock();
+}
+
+roc_rt_session *roc_rt_stream_session(const roc_rt_stream *stream) {
+  return stream->session;
 }
 
 roc_rt_device *roc_rt_stream_device(const roc_rt_stream *stream) {
@@ -101,13 +143,24 @@ static roc_status settle_lost(roc_rt_stream *stream, roc_error *err) {
   return status;
 }
 
-static roc_status wait_in_slices(roc_rt_stream *stream, roc_ticket ticket, bool can_interrupt,
+/* Ends the kernels of the stream's session on its device, where the device can. */
+static void interrupt_kernels(const roc_rt_stream *stream) {
+  const roc_device_ops *ops = stream->driver->device->ops;
+  if (!ops->interrupt) return;
+  roc_rt_lock();
+  for (roc_rt_stream *s = stream->device->streams; s; s = s->next) {
+    if (s->session == stream->session) ops->interrupt(s->driver);
+  }
+  roc_rt_unlock();
+}
+
+static roc_status wait_in_slices(roc_rt_stream *stream, roc_ticket ticket, roc_rt_session *waiter,
                                  roc_error *err) {
   const roc_device_ops *ops = stream->driver->device->ops;
   bool is_done = ops->is_done(stream->driver, ticket);
   while (!is_done) {
-    if (can_interrupt && atomic_exchange(&is_interrupted, false)) {
-      if (ops->interrupt) ops->interrupt(stream->driver->device);
+    if (roc_rt_take_interrupt(waiter)) {
+      interrupt_kernels(stream);
       return roc_fail(err, ROC_INTERRUPTED, "interrupted!");
     }
     ROC_TRY(ops->wait(stream->driver, ticket, WAIT_SLICE_NS, &is_done, err));
@@ -115,10 +168,10 @@ static roc_status wait_in_slices(roc_rt_stream *stream, roc_ticket ticket, bool 
   return ROC_OK;
 }
 
-roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, bool can_interrupt,
+roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, roc_rt_session *waiter,
                                roc_error *err) {
   if (stream->driver->device->is_lost) return settle_lost(stream, err);
-  roc_status status = wait_in_slices(stream, ticket, can_interrupt, err);
+  roc_status status = wait_in_slices(stream, ticket, waiter, err);
   if (status == ROC_LOST) return settle_lost(stream, err);
   ROC_TRY(status);
   roc_rt_lock();
@@ -135,12 +188,30 @@ roc_status roc_rt_stream_await_room(roc_rt_stream *stream, const roc_rt_launch *
   roc_ticket ticket;
   while (ops->has_room && !ops->has_room(stream->driver, module, nbytes, &ticket)) {
     roc_rt_unlock();
-    roc_status status = roc_rt_stream_await(stream, ticket, true, err);
+    roc_status status = roc_rt_stream_await(stream, ticket, stream->session, err);
     roc_rt_lock();
     ROC_TRY(status);
-    ROC_TRY(roc_rt_device_check(stream->device, err));
+    ROC_TRY(roc_rt_stream_check(stream, err));
   }
   return ROC_OK;
+}
+
+void roc_rt_session_release(roc_rt_session *session) {
+  if (!session || roc_rt_in_child()) return;
+  atomic_store(&session->key, NULL);
+  roc_rt_lock();
+  session->has_user = false;
+  roc_rt_drop_prints(session);
+  for (uint32_t i = 0; i < ROC_RT_MAX_DEVICES; i++) {
+    roc_rt_stream *own[] = {atomic_exchange(&session->default_streams[i], NULL),
+                            session->transfer_streams[i]};
+    session->transfer_streams[i] = NULL;
+    for (int k = 0; k < 2; k++) {
+      if (own[k]) roc_rt_stream_release_locked(own[k]);
+    }
+  }
+  roc_rt_session_drop(session);
+  roc_rt_unlock();
 }
 
 static roc_rt_fault *first_unreported(roc_rt_stream *stream) {
@@ -165,7 +236,7 @@ static roc_status wait_and_report(roc_rt_stream *stream, roc_ticket ticket, bool
                                   bool *out_failed, roc_error *err) {
   *out_failed = true; /* also when we cannot tell: nothing is copied back then */
   ROC_TRY(roc_rt_check_open(err));
-  ROC_TRY(roc_rt_stream_await(stream, ticket, true, err));
+  ROC_TRY(roc_rt_stream_await(stream, ticket, stream->session, err));
   roc_rt_lock();
   roc_rt_fault *own = NULL;
   for (uint32_t i = 0; i < stream->nfaults; i++) {
@@ -200,30 +271,12 @@ roc_ticket roc_rt_stream_last(roc_rt_stream *stream) {
 
 roc_status roc_rt_stream_settle(roc_rt_stream *stream, roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
-  return roc_rt_stream_await(stream, roc_rt_stream_last(stream), true, err);
+  return roc_rt_stream_await(stream, roc_rt_stream_last(stream), stream->session, err);
 }
 
 roc_status roc_rt_stream_synchronize(roc_rt_stream *stream, roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
   return roc_rt_stream_wait_ticket(stream, roc_rt_stream_last(stream), err);
-}
-
-roc_status roc_rt_device_transfer_stream(roc_rt_device *device, roc_rt_stream **out_stream,
-                                         roc_error *err) {
-  roc_rt_lock();
-  *out_stream = device->transfer_stream;
-  if (*out_stream) roc_rt_stream_retain(*out_stream);
-  roc_rt_unlock();
-  if (*out_stream) return ROC_OK;
-  ROC_TRY(roc_rt_stream_create(device, out_stream, err));
-  roc_rt_lock();
-  bool is_first = !device->transfer_stream && !device->is_closing; /* else it serves this once */
-  if (is_first) {
-    device->transfer_stream = *out_stream;
-    roc_rt_stream_retain(*out_stream);
-  }
-  roc_rt_unlock();
-  return ROC_OK;
 }
 
 void roc_rt_post_fault(roc_rt_stream *stream, const char *text, roc_buffer *const *buffers,
