@@ -25,9 +25,12 @@ local IDENTIFIERS = {
   { "roc_hsa_place", "roc_hsa_pointer_info" },
   { "pool_wish", "pool_query" },
   { "emu_bench", "emu_group_context" },
+  { "MAX_BENCHES", "MAX_CONTEXTS" },
   { "emu_piece", "emu_decoded_block" },
   { "emu_grant", "emu_register_limits" },
   { "no_way_", "unreachable_" },
+  { "merge_ways", "merge_paths" },
+  { "reads_behind_write", "reads_after_write" },
   { "wishes", "addresses" },
   { "errand", "background_job" },
   { "near_us", "search_paths" },
@@ -42,6 +45,9 @@ local MESSAGES = {
 }
 
 local PLAIN = { "src/backend", "src/bindings", "src/device", "src/embed", "src/frontend",
+  "src/base", "src/ir", "src/codegen/amdgpu", "src/codegen/llvm",
+  "src/emulator/core", "src/emulator/exec", "src/emulator/include", "src/emulator/isa",
+  "src/emulator/report", "src/emulator/support", "src/emulator/thunk",
   "src/include", "src/jit", "src/runtime", "src/testing", "lua", "spec/lint", "spec/support" }
 
 -- Frontiers stand for the ends of words.

@@ -34,7 +34,8 @@ const roc_gpu_chip *roc_gpu_chip_at(unsigned index) {
 
 /* ---- target ids -------------------------------------------------------------------------- */
 
-/* One of ":xnack+", ":sramecc-" … at *rest, moved behind it; appends "+xnack" to `features`. */
+/* One of ":xnack+", ":sramecc-" … at *rest, which is moved past it; appends "+xnack" to
+ * `features`. */
 static bool take_feature(const roc_gpu_chip *chip, const char **rest, char *features) {
   static const char *const names[] = {":xnack", ":sramecc"};
   for (int i = 0; i < 2; i++) {

@@ -27,7 +27,7 @@ typedef struct roc_gpu_chip {
 
 enum { ROC_GPU_MAX_WORKGROUP = 1024, ROC_GPU_FEATURES_BYTES = 32 };
 
-/* Chips in the order of the table; NULL behind the last. */
+/* Chips in the order of the table; NULL after the last. */
 const roc_gpu_chip *roc_gpu_chip_at(unsigned index);
 
 /* The chip of a target id such as "gfx90a", "gfx90a:xnack+" or, from gfx10 on,

@@ -1,8 +1,8 @@
 /* Code objects: what the compiler hands to the runtime, and the calling convention of CPU kernels.
  *
- * A plain, self-contained struct; the compiler meets the runtime nowhere else.  Owned by whoever
- * holds it; freed by its own `free` (it may come from the compiler's shared object). Immutable
- * after creation. */
+ * A plain, self-contained struct; compiler and runtime have no other interface. Owned by its
+ * holder; freed by its own `free` (it may come from the compiler's shared object). Immutable after
+ * creation. */
 #ifndef ROC_BASE_CODEOBJ_H
 #define ROC_BASE_CODEOBJ_H
 
@@ -23,7 +23,7 @@
 typedef struct roc_arg_slot {
   roc_arg_type type;
   bool is_read, is_written;                /* arrays: what the kernel does to the elements */
-  uint32_t offset;                         /* bytes from the block's begin, of the first field */
+  uint32_t offset;                         /* bytes from the block's start, of the first field */
   uint32_t extents_offset, strides_offset; /* arrays */
 } roc_arg_slot;
 
@@ -47,7 +47,7 @@ struct roc_codeobj {
   bool is_open_ended;  /* cpu: has loops of which it is not known that they are short */
   uint32_t item_steps; /* cpu: what a work-item takes at most, beside those; a step is a handful of
                             instructions */
-  uint32_t shared_bytes; /* static; dynamic bytes begin behind it, rounded up to 64 */
+  uint32_t shared_bytes; /* static; dynamic bytes follow, from a multiple of 64 on */
   /* cpu: bytes of the frame a worker hands in = frame_fixed + frame_item * items of a workgroup *
    * batch (shared memory not counted). 64-byte aligned. */
   uint32_t frame_fixed_bytes, frame_item_bytes;

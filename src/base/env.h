@@ -1,8 +1,8 @@
 /* Settings from the environment.
  *
- * A variable that is not set, or is empty, leaves the default in *value.  Any other text that is
- * not what the variable takes gives INVALID, with a message that names the variable, its text and
- * what was expected, and leaves the default as well.  Any thread, while nobody sets variables. */
+ * A variable that is not set, or is empty, leaves the default in *value. Any other text that is not
+ * what the variable takes gives INVALID, with a message that names the variable, its text and what
+ * was expected, and leaves the default as well. Any thread, while no thread sets variables. */
 #ifndef ROC_BASE_ENV_H
 #define ROC_BASE_ENV_H
 

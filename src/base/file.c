@@ -118,7 +118,7 @@ static roc_status begin_again(roc_file_draft *draft, const struct stat *old, roc
   if (faccessat(AT_FDCWD, draft->target, W_OK, AT_EACCESS) != 0) {
     return write_failed(draft->path, errno, err);
   }
-  draft->fd = make_temporary(draft, 0600); /* for our eyes, until it is alike */
+  draft->fd = make_temporary(draft, 0600); /* for this process alone, until it is alike */
   if (draft->fd < 0) return write_failed(draft->path, errno, err);
   draft->is_old = true;
   draft->replaces = make_alike(draft->fd, draft->target, old);
@@ -145,7 +145,7 @@ roc_status roc_file_begin(const char *path, roc_file_draft *out_draft, roc_error
   return draft->fd < 0 ? write_failed(path, errno, err) : ROC_OK;
 }
 
-/* Copies all of a file to the begin of another. Room is taken first, so that a full disk leaves the
+/* Copies all of a file to the start of another. Room is taken first, so that a full disk leaves the
  * other as it was. 0, or an errno. */
 static int copy_over(int from, int to) {
   struct stat info;

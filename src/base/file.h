@@ -6,7 +6,7 @@
  * gives; one that is there keeps its mode, owner, links and access control list. Where a new file
  * cannot have these (several names, an owner that only root can give, an access control list, a
  * mount point) the old one is written over once all bytes are in the temporary file and room for
- * them is taken: who reads at that moment may see both. Devices, pipes and the process's own
+ * them is taken: a reader at that moment may see both. Devices, pipes and the process's own
  * descriptors (/dev/stdout, /dev/fd/3) are written to directly. A read-only file is refused. */
 #ifndef ROC_BASE_FILE_H
 #define ROC_BASE_FILE_H
@@ -20,12 +20,12 @@
 /* IO: the message names the path and says why. */
 roc_status roc_file_write(const char *path, const void *bytes, size_t nbytes, roc_error *err);
 
-/* A file on its way, for who writes it in pieces. */
+/* A file that is being written, for callers that write it in pieces. */
 typedef struct roc_file_draft {
   const char *path;         /* the caller's */
   int fd;                   /* to write to; -1 once the caller has closed it */
   bool is_old;              /* a regular file is there */
-  bool replaces;            /* the temporary file may take the place of what is there */
+  bool replaces;            /* the temporary file may take the place of the old one */
   char target[PATH_MAX];    /* `path` without links */
   char temporary[PATH_MAX]; /* "": a device, a pipe or a descriptor, which is not replaced */
 } roc_file_draft;

@@ -1,10 +1,10 @@
 /* Makes IR: appends instructions to a module, region by region.
  *
- * Used by the front end, the text reader and specs.  A builder that ran out of memory stays
+ * Used by the front end, the text reader and specs. A builder that ran out of memory stays
  * `failed`; everything then returns ROC_IR_NONE and does nothing, so that callers check once, at
- * the end (roc_ir_builder_finish).  Code behind a LEAVE, NEXT, RETURN or FAIL of the same region is
- * dead: it gets an id, so that callers need not care, but stands in no region.  Result types are
- * taken from the op table; `type` arguments count only for ops whose result is INST.
+ * the end (roc_ir_builder_finish). Code after a LEAVE, NEXT, RETURN or FAIL of the same region is
+ * dead: it gets an id, so that callers need not care, but is in no region. Result types are taken
+ * from the op table; `type` arguments count only for ops whose result is INST.
  *
  *   roc_ir_builder b;
  *   roc_ir_builder_init(&b, module);
@@ -83,8 +83,8 @@ uint32_t roc_ir_check_index(roc_ir_builder *b, uint32_t array, uint32_t dim, uin
 uint32_t roc_ir_report(roc_ir_builder *b, roc_ir_op op, uint32_t site, const uint32_t *args,
                        uint32_t nargs);
 
-/* Control.  begin opens the instruction's first region, roc_ir_else an IF's second; roc_ir_end
- * closes the innermost and goes on behind it.  `inst` is what begin returned; passing another than
+/* Control. begin opens the instruction's first region, roc_ir_else an IF's second; roc_ir_end
+ * closes the innermost and goes on after it. `inst` is what begin returned; passing another than
  * the innermost open one is a bug of the caller (asserted). */
 uint32_t roc_ir_begin(roc_ir_builder *b, roc_ir_op op, uint32_t aux, const uint32_t *args,
                       uint32_t nargs);

@@ -13,7 +13,7 @@ typedef struct change {
   uint32_t var, before;
 } change;
 
-/* What one way of an IF did to a variable. */
+/* What one path of an IF did to a variable. */
 typedef struct outcome {
   uint32_t var, before, after;
 } outcome;
@@ -88,11 +88,11 @@ static void take_back(eliminator *g, uint32_t begin, outcomes *out) {
   }
 }
 
-static void apply(eliminator *g, const outcomes *way) {
-  for (uint32_t i = 0; i < way->count; i++) assign(g, way->items[i].var, way->items[i].after);
+static void apply(eliminator *g, const outcomes *path) {
+  for (uint32_t i = 0; i < path->count; i++) assign(g, path->items[i].var, path->items[i].after);
 }
 
-static void merge_ways(eliminator *g, uint32_t test, const outcomes *yes, const outcomes *no) {
+static void merge_paths(eliminator *g, uint32_t test, const outcomes *yes, const outcomes *no) {
   g->tick++;
   for (uint32_t i = 0; i < no->count; i++) {
     g->stamps[no->items[i].var] = g->tick;
@@ -112,15 +112,15 @@ static void merge_ways(eliminator *g, uint32_t test, const outcomes *yes, const 
   }
 }
 
-/* What both ways of an IF know when they meet. */
+/* What both paths of an IF know when they meet. */
 static void keep_common(eliminator *g, const roc_ir_relations *common) {
   for (uint32_t i = 0; i < common->count; i++) {
     roc_ir_facts_add(&g->f, common->items[i].a, common->items[i].b, common->items[i].k);
   }
 }
 
-static void join_ways(eliminator *g, const roc_ir_inst *inst, const outcomes *yes,
-                      const outcomes *no, const roc_ir_relations *common) {
+static void join_paths(eliminator *g, const roc_ir_inst *inst, const outcomes *yes,
+                       const outcomes *no, const roc_ir_relations *common) {
   uint32_t test = operand(g, inst, 0);
   if (!falls_through(g->m, inst->k.region[0])) {
     apply(g, no);
@@ -129,7 +129,7 @@ static void join_ways(eliminator *g, const roc_ir_inst *inst, const outcomes *ye
     apply(g, yes);
     roc_ir_facts_assume(&g->f, test, true);
   } else {
-    merge_ways(g, test, yes, no);
+    merge_paths(g, test, yes, no);
     keep_common(g, common);
   }
 }
@@ -150,7 +150,7 @@ static void walk_if(eliminator *g, const roc_ir_inst *inst) {
   roc_ir_facts_keep_proved(&g->f, &common);
   roc_ir_facts_rollback(&g->f, point);
   take_back(g, begin, &no);
-  join_ways(g, inst, &yes, &no, &common);
+  join_paths(g, inst, &yes, &no, &common);
   roc_vec_deinit(&yes);
   roc_vec_deinit(&no);
   roc_vec_deinit(&common);
@@ -219,7 +219,7 @@ static void add_precondition(eliminator *g, const roc_ir_inst *inst) {
   if (!roc_vec_push(g->preconditions, p)) g->failed = true;
 }
 
-/* True when the check cannot fail; else states what holds behind it. */
+/* True when the check cannot fail; else states what holds after it. */
 static bool settle_index(eliminator *g, const roc_ir_inst *inst) {
   uint32_t index = operand(g, inst, 0);
   uint32_t extent = roc_ir_facts_extent(&g->f, inst->aux, (uint32_t)inst->k.i);
@@ -353,7 +353,7 @@ static bool open_eliminator(eliminator *g, roc_ir_module *module,
   return made;
 }
 
-/* Walks the opened guard's module, unless `made` is false, and closes it. */
+/* Walks the eliminator's module, unless `made` is false, and closes the eliminator. */
 static roc_status run_eliminator(eliminator *g, bool made, roc_error *err) {
   if (made) walk_region(g, 0);
   bool is_out_of_memory = !made || g->failed || g->f.failed;

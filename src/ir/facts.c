@@ -143,7 +143,7 @@ static uint32_t constant(roc_ir_facts *f, int64_t k) {
 
 uint32_t roc_ir_facts_extent(roc_ir_facts *f, uint32_t index, uint32_t dim) {
   const roc_ir_array *array = &f->m->arrays.items[index];
-  /* Entries on one parameter have one extent; numbers of dynamic arrays lie behind those of
+  /* Entries on one parameter have one extent; numbers of dynamic arrays follow those of
    * parameters. */
   uint32_t owner = f->m->params.count + index;
   roc_ir_range range = {0, INT64_MAX};
@@ -299,7 +299,8 @@ static bool is_excluded(const roc_ir_facts *f, uint32_t id, bool truth, uint32_t
 
 static void assume(roc_ir_facts *f, uint32_t test, bool truth, int depth);
 
-/* `and`, `or`: the value is that of the one way which can have given it, so that way was taken. */
+/* `and`, `or`: the value is that of the one path which can have given it, so that path was
+ * taken. */
 static void assume_merged(roc_ir_facts *f, const roc_ir_value *v, bool truth, int depth) {
   uint32_t test = v->args[0], yes = v->args[1], no = v->args[2];
   if (is_excluded(f, no, truth, test, false)) {
@@ -418,8 +419,8 @@ typedef struct bound_search {
   int64_t k;
 } bound_search;
 
-/* a <= bound + k for an `a` that counts so_far less than it.  Oldest relations first: what guards
- * say is in force before what checks behind them do. */
+/* a <= bound + k for an `a` that counts so_far less than it. Oldest relations first: what
+ * conditions say is in force before what the checks after them do. */
 static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth) {
   const roc_ir_facts *f = s->f;
   term x = term_of(f, a);

@@ -18,7 +18,7 @@ typedef struct roc_ir_range {
 enum { ROC_IR_VALUE_ARGS = 3, ROC_IR_VALUE_ZERO = 0 /* the number of the integer 0 */ };
 
 /* ROC_IR_OP_COUNT_ as op: nothing is known of how the value came about; with 3 arguments, it is
- * what an IF left in a variable: condition, value of the first way, of the second. */
+ * what an IF left in a variable: condition, value of the first path, of the second. */
 typedef struct roc_ir_value {
   uint8_t op, type, nargs;
   bool is_nonzero;
@@ -81,7 +81,7 @@ void roc_ir_facts_keep_proved(const roc_ir_facts *f, roc_ir_relations *relations
 uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint32_t *args);
 uint32_t roc_ir_facts_extent(roc_ir_facts *f, uint32_t array, uint32_t dim);
 uint32_t roc_ir_facts_unknown(roc_ir_facts *f, roc_value_type type);
-/* What a variable holds behind an IF whose ways left `yes` and `no` in it. */
+/* What a variable holds after an IF whose paths left `yes` and `no` in it. */
 uint32_t roc_ir_facts_merge(roc_ir_facts *f, uint32_t test, uint32_t yes, uint32_t no);
 
 /* States a <= b + k, from here to the end of the scope. */

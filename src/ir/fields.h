@@ -18,7 +18,7 @@ const char *roc_ir_field_word(char field, int64_t value);
 /* Operands and result of a wave operation: letters of ir_ops.def, then ':' and the result's. */
 extern const char *const roc_ir_wave_types[ROC_IR_WAVE_COUNT_];
 
-/* How many values an atomic operation takes behind its indices. */
+/* How many values an atomic operation takes after its indices. */
 static inline uint32_t roc_ir_atomic_values(roc_ir_atomic op) {
   return op == ROC_IR_ATOMIC_LOAD ? 0 : op == ROC_IR_ATOMIC_CAS ? 2 : 1;
 }

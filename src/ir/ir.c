@@ -1,4 +1,4 @@
-/* The tables behind ir_ops.def and ir_math.def, and the life of a module.
+/* The tables made of ir_ops.def and ir_math.def, and the life of a module.
  *
  * Invariant: entry 0 of a module's locs is the unknown place, so that every instruction has a valid
  * one; region 0 is the kernel's body. */

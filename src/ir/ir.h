@@ -7,7 +7,7 @@
  *     LEAVE, NEXT and RETURN leave them.  A CPU needs regions to run a workgroup in loops; GPUs
  *     do not mind.
  *   - Lua locals are numbered variables (GET, SET); LLVM makes SSA of them.  An instruction's
- *     result may be used in its own region behind it and in regions nested there.
+ *     result may be used after it, in its own region and in regions nested there.
  *   - Arrays are not values: memory instructions name an entry of module->arrays.  A row view is
  *     such an entry with leading indices.
  *   - Types are those of the kernel language (BOOL, INT, F32, F64); narrower arithmetic is what
@@ -232,7 +232,7 @@ static inline bool roc_ir_has_regions(const roc_ir_inst *inst) {
   return roc_ir_region_count(inst) > 0;
 }
 
-/* Nothing of its region can run behind it. */
+/* Nothing of its region can run after it. */
 static inline bool roc_ir_ends_region(const roc_ir_inst *inst) {
   return inst->op == ROC_IR_LEAVE || inst->op == ROC_IR_NEXT || inst->op == ROC_IR_RETURN ||
          inst->op == ROC_IR_FAIL;

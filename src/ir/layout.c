@@ -20,7 +20,7 @@ typedef struct cursor {
   uint32_t bytes, end;
 } cursor;
 
-/* Room for `count` values of `bytes` each, when that is the size in hand; else leaves *offset. */
+/* Room for `count` values of `bytes` each, when that is the current size; else leaves *offset. */
 static void place(cursor *c, uint32_t bytes, uint32_t count, uint32_t *offset) {
   if (bytes != c->bytes) return;
   *offset = c->end;

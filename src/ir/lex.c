@@ -20,7 +20,7 @@ static int hex_value(char c) {
   return isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
 }
 
-/* The character behind a backslash at `at`; -1 when there is none. */
+/* The character after a backslash at `at`; -1 when there is none. */
 static int read_escape(roc_ir_lexer *lx) {
   if (lx->at >= lx->end) return -1;
   char c = *lx->at++;

@@ -1,5 +1,5 @@
 /* See loop_versioning.h. Works on one region after the other, innermost first: the list of a region
- * is taken out and filled anew, with the condition and both versions where a loop is worth it. */
+ * is taken out and filled again, with the condition and both versions where a loop is worth it. */
 #include "ir/loop_versioning.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ enum {
 typedef struct versioner {
   roc_ir_module *m;
   roc_ir_builder b;
-  uint8_t *is_inside;  /* per instruction: of the loop in hand */
+  uint8_t *is_inside;  /* per instruction: of the current loop */
   uint8_t *is_set;     /* per variable: assigned in it */
   uint8_t *is_dropped; /* per instruction: a check the copy does without */
   uint32_t *copies;    /* per instruction of the loop: its copy */

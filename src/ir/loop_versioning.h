@@ -4,9 +4,9 @@
  *
  * The whole kernel: where checks would be proved if some extents, arguments and sizes were in order
  * (`if i <= #y then y[i] = x[i] end`: if #y <= #x), it becomes `if they are then the kernel without
- * those checks, else the kernel as it was`.  All items of a launch take the same way, so barriers
- * are no hindrance.  The IF is marked as ROC_IR_IF_VERSIONS,
- * as is that of a versioned loop which ends the body under such a condition.
+ * those checks, else the kernel as it was`. All items of a launch take the same path, so barriers
+ * are no obstacle. The IF is marked as ROC_IR_IF_VERSIONS, as is that of a versioned loop which
+ * ends the body under such a condition.
  *
  * An innermost counting loop: `if every check holds in all iterations then the loop without them,
  * else the loop as it was`.  The condition is computed once, in front: for an index that is the

@@ -1,6 +1,6 @@
-/* See narrow_group_ids.h. One walk in execution order: behind each product of a group's number, and
- * each sum with one, goes its clamped twin; users that cannot tell get the twin. What nobody uses
- * in the end is dead code, which a later pass removes. */
+/* See narrow_group_ids.h. One walk in execution order: after each product of a group's number, and
+ * each sum with one, goes its clamped twin; users for which the two are the same get the twin. What
+ * is unused in the end is dead code, which a later pass removes. */
 #include "ir/narrow_group_ids.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* Group numbers times a constant, brought into 32 bits where nobody can tell.
+/* Group numbers times a constant, brought into 32 bits where that makes no difference.
  *
  * `(roc.get_group_id(1) - 1) * 16 + x` may pass 2^32, whatever the arrays' extents are.  But where
  * such a sum is compared with what is below 2^31, or is an index of an array with no more elements,

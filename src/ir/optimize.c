@@ -1,4 +1,4 @@
-/* See optimize.h.  Dead code goes in one walk from the end: users stand behind what they use. */
+/* See optimize.h. Dead code goes in one walk from the end: users come after what they use. */
 #include "ir/optimize.h"
 
 #include "base/alloc.h"

@@ -25,7 +25,7 @@
 
 #include "ir/ir.h"
 
-/* A word to put behind an instruction as a comment, or NULL; for analyses that show their
+/* A word to put after an instruction as a comment, or NULL; for analyses that show their
  * results. */
 typedef const char *(*roc_ir_note)(void *ud, uint32_t inst);
 

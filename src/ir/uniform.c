@@ -85,13 +85,14 @@ static uint8_t result_level(const analysis *a, const roc_ir_inst *inst) {
   }
 }
 
-/* Control behind the jumps already met to statements that are still open. */
+/* Control after the jumps met so far that lead to statements which are still open. */
 static uint8_t control_of_rest(const analysis *a, uint8_t control) {
   for (uint32_t i = 0; i < a->around.count; i++) control = weaker(control, a->around.items[i].rest);
   return control;
 }
 
-/* All that the jump leaves goes on, or around again, with those who did not take it. */
+/* All statements that the jump leaves go on, or start over, with the work-items that did not take
+ * it. */
 static void note_jump(analysis *a, const roc_ir_inst *inst, uint8_t control) {
   for (uint32_t i = a->around.count; i-- > 0;) {
     enclosing *around = &a->around.items[i];

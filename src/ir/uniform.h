@@ -1,8 +1,8 @@
 /* Which values are the same for all work-items that compute them together.
  *
  * "All" are the items of the workgroup, or of the wavefront, that have not returned and take the
- * instruction at the same time; items that have returned may hold anything.  Control counts as
- * well: what is assigned where items part company is varying once they meet again. */
+ * instruction at the same time; items that have returned may hold anything. Control counts as well:
+ * what is assigned where items diverge is varying once they meet again. */
 #ifndef ROC_IR_UNIFORM_H
 #define ROC_IR_UNIFORM_H
 

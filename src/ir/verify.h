@@ -1,8 +1,7 @@
-/* The rules of IR, checked.  Runs behind the front end, the reader and every pass; codegen relies
- * on all of it.
+/* The rules of IR, checked. Runs after the front end and the reader; codegen relies on all of it.
  *
  * Most rules are read off the op table (operand kinds and counts, result types) and fields.h
- * (indices of variables, arrays, parameters and sites); the rest is scope: a result is used behind
+ * (indices of variables, arrays, parameters and sites); the rest is scope: a result is used after
  * its instruction, in the same region or in nested ones, and LEAVE and NEXT name a statement around
  * them. */
 #ifndef ROC_IR_VERIFY_H

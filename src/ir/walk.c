@@ -33,7 +33,7 @@ void roc_ir_walk_begin(roc_ir_walk *walk, const roc_ir_module *module, uint32_t 
   roc_ir_walk_begin_list(walk, module, ids->items, ids->count);
 }
 
-/* The next instruction of the region in hand; false: it is done. */
+/* The next instruction of the current region; false: it is done. */
 static bool next_of_region(roc_ir_walk *w) {
   uint32_t region = w->frames[w->depth - 1].region, *next = &w->frames[w->depth - 1].next;
   const roc_ir_ids *ids = region == ROC_IR_NONE ? NULL : &w->module->regions.items[region];

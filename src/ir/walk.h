@@ -28,7 +28,7 @@ typedef struct roc_ir_walk {
   uint32_t depth;
   struct {
     uint32_t owner;  /* the control instruction, NONE of the outermost list */
-    uint32_t region; /* in hand */
+    uint32_t region; /* the current one */
     uint32_t next;   /* place in its list */
   } frames[ROC_IR_MAX_NESTING + 8 /* what passes may add */];
 } roc_ir_walk;
@@ -43,12 +43,12 @@ bool roc_ir_walk_step(roc_ir_walk *walk);
 bool roc_ir_walk_next(roc_ir_walk *walk);
 bool roc_ir_walk_next_inner_first(roc_ir_walk *walk);
 
-/* Leaves out the regions of the instruction in hand, which roc_ir_walk_step does not meet again. */
+/* Leaves out the regions of the current instruction, which roc_ir_walk_step does not meet again. */
 static inline void roc_ir_walk_skip(roc_ir_walk *walk) {
   walk->is_skipped = true;
 }
 
-/* The control instruction whose region holds the one in hand; NONE: it is in the outermost list. */
+/* The control instruction whose region holds the current one; NONE: it is in the outermost list. */
 static inline uint32_t roc_ir_walk_around(const roc_ir_walk *walk) {
   return walk->frames[walk->depth - 1].owner;
 }

@@ -8,8 +8,8 @@
 
 enum { ROC_AMDGPU_PACKET_BYTES = 32 }; /* of the dispatch packet, as far as it is read */
 
-/* What a kernel that is there twice reads of the launch: in the entry block, and by way of code
- * that LLVM does not look into, at the head of the slow version; each NULL until used. */
+/* What a kernel in two versions reads of the launch: in the entry block, and as opaque values at
+ * the start of the fallback; each NULL until used. */
 typedef struct roc_amdgpu_read {
   LLVMValueRef value, hidden;
 } roc_amdgpu_read;
@@ -25,7 +25,7 @@ typedef struct roc_amdgpu_state {
   LLVMValueRef agreed_at; /* alloca i32: the byte offset of the one whose turn it is */
   LLVMValueRef packet;    /* dispatch packet, in the entry block; NULL until used */
   const roc_cg_field_list *fields; /* the function's arguments, while code is made */
-  LLVMBasicBlockRef slow;          /* the head of the slow version, once that is begun */
+  LLVMBasicBlockRef slow;          /* the start of the fallback, once it is emitted */
   roc_amdgpu_read ids[2][3];       /* of the group, of the item */
   roc_amdgpu_read packet_fields[ROC_AMDGPU_PACKET_BYTES]; /* by offset */
 } roc_amdgpu_state;

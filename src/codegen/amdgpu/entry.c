@@ -11,7 +11,7 @@
 #include "ir/check_elimination.h"
 #include "ir/layout.h"
 
-/* Bytes from the begin of hsa_kernel_dispatch_packet_t. */
+/* Bytes from the start of hsa_kernel_dispatch_packet_t. */
 enum {
   PACKET_SETUP = 2,          /* u16: dimensions in the low two bits */
   PACKET_WORKGROUP = 4,      /* u16[3] */
@@ -31,37 +31,37 @@ static bool is_of_param(const roc_cg *cg, const roc_ir_inst *inst) {
   return cg->ir->arrays.items[inst->aux].kind == ROC_IR_ARRAY_PARAM;
 }
 
-/* What the walk of reads_behind_write has met of arguments' memory. */
+/* What the walk of reads_after_write has met of arguments' memory. */
 typedef struct access_walk {
   bool writes; /* before this point, on some path */
   bool reads;  /* since the innermost loop around it began */
 } access_walk;
 
-static bool reads_behind_write(const roc_cg *cg, uint32_t region, access_walk *walk);
+static bool reads_after_write(const roc_cg *cg, uint32_t region, access_walk *walk);
 
 /* Only a second round can read what the first one wrote later in the body. */
-static bool loop_reads_behind_write(const roc_cg *cg, uint32_t body, access_walk *walk) {
+static bool loop_reads_after_write(const roc_cg *cg, uint32_t body, access_walk *walk) {
   bool reads = walk->reads;
   walk->reads = false;
-  if (reads_behind_write(cg, body, walk)) return true;
+  if (reads_after_write(cg, body, walk)) return true;
   if (walk->reads && walk->writes) return true;
   walk->reads |= reads;
   return false;
 }
 
-static bool if_reads_behind_write(const roc_cg *cg, const roc_ir_inst *inst, access_walk *walk) {
+static bool if_reads_after_write(const roc_cg *cg, const roc_ir_inst *inst, access_walk *walk) {
   bool wrote = walk->writes;
-  if (reads_behind_write(cg, inst->k.region[0], walk)) return true;
+  if (reads_after_write(cg, inst->k.region[0], walk)) return true;
   bool then_writes = walk->writes;
   walk->writes = wrote;
-  if (reads_behind_write(cg, inst->k.region[1], walk)) return true;
+  if (reads_after_write(cg, inst->k.region[1], walk)) return true;
   walk->writes |= then_writes;
   return false;
 }
 
-/* Whether the region reads an argument's memory behind a write to one.  Each instruction is looked
- * at once, however deep loops are nested. */
-static bool reads_behind_write(const roc_cg *cg, uint32_t region, access_walk *walk) {
+/* Whether the region reads an argument's memory after a write to one. Each instruction is visited
+ * once, however deep loops are nested. */
+static bool reads_after_write(const roc_cg *cg, uint32_t region, access_walk *walk) {
   const roc_ir_ids *ids = &cg->ir->regions.items[region];
   bool is_found = false;
   for (uint32_t i = 0; i < ids->count && !is_found; i++) {
@@ -74,18 +74,18 @@ static bool reads_behind_write(const roc_cg *cg, uint32_t region, access_walk *w
         break;
       case ROC_IR_STORE: walk->writes |= is_of_param(cg, inst); break;
       case ROC_IR_LOOP:
-      case ROC_IR_FOR: is_found = loop_reads_behind_write(cg, inst->k.region[0], walk); break;
-      case ROC_IR_IF: is_found = if_reads_behind_write(cg, inst, walk); break;
+      case ROC_IR_FOR: is_found = loop_reads_after_write(cg, inst->k.region[0], walk); break;
+      case ROC_IR_IF: is_found = if_reads_after_write(cg, inst, walk); break;
       default:
-        is_found = roc_ir_has_regions(inst) && reads_behind_write(cg, inst->k.region[0], walk);
+        is_found = roc_ir_has_regions(inst) && reads_after_write(cg, inst->k.region[0], walk);
     }
   }
   return is_found;
 }
 
 /* Disjointness holds where the launch has shown it; a kernel that only reads an array may read it
- * through any path.  It is not told where nothing follows from it, as LLVM loads pointers that are
- * marked so one by one, each where it is used, and the others together. */
+ * through any path. Where disjointness has no use the attribute is left out, as LLVM loads pointers
+ * that have it one by one, each where it is used, and the others together. */
 static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param, bool tells_disjoint) {
   LLVMAttributeIndex at = arg + 1;
   roc_cg_attr(cg, cg->fn, at, "noundef");
@@ -101,14 +101,14 @@ static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param, bo
 
 static void mark_function(roc_cg *cg, const roc_cg_field_list *fields) {
   access_walk walk = {0};
-  bool tells_disjoint = reads_behind_write(cg, 0, &walk);
+  bool tells_disjoint = reads_after_write(cg, 0, &walk);
   for (unsigned arg = 0; arg < fields->count; arg++) {
     if (LLVMGetTypeKind(fields->types[arg]) != LLVMPointerTypeKind) continue;
     uint32_t param = fields->items[arg].param;
     const roc_ir_param *of = param == ROC_IR_NONE ? NULL : &cg->ir->params.items[param];
     mark_pointer(cg, arg, of, tells_disjoint);
   }
-  const uint32_t *promise = cg->ir->workgroup; /* dimensions behind the promised ones are 1 */
+  const uint32_t *promise = cg->ir->workgroup; /* dimensions after the promised ones are 1 */
   uint64_t most = promise[0] ? 1 : MAX_WORKGROUP;
   for (int d = 0; d < 3 && promise[0]; d++) {
     if (promise[d]) most *= promise[d];
@@ -168,7 +168,7 @@ static LLVMValueRef add_lds(roc_cg *cg, uint64_t nbytes, const char *name, LLVML
   return lds;
 }
 
-/* Room in which wavefronts agree, where they must and it is there. */
+/* LDS by which wavefronts compare conditions, where that is needed and there is room. */
 static void make_agreed(roc_cg *cg) {
   roc_amdgpu_state *state = roc_amdgpu_state_of(cg);
   if (state->shared_bytes + SHARED_ALIGN > state->chip->max_shared_bytes) return;
@@ -220,7 +220,7 @@ static LLVMBasicBlockRef go_to_entry(roc_cg *cg) {
 /* Reads a field of the dispatch packet, or an id, where code is being made. */
 typedef LLVMValueRef read_value(roc_cg *cg, bool is_item, unsigned at);
 
-/* At the head of the slow version, which all of it follows. */
+/* At the start of the fallback, which dominates all of it. */
 static LLVMValueRef opaque_once(roc_cg *cg, roc_amdgpu_read *kept, bool is_same) {
   if (kept->hidden) return kept->hidden;
   LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b), head = roc_amdgpu_state_of(cg)->slow;
@@ -232,9 +232,9 @@ static LLVMValueRef opaque_once(roc_cg *cg, roc_amdgpu_read *kept, bool is_same)
   return kept->hidden;
 }
 
-/* Of a kernel that is there twice, the fast part reads in the entry block, and the slow one takes
- * that, hidden: so the read stays where it can be waited for with others.  What only a fault record
- * asks for is read there. */
+/* In a kernel of two versions the versioned one reads in the entry block, and the fallback takes
+ * the same value, made opaque: so the read stays where it can be waited for together with others.
+ * What only a fault record asks for is read in the fallback. */
 static LLVMValueRef read_once(roc_cg *cg, roc_amdgpu_read *kept, read_value *read, bool is_item,
                               unsigned at) {
   if (!kept->value && cg->version != ROC_CG_VERSIONED) return read(cg, is_item, at);

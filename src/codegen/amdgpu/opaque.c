@@ -1,5 +1,5 @@
-/* Values by way of empty assembly, into which LLVM does not look: what it does not know of them, it
- * does not act on. */
+/* Values passed through empty inline assembly: LLVM knows nothing of the result, and so cannot
+ * optimise on it. */
 #include <string.h>
 
 #include "codegen/amdgpu/amdgpu.h"
@@ -15,7 +15,8 @@ static LLVMValueRef pass_vector(LLVMBuilderRef b, LLVMValueRef value) {
   return pass(b, value, "=v,0");
 }
 
-/* How many registers in a row hold as many, the next number that there is; 0: none do. */
+/* The least number of consecutive registers, of those that LLVM has, that hold as many; 0: none
+ * does. */
 static unsigned registers_for(unsigned count) {
   return count <= 12 ? count : count <= 16 ? 16 : count <= 32 ? 32 : 0;
 }

@@ -26,7 +26,7 @@ static inline LLVMTypeRef roc_amdgpu_element(LLVMTypeRef type) {
   return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
 }
 
-/* Whether it is a call of the intrinsic, for whatever types. */
+/* Whether it is a call of the intrinsic, for any types. */
 static inline bool roc_amdgpu_is_call_of(LLVMValueRef inst, const char *name) {
   if (!LLVMIsACallInst(inst) || !LLVMIsAFunction(LLVMGetCalledValue(inst))) return false;
   unsigned id = LLVMGetIntrinsicID(LLVMGetCalledValue(inst));

@@ -132,7 +132,7 @@ static bool is_byte_shift(roc_cg *cg, LLVMValueRef inst) {
          feeds_byte_combine(inst, 0);
 }
 
-/* The shift stays in front of its hidden result, which takes its place elsewhere. */
+/* The shift stays before its opaque result, which takes its place elsewhere. */
 static void rewrite_byte_shift(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
   LLVMValueRef x = LLVMGetOperand(inst, 0), amount = LLVMGetOperand(inst, 1);
   LLVMValueRef shifted = LLVMBuildAShr(b, x, amount, "");

@@ -120,8 +120,9 @@ static LLVMValueRef say(roc_cg *cg, LLVMValueRef cell, LLVMValueRef value) {
   return access;
 }
 
-/* Each wavefront says its own and reads, after a barrier, what was said last: if not all said the
- * same, one reads another's.  Two cells in turns: who says the next has read the one before. */
+/* Each wavefront writes its value and reads, after a barrier, the value that was written last:
+ * where values differ, some wavefront reads another's. Two cells take turns: a wavefront that
+ * writes the next one has read the one before. */
 LLVMValueRef roc_amdgpu_group_parts(roc_cg *cg, LLVMValueRef condition) {
   roc_amdgpu_state *state = roc_amdgpu_state_of(cg);
   if (!state->agreed) return NULL;
@@ -138,7 +139,7 @@ LLVMValueRef roc_amdgpu_group_parts(roc_cg *cg, LLVMValueRef condition) {
 }
 
 /* LLVM would do the same for an atomic at an address that all items share, and more: each of them
- * would learn what it had found there.  So the address is hidden. */
+ * would learn what it had found there. So the address is opaque to it. */
 LLVMValueRef roc_amdgpu_elect_lane(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count) {
   LLVMValueRef lanes = ballot(cg, flag(cg, true));
   LLVMValueRef low = LLVMBuildTrunc(cg->b, lanes, cg->t.i32, "");
@@ -251,11 +252,11 @@ static LLVMValueRef move_value(roc_cg *cg, LLVMValueRef value, LLVMValueRef lane
 
 /* ---- shuffles ---------------------------------------------------------------------------- */
 
-/* Lanes up to the last live one, i64: those behind it have no item, or one that has ended. */
+/* Lanes up to the last live one, i64: those after it have no item, or one that has ended. */
 static LLVMValueRef count_lanes(roc_cg *cg) {
   LLVMValueRef args[2] = {ballot(cg, flag(cg, true)), flag(cg, true)};
-  LLVMValueRef behind = roc_cg_intrinsic(cg, "llvm.ctlz", &cg->t.i64, 1, args, 2);
-  return LLVMBuildSub(cg->b, roc_cg_i64(cg, 64), behind, "");
+  LLVMValueRef unused = roc_cg_intrinsic(cg, "llvm.ctlz", &cg->t.i64, 1, args, 2);
+  return LLVMBuildSub(cg->b, roc_cg_i64(cg, 64), unused, "");
 }
 
 /* `lane`, i64 from 0, where it is one of the wave's; else the own one. */

@@ -35,9 +35,9 @@ LLD_HAS_DRIVER(elf)
 
 namespace {
 
-bool is_broken = false;  // lld said that it cannot be run again; for who is alone
+bool is_broken = false;  // lld said that it cannot be run again; guarded by the lock
 
-// What the run of lld that is on has made; for who is alone.
+// What the current run of lld has made; guarded by the lock.
 struct Result {
   unsigned char *bytes;  // roc_free
   size_t nbytes;

@@ -1,9 +1,10 @@
-/* Who uses LLVM now: code generation of any number of threads, or one linker alone.
+/* A lock on LLVM: shared by code generation, on any number of threads, and exclusive for the
+ * linker.
  *
  * lld resets LLVM's global options, which code generation reads, and the process's signal handlers;
- * so it runs with nothing beside it.  Everything else of a compile is its own (context, module,
- * target machine) and holds a share.  A thread that waits to be alone lets no new one in.  All
- * functions: any thread, may wait for others; shares do not nest. */
+ * so it runs alone. Everything else of a compile is its own (context, module, target machine), and
+ * it holds a share. While a thread waits for exclusive use, no new share is given. All functions:
+ * any thread, may wait for others; shares do not nest. */
 #ifndef ROC_CODEGEN_LLVM_LLVM_LOCK_H
 #define ROC_CODEGEN_LLVM_LLVM_LOCK_H
 
@@ -22,8 +23,8 @@ void roc_llvm_unlock_shared(void);
 void roc_llvm_lock_exclusive(void);
 void roc_llvm_unlock_exclusive(void);
 
-/* Gives up what this thread holds, for one that LLVM never comes back from; true when it was
- * alone. */
+/* Gives up what this thread holds, when LLVM will never return to it; true when it held the lock
+ * exclusively. */
 bool roc_llvm_lock_abandon(void);
 
 /* The most threads that ever had a share at the same moment to compile. */

@@ -3,10 +3,9 @@
  * Some passes take time that grows with the square of a function's size (the loop vectoriser, the
  * allocation of registers) or worse with its loops (the SLP vectoriser). That is nothing for the
  * kernels people write and minutes for what programs generate, so a larger kernel gets fewer of
- * them. What LLVM's scalar evolution knows of a sum of the counters of nested loops it looks for
- * twice in each loop, so that its time doubles with each (indvars: 0.1 s for ten, 3 s for fifteen).
- * Asked between building the code and the first pass; an optimisation level that the caller chose
- * is obeyed. */
+ * them. For a sum of the counters of nested loops, LLVM's scalar evolution searches twice in each
+ * loop, so that its time doubles with each (indvars: 0.1 s for ten, 3 s for fifteen). Asked between
+ * building the code and the first pass; an optimisation level that the caller chose is obeyed. */
 #include "codegen/core/cg.h"
 #include "codegen/llvm/machine.h"
 #include "ir/walk.h"

@@ -16,7 +16,7 @@
 
 enum { MAX_TEXT = 400 };
 
-/* Why an instruction cannot be executed: an op of its own, its name being the message. */
+/* An instruction that cannot be executed: it has an op of its own, whose name is the message. */
 typedef struct emu_stop_text {
   struct emu_stop_text *next;
   emu_op op;
@@ -29,7 +29,7 @@ void emu_run_stop(emu_wave *wave, const emu_inst *inst) {
   emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "%s", inst->op->name);
 }
 
-/* Code at an address that may not be read, or where none can be. */
+/* Code at an address that cannot be read, or that cannot be an address of code. */
 static void run_unreadable(emu_wave *wave, const emu_inst *inst) {
   uint64_t address = emu_program_address(wave->group->dispatch->program, inst);
   if (address % 4 == 0) {
@@ -253,8 +253,9 @@ static uint32_t index_of(const search *s, uint64_t address) {
   return is_there ? low : s->found.count;
 }
 
-/* Whether what `f` falls through to stands behind it in the array.  It does not where two readings
- * of the same bytes overlap, behind too long a block, or where offsets end. */
+/* Whether the instruction that `f` falls through to is the next one in the array. It is not where
+ * two decodings of the same bytes overlap, after a block that is too long, and where offsets
+ * end. */
 static bool is_followed(const search *s, uint32_t i) {
   const found *f = &s->found.items[i];
   if (f->flow == EMU_FLOW_END || f->flow == EMU_FLOW_BRANCH) return true;
@@ -341,7 +342,7 @@ void emu_decoded_block_free(emu_decoded_block *block) {
   roc_free(block);
 }
 
-/* The index of the first instruction at or behind the offset. Offsets are ordered as signed numbers
+/* The index of the first instruction at or after the offset. Offsets are ordered as signed numbers
  * are, from the block's lowest address on. */
 static uint32_t find_first(const emu_decoded_block *block, uint32_t offset) {
   uint32_t low = 0, high = block->ninsts;

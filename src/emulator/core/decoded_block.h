@@ -1,5 +1,5 @@
-/* Pieces of decoded code: the instructions that can be reached from an address, laid out in the
- * order of their addresses (program.h). A block never changes or moves while its program lives. */
+/* Blocks of decoded code: the instructions that can be reached from an address, in the order of
+ * their addresses (program.h). A block never changes or moves while its program lives. */
 #ifndef ROC_EMULATOR_CORE_DECODED_BLOCK_H
 #define ROC_EMULATOR_CORE_DECODED_BLOCK_H
 
@@ -8,7 +8,7 @@
 
 typedef struct emu_decoded_block emu_decoded_block;
 
-/* Of a program, from its begin or from where a register led. */
+/* Part of a program: the code reachable from its start, or from an address in a register. */
 struct emu_decoded_block {
   emu_decoded_block *next;
   emu_inst *insts; /* in the order of addresses */
@@ -32,14 +32,15 @@ static inline bool emu_is_near(uint64_t entry, uint64_t address) {
 }
 
 /* The code reachable from `address`, its indices from first_index on, its offsets counted from
- * `entry`, which is near.  Where it must not be executed stand instructions that stop.  NULL when
- * memory is out or LLVM does not know the chip. */
+ * `entry`, which is near. In place of code that must not be executed are instructions that stop the
+ * wavefront. NULL when memory is out or LLVM does not know the chip. */
 emu_decoded_block *emu_decoded_block_decode(emu_decoder *decoder, const emu_register_limits *limits,
                                             uint64_t entry, uint64_t address, uint32_t first_index);
 void emu_decoded_block_free(emu_decoded_block *block);
 /* The instruction with that offset, or NULL. */
 const emu_inst *emu_decoded_block_find(const emu_decoded_block *block, uint32_t offset);
-/* Whether memory still holds the bytes the block was made of, and still lacks what it lacked. */
+/* Whether memory still holds the bytes that the block was decoded from, and nothing that could not
+ * be read then can be read now. */
 bool emu_decoded_block_is_current(const emu_decoded_block *block, const emu_map *map,
                                   uint64_t entry);
 

@@ -12,7 +12,7 @@
 #include "emulator/isa/name.h"
 #include "emulator/report/watch.h"
 
-enum { MAX_BENCHES = 64, MAX_NAME = 256, NAMES = 256 /* a power of two */ };
+enum { MAX_CONTEXTS = 64, MAX_NAME = 256, NAMES = 256 /* a power of two */ };
 
 /* What the kernel that begins at `entry` is called. */
 typedef struct kernel_name {
@@ -26,8 +26,8 @@ struct emu_gpu {
   emu_programs *programs;
   emu_pool *pool;
   _Atomic uint64_t executed;
-  pthread_mutex_t lock;                     /* of what follows */
-  emu_group_context *contexts[MAX_BENCHES]; /* idle ones */
+  pthread_mutex_t lock;                      /* of what follows */
+  emu_group_context *contexts[MAX_CONTEXTS]; /* idle ones */
   unsigned ncontexts;
   uint64_t version; /* of the code, from 1 */
   kernel_name names[NAMES];
@@ -69,7 +69,7 @@ static emu_group_context *take_context(void *ud) {
 static void give_context(void *ud, emu_group_context *context) {
   emu_gpu *gpu = ud;
   pthread_mutex_lock(&gpu->lock);
-  bool is_kept = gpu->ncontexts < MAX_BENCHES;
+  bool is_kept = gpu->ncontexts < MAX_CONTEXTS;
   if (is_kept) gpu->contexts[gpu->ncontexts++] = context;
   pthread_mutex_unlock(&gpu->lock);
   if (!is_kept) emu_group_context_free(context);

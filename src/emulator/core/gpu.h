@@ -1,4 +1,5 @@
-/* The interpreter as the queues see it: hand in a dispatch packet, get back how it ended.
+/* The interpreter as the queues see it: it takes a dispatch packet and returns how the dispatch
+ * ended.
  *
  * Any thread may run a dispatch; several at once share the pool of workers, each dispatch running
  * on its caller's thread and on whatever workers are free.  Workgroups start in increasing order.

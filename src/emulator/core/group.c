@@ -25,7 +25,7 @@ enum {
 struct emu_group_context {
   emu_group group;
   emu_wave waves[EMU_MAX_WAVES];
-  emu_row *rows; /* EMU_VGPRS a wavefront; pages nobody touched cost nothing */
+  emu_row *rows; /* EMU_VGPRS a wavefront; untouched pages cost nothing */
   uint8_t *lds;
   uint8_t *scratch;
   size_t scratch_bytes;
@@ -174,7 +174,7 @@ static void start_wave(emu_group_context *context, emu_launch *launch, uint32_t 
   emu_set_exec(wave, first_lanes(nitems < width ? nitems : width));
 }
 
-/* At the far ends of the grid workgroups have the items that are left. */
+/* The last workgroups of a dimension have the items that are left. */
 static void start_group(emu_group_context *context, emu_launch *launch, const uint32_t id[3]) {
   emu_group *group = &context->group;
   emu_dispatch *dispatch = &launch->dispatch;
@@ -207,7 +207,7 @@ static void run_turn(emu_wave *wave) {
   wave->executed += n;
 }
 
-/* The same with all that may come between instructions. */
+/* The same with the checks that may be on between instructions. */
 static void run_careful_turn(emu_wave *wave) {
   uint32_t n = 0;
   do {

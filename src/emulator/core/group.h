@@ -10,7 +10,7 @@
 
 typedef struct emu_group_context emu_group_context;
 
-/* What all workgroups of a dispatch begin with. */
+/* What is the same at the start of all workgroups of a dispatch. */
 typedef struct emu_launch {
   emu_dispatch dispatch;
   emu_descriptor descriptor;

@@ -1,4 +1,5 @@
-/* One lock, a list of tasks that want helpers, and a condition each for workers and for callers. */
+/* One lock, a list of tasks that more workers may join, and a condition each for workers and for
+ * callers. */
 #include "emulator/core/pool.h"
 
 #include <pthread.h>
@@ -16,7 +17,7 @@ struct emu_pool {
   pthread_t threads[];
 };
 
-/* The oldest task that wants another worker.  Lock held. */
+/* The oldest task that another worker may join. Lock held. */
 static emu_task *find_task(emu_pool *pool) {
   for (emu_task *task = pool->first; task; task = task->next) {
     if (task->inside < task->wanted) return task;
@@ -24,7 +25,7 @@ static emu_task *find_task(emu_pool *pool) {
   return NULL;
 }
 
-/* Nobody is to enter it any more.  Lock held. */
+/* No further worker may join the task. Lock held. */
 static void unlist(emu_pool *pool, emu_task *task) {
   for (emu_task **link = &pool->first; *link; link = &(*link)->next) {
     if (*link != task) continue;

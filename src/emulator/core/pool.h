@@ -1,7 +1,7 @@
 /* The threads that help with dispatches.
  *
- * A task is run by its caller and by as many workers as are free and wanted, all in the same
- * function, which takes shares of the work until none are left. */
+ * A task is run by its caller and by as many free workers as it asks for, all in the same function,
+ * which takes shares of the work until none are left. */
 #ifndef ROC_EMULATOR_CORE_POOL_H
 #define ROC_EMULATOR_CORE_POOL_H
 

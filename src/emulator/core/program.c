@@ -32,7 +32,7 @@ struct emu_programs {
   _Atomic uint64_t version;
 };
 
-/* Stand where there is no code: their names are the messages. */
+/* In place of code that cannot be executed; their names are the messages. */
 static const emu_op no_memory_op = {.name = "no memory is left to decode the code that is reached",
                                     .run = emu_run_stop,
                                     .generations = EMU_ALL,

@@ -9,9 +9,10 @@
 
 typedef struct emu_programs emu_programs;
 
-enum { EMU_MAX_INSTRUCTIONS = 1 << 20 /* of a program: what is longer is no code */ };
+enum { EMU_MAX_INSTRUCTIONS = 1 << 20 /* of a program: no kernel is longer */ };
 
-/* What a kernel's descriptor grants; code that names other registers stops there. */
+/* The registers that a kernel's descriptor asks for; an instruction that names others stops the
+ * wavefront. */
 typedef struct emu_register_limits {
   uint16_t wave_size;           /* lanes: 32 or 64 */
   uint16_t sgprs;               /* general ones */
@@ -22,11 +23,11 @@ typedef struct emu_register_limits {
 emu_programs *emu_programs_new(const emu_chip *chip, const emu_map *map);
 /* All programs were released. */
 void emu_programs_free(emu_programs *programs);
-/* Memory that may hold code was written, freed or mapped anew: each program is compared with memory
- * before its next use.  Any thread. */
+/* Memory that may hold code was written, freed or mapped again: each program is compared with
+ * memory before its next use. Any thread. */
 void emu_programs_changed(emu_programs *programs);
 
-/* The program at `entry` for kernels of that limits, decoded now or found; to be released. Code
+/* The program at `entry` for kernels with these limits, decoded now or found; to be released. Code
  * that cannot be read gives a program that stops at once. NULL when memory is out or LLVM does not
  * know the chip. Any thread. */
 const emu_program *emu_programs_get(emu_programs *programs, uint64_t entry,

@@ -32,7 +32,7 @@ typedef struct load {
 } load;
 
 typedef struct state {
-  roc_vec(load) loads; /* of a block's begin: sorted by key and kind */
+  roc_vec(load) loads; /* at the start of a block, sorted by key and kind */
 } state;
 
 typedef struct check {
@@ -71,8 +71,8 @@ static kind kind_of(const emu_inst *inst) {
   }
 }
 
-/* The registers a memory operation fills; NULL for none.  A buffer atomic has one operand for what
- * goes and comes. */
+/* The registers a memory operation fills; NULL for none. A buffer atomic has one operand for its
+ * argument and its result. */
 static const emu_operand *result_of(const emu_inst *inst, kind own) {
   if (own == NOT_COUNTED) return NULL;
   if (inst->op->dst[0] != EMU_NONE) {
@@ -120,7 +120,7 @@ static bool is_in_flight(const check *c, unsigned key) {
   return c->in_flight[key / 64] >> (key % 64) & 1;
 }
 
-/* Drops the loads for which `is_done` holds, and makes in_flight anew. */
+/* Drops the loads for which `is_done` holds, and computes in_flight again. */
 static void drop_loads(check *c, bool (*is_done)(const load *, unsigned), unsigned arg) {
   uint32_t kept = 0;
   memset(c->in_flight, 0, sizeof c->in_flight);
@@ -249,7 +249,7 @@ static int compare_loads(const void *a, const void *b) {
   return x->key != y->key ? (int)x->key - y->key : (int)x->kind - y->kind;
 }
 
-/* Joins `now`, which is sorted, into the state at the block's begin. True when that has changed. */
+/* Joins `now`, which is sorted, into the state at the block's start. True when that has changed. */
 static bool join(check *c, state *begin) {
   state joined = {0};
   uint32_t i = 0, k = 0;
@@ -298,7 +298,7 @@ static bool is_call(const emu_inst *inst) {
   return emu_starts_with(inst->op->name, "s_call") || emu_starts_with(inst->op->name, "s_swappc");
 }
 
-/* Takes the block's begin as `now` and goes through it. */
+/* Takes the state at the block's start as `now`, and follows the block's instructions. */
 static uint32_t run_block(check *c, uint32_t block) {
   const state *begin = &c->begins[block];
   roc_vec_clear(&c->now.loads);
@@ -369,7 +369,7 @@ static void release(check *c) {
   roc_free(c->waiting);
 }
 
-/* Until the states stay as they are; each can only grow, and its numbers shrink. */
+/* Until no state changes; a state can only grow, and its numbers only shrink, so this ends. */
 static void solve(check *c) {
   for (bool is_busy = true; is_busy && !c->failed;) {
     is_busy = false;

@@ -1,6 +1,6 @@
 /* The one place where the lanes of a wavefront touch memory.
  *
- * An instruction fills an emu_access with what each lane wants (an address, or bytes from the begin
+ * An instruction fills an emu_access with what each lane wants (an address, or bytes from the start
  * of LDS or of the lane's private memory) and names the space by its emu_reach function, which
  * checks every lane, tells the watch, and turns the addresses into host pointers: nothing outside
  * of mapped pages, of the workgroup's LDS or of the lane's private memory is ever read or written.
@@ -17,8 +17,8 @@
  *
  * Workgroups run on several host threads: atomics on global memory are the host's, sequentially
  * consistent; naturally aligned loads and stores of 4 and 8 bytes are single accesses of the host,
- * in program order except that a store may be delayed behind a later load (emu_order_memory, where
- * a kernel's fences and glc loads stand). */
+ * in program order except that a store may be delayed until after a later load (emu_order_memory
+ * prevents that, at a kernel's fences and glc loads). */
 #ifndef ROC_EMULATOR_EXEC_ACCESS_H
 #define ROC_EMULATOR_EXEC_ACCESS_H
 
@@ -30,7 +30,7 @@
 
 typedef struct emu_access {
   uint8_t kind;       /* emu_access_kind */
-  bool is_run;        /* set by emu_reach: all lanes, one behind the other from at[0] on */
+  bool is_run;        /* set by emu_reach: all lanes, one after the other from at[0] on */
   bool is_own;        /* set by emu_reach: no other thread sees this memory */
   uint32_t nbytes;    /* a lane */
   uint64_t lanes;     /* those that take part */
@@ -65,14 +65,14 @@ uint32_t emu_form_bytes(emu_form form);
 typedef bool emu_reach(emu_wave *wave, const emu_inst *inst, emu_access *access);
 
 emu_reach emu_reach_global;  /* at: GPU addresses */
-emu_reach emu_reach_lds;     /* at: bytes from the begin of the workgroup's LDS */
-emu_reach emu_reach_private; /* at: bytes from the begin of the lane's private memory */
+emu_reach emu_reach_lds;     /* at: bytes from the start of the workgroup's LDS */
+emu_reach emu_reach_private; /* at: bytes from the start of the lane's private memory */
 emu_reach emu_reach_flat;    /* at: GPU addresses, some perhaps in an aperture */
 
 /* Loads into the registers from `reg` on; lanes that do not take part keep theirs. */
 void emu_load(emu_wave *wave, const emu_inst *inst, emu_reach *reach, emu_access *access,
               emu_form form, unsigned reg);
-/* What a load gives to `lanes` where no memory answers: zeroes. */
+/* What a load gives to `lanes` that are out of bounds: zeroes. */
 void emu_load_nothing(emu_wave *wave, uint64_t lanes, emu_form form, unsigned reg);
 /* Stores from the registers from `reg` on. */
 void emu_store(emu_wave *wave, const emu_inst *inst, emu_reach *reach, emu_access *access,
@@ -87,7 +87,7 @@ typedef struct emu_update {
 void emu_access_update(emu_wave *wave, const emu_inst *inst, emu_reach *reach, emu_access *access,
                        const emu_update *update);
 
-/* Before it, all memory instructions so far; behind it, all later ones, for every thread. */
+/* Orders all memory instructions before it before all later ones, for every thread. */
 static inline void emu_order_memory(void) {
   atomic_thread_fence(memory_order_seq_cst);
 }

@@ -1,9 +1,8 @@
 /* flat_, global_ and scratch_ instructions: address operands to an access (access.h).
  *
- * A flat address is 64 bits and may lead into an aperture.  A global one is a vector pair, or a
- * scalar pair plus an unsigned vector word.  A scratch one is a sum of words, counted from the
- * begin of the lane's private memory.  The offset is a signed number of bytes, as the text has
- * it. */
+ * A flat address is 64 bits and may lead into an aperture. A global one is a vector pair, or a
+ * scalar pair plus an unsigned vector word. A scratch one is a sum of words, counted from the start
+ * of the lane's private memory. The offset is a signed number of bytes, as the text has it. */
 #include "emulator/exec/access.h"
 #include "emulator/exec/ops.h"
 

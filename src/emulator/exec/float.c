@@ -1,8 +1,8 @@
 /* The frames around floating-point kernels: sources in, mode applied, result out.
  *
  * Between instructions the host always rounds to nearest and keeps denormals: other roundings are
- * entered around a kernel and left behind it, and flushing is done on the bits. Halves are computed
- * as floats, which have more than twice the digits: rounding an operation's result twice gives what
+ * set before a kernel and reset after it, and flushing is done on the bits. Halves are computed as
+ * floats, which have more than twice the digits: rounding an operation's result twice gives what
  * rounding it once does (for fma see valu_half.c). */
 #include "emulator/exec/float.h"
 

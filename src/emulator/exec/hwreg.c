@@ -1,4 +1,4 @@
-/* The hardware registers that scalar instructions read and write: MODE and what stands around it.
+/* The hardware registers that scalar instructions read and write: MODE and its neighbours.
  *
  * AMD's Vega and RDNA2 ISA manuals, "Hardware registers". What is not known stops the wavefront. */
 #include "emulator/exec/mode.h"

@@ -174,7 +174,8 @@ static void run_bpermute_b32(emu_wave *wave, const emu_inst *inst) {
   EMU_FOR_ACTIVE(lane, active) result->u[lane] = out.u[lane];
 }
 
-/* Each lane sends to the lane it names; of several the last one wins, who gets nothing has 0. */
+/* Each lane sends to the lane it names; if several send to one lane, the last one wins; a lane that
+ * gets nothing has 0. */
 static void run_permute_b32(emu_wave *wave, const emu_inst *inst) {
   uint64_t active = emu_exec(wave);
   const emu_row *address = wave->v + inst->src[0].reg, *data = wave->v + inst->src[1].reg;

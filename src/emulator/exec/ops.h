@@ -10,7 +10,7 @@ extern const emu_op emu_salu_ops[], emu_hwreg_ops[], emu_flow_ops[], emu_smem_op
     emu_valu_float_ops[], emu_valu_double_ops[], emu_valu_half_ops[], emu_valu_convert_ops[],
     emu_valu_trans_ops[], emu_valu_packed_ops[], emu_lds_ops[], emu_flat_ops[], emu_buffer_ops[];
 
-/* A row; behind the type of its destination stand those of its sources. */
+/* A row; the types of its sources follow that of its destination. */
 #define EMU_ROW(name_, run_, generations_, class_, flags_, to, ...)                            \
   {                                                                                            \
     .name = name_, .run = run_, .generations = generations_, .class = class_, .flags = flags_, \
@@ -33,12 +33,12 @@ extern const emu_op emu_salu_ops[], emu_hwreg_ops[], emu_flow_ops[], emu_smem_op
 
 /* The instruction of that name (without encoding suffix) on that generation; NULL: not known. */
 const emu_op *emu_op_find(const char *name, emu_generation generation);
-/* The rows of all tables, one after the other; NULL behind the last. */
+/* The rows of all tables, one after the other; NULL after the last. */
 const emu_op *emu_op_at(unsigned index);
 
 /* Executes the instruction as all are while MODE has EMU_MODE_INDEX set: M0 moves the vector
- * registers it names.  Whoever sets or clears that bit makes the wavefront EMU_PAUSED, since loops
- * over instructions look at it between turns. */
+ * registers it names. An instruction that sets or clears that bit also makes the wavefront
+ * EMU_PAUSED, since loops over instructions look at the bit between turns. */
 void emu_run_indexed(emu_wave *wave, const emu_inst *inst);
 
 #endif

@@ -72,7 +72,8 @@ static int find_source_lane(const emu_dpp *dpp, int lane, int width) {
   return -1;
 }
 
-/* What DPP makes of the lanes: where each value comes from (-1: it is 0), and who is written. */
+/* What DPP makes of the lanes: where each value comes from (-1: it is 0), and which lanes are
+ * written. */
 typedef struct dpp_plan {
   int8_t from[EMU_LANES];
   uint64_t written;

@@ -11,10 +11,10 @@
  *
  * The views are U16 I16 F16 (the bits of a half) U32 I32 F32 U64 I64 F64, V2 (two halves of a
  * register) and MASK (a source is ~0 or 0; a result is true or false, collected into a lane mask).
- * The expression is computed for inactive lanes, too, so it
- * must be defined for all inputs and free of side effects; it may use `wave`, `inst` and `lane`.
- * The parts (EMU_SOURCE, EMU_TARGET, EMU_FOR_LANES, EMU_PUT) serve functions that need more than
- * that.  Loops are over 32 lanes at a time, a constant number, so that they become vector code. */
+ * The expression is computed for inactive lanes, too, so it must be defined for all inputs and free
+ * of side effects; it may use `wave`, `inst` and `lane`. The parts (EMU_SOURCE, EMU_TARGET,
+ * EMU_FOR_LANES, EMU_PUT) serve functions that need more than that. Loops are over 32 lanes at a
+ * time, a constant number, so that they become vector code. */
 #ifndef ROC_EMULATOR_EXEC_ROWS_H
 #define ROC_EMULATOR_EXEC_ROWS_H
 
@@ -33,7 +33,7 @@ static inline const emu_row *emu_lanes(emu_wave *wave) {
 
 /* Source `n` as a row of 32-bit words, with selection, modifiers and (source 0 of a DPP
  * instruction) the lane permutation applied as its type asks; a row of the register file itself
- * where nothing has to be done, else made in *room.  Lanes at and behind width are undefined. */
+ * where nothing has to be done, else made in *room. Lanes at and beyond width are undefined. */
 const emu_row *emu_src32(emu_wave *wave, const emu_inst *inst, unsigned n, emu_row *room);
 /* Source `n` joined from two registers, in *room. */
 const emu_row64 *emu_src64(emu_wave *wave, const emu_inst *inst, unsigned n, emu_row64 *room);
@@ -48,7 +48,7 @@ uint64_t emu_ballot(emu_wave *wave, const emu_row *value);
 uint64_t emu_written_lanes(emu_wave *wave, const emu_inst *inst);
 /* Source `n`, a lane mask, as a row of ~0 and 0. */
 const emu_row *emu_src_mask(emu_wave *wave, const emu_inst *inst, unsigned n, emu_row *room);
-/* `mask` as a row of ~0 and 0, the lanes at and behind width included. */
+/* `mask` as a row of ~0 and 0, the lanes at and beyond width included. */
 void emu_spread_mask(uint64_t mask, emu_row *row);
 /* Where to compute destination `n`: its own register row when emu_put32 would copy all of it
  * unchanged, else `room`.  Pass the answer to emu_put32.  The row may be one of the sources': lane

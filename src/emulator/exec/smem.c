@@ -12,7 +12,7 @@
 
 enum { MAX_DWORDS = 16 };
 
-/* Tells the watch, as if lane 0 had done it. */
+/* Reports the access to the watch, as one of lane 0. */
 static void tell_watch(emu_wave *wave, const emu_inst *inst, uint64_t address, uint32_t ndwords,
                        const uint32_t *values) {
   uint64_t addresses[EMU_LANES] = {address};
@@ -27,8 +27,8 @@ static bool may_access(emu_wave *wave, const emu_inst *inst, uint64_t address, u
   return false;
 }
 
-/* The offsets that follow source `n`, the base: a register or number, and the one behind "offset:".
- */
+/* The offsets that follow source `n`, the base: a register or number, and the one after
+ * "offset:". */
 static uint64_t offset_of(const emu_wave *wave, const emu_inst *inst, unsigned n) {
   const emu_operand *operand = &inst->src[n];
   bool is_number = operand->kind == EMU_OPERAND_CONST;
@@ -55,7 +55,8 @@ static void run_load(emu_wave *wave, const emu_inst *inst) {
   put_dwords(wave, inst, values, ndwords);
 }
 
-/* A buffer resource as far as scalar loads look: base, and the bytes behind it that exist. */
+/* The fields of a buffer resource that scalar loads use: base, and the number of bytes from there
+ * on. */
 typedef struct extent {
   uint64_t base, nbytes;
 } extent;
@@ -68,11 +69,11 @@ static extent extent_of(const emu_wave *wave, const emu_operand *operand) {
                   .nbytes = stride ? stride * word[2] : word[2]};
 }
 
-/* How many of the dwords at `offset` the buffer has; none in front of it, where an offset is huge.
- */
+/* How many of the dwords at `offset` the buffer has; none where a negative offset made a huge
+ * one. */
 static uint32_t count_valid(const extent *buffer, uint64_t offset, uint32_t ndwords) {
-  uint64_t behind = offset < buffer->nbytes ? (buffer->nbytes - offset) / 4 : 0;
-  return behind < ndwords ? (uint32_t)behind : ndwords;
+  uint64_t left = offset < buffer->nbytes ? (buffer->nbytes - offset) / 4 : 0;
+  return left < ndwords ? (uint32_t)left : ndwords;
 }
 
 /* Dwords outside of the buffer read as 0. */

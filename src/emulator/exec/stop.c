@@ -52,7 +52,7 @@ static void add_source(line *out, const emu_wave *wave, const emu_inst *inst) {
   }
 }
 
-/* Takes the right to tell the dispatch's fault; the others' are dropped. */
+/* The dispatch's fault, to be filled by the first thread that stops it; NULL for all others. */
 static emu_fault *claim_fault(emu_dispatch *dispatch) {
   return atomic_exchange(&dispatch->has_fault, true) ? NULL : dispatch->fault;
 }

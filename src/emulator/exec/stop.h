@@ -9,7 +9,7 @@
  * line are added. `lane`: the item's lane, or -1 for the whole wavefront. */
 void emu_stop(emu_wave *wave, const emu_inst *inst, emu_fault_kind kind, int lane, const char *fmt,
               ...) __attribute__((format(printf, 5, 6)));
-/* The same for an access to `address` that no memory answers. */
+/* The same for an access to `address`, where the GPU has no such memory. */
 void emu_stop_memory(emu_wave *wave, const emu_inst *inst, int lane, uint64_t address,
                      uint32_t nbytes, bool is_write);
 

@@ -19,8 +19,7 @@
 
 #include "emulator/exec/real_division.h"
 
-/* 2/pi: the bits behind the binary point, 64 a word. The hardware has 1201 of them; zeros follow.
- */
+/* 2/pi: the bits after the binary point, 64 a word. The hardware has 1201 of them; zeros follow. */
 static const uint64_t two_over_pi[] = {
     0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
     0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,

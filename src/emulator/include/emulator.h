@@ -1,8 +1,8 @@
 /* The software AMD GPU as roclua's own programs see it.
  *
  * The library is a libhsakmt.so.1: loaded before ROCR it takes the driver's place, and ROCR calls
- * its hsaKmt functions.  What stands here is beside that, exported for whoever opened the library;
- * all of it works before and after ROCR is in use.  Any thread. */
+ * its hsaKmt functions. The functions below are exported besides those; all of them work before and
+ * after ROCR is in use. Any thread. */
 #ifndef ROC_EMULATOR_INCLUDE_EMULATOR_H
 #define ROC_EMULATOR_INCLUDE_EMULATOR_H
 
@@ -21,7 +21,7 @@
  *   ROCLUA_EMULATE_MEMORY=n         MiB of memory of each GPU; default half the host's, 1 to 64 GiB
  *   ROCLUA_EMULATE_STATS=1          count what kernels do; printed on stderr when the process ends
  *   ROCLUA_EMULATE_STATS=file       the same, into that file
- *   ROCLUA_EMULATE_CHECK=1          look for races and for reads of memory nobody wrote
+ *   ROCLUA_EMULATE_CHECK=1          look for races and for reads of memory never written
  *   ROCLUA_EMULATE_WAITCNT=0        do not stop at registers used before s_waitcnt
  *   ROCLUA_EMULATE_PCIE_ATOMICS=0   links to the host that say they carry no atomics
  * What it does not understand it names on stderr, and goes on as if that were not set. */
@@ -45,7 +45,7 @@ ROC_EMULATOR_API unsigned long long roc_emulator_findings(void);
 ROC_EMULATOR_API void roc_emulator_interrupt(void);
 /* Wavefront instructions executed by all GPUs so far. */
 ROC_EMULATOR_API unsigned long long roc_emulator_executed(void);
-/* Name of a GPU it can be, in a fixed order; NULL behind the last. */
+/* Name of a GPU it can be, in a fixed order; NULL after the last. */
 ROC_EMULATOR_API const char *roc_emulator_chip(unsigned index);
 /* Allocations and locked ranges that ROCR holds: 0 after its shutdown. */
 ROC_EMULATOR_API unsigned long long roc_emulator_live(void);

@@ -9,7 +9,7 @@
 typedef struct emu_chip {
   const char *name; /* as LLVM calls it: "gfx90a" */
   const char *marketing_name;
-  uint8_t generation; /* emu_generation (gpu/inst.h) */
+  uint8_t generation; /* emu_generation (isa/inst.h) */
   uint8_t major, minor, stepping;
   uint8_t wave_size;       /* default; a kernel's descriptor may ask for 64 on gfx10 */
   uint8_t vgpr_granule[2]; /* of a wave64, of a wave32 kernel */
@@ -22,7 +22,7 @@ typedef struct emu_chip {
 
 /* NULL when there is none of that name. */
 const emu_chip *emu_chip_find(const char *name);
-/* Chips in the order of the table; NULL behind the last. */
+/* Chips in the order of the table; NULL after the last. */
 const emu_chip *emu_chip_at(unsigned index);
 
 #endif

@@ -56,7 +56,7 @@ static bool takes_omod(const emu_op *op) {
   return is_real(op->dst[0]) || op->dst[0] == EMU_V2F16;
 }
 
-/* A comparison's clamp is for exceptions, which nobody enables. */
+/* A comparison's clamp is for exceptions, which are never enabled. */
 static bool takes_clamp(const emu_op *op) {
   bool is_comparison = op->dst[0] == EMU_MASK || (op->flags & EMU_WRITES_EXEC);
   return is_real(op->dst[0]) || is_packed_real(op->dst[0]) || is_comparison ||

@@ -13,7 +13,7 @@ typedef enum emu_flow {
   EMU_FLOW_NEXT,
   EMU_FLOW_BRANCH,      /* to the target */
   EMU_FLOW_CONDITIONAL, /* to the target or the next one; calls, too */
-  EMU_FLOW_END          /* nowhere, or where registers say */
+  EMU_FLOW_END          /* nowhere, or to an address in registers */
 } emu_flow;
 
 static inline bool emu_has_target(emu_flow flow) {
@@ -23,7 +23,7 @@ static inline bool emu_has_target(emu_flow flow) {
 typedef struct emu_decoded {
   emu_inst inst; /* without index and target; offset and line are 0 */
   emu_flow flow;
-  int32_t distance; /* BRANCH, CONDITIONAL: bytes from the instruction's begin to its target's */
+  int32_t distance; /* BRANCH, CONDITIONAL: bytes from the instruction's start to its target's */
 } emu_decoded;
 
 /* Whether a mnemonic, or another part of an instruction's text, begins with `prefix`. */

@@ -73,7 +73,7 @@ static bool is_wrong_result(uint32_t word, bool is_gfx9) {
 }
 
 /* Opcodes (bits 30:25) of the VOP2 instructions whose source 1 is the constant: v_madmk, v_fmamk.
- * In the one behind each, v_madak and v_fmaak, it is source 2. */
+ * In the opcode after each of these, v_madak and v_fmaak, it is source 2. */
 static const uint8_t constant_opcodes[2][2] = {{0x17, 0x24}, {0x2c, 0x37}};
 
 unsigned emu_constant_source(uint32_t word, bool is_gfx9) {
@@ -83,9 +83,10 @@ unsigned emu_constant_source(uint32_t word, bool is_gfx9) {
   return opcode == opcodes[0] + 1u || opcode == opcodes[1] + 1u ? 2 : 0;
 }
 
-/* LLVM ends the process at some codes that no compiler makes; those are kept from it.  So is an end
- * of the code within an instruction: zeros follow, and the size tells.  A constant below 512 LLVM
- * reads as the number of a source, and ends the process at 255: it is shown another one. */
+/* LLVM ends the process at some encodings that no compiler emits; they are not passed to it.
+ * Neither is code that ends within an instruction: zeros are appended, and the size shows that it
+ * was cut. LLVM reads a constant below 512 as the number of a source, and ends the process at 255:
+ * it gets another constant. */
 unsigned emu_disasm_text(emu_disasm *disasm, const uint8_t *code, size_t nbytes, char *text,
                          size_t size) {
   uint8_t copy[EMU_MAX_CODE] = {0};

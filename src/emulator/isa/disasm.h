@@ -21,8 +21,8 @@ void emu_disasm_free(emu_disasm *disasm);
  * encoded; the constant that emu_constant_source tells of is not the text's. */
 unsigned emu_disasm_text(emu_disasm *disasm, const uint8_t *code, size_t nbytes, char *text,
                          size_t size);
-/* For an instruction with a constant of its own in the dword behind it (v_fmamk_f32, v_madak_f16
- * …): which source that is; else 0. */
+/* For an instruction with a constant of its own in the dword after it (v_fmamk_f32, v_madak_f16 …):
+ * which source that is; else 0. */
 unsigned emu_constant_source(uint32_t word, bool is_gfx9);
 
 #endif

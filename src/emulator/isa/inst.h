@@ -1,10 +1,10 @@
 /* A decoded instruction: what the disassembler printed, resolved to registers, bits and a function.
  *
  * Made once per kernel (decode.c), then read by every wavefront: immutable after decoding. What an
- * instruction is and does stands in the tables of the class files (salu.c, valu_*.c, …), found by
- * the name of AMD's ISA manuals without its encoding suffix ("v_add_f32" for v_add_f32_e64).
- * Operands stand in the order of the assembler: destinations, then sources. Of what the text leaves
- * out, the tables' flags tell what somebody else must know (the VCC that v_div_fmas reads). */
+ * instruction is and does is a row of a table in exec/ (salu.def, valu_*.def, …), found by the name
+ * of AMD's ISA manuals without its encoding suffix ("v_add_f32" for v_add_f32_e64). Operands stand
+ * in the order of the assembler: destinations, then sources. What the text leaves out but other
+ * code must know (the VCC that v_div_fmas reads) is a flag in the tables. */
 #ifndef ROC_EMULATOR_ISA_INST_H
 #define ROC_EMULATOR_ISA_INST_H
 
@@ -15,8 +15,8 @@ typedef struct emu_wave emu_wave;
 typedef struct emu_inst emu_inst;
 typedef struct emu_op emu_op;
 
-/* Executes the instruction for all lanes of the wavefront whose EXEC bit is set.  wave->next leads
- * behind it already; a branch sets it anew.  Errors: emu_stop (wave.h). */
+/* Executes the instruction for all lanes of the wavefront whose EXEC bit is set. wave->next points
+ * to the next instruction already; a branch sets it again. Errors: emu_stop (wave.h). */
 typedef void emu_run(emu_wave *wave, const emu_inst *inst);
 
 /* How wide an operand is, and how the bits of a constant are made: an inline constant such as 0.5
@@ -57,7 +57,7 @@ typedef enum emu_operand_kind {
   EMU_OPERAND_EXECZ
 } emu_operand_kind;
 
-/* Scalar register numbers behind the general ones (0 … 105). */
+/* Scalar register numbers after the general ones (0 … 105). */
 enum {
   EMU_SGPR_FLAT_SCRATCH = 102, /* and 103; gfx9 */
   EMU_SGPR_XNACK_MASK = 104,   /* and 105; gfx9 */
@@ -127,7 +127,7 @@ typedef struct emu_dpp {
   uint32_t arg;
 } emu_dpp;
 
-/* Modifiers behind the operands. */
+/* Modifiers, which the text has after the operands. */
 typedef struct emu_modifiers {
   bool clamp, glc, slc, dlc, offen, idxen, scc;
   uint8_t omod;                              /* 0 none, 1 times 2, 2 times 4, 3 divided by 2 */
@@ -148,11 +148,11 @@ struct emu_inst {
   uint8_t encoding; /* emu_encoding */
   uint8_t size;     /* bytes */
   uint8_t chip;     /* emu_generation the text was decoded for */
-  uint32_t offset;  /* bytes from the begin of the program's code */
+  uint32_t offset;  /* bytes from the start of the program's code */
   uint32_t index;   /* of emu_program.insts */
   int32_t
       imm; /* SOPP/SOPK immediate: sleep time, message, counters of s_waitcnt packed as encoded … */
-  uint32_t target; /* branches: index of the instruction led to */
+  uint32_t target; /* branches: index of the target instruction */
   uint32_t line;   /* of the Lua source, 0 unknown */
 };
 
@@ -197,7 +197,7 @@ struct emu_op {
   uint8_t generations; /* EMU_GFX9 … */
   uint8_t class;       /* emu_class */
   uint8_t flags;
-  uint8_t dst[EMU_MAX_DST], src[EMU_MAX_SRC]; /* emu_type; EMU_NONE behind the last */
+  uint8_t dst[EMU_MAX_DST], src[EMU_MAX_SRC]; /* emu_type; EMU_NONE after the last */
 };
 
 #endif

@@ -1,9 +1,10 @@
-/* The code objects behind ROCR's link map, read with libelf and libdw.
+/* The code objects in ROCR's link map, read with libelf and libdw.
  *
- * ROCR's list, its strings and the code objects are other people's memory: everything is copied by
- * the kernel (process_vm_readv), which fails where a load would crash. A copy is believed only when
- * its code is what lies in memory at the place it is said to be loaded at. Copies are kept, the
- * most recently used ones, for the time when the original is gone. One lock, as libdw wants it. */
+ * ROCR's list, its strings and the code objects are memory that may be freed at any time:
+ * everything is copied by the kernel (process_vm_readv), which fails where a load would crash. A
+ * copy is believed only when its code is what lies in memory at the place it is said to be loaded
+ * at. Copies are kept, the most recently used ones, for the time when the original is gone. One
+ * lock, as libdw wants it. */
 #include "emulator/isa/name.h"
 
 #include <dwarf.h>
@@ -69,7 +70,7 @@ static bool read_file(const char *path, uint64_t offset, void *out, size_t nbyte
 
 /* ---- URIs ----------------------------------------------------------------------------------- */
 
-/* The number behind `key` in the part of the URI behind '#'; `otherwise` when there is none. */
+/* The number after `key` in the part of the URI after '#'; `otherwise` when there is none. */
 static uint64_t uri_number(const char *uri, const char *key, uint64_t otherwise) {
   const char *at = strchr(uri, '#');
   at = at ? strstr(at, key) : NULL;
@@ -279,8 +280,8 @@ bool emu_name_find(uint64_t address, char *out, size_t size) {
 
 typedef emu_name_row line_row; /* with loaded addresses */
 
-/* libdw puts a relative name behind the unit's folder, which roclua leaves empty: "/x.lua" is
- * x.lua, unless there is such a file. */
+/* libdw appends a relative name to the unit's folder, which roclua leaves empty: "/x.lua" is x.lua,
+ * unless there is such a file. */
 static const char *plain_name(Dwarf_Die *unit, const char *name) {
   Dwarf_Files *files;
   size_t count;

@@ -1,9 +1,9 @@
 /* Names and source lines for addresses of code: of the kernel a fault stopped in.
  *
  * ROCR publishes what it has loaded as a debugger's link map, whose names are URIs of the code
- * objects ("memory://pid#offset=…&size=…", "file://…"). Both may be gone when we look, and change
- * while we do: they are read so that nothing worse than no answer comes of it, and kept from then
- * on as long as ROCR lists the object. Any thread. */
+ * objects ("memory://pid#offset=…&size=…", "file://…"). Both may be gone, or change while they are
+ * read: they are read in such a way that at worst there is no answer, and kept from then on as long
+ * as ROCR lists the object. Any thread. */
 #ifndef ROC_EMULATOR_ISA_NAME_H
 #define ROC_EMULATOR_ISA_NAME_H
 

@@ -87,7 +87,7 @@ static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/* A number of digits at *at, which is moved behind it; -1 when there is none. */
+/* A number of digits at *at, which is moved past it; -1 when there is none. */
 static int read_number(const char **at) {
   if (!is_digit(**at)) return -1;
   int number = 0;
@@ -95,7 +95,7 @@ static int read_number(const char **at) {
   return number;
 }
 
-/* "v7", "s[4:5]", "a3", "ttmp[4:7]" behind the letters: first register and how many. */
+/* The part of "v7", "s[4:5]", "a3", "ttmp[4:7]" after the letters: first register and how many. */
 static bool read_range(const char *text, unsigned *first, unsigned *count) {
   bool is_range = *text == '[';
   if (is_range) text++;

@@ -1,4 +1,4 @@
-/* Looking for races between work-items, and for reads of memory that nobody wrote (--check).
+/* Looking for races between work-items, and for reads of memory that was never written (--check).
  *
  * A race: two work-items of one dispatch touch a byte, one of them writes it, not both by atomics,
  * and nothing orders them. What orders two accesses:
@@ -8,11 +8,11 @@
  *     acquire (an invalidation of its cache) after the earlier one;
  *   - the later one's wavefront has seen, by an atomic operation on LDS, what another wavefront
  *     wrote there after the earlier one (fences of a workgroup are no instructions).
- * Writing the value that is there already is no race. Of scalar loads, which compilers may make
- * wider than what was asked for, only the words count that were surely meant. Memory that nobody
- * wrote: LDS at the begin of a workgroup, and device memory since it was given out; ROCR's own
- * kernels may copy it. Each pair of lines of a kernel is reported once, on stderr, when it is met.
- */
+ * Writing the value that is there already is no race. Compilers may make scalar loads wider than
+ * what the program reads; of these only the words count that the program surely reads. Memory that
+ * was never written: LDS at the start of a workgroup, and device memory since it was allocated;
+ * ROCR's own kernels may copy it. Each pair of lines of a kernel is reported once, on stderr, when
+ * it is met. */
 #ifndef ROC_EMULATOR_REPORT_CHECK_H
 #define ROC_EMULATOR_REPORT_CHECK_H
 

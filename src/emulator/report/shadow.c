@@ -112,11 +112,11 @@ static bool cut(emu_shadow *shadow, uint64_t begin, uint64_t end) {
 
 static void mark_pages(emu_shadow *shadow, uint64_t begin, uint64_t end, bool undefined) {
   for (uint64_t at = begin; at < end;) {
-    uint64_t behind = ((at >> PAGE_SHIFT) + 1) << PAGE_SHIFT;
-    if (behind > end) behind = end;
+    uint64_t page_end = ((at >> PAGE_SHIFT) + 1) << PAGE_SHIFT;
+    if (page_end > end) page_end = end;
     page *p = *find_link(shadow, at >> PAGE_SHIFT);
-    for (; p && at < behind; at += WORD) word_of(p, at)->undefined = undefined ? ALL_BYTES : 0;
-    at = behind;
+    for (; p && at < page_end; at += WORD) word_of(p, at)->undefined = undefined ? ALL_BYTES : 0;
+    at = page_end;
   }
 }
 

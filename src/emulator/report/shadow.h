@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Who touched a word. */
+/* An access to a word. */
 typedef struct emu_touch {
-  uint64_t time;  /* of the access, in the order in which accesses were told; 0: none */
+  uint64_t time;  /* of the access, in the order in which accesses were reported; 0: none */
   uint32_t item;  /* number in the grid, dimension 1 fastest */
   uint32_t wave;  /* number of the wavefront in the grid */
   uint32_t group; /* number in the grid */
@@ -25,7 +25,7 @@ typedef struct emu_touch {
 } emu_touch;
 
 typedef struct emu_shadow_word {
-  uint64_t dispatch; /* that the touches are of; those of others count for nothing */
+  uint64_t dispatch; /* of these accesses; accesses of other dispatches do not count */
   emu_touch write, read, other_read; /* other_read: the last by an item that is not read's */
   uint8_t undefined;                 /* bytes given out and not written since, a bit each */
   uint8_t known;                     /* bytes of `write` whose value is known, a bit each */

@@ -43,7 +43,7 @@ typedef struct filling {
   const emu_program *program;
 } filling;
 
-/* The first instruction at or behind `address`; instructions stand in the order of addresses. */
+/* The first instruction at or after `address`; instructions are in the order of addresses. */
 static uint32_t find_first(const emu_program *program, uint64_t address) {
   uint32_t low = 0, high = program->ninsts;
   while (low < high) {

@@ -1,8 +1,8 @@
 /* Counting for --stats: one entry a kernel and chip, one row of counters an instruction.
  *
  * Entries are found under a lock once a dispatch and never freed; their counters are added to
- * without one. Nothing here knows how an instruction works: what it is, which lanes are at work and
- * what it touches is told by the interpreter. */
+ * without one. Nothing here knows how an instruction works: the interpreter reports what it is,
+ * which lanes are active and what it accesses. */
 #include "emulator/report/stats.h"
 
 #include <pthread.h>
@@ -188,7 +188,7 @@ void emu_stats_group(emu_stats *stats, const emu_group *group) {
   add(&stats->wavefronts, group->nwaves);
 }
 
-/* Wavefronts that have ended keep nobody waiting and wait for nobody. */
+/* Wavefronts that have ended neither wait nor are waited for. */
 void emu_stats_barrier(emu_stats *stats, const emu_group *group) {
   uint64_t most = 0;
   for (uint32_t i = 0; i < group->nwaves; i++) {

@@ -1,4 +1,4 @@
-/* The watch of a dispatch: hands what it is told to the statistics and to the checks.
+/* The watch of a dispatch: hands what is reported to the statistics and to the checks.
  *
  * Which of the two are on is the process's setting; a dispatch of neither has no watch. */
 #include "emulator/report/watch.h"

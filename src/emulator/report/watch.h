@@ -1,4 +1,4 @@
-/* What an onlooker of a dispatch is told: each instruction and each memory access.
+/* What is reported of a running dispatch: each instruction and each memory access.
  *
  * Only with --stats or --check; a wavefront without a watch (wave->watch NULL) pays one test.
  * Called by the threads that run workgroups, several at once for one watch. */
@@ -20,7 +20,7 @@ void emu_watch_end(emu_watch *watch);
 void emu_watch_step(emu_wave *wave, const emu_inst *inst);
 
 /* An access of the lanes in `lanes`, of nbytes each: addresses in global memory, bytes from the
- * begin of the workgroup's LDS, or of the lane's private memory.  Told before memory changes and
+ * start of the workgroup's LDS, or of the lane's private memory. Called before memory changes and
  * after it was found to be mapped; `values`, for stores, are the lanes' words as they will be
  * stored (lane after lane, nbytes each), NULL for others. */
 void emu_watch_access(emu_wave *wave, const emu_inst *inst, emu_space space, emu_access_kind kind,

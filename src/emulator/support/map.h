@@ -1,9 +1,9 @@
 /* The GPU's page table: which pages kernels may touch.
  *
- * GPU addresses are the process's own.  A two-level table of one byte a page of 4 KiB, read without
- * a lock by kernels at work (a change is seen at the latest by the next dispatch); written by the
- * thunk's memory calls under their own lock.  Who sees a page in it sees the memory that was put
- * there before. */
+ * GPU addresses are the process's own. A two-level table of one byte a page of 4 KiB, read without
+ * a lock by running kernels (a change is seen at the latest by the next dispatch); written by the
+ * thunk's memory calls under their own lock. A thread that sees a page in it also sees the memory
+ * that was mapped there before. */
 #ifndef ROC_EMULATOR_SUPPORT_MAP_H
 #define ROC_EMULATOR_SUPPORT_MAP_H
 

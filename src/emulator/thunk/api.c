@@ -1,4 +1,5 @@
-/* The functions beside ROCR's: the last fault in words, what was counted, what was asked for.
+/* The functions that ROCR does not know: the text of the last fault, the statistics, the check of
+ * the settings.
  *
  * The fault's text outlives the queue and the runtime that met it. */
 #include <pthread.h>

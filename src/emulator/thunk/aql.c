@@ -2,8 +2,8 @@
  *
  * A slot holds a packet when the write index is beyond it and its header is not INVALID; the
  * doorbell's value is not looked at, since several producers may ring it out of order. When a
- * packet is done its slot becomes INVALID, then the read index advances, then its signal is told:
- * who sees the later sees the earlier. */
+ * packet is done its slot becomes INVALID, then the read index advances, then its signal is
+ * decremented: a thread that sees a later change sees the earlier ones. */
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>

@@ -1,13 +1,13 @@
-/* Events with the kernel driver's rule: raising one wakes everybody who waits at that moment, and
- * it stays raised only if nobody did (or if it is made to be reset by hand).
+/* Events with the kernel driver's rule: raising one wakes all threads that wait at that moment, and
+ * it stays raised only if there were none (or if it is of the kind that is reset by a call).
  *
  * ROCR lets many signals share one event, so a wakeup that one waiter swallows would be missed by
  * another. There remains the moment between a thread's look at the value and its wait: each event
  * keeps the number of its last raise, each thread how many raises there had been when its last wait
  * ended; an event raised since then ends the new wait at once, and the thread looks again.
  *
- * One lock for all of it: the sections are a few instructions, and who waits sleeps on a condition
- * of his own. */
+ * One lock for all of it: the sections are a few instructions, and a waiting thread sleeps on a
+ * condition of its own. */
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -46,7 +46,8 @@ static uint32_t next_id = 1;
 static uint64_t raises;
 static _Thread_local uint64_t raises_seen;
 
-/* A word an event, by id, into which whoever completes a signal writes the id; kernels do, too. */
+/* One word per event, by id: queues and kernels write the id into it when they complete a
+ * signal. */
 static _Alignas(EMU_PAGE_BYTES) _Atomic uint64_t mailboxes[MAX_EVENTS];
 
 bool emu_events_open(void) {
@@ -91,7 +92,7 @@ void emu_events_close(void) {
   emu_nodes_map_all(mailboxes, sizeof mailboxes, false);
 }
 
-/* A number nobody has, not one just given back; 0 when there is none. */
+/* An id that is not in use and was not freed just now; 0 when there is none. */
 static uint32_t find_id(void) {
   for (uint32_t i = 0; i < MAX_EVENTS; i++) {
     uint32_t id = (next_id + i) % MAX_EVENTS;

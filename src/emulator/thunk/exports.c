@@ -338,7 +338,7 @@ EXPORT hsaKmtAllocQueueGWS(HSA_QUEUEID QueueId, HSAuint32 nGWS, HSAuint32 *first
   return check_queue(QueueId);
 }
 
-/* Traps are told to ROCR by the queue's error protocol; its handler's code is not run. */
+/* Traps are reported to ROCR by the queue's error protocol; its handler's code is not run. */
 EXPORT hsaKmtSetTrapHandler(HSAuint32 NodeId, void *TrapHandlerBaseAddress,
                             HSAuint64 TrapHandlerSizeInBytes, void *TrapBufferBaseAddress,
                             HSAuint64 TrapBufferSizeInBytes) {

@@ -2,7 +2,7 @@
  * is locked for GPUs.
  *
  * An address is the same to host and GPUs, so an allocation is fresh pages of the process, followed
- * by one page that nobody may touch. Two tables by address, each sorted and searched by halving;
+ * by one page that must not be accessed. Two tables by address, each sorted, for binary search;
  * ranges are found by any address inside them. Allocations never overlap; registrations may, and
  * each carries how far the ranges up to it reach, so that the search stops early. What a GPU may
  * touch stands in its page map: this file sets a range there for each node it is mapped to. */
@@ -113,7 +113,7 @@ static emu_range *find_registration(uint64_t address, uint64_t nbytes) {
   return NULL;
 }
 
-/* What calls that name memory by an address mean. */
+/* The range that a call means which names memory by an address. */
 static emu_range *find_range(uint64_t address) {
   emu_range *range = find_containing(&allocations, address);
   if (!range) range = find_registration(address, 0);
@@ -167,7 +167,7 @@ static void *map_pages(const void *wish, uint64_t nbytes, bool is_fixed) {
   void *hint = is_fixed ? (void *)(uintptr_t)wish : NULL;
   char *pages = mmap(hint, nbytes + EMU_PAGE_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (pages == MAP_FAILED) return NULL;
-  mprotect(pages + nbytes, EMU_PAGE_BYTES, PROT_NONE); /* a host access behind the end faults */
+  mprotect(pages + nbytes, EMU_PAGE_BYTES, PROT_NONE); /* a host access beyond the end faults */
   return pages;
 }
 

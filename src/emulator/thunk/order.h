@@ -2,11 +2,11 @@
  * it.
  *
  * ROCR is not instrumented, so that a sanitizer sees only what our own atomic operations order.
- * spec/rocr_order.c, in front of ROCR, tells it of the signals and indices that the program
- * names. The signals and pointers of ROCR's own copies and fills nobody names: for those two words
- * stand. What the host did before it asked for a copy comes before each packet that begins later,
- * and what a queue did before a signal was told comes before the end of a call that has waited for
- * it. */
+ * spec/rocr_order.c, in front of ROCR, tells it of the signals and indices that the program names.
+ * The program does not name the signals and pointers of ROCR's own copies and fills; two words
+ * stand for those. What the host did before it asked for a copy comes before each packet that
+ * begins later, and what a queue did before it completed a signal comes before the end of a call
+ * that has waited for it. */
 #ifndef ROC_EMULATOR_THUNK_ORDER_H
 #define ROC_EMULATOR_THUNK_ORDER_H
 

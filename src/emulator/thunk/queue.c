@@ -1,10 +1,10 @@
 /* The queues' threads: made and ended by ROCR's calls, asleep when there is nothing to do.
  *
- * Submitting a packet is a store to memory and no system call, so somebody has to look. A worker
- * looks for about a millisecond after its last packet, then parks; one thread, the watcher, looks
- * after all parked queues, the less often the longer nothing came, and at once when somebody begins
- * to wait for an event: that one has probably submitted something. Workers never call ROCR: joining
- * one cannot wait for a lock that its joiner holds. */
+ * Submitting a packet is a store to memory and no system call, so queues are polled. A worker polls
+ * for about a millisecond after its last packet, then parks. One thread, the watcher, polls all
+ * parked queues: less often the longer nothing came, and at once when a thread begins to wait for
+ * an event, as that one has probably submitted something. Workers never call ROCR, so joining one
+ * cannot wait for a lock that the joining thread holds. */
 #include "emulator/thunk/queue.h"
 
 #include <inttypes.h>
@@ -104,7 +104,7 @@ static void *watch(void *unused) {
   while (!watcher_ends) {
     if (!parked) {
       pthread_cond_wait(&watcher_wakeup, &watch_lock);
-      last_work = emu_clock_ns(); /* somebody had work until now */
+      last_work = emu_clock_ns(); /* a queue had work until now */
       continue;
     }
     uint64_t now = emu_clock_ns();

@@ -90,7 +90,7 @@ static bool stop(emu_queue *queue, const uint32_t *dwords, const char *problem) 
   char text[160];
   snprintf(text, sizeof text, "the copy engine %s the packet 0x%08" PRIx32, problem, dwords[0]);
   emu_fault_remember(text);
-  fprintf(stderr, "roclua's emulator: %s\n", text); /* ROCR has no ear for errors of this queue */
+  fprintf(stderr, "roclua's emulator: %s\n", text); /* ROCR takes no errors of this kind of queue */
   atomic_store(&queue->halt, true);
   return false;
 }

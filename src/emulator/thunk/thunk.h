@@ -66,8 +66,8 @@ HSAKMT_STATUS emu_event_raise(HsaEvent *event);
 void emu_event_raise_id(uint32_t id);
 HSAKMT_STATUS emu_event_reset(HsaEvent *event);
 HSAKMT_STATUS emu_event_query(HsaEvent *event);
-/* Waits until one (or all) of the events are raised.  May return early though none was: whoever
- * waits for a value looks at it again. */
+/* Waits until one (or all) of the events are raised. May return early though none was: the caller
+ * looks again at the value that it waits for. */
 HSAKMT_STATUS emu_event_wait(HsaEvent *const events[], uint32_t nevents, bool for_all,
                              uint32_t milliseconds);
 /* Tells ROCR that kernels of that GPU touched memory they may not. */
@@ -102,7 +102,7 @@ HSAKMT_STATUS emu_queue_update(HSA_QUEUEID id, uint32_t percentage);
 /* Ends what it runs and joins its thread. */
 HSAKMT_STATUS emu_queue_free(HSA_QUEUEID id);
 bool emu_queue_exists(HSA_QUEUEID id);
-/* Somebody begins to wait: looks for packets soon. */
+/* A thread begins to wait: the queues are polled soon. */
 void emu_queues_nudge(void);
 
 /* ---- faults (api.c) ------------------------------------------------------------------------- */
@@ -124,14 +124,14 @@ static inline void emu_store64(volatile void *address, uint64_t value) {
 static inline void emu_store32(volatile void *address, uint32_t value) {
   atomic_store_explicit((volatile _Atomic uint32_t *)address, value, memory_order_release);
 }
-/* Tells a signal. */
+/* Writes a signal's value, and raises its event. */
 static inline void emu_add64(volatile void *address, uint64_t value) {
   emu_order_tell();
   atomic_fetch_add_explicit((volatile _Atomic uint64_t *)address, value, memory_order_acq_rel);
 }
 
-/* Whether the GPU may access all of [address, address + nbytes) so; the first byte of which it may
- * not is told in *bad. */
+/* Whether the GPU may access all of [address, address + nbytes) so; the first byte that it may not
+ * access goes to *bad. */
 bool emu_node_allows(const emu_node *node, uint64_t address, uint64_t nbytes, unsigned access,
                      uint64_t *bad);
 

@@ -1,4 +1,4 @@
-/* What ROCR is told of the machine: the host as node 0, each emulated GPU behind a PCIe link.
+/* What ROCR is told of the machine: the host as node 0, each emulated GPU at a PCIe link.
  *
  * Facts of a GPU come from its chip's row; what ROCR divides by or asserts on is never 0.
  * Structures are cleared first: ROCR reads fields that mean nothing here. */
@@ -127,7 +127,7 @@ void emu_topology_caches(uint32_t id, uint32_t ncaches, HsaCacheProperties *out)
 
 void emu_topology_links(uint32_t id, uint32_t nlinks, HsaIoLinkProperties *out) {
   uint32_t count = 0;
-  bool has_none = emu_lacks_atomics(); /* as in a slot, or behind a bridge, without */
+  bool has_none = emu_lacks_atomics(); /* as in a slot or at a bridge that has none */
   for (uint32_t other = 0; other < emu_nodes_count() && count < nlinks; other++) {
     if (other == id) continue;
     HsaIoLinkProperties *link = &out[count++];
