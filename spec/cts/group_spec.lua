@@ -330,7 +330,7 @@ devices.each(function(device)
   end)
 
   -- Item 1 may leave the loop for the record that he then writes behind the barrier.
-  it("tells the extent of the array that failed behind a loop", function()
+  it("tells the extent of the array that failed after a loop", function()
     local k = devices.kernel([[function(x, out, more)
       local id, lid, size = roc.get_global_id(1), roc.get_local_id(1), roc.get_local_size(1)
       local block = roc.shared.array(0, "int32", 64)

@@ -126,7 +126,7 @@ static uint32_t read_ref(reader *r, const char **out_name) {
     name = r->lx.word;
     next(r);
     if (r->lx.token != ROC_IR_TOKEN_WORD || !r->lx.is_glued || r->lx.word[0] != '.') {
-      fail_at(r, "a dot and a number expected behind the name");
+      fail_at(r, "a dot and a number expected after the name");
     }
     number = r->lx.word;
   }

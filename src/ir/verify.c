@@ -46,7 +46,7 @@ static const roc_ir_inst *operand(const verifier *v, const roc_ir_inst *inst, ui
 /* Every operand is a value in scope; knows nothing of its type. */
 static roc_status check_scope(verifier *v, uint32_t id, const roc_ir_inst *inst) {
   if ((uint64_t)inst->args + inst->nargs > v->m->operands.count) {
-    return broken(v, id, "its operands end behind the operand table");
+    return broken(v, id, "its operands end beyond the operand table");
   }
   for (uint32_t n = 0; n < inst->nargs; n++) {
     uint32_t arg = roc_ir_arg(v->m, inst, n);
@@ -124,7 +124,7 @@ static roc_status check_field(verifier *v, uint32_t id, const roc_ir_inst *inst,
       if (inst->aux2 < m->sites.count) return ROC_OK;
       return broken(v, id, "there is no site %u", inst->aux2);
     case 'D': return index < 3 ? ROC_OK : broken(v, id, "dimension %u is not 0, 1 or 2", index);
-    case 'd': /* behind 'a' in every op */
+    case 'd': /* after 'a' in every op */
       if (value >= 0 && value < m->arrays.items[index].rank) return ROC_OK;
       return broken(v, id, "the array has no dimension %" PRId64, value);
     case 'm':
@@ -192,11 +192,11 @@ static roc_status check_math(verifier *v, uint32_t id, const roc_ir_inst *inst) 
 }
 
 static roc_status check_indices(verifier *v, uint32_t id, const roc_ir_inst *inst, uint32_t first,
-                                uint32_t behind) {
+                                uint32_t nafter) {
   uint32_t rank = v->m->arrays.items[inst->aux].rank;
-  if (inst->nargs != first + rank + behind) {
+  if (inst->nargs != first + rank + nafter) {
     return broken(v, id, "%u operands, the rule is %u: the array has %u dimensions", inst->nargs,
-                  first + rank + behind, rank);
+                  first + rank + nafter, rank);
   }
   for (uint32_t n = first; n < first + rank; n++) {
     roc_value_type type = operand(v, inst, n)->type;
@@ -418,7 +418,7 @@ static roc_status check_array(const roc_ir_module *m, uint32_t index, roc_error 
     }
   } else if (array->kind == ROC_IR_ARRAY_SHARED_DYNAMIC) {
     if (array->rank != 1 || array->first_byte < 0)
-      rule = "is of rank 1 and begins at byte 0 or behind";
+      rule = "is of rank 1 and begins at byte 0 or later";
   } else if (!has_sound_extents(array)) {
     rule = "has a negative extent, or is too large";
   }

@@ -10,14 +10,14 @@
 
 /* ---- reaching memory ------------------------------------------------------------------------ */
 
-/* Gives lanes that do not take part the wish of one that does: passes over all lanes need no mask
- * then. */
+/* Gives lanes that do not take part the address of one that does, so that passes over all lanes
+ * need no mask. */
 static void park_idle_lanes(const emu_wave *wave, emu_access *access) {
   uint64_t wish = access->at[__builtin_ctzll(access->lanes)];
   EMU_FOR_ACTIVE(lane, emu_all_lanes(wave) & ~access->lanes) access->at[lane] = wish;
 }
 
-/* Whether all lanes take part, each right behind the one before. */
+/* Whether all lanes take part, each directly after the one before. */
 static bool is_consecutive(const emu_wave *wave, const emu_access *access) {
   if (access->lanes != emu_all_lanes(wave)) return false;
   uint64_t first = access->at[0], wrong = access->at[1] ^ (first + access->nbytes);
@@ -31,7 +31,7 @@ static bool is_consecutive(const emu_wave *wave, const emu_access *access) {
   return wrong == 0;
 }
 
-/* Whether what the lanes want lies in the page of the first one. */
+/* Whether all lanes access the page of the first one. */
 static bool is_one_page(const emu_wave *wave, const emu_access *access) {
   uint64_t first = access->at[0], differ = 0;
   uint32_t last = access->nbytes - 1;
@@ -139,7 +139,7 @@ static bool check_size(emu_wave *wave, const emu_inst *inst, const emu_access *a
     uint64_t at = access->at[lane];
     if (at <= size && size - at >= access->nbytes) continue;
     emu_stop(wave, inst, EMU_FAULT_APERTURE, (int)lane,
-             "%s %u bytes of %s at byte %llu, behind its end: it has %u bytes", verbs[access->kind],
+             "%s %u bytes of %s at byte %llu, beyond its end: it has %u bytes", verbs[access->kind],
              access->nbytes, where, (unsigned long long)at, size);
     return false;
   }
@@ -347,7 +347,7 @@ void emu_load(emu_wave *wave, const emu_inst *inst, emu_reach *reach, emu_access
               emu_form form, unsigned reg) {
   emu_row *rows = wave->v + reg;
   if (!access->lanes || !reach(wave, inst, access)) return;
-  if (inst->mod.glc) emu_order_memory(); /* a seq_cst load comes behind all stores before it */
+  if (inst->mod.glc) emu_order_memory(); /* a seq_cst load comes after all stores before it */
   if (form < EMU_FORM_B32) {
     load_narrow(rows, access, form);
   } else if (access->is_run) {

@@ -89,11 +89,12 @@ static uint64_t address_of(const buffer_request *request, uint32_t index, uint64
   return base + (group * stride + word * 4) * resource->index_stride + member * 4 + offset % 4;
 }
 
-/* The lane's byte of private memory where the block's begin moves by the scalar offset. */
+/* The bytes of private memory that the lanes access; the scalar offset moves the start of the
+ * block. */
 static bool begin_private(emu_wave *wave, const emu_inst *inst, const buffer_request *request,
                           uint32_t skip, emu_access *access) {
   if (request->is_indexed) {
-    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "private memory is counted by an index in %s",
+    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "private memory is addressed by an index in %s",
              inst->op->name);
     return false;
   }
@@ -110,8 +111,8 @@ static bool begin_private(emu_wave *wave, const emu_inst *inst, const buffer_req
   return true;
 }
 
-/* Where the lanes' words `skip` bytes behind the begin lie, and how to reach them; NULL when the
- * wavefront is stopped.  Lanes out of bounds do not take part. */
+/* Where the lanes' words lie, `skip` bytes after the start, and how to reach them; NULL when the
+ * wavefront is stopped. Lanes out of bounds do not take part. */
 static emu_reach *begin_access(emu_wave *wave, const emu_inst *inst, const buffer_request *request,
                                uint32_t skip, emu_access *access) {
   access->kind = (uint8_t)request->kind;

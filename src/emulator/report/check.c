@@ -1,7 +1,7 @@
 /* The rules of --check (check.h), applied to each word of each access.
  *
  * One lock around all: what is looked for is order, and the mode is for finding faults, not for
- * speed.  Time is a count of accesses told; all lanes of one access share it. */
+ * speed. Time is the number of accesses so far; all lanes of one access share it. */
 #include "emulator/report/check.h"
 
 #include <pthread.h>
@@ -172,8 +172,8 @@ static void report_undefined(const access *a) {
   format_memory(a, memory_text, sizeof memory_text);
   format_place(a, a->inst->index, place, sizeof place);
   fprintf(stderr,
-          "roclua: check: undefined value in kernel '%s': work-item %s %s %s at %s, which nobody "
-          "has written\n",
+          "roclua: check: undefined value in kernel '%s': work-item %s %s %s at %s, which was "
+          "never written\n",
           a->source->kernel, item, verb(a->kind), memory_text, place);
 }
 
@@ -190,8 +190,8 @@ static uint32_t read_memory(const access *a) {
                               memory_order_relaxed);
 }
 
-/* A write is told before it is done, and others may be told in between: what is there is what the
- * last write was told to be, and memory only where that is unknown. */
+/* The watch hears of a write before it is done, and may hear of other accesses in between. So a
+ * word holds what the last write stores; memory is read only where that is unknown. */
 static bool stores_what_is_there(const access *a, const emu_shadow_word *w) {
   const uint8_t *there = w->value;
   uint32_t word;
@@ -226,7 +226,8 @@ static bool is_race(const access *a, const emu_shadow_word *w, const emu_touch *
   return other->time == a->touch.time ? !stores_the_same(a, other) : !stores_what_is_there(a, w);
 }
 
-/* Whoever sees by an atomic operation what another wavefront has written there comes after it. */
+/* A wavefront that sees, by an atomic operation, what another one has written there comes after
+ * it. */
 static void acquire_by_atomic(const access *a, const emu_touch *write) {
   bool is_seen = a->kind == EMU_LOAD || a->inst->dst[0].kind == EMU_OPERAND_VGPR;
   if (a->space != EMU_LDS || !is_seen || !a->touch.is_atomic) return;
@@ -248,7 +249,7 @@ static void remember_write(const access *a, emu_shadow_word *w) {
   if (a->value) memcpy(w->value + a->address % WORD, a->value, bytes_of(a));
 }
 
-/* A write that changes nothing is not remembered: nobody can tell that it was. */
+/* A write that changes nothing is not remembered, as it has no effect. */
 static void check_write(const access *a, emu_shadow_word *w) {
   bool stays = a->value && stores_what_is_there(a, w) && !(w->undefined & a->touch.bytes);
   if (is_race(a, w, &w->write)) report_race(a, &w->write, "wrote");
@@ -318,7 +319,7 @@ void emu_check_acquire(emu_wave *wave) {
   pthread_mutex_unlock(&lock);
 }
 
-/* Compilers write atomic loads as plain ones that pass the caches. */
+/* Compilers emit atomic loads as plain ones that bypass the caches. */
 static bool is_atomic(const emu_source *source, const emu_inst *inst, emu_access_kind kind) {
   if (kind == EMU_ATOMIC || emu_source_place(source, inst->index)->is_atomic) return true;
   return kind == EMU_LOAD && inst->mod.glc;

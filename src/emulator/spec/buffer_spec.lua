@@ -237,7 +237,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
       assert.are.equal("memory", results[5].fault_kind)
       assert.is_true(results[5].fault_is_write)
       assert.are.equal("illegal", results[6].fault_kind)
-      assert.matches("counted by an index in buffer_load_dword", results[6].fault, 1, true)
+      assert.matches("addressed by an index in buffer_load_dword", results[6].fault, 1, true)
     end)
 
     it("knows the cache instructions", function()

@@ -131,7 +131,7 @@ y:copy_to_host()]])
 
       it("find a read of shared memory that nobody wrote", function()
         finds({ "undefined value in kernel 'tail': work%-item {3[23]} reads shared memory " ..
-          "%(byte 128%) at script.lua:6, which nobody has written" }, [[
+          "%(byte 128%) at script.lua:6, which was never written" }, [[
 local tail = roc.kernel(function(y)
   local s = roc.shared.array(64, "float32")
   local i = roc.get_local_id(1)

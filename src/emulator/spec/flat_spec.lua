@@ -293,7 +293,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
           code = "global_atomic_add_x2 v0, v[10:11], s[2:3]" },
       })
       for i = 1, 5 do assert.are.equal("aperture", results[i].fault_kind) end
-      assert.matches("read of 4 bytes of the workgroup's shared memory at byte 61, behind its end: "
+      assert.matches("read of 4 bytes of the workgroup's shared memory at byte 61, beyond its end: "
         .. "it has 64 bytes", results[1].fault, 1, true)
       assert.matches("write of 4 bytes of the work-item's private memory at byte 61",
         results[2].fault, 1, true)

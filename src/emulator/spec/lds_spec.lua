@@ -302,7 +302,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1030:wave64" }) do
       for _, i in ipairs({ 1, 2, 4, 5, 6, 8, 9 }) do
         assert.are.equal("aperture", results[i].fault_kind, i)
       end
-      assert.matches("read of 4 bytes of the workgroup's shared memory at byte 62, behind its end: "
+      assert.matches("read of 4 bytes of the workgroup's shared memory at byte 62, beyond its end: "
         .. "it has 64 bytes", results[1].fault, 1, true)
       assert.matches("work-item (10, 1, 1)", results[1].fault, 1, true)
       assert.matches("write of 8 bytes", results[2].fault, 1, true)

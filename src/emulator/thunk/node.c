@@ -1,7 +1,7 @@
 /* The nodes: the host, and the GPUs that ROCLUA_EMULATE names.
  *
- * A node lives from emu_nodes_open to emu_nodes_close; its interpreter is made when the first queue
- * wants it, so that a process that only asks what there is starts no threads. */
+ * A node lives from emu_nodes_open to emu_nodes_close; its interpreter is made for the first queue,
+ * so that a process that only asks for the topology starts no threads. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,14 +37,14 @@ static unsigned choose_workers(void) {
   return cores > 256 ? 255 : cores > 0 ? (unsigned)cores - 1 : 0;
 }
 
-/* Programs of ROCR's own have nobody else who would tell; roclua has asked before. */
+/* For programs that use ROCR directly; roclua has checked the settings before. */
 static void warn_of_settings(void) {
   roc_error err = ROC_ERROR_INIT;
   if (emu_settings_check(&err) == ROC_OK) return;
-  fprintf(stderr, "roclua's emulator: %s; it goes on as if that were not set\n", err.message);
+  fprintf(stderr, "roclua's emulator: %s; the variable is ignored\n", err.message);
 }
 
-static void tell_unknown(const char *name, size_t length) {
+static void report_unknown(const char *name, size_t length) {
   char known[512];
   size_t used = 0;
   known[0] = 0;
@@ -53,7 +53,8 @@ static void tell_unknown(const char *name, size_t length) {
                              emu_chip_at(i)->name);
   }
   fprintf(stderr,
-          "roclua's emulator: ROCLUA_EMULATE names '%.*s', which it cannot be; it can be %s\n",
+          "roclua's emulator: ROCLUA_EMULATE names '%.*s', which is not emulated; expected some of "
+          "%s\n",
           (int)length, name, known);
 }
 
@@ -63,7 +64,7 @@ static bool add_node(const char *name, size_t length, uint64_t vram_bytes) {
   snprintf(copy, sizeof copy, "%.*s", (int)length, name);
   const emu_chip *chip = length < sizeof copy ? emu_chip_find(copy) : NULL;
   if (!chip) {
-    tell_unknown(name, length);
+    report_unknown(name, length);
     return false;
   }
   if (node_count == EMU_MAX_NODES) {

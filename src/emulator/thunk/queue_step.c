@@ -45,7 +45,7 @@ void emu_queue_fail_memory(emu_queue *queue, uint64_t address, bool is_write, co
   char made[160];
   if (!text) {
     snprintf(made, sizeof made,
-             "the %s GPU cannot %s address 0x%" PRIx64 ": no memory of its is there",
+             "the %s GPU cannot %s address 0x%" PRIx64 ": it has no memory there",
              queue->node->chip->name, is_write ? "write to" : "read from", address);
   }
   emu_fault_remember(text ? text : made);
