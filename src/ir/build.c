@@ -313,6 +313,45 @@ void roc_ir_end(roc_ir_builder *b, uint32_t inst) {
   b->region = roc_vec_pop(&b->open).parent;
 }
 
+static bool is_quick(const roc_ir_inst *inst) {
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_FLOORDIV:
+    case ROC_IR_MOD:
+    case ROC_IR_FDIV:
+    case ROC_IR_POW:
+    case ROC_IR_MATH: return false;
+    case ROC_IR_GET: return true;
+    default: return roc_ir_op_table[inst->op].flags & ROC_IRF_PURE;
+  }
+}
+
+bool roc_ir_dissolve_if(roc_ir_builder *b, uint32_t inst, uint32_t most) {
+  if (b->failed) return true;
+  roc_ir_module *m = b->module;
+  assert(b->open.count && roc_vec_last(&b->open).inst == inst);
+  const roc_ir_ids *body = &m->regions.items[m->insts.items[inst].k.region[0]];
+  if (body->count > most) return false;
+  for (uint32_t i = 0; i < body->count; i++) {
+    if (!is_quick(&m->insts.items[body->items[i]])) return false;
+  }
+  roc_ir_end(b, inst);
+  roc_ir_drop(b, inst);
+  for (uint32_t i = 0; i < body->count; i++) {
+    if (!roc_vec_push(&m->regions.items[b->region], body->items[i])) b->failed = true;
+  }
+  return true;
+}
+
+void roc_ir_drop(roc_ir_builder *b, uint32_t inst) {
+  if (b->failed) return;
+  roc_ir_ids *ids = &b->module->regions.items[b->region];
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < ids->count; i++) {
+    if (ids->items[i] != inst) ids->items[kept++] = ids->items[i];
+  }
+  ids->count = kept;
+}
+
 uint32_t roc_ir_leave(roc_ir_builder *b, uint32_t target) {
   return roc_ir_emit(b, ROC_IR_LEAVE, ROC_VT_NONE, target, 0, 0, NULL, 0);
 }

@@ -95,6 +95,12 @@ uint32_t roc_ir_begin_for(roc_ir_builder *b, uint32_t var, uint32_t first, uint3
                           uint32_t step);
 void roc_ir_else(roc_ir_builder *b, uint32_t inst);
 void roc_ir_end(roc_ir_builder *b, uint32_t inst);
+/* Ends IF `inst`, of which only the first region was filled, as if it had not been begun: what is
+ * in it stands where the IF stood.  False, and nothing has changed, when that are more than `most`
+ * instructions, or one has an effect, may stop, reads memory, or takes long. */
+bool roc_ir_dissolve_if(roc_ir_builder *b, uint32_t inst, uint32_t most);
+/* Takes an instruction without a result out of the region that is being filled. */
+void roc_ir_drop(roc_ir_builder *b, uint32_t inst);
 uint32_t roc_ir_leave(roc_ir_builder *b, uint32_t target);
 uint32_t roc_ir_next(roc_ir_builder *b, uint32_t target);
 uint32_t roc_ir_return(roc_ir_builder *b);

@@ -8,6 +8,7 @@ local checks = require "support.fuzz.checks"
 local choice = require "support.fuzz.choice"
 local expressions = require "support.fuzz.expressions"
 local group = require "support.fuzz.group"
+local guards = require "support.fuzz.guards"
 local places = require "support.fuzz.places"
 local strides = require "support.fuzz.strides"
 
@@ -328,10 +329,18 @@ function M.strided(scope, depth)
   return strides.statement(scope, M.block) or store(scope, depth)
 end
 
+local function guard(scope, depth)
+  if scope.in_function then
+    return store(scope, depth)
+  end
+  return guards.statement(scope, depth, M.block)
+end
+
 local STATEMENTS = {
   { 5, declare }, { 1, declare_later }, { 4, assign }, { 1, narrow }, { 2, assign_many },
   { 5, store }, { 2, results },
-  { 4, branch }, { 4, counted_loop }, { 3, open_loop }, { 1, leave_nest }, { 1, private_array },
+  { 4, branch }, { 6, guard }, { 4, counted_loop },
+  { 3, open_loop }, { 1, leave_nest }, { 1, private_array },
   { 1, row }, { 1, places.total }, { 1, own_atomic },
   { 6, checks.risk }, { 1, leave }, { 1, say }, { 7, together }, { 1, M.strided },
 }

@@ -9,6 +9,7 @@
  *   preflight (cpu/preflight.c) checks answered for a whole group, which then runs without them
  *   look     (cpu/look.c)       loops that ask from time to time whether they are to go on
  *   items    (cpu/items.c, cpu/item_loops.c)  emits one run as a loop over work-items
+ *   split    (cpu/split.c)      guards that hold for a range of a row's items
  *   exits    (cpu/exits.c)      ways out of a list of statements
  *   wave     (cpu/wave.c)       wave operations as loops over lanes
  *   values   (cpu/values.c, cpu/frame.c)  results and variables, the memory of those that last
@@ -107,6 +108,29 @@ typedef struct cpu_members {
   LLVMValueRef group, first, count, slot_first, shared;
 } cpu_members;
 
+enum { CPU_MAX_GUARDS = 16 };
+
+/* An IF that goes one way for a range of the items of a row. */
+typedef struct cpu_guard {
+  uint32_t id;
+  bool truth; /* of its condition, there */
+} cpu_guard;
+
+typedef struct cpu_split {
+  roc_vec(cpu_guard) guards;
+  bool has_rest; /* items outside of the range may have something to do */
+} cpu_split;
+
+/* The first item of a row, or of a part of it: local ids from 0. */
+typedef struct cpu_place {
+  LLVMValueRef x, y, z;
+} cpu_place;
+
+/* Items [low, end) of a row, counted from its first; low <= end. */
+typedef struct cpu_range {
+  LLVMValueRef low, end;
+} cpu_range;
+
 /* A check that can fail in a run. */
 typedef struct cpu_fail {
   uint32_t site;
@@ -116,8 +140,7 @@ typedef struct cpu_fail {
 
 /* The item loop being emitted: loops over rows of items, the last one over the items of a row. */
 typedef struct cpu_run {
-  uint32_t epoch;
-  cpu_loop loops[3];
+  cpu_loop loops[4];
   unsigned nloops;
   LLVMBuilderRef header_b; /* at the end of the block that all of the item's code follows */
   LLVMBasicBlockRef body, latch;
@@ -179,7 +202,10 @@ typedef struct cpu_state {
   uint32_t strip_compare, strip_operand; /* a comparison, and its operand that is strip_bound now */
   LLVMValueRef strip_bound;              /* NULL: there is none */
   cpu_run *run;                          /* NULL between item loops */
-  uint32_t *epochs; /* per instruction: the run loop that cg->values[] belongs to */
+  const cpu_split *split; /* item loops run over the range of their rows that it gives, */
+  bool is_rest;           /* or over the others; NULL: over all */
+  uint8_t *ways;          /* per instruction: a guard that goes one way: its region + 1; else 0 */
+  uint32_t *epochs;       /* per instruction: the run loop that cg->values[] belongs to */
   uint32_t epoch;
   LLVMValueRef
       *advances; /* per variable: of a wide FOR, alloca i64: how far it is past its first */
@@ -297,6 +323,16 @@ void cpu_var_copy_out(cpu_state *s, uint32_t var);
 void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count);
 bool cpu_intercept(roc_cg *cg, uint32_t id);
 void cpu_fail_hook(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues);
+
+/* cpu/split.c */
+/* The guards of a run, if it has some for which it should be split; to be given back with
+ * cpu_split_deinit. */
+bool cpu_split_find(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_split *split);
+void cpu_split_deinit(cpu_split *split);
+/* The range for which all of the guards hold, of `count` items from `at` on; emitted where the
+ * builder stands. */
+cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place *at,
+                          LLVMValueRef count);
 
 /* cpu/look.c */
 /* Weighs the kernel.  False when memory is out. */

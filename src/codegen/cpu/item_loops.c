@@ -38,6 +38,32 @@ LLVMValueRef cpu_loop_end(cpu_state *s, cpu_loop *loop) {
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
+static LLVMValueRef add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b);
+
+/* Opens the loops over `count` items of a row, the first of which is `x`, or over what the split
+ * leaves of them; gives the item's distance from the first. */
+static LLVMValueRef begin_row(cpu_state *s, cpu_run *run, LLVMValueRef x, LLVMValueRef count) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef low = NULL;
+  if (s->split) {
+    cpu_place at = {x, run->y, run->z};
+    cpu_range range = cpu_split_range(s, s->split, &at, count);
+    low = range.low;
+    LLVMValueRef end = range.end;
+    if (s->is_rest) { /* those before the range, then those after it */
+      cpu_loop_begin(s, &run->loops[run->nloops++], roc_cg_i64(cg, 2), "side");
+      LLVMValueRef side = run->loops[run->nloops - 1].index, zero = roc_cg_i64(cg, 0);
+      LLVMValueRef is_before = LLVMBuildICmp(cg->b, LLVMIntEQ, side, zero, "");
+      low = LLVMBuildSelect(cg->b, is_before, zero, range.end, "");
+      end = LLVMBuildSelect(cg->b, is_before, range.low, count, "");
+    }
+    count = LLVMBuildNUWSub(cg->b, end, low, "");
+  }
+  cpu_loop_begin(s, &run->loops[run->nloops++], count, "x");
+  LLVMValueRef index = run->loops[run->nloops - 1].index;
+  return low ? add(cg, low, index) : index;
+}
+
 static LLVMValueRef add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
   LLVMValueRef sum = LLVMBuildAdd(cg->b, a, b, "");
   if (LLVMIsAInstruction(sum)) {
@@ -75,11 +101,10 @@ void cpu_place_row(cpu_state *s, cpu_run *run, LLVMValueRef row) {
 }
 
 static void begin_alike_rows(cpu_state *s, cpu_run *run) {
-  run->nloops = 2;
+  run->nloops = 1;
   cpu_loop_begin(s, &run->loops[0], multiply(s->cg, s->count[1], s->count[2]), "row");
   cpu_place_row(s, run, run->loops[0].index);
-  cpu_loop_begin(s, &run->loops[1], s->count[0], "x");
-  run->x = run->lin = run->loops[1].index;
+  run->x = run->lin = begin_row(s, run, roc_cg_i64(s->cg, 0), s->count[0]);
 }
 
 /* Where nothing becomes a vector, one loop does for all rows; which one it is, finish_fault finds
@@ -112,15 +137,14 @@ static void begin_group_rows(cpu_state *s, cpu_run *run) {
     (s->is_cold ? begin_alike_items : begin_alike_rows)(s, run);
     return;
   }
-  run->nloops = 3;
+  run->nloops = 2;
   cpu_loop_begin(s, &run->loops[0], s->count[2], "z");
   cpu_loop_begin(s, &run->loops[1], s->count[1], "y");
   run->z = run->loops[0].index;
   run->y = run->loops[1].index;
   LLVMValueRef row = add(cg, multiply(cg, run->z, s->local[1]), run->y);
   LLVMValueRef first = multiply(cg, row, s->local[0]);
-  cpu_loop_begin(s, &run->loops[2], s->count[0], "x");
-  run->x = run->loops[2].index;
+  run->x = begin_row(s, run, roc_cg_i64(cg, 0), s->count[0]);
   run->lin = add(cg, first, run->x);
 }
 
@@ -160,11 +184,9 @@ static void begin_wave_rows(cpu_state *s, cpu_run *run) {
 /* The items of the level's row. */
 static void begin_row_items(cpu_state *s, cpu_run *run) {
   const cpu_level *level = s->level;
-  run->nloops = 1;
   run->y = level->y;
   run->z = level->z;
-  cpu_loop_begin(s, &run->loops[0], level->count, "x");
-  LLVMValueRef offset = run->loops[0].index;
+  LLVMValueRef offset = begin_row(s, run, level->x, level->count);
   if (level->stride) offset = multiply(s->cg, offset, level->stride);
   run->x = add(s->cg, level->x, offset);
   run->lin = add(s->cg, level->row, run->x);
@@ -174,7 +196,8 @@ static void begin_row_items(cpu_state *s, cpu_run *run) {
 
 void cpu_items_begin(cpu_state *s, cpu_run *run, bool is_parallel) {
   roc_cg *cg = s->cg;
-  *run = (cpu_run){.epoch = ++s->epoch, .is_parallel = is_parallel};
+  *run = (cpu_run){.is_parallel = is_parallel};
+  s->epoch++;
   s->run = run;
   cg->access_group = is_parallel ? s->parallel : NULL;
   static void (*const begin[])(cpu_state *, cpu_run *) = {
@@ -207,8 +230,8 @@ enum { LOOP_ALIGN = 32 };
 
 /* llvm.loop metadata: itself; where its code begins; that accesses do not depend on each other from
  * item to item; how many vectors are in flight, as rows of a workgroup are short, and shorter still
- * in kernels of more than one dimension.  Loops with atomics, cold walks and loops guarded by the
- * live mask stay scalar, which keeps the code small. */
+ * in kernels of more than one dimension.  Loops with atomics, cold walks, what a split leaves and
+ * loops guarded by the live mask stay scalar, which keeps the code small. */
 static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
   roc_cg *cg = s->cg;
   LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0), parts[4] = {none};
@@ -216,7 +239,7 @@ static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
                                  s->parallel};
   unsigned count = 1;
   parts[count++] = loop_property(cg, "llvm.loop.align", roc_cg_i32(cg, LOOP_ALIGN));
-  if (!run->is_parallel || (run->is_live && s->level->kind == CPU_LEVEL_GROUP)) {
+  if (!run->is_parallel || s->is_rest || (run->is_live && s->level->kind == CPU_LEVEL_GROUP)) {
     LLVMMetadataRef whole = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
     parts[count++] = loop_property(cg, "llvm.loop.vectorize.enable", LLVMConstNull(cg->t.i1));
     parts[count++] = LLVMMDNodeInContext2(cg->ctx, &whole, 1);

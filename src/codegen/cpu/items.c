@@ -36,10 +36,14 @@ static void scan_insts(scan *c, const uint32_t *ids, uint32_t count) {
   }
 }
 
-/* Values that are recomputed are made in the header, once, wherever they stand; loops may look
- * around. */
+/* Values that are recomputed are made in the header, once, wherever they stand; a guard may be
+ * decided; loops may look around. */
 bool cpu_intercept(roc_cg *cg, uint32_t id) {
   if (cpu_of(cg)->is_clear && cpu_of(cg)->is_settled[id]) return true;
+  if (cpu_of(cg)->ways[id]) {
+    roc_cg_region(cg, cg->ir->insts.items[id].k.region[cpu_of(cg)->ways[id] - 1]);
+    return true;
+  }
   if (cpu_emit_strip_end(cpu_of(cg), id)) return true;
   if (!cpu_of(cg)->plan.is_remat[id]) return cpu_emit_looked_loop(cpu_of(cg), id);
   cpu_operand(cg, id);
@@ -293,7 +297,7 @@ static void finish_exit(cpu_state *s, const run_exit *e, bool is_tail) {
   roc_cg_at(cg, go_on);
 }
 
-static void emit_version(cpu_state *s, const uint32_t *ids, uint32_t count) {
+static void emit_loop(cpu_state *s, const uint32_t *ids, uint32_t count) {
   roc_cg *cg = s->cg;
   bool deaths = s->needs_live && cpu_plan_stops(&s->plan, ids, count);
   scan found = {.s = s};
@@ -331,6 +335,30 @@ static void emit_version(cpu_state *s, const uint32_t *ids, uint32_t count) {
   roc_vec_deinit(&run.fails);
   roc_vec_deinit(&exits);
   roc_vec_deinit(&found.vars);
+}
+
+/* The items for which the guards hold, then the others. */
+static void emit_split(cpu_state *s, const uint32_t *ids, uint32_t count, const cpu_split *split) {
+  s->split = split;
+  for (uint32_t i = 0; i < split->guards.count; i++) {
+    s->ways[split->guards.items[i].id] = split->guards.items[i].truth ? 1 : 2;
+  }
+  emit_loop(s, ids, count);
+  for (uint32_t i = 0; i < split->guards.count; i++) s->ways[split->guards.items[i].id] = 0;
+  s->is_rest = true;
+  if (split->has_rest) emit_loop(s, ids, count);
+  s->is_rest = false;
+  s->split = NULL;
+}
+
+static void emit_version(cpu_state *s, const uint32_t *ids, uint32_t count) {
+  cpu_split split;
+  if (cpu_split_find(s, ids, count, &split)) {
+    emit_split(s, ids, count, &split);
+  } else {
+    emit_loop(s, ids, count);
+  }
+  cpu_split_deinit(&split);
 }
 
 /* After a place where items can end, a run is made twice: without a guard for groups that are

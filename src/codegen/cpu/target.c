@@ -220,6 +220,7 @@ static cpu_state *make_state(roc_cg *cg) {
   s->advances = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->vars.count + 1);
   s->exits = ROC_ARENA_ARRAY(arena, roc_cg_exits, ir->insts.count + 1);
   s->epochs = ROC_ARENA_ARRAY(arena, uint32_t, ir->insts.count + 1);
+  s->ways = ROC_ARENA_ARRAY(arena, uint8_t, ir->insts.count + 1);
   s->shared_offsets = ROC_ARENA_ARRAY(arena, uint64_t, ir->arrays.count + 1);
   /* The digits are a field that jit_load numbers, so that one object can be loaded more than once.
    */

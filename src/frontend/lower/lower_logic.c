@@ -5,7 +5,7 @@
  * is true. */
 #include "frontend/lower/lower.h"
 
-enum { CHEAP_NODES = 8 };
+enum { CHEAP_NODES = 8, CHEAP_INSTS = 8 };
 
 /* ---- comparison -------------------------------------------------------------------------- */
 
@@ -91,9 +91,15 @@ static uint32_t join_booleans(roc_lower *lx, uint32_t test, const roc_ast_node *
               : roc_ir_select(&lx->b, test, otherwise, right);
   }
   uint32_t var = roc_lower_temp(lx, ROC_VT_BOOL);
-  roc_ir_set(&lx->b, var, otherwise);
+  uint32_t unset = roc_ir_set(&lx->b, var, otherwise);
   uint32_t branch = roc_ir_begin_if(&lx->b, on ? test : roc_ir_unary(&lx->b, ROC_IR_NOT, test));
-  roc_ir_set(&lx->b, var, roc_lower_truth(lx, roc_lower_expr(lx, node)));
+  uint32_t right = roc_lower_truth(lx, roc_lower_expr(lx, node));
+  if (roc_ir_dissolve_if(&lx->b, branch, CHEAP_INSTS)) { /* `j < a.shape[2]`, an id */
+    roc_ir_drop(&lx->b, unset);
+    return on ? roc_ir_select(&lx->b, test, right, otherwise)
+              : roc_ir_select(&lx->b, test, otherwise, right);
+  }
+  roc_ir_set(&lx->b, var, right);
   roc_ir_end(&lx->b, branch);
   return roc_ir_get(&lx->b, var);
 }

@@ -1,0 +1,88 @@
+-- Guards on the CPU: where a condition holds for a range of the items of a row, the loop runs over
+-- that range (codegen/cpu/split.c).
+local roc = require "roc"
+
+local FORMS = {
+  ["i <= #o"] = "if i <= #o then o[i] = x[i] + y[i] end",
+  ["an early return"] = "if i > n then return end o[i] = x[i] + y[i]",
+  ["two conditions"] = "if i > 1 and i < #o then o[i] = x[i - 1] + y[i + 1] end",
+  ["two returns"] = "if i < 2 or i > n then return end o[i] = x[i - 1] + y[i]",
+  ["nested conditions"] = "if i > 1 then if i < #o then o[i] = x[i] + y[i] end end",
+  ["a condition in a local"] = "local is_inside = i >= 3 and i <= n "
+    .. "if is_inside then o[i] = x[i] + y[i] end",
+  ["not"] = "if not (i > n) then o[i] = x[i] + y[i] end",
+  ["a sum that may wrap around"] = "if i + n <= 100 then o[i] = x[i] + y[i] end",
+  ["one item"] = "if i == n then o[i] = x[i] + y[i] else o[i] = x[i] - y[i] end",
+  ["an else"] = "if i <= n then o[i] = x[i] + y[i] else o[i] = x[i] end",
+  ["what follows"] = "local v = 0.0 if i <= n then v = x[i] end o[i] = v + y[i]",
+  ["a flag"] = "if n > 5 then o[i] = x[i] + y[i] end",
+}
+
+local function source(body)
+  return "function(x, y, o, n) local i = roc.get_global_id(1) " .. body .. " end"
+end
+
+local function make(body, check)
+  return roc.kernel(source(body), { env = { roc = roc }, check = check,
+    signature = "(float32[:], float32[:], float32[:], int64)" })
+end
+
+describe("a guard", function()
+  for _, target in ipairs { "cpu:x86-64-v3", "cpu:x86-64-v4" } do
+    for name, body in pairs(FORMS) do
+      it(("is no mask on %s: %s"):format(target, name), function()
+        local llvm = make(body, false):inspect_llvm(target, "opt")
+        assert.matches(target:find("v4") and "load <16 x float>" or "load <8 x float>", llvm)
+        assert.not_matches("masked", llvm)
+      end)
+    end
+
+    it("is no mask on " .. target .. " around a stencil of two dimensions", function()
+      local k = roc.kernel([[function(a, b)
+        local j, i = roc.grid(2)
+        if i > 1 and i < #a and j > 1 and j < a.shape[2] then
+          b[i][j] = a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1]
+        end
+      end]], { env = { roc = roc }, signature = "(float32[:, :], float32[:, :])" })
+      assert.not_matches("masked", k:inspect_llvm(target, "opt"))
+    end)
+  end
+end)
+
+describe("the range of a guard", function()
+  local function run(device, kernel, n)
+    local scope <close> = roc.on_device(device)
+    local o = roc.to_device(roc.zeros({ 6, 40 }, "int64"))
+    kernel:launch({ grid = { 40, 6 }, workgroup = { 16, 4 } }, o, n)
+    return o:copy_to_host():totable()
+  end
+
+  local CONDITIONS = {
+    "i <= n", "i < n", "i >= n", "i > n", "n - i >= 0", "3 * i - 7 <= n", "n < 4 - 2 * i",
+    "i + n <= 20", "i - n <= 20", "i + n > n", "-i < n", "n * i <= 30", "i == n", "i ~= n",
+    "i <= n and j <= 4", "i > 2 and i < n and j > 1", "not (i > n or j == 3)",
+    "l <= n and l > 2", "i <= n or j <= 2", "math.maxinteger - i >= n", "math.mininteger + i < n",
+    "j + n >= i", "(i < n) == (j < 5)",
+  }
+  local NUMBERS = { 0, 2, 17, 33, 41, -17, math.maxinteger, math.mininteger, math.maxinteger - 5,
+    math.mininteger + 9 }
+  local WAYS = {
+    "if %s then o[j][i] = i * 100 + j end",
+    "if not (%s) then return end o[j][i] = i * 100 + j",
+    "if %s then o[j][i] = i * 100 + j else o[j][i] = o[j][i] - i end",
+    "local v = 5 if %s then v = o[j][i] + 7 end o[j][i] = v",
+  }
+
+  for _, condition in ipairs(CONDITIONS) do
+    it("is right for " .. condition, function()
+      for w, way in ipairs(WAYS) do
+        local text = ("function(o, n) local i, j = roc.grid(2) local l = roc.get_local_id(1) "
+          .. "%s end"):format(way:format(condition))
+        local kernel = roc.kernel(text, { env = { roc = roc, math = math }, check = w % 2 == 0 })
+        for _, n in ipairs(NUMBERS) do
+          assert.same(run("sim", kernel, n), run("cpu", kernel, n), ("%s, n = %d"):format(text, n))
+        end
+      end
+    end)
+  end
+end)

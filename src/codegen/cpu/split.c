@@ -1,0 +1,517 @@
+/* Index-set splitting: the items for which a guard holds are a range of their row.
+ *
+ * `if i <= #y then … end` is, item by item, a mask in every vector.  But the condition is monotone
+ * in the item's id, so the items that pass are [low, end) of their row, which is computed before
+ * the loop over the row: that loop then runs over these alone, and the guard is a constant in it.
+ * What the other items do is mostly nothing; where it is something (`else`, or statements after the
+ * guard), a second, scalar loop with the guard in it is made for them.
+ *
+ * A condition qualifies when its operands are affine in the id of the first dimension with constant
+ * slopes, and otherwise the same for the row; so do `and`s of such, and conditions that are the
+ * same for the whole row.  All is exact in 64 bits: differences saturate, and where an operand may
+ * wrap around, which is asked at run time, no item counts as inside of the range.
+ *
+ * Invariant: an item outside of the range has no effect, or else the split has a rest. */
+#include "codegen/cpu/cpu.h"
+#include "ir/range.h"
+
+enum {
+  MAX_NODES = 64,       /* operations in the conditions of one guard */
+  MAX_SLOPE = 1 << 16,  /* times the items of a row: far from 2^63 */
+  MAX_REST_INSTS = 160, /* a longer run is not emitted twice */
+  RANGE_DEPTH = 8
+};
+
+static const roc_ir_inst *inst_of(const cpu_state *s, uint32_t id) {
+  return &s->cg->ir->insts.items[id];
+}
+
+static uint32_t arg_of(const cpu_state *s, uint32_t id, uint32_t n) {
+  return roc_ir_arg(s->cg->ir, inst_of(s, id), n);
+}
+
+static const roc_ir_ids *region_of(const cpu_state *s, uint32_t id, uint32_t r) {
+  return &s->cg->ir->regions.items[inst_of(s, id)->k.region[r]];
+}
+
+/* Follows reads of variables that are set once. */
+static uint32_t resolve(const cpu_state *s, uint32_t id) {
+  while (inst_of(s, id)->op == ROC_IR_GET) {
+    uint32_t set = s->plan.set_once[inst_of(s, id)->aux];
+    if (set == ROC_IR_NONE) break;
+    id = arg_of(s, set, 0);
+  }
+  return id;
+}
+
+/* ---- what is affine ---------------------------------------------------------------------- */
+
+static bool is_slope(int64_t slope) {
+  return slope >= -MAX_SLOPE && slope <= MAX_SLOPE;
+}
+
+/* How much the value grows from an item to the next of its row; false: that is not constant.
+ * Spends one of *nodes per operation. */
+static bool find_slope(const cpu_state *s, uint32_t id, unsigned *nodes, int64_t *slope) {
+  *slope = 0;
+  if (!s->plan.is_remat[id] || *nodes == 0) return false;
+  --*nodes;
+  if (s->plan.is_uniform[id]) return true;
+  id = resolve(s, id);
+  const roc_ir_inst *inst = inst_of(s, id);
+  int64_t slopes[2] = {0, 0};
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_GLOBAL_ID:
+    case ROC_IR_LOCAL_ID: *slope = inst->aux == 0; return true;
+    case ROC_IR_LANE_ID: return false;
+    case ROC_IR_GET: { /* a counter, of a FOR that the row runs together */
+      uint32_t wide = s->plan.wide_for[inst->aux];
+      return wide == ROC_IR_NONE || find_slope(s, arg_of(s, wide, 0), nodes, slope);
+    }
+    default: break;
+  }
+  bool is_flat = true;
+  for (uint32_t i = 0; i < inst->nargs; i++) {
+    int64_t *of_arg = &slopes[i < 2 ? i : 1];
+    if (!find_slope(s, arg_of(s, id, i), nodes, of_arg)) return false;
+    is_flat &= *of_arg == 0;
+  }
+  if (is_flat) return true;
+  if (inst->type != ROC_VT_INT) return false;
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_ADD: *slope = slopes[0] + slopes[1]; break;
+    case ROC_IR_SUB: *slope = slopes[0] - slopes[1]; break;
+    case ROC_IR_NEG: *slope = -slopes[0]; break;
+    case ROC_IR_MUL: {
+      uint32_t factor = slopes[0] == 0 ? 0 : 1;
+      const roc_ir_inst *k = inst_of(s, resolve(s, arg_of(s, id, factor)));
+      if (k->op != ROC_IR_CONST || !is_slope(k->k.i)) return false;
+      *slope = slopes[1 - factor] * k->k.i;
+      break;
+    }
+    default: return false;
+  }
+  return is_slope(*slope);
+}
+
+static roc_ir_range range_of(const cpu_state *s, uint32_t id, int depth) {
+  id = resolve(s, id);
+  const roc_ir_inst *inst = inst_of(s, id);
+  if (inst->type != ROC_VT_INT || depth == 0) return roc_ir_range_all;
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_CONST: return (roc_ir_range){inst->k.i, inst->k.i};
+    case ROC_IR_EXTENT: return (roc_ir_range){0, INT64_MAX / 2};
+    case ROC_IR_ADD:
+    case ROC_IR_SUB:
+    case ROC_IR_MUL:
+    case ROC_IR_NEG: {
+      roc_ir_range args[2];
+      for (uint32_t i = 0; i < inst->nargs; i++) {
+        args[i] = range_of(s, arg_of(s, id, i), depth - 1);
+      }
+      return roc_ir_range_apply((roc_ir_op)inst->op, inst->aux, args);
+    }
+    default:
+      return roc_ir_range_of_query(s->cg->ir, &roc_ir_limits_any, (roc_ir_op)inst->op, inst->aux);
+  }
+}
+
+/* Whether arithmetic on the id, in a value that find_slope knows, may wrap around. */
+static bool may_wrap(const cpu_state *s, uint32_t id) {
+  id = resolve(s, id);
+  const roc_ir_inst *inst = inst_of(s, id);
+  if (s->plan.is_uniform[id]) return false;
+  if (inst->op == ROC_IR_GET) {
+    uint32_t wide = s->plan.wide_for[inst->aux];
+    return wide != ROC_IR_NONE && may_wrap(s, arg_of(s, wide, 0));
+  }
+  if (inst->nargs && inst->type == ROC_VT_INT) {
+    roc_ir_range range = range_of(s, id, RANGE_DEPTH);
+    if (range.low == INT64_MIN && range.high == INT64_MAX) return true;
+  }
+  for (uint32_t i = 0; i < inst->nargs; i++) {
+    if (may_wrap(s, arg_of(s, id, i))) return true;
+  }
+  return false;
+}
+
+/* ---- which conditions hold in a range ---------------------------------------------------- */
+
+static bool is_const_bool(const cpu_state *s, uint32_t id, bool value) {
+  const roc_ir_inst *inst = inst_of(s, resolve(s, id));
+  return inst->op == ROC_IR_CONST && inst->type == ROC_VT_BOOL && (inst->k.i != 0) == value;
+}
+
+/* `cond` being `truth` means that both of its parts are. */
+static bool is_conjunction(const cpu_state *s, uint32_t cond, bool truth, uint32_t parts[2]) {
+  if (inst_of(s, cond)->op != ROC_IR_SELECT) return false;
+  if (!is_const_bool(s, arg_of(s, cond, truth ? 2 : 1), !truth)) return false;
+  parts[0] = arg_of(s, cond, 0);
+  parts[1] = arg_of(s, cond, truth ? 1 : 2);
+  return true;
+}
+
+/* The items of a row for which `cond` is `truth` are a range; *out_is_exact stays true unless that
+ * depends on nothing wrapping around. */
+static bool is_range(const cpu_state *s, uint32_t cond, bool truth, unsigned *nodes,
+                     bool *out_is_exact) {
+  int64_t slope;
+  unsigned left = *nodes;
+  if (find_slope(s, cond, &left, &slope)) {
+    *nodes = left;
+    return true; /* of a boolean: the same for the row */
+  }
+  cond = resolve(s, cond);
+  if (!s->plan.is_remat[cond] || *nodes == 0) return false;
+  --*nodes;
+  const roc_ir_inst *inst = inst_of(s, cond);
+  uint32_t parts[2];
+  if (inst->op == ROC_IR_NOT) {
+    return is_range(s, arg_of(s, cond, 0), !truth, nodes, out_is_exact);
+  }
+  if (is_conjunction(s, cond, truth, parts)) {
+    return is_range(s, parts[0], truth, nodes, out_is_exact) &&
+           is_range(s, parts[1], truth, nodes, out_is_exact);
+  }
+  bool is_order = inst->op == ROC_IR_LE || inst->op == ROC_IR_LT;
+  bool is_equality = inst->op == (truth ? ROC_IR_EQ : ROC_IR_NE);
+  if (!is_order && !is_equality) return false;
+  for (uint32_t n = 0; n < 2; n++) {
+    uint32_t operand = arg_of(s, cond, n);
+    if (inst_of(s, operand)->type != ROC_VT_INT) return false;
+    if (!find_slope(s, operand, nodes, &slope)) return false;
+    if (may_wrap(s, operand)) *out_is_exact = false;
+  }
+  return true;
+}
+
+/* ---- which guards a run has -------------------------------------------------------------- */
+
+typedef struct finder {
+  cpu_state *s;
+  cpu_split *split;
+  uint32_t ninsts;
+  bool touches_memory, has_order; /* atomics, prints: other items may see when it is their turn */
+} finder;
+
+/* Whether an instruction does anything that outlives the run; nested ones included. */
+static bool has_effect(const finder *f, uint32_t id) {
+  const cpu_state *s = f->s;
+  const roc_ir_inst *inst = inst_of(s, id);
+  if (s->is_clear && s->is_settled[id]) return false;
+  if (s->plan.is_slotted[id]) return true;
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_SET: return s->plan.var_slotted[inst->aux];
+    case ROC_IR_RETURN: return s->needs_live;
+    case ROC_IR_IF:
+    case ROC_IR_BLOCK:
+    case ROC_IR_FOR:
+      if (inst->op == ROC_IR_FOR && s->plan.var_slotted[inst->aux]) return true;
+      for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) {
+        const roc_ir_ids *ids = region_of(s, id, r);
+        for (uint32_t i = 0; i < ids->count; i++) {
+          if (has_effect(f, ids->items[i])) return true;
+        }
+      }
+      return false;
+    case ROC_IR_LOOP: return true; /* that it ends is not known */
+    case ROC_IR_GET:
+    case ROC_IR_LOAD:
+    case ROC_IR_LEAVE:
+    case ROC_IR_NEXT: return false; /* within the run: cpu_split_find has looked */
+    default: return !(roc_ir_op_table[inst->op].flags & ROC_IRF_PURE);
+  }
+}
+
+static bool have_effects(const finder *f, const uint32_t *ids, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (has_effect(f, ids[i])) return true;
+  }
+  return false;
+}
+
+static bool ends_in_return(const cpu_state *s, const roc_ir_ids *ids) {
+  return ids->count && inst_of(s, roc_vec_last(ids))->op == ROC_IR_RETURN;
+}
+
+static void note_guard(finder *f, uint32_t id, bool truth) {
+  cpu_guard guard = {.id = id, .truth = truth};
+  if (!roc_vec_push(&f->split->guards, guard)) f->s->cg->arena.failed = true;
+}
+
+/* Which way IF `id` goes in a range of the row that pays: the one that does something. */
+static bool choose_way(finder *f, uint32_t id, bool *out_truth, bool *out_is_exact) {
+  const cpu_state *s = f->s;
+  bool prefers_else = ends_in_return(s, region_of(s, id, 0)) || !region_of(s, id, 0)->count;
+  for (int attempt = 0; attempt < 2; attempt++) {
+    unsigned nodes = MAX_NODES;
+    *out_truth = (attempt == 0) != prefers_else;
+    *out_is_exact = true;
+    if (is_range(s, arg_of(s, id, 0), *out_truth, &nodes, out_is_exact)) return true;
+  }
+  return false;
+}
+
+/* Guards outside of which nothing happens, in statements that end the run (or a guard's way). */
+static void find_guards(finder *f, const uint32_t *ids, uint32_t count) {
+  for (uint32_t i = 0; i < count && f->split->guards.count < CPU_MAX_GUARDS; i++) {
+    uint32_t id = ids[i];
+    bool truth, is_exact;
+    if (inst_of(f->s, id)->op == ROC_IR_IF && choose_way(f, id, &truth, &is_exact) && is_exact) {
+      const roc_ir_ids *others = region_of(f->s, id, truth ? 1 : 0);
+      const roc_ir_ids *way = region_of(f->s, id, truth ? 0 : 1);
+      bool ends = ends_in_return(f->s, others);
+      bool is_idle = !have_effects(f, others->items, others->count) &&
+                     (ends || !have_effects(f, ids + i + 1, count - i - 1));
+      if (is_idle) {
+        note_guard(f, id, truth);
+        if (!ends) find_guards(f, way->items, way->count);
+        if (!ends || way->count) return;
+        continue;
+      }
+    }
+    if (has_effect(f, id)) return;
+  }
+}
+
+/* All guards that can be constant in a range, whatever the other items do. */
+static void find_all_guards(finder *f, const uint32_t *ids, uint32_t count) {
+  for (uint32_t i = 0; i < count && f->split->guards.count < CPU_MAX_GUARDS; i++) {
+    bool truth, is_exact;
+    if (inst_of(f->s, ids[i])->op != ROC_IR_IF) continue;
+    if (!choose_way(f, ids[i], &truth, &is_exact)) continue;
+    const roc_ir_ids *way = region_of(f->s, ids[i], truth ? 0 : 1);
+    note_guard(f, ids[i], truth);
+    find_all_guards(f, way->items, way->count);
+    if (ends_in_return(f->s, way)) return;
+  }
+}
+
+static void weigh(finder *f, const uint32_t *ids, uint32_t count, bool is_guarded) {
+  f->ninsts += count;
+  for (uint32_t i = 0; i < count; i++) {
+    const roc_ir_inst *inst = inst_of(f->s, ids[i]);
+    bool is_memory = inst->op == ROC_IR_LOAD || inst->op == ROC_IR_STORE;
+    f->touches_memory |= is_memory && is_guarded;
+    f->has_order |=
+        inst->op == ROC_IR_ATOMIC || inst->op == ROC_IR_PRINT || inst->op == ROC_IR_FENCE;
+    for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) {
+      const roc_ir_ids *inner = region_of(f->s, ids[i], r);
+      weigh(f, inner->items, inner->count, is_guarded || inst->op == ROC_IR_IF);
+    }
+  }
+}
+
+static void count_exit(cpu_state *s, uint32_t target, bool is_next, void *ud) {
+  (void)s, (void)target, (void)is_next;
+  ++*(unsigned *)ud;
+}
+
+static bool may_stop(const cpu_state *s, const uint32_t *ids, uint32_t count) {
+  return s->needs_live ? cpu_plan_stops(&s->plan, ids, count) : false;
+}
+
+/* Whether a check stays in the run: its item records a fault. */
+static bool may_fail(const cpu_state *s, const uint32_t *ids, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    const roc_ir_inst *inst = inst_of(s, ids[i]);
+    uint16_t flags = roc_ir_op_table[inst->op].flags;
+    bool is_check = (flags & ROC_IRF_STOP) && !(flags & ROC_IRF_CONTROL);
+    if (is_check && !(s->is_clear && s->is_settled[ids[i]])) return true;
+    for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) {
+      const roc_ir_ids *inner = region_of(s, ids[i], r);
+      if (may_fail(s, inner->items, inner->count)) return true;
+    }
+  }
+  return false;
+}
+
+bool cpu_split_find(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_split *split) {
+  *split = (cpu_split){0};
+  bool is_row = s->level->kind == CPU_LEVEL_ROW && !s->level->is_single && !s->level->stride;
+  if (s->is_cold || (s->level->kind != CPU_LEVEL_GROUP && !is_row)) return false;
+  if (s->needs_live && s->may_be_dead && !s->all_alive) return false;
+  unsigned nexits = 0;
+  cpu_find_exits(s, ids, count, count_exit, &nexits);
+  if (nexits || may_stop(s, ids, count)) return false;
+  finder f = {.s = s, .split = split};
+  find_guards(&f, ids, count);
+  if (split->guards.count) return true;
+  weigh(&f, ids, count, false);
+  bool is_worth_it = f.touches_memory && f.ninsts <= MAX_REST_INSTS;
+  if (!is_worth_it || f.has_order || may_fail(s, ids, count)) return false;
+  find_all_guards(&f, ids, count);
+  split->has_rest = true;
+  return split->guards.count > 0;
+}
+
+void cpu_split_deinit(cpu_split *split) {
+  roc_vec_deinit(&split->guards);
+}
+
+/* ---- the range --------------------------------------------------------------------------- */
+
+typedef struct solver {
+  cpu_state *s;
+  LLVMValueRef count;    /* of items in the row */
+  LLVMValueRef low, end; /* so far */
+  LLVMValueRef wraps;    /* i1: an operand wraps around in this row; NULL: none does */
+} solver;
+
+static LLVMValueRef call_2(solver *p, const char *name, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef args[2] = {a, b};
+  return roc_cg_intrinsic(p->s->cg, name, &p->s->cg->t.i64, 1, args, 2);
+}
+
+static LLVMValueRef number(solver *p, int64_t value) {
+  return roc_cg_i64(p->s->cg, value);
+}
+
+/* The row's items up to the last with slope * t <= room, t from 0. */
+static void bound_above(solver *p, LLVMValueRef room, int64_t slope) {
+  LLVMBuilderRef b = p->s->cg->b;
+  LLVMValueRef last = call_2(p, "llvm.smax", room, number(p, -1));
+  if (slope > 1) {
+    LLVMValueRef is_none = LLVMBuildICmp(b, LLVMIntSLT, room, number(p, 0), "");
+    LLVMValueRef quotient = LLVMBuildUDiv(b, last, number(p, slope), "");
+    last = LLVMBuildSelect(b, is_none, number(p, -1), quotient, "");
+  }
+  LLVMValueRef end = LLVMBuildAdd(b, call_2(p, "llvm.smin", last, p->count), number(p, 1), "");
+  p->end = call_2(p, "llvm.smin", p->end, end);
+}
+
+/* Those from the first with steepness * t >= need. */
+static void bound_below(solver *p, LLVMValueRef need, int64_t steepness) {
+  LLVMBuilderRef b = p->s->cg->b;
+  LLVMValueRef first = call_2(p, "llvm.smax", need, number(p, 0));
+  if (steepness > 1) {
+    LLVMValueRef before = LLVMBuildSub(b, first, number(p, 1), "");
+    LLVMValueRef quotient = LLVMBuildUDiv(b, before, number(p, steepness), "");
+    LLVMValueRef is_all = LLVMBuildICmp(b, LLVMIntEQ, first, number(p, 0), "");
+    quotient = LLVMBuildAdd(b, quotient, number(p, 1), "");
+    first = LLVMBuildSelect(b, is_all, number(p, 0), quotient, "");
+  }
+  p->low = call_2(p, "llvm.smax", p->low, first);
+}
+
+static void keep_if(solver *p, LLVMValueRef holds) {
+  p->end = LLVMBuildSelect(p->s->cg->b, holds, p->end, number(p, 0), "");
+}
+
+static void note_wrap(solver *p, const char *name, LLVMValueRef a, LLVMValueRef b) {
+  LLVMBuilderRef builder = p->s->cg->b;
+  LLVMValueRef wraps = LLVMBuildExtractValue(builder, call_2(p, name, a, b), 1, "");
+  p->wraps = p->wraps ? LLVMBuildOr(builder, p->wraps, wraps, "") : wraps;
+}
+
+/* Asks whether an operation on the id wraps around, at the first or the last item: in between, it
+ * does then not either. */
+static void check_wraps(solver *p, uint32_t id) {
+  static const char *const names[ROC_IR_OP_COUNT_] = {
+      [ROC_IR_ADD] = "llvm.sadd.with.overflow",
+      [ROC_IR_SUB] = "llvm.ssub.with.overflow",
+      [ROC_IR_MUL] = "llvm.smul.with.overflow",
+      [ROC_IR_NEG] = "llvm.ssub.with.overflow",
+  };
+  cpu_state *s = p->s;
+  id = resolve(s, id);
+  if (!may_wrap(s, id)) return;
+  const roc_ir_inst *inst = inst_of(s, id);
+  if (inst->op == ROC_IR_GET) {
+    check_wraps(p, arg_of(s, s->plan.wide_for[inst->aux], 0));
+    return;
+  }
+  for (uint32_t i = 0; i < inst->nargs; i++) check_wraps(p, arg_of(s, id, i));
+  if (!names[inst->op]) return;
+  LLVMValueRef a = cpu_operand(s->cg, arg_of(s, id, 0));
+  LLVMValueRef b = inst->nargs > 1 ? cpu_operand(s->cg, arg_of(s, id, 1)) : a;
+  if (inst->op == ROC_IR_NEG) a = number(p, 0);
+  note_wrap(p, names[inst->op], a, b);
+  int64_t slope;
+  unsigned nodes = MAX_NODES;
+  if (!find_slope(s, id, &nodes, &slope)) return;
+  LLVMBuilderRef builder = s->cg->b;
+  LLVMValueRef span = LLVMBuildSub(builder, p->count, number(p, 1), "");
+  span = LLVMBuildMul(builder, span, number(p, slope), "");
+  note_wrap(p, "llvm.sadd.with.overflow", cpu_operand(s->cg, id), span);
+}
+
+static int64_t slope_of(const cpu_state *s, uint32_t id) {
+  int64_t slope;
+  unsigned nodes = MAX_NODES;
+  return find_slope(s, id, &nodes, &slope) ? slope : 0;
+}
+
+/* a + excess <= b, excess 0 or 1. */
+static void keep_order(solver *p, uint32_t a, uint32_t b, int64_t excess) {
+  roc_cg *cg = p->s->cg;
+  int64_t slope = slope_of(p->s, a) - slope_of(p->s, b);
+  LLVMValueRef of_a = cpu_operand(cg, a), of_b = cpu_operand(cg, b), by = number(p, excess);
+  if (slope < 0) {
+    LLVMValueRef need = call_2(p, "llvm.ssub.sat", of_a, of_b);
+    bound_below(p, excess ? call_2(p, "llvm.sadd.sat", need, by) : need, -slope);
+    return;
+  }
+  LLVMValueRef room = call_2(p, "llvm.ssub.sat", of_b, of_a);
+  if (excess) room = call_2(p, "llvm.ssub.sat", room, by);
+  if (slope > 0) {
+    bound_above(p, room, slope);
+  } else {
+    keep_if(p, LLVMBuildICmp(cg->b, LLVMIntSGE, room, number(p, 0), ""));
+  }
+}
+
+static void keep(solver *p, uint32_t cond, bool truth) {
+  cpu_state *s = p->s;
+  int64_t slope;
+  unsigned nodes = MAX_NODES;
+  if (find_slope(s, cond, &nodes, &slope)) {
+    LLVMValueRef holds = cpu_operand(s->cg, cond);
+    keep_if(p, truth ? holds : LLVMBuildNot(s->cg->b, holds, ""));
+    return;
+  }
+  cond = resolve(s, cond);
+  const roc_ir_inst *inst = inst_of(s, cond);
+  uint32_t parts[2];
+  if (inst->op == ROC_IR_NOT) {
+    keep(p, arg_of(s, cond, 0), !truth);
+    return;
+  }
+  if (is_conjunction(s, cond, truth, parts)) {
+    keep(p, parts[0], truth);
+    keep(p, parts[1], truth);
+    return;
+  }
+  uint32_t a = arg_of(s, cond, 0), b = arg_of(s, cond, 1);
+  check_wraps(p, a);
+  check_wraps(p, b);
+  if (inst->op == ROC_IR_EQ || inst->op == ROC_IR_NE) {
+    keep_order(p, a, b, 0);
+    keep_order(p, b, a, 0);
+  } else if (truth) {
+    keep_order(p, a, b, inst->op == ROC_IR_LT);
+  } else {
+    keep_order(p, b, a, inst->op == ROC_IR_LE);
+  }
+}
+
+/* Conditions are evaluated for the row's first item: a run of its own, of one item. */
+cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place *at,
+                          LLVMValueRef count) {
+  roc_cg *cg = s->cg;
+  cpu_run *outer = s->run, first = {.x = at->x, .y = at->y, .z = at->z};
+  s->epoch++;
+  first.header_b = LLVMCreateBuilderInContext(cg->ctx);
+  LLVMPositionBuilderAtEnd(first.header_b, LLVMGetInsertBlock(cg->b));
+  s->run = &first;
+  solver p = {.s = s, .count = count, .low = roc_cg_i64(cg, 0), .end = count};
+  for (uint32_t i = 0; i < split->guards.count; i++) {
+    const cpu_guard *guard = &split->guards.items[i];
+    keep(&p, arg_of(s, guard->id, 0), guard->truth);
+  }
+  LLVMDisposeBuilder(first.header_b);
+  s->run = outer;
+  s->epoch++;
+  if (p.wraps) keep_if(&p, LLVMBuildNot(cg->b, p.wraps, ""));
+  return (cpu_range){.low = call_2(&p, "llvm.smin", p.low, p.end), .end = p.end};
+}
