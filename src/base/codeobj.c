@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 
-enum { FORMAT = 4, MAGIC_BYTES = 4, HEAD_BYTES = MAGIC_BYTES + 4 + ROC_HASH_BYTES };
+enum { FORMAT = 5, MAGIC_BYTES = 4, HEAD_BYTES = MAGIC_BYTES + 4 + ROC_HASH_BYTES };
 static const char magic[MAGIC_BYTES] = {'R', 'O', 'C', 'O'};
 
 /* Every field is written below; one that is added changes a size here, and FORMAT. */

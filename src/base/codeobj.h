@@ -74,7 +74,9 @@ typedef struct roc_cpu_launch {
                                   1 … ROC_CPU_MAX_BATCH; 1 unless the object has_batches */
   roc_fault_record *fault; /* 80 */
   roc_print_buffer *print; /* 88 */
-} roc_cpu_launch;          /* 96 bytes; offsets asserted in site.c */
+  uint32_t merge;          /* 96: how many neighbouring workgroups may run as one, at least 1, in a
+                                  kernel in which no work-item can tell */
+} roc_cpu_launch;          /* 104 bytes; offsets asserted in site.c */
 
 enum { ROC_CPU_MAX_BATCH = 16 };
 

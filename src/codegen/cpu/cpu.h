@@ -6,6 +6,7 @@
  *   regions  (cpu/regions.c)    emits lists of statements for the whole group or a wavefront
  *   rows     (cpu/wide.c, cpu/rows.c, cpu/prefetch.c)  loops that stand around the items of a row
  *   batch    (cpu/batch.c, cpu/members.c)  workgroups that run such a loop side by side
+ *   merge    (cpu/merge.c)      workgroups that are one, as none of their items can tell
  *   preflight (cpu/preflight.c) checks answered for a whole group, which then runs without them
  *   look     (cpu/look.c)       loops that ask from time to time whether they are to go on
  *   items    (cpu/items.c, cpu/item_loops.c)  emits one run as a loop over work-items
@@ -185,6 +186,7 @@ typedef struct cpu_state {
   bool has_batches;   /* code was emitted that does so */
   LLVMValueRef taken; /* alloca i64: groups that this turn of the group loop deals with */
   bool *is_settled;   /* per instruction: a check that the preflight answers for the group */
+  bool is_merging;    /* neighbours in the first dimension are one group; `count` says how large */
   bool is_clear;      /* the version is emitted in which those checks hold: they are left out */
   bool is_cold;       /* the version for the other groups: scalar, small */
   bool may_be_dead;   /* an item may have ended before the code now emitted */
@@ -248,6 +250,10 @@ LLVMValueRef cpu_batch_preflight(cpu_state *s, LLVMValueRef count, bool *out_has
 /* The body for `count` > 0 groups, side by side in statement `at`; goes to `end`. */
 void cpu_emit_batch(cpu_state *s, uint32_t at, LLVMValueRef count, LLVMBasicBlockRef end);
 
+/* cpu/merge.c */
+/* Whether neighbouring workgroups may run as one. */
+bool cpu_merge_may(const cpu_state *s);
+
 /* cpu/members.c */
 /* Opens a loop over members, each made the state's group in turn; closes it. */
 void cpu_members_begin(cpu_state *s, cpu_members *m, LLVMValueRef count);
@@ -276,6 +282,8 @@ void cpu_end_if_all_dead(cpu_state *s);
 /* Whether all checks that can be answered for the group at once hold, i1; marks them in
  * s->is_settled.  NULL: there are none. */
 LLVMValueRef cpu_preflight(cpu_state *s);
+/* Whether it will answer all that can fail. */
+bool cpu_preflight_settles_all(cpu_state *s);
 /* As plan.stops, without the settled checks. */
 bool *cpu_preflight_stops(cpu_state *s);
 
@@ -334,13 +342,19 @@ void cpu_split_deinit(cpu_split *split);
 cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place *at,
                           LLVMValueRef count);
 
+/* Whether a value is one more for each next item of a row; is positive. */
+bool cpu_grows_by_one(const cpu_state *s, uint32_t id);
+bool cpu_is_positive(const cpu_state *s, uint32_t id);
+/* A remat value as the item at `at` has it, outside of item loops. */
+LLVMValueRef cpu_value_at(cpu_state *s, uint32_t id, const cpu_place *at);
+
 /* cpu/look.c */
 /* Weighs the kernel.  False when memory is out. */
 bool cpu_look_plan(cpu_state *s);
 /* At the end of an iteration of loop `id`, by `items` work-items (NULL: one): charges it. */
 void cpu_look(cpu_state *s, uint32_t id, LLVMValueRef items);
-/* Between two workgroups, of which `next` is the second. */
-void cpu_look_between(cpu_state *s, LLVMValueRef next);
+/* After `taken` workgroups, before `next`. */
+void cpu_look_between(cpu_state *s, LLVMValueRef next, LLVMValueRef taken);
 /* The comparison that ends a loop which runs in strips; false: it is none. */
 bool cpu_emit_strip_end(cpu_state *s, uint32_t id);
 /* A FOR or LOOP of an item; false: it is none that looks, and nothing was emitted. */

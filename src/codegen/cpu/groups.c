@@ -35,6 +35,8 @@ void cpu_load_launch(cpu_state *s) {
   LLVMValueRef rows = LLVMBuildNUWMul(cg->b, s->local[1], s->local[2], "");
   s->items = LLVMBuildNUWMul(cg->b, s->local[0], rows, "");
   s->batch_at = cpu_batch_find(s);
+  s->is_merging = cpu_merge_may(s) && (!cg->ir->check || cpu_preflight_settles_all(s));
+  if (s->is_merging) s->batch_at = ROC_IR_NONE;
   s->slots = s->items;
   if (s->batch_at == ROC_IR_NONE) return;
   s->batch = launch_field(s, i32, offsetof(roc_cpu_launch, batch));
@@ -64,6 +66,47 @@ static void place_group(cpu_state *s, LLVMValueRef g) {
   }
 }
 
+/* ---- groups that are one ------------------------------------------------------------------ */
+
+/* Goes on with how many groups from `g` on may be one; their number is in s->taken. */
+static LLVMBasicBlockRef begin_merge(cpu_state *s, LLVMValueRef g) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef args[2] = {
+      LLVMBuildNUWSub(cg->b, s->end, g, ""),
+      LLVMBuildNUWSub(cg->b, launch_field(s, cg->t.i64, offsetof(roc_cpu_launch, groups)),
+                      s->group[0], "")};
+  args[0] = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, args, 2);
+  args[1] = launch_field(s, cg->t.i32, offsetof(roc_cpu_launch, merge));
+  LLVMValueRef most = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, args, 2);
+  LLVMBuildStore(cg->b, most, s->taken);
+  LLVMBasicBlockRef merge = roc_cg_block(cg, "merge");
+  LLVMBuildBr(cg->b, merge);
+  roc_cg_at(cg, merge);
+  LLVMValueRef taken = LLVMBuildLoad2(cg->b, cg->t.i64, s->taken, "");
+  LLVMValueRef left = launch_field(s, cg->t.i64, offsetof(roc_cpu_launch, range.grid));
+  LLVMValueRef local = launch_field(s, cg->t.i32, offsetof(roc_cpu_launch, range.local));
+  args[0] = LLVMBuildNUWSub(cg->b, left, s->group_first[0], "");
+  args[1] = LLVMBuildNUWMul(cg->b, taken, local, "");
+  s->count[0] = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, args, 2);
+  return merge;
+}
+
+/* A check may fail in one of them: with half of them; goes on when it is one. */
+static void retry_fewer(cpu_state *s, LLVMBasicBlockRef merge) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef taken = LLVMBuildLoad2(cg->b, cg->t.i64, s->taken, "");
+  LLVMValueRef half = LLVMBuildLShr(cg->b, taken, roc_cg_i64(cg, 1), "");
+  LLVMBasicBlockRef some = roc_cg_block(cg, "fewer"), one = roc_cg_block(cg, "one");
+  LLVMValueRef is_one = LLVMBuildICmp(cg->b, LLVMIntEQ, half, roc_cg_i64(cg, 0), "");
+  LLVMBuildCondBr(cg->b, is_one, one, some);
+  roc_cg_at(cg, some);
+  LLVMBuildStore(cg->b, half, s->taken);
+  LLVMBuildBr(cg->b, merge);
+  roc_cg_at(cg, one);
+}
+
+/* ---- versions ----------------------------------------------------------------------------- */
+
 /* The version in which settled checks hold: group by group, or `clear_count` groups side by side.
  */
 static void emit_clear(cpu_state *s, LLVMValueRef clear_count, LLVMBasicBlockRef end) {
@@ -90,7 +133,8 @@ static LLVMValueRef settle_checks(cpu_state *s, LLVMValueRef g, LLVMValueRef *ou
 }
 
 /* The body in two versions, when there are checks that can be settled beforehand. */
-static void emit_versions(cpu_state *s, LLVMValueRef g, LLVMBasicBlockRef end) {
+static void emit_versions(cpu_state *s, LLVMValueRef g, LLVMBasicBlockRef narrower,
+                          LLVMBasicBlockRef end) {
   roc_cg *cg = s->cg;
   LLVMValueRef clear_count, is_clear = settle_checks(s, g, &clear_count);
   if (!is_clear) {
@@ -108,6 +152,7 @@ static void emit_versions(cpu_state *s, LLVMValueRef g, LLVMBasicBlockRef end) {
   s->is_clear = false;
   s->plan.stops = stops;
   roc_cg_at(cg, cold);
+  if (s->is_merging) retry_fewer(s, narrower);
   s->is_cold = true;
   cpu_emit_body(s, 0, end);
   s->is_cold = false;
@@ -125,11 +170,11 @@ void cpu_emit_groups(cpu_state *s) {
   place_group(s, g);
   s->taken = roc_cg_alloca(cg, cg->t.i64, "taken");
   LLVMBuildStore(cg->b, roc_cg_i64(cg, 1), s->taken);
-  emit_versions(s, g, end);
+  emit_versions(s, g, s->is_merging ? begin_merge(s, g) : NULL, end);
   roc_cg_at(cg, end);
   LLVMValueRef taken = LLVMBuildLoad2(cg->b, cg->t.i64, s->taken, "");
   LLVMValueRef next = LLVMBuildNUWAdd(cg->b, g, taken, "");
-  cpu_look_between(s, next);
+  cpu_look_between(s, next, taken);
   LLVMBasicBlockRef last = LLVMGetInsertBlock(cg->b);
   LLVMAddIncoming(g, &next, &last, 1);
   LLVMBuildCondBr(cg->b, LLVMBuildICmp(cg->b, LLVMIntULT, next, s->end, ""), head, done);

@@ -167,9 +167,10 @@ void cpu_look(cpu_state *s, uint32_t id, LLVMValueRef items) {
   roc_cg_at(s->cg, on);
 }
 
-void cpu_look_between(cpu_state *s, LLVMValueRef next) {
+void cpu_look_between(cpu_state *s, LLVMValueRef next, LLVMValueRef taken) {
   LLVMBasicBlockRef on = roc_cg_block(s->cg, "looked");
   LLVMValueRef steps = LLVMBuildNUWMul(s->cg->b, s->items, roc_cg_i64(s->cg, s->item_steps), "");
+  if (s->is_merging) steps = LLVMBuildNUWMul(s->cg->b, steps, taken, "");
   charge(s, steps, next, on, on);
   roc_cg_at(s->cg, on);
 }

@@ -68,7 +68,9 @@ static bool is_positive_const(const preflight *p, uint32_t id) {
 
 /* A FOR whose counter lies between its bounds: the step's sign is known. */
 static bool is_bounded_for(const preflight *p, uint32_t loop) {
-  return loop != ROC_IR_NONE && inst_of(p, arg_of(p, loop, 2))->op == ROC_IR_CONST;
+  if (loop == ROC_IR_NONE) return false;
+  uint32_t step = arg_of(p, loop, 2);
+  return inst_of(p, step)->op == ROC_IR_CONST || cpu_is_positive(p->s, step);
 }
 
 /* Whether `interval_of` knows how, spending one of *nodes per operation. */
@@ -139,7 +141,7 @@ static interval interval_of_id(preflight *p, const roc_ir_inst *inst) {
 
 static interval interval_of_counter(preflight *p, uint32_t loop) {
   interval first = interval_of(p, arg_of(p, loop, 0)), last = interval_of(p, arg_of(p, loop, 1));
-  bool is_up = inst_of(p, arg_of(p, loop, 2))->k.i > 0;
+  bool is_up = cpu_is_positive(p->s, arg_of(p, loop, 2));
   return is_up ? (interval){first.low, last.high} : (interval){last.low, first.high};
 }
 
@@ -330,6 +332,20 @@ LLVMValueRef cpu_preflight(cpu_state *s) {
   if (s->cg->ir->insts.count > MAX_INSTS) return NULL;
   walk_region(&p, 0);
   return p.ok;
+}
+
+bool cpu_preflight_settles_all(cpu_state *s) {
+  preflight p = {.s = s};
+  const roc_ir_module *ir = s->cg->ir;
+  if (ir->insts.count > MAX_INSTS) return false;
+  for (uint32_t id = 0; id < ir->insts.count; id++) {
+    const roc_ir_inst *inst = &ir->insts.items[id];
+    uint16_t flags = roc_ir_op_table[inst->op].flags;
+    if (!s->plan.home[id] || !(flags & ROC_IRF_STOP) || (flags & ROC_IRF_CONTROL)) continue;
+    if (inst->op != ROC_IR_CHECK_INDEX || ++p.nchecks > MAX_CHECKS) return false;
+    if (!is_computable(&p, arg_of(&p, id, 0))) return false;
+  }
+  return true;
 }
 
 /* Which instructions can still end an item when settled checks are left out. */

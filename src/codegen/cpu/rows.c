@@ -272,6 +272,44 @@ static void emit_iterations(cpu_state *s, uint32_t id, LLVMValueRef step, LLVMVa
   cpu_loop_end(s, &loop);
 }
 
+/* The first value grows by one from item to item, and last value and step, upwards, are the same
+ * for all: in each iteration, the items that are still in it are the first ones of the row. */
+static bool is_grid_stride(const cpu_state *s, uint32_t id) {
+  const roc_ir_module *ir = s->cg->ir;
+  const roc_ir_inst *inst = &ir->insts.items[id];
+  uint32_t last = roc_ir_arg(ir, inst, 1), step = roc_ir_arg(ir, inst, 2);
+  return !s->needs_live && s->plan.is_uniform[last] && s->plan.is_uniform[step] &&
+         cpu_is_positive(s, step) && cpu_grows_by_one(s, roc_ir_arg(ir, inst, 0));
+}
+
+/* Iterations from `done` on of the level's items, such ones. */
+static void emit_grid_stride(cpu_state *s, uint32_t id, LLVMValueRef done) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  cpu_place at = {s->level->x, s->level->y, s->level->z};
+  LLVMValueRef first = cpu_value_at(s, roc_ir_arg(cg->ir, inst, 0), &at);
+  LLVMValueRef last = cpu_group_value(s, roc_ir_arg(cg->ir, inst, 1));
+  LLVMValueRef step = cpu_group_value(s, roc_ir_arg(cg->ir, inst, 2));
+  LLVMValueRef count = roc_cg_for_count(cg, first, last, step);
+  LLVMValueRef *advance = &s->advances[inst->aux];
+  if (!*advance) *advance = roc_cg_alloca(cg, cg->t.i64, "advance");
+  LLVMBuildStore(cg->b, LLVMBuildMul(cg->b, done, step, ""), *advance);
+  LLVMValueRef bounds[2] = {count, done}; /* the first item of them has the most */
+  count = roc_cg_intrinsic(cg, "llvm.umax", &cg->t.i64, 1, bounds, 2);
+  cpu_loop loop;
+  cpu_loop_begin(s, &loop, LLVMBuildSub(cg->b, count, done, ""), "row.for");
+  cpu_prefetch(s, id, step, NULL);
+  LLVMValueRef value = LLVMBuildAdd(cg->b, first, read_cell(s, *advance), "");
+  LLVMValueRef present = LLVMBuildSub(cg->b, s->level->count, roc_cg_i64(cg, 1), "");
+  LLVMValueRef args[2] = {LLVMBuildSub(cg->b, last, value, ""), present}; /* value <= last */
+  present = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, args, 2);
+  present = LLVMBuildNUWAdd(cg->b, present, roc_cg_i64(cg, 1), "");
+  emit_range(s, inst->k.region[0], s->level->x, present);
+  LLVMBuildStore(cg->b, LLVMBuildAdd(cg->b, read_cell(s, *advance), step, ""), *advance);
+  cpu_look(s, id, s->level->count);
+  cpu_loop_end(s, &loop);
+}
+
 static void emit_single_for(cpu_state *s, uint32_t id, LLVMValueRef done) {
   const roc_ir_inst *inst = &s->cg->ir->insts.items[id];
   trip t = find_trip(s, inst);
@@ -285,6 +323,10 @@ static void emit_for(cpu_state *s, uint32_t id) {
   roc_cg *cg = s->cg;
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   LLVMValueRef zero = roc_cg_i64(cg, 0);
+  if (is_grid_stride(s, id)) {
+    emit_grid_stride(s, id, zero);
+    return;
+  }
   trip t = find_trip(s, inst);
   emit_iterations(s, id, t.step, zero, t.least);
   if (t.least == t.most) return;
@@ -438,7 +480,11 @@ static void finish_members(cpu_state *s, uint32_t id, LLVMValueRef count, const 
   LLVMValueRef most = read_cell(s, trip_cell(s, t->most, &m));
   LLVMBuildCondBr(cg->b, is_equal(s, least, most), end, more);
   roc_cg_at(cg, more);
-  one_by_one(s, id, least, emit_single_for);
+  if (is_grid_stride(s, id)) {
+    emit_grid_stride(s, id, least);
+  } else {
+    one_by_one(s, id, least, emit_single_for);
+  }
   roc_cg_goto(cg, end);
   roc_cg_at(cg, end);
   cpu_members_end(s, &m);

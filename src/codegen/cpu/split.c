@@ -14,6 +14,7 @@
  * Invariant: an item outside of the range has no effect, or else the split has a rest. */
 #include "codegen/cpu/cpu.h"
 #include "ir/range.h"
+#include "ir/walk.h"
 
 enum {
   MAX_NODES = 64,       /* operations in the conditions of one guard */
@@ -313,15 +314,12 @@ static bool may_stop(const cpu_state *s, const uint32_t *ids, uint32_t count) {
 
 /* Whether a check stays in the run: its item records a fault. */
 static bool may_fail(const cpu_state *s, const uint32_t *ids, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-    const roc_ir_inst *inst = inst_of(s, ids[i]);
-    uint16_t flags = roc_ir_op_table[inst->op].flags;
+  roc_ir_walk walk;
+  roc_ir_walk_begin_list(&walk, s->cg->ir, ids, count);
+  while (roc_ir_walk_next(&walk)) {
+    uint16_t flags = roc_ir_op_table[walk.inst->op].flags;
     bool is_check = (flags & ROC_IRF_STOP) && !(flags & ROC_IRF_CONTROL);
-    if (is_check && !(s->is_clear && s->is_settled[ids[i]])) return true;
-    for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) {
-      const roc_ir_ids *inner = region_of(s, ids[i], r);
-      if (may_fail(s, inner->items, inner->count)) return true;
-    }
+    if (is_check && !(s->is_clear && s->is_settled[walk.id])) return true;
   }
   return false;
 }
@@ -495,23 +493,49 @@ static void keep(solver *p, uint32_t cond, bool truth) {
   }
 }
 
-/* Conditions are evaluated for the row's first item: a run of its own, of one item. */
+/* Between these two, what an item computes from its ids is computed for the one at `at`. */
+static cpu_run *begin_first(cpu_state *s, cpu_run *first, const cpu_place *at) {
+  cpu_run *outer = s->run;
+  *first = (cpu_run){.x = at->x, .y = at->y, .z = at->z};
+  first->header_b = LLVMCreateBuilderInContext(s->cg->ctx);
+  LLVMPositionBuilderAtEnd(first->header_b, LLVMGetInsertBlock(s->cg->b));
+  s->epoch++;
+  s->run = first;
+  return outer;
+}
+
+static void end_first(cpu_state *s, cpu_run *first, cpu_run *outer) {
+  LLVMDisposeBuilder(first->header_b);
+  s->run = outer;
+  s->epoch++;
+}
+
+bool cpu_grows_by_one(const cpu_state *s, uint32_t id) {
+  int64_t slope;
+  unsigned nodes = MAX_NODES;
+  return find_slope(s, id, &nodes, &slope) && slope == 1 && !may_wrap(s, id);
+}
+
+bool cpu_is_positive(const cpu_state *s, uint32_t id) {
+  return range_of(s, id, RANGE_DEPTH).low > 0;
+}
+
+LLVMValueRef cpu_value_at(cpu_state *s, uint32_t id, const cpu_place *at) {
+  cpu_run first, *outer = begin_first(s, &first, at);
+  LLVMValueRef value = cpu_operand(s->cg, id);
+  end_first(s, &first, outer);
+  return value;
+}
+
 cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place *at,
                           LLVMValueRef count) {
-  roc_cg *cg = s->cg;
-  cpu_run *outer = s->run, first = {.x = at->x, .y = at->y, .z = at->z};
-  s->epoch++;
-  first.header_b = LLVMCreateBuilderInContext(cg->ctx);
-  LLVMPositionBuilderAtEnd(first.header_b, LLVMGetInsertBlock(cg->b));
-  s->run = &first;
-  solver p = {.s = s, .count = count, .low = roc_cg_i64(cg, 0), .end = count};
+  cpu_run first, *outer = begin_first(s, &first, at);
+  solver p = {.s = s, .count = count, .low = roc_cg_i64(s->cg, 0), .end = count};
   for (uint32_t i = 0; i < split->guards.count; i++) {
     const cpu_guard *guard = &split->guards.items[i];
     keep(&p, arg_of(s, guard->id, 0), guard->truth);
   }
-  LLVMDisposeBuilder(first.header_b);
-  s->run = outer;
-  s->epoch++;
-  if (p.wraps) keep_if(&p, LLVMBuildNot(cg->b, p.wraps, ""));
+  end_first(s, &first, outer);
+  if (p.wraps) keep_if(&p, LLVMBuildNot(s->cg->b, p.wraps, ""));
   return (cpu_range){.low = call_2(&p, "llvm.smin", p.low, p.end), .end = p.end};
 }

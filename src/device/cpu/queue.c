@@ -11,7 +11,7 @@
 enum {
   INLINE_KERNARG = 384,
   INLINE_BYTES = 256 * 1024, /* copies and fills up to this run on the caller of an idle stream */
-  INLINE_NS = 10000,         /* likewise launches expected to take less */
+  INLINE_NS = 20000,         /* likewise launches expected to take less; they hand over after it */
   SHARE_BYTES = 1 << 20,     /* of a copy or fill that is spread over threads */
   BATCH_ITEMS = 4096,        /* work-items of the first dimension */
   BATCH_BYTES = 1 << 16,     /* of frames and shared memory */
@@ -21,7 +21,8 @@ enum {
   FIRST_STEPS = 1 << 12, /* of a kernel before it asks whether to go on: some microseconds */
   MOST_STEPS = 1 << 30,
   ASK_NS = 500000,        /* how often it should ask: an interrupt comes no later */
-  INLINE_STEPS = 1 << 14, /* of a launch on the calling thread, at most: some 20 microseconds */
+  MERGE_STEPS = 1 << 16,  /* of workgroups that run as one: some 30 microseconds at most */
+  INLINE_STEPS = 1 << 14, /* of a workgroup on the calling thread, at most */
 };
 
 typedef enum command_kind { LAUNCH, COPY, FILL, HOST_CALL, WAIT_FOR, STAMP } command_kind;
@@ -172,7 +173,8 @@ static bool is_cancelled(roc_cpu_command *command) {
 typedef struct turn {
   roc_cpu_turn base;
   roc_cpu_command *command;
-  uint64_t asked_ns;
+  uint64_t begin_ns, asked_ns;
+  uint64_t next; /* the first workgroup that it leaves to others */
 } turn;
 
 /* A kernel asks: how many steps it may take before it asks again, from how long it took for the
@@ -188,16 +190,29 @@ static uint64_t ask(roc_cpu_turn *base, uint64_t next) {
   return base->budget;
 }
 
-/* Groups first … end-1, and what an item took. */
-static void run_groups(roc_cpu_command *command, uint64_t first, uint64_t end, void *memory) {
+/* The same on the calling thread, which has other things to do: ends between two workgroups. */
+static uint64_t ask_caller(roc_cpu_turn *base, uint64_t next) {
+  turn *t = (turn *)base;
+  uint64_t budget = ask(base, next);
+  if (next == UINT64_MAX || !budget || t->asked_ns - t->begin_ns < INLINE_NS) return budget;
+  t->next = next;
+  return 0;
+}
+
+/* Groups first … end-1, and what an item took; gives the first group that was left, or end. */
+static uint64_t run_groups(roc_cpu_command *command, uint64_t first, uint64_t end, void *memory,
+                           uint64_t (*asks)(roc_cpu_turn *, uint64_t)) {
   roc_dev_module *module = command->as.launch.module;
-  uint64_t begin_ns = roc_clock_ns();
-  turn t = {.base = {FIRST_STEPS, ask}, .command = command, .asked_ns = begin_ns};
+  turn t = {.base = {FIRST_STEPS, asks}, .command = command, .next = end};
+  t.begin_ns = t.asked_ns = roc_clock_ns();
   module->entry(command->as.launch.kernarg, &command->as.launch.info, first, end, memory,
                 (char *)memory + command->as.launch.frame_offset, &t.base);
-  uint64_t items = (end - first) * command->as.launch.items;
-  uint64_t item_ps = (roc_clock_ns() - begin_ns) * 1000 / items;
-  atomic_store_explicit(&module->item_ps, item_ps ? item_ps : 1, memory_order_relaxed);
+  if (t.next > first) {
+    uint64_t items = (t.next - first) * command->as.launch.items;
+    uint64_t item_ps = (roc_clock_ns() - t.begin_ns) * 1000 / items;
+    atomic_store_explicit(&module->item_ps, item_ps ? item_ps : 1, memory_order_relaxed);
+  }
+  return t.next < end ? t.next : end;
 }
 
 /* Expected time of a workgroup in picoseconds; 0: unknown. */
@@ -240,7 +255,7 @@ static bool step_launch(roc_cpu_task *task, roc_cpu_scratch *scratch) {
     share = choose_share(command, command->total - first);
   } while (!atomic_compare_exchange_weak_explicit(&command->taken, &first, first + share,
                                                   memory_order_relaxed, memory_order_relaxed));
-  run_groups(command, first, first + share, memory);
+  run_groups(command, first, first + share, memory, ask);
   return true;
 }
 
@@ -438,6 +453,14 @@ static uint32_t choose_batch(const roc_dev_launch *launch, size_t group_bytes) {
   return batch ? (uint32_t)batch : 1;
 }
 
+/* How many workgroups may be one: a long loop over work-items, which still asks often enough
+ * whether it is to go on. */
+static uint32_t choose_merge(const roc_cpu_command *command) {
+  uint64_t steps = command->as.launch.module->item_steps, group_steps;
+  if (__builtin_mul_overflow(command->as.launch.items, steps ? steps : 1, &group_steps)) return 1;
+  return group_steps < MERGE_STEPS ? (uint32_t)(MERGE_STEPS / group_steps) : 1;
+}
+
 static void describe_launch(roc_cpu_command *command, const roc_dev_launch *launch) {
   roc_dev_module *module = launch->module;
   const roc_ndrange *range = launch->range;
@@ -459,20 +482,20 @@ static void describe_launch(roc_cpu_command *command, const roc_dev_launch *laun
   shared = round_up_64(shared);
   size_t frame = module->frame_item_bytes * command->as.launch.items;
   info->batch = module->has_batches ? choose_batch(launch, shared + frame) : 1;
+  info->merge = choose_merge(command);
   command->as.launch.frame_offset = shared * info->batch;
   command->as.launch.scratch_bytes =
       command->as.launch.frame_offset + module->frame_fixed_bytes + frame * info->batch;
   command->as.launch.heap_kernarg = NULL;
 }
 
-/* Whether the launch is known to be short: its last run says so, and no loop, no other way through
- * the kernel can make much more of it. */
+/* Whether the launch is probably short: its last run says so, or there was none; and it soon comes
+ * to a place between two workgroups, whatever way it takes. */
 static bool is_short(const roc_cpu_command *command) {
   const roc_dev_module *module = command->as.launch.module;
   uint64_t group_ps = expect_group_ps(command), total_ps, steps;
-  if (group_ps == 0 || module->is_open_ended) return false;
-  if (__builtin_mul_overflow(command->as.launch.items * module->item_steps, command->total,
-                             &steps) ||
+  if (module->is_open_ended) return false;
+  if (__builtin_mul_overflow(command->as.launch.items, module->item_steps, &steps) ||
       steps > INLINE_STEPS) {
     return false;
   }
@@ -485,9 +508,10 @@ static bool is_only_stream(const roc_cpu_stream *stream) {
   return atomic_load_explicit(&stream->queues->stream_count, memory_order_relaxed) == 1;
 }
 
-/* False: it has to be queued. */
-static bool launch_inline(roc_cpu_stream *stream, const roc_dev_launch *launch,
+/* False: groups from *out_first on have to be queued. */
+static bool launch_inline(roc_cpu_stream *stream, const roc_dev_launch *launch, uint64_t *out_first,
                           roc_ticket *out_ticket) {
+  *out_first = 0;
   if (!is_idle(stream) || !is_only_stream(stream)) return false;
   roc_cpu_command command;
   command.stream = stream;
@@ -498,7 +522,8 @@ static bool launch_inline(roc_cpu_stream *stream, const roc_dev_launch *launch,
       roc_cpu_scratch_get(&stream->queues->caller_scratch, command.as.launch.scratch_bytes);
   if (!memory) return false;
   command.as.launch.kernarg = (void *)(uintptr_t)launch->kernarg;
-  run_groups(&command, 0, command.total, memory);
+  *out_first = run_groups(&command, 0, command.total, memory, ask_caller);
+  if (*out_first < command.total) return false;
   *out_ticket = next_ticket(stream);
   complete_inline(stream, *out_ticket);
   return true;
@@ -520,7 +545,8 @@ static bool copy_kernarg(roc_cpu_command *command, const roc_dev_launch *launch)
 roc_status roc_cpu_queue_launch(roc_dev_stream *base, const roc_dev_launch *launch,
                                 roc_ticket *out_ticket, roc_error *err) {
   roc_cpu_stream *stream = stream_of(base);
-  if (launch_inline(stream, launch, out_ticket)) return ROC_OK;
+  uint64_t first;
+  if (launch_inline(stream, launch, &first, out_ticket)) return ROC_OK;
   roc_cpu_command *command = take_command(stream, LAUNCH, step_launch);
   if (!command) return fail_command_oom(err);
   describe_launch(command, launch);
@@ -535,7 +561,8 @@ roc_status roc_cpu_queue_launch(roc_dev_stream *base, const roc_dev_launch *laun
     return roc_fail(err, ROC_OOM,
                     "out of memory: a workgroup of this kernel needs %zu bytes a thread", nbytes);
   }
-  command->task.useful_threads = clamp_threads(command, command->total);
+  atomic_store_explicit(&command->taken, first, memory_order_relaxed);
+  command->task.useful_threads = clamp_threads(command, command->total - first);
   enqueue(command, out_ticket);
   return ROC_OK;
 }
