@@ -50,7 +50,7 @@ static void forget_var(eliminator *g, uint32_t var) {
 }
 
 /* Gives every variable that the region assigns a new number. */
-static void forget_region(eliminator *g, uint32_t region) {
+static ROC_IR_WALKS void forget_region(eliminator *g, uint32_t region) {
   roc_ir_walk w;
   g->tick++;
   ROC_IR_FOR_EACH(w, g->m, region) {

@@ -41,7 +41,7 @@ static uint32_t arg_of(const versioner *v, uint32_t id, uint32_t n) {
 /* ---- what is in a loop ------------------------------------------------------------------- */
 
 /* Marks the instructions of the loop's body; false when it cannot be copied. */
-static bool mark_body(versioner *v, uint32_t region) {
+static ROC_IR_WALKS bool mark_body(versioner *v, uint32_t region) {
   roc_ir_walk w;
   ROC_IR_FOR_EACH(w, v->m, region) {
     if (w.id >= v->count) return false; /* made by this pass: an inner loop was versioned */

@@ -69,3 +69,10 @@ bool roc_ir_walk_next_inner_first(roc_ir_walk *walk) {
   }
   return false;
 }
+
+bool roc_ir_walk_is_inside(const roc_ir_walk *walk, uint32_t control) {
+  for (uint32_t i = 0; i < walk->depth; i++) {
+    if (walk->frames[i].owner == control) return true;
+  }
+  return false;
+}

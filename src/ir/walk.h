@@ -53,6 +53,13 @@ static inline uint32_t roc_ir_walk_around(const roc_ir_walk *walk) {
   return walk->frames[walk->depth - 1].owner;
 }
 
+/* Whether the control instruction is around the current one, and met by this walk. */
+bool roc_ir_walk_is_inside(const roc_ir_walk *walk, uint32_t control);
+
+/* For a function with a walk that is called by one that recurses: the frames are 24 KB of stack,
+ * which must not become part of the caller's. */
+#define ROC_IR_WALKS __attribute__((noinline))
+
 #define ROC_IR_FOR_EACH(walk, module, region) \
   for (roc_ir_walk_begin(&(walk), module, region); roc_ir_walk_next(&(walk));)
 #define ROC_IR_FOR_EACH_INNER_FIRST(walk, module, region) \

@@ -85,7 +85,7 @@ LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last,
   return LLVMBuildSelect(b, runs, LLVMBuildAdd(b, behind[0], one, ""), zero, "");
 }
 
-static bool has_checks(const roc_cg *cg, uint32_t region) {
+static ROC_IR_WALKS bool has_checks(const roc_cg *cg, uint32_t region) {
   roc_ir_walk w;
   ROC_IR_FOR_EACH(w, cg->ir, region) {
     if (w.inst->op == ROC_IR_CHECK_INDEX) return true;

@@ -1,44 +1,18 @@
 /* Ways out of a list of statements: jumps to a statement around it, the end of all work-items, and
  * the fault of work-items that part before a barrier or a wave operation. */
 #include "codegen/cpu/cpu.h"
-
-typedef struct exit_scan {
-  cpu_exit_found *found;
-  void *ud;
-  cpu_state *s;
-  roc_ir_ids inside; /* control instructions being walked through */
-} exit_scan;
-
-static bool is_inside(const exit_scan *scan, uint32_t target) {
-  for (uint32_t i = 0; i < scan->inside.count; i++) {
-    if (scan->inside.items[i] == target) return true;
-  }
-  return false;
-}
-
-static void scan_exits(exit_scan *scan, const uint32_t *ids, uint32_t count) {
-  const roc_ir_module *ir = scan->s->cg->ir;
-  for (uint32_t i = 0; i < count; i++) {
-    const roc_ir_inst *inst = &ir->insts.items[ids[i]];
-    bool leaves = inst->op == ROC_IR_LEAVE || inst->op == ROC_IR_NEXT;
-    if (leaves && !is_inside(scan, inst->aux)) {
-      scan->found(scan->s, inst->aux, inst->op == ROC_IR_NEXT, scan->ud);
-    }
-    if (!roc_ir_has_regions(inst)) continue;
-    if (!roc_vec_push(&scan->inside, ids[i])) scan->s->cg->arena.failed = true;
-    for (uint32_t r = 0; r < (inst->op == ROC_IR_IF ? 2u : 1u); r++) {
-      const roc_ir_ids *inner = &ir->regions.items[inst->k.region[r]];
-      scan_exits(scan, inner->items, inner->count);
-    }
-    if (scan->inside.count) scan->inside.count--;
-  }
-}
+#include "ir/walk.h"
 
 void cpu_find_exits(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_exit_found *found,
                     void *ud) {
-  exit_scan scan = {.found = found, .ud = ud, .s = s};
-  scan_exits(&scan, ids, count);
-  roc_vec_deinit(&scan.inside);
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, s->cg->ir, ids, count);
+  while (roc_ir_walk_next(&w)) {
+    bool leaves = w.inst->op == ROC_IR_LEAVE || w.inst->op == ROC_IR_NEXT;
+    if (leaves && !roc_ir_walk_is_inside(&w, w.inst->aux)) {
+      found(s, w.inst->aux, w.inst->op == ROC_IR_NEXT, ud);
+    }
+  }
 }
 
 bool cpu_leads_behind(const cpu_state *s, uint32_t target, bool is_next, const uint32_t *end) {

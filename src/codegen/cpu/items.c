@@ -5,6 +5,7 @@
  * is set, a second, cold walk fills the fault record.  Variables that live across runs are copied
  * for all items at the loop's begin and end, so that the body works on registers. */
 #include "codegen/cpu/cpu.h"
+#include "ir/walk.h"
 
 /* ---- what is in a run ---------------------------------------------------------------------- */
 
@@ -22,17 +23,13 @@ static void note_var(scan *c, uint32_t var) {
   if (!roc_vec_push(&c->vars, var)) c->s->cg->arena.failed = true;
 }
 
-static void scan_insts(scan *c, const uint32_t *ids, uint32_t count) {
-  const roc_ir_module *ir = c->s->cg->ir;
-  for (uint32_t i = 0; i < count; i++) {
-    const roc_ir_inst *inst = &ir->insts.items[ids[i]];
-    bool gets = inst->op == ROC_IR_GET && !c->s->plan.is_remat[ids[i]];
-    if (gets || inst->op == ROC_IR_SET || inst->op == ROC_IR_FOR) note_var(c, inst->aux);
-    c->has_atomic |= inst->op == ROC_IR_ATOMIC || inst->op == ROC_IR_PRINT;
-    for (uint32_t r = 0; roc_ir_has_regions(inst) && r < (inst->op == ROC_IR_IF ? 2u : 1u); r++) {
-      const roc_ir_ids *inner = &ir->regions.items[inst->k.region[r]];
-      scan_insts(c, inner->items, inner->count);
-    }
+static ROC_IR_WALKS void scan_insts(scan *c, const uint32_t *ids, uint32_t count) {
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, c->s->cg->ir, ids, count);
+  while (roc_ir_walk_next(&w)) {
+    bool gets = w.inst->op == ROC_IR_GET && !c->s->plan.is_remat[w.id];
+    if (gets || w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_FOR) note_var(c, w.inst->aux);
+    c->has_atomic |= w.inst->op == ROC_IR_ATOMIC || w.inst->op == ROC_IR_PRINT;
   }
 }
 

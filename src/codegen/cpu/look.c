@@ -14,6 +14,7 @@
  *
  * Invariant: between two questions an execution takes few more steps than the budget has. */
 #include "codegen/cpu/cpu.h"
+#include "ir/walk.h"
 
 enum {
   BODY_COPIES = 4,       /* of a short LOOP */
@@ -197,16 +198,10 @@ static void count_exit(cpu_state *s, uint32_t target, bool is_next, void *ud) {
   if (!is_next || target != e->id || !is_for) e->count++;
 }
 
-static unsigned count_returns(const roc_ir_module *ir, uint32_t region) {
-  const roc_ir_ids *ids = &ir->regions.items[region];
+static ROC_IR_WALKS unsigned count_returns(const roc_ir_module *ir, uint32_t region) {
+  roc_ir_walk w;
   unsigned count = 0;
-  for (uint32_t i = 0; i < ids->count; i++) {
-    const roc_ir_inst *inst = &ir->insts.items[ids->items[i]];
-    count += inst->op == ROC_IR_RETURN;
-    for (uint32_t r = 0; roc_ir_has_regions(inst) && r < (inst->op == ROC_IR_IF ? 2u : 1u); r++) {
-      count += count_returns(ir, inst->k.region[r]);
-    }
-  }
+  ROC_IR_FOR_EACH(w, ir, region) count += w.inst->op == ROC_IR_RETURN;
   return count;
 }
 
@@ -282,15 +277,11 @@ static bool is_advance(const roc_ir_module *ir, const counted *c, const roc_ir_i
          by->k.i <= MAX_ADVANCE;
 }
 
-static unsigned count_sets(const roc_ir_module *ir, uint32_t var, uint32_t region) {
-  const roc_ir_ids *ids = &ir->regions.items[region];
+static ROC_IR_WALKS unsigned count_sets(const roc_ir_module *ir, uint32_t var, uint32_t region) {
+  roc_ir_walk w;
   unsigned count = 0;
-  for (uint32_t i = 0; i < ids->count; i++) {
-    const roc_ir_inst *inst = &ir->insts.items[ids->items[i]];
-    count += (inst->op == ROC_IR_SET || inst->op == ROC_IR_FOR) && inst->aux == var;
-    for (uint32_t r = 0; roc_ir_has_regions(inst) && r < (inst->op == ROC_IR_IF ? 2u : 1u); r++) {
-      count += count_sets(ir, var, inst->k.region[r]);
-    }
+  ROC_IR_FOR_EACH(w, ir, region) {
+    count += (w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_FOR) && w.inst->aux == var;
   }
   return count;
 }

@@ -9,6 +9,7 @@
 #include "codegen/cpu/cpu.h"
 #include "ir/parallel_regions.h"
 #include "ir/layout.h"
+#include "ir/walk.h"
 
 enum {
   MAX_REMAT_DEPTH = 48,
@@ -55,37 +56,37 @@ bool cpu_plan_stops(const cpu_plan *plan, const uint32_t *ids, uint32_t count) {
 }
 
 static void walk_regions(planner *p, cpu_level_kind level, const roc_ir_inst *inst) {
-  uint32_t nregions = inst->op == ROC_IR_IF ? 2 : 1;
-  for (uint32_t r = 0; r < nregions; r++) {
+  for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) {
     const roc_ir_ids *ids = &p->ir->regions.items[inst->k.region[r]];
     walk_list(p, level, ids->items, ids->count);
   }
 }
 
 /* Gives an instruction and all in it one home; tells whether a work-item may end there. */
-static bool settle(planner *p, uint32_t id, uint32_t home) {
-  const roc_ir_inst *inst = &p->ir->insts.items[id];
-  uint16_t flags = roc_ir_op_table[inst->op].flags;
-  p->plan->home[id] = home;
-  bool stops = inst->op == ROC_IR_RETURN || ((flags & ROC_IRF_STOP) && !(flags & ROC_IRF_CONTROL));
-  for (uint32_t r = 0; roc_ir_has_regions(inst) && r < (inst->op == ROC_IR_IF ? 2u : 1u); r++) {
-    const roc_ir_ids *ids = &p->ir->regions.items[inst->k.region[r]];
-    for (uint32_t i = 0; i < ids->count; i++) stops |= settle(p, ids->items[i], home);
+static ROC_IR_WALKS bool settle(planner *p, uint32_t id, uint32_t home) {
+  roc_ir_walk w;
+  bool *stops = p->plan->stops;
+  roc_ir_walk_begin_list(&w, p->ir, &id, 1);
+  while (roc_ir_walk_next_inner_first(&w)) {
+    uint16_t flags = roc_ir_op_table[w.inst->op].flags;
+    uint32_t around = roc_ir_walk_around(&w);
+    p->plan->home[w.id] = home;
+    stops[w.id] |=
+        w.inst->op == ROC_IR_RETURN || ((flags & ROC_IRF_STOP) && !(flags & ROC_IRF_CONTROL));
+    if (around != ROC_IR_NONE) stops[around] |= stops[w.id];
   }
-  p->plan->stops[id] = stops;
-  return stops;
+  return stops[id];
 }
 
 /* What an item keeps in a private array lasts from one iteration to the next, while other items run
  * in between. */
-static void slot_arrays(planner *p, uint32_t id) {
-  const roc_ir_inst *inst = &p->ir->insts.items[id];
-  if (inst->op == ROC_IR_LOAD || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC) {
-    p->plan->array_slotted[inst->aux] = true;
-  }
-  for (uint32_t r = 0; roc_ir_has_regions(inst) && r < (inst->op == ROC_IR_IF ? 2u : 1u); r++) {
-    const roc_ir_ids *ids = &p->ir->regions.items[inst->k.region[r]];
-    for (uint32_t i = 0; i < ids->count; i++) slot_arrays(p, ids->items[i]);
+static ROC_IR_WALKS void slot_arrays(planner *p, uint32_t id) {
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, p->ir, &id, 1);
+  while (roc_ir_walk_next(&w)) {
+    if (w.inst->op == ROC_IR_LOAD || w.inst->op == ROC_IR_STORE || w.inst->op == ROC_IR_ATOMIC) {
+      p->plan->array_slotted[w.inst->aux] = true;
+    }
   }
 }
 
@@ -96,7 +97,7 @@ static void walk_cut(planner *p, cpu_level_kind level, uint32_t id) {
   if (inst->op == ROC_IR_FOR) p->plan->is_counter[inst->aux] = !p->plan->is_itemwise[id];
   if (inst->op == ROC_IR_FOR || inst->op == ROC_IR_LOOP) slot_arrays(p, id);
   walk_regions(p, level, inst);
-  for (uint32_t r = 0; r < (inst->op == ROC_IR_IF ? 2u : 1u); r++) {
+  for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) {
     const roc_ir_ids *ids = &p->ir->regions.items[inst->k.region[r]];
     for (uint32_t i = 0; i < ids->count; i++) p->plan->stops[id] |= p->plan->stops[ids->items[i]];
   }

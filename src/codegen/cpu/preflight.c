@@ -9,6 +9,7 @@
  * an item before. Intervals are exact or the group is sent to the cold version: any overflow on the
  * way counts as a check that may fail. */
 #include "codegen/cpu/cpu.h"
+#include "ir/walk.h"
 
 enum {
   MAX_NODES = 40, /* operations in an index */
@@ -349,26 +350,17 @@ bool cpu_preflight_settles_all(cpu_state *s) {
 }
 
 /* Which instructions can still end an item when settled checks are left out. */
-static bool find_stops(cpu_state *s, uint32_t region, bool *stops) {
-  const roc_ir_module *ir = s->cg->ir;
-  const roc_ir_ids *ids = &ir->regions.items[region];
-  bool any = false;
-  for (uint32_t i = 0; i < ids->count; i++) {
-    uint32_t id = ids->items[i];
-    const roc_ir_inst *inst = &ir->insts.items[id];
-    if (roc_ir_has_regions(inst)) {
-      stops[id] = find_stops(s, inst->k.region[0], stops);
-      if (inst->op == ROC_IR_IF) stops[id] |= find_stops(s, inst->k.region[1], stops);
-    } else {
-      stops[id] = s->plan.stops[id] && !s->is_settled[id];
-    }
-    any |= stops[id];
+static void find_stops(cpu_state *s, bool *stops) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH_INNER_FIRST(w, s->cg->ir, 0) {
+    uint32_t around = roc_ir_walk_around(&w);
+    if (!roc_ir_has_regions(w.inst)) stops[w.id] = s->plan.stops[w.id] && !s->is_settled[w.id];
+    if (around != ROC_IR_NONE) stops[around] |= stops[w.id];
   }
-  return any;
 }
 
 bool *cpu_preflight_stops(cpu_state *s) {
   bool *stops = ROC_ARENA_ARRAY(&s->cg->arena, bool, s->cg->ir->insts.count + 1);
-  if (stops) find_stops(s, 0, stops);
+  if (stops) find_stops(s, stops);
   return stops;
 }

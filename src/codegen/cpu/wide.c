@@ -8,6 +8,7 @@
  * Invariant: nothing leaves a marked statement but its own end, and items that fail. */
 #include "codegen/cpu/cpu.h"
 #include "ir/uniform.h"
+#include "ir/walk.h"
 
 enum { SHORT_LOOP = 16 }; /* iterations that are better unrolled inside of the item */
 
@@ -20,11 +21,6 @@ typedef struct marker {
 
 static const roc_ir_ids *region_of(const marker *m, const roc_ir_inst *inst, uint32_t r) {
   return &m->ir->regions.items[inst->k.region[r]];
-}
-
-static uint32_t count_regions(const roc_ir_inst *inst) {
-  if (!roc_ir_has_regions(inst)) return 0;
-  return inst->op == ROC_IR_IF ? 2 : 1;
 }
 
 /* What keeps a body from running side by side, or out of order. */
@@ -41,13 +37,10 @@ static bool is_obstacle(const roc_ir_inst *inst) {
   }
 }
 
-static bool has_obstacle(const marker *m, const roc_ir_ids *ids) {
-  for (uint32_t i = 0; i < ids->count; i++) {
-    const roc_ir_inst *inst = &m->ir->insts.items[ids->items[i]];
-    if (is_obstacle(inst)) return true;
-    for (uint32_t r = 0; r < count_regions(inst); r++) {
-      if (has_obstacle(m, region_of(m, inst, r))) return true;
-    }
+static ROC_IR_WALKS bool has_obstacle(const marker *m, uint32_t region) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, m->ir, region) {
+    if (is_obstacle(w.inst)) return true;
   }
   return false;
 }
@@ -67,15 +60,11 @@ static bool is_short(const marker *m, const roc_ir_inst *inst) {
   return span / step < SHORT_LOOP; /* one less than the iterations */
 }
 
-static bool touches_memory(const marker *m, const roc_ir_ids *ids) {
-  for (uint32_t i = 0; i < ids->count; i++) {
-    const roc_ir_inst *inst = &m->ir->insts.items[ids->items[i]];
-    if (inst->op == ROC_IR_LOAD || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC) {
-      return true;
-    }
-    for (uint32_t r = 0; r < count_regions(inst); r++) {
-      if (touches_memory(m, region_of(m, inst, r))) return true;
-    }
+static ROC_IR_WALKS bool touches_memory(const marker *m, uint32_t region) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, m->ir, region) {
+    uint8_t op = w.inst->op;
+    if (op == ROC_IR_LOAD || op == ROC_IR_STORE || op == ROC_IR_ATOMIC) return true;
   }
   return false;
 }
@@ -85,12 +74,12 @@ static bool mark_list(marker *m, const roc_ir_ids *ids, bool *out_all_loops);
 /* A FOR is turned when the group agrees on its step and every longer loop in it is turned too. */
 static bool mark_for(marker *m, uint32_t id) {
   const roc_ir_inst *inst = &m->ir->insts.items[id];
-  const roc_ir_ids *body = region_of(m, inst, 0);
+  uint32_t body = inst->k.region[0];
   bool is_step_shared = m->uniform.insts[roc_ir_arg(m->ir, inst, 2)] == ROC_IR_UNIFORM_GROUP;
   if (!is_step_shared || m->nsets[inst->aux] != 1 || is_short(m, inst)) return false;
   if (has_obstacle(m, body) || !touches_memory(m, body)) return false;
   bool all_loops = true;
-  mark_list(m, body, &all_loops);
+  mark_list(m, region_of(m, inst, 0), &all_loops);
   if (!all_loops) return false;
   m->plan->cuts[id] |= CPU_CUT_ROW;
   m->plan->wide_for[inst->aux] = id;
@@ -100,7 +89,7 @@ static bool mark_for(marker *m, uint32_t id) {
 static bool mark_if(marker *m, uint32_t id, bool *out_all_loops) {
   const roc_ir_inst *inst = &m->ir->insts.items[id];
   for (uint32_t r = 0; r < 2; r++) {
-    if (has_obstacle(m, region_of(m, inst, r))) {
+    if (has_obstacle(m, inst->k.region[r])) {
       *out_all_loops = false;
       return false;
     }
@@ -127,12 +116,11 @@ static bool mark_list(marker *m, const roc_ir_ids *ids, bool *out_all_loops) {
 }
 
 /* Takes the marks of a FOR that stayed as it is from the loops in it, which no row reaches. */
-static void unmark_inner(marker *m, const roc_ir_ids *ids) {
-  for (uint32_t i = 0; i < ids->count; i++) {
-    const roc_ir_inst *inst = &m->ir->insts.items[ids->items[i]];
-    m->plan->cuts[ids->items[i]] &= (uint8_t)~CPU_CUT_ROW;
-    if (inst->op == ROC_IR_FOR) m->plan->wide_for[inst->aux] = ROC_IR_NONE;
-    for (uint32_t r = 0; r < count_regions(inst); r++) unmark_inner(m, region_of(m, inst, r));
+static ROC_IR_WALKS void unmark_inner(marker *m, uint32_t region) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, m->ir, region) {
+    m->plan->cuts[w.id] &= (uint8_t)~CPU_CUT_ROW;
+    if (w.inst->op == ROC_IR_FOR) m->plan->wide_for[w.inst->aux] = ROC_IR_NONE;
   }
 }
 
@@ -140,8 +128,12 @@ static void clean_list(marker *m, const roc_ir_ids *ids) {
   for (uint32_t i = 0; i < ids->count; i++) {
     const roc_ir_inst *inst = &m->ir->insts.items[ids->items[i]];
     bool is_marked = m->plan->cuts[ids->items[i]] & CPU_CUT_ROW;
-    for (uint32_t r = 0; r < count_regions(inst); r++) {
-      (is_marked ? clean_list : unmark_inner)(m, region_of(m, inst, r));
+    for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) {
+      if (is_marked) {
+        clean_list(m, region_of(m, inst, r));
+      } else {
+        unmark_inner(m, inst->k.region[r]);
+      }
     }
   }
 }
@@ -154,7 +146,7 @@ static void mark_group(marker *m, const roc_ir_ids *ids) {
     uint8_t cuts = m->plan->cuts[id];
     bool all_loops = true;
     if (cuts & ROC_IRF_CUT_GROUP) {
-      for (uint32_t r = 0; r < count_regions(inst); r++) mark_group(m, region_of(m, inst, r));
+      for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) mark_group(m, region_of(m, inst, r));
     } else if (!cuts) {
       roc_ir_ids one = {.items = &id, .count = 1};
       mark_list(m, &one, &all_loops);
@@ -163,11 +155,10 @@ static void mark_group(marker *m, const roc_ir_ids *ids) {
   }
 }
 
-static void count_sets(marker *m, const roc_ir_ids *ids) {
-  for (uint32_t i = 0; i < ids->count; i++) {
-    const roc_ir_inst *inst = &m->ir->insts.items[ids->items[i]];
-    if (inst->op == ROC_IR_SET || inst->op == ROC_IR_FOR) m->nsets[inst->aux]++;
-    for (uint32_t r = 0; r < count_regions(inst); r++) count_sets(m, region_of(m, inst, r));
+static void count_sets(marker *m) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, m->ir, 0) {
+    if (w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_FOR) m->nsets[w.inst->aux]++;
   }
 }
 
@@ -187,7 +178,7 @@ bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
   marker m = {.ir = ir, .plan = plan};
   m.nsets = ROC_ARENA_ARRAY(arena, uint32_t, ir->vars.count + 1);
   if (!m.nsets || roc_ir_uniform_init(&m.uniform, ir, NULL)) return false;
-  count_sets(&m, &ir->regions.items[0]);
+  count_sets(&m);
   mark_group(&m, &ir->regions.items[0]);
   mark_itemwise(&m);
   roc_ir_uniform_deinit(&m.uniform);
