@@ -18,6 +18,7 @@
 #include "device/common/common.h"
 #include "device/hsa/absent.h"
 #include "hsa_fixture.h"
+#include "scatter_views.h"
 
 static roc_codeobj object;
 
@@ -133,12 +134,6 @@ static uint64_t copies(void) {
   return counts[CALL_hsa_amd_memory_async_copy] + counts[CALL_hsa_amd_memory_async_copy_rect];
 }
 
-static uint64_t state = 88172645463325252u;
-static uint64_t draw(uint64_t below) {
-  state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-  return state % below;
-}
-
 /* ---- scatters ------------------------------------------------------------ */
 
 /* A block of the device, and what it is to hold. */
@@ -157,7 +152,7 @@ static board new_board(size_t nbytes) {
   b.seen = malloc(nbytes);
   b.source = malloc(nbytes);
   CHECK(b.expected && b.seen && b.source);
-  for (size_t i = 0; i < nbytes; i++) b.source[i] = (unsigned char)draw(256);
+  for (size_t i = 0; i < nbytes; i++) b.source[i] = (unsigned char)roc_draw(256);
   return b;
 }
 
@@ -194,51 +189,18 @@ static uint64_t try_scatter(board *b, roc_dev_scatter s) {
   return ncopies;
 }
 
-/* A view of a block of `nbytes`: axes of a contiguous array, some sliced, some turned around, in
- * any order. */
-static roc_dev_scatter draw_view(size_t nbytes) {
-  roc_dev_scatter s = {.element_bytes = 1u << draw(4), .rank = 1 + (uint32_t)draw(5)};
-  int64_t step = s.element_bytes, first = 0, packed = s.element_bytes;
-  for (uint32_t d = 0; d < s.rank; d++) {
-    uint64_t whole = 1 + draw(d == 0 ? 40 : 7), skip = 1 + draw(4), from = draw(whole);
-    uint64_t extent = 1 + draw((whole - from + skip - 1) / skip);
-    if (extent == 0) extent = 1;
-    s.extents[d] = extent;
-    s.dst_steps[d] = step * (int64_t)skip;
-    first += step * (int64_t)from;
-    if (draw(2)) {
-      first += (int64_t)(extent - 1) * s.dst_steps[d];
-      s.dst_steps[d] = -s.dst_steps[d];
-    }
-    step *= (int64_t)whole;
-  }
-  CHECK((size_t)step <= nbytes);
-  s.dst = (roc_devptr)first;
-  for (uint32_t d = s.rank; d-- > 1;) {
-    uint32_t other = (uint32_t)draw(d + 1);
-    uint64_t extent = s.extents[d];
-    int64_t dst_step = s.dst_steps[d];
-    s.extents[d] = s.extents[other], s.dst_steps[d] = s.dst_steps[other];
-    s.extents[other] = extent, s.dst_steps[other] = dst_step;
-  }
-  for (uint32_t d = s.rank; d-- > 0;) {
-    s.src_steps[d] = packed;
-    packed *= (int64_t)s.extents[d];
-  }
-  return s;
-}
-
 static void try_views(board *b, int rounds) {
   for (int round = 0; round < rounds; round++) {
-    roc_dev_scatter s = draw_view(b->nbytes);
-    if (draw(3)) {
+    roc_dev_scatter s = roc_draw_view();
+    if (roc_draw(3)) {
       s.src = b->source;
-      if (draw(3) == 0) { /* another layout than C's */
+      if (roc_draw(3) == 0) { /* another layout than C's */
         s.src = b->source + (s.extents[0] - 1) * (uint64_t)s.src_steps[0];
         s.src_steps[0] = -s.src_steps[0];
       }
     } else {
-      for (uint32_t i = 0; i < s.element_bytes; i++) s.element[i] = (unsigned char)(1 + draw(255));
+      for (uint32_t i = 0; i < s.element_bytes; i++)
+        s.element[i] = (unsigned char)(1 + roc_draw(255));
     }
     try_scatter(b, s);
   }

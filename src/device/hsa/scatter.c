@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "device/common/common.h"
+#include "device/common/strided.h"
 #include "device/hsa/driver.h"
 
 enum {
@@ -17,22 +18,6 @@ enum {
   MAX_PITCH = 1 << 19,  /* units of a rectangular copy, of at least a word */
 };
 
-typedef struct axis {
-  uint64_t extent;
-  int64_t dst_step, src_step; /* bytes; dst_step >= 0 */
-} axis;
-
-/* What is left of a roc_dev_scatter when its axes are in the order of memory and as long as may be:
- * `nouter` loops around layers of rows of elements. */
-typedef struct layout {
-  char *dst;
-  const char *src;
-  uint32_t element_bytes, nouter;
-  uint64_t extents[ROC_DEV_MAX_RANK];
-  axis outer[ROC_DEV_MAX_RANK];
-  axis layers, rows, run; /* the run's elements are dense in dst */
-} layout;
-
 /* Copies that are on their way, each with a signal of its own: the engines of machines without PCIe
  * atomics store a value that was right when the copy was queued. */
 typedef struct flight {
@@ -41,64 +26,6 @@ typedef struct flight {
   uint64_t started, ended;
   uint64_t stage_used[ROC_HSA_STAGINGS]; /* `started` after the last copy out of it */
 } flight;
-
-/* ---- the shape ----------------------------------------------------------- */
-
-/* Axes of one element go, others are walked upwards, the longest steps first. */
-static uint32_t sort_axes(layout *l, const roc_dev_scatter *s, axis *axes) {
-  uint32_t count = 0;
-  for (uint32_t d = 0; d < s->rank; d++) {
-    axis a = {s->extents[d], s->dst_steps[d], s->src ? s->src_steps[d] : 0};
-    if (a.extent == 1) continue;
-    if (a.dst_step < 0) {
-      l->dst += (int64_t)(a.extent - 1) * a.dst_step;
-      l->src += (int64_t)(a.extent - 1) * a.src_step;
-      a.dst_step = -a.dst_step;
-      a.src_step = -a.src_step;
-    }
-    uint32_t at = count++;
-    for (; at > 0 && axes[at - 1].dst_step < a.dst_step; at--) axes[at] = axes[at - 1];
-    axes[at] = a;
-  }
-  return count;
-}
-
-/* Neighbours that step like one axis become one. */
-static uint32_t merge_axes(axis *axes, uint32_t count) {
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    axis a = axes[i];
-    axis *last = kept ? &axes[kept - 1] : NULL;
-    if (last && last->dst_step == (int64_t)a.extent * a.dst_step &&
-        last->src_step == (int64_t)a.extent * a.src_step) {
-      *last = (axis){last->extent * a.extent, a.dst_step, a.src_step};
-    } else {
-      axes[kept++] = a;
-    }
-  }
-  return kept;
-}
-
-static axis take_axis(const axis *axes, uint32_t *count) {
-  return *count ? axes[--*count] : (axis){.extent = 1};
-}
-
-static void plan_layout(layout *l, const roc_dev_scatter *s, char *dst) {
-  axis axes[ROC_DEV_MAX_RANK];
-  *l = (layout){.dst = dst,
-                .src = s->src ? s->src : (const char *)s->element,
-                .element_bytes = s->element_bytes};
-  uint32_t count = merge_axes(axes, sort_axes(l, s, axes));
-  bool has_run = count && axes[count - 1].dst_step == (int64_t)s->element_bytes;
-  l->run = has_run ? take_axis(axes, &count) : (axis){.extent = 1};
-  l->rows = take_axis(axes, &count);
-  l->layers = take_axis(axes, &count);
-  l->nouter = count;
-  for (uint32_t i = 0; i < count; i++) {
-    l->outer[i] = axes[i];
-    l->extents[i] = axes[i].extent;
-  }
-}
 
 /* ---- copies on their way ------------------------------------------------- */
 
@@ -213,34 +140,14 @@ static roc_status copy_tile(flight *f, const tile *t, roc_error *err) {
 
 /* ---- staging ------------------------------------------------------------- */
 
-static void pack_run(char *dst, const char *src, int64_t step, uint64_t n, uint32_t element_bytes) {
-  if (step == (int64_t)element_bytes) {
-    memcpy(dst, src, n * element_bytes);
-    return;
-  }
-  for (uint64_t i = 0; i < n; i++, dst += element_bytes, src += step) {
-    memcpy(dst, src, element_bytes);
-  }
-}
-
-static void pack_tile(const layout *l, const tile *t, const char *src) {
-  for (uint64_t z = 0; z < t->layers; z++) {
-    for (uint64_t y = 0; y < t->rows; y++) {
-      const char *from = src + (int64_t)z * l->layers.src_step + (int64_t)y * l->rows.src_step;
-      pack_run(t->staging + (z * t->rows + y) * t->pitch, from, l->run.src_step,
-               t->width / l->element_bytes, l->element_bytes);
-    }
-  }
-}
-
 /* Whichever staging has been left first; a fill's stays as it is. */
-static roc_status send_tile(flight *f, const layout *l, tile *t, const char *src, bool is_fill,
-                            roc_error *err) {
+static roc_status send_tile(flight *f, const roc_strided_layout *l, tile *t, const char *src,
+                            bool is_fill, roc_error *err) {
   int which = !is_fill && f->stage_used[1] < f->stage_used[0] ? 1 : 0;
   t->staging = f->queue->worker.staging[which];
   if (!is_fill) {
     ROC_TRY(await_flight(f, f->stage_used[which], err));
-    pack_tile(l, t, src);
+    roc_strided_pack(l, t->staging, src, t->layers, t->rows, t->width, t->pitch);
   }
   roc_status status = copy_tile(f, t, err);
   f->stage_used[which] = f->started;
@@ -252,8 +159,8 @@ static uint64_t least(uint64_t a, uint64_t b) {
 }
 
 /* The layers, rows and runs at one place of the outer axes, in tiles that fit into staging. */
-static roc_status send_block(flight *f, const layout *l, hsa_agent_t agent, int64_t dst_offset,
-                             int64_t src_offset, bool is_fill, roc_error *err) {
+static roc_status send_block(flight *f, const roc_strided_layout *l, hsa_agent_t agent,
+                             int64_t dst_offset, int64_t src_offset, bool is_fill, roc_error *err) {
   uint64_t most_run = least(l->run.extent, ROC_HSA_STAGING_BYTES / l->element_bytes);
   uint64_t pitch = round_to_word(most_run * l->element_bytes);
   uint64_t most_rows = least(l->rows.extent, ROC_HSA_STAGING_BYTES / pitch);
@@ -283,7 +190,7 @@ static roc_status send_block(flight *f, const layout *l, hsa_agent_t agent, int6
 /* ---- the job ------------------------------------------------------------- */
 
 /* Long rows are set by the device. */
-static roc_status fill_rows(roc_hsa_queue *queue, const layout *l,
+static roc_status fill_rows(roc_hsa_queue *queue, const roc_strided_layout *l,
                             const roc_hsa_pointer_info *place, int64_t offset,
                             const roc_dev_scatter *s, roc_error *err) {
   roc_hsa_pointer_info row = *place;
@@ -298,8 +205,9 @@ static roc_status fill_rows(roc_hsa_queue *queue, const layout *l,
   return ROC_OK;
 }
 
-static roc_status send_all(flight *f, const layout *l, const roc_hsa_pointer_info *place,
-                           const roc_dev_scatter *s, roc_error *err) {
+static roc_status send_all(flight *f, const roc_strided_layout *l,
+                           const roc_hsa_pointer_info *place, const roc_dev_scatter *s,
+                           roc_error *err) {
   bool is_fill = !s->src, is_long = is_fill && l->run.extent * l->element_bytes >= LONG_ROW;
   uint64_t at[ROC_DEV_MAX_RANK] = {0};
   do {
@@ -329,8 +237,8 @@ static roc_status run_scatter(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_
   if (!s->src) {
     roc_host_fill(queue->worker.staging[0], s->element, s->element_bytes, ROC_HSA_STAGING_BYTES);
   }
-  layout l;
-  plan_layout(&l, s, dst);
+  roc_strided_layout l;
+  roc_strided_plan(&l, s);
   flight f = {.queue = queue};
   roc_status status = send_all(&f, &l, &place, s, err);
   roc_status ended = await_flight(&f, f.started, status == ROC_OK ? err : NULL);
