@@ -106,7 +106,8 @@ struct roc_device_ops {
   roc_status (*alloc_host)(roc_device *device, size_t nbytes, void **out_ptr, roc_error *err);
   void (*free_host)(roc_device *device, void *ptr);
   /* Page-locks host memory and maps it.  The memory may have come from alloc_host of another
-   * device.  NULL ops: host_memory devices need none. */
+   * device.  host_unregister may wait for the device: any thread, without the caller's lock.  NULL
+   * ops: host_memory devices need none. */
   roc_status (*host_register)(roc_device *device, void *ptr, size_t nbytes, roc_devptr *out_ptr,
                               roc_error *err);
   void (*host_unregister)(roc_device *device, void *ptr);
@@ -148,6 +149,9 @@ struct roc_device_ops {
   roc_status (*stamp)(roc_dev_stream *stream, uint64_t *out_ns, roc_ticket *out_ticket,
                       roc_error *err);
 
+  /* The last ticket that is known to be complete, without asking the device: for what is done in
+   * passing.  Any thread.  NULL: is_done costs no more. */
+  roc_ticket (*known_done)(roc_dev_stream *stream);
   /* Completion; any thread.  wait: timeout_ns < 0 waits for ever; *out_done false on timeout.  LOST
    * when the device died. */
   bool (*is_done)(roc_dev_stream *stream, roc_ticket ticket);
@@ -171,13 +175,14 @@ struct roc_device_ops {
    * can; kernels of other streams only where the device cannot tell them apart. NULL: it cannot. */
   void (*interrupt)(roc_dev_stream *stream);
 
-  /* Code.  The object outlives the module.  unload: no launch of it is pending. */
+  /* Code.  The object outlives the module.  load may compile: any thread, without the caller's lock.
+   * unload: no launch of it is pending. */
   roc_status (*module_load)(roc_device *device, const roc_codeobj *object,
                             roc_dev_module **out_module, roc_error *err);
   void (*module_unload)(roc_device *device, roc_dev_module *module);
 };
 
-extern const roc_device_ops roc_hsa_ops, roc_cpu_ops, roc_sim_ops, roc_null_ops;
+extern const roc_device_ops roc_hsa_ops, roc_cuda_ops, roc_cpu_ops, roc_sim_ops, roc_null_ops;
 
 /* cpu: how it makes objects callable (ORC lives in the compiler's shared object; jit sets this
  * before a module is loaded). */

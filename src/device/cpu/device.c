@@ -3,6 +3,7 @@
  * It is the reference for other drivers: every op of device.h that means something here is offered.
  * The loader belongs to the compiler (ORC) and is plugged in before the first module is loaded, so
  * that nothing here knows LLVM. */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ typedef struct cpu_device {
 } cpu_device;
 
 static const roc_cpu_loader *code_loader;
+static pthread_mutex_t loader_lock = PTHREAD_MUTEX_INITIALIZER; /* one load or unload at a time */
 
 void roc_cpu_set_loader(const roc_cpu_loader *loader) {
   code_loader = loader;
@@ -111,7 +113,9 @@ static roc_status cpu_module_load(roc_device *device, const roc_codeobj *object,
   }
   roc_dev_module *module = roc_zalloc(sizeof *module);
   if (!module) return roc_fail(err, ROC_OOM, "out of memory: cannot load a kernel");
+  pthread_mutex_lock(&loader_lock);
   roc_status status = code_loader->load(object, &module->entry, &module->handle, err);
+  pthread_mutex_unlock(&loader_lock);
   if (status != ROC_OK) {
     roc_free(module);
     return status;
@@ -128,7 +132,9 @@ static roc_status cpu_module_load(roc_device *device, const roc_codeobj *object,
 
 static void cpu_module_unload(roc_device *device, roc_dev_module *module) {
   (void)device;
+  pthread_mutex_lock(&loader_lock);
   code_loader->unload(module->handle);
+  pthread_mutex_unlock(&loader_lock);
   roc_free(module);
 }
 

@@ -3,7 +3,7 @@
  * The table of devices holds a device until the shutdown; its buffers, streams and kernels hold it
  * as well.  The last hold to go closes the driver's device. */
 #include "base/alloc.h"
-#include "runtime/core/internal.h"
+#include "runtime/core/pin.h"
 #include "runtime/device.h"
 
 void roc_rt_stream_destroy(roc_rt_stream *stream) {
@@ -24,19 +24,6 @@ void roc_rt_device_drop(roc_rt_device *device) {
   roc_free(device);
 }
 
-void roc_rt_device_retain(roc_rt_device *device) {
-  roc_rt_lock();
-  device->live++;
-  roc_rt_unlock();
-}
-
-void roc_rt_device_release(roc_rt_device *device) {
-  if (!device || roc_rt_in_child()) return;
-  roc_rt_lock();
-  roc_rt_device_drop(device);
-  roc_rt_unlock();
-}
-
 void roc_rt_kernel_release_locked(roc_rt_kernel *kernel) {
   if (--kernel->refs > 0) return;
   roc_rt_device *device = kernel->device;
@@ -47,9 +34,17 @@ void roc_rt_kernel_release_locked(roc_rt_kernel *kernel) {
   roc_rt_device_drop(device);
 }
 
-void roc_rt_kernel_release(roc_rt_kernel *kernel) {
-  if (!kernel || roc_rt_in_child()) return;
-  roc_rt_lock();
-  roc_rt_kernel_release_locked(kernel);
-  roc_rt_unlock();
+/* ---- mappings of host memory ---------------------------------------------- */
+
+static roc_rt_mapping *dead_mappings; /* guarded by the runtime's lock */
+
+void roc_rt_bury_mapping(roc_rt_mapping *mapping) {
+  mapping->next = dead_mappings;
+  dead_mappings = mapping;
+}
+
+roc_rt_mapping *roc_rt_take_dead_mappings(void) {
+  roc_rt_mapping *dead = dead_mappings;
+  dead_mappings = NULL;
+  return dead;
 }

@@ -155,7 +155,7 @@ struct roc_rt_device {
 
 /* lock.c */
 void roc_rt_lock(void);
-void roc_rt_unlock(void); /* then destroys the buffers that died under the lock */
+void roc_rt_unlock(void); /* then ends mappings and destroys buffers that died under the lock */
 bool roc_rt_in_child(void);
 void roc_rt_guard_forks(void);    /* once: a fork waits for the lock */
 bool roc_rt_begin_shutdown(void); /* from now on closed; whether it was before */
@@ -174,8 +174,12 @@ void roc_rt_records_give_back(roc_rt_device *device, roc_rt_pending *pending);
 void roc_rt_records_deinit(roc_rt_device *device);
 
 /* session.c.  Lock held for all. */
-void roc_rt_session_retain(roc_rt_session *session);
-void roc_rt_session_drop(roc_rt_session *session);
+static inline void roc_rt_session_retain(roc_rt_session *session) {
+  session->refs++;
+}
+static inline void roc_rt_session_drop(roc_rt_session *session) {
+  session->refs--;
+}
 roc_status roc_rt_session_check(const roc_rt_session *session, roc_error *err); /* CLOSED */
 /* Without the lock: it takes no more work from now on; false: so it was.  Its user gives up the
  * wait for its work. */
@@ -198,11 +202,15 @@ roc_rt_fault *roc_rt_stream_find_failure(roc_rt_stream *stream, uint64_t failure
  * session's end finds them. */
 void roc_rt_stream_hand_over_faults(roc_rt_stream *orphan);
 
-/* hold.c.  Lock held for all. */
+/* hold.c.  Lock held for all; release.c takes it first. */
 /* Drops one hold; the last after shutdown closes the driver's device. */
 void roc_rt_device_drop(roc_rt_device *device);
 void roc_rt_stream_destroy(roc_rt_stream *stream); /* unlinked by the caller */
 void roc_rt_kernel_release_locked(roc_rt_kernel *kernel);
+/* A mapping that is over still holds its device: lock.c takes and ends it without the lock. */
+struct roc_rt_mapping;
+void roc_rt_bury_mapping(struct roc_rt_mapping *mapping);
+struct roc_rt_mapping *roc_rt_take_dead_mappings(void);
 
 /* pool.c.  Lock held for all. */
 /* The smallest class that holds nbytes; ROC_RT_POOL_CLASSES when none does. */
@@ -251,7 +259,8 @@ void roc_rt_pending_commit(roc_rt_stream *stream, roc_rt_pending *pending, roc_t
                            const roc_rt_use *uses, uint32_t nuses);
 /* Retires the leading pendings whose work is complete. */
 void roc_rt_retire(roc_rt_stream *stream);
-/* The same for those before `ticket`, the one just queued: what both use changes no hands. */
+/* The same for those before `ticket`, the one just queued: what both use changes no hands.  In
+ * passing: only what is known to be complete. */
 void roc_rt_retire_before(roc_rt_stream *stream, roc_ticket ticket);
 /* Retires all, complete or not: the device is lost.  Host memory that was in use keeps `text` as
  * its fault. */

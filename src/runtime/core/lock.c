@@ -1,7 +1,8 @@
 /* The runtime's lock, and when the runtime cannot be used: in a forked child and after shutdown. */
 #include <pthread.h>
 
-#include "runtime/core/internal.h"
+#include "base/alloc.h"
+#include "runtime/core/pin.h"
 #include "runtime/device.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -11,9 +12,25 @@ void roc_rt_lock(void) {
   pthread_mutex_lock(&lock);
 }
 
+/* The driver may wait for its device. */
+static void end_mappings(roc_rt_mapping *dead) {
+  while (dead) {
+    roc_rt_mapping *m = dead;
+    dead = m->next;
+    roc_device *driver = m->device->driver;
+    driver->ops->host_unregister(driver, m->memory);
+    roc_rt_lock();
+    roc_rt_device_drop(m->device);
+    roc_rt_unlock();
+    roc_free(m);
+  }
+}
+
 void roc_rt_unlock(void) {
+  roc_rt_mapping *unmapped = roc_rt_take_dead_mappings();
   roc_buffer *dead = roc_buffer_take_dead();
   pthread_mutex_unlock(&lock);
+  if (unmapped) end_mappings(unmapped); /* of memory that may be among the dead */
   if (dead) roc_buffer_destroy_dead(dead);
 }
 

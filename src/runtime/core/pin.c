@@ -1,4 +1,7 @@
-/* The end of registrations and mappings; see pin.h. */
+/* The end of registrations and mappings; see pin.h.
+ *
+ * A driver may wait for its device before memory is no longer page-locked.  So mappings that are
+ * over are ended after the runtime's lock has been released (lock.c), before the memory goes. */
 #include "runtime/core/pin.h"
 
 #include "base/alloc.h"
@@ -7,10 +10,7 @@ static void unmap_all(roc_buffer *buffer) {
   while (buffer->pin->mappings) {
     roc_rt_mapping *m = buffer->pin->mappings;
     buffer->pin->mappings = m->next;
-    roc_device *driver = m->device->driver;
-    driver->ops->host_unregister(driver, (void *)(uintptr_t)buffer->address);
-    roc_rt_device_drop(m->device);
-    roc_free(m);
+    roc_rt_bury_mapping(m);
   }
 }
 

@@ -17,7 +17,8 @@ struct roc_registration {
 typedef struct roc_rt_mapping {
   struct roc_rt_mapping *next;
   roc_rt_device *device; /* held open */
-  roc_devptr address;
+  void *memory;          /* the host's, */
+  roc_devptr address;    /* and where the device finds it */
 } roc_rt_mapping;
 
 struct roc_rt_pin {

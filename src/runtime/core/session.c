@@ -45,14 +45,6 @@ roc_status roc_rt_session_create(const void *key, roc_rt_session **out_session, 
   return ROC_OK;
 }
 
-void roc_rt_session_retain(roc_rt_session *session) {
-  session->refs++;
-}
-
-void roc_rt_session_drop(roc_rt_session *session) {
-  session->refs--;
-}
-
 roc_status roc_rt_session_check(const roc_rt_session *session, roc_error *err) {
   if (!session->is_closed) return ROC_OK;
   return roc_fail(err, ROC_CLOSED, "roclua was closed in this Lua state");

@@ -4,6 +4,24 @@
 #include "base/alloc.h"
 #include "runtime/core/internal.h"
 
+/* Without the lock: the driver may compile.  On success the device is held. */
+static roc_status load_module(roc_rt_device *device, const roc_codeobj *object,
+                              roc_dev_module **out_module, roc_error *err) {
+  roc_device *driver = device->driver;
+  roc_rt_lock();
+  roc_status status = roc_rt_device_check(device, err);
+  if (status == ROC_OK) device->live++;
+  roc_rt_unlock();
+  ROC_TRY(status);
+  status = driver->ops->module_load(driver, object, out_module, err);
+  if (status == ROC_OK) return ROC_OK;
+  roc_rt_lock();
+  if (status == ROC_LOST) roc_rt_device_set_lost(device, NULL, err);
+  roc_rt_device_drop(device);
+  roc_rt_unlock();
+  return status;
+}
+
 roc_status roc_rt_kernel_load(roc_rt_device *device, roc_codeobj *object, const char *name,
                               roc_rt_kernel **out_kernel, roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
@@ -20,12 +38,7 @@ roc_status roc_rt_kernel_load(roc_rt_device *device, roc_codeobj *object, const 
   kernel->device = device;
   kernel->object = object;
   kernel->name = own_name;
-  roc_rt_lock();
-  roc_status status = roc_rt_device_check(device, err);
-  roc_device *driver = device->driver;
-  if (status == ROC_OK) status = driver->ops->module_load(driver, object, &kernel->module, err);
-  if (status == ROC_OK) device->live++;
-  roc_rt_unlock();
+  roc_status status = load_module(device, object, &kernel->module, err);
   if (status != ROC_OK) {
     roc_free(own_name);
     roc_free(kernel);

@@ -39,6 +39,7 @@ static roc_status map_locked(roc_buffer *buffer, roc_rt_device *device, roc_devp
     return status == ROC_LOST ? roc_rt_device_set_lost(device, NULL, err) : status;
   }
   made->device = device;
+  made->memory = (void *)(uintptr_t)buffer->address;
   made->next = buffer->pin->mappings;
   buffer->pin->mappings = made;
   device->live++;

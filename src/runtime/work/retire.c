@@ -115,13 +115,18 @@ void roc_rt_retire_before(roc_rt_stream *stream, roc_ticket ticket) {
   const roc_device_ops *ops = stream->driver->device->ops;
   while (stream->count > 0) {
     roc_ticket first = stream->ring[stream->first].ticket;
-    if (first >= ticket || !ops->is_done(stream->driver, first)) break;
+    bool is_done = first < ticket && (ops->known_done ? first <= ops->known_done(stream->driver)
+                                                      : ops->is_done(stream->driver, first));
+    if (!is_done) break;
     retire_first(stream, true);
   }
 }
 
 void roc_rt_retire(roc_rt_stream *stream) {
-  roc_rt_retire_before(stream, UINT64_MAX);
+  const roc_device_ops *ops = stream->driver->device->ops;
+  while (stream->count > 0 && ops->is_done(stream->driver, stream->ring[stream->first].ticket)) {
+    retire_first(stream, true);
+  }
 }
 
 void roc_rt_retire_lost(roc_rt_stream *stream, const char *text) {
