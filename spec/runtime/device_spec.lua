@@ -110,7 +110,7 @@ describe("the current device", function()
 
   it("stays when a choice is refused, and the error says what there is", function()
     assert.is_truthy(message(roc.select_device,
-      "vulkan"):find("there is no device 'vulkan'; expected one of hsa, cpu", 1, true))
+      "vulkan"):find("there is no device 'vulkan'; expected one of hsa, cuda, cpu", 1, true))
     for _, absent in ipairs { "cpu:7", "cpu:0" } do
       assert.is_truthy(message(roc.select_device, absent):find(
         ("'%s': those of that kind are numbered 1 to 1"):format(absent), 1, true))

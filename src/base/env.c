@@ -12,7 +12,7 @@ const char *roc_env_text(const char *variable) {
   return text && *text ? text : NULL;
 }
 
-/* Ours, then those by which ROCR, or what comes with it, opens libraries.  LD_LIBRARY_PATH and its
+/* Ours, then those by which ROCR and NVIDIA's driver, or what comes with them, open code.  LD_LIBRARY_PATH and its
  * kin have done their work before the program begins. */
 static const char *const loads_code[] = {
     "ROCLUA_LUA_DIR",
@@ -20,6 +20,9 @@ static const char *const loads_code[] = {
     "ROCLUA_BITCODE_DIR",
     "ROCLUA_HSA_LIBRARY",
     "ROCM_PATH",
+    "ROCLUA_CUDA_LIBRARY",
+    "CUDA_INJECTION64_PATH",
+    "CUDA_CACHE_PATH",
     "XDG_CACHE_HOME",
     "HSA_TOOLS_LIB",
     "ROCP_TOOL_LIB",

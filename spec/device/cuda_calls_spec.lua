@@ -1,0 +1,37 @@
+-- Runs the C tests of what the cuda driver asks of NVIDIA's driver library, one process each, on a
+-- stand-in for it that runs no kernel (spec/c/fake_cuda.h).
+local programs = require "support.programs"
+
+local titles = {
+  properties = "says what a GPU is, and refuses what it does not have",
+  copies = "copies every kind of memory, without waiting for what is queued",
+  overlap = "copies what overlaps, and host memory, in the stream's order",
+  fills = "fills with elements of all sizes, aligned or not",
+  scatter = "stores elements at strided places, and touches nothing between them",
+  peers = "copies between GPUs, and loses one of them alone",
+  registration = "page-locks arrays that share pages, and releases each page with its last",
+  launches = "passes arguments, shape and shared memory as the code expects them",
+  reports = "brings faults and prints to where the runtime looks for them",
+  lazy = "queues a launch by one call, and records events only when somebody asks",
+  idle = "unloads and frees page-locked memory when the GPU is idle, on a thread of its own",
+  contexts = "leaves every thread's context as it was",
+  times = "gives the times of events on one scale",
+  failures = "survives any result of any function of the library",
+  memory = "survives the failure of any allocation of its own",
+  loss = "names the kernels that may have lost the device, and ends all waits",
+}
+
+describe("the cuda driver", function()
+  for _, test in ipairs { "cuda_calls_test", "cuda_failures_test" } do
+    local program = programs.find(test)
+    if not program then return pending(test .. " is not built") end
+    local library = program:gsub("bin/[^/]*$", "lib/libfake_cuda.so")
+    for name in assert(io.popen(program)):lines() do
+      it(assert(titles[name], name), function()
+        local command = ("ROCLUA_CUDA_LIBRARY=%s timeout 200 %s %s"):format(library, program, name)
+        local ok, output = programs.run(command)
+        assert(ok and output:find("ok " .. name, 1, true), output)
+      end)
+    end
+  end
+end)

@@ -1,0 +1,82 @@
+/* Code objects made executable: one module for each specialisation of a kernel. */
+#include "base/alloc.h"
+#include "device/cuda/driver.h"
+
+enum { LOG_BYTES = 1200 };
+
+/* PTX, which a byte 0 ends (base/nvptx_abi.h). */
+static CUresult load_image(const void *image, CUmodule *out_module, char *log, size_t log_bytes) {
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log, (void *)(uintptr_t)(log_bytes - 1)};
+  return roc_cuda.cuModuleLoadDataEx(out_module, image, 2, options, values);
+}
+
+static roc_status fail_load(roc_cuda_device *device, const roc_codeobj *object, CUresult result,
+                            const char *log, roc_error *err) {
+  if (roc_cuda_is_loss(result)) return roc_cuda_fail(device, result, "", err);
+  roc_status status = result == CUDA_ERROR_OUT_OF_MEMORY ? ROC_OOM : ROC_INTERNAL;
+  roc_fail(err, status,
+           "NVIDIA's driver does not load a kernel compiled for '%s' on device '%s' (%s): %s (CUDA "
+           "error %d)%s%s",
+           object->target, device->base.props.name, device->base.props.arch, roc_cuda_text(result),
+           (int)result, log[0] ? ": " : "", log);
+  if (err) err->native = (int)result;
+  return status;
+}
+
+/* Asking makes the library load the function now: it would wait for a kernel that runs if it did so
+ * at the first launch. */
+static CUresult read_function(roc_dev_module *module, const char *entry) {
+  const struct {
+    CUfunction_attribute attribute;
+    uint32_t *out;
+  } wanted[] = {
+      {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &module->max_workgroup},
+      {CU_FUNC_ATTRIBUTE_NUM_REGS, &module->registers},
+      {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &module->shared_bytes},
+  };
+  CUresult result = roc_cuda.cuModuleGetFunction(&module->function, module->module, entry);
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted && result == CUDA_SUCCESS; i++) {
+    int value = 0;
+    result = roc_cuda.cuFuncGetAttribute(&value, wanted[i].attribute, module->function);
+    *wanted[i].out = (uint32_t)value;
+  }
+  return result;
+}
+
+static roc_status load_current(roc_cuda_device *device, const roc_codeobj *object,
+                               roc_dev_module *module, roc_error *err) {
+  char log[LOG_BYTES] = "";
+  CUresult result = load_image(object->bytes, &module->module, log, sizeof log);
+  if (result != CUDA_SUCCESS) {
+    module->module = NULL;
+    return fail_load(device, object, result, log, err);
+  }
+  result = read_function(module, object->entry);
+  if (result == CUDA_SUCCESS) return ROC_OK;
+  roc_cuda_reap(device, module->module, NULL);
+  return fail_load(device, object, result, "", err);
+}
+
+roc_status roc_cuda_module_load(roc_device *base, const roc_codeobj *object,
+                                roc_dev_module **out_module, roc_error *err) {
+  roc_cuda_device *device = roc_cuda_device_of(base);
+  if (base->is_lost) return roc_cuda_fail_lost(device, err);
+  roc_dev_module *module = roc_zalloc(sizeof *module);
+  if (!module) return roc_fail(err, ROC_OOM, "out of memory: cannot load a kernel");
+  module->object = object;
+  bool entered = roc_cuda_enter(device);
+  roc_status status = load_current(device, object, module, err);
+  roc_cuda_leave(entered);
+  if (status != ROC_OK) {
+    roc_free(module);
+    return status;
+  }
+  *out_module = module;
+  return ROC_OK;
+}
+
+void roc_cuda_module_unload(roc_device *base, roc_dev_module *module) {
+  roc_cuda_reap(roc_cuda_device_of(base), module->module, NULL);
+  roc_free(module);
+}

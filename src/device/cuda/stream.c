@@ -1,0 +1,165 @@
+/* Streams: the library's own, which do not block the legacy default stream. */
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "device/cuda/driver.h"
+
+/* ---- before work is queued ------------------------------------------------ */
+
+/* A block may have been allocated since the stream's last work: it is there for what comes after
+ * the allocation in the order of memory_stream. */
+roc_status roc_cuda_stream_ready(roc_cuda_stream *stream, roc_error *err) {
+  roc_cuda_device *device = roc_cuda_owner(stream);
+  if (device->base.is_lost) return roc_cuda_fail_lost(device, err);
+  if (stream->alloc_epoch == device->alloc_epoch) return ROC_OK;
+  CUresult result = roc_cuda.cuStreamWaitEvent(stream->handle, device->alloc_event, 0);
+  if (result != CUDA_SUCCESS) {
+    return roc_cuda_fail(device, result, "a stream cannot wait for an allocation", err);
+  }
+  stream->alloc_epoch = device->alloc_epoch;
+  return ROC_OK;
+}
+
+/* ---- making and unmaking --------------------------------------------------- */
+
+static void list_stream(roc_cuda_stream *stream, bool is_open) {
+  roc_cuda_device *device = roc_cuda_owner(stream);
+  pthread_mutex_lock(&device->lock);
+  roc_cuda_stream **link = &device->streams;
+  while (*link && *link != stream) link = &(*link)->next;
+  if (is_open) {
+    stream->next = device->streams;
+    device->streams = stream;
+  } else if (*link) {
+    *link = stream->next;
+  }
+  pthread_mutex_unlock(&device->lock);
+}
+
+static CUresult make_handles(roc_cuda_stream *stream) {
+  CUresult result = roc_cuda.cuStreamCreate(&stream->handle, CU_STREAM_NON_BLOCKING);
+  if (result != CUDA_SUCCESS) {
+    stream->handle = NULL;
+    return result;
+  }
+  result = roc_cuda.cuEventCreate(&stream->events[0], CU_EVENT_DISABLE_TIMING);
+  if (result != CUDA_SUCCESS) stream->events[0] = NULL;
+  return result;
+}
+
+/* Functions of the host that an op queued before it failed: nothing else of the stream is left, so
+ * they are done at once. */
+static void await_jobs(roc_cuda_stream *stream) {
+  enum { TRIES = 2000, PAUSE_NS = 500 * 1000 };
+  for (int i = 0; i < TRIES && stream->jobs && !stream->base.device->is_lost; i++) {
+    if (i > 0) nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    if (roc_cuda_has_done(stream, atomic_load(&stream->issued))) break;
+  }
+}
+
+static void free_stream(roc_cuda_stream *stream) {
+  roc_device *device = stream->base.device;
+  await_jobs(stream);
+  roc_cuda_completion_deinit(stream);
+  if (stream->slots.device) roc_cuda_free(device, stream->slots.device);
+  if (stream->print) roc_cuda_free(device, stream->print);
+  if (stream->counter) roc_cuda_free(device, stream->counter);
+  if (stream->slots.host) roc_cuda_free_host(device, stream->slots.host);
+  for (int i = 0; i < ROC_CUDA_STAGINGS; i++) {
+    if (stream->staging[i]) roc_cuda_free_host(device, stream->staging[i]);
+  }
+  if (stream->handle && !device->is_lost) roc_cuda.cuStreamDestroy(stream->handle);
+  pthread_mutex_destroy(&stream->lock);
+  roc_free(stream->slots.targets);
+  roc_free(stream->infos);
+  roc_free(stream);
+}
+
+static roc_status create_stream(roc_cuda_device *device, roc_cuda_stream **out_stream,
+                                roc_error *err) {
+  roc_cuda_stream *stream = roc_zalloc(sizeof *stream);
+  roc_cuda_launch_info *infos = roc_alloc(sizeof *infos * ROC_CUDA_IN_FLIGHT);
+  if (!stream || !infos) {
+    roc_free(stream);
+    roc_free(infos);
+    return roc_fail(err, ROC_OOM, "out of memory: no room for a stream");
+  }
+  infos[0] = (roc_cuda_launch_info){0}; /* of ticket 0 */
+  stream->base.device = &device->base;
+  stream->infos = infos;
+  stream->last_stamp = &stream->stamps;
+  stream->last_job = &stream->jobs;
+  pthread_mutex_init(&stream->lock, NULL);
+  CUresult result = make_handles(stream);
+  if (result != CUDA_SUCCESS) {
+    free_stream(stream);
+    return roc_cuda_fail(device, result, "a stream cannot be made", err);
+  }
+  *out_stream = stream;
+  return ROC_OK;
+}
+
+roc_status roc_cuda_stream_create(roc_device *base, roc_dev_stream **out_stream, roc_error *err) {
+  roc_cuda_device *device = roc_cuda_device_of(base);
+  if (base->is_lost) return roc_cuda_fail_lost(device, err);
+  roc_cuda_stream *stream = NULL;
+  bool entered = roc_cuda_enter(device);
+  roc_status status = create_stream(device, &stream, err);
+  roc_cuda_leave(entered);
+  ROC_TRY(status);
+  list_stream(stream, true);
+  *out_stream = &stream->base;
+  return ROC_OK;
+}
+
+/* All that has a ticket is done, or the device is lost; waits for events may still be queued, and
+ * the library keeps its side of the stream until they are over. */
+void roc_cuda_stream_destroy(roc_dev_stream *base) {
+  roc_cuda_stream *stream = roc_cuda_stream_of(base);
+  roc_cuda_device *device = roc_cuda_owner(stream);
+  list_stream(stream, false);
+  bool entered = roc_cuda_enter(device);
+  free_stream(stream);
+  roc_cuda_leave(entered);
+}
+
+/* ---- waits and times -------------------------------------------------------- */
+
+roc_status roc_cuda_stream_wait(roc_dev_stream *base, roc_dev_stream *other_base, roc_ticket ticket,
+                                roc_ticket *out_ticket, roc_error *err) {
+  roc_cuda_stream *stream = roc_cuda_stream_of(base), *other = roc_cuda_stream_of(other_base);
+  roc_cuda_device *device = roc_cuda_owner(stream);
+  *out_ticket = 0;
+  if (device->base.is_lost) return roc_cuda_fail_lost(device, err);
+  if (other == stream || roc_cuda_known_done(other_base) >= ticket) return ROC_OK;
+  bool entered = roc_cuda_enter(device);
+  bool is_theirs;
+  CUresult result = roc_cuda_queue_wait(stream, other, ticket, &is_theirs);
+  if (result == CUDA_SUCCESS) *out_ticket = roc_cuda_issue(stream, NULL);
+  roc_cuda_leave(entered);
+  if (result == CUDA_SUCCESS) return ROC_OK;
+  device = is_theirs ? roc_cuda_owner(other) : device;
+  roc_status status = roc_cuda_fail(device, result, "a stream cannot wait for another one", err);
+  return status == ROC_LOST && is_theirs ? ROC_FAULT : status; /* LOST would be of `stream` */
+}
+
+roc_status roc_cuda_stamp_time(roc_dev_stream *base, uint64_t *out_ns, roc_ticket *out_ticket,
+                               roc_error *err) {
+  roc_cuda_device *device = roc_cuda_device_of(base->device);
+  if (device->base.is_lost) return roc_cuda_fail_lost(device, err);
+  bool entered = roc_cuda_enter(device);
+  CUresult result = roc_cuda_queue_stamp(roc_cuda_stream_of(base), out_ns, out_ticket);
+  roc_cuda_leave(entered);
+  if (result == CUDA_SUCCESS) return ROC_OK;
+  return roc_cuda_fail(device, result, "an event cannot be recorded", err);
+}
+
+void roc_cuda_watch(const roc_device *base) {
+  roc_cuda_device *device = (roc_cuda_device *)base;
+  if (base->is_lost) return;
+  bool entered = roc_cuda_enter(device);
+  CUresult result = roc_cuda.cuStreamQuery(device->memory_stream);
+  roc_cuda_leave(entered);
+  if (roc_cuda_is_loss(result)) roc_cuda_fail(device, result, "the device", NULL);
+}
