@@ -19,7 +19,19 @@ static void add_flag(roc_cg *cg, const char *name, uint32_t value) {
                     LLVMValueAsMetadata(roc_cg_i32(cg, value)));
 }
 
+/* For ROC_QUIRK_FILE_QUOTES. */
+static const char *without_quotes(roc_cg *cg, const char *name) {
+  char *copy = roc_arena_strndup(&cg->arena, name, strlen(name));
+  for (char *c = copy; c && *c; c++) {
+    if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ') *c = '\'';
+  }
+  return copy ? copy : "?";
+}
+
 static LLVMMetadataRef make_file(roc_cg *cg, const char *name) {
+  bool writes_quotes = cg->target->has_line_directives_only &&
+                       roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_FILE_QUOTES);
+  if (writes_quotes) name = without_quotes(cg, name);
   return LLVMDIBuilderCreateFile(cg->di, name, strlen(name), "", 0);
 }
 

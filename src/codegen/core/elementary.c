@@ -123,6 +123,12 @@ static pair fast_sum(const real *m, V a, V b) {
   return (pair){hi, add(m, sub(m, a, hi), b)};
 }
 
+/* a + b */
+static pair any_sum(const real *m, V a, V b) {
+  V hi = add(m, a, b), part = sub(m, hi, a);
+  return (pair){hi, add(m, sub(m, a, sub(m, hi, part)), sub(m, b, part))};
+}
+
 static pair product(const real *m, V a, V b) {
   V hi = mul(m, a, b);
   return (pair){hi, fma_of(m, a, b, neg(m, hi))};
@@ -248,6 +254,38 @@ LLVMValueRef roc_cg_tanh(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
   V rest = add(&m, fma_of(&m, minus, below.hi, top.hi), top.lo);
   rest = fma_of(&m, minus, below.lo, rest);
   return copysign_of(&m, fma_of(&m, rest, inverse, quotient), x);
+}
+
+/* e^|x| / 2, which is a number where e^|x| is not yet. */
+static V half_exp(const real *m, V size) {
+  V top = limit(m, size, 0, most_log(m) + 1);
+  pair less = any_sum(m, top, number(m, -m->ln2_hi));
+  return exp_of_pair(m, less.hi, sub(m, less.lo, number(m, m->ln2_lo)));
+}
+
+LLVMValueRef roc_cg_cosh(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
+  real m = real_of(cg, type);
+  V half = half_exp(&m, unary(&m, "llvm.fabs", x));
+  return add(&m, half, divide(&m, number(&m, 0.25), half));
+}
+
+/* (e + e / (1 + e)) / 2, e = e^|x| - 1; where that is large, half of e^|x| less 1 / e^|x|. */
+LLVMValueRef roc_cg_sinh(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
+  real m = real_of(cg, type);
+  V size = unary(&m, "llvm.fabs", x), one = number(&m, 1);
+  pair e = expm1_pair(&m, limit(&m, size, 0, 2));
+  pair below = fast_sum(&m, choose(&m, compare_to(&m, LLVMRealOGT, e.hi, 1), e.hi, one),
+                        choose(&m, compare_to(&m, LLVMRealOGT, e.hi, 1), one, e.hi));
+  V inverse = divide(&m, one, below.hi), quotient = mul(&m, e.hi, inverse),
+    minus = neg(&m, quotient);
+  V rest = fma_of(&m, minus, add(&m, below.lo, e.lo), fma_of(&m, minus, below.hi, e.hi));
+  pair sum = fast_sum(&m, e.hi, quotient);
+  V lo = add(&m, sum.lo, fma_of(&m, add(&m, rest, e.lo), inverse, e.lo));
+  V small = mul(&m, add(&m, sum.hi, lo), number(&m, 0.5));
+  V half = half_exp(&m, size);
+  V large = sub(&m, half, divide(&m, number(&m, 0.25), half));
+  V is_small = compare_to(&m, LLVMRealOLT, size, 1);
+  return copysign_of(&m, choose(&m, is_small, small, large), x);
 }
 
 /* ---- sine and cosine --------------------------------------------------------------------- */
@@ -397,6 +435,58 @@ static V special_logs(const real *m, V x, V value) {
   value = choose(m, compare_to(m, LLVMRealOLT, x, INFINITY), value, x);
   value = choose(m, compare_to(m, LLVMRealOLT, x, 0), number(m, NAN), value);
   return choose(m, compare_to(m, LLVMRealOEQ, x, 0), number(m, -INFINITY), value);
+}
+
+LLVMValueRef roc_cg_log1p(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
+  real m = real_of(cg, type);
+  pair v = any_sum(&m, number(&m, 1), x);
+  pair log = log_pair(&m, v.hi);
+  V value = add(&m, log.hi, add(&m, log.lo, divide(&m, v.lo, v.hi)));
+  value = special_logs(&m, v.hi, value);
+  return choose(&m, compare_to(&m, LLVMRealOEQ, x, 0), x, value);
+}
+
+/* Above this, 1 + x^2 is x^2, as far as a logarithm of either tells. */
+static const double LARGE = 0x1p30;
+
+/* log 2x of a large x. */
+static V log_of_double(const real *m, V x) {
+  pair log = log_pair(m, x);
+  pair sum = fast_sum(m, log.hi, number(m, m->ln2_hi));
+  V value = add(m, sum.hi, add(m, sum.lo, add(m, log.lo, number(m, m->ln2_lo))));
+  return special_logs(m, x, value);
+}
+
+LLVMValueRef roc_cg_asinh(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
+  real m = real_of(cg, type);
+  V size = unary(&m, "llvm.fabs", x), one = number(&m, 1);
+  V small = limit(&m, size, 0, LARGE), square = mul(&m, small, small);
+  V below = add(&m, one, unary(&m, "llvm.sqrt", fma_of(&m, small, small, one)));
+  V value = roc_cg_log1p(cg, type, add(&m, small, divide(&m, square, below)));
+  V is_large = compare_to(&m, LLVMRealOGE, size, LARGE);
+  value = choose(&m, is_large, log_of_double(&m, size), value);
+  value = choose(&m, compare(&m, LLVMRealUNO, x, x), x, value);
+  return copysign_of(&m, value, x);
+}
+
+LLVMValueRef roc_cg_acosh(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
+  real m = real_of(cg, type);
+  V above = sub(&m, limit(&m, x, 1, LARGE), number(&m, 1));
+  V root = unary(&m, "llvm.sqrt", fma_of(&m, above, above, add(&m, above, above)));
+  V value = roc_cg_log1p(cg, type, add(&m, above, root));
+  V is_large = compare_to(&m, LLVMRealOGE, x, LARGE);
+  value = choose(&m, is_large, log_of_double(&m, x), value);
+  return choose(&m, compare_to(&m, LLVMRealOGE, x, 1), value, number(&m, NAN));
+}
+
+/* log1p(2x / (1 - x)) / 2 */
+LLVMValueRef roc_cg_atanh(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
+  real m = real_of(cg, type);
+  V size = unary(&m, "llvm.fabs", x);
+  V ratio = divide(&m, add(&m, size, size), sub(&m, number(&m, 1), size));
+  V value = mul(&m, roc_cg_log1p(cg, type, ratio), number(&m, 0.5));
+  value = choose(&m, compare_to(&m, LLVMRealUGT, size, 1), number(&m, NAN), value);
+  return copysign_of(&m, value, x);
 }
 
 /* log v = f - (h - s (h + 2 s^2 / 3 + 2 s^4 / 5 + …)), f = v - 1, h = f^2 / 2, s = f / (f + 2) */

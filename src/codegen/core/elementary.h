@@ -22,6 +22,13 @@ LLVMValueRef roc_cg_log10(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 LLVMValueRef roc_cg_expm1(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 LLVMValueRef roc_cg_tanh(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 
+LLVMValueRef roc_cg_sinh(roc_cg *cg, roc_value_type type, LLVMValueRef x);
+LLVMValueRef roc_cg_cosh(roc_cg *cg, roc_value_type type, LLVMValueRef x);
+LLVMValueRef roc_cg_asinh(roc_cg *cg, roc_value_type type, LLVMValueRef x);
+LLVMValueRef roc_cg_acosh(roc_cg *cg, roc_value_type type, LLVMValueRef x);
+LLVMValueRef roc_cg_atanh(roc_cg *cg, roc_value_type type, LLVMValueRef x);
+LLVMValueRef roc_cg_log1p(roc_cg *cg, roc_value_type type, LLVMValueRef x);
+
 /* Of F64 with |x| <= 2^20; within 1 ULP, the tangent within 2. */
 LLVMValueRef roc_cg_small_sin(roc_cg *cg, LLVMValueRef x);
 LLVMValueRef roc_cg_small_cos(roc_cg *cg, LLVMValueRef x);

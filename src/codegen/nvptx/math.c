@@ -3,10 +3,13 @@
  *   arithmetic  of core/elementary.c
  *   libclc      its function, in bitcode, which this object holds
  *   wide        float32 by the form of float64
- *   angle       by arithmetic where the angle is small, else libclc's
+ *   angle       libclc's, of numbers
+ *   atan2       by libclc's atan
+ *   gamma       libclc's of positive numbers
  *
- * The libclc functions within the bounds of the docs are used, by what is measured of them
- * (spec/codegen/nvptx_math_spec.lua). With `fastmath`, functions of float32 are the hardware's. */
+ * Not used of libclc are functions beyond the bounds of the docs, and those that read a table where
+ * infinity and NaN lead outside of it. With `fastmath`, functions of
+ * float32 are the hardware's. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +32,7 @@ __asm__(
 
 static const char PREFIX[] = "_Z"; /* of its functions, which have C++'s names */
 
-typedef enum form { FORM_CLC, FORM_ARITHMETIC, FORM_WIDE, FORM_ANGLE } form;
+typedef enum form { FORM_CLC, FORM_ARITHMETIC, FORM_WIDE, FORM_ANGLE, FORM_ATAN2, FORM_GAMMA } form;
 
 typedef LLVMValueRef arithmetic(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 
@@ -43,18 +46,27 @@ static const struct {
   form narrow, wide; /* of float32, of float64 */
   arithmetic *arithmetic;
 } forms[ROC_IR_MATH_COUNT_] = {
-    [ROC_IR_MATH_TAN] = {FORM_WIDE, FORM_CLC},
-    [ROC_IR_MATH_ATAN2] = {FORM_WIDE, FORM_CLC},
-    [ROC_IR_MATH_SINH] = {FORM_WIDE, FORM_CLC},
+    [ROC_IR_MATH_SIN] = {FORM_CLC, FORM_ANGLE},
+    [ROC_IR_MATH_COS] = {FORM_CLC, FORM_ANGLE},
+    [ROC_IR_MATH_TAN] = {FORM_WIDE, FORM_ANGLE},
+    [ROC_IR_MATH_ATAN2] = {FORM_WIDE, FORM_ATAN2},
+    [ROC_IR_MATH_SINH] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_sinh},
+    [ROC_IR_MATH_COSH] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_cosh},
     [ROC_IR_MATH_TANH] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_tanh},
+    [ROC_IR_MATH_ASINH] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_asinh},
+    [ROC_IR_MATH_ACOSH] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_acosh},
+    [ROC_IR_MATH_ATANH] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_atanh},
     [ROC_IR_MATH_EXP] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_exp},
     [ROC_IR_MATH_EXP2] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_exp2},
     [ROC_IR_MATH_EXPM1] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_expm1},
     [ROC_IR_MATH_LOG] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_log},
     [ROC_IR_MATH_LOG2] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_log2},
     [ROC_IR_MATH_LOG10] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_log10},
+    [ROC_IR_MATH_LOG1P] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_log1p},
     [ROC_IR_MATH_RSQRT] = {FORM_ARITHMETIC, FORM_ARITHMETIC, reciprocal_root},
-    [ROC_IR_MATH_GAMMA] = {FORM_WIDE, FORM_CLC},
+    [ROC_IR_MATH_ERFC] = {FORM_WIDE, FORM_CLC},
+    [ROC_IR_MATH_GAMMA] = {FORM_WIDE, FORM_GAMMA},
+    [ROC_IR_MATH_LGAMMA] = {FORM_WIDE, FORM_CLC},
 };
 
 /* ---- libclc ------------------------------------------------------------------------------ */
@@ -89,12 +101,109 @@ static LLVMValueRef call_clc(roc_cg *cg, const char *libm, LLVMTypeRef type, LLV
   return LLVMBuildCall2(cg->b, fn_type, fn, taken, arity, "");
 }
 
+/* libclc looks up the bits of 1 / pi by the exponent, that of infinity too. */
+static LLVMValueRef of_angle(roc_cg *cg, const char *libm, LLVMTypeRef type, LLVMValueRef x) {
+  LLVMValueRef zero = LLVMConstNull(type),
+               size = roc_cg_intrinsic(cg, "llvm.fabs", &type, 1, &x, 1);
+  LLVMValueRef is_number =
+      LLVMBuildFCmp(cg->b, LLVMRealOLT, size, LLVMConstReal(type, INFINITY), "");
+  LLVMValueRef taken = LLVMBuildSelect(cg->b, is_number, x, zero, "");
+  LLVMValueRef value = call_clc(cg, libm, type, &taken, 1);
+  return LLVMBuildSelect(cg->b, is_number, value, LLVMConstReal(type, NAN), "");
+}
+
+/* The angle of (x, y), from that of their sizes. */
+static LLVMValueRef arc_tangent(roc_cg *cg, LLVMTypeRef type, LLVMValueRef y, LLVMValueRef x) {
+  LLVMBuilderRef b = cg->b;
+  LLVMValueRef zero = LLVMConstNull(type), one = LLVMConstReal(type, 1);
+  LLVMValueRef size_y = roc_cg_intrinsic(cg, "llvm.fabs", &type, 1, &y, 1);
+  LLVMValueRef size_x = roc_cg_intrinsic(cg, "llvm.fabs", &type, 1, &x, 1);
+  LLVMValueRef is_same = LLVMBuildFCmp(b, LLVMRealOEQ, size_x, size_y, "");
+  LLVMValueRef is_zero = LLVMBuildFCmp(b, LLVMRealOEQ, size_y, zero, "");
+  LLVMValueRef same = LLVMBuildSelect(b, is_zero, zero, one, "");
+  LLVMValueRef ratio = LLVMBuildFDiv(b, size_y, size_x, "");
+  ratio = LLVMBuildSelect(b, is_same, same, ratio, "");
+  LLVMValueRef angle = call_clc(cg, "atan", type, &ratio, 1);
+  LLVMValueRef less = LLVMBuildFSub(b, angle, LLVMConstReal(type, 0x1.1a62633145c07p-53), "");
+  LLVMValueRef turned = LLVMBuildFSub(b, LLVMConstReal(type, M_PI), less, "");
+  LLVMValueRef sign = LLVMBuildBitCast(b, x, cg->t.i64, "");
+  LLVMValueRef is_left = LLVMBuildICmp(b, LLVMIntSLT, sign, roc_cg_i64(cg, 0), "");
+  LLVMValueRef args[2] = {LLVMBuildSelect(b, is_left, turned, angle, ""), y};
+  return roc_cg_intrinsic(cg, "llvm.copysign", &type, 1, args, 2);
+}
+
+/* For ROC_QUIRK_CLC_ZERO_SIGN: these have the sign of their argument. */
+static LLVMValueRef keep_zero(roc_cg *cg, roc_ir_math which, LLVMValueRef *args,
+                              LLVMValueRef value) {
+  bool loses = which == ROC_IR_MATH_SIN || which == ROC_IR_MATH_TAN || which == ROC_IR_MATH_ASIN ||
+               which == ROC_IR_MATH_ATAN || which == ROC_IR_MATH_ERF;
+  bool is_on = roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_CLC_ZERO_SIGN);
+  if (!loses || !is_on || cg->ir->fastmath) return value;
+  LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(value));
+  LLVMValueRef is_zero = LLVMBuildFCmp(cg->b, LLVMRealOEQ, args[0], zero, "");
+  return LLVMBuildSelect(cg->b, is_zero, args[0], value, "");
+}
+
+static LLVMValueRef times_of(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildFMul(cg->b, a, b, "");
+}
+
+/* sin(pi x), with x - round(x) exact. */
+static LLVMValueRef sine_of_turn(roc_cg *cg, LLVMValueRef x) {
+  LLVMTypeRef type = cg->t.f64;
+  LLVMValueRef whole = roc_cg_intrinsic(cg, "llvm.rint", &type, 1, &x, 1);
+  LLVMValueRef angle = times_of(cg, LLVMBuildFSub(cg->b, x, whole, ""), LLVMConstReal(type, M_PI));
+  LLVMValueRef sine = call_clc(cg, "sin", type, &angle, 1);
+  LLVMValueRef half = times_of(cg, whole, LLVMConstReal(type, 0.5));
+  LLVMValueRef even = roc_cg_intrinsic(cg, "llvm.rint", &type, 1, &half, 1);
+  LLVMValueRef is_even = LLVMBuildFCmp(cg->b, LLVMRealOEQ, half, even, "");
+  return LLVMBuildSelect(cg->b, is_even, sine, LLVMBuildFNeg(cg->b, sine, ""), "");
+}
+
+/* Of a negative x: pi / (-x gamma(-x) sin(pi x)).  Where gamma(-x) would be no number any more, it
+ * is that of a number less by `STEPS`, times the ones between. */
+static LLVMValueRef negative_gamma(roc_cg *cg, LLVMValueRef x) {
+  enum { STEPS = 16 };
+  LLVMTypeRef type = cg->t.f64;
+  LLVMValueRef size = LLVMBuildFNeg(cg->b, x, ""), product = LLVMConstReal(type, 1);
+  LLVMValueRef is_large = LLVMBuildFCmp(cg->b, LLVMRealOGT, size, LLVMConstReal(type, 170), "");
+  for (int i = 1; i <= STEPS; i++) {
+    product = times_of(cg, product, LLVMBuildFSub(cg->b, size, LLVMConstReal(type, i), ""));
+  }
+  LLVMValueRef less = LLVMBuildFSub(cg->b, size, LLVMConstReal(type, STEPS), "");
+  LLVMValueRef taken = LLVMBuildSelect(cg->b, is_large, less, size, "");
+  LLVMValueRef factor = LLVMBuildSelect(cg->b, is_large, product, LLVMConstReal(type, 1), "");
+  LLVMValueRef gamma = call_clc(cg, "tgamma", type, &taken, 1);
+  LLVMValueRef below = times_of(cg, size, sine_of_turn(cg, x));
+  LLVMValueRef value = LLVMBuildFDiv(cg->b, LLVMConstReal(type, M_PI), below, "");
+  return LLVMBuildFDiv(cg->b, LLVMBuildFDiv(cg->b, value, gamma, ""), factor, "");
+}
+
+/* libclc's is far off for negative numbers, and infinite where the value is 0. */
+static LLVMValueRef gamma_of(roc_cg *cg, LLVMValueRef x) {
+  LLVMBuilderRef b = cg->b;
+  LLVMTypeRef type = cg->t.f64;
+  LLVMValueRef zero = LLVMConstNull(type), least = LLVMConstReal(type, -186);
+  LLVMValueRef is_least = LLVMBuildFCmp(b, LLVMRealOLT, x, least, "");
+  LLVMValueRef is_near = LLVMBuildFCmp(b, LLVMRealOGT, x, LLVMConstReal(type, -0.5), "");
+  LLVMValueRef bounded = LLVMBuildSelect(b, is_least, least, x, "");
+  LLVMValueRef negative =
+      negative_gamma(cg, LLVMBuildSelect(b, is_near, LLVMConstReal(type, -0.75), bounded, ""));
+  LLVMValueRef value =
+      LLVMBuildSelect(b, is_near, call_clc(cg, "tgamma", type, &x, 1), negative, "");
+  value = LLVMBuildSelect(b, is_least, zero, value, "");
+  LLVMValueRef whole = roc_cg_intrinsic(cg, "llvm.trunc", &type, 1, &x, 1);
+  LLVMValueRef is_pole = LLVMBuildAnd(b, LLVMBuildFCmp(b, LLVMRealOEQ, whole, x, ""),
+                                      LLVMBuildFCmp(b, LLVMRealOLT, x, zero, ""), "");
+  value = LLVMBuildSelect(b, is_pole, LLVMConstReal(type, NAN), value, "");
+  return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, x, x, ""), x, value, "");
+}
+
 /* For ROC_QUIRK_FREM: LLVM's own is x less y times a rounded quotient. */
 static void replace_remainder(roc_cg *cg, LLVMValueRef inst) {
-  LLVMTypeRef type = LLVMTypeOf(inst);
-  LLVMValueRef args[2] = {LLVMGetOperand(inst, 0), LLVMGetOperand(inst, 1)};
   LLVMPositionBuilderBefore(cg->b, inst);
-  LLVMReplaceAllUsesWith(inst, call_clc(cg, "fmod", type, args, 2));
+  LLVMValueRef x = LLVMGetOperand(inst, 0), y = LLVMGetOperand(inst, 1);
+  LLVMReplaceAllUsesWith(inst, roc_nvptx_remainder(cg, x, y));
   LLVMInstructionEraseFromParent(inst);
 }
 
@@ -161,10 +270,14 @@ static LLVMValueRef emit_wide(roc_cg *cg, roc_ir_math which, LLVMValueRef *args)
 
 static LLVMValueRef emit(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args) {
   const roc_ir_math_info *info = &roc_ir_math_table[which];
+  LLVMTypeRef real = roc_cg_value_type(cg, type);
   switch (type == ROC_VT_F32 ? forms[which].narrow : forms[which].wide) {
     case FORM_ARITHMETIC: return forms[which].arithmetic(cg, type, args[0]);
     case FORM_WIDE: return emit_wide(cg, which, args);
-    default: return call_clc(cg, info->libm, roc_cg_value_type(cg, type), args, info->arity);
+    case FORM_ANGLE: return keep_zero(cg, which, args, of_angle(cg, info->libm, real, args[0]));
+    case FORM_ATAN2: return arc_tangent(cg, real, args[0], args[1]);
+    case FORM_GAMMA: return gamma_of(cg, args[0]);
+    default: return keep_zero(cg, which, args, call_clc(cg, info->libm, real, args, info->arity));
   }
 }
 
