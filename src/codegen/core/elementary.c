@@ -526,6 +526,28 @@ LLVMValueRef roc_cg_log10(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
   return log_to(&m, x, (double)(float)M_LOG10E, M_LOG10E - (double)(float)M_LOG10E);
 }
 
+/* Stirling's series: e^((x - 1/2) log x - x + log(2 pi) / 2 + 1 / 12x - 1 / 360x^3 + …) */
+LLVMValueRef roc_cg_large_gamma(roc_cg *cg, LLVMValueRef x) {
+  static const double terms[] = {1.0 / 12,   -1.0 / 360,      1.0 / 1260, -1.0 / 1680,
+                                 1.0 / 1188, -691.0 / 360360, 1.0 / 156};
+  enum { NTERMS = sizeof terms / sizeof *terms };
+  real m = real_of(cg, ROC_VT_F64);
+  V near = limit(&m, x, 16, 180), inverse = divide(&m, number(&m, 1), near);
+  V square = mul(&m, inverse, inverse), series = number(&m, terms[NTERMS - 1]);
+  for (int i = NTERMS - 2; i >= 0; i--) series = fma_of(&m, series, square, number(&m, terms[i]));
+  pair log = log_pair(&m, near);
+  V power = sub(&m, near, number(&m, 0.5));
+  pair e = product(&m, power, log.hi), sum = fast_sum(&m, e.hi, neg(&m, near));
+  V lo = add(&m, sum.lo, fma_of(&m, power, log.lo, e.lo));
+  sum = fast_sum(&m, sum.hi, number(&m, 0x1.d67f1c864beb5p-1));
+  lo = add(&m, add(&m, lo, sum.lo), number(&m, -0x1.65b5a1b7ff5dfp-55));
+  pair whole = fast_sum(&m, sum.hi, mul(&m, series, inverse));
+  lo = add(&m, lo, whole.lo);
+  V is_number = compare_to(&m, LLVMRealOLT, whole.hi, most_log(&m));
+  lo = choose(&m, is_number, lo, number(&m, 0));
+  return exp_of_pair(&m, limit(&m, whole.hi, 0, most_log(&m)), lo);
+}
+
 /* x^y, x positive and finite, y finite. */
 static V positive_power(const real *m, V x, V y) {
   pair log = log_pair(m, x);

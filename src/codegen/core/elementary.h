@@ -29,6 +29,9 @@ LLVMValueRef roc_cg_acosh(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 LLVMValueRef roc_cg_atanh(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 LLVMValueRef roc_cg_log1p(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 
+/* The gamma function of F64 with x >= 16; within 1 ULP. */
+LLVMValueRef roc_cg_large_gamma(roc_cg *cg, LLVMValueRef x);
+
 /* Of F64 with |x| <= 2^20; within 1 ULP, the tangent within 2. */
 LLVMValueRef roc_cg_small_sin(roc_cg *cg, LLVMValueRef x);
 LLVMValueRef roc_cg_small_cos(roc_cg *cg, LLVMValueRef x);

@@ -5,7 +5,7 @@
  *   wide        float32 by the form of float64
  *   angle       libclc's, of numbers
  *   atan2       by libclc's atan
- *   gamma       libclc's of positive numbers
+ *   gamma       libclc's of small positive numbers
  *
  * Not used of libclc are functions beyond the bounds of the docs, and those that read a table where
  * infinity and NaN lead outside of it. With `fastmath`, functions of
@@ -160,6 +160,15 @@ static LLVMValueRef sine_of_turn(roc_cg *cg, LLVMValueRef x) {
   return LLVMBuildSelect(cg->b, is_even, sine, LLVMBuildFNeg(cg->b, sine, ""), "");
 }
 
+/* libclc's is far off for large numbers. */
+static LLVMValueRef positive_gamma(roc_cg *cg, LLVMValueRef x) {
+  LLVMTypeRef type = cg->t.f64;
+  LLVMValueRef is_large = LLVMBuildFCmp(cg->b, LLVMRealOGE, x, LLVMConstReal(type, 16), "");
+  LLVMValueRef small = LLVMBuildSelect(cg->b, is_large, LLVMConstReal(type, 1), x, "");
+  LLVMValueRef values[2] = {call_clc(cg, "tgamma", type, &small, 1), roc_cg_large_gamma(cg, x)};
+  return LLVMBuildSelect(cg->b, is_large, values[1], values[0], "");
+}
+
 /* Of a negative x: pi / (-x gamma(-x) sin(pi x)).  Where gamma(-x) would be no number any more, it
  * is that of a number less by `STEPS`, times the ones between. */
 static LLVMValueRef negative_gamma(roc_cg *cg, LLVMValueRef x) {
@@ -173,13 +182,13 @@ static LLVMValueRef negative_gamma(roc_cg *cg, LLVMValueRef x) {
   LLVMValueRef less = LLVMBuildFSub(cg->b, size, LLVMConstReal(type, STEPS), "");
   LLVMValueRef taken = LLVMBuildSelect(cg->b, is_large, less, size, "");
   LLVMValueRef factor = LLVMBuildSelect(cg->b, is_large, product, LLVMConstReal(type, 1), "");
-  LLVMValueRef gamma = call_clc(cg, "tgamma", type, &taken, 1);
+  LLVMValueRef gamma = positive_gamma(cg, taken);
   LLVMValueRef below = times_of(cg, size, sine_of_turn(cg, x));
   LLVMValueRef value = LLVMBuildFDiv(cg->b, LLVMConstReal(type, M_PI), below, "");
   return LLVMBuildFDiv(cg->b, LLVMBuildFDiv(cg->b, value, gamma, ""), factor, "");
 }
 
-/* libclc's is far off for negative numbers, and infinite where the value is 0. */
+/* libclc's is also far off for negative numbers, and infinite where the value is 0. */
 static LLVMValueRef gamma_of(roc_cg *cg, LLVMValueRef x) {
   LLVMBuilderRef b = cg->b;
   LLVMTypeRef type = cg->t.f64;
@@ -189,8 +198,7 @@ static LLVMValueRef gamma_of(roc_cg *cg, LLVMValueRef x) {
   LLVMValueRef bounded = LLVMBuildSelect(b, is_least, least, x, "");
   LLVMValueRef negative =
       negative_gamma(cg, LLVMBuildSelect(b, is_near, LLVMConstReal(type, -0.75), bounded, ""));
-  LLVMValueRef value =
-      LLVMBuildSelect(b, is_near, call_clc(cg, "tgamma", type, &x, 1), negative, "");
+  LLVMValueRef value = LLVMBuildSelect(b, is_near, positive_gamma(cg, x), negative, "");
   value = LLVMBuildSelect(b, is_least, zero, value, "");
   LLVMValueRef whole = roc_cg_intrinsic(cg, "llvm.trunc", &type, 1, &x, 1);
   LLVMValueRef is_pole = LLVMBuildAnd(b, LLVMBuildFCmp(b, LLVMRealOEQ, whole, x, ""),
