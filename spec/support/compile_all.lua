@@ -1,12 +1,15 @@
--- A helper of busted: after each test, the kernels it launched are compiled for AMD GPUs.
+-- A helper of busted: after each test, the kernels it launched are compiled for the GPUs of the
+-- family ROCLUA_SPEC_FAMILY.
 --
 -- ROCLUA_SPEC_SHARE=all: each for every target, checked and unchecked; else for one of these, which
 -- go round. The last line but one of the output counts objects, kernels and failures; each failure
--- is a line of its own.
+-- is a line of its own. Code for NVIDIA GPUs goes through ptxas, where it is there and has the GPU.
 local busted = require "busted"
 local core = require "roc.core"
+local ptxas = require "support.ptxas"
 
-local TARGETS = core.targets("amdgpu")
+local FAMILY = os.getenv("ROCLUA_SPEC_FAMILY") or "amdgpu"
+local TARGETS = core.targets(FAMILY)
 local is_all = os.getenv("ROCLUA_SPEC_SHARE") == "all"
 
 local made, seen = {}, {}
@@ -21,7 +24,11 @@ end
 
 local function compile(kernel, target, check)
   nobjects = nobjects + 1
-  local ok, why = pcall(function() kernel:compile({ target = target, check = check }):close() end)
+  local ok, why = pcall(function()
+    local object = kernel:compile({ target = target, check = check })
+    if FAMILY == "nvptx" and ptxas.has(target) then ptxas.assemble(object.bytes, target) end
+    object:close()
+  end)
   -- A kernel that no device takes is refused here as well.
   if not ok and not tostring(why):find("its shared arrays take", 1, true) then
     nfailures = nfailures + 1
