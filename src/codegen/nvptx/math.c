@@ -5,7 +5,7 @@
  *   wide        float32 by the form of float64
  *   angle       libclc's, of numbers
  *   atan2       by libclc's atan
- *   gamma       libclc's of small positive numbers
+ *   gamma       from libclc's of numbers between 1 and 2
  *
  * Not used of libclc are functions beyond the bounds of the docs, and those that read a table where
  * infinity and NaN lead outside of it. With `fastmath`, functions of
@@ -160,13 +160,42 @@ static LLVMValueRef sine_of_turn(roc_cg *cg, LLVMValueRef x) {
   return LLVMBuildSelect(cg->b, is_even, sine, LLVMBuildFNeg(cg->b, sine, ""), "");
 }
 
-/* libclc's is far off for large numbers. */
+/* Of -1/2 < x < 16: libclc's of a number in [1, 2), beyond which it is far off, times the numbers
+ * between, or over them. */
+static LLVMValueRef small_gamma(roc_cg *cg, LLVMValueRef x) {
+  LLVMBuilderRef b = cg->b;
+  LLVMTypeRef type = cg->t.f64;
+  LLVMValueRef one = LLVMConstReal(type, 1), zero = LLVMConstNull(type);
+  LLVMValueRef next = LLVMBuildFAdd(b, x, one, "");
+  LLVMValueRef is_below_1 = LLVMBuildFCmp(b, LLVMRealOLT, x, one, "");
+  LLVMValueRef is_below_0 = LLVMBuildFCmp(b, LLVMRealOLT, x, zero, "");
+  LLVMValueRef y = LLVMBuildSelect(b, is_below_1, next, x, "");
+  y = LLVMBuildSelect(b, is_below_0, LLVMBuildFAdd(b, next, one, ""), y, "");
+  LLVMValueRef below = LLVMBuildSelect(b, is_below_1, x, one, "");
+  below = LLVMBuildSelect(b, is_below_0, times_of(cg, x, next), below, "");
+  LLVMValueRef whole = roc_cg_intrinsic(cg, "llvm.floor", &type, 1, &y, 1);
+  LLVMValueRef rest = LLVMBuildFAdd(b, LLVMBuildFSub(b, y, whole, ""), one, "");
+  LLVMValueRef gamma = call_clc(cg, "tgamma", type, &rest, 1), hi = one, lo = zero;
+  for (int i = 1; i < 15; i++) {
+    LLVMValueRef factor = LLVMBuildFSub(b, y, LLVMConstReal(type, i), "");
+    LLVMValueRef is_one = LLVMBuildFCmp(b, LLVMRealOLT, factor, one, "");
+    factor = LLVMBuildSelect(b, is_one, one, factor, "");
+    LLVMValueRef product = times_of(cg, hi, factor), lost[3] = {hi, factor, NULL};
+    lost[2] = LLVMBuildFNeg(b, product, "");
+    LLVMValueRef error[3] = {lo, factor, roc_cg_intrinsic(cg, "llvm.fma", &type, 1, lost, 3)};
+    lo = roc_cg_intrinsic(cg, "llvm.fma", &type, 1, error, 3);
+    hi = product;
+  }
+  LLVMValueRef args[3] = {gamma, lo, times_of(cg, gamma, hi)};
+  return LLVMBuildFDiv(b, roc_cg_intrinsic(cg, "llvm.fma", &type, 1, args, 3), below, "");
+}
+
 static LLVMValueRef positive_gamma(roc_cg *cg, LLVMValueRef x) {
   LLVMTypeRef type = cg->t.f64;
   LLVMValueRef is_large = LLVMBuildFCmp(cg->b, LLVMRealOGE, x, LLVMConstReal(type, 16), "");
-  LLVMValueRef small = LLVMBuildSelect(cg->b, is_large, LLVMConstReal(type, 1), x, "");
-  LLVMValueRef values[2] = {call_clc(cg, "tgamma", type, &small, 1), roc_cg_large_gamma(cg, x)};
-  return LLVMBuildSelect(cg->b, is_large, values[1], values[0], "");
+  LLVMValueRef taken = LLVMBuildSelect(cg->b, is_large, LLVMConstReal(type, 1), x, "");
+  LLVMValueRef small = small_gamma(cg, taken);
+  return LLVMBuildSelect(cg->b, is_large, roc_cg_large_gamma(cg, x), small, "");
 }
 
 /* Of a negative x: pi / (-x gamma(-x) sin(pi x)).  Where gamma(-x) would be no number any more, it
@@ -188,7 +217,6 @@ static LLVMValueRef negative_gamma(roc_cg *cg, LLVMValueRef x) {
   return LLVMBuildFDiv(cg->b, LLVMBuildFDiv(cg->b, value, gamma, ""), factor, "");
 }
 
-/* libclc's is also far off for negative numbers, and infinite where the value is 0. */
 static LLVMValueRef gamma_of(roc_cg *cg, LLVMValueRef x) {
   LLVMBuilderRef b = cg->b;
   LLVMTypeRef type = cg->t.f64;
