@@ -2,6 +2,7 @@
 local compiler = require("roc.core").testing.compiler
 local roc = require "roc"
 local assembly = require "support.assembly"
+local asserted = require "support.asserted"
 
 local CHIPS = { "gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201" }
 
@@ -46,19 +47,20 @@ local function body(chip, ...)
   return asm(HEAD .. table.concat({ ... }, "\n") .. "\nend\n", chip)
 end
 
--- Each pattern is found behind the one before.
+-- Each pattern is found after the one before.
 local function check(text, ...)
   local at = 1
   for _, pattern in ipairs { ... } do
     local first, last = text:find(pattern, at)
-    if not first then error(("no %q in\n%s"):format(pattern, text:sub(at, at + 4000)), 2) end
+    asserted.check(first, 2, "no %q in\n%s", pattern, text:sub(at, at + 4000))
     at = last + 1
   end
 end
 
 local function check_not(text, pattern)
   local at = text:find(pattern)
-  if at then error(("%q in\n%s"):format(pattern, text:sub(math.max(at - 400, 1), at + 400)), 2) end
+  local around = at and text:sub(math.max(at - 400, 1), at + 400)
+  asserted.check(not at, 2, "%q in\n%s", pattern, around)
 end
 
 describe("the AMDGPU target #amdgpu", function()

@@ -355,13 +355,14 @@ devices.each(function(device)
     assert.matches("index 0 out of range 1..1 of 'x' (work-item {1})", tostring(err), 1, true)
   end)
 
-  it("lets a read of what nobody wrote to dynamic shared memory show on sim", function()
-    if device.kind ~= "sim" then return end
-    local k = roc.kernel(function(out) out[1] = roc.shared.array(0, roc.int32)[2] end)
-    local out = devices.zeros(1, "int32")
-    k:launch({ grid = 1, workgroup = 1, shared = 8 }, out)
-    assert.equal(0x5a5a5a5a, out[1])
-  end)
+  if device.kind == "sim" then
+    it("lets a read of what nobody wrote to dynamic shared memory show on sim", function()
+      local k = roc.kernel(function(out) out[1] = roc.shared.array(0, roc.int32)[2] end)
+      local out = devices.zeros(1, "int32")
+      k:launch({ grid = 1, workgroup = 1, shared = 8 }, out)
+      assert.equal(0x5a5a5a5a, out[1])
+    end)
+  end
 
   it("gives a lane that nobody pushes to nothing of the value's type", function()
     local k = roc.kernel(function(out, x)
@@ -433,46 +434,47 @@ devices.each(function(device)
   end
 
   for _, name in ipairs { "float32", "float64", "int64" } do
-    it(("reduces %s over neighbours first, whoever has returned"):format(name), function()
-      if device.raw and name == "float32" then return end -- rounds nothing to float32
-      local dtype = roc[name]
-      local k = roc.kernel(function(x, out, skipped)
-        local i = roc.get_global_id(1)
-        if i % skipped == 0 then return end
-        out[i][1] = roc.wave.sum(x[i])
-        out[i][2] = roc.wave.min(x[i])
-        out[i][3] = roc.wave.max(x[i])
-      end, { contract = false })
-      local is_int, n = name == "int64", 150
-      local x = devices.zeros(n, name)
-      for i = 1, n do
-        local value = math.sin(i * 12.9898) * 43758.5453 * 10.0 ^ (i % 7 - 3)
-        x[i] = is_int and math.floor(value) << (i % 40) or dtype(value)
-      end
-      local width = roc.current_device().wavefront_size
-      local kinds = {
-        { function(a, b) return dtype(a + b) end, is_int and 0 or -0.0 },
-        { function(a, b) return b < a and b or a end, is_int and math.maxinteger or math.huge },
-        { function(a, b) return a < b and b or a end, is_int and math.mininteger or -math.huge },
-      }
-      for _, skipped in ipairs { 1000, 2, 3, 17 } do
-        local out = devices.zeros({ n, 3 }, name)
-        devices.run(k, n, { x, out, skipped }, 128)
-        local got = devices.table(out)
-        for first = 1, n, width do
-          local lanes, last = {}, math.min(first + width - 1, n)
-          for i = first, last do
-            if i % skipped ~= 0 then lanes[i - first + 1] = x[i] end
-          end
-          for column, kind in ipairs(kinds) do
-            local expected = reduced(lanes, width, kind[1], kind[2])
+    if not (device.raw and name == "float32") then -- else: rounds nothing to float32
+      it(("reduces %s over neighbours first, whoever has returned"):format(name), function()
+        local dtype = roc[name]
+        local k = roc.kernel(function(x, out, skipped)
+          local i = roc.get_global_id(1)
+          if i % skipped == 0 then return end
+          out[i][1] = roc.wave.sum(x[i])
+          out[i][2] = roc.wave.min(x[i])
+          out[i][3] = roc.wave.max(x[i])
+        end, { contract = false })
+        local is_int, n = name == "int64", 150
+        local x = devices.zeros(n, name)
+        for i = 1, n do
+          local value = math.sin(i * 12.9898) * 43758.5453 * 10.0 ^ (i % 7 - 3)
+          x[i] = is_int and math.floor(value) << (i % 40) or dtype(value)
+        end
+        local width = roc.current_device().wavefront_size
+        local kinds = {
+          { function(a, b) return dtype(a + b) end, is_int and 0 or -0.0 },
+          { function(a, b) return b < a and b or a end, is_int and math.maxinteger or math.huge },
+          { function(a, b) return a < b and b or a end, is_int and math.mininteger or -math.huge },
+        }
+        for _, skipped in ipairs { 1000, 2, 3, 17 } do
+          local out = devices.zeros({ n, 3 }, name)
+          devices.run(k, n, { x, out, skipped }, 128)
+          local got = devices.table(out)
+          for first = 1, n, width do
+            local lanes, last = {}, math.min(first + width - 1, n)
             for i = first, last do
-              assert.equal(i % skipped ~= 0 and expected or 0, got[i][column])
+              if i % skipped ~= 0 then lanes[i - first + 1] = x[i] end
+            end
+            for column, kind in ipairs(kinds) do
+              local expected = reduced(lanes, width, kind[1], kind[2])
+              for i = first, last do
+                assert.equal(i % skipped ~= 0 and expected or 0, got[i][column])
+              end
             end
           end
         end
-      end
-    end)
+      end)
+    end
   end
 
   it("lets wavefronts take different ways around a wave operation", function()

@@ -379,15 +379,18 @@ devices.each(function()
     end)
 
     it("may be dropped or closed while it is pending", function()
-      local t, y = roc.stream(), devices.zeros(2000, "int64")
+      local t, y, want = roc.stream(), devices.zeros(2000, "int64"), 0
       for n = 1, 50 do
         chain:forall(2000, { stream = s })(y, n)
+        want = (want * 3 + n) % 1000003
         local e <close> = roc.event():record(s)
         t:wait(e)
         if n % 10 == 0 then collectgarbage() end
       end
       t:synchronize()
       s:synchronize()
+      assert.equal(want, y[1])
+      assert.equal(want, y[2000])
     end)
 
     it("makes the streams of one device wait for another's", function()

@@ -1,5 +1,6 @@
 -- Loops without checks beside loops with them.
 local compiler = require("roc.core").testing.compiler
+local asserted = require "support.asserted"
 
 local HEAD = [[
 kernel k(n.0: int, x.1: float32[2] c read written narrow) check
@@ -26,7 +27,7 @@ local function check(text, ...)
   local at = 1
   for _, pattern in ipairs { ... } do
     local _, last = text:find(pattern, at)
-    if not last then error(("no %q in\n%s"):format(pattern, text), 2) end
+    asserted.check(last, 2, "no %q in\n%s", pattern, text)
     at = last + 1
   end
 end

@@ -145,6 +145,9 @@ describe("on the cpu device", function()
     end)
 
     it("may be dropped at once", function()
+      collectgarbage()
+      device:synchronize()
+      local used = roc.memory_info(device).used
       for i = 1, 50 do
         local y = roc.to_device(roc.zeros(256, "int64"))
         slow:forall(256)(y, 500)
@@ -153,6 +156,7 @@ describe("on the cpu device", function()
       end
       collectgarbage()
       device:synchronize()
+      assert.equal(used, roc.memory_info(device).used)
     end)
 
     it("keeps the order of writes from host and device", function()

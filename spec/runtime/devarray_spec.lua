@@ -214,6 +214,8 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
     end)
 
     it("is collected in any order with its views and devices", function()
+      collectgarbage()
+      local used = roc.memory_info().used
       for _ = 1, 50 do
         local d = roc.device_array({ 4, 4 })
         local things = { d, d[1], d:transpose(), d.device, d:slice(1, 2, 3), d[2] }
@@ -227,6 +229,7 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
         end
       end
       collectgarbage()
+      assert.equal(used, roc.memory_info().used)
     end)
   end)
 end

@@ -1,11 +1,13 @@
 -- Output handler of busted: its plain one, or its coloured one on a terminal, then one line to be
--- read by scripts.
+-- read by scripts. Also fails tests without an assertion.
+local asserted = require "support.asserted"
 local term = require "term"
 
 return function(options)
   local busted = require "busted"
   local name = term.isatty(io.stdout) and "utfTerminal" or "plainTerminal"
   local handler = require("busted.outputHandlers." .. name)(options)
+  asserted.require_all(busted)
 
   busted.subscribe({ "exit" }, function()
     local passed = handler.successesCount

@@ -1,5 +1,6 @@
 -- Packed instructions of the emulator, those that mix halves with floats, and dot products.
 
+local asserted = require("support.asserted")
 local exact = require("support.exact")
 local lanes = require("support.lanes")
 local real = require("support.real")
@@ -88,10 +89,8 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
       local text = lanes.text(op, type, types, { modifiers = modifiers })
       it("computes " .. text, batch:each(text, type, types, rows, {}, function(got, values)
         local want = define(values)
-        if want ~= got then
-          error(("%s of 0x%x, 0x%x, 0x%x is 0x%x, not 0x%x"):format(text, values[1], values[2],
-            values[3], got, want))
-        end
+        asserted.check(want == got, 1, "%s of 0x%x, 0x%x, 0x%x is 0x%x, not 0x%x", text, values[1],
+          values[2], values[3], got, want)
       end))
     end
 

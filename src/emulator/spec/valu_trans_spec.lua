@@ -1,6 +1,7 @@
 -- The emulator's special function unit: within 1 ULP for floats and halves and 2 ULP for doubles;
 -- NaNs and zeros exactly as the ISA guides' examples show them.
 
+local asserted = require("support.asserted")
 local exact = require("support.exact")
 local lanes = require("support.lanes")
 local real = require("support.real")
@@ -63,9 +64,8 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
           if exact.is_nan(fmt, want) and not nan then want = fmt.nan | fmt.sign end
           if flushes then want = exact.flush(fmt, want) end
           got = fmt.bits < 64 and got & (2 * fmt.sign - 1) or got
-          if not is_near(fmt, got, want, steps) then
-            error(("%s of 0x%x is 0x%x, not 0x%x"):format(op, x, got, want))
-          end
+          asserted.check(is_near(fmt, got, want, steps), 1, "%s of 0x%x is 0x%x, not 0x%x", op, x,
+            got, want)
         end))
     end
 

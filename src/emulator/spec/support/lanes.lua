@@ -8,6 +8,7 @@
 --   it("adds", batch:check("v_add_u32", "b32", "b32 b32", function(a, b) return a + b end))
 -- Sources lie in v4, v8, v12, the result in v0, which begins as lanes.OLD.
 
+local asserted = require("support.asserted")
 local emulator = require("support.emulator")
 
 local lanes = {}
@@ -105,9 +106,7 @@ end
 
 ---What luassert says at greater cost: there are many lanes.
 function lanes.same(want, got)
-  if want ~= got then
-    error(("expected 0x%x, got 0x%x"):format(want, got), 2)
-  end
+  asserted.check(want == got, 2, "expected 0x%x, got 0x%x", want, got)
 end
 
 local Batch = {}
@@ -208,10 +207,9 @@ function Batch:check(op, result, types, expect, modifiers)
   local text = lanes.text(op, result, types, { modifiers = modifiers })
   return self:each(text, result, types, lanes.combinations(types), {}, function(got, values)
     local want = expect(table.unpack(values, 1, nsources)) & mask
-    if got & mask ~= want then
-      error(("%s on %s of %s is 0x%x, not 0x%x"):format(text, self.target, show(values), got & mask,
-        want))
-    end
+    local same = got & mask == want
+    asserted.check(same, 1, "%s on %s of %s is 0x%x, not 0x%x", text, self.target,
+      same and "" or show(values), got & mask, want)
   end)
 end
 

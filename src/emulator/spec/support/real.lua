@@ -7,6 +7,7 @@
 -- makes tests of an instruction of two sources against a function from bits and rounding mode to
 -- bits. Options: `text`, the whole instruction; `modes`, false to test in the plain mode alone;
 -- `types` and `rows`, of the sources; `result`, the width of the result.
+local asserted = require("support.asserted")
 local exact = require("support.exact")
 local lanes = require("support.lanes")
 
@@ -29,10 +30,8 @@ end
 
 ---Compares a result's bits, with operands and mode in the message.
 local function compare(text, target, mode, values, want, got)
-  if want ~= got then
-    error(("%s on %s in mode 0x%x of 0x%x, 0x%x, 0x%x is 0x%x, not 0x%x"):format(text, target, mode,
-      values[1], values[2], values[3], got, want))
-  end
+  asserted.check(want == got, 1, "%s on %s in mode 0x%x of 0x%x, 0x%x, 0x%x is 0x%x, not 0x%x",
+    text, target, mode, values[1], values[2] or 0, values[3] or 0, got, want)
 end
 
 -- Every `step`th row.
