@@ -6,6 +6,7 @@ local TITLES = {
   at_once = "has several threads inside code generation at the same moment",
   first = "opens the compiler once when several threads are the first",
   cache = "shares the cache on disk between threads",
+  memory = "fails where memory runs out, and nowhere else",
   process = "leaves signal handlers, output and open files as they were",
 }
 
@@ -21,5 +22,5 @@ describe("compiles of several threads", function()
       assert(ok and output:find("ok " .. name, 1, true), output)
     end)
   end
-  assert(seen == 5, "compile_test lists its tests")
+  assert(seen == 6, "compile_test lists its tests")
 end)

@@ -51,6 +51,11 @@ static const char setup[] =
     "  local kernel = roc.kernel(texts[n + 1]:format(salt))\n"
     "  return kernel:compile(targets[t + 1], 'float32[:]', 'float32[:]').bytes\n"
     "end\n"
+    "function try(n, t)\n"
+    "  local ok, result = pcall(compile, n, t, 1)\n"
+    "  return ok and result or result.code or tostring(result)\n"
+    "end\n"
+    "plant = require 'roc.core'.testing.fail_compiler\n"
     "function run(salt)\n"
     "  local d <close> = roc.on_device('cpu')\n"
     "  local x, y = roc.to_device(roc.ones(64, 'float32')), roc.to_device(roc.zeros(64, "
@@ -221,6 +226,50 @@ static void test_first(void) {
   lua_close(L);
 }
 
+/* ---- memory that runs out ---------------------------------------------------------------- */
+
+static void plant(lua_State *L, int number) {
+  lua_getglobal(L, "plant");
+  lua_pushinteger(L, number);
+  call(L, 1);
+  lua_settop(L, 0);
+}
+
+/* Each thread lets an allocation fail now and then, of whichever thread comes to it. */
+static void *compile_with_failures(void *number) {
+  static _Atomic int nfailed;
+  lua_State *L = open_state();
+  pthread_barrier_wait(&start);
+  for (int i = 0; i < 2 * NOBJECTS || nfailed < 2 * NTHREADS; i++) {
+    int at = (i * 2 + *(int *)number) % NOBJECTS;
+    if (i % 2) plant(L, 1 + i * 7919 % 30011);
+    lua_getglobal(L, "try");
+    lua_pushinteger(L, at / NTARGETS);
+    lua_pushinteger(L, at % NTARGETS);
+    call(L, 2);
+    size_t nbytes;
+    const char *result = lua_tolstring(L, -1, &nbytes);
+    bool is_oom = strcmp(result, "oom") == 0;
+    nfailed += is_oom;
+    CHECK(is_oom ||
+          (nbytes == objects[at].nbytes && memcmp(result, objects[at].bytes, nbytes) == 0));
+    lua_settop(L, 0);
+  }
+  plant(L, 0);
+  lua_close(L);
+  return NULL;
+}
+
+/* A compile fails for lack of memory or is right, whatever becomes of those beside it. */
+static void test_memory(void) {
+  int numbers[NTHREADS];
+  CHECK(setenv("ROCLUA_CACHE", "off", 1) == 0);
+  compile_alone();
+  on_threads(compile_with_failures, numbers);
+  on_threads(compile_all, numbers);
+  forget_objects();
+}
+
 /* ---- the cache on disk ------------------------------------------------------------------- */
 
 static char folder[] = "/tmp/roclua-compile-test-XXXXXX";
@@ -309,7 +358,7 @@ static const struct {
   void (*run)(void);
 } tests[] = {
     {"same", test_same},   {"at_once", test_at_once}, {"first", test_first},
-    {"cache", test_cache}, {"process", test_process},
+    {"cache", test_cache}, {"process", test_process}, {"memory", test_memory},
 };
 
 int main(int argc, char **argv) {

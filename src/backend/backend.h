@@ -2,9 +2,9 @@
  *
  * libroclua-codegen.so (the object with LLVM in it) exports roc_codegen_entry and nothing else; jit
  * opens it on the first compile.  It carries its own copy of base and ir, so memory is freed on the
- * side that made it.  Functions may be called from several threads at once.  LLVM's fatal
- * errors park the calling thread for good after calling `on_fatal`, so callers run them on a
- * thread of their own. */
+ * side that made it.  Functions may be called from several threads at once.  Each can fail with OOM,
+ * and then leaves nothing allocated.  LLVM's fatal errors park the calling thread for good after
+ * calling `on_fatal`, so callers run them on a thread of their own. */
 #ifndef ROC_BACKEND_BACKEND_H
 #define ROC_BACKEND_BACKEND_H
 
@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "ir/ir.h"
 
-enum { ROC_CODEGEN_ABI = 7, ROC_CG_FINGERPRINT_BYTES = 4096, ROC_CG_FILES_BYTES = 8192 };
+enum { ROC_CODEGEN_ABI = 8, ROC_CG_FINGERPRINT_BYTES = 4096, ROC_CG_FILES_BYTES = 8192 };
 
 typedef enum roc_cg_stage {
   ROC_CG_LLVM,
@@ -52,11 +52,19 @@ typedef struct roc_cg_part {
   const char *symbol; /* it was made with; another one than the other parts' */
 } roc_cg_part;
 
+/* The allocations of this object; for the specs. */
+typedef struct roc_cg_memory {
+  uint64_t nallocations; /* since the last call of plant_failures with a `last` */
+  uint64_t nleft, nkept; /* calls that lack of memory ended; blocks that outlived the other calls */
+  size_t reserve_bytes, reserve_most_bytes; /* in use now, and at most, of the reserve */
+} roc_cg_memory;
+
 typedef struct roc_codegen_api {
   uint32_t abi; /* ROC_CODEGEN_ABI */
-  /* Tells where to report a fatal LLVM error; called on the failing thread, which is then parked.
-   */
-  void (*set_fatal_handler)(void (*on_fatal)(void *ud, const char *message), void *ud);
+  /* Tells where to report a fatal LLVM error (COMPILE), or that even the reserve of memory is used
+   * up (OOM); called on the failing thread, which is then parked. */
+  void (*set_fatal_handler)(void (*on_fatal)(void *ud, roc_status status, const char *message),
+                            void *ud);
   /* Verified IR to a code object, owned by the caller (object->free). ROC_COMPILE: LLVM refused,
    * the message has its text. */
   roc_status (*compile)(const roc_ir_module *module, const roc_cg_options *options,
@@ -90,6 +98,10 @@ typedef struct roc_codegen_api {
   /* The most threads that were ever in one of the functions that work with LLVM at the same moment.
    */
   uint32_t (*most_at_once)(void);
+  /* For the specs: the allocations `first` to `last` from now fail, of all that this object makes;
+   * 0, 0: none. */
+  void (*plant_failures)(uint64_t first, uint64_t last);
+  roc_cg_memory (*memory)(void);
   /* The rows of known defects; their bits in roc_cg_options.quirks_off are those of their places.
    */
   const roc_cg_quirk *(*quirks)(uint32_t *out_count);

@@ -19,26 +19,38 @@
 #include "codegen/amdgpu/devlib.h"
 #include "codegen/llvm/link.h"
 #include "codegen/llvm/machine.h"
+#include "codegen/llvm/memory.h"
 #include "codegen/llvm/llvm_lock.h"
 #include "codegen/targets.h"
 
 /* ---- fatal errors ------------------------------------------------------------------------ */
 
-static void (*fatal_callback)(void *ud, const char *message);
+static void (*fatal_callback)(void *ud, roc_status status, const char *message);
 static void *fatal_ud;
 
 /* LLVM aborts when this returns and must not be unwound, so the thread stops here for good. */
-static void park(const char *message) {
+static void park(roc_status status, const char *message) {
   if (roc_llvm_lock_abandon()) roc_link_give_up();
-  if (fatal_callback) fatal_callback(fatal_ud, message);
+  if (fatal_callback) fatal_callback(fatal_ud, status, message);
   for (;;) pause();
 }
 
-void roc_cg_set_fatal_handler(void (*on_fatal)(void *ud, const char *message), void *ud) {
+static void on_fatal_error(const char *message) {
+  park(ROC_COMPILE, message);
+}
+
+static void on_exhaustion(void) {
+  park(ROC_OOM, "out of memory");
+}
+
+void roc_cg_set_fatal_handler(void (*on_fatal)(void *ud, roc_status status, const char *message),
+                              void *ud) {
   bool is_first = !fatal_callback;
   fatal_callback = on_fatal;
   fatal_ud = ud;
-  if (is_first) LLVMInstallFatalErrorHandler(park);
+  if (!is_first) return;
+  LLVMInstallFatalErrorHandler(on_fatal_error);
+  roc_memory_on_exhaustion(on_exhaustion);
 }
 
 /* ---- what code depends on ---------------------------------------------------------------- */
@@ -72,7 +84,6 @@ roc_status roc_cg_fingerprint(const roc_cg_options *options, char *out, roc_erro
   LLVMGetVersion(&major, &minor, &patch);
   char *cpu = LLVMGetTargetMachineCPU(machine->tm);
   char *features = LLVMGetTargetMachineFeatureString(machine->tm);
-  roc_machine_give(machine);
   roc_str quirks = ROC_STR_INIT;
   roc_quirk_list(target->facts->family, options->quirks_off, &quirks);
   bool is_whole = !quirks.failed;
@@ -117,19 +128,7 @@ static roc_status open_compile(const roc_ir_module *module, const roc_cg_options
   if (!target) return roc_fail(err, ROC_INVALID, "no compile target '%s'", options->target);
   roc_machine *machine = roc_machine_take(target, options, err);
   if (!machine) return err ? err->code : ROC_UNAVAILABLE;
-  roc_status status = roc_cg_open(module, options, target, machine->tm, out, err);
-  if (status == ROC_OK) {
-    (*out)->machine = machine;
-  } else {
-    roc_machine_give(machine);
-  }
-  return status;
-}
-
-static void close_compile(roc_cg *cg) {
-  roc_machine *machine = cg->machine;
-  roc_cg_close(cg);
-  roc_machine_give(machine);
+  return roc_cg_open(module, options, target, machine->tm, out, err);
 }
 
 roc_status roc_cg_compile(const roc_ir_module *module, const roc_cg_options *options,
@@ -138,7 +137,7 @@ roc_status roc_cg_compile(const roc_ir_module *module, const roc_cg_options *opt
   roc_cg_times spent = {0};
   ROC_TRY(open_compile(module, options, &cg, err));
   roc_status status = run_stages(cg, out_object, &spent, err);
-  close_compile(cg);
+  roc_cg_close(cg);
   if (times) *times = spent;
   return status;
 }
@@ -175,6 +174,6 @@ roc_status roc_cg_dump(const roc_ir_module *module, const roc_cg_options *option
   roc_cg *cg;
   ROC_TRY(open_compile(module, options, &cg, err));
   roc_status status = dump_stage(cg, stage, sink, ud, err);
-  close_compile(cg);
+  roc_cg_close(cg);
   return status;
 }

@@ -5,7 +5,8 @@
 #include "backend/backend.h"
 
 /* As in roc_codegen_api. */
-void roc_cg_set_fatal_handler(void (*on_fatal)(void *ud, const char *message), void *ud);
+void roc_cg_set_fatal_handler(void (*on_fatal)(void *ud, roc_status status, const char *message),
+                              void *ud);
 roc_status roc_cg_compile(const roc_ir_module *module, const roc_cg_options *options,
                           roc_codeobj **out_object, roc_cg_times *times, roc_error *err);
 roc_status roc_cg_dump(const roc_ir_module *module, const roc_cg_options *options,

@@ -5,43 +5,103 @@
 #include "codegen/cpu/jit.h"
 #include "codegen/join.h"
 #include "codegen/llvm/llvm_lock.h"
+#include "codegen/llvm/machine.h"
+#include "codegen/llvm/memory.h"
 #include "codegen/targets.h"
+
+/* ---- functions that end when memory does ---------------------------------------------------- */
+
+typedef struct call {
+  const roc_ir_module *module;
+  const roc_cg_options *options;
+  roc_cg_stage stage;
+  const roc_cg_part *parts;
+  uint32_t nparts;
+  void (*sink)(void *ud, const char *bytes, size_t len);
+  void *ud;
+  roc_codeobj **out_object;
+  roc_cg_times *times;
+  char *out_text;
+  roc_status status;
+  roc_error *err;
+} call;
+
+/* glibc ends the process when a thread's first use of this object's thread-locals finds no memory for
+ * them.  It takes the system's memory in such pieces. */
+enum { THREAD_LOCAL_BYTES = 2 << 20 };
+
+/* Runs work(c) with a share in LLVM.  `what` is the message's end when memory ends it. */
+static roc_status run(void (*work)(void *ud), call *c, bool is_compile, const char *what) {
+  bool is_whole = roc_memory_has(THREAD_LOCAL_BYTES);
+  if (is_whole) {
+    roc_llvm_lock_shared(is_compile);
+    is_whole = roc_memory_run(work, c);
+    if (is_whole) {
+      roc_machine_give_all();
+    } else {
+      roc_machine_forget_all();
+    }
+    roc_llvm_unlock_shared();
+  }
+  if (is_whole) return c->status;
+  return roc_fail(c->err, ROC_OOM, "out of memory while compiling '%s'", what);
+}
+
+static void do_compile(void *ud) {
+  call *c = ud;
+  c->status = roc_cg_compile(c->module, c->options, c->out_object, c->times, c->err);
+}
 
 static roc_status compile(const roc_ir_module *module, const roc_cg_options *options,
                           roc_codeobj **out_object, roc_cg_times *times, roc_error *err) {
-  roc_llvm_lock_shared(true);
-  roc_status status = roc_cg_compile(module, options, out_object, times, err);
-  roc_llvm_unlock_shared();
-  return status;
+  call c = {
+      .module = module, .options = options, .out_object = out_object, .times = times, .err = err};
+  return run(do_compile, &c, true, module->name);
+}
+
+static void do_dump(void *ud) {
+  call *c = ud;
+  c->status = roc_cg_dump(c->module, c->options, c->stage, c->sink, c->ud, c->err);
 }
 
 static roc_status dump(const roc_ir_module *module, const roc_cg_options *options,
                        roc_cg_stage stage, void (*sink)(void *ud, const char *text, size_t len),
                        void *ud, roc_error *err) {
-  roc_llvm_lock_shared(false);
-  roc_status status = roc_cg_dump(module, options, stage, sink, ud, err);
-  roc_llvm_unlock_shared();
-  return status;
+  call c = {
+      .module = module, .options = options, .stage = stage, .sink = sink, .ud = ud, .err = err};
+  return run(do_dump, &c, false, module->name);
+}
+
+static void do_join(void *ud) {
+  call *c = ud;
+  c->status = roc_cg_join(c->parts, c->nparts, c->options, c->sink, c->ud, c->err);
 }
 
 static roc_status join(const roc_cg_part *parts, uint32_t nparts, const roc_cg_options *options,
                        void (*sink)(void *ud, const char *bytes, size_t len), void *ud,
                        roc_error *err) {
-  roc_llvm_lock_shared(false);
-  roc_status status = roc_cg_join(parts, nparts, options, sink, ud, err);
-  roc_llvm_unlock_shared();
-  return status;
+  call c = {
+      .parts = parts, .nparts = nparts, .options = options, .sink = sink, .ud = ud, .err = err};
+  return run(do_join, &c, false, nparts ? parts[0].symbol : "");
+}
+
+static void do_fingerprint(void *ud) {
+  call *c = ud;
+  c->status = roc_cg_fingerprint(c->options, c->out_text, c->err);
 }
 
 static roc_status fingerprint(const roc_cg_options *options, char *out, roc_error *err) {
-  roc_llvm_lock_shared(false);
-  roc_status status = roc_cg_fingerprint(options, out, err);
-  roc_llvm_unlock_shared();
-  return status;
+  call c = {.options = options, .out_text = out, .err = err};
+  return run(do_fingerprint, &c, false, options->target);
 }
+
+/* ---- functions that are carried out whole ---------------------------------------------------- */
 
 static roc_status jit_load(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,
                            roc_error *err) {
+  if (!roc_memory_has(THREAD_LOCAL_BYTES)) {
+    return roc_fail(err, ROC_OOM, "out of memory while loading '%s'", object->entry);
+  }
   roc_llvm_lock_shared(false);
   roc_status status = roc_jit_load(object, out_entry, out_handle, err);
   roc_llvm_unlock_shared();
@@ -66,6 +126,8 @@ static const roc_codegen_api api = {
     .jit_load = jit_load,
     .jit_unload = jit_unload,
     .most_at_once = roc_llvm_lock_most,
+    .plant_failures = roc_memory_plant,
+    .memory = roc_memory_stats,
     .quirks = roc_quirk_rows,
 };
 

@@ -109,7 +109,6 @@ roc_status roc_cg_join(const roc_cg_part *parts, uint32_t nparts, const roc_cg_o
   }
   if (j.mod) LLVMDisposeModule(j.mod);
   LLVMContextDispose(j.ctx);
-  roc_machine_give(machine);
   roc_str_deinit(&j.diagnostics);
   return status;
 }

@@ -73,9 +73,9 @@ typedef struct open_work {
 } open_work;
 
 /* Called by LLVM on a compiler thread, which never returns from it: the back end parks it. */
-static void on_fatal(void *unused, const char *message) {
+static void on_fatal(void *unused, roc_status status, const char *message) {
   (void)unused;
-  roc_jit_worker_dies(message);
+  roc_jit_worker_dies(status, message);
 }
 
 static roc_status open_library(roc_error *err) {
@@ -159,6 +159,18 @@ void roc_jit_compiler_files(char out[ROC_CG_FILES_BYTES]) {
 
 uint32_t roc_jit_most_at_once(void) {
   return backend ? backend->most_at_once() : 0;
+}
+
+roc_status roc_jit_plant_failures(uint64_t first, uint64_t last, roc_error *err) {
+  ROC_TRY(open_backend(err));
+  backend->plant_failures(first, last);
+  return ROC_OK;
+}
+
+roc_status roc_jit_memory(roc_cg_memory *out, roc_error *err) {
+  ROC_TRY(open_backend(err));
+  *out = backend->memory();
+  return ROC_OK;
 }
 
 typedef struct dump_work {

@@ -33,6 +33,10 @@ void roc_jit_compiler_files(char out[ROC_CG_FILES_BYTES]);
  * compile. */
 uint32_t roc_jit_most_at_once(void);
 
+/* For the specs, as in roc_codegen_api; these open the compiler. */
+roc_status roc_jit_plant_failures(uint64_t first, uint64_t last, roc_error *err);
+roc_status roc_jit_memory(roc_cg_memory *out, roc_error *err);
+
 /* Appends the text of a stage, or the bytes of an object, to *out. */
 roc_status roc_jit_dump(const roc_ir_module *module, const roc_cg_options *options,
                         roc_cg_stage stage, roc_str *out, roc_error *err);

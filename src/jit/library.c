@@ -2,6 +2,7 @@
 #include "jit/library.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 #include "base/library.h"
 
@@ -17,7 +18,8 @@ roc_status roc_jit_open_library(const roc_codegen_api **out_api, roc_error *err)
   void *handle = roc_jit_find_library(path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
   if (!handle) {
     const char *why = dlerror();
-    return roc_fail(err, ROC_UNAVAILABLE,
+    bool lacks_memory = why && (strstr(why, "failed to map") || strstr(why, "allocate memory"));
+    return roc_fail(err, lacks_memory ? ROC_OOM : ROC_UNAVAILABLE,
                     "cannot open the compiler, " LIBRARY ": %s (" ROC_LIBRARY_PLACES ")",
                     why ? why : "no such file");
   }

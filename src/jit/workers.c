@@ -17,8 +17,9 @@ enum { FEWEST = 2, MOST = 16 };
 typedef struct request {
   void (*fn)(void *ud);
   void *ud;
-  bool taken, done, died;
-  char *message; /* LLVM's fatal error; owned by the request */
+  bool taken, done;
+  roc_status death; /* not OK: it will never return */
+  char *message;    /* LLVM's fatal error; owned by the request */
   struct request *next;
 } request;
 
@@ -117,7 +118,7 @@ static void *worker_main(void *slot) {
   return NULL;
 }
 
-void roc_jit_worker_dies(const char *message) {
+void roc_jit_worker_dies(roc_status status, const char *message) {
   pthread_mutex_lock(&crew.lock);
   if (self) {
     pthread_detach(self->thread);
@@ -125,7 +126,8 @@ void roc_jit_worker_dies(const char *message) {
     crew.nworkers--;
   }
   if (in_hand) {
-    in_hand->died = in_hand->done = true;
+    in_hand->death = status;
+    in_hand->done = true;
     in_hand->message = strdup(message);
   }
   pthread_cond_broadcast(&crew.finished); /* a caller makes another thread if none is left */
@@ -239,8 +241,8 @@ roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err) {
     take_out(&r);
   }
   pthread_mutex_unlock(&crew.lock);
-  if (r.died) {
-    status = roc_fail(err, ROC_COMPILE, "LLVM stopped with a fatal error: %s",
+  if (r.death) {
+    status = roc_fail(err, r.death, "LLVM stopped with a fatal error: %s",
                       r.message ? r.message : "(no message: out of memory)");
     free(r.message);
   }

@@ -10,7 +10,7 @@
 #include "base/status.h"
 
 /* Runs fn(ud) on a compiler thread and waits for it.  Not to be called from such a thread.
- * COMPILE: LLVM died in it, the message says of what.  UNAVAILABLE: no thread, or a process made by
+ * COMPILE, OOM: LLVM died in it, the message says of what.  UNAVAILABLE: no thread, or a process made by
  * fork.  CLOSED: the process is ending. */
 roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err);
 
@@ -25,8 +25,8 @@ typedef struct roc_jit_background_job {
 void roc_jit_run_later(roc_jit_background_job *job);
 
 /* For LLVM's handler of fatal errors, on the thread that met one and will never return: fails
- * the thread's current work with a copy of `message`. */
-void roc_jit_worker_dies(const char *message);
+ * the thread's current work with `status` and a copy of `message`. */
+void roc_jit_worker_dies(roc_status status, const char *message);
 
 /* Registers a function with atexit that waits for current work and starts no more.  Called after a
  * library that compiler threads use was opened, so that this runs before its destructors do. */

@@ -32,6 +32,42 @@ static int testing_most_compiles(lua_State *L) {
   return 1;
 }
 
+static void raise(lua_State *L, roc_status status, const roc_error *err) {
+  if (status != ROC_OK) luaL_error(L, "%s", err->message);
+}
+
+/* fail_compiler(first [, last]): of the compiler's allocations from now, these fail; 0: none. */
+static int testing_fail_compiler(lua_State *L) {
+  lua_Integer first = luaL_checkinteger(L, 1), last = luaL_optinteger(L, 2, first);
+  luaL_argcheck(L, first >= 0 && last >= first, 2, "numbers of allocations expected");
+  roc_error err = ROC_ERROR_INIT;
+  raise(L, roc_jit_plant_failures((uint64_t)first, (uint64_t)last, &err), &err);
+  return 0;
+}
+
+/* compiler_memory() -> table: `allocations` since fail_compiler, calls that lack of memory ended
+ * (`left`), blocks that outlived the others (`kept`), bytes of the reserve in use (`reserve`),
+ * and at most (`reserve_most`). */
+static int testing_compiler_memory(lua_State *L) {
+  roc_cg_memory memory;
+  roc_error err = ROC_ERROR_INIT;
+  raise(L, roc_jit_memory(&memory, &err), &err);
+  const struct {
+    const char *name;
+    uint64_t value;
+  } fields[] = {{"allocations", memory.nallocations},
+                {"left", memory.nleft},
+                {"kept", memory.nkept},
+                {"reserve", memory.reserve_bytes},
+                {"reserve_most", memory.reserve_most_bytes}};
+  lua_newtable(L);
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    lua_pushinteger(L, (lua_Integer)fields[i].value);
+    lua_setfield(L, -2, fields[i].name);
+  }
+  return 1;
+}
+
 /* trim([device]): cached blocks of freed arrays go back to the driver. */
 static int testing_trim(lua_State *L) {
   roc_rt_device_trim(roc_opt_device(L, 1));
@@ -157,6 +193,8 @@ static const luaL_Reg testing_functions[] = {{"emulate", testing_emulate},
                                              {"fail_alloc", testing_fail_alloc},
                                              {"live_blocks", testing_live_blocks},
                                              {"most_compiles", testing_most_compiles},
+                                             {"fail_compiler", testing_fail_compiler},
+                                             {"compiler_memory", testing_compiler_memory},
                                              {"trim", testing_trim},
                                              {"queued", testing_queued},
                                              {"interrupt", testing_interrupt},

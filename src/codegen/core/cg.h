@@ -65,8 +65,7 @@ struct roc_cg {
   LLVMContextRef ctx;
   LLVMModuleRef mod;
   LLVMBuilderRef b, entry_b;
-  struct roc_machine *machine; /* llvm/machine.h; compile.c takes it and gives it back */
-  LLVMTargetMachineRef tm;     /* of `machine` */
+  LLVMTargetMachineRef tm; /* llvm/machine.h has it, and is given it back after the compile */
   roc_cg_opt_tier opt_tier;
   roc_cg_types t;
 

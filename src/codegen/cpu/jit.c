@@ -7,6 +7,7 @@
  * into it, since a JIT's symbols are unique. */
 #include "codegen/cpu/jit.h"
 
+#include <errno.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 #include <pthread.h>
@@ -18,10 +19,13 @@
 #include "base/dtype.h"
 #include "codegen/cpu/cpu.h"
 #include "codegen/llvm/machine.h"
+#include "codegen/llvm/memory.h"
 
-static pthread_once_t jit_once = PTHREAD_ONCE_INIT;
-static LLVMOrcLLJITRef jit;
-static char jit_error[512];
+static LLVMOrcLLJITRef jit; /* set once */
+
+/* What the JIT takes to open and to load an object: by measurement, and as much again.  It is shared,
+ * so that what it does is done whole. */
+enum { LOAD_BYTES = 1 << 20, LOAD_BYTES_PER_BYTE = 8 };
 
 /* ---- conversions that a CPU without the instruction calls for ------------------------------ */
 
@@ -53,51 +57,72 @@ enum { NHELPERS = sizeof helpers / sizeof *helpers };
 
 /* ---- the JIT ----------------------------------------------------------------------------- */
 
-/* True when `error` is none; else its text is kept (the first one) and it is freed. */
-static bool succeeded(LLVMErrorRef error) {
-  if (!error) return true;
+/* OK when `error` is none; else it is freed, and its text follows `what`. */
+static roc_status check(LLVMErrorRef error, const char *what, roc_status status, roc_error *err) {
+  if (!error) return ROC_OK;
   char *message = LLVMGetErrorMessage(error);
-  if (!*jit_error) snprintf(jit_error, sizeof jit_error, "%s", message);
+  if (strstr(message, strerror(ENOMEM))) status = ROC_OOM;
+  roc_fail(err, status, "%s: %s", what, message);
   LLVMDisposeErrorMessage(message);
-  return false;
+  return status;
 }
 
-static bool add_library(LLVMOrcJITDylibRef dylib, const char *path) {
+static roc_status check_opening(LLVMErrorRef error, roc_error *err) {
+  return check(error, "LLVM's JIT does not start", ROC_UNAVAILABLE, err);
+}
+
+static roc_status add_library(LLVMOrcLLJITRef made, const char *path, roc_error *err) {
   LLVMOrcDefinitionGeneratorRef generator;
-  char prefix = LLVMOrcLLJITGetGlobalPrefix(jit);
-  if (!succeeded(LLVMOrcCreateDynamicLibrarySearchGeneratorForPath(&generator, path, prefix, NULL,
-                                                                   NULL))) {
-    return false;
-  }
-  LLVMOrcJITDylibAddGenerator(dylib, generator);
-  return true;
+  char prefix = LLVMOrcLLJITGetGlobalPrefix(made);
+  ROC_TRY(check_opening(
+      LLVMOrcCreateDynamicLibrarySearchGeneratorForPath(&generator, path, prefix, NULL, NULL),
+      err));
+  LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(made), generator);
+  return ROC_OK;
 }
 
-static bool add_helpers(LLVMOrcJITDylibRef dylib) {
+static roc_status add_helpers(LLVMOrcLLJITRef made, roc_error *err) {
   LLVMOrcCSymbolMapPair pairs[NHELPERS];
   for (unsigned i = 0; i < NHELPERS; i++) {
-    pairs[i].Name = LLVMOrcLLJITMangleAndIntern(jit, helpers[i].name);
+    pairs[i].Name = LLVMOrcLLJITMangleAndIntern(made, helpers[i].name);
     pairs[i].Sym.Address = (LLVMOrcExecutorAddress)(uintptr_t)helpers[i].fn;
     pairs[i].Sym.Flags = (LLVMJITSymbolFlags){LLVMJITSymbolGenericFlagsExported, 0};
   }
-  return succeeded(LLVMOrcJITDylibDefine(dylib, LLVMOrcAbsoluteSymbols(pairs, NHELPERS)));
+  return check_opening(LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(made),
+                                             LLVMOrcAbsoluteSymbols(pairs, NHELPERS)),
+                       err);
 }
 
 /* libmvec is missing on machines that have no vector math; kernels are compiled for what is there,
  * so its absence shows only when one is loaded that was compiled elsewhere. */
-static void open_jit(void) {
-  roc_machine_prepare(0);
-  if (!succeeded(LLVMOrcCreateLLJIT(&jit, NULL))) return;
-  LLVMOrcJITDylibRef dylib = LLVMOrcLLJITGetMainJITDylib(jit);
-  bool ok =
-      add_helpers(dylib) && add_library(dylib, "libm.so.6") && add_library(dylib, "libc.so.6");
-  if (ok) {
-    add_library(dylib, "libmvec.so.1");
-    return;
+static roc_status add_symbols(LLVMOrcLLJITRef made, roc_error *err) {
+  ROC_TRY(add_helpers(made, err));
+  ROC_TRY(add_library(made, "libm.so.6", err));
+  ROC_TRY(add_library(made, "libc.so.6", err));
+  add_library(made, "libmvec.so.1", NULL);
+  return ROC_OK;
+}
+
+static roc_status open_jit(roc_error *err) {
+  LLVMOrcLLJITRef made;
+  ROC_TRY(roc_machine_prepare(0, err));
+  ROC_TRY(check_opening(LLVMOrcCreateLLJIT(&made, NULL), err));
+  roc_status status = add_symbols(made, err);
+  if (status == ROC_OK) {
+    jit = made;
+  } else {
+    LLVMConsumeError(LLVMOrcDisposeLLJIT(made));
   }
-  LLVMErrorRef error = LLVMOrcDisposeLLJIT(jit);
-  jit = NULL;
-  succeeded(error);
+  return status;
+}
+
+/* One that fails is tried again by the next load. */
+static roc_status ensure_jit(roc_error *err) {
+  static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&opening);
+  roc_status status = jit ? ROC_OK : open_jit(err);
+  pthread_mutex_unlock(&opening);
+  return status;
 }
 
 /* ---- loading ----------------------------------------------------------------------------- */
@@ -113,11 +138,10 @@ static void number_entry(char *bytes, size_t nbytes, const char *entry, char *na
   }
 }
 
-static roc_status load_failed(const roc_codeobj *object, LLVMErrorRef error, roc_error *err) {
-  char *message = LLVMGetErrorMessage(error);
-  roc_fail(err, ROC_COMPILE, "cannot load the code of '%s': %s", object->entry, message);
-  LLVMDisposeErrorMessage(message);
-  return ROC_COMPILE;
+static roc_status check_loading(const roc_codeobj *object, LLVMErrorRef error, roc_error *err) {
+  char what[128];
+  snprintf(what, sizeof what, "cannot load the code of '%s'", object->entry);
+  return check(error, what, ROC_COMPILE, err);
 }
 
 static roc_status add_object(const roc_codeobj *object, LLVMOrcResourceTrackerRef tracker,
@@ -129,14 +153,15 @@ static roc_status add_object(const roc_codeobj *object, LLVMOrcResourceTrackerRe
   LLVMMemoryBufferRef buffer =
       LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes, object->nbytes, name);
   roc_free(bytes);
-  LLVMErrorRef error = LLVMOrcLLJITAddObjectFileWithRT(jit, tracker, buffer);
-  return error ? load_failed(object, error, err) : ROC_OK;
+  return check_loading(object, LLVMOrcLLJITAddObjectFileWithRT(jit, tracker, buffer), err);
 }
 
 roc_status roc_jit_load(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,
                         roc_error *err) {
-  pthread_once(&jit_once, open_jit);
-  if (!jit) return roc_fail(err, ROC_UNAVAILABLE, "LLVM's JIT does not start: %s", jit_error);
+  if (!roc_memory_has(LOAD_BYTES + object->nbytes * LOAD_BYTES_PER_BYTE)) {
+    return roc_fail(err, ROC_OOM, "out of memory while loading '%s'", object->entry);
+  }
+  ROC_TRY(ensure_jit(err));
   if (strlen(object->entry) != strlen(ROC_CPU_ENTRY_FIELD)) {
     return roc_fail(err, ROC_INVALID, "'%s' is not the entry of a CPU code object", object->entry);
   }
@@ -145,10 +170,7 @@ roc_status roc_jit_load(const roc_codeobj *object, roc_cpu_entry *out_entry, voi
   LLVMOrcResourceTrackerRef tracker = LLVMOrcJITDylibCreateResourceTracker(dylib);
   roc_status status = add_object(object, tracker, name, sizeof name, err);
   LLVMOrcExecutorAddress address = 0;
-  if (!status) {
-    LLVMErrorRef error = LLVMOrcLLJITLookup(jit, &address, name);
-    if (error) status = load_failed(object, error, err);
-  }
+  if (!status) status = check_loading(object, LLVMOrcLLJITLookup(jit, &address, name), err);
   if (status) {
     roc_jit_unload(tracker);
     return status;

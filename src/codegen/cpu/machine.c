@@ -56,7 +56,7 @@ LLVMTargetMachineRef cpu_machine(const roc_cg_options *options, roc_error *err) 
 bool cpu_accepts(const char *name) {
   if (!roc_target_facts_cpu.accepts(name)) return false;
   if (!name[3]) return true;
-  roc_machine_prepare(0);
+  if (roc_machine_prepare(0, NULL) != ROC_OK) return true; /* the compile will say what failed */
   return roc_processor_is_known(name + 4);
 }
 

@@ -29,11 +29,15 @@ extern "C" {
 #include "base/alloc.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/llvm_lock.h"
+#include "codegen/llvm/memory.h"
 }
 
 LLD_HAS_DRIVER(elf)
 
 namespace {
+
+// What a run of lld takes: by measurement, and as much again.
+constexpr size_t bytes_of_run = 2 << 20, bytes_per_byte = 8;
 
 bool is_broken = false;  // lld said that it cannot be run again; guarded by the lock
 
@@ -129,7 +133,9 @@ roc_status run_lld(const char *input, roc_error *err) {
   roc_machine_set_options();
   if (outcome.retCode == 0 && result.bytes) return ROC_OK;
   if (result.lacks_memory) return roc_fail(err, ROC_OOM, "out of memory for a linked code object");
-  return roc_fail(err, ROC_COMPILE, "linking failed: %s", stream.str().c_str());
+  bool lacks_memory = messages.find(strerror(ENOMEM)) != std::string::npos;
+  return roc_fail(err, lacks_memory ? ROC_OOM : ROC_COMPILE, "linking failed: %s",
+                  messages.c_str());
 }
 
 roc_status link_alone(int input_fd, unsigned char **out, size_t *out_nbytes, roc_error *err) {
@@ -155,15 +161,21 @@ void roc_link_give_up(void) {
 
 roc_status roc_link_elf(const unsigned char *object, size_t nbytes, unsigned char **out_bytes,
                         size_t *out_nbytes, roc_error *err) {
+  if (!roc_memory_has(bytes_of_run + nbytes * bytes_per_byte)) {
+    return roc_fail(err, ROC_OOM, "out of memory for linking a code object");
+  }
   int fd = make_input(object, nbytes);
   if (fd < 0) {
     bool lacks_memory = errno == ENOMEM || errno == ENOSPC;
     return roc_fail(err, lacks_memory ? ROC_OOM : ROC_IO,
                     "cannot hold an object in memory to link it: %s", strerror(errno));
   }
+  roc_memory_hold();  // lld would not run again if it were left
   roc_llvm_lock_exclusive();
   roc_status status = link_alone(fd, out_bytes, out_nbytes, err);
   roc_llvm_unlock_exclusive();
+  roc_memory_release();
+  if (status == ROC_OK) roc_memory_adopt(*out_bytes);
   close(fd);
   return status;
 }

@@ -9,12 +9,18 @@
 
 #include "base/alloc.h"
 #include "codegen/core/quirk_table.h"
+#include "codegen/llvm/memory.h"
 
-enum { MOST_IDLE = 16 };
+enum { MOST_IDLE = 16, MOST_LOST = 4 };
 
 static pthread_mutex_t lock =
     PTHREAD_MUTEX_INITIALIZER; /* guards the list and the machines in it */
 static roc_machine *idle;      /* the one used last comes first */
+
+static roc_machine *lost; /* never used again */
+static unsigned nlost;    /* of them */
+
+static _Thread_local roc_machine *reused, *made; /* those that this thread has */
 
 static const roc_target *const *targets; /* set once, before any compile */
 static unsigned ntargets;
@@ -58,22 +64,28 @@ static void keep_memory(void) {
   free(block);
 }
 
+/* What LLVM registers is there for good and cannot be done by halves. */
+enum { PREPARE_BYTES = 6 << 20 };
+
 static void prepare(void) {
   keep_memory();
   for (unsigned i = 0; i < ntargets; i++) targets[i]->initialise();
   roc_machine_set_options();
 }
 
-void roc_machine_prepare(uint64_t quirks_off) {
+roc_status roc_machine_prepare(uint64_t quirks_off, roc_error *err) {
   static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
   static bool is_prepared;
   pthread_mutex_lock(&preparing);
-  if (!is_prepared) {
+  if (!is_prepared && roc_memory_has(PREPARE_BYTES)) {
     options_off = quirks_off & roc_quirk_options();
     prepare();
+    is_prepared = true;
   }
-  is_prepared = true;
+  roc_status status =
+      is_prepared ? ROC_OK : roc_fail(err, ROC_OOM, "out of memory for starting the compiler");
   pthread_mutex_unlock(&preparing);
+  return status;
 }
 
 static bool fits(const roc_machine *m, const roc_target *target, const roc_cg_options *options) {
@@ -91,16 +103,28 @@ static roc_machine *take_idle(const roc_target *target, const roc_cg_options *op
   return found;
 }
 
+static roc_machine *push(roc_machine **list, roc_machine *m) {
+  m->next = *list;
+  *list = m;
+  return m;
+}
+
+static roc_machine *pop(roc_machine **list) {
+  roc_machine *m = *list;
+  if (m) *list = m->next;
+  return m;
+}
+
 roc_machine *roc_machine_take(const roc_target *target, const roc_cg_options *options,
                               roc_error *err) {
-  roc_machine_prepare(options->quirks_off);
+  if (roc_machine_prepare(options->quirks_off, err) != ROC_OK) return NULL;
   if ((options->quirks_off & roc_quirk_options()) != options_off) {
     roc_fail(err, ROC_INVALID, "a quirk that is an option of LLVM is turned off too late");
     return NULL;
   }
   if (target->check_options && target->check_options(options, err) != ROC_OK) return NULL;
   roc_machine *m = take_idle(target, options);
-  if (m) return m;
+  if (m) return push(&reused, m);
   m = roc_zalloc(sizeof *m);
   if (!m) {
     roc_fail(err, ROC_OOM, "out of memory for a compile");
@@ -111,7 +135,7 @@ roc_machine *roc_machine_take(const roc_target *target, const roc_cg_options *op
   m->quirks_off = options->quirks_off;
   snprintf(m->name, sizeof m->name, "%s", options->target);
   m->tm = target->machine(options, err);
-  if (m->tm) return m;
+  if (m->tm) return push(&made, m);
   roc_free(m);
   return NULL;
 }
@@ -121,15 +145,34 @@ static void dispose(roc_machine *m) {
   roc_free(m);
 }
 
-void roc_machine_give(roc_machine *machine) {
-  if (!machine) return;
+static void give(roc_machine *machine) {
   pthread_mutex_lock(&lock);
-  machine->next = idle;
-  idle = machine;
+  push(&idle, machine);
+  unsigned most = nlost < MOST_LOST ? MOST_IDLE : 0;
   roc_machine **last = &idle;
-  for (unsigned n = 0; *last && n < MOST_IDLE; n++) last = &(*last)->next;
+  for (unsigned n = 0; *last && n < most; n++) last = &(*last)->next;
   roc_machine *surplus = *last; /* the one that waits longest; they come one at a time */
   *last = NULL;
   pthread_mutex_unlock(&lock);
   if (surplus) dispose(surplus);
+}
+
+void roc_machine_give_all(void) {
+  roc_machine *m;
+  while ((m = pop(&reused))) give(m);
+  while ((m = pop(&made))) give(m);
+}
+
+void roc_machine_forget_all(void) {
+  roc_machine *m;
+  pthread_mutex_lock(&lock);
+  while ((m = pop(&reused))) {
+    push(&lost, m);
+    nlost++;
+  }
+  made = NULL;
+  roc_machine *list = idle;
+  idle = NULL;
+  pthread_mutex_unlock(&lock);
+  while ((m = pop(&list))) dispose(m);
 }

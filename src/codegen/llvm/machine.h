@@ -17,7 +17,7 @@ typedef struct roc_machine {
   int opt_level;
   uint64_t quirks_off;
   LLVMTargetMachineRef tm;
-  struct roc_machine *next; /* while it waits for its next compile */
+  struct roc_machine *next; /* in the pool, or among those that one thread has taken */
 } roc_machine;
 
 /* The targets that roc_machine_prepare initialises. Called when the compiler is opened; `all` stays
@@ -25,15 +25,25 @@ typedef struct roc_machine {
 void roc_machine_set_targets(const roc_target *const *all, unsigned count);
 
 /* Makes LLVM's targets known and sets its options as our code needs them, once; before anything
- * else of LLVM that depends on either.  `quirks_off` of the first call holds for the process. */
-void roc_machine_prepare(uint64_t quirks_off);
+ * else of LLVM that depends on either.  `quirks_off` of the first call holds for the process.
+ * OOM. */
+roc_status roc_machine_prepare(uint64_t quirks_off, roc_error *err);
 
-/* A machine for the options, this thread's until it is given back; NULL with *err filled.
+/* A machine for the options, this thread's until it gives back all of them; NULL with *err filled.
  * INVALID: a quirk that is an option of LLVM is to be on, or off, and the process has it otherwise.
  */
 roc_machine *roc_machine_take(const roc_target *target, const roc_cg_options *options,
                               roc_error *err);
-void roc_machine_give(roc_machine *machine); /* NULL: nothing */
+
+/* Gives back what this thread has taken.  After the run in which it was used (memory.h): until then,
+ * the blocks that LLVM has added to a machine are on the run's list. */
+void roc_machine_give_all(void);
+
+/* In place of that, after a run that ended for lack of memory.  The blocks that the run added to a
+ * machine are freed, so the machine cannot be used or freed again.  The machines of the pool are
+ * freed.  After the fourth lost machine nothing is pooled any more: each run makes its own, which is
+ * freed with the run. */
+void roc_machine_forget_all(void);
 
 /* Sets LLVM's global options as our code needs them.  Linking resets all of them, and then sets
  * these again. */

@@ -1,0 +1,200 @@
+-- Memory that ends inside of LLVM: that compile fails, with `oom`; the process goes on, and the
+-- next compile works.
+local roc = require "roc"
+local files = require "support.files"
+local lfs = require "lfs"
+local shell = require "support.shell"
+
+local testing = require("roc.core").testing
+local FOREVER = 1 << 60
+
+local serial, salt = 0, os.time() % 100000
+
+-- A kernel that no cache has, with shared memory, a barrier, a loop and functions of the device
+-- library.
+local function new_kernel(signature)
+  serial = serial + 1
+  return roc.kernel(([[function(y, x, a)
+    local part = roc.shared.array(64, roc.float32)
+    local i, l = roc.get_global_id(1), roc.get_local_id(1)
+    part[l] = math.exp(x[i]) + %d
+    roc.barrier()
+    local sum = 0.0
+    for k = 1, 64 do sum = sum + part[k] * 2 end
+    if a == %d then sum = 1 end
+    if i <= #y then y[i] = a * sum + y[i] end
+  end]]):format(serial, salt), { env = { roc = roc, math = math }, signature = signature })
+end
+
+local function compile(target)
+  return function() new_kernel():compile(target, "float32[:]", "float32[:]", "float32"):close() end
+end
+
+local WORK = {
+  ["for cpu"] = compile("cpu"),
+  ["for gfx90a"] = compile("gfx90a"),
+  ["that is shown"] = function()
+    local k = new_kernel("(float32[:], float32[:], float32)")
+    assert.matches("s_endpgm", k:inspect_asm("gfx90a"))
+  end,
+  ["and a load"] = function()
+    local device <close> = roc.on_device("cpu")
+    local x = roc.to_device(roc.zeros(64, "float32"))
+    new_kernel()[{ 1, 64 }](x, x, 1)
+    assert.equal(128 * (1 + serial), x[7])
+  end,
+}
+
+local function count_allocations(work)
+  testing.fail_compiler(FOREVER)
+  work()
+  local count = testing.compiler_memory().allocations
+  testing.fail_compiler(0)
+  return count
+end
+
+-- Those of a warm compile, in a sample, with more at the end, where code is linked or loaded.
+local function sample(count)
+  local numbers = { 1, 2, 3 }
+  for n = 5, count, count // 9 do numbers[#numbers + 1] = n end
+  for n = count - 1500, count, 150 do numbers[#numbers + 1] = n end
+  return numbers
+end
+
+local function count_entries(folder)
+  local count = 0
+  for _ in lfs.dir(folder) do count = count + 1 end
+  return count
+end
+
+-- What a process that compiled for the first time when memory ended says.
+local COLD = [[
+local testing = require("roc.core").testing
+local roc = require "roc"
+local function compile(c)
+  local k = roc.kernel(("function(x) x[1] = math.exp(x[1]) * %%d end"):format(c))
+  if arg[1] == "cpu" then
+    local x = roc.to_device(roc.zeros(1))
+    k:forall(1)(x)
+    assert(x[1] == c)
+  else
+    k:compile(arg[1], "float64[:]"):close()
+  end
+end
+testing.fail_compiler(math.tointeger(arg[2]), 1 << 60)
+local ok, err = pcall(compile, 2)
+testing.fail_compiler(0)
+local works, why = pcall(compile, 3)
+print(ok or err.code, works or why)
+]]
+
+-- How much of what a compile allocates is left after it.
+local KEPT = [[
+local testing = require("roc.core").testing
+local roc = require "roc"
+local function compile(c)
+  local k = roc.kernel(("function(x) x[1] = math.exp(x[1]) * %%d end"):format(c))
+  k:compile(arg[1], "float64[:]"):close()
+end
+for c = 1, 2 do compile(c) end
+local before = testing.compiler_memory().kept
+for c = 3, 12 do compile(c) end
+print((testing.compiler_memory().kept - before) / 10 <= 4)
+]]
+
+-- What one of the interpreters that users have says under a limit.
+local LIMITED = [[
+local roc = require "roc"
+for c = 1, 2 do
+  local k = roc.kernel(("function(x) x[1] = math.exp(x[1]) * %%d end"):format(c))
+  local ok, err = pcall(k.compile, k, arg[1], "float64[:]")
+  print(ok or type(err) == "table" and err.code or err)
+end
+]]
+
+describe("memory that ends in a compile", function()
+  teardown(function() testing.fail_compiler(0) end)
+
+  local function try(work, first, last)
+    testing.fail_compiler(first, last)
+    local ok, err = pcall(work)
+    testing.fail_compiler(0)
+    assert.is_true(ok or type(err) == "table" and err.code == "oom", tostring(err))
+    return ok
+  end
+
+  for name, work in pairs(WORK) do
+    it(name .. " ends that compile, and no other", function()
+      work()
+      local count = count_allocations(work)
+      assert.is_true(count > 5000, "it is compiled")
+      local before = testing.compiler_memory()
+      local threads, descriptors = count_entries("/proc/self/task"), count_entries("/proc/self/fd")
+      local nfailed = 0
+      for _, n in ipairs(sample(count)) do
+        if not try(work, n, FOREVER) then nfailed = nfailed + 1 end
+        try(work, n, n)
+        work()
+      end
+      local after = testing.compiler_memory()
+      assert.is_true(nfailed >= 10)
+      assert.is_true(after.left - before.left >= nfailed // 2, "LLVM was left")
+      assert.is_true(after.reserve - before.reserve < 1 << 18)
+      assert.is_true(after.reserve_most < 2 << 20)
+      assert.is_true(count_entries("/proc/self/task") <= threads + 2, "threads are parked")
+      assert.equal(descriptors, count_entries("/proc/self/fd"))
+    end)
+  end
+
+  describe("in a process of its own", function()
+    local folder
+
+    setup(function()
+      folder = files.run("mktemp -d -p ."):gsub("\n$", "")
+      for name, text in pairs { cold = COLD, kept = KEPT, limited = LIMITED } do
+        local file <close> = assert(io.open(("%s/%s.lua"):format(folder, name), "w"))
+        file:write((text:gsub("%%%%", "%%")))
+      end
+    end)
+    teardown(function() files.run("rm -rf " .. folder) end)
+
+    local function run(command)
+      return shell.run(("export ROCLUA_CACHE=off ROCLUA_DEVICE=cpu; ulimit -c 0; %s 2>&1"):format(
+        command))
+    end
+
+    for _, target in ipairs { "cpu", "gfx90a" } do
+      it("ends the first compile for " .. target .. ", and no other", function()
+        if not shell.interpreter then return pending("needs roclua-spec") end
+        for _, n in ipairs { 1, 2, 3, 40, 1000, 5000, 9000 } do
+          local output, status = run(("timeout 60 ROCLUA_SPEC %s/cold.lua %s %d"):format(folder,
+            target, n))
+          assert.equal("oom\ttrue\n", output, ("allocation %d"):format(n))
+          assert.equal(0, status)
+        end
+      end)
+
+      -- What others use too is never on the list of what is freed when a compile fails.
+      it("for " .. target .. " frees nothing but what is of that compile alone", function()
+        if not shell.interpreter then return pending("needs roclua-spec") end
+        local output = run(("ROCLUA_SPEC %s/kept.lua %s"):format(folder, target))
+        assert.equal("true\n", output)
+      end)
+
+      it("for " .. target .. " under a limit of address space is an error", function()
+        if not shell.interpreter then return pending("needs roclua") end
+        if files.run("ldd " .. shell.interpreter):find "asan" then
+          return pending("a sanitizer needs more address space than there is")
+        end
+        local seen = {}
+        for limit = 95000, 129000, 3400 do
+          local output, status = run(("ulimit -v %d; timeout 60 ROCLUA %s/limited.lua %s"):format(
+            limit, folder, target))
+          assert.equal(0, status, ("%d KiB: %s"):format(limit, output))
+          for line in output:gmatch("[^\n]+") do seen[line] = true end
+        end
+        assert.are.same({ oom = true, ["true"] = true }, seen)
+      end)
+    end
+  end)
+end)
