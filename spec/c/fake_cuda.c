@@ -70,7 +70,8 @@ CUresult begin(fake_cuda_call call) {
   if (in_host_function) violate("a call from a host function");
   pthread_mutex_lock(&state.lock);
   state.calls[call]++;
-  if (state.plan_nth == 0 || state.plan != call || --state.plan_nth > 0) return CUDA_SUCCESS;
+  if (state.plan_nth == 0 || state.plan != call) return CUDA_SUCCESS;
+  if (state.plan_nth != UINT64_MAX && --state.plan_nth > 0) return CUDA_SUCCESS;
   if (is_sticky(state.plan_result) && current()) current()->error = state.plan_result;
   return state.plan_result;
 }
@@ -433,6 +434,7 @@ __attribute__((constructor)) static void read_plan(void) {
   const char *text = getenv("FAKE_CUDA_FAIL");
   if (!text || sscanf(text, "%63[^:]:%llu:%d", name, &nth, &result) != 3) return;
   for (int i = 0; i < FAKE_CALLS; i++) {
-    if (strcmp(names[i], name) == 0) control_fail((fake_cuda_call)i, nth, (CUresult)result);
+    if (strcmp(names[i], name) == 0)
+      control_fail((fake_cuda_call)i, nth ? nth : UINT64_MAX, (CUresult)result);
   }
 }

@@ -107,7 +107,7 @@ typedef struct fake_state {
   uint64_t serial, waits;
   double clock_ms;
   fake_cuda_call plan;
-  uint64_t plan_nth;
+  uint64_t plan_nth; /* UINT64_MAX: each */
   CUresult plan_result;
 } fake_state;
 
