@@ -1,5 +1,6 @@
 -- The devices that conformance specs run on: every one this machine has, sim in both its ways, and
--- software AMD GPUs of two generations where it has no AMD GPU.
+-- software AMD GPUs of two generations where it has no AMD GPU.  ROCLUA_SPEC_DEVICES names the kinds
+-- that count, as in "cuda,sim"; otherwise all do.
 local busted = require "busted"
 local core = require "roc.core"
 local roc = require "roc"
@@ -12,25 +13,33 @@ if not core.testing then error("this needs the hooks of the specs: call it by ro
 local _, missing = core.testing.emulate("gfx90a,gfx1030")
 M.missing = missing
 
--- Without null, which runs nothing and is listed once a spec has asked for it.
+-- Not null, which runs nothing and is listed once a spec has asked for it, and no cuda device of a
+-- library that was named: that is the stand-in of spec/c/fake_cuda.h, which runs no kernel.
+local function counts(kind)
+  local only = os.getenv("ROCLUA_SPEC_DEVICES")
+  if kind == "null" or kind == "cuda" and os.getenv("ROCLUA_CUDA_LIBRARY") then return false end
+  return not only or only == "" or ("," .. only .. ","):find("," .. kind .. ",", 1, true) ~= nil
+end
+
 -- { label =, name = (for roc.select_device), kind =, raw = }
 -- GPUs are told apart by what they are, and chosen by kind and number: two may have one name.
 function M.list()
   local list, count = {}, {}
+  local function add(kind, label, name, raw)
+    if counts(kind) then
+      list[#list + 1] = { label = label, name = name, kind = kind, raw = raw or false }
+    end
+  end
   for _, device in ipairs(roc.devices()) do
     local kind = device.kind
     count[kind] = (count[kind] or 0) + 1
-    if kind == "hsa" then
-      list[#list + 1] = {
-        label = ("hsa (%s)"):format(device.arch:match("^[^:]+")),
-        name = ("hsa:%d"):format(count[kind]), kind = kind, raw = false,
-      }
-    elseif kind ~= "null" then
-      list[#list + 1] = { label = device.name, name = device.name, kind = kind, raw = false }
+    if kind == "hsa" or kind == "cuda" then
+      add(kind, ("%s (%s)"):format(kind, device.arch:match("^[^:]+")),
+        ("%s:%d"):format(kind, count[kind]))
+    else
+      add(kind, device.name, device.name)
     end
-    if device.kind == "sim" then
-      list[#list + 1] = { label = device.name .. " (raw)", name = "sim", kind = "sim", raw = true }
-    end
+    if kind == "sim" then add(kind, device.name .. " (raw)", "sim", true) end
   end
   return list
 end

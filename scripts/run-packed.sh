@@ -1,0 +1,83 @@
+#!/bin/sh
+# sh run.sh KIND [WHAT...]: unpacks what scripts/pack.sh packed, beside this file, and runs the specs
+# and examples there on the devices of a kind (cuda, cpu).  WHAT is some of: devices examples cts
+# device runtime; all of them by default.  Logs go to $OUT, or ./logs.  The last lines say what
+# passed and failed; the exit status is 0 when nothing failed.  JOBS processes run side by side (4),
+# each for at most LIMIT seconds (240).
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+kind=${1:-cuda}
+[ $# -gt 0 ] && shift
+what=${*:-devices examples cts device runtime}
+root=${ROOT:-/tmp/roclua-packed}
+logs=${OUT:-$PWD/logs}
+mkdir -p "$root" "$logs"
+[ "$here/roclua.tar.gz" -ot "$root/unpacked" ] ||
+  { tar -C "$root" -xzf "$here/roclua.tar.gz" && touch "$root/unpacked"; } || exit 2
+cd "$root/roclua" || exit 2
+
+# Libraries that this machine lacks, and those that these need.
+mkdir -p lib/used
+export LD_LIBRARY_PATH="$PWD/lib:$PWD/lib/used${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+while missing=$(ldd bin/roclua bin/roclua-spec lib/roclua/0/libroclua-codegen.so 2>/dev/null |
+  awk '/not found/ { print $1 }' | sort -u) && [ -n "$missing" ]; do
+  for name in $missing; do
+    cp "lib/needed/$name" lib/used/ || { echo "run.sh: there is no $name here or in the pack"; exit 2; }
+  done
+done
+export LUA_PATH="$PWD/lua-modules/?.lua;$PWD/lua-modules/?/init.lua;;"
+export LUA_CPATH="$PWD/lua-modules/?.so;;"
+export ROCLUA_DEVICE="$kind" ROCLUA_SPEC_DEVICES="$kind" XDG_CACHE_HOME="$root/cache"
+mkdir -p "$XDG_CACHE_HOME" && chmod 700 "$XDG_CACHE_HOME"
+spec=$PWD/bin/roclua-spec
+jobs=${JOBS:-4} limit=${LIMIT:-240}
+
+echo "roclua $(cat COMMIT) on $(uname -sr), $kind"
+
+# Each file in a process of its own: one that loses the device leaves the others theirs.
+run_files() { # NAME FILE...
+  name=$1
+  shift
+  mkdir -p "$logs/$name"
+  printf '%s\n' "$@" | xargs -P "$jobs" -I{} sh -c '
+    log=$1/$(basename "$2" .lua).log
+    timeout "$3" "$4" spec/run.lua "$2" >"$log" 2>&1
+    status=$?
+    tail -n 1 "$log" | grep -q " passed, " || echo "0 passed, 1 failed, 0 skipped: status $status" >>"$log"
+    ' sh "$logs/$name" {} "$limit" "$spec"
+  for log in "$logs/$name"/*.log; do
+    tail -n 1 "$log" | grep -q " 0 failed, " || echo "  $name: $(basename "$log" .log): $(tail -n 1 "$log")"
+  done
+  cat "$logs/$name"/*.log | awk -v name="$name" '
+    / passed, [0-9]+ failed, [0-9]+ skipped/ { passed += $1; failed += $3; skipped += $5; files++ }
+    END { printf "%s: %d passed, %d failed, %d skipped (%d files)\n", name, passed, failed, skipped, files }
+    ' | tee -a "$logs/summary"
+}
+
+: >"$logs/summary"
+for part in $what; do
+  begin=$(date +%s)
+  case $part in
+    devices)
+      bin/roclua --list-devices --verbose 2>&1 | tee "$logs/devices.log" | head -n 24
+      bin/roclua -e 'local roc = require "roc"
+        assert(roc.current_device().kind == os.getenv("ROCLUA_DEVICE"):match("^%a+"))
+        local x = roc.to_device(roc.range(1, 1000))
+        roc.kernel(function(x) local i = roc.get_global_id(1) x[i] = 2 * x[i] end):forall(1000)(x)
+        assert(roc.array_equal(x:copy_to_host(), roc.range(2, 2000, 2)))' >>"$logs/devices.log" 2>&1
+      status=$?
+      [ $status = 0 ] && line="devices: 1 passed, 0 failed, 0 skipped" ||
+        line="devices: 0 passed, 1 failed, 0 skipped"
+      echo "$line" | tee -a "$logs/summary"
+      [ $status = 0 ] || { cat "$logs/devices.log"; exit 1; } ;;
+    examples) run_files examples spec/support/run_examples.lua ;;
+    cts) run_files cts spec/cts/*_spec.lua ;;
+    device) run_files device spec/device/"$kind"*_spec.lua ;;
+    runtime) run_files runtime spec/runtime/*_spec.lua ;;
+    *) run_files "$(basename "$part" .lua)" "$part" ;;
+  esac
+  echo "  $part took $(($(date +%s) - begin)) s"
+done
+echo "----"
+cat "$logs/summary"
+! grep -q ' [1-9][0-9]* failed' "$logs/summary"
