@@ -1,6 +1,6 @@
 -- The devices that conformance specs run on: every one this machine has, sim in both its ways, and
--- software AMD GPUs of two generations where it has no AMD GPU.  ROCLUA_SPEC_DEVICES names the kinds
--- that count, as in "cuda,sim"; otherwise all do.
+-- software AMD GPUs of two generations where it has no AMD GPU.  ROCLUA_SPEC_DEVICES names the
+-- kinds that count, as in "cuda,sim"; otherwise all do.
 local busted = require "busted"
 local core = require "roc.core"
 local roc = require "roc"
