@@ -46,8 +46,7 @@ local MESSAGES = {
 
 local PLAIN = { "src/backend", "src/bindings", "src/device", "src/embed", "src/frontend",
   "src/base", "src/ir", "src/codegen/amdgpu", "src/codegen/llvm",
-  "src/emulator/core", "src/emulator/exec", "src/emulator/include", "src/emulator/isa",
-  "src/emulator/report", "src/emulator/support", "src/emulator/thunk",
+  "src/emulator",
   "src/include", "src/jit", "src/runtime", "src/testing", "lua", "spec/lint", "spec/support" }
 
 -- Frontiers stand for the ends of words.

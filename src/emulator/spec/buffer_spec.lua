@@ -80,7 +80,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
       end
     end)
 
-    it("reads zero and writes nothing behind the records, word by word", function()
+    it("reads zero and writes nothing beyond the records, word by word", function()
       local records = 4 * width + 8 -- the last lane's last two words are out
       local result = run(target, { memory = memory,
         v = { [0] = row(function(lane) return lane * 4 + 4 end), [10] = OLD, [11] = OLD,

@@ -18,7 +18,7 @@ print(y:copy_to_host()[1])
 ]]
 
 -- Each group adds to the result of the one before: the store of the flag is an atomic one, which is
--- a plain store to the GPU.  %s stands before the flag is seen, and behind it.
+-- a plain store to the GPU.  %s stands before the flag is seen, and after it.
 local CHAIN = [[
 local chain = roc.kernel(function(flags, out)
   local g = roc.get_group_id(1)
@@ -129,7 +129,7 @@ shift:launch({ grid = { 256, 4 }, workgroup = { 64, 2 } }, y, 256)
 y:copy_to_host()]])
       end)
 
-      it("find a read of shared memory that nobody wrote", function()
+      it("find a read of shared memory that was never written", function()
         finds({ "undefined value in kernel 'tail': work%-item {3[23]} reads shared memory " ..
           "%(byte 128%) at script.lua:6, which was never written" }, [[
 local tail = roc.kernel(function(y)
@@ -144,7 +144,7 @@ tail[{ 1, 64 }](y)
 y:copy_to_host()]])
       end)
 
-      it("take shared memory for undefined in each workgroup anew", function()
+      it("take shared memory for undefined at the start of each workgroup", function()
         finds({ "undefined value in kernel 'again': work%-item {65} reads shared memory " }, [[
 local again = roc.kernel(function(y)
   local s = roc.shared.array(64, "float32")
@@ -191,7 +191,7 @@ copy:forall(10)(part, x)
 print(x:copy_to_host()[1])]]
       end)
 
-      it("find a missing fence behind an atomic load, and a flag that is not atomic", function()
+      it("find a missing fence after an atomic load, and a flag that is not atomic", function()
         passes(CHAIN:format("roc.mem_fence()", SET))
         finds({ "race in kernel 'chain': work%-item {%d+} reads memory .- script.lua:8, " ..
           "and work%-item {%d+} wrote it at script.lua:10" }, CHAIN:format("", SET))

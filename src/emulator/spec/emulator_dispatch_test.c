@@ -104,7 +104,7 @@ static void *stop_later(void *ud) {
   return NULL;
 }
 
-/* The code behind a descriptor of its own: pages that begin with the descriptor. */
+/* The code after a descriptor of its own: pages that begin with the descriptor. */
 static pages make_kernel(emu_map *map, const uint8_t *code, uint32_t nbytes, uint32_t entry) {
   pages made = make_pages(map, nbytes + 3 * CODE_ALIGNMENT, EMU_PAGE_READ);
   uint32_t shift = 2 * CODE_ALIGNMENT - entry % CODE_ALIGNMENT;

@@ -1,9 +1,9 @@
-/* Hands the emulator kernels that nobody compiled, for fuzz_spec.lua: whatever the
+/* Hands the emulator kernels that no compiler made, for fuzz_spec.lua: whatever the
  * bytes of code, descriptor and packet are, the dispatch ends, by a fault or by its stop flag.
  *
  *   emulator_fuzz_test CHIP SEED COUNT [FILE…]
  *
- * Each of COUNT kernels is made from a seed of its own, SEED and the numbers behind it: random
+ * Each of COUNT kernels is made from a seed of its own, SEED and the numbers after it: random
  * words, words that look like instructions, or the code of one of the files (code objects) with
  * some of its words changed. Prints how the dispatches ended. Best run under sanitizers; a crash
  * names its seed, and COUNT 1 repeats it. */
@@ -58,7 +58,7 @@ static bool one_in(uint32_t n) {
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 
-/* Pages that kernels may touch, between pages that nobody may. */
+/* Pages that kernels may touch, between pages that they may not. */
 static uint8_t *make_pages(emu_map *map, size_t nbytes, unsigned access) {
   uint8_t *bytes = mmap(NULL, nbytes + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (bytes == MAP_FAILED || mprotect(bytes + PAGE, nbytes, PROT_READ | PROT_WRITE) != 0) {
@@ -247,7 +247,7 @@ static void raise_event(void *ud, uint32_t id) {
   (void)id;
 }
 
-/* The signal's number is known to whoever started us; the seed is what they lack. */
+/* The parent process knows the signal's number, but not the seed. */
 static void tell_seed(int signal_number) {
   char text[64];
   int n = snprintf(text, sizeof text, "emulator_fuzz_test: signal with seed %llu\n",

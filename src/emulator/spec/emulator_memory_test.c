@@ -3,7 +3,7 @@
  * A session of the thunk - memory, events, queues, a copy and a kernel - is repeated with the
  * first, the second, … allocation failing, until one comes through without meeting the failure. A
  * call must say that memory is out or work, a dispatch must end or leave a text, and nothing may be
- * left behind. Prints how many allocations failed. */
+ * left. Prints how many allocations failed. */
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
@@ -192,8 +192,8 @@ int main(void) {
       hsaKmtCloseKFD();
     }
     is_met = was_met();
-    if (!is_met && is_out_of_memory) fail("memory was never out, but somebody says so");
-    if (roc_alloc_live() != live || roc_emulator_live() != 0) fail("something is left behind");
+    if (!is_met && is_out_of_memory) fail("memory was never out, but a call says so");
+    if (roc_alloc_live() != live || roc_emulator_live() != 0) fail("something is left");
   }
   printf("%llu allocations failed\n", (unsigned long long)(nth - 2));
   return 0;

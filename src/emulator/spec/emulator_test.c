@@ -135,7 +135,7 @@ static void *zeroed(size_t nbytes) {
   return memset(block, 0, rounded);
 }
 
-/* What is behind the entry of a case: pairs (SGPR, value); VGPRs with 64 words each; VCC, EXEC,
+/* What follows the entry of a case: pairs (SGPR, value); VGPRs with 64 words each; VCC, EXEC,
  * SCC, M0, MODE; LDS; global memory, which register pair gets its address, and whether it may be
  * written; private bytes a lane, which four registers get their buffer resource. */
 static void read_registers(test *t, machine *m) {
@@ -503,7 +503,7 @@ static void test_changes(emu_map *map, emu_programs *programs) {
   words[0] = move_to_s0(2);
   emu_programs_changed(programs);
   const emu_program *second = get_program(programs, (uintptr_t)words);
-  expect(second != first && moved(second) == 2, "changed code is decoded anew");
+  expect(second != first && moved(second) == 2, "changed code is decoded again");
   expect(moved(first) == 1, "a program in use stays as it is");
   emu_program_release(first);
   const emu_inst *later = second->find(second, (uintptr_t)&words[2]);
@@ -609,7 +609,7 @@ static void test_shapes(emu_map *map, emu_programs *programs) {
   free_pages(map, &code);
 }
 
-/* Code on both sides of where offsets from its entry end, 2 GiB behind it. */
+/* Code on both sides of where offsets from its entry end, 2 GiB after it. */
 static void test_border(emu_map *map, emu_programs *programs) {
   enum { NWORDS = PAGE / 4 };
   const size_t reach = 1ull << 31, nbytes = reach + PAGE;

@@ -122,7 +122,7 @@ static void check_events(void) {
   for (int i = 0; i < MAX_EVENTS - 1; i++) WORKS(hsaKmtDestroyEvent(events[i]));
 }
 
-/* Raised with nobody waiting an event stays raised, for one wait or until it is reset. */
+/* Raised while no thread waits, an event stays raised, for one wait or until it is reset. */
 static void check_raising(void) {
   HsaEvent *once = make_event(false), *manual = make_event(true);
   EXPECT(hsaKmtWaitOnEvent(once, 0) == HSAKMT_STATUS_WAIT_TIMEOUT);

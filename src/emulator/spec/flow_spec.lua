@@ -125,7 +125,7 @@ for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64" } do
       ]], s0 = 6 } })
     end)
 
-    it("ends by s_endpgm and runs nothing behind it", function()
+    it("ends by s_endpgm and runs nothing after it", function()
       check(target, { { "s_mov_b32 s0, 3\ns_endpgm\ns_mov_b32 s0, 4", s0 = 3 } })
     end)
 
@@ -177,7 +177,7 @@ for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64" } do
         assert.is_false(state.fault_is_write)
       end)
 
-    it("loads scalars through a buffer resource, and zeroes behind its end", function()
+    it("loads scalars through a buffer resource, and zeroes beyond its end", function()
       local memory = string.pack("<I4I4I4I4", 11, 22, 33, 44)
       local code = "s_and_b32 s5, s5, 0xffff\ns_mov_b32 s6, 12\ns_mov_b32 s7, 0\n"
       local r = emulator.run(target, {
@@ -224,7 +224,7 @@ describe("program flow of gfx1030", function()
     assert.are.same({ 0, 0, 0, 33, 44 }, { r.s[8], r.s[12], r.s[13], r.s[16], r.s[17] })
   end)
 
-  it("stops at the padding behind its code", function()
+  it("stops at the padding after its code", function()
     local kind, text = fault_of("gfx1030", "s_code_end")
     assert.are.equal("illegal", kind)
     assert.matches("ran past its end", text, 1, true)

@@ -1,4 +1,4 @@
--- The software GPU against kernels that nobody compiled, and against memory that runs out.
+-- The software GPU against kernels that no compiler made, and against memory that runs out.
 local files = require "support.files"
 local programs = require "support.programs"
 
@@ -55,7 +55,7 @@ describe("the emulator", function()
     end)
   end
 
-  it("survives the failure of each of its allocations, and leaves nothing behind", function()
+  it("survives the failure of each of its allocations, and leaks nothing", function()
     local output, succeeded = files.run(memory)
     assert(succeeded, output)
     assert(tonumber(output:match("(%d+) allocations failed")) > 50, output)

@@ -283,7 +283,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1030:wave64" }) do
       end
     end)
 
-    it("stops behind its end and at crooked atomics, and tells where", function()
+    it("stops beyond its end and at misaligned atomics, and tells where", function()
       local lane_at = row(function(lane) return lane == 9 and 62 or 0 end)
       local bytes = ("q"):rep(64)
       local results = emulator.run(target, {

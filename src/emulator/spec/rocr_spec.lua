@@ -16,7 +16,7 @@ end, { name = "spin", signature = "(int64[:])", check = false })
 
 local TITLES = {
   agents = "shows an agent with caches, pools and a wavefront",
-  memory = "gives memory of every pool, tells who owns it, and has it all back at the end",
+  memory = "gives memory of every pool, tells its owner, and has it all back at the end",
   lock = "locks user memory of any alignment, twice and inside itself",
   copies = "copies both ways and on the device, in the order of the dependencies",
   rect = "copies a box out of a pitched image into another",

@@ -354,7 +354,7 @@ static void test_copies(void) {
     OK(hsa_signal_destroy(down));
     OK(hsa_signal_destroy(gate));
   }
-  memset(to, 0, nbytes); /* the waiting calls, with memory nobody locked */
+  memset(to, 0, nbytes); /* the waiting calls, with memory that is not locked */
   uint32_t *plain = malloc(nbytes);
   CHECK(plain != NULL);
   fill_pattern(plain, COUNT, 99);

@@ -272,7 +272,7 @@ end
 local FIRST, STEP, PER_CASE = 8, 4, 23
 
 -- Code for some instructions on s[4:5] and s[6:7] with SCC from s3; instruction n leaves its result
--- in the pair at FIRST + STEP*n and SCC behind it.
+-- in the pair at FIRST + STEP*n and SCC after it.
 local function code_of(list, first)
   local lines = {}
   for i = first, math.min(first + PER_CASE - 1, #list) do

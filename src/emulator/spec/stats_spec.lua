@@ -173,7 +173,7 @@ print(y:copy_to_host()[1])]]).half
         assert.equal(128 * 8, k["memory written"])
       end)
 
-      it("tell barriers, and who waits at them", function()
+      it("tell barriers, and which wavefronts wait at them", function()
         local source = [[
 local meet = roc.kernel(function(y, n)
   local s = roc.shared.array(256, "float32")

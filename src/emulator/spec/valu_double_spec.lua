@@ -6,7 +6,7 @@ local real = require("support.real")
 
 local f64 = exact.f64
 
--- The hexadecimal digits of 2/pi behind the point, as far as the hardware has them.
+-- The hexadecimal digits of 2/pi after the point, as far as the hardware has them.
 local TWO_OVER_PI = table.concat({
   "a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a424d",
   "d2e006492eea09d1921cfe1deb1cb129a73ee88235f52ebb4484e99c7026b45f7e413991d639",

@@ -1,5 +1,5 @@
 -- What memory instructions of the emulator should do, in Lua: widths of loads and stores, what
--- atomics leave behind, and byte images to compare with.
+-- atomics leave in memory, and byte images to compare with.
 local emulator = require("support.emulator")
 
 local accesses = {}
@@ -85,7 +85,7 @@ function accesses.patched(image, at, bytes)
   return image:sub(1, at) .. bytes .. image:sub(at + #bytes + 1)
 end
 
----Registers `first` to the one behind nbytes, in the assembler's spelling.
+---Registers `first` to the one after nbytes, in the assembler's spelling.
 function accesses.registers(first, nbytes)
   local n = math.max(1, nbytes // 4)
   return n == 1 and "v" .. first or ("v[%d:%d]"):format(first, first + n - 1)
@@ -163,7 +163,7 @@ local function merge(...)
   return all
 end
 
----What memory holds behind an atomic: accesses.atomics[32].add(old, data).
+---What memory holds after an atomic: accesses.atomics[32].add(old, data).
 accesses.atomics = {
   [32] = merge(unsigned(32), signed(32), floats(f32)),
   [64] = merge(unsigned(64), signed(64), floats(f64)),

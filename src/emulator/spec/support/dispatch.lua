@@ -11,7 +11,7 @@
 --   user       what scalar registers are filled at the start, by names as in USER below, in any
 --              order; { "kernarg" } by default, so that s[0:1] point to the arguments
 --   groups     dimensions whose workgroup ids registers get: "x" by default, "" to "xyz"
---   info wave_offset   more scalar registers, behind those
+--   info wave_offset   more scalar registers, after those
 --   items      dimensions whose work-item ids vector registers get; 3 by default
 --   vgprs sgprs wave lds private   registers (of gfx9 the scalar ones, too), wavefront width, bytes
 --   stop_after milliseconds until the queue's stop flag is set; with memory they begin when the

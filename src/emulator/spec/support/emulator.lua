@@ -282,7 +282,7 @@ function Result:f64(reg)
   return converted(self:v64(reg), emulator.to_f64)
 end
 
--- Rows are taken apart when they are looked at; registers nobody named hold 0.
+-- Rows are taken apart when they are looked at; registers that are not named hold 0.
 local function make_vectors(rows)
   return setmetatable({}, { __index = function(vectors, reg)
     local row
@@ -347,7 +347,7 @@ function emulator.describe(target, codes)
   return lists
 end
 
----The code of all cases, behind a table of their entries: 32-bit offsets from its begin.
+---The code of all cases, after a table of their entries: 32-bit offsets from its start.
 ---@param target string
 ---@param cases table[]
 ---@return string

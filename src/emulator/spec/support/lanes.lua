@@ -122,7 +122,7 @@ function lanes.batch(target)
   }, Batch)
 end
 
--- The rows of one source for the lanes behind `from`.
+-- The rows of one source for the lanes after `from`.
 local function fill(v, reg, bits, rows, from, wave, n)
   for part = 0, (bits - 1) // 32 do
     local row = {}
