@@ -209,6 +209,7 @@ typedef struct stopper {
   pthread_mutex_t lock;
   pthread_cond_t change;
   bool is_running, ends;
+  unsigned run; /* counts dispatches: one may begin before the thread has seen the end of another */
   _Atomic bool stop;
 } stopper;
 
@@ -225,9 +226,13 @@ static void *watch(void *ud) {
     uint64_t nanoseconds = (uint64_t)end.tv_nsec + LIMIT_MS * 1000000ull;
     end.tv_sec += (time_t)(nanoseconds / 1000000000);
     end.tv_nsec = (long)(nanoseconds % 1000000000);
-    while (s->is_running && pthread_cond_timedwait(&s->change, &s->lock, &end) == 0) continue;
-    if (s->is_running) s->stop = true;
-    while (s->is_running) pthread_cond_wait(&s->change, &s->lock);
+    unsigned run = s->run;
+    bool is_late = false;
+    while (s->is_running && s->run == run && !is_late) {
+      is_late = pthread_cond_timedwait(&s->change, &s->lock, &end) != 0;
+    }
+    if (s->is_running && s->run == run) s->stop = true;
+    while (s->is_running && s->run == run) pthread_cond_wait(&s->change, &s->lock);
   }
   pthread_mutex_unlock(&s->lock);
   return NULL;
@@ -237,7 +242,10 @@ static void tell_watch(stopper *s, bool is_running, bool ends) {
   pthread_mutex_lock(&s->lock);
   s->is_running = is_running;
   s->ends = ends;
-  if (is_running) s->stop = false;
+  if (is_running) {
+    s->stop = false;
+    s->run++;
+  }
   pthread_cond_signal(&s->change);
   pthread_mutex_unlock(&s->lock);
 }
