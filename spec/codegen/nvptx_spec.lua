@@ -1,0 +1,333 @@
+-- The NVPTX target down to PTX: instructions that must be there, and what must not; and what
+-- NVIDIA's assembler says, where it is installed.
+local core = require "roc.core"
+local roc = require "roc"
+local files = require "support.files"
+local ptxas = require "support.ptxas"
+
+local CHIPS = core.targets("nvptx")
+
+local function kernel(text, signature, options)
+  local all = { name = "k", signature = signature, env = { roc = roc, math = math } }
+  for name, value in pairs(options or {}) do all[name] = value end
+  return roc.kernel(text, all)
+end
+
+local function asm(text, signature, options, chip)
+  return kernel(text, signature, options):inspect_asm(chip or "sm_90")
+end
+
+local function raw(text, signature, options)
+  return kernel(text, signature, options):inspect_llvm("sm_90", "raw")
+end
+
+-- Each pattern is found behind the one before.
+local function check(text, ...)
+  local at = 1
+  for _, pattern in ipairs { ... } do
+    local first, last = text:find(pattern, at)
+    if not first then error(("no %q in\n%s"):format(pattern, text:sub(at, at + 4000)), 2) end
+    at = last + 1
+  end
+end
+
+local function check_not(text, pattern)
+  local at = text:find(pattern)
+  if at then error(("%q in\n%s"):format(pattern, text:sub(math.max(at - 400, 1), at + 400)), 2) end
+end
+
+local function count(text, pattern) return select(2, text:gsub(pattern, "")) end
+
+local SAXPY = "function(a, x, y) local i = roc.get_global_id(1) "
+  .. "if i <= #y then y[i] = a * x[i] + y[i] end end"
+local SAXPY_TYPES = "(float32, float32[:], float32[:])"
+
+describe("the NVPTX target", function()
+  for _, chip in ipairs(CHIPS) do
+    it("compiles a checked saxpy for " .. chip, function()
+      local object = kernel(SAXPY, SAXPY_TYPES):compile(chip)
+      check(object.bytes, "%.target " .. chip .. "\n", "%.visible %.entry roc_k%(",
+        "%.maxntid 1024", "ld%.global", "fma%.rn%.f32", "st%.global")
+      check_not(object.bytes, "%.local")
+      check_not(object.bytes, "%.ftz")
+      check_not(object.bytes, "debug\n")
+      if not ptxas.has(chip) then return pending("no ptxas that knows " .. chip) end
+      check(ptxas.assemble(object.bytes, chip), "0 bytes spill stores")
+    end)
+  end
+
+  it("takes every operation of the IR, for the least and the newest", function()
+    local text = files.read("spec/golden/every_op.ir")
+    for _, chip in ipairs { "sm_70", "sm_75", "sm_90", "sm_120" } do
+      local code = core.testing.compiler.ir_dump(text, chip, "asm")
+      check(code, "%.visible %.entry roc_every")
+      if ptxas.has(chip) then ptxas.assemble(code, chip) end
+    end
+  end)
+
+  it("has PTX of the lowest version that the code needs", function()
+    local versions = { sm_70 = "6.2", sm_75 = "6.3", sm_80 = "7.0", sm_90 = "7.8", sm_100 = "8.6" }
+    for chip, version in pairs(versions) do
+      check(asm(SAXPY, SAXPY_TYPES, nil, chip), "%.version " .. version:gsub("%.", "%%.") .. "\n")
+    end
+  end)
+
+  it("names a source that is a string", function()
+    local object = kernel(SAXPY, SAXPY_TYPES):compile("sm_90")
+    check(object.bytes, '\t%.file\t%d+ "[^"\n]*"\n')
+  end)
+end)
+
+describe("arithmetic for NVIDIA GPUs", function()
+  it("fuses no product and sum without contract", function()
+    local text = asm(SAXPY, SAXPY_TYPES, { contract = false })
+    check(text, "mul%.rn%.f32", "add%.rn%.f32")
+    check_not(text, "fma%.rn%.f32")
+    check_not(text, "mul%.f32")
+    check_not(text, "add%.f32")
+  end)
+
+  it("divides and takes roots correctly rounded, and approximately with fastmath", function()
+    local text = "function(x, y) local i = roc.get_global_id(1) x[i] = math.sqrt(x[i]) / y[i] end"
+    for dtype, kind in pairs { float32 = "f32", float64 = "f64" } do
+      local types = ("(%s[:], %s[:])"):format(dtype, dtype)
+      check(asm(text, types), "sqrt%.rn%." .. kind, "div%.rn%." .. kind)
+    end
+    local fast = asm(text, "(float32[:], float32[:])", { fastmath = true })
+    check(fast, "sqrt%.approx", "div%.approx")
+  end)
+
+  it("computes remainders exactly", function()
+    local text = raw("function(x, y) x[1] = math.fmod(x[1], y[1]) end", "(float32[:], float32[:])")
+    check(text, "call float @roc%.fmod%.f32")
+    check_not(text, "frem")
+    check_not(asm("function(x, y) x[1] = x[1] % y[1] end", "(float64[:], float64[:])"), "div%.rn")
+  end)
+
+  it("does not know the arguments of libclc's functions", function()
+    local text = raw("function(x) x[1] = roc.math.erf(0.75) end", "(float64[:])")
+    check(text, 'asm "", "=d,0"', "call double @_Z3erfd")
+  end)
+
+  it("keeps the sign of a zero in functions of libclc", function()
+    local text = raw("function(x) x[1] = roc.math.erf(x[1]) end", "(float64[:])")
+    check(text, "call double @_Z3erfd", "fcmp oeq double %%%d+, 0%.0+e%+00", "select i1")
+  end)
+
+  it("has functions of the hardware with fastmath alone", function()
+    local text = "function(x) x[1] = math.sin(x[2]) + math.exp(x[3]) + math.log(x[4]) end"
+    local fast = asm(text, "(float32[:])", { fastmath = true })
+    check(fast, "sin%.approx%.f32")
+    check(fast, "ex2%.approx%.f32")
+    check(fast, "lg2%.approx%.f32")
+    check_not(asm(text, "(float32[:])"), "%.approx")
+  end)
+
+  it("finds the tables of functions in the code object", function()
+    local text = asm("function(x) x[1] = roc.math.cbrt(x[1]) + math.sin(x[1]) end", "(float64[:])")
+    check_not(text, "%.extern")
+    check_not(text, "call%.uni")
+  end)
+end)
+
+describe("memory of NVIDIA GPUs", function()
+  local COPY = "function(x, y) local i = roc.get_global_id(1) x[i] = y[i] end"
+  local TYPES = "(float32[:], float32[:])"
+
+  it("loads by the cache for what is only read, where none can see a store", function()
+    check(asm(COPY, TYPES), "ld%.global%.nc%.b32")
+    local fence = COPY:gsub(" end$", " roc.mem_fence() end")
+    check_not(asm(fence, TYPES), "%.nc")
+    local atomic = "function(x, y, n) local i = roc.get_global_id(1) "
+      .. "roc.atomic.add(n, 1, 1) x[i] = y[i] end"
+    check_not(asm(atomic, "(float32[:], float32[:], int32[:])"), "%.nc")
+    check_not(asm("function(x) x[1] = x[2] end", "(float32[:])"), "%.nc")
+  end)
+
+  it("reads again after a barrier what others may have written", function()
+    local text = asm("function(x) local l = roc.get_local_id(1) local a = x[1] x[l] = a "
+      .. "roc.barrier() x[l + 1] = a + x[1] end", "(int32[:])", { check = false })
+    check(text, "ld%.global", "bar%.sync \t0", "ld%.global")
+    text = asm("function(x) local t = roc.shared.array(64, 'int32') local l = roc.get_local_id(1) "
+      .. "t[l] = x[l] roc.barrier() x[l] = t[65 - l] + t[l] end", "(int32[:])", { check = false })
+    check(text, "st%.shared", "bar%.sync \t0", "ld%.shared", "ld%.shared")
+  end)
+
+  it("walks along rows and columns by pointers, without a product in the loop", function()
+    local text = asm("function(c, a, b) local j, i = roc.grid(2) local s = 0.0 "
+      .. "for k = 1, 64 do s = s + a[i][k] * b[k][j] end c[i][j] = s end",
+      "(float32[:,:], float32[:,:], float32[:,:])", { check = false })
+    local _, last = text:find(".*fma%.rn%.f32")
+    local loop = text:sub(text:find("fma%.rn%.f32"), last)
+    check(loop, "ld%.global%.nc%.b32")
+    check_not(loop, "mul%.lo")
+    check_not(loop, "mad%.lo")
+  end)
+
+  it("has static shared arrays up to 48 KiB, beyond it all are dynamic", function()
+    local function shared(n)
+      local text = "function(x) local t = roc.shared.array(N, 'int32') "
+        .. "local l = roc.get_local_id(1) t[l] = x[l] roc.barrier() x[l] = t[l + 1] end"
+      return kernel((text:gsub("N", n)), "(int32[:])"):compile("sm_90")
+    end
+    local small, large = shared(12288), shared(12352)
+    check(small.bytes, "%.shared %.align 64 %.b8 [%w_$]+%[49152%];")
+    check(large.bytes, "%.extern %.shared %.align 64 %.b8 roc_dynamic_shared%[%];")
+    check_not(large.bytes, "%.b8 [%w_$]+%[%d+%];")
+    assert.are.equal(49408, large:resources().shared_bytes)
+    assert.error_matches(function() shared(60000) end,
+      "its shared arrays take 240000 bytes; a workgroup of sm_90 has 232448")
+    for _, object in ipairs { small, large } do
+      if ptxas.has("sm_90") then ptxas.assemble(object.bytes, "sm_90") end
+    end
+  end)
+
+  it("knows the dynamic bytes of the launch", function()
+    local text = asm("function(x) local t = roc.shared.array(0, 'int32') x[1] = #t end",
+      "(int32[:])")
+    check(text, "%%dynamic_smem_size")
+  end)
+
+  it("keeps private arrays in registers where their places are known", function()
+    local text = "function(x) local p = roc.private.array(4, 'float32') "
+      .. "local i = roc.get_global_id(1) for k = 1, 4 do p[k] = x[i] * k end "
+      .. "x[i] = p[1] + p[2] + p[3] + p[4] end"
+    check_not(asm(text, "(float32[:])", { check = false }), "%.local")
+    assert.error_matches(function()
+      asm("function(x) local p = roc.private.array(200000, 'int32') "
+        .. "p[x[1]] = 1 x[2] = p[x[3]] end", "(int32[:])")
+    end, "needs 800000 bytes of private memory %(array 'p' among them%) and has 524288 on sm_90")
+  end)
+
+  it("refuses more arguments than a kernel has room for", function()
+    local params, types = {}, {}
+    for i = 1, 110 do
+      params[i], types[i] = "a" .. i, "float32[:,:,:,:,:,:,:,:]"
+    end
+    local text = ("function(%s) a1[1][1][1][1][1][1][1][1] = 1 end"):format(
+      table.concat(params, ", "))
+    local k = kernel(text, "(" .. table.concat(types, ", ") .. ")")
+    assert.error_matches(function() k:compile("sm_90") end,
+      "its arguments take %d+ bytes; a kernel on sm_90 has 4352")
+  end)
+end)
+
+describe("atomics and fences of NVIDIA GPUs", function()
+  local function atomic(call, dtype)
+    return asm(("function(x, v) roc.atomic.%s end"):format(call), ("(%s[:], %s)"):format(dtype,
+      dtype:find("float") and dtype or "int64"), { check = false })
+  end
+
+  it("are single instructions", function()
+    local cases = {
+      { "add(x, 1, v)", "int32", "atom%.[%w.]*add%.u32" }, { "add(x, 1, v)", "int64", "add%.u64" },
+      { "add(x, 1, v)", "float32", "add%.f32" }, { "sub(x, 1, v)", "float64", "add%.f64" },
+      { "min(x, 1, v)", "int32", "min%.s32" }, { "max(x, 1, v)", "uint64", "max%.u64" },
+      { "exch(x, 1, v)", "int64", "exch%.b64" }, { "and_(x, 1, v)", "int32", "and%.b32" },
+      { "or_(x, 1, v)", "int64", "or%.b64" }, { "xor(x, 1, v)", "uint32", "xor%.b32" },
+      { "inc(x, 1, v)", "int32", "inc%.u32" }, { "dec(x, 1, v)", "uint32", "dec%.u32" },
+      { "cas(x, 1, v, v)", "int64", "cas%.b64" }, { "load(x, 1)", "int32", "ld%.relaxed%.gpu" },
+      { "store(x, 1, v)", "int32", "st%.relaxed%.gpu" },
+    }
+    for _, case in ipairs(cases) do
+      local text = atomic(case[1], case[2])
+      check(text, case[3])
+      assert.are.equal(case[1]:find("cas") and 1 or 0, count(text, "cas%."))
+    end
+  end)
+
+  it("are loops of exchanges for what there is no instruction", function()
+    check(atomic("max(x, 1, v)", "float32"), "cas%.b32", "bra")
+    check(atomic("inc(x, 1, v)", "int64"), "cas%.b64", "bra")
+  end)
+
+  it("have the scope of the memory", function()
+    local text = "function(x) x[1] = 1 roc.mem_fence(S) x[2] = 2 end"
+    check(asm((text:gsub("S", "roc.CLK_LOCAL_MEM_FENCE")), "(int32[:])"), "fence%.acq_rel%.cta")
+    check(asm((text:gsub("S", "roc.CLK_GLOBAL_MEM_FENCE")), "(int32[:])"), "fence%.acq_rel%.gpu")
+  end)
+
+  it("let a kernel that waits for lower groups take its number from a counter", function()
+    local waits = asm("function(x) local g = roc.get_group_id(1) "
+      .. "while roc.atomic.load(x, 1) < g - 1 do end roc.atomic.store(x, 1, g) end", "(int32[:])")
+    check(waits, "atom%.[%w.]*inc%.u32", "st%.shared", "bar%.sync \t0", "ld%.shared", "ld%.relaxed")
+    check_not(asm("function(x) roc.atomic.load(x, 1) end", "(int32[:])"), "inc%.u32")
+  end)
+end)
+
+describe("items of NVIDIA GPUs that meet", function()
+  it("compare the ways they go where these are not known to be one", function()
+    local text = "function(x) local i = roc.get_local_id(1) "
+      .. "if C then roc.barrier() end x[i] = 1 end"
+    local function code(condition, options)
+      return asm((text:gsub("C", condition)), "(int32[:])", options)
+    end
+    check(code("x[i] > 0"), "vote%.sync%.uni%.pred", "%-1;", "bar%.red%.or%.pred", "bar%.sync \t0")
+    check_not(code("roc.get_group_id(1) > 1"), "vote%.sync")
+    check_not(code("x[i] > 0", { check = false }), "vote%.sync")
+  end)
+
+  it("name all lanes in wave operations", function()
+    local ops = {
+      { "x[i] = roc.wave.ballot(y[i] > 0)", "vote%.sync%.ballot%.b32" },
+      { "x[i] = roc.wave.any(y[i] > 0) and 1 or 2", "vote%.sync%.any%.pred" },
+      { "x[i] = roc.wave.all(y[i] > 0) and 1 or 2", "vote%.sync%.all%.pred" },
+      { "x[i] = roc.wave.shuffle(x[i], 3)", "shfl%.sync%.idx%.b32" },
+      { "y[i] = roc.wave.sum(y[i])", "shfl%.sync%.bfly%.b32" },
+      { "y[i] = roc.ds_permute(1, y[i])", "shfl%.sync%.idx%.b32" },
+      { "roc.wavebarrier()", "bar%.warp%.sync" },
+    }
+    for _, op in ipairs(ops) do
+      local text = asm(("function(x, y) local i = roc.get_global_id(1) %s end"):format(op[1]),
+        "(int32[:], float32[:])", { check = false })
+      check(text, op[2])
+      for line in text:gmatch("[^\n]*%.sync[^\n]*") do check(line, "%-1;$") end
+      check_not(text, "st%.shared")
+    end
+  end)
+
+  it("have one tree of a reduction for a full wavefront and one for the rest", function()
+    local text = asm("function(y) local i = roc.get_global_id(1) y[i] = roc.wave.sum(y[i]) end",
+      "(float64[:])", { check = false })
+    assert.are.equal(10, count(text, "shfl%.sync%.bfly%.b32")) -- 5 steps of two pieces
+    assert.are.equal(10, count(text, "shfl%.sync%.idx%.b32"))
+  end)
+end)
+
+describe("a launch on NVIDIA GPUs", function()
+  it("passes the fields of arguments one by one, at the offsets of the kernarg block", function()
+    local object = kernel("function(b, x, n, f) if b then x[1][1] = n + f end end",
+      "(bool, float64[:,:], int64, float32)"):compile("sm_90")
+    local params = object.bytes:match("%.entry [%w_]+(%b())")
+    local types = {}
+    for line in params:gmatch("%.param ([^\n]+)") do types[#types + 1] = line:match("^%.(%w+)") end
+    local hidden = "u64 u64 u64 u32 u32 u32 u32 u32 u32 u32 u32"
+    assert.matches(hidden .. "$", table.concat(types, " "))
+    assert.are.equal("u64", types[1])
+  end)
+
+  it("asks one flag of a usual launch, and ends items that the grid does not have", function()
+    local text = asm("function(x) x[roc.get_global_id(1)] = 1 end", "(int32[:])", { check = false })
+    check(text, "setp%.ne%.b32", "st%.global", "ret;", "%%nctaid%.y", "div%.u32", "%%ntid%.z")
+  end)
+
+  it("tells failures in the record, without a trap", function()
+    local text = asm("function(x) x[5] = 1 end", "(int32[:])")
+    check(text, "activemask%.b32", "atom%.[%w.]*add%.u32", "st%.relaxed%.sys")
+    check_not(text, "trap;")
+    check_not(text, "exit;")
+  end)
+
+  it("has resources, those of the assembler where it is there", function()
+    local r = kernel(SAXPY, SAXPY_TYPES, { workgroup = 128 }):resources("sm_90")
+    assert.are.equal(128, r.max_workgroup)
+    assert.are.equal(32, r.wavefront_size)
+    assert.are.equal(64, r.occupancy.max)
+    if not ptxas.has("sm_90") then
+      assert.is_nil(r.registers)
+      return pending("ptxas is not there")
+    end
+    assert.is_true(r.registers >= 8 and r.registers <= 64)
+    assert.are.equal(0, r.spills)
+  end)
+end)
