@@ -26,14 +26,14 @@ local function check(text, ...)
   local at = 1
   for _, pattern in ipairs { ... } do
     local first, last = text:find(pattern, at)
-    if not first then error(("no %q in\n%s"):format(pattern, text:sub(at, at + 4000)), 2) end
+    assert.is_truthy(first, ("no %q in\n%s"):format(pattern, text:sub(at, at + 4000)))
     at = last + 1
   end
 end
 
 local function check_not(text, pattern)
   local at = text:find(pattern)
-  if at then error(("%q in\n%s"):format(pattern, text:sub(math.max(at - 400, 1), at + 400)), 2) end
+  assert.is_nil(at, at and ("%q in\n%s"):format(pattern, text:sub(math.max(at - 400, 1), at + 400)))
 end
 
 local function count(text, pattern) return select(2, text:gsub(pattern, "")) end
