@@ -19,6 +19,18 @@ static const any_function functions[] = {
     (any_function)roclua_pending,
     (any_function)roclua_close,
     (any_function)roclua_shutdown,
+    (any_function)roclua_stream_create,
+    (any_function)roclua_stream_get,
+    (any_function)roclua_stream_synchronize,
+    (any_function)roclua_stream_release,
+    (any_function)roclua_array_wrap,
+    (any_function)roclua_array_push,
+    (any_function)roclua_array_get,
+    (any_function)roclua_array_retain,
+    (any_function)roclua_array_release,
+    (any_function)roclua_array_describe,
+    (any_function)roclua_array_map,
+    (any_function)roclua_array_unmap,
 };
 
 int header_test_count(void);

@@ -1,6 +1,7 @@
 /* The last failure of each thread; see fail.h. */
 #include "embed/fail.h"
 
+#include <lauxlib.h>
 #include <string.h>
 
 #include "include/roclua.h"
@@ -19,6 +20,31 @@ const char *roclua_error(void) {
 int roc_embed_code(roc_status status, const roc_error *err) {
   if (status != ROC_OK) memcpy(message, err->message, sizeof message);
   return (int)status;
+}
+
+/* Message handler: errors are tables that know their text. */
+static int make_text(lua_State *L) {
+  luaL_tolstring(L, 1, NULL);
+  return 1;
+}
+
+int roc_embed_call(lua_State *L, lua_CFunction function, void *ud, int nresults) {
+  roc_error err = ROC_ERROR_INIT;
+  if (!lua_checkstack(L, 4)) {
+    return roc_embed_code(roc_fail(&err, ROC_OOM, "out of memory: the Lua stack is full"), &err);
+  }
+  int handler = lua_gettop(L) + 1;
+  lua_pushcfunction(L, make_text);
+  lua_pushcfunction(L, function);
+  lua_pushlightuserdata(L, ud);
+  int status = lua_pcall(L, 1, nresults, handler);
+  lua_remove(L, handler);
+  if (status == LUA_OK) return ROCLUA_OK;
+  const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error without text";
+  roc_fail(&err, ROC_INVALID, "%s", text);
+  roc_embed_code(ROC_INVALID, &err);
+  lua_pop(L, 1);
+  return status == LUA_ERRMEM ? ROCLUA_OOM : ROCLUA_LUA;
 }
 
 int roc_embed_refuse(const char *format, ...) {

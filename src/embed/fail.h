@@ -2,6 +2,8 @@
 #ifndef ROC_EMBED_FAIL_H
 #define ROC_EMBED_FAIL_H
 
+#include <lua.h>
+
 #include "base/status.h"
 
 /* Keeps the message of *err for the calling thread unless `status` is ROC_OK; gives the code, which
@@ -10,5 +12,9 @@ int roc_embed_code(roc_status status, const roc_error *err);
 
 /* Fails with INVALID and such a message. */
 int roc_embed_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Calls function(ud) -> nresults values, without raising: OK with the values pushed; or, with
+ * nothing pushed, LUA with the message of what was raised, OOM. */
+int roc_embed_call(lua_State *L, lua_CFunction function, void *ud, int nresults);
 
 #endif

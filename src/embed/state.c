@@ -70,28 +70,21 @@ static int deliver_all(lua_State *L) {
   return 0;
 }
 
-/* Fails with the Lua error on top, and pops it. */
-static int fail_lua(lua_State *L) {
-  roc_error err = ROC_ERROR_INIT;
-  const char *text = lua_tostring(L, -1);
-  roc_fail(&err, ROC_INVALID, "%s", text ? text : "an error that is no text");
-  roc_embed_code(ROC_INVALID, &err);
-  lua_pop(L, 1);
-  return ROCLUA_LUA;
+/* (light userdata: where the session goes): that of the state, NULL when it has none. */
+static int find_session(lua_State *L) {
+  *(roc_rt_session **)lua_touserdata(L, 1) = roc_get_session(L);
+  return 0;
 }
 
 int roclua_close(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
+  roc_rt_session *session = NULL;
   if (!L) return roc_embed_refuse("roclua_close: the state is NULL");
-  if (!lua_checkstack(L, 8)) {
-    return roc_embed_code(roc_fail(&err, ROC_OOM, "out of memory: no stack"), &err);
-  }
-  roc_rt_session *session = roc_get_session(L);
-  if (!session) return ROCLUA_OK; /* nothing of roclua was opened there */
+  int code = roc_embed_call(L, find_session, &session, 0);
+  if (!session) return code; /* OK: nothing of roclua was opened there */
   roc_status status = roc_rt_session_finish(session, &err);
-  lua_pushcfunction(L, deliver_all);
-  int delivered = lua_pcall(L, 0, 0, 0) == LUA_OK ? ROCLUA_OK : fail_lua(L);
-  return status == ROC_OK ? delivered : roc_embed_code(status, &err);
+  code = roc_embed_call(L, deliver_all, NULL, 0);
+  return status == ROC_OK ? code : roc_embed_code(status, &err);
 }
 
 int roclua_shutdown(void) {

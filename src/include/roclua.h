@@ -8,6 +8,7 @@
 #define ROCLUA_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(__GNUC__)
 #define ROCLUA_API __attribute__((visibility("default")))
@@ -115,6 +116,107 @@ ROCLUA_API int roclua_close(struct lua_State *L);
  * INTERRUPTED, LOST as above; INVALID: a tool (--check) has found faults in kernels; IO: a report of
  * a tool cannot be written.  OK, and nothing happens, the second time and in a forked child. */
 ROCLUA_API int roclua_shutdown(void);
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+/* An ordered queue of work on one device.  Counted: each function that gives one out gives a
+ * reference. */
+typedef struct roclua_stream roclua_stream;
+
+/* A new stream on the device of that name ("cpu", "hsa:2", as --device takes it), which belongs to
+ * the program and to no state.  Any thread; opens the device, else does not block.  INVALID: NULL;
+ * UNAVAILABLE, OOM, LOST, CLOSED. */
+ROCLUA_API int roclua_stream_create(const char *device, roclua_stream **out_stream);
+
+/* The stream at that index of the state's stack, another reference to it; it stays the state's.  On
+ * the thread that runs the state; raises nothing.  INVALID: NULL, no roc.Stream, or closed. */
+ROCLUA_API int roclua_stream_get(struct lua_State *L, int index, roclua_stream **out_stream);
+
+/* Waits for all that was queued so far.  Any thread.  FAULT: some of it failed, and no wait has
+ * reported it; INTERRUPTED, LOST, CLOSED; INVALID: NULL. */
+ROCLUA_API int roclua_stream_synchronize(roclua_stream *stream);
+
+/* Drops a reference; NULL is fine.  Any thread; does not block: queued work is done. */
+ROCLUA_API void roclua_stream_release(roclua_stream *stream);
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+/* An array of roc, in the host's memory or a device's.  Counted: each function that gives one out
+ * gives a reference.  It is independent of states, and outlives them. */
+typedef struct roclua_array roclua_array;
+
+#define ROCLUA_MAX_RANK 8
+
+/* Memory of the program, for roclua_array_wrap. */
+typedef struct roclua_memory {
+  size_t size;               /* sizeof (roclua_memory) */
+  const char *dtype;         /* "float32", ...; a bool is a byte that is 0 or 1 */
+  int rank;                  /* 1 to ROCLUA_MAX_RANK */
+  const int64_t *shape;      /* extents, from 0 on */
+  const int64_t *strides;    /* in elements; NULL: C order.  No two elements may share memory */
+  void *data;                /* the element with the lowest indices, aligned for the dtype; not read
+                               where an extent is 0 */
+  const char *device;        /* NULL: host memory; else the device that has the memory */
+  void (*release)(void *ud); /* or NULL */
+  void *ud;
+} roclua_memory;
+
+/* Makes an array of memory that stays the program's.  What `memory` points to but the elements is
+ * copied.  Until `release(ud)` is called, the memory must stay, and may be touched by the program
+ * only while it is mapped.  It is called exactly once, when the last reference in C and Lua has gone
+ * and no queued work uses it, on the thread that finds that (in a wait, a launch, an allocation, a
+ * close, a collection), with no lock held: it must not call Lua, and not wait for a device.  Memory
+ * that was in use when its device was lost is given back when the device is reset, or else never.
+ * When the call fails, `release` is not called.  Any thread; does not block.  INVALID: what the
+ * message names; UNAVAILABLE, OOM, CLOSED. */
+ROCLUA_API int roclua_array_wrap(const roclua_memory *memory, roclua_array **out_array);
+
+/* Pushes the array as a value of roc (roc.Array, roc.SmartArray or roc.DeviceArray), with a
+ * reference of its own; on failure pushes nothing.  On the thread that runs the state; raises
+ * nothing; loads roc there when it is not yet loaded.  LUA: that failed; INVALID: NULL; OOM,
+ * CLOSED. */
+ROCLUA_API int roclua_array_push(struct lua_State *L, roclua_array *array);
+
+/* The array at that index of the state's stack; it stays valid when Lua closes its own.  On the
+ * thread that runs the state; raises nothing.  INVALID: NULL, no array, or closed; OOM. */
+ROCLUA_API int roclua_array_get(struct lua_State *L, int index, roclua_array **out_array);
+
+/* One reference more, one less; NULL is fine.  Any thread; does not block. */
+ROCLUA_API void roclua_array_retain(roclua_array *array);
+ROCLUA_API void roclua_array_release(roclua_array *array);
+
+/* Elements in C. */
+typedef struct roclua_view {
+  size_t size;       /* sizeof (roclua_view), set by the caller; the rest is filled in */
+  void *data;        /* the element with the lowest indices; NULL where an extent is 0 */
+  const char *dtype; /* static */
+  int rank;
+  int64_t shape[ROCLUA_MAX_RANK];
+  int64_t strides[ROCLUA_MAX_RANK]; /* in elements, may be negative */
+  void *hidden;                     /* the library's */
+} roclua_view;
+
+/* Fills the view with what it says of the array but its elements: data is NULL, strides are those
+ * of the array.  Any thread; does not block.  INVALID: NULL, or a wrong size. */
+ROCLUA_API int roclua_array_describe(roclua_array *array, roclua_view *view);
+
+#define ROCLUA_READ 1
+#define ROCLUA_WRITE 2 /* alone: all elements will be written, their values so far do not matter */
+
+/* Gives C the elements until roclua_array_unmap: the array's own memory where the host reaches it
+ * (after the work that uses it, and up to date where it is a smart array), else a copy in C order.
+ * A copy from the device is queued on `stream`, if that is not NULL, after its own work alone;
+ * else it waits for the work that writes the array alone.  Until the unmap no work that uses the
+ * array may be queued, unless both only read.  The view holds a reference to the array.  Any thread;
+ * waits.  FAULT: work that should have written the array failed; INTERRUPTED, LOST, OOM, CLOSED;
+ * INVALID: NULL, a wrong size or access. */
+ROCLUA_API int roclua_array_map(roclua_array *array, int access, roclua_stream *stream,
+                                roclua_view *view);
+
+/* Ends the map, also when it fails: what was written becomes the array's, by a copy that is queued
+ * on the map's stream, or, without one, is done on return.  Any thread.  INVALID: NULL, or not
+ * mapped; otherwise as roclua_array_map. */
+ROCLUA_API int roclua_array_unmap(roclua_view *view);
 
 #ifdef __cplusplus
 }

@@ -17,10 +17,15 @@ typedef struct roc_buffer roc_buffer;
 /* Host memory, 64-byte aligned; zeroed on demand.  One reference.  OOM. nbytes may be 0. */
 roc_status roc_buffer_create_host(size_t nbytes, bool zeroed, roc_buffer **out_buffer,
                                   roc_error *err);
-/* Host memory of another owner; `release(ud)` is called when the last reference goes (on the thread
- * that drops it). */
+/* Host memory of another owner; `release(ud)` (NULL: nothing) is called once when the last use is
+ * over, on the thread that finds that, without a lock.  Work of a device that is lost is over when
+ * the device has been reset, or else never. */
 roc_status roc_buffer_wrap_host(void *memory, size_t nbytes, void (*release)(void *ud), void *ud,
                                 roc_buffer **out_buffer, roc_error *err);
+/* The same of memory of the device.  LOST, CLOSED. */
+roc_status roc_buffer_wrap_device(roc_rt_device *device, roc_devptr address, size_t nbytes,
+                                  void (*release)(void *ud), void *ud, roc_buffer **out_buffer,
+                                  roc_error *err);
 /* Device memory, undefined contents. On failure retires finished work and trims the pool once
  * before reporting OOM. */
 roc_status roc_buffer_create_device(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer,

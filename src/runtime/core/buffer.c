@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "runtime/core/internal.h"
+#include "runtime/device.h"
 
 enum { HOST_ALIGNMENT = 64 };
 
@@ -56,6 +57,22 @@ roc_status roc_buffer_wrap_host(void *memory, size_t nbytes, void (*release)(voi
   return ROC_OK;
 }
 
+roc_status roc_buffer_wrap_device(roc_rt_device *device, roc_devptr address, size_t nbytes,
+                                  void (*release)(void *ud), void *ud, roc_buffer **out_buffer,
+                                  roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  roc_buffer *buffer = roc_alloc(sizeof *buffer);
+  if (!buffer) return fail_oom(sizeof *buffer, err);
+  init_buffer(buffer, address, nbytes);
+  buffer->release = release;
+  buffer->release_ud = ud;
+  buffer->is_wrapped = true;
+  buffer->device = device;
+  roc_rt_device_retain(device);
+  *out_buffer = buffer;
+  return ROC_OK;
+}
+
 void roc_buffer_retain(roc_buffer *buffer) {
   atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
 }
@@ -88,12 +105,17 @@ static bool drop_ref(roc_buffer *buffer) {
 void roc_buffer_release_locked(roc_buffer *buffer) {
   if (!buffer || !drop_ref(buffer)) return;
   drop_uses_and_fault(buffer);
-  if (buffer->device) {
+  if (buffer->device && !buffer->is_wrapped) {
     roc_rt_pool_free(buffer);
+    return;
+  }
+  if (buffer->device) {
+    if (roc_rt_in_child()) return; /* the device is the parent's */
+    roc_rt_device_drop(buffer->device);
   } else {
     drop_extras(buffer);
-    roc_buffer_bury(buffer);
   }
+  roc_buffer_bury(buffer);
 }
 
 void roc_buffer_release(roc_buffer *buffer) {

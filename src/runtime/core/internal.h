@@ -60,6 +60,8 @@ struct roc_buffer {
   size_t nbytes;
   size_t block_bytes;        /* device memory: what the driver gave, at least nbytes */
   void *block;               /* host memory: what to free; NULL when wrapped */
+  bool is_wrapped;           /* device memory that another owner allocated */
+  bool is_retained;          /* in device->retained */
   void (*release)(void *ud); /* wrapped memory */
   void *release_ud;
   roc_rt_use_entry *uses; /* inline_uses, or a heap block */
@@ -143,7 +145,8 @@ struct roc_rt_device {
   roc_rt_stream *streams;
   roc_buffer *pool[ROC_RT_POOL_CLASSES];
   size_t pooled_bytes, pool_limit_bytes;
-  size_t used_bytes; /* blocks of buffers that live */
+  size_t used_bytes;    /* blocks of buffers that live */
+  roc_buffer *retained; /* wrapped memory that work used when the device was lost, by `next` */
   roc_rt_record_block *record_blocks;
   roc_fault_record *free_records; /* linked through their first bytes; the rest is zero */
   roc_rt_print_slot *free_prints;
@@ -265,6 +268,8 @@ void roc_rt_retire_before(roc_rt_stream *stream, roc_ticket ticket);
 /* Retires all, complete or not: the device is lost.  Host memory that was in use keeps `text` as
  * its fault. */
 void roc_rt_retire_lost(roc_rt_stream *stream, const char *text);
+/* Of a device that was lost and is new again: wrapped memory goes back to its owners. */
+void roc_rt_release_retained(roc_rt_device *device);
 /* Retires on all streams of the device and frees orphaned streams that have nothing left. */
 void roc_rt_device_poll(roc_rt_device *device);
 

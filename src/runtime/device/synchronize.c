@@ -69,6 +69,7 @@ roc_status roc_rt_device_reset(roc_rt_device *device, roc_rt_session *waiter, ro
   if (status == ROC_OK) {
     driver->is_lost = false;
     device->lost_text[0] = '\0';
+    roc_rt_release_retained(device);
   }
   roc_rt_unlock();
   return status;

@@ -95,6 +95,24 @@ static bool read_failure(roc_rt_stream *stream, roc_rt_pending *pending) {
   return true;
 }
 
+/* Of a lost device: its work may still touch the memory, so the owner is not told yet. */
+static bool keep_wrapped(roc_rt_device *device, roc_buffer *buffer) {
+  if (!buffer || !buffer->release || buffer->is_retained) return false;
+  buffer->is_retained = true;
+  buffer->next = device->retained;
+  device->retained = buffer;
+  return true;
+}
+
+void roc_rt_release_retained(roc_rt_device *device) {
+  while (device->retained) {
+    roc_buffer *buffer = device->retained;
+    device->retained = buffer->next;
+    buffer->is_retained = false;
+    roc_buffer_release_locked(buffer);
+  }
+}
+
 static void retire_first(roc_rt_stream *stream, bool with_records) {
   roc_rt_pending *pending = &stream->ring[stream->first];
   if (with_records && !read_failure(stream, pending)) read_records(stream, pending);
@@ -104,7 +122,11 @@ static void retire_first(roc_rt_stream *stream, bool with_records) {
   for (uint32_t i = 0; i < pending->nbuffers; i++) {
     if (!roc_buffer_clear_use(buffers[i], stream, pending->ticket)) buffers[i] = NULL;
   }
-  for (uint32_t i = 0; i < pending->nbuffers; i++) roc_buffer_release_locked(buffers[i]);
+  for (uint32_t i = 0; i < pending->nbuffers; i++) {
+    if (with_records || !keep_wrapped(stream->device, buffers[i])) {
+      roc_buffer_release_locked(buffers[i]);
+    }
+  }
   if (pending->kernel) roc_rt_kernel_release_locked(pending->kernel);
   roc_free(pending->more_buffers);
   stream->first = (stream->first + 1) & (stream->capacity - 1);
