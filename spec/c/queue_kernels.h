@@ -234,6 +234,7 @@ static roc_rt_kernel *make_kernel(roc_cpu_entry entry, bool has_fault, bool has_
       .nsites = 2,
       .has_fault = has_fault,
       .has_print = has_print,
+      .is_open_ended = entry == slow_kernel || entry == endless_kernel, /* these do not ask */
       .shared_bytes = entry == memory_kernel ? 128 : 0,
       .frame_fixed_bytes = entry == memory_kernel ? 64 : 0,
       .frame_item_bytes = entry == memory_kernel ? 24 : 0,
