@@ -476,7 +476,7 @@ function Kernel:inspect_asm(target) end
 ---@return roc.CodeObject
 function Kernel:compile(target, ...) end
 
----What the kernel takes of an AMD GPU, and how many of its wavefronts a SIMD keeps.
+---What the kernel takes of a GPU, and how many of its wavefronts are kept at a time.
 ---@param target? string
 ---@param workgroup? integer work-items; default what forall would choose, 256 at most
 ---@return roc.Resources
@@ -484,24 +484,25 @@ function Kernel:resources(target, workgroup) end
 
 ---@class roc.Resources
 ---@field target string
----@field vgprs integer with accumulation registers where the two share one file
----@field agprs integer
----@field sgprs integer
----@field vgpr_spills integer
----@field sgpr_spills integer
----@field spills integer both together
+---@field vgprs? integer of AMD GPUs; with accumulation registers where the two share one file
+---@field agprs? integer
+---@field sgprs? integer
+---@field vgpr_spills? integer
+---@field sgpr_spills? integer
+---@field registers? integer of NVIDIA GPUs; absent, as are spills and private_bytes, without ptxas
+---@field spills? integer of AMD GPUs both together; of NVIDIA GPUs in bytes
 ---@field shared_bytes integer static, of a workgroup
----@field private_bytes integer scratch memory of a work-item
+---@field private_bytes? integer scratch memory of a work-item
 ---@field kernarg_bytes integer
 ---@field max_workgroup integer
 ---@field wavefront_size integer
 ---@field code_object_bytes integer
----`limit` is what bounds it: "waves", "vgprs", "sgprs", "shared" or "workgroup".
+---`limit` is what bounds it: "waves", "vgprs", "sgprs", "registers", "shared" or "workgroup".
 ---@field occupancy { waves: integer, max: integer, workgroup: integer, limit: string }
 
 ---What the compiler made for one target.
 ---@class roc.CodeObject
----@field bytes string for AMD GPUs a shared object that their runtime loads; for cpu an object file
+---@field bytes string for AMD GPUs a shared object, for NVIDIA's PTX; for cpu an object file
 ---@field target string
 ---@field entry string symbol of the kernel
 ---@field kernarg_bytes integer of the kernel's own arguments
