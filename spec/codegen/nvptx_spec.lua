@@ -252,6 +252,11 @@ describe("atomics and fences of NVIDIA GPUs", function()
       .. "while roc.atomic.load(x, 1) < g - 1 do end roc.atomic.store(x, 1, g) end", "(int32[:])")
     check(waits, "atom%.[%w.]*inc%.u32", "st%.shared", "bar%.sync \t0", "ld%.shared", "ld%.relaxed")
     check_not(asm("function(x) roc.atomic.load(x, 1) end", "(int32[:])"), "inc%.u32")
+    local full = kernel("function(x) local t = roc.shared.array(12288, 'int32') t[x[2]] = 1 "
+      .. "while roc.atomic.load(x, 1) < 1 do end x[3] = t[x[4]] end", "(int32[:])"):compile("sm_90")
+    check(full.bytes, "%.extern %.shared")
+    assert.are.equal(49216, full:resources().shared_bytes)
+    if ptxas.has("sm_90") then ptxas.assemble(full.bytes, "sm_90") end
   end)
 end)
 

@@ -100,6 +100,8 @@ static bool open_state(roc_cg *cg) {
   state->shared_offsets = ROC_ARENA_ARRAY(&cg->arena, uint64_t, cg->ir->arrays.count + 1);
   if (!state->shared_offsets || !state->entry) return false;
   state->shared_bytes = roc_ir_layout_shared(cg->ir, state->shared_offsets);
+  state->counts_groups = roc_nvptx_counts_groups(cg);
+  if (state->counts_groups) state->shared_bytes += ROC_IR_SHARED_ALIGN;
   if (roc_ir_find_narrow(cg->ir, &roc_ir_limits_gpu, &cg->narrow, NULL)) cg->arena.failed = true;
   return !cg->arena.failed;
 }

@@ -37,6 +37,10 @@ static bool waits_in(const roc_cg *cg, uint32_t region, bool in_loop) {
   return false;
 }
 
+bool roc_nvptx_counts_groups(const roc_cg *cg) {
+  return waits_in(cg, 0, false);
+}
+
 static LLVMValueRef is_first_item(roc_cg *cg) {
   LLVMValueRef ids = read_dim(cg, "tid", 0);
   for (unsigned d = 1; d < 3; d++) ids = LLVMBuildOr(cg->b, ids, read_dim(cg, "tid", d), "");
@@ -61,7 +65,7 @@ static void take_number(roc_cg *cg, LLVMValueRef cell, LLVMValueRef const sizes[
 /* The coordinates of the block with the number that the group takes. */
 static void count_block(roc_cg *cg) {
   roc_nvptx_state *state = roc_nvptx_state_of(cg);
-  LLVMValueRef cell = roc_nvptx_add_shared(cg, sizeof(uint32_t), "roc.number"), sizes[3];
+  LLVMValueRef cell = roc_nvptx_shared_cell(cg), sizes[3];
   LLVMBasicBlockRef first = roc_cg_block(cg, "first"), all = roc_cg_block(cg, "all");
   for (unsigned d = 0; d < 3; d++) sizes[d] = read_dim(cg, "nctaid", d);
   LLVMBuildCondBr(cg->b, is_first_item(cg), first, all);
@@ -153,7 +157,7 @@ static LLVMValueRef is_in_grid(roc_cg *cg, LLVMValueRef const groups[3]) {
 /* start -> body, or start -> unusual (-> folded) -> partial -> body or the exit. */
 void roc_nvptx_begin(roc_cg *cg, LLVMBasicBlockRef body) {
   roc_nvptx_state *state = roc_nvptx_state_of(cg);
-  if (waits_in(cg, 0, false)) count_block(cg);
+  if (state->counts_groups) count_block(cg);
   LLVMBasicBlockRef start = LLVMGetInsertBlock(cg->b), unusual = roc_cg_block(cg, "unusual");
   LLVMBasicBlockRef folded = roc_cg_block(cg, "folded"), partial = roc_cg_block(cg, "partial");
   LLVMValueRef plain[3], unfolded[3] = {NULL, NULL, NULL};

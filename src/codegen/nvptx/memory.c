@@ -30,16 +30,19 @@ static LLVMValueRef make_shared(roc_cg *cg, uint64_t nbytes, const char *name,
   return made;
 }
 
-LLVMValueRef roc_nvptx_add_shared(roc_cg *cg, uint64_t nbytes, const char *name) {
-  return make_shared(cg, nbytes, name, LLVMInternalLinkage);
-}
-
 static LLVMValueRef dynamic_at(roc_cg *cg, uint64_t offset) {
   roc_nvptx_state *state = roc_nvptx_state_of(cg);
   if (!state->dynamic_shared) {
     state->dynamic_shared = make_shared(cg, 0, "roc_dynamic_shared", LLVMExternalLinkage);
   }
   return roc_cg_byte_offset(cg, state->dynamic_shared, roc_cg_i64(cg, (int64_t)offset));
+}
+
+/* After the arrays. */
+LLVMValueRef roc_nvptx_shared_cell(roc_cg *cg) {
+  uint64_t nbytes = roc_nvptx_state_of(cg)->shared_bytes;
+  if (is_all_dynamic(cg)) return dynamic_at(cg, nbytes - ROC_IR_SHARED_ALIGN);
+  return make_shared(cg, sizeof(uint32_t), "roc.number", LLVMInternalLinkage);
 }
 
 static LLVMValueRef private_base(roc_cg *cg, uint32_t array) {
@@ -55,7 +58,8 @@ static LLVMValueRef shared_base(roc_cg *cg, uint32_t array) {
   const roc_ir_array *a = &cg->ir->arrays.items[array];
   if (is_all_dynamic(cg)) return dynamic_at(cg, roc_nvptx_state_of(cg)->shared_offsets[array]);
   uint64_t nbytes = (uint64_t)roc_ir_array_size(a) * roc_dtype_itemsize(a->dtype);
-  return cg->arrays[array].base = roc_nvptx_add_shared(cg, nbytes ? nbytes : 1, "roc.shared");
+  return cg->arrays[array].base =
+             make_shared(cg, nbytes ? nbytes : 1, "roc.shared", LLVMInternalLinkage);
 }
 
 /* Where the launch's own bytes begin in dynamic shared memory. */

@@ -11,6 +11,7 @@
 typedef struct roc_nvptx_state {
   const roc_nvptx_chip *chip;
   const char *entry;               /* symbol */
+  bool counts_groups;              /* takes its group's number from the launch's counter */
   uint64_t shared_bytes;           /* static */
   uint64_t *shared_offsets;        /* per array, where all shared memory is dynamic */
   LLVMValueRef dynamic_shared;     /* global; NULL until used */
@@ -31,8 +32,8 @@ LLVMValueRef roc_nvptx_read_register(roc_cg *cg, const char *name);
 LLVMValueRef roc_nvptx_hidden_field(roc_cg *cg, size_t offset);
 LLVMValueRef roc_nvptx_array_base(roc_cg *cg, uint32_t array);
 LLVMValueRef roc_nvptx_dynamic_bytes(roc_cg *cg);
-/* Static shared memory beside that of the arrays: its address. */
-LLVMValueRef roc_nvptx_add_shared(roc_cg *cg, uint64_t nbytes, const char *name);
+/* The address of the i32 in shared memory that a kernel has which counts groups. */
+LLVMValueRef roc_nvptx_shared_cell(roc_cg *cg);
 
 /* nvptx/wave.c */
 void roc_nvptx_barrier(roc_cg *cg, const roc_ir_inst *inst);
@@ -45,6 +46,8 @@ LLVMValueRef roc_nvptx_elect_lane(roc_cg *cg, LLVMValueRef *record, LLVMValueRef
 LLVMValueRef roc_nvptx_lane(roc_cg *cg); /* i32 from 0 */
 
 /* nvptx/launch.c */
+/* Whether groups of the kernel wait for lower ones. */
+bool roc_nvptx_counts_groups(const roc_cg *cg);
 /* The begin of a kernel. From cg->b's block on: finds the ids of the group, lets work-items go to
  * cg->exit that the grid does not have, and goes on in `body`. */
 void roc_nvptx_begin(roc_cg *cg, LLVMBasicBlockRef body);
