@@ -93,6 +93,24 @@ static void copy_around(roc_dev_stream *stream, int kind, size_t nbytes, size_t 
   delete_host_block(&to);
 }
 
+/* A little pageable memory, after work that does not end: the call returns, and takes the memory as
+ * it is when its turn comes. */
+static void copy_while_busy(roc_dev_stream *stream) {
+  char there[100], back[100] = "";
+  roc_devptr block;
+  roc_ticket ticket;
+  OK(ops->alloc(device, 100, &block, &err));
+  fake->hold(true);
+  OK(ops->fill(stream, block, "a", 1, 100, &ticket, &err));
+  OK(ops->copy(stream, block, address_of(there), 100, ROC_COPY_H2D, &ticket, &err));
+  OK(ops->copy(stream, address_of(back), block, 100, ROC_COPY_D2H, &ticket, &err));
+  memset(there, 'b', 100);
+  fake->hold(false);
+  await(stream, ticket);
+  CHECK(memcmp(there, back, 100) == 0);
+  ops->free(device, block);
+}
+
 static void test_copies(void) {
   static const size_t sizes[] = {0, 1, 255, 4096, 65536, 65537, 100000, 1 << 20, BIG};
   open_device();
@@ -103,6 +121,7 @@ static void test_copies(void) {
       copy_around(stream, kind, sizes[i], 3);
     }
   }
+  copy_while_busy(stream);
   ops->stream_destroy(stream);
   close_device();
 }

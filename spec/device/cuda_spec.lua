@@ -163,7 +163,7 @@ describe("the cuda driver on a stand-in", function()
   it("raises what a call gives, and goes on", function()
     for call, text in pairs {
       ["cuModuleLoadDataEx:1:218"] = "NVIDIA's driver does not load a kernel compiled for 'sm_90' "
-        .. "on device 'stand-in 0' (sm_90): PTX that the driver's compiler refuses (CUDA error 218)",
+        .. "on device 'stand-in 0' (sm_90): PTX that the driver's compiler refuses (CUDA error 218",
       ["cuModuleLoadDataEx:1:222"] = "PTX of a version that the driver is too old for",
       ["cuLaunchKernel:1:701"] = "has no room on the GPU: kernel 'k' takes 32 registers each",
       ["cuLaunchKernel:1:1"] = "a kernel is not queued: an argument the driver does not take (CUDA "

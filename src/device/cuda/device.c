@@ -28,10 +28,15 @@ static roc_status check_version(roc_error *err) {
 }
 
 /* The library's threads inherit the mask: Ctrl-C must reach the thread that waits. */
-static CUresult init_with_signals_blocked(void) {
+static sigset_t block_signals(void) {
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
+  return old;
+}
+
+static CUresult init_with_signals_blocked(void) {
+  sigset_t old = block_signals();
   CUresult result = roc_cuda.cuInit(0);
   pthread_sigmask(SIG_SETMASK, &old, NULL);
   return result;
@@ -65,7 +70,7 @@ static roc_status cuda_probe(uint32_t *out_count, roc_error *err) {
 /* What a device must say of itself. */
 typedef struct traits {
   int major, minor, wavefront, compute_units, max_workgroup, dims[3];
-  int shared, shared_optin, has_pools, has_unified, max_pitch;
+  int shared, shared_optin, has_pools, has_one_address, max_pitch;
 } traits;
 
 static CUresult read_traits(CUdevice handle, traits *t) {
@@ -84,7 +89,7 @@ static CUresult read_traits(CUdevice handle, traits *t) {
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &t->shared},
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &t->shared_optin},
       {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, &t->has_pools},
-      {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, &t->has_unified},
+      {CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, &t->has_one_address},
       {CU_DEVICE_ATTRIBUTE_MAX_PITCH, &t->max_pitch},
   };
   CUresult result = CUDA_SUCCESS;
@@ -100,10 +105,10 @@ static roc_status check_traits(const traits *t, const char *name, roc_error *err
                     "roclua does not compile for '%s', which is sm_%d%d: sm_%d0 or later is needed",
                     name, t->major, t->minor, LEAST_MAJOR);
   }
-  if (!t->has_pools || !t->has_unified) {
-    return roc_fail(err, ROC_UNAVAILABLE,
-                    "'%s' has no %s here, which roclua needs (a virtual GPU may lack it)", name,
-                    t->has_pools ? "unified addressing" : "stream-ordered allocation");
+  if (!t->has_pools || !t->has_one_address) {
+    return roc_fail(
+        err, ROC_UNAVAILABLE, "'%s' has no %s here, which roclua needs (a virtual GPU may lack it)",
+        name, t->has_pools ? "single address for page-locked memory" : "stream-ordered allocation");
   }
   return ROC_OK;
 }
@@ -167,7 +172,9 @@ static void free_device(roc_cuda_device *device) {
 }
 
 static roc_status open_context(roc_cuda_device *device, roc_error *err) {
+  sigset_t old = block_signals();
   CUresult result = roc_cuda.cuDevicePrimaryCtxRetain(&device->context, device->handle);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
   if (result != CUDA_SUCCESS) {
     device->context = NULL;
     roc_fail(err, ROC_UNAVAILABLE, "device '%s' cannot be opened: %s (CUDA error %d)",

@@ -15,8 +15,9 @@
 typedef struct run {
   struct run *next;
   uintptr_t begin, end; /* whole pages */
-  uint32_t uses;
-  bool is_ours; /* else another part of the program has page-locked it */
+  uint32_t uses;        /* 0: it is about to end */
+  bool is_ours;         /* else another part of the program has page-locked it */
+  bool is_ending;       /* some thread is at it */
 } run;
 
 typedef struct registration {
@@ -27,9 +28,10 @@ typedef struct registration {
 
 static struct {
   pthread_mutex_t lock;
+  pthread_cond_t changed;
   run *runs;
   registration *registrations;
-} pages = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} pages = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* ---- runs: lock held, context current -------------------------------------- */
 
@@ -43,32 +45,54 @@ static bool overlaps(const run *r, uintptr_t begin, uintptr_t end) {
   return r->begin < end && begin < r->end;
 }
 
-/* The run that begins at or after `begin`, the lowest of them, or has it inside. */
+/* The lowest run that is used and overlaps the range; NULL: none. */
 static run *find_next(uintptr_t begin, uintptr_t end) {
   run *lowest = NULL;
   for (run *r = pages.runs; r; r = r->next) {
-    if (overlaps(r, begin, end) && (!lowest || r->begin < lowest->begin)) lowest = r;
+    bool is_found = r->uses > 0 && overlaps(r, begin, end);
+    if (is_found && (!lowest || r->begin < lowest->begin)) lowest = r;
   }
   return lowest;
 }
 
-static void drop_run(run *r, bool is_lost) {
-  run **link = &pages.runs;
-  if (--r->uses > 0) return;
-  while (*link != r) link = &(*link)->next;
-  *link = r->next;
-  if (r->is_ours && !is_lost) roc_cuda.cuMemHostUnregister((void *)r->begin);
-  roc_free(r);
+static run *find_ending(uintptr_t begin, uintptr_t end) {
+  run *r = pages.runs;
+  while (r && !(r->uses == 0 && overlaps(r, begin, end))) r = r->next;
+  return r;
 }
 
 /* Drops the use of all runs in the range. */
-static void drop_runs(uintptr_t begin, uintptr_t end, bool is_lost) {
+static void drop_runs(uintptr_t begin, uintptr_t end) {
   while (begin < end) {
     run *r = find_next(begin, end);
     if (!r) return;
-    uintptr_t next = r->end;
-    drop_run(r, is_lost);
-    begin = next;
+    r->uses--;
+    begin = r->end;
+  }
+}
+
+static void remove_run(run *r) {
+  run **link = &pages.runs;
+  while (*link != r) link = &(*link)->next;
+  *link = r->next;
+  roc_free(r);
+}
+
+/* Ends the runs that are not used any more.  The library waits for the device, so the lock is given
+ * up meanwhile: others register other pages. */
+static void end_unused(bool is_lost) {
+  for (run *r = pages.runs; r;) {
+    if (r->uses > 0 || r->is_ending) {
+      r = r->next;
+      continue;
+    }
+    r->is_ending = true;
+    pthread_mutex_unlock(&pages.lock);
+    if (r->is_ours && !is_lost) roc_cuda.cuMemHostUnregister((void *)r->begin);
+    pthread_mutex_lock(&pages.lock);
+    remove_run(r);
+    pthread_cond_broadcast(&pages.changed);
+    r = pages.runs;
   }
 }
 
@@ -82,7 +106,7 @@ static CUresult add_run(uintptr_t begin, uintptr_t end) {
     roc_free(r);
     return result;
   }
-  *r = (run){pages.runs, begin, end, 1, is_ours};
+  *r = (run){.next = pages.runs, .begin = begin, .end = end, .uses = 1, .is_ours = is_ours};
   pages.runs = r;
   return CUDA_SUCCESS;
 }
@@ -94,7 +118,7 @@ static CUresult add_runs(uintptr_t begin, uintptr_t end) {
     uintptr_t gap_end = r ? r->begin : end;
     CUresult result = gap_end > at ? add_run(at, gap_end) : CUDA_SUCCESS;
     if (result != CUDA_SUCCESS) {
-      drop_runs(begin, at, false);
+      drop_runs(begin, at);
       return result;
     }
     at = gap_end > at ? gap_end : at;
@@ -120,16 +144,17 @@ static void cut(uintptr_t address, size_t nbytes, uintptr_t cuts[PARTS + 1]) {
   if (cuts[2] < cuts[1]) cuts[2] = cuts[1]; /* one page, or two without one between */
 }
 
-static void drop_parts(const uintptr_t cuts[PARTS + 1], int count, bool is_lost) {
-  for (int i = 0; i < count; i++) drop_runs(cuts[i], cuts[i + 1], is_lost);
+static void drop_parts(const uintptr_t cuts[PARTS + 1], int count) {
+  for (int i = 0; i < count; i++) drop_runs(cuts[i], cuts[i + 1]);
 }
 
-/* On failure nothing has changed. */
+/* On failure nothing has changed, but that runs may have to end. */
 static CUresult add_parts(const uintptr_t cuts[PARTS + 1]) {
+  while (find_ending(cuts[0], cuts[PARTS])) pthread_cond_wait(&pages.changed, &pages.lock);
   for (int i = 0; i < PARTS; i++) {
     CUresult result = add_runs(cuts[i], cuts[i + 1]);
     if (result == CUDA_SUCCESS) continue;
-    drop_parts(cuts, i, false);
+    drop_parts(cuts, i);
     return result;
   }
   return CUDA_SUCCESS;
@@ -145,18 +170,12 @@ static CUresult register_locked(void *ptr, size_t nbytes, roc_devptr *out_ptr) {
   cut((uintptr_t)ptr, nbytes, made->cuts);
   CUresult result = add_parts(made->cuts);
   if (result != CUDA_SUCCESS) {
-    roc_free(made);
-    return result;
-  }
-  CUdeviceptr there = 0;
-  result = roc_cuda.cuMemHostGetDevicePointer(&there, ptr, 0);
-  if (result != CUDA_SUCCESS) {
-    drop_parts(made->cuts, PARTS, false);
+    end_unused(false);
     roc_free(made);
     return result;
   }
   pages.registrations = made;
-  *out_ptr = there;
+  *out_ptr = (roc_devptr)(uintptr_t)ptr; /* device.c has seen to it that this is the address */
   return CUDA_SUCCESS;
 }
 
@@ -209,7 +228,8 @@ void roc_cuda_unregister(roc_device *base, void *ptr) {
   registration *r = *link;
   if (r) {
     *link = r->next;
-    drop_parts(r->cuts, PARTS, base->is_lost);
+    drop_parts(r->cuts, PARTS);
+    end_unused(base->is_lost);
     roc_free(r);
   }
   pthread_mutex_unlock(&pages.lock);
