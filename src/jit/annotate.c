@@ -28,6 +28,7 @@ static bool starts_with(line l, const char *prefix) {
 
 /* "\t.file\t0 \"saxpy.lua\"" */
 static void note_file(annotator *a, line l) {
+  if (!starts_with(l, "\t.file\t")) return;
   const char *open = memchr(l.at, '"', l.len);
   const char *close = open ? memchr(open + 1, '"', l.len - (size_t)(open + 1 - l.at)) : NULL;
   unsigned long number = strtoul(l.at + strlen("\t.file"), NULL, 10);
@@ -68,7 +69,8 @@ static void show_place(annotator *a, line l) {
 }
 
 static bool is_for_debuggers(line l) {
-  static const char *const prefixes[] = {"\t.cfi_", ".Lfunc_begin", ".Ltmp"};
+  static const char *const prefixes[] = {"\t.cfi_", ".Lfunc_begin", ".Ltmp", "$L__func_",
+                                         "$L__tmp"};
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
     if (starts_with(l, prefixes[i])) return true;
   }
@@ -87,9 +89,8 @@ static bool begins_section(const annotator *a, line l) {
 
 static void add_line(annotator *a, line l) {
   if (begins_section(a, l)) a->in_debug_section = starts_with(l, "\t.section\t.debug_");
-  if (starts_with(l, "\t.file\t")) {
-    note_file(a, l);
-  } else if (starts_with(l, "\t.loc\t")) {
+  if (starts_with(l, "\t.file\t")) return;
+  if (starts_with(l, "\t.loc\t")) {
     show_place(a, l);
   } else if (!a->in_debug_section && !is_for_debuggers(l)) {
     roc_str_add(a->out, l.at, l.len);
@@ -97,15 +98,22 @@ static void add_line(annotator *a, line l) {
   }
 }
 
-void roc_jit_annotate(const roc_jit_program *program, const roc_target_facts *facts,
-                      const char *text, size_t len, roc_str *out) {
-  annotator a = {.program = program, .facts = facts, .out = out};
+static void each_line(annotator *a, const char *text, size_t len,
+                      void (*visit)(annotator *a, line l)) {
   while (len > 0) {
     const char *newline = memchr(text, '\n', len);
     size_t n = newline ? (size_t)(newline - text) : len;
-    add_line(&a, (line){text, n});
+    visit(a, (line){text, n});
     if (newline) n++;
     text += n;
     len -= n;
   }
+}
+
+/* Files first: some targets name them after the code. */
+void roc_jit_annotate(const roc_jit_program *program, const roc_target_facts *facts,
+                      const char *text, size_t len, roc_str *out) {
+  annotator a = {.program = program, .facts = facts, .out = out};
+  each_line(&a, text, len, note_file);
+  each_line(&a, text, len, add_line);
 }
