@@ -11,7 +11,7 @@ local OWN = { "amdgpu", "nvptx", "^src/device/hsa/", "^src/device/cuda/", "^src/
 -- file -> the words that it may have, with the reason
 local ALLOWED = {
   ["lua/roc/aot.lua"] = { "gfx", "hsaco" }, -- examples in the help text
-  ["lua/roc/meta/core.lua"] = { "gfx", "vgpr" }, -- documents the keys of k:resources()
+  ["lua/roc/meta/core.lua"] = { "gfx", "vgpr", "ptxas" }, -- documents the keys of k:resources()
   ["src/cli/main.c"] = { "gfx" }, -- an example in the help text; what --stats emulates
   ["src/CMakeLists.txt"] = { "amdgpu", "libclc" }, -- the software GPU's disassembler, math
   ["src/testing/hooks.c"] = { "amdgpu" }, -- the hooks of testing/amdgpu.c
