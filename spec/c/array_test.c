@@ -485,6 +485,7 @@ static const char *text;
 #define CALLS(X)                                                          \
   X(roclua_version, 0, (void)roclua_version())                            \
   X(roclua_error, 0, text = roclua_error())                               \
+  X(roclua_components, 1, code = roclua_components(NULL, 0))              \
   X(roclua_set_library_dir, 1, code = roclua_set_library_dir(NULL))       \
   X(roclua_interrupt, 1, code = roclua_interrupt(NULL))                   \
   X(roclua_take_interrupt, 0, roclua_take_interrupt(NULL))                \
@@ -575,7 +576,7 @@ static void test_after_the_end(void) {
     alarm(20);
     CHECK(roclua_array_unmap(&view) == ROCLUA_CLOSED && strstr(roclua_error(), "forked child"));
     expect_closed(L, array, stream);
-    exit(0);
+    _exit(0);
   }
   int status = -1;
   CHECK(waitpid(child, &status, 0) == child);

@@ -9,6 +9,7 @@ typedef void (*any_function)(void);
 static const any_function functions[] = {
     (any_function)roclua_version,
     (any_function)roclua_error,
+    (any_function)roclua_components,
     (any_function)roclua_set_library_dir,
     (any_function)luaopen_roc_core,
     (any_function)roclua_openlibs,

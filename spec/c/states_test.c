@@ -270,7 +270,7 @@ static void test_child(void) {
     lua_close(M);
     lua_close(L);
     CHECK(roclua_shutdown() == ROCLUA_OK);
-    exit(0);
+    _exit(0);
   }
   int status = -1;
   CHECK(waitpid(child, &status, 0) == child);

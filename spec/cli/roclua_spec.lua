@@ -62,10 +62,14 @@ describe("roclua", function()
       assert_prints("Lua warning: seen\n", "ROCLUA -e 'warn \"unseen\"' -W -e 'warn \"seen\"'")
     end)
 
-    it("-v, which alone prints the version, as --version does", function()
+    it("-v, which alone prints the version, and --version, which adds LLVM and drivers", function()
       for _, option in ipairs { "-v", "--version" } do
         local output, status = shell("ROCLUA " .. option)
-        assert.matches("^roclua %d+%.%d+%.%d+  %(Lua 5%.4%.%d+%)\n$", output)
+        local first, rest = output:match("^([^\n]*\n)(.*)$")
+        assert.matches("^roclua %d+%.%d+%.%d+  %(Lua 5%.4%.%d+%)\n$", first)
+        local line = "%a+ [^\n]+\n"
+        local parts = "^LLVM %d+%.%d+%.%d+\n" .. line .. line .. "$"
+        assert.matches(option == "-v" and "^$" or parts, rest)
         assert.are.equal(0, status)
       end
     end)

@@ -51,6 +51,11 @@ static void find_own_folder(char folder[PATH_MAX]) {
   if (slash) *slash = '\0';
 }
 
+bool roc_library_path_of(const void *function, char path[PATH_MAX]) {
+  Dl_info info;
+  return dladdr(function, &info) && info.dli_fname && realpath(info.dli_fname, path);
+}
+
 static bool is_in(const char *folder, const char *below, const char *name, char path[PATH_MAX]) {
   int length = snprintf(path, PATH_MAX, "%s%s/%s", folder, below, name);
   return length > 0 && length < PATH_MAX && roc_file_is_regular(path);

@@ -19,6 +19,9 @@ roc_status roc_library_set_folder(const char *folder, roc_error *err);
  * that is set, else in the installation's.  False: there is none.  Any thread. */
 bool roc_library_find(const char *name, char path[PATH_MAX]);
 
+/* The file of the open library that has this function, through all links; false: not known. */
+bool roc_library_path_of(const void *function, char path[PATH_MAX]);
+
 /* Where roc_library_find looks, for a message. */
 #define ROC_LIBRARY_PLACES \
   "looked in $ROCLUA_LIBDIR, or where that is not set in roclua/0 of the libraries' folder"

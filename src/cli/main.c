@@ -19,6 +19,7 @@
 typedef struct cli_options {
   bool is_interactive; /* -i */
   bool shows_version;  /* -v, -i */
+  bool shows_parts;    /* --version */
   bool ignores_env;    /* -E */
   bool runs_text;      /* -e */
   bool lists_devices;
@@ -37,7 +38,8 @@ static const char usage[] =
     "  -i        enter interactive mode after executing 'script'\n"
     "  -l mod    require library 'mod' into global 'mod'\n"
     "  -l g=mod  require library 'mod' into global 'g'\n"
-    "  -v, --version  show version information\n"
+    "  -v        show version information\n"
+    "  --version show version information, also of the libraries that roclua uses\n"
     "  -E        ignore environment variables\n"
     "  -W        turn warnings on\n"
     "  --device NAME             run kernels on this device by default (cpu, sim, ...)\n"
@@ -117,7 +119,7 @@ static bool parse_long_option(char **argv, int *index, cli_options *options) {
   } else if (strcmp(option, "--help") == 0) {
     options->shows_help = true;
   } else if (strcmp(option, "--version") == 0) {
-    options->shows_version = true;
+    options->shows_version = options->shows_parts = true;
   } else {
     return refuse_option(option, lacks_value(option) ? "needs argument" : "unrecognized option");
   }
@@ -160,6 +162,13 @@ static bool parse_options(char **argv, cli_options *options) {
 
 static void print_version(void) {
   printf("roclua %s  (%s)\n", roclua_version(), LUA_RELEASE);
+  fflush(stdout);
+}
+
+/* What it stands on, a line each. */
+static void print_components(void) {
+  char text[4096];
+  fputs(roclua_components(text, sizeof text) == ROCLUA_OK ? text : roclua_error(), stdout);
   fflush(stdout);
 }
 
@@ -407,6 +416,7 @@ static int protected_main(lua_State *L) {
   }
   if (options.shows_version) print_version();
   open_libraries(L, options.ignores_env);
+  if (options.shows_parts) print_components();
   make_arg_table(L, argv, argc, options.script);
   bool is_ok = run_all(L, argv, argc, &options);
   is_ok = cli_finish_devices(L) && is_ok;

@@ -171,6 +171,9 @@ struct roc_device_ops {
    * its report (IO when it cannot), and INVALID tells that it has found fault with kernels.  Any
    * thread.  NULL: there is none. */
   roc_status (*conclude)(roc_error *err);
+  /* The driver's library as "ROCR /usr/lib/libhsa-runtime64.so.1.5.0": opened, but not started.
+   * Before or after a probe.  UNAVAILABLE: why there is none.  NULL: the driver needs none. */
+  roc_status (*describe)(char *text, size_t size, roc_error *err);
   /* Asks running kernels of the stream to stop soon, wherever they are, and queued ones where it
    * can; kernels of other streams only where the device cannot tell them apart. NULL: it cannot. */
   void (*interrupt)(roc_dev_stream *stream);

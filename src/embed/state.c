@@ -4,6 +4,7 @@
  * caller. */
 #include <lauxlib.h>
 #include <lualib.h>
+#include <stdio.h>
 
 #include "base/env.h"
 #include "base/library.h"
@@ -16,6 +17,18 @@
 
 const char *roclua_version(void) {
   return ROCLUA_VERSION;
+}
+
+int roclua_components(char *text, size_t size) {
+  roc_error err = ROC_ERROR_INIT;
+  char driver[1024];
+  if (!text || size == 0) return roc_embed_refuse("roclua_components: no room for the text");
+  if (roc_rt_check_open(&err) != ROC_OK) return roc_embed_code(err.code, &err);
+  size_t used = (size_t)snprintf(text, size, "LLVM %s\n", ROCLUA_LLVM_VERSION);
+  for (uint32_t i = 0; used < size && roc_rt_describe_driver(i, driver, sizeof driver); i++) {
+    used += (size_t)snprintf(text + used, size - used, "%s\n", driver);
+  }
+  return ROCLUA_OK;
 }
 
 void roclua_openlibs(lua_State *L) {

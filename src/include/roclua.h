@@ -51,6 +51,11 @@ ROCLUA_API const char *roclua_error(void);
  * thread. */
 ROCLUA_API const char *roclua_version(void);
 
+/* Writes what roclua stands on to `text`, a line each, at most `size` bytes with the NUL: the version
+ * of LLVM, and the file of each driver's library, or why there is none.  Looks for
+ * devices.  Any thread.  INVALID: NULL, or no room; CLOSED. */
+ROCLUA_API int roclua_components(char *text, size_t size);
+
 /* Names the folder with the compiler and the software GPU, lib/roclua/0 of an installation
  * (`pkg-config --variable=compilerdir roclua`).  Needed only by a program with libroclua.a that is
  * not in the folder bin of that installation: libroclua.so finds it from its own place.  `folder`

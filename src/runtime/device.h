@@ -20,6 +20,10 @@ roc_status roc_rt_device_find(const char *name, uint32_t *out_index, roc_error *
  * last, and in err why there is none and what to do. */
 const char *roc_rt_absent_kind(uint32_t index, roc_error *err);
 
+/* What a driver's library is, or "hsa absent: why", of the drivers that need one, from index 0 on;
+ * false after the last.  Looks for devices. */
+bool roc_rt_describe_driver(uint32_t index, char *text, size_t size);
+
 /* A held device's struct and properties stay valid after shutdown, when no operation does. */
 void roc_rt_device_retain(roc_rt_device *device);
 void roc_rt_device_release(roc_rt_device *device);

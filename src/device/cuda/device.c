@@ -262,6 +262,7 @@ const roc_device_ops roc_cuda_ops = {
     .is_done = roc_cuda_is_done,
     .wait = roc_cuda_wait,
     .watch = roc_cuda_watch,
+    .describe = roc_cuda_describe,
     .module_load = roc_cuda_module_load,
     .module_unload = roc_cuda_module_unload,
 };

@@ -2,11 +2,13 @@
 #include "device/cuda/dyn.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/env.h"
 #include "base/file.h"
+#include "base/library.h"
 #include "device/cuda/absent.h"
 
 #define LIBRARY "libcuda.so.1"
@@ -72,6 +74,14 @@ roc_status roc_cuda_load(roc_error *err) {
     return status;
   }
   is_loaded = true; /* and stays open: the library's threads end with the process */
+  return ROC_OK;
+}
+
+roc_status roc_cuda_describe(char *text, size_t size, roc_error *err) {
+  char path[PATH_MAX];
+  ROC_TRY(roc_cuda_load(err));
+  bool is_known = roc_library_path_of((const void *)(uintptr_t)roc_cuda.cuInit, path);
+  snprintf(text, size, "CUDA driver %s", is_known ? path : LIBRARY);
   return ROC_OK;
 }
 

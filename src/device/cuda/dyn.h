@@ -24,6 +24,9 @@ extern roc_cuda_api roc_cuda;
  * and what to do.  Under the caller's lock; repeated calls are cheap. */
 roc_status roc_cuda_load(roc_error *err);
 
+/* "CUDA driver" and its file; UNAVAILABLE as roc_cuda_load. */
+roc_status roc_cuda_describe(char *text, size_t size, roc_error *err);
+
 /* UNAVAILABLE for a start of the driver that failed, with what to do. */
 roc_status roc_cuda_fail_start(CUresult result, roc_error *err);
 

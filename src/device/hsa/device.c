@@ -472,6 +472,7 @@ const roc_device_ops roc_hsa_ops = {
     .watch = hsa_watch,
     .find_failure = roc_hsa_find_failure,
     .conclude = roc_emulated_conclude,
+    .describe = roc_hsa_describe,
     .interrupt = interrupt_kernels,
     .module_load = roc_hsa_module_load,
     .module_unload = roc_hsa_module_unload,

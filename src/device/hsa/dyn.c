@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/library.h"
 #include "device/hsa/absent.h"
 #include "device/hsa/emulated.h"
 
@@ -92,6 +93,14 @@ roc_status roc_hsa_load(roc_error *err) {
   if (!handle) return fail_open(why, err);
   ROC_TRY(find_symbols(handle, err)); /* kept open: ROCR's threads never end for good */
   is_loaded = true;
+  return ROC_OK;
+}
+
+roc_status roc_hsa_describe(char *text, size_t size, roc_error *err) {
+  char path[PATH_MAX];
+  ROC_TRY(roc_hsa_load(err));
+  bool is_known = roc_library_path_of((const void *)(uintptr_t)roc_hsa.hsa_init, path);
+  snprintf(text, size, "ROCR %s", is_known ? path : LIBRARY);
   return ROC_OK;
 }
 

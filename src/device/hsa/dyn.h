@@ -24,6 +24,9 @@ extern roc_hsa_api roc_hsa;
  * caller's lock; repeated calls are cheap. */
 roc_status roc_hsa_load(roc_error *err);
 
+/* "ROCR" and its file; UNAVAILABLE as roc_hsa_load. */
+roc_status roc_hsa_describe(char *text, size_t size, roc_error *err);
+
 /* UNAVAILABLE for a failed hsa_init, with what to look at. */
 roc_status roc_hsa_fail_init(hsa_status_t status, roc_error *err);
 

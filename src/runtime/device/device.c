@@ -7,6 +7,7 @@
 #include "runtime/device.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -203,6 +204,21 @@ const char *roc_rt_absent_kind(uint32_t index, roc_error *err) {
     if (index-- == 0) return driver->ops->kind;
   }
   return NULL;
+}
+
+bool roc_rt_describe_driver(uint32_t index, char *text, size_t size) {
+  pthread_once(&init_once, make_table);
+  for (uint32_t i = 0; i < roc_driver_count; i++) {
+    const roc_device_ops *ops = roc_drivers[i].ops;
+    if (!ops->describe || index-- > 0) continue;
+    roc_error err = ROC_ERROR_INIT;
+    roc_rt_lock();
+    roc_status status = ops->describe(text, size, &err);
+    roc_rt_unlock();
+    if (status != ROC_OK) snprintf(text, size, "%s absent: %s", ops->kind, err.message);
+    return true;
+  }
+  return false;
 }
 
 roc_device *roc_rt_device_driver(roc_rt_device *device) {
