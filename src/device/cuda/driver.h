@@ -28,8 +28,8 @@ typedef struct roc_cuda_job roc_cuda_job;
 /* What waits for an idle device: see reaper.c. */
 typedef struct roc_cuda_leftover {
   struct roc_cuda_leftover *next;
-  CUmodule module; /* NULL: `memory` */
-  void *memory;    /* page-locked */
+  void (*give_back)(roc_device *device, void *what); /* context current */
+  void *what;
 } roc_cuda_leftover;
 
 typedef struct roc_cuda_reaper {
@@ -309,8 +309,9 @@ roc_status roc_cuda_launch(roc_dev_stream *stream, const roc_dev_launch *launch,
 /* ---- reaper.c ------------------------------------------------------------- */
 
 void roc_cuda_reaper_init(roc_cuda_reaper *reaper);
-/* Gives the module or the memory back once the device is idle: that call would wait for it. */
-void roc_cuda_reap(roc_cuda_device *device, CUmodule module, void *memory);
+/* Has `what` given back once the device is idle, and at once when the device is lost. */
+void roc_cuda_reap(roc_cuda_device *device, void (*give_back)(roc_device *device, void *what),
+                   void *what);
 /* All work is done: gives everything back, now and from now on at once. */
 void roc_cuda_reaper_stop(roc_cuda_device *device);
 void roc_cuda_reaper_deinit(roc_cuda_reaper *reaper);

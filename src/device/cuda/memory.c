@@ -116,8 +116,12 @@ roc_status roc_cuda_alloc_host(roc_device *base, size_t nbytes, void **out_ptr, 
   return ROC_OOM;
 }
 
+static void give_host_back(roc_device *base, void *ptr) {
+  if (!base->is_lost) roc_cuda.cuMemFreeHost(ptr); /* else it goes with the context */
+}
+
 void roc_cuda_free_host(roc_device *base, void *ptr) {
-  roc_cuda_reap(roc_cuda_device_of(base), NULL, ptr);
+  roc_cuda_reap(roc_cuda_device_of(base), give_host_back, ptr);
 }
 
 /* ---- where an address lies ------------------------------------------------ */

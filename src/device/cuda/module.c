@@ -44,6 +44,10 @@ static CUresult read_function(roc_dev_module *module, const char *entry) {
   return result;
 }
 
+static void unload(roc_device *base, void *module) {
+  if (!base->is_lost) roc_cuda.cuModuleUnload(module); /* else it goes with the context */
+}
+
 static roc_status load_current(roc_cuda_device *device, const roc_codeobj *object,
                                roc_dev_module *module, roc_error *err) {
   char log[LOG_BYTES] = "";
@@ -54,7 +58,7 @@ static roc_status load_current(roc_cuda_device *device, const roc_codeobj *objec
   }
   result = read_function(module, object->entry);
   if (result == CUDA_SUCCESS) return ROC_OK;
-  roc_cuda_reap(device, module->module, NULL);
+  roc_cuda_reap(device, unload, module->module);
   return fail_load(device, object, result, "", err);
 }
 
@@ -77,6 +81,6 @@ roc_status roc_cuda_module_load(roc_device *base, const roc_codeobj *object,
 }
 
 void roc_cuda_module_unload(roc_device *base, roc_dev_module *module) {
-  roc_cuda_reap(roc_cuda_device_of(base), module->module, NULL);
+  roc_cuda_reap(roc_cuda_device_of(base), unload, module->module);
   roc_free(module);
 }

@@ -1,8 +1,9 @@
 /* Giving back what the library takes back only when the GPU is idle.
  *
  * cuModuleUnload and cuMemFreeHost wait for all work of the context, and they come on threads that
- * must not wait, such as a collection's.  So a thread keeps them until the device's streams have
- * nothing to do.  Started by the first of them. */
+ * must not wait, such as a collection's; and a stream that is closed may still wait for another one.
+ * So a thread keeps them until the device's streams have nothing to do.  Started by the first of
+ * them. */
 #include <time.h>
 
 #include "base/alloc.h"
@@ -17,11 +18,9 @@ void roc_cuda_reaper_init(roc_cuda_reaper *reaper) {
   pthread_cond_init(&reaper->changed, NULL);
 }
 
-static void give_back(roc_cuda_device *device, CUmodule module, void *memory) {
-  if (device->base.is_lost) return; /* it goes with the context */
-  bool entered = roc_cuda_enter(device);
-  if (module) roc_cuda.cuModuleUnload(module);
-  if (memory) roc_cuda.cuMemFreeHost(memory);
+static void give_back(roc_cuda_device *device, void (*give)(roc_device *, void *), void *what) {
+  bool entered = !device->base.is_lost && roc_cuda_enter(device);
+  give(&device->base, what);
   roc_cuda_leave(entered);
 }
 
@@ -29,7 +28,7 @@ static void give_back_all(roc_cuda_device *device, roc_cuda_leftover *list) {
   while (list) {
     roc_cuda_leftover *leftover = list;
     list = leftover->next;
-    give_back(device, leftover->module, leftover->memory);
+    give_back(device, leftover->give_back, leftover->what);
     roc_free(leftover);
   }
 }
@@ -94,20 +93,21 @@ static bool has_reaper(roc_cuda_device *device) {
   return reaper->has_thread;
 }
 
-void roc_cuda_reap(roc_cuda_device *device, CUmodule module, void *memory) {
+void roc_cuda_reap(roc_cuda_device *device, void (*give)(roc_device *device, void *what),
+                   void *what) {
   roc_cuda_reaper *reaper = &device->reaper;
   roc_cuda_leftover *leftover = device->base.is_lost ? NULL : roc_alloc(sizeof *leftover);
   pthread_mutex_lock(&reaper->lock);
   bool is_kept = leftover && has_reaper(device);
   if (is_kept) {
-    *leftover = (roc_cuda_leftover){reaper->first, module, memory};
+    *leftover = (roc_cuda_leftover){reaper->first, give, what};
     reaper->first = leftover;
     pthread_cond_signal(&reaper->changed);
   }
   pthread_mutex_unlock(&reaper->lock);
   if (is_kept) return;
   roc_free(leftover);
-  give_back(device, module, memory); /* now, or never: this may wait, a leak does not end */
+  give_back(device, give, what); /* now, or never: this may wait, a leak does not end */
 }
 
 void roc_cuda_reaper_stop(roc_cuda_device *device) {

@@ -1,6 +1,5 @@
 /* Streams: the library's own, which do not block the legacy default stream. */
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "device/cuda/driver.h"
@@ -48,19 +47,8 @@ static CUresult make_handles(roc_cuda_stream *stream) {
   return result;
 }
 
-/* Functions of the host that an op queued before it failed: nothing else of the stream is left, so
- * they are done at once. */
-static void await_jobs(roc_cuda_stream *stream) {
-  enum { TRIES = 2000, PAUSE_NS = 500 * 1000 };
-  for (int i = 0; i < TRIES && stream->jobs && !stream->base.device->is_lost; i++) {
-    if (i > 0) nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-    if (roc_cuda_has_done(stream, atomic_load(&stream->issued))) break;
-  }
-}
-
 static void free_stream(roc_cuda_stream *stream) {
   roc_device *device = stream->base.device;
-  await_jobs(stream);
   roc_cuda_completion_deinit(stream);
   if (stream->slots.device) roc_cuda_free(device, stream->slots.device);
   if (stream->print) roc_cuda_free(device, stream->print);
@@ -113,14 +101,25 @@ roc_status roc_cuda_stream_create(roc_device *base, roc_dev_stream **out_stream,
   return ROC_OK;
 }
 
-/* All that has a ticket is done, or the device is lost; waits for events may still be queued, and
- * the library keeps its side of the stream until they are over. */
+static void drop_stream(roc_device *device, void *stream) {
+  (void)device;
+  list_stream(stream, false);
+  free_stream(stream);
+}
+
+/* All that was queued well is done, or the device is lost.  A wait for another stream may be left,
+ * or part of an op that failed; then the stream is given back when that is over. */
 void roc_cuda_stream_destroy(roc_dev_stream *base) {
   roc_cuda_stream *stream = roc_cuda_stream_of(base);
   roc_cuda_device *device = roc_cuda_owner(stream);
-  list_stream(stream, false);
+  bool is_over =
+      base->device->is_lost || roc_cuda_look(stream, atomic_load(&stream->issued)) == CUDA_SUCCESS;
+  if (!is_over) {
+    roc_cuda_reap(device, drop_stream, stream);
+    return;
+  }
   bool entered = roc_cuda_enter(device);
-  free_stream(stream);
+  drop_stream(base->device, stream);
   roc_cuda_leave(entered);
 }
 
