@@ -5,7 +5,7 @@
  *   wide        float32 by the form of float64
  *   angle       libclc's, of numbers
  *   atan2       by libclc's atan
- *   gamma       from libclc's of numbers between 1 and 2
+ *   gamma       from libclc's of numbers between 1 and 2; lgamma of negative numbers by it
  *
  * Not used of libclc are functions beyond the bounds of the docs, and those that read a table where
  * infinity and NaN lead outside of it. With `fastmath`, functions of
@@ -32,7 +32,15 @@ __asm__(
 
 static const char PREFIX[] = "_Z"; /* of its functions, which have C++'s names */
 
-typedef enum form { FORM_CLC, FORM_ARITHMETIC, FORM_WIDE, FORM_ANGLE, FORM_ATAN2, FORM_GAMMA } form;
+typedef enum form {
+  FORM_CLC,
+  FORM_ARITHMETIC,
+  FORM_WIDE,
+  FORM_ANGLE,
+  FORM_ATAN2,
+  FORM_GAMMA,
+  FORM_LGAMMA
+} form;
 
 typedef LLVMValueRef arithmetic(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 
@@ -66,7 +74,7 @@ static const struct {
     [ROC_IR_MATH_RSQRT] = {FORM_ARITHMETIC, FORM_ARITHMETIC, reciprocal_root},
     [ROC_IR_MATH_ERFC] = {FORM_WIDE, FORM_CLC},
     [ROC_IR_MATH_GAMMA] = {FORM_WIDE, FORM_GAMMA},
-    [ROC_IR_MATH_LGAMMA] = {FORM_WIDE, FORM_CLC},
+    [ROC_IR_MATH_LGAMMA] = {FORM_WIDE, FORM_LGAMMA},
 };
 
 /* ---- libclc ------------------------------------------------------------------------------ */
@@ -235,6 +243,22 @@ static LLVMValueRef gamma_of(roc_cg *cg, LLVMValueRef x) {
   return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, x, x, ""), x, value, "");
 }
 
+/* Of negative numbers by the gamma function: libclc's is a difference that loses too much. */
+static LLVMValueRef log_gamma_of(roc_cg *cg, LLVMValueRef x) {
+  LLVMBuilderRef b = cg->b;
+  LLVMTypeRef type = cg->t.f64;
+  LLVMValueRef usual = call_clc(cg, "lgamma", type, &x, 1);
+  LLVMValueRef is_above = LLVMBuildFCmp(b, LLVMRealOGT, x, LLVMConstReal(type, -150), "");
+  LLVMValueRef is_below = LLVMBuildFCmp(b, LLVMRealOLT, x, LLVMConstReal(type, -0x1p-10), "");
+  LLVMValueRef is_there = LLVMBuildAnd(b, is_above, is_below, "");
+  LLVMValueRef taken = LLVMBuildSelect(b, is_there, x, LLVMConstReal(type, -0.75), "");
+  LLVMValueRef size = LLVMBuildFNeg(b, taken, ""), sine = sine_of_turn(cg, taken);
+  sine = roc_cg_intrinsic(cg, "llvm.fabs", &type, 1, &sine, 1);
+  LLVMValueRef below = times_of(cg, times_of(cg, size, sine), positive_gamma(cg, size));
+  LLVMValueRef value = LLVMBuildFDiv(b, LLVMConstReal(type, M_PI), below, "");
+  return LLVMBuildSelect(b, is_there, roc_cg_log(cg, ROC_VT_F64, value), usual, "");
+}
+
 /* For ROC_QUIRK_FREM: LLVM's own is x less y times a rounded quotient. */
 static void replace_remainder(roc_cg *cg, LLVMValueRef inst) {
   LLVMPositionBuilderBefore(cg->b, inst);
@@ -313,6 +337,7 @@ static LLVMValueRef emit(roc_cg *cg, roc_ir_math which, roc_value_type type, LLV
     case FORM_ANGLE: return keep_zero(cg, which, args, of_angle(cg, info->libm, real, args[0]));
     case FORM_ATAN2: return arc_tangent(cg, real, args[0], args[1]);
     case FORM_GAMMA: return gamma_of(cg, args[0]);
+    case FORM_LGAMMA: return log_gamma_of(cg, args[0]);
     default: return keep_zero(cg, which, args, call_clc(cg, info->libm, real, args, info->arity));
   }
 }
