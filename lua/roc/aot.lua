@@ -16,13 +16,13 @@ local USAGE = [[
 usage: rocluac [options] script.lua [args]
 Runs the script and compiles every kernel with a signature that it makes.
 Available options are:
-  -t, --target NAME   compile for this target: gfx90a, gfx1100, cpu, cpu:x86-64-v3, ... (may be
-                      given several times)
+  -t, --target NAME   compile for this target: gfx90a, gfx1100, sm_90, cpu, cpu:x86-64-v3, ... (may
+                      be given several times)
   -o, --output FILE   where to write; with several targets, or several kernels but in code objects,
                       their names are added
   --emit=KIND         ast, ir, llvm, llvm-opt, asm (printed unless -o is given), obj (one a kernel)
-                      or hsaco (the default: a loadable code object with all kernels; for cpu an
-                      object file)
+                      or hsaco, ptx (the default: the target's loadable code object with all
+                      kernels; for cpu an object file)
   -O0 ... -O3         level of optimisation
   --code-object-version=N  4, 5 (the default) or 6
   --resources         print registers, memory and occupancy of each kernel
