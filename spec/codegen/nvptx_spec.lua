@@ -75,7 +75,7 @@ describe("the NVPTX target", function()
   it("names a source that is a string", function()
     local object = kernel(SAXPY, SAXPY_TYPES):compile("sm_90")
     check(object.bytes, '\t%.file\t%d+ "[^"\n]*"\n')
-    check(kernel(SAXPY, SAXPY_TYPES):inspect_asm("sm_90"), "\n; %[string '.*:1:.*\n\tst%.global")
+    check(kernel(SAXPY, SAXPY_TYPES):inspect_asm("sm_90"), "\n// %[string '.*:1:.*\n\tst%.global")
   end)
 end)
 
@@ -96,6 +96,20 @@ describe("arithmetic for NVIDIA GPUs", function()
     end
     local fast = asm(text, "(float32[:], float32[:])", { fastmath = true })
     check(fast, "sqrt%.approx", "div%.approx")
+  end)
+
+  it("takes no choice that zeros decide for a minimum", function()
+    for dtype, kind in pairs { float32 = "f32", float64 = "f64" } do
+      local types = ("(%s[:])"):format(dtype)
+      check_not(asm("function(x) x[1] = math.min(x[1], x[2]) end", types), "min%." .. kind)
+      check_not(asm("function(x) x[1] = math.min(0.0, x[1]) end", types), "min%." .. kind)
+    end
+    check(asm("function(x) x[1] = math.min(2.5, x[1]) end", "(float32[:])"), "min%.f32")
+  end)
+
+  it("computes no absolute value that ptxas takes for positive", function()
+    check_not(asm("function(x) x[1] = 1 // (math.abs(x[1]) | 1) end", "(int64[:])"), "abs%.s")
+    check_not(asm("function(x) x[1] = math.abs(x[1]) end", "(int32[:])"), "abs%.s")
   end)
 
   it("computes remainders exactly", function()

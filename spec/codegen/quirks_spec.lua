@@ -19,7 +19,9 @@ local function escape(title) return (title:gsub("%p", "%%%0")) end
 -- process wrote. One that crashed, or ran for too long, counts as failed.
 local function run(off, spec, titles)
   local filters = {}
-  for i, title in ipairs(titles) do filters[i] = ("'--filter=%s'"):format(escape(title)) end
+  for i, title in ipairs(titles) do
+    filters[i] = ("'--filter=%s'"):format((escape(title):gsub("'", "'\\''")))
+  end
   local output, status = shell.run(("ROCLUA_QUIRKS_OFF=%s ROCLUA_SPEC_SECONDS=%d timeout -k 5 240 "
     .. "ROCLUA_SPEC spec/run.lua %s %s"):format(off, SECONDS, spec, table.concat(filters, " ")))
   local passed, failed = output:match("(%d+) passed, (%d+) failed, %d+ skipped\n$")

@@ -89,6 +89,7 @@ const roc_target_facts roc_target_facts_nvptx = {
     .is_simt = true,
     .is_image = true,
     .object_ending = ".ptx",
+    .asm_comment = "//",
     .numbers = numbers,
     .nnumbers = sizeof numbers / sizeof *numbers,
     .limits = limits,

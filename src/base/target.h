@@ -74,6 +74,7 @@ typedef struct roc_target_facts {
   /* Directives of assembly text, besides LLVM's common ones, that end a section; NULL-terminated,
    * may be NULL. */
   const char *const *section_directives;
+  const char *asm_comment; /* what begins a comment there; NULL: ";" */
 
   /* What resources() reports. Without it there is nothing to report. */
   const roc_target_label *numbers;

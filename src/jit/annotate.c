@@ -64,8 +64,9 @@ static void show_place(annotator *a, line l) {
   a->file = file;
   a->number = number;
   line name = a->files[file], text = source_of(a, name, number);
-  roc_str_printf(a->out, "; %.*s:%lu:%s%.*s\n", (int)name.len, name.at, number, text.len ? " " : "",
-                 (int)text.len, text.at);
+  const char *comment = a->facts && a->facts->asm_comment ? a->facts->asm_comment : ";";
+  roc_str_printf(a->out, "%s %.*s:%lu:%s%.*s\n", comment, (int)name.len, name.at, number,
+                 text.len ? " " : "", (int)text.len, text.at);
 }
 
 static bool is_for_debuggers(line l) {

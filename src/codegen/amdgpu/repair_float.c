@@ -11,50 +11,22 @@
  *                      rounded. */
 #include "codegen/amdgpu/repair.h"
 
-static bool keeps_zero_signs(LLVMValueRef inst) {
-  return !(LLVMCanValueUseFastMathFlags(inst) &&
-           (LLVMGetFastMathFlags(inst) & LLVMFastMathNoSignedZeros));
-}
-
 /* ---- 0.0 - x ------------------------------------------------------------------------------- */
 
 static bool is_negation_of_zero(roc_cg *cg, LLVMValueRef inst) {
   (void)cg;
   return LLVMGetInstructionOpcode(inst) == LLVMFSub && LLVMIsNull(LLVMGetOperand(inst, 0)) &&
-         keeps_zero_signs(inst);
+         roc_cg_keeps_zero_signs(inst);
 }
 
 static void rewrite_zero_less(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
   (void)cg;
   LLVMValueRef zero = LLVMGetOperand(inst, 0), x = LLVMGetOperand(inst, 1);
   LLVMValueRef is_zero = LLVMBuildFCmp(b, LLVMRealOEQ, x, zero, "");
-  roc_amdgpu_replace(inst, LLVMBuildSelect(b, is_zero, zero, LLVMBuildFNeg(b, x, ""), ""));
+  roc_cg_replace(inst, LLVMBuildSelect(b, is_zero, zero, LLVMBuildFNeg(b, x, ""), ""));
 }
 
-/* ---- minimum, maximum and the number compared with ---------------------------------------------
- */
-
-static bool is_real_type(LLVMTypeRef type) {
-  LLVMTypeKind kind = LLVMGetTypeKind(type);
-  return kind == LLVMHalfTypeKind || kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind;
-}
-
-/* A constant that is no zero of either sign: then no two zeros meet. */
-static bool is_nonzero(LLVMValueRef value) {
-  LLVMBool loses;
-  return LLVMIsAConstantFP(value) && LLVMConstRealGetDouble(value, &loses) != 0;
-}
-
-/* Whether the select chooses between the two numbers that are compared, up to the sign of a zero.
- */
-static bool chooses_compared(LLVMValueRef inst, LLVMValueRef left, LLVMValueRef right) {
-  for (unsigned i = 1; i <= 2; i++) {
-    LLVMValueRef value = LLVMGetOperand(inst, i);
-    if (is_nonzero(value)) return false;
-    if (!LLVMIsConstant(value) && value != left && value != right) return false;
-  }
-  return true;
-}
+/* ---- a number that is compared with a constant, or the constant -------------------------- */
 
 /* Whether one of its choices is the constant that x is "less or greater than", or not. */
 static bool chooses_constant(LLVMValueRef inst, LLVMValueRef condition, LLVMValueRef left,
@@ -66,33 +38,11 @@ static bool chooses_constant(LLVMValueRef inst, LLVMValueRef condition, LLVMValu
          (LLVMIsAConstantFP(no) && (no == left || no == right));
 }
 
-/* The comparison that a select of floats goes by; NULL: none. */
-static LLVMValueRef select_comparison(LLVMValueRef inst) {
-  if (LLVMGetInstructionOpcode(inst) != LLVMSelect || !is_real_type(LLVMTypeOf(inst))) return NULL;
-  return LLVMIsAFCmpInst(LLVMGetOperand(inst, 0));
-}
-
-static bool is_min_or_max(roc_cg *cg, LLVMValueRef inst) {
-  (void)cg;
-  LLVMValueRef condition = select_comparison(inst);
-  return condition && keeps_zero_signs(inst) &&
-         chooses_compared(inst, LLVMGetOperand(condition, 0), LLVMGetOperand(condition, 1));
-}
-
 static bool is_choice_of_constant(roc_cg *cg, LLVMValueRef inst) {
   (void)cg;
-  LLVMValueRef condition = select_comparison(inst);
+  LLVMValueRef condition = roc_cg_select_comparison(inst);
   return condition && chooses_constant(inst, condition, LLVMGetOperand(condition, 0),
                                        LLVMGetOperand(condition, 1));
-}
-
-static void rewrite_choice(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
-  LLVMTypeRef real = LLVMTypeOf(inst);
-  LLVMTypeRef bits = real == cg->t.f16 ? cg->t.i16 : real == cg->t.f32 ? cg->t.i32 : cg->t.i64;
-  LLVMValueRef yes = LLVMBuildBitCast(b, LLVMGetOperand(inst, 1), bits, "");
-  LLVMValueRef no = LLVMBuildBitCast(b, LLVMGetOperand(inst, 2), bits, "");
-  LLVMValueRef chosen = LLVMBuildSelect(b, LLVMGetOperand(inst, 0), yes, no, "");
-  roc_amdgpu_replace(inst, LLVMBuildBitCast(b, chosen, real, ""));
 }
 
 /* ---- (half)(x * y) ------------------------------------------------------------------------- */
@@ -100,7 +50,7 @@ static void rewrite_choice(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
 /* Whether LLVM may find that the value is a product: it is one, may still become one, or is made of
  * others by what needs no instruction or only moves. */
 static bool may_be_product(LLVMValueRef value) {
-  if (!LLVMIsAInstruction(value) || !keeps_zero_signs(value)) return false;
+  if (!LLVMIsAInstruction(value) || !roc_cg_keeps_zero_signs(value)) return false;
   switch (LLVMGetInstructionOpcode(value)) {
     case LLVMFMul:
     case LLVMFDiv:
@@ -143,7 +93,7 @@ static LLVMValueRef balloted_comparison(LLVMValueRef ballot) {
 
 static bool is_ballot_of_less_or_greater(roc_cg *cg, LLVMValueRef inst) {
   (void)cg;
-  if (!roc_amdgpu_is_call_of(inst, "llvm.amdgcn.ballot")) return false;
+  if (!roc_cg_is_call_of(inst, "llvm.amdgcn.ballot")) return false;
   LLVMValueRef condition = balloted_comparison(inst);
   return condition && LLVMGetFCmpPredicate(condition) == LLVMRealONE;
 }
@@ -159,13 +109,13 @@ static LLVMValueRef build_ballot(LLVMBuilderRef b, LLVMValueRef like, LLVMRealPr
 static void rewrite_ballot(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
   (void)cg;
   LLVMValueRef numbers = build_ballot(b, inst, LLVMRealORD);
-  roc_amdgpu_replace(inst, LLVMBuildAnd(b, numbers, build_ballot(b, inst, LLVMRealUNE), ""));
+  roc_cg_replace(inst, LLVMBuildAnd(b, numbers, build_ballot(b, inst, LLVMRealUNE), ""));
 }
 
-const roc_amdgpu_form roc_amdgpu_float_forms[] = {
+const roc_cg_form roc_amdgpu_float_forms[] = {
     {ROC_QUIRK_ZERO_MINUS, is_negation_of_zero, rewrite_zero_less},
-    {ROC_QUIRK_MIN_OF_ZEROS, is_min_or_max, rewrite_choice},
-    {ROC_QUIRK_ORDERED_NE_SELECT, is_choice_of_constant, rewrite_choice},
+    {ROC_QUIRK_MIN_OF_ZEROS, roc_cg_is_min_or_max, roc_cg_choose_bits},
+    {ROC_QUIRK_ORDERED_NE_SELECT, is_choice_of_constant, roc_cg_choose_bits},
     {ROC_QUIRK_PRODUCT_TO_HALF, is_product_to_half, rewrite_product_to_half},
     {ROC_QUIRK_ORDERED_NE_BALLOT, is_ballot_of_less_or_greater, rewrite_ballot},
     {.matches = NULL},

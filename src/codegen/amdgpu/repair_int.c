@@ -67,7 +67,7 @@ static LLVMValueRef build_long_or(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef ins
 }
 
 static void rewrite_long_or(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
-  roc_amdgpu_replace(inst, build_each(cg, b, inst, build_long_or));
+  roc_cg_replace(inst, build_each(cg, b, inst, build_long_or));
 }
 
 /* ---- x >> 8 of an int16 -------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ static bool is_high_byte(roc_cg *cg, LLVMValueRef inst) {
 static void rewrite_high_byte(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
   LLVMValueRef wide = LLVMBuildSExt(b, LLVMGetOperand(inst, 0), cg->t.i32, "");
   wide = LLVMBuildAShr(b, wide, roc_cg_i32(cg, 8), "");
-  roc_amdgpu_replace(inst, LLVMBuildTrunc(b, wide, cg->t.i16, ""));
+  roc_cg_replace(inst, LLVMBuildTrunc(b, wide, cg->t.i16, ""));
 }
 
 /* ---- bytes of x >> 8 ------------------------------------------------------------------------- */
@@ -100,8 +100,8 @@ static bool feeds_byte_combine(LLVMValueRef value, unsigned depth) {
         if (depth > 0) return true;
         break;
       case LLVMCall:
-        if (roc_amdgpu_is_call_of(user, "llvm.bswap") || roc_amdgpu_is_call_of(user, "llvm.fshl") ||
-            roc_amdgpu_is_call_of(user, "llvm.fshr")) {
+        if (roc_cg_is_call_of(user, "llvm.bswap") || roc_cg_is_call_of(user, "llvm.fshl") ||
+            roc_cg_is_call_of(user, "llvm.fshr")) {
           return true;
         }
         break;
@@ -136,7 +136,7 @@ static bool is_byte_shift(roc_cg *cg, LLVMValueRef inst) {
 static void rewrite_byte_shift(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
   LLVMValueRef x = LLVMGetOperand(inst, 0), amount = LLVMGetOperand(inst, 1);
   LLVMValueRef shifted = LLVMBuildAShr(b, x, amount, "");
-  roc_amdgpu_replace(inst, roc_amdgpu_opaque(cg, b, shifted));
+  roc_cg_replace(inst, roc_amdgpu_opaque(cg, b, shifted));
 }
 
 /* ---- x / y of 23, 24 bits -------------------------------------------------------------------- */
@@ -173,7 +173,7 @@ static LLVMValueRef build_division(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef in
 }
 
 static void rewrite_division(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
-  roc_amdgpu_replace(inst, build_each(cg, b, inst, build_division));
+  roc_cg_replace(inst, build_each(cg, b, inst, build_division));
 }
 
 /* ---- whether x + y wraps --------------------------------------------------------------------- */
@@ -244,14 +244,13 @@ static void rewrite_carry(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
 
 /* Sums that stop at the largest number, and differences that stop at 0. */
 static bool is_saturating(roc_cg *cg, LLVMValueRef inst) {
-  return (roc_amdgpu_is_call_of(inst, "llvm.uadd.sat") ||
-          roc_amdgpu_is_call_of(inst, "llvm.usub.sat")) &&
+  return (roc_cg_is_call_of(inst, "llvm.uadd.sat") || roc_cg_is_call_of(inst, "llvm.usub.sat")) &&
          is_long(cg, inst);
 }
 
 static void rewrite_saturating(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
   LLVMValueRef x = LLVMGetOperand(inst, 0), y = LLVMGetOperand(inst, 1), result, limit, wraps;
-  if (roc_amdgpu_is_call_of(inst, "llvm.uadd.sat")) {
+  if (roc_cg_is_call_of(inst, "llvm.uadd.sat")) {
     result = LLVMBuildAdd(b, x, y, "");
     limit = LLVMConstAllOnes(LLVMTypeOf(x));
     wraps = LLVMBuildICmp(b, LLVMIntULT, roc_amdgpu_opaque(cg, b, result), x, "");
@@ -260,10 +259,10 @@ static void rewrite_saturating(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) 
     limit = LLVMConstNull(LLVMTypeOf(x));
     wraps = LLVMBuildICmp(b, LLVMIntULT, roc_amdgpu_opaque(cg, b, x), y, "");
   }
-  roc_amdgpu_replace(inst, LLVMBuildSelect(b, wraps, limit, result, ""));
+  roc_cg_replace(inst, LLVMBuildSelect(b, wraps, limit, result, ""));
 }
 
-const roc_amdgpu_form roc_amdgpu_integer_forms[] = {
+const roc_cg_form roc_amdgpu_integer_forms[] = {
     {ROC_QUIRK_OR_OF_ONES, is_long_or, rewrite_long_or},
     {ROC_QUIRK_INT16_HIGH_BYTE, is_high_byte, rewrite_high_byte},
     {ROC_QUIRK_BYTES_OF_SHIFT, is_byte_shift, rewrite_byte_shift},

@@ -61,6 +61,9 @@ LLVMValueRef roc_nvptx_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim);
 /* nvptx/remainder.c: C's fmod, exact. */
 LLVMValueRef roc_nvptx_remainder(roc_cg *cg, LLVMValueRef x, LLVMValueRef y);
 
+/* nvptx/repair.c */
+roc_status roc_nvptx_repair(roc_cg *cg, roc_error *err);
+
 /* nvptx/math.c */
 LLVMValueRef roc_nvptx_math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);
 /* Replaces remainders, which LLVM would compute inexactly, and links libclc. */

@@ -135,6 +135,7 @@ const roc_target roc_target_nvptx = {
     .kernel = roc_nvptx_kernel,
     .finish = finish,
     .passes = passes,
+    .repair = roc_nvptx_repair,
     .no_slp_passes = "default<O1>",
     .scalar_passes = "default<O1>",
     .no_counter_passes =
