@@ -29,7 +29,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
-add_compile_definitions(_GNU_SOURCE ROCLUA_LIB_FOLDER="${CMAKE_INSTALL_LIBDIR}")
+add_compile_definitions(_GNU_SOURCE)
 if(ROCLUA_SANITIZE)
   add_compile_options(-fsanitize=${ROCLUA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ROCLUA_SANITIZE})
