@@ -119,7 +119,7 @@ describe("arithmetic for NVIDIA GPUs", function()
     check_not(asm("function(x, y) x[1] = x[1] % y[1] end", "(float64[:], float64[:])"), "div%.rn")
   end)
 
-  it("does not know the arguments of libclc's functions", function()
+  it("does not know the arguments of functions of libclc", function()
     local text = raw("function(x) x[1] = roc.math.erf(0.75) end", "(float64[:])")
     check(text, 'asm "", "=d,0"', "call double @_Z3erfd")
   end)
