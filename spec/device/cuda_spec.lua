@@ -135,6 +135,19 @@ describe("the cuda driver on a stand-in", function()
     is_balanced(counts)
   end)
 
+  it("takes the memory that finished work gives back before it asks for more", function()
+    local _, _, counts = run [[
+      local k = roc.kernel(function(y) y[1] = 1 end)
+      for i = 1, 60 do
+        local y = roc.device_array(1 << 16)
+        k[{ 1, 1 }](y)
+        y:close()
+        if i % 10 == 0 then roc.stream():synchronize() os.execute "sleep 0.02" end
+      end]]
+    assert.is_true(counts.cuMemAllocFromPoolAsync < 40)
+    is_balanced(counts)
+  end)
+
   it("is lost to a fault, names the kernel, and leaves other devices and memory as they were",
     function()
       local output, status, counts = run([[

@@ -15,13 +15,21 @@ static roc_status alloc_block(roc_rt_device *device, size_t block_bytes, roc_dev
   return driver->ops->alloc(driver, block_bytes, out_ptr, err);
 }
 
+/* A driver that is not asked in passing may have finished work whose memory is wanted here. */
+static roc_buffer *take_freed(roc_rt_device *device, uint32_t class_index, size_t nbytes) {
+  roc_buffer *buffer = roc_rt_pool_take(device, class_index, nbytes);
+  if (buffer || !device->driver->ops->known_done) return buffer;
+  roc_rt_device_poll(device);
+  return roc_rt_pool_take(device, class_index, nbytes);
+}
+
 static roc_status alloc_locked(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer,
                                roc_error *err) {
   uint32_t class_index = roc_rt_pool_class(nbytes);
   if (class_index == ROC_RT_POOL_CLASSES) {
     return roc_fail(err, ROC_OOM, "out of memory: %zu bytes are more than any device has", nbytes);
   }
-  *out_buffer = roc_rt_pool_take(device, class_index, nbytes);
+  *out_buffer = take_freed(device, class_index, nbytes);
   if (*out_buffer) return ROC_OK;
   roc_buffer *buffer = roc_zalloc(sizeof *buffer);
   if (!buffer) return roc_fail(err, ROC_OOM, "out of memory: no host memory for an array");
