@@ -69,6 +69,8 @@ static bool use_memory(roc_dev_stream *stream) {
   bool is_registered = went_well(ops->host_register(device, there + 5, 100000, &mapped, &err));
   if (is_registered) ops->host_unregister(device, there + 5);
   ops->memory_free(device);
+  roc_devptr too_large;
+  ok = ops->alloc(device, (size_t)1 << 30, &too_large, &err) != ROC_OK && ok;
   ops->free(device, block);
   return ok && is_pinned && is_registered;
 }
@@ -109,6 +111,23 @@ static bool use_kernel(roc_dev_stream *stream, roc_dev_stream *other) {
   return ok && has_print && is_stamped;
 }
 
+/* A copy to another GPU. */
+static bool use_peer(roc_dev_stream *stream) {
+  roc_device *other;
+  roc_devptr here = 0, there = 0;
+  roc_ticket ticket = 0;
+  if (!went_well(ops->open(1, &other, &err))) return false;
+  bool ok = went_well(ops->alloc(device, 1000, &here, &err));
+  ok = ok && went_well(ops->alloc(other, 1000, &there, &err));
+  ok = ok && ended_well(stream, ops->copy(stream, there, here, 1000, ROC_COPY_D2D, &ticket, &err),
+                        &ticket);
+  if (here) ops->free(device, here);
+  if (there) ops->free(other, there);
+  ops->quiesce(other);
+  ops->close(other);
+  return ok;
+}
+
 /* All that a device is used for, from its opening to its end; whether all of it worked. */
 static bool use_device(bool *out_lost) {
   uint32_t count;
@@ -120,6 +139,7 @@ static bool use_device(bool *out_lost) {
   for (int i = 0; i < 2; i++) ok = went_well(ops->stream_create(device, &streams[i], &err)) && ok;
   if (ok) ok = use_memory(streams[0]) && ok;
   if (streams[0] && streams[1]) ok = use_kernel(streams[0], streams[1]) && ok;
+  if (streams[0]) ok = use_peer(streams[0]) && ok;
   *out_lost = device->is_lost;
   if (device->is_lost) {
     CHECK(ops->reset(device, &err) == ROC_UNSUPPORTED &&

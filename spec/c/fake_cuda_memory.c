@@ -101,7 +101,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out_ptr, size_t nbytes, CUmemoryPo
   (void)pool;
   if (!is_ours(stream) || nbytes == 0) return end(CUDA_ERROR_INVALID_VALUE);
   block *b = calloc(1, sizeof *b);
-  if (nbytes > (size_t)1 << 30 || !map_block(b, nbytes)) {
+  if (nbytes >= (size_t)1 << 30 || !map_block(b, nbytes)) {
     free(b);
     return end(CUDA_ERROR_OUT_OF_MEMORY);
   }
