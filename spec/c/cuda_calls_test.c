@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bulk.h"
 #include "base/nvptx_abi.h"
 #include "device/common/common.h"
 #include "cuda_fixture.h"
@@ -175,7 +176,7 @@ static void test_fills(void) {
           OK(ops->copy(stream, address_of(seen), block, 400000, ROC_COPY_D2H, &ticket, &err));
           await(stream, ticket);
           memset(expected, 'z', 400000);
-          roc_host_fill(expected + offset, patterns[p], bytes, sizes[i]);
+          roc_fill(expected + offset, patterns[p], bytes, sizes[i]);
           CHECK(memcmp(expected, seen, 400000) == 0);
           OK(ops->fill(stream, address_of(seen), patterns[p], bytes, sizes[i], &ticket, &err));
           await(stream, ticket);

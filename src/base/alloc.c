@@ -3,6 +3,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum {
+  HUGE_PAGE = 2 << 20,
+  HUGE_PAGE_FROM = 8 << 20 /* bytes; below, the rounding would waste too much */
+};
 
 static _Atomic uint64_t fail_countdown; /* 0: disarmed */
 static _Atomic int64_t live_blocks;
@@ -42,6 +48,13 @@ void *roc_alloc_aligned(size_t nbytes, size_t alignment) {
     return NULL;
   }
   return count_block(block);
+}
+
+void *roc_alloc_pages(size_t nbytes, size_t alignment) {
+  if (nbytes < HUGE_PAGE_FROM) return roc_alloc_aligned(nbytes, alignment);
+  void *block = roc_alloc_aligned(nbytes, HUGE_PAGE);
+  if (block) madvise(block, nbytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+  return block;
 }
 
 void roc_free(void *block) {

@@ -4,17 +4,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/sysinfo.h>
 
 #include "base/alloc.h"
 #include "base/env.h"
 
-enum {
-  ALLOC_ALIGNMENT = 256,
-  HUGE_PAGE = 2 << 20,
-  HUGE_PAGE_FROM = 8 << 20, /* bytes; below, the rounding would waste too much */
-};
+enum { ALLOC_ALIGNMENT = 256 };
 
 static roc_status check_dimension(const roc_device_props *props, const roc_ndrange *range,
                                   uint32_t d, roc_error *err) {
@@ -119,15 +114,13 @@ uint64_t roc_host_memory_free(roc_device *device) {
 }
 
 roc_status roc_host_alloc(roc_device *device, size_t nbytes, roc_devptr *out_ptr, roc_error *err) {
-  bool is_huge = nbytes >= HUGE_PAGE_FROM;
   void *block = nbytes > device->props.memory_total
                     ? NULL /* the system would promise it and kill us on use */
-                    : roc_alloc_aligned(nbytes, is_huge ? HUGE_PAGE : ALLOC_ALIGNMENT);
+                    : roc_alloc_pages(nbytes, ALLOC_ALIGNMENT);
   if (!block) {
     return roc_fail(err, ROC_OOM, "out of memory: device '%s' has no %zu bytes to give",
                     device->props.name, nbytes);
   }
-  if (is_huge) madvise(block, nbytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
   *out_ptr = (roc_devptr)(uintptr_t)block;
   return ROC_OK;
 }
@@ -148,25 +141,6 @@ roc_status roc_host_alloc_host(roc_device *device, size_t nbytes, void **out_ptr
 void roc_host_free_host(roc_device *device, void *ptr) {
   (void)device;
   roc_free(ptr);
-}
-
-void roc_host_fill(void *dst, const void *pattern, size_t pattern_bytes, size_t nbytes) {
-  const unsigned char *p = pattern;
-  bool is_uniform = true;
-  for (size_t i = 1; i < pattern_bytes; i++) is_uniform = is_uniform && p[i] == p[0];
-  if (is_uniform) {
-    memset(dst, p[0], nbytes);
-    return;
-  }
-  unsigned char *out = dst;
-  size_t done = pattern_bytes < nbytes ? pattern_bytes : nbytes;
-  memcpy(out, pattern, done);
-  while (done < nbytes) { /* doubles the filled part, in blocks that fit the L1 cache */
-    size_t next = done < nbytes - done ? done : nbytes - done;
-    if (next > 16384) next = 16384;
-    memcpy(out + done, out, next);
-    done += next;
-  }
 }
 
 bool roc_dev_next_position(uint32_t rank, const uint64_t *extents, uint64_t *positions) {

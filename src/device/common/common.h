@@ -18,8 +18,6 @@ roc_status roc_host_alloc(roc_device *device, size_t nbytes, roc_devptr *out_ptr
 void roc_host_free(roc_device *device, roc_devptr ptr);
 roc_status roc_host_alloc_host(roc_device *device, size_t nbytes, void **out_ptr, roc_error *err);
 void roc_host_free_host(roc_device *device, void *ptr);
-/* Repeats a pattern of 1, 2, 4 or 8 bytes; a rest shorter than the pattern gets its beginning. */
-void roc_host_fill(void *dst, const void *pattern, size_t pattern_bytes, size_t nbytes);
 /* Walks a block of at least one element: *positions (0 at first) steps to the next, the last index
  * fastest; false after the last one. */
 bool roc_dev_next_position(uint32_t rank, const uint64_t *extents, uint64_t *positions);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bulk.h"
 #include "base/clock.h"
 #include "device/common/common.h"
 
@@ -261,8 +262,12 @@ static bool step_launch(roc_cpu_task *task, roc_cpu_scratch *scratch) {
 
 static void run_bytes(const roc_cpu_command *command, size_t offset, size_t nbytes) {
   char *dst = command->as.bytes.dst + offset;
+  bool is_bulk = command->total > 1 && command->as.bytes.nbytes >= ROC_BULK_BYTES;
   if (command->kind == FILL) {
-    roc_host_fill(dst, command->as.bytes.pattern, command->as.bytes.pattern_bytes, nbytes);
+    void (*fill)(void *, const void *, size_t, size_t) = is_bulk ? roc_fill_past_caches : roc_fill;
+    fill(dst, command->as.bytes.pattern, command->as.bytes.pattern_bytes, nbytes);
+  } else if (is_bulk) {
+    roc_copy_past_caches(dst, command->as.bytes.src + offset, nbytes);
   } else {
     memmove(dst, command->as.bytes.src + offset, nbytes);
   }
@@ -601,7 +606,7 @@ roc_status roc_cpu_queue_fill(roc_dev_stream *base, roc_devptr dst, const void *
                               roc_error *err) {
   roc_cpu_stream *stream = stream_of(base);
   if (nbytes <= INLINE_BYTES && is_idle(stream)) {
-    roc_host_fill((void *)(uintptr_t)dst, pattern, pattern_bytes, nbytes);
+    roc_fill((void *)(uintptr_t)dst, pattern, pattern_bytes, nbytes);
     *out_ticket = next_ticket(stream);
     complete_inline(stream, *out_ticket);
     return ROC_OK;

@@ -2,6 +2,7 @@
  * beginning is set half by half, and then doubled. */
 #include <string.h>
 
+#include "base/bulk.h"
 #include "device/common/common.h"
 #include "device/cuda/driver.h"
 
@@ -10,8 +11,7 @@ enum { SEED_BYTES = 64 * 1024 };
 /* ---- the host's memory ---------------------------------------------------- */
 
 static void run_fill(roc_cuda_job *job) {
-  roc_host_fill(job->as.fill.dst, job->as.fill.pattern, job->as.fill.pattern_bytes,
-                job->as.fill.nbytes);
+  roc_fill(job->as.fill.dst, job->as.fill.pattern, job->as.fill.pattern_bytes, job->as.fill.nbytes);
 }
 
 static roc_status queue_host_fill(roc_cuda_stream *stream, char *dst, const void *pattern,
@@ -27,7 +27,7 @@ static roc_status queue_host_fill(roc_cuda_stream *stream, char *dst, const void
 /* The shortest pattern that says the same: 1, 2, 4 or 8 bytes. */
 static size_t shorten(unsigned char pattern[8], const void *given, size_t pattern_bytes) {
   size_t n = 8;
-  roc_host_fill(pattern, given, pattern_bytes, 8);
+  roc_fill(pattern, given, pattern_bytes, 8);
   while (n > 1 && memcmp(pattern, pattern + n / 2, n / 2) == 0) n /= 2;
   return n;
 }

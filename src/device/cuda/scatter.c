@@ -4,6 +4,7 @@
  * them from there: rows of one length a pitch apart, which leave alone what lies between them. */
 #include <string.h>
 
+#include "base/bulk.h"
 #include "device/common/common.h"
 #include "device/common/strided.h"
 #include "device/cuda/driver.h"
@@ -167,8 +168,7 @@ static roc_status fill_rows(const scatter *s, int64_t offset, roc_error *err) {
 }
 
 static void run_fill_staging(roc_cuda_job *job) {
-  roc_host_fill(job->as.fill.dst, job->as.fill.pattern, job->as.fill.pattern_bytes,
-                job->as.fill.nbytes);
+  roc_fill(job->as.fill.dst, job->as.fill.pattern, job->as.fill.pattern_bytes, job->as.fill.nbytes);
 }
 
 /* The block holds the element again and again, for all tiles. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bulk.h"
 #include "device/common/common.h"
 #include "device/hsa/driver.h"
 
@@ -229,7 +230,7 @@ static roc_status run_copy(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_ope
 /* The four bytes that the whole block repeats; false when it is eight. */
 static bool find_word(const void *pattern, size_t pattern_bytes, uint32_t *out_word) {
   unsigned char bytes[8];
-  roc_host_fill(bytes, pattern, pattern_bytes, sizeof bytes);
+  roc_fill(bytes, pattern, pattern_bytes, sizeof bytes);
   memcpy(out_word, bytes, sizeof *out_word);
   return memcmp(bytes, bytes + 4, 4) == 0;
 }
@@ -242,7 +243,7 @@ static roc_status fill_by_doubling(roc_hsa_queue *queue, const roc_hsa_pointer_i
   size_t done = nbytes < SEED_BYTES ? nbytes : SEED_BYTES;
   ROC_TRY(roc_hsa_get_stagings(queue, err));
   void *seed = queue->worker.staging[0];
-  roc_host_fill(seed, pattern, pattern_bytes, done);
+  roc_fill(seed, pattern, pattern_bytes, done);
   ROC_TRY(copy_now(device, dst->address, dst->agent, seed, roc_hsa_sys.cpu, done, err));
   while (done < nbytes) {
     size_t next = done < nbytes - done ? done : nbytes - done;
@@ -274,7 +275,7 @@ static roc_status run_fill(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_ope
   ROC_TRY(roc_hsa_find_pointer_info(job->as.bytes.dst, nbytes, &dst, err));
   const unsigned char *pattern = job->as.bytes.pattern;
   if (is_host(&dst)) {
-    roc_host_fill(job->as.bytes.dst, pattern, job->as.bytes.pattern_bytes, nbytes);
+    roc_fill(job->as.bytes.dst, pattern, job->as.bytes.pattern_bytes, nbytes);
     return ROC_OK;
   }
   return roc_hsa_fill_block(queue, &dst, pattern, job->as.bytes.pattern_bytes, nbytes, err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bulk.h"
 #include "device/common/common.h"
 #include "device/common/strided.h"
 #include "device/hsa/driver.h"
@@ -235,7 +236,7 @@ static roc_status run_scatter(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_
   }
   ROC_TRY(roc_hsa_get_stagings(queue, err));
   if (!s->src) {
-    roc_host_fill(queue->worker.staging[0], s->element, s->element_bytes, ROC_HSA_STAGING_BYTES);
+    roc_fill(queue->worker.staging[0], s->element, s->element_bytes, ROC_HSA_STAGING_BYTES);
   }
   roc_strided_layout l;
   roc_strided_plan(&l, s);

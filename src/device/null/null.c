@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/bulk.h"
 #include "base/target.h"
 #include "device/common/common.h"
 #include "device/device.h"
@@ -223,7 +224,7 @@ static roc_status null_fill(roc_dev_stream *stream, roc_devptr dst, const void *
                             size_t pattern_bytes, size_t nbytes, roc_ticket *out_ticket,
                             roc_error *err) {
   ROC_TRY(queue_call(stream, ROC_NULL_FILL, out_ticket, err));
-  roc_host_fill((void *)(uintptr_t)dst, pattern, pattern_bytes, nbytes);
+  roc_fill((void *)(uintptr_t)dst, pattern, pattern_bytes, nbytes);
   return ROC_OK;
 }
 

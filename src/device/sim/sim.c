@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bulk.h"
 #include "base/clock.h"
 #include "base/env.h"
 #include "device/common/common.h"
@@ -83,7 +84,7 @@ static roc_status sim_fill(roc_dev_stream *stream, roc_devptr dst, const void *p
                            size_t pattern_bytes, size_t nbytes, roc_ticket *out_ticket,
                            roc_error *err) {
   (void)err;
-  roc_host_fill((void *)(uintptr_t)dst, pattern, pattern_bytes, nbytes);
+  roc_fill((void *)(uintptr_t)dst, pattern, pattern_bytes, nbytes);
   return finish(stream, out_ticket);
 }
 

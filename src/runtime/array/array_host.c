@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bulk.h"
 
 /* Positions in two arrays of one shape.  `run` elements lie a_step / b_step bytes apart. */
 typedef struct walk {
@@ -226,13 +227,24 @@ roc_status roc_array_convert_host(const roc_array *dst, const roc_array *src, ro
   return assign_any(dst, src, true, err);
 }
 
+static void fill_run(char *dst, int64_t dst_step, const void *element, int64_t n, size_t itemsize) {
+  size_t nbytes = (size_t)n * itemsize;
+  if (dst_step != (int64_t)itemsize) {
+    copy_run(dst, dst_step, element, 0, n, itemsize);
+  } else if (nbytes < ROC_BULK_BYTES) {
+    roc_fill(dst, element, itemsize, nbytes);
+  } else {
+    roc_fill_past_caches(dst, element, itemsize, nbytes);
+  }
+}
+
 void roc_array_fill_host(const roc_array *dst, const void *element) {
   roc_array one = *dst; /* every index leads to the one element: a walk with strides of 0 */
   walk w;
   memset(one.strides, 0, sizeof one.strides);
   if (!walk_init(&w, dst, &one)) return;
   do {
-    copy_run(w.a, w.a_step, element, 0, w.run, roc_dtype_itemsize(dst->dtype));
+    fill_run(w.a, w.a_step, element, w.run, roc_dtype_itemsize(dst->dtype));
   } while (walk_next(&w));
 }
 

@@ -33,7 +33,7 @@ roc_status roc_buffer_create_host(size_t nbytes, bool zeroed, roc_buffer **out_b
   roc_buffer *buffer = roc_alloc(sizeof *buffer);
   if (!buffer) return fail_oom(nbytes, err);
   /* calloc leaves large blocks to the kernel's lazily zeroed pages; hence the padding by hand. */
-  void *block = zeroed ? roc_zalloc(padded) : roc_alloc_aligned(padded, HOST_ALIGNMENT);
+  void *block = zeroed ? roc_zalloc(padded) : roc_alloc_pages(padded, HOST_ALIGNMENT);
   if (!block) {
     roc_free(buffer);
     return fail_oom(nbytes, err);

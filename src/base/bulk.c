@@ -1,0 +1,87 @@
+/* See bulk.h.  Streaming stores take whole lines: what stands before the first and after the last is
+ * copied as ever. */
+#include "base/bulk.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __x86_64__
+#include <emmintrin.h>
+#endif
+
+void roc_fill(void *dst, const void *pattern, size_t pattern_bytes, size_t nbytes) {
+  const unsigned char *p = pattern;
+  bool is_uniform = true;
+  for (size_t i = 1; i < pattern_bytes; i++) is_uniform = is_uniform && p[i] == p[0];
+  if (is_uniform) {
+    memset(dst, p[0], nbytes);
+    return;
+  }
+  unsigned char *out = dst;
+  size_t done = pattern_bytes < nbytes ? pattern_bytes : nbytes;
+  memcpy(out, pattern, done);
+  while (done < nbytes) { /* doubles the filled part, in blocks that fit the L1 cache */
+    size_t next = done < nbytes - done ? done : nbytes - done;
+    if (next > 16384) next = 16384;
+    memcpy(out + done, out, next);
+    done += next;
+  }
+}
+
+#ifdef __x86_64__
+enum { LINE_BYTES = 64, VECTOR_BYTES = 16 };
+
+/* Bytes before the first line that begins in the block. */
+static size_t count_head(const void *dst, size_t nbytes) {
+  size_t head = -(uintptr_t)dst % LINE_BYTES;
+  return head < nbytes ? head : nbytes;
+}
+
+void roc_copy_past_caches(void *dst, const void *src, size_t nbytes) {
+  size_t at = count_head(dst, nbytes);
+  char *to = dst;
+  const char *from = src;
+  memcpy(to, from, at);
+  for (; nbytes - at >= LINE_BYTES; at += LINE_BYTES) {
+    __m128i line[LINE_BYTES / VECTOR_BYTES];
+    memcpy(line, from + at, sizeof line);
+    for (size_t i = 0; i < LINE_BYTES / VECTOR_BYTES; i++) {
+      _mm_stream_si128((__m128i *)(void *)(to + at) + i, line[i]);
+    }
+  }
+  memcpy(to + at, from + at, nbytes - at);
+  _mm_sfence();
+}
+
+void roc_fill_past_caches(void *dst, const void *pattern, size_t pattern_bytes, size_t nbytes) {
+  size_t at = count_head(dst, nbytes);
+  char *to = dst, repeated[2 * VECTOR_BYTES];
+  if (VECTOR_BYTES % pattern_bytes != 0) {
+    roc_fill(dst, pattern, pattern_bytes, nbytes);
+    return;
+  }
+  roc_fill(to, pattern, pattern_bytes, at);
+  roc_fill(repeated, pattern, pattern_bytes, sizeof repeated);
+  __m128i vector;
+  memcpy(&vector, repeated + at % pattern_bytes, sizeof vector);
+  for (; nbytes - at >= LINE_BYTES; at += LINE_BYTES) {
+    for (size_t i = 0; i < LINE_BYTES / VECTOR_BYTES; i++) {
+      _mm_stream_si128((__m128i *)(void *)(to + at) + i, vector);
+    }
+  }
+  roc_fill(to + at, repeated + at % pattern_bytes, pattern_bytes, nbytes - at);
+  _mm_sfence();
+}
+
+#else
+
+void roc_copy_past_caches(void *dst, const void *src, size_t nbytes) {
+  memcpy(dst, src, nbytes);
+}
+
+void roc_fill_past_caches(void *dst, const void *pattern, size_t pattern_bytes, size_t nbytes) {
+  roc_fill(dst, pattern, pattern_bytes, nbytes);
+}
+
+#endif
