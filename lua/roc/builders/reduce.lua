@@ -6,7 +6,12 @@
 --
 --   each item combines `span` neighbours  ->  a workgroup its items, in a tree
 --   ->  one workgroup the workgroups' values, the same way, in a second launch
+--
+-- A function that is known to be commutative allows another order, as fixed: neighbouring items read
+-- neighbouring elements.
+local capture = require "roc.capture"
 local core = require "roc.core"
+local dump = require "roc.dump"
 local loops = require "roc.builders.loops"
 local subjects = require "roc.builders.subject"
 local support = require "roc.builders.support"
@@ -16,7 +21,8 @@ support.library()
 local BUILD_OPTIONS = "check, commutative, contract, fastmath, name, number"
 local CALL_OPTIONS = "axis, init, out, stream"
 
-local SIZE = 256         -- items of a workgroup
+local LEVELS = 8         -- of a workgroup's tree; even
+local SIZE = 1 << LEVELS -- items of a workgroup
 local LEAST_SPAN = 16    -- neighbours that an item combines, when there are several workgroups
 local MOST_GROUPS = 1024 -- so that one workgroup can combine their values
 
@@ -27,25 +33,37 @@ local function load(text, dtype)
   return dtype.kind == "b" and text or string.format("dtype(%s)", text)
 end
 
--- The elements that an item combines, and the distance between the first ones of two neighbours.
+-- The elements that an item combines, how many items of the workgroup have any, and a level of the
+-- tree: neighbours with neighbours, or the first half with the second.
 local IN_ORDER = {
   first = "(roc.get_global_id(1) - 1) * span + 1",
   last = "math.min(first + span - 1, #x)",
   step = "1",
-  distance = "span",
+  live = "(#x - (group - 1) * $size * span + span - 1) // span",
+  combine = [[
+    local from = (level & 1) * $size
+    if item <= half then
+      part[$size - from + item] = f(part[from + 2 * item - 1], part[from + 2 * item])
+    end
+    if item == half + 1 and rest > half then
+      part[$size - from + item] = part[from + 2 * item - 1]
+    end]],
 }
 
--- Neighbours read neighbours, which is quicker.
 local IN_ANY_ORDER = {
   first = "roc.get_global_id(1)",
   last = "#x",
   step = "roc.get_global_size(1)",
-  distance = "1",
+  live = "#x - (group - 1) * $size",
+  combine = [[
+    if item <= half then
+      part[item] = f(part[item], part[item + rest])
+    end]],
 }
 
 local WHOLE = [[
 function(x, results, span$init)
-  local part = roc.shared.array($size, dtype)
+  local part = roc.shared.array(2 * $size + 2, dtype)
   local item, group = roc.get_local_id(1), roc.get_group_id(1)
   local first = $first
   if first >= 1 and first <= #x then
@@ -55,14 +73,12 @@ function(x, results, span$init)
     end
     part[item] = acc
   end
-  local distance = 1
-  while distance < $size do
+  local items = math.min($size, $live)
+  for level = 0, $levels - 1 do
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
-    local is_left = (item - 1) & (2 * distance - 1) == 0 and item + distance <= $size
-    if is_left and first + distance * $distance <= #x then
-      part[item] = f(part[item], part[item + distance])
-    end
-    distance = distance * 2
+    local live = ((items - 1) >> level) + 1
+    local half, rest = live >> 1, (live + 1) >> 1
+$combine
   end
   if item == 1 and group <= #results then
     results[group] = $result
@@ -72,12 +88,14 @@ end]]
 local function whole_text(dtype, has_init, is_commutative)
   local values = setmetatable({
     size = SIZE,
+    levels = LEVELS,
     init = has_init and ", init" or "",
     load_first = load("x[first]", dtype),
     load_next = load("x[i]", dtype),
     result = has_init and string.format("f(%s, part[1])", load("init", dtype)) or "part[1]",
   }, { __index = is_commutative and IN_ANY_ORDER or IN_ORDER })
-  return (string.gsub(WHOLE, "%$([%a_]+)", function(name) return values[name] end))
+  local function fill_in(name) return values[name] end
+  return (string.gsub(string.gsub(WHOLE, "%$([%a_]+)", fill_in), "%$([%a_]+)", fill_in))
 end
 
 local function axis_text(x, result, extents, dtype, has_init)
@@ -91,6 +109,27 @@ local acc = %s
     %s = acc]], has_init and string.format("f(%s, %s)", load("init", dtype), first) or first, line,
     load(line .. "[k]", dtype), loops.element(result))
   return loops.text(has_init and "x, init, result" or "x, result", extents, { x, result }, body)
+end
+
+-- commutative functions ---------------------------------------------------------------------------
+
+local COMMUTATIVE_CODE = {}
+for _, f in ipairs {
+  function(a, b) return a + b end, function(a, b) return b + a end,
+  function(a, b) return a * b end, function(a, b) return b * a end,
+  function(a, b) return a & b end, function(a, b) return b & a end,
+  function(a, b) return a | b end, function(a, b) return b | a end,
+  function(a, b) return a ~ b end, function(a, b) return b ~ a end,
+} do
+  COMMUTATIVE_CODE[dump.code(f)] = true
+end
+
+local COMMUTATIVE_BUILTINS = { ["math.max"] = true, ["math.min"] = true }
+
+local function is_commutative(f)
+  local path = capture.builtin_path(f)
+  if path then return COMMUTATIVE_BUILTINS[path] or false end
+  return COMMUTATIVE_CODE[dump.code(f)] or false
 end
 
 -- all elements ------------------------------------------------------------------------------------
@@ -246,6 +285,9 @@ local function reduce(f, init, opts)
       support.type_name(init))
   end
   subject.init, subject.is_commutative = init, options.commutative
+  if options.commutative == nil then
+    subject.is_commutative = is_commutative(f)
+  end
   local public = support.public(call)
   return support.built(function(array, call_opts)
     return public(subject, array, call_opts)

@@ -120,6 +120,7 @@ typedef struct cpu_guard {
 typedef struct cpu_split {
   roc_vec(cpu_guard) guards;
   bool has_rest; /* items outside of the range may have something to do */
+  bool is_exact; /* there is one guard, and it does not hold outside of the range */
 } cpu_split;
 
 /* The first item of a row, or of a part of it: local ids from 0. */

@@ -239,7 +239,8 @@ static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
                                  s->parallel};
   unsigned count = 1;
   parts[count++] = loop_property(cg, "llvm.loop.align", roc_cg_i32(cg, LOOP_ALIGN));
-  if (!run->is_parallel || s->is_rest || (run->is_live && s->level->kind == CPU_LEVEL_GROUP)) {
+  if (!run->is_parallel || (s->is_rest && !s->split->is_exact) ||
+      (run->is_live && s->level->kind == CPU_LEVEL_GROUP)) {
     LLVMMetadataRef whole = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
     parts[count++] = loop_property(cg, "llvm.loop.vectorize.enable", LLVMConstNull(cg->t.i1));
     parts[count++] = LLVMMDNodeInContext2(cg->ctx, &whole, 1);

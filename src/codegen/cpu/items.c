@@ -341,10 +341,15 @@ static void emit_split(cpu_state *s, const uint32_t *ids, uint32_t count, const 
     s->ways[split->guards.items[i].id] = split->guards.items[i].truth ? 1 : 2;
   }
   emit_loop(s, ids, count);
-  for (uint32_t i = 0; i < split->guards.count; i++) s->ways[split->guards.items[i].id] = 0;
+  for (uint32_t i = 0; i < split->guards.count; i++) {
+    s->ways[split->guards.items[i].id] = !split->is_exact               ? 0
+                                         : split->guards.items[i].truth ? 2
+                                                                        : 1;
+  }
   s->is_rest = true;
   if (split->has_rest) emit_loop(s, ids, count);
   s->is_rest = false;
+  for (uint32_t i = 0; i < split->guards.count; i++) s->ways[split->guards.items[i].id] = 0;
   s->split = NULL;
 }
 

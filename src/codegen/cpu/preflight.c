@@ -95,6 +95,7 @@ static bool is_known(const preflight *p, uint32_t id, unsigned *nodes) {
       break;
     case ROC_IR_ADD:
     case ROC_IR_SUB:
+    case ROC_IR_SHR:
     case ROC_IR_MIN:
     case ROC_IR_MAX: break;
     case ROC_IR_MOD:
@@ -152,6 +153,19 @@ static interval interval_of_product(preflight *p, interval a, interval b) {
   return (interval){extreme(p, "llvm.smin", low, high), extreme(p, "llvm.smax", low, high)};
 }
 
+/* Of what is not negative, to the right. */
+static interval interval_of_shift(preflight *p, interval a, interval by) {
+  LLVMBuilderRef b = p->s->cg->b;
+  LLVMValueRef zero = roc_cg_i64(p->s->cg, 0), most = roc_cg_i64(p->s->cg, 63);
+  require(p, LLVMBuildICmp(b, LLVMIntSGE, a.low, zero, ""));
+  require(p, LLVMBuildICmp(b, LLVMIntSGE, by.low, zero, ""));
+  require(p, LLVMBuildICmp(b, LLVMIntSLE, by.high, most, ""));
+  LLVMValueRef least = extreme(p, "llvm.smax", by.low, zero); /* in any case no poison */
+  least = extreme(p, "llvm.smin", least, most);
+  LLVMValueRef greatest = extreme(p, "llvm.smin", extreme(p, "llvm.smax", by.high, zero), most);
+  return (interval){LLVMBuildLShr(b, a.low, greatest, ""), LLVMBuildLShr(b, a.high, least, "")};
+}
+
 static interval interval_of_binary(preflight *p, uint32_t id) {
   const roc_ir_inst *inst = inst_of(p, id);
   interval a = interval_of(p, arg_of(p, id, 0)), b = interval_of(p, arg_of(p, id, 1));
@@ -163,6 +177,7 @@ static interval interval_of_binary(preflight *p, uint32_t id) {
       return (interval){exactly(p, "llvm.ssub.with.overflow", a.low, b.high),
                         exactly(p, "llvm.ssub.with.overflow", a.high, b.low)};
     case ROC_IR_MUL: return interval_of_product(p, a, b);
+    case ROC_IR_SHR: return interval_of_shift(p, a, b);
     case ROC_IR_MIN:
       return (interval){extreme(p, "llvm.smin", a.low, b.low),
                         extreme(p, "llvm.smin", a.high, b.high)};

@@ -283,6 +283,7 @@ static void find_all_guards(finder *f, const uint32_t *ids, uint32_t count) {
     if (!choose_way(f, ids[i], &truth, &is_exact)) continue;
     const roc_ir_ids *way = region_of(f->s, ids[i], truth ? 0 : 1);
     note_guard(f, ids[i], truth);
+    f->split->is_exact = f->split->guards.count == 1 && is_exact;
     find_all_guards(f, way->items, way->count);
     if (ends_in_return(f->s, way)) return;
   }
