@@ -16,6 +16,16 @@ describe("the bench", function()
     end
   end)
 
+  it("guards compares every kernel with its peers, at the levels that this machine has", function()
+    if not files.has_program("gcc") then return pending("no gcc") end
+    local output, status = shell.run("ROCLUA bench/guards.lua 1 500")
+    assert.are.equal(0, status, output)
+    for _, name in ipairs { "sum", "return", "grid_stride", "stencil", "stencil_2d", "two_ways",
+      "fill", "copy", "reduce", "scan", "histogram" } do
+      assert.matches("\n" .. name .. " +500 +[%d.]+ +[%d.]+ +[%d.]+", output)
+    end
+  end)
+
   it("launch finds that launches allocate nothing in Lua", function()
     local output, status = shell.run("ROCLUA_SPEC bench/launch.lua")
     assert.are.equal(0, status, output)

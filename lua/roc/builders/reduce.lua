@@ -7,8 +7,8 @@
 --   each item combines `span` neighbours  ->  a workgroup its items, in a tree
 --   ->  one workgroup the workgroups' values, the same way, in a second launch
 --
--- A function that is known to be commutative allows another order, as fixed: neighbouring items read
--- neighbouring elements.
+-- A function that is known to be commutative allows another order, as fixed, in which neighbouring
+-- items read neighbouring elements.
 local capture = require "roc.capture"
 local core = require "roc.core"
 local dump = require "roc.dump"

@@ -13,92 +13,113 @@ support.library()
 local BUILD_OPTIONS = "check, contract, fastmath, name, number"
 local CALL_OPTIONS = "exclusive, init, out, stream"
 
-local SIZE = 256 -- items of a workgroup
-local SPAN = 8   -- neighbours that an item scans
+local LEVELS = 8         -- of a workgroup's tree; even
+local SIZE = 1 << LEVELS -- items of a workgroup
+local GAP = SIZE // 2
+local SPAN = 8           -- neighbours that an item scans
 local BLOCK = SIZE * SPAN
 
 -- text --------------------------------------------------------------------------------------------
 
--- What an item writes, once the values of the items before it are known: `before`, but for the
--- block's first.
+-- What an item writes, once the values of the items before it are known: the part before its own,
+-- but for the block's first. Where all elements are there, the loop has a constant length.
 local INCLUSIVE = [[
-    local acc = $first
-    if item > 1 then
-      acc = f(part[from + item - 1], acc)
-    end
-    y[first] = acc
-    for i = first + 1, math.min(last, #x, #y) do
-      acc = f(acc, $next)
-      y[i] = acc
-    end]]
+      local acc = $first
+      if item > 1 then
+        acc = f(part[$gap + item - 1], acc)
+      end
+      y[first] = acc
+      for $range do
+        acc = f(acc, $next)
+        y[$at] = acc
+      end]]
 
 -- The block's first element is left to the third phase.
 local EXCLUSIVE = [[
-    local acc = $first
-    if item > 1 then
-      y[first] = part[from + item - 1]
-      acc = f(part[from + item - 1], acc)
-    end
-    for i = first + 1, math.min(last, #x, #y) do
-      local value = $next
-      y[i] = acc
-      acc = f(acc, value)
-    end]]
+      local acc = $first
+      if item > 1 then
+        y[first] = part[$gap + item - 1]
+        acc = f(part[$gap + item - 1], acc)
+      end
+      for $range do
+        local value = $next
+        y[$at] = acc
+        acc = f(acc, value)
+      end]]
 
+-- Level by level, an item gets what ends 1, 2, 4, … items before it. The gap before the parts keeps
+-- all indices positive, whatever the level: so the CPU checks them for the whole workgroup.
 local BLOCKS = [[
 function(x, y, sums)
-  local part = roc.shared.array($size * 2, dtype)
+  local part = roc.shared.array($gap + $size * 2, dtype)
   local item, group = roc.get_local_id(1), roc.get_group_id(1)
-  local last = roc.get_global_id(1) * $span
-  local first = last - $span + 1
+  local first = (roc.get_global_id(1) - 1) * $span + 1
+  local is_whole = first + $span - 1 <= #x and first + $span - 1 <= #y
   local is_live = first <= #x and first <= #y
-  if is_live then
+  if is_whole then
     local acc = $first
-    for i = first + 1, math.min(last, #x) do
-      acc = f(acc, $next)
+    for $range_whole do
+      acc = f(acc, $next_whole)
     end
-    part[item] = acc
+    part[$gap + item] = acc
+  elseif is_live then
+    local acc = $first
+    for $range_rest do
+      acc = f(acc, $next_rest)
+    end
+    part[$gap + item] = acc
   end
-  local from, to, distance = 0, $size, 1
-  while distance < $size do
+  for level = $levels - 1, 0, -1 do
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
-    if is_live and item > distance then
-      part[to + item] = f(part[from + item - distance], part[from + item])
-    elseif is_live then
+    local distance = $size // 2 >> level
+    local from = $gap + (level + 1 & 1) * $size
+    local to = 2 * $gap + $size - from
+    if item <= distance then
       part[to + item] = part[from + item]
+    elseif is_live then
+      part[to + item] = f(part[from + item - distance], part[from + item])
     end
-    from, to, distance = to, from, distance * 2
   end
   roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
-  if is_live then
-$write
-    if (item == $size or last >= #x) and group <= #sums then
-      sums[group] = part[from + item]
-    end
+  if is_whole then
+$write_whole
+  elseif is_live then
+$write_rest
+  end
+  if is_live and (item == $size or first + $span > #x) and group <= #sums then
+    sums[group] = part[$gap + item]
   end
 end]]
 
+-- Each element of a block, the first ones left out, with the value of what stands before the block;
+-- an item has every SIZEth element.
 local RAISE = [[
 function(y, carries)
-  local i = roc.get_global_id(1)
-  local group = (i - 1) // $block + 1 - $shift
-  if i <= #y and group >= 1 and group <= #carries then
-    y[i] = f(carries[group], y[i])
+  local item, group = roc.get_local_id(1), roc.get_group_id(1)
+  local block = (group - 1 + $shift) * $block
+  local carry = carries[group]
+  if block + $block <= #y then
+    for k = 0, $span - 1 do
+      $raise
+    end
+  else
+    for k = 0, $span - 1 do
+      if block + k * $size + item <= #y then
+        $raise
+      end
+    end
   end
 end]]
 
-local RAISE_EXCLUSIVE = [[
-function(y, carries)
-  local i = roc.get_global_id(1)
-  local group = (i - 1) // $block + 1
-  if i <= #y and group <= #carries then
-    local carry = carries[group]
-    if (i - 1) % $block > 0 then
-      carry = f(carry, y[i])
-    end
-    y[i] = carry
-  end
-end]]
+local RAISE_ONE =
+  "y[block + k * $size + item] = f(carry, y[block + k * $size + item])"
+
+local RAISE_ONE_EXCLUSIVE = [[
+if item == 1 and k == 0 then
+        y[block + 1] = carry
+      else
+        y[block + k * $size + item] = f(carry, y[block + k * $size + item])
+      end]]
 
 local CONVERT = [[
 function(y, out)
@@ -108,17 +129,27 @@ function(y, out)
   end
 end]]
 
+local function fill_in(text, values)
+  return (string.gsub(text, "%$([%a_]+)", values))
+end
+
 local function blocks_text(dtype, is_exclusive)
-  local values = { size = SIZE, span = SPAN }
+  local values = { size = SIZE, span = SPAN, levels = LEVELS, gap = GAP }
   values.first = dtype.kind == "b" and "x[first]" or "dtype(x[first])"
-  values.next = dtype.kind == "b" and "x[i]" or "dtype(x[i])"
-  values.write = string.gsub(is_exclusive and EXCLUSIVE or INCLUSIVE, "%$(%w+)", values)
-  return (string.gsub(BLOCKS, "%$(%w+)", values))
+  values.range_whole, values.range_rest = "k = 1, " .. SPAN - 1, "i = first + 1, math.min(#x, #y)"
+  for part, at in pairs { whole = "first + k", rest = "i" } do
+    values.at, values.range = at, values["range_" .. part]
+    values.next = string.format(dtype.kind == "b" and "x[%s]" or "dtype(x[%s])", at)
+    values["next_" .. part] = values.next
+    values["write_" .. part] = fill_in(is_exclusive and EXCLUSIVE or INCLUSIVE, values)
+  end
+  return fill_in(BLOCKS, values)
 end
 
 local function raise_text(is_exclusive, shift)
-  local text = is_exclusive and RAISE_EXCLUSIVE or RAISE
-  return (string.gsub(text, "%$(%w+)", { block = BLOCK, shift = shift }))
+  local values = { block = BLOCK, size = SIZE, span = SPAN, shift = shift }
+  values.raise = fill_in(is_exclusive and RAISE_ONE_EXCLUSIVE or RAISE_ONE, values)
+  return fill_in(RAISE, values)
 end
 
 -- phases ------------------------------------------------------------------------------------------
@@ -141,8 +172,9 @@ local function scan_into(subject, x, y, is_exclusive, init, stream)
   else
     carries:fill(init)
   end
-  local raise = subject:kernel(raise_text(is_exclusive, init == nil and 1 or 0))
-  raise:forall(n, { stream = stream })(y, carries)
+  local shift = init == nil and 1 or 0
+  local raise = subject:kernel(raise_text(is_exclusive, shift))
+  raise:launch({ groups = groups - shift, workgroup = SIZE, stream = stream }, y, carries)
 end
 
 -- The array that the phases write: the result itself if it can hold what they combine.
