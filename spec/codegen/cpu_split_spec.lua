@@ -14,6 +14,8 @@ local FORMS = {
   ["a sum that may wrap around"] = "if i + n <= 100 then o[i] = x[i] + y[i] end",
   ["one item"] = "if i == n then o[i] = x[i] + y[i] else o[i] = x[i] - y[i] end",
   ["an else"] = "if i <= n then o[i] = x[i] + y[i] else o[i] = x[i] end",
+  ["an else under a guard"] = "if i > #o then return end "
+    .. "if i <= n then o[i] = x[i] + y[i] else o[i] = x[i] end",
   ["what follows"] = "local v = 0.0 if i <= n then v = x[i] end o[i] = v + y[i]",
   ["a flag"] = "if n > 5 then o[i] = x[i] + y[i] end",
 }
@@ -70,6 +72,7 @@ describe("the range of a guard", function()
     "if %s then o[j][i] = i * 100 + j end",
     "if not (%s) then return end o[j][i] = i * 100 + j",
     "if %s then o[j][i] = i * 100 + j else o[j][i] = o[j][i] - i end",
+    "if i > 3 and l < 15 then if %s then o[j][i] = i else o[j][i] = -i end end",
     "local v = 5 if %s then v = o[j][i] + 7 end o[j][i] = v",
   }
 

@@ -114,13 +114,14 @@ enum { CPU_MAX_GUARDS = 16 };
 /* An IF that goes one way for a range of the items of a row. */
 typedef struct cpu_guard {
   uint32_t id;
-  bool truth; /* of its condition, there */
+  bool truth;   /* of its condition, there */
+  bool is_idle; /* the other items do nothing; such guards come first */
 } cpu_guard;
 
 typedef struct cpu_split {
   roc_vec(cpu_guard) guards;
-  bool has_rest; /* items outside of the range may have something to do */
-  bool is_exact; /* there is one guard, and it does not hold outside of the range */
+  bool has_rest; /* there are guards that are not idle: the others have something to do */
+  bool is_exact; /* there is one such guard, and it does not hold outside of its range */
 } cpu_split;
 
 /* The first item of a row, or of a part of it: local ids from 0. */
@@ -128,9 +129,11 @@ typedef struct cpu_place {
   LLVMValueRef x, y, z;
 } cpu_place;
 
-/* Items [low, end) of a row, counted from its first; low <= end. */
+/* Items [low, end) of a row, counted from its first; low <= end.  All others are idle but those
+ * from `first` to `last`. */
 typedef struct cpu_range {
   LLVMValueRef low, end;
+  LLVMValueRef first, last; /* first <= low, end <= last */
 } cpu_range;
 
 /* A check that can fail in a run. */

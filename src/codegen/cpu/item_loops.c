@@ -54,8 +54,8 @@ static LLVMValueRef begin_row(cpu_state *s, cpu_run *run, LLVMValueRef x, LLVMVa
       cpu_loop_begin(s, &run->loops[run->nloops++], roc_cg_i64(cg, 2), "side");
       LLVMValueRef side = run->loops[run->nloops - 1].index, zero = roc_cg_i64(cg, 0);
       LLVMValueRef is_before = LLVMBuildICmp(cg->b, LLVMIntEQ, side, zero, "");
-      low = LLVMBuildSelect(cg->b, is_before, zero, range.end, "");
-      end = LLVMBuildSelect(cg->b, is_before, range.low, count, "");
+      low = LLVMBuildSelect(cg->b, is_before, range.first, range.end, "");
+      end = LLVMBuildSelect(cg->b, is_before, range.low, range.last, "");
     }
     count = LLVMBuildNUWSub(cg->b, end, low, "");
   }

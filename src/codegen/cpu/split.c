@@ -11,7 +11,8 @@
  * same for the whole row.  All is exact in 64 bits: differences saturate, and where an operand may
  * wrap around, which is asked at run time, no item counts as inside of the range.
  *
- * Invariant: an item outside of the range has no effect, or else the split has a rest. */
+ * Invariant: an item outside of the range of the idle guards has no effect; one inside of it that the
+ * other guards leave out has its turn in the rest. */
 #include "codegen/cpu/cpu.h"
 #include "ir/range.h"
 #include "ir/walk.h"
@@ -235,8 +236,8 @@ static bool ends_in_return(const cpu_state *s, const roc_ir_ids *ids) {
   return ids->count && inst_of(s, roc_vec_last(ids))->op == ROC_IR_RETURN;
 }
 
-static void note_guard(finder *f, uint32_t id, bool truth) {
-  cpu_guard guard = {.id = id, .truth = truth};
+static void note_guard(finder *f, uint32_t id, bool truth, bool is_idle) {
+  cpu_guard guard = {.id = id, .truth = truth, .is_idle = is_idle};
   if (!roc_vec_push(&f->split->guards, guard)) f->s->cg->arena.failed = true;
 }
 
@@ -265,7 +266,7 @@ static void find_guards(finder *f, const uint32_t *ids, uint32_t count) {
       bool is_idle = !have_effects(f, others->items, others->count) &&
                      (ends || !have_effects(f, ids + i + 1, count - i - 1));
       if (is_idle) {
-        note_guard(f, id, truth);
+        note_guard(f, id, truth, true);
         if (!ends) find_guards(f, way->items, way->count);
         if (!ends || way->count) return;
         continue;
@@ -275,15 +276,29 @@ static void find_guards(finder *f, const uint32_t *ids, uint32_t count) {
   }
 }
 
-/* All guards that can be constant in a range, whatever the other items do. */
+static const cpu_guard *find_guard(const finder *f, uint32_t id) {
+  for (uint32_t i = 0; i < f->split->guards.count; i++) {
+    if (f->split->guards.items[i].id == id) return &f->split->guards.items[i];
+  }
+  return NULL;
+}
+
+/* The other guards that can be constant in a range, whatever the other items do. */
 static void find_all_guards(finder *f, const uint32_t *ids, uint32_t count) {
   for (uint32_t i = 0; i < count && f->split->guards.count < CPU_MAX_GUARDS; i++) {
     bool truth, is_exact;
     if (inst_of(f->s, ids[i])->op != ROC_IR_IF) continue;
-    if (!choose_way(f, ids[i], &truth, &is_exact)) continue;
+    const cpu_guard *known = find_guard(f, ids[i]);
+    if (known) {
+      truth = known->truth;
+    } else if (choose_way(f, ids[i], &truth, &is_exact)) {
+      note_guard(f, ids[i], truth, false);
+      f->split->is_exact = !f->split->has_rest && is_exact;
+      f->split->has_rest = true;
+    } else {
+      continue;
+    }
     const roc_ir_ids *way = region_of(f->s, ids[i], truth ? 0 : 1);
-    note_guard(f, ids[i], truth);
-    f->split->is_exact = f->split->guards.count == 1 && is_exact;
     find_all_guards(f, way->items, way->count);
     if (ends_in_return(f->s, way)) return;
   }
@@ -335,12 +350,9 @@ bool cpu_split_find(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_split
   if (nexits || may_stop(s, ids, count)) return false;
   finder f = {.s = s, .split = split};
   find_guards(&f, ids, count);
-  if (split->guards.count) return true;
   weigh(&f, ids, count, false);
   bool is_worth_it = f.touches_memory && f.ninsts <= MAX_REST_INSTS;
-  if (!is_worth_it || f.has_order || may_fail(s, ids, count)) return false;
-  find_all_guards(&f, ids, count);
-  split->has_rest = true;
+  if (is_worth_it && !f.has_order && !may_fail(s, ids, count)) find_all_guards(&f, ids, count);
   return split->guards.count > 0;
 }
 
@@ -532,11 +544,19 @@ cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place 
                           LLVMValueRef count) {
   cpu_run first, *outer = begin_first(s, &first, at);
   solver p = {.s = s, .count = count, .low = roc_cg_i64(s->cg, 0), .end = count};
-  for (uint32_t i = 0; i < split->guards.count; i++) {
-    const cpu_guard *guard = &split->guards.items[i];
-    keep(&p, arg_of(s, guard->id, 0), guard->truth);
+  uint32_t i = 0;
+  for (; i < split->guards.count && split->guards.items[i].is_idle; i++) {
+    keep(&p, arg_of(s, split->guards.items[i].id, 0), split->guards.items[i].truth);
+  }
+  LLVMValueRef last = p.end, begin = call_2(&p, "llvm.smin", p.low, last);
+  for (; i < split->guards.count; i++) {
+    keep(&p, arg_of(s, split->guards.items[i].id, 0), split->guards.items[i].truth);
   }
   end_first(s, &first, outer);
   if (p.wraps) keep_if(&p, LLVMBuildNot(s->cg->b, p.wraps, ""));
-  return (cpu_range){.low = call_2(&p, "llvm.smin", p.low, p.end), .end = p.end};
+  p.end = call_2(&p, "llvm.smax", p.end, begin);
+  return (cpu_range){.low = call_2(&p, "llvm.smin", call_2(&p, "llvm.smax", p.low, begin), p.end),
+                     .end = p.end,
+                     .first = begin,
+                     .last = last};
 }
