@@ -26,14 +26,17 @@ done
 script="roc = require 'roc' local k = roc.kernel 'function(a) a[1] = a[1] * 5 end'
 local a = roc.ones(1, 'int32') k:forall(1)(a) print(roc.current_device().kind, a[1])"
 libraries=$(dirname "$(find "$root/usr/lib" -name libroclua.so.0)")
-expect() { [ "$1" = "$2" ] || { say "expected '$1', got '$2'"; exit 1; }; }
-expect "cpu	5" "$("$root/usr/bin/roclua" --device cpu -e "$script")"
-expect "hsa	5" "$("$root/usr/bin/roclua" --emulate gfx90a -e "$script")"
-expect "cpu	5" "$(ROCLUA_DEVICE=cpu LUA_PATH="$root/usr/share/lua/5.4/?.lua;$root/usr/share/lua/5.4/?/init.lua" \
+expect() {
+  got=$(printf '%s' "$2" | tr '\t' ' ')
+  [ "$1" = "$got" ] || { say "expected '$1', got '$got'"; exit 1; }
+}
+expect "cpu 5" "$("$root/usr/bin/roclua" --device cpu -e "$script")"
+expect "hsa 5" "$("$root/usr/bin/roclua" --emulate gfx90a -e "$script")"
+expect "cpu 5" "$(ROCLUA_DEVICE=cpu LUA_PATH="$root/usr/share/lua/5.4/?.lua;$root/usr/share/lua/5.4/?/init.lua" \
   LUA_CPATH="$libraries/lua/5.4/?.so" lua5.4 -e "$script")"
 cc examples/embed/hello/hello.c -o "$root/hello" -I"$root/usr/include" -L"$libraries" -lroclua \
   $(pkg-config --cflags --libs lua5.4)
-expect "on cpu	4	25" "$(ROCLUA_DEVICE=cpu LD_LIBRARY_PATH=$libraries "$root/hello")"
+expect "on cpu 4 25" "$(ROCLUA_DEVICE=cpu LD_LIBRARY_PATH=$libraries "$root/hello")"
 rm "$root/hello" "$root/log"
 
 in_root --purge roclua lua-roclua libroclua-dev roclua-emulator libroclua0 2>/dev/null

@@ -118,6 +118,20 @@ describe("an installation", function()
     assert.matches("^on %a+\t4\t25\n$", run("hello/hello"))
   end)
 
+  it("serves a simulation in C with its own memory, on each device", function()
+    local here = files.run("pwd"):gsub("\n$", "")
+    local source = here .. "/examples/embed/simulation"
+    run(("cmake -S %s -B simulation -DCMAKE_PREFIX_PATH={prefix}"):format(source))
+    run("cmake --build simulation")
+    local texts = {}
+    for _, device in ipairs { "cpu", "sim", "hsa ROCLUA_EMULATE=gfx90a" } do
+      texts[#texts + 1] = run(("ROCLUA_DEVICE=%s simulation/simulation 10"):format(device))
+    end
+    assert.matches("step    0: heat 1000%.0, highest 1000%.00\n"
+      .. "step   10: heat 1000%.0, highest %d+%.%d%d\n$", texts[1])
+    assert.are.same({ texts[1], texts[1], texts[1] }, texts)
+  end)
+
   it("serves a program with the archive in it, which names the compiler's folder", function()
     local command = ("ROCLUA_DEVICE=cpu %s -d %s -e %s -d %s"):format(static_host,
       libraries .. "/roclua/0", quote(SQUARE), libraries)
