@@ -75,7 +75,7 @@ describe("the cuda driver on a stand-in", function()
   end
 
   it("offers GPUs before the cpu, with targets and wavefronts", function()
-    local output = shell.run(base .. "ROCLUA --list-devices --verbose")
+    local output = shell.run(base .. "ROCLUA_DEVICE= ROCLUA --list-devices --verbose")
     assert.is_truthy(output:find("%* 1  cuda .-sm_90.-wavefront_size  32\n"
       .. ".-  2  cuda .-  3  cpu"), output)
   end)
