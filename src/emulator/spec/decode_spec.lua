@@ -492,7 +492,7 @@ end)
 describe("the cache of programs", function()
   local programs = require "support.programs"
 
-  it("decodes code again that changed or was mapped again, and code that is reached later", function()
+  it("decodes changed or newly mapped code again, and code that is reached later", function()
     local ok, output = programs.run(emulator.program .. " programs")
     assert(ok and output == "ok\n", output)
   end)
