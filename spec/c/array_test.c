@@ -490,6 +490,8 @@ static const char *text;
   X(roclua_interrupt, 1, code = roclua_interrupt(NULL))                   \
   X(roclua_take_interrupt, 0, roclua_take_interrupt(NULL))                \
   X(roclua_pending, 0, roclua_pending(NULL, 0))                           \
+  X(roclua_openlibs, 1, code = roclua_openlibs(NULL))                     \
+  X(roclua_source, 1, code = roclua_source(NULL, NULL, NULL, 0))          \
   X(roclua_close, 1, code = roclua_close(NULL))                           \
   X(roclua_stream_create, 1, code = roclua_stream_create(NULL, NULL))     \
   X(roclua_stream_get, 1, code = roclua_stream_get(NULL, 1, NULL))        \

@@ -41,6 +41,12 @@ static void use_plugin(const char *name, int times) {
   printf("%d times\n", times);
 }
 
+static void open_roclua(lua_State *L) {
+  if (roclua_openlibs(L) == ROCLUA_OK) return;
+  fprintf(stderr, "%s\n", roclua_error());
+  exit(1);
+}
+
 static void run(void (*open)(lua_State *L), const char *text) {
   lua_State *L = luaL_newstate();
   if (!L) exit(1);
@@ -55,7 +61,7 @@ int main(int argc, char **argv) {
     switch (option[1]) {
       case 'g': open_global(value); break;
       case 'd': set_library_dir(value); break;
-      case 'e': run(roclua_openlibs, value); break;
+      case 'e': run(open_roclua, value); break;
       case 's': run(luaL_openlibs, value); break;
       case 'p':
         if (i + 1 < argc) use_plugin(value, atoi(argv[++i]));

@@ -38,7 +38,7 @@ static int protected_main(lua_State *L) {
   int argc = (int)lua_tointeger(L, 1);
   char **argv = lua_touserdata(L, 2);
   luaL_checkversion(L);
-  roclua_openlibs(L);
+  if (roclua_openlibs(L) != ROCLUA_OK) luaL_error(L, "%s", roclua_error());
   cli_track_coroutines(L);
   bool is_ok = compile(L, argc, argv);
   is_ok = cli_finish_devices(L) && is_ok;

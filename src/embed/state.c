@@ -31,26 +31,46 @@ int roclua_components(char *text, size_t size) {
   return ROCLUA_OK;
 }
 
-void roclua_openlibs(lua_State *L) {
+static int open_libraries(lua_State *L) {
   luaL_checkversion(L);
   luaL_openlibs(L);
   roc_session(L);
   roc_embed_install(L, roc_embedded_files, roc_embedded_count, luaopen_roc_core);
+  return 0;
 }
 
-void roclua_source(lua_State *L, const char *chunkname, const char *text, size_t nbytes) {
+int roclua_openlibs(lua_State *L) {
+  if (!L) return roc_embed_refuse("roclua_openlibs: the state is NULL");
+  return roc_embed_call(L, open_libraries, NULL, 0);
+}
+
+typedef struct source {
+  const char *chunkname, *text;
+  size_t nbytes;
+} source;
+
+static int tell_source(lua_State *L) {
+  const source *s = lua_touserdata(L, 1);
   roc_embed_push_sources(L);
-  lua_pushlstring(L, text, nbytes);
-  lua_setfield(L, -2, chunkname);
-  lua_pop(L, 1);
+  lua_pushlstring(L, s->text, s->nbytes);
+  lua_setfield(L, -2, s->chunkname);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   if (lua_getfield(L, -1, "roc") == LUA_TTABLE) {
     lua_getfield(L, -1, "source");
-    lua_pushstring(L, chunkname);
-    lua_pushlstring(L, text, nbytes);
+    lua_pushstring(L, s->chunkname);
+    lua_pushlstring(L, s->text, s->nbytes);
     lua_call(L, 2, 0);
   }
-  lua_pop(L, 2);
+  return 0;
+}
+
+int roclua_source(lua_State *L, const char *chunkname, const char *text, size_t nbytes) {
+  if (!L || !chunkname || (!text && nbytes > 0)) {
+    return roc_embed_refuse("roclua_source: %s is NULL", !L          ? "the state"
+                                                         : chunkname ? "text"
+                                                                     : "chunkname");
+  }
+  return roc_embed_call(L, tell_source, &(source){chunkname, text, nbytes}, 0);
 }
 
 void roclua_ignore_environment(void) {

@@ -2,8 +2,8 @@
  *
  * It compiles as C11 and as C++ and names no type of LLVM, HSA or CUDA.  Of Lua it needs the state
  * alone, which it declares itself, so that a program that never includes lua.h can pass one along.
- * A function that takes a lua_State may raise a Lua error only where its comment says so, and must
- * be called by the thread that runs this state. */
+ * Functions that fail return a code and raise no Lua error, but for luaopen_roc_core, which Lua
+ * calls. */
 #ifndef ROCLUA_H
 #define ROCLUA_H
 
@@ -73,17 +73,19 @@ ROCLUA_API int luaopen_roc_core(struct lua_State *L);
  * anything else of this header, while no other thread runs. */
 ROCLUA_API void roclua_ignore_environment(void);
 
-/* Opens Lua's standard libraries and makes `require "roc"` work from what is built into this
- * program: nothing of roc is loaded before a script requires it.  The directory named by
- * ROCLUA_LUA_DIR, if set, stands in for the built-in Lua files (not when the registry's LUA_NOENV
- * is true).  Raises on lack of memory. */
-ROCLUA_API void roclua_openlibs(struct lua_State *L);
+/* Opens Lua's standard libraries and makes `require "roc"` work from what is built into the library:
+ * nothing of roc is loaded before a script requires it.  The directory named by ROCLUA_LUA_DIR, if
+ * set, stands in for the built-in Lua files (not when the registry's LUA_NOENV is true).  On the
+ * thread that runs the state; does not block; raises nothing.  LUA: that failed, as with a Lua that
+ * is not 5.4; OOM; INVALID: NULL. */
+ROCLUA_API int roclua_openlibs(struct lua_State *L);
 
 /* Tells roc the text of a chunk that it could not find through its name, such as a line typed at a
  * prompt, so that kernels in it can be compiled.  `chunkname` is the one given to lua_load, with
- * its '=' or '@'.  Both texts are copied. Does not load roc.  Raises on lack of memory. */
-ROCLUA_API void roclua_source(struct lua_State *L, const char *chunkname, const char *text,
-                              size_t nbytes);
+ * its '=' or '@'.  Both texts are copied.  Does not load roc.  On the thread that runs the state;
+ * does not block; raises nothing.  OOM; LUA: roc refuses the text; INVALID: NULL. */
+ROCLUA_API int roclua_source(struct lua_State *L, const char *chunkname, const char *text,
+                             size_t nbytes);
 
 /* Makes the wait for a device that is in progress in the state, or its next one, raise
  * `interrupted!`, and ends the kernels that the state has launched there, where the device can

@@ -234,7 +234,7 @@ static int open_core(lua_State *L) {
 }
 
 void roc_open_libraries(lua_State *L) {
-  roclua_openlibs(L);
+  if (roclua_openlibs(L) != ROCLUA_OK) luaL_error(L, "%s", roclua_error());
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
   lua_pushcfunction(L, open_core);
   lua_setfield(L, -2, "roc.core");

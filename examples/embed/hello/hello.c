@@ -25,7 +25,7 @@ static int fail(lua_State *L) {
 int main(void) {
   lua_State *L = luaL_newstate();
   if (!L) return 1;
-  roclua_openlibs(L);
+  if (roclua_openlibs(L) != ROCLUA_OK) return 1;
   int status = luaL_dostring(L, script) == LUA_OK ? 0 : fail(L);
   if (roclua_close(L) != ROCLUA_OK) { /* a kernel failed */
     fprintf(stderr, "hello: %s\n", roclua_error());

@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
   double heat = 0;
   lua_State *L = luaL_newstate();
   if (!L) fail("no memory for a Lua state");
-  roclua_openlibs(L);
+  if (roclua_openlibs(L) != ROCLUA_OK) fail(roclua_error());
   plates[0][ROWS / 2][COLUMNS / 2] = 1000;
   roclua_array *now = give(L, plates[0], "now"), *after = give(L, plates[1], "after");
   for (int i = 0; i < steps; i++) {
