@@ -113,7 +113,8 @@ static void *wait_interrupted(void *state) {
 
 static void *wait_undisturbed(void *state) {
   lua_State *L = state;
-  run(L, "long:forall(1)(a, 10) long:forall(1)(a, 1000000000)");
+  run(L, "long:forall(1)(roc.to_device(roc.zeros(1, 'int64')), 10)"); /* compiles */
+  run(L, "long:forall(1)(a, 1000000000)");
   pthread_barrier_wait(&started);
   run(L, "roc.current_device():synchronize() assert(a[1] ~= 0)");
   return NULL;
