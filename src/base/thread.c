@@ -28,3 +28,9 @@ int roc_thread_start(pthread_t *out_thread, size_t stack_bytes, void *(*body)(vo
   pthread_attr_destroy(&attributes);
   return rc;
 }
+
+int roc_thread_call(size_t stack_bytes, void *(*body)(void *ud), void *ud) {
+  pthread_t thread;
+  int rc = roc_thread_start(&thread, stack_bytes, body, ud);
+  return rc ? rc : pthread_join(thread, NULL);
+}

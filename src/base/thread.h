@@ -15,4 +15,8 @@ enum {
  * alone that an instruction raises.  0, or the number of the system's error. */
 int roc_thread_start(pthread_t *out_thread, size_t stack_bytes, void *(*body)(void *ud), void *ud);
 
+/* Calls body(ud) on a thread with so many bytes of stack and waits for it: for recursion that the
+ * caller's stack may be too small for.  0, or the number of the system's error: it was not called. */
+int roc_thread_call(size_t stack_bytes, void *(*body)(void *ud), void *ud);
+
 #endif

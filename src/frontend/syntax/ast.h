@@ -110,6 +110,7 @@ struct roc_ast_func {
   roc_ast_symbol **params;
   uint32_t nparams;
   bool is_vararg, is_method;
+  bool is_deep; /* of a chunk with a deep tree: recursion over it needs ROC_THREAD_DEEP_STACK */
   roc_ast_list body;
   roc_ast_symbol **symbols; /* all locals, by id */
   uint32_t nsymbols;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/thread.h"
 #include "frontend/frontend.h"
 #include "frontend/syntax/parser.h"
 
@@ -92,25 +93,65 @@ roc_status roc_fe_parse(const char *text, size_t len, const char *chunk_name, ro
   return roc_fe_parse_with_prefix(text, len, 0, chunk_name, diags, out_chunk, err);
 }
 
+/* One attempt to parse a text. */
+typedef struct attempt {
+  const char *text, *chunk_name;
+  size_t len;
+  uint32_t lead;
+  bool has_deep_stack, needs_deep_stack;
+  roc_diags *diags;
+  roc_ast_chunk *chunk;
+  roc_status status;
+  roc_error *err;
+} attempt;
+
+static roc_status fail_memory(const attempt *a) {
+  return roc_fail(a->err, ROC_OOM, "out of memory while parsing '%s'", a->chunk_name);
+}
+
+static roc_status parse_once(attempt *a) {
+  roc_ast_chunk *chunk = make_chunk(a->text, a->len, a->lead, a->chunk_name);
+  if (!chunk) return fail_memory(a);
+  roc_parser p = {.chunk = chunk, .diags = a->diags, .has_deep_stack = a->has_deep_stack};
+  parse_chunk(&p);
+  bool failed = roc_parse_failed(&p), out_of_memory = p.lexer.out_of_memory;
+  a->needs_deep_stack = p.needs_deep_stack;
+  deinit_parser(&p);
+  if (!failed) {
+    a->chunk = chunk;
+    return ROC_OK;
+  }
+  if (!a->needs_deep_stack) detach_diags(a->diags, chunk);
+  roc_fe_chunk_free(chunk);
+  if (a->needs_deep_stack) return ROC_COMPILE; /* and nothing is said: there is another attempt */
+  if (out_of_memory) return fail_memory(a);
+  return roc_fail(a->err, ROC_COMPILE, "syntax error in '%s'", a->chunk_name);
+}
+
+static void *parse_on_thread(void *ud) {
+  attempt *a = ud;
+  a->status = parse_once(a);
+  return NULL;
+}
+
 roc_status roc_fe_parse_with_prefix(const char *text, size_t len, uint32_t lead,
                                     const char *chunk_name, roc_diags *diags,
                                     roc_ast_chunk **out_chunk, roc_error *err) {
   *out_chunk = NULL;
   if (len > (size_t)MAX_TEXT_MIB * MIB) return report_long_text(diags, chunk_name, err);
-  roc_ast_chunk *chunk = make_chunk(text, len, lead, chunk_name);
-  if (!chunk) return roc_fail(err, ROC_OOM, "out of memory while parsing '%s'", chunk_name);
-  roc_parser p = {.chunk = chunk, .diags = diags};
-  parse_chunk(&p);
-  bool failed = roc_parse_failed(&p), out_of_memory = p.lexer.out_of_memory;
-  deinit_parser(&p);
-  if (!failed) {
-    *out_chunk = chunk;
-    return ROC_OK;
+  attempt a = {
+      .text = text, .chunk_name = chunk_name, .len = len, .lead = lead, .diags = diags, .err = err};
+  a.status = parse_once(&a);
+  if (a.needs_deep_stack) {
+    a.has_deep_stack = true;
+    int rc = roc_thread_call(ROC_THREAD_DEEP_STACK, parse_on_thread, &a);
+    if (rc)
+      return roc_fail(err, ROC_OOM,
+                      "cannot start a thread to parse '%s', which is nested deeply: %s", chunk_name,
+                      strerror(rc));
   }
-  detach_diags(diags, chunk);
-  roc_fe_chunk_free(chunk);
-  if (out_of_memory) return roc_fail(err, ROC_OOM, "out of memory while parsing '%s'", chunk_name);
-  return roc_fail(err, ROC_COMPILE, "syntax error in '%s'", chunk_name);
+  *out_chunk = a.chunk;
+  return a.status;
 }
 
 void roc_fe_chunk_free(roc_ast_chunk *chunk) {

@@ -50,7 +50,9 @@ void roc_parse_fail_limit(roc_parser *p, roc_span span, const char *what, uint32
 }
 
 static void fail_deep(roc_parser *p, uint32_t limit) {
-  if (!roc_parse_failed(p))
+  if (!roc_parse_failed(p) && !p->has_deep_stack)
+    p->needs_deep_stack = true;
+  else if (!roc_parse_failed(p))
     roc_diag_report(p->diags, p->chunk, p->token.span, ROC_DIAG_TOO_DEEP, (unsigned)limit, near(p));
   roc_parse_stop(p);
 }
@@ -123,7 +125,8 @@ roc_name *roc_parse_name(roc_parser *p, roc_span *span) {
 uint32_t roc_parse_enter(roc_parser *p) {
   uint32_t outer_height = p->height;
   p->height = 0;
-  if (++p->level > ROC_PARSE_MAX_LEVEL) fail_deep(p, ROC_PARSE_MAX_LEVEL);
+  uint32_t limit = p->has_deep_stack ? ROC_PARSE_MAX_LEVEL : ROC_PARSE_CALLER_LEVEL;
+  if (++p->level > limit) fail_deep(p, limit);
   return outer_height;
 }
 
@@ -134,7 +137,8 @@ void roc_parse_leave(roc_parser *p, uint32_t outer_height) {
 }
 
 void roc_parse_grow(roc_parser *p) {
-  if (++p->height > ROC_PARSE_MAX_HEIGHT) fail_deep(p, ROC_PARSE_MAX_HEIGHT);
+  uint32_t limit = p->has_deep_stack ? ROC_PARSE_MAX_HEIGHT : ROC_PARSE_CALLER_HEIGHT;
+  if (++p->height > limit) fail_deep(p, limit);
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */

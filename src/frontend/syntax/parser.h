@@ -10,7 +10,11 @@
  * from then on; every loop ends at EOF, and nodes come from a sink.  So parse functions never
  * return NULL and check nothing. Recursion is bounded by `level` (Lua's limit on nested statements
  * and expressions) and by a limit on the height of the tree, which left-associative chains could
- * otherwise exceed. */
+ * otherwise exceed.
+ *
+ * The caller's stack may be small (`ulimit -s`, a thread of an embedding program).  A text is parsed
+ * on it down to a depth that few reach; one that is nested deeper is parsed once more, on a thread
+ * whose stack is large enough for any. */
 #ifndef ROC_FRONTEND_SYNTAX_PARSER_H
 #define ROC_FRONTEND_SYNTAX_PARSER_H
 
@@ -20,8 +24,10 @@
 #include "frontend/syntax/lexer.h"
 
 enum {
-  ROC_PARSE_MAX_LEVEL = 200,    /* LUAI_MAXCCALLS */
-  ROC_PARSE_MAX_HEIGHT = 1000,  /* operators, suffixes or elseifs in a chain */
+  ROC_PARSE_MAX_LEVEL = 200,   /* LUAI_MAXCCALLS */
+  ROC_PARSE_MAX_HEIGHT = 1000, /* operators, suffixes or elseifs in a chain */
+  ROC_PARSE_CALLER_LEVEL = 50, /* the same two on the caller's stack */
+  ROC_PARSE_CALLER_HEIGHT = 100,
   ROC_PARSE_MAX_LOCALS = 200,   /* MAXVARS */
   ROC_PARSE_MAX_UPVALUES = 255, /* MAXUPVAL */
   ROC_PARSE_MAX_LABELS = 32767, /* of a chunk, visible at once; pending gotos likewise */
@@ -78,6 +84,8 @@ typedef struct roc_parser {
   uint32_t last_end; /* where the last token taken ended */
   uint32_t level;
   uint32_t height; /* of the tree made so far in the construct being parsed */
+  bool has_deep_stack;
+  bool needs_deep_stack; /* stopped for want of it, without a diagnostic */
   roc_parse_func *func;
   roc_vec(roc_ast_node *) nodes;     /* lists under construction, as a stack */
   roc_vec(roc_ast_symbol *) symbols; /* of the functions being parsed, as a stack */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "frontend/frontend.h"
 
@@ -190,11 +191,28 @@ static void mark_targets(collector *c, roc_ast_list block) {
   for (uint32_t i = 0; i < block.count; i++) mark_statement(c, block.items[i]);
 }
 
+/* A collector and the body that it walks. */
+typedef struct tour {
+  collector *collector;
+  roc_ast_list body;
+} tour;
+
+static void *walk_all(void *ud) {
+  tour *t = ud;
+  walk_list(t->collector, t->body);
+  mark_targets(t->collector, t->body);
+  return NULL;
+}
+
 bool roc_fe_collect_paths(const roc_ast_func *func, roc_arena *arena, roc_fe_paths *out) {
   collector c = {.arena = arena};
+  tour all = {&c, func->body};
   *out = (roc_fe_paths){0};
-  walk_list(&c, func->body);
-  mark_targets(&c, func->body);
+  if (!func->is_deep) {
+    walk_all(&all);
+  } else if (roc_thread_call(ROC_THREAD_DEEP_STACK, walk_all, &all) != 0) {
+    c.failed = true;
+  }
   roc_fe_path *items = c.failed ? NULL : ROC_ARENA_ARRAY(arena, roc_fe_path, c.paths.count);
   if (items) {
     if (c.paths.count) memcpy(items, c.paths.items, sizeof *items * c.paths.count);

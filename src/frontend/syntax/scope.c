@@ -29,6 +29,7 @@ static roc_ast_func *make_func(roc_parser *p) {
 void roc_scope_open_func(roc_parser *p, roc_parse_func *func, roc_parse_block *block) {
   *func = (roc_parse_func){.ast = make_func(p), .outer = p->func};
   func->ast->parent = p->func ? p->func->ast : NULL;
+  func->ast->is_deep = p->has_deep_stack;
   func->first_variable = p->variables.count;
   func->first_label = p->labels.count;
   func->first_symbol = p->symbols.count;
