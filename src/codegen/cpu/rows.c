@@ -298,7 +298,7 @@ static void emit_grid_stride(cpu_state *s, uint32_t id, LLVMValueRef done) {
   count = roc_cg_intrinsic(cg, "llvm.umax", &cg->t.i64, 1, bounds, 2);
   cpu_loop loop;
   cpu_loop_begin(s, &loop, LLVMBuildSub(cg->b, count, done, ""), "row.for");
-  cpu_prefetch(s, id, step, NULL);
+  if (!s->is_merging) cpu_prefetch(s, id, step, NULL); /* a long row needs none */
   LLVMValueRef value = LLVMBuildAdd(cg->b, first, read_cell(s, *advance), "");
   LLVMValueRef present = LLVMBuildSub(cg->b, s->level->count, roc_cg_i64(cg, 1), "");
   LLVMValueRef args[2] = {LLVMBuildSub(cg->b, last, value, ""), present}; /* value <= last */
