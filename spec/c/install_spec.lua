@@ -16,7 +16,7 @@ local SQUARE = [[
 describe("an installation", function()
   local spec = programs.find("roclua-spec")
   local build = spec and spec:match("^(.*)/bin/[^/]+$")
-  for _, tool in ipairs { "cmake", "cc", "pkg-config", "nm" } do
+  for _, tool in ipairs { "cmake", "ninja", "cc", "pkg-config", "nm" } do
     if not files.has_program(tool) then return pending("no " .. tool) end
   end
   if not build or not io.open(build .. "/CMakeCache.txt") then return pending("no build") end
@@ -113,7 +113,8 @@ describe("an installation", function()
 
   it("serves a C program that find_package links", function()
     local here = files.run("pwd"):gsub("\n$", "")
-    run(("cmake -S %s/examples/embed/hello -B hello -DCMAKE_PREFIX_PATH={prefix}"):format(here))
+    local source = here .. "/examples/embed/hello"
+    run(("cmake -G Ninja -S %s -B hello -DCMAKE_PREFIX_PATH={prefix}"):format(source))
     run("cmake --build hello")
     assert.matches("^on %a+\t4\t25\n$", run("hello/hello"))
   end)
@@ -121,7 +122,7 @@ describe("an installation", function()
   it("serves a simulation in C with its own memory, on each device", function()
     local here = files.run("pwd"):gsub("\n$", "")
     local source = here .. "/examples/embed/simulation"
-    run(("cmake -S %s -B simulation -DCMAKE_PREFIX_PATH={prefix}"):format(source))
+    run(("cmake -G Ninja -S %s -B simulation -DCMAKE_PREFIX_PATH={prefix}"):format(source))
     run("cmake --build simulation")
     local texts = {}
     for _, device in ipairs { "cpu", "sim", "hsa ROCLUA_EMULATE=gfx90a" } do
