@@ -346,8 +346,8 @@ static const char *const arrays[] = {
     "a = roc.range(1, 100):astype('float32') r = roc.register(a)",
     "a = roc.to_device(roc.range(1, 100):astype('float32'))",
     "a = roc.zeros(300, 'float32'):slice(1, 2, 300, 3) for i = 1, 100 do a[i] = i end",
-    "b = roc.zeros(300, 'float32') for i = 1, 100 do b[3 * i - 1] = i end\n"
-    "a = roc.to_device(b):slice(1, 2, 300, 3)",
+    ("b = roc.zeros(300, 'float32') for i = 1, 100 do b[3 * i - 1] = i end\n"
+     "a = roc.to_device(b):slice(1, 2, 300, 3)"),
 };
 
 /* What C writes is what kernels and Lua read, and the other way round, with work pending. */

@@ -159,7 +159,7 @@ static void test_overlap(void) {
 
 static void test_fills(void) {
   static const size_t sizes[] = {8, 64, 4096, 65536 + 8, 300008};
-  static const unsigned char patterns[][8] = {"aaaaaaaa", "abababab", "abcdabcd", "abcdefgh"};
+  static const char *const patterns[] = {"aaaaaaaa", "abababab", "abcdabcd", "abcdefgh"};
   open_device();
   roc_dev_stream *stream = new_stream();
   unsigned char *expected = malloc(400000), *seen = malloc(400000);

@@ -82,15 +82,10 @@ static bool use_kernel(roc_dev_stream *stream, roc_dev_stream *other) {
   uint64_t time = 0;
   int calls = 0;
   static roc_fault_record record;
-  static struct {
-    roc_print_buffer head;
-    char data[ROC_PRINT_CAPACITY];
-  } print;
   void *memory = NULL;
   bool ok = true;
   roc_ndrange shared = line;
   shared.dynamic_shared_bytes = 100 << 10;
-  (void)print;
   ok = ended_well(stream, launch_on(stream, module, &shared, 1, &record, NULL, &ticket), &ticket);
   bool has_print = went_well(
       ops->alloc_host(device, sizeof(roc_print_buffer) + ROC_PRINT_CAPACITY, &memory, &err));
