@@ -2,9 +2,9 @@
  *
  * Values cross lanes in pieces of 32 bits. Lanes count from 0 here. Reductions are the same tree as
  * on every device, so that sums of floats agree bit for bit. */
-#include <math.h>
 #include <string.h>
 
+#include "codegen/core/wave_reduce.h"
 #include "codegen/amdgpu/amdgpu.h"
 
 enum { SCOPE_LOCAL = 1, SCOPE_GLOBAL = 2 };
@@ -290,19 +290,6 @@ static LLVMValueRef shuffle(roc_cg *cg, roc_ir_wave op, LLVMValueRef value, LLVM
   return move_value(cg, value, lane_or_own(cg, shuffle_source(cg, op, by)), pull);
 }
 
-/* ---- votes and reductions ---------------------------------------------------------------- */
-
-static LLVMValueRef combine(roc_cg *cg, roc_ir_wave op, LLVMValueRef sum, LLVMValueRef next) {
-  bool is_int = LLVMTypeOf(sum) == cg->t.i64;
-  if (op == ROC_IR_WAVE_SUM) {
-    return is_int ? LLVMBuildAdd(cg->b, sum, next, "") : LLVMBuildFAdd(cg->b, sum, next, "");
-  }
-  LLVMValueRef less = op == ROC_IR_WAVE_MIN ? next : sum, more = op == ROC_IR_WAVE_MIN ? sum : next;
-  LLVMValueRef takes = is_int ? LLVMBuildICmp(cg->b, LLVMIntSLT, less, more, "")
-                              : LLVMBuildFCmp(cg->b, LLVMRealOLT, less, more, "");
-  return LLVMBuildSelect(cg->b, takes, next, sum, "");
-}
-
 /* ---- reductions ---------------------------------------------------------------------------- */
 
 /* A tree over neighbours, then neighbouring pairs, … (ir.h), in the whole wavefront, where
@@ -311,15 +298,6 @@ static LLVMValueRef combine(roc_cg *cg, roc_ir_wave op, LLVMValueRef sum, LLVMVa
 
 enum { DPP_ROW_SHR = 0x110, DPP_ROW_BCAST15 = 0x142, DPP_ROW_BCAST31 = 0x143 };
 enum { ALL_BANKS = 15, ALL_ROWS = 15, ODD_ROWS = 10, UPPER_ROWS = 12, ROW_LANES = 16 };
-
-static LLVMValueRef nothing_to(roc_cg *cg, roc_ir_wave op, LLVMTypeRef type) {
-  if (type == cg->t.i64) {
-    uint64_t least = (uint64_t)1 << 63, most = least - 1;
-    return LLVMConstInt(type, op == ROC_IR_WAVE_SUM ? 0 : op == ROC_IR_WAVE_MIN ? most : least, 0);
-  }
-  if (op == ROC_IR_WAVE_SUM) return LLVMConstReal(type, -0.0);
-  return LLVMConstReal(type, op == ROC_IR_WAVE_MIN ? INFINITY : -INFINITY);
-}
 
 /* A reduction in progress. */
 typedef struct reduction {
@@ -412,7 +390,7 @@ static void combine_moved(roc_cg *cg, reduction *r, move_row *move) {
   if (bits_type == cg->t.i64) {
     moved = join_pieces(cg, moved, move(cg, r, piece_of(cg, bits, 1), r->nothing[1]));
   }
-  r->value = combine(cg, r->op, LLVMBuildBitCast(cg->b, moved, type, ""), r->value);
+  r->value = roc_cg_wave_combine(cg, r->op, LLVMBuildBitCast(cg->b, moved, type, ""), r->value);
 }
 
 static void combine_by_dpp(roc_cg *cg, reduction *r, int control, int rows) {
@@ -428,7 +406,7 @@ static LLVMValueRef value_of_lane(roc_cg *cg, const reduction *r, uint32_t lane)
 static LLVMValueRef reduce(roc_cg *cg, roc_ir_wave op, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value), bits_type = bits_of(cg, type);
   reduction r = {.op = op};
-  opaque_identity(cg, &r, LLVMConstBitCast(nothing_to(cg, op, type), bits_type));
+  opaque_identity(cg, &r, LLVMConstBitCast(roc_cg_wave_neutral(op, type), bits_type));
   LLVMValueRef bits = enter_whole_wave(cg, &r, LLVMBuildBitCast(cg->b, value, bits_type, ""));
   r.value = LLVMBuildBitCast(cg->b, bits, type, "");
   for (int lanes = 1; lanes < ROW_LANES; lanes *= 2) {
@@ -444,7 +422,7 @@ static LLVMValueRef reduce(roc_cg *cg, roc_ir_wave op, LLVMValueRef value) {
   uint32_t width = wave_size(cg);
   LLVMValueRef result = value_of_lane(cg, &r, width - 1);
   if (has_permlane && width == 64) {
-    result = combine(cg, op, value_of_lane(cg, &r, width / 2 - 1), result);
+    result = roc_cg_wave_combine(cg, op, value_of_lane(cg, &r, width / 2 - 1), result);
   }
   bits = leave_whole_wave(cg, LLVMBuildBitCast(cg->b, result, bits_type, ""));
   return LLVMBuildBitCast(cg->b, bits, type, "");

@@ -2,8 +2,8 @@
  *
  * Each operation is two or three item loops over the wavefront.  Lanes that have ended take no
  * part; what would be read from a lane that does not exist is the own value. */
-#include <math.h>
 
+#include "codegen/core/wave_reduce.h"
 #include "codegen/cpu/cpu.h"
 
 typedef struct wave_op {
@@ -92,30 +92,6 @@ static void emit_fold(const wave_op *w) {
 
 /* ---- reductions: a tree over neighbours, then neighbouring pairs, … (ir.h) ---------- */
 
-/* What lanes count as that are not live. */
-static LLVMValueRef nothing_to(const wave_op *w, LLVMTypeRef type) {
-  roc_value_type operand = operand_type(w, 0);
-  bool is_sum = w->kind == ROC_IR_WAVE_SUM, is_min = w->kind == ROC_IR_WAVE_MIN;
-  if (operand == ROC_VT_INT) {
-    uint64_t least = (uint64_t)1 << 63, most = least - 1;
-    return LLVMConstInt(type, is_sum ? 0 : is_min ? most : least, 0);
-  }
-  return LLVMConstReal(type, is_sum ? -0.0 : is_min ? INFINITY : -INFINITY);
-}
-
-/* Vectors: of the lower and of the upper one of each pair. */
-static LLVMValueRef combine(const wave_op *w, LLVMValueRef lower, LLVMValueRef upper) {
-  roc_cg *cg = w->s->cg;
-  bool is_int = operand_type(w, 0) == ROC_VT_INT, is_min = w->kind == ROC_IR_WAVE_MIN;
-  if (w->kind == ROC_IR_WAVE_SUM) {
-    return is_int ? LLVMBuildAdd(cg->b, lower, upper, "") : LLVMBuildFAdd(cg->b, lower, upper, "");
-  }
-  LLVMValueRef less = is_min ? upper : lower, more = is_min ? lower : upper;
-  LLVMValueRef takes = is_int ? LLVMBuildICmp(cg->b, LLVMIntSLT, less, more, "")
-                              : LLVMBuildFCmp(cg->b, LLVMRealOLT, less, more, "");
-  return LLVMBuildSelect(cg->b, takes, upper, lower, "");
-}
-
 /* Every second element, from `first` on. */
 static LLVMValueRef every_second(const wave_op *w, LLVMValueRef values, uint32_t count,
                                  uint32_t first) {
@@ -130,7 +106,7 @@ static void emit_reduction(const wave_op *w) {
   LLVMTypeRef type = roc_cg_value_type(cg, (roc_value_type)w->inst->type);
   LLVMTypeRef lanes_type = LLVMVectorType(type, w->width);
   LLVMValueRef lanes = roc_cg_alloca(cg, lanes_type, ""), all[64];
-  for (uint32_t i = 0; i < w->width; i++) all[i] = nothing_to(w, type);
+  for (uint32_t i = 0; i < w->width; i++) all[i] = roc_cg_wave_neutral(w->kind, type);
   LLVMBuildStore(cg->b, LLVMConstVector(all, w->width), lanes);
   cpu_run run;
   begin(w, &run, true);
@@ -139,7 +115,8 @@ static void emit_reduction(const wave_op *w) {
   cpu_items_end(w->s);
   LLVMValueRef values = LLVMBuildLoad2(cg->b, lanes_type, lanes, "");
   for (uint32_t count = w->width; count > 1; count /= 2) {
-    values = combine(w, every_second(w, values, count, 0), every_second(w, values, count, 1));
+    values = roc_cg_wave_combine(w->s->cg, w->kind, every_second(w, values, count, 0),
+                                 every_second(w, values, count, 1));
   }
   define_for_all(w, LLVMBuildExtractElement(cg->b, values, roc_cg_i32(cg, 0), ""));
 }

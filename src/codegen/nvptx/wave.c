@@ -3,9 +3,9 @@
  * Instructions that meet name all lanes: one that has returned is not waited for, and one that is
  * still elsewhere is. Values cross lanes in pieces of 32 bits. Lanes count from 0 here. Reductions
  * are the same tree as on every device, so that sums of floats agree bit for bit. */
-#include <math.h>
 #include <string.h>
 
+#include "codegen/core/wave_reduce.h"
 #include "codegen/nvptx/nvptx.h"
 
 enum { SCOPE_LOCAL = 1, LAST_LANE = ROC_NVPTX_WARP - 1 };
@@ -193,27 +193,6 @@ static LLVMValueRef push(roc_cg *cg, LLVMValueRef lane, LLVMValueRef value) {
 
 /* ---- reductions ---------------------------------------------------------------------------- */
 
-static LLVMValueRef combine(roc_cg *cg, roc_ir_wave op, LLVMValueRef lower, LLVMValueRef upper) {
-  bool is_int = LLVMTypeOf(lower) == cg->t.i64;
-  if (op == ROC_IR_WAVE_SUM) {
-    return is_int ? LLVMBuildAdd(cg->b, lower, upper, "") : LLVMBuildFAdd(cg->b, lower, upper, "");
-  }
-  LLVMValueRef less = op == ROC_IR_WAVE_MIN ? upper : lower;
-  LLVMValueRef more = op == ROC_IR_WAVE_MIN ? lower : upper;
-  LLVMValueRef takes = is_int ? LLVMBuildICmp(cg->b, LLVMIntSLT, less, more, "")
-                              : LLVMBuildFCmp(cg->b, LLVMRealOLT, less, more, "");
-  return select_of(cg, takes, upper, lower);
-}
-
-static LLVMValueRef nothing_to(roc_cg *cg, roc_ir_wave op, LLVMTypeRef type) {
-  if (type == cg->t.i64) {
-    uint64_t least = (uint64_t)1 << 63, most = least - 1;
-    return LLVMConstInt(type, op == ROC_IR_WAVE_SUM ? 0 : op == ROC_IR_WAVE_MIN ? most : least, 0);
-  }
-  if (op == ROC_IR_WAVE_SUM) return LLVMConstReal(type, -0.0);
-  return LLVMConstReal(type, op == ROC_IR_WAVE_MIN ? INFINITY : -INFINITY);
-}
-
 /* The own value with `other`, that of the lanes which differ in the bits `step`. */
 static LLVMValueRef combine_halves(roc_cg *cg, roc_ir_wave op, uint32_t step, LLVMValueRef value,
                                    LLVMValueRef other) {
@@ -222,7 +201,8 @@ static LLVMValueRef combine_halves(roc_cg *cg, roc_ir_wave op, uint32_t step, LL
   LLVMValueRef lower = select_of(cg, is_lower, value, other);
   LLVMValueRef upper = select_of(cg, is_lower, other, value);
   bool is_symmetric = op == ROC_IR_WAVE_SUM || LLVMTypeOf(value) == cg->t.i64;
-  return is_symmetric ? combine(cg, op, value, other) : combine(cg, op, lower, upper);
+  return is_symmetric ? roc_cg_wave_combine(cg, op, value, other)
+                      : roc_cg_wave_combine(cg, op, lower, upper);
 }
 
 static LLVMValueRef reduce_full(roc_cg *cg, roc_ir_wave op, LLVMValueRef value) {
@@ -236,7 +216,7 @@ static LLVMValueRef reduce_full(roc_cg *cg, roc_ir_wave op, LLVMValueRef value) 
 /* Of the other half of a pair any live lane has the half's result; if there is none, the half
  * changes nothing. */
 static LLVMValueRef reduce_live(roc_cg *cg, roc_ir_wave op, LLVMValueRef value, LLVMValueRef live) {
-  LLVMValueRef nothing = nothing_to(cg, op, LLVMTypeOf(value)), own = roc_nvptx_lane(cg);
+  LLVMValueRef nothing = roc_cg_wave_neutral(op, LLVMTypeOf(value)), own = roc_nvptx_lane(cg);
   for (uint32_t step = 1; step < ROC_NVPTX_WARP; step *= 2) {
     uint32_t lanes = (uint32_t)(((uint64_t)1 << step) - 1);
     LLVMValueRef first = LLVMBuildXor(cg->b, own, roc_cg_i32(cg, step), "");
