@@ -3,7 +3,6 @@
  * A function is one work-item, so the shared emitters do nearly everything; what is left is here,
  * in amdgpu/entry.c (arguments, ids, memory) and in amdgpu/wave.c (barriers, wave operations).
  * A code object is what a GPU runtime loads: a shared object with a descriptor of the kernel. */
-#include <inttypes.h>
 #include <llvm-c/Target.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "codegen/amdgpu/amdgpu.h"
 #include "codegen/amdgpu/devlib.h"
 #include "codegen/amdgpu/frame.h"
+#include "codegen/core/limits.h"
 #include "codegen/llvm/link.h"
 
 static const char TRIPLE[] = "amdgcn-amd-amdhsa";
@@ -80,31 +80,12 @@ static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *er
 
 /* ---- the other hooks --------------------------------------------------------------------- */
 
-static roc_status check_workgroup(const roc_cg *cg, roc_error *err) {
-  uint64_t items = 1;
-  for (int d = 0; d < 3; d++) {
-    uint32_t bound = cg->ir->workgroup[d];
-    if (bound) items = items * bound > UINT32_MAX ? UINT32_MAX : items * bound;
-  }
-  if (items <= ROC_GPU_MAX_WORKGROUP) return ROC_OK;
-  return roc_fail(err, ROC_COMPILE,
-                  "kernel '%s': a workgroup of %u x %u x %u work-items is larger than the %d of %s",
-                  cg->ir->name, cg->ir->workgroup[0],
-                  cg->ir->workgroup[1] ? cg->ir->workgroup[1] : 1,
-                  cg->ir->workgroup[2] ? cg->ir->workgroup[2] : 1, ROC_GPU_MAX_WORKGROUP,
-                  roc_amdgpu_state_of(cg)->chip->name);
-}
-
 /* LLVM checks the sum itself, but counts it in 32 bits. */
 static roc_status finish(roc_cg *cg, roc_error *err) {
   const roc_amdgpu_state *state = roc_amdgpu_state_of(cg);
-  ROC_TRY(check_workgroup(cg, err));
-  if (state->shared_bytes > state->chip->max_shared_bytes) {
-    return roc_fail(
-        err, ROC_COMPILE,
-        "kernel '%s': its shared arrays take %" PRIu64 " bytes; a workgroup of %s has %u",
-        cg->ir->name, state->shared_bytes, state->chip->name, state->chip->max_shared_bytes);
-  }
+  ROC_TRY(roc_cg_check_workgroup(cg, ROC_GPU_MAX_WORKGROUP, state->chip->name, err));
+  ROC_TRY(roc_cg_check_shared(cg, state->shared_bytes, state->chip->max_shared_bytes,
+                              state->chip->name, err));
   return roc_devlib_link(cg, state->chip->isa_version, err);
 }
 

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <llvm-c/Target.h>
 
+#include "codegen/core/limits.h"
 #include "codegen/nvptx/nvptx.h"
 #include "ir/layout.h"
 
@@ -52,23 +53,7 @@ static LLVMTargetMachineRef machine(const roc_cg_options *options, roc_error *er
 
 /* ---- the other hooks --------------------------------------------------------------------- */
 
-static roc_status check_workgroup(const roc_cg *cg, roc_error *err) {
-  uint64_t items = 1;
-  for (int d = 0; d < 3; d++) {
-    uint32_t bound = cg->ir->workgroup[d];
-    if (bound) items = items * bound > UINT32_MAX ? UINT32_MAX : items * bound;
-  }
-  if (items <= ROC_NVPTX_MAX_WORKGROUP) return ROC_OK;
-  return roc_fail(err, ROC_COMPILE,
-                  "kernel '%s': a workgroup of %u x %u x %u work-items is larger than the %d of %s",
-                  cg->ir->name, cg->ir->workgroup[0],
-                  cg->ir->workgroup[1] ? cg->ir->workgroup[1] : 1,
-                  cg->ir->workgroup[2] ? cg->ir->workgroup[2] : 1, ROC_NVPTX_MAX_WORKGROUP,
-                  cg->options->target);
-}
-
-static roc_status check_memory(const roc_cg *cg, roc_error *err) {
-  const roc_nvptx_state *state = roc_nvptx_state_of(cg);
+static roc_status check_private(const roc_cg *cg, roc_error *err) {
   uint64_t private_bytes = 0;
   for (uint32_t i = 0; i < cg->ir->arrays.count; i++) {
     const roc_ir_array *a = &cg->ir->arrays.items[i];
@@ -82,11 +67,7 @@ static roc_status check_memory(const roc_cg *cg, roc_error *err) {
                     cg->ir->name, private_bytes, a->name, ROC_NVPTX_MAX_PRIVATE_BYTES,
                     cg->options->target);
   }
-  if (state->shared_bytes <= state->chip->max_shared_bytes) return ROC_OK;
-  return roc_fail(err, ROC_COMPILE,
-                  "kernel '%s': its shared arrays take %" PRIu64 " bytes; a workgroup of %s has %u",
-                  cg->ir->name, state->shared_bytes, state->chip->name,
-                  state->chip->max_shared_bytes);
+  return ROC_OK;
 }
 
 static roc_status check_arguments(const roc_cg *cg, roc_error *err) {
@@ -98,8 +79,11 @@ static roc_status check_arguments(const roc_cg *cg, roc_error *err) {
 }
 
 static roc_status finish(roc_cg *cg, roc_error *err) {
-  ROC_TRY(check_workgroup(cg, err));
-  ROC_TRY(check_memory(cg, err));
+  const roc_nvptx_state *state = roc_nvptx_state_of(cg);
+  const roc_nvptx_chip *chip = state->chip;
+  ROC_TRY(roc_cg_check_workgroup(cg, ROC_NVPTX_MAX_WORKGROUP, chip->name, err));
+  ROC_TRY(roc_cg_check_shared(cg, state->shared_bytes, chip->max_shared_bytes, chip->name, err));
+  ROC_TRY(check_private(cg, err));
   ROC_TRY(check_arguments(cg, err));
   return roc_nvptx_link_math(cg, err);
 }
