@@ -212,6 +212,7 @@ static void mark_atomic(roc_cg *cg, LLVMValueRef inst, uint32_t array) {
 const roc_target roc_target_amdgpu = {
     .facts = &roc_target_facts_amdgpu,
     .global_space = 1,
+    .adds_narrow_offsets = true,
     .shared_space = 3,
     .const_space = 4,
     .private_space = 5,

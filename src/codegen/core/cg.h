@@ -82,6 +82,7 @@ struct roc_cg {
   roc_cg_shared_fault *shared_fault; /* NULL: each check records its fault on the spot */
   LLVMValueRef fault, print; /* pointers to the launch's record and buffer, or NULL when the kernel
                                 has no use for them */
+  uint32_t element_align;    /* of the element that is accessed now; 0: as its dtype has it */
   LLVMMetadataRef access_group; /* not NULL: loads and stores carry it (parallel loops) */
   uint8_t *
       narrow; /* per instruction (ir/check_elimination.h), or NULL: integers are computed in 64 bits */
@@ -150,6 +151,9 @@ void roc_cg_insts(roc_cg *cg, const uint32_t *ids, uint32_t count);
 void roc_cg_inst(roc_cg *cg, uint32_t id);
 /* i64 iterations of the integer loop first, last, step. */
 LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last, LLVMValueRef step);
+
+/* A loop whose branch back this is will not be unrolled. */
+void roc_cg_keep_rolled(roc_cg *cg, LLVMValueRef branch);
 
 /* kernel_versions.c: an IF that chooses between two kernels for the whole launch. */
 bool roc_cg_is_versioned_kernel(const roc_cg *cg, uint32_t id);

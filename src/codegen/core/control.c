@@ -93,8 +93,7 @@ static ROC_IR_WALKS bool has_checks(const roc_cg *cg, uint32_t region) {
   return false;
 }
 
-/* A loop that may be left anywhere gains nothing when it is unrolled, and its code multiplies. */
-static void keep_rolled(roc_cg *cg, LLVMValueRef branch) {
+void roc_cg_keep_rolled(roc_cg *cg, LLVMValueRef branch) {
   LLVMMetadataRef word = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
   LLVMMetadataRef self = LLVMTemporaryMDNode(cg->ctx, NULL, 0);
   LLVMMetadataRef parts[2] = {self, LLVMMDNodeInContext2(cg->ctx, &word, 1)};
@@ -128,7 +127,9 @@ static void emit_for(roc_cg *cg, uint32_t id) {
   roc_cg_check_divergence(cg, id, again);
   next = LLVMGetInsertBlock(cg->b);
   LLVMValueRef branch = LLVMBuildCondBr(cg->b, again, body, end);
-  if (cg->target->facts->is_simt && has_checks(cg, inst->k.region[0])) keep_rolled(cg, branch);
+  if (cg->target->facts->is_simt && has_checks(cg, inst->k.region[0])) {
+    roc_cg_keep_rolled(cg, branch); /* left anywhere: unrolled, its code would only multiply */
+  }
   LLVMBasicBlockRef blocks[2] = {before, next};
   LLVMAddIncoming(left, (LLVMValueRef[2]){count, left_next}, blocks, 2);
   LLVMAddIncoming(value, (LLVMValueRef[2]){first, value_next}, blocks, 2);

@@ -96,12 +96,13 @@ static offset linear_index(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uint
   return sum;
 }
 
-/* 2^31 elements of two bytes still have offsets of 32 bits, which memory instructions take beside a
- * base. */
+/* 2^31 elements of two bytes still have offsets of 32 bits. */
 static LLVMValueRef narrow_address(roc_cg *cg, LLVMValueRef base, LLVMTypeRef element,
                                    LLVMValueRef index, size_t itemsize) {
   LLVMValueRef wide = roc_cg_extend(cg, index, true);
-  if (itemsize != 2) return LLVMBuildInBoundsGEP2(cg->b, element, base, &wide, 1, "");
+  if (itemsize != 2 || !cg->target->adds_narrow_offsets) {
+    return LLVMBuildInBoundsGEP2(cg->b, element, base, &wide, 1, "");
+  }
   LLVMValueRef bytes = LLVMBuildShl(cg->b, index, roc_cg_i32(cg, 1), "");
   if (LLVMIsABinaryOperator(bytes)) LLVMSetNUW(bytes, 1);
   return roc_cg_byte_offset(cg, base, roc_cg_extend(cg, bytes, false));
@@ -128,6 +129,7 @@ LLVMValueRef roc_cg_load_inst(roc_cg *cg, const roc_ir_inst *inst) {
   bool untagged = cg->arrays[inst->aux].is_one_for_all;
   LLVMValueRef element =
       untagged ? LLVMBuildLoad2(cg->b, type, ptr, "") : roc_cg_load(cg, type, ptr);
+  if (cg->element_align) LLVMSetAlignment(element, cg->element_align);
   return roc_cg_from_element(cg, dtype, element);
 }
 
@@ -137,9 +139,8 @@ void roc_cg_store_inst(roc_cg *cg, const roc_ir_inst *inst) {
   LLVMValueRef ptr = roc_cg_address(cg, inst->aux, inst, 1);
   LLVMValueRef value = roc_cg_operand(cg, inst, 0);
   LLVMValueRef element = roc_cg_to_element(cg, dtype, (roc_value_type)source->type, value);
-  if (cg->arrays[inst->aux].is_one_for_all) {
-    LLVMBuildStore(cg->b, element, ptr);
-  } else {
-    roc_cg_store(cg, element, ptr);
-  }
+  bool untagged = cg->arrays[inst->aux].is_one_for_all;
+  LLVMValueRef store =
+      untagged ? LLVMBuildStore(cg->b, element, ptr) : roc_cg_store(cg, element, ptr);
+  if (cg->element_align) LLVMSetAlignment(store, cg->element_align);
 }

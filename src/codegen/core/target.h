@@ -28,6 +28,7 @@ struct roc_target {
   const char *device_scope, *group_scope, *system_scope;
   bool splits_stores;              /* ROC_QUIRK_SPLIT_ATOMIC_STORE is this target's */
   bool has_line_directives_only;   /* of line tables: no sections of debug information */
+  bool adds_narrow_offsets;        /* memory instructions take an offset of 32 bits beside a base */
   LLVMCodeGenFileType object_kind; /* what LLVM emits for a code object */
 
   /* Whether option name `name` is one of this target's. */
