@@ -362,6 +362,80 @@ static void note_launch(const fake_cuda_launch *launch) {
   }
 }
 
+/* A copy of matrices of float32 in a kernel whose threads can run four work-items. */
+typedef struct matrices {
+  uint64_t from, to;
+  uint32_t from_extents[2], to_extents[2];
+} matrices;
+
+static uint32_t coarse_threads(roc_dev_stream *stream, roc_dev_module *module,
+                               const matrices *arguments, const roc_ndrange *range) {
+  roc_dev_launch work = {.module = module,
+                         .kernarg = arguments,
+                         .kernarg_bytes = sizeof *arguments,
+                         .range = range,
+                         .name = "good",
+                         .file = "a.lua"};
+  roc_ticket ticket;
+  OK(ops->launch(stream, &work, &ticket, &err));
+  await(stream, ticket);
+  CHECK(!(hidden.flags & ROC_NVPTX_COARSE) == (seen.block[0] == range->local[0]));
+  CHECK(seen.grid[0] == roc_ndrange_groups(range, 0) && seen.block[1] == range->local[1]);
+  return seen.block[0];
+}
+
+static void test_coarse_launches(void) {
+  open_device();
+  fake->on_kernel = note_launch;
+  roc_dev_stream *stream = new_stream();
+  roc_dev_module *module;
+  roc_arg_slot slots[2] = {
+      {.type = {.dtype = ROC_DT_FLOAT32, .rank = 2, .layout = ROC_LAYOUT_C, .is_narrow = true},
+       .offset = offsetof(matrices, from),
+       .extents_offset = offsetof(matrices, from_extents)}};
+  slots[1] = slots[0];
+  slots[1].offset = offsetof(matrices, to);
+  slots[1].extents_offset = offsetof(matrices, to_extents);
+  roc_codeobj coarse = object;
+  coarse.args = slots;
+  coarse.nargs = 2;
+  coarse.kernarg_bytes = sizeof(matrices);
+  coarse.items_per_thread = 4;
+  OK(ops->module_load(device, &coarse, &module, &err));
+  const matrices even = {4096, 8192, {10, 1000}, {10, 1000}};
+  const roc_ndrange flat = {.grid = {1000, 10, 1}, .local = {256, 1, 1}, .rank = 2};
+  CHECK(coarse_threads(stream, module, &even, &flat) == 64);
+  CHECK(hidden.flags == (ROC_NVPTX_COARSE | ROC_NVPTX_PARTIAL) && hidden.grid[0] == 1000);
+  matrices other = even;
+  other.to += 4; /* a view that begins between two accesses */
+  CHECK(coarse_threads(stream, module, &other, &flat) == 256);
+  other = even;
+  other.from_extents[1] = 1001; /* as do its rows */
+  CHECK(coarse_threads(stream, module, &other, &flat) == 256);
+  other = even;
+  other.from_extents[0] = 11;
+  CHECK(coarse_threads(stream, module, &other, &flat) == 64);
+  slots[0].type.layout = ROC_LAYOUT_F; /* its first dimension is the inner one */
+  CHECK(coarse_threads(stream, module, &even, &flat) == 256);
+  other.from_extents[0] = 12;
+  CHECK(coarse_threads(stream, module, &other, &flat) == 64);
+  slots[0].type.layout = ROC_LAYOUT_STRIDED; /* accessed as it was */
+  other.from += 4;
+  CHECK(coarse_threads(stream, module, &other, &flat) == 64);
+  roc_ndrange odd = flat; /* groups that are no multiple of four, or would be few threads */
+  odd.local[0] = 250;
+  CHECK(coarse_threads(stream, module, &even, &odd) == 250);
+  odd.local[0] = 128;
+  CHECK(coarse_threads(stream, module, &even, &odd) == 128);
+  odd.local[1] = 2;
+  CHECK(coarse_threads(stream, module, &even, &odd) == 32);
+  coarse.items_per_thread = 1;
+  CHECK(coarse_threads(stream, module, &even, &flat) == 256);
+  ops->module_unload(device, module);
+  ops->stream_destroy(stream);
+  close_device();
+}
+
 static void test_launches(void) {
   open_device();
   fake->on_kernel = note_launch;
@@ -637,6 +711,7 @@ static const struct {
     {"peers", test_peers},
     {"registration", test_registration},
     {"launches", test_launches},
+    {"coarse_launches", test_coarse_launches},
     {"reports", test_reports},
     {"lazy", test_lazy},
     {"idle", test_idle},

@@ -351,3 +351,103 @@ describe("a launch on NVIDIA GPUs", function()
     assert.are.equal(0, r.spills)
   end)
 end)
+
+describe("several work-items of a thread on NVIDIA GPUs", function()
+  -- Parameters and what follows `local i = …`.
+  local ELEMENT_WISE = {
+    ["copy"] = { "x, y", "y[i] = x[i]" },
+    ["guarded copy"] = { "x, y", "if i <= #y then y[i] = x[i] end" },
+    ["saxpy"] = { "a, x, y", "y[i] = a * x[i] + y[i]" },
+    ["guarded saxpy"] = { "a, x, y", "if i <= #y then y[i] = a * x[i] + y[i] end" },
+    ["triad"] = { "a, x, y, z", "z[i] = x[i] + a * y[i]" },
+    ["guarded triad"] = { "a, x, y, z", "if i > #z then return end z[i] = x[i] + a * y[i]" },
+    ["twice guarded"] = { "x, y",
+      "if i <= #x and 1 <= #y then if i <= #y then y[i] = x[i] end end" },
+    ["two-dimensional"] = { "p, q", "local j = roc.get_global_id(2) "
+      .. "if i <= q.shape[2] and j <= q.shape[1] then q[j][i] = p[j][i] + 1 end" },
+  }
+  local WIDE = {
+    float64 = "v2%.b64", float32 = "v4%.b32", int32 = "v4%.b32", float16 = "v4%.b32",
+    int8 = "v4%.b32", uint8 = "v4%.b32",
+  }
+
+  local function source(params, body)
+    return ("function(%s) local i = roc.get_global_id(1) %s end"):format(params, body)
+  end
+
+  local function types(params, dtype)
+    return "(" .. params:gsub("%a", function(name)
+      return dtype .. ((name == "a" and "") or (name:find("[pq]") and "[:, :]") or "[:]")
+    end) .. ")"
+  end
+
+  for name, k in pairs(ELEMENT_WISE) do
+    for dtype, wide in pairs(WIDE) do
+      it(("are one access of 16 bytes: %s of %s"):format(name, dtype), function()
+        for _, is_checked in ipairs { true, false } do
+          local text = asm(source(k[1], k[2]), types(k[1], dtype), { check = is_checked })
+          check(text, "ld%.global%.nc%." .. wide, "st%.global%." .. wide)
+          if ptxas.has("sm_90") then ptxas.assemble(text, "sm_90") end
+        end
+      end)
+    end
+  end
+
+  it("are so for each of these chips", function()
+    for _, chip in ipairs(CHIPS) do
+      local text = asm(SAXPY, SAXPY_TYPES, nil, chip)
+      check(text, "st%.global%.v4%.[bf]32")
+      if ptxas.has(chip) then ptxas.assemble(text, chip) end
+    end
+  end)
+
+  it("are as many as the widest element allows", function()
+    local text = asm(source("x, y", "y[i] = x[i]"), "(float64[:], float32[:])", { check = false })
+    check(text, "ld%.global%.nc%.v2%.b64", "st%.global%.v2%.b32")
+  end)
+
+  -- What items could tell, or what gains nothing by it.
+  local ONE_BY_ONE = {
+    ["that meet"] = "x[i] = 1 roc.barrier() y[i] = x[i]",
+    ["of a wavefront"] = "y[i] = roc.wave.sum(x[i])",
+    ["that know their lane"] = "y[i] = x[i] + roc.lane_id()",
+    ["with an atomic operation"] = "roc.atomic.add(y, i, x[i])",
+    ["with a shared array"] = "local s = roc.shared.array(64, \"float32\") s[1] = x[i] y[i] = s[1]",
+    ["with a loop"] = "local s = 0.0 for k = 1, 10 do s = s + x[k] end y[i] = s",
+    ["that print"] = "print(i) y[i] = x[i]",
+    ["of other places"] = "y[i] = x[2 * i]",
+    ["that are shifted"] = "y[i] = x[i + 1]",
+    ["that decide by an element"] = "if x[i] > 0 then y[i] = x[i] end",
+    ["that are some of many"] = "if i % 2 == 0 then y[i] = x[i] end",
+    ["with two ways"] = "if i <= 1000 then y[i] = x[i] else y[i] = 0 end",
+  }
+  for name, body in pairs(ONE_BY_ONE) do
+    it("are not items " .. name, function()
+      for _, is_checked in ipairs { true, false } do
+        local env = { roc = roc, print = print }
+        local text = asm(source("x, y", body), "(float32[:], float32[:])",
+          { check = is_checked, env = env })
+        check(text, "ld%.global")
+        check_not(text, "%.global[%.%w]*%.v[24]")
+      end
+    end)
+  end
+
+  it("are not items of arrays that overlap, or have strides", function()
+    local ir = [[
+kernel k(x.0: float32[1] %s read%s, y.1: float32[1] c written%s) contract
+  array x.0 = param x.0
+  array y.1 = param y.1
+  %%0: int = global_id 0
+  %%1: f32 = load x.0 %%0
+  store y.1 %%1 %%0
+end
+]]
+    local function dump(layout, alias)
+      return core.testing.compiler.ir_dump(ir:format(layout, alias, alias), "sm_90", "asm")
+    end
+    check(dump("c", ""), "st%.global%.v4")
+    check_not(dump("c", " alias"), "%.v4")
+    check_not(dump("strided", ""), "%.v4")
+  end)
+end)

@@ -11,6 +11,7 @@ local titles = {
   peers = "copies between GPUs, and loses one of them alone",
   registration = "page-locks arrays that share pages, and releases each page with its last",
   launches = "passes arguments, shape and shared memory as the code expects them",
+  coarse_launches = "gives threads several work-items where their elements are one access",
   reports = "brings faults and prints to where the runtime looks for them",
   lazy = "queues a launch by one call, and records events only when somebody asks",
   idle = "unloads and frees page-locked memory when the GPU is idle, on a thread of its own",

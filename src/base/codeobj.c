@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 
-enum { FORMAT = 5, MAGIC_BYTES = 4, HEAD_BYTES = MAGIC_BYTES + 4 + ROC_HASH_BYTES };
+enum { FORMAT = 6, MAGIC_BYTES = 4, HEAD_BYTES = MAGIC_BYTES + 4 + ROC_HASH_BYTES };
 static const char magic[MAGIC_BYTES] = {'R', 'O', 'C', 'O'};
 
 /* Every field is written below; one that is added changes a size here, and FORMAT. */
@@ -70,9 +70,10 @@ void roc_codeobj_write(const roc_codeobj *object, roc_str *out) {
   put_text(out, o->target);
   put_text(out, o->entry);
   const uint32_t fields[] = {
-      o->nargs,      o->nsites,       o->kernarg_bytes,     o->has_print,
-      o->has_fault,  o->has_barrier,  o->has_batches,       o->is_open_ended,
-      o->item_steps, o->shared_bytes, o->frame_fixed_bytes, o->frame_item_bytes};
+      o->nargs,           o->nsites,           o->kernarg_bytes, o->has_print,
+      o->has_fault,       o->has_barrier,      o->has_batches,   o->is_open_ended,
+      o->item_steps,      o->items_per_thread, o->shared_bytes,  o->frame_fixed_bytes,
+      o->frame_item_bytes};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) put_u32(out, fields[i]);
   for (uint32_t i = 0; i < o->nargs; i++) put_slot(out, &o->args[i]);
   for (uint32_t i = 0; i < o->nsites; i++) put_site(out, &o->sites[i]);
@@ -169,6 +170,7 @@ static void take_object(reader *r, roc_codeobj *o) {
   o->has_batches = take_u32(r);
   o->is_open_ended = take_u32(r);
   o->item_steps = take_u32(r);
+  o->items_per_thread = take_u32(r);
   o->shared_bytes = take_u32(r);
   o->frame_fixed_bytes = take_u32(r);
   o->frame_item_bytes = take_u32(r);

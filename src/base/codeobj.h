@@ -47,7 +47,8 @@ struct roc_codeobj {
   bool is_open_ended;  /* cpu: has loops of which it is not known that they are short */
   uint32_t item_steps; /* cpu: what a work-item takes at most, beside those; a step is a handful of
                             instructions */
-  uint32_t shared_bytes; /* static; dynamic bytes follow, from a multiple of 64 on */
+  uint32_t items_per_thread; /* at most; 0 counts as 1 */
+  uint32_t shared_bytes;     /* static; dynamic bytes follow, from a multiple of 64 on */
   /* cpu: bytes of the frame a worker hands in = frame_fixed + frame_item * items of a workgroup *
    * batch (shared memory not counted). 64-byte aligned. */
   uint32_t frame_fixed_bytes, frame_item_bytes;

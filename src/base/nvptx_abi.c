@@ -2,6 +2,7 @@
 #include "base/nvptx_abi.h"
 
 #include <stddef.h>
+#include <string.h>
 
 _Static_assert(sizeof(roc_nvptx_hidden) == 56, "offsets are ABI");
 _Static_assert(offsetof(roc_nvptx_hidden, counter) == 16, "offsets are ABI");
@@ -30,8 +31,49 @@ static roc_status fold(roc_nvptx_hidden *hidden, uint32_t blocks[3], roc_error *
   return ROC_OK;
 }
 
-roc_status roc_nvptx_plan_launch(const roc_ndrange *range, roc_nvptx_hidden *hidden,
-                                 uint32_t blocks[3], roc_error *err) {
+static uint64_t read_number(const unsigned char *at, bool is_narrow) {
+  uint32_t narrow;
+  uint64_t wide;
+  if (is_narrow) return memcpy(&narrow, at, sizeof narrow), narrow;
+  return memcpy(&wide, at, sizeof wide), wide;
+}
+
+/* Whether `items` neighbouring elements are one access, wherever the first of them is the first of
+ * a thread. */
+static bool is_even(const roc_arg_slot *slot, const unsigned char *kernarg, uint32_t items) {
+  const roc_arg_type *type = &slot->type;
+  if (!roc_arg_is_array(type) || type->layout == ROC_LAYOUT_STRIDED) return true;
+  if (read_number(kernarg + slot->offset, false) % ROC_NVPTX_ACCESS_BYTES) return false;
+  if (type->rank == 1) return true;
+  uint32_t inner = type->layout == ROC_LAYOUT_C ? type->rank - 1 : 0;
+  uint32_t step = type->is_narrow ? sizeof(uint32_t) : sizeof(uint64_t);
+  const unsigned char *extent = kernarg + slot->extents_offset + inner * step;
+  return read_number(extent, type->is_narrow) % items == 0;
+}
+
+/* Of a workgroup with `row` work-items in dimension 1. */
+static bool is_coarse_shape(const roc_codeobj *object, uint32_t row, uint64_t items) {
+  uint32_t per_thread = object->items_per_thread;
+  return per_thread > 1 && row % per_thread == 0 && items / per_thread >= ROC_NVPTX_COARSE_THREADS;
+}
+
+uint32_t roc_nvptx_threads(const roc_codeobj *object, uint32_t items) {
+  return is_coarse_shape(object, items, items) ? items / object->items_per_thread : items;
+}
+
+static bool is_coarse(const roc_codeobj *object, const void *kernarg, const roc_ndrange *range) {
+  uint32_t items = object->items_per_thread;
+  if (!is_coarse_shape(object, range->local[0], roc_ndrange_local_items(range))) return false;
+  for (uint32_t i = 0; i < object->nargs; i++) {
+    if (!is_even(&object->args[i], kernarg, items)) return false;
+  }
+  return true;
+}
+
+roc_status roc_nvptx_plan_launch(const roc_codeobj *object, const void *kernarg,
+                                 const roc_ndrange *range, roc_nvptx_hidden *hidden,
+                                 roc_nvptx_shape *out_shape, roc_error *err) {
+  uint32_t *blocks = out_shape->blocks;
   hidden->rank = range->rank;
   hidden->flags = 0;
   for (int d = 0; d < 3; d++) {
@@ -44,6 +86,11 @@ roc_status roc_nvptx_plan_launch(const roc_ndrange *range, roc_nvptx_hidden *hid
     if (hidden->grid[d] != (uint64_t)blocks[d] * range->local[d]) {
       hidden->flags |= ROC_NVPTX_PARTIAL;
     }
+    out_shape->threads[d] = range->local[d];
+  }
+  if (is_coarse(object, kernarg, range)) {
+    hidden->flags |= ROC_NVPTX_COARSE;
+    out_shape->threads[0] /= object->items_per_thread;
   }
   if (blocks[0] > ROC_NVPTX_MAX_BLOCKS_X) {
     return fail_groups(blocks[0], "dimension 1", ROC_NVPTX_MAX_BLOCKS_X, err);

@@ -26,6 +26,8 @@
 #include "base/status.h"
 
 enum {
+  ROC_NVPTX_COARSE_THREADS = 64,       /* the fewest of a block that are worth it */
+  ROC_NVPTX_ACCESS_BYTES = 16,         /* of the widest access */
   ROC_NVPTX_STATIC_SHARED = 48 << 10,  /* that ptxas takes */
   ROC_NVPTX_MAX_ARGUMENT_BYTES = 4352, /* of an entry, as PTX below 8.1 has them */
   ROC_NVPTX_MAX_BLOCKS_X = INT32_MAX,
@@ -35,14 +37,20 @@ enum {
 /* Flags of a launch.  Most launches have none, and then a kernel asks nothing further. */
 enum {
   ROC_NVPTX_PARTIAL = 1, /* the last groups of some dimension have less items than a group */
-  ROC_NVPTX_FOLDED = 2   /* blocks of y and z count groups of y and z together, see below */
+  ROC_NVPTX_FOLDED = 2,  /* blocks of y and z count groups of y and z together, see below */
+  ROC_NVPTX_COARSE = 4   /* a thread runs object->items_per_thread work-items, see below */
 };
 
 /* What follows the kernarg block.  Offsets are ABI.
  *
  * Folded: where there are more groups in y or z than the GPU has blocks there, block (x, y, z) is
  * group x in the first dimension, and number g = z * (blocks in y) + y of the others: g % groups[1]
- * in the second, g / groups[1] in the third; where there is no such group it ends. */
+ * in the second, g / groups[1] in the third; where there is no such group it ends.
+ *
+ * Coarse: thread t of a block's row runs the items t * m + 1 … t * m + m of its group's row, m being
+ * object->items_per_thread. The kernel then takes for granted that packed arrays begin at multiples
+ * of ROC_NVPTX_ACCESS_BYTES and, of more than one dimension, have rows of a multiple of m elements:
+ * neighbouring elements are one access. */
 typedef struct roc_nvptx_hidden {
   uint64_t fault;     /*  0: address of a roc_fault_record, 0 where the object has no faults */
   uint64_t print;     /*  8: of a roc_print_buffer, 0 where it has no prints */
@@ -56,10 +64,20 @@ typedef struct roc_nvptx_hidden {
   uint32_t flags;     /* 52 */
 } roc_nvptx_hidden;   /* 56 bytes */
 
-/* Fills grid, rank, groups and flags of `hidden` for a range that is not empty, and the blocks to
- * launch; a block has range->local threads.  INVALID, with a message: the GPU takes no such grid. */
-roc_status roc_nvptx_plan_launch(const roc_ndrange *range, roc_nvptx_hidden *hidden,
-                                 uint32_t blocks[3], roc_error *err);
+/* What the driver is asked for. */
+typedef struct roc_nvptx_shape {
+  uint32_t blocks[3], threads[3]; /* threads: of a block */
+} roc_nvptx_shape;
+
+/* Fills grid, rank, groups and flags of `hidden` for a launch of `object` with the arguments
+ * `kernarg` on a range that is not empty, and the shape. INVALID, with a message: the GPU takes no
+ * such grid. */
+roc_status roc_nvptx_plan_launch(const roc_codeobj *object, const void *kernarg,
+                                 const roc_ndrange *range, roc_nvptx_hidden *hidden,
+                                 roc_nvptx_shape *out_shape, roc_error *err);
+
+/* Threads of a block for a workgroup of `items` in one dimension, where arguments allow the fewest. */
+uint32_t roc_nvptx_threads(const roc_codeobj *object, uint32_t items);
 
 /* The bytes of dynamic shared memory to launch with, `dynamic` of them the launch's own. */
 uint32_t roc_nvptx_shared_bytes(const roc_codeobj *object, uint32_t dynamic);

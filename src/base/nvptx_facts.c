@@ -50,7 +50,8 @@ static roc_status resources(const roc_codeobj *object, uint32_t workgroup,
   roc_ptx_kernel k;
   ROC_TRY(roc_ptx_read_kernel(object, &k, err));
   roc_ptx_assemble(object, &k);
-  uint32_t items = workgroup ? workgroup : DEFAULT_WORKGROUP;
+  uint32_t per_thread = object->items_per_thread > 1 ? object->items_per_thread : 1;
+  uint32_t items = workgroup ? workgroup : DEFAULT_WORKGROUP * per_thread;
   if (!workgroup && items > k.max_workgroup) items = k.max_workgroup;
   if (items > k.max_workgroup) {
     return roc_fail(err, ROC_INVALID,
@@ -58,7 +59,7 @@ static roc_status resources(const roc_codeobj *object, uint32_t workgroup,
                     workgroup, k.max_workgroup, object->target);
   }
   const roc_nvptx_use use = {k.is_assembled ? (uint32_t)k.registers : 0, object->shared_bytes,
-                             items};
+                             roc_nvptx_threads(object, items)};
   roc_nvptx_occupancy o = roc_nvptx_occupancy_of(chip, &use);
   *out = (roc_target_resources){
       .workgroup = items, .waves = o.warps, .max_waves = chip->sm_warps, .limit = o.limit};
@@ -72,13 +73,16 @@ static roc_status resources(const roc_codeobj *object, uint32_t workgroup,
  * a kernel never has more of them than its largest workgroup allows. */
 static bool read_footprint(const roc_codeobj *object, roc_target_footprint *out) {
   *out = (roc_target_footprint){.model = roc_nvptx_chip_find(object->target),
-                                .shared_bytes = object->shared_bytes};
+                                .shared_bytes = object->shared_bytes,
+                                .items_per_thread = object->items_per_thread};
   return true;
 }
 
 static uint32_t pick_workgroup(const roc_target_footprint *footprint, uint32_t most) {
   const roc_nvptx_use use = {footprint->vector_registers, footprint->shared_bytes, 0};
-  return roc_nvptx_choose_workgroup(footprint->model, &use, most);
+  uint32_t items = footprint->items_per_thread;
+  if (items == 0 || most / items < ROC_NVPTX_COARSE_THREADS) items = 1;
+  return items * roc_nvptx_choose_workgroup(footprint->model, &use, most / items);
 }
 
 const roc_target_facts roc_target_facts_nvptx = {

@@ -44,6 +44,7 @@ typedef struct roc_target_footprint {
   const void *model; /* the processor: a struct of the family's */
   uint32_t vector_registers, scalar_registers;
   uint32_t shared_bytes; /* static; a launch adds its own */
+  uint32_t items_per_thread;
 } roc_target_footprint;
 
 typedef struct roc_target_facts {

@@ -102,13 +102,13 @@ static bool open_state(roc_cg *cg) {
   state->shared_bytes = roc_ir_layout_shared(cg->ir, state->shared_offsets);
   state->counts_groups = roc_nvptx_counts_groups(cg);
   if (state->counts_groups) state->shared_bytes += ROC_IR_SHARED_ALIGN;
+  state->coarse = roc_nvptx_find_coarse(cg);
   if (roc_ir_find_narrow(cg->ir, &roc_ir_limits_gpu, &cg->narrow, NULL)) cg->arena.failed = true;
   return !cg->arena.failed;
 }
 
-static void make_body(roc_cg *cg, LLVMBasicBlockRef body) {
+static void make_body(roc_cg *cg) {
   roc_cg_shared_fault faults;
-  roc_cg_at(cg, body);
   roc_cg_share_faults(cg, &faults);
   roc_cg_region(cg, 0);
   roc_cg_goto(cg, cg->exit);
@@ -138,8 +138,10 @@ void roc_nvptx_kernel(roc_cg *cg) {
   cg->fault = roc_nvptx_hidden_field(cg, offsetof(roc_nvptx_hidden, fault));
   cg->print = roc_nvptx_hidden_field(cg, offsetof(roc_nvptx_hidden, print));
   roc_cg_at(cg, start);
+  roc_nvptx_coarse_begin(cg);
   roc_nvptx_begin(cg, body);
-  make_body(cg, body);
+  roc_cg_at(cg, body);
+  state->coarse ? roc_nvptx_coarse_body(cg, make_body) : make_body(cg);
   roc_cg_at(cg, cg->exit);
   LLVMBuildRetVoid(cg->b);
   LLVMBuildBr(cg->entry_b, start);
@@ -147,24 +149,6 @@ void roc_nvptx_kernel(roc_cg *cg) {
 }
 
 /* ---- the launch ------------------------------------------------------------------------------ */
-
-static LLVMValueRef of_dim(roc_cg *cg, const char *names[3], unsigned dim) {
-  return roc_nvptx_read_register(cg, names[dim]);
-}
-
-static LLVMValueRef group_size(roc_cg *cg, unsigned dim) {
-  return of_dim(cg, (const char *[]){"ntid.x", "ntid.y", "ntid.z"}, dim);
-}
-
-static LLVMValueRef local_id(roc_cg *cg, unsigned dim) {
-  return of_dim(cg, (const char *[]){"tid.x", "tid.y", "tid.z"}, dim);
-}
-
-/* A grid has fewer than 2^32 items in a dimension, so 32 bits hold the id. */
-static LLVMValueRef global_id(roc_cg *cg, unsigned dim) {
-  LLVMValueRef begin = LLVMBuildNUWMul(cg->b, roc_nvptx_group_id(cg, dim), group_size(cg, dim), "");
-  return LLVMBuildNUWAdd(cg->b, begin, local_id(cg, dim), "");
-}
 
 static LLVMValueRef hidden_size(roc_cg *cg, size_t offset, unsigned dim) {
   return roc_nvptx_hidden_field(cg, offset + 4 * dim);
@@ -174,12 +158,12 @@ LLVMValueRef roc_nvptx_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim) {
   LLVMValueRef value;
   bool counts_from_0 = false;
   switch (op) {
-    case ROC_IR_GLOBAL_ID: value = global_id(cg, dim), counts_from_0 = true; break;
-    case ROC_IR_LOCAL_ID: value = local_id(cg, dim), counts_from_0 = true; break;
+    case ROC_IR_GLOBAL_ID: value = roc_nvptx_global_id(cg, dim), counts_from_0 = true; break;
+    case ROC_IR_LOCAL_ID: value = roc_nvptx_local_id(cg, dim), counts_from_0 = true; break;
     case ROC_IR_GROUP_ID: value = roc_nvptx_group_id(cg, dim), counts_from_0 = true; break;
     case ROC_IR_LANE_ID: value = roc_nvptx_lane(cg), counts_from_0 = true; break;
     case ROC_IR_GLOBAL_SIZE: value = hidden_size(cg, offsetof(roc_nvptx_hidden, grid), dim); break;
-    case ROC_IR_LOCAL_SIZE: value = group_size(cg, dim); break;
+    case ROC_IR_LOCAL_SIZE: value = roc_nvptx_local_size(cg, dim); break;
     case ROC_IR_NUM_GROUPS: value = hidden_size(cg, offsetof(roc_nvptx_hidden, groups), dim); break;
     case ROC_IR_WORK_DIM:
       value = roc_nvptx_hidden_field(cg, offsetof(roc_nvptx_hidden, rank));

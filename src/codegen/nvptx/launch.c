@@ -88,7 +88,7 @@ static LLVMValueRef block_id(roc_cg *cg, unsigned dim) {
 
 /* ---- the group --------------------------------------------------------------------------- */
 
-static LLVMValueRef has_flag(roc_cg *cg, uint32_t flag) {
+LLVMValueRef roc_nvptx_has_flag(roc_cg *cg, uint32_t flag) {
   LLVMValueRef flags = roc_nvptx_hidden_field(cg, offsetof(roc_nvptx_hidden, flags));
   LLVMValueRef bit = LLVMBuildAnd(cg->b, flags, roc_cg_i32(cg, flag), "");
   return LLVMBuildICmp(cg->b, LLVMIntNE, bit, roc_cg_i32(cg, 0), "");
@@ -107,8 +107,35 @@ LLVMValueRef roc_nvptx_group_id(roc_cg *cg, unsigned dim) {
   if (known) return known;
   LLVMValueRef plain = block_id(cg, dim);
   if (dim == 0) return plain;
-  LLVMValueRef is_folded = has_flag(cg, ROC_NVPTX_FOLDED);
+  LLVMValueRef is_folded = roc_nvptx_has_flag(cg, ROC_NVPTX_FOLDED);
   return LLVMBuildSelect(cg->b, is_folded, folded_id(cg, dim), plain, "");
+}
+
+/* Times the work-items of a thread. */
+static LLVMValueRef in_items(roc_cg *cg, LLVMValueRef threads, unsigned dim) {
+  const roc_nvptx_coarse *coarse = roc_nvptx_state_of(cg)->coarse;
+  return coarse && dim == 0 ? LLVMBuildNUWMul(cg->b, threads, coarse->per_thread, "") : threads;
+}
+
+static LLVMValueRef item_of(roc_cg *cg, LLVMValueRef thread, unsigned dim) {
+  const roc_nvptx_coarse *coarse = roc_nvptx_state_of(cg)->coarse;
+  LLVMValueRef first = in_items(cg, thread, dim);
+  return coarse && dim == 0 ? LLVMBuildNUWAdd(cg->b, first, coarse->item, "") : first;
+}
+
+LLVMValueRef roc_nvptx_local_id(roc_cg *cg, unsigned dim) {
+  return item_of(cg, read_dim(cg, "tid", dim), dim);
+}
+
+LLVMValueRef roc_nvptx_local_size(roc_cg *cg, unsigned dim) {
+  return in_items(cg, read_dim(cg, "ntid", dim), dim);
+}
+
+/* A grid has fewer than 2^32 items in a dimension, so 32 bits hold the id. */
+LLVMValueRef roc_nvptx_global_id(roc_cg *cg, unsigned dim) {
+  LLVMValueRef size = read_dim(cg, "ntid", dim), thread = read_dim(cg, "tid", dim);
+  LLVMValueRef begin = LLVMBuildNUWMul(cg->b, roc_nvptx_group_id(cg, dim), size, "");
+  return item_of(cg, LLVMBuildNUWAdd(cg->b, begin, thread, ""), dim);
 }
 
 /* Whether the kernel asks for ids of the dimension; fault records, which also do, compute them. */
@@ -139,14 +166,14 @@ static void add_ids(ids_phi *phi, LLVMValueRef const ids[3], LLVMBasicBlockRef f
   }
 }
 
-/* Whether the grid has the work-item. */
+/* Whether the grid has the work-item, the first one of a thread that has several. */
 static LLVMValueRef is_in_grid(roc_cg *cg, LLVMValueRef const groups[3]) {
   LLVMValueRef result = LLVMConstInt(cg->t.i1, 1, 0);
   for (unsigned d = 0; d < 3; d++) {
-    LLVMValueRef size = LLVMBuildZExt(cg->b, read_dim(cg, "ntid", d), cg->t.i64, "");
+    LLVMValueRef local = LLVMBuildZExt(cg->b, roc_nvptx_local_size(cg, d), cg->t.i64, "");
     LLVMValueRef group = LLVMBuildZExt(cg->b, groups[d], cg->t.i64, "");
-    LLVMValueRef item = LLVMBuildZExt(cg->b, read_dim(cg, "tid", d), cg->t.i64, "");
-    LLVMValueRef id = LLVMBuildAdd(cg->b, LLVMBuildMul(cg->b, group, size, ""), item, "");
+    LLVMValueRef item = LLVMBuildZExt(cg->b, roc_nvptx_local_id(cg, d), cg->t.i64, "");
+    LLVMValueRef id = LLVMBuildAdd(cg->b, LLVMBuildMul(cg->b, group, local, ""), item, "");
     LLVMValueRef grid = hidden_dim(cg, offsetof(roc_nvptx_hidden, grid), d);
     LLVMValueRef end = LLVMBuildZExt(cg->b, grid, cg->t.i64, "");
     result = LLVMBuildAnd(cg->b, result, LLVMBuildICmp(cg->b, LLVMIntULT, id, end, ""), "");
@@ -163,10 +190,11 @@ void roc_nvptx_begin(roc_cg *cg, LLVMBasicBlockRef body) {
   LLVMValueRef plain[3], unfolded[3] = {NULL, NULL, NULL};
   for (unsigned d = 0; d < 3; d++) plain[d] = block_id(cg, d);
   LLVMValueRef flags = roc_nvptx_hidden_field(cg, offsetof(roc_nvptx_hidden, flags));
+  if (state->coarse) flags = LLVMBuildAnd(cg->b, flags, roc_cg_i32(cg, ~ROC_NVPTX_COARSE), "");
   LLVMValueRef is_usual = LLVMBuildICmp(cg->b, LLVMIntEQ, flags, roc_cg_i32(cg, 0), "");
   roc_cg_branch_likely(cg, is_usual, body, unusual);
   roc_cg_at(cg, unusual);
-  LLVMBuildCondBr(cg->b, has_flag(cg, ROC_NVPTX_FOLDED), folded, partial);
+  LLVMBuildCondBr(cg->b, roc_nvptx_has_flag(cg, ROC_NVPTX_FOLDED), folded, partial);
   roc_cg_at(cg, folded);
   for (unsigned d = 1; d < 3; d++) unfolded[d] = folded_id(cg, d);
   LLVMValueRef most = hidden_dim(cg, offsetof(roc_nvptx_hidden, groups), 2);

@@ -8,6 +8,16 @@
 #include "codegen/core/fields.h"
 
 /* Of one compile; in cg->state. */
+/* Of a kernel in which a thread may run several work-items (coarse.c). */
+typedef struct roc_nvptx_coarse {
+  uint32_t items;         /* of a thread, at least 2 */
+  uint8_t *ways;          /* per instruction: of an IF, the way that the items may go together */
+  uint8_t *element_bytes; /* per instruction: of an access to the items' own elements */
+  LLVMValueRef per_thread, item; /* i32: items of a thread of this launch; which of them, from 0 */
+  bool is_together;              /* the code that is made is for all items of a thread … */
+  bool is_first;                 /* … and this is the first of them */
+} roc_nvptx_coarse;
+
 typedef struct roc_nvptx_state {
   const roc_nvptx_chip *chip;
   const char *entry;               /* symbol */
@@ -18,6 +28,7 @@ typedef struct roc_nvptx_state {
   const roc_cg_field_list *fields; /* the function's arguments, while code is made */
   uint32_t hidden;                 /* offset of the roc_nvptx_hidden */
   LLVMValueRef block[3];           /* coordinates of the group's block, i32 */
+  roc_nvptx_coarse *coarse;        /* NULL: a thread is a work-item */
   LLVMValueRef group[3]; /* the group's ids from 0, i32; NULL: computed where it is used */
 } roc_nvptx_state;
 
@@ -51,8 +62,25 @@ bool roc_nvptx_counts_groups(const roc_cg *cg);
 /* The begin of a kernel. From cg->b's block on: finds the ids of the group, lets work-items go to
  * cg->exit that the grid does not have, and goes on in `body`. */
 void roc_nvptx_begin(roc_cg *cg, LLVMBasicBlockRef body);
-/* The group's id from 0, i32. */
+/* Ids from 0 and the size, i32. */
 LLVMValueRef roc_nvptx_group_id(roc_cg *cg, unsigned dim);
+LLVMValueRef roc_nvptx_local_id(roc_cg *cg, unsigned dim);
+LLVMValueRef roc_nvptx_global_id(roc_cg *cg, unsigned dim);
+LLVMValueRef roc_nvptx_local_size(roc_cg *cg, unsigned dim);
+
+/* Whether the launch has the flag, i1. */
+LLVMValueRef roc_nvptx_has_flag(roc_cg *cg, uint32_t flag);
+
+/* nvptx/coarse.c */
+/* In the arena; NULL: each thread is to run one work-item. */
+roc_nvptx_coarse *roc_nvptx_find_coarse(roc_cg *cg);
+/* Reads from the launch how many work-items a thread has; goes by the first of them. */
+void roc_nvptx_coarse_begin(roc_cg *cg);
+/* Makes the code of one work-item, from cg->b's block on to cg->exit. */
+typedef void roc_nvptx_body(roc_cg *cg);
+/* The code of all work-items of the thread, from cg->b's block on to cg->exit. */
+void roc_nvptx_coarse_body(roc_cg *cg, roc_nvptx_body *body);
+bool roc_nvptx_intercept(roc_cg *cg, uint32_t inst);
 
 /* nvptx/entry.c */
 void roc_nvptx_kernel(roc_cg *cg);

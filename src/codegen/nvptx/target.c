@@ -99,6 +99,8 @@ static const char *passes(const roc_cg *cg) {
 static void describe(roc_cg *cg, roc_codeobj *object) {
   object->entry = roc_nvptx_state_of(cg)->entry;
   object->shared_bytes = (uint32_t)roc_nvptx_state_of(cg)->shared_bytes;
+  const roc_nvptx_coarse *coarse = roc_nvptx_state_of(cg)->coarse;
+  object->items_per_thread = coarse ? coarse->items : 1;
 }
 
 const roc_target roc_target_nvptx = {
@@ -138,4 +140,5 @@ const roc_target roc_target_nvptx = {
     .group_parts = roc_nvptx_group_parts,
     .elect_lane = roc_nvptx_elect_lane,
     .math = roc_nvptx_math,
+    .intercept = roc_nvptx_intercept,
 };

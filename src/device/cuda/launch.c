@@ -111,10 +111,10 @@ static void put_arguments(arguments *a, const roc_dev_launch *launch,
 }
 
 static roc_status submit(roc_cuda_stream *stream, const roc_dev_launch *launch,
-                         roc_nvptx_hidden *hidden, const uint32_t blocks[3], roc_error *err) {
+                         roc_nvptx_hidden *hidden, const roc_nvptx_shape *shape, roc_error *err) {
   roc_cuda_device *device = roc_cuda_owner(stream);
   roc_dev_module *module = launch->module;
-  const uint32_t *local = launch->range->local;
+  const uint32_t *blocks = shape->blocks, *threads = shape->threads;
   uint32_t shared = roc_nvptx_shared_bytes(module->object, launch->range->dynamic_shared_bytes);
   if (shared + module->shared_bytes > device->default_shared_bytes && !module->has_opt_in) {
     ROC_TRY(opt_in(device, module, err));
@@ -124,22 +124,22 @@ static roc_status submit(roc_cuda_stream *stream, const roc_dev_launch *launch,
   void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, a.block, CU_LAUNCH_PARAM_BUFFER_SIZE, &a.nbytes,
                    CU_LAUNCH_PARAM_END};
   CUresult result =
-      roc_cuda.cuLaunchKernel(module->function, blocks[0], blocks[1], blocks[2], local[0], local[1],
-                              local[2], shared, stream->handle, NULL, extra);
+      roc_cuda.cuLaunchKernel(module->function, blocks[0], blocks[1], blocks[2], threads[0],
+                              threads[1], threads[2], shared, stream->handle, NULL, extra);
   if (result == CUDA_SUCCESS) return ROC_OK;
   if (result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES) return fail_registers(launch, err);
   return fail_launch(stream, result, err);
 }
 
 static roc_status launch_current(roc_cuda_stream *stream, const roc_dev_launch *launch,
-                                 roc_nvptx_hidden *hidden, const uint32_t blocks[3],
+                                 roc_nvptx_hidden *hidden, const roc_nvptx_shape *shape,
                                  roc_error *err) {
   if (!stream->counter) ROC_TRY(take_zeroed(stream, COUNTER_BYTES, &stream->counter, err));
   ROC_TRY(roc_cuda_stream_ready(stream, err));
   hidden->counter = stream->counter;
   if (launch->fault) ROC_TRY(prepare_fault(stream, launch->fault, &hidden->fault, err));
   if (launch->print) ROC_TRY(prepare_print(stream, launch->print, &hidden->print, err));
-  ROC_TRY(submit(stream, launch, hidden, blocks, err));
+  ROC_TRY(submit(stream, launch, hidden, shape, err));
   if (launch->fault) stream->slots.used++;
   if (!launch->print) return ROC_OK;
   CUresult result = roc_cuda.cuMemcpyAsync((CUdeviceptr)(uintptr_t)launch->print, stream->print,
@@ -153,17 +153,18 @@ roc_status roc_cuda_launch(roc_dev_stream *base, const roc_dev_launch *launch,
                            roc_ticket *out_ticket, roc_error *err) {
   roc_cuda_stream *stream = roc_cuda_stream_of(base);
   roc_nvptx_hidden hidden = {0};
-  uint32_t blocks[3];
+  roc_nvptx_shape shape;
   if (launch->kernarg_bytes + sizeof hidden > ROC_NVPTX_MAX_ARGUMENT_BYTES) {
     return roc_fail(err, ROC_INVALID, "a kernel's arguments take %zu bytes, over the limit %d",
                     launch->kernarg_bytes + sizeof hidden, ROC_NVPTX_MAX_ARGUMENT_BYTES);
   }
-  ROC_TRY(roc_nvptx_plan_launch(launch->range, &hidden, blocks, err));
+  ROC_TRY(roc_nvptx_plan_launch(launch->module->object, launch->kernarg, launch->range, &hidden,
+                                &shape, err));
   if (roc_ndrange_local_items(launch->range) > launch->module->max_workgroup) {
     return fail_registers(launch, err);
   }
   bool entered = roc_cuda_enter(roc_cuda_owner(stream));
-  roc_status status = launch_current(stream, launch, &hidden, blocks, err);
+  roc_status status = launch_current(stream, launch, &hidden, &shape, err);
   if (status == ROC_OK) {
     *out_ticket = roc_cuda_issue(stream, launch);
     roc_cuda_check_in_passing(stream);
