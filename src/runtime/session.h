@@ -27,6 +27,9 @@ roc_status roc_rt_session_finish(roc_rt_session *session, roc_error *err);
  * user holds the session.  OOM, LOST, CLOSED. */
 roc_status roc_rt_session_stream(roc_rt_session *session, roc_rt_device *device,
                                  roc_rt_stream **out_stream, roc_error *err);
+/* The same stream; NULL when it has not been made yet. */
+roc_rt_stream *roc_rt_session_peek_stream(const roc_rt_session *session,
+                                          const roc_rt_device *device);
 
 /* Makes the wait that is in progress in the session with that key, or its next one, return
  * INTERRUPTED; NULL: in all sessions.  False: there is none.  Signal-safe, any thread. */

@@ -69,12 +69,21 @@ roc_rt_session *roc_get_session(lua_State *L) {
   return current ? current->session : NULL;
 }
 
-roc_rt_stream *roc_default_stream_of(lua_State *L, roc_current *current, roc_rt_device *device) {
-  roc_error err; /* on the path of every launch: not zeroed, filled on failure */
+static __attribute__((noinline)) roc_rt_stream *make_default_stream(lua_State *L,
+                                                                    roc_current *current,
+                                                                    roc_rt_device *device) {
+  roc_error err = ROC_ERROR_INIT;
   roc_rt_stream *stream;
   roc_rt_session *session = session_of(L, current);
   ROC_LUA_TRY(L, roc_rt_session_stream(session, device, &stream, &err), &err);
   return stream;
+}
+
+/* On the path of every launch: what is rare is not inlined, and takes no room on its stack. */
+roc_rt_stream *roc_default_stream_of(lua_State *L, roc_current *current, roc_rt_device *device) {
+  const roc_rt_session *session = current->session;
+  roc_rt_stream *stream = session ? roc_rt_session_peek_stream(session, device) : NULL;
+  return stream ? stream : make_default_stream(L, current, device);
 }
 
 roc_rt_stream *roc_default_stream(lua_State *L, roc_rt_device *device) {

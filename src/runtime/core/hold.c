@@ -33,18 +33,3 @@ void roc_rt_kernel_release_locked(roc_rt_kernel *kernel) {
   roc_free(kernel);
   roc_rt_device_drop(device);
 }
-
-/* ---- mappings of host memory ---------------------------------------------- */
-
-static roc_rt_mapping *dead_mappings; /* guarded by the runtime's lock */
-
-void roc_rt_bury_mapping(roc_rt_mapping *mapping) {
-  mapping->next = dead_mappings;
-  dead_mappings = mapping;
-}
-
-roc_rt_mapping *roc_rt_take_dead_mappings(void) {
-  roc_rt_mapping *dead = dead_mappings;
-  dead_mappings = NULL;
-  return dead;
-}

@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "runtime/core/internal.h"
 
-static roc_buffer *dead_buffers; /* guarded by the runtime's lock */
 static _Atomic size_t live_bytes;
 
 void roc_buffer_count_bytes(size_t nbytes, bool is_born) {
@@ -25,17 +24,6 @@ void roc_buffer_destroy_host(roc_buffer *buffer) {
   if (buffer->block) roc_buffer_count_bytes(buffer->nbytes, false);
   roc_free(buffer->block);
   roc_free(buffer);
-}
-
-void roc_buffer_bury(roc_buffer *buffer) {
-  buffer->next = dead_buffers;
-  dead_buffers = buffer;
-}
-
-roc_buffer *roc_buffer_take_dead(void) {
-  roc_buffer *dead = dead_buffers;
-  dead_buffers = NULL;
-  return dead;
 }
 
 void roc_buffer_destroy_dead(roc_buffer *dead) {

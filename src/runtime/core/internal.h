@@ -167,7 +167,6 @@ bool roc_rt_begin_shutdown(void); /* from now on closed; whether it was before *
 void roc_buffer_count_bytes(size_t nbytes, bool is_born); /* any thread, lock or not */
 void roc_buffer_destroy_host(roc_buffer *buffer);         /* without the lock */
 void roc_buffer_bury(roc_buffer *buffer);                 /* lock held: destroyed after it */
-roc_buffer *roc_buffer_take_dead(void);                   /* lock held */
 void roc_buffer_destroy_dead(roc_buffer *dead);           /* without the lock */
 
 /* record.c.  Lock held for all. */
@@ -213,7 +212,6 @@ void roc_rt_kernel_release_locked(roc_rt_kernel *kernel);
 /* A mapping that is over still holds its device: lock.c takes and ends it without the lock. */
 struct roc_rt_mapping;
 void roc_rt_bury_mapping(struct roc_rt_mapping *mapping);
-struct roc_rt_mapping *roc_rt_take_dead_mappings(void);
 
 /* pool.c.  Lock held for all. */
 /* The smallest class that holds nbytes; ROC_RT_POOL_CLASSES when none does. */

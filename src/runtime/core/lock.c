@@ -6,6 +6,9 @@
 #include "runtime/device.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* What died while it was held, and ends after it. */
+static roc_rt_mapping *dead_mappings;
+static roc_buffer *dead_buffers;
 static _Atomic bool is_child, is_shut;
 
 void roc_rt_lock(void) {
@@ -26,12 +29,32 @@ static void end_mappings(roc_rt_mapping *dead) {
   }
 }
 
-void roc_rt_unlock(void) {
-  roc_rt_mapping *unmapped = roc_rt_take_dead_mappings();
-  roc_buffer *dead = roc_buffer_take_dead();
+void roc_rt_bury_mapping(roc_rt_mapping *mapping) {
+  mapping->next = dead_mappings;
+  dead_mappings = mapping;
+}
+
+void roc_buffer_bury(roc_buffer *buffer) {
+  buffer->next = dead_buffers;
+  dead_buffers = buffer;
+}
+
+static __attribute__((noinline)) void unlock_and_end_dead(void) {
+  roc_rt_mapping *unmapped = dead_mappings;
+  roc_buffer *dead = dead_buffers;
+  dead_mappings = NULL;
+  dead_buffers = NULL;
   pthread_mutex_unlock(&lock);
-  if (unmapped) end_mappings(unmapped); /* of memory that may be among the dead */
-  if (dead) roc_buffer_destroy_dead(dead);
+  end_mappings(unmapped); /* of memory that may be among the dead */
+  roc_buffer_destroy_dead(dead);
+}
+
+void roc_rt_unlock(void) {
+  if (dead_mappings || dead_buffers) {
+    unlock_and_end_dead();
+  } else {
+    pthread_mutex_unlock(&lock);
+  }
 }
 
 bool roc_rt_in_child(void) {

@@ -48,6 +48,9 @@ roc_status roc_rt_device_check(roc_rt_device *device, roc_error *err) {
 }
 
 roc_status roc_rt_stream_check(const roc_rt_stream *stream, roc_error *err) {
+  bool is_fine = !stream->session->is_closed && !stream->device->is_closing &&
+                 !stream->device->driver->is_lost;
+  if (is_fine) return ROC_OK; /* every launch comes through here */
   ROC_TRY(roc_rt_session_check(stream->session, err));
   return roc_rt_device_check(stream->device, err);
 }

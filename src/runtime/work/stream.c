@@ -44,11 +44,15 @@ static roc_status need_default(roc_rt_session *session, roc_rt_device *device,
   return ROC_OK;
 }
 
+roc_rt_stream *roc_rt_session_peek_stream(const roc_rt_session *session,
+                                          const roc_rt_device *device) {
+  return atomic_load_explicit(&session->default_streams[device->index], memory_order_acquire);
+}
+
 roc_status roc_rt_session_stream(roc_rt_session *session, roc_rt_device *device,
                                  roc_rt_stream **out_stream, roc_error *err) {
-  *out_stream =
-      atomic_load_explicit(&session->default_streams[device->index], memory_order_acquire);
-  if (*out_stream) return ROC_OK; /* every launch comes through here */
+  *out_stream = roc_rt_session_peek_stream(session, device);
+  if (*out_stream) return ROC_OK;
   ROC_TRY(roc_rt_check_open(err));
   roc_rt_lock();
   roc_status status = need_default(session, device, out_stream, err);
