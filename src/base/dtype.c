@@ -215,12 +215,29 @@ static void store_u16(void *element, uint16_t bits) {
   memcpy(element, &bits, sizeof bits);
 }
 
+/* Listed, so that the compiler asks about a new dtype. */
+#define NOT_FLOATS    \
+  case ROC_DT_BOOL:   \
+  case ROC_DT_INT8:   \
+  case ROC_DT_INT16:  \
+  case ROC_DT_INT32:  \
+  case ROC_DT_INT64:  \
+  case ROC_DT_UINT8:  \
+  case ROC_DT_UINT16: \
+  case ROC_DT_UINT32: \
+  case ROC_DT_UINT64: \
+  case ROC_DT_COUNT_
+
 static void store_float(roc_dtype dt, void *element, double f) {
   switch (dt) {
     case ROC_DT_FLOAT64: store_f64(element, f); break;
     case ROC_DT_FLOAT32: store_f32(element, (float)f); break;
     case ROC_DT_FLOAT16: store_u16(element, roc_f16_from_f64(f)); break;
-    default: store_u16(element, roc_bf16_from_f64(f)); break;
+    case ROC_DT_BFLOAT16:
+      store_u16(element, roc_bf16_from_f64(f));
+      break;
+    NOT_FLOATS:
+      break;
   }
 }
 
@@ -229,7 +246,11 @@ static void store_int_as_float(roc_dtype dt, void *element, int64_t i) {
     case ROC_DT_FLOAT64: store_f64(element, (double)i); break;
     case ROC_DT_FLOAT32: store_f32(element, roc_f32_from_i64(i)); break;
     case ROC_DT_FLOAT16: store_u16(element, roc_f16_from_i64(i)); break;
-    default: store_u16(element, roc_bf16_from_i64(i)); break;
+    case ROC_DT_BFLOAT16:
+      store_u16(element, roc_bf16_from_i64(i));
+      break;
+    NOT_FLOATS:
+      break;
   }
 }
 
