@@ -1,5 +1,5 @@
 /* See narrow_group_ids.h. One walk in execution order: after each product of a group's number, and
- * each sum with one, goes its clamped twin; users for which the two are the same get the twin. What
+ * each sum with one, goes its clamped copy; users for which the two are the same get the copy. What
  * is unused in the end is dead code, which a later pass removes. */
 #include "ir/narrow_group_ids.h"
 
@@ -14,29 +14,29 @@ enum { MAX_DEPTH = 8, MAX_FACTOR = 1 << 20 };
  * LEAST + 3 * MAX_FACTOR; clamped, it is at least LEAST: sums of it lie between 2^31 and 2^32. */
 static const int64_t REACH = (int64_t)1 << 29, LEAST = ((int64_t)1 << 31) + ((int64_t)1 << 29);
 
-typedef struct twin {
+typedef struct narrow_value {
   uint32_t id; /* ROC_IR_NONE: there is none */
   roc_ir_range reach;
-} twin;
+} narrow_value;
 
-typedef struct clamper {
+typedef struct narrowing {
   roc_ir_module *m;
   roc_ir_builder b;
-  twin *twins;    /* per instruction there was at the start */
-  uint32_t count; /* of those */
-} clamper;
+  narrow_value *narrows; /* per instruction there was at the start */
+  uint32_t count;        /* of those */
+} narrowing;
 
-static const roc_ir_inst *inst_of(const clamper *c, uint32_t id) {
+static const roc_ir_inst *inst_of(const narrowing *c, uint32_t id) {
   return &c->m->insts.items[id];
 }
 
-static uint32_t arg_of(const clamper *c, uint32_t id, uint32_t n) {
+static uint32_t arg_of(const narrowing *c, uint32_t id, uint32_t n) {
   return roc_ir_arg(c->m, inst_of(c, id), n);
 }
 
 /* ---- ranges by how a value is made ---- */
 
-static roc_ir_range range_of(const clamper *c, uint32_t id, unsigned depth) {
+static roc_ir_range range_of(const narrowing *c, uint32_t id, unsigned depth) {
   const roc_ir_inst *inst = inst_of(c, id);
   roc_ir_op op = (roc_ir_op)inst->op;
   if (inst->type != ROC_VT_INT) return roc_ir_range_all;
@@ -65,16 +65,16 @@ static roc_ir_range range_of(const clamper *c, uint32_t id, unsigned depth) {
   return roc_ir_range_apply(op, inst->aux, args);
 }
 
-static bool is_const(const clamper *c, uint32_t id, int64_t low, int64_t high) {
+static bool is_const(const narrowing *c, uint32_t id, int64_t low, int64_t high) {
   const roc_ir_inst *inst = inst_of(c, id);
   return inst->op == ROC_IR_CONST && inst->type == ROC_VT_INT && inst->k.i >= low &&
          inst->k.i <= high;
 }
 
-/* ---- twins ---- */
+/* ---- narrow copies ---- */
 
 /* (group - 1) * factor or group * factor, either way round; the factor is operand *at. */
-static bool is_product(const clamper *c, uint32_t id, uint32_t *at, uint32_t *group) {
+static bool is_product(const narrowing *c, uint32_t id, uint32_t *at, uint32_t *group) {
   if (inst_of(c, id)->op != ROC_IR_MUL || inst_of(c, id)->type != ROC_VT_INT) return false;
   *at = is_const(c, arg_of(c, id, 1), 2, MAX_FACTOR) ? 1 : 0;
   if (!is_const(c, arg_of(c, id, *at), 2, MAX_FACTOR)) return false;
@@ -85,7 +85,7 @@ static bool is_product(const clamper *c, uint32_t id, uint32_t *at, uint32_t *gr
          is_const(c, arg_of(c, *group, 1), 1, 1);
 }
 
-static void add_product(clamper *c, uint32_t id) {
+static void add_product(narrowing *c, uint32_t id) {
   uint32_t at, group;
   if (!is_product(c, id, &at, &group)) return;
   int64_t factor = inst_of(c, arg_of(c, id, at))->k.i;
@@ -93,57 +93,57 @@ static void add_product(clamper *c, uint32_t id) {
   uint32_t most = roc_ir_const_int(&c->b, LEAST / factor + 1);
   uint32_t clamped = roc_ir_binary(&c->b, ROC_IR_MIN, group, most);
   uint32_t by = roc_ir_const_int(&c->b, factor);
-  c->twins[id] = (twin){roc_ir_binary(&c->b, ROC_IR_MUL, clamped, by), {0, 0}};
+  c->narrows[id] = (narrow_value){roc_ir_binary(&c->b, ROC_IR_MUL, clamped, by), {0, 0}};
 }
 
-static bool has_twin(const clamper *c, uint32_t id) {
-  return id < c->count && c->twins[id].id != ROC_IR_NONE;
+static bool has_narrow(const narrowing *c, uint32_t id) {
+  return id < c->count && c->narrows[id].id != ROC_IR_NONE;
 }
 
-/* A sum of something with a twin and something small. */
-static void add_sum(clamper *c, uint32_t id) {
+/* A sum of something with a narrow copy and something small. */
+static void add_sum(narrowing *c, uint32_t id) {
   roc_ir_op op = (roc_ir_op)inst_of(c, id)->op;
   if (inst_of(c, id)->type != ROC_VT_INT || (op != ROC_IR_ADD && op != ROC_IR_SUB)) return;
   uint32_t a = arg_of(c, id, 0), b = arg_of(c, id, 1);
-  bool is_first = has_twin(c, a);
-  if (is_first == has_twin(c, b) || (op == ROC_IR_SUB && !is_first)) return;
-  const twin *of = &c->twins[is_first ? a : b];
+  bool is_first = has_narrow(c, a);
+  if (is_first == has_narrow(c, b) || (op == ROC_IR_SUB && !is_first)) return;
+  const narrow_value *of = &c->narrows[is_first ? a : b];
   roc_ir_range args[2] = {of->reach, range_of(c, is_first ? b : a, 0)};
   roc_ir_range reach = roc_ir_range_apply(op, 0, args);
   if (reach.low < -REACH || reach.high > REACH) return;
   uint32_t sum =
       is_first ? roc_ir_binary(&c->b, op, of->id, b) : roc_ir_binary(&c->b, op, a, of->id);
-  c->twins[id] = (twin){sum, reach};
+  c->narrows[id] = (narrow_value){sum, reach};
 }
 
 /* ---- users ---- */
 
-static void use_twin(clamper *c, uint32_t id, uint32_t n) {
+static void use_narrow(narrowing *c, uint32_t id, uint32_t n) {
   uint32_t *operand = &c->m->operands.items[inst_of(c, id)->args + n];
-  if (has_twin(c, *operand)) *operand = c->twins[*operand].id;
+  if (has_narrow(c, *operand)) *operand = c->narrows[*operand].id;
 }
 
 /* A sum beyond 2^31 compares with something below like any other. */
-static void rewrite_comparison(clamper *c, uint32_t id) {
+static void rewrite_comparison(narrowing *c, uint32_t id) {
   for (uint32_t n = 0; n < 2; n++) {
     uint32_t other = arg_of(c, id, 1 - n);
     bool is_int = inst_of(c, other)->type == ROC_VT_INT;
-    if (is_int && !has_twin(c, other) && range_of(c, other, 0).high <= INT32_MAX) {
-      use_twin(c, id, n);
+    if (is_int && !has_narrow(c, other) && range_of(c, other, 0).high <= INT32_MAX) {
+      use_narrow(c, id, n);
     }
   }
 }
 
-static void rewrite_indices(clamper *c, uint32_t id, uint32_t first) {
+static void rewrite_indices(narrowing *c, uint32_t id, uint32_t first) {
   const roc_ir_array *array = &c->m->arrays.items[inst_of(c, id)->aux];
   bool is_narrow =
       array->kind == ROC_IR_ARRAY_PARAM
           ? c->m->params.items[array->param].type.is_narrow
           : array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC && roc_ir_array_size(array) <= INT32_MAX;
-  for (uint32_t d = 0; is_narrow && d < array->rank; d++) use_twin(c, id, first + d);
+  for (uint32_t d = 0; is_narrow && d < array->rank; d++) use_narrow(c, id, first + d);
 }
 
-static void rewrite(clamper *c, uint32_t id) {
+static void rewrite(narrowing *c, uint32_t id) {
   switch ((roc_ir_op)inst_of(c, id)->op) {
     case ROC_IR_EQ:
     case ROC_IR_NE:
@@ -156,7 +156,7 @@ static void rewrite(clamper *c, uint32_t id) {
   }
 }
 
-static void walk_region(clamper *c, uint32_t region) {
+static void walk_region(narrowing *c, uint32_t region) {
   roc_ir_ids old = c->m->regions.items[region];
   c->m->regions.items[region] = (roc_ir_ids){0};
   for (uint32_t i = 0; i < old.count && !c->b.failed; i++) {
@@ -182,12 +182,12 @@ static bool has_group_ids(const roc_ir_module *m) {
 
 roc_status roc_ir_narrow_group_ids(roc_ir_module *module, roc_error *err) {
   if (!has_group_ids(module)) return ROC_OK;
-  clamper c = {.m = module, .count = module->insts.count};
-  c.twins = roc_alloc(c.count * sizeof *c.twins);
-  if (!c.twins) return roc_fail(err, ROC_OOM, "out of memory");
-  for (uint32_t i = 0; i < c.count; i++) c.twins[i] = (twin){ROC_IR_NONE, {0, 0}};
+  narrowing c = {.m = module, .count = module->insts.count};
+  c.narrows = roc_alloc(c.count * sizeof *c.narrows);
+  if (!c.narrows) return roc_fail(err, ROC_OOM, "out of memory");
+  for (uint32_t i = 0; i < c.count; i++) c.narrows[i] = (narrow_value){ROC_IR_NONE, {0, 0}};
   roc_ir_builder_init(&c.b, module);
   walk_region(&c, 0);
-  roc_free(c.twins);
+  roc_free(c.narrows);
   return roc_ir_builder_finish(&c.b, err);
 }

@@ -56,21 +56,22 @@ void roc_cg_end_region(roc_cg *cg) {
 
 void roc_cg_kernel_versions(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = inst_of(cg, id);
-  LLVMBasicBlockRef fast = roc_cg_block(cg, "fast"), slow = roc_cg_block(cg, "slow");
+  LLVMBasicBlockRef versioned = roc_cg_block(cg, "versioned"),
+                    fallback = roc_cg_block(cg, "fallback");
   LLVMBasicBlockRef exit = cg->exit;
-  roc_cg_branch_likely(cg, roc_cg_operand(cg, inst, 0), fast, slow);
-  roc_cg_at(cg, fast);
+  roc_cg_branch_likely(cg, roc_cg_operand(cg, inst, 0), versioned, fallback);
+  roc_cg_at(cg, versioned);
   cg->version = ROC_CG_VERSIONED;
-  cg->exit = roc_cg_block(cg, "fast.end");
+  cg->exit = roc_cg_block(cg, "versioned.end");
   cg->last_region = last_guarded(cg, inst->k.region[0]);
   roc_cg_region(cg, inst->k.region[0]);
   cg->last_region = 0;
   roc_cg_goto(cg, cg->exit);
   roc_cg_at(cg, cg->exit);
   cg->target->end_wave(cg);
-  LLVMBuildBr(cg->b, slow);
+  LLVMBuildBr(cg->b, fallback);
   cg->exit = exit;
-  roc_cg_at(cg, slow);
+  roc_cg_at(cg, fallback);
   cg->version = ROC_CG_FALLBACK;
   cg->target->opaque_launch(cg); /* else LLVM moves what both compute in front of both */
   roc_cg_shared_fault faults; /* it is there for the faults, and should not take long to compile */

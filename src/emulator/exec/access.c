@@ -61,8 +61,8 @@ static uint64_t join_addresses(const emu_wave *wave, const emu_access *access) {
   return bits;
 }
 
-static void tell_watch(emu_wave *wave, const emu_inst *inst, emu_space space,
-                       const emu_access *access) {
+static void report_to_watch(emu_wave *wave, const emu_inst *inst, emu_space space,
+                            const emu_access *access) {
   emu_watch_access(wave, inst, space, (emu_access_kind)access->kind, access->at, access->lanes,
                    access->nbytes, access->values);
 }
@@ -126,7 +126,7 @@ bool emu_reach_global(emu_wave *wave, const emu_inst *inst, emu_access *access) 
     if (!allowed && !check_lanes(wave, inst, access, need)) return false;
   }
   if (!are_aligned(wave, inst, access, EMU_FAULT_MEMORY, "global memory")) return false;
-  if (wave->watch) tell_watch(wave, inst, EMU_GLOBAL, access);
+  if (wave->watch) report_to_watch(wave, inst, EMU_GLOBAL, access);
   return true;
 }
 
@@ -154,7 +154,7 @@ bool emu_reach_lds(emu_wave *wave, const emu_inst *inst, emu_access *access) {
   if (!check_size(wave, inst, access, group->lds_bytes, "the workgroup's shared memory")) {
     return false;
   }
-  if (wave->watch) tell_watch(wave, inst, EMU_LDS, access);
+  if (wave->watch) report_to_watch(wave, inst, EMU_LDS, access);
   for (unsigned lane = 0; lane < EMU_LANES; lane++) {
     access->at[lane] += (uint64_t)(uintptr_t)group->lds;
   }
@@ -168,7 +168,7 @@ bool emu_reach_private(emu_wave *wave, const emu_inst *inst, emu_access *access)
   if (!check_size(wave, inst, access, wave->scratch_bytes, "the work-item's private memory")) {
     return false;
   }
-  if (wave->watch) tell_watch(wave, inst, EMU_PRIVATE, access);
+  if (wave->watch) report_to_watch(wave, inst, EMU_PRIVATE, access);
   uint64_t base = (uint64_t)(uintptr_t)wave->scratch;
   for (unsigned lane = 0; lane < EMU_LANES; lane++) {
     access->at[lane] += base + (uint64_t)lane * wave->scratch_bytes;

@@ -13,8 +13,8 @@
 enum { MAX_DWORDS = 16 };
 
 /* Reports the access to the watch, as one of lane 0. */
-static void tell_watch(emu_wave *wave, const emu_inst *inst, uint64_t address, uint32_t ndwords,
-                       const uint32_t *values) {
+static void report_to_watch(emu_wave *wave, const emu_inst *inst, uint64_t address,
+                            uint32_t ndwords, const uint32_t *values) {
   uint64_t addresses[EMU_LANES] = {address};
   emu_watch_access(wave, inst, EMU_GLOBAL, values ? EMU_STORE : EMU_LOAD, addresses, 1, 4 * ndwords,
                    values);
@@ -50,7 +50,7 @@ static void run_load(emu_wave *wave, const emu_inst *inst) {
   uint64_t address = (emu_s64(wave, &inst->src[0]) + offset_of(wave, inst, 1)) & ~3ull;
   uint32_t ndwords = inst->dst[0].nregs, values[MAX_DWORDS];
   if (!may_access(wave, inst, address, ndwords, EMU_PAGE_READ)) return;
-  if (wave->watch) tell_watch(wave, inst, address, ndwords, NULL);
+  if (wave->watch) report_to_watch(wave, inst, address, ndwords, NULL);
   for (uint32_t i = 0; i < ndwords; i++) values[i] = load_dword(address + 4ull * i);
   put_dwords(wave, inst, values, ndwords);
 }
@@ -84,7 +84,7 @@ static void run_buffer_load(emu_wave *wave, const emu_inst *inst) {
   uint32_t ndwords = inst->dst[0].nregs, values[MAX_DWORDS] = {0};
   uint32_t nvalid = count_valid(&buffer, offset, ndwords);
   if (nvalid && !may_access(wave, inst, address, nvalid, EMU_PAGE_READ)) return;
-  if (nvalid && wave->watch) tell_watch(wave, inst, address, nvalid, NULL);
+  if (nvalid && wave->watch) report_to_watch(wave, inst, address, nvalid, NULL);
   for (uint32_t i = 0; i < nvalid; i++) values[i] = load_dword(address + 4ull * i);
   put_dwords(wave, inst, values, ndwords);
 }
@@ -94,7 +94,7 @@ static void run_store(emu_wave *wave, const emu_inst *inst) {
   uint32_t ndwords = inst->src[0].nregs, values[MAX_DWORDS];
   if (!may_access(wave, inst, address, ndwords, EMU_PAGE_WRITE)) return;
   for (uint32_t i = 0; i < ndwords; i++) values[i] = emu_sgpr(wave, inst->src[0].reg + i);
-  if (wave->watch) tell_watch(wave, inst, address, ndwords, values);
+  if (wave->watch) report_to_watch(wave, inst, address, ndwords, values);
   for (uint32_t i = 0; i < ndwords; i++) {
     atomic_store_explicit((_Atomic uint32_t *)(address + 4ull * i), values[i],
                           memory_order_relaxed);

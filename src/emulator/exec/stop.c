@@ -64,8 +64,8 @@ static emu_fault *stop_wave(emu_wave *wave, emu_fault_kind kind) {
   return fault;
 }
 
-static void tell(emu_fault *fault, const emu_wave *wave, const emu_inst *inst, int lane,
-                 const char *fmt, va_list args) {
+static void write_fault(emu_fault *fault, const emu_wave *wave, const emu_inst *inst, int lane,
+                        const char *fmt, va_list args) {
   line out = {fault->text, fault->text + sizeof fault->text};
   add_va(&out, fmt, args);
   add(&out, ": kernel '%s'", wave->group->dispatch->kernel);
@@ -79,15 +79,15 @@ void emu_stop(emu_wave *wave, const emu_inst *inst, emu_fault_kind kind, int lan
   if (!fault) return;
   va_list args;
   va_start(args, fmt);
-  tell(fault, wave, inst, lane, fmt, args);
+  write_fault(fault, wave, inst, lane, fmt, args);
   va_end(args);
 }
 
-static void tell_access(emu_fault *fault, const emu_wave *wave, const emu_inst *inst, int lane,
-                        const char *fmt, ...) {
+static void write_access_fault(emu_fault *fault, const emu_wave *wave, const emu_inst *inst,
+                               int lane, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
-  tell(fault, wave, inst, lane, fmt, args);
+  write_fault(fault, wave, inst, lane, fmt, args);
   va_end(args);
 }
 
@@ -106,6 +106,7 @@ void emu_stop_memory(emu_wave *wave, const emu_inst *inst, int lane, uint64_t ad
   fault->address = address;
   fault->is_write = is_write;
   unsigned access = emu_map_page(wave->group->dispatch->map, address);
-  tell_access(fault, wave, inst, lane, "%s of %u bytes at 0x%llx, %s", is_write ? "write" : "read",
-              nbytes, (unsigned long long)address, reason_of(access, is_write));
+  write_access_fault(fault, wave, inst, lane, "%s of %u bytes at 0x%llx, %s",
+                     is_write ? "write" : "read", nbytes, (unsigned long long)address,
+                     reason_of(access, is_write));
 }

@@ -363,7 +363,7 @@ typedef struct range_query {
   void *ud;
 } range_query;
 
-static bool tell_row(void *ud, const line_row *row) {
+static bool report_row(void *ud, const line_row *row) {
   range_query *query = ud;
   if (row->end <= query->begin || row->begin >= query->end) return true;
   query->visit(query->ud, row->begin > query->begin ? row->begin : query->begin,
@@ -377,7 +377,7 @@ void emu_name_lines(uint64_t begin, uint64_t end,
   range_query query = {begin, end, visit, ud};
   pthread_mutex_lock(&lock);
   object *o = find_object(begin);
-  if (o) visit_rows(o, tell_row, &query);
+  if (o) visit_rows(o, report_row, &query);
   pthread_mutex_unlock(&lock);
 }
 

@@ -238,7 +238,7 @@ static void *watch(void *ud) {
   return NULL;
 }
 
-static void tell_watch(stopper *s, bool is_running, bool ends) {
+static void set_watch(stopper *s, bool is_running, bool ends) {
   pthread_mutex_lock(&s->lock);
   s->is_running = is_running;
   s->ends = ends;
@@ -256,7 +256,7 @@ static void raise_event(void *ud, uint32_t id) {
 }
 
 /* The parent process knows the signal's number, but not the seed. */
-static void tell_seed(int signal_number) {
+static void print_seed(int signal_number) {
   char text[64];
   int n = snprintf(text, sizeof text, "emulator_fuzz_test: signal with seed %llu\n",
                    (unsigned long long)seed);
@@ -295,9 +295,9 @@ int main(int argc, char **argv) {
   stopper s = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
   pthread_t thread;
   if (pthread_create(&thread, NULL, watch, &s) != 0) fail("no thread");
-  signal(SIGSEGV, tell_seed);
-  signal(SIGBUS, tell_seed);
-  signal(SIGABRT, tell_seed);
+  signal(SIGSEGV, print_seed);
+  signal(SIGBUS, print_seed);
+  signal(SIGABRT, print_seed);
   uint64_t first = strtoull(argv[2], NULL, 0), count = strtoull(argv[3], NULL, 0);
   for (seed = first; seed - first < count; seed++) {
     hsa_kernel_dispatch_packet_t packet;
@@ -312,16 +312,16 @@ int main(int argc, char **argv) {
                            .queue_address = (uintptr_t)memory,
                            .raise_event = raise_event};
     emu_gpu_code_changed(gpu);
-    tell_watch(&s, true, false);
+    set_watch(&s, true, false);
     bool has_ended = emu_gpu_run(gpu, &view, &packet, &fault);
-    tell_watch(&s, false, false);
+    set_watch(&s, false, false);
     unsigned how = !has_ended ? STOPPED + (unsigned)fault.kind : s.stop ? STOPPED : ENDED;
     if (!has_ended && (fault.kind == EMU_FAULT_NONE || fault.text[0] == 0))
       fail("a nameless fault");
     counts[how]++;
     if (count == 1) printf("%s %s\n", names[how], fault.text);
   }
-  tell_watch(&s, false, true);
+  set_watch(&s, false, true);
   pthread_join(thread, NULL);
   for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
     printf("%s %u\n", names[i], counts[i]);
