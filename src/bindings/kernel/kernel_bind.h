@@ -61,7 +61,7 @@ typedef struct roc_kernel_stage {
    * is used. */
   const roc_array *direct;
   const roc_array *host; /* NULL: not a host array that is copied */
-  roc_array view; /* what the kernel gets; its buffer is owned when `is_copied` leads a group */
+  roc_array view;        /* what the kernel gets */
   roc_buffer *temporary; /* owned: the device block, of the leader of arrays that share memory */
   uint32_t leader;       /* index of the argument that owns the block: itself, or an earlier one */
   bool copies_in, copies_out, is_plain;
