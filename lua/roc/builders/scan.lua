@@ -68,6 +68,8 @@ function(x, y, sums)
       acc = f(acc, $next_rest)
     end
     part[$gap + item] = acc
+  else -- the levels move it, and no result has it
+    part[$gap + item], part[$gap + $size + item] = $zero, $zero
   end
   for level = $levels - 1, 0, -1 do
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
@@ -136,6 +138,7 @@ end
 local function blocks_text(dtype, is_exclusive)
   local values = { size = SIZE, span = SPAN, levels = LEVELS, gap = GAP }
   values.first = dtype.kind == "b" and "x[first]" or "dtype(x[first])"
+  values.zero = dtype.kind == "b" and "false" or "dtype(0)"
   values.range_whole, values.range_rest = "k = 1, " .. SPAN - 1, "i = first + 1, math.min(#x, #y)"
   for part, at in pairs { whole = "first + k", rest = "i" } do
     values.at, values.range = at, values["range_" .. part]
