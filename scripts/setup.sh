@@ -12,7 +12,8 @@ ROCLUA_PACKAGES="cmake ninja-build gcc g++ libc6-dev pkg-config lua5.4 liblua5.4
   llvm-22 llvm-22-dev lld-22 liblld-22-dev libclc-22 rocm-device-libs libhsakmt-dev libhsa-runtime-dev libdw-dev"
 # What the specs need besides: without one of these some of them are skipped.
 [ -z "${ROCLUA_WANTS_SPECS:-}" ] || ROCLUA_PACKAGES="$ROCLUA_PACKAGES
-  lua-zlib lua-system lua-busted lua-check clang-format clang-22 rocminfo strace acl bsdutils"
+  lua-zlib lua-system lua-busted lua-check clang-format clang-22 rocminfo strace acl bsdutils file
+  dpkg-dev"
 
 say() { echo "roclua: $*" >&2; }
 
