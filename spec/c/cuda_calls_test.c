@@ -520,7 +520,7 @@ static void test_reports(void) {
   close_device();
 }
 
-/* A launch is one call, without an event or an allocation; events come when somebody asks, and once
+/* A launch is one call, without an event or an allocation; an event comes with a wait or query, and once
  * in 64 launches. */
 static void test_lazy(void) {
   enum { LAUNCHES = 640 };

@@ -411,7 +411,7 @@ fake_cuda *fake_cuda_open(void) {
   return &control;
 }
 
-/* After the program's own end: what it has left behind. */
+/* After the program's own end: what it has not given back. */
 static void write_report(void) {
   static const char *const kinds[] = {"contexts", "streams", "events",      "modules",
                                       "pools",    "memory",  "host memory", "registered"};

@@ -21,7 +21,7 @@ local function raw(text, signature, options)
   return kernel(text, signature, options):inspect_llvm("sm_90", "raw")
 end
 
--- Each pattern is found behind the one before.
+-- Each pattern is found after the one before.
 local function check(text, ...)
   local at = 1
   for _, pattern in ipairs { ... } do

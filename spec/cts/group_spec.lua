@@ -356,7 +356,7 @@ devices.each(function(device)
   end)
 
   if device.kind == "sim" then
-    it("lets a read of what nobody wrote to dynamic shared memory show on sim", function()
+    it("shows on sim a read of dynamic shared memory that was never written", function()
       local k = roc.kernel(function(out) out[1] = roc.shared.array(0, roc.int32)[2] end)
       local out = devices.zeros(1, "int32")
       k:launch({ grid = 1, workgroup = 1, shared = 8 }, out)
@@ -435,7 +435,7 @@ devices.each(function(device)
 
   for _, name in ipairs { "float32", "float64", "int64" } do
     if not (device.raw and name == "float32") then -- else: rounds nothing to float32
-      it(("reduces %s over neighbours first, whoever has returned"):format(name), function()
+      it(("reduces %s over neighbours first, after returns, too"):format(name), function()
         local dtype = roc[name]
         local k = roc.kernel(function(x, out, skipped)
           local i = roc.get_global_id(1)

@@ -89,7 +89,7 @@ describe("the cuda driver on a stand-in", function()
     end
   end)
 
-  it("copies, fills and frees, and leaves nothing behind", function()
+  it("copies, fills and frees, and gives everything back", function()
     local output, status, counts = run [[
       local h = roc.random_integers(0, 255, 100003, "uint8")
       local x, y = roc.to_device(h), roc.device_array(100003, "uint8")

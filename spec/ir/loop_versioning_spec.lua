@@ -22,7 +22,7 @@ local function version(step, ...)
   return compiler.ir_version_loops(table.concat(lines))
 end
 
--- Each pattern is found behind the one before.
+-- Each pattern is found after the one before.
 local function check(text, ...)
   local at = 1
   for _, pattern in ipairs { ... } do

@@ -12,7 +12,7 @@
  * loop runs one after the other.
  *
  * Invariant: what is computed in front of the guards has no effect and may be computed for items
- * that are not to get there; of a condition behind another the value is not looked at for these. */
+ * that are not to get there; of a condition after another the value is not looked at for these. */
 #include <stddef.h>
 
 #include "base/alloc.h"
@@ -25,8 +25,8 @@ enum {
   MAX_DEPTH = 16 /* of an index or a condition */
 };
 
-/* Which way of an IF all items of the thread go together. */
-typedef enum way { WAY_NONE, WAY_THEN, WAY_ELSE } way;
+/* Which branch of an IF all items of the thread take together. */
+typedef enum branch { BRANCH_NONE, BRANCH_THEN, BRANCH_ELSE } branch;
 
 static const roc_ir_inst *inst_of(const roc_cg *cg, uint32_t id) {
   return &cg->ir->insts.items[id];
@@ -36,12 +36,12 @@ static const roc_ir_ids *region_of(const roc_cg *cg, uint32_t region) {
   return &cg->ir->regions.items[region];
 }
 
-static uint32_t way_region(const roc_ir_inst *inst, uint8_t taken) {
-  return inst->k.region[taken == WAY_THEN ? 0 : 1];
+static uint32_t taken_region(const roc_ir_inst *inst, uint8_t taken) {
+  return inst->k.region[taken == BRANCH_THEN ? 0 : 1];
 }
 
 static uint32_t other_region(const roc_ir_inst *inst, uint8_t taken) {
-  return inst->k.region[taken == WAY_THEN ? 1 : 0];
+  return inst->k.region[taken == BRANCH_THEN ? 1 : 0];
 }
 
 static bool ends_in_return(const roc_cg *cg, uint32_t region) {
@@ -61,8 +61,8 @@ typedef struct finder {
   roc_cg *cg;
   roc_nvptx_coarse *found;
   uint32_t weight, widest; /* bytes of the largest element that moves with the items */
-  bool is_behind_guards;   /* something other than conditions has been met */
-  bool is_closed;          /* not all items that get here have taken the same way */
+  bool is_past_guards;     /* something other than conditions has been met */
+  bool is_closed;          /* not all items that get here have taken the same branch */
   bool has_ended;
 } finder;
 
@@ -141,20 +141,20 @@ static bool look_at_access(finder *f, uint32_t id) {
 
 static bool look_at_region(finder *f, uint32_t region);
 
-/* The way that does something; on the other, the items do nothing, or (versions) all of the launch
+/* The branch that does something; on the other, the items do nothing, or (versions) all of the launch
  * goes there. */
 static bool look_at_if(finder *f, uint32_t id) {
   roc_cg *cg = f->cg;
   const roc_ir_inst *inst = inst_of(cg, id);
-  if (f->is_behind_guards || !is_guard(cg, roc_ir_arg(cg->ir, inst, 0), 0)) return false;
+  if (f->is_past_guards || !is_guard(cg, roc_ir_arg(cg->ir, inst, 0), 0)) return false;
   bool is_version = inst->aux == ROC_IR_IF_VERSIONS;
   bool is_else = !is_version && (ends_in_return(cg, inst->k.region[0]) ||
                                  region_of(cg, inst->k.region[0])->count == 0);
-  uint8_t taken = is_else ? WAY_ELSE : WAY_THEN;
+  uint8_t taken = is_else ? BRANCH_ELSE : BRANCH_THEN;
   uint32_t other = other_region(inst, taken);
   if (!is_version && touches_memory(cg, other)) return false;
-  f->found->ways[id] = taken;
-  if (!look_at_region(f, way_region(inst, taken))) return false;
+  f->found->branches[id] = taken;
+  if (!look_at_region(f, taken_region(inst, taken))) return false;
   f->is_closed |= !is_version && !ends_in_return(cg, other);
   return true;
 }
@@ -177,7 +177,7 @@ static bool look_at_region(finder *f, uint32_t region) {
         break;
       case ROC_IR_LOAD:
       case ROC_IR_STORE:
-        f->is_behind_guards = true;
+        f->is_past_guards = true;
         if (!look_at_access(f, id)) return false;
         break;
       case ROC_IR_RETURN: f->has_ended = true; break;
@@ -214,10 +214,10 @@ static bool is_sensitive(const roc_cg *cg) {
 roc_nvptx_coarse *roc_nvptx_find_coarse(roc_cg *cg) {
   roc_nvptx_coarse *found = ROC_ARENA_NEW(&cg->arena, roc_nvptx_coarse);
   if (!found) return NULL;
-  found->ways = ROC_ARENA_ARRAY(&cg->arena, uint8_t, cg->ir->insts.count + 1);
+  found->branches = ROC_ARENA_ARRAY(&cg->arena, uint8_t, cg->ir->insts.count + 1);
   found->element_bytes = ROC_ARENA_ARRAY(&cg->arena, uint8_t, cg->ir->insts.count + 1);
   finder f = {.cg = cg, .found = found};
-  if (!found->ways || !found->element_bytes || cg->options->opt_level == 0) return NULL;
+  if (!found->branches || !found->element_bytes || cg->options->opt_level == 0) return NULL;
   if (is_sensitive(cg) || !look_at_region(&f, 0) || !f.widest) return NULL;
   found->items = ROC_NVPTX_ACCESS_BYTES / f.widest;
   return found->items > 1 ? found : NULL;
@@ -233,8 +233,8 @@ bool roc_nvptx_intercept(roc_cg *cg, uint32_t id) {
   const roc_nvptx_coarse *coarse = coarse_of(cg);
   if (!coarse || !coarse->is_together) return false;
   const roc_ir_inst *inst = inst_of(cg, id);
-  if (coarse->ways[id]) {
-    roc_cg_region(cg, way_region(inst, coarse->ways[id]));
+  if (coarse->branches[id]) {
+    roc_cg_region(cg, taken_region(inst, coarse->branches[id]));
     return true;
   }
   if (!coarse->is_first || !coarse->element_bytes[id]) return false;
@@ -259,15 +259,15 @@ static bool test_guards(roc_cg *cg, uint32_t region, LLVMValueRef *all) {
   for (uint32_t i = 0; i < ids->count; i++) {
     uint32_t id = ids->items[i];
     const roc_ir_inst *inst = inst_of(cg, id);
-    uint8_t taken = coarse->ways[id];
+    uint8_t taken = coarse->branches[id];
     if (!taken && !is_idle(inst)) return false;
     if (!taken) {
       roc_cg_inst(cg, id);
       continue;
     }
     LLVMValueRef cond = roc_cg_operand(cg, inst, 0);
-    *all = also(cg, *all, taken == WAY_THEN ? cond : LLVMBuildNot(cg->b, cond, ""));
-    if (!test_guards(cg, way_region(inst, taken), all)) return false;
+    *all = also(cg, *all, taken == BRANCH_THEN ? cond : LLVMBuildNot(cg->b, cond, ""));
+    if (!test_guards(cg, taken_region(inst, taken), all)) return false;
   }
   return true;
 }
@@ -278,7 +278,7 @@ static void set_item(roc_cg *cg, LLVMValueRef per_thread, LLVMValueRef item) {
   coarse->item = item;
 }
 
-/* LLVM would put the last item's code behind the loop's, where both ways meet. */
+/* LLVM would put the last item's code after the loop's, where both paths meet. */
 static void keep_apart(roc_cg *cg) {
   LLVMTypeRef type = LLVMFunctionType(cg->t.none, NULL, 0, 0);
   LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "", 0, 1, 0, LLVMInlineAsmDialectATT, 0);

@@ -11,7 +11,7 @@
 /* Of a kernel in which a thread may run several work-items (coarse.c). */
 typedef struct roc_nvptx_coarse {
   uint32_t items;         /* of a thread, at least 2 */
-  uint8_t *ways;          /* per instruction: of an IF, the way that the items may go together */
+  uint8_t *branches;      /* per instruction: of an IF, the one that the items may take together */
   uint8_t *element_bytes; /* per instruction: of an access to the items' own elements */
   LLVMValueRef per_thread, item; /* i32: items of a thread of this launch; which of them, from 0 */
   bool is_together;              /* the code that is made is for all items of a thread … */

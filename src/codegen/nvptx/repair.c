@@ -1,4 +1,4 @@
-/* Forms for which the way to a GPU makes wrong code (core/repair.h), by their rows of quirks.def.
+/* Forms for which LLVM or ptxas makes wrong code (core/repair.h), by their rows of quirks.def.
  *
  *   NVPTX_MIN_OF_ZEROS  the same choice between the bits of the two.
  *   ABS_OF_LEAST        (x ^ s) - s, where s is x >> 63 that LLVM does not know to be so: it would

@@ -140,8 +140,8 @@ static LLVMValueRef count_zeros(roc_cg *cg, const char *name, LLVMValueRef bits)
 /* `lane`, i64 from 0, where it is one of the wave's up to the last live one; else the own one.
  * Those after it have no item, or one that has ended. */
 static LLVMValueRef lane_or_own(roc_cg *cg, LLVMValueRef lane) {
-  LLVMValueRef behind = count_zeros(cg, "llvm.ctlz", live_lanes(cg));
-  LLVMValueRef count = LLVMBuildSub(cg->b, roc_cg_i32(cg, ROC_NVPTX_WARP), behind, "");
+  LLVMValueRef above = count_zeros(cg, "llvm.ctlz", live_lanes(cg));
+  LLVMValueRef count = LLVMBuildSub(cg->b, roc_cg_i32(cg, ROC_NVPTX_WARP), above, "");
   LLVMValueRef wide = LLVMBuildZExt(cg->b, count, cg->t.i64, "");
   LLVMValueRef is_lane = LLVMBuildICmp(cg->b, LLVMIntULT, lane, wide, "");
   LLVMValueRef narrow = LLVMBuildTrunc(cg->b, lane, cg->t.i32, "");
@@ -185,8 +185,8 @@ static LLVMValueRef push(roc_cg *cg, LLVMValueRef lane, LLVMValueRef value) {
     LLVMValueRef same = select_of(cg, is_without, LLVMBuildNot(cg->b, with, ""), with);
     sources = LLVMBuildAnd(cg->b, sources, same, "");
   }
-  LLVMValueRef behind = count_zeros(cg, "llvm.ctlz", sources);
-  LLVMValueRef last = LLVMBuildSub(cg->b, roc_cg_i32(cg, LAST_LANE), behind, "");
+  LLVMValueRef above = count_zeros(cg, "llvm.ctlz", sources);
+  LLVMValueRef last = LLVMBuildSub(cg->b, roc_cg_i32(cg, LAST_LANE), above, "");
   LLVMValueRef moved = take_from(cg, value, last);
   return select_of(cg, is_zero(cg, sources), LLVMConstNull(LLVMTypeOf(value)), moved);
 }
