@@ -14,16 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "include/roclua.h"
+#include "embed_fixture.h"
 #include "testing/testing.h"
 
-#define CHECK(condition)                                                                           \
-  do {                                                                                             \
-    if (!(condition)) {                                                                            \
-      fprintf(stderr, "%s:%d: failed: %s (%s)\n", __FILE__, __LINE__, #condition, roclua_error()); \
-      exit(1);                                                                                     \
-    }                                                                                              \
-  } while (0)
 #define OK(call) CHECK((call) == ROCLUA_OK)
 
 enum { COUNT = 100 };
@@ -38,12 +31,6 @@ static const char setup[] =
     "  end]]\n"
     "fail = roc.kernel 'function(a) a[1000] = 1 end'\n"
     "function sync() roc.current_device():synchronize() end\n";
-
-static void run(lua_State *L, const char *text) {
-  if (luaL_dostring(L, text) == LUA_OK) return;
-  fprintf(stderr, "%s\n", luaL_tolstring(L, -1, NULL));
-  exit(1);
-}
 
 static lua_State *open_state(void) {
   lua_State *L = luaL_newstate();
@@ -590,10 +577,7 @@ static void test_after_the_end(void) {
   lua_close(L);
 }
 
-static const struct {
-  const char *name;
-  void (*run)(void);
-} tests[] = {
+static const named_test tests[] = {
     {"wrap", test_wrap},
     {"release", test_release},
     {"strides", test_strides},
@@ -611,14 +595,5 @@ static const struct {
 };
 
 int main(int argc, char **argv) {
-  for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-    if (argc < 2) {
-      puts(tests[i].name);
-    } else if (strcmp(argv[1], tests[i].name) == 0) {
-      tests[i].run();
-      printf("ok %s\n", argv[1]);
-      return 0;
-    }
-  }
-  return argc < 2 ? 0 : 2;
+  return run_named(tests, sizeof tests / sizeof *tests, argc, argv);
 }

@@ -13,15 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "include/roclua.h"
-
-#define CHECK(condition)                                                                           \
-  do {                                                                                             \
-    if (!(condition)) {                                                                            \
-      fprintf(stderr, "%s:%d: failed: %s (%s)\n", __FILE__, __LINE__, #condition, roclua_error()); \
-      exit(1);                                                                                     \
-    }                                                                                              \
-  } while (0)
+#include "embed_fixture.h"
 
 /* `heard` collects what kernels print; `spin` runs until let_go, on another stream; `long` leaves
  * a[1] alone when it is interrupted. */
@@ -39,12 +31,6 @@ static const char setup[] =
     "function let_go() set[{1, 1, roc.stream()}](flag) end\n"
     "long = roc.kernel 'function(a, n) local x = 1 for j = 1, n do x = x * 31 + j end\\\n"
     "  a[1] = x | 1 end'\n";
-
-static void run(lua_State *L, const char *text) {
-  if (luaL_dostring(L, text) == LUA_OK) return;
-  fprintf(stderr, "%s\n", luaL_tolstring(L, -1, NULL));
-  exit(1);
-}
 
 static lua_State *open_state(void) {
   lua_State *L = luaL_newstate();
@@ -306,10 +292,7 @@ static void test_misuse(void) {
   lua_close(L);
 }
 
-static const struct {
-  const char *name;
-  void (*run)(void);
-} tests[] = {
+static const named_test tests[] = {
     {"prints", test_prints},
     {"faults", test_faults},
     {"dropped_stream", test_dropped_stream},
@@ -323,14 +306,5 @@ static const struct {
 };
 
 int main(int argc, char **argv) {
-  for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-    if (argc < 2) {
-      puts(tests[i].name);
-    } else if (strcmp(argv[1], tests[i].name) == 0) {
-      tests[i].run();
-      printf("ok %s\n", argv[1]);
-      return 0;
-    }
-  }
-  return argc < 2 ? 0 : 2;
+  return run_named(tests, sizeof tests / sizeof *tests, argc, argv);
 }

@@ -1,0 +1,45 @@
+/* What the C tests of the library share: a check that ends the program, and tests by name. */
+#ifndef ROC_SPEC_EMBED_FIXTURE_H
+#define ROC_SPEC_EMBED_FIXTURE_H
+
+#include <lauxlib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "include/roclua.h"
+
+#define CHECK(condition)                                                                           \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      fprintf(stderr, "%s:%d: failed: %s (%s)\n", __FILE__, __LINE__, #condition, roclua_error()); \
+      exit(1);                                                                                     \
+    }                                                                                              \
+  } while (0)
+
+typedef struct named_test {
+  const char *name;
+  void (*run)(void);
+} named_test;
+
+static inline void run(lua_State *L, const char *text) {
+  if (luaL_dostring(L, text) == LUA_OK) return;
+  fprintf(stderr, "%s\n", luaL_tolstring(L, -1, NULL));
+  exit(1);
+}
+
+/* main's: runs the test that the first argument names, or lists all. */
+static inline int run_named(const named_test *tests, size_t count, int argc, char **argv) {
+  for (size_t i = 0; i < count; i++) {
+    if (argc < 2) {
+      puts(tests[i].name);
+    } else if (strcmp(argv[1], tests[i].name) == 0) {
+      tests[i].run();
+      printf("ok %s\n", argv[1]);
+      return 0;
+    }
+  }
+  return argc < 2 ? 0 : 2;
+}
+
+#endif
