@@ -1,8 +1,9 @@
 #!/bin/sh
 # Builds roclua where needed and runs its specs: scripts/test.sh [busted's options] [files].
 # Without arguments all of them, each file in a process of its own, as many at once as there are
-# processors (or ROCLUA_TEST_JOBS).  The last line reads "N passed, N failed, N skipped"; the exit
-# status is 0 only when nothing failed and something passed.
+# processors (or ROCLUA_TEST_JOBS).  The ends of the logs of what failed are printed again at the
+# end.  The last line reads "N passed, N failed, N skipped"; the exit status is 0 only when nothing
+# failed and something passed.
 ROCLUA_WANTS_SPECS=1
 . "$(dirname "$0")/setup.sh"
 
@@ -42,13 +43,20 @@ fi
 # A log without counts is that of a run that broke off, which is one failure.
 awk '
   FNR == 1 && NR > 1 { finish() }
-  FNR == 1 { counted = status = 0; name = FILENAME; gsub(/.*\/|\.log$/, "", name) }
+  FNR == 1 {
+    counted = status = 0
+    log_file = name = FILENAME
+    gsub(/.*\/|\.log$/, "", name)
+  }
   /^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { p = $1; f = $3; s = $5; counted = 1 }
   /^exit status / { status = $3 }
   function finish() {
     if (counted) { passed += p; failed += f; skipped += s }
     if (!counted || (status != 0 && f == 0)) failed++
-    if (!counted || status != 0) print "failed: " name
+    if (!counted || status != 0) {
+      print "failed: " name
+      system("tail -c 4000 \"" log_file "\"")
+    }
   }
   END {
     finish()
