@@ -3,53 +3,61 @@
 local shell = require "support.shell"
 local terminal = require "support.terminal"
 
--- Defines `ctrl_c(seconds…)`, which sends the signal to this process after each of the pauses.
+-- Defines `ready()`, which asks for a Ctrl-C, and `spin()`, which is ended by one.
 local HEAD = [[
-local function ctrl_c(...)
-  local text = ""
-  for _, pause in ipairs { ... } do
-    text = text .. ("sleep %g; kill -INT %s; "):format(pause, arg[1])
-  end
-  assert(os.execute("(" .. text .. ") >/dev/null 2>&1 &"))
-end
-local function spin() while true do end end
+local function ready() print "ready" io.stdout:flush() end
+local function spin() ready() while true do end end
 ]]
 
-local function run(text)
+-- Presses Ctrl-C for each line of the output that asks for it or says what the next one does, at
+-- most so many times; two that are due at once are a second apart, as pending signals are one.
+local PRESSING = [[
+  pressed=0
+  while [ $pressed -lt %d ] && kill -0 $$ 2>/dev/null; do
+    due=$(grep -c "^ready\|Ctrl-C" %s)
+    [ $due -gt $pressed ] && kill -INT $$ && pressed=$((pressed + 1))
+    [ $due -gt $pressed ] && sleep 1
+    sleep 0.02
+  done]]
+
+local function run(text, presses)
   local path = os.tmpname()
   local file <close> = assert(io.open(path, "w"))
   file:write(HEAD, text)
   file:close()
-  local output, status =
-    shell.run(("timeout -s KILL 60 sh -c 'exec ROCLUA_SPEC %s $$' 2>&1"):format(path))
+  local screen = path .. ".out"
+  local output, status = shell.run(([[touch %s; timeout -s KILL 60 sh -c '{ %s; } &
+    exec ROCLUA_SPEC %s >%s 2>&1' 2>&1; status=$?; cat %s; exit $status]]):format(screen,
+    PRESSING:format(presses or 1, screen), path, screen, screen))
   os.remove(path)
-  return output:gsub(path:gsub("%p", "%%%0"), "script"), status
+  os.remove(screen)
+  return output:gsub("ready\n", ""):gsub(path:gsub("%p", "%%%0"), "script"), status
 end
 
 -- Each spins in a coroutine; what it prints after Ctrl-C.
 local SPINNING = {
-  ["of coroutine.resume"] = "local co = coroutine.create(spin) ctrl_c(0.3) "
+  ["of coroutine.resume"] = "local co = coroutine.create(spin) "
     .. "print(coroutine.resume(co)) print(coroutine.status(co))",
-  ["of coroutine.wrap"] = "local f = coroutine.wrap(spin) ctrl_c(0.3) print(pcall(f))",
+  ["of coroutine.wrap"] = "local f = coroutine.wrap(spin) print(pcall(f))",
   ["that has run before"] = "local f = coroutine.wrap(function() coroutine.yield(1) spin() end) "
-    .. "ctrl_c(0.3) print(pcall(function() for x in f do assert(x == 1) end end))",
+    .. "print(pcall(function() for x in f do assert(x == 1) end end))",
   ["inside two others"] = [[
     local f = coroutine.wrap(function()
       local co = coroutine.create(function() coroutine.wrap(spin)() end)
       error((select(2, coroutine.resume(co))))
     end)
-    ctrl_c(0.3) print(pcall(f))]],
+    print(pcall(f))]],
   ["that others yield to"] = [[
     local other = coroutine.wrap(function() while true do coroutine.yield() end end)
-    local f = coroutine.wrap(function() while true do other() coroutine.isyieldable() end end)
-    ctrl_c(0.3) print(pcall(f))]],
+    local f = coroutine.wrap(function() ready() while true do other() coroutine.isyieldable() end end)
+    print(pcall(f))]],
   ["below a C function"] = "local f = coroutine.wrap(function() table.sort({ 3, 1, 2 }, spin) end) "
-    .. "ctrl_c(0.3) print(pcall(f))",
+    .. "print(pcall(f))",
   ["below a metamethod and a protected call"] = [[
     local t = setmetatable({}, { __index = spin })
     local f = coroutine.wrap(function() return pcall(function() return t.x end) end)
-    ctrl_c(0.3) print(f())]],
-  ["that is made anew again and again"] = "ctrl_c(0.3) print(pcall(function() while true do "
+    print(f())]],
+  ["that is made anew again and again"] = "print(pcall(function() ready() while true do "
     .. "coroutine.wrap(function() for i = 1, 9 do coroutine.yield() end end)() end end))",
   ["that closes a variable"] = [[
     local co = coroutine.create(function()
@@ -57,13 +65,13 @@ local SPINNING = {
       coroutine.yield()
     end)
     coroutine.resume(co)
-    ctrl_c(0.3) print(coroutine.close(co))]],
+    print(coroutine.close(co))]],
   ["that closes a variable after an error"] = [[
     local f = coroutine.wrap(function()
       local x <close> = setmetatable({}, { __close = spin })
       error "mine"
     end)
-    ctrl_c(0.3) print(pcall(f))]],
+    print(pcall(f))]],
 }
 
 describe("Ctrl-C", function()
@@ -81,7 +89,6 @@ describe("Ctrl-C", function()
     local output, status = run [[
       local other = coroutine.wrap(function() for i = 1, 3 do coroutine.yield(i) end end)
       print(other())
-      ctrl_c(0.3)
       print(pcall(coroutine.wrap(function() other() spin() end)))
       print(other())]]
     assert.matches("^1\nfalse\t[^\n]*interrupted!\n3\n$", output)
@@ -89,22 +96,21 @@ describe("Ctrl-C", function()
   end)
 
   it("is one error each time, once the last was taken", function()
-    local output, status = run [[
+    local output, status = run([[
       for _ = 1, 3 do
-        ctrl_c(0.3)
         print(pcall(coroutine.wrap(spin)))
-        ctrl_c(0.3)
         print(pcall(spin))
-      end]]
+      end]], 6)
     local _, count = output:gsub("interrupted!", "")
     assert.are.same({ 6, 0 }, { count, status })
   end)
 
   it("ends the process when the last was not taken", function()
     -- matching takes minutes, and Lua looks for nothing meanwhile
-    local output, status = run [[
-      ctrl_c(0.3, 0.3)
-      print(("a"):rep(40):find(("a-"):rep(40) .. "b"))]]
+    local output, status = run([[
+      ready()
+      ready()
+      print(("a"):rep(40):find(("a-"):rep(40) .. "b"))]], 2)
     assert.are.same({ "", 130 }, { output, status })
   end)
 
@@ -128,26 +134,25 @@ describe("a program whose devices still work at its end", function()
     local held = roc.kernel(function(a) a[1] = 1 end)
     held:forall(1)(roc.device_array(4))
   ]]
-  local WAITING = "roclua[^\n]*: waiting for kernel 'held' %(launched at script:13%); "
+  local WAITING = "roclua[^\n]*: waiting for kernel 'held' %(launched at script:7%); "
 
   it("says for which kernel after a while, and at Ctrl-C, and ends at the second", function()
-    local output, status = run(HELD .. "ctrl_c(3, 0.6)")
+    local output, status = run(HELD, 2)
     assert.matches("^[^\n]*" .. WAITING .. "Ctrl%-C ends the wait\n[^\n]*" .. WAITING
       .. "a second Ctrl%-C ends the process\n$", output)
     assert.are.equal(130, status)
   end)
 
   it("ends soon after one Ctrl-C with an error, where nothing stops", function()
-    local output, status = run(HELD .. "ctrl_c(0.3) os.exit(0)")
+    local output, status = run(HELD .. "os.exit(0)")
     assert.matches(WAITING .. "a second Ctrl%-C ends the process\n[^\n]*interrupted!\n$", output)
     assert.are.equal(1, status)
   end)
 
   it("waits on after a Ctrl-C that ended a wait of the script, and says so", function()
     local output, status = run(HELD .. [[
-      ctrl_c(0.3, 1)
-      print(pcall(function() roc.current_device():synchronize() end))]])
-    assert.matches("^false\tinterrupted!\n[^\n]*" .. WAITING
+      print(pcall(function() ready() roc.current_device():synchronize() end))]], 2)
+    assert.matches("^false\t[^\n]*interrupted!\n[^\n]*" .. WAITING
       .. "a second Ctrl%-C ends the process\n$", output)
     assert.are.equal(130, status)
   end)
