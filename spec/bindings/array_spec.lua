@@ -16,6 +16,16 @@ describe("roc.array", function()
     assert.equal("float", math.type(a[1][1]))
   end)
 
+  it("tells where its first element lies", function()
+    local a = roc.zeros({ 3, 4 }, "float32")
+    assert.equal("integer", math.type(a.pointer))
+    assert.equal(0, a.pointer % 64)
+    assert.equal(a.pointer + 4 * (4 + 1), a:slice(1, 2, 3):slice(2, 2, 4).pointer)
+    assert.equal(a.pointer + 4 * 3, a:slice(2, 4, 1, -1).pointer)
+    assert.has_error(function() return a.data_ptr end,
+      "roc.Array has no field 'data_ptr'; write a.pointer")
+  end)
+
   it("makes booleans of booleans", function()
     local a = roc.array { true, false }
     assert.equal(roc.bool, a.dtype)

@@ -48,6 +48,7 @@ local roc = {}
 ---@field size integer elements
 ---@field nbytes integer
 ---@field strides integer[] in elements
+---@field pointer integer the address of the first element, for C libraries
 ---@field [integer] number | boolean | roc.Array an element of a 1-D array, else a view of the row
 ---@operator len: integer
 local Array = {}

@@ -302,11 +302,18 @@ static void push_nbytes(lua_State *L, const roc_array *a) {
   lua_pushinteger(L, (lua_Integer)roc_array_nbytes(a));
 }
 
+/* Of the element with the lowest indices, where kernels (of a host array: the host) find it. */
+static void push_pointer(lua_State *L, const roc_array *a) {
+  int64_t offset = a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
+  lua_pushinteger(L, (lua_Integer)roc_buffer_devptr(a->buffer) + offset);
+}
+
 static const struct property {
   const char *name;
   void (*push)(lua_State *L, const roc_array *a);
-} properties[] = {{"shape", push_shape}, {"dtype", push_dtype},   {"size", push_size},
-                  {"ndim", push_ndim},   {"nbytes", push_nbytes}, {"strides", push_strides}};
+} properties[] = {{"shape", push_shape},    {"dtype", push_dtype},   {"size", push_size},
+                  {"ndim", push_ndim},      {"nbytes", push_nbytes}, {"strides", push_strides},
+                  {"pointer", push_pointer}};
 
 bool roc_array_push_property(lua_State *L, const roc_array *a, const char *name) {
   if (strcmp(name, "device") == 0) { /* tells host arrays from device arrays */
