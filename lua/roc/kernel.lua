@@ -235,8 +235,10 @@ end
 local function keep_copies(given, args)
   local kept = {}
   for i = 1, args.n do
-    local array, copies_out = core.kernel_host_argument(given[i])
-    if array then
+    local array, copies_out, is_read_only = core.kernel_host_argument(given[i])
+    if is_read_only then -- what may be written is a copy, and nothing is to be restored
+      args[i] = copies_out and array or array:copy()
+    elseif array then
       args[i] = array
       kept[#kept + 1] = { array = array, copy = array:copy(), always = not copies_out }
     end
@@ -274,6 +276,19 @@ local function mark_smart_arrays(kernel, given)
   end
 end
 
+-- As on other devices, before the launch.
+local function refuse_read_only(kernel, given)
+  local writes
+  for i = 1, given.n do
+    if core.kernel_is_read_only(given[i]) then
+      writes = writes or kernel:sim_writes()
+      if writes[i] then
+        core.kernel_fail_read_only(kernel.name)
+      end
+    end
+  end
+end
+
 core.set_sim_launcher(function(kernel, launch, ...)
   local described = table.pack(kernel:sim_source(...))
   local names, scalars = kernel:sim_names(), kernel:sim_scalars()
@@ -291,6 +306,7 @@ core.set_sim_launcher(function(kernel, launch, ...)
     hidden = hidden,
   }
   local given, args = table.pack(...), table.pack(...)
+  refuse_read_only(kernel, given)
   local kept = keep_copies(given, args)
   for i = 1, args.n do
     arrays[#arrays + 1] = given[i]

@@ -31,6 +31,13 @@ roc_status roc_buffer_wrap_device(roc_rt_device *device, roc_devptr address, siz
 roc_status roc_buffer_create_device(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer,
                                     roc_error *err);
 
+/* From now on what would write the memory fails with INVALID: waits in order to write, queued copies
+ * and launches.  Of wrapped memory that no work uses yet. */
+void roc_buffer_protect(roc_buffer *buffer);
+/* Wrapped memory goes back to its owner now, without a call of `release`.  No work uses it. */
+void roc_buffer_disown(roc_buffer *buffer);
+bool roc_buffer_is_read_only(const roc_buffer *buffer);
+
 void roc_buffer_retain(roc_buffer *buffer);  /* any thread */
 void roc_buffer_release(roc_buffer *buffer); /* any thread; NULL is fine; never waits */
 
@@ -44,13 +51,13 @@ size_t roc_buffer_nbytes(const roc_buffer *buffer);
 size_t roc_buffer_live_bytes(void);
 
 /* True when roc_buffer_wait has work to wait for (a read conflicts with writes, a write with all
- * uses) or a fault to report. Cheap. */
+ * uses), a fault to report or a write to refuse. Cheap. */
 bool roc_buffer_is_busy(const roc_buffer *buffer, bool for_write);
 /* Waits for pending writes (for_write: all uses), and reports nothing but INTERRUPTED and LOST. */
 roc_status roc_buffer_await(roc_buffer *buffer, bool for_write, roc_error *err);
 /* The same for the host about to touch the memory: brings it up to date where it is doubled on a
  * device (runtime/mirror.h), and reports a contained fault of the work it waited
- * for as ROC_FAULT, once. */
+ * for as ROC_FAULT, once.  INVALID: it is read-only, and for_write. */
 roc_status roc_buffer_wait(roc_buffer *buffer, bool for_write, roc_error *err);
 
 #endif

@@ -34,8 +34,10 @@ typedef struct roc_rt_launch {
 /* INVALID when the device cannot have such workgroups: for kernels that the host runs itself, of
  * which it knows only the dynamic part of shared memory. */
 roc_status roc_rt_launch_check(roc_rt_device *device, const roc_ndrange *range, roc_error *err);
-/* Errors before anything is queued: INVALID (workgroup or grid over a limit, shared bytes), LOST,
- * OOM. An empty range queues nothing. No allocation on the common path, and no wait but on a
+/* INVALID: the kernel of that name writes to a read-only array. */
+roc_status roc_rt_fail_read_only_use(const char *kernel, roc_error *err);
+/* Errors before anything is queued: INVALID (workgroup or grid over a limit, shared bytes, a use
+ * that writes a read-only buffer), LOST, OOM. An empty range queues nothing. No allocation on the common path, and no wait but on a
  * stream whose driver's queue is full (INTERRUPTED). */
 roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launch,
                                roc_ticket *out_ticket, roc_error *err);

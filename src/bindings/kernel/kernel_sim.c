@@ -39,7 +39,7 @@ static roc_rt_stream *check_stream(lua_State *L, int arg) {
 }
 
 /* core.kernel_host_argument(v) -> the host array that an argument is, or wraps, and that is copied
- * for the launch, and whether it is copied back; or nothing */
+ * for the launch, whether it is copied back, and whether it is read-only; or nothing */
 static int kernel_host_argument(lua_State *L) {
   lua_settop(L, 1);
   const roc_kernel_mode *mode = luaL_testudata(L, 1, ROC_META_ARG);
@@ -48,7 +48,8 @@ static int kernel_host_argument(lua_State *L) {
   const roc_array *a = roc_test_array(L, -1);
   if (!a || !a->buffer || is_direct(a)) return 0;
   lua_pushboolean(L, copies_out);
-  return 2;
+  lua_pushboolean(L, roc_buffer_is_read_only(a->buffer));
+  return 3;
 }
 
 /* core.kernel_restore(array, copy): copies the elements back, bit for bit. */
@@ -88,8 +89,26 @@ static int kernel_sim_view(lua_State *L) {
                                    used, &described.buffer, &err),
               &err);
   roc_buffer_retain(used);
+  if (roc_buffer_is_read_only(used)) roc_buffer_protect(described.buffer);
   *view = described;
   return 1;
+}
+
+/* core.kernel_is_read_only(v): an argument that no kernel may write to. */
+static int kernel_is_read_only(lua_State *L) {
+  const roc_kernel_mode *mode = luaL_testudata(L, 1, ROC_META_ARG);
+  const roc_array *a = push_argument(L, 1);
+  bool is_protected = a && a->buffer && roc_buffer_is_read_only(a->buffer);
+  bool writes_to_copy = is_protected && mode && !mode->copies_out && !is_direct(a);
+  lua_pushboolean(L, is_protected && !writes_to_copy);
+  return 1;
+}
+
+/* core.kernel_fail_read_only(name): raises what the runtime raises on other devices. */
+static int kernel_fail_read_only(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_rt_fail_read_only_use(luaL_checkstring(L, 1), &err);
+  return roc_lua_raise(L, &err);
 }
 
 /* core.kernel_sim_mark(v): a kernel has written to the argument. */
@@ -208,6 +227,8 @@ static const luaL_Reg functions[] = {{"kernel_sim_resume", kernel_sim_resume},
                                      {"kernel_sim_view", kernel_sim_view},
                                      {"kernel_sim_mark", kernel_sim_mark},
                                      {"kernel_is_smart", kernel_is_smart},
+                                     {"kernel_is_read_only", kernel_is_read_only},
+                                     {"kernel_fail_read_only", kernel_fail_read_only},
                                      {"kernel_sim_done", kernel_sim_done},
                                      {NULL, NULL}};
 

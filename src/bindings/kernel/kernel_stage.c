@@ -170,6 +170,9 @@ static roc_status await_hosts(run *r) {
     const roc_kernel_stage *s = &r->box->stages[i];
     if (!s->host) continue;
     bool writes = s->copies_out && roc_jit_spec_writes(r->spec, i);
+    if (writes && roc_buffer_is_read_only(s->host->buffer)) {
+      return roc_rt_fail_read_only_use(r->box->kernel->name, r->err);
+    }
     if (!roc_buffer_is_busy(s->host->buffer, writes)) continue;
     ROC_TRY(roc_buffer_wait(s->host->buffer, writes, r->err));
   }

@@ -15,6 +15,7 @@ static _Atomic uint64_t to_device_count, to_host_count;
 
 roc_status roc_mirror_create(roc_buffer *host, roc_rt_session *session, roc_error *err) {
   if (host->mirror) return ROC_OK;
+  if (host->is_read_only) return roc_buffer_fail_read_only(err);
   roc_mirror *made = roc_zalloc(sizeof *made);
   if (!made) return roc_fail(err, ROC_OOM, "out of memory: no room for a smart array");
   made->session = session;
@@ -132,6 +133,7 @@ static bool is_mirror_busy(const roc_buffer *host, bool for_write) {
 
 /* Work that is complete but not retired counts: only a wait reads its records. */
 bool roc_buffer_is_busy(const roc_buffer *buffer, bool for_write) {
+  if (for_write && buffer->is_read_only) return true;
   if (roc_rt_in_child()) return false;
   if (atomic_load_explicit(&buffer->fault, memory_order_relaxed)) return true;
   if (buffer->mirror && is_mirror_busy(buffer, for_write)) return true;
@@ -146,6 +148,7 @@ bool roc_buffer_is_busy(const roc_buffer *buffer, bool for_write) {
 }
 
 roc_status roc_buffer_wait(roc_buffer *buffer, bool for_write, roc_error *err) {
+  if (for_write && buffer->is_read_only) return roc_buffer_fail_read_only(err);
   if (roc_rt_in_child()) return ROC_OK;
   ROC_TRY(roc_buffer_await(buffer, for_write, err));
   if (buffer->mirror) ROC_TRY(roc_mirror_settle(buffer, for_write, err));

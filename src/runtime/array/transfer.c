@@ -46,11 +46,8 @@ static roc_status queue_transfer_locked(roc_rt_stream *stream, const transfer *t
     roc_rt_device *other = t->uses[i].buffer->device;
     if (other && other != stream->device) ROC_TRY(roc_rt_device_check(other, err));
   }
-  bool has_room = true;
-  for (uint32_t i = 0; i < t->nuses; i++) {
-    has_room = has_room && roc_buffer_reserve_use(t->uses[i].buffer, stream);
-  }
-  roc_rt_pending *pending = has_room ? roc_rt_pending_begin(stream, t->nuses) : NULL;
+  ROC_TRY(roc_rt_reserve_uses(stream, t->uses, t->nuses, err));
+  roc_rt_pending *pending = roc_rt_pending_begin(stream, t->nuses);
   if (!pending) return roc_fail(err, ROC_OOM, "out of memory: a copy cannot be queued");
   roc_ticket ticket;
   roc_status status = t->queue(t, stream->driver, &ticket, err);

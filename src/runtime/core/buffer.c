@@ -73,6 +73,18 @@ roc_status roc_buffer_wrap_device(roc_rt_device *device, roc_devptr address, siz
   return ROC_OK;
 }
 
+void roc_buffer_protect(roc_buffer *buffer) {
+  buffer->is_read_only = true;
+}
+
+void roc_buffer_disown(roc_buffer *buffer) {
+  buffer->release = NULL;
+}
+
+bool roc_buffer_is_read_only(const roc_buffer *buffer) {
+  return buffer->is_read_only;
+}
+
 void roc_buffer_retain(roc_buffer *buffer) {
   atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
 }

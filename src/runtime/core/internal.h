@@ -62,6 +62,7 @@ struct roc_buffer {
   void *block;               /* host memory: what to free; NULL when wrapped */
   bool is_wrapped;           /* device memory that another owner allocated */
   bool is_retained;          /* in device->retained */
+  bool is_read_only;         /* wrapped memory that may not be written */
   void (*release)(void *ud); /* wrapped memory */
   void *release_ud;
   roc_rt_use_entry *uses; /* inline_uses, or a heap block */
@@ -240,6 +241,10 @@ static inline uint32_t roc_buffer_count_uses(const roc_buffer *buffer) {
   return atomic_load_explicit(&buffer->nuses, memory_order_acquire);
 }
 bool roc_buffer_reserve_use(roc_buffer *buffer, roc_rt_stream *stream);
+/* Of all buffers that a piece of work uses.  INVALID: it writes one that is read-only; OOM. */
+roc_status roc_rt_reserve_uses(roc_rt_stream *stream, const roc_rt_use *uses, uint32_t nuses,
+                               roc_error *err);
+roc_status roc_buffer_fail_read_only(roc_error *err); /* no lock needed */
 void roc_buffer_set_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket, bool writes);
 /* Work up to `ticket` is over.  True when that was all: the caller then releases the reference that
  * the entry held. */

@@ -24,6 +24,21 @@ bool roc_buffer_reserve_use(roc_buffer *buffer, roc_rt_stream *stream) {
   return true;
 }
 
+roc_status roc_buffer_fail_read_only(roc_error *err) {
+  return roc_fail(err, ROC_INVALID, "the array's memory is read-only: write to a copy of it");
+}
+
+roc_status roc_rt_reserve_uses(roc_rt_stream *stream, const roc_rt_use *uses, uint32_t nuses,
+                               roc_error *err) {
+  for (uint32_t i = 0; i < nuses; i++) {
+    if (uses[i].writes && uses[i].buffer->is_read_only) return roc_buffer_fail_read_only(err);
+    if (!roc_buffer_reserve_use(uses[i].buffer, stream)) {
+      return roc_fail(err, ROC_OOM, "out of memory: no room for the uses of an array");
+    }
+  }
+  return ROC_OK;
+}
+
 void roc_buffer_set_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket, bool writes) {
   roc_rt_use_entry *entry = find_use(buffer, stream);
   if (!entry) {

@@ -4,11 +4,15 @@
 #include "device/common/common.h"
 #include "runtime/core/internal.h"
 
-static bool reserve_uses(roc_rt_stream *stream, const roc_rt_use *uses, uint32_t nuses) {
-  for (uint32_t i = 0; i < nuses; i++) {
-    if (!roc_buffer_reserve_use(uses[i].buffer, stream)) return false;
-  }
-  return true;
+roc_status roc_rt_fail_read_only_use(const char *kernel, roc_error *err) {
+  return roc_fail(err, ROC_INVALID,
+                  "kernel '%s' writes to an array whose memory is read-only: pass a copy of it",
+                  kernel);
+}
+
+static roc_status reserve_uses(roc_rt_stream *stream, const roc_rt_launch *launch, roc_error *err) {
+  roc_status status = roc_rt_reserve_uses(stream, launch->uses, launch->nuses, err);
+  return status == ROC_INVALID ? roc_rt_fail_read_only_use(launch->kernel->name, err) : status;
 }
 
 static roc_status fail_queue_oom(const roc_rt_launch *launch, roc_error *err) {
@@ -38,7 +42,7 @@ static roc_status queue_locked(roc_rt_stream *stream, const roc_rt_launch *launc
   roc_rt_device *device = stream->device;
   ROC_TRY(roc_rt_stream_check(stream, err));
   ROC_TRY(roc_rt_stream_await_room(stream, launch, err));
-  if (!reserve_uses(stream, launch->uses, launch->nuses)) return fail_queue_oom(launch, err);
+  ROC_TRY(reserve_uses(stream, launch, err));
   roc_rt_pending *pending = roc_rt_pending_begin(stream, launch->nuses);
   if (!pending) return fail_queue_oom(launch, err);
   const roc_codeobj *object = launch->kernel->object;
