@@ -32,6 +32,10 @@ static const any_function functions[] = {
     (any_function)roclua_array_describe,
     (any_function)roclua_array_map,
     (any_function)roclua_array_unmap,
+    (any_function)roclua_array_to_dlpack,
+    (any_function)roclua_array_to_dlpack_unversioned,
+    (any_function)roclua_array_from_dlpack,
+    (any_function)roclua_array_from_dlpack_unversioned,
 };
 
 int header_test_count(void);

@@ -54,9 +54,9 @@ void roclua_array_release(roclua_array *array) {
 /* ---- wrapping ------------------------------------------------------------ */
 
 static roc_status read_dtype(const roclua_memory *memory, roc_dtype *out_dtype, roc_error *err) {
-  if (!memory->dtype) return roc_fail(err, ROC_INVALID, "roclua_array_wrap: the dtype is NULL");
+  if (!memory->dtype) return roc_fail(err, ROC_INVALID, "the dtype is NULL");
   if (roc_dtype_from_name(memory->dtype, strlen(memory->dtype), out_dtype)) return ROC_OK;
-  return roc_fail(err, ROC_INVALID, "roclua_array_wrap: there is no dtype '%s'", memory->dtype);
+  return roc_fail(err, ROC_INVALID, "there is no dtype '%s'", memory->dtype);
 }
 
 static uint64_t magnitude(int64_t stride) {
@@ -103,16 +103,14 @@ static roc_status read_shape(const roclua_memory *memory, roc_array *a, size_t *
   roc_dtype dtype;
   ROC_TRY(read_dtype(memory, &dtype, err));
   if (memory->rank < 1 || memory->rank > ROCLUA_MAX_RANK || !memory->shape) {
-    return roc_fail(err, ROC_INVALID, "roclua_array_wrap: a rank of 1 to %d and a shape expected",
-                    ROCLUA_MAX_RANK);
+    return roc_fail(err, ROC_INVALID, "a rank of 1 to %d and a shape expected", ROCLUA_MAX_RANK);
   }
   ROC_TRY(roc_array_describe(a, dtype, (uint32_t)memory->rank, memory->shape, ROC_ORDER_C, err));
   if (memory->strides) memcpy(a->strides, memory->strides, sizeof(int64_t) * a->rank);
   uint64_t span;
   if (!find_span(a, &span)) {
     return roc_fail(err, ROC_INVALID,
-                    "roclua_array_wrap: by these strides elements share memory, or lie too far "
-                    "apart");
+                    "by these strides elements share memory, or lie too far apart");
   }
   a->offset = span > 0 ? elements_below(a) : 0;
   *out_bytes = span * roc_dtype_itemsize(dtype);
@@ -125,7 +123,7 @@ static roc_status wrap(const roclua_memory *memory, roclua_array *made, roc_erro
   ROC_TRY(read_shape(memory, &a, &nbytes, err));
   size_t itemsize = roc_dtype_itemsize(a.dtype);
   if (nbytes > 0 && (!memory->data || (uintptr_t)memory->data % itemsize != 0)) {
-    return roc_fail(err, ROC_INVALID, "roclua_array_wrap: data is %s",
+    return roc_fail(err, ROC_INVALID, "data is %s",
                     memory->data ? "not aligned for its dtype" : "NULL");
   }
   char *lowest = (char *)memory->data - (size_t)a.offset * itemsize;
@@ -137,8 +135,29 @@ static roc_status wrap(const roclua_memory *memory, roclua_array *made, roc_erro
   } else {
     ROC_TRY(roc_buffer_wrap_host(lowest, nbytes, memory->release, memory->ud, &a.buffer, err));
   }
+  if (memory->read_only) roc_buffer_protect(a.buffer);
   made->array = a;
   return ROC_OK;
+}
+
+roc_status roc_embed_wrap(const char *function, const roclua_memory *memory,
+                          roclua_array **out_array, roc_error *err) {
+  ROC_TRY(roc_sole_claim(err));
+  ROC_TRY(roc_rt_check_open(err));
+  roclua_array *made = new_handle(memory->device ? &roc_device_array_class : &roc_host_array_class);
+  if (!made) return fail_handle(err);
+  roc_status status = wrap(memory, made, err);
+  if (status == ROC_OK) {
+    *out_array = made;
+    return ROC_OK;
+  }
+  roc_free(made);
+  roc_error why = *err;
+  return roc_fail(err, status, "%s: %s", function, why.message);
+}
+
+roc_array *roc_embed_array_of(roclua_array *array) {
+  return &array->array;
 }
 
 int roclua_array_wrap(const roclua_memory *memory, roclua_array **out_array) {
@@ -152,17 +171,7 @@ int roclua_array_wrap(const roclua_memory *memory, roclua_array **out_array) {
         "(roclua_memory), %zu",
         memory->size, sizeof *memory);
   }
-  roc_status status = roc_sole_claim(&err);
-  if (status == ROC_OK) status = roc_rt_check_open(&err);
-  if (status != ROC_OK) return roc_embed_code(status, &err);
-  roclua_array *made = new_handle(memory->device ? &roc_device_array_class : &roc_host_array_class);
-  status = made ? wrap(memory, made, &err) : fail_handle(&err);
-  if (status == ROC_OK) {
-    *out_array = made;
-  } else {
-    roc_free(made);
-  }
-  return roc_embed_code(status, &err);
+  return roc_embed_code(roc_embed_wrap("roclua_array_wrap", memory, out_array, &err), &err);
 }
 
 /* ---- Lua ----------------------------------------------------------------- */

@@ -166,6 +166,7 @@ typedef struct roclua_memory {
   const char *device;        /* NULL: host memory; else the device that has the memory */
   void (*release)(void *ud); /* or NULL */
   void *ud;
+  int read_only; /* not 0: what would write it, a kernel, copy, map or script, fails */
 } roclua_memory;
 
 /* Makes an array of memory that stays the program's.  What `memory` points to but the elements is
@@ -224,6 +225,41 @@ ROCLUA_API int roclua_array_map(roclua_array *array, int access, roclua_stream *
  * on the map's stream, or, without one, is done on return.  Any thread.  INVALID: NULL, or not
  * mapped; otherwise as roclua_array_map. */
 ROCLUA_API int roclua_array_unmap(roclua_view *view);
+
+/* ---- DLPack ---------------------------------------------------------------------------------- */
+
+/* The exchange of arrays with other libraries (NumPy, PyTorch, CuPy, ...), by dlpack.h of version 1
+ * and, for libraries without it, by the struct before that.  Memory of `hsa` is DLPack's ROCM, of
+ * `cuda` CUDA; that of every other device is CPU.  Strides are in elements. */
+struct DLManagedTensorVersioned;
+struct DLManagedTensor;
+
+/* Makes a tensor of the array's memory, with a reference to the array that the tensor's deleter
+ * drops; the caller owns the tensor, and calls the deleter once, on any thread.  From then on both
+ * sides may write, and the exchange orders no work by itself:
+ * memory that the host reaches: the call waits for all work that uses the array.
+ * memory of a GPU: `stream`, which is of its device, is given: what is queued on it from now on, by
+ * others too, comes after that work; NULL: the call waits.
+ * A tensor of a read-only array says so, which only the versioned struct can.  Any thread.
+ * INVALID: NULL, or a stream of another device; UNSUPPORTED: a smart array, a read-only one by the
+ * old struct; otherwise as roclua_array_map. */
+ROCLUA_API int roclua_array_to_dlpack(roclua_array *array, roclua_stream *stream,
+                                      struct DLManagedTensorVersioned **out_tensor);
+ROCLUA_API int roclua_array_to_dlpack_unversioned(roclua_array *array, roclua_stream *stream,
+                                                  struct DLManagedTensor **out_tensor);
+
+/* Makes an array of a tensor's memory, and takes the tensor over: its deleter is called exactly
+ * once, as `release` of roclua_memory is.  When the call fails the tensor stays the caller's.  What
+ * the producer has queued to write the memory must be done, unless `stream` is given: then it is
+ * what was queued there so far, by others too.  A tensor without dimensions becomes an array of one
+ * element.  The array of a read-only tensor is read-only.  Any thread; does not block.  INVALID:
+ * NULL, or what roclua_array_wrap refuses; UNSUPPORTED: a dtype, a device or a version of the struct
+ * that roclua has not; UNAVAILABLE: no such device; OOM, CLOSED. */
+ROCLUA_API int roclua_array_from_dlpack(struct DLManagedTensorVersioned *tensor,
+                                        roclua_stream *stream, roclua_array **out_array);
+ROCLUA_API int roclua_array_from_dlpack_unversioned(struct DLManagedTensor *tensor,
+                                                    roclua_stream *stream,
+                                                    roclua_array **out_array);
 
 #ifdef __cplusplus
 }

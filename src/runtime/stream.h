@@ -39,6 +39,15 @@ roc_status roc_rt_stream_wait_ticket(roc_rt_stream *stream, roc_ticket ticket, r
 roc_status roc_rt_stream_wait_launch(roc_rt_stream *stream, roc_ticket ticket, bool *out_failed,
                                      roc_error *err);
 
+/* What others have queued on the stream's queue so far writes the buffer: later waits for the buffer
+ * and work on the stream come after it.  OOM, LOST, CLOSED. */
+roc_status roc_rt_stream_note_write(roc_rt_stream *stream, roc_buffer *buffer, roc_error *err);
+/* What is queued on the stream from now on, by others too, comes after the queued work that uses the
+ * buffer (for_write: all of it; else what writes it).  Does not wait itself, unless that work is on
+ * another kind of device.  OOM, LOST, CLOSED. */
+roc_status roc_rt_stream_wait_buffer(roc_rt_stream *stream, roc_buffer *buffer, bool for_write,
+                                     roc_error *err);
+
 /* For kernels the host has run itself (sim): the fault one left on the stream and on the buffers it
  * uses; given out by the next waits like those of queued work. */
 void roc_rt_post_fault(roc_rt_stream *stream, const char *text, roc_buffer *const *buffers,

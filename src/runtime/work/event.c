@@ -4,6 +4,7 @@
  * outlives an event that is dropped or recorded again meanwhile, by the rules of internal.h. */
 #include "runtime/event.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "runtime/core/internal.h"
 
@@ -26,16 +27,20 @@ static roc_status queue_stamp(roc_dev_stream *stream, uint64_t *time, roc_ticket
   return ops->host_call(stream, stamp_now, time, out_ticket, err);
 }
 
-static roc_status record_locked(roc_rt_stream *stream, roc_buffer *time, roc_ticket *out_ticket,
-                                roc_error *err) {
+/* `written`: a buffer that the work before the stamp writes, or NULL. */
+static roc_status record_locked(roc_rt_stream *stream, roc_buffer *time, roc_buffer *written,
+                                roc_ticket *out_ticket, roc_error *err) {
+  roc_rt_use uses[] = {{time, true}, {written, false}};
+  uint32_t nuses = written ? 2 : 1;
   ROC_TRY(roc_rt_stream_check(stream, err));
   ROC_TRY(roc_rt_stream_await_room(stream, NULL, err));
-  roc_rt_pending *pending =
-      roc_buffer_reserve_use(time, stream) ? roc_rt_pending_begin(stream, 1) : NULL;
+  ROC_TRY(roc_rt_reserve_uses(stream, uses, nuses, err));
+  roc_rt_pending *pending = roc_rt_pending_begin(stream, nuses);
   if (!pending) return roc_fail(err, ROC_OOM, "out of memory: an event cannot be recorded");
   roc_status status = queue_stamp(stream->driver, roc_buffer_host(time), out_ticket, err);
   if (status == ROC_OK) {
-    roc_rt_pending_commit(stream, pending, *out_ticket, &(roc_rt_use){time, true}, 1);
+    uses[1].writes = true; /* a read-only buffer, too: its owner has written it */
+    roc_rt_pending_commit(stream, pending, *out_ticket, uses, nuses);
     roc_rt_retire_before(stream, *out_ticket);
     return ROC_OK;
   }
@@ -49,10 +54,22 @@ roc_status roc_rt_event_record(roc_rt_event *event, roc_rt_stream *stream, roc_e
   ROC_TRY(roc_buffer_create_host(sizeof(uint64_t), true, &recorded.time, err));
   roc_rt_stream_retain(stream);
   roc_rt_lock();
-  roc_status status = record_locked(stream, recorded.time, &recorded.ticket, err);
+  roc_status status = record_locked(stream, recorded.time, NULL, &recorded.ticket, err);
   roc_rt_unlock();
   roc_rt_event_deinit(status == ROC_OK ? event : &recorded);
   if (status == ROC_OK) *event = recorded;
+  return status;
+}
+
+roc_status roc_rt_stream_note_write(roc_rt_stream *stream, roc_buffer *buffer, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  roc_ticket ticket;
+  roc_buffer *time;
+  ROC_TRY(roc_buffer_create_host(sizeof(uint64_t), true, &time, err));
+  roc_rt_lock();
+  roc_status status = record_locked(stream, time, buffer, &ticket, err);
+  roc_rt_unlock();
+  roc_buffer_release(time);
   return status;
 }
 
@@ -90,6 +107,39 @@ roc_status roc_rt_stream_wait_event(roc_rt_stream *stream, const roc_rt_event *e
   roc_rt_lock();
   roc_status status = wait_locked(stream, event, err);
   roc_rt_unlock();
+  return status;
+}
+
+/* The work that conflicts, as events of it; the caller deinits them and frees the list.  Lock
+ * held.  NULL: memory is out. */
+static roc_rt_event *list_conflicts(const roc_buffer *buffer, bool for_write, uint32_t *out_count) {
+  uint32_t count = roc_buffer_count_uses(buffer);
+  roc_rt_event *events = roc_zalloc((count + 1) * sizeof *events);
+  *out_count = 0;
+  for (uint32_t i = 0; events && i < count; i++) {
+    const roc_rt_use_entry *use = &buffer->uses[i];
+    roc_ticket ticket = for_write ? use->last : use->last_write;
+    if (!ticket) continue;
+    roc_rt_stream_retain(use->stream);
+    events[(*out_count)++] = (roc_rt_event){.stream = use->stream, .ticket = ticket};
+  }
+  return events;
+}
+
+roc_status roc_rt_stream_wait_buffer(roc_rt_stream *stream, roc_buffer *buffer, bool for_write,
+                                     roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  uint32_t count;
+  roc_rt_lock();
+  roc_rt_event *events = list_conflicts(buffer, for_write, &count);
+  roc_rt_unlock();
+  if (!events) return roc_fail(err, ROC_OOM, "out of memory: a stream cannot wait for an array");
+  roc_status status = ROC_OK;
+  for (uint32_t i = 0; i < count; i++) {
+    if (status == ROC_OK) status = roc_rt_stream_wait_event(stream, &events[i], err);
+    roc_rt_event_deinit(&events[i]);
+  }
+  roc_free(events);
   return status;
 }
 
