@@ -99,6 +99,7 @@ describe("an installation", function()
     assert.is_true(private:find("roclua/0", 1, true) ~= nil)
     assert(io.open(private .. "/libroclua-codegen.so")):close()
     assert(io.open(private .. "/libhsakmt.so.1")):close()
+    assert(io.open(private .. "/libdtif.so")):close()
     assert.are.equal("", run(("find {prefix} -name 'libhsakmt*' -not -path '*/roclua/0/*'")))
   end)
 

@@ -7,7 +7,7 @@
 #include "emulator/isa/inst.h"
 
 #define CHIP(name_, marketing, generation_, major_, minor_, stepping_, wave, granule64, granule32, \
-             accumulation, packed, lds, units, simds, waves, id)                                   \
+             accumulation, packed, lds, units, simds, waves, family_, id)                          \
   {.name = name_,                                                                                  \
    .marketing_name = marketing,                                                                    \
    .generation = generation_,                                                                      \
@@ -22,6 +22,7 @@
    .compute_units = units,                                                                         \
    .simds_per_cu = simds,                                                                          \
    .waves_per_simd = waves,                                                                        \
+   .family = family_,                                                                              \
    .device_id = id},
 
 static const emu_chip chips[] = {

@@ -17,6 +17,7 @@ typedef struct emu_chip {
   bool has_packed_ids;     /* work-item ids come in one VGPR, 10 bits each (gfx90a on) */
   uint32_t lds_bytes;
   uint32_t compute_units, simds_per_cu, waves_per_simd;
+  uint32_t family; /* the kernel driver's number of the chip's relatives */
   uint32_t device_id;
 } emu_chip;
 

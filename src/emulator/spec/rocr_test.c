@@ -766,6 +766,26 @@ static void test_memory_fault(void) {
   CHECK(held_memory() == 0);
 }
 
+/* Without interrupts ROCR has no event for it, and the queue tells of it. */
+static void test_quiet_fault(void) {
+  start();
+  error_note note = {0};
+  hsa_queue_t *queue = make_queue(RING, note_error, &note);
+  kernel add = load_kernel("add");
+  uint64_t nowhere = 0x123456789000;
+  void *block = make_arguments((void *)(uintptr_t)nowhere, 1000);
+  hsa_signal_t done = make_signal(1);
+  dispatch(queue, &add, block, 1000, 64, done);
+  CHECK((uint32_t)await_error(&note) == HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
+  CHECK(strstr(fault_text(), "12345678") != NULL);
+  OK(hsa_queue_destroy(queue));
+  OK(hsa_signal_destroy(done));
+  unload_kernel(&add);
+  OK(hsa_amd_memory_pool_free(block));
+  finish();
+  CHECK(held_memory() == 0);
+}
+
 /* A kernel that waits for ever ends with its queue; one that waits for the host goes on. */
 static void test_endless(void) {
   start();
@@ -835,16 +855,27 @@ static const struct {
   const char *name;
   void (*run)(void);
 } tests[] = {
-    {"agents", test_agents},     {"memory", test_memory},
-    {"lock", test_lock},         {"copies", test_copies},
-    {"rect", test_rect},         {"fill", test_fill},
-    {"threads", test_threads},   {"signals", test_signals},
-    {"barriers", test_barriers}, {"many_queues", test_many_queues},
-    {"churn", test_churn},       {"stream", test_stream},
-    {"idle", test_idle},         {"reopen", test_reopen},
-    {"fork", test_fork},         {"kernel", test_kernel},
-    {"errors", test_errors},     {"memory_fault", test_memory_fault},
-    {"endless", test_endless},   {"gpus", test_gpus},
+    {"agents", test_agents},
+    {"memory", test_memory},
+    {"lock", test_lock},
+    {"copies", test_copies},
+    {"rect", test_rect},
+    {"fill", test_fill},
+    {"threads", test_threads},
+    {"signals", test_signals},
+    {"barriers", test_barriers},
+    {"many_queues", test_many_queues},
+    {"churn", test_churn},
+    {"stream", test_stream},
+    {"idle", test_idle},
+    {"reopen", test_reopen},
+    {"fork", test_fork},
+    {"kernel", test_kernel},
+    {"errors", test_errors},
+    {"memory_fault", test_memory_fault},
+    {"quiet_fault", test_quiet_fault},
+    {"endless", test_endless},
+    {"gpus", test_gpus},
 };
 
 int main(int argc, char **argv) {

@@ -169,21 +169,24 @@ HSAKMT_STATUS emu_event_query(HsaEvent *face) {
 }
 
 /* Each event of that kind: a process may have more than ROCR's. */
-void emu_event_raise_memory_fault(uint32_t node, uint64_t address, bool is_write, bool is_mapped) {
+bool emu_event_raise_memory_fault(uint32_t node, uint64_t address, bool is_write, bool is_mapped) {
   HsaMemoryAccessFault fault = {
       .NodeId = node,
       .VirtualAddress = address & ~(uint64_t)(EMU_PAGE_BYTES - 1),
       .Failure = {.NotPresent = !is_mapped, .ReadOnly = is_mapped && is_write},
       .Flags = HSA_EVENTID_MEMORY_FATAL_PROCESS,
   };
+  bool is_raised = false;
   pthread_mutex_lock(&lock);
   for (uint32_t id = 1; id < MAX_EVENTS; id++) {
     emu_event *event = table[id];
     if (!event || event->face.EventData.EventType != HSA_EVENTTYPE_MEMORY) continue;
     event->face.EventData.EventData.MemoryAccessFault = fault;
     raise_locked(event);
+    is_raised = true;
   }
   pthread_mutex_unlock(&lock);
+  return is_raised;
 }
 
 /* ---- waiting -------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
-/* The functions ROCR imports: checks, then a call of the thunk proper.
+/* The functions ROCR imports: checks, then a call of the thunk proper.  Those of later releases are
+ * in exports_later.c.
  *
  * What ROCR 5 never calls on such a GPU is refused as not supported. In a child of fork the threads
  * of the queues do not exist: there, what would give something back does nothing and succeeds (ROCR
@@ -6,38 +7,19 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "emulator/include/emulator.h"
 #include "emulator/isa/name.h"
-#include "emulator/thunk/thunk.h"
+#include "emulator/thunk/exports.h"
+#include "emulator/thunk/layout.h"
 
 enum { KFD_MAJOR = 1, KFD_MINOR = 8 };
 
-static _Atomic bool is_open, is_child;
+_Atomic bool emu_is_open, emu_is_child;
 static _Atomic int xnack_mode;
-
-/* Leaves the function unless the thunk may be used. */
-#define REQUIRE_OPEN()                                                             \
-  do {                                                                             \
-    if (atomic_load(&is_child)) return HSAKMT_STATUS_ERROR;                        \
-    if (!atomic_load(&is_open)) return HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED; \
-  } while (0)
-/* The same for functions that give something back. */
-#define REQUIRE_OPEN_TO_UNDO()                                \
-  do {                                                        \
-    if (atomic_load(&is_child)) return HSAKMT_STATUS_SUCCESS; \
-    REQUIRE_OPEN();                                           \
-  } while (0)
-#define REQUIRE(condition, status)   \
-  do {                               \
-    if (!(condition)) return status; \
-  } while (0)
-
-#define EXPORT ROC_EMULATOR_API HSAKMT_STATUS HSAKMTAPI
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static void note_fork(void) {
-  atomic_store(&is_child, true);
+  atomic_store(&emu_is_child, true);
 }
 
 static void watch_forks(void) {
@@ -53,22 +35,23 @@ static void close_parts(bool has_events, bool has_queues) {
 
 EXPORT hsaKmtOpenKFD(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  REQUIRE(!atomic_load(&is_child), HSAKMT_STATUS_ERROR);
+  REQUIRE(!atomic_load(&emu_is_child), HSAKMT_STATUS_ERROR);
   pthread_once(&once, watch_forks);
-  if (atomic_exchange(&is_open, true)) return HSAKMT_STATUS_SUCCESS;
+  if (atomic_exchange(&emu_is_open, true)) return HSAKMT_STATUS_SUCCESS;
+  emu_layout_choose(__builtin_return_address(0));
   emu_nodes_open();
   bool has_events = emu_events_open();
   bool has_queues = has_events && emu_queues_open();
   if (has_queues) return HSAKMT_STATUS_SUCCESS;
   close_parts(has_events, has_queues);
-  atomic_store(&is_open, false);
+  atomic_store(&emu_is_open, false);
   return HSAKMT_STATUS_NO_MEMORY;
 }
 
 EXPORT hsaKmtCloseKFD(void) {
   REQUIRE_OPEN_TO_UNDO();
   close_parts(true, true);
-  atomic_store(&is_open, false);
+  atomic_store(&emu_is_open, false);
   return HSAKMT_STATUS_SUCCESS;
 }
 
@@ -107,13 +90,6 @@ EXPORT hsaKmtAcquireSystemProperties(HsaSystemProperties *SystemProperties) {
 EXPORT hsaKmtReleaseSystemProperties(void) {
   return HSAKMT_STATUS_SUCCESS;
 }
-
-#define REQUIRE_NODE(id, out)                                           \
-  do {                                                                  \
-    REQUIRE_OPEN();                                                     \
-    REQUIRE((id) < emu_nodes_count(), HSAKMT_STATUS_INVALID_NODE_UNIT); \
-    REQUIRE(out, HSAKMT_STATUS_INVALID_PARAMETER);                      \
-  } while (0)
 
 EXPORT hsaKmtGetNodeProperties(HSAuint32 NodeId, HsaNodeProperties *NodeProperties) {
   REQUIRE_NODE(NodeId, NodeProperties);
@@ -181,7 +157,7 @@ EXPORT hsaKmtSetXNACKMode(HSAint32 enable) {
 EXPORT hsaKmtAllocMemory(HSAuint32 PreferredNode, HSAuint64 SizeInBytes, HsaMemFlags MemFlags,
                          void **MemoryAddress) {
   REQUIRE_NODE(PreferredNode, MemoryAddress);
-  return emu_memory_alloc(PreferredNode, SizeInBytes, MemFlags, MemoryAddress);
+  return emu_memory_alloc(PreferredNode, SizeInBytes, 0, MemFlags, MemoryAddress);
 }
 
 EXPORT hsaKmtFreeMemory(void *MemoryAddress, HSAuint64 SizeInBytes) {

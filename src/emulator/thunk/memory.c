@@ -162,11 +162,21 @@ static void unmap_others(emu_range *range, const uint32_t *nodes, uint64_t nnode
 
 /* ---- allocations ---------------------------------------------------------------------------- */
 
-static void *map_pages(const void *wish, uint64_t nbytes, bool is_fixed) {
+/* The pages from `begin` to `end` are given back. */
+static void unmap_pages(char *begin, const char *end) {
+  if (begin < end) munmap(begin, (size_t)(end - begin));
+}
+
+/* `alignment`: a power of two, not less than a page; where no address is asked for. */
+static void *map_pages(const void *wish, uint64_t nbytes, uint64_t alignment, bool is_fixed) {
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (is_fixed ? MAP_FIXED_NOREPLACE : 0);
   void *hint = is_fixed ? (void *)(uintptr_t)wish : NULL;
-  char *pages = mmap(hint, nbytes + EMU_PAGE_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (pages == MAP_FAILED) return NULL;
+  uint64_t spare = is_fixed ? 0 : alignment - EMU_PAGE_BYTES, all = nbytes + EMU_PAGE_BYTES;
+  char *block = mmap(hint, all + spare, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (block == MAP_FAILED) return NULL;
+  char *pages = is_fixed ? block : block + (-(uintptr_t)block & (alignment - 1));
+  unmap_pages(block, pages);
+  unmap_pages(pages + all, block + all + spare);
   mprotect(pages + nbytes, EMU_PAGE_BYTES, PROT_NONE); /* a host access beyond the end faults */
   return pages;
 }
@@ -193,8 +203,9 @@ static void free_allocation(emu_range *range) {
   roc_free(range);
 }
 
-static HSAKMT_STATUS alloc_range(emu_range *range, uint64_t nbytes, void **address) {
-  void *pages = map_pages(*address, nbytes, range->flags.ui32.FixedAddress);
+static HSAKMT_STATUS alloc_range(emu_range *range, uint64_t nbytes, uint64_t alignment,
+                                 void **address) {
+  void *pages = map_pages(*address, nbytes, alignment, range->flags.ui32.FixedAddress);
   if (!pages) return HSAKMT_STATUS_NO_MEMORY;
   range->begin = (uintptr_t)pages;
   range->end = range->begin + nbytes;
@@ -210,7 +221,19 @@ static HSAKMT_STATUS alloc_range(emu_range *range, uint64_t nbytes, void **addre
   return HSAKMT_STATUS_SUCCESS;
 }
 
-HSAKMT_STATUS emu_memory_alloc(uint32_t node, uint64_t nbytes, HsaMemFlags flags, void **address) {
+/* Flags of later headers: memory without an address, and an address without memory. */
+static bool is_split(HsaMemFlags flags) {
+  enum { NO_ADDRESS = 1 << 18, ONLY_ADDRESS = 1 << 19 };
+  return (flags.Value & (NO_ADDRESS | ONLY_ADDRESS)) != 0;
+}
+
+HSAKMT_STATUS emu_memory_alloc(uint32_t node, uint64_t nbytes, uint64_t alignment,
+                               HsaMemFlags flags, void **address) {
+  if (alignment < EMU_PAGE_BYTES) alignment = EMU_PAGE_BYTES;
+  if (is_split(flags)) return HSAKMT_STATUS_NOT_SUPPORTED;
+  if ((alignment & (alignment - 1)) != 0 || alignment > 1ull << (EMU_ADDRESS_BITS - 2)) {
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  }
   if (nbytes == 0 || nbytes % EMU_PAGE_BYTES != 0 || nbytes > 1ull << (EMU_ADDRESS_BITS - 1)) {
     return HSAKMT_STATUS_INVALID_PARAMETER;
   }
@@ -222,7 +245,7 @@ HSAKMT_STATUS emu_memory_alloc(uint32_t node, uint64_t nbytes, HsaMemFlags flags
   if (range) {
     range->flags = flags;
     range->node = node;
-    status = alloc_range(range, nbytes, address);
+    status = alloc_range(range, nbytes, alignment, address);
   }
   if (status != HSAKMT_STATUS_SUCCESS) {
     if (is_vram) atomic_fetch_sub(&gpu->vram_used, nbytes);

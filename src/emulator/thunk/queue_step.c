@@ -33,14 +33,20 @@ bool emu_queue_pause(emu_queue *queue, unsigned *nlooks) {
   return !atomic_load(&queue->halt);
 }
 
-void emu_queue_fail(emu_queue *queue, emu_exception exception, const char *text) {
-  emu_fault_remember(text);
-  atomic_store(&queue->halt, true);
+static void raise_exception(emu_queue *queue, emu_exception exception) {
   if (!queue->error_reason) return;
   atomic_fetch_or((volatile _Atomic int64_t *)queue->error_reason, (int64_t)1 << (exception - 1));
   emu_event_raise_id(queue->error_event);
 }
 
+void emu_queue_fail(emu_queue *queue, emu_exception exception, const char *text) {
+  emu_fault_remember(text);
+  atomic_store(&queue->halt, true);
+  raise_exception(queue, exception);
+}
+
+/* ROCR passes over a queue's memory violation, since the event tells more of it; where there is no
+ * event, the next best exception ends the queue. */
 void emu_queue_fail_memory(emu_queue *queue, uint64_t address, bool is_write, const char *text) {
   char made[160];
   if (!text) {
@@ -50,8 +56,10 @@ void emu_queue_fail_memory(emu_queue *queue, uint64_t address, bool is_write, co
   }
   emu_fault_remember(text ? text : made);
   atomic_store(&queue->halt, true);
-  emu_event_raise_memory_fault(queue->node->id, address, is_write,
-                               emu_map_page(queue->node->map, address) != 0);
+  bool is_mapped = emu_map_page(queue->node->map, address) != 0;
+  if (emu_event_raise_memory_fault(queue->node->id, address, is_write, is_mapped)) return;
+  fprintf(stderr, "roclua's emulator: %s\n", text ? text : made);
+  raise_exception(queue, EMU_EXCEPTION_APERTURE);
 }
 
 bool emu_queue_reaches(emu_queue *queue, uint64_t address, uint64_t nbytes, unsigned access) {

@@ -9,7 +9,7 @@
 #include "emulator/report/watch.h"
 #include "emulator/thunk/queue.h"
 
-enum { ATOMIC_ADD64 = 47, POLL_EQUAL = 3, COPY_COUNT_MASK = 0x3fffff };
+enum { ATOMIC_ADD64 = 47, POLL_EQUAL = 3, COPY_COUNT_MASK = 0x3fffffff };
 
 /* Processes the packet; false when it is not done. */
 typedef bool sdma_handler(emu_queue *queue, const uint32_t *dwords);

@@ -48,7 +48,8 @@ bool emu_nodes_map_all(const void *address, uint64_t nbytes, bool allows);
 /* Wavefront instructions since the library was loaded. */
 uint64_t emu_nodes_executed(void);
 
-/* ROCR's questions; NodeId has been checked. */
+/* ROCR's questions; the node's id has been checked.  Nodes and links are written as the caller has
+ * them (layout.h). */
 void emu_topology_node(uint32_t id, HsaNodeProperties *out);
 void emu_topology_memory(uint32_t id, uint32_t nbanks, HsaMemoryProperties *out);
 void emu_topology_caches(uint32_t id, uint32_t ncaches, HsaCacheProperties *out);
@@ -70,14 +71,17 @@ HSAKMT_STATUS emu_event_query(HsaEvent *event);
  * looks again at the value that it waits for. */
 HSAKMT_STATUS emu_event_wait(HsaEvent *const events[], uint32_t nevents, bool for_all,
                              uint32_t milliseconds);
-/* Tells ROCR that kernels of that GPU touched memory they may not. */
-void emu_event_raise_memory_fault(uint32_t node, uint64_t address, bool is_write, bool is_mapped);
+/* Tells ROCR that kernels of that GPU touched memory they may not.  False when it has no event for
+ * it: without interrupts (HSA_ENABLE_INTERRUPT=0, and always below libdtif.so) it makes none. */
+bool emu_event_raise_memory_fault(uint32_t node, uint64_t address, bool is_write, bool is_mapped);
 
 /* ---- memory (memory.c) ---------------------------------------------------------------------- */
 
 /* Gives back what ROCR left. */
 void emu_memory_close(void);
-HSAKMT_STATUS emu_memory_alloc(uint32_t node, uint64_t nbytes, HsaMemFlags flags, void **address);
+/* alignment: 0 for a page, or a power of two. */
+HSAKMT_STATUS emu_memory_alloc(uint32_t node, uint64_t nbytes, uint64_t alignment,
+                               HsaMemFlags flags, void **address);
 HSAKMT_STATUS emu_memory_free(void *address);
 HSAKMT_STATUS emu_memory_register(void *address, uint64_t nbytes, HsaMemFlags flags);
 HSAKMT_STATUS emu_memory_deregister(void *address);

@@ -1,13 +1,15 @@
 /* What ROCR is told of the machine: the host as node 0, each emulated GPU at a PCIe link.
  *
  * Facts of a GPU come from its chip's row; what ROCR divides by or asserts on is never 0.
- * Structures are cleared first: ROCR reads fields that mean nothing here. */
+ * Structures are cleared first: ROCR reads fields that mean nothing here.  Each is made as our
+ * headers have it and given as ROCR's have it (layout.h). */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "emulator/isa/wave.h"
 #include "emulator/support/settings.h"
+#include "emulator/thunk/layout.h"
 #include "emulator/thunk/thunk.h"
 
 enum {
@@ -32,11 +34,20 @@ static void describe_host(HsaNodeProperties *out) {
   for (size_t i = 0; name[i]; i++) out->MarketingName[i] = (HSAuint16)name[i];
 }
 
+/* The fields of later headers where ours have reserved bytes, which end the structure. */
+static void describe_later(const emu_node *node, HsaNodeProperties *out) {
+  const struct {
+    uint32_t xccs, gpu_id, family;
+  } later = {.xccs = 1, .gpu_id = 0x1000 + node->id, .family = node->chip->family};
+  _Static_assert(sizeof later == sizeof out->Reserved, "the reserved bytes hold three words");
+  memcpy(out->Reserved, &later, sizeof later);
+}
+
 static void describe_gpu(const emu_node *node, HsaNodeProperties *out) {
   const emu_chip *chip = node->chip;
   out->NumFComputeCores = chip->compute_units * chip->simds_per_cu;
   out->NumMemoryBanks = 3;
-  out->NumCaches = 2;
+  out->NumCaches = emu_layout_has_long_caches() ? 1 : 2;
   out->FComputeIdLo = 0x80000000u | node->id << 12;
   out->Capability.ui32.DoorbellType = DOORBELL_64BIT;
   out->Capability.ui32.QueueSizePowerOfTwo = 1;
@@ -68,17 +79,20 @@ static void describe_gpu(const emu_node *node, HsaNodeProperties *out) {
   out->NumCpQueues = 64;
   out->NumGws = 64;
   out->UniqueID = 0x726f636c75610000u | node->id;
+  describe_later(node, out);
 }
 
 void emu_topology_node(uint32_t id, HsaNodeProperties *out) {
-  memset(out, 0, sizeof *out);
-  out->NumIOLinks = emu_nodes_count() - 1;
+  HsaNodeProperties properties;
+  memset(&properties, 0, sizeof properties);
+  properties.NumIOLinks = emu_nodes_count() - 1;
   const emu_node *node = emu_node_at(id);
   if (node) {
-    describe_gpu(node, out);
+    describe_gpu(node, &properties);
   } else {
-    describe_host(out);
+    describe_host(&properties);
   }
+  emu_layout_give(EMU_LAYOUT_NODE, &properties, 0, out);
 }
 
 void emu_topology_memory(uint32_t id, uint32_t nbanks, HsaMemoryProperties *out) {
@@ -130,14 +144,15 @@ void emu_topology_links(uint32_t id, uint32_t nlinks, HsaIoLinkProperties *out) 
   bool has_none = emu_lacks_atomics(); /* as in a slot or at a bridge that has none */
   for (uint32_t other = 0; other < emu_nodes_count() && count < nlinks; other++) {
     if (other == id) continue;
-    HsaIoLinkProperties *link = &out[count++];
-    memset(link, 0, sizeof *link);
-    link->IoLinkType = HSA_IOLINKTYPE_PCIEXPRESS;
-    link->NodeFrom = id;
-    link->NodeTo = other;
-    link->Flags.ui32.Override = has_none; /* ROCR reads the others only with it */
-    link->Flags.ui32.NoAtomics32bit = link->Flags.ui32.NoAtomics64bit = has_none;
+    HsaIoLinkProperties link;
+    memset(&link, 0, sizeof link);
+    link.IoLinkType = HSA_IOLINKTYPE_PCIEXPRESS;
+    link.NodeFrom = id;
+    link.NodeTo = other;
+    link.Flags.ui32.Override = has_none; /* ROCR reads the others only with it */
+    link.Flags.ui32.NoAtomics32bit = link.Flags.ui32.NoAtomics64bit = has_none;
     /* from GPU to GPU through the host: two links */
-    link->Weight = id == EMU_HOST_NODE || other == EMU_HOST_NODE ? LINK_WEIGHT : 2 * LINK_WEIGHT;
+    link.Weight = id == EMU_HOST_NODE || other == EMU_HOST_NODE ? LINK_WEIGHT : 2 * LINK_WEIGHT;
+    emu_layout_give(EMU_LAYOUT_LINK, &link, count++, out);
   }
 }
