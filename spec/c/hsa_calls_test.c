@@ -719,6 +719,7 @@ static void test_absent(void) {
   plan.status = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   plan.fail_in = 1;
   expect(ops->probe(&count, &err), "AMD's runtime ROCR does not start: ");
+  CHECK(strstr(err.message, "see that this ROCR takes a software GPU: ")); /* which is asked for */
   char command[100];
   snprintf(command, sizeof command, "rm -r %s", root);
   CHECK(system(command) == 0);

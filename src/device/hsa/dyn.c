@@ -122,14 +122,19 @@ roc_status roc_hsa_fail(roc_error *err, hsa_status_t status, const char *what) {
   return is_oom ? ROC_OOM : ROC_INTERNAL;
 }
 
+static const char gpu_advice[] =
+    "see that this process may open /dev/kfd (a container's rules may forbid it), that ROCR is not "
+    "older than the kernel's amdgpu wants, and what dmesg says of amdgpu";
+static const char emulated_advice[] =
+    "see that this ROCR takes a software GPU: one of ROCm 6 that has its driver's library built in "
+    "does not, and one of ROCm 7 does unless HSA_ENABLE_DTIF=0";
+
 roc_status roc_hsa_fail_init(hsa_status_t status, roc_error *err) {
-  if (!roc_emulated_is_asked()) ROC_TRY(roc_hsa_check_render_nodes("", err));
-  roc_fail(
-      err, ROC_UNAVAILABLE,
-      "AMD's runtime ROCR does not start: %s (HSA status 0x%x); see that this process may open "
-      "/dev/kfd (a container's rules may forbid it), that ROCR is not older than the kernel's "
-      "amdgpu wants, and what dmesg says of amdgpu",
-      roc_hsa_status_text(status), (unsigned)status);
+  bool is_emulated = roc_emulated_is_asked();
+  if (!is_emulated) ROC_TRY(roc_hsa_check_render_nodes("", err));
+  roc_fail(err, ROC_UNAVAILABLE, "AMD's runtime ROCR does not start: %s (HSA status 0x%x); %s",
+           roc_hsa_status_text(status), (unsigned)status,
+           is_emulated ? emulated_advice : gpu_advice);
   if (err) err->native = (int)status;
   return ROC_UNAVAILABLE;
 }

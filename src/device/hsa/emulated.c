@@ -1,7 +1,8 @@
 /* Finding and opening the software GPU; see emulated.h.
  *
  * ROCR asks the linker for "libhsakmt.so.1", and the linker takes a library of that name which is
- * open already, wherever it came from. */
+ * open already, wherever it came from.  A ROCR that has its own libhsakmt built in (ROCm 6.3 and
+ * later) asks for "libdtif.so" instead, where it can be told to (ROCm 7 and later). */
 #include "device/hsa/emulated.h"
 
 #include <dlfcn.h>
@@ -14,6 +15,7 @@
 #include "base/library.h"
 
 #define LIBRARY "libhsakmt.so.1"
+#define BUILT_IN_LIBRARY "libdtif.so"
 
 static struct {
   size_t (*fault)(char *out, size_t size);
@@ -43,9 +45,14 @@ bool roc_emulated_is_checked(void) {
 /* ---- the library ---------------------------------------------------------- */
 
 /* Visible to all libraries: ROCR is to find its functions here. */
-static void *open_library(void) {
+static void *open_library(const char *name) {
   char path[PATH_MAX];
-  return roc_library_find(LIBRARY, path) ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
+  return roc_library_find(name, path) ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
+}
+
+/* Only a ROCR that looks its libhsakmt up cares for it; nothing is wrong when it is not there. */
+static void open_built_in(void) {
+  if (open_library(BUILT_IN_LIBRARY)) setenv("HSA_ENABLE_DTIF", "1", 0);
 }
 
 static roc_status find_functions(void *handle, roc_error *err) {
@@ -112,7 +119,7 @@ static roc_status check_settings(roc_error *err) {
 roc_status roc_emulated_open(roc_error *err) {
   if (opened_in) return ROC_OK;
   dlerror();
-  void *handle = open_library();
+  void *handle = open_library(LIBRARY);
   if (!handle) {
     const char *why = dlerror();
     return roc_fail(err, ROC_UNAVAILABLE,
@@ -123,6 +130,7 @@ roc_status roc_emulated_open(roc_error *err) {
   ROC_TRY(find_functions(handle, err));
   ROC_TRY(check_names(asked_names() ? asked_names() : "gfx90a", err));
   ROC_TRY(check_settings(err));
+  open_built_in();
   /* each allocation a block of its own, whose contents are then known to be undefined */
   if (roc_emulated_is_checked()) setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 0);
   opened_in = getpid();
