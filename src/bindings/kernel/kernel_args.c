@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bindings/kernel/kernel_bind.h"
+#include "jit/configure.h"
 #include "runtime/mirror.h"
 #include "runtime/registration.h"
 
@@ -47,24 +48,12 @@ static int bad_argument(lua_State *L, const reader *r, const char *what) {
   return lua_error(L);
 }
 
-static void check_array_param(lua_State *L, const reader *r, const roc_array *a) {
-  if (!a->buffer) bad_argument(L, r, "the array is closed");
+/* What the signature says of the argument. */
+static void declare(lua_State *L, const reader *r, roc_jit_value *v) {
   if (!r->box->signature) return;
-  const roc_arg_type *p = &r->box->signature[r->arg - 1];
-  if (!roc_arg_is_array(p)) {
-    bad_argument(
-        L, r, lua_pushfstring(L, "%s expected, got an array", roc_dtype_name((roc_dtype)p->dtype)));
-  }
-  if (p->dtype != a->dtype) {
-    bad_argument(L, r,
-                 lua_pushfstring(L, "array of %s expected, got %s",
-                                 roc_dtype_name((roc_dtype)p->dtype), roc_dtype_name(a->dtype)));
-  }
-  if (p->rank != a->rank) {
-    bad_argument(
-        L, r,
-        lua_pushfstring(L, "array of rank %d expected, got rank %d", (int)p->rank, (int)a->rank));
-  }
+  roc_error err = ROC_ERROR_INIT;
+  if (roc_jit_declare(&r->box->signature[r->arg - 1], v, &err) == ROC_OK) return;
+  bad_argument(L, r, err.message);
 }
 
 static void check_device(lua_State *L, const reader *r, const roc_array *a) {
@@ -74,40 +63,6 @@ static void check_device(lua_State *L, const reader *r, const roc_array *a) {
                lua_pushfstring(L, "the array is on device '%s', the launch on '%s'",
                                roc_rt_device_driver(owner)->props.name,
                                roc_rt_device_driver(r->device)->props.name));
-}
-
-static bool is_integer_dtype(roc_dtype dt) {
-  return roc_dtype_table[dt].value_type == ROC_VT_INT;
-}
-
-/* The value a scalar parameter of a signature gets. */
-static void convert_scalar(lua_State *L, const reader *r, roc_jit_value *v) {
-  const roc_arg_type *p = &r->box->signature[r->arg - 1];
-  const char *want = roc_dtype_name((roc_dtype)p->dtype);
-  if (roc_arg_is_array(p))
-    bad_argument(L, r, lua_pushfstring(L, "array of %s expected, got a scalar", want));
-  bool wants_bool = p->dtype == ROC_DT_BOOL;
-  if (wants_bool != (v->scalar.type == ROC_VT_BOOL)) {
-    bad_argument(
-        L, r, lua_pushfstring(L, "%s expected, got %s", want, wants_bool ? "number" : "boolean"));
-  }
-  if (wants_bool) return;
-  if (is_integer_dtype(p->dtype)) {
-    int64_t i = v->scalar.as.i;
-    if (v->scalar.type == ROC_VT_F64 && !roc_i64_from_f64_exact(v->scalar.as.f, &i)) {
-      bad_argument(L, r,
-                   lua_pushfstring(L, "%s expected, got %f: number has no integer representation",
-                                   want, v->scalar.as.f));
-    }
-    roc_scalar whole = {.type = ROC_VT_INT, .as.i = i};
-    if (roc_dtype_convert(p->dtype, whole).as.i != i) {
-      bad_argument(L, r, lua_pushfstring(L, "%I is out of the range of %s", (LUAI_UACINT)i, want));
-    }
-    v->scalar = whole;
-    return;
-  }
-  v->scalar = roc_dtype_convert(p->dtype, v->scalar); /* one rounding, from the value's own type */
-  v->is_float32 = p->dtype != ROC_DT_FLOAT64;
 }
 
 /* The view that the kernel gets of a host array: the layout of the copy, at the array's lowest
@@ -152,7 +107,7 @@ static void read_arg(lua_State *L, reader *r, int idx) {
   const roc_kernel_mode *mode = NULL;
   const roc_array *a = roc_test_any_array(L, idx);
   if (!a && roc_test_scalar(L, idx, &v->scalar)) {
-    if (r->box->signature) convert_scalar(L, r, v);
+    declare(L, r, v);
     return;
   }
   if (!a && (mode = luaL_testudata(L, idx, ROC_META_ARG))) {
@@ -166,12 +121,13 @@ static void read_arg(lua_State *L, reader *r, int idx) {
                  lua_pushfstring(L, "array, number or boolean expected, got %s%s",
                                  roc_push_type_name(L, idx), meant));
   }
-  check_array_param(L, r, a);
+  if (!a->buffer) bad_argument(L, r, "the array is closed");
+  v->array = a;
+  declare(L, r, v);
   if (roc_buffer_device(a->buffer)) {
     check_device(L, r, a);
-    v->array = a;
   } else if (roc_buffer_is_mirrored(a->buffer) || roc_buffer_is_mapped(a->buffer)) {
-    v->array = s->direct = a;
+    s->direct = a;
     s->copies_in = !mode || mode->copies_in; /* only to refuse overlaps of roc.Out */
     r->box->ndirect++;
   } else {

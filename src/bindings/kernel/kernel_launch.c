@@ -8,8 +8,7 @@
 #include "bindings/device/device_bind.h"
 #include "bindings/kernel/kernel_bind.h"
 #include "bindings/kernel/place.h"
-
-enum { DEFAULT_ITEMS = 256 }; /* of a workgroup that neither launch nor kernel names */
+#include "jit/configure.h"
 
 /* Its address is the registry key of the function that launches on sim. */
 static const char sim_key;
@@ -216,34 +215,6 @@ static void read_launch_options(lua_State *L, int arg, roc_ndrange *range) {
 
 /* ---- launching ---- */
 
-/* The workgroup of a launch that names none, within the device's limits and the kernel's promise.
- * In one dimension jit/kernel.c replaces it where the target can choose by the compiled code. */
-static void choose_workgroup(const roc_kernel_box *box, const roc_device_props *props,
-                             roc_ndrange *range) {
-  static const uint32_t shapes[3][3] = {{DEFAULT_ITEMS, 1, 1}, {16, 16, 1}, {8, 8, 4}};
-  const uint32_t *promise = box->kernel->options.workgroup;
-  for (uint32_t d = 0; d < 3; d++) {
-    range->local[d] = shapes[range->rank - 1][d];
-    if (promise[0] && range->local[d] > (promise[d] ? promise[d] : 1))
-      range->local[d] = promise[d] ? promise[d] : 1;
-  }
-  while (props->max_workgroup &&
-         range->local[0] * range->local[1] * range->local[2] > props->max_workgroup &&
-         range->local[0] > 1) {
-    range->local[0] /= 2;
-  }
-}
-
-static void check_promise(lua_State *L, const roc_kernel_box *box, const roc_ndrange *range) {
-  const uint32_t *promise = box->kernel->options.workgroup;
-  for (uint32_t d = 0; d < 3 && promise[0]; d++) {
-    uint32_t bound = promise[d] ? promise[d] : 1;
-    if (range->local[d] <= bound) continue;
-    luaL_error(L, "bad workgroup (kernel '%s' promises at most %d in dimension %d, got %d)",
-               box->kernel->name, (int)bound, (int)d + 1, (int)range->local[d]);
-  }
-}
-
 void roc_kernel_push_copy_hint(lua_State *L, const roc_kernel_box *box) {
   lua_pushfstring(
       L,
@@ -337,10 +308,16 @@ static target find_target(lua_State *L, const request *r) {
   return t;
 }
 
+static void check_promise(lua_State *L, const roc_fe_options *options, const roc_ndrange *range) {
+  roc_error err = ROC_ERROR_INIT;
+  if (roc_jit_check_promise(options, range, &err) != ROC_OK) luaL_error(L, "%s", err.message);
+}
+
 static roc_jit_launch describe_launch(lua_State *L, const request *r, const target *t) {
   roc_jit_launch work = {.range = *r->range, .is_local_free = r->range->local[0] == 0};
-  if (work.is_local_free) choose_workgroup(r->box, &t->driver->props, &work.range);
-  check_promise(L, r->box, &work.range);
+  const roc_fe_options *options = &r->box->kernel->options;
+  if (work.is_local_free) roc_jit_choose_workgroup(options, t->device, &work.range);
+  if (options->workgroup[0]) check_promise(L, options, &work.range);
   work.file = roc_launch_place(L, &work.line);
   return work;
 }

@@ -7,8 +7,8 @@
  * date before the kernel is selected, which needs their addresses.  Nothing here raises. */
 #include "base/alloc.h"
 #include "bindings/kernel/kernel_bind.h"
+#include "jit/configure.h"
 #include "runtime/mirror.h"
-#include "runtime/registration.h"
 
 typedef struct run {
   roc_kernel_box *box;
@@ -252,41 +252,17 @@ static roc_status place_constants(roc_kernel_box *box, roc_rt_stream *stream, ro
 
 /* Plain host arrays may be used in place, which is decided when the kernel is known. */
 static void mark_hosts(roc_kernel_box *box, roc_rt_device *device) {
-  const roc_device_props *props = &roc_rt_device_driver(device)->props;
-  bool is_host_memory = props->host_memory && props->has_own_atomics;
+  bool is_host_memory = roc_jit_is_host_memory(device);
   for (uint32_t i = 0; i < box->kernel->nparams; i++) {
     if (box->stages[i].host) box->kernel->values[i].is_host_memory = is_host_memory;
   }
-}
-
-/* The kernel gets the device's side, which has the host's layout. */
-static roc_status place_mirrored(roc_kernel_stage *s, roc_jit_value *v, roc_rt_device *device,
-                                 roc_error *err) {
-  roc_buffer *buffer;
-  ROC_TRY(roc_mirror_fetch(s->direct->buffer, device, &buffer, err));
-  s->view = *s->direct;
-  s->view.buffer = buffer;
-  v->array = &s->view;
-  return ROC_OK;
-}
-
-static roc_status place_mapped(const roc_array *a, roc_jit_value *v, roc_rt_device *device,
-                               roc_error *err) {
-  roc_devptr address;
-  ROC_TRY(roc_buffer_map(a->buffer, device, &address, err));
-  v->shift = (int64_t)(address - roc_buffer_devptr(a->buffer));
-  const roc_device_props *props = &roc_rt_device_driver(device)->props;
-  v->is_host_memory = props->has_own_atomics || !props->host_memory;
-  return ROC_OK;
 }
 
 static roc_status place_direct(roc_kernel_box *box, roc_rt_device *device, roc_error *err) {
   for (uint32_t i = 0; i < box->kernel->nparams; i++) {
     roc_kernel_stage *s = &box->stages[i];
     if (!s->direct) continue;
-    roc_jit_value *v = &box->kernel->values[i];
-    ROC_TRY(roc_buffer_is_mirrored(s->direct->buffer) ? place_mirrored(s, v, device, err)
-                                                      : place_mapped(s->direct, v, device, err));
+    ROC_TRY(roc_jit_place(s->direct, device, &s->view, &box->kernel->values[i], err));
   }
   return ROC_OK;
 }
