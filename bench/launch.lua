@@ -1,10 +1,11 @@
--- What a launch costs the Lua thread: build/release/bin/roclua-spec bench/launch.lua
+-- What a launch costs the thread that makes it: build/release/bin/roclua-spec bench/launch.lua
 --
 -- For each device and kernel, a launch through a kept k[cfg], in nanoseconds (the least of a
 -- hundred rounds) and in bytes of Lua memory.  On null nothing runs, so that row is the overhead
 -- itself: reading arguments and captures, finding the specialisation, queueing.  On cpu so small a
 -- grid runs on the calling thread, so that row has the kernel in it.  The peer is a C function that
--- checks three device arrays and returns: what Lua charges for any call of the kind.  On hsa, where
+-- checks three device arrays and returns: what Lua charges for any call of the kind.  The rows "in
+-- C" are those of a C program that calls roclua_kernel_launch, on one thread.  On hsa, where
 -- there is an AMD GPU or ROCLUA_EMULATE names one, the peer is a C program that copies the
 -- arguments, writes the packet and rings the doorbell; the least round is one in which the queue
 -- was never full.
@@ -60,16 +61,33 @@ for _, device in ipairs { "null", "cpu" } do
   roc.current_device():synchronize()
 end
 
+local LIBRARIES = arg[-1]:match("^(.*)/bin/") .. "/lib"
+
+local function has_program(command)
+  return os.execute("mkdir -p build/bench") and os.execute(command) or false
+end
+
+if has_program(("gcc -O2 bench/peers/c_launch.c -o build/bench/c_launch -Isrc/include -L%s "
+  .. "-lroclua -Wl,-rpath,%s $(pkg-config --cflags --libs lua5.4) -lpthread"):format(LIBRARIES,
+  LIBRARIES)) then
+  for _, device in ipairs { "null", "cpu" } do
+    local pipe <close> = assert(io.popen("build/bench/c_launch " .. device))
+    local three_arrays, none = pipe:read("n", "n")
+    report(device, "c[i] = a[i] + b[i], in C", three_arrays, 0, peer)
+    report(device, "nothing, in C", none, 0, peer)
+  end
+end
+
 -- Nanoseconds of a bare launch of the kernel on the first GPU, or nil without a compiler or ROCR.
 local function bare_launch(kernel, ...)
   local object = kernel:compile(roc.current_device().arch, ...)
   local path, program = "build/bench/launch.hsaco", "build/bench/hsa_launch"
   assert(os.execute("mkdir -p build/bench"))
   object:save(path)
-  if not os.execute("gcc -O2 bench/peers/hsa_launch.c -o " .. program .. " -lhsa-runtime64") then
+  if not has_program("gcc -O2 bench/peers/hsa_launch.c -o " .. program .. " -lhsa-runtime64") then
     return nil
   end
-  local libraries = arg[-1]:match("^(.*)/bin/") .. "/lib/roclua/0" -- for ROCLUA_EMULATE
+  local libraries = LIBRARIES .. "/roclua/0" -- for ROCLUA_EMULATE
   local command = os.getenv("ROCLUA_EMULATE") and "LD_LIBRARY_PATH=" .. libraries .. " " or ""
   local pipe <close> = assert(io.popen(("%s%s %s %s %d"):format(command, program, path,
     object.entry, object.kernarg_bytes + 16)))

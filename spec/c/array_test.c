@@ -469,34 +469,44 @@ static roclua_view bad_view = {.size = 4};
 static const char *text;
 
 /* Calls with a missing argument; 0: the function cannot fail. */
-#define CALLS(X)                                                                    \
-  X(roclua_version, 0, (void)roclua_version())                                      \
-  X(roclua_error, 0, text = roclua_error())                                         \
-  X(roclua_components, 1, code = roclua_components(NULL, 0))                        \
-  X(roclua_set_library_dir, 1, code = roclua_set_library_dir(NULL))                 \
-  X(roclua_interrupt, 1, code = roclua_interrupt(NULL))                             \
-  X(roclua_take_interrupt, 0, roclua_take_interrupt(NULL))                          \
-  X(roclua_pending, 0, roclua_pending(NULL, 0))                                     \
-  X(roclua_openlibs, 1, code = roclua_openlibs(NULL))                               \
-  X(roclua_source, 1, code = roclua_source(NULL, NULL, NULL, 0))                    \
-  X(roclua_close, 1, code = roclua_close(NULL))                                     \
-  X(roclua_stream_create, 1, code = roclua_stream_create(NULL, NULL))               \
-  X(roclua_stream_get, 1, code = roclua_stream_get(NULL, 1, NULL))                  \
-  X(roclua_stream_synchronize, 1, code = roclua_stream_synchronize(NULL))           \
-  X(roclua_stream_release, 0, roclua_stream_release(NULL))                          \
-  X(roclua_array_wrap, 1, code = roclua_array_wrap(NULL, NULL))                     \
-  X(roclua_array_push, 1, code = roclua_array_push(NULL, NULL))                     \
-  X(roclua_array_get, 1, code = roclua_array_get(NULL, 1, NULL))                    \
-  X(roclua_array_retain, 0, roclua_array_retain(NULL))                              \
-  X(roclua_array_release, 0, roclua_array_release(NULL))                            \
-  X(roclua_array_describe, 1, code = roclua_array_describe(NULL, NULL))             \
-  X(roclua_array_map, 1, code = roclua_array_map(NULL, 1, NULL, NULL))              \
-  X(roclua_array_unmap, 1, code = roclua_array_unmap(NULL))                         \
-  X(roclua_array_to_dlpack, 1, code = roclua_array_to_dlpack(NULL, NULL, NULL))     \
-  X(roclua_array_to_dlpack_unversioned, 1,                                          \
-    code = roclua_array_to_dlpack_unversioned(NULL, NULL, NULL))                    \
-  X(roclua_array_from_dlpack, 1, code = roclua_array_from_dlpack(NULL, NULL, NULL)) \
-  X(roclua_array_from_dlpack_unversioned, 1,                                        \
+#define CALLS(X)                                                                     \
+  X(roclua_version, 0, (void)roclua_version())                                       \
+  X(roclua_error, 0, text = roclua_error())                                          \
+  X(roclua_components, 1, code = roclua_components(NULL, 0))                         \
+  X(roclua_set_library_dir, 1, code = roclua_set_library_dir(NULL))                  \
+  X(roclua_interrupt, 1, code = roclua_interrupt(NULL))                              \
+  X(roclua_take_interrupt, 0, roclua_take_interrupt(NULL))                           \
+  X(roclua_pending, 0, roclua_pending(NULL, 0))                                      \
+  X(roclua_openlibs, 1, code = roclua_openlibs(NULL))                                \
+  X(roclua_source, 1, code = roclua_source(NULL, NULL, NULL, 0))                     \
+  X(roclua_close, 1, code = roclua_close(NULL))                                      \
+  X(roclua_stream_create, 1, code = roclua_stream_create(NULL, NULL))                \
+  X(roclua_stream_get, 1, code = roclua_stream_get(NULL, 1, NULL))                   \
+  X(roclua_stream_synchronize, 1, code = roclua_stream_synchronize(NULL))            \
+  X(roclua_stream_release, 0, roclua_stream_release(NULL))                           \
+  X(roclua_set_print, 0, roclua_set_print(NULL, NULL))                               \
+  X(roclua_kernel_get, 1, code = roclua_kernel_get(NULL, 1, NULL))                   \
+  X(roclua_kernel_retain, 0, roclua_kernel_retain(NULL))                             \
+  X(roclua_kernel_release, 0, roclua_kernel_release(NULL))                           \
+  X(roclua_kernel_name, 0, text = roclua_kernel_name(NULL))                          \
+  X(roclua_kernel_nargs, 0, (void)roclua_kernel_nargs(NULL))                         \
+  X(roclua_kernel_set, 1, code = roclua_kernel_set(NULL, NULL, roclua_integer(1)))   \
+  X(roclua_kernel_launch, 1, code = roclua_kernel_launch(NULL, NULL, NULL, NULL, 0)) \
+  X(roclua_kernel_prepare, 1, code = roclua_kernel_prepare(NULL, NULL, NULL, 0))     \
+  X(roclua_array_create, 1, code = roclua_array_create(NULL, NULL, 0, NULL, NULL))   \
+  X(roclua_array_wrap, 1, code = roclua_array_wrap(NULL, NULL))                      \
+  X(roclua_array_push, 1, code = roclua_array_push(NULL, NULL))                      \
+  X(roclua_array_get, 1, code = roclua_array_get(NULL, 1, NULL))                     \
+  X(roclua_array_retain, 0, roclua_array_retain(NULL))                               \
+  X(roclua_array_release, 0, roclua_array_release(NULL))                             \
+  X(roclua_array_describe, 1, code = roclua_array_describe(NULL, NULL))              \
+  X(roclua_array_map, 1, code = roclua_array_map(NULL, 1, NULL, NULL))               \
+  X(roclua_array_unmap, 1, code = roclua_array_unmap(NULL))                          \
+  X(roclua_array_to_dlpack, 1, code = roclua_array_to_dlpack(NULL, NULL, NULL))      \
+  X(roclua_array_to_dlpack_unversioned, 1,                                           \
+    code = roclua_array_to_dlpack_unversioned(NULL, NULL, NULL))                     \
+  X(roclua_array_from_dlpack, 1, code = roclua_array_from_dlpack(NULL, NULL, NULL))  \
+  X(roclua_array_from_dlpack_unversioned, 1,                                         \
     code = roclua_array_from_dlpack_unversioned(NULL, NULL, NULL))
 
 static void test_nulls(void) {

@@ -51,13 +51,53 @@ void roclua_array_release(roclua_array *array) {
   roc_free(array);
 }
 
-/* ---- wrapping ------------------------------------------------------------ */
-
-static roc_status read_dtype(const roclua_memory *memory, roc_dtype *out_dtype, roc_error *err) {
-  if (!memory->dtype) return roc_fail(err, ROC_INVALID, "the dtype is NULL");
-  if (roc_dtype_from_name(memory->dtype, strlen(memory->dtype), out_dtype)) return ROC_OK;
-  return roc_fail(err, ROC_INVALID, "there is no dtype '%s'", memory->dtype);
+static roc_status read_dtype(const char *name, roc_dtype *out_dtype, roc_error *err) {
+  if (!name) return roc_fail(err, ROC_INVALID, "the dtype is NULL");
+  if (roc_dtype_from_name(name, strlen(name), out_dtype)) return ROC_OK;
+  return roc_fail(err, ROC_INVALID, "there is no dtype '%s'", name);
 }
+
+/* ---- making -------------------------------------------------------------- */
+
+static roc_status allocate(const char *device, roc_array *a, roc_error *err) {
+  if (!device) return roc_buffer_create_host(roc_array_nbytes(a), true, &a->buffer, err);
+  roc_rt_device *on;
+  ROC_TRY(roc_embed_device(device, &on, err));
+  return roc_buffer_create_device(on, roc_array_nbytes(a), &a->buffer, err);
+}
+
+static roc_status create(const char *device, const char *dtype, int rank, const int64_t *shape,
+                         roclua_array **out_array, roc_error *err) {
+  roc_array a = {0};
+  roc_dtype type;
+  ROC_TRY(roc_sole_claim(err));
+  ROC_TRY(roc_rt_check_open(err));
+  ROC_TRY(read_dtype(dtype, &type, err));
+  ROC_TRY(roc_array_describe(&a, type, (uint32_t)rank, shape, ROC_ORDER_C, err));
+  roclua_array *made = new_handle(device ? &roc_device_array_class : &roc_host_array_class);
+  if (!made) return fail_handle(err);
+  roc_status status = allocate(device, &a, err);
+  if (status != ROC_OK) {
+    roc_free(made);
+    return status;
+  }
+  made->array = a;
+  *out_array = made;
+  return ROC_OK;
+}
+
+int roclua_array_create(const char *device, const char *dtype, int rank, const int64_t *shape,
+                        roclua_array **out_array) {
+  roc_error err = ROC_ERROR_INIT;
+  if (!out_array) return roc_embed_refuse("roclua_array_create: out_array is NULL");
+  if (rank < 1 || rank > ROCLUA_MAX_RANK || !shape) {
+    return roc_embed_refuse("roclua_array_create: a rank of 1 to %d and a shape expected",
+                            ROCLUA_MAX_RANK);
+  }
+  return roc_embed_code(create(device, dtype, rank, shape, out_array, &err), &err);
+}
+
+/* ---- wrapping ------------------------------------------------------------ */
 
 static uint64_t magnitude(int64_t stride) {
   return stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
@@ -101,7 +141,7 @@ static int64_t elements_below(const roc_array *a) {
 static roc_status read_shape(const roclua_memory *memory, roc_array *a, size_t *out_bytes,
                              roc_error *err) {
   roc_dtype dtype;
-  ROC_TRY(read_dtype(memory, &dtype, err));
+  ROC_TRY(read_dtype(memory->dtype, &dtype, err));
   if (memory->rank < 1 || memory->rank > ROCLUA_MAX_RANK || !memory->shape) {
     return roc_fail(err, ROC_INVALID, "a rank of 1 to %d and a shape expected", ROCLUA_MAX_RANK);
   }
@@ -313,6 +353,7 @@ int roclua_array_map(roclua_array *array, int access, roclua_stream *stream, roc
   } else {
     free_mapping(m);
   }
+  roc_embed_deliver_prints();
   return roc_embed_code(status, &err);
 }
 
@@ -334,5 +375,6 @@ int roclua_array_unmap(roclua_view *view) {
   view->hidden = view->data = NULL;
   roc_status status = m->access & ROCLUA_WRITE ? write_back(m, &err) : ROC_OK;
   free_mapping(m);
+  roc_embed_deliver_prints();
   return roc_embed_code(status, &err);
 }

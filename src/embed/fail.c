@@ -29,15 +29,21 @@ static int make_text(lua_State *L) {
 }
 
 int roc_embed_call(lua_State *L, lua_CFunction function, void *ud, int nresults) {
+  return roc_embed_call_with(L, function, ud, 0, nresults);
+}
+
+int roc_embed_call_with(lua_State *L, lua_CFunction function, void *ud, int value, int nresults) {
   roc_error err = ROC_ERROR_INIT;
-  if (!lua_checkstack(L, 4)) {
+  if (value) value = lua_absindex(L, value);
+  if (!lua_checkstack(L, 5)) {
     return roc_embed_code(roc_fail(&err, ROC_OOM, "out of memory: the Lua stack is full"), &err);
   }
   int handler = lua_gettop(L) + 1;
   lua_pushcfunction(L, make_text);
   lua_pushcfunction(L, function);
   lua_pushlightuserdata(L, ud);
-  int status = lua_pcall(L, 1, nresults, handler);
+  if (value) lua_pushvalue(L, value);
+  int status = lua_pcall(L, value ? 2 : 1, nresults, handler);
   lua_remove(L, handler);
   if (status == LUA_OK) return ROCLUA_OK;
   const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error without text";

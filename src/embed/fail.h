@@ -16,5 +16,7 @@ int roc_embed_refuse(const char *format, ...) __attribute__((format(printf, 1, 2
 /* Calls function(ud) -> nresults values, without raising: OK with the values pushed; or, with
  * nothing pushed, LUA with the message of what was raised, OOM. */
 int roc_embed_call(lua_State *L, lua_CFunction function, void *ud, int nresults);
+/* The same of function(ud, value), with the value at that index of the stack. */
+int roc_embed_call_with(lua_State *L, lua_CFunction function, void *ud, int value, int nresults);
 
 #endif

@@ -21,6 +21,8 @@ roc_status roc_embed_wrap(const char *function, const roclua_memory *memory,
                           roclua_array **out_array, roc_error *err);
 /* The handle's array; borrowed. */
 roc_array *roc_embed_array_of(roclua_array *array);
+/* Hands on what kernels of the program have printed, after a wait. */
+void roc_embed_deliver_prints(void);
 
 /* A handle of roclua.h is a stream of the runtime. */
 static inline roc_rt_stream *roc_embed_stream_of(roclua_stream *stream) {

@@ -11,6 +11,7 @@
 #include "bindings/device/device_bind.h"
 #include "embed/embed.h"
 #include "embed/fail.h"
+#include "embed/handle.h"
 #include "include/roclua.h"
 #include "runtime/device.h"
 #include "runtime/session.h"
@@ -122,5 +123,7 @@ int roclua_close(lua_State *L) {
 
 int roclua_shutdown(void) {
   roc_error err = ROC_ERROR_INIT;
-  return roc_embed_code(roc_rt_shutdown(&err), &err);
+  roc_status status = roc_rt_shutdown(&err);
+  roc_embed_deliver_prints();
+  return roc_embed_code(status, &err);
 }

@@ -7,9 +7,12 @@
 #include "embed/handle.h"
 #include "include/roclua.h"
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static roc_rt_session *session; /* under the lock */
+static void (*print)(void *ud, const char *line, size_t nbytes);
+static void *print_ud; /* both under the lock */
+
 roc_status roc_embed_session(roc_rt_session **out_session, roc_error *err) {
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  static roc_rt_session *session;
   ROC_TRY(roc_sole_claim(err));
   ROC_TRY(roc_rt_check_open(err));
   pthread_mutex_lock(&lock);
@@ -19,6 +22,30 @@ roc_status roc_embed_session(roc_rt_session **out_session, roc_error *err) {
   return status;
 }
 
+int roclua_set_print(void (*function)(void *ud, const char *line, size_t nbytes), void *ud) {
+  roc_error err = ROC_ERROR_INIT;
+  if (roc_rt_check_open(&err) != ROC_OK) return roc_embed_code(err.code, &err);
+  pthread_mutex_lock(&lock);
+  print = function;
+  print_ud = ud;
+  pthread_mutex_unlock(&lock);
+  return ROCLUA_OK;
+}
+
+void roc_embed_deliver_prints(void) {
+  if (!roc_rt_has_print()) return;
+  pthread_mutex_lock(&lock);
+  roc_rt_session *own = session;
+  void (*function)(void *, const char *, size_t) = print;
+  void *ud = print_ud;
+  pthread_mutex_unlock(&lock);
+  roc_str line = ROC_STR_INIT;
+  while (own && roc_rt_take_print(own, &line)) {
+    if (function && !line.failed) function(ud, roc_str_text(&line), line.len);
+    roc_str_deinit(&line);
+  }
+}
+
 roc_status roc_embed_device(const char *name, roc_rt_device **out_device, roc_error *err) {
   uint32_t index;
   ROC_TRY(roc_rt_device_find(name, &index, err));
@@ -26,11 +53,11 @@ roc_status roc_embed_device(const char *name, roc_rt_device **out_device, roc_er
 }
 
 static roc_status create(const char *device, roc_rt_stream **out_stream, roc_error *err) {
-  roc_rt_session *session;
+  roc_rt_session *own;
   roc_rt_device *on;
-  ROC_TRY(roc_embed_session(&session, err));
+  ROC_TRY(roc_embed_session(&own, err));
   ROC_TRY(roc_embed_device(device, &on, err));
-  return roc_rt_stream_create(session, on, out_stream, err);
+  return roc_rt_stream_create(own, on, out_stream, err);
 }
 
 int roclua_stream_create(const char *device, roclua_stream **out_stream) {
@@ -60,7 +87,9 @@ int roclua_stream_get(lua_State *L, int index, roclua_stream **out_stream) {
 int roclua_stream_synchronize(roclua_stream *stream) {
   roc_error err = ROC_ERROR_INIT;
   if (!stream) return roc_embed_refuse("roclua_stream_synchronize: the stream is NULL");
-  return roc_embed_code(roc_rt_stream_synchronize(roc_embed_stream_of(stream), &err), &err);
+  roc_status status = roc_rt_stream_synchronize(roc_embed_stream_of(stream), &err);
+  roc_embed_deliver_prints();
+  return roc_embed_code(status, &err);
 }
 
 void roclua_stream_release(roclua_stream *stream) {

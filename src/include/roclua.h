@@ -139,9 +139,15 @@ ROCLUA_API int roclua_stream_create(const char *device, roclua_stream **out_stre
  * the thread that runs the state; raises nothing.  INVALID: NULL, no roc.Stream, or closed. */
 ROCLUA_API int roclua_stream_get(struct lua_State *L, int index, roclua_stream **out_stream);
 
-/* Waits for all that was queued so far.  Any thread.  FAULT: some of it failed, and no wait has
- * reported it; INTERRUPTED, LOST, CLOSED; INVALID: NULL. */
+/* Waits for all that was queued so far, and hands on what it printed.  Any thread.  FAULT: some of
+ * it failed, and no wait has reported it; INTERRUPTED, LOST, CLOSED; INVALID: NULL. */
 ROCLUA_API int roclua_stream_synchronize(roclua_stream *stream);
+
+/* Where lines go that kernels print on streams of the program: `print(ud, line, nbytes)` is called
+ * for each, which ends in a byte 0 that is not counted, by the waits of this header, on the thread
+ * that waits, with no lock held.  Several threads may be in it at once.  NULL, as at first: the
+ * lines are dropped.  Any thread; CLOSED in a forked child. */
+ROCLUA_API int roclua_set_print(void (*print)(void *ud, const char *line, size_t nbytes), void *ud);
 
 /* Drops a reference; NULL is fine.  Any thread; does not block: queued work is done. */
 ROCLUA_API void roclua_stream_release(roclua_stream *stream);
@@ -168,6 +174,12 @@ typedef struct roclua_memory {
   void *ud;
   int read_only; /* not 0: what would write it, a kernel, copy, map or script, fails */
 } roclua_memory;
+
+/* Makes an array in the memory of the device, of any contents; NULL: in the host's, zeroed.  C
+ * order.  Any thread; opens the device, else does not block.  INVALID: NULL, no such dtype, a wrong
+ * shape; UNAVAILABLE, OOM, LOST, CLOSED. */
+ROCLUA_API int roclua_array_create(const char *device, const char *dtype, int rank,
+                                   const int64_t *shape, roclua_array **out_array);
 
 /* Makes an array of memory that stays the program's.  What `memory` points to but the elements is
  * copied.  Until `release(ud)` is called, the memory must stay, and may be touched by the program
@@ -260,6 +272,105 @@ ROCLUA_API int roclua_array_from_dlpack(struct DLManagedTensorVersioned *tensor,
 ROCLUA_API int roclua_array_from_dlpack_unversioned(struct DLManagedTensor *tensor,
                                                     roclua_stream *stream,
                                                     roclua_array **out_array);
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* A kernel out of a state, with the values that it captured there: numbers and booleans, which
+ * roclua_kernel_set changes, and arrays, which it holds.  It has its own compiled code, needs no
+ * state any more, and may be used by several threads at once.  Counted. */
+typedef struct roclua_kernel roclua_kernel;
+
+/* The kernel (roc.Kernel) at that index of the state's stack, as it is now: captured values are
+ * read once.  On the thread that runs the state; raises nothing.  LUA: the message of what was
+ * raised; INVALID: NULL, no kernel; OOM, CLOSED. */
+ROCLUA_API int roclua_kernel_get(struct lua_State *L, int index, roclua_kernel **out_kernel);
+
+/* One reference more, one less; NULL is fine.  Any thread; does not block: queued work is done. */
+ROCLUA_API void roclua_kernel_retain(roclua_kernel *kernel);
+ROCLUA_API void roclua_kernel_release(roclua_kernel *kernel);
+
+/* The name, which is the kernel's, and the number of arguments; "" and -1 for NULL.  Any thread. */
+ROCLUA_API const char *roclua_kernel_name(const roclua_kernel *kernel);
+ROCLUA_API int roclua_kernel_nargs(const roclua_kernel *kernel);
+
+/* An argument or a captured value. */
+typedef enum roclua_kind {
+  ROCLUA_INTEGER = 1,
+  ROCLUA_NUMBER = 2, /* a float of Lua */
+  ROCLUA_BOOLEAN = 3,
+  ROCLUA_ARRAY = 4
+} roclua_kind;
+
+typedef struct roclua_value {
+  int kind; /* roclua_kind */
+  union {
+    int64_t integer;
+    double number;
+    int boolean; /* 0 or another */
+    roclua_array *array;
+  } as;
+} roclua_value;
+
+static inline roclua_value roclua_integer(int64_t integer) {
+  roclua_value value;
+  value.kind = ROCLUA_INTEGER;
+  value.as.integer = integer;
+  return value;
+}
+
+static inline roclua_value roclua_number(double number) {
+  roclua_value value;
+  value.kind = ROCLUA_NUMBER;
+  value.as.number = number;
+  return value;
+}
+
+static inline roclua_value roclua_boolean(int boolean) {
+  roclua_value value;
+  value.kind = ROCLUA_BOOLEAN;
+  value.as.boolean = boolean;
+  return value;
+}
+
+static inline roclua_value roclua_of_array(roclua_array *array) {
+  roclua_value value;
+  value.kind = ROCLUA_ARRAY;
+  value.as.array = array;
+  return value;
+}
+
+/* Makes the value that of the captured variable in launches from now on: "n", or "cfg.scale" for a
+ * field.  The first two values of a variable are compiled into the code, where that is faster; from
+ * the third on it is an argument, unless the kernel needs it as a constant.  Any thread; does not
+ * block.  INVALID: NULL, an array, no such variable, or two of that name; OOM, CLOSED. */
+ROCLUA_API int roclua_kernel_set(roclua_kernel *kernel, const char *name, roclua_value value);
+
+/* The shape of a launch.  What is 0 need not be set, but size, rank and grid. */
+typedef struct roclua_launch {
+  size_t size;           /* sizeof (roclua_launch) */
+  int rank;              /* dimensions, 1 to 3 */
+  int64_t grid[3];       /* work-items in each; 0: nothing runs */
+  int32_t workgroup[3];  /* work-items of a workgroup; 0 in all: chosen for the device */
+  uint32_t shared_bytes; /* of dynamic shared memory */
+  const char *file;      /* of the launch, for messages: NULL, or a string that stays */
+  int line;
+} roclua_launch;
+
+/* Queues the kernel on the stream, a program's or a state's, and returns.  Compiles it first when it
+ * has not run with arguments of such types on that device.  An array is on the device of the stream,
+ * or smart, or registered, or, where the device reaches it (cpu), in the host's memory, which is
+ * used in place; it is held until the kernel has run.  Elements of an array that a failed kernel
+ * wrote stay written.  Any thread, several at once.  INVALID: what the message names; COMPILE: the
+ * message is the diagnostics; UNSUPPORTED: on sim, where kernels run in Lua; OOM, LOST, CLOSED.
+ * FAULT comes from the wait. */
+ROCLUA_API int roclua_kernel_launch(roclua_kernel *kernel, roclua_stream *stream,
+                                    const roclua_launch *launch, const roclua_value *args,
+                                    int nargs);
+
+/* Compiles what such a launch would run, unless that is done, and queues nothing.  Any thread;
+ * waits for the compiler.  As roclua_kernel_launch. */
+ROCLUA_API int roclua_kernel_prepare(roclua_kernel *kernel, roclua_stream *stream,
+                                     const roclua_value *args, int nargs);
 
 #ifdef __cplusplus
 }

@@ -54,13 +54,14 @@ static bool allocate_state(roc_jit_kernel *k, roc_jit_program *p) {
   return true;
 }
 
-static void free_spec(roc_jit_spec *spec) {
+void roc_jit_spec_free(roc_jit_spec *spec) {
+  if (!spec) return;
   roc_rt_kernel_release(spec->loaded);
   roc_free(spec);
 }
 
 static void free_state(roc_jit_kernel *k) {
-  for (uint32_t i = 0; i < k->nspecs; i++) free_spec(k->specs[i]);
+  for (uint32_t i = 0; i < k->nspecs; i++) roc_jit_spec_free(k->specs[i]);
   k->nspecs = 0;
   k->last = NULL;
   roc_jit_program_free(k->program);
@@ -148,6 +149,12 @@ static unsigned char *put_scalar(unsigned char *at, const roc_jit_scalar *s) {
   return at + sizeof cls;
 }
 
+uint32_t roc_jit_kernel_scalar_key(const roc_jit_kernel *k, unsigned char *out) {
+  unsigned char *at = out;
+  for (uint32_t i = 0; i < k->program->nscalars; i++) at = put_scalar(at, &k->program->scalars[i]);
+  return (uint32_t)(at - out);
+}
+
 static void make_key(roc_jit_kernel *k, const roc_rt_device *device) {
   unsigned char *at = k->key;
   uint32_t index = roc_rt_device_index(device);
@@ -156,8 +163,7 @@ static void make_key(roc_jit_kernel *k, const roc_rt_device *device) {
   size_t nbytes = (k->nparams + k->program->narrays) * sizeof *k->classes;
   memcpy(at, k->classes, nbytes);
   at += nbytes;
-  for (uint32_t i = 0; i < k->program->nscalars; i++) at = put_scalar(at, &k->program->scalars[i]);
-  k->key_bytes = (uint32_t)(at - k->key);
+  k->key_bytes = (uint32_t)(at - k->key) + roc_jit_kernel_scalar_key(k, at);
 }
 
 static uint64_t hash_key(const roc_jit_kernel *k) { /* FNV-1a */
@@ -189,7 +195,7 @@ static uint32_t make_room(roc_jit_kernel *k) {
     if (k->specs[i]->last_use < k->specs[oldest]->last_use) oldest = i;
   }
   if (k->last == k->specs[oldest]) k->last = NULL;
-  free_spec(k->specs[oldest]);
+  roc_jit_spec_free(k->specs[oldest]);
   return oldest;
 }
 
@@ -330,6 +336,15 @@ roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
   return ROC_OK;
 }
 
+void roc_jit_kernel_give_up(roc_jit_kernel *kernel, const roc_jit_spec *spec) {
+  for (uint32_t i = 0; i < kernel->nspecs; i++) {
+    if (kernel->specs[i] != spec) continue;
+    kernel->specs[i] = kernel->specs[--kernel->nspecs];
+    if (kernel->last == spec) kernel->last = NULL;
+    return;
+  }
+}
+
 /* ---- launching ---- */
 
 static bool reserve_block(roc_jit_kernel *k, uint32_t nbytes) {
@@ -341,22 +356,22 @@ static bool reserve_block(roc_jit_kernel *k, uint32_t nbytes) {
   return true;
 }
 
-static uint32_t add_hidden_scalars(roc_jit_kernel *k) {
-  uint32_t n = k->nparams + k->program->narrays;
+uint32_t roc_jit_kernel_hidden(const roc_jit_kernel *k, roc_jit_value *values) {
+  uint32_t n = 0;
   for (uint32_t i = 0; i < k->program->nscalars; i++) {
     const roc_jit_scalar *s = &k->program->scalars[i];
     if (!s->is_hidden || s->value.type == ROC_VT_NONE) continue;
-    k->values[n++] = (roc_jit_value){.scalar = s->value};
+    values[n++] = (roc_jit_value){.scalar = s->value};
   }
   return n;
 }
 
-static uint32_t list_uses(roc_jit_kernel *k, const roc_jit_spec *spec) {
+static uint32_t list_uses(const roc_jit_values *v, const roc_codeobj *object) {
   uint32_t nuses = 0;
-  for (uint32_t i = 0; i < k->nparams + k->program->narrays; i++) {
-    const roc_arg_slot *slot = &spec->object->args[i];
-    if (!k->values[i].array || !(slot->is_read || slot->is_written)) continue;
-    k->uses[nuses++] = (roc_rt_use){k->values[i].array->buffer, slot->is_written};
+  for (uint32_t i = 0; i < v->narrays; i++) {
+    const roc_arg_slot *slot = &object->args[i];
+    if (!v->items[i].array || !(slot->is_read || slot->is_written)) continue;
+    v->uses[nuses++] = (roc_rt_use){v->items[i].array->buffer, slot->is_written};
   }
   return nuses;
 }
@@ -371,32 +386,45 @@ static uint32_t choose_items(const roc_jit_spec *spec, const roc_jit_launch *lau
   return spec->facts->pick_workgroup(&footprint, spec->max_workgroup);
 }
 
-roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spec,
-                                 roc_rt_stream *stream, const roc_jit_launch *launch,
-                                 roc_ticket *out_ticket, roc_error *err) {
+roc_status roc_jit_spec_queue(const roc_jit_spec *spec, const roc_jit_values *values,
+                              roc_rt_stream *stream, const roc_jit_launch *launch,
+                              roc_ticket *out_ticket, roc_error *err) {
   const roc_codeobj *object = spec->object;
-  uint32_t nvalues = add_hidden_scalars(kernel);
-  if (nvalues != object->nargs) {
+  if (values->count != object->nargs) {
     return roc_fail(err, ROC_INTERNAL, "kernel '%s' was compiled for %u arguments and gets %u",
-                    kernel->name, object->nargs, nvalues);
+                    values->name, object->nargs, values->count);
   }
-  if (!reserve_block(kernel, object->kernarg_bytes)) {
-    return roc_fail(err, ROC_OOM, "out of memory for the arguments of kernel '%s'", kernel->name);
-  }
-  for (uint32_t i = 0; i < nvalues; i++) {
-    roc_jit_pack(&object->args[i], &kernel->values[i], kernel->block);
+  for (uint32_t i = 0; i < values->count; i++) {
+    roc_jit_pack(&object->args[i], &values->items[i], values->block);
   }
   roc_ndrange range = launch->range;
   range.local[0] = choose_items(spec, launch);
   roc_rt_launch work = {.kernel = spec->loaded,
-                        .kernarg = kernel->block,
+                        .kernarg = values->block,
                         .kernarg_bytes = object->kernarg_bytes,
                         .range = &range,
-                        .uses = kernel->uses,
-                        .nuses = list_uses(kernel, spec),
+                        .uses = values->uses,
+                        .nuses = list_uses(values, object),
                         .file = launch->file,
                         .line = launch->line};
   return roc_rt_launch_queue(stream, &work, out_ticket, err);
+}
+
+roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spec,
+                                 roc_rt_stream *stream, const roc_jit_launch *launch,
+                                 roc_ticket *out_ticket, roc_error *err) {
+  if (!reserve_block(kernel, spec->object->kernarg_bytes)) {
+    return roc_fail(err, ROC_OOM, "out of memory for the arguments of kernel '%s'", kernel->name);
+  }
+  uint32_t narrays = kernel->nparams + kernel->program->narrays;
+  roc_jit_values values = {
+      .name = kernel->name,
+      .items = kernel->values,
+      .narrays = narrays,
+      .count = narrays + roc_jit_kernel_hidden(kernel, kernel->values + narrays),
+      .block = kernel->block,
+      .uses = kernel->uses};
+  return roc_jit_spec_queue(spec, &values, stream, launch, out_ticket, err);
 }
 
 /* ---- inspecting ---- */

@@ -73,6 +73,22 @@ typedef struct roc_jit_launch {
   uint32_t line;
 } roc_jit_launch;
 
+/* The values of a launch, and the memory in which its arguments are packed. */
+typedef struct roc_jit_values {
+  const char *name; /* of the kernel, for messages */
+  const roc_jit_value *items;
+  uint32_t narrays;     /* the first ones: parameters and captured arrays */
+  uint32_t count;       /* with the hidden scalars */
+  unsigned char *block; /* the object's kernarg_bytes */
+  roc_rt_use *uses;     /* narrays */
+} roc_jit_values;
+
+/* Queues the specialisation for values of its classes.  Any thread; allocates nothing. */
+roc_status roc_jit_spec_queue(const roc_jit_spec *spec, const roc_jit_values *values,
+                              roc_rt_stream *stream, const roc_jit_launch *launch,
+                              roc_ticket *out_ticket, roc_error *err);
+void roc_jit_spec_free(roc_jit_spec *spec); /* pending launches keep their code; NULL is fine */
+
 /* Copies the name; takes over `program`, also on failure.  NULL when memory is out. */
 roc_jit_kernel *roc_jit_kernel_new(const roc_fe_options *options, roc_jit_program *program);
 void roc_jit_kernel_free(
@@ -91,6 +107,13 @@ roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
 roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spec,
                                  roc_rt_stream *stream, const roc_jit_launch *launch,
                                  roc_ticket *out_ticket, roc_error *err);
+
+/* The specialisation is the caller's from now on (roc_jit_spec_free), and unknown to the kernel. */
+void roc_jit_kernel_give_up(roc_jit_kernel *kernel, const roc_jit_spec *spec);
+/* The captured scalars as they are now: their part of a key, of at most 9 bytes each; and those
+ * that are hidden arguments.  Each gives how many bytes or values. */
+uint32_t roc_jit_kernel_scalar_key(const roc_jit_kernel *kernel, unsigned char *out);
+uint32_t roc_jit_kernel_hidden(const roc_jit_kernel *kernel, roc_jit_value *values);
 
 /* True when the kernel stores to array `i` of the selected specialisation. */
 static inline bool roc_jit_spec_writes(const roc_jit_spec *spec, uint32_t i) {

@@ -11,16 +11,17 @@ roc_jit_chunk *roc_jit_chunk_new(roc_ast_chunk *ast) {
     roc_fe_chunk_free(ast);
     return NULL;
   }
-  *chunk = (roc_jit_chunk){.refs = 1, .ast = ast};
+  atomic_init(&chunk->refs, 1);
+  chunk->ast = ast;
   return chunk;
 }
 
 void roc_jit_chunk_retain(roc_jit_chunk *chunk) {
-  chunk->refs++;
+  atomic_fetch_add(&chunk->refs, 1);
 }
 
 void roc_jit_chunk_release(roc_jit_chunk *chunk) {
-  if (!chunk || --chunk->refs > 0) return;
+  if (!chunk || atomic_fetch_sub(&chunk->refs, 1) > 1) return;
   roc_fe_chunk_free(chunk->ast);
   roc_free(chunk);
 }

@@ -8,12 +8,14 @@
 #ifndef ROC_JIT_PROGRAM_H
 #define ROC_JIT_PROGRAM_H
 
+#include <stdatomic.h>
+
 #include "frontend/frontend.h"
 #include "jit/args.h"
 
-/* A parsed chunk, shared by the kernels of one text.  Counted; one thread at a time. */
+/* A parsed chunk, shared by the kernels of one text, on any threads: it does not change.  Counted. */
 typedef struct roc_jit_chunk {
-  uint32_t refs;
+  _Atomic uint32_t refs;
   roc_ast_chunk *ast;
 } roc_jit_chunk;
 
@@ -29,6 +31,7 @@ typedef struct roc_jit_scalar {
   roc_scalar seen[2];
   uint32_t nseen;
   bool is_hidden, must_be_constant;
+  const void *variable; /* identifies it: two of one name can be two variables */
 } roc_jit_scalar;
 
 typedef struct roc_jit_capture {

@@ -50,7 +50,7 @@ bool roc_rt_take_interrupt_of(const void *key);
 /* Lines printed by kernels of the session whose waits have passed, oldest first.  False when there
  * is none.  One line without newline. */
 bool roc_rt_take_print(roc_rt_session *session, roc_str *out_line);
-bool roc_rt_has_print(void); /* in any session; no lock: one atomic load */
+bool roc_rt_has_print(void); /* in any session, not in a forked child; no lock: atomic loads */
 
 /* For kernels the host has run itself (sim): a line it printed, how many it printed beyond what a
  * launch keeps.  Given out by the next waits like those of queued work. */

@@ -9,6 +9,7 @@
 #define ROC_BINDINGS_KERNEL_KERNEL_BIND_H
 
 #include "bindings/array/array_bind.h"
+#include "jit/frozen.h"
 #include "jit/kernel.h"
 
 #define ROC_META_KERNEL "roc.Kernel"
@@ -130,6 +131,10 @@ void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int coun
  * parameter). */
 void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays);
 void roc_open_kernel_args(lua_State *L); /* roc.In, Out, InOut */
+
+/* lib_kernel.c: the kernel at stack index `idx` for any thread, with its captures as they are now;
+ * one reference, with no Lua call after it.  Raises. */
+roc_jit_frozen *roc_kernel_freeze(lua_State *L, int idx);
 
 /* kernel_stage.c */
 /* Selects, copies in, queues, and for host arrays waits and copies back.  Never raises; frees all

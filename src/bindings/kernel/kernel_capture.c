@@ -274,6 +274,20 @@ static uint32_t add_array(describer *d, roc_fe_binding *b, const char *name, con
   return i;
 }
 
+/* The upvalue, or of a global the environment. */
+static const void *variable_of(lua_State *L, const describer *d, const roc_kernel_cell *cell) {
+  const void *variable = NULL;
+  lua_rawgeti(L, d->cells, cell->function);
+  if (!cell->is_global) {
+    variable = lua_upvalueid(L, -1, (int)cell->upvalue);
+  } else if (lua_getupvalue(L, -1, (int)cell->upvalue)) {
+    variable = lua_topointer(L, -1);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return variable;
+}
+
 static void bind_cell(lua_State *L, describer *d, roc_fe_binding *b, const char *name) {
   roc_kernel_cell *cell = add_cell(L, d);
   lua_getfield(L, -1, "value");
@@ -283,7 +297,8 @@ static void bind_cell(lua_State *L, describer *d, roc_fe_binding *b, const char 
     cell->index = add_array(d, b, name, a, false, false);
   } else {
     cell->index = d->program->nscalars++;
-    d->program->scalars[cell->index] = (roc_jit_scalar){.binding = b, .name = name};
+    d->program->scalars[cell->index] =
+        (roc_jit_scalar){.binding = b, .name = name, .variable = variable_of(L, d, cell)};
   }
   lua_pop(L, 1);
 }
@@ -304,7 +319,7 @@ static void bind_namespace(lua_State *L, describer *d, roc_fe_binding *b, const 
   b->as.shape = shape;
 }
 
-/* A copy of a host array, kept alive by the program's table: C order, packed. */
+/* A copy of a host array: C order, packed.  A large one is kept alive by the program's table. */
 static void bind_array(lua_State *L, describer *d, roc_fe_binding *b, const char *name,
                        const roc_array *a, bool is_table) {
   if (is_large(a)) {
@@ -317,9 +332,17 @@ static void bind_array(lua_State *L, describer *d, roc_fe_binding *b, const char
   data->rank = a->rank;
   data->is_table = is_table;
   memcpy(data->extents, a->extents, a->rank * sizeof *a->extents);
-  data->data = roc_array_size(a) == 0 ? "" /* memory of no bytes may have no address */
-                                      : (const char *)roc_buffer_host(a->buffer) +
-                                            a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
+  /* A copy: a frozen kernel outlives the array. */
+  size_t nbytes = roc_array_nbytes(a);
+  unsigned char *copy = ROC_ARENA_ARRAY(&d->program->arena, unsigned char, nbytes + 1);
+  if (!copy) out_of_memory(L);
+  if (nbytes > 0) {
+    memcpy(copy,
+           (const char *)roc_buffer_host(a->buffer) +
+               a->offset * (int64_t)roc_dtype_itemsize(a->dtype),
+           nbytes);
+  }
+  data->data = copy;
   b->kind = ROC_BIND_CONST_ARRAY;
   b->as.const_array = data;
 }

@@ -127,6 +127,34 @@ static int kernel_new(lua_State *L) {
   return 1;
 }
 
+roc_jit_frozen *roc_kernel_freeze(lua_State *L, int idx) {
+  const roc_kernel_box *box = roc_check_kernel(L, idx);
+  idx = lua_absindex(L, idx);
+  luaL_checkstack(L, 12, NULL);
+  roc_kernel_box *copy = lua_newuserdatauv(L, sizeof *copy, KERNEL_UV_COUNT);
+  int at = lua_gettop(L);
+  *copy = (roc_kernel_box){.current = box->current};
+  luaL_setmetatable(L, ROC_META_KERNEL);
+  lua_getiuservalue(L, idx, KERNEL_UV_RECOLLECT);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, at, KERNEL_UV_RECOLLECT);
+  lua_call(L, 0, 1);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, at, KERNEL_UV_PROGRAM);
+  roc_kernel_describe(L, copy, -1);
+  lua_setiuservalue(L, at, KERNEL_UV_CELLS);
+  copy->kernel = roc_jit_kernel_new(&box->kernel->options, roc_kernel_take_program(copy));
+  if (!copy->kernel) luaL_error(L, "out of memory: no room for a kernel");
+  roc_kernel_commit_cells(copy);
+  roc_kernel_read_cells(L, copy, at);
+  roc_jit_kernel *taken = copy->kernel;
+  copy->kernel = NULL;
+  roc_jit_frozen *frozen = roc_jit_freeze(taken, box->signature);
+  if (!frozen) luaL_error(L, "out of memory: no room for a kernel");
+  lua_settop(L, at - 1);
+  return frozen;
+}
+
 static int kernel_mm_gc(lua_State *L) {
   roc_kernel_box *box = luaL_checkudata(L, 1, ROC_META_KERNEL);
   if (box->stages) roc_kernel_drop_temporaries(box);

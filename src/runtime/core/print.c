@@ -69,7 +69,7 @@ void roc_rt_read_prints(roc_rt_session *session, const roc_codeobj *object,
 }
 
 bool roc_rt_has_print(void) {
-  return atomic_load_explicit(&line_count, memory_order_relaxed) > 0;
+  return atomic_load_explicit(&line_count, memory_order_relaxed) > 0 && !roc_rt_in_child();
 }
 
 bool roc_rt_take_print(roc_rt_session *session, roc_str *out_line) {
