@@ -139,7 +139,7 @@ function Walk:function_index(f, name, text, chunkname, index, lead)
   if not text then
     local found = self.memory[f] or table.pack(source.find(f, string.format("function '%s'", name)))
     self.memory[f] = found
-    text, chunkname, index = table.unpack(found, 1, 3)
+    text, chunkname, index, lead = table.unpack(found, 1, 4)
   end
   at = #self.functions + 1
   self.functions[at] = { fn = f, name = name, chunk = parse(text, chunkname, lead), index = index,
@@ -333,8 +333,27 @@ local function add_extents(binding, f, upvalue, keys, is_global)
   end
 end
 
+local function has_upvalue(f, wanted)
+  local i, name = 1, debug.getupvalue(f, 1)
+  while name and name ~= wanted do
+    i = i + 1
+    name = debug.getupvalue(f, i)
+  end
+  return name ~= nil
+end
+
+-- The free names of a function. What its text says is global is an upvalue where it is a local of
+-- an earlier chunk of the prompt.
+local function paths_of(entry)
+  local paths = entry.chunk:paths(entry.index)
+  for _, path in ipairs(paths) do
+    path.is_global = path.is_global and not has_upvalue(entry.fn, path.root)
+  end
+  return paths
+end
+
 local function describe_function(walk, entry)
-  local takes_tables, takes_shapes, paths = false, false, entry.chunk:paths(entry.index)
+  local takes_tables, takes_shapes, paths = false, false, paths_of(entry)
   for i, path in ipairs(paths) do
     local binding = walk:describe(entry.fn, path)
     entry.bindings[i] = binding

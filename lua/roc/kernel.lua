@@ -187,7 +187,7 @@ function M.kernel(f, opts, is_own)
   elseif options.env then
     fail("bad argument #2 to 'kernel' (option 'env' goes with a kernel given as a string)")
   else
-    text, chunkname, index = call(source.find, f, "the kernel")
+    text, chunkname, index, lead = call(source.find, f, "the kernel")
   end
   local name = options.name or call(capture.name_of, text, chunkname, index, lead)
     or location_name(f)

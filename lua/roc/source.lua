@@ -9,7 +9,8 @@ local dump = require "roc.dump"
 
 local M = {}
 
--- chunk name -> texts, the newest first (every line of a REPL has one name).
+-- chunk name -> texts, the newest first (a program may give all its chunks one name). A text is a
+-- string, or what M.register_chunk made.
 local registered = {}
 
 -- text -> the numbers of its prototypes by their bytes, for the texts used last.
@@ -31,6 +32,17 @@ function M.register(chunkname, text)
   table.insert(registered[name], 1, text)
 end
 
+---Registers a chunk that was loaded as another text than the user's.
+---@param chunkname string
+---@param chunk { text: string, lead: integer, code: string, added: table<integer, true> } the text
+---  of which kernels are compiled, and how many bytes of it come before the user's; the text that
+---  was loaded, and which of its functions, by number, are not the user's
+function M.register_chunk(chunkname, chunk)
+  local name = string.gsub(chunkname, "^[=@]", "")
+  registered[name] = registered[name] or {}
+  table.insert(registered[name], 1, chunk)
+end
+
 -- A file as `loadfile` sees it: no byte order mark, and a first line with # is a comment. The text
 -- of a script that was read from a pipe is not available.
 local function read_file(path)
@@ -42,15 +54,19 @@ local function read_file(path)
   return (string.gsub(text, "^#[^\n]*", ""))
 end
 
-local function prototypes_of(text, chunkname)
+-- `added`: the numbers of the functions that do not count.
+local function prototypes_of(text, chunkname, added)
   local known = compiled[text]
   if known and known.chunkname == chunkname then
     return known
   end
   local f = load(text, chunkname, "t")
-  local protos = { chunkname = chunkname }
+  local protos, index = { chunkname = chunkname }, 0
   for i, proto in ipairs(f and dump.prototypes(f) or {}) do
-    protos[proto.bytes] = protos[proto.bytes] or i - 1
+    if not (added and added[i - 1]) then
+      protos[proto.bytes] = protos[proto.bytes] or index
+      index = index + 1
+    end
   end
   if ncompiled == MAX_COMPILED then
     compiled, ncompiled = {}, 0
@@ -65,7 +81,11 @@ end
 -- The number of the prototype (0: the chunk itself) that is `f`; nil when the text is not its
 -- source.
 local function find_in(text, chunkname, f)
-  return prototypes_of(text, chunkname)[dump.prototypes(f)[1].bytes]
+  local code, added = text, nil
+  if type(text) == "table" then
+    code, added = text.code, text.added
+  end
+  return prototypes_of(code, chunkname, added)[dump.prototypes(f)[1].bytes]
 end
 
 local function is_stripped(info)
@@ -103,6 +123,7 @@ end
 ---@return string text of the whole chunk
 ---@return string name of the chunk, as shown in messages
 ---@return integer index of the function among the chunk's `function` keywords; 0: the chunk
+---@return integer? lead bytes of the text that were added before the user's
 function M.find(f, what)
   local info = debug.getinfo(f, "SL")
   if info.what == "C" then
@@ -117,7 +138,9 @@ function M.find(f, what)
   local texts, complaint = candidates(info)
   for _, text in ipairs(texts) do
     local index = find_in(text, info.source, f)
-    if index then
+    if index and type(text) == "table" then
+      return text.text, info.short_src, index, text.lead
+    elseif index then
       return text, info.short_src, index
     end
   end

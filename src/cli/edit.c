@@ -121,6 +121,8 @@ edit_result edit_read(const char *prompt, char **out_line) {
   editor.prompt = prompt;
   editor.was_interrupted = false;
   int length = 0;
+  el_set(editor.line, EL_PREP_TERM,
+         1); /* libedit shows the prompt first, and keys would echo twice */
   const char *text = el_gets(editor.line, &length);
   if (editor.was_interrupted) {
     puts("^C");

@@ -1,19 +1,20 @@
 /* The interactive loop: read a chunk, perhaps over several lines, run it, print its values.
  *
- * Each chunk has a name of its own, "=stdin#1" and so on, under which roc is told its text: so
- * kernels typed at the prompt find their source. */
+ * What a line is, how it is loaded and how values look is roc.repl's, in Lua; here are the calls,
+ * the terminal and the streams. */
 #include "cli/repl.h"
 
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/call.h"
 #include "cli/edit.h"
 #include "include/roclua.h"
 
-#define EOF_MARK "<eof>"
+enum { MODULE = 1 }; /* its place on the stack, below all else */
 
 /* The user's _PROMPT or _PROMPT2, else the usual one.  Leaves one value on the stack, which keeps
  * the text. */
@@ -27,129 +28,111 @@ static const char *push_prompt(lua_State *L, bool is_first) {
   return prompt;
 }
 
-/* Reads a line and pushes it; the first of a chunk may be `=expression`, as in lua. */
-static edit_result read_line(lua_State *L, bool is_first) {
-  char *line = NULL;
-  edit_result result = edit_read(push_prompt(L, is_first), &line);
-  lua_pop(L, 1);
-  if (result == EDIT_LINE) {
-    if (is_first && line[0] == '=') {
-      lua_pushfstring(L, "return %s", line + 1);
+/* Calls a function of roc.repl with the `nargs` values on top.  Returns Lua's status. */
+static int call_module(lua_State *L, const char *name, int nargs, int nresults) {
+  lua_getfield(L, MODULE, name);
+  lua_insert(L, -nargs - 1);
+  return cli_call(L, nargs, nresults);
+}
+
+/* Prints and pops an error's message; on a line of its own after the ^C that the terminal shows. */
+static void report(lua_State *L) {
+  if (cli_was_interrupted() && isatty(STDERR_FILENO)) fputc('\n', stderr);
+  if (lua_type(L, -1) == LUA_TSTRING && call_module(L, "describe_error", 1, 1) != LUA_OK) {
+    lua_pushliteral(L, "(the error cannot be described)");
+  }
+  cli_report(L, LUA_ERRRUN);
+}
+
+/* Reads lines until roc.repl has a chunk.  EDIT_LINE: the function is on top, or nothing was added,
+ * as the chunk is wrong, which has been said. */
+static edit_result read_chunk(lua_State *L) {
+  for (bool is_first = true;; is_first = false) {
+    char *line = NULL;
+    edit_result result = edit_read(push_prompt(L, is_first), &line);
+    lua_pop(L, 1);
+    bool is_end = result == EDIT_EOF;
+    if (result == EDIT_INTERRUPTED || (is_end && is_first)) return result;
+    if (is_end) {
+      lua_pushnil(L); /* the chunk ends here */
     } else {
       lua_pushstring(L, line);
     }
     free(line);
-  }
-  return result;
-}
-
-/* Loads `text` (at index) and tells roc about it.  Pushes the function or the error. */
-static int load_text(lua_State *L, int index, const char *chunkname) {
-  size_t nbytes;
-  const char *text = lua_tolstring(L, index, &nbytes);
-  int status = luaL_loadbufferx(L, text, nbytes, chunkname, "t");
-  if (status == LUA_OK) roclua_source(L, chunkname, text, nbytes);
-  return status;
-}
-
-/* Does the error on the top say that the chunk ended too early? */
-static bool is_incomplete(lua_State *L, int status) {
-  if (status != LUA_ERRSYNTAX) return false;
-  size_t length, mark = strlen(EOF_MARK);
-  const char *message = lua_tolstring(L, -1, &length);
-  return length >= mark && strcmp(message + length - mark, EOF_MARK) == 0;
-}
-
-/* Tries the text on the top as an expression.  Leaves the function above the text, or the text
- * alone. */
-static bool load_expression(lua_State *L, const char *chunkname) {
-  lua_pushliteral(L, "return ");
-  lua_pushvalue(L, -2);
-  lua_concat(L, 2);
-  if (load_text(L, -1, chunkname) == LUA_OK) {
-    lua_remove(L, -2);
-    return true;
-  }
-  lua_pop(L, 2);
-  return false;
-}
-
-/* Loads the text on the top as statements, reading lines while it is incomplete.  Leaves the whole
- * text and the function or error. */
-static edit_result load_statements(lua_State *L, const char *chunkname, int *out_status) {
-  for (;;) {
-    *out_status = load_text(L, -1, chunkname);
-    if (!is_incomplete(L, *out_status)) return EDIT_LINE;
-    lua_pushliteral(L, "\n");
-    edit_result result = read_line(L, false);
-    if (result == EDIT_EOF) {
+    if (call_module(L, "read", 1, 3) != LUA_OK) {
+      report(L);
+      return EDIT_INTERRUPTED;
+    }
+    if (lua_isstring(L, -1)) edit_remember(lua_tostring(L, -1));
+    lua_pop(L, 1);
+    if (lua_isstring(L, -1)) {
+      report(L);
       lua_pop(L, 1);
-      return EDIT_LINE; /* the error stands */
+      return EDIT_LINE;
     }
-    if (result == EDIT_INTERRUPTED) {
-      lua_settop(L, 0);
-      return result;
-    }
-    lua_remove(L, -3);
-    lua_concat(L, 3);
+    lua_pop(L, 1);
+    if (lua_isfunction(L, -1)) return EDIT_LINE;
+    lua_pop(L, 1);
   }
 }
 
-/* Reads a chunk.  EDIT_LINE: the function or the error is the only value on the stack. */
-static edit_result load_chunk(lua_State *L, const char *chunkname, int *out_status) {
-  lua_settop(L, 0);
-  edit_result result = read_line(L, true);
-  if (result != EDIT_LINE) return result;
-  if (load_expression(L, chunkname)) {
-    *out_status = LUA_OK;
-  } else {
-    result = load_statements(L, chunkname, out_status);
-  }
-  if (result == EDIT_LINE) {
-    edit_remember(lua_tostring(L, 1));
-    lua_remove(L, 1);
-  }
-  return result;
-}
-
-/* Prints all values on the stack through the global `print`. */
-static void print_results(lua_State *L) {
-  int count = lua_gettop(L);
-  if (count == 0) return;
+/* Runs the function on top; prints its values, what kernels have printed, and what has failed.
+ * Ctrl-C also ends the kernels that the function has launched. */
+static void run_chunk(lua_State *L) {
+  bool is_ok = cli_call(L, 0, LUA_MULTRET) == LUA_OK;
+  bool is_interrupted = !is_ok && cli_was_interrupted();
+  if (!is_ok) report(L);
   luaL_checkstack(L, LUA_MINSTACK, "too many results to print");
-  lua_getglobal(L, "print");
-  lua_insert(L, 1);
-  if (cli_call(L, count, 0) != LUA_OK) {
-    lua_pushfstring(L, "error calling 'print' (%s)", lua_tostring(L, -1));
-    cli_message(lua_tostring(L, -1));
+  lua_pushboolean(L, is_ok);
+  lua_insert(L, MODULE + 1);
+  lua_pushboolean(L, is_interrupted);
+  lua_insert(L, MODULE + 2);
+  if (is_interrupted) roclua_interrupt(L);
+  if (call_module(L, "finish", lua_gettop(L) - MODULE, 2) != LUA_OK) {
+    report(L);
+    return;
   }
+  size_t nbytes;
+  const char *values = lua_tolstring(L, -2, &nbytes);
+  if (values) {
+    fwrite(values, 1, nbytes, stdout);
+    putchar('\n');
+  }
+  if (lua_isstring(L, -1)) report(L);
 }
 
-static void open_roc(lua_State *L) {
+/* Pushes roc.repl, opened; false when that failed, which has been said. */
+static bool push_module(lua_State *L) {
   cli_push_require(L);
-  lua_pushliteral(L, "roc");
-  int status = cli_call(L, 1, 1);
-  if (cli_report(L, status)) lua_setglobal(L, "roc");
+  lua_pushliteral(L, "roc.repl");
+  if (!cli_report(L, cli_call(L, 1, 1))) return false;
+  lua_getfield(L, -1, "open");
+  lua_getglobal(L, "os");
+  lua_getfield(L, -1, "exit");
+  lua_remove(L, -2);
+  return cli_report(L, cli_call(L, 1, 0));
 }
 
 void repl_run(lua_State *L) {
   const char *progname = cli_progname();
   cli_set_progname(NULL);
-  open_roc(L);
-  edit_open();
-  int status = LUA_OK;
-  for (int count = 1;; count++) {
-    char chunkname[32];
-    snprintf(chunkname, sizeof chunkname, "=stdin#%d", count);
-    edit_result result = load_chunk(L, chunkname, &status);
-    if (result == EDIT_EOF) break;
-    if (result == EDIT_INTERRUPTED) continue;
-    if (status == LUA_OK) status = cli_call(L, 0, LUA_MULTRET);
-    if (cli_report(L, status)) print_results(L);
+  lua_settop(L, 0);
+  if (push_module(L)) {
+    edit_open();
+    for (;;) {
+      lua_settop(L, MODULE);
+      edit_result result = read_chunk(L);
+      if (result == EDIT_EOF) break;
+      if (result == EDIT_INTERRUPTED) {
+        call_module(L, "drop", 0, 0);
+      } else if (lua_gettop(L) > MODULE) {
+        run_chunk(L);
+      }
+    }
+    edit_close();
+    putchar('\n');
+    fflush(stdout);
   }
   lua_settop(L, 0);
-  edit_close();
-  putchar('\n');
-  fflush(stdout);
   cli_set_progname(progname);
 }

@@ -67,6 +67,14 @@ bool roc_array_equal_host(const roc_array *a, const roc_array *b);
 /* Same shape and |a - b| <= atol + rtol * |b| element-wise; equal infinities are close, NaN is
  * not. */
 bool roc_array_close_host(const roc_array *a, const roc_array *b, double rtol, double atol);
+/* What the elements of a host array are, but for NaN: of no element, all is 0.  uint64 counts as
+ * unsigned. */
+typedef struct roc_array_summary {
+  int64_t nans;
+  roc_scalar min, max;
+  double sum;
+} roc_array_summary;
+void roc_array_summarise(const roc_array *a, roc_array_summary *out_summary);
 /* Raw elements between equal dtypes, any strides: packing and unpacking. */
 void roc_array_pack(void *dst /* contiguous, order */, const roc_array *src, roc_order order);
 void roc_array_unpack(const roc_array *dst, const void *src, roc_order order);

@@ -96,11 +96,11 @@ function M.new(builder, f, options)
   if path then
     subject.name, subject.is_builtin = path, true
   else
-    local text, chunkname, index = source.find(f, "the function")
+    local text, chunkname, index, lead = source.find(f, "the function")
     local info = debug.getinfo(f, "S")
-    subject.name = capture.name_of(text, chunkname, index)
+    subject.name = capture.name_of(text, chunkname, index, lead)
       or string.format("%s:%d", info.short_src, info.linedefined)
-    subject.nparams = #capture.params_of(text, chunkname, index)
+    subject.nparams = #capture.params_of(text, chunkname, index, lead)
   end
   describe(subject)
   subject.name = options.name or subject.name

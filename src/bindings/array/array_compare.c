@@ -1,4 +1,5 @@
-/* roc.allclose and roc.array_equal; and whether two arrays lie in the same memory. */
+/* roc.allclose and roc.array_equal; whether two arrays lie in the same memory, and what values an
+ * array has. */
 #include "bindings/array/array_bind.h"
 
 /* Makes the argument a host array, in place: arrays stay, tables become arrays, and
@@ -62,9 +63,27 @@ static int compare_overlap(lua_State *L) {
   return 1;
 }
 
+/* core.statistics(host array) -> { nan =, min =, max =, sum = } */
+static int compare_statistics(lua_State *L) {
+  roc_array_summary summary;
+  to_host_operand(L, 1);
+  roc_array_summarise(roc_check_array(L, 1), &summary);
+  lua_createtable(L, 0, 4);
+  lua_pushinteger(L, (lua_Integer)summary.nans);
+  lua_setfield(L, -2, "nan");
+  roc_push_scalar(L, summary.min);
+  lua_setfield(L, -2, "min");
+  roc_push_scalar(L, summary.max);
+  lua_setfield(L, -2, "max");
+  lua_pushnumber(L, summary.sum);
+  lua_setfield(L, -2, "sum");
+  return 1;
+}
+
 static const luaL_Reg compare_functions[] = {{"allclose", compare_allclose},
                                              {"array_equal", compare_array_equal},
                                              {"array_overlap", compare_overlap},
+                                             {"statistics", compare_statistics},
                                              {NULL, NULL}};
 
 void roc_open_array_compare(lua_State *L) {

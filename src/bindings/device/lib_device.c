@@ -212,15 +212,23 @@ static int device_on_device(lua_State *L) {
 
 static const luaL_Reg scope_meta[] = {{"__close", scope_mm_close}, {NULL, NULL}};
 
+/* core.synchronize(): waits for all devices that this state has used. */
+static int device_synchronize(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_bind_after_wait(L, roc_rt_session_synchronize(roc_session(L), &err), &err);
+  return 0;
+}
+
 static const luaL_Reg device_functions[] = {{"devices", device_devices},
                                             {"absent_devices", device_absent_devices},
                                             {"current_device", device_current_device},
                                             {"select_device", device_select_device},
                                             {"on_device", device_on_device},
+                                            {"synchronize", device_synchronize},
                                             {NULL, NULL}};
 
-/* core.devices, absent_devices, current_device, select_device, on_device; core.Device: the
- * metatable. */
+/* core.devices, absent_devices, current_device, select_device, on_device, synchronize; core.Device:
+ * the metatable. */
 void roc_open_device(lua_State *L) {
   if (roc_class_new(L, META_SCOPE, scope_meta)) {
     lua_newtable(L);

@@ -311,3 +311,37 @@ bool roc_array_close_host(const roc_array *a, const roc_array *b, double rtol, d
   } while (walk_next(&w));
   return true;
 }
+
+/* ---- summary ----------------------------------------------------------------------------- */
+
+static bool scalar_less(roc_dtype dt, roc_scalar x, roc_scalar y) {
+  if (x.type == ROC_VT_F64) return x.as.f < y.as.f;
+  if (x.type == ROC_VT_BOOL) return x.as.b < y.as.b;
+  return dt == ROC_DT_UINT64 ? (uint64_t)x.as.i < (uint64_t)y.as.i : x.as.i < y.as.i;
+}
+
+static double element_to_f64(roc_dtype dt, roc_scalar x) {
+  return dt == ROC_DT_UINT64 ? (double)(uint64_t)x.as.i : scalar_to_f64(x);
+}
+
+void roc_array_summarise(const roc_array *a, roc_array_summary *out_summary) {
+  roc_array_summary s = {.min.type = ROC_VT_INT, .max.type = ROC_VT_INT};
+  bool is_first = true;
+  walk w;
+  bool has_elements = walk_init(&w, a, a);
+  while (has_elements) {
+    for (int64_t i = 0; i < w.run; i++) {
+      roc_scalar x = roc_dtype_load(a->dtype, w.a + i * w.a_step);
+      if (x.type == ROC_VT_F64 && isnan(x.as.f)) {
+        s.nans++;
+        continue;
+      }
+      if (is_first || scalar_less(a->dtype, x, s.min)) s.min = x;
+      if (is_first || scalar_less(a->dtype, s.max, x)) s.max = x;
+      s.sum += element_to_f64(a->dtype, x);
+      is_first = false;
+    }
+    has_elements = walk_next(&w);
+  }
+  *out_summary = s;
+}

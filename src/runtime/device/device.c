@@ -266,6 +266,18 @@ void roc_rt_device_memory(roc_rt_device *device, roc_rt_memory *out_memory) {
   roc_rt_unlock();
 }
 
+roc_status roc_rt_session_synchronize(roc_rt_session *session, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
+  roc_status status = ROC_OK;
+  roc_rt_device *device;
+  for (uint32_t i = 0; status == ROC_OK && table_at(i, &device); i++) {
+    bool was_told = device && device->lost_text[0] != '\0'; /* the call that found it lost failed */
+    if (device && !was_told) status = roc_rt_device_synchronize(device, session, err);
+    roc_rt_device_release(device);
+  }
+  return status;
+}
+
 /* ---- the end ------------------------------------------------------------- */
 
 bool roc_rt_describe_pending(char *text, size_t size) {
