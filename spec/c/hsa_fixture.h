@@ -59,7 +59,7 @@ static roc_device *gpus[GPUS];
 static roc_dev_stream *gpu_streams[GPUS];
 static roc_devptr gpu_blocks[GPUS];
 
-static void open_devices(void) {
+static inline void open_devices(void) {
   uint32_t count;
   OK(ops->probe(&count, &err));
   CHECK(count == GPUS);

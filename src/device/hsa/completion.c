@@ -2,8 +2,6 @@
  * stopped completes nothing more; all that was queued then counts as over. */
 #include "device/hsa/driver.h"
 
-enum { SLICE_NS = 100 * 1000 * 1000 /* the longest sleep of a wait that nothing ends */ };
-
 hsa_signal_t roc_hsa_queue_counter(roc_hsa_queue *queue) {
   return (hsa_signal_t){atomic_load_explicit(&queue->counter, memory_order_acquire)};
 }
@@ -50,21 +48,10 @@ bool roc_hsa_queue_has_done(roc_hsa_queue *queue, roc_ticket ticket) {
   return roc_hsa_queue_refresh(queue) >= ticket;
 }
 
-bool roc_hsa_queue_await(roc_hsa_queue *queue, roc_ticket ticket, uint64_t timeout_ns) {
-  if (roc_hsa_queue_has_done(queue, ticket)) return true;
-  hsa_signal_value_t bound = ROC_HSA_ZERO - (hsa_signal_value_t)ticket + 1;
-  roc_hsa_signal_await(roc_hsa_queue_counter(queue), bound, timeout_ns);
-  return roc_hsa_queue_has_done(queue, ticket);
-}
-
 roc_ticket roc_hsa_queue_find_next(roc_hsa_queue *queue) {
   roc_ticket next = roc_hsa_queue_read_done(queue) + 1;
   roc_ticket issued = atomic_load_explicit(&queue->issued, memory_order_relaxed);
   return next < issued ? next : issued;
-}
-
-void roc_hsa_queue_await_progress(roc_hsa_queue *queue) {
-  roc_hsa_queue_await(queue, roc_hsa_queue_find_next(queue), SLICE_NS);
 }
 
 /* ---- the counter --------------------------------------------------------- */

@@ -26,6 +26,7 @@ roc_status roc_hsa_start_copy(void *dst, hsa_agent_t dst_agent, const void *src,
                               roc_error *err) {
   done->ends[0] = dst_agent;
   done->ends[1] = src_agent;
+  roc_hsa_signal_expect(done, nbytes);
   hsa_status_t status =
       roc_hsa.hsa_amd_memory_async_copy(dst, dst_agent, src, src_agent, nbytes, 0, NULL, done->hsa);
   if (status == HSA_STATUS_SUCCESS) return ROC_OK;
@@ -33,7 +34,10 @@ roc_status roc_hsa_start_copy(void *dst, hsa_agent_t dst_agent, const void *src,
 }
 
 roc_status roc_hsa_finish_copy(roc_hsa_device *device, roc_hsa_signal *signal, roc_error *err) {
+  uint64_t lasted_ns = 0;
   while (!roc_hsa_signal_await(signal->hsa, 1, SLICE_NS)) {
+    lasted_ns += SLICE_NS;
+    if (lasted_ns > roc_hsa_signal_patience(signal)) roc_hsa_lose_by_copy(device, signal);
     if (device->base.is_lost) return roc_hsa_fail_lost(device, err);
     for (int i = 0; i < 2; i++) ROC_TRY(roc_hsa_check_agent(signal->ends[i], err));
   }
@@ -278,6 +282,7 @@ static roc_status run_fill(roc_hsa_queue *queue, roc_hsa_job *job, bool *out_ope
     roc_fill(job->as.bytes.dst, pattern, job->as.bytes.pattern_bytes, nbytes);
     return ROC_OK;
   }
+  roc_hsa_signal_expect(job->barrier, nbytes); /* ROCR waits without end if a completion is lost */
   return roc_hsa_fill_block(queue, &dst, pattern, job->as.bytes.pattern_bytes, nbytes, err);
 }
 

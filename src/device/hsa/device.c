@@ -1,6 +1,7 @@
 /* Starting ROCR, finding the GPUs, opening one; and the driver's table of ops. */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -62,7 +63,6 @@ static hsa_status_t take_isa(hsa_isa_t isa, void *ud) {
 
 /* The agents found, and the last GPU that was passed over. */
 typedef struct survey {
-  bool has_cpu;
   uint32_t passed_over;
   char refused[64];
 } survey;
@@ -88,9 +88,9 @@ static hsa_status_t look_at_agent(hsa_agent_t agent, void *ud) {
   if (roc_hsa.hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type) != HSA_STATUS_SUCCESS) {
     return HSA_STATUS_SUCCESS;
   }
-  if (type == HSA_DEVICE_TYPE_CPU && !found->has_cpu) {
-    roc_hsa_sys.cpu = agent;
-    found->has_cpu = true;
+  if (type == HSA_DEVICE_TYPE_CPU && roc_hsa_sys.ncpus < ROC_HSA_MAX_CPUS) {
+    roc_hsa_sys.cpus[roc_hsa_sys.ncpus++] = agent;
+    roc_hsa_sys.cpu = roc_hsa_sys.cpus[0];
   }
   if (type == HSA_DEVICE_TYPE_GPU && roc_hsa_sys.ngpus < ROC_HSA_MAX_GPUS) add_gpu(found, agent);
   return HSA_STATUS_SUCCESS;
@@ -113,9 +113,18 @@ static roc_status find_host_pools(roc_error *err) {
 
 /* ---- start and end ------------------------------------------------------- */
 
+/* ROCLUA_HSA_COPY_TIMEOUT: seconds after which a copy is given up; see stall.c. */
+static roc_status read_copy_timeout(uint64_t *out_ns, roc_error *err) {
+  uint64_t seconds = 60;
+  ROC_TRY(roc_env_number("ROCLUA_HSA_COPY_TIMEOUT", 0, 1000000, &seconds, err));
+  *out_ns = seconds * 1000000000;
+  return ROC_OK;
+}
+
 static roc_status survey_machine(roc_error *err) {
   survey found = {0};
   roc_hsa_sys = (roc_hsa_system){.tick_hz = 1000000000};
+  ROC_TRY(read_copy_timeout(&roc_hsa_sys.copy_timeout_ns, err));
   roc_hsa.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &roc_hsa_sys.tick_hz);
   hsa_status_t status = roc_hsa.hsa_iterate_agents(look_at_agent, &found);
   if (status != HSA_STATUS_SUCCESS) return roc_hsa_fail_init(status, err);
@@ -128,9 +137,12 @@ static roc_status survey_machine(roc_error *err) {
   return roc_hsa_watch_faults(err);
 }
 
-/* ROCR's threads inherit the mask: Ctrl-C must reach the thread that waits. */
-static hsa_status_t init_with_signals_blocked(void) {
+/* When a kernel fails, newer ROCR writes all memory of the GPU to a file in the working directory
+ * unless it is told not to. Its threads inherit the signal mask: Ctrl-C must reach the thread that
+ * waits. */
+static hsa_status_t init_rocr(void) {
   sigset_t all, old;
+  setenv("HSA_DISABLE_COREDUMP_ON_EXCEPTION", "1", 0);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   hsa_status_t status = roc_hsa.hsa_init();
@@ -142,7 +154,7 @@ static hsa_status_t init_with_signals_blocked(void) {
 static roc_status start(roc_error *err) {
   if (is_started) return ROC_OK;
   ROC_TRY(roc_hsa_load(err));
-  hsa_status_t initialised = init_with_signals_blocked();
+  hsa_status_t initialised = init_rocr();
   if (initialised != HSA_STATUS_SUCCESS) return roc_hsa_fail_init(initialised, err);
   roc_status status = survey_machine(err);
   if (status != ROC_OK) {
@@ -314,8 +326,13 @@ static roc_status open_locked(uint32_t ordinal, roc_hsa_device **out_device, roc
   return ROC_OK;
 }
 
-static void hsa_watch(const roc_device *device) {
-  if (!device->is_lost) roc_hsa_watch_look();
+static void hsa_watch(const roc_device *base) {
+  const roc_hsa_device *device = (const roc_hsa_device *)base;
+  if (base->is_lost) return;
+  roc_hsa_watch_look();
+  for (uint32_t i = 0; i < atomic_load(&device->nqueues) && !base->is_lost; i++) {
+    roc_hsa_queue_check_stall(device->queues[i]);
+  }
 }
 
 static roc_status hsa_open(uint32_t ordinal, roc_device **out_device, roc_error *err) {

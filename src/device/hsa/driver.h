@@ -11,17 +11,20 @@
 #include "device/hsa/queue.h"
 #include "device/hsa/signal.h"
 
-enum { ROC_HSA_MAX_GPUS = 32, ROC_HSA_MAX_QUEUES = 16 };
+enum { ROC_HSA_MAX_GPUS = 32, ROC_HSA_MAX_CPUS = 32, ROC_HSA_MAX_QUEUES = 16 };
 
 typedef struct roc_hsa_system {
-  hsa_agent_t cpu;                 /* the first one: owner of the pools below */
+  hsa_agent_t cpu;                    /* the first one: owner of the pools below */
+  hsa_agent_t cpus[ROC_HSA_MAX_CPUS]; /* all, which own memory as well (NUMA nodes) */
+  uint32_t ncpus;
   hsa_amd_memory_pool_t host_pool; /* fine-grained: both sides see each other's stores */
   hsa_amd_memory_pool_t kernarg_pool;
   hsa_agent_t gpus[ROC_HSA_MAX_GPUS]; /* those we compile for; and with the same index: */
   const roc_gpu_chip *chips[ROC_HSA_MAX_GPUS];
   char targets[ROC_HSA_MAX_GPUS][64]; /* target ids */
   uint32_t ngpus;
-  uint64_t tick_hz; /* of ROCR's clock: timeouts and times of the profiler */
+  uint64_t tick_hz;         /* of ROCR's clock: timeouts and times of the profiler */
+  uint64_t copy_timeout_ns; /* ROCLUA_HSA_COPY_TIMEOUT; 0: none */
 } roc_hsa_system;
 
 extern roc_hsa_system roc_hsa_sys; /* constant between start and shut-down */
@@ -152,7 +155,16 @@ roc_status roc_hsa_module_load(roc_device *device, const roc_codeobj *object,
                                roc_dev_module **out_module, roc_error *err);
 void roc_hsa_module_unload(roc_device *device, roc_dev_module *module);
 
+/* stall.c */
+/* A wait on the queue has lasted for a slice: whether what it is at should have ended long ago.  The
+ * device is then lost.  None of the driver's locks held. */
+void roc_hsa_queue_check_stall(roc_hsa_queue *queue);
+/* The copy that the signal stands for does not end. */
+void roc_hsa_lose_by_copy(roc_hsa_device *device, const roc_hsa_signal *signal);
+
 /* fault.c */
+/* All waits end; `cause` says why, and what runs is named beside it. */
+void roc_hsa_lose_device(roc_hsa_device *device, const char *cause);
 roc_status roc_hsa_watch_faults(roc_error *err); /* once after each start of ROCR */
 /* ROCR's callback for a queue that stopped; `queue` is the roc_hsa_queue, which may be gone. */
 void roc_hsa_on_queue_error(hsa_status_t status, hsa_queue_t *source, void *queue);

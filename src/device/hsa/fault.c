@@ -20,6 +20,8 @@ static void append_emulated(char *text, size_t size) {
 
 /* ---- queues -------------------------------------------------------------- */
 
+enum { STATUS_OUT_OF_REGISTERS = 45 /* of newer headers */ };
+
 /* What ROCR's codes mean when they come with a queue, and what to do. */
 static const struct {
   uint32_t status;
@@ -34,6 +36,7 @@ static const struct {
     {HSA_STATUS_ERROR_MEMORY_FAULT, "an illegal access to memory"},
     {HSA_STATUS_ERROR_INVALID_ALLOCATION, "more shared memory than the device has"},
     {HSA_STATUS_ERROR_INVALID_ARGUMENT, "a workgroup the device cannot run"},
+    {STATUS_OUT_OF_REGISTERS, "more registers than the device has for a workgroup"},
 };
 
 static const char *explain_stop(hsa_status_t status) {
@@ -56,7 +59,7 @@ static void name_suspects(roc_hsa_device *device) {
   }
 }
 
-static void lose_device(roc_hsa_device *device, const char *cause) {
+void roc_hsa_lose_device(roc_hsa_device *device, const char *cause) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* ROCR may tell on several threads */
   pthread_mutex_lock(&lock);
   bool is_first = !device->base.is_lost;
@@ -91,7 +94,7 @@ void roc_hsa_on_queue_error(hsa_status_t status, hsa_queue_t *source, void *queu
   append_emulated(text, sizeof text);
   roc_hsa_device *owner = find_owner(roc_hsa_lock_devices(), queue);
   if (owner && (uint32_t)status == HSA_STATUS_ERROR_MEMORY_FAULT) {
-    lose_device(owner, text);
+    roc_hsa_lose_device(owner, text);
   } else if (owner) {
     roc_hsa_queue_stop(queue, text);
   }
@@ -114,7 +117,7 @@ static const struct {
 static void lose_agent(hsa_agent_t agent, char *text, size_t size) {
   append_emulated(text, size);
   for (roc_hsa_device *d = roc_hsa_lock_devices(); d; d = d->next) {
-    if (d->agent.handle == agent.handle) lose_device(d, text);
+    if (d->agent.handle == agent.handle) roc_hsa_lose_device(d, text);
   }
   roc_hsa_unlock_devices();
 }

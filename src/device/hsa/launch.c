@@ -113,7 +113,7 @@ roc_status roc_hsa_launch(roc_dev_stream *base, const roc_dev_launch *launch,
   packet->kernarg_address = kernargs;
   packet->reserved2 = 0;
   packet->completion_signal = roc_hsa_queue_counter(queue);
-  *out_ticket = stream->last = roc_hsa_queue_issue(queue, launch);
+  *out_ticket = stream->last = roc_hsa_queue_issue(queue, launch, NULL);
   roc_hsa_ring_publish(&queue->ring, packet, DISPATCH_HEADER,
                        range->rank << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS);
   return ROC_OK;

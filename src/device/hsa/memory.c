@@ -6,8 +6,19 @@
 
 #include "device/hsa/driver.h"
 
-/* HSA_AMD_AGENT_INFO_MEMORY_AVAIL of newer headers: bytes of the GPU's memory that are free. */
-enum { AGENT_INFO_MEMORY_AVAIL = 0xA015 };
+enum {                                   /* of newer headers */
+       AGENT_INFO_MEMORY_AVAIL = 0xA015, /* bytes of the GPU's memory that are free */
+       POINTER_RESERVED_ADDR = 5         /* addresses of hsa_amd_vmem_*, without memory so far */
+};
+
+/* The engines of newer ROCR are chosen by the owner of host memory: a NUMA node, where there are
+ * several. */
+static hsa_agent_t find_host_owner(hsa_agent_t owner) {
+  for (uint32_t i = 0; i < roc_hsa_sys.ncpus; i++) {
+    if (owner.handle == roc_hsa_sys.cpus[i].handle) return owner;
+  }
+  return roc_hsa_sys.cpu;
+}
 
 roc_status roc_hsa_find_pointer_info(const void *ptr, size_t nbytes,
                                      roc_hsa_pointer_info *out_place, roc_error *err) {
@@ -17,15 +28,20 @@ roc_status roc_hsa_find_pointer_info(const void *ptr, size_t nbytes,
   hsa_status_t status = roc_hsa.hsa_amd_pointer_info(ptr, &info, NULL, NULL, NULL);
   if (status != HSA_STATUS_SUCCESS) return roc_hsa_fail(err, status, "an address cannot be placed");
   if (info.type == HSA_EXT_POINTER_TYPE_UNKNOWN) return ROC_OK;
+  if ((int)info.type == POINTER_RESERVED_ADDR) {
+    return roc_fail(err, ROC_INVALID, "the address %p is reserved, and has no memory", ptr);
+  }
   if (info.type == HSA_EXT_POINTER_TYPE_LOCKED) {
     size_t offset = (size_t)((uintptr_t)ptr - (uintptr_t)info.hostBaseAddress);
     if (offset > info.sizeInBytes || nbytes > info.sizeInBytes - offset) return ROC_OK;
     place->kind = ROC_HSA_PINNED;
     place->is_locked = true;
+    place->agent = find_host_owner(info.agentOwner);
     place->address = (char *)info.agentBaseAddress + offset;
     return ROC_OK;
   }
   place->kind = ROC_HSA_PINNED;
+  place->agent = find_host_owner(info.agentOwner);
   for (uint32_t i = 0; i < roc_hsa_sys.ngpus; i++) {
     if (info.agentOwner.handle != roc_hsa_sys.gpus[i].handle) continue;
     place->kind = ROC_HSA_DEVICE;

@@ -161,20 +161,22 @@ roc_status roc_hsa_queue_reserve(roc_hsa_queue *queue, uint32_t count, roc_error
   return ROC_OK;
 }
 
-roc_ticket roc_hsa_queue_issue(roc_hsa_queue *queue, const roc_dev_launch *launch) {
+roc_ticket roc_hsa_queue_issue(roc_hsa_queue *queue, const roc_dev_launch *launch,
+                               roc_hsa_signal *awaited) {
   roc_ticket ticket = atomic_load_explicit(&queue->issued, memory_order_relaxed) + 1;
   queue->launch_infos[ticket & queue->launch_info_mask] = (roc_hsa_launch_info){
       .name = launch ? launch->name : NULL,
       .file = launch ? launch->file : NULL,
       .line = launch ? launch->line : 0,
       .kernarg_end = queue->kernargs.head,
+      .awaited = awaited,
   };
   atomic_store_explicit(&queue->issued, ticket, memory_order_release);
   return ticket;
 }
 
 roc_ticket roc_hsa_queue_barrier(roc_hsa_queue *queue, roc_hsa_signal *signal, bool is_stamp) {
-  roc_ticket ticket = roc_hsa_queue_issue(queue, NULL);
+  roc_ticket ticket = roc_hsa_queue_issue(queue, NULL, signal);
   if (signal) {
     uint32_t at = (queue->ref_first + queue->ref_count++) % queue->ref_capacity;
     queue->signal_refs[at] = (roc_hsa_signal_ref){ticket, signal, is_stamp};
@@ -211,6 +213,7 @@ roc_status roc_hsa_stamp_time(roc_dev_stream *base, uint64_t *out_ns, roc_ticket
   }
   stamp->is_timed = enable_profiling(queue);
   stamp->out_ns = out_ns;
+  stamp->queued_ns = roc_hsa_read_clock();
   stamp->ticket = atomic_load_explicit(&queue->issued, memory_order_relaxed) + 1;
   roc_hsa_append_stamp(queue, stamp);
   roc_hsa_ring_publish_barrier(&queue->ring, (hsa_signal_t){0}, stamp->signal->hsa);

@@ -24,7 +24,8 @@ typedef struct roc_hsa_queue roc_hsa_queue;
 typedef struct roc_hsa_launch_info {
   const char *name, *file; /* NULL: no kernel */
   uint32_t line;
-  uint64_t kernarg_end; /* how far the ring of kernargs was used by then */
+  uint64_t kernarg_end;    /* how far the ring of kernargs was used by then */
+  roc_hsa_signal *awaited; /* by a barrier; NULL: nothing but what is before it */
 } roc_hsa_launch_info;
 
 typedef struct roc_hsa_stamp {
@@ -32,8 +33,9 @@ typedef struct roc_hsa_stamp {
   roc_ticket ticket;
   roc_hsa_signal *signal; /* done just before the ticket; has the time */
   uint64_t *out_ns;
-  bool is_timed;    /* the device notes the time */
-  bool is_given_up; /* it never ran, and has no time */
+  uint64_t queued_ns; /* by ROCR's clock */
+  bool is_timed;      /* the device notes the time */
+  bool is_given_up;   /* it never ran, and has no time */
 } roc_hsa_stamp;
 
 typedef struct roc_hsa_failure {
@@ -69,6 +71,11 @@ struct roc_hsa_queue {
   roc_hsa_worker worker;
   pthread_mutex_t lock; /* guards the rest, against ROCR's thread and waiters */
   roc_hsa_stamp *stamps, **last_stamp;
+  uint64_t last_time_ns; /* of a stamp: later ones have no earlier time */
+  struct {
+    roc_ticket ticket;           /* the next to complete, */
+    uint64_t lasted_ns, seen_ns; /* for how long, and when that was looked at last */
+  } stall;
   _Atomic roc_ticket first_stamp;            /* UINT64_MAX: none */
   roc_hsa_failure *failures, **last_failure; /* oldest first; kept while work may be asked for */
   roc_hsa_failure spare_failure;             /* in the list when there is no memory for another */
@@ -91,8 +98,10 @@ roc_status roc_hsa_queue_ready(roc_hsa_queue *queue, roc_error *err);
 bool roc_hsa_queue_has_room(roc_hsa_queue *queue, uint32_t count);
 /* Makes room for `count` packets; waits while the ring is full. */
 roc_status roc_hsa_queue_reserve(roc_hsa_queue *queue, uint32_t count, roc_error *err);
-/* The next ticket; of a launch (NULL: other work) it keeps what failures have to name. */
-roc_ticket roc_hsa_queue_issue(roc_hsa_queue *queue, const roc_dev_launch *launch);
+/* The next ticket; of a launch (NULL: other work) it keeps what failures have to name, of a barrier
+ * the signal that it waits for (NULL: none). */
+roc_ticket roc_hsa_queue_issue(roc_hsa_queue *queue, const roc_dev_launch *launch,
+                               roc_hsa_signal *awaited);
 /* Room to hold one more signal; before the barrier. */
 roc_status roc_hsa_queue_reserve_signal_ref(roc_hsa_queue *queue, roc_error *err);
 /* A packet that waits for `signal` (NULL: for what is before it; is_stamp: from
@@ -109,17 +118,20 @@ roc_ticket roc_hsa_queue_refresh(roc_hsa_queue *queue);
 /* Completes all that was queued, if the queue is stopped. */
 void roc_hsa_queue_give_up(roc_hsa_queue *queue);
 bool roc_hsa_queue_has_done(roc_hsa_queue *queue, roc_ticket ticket);
-/* At most timeout_ns; true when the ticket is complete, or given up with its queue or device. */
-bool roc_hsa_queue_await(roc_hsa_queue *queue, roc_ticket ticket, uint64_t timeout_ns);
 /* The ticket that completes next; the last one when all are complete. */
 roc_ticket roc_hsa_queue_find_next(roc_hsa_queue *queue);
-/* Waits for that ticket, but not for ever. */
-void roc_hsa_queue_await_progress(roc_hsa_queue *queue);
 /* A new signal to count in: of a new queue, or of one that starts over. */
 roc_status roc_hsa_queue_make_counter(roc_hsa_queue *queue, roc_error *err);
 void roc_hsa_queue_release_counters(roc_hsa_queue *queue);
 
+/* wait.c.  Any thread. */
+/* At most timeout_ns; true when the ticket is complete, or given up with its queue or device. */
+bool roc_hsa_queue_await(roc_hsa_queue *queue, roc_ticket ticket, uint64_t timeout_ns);
+/* Waits for the next ticket, but not for ever. */
+void roc_hsa_queue_await_progress(roc_hsa_queue *queue);
+
 /* stamp.c */
+uint64_t roc_hsa_read_clock(void); /* ROCR's, in nanoseconds */
 void roc_hsa_append_stamp(roc_hsa_queue *queue, roc_hsa_stamp *stamp);
 /* The signal of the stamp that has this ticket, held for the caller; NULL when there is none. */
 roc_hsa_signal *roc_hsa_queue_find_stamp(roc_hsa_queue *queue, roc_ticket ticket);

@@ -100,6 +100,7 @@ static roc_status copy_rectangle(flight *f, const tile *t, uint64_t layer, uint6
   ROC_TRY(begin_flight(f, &signal, err));
   signal->ends[0] = t->agent;
   signal->ends[1] = roc_hsa_sys.cpu;
+  roc_hsa_signal_expect(signal, t->width * rows * nlayers);
   hsa_status_t status =
       roc_hsa.hsa_amd_memory_async_copy_rect(&to, &to_offset, &from, &from_offset, &range, t->agent,
                                              hsaHostToDevice, 0, NULL, signal->hsa);

@@ -46,12 +46,31 @@ roc_status roc_hsa_signal_take(roc_hsa_signals *pool, roc_hsa_signal **out_signa
   return ROC_OK;
 }
 
+static _Atomic uint64_t under_way; /* bytes */
+
+void roc_hsa_signal_expect(roc_hsa_signal *signal, uint64_t nbytes) {
+  uint64_t before = atomic_fetch_add(&under_way, nbytes);
+  atomic_store(&signal->ahead, before + nbytes);
+  atomic_store(&signal->nbytes, nbytes);
+}
+
+static void end_expectation(roc_hsa_signal *signal) {
+  atomic_fetch_sub(&under_way, atomic_exchange(&signal->nbytes, 0));
+}
+
+uint64_t roc_hsa_signal_patience(const roc_hsa_signal *signal) {
+  const double slowest = (64 << 20) / 1e9; /* bytes in a nanosecond */
+  if (atomic_load(&signal->nbytes) == 0 || roc_hsa_sys.copy_timeout_ns == 0) return UINT64_MAX;
+  return roc_hsa_sys.copy_timeout_ns + (uint64_t)((double)atomic_load(&signal->ahead) / slowest);
+}
+
 void roc_hsa_signal_retain(roc_hsa_signal *signal) {
   atomic_fetch_add_explicit(&signal->refs, 1, memory_order_relaxed);
 }
 
 void roc_hsa_signal_release(roc_hsa_signals *pool, roc_hsa_signal *signal) {
   if (atomic_fetch_sub_explicit(&signal->refs, 1, memory_order_acq_rel) > 1) return;
+  end_expectation(signal);
   pthread_mutex_lock(&pool->lock);
   signal->next = pool->free;
   pool->free = signal;

@@ -17,7 +17,8 @@ typedef struct roc_hsa_signal {
   hsa_signal_t hsa;
   hsa_agent_t ends[2]; /* of the copy that it was last used for */
   _Atomic uint32_t refs;
-  struct roc_hsa_signal *next; /* in the pool */
+  _Atomic uint64_t nbytes, ahead; /* see roc_hsa_signal_expect */
+  struct roc_hsa_signal *next;    /* in the pool */
 } roc_hsa_signal;
 
 typedef struct roc_hsa_signals {
@@ -30,6 +31,12 @@ void roc_hsa_signals_deinit(roc_hsa_signals *pool); /* nothing is out any more, 
 
 /* A signal of value 1, held once. */
 roc_status roc_hsa_signal_take(roc_hsa_signals *pool, roc_hsa_signal **out_signal, roc_error *err);
+/* The device will end work on so many bytes and then count the signal down; until the signal is
+ * released it counts as under way. */
+void roc_hsa_signal_expect(roc_hsa_signal *signal, uint64_t nbytes);
+/* How long that may take, with all that was under way before it; UINT64_MAX: any time, for nothing
+ * is expected of the device, or waits have no limit. */
+uint64_t roc_hsa_signal_patience(const roc_hsa_signal *signal);
 void roc_hsa_signal_retain(roc_hsa_signal *signal);
 void roc_hsa_signal_release(roc_hsa_signals *pool, roc_hsa_signal *signal);
 

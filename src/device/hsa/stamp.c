@@ -4,20 +4,31 @@
 #include "base/clock.h"
 #include "device/hsa/driver.h"
 
-/* By ROCR's clock, which the times of the device are given in. */
-static uint64_t read_clock(void) {
+/* The times of the device are given by it. */
+uint64_t roc_hsa_read_clock(void) {
   uint64_t ticks = 0;
   hsa_status_t status = roc_hsa.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &ticks);
   return status == HSA_STATUS_SUCCESS ? roc_hsa_ticks_to_ns(ticks) : roc_clock_ns();
 }
 
-static uint64_t time_of(roc_hsa_queue *queue, const roc_hsa_stamp *stamp) {
+/* What the device has noted, where that can be: some firmware and some ROCR give times that are
+ * none.  Else when the stamp is found complete. */
+static uint64_t device_time(roc_hsa_queue *queue, const roc_hsa_stamp *stamp) {
+  enum { SLACK_NS = 1000000 }; /* of ROCR's translation */
+  uint64_t now = roc_hsa_read_clock();
   hsa_amd_profiling_dispatch_time_t time = {0};
-  if (!stamp->is_timed || stamp->is_given_up) return read_clock();
+  if (!stamp->is_timed || stamp->is_given_up) return now;
   hsa_status_t status =
       roc_hsa.hsa_amd_profiling_get_dispatch_time(queue->device->agent, stamp->signal->hsa, &time);
-  if (status != HSA_STATUS_SUCCESS || !time.end) return read_clock();
-  return roc_hsa_ticks_to_ns(time.end);
+  if (status != HSA_STATUS_SUCCESS || time.start > time.end) return now;
+  uint64_t end = roc_hsa_ticks_to_ns(time.end);
+  return end + SLACK_NS >= stamp->queued_ns && end <= now + SLACK_NS ? end : now;
+}
+
+static uint64_t time_of(roc_hsa_queue *queue, const roc_hsa_stamp *stamp) {
+  uint64_t time = device_time(queue, stamp);
+  if (time > queue->last_time_ns) queue->last_time_ns = time;
+  return queue->last_time_ns;
 }
 
 void roc_hsa_write_stamps(roc_hsa_queue *queue, roc_ticket done) {

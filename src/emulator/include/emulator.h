@@ -43,6 +43,15 @@ ROC_EMULATOR_API unsigned long long roc_emulator_findings(void);
 /* Ends the kernels that all GPUs run now, wherever they are, as if their work-items had ended;
  * those that are queued run. */
 ROC_EMULATOR_API void roc_emulator_interrupt(void);
+/* Ways in which hardware fails silently. */
+typedef enum roc_emulator_failure {
+  ROC_EMULATOR_LOST_COPY,  /* a copy engine does not count its signal down */
+  ROC_EMULATOR_LOST_QUEUE, /* a queue stops before a packet */
+  ROC_EMULATOR_WRONG_TIME, /* the times of a packet lie in the future */
+  ROC_EMULATOR_FAILURES
+} roc_emulator_failure;
+/* Lets the GPUs fail so the next `count` times, for tests of what is above them. */
+ROC_EMULATOR_API void roc_emulator_inject(roc_emulator_failure failure, unsigned count);
 /* Wavefront instructions executed by all GPUs so far. */
 ROC_EMULATOR_API unsigned long long roc_emulator_executed(void);
 /* Name of a GPU it can be, in a fixed order; NULL after the last. */

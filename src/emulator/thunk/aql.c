@@ -78,8 +78,9 @@ static void complete_signal(emu_queue *queue, hsa_signal_t handle, uint64_t star
   amd_signal_t *signal = reach_signal(queue, handle);
   if (!signal) return;
   if (is_profiled(queue)) {
-    emu_store64(&signal->start_ts, start_ticks);
-    emu_store64(&signal->end_ts, emu_clock_ticks());
+    uint64_t error = emu_fails(ROC_EMULATOR_WRONG_TIME) ? 1ull << 40 : 0;
+    emu_store64(&signal->start_ts, start_ticks + error);
+    emu_store64(&signal->end_ts, emu_clock_ticks() + error);
   }
   uint64_t mailbox = signal->event_mailbox_ptr;
   if (mailbox && !emu_queue_reaches(queue, mailbox, sizeof mailbox, EMU_PAGE_WRITE)) return;
@@ -239,6 +240,10 @@ static void step_aql(emu_queue *queue) {
   unsigned type = packet_type(packet);
   packet_handler *handle =
       type < sizeof handlers / sizeof *handlers ? handlers[type] : refuse_packet;
+  if (emu_fails(ROC_EMULATOR_LOST_QUEUE)) {
+    atomic_store(&queue->halt, true);
+    return;
+  }
   if (!handle(queue, packet)) return;
   hsa_signal_t completion = packet->dispatch.completion_signal;
   atomic_store_explicit((_Atomic uint16_t *)&packet->header, HSA_PACKET_TYPE_INVALID,

@@ -115,6 +115,7 @@ static bool add_atomically(emu_queue *queue, const uint32_t *dwords) {
   if ((dwords[0] >> 25 & 0x7f) != ATOMIC_ADD64) return refuse(queue, dwords);
   uint64_t address = address_of(dwords + 1);
   if (!emu_queue_reaches(queue, address, 8, EMU_PAGE_WRITE)) return false;
+  if (emu_fails(ROC_EMULATOR_LOST_COPY)) return true;
   emu_add64((void *)(uintptr_t)address, address_of(dwords + 3));
   return true;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "emulator/core/gpu.h"
+#include "emulator/include/emulator.h"
 #include "emulator/isa/chip.h"
 #include "emulator/support/clock.h"
 #include "emulator/support/map.h"
@@ -108,6 +109,11 @@ HSAKMT_STATUS emu_queue_free(HSA_QUEUEID id);
 bool emu_queue_exists(HSA_QUEUEID id);
 /* A thread begins to wait: the queues are polled soon. */
 void emu_queues_nudge(void);
+
+/* ---- injected failures (inject.c) ----------------------------------------------------------- */
+
+/* Whether one is planned, which is then used up. */
+bool emu_fails(roc_emulator_failure failure);
 
 /* ---- faults (api.c) ------------------------------------------------------------------------- */
 
