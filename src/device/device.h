@@ -183,6 +183,11 @@ struct roc_device_ops {
   roc_status (*module_load)(roc_device *device, const roc_codeobj *object,
                             roc_dev_module **out_module, roc_error *err);
   void (*module_unload)(roc_device *device, roc_dev_module *module);
+  /* Another kernel, object->entry, of the bytes that `loaded` was made of: both have the same global
+   * variables.  NULL: not offered. */
+  roc_status (*module_load_beside)(roc_device *device, roc_dev_module *loaded,
+                                   const roc_codeobj *object, roc_dev_module **out_module,
+                                   roc_error *err);
 };
 
 extern const roc_device_ops roc_hsa_ops, roc_cuda_ops, roc_cpu_ops, roc_sim_ops, roc_null_ops;

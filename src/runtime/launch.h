@@ -12,6 +12,10 @@ typedef struct roc_rt_kernel roc_rt_kernel;
  * pending; on failure it stays the caller's. */
 roc_status roc_rt_kernel_load(roc_rt_device *device, roc_codeobj *object, const char *name,
                               roc_rt_kernel **out_kernel, roc_error *err);
+/* The same for another kernel of the bytes that `loaded` was made of, on its device: the two share
+ * their global variables. */
+roc_status roc_rt_kernel_load_beside(const roc_rt_kernel *loaded, roc_codeobj *object,
+                                     const char *name, roc_rt_kernel **out_kernel, roc_error *err);
 void roc_rt_kernel_release(roc_rt_kernel *kernel); /* pending launches keep it; never waits */
 
 typedef struct roc_rt_use {

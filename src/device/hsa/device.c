@@ -493,4 +493,5 @@ const roc_device_ops roc_hsa_ops = {
     .interrupt = interrupt_kernels,
     .module_load = roc_hsa_module_load,
     .module_unload = roc_hsa_module_unload,
+    .module_load_beside = roc_hsa_module_load_beside,
 };

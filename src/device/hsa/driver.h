@@ -143,9 +143,13 @@ roc_status roc_hsa_scatter(roc_dev_stream *stream, const roc_dev_scatter *scatte
                            roc_ticket *out_ticket, roc_error *err);
 
 /* module.c */
-struct roc_dev_module {
+typedef struct roc_hsa_executable {
+  _Atomic uint32_t refs; /* modules of it */
   hsa_code_object_reader_t reader;
-  hsa_executable_t executable;
+  hsa_executable_t hsa;
+} roc_hsa_executable;
+struct roc_dev_module {
+  roc_hsa_executable *code;
   uint64_t kernel_object;
   uint32_t kernarg_bytes, private_bytes;
   uint32_t group_bytes;   /* LDS that the code itself uses, static arrays and what LLVM adds */
@@ -153,6 +157,9 @@ struct roc_dev_module {
 };
 roc_status roc_hsa_module_load(roc_device *device, const roc_codeobj *object,
                                roc_dev_module **out_module, roc_error *err);
+roc_status roc_hsa_module_load_beside(roc_device *device, roc_dev_module *loaded,
+                                      const roc_codeobj *object, roc_dev_module **out_module,
+                                      roc_error *err);
 void roc_hsa_module_unload(roc_device *device, roc_dev_module *module);
 
 /* stall.c */

@@ -6,14 +6,19 @@
 
 /* Without the lock: the driver may compile.  On success the device is held. */
 static roc_status load_module(roc_rt_device *device, const roc_codeobj *object,
-                              roc_dev_module **out_module, roc_error *err) {
+                              const roc_rt_kernel *beside, roc_dev_module **out_module,
+                              roc_error *err) {
   roc_device *driver = device->driver;
   roc_rt_lock();
   roc_status status = roc_rt_device_check(device, err);
   if (status == ROC_OK) device->live++;
   roc_rt_unlock();
   ROC_TRY(status);
-  status = driver->ops->module_load(driver, object, out_module, err);
+  if (!beside) {
+    status = driver->ops->module_load(driver, object, out_module, err);
+  } else {
+    status = driver->ops->module_load_beside(driver, beside->module, object, out_module, err);
+  }
   if (status == ROC_OK) return ROC_OK;
   roc_rt_lock();
   if (status == ROC_LOST) roc_rt_device_set_lost(device, NULL, err);
@@ -22,8 +27,9 @@ static roc_status load_module(roc_rt_device *device, const roc_codeobj *object,
   return status;
 }
 
-roc_status roc_rt_kernel_load(roc_rt_device *device, roc_codeobj *object, const char *name,
-                              roc_rt_kernel **out_kernel, roc_error *err) {
+static roc_status load_kernel(roc_rt_device *device, roc_codeobj *object, const char *name,
+                              const roc_rt_kernel *beside, roc_rt_kernel **out_kernel,
+                              roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
   roc_rt_kernel *kernel = roc_zalloc(sizeof *kernel);
   size_t name_bytes = strlen(name) + 1;
@@ -38,7 +44,7 @@ roc_status roc_rt_kernel_load(roc_rt_device *device, roc_codeobj *object, const 
   kernel->device = device;
   kernel->object = object;
   kernel->name = own_name;
-  roc_status status = load_module(device, object, &kernel->module, err);
+  roc_status status = load_module(device, object, beside, &kernel->module, err);
   if (status != ROC_OK) {
     roc_free(own_name);
     roc_free(kernel);
@@ -48,4 +54,18 @@ roc_status roc_rt_kernel_load(roc_rt_device *device, roc_codeobj *object, const 
                              destructors */
   *out_kernel = kernel;
   return ROC_OK;
+}
+
+roc_status roc_rt_kernel_load(roc_rt_device *device, roc_codeobj *object, const char *name,
+                              roc_rt_kernel **out_kernel, roc_error *err) {
+  return load_kernel(device, object, name, NULL, out_kernel, err);
+}
+
+roc_status roc_rt_kernel_load_beside(const roc_rt_kernel *loaded, roc_codeobj *object,
+                                     const char *name, roc_rt_kernel **out_kernel, roc_error *err) {
+  if (!loaded->device->driver->ops->module_load_beside) {
+    return roc_fail(err, ROC_UNSUPPORTED, "device '%s' takes no modules",
+                    loaded->device->driver->props.name);
+  }
+  return load_kernel(loaded->device, object, name, loaded, out_kernel, err);
 }
