@@ -69,6 +69,7 @@ roc.time = core.time
 -- kernels
 roc.kernel = kernel.kernel
 roc.source = source.register
+roc.module = core.module
 roc.In = core.In
 roc.Out = core.Out
 roc.InOut = core.InOut

@@ -1,6 +1,7 @@
 /* Facts of the family "amdgpu", from the table of chips (base/amdgpu_target.h) and from what a code
  * object says of its kernels (base/amdgpu_hsaco.h). */
 #include "base/amdgpu_hsaco.h"
+#include "base/amdgpu_module.h"
 #include "base/amdgpu_target.h"
 #include "base/target.h"
 
@@ -111,4 +112,5 @@ const roc_target_facts roc_target_facts_amdgpu = {
     .resources = resources,
     .read_footprint = read_footprint,
     .pick_workgroup = pick_workgroup,
+    .read_module = roc_amdgpu_read_module,
 };

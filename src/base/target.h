@@ -13,6 +13,8 @@
 #include "base/codeobj.h"
 #include "base/status.h"
 
+struct roc_module;
+
 /* The target of code that runs in this process. */
 #define ROC_TARGET_HOST "cpu"
 
@@ -90,6 +92,8 @@ typedef struct roc_target_facts {
 
   /* False: the object does not tell. May be NULL, as pick_workgroup then is. */
   bool (*read_footprint)(const roc_codeobj *object, roc_target_footprint *out);
+  /* Reads a module's bytes (base/module.h).  NULL: the family's devices take none. */
+  roc_status (*read_module)(struct roc_module *module, roc_error *err);
   /* Work-items of a workgroup in one dimension, at most `most`, that keep the processor busiest. */
   uint32_t (*pick_workgroup)(const roc_target_footprint *footprint, uint32_t most);
 } roc_target_facts;

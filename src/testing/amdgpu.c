@@ -2,6 +2,7 @@
  * chips. */
 #include "base/amdgpu_hsaco.h"
 #include "base/amdgpu_target.h"
+#include "base/module.h"
 #include "bindings/support/bind.h"
 #include "testing/testing.h"
 
@@ -15,6 +16,24 @@ static int testing_hsaco_read(lua_State *L) {
     return roc_testing_push_failure(L, &err);
   }
   lua_pushinteger(L, kernel.vgprs);
+  return 1;
+}
+
+/* read_module(target, bytes) -> names of the kernels; nil, message, code */
+static int testing_read_module(lua_State *L) {
+  size_t nbytes;
+  const char *bytes = luaL_checklstring(L, 2, &nbytes);
+  roc_module *module = NULL;
+  roc_error err = ROC_ERROR_INIT;
+  if (roc_module_read(luaL_checkstring(L, 1), bytes, nbytes, &module, &err) != ROC_OK) {
+    return roc_testing_push_failure(L, &err);
+  }
+  lua_newtable(L);
+  for (uint32_t i = 0; i < module->nkernels; i++) {
+    lua_pushstring(L, module->kernels[i].name);
+    lua_rawseti(L, -2, i + 1);
+  }
+  roc_module_release(module);
   return 1;
 }
 
@@ -42,6 +61,7 @@ static int testing_choose_workgroup(lua_State *L) {
 }
 
 static const luaL_Reg functions[] = {{"hsaco_read", testing_hsaco_read},
+                                     {"read_module", testing_read_module},
                                      {"occupancy", testing_occupancy},
                                      {"choose_workgroup", testing_choose_workgroup},
                                      {NULL, NULL}};

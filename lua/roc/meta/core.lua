@@ -550,6 +550,39 @@ function roc.kernel(f, opts) end
 ---@param text string
 function roc.source(chunkname, text) end
 
+---Loads a code object of another compiler (clang's OpenCL C or HIP, rocluac) on a device.
+---@param code string a path, or the bytes
+---@param device? roc.Device | integer | string the current one
+---@return roc.Module
+function roc.module(code, device) end
+
+---@class roc.Module
+---@field kernels string[] names
+---@field device roc.Device
+local Module = {}
+
+---@param name string
+---@param declarations? table<integer, string | roc.DType> "in", "out" or "inout", or a dtype
+---@return roc.ModuleKernel
+function Module:kernel(name, declarations) end
+
+---Kernels that were taken from it stay.
+function Module:close() end
+
+---Launched as a roc.Kernel; unchecked.
+---@class roc.ModuleKernel
+---@field name string
+---@field arguments table[] {kind =, size =, dtype =, name =, is_written =}
+local ModuleKernel = {}
+
+---@param config table as of roc.Kernel
+---@param ... any
+function ModuleKernel:launch(config, ...) end
+
+---@param ... any extents, and options
+---@return fun(...)
+function ModuleKernel:forall(...) end
+
 ---The array is only read: nothing is copied back.
 ---@param a roc.Array
 function roc.In(a) end
