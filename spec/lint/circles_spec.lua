@@ -13,7 +13,7 @@ local INSIDE = {
     { "control kernel_versions", "a statement that holds both versions holds statements" },
   },
   ["codegen/cpu"] = {
-    { "regions rows", "statements of a row hold statements" },
+    { "chunk regions rows", "statements of a row hold statements" },
   },
   ["frontend/syntax"] = {
     { "parse_expr parse_stat", "expressions hold functions" },

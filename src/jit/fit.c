@@ -6,6 +6,7 @@
 #include "ir/loop_versioning.h"
 #include "ir/narrow_group_ids.h"
 #include "ir/optimize.h"
+#include "ir/private_scalars.h"
 #include "jit/driver.h"
 
 roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
@@ -16,11 +17,20 @@ roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
   return options;
 }
 
+/* A workgroup that runs in loops has registers for variables alone.  Indices that have become
+ * constants need no checks. */
+static roc_status fit_loops(roc_ir_module *module, roc_error *err) {
+  bool is_changed;
+  ROC_TRY(roc_ir_scalarize_private(module, &is_changed, err));
+  return is_changed ? roc_ir_optimize(module, err) : ROC_OK;
+}
+
 /* On a GPU launches are smaller, so more can be proved: (id - 1) * 4 + 4 does not wrap.  A loop
  * that a part of the wavefront leaves early is expensive there; on a CPU checks are masked. */
 roc_status roc_jit_fit_target(roc_ir_module *module, const char *target, roc_error *err) {
   const roc_target_facts *facts = roc_target_facts_of(target);
-  if (!facts || !facts->is_simt) return ROC_OK;
+  if (!facts) return ROC_OK;
+  if (!facts->is_simt) return fit_loops(module, err);
   if (module->check) {
     ROC_TRY(roc_ir_eliminate_checks_gpu(module, err));
     ROC_TRY(roc_ir_version_launch(module, err));

@@ -9,6 +9,7 @@
 #include "ir/parallel_regions.h"
 #include "ir/check_elimination.h"
 #include "ir/optimize.h"
+#include "ir/private_scalars.h"
 #include "ir/print.h"
 #include "ir/read.h"
 #include "ir/uniform.h"
@@ -124,6 +125,16 @@ static int ir_narrow_group_ids(lua_State *L) {
   return push_changed(L, roc_ir_narrow_group_ids);
 }
 
+static roc_status scalarize_private(roc_ir_module *module, roc_error *err) {
+  bool is_changed;
+  return roc_ir_scalarize_private(module, &is_changed, err);
+}
+
+/* ir_scalarize_private(text) -> text with variables for private arrays where that can be. */
+static int ir_scalarize_private(lua_State *L) {
+  return push_changed(L, scalarize_private);
+}
+
 /* ir_optimize(text) -> text after all passes. */
 static int ir_optimize(lua_State *L) {
   return push_changed(L, roc_ir_optimize);
@@ -152,6 +163,7 @@ static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip},
                                        {"ir_version_loops", ir_version_loops},
                                        {"ir_version_launch", ir_version_launch},
                                        {"ir_narrow_group_ids", ir_narrow_group_ids},
+                                       {"ir_scalarize_private", ir_scalarize_private},
                                        {"ir_optimize", ir_optimize},
                                        {"ir_dump", ir_dump},
                                        {NULL, NULL}};

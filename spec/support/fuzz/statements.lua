@@ -11,6 +11,7 @@ local group = require "support.fuzz.group"
 local guards = require "support.fuzz.guards"
 local places = require "support.fuzz.places"
 local strides = require "support.fuzz.strides"
+local tiles = require "support.fuzz.tiles"
 
 local random, pick, chance = choice.random, choice.pick, choice.chance
 local node, expression = expressions.node, expressions.expression
@@ -343,6 +344,7 @@ local STATEMENTS = {
   { 3, open_loop }, { 1, leave_nest }, { 1, private_array },
   { 1, row }, { 1, places.total }, { 1, own_atomic },
   { 6, checks.risk }, { 1, leave }, { 1, say }, { 7, together }, { 1, M.strided },
+  { 2, tiles.statement },
 }
 
 local SIMPLE = { { 2, assign }, { 3, store }, { 1, assign_many } }

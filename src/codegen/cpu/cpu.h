@@ -5,6 +5,7 @@
  *   plan     (cpu/plan.c)       cuts the structured body into runs; what lives across runs
  *   regions  (cpu/regions.c)    emits lists of statements for the whole group or a wavefront
  *   rows     (cpu/wide.c, cpu/rows.c, cpu/prefetch.c)  loops that stand around the items of a row
+ *   chunk    (cpu/chunk.c)      such loops around as many items as registers hold
  *   batch    (cpu/batch.c, cpu/members.c)  workgroups that run such a loop side by side
  *   merge    (cpu/merge.c)      workgroups that are one, as none of their items can tell
  *   preflight (cpu/preflight.c) checks answered for a whole group, which then runs without them
@@ -165,7 +166,16 @@ typedef struct cpu_run {
 typedef struct cpu_slot {
   LLVMValueRef base; /* in the entry block */
   LLVMTypeRef type;  /* of one element */
+  bool is_of_chunk;  /* has the items of the chunk alone */
 } cpu_slot;
+
+/* Items of a row for which a loop around them is emitted: from `x` on, a vector's lanes times
+ * `vectors`. */
+typedef struct cpu_chunk {
+  unsigned count, lanes, vectors; /* 0: none is being emitted */
+  LLVMValueRef x;
+  bool is_done; /* what chunks have left of a row is being emitted */
+} cpu_chunk;
 
 typedef struct cpu_state {
   roc_cg *cg;
@@ -182,6 +192,7 @@ typedef struct cpu_state {
   LLVMValueRef frame_end;           /* pointer past the last slot so far */
   uint64_t frame_fixed, frame_item; /* bytes; per group and per item */
   cpu_slot *value_slots, *var_slots, *array_slots;
+  cpu_chunk chunk;
   cpu_slot live, code, fail_values[ROC_SITE_MAX_VALUES], wave;
   /* group */
   LLVMValueRef group[3], group_first[3], count[3]; /* index, first global id - 1, items present */
@@ -229,6 +240,9 @@ cpu_slot cpu_slot_new(cpu_state *s, LLVMTypeRef type, uint64_t count);
 /* The element of the group's item `lin`; that of the run's item. */
 LLVMValueRef cpu_slot_at(cpu_state *s, const cpu_slot *slot, LLVMValueRef lin);
 LLVMValueRef cpu_slot_item(cpu_state *s, const cpu_slot *slot);
+/* The slots of a slotted result and variable, made on first use. */
+cpu_slot *cpu_value_slot(cpu_state *s, uint32_t id);
+cpu_slot *cpu_var_slot(cpu_state *s, uint32_t var);
 
 /* cpu/machine.c: hooks of the target */
 bool cpu_accepts(const char *name);
@@ -304,6 +318,15 @@ void cpu_emit_rows(cpu_state *s, uint32_t id);
 /* FOR `id` for `count` members of a batch, iteration by iteration. */
 void cpu_emit_batch_rows(cpu_state *s, uint32_t id, LLVMValueRef count);
 void cpu_emit_row_statement(cpu_state *s, uint32_t id);
+/* Makes `part` the level, items of the one it is a copy of: `alive` (NULL: all) of `present`; goes
+ * on where the part's items have all had their turn. */
+void cpu_part_begin(cpu_state *s, cpu_level *part, LLVMValueRef present, LLVMValueRef alive);
+void cpu_part_end(cpu_state *s, cpu_level *part);
+
+/* cpu/chunk.c */
+/* Whether FOR `id` is to be emitted chunk by chunk, for the level's row; does so. */
+bool cpu_chunk_may(cpu_state *s, uint32_t id);
+void cpu_emit_chunks(cpu_state *s, uint32_t id);
 
 /* cpu/item_loops.c */
 /* A counted loop: the builder is in its body, then after it. cpu_loop_end gives the branch back.

@@ -13,6 +13,12 @@ static LLVMBasicBlockRef enter_entry(roc_cg *cg) {
 
 enum { SLOT_ALIGN = 64 };
 
+/* A new array for the items of the chunk. */
+static cpu_slot new_chunk_slot(cpu_state *s, LLVMTypeRef type) {
+  LLVMValueRef base = roc_cg_alloca(s->cg, LLVMArrayType2(type, s->chunk.count), "");
+  return (cpu_slot){.base = base, .type = type, .is_of_chunk = true};
+}
+
 cpu_slot cpu_slot_new(cpu_state *s, LLVMTypeRef type, uint64_t count) {
   roc_cg *cg = s->cg;
   LLVMBasicBlockRef here = enter_entry(cg);
@@ -36,5 +42,24 @@ LLVMValueRef cpu_slot_at(cpu_state *s, const cpu_slot *slot, LLVMValueRef lin) {
 }
 
 LLVMValueRef cpu_slot_item(cpu_state *s, const cpu_slot *slot) {
-  return cpu_slot_at(s, slot, s->run->lin);
+  if (!slot->is_of_chunk) return cpu_slot_at(s, slot, s->run->lin);
+  LLVMValueRef index = LLVMBuildNUWSub(s->cg->b, s->run->x, s->chunk.x, "");
+  return LLVMBuildInBoundsGEP2(s->cg->b, slot->type, slot->base, &index, 1, "");
+}
+
+/* Where a result or variable is kept that had no place yet. */
+static cpu_slot *settle_slot(cpu_state *s, cpu_slot *slot, roc_value_type type) {
+  if (slot->base) return slot;
+  LLVMTypeRef storage = type == ROC_VT_BOOL ? s->cg->t.i8 : roc_cg_value_type(s->cg, type);
+  *slot = s->chunk.count ? new_chunk_slot(s, storage) : cpu_slot_new(s, storage, 1);
+  return slot;
+}
+
+cpu_slot *cpu_value_slot(cpu_state *s, uint32_t id) {
+  roc_value_type type = (roc_value_type)s->cg->ir->insts.items[id].type;
+  return settle_slot(s, &s->value_slots[id], type);
+}
+
+cpu_slot *cpu_var_slot(cpu_state *s, uint32_t var) {
+  return settle_slot(s, &s->var_slots[var], s->cg->ir->vars.items[var].type);
 }

@@ -234,7 +234,7 @@ enum { LOOP_ALIGN = 32 };
  * loops guarded by the live mask stay scalar, which keeps the code small. */
 static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
   roc_cg *cg = s->cg;
-  LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0), parts[4] = {none};
+  LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0), parts[6] = {none};
   LLVMMetadataRef accesses[2] = {LLVMMDStringInContext2(cg->ctx, "llvm.loop.parallel_accesses", 27),
                                  s->parallel};
   unsigned count = 1;
@@ -245,9 +245,16 @@ static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
     parts[count++] = loop_property(cg, "llvm.loop.vectorize.enable", LLVMConstNull(cg->t.i1));
     parts[count++] = LLVMMDNodeInContext2(cg->ctx, &whole, 1);
   } else {
-    LLVMValueRef vectors = roc_cg_i32(cg, s->plan.has_rows ? 1 : 2);
+    unsigned vectors = s->plan.has_rows ? 1 : 2;
     parts[count++] = LLVMMDNodeInContext2(cg->ctx, accesses, 2);
-    parts[count++] = loop_property(cg, "llvm.loop.interleave.count", vectors);
+    if (s->chunk.count) { /* the loop is one turn of so many vectors, which must not be items yet */
+      LLVMMetadataRef whole = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
+      LLVMValueRef lanes = roc_cg_i32(cg, s->chunk.lanes);
+      parts[count++] = loop_property(cg, "llvm.loop.vectorize.width", lanes);
+      parts[count++] = LLVMMDNodeInContext2(cg->ctx, &whole, 1);
+      vectors = s->chunk.vectors;
+    }
+    parts[count++] = loop_property(cg, "llvm.loop.interleave.count", roc_cg_i32(cg, vectors));
   }
   LLVMMetadataRef loop = LLVMMDNodeInContext2(cg->ctx, parts, count);
   LLVMMetadataReplaceAllUsesWith(none, loop);

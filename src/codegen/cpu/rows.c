@@ -38,8 +38,7 @@ static void emit_region(cpu_state *s, uint32_t region) {
   cpu_emit_list(s, ids->items, ids->count);
 }
 
-/* Makes `part` the level, items of the one it is a copy of: `alive` (NULL: all) of `present`. */
-static void enter_part(cpu_state *s, cpu_level *part, LLVMValueRef present, LLVMValueRef alive) {
+void cpu_part_begin(cpu_state *s, cpu_level *part, LLVMValueRef present, LLVMValueRef alive) {
   roc_cg *cg = s->cg;
   part->outer = s->level;
   part->end = roc_cg_block(cg, "row.end");
@@ -51,8 +50,7 @@ static void enter_part(cpu_state *s, cpu_level *part, LLVMValueRef present, LLVM
   if (alive) cpu_end_if_all_dead(s);
 }
 
-/* Goes on where the part's items have all had their turn. */
-static void leave_part(cpu_state *s, cpu_level *part) {
+void cpu_part_end(cpu_state *s, cpu_level *part) {
   roc_cg_goto(s->cg, part->end);
   roc_cg_at(s->cg, part->end);
   s->level = part->outer;
@@ -81,9 +79,9 @@ static void one_by_one(cpu_state *s, uint32_t id, LLVMValueRef done, emit_single
     alive = LLVMBuildLoad2(cg->b, cg->t.i8, cpu_slot_at(s, &s->live, lin), "");
     alive = LLVMBuildZExt(cg->b, alive, cg->t.i64, "");
   }
-  enter_part(s, &one, one.count, alive);
+  cpu_part_begin(s, &one, one.count, alive);
   emit(s, id, done);
-  leave_part(s, &one);
+  cpu_part_end(s, &one);
   cpu_loop_end(s, &loop);
   end_if_stopped(s, id);
 }
@@ -142,9 +140,9 @@ static void emit_range(cpu_state *s, uint32_t region, LLVMValueRef first, LLVMVa
   cpu_level part = *s->level;
   part.x = first;
   part.count = count;
-  enter_part(s, &part, count, NULL);
+  cpu_part_begin(s, &part, count, NULL);
   emit_region(s, region);
-  leave_part(s, &part);
+  cpu_part_end(s, &part);
 }
 
 static void emit_if(cpu_state *s, uint32_t id) {
@@ -327,6 +325,11 @@ static void emit_for(cpu_state *s, uint32_t id) {
     emit_grid_stride(s, id, zero);
     return;
   }
+  if (cpu_chunk_may(s, id)) {
+    cpu_emit_chunks(s, id);
+    end_if_stopped(s, id);
+    return;
+  }
   trip t = find_trip(s, inst);
   emit_iterations(s, id, t.step, zero, t.least);
   if (t.least == t.most) return;
@@ -393,11 +396,11 @@ static void begin_rows(cpu_state *s, rows *r) {
   r->level.row = LLVMBuildNUWMul(cg->b, row, s->local[0], "");
   r->level.x = roc_cg_i64(cg, 0);
   r->level.count = s->count[0];
-  enter_part(s, &r->level, r->level.count, count_row(s, &r->level));
+  cpu_part_begin(s, &r->level, r->level.count, count_row(s, &r->level));
 }
 
 static void end_rows(cpu_state *s, rows *r) {
-  leave_part(s, &r->level);
+  cpu_part_end(s, &r->level);
   cpu_loop_end(s, &r->y);
   cpu_loop_end(s, &r->z);
 }

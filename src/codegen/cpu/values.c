@@ -23,15 +23,6 @@ static LLVMValueRef load_slot(cpu_state *s, uint32_t id, LLVMValueRef *out) {
   return *out;
 }
 
-static cpu_slot *value_slot(cpu_state *s, uint32_t id) {
-  roc_value_type type = (roc_value_type)s->cg->ir->insts.items[id].type;
-  if (!s->value_slots[id].base) {
-    LLVMTypeRef storage = type == ROC_VT_BOOL ? s->cg->t.i8 : roc_cg_value_type(s->cg, type);
-    s->value_slots[id] = cpu_slot_new(s, storage, 1);
-  }
-  return &s->value_slots[id];
-}
-
 /* The counter of a wide FOR may begin elsewhere for each item; the distance from there is common.
  * It is a number modulo 2^64: from the smallest integer to the largest is further than one reaches,
  * so the sum is right but may wrap. */
@@ -61,7 +52,7 @@ LLVMValueRef cpu_operand(roc_cg *cg, uint32_t id) {
   if (s->plan.is_remat[id]) {
     value = recompute(s, id);
   } else {
-    value_slot(s, id);
+    cpu_value_slot(s, id);
     load_slot(s, id, &value);
   }
   if (here) roc_cg_at(cg, here);
@@ -82,23 +73,14 @@ void cpu_define(roc_cg *cg, uint32_t id, LLVMValueRef value) {
   if (!s->plan.is_slotted[id]) return;
   bool is_bool = cg->ir->insts.items[id].type == ROC_VT_BOOL;
   LLVMValueRef raw = is_bool ? LLVMBuildZExt(cg->b, value, cg->t.i8, "") : value;
-  roc_cg_store(cg, raw, cpu_slot_item(s, value_slot(s, id)));
+  roc_cg_store(cg, raw, cpu_slot_item(s, cpu_value_slot(s, id)));
 }
 
 /* ---- variables that live across runs ----------------------------------------------------- */
 
-static cpu_slot *var_slot(cpu_state *s, uint32_t var) {
-  roc_value_type type = s->cg->ir->vars.items[var].type;
-  if (!s->var_slots[var].base) {
-    LLVMTypeRef storage = type == ROC_VT_BOOL ? s->cg->t.i8 : roc_cg_value_type(s->cg, type);
-    s->var_slots[var] = cpu_slot_new(s, storage, 1);
-  }
-  return &s->var_slots[var];
-}
-
 LLVMValueRef cpu_var_take(cpu_state *s, uint32_t var) {
   roc_cg *cg = s->cg;
-  cpu_slot *slot = var_slot(s, var);
+  cpu_slot *slot = cpu_var_slot(s, var);
   LLVMValueRef raw = roc_cg_load(cg, slot->type, cpu_slot_item(s, slot));
   bool is_bool = cg->ir->vars.items[var].type == ROC_VT_BOOL;
   return is_bool ? LLVMBuildTrunc(cg->b, raw, cg->t.i1, "") : raw;
@@ -109,7 +91,7 @@ void cpu_var_put(cpu_state *s, uint32_t var, LLVMValueRef value) {
   if (cg->ir->vars.items[var].type == ROC_VT_BOOL) {
     value = LLVMBuildZExt(cg->b, value, cg->t.i8, "");
   }
-  roc_cg_store(cg, value, cpu_slot_item(s, var_slot(s, var)));
+  roc_cg_store(cg, value, cpu_slot_item(s, cpu_var_slot(s, var)));
 }
 
 void cpu_var_copy_in(cpu_state *s, uint32_t var) {

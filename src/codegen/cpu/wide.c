@@ -10,7 +10,8 @@
 #include "ir/uniform.h"
 #include "ir/walk.h"
 
-enum { SHORT_LOOP = 16 }; /* iterations that are better unrolled inside of the item */
+/* Iterations, and instructions of all of them, that are better unrolled inside of the item. */
+enum { SHORT_LOOP = 16, SHORT_INSTS = 300 };
 
 typedef struct marker {
   const roc_ir_module *ir;
@@ -19,8 +20,12 @@ typedef struct marker {
   uint32_t *nsets; /* per variable: SETs and FORs */
 } marker;
 
+static const roc_ir_ids *region_of_id(const marker *m, uint32_t region) {
+  return &m->ir->regions.items[region];
+}
+
 static const roc_ir_ids *region_of(const marker *m, const roc_ir_inst *inst, uint32_t r) {
-  return &m->ir->regions.items[inst->k.region[r]];
+  return region_of_id(m, inst->k.region[r]);
 }
 
 /* What keeps a body from running side by side, or out of order. */
@@ -49,15 +54,35 @@ static const roc_ir_inst *operand(const marker *m, const roc_ir_inst *inst, uint
   return &m->ir->insts.items[roc_ir_arg(m->ir, inst, n)];
 }
 
-static bool is_short(const marker *m, const roc_ir_inst *inst) {
+/* Iterations of a FOR with constant bounds, when they are few; 0: they are not. */
+static unsigned count_rounds(const marker *m, const roc_ir_inst *inst) {
   const roc_ir_inst *bounds[3] = {operand(m, inst, 0), operand(m, inst, 1), operand(m, inst, 2)};
   for (int i = 0; i < 3; i++) {
-    if (bounds[i]->op != ROC_IR_CONST) return false;
+    if (bounds[i]->op != ROC_IR_CONST) return 0;
   }
   int64_t step = bounds[2]->k.i;
-  if (step <= -INT32_MAX || step >= INT32_MAX || step == 0) return false;
+  if (step <= -INT32_MAX || step >= INT32_MAX || step == 0) return 0;
   __int128 span = (__int128)bounds[1]->k.i - bounds[0]->k.i;
-  return span / step < SHORT_LOOP; /* one less than the iterations */
+  if (span / step >= SHORT_LOOP) return 0;
+  return span / step < 0 ? 1 : (unsigned)(span / step + 1);
+}
+
+static unsigned weigh(const marker *m, uint32_t region) {
+  const roc_ir_ids *ids = region_of_id(m, region);
+  unsigned sum = 0;
+  for (uint32_t i = 0; i < ids->count && sum <= SHORT_INSTS; i++) {
+    const roc_ir_inst *inst = &m->ir->insts.items[ids->items[i]];
+    unsigned inner = inst->op != ROC_IR_CONST && inst->op != ROC_IR_GET && inst->op != ROC_IR_SET;
+    for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) inner += weigh(m, inst->k.region[r]);
+    unsigned rounds = inst->op == ROC_IR_FOR ? count_rounds(m, inst) : 1;
+    sum += inner * (rounds ? rounds : 1);
+  }
+  return sum;
+}
+
+static bool is_short(const marker *m, const roc_ir_inst *inst) {
+  unsigned rounds = count_rounds(m, inst);
+  return rounds && rounds * weigh(m, inst->k.region[0]) <= SHORT_INSTS;
 }
 
 static ROC_IR_WALKS bool touches_memory(const marker *m, uint32_t region) {

@@ -1,0 +1,67 @@
+-- Loops around as many items as registers hold: what items keep from one iteration to the next is
+-- in vector registers. That the results stay those of items that run one by one: cts/sums_spec.
+local roc = require "roc"
+
+-- How many vectors of floats, of `lanes` each, the block of a loop takes from one turn to the next
+-- that has most of them, and writes nothing to memory.
+local function count_kept(kernel, target, lanes)
+  local most = 0
+  for block in kernel:inspect_llvm(target, "opt"):gmatch("(.-)\n\n") do
+    local count = select(2, block:gsub("phi <" .. lanes .. " x float>", ""))
+    local adds = block:find("fadd contract <" .. lanes .. " x float>")
+    if adds and not block:find("store ") then most = math.max(most, count) end
+  end
+  return most
+end
+
+local function product(opts)
+  return roc.kernel(function(a, b, c)
+    local column, row = roc.grid(2)
+    local sum = 0.0
+    for k = 1, a.shape[2] do sum = sum + a[row][k] * b[k][column] end
+    c[row][column] = sum
+  end, opts)
+end
+
+-- Each item has 2 × 2 elements, of tiles in shared memory.
+local function tiled(opts)
+  return roc.kernel(function(a, b, c)
+    local as, bs = roc.shared.array({ 32, 16 }, "float32"), roc.shared.array({ 16, 32 }, "float32")
+    local acc = roc.private.array({ 2, 2 }, "float32")
+    local x, y = roc.get_local_id(1), roc.get_local_id(2)
+    local row, column = (roc.get_group_id(2) - 1) * 32, (roc.get_group_id(1) - 1) * 32
+    for p = 1, 2 do for q = 1, 2 do acc[p][q] = 0.0 end end
+    for t = 0, a.shape[2] // 16 - 1 do
+      for p = 0, 1 do
+        as[y + 16 * p][x] = a[row + y + 16 * p][t * 16 + x]
+        bs[y][x + 16 * p] = b[t * 16 + y][column + x + 16 * p]
+      end
+      roc.barrier()
+      for k = 1, 16 do
+        for p = 1, 2 do
+          for q = 1, 2 do
+            acc[p][q] = acc[p][q] + as[y + 16 * (p - 1)][k] * bs[k][x + 16 * (q - 1)]
+          end
+        end
+      end
+      roc.barrier()
+    end
+    for p = 1, 2 do
+      for q = 1, 2 do c[row + y + 16 * (p - 1)][column + x + 16 * (q - 1)] = acc[p][q] end
+    end
+  end, opts)
+end
+
+local SIGNATURE = "(float32[:,::1], float32[:,::1], float32[:,::1])"
+
+describe("what items keep over a loop", function()
+  for _, check in ipairs { true, false } do
+    for lanes, target in pairs { [8] = "cpu:x86-64-v3", [16] = "cpu:x86-64-v4" } do
+      it(("is in registers on %s, check=%s"):format(target, check), function()
+        local opts = { check = check, number = "float32", signature = SIGNATURE }
+        assert.equal(1, count_kept(product(opts), target, lanes))
+        assert.equal(4, count_kept(tiled(opts), target, lanes))
+      end)
+    end
+  end
+end)

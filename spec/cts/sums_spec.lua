@@ -1,0 +1,122 @@
+-- Sums that items keep over loops which all of them run: in variables and in private arrays, in
+-- rows that are longer or shorter than a vector, and where items return or fail on the way.
+local roc = require "roc"
+local devices = require "support.devices"
+
+local function numbers(n)
+  local list = {}
+  for i = 1, n do list[i] = i * 7 % 31 - 11 end
+  return list
+end
+
+devices.each(function()
+  for _, width in ipairs { 5, 16, 37, 64, 100 } do
+    it(("keeps sums in variables and private arrays, workgroups of %d"):format(width), function()
+      local x = devices.values(numbers(60), "int64")
+      local out, n = devices.zeros({ 150, 3 }, "int64"), 150
+      local k = roc.kernel(function(x, out)
+        local i = roc.get_global_id(1)
+        local sum, parts = i, roc.private.array(2, "int64")
+        for p = 1, 2 do parts[p] = p end
+        for j = 1, #x do
+          sum = sum * 3 + x[j] * i
+          for p = 1, 2 do parts[p] = parts[p] * 5 + x[j] - i * p end
+        end
+        out[i][1], out[i][2], out[i][3] = sum, parts[1], parts[2]
+      end)
+      devices.run(k, n, { x, out }, width)
+      local got = devices.table(out)
+      for i = 1, n do
+        local sum, parts = i, { 1, 2 }
+        for j = 1, 60 do
+          local e = j * 7 % 31 - 11
+          sum = sum * 3 + e * i
+          for p = 1, 2 do parts[p] = parts[p] * 5 + e - i * p end
+        end
+        assert.same({ sum, parts[1], parts[2] }, got[i])
+      end
+    end)
+  end
+
+  it("keeps sums of items whose neighbours have returned", function()
+    local x, out = devices.values(numbers(40), "int64"), devices.zeros(100, "int64")
+    local k = roc.kernel(function(x, out)
+      local i = roc.get_global_id(1)
+      if i % 64 == 3 then return end
+      local sum = 0
+      for j = 1, #x do sum = sum * 3 + x[j] + i end
+      out[i] = sum
+    end)
+    devices.run(k, 100, { x, out }, 50)
+    local got = devices.table(out)
+    for i = 1, 100 do
+      local sum = 0
+      for j = 1, i % 64 == 3 and 0 or 40 do sum = sum * 3 + j * 7 % 31 - 11 + i end
+      assert.equal(sum, got[i])
+    end
+  end)
+
+  it("keeps sums over barriers, between which items fill a tile", function()
+    local x, out = devices.values(numbers(96), "int64"), devices.zeros(96, "int64")
+    local k = roc.kernel(function(x, out)
+      local tile = roc.shared.array(48, "int64")
+      local i, l = roc.get_global_id(1), roc.get_local_id(1)
+      local own, sum = x[i], 0
+      for t = 0, 1 do
+        tile[l] = x[t * 48 + l]
+        roc.barrier()
+        for j = 1, 48 do sum = sum * 3 + tile[j] - own end
+        roc.barrier()
+      end
+      out[i] = sum
+    end)
+    devices.run(k, 96, { x, out }, 48)
+    local got = devices.table(out)
+    for i = 1, 96 do
+      local sum = 0
+      for j = 1, 96 do sum = sum * 3 + (j * 7 % 31 - 11) - (i * 7 % 31 - 11) end
+      assert.equal(sum, got[i])
+    end
+  end)
+
+  it("keeps private arrays whose elements are set in some iterations only", function()
+    local out = devices.zeros(40, "int64")
+    local k = roc.kernel(function(out)
+      local i = roc.get_global_id(1)
+      local last = roc.private.array(2, "int64")
+      for p = 1, 2 do last[p] = 0 end
+      for j = 1, 33 do
+        if (i + j) % 3 == 0 then last[1] = j else last[2] = last[1] + j end
+        out[i] = out[i] + last[2]
+      end
+    end)
+    devices.run(k, 40, { out }, 40)
+    local got = devices.table(out)
+    for i = 1, 40 do
+      local last, sum = { 0, 0 }, 0
+      for j = 1, 33 do
+        if (i + j) % 3 == 0 then last[1] = j else last[2] = last[1] + j end
+        sum = sum + last[2]
+      end
+      assert.equal(sum, got[i])
+    end
+  end)
+
+  it("ends an item whose check fails within a sum", function()
+    local x, out = devices.values(numbers(60), "int64"), devices.zeros(64, "int64")
+    local k = roc.kernel(function(x, out, wrong)
+      local i = roc.get_global_id(1)
+      local sum = 0
+      for j = 1, 40 do
+        sum = sum + x[j + (i == wrong and j or 0)]
+        out[i] = sum
+      end
+    end)
+    local ok, message = pcall(function()
+      devices.run(k, 64, { x, out, 21 }, 64)
+      return devices.table(out)
+    end)
+    assert.is_false(ok)
+    assert.matches("62", message) -- x[31 + 31]
+  end)
+end)

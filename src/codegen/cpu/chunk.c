@@ -1,0 +1,202 @@
+/* Chunks: as many items of a row as a vector has lanes, for which a loop around the row
+ * (cpu/wide.c) runs to its end before the next ones begin.
+ *
+ * What items keep from one iteration to the next lies in the frame, so that each iteration of such
+ * a loop reads and writes it.  A chunk has it in arrays of its own, which LLVM keeps in vector
+ * registers: the loop over a chunk's items has a constant count, becomes one vector or a few, and
+ * is gone.  What the statement finds in the frame is copied there before the loop, and what it
+ * changes is copied back after it.  The items that are left at the end of a row run as before.
+ *
+ * Invariant: all items of a chunk are alive when it begins. */
+#include <string.h>
+
+#include "codegen/cpu/cpu.h"
+#include "codegen/llvm/processor.h"
+#include "ir/walk.h"
+
+enum {
+  MAX_INSTS = 1500, /* of a loop, which is emitted twice */
+  MAX_VECTORS = 4,  /* side by side */
+  LANE_BYTES = 4
+};
+
+/* What a statement keeps per item. */
+typedef struct usage {
+  const cpu_state *s;
+  bool *is_inside;                     /* per instruction: of the statement */
+  bool *takes_var, *sets_var, *values; /* per variable; per instruction: made before it */
+  uint32_t bytes, ninsts;              /* kept, for an item */
+  bool sets_any;
+} usage;
+
+static uint32_t bytes_of(roc_value_type type) {
+  return type == ROC_VT_INT || type == ROC_VT_F64 ? 8 : LANE_BYTES;
+}
+
+static void use_var(usage *u, uint32_t var, bool sets) {
+  if (!u->s->plan.var_slotted[var]) return;
+  if (!u->takes_var[var]) u->bytes += bytes_of(u->s->cg->ir->vars.items[var].type);
+  u->takes_var[var] = true;
+  u->sets_var[var] |= sets;
+  u->sets_any |= sets;
+}
+
+static void use_value(usage *u, uint32_t id) {
+  const cpu_plan *plan = &u->s->plan;
+  if (u->is_inside[id] || u->values[id] || !plan->is_slotted[id]) return;
+  u->values[id] = true;
+  u->bytes += bytes_of((roc_value_type)u->s->cg->ir->insts.items[id].type);
+}
+
+static bool find_usage(cpu_state *s, uint32_t id, usage *u) {
+  const roc_ir_module *ir = s->cg->ir;
+  roc_arena *arena = &s->cg->arena;
+  *u = (usage){.s = s};
+  u->is_inside = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
+  u->values = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
+  u->takes_var = ROC_ARENA_ARRAY(arena, bool, ir->vars.count + 1);
+  u->sets_var = ROC_ARENA_ARRAY(arena, bool, ir->vars.count + 1);
+  if (arena->failed) return false;
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, ir, &id, 1);
+  while (roc_ir_walk_next(&w)) {
+    u->is_inside[w.id] = true;
+    u->ninsts++;
+    bool sets = w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_FOR;
+    bool gets = w.inst->op == ROC_IR_GET && !s->plan.is_remat[w.id];
+    bool is_counter = (sets || gets) && s->plan.is_counter[w.inst->aux];
+    if ((sets || gets) && !is_counter) use_var(u, w.inst->aux, sets);
+    if (s->plan.is_remat[w.id]) continue;
+    for (uint32_t n = 0; n < w.inst->nargs; n++) use_value(u, roc_ir_arg(ir, w.inst, n));
+  }
+  return true;
+}
+
+static unsigned vector_bytes(const cpu_state *s) {
+  if (roc_processor_has(s->cg->tm, "avx512f")) return 64;
+  return roc_processor_has(s->cg->tm, "avx2") ? 32 : 16;
+}
+
+/* Half of the registers are for what items keep, or more where one vector of each takes more. */
+static unsigned count_vectors(const usage *u, unsigned nbytes) {
+  unsigned nregisters = nbytes == 64 ? 32 : 16, most = MAX_VECTORS;
+  if (u->s->plan.has_rows) return 1; /* rows are short */
+  while (most > 1 && most * u->bytes > nregisters / 2 * LANE_BYTES) most /= 2;
+  return most;
+}
+
+/* The frame's slots, while a chunk has others. */
+typedef struct slots {
+  cpu_slot *values, *vars;
+} slots;
+
+static void copy_slot(cpu_state *s, const cpu_slot *of_chunk, const cpu_slot *of_frame,
+                      bool is_back) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef first = LLVMBuildNUWAdd(cg->b, s->level->row, s->chunk.x, "");
+  LLVMValueRef there = cpu_slot_at(s, of_frame, first), here = of_chunk->base;
+  uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(cg->mod), of_frame->type);
+  LLVMValueRef nbytes = roc_cg_i64(cg, (int64_t)(size * s->chunk.count));
+  LLVMBuildMemCpy(cg->b, is_back ? there : here, (unsigned)size, is_back ? here : there,
+                  (unsigned)size, nbytes);
+}
+
+/* Between the frame and the chunk: all that is used, or back, what was set. */
+static void copy_slots(cpu_state *s, const usage *u, const slots *frame, bool is_back) {
+  const roc_ir_module *ir = s->cg->ir;
+  const bool *vars = is_back ? u->sets_var : u->takes_var;
+  for (uint32_t v = 0; v < ir->vars.count; v++) {
+    if (vars[v]) copy_slot(s, cpu_var_slot(s, v), &frame->vars[v], is_back);
+  }
+  for (uint32_t i = 0; i < ir->insts.count && !is_back; i++) {
+    if (u->values[i]) copy_slot(s, cpu_value_slot(s, i), &frame->values[i], false);
+  }
+}
+
+/* Slots of the frame that the statement uses exist before they are hidden. */
+static void make_frame_slots(cpu_state *s, const usage *u) {
+  for (uint32_t v = 0; v < s->cg->ir->vars.count; v++) {
+    if (u->takes_var[v]) cpu_var_slot(s, v);
+  }
+  for (uint32_t i = 0; i < s->cg->ir->insts.count; i++) {
+    if (u->values[i]) cpu_value_slot(s, i);
+  }
+}
+
+static void emit_chunk(cpu_state *s, uint32_t id, const usage *u, LLVMValueRef x) {
+  roc_cg *cg = s->cg;
+  const roc_ir_module *ir = cg->ir;
+  slots frame = {s->value_slots, s->var_slots};
+  cpu_level part = *s->level;
+  s->chunk.x = part.x = x;
+  part.count = roc_cg_i64(cg, s->chunk.count);
+  s->value_slots = ROC_ARENA_ARRAY(&cg->arena, cpu_slot, ir->insts.count + 1);
+  s->var_slots = ROC_ARENA_ARRAY(&cg->arena, cpu_slot, ir->vars.count + 1);
+  if (cg->arena.failed) return;
+  cpu_part_begin(s, &part, part.count, NULL);
+  copy_slots(s, u, &frame, false);
+  cpu_emit_row_statement(s, id);
+  copy_slots(s, u, &frame, true);
+  cpu_part_end(s, &part);
+  s->value_slots = frame.values;
+  s->var_slots = frame.vars;
+}
+
+bool cpu_chunk_may(cpu_state *s, uint32_t id) {
+  const cpu_level *level = s->level;
+  if (s->chunk.count || s->chunk.is_done || level->is_single || level->stride) return false;
+  usage u;
+  return find_usage(s, id, &u) && u.sets_any && u.ninsts <= MAX_INSTS;
+}
+
+/* How many chunks the level's row has: none where an item has ended. */
+static LLVMValueRef count_chunks(cpu_state *s, LLVMValueRef size, LLVMValueRef *out_is_whole) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef nchunks = LLVMBuildUDiv(cg->b, s->level->count, size, "");
+  *out_is_whole = NULL;
+  if (!s->needs_live || !s->may_be_dead) return nchunks;
+  LLVMValueRef live = LLVMBuildLoad2(cg->b, cg->t.i64, s->level->live_count, "");
+  *out_is_whole = LLVMBuildICmp(cg->b, LLVMIntEQ, live, s->level->count, "");
+  return LLVMBuildSelect(cg->b, *out_is_whole, nchunks, roc_cg_i64(cg, 0), "");
+}
+
+/* The items from the `done`th on. */
+static void emit_rest(cpu_state *s, uint32_t id, LLVMValueRef done, LLVMValueRef is_whole,
+                      LLVMValueRef live) {
+  roc_cg *cg = s->cg;
+  cpu_level rest = *s->level;
+  LLVMBasicBlockRef some = roc_cg_block(cg, "chunk.rest"), end = roc_cg_block(cg, "chunk.end");
+  rest.x = LLVMBuildNUWAdd(cg->b, rest.x, done, "");
+  rest.count = LLVMBuildNUWSub(cg->b, rest.count, done, "");
+  LLVMValueRef is_some = LLVMBuildICmp(cg->b, LLVMIntNE, rest.count, roc_cg_i64(cg, 0), "");
+  LLVMBuildCondBr(cg->b, is_some, some, end);
+  roc_cg_at(cg, some);
+  LLVMValueRef alive = is_whole ? LLVMBuildSelect(cg->b, is_whole, rest.count, live, "") : NULL;
+  s->chunk.is_done = true;
+  cpu_part_begin(s, &rest, rest.count, alive);
+  cpu_emit_row_statement(s, id);
+  cpu_part_end(s, &rest);
+  s->chunk.is_done = false;
+  LLVMBuildBr(cg->b, end);
+  roc_cg_at(cg, end);
+}
+
+void cpu_emit_chunks(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  usage u;
+  if (!find_usage(s, id, &u)) return;
+  make_frame_slots(s, &u);
+  unsigned nbytes = vector_bytes(s), nvectors = count_vectors(&u, nbytes);
+  s->chunk = (cpu_chunk){.lanes = nbytes / LANE_BYTES, .vectors = nvectors};
+  s->chunk.count = s->chunk.lanes * nvectors;
+  LLVMValueRef size = roc_cg_i64(cg, s->chunk.count), is_whole, live = NULL;
+  if (s->needs_live) live = LLVMBuildLoad2(cg->b, cg->t.i64, s->level->live_count, "");
+  LLVMValueRef nchunks = count_chunks(s, size, &is_whole);
+  cpu_loop loop;
+  cpu_loop_begin(s, &loop, nchunks, "chunk");
+  LLVMValueRef offset = LLVMBuildNUWMul(cg->b, loop.index, size, "");
+  emit_chunk(s, id, &u, LLVMBuildNUWAdd(cg->b, s->level->x, offset, ""));
+  cpu_loop_end(s, &loop);
+  s->chunk = (cpu_chunk){0};
+  emit_rest(s, id, LLVMBuildNUWMul(cg->b, nchunks, size, ""), is_whole, live);
+}
