@@ -22,7 +22,8 @@ Available options are:
                       their names are added
   --emit=KIND         ast, ir, llvm, llvm-opt, asm (printed unless -o is given), obj (one a kernel)
                       or hsaco, ptx (the default: the target's loadable code object with all
-                      kernels; for cpu an object file)
+                      kernels; for cpu an object file), or kernels (one file with all kernels for
+                      all targets, for roclua_kernel_load)
   -O0 ... -O3         level of optimisation
   --code-object-version=N  4, 5 (the default) or 6
   --resources         print registers, memory and occupancy of each kernel
@@ -40,6 +41,7 @@ local KINDS = {
   ["llvm-opt"] = { ending = ".ll", is_text = true, stage = "llvm.opt" },
   asm = { ending = ".s", is_text = true, stage = "asm" },
   obj = { ending = ".o", stage = "obj" },
+  kernels = { ending = ".kernels", is_for_all = true },
 }
 local KIND_NAMES = "ast, ir, llvm, llvm-opt, asm, obj"
 
@@ -55,6 +57,8 @@ for _, name in ipairs(core.targets()) do
     DEFAULT_KIND = DEFAULT_KIND or kind
   end
 end
+
+KIND_NAMES = KIND_NAMES .. ", kernels"
 
 -- Ends the run with a message; caught by M.main.
 local function stop(message, ...)
@@ -269,9 +273,28 @@ local function link(made, target, options)
   return core.join_code(target, options.level, parts)
 end
 
+-- One file with the code of all kernels for all targets, each for common arguments first and then
+-- for all that the signature allows.
+local function make_file(made, options)
+  local list = {}
+  for i, item in ipairs(made) do
+    local objects = {}
+    for _, target in ipairs(options.targets) do
+      for _, is_general in ipairs { false, true } do
+        objects[#objects + 1] = core.kernel_ahead(item.kernel, target, options.level, is_general)
+      end
+    end
+    list[i] = { kernel = item.kernel, name = item.name, objects = objects }
+  end
+  return core.kernel_file(list)
+end
+
 -- Everything that is written or printed: {target, bytes, item}, where a code object has no item.
 local function make_all(made, options)
   local outputs = {}
+  if KINDS[options.kind].is_for_all then
+    return { { bytes = try(make_file, made, options) } }
+  end
   local is_for_all = options.kind == "ast" or options.kind == "ir"
   for _, target in ipairs(is_for_all and { "any" } or options.targets) do
     if KINDS[options.kind].is_code_object then
@@ -291,10 +314,13 @@ end
 -- FILE, with -KERNEL and -TARGET before its ending where there are several.
 local function path_of(output, options, nkernels, ntargets)
   local kind = KINDS[options.kind]
+  local script = string.gsub(string.match(options.script, "[^/]*$"), "%.lua$", "")
+  if kind.is_for_all then
+    return options.output or script .. kind.ending
+  end
   local ending = kind.ending or core.target_facts(output.target).object_ending
   local target = string.gsub(output.target, ":", "_")
   if not options.output then
-    local script = string.gsub(string.match(options.script, "[^/]*$"), "%.lua$", "")
     return string.format("%s-%s%s", output.item and output.item.name or script, target, ending)
   end
   local folder, file = string.match(options.output, "^(.-)([^/]*)$")

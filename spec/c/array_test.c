@@ -486,6 +486,8 @@ static const char *text;
   X(roclua_stream_release, 0, roclua_stream_release(NULL))                           \
   X(roclua_set_print, 0, roclua_set_print(NULL, NULL))                               \
   X(roclua_kernel_get, 1, code = roclua_kernel_get(NULL, 1, NULL))                   \
+  X(roclua_kernel_load, 1, code = roclua_kernel_load(NULL, NULL, NULL))              \
+  X(roclua_kernel_read, 1, code = roclua_kernel_read(NULL, 0, NULL, NULL))           \
   X(roclua_kernel_retain, 0, roclua_kernel_retain(NULL))                             \
   X(roclua_kernel_release, 0, roclua_kernel_release(NULL))                           \
   X(roclua_kernel_name, 0, text = roclua_kernel_name(NULL))                          \

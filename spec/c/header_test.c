@@ -26,6 +26,8 @@ static const any_function functions[] = {
     (any_function)roclua_stream_release,
     (any_function)roclua_set_print,
     (any_function)roclua_kernel_get,
+    (any_function)roclua_kernel_load,
+    (any_function)roclua_kernel_read,
     (any_function)roclua_kernel_retain,
     (any_function)roclua_kernel_release,
     (any_function)roclua_kernel_name,

@@ -1,5 +1,7 @@
 /* Facts of the family "amdgpu", from the table of chips (base/amdgpu_target.h) and from what a code
  * object says of its kernels (base/amdgpu_hsaco.h). */
+#include <string.h>
+
 #include "base/amdgpu_hsaco.h"
 #include "base/amdgpu_module.h"
 #include "base/amdgpu_target.h"
@@ -9,6 +11,22 @@ _Static_assert(ROC_GPU_MAX_WORKGROUP <= (int)ROC_SIMT_MAX_WORKGROUP, "proofs rel
 
 static bool accepts(const char *name) {
   return roc_gpu_chip_find(name, NULL) != NULL;
+}
+
+/* A feature that the target names is the device's; one that it leaves out may be either. */
+static bool serves(const char *target, const char *arch) {
+  size_t len = strcspn(target, ":");
+  if (strncmp(target, arch, len) != 0 || (arch[len] != ':' && arch[len] != '\0')) return false;
+  for (const char *at = target + len; *at == ':';) {
+    size_t feature = 1 + strcspn(at + 1, ":");
+    const char *found = arch + len;
+    while (*found && (strncmp(found, at, feature) || (found[feature] && found[feature] != ':'))) {
+      found += 1 + strcspn(found + 1, ":");
+    }
+    if (!*found) return false;
+    at += feature;
+  }
+  return true;
 }
 
 static const char *name_at(unsigned index) {
@@ -96,6 +114,7 @@ static const char *const section_directives[] = {"\t.amdgpu_metadata", "\t.amdgc
 const roc_target_facts roc_target_facts_amdgpu = {
     .family = "amdgpu",
     .accepts = accepts,
+    .serves = serves,
     .name_at = name_at,
     .name_note =
         "those of gfx9 also with :xnack+, :sramecc- and the like after the name, the others with "

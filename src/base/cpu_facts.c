@@ -13,6 +13,11 @@ static bool accepts(const char *name) {
   return strncmp(name, ROC_TARGET_HOST, len) == 0 && (name[len] == '\0' || name[len] == ':');
 }
 
+/* Loading the code compares it with the processor. */
+static bool serves(const char *target, const char *arch) {
+  return target[strlen(ROC_TARGET_HOST)] == ':' && strcmp(arch, ROC_TARGET_HOST) == 0;
+}
+
 static const char *name_at(unsigned index) {
   return index < sizeof names / sizeof *names ? names[index] : NULL;
 }
@@ -20,6 +25,7 @@ static const char *name_at(unsigned index) {
 const roc_target_facts roc_target_facts_cpu = {
     .family = "cpu",
     .accepts = accepts,
+    .serves = serves,
     .name_at = name_at,
     .name_note =
         "and cpu:NAME of another processor that LLVM knows, such as znver3 or skylake-avx512",

@@ -54,6 +54,9 @@ typedef struct roc_target_facts {
 
   /* Whether `name` is a target of this family. */
   bool (*accepts)(const char *name);
+  /* Whether a device whose processor has the name `arch` runs code for `target`, another name of
+   * the family, as far as names tell.  NULL: it does not. */
+  bool (*serves)(const char *target, const char *arch);
   /* The names that lists show, in their order; NULL after the last. */
   const char *(*name_at)(unsigned index);
   const char *name_note; /* what a list of names leaves out */

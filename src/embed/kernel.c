@@ -2,6 +2,8 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/file.h"
 #include "base/sole.h"
 #include "bindings/kernel/kernel_bind.h"
 #include "embed/fail.h"
@@ -44,6 +46,48 @@ int roclua_kernel_get(lua_State *L, int index, roclua_kernel **out_kernel) {
   int code = roc_embed_call_with(L, take, &taken, index, 0);
   if (code == ROCLUA_OK) *out_kernel = (roclua_kernel *)taken;
   return code;
+}
+
+static roc_status read_file(const void *bytes, size_t nbytes, const char *name,
+                            roclua_kernel **out_kernel, roc_error *err) {
+  roc_jit_ahead *ahead;
+  ROC_TRY(roc_jit_ahead_read(bytes, nbytes, name, &ahead, err));
+  roc_jit_frozen *frozen = roc_jit_freeze_ahead(ahead);
+  if (!frozen) return roc_fail(err, ROC_OOM, "out of memory for a kernel");
+  *out_kernel = (roclua_kernel *)frozen;
+  return ROC_OK;
+}
+
+int roclua_kernel_read(const void *bytes, size_t nbytes, const char *name,
+                       roclua_kernel **out_kernel) {
+  roc_error err = ROC_ERROR_INIT;
+  if (!bytes || !out_kernel) {
+    return roc_embed_refuse("roclua_kernel_read: %s is NULL", bytes ? "out_kernel" : "bytes");
+  }
+  roc_status status = roc_sole_claim(&err);
+  if (status == ROC_OK) status = roc_rt_check_open(&err);
+  if (status == ROC_OK) status = read_file(bytes, nbytes, name, out_kernel, &err);
+  return roc_embed_code(status, &err);
+}
+
+int roclua_kernel_load(const char *path, const char *name, roclua_kernel **out_kernel) {
+  enum { MOST_BYTES = 1 << 30 };
+  roc_error err = ROC_ERROR_INIT;
+  unsigned char *bytes = NULL;
+  size_t nbytes = 0;
+  if (!path || !out_kernel) {
+    return roc_embed_refuse("roclua_kernel_load: %s is NULL", path ? "out_kernel" : "path");
+  }
+  roc_status status = roc_sole_claim(&err);
+  if (status == ROC_OK) status = roc_rt_check_open(&err);
+  if (status == ROC_OK) status = roc_file_read(path, MOST_BYTES, &bytes, &nbytes, &err);
+  if (status == ROC_OK) {
+    status = read_file(bytes, nbytes, name, out_kernel, &err);
+    roc_error why = err;
+    if (status == ROC_INVALID) roc_fail(&err, status, "'%s': %s", path, why.message);
+  }
+  roc_free(bytes);
+  return roc_embed_code(status, &err);
 }
 
 void roclua_kernel_retain(roclua_kernel *kernel) {

@@ -285,6 +285,15 @@ typedef struct roclua_kernel roclua_kernel;
  * raised; INVALID: NULL, no kernel; OOM, CLOSED. */
 ROCLUA_API int roclua_kernel_get(struct lua_State *L, int index, roclua_kernel **out_kernel);
 
+/* A kernel of a file that `rocluac --emit=kernels` has written, or of its bytes, which are copied;
+ * needs no state.  `name`: the kernel's; NULL: that of the only one.  The code is that of the
+ * targets named to rocluac: of those that a device takes, the first in the file is used there.  Any
+ * thread; opens no device.  INVALID: NULL, not such a file of this version of roclua, or no such
+ * kernel; IO, OOM, CLOSED. */
+ROCLUA_API int roclua_kernel_load(const char *path, const char *name, roclua_kernel **out_kernel);
+ROCLUA_API int roclua_kernel_read(const void *bytes, size_t nbytes, const char *name,
+                                  roclua_kernel **out_kernel);
+
 /* One reference more, one less; NULL is fine.  Any thread; does not block: queued work is done. */
 ROCLUA_API void roclua_kernel_retain(roclua_kernel *kernel);
 ROCLUA_API void roclua_kernel_release(roclua_kernel *kernel);

@@ -97,7 +97,7 @@ static void open_on_thread(void *ud) {
   pthread_mutex_unlock(&opening);
 }
 
-static roc_status open_backend(roc_error *err) {
+roc_status roc_jit_open(roc_error *err) {
   if (backend) return ROC_OK;
   open_work w = {.err = err};
   ROC_TRY(roc_jit_run(open_on_thread, &w, err));
@@ -122,7 +122,7 @@ static void compile_on_thread(void *ud) {
 
 roc_status roc_jit_compile(const roc_ir_module *module, const roc_cg_options *options,
                            roc_codeobj **out_object, roc_cg_times *times, roc_error *err) {
-  ROC_TRY(open_backend(err));
+  ROC_TRY(roc_jit_open(err));
   compile_work w = {.module = module, .options = options, .times = times, .err = err};
   ROC_TRY(roc_jit_run(compile_on_thread, &w, err));
   if (w.status == ROC_OK) *out_object = w.object;
@@ -142,7 +142,7 @@ static void fingerprint_on_thread(void *ud) {
 }
 
 roc_status roc_jit_fingerprint(const roc_cg_options *options, char *out, roc_error *err) {
-  ROC_TRY(open_backend(err));
+  ROC_TRY(roc_jit_open(err));
   fingerprint_work w = {.options = options, .out = out, .err = err};
   ROC_TRY(roc_jit_run(fingerprint_on_thread, &w, err));
   return w.status;
@@ -162,13 +162,13 @@ uint32_t roc_jit_most_at_once(void) {
 }
 
 roc_status roc_jit_plant_failures(uint64_t first, uint64_t last, roc_error *err) {
-  ROC_TRY(open_backend(err));
+  ROC_TRY(roc_jit_open(err));
   backend->plant_failures(first, last);
   return ROC_OK;
 }
 
 roc_status roc_jit_memory(roc_cg_memory *out, roc_error *err) {
-  ROC_TRY(open_backend(err));
+  ROC_TRY(roc_jit_open(err));
   *out = backend->memory();
   return ROC_OK;
 }
@@ -193,7 +193,7 @@ static void dump_on_thread(void *ud) {
 
 roc_status roc_jit_dump(const roc_ir_module *module, const roc_cg_options *options,
                         roc_cg_stage stage, roc_str *out, roc_error *err) {
-  ROC_TRY(open_backend(err));
+  ROC_TRY(roc_jit_open(err));
   dump_work w = {.module = module, .options = options, .stage = stage, .out = out, .err = err};
   ROC_TRY(roc_jit_run(dump_on_thread, &w, err));
   ROC_TRY(w.status);
@@ -217,7 +217,7 @@ static void join_on_thread(void *ud) {
 
 roc_status roc_jit_join(const roc_cg_part *parts, uint32_t nparts, const roc_cg_options *options,
                         roc_str *out, roc_error *err) {
-  ROC_TRY(open_backend(err));
+  ROC_TRY(roc_jit_open(err));
   join_work w = {.parts = parts, .nparts = nparts, .options = options, .out = out, .err = err};
   ROC_TRY(roc_jit_run(join_on_thread, &w, err));
   ROC_TRY(w.status);
@@ -238,7 +238,7 @@ uint64_t roc_jit_quirks_off(void) {
 }
 
 roc_status roc_jit_quirks(const roc_cg_quirk **out_rows, uint32_t *out_count, roc_error *err) {
-  ROC_TRY(open_backend(err));
+  ROC_TRY(roc_jit_open(err));
   *out_rows = backend->quirks(out_count);
   return ROC_OK;
 }
@@ -276,7 +276,7 @@ static void check_on_thread(void *ud) {
 roc_status roc_jit_check_target(const char *target, roc_error *err) {
   const roc_target_facts *facts = roc_target_facts_of(target);
   if (facts && !facts->has_open_names) return ROC_OK;
-  ROC_TRY(open_backend(err));
+  ROC_TRY(roc_jit_open(err));
   check_work w = {.target = target};
   ROC_TRY(roc_jit_run(check_on_thread, &w, err));
   if (w.complaint[0]) return roc_fail(err, ROC_INVALID, "%s", w.complaint);

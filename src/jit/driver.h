@@ -12,6 +12,9 @@
 #include "backend/backend.h"
 #include "ir/ir.h"
 
+/* Opens the compiler's object, without which no code runs on cpu.  UNAVAILABLE: as roc_jit_compile. */
+roc_status roc_jit_open(roc_error *err);
+
 /* Verified IR to a code object, freed with (*out_object)->free.  *times may be NULL.
  * UNAVAILABLE: the compiler object could not be opened, and where it was looked for. */
 roc_status roc_jit_compile(const roc_ir_module *module, const roc_cg_options *options,

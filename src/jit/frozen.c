@@ -38,6 +38,8 @@ typedef struct retired {
 
 struct roc_jit_frozen {
   _Atomic uint32_t refs;
+  const char *name;
+  roc_fe_options options;          /* the name and the promise, where the kernel is of a file */
   uint32_t nparams, narrays, most; /* most: values of a launch */
   roc_arg_type *signature;         /* or NULL */
   roc_array *captured;             /* owned */
@@ -45,8 +47,9 @@ struct roc_jit_frozen {
   _Atomic(snapshot *) now;
   _Atomic(roc_jit_spec *) specs[ROC_JIT_MAX_SPECS], last;
   _Atomic(placement *) placements;
-  pthread_mutex_t lock; /* guards the rest, and every change of the above */
-  roc_jit_kernel *kernel;
+  pthread_mutex_t lock;   /* guards the rest, and every change of the above */
+  roc_jit_kernel *kernel; /* NULL: the code is that of `ahead` */
+  roc_jit_ahead *ahead;
   uint32_t next_spec; /* where the next one goes: the oldest makes room */
   retired *retired;
 };
@@ -54,23 +57,33 @@ struct roc_jit_frozen {
 /* ---- making and freeing ---- */
 
 static roc_status fail_memory(const roc_jit_frozen *f, roc_error *err) {
-  return roc_fail(err, ROC_OOM, "out of memory in a launch of kernel '%s'", f->kernel->name);
+  return roc_fail(err, ROC_OOM, "out of memory in a launch of kernel '%s'", f->name);
+}
+
+/* Of code that is there: what some of it writes. */
+static void note_written(const roc_jit_ahead *a, uint8_t *is_written) {
+  memset(is_written, 0, a->nparams);
+  for (uint32_t i = 0; i < a->nentries; i++) {
+    for (uint32_t p = 0; p < a->nparams; p++) is_written[p] |= a->entries[i].args[p].is_written;
+  }
 }
 
 static snapshot *take_snapshot(const roc_jit_frozen *f) {
-  uint32_t nscalars = f->kernel->program->nscalars, narrays = f->nparams + f->narrays;
+  uint32_t nscalars = f->most - f->nparams - f->narrays, narrays = f->nparams + f->narrays;
   size_t values_bytes = nscalars * sizeof(roc_jit_value);
   snapshot *made = roc_alloc(sizeof *made + values_bytes + narrays + 9 * (size_t)nscalars);
   if (!made) return NULL;
   roc_jit_value *hidden = (roc_jit_value *)(made + 1);
   uint8_t *is_written = (uint8_t *)(hidden + nscalars);
   unsigned char *key = is_written + narrays;
+  *made = (snapshot){.hidden = hidden, .key = key, .is_written = is_written};
+  if (f->ahead) {
+    note_written(f->ahead, is_written);
+    return made;
+  }
   memcpy(is_written, f->kernel->written, narrays);
-  *made = (snapshot){.nhidden = roc_jit_kernel_hidden(f->kernel, hidden),
-                     .key_bytes = roc_jit_kernel_scalar_key(f->kernel, key),
-                     .hidden = hidden,
-                     .key = key,
-                     .is_written = is_written};
+  made->nhidden = roc_jit_kernel_hidden(f->kernel, hidden);
+  made->key_bytes = roc_jit_kernel_scalar_key(f->kernel, key);
   return made;
 }
 
@@ -95,13 +108,22 @@ static void free_frozen(roc_jit_frozen *f) {
   }
   for (uint32_t i = 0; f->captured && i < f->narrays; i++) roc_array_release(&f->captured[i]);
   roc_jit_kernel_free(f->kernel);
+  roc_jit_ahead_free(f->ahead);
   roc_free(f->captured);
   roc_free(f->signature);
   pthread_mutex_destroy(&f->lock);
   roc_free(f);
 }
 
-static bool keep_captured(roc_jit_frozen *f, const roc_arg_type *signature) {
+static bool keep_signature(roc_jit_frozen *f, const roc_arg_type *signature) {
+  if (!signature) return true;
+  size_t nbytes = f->nparams * sizeof *signature;
+  f->signature = roc_alloc(nbytes + 1);
+  if (f->signature) memcpy(f->signature, signature, nbytes);
+  return f->signature != NULL;
+}
+
+static bool keep_captured(roc_jit_frozen *f) {
   roc_jit_program *p = f->kernel->program;
   f->captured = roc_zalloc((f->narrays + 1) * sizeof *f->captured);
   if (!f->captured) return false;
@@ -110,11 +132,7 @@ static bool keep_captured(roc_jit_frozen *f, const roc_arg_type *signature) {
     roc_buffer_retain(f->captured[i].buffer);
     p->arrays[i].value.array = &f->captured[i];
   }
-  if (!signature) return true;
-  size_t nbytes = f->nparams * sizeof *signature;
-  f->signature = roc_alloc(nbytes + 1);
-  if (f->signature) memcpy(f->signature, signature, nbytes);
-  return f->signature != NULL;
+  return true;
 }
 
 roc_jit_frozen *roc_jit_freeze(roc_jit_kernel *kernel, const roc_arg_type *signature) {
@@ -126,10 +144,30 @@ roc_jit_frozen *roc_jit_freeze(roc_jit_kernel *kernel, const roc_arg_type *signa
   atomic_init(&f->refs, 1);
   pthread_mutex_init(&f->lock, NULL);
   f->kernel = kernel;
+  f->name = kernel->name;
+  f->options = kernel->options;
   f->nparams = kernel->nparams;
   f->narrays = kernel->program->narrays;
   f->most = f->nparams + f->narrays + kernel->program->nscalars;
-  if (keep_captured(f, signature)) atomic_init(&f->now, take_snapshot(f));
+  if (keep_signature(f, signature) && keep_captured(f)) atomic_init(&f->now, take_snapshot(f));
+  if (atomic_load(&f->now)) return f;
+  free_frozen(f);
+  return NULL;
+}
+
+roc_jit_frozen *roc_jit_freeze_ahead(roc_jit_ahead *ahead) {
+  roc_jit_frozen *f = roc_zalloc(sizeof *f);
+  if (!f) {
+    roc_jit_ahead_free(ahead);
+    return NULL;
+  }
+  atomic_init(&f->refs, 1);
+  pthread_mutex_init(&f->lock, NULL);
+  f->ahead = ahead;
+  f->name = f->options.kernel_name = ahead->name;
+  memcpy(f->options.workgroup, ahead->workgroup, sizeof f->options.workgroup);
+  f->nparams = f->most = ahead->nparams;
+  if (keep_signature(f, ahead->signature)) atomic_init(&f->now, take_snapshot(f));
   if (atomic_load(&f->now)) return f;
   free_frozen(f);
   return NULL;
@@ -144,7 +182,7 @@ void roc_jit_frozen_release(roc_jit_frozen *frozen) {
 }
 
 const char *roc_jit_frozen_name(const roc_jit_frozen *frozen) {
-  return frozen->kernel->name;
+  return frozen->name;
 }
 
 uint32_t roc_jit_frozen_nparams(const roc_jit_frozen *frozen) {
@@ -176,7 +214,8 @@ static roc_status publish_scalars(roc_jit_frozen *f, roc_error *err) {
 }
 
 static bool has_same_key(const roc_jit_spec *a, const roc_jit_spec *b) {
-  return a->key_bytes == b->key_bytes && memcmp(a->key, b->key, a->key_bytes) == 0;
+  return a->key_bytes > 0 && a->key_bytes == b->key_bytes &&
+         memcmp(a->key, b->key, a->key_bytes) == 0;
 }
 
 /* Takes over the specialisation, also on failure. */
@@ -206,20 +245,20 @@ static bool is_named(const roc_jit_scalar *s, const char *name) {
 
 static roc_status set_scalars(roc_jit_frozen *f, const char *name, roc_scalar value,
                               roc_error *err) {
-  roc_jit_program *p = f->kernel->program;
+  roc_jit_program *p = f->kernel ? f->kernel->program : NULL;
   const roc_jit_scalar *first = NULL;
-  for (uint32_t i = 0; i < p->nscalars; i++) {
+  for (uint32_t i = 0; p && i < p->nscalars; i++) {
     const roc_jit_scalar *s = &p->scalars[i];
     if (!is_named(s, name)) continue;
     if (first && first->variable != s->variable) {
-      return roc_fail(err, ROC_INVALID, "kernel '%s' captures two variables called '%s'",
-                      f->kernel->name, name);
+      return roc_fail(err, ROC_INVALID, "kernel '%s' captures two variables called '%s'", f->name,
+                      name);
     }
     first = s;
   }
   if (!first) {
-    return roc_fail(err, ROC_INVALID, "kernel '%s' captures no number or boolean '%s'",
-                    f->kernel->name, name);
+    return roc_fail(err, ROC_INVALID, "kernel '%s' captures no number or boolean '%s'", f->name,
+                    name);
   }
   for (uint32_t i = 0; i < p->nscalars; i++) {
     if (is_named(&p->scalars[i], name)) roc_jit_scalar_note(&p->scalars[i], value);
@@ -267,7 +306,7 @@ static roc_status check_captured(const roc_jit_frozen *f, uint32_t i, roc_rt_dev
   if (!owner || owner == device) return ROC_OK;
   return roc_fail(err, ROC_INVALID,
                   "kernel '%s' captures '%s', which is on device '%s', and is launched on another",
-                  f->kernel->name, f->kernel->program->arrays[i].name,
+                  f->name, f->kernel->program->arrays[i].name,
                   roc_rt_device_driver(owner)->props.name);
 }
 
@@ -333,8 +372,7 @@ void roc_jit_call_end(roc_jit_call *call) {
 
 static roc_status fail_argument(const roc_jit_frozen *f, uint32_t i, const char *what,
                                 roc_error *err) {
-  return roc_fail(err, ROC_INVALID, "bad argument #%u to kernel '%s' (%s)", i + 1, f->kernel->name,
-                  what);
+  return roc_fail(err, ROC_INVALID, "bad argument #%u to kernel '%s' (%s)", i + 1, f->name, what);
 }
 
 static roc_status take_array(roc_jit_call *call, uint32_t i, roc_rt_device *device,
@@ -348,13 +386,18 @@ static roc_status take_array(roc_jit_call *call, uint32_t i, roc_rt_device *devi
     return roc_fail(err, ROC_INVALID,
                     "bad argument #%u to kernel '%s' (the array is on device '%s', the launch on "
                     "'%s')",
-                    i + 1, call->frozen->kernel->name, roc_rt_device_driver(owner)->props.name,
+                    i + 1, call->frozen->name, roc_rt_device_driver(owner)->props.name,
                     props->name);
   }
   if (roc_buffer_is_mirrored(a->buffer) || roc_buffer_is_mapped(a->buffer)) {
     call->mirrored[i] = roc_buffer_is_mirrored(a->buffer) ? a->buffer : NULL;
     call->has_mirrored |= call->mirrored[i] != NULL;
-    return roc_jit_place(a, device, &call->views[i], v, err);
+    ROC_TRY(roc_jit_place(a, device, &call->views[i], v, err));
+    if (!call->frozen->ahead || !v->is_host_memory || !props->lacks_host_atomics) return ROC_OK;
+    return fail_argument(call->frozen, i,
+                         "the array is in host memory, to which the device's link carries no "
+                         "atomics; copy it to the device",
+                         err);
   }
   if (!props->host_memory) {
     return fail_argument(call->frozen, i,
@@ -395,12 +438,26 @@ static bool has_key(const roc_jit_spec *spec, uint32_t device, const roc_jit_cal
          memcmp(key + sizeof device + nclasses, now->key, now->key_bytes) == 0;
 }
 
+/* Code of a file: the first that takes them. */
+static const roc_jit_spec *find_ahead(const roc_jit_call *call, const roc_rt_device *device) {
+  const roc_jit_frozen *f = call->frozen;
+  for (uint32_t i = 0; i < ROC_JIT_MAX_SPECS; i++) {
+    const roc_jit_spec *spec = atomic_load(&f->specs[i]);
+    if (!spec) break;
+    if (spec->device != device) continue;
+    if (roc_jit_ahead_fits(spec->object->args, call->classes, f->nparams)) return spec;
+  }
+  return NULL;
+}
+
 /* Classifies the arguments as they are now; NULL: there is no specialisation for them yet. */
-static const roc_jit_spec *find_spec(roc_jit_call *call, const snapshot *now, uint32_t device) {
+static const roc_jit_spec *find_spec(roc_jit_call *call, const snapshot *now, roc_rt_device *on) {
   roc_jit_frozen *f = call->frozen;
   uint32_t n = f->nparams + f->narrays;
   for (uint32_t i = 0; i < n; i++) roc_jit_classify(&call->values[i], &call->classes[i]);
   roc_jit_mark_aliases(call->values, n, now->is_written, call->classes);
+  if (f->ahead) return find_ahead(call, on);
+  uint32_t device = roc_rt_device_index(on);
   roc_jit_spec *last = atomic_load(&f->last);
   if (last && has_key(last, device, call, now)) return last;
   for (uint32_t i = 0; i < ROC_JIT_MAX_SPECS; i++) {
@@ -434,13 +491,64 @@ static roc_status make_spec(roc_jit_call *call, roc_rt_stream *stream, roc_error
   return status;
 }
 
+static bool has_loaded(const roc_jit_frozen *f, const roc_rt_device *device) {
+  for (uint32_t i = 0; i < ROC_JIT_MAX_SPECS; i++) {
+    const roc_jit_spec *spec = atomic_load(&f->specs[i]);
+    if (spec && spec->device == device) return true;
+  }
+  return false;
+}
+
+static roc_status fail_target(const roc_jit_frozen *f, roc_rt_device *device, roc_error *err) {
+  roc_str targets = ROC_STR_INIT;
+  for (uint32_t i = 0; i < f->ahead->nentries; i++) {
+    const char *target = f->ahead->entries[i].target;
+    if (i > 0 && strcmp(target, f->ahead->entries[i - 1].target) == 0) continue;
+    roc_str_printf(&targets, "%s%s", i ? ", " : "", target);
+  }
+  roc_fail(err, ROC_UNSUPPORTED,
+           "kernel '%s' was compiled for %s, and device '%s' takes none of them: it is '%s'",
+           f->name, roc_str_text(&targets), roc_rt_device_driver(device)->props.name,
+           roc_rt_device_driver(device)->props.arch);
+  roc_str_deinit(&targets);
+  return ROC_UNSUPPORTED;
+}
+
+/* Lock held.  All code of the first target that the device takes. */
+static roc_status load_ahead(roc_jit_frozen *f, roc_rt_device *device, roc_error *err) {
+  const char *taken = NULL;
+  roc_status status = fail_target(f, device, err);
+  for (uint32_t i = 0; i < f->ahead->nentries; i++) {
+    const roc_jit_ahead_entry *entry = &f->ahead->entries[i];
+    roc_jit_spec *spec;
+    bool is_meant = taken ? strcmp(entry->target, taken) == 0 : roc_jit_ahead_serves(entry, device);
+    if (!is_meant) continue;
+    status = roc_jit_ahead_load(f->ahead, entry, device, &spec, err);
+    if (status == ROC_OK) status = publish_spec(f, spec, err);
+    if (status == ROC_UNSUPPORTED && !taken) continue;
+    ROC_TRY(status);
+    taken = entry->target;
+  }
+  return taken ? ROC_OK : status;
+}
+
 static bool needs_spec(roc_jit_call *call, roc_rt_stream *stream);
+
+/* Lock held. */
+static roc_status add_spec(roc_jit_call *call, roc_rt_stream *stream, roc_error *err) {
+  roc_jit_frozen *f = call->frozen;
+  roc_rt_device *device = roc_rt_stream_device(stream);
+  if (!needs_spec(call, stream)) return ROC_OK;
+  if (!f->ahead) return make_spec(call, stream, err);
+  if (!has_loaded(f, device)) return load_ahead(f, device, err);
+  return roc_fail(err, ROC_INTERNAL, "kernel '%s' has no code for these arguments", f->name);
+}
 
 static roc_status need_spec(roc_jit_call *call, roc_rt_stream *stream, roc_error *err) {
   roc_jit_frozen *f = call->frozen;
   ROC_TRY(roc_rt_check_open(err));
   pthread_mutex_lock(&f->lock);
-  roc_status status = needs_spec(call, stream) ? make_spec(call, stream, err) : ROC_OK;
+  roc_status status = add_spec(call, stream, err);
   pthread_mutex_unlock(&f->lock);
   return status;
 }
@@ -464,7 +572,7 @@ static const roc_jit_spec *look_up(roc_jit_call *call, roc_rt_stream *stream,
   roc_rt_device *device = roc_rt_stream_device(stream);
   if (!add_captured(call, device)) return NULL;
   *out_now = atomic_load(&call->frozen->now);
-  return find_spec(call, *out_now, roc_rt_device_index(device));
+  return find_spec(call, *out_now, device);
 }
 
 /* Lock held: nothing is freed meanwhile. */
@@ -488,7 +596,7 @@ static roc_status queue(roc_jit_call *call, const roc_jit_spec *spec, const snap
   memcpy(call->values + narrays, now->hidden, now->nhidden * sizeof *now->hidden);
   void *heap = nbytes > ROC_JIT_CALL_BLOCK_BYTES ? roc_alloc(nbytes) : NULL;
   if (nbytes > ROC_JIT_CALL_BLOCK_BYTES && !heap) return fail_memory(f, err);
-  roc_jit_values values = {.name = f->kernel->name,
+  roc_jit_values values = {.name = f->name,
                            .items = call->values,
                            .narrays = narrays,
                            .count = narrays + now->nhidden,
@@ -504,7 +612,7 @@ static roc_status queue(roc_jit_call *call, const roc_jit_spec *spec, const snap
 /* A launch leaves the workgroup to the kernel, and is within its promise. */
 static roc_status complete_range(const roc_jit_frozen *f, roc_rt_stream *stream,
                                  roc_jit_launch *launch, roc_error *err) {
-  const roc_fe_options *options = &f->kernel->options;
+  const roc_fe_options *options = &f->options;
   launch->is_local_free = launch->range.local[0] == 0;
   if (launch->is_local_free) {
     roc_jit_choose_workgroup(options, roc_rt_stream_device(stream), &launch->range);
@@ -525,7 +633,7 @@ static roc_status run(roc_jit_call *call, roc_rt_stream *stream, const roc_jit_l
     if (spec) return status;
     ROC_TRY(need_spec(call, stream, err));
   }
-  return roc_fail(err, ROC_INTERNAL, "kernel '%s' is specialised again and again", f->kernel->name);
+  return roc_fail(err, ROC_INTERNAL, "kernel '%s' is specialised again and again", f->name);
 }
 
 roc_status roc_jit_call_run(roc_jit_call *call, roc_rt_stream *stream, const roc_jit_launch *launch,
@@ -536,7 +644,7 @@ roc_status roc_jit_call_run(roc_jit_call *call, roc_rt_stream *stream, const roc
   if (roc_rt_device_driver(device)->props.runs_in_lua) {
     return roc_fail(err, ROC_UNSUPPORTED,
                     "kernel '%s' is launched from C on device '%s', where kernels run in Lua",
-                    f->kernel->name, roc_rt_device_driver(device)->props.name);
+                    f->name, roc_rt_device_driver(device)->props.name);
   }
   ROC_TRY(take_arguments(call, device, err));
   if (!launch) return run(call, stream, NULL, err);

@@ -8,6 +8,7 @@
 #ifndef ROC_JIT_FROZEN_H
 #define ROC_JIT_FROZEN_H
 
+#include "jit/ahead.h"
 #include "jit/kernel.h"
 
 typedef struct roc_jit_frozen roc_jit_frozen;
@@ -15,6 +16,8 @@ typedef struct roc_jit_frozen roc_jit_frozen;
 /* Takes over `kernel`, also on failure, whose captures have been read; retains captured arrays.
  * `signature`: NULL, or a type for each parameter, copied.  NULL when memory is out. */
 roc_jit_frozen *roc_jit_freeze(roc_jit_kernel *kernel, const roc_arg_type *signature);
+/* The same of a kernel that was compiled ahead of time, which captures nothing. */
+roc_jit_frozen *roc_jit_freeze_ahead(roc_jit_ahead *ahead);
 void roc_jit_frozen_retain(roc_jit_frozen *frozen);
 void roc_jit_frozen_release(roc_jit_frozen *frozen); /* never waits */
 

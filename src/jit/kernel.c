@@ -207,33 +207,32 @@ static roc_cg_options codegen_options(roc_rt_device *device) {
 }
 
 /* Reads the registers and memory that the code takes, where the target tells. */
-static void note_resources(const roc_jit_kernel *k, roc_jit_spec *spec) {
+static void note_resources(uint32_t promise, roc_jit_spec *spec) {
   const roc_codeobj *object = spec->object;
   const roc_target_facts *facts = roc_target_facts_of(object->target);
   if (!facts || !facts->read_footprint) return;
   if (!facts->read_footprint(object, &spec->footprint)) return;
   spec->facts = facts;
   spec->max_workgroup = roc_rt_device_driver(spec->device)->props.max_workgroup;
-  uint32_t promise = k->options.workgroup[0];
   if (promise && promise < spec->max_workgroup) spec->max_workgroup = promise;
   spec->workgroup = facts->pick_workgroup(&spec->footprint, spec->max_workgroup);
 }
 
-static roc_status load_object(roc_jit_kernel *k, roc_rt_device *device, roc_codeobj *object,
-                              roc_jit_spec **out_spec, roc_error *err) {
-  roc_jit_spec *spec = roc_zalloc(sizeof *spec + k->key_bytes);
-  if (!spec) return roc_fail(err, ROC_OOM, "out of memory while compiling kernel '%s'", k->name);
-  roc_status status = roc_rt_kernel_load(device, object, k->name, &spec->loaded, err);
+roc_status roc_jit_spec_load(roc_rt_device *device, roc_codeobj *object, const char *name,
+                             uint32_t promise, const unsigned char *key, uint32_t key_bytes,
+                             roc_jit_spec **out_spec, roc_error *err) {
+  roc_jit_spec *spec = roc_zalloc(sizeof *spec + key_bytes);
+  if (!spec) return roc_fail(err, ROC_OOM, "out of memory while loading kernel '%s'", name);
+  roc_status status = roc_rt_kernel_load(device, object, name, &spec->loaded, err);
   if (status != ROC_OK) {
     roc_free(spec);
     return status;
   }
   spec->object = object;
   spec->device = device;
-  note_resources(k, spec);
-  spec->hash = hash_key(k);
-  spec->key_bytes = k->key_bytes;
-  memcpy(spec->key, k->key, k->key_bytes);
+  note_resources(promise, spec);
+  spec->key_bytes = key_bytes;
+  if (key_bytes > 0) memcpy(spec->key, key, key_bytes);
   *out_spec = spec;
   return ROC_OK;
 }
@@ -313,12 +312,14 @@ static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_sp
   if (status != ROC_OK) return status == ROC_COMPILE ? roc_jit_kernel_name_error(k, err) : status;
   k->ncompiles++;
   mark = roc_clock_ns();
-  status = load_object(k, device, object, out_spec, err);
+  status = roc_jit_spec_load(device, object, k->name, k->options.workgroup[0], k->key, k->key_bytes,
+                             out_spec, err);
   roc_clock_lap(&k->times.load_ms, &mark);
   if (status != ROC_OK) {
     object->free(object);
     return status;
   }
+  (*out_spec)->hash = hash_key(k);
   k->specs[make_room(k)] = *out_spec;
   return ROC_OK;
 }

@@ -87,6 +87,11 @@ typedef struct roc_jit_values {
 roc_status roc_jit_spec_queue(const roc_jit_spec *spec, const roc_jit_values *values,
                               roc_rt_stream *stream, const roc_jit_launch *launch,
                               roc_ticket *out_ticket, roc_error *err);
+/* Code for the device, as a specialisation with that key.  On success it owns the object.
+ * `promise`: the most work-items of a workgroup in the first dimension, 0: any number. */
+roc_status roc_jit_spec_load(roc_rt_device *device, roc_codeobj *object, const char *name,
+                             uint32_t promise, const unsigned char *key, uint32_t key_bytes,
+                             roc_jit_spec **out_spec, roc_error *err);
 void roc_jit_spec_free(roc_jit_spec *spec); /* pending launches keep their code; NULL is fine */
 
 /* Copies the name; takes over `program`, also on failure.  NULL when memory is out. */

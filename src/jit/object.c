@@ -26,8 +26,26 @@ roc_status roc_jit_kernel_object(roc_jit_kernel *kernel, const roc_cg_options *o
   return build(kernel, module, options, out_object, err);
 }
 
+static void widen(roc_arg_type *classes, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    classes[i].is_narrow = false;
+    if (!roc_arg_is_array(&classes[i])) continue;
+    classes[i].layout = ROC_LAYOUT_STRIDED;
+    classes[i].is_alias = classes[i].is_host_memory = true;
+  }
+}
+
+/* Classes that the compile does not settle by where arrays lie. */
+static roc_status lower_for(roc_jit_kernel *kernel, bool is_general, roc_ir_module **out_module,
+                            roc_error *err) {
+  roc_jit_kernel_classify(kernel);
+  if (!is_general) return roc_jit_compile_ir(kernel, out_module, err);
+  widen(kernel->classes, kernel->nparams + kernel->program->narrays);
+  return roc_jit_lower(kernel, out_module, err);
+}
+
 roc_status roc_jit_kernel_object_for(roc_jit_kernel *kernel, const roc_cg_options *options,
-                                     roc_codeobj **out_object, roc_error *err) {
+                                     bool is_general, roc_codeobj **out_object, roc_error *err) {
   uint32_t n = kernel->nparams + kernel->program->narrays;
   bool had_classes = kernel->has_classes;
   roc_arg_type *kept = roc_alloc((n + 1) * sizeof *kept);
@@ -35,9 +53,8 @@ roc_status roc_jit_kernel_object_for(roc_jit_kernel *kernel, const roc_cg_option
     return roc_fail(err, ROC_OOM, "out of memory while compiling kernel '%s'", kernel->name);
   memcpy(kept, kernel->classes, n * sizeof *kept);
   roc_str_clear(&kernel->diagnostics);
-  roc_jit_kernel_classify(kernel);
   roc_ir_module *module = NULL;
-  roc_status status = roc_jit_compile_ir(kernel, &module, err);
+  roc_status status = lower_for(kernel, is_general, &module, err);
   memcpy(kernel->classes, kept, n * sizeof *kept);
   kernel->has_classes = had_classes;
   roc_free(kept);

@@ -11,9 +11,10 @@ roc_status roc_jit_kernel_object(roc_jit_kernel *kernel, const roc_cg_options *o
                                  roc_codeobj **out_object, roc_error *err);
 
 /* The same for kernel->values, which describe types of arguments and not those of a launch; the
- * kernel's classes do not change. */
+ * kernel's classes do not change.  `is_general`: for all arguments of these dtypes and ranks, of any
+ * size and layout, in any memory, overlapping or not. */
 roc_status roc_jit_kernel_object_for(roc_jit_kernel *kernel, const roc_cg_options *options,
-                                     roc_codeobj **out_object, roc_error *err);
+                                     bool is_general, roc_codeobj **out_object, roc_error *err);
 
 /* What the kernel of a code object takes, in the terms of *out_facts. workgroup: 0 for what roclua
  * would choose. UNSUPPORTED: the target has no such numbers. INVALID: the kernel takes no workgroup

@@ -8,6 +8,7 @@
 #include "bindings/kernel/kernel_bind.h"
 #include "bindings/support/unknown.h"
 #include "frontend/types/signature.h"
+#include "jit/ahead.h"
 #include "jit/driver.h"
 #include "jit/fit.h"
 #include "jit/object.h"
@@ -144,9 +145,9 @@ static roc_status build(roc_kernel_box *box, const order *o, bool has_types, cod
   options.object_version = o->object_version;
   bool own_check = box->kernel->options.check;
   box->kernel->options.check = o->check;
-  roc_status status = has_types
-                          ? roc_jit_kernel_object_for(box->kernel, &options, &out->object, err)
-                          : roc_jit_kernel_object(box->kernel, &options, &out->object, err);
+  roc_status status =
+      has_types ? roc_jit_kernel_object_for(box->kernel, &options, false, &out->object, err)
+                : roc_jit_kernel_object(box->kernel, &options, &out->object, err);
   box->kernel->options.check = own_check;
   return status;
 }
@@ -264,6 +265,83 @@ static int join_code(lua_State *L) {
   return 1;
 }
 
+/* ---- kernels as a file ------------------------------------------------------------------- */
+
+/* core.kernel_ahead(kernel, target, level or nil, is_general) -> code object for the signature */
+static int kernel_ahead(lua_State *L) {
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  const char *target = roc_kernel_check_target(L, 2);
+  lua_Integer level = luaL_optinteger(L, 3, -1);
+  luaL_argcheck(L, box->signature != NULL, 1, "a kernel with a signature expected");
+  luaL_argcheck(L, level >= -1 && level <= 3, 3, "a level from 0 to 3 expected");
+  roc_kernel_read_cells(L, box, 1);
+  if (box->kernel->program->narrays > 0) {
+    return luaL_error(L,
+                      "kernel '%s' captures the array '%s', which no file holds: make it an "
+                      "argument",
+                      box->kernel->name, box->kernel->program->arrays[0].name);
+  }
+  roc_array *arrays = lua_newuserdatauv(L, (box->kernel->nparams + 1) * sizeof *arrays, 0);
+  roc_kernel_signature_values(box, arrays);
+  code_box *out = push_box(L);
+  roc_cg_options options = roc_jit_options_for(target, (int)level);
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status =
+      roc_jit_kernel_object_for(box->kernel, &options, lua_toboolean(L, 4), &out->object, &err);
+  if (status != ROC_OK) return roc_kernel_raise(L, box, &err);
+  return 1;
+}
+
+/* The code objects in the list on top, in a block that is collected with the call. */
+static roc_jit_ahead_object *check_objects(lua_State *L, const char *host, uint32_t *out_count) {
+  int list = lua_gettop(L);
+  uint32_t count = (uint32_t)luaL_len(L, list);
+  roc_jit_ahead_object *objects = lua_newuserdatauv(L, (count + 1) * sizeof *objects, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    lua_geti(L, list, i + 1);
+    objects[i].object = check_object(L, lua_gettop(L));
+    bool is_host = strcmp(objects[i].object->target, ROC_TARGET_HOST) == 0;
+    objects[i].host = is_host ? host : NULL;
+    lua_pop(L, 1);
+  }
+  *out_count = count;
+  return objects;
+}
+
+static const char *push_host(lua_State *L) {
+  char *host = lua_newuserdatauv(L, ROC_CG_FINGERPRINT_BYTES, 0);
+  roc_cg_options options = roc_jit_options_for(ROC_TARGET_HOST, -1);
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, roc_jit_fingerprint(&options, host, &err), &err);
+  return host;
+}
+
+/* core.kernel_file{{kernel =, name =, objects = {code object, …}}, …} -> bytes, for jit/ahead.h */
+static int kernel_file(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  uint32_t count = (uint32_t)luaL_len(L, 1);
+  const char *host = push_host(L);
+  roc_str *bytes = roc_kernel_push_text(L);
+  size_t begin = roc_jit_ahead_begin(bytes, count);
+  for (uint32_t i = 0; i < count; i++) {
+    lua_settop(L, 3);
+    lua_geti(L, 1, i + 1);
+    lua_getfield(L, 4, "kernel");
+    const roc_kernel_box *box = roc_check_kernel(L, 5);
+    lua_getfield(L, 4, "name");
+    const char *name = luaL_checkstring(L, 6);
+    lua_getfield(L, 4, "objects");
+    uint32_t nobjects;
+    const roc_jit_ahead_object *objects = check_objects(L, host, &nobjects);
+    roc_jit_ahead_add(bytes, name, box->kernel, box->signature, objects, nobjects);
+  }
+  roc_jit_ahead_end(bytes, begin);
+  if (bytes->failed) return luaL_error(L, "out of memory: no room for a file of kernels");
+  lua_pushlstring(L, roc_str_text(bytes), bytes->len);
+  return 1;
+}
+
 /* ---- methods ----------------------------------------------------------------------------- */
 
 static int code_m_resources(lua_State *L) {
@@ -369,8 +447,11 @@ static int write_file(lua_State *L) {
   return 0;
 }
 
-static const luaL_Reg functions[] = {
-    {"join_code", join_code}, {"write_file", write_file}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"join_code", join_code},
+                                     {"kernel_ahead", kernel_ahead},
+                                     {"kernel_file", kernel_file},
+                                     {"write_file", write_file},
+                                     {NULL, NULL}};
 
 void roc_open_kernel_object(lua_State *L) {
   if (roc_class_new(L, META_CODE_OBJECT, meta)) {

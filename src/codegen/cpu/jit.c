@@ -20,6 +20,7 @@
 #include "codegen/cpu/cpu.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/memory.h"
+#include "codegen/llvm/processor.h"
 
 static LLVMOrcLLJITRef jit; /* set once */
 
@@ -156,12 +157,23 @@ static roc_status add_object(const roc_codeobj *object, LLVMOrcResourceTrackerRe
   return check_loading(object, LLVMOrcLLJITAddObjectFileWithRT(jit, tracker, buffer), err);
 }
 
+/* Code for a named processor uses what that one has. */
+static roc_status check_processor(const roc_codeobj *object, roc_error *err) {
+  const char *colon = strchr(object->target, ':');
+  char missing[256] = "";
+  if (colon) roc_processor_missing(colon + 1, missing, sizeof missing);
+  if (!*missing) return ROC_OK;
+  return roc_fail(err, ROC_UNSUPPORTED, "code for '%s' uses what this processor lacks: %s",
+                  object->target, missing);
+}
+
 roc_status roc_jit_load(const roc_codeobj *object, roc_cpu_entry *out_entry, void **out_handle,
                         roc_error *err) {
   if (!roc_memory_has(LOAD_BYTES + object->nbytes * LOAD_BYTES_PER_BYTE)) {
     return roc_fail(err, ROC_OOM, "out of memory while loading '%s'", object->entry);
   }
   ROC_TRY(ensure_jit(err));
+  ROC_TRY(check_processor(object, err));
   if (strlen(object->entry) != strlen(ROC_CPU_ENTRY_FIELD)) {
     return roc_fail(err, ROC_INVALID, "'%s' is not the entry of a CPU code object", object->entry);
   }

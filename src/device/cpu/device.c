@@ -107,7 +107,7 @@ static void cpu_stream_destroy(roc_dev_stream *stream) {
 static roc_status cpu_module_load(roc_device *device, const roc_codeobj *object,
                                   roc_dev_module **out_module, roc_error *err) {
   if (!code_loader) return roc_fail(err, ROC_INTERNAL, "the cpu device has no code loader yet");
-  if (strcmp(object->target, device->props.arch) != 0) {
+  if (roc_target_facts_of(object->target) != roc_target_facts_of(device->props.arch)) {
     return roc_fail(err, ROC_INVALID, "a code object for '%s' cannot run on the cpu",
                     object->target);
   }
