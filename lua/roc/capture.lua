@@ -56,7 +56,8 @@ end
 
 ---Learns which functions are builtins, from the compiler's table.
 ---@param roc table the module
-function M.register_builtins(roc)
+---@param aliases table other functions that stand for builtins, with the paths of those
+function M.register_builtins(roc, aliases)
   local loaded = debug.getregistry()._LOADED
   for i, path in ipairs(core.kernel_builtins()) do
     if ALWAYS[path] then
@@ -70,6 +71,9 @@ function M.register_builtins(roc)
     local value = own or seen
     if type(value) == "function" then
       known[value] = known[value] or i
+    end
+    for f, aliased in pairs(aliases) do
+      if aliased == path then known[f] = i end
     end
   end
   for _, value in pairs(roc) do

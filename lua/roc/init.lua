@@ -7,12 +7,14 @@ local core = require "roc.core"
 -- files are loaded with these globals; this one is loaded by Lua itself in a stock lua5.4.
 local _ENV = core.library -- luacheck: ignore 211
 local array = require "roc.array"
+local arrays = require "roc.arrays.install"
 local capture = require "roc.capture"
 local intrinsics = require "roc.intrinsics"
 local kernel = require "roc.kernel"
 local source = require "roc.source"
 
 array.install(core.Array, core.array_methods)
+arrays.install()
 
 local roc = {}
 
@@ -81,6 +83,11 @@ for _, name in ipairs { "vectorize", "guvectorize", "reduce", "scan" } do
   end
 end
 
+-- functions of arrays; loaded at the first call
+for _, name in ipairs { "where", "maximum", "minimum", "clip" } do
+  roc[name] = arrays.function_of(name)
+end
+
 -- functions of kernels: the compiler's table has the names
 for _, path in ipairs(core.kernel_builtins()) do
   local name = string.match(path, "^roc%.([%w_]+)")
@@ -90,7 +97,7 @@ for _, path in ipairs(core.kernel_builtins()) do
 end
 roc.CLK_LOCAL_MEM_FENCE = intrinsics.CLK_LOCAL_MEM_FENCE
 roc.CLK_GLOBAL_MEM_FENCE = intrinsics.CLK_GLOBAL_MEM_FENCE
-capture.register_builtins(roc)
+capture.register_builtins(roc, intrinsics.math_aliases)
 
 -- Reading a name that the module does not have is an error, which suggests a similar name.
 -- `rawget(roc, name)`, pcall and pairs test for a name without an error.

@@ -442,7 +442,7 @@ M.math = {}
 
 for _, name in ipairs {
   "exp2", "log2", "log10", "log1p", "expm1", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-  "cbrt", "hypot", "rsqrt",
+  "cbrt", "hypot", "rsqrt", "pow",
   "fma", "erf", "erfc", "gamma", "lgamma", "trunc", "round", "copysign",
 } do
   M.math[name] = core.math[name]
@@ -452,27 +452,15 @@ for _, name in ipairs { "popcount", "clz", "ctz", "bitreverse" } do
   M.math[name] = core.bits[name]
 end
 
-local function check_number(v, n, name)
-  if type(v) ~= "number" then
-    bad_argument(n, "roc.math." .. name, "number expected, got " .. type(v), 4)
-  end
+for name, f in pairs(core.tests) do
+  M.math[name] = f
 end
 
-function M.math.pow(x, y)
-  check_number(x, 1, "pow")
-  check_number(y, 2, "pow")
-  return x ^ y
-end
+-- Lua's own that apply to elements: in kernels they are those of `math`.
+M.math_aliases = {} -- function -> path
 
-local function define_test(name, test)
-  M.math[name] = function(x)
-    check_number(x, 1, name)
-    return test(x)
-  end
+for name, f in pairs(core.library_math) do
+  M.math[name], M.math_aliases[f] = f, "math." .. name
 end
-
-define_test("isnan", function(x) return x ~= x end)
-define_test("isinf", function(x) return x == math.huge or x == -math.huge end)
-define_test("isfinite", function(x) return x - x == 0 end)
 
 return M

@@ -133,7 +133,7 @@ describe("elements", function()
     assert.error_matches(function() return a[0] end, "index 0 out of range 1%.%.10")
     assert.error_matches(function() a[-1] = 1 end, "index %-1 out of range 1%.%.10")
     assert.error_matches(function() return a[1.5] end, "index 1.5 is not an integer")
-    assert.error_matches(function() return a[{}] end, "is not an integer")
+    assert.error_matches(function() return a[true] end, "is not an integer")
     assert.error_matches(function() return roc.zeros({ 2, 3 })[3] end,
       "index 3 out of range 1%.%.2")
     assert.error_matches(function() roc.zeros({ 2, 3 }):get(1, 4) end,

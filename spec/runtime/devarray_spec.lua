@@ -203,7 +203,6 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
       refuses("out of range 1..3", function() d[0] = 1 end)
       refuses("no integer representation", function() d[1] = 1.5 end)
       refuses("cannot set field 'x'", function() d.x = 1 end)
-      refuses("needs an array of 1 dimension", function() roc.device_array({ 2, 2 })[1] = 1 end)
       assert.same({ 1, 2, 3 }, d:copy_to_host():totable())
     end)
 

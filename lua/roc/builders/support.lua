@@ -37,7 +37,7 @@ local function raise(why)
   end
   local level = 2
   local info = debug.getinfo(level, "S")
-  while info and own[info.short_src] do
+  while info and (own[info.short_src] or info.what == "C") do
     level = level + 1
     info = debug.getinfo(level, "S")
   end

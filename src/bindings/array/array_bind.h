@@ -132,8 +132,16 @@ int roc_array_fail_field(lua_State *L, int methods);
 int roc_array_mm_pairs(lua_State *L);
 /* Stores the iterator of `ipairs` in the registry; once, when the classes are made. */
 void roc_array_note_ipairs(lua_State *L);
-/* The same for the element that `a[i] = v` assigns; raises for fields and rows. */
+/* The same for the element that `a[i] = v` assigns; raises for fields. */
 int64_t roc_check_assigned_key(lua_State *L, const roc_array *a);
+/* Whether the key at stack index 2 is a table or an array, which selects elements. */
+bool roc_array_key_selects(lua_State *L);
+/* Whether `a[key] = v` assigns more than an element: to a selection or a row. */
+bool roc_array_assigns_many(lua_State *L, const roc_array *a);
+/* Pushes what the key at stack index 2 selects: a view, a new array, or an element.  Runs
+ * roc/arrays/selection.lua, and so do assignments. */
+int roc_array_select(lua_State *L);
+int roc_array_assign(lua_State *L);
 /* The indices of get and set, arguments first…, 0-based; as many as the rank. */
 void roc_check_indices(lua_State *L, int first, const roc_array *a, int64_t *indices);
 

@@ -183,32 +183,31 @@ static bool is_end_of_ipairs(lua_State *L, const roc_array *a) {
   return is_it;
 }
 
-/* a[{1, 2}]: how to write it. */
-static int fail_table_key(lua_State *L, const roc_array *a) {
-  luaL_Buffer text;
-  bool is_simple = lua_rawlen(L, 2) == a->rank;
-  luaL_checkstack(L, 8, NULL);
-  luaL_buffinit(L, &text);
-  for (uint32_t d = 1; d <= a->rank; d++) {
-    lua_rawgeti(L, 2, d);
-    is_simple = is_simple && lua_isinteger(L, -1);
-    if (is_simple) {
-      lua_pushfstring(L, "[%I]", (LUAI_UACINT)lua_tointeger(L, -1));
-      lua_remove(L, -2);
-      luaL_addvalue(&text);
-    } else {
-      lua_pop(L, 1);
-    }
-  }
-  luaL_pushresult(&text);
-  return luaL_error(L, "index table is not an integer: write a%s, or a:get(i, j, ...)",
-                    is_simple ? lua_tostring(L, -1) : "[i][j]");
+bool roc_array_key_selects(lua_State *L) {
+  if (lua_isinteger(L, 2)) return false;
+  return lua_istable(L, 2) || roc_test_any_array(L, 2);
+}
+
+/* Calls a function that roc/arrays/install.lua has put into the metatable. */
+static int call_metafield(lua_State *L, const char *name, int nresults) {
+  lua_settop(L, nresults == 0 ? 3 : 2);
+  luaL_getmetafield(L, 1, name);
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, nresults);
+  return nresults;
+}
+
+int roc_array_select(lua_State *L) {
+  return call_metafield(L, "select", 1);
+}
+
+int roc_array_assign(lua_State *L) {
+  return call_metafield(L, "assign", 0);
 }
 
 static int64_t check_key(lua_State *L, const roc_array *a) {
   int is_integer;
   lua_Integer i = lua_tointegerx(L, 2, &is_integer);
-  if (lua_istable(L, 2)) return fail_table_key(L, a);
   if (!is_integer || lua_type(L, 2) == LUA_TSTRING) {
     return luaL_error(L, "index %s is not an integer", roc_push_shown(L, 2));
   }
@@ -250,18 +249,15 @@ int roc_array_mm_pairs(lua_State *L) {
   return 3;
 }
 
+bool roc_array_assigns_many(lua_State *L, const roc_array *a) {
+  return roc_array_key_selects(L) || (a->rank != 1 && lua_isinteger(L, 2));
+}
+
 int64_t roc_check_assigned_key(lua_State *L, const roc_array *a) {
   if (lua_type(L, 2) == LUA_TSTRING) {
     luaL_error(L, "cannot set field '%s' of an array", lua_tostring(L, 2));
   }
-  int64_t i = check_key(L, a);
-  if (a->rank != 1) {
-    luaL_error(L,
-               "a[i] = v needs an array of 1 dimension, this has %d: index all of them, or use "
-               "a[i]:fill(v)",
-               (int)a->rank);
-  }
-  return i;
+  return check_key(L, a);
 }
 
 void roc_check_indices(lua_State *L, int first, const roc_array *a, int64_t *indices) {

@@ -28,6 +28,7 @@ static int push_field(lua_State *L, const roc_array *a) {
 static int array_mm_index(lua_State *L) {
   const roc_array *a = roc_check_array(L, 1);
   if (lua_type(L, 2) == LUA_TSTRING) return push_field(L, a);
+  if (roc_array_key_selects(L)) return roc_array_select(L);
   int64_t i;
   if (!roc_check_key(L, a, &i)) return 0;
   if (a->rank == 1) {
@@ -40,6 +41,7 @@ static int array_mm_index(lua_State *L) {
 
 static int array_mm_newindex(lua_State *L) {
   const roc_array *a = roc_check_array(L, 1);
+  if (roc_array_assigns_many(L, a)) return roc_array_assign(L);
   int64_t i = roc_check_assigned_key(L, a);
   roc_store_assigned(L, 3, a->dtype, element_at(L, a, i, true));
   return 0;

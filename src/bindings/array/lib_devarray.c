@@ -294,6 +294,7 @@ static int devarray_mm_index(lua_State *L) {
     if (roc_array_push_property(L, a, lua_tostring(L, 2))) return 1;
     return roc_array_fail_field(L, lua_upvalueindex(1));
   }
+  if (roc_array_key_selects(L)) return roc_array_select(L);
   int64_t i;
   if (!roc_check_key(L, a, &i)) return 0;
   if (a->rank == 1) {
@@ -307,6 +308,7 @@ static int devarray_mm_index(lua_State *L) {
 static int devarray_mm_newindex(lua_State *L) {
   unsigned char bytes[8];
   const roc_array *a = roc_check_device_array(L, 1);
+  if (roc_array_assigns_many(L, a)) return roc_array_assign(L);
   int64_t i = roc_check_assigned_key(L, a);
   roc_store_assigned(L, 3, a->dtype, bytes);
   roc_array element = element_of(a, &i);

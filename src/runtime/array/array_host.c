@@ -178,6 +178,17 @@ static roc_status refuse_element(roc_dtype dst, roc_dtype src, roc_scalar value,
                   value.as.f, roc_dtype_name(dst));
 }
 
+/* What the dtype, called, gives for the element; but a uint64 stays positive.  From 2^63 on, where
+ * it is loaded as a negative integer, its half is converted, rounded to odd, and doubled. */
+static roc_scalar convert_element(roc_dtype dst, roc_dtype src, roc_scalar value) {
+  bool is_large = src == ROC_DT_UINT64 && roc_dtype_table[dst].kind == 'f' && value.as.i < 0;
+  if (!is_large) return roc_dtype_convert(dst, value);
+  value.as.i = (int64_t)((uint64_t)value.as.i >> 1 | (value.as.i & 1));
+  roc_scalar half = roc_dtype_convert(dst, value);
+  half.as.f *= 2;
+  return half;
+}
+
 /* Either rule, over disjoint memory. */
 static roc_status assign_elements(const roc_array *dst, const roc_array *src, bool convert,
                                   roc_error *err) {
@@ -186,7 +197,7 @@ static roc_status assign_elements(const roc_array *dst, const roc_array *src, bo
   do {
     for (int64_t i = 0; i < w.run; i++) {
       roc_scalar value = roc_dtype_load(src->dtype, w.b + i * w.b_step);
-      if (convert) value = roc_dtype_convert(dst->dtype, value);
+      if (convert) value = convert_element(dst->dtype, src->dtype, value);
       if (!roc_dtype_store(dst->dtype, w.a + i * w.a_step, value)) {
         return refuse_element(dst->dtype, src->dtype, value, err);
       }

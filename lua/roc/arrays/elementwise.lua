@@ -1,0 +1,214 @@
+-- Element-wise operations on arrays: broadcasting, the device, the result, and the kernel.
+--
+-- One kernel is made for each operation, dtypes and arrangement of loops, and kept.
+local dtypes = require "roc.arrays.dtypes"
+local loops = require "roc.builders.loops"
+local generated = require "roc.arrays.generated"
+local operations = require "roc.arrays.operations"
+local places = require "roc.arrays.places"
+local support = require "roc.builders.support"
+
+support.library()
+
+local M = {}
+
+local NAMES = { "a", "b", "c" }
+
+-- operands ----------------------------------------------------------------------------------------
+
+local function title(operation)
+  return operation.symbol or operation.name
+end
+
+local function check_operand(operation, value, i)
+  if support.side_of(value) then
+    return value.dtype
+  end
+  local kind = support.kind_of_scalar(value)
+  if not kind then
+    support.fail("bad operand #%d of '%s' (array, number or boolean expected, got %s%s)", i,
+      title(operation), support.type_name(value), support.table_advice(value))
+  end
+  return kind
+end
+
+local function kind_name(kind)
+  return type(kind) == "string" and kind or kind.name
+end
+
+local function result_dtype(operation, kinds)
+  local dtype, at, expected = operation.result(kinds)
+  if dtype then return dtype end
+  local names = {}
+  for i, kind in ipairs(kinds) do names[i] = kind_name(kind) end
+  support.fail("bad operand #%d of '%s' (%s; the operands are %s)", at, title(operation), expected,
+    table.concat(names, " and "))
+end
+
+local function broadcast(operation, operands, n)
+  local shapes = {}
+  for i = 1, n do
+    shapes[i] = support.side_of(operands[i]) and operands[i].shape or nil
+  end
+  local shape, first, second = loops.broadcast(shapes, n)
+  if not shape then
+    support.fail("bad operand #%d of '%s' (shape %s does not broadcast with shape %s of operand "
+      .. "#%d)", second, title(operation), support.shape_text(shapes[second]),
+      support.shape_text(shapes[first]), first)
+  end
+  return shape
+end
+
+-- Whether every array has its first index fastest, and one of them not also its last.
+local function prefers_f(arrays, rank)
+  local found = false
+  for _, array in ipairs(arrays) do
+    if not array:is_f_contiguous() then return false end
+    found = found or array.ndim == rank and not array:is_c_contiguous()
+  end
+  return found
+end
+
+-- kernels -----------------------------------------------------------------------------------------
+
+-- `local a = x1[i1]` of each operand, in the operation's class, then what it computes.
+local function body_of(operation, kinds, dtype, elements, target)
+  local class, lines = operation.class or dtypes.class(dtype), {}
+  for i, element in ipairs(elements) do
+    local name, kind = NAMES[i], kinds[i]
+    lines[#lines + 1] = string.format("local %s = %s", name, element)
+    local is_value = not (operation.condition and i == 1)
+    local converted = is_value and class ~= "own" and dtypes.convert(name, kind, class) or name
+    if kind == "integer" and operation.chooses and dtype.kind == "f" then
+      lines[#lines] = lines[#lines] .. " + 0.0" -- the result is one of the operands
+    elseif converted ~= name then
+      lines[#lines] = string.format("local loaded%d = %s", i, element)
+      lines[#lines + 1] = string.format("local %s = %s", name,
+        dtypes.convert("loaded" .. i, kind, class))
+    end
+  end
+  local text = operation.text
+  if type(text) == "function" then text = text(kinds, dtype) end
+  local first, last = string.match(text, "^(.*)result = (.-)$")
+  if first and not string.find(first, "result") then -- one expression: no local
+    lines[#lines + 1] = first .. target .. " = " .. last
+  else
+    lines[#lines + 1] = (string.gsub(text, "result =", "local result =", 1))
+    lines[#lines + 1] = target .. " = result"
+  end
+  return table.concat(lines, "\n    ")
+end
+
+local function kernel_of(operation, kinds, dtype, planned, extents)
+  local params, elements, names = {}, {}, { operation.name, dtype.name }
+  for i, operand in ipairs(planned) do
+    params[i] = operand.name
+    elements[i] = operand.array and loops.element(operand) or operand.name
+    names[#names + 1] = kinds[i] and kind_name(kinds[i])
+  end
+  local target = table.remove(elements)
+  local arrays = {}
+  for _, operand in ipairs(planned) do
+    arrays[#arrays + 1] = operand.array and operand
+  end
+  local text = loops.text(table.concat(params, ", "), extents, arrays,
+    body_of(operation, kinds, dtype, elements, target))
+  return generated.kernel(text, table.concat(names, " "), "roc.Array " .. title(operation))
+end
+
+-- running -----------------------------------------------------------------------------------------
+
+local function plan(operands, kinds, out, shape, is_reversed)
+  local planned, arrays = {}, {}
+  for i = 1, #kinds + 1 do
+    local value = i > #kinds and out or operands[i]
+    local is_array = support.side_of(value) ~= nil
+    planned[i] = { name = "x" .. i, array = is_array and value or nil, value = value }
+    if is_array then
+      local operand = planned[i]
+      operand.extents, operand.strides, operand.core = value.shape, value.strides, {}
+      arrays[#arrays + 1] = operand
+    end
+  end
+  return planned, loops.plan(shape, arrays, is_reversed)
+end
+
+-- Fills `out`, of the given shape, with the operation's results.
+local function run(operation, operands, kinds, dtype, out, shape, is_new)
+  local is_reversed = #shape > 1 and out:is_f_contiguous() and not out:is_c_contiguous()
+  local planned, extents = plan(operands, kinds, out, shape, is_reversed)
+  local args = { n = #planned }
+  for i, operand in ipairs(planned) do
+    local view = operand.array and loops.view(operand, is_reversed)
+    args[i] = not view and operand.value or i == #planned and support.output(view, is_new)
+      or support.input(view)
+  end
+  loops.launch(kernel_of(operation, kinds, dtype, planned, extents), extents, nil, args)
+end
+
+-- `x ^ 2` with a plain 2 is x * x, as in a kernel's text.
+local function specialised(operation, operands)
+  if operation.square and operands[2] == 2 and support.kind_of_scalar(operands[2]) then
+    return { name = operation.name, symbol = operation.symbol, result = operation.result,
+      text = operation.square }
+  end
+  return operation
+end
+
+---The result of an operation on arrays and numbers, at least one of them an array.
+---@param name string of roc.arrays.operations
+---@param ... roc.AnyArray | number | boolean
+---@return roc.AnyArray
+function M.apply(name, ...)
+  local operation = operations[name]
+  local operands, kinds, n = { ... }, {}, operation.operands
+  for i = 1, n do
+    kinds[i] = check_operand(operation, operands[i], i)
+  end
+  local has_array = false
+  for i = 1, n do has_array = has_array or type(kinds[i]) ~= "string" end
+  if not has_array then
+    support.fail("bad operand #1 of '%s' (array expected, got %s)", title(operation), kinds[1])
+  end
+  local dtype = result_dtype(operation, kinds)
+  return M.compute(specialised(operation, operands), operands, kinds, dtype)
+end
+
+---A new array of the elements, converted; on the array's device.
+---@param array roc.AnyArray
+---@param dtype roc.DTypeLike
+---@return roc.AnyArray
+function M.astype(array, dtype)
+  local wanted = support.check_dtype(dtype, "argument #1 to 'astype'")
+  return M.compute(operations.astype, { array }, { array.dtype }, wanted)
+end
+
+local STORE = { name = "store", symbol = "=", operands = 1, text = "result = a" }
+
+---Stores the elements of an array, broadcast and converted, in another; both on one device, which
+---is current, and without common elements.
+---@param out roc.AnyArray
+---@param value roc.AnyArray | number | boolean
+function M.store(out, value)
+  local kind = check_operand(STORE, value, 1)
+  run(STORE, { value }, { kind }, out.dtype, out, out.shape)
+end
+
+---The same as `apply` with the kinds and the result's dtype given.
+function M.compute(operation, operands, kinds, dtype)
+  local shape = broadcast(operation, operands, #kinds)
+  local device, is_device = places.choose(title(operation), operands, #kinds)
+  local scope <close> = support.scope(device)
+  local arrays = {}
+  for i = 1, #kinds do
+    operands[i] = places.move(operands[i], is_device)
+    arrays[#arrays + 1] = support.side_of(operands[i]) and operands[i]
+  end
+  local out = support.new_array(is_device, shape, dtype, prefers_f(arrays, #shape) and "F" or "C")
+  if not support.is_empty(shape) then
+    run(operation, operands, kinds, dtype, out, shape, true)
+  end
+  return out
+end
+
+return M

@@ -1,0 +1,32 @@
+-- Kernels whose text is generated: each is made once, and sees what the library gives it, not a
+-- script's globals.
+local core = require "roc.core"
+local intrinsics = require "roc.intrinsics"
+local kernels = require "roc.kernel"
+
+local M = {}
+
+local visible = {}
+for name, value in pairs(intrinsics) do visible[name] = value end
+for name, dtype in pairs(core.dtypes) do visible[name] = dtype end
+
+local made = {}
+
+---The kernel of a text.
+---@param text string
+---@param key string what else tells kernels of the same text apart, as their name and options do
+---@param name string for messages
+---@param workgroup? integer | integer[] that the launches use
+---@return roc.Kernel
+function M.kernel(text, key, name, workgroup)
+  key = key .. "\n" .. text
+  local kernel = made[key]
+  if not kernel then
+    kernel = kernels.kernel(text, { name = name, contract = false, workgroup = workgroup,
+      env = { roc = visible, math = math } }, true)
+    made[key] = kernel
+  end
+  return kernel
+end
+
+return M

@@ -1,0 +1,65 @@
+-- The operators and methods of arrays: what each metatable gets.
+--
+-- What runs them is loaded at the first use, so that a script without array expressions does not
+-- pay for them.
+local core = require "roc.core"
+
+local M = {}
+
+local OPERATORS = { __add = "add", __sub = "sub", __mul = "mul", __div = "div", __idiv = "idiv",
+  __mod = "mod", __pow = "pow", __unm = "unm", __band = "band", __bor = "bor", __bxor = "bxor",
+  __shl = "shl", __shr = "shr", __bnot = "bnot" }
+
+-- Element-wise methods, and methods with names of their own in roc.arrays.public.
+local COMPARISONS = { "lt", "le", "gt", "ge", "eq", "ne" }
+local METHODS = { "sum", "prod", "min", "max", "mean", "var", "std", "any", "all", "argmin",
+  "argmax", "norm", "count", "dot" }
+
+local ORDER = { __lt = { "<", "a:lt(b)", "a:gt(b)" }, __le = { "<=", "a:le(b)", "a:ge(b)" } }
+
+local public -- the module roc.arrays.public, once it is loaded
+
+local function operator(name)
+  return function(a, b)
+    public = public or require "roc.arrays.public"
+    return public.apply(name, a, b)
+  end
+end
+
+local function method(name)
+  return function(...)
+    public = public or require "roc.arrays.public"
+    return public[name](...)
+  end
+end
+
+---The public function of a name.
+---@param name string
+---@return function
+M.function_of = method
+
+local function refuse_order(signs)
+  return function()
+    error(string.format("'%s' gives one boolean; compare arrays element by element with %s or %s",
+      signs[1], signs[2], signs[3]), 2)
+  end
+end
+
+---Adds operators and methods to the classes of arrays.
+function M.install()
+  local shared = {}
+  for event, name in pairs(OPERATORS) do shared[event] = operator(name) end
+  for event, signs in pairs(ORDER) do shared[event] = refuse_order(signs) end
+  shared.math = method "math" -- called with the name of a function of roc.math
+  shared.select, shared.assign = method "select", method "assign" -- called for a[…]
+  for _, class in ipairs { "Array", "DeviceArray", "SmartArray" } do
+    for event, f in pairs(shared) do core[class][event] = f end
+  end
+  for _, methods in ipairs { core.array_methods, core.device_array_methods } do
+    for _, name in ipairs(COMPARISONS) do methods[name] = operator(name) end
+    for _, name in ipairs(METHODS) do methods[name] = method(name) end
+  end
+  core.device_array_methods.astype = method "astype" -- that of host arrays is in C
+end
+
+return M

@@ -1,0 +1,311 @@
+-- Reductions of arrays: sum, mean, argmax and the others, of all elements or along an axis.
+local core = require "roc.core"
+local dtypes = require "roc.arrays.dtypes"
+local elementwise = require "roc.arrays.elementwise"
+local places = require "roc.arrays.places"
+local support = require "roc.builders.support"
+local tree = require "roc.arrays.tree"
+
+support.library()
+
+local int64, uint64, float32, float64, bool = core.dtypes.int64, core.dtypes.uint64,
+  core.dtypes.float32, core.dtypes.float64, core.dtypes.bool
+
+local M = {}
+
+-- dtypes ------------------------------------------------------------------------------------------
+
+-- In what sums and products accumulate, which is what they give.
+local function accumulator(dtype)
+  if dtype.kind == "f" then return dtype == float64 and float64 or float32 end
+  return dtype == uint64 and uint64 or int64
+end
+
+local function float_accumulator(dtype)
+  return dtype.kind == "f" and accumulator(dtype) or float64
+end
+
+-- texts -------------------------------------------------------------------------------------------
+
+-- Declares v as an element of x1, converted to the accumulator's class.
+local function load_as(dtype, accumulated, map)
+  local element = dtypes.convert("e", dtype, dtypes.class(accumulated))
+  return function(v)
+    return string.format("local e_%s = x1[line][k]\n      local %s = %s", v, v,
+      (string.gsub(map or "e", "e", (string.gsub(element, "%f[%w]e%f[%W]", "e_" .. v)))))
+  end
+end
+
+local function load_condition(v)
+  return string.format("local %s = 0\n      if x1[line][k] then %s = 1 end", v, v)
+end
+
+local function load_with_place(v, at)
+  return string.format("local %s, %s = x1[line][k], k", v, at)
+end
+
+-- Whether w replaces v: the first of equal ones stays, and a NaN stays and replaces.
+local function replaces(dtype, sign)
+  if dtype == uint64 then return sign == "<" and "math.ult(w, v)" or "math.ult(v, w)" end
+  if dtype.kind == "f" then return string.format("v == v and (w %s v or w ~= w)", sign) end
+  return string.format("w %s v", sign)
+end
+
+local function extreme(sign)
+  return function(dtype)
+    return { fields = { dtype }, load = load_as(dtype, dtype),
+      combine = string.format("if %s then v = w end", replaces(dtype, sign)) }
+  end
+end
+
+local function place_of_extreme(sign)
+  return function(dtype)
+    return { fields = { dtype, int64 }, load = load_with_place,
+      combine = string.format("if %s then v, at_v = w, at_w end", replaces(dtype, sign)) }
+  end
+end
+
+local function accumulate(result, text, map)
+  return function(dtype)
+    local accumulated = result(dtype)
+    return { fields = { accumulated }, load = load_as(dtype, accumulated, map), combine = text }
+  end
+end
+
+local function of_bool(text)
+  return function() return { fields = { bool }, load = load_as(bool, bool), combine = text } end
+end
+
+-- the table ---------------------------------------------------------------------------------------
+
+-- `make` gives what the tree combines for a dtype; `empty` the value of no elements (none: an
+-- error); `takes` is "numbers" or "bool".
+local REDUCTIONS = {
+  sum = { make = accumulate(accumulator, "v = v + w"), empty = 0 },
+  prod = { make = accumulate(accumulator, "v = v * w"), empty = 1 },
+  squares = { make = accumulate(float_accumulator, "v = v + w", "e * e"), empty = 0 },
+  min = { make = extreme "<" },
+  max = { make = extreme ">" },
+  argmin = { make = place_of_extreme "<" },
+  argmax = { make = place_of_extreme ">" },
+  any = { make = of_bool "v = v or w", empty = false, takes = "bool" },
+  all = { make = of_bool "v = v and w", empty = true, takes = "bool" },
+  count = { takes = "bool", empty = 0, make = function()
+    return { fields = { int64 }, load = load_condition, combine = "v = v + w" }
+  end },
+}
+
+for name, reduction in pairs(REDUCTIONS) do
+  reduction.name = name
+end
+
+-- lines -------------------------------------------------------------------------------------------
+
+local KNOWN = { axis = true, keep = true }
+
+-- The options of a call; those of `also` are known, too.
+local function check_options(name, options, also)
+  if options == nil then return {} end
+  if type(options) ~= "table" then
+    support.fail("bad argument #1 to '%s' (table of options expected, as {axis = 1}, got %s)", name,
+      support.type_name(options))
+  end
+  for key, value in pairs(options) do
+    if not KNOWN[key] and key ~= also then
+      support.fail("bad argument #1 to '%s' (unknown option '%s'; known are axis, keep%s)", name,
+        tostring(key), also and ", " .. also or "")
+    elseif key == "keep" and type(value) ~= "boolean" then
+      support.fail("bad option 'keep' of '%s' (boolean expected, got %s)", name,
+        support.type_name(value))
+    end
+  end
+  return options
+end
+
+local function check_axis(name, axis, ndim)
+  if math.type(axis) ~= "integer" or axis < 1 or axis > ndim then
+    support.fail("bad option 'axis' of '%s' (an integer from 1 to %d expected, got %s)", name, ndim,
+      tostring(axis))
+  end
+end
+
+-- The array as lines along the axis, of shape {lines, n}: a view where it can be one.
+local function lines_of(array, axis)
+  if not axis then return array:ravel():reshape(1, array.size) end
+  local shape, axes, lines = array.shape, {}, 1
+  for k, extent in ipairs(shape) do
+    if k ~= axis then axes[#axes + 1], lines = k, lines * extent end
+  end
+  axes[#shape] = axis
+  local moved = #shape > 1 and array:transpose(axes) or array
+  local is_fine, view = pcall(moved.reshape, moved, lines, shape[axis])
+  return is_fine and view or moved:ravel():reshape(lines, shape[axis])
+end
+
+-- The shape without the axis, or with an extent of 1 there.
+local function rest_of(array, axis, keeps)
+  local shape = array.shape
+  if keeps then
+    for k = 1, #shape do
+      if not axis or k == axis then shape[k] = 1 end
+    end
+  elseif axis then
+    table.remove(shape, axis)
+  end
+  return axis and #shape > 0 and shape or keeps and shape or nil
+end
+
+local function check_takes(reduction, name, dtype)
+  if (reduction.takes == "bool") ~= (dtype == bool) then
+    if dtype == bool then
+      support.fail("'%s' takes numbers, and the array is bool; count the true elements with "
+        .. "a:count()", name)
+    end
+    support.fail("'%s' takes bool, and the array is %s; compare first, as in a:ne(0):%s()", name,
+      dtype.name, name)
+  end
+end
+
+local function filled(shape, dtype, value, is_device)
+  return support.new_array(is_device, shape, dtype):fill(value)
+end
+
+-- The values of all lines, as an array of shape {lines}.
+local function reduce_lines(reduction, name, dtype, inputs, is_device)
+  local made = reduction.make(dtype)
+  made.name = "roc.Array " .. name
+  local lines, n = inputs[1].shape[1], inputs[1].shape[2]
+  local result = made.fields[#made.fields]
+  if lines == 0 then return support.new_array(is_device, 0, result) end
+  if n == 0 then
+    if reduction.empty == nil then
+      support.fail("'%s' of no elements has no value", name)
+    end
+    return filled(lines, result, reduction.empty, is_device)
+  end
+  local results = tree.reduce(made, inputs, is_device)
+  return results[#results]
+end
+
+-- Calls `run` with the array where it is computed.
+local function at_place(name, array, run)
+  local device, is_device = places.choose(name, { array }, 1)
+  local scope <close> = support.scope(device)
+  return run(is_device)
+end
+
+-- The values in the shape of the result, or the one number.
+local function finish(values, array, options)
+  local rest = rest_of(array, options.axis, options.keep)
+  if rest then return values:reshape(rest) end
+  return values[1]
+end
+
+-- methods -----------------------------------------------------------------------------------------
+
+local function check_array(value, name)
+  if not support.side_of(value) then
+    support.fail("bad argument #1 to '%s' (roc.Array or roc.DeviceArray expected, got %s%s)",
+      name,
+      support.type_name(value), support.table_advice(value))
+  end
+  return support.type_name(value) == "roc.SmartArray" and value:get "host" or value
+end
+
+-- `values(array, is_device, options, lines)` gives the values of the lines.
+local function method(name, also, values)
+  M[name] = function(array, options)
+    array = check_array(array, name)
+    options = check_options(name, options, also)
+    if options.axis ~= nil then check_axis(name, options.axis, array.ndim) end
+    return at_place(name, array, function(is_device)
+      local lines = lines_of(array, options.axis)
+      return finish(values(array, is_device, options, lines), array, options)
+    end)
+  end
+end
+
+for _, name in ipairs { "sum", "prod", "min", "max", "argmin", "argmax", "any", "all", "count" } do
+  local reduction = REDUCTIONS[name]
+  method(name, nil, function(array, is_device, _, lines)
+    check_takes(reduction, name, array.dtype)
+    return reduce_lines(reduction, name, array.dtype, { lines }, is_device)
+  end)
+end
+
+-- Values of the dtype a mean has, as an element-wise operation on it.
+local function mean_of(name, lines, is_device)
+  check_takes(REDUCTIONS.sum, name, lines.dtype)
+  local sums = reduce_lines(REDUCTIONS.sum, name, lines.dtype, { lines }, is_device)
+  return elementwise.apply("div", sums, lines.shape[2])
+end
+
+method("mean", nil, function(_, is_device, _, lines)
+  return mean_of("mean", lines, is_device)
+end)
+
+-- The mean of the squared distances from the mean, over n - ddof.
+local function variance(name, is_device, options, lines)
+  local ddof = options.ddof or 0
+  if math.type(ddof) ~= "integer" or ddof < 0 then
+    support.fail("bad option 'ddof' of '%s' (an integer of at least 0 expected, got %s)", name,
+      tostring(ddof))
+  end
+  local mean = mean_of(name, lines, is_device)
+  local count, n = lines.shape[1], lines.shape[2]
+  local distances = elementwise.apply("sub", lines, mean:reshape(count, 1))
+  local squares = reduce_lines(REDUCTIONS.squares, name, distances.dtype, { distances }, is_device)
+  return elementwise.apply("div", squares, math.max(n - ddof, 0))
+end
+
+method("var", "ddof", function(_, is_device, options, lines)
+  return variance("var", is_device, options, lines)
+end)
+
+method("std", "ddof", function(_, is_device, options, lines)
+  return elementwise.apply("sqrt", variance("std", is_device, options, lines))
+end)
+
+method("norm", nil, function(array, is_device, _, lines)
+  check_takes(REDUCTIONS.sum, "norm", array.dtype)
+  local squares = reduce_lines(REDUCTIONS.squares, "norm", array.dtype, { lines }, is_device)
+  return elementwise.apply("sqrt", squares)
+end)
+
+-- dot ---------------------------------------------------------------------------------------------
+
+local function load_product(a, b, accumulated)
+  local class = dtypes.class(accumulated)
+  return function(v)
+    return string.format("local e1_%s, e2_%s = x1[line][k], x2[line][k]\n"
+      .. "      local %s = %s * %s", v, v, v,
+      dtypes.convert("e1_" .. v, a, class), dtypes.convert("e2_" .. v, b, class))
+  end
+end
+
+---The sum of the products of two 1-D arrays of one length.
+---@param a roc.AnyArray
+---@param b roc.AnyArray
+---@return number
+function M.dot(a, b)
+  a, b = check_array(a, "dot"), check_array(b, "dot")
+  local joined = dtypes.join(a.dtype, b.dtype)
+  if a.ndim ~= 1 or b.ndim ~= 1 or #a ~= #b then
+    support.fail("'dot' takes two arrays of one dimension and one length, got shapes %s and %s",
+      support.shape_text(a.shape), support.shape_text(b.shape))
+  elseif not joined or joined == bool then
+    support.fail("'dot' takes numbers, got %s and %s", a.dtype.name, b.dtype.name)
+  end
+  local device, is_device = places.choose("dot", { a, b }, 2)
+  local scope <close> = support.scope(device)
+  a, b = places.move(a, is_device), places.move(b, is_device)
+  local accumulated = accumulator(joined)
+  local reduction = { name = "dot", empty = 0, make = function()
+    return { fields = { accumulated }, load = load_product(a.dtype, b.dtype, accumulated),
+      combine = "v = v + w" }
+  end }
+  local lines = { a:reshape(1, #a), b:reshape(1, #b) }
+  return reduce_lines(reduction, "dot", joined, lines, is_device)[1]
+end
+
+return M

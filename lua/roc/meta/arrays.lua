@@ -1,0 +1,147 @@
+---@meta
+-- Arrays in expressions: operators, reductions, functions of elements.  Declared for language
+-- servers.
+
+---@class roc
+local roc = {}
+
+---@alias roc.Operand roc.AnyArray | number | boolean
+
+---@class roc.ReductionOpts
+---@field axis? integer the dimension to reduce; none: all elements, which gives a number
+---@field keep? boolean the dimension stays, with extent 1
+---@field ddof? integer of `var` and `std`: they divide by n - ddof; default 0
+
+---@class roc.Array
+---@operator add(roc.Operand): roc.AnyArray
+---@operator sub(roc.Operand): roc.AnyArray
+---@operator mul(roc.Operand): roc.AnyArray
+---@operator div(roc.Operand): roc.AnyArray
+---@operator idiv(roc.Operand): roc.AnyArray
+---@operator mod(roc.Operand): roc.AnyArray
+---@operator pow(roc.Operand): roc.AnyArray
+---@operator unm: roc.AnyArray
+---@operator band(roc.Operand): roc.AnyArray
+---@operator bor(roc.Operand): roc.AnyArray
+---@operator bxor(roc.Operand): roc.AnyArray
+---@operator shl(roc.Operand): roc.AnyArray
+---@operator shr(roc.Operand): roc.AnyArray
+---@operator bnot: roc.AnyArray
+local Array = {}
+
+---Whether each element is less than the operand's: an array of bool.  So are `le gt ge eq ne`.
+---@param other roc.Operand
+---@return roc.AnyArray
+function Array:lt(other) end
+
+---@param other roc.Operand
+---@return roc.AnyArray
+function Array:le(other) end
+
+---@param other roc.Operand
+---@return roc.AnyArray
+function Array:gt(other) end
+
+---@param other roc.Operand
+---@return roc.AnyArray
+function Array:ge(other) end
+
+---@param other roc.Operand
+---@return roc.AnyArray
+function Array:eq(other) end
+
+---@param other roc.Operand
+---@return roc.AnyArray
+function Array:ne(other) end
+
+---The sum of all elements, for which the call waits, or of each line along `axis`, an array.  The
+---tree in which elements are added is the same on every device.
+---@param opts? roc.ReductionOpts
+---@return number | roc.AnyArray
+function Array:sum(opts) end
+
+---@param opts? roc.ReductionOpts
+---@return number | roc.AnyArray
+function Array:prod(opts) end
+
+---The least element; NaN, when there is one.
+---@param opts? roc.ReductionOpts
+---@return number | roc.AnyArray
+function Array:min(opts) end
+
+---The greatest element; NaN, when there is one.
+---@param opts? roc.ReductionOpts
+---@return number | roc.AnyArray
+function Array:max(opts) end
+
+---@param opts? roc.ReductionOpts
+---@return number | roc.AnyArray
+function Array:mean(opts) end
+
+---@param opts? roc.ReductionOpts
+---@return number | roc.AnyArray
+function Array:var(opts) end
+
+---@param opts? roc.ReductionOpts
+---@return number | roc.AnyArray
+function Array:std(opts) end
+
+---The square root of the sum of squares.
+---@param opts? roc.ReductionOpts
+---@return number | roc.AnyArray
+function Array:norm(opts) end
+
+---Whether an element of an array of bool is true.
+---@param opts? roc.ReductionOpts
+---@return boolean | roc.AnyArray
+function Array:any(opts) end
+
+---@param opts? roc.ReductionOpts
+---@return boolean | roc.AnyArray
+function Array:all(opts) end
+
+---How many elements of an array of bool are true.
+---@param opts? roc.ReductionOpts
+---@return integer | roc.AnyArray
+function Array:count(opts) end
+
+---The place of the first least element, from 1.
+---@param opts? roc.ReductionOpts
+---@return integer | roc.AnyArray
+function Array:argmin(opts) end
+
+---The place of the first greatest element, from 1.
+---@param opts? roc.ReductionOpts
+---@return integer | roc.AnyArray
+function Array:argmax(opts) end
+
+---The sum of the products of two 1-D arrays of one length; waits for it.
+---@param other roc.AnyArray
+---@return number
+function Array:dot(other) end
+
+---a's element where the condition, an array of bool, is true, else b's.
+---@param condition roc.AnyArray | boolean
+---@param a roc.Operand
+---@param b roc.Operand
+---@return roc.AnyArray
+function roc.where(condition, a, b) end
+
+---The greater of two, element by element; NaN wins.
+---@param a roc.Operand
+---@param b roc.Operand
+---@return roc.AnyArray
+function roc.maximum(a, b) end
+
+---The lesser of two, element by element; NaN wins.
+---@param a roc.Operand
+---@param b roc.Operand
+---@return roc.AnyArray
+function roc.minimum(a, b) end
+
+---Each element, but at least `low` and at most `high`; either may be nil.
+---@param a roc.AnyArray
+---@param low? roc.Operand
+---@param high? roc.Operand
+---@return roc.AnyArray
+function roc.clip(a, low, high) end

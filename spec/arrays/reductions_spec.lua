@@ -1,0 +1,156 @@
+-- Reductions of arrays: their values, dtypes and tree, against loops over Lua's numbers.
+local roc = require "roc"
+local sim = require "roc.sim"
+local devices = require "support.devices"
+
+local f32 = roc.float32
+
+local function on(array, is_device)
+  return is_device and roc.to_device(array) or array
+end
+
+local function host(array)
+  return array.device and array:copy_to_host() or array
+end
+
+-- Neighbours in pairs, then neighbouring results; what has no neighbour passes on.
+local function in_pairs(values)
+  while #values > 1 do
+    local next_level = {}
+    for i = 1, #values, 2 do
+      local right = values[i + 1]
+      next_level[#next_level + 1] = right and f32(values[i] + right) or values[i]
+    end
+    values = next_level
+  end
+  return values[1]
+end
+
+-- The tree of sums, as the documents describe it.
+local function sum_of(x)
+  local chunks = {}
+  for first = 1, #x, 4096 do
+    local lanes = {}
+    for i = first, math.min(first + 4095, #x) do
+      local lane = (i - first) % 64 + 1
+      lanes[lane] = lanes[lane] and f32(lanes[lane] + x[i]) or x[i]
+    end
+    chunks[#chunks + 1] = in_pairs(lanes)
+  end
+  return in_pairs(chunks)
+end
+
+local function specs(is_device)
+  it("sum in one tree, whole and along an axis", function()
+    roc.seed(7)
+    local random = roc.random(9000, "float32") - 0.5
+    -- untouched, Lua's functions do not round to float32: small integers need no rounding
+    if sim.is_raw then random = roc.math.floor(random * 64) end
+    for _, n in ipairs { 1, 2, 3, 7, 63, 64, 65, 127, 4096, 4097, 9000 } do
+      local x = random:slice(1, 1, n)
+      local expected = sum_of(x:totable())
+      assert.are.equal(expected, on(x, is_device):sum(), n)
+      local two = roc.zeros({ 2, n }, "float32")
+      two[2] = x
+      assert.are.equal(expected, host(on(two, is_device):sum { axis = 2 })[2], n)
+      local turned = on(two, is_device):transpose()
+      assert.are.equal(expected, host(turned:sum { axis = 1 })[2], n)
+    end
+  end)
+
+  it("give the dtypes of the documents", function()
+    for name, dtypes in pairs {
+      int8 = { "int64", "float64", "int8" }, uint64 = { "uint64", "float64", "uint64" },
+      uint8 = { "int64", "float64", "uint8" }, float16 = { "float32", "float32", "float16" },
+      float32 = { "float32", "float32", "float32" }, float64 = { "float64", "float64", "float64" },
+    } do
+      local a = on(roc.array({ { 3, 1 }, { 2, 2 } }, name), is_device)
+      assert.are.equal(dtypes[1], a:sum({ axis = 1 }).dtype.name)
+      assert.are.equal(dtypes[1], a:prod({ axis = 1 }).dtype.name)
+      assert.are.equal(dtypes[2], a:mean({ axis = 1 }).dtype.name)
+      assert.are.equal(dtypes[2], a:std({ axis = 1 }).dtype.name)
+      assert.are.equal(dtypes[3], a:max({ axis = 1 }).dtype.name)
+      assert.are.equal("int64", a:argmax({ axis = 1 }).dtype.name)
+      assert.same({ 5, 3 }, host(a:sum { axis = 1 }):totable())
+      assert.same({ 3, 4 }, host(a:prod { axis = 2 }):totable())
+      assert.same({ { 2.5, 1.5 } }, host(a:mean { axis = 1, keep = true }):totable())
+      assert.same({ 1, 2 }, host(a:argmax { axis = 1 }):totable())
+      assert.are.equal(8, a:sum())
+      assert.are.equal(2.0, a:mean())
+    end
+  end)
+
+  it("take NaN for the least and the greatest, and the first of equal ones", function()
+    local a = on(roc.array { 3, 0 / 0, 5, 0 / 0 }, is_device)
+    assert.is_true(a:max() ~= a:max())
+    assert.is_true(a:min() ~= a:min())
+    assert.are.equal(2, a:argmax())
+    assert.are.equal(2, a:argmin())
+    local b = on(roc.array { 1, 5, 5, 1 }, is_device)
+    assert.same({ 2, 1 }, { b:argmax(), b:argmin() })
+    assert.are.equal("-0.0", tostring(on(roc.array { -0.0, 0.0 }, is_device):max()))
+    local long = roc.zeros(10000)
+    long[5000], long[9000] = 2, 2
+    assert.are.equal(5000, on(long, is_device):argmax())
+    assert.are.equal(-1, on(roc.array({ 1, -1, 2 }, "uint64"), is_device):max())
+  end)
+
+  it("count and join bool", function()
+    local mask = on(roc.array { { true, false }, { true, true } }, is_device)
+    assert.same({ 3, true, false }, { mask:count(), mask:any(), mask:all() })
+    assert.same({ true, false }, host(mask:all { axis = 1 }):totable())
+    assert.same({ 1, 2 }, host(mask:count { axis = 2 }):totable())
+  end)
+
+  it("of statistics are those of the definition", function()
+    local a = on(roc.array { 1, 2, 3, 4 }, is_device)
+    assert.are.equal(1.25, a:var())
+    assert.are.equal(5 / 3, a:var { ddof = 1 })
+    assert.are.equal(math.sqrt(1.25), a:std())
+    assert.are.equal(math.sqrt(30), a:norm())
+    assert.are.equal(30.0, a:dot(a))
+    local half = on(roc.array({ 300, 300 }, "float16"), is_device)
+    assert.are.equal(180000.0, half:dot(half)) -- a half ends at 65504
+  end)
+
+  it("of empty arrays give their neutral element, or an error", function()
+    local a = on(roc.zeros { 0, 3 }, is_device)
+    assert.are.equal(0.0, a:sum())
+    assert.are.equal(1.0, a:prod())
+    assert.same({ 0, 0, 0 }, host(a:sum { axis = 1 }):totable())
+    assert.same({ 0 }, a:sum({ axis = 2 }).shape)
+    local mean = a:mean()
+    assert.is_true(mean ~= mean)
+    assert.error_matches(function() a:max() end, "'max' of no elements has no value")
+  end)
+end
+
+describe("reductions of host arrays", function()
+  specs(false)
+
+  it("refuse what they do not take, at the script's line", function()
+    local a = roc.ones { 2, 3 }
+    for pattern, f in pairs {
+      ["unknown option 'axes'; known are axis, keep"] = function() return (a:sum { axes = 1 }) end,
+      ["an integer from 1 to 2 expected, got 3"] = function() return (a:sum { axis = 3 }) end,
+      ["option 'keep' of 'max' %(boolean expected, got number"] =
+        function() return (a:max { keep = 1 }) end,
+      ["table of options expected, as {axis = 1}, got number"] = function() return (a:min(1)) end,
+      ["'any' takes bool, and the array is float64; compare first, as in a:ne%(0%):any%(%)"] =
+        function() return (a:any()) end,
+      ["'sum' takes numbers, and the array is bool"] = function() return (a:eq(1):sum()) end,
+      ["arrays of one dimension and one length, got shapes {2, 3} and {2, 3}"] =
+        function() return (a:dot(a)) end,
+      ["bad option 'ddof' of 'var'"] = function() return (a:var { ddof = -1 }) end,
+    } do
+      local ok, why = pcall(f)
+      assert.is_false(ok)
+      assert.matches("reductions_spec.lua:%d+: ", why)
+      assert.matches(pattern, why)
+    end
+  end)
+end)
+
+describe("reductions of device arrays", function()
+  devices.each(function() specs(true) end)
+end)

@@ -1,0 +1,122 @@
+-- Selections: a[{…}] and a[array], read and assigned.
+local roc = require "roc"
+local devices = require "support.devices"
+
+local function host(array)
+  return array.device and array:copy_to_host() or array
+end
+
+local function specs(make)
+  local function int(t) return make(roc.array(t, "int64")) end
+
+  local function holds(expected, array)
+    assert.same(expected, host(array):totable())
+  end
+
+  it("take an entry a dimension: an integer drops it, a range keeps it", function()
+    local m = make(roc.range(1, 24):reshape(2, 3, 4))
+    holds({ 5, 6, 7, 8 }, m[{ 1, 2 }])
+    assert.are.equal(7, m[{ 1, 2, 3 }])
+    holds({ { 5, 6, 7, 8 }, { 17, 18, 19, 20 } }, m[{ {}, 2 }])
+    holds({ { 2, 4 }, { 14, 16 } }, m[{ {}, 1, { 2, 4, 2 } }])
+    holds({ { 1, 5, 9 }, { 13, 17, 21 } }, m[{ [3] = 1 }])
+    holds({ 24, 23 }, m[{ 2, 3, { 4, 3, -1 } }])
+    assert.same({ 0, 4 }, m[{ 2, { 4, 3 } }].shape)
+    m[{ 1, 1 }][4] = 0
+    assert.are.equal(0, m[{ 1, 1, 4 }]) -- a view
+  end)
+
+  it("gather by an array of integers, and by a mask", function()
+    local v = make(roc.range(10, 60, 10))
+    holds({ 40, 50, 60 }, v[v:gt(30)])
+    holds({ 30, 10, 10 }, v[int { 3, 1, 1 }])
+    holds({ { 10, 20 }, { 30, 40 } }, v[int { { 1, 2 }, { 3, 4 } }])
+    holds({}, v[v:gt(100)])
+    local m = make(roc.range(1, 6):reshape(2, 3))
+    holds({ 4, 5, 6 }, m[m:gt(3)])
+    holds({ { 4, 5, 6 }, { 4, 5, 6 } }, m[int { 2, 2 }])
+    holds({ { 3, 1 }, { 6, 4 } }, m[{ {}, int { 3, 1 } }])
+    holds({ 2, 3 }, m[{ 1, make(roc.array { false, true, true }) }])
+    holds({ { 1, 4 }, { 3, 6 } }, m:transpose()[int { 1, 3 }])
+  end)
+
+  it("assign numbers and arrays, which broadcast", function()
+    local a = make(roc.zeros({ 3, 4 }, "int32"))
+    a[2] = 9
+    a[{ {}, 1 }] = 5
+    a[{ 3 }] = make(roc.array({ 1, 2, 3, 4 }, "int32"))
+    a[{ 1, 4 }] = 7
+    holds({ { 5, 0, 0, 7 }, { 5, 9, 9, 9 }, { 1, 2, 3, 4 } }, a)
+    a[{ { 1, 2 }, { 2, 3 } }] = make(roc.array({ { 1 }, { 2 } }, "int32"))
+    holds({ { 5, 1, 1, 7 }, { 5, 2, 2, 9 }, { 1, 2, 3, 4 } }, a)
+    a[a:gt(4)] = 0
+    holds({ { 0, 1, 1, 0 }, { 0, 2, 2, 0 }, { 1, 2, 3, 4 } }, a)
+  end)
+
+  it("read a right side that overlaps first", function()
+    local v = make(roc.range(1, 6))
+    v[{ { 2, 6 } }] = v[{ { 1, 5 } }]
+    holds({ 1, 1, 2, 3, 4, 5 }, v)
+    v[{ { 6, 1, -1 } }] = v
+    holds({ 5, 4, 3, 2, 1, 1 }, v)
+  end)
+
+  it("scatter, where the last of several wins", function()
+    local h = make(roc.zeros(4))
+    h[int { 1, 1, 3 }] = make(roc.array { 10, 20, 30 })
+    holds({ 20, 0, 30, 0 }, h)
+    h[make(roc.array { true, false, false, true })] = make(roc.array { 7, 8 })
+    holds({ 7, 0, 30, 8 }, h)
+    local m = make(roc.zeros { 2, 3 })
+    m[{ {}, int { 3, 1 } }] = make(roc.array { { 1, 2 }, { 3, 4 } })
+    holds({ { 2, 0, 1 }, { 4, 0, 3 } }, m)
+    m[m:eq(0)] = make(roc.array { -1, -2 })
+    holds({ { 2, -1, 1 }, { 4, -2, 3 } }, m)
+    m:transpose()[int { 2 }] = 9
+    holds({ { 2, 9, 1 }, { 4, 9, 3 } }, m)
+  end)
+end
+
+describe("selections of host arrays", function()
+  specs(function(array) return array end)
+
+  it("refuse other keys and values, at the script's line", function()
+    local m, v = roc.range(1, 6):reshape(2, 3), roc.range(1, 5)
+    local a = roc.zeros({ 2, 3 }, "int32")
+    for pattern, f in pairs {
+      ["index 3 out of range 1..2 of dimension 1"] = function() return (m[{ 3 }]) end,
+      ["takes as many entries, got one for %[3%]; a range is a table in the table"] =
+        function() return (m[{ 1, 2, 3 }]) end,
+      ["index 0 out of range 1..5"] = function() return (v[{ { 0, 3 } }]) end,
+      ["bad selection of dimension 1 %({}, {first, last}"] = function() return (v[{ { 1 } }]) end,
+      ["an integer, a range such as {2, 5}, or an array expected, got string"] =
+        function() return (v[{ "x" }]) end,
+      ["array of bool or of integers expected, got float64"] =
+        function() return (v[roc.array { 1.5 }]) end,
+      ["index 6 out of range 1..5 of 'array'"] =
+        function() return (v[roc.array({ 6 }, "int64")]) end,
+      ["a mask of 5 elements expected, got shape {1}"] =
+        function() v[roc.array { true }] = 1 end,
+      ["value %(shape {3} does not broadcast to the selection's {2}"] =
+        function() m[{ {}, 1 }] = roc.zeros(3, "int64") end,
+      ["value %(an array of float64, which one of int32 does not hold; write value:astype"] =
+        function() a[1] = roc.zeros(3) end,
+      ["value %(array, number or boolean expected, got table; make an array of it"] =
+        function() a[1] = { 1, 2, 3 } end,
+      ["value %(number has no integer representation"] = function() a[1] = 1.5 end,
+      ["dimension 1 is gathered by an array already"] = function()
+        return (m[{ roc.array({ 1 }, "int64"), roc.array({ 1 }, "int64") }])
+      end,
+    } do
+      local ok, why = pcall(f)
+      assert.is_false(ok, pattern)
+      assert.matches(pattern, tostring(why))
+      assert.matches("selection_spec.lua:%d+", tostring(why))
+    end
+    assert.same({ { 0, 0, 0 }, { 0, 0, 0 } }, a:totable())
+  end)
+end)
+
+describe("selections of device arrays", function()
+  devices.each(function() specs(roc.to_device) end)
+end)
