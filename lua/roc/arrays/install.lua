@@ -10,10 +10,8 @@ local OPERATORS = { __add = "add", __sub = "sub", __mul = "mul", __div = "div", 
   __mod = "mod", __pow = "pow", __unm = "unm", __band = "band", __bor = "bor", __bxor = "bxor",
   __shl = "shl", __shr = "shr", __bnot = "bnot" }
 
--- Element-wise methods, and methods with names of their own in roc.arrays.public.
-local COMPARISONS = { "lt", "le", "gt", "ge", "eq", "ne" }
-local METHODS = { "sum", "prod", "min", "max", "mean", "var", "std", "any", "all", "argmin",
-  "argmax", "norm", "count", "dot" }
+local METHODS = { "lt", "le", "gt", "ge", "eq", "ne", "sum", "prod", "min", "max", "mean", "var",
+  "std", "any", "all", "argmin", "argmax", "norm", "count", "dot" }
 
 local ORDER = { __lt = { "<", "a:lt(b)", "a:gt(b)" }, __le = { "<=", "a:le(b)", "a:ge(b)" } }
 
@@ -56,7 +54,6 @@ function M.install()
     for event, f in pairs(shared) do core[class][event] = f end
   end
   for _, methods in ipairs { core.array_methods, core.device_array_methods } do
-    for _, name in ipairs(COMPARISONS) do methods[name] = operator(name) end
     for _, name in ipairs(METHODS) do methods[name] = method(name) end
   end
   core.device_array_methods.astype = method "astype" -- that of host arrays is in C

@@ -14,6 +14,17 @@ for _, name in ipairs { "where", "maximum", "minimum" } do
   M[name] = support.public(function(...) return elementwise.apply(name, ...) end)
 end
 
+-- Methods: the first argument is the array.
+for _, name in ipairs { "lt", "le", "gt", "ge", "eq", "ne" } do
+  M[name] = support.public(function(a, b)
+    if not support.side_of(a) then
+      support.fail("bad argument #1 to '%s' (roc.Array or roc.DeviceArray expected, got %s)", name,
+        support.type_name(a))
+    end
+    return elementwise.apply(name, a, b)
+  end)
+end
+
 M.astype = support.public(elementwise.astype)
 
 ---Each element brought between two bounds, either of which may be nil.
