@@ -4,6 +4,7 @@
 -- code object holds all kernels for one target, every other output one kernel; see
 -- docs/command-line.md for how files are named.
 local core = require "roc.core"
+local c_texts = require("roc.aot_c").texts
 local kernels = require "roc.kernel"
 
 -- The script's `os`, whose `exit` is replaced while the script runs.
@@ -23,7 +24,8 @@ Available options are:
   --emit=KIND         ast, ir, llvm, llvm-opt, asm (printed unless -o is given), obj (one a kernel)
                       or hsaco, ptx (the default: the target's loadable code object with all
                       kernels; for cpu an object file), or kernels (one file with all kernels for
-                      all targets, for roclua_kernel_load)
+                      all targets, for roclua_kernel_load), or c (the same as a C file, and a header
+                      with launchers)
   -O0 ... -O3         level of optimisation
   --code-object-version=N  4, 5 (the default) or 6
   --resources         print registers, memory and occupancy of each kernel
@@ -42,6 +44,7 @@ local KINDS = {
   asm = { ending = ".s", is_text = true, stage = "asm" },
   obj = { ending = ".o", stage = "obj" },
   kernels = { ending = ".kernels", is_for_all = true },
+  c = { is_for_all = true },
 }
 local KIND_NAMES = "ast, ir, llvm, llvm-opt, asm, obj"
 
@@ -58,7 +61,7 @@ for _, name in ipairs(core.targets()) do
   end
 end
 
-KIND_NAMES = KIND_NAMES .. ", kernels"
+KIND_NAMES = KIND_NAMES .. ", kernels, c"
 
 -- Ends the run with a message; caught by M.main.
 local function stop(message, ...)
@@ -289,10 +292,27 @@ local function make_file(made, options)
   return core.kernel_file(list)
 end
 
+local function script_name(options)
+  return (string.gsub(string.match(options.script, "[^/]*$"), "%.lua$", ""))
+end
+
+-- A header and a C file: `-o FILE` is the name of both, with either's ending or without.
+local function make_c(made, options)
+  local path = string.gsub(options.output or script_name(options), "%.[ch]$", "")
+  for _, item in ipairs(made) do
+    item.signature = core.kernel_signature(item.kernel)
+  end
+  local header, source = c_texts(made, make_file(made, options),
+    string.match(options.script, "[^/]*$"), string.match(path, "[^/]*$"))
+  return { { path = path .. ".h", bytes = header }, { path = path .. ".c", bytes = source } }
+end
+
 -- Everything that is written or printed: {target, bytes, item}, where a code object has no item.
 local function make_all(made, options)
   local outputs = {}
-  if KINDS[options.kind].is_for_all then
+  if options.kind == "c" then
+    return try(make_c, made, options)
+  elseif KINDS[options.kind].is_for_all then
     return { { bytes = try(make_file, made, options) } }
   end
   local is_for_all = options.kind == "ast" or options.kind == "ir"
@@ -314,9 +334,9 @@ end
 -- FILE, with -KERNEL and -TARGET before its ending where there are several.
 local function path_of(output, options, nkernels, ntargets)
   local kind = KINDS[options.kind]
-  local script = string.gsub(string.match(options.script, "[^/]*$"), "%.lua$", "")
+  local script = script_name(options)
   if kind.is_for_all then
-    return options.output or script .. kind.ending
+    return output.path or options.output or script .. kind.ending
   end
   local ending = kind.ending or core.target_facts(output.target).object_ending
   local target = string.gsub(output.target, ":", "_")

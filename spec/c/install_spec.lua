@@ -134,6 +134,27 @@ describe("an installation", function()
     assert.are.same({ texts[1], texts[1], texts[1] }, texts)
   end)
 
+  it("compiles kernels into a program without a Lua state, by roclua_add_kernels", function()
+    local here = files.run("pwd"):gsub("\n$", "")
+    local source = here .. "/examples/embed/kernels"
+    run(("cmake -G Ninja -S %s -B kernels -DCMAKE_PREFIX_PATH={prefix}"):format(source))
+    run("cmake --build kernels")
+    local on_cpu = run("kernels/kernels")
+    assert.matches("^step  20: %+0%.%d+\nstep  40: .-\nstep  60: .-\n$", on_cpu)
+    assert.are.equal(on_cpu, run("ROCLUA_EMULATE=gfx90a kernels/kernels hsa"))
+    assert.are.equal(on_cpu, run("env -i kernels/kernels")) -- no home, so no cache
+  end)
+
+  it("compiles kernels by rocluac and a C compiler", function()
+    local here = files.run("pwd"):gsub("\n$", "")
+    local source = here .. "/examples/embed/kernels"
+    run(("{prefix}/bin/rocluac --emit=c -t cpu:x86-64 -o waves %s/waves.lua"):format(source))
+    run(("cc -Wall -Werror %s/kernels.c waves.c -I. -o waves $(PKG_CONFIG_PATH=%s/pkgconfig "
+      .. "pkg-config --cflags --libs roclua lua5.4) -Wl,-rpath,%s"):format(source, libraries,
+      libraries))
+    assert.matches("^step  20: ", run("./waves"))
+  end)
+
   it("serves a program with the archive in it, which names the compiler's folder", function()
     local command = ("ROCLUA_DEVICE=cpu %s -d %s -e %s -d %s"):format(static_host,
       libraries .. "/roclua/0", quote(SQUARE), libraries)

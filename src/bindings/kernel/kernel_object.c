@@ -292,6 +292,21 @@ static int kernel_ahead(lua_State *L) {
   return 1;
 }
 
+/* core.kernel_signature(kernel) -> {{dtype = name, rank = dimensions, 0 for a scalar}, …} */
+static int kernel_signature(lua_State *L) {
+  const roc_kernel_box *box = roc_check_kernel(L, 1);
+  luaL_argcheck(L, box->signature != NULL, 1, "a kernel with a signature expected");
+  lua_createtable(L, (int)box->kernel->nparams, 0);
+  for (uint32_t i = 0; i < box->kernel->nparams; i++) {
+    lua_createtable(L, 0, 2);
+    lua_pushstring(L, roc_dtype_name((roc_dtype)box->signature[i].dtype));
+    lua_setfield(L, -2, "dtype");
+    set_integer(L, "rank", box->signature[i].rank);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
 /* The code objects in the list on top, in a block that is collected with the call. */
 static roc_jit_ahead_object *check_objects(lua_State *L, const char *host, uint32_t *out_count) {
   int list = lua_gettop(L);
@@ -449,6 +464,7 @@ static int write_file(lua_State *L) {
 
 static const luaL_Reg functions[] = {{"join_code", join_code},
                                      {"kernel_ahead", kernel_ahead},
+                                     {"kernel_signature", kernel_signature},
                                      {"kernel_file", kernel_file},
                                      {"write_file", write_file},
                                      {NULL, NULL}};
