@@ -12,7 +12,8 @@
 #include "base/status.h"
 #include "ir/ir.h"
 
-enum { ROC_CODEGEN_ABI = 8, ROC_CG_FINGERPRINT_BYTES = 4096, ROC_CG_FILES_BYTES = 8192 };
+enum { ROC_CODEGEN_ABI = 9, ROC_CG_FINGERPRINT_BYTES = 4096, ROC_CG_FILES_BYTES = 8192 };
+enum { ROC_CG_MOST_LANES = 32 };
 
 typedef enum roc_cg_stage {
   ROC_CG_LLVM,
@@ -27,7 +28,10 @@ typedef struct roc_cg_options {
   uint32_t wave_size;      /* 32 or 64 where facts->default_wavefront is not 0; else 0 */
   int opt_level;           /* 0 … 3; -1: the default */
   uint32_t object_version; /* of a GPU's code object, 4 … 6; 0: the default, 5 */
-  const char *symbol;  /* of the kernel, in a dump; NULL: roc_NAME, on cpu what jit_load numbers */
+  const char *symbol; /* of the kernel, in a dump; NULL: roc_NAME, on cpu what jit_load numbers */
+  uint32_t
+      lanes; /* on cpu: how many work-items that go different ways run side by side in vectors, 1:
+                     none, 0: as many as pay */
   uint64_t quirks_off; /* bits of the rows of `quirks` that are off; 0 but in the specs */
 } roc_cg_options;
 

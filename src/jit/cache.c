@@ -109,11 +109,11 @@ static void add_part(roc_hash *hash, const char *text, size_t len) {
 
 static bool digest_of(const roc_ir_module *module, const roc_cg_options *options,
                       const char *fingerprint, unsigned char digest[ROC_HASH_BYTES]) {
-  char chosen[64];
+  char chosen[80];
   roc_str text = ROC_STR_INIT;
   roc_ir_print(module, NULL, NULL, &text);
-  snprintf(chosen, sizeof chosen, "wave %u level %d object %u", options->wave_size,
-           options->opt_level, options->object_version);
+  snprintf(chosen, sizeof chosen, "wave %u level %d object %u lanes %u", options->wave_size,
+           options->opt_level, options->object_version, options->lanes);
   roc_hash hash;
   roc_hash_init(&hash);
   add_part(&hash, fingerprint, strlen(fingerprint));

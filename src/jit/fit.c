@@ -1,6 +1,7 @@
 /* See fit.h. */
 #include "jit/fit.h"
 
+#include "base/env.h"
 #include "base/target.h"
 #include "ir/check_elimination.h"
 #include "ir/loop_versioning.h"
@@ -14,6 +15,9 @@ roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
       .target = target, .opt_level = opt_level, .quirks_off = roc_jit_quirks_off()};
   const roc_target_facts *facts = roc_target_facts_of(target);
   if (facts) options.wave_size = facts->default_wavefront;
+  uint64_t lanes = 0;
+  roc_env_number("ROCLUA_CPU_LANES", 1, ROC_CG_MOST_LANES, &lanes, NULL);
+  if (facts && !facts->is_simt) options.lanes = (uint32_t)lanes;
   return options;
 }
 

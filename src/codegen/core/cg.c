@@ -31,6 +31,19 @@ static void make_types(roc_cg *cg) {
   };
 }
 
+void roc_cg_set_lanes(roc_cg *cg, unsigned lanes) {
+  if (cg->lanes == lanes) return;
+  make_types(cg);
+  cg->lanes = lanes;
+  if (lanes == 1) return;
+  roc_cg_types *t = &cg->t;
+  LLVMTypeRef *const types[] = {&t->i1,  &t->i8,  &t->i16, &t->i32,
+                                &t->i64, &t->f16, &t->f32, &t->f64};
+  for (unsigned i = 0; i < sizeof types / sizeof *types; i++) {
+    *types[i] = LLVMVectorType(*types[i], lanes);
+  }
+}
+
 static bool make_tables(roc_cg *cg) {
   const roc_ir_module *ir = cg->ir;
   cg->values = ROC_ARENA_ARRAY(&cg->arena, LLVMValueRef, ir->insts.count + 1);
@@ -53,7 +66,7 @@ static void make_module(roc_cg *cg) {
   LLVMDisposeTargetData(layout);
   cg->b = LLVMCreateBuilderInContext(cg->ctx);
   cg->entry_b = LLVMCreateBuilderInContext(cg->ctx);
-  make_types(cg);
+  roc_cg_set_lanes(cg, 1);
 }
 
 roc_status roc_cg_open(const roc_ir_module *ir, const roc_cg_options *options,
@@ -102,12 +115,56 @@ LLVMTypeRef roc_cg_value_type(const roc_cg *cg, roc_value_type type) {
   }
 }
 
+enum { MOST_LANES = 64 };
+
+static LLVMValueRef splat_constant(LLVMValueRef one, unsigned lanes) {
+  LLVMValueRef all[MOST_LANES];
+  for (unsigned i = 0; i < lanes; i++) all[i] = one;
+  return LLVMConstVector(all, lanes);
+}
+
+LLVMValueRef roc_cg_int(LLVMTypeRef type, int64_t value) {
+  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return LLVMConstInt(type, (uint64_t)value, 1);
+  LLVMValueRef one = LLVMConstInt(LLVMGetElementType(type), (uint64_t)value, 1);
+  return splat_constant(one, LLVMGetVectorSize(type));
+}
+
+LLVMValueRef roc_cg_flag(const roc_cg *cg, bool value) {
+  return LLVMConstInt(LLVMInt1TypeInContext(cg->ctx), value, 0);
+}
+
+LLVMValueRef roc_cg_immediate(const roc_cg *cg, uint32_t value) {
+  return LLVMConstInt(LLVMInt32TypeInContext(cg->ctx), value, 0);
+}
+
 LLVMValueRef roc_cg_i64(const roc_cg *cg, int64_t value) {
-  return LLVMConstInt(cg->t.i64, (uint64_t)value, 1);
+  return roc_cg_int(cg->t.i64, value);
 }
 
 LLVMValueRef roc_cg_i32(const roc_cg *cg, uint32_t value) {
-  return LLVMConstInt(cg->t.i32, value, 0);
+  return roc_cg_int(cg->t.i32, (int64_t)value);
+}
+
+LLVMValueRef roc_cg_constant(LLVMValueRef value) {
+  if (LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMVectorTypeKind) {
+    return LLVMIsAConstantInt(value) || LLVMIsAConstantFP(value) ? value : NULL;
+  }
+  if (!LLVMIsConstant(value) || LLVMIsUndef(value)) return NULL;
+  LLVMValueRef first = LLVMGetAggregateElement(value, 0);
+  for (unsigned i = 1; i < LLVMGetVectorSize(LLVMTypeOf(value)); i++) {
+    if (LLVMGetAggregateElement(value, i) != first) return NULL;
+  }
+  return first ? roc_cg_constant(first) : NULL;
+}
+
+LLVMValueRef roc_cg_spread(roc_cg *cg, LLVMValueRef value) {
+  if (cg->lanes == 1 || LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind) return value;
+  if (LLVMIsConstant(value)) return splat_constant(value, cg->lanes);
+  LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(value), cg->lanes);
+  LLVMValueRef none = LLVMGetPoison(type);
+  LLVMValueRef first = LLVMBuildInsertElement(cg->b, none, value, roc_cg_immediate(cg, 0), "");
+  LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(LLVMInt32TypeInContext(cg->ctx), cg->lanes));
+  return LLVMBuildShuffleVector(cg->b, first, none, zeros, "");
 }
 
 LLVMBasicBlockRef roc_cg_block(roc_cg *cg, const char *name) {

@@ -67,7 +67,9 @@ struct roc_cg {
   LLVMBuilderRef b, entry_b;
   LLVMTargetMachineRef tm; /* llvm/machine.h has it, and is given it back after the compile */
   roc_cg_opt_tier opt_tier;
-  roc_cg_types t;
+  roc_cg_types t; /* while `lanes` is not 1: vectors of so many, but for none and ptr */
+  unsigned lanes; /* work-items that a value is of: 1, or, in vectors of cpu/lanes.c, several */
+  bool is_speculative; /* addresses are computed for work-items, too, that do not access them */
 
   LLVMValueRef fn;        /* the function that holds the body */
   LLVMBasicBlockRef exit; /* where a work-item that returns goes */
@@ -107,6 +109,16 @@ void roc_cg_close(roc_cg *cg);
 uint32_t roc_cg_add_site(roc_cg *cg, const roc_site *site);
 /* The LLVM type of a value of the kernel language; BOOL is i1. */
 LLVMTypeRef roc_cg_value_type(const roc_cg *cg, roc_value_type type);
+/* Sets cg->lanes, and with it cg->t.  The emitters of expressions then take and give vectors. */
+void roc_cg_set_lanes(roc_cg *cg, unsigned lanes);
+/* The value in all lanes, unless it is a vector already. */
+LLVMValueRef roc_cg_spread(roc_cg *cg, LLVMValueRef value);
+/* The constant that a value is, of one lane; NULL: none, or not the same in all lanes. */
+LLVMValueRef roc_cg_constant(LLVMValueRef value);
+/* A constant of an integer type, or of vectors of one; of an operand that must be one i1 or i32. */
+LLVMValueRef roc_cg_int(LLVMTypeRef type, int64_t value);
+LLVMValueRef roc_cg_flag(const roc_cg *cg, bool value);
+LLVMValueRef roc_cg_immediate(const roc_cg *cg, uint32_t value);
 LLVMValueRef roc_cg_i64(const roc_cg *cg, int64_t value);
 LLVMValueRef roc_cg_i32(const roc_cg *cg, uint32_t value);
 LLVMBasicBlockRef roc_cg_block(roc_cg *cg, const char *name); /* appended to cg->fn */
@@ -188,6 +200,9 @@ LLVMValueRef roc_cg_record_bits(roc_cg *cg, roc_value_type type, LLVMValueRef va
 /* memory.c */
 LLVMValueRef roc_cg_address(roc_cg *cg, uint32_t array, const roc_ir_inst *inst,
                             uint32_t first_index);
+/* Elements from the array's begin, i64, from the indices that begin at operand `first_index`. */
+LLVMValueRef roc_cg_element_index(roc_cg *cg, uint32_t array, const roc_ir_inst *inst,
+                                  uint32_t first_index);
 LLVMValueRef roc_cg_extent(roc_cg *cg, uint32_t array, uint32_t dim);
 LLVMValueRef roc_cg_load_inst(roc_cg *cg, const roc_ir_inst *inst);
 void roc_cg_store_inst(roc_cg *cg, const roc_ir_inst *inst);
@@ -206,6 +221,10 @@ LLVMValueRef roc_cg_float_binary(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMV
 /* check.c */
 void roc_cg_check(roc_cg *cg, uint32_t id); /* CHECK_*, FAIL */
 void roc_cg_print(roc_cg *cg, const roc_ir_inst *inst);
+/* Whether the check holds, and, where it does not, what its fault record keeps: how many values. */
+LLVMValueRef roc_cg_check_holds(roc_cg *cg, const roc_ir_inst *inst);
+unsigned roc_cg_check_values(roc_cg *cg, const roc_ir_inst *inst,
+                             LLVMValueRef values[ROC_SITE_MAX_VALUES]);
 /* Leaves the work-item, by the target's own way or recording the fault; ends the block. */
 void roc_cg_fail(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues);
 /* Counts a failing item and, when it is the first, fills the record.  ids: three i64 from 1. */

@@ -130,8 +130,7 @@ static LLVMValueRef fits_integer(roc_cg *cg, LLVMValueRef f) {
   return LLVMBuildAnd(cg->b, above, below, "");
 }
 
-/* Whether the check holds. */
-static LLVMValueRef check_holds(roc_cg *cg, const roc_ir_inst *inst) {
+LLVMValueRef roc_cg_check_holds(roc_cg *cg, const roc_ir_inst *inst) {
   LLVMValueRef x = roc_cg_operand(cg, inst, 0);
   switch (inst->op) {
     case ROC_IR_CHECK_INDEX: {
@@ -145,24 +144,29 @@ static LLVMValueRef check_holds(roc_cg *cg, const roc_ir_inst *inst) {
   }
 }
 
+unsigned roc_cg_check_values(roc_cg *cg, const roc_ir_inst *inst,
+                             LLVMValueRef values[ROC_SITE_MAX_VALUES]) {
+  switch (inst->op) {
+    case ROC_IR_CHECK_INDEX:
+      values[0] = roc_cg_operand(cg, inst, 0);
+      values[1] = roc_cg_extent(cg, inst->aux, (uint32_t)inst->k.i);
+      return 2;
+    case ROC_IR_CHECK_NONZERO: return 0;
+    default: return record_values(cg, inst, inst->op == ROC_IR_CHECK, values);
+  }
+}
+
 void roc_cg_check(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   LLVMValueRef values[ROC_SITE_MAX_VALUES];
   if (inst->op == ROC_IR_FAIL) {
-    roc_cg_fail(cg, inst->aux2, values, record_values(cg, inst, 0, values));
+    roc_cg_fail(cg, inst->aux2, values, roc_cg_check_values(cg, inst, values));
     return;
   }
   LLVMBasicBlockRef fail = roc_cg_block(cg, "fail"), ok = roc_cg_block(cg, "ok");
-  roc_cg_branch_likely(cg, check_holds(cg, inst), ok, fail);
+  roc_cg_branch_likely(cg, roc_cg_check_holds(cg, inst), ok, fail);
   roc_cg_at(cg, fail);
-  unsigned count = 0;
-  if (inst->op == ROC_IR_CHECK_INDEX) {
-    values[count++] = roc_cg_operand(cg, inst, 0);
-    values[count++] = roc_cg_extent(cg, inst->aux, (uint32_t)inst->k.i);
-  } else if (inst->op != ROC_IR_CHECK_NONZERO) {
-    count = record_values(cg, inst, inst->op == ROC_IR_CHECK, values);
-  }
-  roc_cg_fail(cg, inst->aux2, values, count);
+  roc_cg_fail(cg, inst->aux2, values, roc_cg_check_values(cg, inst, values));
   roc_cg_at(cg, ok);
 }
 

@@ -49,7 +49,7 @@ static V number(const real *m, double value) {
 }
 
 static V integer(const real *m, int64_t value) {
-  return LLVMConstInt(m->bits, (uint64_t)value, 1);
+  return roc_cg_int(m->bits, value);
 }
 
 static V add(const real *m, V a, V b) {
@@ -651,12 +651,13 @@ static V power_of_wavefront(const real *m, V x, V y, V size, V value) {
 LLVMValueRef roc_cg_pow(roc_cg *cg, roc_value_type type, LLVMValueRef x, LLVMValueRef y) {
   real m = real_of(cg, type);
   LLVMBool loses;
-  double known = LLVMIsAConstantFP(y) ? LLVMConstRealGetDouble(y, &loses) : NAN;
+  LLVMValueRef constant = roc_cg_constant(y);
+  double known = constant ? LLVMConstRealGetDouble(constant, &loses) : NAN;
   for (unsigned i = 0; i < NSHORT; i++) {
     if (known == short_exponents[i]) return short_power(&m, x, known);
   }
   V size = unary(&m, "llvm.fabs", x), value = positive_power(&m, size, y);
-  if (LLVMIsAConstantFP(y)) return special_powers(&m, x, y, size, value);
+  if (constant) return special_powers(&m, x, y, size, value);
   bool has_branches = cg->target->facts->is_simt; /* a loop that branches is no vector loop */
   return (has_branches ? power_of_wavefront : any_power)(&m, x, y, size, value);
 }

@@ -49,8 +49,9 @@ static LLVMValueRef emit_neg(roc_cg *cg, const operation *o) {
 
 /* log2 of a constant power of two, else -1. */
 static int shift_of(LLVMValueRef divisor) {
-  if (!LLVMIsAConstantInt(divisor)) return -1;
-  long long d = LLVMConstIntGetSExtValue(divisor);
+  LLVMValueRef known = roc_cg_constant(divisor);
+  if (!known) return -1;
+  long long d = LLVMConstIntGetSExtValue(known);
   return d > 0 && (d & (d - 1)) == 0 ? __builtin_ctzll((unsigned long long)d) : -1;
 }
 
@@ -107,7 +108,7 @@ static LLVMValueRef emit_float(roc_cg *cg, const operation *o) {
 
 static LLVMValueRef emit_abs(roc_cg *cg, const operation *o) {
   LLVMTypeRef type = LLVMTypeOf(o->a);
-  LLVMValueRef args[2] = {o->a, LLVMConstInt(cg->t.i1, 0, 0)};
+  LLVMValueRef args[2] = {o->a, roc_cg_flag(cg, false)};
   if (is_float(o->type)) return roc_cg_intrinsic(cg, "llvm.fabs", &type, 1, args, 1);
   return roc_cg_intrinsic(cg, "llvm.abs", &type, 1, args, 2);
 }
@@ -140,8 +141,9 @@ static LLVMValueRef constant_shift(roc_cg *cg, LLVMValueRef x, int64_t left) {
 /* luaV_shiftl and its mirror image. */
 static LLVMValueRef emit_shift(roc_cg *cg, const operation *o) {
   bool is_left = o->op == ROC_IR_SHL;
-  if (LLVMIsAConstantInt(o->b)) {
-    int64_t n = LLVMConstIntGetSExtValue(o->b);
+  LLVMValueRef known = roc_cg_constant(o->b);
+  if (known) {
+    int64_t n = LLVMConstIntGetSExtValue(known);
     if (n == INT64_MIN) return roc_cg_i64(cg, 0);
     return constant_shift(cg, o->a, is_left ? n : -n);
   }
@@ -159,7 +161,7 @@ static LLVMValueRef emit_shift(roc_cg *cg, const operation *o) {
 static LLVMValueRef emit_bits(roc_cg *cg, const operation *o) {
   static const char *const names[] = {"llvm.ctpop", "llvm.ctlz", "llvm.cttz", "llvm.bitreverse"};
   bool counts_zeros = o->inst->aux == ROC_IR_CLZ || o->inst->aux == ROC_IR_CTZ;
-  LLVMValueRef args[2] = {o->a, LLVMConstInt(cg->t.i1, 0, 0)}; /* 0 is not poison: gives 64 */
+  LLVMValueRef args[2] = {o->a, roc_cg_flag(cg, false)}; /* 0 is not poison: gives 64 */
   return roc_cg_intrinsic(cg, names[o->inst->aux], &cg->t.i64, 1, args, counts_zeros ? 2 : 1);
 }
 
@@ -222,11 +224,11 @@ static LLVMValueRef emit_mixed(roc_cg *cg, const operation *o) {
 static LLVMValueRef emit_const(roc_cg *cg, const operation *o) {
   LLVMTypeRef type = roc_cg_value_type(cg, (roc_value_type)o->inst->type);
   if (is_float((roc_value_type)o->inst->type)) return LLVMConstReal(type, o->inst->k.f);
-  return LLVMConstInt(type, (uint64_t)o->inst->k.i, 1);
+  return roc_cg_int(type, o->inst->k.i);
 }
 
 static LLVMValueRef emit_param(roc_cg *cg, const operation *o) {
-  return cg->scalars[o->inst->aux];
+  return roc_cg_spread(cg, cg->scalars[o->inst->aux]);
 }
 
 static LLVMValueRef emit_select(roc_cg *cg, const operation *o) {
@@ -254,12 +256,12 @@ static LLVMValueRef emit_fclass(roc_cg *cg, const operation *o) {
   static const unsigned classes[] = {
       [ROC_IR_ISNAN] = 0x3, [ROC_IR_ISINF] = 0x204, [ROC_IR_ISFINITE] = 0x1f8};
   LLVMTypeRef type = LLVMTypeOf(o->a);
-  LLVMValueRef args[2] = {o->a, roc_cg_i32(cg, classes[o->inst->aux])};
+  LLVMValueRef args[2] = {o->a, roc_cg_immediate(cg, classes[o->inst->aux])};
   return roc_cg_intrinsic(cg, "llvm.is.fpclass", &type, 1, args, 2);
 }
 
 static LLVMValueRef emit_launch(roc_cg *cg, const operation *o) {
-  return cg->target->launch_value(cg, o->op, o->inst->aux);
+  return roc_cg_spread(cg, cg->target->launch_value(cg, o->op, o->inst->aux));
 }
 
 static LLVMValueRef emit_extent(roc_cg *cg, const operation *o) {

@@ -6,7 +6,7 @@
 #include "ir/layout.h"
 
 LLVMValueRef roc_cg_extent(roc_cg *cg, uint32_t array, uint32_t dim) {
-  return cg->arrays[array].extents[dim];
+  return roc_cg_spread(cg, cg->arrays[array].extents[dim]);
 }
 
 bool roc_cg_is_shared(const roc_cg *cg, uint32_t array) {
@@ -36,8 +36,22 @@ static bool is_narrow_array(const roc_cg *cg, const roc_ir_array *array) {
   return array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC && roc_ir_array_size(array) <= INT32_MAX;
 }
 
+/* Offsets of work-items that access the array cannot overflow; those of others may. */
+static LLVMValueRef exactly(const roc_cg *cg, LLVMValueRef value) {
+  if (!cg->is_speculative && LLVMIsABinaryOperator(value)) LLVMSetNSW(value, 1);
+  return value;
+}
+
 static LLVMValueRef subtract_one(roc_cg *cg, LLVMValueRef index) {
-  return LLVMBuildNSWSub(cg->b, index, roc_cg_i64(cg, 1), "");
+  return exactly(cg, LLVMBuildSub(cg->b, index, roc_cg_i64(cg, 1), ""));
+}
+
+static LLVMValueRef multiply(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
+  return exactly(cg, LLVMBuildMul(cg->b, a, roc_cg_spread(cg, b), ""));
+}
+
+static LLVMValueRef add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
+  return exactly(cg, LLVMBuildAdd(cg->b, a, b, ""));
 }
 
 /* In a narrow array every index is narrow too, being in range; one that a loop moves stays wide, so
@@ -51,20 +65,20 @@ static offset index_from_0(roc_cg *cg, const roc_ir_inst *inst, uint32_t n, bool
   return (offset){roc_cg_narrow_sub(cg, low, roc_cg_i32(cg, 1)), true};
 }
 
-/* sum * factor + add */
-static offset multiply_add(roc_cg *cg, offset sum, LLVMValueRef factor, offset add) {
+/* sum * factor + term */
+static offset multiply_add(roc_cg *cg, offset sum, LLVMValueRef factor, offset term) {
   if (sum.is_narrow) {
     LLVMValueRef low = roc_cg_take_low(cg, factor);
     sum.value = LLVMBuildNUWMul(cg->b, sum.value, low, "");
     if (LLVMIsABinaryOperator(sum.value)) LLVMSetNSW(sum.value, 1);
   } else {
-    sum.value = LLVMBuildNSWMul(cg->b, sum.value, factor, "");
+    sum.value = multiply(cg, sum.value, factor);
   }
-  if (sum.is_narrow && add.is_narrow) {
-    sum.value = roc_cg_narrow_add(cg, sum.value, add.value);
+  if (sum.is_narrow && term.is_narrow) {
+    sum.value = roc_cg_narrow_add(cg, sum.value, term.value);
     return sum;
   }
-  return (offset){LLVMBuildNSWAdd(cg->b, widen(cg, sum), widen(cg, add), ""), false};
+  return (offset){add(cg, widen(cg, sum), widen(cg, term)), false};
 }
 
 /* Strides may lead beyond what 32 bits count. */
@@ -73,8 +87,8 @@ static offset strided_index(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uin
   LLVMValueRef sum = roc_cg_i64(cg, 0);
   for (uint32_t d = 0; d < cg->ir->arrays.items[a].rank; d++) {
     LLVMValueRef index = widen(cg, index_from_0(cg, inst, first + d, may_be_narrow));
-    LLVMValueRef step = LLVMBuildNSWMul(cg->b, index, cg->arrays[a].strides[d], "");
-    sum = LLVMBuildNSWAdd(cg->b, step, sum, "");
+    LLVMValueRef step = multiply(cg, index, cg->arrays[a].strides[d]);
+    sum = add(cg, step, sum);
   }
   return (offset){sum, false};
 }
@@ -90,8 +104,8 @@ static offset linear_index(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uint
   offset sum = index_from_0(cg, inst, first + (is_c ? 0 : rank - 1), may_be_narrow);
   for (uint32_t step = 1; step < rank; step++) {
     uint32_t d = is_c ? step : rank - 1 - step;
-    offset add = index_from_0(cg, inst, first + d, may_be_narrow);
-    sum = multiply_add(cg, sum, cg->arrays[a].extents[d], add);
+    offset term = index_from_0(cg, inst, first + d, may_be_narrow);
+    sum = multiply_add(cg, sum, cg->arrays[a].extents[d], term);
   }
   return sum;
 }
@@ -108,6 +122,11 @@ static LLVMValueRef narrow_address(roc_cg *cg, LLVMValueRef base, LLVMTypeRef el
   return roc_cg_byte_offset(cg, base, roc_cg_extend(cg, bytes, false));
 }
 
+LLVMValueRef roc_cg_element_index(roc_cg *cg, uint32_t a, const roc_ir_inst *inst,
+                                  uint32_t first_index) {
+  return widen(cg, linear_index(cg, a, inst, first_index));
+}
+
 LLVMValueRef roc_cg_address(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uint32_t first_index) {
   const roc_ir_array *array = &cg->ir->arrays.items[a];
   LLVMValueRef base = cg->arrays[a].base;
@@ -118,7 +137,7 @@ LLVMValueRef roc_cg_address(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uin
     return narrow_address(cg, base, element, index.value, roc_dtype_itemsize(array->dtype));
   }
   LLVMValueRef wide = index.value;
-  if (cg->arrays[a].scale) wide = LLVMBuildNSWMul(cg->b, wide, cg->arrays[a].scale, "");
+  if (cg->arrays[a].scale) wide = multiply(cg, wide, cg->arrays[a].scale);
   return LLVMBuildInBoundsGEP2(cg->b, element, base, &wide, 1, "");
 }
 

@@ -9,7 +9,13 @@ LLVMTypeRef roc_cg_storage_type(const roc_cg *cg, roc_dtype dtype) {
     case ROC_DT_FLOAT16: return cg->t.f16;
     case ROC_DT_FLOAT32: return cg->t.f32;
     case ROC_DT_FLOAT64: return cg->t.f64;
-    default: return LLVMIntTypeInContext(cg->ctx, (unsigned)roc_dtype_itemsize(dtype) * 8);
+    default: break;
+  }
+  switch (roc_dtype_itemsize(dtype)) {
+    case 1: return cg->t.i8;
+    case 2: return cg->t.i16;
+    case 4: return cg->t.i32;
+    default: return cg->t.i64;
   }
 }
 
@@ -94,7 +100,7 @@ LLVMValueRef roc_cg_to_float(roc_cg *cg, roc_value_type to, roc_value_type from,
 LLVMValueRef roc_cg_from_element(roc_cg *cg, roc_dtype dtype, LLVMValueRef element) {
   const roc_dtype_info *info = &roc_dtype_table[dtype];
   switch (info->kind) {
-    case 'b': return LLVMBuildICmp(cg->b, LLVMIntNE, element, LLVMConstInt(cg->t.i8, 0, 0), "");
+    case 'b': return LLVMBuildICmp(cg->b, LLVMIntNE, element, LLVMConstNull(cg->t.i8), "");
     case 'i': return LLVMBuildSExt(cg->b, element, cg->t.i64, "");
     case 'u': return LLVMBuildZExt(cg->b, element, cg->t.i64, "");
     default: break;

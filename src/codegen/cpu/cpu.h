@@ -11,6 +11,10 @@
  *   preflight (cpu/preflight.c) checks answered for a whole group, which then runs without them
  *   look     (cpu/look.c)       loops that ask from time to time whether they are to go on
  *   items    (cpu/items.c, cpu/item_loops.c)  emits one run as a loop over work-items
+ *   shape    (cpu/shape.c)      how values differ between items that run side by side
+ *   lanes    (cpu/lanes.c, cpu/lanes_{values,memory,choose}.c)  emits one run in vectors with masks,
+ *            where its items go different ways
+ *   fails    (cpu/fails.c)      checks that fail in a run
  *   split    (cpu/split.c)      guards that hold for a range of a row's items
  *   exits    (cpu/exits.c)      ways out of a list of statements
  *   wave     (cpu/wave.c)       wave operations as loops over lanes
@@ -78,6 +82,22 @@ bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan);
 
 /* cpu/wide.c: marks plan->cuts and plan->wide_for.  False when memory is out. */
 bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan);
+/* Whether a FOR has so few iterations, known beforehand, that LLVM unrolls it. */
+bool cpu_is_short_for(const roc_ir_module *ir, const roc_ir_inst *inst);
+
+/* cpu/shape.c */
+/* In place of a stride: the lanes differ in any way; nothing is known yet, while shapes are found. */
+enum { CPU_VARYING = INT32_MIN, CPU_UNKNOWN = INT32_MAX };
+typedef struct cpu_shapes {
+  int32_t *insts, *vars; /* by how much the value grows from lane to lane */
+  bool *parts; /* per statement: an IF whose condition varies; others: some lanes leave it, or begin
+                   its next iteration, before others do */
+  bool *blends; /* per SET: lanes that do not take it keep what they have */
+} cpu_shapes;
+
+/* False when memory is out. */
+bool cpu_shapes_make(const roc_ir_module *ir, const cpu_plan *plan, roc_arena *arena,
+                     cpu_shapes *shapes);
 
 /* ---- emission ---------------------------------------------------------------------------- */
 
@@ -153,6 +173,7 @@ typedef struct cpu_run {
   LLVMBasicBlockRef dead;    /* an item that returns or fails goes there; NULL: not needed */
   LLVMValueRef x, y, z, lin; /* i64: local ids from 0, linear local index */
   LLVMValueRef turning_x;    /* x, where it is a phi that begins anew in each row; else NULL */
+  LLVMValueRef left;         /* with lanes: items of the row from x on */
   LLVMValueRef segment;      /* WAVE: index of the item after the row */
   LLVMValueRef is_live;      /* i1, NULL: always */
   LLVMValueRef code;         /* alloca i32: which check failed, 0 none; NULL: there is none */
@@ -176,6 +197,8 @@ typedef struct cpu_chunk {
   LLVMValueRef x;
   bool is_done; /* what chunks have left of a row is being emitted */
 } cpu_chunk;
+
+typedef struct cpu_lanes cpu_lanes;
 
 typedef struct cpu_state {
   roc_cg *cg;
@@ -218,7 +241,11 @@ typedef struct cpu_state {
   bool is_in_strip;                      /* the body of a loop that pays at its end is emitted */
   uint32_t strip_compare, strip_operand; /* a comparison, and its operand that is strip_bound now */
   LLVMValueRef strip_bound;              /* NULL: there is none */
-  cpu_run *run;                          /* NULL between item loops */
+  cpu_shapes *shapes;                    /* NULL until they are needed */
+  unsigned nlanes;               /* the loop over a row takes so many items a turn; 0: one */
+  cpu_lanes *lanes, *lanes_kept; /* items are emitted in lanes; what is kept of them */
+  LLVMValueRef (*operand)(struct cpu_state *s, uint32_t id); /* meanwhile: of cg->lanes lanes */
+  cpu_run *run;                                              /* NULL between item loops */
   const cpu_split *split; /* item loops run over the range of their rows that it gives, */
   bool is_rest;           /* or over the others; NULL: over all */
   uint8_t *ways;          /* per instruction: a guard that goes one way: its region + 1; else 0 */
@@ -357,7 +384,26 @@ void cpu_var_copy_out(cpu_state *s, uint32_t var);
 /* cpu/items.c */
 void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count);
 bool cpu_intercept(roc_cg *cg, uint32_t id);
+
+/* cpu/fails.c */
+/* A variable of the item's code, alloca, which begins as `initial`. */
+LLVMValueRef cpu_new_item_cell(cpu_state *s, LLVMTypeRef type, LLVMValueRef initial);
 void cpu_fail_hook(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues);
+/* The block where items of the cold version that failed arrive. */
+void cpu_finish_fault(cpu_state *s, cpu_run *run);
+/* At the latch: what the item keeps for the walk; sets bits of the i32 at `any`. */
+void cpu_keep_fail(cpu_state *s, cpu_run *run, LLVMValueRef any);
+/* After a run in which a check failed, as slots and the i32 at `any` tell: a second, cold walk. */
+void cpu_walk_fails(cpu_state *s, const cpu_run *failed, LLVMValueRef any);
+
+/* cpu/lanes_choose.c, cpu/lanes.c */
+/* How many lanes a run gets, and whether most of what it does is 32 bits wide; 1: it is emitted as
+ * a loop over items. */
+unsigned cpu_lanes_choose(cpu_state *s, const uint32_t *ids, uint32_t count, bool *out_is_narrow);
+void cpu_emit_lanes(cpu_state *s, const uint32_t *ids, uint32_t count, unsigned nlanes,
+                    bool is_narrow);
+/* While one is emitted: the lanes that are at the builder's place, bits. */
+LLVMValueRef cpu_lanes_mask(cpu_state *s);
 
 /* cpu/split.c */
 /* The guards of a run, if it has some for which it should be split; to be given back with

@@ -39,6 +39,7 @@ LLVMValueRef cpu_loop_end(cpu_state *s, cpu_loop *loop) {
 /* ---- rows -------------------------------------------------------------------------------- */
 
 static LLVMValueRef add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b);
+static LLVMValueRef multiply(roc_cg *cg, LLVMValueRef a, LLVMValueRef b);
 
 /* Opens the loops over `count` items of a row, the first of which is `x`, or over what the split
  * leaves of them; gives the item's distance from the first. */
@@ -59,8 +60,18 @@ static LLVMValueRef begin_row(cpu_state *s, cpu_run *run, LLVMValueRef x, LLVMVa
     }
     count = LLVMBuildNUWSub(cg->b, end, low, "");
   }
-  cpu_loop_begin(s, &run->loops[run->nloops++], count, "x");
+  LLVMValueRef turns = count, lanes = NULL;
+  if (s->nlanes) {
+    lanes = roc_cg_i64(cg, s->nlanes);
+    turns = add(cg, count, LLVMBuildSub(cg->b, lanes, roc_cg_i64(cg, 1), ""));
+    turns = LLVMBuildUDiv(cg->b, turns, lanes, "");
+  }
+  cpu_loop_begin(s, &run->loops[run->nloops++], turns, "x");
   LLVMValueRef index = run->loops[run->nloops - 1].index;
+  if (lanes) {
+    index = multiply(cg, index, lanes);
+    run->left = LLVMBuildNUWSub(cg->b, count, index, "");
+  }
   return low ? add(cg, low, index) : index;
 }
 

@@ -62,6 +62,8 @@ bool cpu_accepts(const char *name) {
 
 /* That ROCLUA_CPU names a processor whose code runs on this one. */
 roc_status cpu_check_options(const roc_cg_options *options, roc_error *err) {
+  uint64_t lanes;
+  ROC_TRY(roc_env_number("ROCLUA_CPU_LANES", 1, ROC_CG_MOST_LANES, &lanes, err));
   const char *name = roc_env_text("ROCLUA_CPU");
   if (options->target[3] == ':' || !name) return ROC_OK;
   if (!roc_processor_is_known(name)) {

@@ -132,11 +132,27 @@ static void declare_variants(roc_cg *cg, const char *name, form how, const char 
   if (count) keep_used(cg, fns, count);
 }
 
+/* Of work-items side by side: the variant itself, for those that have their turn. */
+static LLVMValueRef call_lanes(roc_cg *cg, form how, const char *libm, LLVMTypeRef type,
+                               LLVMValueRef *args, unsigned arity, LLVMValueRef mask) {
+  char name[NAME_BYTES];
+  LLVMTypeRef one = LLVMGetElementType(type);
+  write_name(name, how, type == cg->t.f32, true, cg->lanes, libm);
+  LLVMTypeRef fn_type = function_type(cg, one, cg->lanes, arity, true);
+  LLVMValueRef all[4] = {NULL, NULL, NULL, NULL};
+  for (unsigned i = 0; i < arity; i++) all[i] = args[i];
+  all[arity] = mask;
+  return LLVMBuildCall2(cg->b, fn_type, declare(cg, name, fn_type), all, arity + 1, "");
+}
+
 /* Functions that take one by one have variants as well: in a loop that is vectorised for its other
  * operations they are called with vectors, and take those apart. */
 static LLVMValueRef call(roc_cg *cg, form how, const char *libm, LLVMTypeRef type,
                          LLVMValueRef *args, unsigned arity) {
   char name[NAME_BYTES], variants[2048] = "";
+  if (cg->lanes > 1) {
+    return call_lanes(cg, how, libm, type, args, arity, cpu_lanes_mask(cpu_of(cg)));
+  }
   write_name(name, how, type == cg->t.f32, false, 1, libm);
   LLVMTypeRef fn_type = function_type(cg, type, 1, arity, false);
   LLVMValueRef fn = declare(cg, name, fn_type);
@@ -169,11 +185,18 @@ static LLVMValueRef of_angle(roc_cg *cg, roc_ir_math which, LLVMValueRef x) {
                                                   : roc_cg_small_tan(cg, x);
   LLVMValueRef size = roc_cg_intrinsic(cg, "llvm.fabs", &type, 1, &x, 1);
   LLVMValueRef is_small = LLVMBuildFCmp(cg->b, LLVMRealOLE, size, LLVMConstReal(type, 0x1p20), "");
+  const char *libm = roc_ir_math_table[which].libm;
+  if (cg->lanes > 1) { /* the function returns at once where no lane asks */
+    LLVMValueRef asks = LLVMBuildNot(cg->b, is_small, "");
+    asks = LLVMBuildAnd(cg->b, asks, cpu_lanes_mask(cpu_of(cg)), "");
+    LLVMValueRef rare = call_lanes(cg, FORM_LIBM, libm, type, &x, 1, asks);
+    return LLVMBuildSelect(cg->b, is_small, usual, rare, "");
+  }
   LLVMBasicBlockRef blocks[2] = {LLVMGetInsertBlock(cg->b), roc_cg_block(cg, "angle.large")};
   LLVMBasicBlockRef done = roc_cg_block(cg, "angle");
   roc_cg_branch_likely(cg, is_small, done, blocks[1]);
   roc_cg_at(cg, blocks[1]);
-  LLVMValueRef values[2] = {usual, call(cg, FORM_LIBM, roc_ir_math_table[which].libm, type, &x, 1)};
+  LLVMValueRef values[2] = {usual, call(cg, FORM_LIBM, libm, type, &x, 1)};
   LLVMBuildBr(cg->b, done);
   roc_cg_at(cg, done);
   LLVMValueRef result = LLVMBuildPhi(cg->b, type, "");
@@ -360,8 +383,7 @@ static bool read_name(made *f) {
 roc_status cpu_math_define(roc_cg *cg, roc_error *err) {
   (void)err;
   LLVMValueRef used = LLVMGetNamedGlobal(cg->mod, "llvm.compiler.used"), next;
-  if (!used) return ROC_OK;
-  LLVMDeleteGlobal(used);
+  if (used) LLVMDeleteGlobal(used);
   for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = next) {
     next = LLVMGetNextFunction(fn);
     made f = {.cg = cg, .fn = fn};

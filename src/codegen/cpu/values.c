@@ -46,6 +46,7 @@ static LLVMValueRef recompute(cpu_state *s, uint32_t id) {
 
 LLVMValueRef cpu_operand(roc_cg *cg, uint32_t id) {
   cpu_state *s = cpu_of(cg);
+  if (s->operand) return s->operand(s, id);
   if (s->epochs[id] == s->epoch) return cg->values[id];
   LLVMValueRef value;
   LLVMBasicBlockRef here = s->run ? enter_header(s) : NULL;

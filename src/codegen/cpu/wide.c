@@ -85,6 +85,11 @@ static bool is_short(const marker *m, const roc_ir_inst *inst) {
   return rounds && rounds * weigh(m, inst->k.region[0]) <= SHORT_INSTS;
 }
 
+bool cpu_is_short_for(const roc_ir_module *ir, const roc_ir_inst *inst) {
+  marker m = {.ir = ir};
+  return is_short(&m, inst);
+}
+
 static ROC_IR_WALKS bool touches_memory(const marker *m, uint32_t region) {
   roc_ir_walk w;
   ROC_IR_FOR_EACH(w, m->ir, region) {

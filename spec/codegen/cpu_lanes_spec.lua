@@ -1,0 +1,76 @@
+-- Kernels whose items go different ways run in vectors with masks on the CPU
+-- (codegen/cpu/lanes.c), where that pays.
+local roc = require "roc"
+local programs = require "support.programs"
+
+local SIGNATURE = "(float32[:], int32[:], int64)"
+
+local function make(body)
+  return roc.kernel("function(x, counts, n) local i = roc.get_global_id(1) "
+    .. "if i > #counts then return end " .. body .. " end", { env = { roc = roc, math = math },
+    check = false, number = "float32", signature = SIGNATURE })
+end
+
+local function llvm_of(body, target)
+  return make(body):inspect_llvm(target, "opt")
+end
+
+local DIVERGENT = [[
+  local v, k = x[i], 0
+  while k < n and v < 4 do
+    v = v * v + 0.1
+    k = k + 1
+  end
+  counts[i] = k]]
+
+describe("a kernel on the cpu", function()
+  for target, lanes in pairs { ["cpu:x86-64-v3"] = 16, ["cpu:x86-64-v4"] = 32 } do
+    it("has lanes for items that go different ways: " .. target, function()
+      local llvm = llvm_of(DIVERGENT, target)
+      assert.matches("fmul[^\n]*<" .. lanes .. " x float>", llvm)
+      assert.not_matches("fmul[^\n]* float ", llvm)
+    end)
+
+    it("loads once what all lanes read: " .. target, function()
+      local llvm = llvm_of([[
+        local best = 0.0
+        for k = 1, n do
+          if x[k] > x[i] then break end
+          best = best + x[k]
+        end
+        counts[i] = best > 1 and 1 or 0]], target)
+      assert.matches("load float", llvm)
+      assert.not_matches("masked%.gather", llvm)
+    end)
+  end
+
+  it("keeps conditions that all items share as branches", function()
+    local llvm = make([[
+      local v = x[i]
+      while v < 4 do
+        if n > 5 then v = v * 1.5 + 1 else v = v / 3 + 9 end
+      end
+      counts[i] = v > 0 and 1 or 0]]):inspect_llvm "cpu:x86-64-v4"
+    assert.matches("label %%then, label %%else", llvm)
+    assert.not_matches("lanes%.then", llvm)
+  end)
+
+  it("has none where LLVM's vectors do as well", function()
+    local llvm = make("counts[i] = x[i] > 0.5 and 1 or 2"):inspect_llvm "cpu:x86-64-v4"
+    assert.not_matches("x i64>", llvm)
+  end)
+
+  it("takes ROCLUA_CPU_LANES", function()
+    local function run(value)
+      return select(2, programs.run(programs.lua([[
+        local k = require "roc".kernel("function(x, n) local k = 0 "
+          .. "while x[k % #x + 1] < n do k = k + 1 end x[1] = k end",
+          { env = {}, check = false, signature = "(int64[:], int64)" })
+        print(k:inspect_llvm "cpu":find "<4 x i64>" and "vectors" or "items")]],
+        "ROCLUA_DEVICE=cpu ROCLUA_CPU_LANES=" .. value)))
+    end
+    assert.matches("items", run("1"))
+    assert.matches("vectors", run("4"))
+    assert.matches("ROCLUA_CPU_LANES is 'many', expected a number from 1 to 32", run("many"))
+  end)
+end)

@@ -1,0 +1,610 @@
+/* A run whose work-items go different ways, side by side in the lanes of vectors.
+ *
+ * The structured IR is lowered to vectors statement by statement.  A mask says which lanes are at
+ * the point of the code that is emitted; what is computed has a value in every lane, and counts in
+ * those of the mask.  A condition that varies splits the mask between the two branches, which run
+ * one after the other; a loop goes on while a lane is in it.  Lanes that jump are kept in a mask of
+ * the statement they jump to, and join there; those that return or fail are in no mask any more.
+ * Conditions that all lanes share stay branches (cpu/shape.c knows them).
+ *
+ * Invariant: a region's code runs only while its mask has a lane, but for short ones without an
+ * effect.  So what is the same in all lanes, loads included, is computed once, as for one item. */
+#include <string.h>
+
+#include "codegen/cpu/lanes.h"
+#include "codegen/llvm/processor.h"
+#include "ir/walk.h"
+
+static const roc_ir_inst *inst_of(const cpu_state *s, uint32_t id) {
+  return &s->cg->ir->insts.items[id];
+}
+
+static uint32_t arg_of(const cpu_state *s, uint32_t id, uint32_t n) {
+  return roc_ir_arg(s->cg->ir, inst_of(s, id), n);
+}
+
+static const roc_ir_ids *region_of(const cpu_state *s, uint32_t id, uint32_t r) {
+  return &s->cg->ir->regions.items[inst_of(s, id)->k.region[r]];
+}
+
+static int32_t stride_of(const cpu_state *s, uint32_t id) {
+  return s->shapes->insts[id];
+}
+
+/* ---- masks ------------------------------------------------------------------------------- */
+
+static LLVMValueRef without(cpu_state *s, LLVMValueRef mask, LLVMValueRef others) {
+  return LLVMBuildAnd(s->cg->b, mask, LLVMBuildNot(s->cg->b, others, ""), "");
+}
+
+static LLVMValueRef has_lane(cpu_state *s, LLVMValueRef mask) {
+  roc_cg *cg = s->cg;
+  LLVMTypeRef whole = LLVMIntTypeInContext(cg->ctx, s->lanes->count);
+  LLVMValueRef bits = LLVMBuildBitCast(cg->b, cpu_lanes_bits_of(s, mask), whole, "");
+  return LLVMBuildICmp(cg->b, LLVMIntNE, bits, LLVMConstNull(whole), "");
+}
+
+static LLVMValueRef new_cell(cpu_state *s) {
+  return roc_cg_alloca(s->cg, s->lanes->mask_type, "");
+}
+
+static LLVMValueRef read_cell(cpu_state *s, LLVMValueRef cell) {
+  return LLVMBuildLoad2(s->cg->b, s->lanes->mask_type, cell, "");
+}
+
+static void empty_cell(cpu_state *s, LLVMValueRef cell) {
+  LLVMBuildStore(s->cg->b, LLVMConstNull(s->lanes->mask_type), cell);
+}
+
+static void join_cell(cpu_state *s, LLVMValueRef cell, LLVMValueRef mask) {
+  LLVMBuildStore(s->cg->b, LLVMBuildOr(s->cg->b, read_cell(s, cell), mask, ""), cell);
+}
+
+/* ---- variables --------------------------------------------------------------------------- */
+
+static void emit_set(cpu_state *s, uint32_t id) {
+  const roc_ir_inst *inst = inst_of(s, id);
+  if (cpu_lanes_is_varying(s, inst->aux)) {
+    cpu_lanes_set(s, inst->aux, cpu_lanes_all(s, arg_of(s, id, 0)), s->shapes->blends[id]);
+  } else {
+    LLVMBuildStore(s->cg->b, cpu_lanes_value(s, arg_of(s, id, 0)), roc_cg_var(s->cg, inst->aux));
+  }
+}
+
+/* ---- what leaves a statement --------------------------------------------------------------- */
+
+static bool is_left_out(const cpu_state *s, uint32_t id) {
+  return s->is_clear && s->is_settled[id];
+}
+
+/* Which statements have lanes that may not come to their end: they return, fail, or jump further.
+ * A statement that has none ends with the mask it began with. */
+static ROC_IR_WALKS void find_losses(cpu_state *s, const uint32_t *ids, uint32_t count) {
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, s->cg->ir, ids, count);
+  while (roc_ir_walk_next(&w)) {
+    uint16_t flags = roc_ir_op_table[w.inst->op].flags;
+    bool is_jump = w.inst->op == ROC_IR_LEAVE || w.inst->op == ROC_IR_NEXT;
+    if (roc_ir_has_regions(w.inst)) s->lanes->loses[w.id] = false;
+    if (!(flags & ROC_IRF_STOP) || is_left_out(s, w.id)) continue;
+    for (uint32_t f = w.depth; f-- > 1;) {
+      uint32_t owner = w.frames[f].owner;
+      if (is_jump && owner == w.inst->aux) break;
+      s->lanes->loses[owner] = true;
+    }
+  }
+}
+
+/* Whether the statement keeps a mask of the lanes that come to its end. */
+static bool is_tracked(const cpu_state *s, uint32_t id) {
+  return s->shapes->parts[id] || s->lanes->loses[id];
+}
+
+/* ---- checks ------------------------------------------------------------------------------ */
+
+/* The lanes of `bad` fail at instruction `id`. */
+static void fail_lanes(cpu_state *s, uint32_t id, LLVMValueRef bad) {
+  roc_cg *cg = s->cg;
+  cpu_run *run = s->run;
+  const roc_ir_inst *inst = inst_of(s, id);
+  LLVMValueRef values[ROC_SITE_MAX_VALUES], bits = cpu_lanes_bits_of(s, bad);
+  roc_cg_set_lanes(cg, s->lanes->count);
+  cpu_fail fail = {.site = inst->aux2, .nvalues = roc_cg_check_values(cg, inst, values)};
+  if (!run->code) {
+    run->code = roc_cg_alloca(cg, cg->t.i32, "");
+    LLVMBuildStore(run->header_b, LLVMConstNull(cg->t.i32), run->code);
+  }
+  for (unsigned i = 0; i < fail.nvalues; i++) {
+    if (!run->values[i]) {
+      run->values[i] = roc_cg_alloca(cg, cg->t.i64, "");
+      LLVMBuildStore(run->header_b, LLVMConstNull(cg->t.i64), run->values[i]);
+    }
+    LLVMValueRef old = LLVMBuildLoad2(cg->b, cg->t.i64, run->values[i], "");
+    LLVMBuildStore(cg->b, LLVMBuildSelect(cg->b, bits, values[i], old, ""), run->values[i]);
+  }
+  if (!roc_vec_push(&run->fails, fail)) cg->arena.failed = true;
+  LLVMValueRef code = LLVMBuildLoad2(cg->b, cg->t.i32, run->code, "");
+  code = LLVMBuildSelect(cg->b, bits, roc_cg_i32(cg, run->fails.count), code, "");
+  LLVMBuildStore(cg->b, code, run->code);
+  roc_cg_set_lanes(cg, 1);
+}
+
+/* Whether a check asks the same of all lanes. */
+static bool is_same_check(const cpu_state *s, const roc_ir_inst *inst) {
+  for (uint32_t i = 0; i < inst->nargs; i++) {
+    if (stride_of(s, roc_ir_arg(s->cg->ir, inst, i)) != 0) return false;
+  }
+  return true;
+}
+
+static void emit_check(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  cpu_lanes *l = s->lanes;
+  const roc_ir_inst *inst = inst_of(s, id);
+  LLVMBasicBlockRef fail = roc_cg_block(cg, "lanes.fail"), ok = roc_cg_block(cg, "lanes.ok");
+  LLVMValueRef bad = l->mask;
+  if (is_same_check(s, inst)) {
+    roc_cg_branch_likely(cg, roc_cg_check_holds(cg, inst), ok, fail);
+  } else {
+    roc_cg_set_lanes(cg, l->count);
+    LLVMValueRef holds = roc_cg_check_holds(cg, inst);
+    roc_cg_set_lanes(cg, 1);
+    bad = without(s, l->mask, cpu_lanes_mask_of(s, holds));
+    roc_cg_branch_likely(cg, LLVMBuildNot(cg->b, has_lane(s, bad), ""), ok, fail);
+  }
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
+  roc_cg_at(cg, fail);
+  fail_lanes(s, id, bad);
+  LLVMValueRef left = without(s, l->mask, bad);
+  LLVMBuildCondBr(cg->b, has_lane(s, left), ok, l->out);
+  LLVMBasicBlockRef blocks[2] = {before, LLVMGetInsertBlock(cg->b)};
+  roc_cg_at(cg, ok);
+  LLVMValueRef masks[2] = {l->mask, left};
+  l->mask = LLVMBuildPhi(cg->b, l->mask_type, "");
+  LLVMAddIncoming(l->mask, masks, blocks, 2);
+}
+
+/* ---- regions ----------------------------------------------------------------------------- */
+
+static void emit_inst(cpu_state *s, uint32_t id);
+
+/* Statements up to the end, or to a jump, after which the block is ended.  Goes to l->out where no
+ * lane is left. */
+static void emit_list(cpu_state *s, const uint32_t *ids, uint32_t count) {
+  roc_cg *cg = s->cg;
+  for (uint32_t i = 0; i < count && roc_cg_is_open(cg); i++) {
+    emit_inst(s, ids[i]);
+    bool may_be_empty = roc_ir_has_regions(inst_of(s, ids[i])) && s->lanes->loses[ids[i]];
+    if (!may_be_empty || i + 1 == count || !roc_cg_is_open(cg)) continue;
+    LLVMBasicBlockRef some = roc_cg_block(cg, "lanes.some");
+    LLVMBuildCondBr(cg->b, has_lane(s, s->lanes->mask), some, s->lanes->out);
+    roc_cg_at(cg, some);
+  }
+}
+
+/* A region with `mask`; what comes to its end joins `cell` (NULL: nothing does that is not known),
+ * and all goes on at `end`. */
+static void emit_region(cpu_state *s, const roc_ir_ids *ids, LLVMValueRef mask, LLVMValueRef cell,
+                        LLVMBasicBlockRef end) {
+  cpu_lanes *l = s->lanes;
+  LLVMBasicBlockRef out = l->out;
+  l->mask = mask;
+  l->out = end;
+  emit_list(s, ids->items, ids->count);
+  if (cell && roc_cg_is_open(s->cg)) join_cell(s, cell, l->mask);
+  roc_cg_goto(s->cg, end);
+  l->out = out;
+}
+
+/* ---- IF ---------------------------------------------------------------------------------- */
+
+enum { MAX_LIGHT = 12 }; /* operations that are executed rather than jumped over */
+
+static bool is_heavy(const roc_ir_inst *inst) {
+  bool is_division = inst->op == ROC_IR_FLOORDIV || inst->op == ROC_IR_MOD;
+  return inst->op == ROC_IR_MATH || inst->op == ROC_IR_POW || is_division;
+}
+
+/* Short and without an effect, so that it may be executed by no lane. */
+static bool is_light(const cpu_state *s, const roc_ir_ids *ids) {
+  if (ids->count > 2 * MAX_LIGHT) return false;
+  unsigned weight = 0;
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = inst_of(s, ids->items[i]);
+    bool is_jump = inst->op == ROC_IR_LEAVE || inst->op == ROC_IR_NEXT;
+    bool is_move = inst->op == ROC_IR_GET || inst->op == ROC_IR_SET;
+    bool is_pure = roc_ir_op_table[inst->op].flags & ROC_IRF_PURE;
+    if (is_jump && !s->shapes->parts[inst->aux]) return false;
+    if (!is_jump && !is_move && !is_pure && inst->op != ROC_IR_RETURN) return false;
+    if (is_pure && is_heavy(inst)) return false;
+    weight += is_pure && inst->op != ROC_IR_CONST && !s->plan.is_remat[ids->items[i]];
+  }
+  return weight <= MAX_LIGHT;
+}
+
+/* Emits a light region in line; the lanes that come to its end, NULL: none do. */
+static LLVMValueRef emit_light(cpu_state *s, const roc_ir_ids *ids, LLVMValueRef mask) {
+  cpu_lanes *l = s->lanes;
+  l->mask = mask;
+  l->jumped = false;
+  for (uint32_t i = 0; i < ids->count && !l->jumped; i++) emit_inst(s, ids->items[i]);
+  bool jumped = l->jumped;
+  l->jumped = false;
+  return jumped ? NULL : mask;
+}
+
+/* One branch of an IF that varies.  `rest`: cell of what comes to the IF's end, or NULL. */
+static void emit_branch(cpu_state *s, const roc_ir_ids *ids, LLVMValueRef mask, LLVMValueRef rest) {
+  roc_cg *cg = s->cg;
+  cpu_lanes *l = s->lanes;
+  if (is_light(s, ids)) {
+    l->is_light = true;
+    LLVMValueRef left = emit_light(s, ids, mask);
+    l->is_light = false;
+    if (rest && left) join_cell(s, rest, left);
+    return;
+  }
+  LLVMBasicBlockRef begin = roc_cg_block(cg, "lanes.then"), end = roc_cg_block(cg, "lanes.end");
+  LLVMBuildCondBr(cg->b, has_lane(s, mask), begin, end);
+  roc_cg_at(cg, begin);
+  emit_region(s, ids, mask, rest, end);
+  roc_cg_at(cg, end);
+}
+
+static void emit_varying_if(cpu_state *s, uint32_t id) {
+  cpu_lanes *l = s->lanes;
+  LLVMValueRef before = l->mask, cond = cpu_lanes_mask_of(s, cpu_lanes_all(s, arg_of(s, id, 0)));
+  LLVMValueRef yes = LLVMBuildAnd(s->cg->b, before, cond, ""), no = without(s, before, cond);
+  LLVMValueRef rest = l->loses[id] ? new_cell(s) : NULL;
+  if (rest) empty_cell(s, rest);
+  emit_branch(s, region_of(s, id, 0), yes, rest);
+  emit_branch(s, region_of(s, id, 1), no, rest);
+  l->mask = rest ? read_cell(s, rest) : before;
+}
+
+static void emit_shared_if(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  cpu_lanes *l = s->lanes;
+  LLVMBasicBlockRef yes = roc_cg_block(cg, "then"), no = roc_cg_block(cg, "else");
+  LLVMBasicBlockRef end = roc_cg_block(cg, "end");
+  LLVMValueRef before = l->mask, rest = l->loses[id] ? new_cell(s) : NULL;
+  if (rest) empty_cell(s, rest);
+  LLVMBuildCondBr(cg->b, cpu_lanes_value(s, arg_of(s, id, 0)), yes, no);
+  roc_cg_at(cg, yes);
+  emit_region(s, region_of(s, id, 0), before, rest, end);
+  roc_cg_at(cg, no);
+  emit_region(s, region_of(s, id, 1), before, rest, end);
+  roc_cg_at(cg, end);
+  l->mask = rest ? read_cell(s, rest) : before;
+}
+
+static void emit_if(cpu_state *s, uint32_t id) {
+  if (s->ways[id]) { /* the split decided it for all items */
+    const roc_ir_ids *ids = region_of(s, id, s->ways[id] - 1u);
+    emit_list(s, ids->items, ids->count);
+  } else if (stride_of(s, arg_of(s, id, 0)) == 0) {
+    emit_shared_if(s, id);
+  } else {
+    emit_varying_if(s, id);
+  }
+}
+
+/* ---- BLOCK, LOOP, FOR -------------------------------------------------------------------- */
+
+/* Opens the masks of a statement that is jumped to. */
+static void begin_exits(cpu_state *s, uint32_t id, LLVMBasicBlockRef leave,
+                        LLVMBasicBlockRef next) {
+  cpu_lanes_exits *e = &s->lanes->exits[id];
+  *e = (cpu_lanes_exits){.leave_block = leave, .next_block = next};
+  if (!is_tracked(s, id)) return;
+  e->leave = new_cell(s);
+  e->next = next ? new_cell(s) : NULL;
+  empty_cell(s, e->leave);
+}
+
+/* At the statement's end. */
+static void end_exits(cpu_state *s, uint32_t id, LLVMValueRef before) {
+  cpu_lanes *l = s->lanes;
+  l->mask = l->loses[id] ? read_cell(s, l->exits[id].leave) : before;
+}
+
+static void emit_jump(cpu_state *s, uint32_t id) {
+  cpu_lanes *l = s->lanes;
+  const roc_ir_inst *inst = inst_of(s, id);
+  bool is_next = inst->op == ROC_IR_NEXT;
+  const cpu_lanes_exits *e = &l->exits[inst->aux];
+  LLVMValueRef cell = is_next ? e->next : e->leave;
+  if (cell) join_cell(s, cell, l->mask);
+  l->jumped = true;
+  if (l->is_light) return;
+  bool is_together = !s->shapes->parts[inst->aux];
+  LLVMBuildBr(s->cg->b, !is_together ? l->out : is_next ? e->next_block : e->leave_block);
+}
+
+static void emit_block(cpu_state *s, uint32_t id) {
+  LLVMBasicBlockRef end = roc_cg_block(s->cg, "end");
+  LLVMValueRef before = s->lanes->mask;
+  begin_exits(s, id, end, NULL);
+  emit_region(s, region_of(s, id, 0), before, s->lanes->exits[id].leave, end);
+  roc_cg_at(s->cg, end);
+  end_exits(s, id, before);
+}
+
+/* The mask of an iteration, in `cell` where it changes from one to the next. */
+static void begin_iteration(cpu_state *s, uint32_t id, LLVMValueRef cell) {
+  cpu_lanes *l = s->lanes;
+  if (!cell) return;
+  l->mask = read_cell(s, cell);
+  empty_cell(s, l->exits[id].next);
+}
+
+static void emit_loop(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  cpu_lanes *l = s->lanes;
+  LLVMBasicBlockRef body = roc_cg_block(cg, "loop"), next = roc_cg_block(cg, "next");
+  LLVMBasicBlockRef end = roc_cg_block(cg, "end");
+  LLVMValueRef before = l->mask, cell = is_tracked(s, id) ? new_cell(s) : NULL;
+  begin_exits(s, id, end, next);
+  if (cell) LLVMBuildStore(cg->b, before, cell);
+  LLVMBuildBr(cg->b, body);
+  roc_cg_at(cg, body);
+  begin_iteration(s, id, cell);
+  emit_region(s, region_of(s, id, 0), l->mask, l->exits[id].next, next);
+  roc_cg_at(cg, next);
+  cpu_look(s, id, NULL);
+  if (cell) {
+    LLVMValueRef mask = read_cell(s, l->exits[id].next);
+    LLVMBuildStore(cg->b, mask, cell);
+    LLVMBuildCondBr(cg->b, has_lane(s, mask), body, end);
+  } else {
+    LLVMBuildBr(cg->b, body);
+  }
+  roc_cg_at(cg, end);
+  end_exits(s, id, before);
+}
+
+/* What a FOR counts with. */
+typedef struct counting {
+  LLVMValueRef first, step;
+  LLVMValueRef left; /* alloca: iterations; of each lane where `is_varying`, else of all */
+  LLVMValueRef cell; /* NULL: the mask does not change */
+  bool is_varying, is_first_varying;
+} counting;
+
+static LLVMTypeRef i64_of(cpu_state *s, bool is_vector) {
+  LLVMTypeRef i64 = LLVMInt64TypeInContext(s->cg->ctx);
+  return is_vector ? LLVMVectorType(i64, s->lanes->count) : i64;
+}
+
+static counting begin_counting(cpu_state *s, uint32_t id, LLVMValueRef *out_count) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = inst_of(s, id);
+  counting c = {.is_first_varying = cpu_lanes_is_varying(s, inst->aux)};
+  LLVMValueRef bounds[3];
+  for (uint32_t i = 0; i < 3; i++) c.is_varying |= stride_of(s, arg_of(s, id, i)) != 0;
+  roc_cg_set_lanes(cg, c.is_varying ? s->lanes->count : 1);
+  for (uint32_t i = 0; i < 3; i++) bounds[i] = cpu_lanes_operand(s, arg_of(s, id, i));
+  *out_count = roc_cg_for_count(cg, bounds[0], bounds[1], bounds[2]);
+  roc_cg_set_lanes(cg, 1);
+  c.left = roc_cg_alloca(cg, i64_of(s, c.is_varying), "left");
+  LLVMBuildStore(cg->b, *out_count, c.left);
+  if (c.is_first_varying) {
+    c.first = cpu_lanes_all(s, arg_of(s, id, 0));
+    c.step = cpu_lanes_all(s, arg_of(s, id, 2));
+  } else {
+    c.first = cpu_lanes_value(s, arg_of(s, id, 0));
+    c.step = cpu_lanes_value(s, arg_of(s, id, 2));
+  }
+  return c;
+}
+
+static bool is_zero_free(LLVMValueRef count) {
+  return LLVMIsAConstantInt(count) && LLVMConstIntGetZExtValue(count) != 0;
+}
+
+/* The lanes of `mask` that have iterations left. */
+static LLVMValueRef still_counting(cpu_state *s, LLVMValueRef left, LLVMValueRef mask) {
+  LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(left));
+  LLVMValueRef some = LLVMBuildICmp(s->cg->b, LLVMIntNE, left, zero, "");
+  return LLVMBuildAnd(s->cg->b, mask, cpu_lanes_mask_of(s, some), "");
+}
+
+/* Goes on with `mask` after `left` was counted: to the body, or to the end. */
+static void turn(cpu_state *s, uint32_t id, const counting *c, LLVMValueRef left, LLVMValueRef mask,
+                 LLVMBasicBlockRef body, LLVMBasicBlockRef end) {
+  roc_cg *cg = s->cg;
+  cpu_lanes *l = s->lanes;
+  LLVMValueRef leave = l->loses[id] ? l->exits[id].leave : NULL;
+  if (c->is_varying) {
+    LLVMValueRef on = still_counting(s, left, mask);
+    if (leave) join_cell(s, leave, without(s, mask, on));
+    LLVMBuildStore(cg->b, on, c->cell);
+    LLVMBuildCondBr(cg->b, has_lane(s, on), body, end);
+    return;
+  }
+  LLVMValueRef goes_on = LLVMBuildICmp(cg->b, LLVMIntNE, left, roc_cg_i64(cg, 0), "");
+  if (!c->cell) {
+    LLVMBuildCondBr(cg->b, goes_on, body, end);
+    return;
+  }
+  LLVMBasicBlockRef some = roc_cg_block(cg, "for.some"), over = roc_cg_block(cg, "for.over");
+  LLVMBuildStore(cg->b, mask, c->cell);
+  LLVMBuildCondBr(cg->b, goes_on, some, over);
+  roc_cg_at(cg, over);
+  if (leave) join_cell(s, leave, mask);
+  LLVMBuildBr(cg->b, end);
+  roc_cg_at(cg, some);
+  LLVMBuildCondBr(cg->b, has_lane(s, mask), body, end);
+}
+
+static void set_counter(cpu_state *s, uint32_t id, const counting *c, LLVMValueRef value) {
+  uint32_t var = inst_of(s, id)->aux;
+  if (c->is_first_varying) {
+    cpu_lanes_set(s, var, value, s->plan.for_of[var] != id);
+  } else {
+    LLVMBuildStore(s->cg->b, value, roc_cg_var(s->cg, var));
+  }
+}
+
+/* Each lane has its own number of iterations, which is fixed first; the counter goes on in lanes that
+ * are done, where nothing reads it. */
+static void emit_for(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  cpu_lanes *l = s->lanes;
+  LLVMBasicBlockRef body = roc_cg_block(cg, "for"), next = roc_cg_block(cg, "next");
+  LLVMBasicBlockRef end = roc_cg_block(cg, "end");
+  LLVMValueRef before = l->mask, count;
+  counting c = begin_counting(s, id, &count);
+  LLVMTypeRef left_type = i64_of(s, c.is_varying), value_type = i64_of(s, c.is_first_varying);
+  LLVMValueRef now = roc_cg_alloca(cg, value_type, "now");
+  LLVMBuildStore(cg->b, c.first, now);
+  if (is_tracked(s, id)) c.cell = new_cell(s);
+  begin_exits(s, id, end, next);
+  if (is_zero_free(count) && !c.cell) {
+    LLVMBuildBr(cg->b, body);
+  } else {
+    turn(s, id, &c, count, before, body, end);
+  }
+  roc_cg_at(cg, body);
+  begin_iteration(s, id, c.cell);
+  LLVMValueRef value = LLVMBuildLoad2(cg->b, value_type, now, "");
+  set_counter(s, id, &c, value);
+  emit_region(s, region_of(s, id, 0), l->mask, l->exits[id].next, next);
+  roc_cg_at(cg, next);
+  cpu_look(s, id, NULL);
+  LLVMBuildStore(cg->b, LLVMBuildAdd(cg->b, value, c.step, ""), now);
+  LLVMValueRef left = LLVMBuildLoad2(cg->b, left_type, c.left, "");
+  LLVMValueRef one = roc_cg_int(left_type, 1);
+  left = LLVMBuildSub(cg->b, left, one, "");
+  LLVMBuildStore(cg->b, left, c.left);
+  LLVMValueRef mask = c.cell ? read_cell(s, l->exits[id].next) : NULL;
+  turn(s, id, &c, left, mask, body, end);
+  roc_cg_at(cg, end);
+  end_exits(s, id, before);
+}
+
+/* ---- instructions ------------------------------------------------------------------------ */
+
+static void emit_inst(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = inst_of(s, id);
+  if (cg->di) roc_cg_debug_place(cg, id);
+  if (is_left_out(s, id) || s->plan.is_remat[id]) return; /* made where it is used */
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_GET: cpu_lanes_define(s, id, cpu_lanes_get(s, inst->aux)); return;
+    case ROC_IR_SET: emit_set(s, id); return;
+    case ROC_IR_LOAD: cpu_lanes_define(s, id, cpu_lanes_load(s, id)); return;
+    case ROC_IR_STORE: cpu_lanes_store(s, id); return;
+    case ROC_IR_CHECK_INDEX:
+    case ROC_IR_CHECK_NONZERO:
+    case ROC_IR_CHECK_INT:
+    case ROC_IR_CHECK: emit_check(s, id); return;
+    case ROC_IR_FAIL:
+      fail_lanes(s, id, s->lanes->mask);
+      LLVMBuildBr(cg->b, s->lanes->out);
+      return;
+    case ROC_IR_RETURN:
+      s->lanes->jumped = true;
+      if (!s->lanes->is_light) LLVMBuildBr(cg->b, s->lanes->out);
+      return;
+    case ROC_IR_LEAVE:
+    case ROC_IR_NEXT: emit_jump(s, id); return;
+    case ROC_IR_IF: emit_if(s, id); return;
+    case ROC_IR_BLOCK: emit_block(s, id); return;
+    case ROC_IR_LOOP: emit_loop(s, id); return;
+    case ROC_IR_FOR: emit_for(s, id); return;
+    default: cpu_lanes_define(s, id, cpu_lanes_compute(s, id)); return;
+  }
+}
+
+/* ---- a run ------------------------------------------------------------------------------- */
+
+/* The lanes that have an item, in the block before the items' code. */
+static LLVMValueRef first_mask(cpu_state *s) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef all = roc_cg_i64(cg, s->lanes->count), args[2] = {s->run->left, all};
+  LLVMValueRef left = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, args, 2);
+  left = LLVMBuildTrunc(cg->b, left, cg->t.i32, "");
+  roc_cg_set_lanes(cg, s->lanes->count);
+  LLVMValueRef numbers = LLVMBuildTrunc(cg->b, cpu_lanes_steps(s, 1), cg->t.i32, "");
+  left = roc_cg_spread(cg, left);
+  LLVMValueRef bits = LLVMBuildICmp(cg->b, LLVMIntSLT, numbers, left, "");
+  roc_cg_set_lanes(cg, 1);
+  return cpu_lanes_mask_of(s, bits);
+}
+
+/* At the end of the items: what those that failed keep for the walk. */
+static void keep_fails(cpu_state *s, LLVMValueRef present, LLVMValueRef any) {
+  roc_cg *cg = s->cg;
+  cpu_run *run = s->run;
+  LLVMTypeRef i32 = cg->t.i32, i64 = cg->t.i64;
+  if (!s->code.base) s->code = cpu_slot_new(s, i32, 1);
+  for (unsigned i = 0; i < ROC_SITE_MAX_VALUES && run->values[i]; i++) {
+    if (!s->fail_values[i].base) s->fail_values[i] = cpu_slot_new(s, i64, 1);
+  }
+  roc_cg_set_lanes(cg, s->lanes->count);
+  LLVMValueRef code = LLVMBuildLoad2(cg->b, cg->t.i32, run->code, "");
+  cpu_lanes_put(s, code, cpu_slot_item(s, &s->code), present);
+  LLVMValueRef sum = roc_cg_intrinsic(cg, "llvm.vector.reduce.or", &cg->t.i32, 1, &code, 1);
+  for (unsigned i = 0; i < ROC_SITE_MAX_VALUES && run->values[i]; i++) {
+    LLVMValueRef value = LLVMBuildLoad2(cg->b, cg->t.i64, run->values[i], "");
+    cpu_lanes_put(s, value, cpu_slot_item(s, &s->fail_values[i]), present);
+  }
+  roc_cg_set_lanes(cg, 1);
+  LLVMValueRef before = LLVMBuildLoad2(cg->b, i32, any, "");
+  LLVMBuildStore(cg->b, LLVMBuildOr(cg->b, before, sum, ""), any);
+}
+
+static cpu_lanes *lanes_of(cpu_state *s, unsigned count, bool is_narrow) {
+  roc_arena *arena = &s->cg->arena;
+  const roc_ir_module *ir = s->cg->ir;
+  if (!s->lanes_kept) s->lanes_kept = ROC_ARENA_NEW(arena, cpu_lanes);
+  cpu_lanes *l = s->lanes_kept;
+  if (!l || (l->count == count && l->is_narrow == is_narrow)) return l;
+  *l = (cpu_lanes){
+      .count = count, .is_narrow = is_narrow, .has_bits = roc_processor_has(s->cg->tm, "avx512f")};
+  LLVMTypeRef part = LLVMIntTypeInContext(s->cg->ctx, l->has_bits ? 1 : is_narrow ? 32 : 64);
+  l->mask_type = LLVMVectorType(part, count);
+  l->vars = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->vars.count + 1);
+  l->begun = ROC_ARENA_ARRAY(arena, uint32_t, ir->vars.count + 1);
+  l->loses = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
+  l->exits = ROC_ARENA_ARRAY(arena, cpu_lanes_exits, ir->insts.count + 1);
+  return arena->failed ? NULL : l;
+}
+
+void cpu_emit_lanes(cpu_state *s, const uint32_t *ids, uint32_t count, unsigned nlanes,
+                    bool is_narrow) {
+  roc_cg *cg = s->cg;
+  cpu_lanes *l = lanes_of(s, nlanes, is_narrow);
+  if (!l) {
+    cg->arena.failed = true;
+    return;
+  }
+  LLVMValueRef any = roc_cg_alloca(cg, cg->t.i32, "");
+  LLVMBuildStore(cg->b, roc_cg_i32(cg, 0), any);
+  cpu_run run;
+  s->nlanes = nlanes;
+  cpu_items_begin(s, &run, false);
+  s->nlanes = 0;
+  s->lanes = l;
+  s->operand = cpu_lanes_operand;
+  find_losses(s, ids, count);
+  cg->is_speculative = true;
+  LLVMBasicBlockRef body = LLVMGetInsertBlock(cg->b);
+  LLVMPositionBuilderAtEnd(cg->b, LLVMGetInsertBlock(run.header_b));
+  LLVMValueRef present = first_mask(s);
+  roc_cg_at(cg, body);
+  l->mask = present;
+  l->out = run.latch;
+  l->jumped = l->is_light = false;
+  emit_list(s, ids, count);
+  roc_cg_goto(cg, run.latch);
+  roc_cg_at(cg, run.latch);
+  if (run.fails.count) keep_fails(s, cpu_lanes_bits_of(s, present), any);
+  cpu_items_end(s);
+  cg->is_speculative = false;
+  s->lanes = NULL;
+  s->operand = NULL;
+  if (run.fails.count) cpu_walk_fails(s, &run, any);
+  roc_vec_deinit(&run.fails);
+}

@@ -1,0 +1,57 @@
+/* Work-items side by side in vectors, with masks: what the files cpu/lanes*.c offer each other. */
+#ifndef ROC_CODEGEN_CPU_LANES_H
+#define ROC_CODEGEN_CPU_LANES_H
+
+#include "codegen/cpu/cpu.h"
+
+/* Where jumps to a statement go, and the masks of the lanes that took them (NULL: none is kept). */
+typedef struct cpu_lanes_exits {
+  LLVMValueRef leave, next;
+  LLVMBasicBlockRef leave_block, next_block;
+} cpu_lanes_exits;
+
+struct cpu_lanes {
+  unsigned count;
+  bool is_narrow; /* most of what is computed is 32 bits wide */
+  bool has_bits;  /* masks are vectors of i1; else of integers as wide, 0 or -1 */
+  LLVMTypeRef mask_type;
+  LLVMValueRef mask;      /* the lanes that are here */
+  LLVMBasicBlockRef out;  /* where to go when there is none left: the end of the region */
+  bool is_light;          /* a region is emitted in line, without branches */
+  bool jumped;            /* its last instruction was a jump */
+  LLVMValueRef *vars;     /* per variable that varies: alloca */
+  uint32_t *begun;        /* per variable: the run in which that was set to 0 */
+  bool *loses;            /* per statement: lanes that enter it may not come to its end */
+  cpu_lanes_exits *exits; /* per statement */
+  LLVMValueRef nothing;   /* a constant of 8 bytes, 0; NULL: not needed yet */
+};
+
+/* cpu/lanes_values.c */
+/* A mask of bits, and its bits. */
+LLVMValueRef cpu_lanes_mask_of(cpu_state *s, LLVMValueRef bits);
+LLVMValueRef cpu_lanes_bits_of(cpu_state *s, LLVMValueRef mask);
+/* The numbers of the lanes from 0, times `stride`. */
+LLVMValueRef cpu_lanes_steps(cpu_state *s, int64_t stride);
+/* Emits an instruction without effect, as its shape is. */
+LLVMValueRef cpu_lanes_compute(cpu_state *s, uint32_t id);
+LLVMValueRef cpu_lanes_operand(cpu_state *s, uint32_t id);
+void cpu_lanes_define(cpu_state *s, uint32_t id, LLVMValueRef value);
+/* A variable; its alloca, where it varies.  To set: in the lanes of the mask, or, where it does not
+ * blend, in all, since no other lane reads it again before it is set. */
+bool cpu_lanes_is_varying(const cpu_state *s, uint32_t var);
+LLVMValueRef cpu_lanes_var(cpu_state *s, uint32_t var);
+LLVMValueRef cpu_lanes_get(cpu_state *s, uint32_t var);
+void cpu_lanes_set(cpu_state *s, uint32_t var, LLVMValueRef value, bool blends);
+/* The value of all lanes, or of the first where its shape tells the others. */
+LLVMValueRef cpu_lanes_value(cpu_state *s, uint32_t id);
+/* The value of all lanes. */
+LLVMValueRef cpu_lanes_all(cpu_state *s, uint32_t id);
+LLVMValueRef cpu_lanes_spread(cpu_state *s, LLVMValueRef first, int32_t stride);
+
+/* cpu/lanes_memory.c */
+LLVMValueRef cpu_lanes_load(cpu_state *s, uint32_t id);
+void cpu_lanes_store(cpu_state *s, uint32_t id);
+/* Stores the lanes of `bits` at consecutive elements from `ptr` on. */
+void cpu_lanes_put(cpu_state *s, LLVMValueRef value, LLVMValueRef ptr, LLVMValueRef bits);
+
+#endif

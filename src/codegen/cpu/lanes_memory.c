@@ -1,0 +1,162 @@
+/* Loads and stores of the lanes of a vector.
+ *
+ * Neighbours read and write memory in one piece, under the mask; what is at the same place for all
+ * lanes is read once; anything else is gathered and scattered.  Addresses of lanes that are not in
+ * the mask may be anything, and are not used. */
+#include "codegen/cpu/lanes.h"
+
+static const roc_ir_inst *inst_of(const cpu_state *s, uint32_t id) {
+  return &s->cg->ir->insts.items[id];
+}
+
+/* How far, in elements, the place of an access lies from that of the lane before; the indices begin
+ * at operand `first`. */
+static int32_t stride_of_place(const cpu_state *s, const roc_ir_inst *inst, uint32_t first) {
+  const roc_ir_module *ir = s->cg->ir;
+  const roc_ir_array *array = &ir->arrays.items[inst->aux];
+  roc_layout layout =
+      array->kind == ROC_IR_ARRAY_PARAM ? ir->params.items[array->param].type.layout : ROC_LAYOUT_C;
+  int32_t stride = 0;
+  for (uint32_t d = 0; d < array->rank; d++) {
+    int32_t of_index = s->shapes->insts[roc_ir_arg(ir, inst, first + d)];
+    if (of_index == 0) continue;
+    bool is_fastest = layout == ROC_LAYOUT_C ? d == array->rank - 1u : d == 0;
+    if (!is_fastest || layout == ROC_LAYOUT_STRIDED) return CPU_VARYING;
+    stride = of_index;
+  }
+  return stride;
+}
+
+static void align_operand(cpu_state *s, LLVMValueRef call, unsigned operand, uint32_t a) {
+  size_t itemsize = roc_dtype_itemsize(s->cg->ir->arrays.items[a].dtype);
+  unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
+  LLVMAttributeRef align = LLVMCreateEnumAttribute(s->cg->ctx, kind, itemsize);
+  LLVMAddCallSiteAttribute(call, operand + 1, align);
+}
+
+/* The address of the first lane's element (while cg->lanes is 1), or those of all. */
+static LLVMValueRef address(cpu_state *s, const roc_ir_inst *inst, uint32_t first) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef base = cg->arrays[inst->aux].base;
+  unsigned lanes = cg->lanes;
+  if (!base) {
+    roc_cg_set_lanes(cg, 1);
+    base = cg->target->array_base(cg, inst->aux);
+    roc_cg_set_lanes(cg, lanes);
+  }
+  LLVMValueRef index = roc_cg_element_index(cg, inst->aux, inst, first);
+  roc_cg_set_lanes(cg, 1);
+  LLVMTypeRef element = roc_cg_storage_type(cg, cg->ir->arrays.items[inst->aux].dtype);
+  roc_cg_set_lanes(cg, lanes);
+  return LLVMBuildGEP2(cg->b, element, base, &index, 1, "");
+}
+
+/* A load with a mask must not be joined with a select after a later store (quirk MASKED_LOAD). */
+static LLVMValueRef keep_in_place(cpu_state *s, const roc_ir_inst *inst, LLVMValueRef loaded) {
+  const roc_cg *cg = s->cg;
+  const roc_ir_array *array = &cg->ir->arrays.items[inst->aux];
+  bool is_constant = array->kind == ROC_IR_ARRAY_CONST;
+  if (array->kind == ROC_IR_ARRAY_PARAM) {
+    const roc_ir_param *param = &cg->ir->params.items[array->param];
+    is_constant = !param->is_written && !param->type.is_alias;
+  }
+  bool is_off = !roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_MASKED_LOAD);
+  return is_constant || is_off ? loaded : LLVMBuildFreeze(cg->b, loaded, "");
+}
+
+/* ---- loads ------------------------------------------------------------------------------- */
+
+static LLVMValueRef load_neighbours(cpu_state *s, const roc_ir_inst *inst, LLVMTypeRef type) {
+  roc_cg *cg = s->cg;
+  roc_cg_set_lanes(cg, 1);
+  LLVMValueRef ptr = address(s, inst, 0);
+  roc_cg_set_lanes(cg, s->lanes->count);
+  LLVMTypeRef types[2] = {type, cg->t.ptr};
+  LLVMValueRef args[3] = {ptr, cpu_lanes_mask(s), LLVMConstNull(type)};
+  LLVMValueRef call = roc_cg_intrinsic(cg, "llvm.masked.load", types, 2, args, 3);
+  align_operand(s, call, 0, inst->aux);
+  return call;
+}
+
+/* One by one: a lane that is not in the mask reads a zero of ours. */
+static LLVMValueRef gather_each(cpu_state *s, LLVMValueRef ptrs, LLVMTypeRef type) {
+  roc_cg *cg = s->cg;
+  cpu_lanes *l = s->lanes;
+  LLVMTypeRef i64 = LLVMInt64TypeInContext(cg->ctx);
+  if (!l->nothing) {
+    l->nothing = LLVMAddGlobal(cg->mod, i64, "");
+    LLVMSetInitializer(l->nothing, LLVMConstNull(i64));
+    LLVMSetGlobalConstant(l->nothing, 1);
+    LLVMSetLinkage(l->nothing, LLVMPrivateLinkage);
+  }
+  ptrs = LLVMBuildSelect(cg->b, cpu_lanes_mask(s), ptrs, roc_cg_spread(cg, l->nothing), "");
+  LLVMValueRef value = LLVMGetPoison(type);
+  for (unsigned i = 0; i < l->count; i++) {
+    LLVMValueRef at = roc_cg_immediate(cg, i);
+    LLVMValueRef ptr = LLVMBuildExtractElement(cg->b, ptrs, at, "");
+    LLVMValueRef one = LLVMBuildLoad2(cg->b, LLVMGetElementType(type), ptr, "");
+    value = LLVMBuildInsertElement(cg->b, value, one, at, "");
+  }
+  return value;
+}
+
+static LLVMValueRef gather(cpu_state *s, const roc_ir_inst *inst, LLVMTypeRef type) {
+  roc_cg *cg = s->cg;
+  size_t itemsize = roc_dtype_itemsize(cg->ir->arrays.items[inst->aux].dtype);
+  LLVMValueRef ptrs = address(s, inst, 0);
+  if (!s->lanes->has_bits || itemsize < 4) return gather_each(s, ptrs, type);
+  LLVMTypeRef types[2] = {type, LLVMTypeOf(ptrs)};
+  LLVMValueRef args[3] = {ptrs, cpu_lanes_mask(s), LLVMConstNull(type)};
+  LLVMValueRef call = roc_cg_intrinsic(cg, "llvm.masked.gather", types, 2, args, 3);
+  align_operand(s, call, 0, inst->aux);
+  return call;
+}
+
+LLVMValueRef cpu_lanes_load(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = inst_of(s, id);
+  roc_dtype dtype = cg->ir->arrays.items[inst->aux].dtype;
+  int32_t stride = stride_of_place(s, inst, 0);
+  if (s->shapes->insts[id] == 0) return roc_cg_load_inst(cg, inst);
+  roc_cg_set_lanes(cg, s->lanes->count);
+  LLVMTypeRef type = roc_cg_storage_type(cg, dtype);
+  bool is_piece = stride == 1 && (s->lanes->has_bits || roc_dtype_itemsize(dtype) >= 4);
+  LLVMValueRef element = is_piece ? load_neighbours(s, inst, type) : gather(s, inst, type);
+  element = keep_in_place(s, inst, element);
+  LLVMValueRef value = roc_cg_from_element(cg, dtype, element);
+  roc_cg_set_lanes(cg, 1);
+  return value;
+}
+
+/* ---- stores ------------------------------------------------------------------------------ */
+
+static LLVMValueRef masked_store(cpu_state *s, LLVMValueRef value, LLVMValueRef ptr,
+                                 LLVMValueRef bits) {
+  roc_cg *cg = s->cg;
+  LLVMTypeRef types[2] = {LLVMTypeOf(value), LLVMTypeOf(ptr)};
+  LLVMValueRef args[3] = {value, ptr, bits};
+  bool is_piece = LLVMGetTypeKind(types[1]) == LLVMPointerTypeKind;
+  const char *name = is_piece ? "llvm.masked.store" : "llvm.masked.scatter";
+  return roc_cg_intrinsic(cg, name, types, 2, args, 3);
+}
+
+void cpu_lanes_put(cpu_state *s, LLVMValueRef value, LLVMValueRef ptr, LLVMValueRef bits) {
+  masked_store(s, value, ptr, bits);
+}
+
+/* Of lanes that store at the same place, the last one stays, as one after the other. */
+void cpu_lanes_store(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = inst_of(s, id);
+  roc_dtype dtype = cg->ir->arrays.items[inst->aux].dtype;
+  uint32_t source = roc_ir_arg(cg->ir, inst, 0);
+  LLVMValueRef value = cpu_lanes_all(s, source);
+  bool is_piece = stride_of_place(s, inst, 1) == 1;
+  LLVMValueRef ptr = is_piece ? address(s, inst, 1) : NULL;
+  roc_cg_set_lanes(cg, s->lanes->count);
+  if (!is_piece) ptr = address(s, inst, 1);
+  roc_value_type type = (roc_value_type)cg->ir->insts.items[source].type;
+  value = roc_cg_to_element(cg, dtype, type, value);
+  align_operand(s, masked_store(s, value, ptr, cpu_lanes_mask(s)), 1, inst->aux);
+  roc_cg_set_lanes(cg, 1);
+}

@@ -1,0 +1,185 @@
+/* Values and variables of the lanes of a vector, and what a mask is made of.
+ *
+ * A value whose shape tells all lanes from the first (cpu/shape.c) is that of the first; an emitter
+ * that works on all lanes has it spread. */
+#include "codegen/cpu/lanes.h"
+
+static const roc_ir_inst *inst_of(const cpu_state *s, uint32_t id) {
+  return &s->cg->ir->insts.items[id];
+}
+
+static uint32_t arg_of(const cpu_state *s, uint32_t id, uint32_t n) {
+  return roc_ir_arg(s->cg->ir, inst_of(s, id), n);
+}
+
+static int32_t stride_of(const cpu_state *s, uint32_t id) {
+  return s->shapes->insts[id];
+}
+
+/* ---- masks ------------------------------------------------------------------------------- */
+
+/* Where the processor has registers for masks, they are vectors of bits; elsewhere LLVM would make
+ * them out of such vectors again and again, so they are vectors of integers, 0 or -1. */
+LLVMValueRef cpu_lanes_mask_of(cpu_state *s, LLVMValueRef bits) {
+  const cpu_lanes *l = s->lanes;
+  return l->has_bits ? bits : LLVMBuildSExt(s->cg->b, bits, l->mask_type, "");
+}
+
+LLVMValueRef cpu_lanes_bits_of(cpu_state *s, LLVMValueRef mask) {
+  const cpu_lanes *l = s->lanes;
+  if (l->has_bits) return mask;
+  return LLVMBuildICmp(s->cg->b, LLVMIntSLT, mask, LLVMConstNull(l->mask_type), "");
+}
+
+LLVMValueRef cpu_lanes_mask(cpu_state *s) {
+  return cpu_lanes_bits_of(s, s->lanes->mask);
+}
+
+/* ---- values ------------------------------------------------------------------------------ */
+
+/* The numbers of the lanes from 0, times `stride`. */
+LLVMValueRef cpu_lanes_steps(cpu_state *s, int64_t stride) {
+  LLVMValueRef all[ROC_CG_MOST_LANES];
+  LLVMTypeRef i64 = LLVMInt64TypeInContext(s->cg->ctx);
+  for (unsigned i = 0; i < s->lanes->count; i++) {
+    all[i] = LLVMConstInt(i64, (uint64_t)(stride * (int64_t)i), 1);
+  }
+  return LLVMConstVector(all, s->lanes->count);
+}
+
+LLVMValueRef cpu_lanes_spread(cpu_state *s, LLVMValueRef first, int32_t stride) {
+  unsigned lanes = s->cg->lanes;
+  roc_cg_set_lanes(s->cg, s->lanes->count);
+  LLVMValueRef all = roc_cg_spread(s->cg, first);
+  if (stride != 0) all = LLVMBuildAdd(s->cg->b, all, cpu_lanes_steps(s, stride), "");
+  roc_cg_set_lanes(s->cg, lanes);
+  return all;
+}
+
+static bool is_first_id(const roc_ir_inst *inst) {
+  return (inst->op == ROC_IR_GLOBAL_ID || inst->op == ROC_IR_LOCAL_ID) && inst->aux == 0;
+}
+
+/* An instruction without effect: its value, or that of the first lane where that is enough. */
+LLVMValueRef cpu_lanes_compute(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = inst_of(s, id);
+  if (stride_of(s, id) != CPU_VARYING) return roc_cg_expr(cg, id);
+  if (is_first_id(inst)) return cpu_lanes_spread(s, roc_cg_expr(cg, id), 1);
+  roc_cg_set_lanes(cg, s->lanes->count);
+  LLVMValueRef value;
+  if (inst->op == ROC_IR_LANE_ID) {
+    uint32_t width = cg->options->wave_size == 32 ? 32 : 64;
+    value = LLVMBuildAdd(cg->b, roc_cg_spread(cg, s->run->lin), cpu_lanes_steps(s, 1), "");
+    value = LLVMBuildAnd(cg->b, value, roc_cg_i64(cg, width - 1), "");
+    value = LLVMBuildAdd(cg->b, value, roc_cg_i64(cg, 1), "");
+  } else {
+    value = roc_cg_expr(cg, id);
+  }
+  roc_cg_set_lanes(cg, 1);
+  return value;
+}
+
+/* What cpu/values.c computes again in each run. */
+static LLVMValueRef recompute(cpu_state *s, uint32_t id) {
+  const roc_ir_inst *inst = inst_of(s, id);
+  if (inst->op != ROC_IR_GET) return cpu_lanes_compute(s, id);
+  if (!s->plan.is_counter[inst->aux]) {
+    return cpu_lanes_value(s, arg_of(s, s->plan.set_once[inst->aux], 0));
+  }
+  uint32_t wide = s->plan.wide_for[inst->aux];
+  LLVMValueRef cell = wide == ROC_IR_NONE ? roc_cg_var(s->cg, inst->aux) : s->advances[inst->aux];
+  LLVMValueRef value = LLVMBuildLoad2(s->cg->b, s->cg->t.i64, cell, "");
+  if (wide == ROC_IR_NONE) return value;
+  LLVMValueRef first = cpu_lanes_value(s, arg_of(s, wide, 0));
+  if (stride_of(s, arg_of(s, wide, 0)) == CPU_VARYING) value = cpu_lanes_spread(s, value, 0);
+  return LLVMBuildAdd(s->cg->b, first, value, "");
+}
+
+LLVMValueRef cpu_lanes_value(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  if (s->epochs[id] == s->epoch) return cg->values[id];
+  unsigned lanes = cg->lanes;
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
+  LLVMPositionBuilderAtEnd(cg->b, LLVMGetInsertBlock(s->run->header_b));
+  roc_cg_set_lanes(cg, 1);
+  LLVMValueRef value = recompute(s, id);
+  roc_cg_set_lanes(cg, lanes);
+  roc_cg_at(cg, here);
+  cg->values[id] = value;
+  s->epochs[id] = s->epoch;
+  return value;
+}
+
+/* An operand as the emitter wants it: of the first lane, or of all. */
+LLVMValueRef cpu_lanes_operand(cpu_state *s, uint32_t id) {
+  LLVMValueRef value = cpu_lanes_value(s, id);
+  bool is_vector = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind;
+  if (s->cg->lanes == 1 || is_vector) return value;
+  return cpu_lanes_spread(s, value, stride_of(s, id));
+}
+
+void cpu_lanes_define(cpu_state *s, uint32_t id, LLVMValueRef value) {
+  s->cg->values[id] = value;
+  s->epochs[id] = s->epoch;
+}
+
+LLVMValueRef cpu_lanes_all(cpu_state *s, uint32_t id) {
+  roc_cg_set_lanes(s->cg, s->lanes->count);
+  LLVMValueRef value = cpu_lanes_operand(s, id);
+  roc_cg_set_lanes(s->cg, 1);
+  return value;
+}
+
+/* ---- variables --------------------------------------------------------------------------- */
+
+bool cpu_lanes_is_varying(const cpu_state *s, uint32_t var) {
+  return s->shapes->vars[var] == CPU_VARYING;
+}
+
+static bool is_bool(const cpu_state *s, uint32_t var) {
+  return s->cg->ir->vars.items[var].type == ROC_VT_BOOL;
+}
+
+static LLVMTypeRef cell_type(cpu_state *s, uint32_t var) {
+  if (is_bool(s, var)) return s->lanes->mask_type;
+  LLVMTypeRef type = roc_cg_value_type(s->cg, s->cg->ir->vars.items[var].type);
+  return LLVMVectorType(type, s->lanes->count);
+}
+
+/* That of a varying variable.  What no lane has set is 0, so that it is the same at each use. */
+LLVMValueRef cpu_lanes_var(cpu_state *s, uint32_t var) {
+  cpu_lanes *l = s->lanes;
+  LLVMTypeRef type = cell_type(s, var);
+  if (!l->vars[var]) l->vars[var] = roc_cg_alloca(s->cg, type, s->cg->ir->vars.items[var].name);
+  if (l->begun[var] != s->epoch) {
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(s->cg->b);
+    LLVMPositionBuilderAtEnd(s->cg->b, LLVMGetInsertBlock(s->run->header_b));
+    LLVMBuildStore(s->cg->b, LLVMConstNull(type), l->vars[var]);
+    roc_cg_at(s->cg, here);
+    l->begun[var] = s->epoch;
+  }
+  return l->vars[var];
+}
+
+LLVMValueRef cpu_lanes_get(cpu_state *s, uint32_t var) {
+  roc_cg *cg = s->cg;
+  if (!cpu_lanes_is_varying(s, var)) {
+    LLVMTypeRef type = roc_cg_value_type(cg, cg->ir->vars.items[var].type);
+    return LLVMBuildLoad2(cg->b, type, roc_cg_var(cg, var), "");
+  }
+  LLVMValueRef held = LLVMBuildLoad2(cg->b, cell_type(s, var), cpu_lanes_var(s, var), "");
+  return is_bool(s, var) ? cpu_lanes_bits_of(s, held) : held;
+}
+
+/* In the lanes of the mask; in all, where no other is read again before it is set. */
+void cpu_lanes_set(cpu_state *s, uint32_t var, LLVMValueRef value, bool blends) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef cell = cpu_lanes_var(s, var);
+  if (is_bool(s, var)) value = cpu_lanes_mask_of(s, value);
+  if (blends) {
+    LLVMValueRef old = LLVMBuildLoad2(cg->b, cell_type(s, var), cell, "");
+    value = LLVMBuildSelect(cg->b, cpu_lanes_mask(s), value, old, "");
+  }
+  LLVMBuildStore(cg->b, value, cell);
+}
