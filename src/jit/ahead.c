@@ -173,10 +173,15 @@ void roc_jit_ahead_free(roc_jit_ahead *ahead) {
 
 /* ---- using ---- */
 
+/* Of a scalar, the type that inference has decided on: a plain number may have become a float32. */
+static bool fits_scalar(const roc_arg_type *own, const roc_arg_type *cls) {
+  return own->value == cls->value || (cls->is_plain && own->value == ROC_VT_F32);
+}
+
 static bool fits(const roc_arg_type *own, const roc_arg_type *cls) {
-  if (own->rank != cls->rank || own->value != cls->value) return false;
+  if (own->rank != cls->rank) return false;
   if (own->is_narrow && !cls->is_narrow) return false;
-  if (own->rank == 0) return own->is_plain == cls->is_plain;
+  if (own->rank == 0) return fits_scalar(own, cls);
   return own->dtype == cls->dtype &&
          (own->layout == ROC_LAYOUT_STRIDED || own->layout == cls->layout) &&
          own->is_alias >= cls->is_alias && own->is_host_memory >= cls->is_host_memory;
