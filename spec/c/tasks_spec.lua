@@ -1,0 +1,123 @@
+-- What people do with the library first, each done from an installation and by what
+-- docs/embedding.md says: a small program of spec/c/tasks, or one of examples/embed.
+local files = require "support.files"
+local programs = require "support.programs"
+
+local KERNELS = [[
+local roc = require "roc"
+scale = roc.kernel(function(a, factor)
+  local i = roc.get_global_id(1)
+  a[i] = a[i] * factor
+end, { name = "scale", signature = "(float32[:], float64)" })
+]]
+
+local CMAKE = [[
+cmake_minimum_required(VERSION 3.16)
+project(open LANGUAGES C)
+find_package(roclua 0.1 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(LUA REQUIRED IMPORTED_TARGET lua5.4)
+add_executable(open TASKS/open.c)
+target_link_libraries(open PRIVATE roclua::roclua PkgConfig::LUA)
+add_executable(open_static TASKS/open.c)
+target_link_libraries(open_static PRIVATE roclua::static PkgConfig::LUA)
+set_target_properties(open_static PROPERTIES RUNTIME_OUTPUT_DIRECTORY PREFIX/bin)
+]]
+
+-- A program and what it prints.
+local TASKS = {
+  { "open", "opens roclua in a state", "25\n" },
+  { "wrap", "wraps floats and a strided matrix", "10 50, 11 34 0\ngiven back 1 time\n" },
+  { "launch", "launches a kernel from C, without its state", "1001 1199\n" },
+  { "threads", "launches one kernel from two threads", "1048576 2097152\n" },
+  { "errors", "reads errors", "script: .-kernel 'scale' takes 2 arguments, got 1\n"
+    .. "call: no such device\nkernel: .-index 11 out of range 1%.%.10 of 'a'.-\n"
+    .. "compile: kernel 'wrong'\n" },
+  { "log", "prints to a log", "%[Lua%] a is\t6%.0\n%[C%] a is\t21%.0\n" },
+  { "interrupt", "ends a kernel by an interrupt", ".-interrupted!\n5%.0\n" },
+  { "reload", "reloads a script", "14 140 130 \n" },
+}
+
+describe("from an installation and the docs, a program", function()
+  local spec = programs.find("roclua-spec")
+  local build = spec and spec:match("^(.*)/bin/[^/]+$")
+  for _, tool in ipairs { "cmake", "ninja", "cc", "c++", "pkg-config" } do
+    if not files.has_program(tool) then return pending("no " .. tool) end
+  end
+  if not build or not io.open(build .. "/CMakeCache.txt") then return pending("no build") end
+  if programs.sanitizer(build .. "/lib/libroclua.so.0") ~= "" then
+    return pending("built with a sanitizer")
+  end
+
+  local folder, prefix, tasks, examples, flags
+
+  -- Runs a command line in a folder of this spec's own; its output, or an error.
+  local function run(command, ...)
+    local succeeded, output = programs.run(("cd %s && %s"):format(folder, command:format(...)))
+    assert(succeeded, output)
+    return output
+  end
+
+  local function write(name, text)
+    local file <close> = assert(io.open(folder .. "/" .. name, "w"))
+    file:write(text)
+  end
+
+  setup(function()
+    folder = files.run("mktemp -d"):gsub("\n$", "")
+    prefix = folder .. "/prefix"
+    local here = files.run("pwd"):gsub("\n$", "")
+    tasks, examples = here .. "/spec/c/tasks", here .. "/examples/embed"
+    run("cmake --install '%s' --prefix %s", build, prefix)
+    local libraries = run("dirname $(find %s -name libroclua.so.0)", prefix):gsub("\n$", "")
+    flags = ("$(PKG_CONFIG_PATH=%s/pkgconfig pkg-config --cflags --libs roclua lua5.4) "
+      .. "-lpthread -Wl,-rpath,%s"):format(libraries, libraries)
+  end)
+
+  teardown(function() if folder then files.run("rm -rf " .. folder) end end)
+
+  for _, task in ipairs(TASKS) do
+    local name, title, expected = table.unpack(task)
+    it(title, function()
+      run("cc -Wall -Werror %s/%s.c -o %s %s", tasks, name, name, flags)
+      assert.matches("^" .. expected .. "$", run("ROCLUA_DEVICE=cpu timeout 100 ./%s", name))
+    end)
+  end
+
+  it("is linked by CMake, and statically", function()
+    write("CMakeLists.txt", (CMAKE:gsub("TASKS", tasks):gsub("PREFIX", prefix)))
+    run("cmake -G Ninja -S . -B by_cmake -DCMAKE_PREFIX_PATH=%s", prefix)
+    run("cmake --build by_cmake")
+    assert.are.equal("25\n", run("ROCLUA_DEVICE=cpu by_cmake/open"))
+    assert.are.equal("25\n", run("ROCLUA_DEVICE=cpu prefix/bin/open_static"))
+    assert.is_nil(run("ldd prefix/bin/open_static"):find("libroclua", 1, true))
+  end)
+
+  it("ships kernels that were compiled ahead of time", function()
+    write("scale.lua", KERNELS)
+    run("cc -Wall -Werror %s/ahead.c -o ahead %s", tasks, flags)
+    run("prefix/bin/rocluac --emit=kernels -t cpu -o scale.kernels scale.lua")
+    assert.are.equal("297\n", run("./ahead scale.kernels cpu"))
+  end)
+
+  it("is in C++, with owners", function()
+    run("c++ -std=c++17 -Wall -Werror %s/raii/raii.cpp -o raii %s", examples, flags)
+    assert.matches("^100 numbers, 10 and 3\nas expected: .-index 101 out of range.-\n$",
+      run("ROCLUA_DEVICE=cpu ./raii"))
+  end)
+
+  it("runs plug-ins with limits", function()
+    run("cc -Wall -Werror %s/plugins/plugins.c -o plugins %s", examples, flags)
+    local function plugins(options, ...)
+      local names = {}
+      for i, name in ipairs { ... } do names[i] = ("%s/plugins/%s.lua"):format(examples, name) end
+      return run("ROCLUA_DEVICE=cpu timeout 100 ./plugins %s %s", options,
+        table.concat(names, " "))
+    end
+    assert.matches("brighten%.lua: done, the samples are 0 to 1498%.5\n"
+      .. ".-greedy%.lua: stopped: not enough memory\n$",
+      plugins("-t 60000", "brighten", "greedy"))
+    assert.matches("endless%.lua: stopped: .-its time is over\n.-stuck%.lua: stopped: .-\n$",
+      plugins("-t 300", "endless", "stuck"))
+  end)
+end)
