@@ -158,3 +158,77 @@ describe("values at the prompt", function()
     assert.are.equal("{roc.DeviceArray (closed)}", shown { d })
   end)
 end)
+
+describe("help", function()
+  local help = require "roc.repl.help"
+
+  it("has what the docs say of every public name", function()
+    local missing, count = {}, 0
+    for name, value in pairs(roc) do
+      if type(value) == "function" or type(value) == "userdata" then
+        count = count + 1
+        if not help.of_name("roc." .. name) then missing[#missing + 1] = name end
+      end
+    end
+    for _, path in ipairs(require("roc.core").kernel_builtins()) do
+      if path:find "^roc%." then
+        count = count + 1
+        if not (help.of_name(path) or ""):find "docs/" then missing[#missing + 1] = path end
+      end
+    end
+    assert.is_true(count > 140, count)
+    assert.are.same({}, missing)
+  end)
+
+  it("takes functions, values, names and parts of names", function()
+    local scan = help.text(roc.scan)
+    assert.matches("^roc%.scan%(.*%(docs/roc%.md%)", scan)
+    assert.are.equal(scan, help.text "roc.scan")
+    assert.are.equal(scan, help.text "scan")
+    assert.matches("^roc%.barrier%(.*Meeting points and order", help.text "barrier")
+    assert.matches("^roc%.Array:slice%(dimension, first", help.text "slice")
+    assert.matches("dtypes %(docs/roc%.md%)", help.text(roc.float32))
+    assert.matches("^Host arrays", help.text(roc.zeros(1)))
+    assert.matches("^'string%.rep' is Lua's own", help.text(string.rep))
+    assert.matches("roc%.math%.pow", help.text(math.sin)) -- the table of errors
+    assert.matches("nothing named 'no such'", help.text "no such")
+    assert.matches("nothing of this boolean", help.text(true))
+  end)
+end)
+
+describe("Tab", function()
+  local complete = require "roc.repl.complete"
+  local scope = locals.new()
+  assert(scope:load("local roc = require 'roc'", "=repl_spec"))()
+
+  local function at(text) return { complete.at(text, scope) } end
+
+  it("completes wherever a name may stand", function()
+    for text, insert in pairs {
+      ["roc.linsp"] = "ace", ["x = roc.linsp"] = "ace", ["f(1, roc.linsp"] = "ace",
+      ["local some_name = 1 print(some_n"] = "ame", ["for index_of = 1, 2 do index_"] = "of",
+      ["roc.wave.shuffle_x"] = "or", ["?roc.linsp"] = "ace", [":time roc.linsp"] = "ace",
+      [":dev"] = "ices ", ["=roc.linsp"] = "ace", ["roc.zeros(1):rav"] = "el",
+      ["roc.stream():synchr"] = "onize", ["('x'):lowe"] = "r", ["roc.float32.items"] = "ize",
+      ["roc.zeros(1).dtype.items"] = "ize", ["roc.zeros(2, 'bfl"] = "oat16'",
+      ["roc.kernel(f, {fastm"] = "ath = ", ["roc.kernel(f, {check = true, fastm"] = "ath = ",
+      ["roc.kernel(f, {number = 'float3"] = "2'", ["k = roc.kernel(f) k:launch({gro"] = "",
+      ["local k = {} k.x"] = "", ["-- roc.linsp"] = "", ["'roc.linsp"] = "", ["f("] = "  ",
+    } do
+      assert.are.same({ text, insert }, { text, (complete.at(text, scope)) })
+    end
+  end)
+
+  it("shows the arguments of a function, and what fits where several do", function()
+    assert.are.same({ "", "roc.full(shape, value, dtype?) -> roc.Array\n" }, at "roc.full(")
+    assert.are.same({ "", "roc.full(shape, value, dtype?) -> roc.Array\n" }, at "roc.full(3, ")
+    assert.are.same({ "", "rep      reverse\n" }, at "string.re")
+  end)
+
+  it("calls nothing of the script", function()
+    _G.repl_spec = setmetatable({}, { __index = error, __pairs = error })
+    finally(function() _G.repl_spec = nil end)
+    assert.are.same({ "", "" }, at "repl_spec.x")
+    assert.are.same({ "", "" }, at "repl_spec.x.y:z")
+  end)
+end)

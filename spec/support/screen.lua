@@ -141,6 +141,9 @@ end
 -- Types a line: its text only where the prompt waits for one, the key after it when it is shown.
 function Terminal:type(keys)
   for _, piece in ipairs(parse_keys(keys)) do
+    if piece.key and piece.key ~= "C-c" and self.is_sent ~= false then
+      self:wait(function(_, line) return is_prompt(line) end)
+    end
     if piece.key then
       self:tmux("send-keys " .. piece.key)
       self.is_sent = piece.key == "Enter" or piece.key == "C-c"

@@ -13,7 +13,7 @@ function terminal.available()
   return (select(2, files.run "script -qec true /dev/null"))
 end
 
----Runs a program on a terminal, with a folder of its own for its history.
+---Runs a program on a terminal without colours, with a folder of its own for its history.
 ---@param command string in which ROCLUA stands for the interpreter
 ---@param ... string[] {what the screen ends with, as an extended regular expression with \r left
 ---out; what is typed then}
@@ -35,7 +35,7 @@ function terminal.run(command, ...)
         sleep 0.02
       done
     }
-    { %s; } | XDG_STATE_HOME=$d timeout -s KILL 100 script -qec '%s' /dev/null >$d/screen
+    { %s; } | TERM=dumb XDG_STATE_HOME=$d timeout -s KILL 100 script -qec '%s' /dev/null >$d/screen
     cat $d/screen
     echo '[history]'
     cat $d/roclua/history

@@ -1,7 +1,11 @@
 /* Reading lines at a prompt: libedit on a terminal, getline elsewhere.
  *
  * On a terminal Ctrl-C is an ordinary key here: the terminal's interrupt character is off while a
- * line is edited, so no signal has to be caught in the middle of libedit. */
+ * line is edited, so no signal has to be caught in the middle of libedit.  libedit asks for each key
+ * through read_key, when the screen is as it wants it: there the line is painted (paint.h). What is
+ * pasted comes between marks, which the terminal is asked for, and goes into the line as it is, with
+ * its newlines and tabs. */
+#define _XOPEN_SOURCE 700
 #include "cli/edit.h"
 
 #include <errno.h>
@@ -11,16 +15,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
+
+#include "cli/paint.h"
 
 #define HISTORY_SIZE 2000
+#define PASTE_BEGINS "\033[200~"
+#define PASTE_ENDS "\033[201~"
 
 static struct {
   EditLine *line; /* NULL: no terminal */
   History *history;
+  const edit_hooks *hooks;
   const char *prompt;
   bool was_interrupted;
+  bool is_pasting;
+  bool takes_marks;    /* the terminal marks what is pasted */
   char file[PATH_MAX]; /* of the history; "": none */
 } editor;
 
@@ -36,6 +49,93 @@ static unsigned char interrupt_line(EditLine *line, int key) {
   editor.was_interrupted = true;
   return CC_NEWLINE;
 }
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* The line as text, which the caller frees, and the cursor's place in it; NULL: no memory. */
+static char *copy_line(EditLine *line, size_t *out_cursor) {
+  const LineInfo *info = el_line(line);
+  *out_cursor = (size_t)(info->cursor - info->buffer);
+  return strndup(info->buffer, (size_t)(info->lastchar - info->buffer));
+}
+
+static void paint(EditLine *line) {
+  size_t cursor;
+  char *text = copy_line(line, &cursor);
+  const char *painted =
+      text && text[0] != '\0' ? editor.hooks->paint(editor.hooks->ud, text) : NULL;
+  if (painted) {
+    paint_screen screen = {0};
+    el_get(line, EL_GETTC, "co", &screen.columns);
+    el_get(line, EL_GETTC, "li", &screen.rows);
+    paint_line(editor.prompt, text, cursor, painted, screen);
+  }
+  free(text);
+}
+
+/* libedit's next key: 1; 0 at the end of input. */
+static int read_key(EditLine *line, wchar_t *out_key) {
+  mbstate_t state = {0};
+  char byte;
+  if (editor.hooks->paint && !editor.is_pasting) paint(line);
+  for (;;) {
+    ssize_t n = read(STDIN_FILENO, &byte, 1);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return (int)n;
+    size_t used = mbrtowc(out_key, &byte, 1, &state);
+    if (used == (size_t)-2) continue; /* the character goes on */
+    if (used != (size_t)-1) return 1;
+    state = (mbstate_t){0}; /* a byte of no character is dropped */
+  }
+}
+
+/* Bound to the mark before what is pasted: inserts all up to the mark after it. */
+static unsigned char paste(EditLine *line, int key) {
+  (void)key;
+  size_t length = 0, capacity = 4096;
+  char *text = malloc(capacity);
+  char c;
+  editor.is_pasting = true;
+  while (text && el_getc(line, &c) == 1) {
+    if (length + 2 > capacity) {
+      char *larger = realloc(text, capacity *= 2);
+      if (!larger) break;
+      text = larger;
+    }
+    text[length++] = c == '\r' ? '\n' : c;
+    text[length] = '\0';
+    size_t end = strlen(PASTE_ENDS);
+    if (length >= end && strcmp(text + length - end, PASTE_ENDS) == 0) {
+      length -= end;
+      break;
+    }
+  }
+  editor.is_pasting = false;
+  if (!text) return CC_ERROR;
+  while (length > 0 && text[length - 1] == '\n') length--;
+  text[length] = '\0';
+  if (length > 0) el_insertstr(line, text);
+  free(text);
+  return CC_REFRESH;
+}
+
+/* Bound to Tab. */
+static unsigned char complete(EditLine *line, int key) {
+  (void)key;
+  size_t cursor;
+  char *text = copy_line(line, &cursor);
+  const char *insert = "", *list = "";
+  if (!text) return CC_ERROR;
+  text[cursor] = '\0';
+  editor.hooks->complete(editor.hooks->ud, text, &insert, &list);
+  free(text);
+  if (insert[0] != '\0' && el_insertstr(line, insert) != 0) return CC_ERROR;
+  if (list[0] == '\0') return insert[0] != '\0' ? CC_REFRESH : CC_REFRESH_BEEP;
+  printf("\n%s", list);
+  return CC_REDISPLAY;
+}
+
+/* ---- history --------------------------------------------------------------------------------- */
 
 /* Makes the directories above the last component of `path`; false when one cannot be made. */
 static bool make_parents(char *path) {
@@ -81,7 +181,27 @@ static void open_history(void) {
   if (editor.file[0] != '\0') history(editor.history, &event, H_LOAD, editor.file);
 }
 
-void edit_open(void) {
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+int edit_columns(void) {
+  struct winsize size;
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+static void bind_keys(EditLine *line) {
+  el_set(line, EL_ADDFN, "roclua-interrupt", "give up the line", interrupt_line);
+  el_set(line, EL_ADDFN, "roclua-complete", "complete a name", complete);
+  el_set(line, EL_ADDFN, "roclua-paste", "insert what is pasted", paste);
+  el_set(line, EL_SETTY, "-d", "-isig", NULL);
+  el_set(line, EL_BIND, "^C", "roclua-interrupt", NULL);
+  el_set(line, EL_BIND, "^I", "roclua-complete", NULL);
+  el_set(line, EL_BIND, "^R", "em-inc-search-prev", NULL);
+  el_set(line, EL_BIND, PASTE_BEGINS, "roclua-paste", NULL);
+}
+
+void edit_open(const edit_hooks *hooks) {
+  const char *terminal = getenv("TERM");
+  editor.hooks = hooks;
   if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) return;
   if (!setlocale(LC_CTYPE, "") || MB_CUR_MAX == 1) { /* else libedit drops what is not ASCII */
     setlocale(LC_CTYPE, "C.UTF-8");
@@ -90,10 +210,9 @@ void edit_open(void) {
   if (!editor.line) return;
   el_set(editor.line, EL_PROMPT, current_prompt);
   el_set(editor.line, EL_EDITOR, "emacs");
-  el_set(editor.line, EL_ADDFN, "roclua-interrupt", "give up the line", interrupt_line);
-  el_set(editor.line, EL_SETTY, "-d", "-isig", NULL);
-  el_set(editor.line, EL_BIND, "^C", "roclua-interrupt", NULL);
-  el_set(editor.line, EL_BIND, "^R", "em-inc-search-prev", NULL);
+  el_set(editor.line, EL_GETCFN, read_key);
+  bind_keys(editor.line);
+  editor.takes_marks = terminal && strcmp(terminal, "dumb") != 0;
   open_history();
   el_source(editor.line, NULL); /* the user's ~/.editrc */
 }
@@ -116,14 +235,21 @@ static edit_result read_plainly(const char *prompt, char **out_line) {
   return result;
 }
 
+static void ask_for_marks(bool wants_marks) {
+  if (!editor.takes_marks) return;
+  fputs(wants_marks ? "\033[?2004h" : "\033[?2004l", stdout);
+  fflush(stdout);
+}
+
 edit_result edit_read(const char *prompt, char **out_line) {
   if (!editor.line) return read_plainly(prompt, out_line);
   editor.prompt = prompt;
   editor.was_interrupted = false;
   int length = 0;
-  el_set(editor.line, EL_PREP_TERM,
-         1); /* libedit shows the prompt first, and keys would echo twice */
+  el_set(editor.line, EL_PREP_TERM, 1); /* else the prompt is shown while keys still echo */
+  ask_for_marks(true);
   const char *text = el_gets(editor.line, &length);
+  ask_for_marks(false);
   if (editor.was_interrupted) {
     puts("^C");
     return EDIT_INTERRUPTED;

@@ -4,6 +4,7 @@
  * the terminal and the streams. */
 #include "cli/repl.h"
 
+#include <glob.h>
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 #include "cli/edit.h"
 #include "include/roclua.h"
 
-enum { MODULE = 1 }; /* its place on the stack, below all else */
+/* Places on the stack, below all else: the module; what the hooks gave last. */
+enum { MODULE = 1, HOOK_TEXT = 2, HOOK_LIST = 3, BASE = 3 };
 
 /* The user's _PROMPT or _PROMPT2, else the usual one.  Leaves one value on the stack, which keeps
  * the text. */
@@ -38,8 +40,9 @@ static int call_module(lua_State *L, const char *name, int nargs, int nresults) 
 /* Prints and pops an error's message; on a line of its own after the ^C that the terminal shows. */
 static void report(lua_State *L) {
   if (cli_was_interrupted() && isatty(STDERR_FILENO)) fputc('\n', stderr);
-  if (lua_type(L, -1) == LUA_TSTRING && call_module(L, "describe_error", 1, 1) != LUA_OK) {
-    lua_pushliteral(L, "(the error cannot be described)");
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    lua_pushboolean(L, isatty(STDERR_FILENO));
+    call_module(L, "describe_error", 2, 1); /* or why it failed */
   }
   cli_report(L, LUA_ERRRUN);
 }
@@ -84,11 +87,11 @@ static void run_chunk(lua_State *L) {
   if (!is_ok) report(L);
   luaL_checkstack(L, LUA_MINSTACK, "too many results to print");
   lua_pushboolean(L, is_ok);
-  lua_insert(L, MODULE + 1);
+  lua_insert(L, BASE + 1);
   lua_pushboolean(L, is_interrupted);
-  lua_insert(L, MODULE + 2);
+  lua_insert(L, BASE + 2);
   if (is_interrupted) roclua_interrupt(L);
-  if (call_module(L, "finish", lua_gettop(L) - MODULE, 2) != LUA_OK) {
+  if (call_module(L, "finish", lua_gettop(L) - BASE, 2) != LUA_OK) {
     report(L);
     return;
   }
@@ -101,8 +104,76 @@ static void run_chunk(lua_State *L) {
   if (lua_isstring(L, -1)) report(L);
 }
 
+/* ---- hooks of the editor --------------------------------------------------------------------- */
+
+/* The line in colours.  An error leaves it as it is: Ctrl-C is a key here. */
+static const char *paint(void *ud, const char *text) {
+  lua_State *L = ud;
+  lua_getfield(L, MODULE, "paint");
+  lua_pushstring(L, text);
+  int status = lua_pcall(L, 1, 1, 0);
+  lua_replace(L, HOOK_TEXT);
+  return status == LUA_OK ? lua_tostring(L, HOOK_TEXT) : NULL;
+}
+
+static void complete(void *ud, const char *before, const char **out_insert, const char **out_list) {
+  lua_State *L = ud;
+  lua_getfield(L, MODULE, "complete");
+  lua_pushstring(L, before);
+  if (lua_pcall(L, 1, 2, 0) != LUA_OK) {
+    lua_pop(L, 1);
+    return;
+  }
+  lua_replace(L, HOOK_LIST);
+  lua_replace(L, HOOK_TEXT);
+  *out_insert = lua_tostring(L, HOOK_TEXT);
+  *out_list = lua_tostring(L, HOOK_LIST);
+}
+
+/* Whether the terminal takes colours, and the user does (no-color.org). */
+static bool has_colours(void) {
+  const char *terminal = getenv("TERM"), *refusal = getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) && !(refusal && refusal[0] != '\0') && terminal &&
+         terminal[0] != '\0' && strcmp(terminal, "dumb") != 0;
+}
+
+static int get_columns(lua_State *L) {
+  int columns = edit_columns();
+  if (columns == 0) return 0;
+  lua_pushinteger(L, columns);
+  return 1;
+}
+
+/* Appends the path to `pattern`, with what glob takes for its own escaped. */
+static void add_literal(luaL_Buffer *pattern, const char *path) {
+  for (; *path; path++) {
+    if (strchr("*?[\\", *path)) luaL_addchar(pattern, '\\');
+    luaL_addchar(pattern, *path);
+  }
+}
+
+/* (prefix) -> the paths that begin so, folders with a slash at the end */
+static int list_paths(lua_State *L) {
+  luaL_Buffer pattern;
+  luaL_buffinit(L, &pattern);
+  add_literal(&pattern, luaL_checkstring(L, 1));
+  luaL_addchar(&pattern, '*');
+  luaL_pushresult(&pattern);
+  lua_newtable(L);
+  glob_t found;
+  if (glob(lua_tostring(L, -2), GLOB_MARK, NULL, &found) != 0) return 1;
+  for (size_t i = 0; i < found.gl_pathc; i++) {
+    lua_pushstring(L, found.gl_pathv[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  globfree(&found);
+  return 1;
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
 /* Pushes roc.repl, opened; false when that failed, which has been said. */
-static bool push_module(lua_State *L) {
+static bool push_module(lua_State *L, bool is_coloured) {
   cli_push_require(L);
   lua_pushliteral(L, "roc.repl");
   if (!cli_report(L, cli_call(L, 1, 1))) return false;
@@ -110,22 +181,27 @@ static bool push_module(lua_State *L) {
   lua_getglobal(L, "os");
   lua_getfield(L, -1, "exit");
   lua_remove(L, -2);
-  return cli_report(L, cli_call(L, 1, 0));
+  lua_pushboolean(L, is_coloured);
+  lua_pushcfunction(L, get_columns);
+  lua_pushcfunction(L, list_paths);
+  return cli_report(L, cli_call(L, 4, 0));
 }
 
 void repl_run(lua_State *L) {
   const char *progname = cli_progname();
   cli_set_progname(NULL);
   lua_settop(L, 0);
-  if (push_module(L)) {
-    edit_open();
+  bool is_coloured = has_colours();
+  const edit_hooks hooks = {.ud = L, .paint = is_coloured ? paint : NULL, .complete = complete};
+  if (push_module(L, is_coloured)) {
+    edit_open(&hooks);
     for (;;) {
-      lua_settop(L, MODULE);
+      lua_settop(L, BASE);
       edit_result result = read_chunk(L);
       if (result == EDIT_EOF) break;
       if (result == EDIT_INTERRUPTED) {
         call_module(L, "drop", 0, 0);
-      } else if (lua_gettop(L) > MODULE) {
+      } else if (lua_gettop(L) > BASE) {
         run_chunk(L);
       }
     }

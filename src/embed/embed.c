@@ -18,6 +18,7 @@
 
 #define PREFIX "roc."
 #define KERNELS_PREFIX "roc.kernels."
+#define DOCS_PREFIX "roc.docs" /* and what is below it */
 #define DIR_VARIABLE "ROCLUA_LUA_DIR"
 
 /* Upvalues of the searcher. */
@@ -204,9 +205,9 @@ static int search(lua_State *L) {
   const char *module = luaL_checkstring(L, 1);
   lua_settop(L, 1);
   if (!is_ours(module)) return 0;
-  if (!(lua_toboolean(L, UV_TEMPLATE) ? load_file : load_embedded)(L, module)) {
-    return push_absent(L, module);
-  }
+  bool is_text = strncmp(module, DOCS_PREFIX, strlen(DOCS_PREFIX)) == 0; /* no file of Lua's */
+  bool is_file = lua_toboolean(L, UV_TEMPLATE) && !is_text;
+  if (!(is_file ? load_file : load_embedded)(L, module)) return push_absent(L, module);
   if (strcmp(module, "roc") == 0) {
     lua_insert(L, -2);
     lua_pushcclosure(L, load_roc, 1);

@@ -2,10 +2,14 @@
 --
 -- roclua's loop (src/cli/repl.c) calls `read` with each line until it has a function, runs that,
 -- and then calls `finish`; so errors and Ctrl-C find the user's code on the stack and little else.
+local commands = require "roc.repl.commands"
+local complete = require "roc.repl.complete"
 local core = require "roc.core"
+local help = require "roc.repl.help"
 local locals = require "roc.repl.locals"
 local show = require "roc.repl.show"
 local source = require "roc.source"
+local terminal = require "roc.repl.terminal"
 
 local repl = {}
 
@@ -74,7 +78,7 @@ local function load_text(text)
   elseif not f then
     local mixed = load_mixed(text)
     shows_values = mixed ~= nil
-    return mixed, why
+    return mixed, not mixed and why or nil
   end
   return f
 end
@@ -89,7 +93,10 @@ function repl.read(line)
   local text = table.concat(lines, "\n")
   count = #lines == 1 and count + 1 or count
   shows_values = true
-  local f, why = load_text(text)
+  local is_command, f, why = commands.find(text, load_text)
+  if not is_command then
+    f, why = load_text(text)
+  end
   if not f and not why then
     if line then
       return nil
@@ -139,26 +146,71 @@ function repl.finish(ok, is_interrupted, ...)
   return text, faults[1] and table.concat(faults, "\n")
 end
 
----An error's message without what its traceback always has.
----@param message string
----@return string
-function repl.describe_error(message)
-  local text, trace = string.match(message, "^(.*)\nstack traceback:\n(.*)$")
-  if not text then
-    return message
+-- The lines of a traceback that are of what was typed or required: roclua's own files, and C where
+-- nothing follows, are left out.
+local function own_lines(trace)
+  local kept = {}
+  for line in string.gmatch(trace, "[^\n]+") do
+    if not string.find(line, "^\troc/[%w_/]+%.lua:") then
+      kept[#kept + 1] = line
+    end
   end
-  trace = string.gsub(trace, "\n\t%[C%]: in %?$", "")
-  trace = string.gsub(trace, "in function <stdin#%d+:1>$", "in main chunk")
-  local rest = string.gsub(trace, "^\t%[C%]: in [^\n]*\n", "")
-  if string.find(rest, "^\t[^\n]* in main chunk$") or not string.find(trace, "\n") then
+  while kept[1] and string.find(kept[1], "^\t%[C%]:") do
+    table.remove(kept, 1)
+  end
+  while kept[1] and (string.find(kept[#kept], "^\t%[C%]: in %?$")
+    or string.find(kept[#kept], "^\t%(%.%.%.tail calls%.%.%.%)$")) do
+    kept[#kept] = nil
+  end
+  if kept[1] then -- the chunk is a function inside one that has its locals
+    kept[#kept] = string.gsub(kept[#kept], string.format("in function <stdin#%d:1>$", count),
+      "in main chunk")
+  end
+  return kept
+end
+
+---An error's message, with a traceback only where that says more.
+---@param message string
+---@param is_coloured boolean whether it goes to a terminal
+---@return string
+function repl.describe_error(message, is_coloured)
+  local text, trace = string.match(message, "^(.*)\nstack traceback:\n(.*)$")
+  text = text or message
+  local kept = own_lines(trace or "")
+  if is_coloured then
+    text = string.gsub(text, "[^\n]+", function(line) return terminal.styled(line, "error") end)
+  end
+  if #kept == 0 or #kept == 1 and string.find(kept[1], " in main chunk$") then
     return text
   end
-  return text .. "\nstack traceback:\n" .. trace
+  return text .. "\nstack traceback:\n" .. table.concat(kept, "\n")
+end
+
+---A line in colours.
+---@param text string
+---@return string
+function repl.paint(text)
+  return terminal.paint(text)
+end
+
+---What Tab does after a text.
+---@param before string the chunk's last line up to the cursor
+---@return string insert
+---@return string list
+function repl.complete(before)
+  return complete.at(table.concat(lines, "\n") .. (lines[1] and "\n" or "") .. before, scope)
 end
 
 ---Adds what is global at the prompt alone.
 ---@param exit function os.exit of the program
-function repl.open(exit)
+---@param is_coloured boolean whether the terminal takes colours
+---@param width fun(): integer? its columns
+---@param paths fun(prefix: string): string[] files whose paths begin so
+function repl.open(exit, is_coloured, width, paths)
+  terminal.open(is_coloured, width, paths)
+  rawset(_G, "help", rawget(_G, "help") or function(value)
+    print(help.text(value))
+  end)
   rawset(_G, "roc", require "roc")
   for _, name in ipairs { "exit", "quit" } do
     if rawget(_G, name) == nil then

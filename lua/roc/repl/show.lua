@@ -1,6 +1,7 @@
 -- Values as the prompt prints them: tables as Lua writes them, arrays with what describes them.
 local core = require "roc.core"
 local lexer = require "roc.repl.lexer"
+local names = require "roc.repl.names"
 local terminal = require "roc.repl.terminal"
 
 local M = {}
@@ -69,25 +70,22 @@ end
 
 local function function_text(f)
   local info = debug.getinfo(f, "Su")
-  if info.what == "C" then
+  local name = names.of_function(f)
+  if name then
+    return "function " .. name
+  elseif info.what == "C" then
     return tostring(f)
   end
-  local names = {}
+  local params = {}
   for i = 1, info.nparams do
-    names[i] = debug.getlocal(f, i)
+    params[i] = debug.getlocal(f, i)
   end
-  names[#names + 1] = info.isvararg and "..." or nil
-  return string.format("function(%s)  -- %s:%d", table.concat(names, ", "), info.short_src,
+  params[#params + 1] = info.isvararg and "..." or nil
+  return string.format("function(%s)  -- %s:%d", table.concat(params, ", "), info.short_src,
     info.linedefined)
 end
 
 local ARRAYS = { ["roc.Array"] = true, ["roc.DeviceArray"] = true, ["roc.SmartArray"] = true }
-
-local function class_of(value)
-  local meta = type(value) == "userdata" and debug.getmetatable(value)
-  local name = type(meta) == "table" and rawget(meta, "__name")
-  return type(name) == "string" and name or nil
-end
 
 local function shape_text(shape)
   return "{" .. table.concat(shape, ", ") .. "}"
@@ -115,7 +113,7 @@ local function has_own_text(t)
 end
 
 local function scalar_text(value)
-  local kind, class = type(value), class_of(value)
+  local kind, class = type(value), names.class_of(value)
   if kind == "string" then
     return quote(value)
   elseif kind == "function" then
@@ -290,7 +288,7 @@ end
 ---@param value any
 ---@return string
 function M.value(value)
-  local kind, class = type(value), class_of(value)
+  local kind, class = type(value), names.class_of(value)
   if kind == "string" then
     return value
   elseif kind == "table" and not has_own_text(value) then

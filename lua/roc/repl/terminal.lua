@@ -7,11 +7,20 @@ local DEFAULT_WIDTH = 80
 
 local is_coloured = false
 local get_width = function() return nil end
+local get_paths = function() return {} end
 
 ---@param has_colours boolean whether colours are wanted
----@param width? fun(): integer? columns of the terminal; nil: there is none
-function M.open(has_colours, width)
-  is_coloured, get_width = has_colours, width or get_width
+---@param width fun(): integer? columns of the terminal; nil: there is none
+---@param paths fun(prefix: string): string[] files whose paths begin so, folders with a slash
+function M.open(has_colours, width, paths)
+  is_coloured, get_width, get_paths = has_colours, width, paths
+end
+
+---Files whose paths begin so; folders end with a slash.
+---@param prefix string
+---@return string[]
+function M.paths(prefix)
+  return get_paths(prefix)
 end
 
 ---Columns of the terminal, or those of a text that goes elsewhere.
