@@ -184,6 +184,50 @@ for _, check in ipairs { true, false } do
   end)
 end
 
+describe("a loop by a step", function()
+  -- Reads x[k + lid - 1] in tiles of the workgroup's size, which end where x ends.
+  local function tiled(loop)
+    return roc.kernel(([[function(x, out, n)
+      local tile, l = roc.shared.array(64, "int64"), roc.get_local_id(1)
+      local w, sum = roc.get_local_size(1), 0
+      %s
+        tile[l] = x[k + l - 1]
+        roc.barrier()
+        for j = 1, w do sum = sum * 3 + tile[j] end
+        roc.barrier()
+      %s
+      out[roc.get_global_id(1)] = sum
+    end]]):format(table.unpack(loop)), { env = { roc = roc } })
+  end
+  local FOR = { "for k = 1, n, w do", "end" }
+  local WHILE = { "local k = 1 while k <= n do", "k = k + w end" }
+
+  for name, loop in pairs { ["for"] = FOR, ["while"] = WHILE } do
+    it(name .. " ends at the last step within its bound, for checks too", function()
+      local x = roc.to_device(roc.array(sequence, "int64"))
+      local out = roc.to_device(roc.zeros(N, "int64"))
+      local kernel = tiled(loop)
+      local last = N - N % 16
+      kernel:launch({ grid = 32, workgroup = 16 }, x, out, last)
+      local sum = 0
+      for k = 1, last do sum = sum * 3 + sequence[k] end
+      assert.equal(sum, out:copy_to_host()[20])
+      -- the value of the last turn is computed, not taken to be the bound
+      local text = kernel:inspect_llvm("cpu:x86-64-v3")
+      assert.truthy(text:find("ssub%.with%.overflow[^\n]*\n.-urem i64.-\nclear"))
+    end)
+
+    it(name .. " fails where its last turn goes beyond the array", function()
+      local x = roc.to_device(roc.array(sequence, "int64"))
+      local out = roc.to_device(roc.zeros(N, "int64"))
+      tiled(loop):launch({ grid = 32, workgroup = 16 }, x, out, N - N % 16 + 1)
+      local ok, message = pcall(out.copy_to_host, out)
+      assert.is_false(ok)
+      assert.matches("index " .. N + 1, message)
+    end)
+  end
+end)
+
 describe("a check that fails in a loop around items", function()
   it("ends its item in that iteration, and no other item", function()
     local x = roc.to_device(roc.array(sequence, "int64"))

@@ -4,6 +4,7 @@
 #include "base/env.h"
 #include "base/target.h"
 #include "ir/check_elimination.h"
+#include "ir/counted_loops.h"
 #include "ir/loop_versioning.h"
 #include "ir/narrow_group_ids.h"
 #include "ir/optimize.h"
@@ -21,12 +22,13 @@ roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
   return options;
 }
 
-/* A workgroup that runs in loops has registers for variables alone.  Indices that have become
- * constants need no checks. */
+/* What runs a workgroup in loops has registers for variables alone, and loops around items only where
+ * they count.  Indices that have become constants or counters need fewer checks. */
 static roc_status fit_loops(roc_ir_module *module, roc_error *err) {
-  bool is_changed;
-  ROC_TRY(roc_ir_scalarize_private(module, &is_changed, err));
-  return is_changed ? roc_ir_optimize(module, err) : ROC_OK;
+  bool counts, has_scalars;
+  ROC_TRY(roc_ir_count_loops(module, &counts, err));
+  ROC_TRY(roc_ir_scalarize_private(module, &has_scalars, err));
+  return counts || has_scalars ? roc_ir_optimize(module, err) : ROC_OK;
 }
 
 /* On a GPU launches are smaller, so more can be proved: (id - 1) * 4 + 4 does not wrap.  A loop

@@ -8,6 +8,7 @@
 #include "ir/narrow_group_ids.h"
 #include "ir/parallel_regions.h"
 #include "ir/check_elimination.h"
+#include "ir/counted_loops.h"
 #include "ir/optimize.h"
 #include "ir/private_scalars.h"
 #include "ir/print.h"
@@ -130,6 +131,16 @@ static roc_status scalarize_private(roc_ir_module *module, roc_error *err) {
   return roc_ir_scalarize_private(module, &is_changed, err);
 }
 
+static roc_status count_loops(roc_ir_module *module, roc_error *err) {
+  bool is_changed;
+  return roc_ir_count_loops(module, &is_changed, err);
+}
+
+/* ir_count_loops(text) -> text with FORs for LOOPs that count. */
+static int ir_count_loops(lua_State *L) {
+  return push_changed(L, count_loops);
+}
+
 /* ir_scalarize_private(text) -> text with variables for private arrays where that can be. */
 static int ir_scalarize_private(lua_State *L) {
   return push_changed(L, scalarize_private);
@@ -163,6 +174,7 @@ static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip},
                                        {"ir_version_loops", ir_version_loops},
                                        {"ir_version_launch", ir_version_launch},
                                        {"ir_narrow_group_ids", ir_narrow_group_ids},
+                                       {"ir_count_loops", ir_count_loops},
                                        {"ir_scalarize_private", ir_scalarize_private},
                                        {"ir_optimize", ir_optimize},
                                        {"ir_dump", ir_dump},

@@ -199,7 +199,7 @@ local function bounds(loop, range)
       texts[i] = name
     end
   end
-  return table.concat(texts, ", ")
+  return texts
 end
 
 -- The same elements in a loop whose counter is the same for all, so that the group can meet in it.
@@ -226,8 +226,13 @@ local function striding_loop(loop, is_risky)
   for _ = 1, choice.weighted { { 4, 0 }, { 4, 1 }, { 2, 2 } } do
     table.insert(body.statements, choice.weighted(EXTRAS)(loop))
   end
-  local text = bounds(loop, range)
-  return { "for ", loop.counter, " = ", text, " do\n", body, "end" }
+  local texts, k = bounds(loop, range), loop.counter
+  if not is_risky and not range[3]:find("-", 1, true) and chance(30) then
+    local comparison = chance(80) and " <= " .. texts[2] or " < " .. texts[2] .. " + 1"
+    return { "do\nlocal ", k, " = ", texts[1], "\nwhile ", k, comparison, " do\n", body, k, " = ", k,
+      " + ", texts[3], "\nend\nend" }
+  end
+  return { "for ", k, " = ", table.concat(texts, ", "), " do\n", body, "end" }
 end
 
 -- A loop of the kind, with the statements before and after it; `block(scope, depth, most)`

@@ -141,9 +141,26 @@ static interval interval_of_id(preflight *p, const roc_ir_inst *inst) {
                     LLVMBuildAdd(s->cg->b, before, last, "")};
 }
 
+/* The last value that `for i = first, last, step` counts to, where it runs at all; the step goes
+ * upwards. `for k = 1, n, 256` ends at the first element of a tile, not at n. */
+static LLVMValueRef last_counted(preflight *p, LLVMValueRef first, LLVMValueRef last,
+                                 LLVMValueRef step) {
+  LLVMBuilderRef b = p->s->cg->b;
+  LLVMValueRef span = exactly(p, "llvm.ssub.with.overflow", last, first);
+  LLVMValueRef zero = roc_cg_i64(p->s->cg, 0), runs = LLVMBuildICmp(b, LLVMIntSGE, span, zero, "");
+  LLVMValueRef beyond = LLVMBuildURem(b, span, step, "");
+  return LLVMBuildSub(b, last, LLVMBuildSelect(b, runs, beyond, zero, ""), "");
+}
+
 static interval interval_of_counter(preflight *p, uint32_t loop) {
+  uint32_t step = arg_of(p, loop, 2);
   interval first = interval_of(p, arg_of(p, loop, 0)), last = interval_of(p, arg_of(p, loop, 1));
-  bool is_up = cpu_is_positive(p->s, arg_of(p, loop, 2));
+  bool is_up = cpu_is_positive(p->s, step),
+       is_one = inst_of(p, step)->op == ROC_IR_CONST && inst_of(p, step)->k.i == 1;
+  bool is_same = first.low == first.high && last.low == last.high;
+  if (is_up && !is_one && is_same && is_fixed(p, step)) {
+    last.high = last_counted(p, first.low, last.high, cpu_group_value(p->s, step));
+  }
   return is_up ? (interval){first.low, last.high} : (interval){last.low, first.high};
 }
 
