@@ -84,7 +84,7 @@ for _, name in ipairs { "vectorize", "guvectorize", "reduce", "scan" } do
 end
 
 -- functions of arrays; loaded at the first call
-for _, name in ipairs { "where", "maximum", "minimum", "clip" } do
+for _, name in ipairs { "where", "maximum", "minimum", "clip", "concat", "stack" } do
   roc[name] = arrays.function_of(name)
 end
 

@@ -89,6 +89,14 @@ end
 -- A uint64 from 2^63 on is a negative integer: its half, rounded to odd, is converted and doubled.
 local UNSIGNED = "(%s >= 0 and roc.%s(%s) or roc.%s(%s >> 1 | %s & 1) * 2)"
 
+---In what sums and products of a dtype accumulate, which is what they give.
+---@param dtype roc.DType
+---@return roc.DType
+function M.accumulator(dtype)
+  if dtype.kind == "f" then return dtype == dtypes.float64 and dtype or dtypes.float32 end
+  return dtype == dtypes.uint64 and dtype or dtypes.int64
+end
+
 ---Text that converts an element or number to a class.
 ---@param text string a name
 ---@param kind roc.DType | string

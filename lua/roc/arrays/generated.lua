@@ -23,7 +23,7 @@ function M.kernel(text, key, name, workgroup)
   local kernel = made[key]
   if not kernel then
     kernel = kernels.kernel(text, { name = name, contract = false, workgroup = workgroup,
-      env = { roc = visible, math = math } }, true)
+      env = { roc = visible, math = math, error = error } }, true)
     made[key] = kernel
   end
   return kernel

@@ -11,7 +11,9 @@ local OPERATORS = { __add = "add", __sub = "sub", __mul = "mul", __div = "div", 
   __shl = "shl", __shr = "shr", __bnot = "bnot" }
 
 local METHODS = { "lt", "le", "gt", "ge", "eq", "ne", "sum", "prod", "min", "max", "mean", "var",
-  "std", "any", "all", "argmin", "argmax", "norm", "count", "dot" }
+  "std", "any", "all", "argmin", "argmax", "norm", "count", "dot", "cumsum", "cumprod",
+  "diff", "sort", "argsort", "topk", "unique", "searchsorted", "bincount", "nonzero", "tile",
+  "roll", "flip", "pad" }
 
 local ORDER = { __lt = { "<", "a:lt(b)", "a:gt(b)" }, __le = { "<=", "a:le(b)", "a:ge(b)" } }
 

@@ -1,7 +1,10 @@
 -- The operations of arrays as scripts call them, with errors at the script's line.
+local counting = require "roc.arrays.counting"
 local elementwise = require "roc.arrays.elementwise"
+local joining = require "roc.arrays.joining"
 local reductions = require "roc.arrays.reductions"
 local selection = require "roc.arrays.selection"
+local sorting = require "roc.arrays.sorting"
 local support = require "roc.builders.support"
 
 support.library()
@@ -50,7 +53,7 @@ M.math = support.public(function(name, x, y, z)
   return elementwise.apply(OF_MATH[name] or name, x, y, z)
 end)
 
-for _, functions in ipairs { reductions, selection } do
+for _, functions in ipairs { counting, joining, reductions, selection, sorting } do
   for name, f in pairs(functions) do
     M[name] = support.public(f)
   end

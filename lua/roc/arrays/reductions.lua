@@ -2,27 +2,22 @@
 local core = require "roc.core"
 local dtypes = require "roc.arrays.dtypes"
 local elementwise = require "roc.arrays.elementwise"
+local options = require "roc.arrays.options"
 local places = require "roc.arrays.places"
 local support = require "roc.builders.support"
 local tree = require "roc.arrays.tree"
 
 support.library()
 
-local int64, uint64, float32, float64, bool = core.dtypes.int64, core.dtypes.uint64,
-  core.dtypes.float32, core.dtypes.float64, core.dtypes.bool
+local int64, uint64, float64, bool = core.dtypes.int64, core.dtypes.uint64, core.dtypes.float64,
+  core.dtypes.bool
 
 local M = {}
 
 -- dtypes ------------------------------------------------------------------------------------------
 
--- In what sums and products accumulate, which is what they give.
-local function accumulator(dtype)
-  if dtype.kind == "f" then return dtype == float64 and float64 or float32 end
-  return dtype == uint64 and uint64 or int64
-end
-
 local function float_accumulator(dtype)
-  return dtype.kind == "f" and accumulator(dtype) or float64
+  return dtype.kind == "f" and dtypes.accumulator(dtype) or float64
 end
 
 -- texts -------------------------------------------------------------------------------------------
@@ -81,8 +76,8 @@ end
 -- `make` gives what the tree combines for a dtype; `empty` the value of no elements (none: an
 -- error); `takes` is "numbers" or "bool".
 local REDUCTIONS = {
-  sum = { make = accumulate(accumulator, "v = v + w"), empty = 0 },
-  prod = { make = accumulate(accumulator, "v = v * w"), empty = 1 },
+  sum = { make = accumulate(dtypes.accumulator, "v = v + w"), empty = 0 },
+  prod = { make = accumulate(dtypes.accumulator, "v = v * w"), empty = 1 },
   squares = { make = accumulate(float_accumulator, "v = v + w", "e * e"), empty = 0 },
   min = { make = extreme "<" },
   max = { make = extreme ">" },
@@ -101,32 +96,16 @@ end
 
 -- lines -------------------------------------------------------------------------------------------
 
-local KNOWN = { axis = true, keep = true }
-
 -- The options of a call; those of `also` are known, too.
-local function check_options(name, options, also)
-  if options == nil then return {} end
-  if type(options) ~= "table" then
-    support.fail("bad argument #1 to '%s' (table of options expected, as {axis = 1}, got %s)", name,
-      support.type_name(options))
+local function check_options(name, given, also, ndim)
+  local read = options.read(name, given, { axis = true, keep = true, [also or "axis"] = true })
+  if read.keep ~= nil and type(read.keep) ~= "boolean" then
+    support.fail("bad option 'keep' of '%s' (boolean expected, got %s)", name,
+      support.type_name(read.keep))
+  elseif read.axis ~= nil then
+    options.check_axis(name, read.axis, ndim)
   end
-  for key, value in pairs(options) do
-    if not KNOWN[key] and key ~= also then
-      support.fail("bad argument #1 to '%s' (unknown option '%s'; known are axis, keep%s)", name,
-        tostring(key), also and ", " .. also or "")
-    elseif key == "keep" and type(value) ~= "boolean" then
-      support.fail("bad option 'keep' of '%s' (boolean expected, got %s)", name,
-        support.type_name(value))
-    end
-  end
-  return options
-end
-
-local function check_axis(name, axis, ndim)
-  if math.type(axis) ~= "integer" or axis < 1 or axis > ndim then
-    support.fail("bad option 'axis' of '%s' (an integer from 1 to %d expected, got %s)", name, ndim,
-      tostring(axis))
-  end
+  return read
 end
 
 -- The array as lines along the axis, of shape {lines, n}: a view where it can be one.
@@ -195,32 +174,21 @@ local function at_place(name, array, run)
 end
 
 -- The values in the shape of the result, or the one number.
-local function finish(values, array, options)
-  local rest = rest_of(array, options.axis, options.keep)
+local function finish(values, array, read)
+  local rest = rest_of(array, read.axis, read.keep)
   if rest then return values:reshape(rest) end
   return values[1]
 end
 
 -- methods -----------------------------------------------------------------------------------------
 
-local function check_array(value, name)
-  if not support.side_of(value) then
-    support.fail("bad argument #1 to '%s' (roc.Array or roc.DeviceArray expected, got %s%s)",
-      name,
-      support.type_name(value), support.table_advice(value))
-  end
-  return support.type_name(value) == "roc.SmartArray" and value:get "host" or value
-end
-
 -- `values(array, is_device, options, lines)` gives the values of the lines.
 local function method(name, also, values)
-  M[name] = function(array, options)
-    array = check_array(array, name)
-    options = check_options(name, options, also)
-    if options.axis ~= nil then check_axis(name, options.axis, array.ndim) end
+  M[name] = function(array, opts)
+    array = options.check_array(array, name)
+    local read = check_options(name, opts, also, array.ndim)
     return at_place(name, array, function(is_device)
-      local lines = lines_of(array, options.axis)
-      return finish(values(array, is_device, options, lines), array, options)
+      return finish(values(array, is_device, read, lines_of(array, read.axis)), array, read)
     end)
   end
 end
@@ -245,8 +213,8 @@ method("mean", nil, function(_, is_device, _, lines)
 end)
 
 -- The mean of the squared distances from the mean, over n - ddof.
-local function variance(name, is_device, options, lines)
-  local ddof = options.ddof or 0
+local function variance(name, is_device, read, lines)
+  local ddof = read.ddof or 0
   if math.type(ddof) ~= "integer" or ddof < 0 then
     support.fail("bad option 'ddof' of '%s' (an integer of at least 0 expected, got %s)", name,
       tostring(ddof))
@@ -258,12 +226,12 @@ local function variance(name, is_device, options, lines)
   return elementwise.apply("div", squares, math.max(n - ddof, 0))
 end
 
-method("var", "ddof", function(_, is_device, options, lines)
-  return variance("var", is_device, options, lines)
+method("var", "ddof", function(_, is_device, read, lines)
+  return variance("var", is_device, read, lines)
 end)
 
-method("std", "ddof", function(_, is_device, options, lines)
-  return elementwise.apply("sqrt", variance("std", is_device, options, lines))
+method("std", "ddof", function(_, is_device, read, lines)
+  return elementwise.apply("sqrt", variance("std", is_device, read, lines))
 end)
 
 method("norm", nil, function(array, is_device, _, lines)
@@ -288,7 +256,7 @@ end
 ---@param b roc.AnyArray
 ---@return number
 function M.dot(a, b)
-  a, b = check_array(a, "dot"), check_array(b, "dot")
+  a, b = options.check_array(a, "dot"), options.check_array(b, "dot")
   local joined = dtypes.join(a.dtype, b.dtype)
   if a.ndim ~= 1 or b.ndim ~= 1 or #a ~= #b then
     support.fail("'dot' takes two arrays of one dimension and one length, got shapes %s and %s",
@@ -299,7 +267,7 @@ function M.dot(a, b)
   local device, is_device = places.choose("dot", { a, b }, 2)
   local scope <close> = support.scope(device)
   a, b = places.move(a, is_device), places.move(b, is_device)
-  local accumulated = accumulator(joined)
+  local accumulated = dtypes.accumulator(joined)
   local reduction = { name = "dot", empty = 0, make = function()
     return { fields = { accumulated }, load = load_product(a.dtype, b.dtype, accumulated),
       combine = "v = v + w" }

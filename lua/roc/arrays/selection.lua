@@ -6,6 +6,7 @@
 local core = require "roc.core"
 local elementwise = require "roc.arrays.elementwise"
 local generated = require "roc.arrays.generated"
+local options = require "roc.arrays.options"
 local places = require "roc.arrays.places"
 local support = require "roc.builders.support"
 
@@ -112,7 +113,7 @@ local count_up -- a scan, made at the first use
 ---Where a 1-D array of bool is true: an array of integers, counted from 1.  Waits for the count.
 ---@param mask roc.AnyArray
 ---@param is_device boolean
-local function places_of(mask, is_device)
+function M.places_of(mask, is_device)
   count_up = count_up or require "roc.builders.scan"(add())
   if #mask == 0 then return support.new_array(is_device, 0, "int64") end
   local ends = count_up(elementwise.apply("where", mask, 1, 0))
@@ -174,7 +175,7 @@ end]=], "result")
 -- The index array as places along the dimension, of one dimension, and their shape.
 local function read_places(at, d, is_device)
   if at.dtype == bool then
-    local found = places_of(at, is_device)
+    local found = M.places_of(at, is_device)
     return found, { #found }
   elseif at.dtype.kind == "f" then
     support.fail("bad selection of dimension %d (an array of bool or of integers expected, got %s)",
@@ -219,10 +220,6 @@ local function whole(array, key)
   return false
 end
 
-local function host_side(array)
-  return support.type_name(array) == "roc.SmartArray" and array:get "host" or array
-end
-
 -- Calls `run` with the arrays where they are computed, which is where the first of them is.
 local function at_place(array, others, run)
   local operands = { array, table.unpack(others) }
@@ -240,7 +237,7 @@ end
 ---@param key table | roc.AnyArray
 ---@return roc.AnyArray | number | boolean
 function M.select(array, key)
-  array = host_side(array)
+  array = options.host_side(array)
   if whole(array, key) then
     local found = { key:ravel() }
     return at_place(array, found, function(is_device)

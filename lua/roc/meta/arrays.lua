@@ -145,3 +145,83 @@ function roc.minimum(a, b) end
 ---@param high? roc.Operand
 ---@return roc.AnyArray
 function roc.clip(a, low, high) end
+
+---Arrays one after the other along a dimension, which they all have.
+---@param list roc.AnyArray[]
+---@param opts? {axis?: integer} default 1
+---@return roc.AnyArray
+function roc.concat(list, opts) end
+
+---Arrays of one shape side by side along a new dimension.
+---@param list roc.AnyArray[]
+---@param opts? {axis?: integer} of the new dimension in the result; default 1
+---@return roc.AnyArray
+function roc.stack(list, opts) end
+
+---A sorted copy along the last dimension; stable, NaN last.
+---@param opts? {descending?: boolean}
+---@return roc.AnyArray
+function Array:sort(opts) end
+
+---The places, from 1, of the elements in their sorted order.
+---@param opts? {descending?: boolean}
+---@return roc.AnyArray
+function Array:argsort(opts) end
+
+---The k greatest elements along the last dimension, and their places.
+---@param k integer
+---@return roc.AnyArray values
+---@return roc.AnyArray places
+function Array:topk(k) end
+
+---The distinct elements, sorted.
+---@return roc.AnyArray
+function Array:unique() end
+
+---Where each value belongs in the sorted 1-D array.
+---@param values roc.AnyArray of the same dtype
+---@param opts? {side?: "left" | "right"}
+---@return roc.AnyArray
+function Array:searchsorted(values, opts) end
+
+---Where an array of bool is true: indices, an array a dimension.
+---@return roc.AnyArray ...
+function Array:nonzero() end
+
+---How often each integer occurs.
+---@param opts? {first?: integer, bins?: integer}
+---@return roc.AnyArray
+function Array:bincount(opts) end
+
+---@param opts? {axis?: integer}
+---@return roc.AnyArray
+function Array:cumsum(opts) end
+
+---@param opts? {axis?: integer}
+---@return roc.AnyArray
+function Array:cumprod(opts) end
+
+---The differences of neighbours.
+---@param opts? {axis?: integer}
+---@return roc.AnyArray
+function Array:diff(opts) end
+
+---The array repeated along its last dimensions.
+---@param count integer | integer[]
+---@return roc.AnyArray
+function Array:tile(count) end
+
+---@param n integer places
+---@param opts? {axis?: integer}
+---@return roc.AnyArray
+function Array:roll(n, opts) end
+
+---A view in reverse order.
+---@param opts? {axis?: integer}
+---@return roc.AnyArray
+function Array:flip(opts) end
+
+---@param width integer | integer[] elements added at both ends
+---@param opts? {value?: number | boolean}
+---@return roc.AnyArray
+function Array:pad(width, opts) end

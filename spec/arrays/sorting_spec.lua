@@ -1,0 +1,132 @@
+-- Sorting, search, counts, running sums, and arrays made of arrays, against loops over tables.
+local roc = require "roc"
+local devices = require "support.devices"
+
+local function host(array)
+  return array.device and array:copy_to_host() or array
+end
+
+local function specs(make)
+  local function holds(expected, array)
+    assert.same(expected, host(array):totable())
+  end
+
+  it("sort lines of every length, stably, and leave the array as it was", function()
+    roc.seed(11)
+    for _, n in ipairs { 1, 2, 31, 32, 33, 64, 65, 200 } do
+      local given = roc.random_integers(-9, 9, { 2, n }, "int16")
+      local a = make(given)
+      local values, at = host(a:sort()), host(a:argsort())
+      local down = host(a:sort { descending = true })
+      for line = 1, 2 do
+        local expected = given[line]:totable()
+        table.sort(expected)
+        assert.same(expected, values[line]:totable())
+        for k = 1, n do
+          assert.are.equal(expected[n + 1 - k], down[line][k])
+          local place, before = at[line][k], k > 1 and at[line][k - 1]
+          assert.are.equal(expected[k], given[line][place])
+          assert.is_true(k == 1 or expected[k] ~= expected[k - 1] or before < place)
+        end
+      end
+      assert.is_true(roc.array_equal(given, host(a)))
+    end
+  end)
+
+  it("sort every kind of dtype, NaN last", function()
+    local floats = make(roc.array { 3, 0 / 0, -1, 1 / 0, 0 / 0, 2 })
+    holds({ 3, 6, 1, 4, 2, 5 }, floats:argsort())
+    holds({ 4, 1, 6, 3, 2, 5 }, floats:argsort { descending = true })
+    holds({ 1, 5, -1 }, make(roc.array({ -1, 1, 5 }, "uint64")):sort())
+    holds({ false, false, true }, make(roc.array { true, false, false }):sort())
+    local values, places = floats:topk(2)
+    holds({ 1 / 0, 3 }, values)
+    holds({ 4, 1 }, places)
+    assert.same({ 0 }, (floats:topk(0)).shape)
+  end)
+
+  it("find distinct values and places", function()
+    holds({ 1, 2, 3 }, make(roc.array({ { 3, 1 }, { 2, 3 } }, "int32")):unique())
+    assert.are.equal(2, make(roc.array { 0 / 0, 1, 0 / 0 }):unique().size)
+    local sorted, values = make(roc.array { 1, 2, 2, 3 }), make(roc.array { 2, 0, 4 })
+    holds({ 2, 1, 5 }, sorted:searchsorted(values))
+    holds({ 4, 1, 5 }, sorted:searchsorted(values, { side = "right" }))
+    local rows, columns = make(roc.array { { true, false }, { true, true } }):nonzero()
+    holds({ 1, 2, 2 }, rows)
+    holds({ 1, 1, 2 }, columns)
+  end)
+
+  it("count values", function()
+    holds({ 1, 0, 2 }, make(roc.array({ 1, 3, 3 }, "int32")):bincount())
+    holds({ 1, 1, 0, 0 }, make(roc.array({ 0, 1 }, "int8")):bincount { first = 0, bins = 4 })
+    holds({}, make(roc.zeros(0, "int32")):bincount())
+    assert.error_matches(function()
+      host(make(roc.array({ 5 }, "int32")):bincount { bins = 2 })
+    end, "value without a bin: ")
+  end)
+
+  it("sum as they go, in the dtype of sums", function()
+    local a = make(roc.array({ { 100, 100, 1 }, { 2, 3, 4 } }, "int8"))
+    holds({ { 100, 100, 1 }, { 102, 103, 5 } }, a:cumsum { axis = 1 })
+    holds({ { 100, 200, 201 }, { 2, 5, 9 } }, a:cumsum { axis = 2 })
+    assert.are.equal("int64", a:cumsum({ axis = 2 }).dtype.name)
+    holds({ 2, 6, 24 }, make(roc.array({ 2, 3, 4 }, "float16")):cumprod())
+    holds({ { 0, -99 }, { 1, 1 } }, a:astype("int16"):diff { axis = 2 })
+    assert.same({ 0 }, make(roc.zeros(1)):diff().shape)
+  end)
+
+  it("are joined, repeated, turned and padded", function()
+    local a = make(roc.array({ { 1, 2 }, { 3, 4 } }, "int32"))
+    holds({ { 1, 2 }, { 3, 4 }, { 1, 2 }, { 3, 4 } }, roc.concat { a, a })
+    local wide = roc.concat({ a, a:astype "float64" * 0.5 }, { axis = 2 })
+    holds({ { 1, 2, 0.5, 1 }, { 3, 4, 1.5, 2 } }, wide)
+    assert.are.equal("float64", wide.dtype.name)
+    holds({ { { 1, 2 }, { 3, 4 } }, { { 3, 4 }, { 1, 2 } } }, roc.stack { a, a:flip { axis = 1 } })
+    holds({ { 1, 3 }, { 2, 4 } }, roc.stack({ a[1], a[2] }, { axis = 2 }))
+    holds({ { 1, 2, 1, 2 }, { 3, 4, 3, 4 } }, a:tile(2))
+    holds({ { 1, 2 }, { 3, 4 }, { 1, 2 }, { 3, 4 } }, a:tile { 2, 1 })
+    holds({ { 2, 1 }, { 4, 3 } }, a:roll(1, { axis = 2 }))
+    holds({ 2, 1 }, a[1]:roll(-3))
+    holds({ { 4, 3 }, { 2, 1 } }, a:flip({ axis = 1 }):flip { axis = 2 })
+    holds({ { 0, 0, 0, 0 }, { 0, 1, 2, 0 }, { 0, 3, 4, 0 }, { 0, 0, 0, 0 } }, a:pad(1))
+    holds({ { 9, 1, 2, 9 }, { 9, 3, 4, 9 } }, a:pad({ 0, 1 }, { value = 9 }))
+    a:tile(1)[1] = 0
+    holds({ { 1, 2 }, { 3, 4 } }, a) -- tile copies
+  end)
+end
+
+describe("host arrays", function()
+  specs(function(array) return array end)
+
+  it("refuse what they cannot do, at the script's line", function()
+    local a = roc.ones { 2, 3 }
+    for pattern, f in pairs {
+      ["list of arrays expected, as {a, b}, got roc.Array"] = function() return (roc.concat(a)) end,
+      ["got an empty table"] = function() return (roc.stack {}) end,
+      ["entry 2 has shape {3}, and entry 1 {2, 3}; they may differ in dimension 1 alone"] =
+        function() return (roc.concat { a, a[1] }) end,
+      ["'roll' of an array of 2 dimensions needs the option axis"] =
+        function() return (a:roll(1)) end,
+      ["an integer from 0 to 3 expected, got 9"] = function() return (a:topk(9)) end,
+      ["unknown option 'axis'; known is descending"] = function() return (a:sort { axis = 1 }) end,
+      ["'cumsum' takes numbers, and the array is bool; write roc.where%(a, 1, 0%)"] =
+        function() return (a[1]:eq(1):cumsum()) end,
+      ["'nonzero' takes bool, and the array is float64"] = function() return (a:nonzero()) end,
+      ["'bincount' takes integers, and the array is float64"] =
+        function() return (a:bincount()) end,
+      ["a sorted array of one dimension and values of its dtype"] =
+        function() return (a:searchsorted(a)) end,
+      ["counts: integers from 0 to 2147483648 expected, got %-1"] = function() return (a:tile(-1)) end,
+      ["widths of 2 dimensions expected, got 3"] = function() return (a:pad { 1, 2, 3 }) end,
+    } do
+      local ok, why = pcall(f)
+      assert.is_false(ok, pattern)
+      assert.matches("sorting_spec.lua:%d+: ", why)
+      assert.matches(pattern, why)
+    end
+  end)
+end)
+
+describe("device arrays", function()
+  devices.each(function() specs(roc.to_device) end)
+end)
