@@ -116,7 +116,8 @@ describe("host arrays", function()
         function() return (a:bincount()) end,
       ["a sorted array of one dimension and values of its dtype"] =
         function() return (a:searchsorted(a)) end,
-      ["counts: integers from 0 to 2147483648 expected, got %-1"] = function() return (a:tile(-1)) end,
+      ["counts: integers from 0 to 2147483648 expected, got %-1"] =
+        function() return (a:tile(-1)) end,
       ["widths of 2 dimensions expected, got 3"] = function() return (a:pad { 1, 2, 3 }) end,
     } do
       local ok, why = pcall(f)
