@@ -1,6 +1,7 @@
 -- The devices that conformance specs run on: every one this machine has, sim in both its ways, and
--- software AMD GPUs of two generations where it has no AMD GPU.  ROCLUA_SPEC_DEVICES names the
--- kinds that count, as in "cuda,sim"; otherwise all do.
+-- software AMD GPUs of two generations where it has no AMD GPU: those of ROCLUA_SPEC_GPUS, which
+-- ROCR must know.  ROCLUA_SPEC_DEVICES names the kinds that count, as in "cuda,sim"; otherwise all
+-- do.
 local busted = require "busted"
 local core = require "roc.core"
 local roc = require "roc"
@@ -10,7 +11,7 @@ local M = {}
 
 -- Why there is no software GPU; nil when there are some, or real ones.
 if not core.testing then error("this needs the hooks of the specs: call it by roclua-spec", 0) end
-local _, missing = core.testing.emulate("gfx90a,gfx1030")
+local _, missing = core.testing.emulate(os.getenv("ROCLUA_SPEC_GPUS") or "gfx90a,gfx1030")
 M.missing = missing
 
 -- Not null, which runs nothing and is listed once a spec has asked for it, and no cuda device of a

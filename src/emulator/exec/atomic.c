@@ -9,6 +9,7 @@
 
 #include "base/dtype.h"
 #include "emulator/exec/float.h"
+#include "emulator/exec/small_float.h"
 
 #define QUIET_F32 0x00400000u
 #define NAN_F32 0x7fc00000u
@@ -55,6 +56,21 @@ static uint64_t add_f16(uint64_t a, uint64_t b) {
   if (!is_nan(sum)) return roc_f16_from_f64(sum);
   if ((x & 0x7fff) > 0x7c00) return x | QUIET_F16;
   return (y & 0x7fff) > 0x7c00 ? y | QUIET_F16 : NAN_F16;
+}
+
+/* The sum in double is exact unless one summand is far too small to matter but for a tie, which it
+ * breaks: the last bit of what is rounded again then says that something is left. */
+static uint64_t add_bf16(uint64_t a, uint64_t b) {
+  uint32_t x = (uint32_t)(a & 0xffff) << 16, y = (uint32_t)(b & 0xffff) << 16;
+  double sum = (double)to_f32(x) + (double)to_f32(y);
+  if (is_nan(to_f32(x))) return (x | QUIET_F32) >> 16;
+  if (is_nan(to_f32(y))) return (y | QUIET_F32) >> 16;
+  if (is_nan(sum)) return NAN_F32 >> 16;
+  uint32_t bits = emu_bits_of32((float)sum);
+  double rest = fabs(sum) - fabs((double)to_f32(bits));
+  if (rest < 0) bits--;
+  if (rest != 0) bits |= 1;
+  return emu_bf16_round(to_f32(bits));
 }
 
 #define U32 uint32_t

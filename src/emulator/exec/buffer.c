@@ -170,7 +170,7 @@ static void update(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_co
   if (!reach) return;
   unsigned data = inst->src[0].reg;
   emu_row *rows = wave->v + data;
-  emu_update what = {.combine = combine,
+  emu_update what = {.combine = emu_combine_of(wave, combine),
                      .data = rows,
                      .other = pairs ? rows + nbytes / 4 : rows,
                      .result = inst->mod.glc ? rows : NULL};
@@ -222,6 +222,7 @@ const emu_op emu_buffer_ops[] = {
   CACHE("buffer_wbinvl1", EMU_GFX9)
   CACHE("buffer_wbinvl1_vol", EMU_GFX9)
   CACHE("buffer_wbl2", EMU_GFX9)
+  CACHE("buffer_inv", EMU_GFX9)
   CACHE("buffer_invl2", EMU_GFX9)
   CACHE("buffer_gl0_inv", EMU_GFX10)
   CACHE("buffer_gl1_inv", EMU_GFX10)

@@ -78,7 +78,7 @@ static void update(emu_wave *wave, const emu_inst *inst, const memory_segment *s
   begin_access(wave, inst, segment, EMU_ATOMIC, nbytes, 2, &access);
   const emu_row *data = wave->v + inst->src[1].reg;
   bool is_wanted = inst->dst[0].kind == EMU_OPERAND_VGPR;
-  emu_update what = {.combine = combine,
+  emu_update what = {.combine = emu_combine_of(wave, combine),
                      .data = data,
                      .other = pairs ? data + nbytes / 4 : data,
                      .result = is_wanted ? wave->v + inst->dst[0].reg : NULL};

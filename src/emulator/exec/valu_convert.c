@@ -6,6 +6,7 @@
  * valu_convert.def. */
 #include "emulator/exec/float.h"
 #include "emulator/exec/ops.h"
+#include "emulator/exec/small_float.h"
 
 #define EMU_SIZE 32
 
@@ -162,9 +163,46 @@ static void run_f32_f16(emu_wave *wave, const emu_inst *inst) {
   emu_put32(wave, inst, 0, &out);
 }
 
+/* ---- floats of 8 bits ------------------------------------------------------------------------ */
+
+enum { FP8 = 3, BF8 = 2 }; /* bits of their mantissas */
+
+static float byte_value(const emu_wave *wave, unsigned mantissa_bits, uint32_t byte) {
+  emu_small_float kind = emu_small_float_of(wave, mantissa_bits);
+  return emu_small_value(&kind, byte & 0xff);
+}
+
+static uint64_t byte_values(const emu_wave *wave, unsigned mantissa_bits, uint32_t bytes) {
+  uint32_t low = emu_bits_of32(byte_value(wave, mantissa_bits, bytes));
+  uint32_t high = emu_bits_of32(byte_value(wave, mantissa_bits, bytes >> 8));
+  return low | (uint64_t)high << 32;
+}
+
+/* To the lower half of the register, or to the upper where op_sel says so; the other is kept. */
+static void round_pair(emu_wave *wave, const emu_inst *inst, unsigned mantissa_bits) {
+  emu_small_float kind = emu_small_float_of(wave, mantissa_bits);
+  unsigned shift = inst->mod.op_sel & 8 ? 16 : 0;
+  emu_row rooms[2], out;
+  const emu_row *a = emu_src_f32(wave, inst, 0, &rooms[0]);
+  const emu_row *b = emu_src_f32(wave, inst, 1, &rooms[1]);
+  const emu_row *old = &wave->v[inst->dst[0].reg];
+  for (int lane = 0; lane < wave->width; lane++) {
+    uint32_t pair = emu_small_round(&kind, a->f[lane]) | emu_small_round(&kind, b->f[lane]) << 8;
+    out.u[lane] = pair << shift | (old->u[lane] & ~(0xffffu << shift));
+  }
+  emu_put32(wave, inst, 0, &out);
+}
+
+static void run_pk_fp8_f32(emu_wave *wave, const emu_inst *inst) {
+  round_pair(wave, inst, FP8);
+}
+static void run_pk_bf8_f32(emu_wave *wave, const emu_inst *inst) {
+  round_pair(wave, inst, BF8);
+}
+
 /* ---- packed ---------------------------------------------------------------------------------- */
 
-enum { TO_ZERO = 3 };
+enum { TO_NEAREST = 0, TO_ZERO = 3 };
 
 /* -1 … 1 as -32767 … 32767, and 0 … 1 as 0 … 65535, to nearest. */
 static inline uint32_t to_snorm(float x) {

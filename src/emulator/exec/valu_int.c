@@ -111,6 +111,22 @@ static void run_nop(emu_wave *wave, const emu_inst *inst) {
   (void)inst;
 }
 
+/* Bit by bit, what the table has for the three bits. */
+static inline uint32_t look_up(uint32_t table, uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t result = 0;
+  for (unsigned i = 0; i < 8; i++) {
+    uint32_t match = (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+    result |= table >> i & 1 ? match : 0;
+  }
+  return result;
+}
+
+/* A byte of what is held within the two. */
+static inline uint32_t hold(int32_t x, int32_t low, int32_t high) {
+  int32_t above = x > low ? x : low;
+  return (uint32_t)(above < high ? above : high) & 0xff;
+}
+
 static void run_swap_b32(emu_wave *wave, const emu_inst *inst) {
   emu_row *x = &wave->v[inst->dst[0].reg], *y = &wave->v[inst->src[0].reg];
   const emu_row *lanes = emu_lanes(wave);

@@ -67,6 +67,29 @@ static void run_permlanex16_b32(emu_wave *wave, const emu_inst *inst) {
   permute_rows(wave, inst, 16);
 }
 
+/* Lanes of the source's lower rows change places with those of the destination's upper ones, a row
+ * having `size` lanes. */
+static void swap_rows(emu_wave *wave, const emu_inst *inst, int size) {
+  emu_row *x = &wave->v[inst->dst[0].reg], *y = &wave->v[inst->src[0].reg];
+  const emu_row old_x = *x, old_y = *y, *lanes = emu_lanes(wave);
+  for (int lane = 0; lane < wave->width; lane++) {
+    if (!lanes->u[lane]) continue;
+    if (lane & size) {
+      x->u[lane] = old_y.u[lane - size];
+    } else {
+      y->u[lane] = old_x.u[lane + size];
+    }
+  }
+}
+
+static void run_permlane16_swap_b32(emu_wave *wave, const emu_inst *inst) {
+  swap_rows(wave, inst, 16);
+}
+
+static void run_permlane32_swap_b32(emu_wave *wave, const emu_inst *inst) {
+  swap_rows(wave, inst, 32);
+}
+
 /* ---- registers found through M0 ------------------------------------------------------------ */
 
 /* What M0 adds to the number of the destination and of the source. */
@@ -220,6 +243,8 @@ const emu_op emu_valu_lane_ops[] = {
     LANE("v_permlane16_b32", run_permlane16_b32, EMU_GFX10, EMU_SELECTS, EMU_B32, EMU_B32, EMU_B32),
     LANE("v_permlanex16_b32", run_permlanex16_b32, EMU_GFX10, EMU_SELECTS, EMU_B32, EMU_B32,
          EMU_B32),
+    LANE("v_permlane16_swap_b32", run_permlane16_swap_b32, EMU_GFX9, 0, EMU_B32),
+    LANE("v_permlane32_swap_b32", run_permlane32_swap_b32, EMU_GFX9, 0, EMU_B32),
     RELATIVE("v_movreld_b32", run_movreld_b32),
     RELATIVE("v_movrels_b32", run_movrels_b32),
     RELATIVE("v_movrelsd_b32", run_movrelsd_b32),

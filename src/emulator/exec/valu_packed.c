@@ -178,10 +178,10 @@ static int64_t take_field(uint32_t word, unsigned bits, unsigned n, bool is_sign
   return is_signed ? (int32_t)(field << (32 - bits)) >> (32 - bits) : (int64_t)field;
 }
 
-static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, bool is_signed) {
-  emu_row rooms[SOURCES], out;
+static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, bool is_signed,
+                    const emu_row *c) {
+  emu_row rooms[PARTS], out;
   const emu_row *a = emu_src32(wave, inst, 0, &rooms[0]), *b = emu_src32(wave, inst, 1, &rooms[1]);
-  const emu_row *c = emu_src32(wave, inst, 2, &rooms[2]);
   int64_t low = is_signed ? INT32_MIN : 0, high = is_signed ? INT32_MAX : UINT32_MAX;
   for (int lane = 0; lane < wave->width; lane++) {
     int64_t sum = is_signed ? c->i[lane] : (int64_t)c->u[lane];
@@ -232,9 +232,14 @@ static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, bool is
 #define PACK_U16(name, nsrc, expression) PACK(name, uint16_t, 0, UINT16_MAX, nsrc, expression)
 #define SUM_I16 PACK_I16
 #define SUM_U16 PACK_U16
-#define DOT(name, bits, is_signed)                               \
+#define DOT(name, bits, is_signed)                                         \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) {           \
+    emu_row room;                                                          \
+    run_dot(wave, inst, bits, is_signed, emu_src32(wave, inst, 2, &room)); \
+  }
+#define DOTC(name, bits)                                         \
   static void run_##name(emu_wave *wave, const emu_inst *inst) { \
-    run_dot(wave, inst, bits, is_signed);                        \
+    run_dot(wave, inst, bits, true, &wave->v[inst->dst[0].reg]); \
   }
 #define OP(name, on, flags, result, sources)
 #include "emulator/exec/valu_packed.def"
@@ -245,6 +250,7 @@ static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, bool is
 #undef SUM_I16
 #undef SUM_U16
 #undef DOT
+#undef DOTC
 #undef OP
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -263,6 +269,7 @@ static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, bool is
 #define SUM_I16(name, nsrc, expression) SAME(name, nsrc, EMU_ALL, EMU_CLAMPS, EMU_V2B16)
 #define SUM_U16(name, nsrc, expression) SAME(name, nsrc, EMU_ALL, EMU_CLAMPS, EMU_V2B16)
 #define DOT(name, bits, is_signed) SAME(name, 3, EMU_ALL, EMU_CLAMPS, EMU_B32)
+#define DOTC(name, bits) SAME(name, 2, EMU_GFX9, 0, EMU_B32)
 
 const emu_op emu_valu_packed_ops[] = {
 #include "emulator/exec/valu_packed.def"

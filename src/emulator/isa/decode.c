@@ -83,6 +83,18 @@ static bool takes_packed_neg(const emu_op *op, unsigned bits) {
   return is_packed_real(op->src[0]);
 }
 
+static bool takes_broadcast_a(const emu_op *op) {
+  return (op->flags & EMU_BROADCASTS_A) != 0;
+}
+
+static bool takes_broadcast_b(const emu_op *op) {
+  return (op->flags & EMU_BROADCASTS_B) != 0;
+}
+
+static bool takes_truth_table(const emu_op *op) {
+  return emu_starts_with(op->name, "v_bitop3_");
+}
+
 /* Parts of registers make no pairs; where M0 counts registers, an encoding's extras are not known.
  */
 static bool takes_encoding(const emu_op *op, uint8_t encoding) {
@@ -114,6 +126,9 @@ static const struct word {
     WORD("slc", slc, 1),
     WORD("dlc", dlc, 1),
     WORD("scc", scc, 1),
+    WORD("sc0", glc, 1), /* gfx942's names */
+    WORD("sc1", scc, 1),
+    WORD("nt", slc, 1),
     WORD("offen", offen, 1),
     WORD("idxen", idxen, 1),
     WORD("dst_sel:DWORD", dst_sel, EMU_SEL_DWORD),
@@ -138,14 +153,24 @@ static const struct number {
   const char *name;
   enum part part;
   uint8_t offset, bytes;
+  bool (*fits)(const emu_op *op); /* NULL: as with words */
 } numbers[] = {
-#define NUMBER(name, field) \
-  { name, MODIFIERS, offsetof(emu_modifiers, field), sizeof((emu_modifiers *)0)->field }
+#define NUMBER_OF(name, field, fits) \
+  { name, MODIFIERS, offsetof(emu_modifiers, field), sizeof((emu_modifiers *)0)->field, fits }
+#define NUMBER(name, field) NUMBER_OF(name, field, NULL)
 #define DPP_NUMBER(name, field) \
-  { name, DPP, offsetof(emu_dpp, field), sizeof((emu_dpp *)0)->field }
-    NUMBER("offset:", offset),           NUMBER("offset0:", offset),
-    NUMBER("offset1:", offset1),         DPP_NUMBER("row_mask:", row_mask),
-    DPP_NUMBER("bank_mask:", bank_mask), DPP_NUMBER("fi:", fi),
+  { name, DPP, offsetof(emu_dpp, field), sizeof((emu_dpp *)0)->field, NULL }
+    NUMBER_OF("cbsz:", cbsz, takes_broadcast_a),
+    NUMBER_OF("abid:", abid, takes_broadcast_a),
+    NUMBER_OF("blgp:", blgp, takes_broadcast_b),
+    NUMBER_OF("bitop3:", truth_table, takes_truth_table),
+    NUMBER("offset:", offset),
+    NUMBER("offset0:", offset),
+    NUMBER("offset1:", offset1),
+    DPP_NUMBER("row_mask:", row_mask),
+    DPP_NUMBER("bank_mask:", bank_mask),
+    DPP_NUMBER("fi:", fi),
+#undef NUMBER_OF
 #undef NUMBER
 #undef DPP_NUMBER
 };
@@ -217,6 +242,7 @@ static bool apply_number(emu_inst *inst, const char *text) {
     const struct number *number = &numbers[i];
     if (!emu_starts_with(text, number->name)) continue;
     if (!emu_parse_integer(text + strlen(number->name), &value)) continue;
+    if (number->fits && !number->fits(inst->op)) return false;
     uint8_t *base = number->part == DPP ? (uint8_t *)&inst->dpp : (uint8_t *)&inst->mod;
     int32_t narrow = (int32_t)value;
     memcpy(base + number->offset, &narrow, number->bytes);

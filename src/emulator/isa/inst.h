@@ -133,8 +133,10 @@ typedef struct emu_modifiers {
   uint8_t omod;                              /* 0 none, 1 times 2, 2 times 4, 3 divided by 2 */
   uint8_t op_sel, op_sel_hi, neg_lo, neg_hi; /* bit n: source n; bit 3 of op_sel: destination */
   uint8_t dst_sel, dst_unused;
-  int32_t offset;  /* offset:, or offset0: */
-  int32_t offset1; /* offset1: */
+  uint8_t cbsz, abid, blgp; /* of products of matrices */
+  uint8_t truth_table;      /* of v_bitop3 */
+  int32_t offset;           /* offset:, or offset0: */
+  int32_t offset1;          /* offset1: */
 } emu_modifiers;
 
 enum { EMU_MAX_DST = 2, EMU_MAX_SRC = 5 };
@@ -188,7 +190,9 @@ enum { /* emu_op.flags */
        EMU_OPTIONAL_DST = 8, /* an atomic returns the old value only with glc (or _rtn) */
        EMU_KEEPS_HIGH = 16,  /* 16-bit result: the high half of the register is kept on gfx9, too */
        EMU_CLAMPS = 32,      /* clamp holds a result that is no plain float in its range, too */
-       EMU_SELECTS = 64      /* op_sel has a meaning of the instruction's own */
+       EMU_SELECTS = 64,     /* op_sel has a meaning of the instruction's own */
+       EMU_BROADCASTS_A = 128, /* a product of matrices has cbsz and abid, */
+       EMU_BROADCASTS_B = 256  /* and blgp */
 };
 
 struct emu_op {
@@ -196,7 +200,7 @@ struct emu_op {
   emu_run *run;
   uint8_t generations; /* EMU_GFX9 … */
   uint8_t class;       /* emu_class */
-  uint8_t flags;
+  uint16_t flags;
   uint8_t dst[EMU_MAX_DST], src[EMU_MAX_SRC]; /* emu_type; EMU_NONE after the last */
 };
 

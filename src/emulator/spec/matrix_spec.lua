@@ -1,0 +1,261 @@
+-- Products of matrices of the emulator: what each lane and register holds is joined to whole
+-- matrices, multiplied in Lua, and compared.  Elements are small integers, so that sums are exact
+-- in any order.
+local asserted = require("support.asserted")
+local emulator = require("support.emulator")
+
+-- An integer from -7 to 7 as bits of a float with that many bits of mantissa.
+local function encode(value, mantissa_bits, bias, bits)
+  if value == 0 then return 0 end
+  local size, exponent = math.abs(value), 0
+  while 2 ^ (exponent + 1) <= size do exponent = exponent + 1 end
+  local mantissa = math.tointeger((size / 2 ^ exponent - 1) * 2 ^ mantissa_bits)
+  local sign = value < 0 and 1 << (bits - 1) or 0
+  return sign | (exponent + bias) << mantissa_bits | mantissa
+end
+
+-- Kinds of elements: bits, an integer's bits, and of results the integer again.
+local KINDS = {
+  f64 = { 64, emulator.f64, emulator.to_f64 },
+  f32 = { 32, emulator.f32, emulator.to_f32 },
+  f16 = { 16, emulator.f16 },
+  bf16 = { 16, function(x) return encode(x, 7, 127, 16) end },
+  i8 = { 8, function(x) return x & 0xff end },
+  i32 = { 32, function(x) return x & 0xffffffff end,
+    function(x) return x >= 1 << 31 and x - (1 << 32) or x end },
+  fp8 = { 8, function(x, chip) return encode(x, 3, chip == "gfx942" and 8 or 7, 8) end },
+  bf8 = { 8, function(x, chip) return encode(x, 2, chip == "gfx942" and 16 or 15, 8) end },
+}
+
+-- Instructions by the kinds of their elements; ":n" says how many blocks there are, where the name
+-- does not.
+local SHAPES = {
+  gfx90a = {
+    ["f32 f32"] = "f32_32x32x1f32:2 f32_16x16x1f32:4 f32_4x4x1f32:16 f32_32x32x2f32 f32_16x16x4f32",
+    ["f16 f32"] = "f32_32x32x4f16:2 f32_16x16x4f16:4 f32_4x4x4f16:16 f32_32x32x8f16 "
+      .. "f32_16x16x16f16",
+    ["bf16 f32"] = "f32_32x32x2bf16:2 f32_16x16x2bf16:4 f32_4x4x2bf16:16 f32_32x32x4bf16 "
+      .. "f32_16x16x8bf16 "
+      .. "f32_32x32x4bf16_1k:2 f32_16x16x4bf16_1k:4 f32_4x4x4bf16_1k:16 f32_32x32x8bf16_1k "
+      .. "f32_16x16x16bf16_1k",
+    ["i8 i32"] = "i32_32x32x4i8:2 i32_16x16x4i8:4 i32_4x4x4i8:16 i32_32x32x8i8 i32_16x16x16i8",
+    ["f64 f64"] = "f64_16x16x4f64 f64_4x4x4f64:4",
+  },
+  gfx942 = {
+    ["f32 f32"] = "f32_32x32x1_2b_f32 f32_16x16x1_4b_f32 f32_4x4x1_16b_f32 f32_32x32x2_f32 "
+      .. "f32_16x16x4_f32",
+    ["f16 f32"] = "f32_32x32x4_2b_f16 f32_16x16x4_4b_f16 f32_4x4x4_16b_f16 f32_32x32x8_f16 "
+      .. "f32_16x16x16_f16",
+    ["bf16 f32"] = "f32_32x32x4_2b_bf16 f32_16x16x4_4b_bf16 f32_4x4x4_16b_bf16 f32_32x32x8_bf16 "
+      .. "f32_16x16x16_bf16",
+    ["i8 i32"] = "i32_32x32x4_2b_i8 i32_16x16x4_4b_i8 i32_4x4x4_16b_i8 i32_32x32x16_i8 "
+      .. "i32_16x16x32_i8",
+    ["f64 f64"] = "f64_16x16x4_f64 f64_4x4x4_4b_f64",
+    ["fp8 f32"] = "f32_16x16x32_fp8_fp8 f32_32x32x16_fp8_fp8",
+    ["bf8 f32"] = "f32_16x16x32_bf8_bf8 f32_32x32x16_bf8_bf8",
+    ["fp8 bf8 f32"] = "f32_16x16x32_fp8_bf8 f32_32x32x16_fp8_bf8",
+    ["bf8 fp8 f32"] = "f32_16x16x32_bf8_fp8 f32_32x32x16_bf8_fp8",
+  },
+  gfx950 = {
+    ["f16 f32"] = "f32_16x16x32_f16 f32_32x32x16_f16 f32_16x16x16_f16",
+    ["bf16 f32"] = "f32_16x16x32_bf16 f32_32x32x16_bf16",
+    ["i8 i32"] = "i32_16x16x64_i8 i32_32x32x32_i8",
+    ["fp8 bf8 f32"] = "f32_16x16x32_fp8_bf8",
+  },
+}
+
+local function parse(name, kinds)
+  local words = {}
+  for word in kinds:gmatch("%S+") do words[#words + 1] = word end
+  local m, n, k = name:match("_(%d+)x(%d+)x(%d+)")
+  local blocks = name:match(":(%d+)$") or name:match("_(%d+)b_") or 1
+  return { name = name:match("^[^:]+"), m = tonumber(m), n = tonumber(n), k = tonumber(k),
+    blocks = tonumber(blocks), a = words[1], b = words[#words - 1], sum = words[#words] }
+end
+
+-- What a lane's element e of an input is: row or column, block, k.
+local function input_at(rows, shape, lane, e)
+  local each = rows * shape.k * shape.blocks // 64
+  local rest = lane // rows
+  return lane % rows, rest % shape.blocks, rest // shape.blocks * each + e
+end
+
+-- What a lane's element r of the result is: row, column, block.
+local function result_at(shape, lane, r)
+  local height = shape.sum == "f64" and 1 or 4
+  local across = math.max(1, 64 * height // (shape.m * shape.n))
+  local strips = 64 // across // shape.n
+  local rounds = shape.m // (height * strips)
+  local rest, strip = lane // shape.n, r // height
+  return r % height + height * (rest // across + strips * (strip % rounds)), lane % shape.n,
+    rest % across + across * (strip // rounds)
+end
+
+local function new_matrix()
+  return setmetatable({}, { __index = function(t, at)
+    t[at] = math.random(-7, 7)
+    return t[at]
+  end })
+end
+
+-- Sets the words of a lane's elements, from register `first` on.
+local function put(v, first, lane, e, bits, word)
+  local at = first + (bits == 64 and 2 * e or e * bits // 32)
+  local function set(reg, value)
+    v[reg] = v[reg] or {}
+    v[reg][lane + 1] = (v[reg][lane + 1] or 0) | value
+  end
+  if bits == 64 then
+    set(at, word & 0xffffffff)
+    set(at + 1, word >> 32)
+  else
+    set(at, word << (e * bits % 32))
+  end
+end
+
+local A, B, C = 0, 16, 32 -- registers
+
+local function key(i, k, b) return (b * 64 + i) * 64 + k end
+
+-- A case with random matrices, and what it is to find.
+local function make_case(chip, shape, options)
+  local a, b, c, v = new_matrix(), new_matrix(), new_matrix(), {}
+  local function fill(values, rows, kind, first)
+    local bits, bits_of = KINDS[kind][1], KINDS[kind][2]
+    for lane = 0, 63 do
+      for e = 0, rows * shape.k * shape.blocks // 64 - 1 do
+        local i, block, k = input_at(rows, shape, lane, e)
+        put(v, first, lane, e, bits, bits_of(values[key(i, k, block)], chip))
+      end
+    end
+  end
+  fill(a, shape.m, shape.a, A)
+  fill(b, shape.n, shape.b, B)
+  local bits, bits_of = KINDS[shape.sum][1], KINDS[shape.sum][2]
+  local count = shape.m * shape.n * shape.blocks // 64
+  for lane = 0, 63 do
+    for r = 0, count - 1 do
+      local i, j, block = result_at(shape, lane, r)
+      put(v, C, lane, r, bits, bits_of(options.sum or c[key(i, j, block)]))
+    end
+  end
+  local function range(letter, first, elements, width)
+    local words = math.max(1, elements * width // 32)
+    if words == 1 then return letter .. first end
+    return ("%s[%d:%d]"):format(letter, first, first + words - 1)
+  end
+  local to = options.to or C
+  local code = ("v_mfma_%s %s, %s, %s, %s%s"):format(shape.name, range("v", to, count, bits),
+    range("v", A, shape.m * shape.k * shape.blocks // 64, KINDS[shape.a][1]),
+    range("v", B, shape.n * shape.k * shape.blocks // 64, KINDS[shape.b][1]),
+    options.constant or range("v", C, count, bits), options.modifiers or "")
+  local function expected(i, j, block)
+    local sum = options.sum or c[key(i, j, block)]
+    for k = 0, shape.k - 1 do
+      local from_a = options.block_of_a and options.block_of_a(block) or block
+      local from_b, column = block, j
+      if options.source_of_b then from_b, column = options.source_of_b(block, j) end
+      sum = sum + a[key(i, k, from_a)] * b[key(column, k, from_b)]
+    end
+    return sum
+  end
+  return { code = code, v = v, exec = options.exec or 0 }, { to = to, count = count,
+    expected = expected }
+end
+
+local function check(shape, result, found)
+  assert.is_nil(result.fault)
+  local is_wide = shape.sum == "f64"
+  local number_of = KINDS[shape.sum][3]
+  for r = 0, found.count - 1 do
+    local words = is_wide and result:v64(found.to + 2 * r) or result.v[found.to + r]
+    for lane = 0, 63 do
+      local i, j, block = result_at(shape, lane, r)
+      asserted.check(number_of(words[lane + 1]) == found.expected(i, j, block),
+        "v_mfma_%s: D[%d][%d] of block %d is %s", shape.name, i, j, block, words[lane + 1])
+    end
+  end
+end
+
+local function run_all(chip, list)
+  local cases, finds = {}, {}
+  for n, item in ipairs(list) do cases[n], finds[n] = make_case(chip, item[1], item[2] or {}) end
+  for n, result in ipairs(emulator.run(chip, cases)) do check(list[n][1], result, finds[n]) end
+end
+
+describe("the emulated products of matrices", function()
+  if not emulator.program then return pending("emulator_test is not built") end
+  math.randomseed(7)
+
+  for _, chip in ipairs { "gfx90a", "gfx942", "gfx950" } do
+    it("are those of the matrices that the lanes hold, on " .. chip, function()
+      local list = {}
+      for kinds, names in pairs(SHAPES[chip]) do
+        for name in names:gmatch("%S+") do list[#list + 1] = { parse(name, kinds) } end
+      end
+      run_all(chip, list)
+    end)
+  end
+
+  it("take a constant for the sum, and results over their inputs", function()
+    local tall, small = parse("f32_32x32x8_f16", "f16 f32"), parse("i32_16x16x32_i8", "i8 i32")
+    run_all("gfx942", {
+      { tall, { constant = "1.0", sum = 1 } },
+      { small, { constant = "-16", sum = -16 } },
+      { small, { to = A } },
+      { parse("f64_16x16x4_f64", "f64 f64"), { constant = "0", sum = 0 } },
+    })
+  end)
+
+  it("are of all lanes, whatever EXEC says", function()
+    run_all("gfx942", { { parse("f32_16x16x16_f16", "f16 f32"), { exec = 0x5a } } })
+  end)
+
+  it("take one block of A for several, and lanes of B for others", function()
+    local shape = parse("f32_4x4x1_16b_f32", "f32 f32")
+    local function of_lane(from) -- lanes are 4 columns of each block
+      return function(block, j)
+        local lane = from(4 * block + j)
+        return lane // 4, lane % 4
+      end
+    end
+    local list = {
+      { shape, { modifiers = " cbsz:4 abid:9", block_of_a = function() return 9 end } },
+      { shape, { modifiers = " cbsz:2 abid:3",
+        block_of_a = function(block) return block // 4 * 4 + 3 end } },
+    }
+    for blgp, from in ipairs {
+      function(lane) return lane % 32 end,
+      function(lane) return 32 + lane % 32 end,
+      function(lane) return (lane + 16) % 64 end,
+      function(lane) return lane % 16 end,
+      function(lane) return 16 + lane % 16 end,
+      function(lane) return 32 + lane % 16 end,
+      function(lane) return 48 + lane % 16 end,
+    } do
+      list[#list + 1] = { shape, { modifiers = " blgp:" .. blgp, source_of_b = of_lane(from) } }
+    end
+    run_all("gfx942", list)
+  end)
+
+  it("take denormal halves as zero on gfx90a alone", function()
+    local half, one = 0x00010001, emulator.f16(1) * 0x10001
+    local function run(chip, name)
+      local result = emulator.run(chip, { { code = ("v_mfma_%s v[4:7], v0, v[2:3], 0"):format(name)
+        :gsub("v0,", "v[0:1],"), v = { [0] = half, [1] = half, [2] = one, [3] = one } } })[1]
+      assert.is_nil(result.fault)
+      return result:f32(4)[1]
+    end
+    assert.are.equal(0, run("gfx90a", "f32_16x16x16f16"))
+    assert.are.equal(2.0 ^ -20, run("gfx942", "f32_16x16x16_f16"))
+  end)
+
+  it("stop at what is not known of them", function()
+    for _, code in ipairs { "v_mfma_f64_16x16x4_f64 v[8:15], v[0:1], v[2:3], 1.0",
+      "v_mfma_f32_16x16x8_xf32 v[8:11], v[0:1], v[2:3], 0",
+      "v_mfma_f32_16x16x16_f16 v[8:11], v[0:1], v[2:3], 0 cbsz:1" } do
+      local result = emulator.run("gfx942", { { code = code } })[1]
+      assert.are.equal("illegal", result.fault_kind)
+    end
+  end)
+end)
