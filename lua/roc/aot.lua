@@ -5,6 +5,7 @@
 -- docs/command-line.md for how files are named.
 local core = require "roc.core"
 local c_texts = require("roc.aot_c").texts
+local functions_text = require("roc.aot_functions").text
 local kernels = require "roc.kernel"
 
 -- The script's `os`, whose `exit` is replaced while the script runs.
@@ -24,8 +25,9 @@ Available options are:
   --emit=KIND         ast, ir, llvm, llvm-opt, asm (printed unless -o is given), obj (one a kernel)
                       or hsaco, ptx (the default: the target's loadable code object with all
                       kernels; for cpu an object file), or kernels (one file with all kernels for
-                      all targets, for roclua_kernel_load), or c (the same as a C file, and a header
-                      with launchers)
+                      all targets, for roclua_kernel_load), c (the same as a C file, and a header
+                      with launchers), or functions (for a cpu: an object file and a header with
+                      functions of C, which need no roclua)
   -O0 ... -O3         level of optimisation
   --code-object-version=N  4, 5 (the default) or 6
   --resources         print registers, memory and occupancy of each kernel
@@ -45,6 +47,7 @@ local KINDS = {
   obj = { ending = ".o", stage = "obj" },
   kernels = { ending = ".kernels", is_for_all = true },
   c = { is_for_all = true },
+  functions = { is_for_all = true },
 }
 local KIND_NAMES = "ast, ir, llvm, llvm-opt, asm, obj"
 
@@ -61,7 +64,7 @@ for _, name in ipairs(core.targets()) do
   end
 end
 
-KIND_NAMES = KIND_NAMES .. ", kernels, c"
+KIND_NAMES = KIND_NAMES .. ", kernels, c, functions"
 
 -- Ends the run with a message; caught by M.main.
 local function stop(message, ...)
@@ -296,6 +299,28 @@ local function script_name(options)
   return (string.gsub(string.match(options.script, "[^/]*$"), "%.lua$", ""))
 end
 
+-- A header and an object file of functions, named likewise.
+local function make_functions(made, options)
+  local target = options.targets[1]
+  if #options.targets > 1 or core.target_facts(target).is_simt then
+    error("functions of C are for one target that is no GPU, such as -t cpu:x86-64-v2", 0)
+  end
+  local path = string.gsub(options.output or script_name(options), "%.[oh]$", "")
+  for _, item in ipairs(made) do
+    item.signature = core.kernel_signature(item.kernel)
+    item.code = core.kernel_function(item.kernel, target, options.level, item.symbol)
+  end
+  local parts = {}
+  for i, item in ipairs(made) do
+    parts[i] = item.code
+  end
+  return {
+    { path = path .. ".h", bytes = functions_text(made, string.match(options.script, "[^/]*$"),
+      string.match(path, "[^/]*$")) },
+    { path = path .. ".o", bytes = core.join_code(target, options.level, parts) },
+  }
+end
+
 -- A header and a C file: `-o FILE` is the name of both, with either's ending or without.
 local function make_c(made, options)
   local path = string.gsub(options.output or script_name(options), "%.[ch]$", "")
@@ -312,6 +337,8 @@ local function make_all(made, options)
   local outputs = {}
   if options.kind == "c" then
     return try(make_c, made, options)
+  elseif options.kind == "functions" then
+    return try(make_functions, made, options)
   elseif KINDS[options.kind].is_for_all then
     return { { bytes = try(make_file, made, options) } }
   end

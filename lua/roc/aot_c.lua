@@ -26,11 +26,33 @@ local function scalar(dtype)
   return "float ", "roclua_number(args->%s)" -- halves, too, which C has no type for
 end
 
+---The name of a parameter in C.
+---@param name string
+---@return string
+function M.field(name)
+  return RESERVED[name] and name .. "_" or name
+end
+
+---What the names of a file's declarations begin with.
+---@param file string
+---@return string
+function M.prefix(file)
+  return (string.gsub(string.gsub(file, "[^%w_]", "_"), "^%d", "_%0"))
+end
+
+---Replaces each $word.
+---@param text string
+---@param words table<string, string>
+---@return string
+function M.fill(text, words)
+  return (string.gsub(text, "%$(%a+)", words))
+end
+
 -- A list of {name, type as in C, maker of the value, type as in the signature}.
 local function parameters(item)
   local list, names = {}, item.kernel:params()
   for i, p in ipairs(item.signature) do
-    local name = RESERVED[names[i]] and names[i] .. "_" or names[i]
+    local name = M.field(names[i])
     if p.rank > 0 then
       local dims = string.rep(":", p.rank, ",")
       list[i] = { name, "roclua_array *", "roclua_of_array(args->%s)",
@@ -81,9 +103,7 @@ static inline int $own_prepare(roclua_kernel *kernel, roclua_stream *stream) {
 }
 ]]
 
-local function fill(text, words)
-  return (string.gsub(text, "%$(%a+)", words))
-end
+local fill = M.fill
 
 -- The header's part for a kernel, whose names begin with PREFIX_NAME.
 local function declare(item, prefix)
@@ -154,7 +174,7 @@ end
 ---@param file string the name of both files, without folder and ending
 ---@return string header, string source
 function M.texts(kernels, bytes, script, file)
-  local prefix, parts = string.gsub(string.gsub(file, "[^%w_]", "_"), "^%d", "_%0"), {}
+  local prefix, parts = M.prefix(file), {}
   for i, item in ipairs(kernels) do
     parts[i] = declare(item, prefix)
   end

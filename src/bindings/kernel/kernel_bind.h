@@ -151,6 +151,11 @@ void roc_open_kernel_sim(lua_State *L); /* kernel_sim.c */
 int roc_kernel_m_compile(lua_State *L);
 int roc_kernel_m_resources(lua_State *L);
 void roc_open_kernel_object(lua_State *L);
+/* Pushes a closed roc.CodeObject; fill in its object.  And takes an open one. */
+roc_codeobj **roc_push_code_object(lua_State *L);
+const roc_codeobj *roc_check_code_object(lua_State *L, int arg);
+
+void roc_open_kernel_ahead(lua_State *L); /* kernel_ahead.c */
 
 /* kernel_launch.c */
 int roc_kernel_index_config(lua_State *L); /* k[{…}]: kernel, table -> launcher */

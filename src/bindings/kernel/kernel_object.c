@@ -8,7 +8,6 @@
 #include "bindings/kernel/kernel_bind.h"
 #include "bindings/support/unknown.h"
 #include "frontend/types/signature.h"
-#include "jit/ahead.h"
 #include "jit/driver.h"
 #include "jit/fit.h"
 #include "jit/object.h"
@@ -19,14 +18,14 @@ typedef struct code_box {
   roc_codeobj *object; /* NULL: closed */
 } code_box;
 
-static code_box *push_box(lua_State *L) {
+roc_codeobj **roc_push_code_object(lua_State *L) {
   code_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   box->object = NULL;
   luaL_setmetatable(L, META_CODE_OBJECT);
-  return box;
+  return &box->object;
 }
 
-static const roc_codeobj *check_object(lua_State *L, int arg) {
+const roc_codeobj *roc_check_code_object(lua_State *L, int arg) {
   code_box *box = luaL_checkudata(L, arg, META_CODE_OBJECT);
   if (!box->object) luaL_argerror(L, arg, "closed code object");
   return box->object;
@@ -139,15 +138,15 @@ static order read_order(lua_State *L, const roc_kernel_box *box) {
   return o;
 }
 
-static roc_status build(roc_kernel_box *box, const order *o, bool has_types, code_box *out,
+static roc_status build(roc_kernel_box *box, const order *o, bool has_types, roc_codeobj **out,
                         roc_error *err) {
   roc_cg_options options = roc_jit_options_for(o->target, o->level);
   options.object_version = o->object_version;
   bool own_check = box->kernel->options.check;
   box->kernel->options.check = o->check;
   roc_status status =
-      has_types ? roc_jit_kernel_object_for(box->kernel, &options, false, &out->object, err)
-                : roc_jit_kernel_object(box->kernel, &options, &out->object, err);
+      has_types ? roc_jit_kernel_object_for(box->kernel, &options, ROC_JIT_COMMON, out, NULL, err)
+                : roc_jit_kernel_object(box->kernel, &options, out, err);
   box->kernel->options.check = own_check;
   return status;
 }
@@ -160,7 +159,7 @@ int roc_kernel_m_compile(lua_State *L) {
   bool has_types = lua_gettop(L) > 2 || (box->kernel->nparams == 0 && !box->kernel->has_classes);
   roc_kernel_read_cells(L, box, 1);
   if (has_types) take_types(L, box, 3);
-  code_box *out = push_box(L);
+  roc_codeobj **out = roc_push_code_object(L);
   roc_error err = ROC_ERROR_INIT;
   roc_status status = build(box, &o, has_types, out, &err);
   if (status != ROC_OK) return roc_kernel_raise(L, box, &err);
@@ -219,12 +218,12 @@ int roc_kernel_m_resources(lua_State *L) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
   const char *target = roc_kernel_check_target(L, 2);
   lua_Integer workgroup = opt_workgroup(L, 3);
-  code_box *out = push_box(L);
+  roc_codeobj **out = roc_push_code_object(L);
   roc_cg_options options = roc_jit_options_for(target, -1);
   roc_error err = ROC_ERROR_INIT;
-  roc_status status = roc_jit_kernel_object(box->kernel, &options, &out->object, &err);
+  roc_status status = roc_jit_kernel_object(box->kernel, &options, out, &err);
   if (status != ROC_OK) return roc_kernel_raise(L, box, &err);
-  return push_resources(L, out->object, 3, workgroup);
+  return push_resources(L, *out, 3, workgroup);
 }
 
 /* ---- several kernels in one code object -------------------------------------------------- */
@@ -265,107 +264,15 @@ static int join_code(lua_State *L) {
   return 1;
 }
 
-/* ---- kernels as a file ------------------------------------------------------------------- */
-
-/* core.kernel_ahead(kernel, target, level or nil, is_general) -> code object for the signature */
-static int kernel_ahead(lua_State *L) {
-  roc_kernel_box *box = roc_check_kernel(L, 1);
-  const char *target = roc_kernel_check_target(L, 2);
-  lua_Integer level = luaL_optinteger(L, 3, -1);
-  luaL_argcheck(L, box->signature != NULL, 1, "a kernel with a signature expected");
-  luaL_argcheck(L, level >= -1 && level <= 3, 3, "a level from 0 to 3 expected");
-  roc_kernel_read_cells(L, box, 1);
-  if (box->kernel->program->narrays > 0) {
-    return luaL_error(L,
-                      "kernel '%s' captures the array '%s', which no file holds: make it an "
-                      "argument",
-                      box->kernel->name, box->kernel->program->arrays[0].name);
-  }
-  roc_array *arrays = lua_newuserdatauv(L, (box->kernel->nparams + 1) * sizeof *arrays, 0);
-  roc_kernel_signature_values(box, arrays);
-  code_box *out = push_box(L);
-  roc_cg_options options = roc_jit_options_for(target, (int)level);
-  roc_error err = ROC_ERROR_INIT;
-  roc_status status =
-      roc_jit_kernel_object_for(box->kernel, &options, lua_toboolean(L, 4), &out->object, &err);
-  if (status != ROC_OK) return roc_kernel_raise(L, box, &err);
-  return 1;
-}
-
-/* core.kernel_signature(kernel) -> {{dtype = name, rank = dimensions, 0 for a scalar}, …} */
-static int kernel_signature(lua_State *L) {
-  const roc_kernel_box *box = roc_check_kernel(L, 1);
-  luaL_argcheck(L, box->signature != NULL, 1, "a kernel with a signature expected");
-  lua_createtable(L, (int)box->kernel->nparams, 0);
-  for (uint32_t i = 0; i < box->kernel->nparams; i++) {
-    lua_createtable(L, 0, 2);
-    lua_pushstring(L, roc_dtype_name((roc_dtype)box->signature[i].dtype));
-    lua_setfield(L, -2, "dtype");
-    set_integer(L, "rank", box->signature[i].rank);
-    lua_rawseti(L, -2, i + 1);
-  }
-  return 1;
-}
-
-/* The code objects in the list on top, in a block that is collected with the call. */
-static roc_jit_ahead_object *check_objects(lua_State *L, const char *host, uint32_t *out_count) {
-  int list = lua_gettop(L);
-  uint32_t count = (uint32_t)luaL_len(L, list);
-  roc_jit_ahead_object *objects = lua_newuserdatauv(L, (count + 1) * sizeof *objects, 0);
-  for (uint32_t i = 0; i < count; i++) {
-    lua_geti(L, list, i + 1);
-    objects[i].object = check_object(L, lua_gettop(L));
-    bool is_host = strcmp(objects[i].object->target, ROC_TARGET_HOST) == 0;
-    objects[i].host = is_host ? host : NULL;
-    lua_pop(L, 1);
-  }
-  *out_count = count;
-  return objects;
-}
-
-static const char *push_host(lua_State *L) {
-  char *host = lua_newuserdatauv(L, ROC_CG_FINGERPRINT_BYTES, 0);
-  roc_cg_options options = roc_jit_options_for(ROC_TARGET_HOST, -1);
-  roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_jit_fingerprint(&options, host, &err), &err);
-  return host;
-}
-
-/* core.kernel_file{{kernel =, name =, objects = {code object, …}}, …} -> bytes, for jit/ahead.h */
-static int kernel_file(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 1);
-  uint32_t count = (uint32_t)luaL_len(L, 1);
-  const char *host = push_host(L);
-  roc_str *bytes = roc_kernel_push_text(L);
-  size_t begin = roc_jit_ahead_begin(bytes, count);
-  for (uint32_t i = 0; i < count; i++) {
-    lua_settop(L, 3);
-    lua_geti(L, 1, i + 1);
-    lua_getfield(L, 4, "kernel");
-    const roc_kernel_box *box = roc_check_kernel(L, 5);
-    lua_getfield(L, 4, "name");
-    const char *name = luaL_checkstring(L, 6);
-    lua_getfield(L, 4, "objects");
-    uint32_t nobjects;
-    const roc_jit_ahead_object *objects = check_objects(L, host, &nobjects);
-    roc_jit_ahead_add(bytes, name, box->kernel, box->signature, objects, nobjects);
-  }
-  roc_jit_ahead_end(bytes, begin);
-  if (bytes->failed) return luaL_error(L, "out of memory: no room for a file of kernels");
-  lua_pushlstring(L, roc_str_text(bytes), bytes->len);
-  return 1;
-}
-
 /* ---- methods ----------------------------------------------------------------------------- */
 
 static int code_m_resources(lua_State *L) {
-  return push_resources(L, check_object(L, 1), 2, opt_workgroup(L, 2));
+  return push_resources(L, roc_check_code_object(L, 1), 2, opt_workgroup(L, 2));
 }
 
 /* co:save(path): writes the whole file or none */
 static int code_m_save(lua_State *L) {
-  const roc_codeobj *object = check_object(L, 1);
+  const roc_codeobj *object = roc_check_code_object(L, 1);
   size_t len;
   const char *path = luaL_checklstring(L, 2, &len);
   luaL_argcheck(L, strlen(path) == len && len > 0, 2, "a file name expected");
@@ -425,7 +332,7 @@ static int code_mm_index(lua_State *L) {
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-    if (strcmp(name, fields[i].name) == 0) return fields[i].push(L, check_object(L, 1));
+    if (strcmp(name, fields[i].name) == 0) return fields[i].push(L, roc_check_code_object(L, 1));
   }
   if (lua_type(L, 2) != LUA_TSTRING) return 0;
   roc_near near = roc_near_to_key(L);
@@ -462,12 +369,8 @@ static int write_file(lua_State *L) {
   return 0;
 }
 
-static const luaL_Reg functions[] = {{"join_code", join_code},
-                                     {"kernel_ahead", kernel_ahead},
-                                     {"kernel_signature", kernel_signature},
-                                     {"kernel_file", kernel_file},
-                                     {"write_file", write_file},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"join_code", join_code}, {"write_file", write_file}, {NULL, NULL}};
 
 void roc_open_kernel_object(lua_State *L) {
   if (roc_class_new(L, META_CODE_OBJECT, meta)) {

@@ -442,4 +442,5 @@ void roc_open_kernel(lua_State *L) {
   roc_open_kernel_sim(L);
   roc_open_kernel_launch(L);
   roc_open_kernel_object(L);
+  roc_open_kernel_ahead(L);
 }
