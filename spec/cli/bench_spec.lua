@@ -26,6 +26,15 @@ describe("the bench", function()
     end
   end)
 
+  it("groups compares checked and unchecked kernels", function()
+    local output, status = shell.run("ROCLUA bench/groups.lua 64 1")
+    assert.are.equal(0, status, output)
+    for _, name in ipairs { "product", "tiled", "register_tile", "n_body", "n_body_while",
+      "n_body_order" } do
+      assert.matches("\n" .. name .. (" +[%d.]+"):rep(4) .. "\n", output)
+    end
+  end)
+
   it("launch finds that launches allocate nothing in Lua", function()
     local output, status = shell.run("ROCLUA_SPEC bench/launch.lua")
     assert.are.equal(0, status, output)

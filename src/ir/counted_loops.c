@@ -1,8 +1,8 @@
 /* See counted_loops.h.  Region after region, innermost first: the list of a region is taken out and
  * filled again, with a FOR in place of each LOOP that counts.
  *
- * The FOR has a counter of its own.  So what the loop's variable is afterwards must not be read: it
- * is set in front of the loop, in the same region, and read only between that and the loop's end. */
+ * The FOR has a counter of its own.  So what the loop's variable is afterwards must not be read:
+ * it is set in front of the loop, in the same region, and read between that and the loop's end. */
 #include "ir/counted_loops.h"
 
 #include "base/alloc.h"

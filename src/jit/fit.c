@@ -22,8 +22,8 @@ roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
   return options;
 }
 
-/* What runs a workgroup in loops has registers for variables alone, and loops around items only where
- * they count.  Indices that have become constants or counters need fewer checks. */
+/* What runs a workgroup in loops has registers for variables alone, and puts loops around items only
+ * where those count.  Indices that have become constants or counters need fewer checks. */
 static roc_status fit_loops(roc_ir_module *module, roc_error *err) {
   bool counts, has_scalars;
   ROC_TRY(roc_ir_count_loops(module, &counts, err));

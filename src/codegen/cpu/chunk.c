@@ -15,7 +15,7 @@
 #include "ir/walk.h"
 
 enum {
-  MAX_INSTS = 1500, /* of a loop, which is emitted twice */
+  MAX_INSTS = 1000, /* of all such loops, each of which is emitted twice */
   MAX_VECTORS = 4,  /* side by side */
   LANE_BYTES = 4
 };
@@ -146,7 +146,7 @@ bool cpu_chunk_may(cpu_state *s, uint32_t id) {
   const cpu_level *level = s->level;
   if (s->chunk.count || s->chunk.is_done || level->is_single || level->stride) return false;
   usage u;
-  return find_usage(s, id, &u) && u.sets_any && u.ninsts <= MAX_INSTS;
+  return find_usage(s, id, &u) && u.sets_any && u.ninsts + s->chunk_insts <= MAX_INSTS;
 }
 
 /* How many chunks the level's row has: none where an item has ended. */
@@ -186,6 +186,7 @@ void cpu_emit_chunks(cpu_state *s, uint32_t id) {
   usage u;
   if (!find_usage(s, id, &u)) return;
   make_frame_slots(s, &u);
+  s->chunk_insts += u.ninsts;
   unsigned nbytes = vector_bytes(s), nvectors = count_vectors(&u, nbytes);
   s->chunk = (cpu_chunk){.lanes = nbytes / LANE_BYTES, .vectors = nvectors};
   s->chunk.count = s->chunk.lanes * nvectors;

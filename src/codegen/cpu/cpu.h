@@ -216,6 +216,7 @@ typedef struct cpu_state {
   uint64_t frame_fixed, frame_item; /* bytes; per group and per item */
   cpu_slot *value_slots, *var_slots, *array_slots;
   cpu_chunk chunk;
+  uint32_t chunk_insts; /* of the loops that were emitted so, so far */
   cpu_slot live, code, fail_values[ROC_SITE_MAX_VALUES], wave;
   /* group */
   LLVMValueRef group[3], group_first[3], count[3]; /* index, first global id - 1, items present */
