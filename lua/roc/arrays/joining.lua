@@ -120,7 +120,7 @@ local function each_dimension(value, ndim, name, what)
   return result
 end
 
--- Fills the result along an axis with the array, n times: each store doubles the part that is filled.
+-- Fills the result along an axis with the array, n times: each store doubles the filled part.
 local function repeat_into(result, array, axis)
   local total, filled = result.shape[axis], array.shape[axis]
   elementwise.store(result:slice(axis, 1, filled), array)
