@@ -13,6 +13,7 @@ enum {
   HWREG_TRAPSTS = 3,
   HWREG_HW_ID = 4, /* gfx9; 0: everything is the first of its kind */
   HWREG_SH_MEM_BASES = 15,
+  HWREG_XCC_ID = 20,      /* gfx942 on: which of its dies; 0, there is one */
   HWREG_FLAT_SCR_LO = 20, /* gfx10 from here */
   HWREG_FLAT_SCR_HI = 21,
   HWREG_XNACK_MASK = 22,
@@ -69,10 +70,16 @@ static void write_register(emu_wave *wave, uint32_t reg, uint32_t value) {
   }
 }
 
+static bool is_readable(const emu_wave *wave, const emu_inst *inst, uint32_t reg) {
+  uint32_t readable = writable_registers[inst->chip] | constant_registers[inst->chip];
+  bool has_dies = inst->chip == EMU_GFX9 && wave->group->dispatch->chip->minor >= 4;
+  if (has_dies) readable |= 1u << HWREG_XCC_ID;
+  return reg < HWREGS && (readable >> reg & 1);
+}
+
 static void run_getreg_b32(emu_wave *wave, const emu_inst *inst) {
   const field part = field_of(inst);
-  uint32_t readable = writable_registers[inst->chip] | constant_registers[inst->chip];
-  if (part.reg >= HWREGS || !(readable >> part.reg & 1)) {
+  if (!is_readable(wave, inst, part.reg)) {
     emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1,
              "s_getreg_b32 reads hardware register %u, which the emulated GPU does not have",
              part.reg);

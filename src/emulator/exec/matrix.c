@@ -124,8 +124,7 @@ static place place_of(const shape *s, unsigned b, unsigned i, unsigned j) {
   };
 }
 
-static uint64_t read_sum(const emu_wave *wave, const emu_inst *inst, const shape *s, place at) {
-  const emu_operand *c = &inst->src[2];
+static uint64_t read_sum(const emu_wave *wave, const emu_operand *c, const shape *s, place at) {
   if (c->kind != EMU_OPERAND_VGPR) return c->value;
   return bits_at(wave, c, bits_of[s->sum], at.item, at.lane);
 }
@@ -147,6 +146,14 @@ static uint64_t add_doubles(const shape *s, const double *a, const double *b, ui
 static uint64_t add_integers(const shape *s, const double *a, const double *b, uint64_t sum) {
   for (unsigned k = 0; k < s->k; k++) sum += (uint64_t)((int64_t)a[k] * (int64_t)b[k]);
   return (uint32_t)sum;
+}
+
+static uint64_t add_products(const shape *s, const double *a, const double *b, uint64_t sum) {
+  switch (s->sum) {
+    case F64: return add_doubles(s, a, b, sum);
+    case F32: return add_floats(s, a, b, sum);
+    default: return add_integers(s, a, b, sum);
+  }
 }
 
 static void write_results(emu_wave *wave, const emu_inst *inst, const shape *s,
@@ -176,10 +183,41 @@ static void multiply(emu_wave *wave, const emu_inst *inst, const shape *s) {
   for (unsigned at = 0; at < (unsigned)s->m * s->n * s->blocks; at++) {
     unsigned j = at % s->n, i = at / s->n % s->m, block = at / s->n / s->m;
     const double *row = a + (block * s->m + i) * s->k, *column = b + (block * s->n + j) * s->k;
-    uint64_t sum = read_sum(wave, inst, s, place_of(s, block, i, j));
-    results[at] = s->sum == F64   ? add_doubles(s, row, column, sum)
-                  : s->sum == F32 ? add_floats(s, row, column, sum)
-                                  : add_integers(s, row, column, sum);
+    uint64_t sum = read_sum(wave, &inst->src[2], s, place_of(s, block, i, j));
+    results[at] = add_products(s, row, column, sum);
+  }
+  write_results(wave, inst, s, results);
+}
+
+/* ---- sparse ones ----------------------------------------------------------------------------- */
+
+/* The column of A that its element n of row i stands for, an element being one of two of a group of
+ * four.  The indices of a lane's elements, two bits each, lie in the word of the third source, from
+ * the set on that abid chooses while cbsz is 0. */
+static unsigned column_of(const emu_wave *wave, const emu_inst *inst, const shape *half, unsigned i,
+                          unsigned n) {
+  unsigned each = (unsigned)half->m * half->k / EMU_LANES, set_bits = 2 * each;
+  unsigned set = inst->mod.cbsz == 0 ? inst->mod.abid % (32 / set_bits) : 0;
+  uint32_t word = wave->v[inst->src[2].reg].u[i + half->m * (n / each)];
+  return n / 2 * 4 + (word >> (set * set_bits + n % each * 2) & 3);
+}
+
+/* `half` is A as it is given, with half the columns. */
+static void multiply_sparse(emu_wave *wave, const emu_inst *inst, const shape *s,
+                            const shape *half) {
+  double a[MAX_INPUTS], b[MAX_INPUTS], column[UINT8_MAX];
+  uint64_t results[MAX_RESULTS];
+  emu_inst plain = *inst; /* whose cbsz and abid are not about blocks */
+  plain.mod.cbsz = plain.mod.abid = 0;
+  read_a(wave, &plain, half, a);
+  read_b(wave, &plain, s, b);
+  for (unsigned at = 0; at < (unsigned)s->m * s->n; at++) {
+    unsigned j = at % s->n, i = at / s->n;
+    for (unsigned n = 0; n < half->k; n++) {
+      column[n] = b[j * s->k + column_of(wave, inst, half, i, n)];
+    }
+    uint64_t sum = read_sum(wave, &inst->dst[0], s, place_of(s, 0, i, j));
+    results[at] = add_products(half, a + i * half->k, column, sum);
   }
   write_results(wave, inst, s, results);
 }
@@ -193,13 +231,25 @@ static void multiply(emu_wave *wave, const emu_inst *inst, const shape *s) {
     _Static_assert((m) * (n) * (blocks) <= MAX_RESULTS, "the array holds all results"); \
     multiply(wave, inst, &s);                                                           \
   }
+#define SPARSE(name, m, n, k, a, b, sum)                                   \
+  static void run_sparse_##name(emu_wave *wave, const emu_inst *inst) {    \
+    static const shape s = {m, n, k, 1, a, b, sum, false};                 \
+    static const shape half = {m, n, (k) / 2, 1, a, b, sum, false};        \
+    _Static_assert((n) * (k) <= MAX_INPUTS, "the array holds all inputs"); \
+    multiply_sparse(wave, inst, &s, &half);                                \
+  }
 #include "emulator/exec/matrix.def"
 #undef MATRIX
+#undef SPARSE
 
 /* clang-format off */
 #define MATRIX(name, m, n, k, blocks, a, b, sum, flags)                                      \
   EMU_ROW("v_mfma_" #name, run_##name, EMU_GFX9, EMU_CLASS_VALU, (flags) & ~FLUSHES, EMU_DATA, \
           EMU_DATA, EMU_DATA, EMU_DATA),
+
+#define SPARSE(name, m, n, k, a, b, sum)                                                        \
+  EMU_ROW("v_smfmac_" #name, run_sparse_##name, EMU_GFX9, EMU_CLASS_VALU, BROADCAST_A, EMU_DATA, \
+          EMU_DATA, EMU_DATA, EMU_B32),
 
 const emu_op emu_matrix_ops[] = {
 #include "emulator/exec/matrix.def"

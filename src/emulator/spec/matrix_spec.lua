@@ -140,6 +140,7 @@ local function make_case(chip, shape, options)
     end
   end
   local function range(letter, first, elements, width)
+    if first >= 256 then letter, first = "a", first - 256 end
     local words = math.max(1, elements * width // 32)
     if words == 1 then return letter .. first end
     return ("%s[%d:%d]"):format(letter, first, first + words - 1)
@@ -203,6 +204,7 @@ describe("the emulated products of matrices", function()
       { tall, { constant = "1.0", sum = 1 } },
       { small, { constant = "-16", sum = -16 } },
       { small, { to = A } },
+      { small, { to = 256 + 8, constant = "0", sum = 0 } },
       { parse("f64_16x16x4_f64", "f64 f64"), { constant = "0", sum = 0 } },
     })
   end)
@@ -236,6 +238,64 @@ describe("the emulated products of matrices", function()
       list[#list + 1] = { shape, { modifiers = " blgp:" .. blgp, source_of_b = of_lane(from) } }
     end
     run_all("gfx942", list)
+  end)
+
+  -- A has two numbers of each four, whose places two bits each tell.
+  local function make_sparse(name, kinds, set)
+    local shape = parse(name, kinds)
+    local half = setmetatable({ k = shape.k // 2 }, { __index = shape })
+    local a, b, c, v = new_matrix(), new_matrix(), new_matrix(), { [48] = {} }
+    local width, each = KINDS[shape.a][1], shape.m * half.k // 64
+    local dense = {}
+    for lane = 0, 63 do
+      local word = 0
+      for e = 0, each - 1, 2 do
+        local i, _, k = input_at(shape.m, half, lane, e)
+        local first = math.random(0, 2)
+        for n, at in ipairs { first, math.random(first + 1, 3) } do
+          local value = a[key(i, k + n - 1, 0)]
+          put(v, A, lane, e + n - 1, width, KINDS[shape.a][2](value, "gfx942"))
+          dense[key(i, k * 2 + at, 0)] = value
+          word = word | at << 2 * (e + n - 1)
+        end
+      end
+      v[48][lane + 1] = word << (set * 2 * each) | 0x5a5a5a5a & (1 << (set * 2 * each)) - 1
+      for e = 0, shape.n * shape.k // 64 - 1 do
+        local j, _, k = input_at(shape.n, shape, lane, e)
+        put(v, B, lane, e, width, KINDS[shape.b][2](b[key(j, k, 0)], "gfx942"))
+      end
+      for r = 0, shape.m * shape.n // 64 - 1 do
+        local i, j = result_at(shape, lane, r)
+        put(v, C, lane, r, 32, KINDS[shape.sum][2](c[key(i, j, 0)]))
+      end
+    end
+    local count = shape.m * shape.n // 64
+    local code = ("v_smfmac_%s v[%d:%d], v[%d:%d], v[%d:%d], v48%s"):format(name, C, C + count - 1,
+      A, A + 1, B, B + 3, set > 0 and " abid:" .. set or "")
+    local function expected(i, j)
+      local sum = c[key(i, j, 0)]
+      for k = 0, shape.k - 1 do sum = sum + (dense[key(i, k, 0)] or 0) * b[key(j, k, 0)] end
+      return sum
+    end
+    return shape, { code = code, v = v }, { to = C, count = count, expected = expected }
+  end
+
+  it("are those of sparse matrices, too", function()
+    local shapes, cases, finds = {}, {}, {}
+    for kinds, names in pairs {
+      ["f16 f32"] = "f32_16x16x32_f16 f32_32x32x16_f16",
+      ["bf16 f32"] = "f32_16x16x32_bf16 f32_32x32x16_bf16",
+      ["i8 i32"] = "i32_16x16x64_i8 i32_32x32x32_i8",
+      ["fp8 bf8 f32"] = "f32_16x16x64_fp8_bf8 f32_32x32x32_fp8_bf8",
+    } do
+      for name in names:gmatch("%S+") do
+        for set = 0, kinds:find("16") and 3 or 1 do
+          local n = #cases + 1
+          shapes[n], cases[n], finds[n] = make_sparse(name, kinds, set)
+        end
+      end
+    end
+    for n, result in ipairs(emulator.run("gfx942", cases)) do check(shapes[n], result, finds[n]) end
   end)
 
   it("take denormal halves as zero on gfx90a alone", function()

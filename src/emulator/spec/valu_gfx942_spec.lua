@@ -221,6 +221,17 @@ describe("a bf16 of gfx950", function()
   end)
 end)
 
+describe("the number of the die", function()
+  it("is 0 on gfx942, and no register of gfx90a", function()
+    if not emulator.program then return pending("emulator_test is not built") end
+    local case = { code = "s_mov_b32 s0, 7\ns_getreg_b32 s0, hwreg(20)" }
+    local there = emulator.run("gfx942", { case })[1]
+    assert.is_nil(there.fault)
+    assert.are.equal(0, there.s[0])
+    assert.are.equal("illegal", emulator.run("gfx90a", { case })[1].fault_kind)
+  end)
+end)
+
 describe("an addition of floats in memory", function()
   it("keeps denormals on gfx942, not on gfx90a", function()
     if not emulator.program then return pending("emulator_test is not built") end
