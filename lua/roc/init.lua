@@ -64,6 +64,7 @@ roc.on_device = core.on_device
 
 -- streams and events
 roc.stream = core.stream
+roc.stream_from = core.stream_from
 roc.event = core.event
 roc.elapsed = core.elapsed
 roc.time = core.time

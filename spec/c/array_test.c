@@ -481,6 +481,7 @@ static const char *text;
   X(roclua_source, 1, code = roclua_source(NULL, NULL, NULL, 0))                     \
   X(roclua_close, 1, code = roclua_close(NULL))                                      \
   X(roclua_stream_create, 1, code = roclua_stream_create(NULL, NULL))                \
+  X(roclua_stream_adopt, 1, code = roclua_stream_adopt(NULL, NULL, NULL))            \
   X(roclua_stream_get, 1, code = roclua_stream_get(NULL, 1, NULL))                   \
   X(roclua_stream_synchronize, 1, code = roclua_stream_synchronize(NULL))            \
   X(roclua_stream_release, 0, roclua_stream_release(NULL))                           \

@@ -644,6 +644,53 @@ static void test_contexts(void) {
   check_balance();
 }
 
+/* ---- streams of other libraries ---- */
+
+static char turns[8];
+
+static void note_turn(void *turn) {
+  strncat(turns, turn, 1);
+}
+
+/* A stream of another library: the work of both runs in its order, and it stays that library's. */
+static void test_adopted(void) {
+  open_device();
+  CUcontext ours, theirs, popped;
+  CUstream native, foreign;
+  roc_dev_stream *stream, *wrong = NULL;
+  roc_ticket ticket;
+  CHECK(roc_cuda.cuDevicePrimaryCtxRetain(&ours, 0) == CUDA_SUCCESS);
+  CHECK(roc_cuda.cuDevicePrimaryCtxRetain(&theirs, 1) == CUDA_SUCCESS);
+  roc_cuda.cuCtxPushCurrent(theirs);
+  CHECK(roc_cuda.cuStreamCreate(&foreign, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  roc_cuda.cuCtxPopCurrent(&popped);
+  CHECK(ops->stream_adopt(device, foreign, &wrong, &err) == ROC_INVALID && !wrong);
+  CHECK(strstr(err.message, "CUstream of the device's primary context"));
+  roc_cuda.cuCtxPushCurrent(ours);
+  CHECK(roc_cuda.cuStreamCreate(&native, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  fake->hold(true);
+  CHECK(roc_cuda.cuLaunchHostFunc(native, note_turn, "a") == CUDA_SUCCESS);
+  OK(ops->stream_adopt(device, native, &stream, &err));
+  OK(ops->host_call(stream, note_turn, "b", &ticket, &err));
+  CHECK(roc_cuda.cuLaunchHostFunc(native, note_turn, "c") == CUDA_SUCCESS);
+  CHECK(!ops->is_done(stream, ticket) && turns[0] == 0);
+  fake->hold(false);
+  await(stream, ticket);
+  OK(ops->host_call(stream, note_turn, "d", &ticket, &err));
+  await(stream, ticket);
+  CHECK(strcmp(turns, "abcd") == 0);
+  ops->stream_destroy(stream);
+  CHECK(roc_cuda.cuStreamQuery(native) == CUDA_SUCCESS);
+  CHECK(roc_cuda.cuStreamDestroy(native) == CUDA_SUCCESS);
+  roc_cuda.cuCtxPopCurrent(&popped);
+  roc_cuda.cuCtxPushCurrent(theirs);
+  CHECK(roc_cuda.cuStreamDestroy(foreign) == CUDA_SUCCESS);
+  roc_cuda.cuCtxPopCurrent(&popped);
+  roc_cuda.cuDevicePrimaryCtxRelease(1);
+  roc_cuda.cuDevicePrimaryCtxRelease(0);
+  close_device();
+}
+
 /* ---- time ------------------------------------------------------------------------------------------------ */
 
 static void test_times(void) {
@@ -716,6 +763,7 @@ static const struct {
     {"lazy", test_lazy},
     {"idle", test_idle},
     {"contexts", test_contexts},
+    {"adopted", test_adopted},
     {"times", test_times},
 
     {"loss", test_loss},

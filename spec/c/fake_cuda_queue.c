@@ -142,6 +142,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
 
 CUresult cuStreamQuery(CUstream stream) {
   BEGIN_IN_CONTEXT(cuStreamQuery);
+  if (!is_ours(stream)) return end(CUDA_ERROR_INVALID_HANDLE);
   return end(stream->first || stream->is_running ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
 }
 

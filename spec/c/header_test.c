@@ -22,6 +22,7 @@ static const any_function functions[] = {
     (any_function)roclua_shutdown,
     (any_function)roclua_stream_create,
     (any_function)roclua_stream_get,
+    (any_function)roclua_stream_adopt,
     (any_function)roclua_stream_synchronize,
     (any_function)roclua_stream_release,
     (any_function)roclua_set_print,

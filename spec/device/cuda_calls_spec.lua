@@ -16,6 +16,7 @@ local titles = {
   lazy = "queues a launch by one call, and records events only for waits and queries",
   idle = "unloads and frees page-locked memory when the GPU is idle, on a thread of its own",
   contexts = "leaves every thread's context as it was",
+  adopted = "queues on another library's stream, in one order, and leaves it open",
   times = "gives the times of events on one scale",
   failures = "survives any result of any function of the library",
   memory = "survives the failure of any allocation of its own",

@@ -115,6 +115,11 @@ struct roc_device_ops {
   /* Streams.  destroy: work already queued still runs; never waits. */
   roc_status (*stream_create)(roc_device *device, roc_dev_stream **out_stream, roc_error *err);
   void (*stream_destroy)(roc_dev_stream *stream);
+  /* A stream that queues on the queue of another library, which goes on using it: an hsa_queue_t, a
+   * CUstream.  It stays that library's, and open until the stream is destroyed and its work done.
+   * INVALID: `native` is none.  NULL: not offered. */
+  roc_status (*stream_adopt)(roc_device *device, void *native, roc_dev_stream **out_stream,
+                             roc_error *err);
 
   /* Whether the stream takes a launch of the module with so many bytes of arguments (NULL, 0: other
    * work) without waiting for what is queued: false, and a ticket whose completion helps, when it

@@ -68,6 +68,23 @@ int roclua_stream_create(const char *device, roclua_stream **out_stream) {
   return roc_embed_code(create(device, (roc_rt_stream **)out_stream, &err), &err);
 }
 
+static roc_status adopt(const char *device, void *native, roc_rt_stream **out_stream,
+                        roc_error *err) {
+  roc_rt_session *own;
+  roc_rt_device *on;
+  ROC_TRY(roc_embed_session(&own, err));
+  ROC_TRY(roc_embed_device(device, &on, err));
+  return roc_rt_stream_adopt(own, on, native, out_stream, err);
+}
+
+int roclua_stream_adopt(const char *device, void *native, roclua_stream **out_stream) {
+  roc_error err = ROC_ERROR_INIT;
+  if (!device || !out_stream) {
+    return roc_embed_refuse("roclua_stream_adopt: %s is NULL", device ? "out_stream" : "device");
+  }
+  return roc_embed_code(adopt(device, native, (roc_rt_stream **)out_stream, &err), &err);
+}
+
 int roclua_stream_get(lua_State *L, int index, roclua_stream **out_stream) {
   if (!L || !out_stream) {
     return roc_embed_refuse("roclua_stream_get: %s is NULL", L ? "out_stream" : "the state");

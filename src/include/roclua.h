@@ -135,6 +135,13 @@ typedef struct roclua_stream roclua_stream;
  * UNAVAILABLE, OOM, LOST, CLOSED. */
 ROCLUA_API int roclua_stream_create(const char *device, roclua_stream **out_stream);
 
+/* A stream on a queue of another library, which goes on using it: what both queue there runs in one
+ * order.  `native` is a CUstream on "cuda" (NULL: the legacy default stream), an hsa_queue_t * on
+ * "hsa".  It stays that library's, and open until the stream is released and its work done; what
+ * stops such an hsa queue is told to its creator alone.  As roc.stream_from.  Any thread.
+ * INVALID: `native` is none; UNSUPPORTED: other devices; otherwise as roclua_stream_create. */
+ROCLUA_API int roclua_stream_adopt(const char *device, void *native, roclua_stream **out_stream);
+
 /* The stream at that index of the state's stack, another reference to it; it stays the state's.  On
  * the thread that runs the state; raises nothing.  INVALID: NULL, no roc.Stream, or closed. */
 ROCLUA_API int roclua_stream_get(struct lua_State *L, int index, roclua_stream **out_stream);

@@ -16,6 +16,11 @@
 /* OOM, LOST, CLOSED. */
 roc_status roc_rt_stream_create(roc_rt_session *session, roc_rt_device *device,
                                 roc_rt_stream **out_stream, roc_error *err);
+/* A stream on the queue of another library, a CUstream (NULL: the legacy default one) or an
+ * hsa_queue_t: it stays that library's, which goes on using it, and open until the stream is released
+ * and its work done.  INVALID: it is none; UNSUPPORTED: the device has no such queues. */
+roc_status roc_rt_stream_adopt(roc_rt_session *session, roc_rt_device *device, void *native,
+                               roc_rt_stream **out_stream, roc_error *err);
 void roc_rt_stream_retain(roc_rt_stream *stream);
 void roc_rt_stream_release(roc_rt_stream *stream); /* never waits */
 roc_rt_device *roc_rt_stream_device(const roc_rt_stream *stream);

@@ -550,6 +550,13 @@ function roc.kernel(f, opts) end
 ---@param text string
 function roc.source(chunkname, text) end
 
+---A stream on a queue of another library, which goes on using it: a CUstream (0: the legacy default
+---one), an hsa_queue_t.
+---@param pointer lightuserdata | integer
+---@param device? roc.Device | integer | string the current one
+---@return roc.Stream
+function roc.stream_from(pointer, device) end
+
 ---Loads a code object of another compiler (clang's OpenCL C or HIP, rocluac) on a device.
 ---@param code string a path, or the bytes
 ---@param device? roc.Device | integer | string the current one

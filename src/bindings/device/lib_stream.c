@@ -36,18 +36,46 @@ static roc_rt_stream *check_stream(lua_State *L) {
   return box->stream;
 }
 
-/* roc.stream([device]) */
-static int stream_stream(lua_State *L) {
-  roc_rt_device *device = roc_opt_device(L, 1);
+/* A stream of roclua's own, or on the queue of another library. */
+typedef struct source {
+  bool is_foreign;
+  void *native;
+} source;
+
+static roc_status open_stream(lua_State *L, roc_rt_device *device, const source *from,
+                              roc_rt_stream **out_stream, roc_error *err) {
   roc_rt_session *session = roc_session(L);
+  if (!from->is_foreign) return roc_rt_stream_create(session, device, out_stream, err);
+  return roc_rt_stream_adopt(session, device, from->native, out_stream, err);
+}
+
+static int push_new(lua_State *L, roc_rt_device *device, const source *from) {
   roc_stream_box *box = new_box(L);
   roc_error err = ROC_ERROR_INIT;
-  roc_status status = roc_rt_stream_create(session, device, &box->stream, &err);
+  roc_status status = open_stream(L, device, from, &box->stream, &err);
   if (status == ROC_OOM && roc_gc_reclaim(L)) {
-    status = roc_rt_stream_create(session, device, &box->stream, &err);
+    status = open_stream(L, device, from, &box->stream, &err);
   }
   if (status != ROC_OK) roc_lua_raise(L, &err);
   return 1;
+}
+
+/* roc.stream([device]) */
+static int stream_stream(lua_State *L) {
+  return push_new(L, roc_opt_device(L, 1), &(source){.is_foreign = false});
+}
+
+/* roc.stream_from(pointer [, device]) */
+static int stream_from(lua_State *L) {
+  source from = {.is_foreign = true};
+  if (lua_type(L, 1) == LUA_TLIGHTUSERDATA) {
+    from.native = lua_touserdata(L, 1);
+  } else if (lua_isinteger(L, 1) && lua_type(L, 1) == LUA_TNUMBER) {
+    from.native = (void *)(uintptr_t)lua_tointeger(L, 1);
+  } else {
+    luaL_typeerror(L, 1, "light userdata or an address");
+  }
+  return push_new(L, roc_opt_device(L, 2), &from);
 }
 
 /* ---- methods ------------------------------------------------------------- */
@@ -187,7 +215,8 @@ static const luaL_Reg scope_meta[] = {{"__gc", scope_mm_gc},
                                       {"__tostring", stream_mm_tostring},
                                       {NULL, NULL}};
 
-static const luaL_Reg stream_functions[] = {{"stream", stream_stream}, {NULL, NULL}};
+static const luaL_Reg stream_functions[] = {
+    {"stream", stream_stream}, {"stream_from", stream_from}, {NULL, NULL}};
 
 /* core.stream; core.Stream: the metatable. */
 void roc_open_stream(lua_State *L) {

@@ -249,6 +249,7 @@ const roc_device_ops roc_cuda_ops = {
     .host_register = roc_cuda_register,
     .host_unregister = roc_cuda_unregister,
     .stream_create = roc_cuda_stream_create,
+    .stream_adopt = roc_cuda_stream_adopt,
     .stream_destroy = roc_cuda_stream_destroy,
     .has_room = roc_cuda_has_room,
     .copy = roc_cuda_copy,

@@ -97,6 +97,7 @@ enum { ROC_CUDA_STAGINGS = 2 };
 struct roc_cuda_stream {
   roc_dev_stream base;
   CUstream handle;
+  bool is_foreign;           /* the handle is another's */
   uint32_t alloc_epoch;      /* of the device, when the stream last waited for allocations */
   _Atomic roc_ticket issued; /* by the queueing thread */
   _Atomic roc_ticket completed;
@@ -189,6 +190,9 @@ roc_status roc_cuda_wait(roc_dev_stream *stream, roc_ticket ticket, int64_t time
 
 /* LOST, or sees that the stream's next work comes after all allocations.  Context current. */
 roc_status roc_cuda_stream_ready(roc_cuda_stream *stream, roc_error *err);
+/* NULL: the legacy default stream. */
+roc_status roc_cuda_stream_adopt(roc_device *device, void *native, roc_dev_stream **out_stream,
+                                 roc_error *err);
 roc_status roc_cuda_stream_create(roc_device *device, roc_dev_stream **out_stream, roc_error *err);
 void roc_cuda_stream_destroy(roc_dev_stream *stream);
 roc_status roc_cuda_stream_wait(roc_dev_stream *stream, roc_dev_stream *other, roc_ticket ticket,

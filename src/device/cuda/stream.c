@@ -36,8 +36,17 @@ static void list_stream(roc_cuda_stream *stream, bool is_open) {
   pthread_mutex_unlock(&device->lock);
 }
 
-static CUresult make_handles(roc_cuda_stream *stream) {
-  CUresult result = roc_cuda.cuStreamCreate(&stream->handle, CU_STREAM_NON_BLOCKING);
+/* `foreign`: another's stream, or NULL.  Its query tells whether it is one of this context. */
+static CUresult make_handle(roc_cuda_stream *stream, CUstream foreign) {
+  if (!foreign) return roc_cuda.cuStreamCreate(&stream->handle, CU_STREAM_NON_BLOCKING);
+  CUresult result = roc_cuda.cuStreamQuery(foreign);
+  stream->is_foreign = true;
+  stream->handle = foreign;
+  return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result;
+}
+
+static CUresult make_handles(roc_cuda_stream *stream, CUstream foreign) {
+  CUresult result = make_handle(stream, foreign);
   if (result != CUDA_SUCCESS) {
     stream->handle = NULL;
     return result;
@@ -57,15 +66,16 @@ static void free_stream(roc_cuda_stream *stream) {
   for (int i = 0; i < ROC_CUDA_STAGINGS; i++) {
     if (stream->staging[i]) roc_cuda_free_host(device, stream->staging[i]);
   }
-  if (stream->handle && !device->is_lost) roc_cuda.cuStreamDestroy(stream->handle);
+  bool is_own = stream->handle && !stream->is_foreign;
+  if (is_own && !device->is_lost) roc_cuda.cuStreamDestroy(stream->handle);
   pthread_mutex_destroy(&stream->lock);
   roc_free(stream->slots.targets);
   roc_free(stream->infos);
   roc_free(stream);
 }
 
-static roc_status create_stream(roc_cuda_device *device, roc_cuda_stream **out_stream,
-                                roc_error *err) {
+static roc_status create_stream(roc_cuda_device *device, CUstream foreign,
+                                roc_cuda_stream **out_stream, roc_error *err) {
   roc_cuda_stream *stream = roc_zalloc(sizeof *stream);
   roc_cuda_launch_info *infos = roc_alloc(sizeof *infos * ROC_CUDA_IN_FLIGHT);
   if (!stream || !infos) {
@@ -79,26 +89,39 @@ static roc_status create_stream(roc_cuda_device *device, roc_cuda_stream **out_s
   stream->last_stamp = &stream->stamps;
   stream->last_job = &stream->jobs;
   pthread_mutex_init(&stream->lock, NULL);
-  CUresult result = make_handles(stream);
+  CUresult result = make_handles(stream, foreign);
   if (result != CUDA_SUCCESS) {
     free_stream(stream);
+    if (foreign && result == CUDA_ERROR_INVALID_HANDLE) {
+      return roc_fail(err, ROC_INVALID, "a CUstream of the device's primary context expected");
+    }
     return roc_cuda_fail(device, result, "a stream cannot be made", err);
   }
   *out_stream = stream;
   return ROC_OK;
 }
 
-roc_status roc_cuda_stream_create(roc_device *base, roc_dev_stream **out_stream, roc_error *err) {
+static roc_status open_stream(roc_device *base, CUstream foreign, roc_dev_stream **out_stream,
+                              roc_error *err) {
   roc_cuda_device *device = roc_cuda_device_of(base);
   if (base->is_lost) return roc_cuda_fail_lost(device, err);
   roc_cuda_stream *stream = NULL;
   bool entered = roc_cuda_enter(device);
-  roc_status status = create_stream(device, &stream, err);
+  roc_status status = create_stream(device, foreign, &stream, err);
   roc_cuda_leave(entered);
   ROC_TRY(status);
   list_stream(stream, true);
   *out_stream = &stream->base;
   return ROC_OK;
+}
+
+roc_status roc_cuda_stream_create(roc_device *base, roc_dev_stream **out_stream, roc_error *err) {
+  return open_stream(base, NULL, out_stream, err);
+}
+
+roc_status roc_cuda_stream_adopt(roc_device *base, void *native, roc_dev_stream **out_stream,
+                                 roc_error *err) {
+  return open_stream(base, native ? native : CU_STREAM_LEGACY, out_stream, err);
 }
 
 static void drop_stream(roc_device *device, void *stream) {

@@ -2,6 +2,7 @@
 #include "device/hsa/aql_ring.h"
 
 #include <string.h>
+#include <time.h>
 
 enum {
   BARRIER_HEADER =
@@ -18,26 +19,52 @@ roc_status roc_hsa_ring_open(roc_hsa_ring *ring, hsa_agent_t agent, uint32_t npa
   return ROC_OK;
 }
 
+roc_status roc_hsa_ring_adopt(roc_hsa_ring *ring, hsa_queue_t *queue, roc_error *err) {
+  bool is_sound = queue && (uintptr_t)queue % 8 == 0 && queue->base_address && queue->size > 0 &&
+                  (queue->size & (queue->size - 1)) == 0 &&
+                  (queue->features & HSA_QUEUE_FEATURE_KERNEL_DISPATCH);
+  if (!is_sound) return roc_fail(err, ROC_INVALID, "an hsa_queue_t of kernels expected");
+  *ring = (roc_hsa_ring){.hsa = queue, .mask = queue->size - 1, .is_foreign = true};
+  return ROC_OK;
+}
+
 void roc_hsa_ring_close(roc_hsa_ring *ring) {
-  if (ring->hsa) roc_hsa.hsa_queue_destroy(ring->hsa);
+  if (ring->hsa && !ring->is_foreign) roc_hsa.hsa_queue_destroy(ring->hsa);
   ring->hsa = NULL;
 }
 
 bool roc_hsa_ring_has_room(roc_hsa_ring *ring, uint32_t count) {
-  if (ring->write + count - ring->read <= ring->mask + 1) return true;
+  if (ring->is_foreign) {
+    ring->write = roc_hsa.hsa_queue_load_write_index_scacquire(ring->hsa);
+  } else if (ring->write + count - ring->read <= ring->mask + 1) {
+    return true;
+  }
   ring->read = roc_hsa.hsa_queue_load_read_index_scacquire(ring->hsa);
   return ring->write + count - ring->read <= ring->mask + 1;
 }
 
-void *roc_hsa_ring_next(const roc_hsa_ring *ring) {
+/* Of a foreign queue: the others may have taken the room meanwhile, and give it back as their
+ * packets run. */
+static void take_place(roc_hsa_ring *ring) {
+  ring->write = roc_hsa.hsa_queue_add_write_index_scacq_screl(ring->hsa, 1);
+  while (ring->write - roc_hsa.hsa_queue_load_read_index_scacquire(ring->hsa) > ring->mask) {
+    nanosleep(&(struct timespec){.tv_nsec = 10000}, NULL);
+  }
+}
+
+void *roc_hsa_ring_next(roc_hsa_ring *ring) {
+  if (ring->is_foreign) take_place(ring);
   return (hsa_kernel_dispatch_packet_t *)ring->hsa->base_address + (ring->write & ring->mask);
 }
 
 /* The first word last: it makes the packet valid. */
 void roc_hsa_ring_publish(roc_hsa_ring *ring, void *packet, uint32_t header, uint32_t setup) {
-  uint64_t index = ring->write++;
+  uint64_t index = ring->write;
   __atomic_store_n((uint32_t *)packet, header | setup << 16, __ATOMIC_RELEASE);
-  roc_hsa.hsa_queue_store_write_index_screlease(ring->hsa, ring->write);
+  if (!ring->is_foreign) {
+    ring->write++;
+    roc_hsa.hsa_queue_store_write_index_screlease(ring->hsa, ring->write);
+  }
   roc_hsa.hsa_signal_store_screlease(ring->hsa->doorbell_signal, (hsa_signal_value_t)index);
 }
 

@@ -310,6 +310,17 @@ static bool is_idle(roc_hsa_stream *stream) {
   return roc_hsa_queue_has_done(stream->queue, stream->last);
 }
 
+/* What others have queued on a foreign queue so far has no ticket: a barrier after it stands for it,
+ * so that what the host does comes later. */
+static roc_status note_foreign(roc_hsa_stream *stream, roc_error *err) {
+  roc_hsa_queue *queue = stream->queue;
+  if (!queue->ring.is_foreign) return ROC_OK;
+  ROC_TRY(roc_hsa_queue_ready(queue, err));
+  ROC_TRY(roc_hsa_queue_reserve(queue, 1, err));
+  stream->last = roc_hsa_queue_barrier(queue, NULL, false);
+  return ROC_OK;
+}
+
 /* All that work with a barrier can fail for. */
 static roc_status prepare_barrier(roc_hsa_queue *queue, roc_hsa_signal **out_barrier,
                                   roc_error *err) {
@@ -324,6 +335,7 @@ roc_status roc_hsa_queue_job(roc_hsa_stream *stream, const roc_hsa_job *job, roc
                              roc_error *err) {
   roc_hsa_queue *queue = stream->queue;
   ROC_TRY(roc_hsa_worker_start(queue, err));
+  ROC_TRY(note_foreign(stream, err));
   roc_hsa_job *own = roc_alloc(sizeof *own);
   if (!own) return roc_fail(err, ROC_OOM, "out of memory: no room for queued work");
   *own = *job;
@@ -400,7 +412,9 @@ static bool try_inline(roc_hsa_stream *stream, const roc_hsa_job *job,
 static roc_status queue_copy(roc_hsa_stream *stream, const roc_hsa_job *job, roc_ticket *out_ticket,
                              roc_error *err) {
   size_t nbytes = job->as.bytes.nbytes;
-  if (!is_idle(stream)) return roc_hsa_queue_job(stream, job, out_ticket, err);
+  if (stream->queue->ring.is_foreign || !is_idle(stream)) {
+    return roc_hsa_queue_job(stream, job, out_ticket, err);
+  }
   roc_hsa_pointer_info to, from;
   ROC_TRY(roc_hsa_find_pointer_info(job->as.bytes.dst, nbytes, &to, err));
   ROC_TRY(roc_hsa_find_pointer_info(job->as.bytes.src, nbytes, &from, err));

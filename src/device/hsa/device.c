@@ -352,6 +352,9 @@ static bool stop_workers(roc_hsa_device *device) {
   for (uint32_t i = 0; i < device->nqueues; i++) {
     have_left = roc_hsa_worker_stop(device->queues[i]) && have_left;
   }
+  for (roc_hsa_queue *q = device->foreign; q; q = q->next_foreign) {
+    have_left = roc_hsa_worker_stop(q) && have_left;
+  }
   return have_left;
 }
 
@@ -361,6 +364,11 @@ static void hsa_quiesce(roc_device *base) {
 
 static void free_device(roc_hsa_device *device) {
   for (uint32_t i = 0; i < device->nqueues; i++) roc_hsa_queue_destroy(device->queues[i]);
+  while (device->foreign) {
+    roc_hsa_queue *queue = device->foreign;
+    device->foreign = queue->next_foreign;
+    roc_hsa_queue_destroy(queue);
+  }
   if (device->staging) roc_hsa_free_host(&device->base, device->staging);
   roc_hsa_signals_deinit(&device->signals);
   roc_free(device);
@@ -425,6 +433,15 @@ static roc_status choose_queue(roc_hsa_device *device, roc_hsa_queue **out_queue
   return ROC_OK;
 }
 
+static void add_stream(roc_hsa_stream *stream, roc_device *base, roc_dev_stream **out_stream) {
+  stream->base.device = base;
+  stream->last = 1; /* complete in every queue */
+  stream->next = stream->queue->streams;
+  stream->queue->streams = stream;
+  stream->queue->nstreams++;
+  *out_stream = &stream->base;
+}
+
 static roc_status hsa_stream_create(roc_device *base, roc_dev_stream **out_stream, roc_error *err) {
   roc_hsa_device *device = roc_hsa_device_of(base);
   if (base->is_lost) return roc_hsa_fail_lost(device, err);
@@ -435,12 +452,36 @@ static roc_status hsa_stream_create(roc_device *base, roc_dev_stream **out_strea
     roc_free(stream);
     return status;
   }
-  stream->base.device = base;
-  stream->last = 1; /* complete in every queue */
-  stream->next = stream->queue->streams;
-  stream->queue->streams = stream;
-  stream->queue->nstreams++;
-  *out_stream = &stream->base;
+  add_stream(stream, base, out_stream);
+  return ROC_OK;
+}
+
+/* One that has served another foreign queue of that size, or a new one. */
+static roc_status choose_foreign(roc_hsa_device *device, hsa_queue_t *native,
+                                 roc_hsa_queue **out_queue, roc_error *err) {
+  for (roc_hsa_queue *q = device->foreign; q && native; q = q->next_foreign) {
+    if (q->nstreams > 0 || q->ring.mask + 1 != native->size) continue;
+    *out_queue = q;
+    return roc_hsa_queue_move_to(q, native, err);
+  }
+  ROC_TRY(roc_hsa_queue_create_on(device, native, out_queue, err));
+  (*out_queue)->next_foreign = device->foreign;
+  device->foreign = *out_queue;
+  return ROC_OK;
+}
+
+static roc_status hsa_stream_adopt(roc_device *base, void *native, roc_dev_stream **out_stream,
+                                   roc_error *err) {
+  roc_hsa_device *device = roc_hsa_device_of(base);
+  if (base->is_lost) return roc_hsa_fail_lost(device, err);
+  roc_hsa_stream *stream = roc_zalloc(sizeof *stream);
+  if (!stream) return roc_fail(err, ROC_OOM, "out of memory: no room for a stream");
+  roc_status status = choose_foreign(device, native, &stream->queue, err);
+  if (status != ROC_OK) {
+    roc_free(stream);
+    return status;
+  }
+  add_stream(stream, base, out_stream);
   return ROC_OK;
 }
 
@@ -449,6 +490,7 @@ static void hsa_stream_destroy(roc_dev_stream *base) {
   while (*link != stream) link = &(*link)->next;
   *link = stream->next;
   stream->queue->nstreams--;
+  if (stream->queue->ring.is_foreign) roc_hsa_ring_close(&stream->queue->ring);
   roc_free(stream);
 }
 
@@ -475,6 +517,7 @@ const roc_device_ops roc_hsa_ops = {
     .host_register = roc_hsa_register,
     .host_unregister = roc_hsa_unregister,
     .stream_create = hsa_stream_create,
+    .stream_adopt = hsa_stream_adopt,
     .stream_destroy = hsa_stream_destroy,
     .has_room = roc_hsa_has_room,
     .copy = roc_hsa_copy,

@@ -38,6 +38,7 @@ typedef struct roc_hsa_device {
   uint32_t max_queues, queue_packets;
   _Atomic uint32_t nqueues; /* only grows; queues below it may be looked at by any thread */
   roc_hsa_queue *queues[ROC_HSA_MAX_QUEUES];
+  roc_hsa_queue *foreign;    /* those of foreign HSA queues, kept to the end to be used again */
   void *staging;             /* page-locked, for small copies made on the calling thread, */
   roc_hsa_queue *long_queue; /* unless a long one is ahead of them: the last, NULL at first */
   roc_ticket long_ticket;

@@ -21,9 +21,9 @@ static roc_status open_ring(roc_hsa_queue *queue, roc_error *err) {
                            roc_hsa_on_queue_error, queue, err);
 }
 
-static roc_status make_parts(roc_hsa_queue *queue, roc_error *err) {
+static roc_status make_parts(roc_hsa_queue *queue, hsa_queue_t *foreign, roc_error *err) {
   ROC_TRY(roc_hsa_queue_make_counter(queue, err));
-  ROC_TRY(open_ring(queue, err));
+  ROC_TRY(foreign ? roc_hsa_ring_adopt(&queue->ring, foreign, err) : open_ring(queue, err));
   uint64_t ninfos = 2 * (queue->ring.mask + 1);
   queue->launch_info_mask = ninfos - 1;
   queue->launch_infos = roc_zalloc(sizeof *queue->launch_infos * ninfos);
@@ -34,7 +34,8 @@ static roc_status make_parts(roc_hsa_queue *queue, roc_error *err) {
   return ROC_OK;
 }
 
-roc_status roc_hsa_queue_create(roc_hsa_device *device, roc_hsa_queue **out_queue, roc_error *err) {
+static roc_status create(roc_hsa_device *device, hsa_queue_t *foreign, roc_hsa_queue **out_queue,
+                         roc_error *err) {
   roc_hsa_queue *queue = roc_zalloc(sizeof *queue);
   if (!queue) return roc_fail(err, ROC_OOM, "out of memory: no room for a queue");
   queue->device = device;
@@ -45,13 +46,28 @@ roc_status roc_hsa_queue_create(roc_hsa_device *device, roc_hsa_queue **out_queu
   atomic_init(&queue->first_stamp, UINT64_MAX);
   pthread_mutex_init(&queue->lock, NULL);
   roc_hsa_worker_init(&queue->worker);
-  roc_status status = make_parts(queue, err);
+  roc_status status = make_parts(queue, foreign, err);
   if (status != ROC_OK) {
     roc_hsa_queue_destroy(queue);
     return status;
   }
   *out_queue = queue;
   return ROC_OK;
+}
+
+roc_status roc_hsa_queue_create(roc_hsa_device *device, roc_hsa_queue **out_queue, roc_error *err) {
+  return create(device, NULL, out_queue, err);
+}
+
+roc_status roc_hsa_queue_create_on(roc_hsa_device *device, hsa_queue_t *foreign,
+                                   roc_hsa_queue **out_queue, roc_error *err) {
+  if (!foreign) return roc_fail(err, ROC_INVALID, "an hsa_queue_t of kernels expected");
+  return create(device, foreign, out_queue, err);
+}
+
+roc_status roc_hsa_queue_move_to(roc_hsa_queue *queue, hsa_queue_t *foreign, roc_error *err) {
+  queue->has_profiling = false;
+  return roc_hsa_ring_adopt(&queue->ring, foreign, err);
 }
 
 void roc_hsa_queue_destroy(roc_hsa_queue *queue) {

@@ -56,7 +56,8 @@ struct roc_hsa_queue {
   struct roc_hsa_stream *streams; /* only the thread that queues uses them */
   uint32_t nstreams;
   bool has_profiling;
-  roc_hsa_ring ring;
+  roc_hsa_queue *next_foreign; /* in the device's list of those that serve foreign HSA queues */
+  roc_hsa_ring ring;           /* ring.is_foreign: the HSA queue is another's, or was */
   /* Counting. */
   _Atomic uint64_t counter; /* handle of the signal: ROC_HSA_ZERO minus the tickets completed */
   _Atomic roc_ticket issued;
@@ -90,6 +91,12 @@ struct roc_hsa_queue {
 /* queue.c.  Ticket 1 of a new queue is complete. */
 roc_status roc_hsa_queue_create(struct roc_hsa_device *device, roc_hsa_queue **out_queue,
                                 roc_error *err);
+/* The same on an HSA queue that is another's, and stays open as long as the result is used.
+ * INVALID. */
+roc_status roc_hsa_queue_create_on(struct roc_hsa_device *device, hsa_queue_t *foreign,
+                                   roc_hsa_queue **out_queue, roc_error *err);
+/* A queue that has served another foreign one and has no stream any more takes this one. */
+roc_status roc_hsa_queue_move_to(roc_hsa_queue *queue, hsa_queue_t *foreign, roc_error *err);
 /* Nothing is pending, or the device is lost; then ROCR's side is left alone. Its worker has not
  * been given up. */
 void roc_hsa_queue_destroy(roc_hsa_queue *queue);

@@ -52,6 +52,7 @@ static uint64_t lasted_at(roc_hsa_queue *queue, roc_ticket ticket) {
 void roc_hsa_queue_check_stall(roc_hsa_queue *queue) {
   roc_ticket next = roc_hsa_queue_read_done(queue) + 1;
   if (next > atomic_load(&queue->issued) || atomic_load(&queue->is_stopped)) return;
+  if (queue->ring.is_foreign) return; /* work that is not known here may be before it */
   const roc_hsa_launch_info *info = &queue->launch_infos[next & queue->launch_info_mask];
   uint64_t lasted = lasted_at(queue, next), timeout = roc_hsa_sys.copy_timeout_ns;
   if (info->name || queue->device->base.is_lost) return;

@@ -9,14 +9,23 @@
 
 enum { WAIT_SLICE_NS = 20 * 1000 * 1000 };
 
+/* The driver's stream: a new one, or one on the queue of another library. */
+static roc_status open_driver(roc_device *driver, bool is_foreign, void *native,
+                              roc_dev_stream **out_stream, roc_error *err) {
+  if (!is_foreign) return driver->ops->stream_create(driver, out_stream, err);
+  if (driver->ops->stream_adopt) return driver->ops->stream_adopt(driver, native, out_stream, err);
+  return roc_fail(err, ROC_UNSUPPORTED, "device '%s' has no queues of other libraries",
+                  driver->props.name);
+}
+
 /* Lock held. */
-static roc_status create_locked(roc_rt_session *session, roc_rt_device *device,
-                                roc_rt_stream **out_stream, roc_error *err) {
+static roc_status create_locked(roc_rt_session *session, roc_rt_device *device, bool is_foreign,
+                                void *native, roc_rt_stream **out_stream, roc_error *err) {
   ROC_TRY(roc_rt_session_check(session, err));
   ROC_TRY(roc_rt_device_check(device, err));
   roc_rt_stream *stream = roc_zalloc(sizeof *stream);
   if (!stream) return roc_fail(err, ROC_OOM, "out of memory: no room for a stream");
-  roc_status status = device->driver->ops->stream_create(device->driver, &stream->driver, err);
+  roc_status status = open_driver(device->driver, is_foreign, native, &stream->driver, err);
   if (status != ROC_OK) {
     roc_free(stream);
     return status;
@@ -37,7 +46,7 @@ static roc_status need_default(roc_rt_session *session, roc_rt_device *device,
                                roc_rt_stream **out_stream, roc_error *err) {
   roc_rt_stream *stream = session->default_streams[device->index];
   if (!stream) {
-    ROC_TRY(create_locked(session, device, &stream, err));
+    ROC_TRY(create_locked(session, device, false, NULL, &stream, err));
     atomic_store_explicit(&session->default_streams[device->index], stream, memory_order_release);
   }
   *out_stream = stream;
@@ -61,15 +70,27 @@ roc_status roc_rt_session_stream(roc_rt_session *session, roc_rt_device *device,
 }
 
 /* The default stream comes first: it inherits what others leave. */
-roc_status roc_rt_stream_create(roc_rt_session *session, roc_rt_device *device,
-                                roc_rt_stream **out_stream, roc_error *err) {
+static roc_status create(roc_rt_session *session, roc_rt_device *device, bool is_foreign,
+                         void *native, roc_rt_stream **out_stream, roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
   roc_rt_stream *heir;
   roc_rt_lock();
   roc_status status = need_default(session, device, &heir, err);
-  if (status == ROC_OK) status = create_locked(session, device, out_stream, err);
+  if (status == ROC_OK) {
+    status = create_locked(session, device, is_foreign, native, out_stream, err);
+  }
   roc_rt_unlock();
   return status;
+}
+
+roc_status roc_rt_stream_create(roc_rt_session *session, roc_rt_device *device,
+                                roc_rt_stream **out_stream, roc_error *err) {
+  return create(session, device, false, NULL, out_stream, err);
+}
+
+roc_status roc_rt_stream_adopt(roc_rt_session *session, roc_rt_device *device, void *native,
+                               roc_rt_stream **out_stream, roc_error *err) {
+  return create(session, device, true, native, out_stream, err);
 }
 
 roc_status roc_rt_transfer_stream(roc_rt_session *session, roc_rt_device *device,
@@ -77,7 +98,7 @@ roc_status roc_rt_transfer_stream(roc_rt_session *session, roc_rt_device *device
   ROC_TRY(roc_rt_check_open(err));
   roc_rt_lock();
   roc_rt_stream **own = &session->transfer_streams[device->index];
-  roc_status status = *own ? ROC_OK : create_locked(session, device, own, err);
+  roc_status status = *own ? ROC_OK : create_locked(session, device, false, NULL, own, err);
   if (status == ROC_OK) {
     *out_stream = *own;
     roc_rt_stream_retain(*own);
