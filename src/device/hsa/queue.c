@@ -184,6 +184,7 @@ roc_ticket roc_hsa_queue_issue(roc_hsa_queue *queue, const roc_dev_launch *launc
       .name = launch ? launch->name : NULL,
       .file = launch ? launch->file : NULL,
       .line = launch ? launch->line : 0,
+      .is_launch = launch != NULL,
       .kernarg_end = queue->kernargs.head,
       .awaited = awaited,
   };

@@ -22,8 +22,9 @@ typedef struct roc_hsa_queue roc_hsa_queue;
 
 /* What a ticket was, for the message when it is the one that stops the queue. */
 typedef struct roc_hsa_launch_info {
-  const char *name, *file; /* NULL: no kernel */
+  const char *name, *file; /* NULL: no kernel, or it has none */
   uint32_t line;
+  bool is_launch;
   uint64_t kernarg_end;    /* how far the ring of kernargs was used by then */
   roc_hsa_signal *awaited; /* by a barrier; NULL: nothing but what is before it */
 } roc_hsa_launch_info;

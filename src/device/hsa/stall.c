@@ -55,7 +55,7 @@ void roc_hsa_queue_check_stall(roc_hsa_queue *queue) {
   if (queue->ring.is_foreign) return; /* work that is not known here may be before it */
   const roc_hsa_launch_info *info = &queue->launch_infos[next & queue->launch_info_mask];
   uint64_t lasted = lasted_at(queue, next), timeout = roc_hsa_sys.copy_timeout_ns;
-  if (info->name || queue->device->base.is_lost) return;
+  if (info->is_launch || queue->device->base.is_lost) return;
   bool is_awaiting = info->awaited && roc_hsa.hsa_signal_load_scacquire(info->awaited->hsa) != 0;
   if (is_awaiting && lasted > roc_hsa_signal_patience(info->awaited)) {
     roc_hsa_lose_by_copy(queue->device, info->awaited);
