@@ -96,7 +96,9 @@ void roc_hsa_queue_stop(roc_hsa_queue *queue, const char *cause) {
   pthread_mutex_lock(&queue->lock);
   bool is_first = !atomic_load(&queue->is_stopped);
   if (is_first) {
-    bool is_kernel = roc_hsa_queue_describe_running(queue, kernel, sizeof kernel);
+    /* Of a lost device the runtime frees kernels at once; lost_by names those that ran. */
+    bool is_kernel = !queue->device->base.is_lost &&
+                     roc_hsa_queue_describe_running(queue, kernel, sizeof kernel);
     add_failure(queue, roc_hsa_queue_read_done(queue) + 1, UINT64_MAX, is_kernel ? kernel : "",
                 is_kernel ? " was stopped by the device: " : "a stream was stopped: ", cause);
     atomic_store_explicit(&queue->is_stopped, true, memory_order_release);
