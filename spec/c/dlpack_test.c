@@ -296,6 +296,10 @@ static void test_device(void) {
     OK(roclua_stream_create("cpu", &wrong));
     CHECK(roclua_array_to_dlpack(array, wrong, &t) == ROCLUA_INVALID);
     CHECK(strstr(roclua_error(), "another device"));
+    OK(roclua_array_to_dlpack(array, NULL, &t));
+    roclua_array *none = NULL;
+    CHECK(roclua_array_from_dlpack(t, wrong, &none) == ROCLUA_INVALID && !none);
+    t->deleter(t); /* it stayed ours */
     roclua_stream_release(wrong);
   }
   roclua_stream_release(stream);

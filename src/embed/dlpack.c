@@ -81,15 +81,20 @@ static void describe_tensor(exported *e, dlpack_tensor *out) {
   if (roc_array_size(a) > 0) out->data = (void *)(uintptr_t)first;
 }
 
+/* Of host memory, any stream will do: it has no say there. */
+static roc_status check_stream(const char *function, const roc_array *a,
+                               const roc_rt_stream *stream, roc_error *err) {
+  const roc_rt_device *device = roc_buffer_device(a->buffer);
+  if (!stream || !device || roc_rt_stream_device(stream) == device) return ROC_OK;
+  return roc_fail(err, ROC_INVALID, "%s: the stream is of another device than the memory",
+                  function);
+}
+
 /* The array's queued work comes before what the consumer does. */
 static roc_status hand_over(const char *function, roc_array *a, roc_rt_stream *stream,
                             roc_error *err) {
-  roc_rt_device *device = roc_buffer_device(a->buffer);
   bool for_write = !roc_buffer_is_read_only(a->buffer);
-  if (stream && device && roc_rt_stream_device(stream) != device) {
-    return roc_fail(err, ROC_INVALID, "%s: the stream is of another device than the array",
-                    function);
-  }
+  ROC_TRY(check_stream(function, a, stream, err));
   if (!stream || roc_buffer_host(a->buffer)) return roc_buffer_wait(a->buffer, for_write, err);
   return roc_rt_stream_wait_buffer(stream, a->buffer, for_write, err);
 }
@@ -224,8 +229,8 @@ static int take(const char *function, const dlpack_tensor *t, roclua_memory *mem
   roclua_array *made;
   if (import(function, t, memory, &made, &err) != ROC_OK) return roc_embed_code(err.code, &err);
   roc_array *a = roc_embed_array_of(made);
-  roc_status status = ROC_OK;
-  if (stream && !roc_buffer_host(a->buffer)) {
+  roc_status status = check_stream(function, a, roc_embed_stream_of(stream), &err);
+  if (status == ROC_OK && stream && !roc_buffer_host(a->buffer)) {
     status = roc_rt_stream_note_write(roc_embed_stream_of(stream), a->buffer, &err);
   }
   if (status == ROC_OK) {

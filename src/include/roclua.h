@@ -272,8 +272,8 @@ ROCLUA_API int roclua_array_to_dlpack_unversioned(roclua_array *array, roclua_st
  * the producer has queued to write the memory must be done, unless `stream` is given: then it is
  * what was queued there so far, by others too.  A tensor without dimensions becomes an array of one
  * element.  The array of a read-only tensor is read-only.  Any thread; does not block.  INVALID:
- * NULL, or what roclua_array_wrap refuses; UNSUPPORTED: a dtype, a device or a version of the struct
- * that roclua has not; UNAVAILABLE: no such device; OOM, CLOSED. */
+ * NULL, a stream of another device, or what roclua_array_wrap refuses; UNSUPPORTED: a dtype, a device
+ * or a version of the struct that roclua has not; UNAVAILABLE: no such device; OOM, CLOSED. */
 ROCLUA_API int roclua_array_from_dlpack(struct DLManagedTensorVersioned *tensor,
                                         roclua_stream *stream, roclua_array **out_array);
 ROCLUA_API int roclua_array_from_dlpack_unversioned(struct DLManagedTensor *tensor,
