@@ -22,6 +22,7 @@ local TITLES = {
   prints_and_faults = "prints and faults, with the launch's place",
   threads = "four threads launch one kernel",
   names = "names and paths that are wrong",
+  no_memory = "each failing allocation is a code, and the next try works",
   damage = "files that are cut or changed anywhere are refused",
 }
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "embed_fixture.h"
 
 enum { COUNT = 64 };
@@ -210,6 +211,29 @@ static void test_damage(void) {
   roclua_kernel_release(kernel);
 }
 
+static void test_no_memory(void) {
+  roclua_stream *stream = make_stream();
+  roclua_array *a = make_array(0), *b = make_array(1);
+  for (int n = 1; n <= 60; n++) {
+    roclua_kernel *mix = NULL;
+    roclua_value args[] = {roclua_of_array(a), roclua_of_array(b), roclua_integer(n)};
+    roc_alloc_fail_at((uint64_t)n);
+    int code = roclua_kernel_load(file, "mix", &mix);
+    CHECK(code == ROCLUA_OK || (code == ROCLUA_OOM && !mix));
+    if (code == ROCLUA_OK) {
+      code = launch(mix, stream, args, 3);
+      CHECK(code == ROCLUA_OK || code == ROCLUA_OOM);
+      roc_alloc_fail_at(0);
+      CHECK(launch(mix, stream, args, 3) == ROCLUA_OK && element(a, 1) == 8 + n);
+    }
+    roc_alloc_fail_at(0);
+    roclua_kernel_release(mix);
+  }
+  roclua_array_release(a);
+  roclua_array_release(b);
+  roclua_stream_release(stream);
+}
+
 /* The file has no code for this device. */
 static void test_unsupported(void) {
   roclua_kernel *mix = load("mix");
@@ -231,6 +255,7 @@ static const named_test tests[] = {
     {"threads", test_threads},
     {"names", test_names},
     {"damage", test_damage},
+    {"no_memory", test_no_memory},
     {"unsupported", test_unsupported},
 };
 

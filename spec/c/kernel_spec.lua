@@ -6,6 +6,7 @@ local TITLES = {
   arguments = "integers, numbers, booleans and arrays are arguments; the state is closed",
   captures = "captured values are those of the moment it was taken, or what C sets",
   names = "two variables of one name are not set",
+  no_memory = "each failing allocation is a code, and the next try works",
   many = "more arguments and specialisations than there is room for in place",
   signature = "a signature converts numbers and refuses other arrays",
   host_arrays = "host arrays are used in place, or refused; smart arrays on the device's side",
@@ -38,5 +39,5 @@ describe("kernels of a C program:", function()
       end
     end
   end
-  assert(seen == 13, "kernel_test lists its tests")
+  assert(seen == 14, "kernel_test lists its tests")
 end)

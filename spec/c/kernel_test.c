@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "embed_fixture.h"
+#include "testing/testing.h"
 
 enum { COUNT = 64 };
 
@@ -154,6 +156,47 @@ static void test_captures(void) {
   roclua_kernel_release(kernel);
   roclua_array_release(a);
   roclua_stream_release(stream);
+}
+
+/* Each of the first allocations fails in its turn: a code, nothing is lost, and the next try works. */
+static void test_no_memory(void) {
+  lua_State *L = luaL_newstate();
+  roc_open_libraries(L);
+  run(L, "roc = require 'roc'");
+  roclua_stream *stream = make_stream();
+  roclua_array *a = make_array("int64", 0);
+  run(L,
+      "local t = require 'roc.core'.testing fail_alloc = t.fail_alloc live = t.live_blocks\n"
+      "held, n = roc.to_device(roc.zeros(3, 'int64')), 1\n"
+      "k = roc.kernel(function(a, x) a[1] = x + n + held[1] end)");
+  int64_t before = -1;
+  for (int n = 1; n <= 60; n++) {
+    roclua_kernel *kernel = NULL;
+    roclua_value args[] = {roclua_of_array(a), roclua_integer(n)};
+    lua_getglobal(L, "k");
+    roc_alloc_fail_at((uint64_t)n);
+    int code = roclua_kernel_get(L, -1, &kernel);
+    CHECK(code == ROCLUA_OK || ((code == ROCLUA_OOM || code == ROCLUA_LUA) && !kernel));
+    if (code == ROCLUA_OK) {
+      code = launch(kernel, stream, args, 2);
+      CHECK(code == ROCLUA_OK || code == ROCLUA_OOM);
+      code = roclua_kernel_set(kernel, "n", roclua_integer(n));
+      CHECK(code == ROCLUA_OK || code == ROCLUA_OOM);
+      roc_alloc_fail_at(0);
+      CHECK(roclua_kernel_set(kernel, "n", roclua_integer(7)) == ROCLUA_OK);
+      CHECK(launch(kernel, stream, args, 2) == ROCLUA_OK && element(a, 0) == n + 7);
+    }
+    roc_alloc_fail_at(0);
+    roclua_kernel_release(kernel);
+    run(L, "collectgarbage() collectgarbage() return live()");
+    if (n == 30) before = lua_tointeger(L, -1);
+    if (n == 60) CHECK(lua_tointeger(L, -1) <= before + 20);
+    lua_settop(L, 0);
+  }
+  roclua_array_release(a);
+  roclua_stream_release(stream);
+  CHECK(roclua_close(L) == ROCLUA_OK);
+  lua_close(L);
 }
 
 static void test_names(void) {
@@ -533,19 +576,11 @@ static void test_end(void) {
 }
 
 static const named_test tests[] = {
-    {"arguments", test_arguments},
-    {"captures", test_captures},
-    {"names", test_names},
-    {"many", test_many},
-    {"signature", test_signature},
-    {"host_arrays", test_host_arrays},
-    {"threads", test_threads},
-    {"prints", test_prints},
-    {"faults", test_faults},
-    {"prepare", test_prepare},
-    {"lost", test_lost},
-    {"refused", test_refused},
-    {"end", test_end},
+    {"arguments", test_arguments},     {"captures", test_captures}, {"names", test_names},
+    {"no_memory", test_no_memory},     {"many", test_many},         {"signature", test_signature},
+    {"host_arrays", test_host_arrays}, {"threads", test_threads},   {"prints", test_prints},
+    {"faults", test_faults},           {"prepare", test_prepare},   {"lost", test_lost},
+    {"refused", test_refused},         {"end", test_end},
 };
 
 int main(int argc, char **argv) {

@@ -88,6 +88,7 @@ const char *roc_jit_program_path_name(roc_jit_program *program, uint32_t i, uint
   roc_str text = ROC_STR_INIT;
   roc_jit_path_text(&program->funcs[i].paths.items[path], nfields, &text);
   const char *name = roc_arena_strndup(&program->arena, roc_str_text(&text), text.len);
+  program->arena.failed |= text.failed;
   roc_str_deinit(&text);
   return name ? name : "";
 }

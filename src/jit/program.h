@@ -63,7 +63,7 @@ bool roc_jit_program_set(roc_jit_program *program, uint32_t i, roc_jit_chunk *ch
 uint32_t roc_jit_program_npaths(const roc_jit_program *program, uint32_t i);
 roc_fe_binding *roc_jit_program_binding(roc_jit_program *program, uint32_t i, uint32_t path);
 /* "cfg.scale": the path's root and first `nfields` fields as in the source, in the program's
- * memory; "" when memory is out. */
+ * memory; "" when memory is out: then the program's arena has failed. */
 const char *roc_jit_program_path_name(roc_jit_program *program, uint32_t i, uint32_t path,
                                       uint32_t nfields);
 /* Room for the captures, once, before they are filled in. */
