@@ -71,6 +71,25 @@ extern "C" __global__ void turn(float *out, const float *in, int n) {
 }
 ]]
 
+-- A product of 16 x 64 and 64 x 16 floats by matrix instructions on halves, for one wavefront.
+local PRODUCT = [[
+typedef _Float16 half4 __attribute__((ext_vector_type(4)));
+typedef float float4 __attribute__((ext_vector_type(4)));
+extern "C" __global__ void product(const float *a, const float *b, float *c) {
+  int lane = __builtin_amdgcn_workitem_id_x(), column = lane % 16, row = lane / 16 * 4;
+  float4 sum = {0, 0, 0, 0};
+  for (int k = row; k < 64; k += 16) {
+    half4 x, y;
+    for (int e = 0; e < 4; e++) {
+      x[e] = (_Float16)a[column * 64 + k + e];
+      y[e] = (_Float16)b[(k + e) * 16 + column];
+    }
+    sum = __builtin_amdgcn_mfma_f32_16x16x16f16(x, y, sum, 0, 0, 0);
+  }
+  for (int e = 0; e < 4; e++) c[(row + e) * 16 + column] = sum[e];
+}
+]]
+
 local function refuses(text, call, ...)
   local ok, message = pcall(call, ...)
   assert.is_false(ok)
@@ -95,6 +114,26 @@ describe("roc.module", function()
       x = roc.to_device(roc.range(1, 1000):astype("float32"))
       y = roc.to_device(roc.full(1000, 0.5, "float32"))
     end)
+
+    if device.label:find("gfx90a", 1, true) then
+      it("multiplies by matrix instructions", function()
+        local product = roc.module(clang.compile("hip", PRODUCT, arch)):kernel("product")
+        local a, b = roc.zeros({ 16, 64 }, "float32"), roc.zeros({ 64, 16 }, "float32")
+        for i = 1, 16 do
+          for k = 1, 64 do a[i][k], b[k][i] = i * k % 9 - 4, (i + 3 * k) % 11 - 5 end
+        end
+        local c = roc.device_array({ 16, 16 }, "float32")
+        product:launch({ grid = 64, workgroup = 64 }, roc.to_device(a), roc.to_device(b), c)
+        local got = c:copy_to_host()
+        for i = 1, 16 do
+          for j = 1, 16 do
+            local sum = 0
+            for k = 1, 64 do sum = sum + a[i][k] * b[k][j] end
+            assert.are.equal(sum, got[i][j])
+          end
+        end
+      end)
+    end
 
     it("tells its kernels, and their arguments", function()
       local names = table.concat(cl.kernels, " ")
