@@ -68,6 +68,7 @@ roc.stream_from = core.stream_from
 roc.event = core.event
 roc.elapsed = core.elapsed
 roc.time = core.time
+roc.trace = core.trace
 
 -- kernels
 roc.kernel = kernel.kernel

@@ -316,7 +316,9 @@ core.set_sim_launcher(function(kernel, launch, ...)
       args[i] = core.kernel_sim_view(args[i], launch.stream)
     end
   end
+  local start = core.time()
   local ok, message, lines = pcall(sim.run, program, launch, table.unpack(args, 1, args.n))
+  core.kernel_sim_traced(launch.stream, kernel.name, start)
   put_back(kept, not ok or message ~= nil)
   mark_smart_arrays(kernel, given)
   if not ok then

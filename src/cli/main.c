@@ -1,6 +1,6 @@
 /* roclua: the interpreter of Lua 5.4 with the module roc built in.
  *
- * Takes lua's options and behaves as it does; adds --device, --list-devices, --emulate and --help.
+ * Takes lua's options and behaves as it does; adds --device, --list-devices, --emulate, --trace, --profile and --help.
  * At its end, however it comes, it waits for all devices; a kernel's fault that nobody asked for,
  * and output that cannot be written, make the exit status 1. */
 #include <errno.h>
@@ -28,6 +28,7 @@ typedef struct cli_options {
   bool names_device;
   bool emulates;          /* --emulate, --stats, --check */
   const char *stats_path; /* of --stats=FILE, or NULL */
+  const char *trace_path; /* of --trace, or NULL */
   int script;             /* index in argv; argc: none */
 } cli_options;
 
@@ -47,6 +48,8 @@ static const char usage[] =
     "  --emulate NAME[,NAME]     run kernels on software GPUs (gfx90a, gfx1030, ...)\n"
     "  --stats[=FILE]            count what kernels do on the software GPU; print it at the end\n"
     "  --check   have the software GPU look for races and unwritten memory\n"
+    "  --trace FILE  write a timeline of launches, copies, compiles, waits (for Perfetto)\n"
+    "  --profile print at the end what took how long\n"
     "  --help    print this text\n"
     "  --        stop handling options\n"
     "  -         stop handling options and execute stdin\n";
@@ -96,8 +99,8 @@ static bool parse_emulator_option(char **argv, int *index, cli_options *options)
 }
 
 static bool lacks_value(const char *option) {
-  static const char *const options[] = {"--device", "--device=", "--emulate",
-                                        "--emulate=", "--stats="};
+  static const char *const options[] = {
+      "--device", "--device=", "--emulate", "--emulate=", "--stats=", "--trace", "--trace="};
   for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
     if (strcmp(option, options[i]) == 0) return true;
   }
@@ -106,12 +109,17 @@ static bool lacks_value(const char *option) {
 
 static bool parse_long_option(char **argv, int *index, cli_options *options) {
   const char *option = argv[*index];
-  const char *device = option_value(argv, index, "--device");
+  const char *device = option_value(argv, index, "--device"), *trace;
   if (device && device[0] != '\0') {
     setenv("ROCLUA_DEVICE", device, 1); /* before any device is looked for */
     options->names_device = true;
   } else if (parse_emulator_option(argv, index, options)) {
     return true;
+  } else if ((trace = option_value(argv, index, "--trace")) && trace[0] != '\0') {
+    options->trace_path = trace;
+    setenv("ROCLUA_TRACE", trace, 1);
+  } else if (strcmp(option, "--profile") == 0) {
+    setenv("ROCLUA_PROFILE", "1", 1);
   } else if (strcmp(option, "--list-devices") == 0) {
     options->lists_devices = true;
   } else if (strcmp(option, "--verbose") == 0) {
@@ -260,7 +268,8 @@ static bool run_options(lua_State *L, char **argv, int script) {
   int ntexts = 0;
   for (int i = 1; i < script; i++) {
     const char *option = argv[i];
-    if (strcmp(option, "--device") == 0 || strcmp(option, "--emulate") == 0) {
+    if (strcmp(option, "--device") == 0 || strcmp(option, "--emulate") == 0 ||
+        strcmp(option, "--trace") == 0) {
       i++;
       continue;
     }
@@ -386,6 +395,7 @@ static void open_libraries(lua_State *L, bool ignores_env) {
 /* All that follows the options: scripts, then the prompt or stdin where nothing else was asked. */
 static bool run_all(lua_State *L, char **argv, int argc, const cli_options *options) {
   if (options->stats_path && !can_write(options->stats_path)) return false;
+  if (options->trace_path && !can_write(options->trace_path)) return false;
   if (options->emulates && !options->names_device && !select_emulated(L)) return false;
   if (!options->ignores_env && !run_init(L)) return false;
   if (!run_options(L, argv, options->script)) return false;

@@ -16,6 +16,7 @@
 #include "jit/driver.h"
 #include "jit/fit.h"
 #include "jit/hint.h"
+#include "runtime/trace.h"
 
 /* ---- making and freeing ---- */
 
@@ -289,8 +290,8 @@ static roc_status refuse_host_atomics(const roc_jit_kernel *k, const roc_ir_modu
 }
 
 /* Making the IR may have changed classes, so the key is computed and looked up again. */
-static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_spec **out_spec,
-                            roc_error *err) {
+static roc_status compile_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_spec **out_spec,
+                               roc_error *err) {
   roc_ir_module *module = NULL;
   k->times = (roc_jit_times){0};
   ROC_TRY(roc_jit_compile_ir(k, &module, err));
@@ -322,6 +323,14 @@ static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_sp
   (*out_spec)->hash = hash_key(k);
   k->specs[make_room(k)] = *out_spec;
   return ROC_OK;
+}
+
+static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_spec **out_spec,
+                            roc_error *err) {
+  uint64_t begin_ns = roc_rt_is_traced() ? roc_clock_ns() : 0;
+  roc_status status = compile_spec(k, device, out_spec, err);
+  if (begin_ns > 0) roc_rt_trace_host(ROC_TRACE_COMPILE, k->name, begin_ns, 0);
+  return status;
 }
 
 roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,

@@ -21,6 +21,8 @@ void roc_rt_session_release(roc_rt_session *session);
 /* Waits for all that the session has queued, on all devices that are open; looks for none.  FAULT: the
  * first fault that no wait has reported, one a call; INTERRUPTED; LOST, once for each device; CLOSED. */
 roc_status roc_rt_session_synchronize(roc_rt_session *session, roc_error *err);
+/* The same, but reports no fault: it stays for the next wait. */
+roc_status roc_rt_session_settle(roc_rt_session *session, roc_error *err);
 /* Takes no more work, and waits for what is queued.  FAULT: the first fault that no wait has
  * reported.  INTERRUPTED: some kernel goes on, a second after the interrupt.  CLOSED: in a forked
  * child.  ROC_OK, and nothing is done, the second time. */

@@ -335,6 +335,22 @@ function roc.elapsed(e1, e2) end
 ---@return number seconds a float
 function roc.time() end
 
+---A timeline of the process, from roc.trace on.
+---@class roc.Trace
+local Trace = {}
+
+---Waits for this state's work, and writes the file.  Nothing the second time.
+function Trace:close() end
+
+---Waits, too.
+---@return string table what took how long, by name
+function Trace:summary() end
+
+---Records launches, copies, fills, compiles, waits and callbacks until the value is closed.
+---@param path? string a file for them, which Perfetto opens
+---@return roc.Trace
+function roc.trace(path) end
+
 -- registered, page-locked and smart arrays
 -- --------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "bindings/device/device_bind.h"
+#include "runtime/trace.h"
 
 #define META_CALLBACK "roc.Callback"
 
@@ -113,7 +114,9 @@ static void call(lua_State *L, callback *c) {
   lua_getiuservalue(L, self, CALLBACK_UV_ARGS);
   lua_getiuservalue(L, self, CALLBACK_UV_FUNCTION);
   for (int i = 1; i <= nargs; i++) lua_rawgeti(L, self + 1, i);
+  uint64_t begin_ns = roc_rt_is_traced() ? roc_clock_ns() : 0;
   lua_call(L, nargs, 0);
+  if (begin_ns > 0) roc_rt_trace_host(ROC_TRACE_CALLBACK, "callback", begin_ns, 0);
   lua_settop(L, self - 1);
 }
 

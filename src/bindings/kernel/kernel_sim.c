@@ -5,6 +5,7 @@
 #include "bindings/kernel/kernel_bind.h"
 #include "runtime/mirror.h"
 #include "runtime/registration.h"
+#include "runtime/trace.h"
 
 /* Pushes the array at `idx`, or that of roc.In(a), and returns it; any other value gives NULL. */
 static const roc_array *push_argument(lua_State *L, int idx) {
@@ -141,6 +142,16 @@ static void post_fault(lua_State *L, roc_rt_stream *stream, int arrays, const ch
   roc_rt_post_fault(stream, message, buffers, (uint32_t)nbuffers);
 }
 
+/* core.kernel_sim_traced(stream, name, start): a launch on sim that began then, by core.time, and has
+ * ended. */
+static int kernel_sim_traced(lua_State *L) {
+  roc_rt_stream *stream = check_stream(L, 1);
+  const char *name = luaL_checkstring(L, 2);
+  uint64_t begin_ns = (uint64_t)(luaL_checknumber(L, 3) * 1e9);
+  if (roc_rt_is_traced()) roc_rt_trace_on_stream(stream, ROC_TRACE_LAUNCH, name, begin_ns);
+  return 0;
+}
+
 /* core.kernel_sim_done(message or nil, lines, waits, arrays, stream): the result of a launch
  * on sim; lines.lost is the number of printed lines beyond the limit of a launch. A launch with
  * host arrays reports at once, others at the next wait for the stream or one of the arrays. */
@@ -230,6 +241,7 @@ static const luaL_Reg functions[] = {{"kernel_sim_resume", kernel_sim_resume},
                                      {"kernel_is_read_only", kernel_is_read_only},
                                      {"kernel_fail_read_only", kernel_fail_read_only},
                                      {"kernel_sim_done", kernel_sim_done},
+                                     {"kernel_sim_traced", kernel_sim_traced},
                                      {NULL, NULL}};
 
 void roc_open_kernel_sim(lua_State *L) {

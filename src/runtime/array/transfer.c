@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "runtime/core/internal.h"
+#include "runtime/trace/trace.h"
 
 enum { MAX_ELEMENT = 8 };
 
@@ -37,7 +38,29 @@ typedef struct transfer {
   size_t pattern_bytes;
   host_job *job;
   const roc_dev_scatter *scatter;
+  bool is_fill; /* for a timeline, as nbytes and dir are where the driver needs none */
 } transfer;
+
+static roc_status submit(const transfer *t, roc_rt_stream *stream, roc_ticket *out_ticket,
+                         roc_error *err) {
+  return t->queue(t, stream->driver, out_ticket, err);
+}
+
+static const char *describe(const transfer *t) {
+  static const char *const copies[] = {
+      [ROC_COPY_H2D] = "copy to device", [ROC_COPY_D2H] = "copy to host", [ROC_COPY_D2D] = "copy"};
+  return t->is_fill ? "fill" : copies[t->dir];
+}
+
+static roc_status submit_traced(const transfer *t, roc_rt_stream *stream, roc_ticket *out_ticket,
+                                roc_error *err) {
+  roc_rt_trace_kind kind = t->is_fill ? ROC_TRACE_FILL : ROC_TRACE_COPY;
+  roc_rt_trace_span *span = roc_rt_trace_begin(stream, kind, describe(t));
+  if (span) span->nbytes = t->nbytes;
+  roc_status status = submit(t, stream, out_ticket, err);
+  roc_rt_trace_end(stream, span, status == ROC_OK);
+  return status;
+}
 
 static roc_status queue_transfer_locked(roc_rt_stream *stream, const transfer *t, roc_error *err) {
   ROC_TRY(roc_rt_stream_check(stream, err));
@@ -50,7 +73,7 @@ static roc_status queue_transfer_locked(roc_rt_stream *stream, const transfer *t
   roc_rt_pending *pending = roc_rt_pending_begin(stream, t->nuses);
   if (!pending) return roc_fail(err, ROC_OOM, "out of memory: a copy cannot be queued");
   roc_ticket ticket;
-  roc_status status = t->queue(t, stream->driver, &ticket, err);
+  roc_status status = (roc_rt_is_traced() ? submit_traced : submit)(t, stream, &ticket, err);
   if (status == ROC_OK) {
     roc_rt_pending_commit(stream, pending, ticket, t->uses, t->nuses);
     roc_rt_retire_before(stream, ticket);
@@ -209,6 +232,8 @@ static roc_status copy_by_host(roc_rt_stream *stream, const roc_array *dst, cons
       .uses = {{dst->buffer, true}, {src->buffer, false}, {holder, false}},
       .nuses = 3,
       .queue = call_copy_job,
+      .nbytes = roc_array_nbytes(dst),
+      .dir = direction(dst, src),
       .job = roc_buffer_host(holder),
   };
   roc_status status = queue_transfer(stream, &t, err);
@@ -291,6 +316,8 @@ static roc_status scatter_array(roc_rt_stream *stream, const roc_array *dst, con
       .uses = {{dst->buffer, true}, {src->buffer, false}},
       .nuses = 2,
       .queue = call_scatter,
+      .nbytes = roc_array_nbytes(dst),
+      .dir = direction(dst, src),
       .scatter = &s,
   };
   return queue_transfer(stream, &t, err);
@@ -300,7 +327,14 @@ static roc_status scatter_element(roc_rt_stream *stream, const roc_array *dst, c
                                   roc_error *err) {
   roc_dev_scatter s = describe_scatter(dst);
   memcpy(s.element, element, s.element_bytes);
-  transfer t = {.uses = {{dst->buffer, true}}, .nuses = 1, .queue = call_scatter, .scatter = &s};
+  transfer t = {
+      .uses = {{dst->buffer, true}},
+      .nuses = 1,
+      .queue = call_scatter,
+      .nbytes = roc_array_nbytes(dst),
+      .scatter = &s,
+      .is_fill = true,
+  };
   return queue_transfer(stream, &t, err);
 }
 
@@ -383,6 +417,7 @@ static roc_status fill_block(roc_rt_stream *stream, const roc_array *dst, const 
       .nbytes = roc_array_nbytes(dst),
       .pattern = element,
       .pattern_bytes = roc_dtype_itemsize(dst->dtype),
+      .is_fill = true,
   };
   return queue_transfer(stream, &t, err);
 }
@@ -397,7 +432,9 @@ static roc_status fill_by_host(roc_rt_stream *stream, const roc_array *dst, cons
       .uses = {{dst->buffer, true}, {holder, false}},
       .nuses = 2,
       .queue = call_fill_job,
+      .nbytes = roc_array_nbytes(dst),
       .job = job,
+      .is_fill = true,
   };
   roc_status status = queue_transfer(stream, &t, err);
   roc_buffer_release(holder);
@@ -423,9 +460,23 @@ static roc_status finish_transfer(roc_rt_stream *stream, roc_status status, roc_
   return status;
 }
 
+/* Memory that the host reaches is written by the calling thread. */
+static roc_status copy_by_caller(const roc_array *dst, const roc_array *src, roc_error *err) {
+  uint64_t begin_ns = roc_rt_is_traced() ? roc_clock_ns() : 0;
+  roc_status status = roc_array_copy_host(dst, src, err);
+  if (begin_ns > 0) roc_rt_trace_host(ROC_TRACE_COPY, "copy", begin_ns, roc_array_nbytes(dst));
+  return status;
+}
+
+static void fill_by_caller(const roc_array *dst, const void *element) {
+  uint64_t begin_ns = roc_rt_is_traced() ? roc_clock_ns() : 0;
+  roc_array_fill_host(dst, element);
+  if (begin_ns > 0) roc_rt_trace_host(ROC_TRACE_FILL, "fill", begin_ns, roc_array_nbytes(dst));
+}
+
 roc_status roc_rt_transfer_now(roc_rt_session *session, const roc_array *dst, const roc_array *src,
                                roc_error *err) {
-  if (host_reaches(dst) && host_reaches(src)) return roc_array_copy_host(dst, src, err);
+  if (host_reaches(dst) && host_reaches(src)) return copy_by_caller(dst, src, err);
   roc_rt_device *device = roc_buffer_device(dst->buffer);
   if (!device) device = roc_buffer_device(src->buffer);
   roc_rt_stream *stream;
@@ -436,7 +487,7 @@ roc_status roc_rt_transfer_now(roc_rt_session *session, const roc_array *dst, co
 roc_status roc_rt_transfer_fill_now(roc_rt_session *session, const roc_array *dst,
                                     const void *element, roc_error *err) {
   if (host_reaches(dst)) {
-    roc_array_fill_host(dst, element);
+    fill_by_caller(dst, element);
     return ROC_OK;
   }
   roc_rt_stream *stream;

@@ -92,6 +92,13 @@ typedef struct roc_rt_pending {
   roc_buffer *inline_buffers[ROC_RT_INLINE_BUFFERS];
 } roc_rt_pending;
 
+/* What a stream remembers of a timeline (runtime/trace.h). */
+typedef struct roc_rt_stream_trace {
+  uint32_t generation, number; /* of the timeline; of the stream in it */
+  struct roc_rt_trace_span *last;
+  bool has_waited; /* for another stream, since then */
+} roc_rt_stream_trace;
+
 struct roc_rt_stream {
   _Atomic uint32_t refs;   /* 0: orphaned, lives until its work is retired */
   roc_rt_session *session; /* counted */
@@ -102,6 +109,7 @@ struct roc_rt_stream {
   uint32_t first, count, capacity;
   roc_rt_fault *faults[ROC_RT_MAX_FAULTS]; /* oldest first; unreported when they came in */
   uint32_t nfaults;
+  roc_rt_stream_trace trace;
   roc_rt_stream *next; /* of the device */
 };
 
@@ -204,6 +212,11 @@ roc_rt_fault *roc_rt_stream_find_failure(roc_rt_stream *stream, uint64_t failure
 /* A stream's unreported faults go to the session's default stream, where the next wait or the
  * session's end finds them. */
 void roc_rt_stream_hand_over_faults(roc_rt_stream *orphan);
+
+/* stamp.c: queues a stamp of the device's time, or of the host's where the device has none.  Lock
+ * held. */
+roc_status roc_rt_queue_stamp(roc_dev_stream *stream, uint64_t *out_ns, roc_ticket *out_ticket,
+                              roc_error *err);
 
 /* hold.c.  Lock held for all; release.c takes it first. */
 /* Drops one hold; the last after shutdown closes the driver's device. */

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "device/registry.h"
 #include "runtime/core/internal.h"
+#include "runtime/trace.h"
 
 typedef struct device_entry {
   const roc_device_ops *ops;
@@ -47,6 +48,7 @@ static void add_driver(const roc_device_ops *ops) {
 }
 
 static void make_table(void) {
+  roc_rt_trace_open();
   for (uint32_t i = 0; i < roc_driver_count; i++) {
     if (roc_drivers[i].is_listed) add_driver(roc_drivers[i].ops);
   }
@@ -266,16 +268,27 @@ void roc_rt_device_memory(roc_rt_device *device, roc_rt_memory *out_memory) {
   roc_rt_unlock();
 }
 
-roc_status roc_rt_session_synchronize(roc_rt_session *session, roc_error *err) {
+static roc_status await_devices(roc_rt_session *session, bool takes_faults, roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
   roc_status status = ROC_OK;
   roc_rt_device *device;
   for (uint32_t i = 0; status == ROC_OK && table_at(i, &device); i++) {
     bool was_told = device && device->lost_text[0] != '\0'; /* the call that found it lost failed */
-    if (device && !was_told) status = roc_rt_device_synchronize(device, session, err);
+    if (device && !was_told) {
+      status = takes_faults ? roc_rt_device_synchronize(device, session, err)
+                            : roc_rt_device_await_all(device, session, session, err);
+    }
     roc_rt_device_release(device);
   }
   return status;
+}
+
+roc_status roc_rt_session_synchronize(roc_rt_session *session, roc_error *err) {
+  return await_devices(session, true, err);
+}
+
+roc_status roc_rt_session_settle(roc_rt_session *session, roc_error *err) {
+  return await_devices(session, false, err);
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -344,5 +357,7 @@ roc_status roc_rt_shutdown(roc_error *err) {
     roc_rt_device_release(device);
   }
   roc_status concluded = conclude_tools(first == ROC_OK ? err : NULL);
-  return first == ROC_OK ? concluded : first;
+  if (first == ROC_OK) first = concluded;
+  roc_status traced = roc_rt_trace_conclude(first == ROC_OK ? err : NULL);
+  return first == ROC_OK ? traced : first;
 }

@@ -5,7 +5,6 @@
 #include "runtime/event.h"
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "runtime/core/internal.h"
 
 void roc_rt_event_deinit(roc_rt_event *event) {
@@ -15,17 +14,6 @@ void roc_rt_event_deinit(roc_rt_event *event) {
 }
 
 /* ---- recording ----------------------------------------------------------- */
-
-static void stamp_now(void *ud) {
-  *(uint64_t *)ud = roc_clock_ns();
-}
-
-static roc_status queue_stamp(roc_dev_stream *stream, uint64_t *time, roc_ticket *out_ticket,
-                              roc_error *err) {
-  const roc_device_ops *ops = stream->device->ops;
-  if (ops->stamp) return ops->stamp(stream, time, out_ticket, err);
-  return ops->host_call(stream, stamp_now, time, out_ticket, err);
-}
 
 /* `written`: a buffer that the work before the stamp writes, or NULL. */
 static roc_status record_locked(roc_rt_stream *stream, roc_buffer *time, roc_buffer *written,
@@ -37,7 +25,7 @@ static roc_status record_locked(roc_rt_stream *stream, roc_buffer *time, roc_buf
   ROC_TRY(roc_rt_reserve_uses(stream, uses, nuses, err));
   roc_rt_pending *pending = roc_rt_pending_begin(stream, nuses);
   if (!pending) return roc_fail(err, ROC_OOM, "out of memory: an event cannot be recorded");
-  roc_status status = queue_stamp(stream->driver, roc_buffer_host(time), out_ticket, err);
+  roc_status status = roc_rt_queue_stamp(stream->driver, roc_buffer_host(time), out_ticket, err);
   if (status == ROC_OK) {
     uses[1].writes = true; /* a read-only buffer, too: its owner has written it */
     roc_rt_pending_commit(stream, pending, *out_ticket, uses, nuses);
@@ -94,6 +82,7 @@ static roc_status wait_locked(roc_rt_stream *stream, const roc_rt_event *event, 
       ops->stream_wait(stream->driver, event->stream->driver, event->ticket, &ticket, err);
   if (status == ROC_LOST) return roc_rt_device_set_lost(stream->device, NULL, err);
   if (status == ROC_OK && ticket) stream->last_ticket = ticket;
+  stream->trace.has_waited = true;
   return status;
 }
 

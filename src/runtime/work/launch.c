@@ -3,6 +3,7 @@
 
 #include "device/common/common.h"
 #include "runtime/core/internal.h"
+#include "runtime/trace/trace.h"
 
 roc_status roc_rt_fail_read_only_use(const char *kernel, roc_error *err) {
   return roc_fail(err, ROC_INVALID,
@@ -21,8 +22,8 @@ static roc_status fail_queue_oom(const roc_rt_launch *launch, roc_error *err) {
 }
 
 /* Hands the launch to the driver; everything that can fail for want of memory has happened. */
-static roc_status submit(roc_rt_stream *stream, const roc_rt_launch *launch,
-                         roc_rt_pending *pending, roc_ticket *out_ticket, roc_error *err) {
+static roc_status submit_plain(roc_rt_stream *stream, const roc_rt_launch *launch,
+                               roc_rt_pending *pending, roc_ticket *out_ticket, roc_error *err) {
   roc_dev_launch work = {
       .module = launch->kernel->module,
       .kernarg = launch->kernarg,
@@ -35,6 +36,21 @@ static roc_status submit(roc_rt_stream *stream, const roc_rt_launch *launch,
       .print = pending->print,
   };
   return stream->driver->device->ops->launch(stream->driver, &work, out_ticket, err);
+}
+
+static roc_status submit_traced(roc_rt_stream *stream, const roc_rt_launch *launch,
+                                roc_rt_pending *pending, roc_ticket *out_ticket, roc_error *err) {
+  roc_rt_trace_span *span = roc_rt_trace_begin(stream, ROC_TRACE_LAUNCH, launch->kernel->name);
+  roc_rt_trace_describe_launch(span, launch->range, launch->file, launch->line);
+  roc_status status = submit_plain(stream, launch, pending, out_ticket, err);
+  roc_rt_trace_end(stream, span, status == ROC_OK);
+  return status;
+}
+
+static roc_status submit(roc_rt_stream *stream, const roc_rt_launch *launch,
+                         roc_rt_pending *pending, roc_ticket *out_ticket, roc_error *err) {
+  return (roc_rt_is_traced() ? submit_traced : submit_plain)(stream, launch, pending, out_ticket,
+                                                             err);
 }
 
 static roc_status queue_locked(roc_rt_stream *stream, const roc_rt_launch *launch,

@@ -57,7 +57,7 @@ void roc_rt_pending_commit(roc_rt_stream *stream, roc_rt_pending *pending, roc_t
     roc_buffer_set_use(uses[i].buffer, stream, ticket, uses[i].writes);
   }
   if (pending->kernel) pending->kernel->refs++;
-  stream->last_ticket = ticket;
+  if (ticket > stream->last_ticket) stream->last_ticket = ticket; /* a stamp may come after it */
   stream->count++;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "runtime/core/internal.h"
+#include "runtime/trace.h"
 
 enum { WAIT_SLICE_NS = 20 * 1000 * 1000 };
 
@@ -196,7 +197,13 @@ static roc_status wait_in_slices(roc_rt_stream *stream, roc_ticket ticket, roc_r
 roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, roc_rt_session *waiter,
                                roc_error *err) {
   if (stream->driver->device->is_lost) return settle_lost(stream, err);
+  const roc_device_ops *ops = stream->driver->device->ops;
+  bool is_traced = roc_rt_is_traced() && !ops->is_done(stream->driver, ticket);
+  uint64_t begin_ns = is_traced ? roc_clock_ns() : 0;
   roc_status status = wait_in_slices(stream, ticket, waiter, err);
+  if (is_traced) {
+    roc_rt_trace_host(ROC_TRACE_WAIT, stream->driver->device->props.name, begin_ns, 0);
+  }
   if (status == ROC_LOST) return settle_lost(stream, err);
   ROC_TRY(status);
   roc_rt_lock();
