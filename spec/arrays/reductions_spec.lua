@@ -108,6 +108,8 @@ local function specs(is_device)
     assert.are.equal(5 / 3, a:var { ddof = 1 })
     assert.are.equal(math.sqrt(1.25), a:std())
     assert.are.equal(math.sqrt(30), a:norm())
+    local large = on(roc.array({ -2, -4 }, "uint64"), is_device) -- their sum wraps
+    assert.are.equal(0.0, large:var())
     assert.are.equal(30.0, a:dot(a))
     local half = on(roc.array({ 300, 300 }, "float16"), is_device)
     assert.are.equal(180000.0, half:dot(half)) -- a half ends at 65504

@@ -75,7 +75,8 @@ local function running(name)
     local device = places.choose(name, { array }, 1)
     local scope <close> = support.scope(device)
     scan.run = scan.run or require "roc.builders.scan"(load(scan.source)(), { contract = false })
-    return scan.run(array)
+    local result = scan.run(array) -- which gives int64 for every integer dtype
+    return result.dtype == dtype and result or elementwise.astype(result, dtype)
   end
 end
 

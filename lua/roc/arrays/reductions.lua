@@ -219,6 +219,8 @@ local function variance(name, is_device, read, lines)
     support.fail("bad option 'ddof' of '%s' (an integer of at least 0 expected, got %s)", name,
       tostring(ddof))
   end
+  check_takes(REDUCTIONS.sum, name, lines.dtype)
+  if dtypes.is_integer(lines.dtype) then lines = elementwise.astype(lines, float64) end
   local mean = mean_of(name, lines, is_device)
   local count, n = lines.shape[1], lines.shape[2]
   local distances = elementwise.apply("sub", lines, mean:reshape(count, 1))
