@@ -229,8 +229,8 @@ local function striding_loop(loop, is_risky)
   local texts, k = bounds(loop, range), loop.counter
   if not is_risky and not range[3]:find("-", 1, true) and chance(30) then
     local comparison = chance(80) and " <= " .. texts[2] or " < " .. texts[2] .. " + 1"
-    return { "do\nlocal ", k, " = ", texts[1], "\nwhile ", k, comparison, " do\n", body, k, " = ", k,
-      " + ", texts[3], "\nend\nend" }
+    return { "do\nlocal ", k, " = ", texts[1], "\nwhile ", k, comparison, " do\n", body, k, " = ",
+      k, " + ", texts[3], "\nend\nend" }
   end
   return { "for ", k, " = ", table.concat(texts, ", "), " do\n", body, "end" }
 end
