@@ -7,7 +7,8 @@ cd "$(dirname "$0")/.."
 say() { echo "roclua: $*" >&2; }
 
 cmake --preset package >/dev/null
-ninja -C build/package --quiet roclua rocluac libroclua roclua_archive roclua_core roclua_codegen roclua_emulator
+ninja -C build/package --quiet roclua rocluac libroclua roclua_archive roclua_core roclua_codegen \
+  roclua_emulator roclua_dtif
 rm -f build/package/*.deb
 (cd build/package && cpack >cpack.log 2>&1) || { cat build/package/cpack.log >&2; exit 1; }
 root=$(mktemp -d)
