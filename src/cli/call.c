@@ -53,7 +53,11 @@ static void raise_interrupt(lua_State *L, lua_Debug *activation) {
   (void)activation;
   lua_sethook(L, NULL, 0, 0);
   wants_hook = 0;
-  if (roclua_take_interrupt(main_state)) luaL_error(L, "interrupted!");
+  if (!roclua_take_interrupt(main_state)) return;
+  luaL_where(L, 0); /* the function that runs, or what has called it where that is C's */
+  if (lua_rawlen(L, -1) == 0) luaL_where(L, 1);
+  lua_pushfstring(L, "%sinterrupted!", lua_tostring(L, -1));
+  lua_error(L);
 }
 
 void cli_set_sigint(void (*handler)(int)) {
