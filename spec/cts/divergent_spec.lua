@@ -178,6 +178,148 @@ devices.each(function(device)
     end)
   end
 
+  it("go different ways between barriers", function()
+    for _, check in ipairs { true, false } do
+      local k = devices.kernel([[function(x, out)
+        local i, l = roc.get_global_id(1), roc.get_local_id(1)
+        local tile = roc.shared.array(64, "int64")
+        local v, steps, is_odd = x[i], 0, false
+        while v > 3 do
+          v = v - l % 4 - 1
+          steps = steps + 1
+          if v % 2 == 1 then is_odd = true end
+        end
+        tile[l] = steps
+        roc.barrier()
+        local other = tile[65 - l]
+        for k = 1, other do
+          if k % 5 == l % 5 then goto continue end
+          v = v + k
+          ::continue::
+        end
+        roc.barrier()
+        tile[l] = v
+        roc.barrier()
+        out[i] = tile[l % 64 + 1] * 1000 + steps * 10 + (is_odd and 1 or 0)
+      end]], { check = check })
+      local x, vs, steps, odd, expected = {}, {}, {}, {}, {}
+      for i = 1, 128 do x[i] = (i * 37) % 61 end
+      for i = 1, 128 do
+        local l, v, count, is_odd = (i - 1) % 64 + 1, x[i], 0, false
+        while v > 3 do
+          v, count = v - l % 4 - 1, count + 1
+          is_odd = is_odd or v % 2 == 1
+        end
+        vs[i], steps[i], odd[i] = v, count, is_odd
+      end
+      for i = 1, 128 do
+        local l, first = (i - 1) % 64 + 1, (i - 1) // 64 * 64
+        for m = 1, steps[first + 65 - l] do
+          if m % 5 ~= l % 5 then vs[i] = vs[i] + m end
+        end
+      end
+      for i = 1, 128 do
+        local l, first = (i - 1) % 64 + 1, (i - 1) // 64 * 64
+        expected[i] = vs[first + l % 64 + 1] * 1000 + steps[i] * 10 + (odd[i] and 1 or 0)
+      end
+      local out = devices.zeros(128, "int64")
+      devices.run(k, 128, { devices.values(x, "int64"), out }, 64)
+      assert.same(expected, devices.table(out))
+    end
+  end)
+
+  it("end at different times before a barrier", function()
+    local k = devices.kernel([[function(x, out)
+      local i, l = roc.get_global_id(1), roc.get_local_id(1)
+      local tile = roc.shared.array(64, "int64")
+      local v = x[i]
+      tile[l] = 0
+      roc.barrier()
+      while v > 1 do
+        v = v - 2
+        if v == 4 then return end
+      end
+      tile[l] = v + i
+      roc.barrier()
+      for k = 1, l % 7 do
+        if k == 5 then return end
+        v = v + tile[(l + k) % 64 + 1]
+      end
+      roc.barrier()
+      out[i] = v
+    end]])
+    local x, tile, expected = {}, {}, {}
+    for i = 1, 64 do x[i] = (i * 11) % 23 end
+    for i = 1, 64 do tile[i] = x[i] % 2 == 0 and x[i] > 5 and 0 or x[i] % 2 + i end
+    for i = 1, 64 do
+      local ends = x[i] % 2 == 0 and x[i] > 5 or i % 7 > 4
+      local v = x[i] % 2
+      for m = 1, i % 7 do v = v + tile[(i + m) % 64 + 1] end
+      expected[i] = ends and 0 or v
+    end
+    local out = devices.zeros(64, "int64")
+    devices.run(k, 64, { devices.values(x, "int64"), out }, 64)
+    assert.same(expected, devices.table(out))
+  end)
+
+  it("have private arrays of their own", function()
+    local k = devices.kernel([[function(x, out)
+      local i = roc.get_global_id(1)
+      local own = roc.private.array(6, "int32")
+      local large = roc.private.array(700, "float32")
+      for k = 1, 6 do own[k] = k * i end
+      for k = 1, 700 do large[k] = 0 end
+      local v, at = x[i], 1
+      while v > 0 do
+        at = (at + v) % 6 + 1
+        own[at] = own[at] + v
+        large[at * 100] = large[at * 100] + 0.5
+        v = v - at
+      end
+      out[i][1], out[i][2] = own[at], own[3]
+      out[i][3] = math.floor(large[at * 100] * 2)
+    end]])
+    local x, out = {}, devices.zeros({ N, 3 }, "int64")
+    for i = 1, N do x[i] = (i * 13) % 31 end
+    devices.run(k, N, { devices.values(x, "int64"), out }, 64)
+    local got = devices.table(out)
+    for i = 1, N do
+      local own, large, v, at = {}, {}, x[i], 1
+      for m = 1, 6 do own[m], large[m] = m * i, 0 end
+      while v > 0 do
+        at = (at + v) % 6 + 1
+        own[at], large[at], v = own[at] + v, large[at] + 1, v - at
+      end
+      assert.same({ own[at], own[3], large[at] }, got[i])
+    end
+  end)
+
+  it("count together by atomics", function()
+    local k = devices.kernel([[function(x, bins, seen)
+      local i = roc.get_global_id(1)
+      local v, steps = x[i], 0
+      while v > 2 do
+        v = v // 2
+        steps = steps + 1
+      end
+      if steps ~= 3 then seen[i] = roc.atomic.max(bins, steps + 1, i) >= 0 and 1 or 2 end
+      for _ = 1, i % 3 do roc.atomic.add(bins, 9, steps) end
+    end]])
+    local x, sum, most, flags = {}, 0, { 0, 0, 0, 0, 0, 0, 0, 0 }, {}
+    for i = 1, N do
+      x[i] = (i * 29) % 97
+      local v, steps = x[i], 0
+      while v > 2 do v, steps = v // 2, steps + 1 end
+      if steps ~= 3 then most[steps + 1] = i end
+      flags[i], sum = steps ~= 3 and 1 or 0, sum + i % 3 * steps
+    end
+    most[9] = sum
+    local bins, seen = devices.zeros(9, "int64"), devices.zeros(N, "int64")
+    devices.run(k, N, { devices.values(x, "int64"), bins, seen }, 64)
+    assert.same(most, devices.table(bins))
+    assert.same(flags, devices.table(seen))
+  end)
+
   it("end where a check fails in one of them, and the others go on", function()
     local k = devices.kernel([[function(x, places, out)
       local i = roc.get_global_id(1)

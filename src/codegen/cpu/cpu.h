@@ -184,6 +184,14 @@ typedef struct cpu_run {
   bool is_parallel;
 } cpu_run;
 
+/* A way out of the run to a statement around it: the items that take it are counted. */
+typedef struct cpu_run_exit {
+  uint32_t target;
+  bool is_next;
+  LLVMValueRef count; /* alloca i64 */
+  roc_cg_exits saved;
+} cpu_run_exit;
+
 typedef struct cpu_slot {
   LLVMValueRef base; /* in the entry block */
   LLVMTypeRef type;  /* of one element */
@@ -401,8 +409,20 @@ void cpu_walk_fails(cpu_state *s, const cpu_run *failed, LLVMValueRef any);
 /* How many lanes a run gets, and whether most of what it does is 32 bits wide; 1: it is emitted as
  * a loop over items. */
 unsigned cpu_lanes_choose(cpu_state *s, const uint32_t *ids, uint32_t count, bool *out_is_narrow);
-void cpu_emit_lanes(cpu_state *s, const uint32_t *ids, uint32_t count, unsigned nlanes,
-                    bool is_narrow);
+typedef struct cpu_lanes_run {
+  const uint32_t *ids;
+  uint32_t count;
+  unsigned nlanes;
+  bool is_narrow;
+  const uint32_t *vars; /* that live across runs, and are in this one */
+  uint32_t nvars;
+  const cpu_run_exit *exits;
+  uint32_t nexits;
+  LLVMValueRef any;   /* as for cpu_keep_fail */
+  LLVMValueRef ndied; /* alloca i64: gets the items that end are added; NULL: need not be known */
+} cpu_lanes_run;
+/* Emits the run; *run is as after cpu_items_end. */
+void cpu_emit_lanes(cpu_state *s, const cpu_lanes_run *r, cpu_run *run);
 /* While one is emitted: the lanes that are at the builder's place, bits. */
 LLVMValueRef cpu_lanes_mask(cpu_state *s);
 

@@ -221,7 +221,7 @@ void cpu_items_begin(cpu_state *s, cpu_run *run, bool is_parallel) {
   LLVMPositionBuilderAtEnd(run->header_b, LLVMGetInsertBlock(cg->b));
   run->body = roc_cg_block(cg, "item");
   run->latch = roc_cg_block(cg, "item.end");
-  if (s->needs_live && s->may_be_dead && !s->all_alive) {
+  if (!s->nlanes && s->needs_live && s->may_be_dead && !s->all_alive) {
     LLVMValueRef live = roc_cg_load(cg, cg->t.i8, cpu_slot_item(s, &s->live));
     run->is_live = LLVMBuildICmp(cg->b, LLVMIntNE, live, LLVMConstInt(cg->t.i8, 0, 0), "");
   }

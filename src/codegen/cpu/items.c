@@ -84,27 +84,20 @@ static void subtract_deaths(cpu_state *s, LLVMValueRef count) {
 
 /* ---- a run ------------------------------------------------------------------------------- */
 
-/* A way out of the run to a statement around it: the items that take it are counted. */
-typedef struct run_exit {
-  uint32_t target;
-  bool is_next;
-  LLVMValueRef count;
-  roc_cg_exits saved;
-} run_exit;
-typedef roc_vec(run_exit) run_exits;
+typedef roc_vec(cpu_run_exit) run_exits;
 
 static void note_exit(cpu_state *s, uint32_t target, bool is_next, void *ud) {
   run_exits *exits = ud;
   for (uint32_t i = 0; i < exits->count; i++) {
     if (exits->items[i].target == target && exits->items[i].is_next == is_next) return;
   }
-  run_exit e = {.target = target, .is_next = is_next, .saved = s->cg->exits[target]};
+  cpu_run_exit e = {.target = target, .is_next = is_next, .saved = s->cg->exits[target]};
   e.count = roc_cg_alloca(s->cg, s->cg->t.i64, "");
   LLVMBuildStore(s->cg->b, roc_cg_i64(s->cg, 0), e.count);
   if (!roc_vec_push(exits, e)) s->cg->arena.failed = true;
 }
 
-static void begin_exit(cpu_state *s, run_exit *e) {
+static void begin_exit(cpu_state *s, cpu_run_exit *e) {
   roc_cg *cg = s->cg;
   LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b), landing = roc_cg_block(cg, "leave");
   roc_cg_at(cg, landing);
@@ -121,7 +114,7 @@ static void begin_exit(cpu_state *s, run_exit *e) {
 
 /* After the run: when items took this exit, all of them must have; unless it leads to where the
  * others are as well. */
-static void finish_exit(cpu_state *s, const run_exit *e, bool is_tail) {
+static void finish_exit(cpu_state *s, const cpu_run_exit *e, bool is_tail) {
   roc_cg *cg = s->cg;
   cg->exits[e->target] = e->saved;
   if (is_tail) return;
@@ -143,45 +136,57 @@ static void finish_exit(cpu_state *s, const run_exit *e, bool is_tail) {
   roc_cg_at(cg, go_on);
 }
 
+/* The items one by one, as a loop that LLVM may vectorise. */
+static void emit_items(cpu_state *s, const cpu_lanes_run *r, bool is_parallel, run_exits *exits,
+                       cpu_run *run) {
+  roc_cg *cg = s->cg;
+  cpu_items_begin(s, run, is_parallel);
+  if (r->ndied) begin_deaths(s, run);
+  cg->exit = run->dead ? run->dead : run->latch;
+  for (uint32_t i = 0; i < exits->count; i++) begin_exit(s, &exits->items[i]);
+  for (uint32_t i = 0; i < r->nvars; i++) cpu_var_copy_in(s, r->vars[i]);
+  roc_cg_insts(cg, r->ids, r->count);
+  roc_cg_goto(cg, run->latch);
+  if (run->fault) cpu_finish_fault(s, run);
+  roc_cg_at(cg, run->latch);
+  for (uint32_t i = 0; i < r->nvars; i++) cpu_var_copy_out(s, r->vars[i]);
+  if (run->fails.count) cpu_keep_fail(s, run, r->any);
+  if (run->died) keep_deaths(s, run, r->ndied);
+  cpu_items_end(s);
+}
+
 static void emit_loop(cpu_state *s, const uint32_t *ids, uint32_t count) {
   roc_cg *cg = s->cg;
-  bool is_narrow;
-  unsigned nlanes = cpu_lanes_choose(s, ids, count, &is_narrow);
-  if (nlanes > 1) {
-    cpu_emit_lanes(s, ids, count, nlanes, is_narrow);
-    return;
-  }
-  bool deaths = s->needs_live && cpu_plan_stops(&s->plan, ids, count);
   scan found = {.s = s};
   scan_insts(&found, ids, count);
   run_exits exits = {0};
   cpu_find_exits(s, ids, count, note_exit, &exits);
-  LLVMValueRef any = roc_cg_alloca(cg, cg->t.i32, ""), ndied = roc_cg_alloca(cg, cg->t.i64, "");
-  LLVMBuildStore(cg->b, roc_cg_i32(cg, 0), any);
-  LLVMBuildStore(cg->b, roc_cg_i64(cg, 0), ndied);
-
+  cpu_lanes_run r = {.ids = ids,
+                     .count = count,
+                     .vars = found.vars.items,
+                     .nvars = found.vars.count,
+                     .exits = exits.items,
+                     .nexits = exits.count};
+  r.any = roc_cg_alloca(cg, cg->t.i32, "");
+  LLVMBuildStore(cg->b, roc_cg_i32(cg, 0), r.any);
+  if (s->needs_live && cpu_plan_stops(&s->plan, ids, count)) {
+    r.ndied = roc_cg_alloca(cg, cg->t.i64, "");
+    LLVMBuildStore(cg->b, roc_cg_i64(cg, 0), r.ndied);
+  }
   cpu_run run;
-  cpu_items_begin(s, &run, !found.has_atomic);
-  if (deaths) begin_deaths(s, &run);
-  cg->exit = run.dead ? run.dead : run.latch;
-  for (uint32_t i = 0; i < exits.count; i++) begin_exit(s, &exits.items[i]);
-  for (uint32_t i = 0; i < found.vars.count; i++) cpu_var_copy_in(s, found.vars.items[i]);
-  roc_cg_insts(cg, ids, count);
-  roc_cg_goto(cg, run.latch);
-  if (run.fault) cpu_finish_fault(s, &run);
-  roc_cg_at(cg, run.latch);
-  for (uint32_t i = 0; i < found.vars.count; i++) cpu_var_copy_out(s, found.vars.items[i]);
-  if (run.fails.count) cpu_keep_fail(s, &run, any);
-  if (run.died) keep_deaths(s, &run, ndied);
-  cpu_items_end(s);
-
-  if (run.fails.count) cpu_walk_fails(s, &run, any);
-  if (deaths) {
+  r.nlanes = cpu_lanes_choose(s, ids, count, &r.is_narrow);
+  if (r.nlanes > 1) {
+    cpu_emit_lanes(s, &r, &run);
+  } else {
+    emit_items(s, &r, !found.has_atomic, &exits, &run);
+  }
+  if (run.fails.count) cpu_walk_fails(s, &run, r.any);
+  if (r.ndied) {
     s->may_be_dead = true;
-    subtract_deaths(s, ndied);
+    subtract_deaths(s, r.ndied);
   }
   for (uint32_t i = 0; i < exits.count; i++) {
-    const run_exit *e = &exits.items[i];
+    const cpu_run_exit *e = &exits.items[i];
     finish_exit(s, e, cpu_leads_behind(s, e->target, e->is_next, ids + count));
   }
   roc_vec_deinit(&run.fails);

@@ -62,6 +62,16 @@ static void join_cell(cpu_state *s, LLVMValueRef cell, LLVMValueRef mask) {
 
 /* ---- variables --------------------------------------------------------------------------- */
 
+/* What is kept for another run is kept of all lanes. */
+static void emit_get(cpu_state *s, uint32_t id) {
+  uint32_t var = inst_of(s, id)->aux;
+  LLVMValueRef value = cpu_lanes_get(s, var);
+  if (s->plan.is_slotted[id] && !cpu_lanes_is_varying(s, var)) {
+    value = cpu_lanes_spread(s, value, s->shapes->vars[var]);
+  }
+  cpu_lanes_define(s, id, value);
+}
+
 static void emit_set(cpu_state *s, uint32_t id) {
   const roc_ir_inst *inst = inst_of(s, id);
   if (cpu_lanes_is_varying(s, inst->aux)) {
@@ -308,9 +318,37 @@ static void end_exits(cpu_state *s, uint32_t id, LLVMValueRef before) {
   l->mask = l->loses[id] ? read_cell(s, l->exits[id].leave) : before;
 }
 
+/* Adds the number of lanes of the mask to the i64 at `count`. */
+static void add_lanes(cpu_state *s, LLVMValueRef count, LLVMValueRef bits) {
+  roc_cg *cg = s->cg;
+  LLVMTypeRef whole = LLVMIntTypeInContext(cg->ctx, s->lanes->count);
+  LLVMValueRef all = LLVMBuildBitCast(cg->b, bits, whole, "");
+  LLVMValueRef number = roc_cg_intrinsic(cg, "llvm.ctpop", &whole, 1, &all, 1);
+  number = LLVMBuildZExt(cg->b, number, cg->t.i64, "");
+  LLVMValueRef sum = LLVMBuildLoad2(cg->b, cg->t.i64, count, "");
+  LLVMBuildStore(cg->b, LLVMBuildAdd(cg->b, sum, number, ""), count);
+}
+
+/* A jump to a statement around the run; false: it is none. */
+static bool emit_outer_jump(cpu_state *s, const roc_ir_inst *inst) {
+  cpu_lanes *l = s->lanes;
+  bool is_next = inst->op == ROC_IR_NEXT;
+  for (uint32_t i = 0; i < l->outer->nexits; i++) {
+    const cpu_run_exit *e = &l->outer->exits[i];
+    if (e->target != inst->aux || e->is_next != is_next) continue;
+    add_lanes(s, e->count, cpu_lanes_mask(s));
+    if (l->arrived) join_cell(s, l->arrived, l->mask);
+    l->jumped = true;
+    if (!l->is_light) LLVMBuildBr(s->cg->b, l->out);
+    return true;
+  }
+  return false;
+}
+
 static void emit_jump(cpu_state *s, uint32_t id) {
   cpu_lanes *l = s->lanes;
   const roc_ir_inst *inst = inst_of(s, id);
+  if (emit_outer_jump(s, inst)) return;
   bool is_next = inst->op == ROC_IR_NEXT;
   const cpu_lanes_exits *e = &l->exits[inst->aux];
   LLVMValueRef cell = is_next ? e->next : e->leave;
@@ -483,6 +521,49 @@ static void emit_for(cpu_state *s, uint32_t id) {
   end_exits(s, id, before);
 }
 
+/* ---- one lane after the other ------------------------------------------------------------- */
+
+/* What has an order, or no form for vectors: the code of an item, for each lane of the mask. */
+static void emit_by_item(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  cpu_lanes *l = s->lanes;
+  const roc_ir_inst *inst = inst_of(s, id);
+  LLVMTypeRef whole = LLVMIntTypeInContext(cg->ctx, l->count), type = NULL;
+  for (uint32_t i = 0; i < inst->nargs; i++) cpu_lanes_value(s, arg_of(s, id, i));
+  LLVMValueRef result = NULL, left = roc_cg_alloca(cg, whole, "");
+  if (inst->type != ROC_VT_NONE) {
+    type = LLVMVectorType(roc_cg_value_type(cg, (roc_value_type)inst->type), l->count);
+    result = roc_cg_alloca(cg, type, "");
+    LLVMBuildStore(cg->b, LLVMConstNull(type), result);
+  }
+  LLVMBuildStore(cg->b, LLVMBuildBitCast(cg->b, cpu_lanes_mask(s), whole, ""), left);
+  LLVMBasicBlockRef body = roc_cg_block(cg, "lane"), end = roc_cg_block(cg, "lane.end");
+  LLVMBuildBr(cg->b, body);
+  roc_cg_at(cg, body);
+  LLVMValueRef bits = LLVMBuildLoad2(cg->b, whole, left, "");
+  LLVMValueRef args[2] = {bits, roc_cg_flag(cg, true)};
+  LLVMValueRef lane = roc_cg_intrinsic(cg, "llvm.cttz", &whole, 1, args, 2);
+  l->lane = LLVMBuildZExt(cg->b, lane, cg->t.i64, "");
+  s->operand = cpu_lanes_of_lane;
+  LLVMValueRef value = NULL;
+  if (inst->op == ROC_IR_PRINT) {
+    roc_cg_print(cg, inst);
+  } else {
+    value = roc_cg_atomic(cg, inst);
+  }
+  s->operand = cpu_lanes_operand;
+  if (value) {
+    LLVMValueRef all = LLVMBuildLoad2(cg->b, type, result, "");
+    LLVMBuildStore(cg->b, LLVMBuildInsertElement(cg->b, all, value, l->lane, ""), result);
+  }
+  LLVMValueRef less = LLVMBuildSub(cg->b, bits, LLVMConstInt(whole, 1, 0), "");
+  LLVMValueRef rest = LLVMBuildAnd(cg->b, bits, less, "");
+  LLVMBuildStore(cg->b, rest, left);
+  LLVMBuildCondBr(cg->b, LLVMBuildIsNull(cg->b, rest, ""), end, body);
+  roc_cg_at(cg, end);
+  if (value) cpu_lanes_define(s, id, LLVMBuildLoad2(cg->b, type, result, ""));
+}
+
 /* ---- instructions ------------------------------------------------------------------------ */
 
 static void emit_inst(cpu_state *s, uint32_t id) {
@@ -491,10 +572,13 @@ static void emit_inst(cpu_state *s, uint32_t id) {
   if (cg->di) roc_cg_debug_place(cg, id);
   if (is_left_out(s, id) || s->plan.is_remat[id]) return; /* made where it is used */
   switch ((roc_ir_op)inst->op) {
-    case ROC_IR_GET: cpu_lanes_define(s, id, cpu_lanes_get(s, inst->aux)); return;
+    case ROC_IR_GET: emit_get(s, id); return;
     case ROC_IR_SET: emit_set(s, id); return;
     case ROC_IR_LOAD: cpu_lanes_define(s, id, cpu_lanes_load(s, id)); return;
     case ROC_IR_STORE: cpu_lanes_store(s, id); return;
+    case ROC_IR_ATOMIC:
+    case ROC_IR_PRINT: emit_by_item(s, id); return;
+    case ROC_IR_FENCE: cg->target->fence(cg, inst->k.i); return;
     case ROC_IR_CHECK_INDEX:
     case ROC_IR_CHECK_NONZERO:
     case ROC_IR_CHECK_INT:
@@ -520,7 +604,7 @@ static void emit_inst(cpu_state *s, uint32_t id) {
 /* ---- a run ------------------------------------------------------------------------------- */
 
 /* The lanes that have an item, in the block before the items' code. */
-static LLVMValueRef first_mask(cpu_state *s) {
+static LLVMValueRef present_lanes(cpu_state *s) {
   roc_cg *cg = s->cg;
   LLVMValueRef all = roc_cg_i64(cg, s->lanes->count), args[2] = {s->run->left, all};
   LLVMValueRef left = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, args, 2);
@@ -530,7 +614,27 @@ static LLVMValueRef first_mask(cpu_state *s) {
   left = roc_cg_spread(cg, left);
   LLVMValueRef bits = LLVMBuildICmp(cg->b, LLVMIntSLT, numbers, left, "");
   roc_cg_set_lanes(cg, 1);
-  return cpu_lanes_mask_of(s, bits);
+  return bits;
+}
+
+/* Those of them whose items have not ended. */
+static LLVMValueRef live_lanes(cpu_state *s, LLVMValueRef present) {
+  if (!s->needs_live || !s->may_be_dead || s->all_alive) return present;
+  LLVMValueRef live = cpu_lanes_take(s, cpu_slot_item(s, &s->live), s->cg->t.i8);
+  LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(live));
+  live = LLVMBuildICmp(s->cg->b, LLVMIntNE, live, zero, "");
+  return LLVMBuildAnd(s->cg->b, present, live, "");
+}
+
+/* At the end of the items: the live bytes, and how many of `began` have not come here. */
+static void keep_deaths(cpu_state *s, LLVMValueRef present, LLVMValueRef began,
+                        LLVMValueRef count) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef arrived = cpu_lanes_bits_of(s, read_cell(s, s->lanes->arrived));
+  LLVMTypeRef bytes = LLVMVectorType(cg->t.i8, s->lanes->count);
+  LLVMValueRef lives = LLVMBuildZExt(cg->b, arrived, bytes, "");
+  cpu_lanes_put(s, lives, cpu_slot_item(s, &s->live), present);
+  add_lanes(s, count, without(s, began, arrived));
 }
 
 /* At the end of the items: what those that failed keep for the walk. */
@@ -555,6 +659,8 @@ static void keep_fails(cpu_state *s, LLVMValueRef present, LLVMValueRef any) {
   LLVMBuildStore(cg->b, LLVMBuildOr(cg->b, before, sum, ""), any);
 }
 
+enum { MOST_SLOT_BYTES = 8 };
+
 static cpu_lanes *lanes_of(cpu_state *s, unsigned count, bool is_narrow) {
   roc_arena *arena = &s->cg->arena;
   const roc_ir_module *ir = s->cg->ir;
@@ -566,45 +672,72 @@ static cpu_lanes *lanes_of(cpu_state *s, unsigned count, bool is_narrow) {
   LLVMTypeRef part = LLVMIntTypeInContext(s->cg->ctx, l->has_bits ? 1 : is_narrow ? 32 : 64);
   l->mask_type = LLVMVectorType(part, count);
   l->vars = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->vars.count + 1);
+  l->arrays = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->arrays.count + 1);
   l->begun = ROC_ARENA_ARRAY(arena, uint32_t, ir->vars.count + 1);
   l->loses = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
   l->exits = ROC_ARENA_ARRAY(arena, cpu_lanes_exits, ir->insts.count + 1);
   return arena->failed ? NULL : l;
 }
 
-void cpu_emit_lanes(cpu_state *s, const uint32_t *ids, uint32_t count, unsigned nlanes,
-                    bool is_narrow) {
+/* Where the builder is before the items' code: variables that live across runs, and the masks. */
+static LLVMValueRef begin_lanes(cpu_state *s, const cpu_lanes_run *r, LLVMValueRef *out_present) {
   roc_cg *cg = s->cg;
-  cpu_lanes *l = lanes_of(s, nlanes, is_narrow);
+  LLVMBasicBlockRef body = LLVMGetInsertBlock(cg->b);
+  LLVMPositionBuilderAtEnd(cg->b, LLVMGetInsertBlock(s->run->header_b));
+  *out_present = present_lanes(s);
+  LLVMValueRef began = live_lanes(s, *out_present);
+  for (uint32_t i = 0; i < r->nvars; i++) {
+    LLVMValueRef held =
+        cpu_lanes_take_slot(s, cpu_var_slot(s, r->vars[i]), s->cg->ir->vars.items[r->vars[i]].type);
+    cpu_lanes_set(s, r->vars[i], held, false);
+  }
+  if (r->ndied) empty_cell(s, s->lanes->arrived = new_cell(s));
+  s->lanes->mask = cpu_lanes_mask_of(s, began);
+  roc_cg_at(cg, body);
+  return began;
+}
+
+static void end_lanes(cpu_state *s, const cpu_lanes_run *r, LLVMValueRef present,
+                      LLVMValueRef began) {
+  for (uint32_t i = 0; i < r->nvars; i++) {
+    cpu_lanes_put_slot(s, cpu_var_slot(s, r->vars[i]), cpu_lanes_get(s, r->vars[i]), present);
+  }
+  if (s->run->fails.count) keep_fails(s, present, r->any);
+  if (r->ndied) keep_deaths(s, present, began, r->ndied);
+}
+
+void cpu_emit_lanes(cpu_state *s, const cpu_lanes_run *r, cpu_run *run) {
+  roc_cg *cg = s->cg;
+  cpu_lanes *l = lanes_of(s, r->nlanes, r->is_narrow);
+  s->nlanes = r->nlanes;
+  cpu_items_begin(s, run, false);
+  s->nlanes = 0;
   if (!l) {
     cg->arena.failed = true;
+    cpu_items_end(s);
     return;
   }
-  LLVMValueRef any = roc_cg_alloca(cg, cg->t.i32, "");
-  LLVMBuildStore(cg->b, roc_cg_i32(cg, 0), any);
-  cpu_run run;
-  s->nlanes = nlanes;
-  cpu_items_begin(s, &run, false);
-  s->nlanes = 0;
   s->lanes = l;
   s->operand = cpu_lanes_operand;
-  find_losses(s, ids, count);
   cg->is_speculative = true;
-  LLVMBasicBlockRef body = LLVMGetInsertBlock(cg->b);
-  LLVMPositionBuilderAtEnd(cg->b, LLVMGetInsertBlock(run.header_b));
-  LLVMValueRef present = first_mask(s);
-  roc_cg_at(cg, body);
-  l->mask = present;
-  l->out = run.latch;
+  find_losses(s, r->ids, r->count);
+  l->outer = r;
+  l->arrived = NULL;
+  LLVMValueRef present, began = begin_lanes(s, r, &present);
+  LLVMBasicBlockRef end = l->out = roc_cg_block(cg, "lanes.done");
   l->jumped = l->is_light = false;
-  emit_list(s, ids, count);
-  roc_cg_goto(cg, run.latch);
-  roc_cg_at(cg, run.latch);
-  if (run.fails.count) keep_fails(s, cpu_lanes_bits_of(s, present), any);
+  LLVMBasicBlockRef some = roc_cg_block(cg, "lanes.begin");
+  LLVMBuildCondBr(cg->b, has_lane(s, l->mask), some, end);
+  roc_cg_at(cg, some);
+  emit_list(s, r->ids, r->count);
+  if (l->arrived && roc_cg_is_open(cg)) join_cell(s, l->arrived, l->mask);
+  roc_cg_goto(cg, end);
+  roc_cg_at(cg, end);
+  end_lanes(s, r, present, began);
+  LLVMBuildBr(cg->b, run->latch);
+  roc_cg_at(cg, run->latch);
   cpu_items_end(s);
   cg->is_speculative = false;
   s->lanes = NULL;
   s->operand = NULL;
-  if (run.fails.count) cpu_walk_fails(s, &run, any);
-  roc_vec_deinit(&run.fails);
 }

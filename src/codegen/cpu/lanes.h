@@ -15,15 +15,19 @@ struct cpu_lanes {
   bool is_narrow; /* most of what is computed is 32 bits wide */
   bool has_bits;  /* masks are vectors of i1; else of integers as wide, 0 or -1 */
   LLVMTypeRef mask_type;
-  LLVMValueRef mask;      /* the lanes that are here */
-  LLVMBasicBlockRef out;  /* where to go when there is none left: the end of the region */
-  bool is_light;          /* a region is emitted in line, without branches */
-  bool jumped;            /* its last instruction was a jump */
-  LLVMValueRef *vars;     /* per variable that varies: alloca */
-  uint32_t *begun;        /* per variable: the run in which that was set to 0 */
-  bool *loses;            /* per statement: lanes that enter it may not come to its end */
-  cpu_lanes_exits *exits; /* per statement */
-  LLVMValueRef nothing;   /* a constant of 8 bytes, 0; NULL: not needed yet */
+  LLVMValueRef mask;          /* the lanes that are here */
+  LLVMBasicBlockRef out;      /* where to go when there is none left: the end of the region */
+  bool is_light;              /* a region is emitted in line, without branches */
+  bool jumped;                /* its last instruction was a jump */
+  LLVMValueRef *vars;         /* per variable that varies: alloca */
+  uint32_t *begun;            /* per variable: the run in which that was set to 0 */
+  bool *loses;                /* per statement: lanes that enter it may not come to its end */
+  cpu_lanes_exits *exits;     /* per statement */
+  const cpu_lanes_run *outer; /* the run that is emitted */
+  LLVMValueRef arrived; /* cell of the lanes whose items have not ended; NULL: need not be known */
+  LLVMValueRef lane;    /* while cpu_lanes_of_lane is the state's operand: i64 */
+  LLVMValueRef *arrays; /* per private array that is not in the frame: alloca */
+  LLVMValueRef nothing; /* a constant of 8 bytes, 0; NULL: not needed yet */
 };
 
 /* cpu/lanes_values.c */
@@ -35,6 +39,8 @@ LLVMValueRef cpu_lanes_steps(cpu_state *s, int64_t stride);
 /* Emits an instruction without effect, as its shape is. */
 LLVMValueRef cpu_lanes_compute(cpu_state *s, uint32_t id);
 LLVMValueRef cpu_lanes_operand(cpu_state *s, uint32_t id);
+/* The value of l->lane. */
+LLVMValueRef cpu_lanes_of_lane(cpu_state *s, uint32_t id);
 void cpu_lanes_define(cpu_state *s, uint32_t id, LLVMValueRef value);
 /* A variable; its alloca, where it varies.  To set: in the lanes of the mask, or, where it does not
  * blend, in all, since no other lane reads it again before it is set. */
@@ -51,7 +57,12 @@ LLVMValueRef cpu_lanes_spread(cpu_state *s, LLVMValueRef first, int32_t stride);
 /* cpu/lanes_memory.c */
 LLVMValueRef cpu_lanes_load(cpu_state *s, uint32_t id);
 void cpu_lanes_store(cpu_state *s, uint32_t id);
-/* Stores the lanes of `bits` at consecutive elements from `ptr` on. */
-void cpu_lanes_put(cpu_state *s, LLVMValueRef value, LLVMValueRef ptr, LLVMValueRef bits);
+/* The elements that are consecutive from `ptr` on, also of lanes without an item. */
+LLVMValueRef cpu_lanes_take(cpu_state *s, LLVMValueRef ptr, LLVMTypeRef element);
+/* What a slot of the frame holds for the lanes' items; to put, for those of `bits`. */
+LLVMValueRef cpu_lanes_take_slot(cpu_state *s, const cpu_slot *slot, roc_value_type type);
+void cpu_lanes_put_slot(cpu_state *s, const cpu_slot *slot, LLVMValueRef value, LLVMValueRef bits);
+/* Stores the lanes of `bits`: at consecutive elements from `ptr` on, or where each of `ptr` points. */
+LLVMValueRef cpu_lanes_put(cpu_state *s, LLVMValueRef value, LLVMValueRef ptr, LLVMValueRef bits);
 
 #endif

@@ -5,43 +5,52 @@
  * has a form in lanes. */
 #include "codegen/cpu/lanes.h"
 #include "codegen/llvm/processor.h"
+#include "ir/layout.h"
 #include "ir/walk.h"
 
-enum { MAX_LIVE = 8 }; /* variables that leave registers for a second vector of each */
+enum {
+  MAX_LIVE = 8,    /* variables that leave registers for a second vector of each */
+  BROKEN_COST = 12 /* operations that gain what one loses that is done lane by lane */
+};
 
 typedef struct survey {
   unsigned nvars;        /* varying ones that are set in loops, about */
   unsigned narrow, wide; /* varying operations in loops, on 32 and on 64 bits */
+  unsigned nbroken;      /* operations in loops that are done lane by lane */
   bool has_loop, is_supported;
 } survey;
 
-static bool is_supported(const cpu_state *s, const roc_ir_inst *inst) {
+/* Atomics that wait for nothing: what another item does in between changes no more than an order. */
+static bool is_update(const cpu_state *s, const roc_ir_inst *inst) {
+  if (s->cg->ir->arrays.items[inst->aux].kind == ROC_IR_ARRAY_PRIVATE) return false;
+  switch ((roc_ir_atomic)inst->k.i) {
+    case ROC_IR_ATOMIC_EXCH:
+    case ROC_IR_ATOMIC_CAS:
+    case ROC_IR_ATOMIC_LOAD:
+    case ROC_IR_ATOMIC_STORE: return false;
+    default: return true;
+  }
+}
+
+static bool is_supported(const cpu_state *s, const roc_ir_inst *inst, bool is_open_ended) {
   switch ((roc_ir_op)inst->op) {
-    case ROC_IR_ATOMIC:
-    case ROC_IR_FENCE:
+    case ROC_IR_ATOMIC: return is_update(s, inst) && !is_open_ended;
     case ROC_IR_BARRIER:
     case ROC_IR_WAVE_BARRIER:
-    case ROC_IR_WAVE:
-    case ROC_IR_PRINT: return false;
-    case ROC_IR_LOAD:
-    case ROC_IR_STORE: return s->cg->ir->arrays.items[inst->aux].kind != ROC_IR_ARRAY_PRIVATE;
-    case ROC_IR_GET:
-    case ROC_IR_SET:
-    case ROC_IR_FOR: return !s->plan.var_slotted[inst->aux];
+    case ROC_IR_WAVE: return false;
     case ROC_IR_IF: return inst->aux == ROC_IR_IF_PLAIN;
     default: return true;
   }
 }
 
-/* Operands of another run are kept per item. */
-static bool has_kept_operand(const cpu_state *s, uint32_t id) {
-  const roc_ir_inst *inst = &s->cg->ir->insts.items[id];
-  if (s->plan.is_slotted[id]) return true;
-  for (uint32_t i = 0; i < inst->nargs; i++) {
-    uint32_t arg = roc_ir_arg(s->cg->ir, inst, i);
-    if (s->plan.is_slotted[arg] && !s->plan.is_remat[arg]) return true;
-  }
-  return false;
+/* Operations that vectors have no instruction for: division of integers, but by a power of two, and
+ * the remainder of floats. */
+static bool is_broken_up(const cpu_state *s, const roc_ir_inst *inst) {
+  bool is_division = inst->op == ROC_IR_FLOORDIV || inst->op == ROC_IR_MOD;
+  if (!is_division) return inst->op == ROC_IR_MATH && inst->aux == ROC_IR_MATH_FMOD;
+  if (inst->type != ROC_VT_INT) return inst->op == ROC_IR_MOD;
+  const roc_ir_inst *by = &s->cg->ir->insts.items[roc_ir_arg(s->cg->ir, inst, 1)];
+  return by->op != ROC_IR_CONST || by->k.i <= 0 || (by->k.i & (by->k.i - 1)) != 0;
 }
 
 /* `k = k + 1`: one operation among many. */
@@ -53,24 +62,27 @@ static bool is_counting(const cpu_state *s, const roc_ir_inst *inst) {
 
 static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, uint32_t count) {
   survey found = {.is_supported = true};
-  unsigned depth = 0;
+  unsigned depth = 0, nloops = 0; /* loops around, and those of them without a last iteration */
   roc_ir_walk w;
   roc_ir_walk_begin_list(&w, s->cg->ir, ids, count);
   while (roc_ir_walk_step(&w)) {
     bool is_loop = w.inst->op == ROC_IR_LOOP || w.inst->op == ROC_IR_FOR;
     if (w.is_end) {
       depth -= is_loop;
+      nloops -= w.inst->op == ROC_IR_LOOP;
       continue;
     }
-    if (!is_supported(s, w.inst) || has_kept_operand(s, w.id)) {
+    if (!is_supported(s, w.inst, nloops > 0)) {
       found.is_supported = false;
       return found;
     }
     found.has_loop |= is_loop && !(w.inst->op == ROC_IR_FOR && cpu_is_short_for(s->cg->ir, w.inst));
     depth += is_loop;
+    nloops += w.inst->op == ROC_IR_LOOP;
     bool is_varying = s->shapes && s->shapes->insts[w.id] == CPU_VARYING;
     found.nvars += depth && w.inst->op == ROC_IR_SET && s->shapes && s->shapes->blends[w.id];
     bool counts = depth && is_varying && (roc_ir_op_table[w.inst->op].flags & ROC_IRF_PURE);
+    found.nbroken += counts && is_broken_up(s, w.inst);
     if (!counts || is_counting(s, w.inst)) continue;
     found.narrow += w.inst->type == ROC_VT_F32;
     found.wide += w.inst->type == ROC_VT_F64 || w.inst->type == ROC_VT_INT;
@@ -78,9 +90,17 @@ static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, u
   return found;
 }
 
-static void count_exit(cpu_state *s, uint32_t target, bool is_next, void *ud) {
-  (void)s, (void)target, (void)is_next;
-  ++*(unsigned *)ud;
+enum { MAX_STACK_BYTES = 32768 }; /* of private arrays, for all lanes */
+
+static bool has_large_arrays(const cpu_state *s, unsigned lanes) {
+  const roc_ir_module *ir = s->cg->ir;
+  int64_t nbytes = 0;
+  for (uint32_t a = 0; a < ir->arrays.count; a++) {
+    const roc_ir_array *array = &ir->arrays.items[a];
+    if (array->kind != ROC_IR_ARRAY_PRIVATE || s->plan.array_slotted[a]) continue;
+    nbytes += roc_ir_array_size(array) * (int64_t)roc_dtype_itemsize(array->dtype);
+  }
+  return nbytes * lanes > MAX_STACK_BYTES;
 }
 
 static bool is_whole_row(const cpu_state *s) {
@@ -100,6 +120,7 @@ static unsigned lanes_that_pay(const cpu_state *s, const survey *found) {
   LLVMTargetMachineRef tm = s->cg->tm;
   unsigned bytes = roc_processor_has(tm, "avx512f") ? 64 : roc_processor_has(tm, "avx2") ? 32 : 0;
   if (!found->has_loop || !bytes) return 1;
+  if (found->nbroken * BROKEN_COST > found->narrow + found->wide) return 1;
   unsigned lanes = is_narrow(found) ? bytes / 4 : bytes / 8;
   return found->nvars <= MAX_LIVE ? 2 * lanes : lanes;
 }
@@ -112,13 +133,13 @@ static unsigned power_of_two_below(unsigned n) {
 
 unsigned cpu_lanes_choose(cpu_state *s, const uint32_t *ids, uint32_t count, bool *out_is_narrow) {
   roc_cg *cg = s->cg;
-  unsigned asked = cg->options->lanes, nexits = 0;
+  unsigned asked = cg->options->lanes;
   if (asked == 1 || cg->options->opt_level == 0) return 1;
-  if (s->is_cold || s->needs_live || s->chunk.count || !is_whole_row(s)) return 1;
+  if (s->is_cold || s->chunk.count || !is_whole_row(s)) return 1;
   survey found = survey_run(s, ids, count);
   if (!found.is_supported || !(found.has_loop || asked)) return 1;
-  cpu_find_exits(s, ids, count, count_exit, &nexits);
-  if (nexits) return 1;
+  bool is_thinned = s->needs_live && s->may_be_dead && !s->all_alive;
+  if (is_thinned && !asked) return 1;
   if (!s->shapes) {
     cpu_shapes *shapes = ROC_ARENA_NEW(&cg->arena, cpu_shapes);
     if (!shapes || !cpu_shapes_make(cg->ir, &s->plan, &cg->arena, shapes)) {
@@ -129,5 +150,6 @@ unsigned cpu_lanes_choose(cpu_state *s, const uint32_t *ids, uint32_t count, boo
     found = survey_run(s, ids, count);
   }
   *out_is_narrow = is_narrow(&found);
-  return asked ? power_of_two_below(asked) : lanes_that_pay(s, &found);
+  unsigned lanes = asked ? power_of_two_below(asked) : lanes_that_pay(s, &found);
+  return has_large_arrays(s, lanes) ? 1 : lanes;
 }

@@ -5,6 +5,8 @@
  * the mask may be anything, and are not used. */
 #include "codegen/cpu/lanes.h"
 
+#include "ir/layout.h"
+
 static const roc_ir_inst *inst_of(const cpu_state *s, uint32_t id) {
   return &s->cg->ir->insts.items[id];
 }
@@ -16,12 +18,13 @@ static int32_t stride_of_place(const cpu_state *s, const roc_ir_inst *inst, uint
   const roc_ir_array *array = &ir->arrays.items[inst->aux];
   roc_layout layout =
       array->kind == ROC_IR_ARRAY_PARAM ? ir->params.items[array->param].type.layout : ROC_LAYOUT_C;
-  int32_t stride = 0;
+  bool is_private = array->kind == ROC_IR_ARRAY_PRIVATE;
+  int32_t stride = is_private; /* its lanes are neighbours, where they ask for the same element */
   for (uint32_t d = 0; d < array->rank; d++) {
     int32_t of_index = s->shapes->insts[roc_ir_arg(ir, inst, first + d)];
     if (of_index == 0) continue;
     bool is_fastest = layout == ROC_LAYOUT_C ? d == array->rank - 1u : d == 0;
-    if (!is_fastest || layout == ROC_LAYOUT_STRIDED) return CPU_VARYING;
+    if (is_private || !is_fastest || layout == ROC_LAYOUT_STRIDED) return CPU_VARYING;
     stride = of_index;
   }
   return stride;
@@ -34,11 +37,47 @@ static void align_operand(cpu_state *s, LLVMValueRef call, unsigned operand, uin
   LLVMAddCallSiteAttribute(call, operand + 1, align);
 }
 
+/* A private array has its elements lane by lane: in the frame, or, small ones, on the stack. */
+static LLVMValueRef private_base(cpu_state *s, uint32_t a, LLVMValueRef *out_scale) {
+  roc_cg *cg = s->cg;
+  cpu_lanes *l = s->lanes;
+  const roc_ir_array *array = &cg->ir->arrays.items[a];
+  if (s->plan.array_slotted[a]) {
+    LLVMValueRef base = cg->target->array_base(cg, a);
+    *out_scale = cg->arrays[a].scale;
+    return base;
+  }
+  *out_scale = roc_cg_i64(cg, l->count);
+  if (!l->arrays[a]) {
+    uint64_t count = (uint64_t)roc_ir_array_size(array) * l->count;
+    LLVMTypeRef type = LLVMArrayType2(roc_cg_storage_type(cg, array->dtype), count);
+    l->arrays[a] = roc_cg_alloca(cg, type, array->name);
+  }
+  return l->arrays[a];
+}
+
+/* Of private arrays, likewise. */
+static LLVMValueRef private_address(cpu_state *s, const roc_ir_inst *inst, uint32_t first) {
+  roc_cg *cg = s->cg;
+  unsigned lanes = cg->lanes;
+  roc_cg_set_lanes(cg, 1);
+  LLVMValueRef scale, base = private_base(s, inst->aux, &scale);
+  LLVMTypeRef element = roc_cg_storage_type(cg, cg->ir->arrays.items[inst->aux].dtype);
+  roc_cg_set_lanes(cg, lanes);
+  LLVMValueRef index = roc_cg_element_index(cg, inst->aux, inst, first);
+  index = LLVMBuildMul(cg->b, index, roc_cg_spread(cg, scale), "");
+  if (lanes > 1) index = LLVMBuildAdd(cg->b, index, cpu_lanes_steps(s, 1), "");
+  return LLVMBuildGEP2(cg->b, element, base, &index, 1, "");
+}
+
 /* The address of the first lane's element (while cg->lanes is 1), or those of all. */
 static LLVMValueRef address(cpu_state *s, const roc_ir_inst *inst, uint32_t first) {
   roc_cg *cg = s->cg;
   LLVMValueRef base = cg->arrays[inst->aux].base;
   unsigned lanes = cg->lanes;
+  if (cg->ir->arrays.items[inst->aux].kind == ROC_IR_ARRAY_PRIVATE) {
+    return private_address(s, inst, first);
+  }
   if (!base) {
     roc_cg_set_lanes(cg, 1);
     base = cg->target->array_base(cg, inst->aux);
@@ -130,20 +169,6 @@ LLVMValueRef cpu_lanes_load(cpu_state *s, uint32_t id) {
 
 /* ---- stores ------------------------------------------------------------------------------ */
 
-static LLVMValueRef masked_store(cpu_state *s, LLVMValueRef value, LLVMValueRef ptr,
-                                 LLVMValueRef bits) {
-  roc_cg *cg = s->cg;
-  LLVMTypeRef types[2] = {LLVMTypeOf(value), LLVMTypeOf(ptr)};
-  LLVMValueRef args[3] = {value, ptr, bits};
-  bool is_piece = LLVMGetTypeKind(types[1]) == LLVMPointerTypeKind;
-  const char *name = is_piece ? "llvm.masked.store" : "llvm.masked.scatter";
-  return roc_cg_intrinsic(cg, name, types, 2, args, 3);
-}
-
-void cpu_lanes_put(cpu_state *s, LLVMValueRef value, LLVMValueRef ptr, LLVMValueRef bits) {
-  masked_store(s, value, ptr, bits);
-}
-
 /* Of lanes that store at the same place, the last one stays, as one after the other. */
 void cpu_lanes_store(cpu_state *s, uint32_t id) {
   roc_cg *cg = s->cg;
@@ -157,6 +182,6 @@ void cpu_lanes_store(cpu_state *s, uint32_t id) {
   if (!is_piece) ptr = address(s, inst, 1);
   roc_value_type type = (roc_value_type)cg->ir->insts.items[source].type;
   value = roc_cg_to_element(cg, dtype, type, value);
-  align_operand(s, masked_store(s, value, ptr, cpu_lanes_mask(s)), 1, inst->aux);
+  align_operand(s, cpu_lanes_put(s, value, ptr, cpu_lanes_mask(s)), 1, inst->aux);
   roc_cg_set_lanes(cg, 1);
 }

@@ -35,6 +35,36 @@ LLVMValueRef cpu_lanes_mask(cpu_state *s) {
   return cpu_lanes_bits_of(s, s->lanes->mask);
 }
 
+/* ---- memory of neighbours ------------------------------------------------------------------ */
+
+LLVMValueRef cpu_lanes_put(cpu_state *s, LLVMValueRef value, LLVMValueRef ptr, LLVMValueRef bits) {
+  LLVMTypeRef types[2] = {LLVMTypeOf(value), LLVMTypeOf(ptr)};
+  LLVMValueRef args[3] = {value, ptr, bits};
+  bool is_piece = LLVMGetTypeKind(types[1]) == LLVMPointerTypeKind;
+  const char *name = is_piece ? "llvm.masked.store" : "llvm.masked.scatter";
+  return roc_cg_intrinsic(s->cg, name, types, 2, args, 3);
+}
+
+LLVMValueRef cpu_lanes_take(cpu_state *s, LLVMValueRef ptr, LLVMTypeRef element) {
+  LLVMTypeRef type = LLVMVectorType(element, s->lanes->count);
+  LLVMValueRef load = LLVMBuildLoad2(s->cg->b, type, ptr, "");
+  LLVMSetAlignment(load, 1);
+  return load;
+}
+
+LLVMValueRef cpu_lanes_take_slot(cpu_state *s, const cpu_slot *slot, roc_value_type type) {
+  LLVMValueRef raw = cpu_lanes_take(s, cpu_slot_item(s, slot), slot->type);
+  if (type != ROC_VT_BOOL) return raw;
+  LLVMTypeRef bits = LLVMVectorType(LLVMInt1TypeInContext(s->cg->ctx), s->lanes->count);
+  return LLVMBuildTrunc(s->cg->b, raw, bits, "");
+}
+
+void cpu_lanes_put_slot(cpu_state *s, const cpu_slot *slot, LLVMValueRef value, LLVMValueRef bits) {
+  LLVMTypeRef type = LLVMVectorType(slot->type, s->lanes->count);
+  if (LLVMTypeOf(value) != type) value = LLVMBuildZExt(s->cg->b, value, type, "");
+  cpu_lanes_put(s, value, cpu_slot_item(s, slot), bits);
+}
+
 /* ---- values ------------------------------------------------------------------------------ */
 
 /* The numbers of the lanes from 0, times `stride`. */
@@ -103,7 +133,13 @@ LLVMValueRef cpu_lanes_value(cpu_state *s, uint32_t id) {
   LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
   LLVMPositionBuilderAtEnd(cg->b, LLVMGetInsertBlock(s->run->header_b));
   roc_cg_set_lanes(cg, 1);
-  LLVMValueRef value = recompute(s, id);
+  LLVMValueRef value;
+  if (s->plan.is_remat[id]) {
+    value = recompute(s, id);
+  } else {
+    roc_value_type type = (roc_value_type)inst_of(s, id)->type;
+    value = cpu_lanes_take_slot(s, cpu_value_slot(s, id), type);
+  }
   roc_cg_set_lanes(cg, lanes);
   roc_cg_at(cg, here);
   cg->values[id] = value;
@@ -119,9 +155,22 @@ LLVMValueRef cpu_lanes_operand(cpu_state *s, uint32_t id) {
   return cpu_lanes_spread(s, value, stride_of(s, id));
 }
 
+LLVMValueRef cpu_lanes_of_lane(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef value = cpu_lanes_value(s, id), lane = s->lanes->lane;
+  if (LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind) {
+    return LLVMBuildExtractElement(cg->b, value, lane, "");
+  }
+  int32_t stride = stride_of(s, id);
+  if (stride == 0) return value;
+  return LLVMBuildAdd(cg->b, value, LLVMBuildMul(cg->b, lane, roc_cg_i64(cg, stride), ""), "");
+}
+
 void cpu_lanes_define(cpu_state *s, uint32_t id, LLVMValueRef value) {
   s->cg->values[id] = value;
   s->epochs[id] = s->epoch;
+  if (!s->plan.is_slotted[id]) return;
+  cpu_lanes_put_slot(s, cpu_value_slot(s, id), cpu_lanes_all(s, id), cpu_lanes_mask(s));
 }
 
 LLVMValueRef cpu_lanes_all(cpu_state *s, uint32_t id) {
