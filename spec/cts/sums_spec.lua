@@ -38,6 +38,39 @@ devices.each(function()
     end)
   end
 
+  for _, workgroup in ipairs { { 16, 4 }, { 17, 9 }, { 9, 5, 2 }, { 40, 3 } } do
+    local name = table.concat(workgroup, " x ")
+    it("keeps sums in rows of workgroups of " .. name, function()
+      local grid = { 40, 11, workgroup[3] and 3 or nil }
+      local depth = grid[3] or 1
+      local x = devices.values(numbers(60), "int64")
+      local out = devices.zeros(40 * 11 * depth, "int64")
+      local k = roc.kernel(function(x, out)
+        local a, b, c = roc.grid(3)
+        local sum, twice = a * 100 + b * 10 + c, b
+        for j = 1, #x do
+          sum = sum * 3 + x[j] * a - b
+          twice = twice * 5 + x[j] + c
+        end
+        out[a + 40 * (b - 1 + 11 * (c - 1))] = sum ~ twice
+      end)
+      k:launch({ grid = grid, workgroup = workgroup }, x, out)
+      local got = devices.table(out)
+      for c = 1, depth do
+        for b = 1, 11 do
+          for a = 1, 40 do
+            local sum, twice = a * 100 + b * 10 + c, b
+            for j = 1, 60 do
+              local e = j * 7 % 31 - 11
+              sum, twice = sum * 3 + e * a - b, twice * 5 + e + c
+            end
+            assert.equal(sum ~ twice, got[a + 40 * (b - 1 + 11 * (c - 1))])
+          end
+        end
+      end
+    end)
+  end
+
   it("keeps sums of items whose neighbours have returned", function()
     local x, out = devices.values(numbers(40), "int64"), devices.zeros(100, "int64")
     local k = roc.kernel(function(x, out)

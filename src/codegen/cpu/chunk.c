@@ -6,6 +6,7 @@
  * registers: the loop over a chunk's items has a constant count, becomes one vector or a few, and
  * is gone.  What the statement finds in the frame is copied there before the loop, and what it
  * changes is copied back after it.  The items that are left at the end of a row run as before.
+ * In workgroups of more than one dimension, whose rows are short, a chunk has several rows.
  *
  * Invariant: all items of a chunk are alive when it begins. */
 #include <string.h>
@@ -16,7 +17,7 @@
 
 enum {
   MAX_INSTS = 1000, /* of all such loops, each of which is emitted twice */
-  MAX_VECTORS = 4,  /* side by side */
+  MAX_VECTORS = 4,  /* side by side, of a row, or of so many rows */
   LANE_BYTES = 4
 };
 
@@ -94,11 +95,15 @@ static void copy_slot(cpu_state *s, const cpu_slot *of_chunk, const cpu_slot *of
                       bool is_back) {
   roc_cg *cg = s->cg;
   LLVMValueRef first = LLVMBuildNUWAdd(cg->b, s->level->row, s->chunk.x, "");
-  LLVMValueRef there = cpu_slot_at(s, of_frame, first), here = of_chunk->base;
   uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(cg->mod), of_frame->type);
-  LLVMValueRef nbytes = roc_cg_i64(cg, (int64_t)(size * s->chunk.count));
-  LLVMBuildMemCpy(cg->b, is_back ? there : here, (unsigned)size, is_back ? here : there,
-                  (unsigned)size, nbytes);
+  int64_t nbytes = (int64_t)(size * s->chunk.count);
+  for (unsigned row = 0; row < s->chunk.rows; row++) {
+    LLVMValueRef there = cpu_slot_at(s, of_frame, first);
+    LLVMValueRef here = roc_cg_byte_offset(cg, of_chunk->base, roc_cg_i64(cg, row * nbytes));
+    LLVMBuildMemCpy(cg->b, is_back ? there : here, (unsigned)size, is_back ? here : there,
+                    (unsigned)size, roc_cg_i64(cg, nbytes));
+    first = LLVMBuildNUWAdd(cg->b, first, s->local[0], "");
+  }
 }
 
 /* Between the frame and the chunk: all that is used, or back, what was set. */
@@ -129,7 +134,9 @@ static void emit_chunk(cpu_state *s, uint32_t id, const usage *u, LLVMValueRef x
   slots frame = {s->value_slots, s->var_slots};
   cpu_level part = *s->level;
   s->chunk.x = part.x = x;
+  s->chunk.y = part.y;
   part.count = roc_cg_i64(cg, s->chunk.count);
+  part.rows = s->chunk.rows;
   s->value_slots = ROC_ARENA_ARRAY(&cg->arena, cpu_slot, ir->insts.count + 1);
   s->var_slots = ROC_ARENA_ARRAY(&cg->arena, cpu_slot, ir->vars.count + 1);
   if (cg->arena.failed) return;
@@ -188,7 +195,7 @@ void cpu_emit_chunks(cpu_state *s, uint32_t id) {
   make_frame_slots(s, &u);
   s->chunk_insts += u.ninsts;
   unsigned nbytes = vector_bytes(s), nvectors = count_vectors(&u, nbytes);
-  s->chunk = (cpu_chunk){.lanes = nbytes / LANE_BYTES, .vectors = nvectors};
+  s->chunk = (cpu_chunk){.lanes = nbytes / LANE_BYTES, .vectors = nvectors, .rows = 1};
   s->chunk.count = s->chunk.lanes * nvectors;
   LLVMValueRef size = roc_cg_i64(cg, s->chunk.count), is_whole, live = NULL;
   if (s->needs_live) live = LLVMBuildLoad2(cg->b, cg->t.i64, s->level->live_count, "");
@@ -200,4 +207,71 @@ void cpu_emit_chunks(cpu_state *s, uint32_t id) {
   cpu_loop_end(s, &loop);
   s->chunk = (cpu_chunk){0};
   emit_rest(s, id, LLVMBuildNUWMul(cg->b, nchunks, size, ""), is_whole, live);
+}
+
+/* ---- tiles --------------------------------------------------------------------------------- */
+
+/* Where rows are short, those of several go through the loop at once: one row's additions then need
+ * not wait for each other. */
+static unsigned count_rows(const usage *u, unsigned nbytes) {
+  unsigned nregisters = nbytes == 64 ? 32 : 16, most = MAX_VECTORS;
+  while (most > 1 && most * u->bytes > nregisters / 2 * LANE_BYTES) most /= 2;
+  return most;
+}
+
+/* All items count the same, in this loop and in those in it, and none goes another way. */
+static ROC_IR_WALKS bool is_straight(const cpu_state *s, uint32_t id) {
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, s->cg->ir, &id, 1);
+  while (roc_ir_walk_next(&w)) {
+    if (!(s->plan.cuts[w.id] & CPU_CUT_ROW)) continue;
+    if (w.inst->op != ROC_IR_FOR) return false;
+    for (uint32_t n = 0; n < 3; n++) {
+      if (!s->plan.is_uniform[roc_ir_arg(s->cg->ir, w.inst, n)]) return false;
+    }
+  }
+  return true;
+}
+
+bool cpu_chunk_may_tile(cpu_state *s, uint32_t id) {
+  if (s->is_cold || s->needs_live || s->chunk.is_done || !s->plan.has_rows) return false;
+  usage u;
+  return is_straight(s, id) && find_usage(s, id, &u) && u.sets_any &&
+         u.ninsts + s->chunk_insts <= MAX_INSTS && count_rows(&u, vector_bytes(s)) > 1;
+}
+
+void cpu_emit_tiles(cpu_state *s, uint32_t id, LLVMValueRef *out_rows, LLVMValueRef *out_items) {
+  roc_cg *cg = s->cg;
+  usage u;
+  *out_rows = *out_items = roc_cg_i64(cg, 0);
+  if (!find_usage(s, id, &u)) return;
+  make_frame_slots(s, &u);
+  s->chunk_insts += u.ninsts;
+  unsigned nbytes = vector_bytes(s), lanes = nbytes / LANE_BYTES, nrows = count_rows(&u, nbytes);
+  s->chunk = (cpu_chunk){.count = lanes, .lanes = lanes, .vectors = 1, .rows = nrows};
+  LLVMValueRef width = roc_cg_i64(cg, lanes), height = roc_cg_i64(cg, nrows);
+  LLVMValueRef across = LLVMBuildUDiv(cg->b, s->count[0], width, "");
+  LLVMValueRef down = LLVMBuildUDiv(cg->b, s->count[1], height, "");
+  cpu_level level = *s->level;
+  cpu_loop z, y, x;
+  cpu_loop_begin(s, &z, s->count[2], "tile.z");
+  cpu_loop_begin(s, &y, down, "tile.y");
+  level.kind = CPU_LEVEL_ROW;
+  level.z = z.index;
+  level.y = LLVMBuildNUWMul(cg->b, y.index, height, "");
+  LLVMValueRef row = LLVMBuildNUWMul(cg->b, z.index, s->local[1], "");
+  row = LLVMBuildNUWAdd(cg->b, row, level.y, "");
+  level.row = LLVMBuildNUWMul(cg->b, row, s->local[0], "");
+  level.x = roc_cg_i64(cg, 0);
+  level.count = s->count[0];
+  cpu_loop_begin(s, &x, across, "tile");
+  cpu_part_begin(s, &level, level.count, NULL);
+  emit_chunk(s, id, &u, LLVMBuildNUWMul(cg->b, x.index, width, ""));
+  cpu_part_end(s, &level);
+  cpu_loop_end(s, &x);
+  cpu_loop_end(s, &y);
+  cpu_loop_end(s, &z);
+  s->chunk = (cpu_chunk){0};
+  *out_rows = LLVMBuildNUWMul(cg->b, down, height, "");
+  *out_items = LLVMBuildNUWMul(cg->b, across, width, "");
 }

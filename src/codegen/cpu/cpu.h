@@ -112,6 +112,7 @@ typedef struct cpu_level {
   LLVMValueRef y, z, row;   /* ROW: local ids from 0, linear local index of its first item */
   LLVMValueRef x, count;    /* ROW: the items [x, x + count) */
   LLVMValueRef stride;      /* ROW: not NULL: every so manyth of them */
+  unsigned rows;            /* ROW: those of so many rows, from y on; 0: of one */
   bool is_single;           /* ROW: it is one item */
   struct cpu_level *outer;
 } cpu_level;
@@ -198,11 +199,11 @@ typedef struct cpu_slot {
   bool is_of_chunk;  /* has the items of the chunk alone */
 } cpu_slot;
 
-/* Items of a row for which a loop around them is emitted: from `x` on, a vector's lanes times
- * `vectors`. */
+/* Items for which a loop around them is emitted: from `x` on, a vector's lanes times `vectors`, of
+ * `rows` rows from `y` on. */
 typedef struct cpu_chunk {
-  unsigned count, lanes, vectors; /* 0: none is being emitted */
-  LLVMValueRef x;
+  unsigned count, lanes, vectors, rows; /* count: of a row; 0: none is being emitted */
+  LLVMValueRef x, y;
   bool is_done; /* what chunks have left of a row is being emitted */
 } cpu_chunk;
 
@@ -363,6 +364,10 @@ void cpu_part_end(cpu_state *s, cpu_level *part);
 /* Whether FOR `id` is to be emitted chunk by chunk, for the level's row; does so. */
 bool cpu_chunk_may(cpu_state *s, uint32_t id);
 void cpu_emit_chunks(cpu_state *s, uint32_t id);
+/* Whether it is to be emitted for several rows of the group at once; does so.  Of the first
+ * *out_rows rows, the first *out_items items are then done. */
+bool cpu_chunk_may_tile(cpu_state *s, uint32_t id);
+void cpu_emit_tiles(cpu_state *s, uint32_t id, LLVMValueRef *out_rows, LLVMValueRef *out_items);
 
 /* cpu/item_loops.c */
 /* A counted loop: the builder is in its body, then after it. cpu_loop_end gives the branch back.

@@ -15,7 +15,8 @@ enum { SLOT_ALIGN = 64 };
 
 /* A new array for the items of the chunk. */
 static cpu_slot new_chunk_slot(cpu_state *s, LLVMTypeRef type) {
-  LLVMValueRef base = roc_cg_alloca(s->cg, LLVMArrayType2(type, s->chunk.count), "");
+  uint64_t size = (uint64_t)s->chunk.count * s->chunk.rows;
+  LLVMValueRef base = roc_cg_alloca(s->cg, LLVMArrayType2(type, size), "");
   return (cpu_slot){.base = base, .type = type, .is_of_chunk = true};
 }
 
@@ -44,6 +45,11 @@ LLVMValueRef cpu_slot_at(cpu_state *s, const cpu_slot *slot, LLVMValueRef lin) {
 LLVMValueRef cpu_slot_item(cpu_state *s, const cpu_slot *slot) {
   if (!slot->is_of_chunk) return cpu_slot_at(s, slot, s->run->lin);
   LLVMValueRef index = LLVMBuildNUWSub(s->cg->b, s->run->x, s->chunk.x, "");
+  if (s->chunk.rows > 1) {
+    LLVMValueRef row = LLVMBuildNUWSub(s->cg->b, s->run->y, s->chunk.y, "");
+    row = LLVMBuildNUWMul(s->cg->b, row, roc_cg_i64(s->cg, s->chunk.count), "");
+    index = LLVMBuildNUWAdd(s->cg->b, row, index, "");
+  }
   return LLVMBuildInBoundsGEP2(s->cg->b, slot->type, slot->base, &index, 1, "");
 }
 

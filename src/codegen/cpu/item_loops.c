@@ -192,15 +192,22 @@ static void begin_wave_rows(cpu_state *s, cpu_run *run) {
   run->lin = add(cg, first, run->loops[1].index);
 }
 
-/* The items of the level's row. */
+/* The items of the level's row, or rows. */
 static void begin_row_items(cpu_state *s, cpu_run *run) {
   const cpu_level *level = s->level;
+  LLVMValueRef first = level->row;
   run->y = level->y;
   run->z = level->z;
+  if (level->rows > 1) {
+    cpu_loop_begin(s, &run->loops[run->nloops++], roc_cg_i64(s->cg, level->rows), "y");
+    LLVMValueRef row = run->loops[0].index;
+    run->y = add(s->cg, run->y, row);
+    first = add(s->cg, first, multiply(s->cg, row, s->local[0]));
+  }
   LLVMValueRef offset = begin_row(s, run, level->x, level->count);
   if (level->stride) offset = multiply(s->cg, offset, level->stride);
   run->x = add(s->cg, level->x, offset);
-  run->lin = add(s->cg, level->row, run->x);
+  run->lin = add(s->cg, first, run->x);
 }
 
 /* ---- items ------------------------------------------------------------------------------- */

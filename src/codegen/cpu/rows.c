@@ -266,7 +266,9 @@ static void emit_iterations(cpu_state *s, uint32_t id, LLVMValueRef step, LLVMVa
   emit_region(s, inst->k.region[0]);
   LLVMValueRef next = LLVMBuildAdd(cg->b, read_cell(s, *advance), step, "");
   LLVMBuildStore(cg->b, next, *advance);
-  cpu_look(s, id, s->level->is_single ? NULL : s->level->count);
+  LLVMValueRef items = s->level->is_single ? NULL : s->level->count;
+  if (s->level->rows > 1) items = LLVMBuildNUWMul(cg->b, items, roc_cg_i64(cg, s->level->rows), "");
+  cpu_look(s, id, items);
   cpu_loop_end(s, &loop);
 }
 
@@ -405,9 +407,24 @@ static void end_rows(cpu_state *s, rows *r) {
   cpu_loop_end(s, &r->z);
 }
 
+/* Leaves what is done of the level's row out of it; goes to its end when that is all. */
+static void skip_tiles(cpu_state *s, LLVMValueRef nrows, LLVMValueRef nitems) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef zero = roc_cg_i64(cg, 0);
+  LLVMValueRef is_tiled = LLVMBuildICmp(cg->b, LLVMIntULT, s->level->y, nrows, "");
+  LLVMBasicBlockRef some = roc_cg_block(cg, "row.some");
+  s->level->x = LLVMBuildSelect(cg->b, is_tiled, nitems, zero, "");
+  s->level->count = LLVMBuildNUWSub(cg->b, s->level->count, s->level->x, "");
+  LLVMBuildCondBr(cg->b, is_equal(s, s->level->count, zero), s->level->end, some);
+  roc_cg_at(cg, some);
+}
+
 void cpu_emit_rows(cpu_state *s, uint32_t id) {
   rows r;
+  LLVMValueRef nrows = NULL, nitems;
+  if (cpu_chunk_may_tile(s, id)) cpu_emit_tiles(s, id, &nrows, &nitems);
   begin_rows(s, &r);
+  if (nrows) skip_tiles(s, nrows, nitems);
   if (s->is_cold) {
     bool is_for = s->cg->ir->insts.items[id].op == ROC_IR_FOR;
     one_by_one(s, id, roc_cg_i64(s->cg, 0), is_for ? emit_single_for : emit_single_if);
