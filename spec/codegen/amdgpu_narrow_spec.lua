@@ -28,20 +28,61 @@ local SAXPY = [[function(a, x, y)
 end]]
 
 describe("index arithmetic on AMDGPU #amdgpu", function()
-  it("takes 32-bit offsets beside a base where an element has one or two bytes", function()
-    local k = kernel("function(x, y) local i = roc.get_global_id(1) y[i] = x[i] end",
-      "(uint8[:], int16[:])", false)
-    local _, text = hot(k)
-    assert.matches("global_load_ubyte v%d+, v%d+, s%[", text)
-    assert.matches("global_store_short v%d+, v%d+, s%[", text)
-    assert.not_matches("_co_", text)
+  for element, names in pairs { uint8 = { "ubyte", "byte" }, int16 = { "ushort", "short" },
+    float32 = { "dword", "dword" }, float64 = { "dwordx2", "dwordx2" } } do
+    it("takes 32-bit offsets beside a base and a constant for " .. element, function()
+      local k = kernel("function(x, y) local i = roc.get_global_id(1) y[i - 1] = x[i + 1] end",
+        ("(%s[:], %s[:])"):format(element, element), false)
+      local _, text = hot(k)
+      assert.matches("global_load_" .. names[1] .. " v[%d%[:%]]+, v%d+, s%[%d+:%d+%] offset:", text)
+      assert.matches("global_store_" .. names[2] .. " v%d+, v[%d%[:%]]+, s%[", text)
+      assert.not_matches("_co_", text)
+    end)
+  end
+
+  it("counts a loop by the size of the grid without a division", function()
+    local _, text = hot(kernel([[function(x)
+      for i = roc.get_global_id(1), #x, roc.get_global_size(1) do x[i] = x[i] * 2.0 end
+    end]], "(float32[:])", false))
+    assert.not_matches("v_rcp", text)
+    assert.matches("v_add_u32_e64 v%d+, v%d+, s%d+ clamp", text) -- the sum may pass 2^32
   end)
 
-  it("computes the offset of a matrix's element in one multiplication", function()
+  it("counts loops up and down in 32 bits", function()
+    for _, bounds in ipairs { "1, n, 3", "n, 1, -3" } do
+      local llvm = kernel(("function(x, n) for i = %s do x[i] = 1.0 end end"):format(bounds),
+        "(float32[:], int64 narrow)", false):inspect_llvm("gfx90a")
+      assert.matches("phi i32", llvm)
+      assert.not_matches("phi i64", llvm)
+    end
+  end)
+
+  it("carries in 32 bits what only ever holds 32 bits", function()
+    local k = kernel([[function(x, n)
+      local i = roc.get_global_id(1)
+      local a, b = x[i], 1
+      for _ = 1, n do
+        a, b = b, (((a >> 7) | (a << 25)) + b) & 0xffffffff
+      end
+      x[i] = a
+    end]], "(uint32[:], int64 narrow)", false)
+    assert.not_matches("alloca i64", k:inspect_llvm("gfx90a"))
+    assert.matches("v_alignbit_b32 v%d+, v%d+, v%d+, 7", k:inspect_asm("gfx90a"))
+    local wide = kernel([[function(x, n)
+      local a, b = x[1], 1
+      for _ = 1, n do a, b = b, a + b end
+      x[2] = a
+    end]], "(uint32[:], int64 narrow)", false)
+    assert.matches("%%b = alloca i64", wide:inspect_llvm("gfx90a"))
+  end)
+
+  it("computes the offset of a matrix's element in two instructions, in 32 bits", function()
     local _, text = hot(typed(require("roc.kernels.transpose").tiled,
       "(float32[:,:], float32[:,:])", false))
     assert.not_matches("_u64_e", text) -- comparisons
-    assert.are.equal(2, select(2, text:gsub("v_mad_u64_u32", "")))
+    assert.are.equal(2, select(2, text:gsub("v_mul_lo_u32", "")))
+    assert.not_matches("_u64", text)
+    assert.not_matches("_co_", text)
     assert.are.equal(2, select(2, text:gsub("s_min_u32", "")))
   end)
 

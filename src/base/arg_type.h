@@ -22,7 +22,7 @@ typedef struct roc_arg_type {
   uint8_t rank;   /* arrays; 0: a scalar */
   uint8_t layout; /* arrays: roc_layout */
   bool is_narrow; /* 0 … 2^31-1: an integer, or of an array every extent, every stride and the
-                          number of elements */
+                          number of bytes of its elements */
   bool is_plain;  /* a float64 that takes the type of the float32 it meets: a Lua number */
   bool is_alias;  /* an array that overlaps another where one of the two is written */
   bool is_host_memory; /* an array that atomics must update in the host's memory */

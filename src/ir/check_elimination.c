@@ -4,9 +4,12 @@
 #include "ir/check_elimination.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "ir/facts.h"
+#include "ir/motion.h"
+#include "ir/range.h"
 #include "ir/walk.h"
 
 typedef struct change {
@@ -33,6 +36,9 @@ typedef struct eliminator {
   roc_ir_preconditions
       *preconditions; /* or NULL: what roc_ir_find_preconditions wants; checks stay then */
   uint8_t *narrow; /* per instruction, or NULL: what roc_ir_find_narrow wants; checks stay then */
+  uint8_t *narrow_vars;
+  roc_ir_range *held;     /* per variable: what it holds, wherever control comes from */
+  roc_ir_range *assigned; /* per variable, while `held` is found: what it is set to; checks stay */
   bool failed;
 } eliminator;
 
@@ -46,7 +52,14 @@ static uint32_t operand(const eliminator *g, const roc_ir_inst *inst, uint32_t n
 }
 
 static void forget_var(eliminator *g, uint32_t var) {
-  assign(g, var, roc_ir_facts_unknown(&g->f, g->m->vars.items[var].type));
+  assign(g, var, roc_ir_facts_unknown_in(&g->f, g->m->vars.items[var].type, g->held[var]));
+}
+
+/* `held` is found from what every assignment may give.  In code that cannot run the range is
+ * empty. */
+static void note_assigned(eliminator *g, uint32_t var, roc_ir_range range) {
+  if (!g->assigned || range.low > range.high) return;
+  g->assigned[var] = roc_ir_range_join(g->assigned[var], range);
 }
 
 /* Gives every variable that the region assigns a new number. */
@@ -161,6 +174,12 @@ static void enter_for(eliminator *g, const roc_ir_inst *inst) {
   uint32_t first = operand(g, inst, 0), last = operand(g, inst, 1);
   roc_ir_range step = roc_ir_facts_range(&g->f, operand(g, inst, 2));
   uint32_t var = g->vars[inst->aux];
+  roc_ir_range of_first = roc_ir_facts_range(&g->f, first);
+  roc_ir_range of_last = roc_ir_facts_range(&g->f, last);
+  roc_ir_range values = roc_ir_range_all;
+  if (step.low > 0) values = (roc_ir_range){of_first.low, of_last.high};
+  if (step.high < 0) values = (roc_ir_range){of_last.low, of_first.high};
+  note_assigned(g, inst->aux, values);
   if (step.low > 0) {
     roc_ir_facts_add(&g->f, first, var, 0);
     roc_ir_facts_add(&g->f, var, last, 0);
@@ -223,7 +242,7 @@ static void add_precondition(eliminator *g, const roc_ir_inst *inst) {
 static bool settle_index(eliminator *g, const roc_ir_inst *inst) {
   uint32_t index = operand(g, inst, 0);
   uint32_t extent = roc_ir_facts_extent(&g->f, inst->aux, (uint32_t)inst->k.i);
-  bool is_low = roc_ir_facts_le(&g->f, g->one, index);
+  bool is_low = !g->assigned && roc_ir_facts_le(&g->f, g->one, index);
   if (is_low && roc_ir_facts_le(&g->f, index, extent)) return true;
   if (is_low && g->preconditions) add_precondition(g, inst);
   roc_ir_facts_add(&g->f, g->one, index, 0);
@@ -270,6 +289,12 @@ static bool lies_in(eliminator *g, uint32_t value, int64_t most) {
 
 static uint8_t narrow_of(eliminator *g, const roc_ir_inst *inst, uint32_t value) {
   bool is_int = inst->type == ROC_VT_INT;
+  if (inst->op == ROC_IR_BAND && lies_in(g, value, UINT32_MAX)) {
+    bool masks =
+        lies_in(g, operand(g, inst, 0), UINT32_MAX) || lies_in(g, operand(g, inst, 1), UINT32_MAX);
+    if (masks)
+      return lies_in(g, value, INT32_MAX) ? ROC_IR_NARROW | ROC_IR_NARROW_SIGNED : ROC_IR_NARROW;
+  }
   for (uint32_t n = 0; n < inst->nargs; n++) {
     bool takes_int = g->m->insts.items[roc_ir_arg(g->m, inst, n)].type == ROC_VT_INT;
     if (takes_int && !lies_in(g, operand(g, inst, n), UINT32_MAX)) return 0;
@@ -279,20 +304,47 @@ static uint8_t narrow_of(eliminator *g, const roc_ir_inst *inst, uint32_t value)
                                                 : ROC_IR_NARROW;
 }
 
+static uint8_t narrow_of_var(roc_ir_range held) {
+  if (held.low > held.high) return 0;
+  if (held.low >= 0 && held.high <= INT32_MAX) return ROC_IR_NARROW | ROC_IR_NARROW_SIGNED;
+  if (held.low >= 0 && held.high <= UINT32_MAX) return ROC_IR_NARROW;
+  return held.low >= INT32_MIN && held.high <= INT32_MAX ? ROC_IR_NARROW_SIGNED : 0;
+}
+
+/* Whether 32 bits count the loop. */
+static uint8_t narrow_of_for(eliminator *g, const roc_ir_inst *inst) {
+  roc_ir_range step = roc_ir_facts_range(&g->f, operand(g, inst, 2));
+  bool is_up = step.low > 0 && step.high <= UINT32_MAX;
+  bool is_down = step.high < 0 && step.low >= -INT32_MAX;
+  int64_t most = is_up ? UINT32_MAX : INT32_MAX;
+  if (!is_up && !is_down) return 0;
+  if (!lies_in(g, operand(g, inst, 0), most)) return 0;
+  if (!lies_in(g, operand(g, inst, 1), INT32_MAX)) return 0;
+  if (is_down) return ROC_IR_NARROW | ROC_IR_NARROW_SIGNED;
+  bool may_wrap = step.high > INT32_MAX;
+  return may_wrap ? ROC_IR_NARROW | ROC_IR_WRAPS : ROC_IR_NARROW;
+}
+
 /* Handles one instruction; true when it is to go. */
 static bool walk_inst(eliminator *g, uint32_t id) {
   const roc_ir_inst *inst = &g->m->insts.items[id];
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_GET: g->values[id] = g->vars[inst->aux]; return false;
-    case ROC_IR_SET: assign(g, inst->aux, operand(g, inst, 0)); return false;
+    case ROC_IR_SET:
+      note_assigned(g, inst->aux, roc_ir_facts_range(&g->f, operand(g, inst, 0)));
+      assign(g, inst->aux, operand(g, inst, 0));
+      return false;
     case ROC_IR_CHECK_INDEX: return settle_index(g, inst);
     case ROC_IR_CHECK_NONZERO: return settle_nonzero(g, inst);
     case ROC_IR_CHECK_INT: return settle_int(g, inst);
     case ROC_IR_CHECK: return settle_condition(g, inst);
     case ROC_IR_IF: walk_if(g, inst); return false;
     case ROC_IR_BLOCK:
-    case ROC_IR_LOOP:
-    case ROC_IR_FOR: walk_nested(g, inst); return false;
+    case ROC_IR_LOOP: walk_nested(g, inst); return false;
+    case ROC_IR_FOR:
+      if (g->narrow) g->narrow[id] |= narrow_of_for(g, inst);
+      walk_nested(g, inst);
+      return false;
     default: break;
   }
   if (inst->type == ROC_VT_NONE) return false;
@@ -309,8 +361,8 @@ static void walk_region(eliminator *g, uint32_t region) {
   roc_ir_ids *ids = &g->m->regions.items[region];
   uint32_t kept = 0;
   for (uint32_t i = 0; i < ids->count; i++) {
-    bool goes = !g->failed && walk_inst(g, ids->items[i]) && !g->narrow && !g->preconditions;
-    if (goes) continue;
+    bool goes = !g->failed && walk_inst(g, ids->items[i]);
+    if (goes && !g->narrow && !g->preconditions && !g->assigned) continue;
     if (kept != i) ids->items[kept] = ids->items[i];
     kept++;
   }
@@ -334,33 +386,144 @@ static void state_launch(eliminator *g) {
   }
 }
 
-static bool open_eliminator(eliminator *g, roc_ir_module *module,
-                            const roc_ir_launch_limits *limits) {
+/* Before the first instruction, by what `held` says. */
+static bool begin(eliminator *g, const roc_ir_launch_limits *limits) {
+  roc_ir_inst one = {.op = ROC_IR_CONST, .type = ROC_VT_INT, .k.i = 1};
+  roc_ir_facts_deinit(&g->f);
+  g->trail.count = 0;
+  if (!roc_ir_facts_init(&g->f, g->m, limits)) return false;
+  for (uint32_t i = 0; i < g->m->vars.count; i++) {
+    g->vars[i] = roc_ir_facts_unknown_in(&g->f, g->m->vars.items[i].type, g->held[i]);
+  }
+  g->one = roc_ir_facts_value(&g->f, &one, NULL);
+  state_launch(g);
+  return true;
+}
+
+/* ---- what variables hold ---- */
+
+/* The next larger of a few ranges, so that this ends: a bound that moves goes to the next of these. */
+static roc_ir_range widened(roc_ir_range from, roc_ir_range to) {
+  static const int64_t bounds[] = {INT64_MIN, INT32_MIN, 0, 1, INT32_MAX, UINT32_MAX, INT64_MAX};
+  const int n = sizeof bounds / sizeof *bounds;
+  roc_ir_range wide = from;
+  for (int i = 0; i < n && to.low < from.low; i++) {
+    if (bounds[i] <= to.low) wide.low = bounds[i];
+  }
+  for (int i = n; i-- > 0 && to.high > from.high;) {
+    if (bounds[i] >= to.high) wide.high = bounds[i];
+  }
+  return wide;
+}
+
+static bool is_in(roc_ir_range a, roc_ir_range b) {
+  return a.low > a.high || (a.low >= b.low && a.high <= b.high);
+}
+
+/* Walks once with `held`, and fills `assigned`; false: memory is out. */
+static bool assign_once(eliminator *g, const roc_ir_launch_limits *limits) {
+  for (uint32_t i = 0; i < g->m->vars.count; i++) {
+    g->assigned[i] = (roc_ir_range){INT64_MAX, INT64_MIN};
+  }
+  if (!begin(g, limits)) return false;
+  walk_region(g, 0);
+  return !g->failed && !g->f.failed;
+}
+
+/* True when `held` covers what is assigned where variables hold that: then they never hold more.  The
+ * first walks add no more than they must, later ones more and more, so that this ends. */
+static bool widen_held(eliminator *g, int walk) {
+  enum { EXACT_WALKS = 3, MOST_WALKS = 12 };
+  bool is_stable = true;
+  for (uint32_t i = 0; i < g->m->vars.count; i++) {
+    if (is_in(g->assigned[i], g->held[i])) continue;
+    is_stable = false;
+    roc_ir_range sum = roc_ir_range_join(g->held[i], g->assigned[i]);
+    g->held[i] = walk < EXACT_WALKS ? sum : widened(g->held[i], sum);
+  }
+  for (uint32_t i = 0; !is_stable && walk >= MOST_WALKS && i < g->m->vars.count; i++) {
+    g->held[i] = roc_ir_range_all;
+  }
+  return is_stable;
+}
+
+/* What is assigned under `held` is held, too, and may be less: so for `while d < n do d = d * 2`. */
+static bool lessen_held(eliminator *g, const roc_ir_launch_limits *limits) {
+  uint32_t nvars = g->m->vars.count;
+  roc_ir_range *before = roc_alloc(sizeof *before * (nvars + 1));
+  if (!before) return false;
+  memcpy(before, g->held, sizeof *before * nvars);
+  memcpy(g->held, g->assigned, sizeof *before * nvars);
+  bool made = assign_once(g, limits);
+  bool is_held = made;
+  for (uint32_t i = 0; i < nvars; i++) is_held = is_held && is_in(g->assigned[i], g->held[i]);
+  if (!is_held) memcpy(g->held, before, sizeof *before * nvars);
+  roc_free(before);
+  return made;
+}
+
+static bool has_loops(const roc_ir_module *m) {
+  for (uint32_t i = 0; i < m->insts.count; i++) {
+    roc_ir_op op = (roc_ir_op)m->insts.items[i].op;
+    if (op == ROC_IR_LOOP || op == ROC_IR_FOR) return true;
+  }
+  return false;
+}
+
+/* Begins with nothing, and adds what is assigned under that, until there is no more to add.  Without
+ * loops the walk itself sees every assignment before the value is used. */
+static bool find_held(eliminator *g, const roc_ir_launch_limits *limits) {
+  enum { MOST_INSTS = 20000 };
+  if (!has_loops(g->m) || g->m->insts.count > MOST_INSTS) return true;
+  g->assigned = roc_alloc(sizeof *g->assigned * (g->m->vars.count + 1));
+  if (!g->assigned) return false;
+  uint8_t *narrow = g->narrow;
+  roc_ir_preconditions *preconditions = g->preconditions;
+  g->narrow = NULL;
+  g->preconditions = NULL;
+  for (uint32_t i = 0; i < g->m->vars.count; i++) {
+    if (g->m->vars.items[i].type == ROC_VT_INT) g->held[i] = (roc_ir_range){INT64_MAX, INT64_MIN};
+  }
+  bool made = true, is_stable = false;
+  for (int walk = 0; made && !is_stable; walk++) {
+    made = assign_once(g, limits);
+    is_stable = made && widen_held(g, walk);
+  }
+  made = made && lessen_held(g, limits);
+  roc_free(g->assigned);
+  g->assigned = NULL;
+  g->narrow = narrow;
+  g->preconditions = preconditions;
+  return made;
+}
+
+static bool open_eliminator(eliminator *g, roc_ir_module *module) {
   *g = (eliminator){.m = module};
   uint32_t nvars = module->vars.count;
   g->values = roc_zalloc(sizeof *g->values * module->insts.count);
   g->vars = roc_zalloc(sizeof *g->vars * nvars);
   g->stamps = roc_zalloc(sizeof *g->stamps * nvars);
   g->slots = roc_zalloc(sizeof *g->slots * nvars);
-  bool made =
-      g->values && g->vars && g->stamps && g->slots && roc_ir_facts_init(&g->f, module, limits);
-  for (uint32_t i = 0; made && i < nvars; i++) {
-    g->vars[i] = roc_ir_facts_unknown(&g->f, module->vars.items[i].type);
-  }
-  roc_ir_inst one = {.op = ROC_IR_CONST, .type = ROC_VT_INT, .k.i = 1};
-  if (made) g->one = roc_ir_facts_value(&g->f, &one, NULL);
-  if (made) state_launch(g);
+  g->held = roc_alloc(sizeof *g->held * (nvars + 1));
+  bool made = g->values && g->vars && g->stamps && g->slots && g->held;
+  for (uint32_t i = 0; made && i < nvars; i++) g->held[i] = roc_ir_range_all;
   return made;
 }
 
 /* Walks the eliminator's module, unless `made` is false, and closes the eliminator. */
-static roc_status run_eliminator(eliminator *g, bool made, roc_error *err) {
+static roc_status run_eliminator(eliminator *g, bool made, const roc_ir_launch_limits *limits,
+                                 roc_error *err) {
+  made = made && find_held(g, limits) && begin(g, limits);
+  for (uint32_t i = 0; made && g->narrow_vars && i < g->m->vars.count; i++) {
+    if (g->m->vars.items[i].type == ROC_VT_INT) g->narrow_vars[i] = narrow_of_var(g->held[i]);
+  }
   if (made) walk_region(g, 0);
   bool is_out_of_memory = !made || g->failed || g->f.failed;
   roc_free(g->values);
   roc_free(g->vars);
   roc_free(g->stamps);
   roc_free(g->slots);
+  roc_free(g->held);
   roc_vec_deinit(&g->trail);
   roc_ir_facts_deinit(&g->f);
   return is_out_of_memory ? roc_fail(err, ROC_OOM, "out of memory") : ROC_OK;
@@ -368,82 +531,42 @@ static roc_status run_eliminator(eliminator *g, bool made, roc_error *err) {
 
 roc_status roc_ir_eliminate_checks(roc_ir_module *module, roc_error *err) {
   eliminator g;
-  bool made = open_eliminator(&g, module, &roc_ir_limits_any);
-  return run_eliminator(&g, made, err);
+  bool made = open_eliminator(&g, module);
+  return run_eliminator(&g, made, &roc_ir_limits_any, err);
 }
 
 roc_status roc_ir_eliminate_checks_gpu(roc_ir_module *module, roc_error *err) {
   eliminator g;
-  bool made = open_eliminator(&g, module, &roc_ir_limits_gpu);
-  return run_eliminator(&g, made, err);
+  bool made = open_eliminator(&g, module);
+  return run_eliminator(&g, made, &roc_ir_limits_gpu, err);
 }
 
 roc_status roc_ir_find_preconditions(const roc_ir_module *module, roc_ir_preconditions *out,
                                      roc_error *err) {
   eliminator g;
   /* Nothing is removed from the module in this mode. */
-  bool made = open_eliminator(&g, (roc_ir_module *)(uintptr_t)module, &roc_ir_limits_gpu);
+  bool made = open_eliminator(&g, (roc_ir_module *)(uintptr_t)module);
   g.preconditions = out;
-  return run_eliminator(&g, made, err);
-}
-
-/* ---- what loops change ---- */
-
-typedef struct loop_variance {
-  const roc_ir_module *m;
-  uint8_t *narrow;
-  uint8_t *nsets;    /* per variable, saturated at 2 */
-  uint8_t *is_bound; /* per variable: what it is set to changes */
-} loop_variance;
-
-static void count_sets(loop_variance *c) {
-  for (uint32_t i = 0; i < c->m->insts.count; i++) {
-    const roc_ir_inst *inst = &c->m->insts.items[i];
-    if (inst->op == ROC_IR_FOR) c->nsets[inst->aux] = 2;
-    if (inst->op == ROC_IR_SET && c->nsets[inst->aux] < 2) c->nsets[inst->aux]++;
-  }
-}
-
-/* A variable with one SET has been set before it is read. */
-static void mark_loop_variance(loop_variance *c) {
-  roc_ir_walk w;
-  ROC_IR_FOR_EACH(w, c->m, 0) {
-    const roc_ir_inst *inst = w.inst;
-    bool moves = inst->op == ROC_IR_GET && (c->nsets[inst->aux] > 1 || c->is_bound[inst->aux]);
-    for (uint32_t n = 0; n < inst->nargs && !moves; n++) {
-      moves = c->narrow[roc_ir_arg(c->m, inst, n)] & ROC_IR_LOOP_VARIANT;
-    }
-    if (moves) c->narrow[w.id] |= ROC_IR_LOOP_VARIANT;
-    if (moves && inst->op == ROC_IR_SET) c->is_bound[inst->aux] = 1;
-  }
-}
-
-static bool find_loop_variance(const roc_ir_module *m, uint8_t *narrow) {
-  loop_variance c = {.m = m, .narrow = narrow};
-  c.nsets = roc_zalloc(m->vars.count + 1);
-  c.is_bound = roc_zalloc(m->vars.count + 1);
-  bool made = c.nsets && c.is_bound;
-  if (made) {
-    count_sets(&c);
-    mark_loop_variance(&c);
-  }
-  roc_free(c.nsets);
-  roc_free(c.is_bound);
-  return made;
+  return run_eliminator(&g, made, &roc_ir_limits_gpu, err);
 }
 
 roc_status roc_ir_find_narrow(const roc_ir_module *module, const roc_ir_launch_limits *limits,
-                              uint8_t **out, roc_error *err) {
+                              uint8_t **out, uint8_t **out_vars, roc_error *err) {
   eliminator g;
   uint8_t *narrow = roc_zalloc(module->insts.count + 1);
+  uint8_t *vars = roc_zalloc(module->vars.count + 1);
   /* Nothing is removed from the module in this mode. */
-  bool made = open_eliminator(&g, (roc_ir_module *)(uintptr_t)module, limits);
+  bool made = open_eliminator(&g, (roc_ir_module *)(uintptr_t)module) && narrow && vars;
   g.narrow = narrow;
-  roc_status status = run_eliminator(&g, made && narrow, err);
-  if (status == ROC_OK && !find_loop_variance(module, narrow)) {
-    status = roc_fail(err, ROC_OOM, "out of memory");
+  g.narrow_vars = vars;
+  roc_status status = run_eliminator(&g, made, limits, err);
+  if (status == ROC_OK) status = roc_ir_find_motion(module, narrow, err);
+  if (status != ROC_OK) {
+    roc_free(narrow);
+    roc_free(vars);
+    return status;
   }
-  if (status != ROC_OK) roc_free(narrow);
-  if (status == ROC_OK) *out = narrow;
-  return status;
+  *out = narrow;
+  *out_vars = vars;
+  return ROC_OK;
 }

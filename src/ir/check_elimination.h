@@ -26,16 +26,22 @@ typedef roc_vec(roc_ir_precondition) roc_ir_preconditions;
 roc_status roc_ir_find_preconditions(const roc_ir_module *module, roc_ir_preconditions *out,
                                      roc_error *err);
 
-/* What the same walk tells of an instruction's integers, in the order in which code is run. */
+/* What the same walk tells of an instruction's integers, in the order in which code is run.  Of a
+ * FOR: its variable lies in 0 … 2^31-1 in the body, and the value after its last one in 32 bits,
+ * signed where it goes down (with NARROW_SIGNED), else unsigned (with WRAPS: unless the sum wraps).
+ */
 typedef enum roc_ir_narrow {
   ROC_IR_NARROW = 1,        /* operands and result lie in 0 … 2^32-1, each without wrapping */
   ROC_IR_NARROW_SIGNED = 2, /* the result lies in 0 … 2^31-1 */
-  ROC_IR_LOOP_VARIANT = 4   /* it changes from iteration to iteration of a loop around it */
+  ROC_IR_LOOP_VARIANT = 4,  /* it changes from iteration to iteration of a loop around it */
+  ROC_IR_SCALAR = 8,        /* it is the same for all items of a wavefront */
+  ROC_IR_WRAPS = 16
 } roc_ir_narrow;
 
-/* Sets *out (roc_free'd by the caller) to a set of these per instruction; what is not in a region
- * has none. */
+/* Sets *out to a set of these per instruction (what is not in a region has none), and *out_vars to
+ * one per variable: NARROW, it only ever holds 0 … 2^32-1, NARROW_SIGNED: -2^31 … 2^31-1.  Both are
+ * roc_free'd by the caller. */
 roc_status roc_ir_find_narrow(const roc_ir_module *module, const roc_ir_launch_limits *limits,
-                              uint8_t **out, roc_error *err);
+                              uint8_t **out, uint8_t **out_vars, roc_error *err);
 
 #endif

@@ -82,7 +82,10 @@ static bool is_same_value(const roc_ir_value *a, const roc_ir_value *b) {
 
 static roc_ir_range range_of_making(const roc_ir_facts *f, const roc_ir_value *v) {
   roc_ir_range args[ROC_IR_VALUE_ARGS];
-  for (uint32_t i = 0; i < v->nargs; i++) args[i] = f->values.items[v->args[i]].everywhere;
+  for (uint32_t i = 0; i < v->nargs; i++) {
+    args[i] = f->values.items[v->args[i]].everywhere;
+    if (args[i].low > args[i].high) return args[i]; /* code that cannot run */
+  }
   const roc_ir_range narrow = {0, INT32_MAX};
   switch ((roc_ir_op)v->op) {
     case ROC_IR_CONST: return (roc_ir_range){v->k, v->k};
@@ -109,10 +112,13 @@ static uint32_t intern(roc_ir_facts *f, roc_ir_value v) {
   return id;
 }
 
-uint32_t roc_ir_facts_unknown(roc_ir_facts *f, roc_value_type type) {
+uint32_t roc_ir_facts_unknown_in(roc_ir_facts *f, roc_value_type type, roc_ir_range range) {
   return add_value(
-      f, (roc_ir_value){
-             .op = ROC_IR_OP_COUNT_, .type = (uint8_t)type, .everywhere = roc_ir_range_all});
+      f, (roc_ir_value){.op = ROC_IR_OP_COUNT_, .type = (uint8_t)type, .everywhere = range});
+}
+
+uint32_t roc_ir_facts_unknown(roc_ir_facts *f, roc_value_type type) {
+  return roc_ir_facts_unknown_in(f, type, roc_ir_range_all);
 }
 
 uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint32_t *args) {

@@ -81,6 +81,7 @@ void roc_ir_facts_keep_proved(const roc_ir_facts *f, roc_ir_relations *relations
 uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint32_t *args);
 uint32_t roc_ir_facts_extent(roc_ir_facts *f, uint32_t array, uint32_t dim);
 uint32_t roc_ir_facts_unknown(roc_ir_facts *f, roc_value_type type);
+uint32_t roc_ir_facts_unknown_in(roc_ir_facts *f, roc_value_type type, roc_ir_range range);
 /* What a variable holds after an IF whose paths left `yes` and `no` in it. */
 uint32_t roc_ir_facts_merge(roc_ir_facts *f, uint32_t test, uint32_t yes, uint32_t no);
 

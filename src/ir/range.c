@@ -79,6 +79,14 @@ static roc_ir_range bitwise_and(roc_ir_range a, roc_ir_range b) {
   return roc_ir_range_all;
 }
 
+/* All ones up to the highest one of either. */
+static roc_ir_range bitwise_or(roc_ir_range a, roc_ir_range b, bool is_xor) {
+  if (a.low < 0 || b.low < 0) return roc_ir_range_all;
+  uint64_t most = (uint64_t)larger(a.high, b.high);
+  int64_t ones = most ? (int64_t)(UINT64_MAX >> __builtin_clzll(most)) : 0;
+  return (roc_ir_range){is_xor ? 0 : larger(a.low, b.low), ones};
+}
+
 static roc_ir_range shift_left(roc_ir_range a, roc_ir_range by) {
   if (by.low != by.high || by.low < 0 || by.low > 62) return roc_ir_range_all;
   int64_t factor = (int64_t)1 << by.low;
@@ -111,6 +119,9 @@ roc_ir_range roc_ir_range_apply(roc_ir_op op, uint32_t aux, const roc_ir_range *
     case ROC_IR_FLOORDIV: return divide(args[0], args[1]);
     case ROC_IR_MOD: return modulo(args[0], args[1]);
     case ROC_IR_BAND: return bitwise_and(args[0], args[1]);
+    case ROC_IR_BOR: return bitwise_or(args[0], args[1], false);
+    case ROC_IR_BXOR: return bitwise_or(args[0], args[1], true);
+    case ROC_IR_BNOT: return subtract((roc_ir_range){-1, -1}, args[0]);
     case ROC_IR_SHL: return shift_left(args[0], args[1]);
     case ROC_IR_SHR: return shift_right(args[0], args[1]);
     case ROC_IR_ABS: return absolute(args[0]);

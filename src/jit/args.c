@@ -14,14 +14,14 @@ static roc_layout layout_of(const roc_array *a) {
   return roc_array_is_f_contiguous(a) ? ROC_LAYOUT_F : ROC_LAYOUT_STRIDED;
 }
 
-/* Strides are checked only where they are arguments; in a contiguous array none exceeds the
- * size. */
+/* Strides are checked only where they are arguments; in a contiguous array none exceeds the size.
+ * Elements count as bytes, so that offsets in bytes are narrow, too. */
 static bool is_array_narrow(const roc_array *a, roc_layout layout, int64_t size) {
   for (uint32_t d = 0; d < a->rank; d++) {
     if (!is_narrow(a->extents[d])) return false;
     if (layout == ROC_LAYOUT_STRIDED && !is_narrow(a->strides[d])) return false;
   }
-  return is_narrow(size);
+  return is_narrow(size) && size <= INT32_MAX / (int64_t)roc_dtype_itemsize(a->dtype);
 }
 
 static void note_range(roc_jit_value *value, roc_layout layout, int64_t size) {

@@ -88,6 +88,7 @@ struct roc_cg {
   LLVMMetadataRef access_group; /* not NULL: loads and stores carry it (parallel loops) */
   uint8_t *
       narrow; /* per instruction (ir/check_elimination.h), or NULL: integers are computed in 64 bits */
+  uint8_t *narrow_vars;  /* per variable, or NULL: what 32 bits hold */
   LLVMDIBuilderRef di;   /* NULL: no line tables are made */
   LLVMMetadataRef scope; /* the kernel, for line tables */
   const char *scope_file;
@@ -155,6 +156,8 @@ void roc_cg_bind_args(roc_cg *cg, roc_cg_field *field);
 /* value.c */
 LLVMValueRef roc_cg_operand(roc_cg *cg, const roc_ir_inst *inst, uint32_t n);
 LLVMValueRef roc_cg_var(roc_cg *cg, uint32_t var); /* pointer */
+LLVMValueRef roc_cg_get_var(roc_cg *cg, uint32_t var);
+void roc_cg_set_var(roc_cg *cg, uint32_t var, LLVMValueRef value);
 void roc_cg_define(roc_cg *cg, uint32_t inst, LLVMValueRef value);
 
 /* control.c: one work-item's code */
@@ -177,8 +180,11 @@ LLVMValueRef roc_cg_expr(roc_cg *cg, uint32_t id);
 
 /* narrow.c: NULL when the integer operation on `a` and `b` needs 64 bits. */
 LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMValueRef b);
-/* a + b and a - b of i32 that, like the result, count as unsigned and do not wrap. */
-LLVMValueRef roc_cg_narrow_add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b);
+/* x of x + k or x - k, and k or -k; the value itself and 0 when it is no such sum. */
+LLVMValueRef roc_cg_narrow_split(LLVMValueRef value, int64_t *k);
+/* a + b and a - b of i32 that, like the result, count as unsigned and do not wrap.  is_small: the
+ * sum is less than 2^31. */
+LLVMValueRef roc_cg_narrow_add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b, bool is_small);
 LLVMValueRef roc_cg_narrow_sub(roc_cg *cg, LLVMValueRef a, LLVMValueRef b);
 /* The low 32 bits of an i64; and back, `is_signed`: below 2^31. */
 LLVMValueRef roc_cg_take_low(roc_cg *cg, LLVMValueRef wide);

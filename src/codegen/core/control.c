@@ -6,6 +6,7 @@
 #include <llvm-c/DebugInfo.h>
 
 #include "codegen/core/cg.h"
+#include "ir/check_elimination.h"
 #include "ir/walk.h"
 
 static void emit_if(roc_cg *cg, uint32_t id) {
@@ -103,27 +104,73 @@ void roc_cg_keep_rolled(roc_cg *cg, LLVMValueRef branch) {
                   LLVMMetadataAsValue(cg->ctx, loop));
 }
 
+/* A loop's variable, or what is left to run of it, while code is made. */
+typedef struct counting {
+  LLVMValueRef runs;  /* whether the body is entered at all */
+  LLVMValueRef first; /* of the variable, and of what is counted down, or NULL */
+  LLVMValueRef count;
+  LLVMValueRef last; /* NULL: the count decides */
+  LLVMValueRef step;
+  LLVMIntPredicate goes_on; /* next goes_on last */
+  bool is_down, wraps;
+} counting;
+
+/* In 32 bits the value after the last one does not wrap, or saturates, and no last one is that large:
+ * so it is compared with the last one, and there is no count to be found, which takes a division,
+ * nor to be kept. */
+static counting count_narrow(roc_cg *cg, const roc_ir_inst *inst, uint8_t facts) {
+  bool is_down = facts & ROC_IR_NARROW_SIGNED;
+  counting c = {.is_down = is_down,
+                .wraps = facts & ROC_IR_WRAPS,
+                .goes_on = is_down ? LLVMIntSGE : LLVMIntULE};
+  c.first = roc_cg_take_low(cg, roc_cg_operand(cg, inst, 0));
+  c.last = roc_cg_take_low(cg, roc_cg_operand(cg, inst, 1));
+  c.step = roc_cg_take_low(cg, roc_cg_operand(cg, inst, 2));
+  c.runs = LLVMBuildICmp(cg->b, c.goes_on, c.first, c.last, "");
+  return c;
+}
+
+static counting count_wide(roc_cg *cg, const roc_ir_inst *inst) {
+  counting c = {.first = roc_cg_operand(cg, inst, 0), .step = roc_cg_operand(cg, inst, 2)};
+  c.count = roc_cg_for_count(cg, c.first, roc_cg_operand(cg, inst, 1), c.step);
+  c.runs = LLVMBuildICmp(cg->b, LLVMIntNE, c.count, roc_cg_i64(cg, 0), "");
+  return c;
+}
+
+/* At the end of the body: the variable's next value, unused after the last, and whether it runs. */
+static LLVMValueRef count_on(roc_cg *cg, const counting *c, LLVMValueRef value, LLVMValueRef left,
+                             LLVMValueRef *next) {
+  LLVMValueRef addends[2] = {value, c->step};
+  *next = c->wraps ? roc_cg_intrinsic(cg, "llvm.uadd.sat", &cg->t.i32, 1, addends, 2)
+                   : LLVMBuildAdd(cg->b, value, c->step, "");
+  bool is_signed = !c->last || c->is_down;
+  if (LLVMIsABinaryOperator(*next)) {
+    is_signed ? LLVMSetNSW(*next, 1) : LLVMSetNUW(*next, 1);
+  }
+  if (c->last) return LLVMBuildICmp(cg->b, c->goes_on, *next, c->last, "");
+  return LLVMBuildICmp(cg->b, LLVMIntNE, left, roc_cg_i64(cg, 0), "");
+}
+
 static void emit_for(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
-  LLVMValueRef first = roc_cg_operand(cg, inst, 0), step = roc_cg_operand(cg, inst, 2);
-  LLVMValueRef count = roc_cg_for_count(cg, first, roc_cg_operand(cg, inst, 1), step);
-  LLVMValueRef runs = LLVMBuildICmp(cg->b, LLVMIntNE, count, roc_cg_i64(cg, 0), "");
-  roc_cg_check_divergence(cg, id, runs);
+  uint8_t facts = cg->narrow ? cg->narrow[id] : 0;
+  bool is_narrow = (facts & ROC_IR_NARROW) && cg->target->adds_narrow_offsets;
+  counting c = is_narrow ? count_narrow(cg, inst, facts) : count_wide(cg, inst);
+  roc_cg_check_divergence(cg, id, c.runs);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
   LLVMBasicBlockRef body = roc_cg_block(cg, "for"), next = roc_cg_block(cg, "next");
   LLVMBasicBlockRef end = roc_cg_block(cg, "end");
   cg->exits[id] = (roc_cg_exits){.leave = end, .next = next};
-  LLVMBuildCondBr(cg->b, runs, body, end);
+  LLVMBuildCondBr(cg->b, c.runs, body, end);
   roc_cg_at(cg, body);
-  LLVMValueRef left = LLVMBuildPhi(cg->b, cg->t.i64, "left");
-  LLVMValueRef value = LLVMBuildPhi(cg->b, cg->t.i64, cg->ir->vars.items[inst->aux].name);
-  LLVMBuildStore(cg->b, value, roc_cg_var(cg, inst->aux));
+  LLVMValueRef left = c.count ? LLVMBuildPhi(cg->b, cg->t.i64, "left") : NULL, left_next = NULL;
+  LLVMValueRef value = LLVMBuildPhi(cg->b, LLVMTypeOf(c.first), cg->ir->vars.items[inst->aux].name);
+  roc_cg_set_var(cg, inst->aux, is_narrow ? roc_cg_extend(cg, value, true) : value);
   roc_cg_region(cg, inst->k.region[0]);
   roc_cg_goto(cg, next);
   roc_cg_at(cg, next);
-  LLVMValueRef left_next = LLVMBuildSub(cg->b, left, roc_cg_i64(cg, 1), "");
-  LLVMValueRef value_next = LLVMBuildNSWAdd(cg->b, value, step, ""); /* unused after the last */
-  LLVMValueRef again = LLVMBuildICmp(cg->b, LLVMIntNE, left_next, roc_cg_i64(cg, 0), "");
+  if (left) left_next = LLVMBuildSub(cg->b, left, roc_cg_i64(cg, 1), "");
+  LLVMValueRef value_next, again = count_on(cg, &c, value, left_next, &value_next);
   roc_cg_check_divergence(cg, id, again);
   next = LLVMGetInsertBlock(cg->b);
   LLVMValueRef branch = LLVMBuildCondBr(cg->b, again, body, end);
@@ -131,8 +178,8 @@ static void emit_for(roc_cg *cg, uint32_t id) {
     roc_cg_keep_rolled(cg, branch); /* left anywhere: unrolled, its code would only multiply */
   }
   LLVMBasicBlockRef blocks[2] = {before, next};
-  LLVMAddIncoming(left, (LLVMValueRef[2]){count, left_next}, blocks, 2);
-  LLVMAddIncoming(value, (LLVMValueRef[2]){first, value_next}, blocks, 2);
+  if (left) LLVMAddIncoming(left, (LLVMValueRef[2]){c.count, left_next}, blocks, 2);
+  LLVMAddIncoming(value, (LLVMValueRef[2]){c.first, value_next}, blocks, 2);
   roc_cg_at(cg, end);
 }
 
@@ -141,14 +188,8 @@ static bool emit_statement(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   LLVMValueRef args[4] = {NULL, NULL, NULL, NULL}, value;
   switch ((roc_ir_op)inst->op) {
-    case ROC_IR_GET: {
-      LLVMTypeRef type = roc_cg_value_type(cg, (roc_value_type)inst->type);
-      roc_cg_define(cg, id, LLVMBuildLoad2(cg->b, type, roc_cg_var(cg, inst->aux), ""));
-      return true;
-    }
-    case ROC_IR_SET:
-      LLVMBuildStore(cg->b, roc_cg_operand(cg, inst, 0), roc_cg_var(cg, inst->aux));
-      return true;
+    case ROC_IR_GET: roc_cg_define(cg, id, roc_cg_get_var(cg, inst->aux)); return true;
+    case ROC_IR_SET: roc_cg_set_var(cg, inst->aux, roc_cg_operand(cg, inst, 0)); return true;
     case ROC_IR_LOAD: roc_cg_define(cg, id, roc_cg_load_inst(cg, inst)); return true;
     case ROC_IR_STORE: roc_cg_store_inst(cg, inst); return true;
     case ROC_IR_ATOMIC:

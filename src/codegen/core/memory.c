@@ -3,6 +3,7 @@
  * Indices are in range here (a check came before, or the kernel is unchecked and anything may
  * happen), so the arithmetic is nsw: LLVM then sees unit strides through it. */
 #include "codegen/core/cg.h"
+#include "ir/check_elimination.h"
 #include "ir/layout.h"
 
 LLVMValueRef roc_cg_extent(roc_cg *cg, uint32_t array, uint32_t dim) {
@@ -29,11 +30,12 @@ static LLVMValueRef widen(roc_cg *cg, offset o) {
   return o.is_narrow ? roc_cg_extend(cg, o.value, true) : o.value;
 }
 
-/* All offsets into the array lie in 0 … 2^31-1. */
+/* All offsets into the array lie in 0 … 2^31-1, as bytes, too. */
 static bool is_narrow_array(const roc_cg *cg, const roc_ir_array *array) {
   if (!cg->narrow) return false;
   if (array->kind == ROC_IR_ARRAY_PARAM) return cg->ir->params.items[array->param].type.is_narrow;
-  return array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC && roc_ir_array_size(array) <= INT32_MAX;
+  int64_t most = INT32_MAX / (int64_t)roc_dtype_itemsize(array->dtype);
+  return array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC && roc_ir_array_size(array) <= most;
 }
 
 /* Offsets of work-items that access the array cannot overflow; those of others may. */
@@ -54,14 +56,27 @@ static LLVMValueRef add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
   return exactly(cg, LLVMBuildAdd(cg->b, a, b, ""));
 }
 
-/* In a narrow array every index is narrow too, being in range; one that a loop moves stays wide, so
- * that LLVM sees the step. */
+/* An index that is a sum of 64 bits because it could pass 2^32, but is in range: so in 32 bits it
+ * does not wrap either. */
+static LLVMValueRef take_index(roc_cg *cg, LLVMValueRef wide) {
+  enum { MOST = 1 << 30 };
+  bool is_sum = LLVMIsABinaryOperator(wide) && LLVMGetInstructionOpcode(wide) == LLVMAdd &&
+                LLVMIsAZExtInst(LLVMGetOperand(wide, 0)) &&
+                LLVMIsAConstantInt(LLVMGetOperand(wide, 1));
+  int64_t k = is_sum ? LLVMConstIntGetSExtValue(LLVMGetOperand(wide, 1)) : 0;
+  if (k <= 0 || k > MOST) return roc_cg_take_low(cg, wide);
+  LLVMValueRef low = roc_cg_take_low(cg, LLVMGetOperand(wide, 0));
+  return roc_cg_narrow_add(cg, low, roc_cg_i32(cg, (uint32_t)k), true);
+}
+
+/* In a narrow array every index is narrow too, being in range. */
 static offset index_from_0(roc_cg *cg, const roc_ir_inst *inst, uint32_t n, bool may_be_narrow) {
   LLVMValueRef index = roc_cg_operand(cg, inst, n);
-  if (!may_be_narrow || roc_cg_is_loop_variant(cg, roc_ir_arg(cg->ir, inst, n))) {
+  bool moves = roc_cg_is_loop_variant(cg, roc_ir_arg(cg->ir, inst, n));
+  if (!may_be_narrow || (moves && !cg->target->adds_narrow_offsets)) {
     return (offset){subtract_one(cg, index), false};
   }
-  LLVMValueRef low = roc_cg_take_low(cg, index);
+  LLVMValueRef low = take_index(cg, index);
   return (offset){roc_cg_narrow_sub(cg, low, roc_cg_i32(cg, 1)), true};
 }
 
@@ -75,7 +90,7 @@ static offset multiply_add(roc_cg *cg, offset sum, LLVMValueRef factor, offset t
     sum.value = multiply(cg, sum.value, factor);
   }
   if (sum.is_narrow && term.is_narrow) {
-    sum.value = roc_cg_narrow_add(cg, sum.value, term.value);
+    sum.value = roc_cg_narrow_add(cg, sum.value, term.value, true);
     return sum;
   }
   return (offset){add(cg, widen(cg, sum), widen(cg, term)), false};
@@ -93,11 +108,24 @@ static offset strided_index(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uin
   return (offset){sum, false};
 }
 
+/* Whether a loop moves an address that all items share: it stays wide, so that LLVM sees the step and
+ * keeps the address itself. */
+static bool is_moved_scalar(const roc_cg *cg, const roc_ir_inst *inst, uint32_t first,
+                            uint32_t rank) {
+  bool moves = false;
+  for (uint32_t d = 0; d < rank; d++) {
+    uint8_t facts = cg->narrow[roc_ir_arg(cg->ir, inst, first + d)];
+    if (!(facts & ROC_IR_SCALAR)) return false;
+    moves |= (facts & ROC_IR_LOOP_VARIANT) != 0;
+  }
+  return moves;
+}
+
 /* Elements from the array's begin. */
 static offset linear_index(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uint32_t first) {
   const roc_ir_array *array = &cg->ir->arrays.items[a];
   roc_layout layout = layout_of(cg, array);
-  bool may_be_narrow = is_narrow_array(cg, array);
+  bool may_be_narrow = is_narrow_array(cg, array) && !is_moved_scalar(cg, inst, first, array->rank);
   if (layout == ROC_LAYOUT_STRIDED) return strided_index(cg, a, inst, first, may_be_narrow);
   uint32_t rank = array->rank;
   bool is_c = layout == ROC_LAYOUT_C;
@@ -110,16 +138,28 @@ static offset linear_index(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uint
   return sum;
 }
 
-/* 2^31 elements of two bytes still have offsets of 32 bits. */
+/* The array takes less than 2^31 bytes, so each offset fits 32 bits as bytes, too; memory
+ * instructions add such a one to a scalar base, and a constant.  The constant of the index is taken
+ * out first: what is left may be larger than the offset, by less than what 32 bits leave. */
 static LLVMValueRef narrow_address(roc_cg *cg, LLVMValueRef base, LLVMTypeRef element,
                                    LLVMValueRef index, size_t itemsize) {
-  LLVMValueRef wide = roc_cg_extend(cg, index, true);
-  if (itemsize != 2 || !cg->target->adds_narrow_offsets) {
+  enum { MOST_BYTES = 1 << 30 };
+  int64_t k = 0;
+  if (!cg->target->adds_narrow_offsets) {
+    LLVMValueRef wide = roc_cg_extend(cg, index, true);
     return LLVMBuildInBoundsGEP2(cg->b, element, base, &wide, 1, "");
   }
-  LLVMValueRef bytes = LLVMBuildShl(cg->b, index, roc_cg_i32(cg, 1), "");
+  LLVMValueRef rest = roc_cg_narrow_split(index, &k);
+  if (k >= -MOST_BYTES / (int64_t)itemsize && k <= MOST_BYTES / (int64_t)itemsize) {
+    index = rest;
+  } else {
+    k = 0;
+  }
+  LLVMValueRef bytes =
+      LLVMBuildShl(cg->b, index, roc_cg_i32(cg, (uint32_t)__builtin_ctzll(itemsize)), "");
   if (LLVMIsABinaryOperator(bytes)) LLVMSetNUW(bytes, 1);
-  return roc_cg_byte_offset(cg, base, roc_cg_extend(cg, bytes, false));
+  LLVMValueRef ptr = roc_cg_byte_offset(cg, base, roc_cg_extend(cg, bytes, false));
+  return k ? roc_cg_byte_offset(cg, ptr, roc_cg_i64(cg, k * (int64_t)itemsize)) : ptr;
 }
 
 LLVMValueRef roc_cg_element_index(roc_cg *cg, uint32_t a, const roc_ir_inst *inst,

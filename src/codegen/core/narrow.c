@@ -11,7 +11,7 @@
 #include "ir/check_elimination.h"
 
 LLVMValueRef roc_cg_take_low(roc_cg *cg, LLVMValueRef wide) {
-  if (LLVMIsAZExtInst(wide)) {
+  if (LLVMIsAZExtInst(wide) || LLVMIsASExtInst(wide)) {
     LLVMValueRef from = LLVMGetOperand(wide, 0);
     if (LLVMTypeOf(from) == cg->t.i32) return from;
   }
@@ -35,13 +35,15 @@ static LLVMValueRef unsigned_op(roc_cg *cg, LLVMOpcode opcode, LLVMValueRef a, L
   return value;
 }
 
-/* x of x + k, and k; the value itself and 0 when it is no such sum. */
-static LLVMValueRef split_sum(LLVMValueRef value, uint64_t *k) {
+LLVMValueRef roc_cg_narrow_split(LLVMValueRef value, int64_t *k) {
   *k = 0;
-  bool is_sum = LLVMIsABinaryOperator(value) && LLVMGetInstructionOpcode(value) == LLVMAdd &&
-                LLVMGetNUW(value) && LLVMIsAConstantInt(LLVMGetOperand(value, 1));
+  if (!LLVMIsABinaryOperator(value)) return value;
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
+  bool is_sum = (opcode == LLVMAdd || opcode == LLVMSub) && LLVMGetNUW(value) &&
+                LLVMIsAConstantInt(LLVMGetOperand(value, 1));
   if (!is_sum) return value;
-  *k = LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1));
+  *k = (int64_t)LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1));
+  if (opcode == LLVMSub) *k = -*k;
   return LLVMGetOperand(value, 0);
 }
 
@@ -52,28 +54,44 @@ static LLVMValueRef add_constant(roc_cg *cg, LLVMValueRef x, int64_t k) {
   return unsigned_op(cg, LLVMAdd, x, roc_cg_i32(cg, (uint32_t)k));
 }
 
-LLVMValueRef roc_cg_narrow_add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
-  uint64_t ka, kb;
+/* The sum without the constants of its addends must not wrap either.  Without those that are added
+ * it is smaller; without those that are taken away it is larger, by less than MOST_TAKEN each. */
+static LLVMValueRef split_addend(LLVMValueRef value, bool is_small, int64_t *k) {
+  enum { MOST_TAKEN = 1 << 29 };
+  LLVMValueRef rest = roc_cg_narrow_split(value, k);
+  if (*k >= 0 || (is_small && *k > -MOST_TAKEN)) return rest;
+  *k = 0;
+  return value;
+}
+
+LLVMValueRef roc_cg_narrow_add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b, bool is_small) {
+  int64_t ka, kb;
   if (LLVMIsAConstantInt(a) && LLVMIsAConstantInt(b)) return unsigned_op(cg, LLVMAdd, a, b);
-  if (LLVMIsAConstantInt(a)) return roc_cg_narrow_add(cg, b, a);
-  LLVMValueRef x = split_sum(a, &ka);
+  if (LLVMIsAConstantInt(a)) return roc_cg_narrow_add(cg, b, a, is_small);
+  LLVMValueRef x = roc_cg_narrow_split(a, &ka);
   if (LLVMIsAConstantInt(b)) {
-    return add_constant(cg, x, (int64_t)(ka + LLVMConstIntGetZExtValue(b)));
+    return add_constant(cg, x, ka + (int64_t)LLVMConstIntGetZExtValue(b));
   }
-  LLVMValueRef y = split_sum(b, &kb);
-  return add_constant(cg, unsigned_op(cg, LLVMAdd, x, y), (int64_t)(ka + kb));
+  x = split_addend(a, is_small, &ka);
+  LLVMValueRef y = split_addend(b, is_small, &kb);
+  return add_constant(cg, unsigned_op(cg, LLVMAdd, x, y), ka + kb);
 }
 
 LLVMValueRef roc_cg_narrow_sub(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
-  uint64_t k;
+  int64_t k;
   if (!LLVMIsAConstantInt(b)) return unsigned_op(cg, LLVMSub, a, b);
-  LLVMValueRef x = split_sum(a, &k);
-  return add_constant(cg, x, (int64_t)k - (int64_t)LLVMConstIntGetZExtValue(b));
+  LLVMValueRef x = roc_cg_narrow_split(a, &k);
+  return add_constant(cg, x, k - (int64_t)LLVMConstIntGetZExtValue(b));
 }
 
 static LLVMValueRef arith(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
-  if (op == ROC_IR_ADD) return roc_cg_narrow_add(cg, a, b);
+  if (op == ROC_IR_ADD) return roc_cg_narrow_add(cg, a, b, false);
   return op == ROC_IR_SUB ? roc_cg_narrow_sub(cg, a, b) : unsigned_op(cg, LLVMMul, a, b);
+}
+
+static LLVMValueRef bitwise(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  LLVMOpcode opcode = op == ROC_IR_BAND ? LLVMAnd : op == ROC_IR_BOR ? LLVMOr : LLVMXor;
+  return LLVMBuildBinOp(cg->b, opcode, a, b, "");
 }
 
 /* By 0 gives 0, as the wide one does. */
@@ -104,9 +122,11 @@ static LLVMValueRef choose(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRe
 typedef LLVMValueRef narrow_emitter(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b);
 
 static narrow_emitter *const emitters[ROC_IR_OP_COUNT_] = {
-    [ROC_IR_ADD] = arith,  [ROC_IR_SUB] = arith,  [ROC_IR_MUL] = arith,  [ROC_IR_FLOORDIV] = divide,
-    [ROC_IR_MOD] = divide, [ROC_IR_MIN] = choose, [ROC_IR_MAX] = choose, [ROC_IR_EQ] = compare,
-    [ROC_IR_NE] = compare, [ROC_IR_LT] = compare, [ROC_IR_LE] = compare,
+    [ROC_IR_ADD] = arith,       [ROC_IR_SUB] = arith,    [ROC_IR_MUL] = arith,
+    [ROC_IR_FLOORDIV] = divide, [ROC_IR_MOD] = divide,   [ROC_IR_MIN] = choose,
+    [ROC_IR_MAX] = choose,      [ROC_IR_EQ] = compare,   [ROC_IR_BAND] = bitwise,
+    [ROC_IR_BOR] = bitwise,     [ROC_IR_BXOR] = bitwise, [ROC_IR_NE] = compare,
+    [ROC_IR_LT] = compare,      [ROC_IR_LE] = compare,
 };
 
 LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMValueRef b) {
@@ -114,7 +134,8 @@ LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMVal
   uint8_t facts = cg->narrow ? cg->narrow[id] : 0;
   narrow_emitter *emit = emitters[inst->op];
   if (!emit || !(facts & ROC_IR_NARROW)) return NULL;
-  if ((facts & ROC_IR_LOOP_VARIANT) && emit != divide) return NULL;
+  bool moves = roc_cg_is_loop_variant(cg, id) && !cg->target->adds_narrow_offsets;
+  if (moves && emit != divide) return NULL;
   if (cg->ir->insts.items[roc_ir_arg(cg->ir, inst, 0)].type != ROC_VT_INT) return NULL;
   LLVMValueRef low_a = roc_cg_take_low(cg, a), low_b = roc_cg_take_low(cg, b);
   LLVMValueRef value = emit(cg, (roc_ir_op)inst->op, low_a, low_b);

@@ -4,6 +4,7 @@
  * first use. A target whose function runs several work-items keeps results in its own way (hooks
  * `operand` and `define`). */
 #include "codegen/core/cg.h"
+#include "ir/check_elimination.h"
 
 LLVMValueRef roc_cg_operand(roc_cg *cg, const roc_ir_inst *inst, uint32_t n) {
   uint32_t id = roc_ir_arg(cg->ir, inst, n);
@@ -13,9 +14,27 @@ LLVMValueRef roc_cg_operand(roc_cg *cg, const roc_ir_inst *inst, uint32_t n) {
 LLVMValueRef roc_cg_var(roc_cg *cg, uint32_t var) {
   if (!cg->vars[var]) {
     const roc_ir_var *v = &cg->ir->vars.items[var];
-    cg->vars[var] = roc_cg_alloca(cg, roc_cg_value_type(cg, v->type), v->name);
+    bool is_narrow = cg->narrow_vars && cg->narrow_vars[var];
+    LLVMTypeRef type = is_narrow ? cg->t.i32 : roc_cg_value_type(cg, v->type);
+    cg->vars[var] = roc_cg_alloca(cg, type, v->name);
   }
   return cg->vars[var];
+}
+
+LLVMValueRef roc_cg_get_var(roc_cg *cg, uint32_t var) {
+  uint8_t narrow = cg->narrow_vars ? cg->narrow_vars[var] : 0;
+  LLVMTypeRef type = roc_cg_value_type(cg, cg->ir->vars.items[var].type);
+  LLVMValueRef at = roc_cg_var(cg, var);
+  LLVMValueRef value = LLVMBuildLoad2(cg->b, narrow ? cg->t.i32 : type, at, "");
+  if (!narrow) return value;
+  if (narrow == ROC_IR_NARROW_SIGNED) return LLVMBuildSExt(cg->b, value, type, "");
+  return roc_cg_extend(cg, value, narrow & ROC_IR_NARROW_SIGNED);
+}
+
+void roc_cg_set_var(roc_cg *cg, uint32_t var, LLVMValueRef value) {
+  LLVMValueRef at = roc_cg_var(cg, var);
+  bool is_narrow = cg->narrow_vars && cg->narrow_vars[var];
+  LLVMBuildStore(cg->b, is_narrow ? roc_cg_take_low(cg, value) : value, at);
 }
 
 void roc_cg_define(roc_cg *cg, uint32_t id, LLVMValueRef value) {
