@@ -235,3 +235,106 @@ describe("kernels without checks beside kernels with them #amdgpu", function()
     assert.matches("v_cmp_", text)
   end)
 end)
+
+-- Checks in the kernel that runs where the launch is in order; nil: there is no such kernel.
+local function checks_left(text, signature, promise)
+  local compiler = require("roc.core").testing.compiler
+  local scope <close> = roc.on_device("sim")
+  local k = roc.kernel("return " .. text, { name = "k", signature = signature, check = true,
+    env = { roc = roc, math = math }, workgroup = promise })
+  local ir = compiler.ir_version_launch(k:inspect_ir())
+  local versioned = ir:match("\n  if versions[^\n]*\n(.-)\n  else") or
+    (not ir:find("check%.index") and ir)
+  return versioned and select(2, versioned:gsub("check%.", "")), ir
+end
+
+describe("checks that a launch proves #amdgpu", function()
+  local cases = {
+    ["constant indices"] = { "(uint8[:,:], uint8[:])", [[function(rgb, y)
+      local i = roc.get_global_id(1)
+      if i <= #y then y[i] = (rgb[i][1] + rgb[i][2] + rgb[i][3]) // 3 end
+    end]] },
+    ["an offset that a loop bounds"] = { "(float32[:], float32[:], float32[:])", [[function(x, w, y)
+      local i = roc.get_global_id(1)
+      if i > 2 and i <= #x - 2 then
+        local sum = 0.0
+        for d = 1, 5 do sum = sum + x[i + d - 3] * w[d] end
+        y[i] = sum
+      end
+    end]] },
+    ["the last value of a loop with a step"] = { "(float32[:], float32[:])", [[function(x, y)
+      local part = roc.shared.array(16, "float32")
+      local item, sum = roc.get_local_id(1), 0.0
+      for k0 = 0, #x - 1, 16 do
+        part[item] = x[k0 + item]
+        roc.barrier()
+        for k = 1, 16 do sum = sum + part[k] end
+        roc.barrier()
+      end
+      y[item] = sum
+    end]], { 16 } },
+    ["a group's place"] = { "(float32[:], float32[:])", [[function(x, y)
+      local first, item = (roc.get_group_id(1) - 1) * 64, roc.get_local_id(1)
+      for u = 0, 3 do y[first + item + 16 * u] = x[first + item + 16 * u] end
+    end]], { 16 } },
+    ["what a loop carries"] = { "(float32[:])", [[function(x)
+      local part = roc.shared.array({ 2, 64 }, "float32")
+      local item, src, d = roc.get_local_id(1), 1, 1
+      part[1][item] = 0.0
+      while d < 64 do
+        roc.barrier()
+        local v = part[src][item]
+        if item > d then v = v + part[src][item - d] end
+        src = 3 - src
+        part[src][item] = v
+        d = d * 2
+      end
+      if item <= #x then x[item] = part[src][item] end
+    end]], { 64 } },
+    ["values that wrap"] = { "(float32[:], float32[:])", [[function(x, y)
+      local i, n = roc.get_global_id(1), #x
+      if i <= n then
+        local before, after = i - 1, i + 1
+        if before < 1 then before = n end
+        if after > n then after = 1 end
+        y[i] = x[before] + x[after] + x[(i + 5) % n + 1]
+      end
+    end]] },
+    ["a place in two dimensions"] = { "(float32[:,:], int64 narrow, int64 narrow)",
+      [[function(x, nx, ny)
+      local i = roc.get_global_id(1)
+      if nx > 0 and i <= nx * ny then x[(i - 1) // nx + 1][(i - 1) % nx + 1] = 1.0 end
+    end]] },
+    ["an argument as an index"] = { "(float32[:,:], int64 narrow)", [[function(x, k)
+      local i = roc.get_global_id(1)
+      if i <= #x then x[i][k] = x[k][1] end
+    end]] },
+  }
+  for name, case in pairs(cases) do
+    it("are those of " .. name, function()
+      local left, ir = checks_left(case[2], case[1]:gsub("%]", "] narrow"), case[3])
+      assert.are.equal(0, left, ir)
+    end)
+  end
+
+  it("ask for nothing that never holds", function()
+    local _, ir = checks_left([[function(x, y)
+      local i = roc.get_global_id(1)
+      local part = roc.shared.array(16, "float32")
+      part[roc.get_local_id(1)] = 0.0
+      x[i] = part[1]
+      x[i + 1] = y[i]
+    end]], "(float32[:] narrow, float32[:] narrow)")
+    local condition = ir:match("^(.-)\n  if versions") or ""
+    local known = {}
+    for label, value in condition:gmatch("(%%%d+): int = (extent [%w. ]+)") do
+      known[label] = value
+    end
+    for label, base in condition:gmatch("(%%%d+): int = add (%%%d+)") do
+      known[label] = known[base]
+    end
+    for a, b in condition:gmatch("le (%%%d+) (%%%d+)") do
+      assert.is_false(known[a] ~= nil and known[a] == known[b], ir)
+    end
+  end)
+end)

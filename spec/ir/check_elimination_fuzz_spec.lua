@@ -125,7 +125,8 @@ local function generate()
   for _, var in ipairs { "a.0", "b.1", "i.3", "j.4" } do -- as in kernels, none is read before
     local source = math.random(3) == 1 and { op = "param", name = "n.0" }
       or { op = "const", value = pick(CONSTANTS) }
-    list[#list + 1] = { op = "set", var = var, g:node(list, source, "int") }
+    local label = g:node(list, source, "int")
+    list[#list + 1] = { op = "set", var = var, label }
   end
   for _ = 1, 4 do
     for _, node in ipairs(g:region(0)) do

@@ -180,6 +180,10 @@ static void enter_for(eliminator *g, const roc_ir_inst *inst) {
   if (step.low > 0) values = (roc_ir_range){of_first.low, of_last.high};
   if (step.high < 0) values = (roc_ir_range){of_last.low, of_first.high};
   note_assigned(g, inst->aux, values);
+  roc_ir_range begin = roc_ir_facts_range(&g->f, first);
+  if (step.low == step.high && step.low > 1 && begin.low == begin.high) {
+    roc_ir_facts_add_multiple(&g->f, var, last, begin.low, step.low);
+  }
   if (step.low > 0) {
     roc_ir_facts_add(&g->f, first, var, 0);
     roc_ir_facts_add(&g->f, var, last, 0);
@@ -204,9 +208,11 @@ static void walk_nested(eliminator *g, const roc_ir_inst *inst) {
   if (inst->op == ROC_IR_FOR) forget_var(g, inst->aux);
 }
 
-static bool is_same_precondition(const roc_ir_precondition *a, const roc_ir_precondition *b) {
-  return a->op == b->op && a->aux == b->aux && a->dim == b->dim && a->k == b->k &&
-         a->array == b->array && a->axis == b->axis;
+/* But for k. */
+static bool is_like_precondition(const roc_ir_precondition *a, const roc_ir_precondition *b) {
+  return a->op == b->op && a->aux == b->aux && a->dim == b->dim && a->step == b->step &&
+         a->begin == b->begin && a->factor == b->factor && a->is_lower == b->is_lower &&
+         (a->is_lower || (a->array == b->array && a->axis == b->axis));
 }
 
 /* Arrays that look at one parameter have its extents; facts number them by parameter. */
@@ -220,31 +226,125 @@ static uint32_t array_of_extent(const roc_ir_module *m, uint32_t owner) {
   return array;
 }
 
-static void add_precondition(eliminator *g, const roc_ir_inst *inst) {
-  roc_ir_precondition p = {.array = inst->aux, .axis = (uint32_t)inst->k.i};
-  uint32_t bound;
-  int64_t end;
-  if (!roc_ir_facts_launch_bound(&g->f, operand(g, inst, 0), &bound, &p.k)) return;
-  const roc_ir_value *v = &g->f.values.items[bound];
-  roc_ir_range range = roc_ir_facts_range(&g->f, bound);
-  if (__builtin_add_overflow(range.low, p.k, &end)) return;
-  if (__builtin_add_overflow(range.high, p.k, &end)) return;
-  p.op = v->op;
-  p.aux = v->op == ROC_IR_EXTENT ? array_of_extent(g->m, v->aux) : v->aux;
-  p.dim = v->op == ROC_IR_EXTENT ? v->k : 0;
+/* Of several that differ in k, one says all. */
+static void keep_precondition(eliminator *g, const roc_ir_precondition *p) {
   for (uint32_t i = 0; i < g->preconditions->count; i++) {
-    if (is_same_precondition(&g->preconditions->items[i], &p)) return;
+    roc_ir_precondition *kept = &g->preconditions->items[i];
+    if (!is_like_precondition(kept, p)) continue;
+    if (p->is_lower ? p->k < kept->k : p->k > kept->k) kept->k = p->k;
+    return;
   }
-  if (!roc_vec_push(g->preconditions, p)) g->failed = true;
+  if (!roc_vec_push(g->preconditions, *p)) g->failed = true;
+}
+
+/* The bound is a value of the launch, or a multiple of a step that roc_ir_facts_last_multiple
+ * made. */
+static bool describe_bound(eliminator *g, uint32_t bound, roc_ir_precondition *p) {
+  roc_ir_facts_multiple m = {.base = bound};
+  int64_t end;
+  if (roc_ir_facts_is_multiple(&g->f, bound, &m)) {
+    p->step = m.step;
+    p->begin = m.begin;
+  }
+  const roc_ir_value *v = &g->f.values.items[m.base];
+  roc_ir_range range = roc_ir_facts_range(&g->f, m.base);
+  if (__builtin_mul_overflow(range.low, p->factor, &end)) return false;
+  if (__builtin_add_overflow(end, p->k, &end)) return false;
+  if (__builtin_mul_overflow(range.high, p->factor, &end)) return false;
+  if (__builtin_add_overflow(end, p->k, &end)) return false;
+  p->op = v->op;
+  p->aux = v->op == ROC_IR_EXTENT ? array_of_extent(g->m, v->aux) : v->aux;
+  p->dim = v->op == ROC_IR_EXTENT ? v->k : 0;
+  return true;
+}
+
+static void need_upper(eliminator *g, const roc_ir_inst *inst, uint32_t index, int64_t k,
+                       int depth);
+
+static void need_case(eliminator *g, const roc_ir_inst *inst, uint32_t test, bool truth,
+                      uint32_t value, int64_t k, int depth) {
+  roc_ir_facts_point point = roc_ir_facts_mark(&g->f);
+  roc_ir_facts_assume(&g->f, test, truth);
+  need_upper(g, inst, value, k, depth - 1);
+  roc_ir_facts_rollback(&g->f, point);
+}
+
+/* index + k <= extent.  A constant, and what stays small, is compared as such: what is known of it
+ * by way of ids and sizes would ask for more than is needed. */
+static void need_upper(eliminator *g, const roc_ir_inst *inst, uint32_t index, int64_t k,
+                       int depth) {
+  enum { SMALL = 4096 };
+  roc_ir_precondition p = {.factor = 1, .array = inst->aux, .axis = (uint32_t)inst->k.i};
+  roc_ir_range range = roc_ir_facts_range(&g->f, index);
+  uint32_t extent = roc_ir_facts_extent(&g->f, inst->aux, (uint32_t)inst->k.i);
+  roc_ir_facts_bound bound;
+  int64_t over = 0;
+  uint32_t choice = roc_ir_facts_base(&g->f, index, &over);
+  roc_ir_value v = g->f.values.items[choice];
+  if (range.low > range.high) return; /* this case never comes */
+  if (depth > 0 && roc_ir_facts_is_choice(&v)) {
+    if (__builtin_add_overflow(k, over, &k)) return;
+    need_case(g, inst, v.args[0], true, v.args[1], k, depth);
+    need_case(g, inst, v.args[0], false, v.args[2], k, depth);
+    return;
+  }
+  bool is_const = range.low == range.high;
+  bool is_small = range.high <= SMALL && range.high >= -SMALL;
+  bool has_bound = !is_const && roc_ir_facts_launch_bound(&g->f, index, extent, false, &bound);
+  if (!has_bound && !is_const) {
+    has_bound = roc_ir_facts_launch_bound(&g->f, index, extent, true, &bound) &&
+                (!is_small || g->f.values.items[bound.value].op == ROC_IR_LOCAL_SIZE);
+  }
+  if (has_bound) {
+    p.factor = bound.factor;
+    if (!__builtin_add_overflow(bound.k, k, &p.k) && describe_bound(g, bound.value, &p)) {
+      keep_precondition(g, &p);
+    }
+  } else if ((is_const || is_small) && g->f.values.items[extent].op != ROC_IR_CONST) {
+    p.op = ROC_IR_CONST;
+    if (!__builtin_add_overflow(range.high, k, &p.k)) keep_precondition(g, &p);
+  }
+}
+
+static bool need_lower(eliminator *g, uint32_t index, int64_t k, int depth);
+
+static bool need_lower_case(eliminator *g, uint32_t test, bool truth, uint32_t value, int64_t k,
+                            int depth) {
+  roc_ir_facts_point point = roc_ir_facts_mark(&g->f);
+  roc_ir_facts_assume(&g->f, test, truth);
+  bool may_be_low = need_lower(g, value, k, depth - 1);
+  roc_ir_facts_rollback(&g->f, point);
+  return may_be_low;
+}
+
+/* 1 <= index + k, where the index is an argument, more or less a constant. */
+static bool need_lower(eliminator *g, uint32_t index, int64_t k, int depth) {
+  roc_ir_precondition p = {.factor = 1, .is_lower = true};
+  if (roc_ir_facts_le_by(&g->f, g->one, index, k)) return true;
+  uint32_t base = roc_ir_facts_base(&g->f, index, &p.k);
+  roc_ir_value v = g->f.values.items[base];
+  if (__builtin_add_overflow(p.k, k, &p.k)) return false;
+  if (depth > 0 && roc_ir_facts_is_choice(&v)) {
+    return need_lower_case(g, v.args[0], true, v.args[1], p.k, depth) &&
+           need_lower_case(g, v.args[0], false, v.args[2], p.k, depth);
+  }
+  bool is_argument = v.op == ROC_IR_PARAM || v.op == ROC_IR_EXTENT;
+  if (!is_argument || !describe_bound(g, base, &p)) return false;
+  keep_precondition(g, &p);
+  return true;
 }
 
 /* True when the check cannot fail; else states what holds after it. */
 static bool settle_index(eliminator *g, const roc_ir_inst *inst) {
+  enum { MOST_CHOICES = 3 };
   uint32_t index = operand(g, inst, 0);
   uint32_t extent = roc_ir_facts_extent(&g->f, inst->aux, (uint32_t)inst->k.i);
   bool is_low = !g->assigned && roc_ir_facts_le(&g->f, g->one, index);
   if (is_low && roc_ir_facts_le(&g->f, index, extent)) return true;
-  if (is_low && g->preconditions) add_precondition(g, inst);
+  bool may_be_low = is_low || (g->preconditions && need_lower(g, index, 0, MOST_CHOICES));
+  if (may_be_low && g->preconditions && !roc_ir_facts_le(&g->f, index, extent)) {
+    need_upper(g, inst, index, 0, MOST_CHOICES);
+  }
   roc_ir_facts_add(&g->f, g->one, index, 0);
   roc_ir_facts_add(&g->f, index, extent, 0);
   return false;

@@ -10,11 +10,15 @@ roc_status roc_ir_eliminate_checks(roc_ir_module *module, roc_error *err);
 /* The same for code that runs on a GPU, whose launches have smaller sizes. */
 roc_status roc_ir_eliminate_checks_gpu(roc_ir_module *module, roc_error *err);
 
-/* Something about the launch that would prove a check: bound + k <= extent. */
+/* Something about the launch that would prove a check: bound + k <= extent; or, of the lower bound,
+ * 1 <= bound + k. */
 typedef struct roc_ir_precondition {
-  uint8_t op;           /* of the bound: EXTENT, PARAM, or a size */
+  uint8_t op; /* of the bound: EXTENT, PARAM, a size, or CONST: k alone */
+  bool is_lower;
   uint32_t aux;         /* as of such an instruction */
   int64_t dim;          /* of an EXTENT */
+  int64_t step, begin;  /* step > 1: the bound is (bound + begin) // step * step instead */
+  int64_t factor;       /* of the bound, 1 or more */
   int64_t k;            /* bound + k does not wrap */
   uint32_t array, axis; /* the extent's */
 } roc_ir_precondition;

@@ -10,8 +10,9 @@
 enum {
   NCHAINS = 1 << 12,
   ZERO = ROC_IR_VALUE_ZERO,
-  PROOF_DEPTH = 4,      /* relations chained */
+  PROOF_DEPTH = 6,      /* relations and operations chained */
   PROOF_RELATIONS = 64, /* tried at each step */
+  BOUND_DEPTH = 6,      /* relations and operations chained to a bound */
   PROOF_STEPS = 512,    /* of one search */
   RANGE_DEPTH = 4,
   OFFSET_DEPTH = 8,
@@ -365,21 +366,129 @@ typedef struct proof {
 
 static bool prove_le(proof *p, uint32_t a, uint32_t b, int64_t k, int depth);
 
+/* a - by <= b + k - by */
+static bool prove_less(proof *p, uint32_t a, uint32_t b, int64_t k, int64_t by, int depth) {
+  return !__builtin_sub_overflow(k, by, &k) && prove_le(p, a, b, k, depth - 1);
+}
+
+/* Whether no sum or difference of the two wraps. */
+static bool is_exact(const roc_ir_value *v, roc_ir_range x, roc_ir_range y) {
+  int64_t end;
+  if (v->op == ROC_IR_SUB) {
+    return !__builtin_sub_overflow(x.low, y.high, &end) &&
+           !__builtin_sub_overflow(x.high, y.low, &end);
+  }
+  return !__builtin_add_overflow(x.low, y.low, &end) &&
+         !__builtin_add_overflow(x.high, y.high, &end);
+}
+
+/* x + y <= b + k, as x <= b + k - (the most that y is), or the other way round. */
+static bool prove_sum(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  roc_ir_range x = range_now(f, v->args[0], RANGE_DEPTH);
+  roc_ir_range y = range_now(f, v->args[1], RANGE_DEPTH);
+  if (x.low > x.high || y.low > y.high || !is_exact(v, x, y)) return false;
+  if (v->op == ROC_IR_SUB) {
+    return y.low != INT64_MIN && prove_less(p, v->args[0], b, k, -y.low, depth);
+  }
+  return prove_less(p, v->args[0], b, k, y.high, depth) ||
+         prove_less(p, v->args[1], b, k, x.high, depth);
+}
+
+/* a <= x + y + k, as a - (the least that y is) <= x + k. */
+static bool prove_below_sum(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  const roc_ir_value *v = &f->values.items[b];
+  if (v->type != ROC_VT_INT || (v->op != ROC_IR_ADD && v->op != ROC_IR_SUB)) return false;
+  roc_ir_range x = range_now(f, v->args[0], RANGE_DEPTH);
+  roc_ir_range y = range_now(f, v->args[1], RANGE_DEPTH);
+  if (x.low > x.high || y.low > y.high || !is_exact(v, x, y)) return false;
+  if (v->op == ROC_IR_SUB) {
+    if (a == ZERO && prove_le(p, v->args[1], v->args[0], k, depth - 1)) return true;
+    return prove_less(p, a, v->args[0], k, y.high, depth);
+  }
+  if (y.low != INT64_MIN && prove_less(p, a, v->args[0], k, -y.low, depth)) return true;
+  return x.low != INT64_MIN && prove_less(p, a, v->args[1], k, -x.low, depth);
+}
+
+/* An m with u // n < m, as u < n * m is stated. */
+static bool quotient_is_less(const roc_ir_facts *f, const roc_ir_value *v, uint32_t *m) {
+  uint32_t n = v->args[1];
+  term u = term_of(f, v->args[0]);
+  if (range_now(f, n, RANGE_DEPTH).low < 1) return false;
+  for (uint32_t i = f->relations.count; i-- > oldest_relation(f);) {
+    const roc_ir_relation *r = &f->relations.items[i];
+    const roc_ir_value *product = &f->values.items[r->b];
+    int64_t over;
+    if (r->a != u.base || product->op != ROC_IR_MUL || product->type != ROC_VT_INT) continue;
+    if (product->args[0] != n && product->args[1] != n) continue;
+    bool may_wrap = product->everywhere.low == INT64_MIN || product->everywhere.high == INT64_MAX;
+    if (may_wrap || __builtin_add_overflow(r->k, u.offset, &over) || over >= 0) continue;
+    *m = product->args[product->args[0] == n ? 1 : 0];
+    return true;
+  }
+  return false;
+}
+
+/* w * c <= b + k, by what is stated of a product u * c, where w <= u - 1 or w <= u. */
+static bool prove_product(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  const roc_ir_value *by = &f->values.items[v->args[1]];
+  roc_ir_range w = range_now(f, v->args[0], RANGE_DEPTH);
+  if (by->op != ROC_IR_CONST || by->k < 2 || w.low > w.high || w.high > INT64_MAX / by->k ||
+      w.low < INT64_MIN / by->k) {
+    return false;
+  }
+  for (uint32_t i = f->relations.count; i-- > oldest_relation(f);) {
+    const roc_ir_relation *r = &f->relations.items[i];
+    const roc_ir_value *stated = &f->values.items[r->a];
+    if (stated->op != ROC_IR_MUL || stated->type != ROC_VT_INT || stated->args[0] == v->args[0]) {
+      continue;
+    }
+    bool may_wrap = stated->everywhere.low == INT64_MIN || stated->everywhere.high == INT64_MAX;
+    if (may_wrap || stated->args[1] != v->args[1]) continue;
+    for (int less = 1; less >= 0; less--) {
+      int64_t left;
+      if (__builtin_sub_overflow(k, r->k, &left)) continue;
+      if (less && __builtin_add_overflow(left, by->k, &left)) continue;
+      if (!prove_le(p, v->args[0], stated->args[0], -less, depth - 1)) continue;
+      if (prove_le(p, r->b, b, left, depth - 1)) return true;
+    }
+  }
+  return false;
+}
+
+static bool prove_operation(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  uint32_t m;
+  if (v->type != ROC_VT_INT) return false;
+  switch ((roc_ir_op)v->op) {
+    case ROC_IR_MIN:
+      return prove_le(p, v->args[0], b, k, depth - 1) || prove_le(p, v->args[1], b, k, depth - 1);
+    case ROC_IR_MAX:
+      return prove_le(p, v->args[0], b, k, depth - 1) && prove_le(p, v->args[1], b, k, depth - 1);
+    case ROC_IR_ADD:
+    case ROC_IR_SUB: return prove_sum(p, v, b, k, depth);
+    case ROC_IR_MOD:
+      return range_now(f, v->args[1], RANGE_DEPTH).low > 0 &&
+             prove_less(p, v->args[1], b, k, -1, depth);
+    case ROC_IR_FLOORDIV: return quotient_is_less(f, v, &m) && prove_less(p, m, b, k, -1, depth);
+    case ROC_IR_MUL: return prove_product(p, v, b, k, depth);
+    default: return false;
+  }
+}
+
 static bool prove_through(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
   const roc_ir_facts *f = p->f;
-  const roc_ir_value *v = &f->values.items[a];
-  bool is_int = v->type == ROC_VT_INT;
-  if (is_int && v->op == ROC_IR_MIN) {
-    if (prove_le(p, v->args[0], b, k, depth - 1)) return true;
-    if (prove_le(p, v->args[1], b, k, depth - 1)) return true;
-  }
+  roc_ir_value v = f->values.items[a];
+  if (prove_operation(p, &v, b, k, depth)) return true;
   for (uint32_t i = f->relations.count; i-- > oldest_relation(f);) {
     const roc_ir_relation *r = &f->relations.items[i];
     int64_t left;
     if (r->a != a || __builtin_sub_overflow(k, r->k, &left)) continue;
     if (prove_le(p, r->b, b, left, depth - 1)) return true;
   }
-  return false;
+  return prove_below_sum(p, a, b, k, depth);
 }
 
 /* a <= b + k? */
@@ -402,8 +511,43 @@ static bool prove(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
   return prove_le(&p, a, b, k, PROOF_DEPTH);
 }
 
+static bool prove_cases(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth);
+
+/* One value of a choice, where its condition is `truth`. */
+static bool prove_case(roc_ir_facts *f, uint32_t test, bool truth, uint32_t a, uint32_t b,
+                       int64_t k, int depth) {
+  roc_ir_facts_point point = roc_ir_facts_mark(f);
+  roc_ir_facts_assume(f, test, truth);
+  bool is_proved = prove_cases(f, a, b, k, depth - 1);
+  roc_ir_facts_rollback(f, point);
+  return is_proved;
+}
+
+/* As prove; what is one of two values is proved for each. */
+static bool prove_cases(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth) {
+  if (prove(f, a, b, k)) return true;
+  if (depth == 0 || f->failed) return false;
+  term x = term_of(f, a), y = term_of(f, b);
+  roc_ir_value of_x = f->values.items[x.base], of_y = f->values.items[y.base];
+  if (__builtin_add_overflow(k, y.offset, &k) || __builtin_sub_overflow(k, x.offset, &k)) {
+    return false;
+  }
+  if (roc_ir_facts_is_choice(&of_x)) {
+    return prove_case(f, of_x.args[0], true, of_x.args[1], y.base, k, depth) &&
+           prove_case(f, of_x.args[0], false, of_x.args[2], y.base, k, depth);
+  }
+  if (!roc_ir_facts_is_choice(&of_y)) return false;
+  return prove_case(f, of_y.args[0], true, x.base, of_y.args[1], k, depth) &&
+         prove_case(f, of_y.args[0], false, x.base, of_y.args[2], k, depth);
+}
+
+bool roc_ir_facts_le_by(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
+  enum { CHOICES = 4 };
+  return !f->failed && prove_cases(f, a, b, k, CHOICES);
+}
+
 bool roc_ir_facts_le(roc_ir_facts *f, uint32_t a, uint32_t b) {
-  return !f->failed && prove(f, a, b, 0);
+  return roc_ir_facts_le_by(f, a, b, 0);
 }
 
 bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a) {
@@ -414,6 +558,53 @@ bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a) {
 
 /* ---- bounds ---- */
 
+static uint32_t make(roc_ir_facts *f, roc_ir_op op, uint32_t a, int64_t k) {
+  roc_ir_inst inst = {.op = (uint8_t)op, .type = ROC_VT_INT, .nargs = 2};
+  return roc_ir_facts_value(f, &inst, (uint32_t[]){a, constant(f, k)});
+}
+
+static bool is_argument(const roc_ir_value *v) {
+  return v->type == ROC_VT_INT && (v->op == ROC_IR_EXTENT || v->op == ROC_IR_PARAM);
+}
+
+void roc_ir_facts_add_multiple(roc_ir_facts *f, uint32_t a, uint32_t last, int64_t begin,
+                               int64_t step) {
+  enum { MOST = 1 << 30 };
+  term end = term_of(f, last);
+  int64_t from = end.offset - begin;
+  bool is_near = end.offset > -MOST && end.offset < MOST && begin > -MOST && begin < MOST;
+  if (f->failed || step > MOST || !is_near || !is_argument(&f->values.items[end.base])) return;
+  if (f->values.items[end.base].everywhere.high > INT64_MAX / 2) return; /* sums would wrap */
+  uint32_t span = make(f, ROC_IR_ADD, end.base, from);
+  uint32_t multiple = make(f, ROC_IR_MUL, make(f, ROC_IR_FLOORDIV, span, step), step);
+  roc_ir_facts_add(f, a, multiple, begin);
+}
+
+static bool takes_constant(const roc_ir_facts *f, const roc_ir_value *v, roc_ir_op op, int64_t *k) {
+  if (v->op != op || v->type != ROC_VT_INT || v->nargs != 2) return false;
+  const roc_ir_value *b = &f->values.items[v->args[1]];
+  *k = b->k;
+  return b->op == ROC_IR_CONST;
+}
+
+bool roc_ir_facts_is_multiple(const roc_ir_facts *f, uint32_t a, roc_ir_facts_multiple *out) {
+  const roc_ir_value *items = f->values.items, *product = &items[a];
+  int64_t step, divisor, begin;
+  if (!takes_constant(f, product, ROC_IR_MUL, &step)) return false;
+  const roc_ir_value *quotient = &items[product->args[0]];
+  if (!takes_constant(f, quotient, ROC_IR_FLOORDIV, &divisor) || divisor != step) return false;
+  const roc_ir_value *span = &items[quotient->args[0]];
+  if (!takes_constant(f, span, ROC_IR_ADD, &begin)) return false;
+  *out = (roc_ir_facts_multiple){span->args[0], begin, step};
+  return step > 1 && is_argument(&items[span->args[0]]);
+}
+
+uint32_t roc_ir_facts_base(const roc_ir_facts *f, uint32_t a, int64_t *k) {
+  term t = term_of(f, a);
+  *k = t.offset;
+  return t.base;
+}
+
 static bool is_size(const roc_ir_value *v) {
   return v->op == ROC_IR_GLOBAL_SIZE || v->op == ROC_IR_LOCAL_SIZE || v->op == ROC_IR_NUM_GROUPS;
 }
@@ -421,19 +612,79 @@ static bool is_size(const roc_ir_value *v) {
 typedef struct bound_search {
   const roc_ir_facts *f;
   bool takes_sizes;
+  uint32_t extent; /* what is asked for is to be less: more than it would never hold */
+  int steps;       /* left */
+  int64_t factor;  /* of the bound; set once, for a product with a constant on the way to it */
   uint32_t bound;
   int64_t k;
 } bound_search;
+
+static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth);
+
+/* x + y, for a y that stays small. */
+static bool find_bound_of_sum(bound_search *s, const roc_ir_value *v, int64_t so_far, int depth) {
+  enum { SMALL = 4096 };
+  const roc_ir_facts *f = s->f;
+  for (int n = 0; n < 2; n++) {
+    roc_ir_range x = range_now(f, v->args[n], RANGE_DEPTH);
+    roc_ir_range y = range_now(f, v->args[1 - n], RANGE_DEPTH);
+    int64_t sum;
+    bool is_small = y.low <= y.high && y.low >= -SMALL && y.high <= SMALL;
+    if (x.low > x.high || !is_small || !is_exact(v, x, y)) continue;
+    if (__builtin_add_overflow(so_far, y.high, &sum)) continue;
+    if (find_bound(s, v->args[n], sum, depth - 1)) return true;
+  }
+  return false;
+}
+
+/* w * c <= bound * c + k, as w <= bound + k. */
+static bool find_bound_of_product(bound_search *s, const roc_ir_value *v, int64_t so_far,
+                                  int depth) {
+  int64_t c, k;
+  bool is_scaled = takes_constant(s->f, v, ROC_IR_MUL, &c) && c > 1 && s->factor == 1;
+  roc_ir_range range = range_now(s->f, v->args[0], RANGE_DEPTH);
+  if (!is_scaled || range.low > range.high || range.high > INT64_MAX / c ||
+      range.low < INT64_MIN / c) {
+    return false;
+  }
+  s->factor = c;
+  if (!find_bound(s, v->args[0], 0, depth - 1) || __builtin_mul_overflow(s->k, c, &k) ||
+      __builtin_add_overflow(k, so_far, &s->k)) {
+    s->factor = 1;
+    return false;
+  }
+  return true;
+}
+
+static bool find_bound_of_operation(bound_search *s, const roc_ir_value *v, int64_t so_far,
+                                    int depth) {
+  uint32_t m;
+  switch ((roc_ir_op)v->op) {
+    case ROC_IR_ADD: return find_bound_of_sum(s, v, so_far, depth);
+    case ROC_IR_MUL: return find_bound_of_product(s, v, so_far, depth);
+    case ROC_IR_MOD:
+      return range_now(s->f, v->args[1], RANGE_DEPTH).low > 0 &&
+             !__builtin_sub_overflow(so_far, 1, &so_far) &&
+             find_bound(s, v->args[1], so_far, depth - 1);
+    case ROC_IR_FLOORDIV:
+      return quotient_is_less(s->f, v, &m) && !__builtin_sub_overflow(so_far, 1, &so_far) &&
+             find_bound(s, m, so_far, depth - 1);
+    default: return false;
+  }
+}
 
 /* a <= bound + k for an `a` that counts so_far less than it. Oldest relations first: what
  * conditions say is in force before what the checks after them do. */
 static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth) {
   const roc_ir_facts *f = s->f;
+  roc_ir_facts_multiple multiple;
   term x = term_of(f, a);
   const roc_ir_value *v = &f->values.items[x.base];
   if (v->type != ROC_VT_INT || __builtin_add_overflow(so_far, x.offset, &so_far)) return false;
-  bool is_argument = v->op == ROC_IR_EXTENT || v->op == ROC_IR_PARAM;
-  if (is_argument || (s->takes_sizes && is_size(v))) {
+  if (x.base == ZERO) return false; /* what is not below 0 bounds no constant */
+  if (x.base == s->extent || s->steps-- <= 0) return false;
+  bool is_bound = is_argument(v) || roc_ir_facts_is_multiple(f, x.base, &multiple);
+  if (is_bound || (s->takes_sizes && is_size(v))) {
     s->bound = x.base;
     s->k = so_far;
     return true;
@@ -444,16 +695,19 @@ static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth) {
     if (r->a != x.base || __builtin_add_overflow(so_far, r->k, &sum)) continue;
     if (find_bound(s, r->b, sum, depth - 1)) return true;
   }
-  return false;
+  return depth > 0 && find_bound_of_operation(s, v, so_far, depth);
 }
 
-bool roc_ir_facts_launch_bound(const roc_ir_facts *f, uint32_t a, uint32_t *bound, int64_t *k) {
-  bound_search s = {.f = f};
-  bool found = !f->failed && find_bound(&s, a, 0, PROOF_DEPTH - 2);
-  s.takes_sizes = true;
-  if (!found) found = !f->failed && find_bound(&s, a, 0, PROOF_DEPTH - 2);
-  *bound = s.bound;
-  *k = s.k;
+bool roc_ir_facts_launch_bound(const roc_ir_facts *f, uint32_t a, uint32_t extent, bool takes_sizes,
+                               roc_ir_facts_bound *out) {
+  bound_search s = {.f = f, .extent = extent, .steps = PROOF_STEPS, .factor = 1};
+  bool found = !f->failed && find_bound(&s, a, 0, BOUND_DEPTH);
+  s.takes_sizes = takes_sizes;
+  if (!found && takes_sizes) {
+    s.steps = PROOF_STEPS;
+    found = !f->failed && find_bound(&s, a, 0, BOUND_DEPTH);
+  }
+  *out = (roc_ir_facts_bound){s.bound, s.factor, s.k};
   return found;
 }
 

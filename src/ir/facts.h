@@ -29,6 +29,11 @@ typedef struct roc_ir_value {
   uint32_t next;                    /* in its hash chain */
 } roc_ir_value;
 
+/* Whether an IF or a select left one of two values there, as its condition says. */
+static inline bool roc_ir_facts_is_choice(const roc_ir_value *v) {
+  return v->nargs == 3 && (v->op == ROC_IR_OP_COUNT_ || v->op == ROC_IR_SELECT);
+}
+
 typedef struct roc_ir_relation {
   uint32_t a, b; /* a <= b + k */
   int64_t k;
@@ -91,13 +96,38 @@ void roc_ir_facts_add_nonzero(roc_ir_facts *f, uint32_t a);
 /* States that the boolean `test` is `truth`, and what follows from that. */
 void roc_ir_facts_assume(roc_ir_facts *f, uint32_t test, bool truth);
 
-/* True when proved. */
+/* True when proved; the second is a <= b + k. */
 bool roc_ir_facts_le(roc_ir_facts *f, uint32_t a, uint32_t b);
+bool roc_ir_facts_le_by(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k);
 bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a);
 roc_ir_range roc_ir_facts_range(roc_ir_facts *f, uint32_t a);
 
-/* Finds a value that is the same for the whole launch (an extent, an integer argument, a size) with
- * a <= *bound + *k; false when no relation leads to one. */
-bool roc_ir_facts_launch_bound(const roc_ir_facts *f, uint32_t a, uint32_t *bound, int64_t *k);
+/* The largest begin + n * step (n an integer) that is not over `last`, for constants begin and
+ * step > 1: with base and begin that differ by constants from `last` and -begin, the value
+ * (base + begin) // step * step, which is interned. */
+typedef struct roc_ir_facts_multiple {
+  uint32_t base;
+  int64_t begin, step;
+} roc_ir_facts_multiple;
+
+/* States that `a`, one of these, is no more than the largest. */
+void roc_ir_facts_add_multiple(roc_ir_facts *f, uint32_t a, uint32_t last, int64_t begin,
+                               int64_t step);
+bool roc_ir_facts_is_multiple(const roc_ir_facts *f, uint32_t a, roc_ir_facts_multiple *out);
+
+/* The value that `a` is a constant more than, and that constant. */
+uint32_t roc_ir_facts_base(const roc_ir_facts *f, uint32_t a, int64_t *k);
+
+/* value * factor + k */
+typedef struct roc_ir_facts_bound {
+  uint32_t value;
+  int64_t factor, k;
+} roc_ir_facts_bound;
+
+/* Finds a value that is the same for the whole launch (an extent, an integer argument, a multiple as
+ * above of one, with takes_sizes also a size) that bounds `a`, but not `extent`; false when no relation leads to
+ * one. */
+bool roc_ir_facts_launch_bound(const roc_ir_facts *f, uint32_t a, uint32_t extent, bool takes_sizes,
+                               roc_ir_facts_bound *out);
 
 #endif

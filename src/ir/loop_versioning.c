@@ -242,7 +242,8 @@ roc_status roc_ir_version_loops(roc_ir_module *module, roc_error *err) {
 /* ---- the whole kernel ---------------------------------------------------------------------- */
 
 static bool is_same_bound(const roc_ir_precondition *a, const roc_ir_precondition *b) {
-  return a->op == b->op && a->aux == b->aux && a->dim == b->dim && a->k == b->k;
+  return !a->is_lower && !b->is_lower && a->op == b->op && a->aux == b->aux && a->dim == b->dim &&
+         a->k == b->k && a->step == b->step && a->begin == b->begin && a->factor == b->factor;
 }
 
 static uint32_t emit_bound(versioner *v, const roc_ir_precondition *p) {
@@ -250,7 +251,17 @@ static uint32_t emit_bound(versioner *v, const roc_ir_precondition *p) {
   switch ((roc_ir_op)p->op) {
     case ROC_IR_EXTENT: bound = roc_ir_extent(&v->b, p->aux, (uint32_t)p->dim); break;
     case ROC_IR_PARAM: bound = roc_ir_param_value(&v->b, p->aux); break;
+    case ROC_IR_CONST: return roc_ir_const_int(&v->b, p->k);
     default: bound = roc_ir_query(&v->b, (roc_ir_op)p->op, p->aux); break;
+  }
+  if (p->step > 1) { /* the very operations of roc_ir_facts_add_multiple */
+    uint32_t step = roc_ir_const_int(&v->b, p->step);
+    bound = roc_ir_binary(&v->b, ROC_IR_ADD, bound, roc_ir_const_int(&v->b, p->begin));
+    bound = roc_ir_binary(&v->b, ROC_IR_FLOORDIV, bound, step);
+    bound = roc_ir_binary(&v->b, ROC_IR_MUL, bound, step);
+  }
+  if (p->factor > 1) {
+    bound = roc_ir_binary(&v->b, ROC_IR_MUL, bound, roc_ir_const_int(&v->b, p->factor));
   }
   return p->k ? roc_ir_binary(&v->b, ROC_IR_ADD, bound, roc_ir_const_int(&v->b, p->k)) : bound;
 }
@@ -263,7 +274,12 @@ static uint32_t emit_preconditions(versioner *v, const roc_ir_preconditions *pre
     bool is_done = false;
     for (uint32_t j = 0; j < i; j++) is_done |= is_same_bound(&preconditions->items[j], p);
     if (is_done) continue;
-    uint32_t bound = emit_bound(v, p), least = roc_ir_extent(&v->b, p->array, p->axis);
+    uint32_t bound = emit_bound(v, p);
+    if (p->is_lower) {
+      all = both(v, all, at_most(v, roc_ir_const_int(&v->b, 1), bound));
+      continue;
+    }
+    uint32_t least = roc_ir_extent(&v->b, p->array, p->axis);
     for (uint32_t j = i + 1; j < preconditions->count; j++) {
       const roc_ir_precondition *other = &preconditions->items[j];
       if (!is_same_bound(other, p)) continue;
@@ -311,6 +327,8 @@ bool roc_ir_is_shared_by_launch(const roc_ir_module *m, uint32_t id) {
     case ROC_IR_LOCAL_SIZE:
     case ROC_IR_NUM_GROUPS: return true;
     case ROC_IR_ADD:
+    case ROC_IR_MUL:
+    case ROC_IR_FLOORDIV:
     case ROC_IR_MIN:
     case ROC_IR_LE:
     case ROC_IR_SELECT: break;
