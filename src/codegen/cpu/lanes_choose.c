@@ -17,10 +17,12 @@ typedef struct survey {
   unsigned nvars;        /* varying ones that are set in loops, about */
   unsigned narrow, wide; /* varying operations in loops, on 32 and on 64 bits */
   unsigned nbroken;      /* operations in loops that are done lane by lane */
+  bool parts;            /* lanes leave a loop at different times */
+  bool is_plain;         /* its loops only compute with integers */
   bool has_loop, is_supported;
 } survey;
 
-/* Atomics that wait for nothing: what another item does in between changes no more than an order. */
+/* Atomics that wait for nothing: what another item does meanwhile changes only an order. */
 static bool is_update(const cpu_state *s, const roc_ir_inst *inst) {
   if (s->cg->ir->arrays.items[inst->aux].kind == ROC_IR_ARRAY_PRIVATE) return false;
   switch ((roc_ir_atomic)inst->k.i) {
@@ -61,7 +63,7 @@ static bool is_counting(const cpu_state *s, const roc_ir_inst *inst) {
 }
 
 static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, uint32_t count) {
-  survey found = {.is_supported = true};
+  survey found = {.is_supported = true, .is_plain = true};
   unsigned depth = 0, nloops = 0; /* loops around, and those of them without a last iteration */
   roc_ir_walk w;
   roc_ir_walk_begin_list(&w, s->cg->ir, ids, count);
@@ -82,6 +84,9 @@ static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, u
     bool is_varying = s->shapes && s->shapes->insts[w.id] == CPU_VARYING;
     found.nvars += depth && w.inst->op == ROC_IR_SET && s->shapes && s->shapes->blends[w.id];
     bool counts = depth && is_varying && (roc_ir_op_table[w.inst->op].flags & ROC_IRF_PURE);
+    bool is_float = w.inst->type == ROC_VT_F32 || w.inst->type == ROC_VT_F64;
+    found.parts |= is_loop && s->shapes && s->shapes->parts[w.id];
+    if (depth && (is_float || w.inst->op == ROC_IR_LOAD)) found.is_plain = false;
     found.nbroken += counts && is_broken_up(s, w.inst);
     if (!counts || is_counting(s, w.inst)) continue;
     found.narrow += w.inst->type == ROC_VT_F32;
@@ -120,6 +125,7 @@ static unsigned lanes_that_pay(const cpu_state *s, const survey *found) {
   LLVMTargetMachineRef tm = s->cg->tm;
   unsigned bytes = roc_processor_has(tm, "avx512f") ? 64 : roc_processor_has(tm, "avx2") ? 32 : 0;
   if (!found->has_loop || !bytes) return 1;
+  if (bytes < 64 && found->parts && found->is_plain) return 1; /* masks cost more than is gained */
   if (found->nbroken * BROKEN_COST > found->narrow + found->wide) return 1;
   unsigned lanes = is_narrow(found) ? bytes / 4 : bytes / 8;
   return found->nvars <= MAX_LIVE ? 2 * lanes : lanes;
