@@ -240,7 +240,8 @@ devices.each(function()
       local count, y = 0, devices.zeros(100)
       fill:forall(100, { stream = s })(y, 1)
       s:callback(function() count = count + 1 end)
-      while not s:query() do assert.equal(0, count) end
+      -- It may be called at the end of a query that found the work queued.
+      while not s:query() do assert.is_true(count <= 1) end
       assert.equal(1, count)
     end)
 
