@@ -49,6 +49,21 @@ describe("guard", function()
     assert.are.equal("check.index x.0", left("if %7", "check.index x.0 0 #0 %2", "end"))
   end)
 
+  -- n >= 0 and n + 256 <= #y; n + local id: at most #y.
+  it("drops the check of a sum, by the range of a part and a comparison of the rest", function()
+    local guard = { "%9: int = const 256", "%10: int = sub %3 %9", "%11: bool = le %4 %10",
+      "%12: bool = le %0 %4", "if %11", "if %12", "%13: int = add %4 %8" }
+    local function check_of(index)
+      local lines = table.move(guard, 1, #guard, 1, {})
+      table.move({ index, "end", "end" }, 1, 3, #lines + 1, lines)
+      return left(table.unpack(lines))
+    end
+    assert.are.equal("", check_of("check.index y.1 0 #0 %13"))
+    assert.are.equal("check.index x.0", check_of("check.index x.0 0 #0 %13"))
+    assert.are.equal("check.index y.1",
+      check_of("%14: int = add %13 %1\ncheck.index y.1 0 #0 %14"))
+  end)
+
   it("goes by parameter, not by name", function()
     assert.are.equal("", left("if %7", "check.index v.5 0 #0 %2", "end"))
   end)
