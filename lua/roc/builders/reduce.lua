@@ -9,9 +9,8 @@
 --
 -- A function that is known to be commutative allows another order, as fixed, in which neighbouring
 -- items read neighbouring elements.
-local capture = require "roc.capture"
+local commutative = require "roc.builders.commutative"
 local core = require "roc.core"
-local dump = require "roc.dump"
 local loops = require "roc.builders.loops"
 local subjects = require "roc.builders.subject"
 local support = require "roc.builders.support"
@@ -85,7 +84,8 @@ $combine
   end
 end]]
 
-local function whole_text(dtype, has_init, is_commutative)
+local function whole_text(names, has_init, is_commutative)
+  local dtype = names.dtype
   local values = setmetatable({
     size = SIZE,
     levels = LEVELS,
@@ -111,36 +111,19 @@ local acc = %s
   return loops.text(has_init and "x, init, result" or "x, result", extents, { x, result }, body)
 end
 
--- commutative functions ---------------------------------------------------------------------------
-
-local COMMUTATIVE_CODE = {}
-for _, f in ipairs {
-  function(a, b) return a + b end, function(a, b) return b + a end,
-  function(a, b) return a * b end, function(a, b) return b * a end,
-  function(a, b) return a & b end, function(a, b) return b & a end,
-  function(a, b) return a | b end, function(a, b) return b | a end,
-  function(a, b) return a ~ b end, function(a, b) return b ~ a end,
-} do
-  COMMUTATIVE_CODE[dump.code(f)] = true
-end
-
-local COMMUTATIVE_BUILTINS = { ["math.max"] = true, ["math.min"] = true }
-
-local function is_commutative(f)
-  local path = capture.builtin_path(f)
-  if path then return COMMUTATIVE_BUILTINS[path] or false end
-  return COMMUTATIVE_CODE[dump.code(f)] or false
-end
-
 -- all elements ------------------------------------------------------------------------------------
 
 -- Launches over the elements of a 1-D array into results[1] …, as many as there are workgroups.
 local function launch(subject, x, results, groups, dtype, init, stream)
   local span = (#x + groups * SIZE - 1) // (groups * SIZE)
-  local kernel = subject:kernel(whole_text(dtype, init ~= nil, subject.is_commutative), dtype)
-  local values = table.pack(support.input(x), support.output(results), span, init)
-  kernel:launch({ groups = groups, workgroup = SIZE, stream = stream },
-    table.unpack(values, 1, init == nil and 3 or 4))
+  local kernel = subject:kernel_of(init == nil and "whole" or "whole with init",
+    { dtype = dtype, workgroup = SIZE }, whole_text, init ~= nil, subject.is_commutative)
+  local shape = { groups = groups, workgroup = SIZE, stream = stream }
+  if init == nil then
+    kernel:launch(shape, support.input(x), support.output(results), span)
+  else
+    kernel:launch(shape, support.input(x), support.output(results), span, init)
+  end
 end
 
 -- Workgroups for n elements, none of which is left without any.
@@ -286,7 +269,7 @@ local function reduce(f, init, opts)
   end
   subject.init, subject.is_commutative = init, options.commutative
   if options.commutative == nil then
-    subject.is_commutative = is_commutative(f)
+    subject.is_commutative = commutative.is_known(f)
   end
   local public = support.public(call)
   return support.built(function(array, call_opts)

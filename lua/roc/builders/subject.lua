@@ -91,7 +91,7 @@ function M.new(builder, f, options)
   if type(f) ~= "function" then
     support.fail("bad argument #1 to '%s' (function expected, got %s)", builder, type(f))
   end
-  local subject = setmetatable({ f = f, kernels = {} }, Subject)
+  local subject = setmetatable({ f = f, kernels = {}, kernels_of = {} }, Subject)
   local path = capture.builtin_path(f)
   if path then
     subject.name, subject.is_builtin = path, true
@@ -123,6 +123,16 @@ function Subject:check_parameters(builder, count)
   end
 end
 
+local function make_kernel(subject, text, names)
+  local env = { roc = intrinsics, math = math, f = subject.f, dtype = names.dtype,
+    tile_dtype = names.tile_dtype }
+  local options = { env = env, workgroup = names.workgroup }
+  for name, value in pairs(subject.options) do
+    options[name] = value
+  end
+  return kernel.kernel(text, options, true)
+end
+
 ---The kernel of a text; made once.
 ---@param text string
 ---@param dtype? roc.DType what the name `dtype` is in the text
@@ -131,12 +141,27 @@ function Subject:kernel(text, dtype)
   local key = dtype and text .. dtype.name or text
   local made = self.kernels[key]
   if not made then
-    local options = { env = { roc = intrinsics, math = math, f = self.f, dtype = dtype } }
-    for name, value in pairs(self.options) do
-      options[name] = value
-    end
-    made = kernel.kernel(text, options, true)
+    made = make_kernel(self, text, { dtype = dtype })
     self.kernels[key] = made
+  end
+  return made
+end
+
+---The kernel of the text that `make` gives, made once for each key and dtype: for texts that take
+---longer to make than a launch.
+---@param key string
+---@param names {dtype: roc.DType, workgroup: integer} the workgroup, and what names are in the text
+---@param make fun(names: table, ...): string
+function Subject:kernel_of(key, names, make, ...)
+  local by_key = self.kernels_of[names.dtype]
+  if not by_key then
+    by_key = {}
+    self.kernels_of[names.dtype] = by_key
+  end
+  local made = by_key[key]
+  if not made then
+    made = make_kernel(self, make(names, ...), names)
+    by_key[key] = made
   end
   return made
 end
