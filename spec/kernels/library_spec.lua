@@ -17,7 +17,7 @@ end
 
 local function device_matrix(t) return roc.to_device(roc.array(t, "float32")) end
 
-devices.each(function()
+devices.each(function(device)
   describe("roc.kernels", function()
     it("saxpy adds a multiple, and triad two arrays", function()
       local blas = require "roc.kernels.saxpy"
@@ -60,6 +60,40 @@ devices.each(function()
         end
       end)
     end
+
+    it("blocked transpose turns rows into columns, whole blocks and edges", function()
+      local transpose = require "roc.kernels.transpose"
+      local rows, columns, block = 37, 70, transpose.BLOCK
+      local t = matrix(rows, columns)
+      local b = devices.zeros({ columns, rows }, "float32")
+      local groups = { groups_of(columns, block), groups_of(rows, block) }
+      transpose.blocked[{ groups, { block, transpose.ROWS } }](device_matrix(t), b)
+      local got = devices.table(b)
+      for i = 1, rows do
+        for j = 1, columns do assert.are.equal(t[i][j], got[j][i]) end
+      end
+    end)
+
+    it("blocked gemm multiplies matrices, whole blocks and edges", function()
+      local gemm = require "roc.kernels.gemm"
+      for _, case in ipairs(device.kind == "sim" and { { 5, 9, 3 } }
+        or { { 5, 9, 3 }, { 130, 11, 128 } }) do
+        local m, k, n = table.unpack(case)
+        local a, b = matrix(m, k), matrix(k, n)
+        local c = devices.zeros({ m, n }, "float32")
+        gemm.blocked[{ { groups_of(n, gemm.BLOCK), groups_of(m, gemm.BLOCK) },
+          { gemm.SIDE, gemm.SIDE } }](device_matrix(a), device_matrix(b), c)
+        local got, wrong = devices.table(c), 0
+        for i = 1, m do
+          for j = 1, n do
+            local sum = 0
+            for l = 1, k do sum = sum + a[i][l] * b[l][j] end
+            wrong = wrong + (sum == got[i][j] and 0 or 1)
+          end
+        end
+        assert.are.equal(0, wrong)
+      end
+    end)
 
     it("gemm multiplies matrices of integers", function()
       local gemm = require "roc.kernels.gemm"
