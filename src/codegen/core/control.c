@@ -4,10 +4,40 @@
  * cuts is handled above (cpu/regions.c).  Invariant: after an instruction that leaves its region
  * the current block is ended, and the rest of the list is not emitted. */
 #include <llvm-c/DebugInfo.h>
+#include <string.h>
 
 #include "codegen/core/cg.h"
 #include "ir/check_elimination.h"
+#include "ir/layout.h"
 #include "ir/walk.h"
+
+enum {
+  MAX_UNROLLED = 4096,        /* instructions of the IR */
+  MAX_REGISTER_ELEMENTS = 128, /* of a private array that may be in registers */
+  LONG_LOOP = 64,              /* rounds */
+  JOINED_ROUNDS = 4,
+  MAX_JOINED = 64 /* instructions of a round that is joined with others */
+};
+
+static ROC_IR_WALKS bool is_accessed_outside(const roc_cg *cg, uint32_t array, uint32_t control) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, cg->ir, 0) {
+    bool is_access = w.inst->op == ROC_IR_LOAD || w.inst->op == ROC_IR_STORE;
+    if (is_access && w.inst->aux == array && !roc_ir_walk_is_inside(&w, control)) return true;
+  }
+  return false;
+}
+
+/* Each version of a kernel has private arrays of its own: so the one without checks can have them
+ * in registers, whatever the other does. */
+static void forget_private_arrays(roc_cg *cg, uint32_t versions) {
+  for (uint32_t a = 0; a < cg->ir->arrays.count; a++) {
+    const roc_ir_array *array = &cg->ir->arrays.items[a];
+    if (array->kind != ROC_IR_ARRAY_PRIVATE || !cg->target->unrolls) continue;
+    bool is_small = (uint64_t)roc_ir_array_size(array) <= MAX_REGISTER_ELEMENTS;
+    if (is_small && !is_accessed_outside(cg, a, versions)) cg->arrays[a].base = NULL;
+  }
+}
 
 static void emit_if(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
@@ -22,6 +52,7 @@ static void emit_if(roc_cg *cg, uint32_t id) {
   roc_cg_goto(cg, end);
   if (has_else) {
     roc_cg_at(cg, no);
+    if (inst->aux == ROC_IR_IF_VERSIONS) forget_private_arrays(cg, id);
     roc_cg_region(cg, inst->k.region[1]);
     roc_cg_goto(cg, end);
   }
@@ -94,14 +125,72 @@ static ROC_IR_WALKS bool has_checks(const roc_cg *cg, uint32_t region) {
   return false;
 }
 
-void roc_cg_keep_rolled(roc_cg *cg, LLVMValueRef branch) {
-  LLVMMetadataRef word = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
+/* `count`: how many rounds become one; 0 where the word needs no number. */
+static void tell_unroller(roc_cg *cg, LLVMValueRef branch, const char *what, uint32_t count) {
+  LLVMMetadataRef words[2] = {LLVMMDStringInContext2(cg->ctx, what, strlen(what)),
+                              LLVMValueAsMetadata(roc_cg_i32(cg, count))};
   LLVMMetadataRef self = LLVMTemporaryMDNode(cg->ctx, NULL, 0);
-  LLVMMetadataRef parts[2] = {self, LLVMMDNodeInContext2(cg->ctx, &word, 1)};
+  LLVMMetadataRef parts[2] = {self, LLVMMDNodeInContext2(cg->ctx, words, count ? 2 : 1)};
   LLVMMetadataRef loop = LLVMMDNodeInContext2(cg->ctx, parts, 2);
   LLVMMetadataReplaceAllUsesWith(self, loop);
   LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(cg->ctx, "llvm.loop", 9),
                   LLVMMetadataAsValue(cg->ctx, loop));
+}
+
+void roc_cg_keep_rolled(roc_cg *cg, LLVMValueRef branch) {
+  tell_unroller(cg, branch, "llvm.loop.unroll.disable", 0);
+}
+
+/* The rounds of a loop with constant bounds; 0: they are not known, or many. */
+static uint64_t constant_rounds(const roc_cg *cg, const roc_ir_inst *loop) {
+  int64_t bounds[3], span;
+  for (uint32_t n = 0; n < 3; n++) {
+    const roc_ir_inst *bound = &cg->ir->insts.items[roc_ir_arg(cg->ir, loop, n)];
+    if (bound->op != ROC_IR_CONST) return 0;
+    bounds[n] = bound->k.i;
+  }
+  if (bounds[2] <= 0 || __builtin_sub_overflow(bounds[1], bounds[0], &span) || span < 0) return 0;
+  uint64_t rounds = (uint64_t)span / (uint64_t)bounds[2] + 1;
+  return rounds <= MAX_UNROLLED ? rounds : 0;
+}
+
+/* The instructions of a region when its loops are unrolled; above MAX_UNROLLED where there is one
+ * that cannot be. */
+static uint64_t unrolled_size(const roc_cg *cg, uint32_t region) {
+  const roc_ir_ids *ids = &cg->ir->regions.items[region];
+  uint64_t size = 0;
+  for (uint32_t i = 0; i < ids->count && size <= MAX_UNROLLED; i++) {
+    const roc_ir_inst *inst = &cg->ir->insts.items[ids->items[i]];
+    if (inst->op == ROC_IR_LOOP || inst->op == ROC_IR_BARRIER) return MAX_UNROLLED + 1;
+    uint64_t rounds = inst->op == ROC_IR_FOR ? constant_rounds(cg, inst) : 1, inner = 1;
+    for (uint32_t n = 0; n < roc_ir_region_count(inst); n++) {
+      inner += unrolled_size(cg, inst->k.region[n]);
+    }
+    size += rounds ? rounds * inner : MAX_UNROLLED + 1;
+  }
+  return size;
+}
+
+static ROC_IR_WALKS bool uses_private_array(const roc_cg *cg, uint32_t region) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, cg->ir, region) {
+    bool is_access = w.inst->op == ROC_IR_LOAD || w.inst->op == ROC_IR_STORE;
+    if (is_access && cg->ir->arrays.items[w.inst->aux].kind == ROC_IR_ARRAY_PRIVATE) return true;
+  }
+  return false;
+}
+
+/* Private arrays become registers where all their indices are constants. Of a long loop of straight
+ * code a few rounds share the counter's instructions; LLVM does that with smaller ones. */
+static void unroll(roc_cg *cg, const roc_ir_inst *loop, LLVMValueRef branch) {
+  uint32_t body = loop->k.region[0];
+  uint64_t rounds = constant_rounds(cg, loop), size = rounds ? unrolled_size(cg, body) : 0;
+  if (rounds && rounds * size <= MAX_UNROLLED && uses_private_array(cg, body)) {
+    tell_unroller(cg, branch, "llvm.loop.unroll.full", 0);
+  } else if (rounds >= LONG_LOOP && rounds % JOINED_ROUNDS == 0 && size <= MAX_JOINED &&
+             size == cg->ir->regions.items[body].count) {
+    tell_unroller(cg, branch, "llvm.loop.unroll.count", JOINED_ROUNDS);
+  }
 }
 
 /* A loop's variable, or what is left to run of it, while code is made. */
@@ -176,6 +265,8 @@ static void emit_for(roc_cg *cg, uint32_t id) {
   LLVMValueRef branch = LLVMBuildCondBr(cg->b, again, body, end);
   if (cg->target->facts->is_simt && has_checks(cg, inst->k.region[0])) {
     roc_cg_keep_rolled(cg, branch); /* left anywhere: unrolled, its code would only multiply */
+  } else if (cg->target->unrolls) {
+    unroll(cg, inst, branch);
   }
   LLVMBasicBlockRef blocks[2] = {before, next};
   if (left) LLVMAddIncoming(left, (LLVMValueRef[2]){c.count, left_next}, blocks, 2);

@@ -27,6 +27,9 @@ struct roc_target {
    * record, print buffer). */
   const char *device_scope, *group_scope, *system_scope;
   bool splits_stores;              /* ROC_QUIRK_SPLIT_ATOMIC_STORE is this target's */
+  /* Loops of constant length are unrolled by hints (core/control.c): those that index private
+   * arrays, so that these become registers, and a part of long ones. */
+  bool unrolls;
   bool has_line_directives_only;   /* of line tables: no sections of debug information */
   bool adds_narrow_offsets;        /* memory instructions take an offset of 32 bits beside a base */
   LLVMCodeGenFileType object_kind; /* what LLVM emits for a code object */

@@ -67,6 +67,16 @@ static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param, me
   if (!param->is_written) roc_cg_attr(cg, cg->fn, at, "readonly");
 }
 
+/* How many blocks of the most items a multiprocessor should have room for; NULL: ptxas decides.
+ * Without a word it saves registers for the sake of more wavefronts, and asks for one element at a
+ * time in a loop of loads. A kernel whose items never meet gains more from loads that are asked for
+ * together. Where the largest blocks meet at barriers, one alone would leave nothing to do. */
+static const char *least_blocks(const roc_cg *cg, meetings found, uint64_t most) {
+  bool has_shared = roc_nvptx_state_of(cg)->shared_bytes > 0;
+  if (!found.has_group && !has_shared) return "1";
+  return most == ROC_NVPTX_MAX_WORKGROUP && found.has_group ? "2" : NULL;
+}
+
 static void mark_function(roc_cg *cg, const roc_cg_field_list *fields) {
   meetings found = find_meetings(cg);
   for (unsigned arg = 0; arg < fields->count; arg++) {
@@ -83,6 +93,8 @@ static void mark_function(roc_cg *cg, const roc_cg_field_list *fields) {
   /* Their product counts: it bounds the registers of a work-item. */
   const char *sizes = roc_arena_printf(&cg->arena, "%u,1,1", (unsigned)most);
   if (sizes) roc_cg_attr_text(cg, cg->fn, "nvvm.maxntid", sizes);
+  const char *blocks = least_blocks(cg, found, most);
+  if (blocks) roc_cg_attr_text(cg, cg->fn, "nvvm.minctasm", blocks);
   roc_cg_attr(cg, cg->fn, LLVMAttributeFunctionIndex, "nounwind");
 }
 

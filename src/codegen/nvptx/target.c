@@ -112,6 +112,7 @@ const roc_target roc_target_nvptx = {
     .device_scope = "device",
     .group_scope = "block",
     .system_scope = "",
+    .unrolls = true,
     .has_line_directives_only = true, /* with more, the driver would compile for a debugger */
     .object_kind = LLVMAssemblyFile,
     .accepts = accepts,
