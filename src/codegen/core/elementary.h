@@ -22,6 +22,8 @@ LLVMValueRef roc_cg_log10(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 LLVMValueRef roc_cg_expm1(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 LLVMValueRef roc_cg_tanh(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 
+/* Of F32. */
+LLVMValueRef roc_cg_erf_f32(roc_cg *cg, LLVMValueRef x);
 LLVMValueRef roc_cg_sinh(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 LLVMValueRef roc_cg_cosh(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 LLVMValueRef roc_cg_asinh(roc_cg *cg, roc_value_type type, LLVMValueRef x);
