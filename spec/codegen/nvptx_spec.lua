@@ -112,6 +112,16 @@ describe("arithmetic for NVIDIA GPUs", function()
     check_not(asm("function(x) x[1] = math.abs(x[1]) end", "(int32[:])"), "abs%.s")
   end)
 
+  it("chooses a negative zero by its bits", function()
+    local function has_zero(body)
+      local text = asm("function(x) " .. body .. " end", "(float32[:])")
+      check_not(text, "0f80000000")
+      check(text, "2147483648")
+    end
+    has_zero("x[1] = x[1] < x[2] and roc.float32(1) or roc.float32(-0.0)")
+    has_zero("x[1] = x[1] < x[2] and roc.float32(-0.0) or roc.float32(-1)")
+  end)
+
   it("computes remainders exactly", function()
     local text = raw("function(x, y) x[1] = math.fmod(x[1], y[1]) end", "(float32[:], float32[:])")
     check(text, "call float @roc%.fmod%.f32")

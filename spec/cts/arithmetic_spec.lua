@@ -119,6 +119,24 @@ devices.each(function(device)
     assert.same({ -1 / 0, -1 / 0 }, devices.table(out))
   end)
 
+  it("chooses between a negative zero and a one", function()
+    local x, out = devices.values({ 3, 0 / 0 }, "float32"), devices.zeros({ 2, 4 }, "float32")
+    devices.run(roc.kernel(function(x, out)
+      local i = roc.get_global_id(1)
+      out[i][1] = x[i] > 0 and roc.float32(1) or roc.float32(-0.0)
+      out[i][2] = x[i] > 0 and roc.float32(-0.0) or roc.float32(-1)
+      local met = roc.float32(-0.0)
+      if x[i] > 0 then met = roc.float32(1) end
+      out[i][3] = met
+      out[i][4] = x[i] ~= 3 and roc.float32(-0.0) or roc.float32(1)
+    end, { number = "float32" }), 2, { x, out })
+    local got = devices.table(out)
+    assert.same({ 1 / 1, -1 / 0, 1 / 1, 1 / 1 },
+      { 1 / got[1][1], 1 / got[1][2], 1 / got[1][3], 1 / got[1][4] })
+    assert.same({ -1 / 0, -1 / 1, -1 / 0, -1 / 0 },
+      { 1 / got[2][1], 1 / got[2][2], 1 / got[2][3], 1 / got[2][4] })
+  end)
+
   it("negates floats, zeros too", function()
     check("-a", fa, fb, "float64", "float64", "float64")
   end)
