@@ -20,10 +20,10 @@ local device = roc.current_device()
 local peers = {
   { name = "C", build = "nvcc -O3 -arch=native bench/peers/cuda.cu -o build/bench/cuda",
     run = "build/bench/cuda" },
-  { name = "cupy", run = "python3 bench/peers/cuda.py cupy" },
-  { name = "torch", run = "python3 bench/peers/cuda.py torch" },
-  { name = "triton", run = "python3 bench/peers/cuda.py triton" },
-  { name = "numba", run = "python3 bench/peers/cuda.py numba" },
+  { name = "cupy", run = "python3 bench/peers/cuda_python.py cupy" },
+  { name = "torch", run = "python3 bench/peers/cuda_python.py torch" },
+  { name = "triton", run = "python3 bench/peers/cuda_python.py triton" },
+  { name = "numba", run = "python3 bench/peers/cuda_python.py numba" },
 }
 
 -- {["name n"] = milliseconds}
@@ -167,8 +167,9 @@ end)
 
 row("transpose", 8192 >> shift // 2, function(n, check)
   local a, b = floats { n, n }, floats { n, n }
-  local groups, tile = groups_of(n, transpose.TILE), transpose.TILE
-  local kernel = transpose.tiled_for(roc.float32, check)[{ { groups, groups }, { tile, tile } }]
+  local groups = groups_of(n, transpose.BLOCK)
+  local kernel = transpose.blocked_for(roc.float32, check)[{ { groups, groups },
+    { transpose.BLOCK, transpose.ROWS } }]
   return function() kernel(a, b) end
 end)
 
@@ -187,10 +188,20 @@ row("matmul_naive", SIDE, function(n, check)
   return function() kernel(a, b, c) end
 end)
 
-row("matmul_16", SIDE, function(n, check)
+for _, tile in ipairs { 16, 32 } do
+  row("matmul_" .. tile, SIDE, function(n, check)
+    local a, b, c = floats { n, n }, floats { n, n }, floats { n, n }
+    local groups = groups_of(n, tile)
+    local kernel = gemm.tiled_for(roc.float32, check, tile)[{ { groups, groups }, { tile, tile } }]
+    return function() kernel(a, b, c) end
+  end)
+end
+
+row("matmul", SIDE, function(n, check)
   local a, b, c = floats { n, n }, floats { n, n }, floats { n, n }
-  local groups, tile = groups_of(n, gemm.TILE), gemm.TILE
-  local kernel = gemm.tiled_for(roc.float32, check)[{ { groups, groups }, { tile, tile } }]
+  local groups = groups_of(n, gemm.BLOCK)
+  local kernel = gemm.blocked_for(roc.float32, check)[{ { groups, groups },
+    { gemm.SIDE, gemm.SIDE } }]
   return function() kernel(a, b, c) end
 end)
 

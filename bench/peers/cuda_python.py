@@ -1,6 +1,8 @@
 """The peers of bench/cuda.lua in Python: the same work as their users write it.
 
-    cuda.py PEER      PEER: cupy, torch, triton, numba
+    cuda_python.py PEER      PEER: cupy, torch, triton, numba
+
+Not "cuda.py": CuPy and numba-cuda import a package of that name, and would find this file.
 
 Prints a line a measurement: name, n, milliseconds; "-" for what the peer cannot do or does not run.
 A time is the median of SAMPLES samples; a sample is so many launches between two events that it
