@@ -18,8 +18,8 @@ gemm.naive = roc.kernel(function(a, b, c)
 end, { name = "gemm_naive" })
 
 ---Makes the tiled kernel for arrays of `dtype`: a workgroup of tile × tile walks along k in blocks,
----each loaded once into shared memory and used `tile` times.  Any m, n and k; the edge is filled with
----zeros.
+---each loaded once into shared memory and used `tile` times.  Any m, n and k; the edge is filled
+---with zeros.
 ---@param dtype roc.DType of numbers
 ---@param check? boolean false: an unchecked kernel
 ---@param tile? integer TILE by default; 32 at most
@@ -61,8 +61,8 @@ local EACH = BLOCK // SIDE -- rows and columns of an item
 
 gemm.BLOCK, gemm.SIDE = BLOCK, SIDE
 
----Makes the kernel in which a workgroup of SIDE × SIDE has BLOCK × BLOCK elements of `c`, and an item
----EACH × EACH of them in registers: what it reads from shared memory serves EACH times.
+---Makes the kernel in which a workgroup of SIDE × SIDE has BLOCK × BLOCK elements of `c`, and an
+---item EACH × EACH of them in registers: what it reads from shared memory serves EACH times.
 ---@param dtype roc.DType of numbers
 ---@param check? boolean false: an unchecked kernel
 ---@return roc.Kernel

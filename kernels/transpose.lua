@@ -42,8 +42,8 @@ end
 transpose.tiled = transpose.tiled_for(roc.float32)
 
 ---Makes the kernel for arrays of `dtype` in which a workgroup of BLOCK × ROWS turns a block of
----BLOCK × BLOCK round: an item moves an element of every ROWSth row, all of which it asks for before
----the first one comes.
+---BLOCK × BLOCK round: an item moves an element of every ROWSth row, all of which it asks for
+---before the first one comes.
 ---@param dtype roc.DType
 ---@param check? boolean false: an unchecked kernel
 ---@return roc.Kernel

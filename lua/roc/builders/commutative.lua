@@ -17,8 +17,8 @@ end
 
 local BUILTINS = { ["math.max"] = true, ["math.min"] = true }
 
----Whether the function is known to be commutative: it returns a sum or the like of its arguments, or
----is math.max or math.min.
+---Whether the function is known to be commutative: it returns a sum or the like of its arguments,
+---or is math.max or math.min.
 ---@param f function
 ---@return boolean
 function M.is_known(f)

@@ -6,8 +6,8 @@
 -- written once.  The tree depends on the number of elements alone, and keeps their order: the
 -- function need be associative, not commutative.
 --
--- An item has `span` neighbours of a tile.  A GPU brings tiles into shared memory and results out of
--- it, so that neighbouring items access neighbouring elements; the CPU needs no such stage.
+-- An item has `span` neighbours of a tile.  A GPU brings tiles into shared memory and results out
+-- of it, so that neighbouring items access neighbouring elements; the CPU needs no such stage.
 local core = require "roc.core"
 local commutative = require "roc.builders.commutative"
 local subjects = require "roc.builders.subject"
@@ -180,9 +180,9 @@ function(y, out)
   end
 end]]
 
--- How the values of the items are combined.  Level by level, an item gets what ends 1, 2, 4, … items
--- before it.  The gap before the parts keeps all indices positive, whatever the level: so the CPU
--- checks them for the whole workgroup.
+-- How the values of the items are combined.  Level by level, an item gets what ends 1, 2, 4, …
+-- items before it.  The gap before the parts keeps all indices positive, whatever the level: so the
+-- CPU checks them for the whole workgroup.
 local BY_LEVELS = {
   declare_parts = "  local part = roc.shared.array($gap + $size * 2, dtype)",
   slot = "$gap + item",
@@ -275,8 +275,8 @@ local DIRECT = {
   bring_whole = "", take_whole = "", bring_rest = "", take_rest = "",
 }
 
--- The CPU's vectors take 8 elements. `staged` has the same tree as `direct`; where any tree gives the
--- same value, a GPU has its own, in which less of the time goes into what items combine.
+-- The CPU's vectors take 8 elements. `staged` has the same tree as `direct`; where any tree gives
+-- the same value, a GPU has its own, in which less of the time goes into what items combine.
 local FORMS = {
   direct = { way = DIRECT, span = 8, tree = BY_LEVELS },
   staged = { way = STAGED, span = 8, tree = BY_LEVELS },

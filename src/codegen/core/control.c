@@ -12,7 +12,7 @@
 #include "ir/walk.h"
 
 enum {
-  MAX_UNROLLED = 4096,        /* instructions of the IR */
+  MAX_UNROLLED = 4096,         /* instructions of the IR */
   MAX_REGISTER_ELEMENTS = 128, /* of a private array that may be in registers */
   LONG_LOOP = 64,              /* rounds */
   JOINED_ROUNDS = 4,

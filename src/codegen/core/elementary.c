@@ -298,12 +298,11 @@ static V polynomial(const real *m, V x, const double *coefficients, unsigned cou
 /* x + x p(x^2) below 0.927, and 1 - e^q(x) above; from 4 on the result is 1.  Fitted at the points
  * of Chebyshev, to 2^-36 of the one, and 2^-25 of q. */
 LLVMValueRef roc_cg_erf_f32(roc_cg *cg, LLVMValueRef x) {
-  static const double small[] = {
-      -0x1.586d8p-17, 0x1.e01cf6p-14, -0x1.bdeecap-11, 0x1.563f6p-8, -0x1.b82b5ap-6,
-      0x1.ce2f18p-4, -0x1.812746p-2, 0x1.06eba8p-3};
-  static const double large[] = {
-      0x1.b92f62p-20, -0x1.835f9p-15, 0x1.3965e6p-11, -0x1.3831c6p-8, 0x1.b10e22p-6,
-      -0x1.c2f3e8p-4, -0x1.437cfp-1, -0x1.21575ap+0, 0x1.507a32p-12};
+  static const double small[] = {-0x1.586d8p-17, 0x1.e01cf6p-14, -0x1.bdeecap-11, 0x1.563f6p-8,
+                                 -0x1.b82b5ap-6, 0x1.ce2f18p-4,  -0x1.812746p-2,  0x1.06eba8p-3};
+  static const double large[] = {0x1.b92f62p-20, -0x1.835f9p-15, 0x1.3965e6p-11,
+                                 -0x1.3831c6p-8, 0x1.b10e22p-6,  -0x1.c2f3e8p-4,
+                                 -0x1.437cfp-1,  -0x1.21575ap+0, 0x1.507a32p-12};
   real m = real_of(cg, ROC_VT_F32);
   V size = unary(&m, "llvm.fabs", x), end = number(&m, 4);
   V below = fma_of(&m, polynomial(&m, mul(&m, x, x), small, sizeof small / sizeof *small), x, x);

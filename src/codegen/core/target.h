@@ -26,7 +26,7 @@ struct roc_target {
   /* LLVM sync scopes of atomics on global and on shared memory, and of what the host reads (fault
    * record, print buffer). */
   const char *device_scope, *group_scope, *system_scope;
-  bool splits_stores;              /* ROC_QUIRK_SPLIT_ATOMIC_STORE is this target's */
+  bool splits_stores; /* ROC_QUIRK_SPLIT_ATOMIC_STORE is this target's */
   /* Loops of constant length are unrolled by hints (core/control.c): those that index private
    * arrays, so that these become registers, and a part of long ones. */
   bool unrolls;

@@ -40,7 +40,7 @@ static unsigned count_choices(LLVMValueRef inst) {
 
 static LLVMValueRef choice(LLVMValueRef inst, unsigned i) {
   return LLVMGetInstructionOpcode(inst) == LLVMPHI ? LLVMGetIncomingValue(inst, i)
-                                                    : LLVMGetOperand(inst, i + 1);
+                                                   : LLVMGetOperand(inst, i + 1);
 }
 
 /* Between -0.0 and 1.0 or -1.0, by a select or where control flow meets. */
