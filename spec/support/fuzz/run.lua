@@ -256,8 +256,10 @@ local function take_lost(lines)
   return 0
 end
 
--- Whether the sorted lines are those of the other list, but for as many as were lost.
-local function are_among(lines, others, lost)
+-- Whether the sorted lines are those of the other list, but for as many as were lost. Which ones
+-- that are depends on the order of the items: where both lost some, the counts alone are compared.
+local function are_among(lines, others, lost, others_lost)
+  if others_lost > 0 then return #lines + lost == #others + others_lost end
   local at = 1
   for _, line in ipairs(lines) do
     while others[at] and others[at] ~= line do at = at + 1 end
@@ -276,7 +278,7 @@ local function launch_difference(a, b)
   if failures(a.error) == 1 and not b.is_raw and detail(a.error) ~= detail(b.error) then
     return ("%s / %s"):format(detail(a.error), detail(b.error))
   end
-  if not are_among(b.lines, a.lines, take_lost(b.lines)) then
+  if not are_among(b.lines, a.lines, take_lost(b.lines), take_lost(a.lines)) then
     return ("printed: %s / %s"):format(table.concat(a.lines, "|"), table.concat(b.lines, "|"))
   end
   for i, array in ipairs(a.arrays) do
