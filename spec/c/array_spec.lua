@@ -1,5 +1,5 @@
 -- Runs the C program that has arrays of its own, one process a test, on each kind of device.
-local devices = require "support.devices"
+local c_program = require "support.c_program"
 local files = require "support.files"
 local programs = require "support.programs"
 
@@ -21,23 +21,8 @@ local TITLES = {
 }
 
 describe("arrays of a C program:", function()
-  local path = programs.find("array_test")
-  if not path then return pending("array_test is not built") end
-
-  local SETTINGS = { cpu = "ROCLUA_DEVICE=cpu", sim = "ROCLUA_DEVICE=sim",
-    hsa = "ROCLUA_DEVICE=hsa ROCLUA_EMULATE=gfx90a" }
-  local seen = 0
-  for name in assert(io.popen(path)):lines() do
-    seen = seen + 1
-    for kind, settings in pairs(SETTINGS) do
-      it(("%s (%s)"):format(assert(TITLES[name], name), kind), function()
-        if kind == "hsa" and devices.missing then return pending(devices.missing) end
-        local ok, output = programs.run(("%s timeout 100 %s %s"):format(settings, path, name))
-        assert(ok and output:find("ok " .. name, 1, true), output)
-      end)
-    end
-  end
-  assert(seen == 14, "array_test lists its tests")
+  local path = c_program.specs("array_test", TITLES, c_program.ON_DEVICES)
+  if not path then return end
 
   it("every function of roclua.h that takes an argument is called with NULL", function()
     local _, output = programs.run(path .. " nulls")

@@ -1,5 +1,5 @@
 -- Runs the C program that compiles in several threads at once, one process a test.
-local programs = require "support.programs"
+local c_program = require "support.c_program"
 
 local TITLES = {
   same = "makes the code that one thread alone makes, byte for byte",
@@ -11,16 +11,5 @@ local TITLES = {
 }
 
 describe("compiles of several threads", function()
-  local path = programs.find("compile_test")
-  if not path then return pending("compile_test is not built") end
-
-  local seen = 0
-  for name in assert(io.popen(path)):lines() do
-    seen = seen + 1
-    it(TITLES[name] or name, function()
-      local ok, output = programs.run(("timeout 120 %s %s"):format(path, name))
-      assert(ok and output:find("ok " .. name, 1, true), output)
-    end)
-  end
-  assert(seen == 6, "compile_test lists its tests")
+  c_program.specs("compile_test", TITLES, "")
 end)

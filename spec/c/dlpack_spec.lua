@@ -1,6 +1,5 @@
 -- Runs the C program that exchanges arrays by DLPack, one process a test, on each kind of device.
-local devices = require "support.devices"
-local programs = require "support.programs"
+local c_program = require "support.c_program"
 
 local TITLES = {
   import = "a kernel works on a producer's memory, whose deleter is called once",
@@ -16,21 +15,5 @@ local TITLES = {
 }
 
 describe("DLPack:", function()
-  local path = programs.find("dlpack_test")
-  if not path then return pending("dlpack_test is not built") end
-
-  local SETTINGS = { cpu = "ROCLUA_DEVICE=cpu", sim = "ROCLUA_DEVICE=sim",
-    hsa = "ROCLUA_DEVICE=hsa ROCLUA_EMULATE=gfx90a" }
-  local seen = 0
-  for name in assert(io.popen(path)):lines() do
-    seen = seen + 1
-    for kind, settings in pairs(SETTINGS) do
-      it(("%s (%s)"):format(assert(TITLES[name], name), kind), function()
-        if kind == "hsa" and devices.missing then return pending(devices.missing) end
-        local ok, output = programs.run(("%s timeout 100 %s %s"):format(settings, path, name))
-        assert(ok and output:find("ok " .. name, 1, true), output)
-      end)
-    end
-  end
-  assert(seen == 10, "dlpack_test lists its tests")
+  c_program.specs("dlpack_test", TITLES, c_program.ON_DEVICES)
 end)

@@ -1,6 +1,5 @@
 -- Runs the C program that embeds roclua, one process a test.
-local devices = require "support.devices"
-local programs = require "support.programs"
+local c_program = require "support.c_program"
 
 local TITLES = {
   states = "lets several states be used together and closed in any order with kernels in flight",
@@ -17,19 +16,8 @@ local TITLES = {
 }
 
 describe("an embedding program", function()
-  local path = programs.find("embed_test")
-  if not path then return pending("embed_test is not built") end
-
-  local seen = 0
-  for name in assert(io.popen(path)):lines() do
-    seen = seen + 1
-    it(TITLES[name] or name, function()
-      if name == "full" and devices.missing then return pending(devices.missing) end
-      local device = name == "full" and "hsa ROCLUA_EMULATE=gfx90a" or ""
-      local command = "ROCLUA_DEVICE=%s timeout 100 %s %s"
-      local ok, output = programs.run(command:format(device, path, name))
-      assert(ok and output:find("ok " .. name, 1, true), output)
-    end)
-  end
-  assert(seen == 11, "embed_test lists its tests")
+  local settings = { cpu = "ROCLUA_DEVICE=", hsa = c_program.ON_DEVICES.hsa }
+  c_program.specs("embed_test", TITLES, settings, function(name, kind)
+    return (kind == "hsa") == (name == "full")
+  end)
 end)

@@ -1,6 +1,5 @@
 -- Runs the C program that launches kernels itself, one process a test, on each kind of device.
-local devices = require "support.devices"
-local programs = require "support.programs"
+local c_program = require "support.c_program"
 
 local TITLES = {
   arguments = "integers, numbers, booleans and arrays are arguments; the state is closed",
@@ -21,23 +20,9 @@ local TITLES = {
 local ON_HSA_ALONE = { lost = true }
 
 describe("kernels of a C program:", function()
-  local path = programs.find("kernel_test")
-  if not path then return pending("kernel_test is not built") end
-
-  local SETTINGS = { cpu = "ROCLUA_DEVICE=cpu ROCLUA_CPU_THREADS=4",
-    hsa = "ROCLUA_DEVICE=hsa ROCLUA_EMULATE=gfx90a" }
-  local seen = 0
-  for name in assert(io.popen(path)):lines() do
-    seen = seen + 1
-    for kind, settings in pairs(SETTINGS) do
-      if kind == "hsa" or not ON_HSA_ALONE[name] then
-        it(("%s (%s)"):format(assert(TITLES[name], name), kind), function()
-          if kind == "hsa" and devices.missing then return pending(devices.missing) end
-          local ok, output = programs.run(("%s timeout 100 %s %s"):format(settings, path, name))
-          assert(ok and output:find("ok " .. name, 1, true), output)
-        end)
-      end
-    end
-  end
-  assert(seen == 14, "kernel_test lists its tests")
+  local settings = { cpu = "ROCLUA_DEVICE=cpu ROCLUA_CPU_THREADS=4" }
+  settings.hsa = c_program.ON_DEVICES.hsa
+  c_program.specs("kernel_test", TITLES, settings, function(name, kind)
+    return kind == "hsa" or not ON_HSA_ALONE[name]
+  end)
 end)

@@ -1,41 +1,29 @@
 -- Runs the C tests of the runtime and the cpu device's queue, one process each.
-local programs = require "support.programs"
+local c_program = require "support.c_program"
+
+local TITLES = {
+  order = "keeps the order of each of many streams",
+  baton = "starts workgroups in increasing order, so that one may wait for lower ones",
+  fault = "reports a fault once, to whom it concerns, and runs what is queued behind",
+  print = "delivers what kernels print in order and counts what is lost",
+  memory = "gives kernels aligned frames and shared memory of the right size",
+  lifetime = "keeps kernels and buffers alive while work uses them",
+  interrupt = "stops an interrupted kernel at its next workgroup",
+  wait_for = "orders streams by each other's tickets",
+  blocked = "runs streams at the same time, and lets one that waits hold up no other",
+  event =
+    "knows what an event is that was never recorded, is of another device, or of a lost one",
+  devices = "orders the streams of several devices by events, at shutdown too",
+  threads = "serves several host threads",
+  shutdown = "waits for queued work at shutdown and reports its fault",
+  endless = "lets an interrupted process with an endless kernel end",
+  exit = "waits for queued work when the program returns",
+  fork = "refuses every call in a forked child",
+  lost = "raises one error for a lost device, and recovers by a reset",
+  reclaim = "gives memory back when the work that uses it is done, not before",
+  overhead = "queues a launch in no time",
+}
 
 describe("the runtime over the cpu device", function()
-  local path = programs.find("queue_test")
-  if not path then
-    pending("queue_test is not built")
-    return
-  end
-  local titles = {
-    order = "keeps the order of each of many streams",
-    baton = "starts workgroups in increasing order, so that one may wait for lower ones",
-    fault = "reports a fault once, to whom it concerns, and runs what is queued behind",
-    print = "delivers what kernels print in order and counts what is lost",
-    memory = "gives kernels aligned frames and shared memory of the right size",
-    lifetime = "keeps kernels and buffers alive while work uses them",
-    interrupt = "stops an interrupted kernel at its next workgroup",
-    wait_for = "orders streams by each other's tickets",
-    blocked = "runs streams at the same time, and lets one that waits hold up no other",
-    event =
-      "knows what an event is that was never recorded, is of another device, or of a lost one",
-    devices = "orders the streams of several devices by events, at shutdown too",
-    threads = "serves several host threads",
-    shutdown = "waits for queued work at shutdown and reports its fault",
-    endless = "lets an interrupted process with an endless kernel end",
-    exit = "waits for queued work when the program returns",
-    fork = "refuses every call in a forked child",
-    lost = "raises one error for a lost device, and recovers by a reset",
-    reclaim = "gives memory back when the work that uses it is done, not before",
-    overhead = "queues a launch in no time",
-  }
-  local seen = 0
-  for name in assert(io.popen(path)):lines() do
-    seen = seen + 1
-    it(titles[name] or name, function()
-      local ok, output = programs.run(("timeout 120 %s %s"):format(path, name))
-      assert(ok and output:find("ok " .. name, 1, true), output)
-    end)
-  end
-  assert(seen >= 19, "queue_test lists its tests")
+  c_program.specs("queue_test", TITLES, "")
 end)

@@ -1,5 +1,5 @@
 -- Runs the C program in which several states share a process, one process a test.
-local programs = require "support.programs"
+local c_program = require "support.c_program"
 
 local TITLES = {
   prints = "prints of a kernel come to the state that launched it",
@@ -15,17 +15,5 @@ local TITLES = {
 }
 
 describe("states of a process:", function()
-  local path = programs.find("states_test")
-  if not path then return pending("states_test is not built") end
-
-  local seen = 0
-  for name in assert(io.popen(path)):lines() do
-    seen = seen + 1
-    it(assert(TITLES[name], name), function()
-      local command = "ROCLUA_DEVICE=cpu ROCLUA_CPU_THREADS=4 timeout 100 %s %s"
-      local ok, output = programs.run(command:format(path, name))
-      assert(ok and output:find("ok " .. name, 1, true), output)
-    end)
-  end
-  assert(seen == 10, "states_test lists its tests")
+  c_program.specs("states_test", TITLES, "ROCLUA_DEVICE=cpu ROCLUA_CPU_THREADS=4")
 end)

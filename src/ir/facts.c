@@ -571,11 +571,10 @@ void roc_ir_facts_add_multiple(roc_ir_facts *f, uint32_t a, uint32_t last, int64
                                int64_t step) {
   enum { MOST = 1 << 30 };
   term end = term_of(f, last);
-  int64_t from = end.offset - begin;
   bool is_near = end.offset > -MOST && end.offset < MOST && begin > -MOST && begin < MOST;
   if (f->failed || step > MOST || !is_near || !is_argument(&f->values.items[end.base])) return;
   if (f->values.items[end.base].everywhere.high > INT64_MAX / 2) return; /* sums would wrap */
-  uint32_t span = make(f, ROC_IR_ADD, end.base, from);
+  uint32_t span = make(f, ROC_IR_ADD, end.base, end.offset - begin);
   uint32_t multiple = make(f, ROC_IR_MUL, make(f, ROC_IR_FLOORDIV, span, step), step);
   roc_ir_facts_add(f, a, multiple, begin);
 }
