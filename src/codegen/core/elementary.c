@@ -399,10 +399,10 @@ static V split(const real *m, V x, V *out_k) {
   int digits = (int)m->digits;
   V is_denormal = compare_to(m, LLVMRealOLT, x, ldexp(1, 1 - m->bias));
   x = choose(m, is_denormal, mul(m, x, number(m, ldexp(1, digits))), x);
-  int64_t root = digits == 53 ? 0x3fe6a09e667f3bcd : 0x3f3504f3;
+  uint64_t root = digits == 53 ? 0x3fe6a09e667f3bcd : 0x3f3504f3;
   uint64_t offset = 2 * ((uint64_t)m->bias + 1); /* keeps the exponent positive */
   V shift = integer(m, digits - 1), bits = as_bits(m, x);
-  V above = LLVMBuildAdd(m->b, bits, integer(m, (int64_t)(offset << (digits - 1)) - root), "");
+  V above = LLVMBuildAdd(m->b, bits, integer(m, (int64_t)((offset << (digits - 1)) - root)), "");
   V field = LLVMBuildLShr(m->b, above, shift, "");
   V exponent = LLVMBuildSub(m->b, field, integer(m, (int64_t)offset), "");
   /* To a float as the lowest digits of one: AVX2 has no conversion of 64 bits. */
