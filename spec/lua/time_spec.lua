@@ -28,7 +28,7 @@ describe("roc.time", function()
 end)
 
 describe("examples and benches", function()
-  it("require nothing but roc", function()
+  it("require nothing but roc, and files in a folder of their own", function()
     local paths = files.list("examples", "%.lua$")
     table.move(files.list("bench", "%.lua$"), 1, 1e3, #paths + 1, paths)
     paths[#paths + 1] = "bench/startup.sh"
@@ -36,7 +36,11 @@ describe("examples and benches", function()
     for _, path in ipairs(paths) do
       for module in files.read(path):gmatch("require[ (]*[\"']([^\"']+)") do
         count = count + 1
-        assert.is_truthy(module == "roc" or module:find("^roc%."), path .. " requires " .. module)
+        local own = io.open(("%s/%s.lua"):format((path:gsub("%.lua$", "")), module))
+          or io.open(("%s/%s.lua"):format(path:match "^(.*)/", module))
+        assert.is_truthy(module == "roc" or module:find("^roc%.") or own,
+          path .. " requires " .. module)
+        if own then own:close() end
       end
     end
     assert.is_true(count > #paths)

@@ -113,7 +113,7 @@ local function each_dimension(value, ndim, name, what)
     if entry == nil then entry = 1 end
     if math.type(entry) ~= "integer" or entry < 0 or entry > MOST then
       support.fail("bad argument #1 to '%s' (%s: integers from 0 to %d expected, got %s)", name,
-        what, MOST, tostring(entry))
+        what, MOST, options.shown(entry))
     end
     result[k] = entry
   end

@@ -5,6 +5,16 @@ support.library()
 
 local M = {}
 
+---A value as a message shows it: a number, or the name of its type.
+function M.shown(value)
+  return type(value) == "number" and tostring(value) or support.type_name(value)
+end
+
+---A key of a table, likewise.
+function M.key(key)
+  return type(key) == "string" and key or M.shown(key)
+end
+
 ---Smart arrays are computed with on the host's side.
 function M.host_side(array)
   return support.type_name(array) == "roc.SmartArray" and array:get "host" or array
@@ -35,7 +45,7 @@ function M.read(name, options, known)
   end
   for key in pairs(options) do
     if not known[key] then
-      support.fail("bad argument to '%s' (unknown option '%s'; known %s %s)", name, tostring(key),
+      support.fail("bad argument to '%s' (unknown option '%s'; known %s %s)", name, M.key(key),
         #names == 1 and "is" or "are", table.concat(names, ", "))
     end
   end
@@ -46,7 +56,7 @@ end
 function M.check_axis(name, axis, ndim)
   if math.type(axis) ~= "integer" or axis < 1 or axis > ndim then
     support.fail("bad option 'axis' of '%s' (an integer from 1 to %d expected, got %s)", name, ndim,
-      tostring(axis))
+      M.shown(axis))
   end
   return axis
 end

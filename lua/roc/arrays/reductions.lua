@@ -217,7 +217,7 @@ local function variance(name, is_device, read, lines)
   local ddof = read.ddof or 0
   if math.type(ddof) ~= "integer" or ddof < 0 then
     support.fail("bad option 'ddof' of '%s' (an integer of at least 0 expected, got %s)", name,
-      tostring(ddof))
+      options.shown(ddof))
   end
   check_takes(REDUCTIONS.sum, name, lines.dtype)
   if dtypes.is_integer(lines.dtype) then lines = elementwise.astype(lines, float64) end

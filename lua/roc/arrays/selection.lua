@@ -54,7 +54,7 @@ local function read_key(array, key)
     if math.type(d) ~= "integer" or d < 1 or d > ndim then
       support.fail("bad selection (an array of %d dimension%s takes as many entries, got one for "
         .. "[%s]; a range is a table in the table, as in a[{{2, 5}}])", ndim,
-        ndim == 1 and "" or "s", tostring(d))
+        ndim == 1 and "" or "s", options.key(d))
     end
   end
   for d = 1, ndim do

@@ -194,7 +194,7 @@ function M.topk(array, k)
   local last = array.ndim
   if math.type(k) ~= "integer" or k < 0 or k > array.shape[last] then
     support.fail("bad argument #1 to 'topk' (an integer from 0 to %d expected, got %s)",
-      array.shape[last], tostring(k))
+      array.shape[last], options.shown(k))
   end
   local values, at = sorted("topk", array, true, true)
   local first = k == 0 and 2 or 1 -- {2, 1} is empty
@@ -252,7 +252,7 @@ function M.searchsorted(array, values, opts)
   local side = options.read("searchsorted", opts, { side = true }).side or "left"
   if side ~= "left" and side ~= "right" then
     support.fail("bad option 'side' of 'searchsorted' (\"left\" or \"right\" expected, got %s)",
-      tostring(side))
+      options.shown(side))
   elseif not support.side_of(values) then
     support.fail("bad argument #2 to 'searchsorted' (roc.Array or roc.DeviceArray expected, got "
       .. "%s%s)", support.type_name(values), support.table_advice(values))
