@@ -9,9 +9,10 @@ local function kernel(text, signature, check)
     env = { roc = roc, math = math } })
 end
 
-local function typed(from, signature, check)
+local function typed(from, signature, check, workgroup)
   local scope <close> = roc.on_device("sim")
-  return roc.kernel(from:fn(), { name = from.name, signature = signature, check = check })
+  return roc.kernel(from:fn(), { name = from.name, signature = signature, check = check,
+    workgroup = workgroup })
 end
 
 -- Instructions up to the end of the program; what stands behind it is rarely run.
@@ -175,10 +176,10 @@ describe("kernels without checks beside kernels with them #amdgpu", function()
   for _, chip in ipairs { "gfx90a", "gfx1030", "gfx1201" } do
     it("decide by extents and sizes alone on " .. chip, function()
       local tiled = typed(require("roc.kernels.gemm").tiled,
-        "(float32[:,:], float32[:,:], float32[:,:])", true)
+        "(float32[:,:], float32[:,:], float32[:,:])", true, { 16, 16 })
       local _, text = hot(tiled, chip)
       assert.matches("s_cmp_[lg][te]_u32", text)
-      assert.matches("s_cbranch_scc", text)
+      assert.matches("s_cbranch_[sv]cc", text)
       assert.not_matches("global_atomic", text)
       assert.matches("global_atomic", tiled:inspect_asm(chip)) -- behind the end
     end)

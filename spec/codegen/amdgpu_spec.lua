@@ -344,6 +344,8 @@ local LIBRARY = {
   { "saxpy", "triad", "(float64, float32[:], float32[:], float32[:])", "v_f?ma", 0 },
   { "gemm", "naive", "(float32[:,:], float32[:,:], float32[:,:])", "v_f?ma", 0 },
   { "gemm", "tiled", "(float32[:,:], float32[:,:], float32[:,:])", "s_barrier", 2048 },
+  { "gemm", "blocked", "(float32[:,:], float32[:,:], float32[:,:])", "s_barrier", 8192,
+    { 16, 16 } },
   { "transpose", "naive", "(float32[:,:], float32[:,:])", "global_store_", 0 },
   { "transpose", "tiled", "(float32[:,:], float32[:,:])", "s_barrier", 1088 },
   { "histogram", "bytes", "(uint8[:], int32[:])", "ds_add_", 1024 },
@@ -361,7 +363,8 @@ local function typed(case, check_flag)
   local scope <close> = roc.on_device("sim")
   local library = require("roc.kernels." .. case[1])
   local kernel = library[case[2]] or library[case[2] .. "_for"](roc.float32)
-  return roc.kernel(kernel:fn(), { name = kernel.name, signature = case[3], check = check_flag })
+  return roc.kernel(kernel:fn(), { name = kernel.name, signature = case[3], check = check_flag,
+    workgroup = case[6] })
 end
 
 describe("the kernel library on AMDGPU #amdgpu", function()
