@@ -11,7 +11,12 @@
  * Where a phi takes one from a block, the structurizer makes it earlier, in place of a value that
  * it had left open on the path around the block. It means an if with an else; but where a third
  * path, such as that out of a loop, leads either to the phi or through the block, the phi then has
- * the third path's value after the block, too. So there the value costs an instruction. */
+ * the third path's value after the block, too. So there the value costs an instruction.
+ *
+ * PHI_LOOP_SUM. A product and a sum of 64 bits, used in a loop and after it, are computed in the loop
+ * and once more after it. The counter of the loop, the same for all work-items in it, is then that of
+ * the last item to leave: the others get a wrong value. So the sum passes through a value that LLVM
+ * knows nothing of, in the loop. */
 #include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
 
@@ -192,10 +197,34 @@ static bool has_third_way(search *s, LLVMValueRef phi, unsigned incoming) {
   return false;
 }
 
+/* ---- sums that leave a loop ---------------------------------------------------------------- */
+
+/* Whether a phi takes a sum of 64 bits from a block of a loop that it does not belong to. */
+static bool is_sum_of_loop(roc_cg *cg, search *s, LLVMValueRef phi, unsigned incoming) {
+  LLVMValueRef value = LLVMGetIncomingValue(phi, incoming);
+  if (LLVMTypeOf(value) != cg->t.i64) return false;
+  LLVMBasicBlockRef body = LLVMGetIncomingBlock(phi, incoming);
+  LLVMBasicBlockRef merge = LLVMGetInstructionParent(phi);
+  if (!LLVMIsAInstruction(value) || LLVMGetInstructionOpcode(value) != LLVMAdd) return false;
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(body);
+  for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++) {
+    LLVMBasicBlockRef next = LLVMGetSuccessor(end, i);
+    if (next != merge && leads_to(s, next, body, merge)) return true;
+  }
+  return false;
+}
+
+/* ---- both ---------------------------------------------------------------------------------- */
+
 static void keep_in_place(roc_cg *cg, search *s, LLVMBuilderRef b, LLVMValueRef phi) {
+  uint64_t off = cg->options->quirks_off;
+  bool keeps_free = roc_quirk_is_on(off, ROC_QUIRK_PHI_FREE_VALUE);
+  bool keeps_sums = roc_quirk_is_on(off, ROC_QUIRK_PHI_LOOP_SUM);
   for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
     LLVMValueRef value = LLVMGetIncomingValue(phi, i);
-    if (!is_free(value) || !has_third_way(s, phi, i)) continue;
+    bool is_moved = keeps_free && is_free(value) && has_third_way(s, phi, i);
+    bool is_repeated = keeps_sums && is_sum_of_loop(cg, s, phi, i);
+    if (!is_moved && !is_repeated) continue;
     LLVMValueRef end = LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(phi, i));
     LLVMPositionBuilderBefore(b, end);
     LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(end));
@@ -225,9 +254,7 @@ roc_status roc_amdgpu_repair_phis(roc_cg *cg, roc_error *err) {
        fn = LLVMGetNextFunction(fn)) {
     if (LLVMIsDeclaration(fn)) continue;
     if (roc_quirk_is_on(off, ROC_QUIRK_PHI_CONSTANT)) has_room = part_constants(cg, fn, b);
-    if (has_room && roc_quirk_is_on(off, ROC_QUIRK_PHI_FREE_VALUE)) {
-      has_room = keep_values_in_place(cg, fn, b);
-    }
+    if (has_room) has_room = keep_values_in_place(cg, fn, b);
   }
   LLVMDisposeBuilder(b);
   if (has_room) return ROC_OK;
