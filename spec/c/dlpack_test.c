@@ -307,7 +307,7 @@ static void test_device(void) {
   close_state(L);
 }
 
-/* What is read-only stays as it is, whoever tries. */
+/* Read-only memory stays as it is, whatever call would write it. */
 static void test_read_only(void) {
   static producer p;
   lua_State *L = open_state();
