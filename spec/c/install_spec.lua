@@ -14,15 +14,8 @@ local SQUARE = [[
   print(roc.current_device().kind, a[5])]]
 
 describe("an installation", function()
-  local spec = programs.find("roclua-spec")
-  local build = spec and spec:match("^(.*)/bin/[^/]+$")
-  for _, tool in ipairs { "cmake", "ninja", "cc", "pkg-config", "nm" } do
-    if not files.has_program(tool) then return pending("no " .. tool) end
-  end
-  if not build or not io.open(build .. "/CMakeCache.txt") then return pending("no build") end
-  if programs.sanitizer(build .. "/lib/libroclua.so.0") ~= "" then
-    return pending("built with a sanitizer")
-  end
+  local build, why = programs.installable_build { "cmake", "ninja", "cc", "pkg-config", "nm" }
+  if not build then return pending(why) end
 
   local folder, prefix, libraries, host, static_host
 

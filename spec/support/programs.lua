@@ -49,6 +49,20 @@ function M.sanitizer(library)
   return linked:match("/%S*/lib[at]san%S*") or ""
 end
 
+-- Folder of the build for an installation; nil and the reason where none can be made or tried.
+function M.installable_build(tools)
+  local spec = M.find("roclua-spec")
+  local build = spec and spec:match("^(.*)/bin/[^/]+$")
+  for _, tool in ipairs(tools) do
+    if not M.run("command -v " .. tool) then return nil, "no " .. tool end
+  end
+  local settings = build and io.open(build .. "/CMakeCache.txt")
+  if not settings then return nil, "no build" end
+  settings:close()
+  if M.sanitizer(build .. "/lib/libroclua.so.0") ~= "" then return nil, "built with a sanitizer" end
+  return build
+end
+
 -- The command that runs Lua code in a fresh process of the kind this one is.
 function M.lua(code, environment)
   return ("%s LUA_PATH=%s LUA_CPATH=%s %s -e %s"):format(
