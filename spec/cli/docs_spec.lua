@@ -1,31 +1,21 @@
--- The documentation's Lua snippets run as they are printed, and print what stands behind them.
+-- The documentation's blocks of code run as they are printed, and print what the page says. A block
+-- is marked by its language:
 --
--- A snippet is a block marked "lua". It prints the block that follows the word "prints"; and
--- where a comment behind a print begins with a number, that number.
+-- lua      A program. The word before the next block says what that block is: what the program
+--          "prints", or "fails with" (exit status 1). After "prints, with other numbers" numbers
+--          may differ. Where a comment after a print begins with a number, that number is printed.
+--          A program with a name, as in "-- first.lua", is a file for the blocks after it.
+-- console  Commands after "$ ", and what each prints, in a folder of the page's files.
+-- prompt   Lines typed after "> " and ">> ", and what the prompt prints.
+--
+-- Other blocks (sh, c, cmake, texts) are not run here: what they show is built and run by
+-- spec/c/tasks_spec.lua and by .ci/run.
 local files = require "support.files"
+local pages = require "support.pages"
 local programs = require "support.programs"
 local support = require "support.shell"
 
 local shell = support.run
-
--- Blocks of a page: { line =, language =, text =, before = the last line of text before it }.
-local function blocks(page)
-  local found, current, before, line = {}, nil, "", 0
-  for text in (page .. "\n"):gmatch("(.-)\n") do
-    line = line + 1
-    local fence = text:match("^```(.*)")
-    if fence and current then
-      found[#found + 1], current = current, nil
-    elseif fence then
-      current = { line = line, language = fence, text = "", before = before }
-    elseif current then
-      current.text = current.text .. text .. "\n"
-    elseif text ~= "" then
-      before = text
-    end
-  end
-  return found
-end
 
 local function numbers_of(snippet)
   local expected = {}
@@ -35,43 +25,140 @@ local function numbers_of(snippet)
   return table.concat(expected)
 end
 
+local function write(path, text)
+  local file <close> = assert(io.open(path, "w"))
+  file:write(text)
+end
+
+-- A folder for the files of a page, removed after the test, with the block's predecessors in it.
+local function folder_of(page, last)
+  local folder = files.run("mktemp -d"):gsub("\n$", "")
+  finally(function() files.run("rm -rf " .. folder) end)
+  for i = 1, last do
+    if page[i].name then write(folder .. "/" .. page[i].name, page[i].text) end
+  end
+  return folder
+end
+
+-- The same, where numbers may differ.
+local function loose(text) return (text:gsub("%d[%d.]*", "0")) end
+
+-- A text as a terminal shows it: tabs lead to columns of eight.
+local function without_tabs(text)
+  local lines = {}
+  for line in text:gmatch("[^\n]*\n?") do
+    local before, after = line:match("^([^\t]*)\t(.*)$")
+    while before do
+      line = before .. (" "):rep(8 - utf8.len(before) % 8) .. after
+      before, after = line:match("^([^\t]*)\t(.*)$")
+    end
+    lines[#lines + 1] = line
+  end
+  return table.concat(lines)
+end
+
 local function run(snippet, options)
   local path = os.tmpname()
   finally(function() os.remove(path) end)
-  local file <close> = assert(io.open(path, "w"))
-  file:write(snippet)
-  file:close()
+  write(path, snippet)
   local output, status = shell(("ROCLUA %s %s"):format(options or "", path))
   assert.are.equal(0, status, output)
   return (output:gsub(path:gsub("%p", "%%%0"), "script.lua"))
 end
 
-describe("the snippet of", function()
+local check = {}
+
+local SAYS = { ["prints"] = 0, ["fails with"] = 1 }
+
+-- Asserts that an output is what the page shows, where numbers may differ if the page says so.
+local function assert_shown(expected, output, said, command)
+  output = without_tabs(output)
+  if said:find("with other numbers") then expected, output = loose(expected), loose(output) end
+  assert.are.equal(expected, (output:gsub("\n+$", "\n")), command)
+end
+
+-- Runs a command in a folder, with the programs under test before others.
+local function run_in(folder, command)
+  local programs_folder = support.interpreter:match("(%S*)/[^/]*$")
+  return shell(("PATH=%s:$PATH; cd %s; %s"):format(programs_folder, folder, command))
+end
+
+function check.lua(page, i)
+  local block, after = page[i], page[i + 1]
+  local said = after and after.language == "" and after.before or ""
+  local status_said = SAYS[said:match("^[%l ]+") or ""]
+  local name = block.name or "script.lua"
+  local folder = folder_of(page, i)
+  write(folder .. "/" .. name, block.text)
+  local output, status = run_in(folder, "roclua " .. name)
+  assert.are.equal(status_said or 0, status, output)
+  if status_said then assert_shown(after.text, output, said) end
+  local numbers = numbers_of(block.text)
+  if numbers ~= "" then assert.are.equal(numbers, output) end
+end
+
+-- Each command with the lines that follow it.
+local function commands_of(text)
+  local commands = {}
+  for line in text:gmatch("([^\n]*)\n") do
+    local command = line:match("^%$ (.*)")
+    if command then
+      commands[#commands + 1] = { command = command, expected = "" }
+    else
+      local last = assert(commands[#commands], "a console block begins with a command")
+      last.expected = last.expected .. line .. "\n"
+    end
+  end
+  return commands
+end
+
+function check.console(page, i)
+  local needs_gpu = page[i].text:find("%-%-emulate") or page[i].text:find("%-%-check")
+  if needs_gpu and not programs.find("rocr_test") then return pending("ROCR is not installed") end
+  local folder = folder_of(page, i)
+  for _, each in ipairs(commands_of(page[i].text)) do
+    assert_shown(each.expected, run_in(folder, each.command), page[i].before, each.command)
+  end
+end
+
+function check.prompt(page, i)
+  local typed, printed = {}, {}
+  for line in page[i].text:gmatch("([^\n]*)\n") do
+    local input = line:match("^>>? ?(.*)")
+    table.insert(input and typed or printed, input or line)
+  end
+  local folder = folder_of(page, i)
+  write(folder .. "/typed", table.concat(typed, "\n") .. "\n")
+  local output = run_in(folder, "roclua -i <typed")
+  local got = {}
+  for line in output:gsub("^[^\n]*\n", "", 1):gmatch("([^\n]*)\n") do
+    local text = line:gsub("^[> ]*> ", "")
+    if text ~= "" then got[#got + 1] = text end
+  end
+  assert.are.same(printed, got)
+end
+
+describe("the block of", function()
   if not support.interpreter then return pending("the specs do not run in roclua") end
   local count = 0
 
-  for _, path in ipairs { "README.md", table.unpack(files.list("docs", "%.md$")) } do
-    local page = blocks(files.read(path))
+  for _, path in ipairs(pages.list()) do
+    local page = pages.blocks(path)
     for i, block in ipairs(page) do
-      if block.language == "lua" then
+      if check[block.language] then
         count = count + 1
-        it(("%s, line %d, runs as it is printed"):format(path, block.line), function()
-          local after = page[i + 1]
-          local expected = after and after.before == "prints" and after.text
-          local output = run(block.text)
-          if expected then assert.are.equal(expected, output) end
-          local numbers = numbers_of(block.text)
-          if numbers ~= "" then assert.are.equal(numbers, output) end
+        it(("%s, line %d, does what the page says"):format(path, block.line), function()
+          return check[block.language](page, i)
         end)
       end
     end
   end
 
-  it("the docs is found", function() assert.is_true(count >= 5) end)
+  it("every page is found", function() assert.is_true(count >= 5) end)
 
   it("emulator.md is counted as it says", function()
     if not programs.find("rocr_test") then return pending("ROCR is not installed") end
-    local page = blocks(files.read("docs/emulator.md"))
+    local page = pages.blocks("docs/emulator.md")
     local script, table_of_counts
     for i, block in ipairs(page) do
       if block.language == "lua" then script, table_of_counts = block.text, page[i + 1].text end
@@ -108,7 +195,7 @@ describe("the snippet of", function()
   end)
 
   it("kernel-language.md about a refusal is what the compiler says", function()
-    for _, block in ipairs(blocks(files.read("docs/kernel-language.md"))) do
+    for _, block in ipairs(pages.blocks("docs/kernel-language.md")) do
       local line, column = block.text:match("^demo%.lua:(%d+):(%d+): kernel 'demo'")
       if line then
         local source = block.text:match("\n([^\n]+)\n")

@@ -90,11 +90,63 @@ describe("the docs", function()
   it("have an index that leads to every page", function()
     local index, complaints = files.read("docs/README.md"), {}
     for _, path in ipairs(files.list("docs", "%.md$")) do
-      local page = path:match("[^/]+$")
+      local page = path:match("^docs/(.*)$")
       if page ~= "README.md" and not index:find("](" .. page .. ")", 1, true) then
         complaints[#complaints + 1] = path
       end
     end
+    assert_none(complaints)
+  end)
+
+  it("are a static site, of all pages, by one command", function()
+    local complaints, settings = {}, files.read("mkdocs.yml")
+    for _, path in ipairs(files.list("docs", "%.md$")) do
+      if not settings:find(": " .. path:match("^docs/(.*)$") .. "\n", 1, true) then
+        complaints[#complaints + 1] = "mkdocs.yml does not name " .. path
+      end
+    end
+    assert_none(complaints)
+    if not files.has_program("mkdocs") then return pending("mkdocs is not installed") end
+    local folder = files.run("mktemp -d"):gsub("\n$", "")
+    finally(function() files.run("rm -rf " .. folder) end)
+    local output, succeeded = files.run("mkdocs build --strict --site-dir " .. folder .. "/site")
+    assert.is_true(succeeded, output)
+    assert.is_truthy(files.read(folder .. "/site/guide/tutorial.html"):find("work%-item"))
+  end)
+
+  -- The anchor of a heading, as GitHub makes it.  The static site has one "-" where GitHub has
+  -- several, so links to such headings are refused.
+  local function anchor_of(heading)
+    return (heading:gsub("%[(.-)%]%b()", "%1"):lower():gsub("[^%w%s_-]", ""):gsub(" ", "-"))
+  end
+
+  local function without_code(text)
+    return (text:gsub("\n```.-\n```", "\n"):gsub("`[^`\n]*`", ""))
+  end
+
+  it("link to pages and headings that are there", function()
+    local complaints, count = {}, 0
+    for _, path in ipairs { "README.md", table.unpack(files.list("docs", "%.md$")) } do
+      local folder = path:match("^(.*/)") or ""
+      for target in without_code(files.read(path)):gmatch("%]%(([^)%s]+)%)") do
+        local page, anchor = target:match("^([^#]*)#?(.*)$")
+        local file = page == "" and path or folder .. page
+        file = file:gsub("[^/]+/%.%./", "")
+        if not target:find("^%a+:") then
+          count = count + 1
+          local handle = io.open(file)
+          local has_anchor = anchor == ""
+          for heading in ("\n" .. (handle and handle:read("a") or "")):gmatch("\n#+ ([^\n]+)") do
+            local own = anchor_of(heading)
+            has_anchor = has_anchor or own == anchor and not own:find("--", 1, true)
+          end
+          if not handle or not has_anchor then
+            complaints[#complaints + 1] = ("%s links to %s"):format(path, target)
+          end
+        end
+      end
+    end
+    assert.is_true(count > 100)
     assert_none(complaints)
   end)
 

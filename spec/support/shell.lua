@@ -1,5 +1,6 @@
 -- Running the interpreter that users have, and the one that runs the specs.
 local files = require "support.files"
+local lfs = require "lfs"
 
 local lowest = 0
 while arg[lowest - 1] do lowest = lowest - 1 end
@@ -8,6 +9,9 @@ while arg[lowest - 1] do lowest = lowest - 1 end
 -- program that runs the specs; and of roclua beside it.
 local with_hooks = os.getenv("ROCLUA_SPEC_INTERPRETER")
   or arg[lowest] and arg[lowest]:find("roclua") and arg[lowest] or nil
+-- Commands may change the folder, so a relative path is made absolute.
+with_hooks = with_hooks
+  and with_hooks:gsub("%f[^%s\0]([^%s/]%S*/roclua%-spec)$", lfs.currentdir() .. "/%1")
 local interpreter = with_hooks and with_hooks:gsub("roclua%-spec$", "roclua")
 
 local shell = { interpreter = interpreter }
