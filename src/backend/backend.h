@@ -3,7 +3,7 @@
  * libroclua-codegen.so (the object with LLVM in it) exports roc_codegen_entry and nothing else; jit
  * opens it on the first compile.  It carries its own copy of base and ir, so memory is freed on the
  * side that made it.  Functions may be called from several threads at once.  Each can fail with OOM,
- * and then leaves nothing allocated.  LLVM's fatal errors park the calling thread for good after
+ * those with options also with INTERRUPTED, and then leaves nothing allocated.  LLVM's fatal errors park the calling thread for good after
  * calling `on_fatal`, so callers run them on a thread of their own. */
 #ifndef ROC_BACKEND_BACKEND_H
 #define ROC_BACKEND_BACKEND_H
@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "ir/ir.h"
 
-enum { ROC_CODEGEN_ABI = 9, ROC_CG_FINGERPRINT_BYTES = 4096, ROC_CG_FILES_BYTES = 8192 };
+enum { ROC_CODEGEN_ABI = 10, ROC_CG_FINGERPRINT_BYTES = 4096, ROC_CG_FILES_BYTES = 8192 };
 enum { ROC_CG_MOST_LANES = 32 };
 
 typedef enum roc_cg_stage {
@@ -33,6 +33,9 @@ typedef struct roc_cg_options {
       lanes; /* on cpu: how many work-items that go different ways run side by side in vectors, 1:
                      none, 0: as many as pay */
   uint64_t quirks_off; /* bits of the rows of `quirks` that are off; 0 but in the specs */
+  bool (*wants_end)(void *session); /* asked often, on the compiling thread: true ends the call with
+                                       INTERRUPTED; NULL: nothing does */
+  void *session;
 } roc_cg_options;
 
 /* A known defect of LLVM or of the device library, which the code generator works around. */

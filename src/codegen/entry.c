@@ -9,7 +9,7 @@
 #include "codegen/llvm/memory.h"
 #include "codegen/targets.h"
 
-/* ---- functions that end when memory does ---------------------------------------------------- */
+/* ---- functions that end when memory does, or on demand -------------------------------------- */
 
 typedef struct call {
   const roc_ir_module *module;
@@ -32,18 +32,19 @@ enum { THREAD_LOCAL_BYTES = 2 << 20 };
 
 /* Runs work(c) with a share in LLVM.  `what` is the message's end when memory ends it. */
 static roc_status run(void (*work)(void *ud), call *c, bool is_compile, const char *what) {
-  bool is_whole = roc_memory_has(THREAD_LOCAL_BYTES);
-  if (is_whole) {
+  roc_status status = roc_memory_has(THREAD_LOCAL_BYTES) ? ROC_OK : ROC_OOM;
+  if (status == ROC_OK) {
     roc_llvm_lock_shared(is_compile);
-    is_whole = roc_memory_run(work, c);
-    if (is_whole) {
+    status = roc_memory_run(work, c, c->options);
+    if (status == ROC_OK) {
       roc_machine_give_all();
     } else {
       roc_machine_forget_all();
     }
     roc_llvm_unlock_shared();
   }
-  if (is_whole) return c->status;
+  if (status == ROC_OK) return c->status;
+  if (status == ROC_INTERRUPTED) return roc_fail(c->err, status, "interrupted!");
   return roc_fail(c->err, ROC_OOM, "out of memory while compiling '%s'", what);
 }
 

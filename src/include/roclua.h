@@ -35,7 +35,7 @@ typedef enum roclua_code {
   ROCLUA_COMPILE = 5, /* a kernel has errors; the message is its diagnostics */
   ROCLUA_FAULT = 6,   /* a kernel failed a check; the device stays usable */
   ROCLUA_LOST = 7,    /* the device is lost: reset it, or start a new process */
-  ROCLUA_INTERRUPTED = 8,  /* roclua_interrupt ended the wait */
+  ROCLUA_INTERRUPTED = 8,  /* roclua_interrupt ended the wait or compile */
   ROCLUA_IO = 9,           /* a file, which the message names */
   ROCLUA_UNSUPPORTED = 10, /* this device or program cannot do that; the message says what can */
   ROCLUA_INTERNAL = 11,    /* an error of roclua itself: report it */
@@ -87,8 +87,8 @@ ROCLUA_API int roclua_openlibs(struct lua_State *L);
 ROCLUA_API int roclua_source(struct lua_State *L, const char *chunkname, const char *text,
                              size_t nbytes);
 
-/* Makes the wait for a device that is in progress in the state, or its next one, raise
- * `interrupted!`, and ends the kernels that the state has launched there, where the device can
+/* Makes the wait for a device or the compile that is in progress in the state, or its next one, raise
+ * `interrupted!`; a wait also ends the kernels that the state has launched there, where the device can
  * (cpu; software GPUs, which end those of other states, too).  A kernel on sim, which runs in the
  * launch, raises it there: at once when the call comes on its own thread, as in a signal handler,
  * otherwise before the next work-item.  `L` is the state as it was made, not a coroutine, and stays

@@ -104,6 +104,35 @@ roc_status roc_jit_open(roc_error *err) {
   return w.status;
 }
 
+/* ---- interrupts ---- */
+
+static _Atomic uint64_t planted_interrupt; /* asks until one gets a yes; 0: none was planted */
+
+void roc_jit_plant_interrupt(uint64_t nth) {
+  planted_interrupt = nth;
+}
+
+static bool is_planted(void) {
+  uint64_t n = atomic_load_explicit(&planted_interrupt, memory_order_relaxed);
+  return n > 0 && --planted_interrupt == 0;
+}
+
+/* Called on the compiler thread. */
+static bool wants_end(void *session) {
+  return roc_rt_is_interrupted(session) || is_planted();
+}
+
+void roc_jit_let_interrupt(roc_cg_options *options, roc_rt_session *session) {
+  options->wants_end = session ? wants_end : NULL;
+  options->session = session;
+}
+
+/* What the caller gets of a function that options may end. */
+static roc_status take_interrupt(const roc_cg_options *options, roc_status status) {
+  if (status == ROC_INTERRUPTED && options->session) roc_rt_take_interrupt(options->session);
+  return status;
+}
+
 /* ---- its functions ---- */
 
 typedef struct compile_work {
@@ -126,7 +155,7 @@ roc_status roc_jit_compile(const roc_ir_module *module, const roc_cg_options *op
   compile_work w = {.module = module, .options = options, .times = times, .err = err};
   ROC_TRY(roc_jit_run(compile_on_thread, &w, err));
   if (w.status == ROC_OK) *out_object = w.object;
-  return w.status;
+  return take_interrupt(options, w.status);
 }
 
 typedef struct fingerprint_work {
@@ -143,7 +172,9 @@ static void fingerprint_on_thread(void *ud) {
 
 roc_status roc_jit_fingerprint(const roc_cg_options *options, char *out, roc_error *err) {
   ROC_TRY(roc_jit_open(err));
-  fingerprint_work w = {.options = options, .out = out, .err = err};
+  roc_cg_options own = *options;
+  roc_jit_let_interrupt(&own, NULL); /* it is short */
+  fingerprint_work w = {.options = &own, .out = out, .err = err};
   ROC_TRY(roc_jit_run(fingerprint_on_thread, &w, err));
   return w.status;
 }
@@ -196,7 +227,7 @@ roc_status roc_jit_dump(const roc_ir_module *module, const roc_cg_options *optio
   ROC_TRY(roc_jit_open(err));
   dump_work w = {.module = module, .options = options, .stage = stage, .out = out, .err = err};
   ROC_TRY(roc_jit_run(dump_on_thread, &w, err));
-  ROC_TRY(w.status);
+  ROC_TRY(take_interrupt(options, w.status));
   if (out->failed) return roc_fail(err, ROC_OOM, "out of memory while printing a stage");
   return ROC_OK;
 }
@@ -220,7 +251,7 @@ roc_status roc_jit_join(const roc_cg_part *parts, uint32_t nparts, const roc_cg_
   ROC_TRY(roc_jit_open(err));
   join_work w = {.parts = parts, .nparts = nparts, .options = options, .out = out, .err = err};
   ROC_TRY(roc_jit_run(join_on_thread, &w, err));
-  ROC_TRY(w.status);
+  ROC_TRY(take_interrupt(options, w.status));
   if (out->failed) return roc_fail(err, ROC_OOM, "out of memory for joined kernels");
   return ROC_OK;
 }

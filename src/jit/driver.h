@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "backend/backend.h"
 #include "ir/ir.h"
+#include "runtime/session.h"
 
 /* Opens the compiler's object, without which no code runs on cpu.  UNAVAILABLE: as roc_jit_compile. */
 roc_status roc_jit_open(roc_error *err);
@@ -35,6 +36,13 @@ void roc_jit_compiler_files(char out[ROC_CG_FILES_BYTES]);
 /* The largest number of threads that generated code at the same time so far; 0 before the first
  * compile. */
 uint32_t roc_jit_most_at_once(void);
+
+/* An interrupt of the session ends a compile, dump or join with these options, with INTERRUPTED, and
+ * is taken then.  NULL: nothing ends it. */
+void roc_jit_let_interrupt(roc_cg_options *options, roc_rt_session *session);
+/* For the specs: the compiler is told of an interrupt when it asks for the nth time from now;
+ * 0: never. */
+void roc_jit_plant_interrupt(uint64_t nth);
 
 /* For the specs, as in roc_codegen_api; these open the compiler. */
 roc_status roc_jit_plant_failures(uint64_t first, uint64_t last, roc_error *err);

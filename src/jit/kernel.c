@@ -302,6 +302,7 @@ static roc_status compile_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit
   uint64_t mark = roc_clock_ns();
   if (!*out_spec) {
     roc_cg_options options = codegen_options(device);
+    roc_jit_let_interrupt(&options, k->session);
     status = refuse_host_atomics(k, module, device, err);
     if (status == ROC_OK) status = roc_jit_fit_target(module, options.target, err);
     if (status == ROC_OK) status = roc_jit_build(module, &options, &object, &k->times.codegen, err);
@@ -489,8 +490,10 @@ roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const roc_cg_options *opt
   roc_ir_module *module = NULL;
   ROC_TRY(roc_jit_lower(kernel, &module, err));
   roc_str text = ROC_STR_INIT;
+  roc_cg_options own = *options;
+  roc_jit_let_interrupt(&own, kernel->session);
   roc_status status = roc_jit_fit_target(module, options->target, err);
-  if (status == ROC_OK) status = roc_jit_dump(module, options, stage, &text, err);
+  if (status == ROC_OK) status = roc_jit_dump(module, &own, stage, &text, err);
   roc_ir_module_free(module);
   if (status == ROC_OK && stage == ROC_CG_ASM) {
     roc_jit_annotate(kernel->program, roc_target_facts_of(options->target), roc_str_text(&text),

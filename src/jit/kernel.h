@@ -42,6 +42,7 @@ enum { ROC_JIT_HINT_FLOAT64, ROC_JIT_HINT_FRONT_END, ROC_JIT_HINTS };
 
 typedef struct roc_jit_kernel {
   char *name;
+  roc_rt_session *session; /* whose interrupt ends a compile; borrowed; NULL: nothing ends it */
   roc_fe_options options;
   roc_jit_program *program;
   uint32_t nparams;

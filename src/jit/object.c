@@ -12,8 +12,10 @@
 static roc_status build(roc_jit_kernel *k, roc_ir_module *module, const roc_cg_options *options,
                         roc_codeobj **out_object, roc_error *err) {
   roc_cg_times unused;
-  roc_status status = roc_jit_fit_target(module, options->target, err);
-  if (status == ROC_OK) status = roc_jit_build(module, options, out_object, &unused, err);
+  roc_cg_options own = *options;
+  roc_jit_let_interrupt(&own, k->session);
+  roc_status status = roc_jit_fit_target(module, own.target, err);
+  if (status == ROC_OK) status = roc_jit_build(module, &own, out_object, &unused, err);
   roc_ir_module_free(module);
   return status == ROC_COMPILE ? roc_jit_kernel_name_error(k, err) : status;
 }
@@ -53,9 +55,11 @@ static roc_status compile_for(roc_jit_kernel *kernel, const roc_cg_options *opti
   roc_ir_module *module = NULL;
   if (out_bitcode) {
     ROC_TRY(lower_for(kernel, generality, &module, err));
+    roc_cg_options own = *options;
+    roc_jit_let_interrupt(&own, kernel->session);
     roc_status status = roc_jit_fit_target(module, options->target, err);
     if (status == ROC_OK) {
-      status = roc_jit_dump(module, options, ROC_CG_BITCODE, out_bitcode, err);
+      status = roc_jit_dump(module, &own, ROC_CG_BITCODE, out_bitcode, err);
     }
     roc_ir_module_free(module);
     ROC_TRY(status);

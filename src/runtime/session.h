@@ -47,6 +47,8 @@ void *roc_rt_session_run(roc_rt_session *session, void *item);
 /* That of the session with that key, or, NULL, of any, on the calling thread; NULL: none.
  * Signal-safe. */
 void *roc_rt_running_here(const void *key);
+/* Whether there is an interrupt that nothing has taken.  Signal-safe, any thread. */
+bool roc_rt_is_interrupted(const roc_rt_session *session);
 /* Takes back an interrupt that no wait has seen; true if there was one.  Signal-safe. */
 bool roc_rt_take_interrupt(roc_rt_session *session);
 /* The same by the key. */

@@ -89,6 +89,15 @@ static int testing_interrupt(lua_State *L) {
   return 0;
 }
 
+/* interrupt_compiler(n): the compiler is told of an interrupt when it asks for the nth time; 0: not.
+ */
+static int testing_interrupt_compiler(lua_State *L) {
+  lua_Integer nth = luaL_checkinteger(L, 1);
+  luaL_argcheck(L, nth >= 0, 1, "number of a question expected");
+  roc_jit_plant_interrupt((uint64_t)nth);
+  return 0;
+}
+
 /* check_arrays(d…): what a C function of the module spends before it does anything: one check for
  * each device array.  bench/launch.lua sets launches against it. */
 static int testing_check_arrays(lua_State *L) {
@@ -198,6 +207,7 @@ static const luaL_Reg testing_functions[] = {{"emulate", testing_emulate},
                                              {"trim", testing_trim},
                                              {"queued", testing_queued},
                                              {"interrupt", testing_interrupt},
+                                             {"interrupt_compiler", testing_interrupt_compiler},
                                              {"check_arrays", testing_check_arrays},
                                              {"null_calls", testing_null_calls},
                                              {"null_clear", testing_null_clear},

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "bindings/device/device_bind.h"
 #include "bindings/kernel/kernel_bind.h"
 #include "bindings/support/unknown.h"
 #include "frontend/types/signature.h"
@@ -257,6 +258,7 @@ static int join_code(lua_State *L) {
   uint32_t nparts;
   const roc_cg_part *parts = check_parts(L, &nparts);
   roc_cg_options options = roc_jit_options_for(target, (int)level);
+  roc_jit_let_interrupt(&options, roc_get_session(L));
   roc_str *bytes = roc_kernel_push_text(L);
   roc_error err = ROC_ERROR_INIT;
   ROC_LUA_TRY(L, roc_jit_join(parts, nparts, &options, bytes, &err), &err);

@@ -99,6 +99,7 @@ static void make_kernel(lua_State *L, roc_kernel_box *box, int desc, int program
   roc_kernel_commit_cells(box);
   if (box->kernel) box->stages = roc_zalloc((box->kernel->nparams + 1) * sizeof *box->stages);
   if (!box->stages) luaL_error(L, "out of memory: no room for a kernel");
+  box->kernel->session = roc_get_session(L);
 }
 
 /* core.kernel_new{name=, fn=, program=, recollect=, params=, check=, …} */

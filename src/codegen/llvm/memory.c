@@ -31,7 +31,9 @@ typedef struct header {
 typedef struct run {
   header blocks;
   unsigned nheld; /* at its begin */
+  const roc_cg_options *options;
   jmp_buf end;
+  roc_status reason; /* of the jump there */
 } run;
 
 static _Thread_local struct {
@@ -103,8 +105,18 @@ static bool may_leave(void) {
   return here.run && here.nheld == here.run->nheld;
 }
 
-bool roc_memory_run(void (*work)(void *ud), void *ud) {
-  run r = {.nheld = here.nheld};
+static void leave(roc_status reason) {
+  here.run->reason = reason;
+  _longjmp(here.run->end, 1);
+}
+
+static bool is_unwanted(void) {
+  const roc_cg_options *options = here.run->options;
+  return options && options->wants_end && options->wants_end(options->session);
+}
+
+roc_status roc_memory_run(void (*work)(void *ud), void *ud, const roc_cg_options *options) {
+  run r = {.nheld = here.nheld, .options = options};
   link_alone(&r.blocks);
   const void *volatile notes = roc_memory_crash_notes();
   bool is_whole = _setjmp(r.end) == 0;
@@ -126,7 +138,7 @@ bool roc_memory_run(void (*work)(void *ud), void *ud) {
   planted.nkept += count;
   planted.nleft += !is_whole;
   if (!is_whole) roc_memory_restore_crash_notes(notes);
-  return is_whole;
+  return is_whole ? ROC_OK : r.reason;
 }
 
 void roc_memory_hold(void) {
@@ -148,11 +160,12 @@ bool roc_memory_has(size_t nbytes) {
 
 static void *take(size_t nbytes, bool is_zero) {
   bool is_listed = may_leave();
+  if (is_listed && is_unwanted()) leave(ROC_INTERRUPTED);
   size_t whole;
   bool is_size = !__builtin_add_overflow(nbytes, sizeof(header), &whole);
   header *h = NULL;
   if (is_size && !is_planted()) h = is_zero ? __real_calloc(1, whole) : __real_malloc(whole);
-  if (!h && is_listed) _longjmp(here.run->end, 1);
+  if (!h && is_listed) leave(ROC_OOM);
   if (!h && is_size) {
     h = roc_reserve_take(whole);
     if (h && is_zero) memset(h, 0, whole);

@@ -1,5 +1,5 @@
-/* What LLVM allocates, and what happens when the system has no more memory: the compile fails with
- * OOM, and the process goes on.
+/* What LLVM allocates, and what happens when the system has no more memory, or the caller wants no
+ * more of a compile: it fails with OOM or INTERRUPTED, and the process goes on.
  *
  * LLVM cannot report that an allocation failed: it aborts.  So all of malloc's family and C++'s new
  * in this object come to memory.c (the linker's --wrap, and new.cpp).  The blocks of a run are on a
@@ -8,7 +8,8 @@
  * one (compile.c), except what LLVM protects by a lock, by the guard of a static variable or by
  * pthread_once.  While a thread holds one of these, its blocks are not listed and the run cannot
  * end; an allocation that fails then takes its block from the reserve.  LLVM's own
- * CrashRecoveryContext ends a compile by longjmp, too. */
+ * CrashRecoveryContext ends a compile by longjmp, too.  LLVM has no other way to end a compile that
+ * runs, so an interrupt is an allocation that fails: LLVM allocates all the time. */
 #ifndef ROC_CODEGEN_LLVM_MEMORY_H
 #define ROC_CODEGEN_LLVM_MEMORY_H
 
@@ -21,10 +22,11 @@
 extern "C" {
 #endif
 
-/* Runs work(ud).  False: memory ran out in it, it did not return, and what it had allocated is freed
- * (not what was allocated before and only changed by it).  Locks that were held before are still
- * held.  Runs of one thread do not nest. */
-bool roc_memory_run(void (*work)(void *ud), void *ud);
+/* Runs work(ud).  OOM: memory ran out in it; INTERRUPTED: options->wants_end said so at an
+ * allocation.  Then it did not return, and what it had allocated is freed (not what was allocated
+ * before and only changed by it).  Locks that were held before are still held.  Runs of one thread
+ * do not nest. */
+roc_status roc_memory_run(void (*work)(void *ud), void *ud, const roc_cg_options *options);
 
 /* Between these two a run cannot end: for code that holds more than memory (a file, a mapping, a
  * state that later calls depend on).  They nest. */

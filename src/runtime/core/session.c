@@ -77,6 +77,10 @@ const void *roc_rt_session_key(const roc_rt_session *session) {
   return atomic_load(&session->key);
 }
 
+bool roc_rt_is_interrupted(const roc_rt_session *session) {
+  return atomic_load_explicit(&session->is_interrupted, memory_order_relaxed);
+}
+
 bool roc_rt_take_interrupt(roc_rt_session *session) {
   return atomic_exchange(&session->is_interrupted, false);
 }
