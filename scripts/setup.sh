@@ -9,7 +9,8 @@ ROCLUA_BUILD=$ROCLUA_ROOT/build/release
 ROCLUA=$ROCLUA_BUILD/bin/roclua
 ROCLUA_SPEC=$ROCLUA-spec
 ROCLUA_PACKAGES="cmake ninja-build gcc g++ libc6-dev pkg-config lua5.4 liblua5.4-dev libedit-dev
-  llvm-22 llvm-22-dev lld-22 liblld-22-dev libclc-22 rocm-device-libs libhsakmt-dev libhsa-runtime-dev libdw-dev"
+  llvm-22 llvm-22-dev lld-22 liblld-22-dev libclc-22 rocm-device-libs libhsakmt-dev libhsa-runtime-dev libdw-dev
+  libminizip-dev libpng-dev"
 # What the specs need besides: without one of these some of them are skipped.
 [ -z "${ROCLUA_WANTS_SPECS:-}" ] || ROCLUA_PACKAGES="$ROCLUA_PACKAGES
   lua-zlib lua-system lua-busted lua-check clang-format clang-22 rocminfo strace acl bsdutils file

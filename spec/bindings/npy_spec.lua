@@ -82,7 +82,7 @@ describe("roc.load", function()
     local good = "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }"
     local cases = {
       { "is no .npy file", "" },
-      { "is no .npy file", "hello, this is text" },
+      { "is no .npy, .npz or PNG file", "hello, this is text" },
       { "is no .npy file", "\x93NUMP" },
       { "version 4.0", "\x93NUMPY\4\0\0\0" },
       { "is cut short", "\x93NUMPY\1\0" },

@@ -30,6 +30,7 @@ layers.FENCES = {
   { headers = { "^elfutils/", "^dwarf%.h$", "^gelf%.h$", "^libelf%.h$" },
     folders = { "emulator" } },
   { headers = { "^cuda", "^nv" }, folders = { "device/cuda" } },
+  { headers = { "^minizip/", "^png%.h$" }, folders = { "runtime/file" } },
   { headers = { "^histedit%.h$", "^editline/" }, folders = { "cli" } },
 }
 

@@ -16,6 +16,11 @@ typedef struct roc_npy {
   bool is_swapped; /* elements are in the other byte order */
 } roc_npy;
 
+/* Reads the header from a stream, which becomes the npy's (closed with it, or by a failure).  The
+ * stream holds `nbytes` from its place on, UINT64_MAX: not known.  `name` is the caller's, for
+ * messages. */
+roc_status roc_npy_open_stream(FILE *file, const char *name, uint64_t nbytes, roc_npy *out_npy,
+                               roc_error *err);
 /* Opens and checks everything but the elements: the file is known to hold enough bytes.  IO, or
  * INVALID when it is no .npy file we can read.  On success close with roc_npy_close. */
 roc_status roc_npy_open(const char *path, roc_npy *out_npy, roc_error *err);
@@ -24,6 +29,8 @@ roc_status roc_npy_open(const char *path, roc_npy *out_npy, roc_error *err);
 roc_status roc_npy_read(roc_npy *npy, void *memory, roc_error *err);
 void roc_npy_close(roc_npy *npy); /* idempotent */
 
+/* Writes a host array as a .npy file to a stream; `name` is for messages. */
+roc_status roc_npy_write(FILE *file, const char *name, const roc_array *a, roc_error *err);
 /* Writes a host array.  The file appears whole or not at all: it is written beside its place and
  * renamed. */
 roc_status roc_npy_save(const char *path, const roc_array *a, roc_error *err);

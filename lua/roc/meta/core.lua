@@ -185,16 +185,25 @@ function roc.seed(n) end
 ---@return roc.Array
 function roc.frombytes(s, dtype, shape) end
 
----Writes NumPy's .npy format; the file appears whole or not at all. One that is there keeps its
----mode, owner and links.
+---Writes a file in the format that the ending of its name says: ".npz" (a table of arrays by name),
+---".png" (uint8 of shape {height, width [, channels]}), ".csv" and ".tsv" (a table of columns, or a
+---matrix), else NumPy's .npy (an array). The file appears whole or not at all. One that is there
+---keeps its mode, owner and links.
 ---@param path string
----@param a roc.Array
+---@param a roc.AnyArray | table<string, roc.AnyArray> | roc.Columns
 function roc.save(path, a) end
 
----Reads NumPy's .npy format, in the file's element order.
+---The columns of a CSV file: the names in their order as t[1], t[2], …, and each column under its
+---name, an array of numbers or a list of strings.
+---@alias roc.Columns table<string | integer, string | roc.AnyArray | string[]>
+
+---Reads NumPy's .npy (an array, in the file's element order), .npz (a table of arrays by name), PNG
+---(a uint8 array) or CSV (a table of columns). CSV is named .csv or .tsv, or asked for by the
+---options; the others are known by their first byte.
 ---@param path string
----@return roc.Array
-function roc.load(path) end
+---@param opts? { format: "csv", header: boolean, separator: string }
+---@return roc.Array | table
+function roc.load(path, opts) end
 
 ---|a - b| <= atol + rtol * |b| everywhere.  The shapes must agree.
 ---@param a roc.AnyArray | table

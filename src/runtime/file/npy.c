@@ -4,14 +4,11 @@
  * the file is seen to hold its bytes, so that a lying header cannot ask for memory. */
 #include "runtime/npy.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/file.h"
 #include "runtime/file/npy_header.h"
+#include "runtime/file/stream.h"
 
 enum {
   PREFIX_BYTES = 8,           /* magic, major, minor */
@@ -21,27 +18,21 @@ enum {
 
 static const char magic[] = "\x93NUMPY";
 
-static roc_status fail_errno(const char *what, const char *path, roc_error *err) {
-  int code = errno;
-  roc_fail(err, ROC_IO, "cannot %s '%s': %s", what, path, strerror(code));
-  if (err) err->native = code;
-  return ROC_IO;
-}
-
 static roc_status read_bytes(roc_npy *npy, void *to, size_t nbytes, roc_error *err) {
   if (fread(to, 1, nbytes, npy->file) == nbytes) return ROC_OK;
-  if (ferror(npy->file)) return fail_errno("read", npy->path, err);
+  if (ferror(npy->file)) return roc_stream_fail("read", npy->path, err);
   return roc_fail(err, ROC_INVALID, "'%s' is cut short", npy->path);
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
 /* The header's length field: 2 bytes in version 1, 4 later; little-endian. */
-static roc_status read_header_length(roc_npy *npy, size_t *out_len, roc_error *err) {
+static roc_status read_header_length(roc_npy *npy, size_t *out_len, size_t *out_nbytes,
+                                     roc_error *err) {
   unsigned char prefix[PREFIX_BYTES], field[4] = {0};
   if (fread(prefix, 1, sizeof prefix, npy->file) != sizeof prefix ||
       memcmp(prefix, magic, sizeof magic - 1) != 0) {
-    if (ferror(npy->file)) return fail_errno("read", npy->path, err);
+    if (ferror(npy->file)) return roc_stream_fail("read", npy->path, err);
     return roc_fail(err, ROC_INVALID, "'%s' is no .npy file", npy->path);
   }
   unsigned major = prefix[6], minor = prefix[7];
@@ -49,15 +40,18 @@ static roc_status read_header_length(roc_npy *npy, size_t *out_len, roc_error *e
     return roc_fail(err, ROC_INVALID, "'%s' has .npy version %u.%u; 1.0, 2.0 and 3.0 can be read",
                     npy->path, major, minor);
   }
-  ROC_TRY(read_bytes(npy, field, major == 1 ? 2 : 4, err));
+  size_t length_bytes = major == 1 ? 2 : 4;
+  ROC_TRY(read_bytes(npy, field, length_bytes, err));
   *out_len = field[0] | (size_t)field[1] << 8 | (size_t)field[2] << 16 | (size_t)field[3] << 24;
+  *out_nbytes = PREFIX_BYTES + length_bytes + *out_len;
   if (*out_len <= MAX_HEADER_BYTES) return ROC_OK;
   return roc_fail(err, ROC_INVALID, "'%s' has a .npy header of %zu bytes", npy->path, *out_len);
 }
 
-static roc_status read_header(roc_npy *npy, roc_error *err) {
+/* Stores the bytes before the elements. */
+static roc_status read_header(roc_npy *npy, size_t *out_nbytes, roc_error *err) {
   size_t len = 0;
-  ROC_TRY(read_header_length(npy, &len, err));
+  ROC_TRY(read_header_length(npy, &len, out_nbytes, err));
   char *text = roc_alloc(len + 1);
   if (!text) return roc_fail(err, ROC_OOM, "out of memory reading '%s'", npy->path);
   text[len] = '\0';
@@ -71,17 +65,8 @@ static roc_status read_header(roc_npy *npy, roc_error *err) {
   return status;
 }
 
-/* What is left of a regular file must hold the elements; of a pipe nothing is known. */
-static roc_status check_file_size(roc_npy *npy, roc_error *err) {
-  struct stat info;
-  if (fstat(fileno(npy->file), &info) != 0) return fail_errno("read", npy->path, err);
-  if (S_ISDIR(info.st_mode)) {
-    return roc_fail(err, ROC_IO, "cannot read '%s': it is a directory", npy->path);
-  }
-  if (!S_ISREG(info.st_mode)) return ROC_OK;
-  long at = ftell(npy->file);
-  if (at < 0) return fail_errno("read", npy->path, err);
-  uint64_t left = info.st_size > at ? (uint64_t)info.st_size - (uint64_t)at : 0;
+/* What is left of the stream must hold the elements; of a pipe nothing is known. */
+static roc_status check_size(roc_npy *npy, uint64_t left, roc_error *err) {
   size_t needed = roc_array_nbytes(&npy->shape);
   if (needed <= left) return ROC_OK;
   return roc_fail(err, ROC_INVALID,
@@ -89,13 +74,24 @@ static roc_status check_file_size(roc_npy *npy, roc_error *err) {
                   needed, (size_t)left);
 }
 
-roc_status roc_npy_open(const char *path, roc_npy *out_npy, roc_error *err) {
-  *out_npy = (roc_npy){.path = path, .file = fopen(path, "rbe")};
-  if (!out_npy->file) return fail_errno("open", path, err);
-  roc_status status = read_header(out_npy, err);
-  if (status == ROC_OK) status = check_file_size(out_npy, err);
+roc_status roc_npy_open_stream(FILE *file, const char *name, uint64_t nbytes, roc_npy *out_npy,
+                               roc_error *err) {
+  *out_npy = (roc_npy){.path = name, .file = file};
+  size_t header = 0;
+  roc_status status = read_header(out_npy, &header, err);
+  if (status == ROC_OK && nbytes != UINT64_MAX) {
+    status = check_size(out_npy, nbytes > header ? nbytes - header : 0, err);
+  }
   if (status != ROC_OK) roc_npy_close(out_npy);
   return status;
+}
+
+roc_status roc_npy_open(const char *path, roc_npy *out_npy, roc_error *err) {
+  FILE *file;
+  uint64_t nbytes;
+  *out_npy = (roc_npy){0};
+  ROC_TRY(roc_stream_open(path, &file, &nbytes, err));
+  return roc_npy_open_stream(file, path, nbytes, out_npy, err);
 }
 
 static void swap_bytes(unsigned char *bytes, size_t nbytes, size_t itemsize) {
@@ -134,7 +130,7 @@ static roc_status write_header(FILE *file, const char *path, const roc_array *a,
   fprintf(file, "%s%c%c", magic, 1, 0);
   fwrite(length, 1, sizeof length, file);
   fprintf(file, "%-*s\n", (int)field - 1, text);
-  return ferror(file) ? fail_errno("write", path, err) : ROC_OK;
+  return ferror(file) ? roc_stream_fail("write", path, err) : ROC_OK;
 }
 
 static roc_status write_elements(FILE *file, const char *path, const roc_array *a, roc_order order,
@@ -151,29 +147,24 @@ static roc_status write_elements(FILE *file, const char *path, const roc_array *
     from = packed;
   }
   bool is_written = fwrite(from, 1, nbytes, file) == nbytes;
-  roc_status status = is_written ? ROC_OK : fail_errno("write", path, err);
+  roc_status status = is_written ? ROC_OK : roc_stream_fail("write", path, err);
   roc_free(packed);
   return status;
 }
 
-static roc_status write_file(FILE *file, const char *path, const roc_array *a, roc_error *err) {
+roc_status roc_npy_write(FILE *file, const char *name, const roc_array *a, roc_error *err) {
   bool is_fortran = !roc_array_is_c_contiguous(a) && roc_array_is_f_contiguous(a);
   roc_order order = is_fortran ? ROC_ORDER_F : ROC_ORDER_C;
-  ROC_TRY(write_header(file, path, a, order, err));
-  ROC_TRY(write_elements(file, path, a, order, err));
-  return fflush(file) == 0 ? ROC_OK : fail_errno("write", path, err);
+  ROC_TRY(write_header(file, name, a, order, err));
+  ROC_TRY(write_elements(file, name, a, order, err));
+  return fflush(file) == 0 ? ROC_OK : roc_stream_fail("write", name, err);
+}
+
+static roc_status write_array(FILE *file, const char *path, void *array, roc_error *err) {
+  return roc_npy_write(file, path, array, err);
 }
 
 roc_status roc_npy_save(const char *path, const roc_array *a, roc_error *err) {
-  roc_file_draft draft;
-  ROC_TRY(roc_file_begin(path, &draft, err));
-  FILE *file = fdopen(draft.fd, "wb");
-  if (!file) return roc_file_end(&draft, fail_errno("write", path, err), err);
-  roc_status status = write_file(file, path, a, err);
-  /* To disk, so that the new name cannot win a race against the data after a crash. */
-  bool is_new = draft.temporary[0] != '\0';
-  if (status == ROC_OK && is_new && fsync(draft.fd) != 0) status = fail_errno("write", path, err);
-  if (fclose(file) != 0 && status == ROC_OK) status = fail_errno("write", path, err);
-  draft.fd = -1; /* closed with it */
-  return roc_file_end(&draft, status, err);
+  roc_array copy = *a; /* read alone */
+  return roc_stream_save(path, write_array, &copy, err);
 }

@@ -1,0 +1,121 @@
+/* Numbers in text; see csv_number.h.
+ *
+ * A number of at most 53 bits and a power of ten of at most 22 are both exact in float64, so that
+ * one product or quotient rounds once (Clinger, "How to read floating point numbers accurately",
+ * 1990).  All others go to strtod. */
+#include "runtime/file/csv_number.h"
+
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MAX_EXACT_POWER = 22, MAX_DIGITS = 19, MAX_NUMBER_BYTES = 512 };
+
+static const double powers[MAX_EXACT_POWER + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+static locale_t c_locale;
+
+static void make_locale(void) {
+  c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+static double slow_float(const char *at, const char *end) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, make_locale);
+  char text[MAX_NUMBER_BYTES];
+  size_t len = (size_t)(end - at) < sizeof text - 1 ? (size_t)(end - at) : sizeof text - 1;
+  memcpy(text, at, len);
+  text[len] = '\0';
+  return c_locale ? strtod_l(text, NULL, c_locale) : strtod(text, NULL);
+}
+
+static bool is_digit(const char *p, const char *end) {
+  return p < end && (unsigned)(*p - '0') < 10;
+}
+
+static const char *scan_word(const char *at, const char *end, bool is_negative,
+                             roc_csv_number *out) {
+  static const struct {
+    const char *word;
+    double value;
+  } words[] = {{"infinity", HUGE_VAL}, {"inf", HUGE_VAL}, {"nan", NAN}};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    size_t len = strlen(words[i].word);
+    if ((size_t)(end - at) >= len && strncasecmp(at, words[i].word, len) == 0) {
+      *out = (roc_csv_number){.f = is_negative ? -words[i].value : words[i].value};
+      return at + len;
+    }
+  }
+  return NULL;
+}
+
+/* The exponent after 'e', or `at` where there is none. */
+static const char *scan_exponent(const char *at, const char *end, int *out) {
+  const char *p = at + 1;
+  bool is_negative = p < end && *p == '-';
+  if (p < end && (*p == '-' || *p == '+')) p++;
+  if (!is_digit(p, end)) return at;
+  int value = 0;
+  for (; is_digit(p, end); p++) value = value < 10000 ? value * 10 + (*p - '0') : value;
+  *out += is_negative ? -value : value;
+  return p;
+}
+
+const char *roc_csv_scan_number(const char *at, const char *end, roc_csv_number *out) {
+  const char *p = at;
+  bool is_negative = p < end && *p == '-';
+  if (p < end && (*p == '-' || *p == '+')) p++;
+  uint64_t digits = 0;
+  const char *first = p;
+  for (; is_digit(p, end); p++) digits = digits * 10 + (uint64_t)(*p - '0');
+  int64_t ndigits = p - first;
+  int exponent = 0;
+  bool is_int = true;
+  if (p < end && *p == '.') {
+    const char *point = p++;
+    for (; is_digit(p, end); p++) digits = digits * 10 + (uint64_t)(*p - '0');
+    ndigits += p - point - 1;
+    exponent = -(int)(p - point - 1 < 10000 ? p - point - 1 : 10000);
+    is_int = false;
+  }
+  if (ndigits == 0) return scan_word(first, end, is_negative, out);
+  if (p < end && (*p | 0x20) == 'e') {
+    const char *after = scan_exponent(p, end, &exponent);
+    is_int = is_int && after == p;
+    p = after;
+  }
+  if (is_int && ndigits <= MAX_DIGITS && digits <= (uint64_t)INT64_MAX + is_negative) {
+    int64_t value = (int64_t)(is_negative ? 0 - digits : digits);
+    *out = (roc_csv_number){.is_int = true, .i = value, .f = (double)value};
+    return p;
+  }
+  bool is_exact = ndigits <= MAX_DIGITS && digits <= (uint64_t)1 << 53 &&
+                  exponent >= -MAX_EXACT_POWER && exponent <= MAX_EXACT_POWER;
+  if (is_exact) {
+    double f = (double)digits;
+    f = exponent < 0 ? f / powers[-exponent] : f * powers[exponent];
+    *out = (roc_csv_number){.f = is_negative ? -f : f};
+  } else {
+    *out = (roc_csv_number){.f = slow_float(at, p)};
+  }
+  return p;
+}
+
+int roc_csv_print_float(double value, bool is_narrow, char to[ROC_CSV_NUMBER_BYTES]) {
+  int len = 0;
+  to[0] = '\0';
+  if (isnan(value)) return 0;
+  for (int digits = is_narrow ? 6 : 15; digits <= 17; digits++) {
+    len = snprintf(to, ROC_CSV_NUMBER_BYTES, "%.*g", digits, value);
+    for (char *p = to; *p; p++) *p = *p == ',' ? '.' : *p; /* a locale's decimal comma */
+    double back = slow_float(to, to + len);
+    if (is_narrow ? (float)back == (float)value : back == value) break;
+  }
+  return len;
+}
