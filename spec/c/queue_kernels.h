@@ -56,7 +56,7 @@ static void add_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64
   }
 }
 
-/* Spins until told, whatever is asked of it. */
+/* Spins until told, whatever it is answered. */
 static void endless_kernel(const void *kernarg, const roc_cpu_launch *info, uint64_t first,
                            uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
   (void)info;
@@ -64,8 +64,24 @@ static void endless_kernel(const void *kernarg, const roc_cpu_launch *info, uint
   (void)end;
   (void)shared;
   (void)frame;
-  (void)turn;
-  while (atomic_load(args_of(kernarg)->shared) == 0) sched_yield();
+  while (atomic_load(args_of(kernarg)->shared) == 0) {
+    turn->ask(turn, UINT64_MAX);
+    sched_yield();
+  }
+}
+
+/* Counts each workgroup; number `value` waits in its middle until told. */
+static void gate_kernel(const void *kernarg, const roc_cpu_launch *info, uint64_t first,
+                        uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
+  const args *a = args_of(kernarg);
+  (void)info;
+  (void)shared;
+  (void)frame;
+  for (uint64_t g = first; g < end; g++) {
+    atomic_fetch_add((_Atomic uint64_t *)&a->data[g], 1);
+    while (g == (uint64_t)a->value && atomic_load(a->shared) == 0) turn->ask(turn, UINT64_MAX);
+    if (g + 1 < end && turn->ask(turn, g + 1) == 0) return;
+  }
 }
 
 /* Tells it. */
@@ -114,10 +130,11 @@ static void slow_kernel(const void *kernarg, const roc_cpu_launch *launch, uint6
   (void)launch;
   (void)shared;
   (void)frame;
-  (void)turn;
   for (uint64_t g = first; g < end; g++) {
     usleep((useconds_t)args_of(kernarg)->value);
+    turn->ask(turn, UINT64_MAX); /* in the middle of a workgroup */
     atomic_fetch_add(args_of(kernarg)->shared, 1);
+    if (g + 1 < end && turn->ask(turn, g + 1) == 0) return;
   }
 }
 
@@ -234,7 +251,6 @@ static roc_rt_kernel *make_kernel(roc_cpu_entry entry, bool has_fault, bool has_
       .nsites = 2,
       .has_fault = has_fault,
       .has_print = has_print,
-      .is_open_ended = entry == slow_kernel || entry == endless_kernel, /* these do not ask */
       .shared_bytes = entry == memory_kernel ? 128 : 0,
       .frame_fixed_bytes = entry == memory_kernel ? 64 : 0,
       .frame_item_bytes = entry == memory_kernel ? 24 : 0,

@@ -9,6 +9,7 @@ local TITLES = {
   memory = "gives kernels aligned frames and shared memory of the right size",
   lifetime = "keeps kernels and buffers alive while work uses them",
   interrupt = "stops an interrupted kernel at its next workgroup",
+  hand_over = "leaves a kernel that takes long in the middle, for another thread",
   wait_for = "orders streams by each other's tickets",
   blocked = "runs streams at the same time, and lets one that waits hold up no other",
   event =

@@ -232,6 +232,47 @@ static void test_interrupt(void) {
   roc_rt_kernel_release(kernel);
 }
 
+static bool is_done(roc_rt_stream *stream) {
+  bool done = false;
+  OK(roc_rt_stream_query(stream, roc_rt_stream_last(stream), &done, &err));
+  return done;
+}
+
+/* A workgroup waits for the host while it may be on the thread that launches: that has to come back,
+ * and each workgroup runs once. */
+static void test_hand_over(void) {
+  enum { GROUPS = 40, ROUNDS = 50 };
+  static _Atomic uint64_t gate;
+  static _Atomic uint64_t passed[GROUPS];
+  roc_rt_stream *stream = default_stream(device);
+  roc_rt_kernel *kernel = make_kernel(gate_kernel, false, false);
+  roc_rt_kernel *chain = make_kernel(chain_kernel, false, false);
+  roc_buffer *x = make_buffer(1);
+  args a = {.data = (int64_t *)passed, .shared = &gate};
+  int64_t expected = 0;
+  for (int round = 0; round < ROUNDS; round++) {
+    a.value = round % GROUPS; /* which of them waits */
+    atomic_store(&gate, 1);
+    for (int w = 0; w < 3; w++) { /* short ones: the next is tried again on this thread */
+      launch(stream, kernel, &a, GROUPS, 1, NULL, false);
+      OK(roc_rt_stream_synchronize(stream, &err));
+    }
+    atomic_store(&gate, 0);
+    launch(stream, kernel, &a, GROUPS, 1, NULL, false);
+    args b = {.data = roc_buffer_host(x), .value = round};
+    launch(stream, chain, &b, 1, 1, x, true);
+    CHECK(!is_done(stream));
+    atomic_store(&gate, 1);
+    OK(roc_rt_stream_synchronize(stream, &err));
+    expected = (expected * 3 + round) % 1000003;
+    CHECK(b.data[0] == expected);
+    for (int g = 0; g < GROUPS; g++) CHECK(atomic_exchange(&passed[g], 0) == 4);
+  }
+  roc_buffer_release(x);
+  roc_rt_kernel_release(kernel);
+  roc_rt_kernel_release(chain);
+}
+
 /* Streams wait for each other through the driver; a chain of them over two streams stays in
  * order. */
 static void test_wait_for(void) {
@@ -265,12 +306,6 @@ static void test_wait_for(void) {
   free(block);
   OK(roc_rt_device_synchronize(device, session, &err));
   roc_rt_kernel_release(slow);
-}
-
-static bool is_done(roc_rt_stream *stream) {
-  bool done = false;
-  OK(roc_rt_stream_query(stream, roc_rt_stream_last(stream), &done, &err));
-  return done;
 }
 
 /* A kernel on one stream waits for what a kernel on another does: they run at the same time.  A
@@ -616,6 +651,7 @@ static const struct {
     {"memory", test_memory, NULL, NULL},
     {"lifetime", test_lifetime, NULL, NULL},
     {"interrupt", test_interrupt, NULL, NULL},
+    {"hand_over", test_hand_over, NULL, NULL},
     {"wait_for", test_wait_for, NULL, NULL},
     {"blocked", test_blocked, "ROCLUA_CPU_THREADS", "3"},
     {"event", test_event, NULL, NULL},

@@ -245,7 +245,6 @@ typedef struct cpu_state {
   uint8_t *looks;      /* per instruction, of loops: how it looks around; 0: not at all */
   uint32_t *steps;     /* per instruction, of loops: of an iteration, without loops that look */
   uint32_t item_steps; /* likewise of a work-item */
-  bool is_open_ended;  /* there are loops that look */
   LLVMValueRef budget; /* alloca i64: steps until the kernel asks */
   LLVMBasicBlockRef stopped;             /* where it ends when it is told to */
   bool is_in_strip;                      /* the body of a loop that pays at its end is emitted */

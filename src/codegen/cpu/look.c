@@ -107,7 +107,6 @@ bool cpu_look_plan(cpu_state *s) {
   uint64_t insts = weigh_region(s, 0, &is_looked);
   s->item_steps = (uint32_t)((insts + IR_PER_STEP - 1) / IR_PER_STEP);
   if (s->item_steps == 0) s->item_steps = 1;
-  s->is_open_ended = is_looked;
   return true;
 }
 

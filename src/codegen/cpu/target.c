@@ -276,7 +276,6 @@ static void cpu_describe(roc_cg *cg, roc_codeobj *object) {
   cpu_state *s = cpu_of(cg);
   object->entry = s->entry;
   object->has_batches = s->has_batches;
-  object->is_open_ended = s->is_open_ended;
   object->item_steps = s->item_steps;
   object->shared_bytes = (uint32_t)s->shared_bytes;
   object->frame_fixed_bytes = (uint32_t)s->frame_fixed;

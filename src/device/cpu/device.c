@@ -77,6 +77,7 @@ static roc_status cpu_open(uint32_t ordinal, roc_device **out_device, roc_error 
 }
 
 static void cpu_close(roc_device *device) {
+  roc_cpu_trials_deinit(&cpu_of(device)->queues);
   roc_cpu_queues_deinit(&cpu_of(device)->queues);
   roc_free(device);
 }
@@ -124,7 +125,6 @@ static roc_status cpu_module_load(roc_device *device, const roc_codeobj *object,
   module->frame_fixed_bytes = object->frame_fixed_bytes;
   module->frame_item_bytes = object->frame_item_bytes;
   module->has_batches = object->has_batches;
-  module->is_open_ended = object->is_open_ended;
   module->item_steps = object->item_steps;
   *out_module = module;
   return ROC_OK;

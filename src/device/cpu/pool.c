@@ -87,16 +87,29 @@ static void unlist(roc_cpu_pool *pool, roc_cpu_task *task) {
   atomic_fetch_sub_explicit(&pool->listed_count, 1, memory_order_relaxed);
 }
 
-void roc_cpu_pool_submit(roc_cpu_pool *pool, roc_cpu_task *task) {
-  task->inside = 0;
+/* For `helpers` more threads than step it already. */
+static void list(roc_cpu_pool *pool, roc_cpu_task *task, uint32_t helpers) {
   task->next = NULL;
   task->is_listed = true;
   *pool->last_link = task;
   pool->last_link = &task->next;
   atomic_fetch_add_explicit(&pool->listed_count, 1, memory_order_release);
-  uint32_t helpers = pool->spinning_count;
-  for (uint32_t i = helpers; i < task->useful_threads && i - helpers < pool->sleeping_count; i++) {
+  uint32_t awake = pool->spinning_count;
+  for (uint32_t i = awake; i < helpers && i - awake < pool->sleeping_count; i++) {
     pthread_cond_signal(&pool->work_came);
+  }
+}
+
+void roc_cpu_pool_submit(roc_cpu_pool *pool, roc_cpu_task *task) {
+  task->inside = 0;
+  list(pool, task, task->useful_threads);
+}
+
+void roc_cpu_pool_widen(roc_cpu_pool *pool, roc_cpu_task *task, uint32_t useful_threads) {
+  task->useful_threads = useful_threads;
+  bool is_of_pool = task->inside > 0; /* it may run on the thread that queued it */
+  if (is_of_pool && !task->is_listed && useful_threads > task->inside) {
+    list(pool, task, useful_threads - task->inside);
   }
 }
 

@@ -60,6 +60,8 @@ void roc_cpu_pool_unlock(void);
  * held. */
 bool roc_cpu_pool_start(roc_cpu_pool *pool);
 void roc_cpu_pool_submit(roc_cpu_pool *pool, roc_cpu_task *task); /* lock held */
+/* More threads have something to do in a task that one is stepping.  Lock held. */
+void roc_cpu_pool_widen(roc_cpu_pool *pool, roc_cpu_task *task, uint32_t useful_threads);
 /* Wakes the threads in roc_cpu_pool_sleep.  Lock held; costs nothing when there are none. */
 void roc_cpu_pool_notify(void);
 /* Sleeps until notified or the deadline (roc_clock_ns; UINT64_MAX: none).  Lock held, given up

@@ -3,10 +3,10 @@
  * A stream has one command at a time in the pool; streams overlap as far as there are threads: a
  * pool of one runs them in turns.  Workgroups of a launch are handed out in increasing order to
  * threads that run them at once, in order: a group may spin for a lower one, which some thread has
- * or has had.  Waits for other streams and time stamps take no thread.  A command for an idle
- * stream that is known to be short runs on the calling thread instead: a copy of few bytes, or a
- * kernel that was short the last time and has no loop by which it could be long.  Queueing: one
- * thread at a time per stream.  Waiting and asking: any thread. */
+ * or has had.  Waits for other streams and time stamps take no thread.  A copy of few
+ * bytes for an idle stream runs on the calling thread instead.  So does a kernel that was short the
+ * last time; if it takes longer now, a thread of the pool goes on with it where the caller left it
+ * (launch.c).  Queueing: one thread at a time per stream.  Waiting and asking: any thread. */
 #ifndef ROC_DEVICE_CPU_QUEUE_H
 #define ROC_DEVICE_CPU_QUEUE_H
 
@@ -17,15 +17,15 @@
 
 typedef struct roc_cpu_stream roc_cpu_stream;
 typedef struct roc_cpu_command roc_cpu_command;
+typedef struct roc_cpu_trial roc_cpu_trial;
 
-/* Streams of a device, the threads that run their work, and memory for what runs on the calling
- * one. */
+/* Streams of a device, the threads that run their work, and what is kept for further commands. */
 typedef struct roc_cpu_queues {
   roc_cpu_pool pool;
   roc_cpu_stream *streams;
   _Atomic uint32_t stream_count;
   roc_cpu_command *free_commands;
-  roc_cpu_scratch caller_scratch;
+  roc_cpu_trial *free_trials;
 } roc_cpu_queues;
 
 /* A loaded kernel, as far as running it goes. */
@@ -34,7 +34,7 @@ struct roc_dev_module {
   void *handle; /* the loader's */
   uint32_t static_shared_bytes;
   uint32_t frame_fixed_bytes, frame_item_bytes;
-  bool has_batches, is_open_ended;
+  bool has_batches;
   uint32_t item_steps;
   _Atomic uint64_t item_ps; /* what a work-item last took, in picoseconds; 0: never run */
 };
@@ -43,6 +43,7 @@ roc_status roc_cpu_stream_create(roc_device *device, roc_cpu_queues *queues,
                                  roc_cpu_stream **out_stream, roc_error *err);
 void roc_cpu_stream_destroy(roc_cpu_stream *stream);
 void roc_cpu_queues_deinit(roc_cpu_queues *queues); /* all streams destroyed and idle */
+void roc_cpu_trials_deinit(roc_cpu_queues *queues);
 /* Launches queued on the stream so far stop soon. */
 void roc_cpu_stream_interrupt(roc_dev_stream *stream);
 
