@@ -207,6 +207,53 @@ devices.each(function(device)
       assert_raises("captured array 'offset' was closed", function() v(x) end)
     end)
 
+    it("is called again and again with arguments of one layout, and of others", function()
+      local scale = 2
+      local v = roc.vectorize(function(x, y) return x * scale + y end)
+      local x, y = roc.range(1, 4), roc.array({ 10, 20, 30, 40 }, "int64")
+      local out = roc.zeros(4, "int64")
+      local d, e = devices.values({ 1, 2, 3, 4 }, "int64"), devices.values({ 5, 6, 7, 8 }, "int64")
+      for round = 1, 3 do
+        scale = round -- a number, which is read anew
+        assert.same({ 10 + round, 20 + 2 * round, 30 + 3 * round, 40 + 4 * round },
+          v(x, y):totable())
+        assert.same({ 5 + round, 6 + 2 * round, 7 + 3 * round, 8 + 4 * round },
+          devices.table(v(d, e)))
+        assert.are.equal(out, v(x, 0, { out = out })) -- no new array
+        assert.same({ round, 2 * round, 3 * round, 4 * round }, out:totable())
+        assert.same({ 0.5 + round, 0.5 + 2 * round }, v(x:slice(1, 1, 2), 0.5):totable())
+        assert.same({ 7 * round + 10, 7 * round + 20, 7 * round + 30, 7 * round + 40 },
+          v(7, y):totable())
+        assert.same({ { 11, 22, 33, 44 } },
+          roc.vectorize(add)(x:reshape(1, 4), y:reshape(1, 4)):totable())
+      end
+      scale = 0.5 -- which makes floats of integers
+      assert.same({ 10.5, 21.0, 31.5, 42.0 }, v(x, y):totable())
+      scale = 2
+      local z = roc.range(1, 5)
+      for _ = 1, 3 do -- in place, and over elements that are still to be read
+        v(x, x, { out = x })
+        v(z:slice(1, 1, 4), 0, { out = z:slice(1, 2, 5) })
+      end
+      assert.same({ 27, 54, 81, 108 }, x:totable())
+      assert.same({ 1, 2, 4, 8, 16 }, z:totable())
+      d:close()
+      assert_raises("vectorize_spec.lua:%d+: .*closed", function() v(d, e) end)
+    end)
+
+    it("keeps none of the arrays that it was called with", function()
+      local v = roc.vectorize(add)
+      local kept = setmetatable({}, { __mode = "k" })
+      for shape = 1, 3 do
+        local x = roc.ones(shape)
+        kept[x], kept[v(x, x)] = true, true
+        kept[v(x:reshape(1, shape), x)] = true
+      end
+      collectgarbage()
+      collectgarbage()
+      assert.is_nil(next(kept))
+    end)
+
     it("computes plain numbers in the precision that is asked for", function()
       local halve = roc.vectorize(function(x) return x / 2 end, { number = "float32" })
       local y = halve(roc.range(1, 2))

@@ -227,24 +227,42 @@ function M.text(params, loops, operands, body)
     outer_indices(rank, operands[#operands].name), guard, body)
 end
 
+---How a kernel of `text` is launched over the loops.
+---@param kernel roc.Kernel
+---@param loops integer[]
+---@param stream? roc.Stream
+---@return table launcher for `run`, any number of times
+function M.launcher(kernel, loops, stream)
+  if #loops == 1 then
+    return { forall = kernel:forall(loops[1], { stream = stream }) }
+  end
+  local width, height = workgroup_of(loops)
+  local rows = rows_of(loops)
+  return { kernel = kernel, rows = rows, shape = {
+    grid = { loops[#loops], math.min(rows, MAX_GROUPS * height) },
+    workgroup = { width, height },
+    stream = stream,
+  } }
+end
+
+---@param launcher table
+---@param args table with n
+function M.run(launcher, args)
+  local n = args.n
+  if launcher.forall then
+    return launcher.forall(table.unpack(args, 1, n))
+  end
+  args[n + 1] = launcher.rows
+  launcher.kernel:launch(launcher.shape, table.unpack(args, 1, n + 1))
+end
+
 ---Launches a kernel of `text` over the loops.
 ---@param kernel roc.Kernel
 ---@param loops integer[]
 ---@param stream? roc.Stream
 ---@param args table with n
 function M.launch(kernel, loops, stream, args)
-  if #loops == 1 then
-    kernel:forall(loops[1], { stream = stream })(table.unpack(args, 1, args.n))
-    return
-  end
-  local width, height = workgroup_of(loops)
-  local rows = rows_of(loops)
-  args[args.n + 1] = rows
-  kernel:launch({
-    grid = { loops[#loops], math.min(rows, MAX_GROUPS * height) },
-    workgroup = { width, height },
-    stream = stream,
-  }, table.unpack(args, 1, args.n + 1))
+  M.run(M.launcher(kernel, loops, stream), args)
 end
 
 return M

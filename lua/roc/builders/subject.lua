@@ -18,6 +18,7 @@ local M = {}
 -- again, and watches, which hold functions, dtypes, tables and host arrays.
 local function describe(subject)
   subject.cells, subject.watches, subject.types = {}, {}, {}
+  subject.plans, subject.plan_count = {}, 0 -- of a builder, which depend on the types
   if subject.is_builtin then
     return
   end
@@ -64,10 +65,14 @@ end
 -- The kinds of all cells; nil when a captured value became another kind of thing, or a watched one
 -- another.
 local function kinds_of_cells(subject)
-  for _, watch in ipairs(subject.watches) do
-    if not rawequal(captured(watch), watch.value) then
+  local watches = subject.watches
+  for i = 1, #watches do
+    if not rawequal(captured(watches[i]), watches[i].value) then
       return nil
     end
+  end
+  if #subject.cells == 0 then
+    return ""
   end
   local kinds = {}
   for i, cell in ipairs(subject.cells) do
@@ -214,6 +219,12 @@ local function dtypes_of(subject, types)
     dtypes[i] = core.dtypes[known[name]]
   end
   return dtypes
+end
+
+---What kinds of values the function captures; nil when the next call has to describe it again.
+---@return string?
+function Subject:captures()
+  return not self.is_refused and kinds_of_cells(self) or nil
 end
 
 ---The dtypes that hold what the function gives, one a result.

@@ -1,8 +1,8 @@
 -- roc.vectorize: an element-wise function over arrays and numbers, out of a function of elements.
 --
 -- A call broadcasts its arguments, learns from the compiler what the function gives for their
--- types, allocates the results and launches one item an element.  Numbers alone are an ordinary
--- call.
+-- types, allocates the results and launches one item an element.  What it finds out is kept, as a
+-- plan, for calls with arrays of the same layout.  Numbers alone are an ordinary call.
 local core = require "roc.core"
 local loops = require "roc.builders.loops"
 local subjects = require "roc.builders.subject"
@@ -12,6 +12,8 @@ support.library()
 
 local BUILD_OPTIONS = "check, contract, dtype, fastmath, name, number"
 local CALL_OPTIONS = "dtype, out, stream"
+
+local MOST_PLANS = 256 -- of a function
 
 local function argument(i, name)
   return string.format("argument #%d to '%s'", i, name)
@@ -175,22 +177,107 @@ local function text_of(operands, n, nouts, extents)
   return loops.text(table.concat(params, ", "), extents, operands, body)
 end
 
-local function run_loops(subject, args, n, arrays, outs, is_new, shape, stream)
-  local operands = operands_of(arrays, n, outs)
+-- plans -------------------------------------------------------------------------------------------
+
+-- How the kernel gets an argument or result: the shape of its view, and what says of a host array
+-- which way its elements go.
+local function passage_of(operand, at, is_reversed, is_new)
+  local view, wrap = loops.view(operand, is_reversed), nil
+  if support.type_name(operand.array) == "roc.Array" then
+    local is_read_only = operand.position and not operand.is_result
+    wrap = is_read_only and core.In or not operand.position and is_new and core.Out or core.InOut
+  end
+  local is_view = not rawequal(view, operand.array)
+  return (is_view or wrap) and { at = at, shape = is_view and view.shape, wrap = wrap }
+end
+
+-- How calls with operands like these run: the kernel, its loops, and what becomes of arrays on the
+-- way to it.  Holds no array.
+local function make_plan(subject, operands, n, outs, is_new, shape)
   local is_reversed = #shape > 1 and outs[1]:is_f_contiguous() and not outs[1]:is_c_contiguous()
-  local extents = loops.plan(shape, operands, is_reversed)
-  local passed = table.move(args, 1, n, 1, { n = n })
+  local plan = { extents = loops.plan(shape, operands, is_reversed), is_reversed = is_reversed,
+    passages = {} }
+  local at = n
   for _, operand in ipairs(operands) do
-    local view = loops.view(operand, is_reversed)
-    if operand.position then
-      passed[operand.position] = operand.is_result and support.output(view) or support.input(view)
-    else
-      passed.n = passed.n + 1
-      passed[passed.n] = support.output(view, is_new)
+    at = operand.position and at or at + 1
+    plan.passages[#plan.passages + 1] =
+      passage_of(operand, operand.position or at, is_reversed, is_new) or nil
+  end
+  plan.kernel = subject:kernel(text_of(operands, n, #outs, plan.extents))
+  return plan
+end
+
+-- Launches; `args` are the arguments, and the results after them.
+local function run_plan(plan, launcher, args)
+  local passages = plan.passages
+  for i = 1, #passages do
+    local passage = passages[i]
+    local array = args[passage.at]
+    if passage.shape then
+      array = (plan.is_reversed and array:transpose() or array):reshape(passage.shape)
+    end
+    args[passage.at] = passage.wrap and passage.wrap(array) or array
+  end
+  return loops.run(launcher, args)
+end
+
+-- Keeps a plan for calls whose arguments have the layouts `key`.
+local function keep_plan(subject, key, plan)
+  plan.launcher, plan.captures = loops.launcher(plan.kernel, plan.extents), subject:captures()
+  if subject.plan_count >= MOST_PLANS then
+    subject.plans, subject.plan_count = {}, 0
+  end
+  subject.plans[key], subject.plan_count = plan, subject.plan_count + 1
+end
+
+-- The plan kept for a call; how many arguments it has, and the result that its options name.
+local function find_plan(subject, args)
+  local n, options, out = args.n, args[args.n], nil
+  if type(options) == "table" then
+    n, out = n - 1, options.out
+    if next(options) ~= "out" or next(options, "out") ~= nil then
+      return nil
     end
   end
-  local kernel = subject:kernel(text_of(operands, n, #outs, extents))
-  loops.launch(kernel, extents, stream, passed)
+  local key = core.array_layouts(args, n, out)
+  local plan = key and subject.plans[key]
+  if plan and plan.captures == subject:captures() then
+    return plan, n, out
+  end
+end
+
+-- A call for which there is a plan.
+local function call_again(plan, args, n, out)
+  local scope <close> = plan.device and support.scope(plan.device) or nil
+  local results, count = plan.results, out and 1 or #plan.results.dtypes
+  args[n + 1] = out
+  for j = out and 2 or 1, count do
+    args[n + j] = support.new_array(results.is_device, results.shape, results.dtypes[j],
+      results.order)
+  end
+  args.n = n + count
+  if count == 1 then
+    out = args[n + 1]
+    run_plan(plan, plan.launcher, args)
+    return out
+  end
+  local outs = table.move(args, n + 1, n + count, 1, {}) -- before they are views
+  run_plan(plan, plan.launcher, args)
+  return table.unpack(outs)
+end
+
+-- calls -------------------------------------------------------------------------------------------
+
+local function run_loops(subject, args, n, arrays, outs, is_new, shape, stream)
+  local operands = operands_of(arrays, n, outs)
+  local passed = table.move(args, 1, n, 1, { n = n + #outs })
+  for _, operand in ipairs(operands) do
+    passed[operand.position or n + 1] = operand.array -- which may be a copy
+  end
+  table.move(outs, 1, #outs, n + 1, passed)
+  local plan = make_plan(subject, operands, n, outs, is_new, shape)
+  run_plan(plan, loops.launcher(plan.kernel, plan.extents, stream), passed)
+  return plan
 end
 
 local function call(subject, args, n, options)
@@ -203,12 +290,21 @@ local function call(subject, args, n, options)
     table.move(outs, 1, #results, n + 1, arrays)
   end
   local device, is_device = support.device_of(arrays, n + #outs, options.stream)
+  local home = core.current_device()
+  local key = core.array_layouts(args, n, options.out)
   local scope <close> = support.scope(device)
+  local order = prefers_f(arrays, n, #shape) and "F" or "C"
   if is_new then
-    outs = make_outs(shape, dtypes, is_device, prefers_f(arrays, n, #shape) and "F" or "C")
+    outs = make_outs(shape, dtypes, is_device, order)
   end
-  if not support.is_empty(shape) then
-    run_loops(subject, args, n, arrays, outs, is_new, shape, options.stream)
+  if support.is_empty(shape) then
+    return table.unpack(outs)
+  end
+  local plan = run_loops(subject, args, n, arrays, outs, is_new, shape, options.stream)
+  if key and not options.dtype and not options.stream then
+    plan.device = device ~= home and device or nil
+    plan.results = { dtypes = dtypes, shape = shape, is_device = is_device, order = order }
+    keep_plan(subject, key, plan)
   end
   return table.unpack(outs)
 end
@@ -247,9 +343,15 @@ local function vectorize(f, opts)
     support.fail("bad argument #1 to 'vectorize' (function '%s' has no parameters)", subject.name)
   end
   subject.dtype = options.dtype
-  local read, run = support.public(read_call), support.public(call)
+  local read, run, again = support.public(read_call), support.public(call),
+    support.public(call_again)
   local plain = subject.is_builtin and support.public(named(f, subject.name)) or f
   return support.built(function(...)
+    local given = table.pack(...)
+    local plan, count, out = find_plan(subject, given)
+    if plan then
+      return again(plan, given, count, out)
+    end
     local args, n, call_options = read(subject, ...)
     if has_array(args, n) or call_options.out then
       return run(subject, args, n, call_options)

@@ -1,6 +1,9 @@
 /* roc.allclose and roc.array_equal; whether two arrays lie in the same memory, and what values an
  * array has. */
+#include <string.h>
+
 #include "bindings/array/array_bind.h"
+#include "bindings/device/device_bind.h"
 
 /* Makes the argument a host array, in place: arrays stay, tables become arrays, and
  * device arrays are fetched. */
@@ -49,17 +52,80 @@ static bool same_elements(const roc_array *a, const roc_array *b) {
   return is_same;
 }
 
-/* core.array_overlap(a, b) -> "same" elements in the same order, "some" bytes in common, or nil */
-static int compare_overlap(lua_State *L) {
-  const roc_array *a = roc_check_any_array(L, 1), *b = roc_check_any_array(L, 2);
+typedef enum overlap { APART, SAME, SOME } overlap;
+
+static overlap overlap_of(const roc_array *a, const roc_array *b) {
   roc_devptr a_begin, a_end, b_begin, b_end;
   roc_array_range(a, &a_begin, &a_end);
   roc_array_range(b, &b_begin, &b_end);
   bool is_apart = a_begin >= b_end || b_begin >= a_end ||
                   roc_buffer_device(a->buffer) != roc_buffer_device(b->buffer);
-  if (is_apart) return 0;
-  bool is_same = a->buffer == b->buffer && same_elements(a, b);
-  lua_pushstring(L, is_same ? "same" : "some");
+  if (is_apart) return APART;
+  return a->buffer == b->buffer && same_elements(a, b) ? SAME : SOME;
+}
+
+/* core.array_overlap(a, b) -> "same" elements in the same order, "some" bytes in common, or nil */
+static int compare_overlap(lua_State *L) {
+  overlap found = overlap_of(roc_check_any_array(L, 1), roc_check_any_array(L, 2));
+  if (found == APART) return 0;
+  lua_pushstring(L, found == SAME ? "same" : "some");
+  return 1;
+}
+
+typedef struct layouts {
+  size_t length;
+  char text[2048];
+} layouts;
+
+static void add_bytes(layouts *to, const void *bytes, size_t nbytes) {
+  memcpy(to->text + to->length, bytes, nbytes);
+  to->length += nbytes;
+}
+
+/* Adds what the value at `idx` is, an array or a scalar, and how it overlaps with `out`, if there is
+ * one; false for other values, closed arrays and arrays that share some bytes with `out`. */
+static bool add_layout(lua_State *L, int idx, const roc_array *out, layouts *to) {
+  enum { MOST = 2 + 2 * sizeof(void *) + 2 * ROC_ARRAY_MAX_RANK * sizeof(int64_t) };
+  if (sizeof to->text - to->length < MOST) return false;
+  const roc_array_box *box = roc_test_array_box(L, idx);
+  if (!box) {
+    bool is_boolean = lua_isboolean(L, idx);
+    add_bytes(to, is_boolean ? "b" : lua_isinteger(L, idx) ? "i" : "f", 1);
+    return is_boolean || lua_type(L, idx) == LUA_TNUMBER;
+  }
+  const roc_array *a = &box->array;
+  if (!a->buffer) return false;
+  overlap found = out ? overlap_of(out, a) : APART;
+  const unsigned char facts[2] = {(unsigned char)a->rank, (unsigned char)(a->dtype * 2 + found)};
+  const void *pointers[2] = {box->cls, roc_buffer_device(a->buffer)};
+  add_bytes(to, facts, sizeof facts);
+  add_bytes(to, pointers, sizeof pointers);
+  add_bytes(to, a->extents, a->rank * sizeof *a->extents);
+  add_bytes(to, a->strides, a->rank * sizeof *a->strides);
+  return found != SOME;
+}
+
+/* core.array_layouts(list, n [, out]) -> a string that is the same, on one current device, for lists
+ * of n values that differ in nothing but where their elements are and the values of their scalars;
+ * with `out`, which arrays it is counts, too.  nil: a value is neither array nor scalar, an array is
+ * closed, or `out` has bytes, but not all its elements, in common with one; or there are many. */
+static int compare_layouts(lua_State *L) {
+  lua_Integer n = luaL_checkinteger(L, 2);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  const roc_array *out = roc_test_any_array(L, 3);
+  if (!lua_isnoneornil(L, 3) && !(out && out->buffer)) return 0;
+  const void *device = roc_current_device(L);
+  layouts to;
+  to.length = 0;
+  add_bytes(&to, &device, sizeof device);
+  for (lua_Integer i = 1; i <= n; i++) {
+    lua_rawgeti(L, 1, i);
+    bool is_known = add_layout(L, -1, out, &to);
+    lua_pop(L, 1);
+    if (!is_known) return 0;
+  }
+  if (out && !add_layout(L, 3, NULL, &to)) return 0;
+  lua_pushlstring(L, to.text, to.length);
   return 1;
 }
 
@@ -80,11 +146,10 @@ static int compare_statistics(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg compare_functions[] = {{"allclose", compare_allclose},
-                                             {"array_equal", compare_array_equal},
-                                             {"array_overlap", compare_overlap},
-                                             {"statistics", compare_statistics},
-                                             {NULL, NULL}};
+static const luaL_Reg compare_functions[] = {
+    {"allclose", compare_allclose},     {"array_equal", compare_array_equal},
+    {"array_layouts", compare_layouts}, {"array_overlap", compare_overlap},
+    {"statistics", compare_statistics}, {NULL, NULL}};
 
 void roc_open_array_compare(lua_State *L) {
   luaL_setfuncs(L, compare_functions, 0);
