@@ -1,6 +1,9 @@
 -- Element-wise operations on arrays: broadcasting, the device, the result, and the kernel.
 --
--- One kernel is made for each operation, dtypes and arrangement of loops, and kept.
+-- One kernel is made for each operation, dtypes and arrangement of loops, and kept.  Plain operands
+-- go by core.elementwise, which finds the kernel without a text; this file serves what is not
+-- plain (smart arrays, host arrays beside device arrays, sim) and says what is wrong.
+local core = require "roc.core"
 local dtypes = require "roc.arrays.dtypes"
 local loops = require "roc.builders.loops"
 local generated = require "roc.arrays.generated"
@@ -147,19 +150,24 @@ local function run(operation, operands, kinds, dtype, out, shape, is_new)
 end
 
 -- `x ^ 2` with a plain 2 is x * x, as in a kernel's text.
+local function square_of(operation)
+  return { name = operation.name, symbol = operation.symbol, result = operation.result,
+    text = operation.square }
+end
+
 local function specialised(operation, operands)
   if operation.square and operands[2] == 2 and support.kind_of_scalar(operands[2]) then
-    return { name = operation.name, symbol = operation.symbol, result = operation.result,
-      text = operation.square }
+    return square_of(operation)
   end
   return operation
 end
 
----The result of an operation on arrays and numbers, at least one of them an array.
+---The result of an operation on arrays and numbers of any kind, at least one of them an array; or
+---what is wrong with them.
 ---@param name string of roc.arrays.operations
 ---@param ... roc.AnyArray | number | boolean
 ---@return roc.AnyArray
-function M.apply(name, ...)
+function M.general(name, ...)
   local operation = operations[name]
   local operands, kinds, n = { ... }, {}, operation.operands
   for i = 1, n do
@@ -174,13 +182,74 @@ function M.apply(name, ...)
   return M.compute(specialised(operation, operands), operands, kinds, dtype)
 end
 
+-- plain operands ----------------------------------------------------------------------------------
+
+local conversions = {} -- "astype int8" …: an operation whose result has that dtype
+
+local function operation_of(name)
+  return operations[name] or conversions[name]
+end
+
+-- The result's dtype; nil where the kinds are refused.
+local function plain_result(name, kinds)
+  return (operation_of(name).result(kinds))
+end
+
+-- The kernel for kinds of operands and loops; `walks`: of each array, and the result, along which
+-- loops it moves.
+local function plain_kernel(name, is_square, kinds, dtype, extents, walks)
+  local operation, planned, array = operation_of(name), {}, 0
+  if is_square then operation = square_of(operation) end
+  for i = 1, #kinds + 1 do
+    planned[i] = { name = "x" .. i }
+    if type(kinds[i]) ~= "string" then
+      array = array + 1
+      planned[i].array, planned[i].walks, planned[i].core = true, walks[array], {}
+    end
+  end
+  return kernel_of(operation, kinds, dtype, planned, extents)
+end
+
+core.set_elementwise_rules { result = plain_result, kernel = plain_kernel }
+
+---A function that makes an operation.
+---@param name string
+---@param general function that serves what is not plain
+---@return function
+function M.plain(name, general)
+  local operation = operation_of(name)
+  return core.elementwise(name,
+    { operands = operation.operands, square = operation.square ~= nil }, general)
+end
+
+local plain = setmetatable({}, { __index = function(made, name)
+  made[name] = M.plain(name, function(...) return M.general(name, ...) end)
+  return made[name]
+end })
+
+---The result of an operation on arrays and numbers, at least one of them an array.
+---@param name string of roc.arrays.operations
+---@param ... roc.AnyArray | number | boolean
+---@return roc.AnyArray
+function M.apply(name, ...)
+  return plain[name](...)
+end
+
 ---A new array of the elements, converted; on the array's device.
 ---@param array roc.AnyArray
 ---@param dtype roc.DTypeLike
 ---@return roc.AnyArray
 function M.astype(array, dtype)
   local wanted = support.check_dtype(dtype, "argument #1 to 'astype'")
-  return M.compute(operations.astype, { array }, { array.dtype }, wanted)
+  local name = "astype " .. wanted.name
+  if not conversions[name] then
+    conversions[name] = { name = "astype", operands = 1, class = operations.astype.class,
+      result = function() return wanted end, text = operations.astype.text }
+    plain[name] = M.plain(name, function(value)
+      return M.compute(operations.astype, { value }, { value.dtype }, wanted)
+    end)
+  end
+  return plain[name](array)
 end
 
 local STORE = { name = "store", symbol = "=", operands = 1, text = "result = a" }

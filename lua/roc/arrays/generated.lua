@@ -29,4 +29,19 @@ function M.kernel(text, key, name, workgroup)
   return kernel
 end
 
+local kept = {}
+
+---The kernel of a key, which `make` gives at the first call: later ones cost no text.
+---@param key string names the operation and all that its text depends on
+---@param make fun(): roc.Kernel
+---@return roc.Kernel
+function M.kept(key, make)
+  local kernel = kept[key]
+  if not kernel then
+    kernel = make()
+    kept[key] = kernel
+  end
+  return kernel
+end
+
 return M

@@ -9,8 +9,11 @@ local M = {}
 local OPERATORS = { __add = "add", __sub = "sub", __mul = "mul", __div = "div", __idiv = "idiv",
   __mod = "mod", __pow = "pow", __unm = "unm", __band = "band", __bor = "bor", __bxor = "bxor",
   __shl = "shl", __shr = "shr", __bnot = "bnot" }
+local OF_ONE = { unm = true, bnot = true }
 
-local METHODS = { "lt", "le", "gt", "ge", "eq", "ne", "sum", "prod", "min", "max", "mean", "var",
+local COMPARISONS = { "lt", "le", "gt", "ge", "eq", "ne" }
+
+local METHODS = { "sum", "prod", "min", "max", "mean", "var",
   "std", "any", "all", "argmin", "argmax", "norm", "count", "dot", "cumsum", "cumprod",
   "diff", "sort", "argsort", "topk", "unique", "searchsorted", "bincount", "nonzero", "tile",
   "roll", "flip", "pad" }
@@ -19,16 +22,25 @@ local ORDER = { __lt = { "<", "a:lt(b)", "a:gt(b)" }, __le = { "<=", "a:le(b)", 
 
 local public -- the module roc.arrays.public, once it is loaded
 
-local function operator(name)
-  return function(a, b)
-    public = public or require "roc.arrays.public"
-    return public.apply(name, a, b)
-  end
+-- This file is the library's then: errors and faults point at the script's line.
+local function load_public()
+  require("roc.builders.support").library()
+  return require "roc.arrays.public"
+end
+
+-- An operation of arrays; what core does not serve itself, the errors among it, is Lua's.
+local function operation(name, is_method)
+  return core.elementwise(name,
+    { operands = OF_ONE[name] and 1 or 2, square = name == "pow", method = is_method },
+    function(a, b)
+      public = public or load_public()
+      return public[is_method and "compare" or "general"](name, a, b)
+    end)
 end
 
 local function method(name)
   return function(...)
-    public = public or require "roc.arrays.public"
+    public = public or load_public()
     return public[name](...)
   end
 end
@@ -48,15 +60,18 @@ end
 ---Adds operators and methods to the classes of arrays.
 function M.install()
   local shared = {}
-  for event, name in pairs(OPERATORS) do shared[event] = operator(name) end
+  for event, name in pairs(OPERATORS) do shared[event] = operation(name) end
   for event, signs in pairs(ORDER) do shared[event] = refuse_order(signs) end
   shared.math = method "math" -- called with the name of a function of roc.math
   shared.select, shared.assign = method "select", method "assign" -- called for a[…]
   for _, class in ipairs { "Array", "DeviceArray", "SmartArray" } do
     for event, f in pairs(shared) do core[class][event] = f end
   end
-  for _, methods in ipairs { core.array_methods, core.device_array_methods } do
-    for _, name in ipairs(METHODS) do methods[name] = method(name) end
+  local methods = {}
+  for _, name in ipairs(METHODS) do methods[name] = method(name) end
+  for _, name in ipairs(COMPARISONS) do methods[name] = operation(name, true) end
+  for name, f in pairs(methods) do
+    core.array_methods[name], core.device_array_methods[name] = f, f
   end
   core.device_array_methods.astype = method "astype" -- that of host arrays is in C
 end

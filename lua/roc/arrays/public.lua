@@ -11,21 +11,16 @@ support.library()
 
 local M = {}
 
-M.apply = support.public(elementwise.apply)
+---An operation by its name, of operands that are not plain.
+M.general = support.public(elementwise.general)
 
-for _, name in ipairs { "where", "maximum", "minimum" } do
-  M[name] = support.public(function(...) return elementwise.apply(name, ...) end)
+-- The operation as a function of the script.
+local function operation(name)
+  return elementwise.plain(name, function(...) return M.general(name, ...) end)
 end
 
--- Methods: the first argument is the array.
-for _, name in ipairs { "lt", "le", "gt", "ge", "eq", "ne" } do
-  M[name] = support.public(function(a, b)
-    if not support.side_of(a) then
-      support.fail("bad argument #1 to '%s' (roc.Array or roc.DeviceArray expected, got %s)", name,
-        support.type_name(a))
-    end
-    return elementwise.apply(name, a, b)
-  end)
+for _, name in ipairs { "where", "maximum", "minimum" } do
+  M[name] = operation(name)
 end
 
 M.astype = support.public(elementwise.astype)
@@ -40,18 +35,32 @@ M.clip = support.public(function(x, low, high)
   return x
 end)
 
+---A comparison by its name, a method: the first argument is the array.
+M.compare = support.public(function(name, a, b)
+  if not support.side_of(a) then
+    support.fail("bad argument #1 to '%s' (roc.Array or roc.DeviceArray expected, got %s)", name,
+      support.type_name(a))
+  end
+  return elementwise.general(name, a, b)
+end)
+
 -- Names of roc.math that are not those of operations.
 local OF_MATH = { max = "maximum", min = "minimum" }
 
----A function of roc.math for arrays: `name`, then its arguments.
-M.math = support.public(function(name, x, y, z)
-  if name == "atan" and y ~= nil then
-    return elementwise.apply("atan2", x, y)
-  elseif name == "log" and y ~= nil then
-    return elementwise.apply("div", elementwise.apply("log", x), elementwise.apply("log", y))
-  end
-  return elementwise.apply(OF_MATH[name] or name, x, y, z)
+local of_math = setmetatable({}, { __index = function(made, name)
+  made[name] = operation(OF_MATH[name] or name)
+  return made[name]
+end })
+
+local logarithm = support.public(function(x, base)
+  return elementwise.apply("div", elementwise.apply("log", x), elementwise.apply("log", base))
 end)
+
+---A function of roc.math for arrays: `name`, then its arguments.
+function M.math(name, x, y, z)
+  if name == "log" and y ~= nil then return logarithm(x, y) end
+  return of_math[name == "atan" and y ~= nil and "atan2" or name](x, y, z)
+end
 
 for _, functions in ipairs { counting, joining, reductions, selection, sorting } do
   for name, f in pairs(functions) do

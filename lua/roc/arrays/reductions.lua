@@ -74,7 +74,7 @@ end
 -- the table ---------------------------------------------------------------------------------------
 
 -- `make` gives what the tree combines for a dtype; `empty` the value of no elements (none: an
--- error); `takes` is "numbers" or "bool".
+-- error); `takes` is "numbers" or "bool"; `of` names dtypes that `make` depends on beside that one.
 local REDUCTIONS = {
   sum = { make = accumulate(dtypes.accumulator, "v = v + w"), empty = 0 },
   prod = { make = accumulate(dtypes.accumulator, "v = v * w"), empty = 1 },
@@ -92,6 +92,18 @@ local REDUCTIONS = {
 
 for name, reduction in pairs(REDUCTIONS) do
   reduction.name = name
+end
+
+-- What the tree combines for a dtype, made once; `name` is for messages.
+local made = {}
+
+local function made_of(reduction, name, dtype)
+  local key = string.format("%s %s %s", name, reduction.name, reduction.of or dtype.name)
+  if not made[key] then
+    made[key] = reduction.make(dtype)
+    made[key].name, made[key].key = "roc.Array " .. name, key
+  end
+  return made[key]
 end
 
 -- lines -------------------------------------------------------------------------------------------
@@ -151,10 +163,9 @@ end
 
 -- The values of all lines, as an array of shape {lines}.
 local function reduce_lines(reduction, name, dtype, inputs, is_device)
-  local made = reduction.make(dtype)
-  made.name = "roc.Array " .. name
+  local combined = made_of(reduction, name, dtype)
   local lines, n = inputs[1].shape[1], inputs[1].shape[2]
-  local result = made.fields[#made.fields]
+  local result = combined.fields[#combined.fields]
   if lines == 0 then return support.new_array(is_device, 0, result) end
   if n == 0 then
     if reduction.empty == nil then
@@ -162,7 +173,7 @@ local function reduce_lines(reduction, name, dtype, inputs, is_device)
     end
     return filled(lines, result, reduction.empty, is_device)
   end
-  local results = tree.reduce(made, inputs, is_device)
+  local results = tree.reduce(combined, inputs, is_device)
   return results[#results]
 end
 
@@ -270,7 +281,8 @@ function M.dot(a, b)
   local scope <close> = support.scope(device)
   a, b = places.move(a, is_device), places.move(b, is_device)
   local accumulated = dtypes.accumulator(joined)
-  local reduction = { name = "dot", empty = 0, make = function()
+  local of = a.dtype.name .. " " .. b.dtype.name
+  local reduction = { name = "dot", of = of, empty = 0, make = function()
     return { fields = { accumulated }, load = load_product(a.dtype, b.dtype, accumulated),
       combine = "v = v + w" }
   end }

@@ -113,6 +113,8 @@ local function as_lines(array)
   return packed:reshape(lines, n)
 end
 
+local STEPS = { sort = SORT_RUN, merge = MERGE }
+
 -- Sorted copies of the lines, and of the places that elements came from where they are asked for.
 local function sort_lines(lines, is_descending, wants_places, is_device)
   local count, n = lines.shape[1], lines.shape[2]
@@ -121,23 +123,26 @@ local function sort_lines(lines, is_descending, wants_places, is_device)
   local from, at = new(dtype), wants_places and new(int64) or nil
   if size == 0 then return from, at end
   local items = count * ((n + RUN - 1) // RUN)
-  local function kernel(text)
-    return generated.kernel(fill_in(text, dtype, is_descending, wants_places), dtype.name,
-      "roc.Array sort"):forall(items)
+  local function kernel(step)
+    local key = string.format("%s %s %s %s", step, dtype.name, is_descending, wants_places)
+    return generated.kept(key, function()
+      return generated.kernel(fill_in(STEPS[step], dtype, is_descending, wants_places),
+        dtype.name, "roc.Array sort")
+    end):forall(items)
   end
   if at then
-    kernel(SORT_RUN)(support.input(lines), support.output(from), support.output(at))
+    kernel "sort"(support.input(lines), support.output(from), support.output(at))
   else
-    kernel(SORT_RUN)(support.input(lines), support.output(from))
+    kernel "sort"(support.input(lines), support.output(from))
   end
   local to, moved = n > RUN and new(dtype), n > RUN and at and new(int64)
   local width = RUN
   while width < n do
     if at then
-      kernel(MERGE)(support.input(from), support.output(to, true), width, support.input(at),
+      kernel "merge"(support.input(from), support.output(to, true), width, support.input(at),
         support.output(moved, true))
     else
-      kernel(MERGE)(support.input(from), support.output(to, true), width)
+      kernel "merge"(support.input(from), support.output(to, true), width)
     end
     from, to = to, from
     if at then at, moved = moved, at end

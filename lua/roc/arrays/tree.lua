@@ -140,6 +140,15 @@ local function text_of(reduction, template, chunk, load, inputs)
   return (string.gsub(template, "%$([%a_]+)", function(name) return values[name] end))
 end
 
+-- The kernel of one level.
+local function kernel_of(reduction, is_short, chunk, load, inputs)
+  local key = string.format("%s %s %d %d", reduction.key, is_short, chunk, inputs)
+  return generated.kept(key, function()
+    local text = text_of(reduction, is_short and ITEM or WORKGROUP, chunk, load, inputs)
+    return generated.kernel(text, "", reduction.name, not is_short and LANES or nil)
+  end)
+end
+
 -- Launches one level: inputs of lines by n, results of lines by chunks.
 local function level(reduction, inputs, lines, n, chunk, load, is_device)
   local chunks = (n + chunk - 1) // chunk
@@ -150,8 +159,7 @@ local function level(reduction, inputs, lines, n, chunk, load, is_device)
     args[#args + 1] = support.output(results[f], true)
   end
   local is_short = n <= LANES
-  local text = text_of(reduction, is_short and ITEM or WORKGROUP, chunk, load, #inputs)
-  local kernel = generated.kernel(text, "", reduction.name, not is_short and LANES or nil)
+  local kernel = kernel_of(reduction, is_short, chunk, load, #inputs)
   if is_short then
     kernel:forall(lines)(table.unpack(args))
   else
@@ -169,7 +177,7 @@ end
 
 ---Reduces each line of the inputs.
 ---@param reduction table `fields` (dtypes), `load` (a function of two names: text that declares
----them from x1[line][k] …), `combine` (text that combines w into v), `name`
+---them from x1[line][k] …), `combine` (text that combines w into v), `name`, `key` (tells it apart)
 ---@param inputs roc.AnyArray[] of lines by n, n > 0
 ---@param is_device boolean
 ---@return roc.AnyArray[] one a field, of shape {lines}

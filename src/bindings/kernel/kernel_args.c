@@ -98,6 +98,18 @@ static void take_host_array(roc_kernel_box *box, uint32_t i, const roc_array *a,
   box->nhosts++;
 }
 
+/* A host array that the device reaches is used in place, others are copied. */
+static void place_host_array(roc_kernel_box *box, uint32_t i, const roc_array *a,
+                             roc_kernel_mode mode, bool is_plain) {
+  if (!roc_buffer_is_mirrored(a->buffer) && !roc_buffer_is_mapped(a->buffer)) {
+    take_host_array(box, i, a, mode, is_plain);
+    return;
+  }
+  box->stages[i].direct = a;
+  box->stages[i].copies_in = mode.copies_in; /* only to refuse overlaps of roc.Out */
+  box->ndirect++;
+}
+
 static void read_arg(lua_State *L, reader *r, int idx) {
   uint32_t i = (uint32_t)r->arg - 1;
   roc_jit_value *v = &r->box->kernel->values[i];
@@ -126,12 +138,8 @@ static void read_arg(lua_State *L, reader *r, int idx) {
   declare(L, r, v);
   if (roc_buffer_device(a->buffer)) {
     check_device(L, r, a);
-  } else if (roc_buffer_is_mirrored(a->buffer) || roc_buffer_is_mapped(a->buffer)) {
-    s->direct = a;
-    s->copies_in = !mode || mode->copies_in; /* only to refuse overlaps of roc.Out */
-    r->box->ndirect++;
   } else {
-    take_host_array(r->box, i, a, mode ? *mode : (roc_kernel_mode){true, true}, !mode);
+    place_host_array(r->box, i, a, mode ? *mode : (roc_kernel_mode){true, true}, !mode);
   }
 }
 
@@ -194,6 +202,30 @@ void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int coun
   reader r = {.box = box, .device = device};
   box->nhosts = box->ndirect = 0;
   for (r.arg = 1; r.arg <= count; r.arg++) read_arg(L, &r, first + r.arg - 1);
+  if (box->nhosts + box->ndirect > 1) join_overlaps(L, &r);
+}
+
+static void take_operand(lua_State *L, roc_kernel_box *box, uint32_t i,
+                         roc_kernel_operand *operand) {
+  roc_jit_value *v = &box->kernel->values[i];
+  roc_kernel_stage *s = &box->stages[i];
+  *v = (roc_jit_value){.scalar = operand->scalar};
+  s->direct = s->host = NULL;
+  if (!operand->source) return;
+  if (!operand->source->buffer) luaL_error(L, "an array was closed while it was computed with");
+  operand->view.buffer = operand->source->buffer;
+  v->array = &operand->view;
+  if (roc_buffer_device(operand->view.buffer)) return;
+  place_host_array(box, i, &operand->view,
+                   (roc_kernel_mode){!operand->is_result, operand->is_result}, false);
+}
+
+void roc_kernel_take_operands(lua_State *L, roc_kernel_box *box, roc_kernel_operand *operands,
+                              uint32_t count) {
+  check_count(L, box, (int)count);
+  box->nhosts = box->ndirect = 0;
+  for (uint32_t i = 0; i < count; i++) take_operand(L, box, i, &operands[i]);
+  reader r = {.box = box};
   if (box->nhosts + box->ndirect > 1) join_overlaps(L, &r);
 }
 

@@ -127,6 +127,16 @@ void roc_open_kernel_capture(lua_State *L);
  * box->stages.  Device arrays must be of `device` (NULL: of any).  Raises; holds nothing. */
 void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
                           roc_rt_device *device);
+/* An argument of a launch that roclua makes itself, in place of Lua's. */
+typedef struct roc_kernel_operand {
+  const roc_array *source; /* in a userdata on the stack; NULL: `scalar` is passed */
+  roc_array view;          /* of its memory, what the kernel gets; has no buffer of its own */
+  roc_scalar scalar;
+  bool is_result; /* written as a whole; the others are read */
+} roc_kernel_operand;
+/* The same for operands, whose views get their buffers. */
+void roc_kernel_take_operands(lua_State *L, roc_kernel_box *box, roc_kernel_operand *operands,
+                              uint32_t count);
 /* Fills kernel->values from the signature, with arrays that have no memory in `arrays` (one per
  * parameter). */
 void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays);
@@ -161,6 +171,11 @@ void roc_open_kernel_ahead(lua_State *L); /* kernel_ahead.c */
 int roc_kernel_index_config(lua_State *L); /* k[{…}]: kernel, table -> launcher */
 int roc_kernel_m_launch(lua_State *L);
 int roc_kernel_m_forall(lua_State *L);
+/* Launches the kernel at stack index `kernel` on the device's default stream; the device is none
+ * that runs kernels in Lua. */
+void roc_kernel_launch_operands(lua_State *L, int kernel, roc_rt_device *device,
+                                const roc_ndrange *range, roc_kernel_operand *operands,
+                                uint32_t count);
 /* Pushes the hint about plain host arrays. */
 void roc_kernel_push_copy_hint(lua_State *L, const roc_kernel_box *box);
 void roc_open_kernel_launch(lua_State *L);

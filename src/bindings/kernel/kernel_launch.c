@@ -90,6 +90,8 @@ typedef struct request {
   int first, count;   /* arguments */
   roc_kernel_box *box;
   const roc_ndrange *range;
+  roc_rt_device *device;        /* NULL: the current one */
+  roc_kernel_operand *operands; /* in place of arguments; NULL: none */
 } request;
 
 typedef struct target {
@@ -142,7 +144,9 @@ static int launch_on_sim(lua_State *L, const request *r, const target *t,
 /* The stream is borrowed, only until Lua code may run again. */
 static target find_target(lua_State *L, const request *r) {
   target t = {.stream = r->stream ? roc_opt_stream_field(L, r->stream, NULL) : NULL};
-  t.device = t.stream ? roc_rt_stream_device(t.stream) : roc_current_device_of(L, r->box->current);
+  t.device = r->device  ? r->device
+             : t.stream ? roc_rt_stream_device(t.stream)
+                        : roc_current_device_of(L, r->box->current);
   if (!t.stream) t.stream = roc_default_stream_of(L, r->box->current, t.device);
   t.driver = roc_rt_device_driver(t.device);
   return t;
@@ -176,6 +180,14 @@ static void check_captured(lua_State *L, const roc_kernel_box *box, const roc_rt
   }
 }
 
+static void read_values(lua_State *L, const request *r, roc_rt_device *device) {
+  if (r->operands) {
+    roc_kernel_take_operands(L, r->box, r->operands, (uint32_t)r->count);
+  } else {
+    roc_kernel_read_args(L, r->box, r->first, r->count, device);
+  }
+}
+
 static int launch(lua_State *L, const request *r) {
   roc_kernel_box *box = r->box;
   if (!box->kernel) return luaL_error(L, "the kernel is closed");
@@ -185,7 +197,7 @@ static int launch(lua_State *L, const request *r) {
     roc_kernel_read_cells(L, box, r->kernel); /* may run Lua code, so it is first */
     target t = find_target(L, r);
     roc_jit_launch work = describe_launch(L, r, &t);
-    roc_kernel_read_args(L, box, r->first, r->count, t.device);
+    read_values(L, r, t.device);
     check_captured(L, box, t.device);
     if (roc_ndrange_is_empty(&work.range)) return 0;
     if (t.driver->props.runs_in_lua) return launch_on_sim(L, r, &t, &work);
@@ -240,6 +252,18 @@ int roc_kernel_m_launch(lua_State *L) {
                .box = box,
                .range = &range};
   return launch(L, &r);
+}
+
+void roc_kernel_launch_operands(lua_State *L, int kernel, roc_rt_device *device,
+                                const roc_ndrange *range, roc_kernel_operand *operands,
+                                uint32_t count) {
+  request r = {.kernel = kernel,
+               .count = (int)count,
+               .box = roc_check_kernel(L, kernel),
+               .range = range,
+               .device = device,
+               .operands = operands};
+  launch(L, &r);
 }
 
 static int set_sim_launcher(lua_State *L) {

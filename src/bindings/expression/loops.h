@@ -1,0 +1,36 @@
+/* Broadcasting: the loops that operands of different shapes share.
+ *
+ * As lua/roc/builders/loops.lua has it, whose kernel text walks them: neighbouring dimensions that
+ * every operand crosses with one stride are joined, so that most operations need one loop; an
+ * operand that does not move along a loop (its extent is 1, or missing) is not indexed by it.  Pure
+ * functions. */
+#ifndef ROC_BINDINGS_EXPRESSION_LOOPS_H
+#define ROC_BINDINGS_EXPRESSION_LOOPS_H
+
+#include "base/ndrange.h"
+#include "runtime/array.h"
+
+/* The result, which is the first one, and the arrays of at most three operands. */
+enum { ROC_LOOPS_MAX_ARRAYS = 4 };
+
+typedef struct roc_loops {
+  uint32_t count; /* at least 1; the innermost is the last */
+  int64_t extents[ROC_ARRAY_MAX_RANK];
+  uint32_t narrays;
+  const roc_array *arrays[ROC_LOOPS_MAX_ARRAYS];
+  uint8_t walks[ROC_LOOPS_MAX_ARRAYS]; /* bit l: the array moves along loop l */
+  /* With one dimension for each loop that the array moves along; they have no buffer. */
+  roc_array views[ROC_LOOPS_MAX_ARRAYS];
+} roc_loops;
+
+/* The shape that the arrays' shapes broadcast to; false when there is none. */
+bool roc_loops_broadcast(const roc_array *const *arrays, uint32_t narrays, uint32_t *out_rank,
+                         int64_t *out_extents);
+/* Fills the rest from `narrays` and `arrays`, whose shapes broadcast to that of the result, of which
+ * no extent is 0.  `is_reversed`: its first dimension is the innermost. */
+void roc_loops_plan(roc_loops *loops, bool is_reversed);
+/* The launch that walks them, and the rows of its second dimension; false where a work-item has
+ * several rows. */
+bool roc_loops_range(const roc_loops *loops, roc_ndrange *out_range, int64_t *out_rows);
+
+#endif
