@@ -12,6 +12,7 @@ local TITLES = {
   no_memory = "failing allocations neither lose a release nor add one",
   lost = "memory that a lost device may use is released by its reset",
   map = "what C writes is what kernels and Lua read, and the other way round",
+  writes = "what is mapped to be written, or exported, is noted as a write",
   smart = "a launch during a map does not hide what C writes after it",
   fault = "a fault of the work that should have written comes from the map, once",
   threads = "threads without a state map arrays that outlive theirs",

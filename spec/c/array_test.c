@@ -14,7 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "embed/dlpack.h"
 #include "embed_fixture.h"
+#include "runtime/buffer.h"
 #include "testing/testing.h"
 
 #define OK(call) CHECK((call) == ROCLUA_OK)
@@ -394,6 +396,43 @@ static void test_map(void) {
   lua_close(L);
 }
 
+static void count_write(void *ud, const roc_buffer *buffer) {
+  if (buffer) ++*(int *)ud;
+}
+
+/* What is mapped in order to be written, or exported, is noted as a write. */
+static void check_writes(lua_State *L, roclua_stream *stream) {
+  int writes = 0;
+  roclua_array *array = take(L, "a");
+  struct DLManagedTensorVersioned *tensor;
+  roc_buffer_set_write_hook(count_write, &writes);
+  roclua_view view = map(array, ROCLUA_WRITE, stream);
+  OK(roclua_array_unmap(&view));
+  CHECK(writes > 0);
+  writes = 0;
+  OK(roclua_array_to_dlpack(array, stream, &tensor));
+  roc_buffer_set_write_hook(NULL, NULL);
+  CHECK(writes > 0);
+  tensor->deleter(tensor);
+  roclua_array_release(array);
+}
+
+static void test_writes(void) {
+  lua_State *L = open_state();
+  roclua_stream *stream = NULL;
+  run(L, "a = roc.ones(100, 'float32')");
+  check_writes(L, NULL);
+  run(L, "a = roc.to_device(a) sync() s = roc.stream()");
+  check_writes(L, NULL);
+  lua_getglobal(L, "s");
+  OK(roclua_stream_get(L, -1, &stream));
+  lua_pop(L, 1);
+  check_writes(L, stream);
+  roclua_stream_release(stream);
+  OK(roclua_close(L));
+  lua_close(L);
+}
+
 /* A launch between map and unmap does not lose what C writes afterwards. */
 static void test_smart(void) {
   lua_State *L = open_state();
@@ -605,6 +644,7 @@ static const named_test tests[] = {
     {"no_memory", test_no_memory},
     {"lost", test_lost},
     {"map", test_map},
+    {"writes", test_writes},
     {"smart", test_smart},
     {"fault", test_fault},
     {"threads", test_threads},

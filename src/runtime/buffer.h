@@ -38,6 +38,14 @@ void roc_buffer_protect(roc_buffer *buffer);
 void roc_buffer_disown(roc_buffer *buffer);
 bool roc_buffer_is_read_only(const roc_buffer *buffer);
 
+/* Comes before every write to memory of arrays: of the host, of work that is queued (when it is
+ * queued), of a side of a mirror; and before memory is mapped, exported, registered or told by its
+ * address, which others may write from then on.  Calls the hook.  Not under the runtime's lock. */
+void roc_buffer_note_write(const roc_buffer *buffer);
+/* One a process, on any thread that writes; NULL: none.  It is set while no thread writes. */
+typedef void (*roc_write_hook)(void *ud, const roc_buffer *buffer);
+void roc_buffer_set_write_hook(roc_write_hook hook, void *ud);
+
 void roc_buffer_retain(roc_buffer *buffer);  /* any thread */
 void roc_buffer_release(roc_buffer *buffer); /* any thread; NULL is fine; never waits */
 

@@ -83,6 +83,28 @@ static int testing_queued(lua_State *L) {
   return 1;
 }
 
+typedef struct write_count {
+  const roc_buffer *buffer;
+  lua_Integer count;
+} write_count;
+
+static void count_write(void *ud, const roc_buffer *buffer) {
+  write_count *w = ud;
+  w->count += buffer == w->buffer;
+}
+
+/* count_writes(array, f) -> how many writes to the array's memory are noted while f runs. */
+static int testing_count_writes(lua_State *L) {
+  write_count w = {.buffer = roc_check_any_array(L, 1)->buffer};
+  lua_settop(L, 2);
+  roc_buffer_set_write_hook(count_write, &w);
+  int status = lua_pcall(L, 0, 0, 0);
+  roc_buffer_set_write_hook(NULL, NULL);
+  if (status != LUA_OK) return lua_error(L);
+  lua_pushinteger(L, w.count);
+  return 1;
+}
+
 /* interrupt(): what the signal handler of Ctrl-C does. */
 static int testing_interrupt(lua_State *L) {
   roc_rt_interrupt(roc_rt_session_key(roc_session(L)));
@@ -206,6 +228,7 @@ static const luaL_Reg testing_functions[] = {{"emulate", testing_emulate},
                                              {"compiler_memory", testing_compiler_memory},
                                              {"trim", testing_trim},
                                              {"queued", testing_queued},
+                                             {"count_writes", testing_count_writes},
                                              {"interrupt", testing_interrupt},
                                              {"interrupt_compiler", testing_interrupt_compiler},
                                              {"check_arrays", testing_check_arrays},

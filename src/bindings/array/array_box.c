@@ -71,6 +71,7 @@ const roc_array_class *roc_array_class_of(lua_State *L, int arg) {
 }
 
 void roc_array_sync(lua_State *L, const roc_array *a, bool for_write) {
+  if (for_write) roc_buffer_note_write(a->buffer);
   while (roc_buffer_is_busy(a->buffer, for_write)) {
     roc_error err = ROC_ERROR_INIT;
     roc_status status = roc_buffer_wait(a->buffer, for_write, &err);

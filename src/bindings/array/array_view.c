@@ -301,6 +301,7 @@ static void push_nbytes(lua_State *L, const roc_array *a) {
 /* Of the element with the lowest indices, where kernels (of a host array: the host) find it. */
 static void push_pointer(lua_State *L, const roc_array *a) {
   int64_t offset = a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
+  roc_buffer_note_write(a->buffer); /* the script has the address from now on */
   lua_pushinteger(L, (lua_Integer)roc_buffer_devptr(a->buffer) + offset);
 }
 

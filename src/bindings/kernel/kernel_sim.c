@@ -61,6 +61,7 @@ static int kernel_restore(lua_State *L) {
                     roc_array_is_c_contiguous(copy),
                 2, "a copy of the array expected");
   const char *first = roc_buffer_host(copy->buffer);
+  roc_buffer_note_write(array->buffer);
   roc_array_unpack(array, first + copy->offset * (int64_t)roc_dtype_itemsize(copy->dtype),
                    ROC_ORDER_C);
   return 0;
@@ -90,6 +91,7 @@ static int kernel_sim_view(lua_State *L) {
                                    used, &described.buffer, &err),
               &err);
   roc_buffer_retain(used);
+  roc_buffer_note_write(used); /* perhaps, and then the view's buffer is what is written */
   if (roc_buffer_is_read_only(used)) roc_buffer_protect(described.buffer);
   *view = described;
   return 1;

@@ -16,6 +16,7 @@ static _Atomic uint64_t to_device_count, to_host_count;
 roc_status roc_mirror_create(roc_buffer *host, roc_rt_session *session, roc_error *err) {
   if (host->mirror) return ROC_OK;
   if (host->is_read_only) return roc_buffer_fail_read_only(err);
+  roc_buffer_note_write(host); /* which now has two sides */
   roc_mirror *made = roc_zalloc(sizeof *made);
   if (!made) return roc_fail(err, ROC_OOM, "out of memory: no room for a smart array");
   made->session = session;
@@ -116,6 +117,7 @@ roc_status roc_mirror_fetch(roc_buffer *host, roc_rt_device *device, roc_buffer 
 
 roc_status roc_mirror_mark(roc_buffer *host, roc_side side, roc_error *err) {
   roc_mirror *m = host->mirror;
+  roc_buffer_note_write(host);
   if (!m->device) {
     if (side == ROC_SIDE_HOST) return ROC_OK;
     return roc_fail(err, ROC_INVALID,
@@ -150,6 +152,7 @@ bool roc_buffer_is_busy(const roc_buffer *buffer, bool for_write) {
 roc_status roc_buffer_wait(roc_buffer *buffer, bool for_write, roc_error *err) {
   if (for_write && buffer->is_read_only) return roc_buffer_fail_read_only(err);
   if (roc_rt_in_child()) return ROC_OK;
+  if (for_write) roc_buffer_note_write(buffer);
   ROC_TRY(roc_buffer_await(buffer, for_write, err));
   if (buffer->mirror) ROC_TRY(roc_mirror_settle(buffer, for_write, err));
   return roc_buffer_report(buffer, err);

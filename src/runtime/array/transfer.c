@@ -85,6 +85,7 @@ static roc_status queue_transfer_locked(roc_rt_stream *stream, const transfer *t
 
 static roc_status queue_transfer(roc_rt_stream *stream, const transfer *t, roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
+  roc_rt_note_writes(t->uses, t->nuses);
   roc_rt_lock();
   roc_status status = queue_transfer_locked(stream, t, err);
   roc_rt_unlock();

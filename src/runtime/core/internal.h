@@ -249,6 +249,9 @@ void roc_buffer_release_locked(roc_buffer *buffer); /* lock held */
 /* One more reference, unless the last one has gone. */
 bool roc_buffer_retain_live(roc_buffer *buffer);
 
+/* write.c.  Lock not held: of all that a piece of work writes. */
+void roc_rt_note_writes(const roc_rt_use *uses, uint32_t nuses);
+
 /* use.c.  Lock held for all but the first. */
 static inline uint32_t roc_buffer_count_uses(const roc_buffer *buffer) {
   return atomic_load_explicit(&buffer->nuses, memory_order_acquire);

@@ -54,6 +54,7 @@ roc_status roc_rt_stream_note_write(roc_rt_stream *stream, roc_buffer *buffer, r
   roc_ticket ticket;
   roc_buffer *time;
   ROC_TRY(roc_buffer_create_host(sizeof(uint64_t), true, &time, err));
+  roc_buffer_note_write(buffer);
   roc_rt_lock();
   roc_status status = record_locked(stream, time, buffer, &ticket, err);
   roc_rt_unlock();

@@ -93,6 +93,7 @@ roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launc
   ROC_TRY(roc_device_check_range(&stream->driver->device->props, launch->range,
                                  object->shared_bytes, err));
   if (roc_ndrange_is_empty(launch->range)) return ROC_OK;
+  roc_rt_note_writes(launch->uses, launch->nuses);
   roc_rt_lock();
   roc_status status = queue_locked(stream, launch, out_ticket, err);
   roc_rt_unlock();

@@ -70,6 +70,7 @@ roc_status roc_registration_begin(roc_buffer *buffer, roc_rt_device *device,
   ROC_TRY(roc_rt_check_open(err));
   roc_registration *r = roc_alloc(sizeof *r);
   if (!r) return fail_oom(err);
+  roc_buffer_note_write(buffer); /* a device may reach it from now on */
   roc_rt_lock();
   roc_status status = begin_locked(buffer, device, r, err);
   roc_rt_unlock();
