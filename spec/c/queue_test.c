@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "device/cpu/quota.h"
 #include "device/null/null.h"
 #include "queue_kernels.h"
 #include "runtime/device.h"
@@ -236,6 +237,44 @@ static bool is_done(roc_rt_stream *stream) {
   bool done = false;
   OK(roc_rt_stream_query(stream, roc_rt_stream_last(stream), &done, &err));
   return done;
+}
+
+static void write_file(const char *folder, const char *name, const char *text) {
+  char path[300];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "w");
+  CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+/* The limits of control groups of both versions, in trees of our own. */
+static void test_quota(void) {
+  char root[] = "/tmp/roclua_quota_XXXXXX", groups[64], folder[64], command[128];
+  CHECK(mkdtemp(root));
+  snprintf(command, sizeof command, "mkdir -p %s/a/b %s/cpu/c", root, root);
+  CHECK(system(command) == 0);
+  snprintf(groups, sizeof groups, "%s/groups", root);
+  CHECK(roc_cpu_quota(groups, root) == UINT32_MAX); /* no such file */
+  write_file(root, "groups", "0::/a/b\n");
+  CHECK(roc_cpu_quota(groups, root) == UINT32_MAX);
+  snprintf(folder, sizeof folder, "%s/a/b", root);
+  write_file(folder, "cpu.max", "max 100000\n");
+  CHECK(roc_cpu_quota(groups, root) == UINT32_MAX);
+  write_file(folder, "cpu.max", "350000 100000\n");
+  CHECK(roc_cpu_quota(groups, root) == 4);
+  write_file(root, "a/cpu.max", "50000 100000\n"); /* the group above has less */
+  CHECK(roc_cpu_quota(groups, root) == 1);
+  write_file(root, "cpu.max", "200000 100000\n");
+  write_file(root, "groups", "0::/only/on/the/host\n");
+  CHECK(roc_cpu_quota(groups, root) == 2);
+  write_file(root, "groups", "5:cpuset:/a\n4:cpu,cpuacct:/c\n1:name=systemd:/a/b\n");
+  snprintf(folder, sizeof folder, "%s/cpu/c", root);
+  write_file(folder, "cpu.cfs_period_us", "100000\n");
+  write_file(folder, "cpu.cfs_quota_us", "-1\n");
+  CHECK(roc_cpu_quota(groups, root) == UINT32_MAX);
+  write_file(folder, "cpu.cfs_quota_us", "300000\n");
+  CHECK(roc_cpu_quota(groups, root) == 3);
+  snprintf(command, sizeof command, "rm -r %s", root);
+  CHECK(system(command) == 0);
 }
 
 /* A workgroup waits for the host while it may be on the thread that launches: that has to come back,
@@ -652,6 +691,7 @@ static const struct {
     {"lifetime", test_lifetime, NULL, NULL},
     {"interrupt", test_interrupt, NULL, NULL},
     {"hand_over", test_hand_over, NULL, NULL},
+    {"quota", test_quota, NULL, NULL},
     {"wait_for", test_wait_for, NULL, NULL},
     {"blocked", test_blocked, "ROCLUA_CPU_THREADS", "3"},
     {"event", test_event, NULL, NULL},

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/thread.h"
+#include "device/cpu/quota.h"
 
 enum { MAX_THREADS = 1024, SPIN_NS = 20000, SCRATCH_ALIGNMENT = 64 };
 
@@ -35,11 +36,14 @@ void roc_cpu_scratch_deinit(roc_cpu_scratch *scratch) {
   *scratch = (roc_cpu_scratch){0};
 }
 
+/* Those that the affinity allows, or as many as the quota of a container has time for. */
 static uint32_t count_cores(void) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   int count = CPU_COUNT(&set);
-  return count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : (uint32_t)count;
+  uint32_t cores = count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : (uint32_t)count;
+  uint32_t quota = roc_cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup");
+  return quota < cores ? quota : cores;
 }
 
 static roc_status count_threads(uint32_t *out_count, roc_error *err) {
