@@ -10,6 +10,7 @@ local TITLES = {
   lifetime = "keeps kernels and buffers alive while work uses them",
   interrupt = "stops an interrupted kernel at its next workgroup",
   hand_over = "leaves a kernel that takes long in the middle, for another thread",
+  modes = "rounds to nearest, whatever the program has set",
   quota = "counts no more cores than control groups have time for",
   wait_for = "orders streams by each other's tickets",
   blocked = "runs streams at the same time, and lets one that waits hold up no other",

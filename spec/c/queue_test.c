@@ -4,6 +4,7 @@
  * Kernels are hand-written functions (queue_kernels.h), not compiled.  Built for every preset, so
  * that it runs under the thread and address sanitizers too.  Usage: queue_test TEST; exit status 0
  * and "ok TEST", or a message and 1. */
+#include <fenv.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -237,6 +238,26 @@ static bool is_done(roc_rt_stream *stream) {
   bool done = false;
   OK(roc_rt_stream_query(stream, roc_rt_stream_last(stream), &done, &err));
   return done;
+}
+
+/* Kernels round to nearest, on every thread, whatever the program has set; its modes stay. */
+static void test_modes(void) {
+  enum { GROUPS = 40 };
+  roc_rt_stream *stream = default_stream(device);
+  roc_rt_kernel *kernel = make_kernel(modes_kernel, false, false);
+  roc_buffer *x = make_buffer(GROUPS);
+  args a = {.data = roc_buffer_host(x)};
+  CHECK(fesetround(FE_UPWARD) == 0);
+  for (int round = 0; round < 3; round++) {
+    memset(a.data, -1, GROUPS * sizeof *a.data);
+    launch(stream, kernel, &a, GROUPS, 1, x, true);
+    CHECK(fegetround() == FE_UPWARD);
+    OK(roc_rt_stream_synchronize(stream, &err));
+    for (int g = 0; g < GROUPS; g++) CHECK(a.data[g] == FE_TONEAREST);
+  }
+  CHECK(fegetround() == FE_UPWARD);
+  roc_buffer_release(x);
+  roc_rt_kernel_release(kernel);
 }
 
 static void write_file(const char *folder, const char *name, const char *text) {
@@ -691,6 +712,7 @@ static const struct {
     {"lifetime", test_lifetime, NULL, NULL},
     {"interrupt", test_interrupt, NULL, NULL},
     {"hand_over", test_hand_over, NULL, NULL},
+    {"modes", test_modes, NULL, NULL},
     {"quota", test_quota, NULL, NULL},
     {"wait_for", test_wait_for, NULL, NULL},
     {"blocked", test_blocked, "ROCLUA_CPU_THREADS", "3"},

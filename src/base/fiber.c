@@ -102,14 +102,13 @@ static void swap(context *from, context *to) {
   roc_fiber_switch(from, *to);
 }
 
-/* What the first switch pops. */
+/* What the first switch pops.  A fiber has the modes of arithmetic that a program begins with,
+ * whatever the thread has set: to nearest, with subnormal numbers and without traps. */
 static bool prepare(roc_fiber *fiber) {
   enum { MODES, R15, R14, R13, R12, RBX, RBP, RETURN, ABOVE, NWORDS = 10 };
+  const uintptr_t mxcsr = 0x1f80, x87 = 0x037f;
   uintptr_t *words = (uintptr_t *)(fiber->stack + fiber->stack_bytes) - NWORDS;
-  uint32_t mxcsr;
-  uint16_t x87;
-  __asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87));
-  words[MODES] = mxcsr | (uintptr_t)x87 << 32;
+  words[MODES] = mxcsr | x87 << 32;
   words[R13] = (uintptr_t)run;
   words[R12] = (uintptr_t)fiber;
   words[RETURN] = (uintptr_t)roc_fiber_first;

@@ -6,6 +6,7 @@
 #include "device/cpu/pool.h"
 
 #include <errno.h>
+#include <fenv.h>
 #include <sched.h>
 
 #include "base/alloc.h"
@@ -150,6 +151,7 @@ static void *run_worker(void *argument) {
   roc_cpu_pool *pool = argument;
   roc_cpu_scratch scratch = {0};
   bool has_spun = true; /* a new thread has work or sleeps */
+  fesetenv(FE_DFL_ENV); /* whatever the thread that starts it has set */
   roc_cpu_pool_lock();
   for (;;) {
     if (pool->first_task) {
