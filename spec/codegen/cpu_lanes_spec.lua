@@ -44,6 +44,47 @@ describe("a kernel on the cpu", function()
     end)
   end
 
+  it("keeps no old values of what is only read while a loop runs", function()
+    assert.not_matches("select[^\n]*x float>", llvm_of(DIVERGENT, "cpu:x86-64-v4"))
+    assert.matches("select[^\n]*x float>", llvm_of(DIVERGENT .. " x[i] = v", "cpu:x86-64-v4"))
+  end)
+
+  it("chooses once between what the branches of an item's condition set", function()
+    local llvm = llvm_of([[
+      local v, k = i, 0
+      while v ~= 1 do
+        if v % 2 == 0 then v = v >> 1 else v = 3 * v + 1 end
+        k = k + 1
+      end
+      counts[i] = k]], "cpu:x86-64-v3")
+    assert.matches("lshr <8 x i64> %%[^\n]*, splat %(i64 1%)", llvm)
+    assert.not_matches("trunc <%d+ x i64> [^\n]* to <%d+ x i1>", llvm)
+  end)
+
+  it("keeps what is in registers when it asks whether to go on", function()
+    local text = [[function(o, n)
+      local i = roc.get_global_id(1)
+      local a, b, c = i, 0.5 * i, 0
+      while c < n + i do
+        c = c + 1
+        a = (a * 3 + c) & 0xffffff
+        if a % 2 == 0 then b = b + 1.0 else b = b - 0.25 end
+      end
+      o[i] = b + a
+    end]]
+    local scope <close> = roc.on_device "cpu"
+    local out = roc.to_device(roc.zeros(16, "float64"))
+    roc.kernel(text, { env = { roc = roc } }):forall(16)(out, 2000000)
+    for _, i in ipairs { 1, 8, 15, 16 } do
+      local a, b = i, 0.5 * i
+      for c = 1, 2000000 + i do
+        a = (a * 3 + c) & 0xffffff
+        b = a % 2 == 0 and b + 1.0 or b - 0.25
+      end
+      assert.are.equal(b + a, out[i])
+    end
+  end)
+
   it("keeps conditions that all items share as branches", function()
     local llvm = make([[
       local v = x[i]

@@ -121,6 +121,52 @@ local BODIES = {
     local sum = 5
     for k = i, 10 do sum = sum + k end
     out[1] = sum]],
+  ["what both branches set and read"] = [[
+    local a, b, c = i, 2 * i, 0
+    for k = 1, i % 9 do
+      if (a + k) % 3 == 0 then
+        a, b = b, a + 1
+      else
+        c = a + b
+        b = c - k
+      end
+      if b % 2 == 0 then c = c + 1 end
+    end
+    out[1], out[2], out[3] = a, b, c]],
+  ["what is read in a loop alone, and what after it too"] = [[
+    local v, last, steps, sum = i, 0, 0, 0
+    for round = 1, 3 do
+      local w = v + round
+      while w > 2 do
+        if w % 2 == 0 then w = w >> 1 else last, w = w, w - 3 end
+        steps = steps + 1
+        if steps % 11 == round then break end
+        sum = sum + w
+      end
+      v = v + last
+    end
+    out[1], out[2], out[3], out[4] = v, last, steps, sum]],
+  ["what the next iteration reads after some went on early"] = [[
+    local before, kept, sum = i, 0, 0
+    for k = 1, 12 do
+      local now = before * 5 % 23
+      if now % 4 == i % 4 then
+        before = now + 1
+        goto continue
+      end
+      if now > 11 then kept = now else sum = sum + kept end
+      before = now + k
+      ::continue::
+    end
+    out[1], out[2], out[3] = before, kept, sum]],
+  ["a number of rounds that all count while they are there"] = [[
+    local sum, round = 0, 0
+    while sum < i * 5 do
+      round = round + 1
+      if round > 9 then break end
+      if (round + i) % 2 == 0 then sum = sum + round * i else sum = sum + x[round] end
+    end
+    out[1] = sum]],
   ["shifts and bits"] = [[
     local v, count = (i * 2654435761) & 0xffffffff, 0
     while v ~= 0 do

@@ -1,6 +1,9 @@
 -- Long fuzzing runs, by hand:
 --   roclua-spec spec/fuzz/run.lua [count [first seed [device …]]]
 --     compares each device (cpu) with sim on random kernels
+--   roclua-spec spec/fuzz/run.lua --divergent [count [first seed [device …]]]
+--     likewise on small kernels whose items go different ways; ROCLUA_CPU_LANES=8 runs all of them
+--     in vectors
 --   roclua-spec spec/fuzz/run.lua --target [count [first seed [target …]]]
 --     compiles them for targets (gfx90a, gfx1030)
 -- Prints and shrinks every failure; exit status 1 when there was one. ROCLUA_WAVEFRONT=32 for the
@@ -11,8 +14,8 @@ local fuzz = require "support.fuzz"
 io.stdout:setvbuf("line")
 
 local options = { table.unpack(arg) }
-local only_compiles = options[1] == "--target"
-if only_compiles then
+local only_compiles, is_divergent = options[1] == "--target", options[1] == "--divergent"
+if only_compiles or is_divergent then
   table.remove(options, 1)
 end
 local count, first = tonumber(options[1] or "1000"), tonumber(options[2] or "1")
@@ -40,7 +43,7 @@ end
 
 local failures, refused = 0, {}
 for seed = first, first + count - 1 do
-  local case = fuzz.generate(seed)
+  local case = fuzz.generate(seed, is_divergent)
   local failure, refusal = check(case, names)
   if failure then
     failures = failures + 1

@@ -227,17 +227,18 @@ local function show_locals(case, scope)
 end
 
 -- Exact cases have no float32 and plain numbers as Lua's, so that the untouched function computes
--- the same in the Lua VM.
-function M.generate(seed)
+-- the same in the Lua VM. Divergent ones are small, and their items go different ways.
+function M.generate(seed, is_divergent)
   math.randomseed(seed)
-  local case = { seed = seed, nnames = 0, inputs = {}, outputs = {}, functions = {} }
+  local case = { seed = seed, nnames = 0, inputs = {}, outputs = {}, functions = {},
+    is_divergent = is_divergent }
   case.is_exact = chance(40)
   case.has_float32 = not case.is_exact and chance(85)
   case.number = not case.is_exact and chance(20) and "float32" or "float64"
   case.number_types = case.has_float32 and { "I", "I", "F", "S", "S", "P" }
     or { "I", "I", "F", "P" }
   case.may_return, case.may_fail = chance(30), chance(45)
-  case.strided_at = chance(25) and choice.weighted { { 4, 1 }, { 1, 2 } }
+  case.strided_at = not is_divergent and chance(25) and choice.weighted { { 4, 1 }, { 1, 2 } }
   add_launches(case)
   add_totals(case)
   add_shifted(case)
@@ -245,10 +246,10 @@ function M.generate(seed)
   case.fill = choice.weighted { { 3, "while" }, { 1, "for" } }
   add_arrays(case, case.inputs, "a", false)
   add_arrays(case, case.outputs, "o", true)
-  if chance(15) then
+  if not is_divergent and chance(15) then
     case.functions[1] = group_function()
   end
-  for _ = 1, random(0, 2) do
+  for _ = 1, random(0, is_divergent and 1 or 2) do
     table.insert(case.functions, device_function(case, #case.functions + 1))
   end
   local scope = scopes.new(case)
@@ -260,8 +261,8 @@ function M.generate(seed)
   scope:add("flag", "B", { is_given = true, is_uniform = true })
   -- compiling takes the time, and most of it for the few big ones
   local most = choice.weighted { { 6, 3 }, { 3, 5 }, { 1, 8 } }
-  case.body = { statements = {} }
-  for i = 1, random(2, most) do
+  case.body = { statements = is_divergent and statements.divergent(scope) or {} }
+  for i = 1, is_divergent and random(0, 1) or random(2, most) do
     for _ = 1, i == case.strided_at and choice.weighted { { 3, 1 }, { 1, 2 } } or 0 do
       table.insert(case.body.statements, statements.strided(scope, 2))
     end

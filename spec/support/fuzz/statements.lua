@@ -347,10 +347,33 @@ local STATEMENTS = {
   { 2, tiles.statement },
 }
 
+-- Of kernels whose items go different ways: loops that they leave at different times, and jumps.
+local LOOPS = { { 3, counted_loop }, { 4, open_loop }, { 2, leave_nest } }
+
+local DIVERGENT = {
+  { 3, declare }, { 1, declare_later }, { 6, assign }, { 1, narrow }, { 2, assign_many },
+  { 3, store }, { 1, results }, { 5, branch }, { 5, counted_loop }, { 6, open_loop },
+  { 3, leave_nest }, { 1, private_array }, { 1, row }, { 1, places.total }, { 1, own_atomic },
+  { 4, checks.risk }, { 2, leave },
+}
+
 local SIMPLE = { { 2, assign }, { 3, store }, { 1, assign_many } }
 
 function M.statement(scope, depth)
-  return choice.weighted(depth > 0 and STATEMENTS or SIMPLE)(scope, math.max(depth, 1))
+  local nested = scope.case.is_divergent and DIVERGENT or STATEMENTS
+  return choice.weighted(depth > 0 and nested or SIMPLE)(scope, math.max(depth, 1))
+end
+
+-- Locals, and loops in which they change.
+function M.divergent(scope)
+  local list = {}
+  for _ = 1, random(2, 4) do
+    list[#list + 1] = declare(scope, 2)
+  end
+  for _ = 1, random(1, 2) do
+    list[#list + 1] = choice.weighted(LOOPS)(scope, random(2, 3))
+  end
+  return list
 end
 
 -- A block with names of its own; at most `most` statements.

@@ -88,11 +88,16 @@ bool cpu_is_short_for(const roc_ir_module *ir, const roc_ir_inst *inst);
 /* cpu/shape.c */
 /* In place of a stride: the lanes differ in any way; nothing is known yet, while shapes are found. */
 enum { CPU_VARYING = INT32_MIN, CPU_UNKNOWN = INT32_MAX };
+/* Which lanes keep what they have when a variable is set: none that will read it again; those of an
+ * IF's other branch; all that are not in the mask. */
+typedef enum cpu_blend { CPU_BLEND_NONE, CPU_BLEND_BRANCH, CPU_BLEND_MASK } cpu_blend;
+
 typedef struct cpu_shapes {
   int32_t *insts, *vars; /* by how much the value grows from lane to lane */
   bool *parts; /* per statement: an IF whose condition varies; others: some lanes leave it, or begin
                    its next iteration, before others do */
-  bool *blends; /* per SET: lanes that do not take it keep what they have */
+  uint8_t *blends;  /* per SET: cpu_blend */
+  bool *is_carried; /* per variable: an iteration reads what one before it has set */
 } cpu_shapes;
 
 /* False when memory is out. */
@@ -246,6 +251,7 @@ typedef struct cpu_state {
   uint32_t *steps;     /* per instruction, of loops: of an iteration, without loops that look */
   uint32_t item_steps; /* likewise of a work-item */
   LLVMValueRef budget; /* alloca i64: steps until the kernel asks */
+  LLVMValueRef asking;                   /* function; NULL: not made yet */
   LLVMBasicBlockRef stopped;             /* where it ends when it is told to */
   bool is_in_strip;                      /* the body of a loop that pays at its end is emitted */
   uint32_t strip_compare, strip_operand; /* a comparison, and its operand that is strip_bound now */
@@ -460,6 +466,9 @@ bool cpu_emit_looked_loop(cpu_state *s, uint32_t id);
 
 /* cpu/wave.c */
 void cpu_emit_wave(cpu_state *s, uint32_t id);
+
+/* cpu/vector_forms.c */
+void cpu_rewrite_vectors(roc_cg *cg);
 
 /* cpu/math.c */
 LLVMValueRef cpu_math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);

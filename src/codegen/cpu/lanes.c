@@ -75,7 +75,8 @@ static void emit_get(cpu_state *s, uint32_t id) {
 static void emit_set(cpu_state *s, uint32_t id) {
   const roc_ir_inst *inst = inst_of(s, id);
   if (cpu_lanes_is_varying(s, inst->aux)) {
-    cpu_lanes_set(s, inst->aux, cpu_lanes_all(s, arg_of(s, id, 0)), s->shapes->blends[id]);
+    cpu_blend blend = (cpu_blend)s->shapes->blends[id];
+    cpu_lanes_set(s, inst->aux, cpu_lanes_all(s, arg_of(s, id, 0)), blend);
   } else {
     LLVMBuildStore(s->cg->b, cpu_lanes_value(s, arg_of(s, id, 0)), roc_cg_var(s->cg, inst->aux));
   }
@@ -95,8 +96,9 @@ static ROC_IR_WALKS void find_losses(cpu_state *s, const uint32_t *ids, uint32_t
   while (roc_ir_walk_next(&w)) {
     uint16_t flags = roc_ir_op_table[w.inst->op].flags;
     bool is_jump = w.inst->op == ROC_IR_LEAVE || w.inst->op == ROC_IR_NEXT;
-    if (roc_ir_has_regions(w.inst)) s->lanes->loses[w.id] = false;
+    if (roc_ir_has_regions(w.inst)) s->lanes->loses[w.id] = s->lanes->has_next[w.id] = false;
     if (!(flags & ROC_IRF_STOP) || is_left_out(s, w.id)) continue;
+    if (w.inst->op == ROC_IR_NEXT) s->lanes->has_next[w.inst->aux] = true;
     for (uint32_t f = w.depth; f-- > 1;) {
       uint32_t owner = w.frames[f].owner;
       if (is_jump && owner == w.inst->aux) break;
@@ -193,17 +195,24 @@ static void emit_list(cpu_state *s, const uint32_t *ids, uint32_t count) {
 }
 
 /* A region with `mask`; what comes to its end joins `cell` (NULL: nothing does that is not known),
- * and all goes on at `end`. */
+ * and all goes on at `end`, or at `out` where no lane is left in it. */
 static void emit_region(cpu_state *s, const roc_ir_ids *ids, LLVMValueRef mask, LLVMValueRef cell,
-                        LLVMBasicBlockRef end) {
+                        LLVMBasicBlockRef end, LLVMBasicBlockRef out) {
   cpu_lanes *l = s->lanes;
-  LLVMBasicBlockRef out = l->out;
+  LLVMBasicBlockRef around = l->out;
   l->mask = mask;
-  l->out = end;
+  l->out = out;
   emit_list(s, ids->items, ids->count);
   if (cell && roc_cg_is_open(s->cg)) join_cell(s, cell, l->mask);
   roc_cg_goto(s->cg, end);
-  l->out = out;
+  l->out = around;
+}
+
+/* The body of a loop: without a NEXT, no lane waits for the next iteration while others are in it. */
+static void emit_body(cpu_state *s, uint32_t id, LLVMBasicBlockRef next, LLVMBasicBlockRef end) {
+  cpu_lanes *l = s->lanes;
+  LLVMBasicBlockRef out = l->has_next[id] ? next : end;
+  emit_region(s, region_of(s, id, 0), l->mask, l->exits[id].next, next, out);
 }
 
 /* ---- IF ---------------------------------------------------------------------------------- */
@@ -257,18 +266,64 @@ static void emit_branch(cpu_state *s, const roc_ir_ids *ids, LLVMValueRef mask, 
   LLVMBasicBlockRef begin = roc_cg_block(cg, "lanes.then"), end = roc_cg_block(cg, "lanes.end");
   LLVMBuildCondBr(cg->b, has_lane(s, mask), begin, end);
   roc_cg_at(cg, begin);
-  emit_region(s, ids, mask, rest, end);
+  emit_region(s, ids, mask, rest, end, end);
   roc_cg_at(cg, end);
+}
+
+/* Two light regions without jumps: both begin with what there was before, and what they have set is
+ * put together after them. */
+static bool is_side_by_side(const cpu_state *s, uint32_t id) {
+  if (s->lanes->loses[id] || region_of(s, id, 1)->count == 0) return false;
+  return is_light(s, region_of(s, id, 0)) && is_light(s, region_of(s, id, 1));
+}
+
+/* The varying variables that an IF's regions set. */
+static uint32_t find_set_vars(const cpu_state *s, uint32_t id, uint32_t *vars) {
+  uint32_t nvars = 0;
+  for (uint32_t r = 0; r < 2; r++) {
+    const roc_ir_ids *ids = region_of(s, id, r);
+    for (uint32_t i = 0; i < ids->count; i++) {
+      const roc_ir_inst *inst = inst_of(s, ids->items[i]);
+      bool is_new = inst->op == ROC_IR_SET && cpu_lanes_is_varying(s, inst->aux);
+      for (uint32_t n = 0; n < nvars; n++) is_new &= vars[n] != inst->aux;
+      if (is_new) vars[nvars++] = inst->aux;
+    }
+  }
+  return nvars;
+}
+
+static void emit_side_by_side(cpu_state *s, uint32_t id, LLVMValueRef cond, LLVMValueRef mask) {
+  cpu_lanes *l = s->lanes;
+  LLVMValueRef held[4 * MAX_LIGHT], bits = cpu_lanes_bits_of(s, cond);
+  uint32_t vars[4 * MAX_LIGHT], nvars = find_set_vars(s, id, vars);
+  for (uint32_t n = 0; n < nvars; n++) held[n] = cpu_lanes_swap(s, vars[n], NULL);
+  l->is_side_by_side = true;
+  emit_branch(s, region_of(s, id, 0), LLVMBuildAnd(s->cg->b, mask, cond, ""), NULL);
+  for (uint32_t n = 0; n < nvars; n++) held[n] = cpu_lanes_swap(s, vars[n], held[n]);
+  emit_branch(s, region_of(s, id, 1), without(s, mask, cond), NULL);
+  l->is_side_by_side = false;
+  for (uint32_t n = 0; n < nvars; n++) {
+    LLVMValueRef other = cpu_lanes_swap(s, vars[n], NULL);
+    cpu_lanes_swap(s, vars[n], LLVMBuildSelect(s->cg->b, bits, held[n], other, ""));
+  }
 }
 
 static void emit_varying_if(cpu_state *s, uint32_t id) {
   cpu_lanes *l = s->lanes;
-  LLVMValueRef before = l->mask, cond = cpu_lanes_mask_of(s, cpu_lanes_all(s, arg_of(s, id, 0)));
-  LLVMValueRef yes = LLVMBuildAnd(s->cg->b, before, cond, ""), no = without(s, before, cond);
+  LLVMValueRef before = l->mask, around = l->branch;
+  LLVMValueRef cond = cpu_lanes_mask_of(s, cpu_lanes_all(s, arg_of(s, id, 0)));
   LLVMValueRef rest = l->loses[id] ? new_cell(s) : NULL;
   if (rest) empty_cell(s, rest);
-  emit_branch(s, region_of(s, id, 0), yes, rest);
-  emit_branch(s, region_of(s, id, 1), no, rest);
+  if (is_side_by_side(s, id)) {
+    emit_side_by_side(s, id, cond, before);
+  } else {
+    LLVMValueRef no = without(s, before, cond);
+    l->branch = cond;
+    emit_branch(s, region_of(s, id, 0), LLVMBuildAnd(s->cg->b, before, cond, ""), rest);
+    l->branch = LLVMBuildNot(s->cg->b, cond, "");
+    emit_branch(s, region_of(s, id, 1), no, rest);
+  }
+  l->branch = around;
   l->mask = rest ? read_cell(s, rest) : before;
 }
 
@@ -281,9 +336,9 @@ static void emit_shared_if(cpu_state *s, uint32_t id) {
   if (rest) empty_cell(s, rest);
   LLVMBuildCondBr(cg->b, cpu_lanes_value(s, arg_of(s, id, 0)), yes, no);
   roc_cg_at(cg, yes);
-  emit_region(s, region_of(s, id, 0), before, rest, end);
+  emit_region(s, region_of(s, id, 0), before, rest, end, end);
   roc_cg_at(cg, no);
-  emit_region(s, region_of(s, id, 1), before, rest, end);
+  emit_region(s, region_of(s, id, 1), before, rest, end, end);
   roc_cg_at(cg, end);
   l->mask = rest ? read_cell(s, rest) : before;
 }
@@ -291,7 +346,10 @@ static void emit_shared_if(cpu_state *s, uint32_t id) {
 static void emit_if(cpu_state *s, uint32_t id) {
   if (s->ways[id]) { /* the split decided it for all items */
     const roc_ir_ids *ids = region_of(s, id, s->ways[id] - 1u);
+    LLVMValueRef around = s->lanes->branch;
+    s->lanes->branch = NULL;
     emit_list(s, ids->items, ids->count);
+    s->lanes->branch = around;
   } else if (stride_of(s, arg_of(s, id, 0)) == 0) {
     emit_shared_if(s, id);
   } else {
@@ -363,7 +421,7 @@ static void emit_block(cpu_state *s, uint32_t id) {
   LLVMBasicBlockRef end = roc_cg_block(s->cg, "end");
   LLVMValueRef before = s->lanes->mask;
   begin_exits(s, id, end, NULL);
-  emit_region(s, region_of(s, id, 0), before, s->lanes->exits[id].leave, end);
+  emit_region(s, region_of(s, id, 0), before, s->lanes->exits[id].leave, end, end);
   roc_cg_at(s->cg, end);
   end_exits(s, id, before);
 }
@@ -387,7 +445,7 @@ static void emit_loop(cpu_state *s, uint32_t id) {
   LLVMBuildBr(cg->b, body);
   roc_cg_at(cg, body);
   begin_iteration(s, id, cell);
-  emit_region(s, region_of(s, id, 0), l->mask, l->exits[id].next, next);
+  emit_body(s, id, next, end);
   roc_cg_at(cg, next);
   cpu_look(s, id, NULL);
   if (cell) {
@@ -478,7 +536,8 @@ static void turn(cpu_state *s, uint32_t id, const counting *c, LLVMValueRef left
 static void set_counter(cpu_state *s, uint32_t id, const counting *c, LLVMValueRef value) {
   uint32_t var = inst_of(s, id)->aux;
   if (c->is_first_varying) {
-    cpu_lanes_set(s, var, value, s->plan.for_of[var] != id);
+    cpu_blend blend = s->plan.for_of[var] != id ? CPU_BLEND_MASK : CPU_BLEND_NONE;
+    cpu_lanes_set(s, var, value, blend);
   } else {
     LLVMBuildStore(s->cg->b, value, roc_cg_var(s->cg, var));
   }
@@ -507,7 +566,7 @@ static void emit_for(cpu_state *s, uint32_t id) {
   begin_iteration(s, id, c.cell);
   LLVMValueRef value = LLVMBuildLoad2(cg->b, value_type, now, "");
   set_counter(s, id, &c, value);
-  emit_region(s, region_of(s, id, 0), l->mask, l->exits[id].next, next);
+  emit_body(s, id, next, end);
   roc_cg_at(cg, next);
   cpu_look(s, id, NULL);
   LLVMBuildStore(cg->b, LLVMBuildAdd(cg->b, value, c.step, ""), now);
@@ -675,6 +734,7 @@ static cpu_lanes *lanes_of(cpu_state *s, unsigned count, bool is_narrow) {
   l->arrays = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->arrays.count + 1);
   l->begun = ROC_ARENA_ARRAY(arena, uint32_t, ir->vars.count + 1);
   l->loses = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
+  l->has_next = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
   l->exits = ROC_ARENA_ARRAY(arena, cpu_lanes_exits, ir->insts.count + 1);
   return arena->failed ? NULL : l;
 }
@@ -689,7 +749,7 @@ static LLVMValueRef begin_lanes(cpu_state *s, const cpu_lanes_run *r, LLVMValueR
   for (uint32_t i = 0; i < r->nvars; i++) {
     LLVMValueRef held =
         cpu_lanes_take_slot(s, cpu_var_slot(s, r->vars[i]), s->cg->ir->vars.items[r->vars[i]].type);
-    cpu_lanes_set(s, r->vars[i], held, false);
+    cpu_lanes_set(s, r->vars[i], held, CPU_BLEND_NONE);
   }
   if (r->ndied) empty_cell(s, s->lanes->arrived = new_cell(s));
   s->lanes->mask = cpu_lanes_mask_of(s, began);
@@ -722,7 +782,7 @@ void cpu_emit_lanes(cpu_state *s, const cpu_lanes_run *r, cpu_run *run) {
   cg->is_speculative = true;
   find_losses(s, r->ids, r->count);
   l->outer = r;
-  l->arrived = NULL;
+  l->arrived = l->branch = NULL;
   LLVMValueRef present, began = begin_lanes(s, r, &present);
   LLVMBasicBlockRef end = l->out = roc_cg_block(cg, "lanes.done");
   l->jumped = l->is_light = false;

@@ -16,12 +16,16 @@ struct cpu_lanes {
   bool has_bits;  /* masks are vectors of i1; else of integers as wide, 0 or -1 */
   LLVMTypeRef mask_type;
   LLVMValueRef mask;          /* the lanes that are here */
+  LLVMValueRef branch;        /* of the innermost IF that varies: those that go this way, and others
+                                 that are not here; NULL: there is none */
   LLVMBasicBlockRef out;      /* where to go when there is none left: the end of the region */
+  bool is_side_by_side;       /* what an IF's branches set is put together after both */
   bool is_light;              /* a region is emitted in line, without branches */
   bool jumped;                /* its last instruction was a jump */
   LLVMValueRef *vars;         /* per variable that varies: alloca */
   uint32_t *begun;            /* per variable: the run in which that was set to 0 */
   bool *loses;                /* per statement: lanes that enter it may not come to its end */
+  bool *has_next;             /* per loop: there are jumps to its next iteration */
   cpu_lanes_exits *exits;     /* per statement */
   const cpu_lanes_run *outer; /* the run that is emitted */
   LLVMValueRef arrived; /* cell of the lanes whose items have not ended; NULL: need not be known */
@@ -42,12 +46,13 @@ LLVMValueRef cpu_lanes_operand(cpu_state *s, uint32_t id);
 /* The value of l->lane. */
 LLVMValueRef cpu_lanes_of_lane(cpu_state *s, uint32_t id);
 void cpu_lanes_define(cpu_state *s, uint32_t id, LLVMValueRef value);
-/* A variable; its alloca, where it varies.  To set: in the lanes of the mask, or, where it does not
- * blend, in all, since no other lane reads it again before it is set. */
+/* A variable; its alloca, where it varies.  To set: in all lanes but those that keep theirs. */
 bool cpu_lanes_is_varying(const cpu_state *s, uint32_t var);
 LLVMValueRef cpu_lanes_var(cpu_state *s, uint32_t var);
 LLVMValueRef cpu_lanes_get(cpu_state *s, uint32_t var);
-void cpu_lanes_set(cpu_state *s, uint32_t var, LLVMValueRef value, bool blends);
+void cpu_lanes_set(cpu_state *s, uint32_t var, LLVMValueRef value, cpu_blend blend);
+/* What the alloca of a varying variable holds, and then holds instead; NULL: that stays. */
+LLVMValueRef cpu_lanes_swap(cpu_state *s, uint32_t var, LLVMValueRef raw);
 /* The value of all lanes, or of the first where its shape tells the others. */
 LLVMValueRef cpu_lanes_value(cpu_state *s, uint32_t id);
 /* The value of all lanes. */

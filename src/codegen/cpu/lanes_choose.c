@@ -10,14 +10,15 @@
 
 enum {
   MAX_LIVE = 8,    /* variables that leave registers for a second vector of each */
-  BROKEN_COST = 12 /* operations that gain what one loses that is done lane by lane */
+  PRODUCT_COST = 4, /* operations that gain what a product of integers loses on AVX2 */
+  BROKEN_COST = 12  /* operations that gain what one loses that is done lane by lane */
 };
 
 typedef struct survey {
   unsigned nvars;        /* varying ones that are set in loops, about */
   unsigned narrow, wide; /* varying operations in loops, on 32 and on 64 bits */
   unsigned nbroken;      /* operations in loops that are done lane by lane */
-  bool parts;            /* lanes leave a loop at different times */
+  unsigned nproducts;    /* of integers, in loops */
   bool is_plain;         /* its loops only compute with integers */
   bool has_loop, is_supported;
 } survey;
@@ -55,11 +56,25 @@ static bool is_broken_up(const cpu_state *s, const roc_ir_inst *inst) {
   return by->op != ROC_IR_CONST || by->k.i <= 0 || (by->k.i & (by->k.i - 1)) != 0;
 }
 
+/* By a small constant, LLVM adds and shifts. */
+static bool is_product(const cpu_state *s, const roc_ir_inst *inst) {
+  if (inst->op != ROC_IR_MUL || inst->type != ROC_VT_INT) return false;
+  for (uint32_t n = 0; n < 2; n++) {
+    const roc_ir_inst *by = &s->cg->ir->insts.items[roc_ir_arg(s->cg->ir, inst, n)];
+    if (by->op == ROC_IR_CONST && by->k.i > -16 && by->k.i < 16) return false;
+  }
+  return true;
+}
+
 /* `k = k + 1`: one operation among many. */
 static bool is_counting(const cpu_state *s, const roc_ir_inst *inst) {
   if (inst->type != ROC_VT_INT || (inst->op != ROC_IR_ADD && inst->op != ROC_IR_SUB)) return false;
   const roc_ir_inst *by = &s->cg->ir->insts.items[roc_ir_arg(s->cg->ir, inst, 1)];
   return by->op == ROC_IR_CONST;
+}
+
+static bool is_carried(const cpu_state *s, uint32_t var) {
+  return s->shapes && s->shapes->is_carried[var] && s->shapes->vars[var] == CPU_VARYING;
 }
 
 static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, uint32_t count) {
@@ -82,12 +97,12 @@ static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, u
     depth += is_loop;
     nloops += w.inst->op == ROC_IR_LOOP;
     bool is_varying = s->shapes && s->shapes->insts[w.id] == CPU_VARYING;
-    found.nvars += depth && w.inst->op == ROC_IR_SET && s->shapes && s->shapes->blends[w.id];
+    found.nvars += depth && w.inst->op == ROC_IR_SET && is_carried(s, w.inst->aux);
     bool counts = depth && is_varying && (roc_ir_op_table[w.inst->op].flags & ROC_IRF_PURE);
     bool is_float = w.inst->type == ROC_VT_F32 || w.inst->type == ROC_VT_F64;
-    found.parts |= is_loop && s->shapes && s->shapes->parts[w.id];
     if (depth && (is_float || w.inst->op == ROC_IR_LOAD)) found.is_plain = false;
     found.nbroken += counts && is_broken_up(s, w.inst);
+    found.nproducts += counts && is_product(s, w.inst);
     if (!counts || is_counting(s, w.inst)) continue;
     found.narrow += w.inst->type == ROC_VT_F32;
     found.wide += w.inst->type == ROC_VT_F64 || w.inst->type == ROC_VT_INT;
@@ -125,7 +140,8 @@ static unsigned lanes_that_pay(const cpu_state *s, const survey *found) {
   LLVMTargetMachineRef tm = s->cg->tm;
   unsigned bytes = roc_processor_has(tm, "avx512f") ? 64 : roc_processor_has(tm, "avx2") ? 32 : 0;
   if (!found->has_loop || !bytes) return 1;
-  if (bytes < 64 && found->parts && found->is_plain) return 1; /* masks cost more than is gained */
+  /* AVX2 makes a product of 64 bits of three narrower ones, shifts and sums */
+  if (bytes < 64 && found->is_plain && found->nproducts * PRODUCT_COST > found->wide) return 1;
   if (found->nbroken * BROKEN_COST > found->narrow + found->wide) return 1;
   unsigned lanes = is_narrow(found) ? bytes / 4 : bytes / 8;
   return found->nvars <= MAX_LIVE ? 2 * lanes : lanes;

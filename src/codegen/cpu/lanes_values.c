@@ -221,14 +221,28 @@ LLVMValueRef cpu_lanes_get(cpu_state *s, uint32_t var) {
   return is_bool(s, var) ? cpu_lanes_bits_of(s, held) : held;
 }
 
-/* In the lanes of the mask; in all, where no other is read again before it is set. */
-void cpu_lanes_set(cpu_state *s, uint32_t var, LLVMValueRef value, bool blends) {
+/* The lanes that get a new value. */
+static LLVMValueRef taking_lanes(cpu_state *s, cpu_blend blend) {
+  const cpu_lanes *l = s->lanes;
+  return blend == CPU_BLEND_BRANCH && l->branch ? cpu_lanes_bits_of(s, l->branch)
+                                                : cpu_lanes_mask(s);
+}
+
+void cpu_lanes_set(cpu_state *s, uint32_t var, LLVMValueRef value, cpu_blend blend) {
   roc_cg *cg = s->cg;
   LLVMValueRef cell = cpu_lanes_var(s, var);
   if (is_bool(s, var)) value = cpu_lanes_mask_of(s, value);
-  if (blends) {
+  if (blend == CPU_BLEND_BRANCH && s->lanes->is_side_by_side) blend = CPU_BLEND_NONE;
+  if (blend != CPU_BLEND_NONE) {
     LLVMValueRef old = LLVMBuildLoad2(cg->b, cell_type(s, var), cell, "");
-    value = LLVMBuildSelect(cg->b, cpu_lanes_mask(s), value, old, "");
+    value = LLVMBuildSelect(cg->b, taking_lanes(s, blend), value, old, "");
   }
   LLVMBuildStore(cg->b, value, cell);
+}
+
+LLVMValueRef cpu_lanes_swap(cpu_state *s, uint32_t var, LLVMValueRef raw) {
+  LLVMValueRef cell = cpu_lanes_var(s, var);
+  LLVMValueRef old = LLVMBuildLoad2(s->cg->b, cell_type(s, var), cell, "");
+  if (raw) LLVMBuildStore(s->cg->b, raw, cell);
+  return old;
 }

@@ -22,6 +22,7 @@ enum {
   IR_PER_STEP = 8,
   SHORT_STEPS = 1024, /* of a whole loop that is not looked at */
   MAX_STEPS = 1 << 24,
+  CC_PRESERVE_ALL = 15, /* of LLVM */
   CALL_INSTS = 24 /* what a function of the math library counts as */
 };
 
@@ -116,17 +117,9 @@ static LLVMValueRef read_budget(cpu_state *s) {
   return LLVMBuildLoad2(s->cg->b, s->cg->t.i64, s->budget, "budget");
 }
 
-/* Asks, and ends the kernel when it is told to; goes to `then`.  The question touches none of the
- * kernel's memory, so that what is in registers may stay there. */
-static void emit_question(cpu_state *s, LLVMValueRef next, LLVMBasicBlockRef then) {
-  roc_cg *cg = s->cg;
+/* The question touches none of the kernel's memory, so that what is in registers may stay there. */
+static void describe_question(roc_cg *cg, LLVMValueRef call) {
   enum { INACCESSIBLE_MEMORY = 3 << 2 };
-  LLVMTypeRef types[2] = {cg->t.ptr, cg->t.i64};
-  LLVMTypeRef type = LLVMFunctionType(cg->t.i64, types, 2, 0);
-  LLVMValueRef place = roc_cg_byte_offset(cg, s->turn, roc_cg_i64(cg, offsetof(roc_cpu_turn, ask)));
-  LLVMValueRef ask = LLVMBuildLoad2(cg->b, cg->t.ptr, place, "ask");
-  LLVMValueRef args[2] = {s->turn, next ? next : roc_cg_i64(cg, -1)};
-  LLVMValueRef call = LLVMBuildCall2(cg->b, type, ask, args, 2, "");
   const struct {
     const char *name;
     uint64_t value;
@@ -137,6 +130,50 @@ static void emit_question(cpu_state *s, LLVMValueRef next, LLVMBasicBlockRef the
     LLVMAttributeRef attribute = LLVMCreateEnumAttribute(cg->ctx, kind, attributes[i].value);
     LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, attribute);
   }
+}
+
+/* In front of its return LLVM would clear the upper halves of the registers that it has restored. */
+static void keep_upper_halves(roc_cg *cg, LLVMValueRef fn) {
+  char *features = LLVMGetTargetMachineFeatureString(cg->tm);
+  const char *all = roc_arena_printf(&cg->arena, "%s%s-vzeroupper", features, *features ? "," : "");
+  if (all) roc_cg_attr_text(cg, fn, "target-features", all);
+  LLVMDisposeMessage(features);
+}
+
+/* A function that calls its first argument with the others, and saves all registers: a loop that
+ * asks keeps what it has in them. */
+static LLVMValueRef asking_function(cpu_state *s, LLVMTypeRef ask_type) {
+  roc_cg *cg = s->cg;
+  if (s->asking) return s->asking;
+  LLVMTypeRef types[3] = {cg->t.ptr, cg->t.ptr, cg->t.i64};
+  s->asking = LLVMAddFunction(cg->mod, "roc.ask", LLVMFunctionType(cg->t.i64, types, 3, 0));
+  LLVMSetLinkage(s->asking, LLVMInternalLinkage);
+  LLVMSetFunctionCallConv(s->asking, CC_PRESERVE_ALL);
+  cpu_set_attributes(cg, s->asking);
+  keep_upper_halves(cg, s->asking);
+  roc_cg_attr(cg, s->asking, LLVMAttributeFunctionIndex, "noinline");
+  roc_cg_attr(cg, s->asking, LLVMAttributeFunctionIndex, "cold");
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(cg->ctx);
+  LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(cg->ctx, s->asking, ""));
+  LLVMValueRef args[2] = {LLVMGetParam(s->asking, 1), LLVMGetParam(s->asking, 2)};
+  LLVMValueRef call = LLVMBuildCall2(b, ask_type, LLVMGetParam(s->asking, 0), args, 2, "");
+  describe_question(cg, call);
+  LLVMBuildRet(b, call);
+  LLVMDisposeBuilder(b);
+  return s->asking;
+}
+
+/* Asks, and ends the kernel when it is told to; goes to `then`. */
+static void emit_question(cpu_state *s, LLVMValueRef next, LLVMBasicBlockRef then) {
+  roc_cg *cg = s->cg;
+  LLVMTypeRef types[2] = {cg->t.ptr, cg->t.i64};
+  LLVMValueRef fn = asking_function(s, LLVMFunctionType(cg->t.i64, types, 2, 0));
+  LLVMValueRef place = roc_cg_byte_offset(cg, s->turn, roc_cg_i64(cg, offsetof(roc_cpu_turn, ask)));
+  LLVMValueRef ask = LLVMBuildLoad2(cg->b, cg->t.ptr, place, "ask");
+  LLVMValueRef args[3] = {ask, s->turn, next ? next : roc_cg_i64(cg, -1)};
+  LLVMValueRef call = LLVMBuildCall2(cg->b, LLVMGlobalGetValueType(fn), fn, args, 3, "");
+  LLVMSetInstructionCallConv(call, CC_PRESERVE_ALL);
+  describe_question(cg, call);
   LLVMBuildStore(cg->b, call, s->budget);
   LLVMValueRef goes_on = LLVMBuildICmp(cg->b, LLVMIntNE, call, roc_cg_i64(cg, 0), "");
   roc_cg_branch_likely(cg, goes_on, then, s->stopped);

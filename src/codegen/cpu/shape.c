@@ -6,23 +6,26 @@
  * are of neighbours.  Everything else is varying.
  *
  * "All lanes" are those that compute the value together.  Lanes part at conditions that vary, and
- * wait where they will go on: in the other branch, after the statement, in the next iteration.  A
- * variable is read by lanes that wait only when its scope is around the statement in which they
- * parted.  So statements are counted from the outside, and control at a point of the body has the
- * number of the innermost statement around it in which some lanes wait.
+ * wait where they will go on: in the other branch, after the statement, in the next iteration.  What
+ * is assigned meanwhile is lost for them only where they will read it (ir/live.c).  Statements are
+ * counted from the outside, and control at a point of the body has the number of the innermost
+ * statement around it in which some lanes wait.
  *
  * Everything starts as the same in all lanes; walks over the body weaken that until nothing
  * changes. */
 #include <string.h>
 
 #include "codegen/cpu/cpu.h"
+#include "ir/live.h"
 
 enum { MAX_WALKS = 24, MAX_STRIDE = 1 << 20 };
 
 /* A statement around the point of the walk. */
 typedef struct around {
   uint32_t inst;
-  uint32_t waits; /* its number, when a jump met so far lets lanes wait in it; else 0 */
+  uint32_t waits;          /* its number, when a jump met so far lets lanes wait in it; else 0 */
+  bool has_left, has_next; /* what jumps those were */
+  uint32_t region;         /* of an IF: which one the walk is in */
 } around;
 
 typedef struct shaper {
@@ -31,11 +34,12 @@ typedef struct shaper {
   cpu_shapes *shapes;
   uint32_t
       *scopes; /* per variable: the region that it is set in first, and only read in; or NONE */
-  uint32_t *depths;  /* per region: statements around it; UINT32_MAX: not walked yet */
   uint32_t *waiting; /* per instruction, of loops: the control that later iterations begin with */
-  bool *is_open;     /* per region: the walk is inside */
-  bool *is_met;      /* per variable */
+  bool *leaves, *nexts; /* per statement: lanes part at such jumps to it, or at the end of a FOR */
+  bool *is_open;        /* per region: the walk is inside */
+  bool *is_met;         /* per variable */
   roc_vec(around) arounds;
+  roc_ir_live live;
   bool changed, failed;
 } shaper;
 
@@ -54,9 +58,8 @@ static void note_access(shaper *a, uint32_t var, uint32_t region, bool is_set) {
   }
 }
 
-static void find_scopes(shaper *a, uint32_t region, uint32_t depth) {
+static void find_scopes(shaper *a, uint32_t region) {
   const roc_ir_ids *ids = &a->ir->regions.items[region];
-  a->depths[region] = depth;
   a->is_open[region] = true;
   for (uint32_t i = 0; i < ids->count; i++) {
     const roc_ir_inst *inst = inst_of(a, ids->items[i]);
@@ -65,15 +68,10 @@ static void find_scopes(shaper *a, uint32_t region, uint32_t depth) {
       note_access(a, inst->aux, region, inst->op == ROC_IR_SET);
     }
     for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) {
-      find_scopes(a, inst->k.region[r], depth + 1);
+      find_scopes(a, inst->k.region[r]);
     }
   }
   a->is_open[region] = false;
-}
-
-/* The statements around the scope of a variable. */
-static uint32_t scope_depth(const shaper *a, uint32_t var) {
-  return a->scopes[var] == ROC_IR_NONE ? 0 : a->depths[a->scopes[var]];
 }
 
 /* ---- strides ----------------------------------------------------------------------------- */
@@ -187,13 +185,17 @@ static void note_jump(shaper *a, const roc_ir_inst *jump, uint32_t control) {
   }
   uint32_t number = target + 1;
   if (target == UINT32_MAX || control < number) return;
-  a->arounds.items[target].waits = number;
+  around *at = &a->arounds.items[target];
+  bool is_next = jump->op == ROC_IR_NEXT;
+  at->waits = number;
+  *(is_next ? &at->has_next : &at->has_left) = true;
+  sink(a, is_next ? &a->nexts[jump->aux] : &a->leaves[jump->aux]);
   sink(a, &a->shapes->parts[jump->aux]);
   for (uint32_t i = target; i < a->arounds.count; i++) {
     uint32_t owner = a->arounds.items[i].inst, *waiting = &a->waiting[owner];
     uint8_t op = inst_of(a, owner)->op;
     if (op != ROC_IR_LOOP && op != ROC_IR_FOR) continue;
-    bool begins_whole = i == target && jump->op == ROC_IR_NEXT; /* those that wait join there */
+    bool begins_whole = i == target && is_next; /* those that wait join there */
     if (begins_whole || *waiting >= number) continue;
     *waiting = number;
     a->changed = true;
@@ -214,6 +216,7 @@ static void walk_for(shaper *a, uint32_t id, uint32_t number) {
   bool is_same = is_flat(first) && is_flat(last) && is_flat(step);
   if (!is_same) {
     sink(a, &a->shapes->parts[id]);
+    sink(a, &a->leaves[id]);
     if (a->waiting[id] < number) {
       a->waiting[id] = number;
       a->changed = true;
@@ -236,16 +239,56 @@ static void walk_nested(shaper *a, uint32_t id, uint32_t control) {
     return;
   }
   for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) {
+    a->arounds.items[number - 1].region = r;
     walk_region(a, inst->k.region[r], most(inner, a->waiting[id]));
   }
   (void)roc_vec_pop(&a->arounds);
 }
 
-static void note_set(shaper *a, uint32_t id, uint32_t control) {
+/* Whether lanes that wait in the `n`th statement around read the variable before they set it.
+ * `earlier`: the control that iterations of loops in it begin with. */
+static bool is_awaited(const shaper *a, uint32_t n, uint32_t earlier, uint32_t var) {
+  const around *at = &a->arounds.items[n];
+  uint32_t id = at->inst;
+  if (inst_of(a, id)->op == ROC_IR_IF) {
+    if (!a->shapes->parts[id]) return false;
+    return at->region == 0 ? roc_ir_is_live_inside(&a->live, id, var)
+                           : roc_ir_is_live_after(&a->live, id, var);
+  }
+  bool has_left = at->has_left || (a->leaves[id] && most(earlier, a->waiting[id]) > n);
+  bool has_next = at->has_next || (a->nexts[id] && earlier > n);
+  return (has_left && roc_ir_is_live_after(&a->live, id, var)) ||
+         (has_next && roc_ir_is_live_inside(&a->live, id, var));
+}
+
+/* Which lanes that wait keep what they have of the variable. */
+static cpu_blend blend_of(const shaper *a, uint32_t var) {
+  if (a->plan->var_slotted[var]) return CPU_BLEND_MASK;
+  cpu_blend found = CPU_BLEND_NONE;
+  uint32_t earlier = 0, nparted = 0;
+  for (uint32_t n = a->arounds.count; n-- > 0;) {
+    uint32_t id = a->arounds.items[n].inst;
+    bool is_if = inst_of(a, id)->op == ROC_IR_IF;
+    nparted += is_if && a->shapes->parts[id];
+    if (is_awaited(a, n, earlier, var)) {
+      if (!is_if || nparted != 1) return CPU_BLEND_MASK;
+      found = CPU_BLEND_BRANCH;
+    }
+    earlier = most(earlier, a->waiting[id]);
+  }
+  return found;
+}
+
+static void note_set(shaper *a, uint32_t id) {
   const roc_ir_inst *inst = inst_of(a, id);
-  bool is_whole = control <= scope_depth(a, inst->aux) && !a->plan->var_slotted[inst->aux];
-  if (!is_whole) sink(a, &a->shapes->blends[id]);
-  int32_t stride = is_whole ? a->shapes->insts[roc_ir_arg(a->ir, inst, 0)] : CPU_VARYING;
+  cpu_blend blend = blend_of(a, inst->aux);
+  if (blend > a->shapes->blends[id]) {
+    a->shapes->blends[id] = (uint8_t)blend;
+    a->changed = true;
+  }
+  int32_t stride = a->shapes->blends[id] == CPU_BLEND_NONE
+                       ? a->shapes->insts[roc_ir_arg(a->ir, inst, 0)]
+                       : CPU_VARYING;
   join(a, &a->shapes->vars[inst->aux], stride);
 }
 
@@ -255,7 +298,7 @@ static void walk_region(shaper *a, uint32_t region, uint32_t control) {
     uint32_t id = ids->items[i], now = control_now(a, control);
     const roc_ir_inst *inst = inst_of(a, id);
     if (inst->op == ROC_IR_SET) {
-      note_set(a, id, now);
+      note_set(a, id);
     } else if (inst->op == ROC_IR_LEAVE || inst->op == ROC_IR_NEXT) {
       note_jump(a, inst, now);
     } else if (roc_ir_has_regions(inst)) {
@@ -272,11 +315,13 @@ static bool allocate(shaper *a, roc_arena *arena) {
   a->shapes->insts = ROC_ARENA_ARRAY(arena, int32_t, ninsts);
   a->shapes->vars = ROC_ARENA_ARRAY(arena, int32_t, nvars);
   a->shapes->parts = ROC_ARENA_ARRAY(arena, bool, ninsts);
-  a->shapes->blends = ROC_ARENA_ARRAY(arena, bool, ninsts);
+  a->shapes->blends = ROC_ARENA_ARRAY(arena, uint8_t, ninsts);
+  a->shapes->is_carried = ROC_ARENA_ARRAY(arena, bool, nvars);
+  a->leaves = ROC_ARENA_ARRAY(arena, bool, ninsts);
+  a->nexts = ROC_ARENA_ARRAY(arena, bool, ninsts);
   a->waiting = ROC_ARENA_ARRAY(arena, uint32_t, ninsts);
   a->scopes = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
   a->is_met = ROC_ARENA_ARRAY(arena, bool, nvars);
-  a->depths = ROC_ARENA_ARRAY(arena, uint32_t, nregions);
   a->is_open = ROC_ARENA_ARRAY(arena, bool, nregions);
   return !arena->failed;
 }
@@ -285,7 +330,8 @@ static bool allocate(shaper *a, roc_arena *arena) {
 static void give_up(shaper *a) {
   for (uint32_t id = 0; id < a->ir->insts.count; id++) {
     a->shapes->insts[id] = CPU_VARYING;
-    a->shapes->parts[id] = a->shapes->blends[id] = true;
+    a->shapes->parts[id] = true;
+    a->shapes->blends[id] = CPU_BLEND_MASK;
   }
   for (uint32_t var = 0; var < a->ir->vars.count; var++) a->shapes->vars[var] = CPU_VARYING;
 }
@@ -296,13 +342,24 @@ static void forget_unknown(int32_t *strides, uint32_t count) {
   }
 }
 
+static void find_carried(shaper *a) {
+  for (uint32_t id = 0; id < a->ir->insts.count; id++) {
+    uint8_t op = inst_of(a, id)->op;
+    if (op != ROC_IR_LOOP && op != ROC_IR_FOR) continue;
+    for (uint32_t var = 0; var < a->ir->vars.count; var++) {
+      a->shapes->is_carried[var] |= roc_ir_is_live_inside(&a->live, id, var);
+    }
+  }
+}
+
 bool cpu_shapes_make(const roc_ir_module *ir, const cpu_plan *plan, roc_arena *arena,
                      cpu_shapes *shapes) {
   shaper a = {.ir = ir, .plan = plan, .shapes = shapes, .changed = true};
-  if (!allocate(&a, arena)) return false;
+  if (!allocate(&a, arena) || !roc_ir_live_make(ir, arena, &a.live)) return false;
   for (uint32_t id = 0; id < ir->insts.count; id++) shapes->insts[id] = CPU_UNKNOWN;
   for (uint32_t var = 0; var < ir->vars.count; var++) shapes->vars[var] = CPU_UNKNOWN;
-  find_scopes(&a, 0, 0);
+  find_scopes(&a, 0);
+  find_carried(&a);
   for (int walk = 0; a.changed && !a.failed; walk++) {
     a.changed = false;
     walk_region(&a, 0, 0);

@@ -272,6 +272,11 @@ static roc_status cpu_finish(roc_cg *cg, roc_error *err) {
   return ROC_OK;
 }
 
+static roc_status cpu_finish_module(roc_cg *cg, roc_error *err) {
+  cpu_rewrite_vectors(cg);
+  return cpu_math_define(cg, err);
+}
+
 static void cpu_describe(roc_cg *cg, roc_codeobj *object) {
   cpu_state *s = cpu_of(cg);
   object->entry = s->entry;
@@ -295,7 +300,7 @@ const roc_target roc_target_cpu = {
     .machine = cpu_machine,
     .kernel = cpu_kernel,
     .finish = cpu_finish,
-    .repair = cpu_math_define,
+    .repair = cpu_finish_module,
     .passes = cpu_passes,
     .no_slp_passes =
         "default<O1>,function(loop-simplify,lcssa,before-vectorize,loop-vectorize,"
