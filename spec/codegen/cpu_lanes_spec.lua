@@ -61,6 +61,45 @@ describe("a kernel on the cpu", function()
     assert.not_matches("trunc <%d+ x i64> [^\n]* to <%d+ x i1>", llvm)
   end)
 
+  it("divides integers in vectors, and one by one where a number is large", function()
+    local text = [[function(out, a, b, n)
+      local i = roc.get_global_id(1)
+      local sum, k = 0, 0
+      while k < n + i % 3 do
+        sum = sum ~ ((a[i] + k) // b[i]) ~ ((a[i] - k) % b[i]) * 3
+        k = k + 1
+      end
+      out[i] = sum
+    end]]
+    local edge, values = 1 << 51, {}
+    for _, v in ipairs { 1, 2, 7, 100, 99999, edge // 3, edge - 2, edge - 1, edge, edge + 1,
+      4 * edge + 1, math.maxinteger } do
+      values[#values + 1] = v
+      values[#values + 1] = -v
+    end
+    local n = #values * #values
+    local a, b, out = roc.zeros(n, "int64"), roc.zeros(n, "int64"), roc.zeros(n, "int64")
+    for i = 1, n do -- neighbours are large and small, and mostly small
+      a[i], b[i] = values[(i - 1) // #values + 1], values[(i - 1) % #values + 1]
+    end
+    for i = 1, n // 2 do a[i] = (i * i * 977) - 5000 end
+    local scope <close> = roc.on_device "cpu"
+    local k = roc.kernel(text, { env = { roc = roc } })
+    assert.matches("fdiv <%d+ x double>", make([[
+      local m, r = counts[i], n
+      while r ~= 0 do m, r = r, m % r end
+      counts[i] = m]]):inspect_llvm "cpu:x86-64-v3")
+    local result = roc.to_device(out)
+    k:forall(n)(result, roc.to_device(a), roc.to_device(b), 1)
+    for i = 1, n do
+      local sum = 0
+      for step = 0, i % 3 do
+        sum = sum ~ ((a[i] + step) // b[i]) ~ ((a[i] - step) % b[i]) * 3
+      end
+      assert.are.equal(sum, result[i])
+    end
+  end)
+
   it("keeps what is in registers when it asks whether to go on", function()
     local text = [[function(o, n)
       local i = roc.get_global_id(1)

@@ -580,49 +580,6 @@ static void emit_for(cpu_state *s, uint32_t id) {
   end_exits(s, id, before);
 }
 
-/* ---- one lane after the other ------------------------------------------------------------- */
-
-/* What has an order, or no form for vectors: the code of an item, for each lane of the mask. */
-static void emit_by_item(cpu_state *s, uint32_t id) {
-  roc_cg *cg = s->cg;
-  cpu_lanes *l = s->lanes;
-  const roc_ir_inst *inst = inst_of(s, id);
-  LLVMTypeRef whole = LLVMIntTypeInContext(cg->ctx, l->count), type = NULL;
-  for (uint32_t i = 0; i < inst->nargs; i++) cpu_lanes_value(s, arg_of(s, id, i));
-  LLVMValueRef result = NULL, left = roc_cg_alloca(cg, whole, "");
-  if (inst->type != ROC_VT_NONE) {
-    type = LLVMVectorType(roc_cg_value_type(cg, (roc_value_type)inst->type), l->count);
-    result = roc_cg_alloca(cg, type, "");
-    LLVMBuildStore(cg->b, LLVMConstNull(type), result);
-  }
-  LLVMBuildStore(cg->b, LLVMBuildBitCast(cg->b, cpu_lanes_mask(s), whole, ""), left);
-  LLVMBasicBlockRef body = roc_cg_block(cg, "lane"), end = roc_cg_block(cg, "lane.end");
-  LLVMBuildBr(cg->b, body);
-  roc_cg_at(cg, body);
-  LLVMValueRef bits = LLVMBuildLoad2(cg->b, whole, left, "");
-  LLVMValueRef args[2] = {bits, roc_cg_flag(cg, true)};
-  LLVMValueRef lane = roc_cg_intrinsic(cg, "llvm.cttz", &whole, 1, args, 2);
-  l->lane = LLVMBuildZExt(cg->b, lane, cg->t.i64, "");
-  s->operand = cpu_lanes_of_lane;
-  LLVMValueRef value = NULL;
-  if (inst->op == ROC_IR_PRINT) {
-    roc_cg_print(cg, inst);
-  } else {
-    value = roc_cg_atomic(cg, inst);
-  }
-  s->operand = cpu_lanes_operand;
-  if (value) {
-    LLVMValueRef all = LLVMBuildLoad2(cg->b, type, result, "");
-    LLVMBuildStore(cg->b, LLVMBuildInsertElement(cg->b, all, value, l->lane, ""), result);
-  }
-  LLVMValueRef less = LLVMBuildSub(cg->b, bits, LLVMConstInt(whole, 1, 0), "");
-  LLVMValueRef rest = LLVMBuildAnd(cg->b, bits, less, "");
-  LLVMBuildStore(cg->b, rest, left);
-  LLVMBuildCondBr(cg->b, LLVMBuildIsNull(cg->b, rest, ""), end, body);
-  roc_cg_at(cg, end);
-  if (value) cpu_lanes_define(s, id, LLVMBuildLoad2(cg->b, type, result, ""));
-}
-
 /* ---- instructions ------------------------------------------------------------------------ */
 
 static void emit_inst(cpu_state *s, uint32_t id) {
@@ -636,7 +593,7 @@ static void emit_inst(cpu_state *s, uint32_t id) {
     case ROC_IR_LOAD: cpu_lanes_define(s, id, cpu_lanes_load(s, id)); return;
     case ROC_IR_STORE: cpu_lanes_store(s, id); return;
     case ROC_IR_ATOMIC:
-    case ROC_IR_PRINT: emit_by_item(s, id); return;
+    case ROC_IR_PRINT: cpu_lanes_each(s, id); return;
     case ROC_IR_FENCE: cg->target->fence(cg, inst->k.i); return;
     case ROC_IR_CHECK_INDEX:
     case ROC_IR_CHECK_NONZERO:
@@ -656,8 +613,16 @@ static void emit_inst(cpu_state *s, uint32_t id) {
     case ROC_IR_BLOCK: emit_block(s, id); return;
     case ROC_IR_LOOP: emit_loop(s, id); return;
     case ROC_IR_FOR: emit_for(s, id); return;
-    default: cpu_lanes_define(s, id, cpu_lanes_compute(s, id)); return;
+    case ROC_IR_FLOORDIV:
+    case ROC_IR_MOD:
+      if (cpu_lanes_divides(s, inst) && stride_of(s, id) == CPU_VARYING) {
+        cpu_lanes_divide(s, id);
+        return;
+      }
+      break;
+    default: break;
   }
+  cpu_lanes_define(s, id, cpu_lanes_compute(s, id));
 }
 
 /* ---- a run ------------------------------------------------------------------------------- */

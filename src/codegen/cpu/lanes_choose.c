@@ -46,14 +46,14 @@ static bool is_supported(const cpu_state *s, const roc_ir_inst *inst, bool is_op
   }
 }
 
-/* Operations that vectors have no instruction for: division of integers, but by a power of two, and
- * the remainder of floats. */
+/* What an item does faster alone: division of integers by a constant that is no power of two, which
+ * is a product there, and the remainder of floats, which is a function of the C library. */
 static bool is_broken_up(const cpu_state *s, const roc_ir_inst *inst) {
-  bool is_division = inst->op == ROC_IR_FLOORDIV || inst->op == ROC_IR_MOD;
-  if (!is_division) return inst->op == ROC_IR_MATH && inst->aux == ROC_IR_MATH_FMOD;
-  if (inst->type != ROC_VT_INT) return inst->op == ROC_IR_MOD;
-  const roc_ir_inst *by = &s->cg->ir->insts.items[roc_ir_arg(s->cg->ir, inst, 1)];
-  return by->op != ROC_IR_CONST || by->k.i <= 0 || (by->k.i & (by->k.i - 1)) != 0;
+  if (inst->op == ROC_IR_MATH) return inst->aux == ROC_IR_MATH_FMOD;
+  if (inst->op == ROC_IR_MOD && inst->type != ROC_VT_INT) return true;
+  const roc_ir_module *ir = s->cg->ir;
+  return cpu_lanes_divides(s, inst) &&
+         ir->insts.items[roc_ir_arg(ir, inst, 1)].op == ROC_IR_CONST;
 }
 
 /* By a small constant, LLVM adds and shifts. */
