@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-
 enum { MAX_WALKS = 24, MAX_WORDS = 1 << 20 /* of all sets, twice */ };
 
 typedef struct finder {
@@ -80,12 +79,8 @@ static void walk_region(finder *f, uint32_t region) {
     switch ((roc_ir_op)inst->op) {
       case ROC_IR_GET: add(f->now, inst->aux); break;
       case ROC_IR_SET: remove_var(f->now, inst->aux); break;
-      case ROC_IR_LEAVE:
-        memcpy(f->now, set_of(f->live, f->live->after, inst->aux), f->size);
-        break;
-      case ROC_IR_NEXT:
-        memcpy(f->now, set_of(f->live, f->live->inside, inst->aux), f->size);
-        break;
+      case ROC_IR_LEAVE: memcpy(f->now, set_of(f->live, f->live->after, inst->aux), f->size); break;
+      case ROC_IR_NEXT: memcpy(f->now, set_of(f->live, f->live->inside, inst->aux), f->size); break;
       case ROC_IR_RETURN:
       case ROC_IR_FAIL: memset(f->now, 0, f->size); break;
       default:

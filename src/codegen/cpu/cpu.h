@@ -251,7 +251,7 @@ typedef struct cpu_state {
   uint32_t *steps;     /* per instruction, of loops: of an iteration, without loops that look */
   uint32_t item_steps; /* likewise of a work-item */
   LLVMValueRef budget; /* alloca i64: steps until the kernel asks */
-  LLVMValueRef asking;                   /* function; NULL: not made yet */
+  LLVMValueRef asking; /* function; NULL: not made yet */
   LLVMBasicBlockRef stopped;             /* where it ends when it is told to */
   bool is_in_strip;                      /* the body of a loop that pays at its end is emitted */
   uint32_t strip_compare, strip_operand; /* a comparison, and its operand that is strip_bound now */

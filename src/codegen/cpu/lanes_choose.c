@@ -9,7 +9,7 @@
 #include "ir/walk.h"
 
 enum {
-  MAX_LIVE = 8,    /* variables that leave registers for a second vector of each */
+  MAX_LIVE = 8,     /* variables that leave registers for a second vector of each */
   PRODUCT_COST = 4, /* operations that gain what a product of integers loses on AVX2 */
   BROKEN_COST = 12  /* operations that gain what one loses that is done lane by lane */
 };
@@ -52,8 +52,7 @@ static bool is_broken_up(const cpu_state *s, const roc_ir_inst *inst) {
   if (inst->op == ROC_IR_MATH) return inst->aux == ROC_IR_MATH_FMOD;
   if (inst->op == ROC_IR_MOD && inst->type != ROC_VT_INT) return true;
   const roc_ir_module *ir = s->cg->ir;
-  return cpu_lanes_divides(s, inst) &&
-         ir->insts.items[roc_ir_arg(ir, inst, 1)].op == ROC_IR_CONST;
+  return cpu_lanes_divides(s, inst) && ir->insts.items[roc_ir_arg(ir, inst, 1)].op == ROC_IR_CONST;
 }
 
 /* By a small constant, LLVM adds and shifts. */

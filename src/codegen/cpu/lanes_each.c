@@ -92,8 +92,8 @@ static const int64_t offset = 0x4338000000000000; /* the bits of 2^52 + 2^51, as
 static LLVMValueRef has_large(cpu_state *s, LLVMValueRef a, LLVMValueRef b) {
   roc_cg *cg = s->cg;
   LLVMValueRef half = roc_cg_i64(cg, small), rest = roc_cg_i64(cg, -2 * small);
-  LLVMValueRef both = LLVMBuildOr(cg->b, LLVMBuildAdd(cg->b, a, half, ""),
-                                  LLVMBuildAdd(cg->b, b, half, ""), "");
+  LLVMValueRef both =
+      LLVMBuildOr(cg->b, LLVMBuildAdd(cg->b, a, half, ""), LLVMBuildAdd(cg->b, b, half, ""), "");
   LLVMValueRef high = LLVMBuildAnd(cg->b, both, rest, "");
   LLVMValueRef bits = LLVMBuildICmp(cg->b, LLVMIntNE, high, LLVMConstNull(LLVMTypeOf(high)), "");
   bits = LLVMBuildAnd(cg->b, bits, cpu_lanes_mask(s), "");

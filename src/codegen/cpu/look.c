@@ -23,7 +23,7 @@ enum {
   SHORT_STEPS = 1024, /* of a whole loop that is not looked at */
   MAX_STEPS = 1 << 24,
   CC_PRESERVE_ALL = 15, /* of LLVM */
-  CALL_INSTS = 24 /* what a function of the math library counts as */
+  CALL_INSTS = 24       /* what a function of the math library counts as */
 };
 
 typedef enum look_kind { LOOK_NONE, LOOK_INNERMOST, LOOK_AROUND } look_kind;
