@@ -10,7 +10,7 @@
 #include "emulator/core/waitcnt.h"
 #include "emulator/exec/ops.h"
 #include "emulator/exec/stop.h"
-#include "emulator/isa/decode.h"
+#include "emulator/isa/dual.h"
 #include "emulator/isa/name.h"
 #include "emulator/support/settings.h"
 
@@ -71,6 +71,7 @@ static bool make_stop(emu_decoded_block *block, emu_inst *inst, const char *text
 /* An instruction found, before the block is laid out. */
 typedef struct found {
   uint64_t address;
+  unsigned part;   /* of those at the address: isa/dual.h */
   uint64_t target; /* address; flow says whether there is one */
   emu_inst inst;
   emu_flow flow;
@@ -178,40 +179,50 @@ static bool check_registers(const emu_register_limits *limits, const emu_inst *i
   return false;
 }
 
-/* Fills *out for the instruction at out->address; false when memory is out. */
-static bool decode_one(search *s, found *out) {
+/* Keeps the instruction that stands for what cannot be executed. */
+static bool push_stop(search *s, found *stop, unsigned size, const char *why) {
+  stop->inst.size = (uint8_t)size;
+  stop->flow = EMU_FLOW_END;
+  return make_stop(s->block, &stop->inst, why) && roc_vec_push(&s->found, *stop);
+}
+
+/* Adds the instructions of the code at `address` to s->found; false when memory is out. */
+static bool decode_one(search *s, uint64_t address) {
   char text[256], why[MAX_TEXT];
   emu_decoder *decoder = s->decoder;
-  unsigned readable = read_code(s, out->address, out->code);
-  out->flow = EMU_FLOW_END;
+  found next = {.address = address, .flow = EMU_FLOW_END};
+  unsigned readable = read_code(s, address, next.code);
   if (readable < 4) {
-    out->inst.op = &unreadable_op;
-    out->inst.run = run_unreadable;
-    return true;
+    next.inst.op = &unreadable_op;
+    next.inst.run = run_unreadable;
+    return roc_vec_push(&s->found, next);
   }
   unsigned wave_size = s->limits->wave_size;
   unsigned size =
-      emu_disasm_text(disasm_of(decoder, wave_size), out->code, readable, text, sizeof text);
+      emu_disasm_text(disasm_of(decoder, wave_size), next.code, readable, text, sizeof text);
   if (size == 0) {
     uint32_t word;
-    memcpy(&word, out->code, sizeof word);
+    memcpy(&word, next.code, sizeof word);
     snprintf(why, sizeof why, "there is no instruction of %s with the code 0x%08x",
              decoder->chip->name, word);
-    out->inst.size = 4;
-    return make_stop(s->block, &out->inst, why);
+    return push_stop(s, &next, 4, why);
   }
   const emu_decode_target target = {.find_op = emu_op_find,
                                     .generation = (emu_generation)decoder->chip->generation,
                                     .wave_size = wave_size};
-  emu_decoded decoded;
-  if (!emu_decode(&target, text, out->code, size, &decoded, why, sizeof why) ||
-      !check_registers(s->limits, &decoded.inst, why)) {
-    out->inst.size = (uint8_t)size;
-    return make_stop(s->block, &out->inst, why);
+  emu_decoded parts[EMU_MAX_PARTS];
+  unsigned count = emu_decode_parts(&target, text, next.code, size, parts, why, sizeof why);
+  if (count == 0) return push_stop(s, &next, size, why);
+  for (next.part = 0; next.part < count; next.part++) {
+    const emu_decoded *decoded = &parts[next.part];
+    if (!check_registers(s->limits, &decoded->inst, why)) {
+      return push_stop(s, &next, size, why);
+    }
+    next.inst = decoded->inst;
+    next.flow = decoded->flow;
+    next.target = address + (uint64_t)(int64_t)decoded->distance;
+    if (!roc_vec_push(&s->found, next)) return false;
   }
-  out->inst = decoded.inst;
-  out->flow = decoded.flow;
-  out->target = out->address + (uint64_t)(int64_t)decoded.distance;
   return true;
 }
 
@@ -224,18 +235,19 @@ static bool follow(search *s, uint64_t address) {
     bool is_full = s->first_index + s->found.count >= EMU_MAX_INSTRUCTIONS;
     bool has_room = !is_full || s->found.count == 0;
     if (!has_room || !emu_is_near(s->entry, address)) return true; /* laid out as a stop */
-    found next = {.address = address};
-    if (!decode_one(s, &next) || !roc_vec_push(&s->found, next)) return false;
+    if (!decode_one(s, address)) return false;
     *slot = s->found.count;
-    if (emu_has_target(next.flow) && !roc_vec_push(&s->waiting, next.target)) return false;
-    if (next.flow == EMU_FLOW_BRANCH || next.flow == EMU_FLOW_END) return true;
-    address += next.inst.size;
+    const found *last = &s->found.items[s->found.count - 1];
+    if (emu_has_target(last->flow) && !roc_vec_push(&s->waiting, last->target)) return false;
+    if (last->flow == EMU_FLOW_BRANCH || last->flow == EMU_FLOW_END) return true;
+    address += last->inst.size;
   }
 }
 
 static int compare_addresses(const void *a, const void *b) {
   const found *x = a, *y = b;
-  return (x->address > y->address) - (x->address < y->address);
+  if (x->address != y->address) return x->address < y->address ? -1 : 1;
+  return (int)x->part - (int)y->part;
 }
 
 /* Index of the instruction at `address` in found, which is sorted; count when there is none. */

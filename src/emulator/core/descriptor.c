@@ -49,7 +49,8 @@ static uint16_t at_most(uint32_t count, uint32_t most) {
 }
 
 /* On chips whose accumulation registers are in the same file, rsrc3 says where they begin; MI100
- * has a second file of them, as large as the first. */
+ * has a second file of them, as large as the first. gfx11 and later have none, but dual instructions
+ * use one (isa/dual.h). */
 static void count_vector_registers(const emu_chip *chip, const layout *d, emu_descriptor *out) {
   uint32_t granule = chip->vgpr_granule[out->wave_size == 32];
   uint32_t all = ((d->rsrc1 & 0x3f) + 1) * granule;
@@ -58,6 +59,7 @@ static void count_vector_registers(const emu_chip *chip, const layout *d, emu_de
   if (out->is_legacy || border > all) border = all;
   out->vgprs = at_most(border, EMU_VGPRS / 2);
   out->accumulators = at_most(is_mi100 ? all : all - border, EMU_VGPRS / 2);
+  if (!(chip->generation & EMU_BEFORE_GFX11)) out->accumulators = 1;
 }
 
 /* gfx9 hands scalar registers out by sixteens; on gfx10 a wavefront always has all of them. */
@@ -76,12 +78,13 @@ static uint32_t mode_of(uint32_t rsrc1) {
 
 static void take_apart(const emu_chip *chip, const layout *d, emu_descriptor *out) {
   out->is_legacy = is_legacy(d);
-  out->wave_size = chip->generation == EMU_GFX10 && (d->properties & WAVE32) ? 32 : 64;
+  out->wave_size = chip->generation != EMU_GFX9 && (d->properties & WAVE32) ? 32 : 64;
   out->user = d->properties & 0x7f;
   out->user_sgprs = count_user_registers(out->user);
   for (int i = 0; i < 3; i++) out->has_group_id[i] = d->rsrc2 >> (7 + i) & 1;
   out->has_group_info = d->rsrc2 >> 10 & 1;
-  out->has_wave_offset = d->rsrc2 & 1;
+  /* gfx11 has private memory of its own accord: no register is filled for it */
+  out->has_wave_offset = (chip->generation & EMU_BEFORE_GFX11) && (d->rsrc2 & 1);
   uint32_t last_id = d->rsrc2 >> 11 & 3; /* dimension; 3 means the same as 2 */
   out->item_ids = (uint8_t)(last_id < 2 ? last_id + 1 : 3);
   out->mode = mode_of(d->rsrc1);

@@ -146,11 +146,14 @@ static bool is_of_key(const load *each, unsigned key) {
   return each->key == key;
 }
 
-/* Fields: AMD's Vega and RDNA2 ISA manuals, S_WAITCNT. */
+/* Fields: AMD's Vega, RDNA2 and RDNA3 ISA manuals, S_WAITCNT. */
 static void wait(check *c, const emu_inst *inst) {
   unsigned field = (unsigned)inst->imm & 0xffff;
   const char *name = inst->op->name;
-  if (strcmp(name, "s_waitcnt") == 0) {
+  if (strcmp(name, "s_waitcnt") == 0 && inst->chip == EMU_GFX11) {
+    drop_loads(c, is_done_vector, field >> 10 & 63);
+    drop_loads(c, is_done_lgkm, field >> 4 & 63);
+  } else if (strcmp(name, "s_waitcnt") == 0) {
     drop_loads(c, is_done_vector, (field & 15) | (field >> 14 & 3) << 4);
     drop_loads(c, is_done_lgkm, field >> 8 & (inst->chip == EMU_GFX9 ? 15 : 63));
   } else if (strcmp(name, "s_waitcnt_vmcnt") == 0) {

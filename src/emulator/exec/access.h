@@ -87,9 +87,10 @@ typedef struct emu_update {
 void emu_access_update(emu_wave *wave, const emu_inst *inst, emu_reach *reach, emu_access *access,
                        const emu_update *update);
 
-/* What gfx942 and later do instead: they keep denormals. */
+/* What gfx942, gfx11 and later do instead: they keep denormals. */
 static inline emu_combine *emu_combine_of(const emu_wave *wave, emu_combine *combine) {
-  bool keeps = wave->group->dispatch->chip->minor >= 4;
+  const emu_chip *chip = wave->group->dispatch->chip;
+  bool keeps = chip->generation != EMU_GFX9 || chip->minor >= 4;
   return keeps && combine == emu_add_f32_flushed ? emu_add_f32 : combine;
 }
 

@@ -31,17 +31,18 @@ typedef struct buffer_request {
   uint64_t offset[EMU_LANES];
 } buffer_request;
 
-/* Words of gfx9 and gfx10 resources that we need: all but the number formats. */
+/* Words of resources that we need: all but the number formats. */
 static void read_resource(const emu_wave *wave, const emu_inst *inst, unsigned reg,
                           buffer_resource *out) {
   const uint32_t *word = wave->s + reg;
   out->base = word[0] | (uint64_t)(word[1] & 0xffff) << 32;
   out->stride = word[1] >> 16 & 0x3fff;
-  out->is_swizzled = word[1] >> 31;
+  bool is_newer = (inst->chip & EMU_BEFORE_GFX11) == 0; /* it has two bits for it */
+  out->is_swizzled = word[1] >> (is_newer ? 30 : 31);
   out->records = word[2];
   out->index_stride = 8u << (word[3] >> 21 & 3);
   out->adds_lane = word[3] >> 23 & 1;
-  out->bounds = word[3] >> 28 & 3; /* gfx10 */
+  out->bounds = word[3] >> 28 & 3; /* gfx10 on */
   if (inst->chip == EMU_GFX9 && out->adds_lane) out->stride |= (word[3] >> 15 & 15) << 14;
   out->is_private = wave->scratch_bytes && out->base == (uint64_t)(uintptr_t)wave->scratch;
 }
@@ -224,7 +225,7 @@ const emu_op emu_buffer_ops[] = {
   CACHE("buffer_wbl2", EMU_GFX9)
   CACHE("buffer_inv", EMU_GFX9)
   CACHE("buffer_invl2", EMU_GFX9)
-  CACHE("buffer_gl0_inv", EMU_GFX10)
-  CACHE("buffer_gl1_inv", EMU_GFX10)
+  CACHE("buffer_gl0_inv", EMU_GFX10_ON)
+  CACHE("buffer_gl1_inv", EMU_GFX10_ON)
   {.name = NULL},
 };

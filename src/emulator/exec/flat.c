@@ -158,9 +158,9 @@ static void run_store_addtid(emu_wave *wave, const emu_inst *inst) {
 
 const emu_op emu_flat_ops[] = {
 #include "emulator/exec/memory.def"
-  EMU_ROW("global_load_dword_addtid", run_load_addtid, EMU_GFX10, EMU_CLASS_LOAD, 0, EMU_DATA,
+  EMU_ROW("global_load_dword_addtid", run_load_addtid, EMU_GFX10_ON, EMU_CLASS_LOAD, 0, EMU_DATA,
           EMU_ADDRESS),
-  EMU_ROW("global_store_dword_addtid", run_store_addtid, EMU_GFX10, EMU_CLASS_STORE, 0, EMU_NONE,
+  EMU_ROW("global_store_dword_addtid", run_store_addtid, EMU_GFX10_ON, EMU_CLASS_STORE, 0, EMU_NONE,
           EMU_DATA, EMU_ADDRESS),
   {.name = NULL},
 };

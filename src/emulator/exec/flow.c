@@ -78,7 +78,12 @@ static void run_barrier(emu_wave *wave, const emu_inst *inst) {
   if (wave->group->nwaves > 1 || wave->watch) wave->state = EMU_AT_BARRIER;
 }
 
-enum { MESSAGE_MASK = 0xf, MESSAGE_INTERRUPT = 1, EVENT_MASK = 0xffffff };
+enum {
+  MESSAGE_MASK = 0xf,
+  MESSAGE_INTERRUPT = 1,
+  MESSAGE_NO_REGISTERS = 3, /* gfx11: the kernel's end needs no vector registers any more */
+  EVENT_MASK = 0xffffff
+};
 
 /* An interrupt raises the event whose number is in M0; other messages steer graphics and debugging
  * hardware. */
@@ -89,6 +94,7 @@ static void run_sendmsg(emu_wave *wave, const emu_inst *inst) {
     if (view && view->raise_event) view->raise_event(view->ud, wave->s[EMU_SGPR_M0] & EVENT_MASK);
     return;
   }
+  if (message == MESSAGE_NO_REGISTERS && !(inst->chip & EMU_BEFORE_GFX11)) return;
   emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1,
            "s_sendmsg sends message %u; the emulated GPU knows interrupts (1) alone", message);
 }
@@ -160,15 +166,17 @@ const emu_op emu_flow_ops[] = {
   FLOW("s_sendmsg", run_sendmsg, EMU_ALL, EMU_CLASS_MESSAGE, EMU_READS_M0)
   FLOW("s_trap", run_trap, EMU_ALL, EMU_CLASS_MESSAGE, 0)
   FLOW("s_sethalt", run_sethalt, EMU_ALL, EMU_CLASS_MESSAGE, 0)
-  FLOW("s_code_end", run_code_end, EMU_GFX10, EMU_CLASS_NOTHING, 0)
+  FLOW("s_code_end", run_code_end, EMU_GFX10_ON, EMU_CLASS_NOTHING, 0)
 
   WAIT("s_waitcnt", EMU_ALL)
-  WAIT("s_waitcnt_vscnt", EMU_GFX10)
-  WAIT("s_waitcnt_vmcnt", EMU_GFX10)
-  WAIT("s_waitcnt_expcnt", EMU_GFX10)
-  WAIT("s_waitcnt_lgkmcnt", EMU_GFX10)
-  WAIT("s_waitcnt_depctr", EMU_GFX10)
-  WAIT("s_wait_idle", EMU_GFX10)
+  WAIT("s_waitcnt_vscnt", EMU_GFX10_ON)
+  WAIT("s_waitcnt_vmcnt", EMU_GFX10_ON)
+  WAIT("s_waitcnt_expcnt", EMU_GFX10_ON)
+  WAIT("s_waitcnt_lgkmcnt", EMU_GFX10_ON)
+  WAIT("s_waitcnt_depctr", EMU_GFX10_ON)
+  WAIT("s_wait_idle", EMU_GFX10_ON)
+  HINT("s_wait_event", EMU_GFX11)
+  HINT("s_delay_alu", EMU_GFX11)
   FLOW("s_sleep", run_sleep, EMU_ALL, EMU_CLASS_NOTHING, 0)
   HINT("s_nop", EMU_ALL)
   HINT("s_setprio", EMU_ALL)
@@ -176,10 +184,10 @@ const emu_op emu_flow_ops[] = {
   HINT("s_incperflevel", EMU_ALL)
   HINT("s_decperflevel", EMU_ALL)
   HINT("s_ttracedata", EMU_ALL)
-  HINT("s_ttracedata_imm", EMU_GFX10)
-  HINT("s_inst_prefetch", EMU_GFX10)
-  HINT("s_clause", EMU_GFX10)
-  HINT("s_version", EMU_GFX10)
+  HINT("s_ttracedata_imm", EMU_GFX10_ON)
+  HINT("s_inst_prefetch", EMU_GFX10_ON)
+  HINT("s_clause", EMU_GFX10_ON)
+  HINT("s_version", EMU_GFX10_ON)
   FLOW("s_icache_inv", run_nothing, EMU_ALL, EMU_CLASS_CACHE, 0)
   {.name = NULL},
 };

@@ -29,10 +29,13 @@ static const uint32_t writable_registers[] = {
     [EMU_GFX9] = 1u << HWREG_MODE | 1u << HWREG_TRAPSTS,
     [EMU_GFX10] = 1u << HWREG_MODE | 1u << HWREG_TRAPSTS | 1u << HWREG_FLAT_SCR_LO |
                   1u << HWREG_FLAT_SCR_HI | 1u << HWREG_XNACK_MASK,
+    [EMU_GFX11] = 1u << HWREG_MODE | 1u << HWREG_TRAPSTS,
 };
 static const uint32_t constant_registers[] = {
     [EMU_GFX9] = 1u << HWREG_STATUS | 1u << HWREG_HW_ID | 1u << HWREG_SH_MEM_BASES,
     [EMU_GFX10] = 1u << HWREG_STATUS | 1u << HWREG_SH_MEM_BASES | 1u << HWREG_HW_ID1 |
+                  1u << HWREG_HW_ID2 | 1u << HWREG_SHADER_CYCLES,
+    [EMU_GFX11] = 1u << HWREG_STATUS | 1u << HWREG_SH_MEM_BASES | 1u << HWREG_HW_ID1 |
                   1u << HWREG_HW_ID2 | 1u << HWREG_SHADER_CYCLES,
 };
 
@@ -134,7 +137,7 @@ const emu_op emu_hwreg_ops[] = {
   OP("s_getreg_b32", run_getreg_b32, EMU_ALL, EMU_B32, EMU_NONE)
   OP("s_setreg_b32", run_setreg_b32, EMU_ALL, EMU_NONE, EMU_B32)
   OP("s_setreg_imm32_b32", run_setreg_b32, EMU_ALL, EMU_NONE, EMU_B32)
-  OP("s_round_mode", run_round_mode, EMU_GFX10, EMU_NONE, EMU_NONE)
-  OP("s_denorm_mode", run_denorm_mode, EMU_GFX10, EMU_NONE, EMU_NONE)
+  OP("s_round_mode", run_round_mode, EMU_GFX10_ON, EMU_NONE, EMU_NONE)
+  OP("s_denorm_mode", run_denorm_mode, EMU_GFX10_ON, EMU_NONE, EMU_NONE)
   {.name = NULL},
 };

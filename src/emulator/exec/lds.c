@@ -2,7 +2,8 @@
  *
  * A lane's address is its address register plus the offset, modulo 2^32; the two-address forms
  * count their offsets in elements, or 64 of them (st64).  Two arguments stand in the order of the
- * manuals: a compare-and-swap has the compared value first, other than in global memory. */
+ * manuals: a compare-and-swap has the compared value first, other than in global memory; gfx11 has
+ * it second here, too. */
 #include "emulator/exec/access.h"
 #include "emulator/exec/ops.h"
 

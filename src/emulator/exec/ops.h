@@ -29,7 +29,7 @@ extern const emu_op emu_salu_ops[], emu_hwreg_ops[], emu_flow_ops[], emu_smem_op
 #define EMU_COMPARE_ROWS(name, run, A, B)                                                  \
   {"v_cmp_" name, run, EMU_ALL, EMU_CLASS_VALU, 0, {EMU_MASK}, {A, B}},                     \
   {"v_cmpx_" name, run, EMU_GFX9, EMU_CLASS_VALU, EMU_WRITES_EXEC, {EMU_MASK}, {A, B}},     \
-  {"v_cmpx_" name, run, EMU_GFX10, EMU_CLASS_VALU, EMU_WRITES_EXEC, {EMU_NONE}, {A, B}},
+  {"v_cmpx_" name, run, EMU_GFX10_ON, EMU_CLASS_VALU, EMU_WRITES_EXEC, {EMU_NONE}, {A, B}},
 /* clang-format on */
 
 /* The instruction of that name (without encoding suffix) on that generation; NULL: not known. */

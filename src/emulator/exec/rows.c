@@ -245,7 +245,7 @@ static void insert_half(const emu_wave *wave, const emu_inst *inst, const emu_ro
     EMU_FOR_LANES(wave) value->u[lane] = value->u[lane] << 16 | (old->u[lane] & 0xffff);
     return;
   }
-  bool keeps = inst->chip == EMU_GFX10 || (inst->op->flags & EMU_KEEPS_HIGH);
+  bool keeps = inst->chip != EMU_GFX9 || (inst->op->flags & EMU_KEEPS_HIGH);
   uint32_t kept = keeps ? 0xffff0000 : 0;
   EMU_FOR_LANES(wave) value->u[lane] = (value->u[lane] & 0xffff) | (old->u[lane] & kept);
 }

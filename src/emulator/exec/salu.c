@@ -264,7 +264,7 @@ static const emu_operand exec_pair = {.kind = EMU_OPERAND_SGPR, .nregs = 2, .reg
 #define BINARY(name, to, left, right, value, condition) \
   OP(name, EMU_ALL, OPERAND_##to, OPERAND_##left, OPERAND_##right)
 #define SAVE_EXEC(name, value, saved)            \
-  OP(name##_b32, EMU_GFX10, EMU_B32, EMU_B32)    \
+  OP(name##_b32, EMU_GFX10_ON, EMU_B32, EMU_B32)    \
   OP(name##_b64, EMU_ALL, EMU_B64, EMU_B64)
 #define COMPARE(name, left, right, condition) \
   OP(name, EMU_ALL, EMU_NONE, OPERAND_##left, OPERAND_##right)

@@ -151,7 +151,7 @@ const emu_op emu_smem_ops[] = {
   CACHE("s_dcache_inv_vol", EMU_GFX9)
   CACHE("s_dcache_wb", EMU_ALL)
   CACHE("s_dcache_wb_vol", EMU_GFX9)
-  CACHE("s_gl1_inv", EMU_GFX10)
+  CACHE("s_gl1_inv", EMU_GFX10_ON)
   PROBE("s_atc_probe", EMU_B64)
   PROBE("s_atc_probe_buffer", EMU_B128)
   {.name = NULL},

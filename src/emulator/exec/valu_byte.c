@@ -89,6 +89,13 @@ static void run_mqsad_u32_u8(emu_wave *wave, const emu_inst *inst) {
   }
 }
 
+static inline uint32_t saturate_bytes(uint32_t a) {
+  return saturate_byte((int16_t)a) | saturate_byte((int16_t)(a >> 16)) << 8;
+}
+
+/* The result is a half since gfx11. */
+EMU_LANES_1(run_saturate_to_half, U16, U32, saturate_bytes(a))
+
 #define EMU_OPS_FILE "emulator/exec/valu_byte.def"
 #define EMU_OPS_TABLE emu_valu_byte_ops
 #include "emulator/exec/vector_ops.h"

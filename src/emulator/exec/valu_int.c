@@ -213,6 +213,10 @@ static void run_swap_b32(emu_wave *wave, const emu_inst *inst) {
     emu_put_mask(wave, inst, 1, &carries);                     \
   }
 
+/* The distance is a half since gfx11. */
+EMU_LANES_3(run_alignbit_by_half, U32, U32, U32, U16, join(a, b) >> (c & 31))
+EMU_LANES_3(run_alignbyte_by_half, U32, U32, U32, U16, join(a, b) >> 8 * (c & 3))
+
 #define EMU_OPS_FILE "emulator/exec/valu_int.def"
 #define EMU_OPS_TABLE emu_valu_int_ops
 #include "emulator/exec/vector_ops.h"

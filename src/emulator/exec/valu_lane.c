@@ -67,6 +67,15 @@ static void run_permlanex16_b32(emu_wave *wave, const emu_inst *inst) {
   permute_rows(wave, inst, 16);
 }
 
+/* The two halves of a wavefront of 64 change places; inactive lanes are read. */
+static void run_permlane64_b32(emu_wave *wave, const emu_inst *inst) {
+  emu_row *out = &wave->v[inst->dst[0].reg];
+  const emu_row old = wave->v[inst->src[0].reg], *lanes = emu_lanes(wave);
+  for (int lane = 0; lane < wave->width && wave->width == 64; lane++) {
+    if (lanes->u[lane]) out->u[lane] = old.u[lane ^ 32];
+  }
+}
+
 /* Lanes of the source's lower rows change places with those of the destination's upper ones, a row
  * having `size` lanes. */
 static void swap_rows(emu_wave *wave, const emu_inst *inst, int size) {
@@ -223,11 +232,11 @@ static void run_set_gpr_idx_idx(emu_wave *wave, const emu_inst *inst) {
       __VA_ARGS__                                       \
     }                                                   \
   }
-#define RELATIVE(name, run)                                          \
-  {                                                                  \
-    name, run, EMU_GFX10, EMU_CLASS_VALU, EMU_READS_M0, {EMU_B32}, { \
-      EMU_B32                                                        \
-    }                                                                \
+#define RELATIVE(name, run)                                             \
+  {                                                                     \
+    name, run, EMU_GFX10_ON, EMU_CLASS_VALU, EMU_READS_M0, {EMU_B32}, { \
+      EMU_B32                                                           \
+    }                                                                   \
   }
 #define INDEXING(name, run, ...)                                     \
   {                                                                  \
@@ -240,11 +249,13 @@ const emu_op emu_valu_lane_ops[] = {
     LANE("v_readlane_b32", run_readlane_b32, EMU_ALL, 0, EMU_B32, EMU_B32),
     LANE("v_readfirstlane_b32", run_readfirstlane_b32, EMU_ALL, 0, EMU_B32),
     LANE("v_writelane_b32", run_writelane_b32, EMU_ALL, 0, EMU_B32, EMU_B32),
-    LANE("v_permlane16_b32", run_permlane16_b32, EMU_GFX10, EMU_SELECTS, EMU_B32, EMU_B32, EMU_B32),
-    LANE("v_permlanex16_b32", run_permlanex16_b32, EMU_GFX10, EMU_SELECTS, EMU_B32, EMU_B32,
+    LANE("v_permlane16_b32", run_permlane16_b32, EMU_GFX10_ON, EMU_SELECTS, EMU_B32, EMU_B32,
+         EMU_B32),
+    LANE("v_permlanex16_b32", run_permlanex16_b32, EMU_GFX10_ON, EMU_SELECTS, EMU_B32, EMU_B32,
          EMU_B32),
     LANE("v_permlane16_swap_b32", run_permlane16_swap_b32, EMU_GFX9, 0, EMU_B32),
     LANE("v_permlane32_swap_b32", run_permlane32_swap_b32, EMU_GFX9, 0, EMU_B32),
+    LANE("v_permlane64_b32", run_permlane64_b32, EMU_GFX11, 0, EMU_B32),
     RELATIVE("v_movreld_b32", run_movreld_b32),
     RELATIVE("v_movrels_b32", run_movrels_b32),
     RELATIVE("v_movrelsd_b32", run_movrelsd_b32),

@@ -178,16 +178,21 @@ static int64_t take_field(uint32_t word, unsigned bits, unsigned n, bool is_sign
   return is_signed ? (int32_t)(field << (32 - bits)) >> (32 - bits) : (int64_t)field;
 }
 
-static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, bool is_signed,
+/* Which operands have a sign. */
+typedef struct dot_signs {
+  bool a, b, sum;
+} dot_signs;
+
+static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, dot_signs is_signed,
                     const emu_row *c) {
   emu_row rooms[PARTS], out;
   const emu_row *a = emu_src32(wave, inst, 0, &rooms[0]), *b = emu_src32(wave, inst, 1, &rooms[1]);
-  int64_t low = is_signed ? INT32_MIN : 0, high = is_signed ? INT32_MAX : UINT32_MAX;
+  int64_t low = is_signed.sum ? INT32_MIN : 0, high = is_signed.sum ? INT32_MAX : UINT32_MAX;
   for (int lane = 0; lane < wave->width; lane++) {
-    int64_t sum = is_signed ? c->i[lane] : (int64_t)c->u[lane];
+    int64_t sum = is_signed.sum ? c->i[lane] : (int64_t)c->u[lane];
     for (unsigned n = 0; n < 32 / bits; n++) {
-      sum +=
-          take_field(a->u[lane], bits, n, is_signed) * take_field(b->u[lane], bits, n, is_signed);
+      sum += take_field(a->u[lane], bits, n, is_signed.a) *
+             take_field(b->u[lane], bits, n, is_signed.b);
     }
     if (inst->mod.clamp) sum = sum < low ? low : sum > high ? high : sum;
     out.u[lane] = (uint32_t)sum;
@@ -232,14 +237,22 @@ static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, bool is
 #define PACK_U16(name, nsrc, expression) PACK(name, uint16_t, 0, UINT16_MAX, nsrc, expression)
 #define SUM_I16 PACK_I16
 #define SUM_U16 PACK_U16
-#define DOT(name, bits, is_signed)                                         \
-  static void run_##name(emu_wave *wave, const emu_inst *inst) {           \
-    emu_row room;                                                          \
-    run_dot(wave, inst, bits, is_signed, emu_src32(wave, inst, 2, &room)); \
+#define DOT(name, bits, is_signed)                                     \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) {       \
+    emu_row room;                                                      \
+    const dot_signs signs = {is_signed, is_signed, is_signed};         \
+    run_dot(wave, inst, bits, signs, emu_src32(wave, inst, 2, &room)); \
   }
-#define DOTC(name, bits)                                         \
-  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
-    run_dot(wave, inst, bits, true, &wave->v[inst->dst[0].reg]); \
+#define DOT_IU(name, bits)                                                      \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) {                \
+    emu_row room;                                                               \
+    const dot_signs signs = {inst->mod.neg_lo & 1, inst->mod.neg_lo & 2, true}; \
+    run_dot(wave, inst, bits, signs, emu_src32(wave, inst, 2, &room));          \
+  }
+#define DOTC(name, bits)                                          \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) {  \
+    const dot_signs signs = {true, true, true};                   \
+    run_dot(wave, inst, bits, signs, &wave->v[inst->dst[0].reg]); \
   }
 #define OP(name, on, flags, result, sources)
 #include "emulator/exec/valu_packed.def"
@@ -250,6 +263,7 @@ static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, bool is
 #undef SUM_I16
 #undef SUM_U16
 #undef DOT
+#undef DOT_IU
 #undef DOTC
 #undef OP
 
@@ -269,6 +283,7 @@ static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, bool is
 #define SUM_I16(name, nsrc, expression) SAME(name, nsrc, EMU_ALL, EMU_CLAMPS, EMU_V2B16)
 #define SUM_U16(name, nsrc, expression) SAME(name, nsrc, EMU_ALL, EMU_CLAMPS, EMU_V2B16)
 #define DOT(name, bits, is_signed) SAME(name, 3, EMU_ALL, EMU_CLAMPS, EMU_B32)
+#define DOT_IU(name, bits) SAME(name, 3, EMU_GFX11, EMU_CLAMPS | EMU_SIGNS, EMU_B32)
 #define DOTC(name, bits) SAME(name, 2, EMU_GFX9, 0, EMU_B32)
 
 const emu_op emu_valu_packed_ops[] = {

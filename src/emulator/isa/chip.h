@@ -14,7 +14,7 @@ typedef struct emu_chip {
   uint8_t wave_size;       /* default; a kernel's descriptor may ask for 64 on gfx10 */
   uint8_t vgpr_granule[2]; /* of a wave64, of a wave32 kernel */
   bool has_accumulation;   /* VGPRs and AGPRs are one file (gfx90a) */
-  bool has_packed_ids;     /* work-item ids come in one VGPR, 10 bits each (gfx90a on) */
+  bool has_packed_ids;     /* work-item ids come in one VGPR, 10 bits each (gfx90a, gfx11 on) */
   uint32_t lds_bytes;
   uint32_t compute_units, simds_per_cu, waves_per_simd;
   uint32_t family; /* the kernel driver's number of the chip's relatives */

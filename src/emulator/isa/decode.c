@@ -83,6 +83,11 @@ static bool takes_packed_neg(const emu_op *op, unsigned bits) {
   return is_packed_real(op->src[0]);
 }
 
+static bool takes_neg_lo(const emu_op *op, unsigned bits) {
+  bool signs = (op->flags & EMU_SIGNS) && bits <= 3; /* of the two factors */
+  return signs || takes_packed_neg(op, bits);
+}
+
 static bool takes_broadcast_a(const emu_op *op) {
   return (op->flags & EMU_BROADCASTS_A) != 0;
 }
@@ -183,7 +188,7 @@ static const struct bit_list {
 } bit_lists[] = {
     {"op_sel:", offsetof(emu_modifiers, op_sel), takes_op_sel},
     {"op_sel_hi:", offsetof(emu_modifiers, op_sel_hi), takes_op_sel_hi},
-    {"neg_lo:", offsetof(emu_modifiers, neg_lo), takes_packed_neg},
+    {"neg_lo:", offsetof(emu_modifiers, neg_lo), takes_neg_lo},
     {"neg_hi:", offsetof(emu_modifiers, neg_hi), takes_packed_neg},
 };
 
@@ -259,7 +264,9 @@ static bool apply_bit_list(emu_inst *inst, const char *text) {
     unsigned bits = 0, nsources = count_sources(inst->op);
     for (unsigned k = 0; k < n && k < 4; k++) bits |= (list[k] & 1) << (k == nsources ? 3 : k);
     if (n == 0 || n > 4 || !bit_lists[i].fits(inst->op, bits)) return false;
-    ((uint8_t *)&inst->mod)[bit_lists[i].offset] = (uint8_t)bits;
+    uint8_t *field = (uint8_t *)&inst->mod + bit_lists[i].offset;
+    bool adds = field == &inst->mod.op_sel; /* to what the names of halves say */
+    *field = (uint8_t)(bits | (adds ? *field : 0));
     return true;
   }
   return false;
@@ -328,15 +335,13 @@ static bool apply_modifier(parse *p, const char *text) {
 /* ---- taking apart -----------------------------------------------------------------------------
  */
 
-/* Encoding suffixes, and what they mean. */
+/* Encoding suffixes, and what they mean; "_e64_dpp" is gfx11's. */
 static const struct suffix {
   const char *text;
   emu_encoding encoding;
 } suffixes[] = {
-    {"_e32", EMU_ENC_PLAIN},
-    {"_e64", EMU_ENC_E64},
-    {"_sdwa", EMU_ENC_SDWA},
-    {"_dpp", EMU_ENC_DPP},
+    {"_e32", EMU_ENC_PLAIN},   {"_e64", EMU_ENC_E64}, {"_sdwa", EMU_ENC_SDWA},
+    {"_e64_dpp", EMU_ENC_DPP}, {"_dpp", EMU_ENC_DPP},
 };
 
 static void take_suffix(parse *p) {
@@ -422,6 +427,15 @@ static const char *problem_of(const parse *p, const emu_operand *operand, emu_ty
   return operand->mods && is_packed(type) ? "has a sign of its own" : NULL;
 }
 
+/* The half that an operand's text names becomes its bit of op_sel. NULL, or what is wrong. */
+static const char *take_half(emu_inst *inst, emu_operand *operand, emu_type type, unsigned bit) {
+  if (operand->sel == EMU_SEL_DWORD) return NULL;
+  if (!emu_is_half(type)) return "is a half, where a whole register is known";
+  if (operand->sel == EMU_SEL_WORD_1) inst->mod.op_sel |= (uint8_t)(1 << bit);
+  operand->sel = EMU_SEL_DWORD;
+  return NULL;
+}
+
 static bool parse_operands(parse *p) {
   const emu_op *op = p->inst->op;
   unsigned ndst = count_destinations(op), nsrc = count_sources(op), first = 0;
@@ -439,6 +453,7 @@ static bool parse_operands(parse *p) {
     emu_type type = is_dst ? op->dst[at] : op->src[at - ndst];
     const char *wrong = emu_parse_operand(p->operands[i], type, p->wave_size, operand);
     if (!wrong) wrong = problem_of(p, operand, type);
+    if (!wrong) wrong = take_half(p->inst, operand, type, is_dst ? 3 : at - ndst);
     if (wrong) return refuse(p, "operand", p->operands[i], wrong);
   }
   return true;

@@ -1,4 +1,4 @@
-/* Assembler text of one instruction to emu_inst. */
+/* Assembler text of one instruction to emu_inst; isa/dual.h has those that are two. */
 #ifndef ROC_EMULATOR_ISA_DECODE_H
 #define ROC_EMULATOR_ISA_DECODE_H
 

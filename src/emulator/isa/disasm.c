@@ -9,8 +9,6 @@
 #include "base/alloc.h"
 #include "emulator/isa/inst.h"
 
-enum { HARMLESS_CONSTANT = 0x1000 };
-
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void register_target(void) {
@@ -21,17 +19,18 @@ static void register_target(void) {
 
 struct emu_disasm {
   LLVMDisasmContextRef context;
-  bool is_gfx9;
+  emu_generation generation;
 };
 
 emu_disasm *emu_disasm_new(const emu_chip *chip, unsigned wave_size) {
   pthread_once(&once, register_target);
   emu_disasm *disasm = roc_alloc(sizeof *disasm);
   if (!disasm) return NULL;
-  disasm->is_gfx9 = chip->generation == EMU_GFX9;
+  disasm->generation = (emu_generation)chip->generation;
   const char *features = wave_size == 64 ? "+wavefrontsize64" : "+wavefrontsize32";
-  disasm->context = LLVMCreateDisasmCPUFeatures(
-      "amdgcn-amd-amdhsa", chip->name, disasm->is_gfx9 ? "" : features, NULL, 0, NULL, NULL);
+  disasm->context = LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", chip->name,
+                                                chip->generation == EMU_GFX9 ? "" : features, NULL,
+                                                0, NULL, NULL);
   if (disasm->context) return disasm;
   roc_free(disasm);
   return NULL;
@@ -83,6 +82,14 @@ unsigned emu_constant_source(uint32_t word, bool is_gfx9) {
   return opcode == opcodes[0] + 1u || opcode == opcodes[1] + 1u ? 2 : 0;
 }
 
+/* Whether it is a dual instruction a half of which is v_fmaak_f32 (1) or v_fmamk_f32 (2). RDNA3 ISA
+ * manual, VOPD. */
+static bool has_dual_constant(uint32_t word, emu_generation generation) {
+  if ((generation & EMU_BEFORE_GFX11) || word >> 26 != 0x32) return false;
+  uint32_t x = word >> 22 & 15, y = word >> 17 & 31;
+  return x == 1 || x == 2 || y == 1 || y == 2;
+}
+
 /* LLVM ends the process at some encodings that no compiler emits; they are not passed to it.
  * Neither is code that ends within an instruction: zeros are appended, and the size shows that it
  * was cut. LLVM reads a constant below 512 as the number of a source, and ends the process at 255:
@@ -91,16 +98,19 @@ unsigned emu_disasm_text(emu_disasm *disasm, const uint8_t *code, size_t nbytes,
                          size_t size) {
   uint8_t copy[EMU_MAX_CODE] = {0};
   uint32_t words[2];
+  bool is_gfx9 = disasm->generation == EMU_GFX9;
   if (nbytes > sizeof copy) nbytes = sizeof copy;
   memcpy(copy, code, nbytes);
   memcpy(words, copy, sizeof words);
   if (is_typed_buffer(words[0]) || is_wrong_sdwa(words[0], words[1]) ||
-      is_wrong_literal(words[0], words[1], disasm->is_gfx9) ||
-      is_wrong_result(words[0], disasm->is_gfx9)) {
+      is_wrong_literal(words[0], words[1], is_gfx9) || is_wrong_result(words[0], is_gfx9)) {
     return 0;
   }
-  if (emu_constant_source(words[0], disasm->is_gfx9)) {
-    memcpy(copy + sizeof words[0], &(uint32_t){HARMLESS_CONSTANT}, sizeof words[1]);
+  const uint32_t harmless = EMU_HARMLESS_CONSTANT;
+  if (has_dual_constant(words[0], disasm->generation)) {
+    memcpy(copy + EMU_DUAL_BYTES, &harmless, sizeof harmless);
+  } else if (emu_constant_source(words[0], is_gfx9)) {
+    memcpy(copy + sizeof words[0], &harmless, sizeof harmless);
   }
   size_t used = LLVMDisasmInstruction(disasm->context, copy, sizeof copy, 0, text, size);
   return used <= nbytes ? (unsigned)used : 0;

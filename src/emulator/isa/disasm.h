@@ -8,7 +8,11 @@
 
 #include "emulator/isa/chip.h"
 
-enum { EMU_MAX_CODE = 20 /* bytes of the longest instruction */ };
+enum {
+  EMU_MAX_CODE = 20,  /* bytes of the longest instruction */
+  EMU_DUAL_BYTES = 8, /* of a dual instruction (gfx11), less the constant that may follow */
+  EMU_HARMLESS_CONSTANT = 0x1000
+};
 
 typedef struct emu_disasm emu_disasm;
 
@@ -18,7 +22,8 @@ emu_disasm *emu_disasm_new(const emu_chip *chip, unsigned wave_size);
 void emu_disasm_free(emu_disasm *disasm);
 /* The text of the instruction that begins at `code`, of which nbytes can be read, at most size - 1
  * characters; its length in bytes, or 0 when there is none.  Numbers of branches are in dwords, as
- * encoded; the constant that emu_constant_source tells of is not the text's. */
+ * encoded; the constant that emu_constant_source tells of is not the text's, and neither is the one
+ * of a dual v_fmamk_f32 or v_fmaak_f32: the text has EMU_HARMLESS_CONSTANT for it. */
 unsigned emu_disasm_text(emu_disasm *disasm, const uint8_t *code, size_t nbytes, char *text,
                          size_t size);
 /* For an instruction with a constant of its own in the dword after it (v_fmamk_f32, v_madak_f16 …):

@@ -180,8 +180,12 @@ typedef enum emu_class {
   EMU_CLASSES
 } emu_class;
 
-typedef enum emu_generation { EMU_GFX9 = 1, EMU_GFX10 = 2 } emu_generation;
-enum { EMU_ALL = EMU_GFX9 | EMU_GFX10 };
+typedef enum emu_generation { EMU_GFX9 = 1, EMU_GFX10 = 2, EMU_GFX11 = 4 } emu_generation;
+enum { /* sets of them */
+       EMU_ALL = EMU_GFX9 | EMU_GFX10 | EMU_GFX11,
+       EMU_GFX10_ON = EMU_GFX10 | EMU_GFX11,
+       EMU_BEFORE_GFX11 = EMU_GFX9 | EMU_GFX10
+};
 
 enum { /* emu_op.flags */
        EMU_READS_VCC = 1,
@@ -192,7 +196,8 @@ enum { /* emu_op.flags */
        EMU_CLAMPS = 32,      /* clamp holds a result that is no plain float in its range, too */
        EMU_SELECTS = 64,     /* op_sel has a meaning of the instruction's own */
        EMU_BROADCASTS_A = 128, /* a product of matrices has cbsz and abid, */
-       EMU_BROADCASTS_B = 256  /* and blgp */
+       EMU_BROADCASTS_B = 256, /* and blgp */
+       EMU_SIGNS = 512         /* neg_lo says which sources are signed */
 };
 
 struct emu_op {

@@ -240,6 +240,16 @@ static uint8_t take_modifiers(char *text) {
   return mods;
 }
 
+/* Takes ".l" or ".h", by which gfx11 names the halves of a vector register, from the end. */
+static uint8_t take_half(char *text) {
+  size_t length = strlen(text);
+  if (length < 3 || text[0] != 'v' || text[length - 2] != '.') return EMU_SEL_DWORD;
+  char half = text[length - 1];
+  if (half != 'l' && half != 'h') return EMU_SEL_DWORD;
+  text[length - 2] = 0;
+  return half == 'h' ? EMU_SEL_WORD_1 : EMU_SEL_WORD_0;
+}
+
 const char *emu_parse_operand(const char *text, emu_type type, unsigned wave_size,
                               emu_operand *out) {
   char room[64];
@@ -248,6 +258,7 @@ const char *emu_parse_operand(const char *text, emu_type type, unsigned wave_siz
   memcpy(room, text, length + 1);
   *out = (emu_operand){.kind = EMU_OPERAND_NONE};
   out->mods = take_modifiers(room);
+  out->sel = take_half(room);
   unsigned width = width_of(type, wave_size);
   if (parse_constant(room, type, width, out)) {
     out->nregs = width > 1 ? 2 : 1;

@@ -30,7 +30,7 @@ static emu_stats *make_entry(const emu_source *source, const emu_dispatch *dispa
     return NULL;
   }
   stats->source = source;
-  stats->line_bytes = dispatch->chip->generation == EMU_GFX10 ? 128 : 64;
+  stats->line_bytes = dispatch->chip->generation == EMU_GFX9 ? 64 : 128;
   return stats;
 }
 

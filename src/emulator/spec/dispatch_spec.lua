@@ -26,7 +26,8 @@ local START = {
     s_waitcnt lgkmcnt(0)
   ]],
 }
-START["gfx1030:wave64"] = START.gfx1030
+START["gfx1030:wave64"], START.gfx1100 = START.gfx1030, START.gfx90a
+START["gfx1100:wave64"] = START.gfx1100
 
 -- Adds 1 to the memory's word of number v4.
 local COUNT = [[
@@ -71,8 +72,8 @@ local function counting(target, grid, size, more)
   return case
 end
 
-for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64" } do
-  local width = target == "gfx1030" and 32 or 64
+for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64", "gfx1100", "gfx1100:wave64" } do
+  local width = target:find("^gfx1%d+$") and 32 or 64
 
   describe("a dispatch on " .. target, function()
     it("runs each work-item once, in whole and in partial workgroups", function()

@@ -18,7 +18,7 @@
 #include <time.h>
 
 #include "emulator/isa/chip.h"
-#include "emulator/isa/decode.h"
+#include "emulator/isa/dual.h"
 #include "emulator/isa/disasm.h"
 #include "emulator/exec/mode.h"
 #include "emulator/exec/ops.h"
@@ -361,8 +361,9 @@ static size_t check_text(emu_disasm *disasm, const emu_chip *chip, unsigned widt
   size_t count = 0;
   for (size_t at = 0; at + 4 <= nbytes;) {
     unsigned size = emu_disasm_text(disasm, code + at, nbytes - at, text, sizeof text);
-    emu_decoded decoded;
-    bool is_known = size && emu_decode(&target, text, code + at, size, &decoded, why, sizeof why);
+    emu_decoded parts[EMU_MAX_PARTS];
+    bool is_known =
+        size && emu_decode_parts(&target, text, code + at, size, parts, why, sizeof why) > 0;
     if (size && !is_known) printf("%s\n", why);
     if (!size && memcmp(code + at, "\0\0\0\0", 4) != 0) {
       printf("no instruction at +0x%zx\n", at);
@@ -451,7 +452,7 @@ static int check_known(int nfiles, char **files) {
 static int check_tables(void) {
   const emu_op *op;
   for (unsigned i = 0; (op = emu_op_at(i)); i++) {
-    for (int generation = EMU_GFX9; generation <= EMU_GFX10; generation <<= 1) {
+    for (int generation = EMU_GFX9; generation <= EMU_GFX11; generation <<= 1) {
       bool is_hidden =
           (op->generations & generation) && emu_op_find(op->name, (emu_generation)generation) != op;
       if (is_hidden) printf("%s\n", op->name);

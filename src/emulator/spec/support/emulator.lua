@@ -8,8 +8,8 @@
 --   })
 --   assert.are.equal(3.5, results[1]:f32(2)[1])
 --
--- The target is "gfx90a", "gfx1030" (wave32) or "gfx1030:wave64". All cases of one run are
--- assembled and run by one process each, so put many into one table. A case has
+-- The target is "gfx90a", "gfx1030" or "gfx1100" (wave32), or "gfx1030:wave64". All cases of one
+-- run are assembled and run by one process each, so put many into one table. A case has
 --   code     lines of assembler; labels are its own; an s_endpgm is added at its end
 --   s        { [register] = word }
 --   v        { [register] = word for all lanes, or { word of lane 0, word of lane 1, … } } (the

@@ -116,7 +116,7 @@ Batch.__index = Batch
 function lanes.batch(target)
   return setmetatable({
     target = target,
-    wave = target == "gfx1030" and 32 or 64,
+    wave = target:find("^gfx1%d+$") and 32 or 64,
     cases = {},
     results = {},
   }, Batch)
