@@ -1,0 +1,57 @@
+/* The walk that check_elimination.c is made of, and what its parts share.  One walk in execution
+ * order keeps, for each variable, the number of the value it holds, and the facts in force
+ * (facts.h).  Where paths meet, variables they disagree on get new numbers and facts of one path
+ * are dropped. */
+#ifndef ROC_IR_CHECK_WALK_H
+#define ROC_IR_CHECK_WALK_H
+
+#include "ir/check_elimination.h"
+#include "ir/facts.h"
+
+typedef struct roc_ir_var_change {
+  uint32_t var, before;
+} roc_ir_var_change;
+
+typedef struct roc_ir_check_walk {
+  roc_ir_module *m;
+  roc_ir_facts f;
+  uint32_t *values;                 /* per instruction: number of its result */
+  uint32_t *vars;                   /* per variable: number of what it holds */
+  roc_vec(roc_ir_var_change) trail; /* assignments since the beginning, to take back */
+  uint32_t *stamps;                 /* per variable: the last tick that met it */
+  uint32_t *slots;                  /* per variable: where, as that tick says */
+  uint32_t tick;
+  uint32_t one; /* number of the integer 1 */
+  roc_ir_preconditions
+      *preconditions; /* or NULL: what roc_ir_find_preconditions wants; checks stay then */
+  uint8_t *narrow; /* per instruction, or NULL: what roc_ir_find_narrow wants; checks stay then */
+  uint8_t *narrow_vars;
+  roc_ir_range *held;     /* per variable: what it holds, wherever control comes from */
+  roc_ir_range *assigned; /* per variable, while `held` is found: what it is set to; checks stay */
+  bool failed;
+} roc_ir_check_walk;
+
+/* The number of the value of operand `n`. */
+static inline uint32_t roc_ir_check_walk_operand(const roc_ir_check_walk *w,
+                                                 const roc_ir_inst *inst, uint32_t n) {
+  return w->values[roc_ir_arg(w->m, inst, n)];
+}
+
+/* check_walk.c: walks the module once, by what `held` says; false: memory is out. */
+bool roc_ir_check_walk_run(roc_ir_check_walk *w, const roc_ir_launch_limits *limits);
+
+/* preconditions.c: adds what would prove 1 <= index, true, or false where nothing would; and index
+ * <= extent of the check `inst`. */
+bool roc_ir_precondition_lower(roc_ir_check_walk *w, uint32_t index);
+void roc_ir_precondition_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t index);
+
+/* narrow_values.c: the set of roc_ir_narrow of an instruction with the number `value`, of a FOR, and of
+ * a variable. */
+uint8_t roc_ir_narrow_of(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t value);
+uint8_t roc_ir_narrow_of_for(roc_ir_check_walk *w, const roc_ir_inst *inst);
+uint8_t roc_ir_narrow_of_var(roc_ir_range held);
+
+/* held_values.c: fills `held`; false: memory is out. */
+bool roc_ir_find_held(roc_ir_check_walk *w, const roc_ir_launch_limits *limits);
+
+#endif

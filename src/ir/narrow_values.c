@@ -1,0 +1,45 @@
+/* How many bits values take, by their ranges. */
+#include "ir/check_walk.h"
+
+static bool lies_in(roc_ir_check_walk *w, uint32_t value, int64_t most) {
+  roc_ir_range range = roc_ir_facts_range(&w->f, value);
+  return range.low >= 0 && range.low <= range.high && range.high <= most;
+}
+
+uint8_t roc_ir_narrow_of(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t value) {
+  bool is_int = inst->type == ROC_VT_INT;
+  if (inst->op == ROC_IR_BAND && lies_in(w, value, UINT32_MAX)) {
+    bool masks = lies_in(w, roc_ir_check_walk_operand(w, inst, 0), UINT32_MAX) ||
+                 lies_in(w, roc_ir_check_walk_operand(w, inst, 1), UINT32_MAX);
+    if (masks)
+      return lies_in(w, value, INT32_MAX) ? ROC_IR_NARROW | ROC_IR_NARROW_SIGNED : ROC_IR_NARROW;
+  }
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    bool takes_int = w->m->insts.items[roc_ir_arg(w->m, inst, n)].type == ROC_VT_INT;
+    if (takes_int && !lies_in(w, roc_ir_check_walk_operand(w, inst, n), UINT32_MAX)) return 0;
+  }
+  if (is_int && !lies_in(w, value, UINT32_MAX)) return 0;
+  return is_int && lies_in(w, value, INT32_MAX) ? ROC_IR_NARROW | ROC_IR_NARROW_SIGNED
+                                                : ROC_IR_NARROW;
+}
+
+uint8_t roc_ir_narrow_of_var(roc_ir_range held) {
+  if (held.low > held.high) return 0;
+  if (held.low >= 0 && held.high <= INT32_MAX) return ROC_IR_NARROW | ROC_IR_NARROW_SIGNED;
+  if (held.low >= 0 && held.high <= UINT32_MAX) return ROC_IR_NARROW;
+  return held.low >= INT32_MIN && held.high <= INT32_MAX ? ROC_IR_NARROW_SIGNED : 0;
+}
+
+/* Whether 32 bits count the loop. */
+uint8_t roc_ir_narrow_of_for(roc_ir_check_walk *w, const roc_ir_inst *inst) {
+  roc_ir_range step = roc_ir_facts_range(&w->f, roc_ir_check_walk_operand(w, inst, 2));
+  bool is_up = step.low > 0 && step.high <= UINT32_MAX;
+  bool is_down = step.high < 0 && step.low >= -INT32_MAX;
+  int64_t most = is_up ? UINT32_MAX : INT32_MAX;
+  if (!is_up && !is_down) return 0;
+  if (!lies_in(w, roc_ir_check_walk_operand(w, inst, 0), most)) return 0;
+  if (!lies_in(w, roc_ir_check_walk_operand(w, inst, 1), INT32_MAX)) return 0;
+  if (is_down) return ROC_IR_NARROW | ROC_IR_NARROW_SIGNED;
+  bool may_wrap = step.high > INT32_MAX;
+  return may_wrap ? ROC_IR_NARROW | ROC_IR_WRAPS : ROC_IR_NARROW;
+}

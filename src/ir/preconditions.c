@@ -1,0 +1,139 @@
+/* What of a launch would prove an index check: bounds of the index that are the same for all
+ * work-items, and are less than its extent if arguments, extents and sizes are in order. */
+#include "ir/check_walk.h"
+
+enum { MOST_CHOICES = 3 };
+
+/* But for k. */
+static bool is_like_precondition(const roc_ir_precondition *a, const roc_ir_precondition *b) {
+  return a->op == b->op && a->aux == b->aux && a->dim == b->dim && a->step == b->step &&
+         a->begin == b->begin && a->factor == b->factor && a->is_lower == b->is_lower &&
+         (a->is_lower || (a->array == b->array && a->axis == b->axis));
+}
+
+/* Arrays that look at one parameter have its extents; facts number them by parameter. */
+static uint32_t array_of_extent(const roc_ir_module *m, uint32_t owner) {
+  if (owner >= m->params.count) return owner - m->params.count;
+  uint32_t array = 0;
+  while (m->arrays.items[array].kind != ROC_IR_ARRAY_PARAM ||
+         m->arrays.items[array].param != owner) {
+    array++;
+  }
+  return array;
+}
+
+/* Of several that differ in k, one says all. */
+static void keep_precondition(roc_ir_check_walk *w, const roc_ir_precondition *p) {
+  for (uint32_t i = 0; i < w->preconditions->count; i++) {
+    roc_ir_precondition *kept = &w->preconditions->items[i];
+    if (!is_like_precondition(kept, p)) continue;
+    if (p->is_lower ? p->k < kept->k : p->k > kept->k) kept->k = p->k;
+    return;
+  }
+  if (!roc_vec_push(w->preconditions, *p)) w->failed = true;
+}
+
+/* The bound is a value of the launch, or a multiple of a step that roc_ir_facts_last_multiple
+ * made. */
+static bool describe_bound(roc_ir_check_walk *w, uint32_t bound, roc_ir_precondition *p) {
+  roc_ir_facts_multiple m = {.base = bound};
+  int64_t end;
+  if (roc_ir_facts_is_multiple(&w->f, bound, &m)) {
+    p->step = m.step;
+    p->begin = m.begin;
+  }
+  const roc_ir_value *v = &w->f.values.items[m.base];
+  roc_ir_range range = roc_ir_facts_range(&w->f, m.base);
+  if (__builtin_mul_overflow(range.low, p->factor, &end)) return false;
+  if (__builtin_add_overflow(end, p->k, &end)) return false;
+  if (__builtin_mul_overflow(range.high, p->factor, &end)) return false;
+  if (__builtin_add_overflow(end, p->k, &end)) return false;
+  p->op = v->op;
+  p->aux = v->op == ROC_IR_EXTENT ? array_of_extent(w->m, v->aux) : v->aux;
+  p->dim = v->op == ROC_IR_EXTENT ? v->k : 0;
+  return true;
+}
+
+static void need_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t index, int64_t k,
+                       int depth);
+
+static void need_case(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t test, bool truth,
+                      uint32_t value, int64_t k, int depth) {
+  roc_ir_facts_point point = roc_ir_facts_mark(&w->f);
+  roc_ir_facts_assume(&w->f, test, truth);
+  need_upper(w, inst, value, k, depth - 1);
+  roc_ir_facts_rollback(&w->f, point);
+}
+
+/* index + k <= extent.  A constant, and what stays small, is compared as such: what is known of it
+ * by way of ids and sizes would ask for more than is needed. */
+static void need_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t index, int64_t k,
+                       int depth) {
+  enum { SMALL = 4096 };
+  roc_ir_precondition p = {.factor = 1, .array = inst->aux, .axis = (uint32_t)inst->k.i};
+  roc_ir_range range = roc_ir_facts_range(&w->f, index);
+  uint32_t extent = roc_ir_facts_extent(&w->f, inst->aux, (uint32_t)inst->k.i);
+  roc_ir_facts_bound bound;
+  int64_t over = 0;
+  uint32_t choice = roc_ir_facts_base(&w->f, index, &over);
+  roc_ir_value v = w->f.values.items[choice];
+  if (range.low > range.high) return; /* this case never comes */
+  if (depth > 0 && roc_ir_facts_is_choice(&v)) {
+    if (__builtin_add_overflow(k, over, &k)) return;
+    need_case(w, inst, v.args[0], true, v.args[1], k, depth);
+    need_case(w, inst, v.args[0], false, v.args[2], k, depth);
+    return;
+  }
+  bool is_const = range.low == range.high;
+  bool is_small = range.high <= SMALL && range.high >= -SMALL;
+  bool has_bound = !is_const && roc_ir_facts_launch_bound(&w->f, index, extent, false, &bound);
+  if (!has_bound && !is_const) {
+    has_bound = roc_ir_facts_launch_bound(&w->f, index, extent, true, &bound) &&
+                (!is_small || w->f.values.items[bound.value].op == ROC_IR_LOCAL_SIZE);
+  }
+  if (has_bound) {
+    p.factor = bound.factor;
+    if (!__builtin_add_overflow(bound.k, k, &p.k) && describe_bound(w, bound.value, &p)) {
+      keep_precondition(w, &p);
+    }
+  } else if ((is_const || is_small) && w->f.values.items[extent].op != ROC_IR_CONST) {
+    p.op = ROC_IR_CONST;
+    if (!__builtin_add_overflow(range.high, k, &p.k)) keep_precondition(w, &p);
+  }
+}
+
+static bool need_lower(roc_ir_check_walk *w, uint32_t index, int64_t k, int depth);
+
+static bool need_lower_case(roc_ir_check_walk *w, uint32_t test, bool truth, uint32_t value,
+                            int64_t k, int depth) {
+  roc_ir_facts_point point = roc_ir_facts_mark(&w->f);
+  roc_ir_facts_assume(&w->f, test, truth);
+  bool may_be_low = need_lower(w, value, k, depth - 1);
+  roc_ir_facts_rollback(&w->f, point);
+  return may_be_low;
+}
+
+/* 1 <= index + k, where the index is an argument, more or less a constant. */
+static bool need_lower(roc_ir_check_walk *w, uint32_t index, int64_t k, int depth) {
+  roc_ir_precondition p = {.factor = 1, .is_lower = true};
+  if (roc_ir_facts_le_by(&w->f, w->one, index, k)) return true;
+  uint32_t base = roc_ir_facts_base(&w->f, index, &p.k);
+  roc_ir_value v = w->f.values.items[base];
+  if (__builtin_add_overflow(p.k, k, &p.k)) return false;
+  if (depth > 0 && roc_ir_facts_is_choice(&v)) {
+    return need_lower_case(w, v.args[0], true, v.args[1], p.k, depth) &&
+           need_lower_case(w, v.args[0], false, v.args[2], p.k, depth);
+  }
+  bool is_argument = v.op == ROC_IR_PARAM || v.op == ROC_IR_EXTENT;
+  if (!is_argument || !describe_bound(w, base, &p)) return false;
+  keep_precondition(w, &p);
+  return true;
+}
+
+bool roc_ir_precondition_lower(roc_ir_check_walk *w, uint32_t index) {
+  return need_lower(w, index, 0, MOST_CHOICES);
+}
+
+void roc_ir_precondition_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t index) {
+  need_upper(w, inst, index, 0, MOST_CHOICES);
+}
