@@ -39,7 +39,8 @@ typedef enum roc_ir_narrow {
   ROC_IR_NARROW_SIGNED = 2, /* the result lies in 0 … 2^31-1 */
   ROC_IR_LOOP_VARIANT = 4,  /* it changes from iteration to iteration of a loop around it */
   ROC_IR_SCALAR = 8,        /* it is the same for all items of a wavefront */
-  ROC_IR_WRAPS = 16
+  ROC_IR_WRAPS = 16,
+  ROC_IR_INT32 = 32 /* without NARROW: integer operands and result lie in -2^31 … 2^31-1 */
 } roc_ir_narrow;
 
 /* Sets *out to a set of these per instruction (what is not in a region has none), and *out_vars to

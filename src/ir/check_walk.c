@@ -212,18 +212,14 @@ static bool settle_condition(roc_ir_check_walk *w, const roc_ir_inst *inst) {
   return false;
 }
 
-/* A constant, or an integer made a float: rounding takes one below 2^62 to at most 2^62, which
- * fits. */
+/* A constant, or what is known to be small: rounding takes an integer below 2^62 to at most 2^62,
+ * which fits. */
 static bool settle_int(roc_ir_check_walk *w, const roc_ir_inst *inst) {
-  const double limit = 4611686018427387904.0; /* 2^62 */
+  const int64_t limit = (int64_t)1 << 62;
   const roc_ir_inst *from = &w->m->insts.items[roc_ir_arg(w->m, inst, 0)];
-  if (from->op == ROC_IR_CONST) return fabs(from->k.f) <= limit;
-  bool is_conversion = from->op == ROC_IR_TO_F32 || from->op == ROC_IR_TO_F64;
-  if (!is_conversion || w->m->insts.items[roc_ir_arg(w->m, from, 0)].type != ROC_VT_INT) {
-    return false;
-  }
-  roc_ir_range range = roc_ir_facts_range(&w->f, operand(w, from, 0));
-  return range.low >= -((int64_t)1 << 62) && range.high <= (int64_t)1 << 62;
+  if (from->op == ROC_IR_CONST) return fabs(from->k.f) <= (double)limit;
+  roc_ir_range range = roc_ir_facts_range(&w->f, operand(w, inst, 0));
+  return range.low >= -limit && range.high <= limit;
 }
 
 /* Handles one instruction; true when it is to go. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "ir/range.h"
+#include "ir/float_range.h"
 
 enum {
   NCHAINS = 1 << 12,
@@ -81,6 +81,36 @@ static bool is_same_value(const roc_ir_value *a, const roc_ir_value *b) {
          a->nargs == b->nargs && !memcmp(a->args, b->args, sizeof a->args);
 }
 
+static bool is_float(uint8_t type) {
+  return type == ROC_VT_F32 || type == ROC_VT_F64;
+}
+
+/* What a CONST keeps. */
+static double float_of(const roc_ir_value *v) {
+  double x;
+  memcpy(&x, &v->k, sizeof x);
+  return x;
+}
+
+static roc_ir_interval interval_of(const roc_ir_value *v, roc_ir_range range) {
+  bool is_const = v->op == ROC_IR_CONST && is_float(v->type);
+  return is_const ? roc_ir_interval_of_constant(float_of(v)) : roc_ir_interval_of_range(range);
+}
+
+/* The range of a value, of those of its operands, none of which is empty. */
+static roc_ir_range apply(const roc_ir_facts *f, const roc_ir_value *v, const roc_ir_range *args) {
+  bool rounds = v->op == ROC_IR_FLOOR || v->op == ROC_IR_CEIL;
+  bool converts = v->op == ROC_IR_TO_F32 || v->op == ROC_IR_TO_F64;
+  if (!rounds && !is_float(v->type)) return roc_ir_range_apply((roc_ir_op)v->op, v->aux, args);
+  /* Sums in any order are rounded in any way. */
+  if (f->m->fastmath && !rounds && !converts) return roc_ir_range_all;
+  roc_ir_interval intervals[ROC_IR_VALUE_ARGS];
+  for (uint32_t i = 0; i < v->nargs; i++) {
+    intervals[i] = interval_of(&f->values.items[v->args[i]], args[i]);
+  }
+  return roc_ir_float_range_apply((roc_ir_op)v->op, v->aux, (roc_value_type)v->type, intervals);
+}
+
 static roc_ir_range range_of_making(const roc_ir_facts *f, const roc_ir_value *v) {
   roc_ir_range args[ROC_IR_VALUE_ARGS];
   for (uint32_t i = 0; i < v->nargs; i++) {
@@ -89,14 +119,14 @@ static roc_ir_range range_of_making(const roc_ir_facts *f, const roc_ir_value *v
   }
   const roc_ir_range narrow = {0, INT32_MAX};
   switch ((roc_ir_op)v->op) {
-    case ROC_IR_CONST: return (roc_ir_range){v->k, v->k};
+    case ROC_IR_CONST: return is_float(v->type) ? roc_ir_range_all : (roc_ir_range){v->k, v->k};
     case ROC_IR_PARAM: return f->m->params.items[v->aux].type.is_narrow ? narrow : roc_ir_range_all;
     default: break;
   }
   if (v->op >= ROC_IR_GLOBAL_ID && v->op <= ROC_IR_LANE_ID) {
     return roc_ir_range_of_query(f->m, f->limits, (roc_ir_op)v->op, v->aux);
   }
-  return roc_ir_range_apply((roc_ir_op)v->op, v->aux, args);
+  return apply(f, v, args);
 }
 
 /* The number of a value that its description defines; makes one when it is new. */
@@ -139,7 +169,8 @@ uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint
                     .aux = inst->aux,
                     .k = inst->k.i};
   for (uint32_t i = 0; i < inst->nargs; i++) v.args[i] = args[i];
-  v.everywhere = v.type == ROC_VT_INT ? range_of_making(f, &v) : roc_ir_range_all;
+  bool is_number = v.type == ROC_VT_INT || is_float(v.type);
+  v.everywhere = is_number ? range_of_making(f, &v) : roc_ir_range_all;
   return intern(f, v);
 }
 
@@ -180,14 +211,15 @@ uint32_t roc_ir_facts_merge(roc_ir_facts *f, uint32_t test, uint32_t yes, uint32
 
 static roc_ir_range range_now(const roc_ir_facts *f, uint32_t id, int depth) {
   const roc_ir_value *v = &f->values.items[id];
-  if (v->type != ROC_VT_INT || v->op >= ROC_IR_OP_COUNT_ || !v->nargs || !depth) return v->now;
+  bool is_number = v->type == ROC_VT_INT || is_float(v->type);
+  if (!is_number || v->op >= ROC_IR_OP_COUNT_ || !v->nargs || !depth) return v->now;
   roc_ir_range args[ROC_IR_VALUE_ARGS];
   for (uint32_t i = 0; i < v->nargs; i++) {
     args[i] = range_now(f, v->args[i], depth - 1);
     /* Contradictory facts: code that never runs.  Nothing is concluded by arithmetic on them. */
     if (args[i].low > args[i].high) return v->now;
   }
-  return roc_ir_range_meet(v->now, roc_ir_range_apply((roc_ir_op)v->op, v->aux, args));
+  return roc_ir_range_meet(v->now, apply(f, v, args));
 }
 
 roc_ir_range roc_ir_facts_range(roc_ir_facts *f, uint32_t a) {
@@ -330,6 +362,14 @@ static void assume_equal(roc_ir_facts *f, uint32_t a, uint32_t b, bool truth) {
   }
 }
 
+/* Floats: a < b or a <= b, which holds of numbers alone. */
+static void assume_ordered(roc_ir_facts *f, uint32_t a, uint32_t b) {
+  roc_ir_interval below = interval_of(&f->values.items[b], range_now(f, b, RANGE_DEPTH));
+  roc_ir_interval above = interval_of(&f->values.items[a], range_now(f, a, RANGE_DEPTH));
+  narrow(f, a, (roc_ir_range){INT64_MIN, roc_ir_range_of_interval(below).high});
+  narrow(f, b, (roc_ir_range){roc_ir_range_of_interval(above).low, INT64_MAX});
+}
+
 static void assume(roc_ir_facts *f, uint32_t test, bool truth, int depth) {
   if (f->failed || !depth) return;
   test = strip_not(f, test, &truth);
@@ -339,11 +379,12 @@ static void assume(roc_ir_facts *f, uint32_t test, bool truth, int depth) {
     assume_merged(f, &v, truth, depth);
     return;
   }
-  if (v.nargs != 2 || f->values.items[v.args[0]].type != ROC_VT_INT ||
-      f->values.items[v.args[1]].type != ROC_VT_INT) {
-    return;
-  }
+  if (v.nargs != 2) return;
   uint32_t a = v.args[0], b = v.args[1];
+  uint8_t type = f->values.items[a].type;
+  bool is_order = v.op == ROC_IR_LT || v.op == ROC_IR_LE;
+  if (is_order && truth && is_float(type) && !f->m->fastmath) assume_ordered(f, a, b);
+  if (type != ROC_VT_INT || f->values.items[b].type != ROC_VT_INT) return;
   switch ((roc_ir_op)v.op) {
     case ROC_IR_EQ: assume_equal(f, a, b, truth); break;
     case ROC_IR_NE: assume_equal(f, a, b, !truth); break;

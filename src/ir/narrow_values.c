@@ -1,26 +1,36 @@
 /* How many bits values take, by their ranges. */
 #include "ir/check_walk.h"
 
-static bool lies_in(roc_ir_check_walk *w, uint32_t value, int64_t most) {
+static bool lies_between(roc_ir_check_walk *w, uint32_t value, int64_t least, int64_t most) {
   roc_ir_range range = roc_ir_facts_range(&w->f, value);
-  return range.low >= 0 && range.low <= range.high && range.high <= most;
+  return range.low >= least && range.low <= range.high && range.high <= most;
+}
+
+static bool lies_in(roc_ir_check_walk *w, uint32_t value, int64_t most) {
+  return lies_between(w, value, 0, most);
+}
+
+/* Result and operands, as far as they are integers. */
+static bool all_lie_between(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t value,
+                            int64_t least, int64_t most) {
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    bool takes_int = w->m->insts.items[roc_ir_arg(w->m, inst, n)].type == ROC_VT_INT;
+    if (takes_int && !lies_between(w, roc_ir_check_walk_operand(w, inst, n), least, most)) {
+      return false;
+    }
+  }
+  return inst->type != ROC_VT_INT || lies_between(w, value, least, most);
 }
 
 uint8_t roc_ir_narrow_of(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t value) {
-  bool is_int = inst->type == ROC_VT_INT;
+  bool is_narrow = all_lie_between(w, inst, value, 0, UINT32_MAX);
   if (inst->op == ROC_IR_BAND && lies_in(w, value, UINT32_MAX)) {
-    bool masks = lies_in(w, roc_ir_check_walk_operand(w, inst, 0), UINT32_MAX) ||
-                 lies_in(w, roc_ir_check_walk_operand(w, inst, 1), UINT32_MAX);
-    if (masks)
-      return lies_in(w, value, INT32_MAX) ? ROC_IR_NARROW | ROC_IR_NARROW_SIGNED : ROC_IR_NARROW;
+    is_narrow = is_narrow || lies_in(w, roc_ir_check_walk_operand(w, inst, 0), UINT32_MAX) ||
+                lies_in(w, roc_ir_check_walk_operand(w, inst, 1), UINT32_MAX);
   }
-  for (uint32_t n = 0; n < inst->nargs; n++) {
-    bool takes_int = w->m->insts.items[roc_ir_arg(w->m, inst, n)].type == ROC_VT_INT;
-    if (takes_int && !lies_in(w, roc_ir_check_walk_operand(w, inst, n), UINT32_MAX)) return 0;
-  }
-  if (is_int && !lies_in(w, value, UINT32_MAX)) return 0;
-  return is_int && lies_in(w, value, INT32_MAX) ? ROC_IR_NARROW | ROC_IR_NARROW_SIGNED
-                                                : ROC_IR_NARROW;
+  if (!is_narrow) return all_lie_between(w, inst, value, INT32_MIN, INT32_MAX) ? ROC_IR_INT32 : 0;
+  bool is_signed = inst->type == ROC_VT_INT && lies_in(w, value, INT32_MAX);
+  return is_signed ? ROC_IR_NARROW | ROC_IR_NARROW_SIGNED : ROC_IR_NARROW;
 }
 
 uint8_t roc_ir_narrow_of_var(roc_ir_range held) {

@@ -113,7 +113,7 @@ static bool need_lower_case(roc_ir_check_walk *w, uint32_t test, bool truth, uin
   return may_be_low;
 }
 
-/* 1 <= index + k, where the index is an argument, more or less a constant. */
+/* 1 <= index + k, where the index is an argument, more or less a constant, or the least of such. */
 static bool need_lower(roc_ir_check_walk *w, uint32_t index, int64_t k, int depth) {
   roc_ir_precondition p = {.factor = 1, .is_lower = true};
   if (roc_ir_facts_le_by(&w->f, w->one, index, k)) return true;
@@ -123,6 +123,9 @@ static bool need_lower(roc_ir_check_walk *w, uint32_t index, int64_t k, int dept
   if (depth > 0 && roc_ir_facts_is_choice(&v)) {
     return need_lower_case(w, v.args[0], true, v.args[1], p.k, depth) &&
            need_lower_case(w, v.args[0], false, v.args[2], p.k, depth);
+  }
+  if (depth > 0 && v.op == ROC_IR_MIN && v.type == ROC_VT_INT) {
+    return need_lower(w, v.args[0], p.k, depth - 1) && need_lower(w, v.args[1], p.k, depth - 1);
   }
   bool is_argument = v.op == ROC_IR_PARAM || v.op == ROC_IR_EXTENT;
   if (!is_argument || !describe_bound(w, base, &p)) return false;

@@ -118,6 +118,30 @@ static LLVMValueRef choose(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRe
   return LLVMBuildSelect(cg->b, LLVMBuildICmp(cg->b, predicate, a, b, ""), a, b, "");
 }
 
+/* The same of operands and results in -2^31 … 2^31-1. */
+static LLVMValueRef signed_op(roc_cg *cg, LLVMOpcode opcode, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef value = LLVMBuildBinOp(cg->b, opcode, a, b, "");
+  if (LLVMIsABinaryOperator(value)) LLVMSetNSW(value, 1);
+  return value;
+}
+
+static LLVMValueRef arith_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  return signed_op(cg, op == ROC_IR_ADD ? LLVMAdd : op == ROC_IR_SUB ? LLVMSub : LLVMMul, a, b);
+}
+
+static LLVMValueRef compare_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  LLVMIntPredicate predicate = op == ROC_IR_EQ   ? LLVMIntEQ
+                               : op == ROC_IR_NE ? LLVMIntNE
+                               : op == ROC_IR_LT ? LLVMIntSLT
+                                                 : LLVMIntSLE;
+  return LLVMBuildICmp(cg->b, predicate, a, b, "");
+}
+
+static LLVMValueRef choose_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  LLVMIntPredicate predicate = op == ROC_IR_MIN ? LLVMIntSLT : LLVMIntSGT;
+  return LLVMBuildSelect(cg->b, LLVMBuildICmp(cg->b, predicate, a, b, ""), a, b, "");
+}
+
 /* Results of comparisons are i1. */
 typedef LLVMValueRef narrow_emitter(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b);
 
@@ -129,15 +153,36 @@ static narrow_emitter *const emitters[ROC_IR_OP_COUNT_] = {
     [ROC_IR_LT] = compare,      [ROC_IR_LE] = compare,
 };
 
+static narrow_emitter *const signed_emitters[ROC_IR_OP_COUNT_] = {
+    [ROC_IR_ADD] = arith_signed,  [ROC_IR_SUB] = arith_signed,  [ROC_IR_MUL] = arith_signed,
+    [ROC_IR_MIN] = choose_signed, [ROC_IR_MAX] = choose_signed, [ROC_IR_EQ] = compare_signed,
+    [ROC_IR_NE] = compare_signed, [ROC_IR_LT] = compare_signed, [ROC_IR_LE] = compare_signed,
+};
+
+/* math.floor and math.ceil of what is known to lie between integers of 32 bits. */
+static LLVMValueRef round_narrow(roc_cg *cg, roc_ir_op op, LLVMValueRef f, uint8_t facts) {
+  LLVMTypeRef type = LLVMTypeOf(f);
+  f = roc_cg_intrinsic(cg, op == ROC_IR_FLOOR ? "llvm.floor" : "llvm.ceil", &type, 1, &f, 1);
+  if (!(facts & ROC_IR_NARROW)) {
+    return LLVMBuildSExt(cg->b, LLVMBuildFPToSI(cg->b, f, cg->t.i32, ""), cg->t.i64, "");
+  }
+  LLVMValueRef low = LLVMBuildFPToUI(cg->b, f, cg->t.i32, "");
+  return roc_cg_extend(cg, low, facts & ROC_IR_NARROW_SIGNED);
+}
+
 LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMValueRef b) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  roc_ir_op op = (roc_ir_op)inst->op;
   uint8_t facts = cg->narrow ? cg->narrow[id] : 0;
-  narrow_emitter *emit = emitters[inst->op];
-  if (!emit || !(facts & ROC_IR_NARROW)) return NULL;
+  if (!(facts & (ROC_IR_NARROW | ROC_IR_INT32))) return NULL;
+  if (op == ROC_IR_FLOOR || op == ROC_IR_CEIL) return round_narrow(cg, op, a, facts);
+  narrow_emitter *emit = facts & ROC_IR_NARROW ? emitters[op] : signed_emitters[op];
   bool moves = roc_cg_is_loop_variant(cg, id) && !cg->target->adds_narrow_offsets;
-  if (moves && emit != divide) return NULL;
+  if (!emit || (moves && emit != divide)) return NULL;
   if (cg->ir->insts.items[roc_ir_arg(cg->ir, inst, 0)].type != ROC_VT_INT) return NULL;
   LLVMValueRef low_a = roc_cg_take_low(cg, a), low_b = roc_cg_take_low(cg, b);
-  LLVMValueRef value = emit(cg, (roc_ir_op)inst->op, low_a, low_b);
-  return emit == compare ? value : roc_cg_extend(cg, value, facts & ROC_IR_NARROW_SIGNED);
+  LLVMValueRef value = emit(cg, op, low_a, low_b);
+  if (emit == compare || emit == compare_signed) return value;
+  if (facts & ROC_IR_NARROW) return roc_cg_extend(cg, value, facts & ROC_IR_NARROW_SIGNED);
+  return LLVMBuildSExt(cg->b, value, cg->t.i64, "");
 }
