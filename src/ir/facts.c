@@ -1,30 +1,13 @@
-/* See facts.h. Proofs are searches of bounded depth and length through the relations in force, most
- * recent first: a check that would need a longer argument stays. */
+/* See facts.h: value numbers, ranges, and what is stated. */
 #include "ir/facts.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ir/facts_terms.h"
 #include "ir/float_range.h"
 
-enum {
-  NCHAINS = 1 << 12,
-  ZERO = ROC_IR_VALUE_ZERO,
-  PROOF_DEPTH = 6,      /* relations and operations chained */
-  PROOF_RELATIONS = 64, /* tried at each step */
-  BOUND_DEPTH = 6,      /* relations and operations chained to a bound */
-  PROOF_STEPS = 512,    /* of one search */
-  RANGE_DEPTH = 4,
-  OFFSET_DEPTH = 8,
-  ASSUME_DEPTH = 32,
-  MAX_COMMON = 32 /* relations of one path that are tried on the other */
-};
-
-/* base + offset, without wrapping. */
-typedef struct term {
-  uint32_t base;
-  int64_t offset;
-} term;
+enum { NCHAINS = 1 << 12, ZERO = ROC_IR_VALUE_ZERO, OFFSET_DEPTH = 8, ASSUME_DEPTH = 32 };
 
 bool roc_ir_facts_init(roc_ir_facts *f, const roc_ir_module *m,
                        const roc_ir_launch_limits *limits) {
@@ -174,7 +157,7 @@ uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint
   return intern(f, v);
 }
 
-static uint32_t constant(roc_ir_facts *f, int64_t k) {
+uint32_t roc_ir_facts_constant(roc_ir_facts *f, int64_t k) {
   return intern(
       f, (roc_ir_value){.op = ROC_IR_CONST, .type = ROC_VT_INT, .k = k, .everywhere = {k, k}});
 }
@@ -189,7 +172,7 @@ uint32_t roc_ir_facts_extent(roc_ir_facts *f, uint32_t index, uint32_t dim) {
     owner = array->param;
     if (f->m->params.items[owner].type.is_narrow) range.high = INT32_MAX;
   } else if (array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC) {
-    return constant(f, array->extents[dim]);
+    return roc_ir_facts_constant(f, array->extents[dim]);
   }
   return intern(
       f, (roc_ir_value){
@@ -222,8 +205,12 @@ static roc_ir_range range_now(const roc_ir_facts *f, uint32_t id, int depth) {
   return roc_ir_range_meet(v->now, apply(f, v, args));
 }
 
+roc_ir_range roc_ir_facts_range_now(const roc_ir_facts *f, uint32_t id) {
+  return range_now(f, id, ROC_IR_RANGE_DEPTH);
+}
+
 roc_ir_range roc_ir_facts_range(roc_ir_facts *f, uint32_t a) {
-  return f->failed ? roc_ir_range_all : range_now(f, a, RANGE_DEPTH);
+  return f->failed ? roc_ir_range_all : roc_ir_facts_range_now(f, a);
 }
 
 static void narrow(roc_ir_facts *f, uint32_t id, roc_ir_range to) {
@@ -253,34 +240,30 @@ static bool split_sum(const roc_ir_facts *f, const roc_ir_value *v, uint32_t *re
   return a->op == ROC_IR_CONST && v->op == ROC_IR_ADD;
 }
 
-static term term_of(const roc_ir_facts *f, uint32_t id) {
-  term t = {id, 0};
+roc_ir_term roc_ir_facts_term(const roc_ir_facts *f, uint32_t id) {
+  roc_ir_term t = {id, 0};
   for (int depth = 0; depth < OFFSET_DEPTH; depth++) {
     const roc_ir_value *v = &f->values.items[t.base];
     uint32_t rest;
     int64_t c, end, offset;
     if (v->op == ROC_IR_CONST && v->type == ROC_VT_INT) {
       if (__builtin_add_overflow(t.offset, v->k, &offset)) return t;
-      return (term){ZERO, offset};
+      return (roc_ir_term){ZERO, offset};
     }
     if (!split_sum(f, v, &rest, &c)) return t;
-    roc_ir_range range = range_now(f, rest, RANGE_DEPTH);
+    roc_ir_range range = roc_ir_facts_range_now(f, rest);
     bool wraps = __builtin_add_overflow(c < 0 ? range.low : range.high, c, &end);
     if (wraps || __builtin_add_overflow(t.offset, c, &offset)) return t;
-    t = (term){rest, offset};
+    t = (roc_ir_term){rest, offset};
   }
   return t;
 }
 
 /* ---- stating ---- */
 
-static uint32_t oldest_relation(const roc_ir_facts *f) {
-  return f->relations.count > PROOF_RELATIONS ? f->relations.count - PROOF_RELATIONS : 0;
-}
-
 /* Whether proofs find this relation, or one that says more of the same two values, as it is. */
 static bool is_stated(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
-  for (uint32_t i = f->relations.count; i-- > oldest_relation(f);) {
+  for (uint32_t i = f->relations.count; i-- > roc_ir_facts_oldest(f);) {
     const roc_ir_relation *r = &f->relations.items[i];
     if (r->a == a && r->b == b && r->k <= k) return true;
   }
@@ -289,7 +272,7 @@ static bool is_stated(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) 
 
 void roc_ir_facts_add(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
   if (f->failed) return;
-  term x = term_of(f, a), y = term_of(f, b);
+  roc_ir_term x = roc_ir_facts_term(f, a), y = roc_ir_facts_term(f, b);
   int64_t high, low;
   if (__builtin_add_overflow(k, y.offset, &k) || __builtin_sub_overflow(k, x.offset, &k)) return;
   bool is_new = !is_stated(f, x.base, y.base, k);
@@ -297,7 +280,7 @@ void roc_ir_facts_add(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
     f->failed = true;
     return;
   }
-  roc_ir_range of_x = range_now(f, x.base, RANGE_DEPTH), of_y = range_now(f, y.base, RANGE_DEPTH);
+  roc_ir_range of_x = roc_ir_facts_range_now(f, x.base), of_y = roc_ir_facts_range_now(f, y.base);
   if (!__builtin_add_overflow(of_y.high, k, &high)) {
     narrow(f, x.base, (roc_ir_range){INT64_MIN, high});
   }
@@ -364,8 +347,8 @@ static void assume_equal(roc_ir_facts *f, uint32_t a, uint32_t b, bool truth) {
 
 /* Floats: a < b or a <= b, which holds of numbers alone. */
 static void assume_ordered(roc_ir_facts *f, uint32_t a, uint32_t b) {
-  roc_ir_interval below = interval_of(&f->values.items[b], range_now(f, b, RANGE_DEPTH));
-  roc_ir_interval above = interval_of(&f->values.items[a], range_now(f, a, RANGE_DEPTH));
+  roc_ir_interval below = interval_of(&f->values.items[b], roc_ir_facts_range_now(f, b));
+  roc_ir_interval above = interval_of(&f->values.items[a], roc_ir_facts_range_now(f, a));
   narrow(f, a, (roc_ir_range){INT64_MIN, roc_ir_range_of_interval(below).high});
   narrow(f, b, (roc_ir_range){roc_ir_range_of_interval(above).low, INT64_MAX});
 }
@@ -398,372 +381,8 @@ void roc_ir_facts_assume(roc_ir_facts *f, uint32_t test, bool truth) {
   assume(f, test, truth, ASSUME_DEPTH);
 }
 
-/* ---- proving ---- */
-
-typedef struct proof {
-  const roc_ir_facts *f;
-  int steps; /* left */
-} proof;
-
-static bool prove_le(proof *p, uint32_t a, uint32_t b, int64_t k, int depth);
-
-/* a - by <= b + k - by */
-static bool prove_less(proof *p, uint32_t a, uint32_t b, int64_t k, int64_t by, int depth) {
-  return !__builtin_sub_overflow(k, by, &k) && prove_le(p, a, b, k, depth - 1);
-}
-
-/* Whether no sum or difference of the two wraps. */
-static bool is_exact(const roc_ir_value *v, roc_ir_range x, roc_ir_range y) {
-  int64_t end;
-  if (v->op == ROC_IR_SUB) {
-    return !__builtin_sub_overflow(x.low, y.high, &end) &&
-           !__builtin_sub_overflow(x.high, y.low, &end);
-  }
-  return !__builtin_add_overflow(x.low, y.low, &end) &&
-         !__builtin_add_overflow(x.high, y.high, &end);
-}
-
-/* x + y <= b + k, as x <= b + k - (the most that y is), or the other way round. */
-static bool prove_sum(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
-  const roc_ir_facts *f = p->f;
-  roc_ir_range x = range_now(f, v->args[0], RANGE_DEPTH);
-  roc_ir_range y = range_now(f, v->args[1], RANGE_DEPTH);
-  if (x.low > x.high || y.low > y.high || !is_exact(v, x, y)) return false;
-  if (v->op == ROC_IR_SUB) {
-    return y.low != INT64_MIN && prove_less(p, v->args[0], b, k, -y.low, depth);
-  }
-  return prove_less(p, v->args[0], b, k, y.high, depth) ||
-         prove_less(p, v->args[1], b, k, x.high, depth);
-}
-
-/* a <= x + y + k, as a - (the least that y is) <= x + k. */
-static bool prove_below_sum(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
-  const roc_ir_facts *f = p->f;
-  const roc_ir_value *v = &f->values.items[b];
-  if (v->type != ROC_VT_INT || (v->op != ROC_IR_ADD && v->op != ROC_IR_SUB)) return false;
-  roc_ir_range x = range_now(f, v->args[0], RANGE_DEPTH);
-  roc_ir_range y = range_now(f, v->args[1], RANGE_DEPTH);
-  if (x.low > x.high || y.low > y.high || !is_exact(v, x, y)) return false;
-  if (v->op == ROC_IR_SUB) {
-    if (a == ZERO && prove_le(p, v->args[1], v->args[0], k, depth - 1)) return true;
-    return prove_less(p, a, v->args[0], k, y.high, depth);
-  }
-  if (y.low != INT64_MIN && prove_less(p, a, v->args[0], k, -y.low, depth)) return true;
-  return x.low != INT64_MIN && prove_less(p, a, v->args[1], k, -x.low, depth);
-}
-
-/* An m with u // n < m, as u < n * m is stated. */
-static bool quotient_is_less(const roc_ir_facts *f, const roc_ir_value *v, uint32_t *m) {
-  uint32_t n = v->args[1];
-  term u = term_of(f, v->args[0]);
-  if (range_now(f, n, RANGE_DEPTH).low < 1) return false;
-  for (uint32_t i = f->relations.count; i-- > oldest_relation(f);) {
-    const roc_ir_relation *r = &f->relations.items[i];
-    const roc_ir_value *product = &f->values.items[r->b];
-    int64_t over;
-    if (r->a != u.base || product->op != ROC_IR_MUL || product->type != ROC_VT_INT) continue;
-    if (product->args[0] != n && product->args[1] != n) continue;
-    bool may_wrap = product->everywhere.low == INT64_MIN || product->everywhere.high == INT64_MAX;
-    if (may_wrap || __builtin_add_overflow(r->k, u.offset, &over) || over >= 0) continue;
-    *m = product->args[product->args[0] == n ? 1 : 0];
-    return true;
-  }
-  return false;
-}
-
-/* w * c <= b + k, by what is stated of a product u * c, where w <= u - 1 or w <= u. */
-static bool prove_product(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
-  const roc_ir_facts *f = p->f;
-  const roc_ir_value *by = &f->values.items[v->args[1]];
-  roc_ir_range w = range_now(f, v->args[0], RANGE_DEPTH);
-  if (by->op != ROC_IR_CONST || by->k < 2 || w.low > w.high || w.high > INT64_MAX / by->k ||
-      w.low < INT64_MIN / by->k) {
-    return false;
-  }
-  for (uint32_t i = f->relations.count; i-- > oldest_relation(f);) {
-    const roc_ir_relation *r = &f->relations.items[i];
-    const roc_ir_value *stated = &f->values.items[r->a];
-    if (stated->op != ROC_IR_MUL || stated->type != ROC_VT_INT || stated->args[0] == v->args[0]) {
-      continue;
-    }
-    bool may_wrap = stated->everywhere.low == INT64_MIN || stated->everywhere.high == INT64_MAX;
-    if (may_wrap || stated->args[1] != v->args[1]) continue;
-    for (int less = 1; less >= 0; less--) {
-      int64_t left;
-      if (__builtin_sub_overflow(k, r->k, &left)) continue;
-      if (less && __builtin_add_overflow(left, by->k, &left)) continue;
-      if (!prove_le(p, v->args[0], stated->args[0], -less, depth - 1)) continue;
-      if (prove_le(p, r->b, b, left, depth - 1)) return true;
-    }
-  }
-  return false;
-}
-
-static bool prove_operation(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
-  const roc_ir_facts *f = p->f;
-  uint32_t m;
-  if (v->type != ROC_VT_INT) return false;
-  switch ((roc_ir_op)v->op) {
-    case ROC_IR_MIN:
-      return prove_le(p, v->args[0], b, k, depth - 1) || prove_le(p, v->args[1], b, k, depth - 1);
-    case ROC_IR_MAX:
-      return prove_le(p, v->args[0], b, k, depth - 1) && prove_le(p, v->args[1], b, k, depth - 1);
-    case ROC_IR_ADD:
-    case ROC_IR_SUB: return prove_sum(p, v, b, k, depth);
-    case ROC_IR_MOD:
-      return range_now(f, v->args[1], RANGE_DEPTH).low > 0 &&
-             prove_less(p, v->args[1], b, k, -1, depth);
-    case ROC_IR_FLOORDIV: return quotient_is_less(f, v, &m) && prove_less(p, m, b, k, -1, depth);
-    case ROC_IR_MUL: return prove_product(p, v, b, k, depth);
-    default: return false;
-  }
-}
-
-static bool prove_through(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
-  const roc_ir_facts *f = p->f;
-  roc_ir_value v = f->values.items[a];
-  if (prove_operation(p, &v, b, k, depth)) return true;
-  for (uint32_t i = f->relations.count; i-- > oldest_relation(f);) {
-    const roc_ir_relation *r = &f->relations.items[i];
-    int64_t left;
-    if (r->a != a || __builtin_sub_overflow(k, r->k, &left)) continue;
-    if (prove_le(p, r->b, b, left, depth - 1)) return true;
-  }
-  return prove_below_sum(p, a, b, k, depth);
-}
-
-/* a <= b + k? */
-static bool prove_le(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
-  const roc_ir_facts *f = p->f;
-  if (p->steps-- <= 0) return false;
-  term x = term_of(f, a), y = term_of(f, b);
-  if (__builtin_add_overflow(k, y.offset, &k) || __builtin_sub_overflow(k, x.offset, &k)) {
-    return false;
-  }
-  if (x.base == y.base && k >= 0) return true;
-  roc_ir_range of_x = range_now(f, x.base, RANGE_DEPTH), of_y = range_now(f, y.base, RANGE_DEPTH);
-  int64_t least;
-  if (!__builtin_add_overflow(of_y.low, k, &least) && of_x.high <= least) return true;
-  return depth > 0 && prove_through(p, x.base, y.base, k, depth);
-}
-
-static bool prove(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
-  proof p = {f, PROOF_STEPS};
-  return prove_le(&p, a, b, k, PROOF_DEPTH);
-}
-
-static bool prove_cases(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth);
-
-/* One value of a choice, where its condition is `truth`. */
-static bool prove_case(roc_ir_facts *f, uint32_t test, bool truth, uint32_t a, uint32_t b,
-                       int64_t k, int depth) {
-  roc_ir_facts_point point = roc_ir_facts_mark(f);
-  roc_ir_facts_assume(f, test, truth);
-  bool is_proved = prove_cases(f, a, b, k, depth - 1);
-  roc_ir_facts_rollback(f, point);
-  return is_proved;
-}
-
-/* As prove; what is one of two values is proved for each. */
-static bool prove_cases(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth) {
-  if (prove(f, a, b, k)) return true;
-  if (depth == 0 || f->failed) return false;
-  term x = term_of(f, a), y = term_of(f, b);
-  roc_ir_value of_x = f->values.items[x.base], of_y = f->values.items[y.base];
-  if (__builtin_add_overflow(k, y.offset, &k) || __builtin_sub_overflow(k, x.offset, &k)) {
-    return false;
-  }
-  if (roc_ir_facts_is_choice(&of_x)) {
-    return prove_case(f, of_x.args[0], true, of_x.args[1], y.base, k, depth) &&
-           prove_case(f, of_x.args[0], false, of_x.args[2], y.base, k, depth);
-  }
-  if (!roc_ir_facts_is_choice(&of_y)) return false;
-  return prove_case(f, of_y.args[0], true, x.base, of_y.args[1], k, depth) &&
-         prove_case(f, of_y.args[0], false, x.base, of_y.args[2], k, depth);
-}
-
-bool roc_ir_facts_le_by(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
-  enum { CHOICES = 4 };
-  return !f->failed && prove_cases(f, a, b, k, CHOICES);
-}
-
-bool roc_ir_facts_le(roc_ir_facts *f, uint32_t a, uint32_t b) {
-  return roc_ir_facts_le_by(f, a, b, 0);
-}
-
-bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a) {
-  if (f->failed) return false;
-  roc_ir_range range = range_now(f, a, RANGE_DEPTH);
-  return f->values.items[a].is_nonzero || range.low > 0 || range.high < 0;
-}
-
-/* ---- bounds ---- */
-
-static uint32_t make(roc_ir_facts *f, roc_ir_op op, uint32_t a, int64_t k) {
-  roc_ir_inst inst = {.op = (uint8_t)op, .type = ROC_VT_INT, .nargs = 2};
-  return roc_ir_facts_value(f, &inst, (uint32_t[]){a, constant(f, k)});
-}
-
-static bool is_argument(const roc_ir_value *v) {
-  return v->type == ROC_VT_INT && (v->op == ROC_IR_EXTENT || v->op == ROC_IR_PARAM);
-}
-
-void roc_ir_facts_add_multiple(roc_ir_facts *f, uint32_t a, uint32_t last, int64_t begin,
-                               int64_t step) {
-  enum { MOST = 1 << 30 };
-  term end = term_of(f, last);
-  bool is_near = end.offset > -MOST && end.offset < MOST && begin > -MOST && begin < MOST;
-  if (f->failed || step > MOST || !is_near || !is_argument(&f->values.items[end.base])) return;
-  if (f->values.items[end.base].everywhere.high > INT64_MAX / 2) return; /* sums would wrap */
-  uint32_t span = make(f, ROC_IR_ADD, end.base, end.offset - begin);
-  uint32_t multiple = make(f, ROC_IR_MUL, make(f, ROC_IR_FLOORDIV, span, step), step);
-  roc_ir_facts_add(f, a, multiple, begin);
-}
-
-static bool takes_constant(const roc_ir_facts *f, const roc_ir_value *v, roc_ir_op op, int64_t *k) {
-  if (v->op != op || v->type != ROC_VT_INT || v->nargs != 2) return false;
-  const roc_ir_value *b = &f->values.items[v->args[1]];
-  *k = b->k;
-  return b->op == ROC_IR_CONST;
-}
-
-bool roc_ir_facts_is_multiple(const roc_ir_facts *f, uint32_t a, roc_ir_facts_multiple *out) {
-  const roc_ir_value *items = f->values.items, *product = &items[a];
-  int64_t step, divisor, begin;
-  if (!takes_constant(f, product, ROC_IR_MUL, &step)) return false;
-  const roc_ir_value *quotient = &items[product->args[0]];
-  if (!takes_constant(f, quotient, ROC_IR_FLOORDIV, &divisor) || divisor != step) return false;
-  const roc_ir_value *span = &items[quotient->args[0]];
-  if (!takes_constant(f, span, ROC_IR_ADD, &begin)) return false;
-  *out = (roc_ir_facts_multiple){span->args[0], begin, step};
-  return step > 1 && is_argument(&items[span->args[0]]);
-}
-
 uint32_t roc_ir_facts_base(const roc_ir_facts *f, uint32_t a, int64_t *k) {
-  term t = term_of(f, a);
+  roc_ir_term t = roc_ir_facts_term(f, a);
   *k = t.offset;
   return t.base;
-}
-
-static bool is_size(const roc_ir_value *v) {
-  return v->op == ROC_IR_GLOBAL_SIZE || v->op == ROC_IR_LOCAL_SIZE || v->op == ROC_IR_NUM_GROUPS;
-}
-
-typedef struct bound_search {
-  const roc_ir_facts *f;
-  bool takes_sizes;
-  uint32_t extent; /* what is asked for is to be less: more than it would never hold */
-  int steps;       /* left */
-  int64_t factor;  /* of the bound; set once, for a product with a constant on the way to it */
-  uint32_t bound;
-  int64_t k;
-} bound_search;
-
-static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth);
-
-/* x + y, for a y that stays small. */
-static bool find_bound_of_sum(bound_search *s, const roc_ir_value *v, int64_t so_far, int depth) {
-  enum { SMALL = 4096 };
-  const roc_ir_facts *f = s->f;
-  for (int n = 0; n < 2; n++) {
-    roc_ir_range x = range_now(f, v->args[n], RANGE_DEPTH);
-    roc_ir_range y = range_now(f, v->args[1 - n], RANGE_DEPTH);
-    int64_t sum;
-    bool is_small = y.low <= y.high && y.low >= -SMALL && y.high <= SMALL;
-    if (x.low > x.high || !is_small || !is_exact(v, x, y)) continue;
-    if (__builtin_add_overflow(so_far, y.high, &sum)) continue;
-    if (find_bound(s, v->args[n], sum, depth - 1)) return true;
-  }
-  return false;
-}
-
-/* w * c <= bound * c + k, as w <= bound + k. */
-static bool find_bound_of_product(bound_search *s, const roc_ir_value *v, int64_t so_far,
-                                  int depth) {
-  int64_t c, k;
-  bool is_scaled = takes_constant(s->f, v, ROC_IR_MUL, &c) && c > 1 && s->factor == 1;
-  roc_ir_range range = range_now(s->f, v->args[0], RANGE_DEPTH);
-  if (!is_scaled || range.low > range.high || range.high > INT64_MAX / c ||
-      range.low < INT64_MIN / c) {
-    return false;
-  }
-  s->factor = c;
-  if (!find_bound(s, v->args[0], 0, depth - 1) || __builtin_mul_overflow(s->k, c, &k) ||
-      __builtin_add_overflow(k, so_far, &s->k)) {
-    s->factor = 1;
-    return false;
-  }
-  return true;
-}
-
-static bool find_bound_of_operation(bound_search *s, const roc_ir_value *v, int64_t so_far,
-                                    int depth) {
-  uint32_t m;
-  switch ((roc_ir_op)v->op) {
-    case ROC_IR_ADD: return find_bound_of_sum(s, v, so_far, depth);
-    case ROC_IR_MUL: return find_bound_of_product(s, v, so_far, depth);
-    case ROC_IR_MOD:
-      return range_now(s->f, v->args[1], RANGE_DEPTH).low > 0 &&
-             !__builtin_sub_overflow(so_far, 1, &so_far) &&
-             find_bound(s, v->args[1], so_far, depth - 1);
-    case ROC_IR_FLOORDIV:
-      return quotient_is_less(s->f, v, &m) && !__builtin_sub_overflow(so_far, 1, &so_far) &&
-             find_bound(s, m, so_far, depth - 1);
-    default: return false;
-  }
-}
-
-/* a <= bound + k for an `a` that counts so_far less than it. Oldest relations first: what
- * conditions say is in force before what the checks after them do. */
-static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth) {
-  const roc_ir_facts *f = s->f;
-  roc_ir_facts_multiple multiple;
-  term x = term_of(f, a);
-  const roc_ir_value *v = &f->values.items[x.base];
-  if (v->type != ROC_VT_INT || __builtin_add_overflow(so_far, x.offset, &so_far)) return false;
-  if (x.base == ZERO) return false; /* what is not below 0 bounds no constant */
-  if (x.base == s->extent || s->steps-- <= 0) return false;
-  bool is_bound = is_argument(v) || roc_ir_facts_is_multiple(f, x.base, &multiple);
-  if (is_bound || (s->takes_sizes && is_size(v))) {
-    s->bound = x.base;
-    s->k = so_far;
-    return true;
-  }
-  for (uint32_t i = oldest_relation(f); i < f->relations.count && depth > 0; i++) {
-    const roc_ir_relation *r = &f->relations.items[i];
-    int64_t sum;
-    if (r->a != x.base || __builtin_add_overflow(so_far, r->k, &sum)) continue;
-    if (find_bound(s, r->b, sum, depth - 1)) return true;
-  }
-  return depth > 0 && find_bound_of_operation(s, v, so_far, depth);
-}
-
-bool roc_ir_facts_launch_bound(const roc_ir_facts *f, uint32_t a, uint32_t extent, bool takes_sizes,
-                               roc_ir_facts_bound *out) {
-  bound_search s = {.f = f, .extent = extent, .steps = PROOF_STEPS, .factor = 1};
-  bool found = !f->failed && find_bound(&s, a, 0, BOUND_DEPTH);
-  s.takes_sizes = takes_sizes;
-  if (!found && takes_sizes) {
-    s.steps = PROOF_STEPS;
-    found = !f->failed && find_bound(&s, a, 0, BOUND_DEPTH);
-  }
-  *out = (roc_ir_facts_bound){s.bound, s.factor, s.k};
-  return found;
-}
-
-/* ---- paths that meet ---- */
-
-void roc_ir_facts_collect(roc_ir_facts *f, roc_ir_facts_point point, roc_ir_relations *out) {
-  for (uint32_t i = point.nrelations; i < f->relations.count && out->count < MAX_COMMON; i++) {
-    if (!roc_vec_push(out, f->relations.items[i])) f->failed = true;
-  }
-}
-
-void roc_ir_facts_keep_proved(const roc_ir_facts *f, roc_ir_relations *relations) {
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < relations->count && !f->failed; i++) {
-    roc_ir_relation r = relations->items[i];
-    if (prove(f, r.a, r.b, r.k)) relations->items[kept++] = r;
-  }
-  relations->count = kept;
 }

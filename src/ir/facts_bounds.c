@@ -1,0 +1,148 @@
+/* See facts.h: what of the launch bounds a value. */
+#include "ir/facts_terms.h"
+
+static uint32_t make(roc_ir_facts *f, roc_ir_op op, uint32_t a, int64_t k) {
+  roc_ir_inst inst = {.op = (uint8_t)op, .type = ROC_VT_INT, .nargs = 2};
+  return roc_ir_facts_value(f, &inst, (uint32_t[]){a, roc_ir_facts_constant(f, k)});
+}
+
+static bool is_argument(const roc_ir_value *v) {
+  return v->type == ROC_VT_INT && (v->op == ROC_IR_EXTENT || v->op == ROC_IR_PARAM);
+}
+
+void roc_ir_facts_add_multiple(roc_ir_facts *f, uint32_t a, uint32_t last, int64_t begin,
+                               int64_t step) {
+  enum { MOST = 1 << 30 };
+  roc_ir_term end = roc_ir_facts_term(f, last);
+  bool is_near = end.offset > -MOST && end.offset < MOST && begin > -MOST && begin < MOST;
+  if (f->failed || step > MOST || !is_near || !is_argument(&f->values.items[end.base])) return;
+  if (f->values.items[end.base].everywhere.high > INT64_MAX / 2) return; /* sums would wrap */
+  uint32_t span = make(f, ROC_IR_ADD, end.base, end.offset - begin);
+  uint32_t multiple = make(f, ROC_IR_MUL, make(f, ROC_IR_FLOORDIV, span, step), step);
+  roc_ir_facts_add(f, a, multiple, begin);
+}
+
+static bool takes_constant(const roc_ir_facts *f, const roc_ir_value *v, roc_ir_op op, int64_t *k) {
+  if (v->op != op || v->type != ROC_VT_INT || v->nargs != 2) return false;
+  const roc_ir_value *b = &f->values.items[v->args[1]];
+  *k = b->k;
+  return b->op == ROC_IR_CONST;
+}
+
+bool roc_ir_facts_is_multiple(const roc_ir_facts *f, uint32_t a, roc_ir_facts_multiple *out) {
+  const roc_ir_value *items = f->values.items, *product = &items[a];
+  int64_t step, divisor, begin;
+  if (!takes_constant(f, product, ROC_IR_MUL, &step)) return false;
+  const roc_ir_value *quotient = &items[product->args[0]];
+  if (!takes_constant(f, quotient, ROC_IR_FLOORDIV, &divisor) || divisor != step) return false;
+  const roc_ir_value *span = &items[quotient->args[0]];
+  if (!takes_constant(f, span, ROC_IR_ADD, &begin)) return false;
+  *out = (roc_ir_facts_multiple){span->args[0], begin, step};
+  return step > 1 && is_argument(&items[span->args[0]]);
+}
+
+static bool is_size(const roc_ir_value *v) {
+  return v->op == ROC_IR_GLOBAL_SIZE || v->op == ROC_IR_LOCAL_SIZE || v->op == ROC_IR_NUM_GROUPS;
+}
+
+typedef struct bound_search {
+  const roc_ir_facts *f;
+  bool takes_sizes;
+  uint32_t extent; /* what is asked for is to be less: more than it would never hold */
+  int steps;       /* left */
+  int64_t factor;  /* of the bound; set once, for a product with a constant on the way to it */
+  uint32_t bound;
+  int64_t k;
+} bound_search;
+
+static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth);
+
+/* x + y, for a y that stays small. */
+static bool find_bound_of_sum(bound_search *s, const roc_ir_value *v, int64_t so_far, int depth) {
+  enum { SMALL = 4096 };
+  const roc_ir_facts *f = s->f;
+  for (int n = 0; n < 2; n++) {
+    roc_ir_range x = roc_ir_facts_range_now(f, v->args[n]);
+    roc_ir_range y = roc_ir_facts_range_now(f, v->args[1 - n]);
+    int64_t sum;
+    bool is_small = y.low <= y.high && y.low >= -SMALL && y.high <= SMALL;
+    if (x.low > x.high || !is_small || !roc_ir_facts_is_exact(v, x, y)) continue;
+    if (__builtin_add_overflow(so_far, y.high, &sum)) continue;
+    if (find_bound(s, v->args[n], sum, depth - 1)) return true;
+  }
+  return false;
+}
+
+/* w * c <= bound * c + k, as w <= bound + k. */
+static bool find_bound_of_product(bound_search *s, const roc_ir_value *v, int64_t so_far,
+                                  int depth) {
+  int64_t c, k;
+  bool is_scaled = takes_constant(s->f, v, ROC_IR_MUL, &c) && c > 1 && s->factor == 1;
+  roc_ir_range range = roc_ir_facts_range_now(s->f, v->args[0]);
+  if (!is_scaled || range.low > range.high || range.high > INT64_MAX / c ||
+      range.low < INT64_MIN / c) {
+    return false;
+  }
+  s->factor = c;
+  if (!find_bound(s, v->args[0], 0, depth - 1) || __builtin_mul_overflow(s->k, c, &k) ||
+      __builtin_add_overflow(k, so_far, &s->k)) {
+    s->factor = 1;
+    return false;
+  }
+  return true;
+}
+
+static bool find_bound_of_operation(bound_search *s, const roc_ir_value *v, int64_t so_far,
+                                    int depth) {
+  uint32_t m;
+  switch ((roc_ir_op)v->op) {
+    case ROC_IR_ADD: return find_bound_of_sum(s, v, so_far, depth);
+    case ROC_IR_MUL: return find_bound_of_product(s, v, so_far, depth);
+    case ROC_IR_MOD:
+      return roc_ir_facts_range_now(s->f, v->args[1]).low > 0 &&
+             !__builtin_sub_overflow(so_far, 1, &so_far) &&
+             find_bound(s, v->args[1], so_far, depth - 1);
+    case ROC_IR_FLOORDIV:
+      return roc_ir_facts_quotient_is_less(s->f, v, &m) &&
+             !__builtin_sub_overflow(so_far, 1, &so_far) && find_bound(s, m, so_far, depth - 1);
+    default: return false;
+  }
+}
+
+/* a <= bound + k for an `a` that counts so_far less than it. Oldest relations first: what
+ * conditions say is in force before what the checks after them do. */
+static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth) {
+  const roc_ir_facts *f = s->f;
+  roc_ir_facts_multiple multiple;
+  roc_ir_term x = roc_ir_facts_term(f, a);
+  const roc_ir_value *v = &f->values.items[x.base];
+  if (v->type != ROC_VT_INT || __builtin_add_overflow(so_far, x.offset, &so_far)) return false;
+  if (x.base == ROC_IR_VALUE_ZERO) return false; /* what is not below 0 bounds no constant */
+  if (x.base == s->extent || s->steps-- <= 0) return false;
+  bool is_bound = is_argument(v) || roc_ir_facts_is_multiple(f, x.base, &multiple);
+  if (is_bound || (s->takes_sizes && is_size(v))) {
+    s->bound = x.base;
+    s->k = so_far;
+    return true;
+  }
+  for (uint32_t i = roc_ir_facts_oldest(f); i < f->relations.count && depth > 0; i++) {
+    const roc_ir_relation *r = &f->relations.items[i];
+    int64_t sum;
+    if (r->a != x.base || __builtin_add_overflow(so_far, r->k, &sum)) continue;
+    if (find_bound(s, r->b, sum, depth - 1)) return true;
+  }
+  return depth > 0 && find_bound_of_operation(s, v, so_far, depth);
+}
+
+bool roc_ir_facts_launch_bound(const roc_ir_facts *f, uint32_t a, uint32_t extent, bool takes_sizes,
+                               roc_ir_facts_bound *out) {
+  bound_search s = {.f = f, .extent = extent, .steps = ROC_IR_PROOF_STEPS, .factor = 1};
+  bool found = !f->failed && find_bound(&s, a, 0, ROC_IR_PROOF_DEPTH);
+  s.takes_sizes = takes_sizes;
+  if (!found && takes_sizes) {
+    s.steps = ROC_IR_PROOF_STEPS;
+    found = !f->failed && find_bound(&s, a, 0, ROC_IR_PROOF_DEPTH);
+  }
+  *out = (roc_ir_facts_bound){s.bound, s.factor, s.k};
+  return found;
+}

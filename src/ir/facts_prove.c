@@ -1,0 +1,221 @@
+/* See facts.h. Proofs are searches of bounded depth and length through the relations in force, most
+ * recent first: a check that would need a longer argument stays. */
+#include "ir/facts_terms.h"
+#include "ir/range.h"
+
+typedef struct proof {
+  const roc_ir_facts *f;
+  int steps; /* left */
+} proof;
+
+static bool prove_le(proof *p, uint32_t a, uint32_t b, int64_t k, int depth);
+
+/* a - by <= b + k - by */
+static bool prove_less(proof *p, uint32_t a, uint32_t b, int64_t k, int64_t by, int depth) {
+  return !__builtin_sub_overflow(k, by, &k) && prove_le(p, a, b, k, depth - 1);
+}
+
+/* Whether no sum or difference of the two wraps. */
+bool roc_ir_facts_is_exact(const roc_ir_value *v, roc_ir_range x, roc_ir_range y) {
+  int64_t end;
+  if (v->op == ROC_IR_SUB) {
+    return !__builtin_sub_overflow(x.low, y.high, &end) &&
+           !__builtin_sub_overflow(x.high, y.low, &end);
+  }
+  return !__builtin_add_overflow(x.low, y.low, &end) &&
+         !__builtin_add_overflow(x.high, y.high, &end);
+}
+
+/* x + y <= b + k, as x <= b + k - (the most that y is), or the other way round. */
+static bool prove_sum(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  roc_ir_range x = roc_ir_facts_range_now(f, v->args[0]);
+  roc_ir_range y = roc_ir_facts_range_now(f, v->args[1]);
+  if (x.low > x.high || y.low > y.high || !roc_ir_facts_is_exact(v, x, y)) return false;
+  if (v->op == ROC_IR_SUB) {
+    return y.low != INT64_MIN && prove_less(p, v->args[0], b, k, -y.low, depth);
+  }
+  return prove_less(p, v->args[0], b, k, y.high, depth) ||
+         prove_less(p, v->args[1], b, k, x.high, depth);
+}
+
+/* a <= x + y + k, as a - (the least that y is) <= x + k. */
+static bool prove_below_sum(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  const roc_ir_value *v = &f->values.items[b];
+  if (v->type != ROC_VT_INT || (v->op != ROC_IR_ADD && v->op != ROC_IR_SUB)) return false;
+  roc_ir_range x = roc_ir_facts_range_now(f, v->args[0]);
+  roc_ir_range y = roc_ir_facts_range_now(f, v->args[1]);
+  if (x.low > x.high || y.low > y.high || !roc_ir_facts_is_exact(v, x, y)) return false;
+  if (v->op == ROC_IR_SUB) {
+    if (a == ROC_IR_VALUE_ZERO && prove_le(p, v->args[1], v->args[0], k, depth - 1)) return true;
+    return prove_less(p, a, v->args[0], k, y.high, depth);
+  }
+  if (y.low != INT64_MIN && prove_less(p, a, v->args[0], k, -y.low, depth)) return true;
+  return x.low != INT64_MIN && prove_less(p, a, v->args[1], k, -x.low, depth);
+}
+
+/* An m with u // n < m, as u < n * m is stated. */
+bool roc_ir_facts_quotient_is_less(const roc_ir_facts *f, const roc_ir_value *v, uint32_t *m) {
+  uint32_t n = v->args[1];
+  roc_ir_term u = roc_ir_facts_term(f, v->args[0]);
+  if (roc_ir_facts_range_now(f, n).low < 1) return false;
+  for (uint32_t i = f->relations.count; i-- > roc_ir_facts_oldest(f);) {
+    const roc_ir_relation *r = &f->relations.items[i];
+    const roc_ir_value *product = &f->values.items[r->b];
+    int64_t over;
+    if (r->a != u.base || product->op != ROC_IR_MUL || product->type != ROC_VT_INT) continue;
+    if (product->args[0] != n && product->args[1] != n) continue;
+    bool may_wrap = product->everywhere.low == INT64_MIN || product->everywhere.high == INT64_MAX;
+    if (may_wrap || __builtin_add_overflow(r->k, u.offset, &over) || over >= 0) continue;
+    *m = product->args[product->args[0] == n ? 1 : 0];
+    return true;
+  }
+  return false;
+}
+
+/* w * c <= b + k, by what is stated of a product u * c, where w <= u - 1 or w <= u. */
+static bool prove_product(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  const roc_ir_value *by = &f->values.items[v->args[1]];
+  roc_ir_range w = roc_ir_facts_range_now(f, v->args[0]);
+  if (by->op != ROC_IR_CONST || by->k < 2 || w.low > w.high || w.high > INT64_MAX / by->k ||
+      w.low < INT64_MIN / by->k) {
+    return false;
+  }
+  for (uint32_t i = f->relations.count; i-- > roc_ir_facts_oldest(f);) {
+    const roc_ir_relation *r = &f->relations.items[i];
+    const roc_ir_value *stated = &f->values.items[r->a];
+    if (stated->op != ROC_IR_MUL || stated->type != ROC_VT_INT || stated->args[0] == v->args[0]) {
+      continue;
+    }
+    bool may_wrap = stated->everywhere.low == INT64_MIN || stated->everywhere.high == INT64_MAX;
+    if (may_wrap || stated->args[1] != v->args[1]) continue;
+    for (int less = 1; less >= 0; less--) {
+      int64_t left;
+      if (__builtin_sub_overflow(k, r->k, &left)) continue;
+      if (less && __builtin_add_overflow(left, by->k, &left)) continue;
+      if (!prove_le(p, v->args[0], stated->args[0], -less, depth - 1)) continue;
+      if (prove_le(p, r->b, b, left, depth - 1)) return true;
+    }
+  }
+  return false;
+}
+
+static bool prove_operation(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  uint32_t m;
+  if (v->type != ROC_VT_INT) return false;
+  switch ((roc_ir_op)v->op) {
+    case ROC_IR_MIN:
+      return prove_le(p, v->args[0], b, k, depth - 1) || prove_le(p, v->args[1], b, k, depth - 1);
+    case ROC_IR_MAX:
+      return prove_le(p, v->args[0], b, k, depth - 1) && prove_le(p, v->args[1], b, k, depth - 1);
+    case ROC_IR_ADD:
+    case ROC_IR_SUB: return prove_sum(p, v, b, k, depth);
+    case ROC_IR_MOD:
+      return roc_ir_facts_range_now(f, v->args[1]).low > 0 &&
+             prove_less(p, v->args[1], b, k, -1, depth);
+    case ROC_IR_FLOORDIV:
+      return roc_ir_facts_quotient_is_less(f, v, &m) && prove_less(p, m, b, k, -1, depth);
+    case ROC_IR_MUL: return prove_product(p, v, b, k, depth);
+    default: return false;
+  }
+}
+
+static bool prove_through(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  roc_ir_value v = f->values.items[a];
+  if (prove_operation(p, &v, b, k, depth)) return true;
+  for (uint32_t i = f->relations.count; i-- > roc_ir_facts_oldest(f);) {
+    const roc_ir_relation *r = &f->relations.items[i];
+    int64_t left;
+    if (r->a != a || __builtin_sub_overflow(k, r->k, &left)) continue;
+    if (prove_le(p, r->b, b, left, depth - 1)) return true;
+  }
+  return prove_below_sum(p, a, b, k, depth);
+}
+
+/* a <= b + k? */
+static bool prove_le(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  if (p->steps-- <= 0) return false;
+  roc_ir_term x = roc_ir_facts_term(f, a), y = roc_ir_facts_term(f, b);
+  if (__builtin_add_overflow(k, y.offset, &k) || __builtin_sub_overflow(k, x.offset, &k)) {
+    return false;
+  }
+  if (x.base == y.base && k >= 0) return true;
+  roc_ir_range of_x = roc_ir_facts_range_now(f, x.base), of_y = roc_ir_facts_range_now(f, y.base);
+  int64_t least;
+  if (!__builtin_add_overflow(of_y.low, k, &least) && of_x.high <= least) return true;
+  return depth > 0 && prove_through(p, x.base, y.base, k, depth);
+}
+
+static bool prove(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
+  proof p = {f, ROC_IR_PROOF_STEPS};
+  return prove_le(&p, a, b, k, ROC_IR_PROOF_DEPTH);
+}
+
+static bool prove_cases(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth);
+
+/* One value of a choice, where its condition is `truth`. */
+static bool prove_case(roc_ir_facts *f, uint32_t test, bool truth, uint32_t a, uint32_t b,
+                       int64_t k, int depth) {
+  roc_ir_facts_point point = roc_ir_facts_mark(f);
+  roc_ir_facts_assume(f, test, truth);
+  bool is_proved = prove_cases(f, a, b, k, depth - 1);
+  roc_ir_facts_rollback(f, point);
+  return is_proved;
+}
+
+/* As prove; what is one of two values is proved for each. */
+static bool prove_cases(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth) {
+  if (prove(f, a, b, k)) return true;
+  if (depth == 0 || f->failed) return false;
+  roc_ir_term x = roc_ir_facts_term(f, a), y = roc_ir_facts_term(f, b);
+  roc_ir_value of_x = f->values.items[x.base], of_y = f->values.items[y.base];
+  if (__builtin_add_overflow(k, y.offset, &k) || __builtin_sub_overflow(k, x.offset, &k)) {
+    return false;
+  }
+  if (roc_ir_facts_is_choice(&of_x)) {
+    return prove_case(f, of_x.args[0], true, of_x.args[1], y.base, k, depth) &&
+           prove_case(f, of_x.args[0], false, of_x.args[2], y.base, k, depth);
+  }
+  if (!roc_ir_facts_is_choice(&of_y)) return false;
+  return prove_case(f, of_y.args[0], true, x.base, of_y.args[1], k, depth) &&
+         prove_case(f, of_y.args[0], false, x.base, of_y.args[2], k, depth);
+}
+
+bool roc_ir_facts_le_by(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
+  enum { CHOICES = 4 };
+  return !f->failed && prove_cases(f, a, b, k, CHOICES);
+}
+
+bool roc_ir_facts_le(roc_ir_facts *f, uint32_t a, uint32_t b) {
+  return roc_ir_facts_le_by(f, a, b, 0);
+}
+
+bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a) {
+  if (f->failed) return false;
+  roc_ir_range range = roc_ir_facts_range_now(f, a);
+  return f->values.items[a].is_nonzero || range.low > 0 || range.high < 0;
+}
+
+/* ---- paths that meet ---- */
+
+enum { MAX_COMMON = 32 /* relations of one path that are tried on the other */ };
+
+void roc_ir_facts_collect(roc_ir_facts *f, roc_ir_facts_point point, roc_ir_relations *out) {
+  for (uint32_t i = point.nrelations; i < f->relations.count && out->count < MAX_COMMON; i++) {
+    if (!roc_vec_push(out, f->relations.items[i])) f->failed = true;
+  }
+}
+
+void roc_ir_facts_keep_proved(const roc_ir_facts *f, roc_ir_relations *relations) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < relations->count && !f->failed; i++) {
+    roc_ir_relation r = relations->items[i];
+    if (prove(f, r.a, r.b, r.k)) relations->items[kept++] = r;
+  }
+  relations->count = kept;
+}

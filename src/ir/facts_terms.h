@@ -1,0 +1,39 @@
+/* What facts.c, facts_prove.c and facts_bounds.c share. */
+#ifndef ROC_IR_FACTS_TERMS_H
+#define ROC_IR_FACTS_TERMS_H
+
+#include "ir/facts.h"
+
+enum {
+  ROC_IR_PROOF_DEPTH = 6,      /* relations and operations chained, of a proof or to a bound */
+  ROC_IR_PROOF_RELATIONS = 64, /* tried at each step */
+  ROC_IR_PROOF_STEPS = 512,    /* of one search */
+  ROC_IR_RANGE_DEPTH = 4
+};
+
+/* base + offset, without wrapping. */
+typedef struct roc_ir_term {
+  uint32_t base;
+  int64_t offset;
+} roc_ir_term;
+
+roc_ir_term roc_ir_facts_term(const roc_ir_facts *f, uint32_t id);
+
+uint32_t roc_ir_facts_constant(roc_ir_facts *f, int64_t k);
+
+/* By the facts in force. */
+roc_ir_range roc_ir_facts_range_now(const roc_ir_facts *f, uint32_t id);
+
+/* The first of the relations that searches look at. */
+static inline uint32_t roc_ir_facts_oldest(const roc_ir_facts *f) {
+  uint32_t count = f->relations.count;
+  return count > ROC_IR_PROOF_RELATIONS ? count - ROC_IR_PROOF_RELATIONS : 0;
+}
+
+/* Whether no sum or difference of the two wraps, as `v` is. */
+bool roc_ir_facts_is_exact(const roc_ir_value *v, roc_ir_range x, roc_ir_range y);
+
+/* An m with u // n < m, where `v` is u // n, as u < n * m is stated. */
+bool roc_ir_facts_quotient_is_less(const roc_ir_facts *f, const roc_ir_value *v, uint32_t *m);
+
+#endif
