@@ -23,7 +23,7 @@ static bool open_walk(roc_ir_check_walk *w, roc_ir_module *module) {
 /* Walks the module, unless `made` is false, and closes the walk. */
 static roc_status run_walk(roc_ir_check_walk *w, bool made, const roc_ir_launch_limits *limits,
                            roc_error *err) {
-  made = made && roc_ir_find_held(w, limits);
+  made = made && roc_ir_find_held(w, limits) && roc_ir_find_invariants(w, limits);
   for (uint32_t i = 0; made && w->narrow_vars && i < w->m->vars.count; i++) {
     if (w->m->vars.items[i].type == ROC_VT_INT)
       w->narrow_vars[i] = roc_ir_narrow_of_var(w->held[i]);
@@ -35,6 +35,7 @@ static roc_status run_walk(roc_ir_check_walk *w, bool made, const roc_ir_launch_
   roc_free(w->slots);
   roc_free(w->held);
   roc_vec_deinit(&w->trail);
+  roc_vec_deinit(&w->invariants);
   roc_ir_facts_deinit(&w->f);
   return made ? ROC_OK : roc_fail(err, ROC_OOM, "out of memory");
 }

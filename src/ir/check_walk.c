@@ -166,19 +166,26 @@ static void enter_for(roc_ir_check_walk *w, const roc_ir_inst *inst) {
   }
 }
 
-static void walk_nested(roc_ir_check_walk *w, const roc_ir_inst *inst) {
+static void walk_nested(roc_ir_check_walk *w, uint32_t id) {
+  const roc_ir_inst *inst = &w->m->insts.items[id];
   uint32_t region = inst->k.region[0];
   bool is_loop = inst->op != ROC_IR_BLOCK;
   roc_ir_facts_point point = roc_ir_facts_mark(&w->f);
-  if (is_loop) forget_region(w, region);
+  if (is_loop) {
+    roc_ir_invariants_enter(w, id);
+    forget_region(w, region);
+    roc_ir_invariants_assume(w, id);
+  }
   if (inst->op == ROC_IR_FOR) {
     forget_var(w, inst->aux);
     enter_for(w, inst);
   }
   walk_region(w, region);
+  if (is_loop && falls_through(w->m, region)) roc_ir_invariants_round(w, id);
   roc_ir_facts_rollback(&w->f, point);
   forget_region(w, region);
   if (inst->op == ROC_IR_FOR) forget_var(w, inst->aux);
+  if (is_loop) roc_ir_invariants_assume_after(w, id);
 }
 
 /* True when the check cannot fail; else states what holds after it. */
@@ -237,11 +244,13 @@ static bool walk_inst(roc_ir_check_walk *w, uint32_t id) {
     case ROC_IR_CHECK: return settle_condition(w, inst);
     case ROC_IR_IF: walk_if(w, inst); return false;
     case ROC_IR_BLOCK:
-    case ROC_IR_LOOP: walk_nested(w, inst); return false;
+    case ROC_IR_LOOP: walk_nested(w, id); return false;
     case ROC_IR_FOR:
       if (w->narrow) w->narrow[id] |= roc_ir_narrow_of_for(w, inst);
-      walk_nested(w, inst);
+      walk_nested(w, id);
       return false;
+    case ROC_IR_NEXT: roc_ir_invariants_round(w, inst->aux); return false;
+    case ROC_IR_LEAVE: roc_ir_invariants_leave(w, inst->aux); return false;
     default: break;
   }
   if (inst->type == ROC_VT_NONE) return false;
@@ -259,7 +268,7 @@ static void walk_region(roc_ir_check_walk *w, uint32_t region) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < ids->count; i++) {
     bool goes = !w->failed && walk_inst(w, ids->items[i]);
-    if (goes && !w->narrow && !w->preconditions && !w->assigned) continue;
+    if (goes && !w->narrow && !w->preconditions && !w->assigned && !w->finds_invariants) continue;
     if (kept != i) ids->items[kept] = ids->items[i];
     kept++;
   }

@@ -12,6 +12,17 @@ typedef struct roc_ir_var_change {
   uint32_t var, before;
 } roc_ir_var_change;
 
+/* What holds whenever a round of a loop begins, of integers that the loop assigns: a <= b, where
+ * either is what the variable holds, or held in front of the loop. */
+typedef struct roc_ir_invariant {
+  uint32_t loop; /* its instruction */
+  uint32_t a, b; /* variables */
+  bool is_a_before, is_b_before;
+  bool holds;                  /* not found wrong, so far */
+  bool holds_after;            /* where the loop has been left, too */
+  uint32_t before_a, before_b; /* numbers of what they held in front, of this walk */
+} roc_ir_invariant;
+
 typedef struct roc_ir_check_walk {
   roc_ir_module *m;
   roc_ir_facts f;
@@ -28,6 +39,9 @@ typedef struct roc_ir_check_walk {
   uint8_t *narrow_vars;
   roc_ir_range *held;     /* per variable: what it holds, wherever control comes from */
   roc_ir_range *assigned; /* per variable, while `held` is found: what it is set to; checks stay */
+  roc_vec(roc_ir_invariant) invariants;
+  bool finds_invariants; /* checks stay; what is found wrong is marked */
+  uint32_t nwrong;       /* that were marked in this walk */
   bool failed;
 } roc_ir_check_walk;
 
@@ -50,6 +64,20 @@ void roc_ir_precondition_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, ui
 uint8_t roc_ir_narrow_of(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t value);
 uint8_t roc_ir_narrow_of_for(roc_ir_check_walk *w, const roc_ir_inst *inst);
 uint8_t roc_ir_narrow_of_var(roc_ir_range held);
+
+/* loop_invariants.c.  What the walk tells it: a loop begins, its body begins, it goes on to its next
+ * round or is left here, it has been left. */
+void roc_ir_invariants_enter(roc_ir_check_walk *w, uint32_t loop);
+void roc_ir_invariants_assume(roc_ir_check_walk *w, uint32_t loop);
+void roc_ir_invariants_round(roc_ir_check_walk *w, uint32_t loop);
+void roc_ir_invariants_leave(roc_ir_check_walk *w, uint32_t loop);
+void roc_ir_invariants_assume_after(roc_ir_check_walk *w, uint32_t loop);
+/* Fills `invariants` with some that might hold; how many. */
+bool roc_ir_invariants_guess(roc_ir_check_walk *w);
+
+/* held_values.c: finds the invariants that hold, and then what it says of variables; false: memory
+ * is out. */
+bool roc_ir_find_invariants(roc_ir_check_walk *w, const roc_ir_launch_limits *limits);
 
 /* held_values.c: fills `held`; false: memory is out. */
 bool roc_ir_find_held(roc_ir_check_walk *w, const roc_ir_launch_limits *limits);

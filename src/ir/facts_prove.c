@@ -102,6 +102,65 @@ static bool prove_product(proof *p, const roc_ir_value *v, uint32_t b, int64_t k
   return false;
 }
 
+/* (x + y + c) // 2, by a division or a shift, or x + (y - x) // 2. */
+typedef struct middle {
+  uint32_t x, y;
+  int64_t c;
+} middle;
+
+static bool is_constant(const roc_ir_facts *f, uint32_t id, int64_t k) {
+  const roc_ir_value *v = &f->values.items[id];
+  return v->op == ROC_IR_CONST && v->type == ROC_VT_INT && v->k == k;
+}
+
+/* Half of what does not wrap; *of is what. */
+static bool is_half(const roc_ir_facts *f, const roc_ir_value *v, roc_ir_op op, roc_ir_term *of) {
+  if (v->nargs != 2 || v->type != ROC_VT_INT) return false;
+  bool shifts = v->op == ROC_IR_SHR && is_constant(f, v->args[1], 1) &&
+                roc_ir_facts_range_now(f, v->args[0]).low >= 0;
+  if (!shifts && !(v->op == ROC_IR_FLOORDIV && is_constant(f, v->args[1], 2))) return false;
+  *of = roc_ir_facts_term(f, v->args[0]);
+  const roc_ir_value *sum = &f->values.items[of->base];
+  if (sum->op != op || sum->type != ROC_VT_INT || of->offset < -1 || of->offset > 1) return false;
+  roc_ir_range x = roc_ir_facts_range_now(f, sum->args[0]);
+  roc_ir_range y = roc_ir_facts_range_now(f, sum->args[1]);
+  return x.low <= x.high && y.low <= y.high && roc_ir_facts_is_exact(sum, x, y);
+}
+
+static bool is_middle(const roc_ir_facts *f, const roc_ir_value *v, middle *out) {
+  roc_ir_term of;
+  if (is_half(f, v, ROC_IR_ADD, &of)) {
+    const roc_ir_value *sum = &f->values.items[of.base];
+    *out = (middle){sum->args[0], sum->args[1], of.offset};
+    return true;
+  }
+  if (v->op != ROC_IR_ADD || v->type != ROC_VT_INT) return false;
+  for (uint32_t n = 0; n < 2; n++) {
+    if (!is_half(f, &f->values.items[v->args[1 - n]], ROC_IR_SUB, &of)) continue;
+    const roc_ir_value *span = &f->values.items[of.base];
+    if (span->args[1] != v->args[n]) continue;
+    *out = (middle){span->args[1], span->args[0], of.offset};
+    return true;
+  }
+  return false;
+}
+
+/* Where x <= y - less, the middle is no less than x + (c + less) // 2, and no more than
+ * y + (c - less) // 2. */
+static bool prove_of_middle(proof *p, middle m, bool is_upper, uint32_t other, int64_t k,
+                            int depth) {
+  for (int64_t less = 1; less >= 0; less--) {
+    for (int swap = 0; swap < 2; swap++) {
+      uint32_t x = swap ? m.y : m.x, y = swap ? m.x : m.y;
+      int64_t by = (is_upper ? m.c - less : m.c + less) >> 1;
+      if (!prove_le(p, x, y, -less, depth - 1)) continue;
+      if (is_upper && prove_less(p, y, other, k, by, depth)) return true;
+      if (!is_upper && prove_less(p, other, x, k, -by, depth)) return true;
+    }
+  }
+  return false;
+}
+
 static bool prove_operation(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
   const roc_ir_facts *f = p->f;
   uint32_t m;
@@ -126,12 +185,17 @@ static bool prove_operation(proof *p, const roc_ir_value *v, uint32_t b, int64_t
 static bool prove_through(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
   const roc_ir_facts *f = p->f;
   roc_ir_value v = f->values.items[a];
+  middle m;
   if (prove_operation(p, &v, b, k, depth)) return true;
+  if (is_middle(f, &v, &m) && prove_of_middle(p, m, true, b, k, depth)) return true;
   for (uint32_t i = f->relations.count; i-- > roc_ir_facts_oldest(f);) {
     const roc_ir_relation *r = &f->relations.items[i];
     int64_t left;
     if (r->a != a || __builtin_sub_overflow(k, r->k, &left)) continue;
     if (prove_le(p, r->b, b, left, depth - 1)) return true;
+  }
+  if (is_middle(f, &f->values.items[b], &m) && prove_of_middle(p, m, false, a, k, depth)) {
+    return true;
   }
   return prove_below_sum(p, a, b, k, depth);
 }

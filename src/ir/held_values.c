@@ -6,6 +6,8 @@
 #include "ir/check_walk.h"
 #include "ir/range.h"
 
+enum { MOST_INSTS = 20000 }; /* of a module that is walked several times */
+
 /* The next larger of a few ranges, so that this ends: a bound that moves goes to the next of these. */
 static roc_ir_range widened(roc_ir_range from, roc_ir_range to) {
   static const int64_t bounds[] = {INT64_MIN, INT32_MIN, 0, 1, INT32_MAX, UINT32_MAX, INT64_MAX};
@@ -75,7 +77,6 @@ static bool has_loops(const roc_ir_module *m) {
 /* Begins with nothing, and adds what is assigned under that, until there is no more to add.  Without
  * loops the walk itself sees every assignment before the value is used. */
 bool roc_ir_find_held(roc_ir_check_walk *w, const roc_ir_launch_limits *limits) {
-  enum { MOST_INSTS = 20000 };
   if (!has_loops(w->m) || w->m->insts.count > MOST_INSTS) return true;
   w->assigned = roc_alloc(sizeof *w->assigned * (w->m->vars.count + 1));
   if (!w->assigned) return false;
@@ -94,6 +95,30 @@ bool roc_ir_find_held(roc_ir_check_walk *w, const roc_ir_launch_limits *limits) 
   made = made && lessen_held(w, limits);
   roc_free(w->assigned);
   w->assigned = NULL;
+  w->narrow = narrow;
+  w->preconditions = preconditions;
+  return made;
+}
+
+/* Walks until a walk finds none wrong: what is left holds, as each round shows it of the next. */
+bool roc_ir_find_invariants(roc_ir_check_walk *w, const roc_ir_launch_limits *limits) {
+  enum { MOST_WALKS = 8 };
+  uint8_t *narrow = w->narrow;
+  roc_ir_preconditions *preconditions = w->preconditions;
+  if (!has_loops(w->m) || w->m->insts.count > MOST_INSTS) return true;
+  bool made = roc_ir_invariants_guess(w);
+  if (!made || w->invariants.count == 0) return made;
+  w->narrow = NULL;
+  w->preconditions = NULL;
+  w->finds_invariants = true;
+  bool is_stable = false;
+  for (int walk = 0; made && !is_stable && walk < MOST_WALKS; walk++) {
+    w->nwrong = 0;
+    made = roc_ir_check_walk_run(w, limits);
+    is_stable = w->nwrong == 0;
+  }
+  if (!is_stable) w->invariants.count = 0;
+  w->finds_invariants = false;
   w->narrow = narrow;
   w->preconditions = preconditions;
   return made;
