@@ -120,6 +120,7 @@ const roc_target_facts roc_target_facts_amdgpu = {
         "those of gfx9 also with :xnack+, :sramecc- and the like after the name, the others with "
         ":wavefrontsize64",
     .is_simt = true,
+    .defers_checks = true,
     .is_image = true,
     .object_ending = ".hsaco",
     .section_directives = section_directives,

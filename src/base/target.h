@@ -68,6 +68,9 @@ typedef struct roc_target_facts {
    * ROC_SIMT_MAX_WORKGROUP in a workgroup, so bounds checks are eliminated and group ids narrowed
    * with that. */
   bool is_simt;
+  /* A check in a loop costs several instructions, for the masks of lanes; so checks that can wait
+   * until the loop has ended do. */
+  bool defers_checks;
   /* The wavefront of code that is compiled without a launch, where the wavefront is an option of
    * the compile; 0: each name has its own. */
   uint32_t default_wavefront;

@@ -7,6 +7,7 @@
 #include "ir/motion.h"
 #include "ir/range.h"
 
+/* Without `removes` the module stays as it is. */
 static bool open_walk(roc_ir_check_walk *w, roc_ir_module *module) {
   *w = (roc_ir_check_walk){.m = module};
   uint32_t nvars = module->vars.count;
@@ -28,6 +29,7 @@ static roc_status run_walk(roc_ir_check_walk *w, bool made, const roc_ir_launch_
     if (w->m->vars.items[i].type == ROC_VT_INT)
       w->narrow_vars[i] = roc_ir_narrow_of_var(w->held[i]);
   }
+  w->is_last = true;
   made = made && roc_ir_check_walk_run(w, limits);
   roc_free(w->values);
   roc_free(w->vars);
@@ -43,19 +45,20 @@ static roc_status run_walk(roc_ir_check_walk *w, bool made, const roc_ir_launch_
 roc_status roc_ir_eliminate_checks(roc_ir_module *module, roc_error *err) {
   roc_ir_check_walk w;
   bool made = open_walk(&w, module);
+  w.removes = true;
   return run_walk(&w, made, &roc_ir_limits_any, err);
 }
 
 roc_status roc_ir_eliminate_checks_gpu(roc_ir_module *module, roc_error *err) {
   roc_ir_check_walk w;
   bool made = open_walk(&w, module);
+  w.removes = true;
   return run_walk(&w, made, &roc_ir_limits_gpu, err);
 }
 
 roc_status roc_ir_find_preconditions(const roc_ir_module *module, roc_ir_preconditions *out,
                                      roc_error *err) {
   roc_ir_check_walk w;
-  /* Nothing is removed from the module in this mode. */
   bool made = open_walk(&w, (roc_ir_module *)(uintptr_t)module);
   w.preconditions = out;
   return run_walk(&w, made, &roc_ir_limits_gpu, err);
@@ -66,7 +69,6 @@ roc_status roc_ir_find_narrow(const roc_ir_module *module, const roc_ir_launch_l
   roc_ir_check_walk w;
   uint8_t *narrow = roc_zalloc(module->insts.count + 1);
   uint8_t *vars = roc_zalloc(module->vars.count + 1);
-  /* Nothing is removed from the module in this mode. */
   bool made = open_walk(&w, (roc_ir_module *)(uintptr_t)module) && narrow && vars;
   w.narrow = narrow;
   w.narrow_vars = vars;
@@ -80,4 +82,20 @@ roc_status roc_ir_find_narrow(const roc_ir_module *module, const roc_ir_launch_l
   *out = narrow;
   *out_vars = vars;
   return ROC_OK;
+}
+
+roc_status roc_ir_find_unproved(const roc_ir_module *module, const uint8_t *ignored, uint8_t **out,
+                                roc_error *err) {
+  roc_ir_check_walk w;
+  uint8_t *unproved = roc_zalloc(module->insts.count + 1);
+  bool made = open_walk(&w, (roc_ir_module *)(uintptr_t)module) && unproved;
+  w.ignored = ignored;
+  w.unproved = unproved;
+  roc_status status = run_walk(&w, made, &roc_ir_limits_gpu, err);
+  if (status == ROC_OK) {
+    *out = unproved;
+  } else {
+    roc_free(unproved);
+  }
+  return status;
 }

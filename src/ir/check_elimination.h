@@ -30,6 +30,11 @@ typedef roc_vec(roc_ir_precondition) roc_ir_preconditions;
 roc_status roc_ir_find_preconditions(const roc_ir_module *module, roc_ir_preconditions *out,
                                      roc_error *err);
 
+/* Sets *out, per LOAD, to a set of bits, one per dimension whose index is not proved to be in range
+ * where the index checks with `ignored` (per instruction) are left out.  roc_free'd by the caller. */
+roc_status roc_ir_find_unproved(const roc_ir_module *module, const uint8_t *ignored, uint8_t **out,
+                                roc_error *err);
+
 /* What the same walk tells of an instruction's integers, in the order in which code is run.  Of a
  * FOR: its variable lies in 0 … 2^31-1 in the body, and the value after its last one in 32 bits,
  * signed where it goes down (with NARROW_SIGNED), else unsigned (with WRAPS: unless the sum wraps).

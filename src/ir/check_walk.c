@@ -194,8 +194,9 @@ static bool settle_index(roc_ir_check_walk *w, const roc_ir_inst *inst) {
   uint32_t extent = roc_ir_facts_extent(&w->f, inst->aux, (uint32_t)inst->k.i);
   bool is_low = !w->assigned && roc_ir_facts_le(&w->f, w->one, index);
   if (is_low && roc_ir_facts_le(&w->f, index, extent)) return true;
-  bool may_be_low = is_low || (w->preconditions && roc_ir_precondition_lower(w, index));
-  if (may_be_low && w->preconditions && !roc_ir_facts_le(&w->f, index, extent)) {
+  bool asks = w->is_last && w->preconditions;
+  bool may_be_low = is_low || (asks && roc_ir_precondition_lower(w, index));
+  if (may_be_low && asks && !roc_ir_facts_le(&w->f, index, extent)) {
     roc_ir_precondition_upper(w, inst, index);
   }
   roc_ir_facts_add(&w->f, w->one, index, 0);
@@ -229,6 +230,15 @@ static bool settle_int(roc_ir_check_walk *w, const roc_ir_inst *inst) {
   return range.low >= -limit && range.high <= limit;
 }
 
+static void note_unproved(roc_ir_check_walk *w, uint32_t id) {
+  const roc_ir_inst *inst = &w->m->insts.items[id];
+  for (uint32_t d = 0; d < inst->nargs; d++) {
+    uint32_t index = operand(w, inst, d), extent = roc_ir_facts_extent(&w->f, inst->aux, d);
+    bool is_proved = roc_ir_facts_le(&w->f, w->one, index) && roc_ir_facts_le(&w->f, index, extent);
+    if (!is_proved) w->unproved[id] |= (uint8_t)(1u << d);
+  }
+}
+
 /* Handles one instruction; true when it is to go. */
 static bool walk_inst(roc_ir_check_walk *w, uint32_t id) {
   const roc_ir_inst *inst = &w->m->insts.items[id];
@@ -238,7 +248,7 @@ static bool walk_inst(roc_ir_check_walk *w, uint32_t id) {
       note_assigned(w, inst->aux, roc_ir_facts_range(&w->f, operand(w, inst, 0)));
       assign(w, inst->aux, operand(w, inst, 0));
       return false;
-    case ROC_IR_CHECK_INDEX: return settle_index(w, inst);
+    case ROC_IR_CHECK_INDEX: return !(w->ignored && w->ignored[id]) && settle_index(w, inst);
     case ROC_IR_CHECK_NONZERO: return settle_nonzero(w, inst);
     case ROC_IR_CHECK_INT: return settle_int(w, inst);
     case ROC_IR_CHECK: return settle_condition(w, inst);
@@ -246,7 +256,7 @@ static bool walk_inst(roc_ir_check_walk *w, uint32_t id) {
     case ROC_IR_BLOCK:
     case ROC_IR_LOOP: walk_nested(w, id); return false;
     case ROC_IR_FOR:
-      if (w->narrow) w->narrow[id] |= roc_ir_narrow_of_for(w, inst);
+      if (w->is_last && w->narrow) w->narrow[id] |= roc_ir_narrow_of_for(w, inst);
       walk_nested(w, id);
       return false;
     case ROC_IR_NEXT: roc_ir_invariants_round(w, inst->aux); return false;
@@ -259,7 +269,8 @@ static bool walk_inst(roc_ir_check_walk *w, uint32_t id) {
     args[n] = operand(w, inst, n);
   }
   w->values[id] = roc_ir_facts_value(&w->f, inst, args);
-  if (w->narrow) w->narrow[id] |= roc_ir_narrow_of(w, inst, w->values[id]);
+  if (w->is_last && w->narrow) w->narrow[id] |= roc_ir_narrow_of(w, inst, w->values[id]);
+  if (w->is_last && w->unproved && inst->op == ROC_IR_LOAD) note_unproved(w, id);
   return false;
 }
 
@@ -268,7 +279,7 @@ static void walk_region(roc_ir_check_walk *w, uint32_t region) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < ids->count; i++) {
     bool goes = !w->failed && walk_inst(w, ids->items[i]);
-    if (goes && !w->narrow && !w->preconditions && !w->assigned && !w->finds_invariants) continue;
+    if (goes && w->is_last && w->removes) continue;
     if (kept != i) ids->items[kept] = ids->items[i];
     kept++;
   }

@@ -32,16 +32,19 @@ typedef struct roc_ir_check_walk {
   uint32_t *stamps;                 /* per variable: the last tick that met it */
   uint32_t *slots;                  /* per variable: where, as that tick says */
   uint32_t tick;
-  uint32_t one; /* number of the integer 1 */
-  roc_ir_preconditions
-      *preconditions; /* or NULL: what roc_ir_find_preconditions wants; checks stay then */
-  uint8_t *narrow; /* per instruction, or NULL: what roc_ir_find_narrow wants; checks stay then */
-  uint8_t *narrow_vars;
+  uint32_t one;           /* number of the integer 1 */
   roc_ir_range *held;     /* per variable: what it holds, wherever control comes from */
-  roc_ir_range *assigned; /* per variable, while `held` is found: what it is set to; checks stay */
+  roc_ir_range *assigned; /* per variable, while `held` is found: what it is set to */
   roc_vec(roc_ir_invariant) invariants;
-  bool finds_invariants; /* checks stay; what is found wrong is marked */
+  bool finds_invariants; /* what is found wrong is marked */
   uint32_t nwrong;       /* that were marked in this walk */
+  /* What the last walk does, each if it is not NULL or false. */
+  bool is_last;
+  bool removes;                        /* proved checks */
+  roc_ir_preconditions *preconditions; /* what roc_ir_find_preconditions wants */
+  uint8_t *narrow, *narrow_vars;       /* what roc_ir_find_narrow wants */
+  uint8_t *unproved;                   /* what roc_ir_find_unproved wants */
+  const uint8_t *ignored; /* its index checks of which nothing is believed, in all walks */
   bool failed;
 } roc_ir_check_walk;
 

@@ -80,10 +80,35 @@ static roc_ir_interval interval_of(const roc_ir_value *v, roc_ir_range range) {
   return is_const ? roc_ir_interval_of_constant(float_of(v)) : roc_ir_interval_of_range(range);
 }
 
+bool roc_ir_facts_is_index_of_32_bits(const roc_ir_facts *f, const roc_ir_array *array,
+                                      uint32_t dim, roc_ir_range index) {
+  bool is_param = array->kind == ROC_IR_ARRAY_PARAM;
+  bool is_small =
+      is_param ? f->m->params.items[array->param].type.is_narrow
+               : array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC && array->extents[dim] <= INT32_MAX;
+  return is_small && index.low > INT32_MIN && index.high <= UINT32_MAX + (int64_t)1;
+}
+
+/* Of CLAMP_INDEX and WORST_INDEX. */
+static roc_ir_range apply_index(const roc_ir_facts *f, const roc_ir_value *v,
+                                const roc_ir_range *args) {
+  const roc_ir_array *array = &f->m->arrays.items[v->aux];
+  uint32_t dim = (uint32_t)v->k;
+  const roc_ir_range narrow = {0, INT32_MAX}, unsigned_32 = {0, UINT32_MAX};
+  if (v->op == ROC_IR_CLAMP_INDEX) {
+    bool is_small = roc_ir_facts_is_index_of_32_bits(f, array, dim, narrow);
+    return is_small ? narrow : (roc_ir_range){0, INT64_MAX};
+  }
+  bool fits = args[0].low >= 0 && args[0].high <= UINT32_MAX &&
+              roc_ir_facts_is_index_of_32_bits(f, array, dim, args[1]);
+  return fits ? unsigned_32 : roc_ir_range_all;
+}
+
 /* The range of a value, of those of its operands, none of which is empty. */
 static roc_ir_range apply(const roc_ir_facts *f, const roc_ir_value *v, const roc_ir_range *args) {
   bool rounds = v->op == ROC_IR_FLOOR || v->op == ROC_IR_CEIL;
   bool converts = v->op == ROC_IR_TO_F32 || v->op == ROC_IR_TO_F64;
+  if (v->op == ROC_IR_CLAMP_INDEX || v->op == ROC_IR_WORST_INDEX) return apply_index(f, v, args);
   if (!rounds && !is_float(v->type)) return roc_ir_range_apply((roc_ir_op)v->op, v->aux, args);
   /* Sums in any order are rounded in any way. */
   if (f->m->fastmath && !rounds && !converts) return roc_ir_range_all;

@@ -115,6 +115,10 @@ void roc_ir_facts_add_multiple(roc_ir_facts *f, uint32_t a, uint32_t last, int64
                                int64_t step);
 bool roc_ir_facts_is_multiple(const roc_ir_facts *f, uint32_t a, roc_ir_facts_multiple *out);
 
+/* Whether an index from 0 in that range has 32 bits, signed or not, and the extent 31. */
+bool roc_ir_facts_is_index_of_32_bits(const roc_ir_facts *f, const roc_ir_array *array,
+                                      uint32_t dim, roc_ir_range index);
+
 /* The value that `a` is a constant more than, and that constant. */
 uint32_t roc_ir_facts_base(const roc_ir_facts *f, uint32_t a, int64_t *k);
 

@@ -80,10 +80,6 @@ bool roc_ir_find_held(roc_ir_check_walk *w, const roc_ir_launch_limits *limits) 
   if (!has_loops(w->m) || w->m->insts.count > MOST_INSTS) return true;
   w->assigned = roc_alloc(sizeof *w->assigned * (w->m->vars.count + 1));
   if (!w->assigned) return false;
-  uint8_t *narrow = w->narrow;
-  roc_ir_preconditions *preconditions = w->preconditions;
-  w->narrow = NULL;
-  w->preconditions = NULL;
   for (uint32_t i = 0; i < w->m->vars.count; i++) {
     if (w->m->vars.items[i].type == ROC_VT_INT) w->held[i] = (roc_ir_range){INT64_MAX, INT64_MIN};
   }
@@ -95,21 +91,15 @@ bool roc_ir_find_held(roc_ir_check_walk *w, const roc_ir_launch_limits *limits) 
   made = made && lessen_held(w, limits);
   roc_free(w->assigned);
   w->assigned = NULL;
-  w->narrow = narrow;
-  w->preconditions = preconditions;
   return made;
 }
 
 /* Walks until a walk finds none wrong: what is left holds, as each round shows it of the next. */
 bool roc_ir_find_invariants(roc_ir_check_walk *w, const roc_ir_launch_limits *limits) {
   enum { MOST_WALKS = 8 };
-  uint8_t *narrow = w->narrow;
-  roc_ir_preconditions *preconditions = w->preconditions;
   if (!has_loops(w->m) || w->m->insts.count > MOST_INSTS) return true;
   bool made = roc_ir_invariants_guess(w);
   if (!made || w->invariants.count == 0) return made;
-  w->narrow = NULL;
-  w->preconditions = NULL;
   w->finds_invariants = true;
   bool is_stable = false;
   for (int walk = 0; made && !is_stable && walk < MOST_WALKS; walk++) {
@@ -119,7 +109,5 @@ bool roc_ir_find_invariants(roc_ir_check_walk *w, const roc_ir_launch_limits *li
   }
   if (!is_stable) w->invariants.count = 0;
   w->finds_invariants = false;
-  w->narrow = narrow;
-  w->preconditions = preconditions;
   return made;
 }

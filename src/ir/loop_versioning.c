@@ -14,9 +14,17 @@ enum {
   MAX_BODY_INSTS = 512, /* nor kernels */
   MAX_PRECONDITIONS = 12,
   MAX_CHECKS = 16,
-  MAX_DEPTH = 8, /* of an index expression */
-  MAX_ARGS = 16  /* of an instruction */
+  MAX_DEPTH = 8,  /* of an index expression */
+  MAX_ARGS = 16,  /* of an instruction */
+  MAX_WORSTS = 4, /* extents whose checks are deferred in one loop */
+  MAX_SAVED = 16  /* variables */
 };
+
+/* The worst index of an extent, kept while checks of it are deferred. */
+typedef struct worst {
+  uint32_t array, axis; /* the extent's */
+  uint32_t var;
+} worst;
 
 typedef struct versioner {
   roc_ir_module *m;
@@ -28,6 +36,14 @@ typedef struct versioner {
   uint32_t count;      /* instructions there were at the start; the tables' size */
   uint32_t var;        /* the loop's counter */
   uint32_t checks[MAX_CHECKS], nchecks, ninsts;
+  uint32_t nvars;       /* there were at the start */
+  bool defers;          /* checks of the loop that is copied */
+  uint8_t *is_deferred; /* per instruction: a check that is made after the loop; NULL: none is */
+  uint8_t *unproved;    /* per instruction: of a LOAD, the indices that only such checks prove */
+  uint32_t *nsets;      /* per variable: how many instructions assign it */
+  uint32_t *nsets_in_loop;
+  worst worsts[MAX_WORSTS];
+  uint32_t nworsts;
 } versioner;
 
 static roc_ir_inst inst_of(const versioner *v, uint32_t id) {
@@ -121,11 +137,51 @@ static uint32_t copy_of(const versioner *v, uint32_t id) {
 
 static void copy_region(versioner *v, uint32_t region);
 
+/* Arrays that look at one parameter have its extents. */
+static bool is_same_extent(const versioner *v, uint32_t a, uint32_t b) {
+  const roc_ir_array *x = &v->m->arrays.items[a], *y = &v->m->arrays.items[b];
+  return a == b ||
+         (x->kind == ROC_IR_ARRAY_PARAM && y->kind == ROC_IR_ARRAY_PARAM && x->param == y->param);
+}
+
+/* The loop's entry for the extent; NULL: none yet. */
+static worst *find_worst(versioner *v, uint32_t array, uint32_t axis) {
+  for (uint32_t i = 0; i < v->nworsts; i++) {
+    worst *w = &v->worsts[i];
+    if (w->axis == axis && is_same_extent(v, w->array, array)) return w;
+  }
+  return NULL;
+}
+
+static uint32_t emit_of_extent(versioner *v, roc_ir_op op, uint32_t array, uint32_t axis,
+                               const uint32_t *args, uint32_t nargs) {
+  return roc_ir_emit(&v->b, op, ROC_VT_INT, array, 0, axis, args, nargs);
+}
+
+static void defer_check(versioner *v, const roc_ir_inst *check, uint32_t index) {
+  const worst *w = find_worst(v, check->aux, (uint32_t)check->k.i);
+  uint32_t args[2] = {roc_ir_get(&v->b, w->var), index};
+  uint32_t now = emit_of_extent(v, ROC_IR_WORST_INDEX, w->array, w->axis, args, 2);
+  roc_ir_set(&v->b, w->var, now);
+}
+
+static void clamp_indices(versioner *v, uint32_t id, const roc_ir_inst *load, uint32_t *args) {
+  for (uint32_t d = 0; d < load->nargs; d++) {
+    bool is_unproved = v->unproved[id] >> d & 1;
+    if (is_unproved) args[d] = emit_of_extent(v, ROC_IR_CLAMP_INDEX, load->aux, d, &args[d], 1);
+  }
+}
+
 static void copy_inst(versioner *v, uint32_t id) {
   roc_ir_inst inst = inst_of(v, id);
   uint32_t args[MAX_ARGS];
   if (v->is_dropped[id] || v->b.failed) return;
   for (uint32_t n = 0; n < inst.nargs; n++) args[n] = copy_of(v, arg_of(v, id, n));
+  if (v->defers && v->is_deferred[id]) {
+    defer_check(v, &inst, args[0]);
+    return;
+  }
+  if (v->defers && inst.op == ROC_IR_LOAD) clamp_indices(v, id, &inst, args);
   if (inst.op == ROC_IR_LEAVE || inst.op == ROC_IR_NEXT) inst.aux = copy_of(v, inst.aux);
   v->b.loc = inst.loc;
   if (!roc_ir_has_regions(&inst)) {
@@ -156,13 +212,14 @@ static bool push_id(versioner *v, uint32_t id) {
   return false;
 }
 
-/* Finds the checks that can be decided in front of the loop; false when there are none. */
+/* Finds the checks that can be decided in front of the loop; false when its body cannot be
+ * copied. */
 static bool look_at_loop(versioner *v, uint32_t id) {
   roc_ir_inst loop = inst_of(v, id);
   roc_ir_inst step = inst_of(v, arg_of(v, id, 2));
   if (step.op != ROC_IR_CONST || step.k.i == 0) return false;
   memset(v->is_inside, 0, v->count);
-  memset(v->is_set, 0, v->m->vars.count);
+  memset(v->is_set, 0, v->nvars);
   v->var = loop.aux;
   v->nchecks = v->ninsts = 0;
   if (!mark_body(v, loop.k.region[0])) return false;
@@ -174,7 +231,121 @@ static bool look_at_loop(versioner *v, uint32_t id) {
     v->checks[nkept++] = check;
   }
   v->nchecks = nkept;
-  return nkept > 0;
+  return true;
+}
+
+/* ---- deferred checks ---- */
+
+/* Whether a loop can be run again from its start, as if it had not run: it only assigns variables,
+ * and ends at its own end. */
+static ROC_IR_WALKS bool is_repeatable(const versioner *v, uint32_t loop) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, v->m, inst_of(v, loop).k.region[0]) {
+    const uint16_t effects = ROC_IRF_WRITE | ROC_IRF_EFFECT | ROC_IRF_STOP;
+    bool goes = w.inst->op == ROC_IR_LEAVE || w.inst->op == ROC_IR_NEXT;
+    if (goes && w.inst->aux != loop && !v->is_inside[w.inst->aux]) return false;
+    bool may_be = goes || w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_CHECK_INDEX;
+    if (!may_be && (roc_ir_op_table[w.inst->op].flags & effects)) return false;
+  }
+  return true;
+}
+
+/* Adds an extent that the loop has checks of; false when it has too many. */
+static bool needs_worst(versioner *v, uint32_t array, uint32_t axis) {
+  if (find_worst(v, array, axis)) return true;
+  if (v->nworsts == MAX_WORSTS) return false;
+  v->worsts[v->nworsts++] = (worst){.array = array, .axis = axis, .var = ROC_IR_NONE};
+  return true;
+}
+
+static ROC_IR_WALKS void count_sets(const versioner *v, uint32_t region, uint32_t *nsets) {
+  roc_ir_walk w;
+  memset(nsets, 0, v->nvars * sizeof *nsets);
+  ROC_IR_FOR_EACH(w, v->m, region) {
+    if (w.inst->op == ROC_IR_SET && w.inst->aux < v->nvars) nsets[w.inst->aux]++;
+  }
+}
+
+/* What a loop assigns, and others, too, may hold something in front of it. */
+static bool is_saved(const versioner *v, uint32_t var) {
+  return v->nsets_in_loop[var] > 0 && v->nsets_in_loop[var] < v->nsets[var];
+}
+
+static uint32_t count_saved(versioner *v, uint32_t loop) {
+  uint32_t count = 0;
+  count_sets(v, inst_of(v, loop).k.region[0], v->nsets_in_loop);
+  for (uint32_t i = 0; i < v->nvars; i++) count += is_saved(v, i);
+  return count;
+}
+
+/* After look_at_loop: the extents of its checks that cannot be decided in front; false: there are
+ * none, or they cannot be deferred. */
+static ROC_IR_WALKS bool defers_checks_of(versioner *v, uint32_t loop) {
+  roc_ir_walk w;
+  v->nworsts = 0;
+  if (!is_repeatable(v, loop)) return false;
+  if (count_saved(v, loop) > MAX_SAVED) return false;
+  ROC_IR_FOR_EACH(w, v->m, inst_of(v, loop).k.region[0]) {
+    if (w.inst->op != ROC_IR_CHECK_INDEX || v->is_dropped[w.id]) continue;
+    if (!needs_worst(v, w.inst->aux, (uint32_t)w.inst->k.i)) return false;
+  }
+  return v->nworsts > 0;
+}
+
+static ROC_IR_WALKS void mark_deferred(versioner *v, uint32_t loop) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, v->m, inst_of(v, loop).k.region[0]) {
+    if (w.inst->op == ROC_IR_CHECK_INDEX && !v->is_dropped[w.id]) v->is_deferred[w.id] = 1;
+  }
+}
+
+/* All loops of the region whose checks are deferred, and what then is not proved of their loads. */
+static ROC_IR_WALKS roc_status find_deferred(versioner *v, uint32_t region, roc_error *err) {
+  roc_ir_walk w;
+  bool defers = false;
+  count_sets(v, region, v->nsets);
+  ROC_IR_FOR_EACH(w, v->m, region) {
+    if (w.inst->op != ROC_IR_FOR || !look_at_loop(v, w.id) || !defers_checks_of(v, w.id)) continue;
+    mark_deferred(v, w.id);
+    defers = true;
+  }
+  return defers ? roc_ir_find_unproved(v->m, v->is_deferred, &v->unproved, err) : ROC_OK;
+}
+
+/* `if conditions then the loop without checks; all is well if its indices were end; if not all is
+ * well then the loop again, with checks`. */
+static void version_deferring(versioner *v, uint32_t id, uint32_t all) {
+  uint32_t saved[MAX_SAVED], vars[MAX_SAVED], nsaved = 0;
+  uint32_t is_done = roc_ir_add_var(&v->b, "", ROC_VT_BOOL), good = ROC_IR_NONE;
+  for (uint32_t i = 0; i < v->nvars; i++) {
+    if (!is_saved(v, i)) continue;
+    vars[nsaved] = i;
+    saved[nsaved++] = roc_ir_get(&v->b, i);
+  }
+  roc_ir_set(&v->b, is_done, roc_ir_const_bool(&v->b, false));
+  for (uint32_t i = 0; i < v->nworsts; i++) {
+    worst *w = &v->worsts[i];
+    w->var = roc_ir_add_var(&v->b, "", ROC_VT_INT);
+    roc_ir_set(&v->b, w->var, roc_ir_const_int(&v->b, 0));
+    uint32_t extent = roc_ir_extent(&v->b, w->array, w->axis);
+    all = both(v, all, at_most(v, roc_ir_const_int(&v->b, 1), extent));
+  }
+  uint32_t first = roc_ir_begin_if(&v->b, all);
+  v->defers = true;
+  copy_inst(v, id);
+  v->defers = false;
+  for (uint32_t i = 0; i < v->nworsts; i++) {
+    const worst *w = &v->worsts[i];
+    uint32_t extent = roc_ir_extent(&v->b, w->array, w->axis);
+    good = both(v, good, roc_ir_binary(&v->b, ROC_IR_ULT, roc_ir_get(&v->b, w->var), extent));
+  }
+  roc_ir_set(&v->b, is_done, good);
+  roc_ir_end(&v->b, first);
+  uint32_t is_left = roc_ir_unary(&v->b, ROC_IR_NOT, roc_ir_get(&v->b, is_done));
+  uint32_t again = roc_ir_begin_if(&v->b, is_left);
+  for (uint32_t i = 0; i < nsaved; i++) roc_ir_set(&v->b, vars[i], saved[i]);
+  push_id(v, id);
+  roc_ir_end(&v->b, again);
 }
 
 static void version_loop(versioner *v, uint32_t id) {
@@ -183,12 +354,20 @@ static void version_loop(versioner *v, uint32_t id) {
   uint32_t all = ROC_IR_NONE;
   v->b.loc = inst_of(v, id).loc;
   for (uint32_t i = 0; i < v->nchecks; i++) all = add_check(v, all, v->checks[i], low, high);
-  uint32_t choice = roc_ir_begin_if(&v->b, all);
   v->is_inside[id] = 1; /* so that jumps of the copy go to the copy */
+  if (v->unproved && defers_checks_of(v, id)) {
+    version_deferring(v, id, all);
+    return;
+  }
+  uint32_t choice = roc_ir_begin_if(&v->b, all);
   copy_inst(v, id);
   roc_ir_else(&v->b, choice);
   push_id(v, id);
   roc_ir_end(&v->b, choice);
+}
+
+static bool is_worth_it(versioner *v, uint32_t loop) {
+  return v->nchecks > 0 || (v->unproved && defers_checks_of(v, loop));
 }
 
 static void version_region(versioner *v, uint32_t region) {
@@ -202,7 +381,7 @@ static void version_region(versioner *v, uint32_t region) {
   for (uint32_t i = 0; i < old.count && !v->b.failed; i++) {
     uint32_t id = old.items[i];
     v->b.region = region;
-    if (inst_of(v, id).op == ROC_IR_FOR && look_at_loop(v, id)) {
+    if (inst_of(v, id).op == ROC_IR_FOR && look_at_loop(v, id) && is_worth_it(v, id)) {
       version_loop(v, id);
     } else {
       push_id(v, id);
@@ -212,31 +391,40 @@ static void version_region(versioner *v, uint32_t region) {
 }
 
 static bool open_versioner(versioner *v, roc_ir_module *module) {
-  *v = (versioner){.m = module, .count = module->insts.count};
+  *v = (versioner){.m = module, .count = module->insts.count, .nvars = module->vars.count};
   v->is_inside = roc_zalloc(v->count + 1);
   v->is_dropped = roc_zalloc(v->count + 1);
   v->is_set = roc_zalloc(module->vars.count + 1);
   v->copies = roc_zalloc((v->count + 1) * sizeof *v->copies);
+  v->is_deferred = roc_zalloc(v->count + 1);
+  v->nsets = roc_zalloc((v->nvars + 1) * sizeof *v->nsets);
+  v->nsets_in_loop = roc_zalloc((v->nvars + 1) * sizeof *v->nsets_in_loop);
   roc_ir_builder_init(&v->b, module);
-  return v->is_inside && v->is_dropped && v->is_set && v->copies;
+  return v->is_inside && v->is_dropped && v->is_set && v->copies && v->is_deferred && v->nsets &&
+         v->nsets_in_loop;
 }
 
 static roc_status close_versioner(versioner *v, bool was_opened, roc_error *err) {
   roc_status status = roc_ir_builder_finish(&v->b, err);
-  void *tables[] = {v->is_inside, v->is_dropped, v->is_set, v->copies};
-  for (int i = 0; i < 4; i++) roc_free(tables[i]);
+  void *tables[] = {v->is_inside,   v->is_dropped, v->is_set, v->copies,
+                    v->is_deferred, v->unproved,   v->nsets,  v->nsets_in_loop};
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) roc_free(tables[i]);
   return was_opened ? status : roc_fail(err, ROC_OOM, "out of memory");
 }
 
-static roc_status version_loops(roc_ir_module *module, uint32_t region, roc_error *err) {
+static roc_status version_loops(roc_ir_module *module, uint32_t region, bool defers,
+                                roc_error *err) {
   versioner v;
+  roc_status status = ROC_OK;
   bool is_open = open_versioner(&v, module);
-  if (is_open) version_region(&v, region);
-  return close_versioner(&v, is_open, err);
+  if (is_open && defers) status = find_deferred(&v, region, err);
+  if (is_open && status == ROC_OK) version_region(&v, region);
+  roc_status closed = close_versioner(&v, is_open, err);
+  return status == ROC_OK ? closed : status;
 }
 
-roc_status roc_ir_version_loops(roc_ir_module *module, roc_error *err) {
-  return version_loops(module, 0, err);
+roc_status roc_ir_version_loops(roc_ir_module *module, bool defers, roc_error *err) {
+  return version_loops(module, 0, defers, err);
 }
 
 /* ---- the whole kernel ---------------------------------------------------------------------- */
@@ -352,7 +540,7 @@ static void mark_last_loop(roc_ir_module *module, uint32_t first) {
   last->aux = ROC_IR_IF_VERSIONS;
 }
 
-roc_status roc_ir_version_launch(roc_ir_module *module, roc_error *err) {
+roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, roc_error *err) {
   versioner v;
   roc_ir_preconditions preconditions = {0};
   uint32_t region = 0, first = module->insts.count;
@@ -365,7 +553,7 @@ roc_status roc_ir_version_launch(roc_ir_module *module, roc_error *err) {
   roc_status closed = close_versioner(&v, is_open, err);
   if (status == ROC_OK) status = closed;
   if (status == ROC_OK) status = roc_ir_eliminate_checks_gpu(module, err);
-  if (status == ROC_OK) status = version_loops(module, region, err);
+  if (status == ROC_OK) status = version_loops(module, region, defers, err);
   if (status == ROC_OK) mark_last_loop(module, first);
   return status;
 }

@@ -11,7 +11,12 @@
  * An innermost counting loop: `if every check holds in all iterations then the loop without them,
  * else the loop as it was`.  The condition is computed once, in front: for an index that is the
  * same in all iterations, or that is the counter plus such a value, its first and last value are
- * compared with the extent. */
+ * compared with the extent.
+ *
+ * Where checks are deferred, such a loop that changes variables alone goes without those that cannot be
+ * decided in front, too (`x[columns[k]]`): indices that may be wrong are clamped for the loads that
+ * need them, and the worst of an extent is kept.  When that is out of range after the loop, variables get
+ * back what they held, and the loop as it was runs from its start, and reports. */
 #ifndef ROC_IR_LOOP_VERSIONING_H
 #define ROC_IR_LOOP_VERSIONING_H
 
@@ -20,9 +25,9 @@
 /* Each changes a verified module. OOM leaves it unusable. */
 
 /* The whole kernel, then the loops of what has the fewer checks. */
-roc_status roc_ir_version_launch(roc_ir_module *module, roc_error *err);
+roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, roc_error *err);
 /* Loops alone. */
-roc_status roc_ir_version_loops(roc_ir_module *module, roc_error *err);
+roc_status roc_ir_version_loops(roc_ir_module *module, bool defers, roc_error *err);
 
 /* Whether the value is made of extents, arguments, sizes and constants alone: the same for the
  * whole launch. */

@@ -111,14 +111,25 @@ static int ir_eliminate_checks(lua_State *L) {
   return push_changed(L, roc_ir_eliminate_checks);
 }
 
-/* ir_version_loops(text) -> text with loops that need no checks beside loops with them. */
-static int ir_version_loops(lua_State *L) {
-  return push_changed(L, roc_ir_version_loops);
+static int push_versioned(lua_State *L,
+                          roc_status (*pass)(roc_ir_module *, bool defers, roc_error *)) {
+  ir_job *job = open_job(L);
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, pass(job->module, lua_toboolean(L, 2), &err), &err);
+  ROC_LUA_TRY(L, roc_ir_verify(job->module, &err), &err);
+  return push_text(L, job, NULL);
 }
 
-/* ir_version_launch(text) -> text with the kernel without checks beside the kernel with them. */
+/* ir_version_loops(text [, defers]) -> text with loops that need no checks beside loops with them;
+ * defers: checks that can wait until after a loop do. */
+static int ir_version_loops(lua_State *L) {
+  return push_versioned(L, roc_ir_version_loops);
+}
+
+/* ir_version_launch(text [, defers]) -> text with the kernel without checks beside the kernel with
+ * them. */
 static int ir_version_launch(lua_State *L) {
-  return push_changed(L, roc_ir_version_launch);
+  return push_versioned(L, roc_ir_version_launch);
 }
 
 /* ir_narrow_group_ids(text) -> text with group numbers that fit 32 bits where that does. */

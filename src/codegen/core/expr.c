@@ -268,6 +268,18 @@ static LLVMValueRef emit_extent(roc_cg *cg, const operation *o) {
   return roc_cg_extent(cg, o->inst->aux, (uint32_t)o->inst->k.i);
 }
 
+/* CLAMP_INDEX and WORST_INDEX: an index below 1 is a large one from 0. */
+static LLVMValueRef emit_clamp_index(roc_cg *cg, const operation *o) {
+  LLVMValueRef extent = roc_cg_extent(cg, o->inst->aux, (uint32_t)o->inst->k.i);
+  LLVMValueRef from_0 = int_binary(cg, LLVMSub, o->a, roc_cg_i64(cg, 1));
+  return select_of(cg, compare_int(cg, LLVMIntULT, from_0, extent), o->a, extent);
+}
+
+static LLVMValueRef emit_worst_index(roc_cg *cg, const operation *o) {
+  LLVMValueRef from_0 = int_binary(cg, LLVMSub, o->b, roc_cg_i64(cg, 1));
+  return select_of(cg, compare_int(cg, LLVMIntUGT, o->a, from_0), o->a, from_0);
+}
+
 static emitter *const emitters[ROC_IR_OP_COUNT_] = {
     [ROC_IR_CONST] = emit_const,
     [ROC_IR_PARAM] = emit_param,
@@ -318,6 +330,8 @@ static emitter *const emitters[ROC_IR_OP_COUNT_] = {
     [ROC_IR_WAVE_SIZE] = emit_launch,
     [ROC_IR_LANE_ID] = emit_launch,
     [ROC_IR_EXTENT] = emit_extent,
+    [ROC_IR_CLAMP_INDEX] = emit_clamp_index,
+    [ROC_IR_WORST_INDEX] = emit_worst_index,
 };
 
 LLVMValueRef roc_cg_expr(roc_cg *cg, uint32_t id) {
