@@ -10,6 +10,7 @@ local expressions = require "support.fuzz.expressions"
 local group = require "support.fuzz.group"
 local guards = require "support.fuzz.guards"
 local places = require "support.fuzz.places"
+local searches = require "support.fuzz.searches"
 local strides = require "support.fuzz.strides"
 local tiles = require "support.fuzz.tiles"
 
@@ -344,7 +345,7 @@ local STATEMENTS = {
   { 3, open_loop }, { 1, leave_nest }, { 1, private_array },
   { 1, row }, { 1, places.total }, { 1, own_atomic },
   { 6, checks.risk }, { 1, leave }, { 1, say }, { 7, together }, { 1, M.strided },
-  { 2, tiles.statement },
+  { 2, tiles.statement }, { 4, searches.statement },
 }
 
 -- Of kernels whose items go different ways: loops that they leave at different times, and jumps.
