@@ -156,4 +156,159 @@ devices.each(function()
     end)
     assert.matches("(dimension ", message, 1, true)
   end)
+
+  -- Rows of a sparse matrix: `x[columns[k] + 1]` may fail in any round of a row.
+  local gather = roc.kernel(function(starts, columns, values, x, y)
+    local i = roc.get_global_id(1)
+    if i <= #y then
+      local sum, last = 0, -1
+      for k = starts[i] + 1, starts[i + 1] do
+        local c = columns[k] + 1
+        sum, last = sum + values[k] * x[c], c
+      end
+      y[i] = sum * 10 + last
+    end
+  end)
+  local ROWS, PER_ROW, WIDTH = 70, 5, 9
+
+  local function run_gather(columns, width)
+    local starts = {}
+    for i = 0, ROWS do starts[i + 1] = i * PER_ROW end
+    local y = devices.values(upto(ROWS), "int32")
+    local ok, message = pcall(devices.run, gather, 128, { devices.values(starts, "int32"),
+      devices.values(columns, "int32"), devices.values(upto(ROWS * PER_ROW), "int32"),
+      devices.values(upto(width), "int32"), y }, 64)
+    return not ok and tostring(message), devices.table(y)
+  end
+
+  local function columns_of(bad, at)
+    local columns = {}
+    for k = 1, ROWS * PER_ROW do columns[k] = (k * 7) % WIDTH end
+    if at then columns[at] = bad end
+    return columns
+  end
+
+  local function row_of(columns, i)
+    local sum, last = 0, -1
+    for k = (i - 1) * PER_ROW + 1, i * PER_ROW do
+      sum, last = sum + k * (columns[k] + 1), columns[k] + 1
+    end
+    return sum * 10 + last
+  end
+
+  it("gathers in a loop, whose indices come from memory", function()
+    local columns = columns_of()
+    local message, y = run_gather(columns, WIDTH)
+    assert.is_false(message)
+    for i = 1, ROWS do assert.equal(row_of(columns, i), y[i]) end
+  end)
+
+  it("reports a wrong index of a gather where it is, in any round, and does the rest", function()
+    for _, bad in ipairs { -1, WIDTH, -12, 2147483647, -2147483648 } do
+      for _, at in ipairs { 1, 3, PER_ROW, 64 * PER_ROW + 1, ROWS * PER_ROW } do
+        local columns = columns_of(bad, at)
+        local message, y = run_gather(columns, WIDTH)
+        local item = (at - 1) // PER_ROW + 1
+        assert.matches(("index %d out of range 1..%d of 'x'"):format(bad + 1,
+          WIDTH), message, 1, true)
+        assert.matches(("(work-item {%d})"):format(item), message, 1, true)
+        for i = 1, ROWS do
+          assert.equal(i == item and i or row_of(columns, i), y[i])
+        end
+      end
+    end
+  end)
+
+  it("reports every gather out of an empty array, and none of rows that are empty", function()
+    local message, y = run_gather(columns_of(), 0)
+    assert.matches("out of range 1..0 of 'x'", message, 1, true)
+    assert.matches(("and %d more)"):format(ROWS - 1), message, 1, true)
+    for i = 1, ROWS do assert.equal(i, y[i]) end
+  end)
+
+  it("leaves a loop of gathers early, and goes on in others", function()
+    local k = roc.kernel(function(next, weights, y)
+      local i = roc.get_global_id(1)
+      local sum, count = 0, 0
+      for k = 1, #next do
+        local c = next[k]
+        if c > i then break end
+        if c ~= 2 then
+          sum, count = sum + weights[c] + weights[next[c]], count + 1
+        end
+      end
+      y[i] = sum * 100 + count
+    end)
+    local function expected(next, i)
+      local sum, count = 0, 0
+      for n = 1, #next do
+        local c = next[n]
+        if c > i then break end
+        if c ~= 2 then
+          if c < 1 then return nil end
+          sum, count = sum + c * 3 + next[c] * 3, count + 1
+        end
+      end
+      return sum * 100 + count
+    end
+    for _, next in ipairs { { 1, 2, 3, 4, 5 }, { 2, 1, 5, 3, 3 }, { 1, 1, 0, 4, 2 } } do
+      local y = devices.zeros(70, "int32")
+      pcall(devices.run, k, 70, { devices.values(next, "int32"),
+        devices.values({ 3, 6, 9, 12, 15 }, "int32"), y }, 64)
+      local done = devices.table(y)
+      for i = 1, 70 do assert.equal(expected(next, i) or 0, done[i]) end
+    end
+  end)
+
+  it("searches a range that it halves, and reports one that it leaves", function()
+    local k = roc.kernel(function(sorted, keys, y, first, last)
+      local i = roc.get_global_id(1)
+      local low, high = first, last
+      while low < high do
+        local mid = (low + high) // 2
+        if sorted[mid] < keys[i] then low = mid + 1 else high = mid end
+      end
+      y[i] = low
+    end)
+    local sorted, keys = {}, {}
+    for i = 1, 50 do sorted[i], keys[i] = 3 * i, (i * 37) % 160 end
+    local function run(first, last)
+      local y = devices.zeros(50, "int32")
+      local ok, message = pcall(devices.run, k, 50, { devices.values(sorted, "int32"),
+        devices.values(keys, "int32"), y, first, last }, 32)
+      return not ok and tostring(message), devices.table(y)
+    end
+    local message, y = run(1, 51)
+    assert.is_false(message)
+    for i = 1, 50 do assert.equal(math.max(0, (keys[i] - 1) // 3) + 1, y[i]) end
+    assert.matches("index 51 out of range 1..50", run(51, 52), 1, true)
+    assert.matches("index 0 out of range 1..50", run(-1, 2), 1, true)
+    assert.matches("out of range 1..50 of 'sorted'", run(1, 1 << 62), 1, true)
+  end)
+
+  it("rounds floats to indices, and reports what is none", function()
+    local k = roc.kernel(function(src, y, scale)
+      local i = roc.get_global_id(1)
+      local f = roc.float32((i - 1) * 0.75) * scale
+      local n = math.floor(f)
+      y[i] = src[math.min(n + 1, #src)] + n
+    end)
+    local function run(scale)
+      local y = devices.zeros(40, "int64")
+      local ok, message = pcall(devices.run, k, 40,
+        { devices.values(upto(20), "int32"), y, scale }, 32)
+      return not ok and tostring(message), devices.table(y)
+    end
+    local message, y = run(1.0)
+    assert.is_false(message)
+    for i = 1, 40 do
+      local n = (i - 1) * 3 // 4
+      assert.equal(math.min(n + 1, 20) + n, y[i])
+    end
+    assert.matches("out of range 1..20 of 'src'", (run(-1.0)), 1, true)
+    assert.matches("out of range", (run(-1e9)), 1, true)
+    for _, scale in ipairs { 0 / 0, 1 / 0, 1e30 } do
+      assert.matches("(work-item {", (run(scale)), 1, true) -- what exactly, plain Lua says otherwise
+    end
+  end)
 end)

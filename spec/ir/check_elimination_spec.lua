@@ -289,3 +289,81 @@ describe("guard", function()
     assert.is_truthy(text:find("check.index", 1, true))
   end)
 end)
+
+describe("loops that carry integers on", function()
+  -- while low < high do mid = MID; check y[mid]; LOW or HIGH end
+  local function search(first, last, mid, low, high)
+    local lines = { "var l.3: int", "var h.4: int" }
+    local head, body = HEAD:match("^(.-)(  site 0.*)$")
+    local text = head .. "  " .. table.concat(lines, "\n  ") .. "\n" .. body .. table.concat({
+      "%20: int = const 2", "%21: int = add %3 %1", "%9: int = extent h.4 0",
+      "%22: int = add %9 %1", "set l.3 " .. first, "set h.4 " .. last, "%30 = loop",
+      "%31: int = get l.3", "%32: int = get h.4", "%33: bool = lt %31 %32", "if %33", "else",
+      "leave %30", "end", "%34: int = add %31 %32", "%35: int = sub %32 %31",
+      "%36: int = floordiv %35 %20", "%37: int = floordiv %34 %20", "%38: int = shr %34 %1",
+      "%39: int = add %31 %36", "%40: int = add %34 %1", "%41: int = floordiv %40 %20",
+      "check.index h.4 0 #0 " .. mid, "%42: int = load h.4 " .. mid, "%43: bool = lt %42 %4",
+      "if %43", "%44: int = add " .. mid .. " %1", "%45: int = sub " .. mid .. " %1",
+      "set l.3 " .. low, "else", "%46: int = sub " .. mid .. " %1", "%47: int = add " .. mid
+      .. " %1", "set h.4 " .. high, "end", "end", "end", "" }, "\n")
+    return select(2, compiler.ir_eliminate_checks(text):gsub("check%.index", ""))
+  end
+
+  it("keep what bounds a search, however its middle is made", function()
+    for _, mid in ipairs { "%37", "%38", "%39" } do
+      assert.are.equal(0, search("%1", "%22", mid, "%44", mid), mid)
+    end
+    assert.are.equal(0, search("%1", "%9", "%41", "%41", "%46"))
+  end)
+
+  it("keep the check of a search that leaves its bounds", function()
+    for _, mid in ipairs { "%37", "%38", "%39" } do
+      assert.are.equal(1, search("%0", "%22", mid, "%44", mid), mid)     -- begins at 0
+      assert.are.equal(1, search("%1", "%21", mid, "%44", mid), mid)     -- of another array
+      assert.are.equal(1, search("%4", "%22", mid, "%44", mid), mid)     -- from an argument
+    end
+    assert.are.equal(1, search("%1", "%22", "%41", "%41", "%46")) -- its upper middle is #h + 1
+    assert.are.equal(1, search("%1", "%22", "%37", "%45", "%37")) -- low = mid - 1
+  end)
+end)
+
+describe("floats", function()
+  local function rounded(...)
+    local lines = { "%10: f32 = to.f32 %8", "%11: f32 = const 0.5" }
+    table.move({ ... }, 1, select("#", ...), #lines + 1, lines)
+    return left(table.unpack(lines))
+  end
+
+  it("of integers that are small round to integers that are", function()
+    assert.are.equal("", rounded("%12: f32 = mul %10 %11", "check.int #2 %12",
+      "%13: int = floor %12", "%14: int = add %13 %1", "check.index s.3 0 #0 %14"))
+    assert.are.equal("", rounded("%12: f32 = mul %10 %11", "%13: int = ceil %12",
+      "%14: int = max %13 %1", "check.index s.3 0 #0 %14"))
+    assert.are.equal("check.index s.3", rounded("%12: f32 = sub %10 %11", "%13: int = floor %12",
+      "check.index s.3 0 #0 %13"))
+    assert.are.equal("check.index s.3", rounded("%12: f32 = add %10 %11", "%13: int = ceil %12",
+      "check.index s.3 0 #0 %13"))
+  end)
+
+  it("out of memory may be no numbers, unless a comparison says that they are", function()
+    local load = { "check.index x.0 0 #0 %1", "%20: f32 = load x.0 %1", "%21: f32 = const 1",
+      "%22: f32 = const 200" }
+    local function of(...)
+      local lines = table.move(load, 1, #load, 1, {})
+      table.move({ ... }, 1, select("#", ...), #lines + 1, lines)
+      return left(table.unpack(lines))
+    end
+    local use = { "check.int #2 %20", "%23: int = floor %20", "check.index s.3 0 #0 %23" }
+    assert.are.equal("check.index x.0, check.int, check.index s.3", of(table.unpack(use)))
+    assert.are.equal("check.index x.0", of("%24: bool = le %21 %20", "%25: bool = lt %20 %22",
+      "if %24", "if %25", use[1], use[2], use[3], "end", "end"))
+    assert.are.equal("check.index x.0, check.int, check.index s.3", of("%24: bool = lt %20 %21",
+      "%25: bool = lt %22 %20", "if %24", "else", "if %25", "else", use[1], use[2], use[3], "end",
+      "end"))
+    assert.are.equal("check.index x.0", of("%26: f32 = max %21 %20", "%27: f32 = min %26 %22",
+      "check.int #2 %27", "%28: int = floor %27", "check.index s.3 0 #0 %28"))
+    assert.are.equal("check.index x.0, check.int, check.index s.3", of("%26: f32 = max %20 %21",
+      "%27: f32 = min %26 %22", "check.int #2 %27", "%28: int = floor %27",
+      "check.index s.3 0 #0 %28"))
+  end)
+end)

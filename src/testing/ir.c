@@ -113,9 +113,11 @@ static int ir_eliminate_checks(lua_State *L) {
 
 static int push_versioned(lua_State *L,
                           roc_status (*pass)(roc_ir_module *, bool defers, roc_error *)) {
+  bool defers = lua_toboolean(L, 2);
+  lua_settop(L, 1);
   ir_job *job = open_job(L);
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, pass(job->module, lua_toboolean(L, 2), &err), &err);
+  ROC_LUA_TRY(L, pass(job->module, defers, &err), &err);
   ROC_LUA_TRY(L, roc_ir_verify(job->module, &err), &err);
   return push_text(L, job, NULL);
 }
