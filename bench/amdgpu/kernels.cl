@@ -489,3 +489,109 @@ kernel WG(16, 16, 1) void mandelbrot(G(uchar) image, I h, I w, I limit) {
   }
   image[row * w + column] = (uchar)steps;
 }
+
+// Indices out of memory, out of searches and out of floats
+
+kernel WG(64, 1, 1) void gather_twice(GC(int) starts, GC(int) columns, GC(int) order,
+                                      GC(float) values, GC(float) x, G(float) y, I n) {
+  I i = GID(0);
+  if (i >= n) return;
+  float sum = 0.0f;
+  for (I k = starts[i]; k < (I)starts[i + 1]; k++) {
+    sum += values[k] * x[(I)order[(I)columns[k]]];
+  }
+  y[i] = sum;
+}
+
+kernel WG(32, 8, 1) void blur(GC(float) src, GC(float) weights, G(float) dst, I h, I w) {
+  int x = GID(0), y = GID(1);
+  if (x >= (int)w || y >= (int)h) return;
+  float sum = 0.0f;
+  for (int d = -3; d <= 3; d++) {
+    int at = x + d < 0 ? 0 : x + d;
+    at = at > (int)w - 1 ? (int)w - 1 : at;
+    sum += weights[d + 3] * src[(I)y * w + (I)at];
+  }
+  dst[(I)y * w + (I)x] = sum;
+}
+
+kernel WG(128, 1, 1) void nearest(GC(float) points, GC(float) queries, G(int) found, I n, I m) {
+  I i = GID(0);
+  if (i >= n) return;
+  float x = queries[2 * i], y = queries[2 * i + 1], best = 1e30f;
+  I at = 0;
+  for (I j = 0; j < m; j++) {
+    float dx = points[2 * j] - x, dy = points[2 * j + 1] - y, d = dx * dx + dy * dy;
+    if (d < best) {
+      best = d;
+      at = j + 1;
+    }
+  }
+  found[i] = at;
+}
+
+kernel WG(64, 1, 1) void triangular(GC(int) starts, GC(int) columns, GC(float) values, G(float) b,
+                                    GC(int) rows_of_level, GC(float) x, I first, I last) {
+  I at = first - 1 + GID(0);
+  if (at >= last) return;
+  I i = rows_of_level[at];
+  float sum = b[i], diagonal = 1.0f;
+  for (I k = starts[i]; k < (I)starts[i + 1]; k++) {
+    I c = columns[k];
+    if (c == i) {
+      diagonal = values[k];
+    } else {
+      sum -= values[k] * x[c];
+    }
+  }
+  b[i] = sum / diagonal;
+}
+
+kernel WG(64, 1, 1) void hash_words(GC(uchar) text, GC(int) offsets, G(uint) hashes, I n) {
+  I i = GID(0);
+  if (i >= n) return;
+  uint h = 5381;
+  for (I k = offsets[i]; k < (I)offsets[i + 1]; k++) h = h * 33 ^ text[k];
+  hashes[i] = h;
+}
+
+kernel WG(64, 1, 1) void segment_sums(GC(int) offsets, GC(float) x, G(float) y, I n) {
+  I i = GID(0);
+  if (i + 1 >= n) return;
+  float sum = 0.0f;
+  for (I k = offsets[i]; k < (I)offsets[i + 1]; k++) {
+    sum += x[k];
+    y[k] = sum;
+  }
+}
+
+kernel WG(32, 8, 1) void advect(GC(float) u, GC(float) v, GC(float) q, G(float) out, I h, I w) {
+  I x = GID(0), y = GID(1);
+  if (x >= w || y >= h) return;
+  float px = __builtin_fmaxf(1.0f, __builtin_fminf(x + 1 - 1.5f * u[y * w + x], w - 1.0f));
+  float py = __builtin_fmaxf(1.0f, __builtin_fminf(y + 1 - 1.5f * v[y * w + x], h - 1.0f));
+  int fx = (int)__builtin_floorf(px), fy = (int)__builtin_floorf(py);
+  float ax = px - fx, ay = py - fy;
+  I x0 = fx - 1, y0 = fy - 1;
+  GC(float) a = q + y0 * w + x0;
+  float top = a[0] + ax * (a[1] - a[0]), bottom = a[w] + ax * (a[w + 1] - a[w]);
+  out[y * w + x] = top + ay * (bottom - top);
+}
+
+kernel WG(128, 1, 1) void interpolate(GC(float) knots, GC(float) values, GC(float) at,
+                                      G(float) out, I m, I n) {
+  I i = GID(0);
+  if (i >= n) return;
+  float t = at[i];
+  I low = 0, high = m - 1;
+  while (high - low > 1) {
+    I mid = (low + high) / 2;
+    if (knots[mid] <= t) {
+      low = mid;
+    } else {
+      high = mid;
+    }
+  }
+  float f = (t - knots[low]) / (knots[low + 1] - knots[low]);
+  out[i] = values[low] + f * (values[low + 1] - values[low]);
+}

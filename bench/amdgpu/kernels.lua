@@ -1,7 +1,7 @@
 -- The kernels of bench/amdgpu.lua in Lua, and how each is launched.  kernels.cl has the same ones.
 --
 -- A row: `make(options)` gives the kernel; `arrays` are its array arguments, in order, each
--- {dtype, shape, values}, values "none", "float", "integer" with a bound, or a table; `scalars`
+-- {dtype, shape, values}, values "none", "float", "integer" with a bound, or what run_ours.lua knows; `scalars`
 -- follow them; `peer` are the integers that the function of OpenCL C takes after the arrays, where
 -- Lua's kernel asks the arrays; `first` are scalars in front; both must agree on array `result`.
 local roc = require "roc"
@@ -563,5 +563,116 @@ add("mandelbrot", { 16, 16 }, function(image, limit)
 end, { grid = { 96, 64 }, arrays = { { "uint8", { 64, 96 }, "none" } }, scalars = { 60 },
   result = 1,
   peer = { 64, 96, 60 } })
+
+-- Indices out of memory, out of searches and out of floats ---------------------------------------
+
+add("gather_twice", { 64 }, function(starts, columns, order, values, x, y)
+  local i = roc.get_global_id(1)
+  if i <= #y then
+    local sum = 0.0
+    for k = starts[i] + 1, starts[i + 1] do
+      sum = sum + values[k] * x[order[columns[k] + 1] + 1]
+    end
+    y[i] = sum
+  end
+end, { grid = { 2000 }, arrays = { { "int32", 2001, "steps" }, { "int32", 16000, random(500) },
+  { "int32", 500, random(2000) }, { "float32", 16000, "float" }, { "float32", 2000, "float" },
+  { "float32", 2000, "none" } }, result = 6, peer = { 2000 } })
+
+add("blur", { 32, 8 }, function(src, weights, dst)
+  local x, y = roc.grid(2)
+  local h, w = dst.shape[1], dst.shape[2]
+  if x <= w and y <= h then
+    local sum = 0.0
+    for d = -3, 3 do
+      local at = math.min(math.max(x + d, 1), w)
+      sum = sum + weights[d + 4] * src[y][at]
+    end
+    dst[y][x] = sum
+  end
+end, { grid = { W, H }, arrays = { { "float32", { H, W }, "float" }, { "float32", 7, "float" },
+  { "float32", { H, W }, "none" } }, result = 3, peer = { H, W } })
+
+add("nearest", { 128 }, function(points, queries, found)
+  local i = roc.get_global_id(1)
+  if i > #found then return end
+  local x, y = queries[i][1], queries[i][2]
+  local best, at = 1e30, 0
+  for j = 1, points.shape[1] do
+    local dx, dy = points[j][1] - x, points[j][2] - y
+    local d = dx * dx + dy * dy
+    if d < best then best, at = d, j end
+  end
+  found[i] = at
+end, { grid = { 1024 }, arrays = { { "float32", { 60, 2 }, "float" },
+  { "float32", { 1024, 2 }, "float" }, { "int32", 1024, "none" } }, result = 3,
+  peer = { 1024, 60 } })
+
+add("triangular", { 64 }, function(starts, columns, values, b, rows_of_level, x, first, last)
+  local at = first + roc.get_global_id(1) - 1
+  if at <= last then
+    local i = rows_of_level[at] + 1
+    local sum, diagonal = b[i], 1.0
+    for k = starts[i] + 1, starts[i + 1] do
+      local c = columns[k] + 1
+      if c == i then diagonal = values[k] else sum = sum - values[k] * x[c] end
+    end
+    b[i] = sum / diagonal
+  end
+end, { grid = { 900 }, arrays = { { "int32", 2001, "steps" }, { "int32", 16000, random(2000) },
+  { "float32", 16000, "float" }, { "float32", 2000, "float" }, { "int32", 2000, "order" },
+  { "float32", 2000, "float" } }, scalars = { 101, 1000 }, result = 4, peer = { 101, 1000 } })
+
+add("hash_words", { 64 }, function(text, offsets, hashes)
+  local i = roc.get_global_id(1)
+  if i <= #hashes then
+    local h = 5381
+    for k = offsets[i] + 1, offsets[i + 1] do h = (h * 33 ~ text[k]) & 0xffffffff end
+    hashes[i] = h
+  end
+end, { grid = { 2000 }, arrays = { { "uint8", 16000, random(256) }, { "int32", 2001, "steps" },
+  { "uint32", 2000, "none" } }, result = 3, peer = { 2000 } })
+
+add("segment_sums", { 64 }, function(offsets, x, y)
+  local i = roc.get_global_id(1)
+  if i < #offsets then
+    local sum = 0.0
+    for k = offsets[i] + 1, offsets[i + 1] do
+      sum = sum + x[k]
+      y[k] = sum
+    end
+  end
+end, { grid = { 2000 }, arrays = { { "int32", 2001, "steps" }, { "float32", 16000, "float" },
+  { "float32", 16000, "zero" } }, result = 3, peer = { 2001 } })
+
+add("advect", { 32, 8 }, function(u, v, q, out)
+  local x, y = roc.grid(2)
+  local h, w = q.shape[1], q.shape[2]
+  if x > w or y > h then return end
+  local px = math.max(1.0, math.min(x - 1.5 * u[y][x], w - 1.0))
+  local py = math.max(1.0, math.min(y - 1.5 * v[y][x], h - 1.0))
+  local x0, y0 = math.floor(px), math.floor(py)
+  local ax, ay = px - x0, py - y0
+  local top = q[y0][x0] + ax * (q[y0][x0 + 1] - q[y0][x0])
+  local bottom = q[y0 + 1][x0] + ax * (q[y0 + 1][x0 + 1] - q[y0 + 1][x0])
+  out[y][x] = top + ay * (bottom - top)
+end, { grid = { W, H }, arrays = { { "float32", { H, W }, "float" }, { "float32", { H, W }, "float" },
+  { "float32", { H, W }, "float" }, { "float32", { H, W }, "none" } }, result = 4,
+  peer = { H, W } })
+
+add("interpolate", { 128 }, function(knots, values, at, out)
+  local i = roc.get_global_id(1)
+  if i > #out then return end
+  local t = at[i]
+  local low, high = 1, #knots
+  while high - low > 1 do
+    local mid = (low + high) // 2
+    if knots[mid] <= t then low = mid else high = mid end
+  end
+  local f = (t - knots[low]) / (knots[low + 1] - knots[low])
+  out[i] = values[low] + f * (values[low + 1] - values[low])
+end, { grid = { 4096 }, arrays = { { "float32", 300, "rising" }, { "float32", 300, "float" },
+  { "float32", 4096, "float" }, { "float32", 4096, "none" } }, result = 4,
+  peer = { 300, 4096 } })
 
 return rows

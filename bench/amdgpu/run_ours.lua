@@ -26,6 +26,8 @@ end
 local function value(kind, i)
   if kind == "float" then return (random() & 0xffff) / 65536.0 + 0.01 end
   if kind == "sorted" then return 3 * i end
+  if kind == "rising" then return i / 300.0 end
+  if kind == "order" then return (i - 1) * 7 % 2000 end
   if kind == "steps" then return i == 1 and 0 or math.min(16000, (i - 1) * 7 + (i * 5) % 8) end
   return type(kind) == "table" and random() % kind[2] or 0
 end

@@ -38,6 +38,7 @@ roc_status roc_ir_find_unproved(const roc_ir_module *module, const uint8_t *igno
 /* What the same walk tells of an instruction's integers, in the order in which code is run.  Of a
  * FOR: its variable lies in 0 … 2^31-1 in the body, and the value after its last one in 32 bits,
  * signed where it goes down (with NARROW_SIGNED), else unsigned (with WRAPS: unless the sum wraps).
+ * With INT32 the first is below 2^31, and the last may be negative: such a loop does not run.
  */
 typedef enum roc_ir_narrow {
   ROC_IR_NARROW = 1,        /* operands and result lie in 0 … 2^32-1, each without wrapping */

@@ -80,6 +80,20 @@ static roc_ir_interval interval_of(const roc_ir_value *v, roc_ir_range range) {
   return is_const ? roc_ir_interval_of_constant(float_of(v)) : roc_ir_interval_of_range(range);
 }
 
+static roc_ir_float_operand operand_of(const roc_ir_facts *f, const roc_ir_value *v,
+                                       roc_ir_range range) {
+  roc_ir_float_operand x = {interval_of(v, range), interval_of(v, range)};
+  bool is_least = v->op == ROC_IR_MIN || v->op == ROC_IR_MAX;
+  bool is_known = range.low != INT64_MIN || range.high != INT64_MAX;
+  if (!is_least || is_known || !is_float(v->type) || f->m->fastmath) return x;
+  const roc_ir_value *a = &f->values.items[v->args[0]], *b = &f->values.items[v->args[1]];
+  roc_ir_interval args[2] = {interval_of(a, a->now), interval_of(b, b->now)};
+  if (args[0].low <= args[0].high && args[1].low <= args[1].high) {
+    x.if_number = roc_ir_interval_if_number((roc_ir_op)v->op, args);
+  }
+  return x;
+}
+
 bool roc_ir_facts_is_index_of_32_bits(const roc_ir_facts *f, const roc_ir_array *array,
                                       uint32_t dim, roc_ir_range index) {
   bool is_param = array->kind == ROC_IR_ARRAY_PARAM;
@@ -112,11 +126,12 @@ static roc_ir_range apply(const roc_ir_facts *f, const roc_ir_value *v, const ro
   if (!rounds && !is_float(v->type)) return roc_ir_range_apply((roc_ir_op)v->op, v->aux, args);
   /* Sums in any order are rounded in any way. */
   if (f->m->fastmath && !rounds && !converts) return roc_ir_range_all;
-  roc_ir_interval intervals[ROC_IR_VALUE_ARGS];
-  for (uint32_t i = 0; i < v->nargs; i++) {
-    intervals[i] = interval_of(&f->values.items[v->args[i]], args[i]);
+  roc_ir_float_operand operands[ROC_IR_VALUE_ARGS];
+  for (uint32_t i = 0; i < ROC_IR_VALUE_ARGS; i++) {
+    roc_ir_range range = i < v->nargs ? args[i] : roc_ir_range_all;
+    operands[i] = operand_of(f, &f->values.items[v->args[i]], range);
   }
-  return roc_ir_float_range_apply((roc_ir_op)v->op, v->aux, (roc_value_type)v->type, intervals);
+  return roc_ir_float_range_apply((roc_ir_op)v->op, v->aux, (roc_value_type)v->type, operands);
 }
 
 static roc_ir_range range_of_making(const roc_ir_facts *f, const roc_ir_value *v) {
@@ -295,6 +310,24 @@ static bool is_stated(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) 
   return false;
 }
 
+/* Whether the value is x - y, which does not wrap. */
+static bool is_difference(const roc_ir_facts *f, uint32_t id, uint32_t *x, uint32_t *y) {
+  const roc_ir_value *v = &f->values.items[id];
+  if (v->op != ROC_IR_SUB || v->type != ROC_VT_INT) return false;
+  roc_ir_range a = roc_ir_facts_range_now(f, v->args[0]);
+  roc_ir_range b = roc_ir_facts_range_now(f, v->args[1]);
+  *x = v->args[0];
+  *y = v->args[1];
+  return a.low <= a.high && b.low <= b.high && roc_ir_facts_is_exact(v, a, b);
+}
+
+/* Of x - y compared with a constant: x and y. */
+static void state_difference(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
+  uint32_t x, y;
+  if (b == ZERO && is_difference(f, a, &x, &y)) roc_ir_facts_add(f, x, y, k);
+  if (a == ZERO && is_difference(f, b, &x, &y)) roc_ir_facts_add(f, y, x, k);
+}
+
 void roc_ir_facts_add(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
   if (f->failed) return;
   roc_ir_term x = roc_ir_facts_term(f, a), y = roc_ir_facts_term(f, b);
@@ -305,6 +338,7 @@ void roc_ir_facts_add(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
     f->failed = true;
     return;
   }
+  if (is_new) state_difference(f, x.base, y.base, k);
   roc_ir_range of_x = roc_ir_facts_range_now(f, x.base), of_y = roc_ir_facts_range_now(f, y.base);
   if (!__builtin_add_overflow(of_y.high, k, &high)) {
     narrow(f, x.base, (roc_ir_range){INT64_MIN, high});

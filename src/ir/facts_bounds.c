@@ -98,6 +98,9 @@ static bool find_bound_of_operation(bound_search *s, const roc_ir_value *v, int6
   switch ((roc_ir_op)v->op) {
     case ROC_IR_ADD: return find_bound_of_sum(s, v, so_far, depth);
     case ROC_IR_MUL: return find_bound_of_product(s, v, so_far, depth);
+    case ROC_IR_MIN:
+      return find_bound(s, v->args[0], so_far, depth - 1) ||
+             find_bound(s, v->args[1], so_far, depth - 1);
     case ROC_IR_MOD:
       return roc_ir_facts_range_now(s->f, v->args[1]).low > 0 &&
              !__builtin_sub_overflow(so_far, 1, &so_far) &&

@@ -93,12 +93,28 @@ static roc_ir_interval divide(roc_ir_interval a, roc_ir_interval b) {
   return is_whole ? quotient : (roc_ir_interval){down(quotient.low), up(quotient.high)};
 }
 
-/* `b < a and b or a`: when the second is no number, the first.  A bound that one of them gives needs
- * the other to be a number. */
-static roc_ir_interval least(roc_ir_interval a, roc_ir_interval b) {
-  if (is_everything(a)) return everything;
-  double low = is_everything(b) ? -INFINITY : fmin(a.low, b.low);
-  return (roc_ir_interval){low, is_everything(b) ? a.high : fmin(a.high, b.high)};
+/* `b < a and b or a`, which is b only where b is a number. */
+static roc_ir_interval least(const roc_ir_float_operand *a, const roc_ir_float_operand *b) {
+  if (is_everything(a->value)) return everything;
+  double high = is_everything(b->value) ? INFINITY : b->value.high;
+  return (roc_ir_interval){fmin(a->value.low, b->if_number.low), fmin(a->value.high, high)};
+}
+
+static roc_ir_float_operand negative_operand(const roc_ir_float_operand *a) {
+  return (roc_ir_float_operand){negative(a->value), negative(a->if_number)};
+}
+
+static roc_ir_interval most(const roc_ir_float_operand *a, const roc_ir_float_operand *b) {
+  roc_ir_float_operand x = negative_operand(a), y = negative_operand(b);
+  return negative(least(&x, &y));
+}
+
+/* When b is a number, the result, if it is one, is bound by both. */
+roc_ir_interval roc_ir_interval_if_number(roc_ir_op op, const roc_ir_interval *args) {
+  roc_ir_interval a = args[0], b = args[1];
+  if (is_everything(b)) return everything;
+  if (op == ROC_IR_MIN) return (roc_ir_interval){fmin(a.low, b.low), fmin(a.high, b.high)};
+  return (roc_ir_interval){fmax(a.low, b.low), fmax(a.high, b.high)};
 }
 
 static roc_ir_interval absolute(roc_ir_interval a) {
@@ -106,7 +122,8 @@ static roc_ir_interval absolute(roc_ir_interval a) {
   return (roc_ir_interval){a.high < 0.0 ? -a.high : 0.0, fmax(-a.low, a.high)};
 }
 
-static roc_ir_interval apply(roc_ir_op op, uint32_t aux, const roc_ir_interval *args) {
+static roc_ir_interval apply(roc_ir_op op, uint32_t aux, const roc_ir_float_operand *operands) {
+  const roc_ir_interval args[] = {operands[0].value, operands[1].value, operands[2].value};
   switch (op) {
     case ROC_IR_TO_F32:
     case ROC_IR_TO_F64: return is_finite(args[0]) ? args[0] : everything;
@@ -115,8 +132,8 @@ static roc_ir_interval apply(roc_ir_op op, uint32_t aux, const roc_ir_interval *
     case ROC_IR_MUL: return multiply(args[0], args[1]);
     case ROC_IR_FDIV: return divide(args[0], args[1]);
     case ROC_IR_NEG: return negative(args[0]);
-    case ROC_IR_MIN: return least(args[0], args[1]);
-    case ROC_IR_MAX: return negative(least(negative(args[0]), negative(args[1])));
+    case ROC_IR_MIN: return least(&operands[0], &operands[1]);
+    case ROC_IR_MAX: return most(&operands[0], &operands[1]);
     case ROC_IR_ABS: return absolute(args[0]);
     default: break;
   }
@@ -133,6 +150,6 @@ static roc_ir_interval apply(roc_ir_op op, uint32_t aux, const roc_ir_interval *
 }
 
 roc_ir_range roc_ir_float_range_apply(roc_ir_op op, uint32_t aux, roc_value_type type,
-                                      const roc_ir_interval *args) {
+                                      const roc_ir_float_operand *args) {
   return roc_ir_range_of_interval(rounded(apply(op, aux, args), type));
 }

@@ -58,9 +58,16 @@ uint8_t roc_ir_narrow_of_for(roc_ir_check_walk *w, const roc_ir_inst *inst) {
   bool is_down = step.high < 0 && step.low >= -INT32_MAX;
   int64_t most = is_up ? UINT32_MAX : INT32_MAX;
   if (!is_up && !is_down) return 0;
-  if (!lies_in(w, roc_ir_check_walk_operand(w, inst, 0), most)) return 0;
-  if (!lies_in(w, roc_ir_check_walk_operand(w, inst, 1), INT32_MAX)) return 0;
-  if (is_down) return ROC_IR_NARROW | ROC_IR_NARROW_SIGNED;
-  bool may_wrap = step.high > INT32_MAX;
-  return may_wrap ? ROC_IR_NARROW | ROC_IR_WRAPS : ROC_IR_NARROW;
+  uint32_t first = roc_ir_check_walk_operand(w, inst, 0);
+  uint32_t last = roc_ir_check_walk_operand(w, inst, 1);
+  if (!lies_in(w, first, most)) return 0;
+  uint8_t set = ROC_IR_NARROW;
+  if (!lies_in(w, last, INT32_MAX)) {
+    bool is_signed =
+        is_up && lies_in(w, first, INT32_MAX) && lies_between(w, last, INT32_MIN, INT32_MAX);
+    if (!is_signed) return 0;
+    set |= ROC_IR_INT32;
+  }
+  if (is_down) return set | ROC_IR_NARROW_SIGNED;
+  return step.high > INT32_MAX ? set | ROC_IR_WRAPS : set;
 }

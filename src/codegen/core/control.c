@@ -215,7 +215,8 @@ static counting count_narrow(roc_cg *cg, const roc_ir_inst *inst, uint8_t facts)
   c.first = roc_cg_take_low(cg, roc_cg_operand(cg, inst, 0));
   c.last = roc_cg_take_low(cg, roc_cg_operand(cg, inst, 1));
   c.step = roc_cg_take_low(cg, roc_cg_operand(cg, inst, 2));
-  c.runs = LLVMBuildICmp(cg->b, c.goes_on, c.first, c.last, "");
+  LLVMIntPredicate enters = facts & ROC_IR_INT32 ? LLVMIntSLE : c.goes_on;
+  c.runs = LLVMBuildICmp(cg->b, enters, c.first, c.last, "");
   return c;
 }
 
