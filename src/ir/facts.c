@@ -103,6 +103,14 @@ bool roc_ir_facts_is_index_of_32_bits(const roc_ir_facts *f, const roc_ir_array 
   return is_small && index.low > INT32_MIN && index.high <= UINT32_MAX + (int64_t)1;
 }
 
+/* To an integer: of a float that is known to be one of 63 bits as well; others saturate, each dtype
+ * in its own way. */
+static roc_ir_range apply_convert(const roc_ir_facts *f, const roc_ir_value *v, roc_ir_range arg) {
+  bool is_small = arg.low >= 0 && arg.high <= (int64_t)1 << 62;
+  if (is_float(f->values.items[v->args[0]].type) && !is_small) arg = roc_ir_range_all;
+  return roc_ir_range_apply(ROC_IR_CONVERT, v->aux, &arg);
+}
+
 /* Of CLAMP_INDEX and WORST_INDEX. */
 static roc_ir_range apply_index(const roc_ir_facts *f, const roc_ir_value *v,
                                 const roc_ir_range *args) {
@@ -123,6 +131,7 @@ static roc_ir_range apply(const roc_ir_facts *f, const roc_ir_value *v, const ro
   bool rounds = v->op == ROC_IR_FLOOR || v->op == ROC_IR_CEIL;
   bool converts = v->op == ROC_IR_TO_F32 || v->op == ROC_IR_TO_F64;
   if (v->op == ROC_IR_CLAMP_INDEX || v->op == ROC_IR_WORST_INDEX) return apply_index(f, v, args);
+  if (v->op == ROC_IR_CONVERT && v->type == ROC_VT_INT) return apply_convert(f, v, args[0]);
   if (!rounds && !is_float(v->type)) return roc_ir_range_apply((roc_ir_op)v->op, v->aux, args);
   /* Sums in any order are rounded in any way. */
   if (f->m->fastmath && !rounds && !converts) return roc_ir_range_all;
