@@ -38,9 +38,10 @@ typedef struct versioner {
   uint32_t checks[MAX_CHECKS], nchecks, ninsts;
   uint32_t nvars;       /* there were at the start */
   bool defers;          /* checks of the loop that is copied */
-  uint8_t *is_deferred; /* per instruction: a check that is made after the loop; NULL: none is */
-  uint8_t *unproved;    /* per instruction: of a LOAD, the indices that only such checks prove */
-  uint32_t *nsets;      /* per variable: how many instructions assign it */
+  uint8_t *is_deferred; /* per instruction: a check that is made after the loop */
+  uint8_t *unproved; /* per instruction: of a LOAD, the indices that only such checks prove; NULL:
+                           no check is deferred */
+  uint32_t *nsets;   /* per variable: how many instructions assign it */
   uint32_t *nsets_in_loop;
   worst worsts[MAX_WORSTS];
   uint32_t nworsts;
@@ -236,14 +237,15 @@ static bool look_at_loop(versioner *v, uint32_t id) {
 
 /* ---- deferred checks ---- */
 
-/* Whether a loop can be run again from its start, as if it had not run: it only assigns variables,
- * and ends at its own end. */
+/* Whether a loop can be run again from its start, as if it had not run: it only assigns variables.
+ * It ends when its count does: what was loaded from a clamped index must not keep it from ending. */
 static ROC_IR_WALKS bool is_repeatable(const versioner *v, uint32_t loop) {
   roc_ir_walk w;
   ROC_IR_FOR_EACH(w, v->m, inst_of(v, loop).k.region[0]) {
     const uint16_t effects = ROC_IRF_WRITE | ROC_IRF_EFFECT | ROC_IRF_STOP;
     bool goes = w.inst->op == ROC_IR_LEAVE || w.inst->op == ROC_IR_NEXT;
-    if (goes && w.inst->aux != loop && !v->is_inside[w.inst->aux]) return false;
+    bool goes_on = w.inst->op == ROC_IR_NEXT && w.inst->aux == loop;
+    if (goes && !goes_on && !v->is_inside[w.inst->aux]) return false;
     bool may_be = goes || w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_CHECK_INDEX;
     if (!may_be && (roc_ir_op_table[w.inst->op].flags & effects)) return false;
   }
@@ -354,8 +356,9 @@ static void version_loop(versioner *v, uint32_t id) {
   uint32_t all = ROC_IR_NONE;
   v->b.loc = inst_of(v, id).loc;
   for (uint32_t i = 0; i < v->nchecks; i++) all = add_check(v, all, v->checks[i], low, high);
+  bool defers = v->unproved && defers_checks_of(v, id);
   v->is_inside[id] = 1; /* so that jumps of the copy go to the copy */
-  if (v->unproved && defers_checks_of(v, id)) {
+  if (defers) {
     version_deferring(v, id, all);
     return;
   }
