@@ -1,8 +1,8 @@
 -- The kernels of bench/amdgpu.lua in Lua, and how each is launched.  kernels.cl has the same ones.
 --
 -- A row: `make(options)` gives the kernel; `arrays` are its array arguments, in order, each
--- {dtype, shape, values}, values "none", "float", "integer" with a bound, or what run_ours.lua knows; `scalars`
--- follow them; `peer` are the integers that the function of OpenCL C takes after the arrays, where
+-- {dtype, shape, values}, values "none", "float", "integer" with a bound, or another word that
+-- run_ours.lua knows; `scalars` follow them; `peer` are the integers that the function of OpenCL C takes after the arrays, where
 -- Lua's kernel asks the arrays; `first` are scalars in front; both must agree on array `result`.
 local roc = require "roc"
 
@@ -656,9 +656,9 @@ add("advect", { 32, 8 }, function(u, v, q, out)
   local top = q[y0][x0] + ax * (q[y0][x0 + 1] - q[y0][x0])
   local bottom = q[y0 + 1][x0] + ax * (q[y0 + 1][x0 + 1] - q[y0 + 1][x0])
   out[y][x] = top + ay * (bottom - top)
-end, { grid = { W, H }, arrays = { { "float32", { H, W }, "float" }, { "float32", { H, W }, "float" },
-  { "float32", { H, W }, "float" }, { "float32", { H, W }, "none" } }, result = 4,
-  peer = { H, W } })
+end, { grid = { W, H }, arrays = { { "float32", { H, W }, "float" },
+  { "float32", { H, W }, "float" }, { "float32", { H, W }, "float" },
+  { "float32", { H, W }, "none" } }, result = 4, peer = { H, W } })
 
 add("interpolate", { 128 }, function(knots, values, at, out)
   local i = roc.get_global_id(1)

@@ -308,7 +308,7 @@ devices.each(function()
     assert.matches("out of range 1..20 of 'src'", (run(-1.0)), 1, true)
     assert.matches("out of range", (run(-1e9)), 1, true)
     for _, scale in ipairs { 0 / 0, 1 / 0, 1e30 } do
-      assert.matches("(work-item {", (run(scale)), 1, true) -- what exactly, plain Lua says otherwise
+      assert.matches("(work-item {", (run(scale)), 1, true) -- plain Lua names another cause
     end
   end)
 end)

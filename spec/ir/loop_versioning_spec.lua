@@ -145,7 +145,8 @@ describe("deferring checks", function()
   end)
 
   it("leaves a loop with effects, with other checks, or that may end early", function()
-    for _, line in ipairs { "store y.2 %2 %4", "check.nonzero #0 %5", "return", "leave %3", "fence 1",
+    for _, line in ipairs { "store y.2 %2 %4", "check.nonzero #0 %5", "return", "leave %3",
+      "fence 1",
       "%20: int = atomic add c.0 %4 %0" } do
       local text = defer("%7: bool = lt %4 %0", "if %7", line, "end")
       assert.are.equal(1, count(text, " = for "), line)

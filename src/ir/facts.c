@@ -319,6 +319,17 @@ static bool is_stated(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) 
   return false;
 }
 
+/* Whether no sum or difference of the two wraps. */
+bool roc_ir_facts_is_exact(const roc_ir_value *v, roc_ir_range x, roc_ir_range y) {
+  int64_t end;
+  if (v->op == ROC_IR_SUB) {
+    return !__builtin_sub_overflow(x.low, y.high, &end) &&
+           !__builtin_sub_overflow(x.high, y.low, &end);
+  }
+  return !__builtin_add_overflow(x.low, y.low, &end) &&
+         !__builtin_add_overflow(x.high, y.high, &end);
+}
+
 /* Whether the value is x - y, which does not wrap. */
 static bool is_difference(const roc_ir_facts *f, uint32_t id, uint32_t *x, uint32_t *y) {
   const roc_ir_value *v = &f->values.items[id];

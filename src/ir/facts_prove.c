@@ -15,17 +15,6 @@ static bool prove_less(proof *p, uint32_t a, uint32_t b, int64_t k, int64_t by, 
   return !__builtin_sub_overflow(k, by, &k) && prove_le(p, a, b, k, depth - 1);
 }
 
-/* Whether no sum or difference of the two wraps. */
-bool roc_ir_facts_is_exact(const roc_ir_value *v, roc_ir_range x, roc_ir_range y) {
-  int64_t end;
-  if (v->op == ROC_IR_SUB) {
-    return !__builtin_sub_overflow(x.low, y.high, &end) &&
-           !__builtin_sub_overflow(x.high, y.low, &end);
-  }
-  return !__builtin_add_overflow(x.low, y.low, &end) &&
-         !__builtin_add_overflow(x.high, y.high, &end);
-}
-
 /* x + y <= b + k, as x <= b + k - (the most that y is), or the other way round. */
 static bool prove_sum(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
   const roc_ir_facts *f = p->f;

@@ -26,8 +26,8 @@ local function pick_output(scope, element)
 end
 
 -- "A" is the array of indices, "B" the one they lead into.
-local ROUNDS = { "1, #A", "1, #A", "gid % #A + 1, #A", "#A, 1, -1", "1, #A, 2", "1, math.min(#A, 9)",
-  "gid, #A", "2, #A - 1" }
+local ROUNDS = { "1, #A", "1, #A", "gid % #A + 1, #A", "#A, 1, -1", "1, #A, 2",
+  "1, math.min(#A, 9)", "gid, #A", "2, #A - 1" }
 local RISKY_ROUNDS = { "1, #A + 1", "0, #A", "1, n % 9", "gid, gid + 3", "1, A[gid % #A + 1] % 6" }
 local SAFE = { "A[k] % #B + 1", "(A[k] & 7) % #B + 1", "math.max(1, math.min(A[k], #B))",
   "A[A[k] % #A + 1] % #B + 1", "(A[k] ~ k) % #B + 1", "#B - A[k] % #B", "k % #B + 1",
@@ -62,7 +62,8 @@ local function gather(scope)
   body = body:gsub("INDEX", function() return index end):gsub("USE", function() return use end)
   local s = statement("do\nlocal sum, last, c = ", is_int and "0" or "0.0", ", 1, 1\nfor k = ",
     text(rounds), " do\n", (text(body):gsub("c = ", "c = ", 1)),
-    "\n::continue::\nend\n", own_place(scope, out), " = ", is_int and "sum + last" or "sum", "\nend")
+    "\n::continue::\nend\n", own_place(scope, out), " = ",
+    is_int and "sum + last" or "sum", "\nend")
   s.is_risky = is_risky
   return s
 end

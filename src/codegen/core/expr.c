@@ -4,6 +4,7 @@
  * Nothing here traps or has an effect, whatever the operands: PURE operations may be executed by
  * work-items that would not have reached them. */
 #include "codegen/core/cg.h"
+#include "ir/check_elimination.h"
 
 typedef struct operation {
   roc_ir_op op;
@@ -268,16 +269,36 @@ static LLVMValueRef emit_extent(roc_cg *cg, const operation *o) {
   return roc_cg_extent(cg, o->inst->aux, (uint32_t)o->inst->k.i);
 }
 
-/* CLAMP_INDEX and WORST_INDEX: an index below 1 is a large one from 0. */
+/* Whether 32 bits tell indices in range from others, for CLAMP_INDEX and WORST_INDEX. */
+static bool is_narrow_index(const roc_cg *cg, const operation *o) {
+  uint32_t id = (uint32_t)(o->inst - cg->ir->insts.items);
+  return cg->narrow && (cg->narrow[id] & ROC_IR_NARROW);
+}
+
+/* From 0, so that an index that is too small becomes too large; in 32 bits where those do. */
+static LLVMValueRef index_from_0(roc_cg *cg, const operation *o, LLVMValueRef index) {
+  if (!is_narrow_index(cg, o)) return int_binary(cg, LLVMSub, index, roc_cg_i64(cg, 1));
+  return int_binary(cg, LLVMSub, roc_cg_take_low(cg, index), roc_cg_i32(cg, 1));
+}
+
 static LLVMValueRef emit_clamp_index(roc_cg *cg, const operation *o) {
+  bool is_narrow = is_narrow_index(cg, o);
+  LLVMValueRef from_0 = index_from_0(cg, o, o->a);
   LLVMValueRef extent = roc_cg_extent(cg, o->inst->aux, (uint32_t)o->inst->k.i);
-  LLVMValueRef from_0 = int_binary(cg, LLVMSub, o->a, roc_cg_i64(cg, 1));
-  return select_of(cg, compare_int(cg, LLVMIntULT, from_0, extent), o->a, extent);
+  LLVMValueRef last = index_from_0(cg, o, extent);
+  LLVMValueRef is_in = compare_int(cg, LLVMIntULT, from_0, last);
+  if (!is_narrow) return select_of(cg, is_in, o->a, extent);
+  LLVMValueRef low =
+      LLVMBuildNUWAdd(cg->b, select_of(cg, is_in, from_0, last), roc_cg_i32(cg, 1), "");
+  return roc_cg_extend(cg, low, true);
 }
 
 static LLVMValueRef emit_worst_index(roc_cg *cg, const operation *o) {
-  LLVMValueRef from_0 = int_binary(cg, LLVMSub, o->b, roc_cg_i64(cg, 1));
-  return select_of(cg, compare_int(cg, LLVMIntUGT, o->a, from_0), o->a, from_0);
+  bool is_narrow = is_narrow_index(cg, o);
+  LLVMValueRef worst = is_narrow ? roc_cg_take_low(cg, o->a) : o->a;
+  LLVMValueRef from_0 = index_from_0(cg, o, o->b);
+  LLVMValueRef now = select_of(cg, compare_int(cg, LLVMIntUGT, worst, from_0), worst, from_0);
+  return is_narrow ? roc_cg_extend(cg, now, false) : now;
 }
 
 static emitter *const emitters[ROC_IR_OP_COUNT_] = {

@@ -170,35 +170,12 @@ static LLVMValueRef round_narrow(roc_cg *cg, roc_ir_op op, LLVMValueRef f, uint8
   return roc_cg_extend(cg, low, facts & ROC_IR_NARROW_SIGNED);
 }
 
-static LLVMValueRef choose_unsigned(roc_cg *cg, LLVMIntPredicate predicate, LLVMValueRef a,
-                                    LLVMValueRef b) {
-  return LLVMBuildSelect(cg->b, LLVMBuildICmp(cg->b, predicate, a, b, ""), a, b, "");
-}
-
-/* CLAMP_INDEX of `a`, or WORST_INDEX of `a` and `b`: an index that is too small becomes too large
- * when 1 is taken away. */
-static LLVMValueRef index_narrow(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef a,
-                                 LLVMValueRef b) {
-  LLVMValueRef one = roc_cg_i32(cg, 1);
-  LLVMValueRef index = roc_cg_take_low(cg, inst->op == ROC_IR_CLAMP_INDEX ? a : b);
-  LLVMValueRef from_0 = LLVMBuildSub(cg->b, index, one, "");
-  if (inst->op == ROC_IR_WORST_INDEX) {
-    return choose_unsigned(cg, LLVMIntUGT, roc_cg_take_low(cg, a), from_0);
-  }
-  LLVMValueRef extent = roc_cg_take_low(cg, roc_cg_extent(cg, inst->aux, (uint32_t)inst->k.i));
-  LLVMValueRef last = LLVMBuildSub(cg->b, extent, one, "");
-  return unsigned_op(cg, LLVMAdd, choose_unsigned(cg, LLVMIntULT, from_0, last), one);
-}
-
 LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMValueRef b) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   roc_ir_op op = (roc_ir_op)inst->op;
   uint8_t facts = cg->narrow ? cg->narrow[id] : 0;
   if (!(facts & (ROC_IR_NARROW | ROC_IR_INT32))) return NULL;
   if (op == ROC_IR_FLOOR || op == ROC_IR_CEIL) return round_narrow(cg, op, a, facts);
-  if (op == ROC_IR_CLAMP_INDEX || op == ROC_IR_WORST_INDEX) {
-    return roc_cg_extend(cg, index_narrow(cg, inst, a, b), facts & ROC_IR_NARROW_SIGNED);
-  }
   narrow_emitter *emit = facts & ROC_IR_NARROW ? emitters[op] : signed_emitters[op];
   bool moves = roc_cg_is_loop_variant(cg, id) && !cg->target->adds_narrow_offsets;
   if (!emit || (moves && emit != divide)) return NULL;
