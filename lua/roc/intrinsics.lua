@@ -125,7 +125,7 @@ end
 function M.barrier(flags)
   item_of("roc.barrier")
   check_fence(flags, "roc.barrier")
-  coroutine.yield("barrier", "barrier", M.call_path())
+  coroutine.yield("barrier", "barrier", M.call_path(), flags)
 end
 
 function M.wavebarrier()
@@ -133,10 +133,12 @@ function M.wavebarrier()
   coroutine.yield("wave", "barrier", M.call_path())
 end
 
--- Work-items of sim run one at a time, so that every access is already in order.
+-- Work-items of sim run one at a time, so that every access is already in order; races are looked
+-- for as if they were not.
 function M.mem_fence(flags)
-  item_of("roc.mem_fence")
+  local item = item_of("roc.mem_fence")
   check_fence(flags, "roc.mem_fence")
+  item.group.launch.watch:fence(item)
 end
 
 function M.wavefront_size()
@@ -332,7 +334,7 @@ function M.shared.array(shape, dtype, first_byte)
 end
 
 function M.private.array(shape, dtype)
-  return item_of("roc.private.array").group:new_array(shape, dtype, "private array")
+  return item_of("roc.private.array").group:new_array(shape, dtype, "private array", "private")
 end
 
 -- A read-only array of a table's values, copied when a kernel that uses it is made.
@@ -375,12 +377,18 @@ local function placed(ok, result)
   error(type(result) == "string" and string.gsub(result, "^.-:%d+: ", "", 1) or result, 0)
 end
 
+local function atomically(item, f, ...)
+  item.is_atomic = true
+  local ok, result = pcall(f, ...)
+  item.is_atomic = false
+  return placed(ok, result)
+end
+
 -- combine(old, a, b, dtype) returns the new value; the operands are of the element type.
 local function define_atomic(name, combine)
   local full = "roc.atomic." .. name
   M.atomic[name] = function(array, index, a, b)
-    item_of(full)
-    return placed(pcall(update, combine, array, index, a, b))
+    return atomically(item_of(full), update, combine, array, index, a, b)
   end
 end
 
@@ -428,11 +436,10 @@ define_atomic("dec", function(old, bound, _, dtype)
 end)
 define_atomic("load", function(old) return old end)
 M.atomic.store = function(array, index, value)
-  item_of("roc.atomic.store")
-  return placed(pcall(function()
+  return atomically(item_of("roc.atomic.store"), function()
     local row, last = locate(array, index)
     row[last] = value
-  end))
+  end)
 end
 
 -- math --------------------------------------------------------------------------------------------

@@ -217,6 +217,12 @@ function M.kernel(f, opts, is_own)
   return kernel
 end
 
+-- looking inside ---------------------------------------------------------------------------------
+
+core.set_kernel_describer(function(...)
+  return require("roc.show").describe(...)
+end)
+
 -- sim ---------------------------------------------------------------------------------------------
 
 -- Whether an argument that is copied back shares memory with this one: then both share one copy on
@@ -297,7 +303,8 @@ core.set_sim_launcher(function(kernel, launch, ...)
   local params = kernel:params()
   local hidden = {} -- numbered after the explicit ones
   for i, array in ipairs(arrays) do
-    hidden[#params + i] = sim.checked(core.kernel_sim_view(array, launch.stream), names[i])
+    hidden[#params + i] = sim.checked(core.kernel_sim_view(array, launch.stream), names[i],
+      "global")
   end
   local program = {
     fn = kernel:fn(),

@@ -7,21 +7,47 @@
 -- of the two is wrong, and this one is easy to check.
 local core = require "roc.core"
 local intrinsics = require "roc.intrinsics"
+local races = require "roc.races"
 
 local M = {}
 
 -- Whether launches run the untouched function; specs switch it.
 M.is_raw = os.getenv("ROCLUA_SIM") == "raw"
 
+-- Whether races are looked for; likewise.
+M.checks = os.getenv("ROCLUA_SIM_CHECK") == "1"
+
 -- arrays as a kernel sees them --------------------------------------------------------------------
 
+-- Has the accesses to elements of a row of memory of that space looked at for races: two functions
+-- of an index, for a read and for a write, which is done between two calls of the second one.
+local function watched(array, space, path)
+  local address, step = array.pointer, array.strides[1] * array.dtype.itemsize
+  local function told(access, i, ...)
+    local item = intrinsics.current_item()
+    local watch = item.group.launch.watch
+    watch[access](watch, item, space, address + (i - 1) * step, string.format("%s[%d]", path, i),
+      M.own_sources, ...)
+  end
+  local function write(i, old)
+    local new = array[i]
+    told("write", i, old == new or old ~= old and new ~= new)
+  end
+  return function(i) told("read", i) end, write
+end
+
 -- A wrapper that checks each index and names the array in the error. `dim` counts the dimensions
--- already indexed away, `rank` those of the whole array.
-local function checked(array, name, rank, dim)
+-- already indexed away, `rank` those of the whole array. `space` is that of the memory, "global",
+-- "shared" or "private", if races in it may be looked for; `path` what messages show of a row.
+local function checked(array, name, space, rank, dim, path)
   local store = debug.getmetatable(array).__newindex
   rank, dim = rank or array.ndim, dim or 1
   local extent, is_row = #array, array.ndim > 1
   local where = rank > 1 and string.format(" (dimension %d)", dim) or ""
+  local note_read, note_write
+  if M.checks and space and not is_row then
+    note_read, note_write = watched(array, space, path or name)
+  end
 
   local function check(i)
     if math.type(i) ~= "integer" then
@@ -42,15 +68,21 @@ local function checked(array, name, rank, dim)
       end
       check(i)
       if is_row then
-        return checked(array[i], name, rank, dim + 1)
+        return checked(array[i], name, space, rank, dim + 1,
+          M.checks and string.format("%s[%d]", path or name, i))
+      elseif note_read then
+        note_read(i)
       end
       return array[i]
     end,
     __newindex = function(_, i, v)
       check(i)
+      local old = note_write and array[i]
       local is_stored, why = pcall(store, array, i, v)
       if not is_stored then
         error(why, 2)
+      elseif note_write then
+        note_write(i, old)
       end
     end,
   })
@@ -71,17 +103,18 @@ local UNDEFINED = { b = true, i = 0x5a5a5a5a5a5a5a5a, u = 0x5a5a5a5a5a5a5a5a, f 
 local Group = {}
 Group.__index = Group
 
-function Group:new_array(shape, dtype, name)
+function Group:new_array(shape, dtype, name, space)
   local array = core.empty(shape, dtype)
   array:fill(UNDEFINED[array.dtype.kind])
-  return checked(array, name)
+  self.kept[#self.kept + 1] = M.checks and array or nil -- an address is of one array
+  return checked(array, name, space)
 end
 
 -- The group's block for a position in the text, made when the first work-item reaches it.
 function Group:shared_array(place, shape, dtype, name)
   local array = self.shared[place]
   if not array then
-    array = self:new_array(shape, dtype, name or "shared array")
+    array = self:new_array(shape, dtype, name or "shared array", "shared")
     self.shared[place] = array
     self.shared_bytes = self.shared_bytes + array.nbytes
     local device = self.launch.stream.device
@@ -103,7 +136,8 @@ function Group:dynamic_array(dtype, first_byte, name)
     bytes:fill(UNDEFINED.u & 0xff)
     self.dynamic = bytes
   end
-  return checked(core.view_bytes(bytes, first_byte, count, dtype), name or "dynamic shared array")
+  return checked(core.view_bytes(bytes, first_byte, count, dtype), name or "dynamic shared array",
+    "shared")
 end
 
 -- Whether an ended item of an untouched function reached the function's end, where all items meet
@@ -146,6 +180,7 @@ local function new_item(launch, group, linear)
     thread = coroutine.create(launch.main),
     state = "ready", -- "ready", "barrier", "wave", "ended"
     resume_with = launch.args,
+    acquired = 0, wave_epoch = 0, -- see races.lua
   }
   if math.type(launch.last) then
     watch_end(launch, item)
@@ -155,7 +190,7 @@ end
 
 local function new_group(launch, id)
   local group = setmetatable({ launch = launch, id = id, shared = {}, shared_bytes = launch.shared,
-    waves = {} }, Group)
+    waves = {}, kept = {}, memory = {}, epochs = { shared = 0, global = 0, private = 0 } }, Group)
   local count = launch.workgroup[1] * launch.workgroup[2] * launch.workgroup[3]
   for linear = 0, count - 1 do
     local item = new_item(launch, group, linear)
@@ -298,6 +333,9 @@ local function run_wave(launch, wave)
       return
     end
     finish_wave_operation(launch, waiting)
+    for _, item in ipairs(waiting[1].operation ~= "agree" and waiting or {}) do
+      item.wave_epoch = item.wave_epoch + 1
+    end
   end
 end
 
@@ -314,6 +352,9 @@ local function run_group(launch, group)
     if not agree(waiting) then
       divergent(launch, waiting)
       return
+    end
+    if waiting[1].operation == "barrier" then
+      races.barrier(waiting, waiting[1].operands[1])
     end
     for _, item in ipairs(waiting) do
       item.state = item.is_over and "ended" or "ready"
@@ -445,7 +486,7 @@ local function support(launch)
     return intrinsics.current_item().group:dynamic_array(dtype, first_byte, name)
   end
   function S.private(shape, dtype, name)
-    return intrinsics.current_item().group:new_array(shape, dtype, name)
+    return intrinsics.current_item().group:new_array(shape, dtype, name, "private")
   end
 
   function S.assert(condition, ...)
@@ -510,9 +551,10 @@ function M.run(program, launch, ...)
   launch.args = table.pack(...)
   launch.wave_size = wavefront_size()
   launch.lines, launch.failed = { bytes = 0, lost = 0 }, 0
+  launch.watch = races.new(launch.name, launch.rank)
   for i = 1, launch.args.n do
     if is_array(launch.args[i]) then
-      launch.args[i] = checked(launch.args[i], program.params[i] or "?")
+      launch.args[i] = checked(launch.args[i], program.params[i] or "?", "global")
     end
   end
   if M.is_raw then
@@ -538,6 +580,7 @@ end
 M.own_sources = {
   [debug.getinfo(1, "S").source] = true,
   [debug.getinfo(intrinsics.barrier, "S").source] = true,
+  [debug.getinfo(races.new, "S").source] = true,
 }
 
 return M

@@ -27,6 +27,7 @@ typedef struct cli_options {
   bool shows_help;
   bool names_device;
   bool emulates;          /* --emulate, --stats, --check */
+  bool checks;            /* --check */
   const char *stats_path; /* of --stats=FILE, or NULL */
   const char *trace_path; /* of --trace, or NULL */
   int script;             /* index in argv; argc: none */
@@ -47,7 +48,7 @@ static const char usage[] =
     "  --list-devices [--verbose]  say which devices there are\n"
     "  --emulate NAME[,NAME]     run kernels on software GPUs (gfx90a, gfx1030, ...)\n"
     "  --stats[=FILE]            count what kernels do on the software GPU; print it at the end\n"
-    "  --check   have the software GPU look for races and unwritten memory\n"
+    "  --check   have the software GPU, or sim, look for races and unwritten memory\n"
     "  --trace FILE  write a timeline of launches, copies, compiles, waits (for Perfetto)\n"
     "  --profile print at the end what took how long\n"
     "  --help    print this text\n"
@@ -89,7 +90,8 @@ static bool parse_emulator_option(char **argv, int *index, cli_options *options)
     options->stats_path = option + 8;
     setenv("ROCLUA_EMULATE_STATS", options->stats_path, 1);
   } else if (strcmp(option, "--check") == 0) {
-    setenv("ROCLUA_EMULATE_CHECK", "1", 1);
+    options->checks = true;
+    return true;
   } else {
     return false;
   }
@@ -154,6 +156,17 @@ static bool parse_short_option(char **argv, int *index, cli_options *options) {
   return true;
 }
 
+/* --check is of the software GPU, unless kernels run on sim. */
+static void choose_check(cli_options *options) {
+  const char *device = getenv("ROCLUA_DEVICE");
+  if (!options->checks) return;
+  setenv("ROCLUA_SIM_CHECK", "1", 1);
+  setenv("ROCLUA_EMULATE_CHECK", "1", 1);
+  if (device && strcmp(device, "sim") == 0) return;
+  setenv("ROCLUA_EMULATE", "gfx90a", 0);
+  options->emulates = true;
+}
+
 static bool parse_options(char **argv, cli_options *options) {
   int i = 1;
   for (; argv[i] && argv[i][0] == '-' && argv[i][1] != '\0'; i++) {
@@ -165,6 +178,7 @@ static bool parse_options(char **argv, cli_options *options) {
     if (!(is_long ? parse_long_option : parse_short_option)(argv, &i, options)) return false;
   }
   options->script = i;
+  choose_check(options);
   return true;
 }
 

@@ -173,6 +173,7 @@ roc_status roc_cg_dump(const roc_ir_module *module, const roc_cg_options *option
                        void *ud, roc_error *err) {
   roc_cg *cg;
   ROC_TRY(open_compile(module, options, &cg, err));
+  cg->is_listing = stage == ROC_CG_ASM;
   roc_status status = dump_stage(cg, stage, sink, ud, err);
   roc_cg_close(cg);
   return status;

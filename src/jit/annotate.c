@@ -26,11 +26,24 @@ static bool starts_with(line l, const char *prefix) {
   return l.len >= strlen(prefix) && !memcmp(l.at, prefix, strlen(prefix));
 }
 
+/* LLVM puts a backslash before a quote and a backslash in a name. */
+static const char *end_of_quoted(const char *at, const char *end) {
+  for (; at < end && *at != '"'; at++) at += *at == '\\';
+  return at < end ? at : NULL;
+}
+
+static void unquote(line quoted, roc_str *out) {
+  for (size_t i = 0; i < quoted.len; i++) {
+    if (quoted.at[i] == '\\') i++;
+    if (i < quoted.len) roc_str_putc(out, quoted.at[i]);
+  }
+}
+
 /* "\t.file\t0 \"saxpy.lua\"" */
 static void note_file(annotator *a, line l) {
   if (!starts_with(l, "\t.file\t")) return;
   const char *open = memchr(l.at, '"', l.len);
-  const char *close = open ? memchr(open + 1, '"', l.len - (size_t)(open + 1 - l.at)) : NULL;
+  const char *close = open ? end_of_quoted(open + 1, l.at + l.len) : NULL;
   unsigned long number = strtoul(l.at + strlen("\t.file"), NULL, 10);
   if (close && number < MAX_FILES) {
     a->files[number] = (line){open + 1, (size_t)(close - open - 1)};
@@ -45,11 +58,11 @@ static line find_line(const char *text, unsigned long number) {
   return (line){text, strcspn(text, "\n")};
 }
 
-static line source_of(const annotator *a, line file, unsigned long number) {
+static line source_of(const annotator *a, const roc_str *file, unsigned long number) {
   for (uint32_t i = 0; i < a->program->fe.nfuncs; i++) {
     const roc_ast_chunk *chunk = a->program->chunks[i]->ast;
-    if (strlen(chunk->name) != file.len || memcmp(chunk->name, file.at, file.len)) continue;
-    line l = find_line(chunk->text, number);
+    if (strcmp(chunk->name, roc_str_text(file)) != 0) continue;
+    line l = find_line(chunk->text + chunk->lead, number);
     while (l.len && isspace((unsigned char)*l.at)) l.at++, l.len--;
     return l;
   }
@@ -63,10 +76,14 @@ static void show_place(annotator *a, line l) {
   if (number == 0 || file >= MAX_FILES || (file == a->file && number == a->number)) return;
   a->file = file;
   a->number = number;
-  line name = a->files[file], text = source_of(a, name, number);
+  roc_str name = ROC_STR_INIT;
+  unquote(a->files[file], &name);
+  line text = source_of(a, &name, number);
   const char *comment = a->facts && a->facts->asm_comment ? a->facts->asm_comment : ";";
-  roc_str_printf(a->out, "%s %.*s:%lu:%s%.*s\n", comment, (int)name.len, name.at, number,
+  roc_str_printf(a->out, "%s %s:%lu:%s%.*s\n", comment, roc_str_text(&name), number,
                  text.len ? " " : "", (int)text.len, text.at);
+  a->out->failed = a->out->failed || name.failed;
+  roc_str_deinit(&name);
 }
 
 static bool is_for_debuggers(line l) {

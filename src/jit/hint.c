@@ -32,3 +32,42 @@ void roc_jit_hint_float64(const roc_ir_module *module, roc_str *out) {
     return;
   }
 }
+
+/* ---- shared arrays without a barrier ---- */
+
+static bool is_shared(const roc_ir_module *m, const roc_ir_inst *inst, roc_ir_op op) {
+  if (inst->op != op) return false;
+  roc_ir_array_kind kind = (roc_ir_array_kind)m->arrays.items[inst->aux].kind;
+  return kind == ROC_IR_ARRAY_SHARED || kind == ROC_IR_ARRAY_SHARED_DYNAMIC;
+}
+
+static bool meets(const roc_ir_module *m) {
+  for (uint32_t i = 0; i < m->insts.count; i++) {
+    uint16_t flags = roc_ir_op_table[m->insts.items[i].op].flags;
+    if (flags & (ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE)) return true;
+  }
+  return false;
+}
+
+static bool is_read(const roc_ir_module *m, uint32_t array) {
+  for (uint32_t i = 0; i < m->insts.count; i++) {
+    const roc_ir_inst *inst = &m->insts.items[i];
+    if (inst->op == ROC_IR_LOAD && inst->aux == array) return true;
+  }
+  return false;
+}
+
+void roc_jit_hint_race(const roc_ir_module *module, roc_str *out) {
+  if (meets(module)) return;
+  for (uint32_t i = 0; i < module->insts.count; i++) {
+    const roc_ir_inst *inst = &module->insts.items[i];
+    if (!is_shared(module, inst, ROC_IR_STORE) || !is_read(module, inst->aux)) continue;
+    if (inst->loc >= module->locs.count) continue;
+    const roc_ir_loc *loc = &module->locs.items[inst->loc];
+    roc_str_printf(out,
+                   "%s:%u: kernel '%s' writes and reads shared array '%s' without a barrier: a "
+                   "wrong result may be a race, which roclua --device sim --check finds",
+                   loc->file, loc->line, module->name, module->arrays.items[inst->aux].name);
+    return;
+  }
+}

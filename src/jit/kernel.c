@@ -252,6 +252,7 @@ static void note_hints(roc_jit_kernel *k, const roc_ir_module *module) {
   if (!had[ROC_JIT_HINT_FLOAT64]) {
     roc_jit_hint_float64(module, &k->hints[ROC_JIT_HINT_FLOAT64]);
   }
+  if (!had[ROC_JIT_HINT_RACE]) roc_jit_hint_race(module, &k->hints[ROC_JIT_HINT_RACE]);
   if (!had[ROC_JIT_HINT_FRONT_END] && module->hint) {
     roc_str_puts(&k->hints[ROC_JIT_HINT_FRONT_END], module->hint);
   }

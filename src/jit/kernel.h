@@ -38,7 +38,7 @@ typedef struct roc_jit_spec {
 } roc_jit_spec;
 
 /* Kinds of hints. */
-enum { ROC_JIT_HINT_FLOAT64, ROC_JIT_HINT_FRONT_END, ROC_JIT_HINTS };
+enum { ROC_JIT_HINT_FLOAT64, ROC_JIT_HINT_FRONT_END, ROC_JIT_HINT_RACE, ROC_JIT_HINTS };
 
 typedef struct roc_jit_kernel {
   char *name;

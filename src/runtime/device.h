@@ -53,6 +53,9 @@ void roc_rt_device_memory(roc_rt_device *device, roc_rt_memory *out_memory);
 /* At exit: waits for all devices, stops taking work, joins threads.  Idempotent. Returns FAULT with
  * the first unreported fault. */
 roc_status roc_rt_shutdown(roc_error *err);
+/* A tool of the host (the check of sim) has told of a fault in a kernel: roc_rt_shutdown says so, as
+ * for the tools of drivers.  Any thread. */
+void roc_rt_note_finding(void);
 
 /* Writes what a device still works on, "kernel 'saxpy' (launched at a.lua:3)", at most `size` bytes
  * with the NUL.  False when all is done.  Any thread; waits for no device. */

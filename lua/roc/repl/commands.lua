@@ -4,6 +4,8 @@ local core = require "roc.core"
 local devices = require "roc.repl.devices"
 local help = require "roc.repl.help"
 local names = require "roc.repl.names"
+local show = require "roc.show"
+local terminal = require "roc.repl.terminal"
 
 local M = {}
 
@@ -65,6 +67,18 @@ end
 
 of_kernel("types", function(k) return k:inspect_types() end)
 of_kernel("ir", function(k) return k:inspect_ir() end)
+
+-- Types and IR in the background, checks so that they are found, assembly as it is.
+local function show_style(kind, text)
+  if kind == "source" then
+    return terminal.paint(text)
+  end
+  local styles = { heading = "heading", label = "comment", type = "number", ir = "comment",
+    check = "error" }
+  return styles[kind] and terminal.styled(text, styles[kind]) or text
+end
+
+of_kernel("show", function(k, target) return show.styled(show_style, k.show, k, target) end)
 of_kernel("asm", function(k, target) return k:inspect_asm(target) end)
 
 -- The value that a word names, else the word itself: help takes both.

@@ -5,7 +5,7 @@ local M = {}
 
 ---The prompt's own commands, `:name`, and what each takes.
 M.COMMANDS = { time = "chunk", devices = "", types = "kernel", ir = "kernel", asm = "kernel",
-  help = "name" }
+  show = "kernel", help = "name" }
 
 ---The class of a userdata, such as "roc.Array".
 ---@param value any

@@ -160,12 +160,18 @@ void roc_open_kernel_sim(lua_State *L); /* kernel_sim.c */
 /* kernel_object.c */
 int roc_kernel_m_compile(lua_State *L);
 int roc_kernel_m_resources(lua_State *L);
+/* Describes arguments of the types at the arguments from `first` on in kernel->values.  Raises. */
+void roc_kernel_take_types(lua_State *L, roc_kernel_box *box, int first);
 void roc_open_kernel_object(lua_State *L);
 /* Pushes a closed roc.CodeObject; fill in its object.  And takes an open one. */
 roc_codeobj **roc_push_code_object(lua_State *L);
 const roc_codeobj *roc_check_code_object(lua_State *L, int arg);
 
 void roc_open_kernel_ahead(lua_State *L); /* kernel_ahead.c */
+
+/* kernel_show.c */
+int roc_kernel_m_show(lua_State *L);
+void roc_open_kernel_show(lua_State *L);
 
 /* kernel_launch.c */
 int roc_kernel_index_config(lua_State *L); /* k[{…}]: kernel, table -> launcher */

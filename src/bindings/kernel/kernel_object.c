@@ -59,8 +59,7 @@ static const char *push_signature(lua_State *L, int first) {
   return lua_tostring(L, -1);
 }
 
-/* Describes arguments of the given types in kernel->values. */
-static void take_types(lua_State *L, roc_kernel_box *box, int first) {
+void roc_kernel_take_types(lua_State *L, roc_kernel_box *box, int first) {
   uint32_t nparams = box->kernel->nparams, ntypes;
   const char *text = push_signature(L, first);
   roc_arg_type *types = lua_newuserdatauv(L, (nparams + 1) * sizeof *types, 0);
@@ -159,7 +158,7 @@ int roc_kernel_m_compile(lua_State *L) {
   order o = read_order(L, box);
   bool has_types = lua_gettop(L) > 2 || (box->kernel->nparams == 0 && !box->kernel->has_classes);
   roc_kernel_read_cells(L, box, 1);
-  if (has_types) take_types(L, box, 3);
+  if (has_types) roc_kernel_take_types(L, box, 3);
   roc_codeobj **out = roc_push_code_object(L);
   roc_error err = ROC_ERROR_INIT;
   roc_status status = build(box, &o, has_types, out, &err);

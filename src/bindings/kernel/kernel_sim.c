@@ -1,6 +1,8 @@
 /* The C part of a launch on sim, whose kernels run in the Lua VM (lua/roc/kernel.lua): host views
  * of device arrays, restoring host arrays after a failed launch, and keeping faults and prints for
  * the next wait. */
+#include <stdio.h>
+
 #include "bindings/device/device_bind.h"
 #include "bindings/kernel/kernel_bind.h"
 #include "runtime/mirror.h"
@@ -144,6 +146,13 @@ static void post_fault(lua_State *L, roc_rt_stream *stream, int arrays, const ch
   roc_rt_post_fault(stream, message, buffers, (uint32_t)nbuffers);
 }
 
+/* core.note_finding(text): tells on stderr what the check of sim has found in a kernel. */
+static int note_finding(lua_State *L) {
+  fprintf(stderr, "roclua: check: %s\n", luaL_checkstring(L, 1));
+  roc_rt_note_finding();
+  return 0;
+}
+
 /* core.kernel_sim_traced(stream, name, start): a launch on sim that began then, by core.time, and has
  * ended. */
 static int kernel_sim_traced(lua_State *L) {
@@ -244,6 +253,7 @@ static const luaL_Reg functions[] = {{"kernel_sim_resume", kernel_sim_resume},
                                      {"kernel_fail_read_only", kernel_fail_read_only},
                                      {"kernel_sim_done", kernel_sim_done},
                                      {"kernel_sim_traced", kernel_sim_traced},
+                                     {"note_finding", note_finding},
                                      {NULL, NULL}};
 
 void roc_open_kernel_sim(lua_State *L) {

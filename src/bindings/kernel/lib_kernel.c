@@ -411,6 +411,7 @@ static const luaL_Reg methods[] = {{"launch", roc_kernel_m_launch},
                                    {"dump", kernel_m_dump},
                                    {"compile", roc_kernel_m_compile},
                                    {"resources", roc_kernel_m_resources},
+                                   {"show", roc_kernel_m_show},
                                    {"specialisations", kernel_m_specialisations},
                                    {"times", kernel_m_times},
                                    {"sim_source", kernel_m_sim_source},
@@ -444,4 +445,5 @@ void roc_open_kernel(lua_State *L) {
   roc_open_kernel_launch(L);
   roc_open_kernel_object(L);
   roc_open_kernel_ahead(L);
+  roc_open_kernel_show(L);
 }

@@ -89,6 +89,7 @@ struct roc_cg {
   uint8_t *
       narrow; /* per instruction (ir/check_elimination.h), or NULL: integers are computed in 64 bits */
   uint8_t *narrow_vars;  /* per variable, or NULL: what 32 bits hold */
+  bool is_listing;       /* the result is assembly to be read */
   LLVMDIBuilderRef di;   /* NULL: no line tables are made */
   LLVMMetadataRef scope; /* the kernel, for line tables */
   const char *scope_file;

@@ -243,6 +243,7 @@ static void cpu_kernel(roc_cg *cg) {
     narrays += roc_arg_is_array(&cg->ir->params.items[i].type);
   cg->fn = make_body(cg, narrays);
   if (!cg->fn) return;
+  if (cg->is_listing) roc_cg_debug_begin(cg); /* no debugger sees the code that the device runs */
   LLVMBasicBlockRef entry = roc_cg_block(cg, "entry");
   LLVMPositionBuilderAtEnd(cg->entry_b, entry);
   LLVMPositionBuilderAtEnd(cg->b, entry);
@@ -250,6 +251,7 @@ static void cpu_kernel(roc_cg *cg) {
   s->frame_end = s->frame;
   roc_cg_bind_args(cg, cpu_field);
   cpu_emit_groups(s);
+  roc_cg_debug_end(cg);
   make_entry(cg, cg->fn, slots, narrays);
 }
 

@@ -22,11 +22,14 @@ static roc_status sim_probe(uint32_t *out_count, roc_error *err) {
   return ROC_OK;
 }
 
-/* ROCLUA_SIM is lua/roc/sim.lua's; what it cannot be is told here, as for other variables. */
+/* ROCLUA_SIM and ROCLUA_SIM_CHECK are lua/roc/sim.lua's; what they cannot be is told here, as for
+ * other variables. */
 static roc_status check_mode(roc_error *err) {
   static const char *const modes[] = {"raw", "typed", NULL};
   unsigned mode;
-  return roc_env_choice("ROCLUA_SIM", modes, &mode, err);
+  bool is_checked;
+  ROC_TRY(roc_env_choice("ROCLUA_SIM", modes, &mode, err));
+  return roc_env_switch("ROCLUA_SIM_CHECK", &is_checked, err);
 }
 
 static roc_status sim_open(uint32_t ordinal, roc_device **out_device, roc_error *err) {

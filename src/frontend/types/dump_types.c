@@ -6,6 +6,8 @@
  *     local  acc: float32        4:9   plain float, narrowed at 6:11
  *     result …
  */
+#include <string.h>
+
 #include "base/vec.h"
 #include "frontend/types/types.h"
 
@@ -37,8 +39,12 @@ static void put_symbol(const roc_fe_instance *inst, const roc_ast_symbol *sym, r
   roc_str_putc(out, '\n');
 }
 
-static void put_instance(const roc_fe_instance *inst, roc_str *out) {
-  roc_str_printf(out, "%s %s\n", inst->function == 0 ? "kernel" : "function", inst->fn->name);
+/* A function of another file than the kernel's is followed by its file. */
+static void put_instance(const roc_fe_instance *inst, const char *kernel_file, roc_str *out) {
+  const char *file = inst->fn->chunk->name;
+  roc_str_printf(out, "%s %s", inst->function == 0 ? "kernel" : "function", inst->fn->name);
+  if (strcmp(file, kernel_file) != 0) roc_str_printf(out, "  ; %s", file);
+  roc_str_putc(out, '\n');
   for (uint32_t i = 0; i < inst->fn->ast->nsymbols; i++) {
     put_symbol(inst, inst->fn->ast->symbols[i], out);
   }
@@ -74,7 +80,7 @@ roc_status roc_fe_dump_types(const roc_fe_program *program, const roc_fe_arg *ar
   instance_list found = {0};
   bool is_ok = add_instance(&found, typed->kernel);
   for (uint32_t i = 0; is_ok && i < found.count; i++) {
-    put_instance(found.items[i], out);
+    put_instance(found.items[i], typed->kernel->fn->chunk->name, out);
     is_ok = add_callees(&found, found.items[i]);
   }
   roc_vec_deinit(&found);

@@ -332,6 +332,12 @@ roc_status roc_rt_session_finish(roc_rt_session *session, roc_error *err) {
   return status;
 }
 
+static _Atomic uint64_t nfindings; /* of tools of the host */
+
+void roc_rt_note_finding(void) {
+  nfindings++;
+}
+
 /* Has every tool of a driver say its last word; the first failure.  What a tool has found is the
  * program's fault, though its work has gone well. */
 static roc_status conclude_tools(roc_error *err) {
@@ -342,7 +348,10 @@ static roc_status conclude_tools(roc_error *err) {
     roc_status status = ops->conclude(first == ROC_OK ? err : NULL);
     if (first == ROC_OK) first = status;
   }
-  return first;
+  unsigned long long count = nfindings;
+  if (count == 0 || first != ROC_OK) return first;
+  return roc_fail(err, ROC_INVALID, "%llu fault%s found in kernels, told above", count,
+                  count == 1 ? "" : "s");
 }
 
 roc_status roc_rt_shutdown(roc_error *err) {
