@@ -38,4 +38,9 @@ assert(roc.allclose(tiled_c:copy_to_host(), naive_c:copy_to_host(), 1e-4), "tile
 local row, column, sum = a:copy_to_host()[1], b:copy_to_host(), 0.0
 for k = 1, n do sum = sum + row[k] * column[k][n] end
 assert(math.abs(tiled_c:copy_to_host()[1][n] - sum) < 1e-4 * sum, "the product is wrong")
+-- The quickest for these shapes, which is found once and kept on disk.
+local tuned, choice = gemm.tuned(a, b, naive_c)
+tuned(a, b, naive_c)
+assert(roc.allclose(tiled_c:copy_to_host(), naive_c:copy_to_host(), 1e-4), "tuned differs")
+print("tuned: " .. choice)
 print("tiled and naive agree, and with a Lua loop")

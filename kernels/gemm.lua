@@ -126,4 +126,32 @@ end
 --- `blocked[{ { ceil(n / BLOCK), ceil(m / BLOCK) }, { SIDE, SIDE } }](a, b, c)`.
 gemm.blocked = gemm.blocked_for(roc.float32)
 
+-- A launcher of whole groups of `side` × `side` items, which have `block` × `block` elements each.
+local function whole_groups(kernel, c, block, side)
+  local m, n = c.shape[1], c.shape[2]
+  local groups = { (n + block - 1) // block, (m + block - 1) // block }
+  return kernel[{ groups, { side, side } }]
+end
+
+-- How to run the product: one element an item, tiles, or blocks.
+local CHOICES = { "naive", 8, 16, 32, "blocked" }
+
+---The quickest of these kernels for the arrays' device, dtype and shapes, found by roc.tune, which
+---writes products into `c`, and keeps on disk what it has found.
+---@param a roc.DeviceArray
+---@param b roc.DeviceArray
+---@param c roc.DeviceArray
+---@return fun(a: roc.DeviceArray, b: roc.DeviceArray, c: roc.DeviceArray) run
+---@return string | integer choice "naive", the tile's side, or "blocked"
+function gemm.tuned(a, b, c)
+  return roc.tune(function(choice)
+    if choice == "naive" then
+      return whole_groups(gemm.naive, c, TILE, TILE)
+    elseif choice == "blocked" then
+      return whole_groups(gemm.blocked_for(c.dtype), c, BLOCK, SIDE)
+    end
+    return whole_groups(gemm.tiled_for(c.dtype, nil, choice), c, choice, choice)
+  end, CHOICES, { a, b, c }, { name = "gemm" })
+end
+
 return gemm

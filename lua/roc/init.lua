@@ -85,6 +85,10 @@ for _, name in ipairs { "vectorize", "guvectorize", "reduce", "scan" } do
   end
 end
 
+roc.tune = function(...)
+  return require("roc.tune").tune(...)
+end
+
 -- functions of arrays; loaded at the first call
 for _, name in ipairs { "where", "maximum", "minimum", "clip", "concat", "stack" } do
   roc[name] = arrays.function_of(name)

@@ -1,5 +1,5 @@
--- Races and undefined values of kernels on `sim` (docs/sim.md): each access to an element is compared
--- with the last ones to it, and told on stderr when nothing orders the two.
+-- Races and undefined values of kernels on `sim` (docs/sim.md): each access to an element is
+-- compared with the last ones to it, and told on stderr when nothing orders the two.
 --
 -- What orders two work-items: a barrier of their workgroup between the accesses; within a wavefront
 -- a wave operation; a fence of the second one after the first access; on shared memory an atomic
@@ -85,7 +85,8 @@ function Watch:access(item, space, own_sources)
     place = place(own_sources) }
 end
 
--- The element at an address: {write =, other_write =, read =, other_read =}. Shared memory is of its workgroup.
+-- The element at an address: {write =, other_write =, read =, other_read =}. Shared memory is the
+-- workgroup's.
 function Watch:cell(item, space, address)
   local memory = space == "global" and self.memory or item.group.memory
   local cell = memory[address]

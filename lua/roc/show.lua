@@ -51,8 +51,8 @@ end
 
 -- types -------------------------------------------------------------------------------------------
 
--- "  local x: float32  ; 4:9, plain float made float32 at 6:11", under the name of a function, which
--- is followed by the file where that is not the kernel's.
+-- "  local x: float32  ; 4:9, plain float made float32 at 6:11", under the name of a function, and
+-- the file of that where it is not the kernel's.
 local function add_types(listing, text, file)
   local own = file
   for line in lines_of(text) do
@@ -74,8 +74,8 @@ local function unquoted(text)
   end), "\\([\"\\])", "%1"))
 end
 
--- An instruction has its place at the end, `!"saxpy.lua" 3:5` or `!3:5`, where the one before it had
--- another. Declarations, `else` and `end` have none.
+-- An instruction has its place at the end, `!"saxpy.lua" 3:5` or `!3:5`, where the one before it
+-- had another. Declarations, `else` and `end` have none.
 local function add_ir(listing, text)
   local file, at
   for line in lines_of(text) do
@@ -113,7 +113,8 @@ local function index_text(line, column, nth)
 end
 
 local KINDS = {
-  divide = "divisor of '//'", modulo = "divisor of '%'", no_integer = "float that becomes an integer",
+  divide = "divisor of '//'", modulo = "divisor of '%'",
+  no_integer = "float that becomes an integer",
 }
 
 local function describe_site(site, source)
@@ -170,7 +171,8 @@ local function add_assembly(listing, text)
   local file, at, is_code, last = nil, nil, true, nil
   for line in lines_of(text) do
     local next_file, next_at = place_of(line)
-    local section = string.match(line, "^%s*%.section%s+(%S+)") or string.match(line, "^%s*(%.%l+)$")
+    local section = string.match(line, "^%s*%.section%s+(%S+)")
+      or string.match(line, "^%s*(%.%l+)$")
     if next_file then
       file, at = next_file, next_at
     elseif section then
@@ -183,7 +185,8 @@ local function add_assembly(listing, text)
         rows[#rows + 1] = { kind = "asm", text = "…" }
       end
       last = rows
-      rows[#rows + 1] = { kind = "asm", text = string.gsub(string.gsub(line, "^\t", "  "), "\t", " ") }
+      local shown = string.gsub(string.gsub(line, "^\t", "  "), "\t", " ")
+      rows[#rows + 1] = { kind = "asm", text = shown }
     end
   end
 end
@@ -213,7 +216,8 @@ end
 
 local LABELS = { type = "type", ir = "ir", check = "ir", asm = "asm" }
 
--- Of "heading", "source", "label", "type", "ir", "check" and "asm"; the prompt puts one with colours.
+-- Of "heading", "source", "label", "type", "ir", "check" and "asm"; the prompt puts one with
+-- colours.
 local function plain(_, text)
   return text
 end
@@ -284,9 +288,13 @@ end
 ---@param ... any
 ---@return any what f gives
 function M.styled(text_style, f, ...)
-  local restore <close> = setmetatable({}, { __close = function() style = plain end })
   style = text_style
-  return f(...)
+  local results = table.pack(pcall(f, ...))
+  style = plain
+  if not results[1] then
+    error(results[2], 0)
+  end
+  return table.unpack(results, 2, results.n)
 end
 
 return M

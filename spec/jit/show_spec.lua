@@ -1,4 +1,4 @@
--- k:show(): each source line with what became of it, for the types and the target that are asked for.
+-- k:show(): each source line with what became of it, for types and target that are asked for.
 local roc = require "roc"
 local shell = require "support.shell"
 
@@ -38,8 +38,8 @@ describe("k:show", function()
 
   setup(function() roc.source("@scale.lua", TEXT) end)
 
-  local STORES = { cpu = "vmovups.*%(%%r", gfx90a = "global_store_dword ", gfx1030 = "global_store_dword ",
-    sm_90 = "st%.global%.b32", ["cpu:x86-64"] = "movups.*%(%%r" }
+  local STORES = { cpu = "vmovups.*%(%%r", gfx90a = "global_store_dword ",
+    gfx1030 = "global_store_dword ", sm_90 = "st%.global%.b32", ["cpu:x86-64"] = "movups.*%(%%r" }
   for target, store in pairs(STORES) do
     it("puts types, IR and assembly for " .. target .. " under their lines", function()
       local text = scale:show(target, "float32[:]", "float32[:]", "float32")
@@ -101,14 +101,19 @@ describe("k:show", function()
       :show("gfx90a", "int32[:]")
     assert.matches("\nhelper%.lua\n    1  return function", text)
     assert.is_true(has_row(text, 2, "ir", "add"))
-    assert.matches("kernel none for cpu", roc.kernel("function() end", { name = "none" }):show("cpu"))
+    local none = roc.kernel("function() end", { name = "none" })
+    assert.matches("kernel none for cpu", none:show("cpu"))
   end)
 
   it("refuses what it does not know, by its own name", function()
-    assert.error_matches(function() scale:show "gfx1" end, "bad argument #1 to 'show' %(no such compile")
-    assert.error_matches(function() scale:show(3) end, "bad argument #1 to 'show' %(dtype or a type")
-    assert.error_matches(function() scale:show("cpu", "float31[:]", "float32", "bool") end, "float31")
-    assert.error_matches(function() scale:show("cpu", "float32[:]") end, "takes 3 arguments, got 1")
+    local function refuses(message, ...)
+      local args = table.pack(...)
+      assert.error_matches(function() scale:show(table.unpack(args)) end, message)
+    end
+    refuses("bad argument #1 to 'show' %(no such compile target", "gfx1")
+    refuses("bad argument #1 to 'show' %(dtype or a type", 3)
+    refuses("float31", "cpu", "float31[:]", "float32", "bool")
+    refuses("takes 3 arguments, got 1", "cpu", "float32[:]")
     local wrong = roc.kernel("function(x) x[1] = nosuch end")
     assert.error_matches(function() wrong:show("cpu", "float32[:]") end, "'nosuch' is not defined")
     assert.error_matches(function() wrong:show() end, "no types yet")

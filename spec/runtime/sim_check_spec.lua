@@ -2,7 +2,7 @@
 local roc = require "roc"
 local shell = require "support.shell"
 
--- What --check says of a kernel (its text stands on line 3 of script.lua and below), and the status.
+-- What --check says of a kernel, whose text stands on line 3 and below, and the status.
 local function check(text, launch, options)
   local path = os.tmpname()
   finally(function() os.remove(path) end)
@@ -29,8 +29,9 @@ local RACES = {
   ["a shared array without a barrier"] = { "t[l] = l\n  x[l] = t[65 - l]", ONE_GROUP,
     "work%-item {33} reads t%[32%] at s:7, and work%-item {32} wrote it at s:6; "
       .. "nothing orders the two, as no barrier lies between them" },
-  ["a write after a read of others"] = { "t[l] = l\n  roc.barrier()\n  x[l] = t[65 - l]\n  t[l] = 0",
-    ONE_GROUP, "work%-item {33} reads t%[32%] at s:8, and work%-item {32} wrote it at s:9" },
+  ["a write after a read of others"] = {
+    "t[l] = l\n  roc.barrier()\n  x[l] = t[65 - l]\n  t[l] = 0", ONE_GROUP,
+    "work%-item {33} reads t%[32%] at s:8, and work%-item {32} wrote it at s:9" },
   ["a barrier for the other memory"] = {
     "t[l] = l\n  roc.barrier(roc.CLK_GLOBAL_MEM_FENCE)\n  x[l] = t[65 - l]", ONE_GROUP,
     "reads t%[%d+%] at s:8" },
@@ -38,7 +39,8 @@ local RACES = {
     "work%-item {2} writes x%[1%] at s:6, and work%-item {1} wrote it at s:6" },
   ["workgroups with a barrier"] = {
     "roc.barrier()\n  if l == 1 then x[1] = roc.get_group_id(1) end\n  roc.barrier()", TWO_GROUPS,
-    "work%-item {33} writes x%[1%] at s:7, and work%-item {1} wrote it at s:7; nothing orders the two\n" },
+    "work%-item {33} writes x%[1%] at s:7, and work%-item {1} wrote it at s:7; "
+      .. "nothing orders the two\n" },
   ["an atomic operation and a plain access"] = {
     "roc.atomic.add(x, 1, 1)\n  if l == 64 then x[2] = x[1] end", ONE_GROUP,
     "work%-item {%d+} [%l ]+ x%[1%] at s:[67], and work%-item {%d+} %l+ it at s:[67]" },
@@ -51,7 +53,8 @@ local NO_RACES = {
     "t[l] = l\n  roc.barrier(roc.CLK_LOCAL_MEM_FENCE)\n  x[l] = t[65 - l]", ONE_GROUP },
   ["a wave operation"] = { "t[l] = l\n  roc.wavebarrier()\n  x[l] = t[65 - l]", ONE_GROUP },
   ["atomic operations"] = { "roc.atomic.add(x, 1, 1)\n  roc.atomic.max(x, 1, l)", TWO_GROUPS },
-  ["own elements"] = { "local i = roc.get_global_id(1)\n  x[i] = i\n  x[i] = x[i] + 1", TWO_GROUPS },
+  ["own elements"] = {
+    "local i = roc.get_global_id(1)\n  x[i] = i\n  x[i] = x[i] + 1", TWO_GROUPS },
   ["the same value"] = { "x[1] = 0", TWO_GROUPS },
   ["reads alone"] = { "local s = x[1] + x[2]\n  assert(s == 0)", TWO_GROUPS },
   ["fences and a flag"] = { [[if roc.get_group_id(1) == 1 then
@@ -98,10 +101,11 @@ describe("the check of sim", function()
   it("finds elements that nothing has written", function()
     local output, status = check(TILE:format("t[l] = 1\n  roc.barrier()\n  if l < 4 then\n"
       .. "  local p = roc.private.array(2, 'int32')\n  p[1] = 1\n  x[l] = p[2] end"), ONE_GROUP)
-    assert.matches("undefined value in kernel 'k': work%-item {1} reads p%[2%] at s:11, which was never "
-      .. "written", output)
+    assert.matches("undefined value in kernel 'k': work%-item {1} reads p%[2%] at s:11, "
+      .. "which was never written", output)
     assert.equal(1, status)
-    output = check(TILE:format("if l > 1 then t[l] = 1 end\n  roc.barrier()\n  x[l] = t[1]"), ONE_GROUP)
+    output = check(TILE:format("if l > 1 then t[l] = 1 end\n  roc.barrier()\n  x[l] = t[1]"),
+      ONE_GROUP)
     assert.matches("reads t%[1%] at s:8, which was never written", output)
   end)
 

@@ -271,3 +271,70 @@ roc_status roc_jit_build(const roc_ir_module *module, const roc_cg_options *opti
   roc_free(e);
   return status;
 }
+
+/* ---- texts ------------------------------------------------------------------------------- */
+
+/* A text's file: the digest of the key, the digest of the text, the text. */
+static bool find_text(const char *key, size_t nkey, entry *e, uint64_t *out_limit) {
+  static const char kind[] = "text";
+  char name[ROC_HASH_TEXT_BYTES];
+  settings chosen;
+  roc_hash hash;
+  if (read_settings(&chosen, NULL) != ROC_OK || chosen.is_off || !find_folder(e->folder)) {
+    return false;
+  }
+  roc_hash_init(&hash);
+  add_part(&hash, kind, sizeof kind);
+  add_part(&hash, key, nkey);
+  roc_hash_finish(&hash, e->digest);
+  roc_hash_text(e->digest, name);
+  *out_limit = chosen.limit_mb << 20;
+  int len = snprintf(e->path, sizeof e->path, "%s/%s", e->folder, name);
+  return len > 0 && (size_t)len < sizeof e->path;
+}
+
+static void digest_text(const char *text, size_t len, unsigned char digest[ROC_HASH_BYTES]) {
+  roc_hash hash;
+  roc_hash_init(&hash);
+  add_part(&hash, text, len);
+  roc_hash_finish(&hash, digest);
+}
+
+bool roc_jit_cache_recall(const char *key, size_t nkey, roc_str *out) {
+  enum { HEAD = 2 * ROC_HASH_BYTES };
+  unsigned char *bytes, digest[ROC_HASH_BYTES];
+  size_t nbytes;
+  uint64_t limit;
+  entry *e = roc_alloc(sizeof *e);
+  bool is_it = e && find_text(key, nkey, e, &limit) && is_own_file(e->path) &&
+               roc_file_read(e->path, limit, &bytes, &nbytes, NULL) == ROC_OK;
+  if (is_it) {
+    const char *text = (const char *)bytes + HEAD;
+    is_it = nbytes >= HEAD && memcmp(bytes, e->digest, ROC_HASH_BYTES) == 0;
+    if (is_it) digest_text(text, nbytes - HEAD, digest);
+    is_it = is_it && memcmp(bytes + ROC_HASH_BYTES, digest, ROC_HASH_BYTES) == 0;
+    if (is_it) roc_str_add(out, text, nbytes - HEAD);
+    if (is_it) utimensat(AT_FDCWD, e->path, NULL, 0);
+    roc_free(bytes);
+  }
+  roc_free(e);
+  return is_it && !out->failed;
+}
+
+void roc_jit_cache_keep(const char *key, size_t nkey, const char *text, size_t len) {
+  unsigned char digest[ROC_HASH_BYTES];
+  uint64_t limit;
+  roc_str whole = ROC_STR_INIT;
+  entry *e = roc_alloc(sizeof *e);
+  if (e && find_text(key, nkey, e, &limit)) {
+    digest_text(text, len, digest);
+    roc_str_add(&whole, (const char *)e->digest, sizeof e->digest);
+    roc_str_add(&whole, (const char *)digest, sizeof digest);
+    roc_str_add(&whole, text, len);
+    bool is_stored =
+        !whole.failed && roc_file_replace(e->path, roc_str_text(&whole), whole.len, NULL) == ROC_OK;
+    if (is_stored && stats.stores++ % STORES_A_SWEEP == 0) sweep(e->folder, limit);
+  }
+  roc_str_deinit(&whole);
+  roc_free(e);
+}

@@ -11,10 +11,17 @@
 #define ROC_JIT_CACHE_H
 
 #include "backend/backend.h"
+#include "base/str.h"
 
 /* Like roc_jit_compile, but from the cache where possible; *times (not NULL) is then all 0. */
 roc_status roc_jit_build(const roc_ir_module *module, const roc_cg_options *options,
                          roc_codeobj **out_object, roc_cg_times *times, roc_error *err);
+
+/* A text that a process has kept under that key, found in the same folder by the hash of the key.
+ * False: there is none, or its file is damaged. */
+bool roc_jit_cache_recall(const char *key, size_t nkey, roc_str *out);
+/* Keeps it, where there is a cache: best effort. */
+void roc_jit_cache_keep(const char *key, size_t nkey, const char *text, size_t len);
 
 /* This process's hits and misses, for specs and benchmarks. */
 typedef struct roc_jit_cache_stats {

@@ -12,6 +12,24 @@ local roc = {}
 ---@field name? string for messages; default the function's own
 ---@field number? "float64" | "float32" the precision of plain numbers
 
+---@class roc.TuneOpts
+---@field name? string part of what the choice is kept under
+---@field again? boolean runs the choices whatever an earlier run has kept
+
+---The quickest of several ways to run something: `make(choice)` gives a function or a launcher, or
+---nil where it cannot; each is called with the arguments a few times, so that what they write is
+---written again and again. A choice that fails is left out. The result is kept on disk by `make`'s
+---code, the choices, the device, and the arguments' dtypes, shapes and integers.
+---@generic T
+---@param make fun(choice: T): function?
+---@param choices T[] numbers, strings, booleans, dtypes, and tables of them
+---@param args table the arguments; `n` counts them where some are nil
+---@param opts? roc.TuneOpts
+---@return function run what `make` gave for the quickest
+---@return T choice
+---@return number? seconds of its quickest run; nil: it was kept
+function roc.tune(make, choices, args, opts) end
+
 ---@class roc.VectorizeOpts: roc.BuildOpts
 ---@field dtype? roc.DTypeLike | roc.DTypeLike[] of the results; a call's own goes first
 

@@ -492,7 +492,7 @@ function Kernel:inspect_asm(target) end
 ---The source, each line with the types, the intermediate representation and the assembly that it
 ---became; then resources, the checks that remain, and hints.
 ---@param target? string "cpu", "gfx90a", "sm_90", …; default the current device's
----@param ... roc.DType | string types as for `compile`; else those of the last launch or the signature
+---@param ... roc.DType | string types as for `compile`; else those of the last launch or signature
 ---@return string
 function Kernel:show(target, ...) end
 

@@ -173,6 +173,8 @@ void roc_open_kernel_ahead(lua_State *L); /* kernel_ahead.c */
 int roc_kernel_m_show(lua_State *L);
 void roc_open_kernel_show(lua_State *L);
 
+void roc_open_tune(lua_State *L); /* lib_tune.c */
+
 /* kernel_launch.c */
 int roc_kernel_index_config(lua_State *L); /* k[{…}]: kernel, table -> launcher */
 int roc_kernel_m_launch(lua_State *L);

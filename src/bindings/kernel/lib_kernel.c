@@ -446,4 +446,5 @@ void roc_open_kernel(lua_State *L) {
   roc_open_kernel_object(L);
   roc_open_kernel_ahead(L);
   roc_open_kernel_show(L);
+  roc_open_tune(L);
 }
