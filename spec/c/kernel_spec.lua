@@ -1,5 +1,7 @@
 -- Runs the C program that launches kernels itself, one process a test, on each kind of device.
 local c_program = require "support.c_program"
+local devices = require "support.devices"
+local programs = require "support.programs"
 
 local TITLES = {
   arguments = "integers, numbers, booleans and arrays are arguments; the state is closed",
@@ -22,7 +24,17 @@ local ON_HSA_ALONE = { lost = true }
 describe("kernels of a C program:", function()
   local settings = { cpu = "ROCLUA_DEVICE=cpu ROCLUA_CPU_THREADS=4" }
   settings.hsa = c_program.ON_DEVICES.hsa
-  c_program.specs("kernel_test", TITLES, settings, function(name, kind)
+  local path = c_program.specs("kernel_test", TITLES, settings, function(name, kind)
     return kind == "hsa" or not ON_HSA_ALONE[name]
+  end)
+  if not path then return end
+
+  -- A device that was lost stays so for its process, so each round has one of its own.
+  it("waits are told of a lost device two hundred times #slow", function()
+    if devices.missing then return pending(devices.missing) end
+    for _ = 1, 200 do
+      local ok, output = programs.run(("env %s timeout 120 %s lost"):format(settings.hsa, path))
+      assert.is_true(ok, output)
+    end
   end)
 end)

@@ -23,6 +23,7 @@ local TITLES = {
   exit = "waits for queued work when the program returns",
   fork = "refuses every call in a forked child",
   lost = "raises one error for a lost device, and recovers by a reset",
+  given_up = "takes no work for done that a lost device has given up",
   reclaim = "gives memory back when the work that uses it is done, not before",
   overhead = "queues a launch in no time",
 }

@@ -641,6 +641,53 @@ static void test_lost(void) {
   roc_rt_kernel_release(kernel);
 }
 
+static const roc_device_ops *real_ops;
+
+/* The device is lost between two looks of the runtime at it, and gives up what was queued. */
+static bool lose_and_give_up(roc_dev_stream *stream, roc_ticket ticket) {
+  (void)ticket;
+  stream->device->is_lost = true;
+  stream->device->ops = real_ops;
+  return true;
+}
+
+static roc_status ask_query(roc_rt_stream *stream, roc_error *why) {
+  bool is_done;
+  return roc_rt_stream_query(stream, roc_rt_stream_last(stream), &is_done, why);
+}
+
+static roc_status ask_device(roc_rt_stream *stream, roc_error *why) {
+  return roc_rt_device_synchronize(roc_rt_stream_device(stream), session, why);
+}
+
+/* Work that a lost device has given up is not taken for done, by whatever call finds it so. */
+static void test_given_up(void) {
+  open_null();
+  roc_rt_stream *stream = default_stream(device);
+  roc_device *driver = roc_rt_device_driver(device);
+  roc_rt_kernel *kernel = make_kernel(add_kernel, true, false);
+  roc_device_ops ops = *(real_ops = driver->ops);
+  ops.is_done = lose_and_give_up;
+  roc_buffer *buffer;
+  OK(roc_buffer_create_device(device, 80, &buffer, &err));
+  args a = {0};
+  roc_status (*const calls[])(roc_rt_stream *, roc_error *) = {roc_rt_stream_synchronize, ask_query,
+                                                                ask_device};
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    roc_null_hold(true);
+    launch(stream, kernel, &a, 10, 1, buffer, true);
+    driver->ops = &ops;
+    CHECK(calls[i](stream, &err) == ROC_LOST);
+    CHECK(strstr(err.message, "by kernel 'test' launched at script.lua:42"));
+    roc_null_hold(false);
+    OK(roc_rt_device_reset(device, session, &err));
+    launch(stream, kernel, &a, 10, 1, buffer, true);
+    OK(roc_rt_stream_synchronize(stream, &err));
+  }
+  roc_buffer_release(buffer);
+  roc_rt_kernel_release(kernel);
+}
+
 /* Memory of work in flight is not given back before the work is done; then it is. */
 static void test_reclaim(void) {
   open_null();
@@ -724,6 +771,7 @@ static const struct {
     {"exit", test_exit, NULL, NULL},
     {"fork", test_fork, NULL, NULL},
     {"lost", test_lost, NULL, NULL},
+    {"given_up", test_given_up, NULL, NULL},
     {"reclaim", test_reclaim, NULL, NULL},
     {"overhead", test_overhead, NULL, NULL},
 };

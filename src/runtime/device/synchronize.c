@@ -65,6 +65,7 @@ roc_status roc_rt_device_reset(roc_rt_device *device, roc_rt_session *waiter, ro
   }
   if (!driver->is_lost) ROC_TRY(roc_rt_device_await_all(device, NULL, waiter, err));
   roc_rt_lock();
+  roc_rt_device_check(device, NULL); /* lost, and no call has been told: ends what was queued */
   roc_status status = driver->ops->reset(driver, err);
   if (status == ROC_OK) {
     driver->is_lost = false;

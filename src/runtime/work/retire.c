@@ -133,22 +133,26 @@ static void retire_first(roc_rt_stream *stream, bool with_records) {
   stream->count--;
 }
 
+/* Whether the oldest work is done.  Of a lost device nothing is (roc_rt_retire_lost), whatever its
+ * driver says: it gives up what was queued, after it has set is_lost, which is read last for that. */
+static bool is_first_done(const roc_rt_stream *stream, bool asks_device) {
+  const roc_device *driver = stream->driver->device;
+  roc_ticket first = stream->ring[stream->first].ticket;
+  bool is_done = asks_device || !driver->ops->known_done
+                     ? driver->ops->is_done(stream->driver, first)
+                     : first <= driver->ops->known_done(stream->driver);
+  return is_done && !driver->is_lost;
+}
+
 void roc_rt_retire_before(roc_rt_stream *stream, roc_ticket ticket) {
-  const roc_device_ops *ops = stream->driver->device->ops;
-  while (stream->count > 0) {
-    roc_ticket first = stream->ring[stream->first].ticket;
-    bool is_done = first < ticket && (ops->known_done ? first <= ops->known_done(stream->driver)
-                                                      : ops->is_done(stream->driver, first));
-    if (!is_done) break;
+  while (stream->count > 0 && stream->ring[stream->first].ticket < ticket &&
+         is_first_done(stream, false)) {
     retire_first(stream, true);
   }
 }
 
 void roc_rt_retire(roc_rt_stream *stream) {
-  const roc_device_ops *ops = stream->driver->device->ops;
-  while (stream->count > 0 && ops->is_done(stream->driver, stream->ring[stream->first].ticket)) {
-    retire_first(stream, true);
-  }
+  while (stream->count > 0 && is_first_done(stream, true)) retire_first(stream, true);
 }
 
 void roc_rt_retire_lost(roc_rt_stream *stream, const char *text) {

@@ -146,15 +146,12 @@ roc_status roc_rt_stream_query(roc_rt_stream *stream, roc_ticket ticket, bool *o
   roc_rt_lock();
   roc_status status = roc_rt_device_check(stream->device, err);
   if (status == ROC_OK) {
-    if (driver->ops->watch && !driver->ops->is_done(stream->driver, ticket)) {
-      driver->ops->watch(driver);
-    }
-    status = roc_rt_device_check(stream->device, err);
+    bool is_done = driver->ops->is_done(stream->driver, ticket);
+    if (!is_done && driver->ops->watch) driver->ops->watch(driver);
+    *out_done = is_done;
+    status = roc_rt_device_check(stream->device, err); /* last: see roc_rt_stream_await */
   }
-  if (status == ROC_OK) {
-    *out_done = driver->ops->is_done(stream->driver, ticket);
-    roc_rt_retire(stream);
-  }
+  if (status == ROC_OK) roc_rt_retire(stream);
   roc_rt_unlock();
   return status;
 }
@@ -206,6 +203,8 @@ roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, roc_rt_
   }
   if (status == ROC_LOST) return settle_lost(stream, err);
   ROC_TRY(status);
+  /* Of a device that is lost the driver gives up what was queued, and it looks done then. */
+  if (stream->driver->device->is_lost) return settle_lost(stream, err);
   roc_rt_lock();
   roc_rt_retire(stream);
   roc_rt_unlock();
