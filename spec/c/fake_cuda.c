@@ -315,6 +315,17 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   return end(CUDA_SUCCESS);
 }
 
+static void write_launch(const fake_cuda_launch *l, const unsigned char *arguments) {
+  const char *path = getenv("FAKE_CUDA_LAUNCHES");
+  FILE *file = path ? fopen(path, "a") : NULL;
+  if (!file) return;
+  fprintf(file, "%s %u %u %u %u %u %u %u ", l->function, l->grid[0], l->grid[1], l->grid[2],
+          l->block[0], l->block[1], l->block[2], l->shared_bytes);
+  for (size_t i = 0; i < l->argument_bytes; i++) fprintf(file, "%02x", arguments[i]);
+  fputc('\n', file);
+  fclose(file);
+}
+
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                         unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,
                         void **params, void **extra) {
@@ -332,6 +343,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned 
                                  .shared_bytes = shared_bytes,
                                  .argument_bytes = *(size_t *)extra[3]};
   memcpy(o->arguments, extra[1], o->launch.argument_bytes);
+  write_launch(&o->launch, o->arguments);
   return end(CUDA_SUCCESS);
 }
 

@@ -1,4 +1,4 @@
--- Code objects of AMD GPUs as clang makes them of OpenCL C and of HIP.
+-- Code objects of AMD GPUs as clang makes them of OpenCL C and of HIP, and PTX.
 local files = require "support.files"
 
 local M = {}
@@ -19,20 +19,31 @@ local HIP = [[
 #define __shared__ __attribute__((shared))
 ]]
 
--- Compiles a text of OpenCL C ("cl") or HIP ("hip") for a device's architecture; the bytes.
-function M.compile(language, text, arch, options)
+-- Compiles a text by a command, which takes the files for its result and of its source.
+local function compile(command, text)
   local source, object = os.tmpname(), os.tmpname()
   local file = assert(io.open(source, "w"))
-  file:write(language == "hip" and HIP or "", text)
+  file:write(text)
   file:close()
-  local flags = LANGUAGES[language]:format(arch:match("^[^:]+"))
-  local command = "clang-22 %s -mcode-object-version=5 %s -o %s %s"
-  local output, succeeded = files.run(command:format(flags, options or "-O2", object, source))
+  local output, succeeded = files.run(command:format(object, source))
   assert(succeeded, output)
   local bytes = files.read(object)
   os.remove(source)
   os.remove(object)
   return bytes
+end
+
+-- Compiles a text of OpenCL C ("cl") or HIP ("hip") for a device's architecture; the bytes.
+function M.compile(language, text, arch, options)
+  local flags = LANGUAGES[language]:format(arch:match("^[^:]+"))
+  return compile(("clang-22 %s -mcode-object-version=5 %s -o %%s %%s"):format(flags,
+    options or "-O2"), (language == "hip" and HIP or "") .. text)
+end
+
+-- Compiles a text of OpenCL C for a GPU of NVIDIA; PTX.
+function M.compile_ptx(text, chip)
+  return compile(("clang-22 -x cl -cl-std=CL2.0 -target nvptx64-nvidia-cuda -Xclang -target-cpu "
+    .. "-Xclang %s -S -O2 -o %%s %%s"):format(chip), text)
 end
 
 return M

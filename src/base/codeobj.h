@@ -40,11 +40,12 @@ struct roc_codeobj {
                              and print buffer follow, 8 bytes each, used or not */
   const roc_site *sites;
   uint32_t nsites;
-  bool has_print;            /* needs a print buffer */
-  bool has_fault;            /* may write the fault record */
-  bool has_barrier;          /* a workgroup's items meet */
-  bool has_batches;          /* cpu: gains from a launch with `batch` > 1 */
-  uint32_t item_steps;       /* cpu: a work-item's, beside long loops; a handful of instructions */
+  bool has_print;      /* needs a print buffer */
+  bool has_fault;      /* may write the fault record */
+  bool has_barrier;    /* a workgroup's items meet */
+  bool has_batches;    /* cpu: gains from a launch with `batch` > 1 */
+  bool is_foreign;     /* of another compiler (base/module.h): the block is all its arguments */
+  uint32_t item_steps; /* cpu: a work-item's, beside long loops; a handful of instructions */
   uint32_t items_per_thread; /* at most; 0 counts as 1 */
   uint32_t shared_bytes;     /* static; dynamic bytes follow, from a multiple of 64 on */
   /* cpu: bytes of the frame a worker hands in = frame_fixed + frame_item * items of a workgroup *

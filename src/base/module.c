@@ -26,7 +26,8 @@ roc_status roc_module_read(const char *target, const void *bytes, size_t nbytes,
   const roc_target_facts *facts = roc_target_facts_of(target);
   if (!facts || !facts->read_module) {
     return roc_fail(err, ROC_UNSUPPORTED,
-                    "a module is code for an AMD GPU, and the device's target is '%s'", target);
+                    "a module is code for an AMD or NVIDIA GPU, and the device's target is '%s'",
+                    target);
   }
   roc_module *module = roc_zalloc(sizeof *module);
   if (!module) return roc_fail(err, ROC_OOM, "out of memory for a code object");
@@ -66,6 +67,7 @@ roc_codeobj *roc_module_object(roc_module *module, const roc_module_kernel *kern
                                .nbytes = module->nbytes,
                                .kernarg_bytes = kernel->kernarg_bytes,
                                .shared_bytes = kernel->shared_bytes,
+                               .is_foreign = true,
                                .free = free_object};
   made->module = module;
   atomic_fetch_add(&module->refs, 1);

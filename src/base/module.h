@@ -33,7 +33,9 @@ typedef struct roc_module_arg {
   uint32_t dim;
   uint32_t align; /* SHARED: of the memory; a power of two */
   bool is_const;  /* POINTER: declared as only read */
-  bool has_dtype; /* VALUE: `dtype` is its type, of that size */
+  bool has_dtype;      /* VALUE: `dtype` is its type, of that size */
+  bool is_integer;     /* VALUE: no float; whether it has a sign is not told */
+  bool may_be_pointer; /* VALUE of 8 bytes: or POINTER, which is not told either */
   roc_dtype dtype;
   const char *name; /* NULL: not told */
 } roc_module_arg;
@@ -59,8 +61,8 @@ typedef struct roc_module {
   uint32_t nkernels;
 } roc_module;
 
-/* Copies the bytes.  INVALID: they are no code object, a damaged one or one for another target;
- * UNSUPPORTED: the target has none; OOM. */
+/* Copies the bytes.  INVALID: they are no code object (or PTX), a damaged one or one for another
+ * target; UNSUPPORTED: the target has none, or not of this form; OOM. */
 roc_status roc_module_read(const char *target, const void *bytes, size_t nbytes,
                            roc_module **out_module, roc_error *err);
 void roc_module_release(roc_module *module); /* NULL is fine */

@@ -96,7 +96,12 @@ roc_status roc_nvptx_plan_launch(const roc_codeobj *object, const void *kernarg,
     return fail_groups(blocks[0], "dimension 1", ROC_NVPTX_MAX_BLOCKS_X, err);
   }
   bool fits = blocks[1] <= ROC_NVPTX_MAX_BLOCKS_YZ && blocks[2] <= ROC_NVPTX_MAX_BLOCKS_YZ;
-  return fits ? ROC_OK : fold(hidden, blocks, err);
+  if (fits) return ROC_OK;
+  if (object->is_foreign) {
+    return fail_groups(blocks[1] > blocks[2] ? blocks[1] : blocks[2], "dimension 2 or 3",
+                       ROC_NVPTX_MAX_BLOCKS_YZ, err);
+  }
+  return fold(hidden, blocks, err);
 }
 
 uint32_t roc_nvptx_shared_bytes(const roc_codeobj *object, uint32_t dynamic) {

@@ -1,11 +1,12 @@
 /* What code for NVIDIA GPUs and its launch agree on.
  *
- * The code object's bytes are PTX: text, which the byte 0 after object->nbytes ends, with one .entry
- * of the name object->entry. The driver compiles it for the GPU that it is loaded on.
+ * The code object's bytes are PTX: text, which the byte 0 after object->nbytes ends, with one
+ * .entry of the name object->entry. The driver compiles it for the GPU that it is loaded on.
  *
  * Arguments are one buffer (CU_LAUNCH_PARAM_BUFFER_POINTER): the kernarg block as object->args lay
  * it out, object->kernarg_bytes long, a multiple of 8, then a roc_nvptx_hidden. The fields of both
- * are parameters of the entry one by one, each at its natural alignment.
+ * are parameters of the entry one by one, each at its natural alignment.  Code of another compiler
+ * (object->is_foreign) gets the block alone.
  *
  * Shared memory: static arrays are static shared memory, and a launch asks for its dynamic bytes
  * alone; unless the static ones take more than ROC_NVPTX_STATIC_SHARED bytes: then all lie in
@@ -47,10 +48,10 @@ enum {
  * group x in the first dimension, and number g = z * (blocks in y) + y of the others: g % groups[1]
  * in the second, g / groups[1] in the third; where there is no such group it ends.
  *
- * Coarse: thread t of a block's row runs the items t * m + 1 … t * m + m of its group's row, m being
- * object->items_per_thread. The kernel then takes for granted that packed arrays begin at multiples
- * of ROC_NVPTX_ACCESS_BYTES and, of more than one dimension, have rows of a multiple of m elements:
- * neighbouring elements are one access. */
+ * Coarse: thread t of a block's row runs the items t * m + 1 … t * m + m of its group's row, m
+ * being object->items_per_thread. The kernel then takes for granted that packed arrays begin at
+ * multiples of ROC_NVPTX_ACCESS_BYTES and, of more than one dimension, have rows of a multiple of m
+ * elements: neighbouring elements are one access. */
 typedef struct roc_nvptx_hidden {
   uint64_t fault;     /*  0: address of a roc_fault_record, 0 where the object has no faults */
   uint64_t print;     /*  8: of a roc_print_buffer, 0 where it has no prints */
@@ -70,13 +71,14 @@ typedef struct roc_nvptx_shape {
 } roc_nvptx_shape;
 
 /* Fills grid, rank, groups and flags of `hidden` for a launch of `object` with the arguments
- * `kernarg` on a range that is not empty, and the shape. INVALID, with a message: the GPU takes no
- * such grid. */
+ * `kernarg` on a range that is not empty, and the shape, which is not folded for code of another
+ * compiler. INVALID, with a message: the GPU takes no such grid. */
 roc_status roc_nvptx_plan_launch(const roc_codeobj *object, const void *kernarg,
                                  const roc_ndrange *range, roc_nvptx_hidden *hidden,
                                  roc_nvptx_shape *out_shape, roc_error *err);
 
-/* Threads of a block for a workgroup of `items` in one dimension, where arguments allow the fewest. */
+/* Threads of a block for a workgroup of `items` in one dimension, where arguments allow the
+ * fewest. */
 uint32_t roc_nvptx_threads(const roc_codeobj *object, uint32_t items);
 
 /* The bytes of dynamic shared memory to launch with, `dynamic` of them the launch's own. */

@@ -1,6 +1,7 @@
 /* Facts of the family "nvptx", from the table of chips (base/nvptx_target.h) and from what the text
  * of a code object says of its kernel (base/nvptx_ptx.h). */
 #include "base/nvptx_abi.h"
+#include "base/nvptx_module.h"
 #include "base/nvptx_ptx.h"
 #include "base/nvptx_target.h"
 #include "base/target.h"
@@ -101,5 +102,6 @@ const roc_target_facts roc_target_facts_nvptx = {
     .occupancy_title = "warps per multiprocessor",
     .resources = resources,
     .read_footprint = read_footprint,
+    .read_module = roc_nvptx_read_module,
     .pick_workgroup = pick_workgroup,
 };

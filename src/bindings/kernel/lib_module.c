@@ -26,14 +26,14 @@ static module_box *check_module(lua_State *L) {
   return box;
 }
 
-/* Whether the string is a code object, or a bundle of them, and no path. */
+/* Whether the string is a code object, a bundle of them or PTX, which has lines, and no path. */
 static bool is_code(const char *text, size_t len) {
   static const char *const magics[] = {"\177ELF", "__CLANG_OFFLOAD_BUNDLE__", "CCOB"};
   for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
     size_t n = strlen(magics[i]);
     if (len >= n && memcmp(text, magics[i], n) == 0) return true;
   }
-  return memchr(text, '\0', len) != NULL;
+  return memchr(text, '\0', len) || memchr(text, '\n', len);
 }
 
 static roc_status load_module(module_box *box, const void *bytes, size_t nbytes, roc_error *err) {
@@ -156,12 +156,15 @@ static void read_declaration(lua_State *L, const roc_module_arg *arg, lua_Intege
                              roc_module_param *param) {
   static const char *const accesses[] = {"in", "out", "inout"};
   const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
-  if (arg->kind == ROC_MODULE_POINTER) {
+  if (arg->kind == ROC_MODULE_POINTER || arg->may_be_pointer) {
     for (int k = 0; k < 3; k++) {
       if (strcmp(text, accesses[k]) != 0) continue;
       param->is_written = k > 0;
+      param->is_pointer = true;
       return;
     }
+  }
+  if (arg->kind == ROC_MODULE_POINTER) {
     bad_declaration(L, i, "a pointer: \"in\", \"out\" or \"inout\" expected");
   }
   if (arg->kind == ROC_MODULE_SHARED) bad_declaration(L, i, "shared memory has nothing to declare");
@@ -180,7 +183,10 @@ static void read_declarations(lua_State *L, roc_module_box *box) {
   const roc_module_kernel *k = box->kernel;
   for (uint32_t i = 0; i < k->nargs; i++) {
     const roc_module_arg *a = &k->args[i];
-    box->params[i] = (roc_module_param){!a->is_const, a->has_dtype, a->dtype};
+    box->params[i] = (roc_module_param){.is_pointer = a->kind == ROC_MODULE_POINTER,
+                                        .is_written = !a->is_const,
+                                        .has_dtype = a->has_dtype,
+                                        .dtype = a->dtype};
   }
   if (lua_isnoneornil(L, 3)) return;
   luaL_checktype(L, 3, LUA_TTABLE);
@@ -244,15 +250,20 @@ static int module_m_kernel(lua_State *L) {
   return 1;
 }
 
+static const char *kind_of(const roc_module_arg *a, const roc_module_param *param) {
+  if (param->is_pointer) return "pointer";
+  if (a->kind == ROC_MODULE_SHARED) return "shared";
+  return roc_module_is_open(a, param) ? "pointer or value" : "value";
+}
+
 /* k.arguments: a list of {kind =, size =, dtype =, name =, is_written =}. */
 static void push_arguments(lua_State *L, const roc_module_box *box) {
-  static const char *const kinds[] = {"value", "pointer", "shared"}; /* ORDER roc_module_kind */
   const roc_module_kernel *k = box->kernel;
   lua_createtable(L, (int)k->nargs, 0);
   for (uint32_t i = 0; i < k->nargs; i++) {
     const roc_module_arg *a = &k->args[i];
     lua_createtable(L, 0, 4);
-    lua_pushstring(L, kinds[a->kind]);
+    lua_pushstring(L, kind_of(a, &box->params[i]));
     lua_setfield(L, -2, "kind");
     lua_pushinteger(L, a->size);
     lua_setfield(L, -2, "size");
@@ -262,7 +273,7 @@ static void push_arguments(lua_State *L, const roc_module_box *box) {
       roc_push_dtype(L, box->params[i].dtype);
       lua_setfield(L, -2, "dtype");
     }
-    if (a->kind == ROC_MODULE_POINTER) {
+    if (box->params[i].is_pointer) {
       lua_pushboolean(L, box->params[i].is_written);
       lua_setfield(L, -2, "is_written");
     }

@@ -12,10 +12,16 @@
 
 /* What a script declares of an argument, or the metadata does. */
 typedef struct roc_module_param {
+  bool is_pointer;
   bool is_written; /* pointers */
   bool has_dtype;  /* values */
   roc_dtype dtype;
 } roc_module_param;
+
+/* Whether each launch decides if the argument is a pointer or a value. */
+static inline bool roc_module_is_open(const roc_module_arg *arg, const roc_module_param *param) {
+  return arg->may_be_pointer && !param->is_pointer && !param->has_dtype;
+}
 
 /* A kernel of a module, which may be closed before it. */
 typedef struct roc_module_box {

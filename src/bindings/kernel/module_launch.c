@@ -1,7 +1,8 @@
 /* Launching kernels of modules: arguments by the metadata, and what it wants to know of the launch.
  *
  * Nothing is checked in the kernel, and arrays pass as the address of their first element.  A value
- * whose type the metadata does not tell is an integer when Lua's is, else a float, of its size. */
+ * whose type the metadata does not tell is an integer when Lua's is, else a float, of its size; and
+ * what may be a pointer is one when an array or nil comes. */
 #include <string.h>
 
 #include "bindings/device/device_bind.h"
@@ -61,8 +62,18 @@ static void put_typed(lua_State *L, const maker *m, unsigned char *at, roc_scala
     bad_argument(L, m, lua_pushfstring(L, "out of the range of %s", roc_dtype_name(dtype)));
 }
 
+static int64_t to_integer(lua_State *L, const maker *m, double value) {
+  lua_Integer integer = 0;
+  bool is_exact = lua_numbertointeger(value, &integer) && (double)integer == value;
+  if (!is_exact) bad_argument(L, m, "an integer expected");
+  return integer;
+}
+
 static void put_untyped(lua_State *L, const maker *m, unsigned char *at, roc_scalar value,
                         uint32_t nbytes) {
+  if (m->box->kernel->args[m->arg].is_integer && value.type == ROC_VT_F64) {
+    value = (roc_scalar){.type = ROC_VT_INT, .as.i = to_integer(L, m, value.as.f)};
+  }
   if (value.type == ROC_VT_BOOL) {
     put(at, value.as.b, nbytes);
   } else if (value.type == ROC_VT_INT) {
@@ -181,6 +192,15 @@ static uint64_t launch_value(const roc_module_arg *a, const roc_ndrange *range) 
   }
 }
 
+/* What the argument is in this launch. */
+static roc_module_kind kind_of(lua_State *L, const maker *m, const roc_module_arg *a, int idx) {
+  const roc_module_param *param = &m->box->params[m->arg];
+  if (param->is_pointer) return ROC_MODULE_POINTER;
+  bool has_memory = roc_module_is_open(a, param) && lua_type(L, idx) != LUA_TNUMBER &&
+                    (lua_isnil(L, idx) || roc_test_any_array(L, idx));
+  return has_memory ? ROC_MODULE_POINTER : a->kind;
+}
+
 /* Packs all arguments; the dynamic shared memory of the launch is known then. */
 static void pack(lua_State *L, maker *m, int first, roc_ndrange *range) {
   const roc_module_kernel *k = m->box->kernel;
@@ -189,7 +209,7 @@ static void pack(lua_State *L, maker *m, int first, roc_ndrange *range) {
   for (m->arg = 0; m->arg < k->nargs; m->arg++) {
     const roc_module_arg *a = &k->args[m->arg];
     int idx = first + (int)m->arg;
-    switch (a->kind) {
+    switch (kind_of(L, m, a, idx)) {
       case ROC_MODULE_POINTER: put_pointer(L, m, a, idx); break;
       case ROC_MODULE_SHARED: put_shared(L, m, a, idx); break;
       default: put_value(L, m, a, idx); break;

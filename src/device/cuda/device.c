@@ -266,4 +266,5 @@ const roc_device_ops roc_cuda_ops = {
     .describe = roc_cuda_describe,
     .module_load = roc_cuda_module_load,
     .module_unload = roc_cuda_module_unload,
+    .module_load_beside = roc_cuda_module_load_beside,
 };

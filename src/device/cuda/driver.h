@@ -294,9 +294,15 @@ roc_status roc_cuda_scatter(roc_dev_stream *stream, const roc_dev_scatter *scatt
 
 /* ---- module.c, launch.c --------------------------------------------------- */
 
+/* What the driver has loaded, for all kernels that are taken from it. */
+typedef struct roc_cuda_code {
+  CUmodule module;
+  _Atomic uint32_t refs;
+} roc_cuda_code;
+
 struct roc_dev_module {
   const roc_codeobj *object; /* the runtime's */
-  CUmodule module;
+  roc_cuda_code *code;
   CUfunction function;
   uint32_t max_workgroup; /* with its registers */
   uint32_t registers;
@@ -306,6 +312,9 @@ struct roc_dev_module {
 
 roc_status roc_cuda_module_load(roc_device *device, const roc_codeobj *object,
                                 roc_dev_module **out_module, roc_error *err);
+roc_status roc_cuda_module_load_beside(roc_device *device, roc_dev_module *loaded,
+                                       const roc_codeobj *object, roc_dev_module **out_module,
+                                       roc_error *err);
 void roc_cuda_module_unload(roc_device *device, roc_dev_module *module);
 roc_status roc_cuda_launch(roc_dev_stream *stream, const roc_dev_launch *launch,
                            roc_ticket *out_ticket, roc_error *err);

@@ -106,8 +106,10 @@ typedef struct arguments {
 static void put_arguments(arguments *a, const roc_dev_launch *launch,
                           const roc_nvptx_hidden *hidden) {
   if (launch->kernarg_bytes) memcpy(a->block, launch->kernarg, launch->kernarg_bytes);
-  memcpy(a->block + launch->kernarg_bytes, hidden, sizeof *hidden);
-  a->nbytes = launch->kernarg_bytes + sizeof *hidden;
+  a->nbytes = launch->kernarg_bytes;
+  if (launch->module->object->is_foreign) return;
+  memcpy(a->block + a->nbytes, hidden, sizeof *hidden);
+  a->nbytes += sizeof *hidden;
 }
 
 static roc_status submit(roc_cuda_stream *stream, const roc_dev_launch *launch,

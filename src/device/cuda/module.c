@@ -1,4 +1,5 @@
-/* Code objects made executable: one module for each specialisation of a kernel. */
+/* Code objects made executable: one module of the driver's for all kernels that are loaded of one
+ * object. */
 #include "base/alloc.h"
 #include "device/cuda/driver.h"
 
@@ -35,7 +36,7 @@ static CUresult read_function(roc_dev_module *module, const char *entry) {
       {CU_FUNC_ATTRIBUTE_NUM_REGS, &module->registers},
       {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &module->shared_bytes},
   };
-  CUresult result = roc_cuda.cuModuleGetFunction(&module->function, module->module, entry);
+  CUresult result = roc_cuda.cuModuleGetFunction(&module->function, module->code->module, entry);
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted && result == CUDA_SUCCESS; i++) {
     int value = 0;
     result = roc_cuda.cuFuncGetAttribute(&value, wanted[i].attribute, module->function);
@@ -48,39 +49,70 @@ static void unload(roc_device *base, void *module) {
   if (!base->is_lost) roc_cuda.cuModuleUnload(module); /* else it goes with the context */
 }
 
+static void release_code(roc_cuda_device *device, roc_cuda_code *code) {
+  if (atomic_fetch_sub(&code->refs, 1) > 1) return;
+  if (code->module) roc_cuda_reap(device, unload, code->module);
+  roc_free(code);
+}
+
+static roc_status load_code(roc_cuda_device *device, const roc_codeobj *object,
+                            roc_cuda_code *code, roc_error *err) {
+  char log[LOG_BYTES] = "";
+  CUresult result = load_image(object->bytes, &code->module, log, sizeof log);
+  if (result == CUDA_SUCCESS) return ROC_OK;
+  code->module = NULL;
+  return fail_load(device, object, result, log, err);
+}
+
 static roc_status load_current(roc_cuda_device *device, const roc_codeobj *object,
                                roc_dev_module *module, roc_error *err) {
-  char log[LOG_BYTES] = "";
-  CUresult result = load_image(object->bytes, &module->module, log, sizeof log);
-  if (result != CUDA_SUCCESS) {
-    module->module = NULL;
-    return fail_load(device, object, result, log, err);
+  if (!module->code->module) ROC_TRY(load_code(device, object, module->code, err));
+  CUresult result = read_function(module, object->entry);
+  return result == CUDA_SUCCESS ? ROC_OK : fail_load(device, object, result, "", err);
+}
+
+/* The module of a kernel; takes a reference to the code over, on failure, too. */
+static roc_status make_module(roc_cuda_device *device, roc_cuda_code *code,
+                              const roc_codeobj *object, roc_dev_module **out_module,
+                              roc_error *err) {
+  roc_dev_module *module = roc_zalloc(sizeof *module);
+  if (!module) {
+    release_code(device, code);
+    return roc_fail(err, ROC_OOM, "out of memory: cannot load a kernel");
   }
-  result = read_function(module, object->entry);
-  if (result == CUDA_SUCCESS) return ROC_OK;
-  roc_cuda_reap(device, unload, module->module);
-  return fail_load(device, object, result, "", err);
+  module->object = object;
+  module->code = code;
+  bool entered = roc_cuda_enter(device);
+  roc_status status = load_current(device, object, module, err);
+  roc_cuda_leave(entered);
+  if (status == ROC_OK) {
+    *out_module = module;
+  } else {
+    roc_cuda_module_unload(&device->base, module);
+  }
+  return status;
 }
 
 roc_status roc_cuda_module_load(roc_device *base, const roc_codeobj *object,
                                 roc_dev_module **out_module, roc_error *err) {
   roc_cuda_device *device = roc_cuda_device_of(base);
   if (base->is_lost) return roc_cuda_fail_lost(device, err);
-  roc_dev_module *module = roc_zalloc(sizeof *module);
-  if (!module) return roc_fail(err, ROC_OOM, "out of memory: cannot load a kernel");
-  module->object = object;
-  bool entered = roc_cuda_enter(device);
-  roc_status status = load_current(device, object, module, err);
-  roc_cuda_leave(entered);
-  if (status != ROC_OK) {
-    roc_free(module);
-    return status;
-  }
-  *out_module = module;
-  return ROC_OK;
+  roc_cuda_code *code = roc_zalloc(sizeof *code);
+  if (!code) return roc_fail(err, ROC_OOM, "out of memory: cannot load a kernel");
+  atomic_init(&code->refs, 1);
+  return make_module(device, code, object, out_module, err);
+}
+
+roc_status roc_cuda_module_load_beside(roc_device *base, roc_dev_module *loaded,
+                                       const roc_codeobj *object, roc_dev_module **out_module,
+                                       roc_error *err) {
+  roc_cuda_device *device = roc_cuda_device_of(base);
+  if (base->is_lost) return roc_cuda_fail_lost(device, err);
+  atomic_fetch_add(&loaded->code->refs, 1);
+  return make_module(device, loaded->code, object, out_module, err);
 }
 
 void roc_cuda_module_unload(roc_device *base, roc_dev_module *module) {
-  roc_cuda_reap(roc_cuda_device_of(base), unload, module->module);
+  release_code(roc_cuda_device_of(base), module->code);
   roc_free(module);
 }
