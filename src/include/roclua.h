@@ -51,8 +51,8 @@ ROCLUA_API const char *roclua_error(void);
  * thread. */
 ROCLUA_API const char *roclua_version(void);
 
-/* Writes what roclua stands on to `text`, a line each, at most `size` bytes with the NUL: the version
- * of LLVM, and the file of each driver's library, or why there is none.  Looks for
+/* Writes what roclua stands on to `text`, a line each, at most `size` bytes with the NUL: the
+ * version of LLVM, and the file of each driver's library, or why there is none.  Looks for
  * devices.  Any thread.  INVALID: NULL, or no room; CLOSED. */
 ROCLUA_API int roclua_components(char *text, size_t size);
 
@@ -73,11 +73,11 @@ ROCLUA_API int luaopen_roc_core(struct lua_State *L);
  * anything else of this header, while no other thread runs. */
 ROCLUA_API void roclua_ignore_environment(void);
 
-/* Opens Lua's standard libraries and makes `require "roc"` work from what is built into the library:
- * nothing of roc is loaded before a script requires it.  The directory named by ROCLUA_LUA_DIR, if
- * set, stands in for the built-in Lua files (not when the registry's LUA_NOENV is true).  On the
- * thread that runs the state; does not block; raises nothing.  LUA: that failed, as with a Lua that
- * is not 5.4; OOM; INVALID: NULL. */
+/* Opens Lua's standard libraries and makes `require "roc"` work from what is built into the
+ * library: nothing of roc is loaded before a script requires it.  The directory named by
+ * ROCLUA_LUA_DIR, if set, stands in for the built-in Lua files (not when the registry's LUA_NOENV
+ * is true).  On the thread that runs the state; does not block; raises nothing.  LUA: that failed,
+ * as with a Lua that is not 5.4, in a forked child or after the shutdown; OOM; INVALID: NULL. */
 ROCLUA_API int roclua_openlibs(struct lua_State *L);
 
 /* Tells roc the text of a chunk that it could not find through its name, such as a line typed at a
@@ -87,14 +87,14 @@ ROCLUA_API int roclua_openlibs(struct lua_State *L);
 ROCLUA_API int roclua_source(struct lua_State *L, const char *chunkname, const char *text,
                              size_t nbytes);
 
-/* Makes the wait for a device or the compile that is in progress in the state, or its next one, raise
- * `interrupted!`; a wait also ends the kernels that the state has launched there, where the device can
- * (cpu; software GPUs, which end those of other states, too).  A kernel on sim, which runs in the
- * launch, raises it there: at once when the call comes on its own thread, as in a signal handler,
- * otherwise before the next work-item.  `L` is the state as it was made, not a coroutine, and stays
- * open until the call returns; NULL: every state, and the wait of roclua_shutdown.  Any thread;
- * does not block; safe in a signal handler, so it leaves no message.  INVALID: roclua was not
- * opened in that state. */
+/* Makes the wait for a device or the compile that is in progress in the state, or its next one,
+ * raise `interrupted!`; a wait also ends the kernels that the state has launched there, where the
+ * device can (cpu; software GPUs, which end those of other states, too).  A kernel on sim, which
+ * runs in the launch, raises it there: at once when the call comes on its own thread, as in a
+ * signal handler, otherwise before the next work-item.  `L` is the state as it was made, not a
+ * coroutine, and stays open until the call returns; NULL: every state, and the wait of
+ * roclua_shutdown.  Any thread; does not block; safe in a signal handler, so it leaves no message.
+ * INVALID: roclua was not opened in that state. */
 ROCLUA_API int roclua_interrupt(struct lua_State *L);
 
 /* Takes back an interrupt of the state that no wait has seen yet.  Returns 1 if there was one, else
@@ -107,21 +107,22 @@ ROCLUA_API int roclua_take_interrupt(struct lua_State *L);
  * thread. */
 ROCLUA_API int roclua_pending(char *text, size_t size);
 
-/* Ends the state's use of devices, before lua_close: refuses further work of it (elements that the host reaches can still be read), waits for what is
- * queued, hands what its kernels printed to its global `print` (Lua's own where that is nil), and
- * calls what stream:callback has left.  Other states go on.  Without this call lua_close does not
- * wait: work that is queued is done, and what it prints is lost.  On the thread that runs the
- * state, in a coroutine of it, too; raises nothing.  FAULT: a kernel failed, and no wait has
- * reported it.  INTERRUPTED: roclua_interrupt was called, and a kernel goes on a second later; no
- * later call waits for it.  LUA: `print` or a callback raised the message.  LOST, OOM; CLOSED in a
- * forked child; INVALID: NULL.  OK when roclua was not opened there, and the second time. */
+/* Ends the state's use of devices, before lua_close: refuses further work of it (elements that the
+ * host reaches can still be read), waits for what is queued, hands what its kernels printed to its
+ * global `print` (Lua's own where that is nil), and calls what stream:callback has left.  Other
+ * states go on.  Without this call lua_close does not wait: work that is queued is done, and what
+ * it prints is lost.  On the thread that runs the state, in a coroutine of it, too; raises nothing.
+ * FAULT: a kernel failed, and no wait has reported it.  INTERRUPTED: roclua_interrupt was called,
+ * and a kernel goes on a second later; no later call waits for it.  LUA: `print` or a callback
+ * raised the message.  LOST, OOM; CLOSED in a forked child; INVALID: NULL.  OK when roclua was not
+ * opened there, and the second time. */
 ROCLUA_API int roclua_close(struct lua_State *L);
 
 /* To be called once before the process ends, when no state launches any more: waits for the work of
  * all states, and gives the devices back once what uses them is closed.  Later use of a device
  * fails with CLOSED.  Without this call a handler of exit() does so.  Any thread.  FAULT,
- * INTERRUPTED, LOST as above; INVALID: a tool (--check) has found faults in kernels; IO: a report of
- * a tool cannot be written.  OK, and nothing happens, the second time and in a forked child. */
+ * INTERRUPTED, LOST as above; INVALID: a tool (--check) has found faults in kernels; IO: a report
+ * of a tool cannot be written.  OK, and nothing happens, the second time and in a forked child. */
 ROCLUA_API int roclua_shutdown(void);
 
 /* ---- streams --------------------------------------------------------------------------------- */
@@ -153,7 +154,7 @@ ROCLUA_API int roclua_stream_synchronize(roclua_stream *stream);
 /* Where lines go that kernels print on streams of the program: `print(ud, line, nbytes)` is called
  * for each, which ends in a byte 0 that is not counted, by the waits of this header, on the thread
  * that waits, with no lock held.  Several threads may be in it at once.  NULL, as at first: the
- * lines are dropped.  Any thread; CLOSED in a forked child. */
+ * lines are dropped.  Any thread; does not block.  CLOSED. */
 ROCLUA_API int roclua_set_print(void (*print)(void *ud, const char *line, size_t nbytes), void *ud);
 
 /* Drops a reference; NULL is fine.  Any thread; does not block: queued work is done. */
@@ -190,12 +191,12 @@ ROCLUA_API int roclua_array_create(const char *device, const char *dtype, int ra
 
 /* Makes an array of memory that stays the program's.  What `memory` points to but the elements is
  * copied.  Until `release(ud)` is called, the memory must stay, and may be touched by the program
- * only while it is mapped.  It is called exactly once, when the last reference in C and Lua has gone
- * and no queued work uses it, on the thread that finds that (in a wait, a launch, an allocation, a
- * close, a collection), with no lock held: it must not call Lua, and not wait for a device.  Memory
- * that was in use when its device was lost is given back when the device is reset, or else never.
- * When the call fails, `release` is not called.  Any thread; does not block.  INVALID: what the
- * message names; UNAVAILABLE, OOM, CLOSED. */
+ * only while it is mapped.  It is called exactly once, when the last reference in C and Lua has
+ * gone and no queued work uses it, on the thread that finds that (in a wait, a launch, an
+ * allocation, a close, a collection), with no lock held: it must not call Lua, and not wait for a
+ * device.  Memory that was in use when its device was lost is given back when the device is reset,
+ * or else never. When the call fails, `release` is not called.  Any thread; does not block.
+ * INVALID: what the message names; UNAVAILABLE, OOM, CLOSED. */
 ROCLUA_API int roclua_array_wrap(const roclua_memory *memory, roclua_array **out_array);
 
 /* Pushes the array as a value of roc (roc.Array, roc.SmartArray or roc.DeviceArray), with a
@@ -234,9 +235,9 @@ ROCLUA_API int roclua_array_describe(roclua_array *array, roclua_view *view);
  * (after the work that uses it, and up to date where it is a smart array), else a copy in C order.
  * A copy from the device is queued on `stream`, if that is not NULL, after its own work alone;
  * else it waits for the work that writes the array alone.  Until the unmap no work that uses the
- * array may be queued, unless both only read.  The view holds a reference to the array.  Any thread;
- * waits.  FAULT: work that should have written the array failed; INTERRUPTED, LOST, OOM, CLOSED;
- * INVALID: NULL, a wrong size or access. */
+ * array may be queued, unless both only read.  The view holds a reference to the array.  Any
+ * thread; waits.  FAULT: work that should have written the array failed; INTERRUPTED, LOST, OOM,
+ * CLOSED; INVALID: NULL, a wrong size or access. */
 ROCLUA_API int roclua_array_map(roclua_array *array, int access, roclua_stream *stream,
                                 roclua_view *view);
 
@@ -272,8 +273,9 @@ ROCLUA_API int roclua_array_to_dlpack_unversioned(roclua_array *array, roclua_st
  * the producer has queued to write the memory must be done, unless `stream` is given: then it is
  * what was queued there so far, by others too.  A tensor without dimensions becomes an array of one
  * element.  The array of a read-only tensor is read-only.  Any thread; does not block.  INVALID:
- * NULL, a stream of another device, or what roclua_array_wrap refuses; UNSUPPORTED: a dtype, a device
- * or a version of the struct that roclua has not; UNAVAILABLE: no such device; OOM, CLOSED. */
+ * NULL, a stream of another device, or what roclua_array_wrap refuses; UNSUPPORTED: a dtype, a
+ * device or a version of the struct that roclua has not; UNAVAILABLE: no such device; OOM,
+ * CLOSED. */
 ROCLUA_API int roclua_array_from_dlpack(struct DLManagedTensorVersioned *tensor,
                                         roclua_stream *stream, roclua_array **out_array);
 ROCLUA_API int roclua_array_from_dlpack_unversioned(struct DLManagedTensor *tensor,
@@ -372,13 +374,13 @@ typedef struct roclua_launch {
   int line;
 } roclua_launch;
 
-/* Queues the kernel on the stream, a program's or a state's, and returns.  Compiles it first when it
- * has not run with arguments of such types on that device.  An array is on the device of the stream,
- * or smart, or registered, or, where the device reaches it (cpu), in the host's memory, which is
- * used in place; it is held until the kernel has run.  Elements of an array that a failed kernel
- * wrote stay written.  Any thread, several at once.  INVALID: what the message names; COMPILE: the
- * message is the diagnostics; UNSUPPORTED: on sim, where kernels run in Lua; OOM, LOST, CLOSED.
- * FAULT comes from the wait. */
+/* Queues the kernel on the stream, a program's or a state's, and returns.  Compiles it first when
+ * it has not run with arguments of such types on that device.  An array is on the device of the
+ * stream, or smart, or registered, or, where the device reaches it (cpu), in the host's memory,
+ * which is used in place; it is held until the kernel has run.  Elements of an array that a failed
+ * kernel wrote stay written.  Any thread, several at once.  INVALID: what the message names;
+ * COMPILE: the message is the diagnostics; UNSUPPORTED: on sim, where kernels run in Lua; OOM,
+ * LOST, CLOSED. FAULT comes from the wait. */
 ROCLUA_API int roclua_kernel_launch(roclua_kernel *kernel, roclua_stream *stream,
                                     const roclua_launch *launch, const roclua_value *args,
                                     int nargs);
