@@ -1,4 +1,4 @@
-# Debian packages, a component each: ninja -C build/package package; scripts/packages.sh tries them.
+# Debian packages, a component each; scripts/packages.sh builds and tries them.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME roclua)
 set(CPACK_PACKAGE_CONTACT "the authors of roclua <roclua@localhost>")

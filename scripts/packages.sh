@@ -30,7 +30,8 @@ copy_sources() {
 }
 
 set_version() {
-  sed -i "s/^project(roclua VERSION [0-9.]*/project(roclua VERSION $1/" "$work/source/CMakeLists.txt"
+  sed -i "s/^project(roclua VERSION [0-9.]*/project(roclua VERSION $1/" \
+    "$work/source/CMakeLists.txt"
   sed -i "s/ROCLUA_VERSION \"[0-9.]*\"/ROCLUA_VERSION \"$1\"/" "$work/source/src/include/roclua.h"
 }
 
@@ -62,7 +63,7 @@ here=$PWD
 if [ "${1:-}" = --debian ]; then
   say "making a bare Debian 12"
   mmdebstrap --quiet --variant=minbase bookworm "$root" --include=lua5.4,liblua5.4-dev,lua-busted \
-    --include=gcc,g++,libc6-dev,pkg-config,cmake,ninja-build
+    --include=gcc,g++,libc6-dev,pkg-config,cmake,ninja-build,libedit2,libdw1
   cp -r "$work/source" "$root/sources"
   sources=/sources usr=/usr system=$root
   in_root() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
