@@ -10,6 +10,7 @@ local TITLES = {
   refused = "a description that makes no array is refused, and what is wrong is named",
   device_memory = "memory of a device becomes an array of it",
   no_memory = "failing allocations neither lose a release nor add one",
+  deaths = "however an array dies, and whichever allocation fails then, its owner is told once",
   lost = "memory that a lost device may use is released by its reset",
   map = "what C writes is what kernels and Lua read, and the other way round",
   writes = "what is mapped to be written, or exported, is noted as a write",

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "embed/dlpack.h"
+#include "base/alloc.h"
 #include "embed_fixture.h"
 #include "runtime/buffer.h"
 #include "testing/testing.h"
@@ -303,6 +304,95 @@ static void test_no_memory(void) {
   run(L, "collectgarbage() collectgarbage() assert(live() <= before + 40, live() - before)");
   OK(roclua_close(L));
   lua_close(L);
+}
+
+/* Ways an array of C's can die.  Each drops the reference it gets; what fails on the way is of no
+ * matter. */
+static void die_in_c(lua_State *L, roclua_array *array) {
+  (void)L;
+  roclua_array_release(array);
+}
+
+static void die_in_map(lua_State *L, roclua_array *array) {
+  (void)L;
+  roclua_view view = {.size = sizeof view};
+  int mapped = roclua_array_map(array, ROCLUA_READ | ROCLUA_WRITE, NULL, &view);
+  roclua_array_release(array);
+  if (mapped == ROCLUA_OK) roclua_array_unmap(&view);
+}
+
+static void die_in_lua(lua_State *L, roclua_array *array) {
+  if (roclua_array_push(L, array) == ROCLUA_OK) lua_setglobal(L, "a");
+  roclua_array_release(array);
+  (void)luaL_dostring(L, "b = a:slice(1, 11, 20) a = nil collectgarbage() b = nil");
+  (void)luaL_dostring(L, "a, b = nil, nil collectgarbage() collectgarbage()");
+}
+
+static void die_in_work(lua_State *L, roclua_array *array) {
+  if (roclua_array_push(L, array) == ROCLUA_OK) lua_setglobal(L, "a");
+  roclua_array_release(array);
+  (void)luaL_dostring(L, "r = roc.register(a) slow:forall(100)(a, 30000) r, a = nil, nil");
+  (void)luaL_dostring(L, "r, a = nil, nil collectgarbage() collectgarbage() sync()");
+}
+
+static void die_in_fault(lua_State *L, roclua_array *array) {
+  if (roclua_array_push(L, array) == ROCLUA_OK) lua_setglobal(L, "a");
+  roclua_array_release(array);
+  (void)luaL_dostring(L, "r = roc.register(a) fail:forall(1)(a) r, a = nil, nil");
+  (void)luaL_dostring(L, "r, a = nil, nil collectgarbage() collectgarbage() sync()");
+}
+
+static void die_in_copy(lua_State *L, roclua_array *array) {
+  if (roclua_array_push(L, array) == ROCLUA_OK) lua_setglobal(L, "a");
+  roclua_array_release(array);
+  (void)luaL_dostring(L, "d = roc.to_device(a) s = roc.smart_array(a) d:copy_to_host(a)");
+  (void)luaL_dostring(L, "d, s, a = nil, nil, nil collectgarbage() collectgarbage() sync()");
+}
+
+static void die_in_kernel(lua_State *L, roclua_array *array) {
+  roclua_kernel *kernel = NULL;
+  if (roclua_array_push(L, array) == ROCLUA_OK) lua_setglobal(L, "a");
+  roclua_array_release(array);
+  (void)luaL_dostring(L, "local a = a k = roc.kernel(function(x) x[1] = a[1] end)");
+  lua_getglobal(L, "k");
+  roclua_kernel_get(L, -1, &kernel);
+  lua_pop(L, 1);
+  (void)luaL_dostring(L, "k, a = nil, nil collectgarbage() collectgarbage()");
+  roclua_kernel_release(kernel);
+}
+
+static void die_with_state(lua_State *L, roclua_array *array) {
+  if (roclua_array_push(L, array) == ROCLUA_OK) lua_setglobal(L, "a");
+  roclua_array_release(array);
+  (void)luaL_dostring(L, "r = roc.register(a) slow:forall(100)(a, 30000)");
+  roclua_close(L);
+}
+
+/* However an array dies, and whichever allocation fails then, its owner is told once. */
+static void test_deaths(void) {
+  static void (*const ways[])(lua_State *, roclua_array *) = {
+      die_in_c, die_in_map, die_in_lua, die_in_work, die_in_fault, die_in_copy, die_in_kernel,
+      die_with_state};
+  static float data[COUNT];
+  lua_State *other = open_state();
+  run(other, "x = roc.zeros(100, 'float32')");
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    for (uint64_t n = 0; n <= 10; n++) { /* 0: none */
+      _Atomic int releases = 0;
+      lua_State *L = open_state();
+      roclua_array *array = wrap(data, &releases);
+      roc_alloc_fail_at(n);
+      ways[i](L, array);
+      roc_alloc_fail_at(0);
+      CHECK(releases <= 1);
+      lua_close(L);
+      while (!releases) run(other, "double:forall(100)(x) sync()"); /* queued work, if any */
+      run(other, "double:forall(100)(x) sync()");
+      CHECK(releases == 1);
+    }
+  }
+  OK(roclua_close(other));
+  lua_close(other);
 }
 
 /* Memory that a lost device may still use is given back when the device has been reset. */
@@ -642,6 +732,7 @@ static const named_test tests[] = {
     {"refused", test_refused},
     {"device_memory", test_device_memory},
     {"no_memory", test_no_memory},
+    {"deaths", test_deaths},
     {"lost", test_lost},
     {"map", test_map},
     {"writes", test_writes},

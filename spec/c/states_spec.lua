@@ -8,6 +8,7 @@ local TITLES = {
   interrupt = "an interrupt ends one state's wait and kernels, and no other's",
   ["end"] = "the end of a state waits for its own work, and refuses more of it alone",
   closed_running = "a state is closed while its kernels run and print",
+  closed_spinning = "a kernel goes on when its state has been closed, until another lets it end",
   eight = "eight states in eight threads get what is theirs",
   strangers = "threads that have no state call what takes none",
   child = "every function fails with a message in a forked child",

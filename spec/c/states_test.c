@@ -163,6 +163,29 @@ static void test_closed_running(void) {
   CHECK(roclua_shutdown() == ROCLUA_OK);
 }
 
+/* A kernel that certainly runs while its state is closed, and after. */
+static void test_closed_spinning(void) {
+  lua_State *A = open_state(), *B = open_state();
+  roclua_array *flag;
+  char text[256];
+  run(A, "spin:forall(1)(flag)");
+  lua_getglobal(A, "flag");
+  CHECK(roclua_array_get(A, -1, &flag) == ROCLUA_OK);
+  CHECK(roclua_pending(text, sizeof text) == 1 && strstr(text, "spin"));
+  lua_close(A);
+  CHECK(roclua_pending(text, sizeof text) == 1 && strstr(text, "spin"));
+  CHECK(roclua_array_push(B, flag) == ROCLUA_OK);
+  lua_setglobal(B, "flag");
+  roclua_array_release(flag);
+  run(B, "add:forall(64)(a, 1) roc.current_device():synchronize() assert(a[9] == 1)");
+  CHECK(roclua_pending(text, sizeof text) == 1);
+  run(B, "let_go()");
+  CHECK(roclua_close(B) == ROCLUA_OK);
+  lua_close(B);
+  CHECK(roclua_shutdown() == ROCLUA_OK); /* waits for the kernel */
+  CHECK(roclua_pending(text, sizeof text) == 0);
+}
+
 static void *use_all(void *number) {
   for (int round = 0; round < 2; round++) {
     lua_State *L = open_state();
@@ -299,6 +322,7 @@ static const named_test tests[] = {
     {"interrupt", test_interrupt},
     {"end", test_end},
     {"closed_running", test_closed_running},
+    {"closed_spinning", test_closed_spinning},
     {"eight", test_eight},
     {"strangers", test_strangers},
     {"child", test_child},

@@ -145,8 +145,8 @@ static void read_attributes(reader *r, roc_module_kernel *k, roc_module_arg *arg
   }
 }
 
-/* `.param .u64 .ptr .global .align 4 name` or `.param .align 8 .b8 name[24]`, from after `.param`.
- * */
+/* `.param .u64 .ptr .global .align 4 name` or `.param .align 8 .b8 name[24]`, from after
+ * `.param`. */
 static void read_param(reader *r, roc_module_kernel *k, roc_module_arg *arg) {
   *arg = (roc_module_arg){.kind = ROC_MODULE_VALUE};
   read_attributes(r, k, arg);
