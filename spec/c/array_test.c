@@ -371,8 +371,8 @@ static void die_with_state(lua_State *L, roclua_array *array) {
 /* However an array dies, and whichever allocation fails then, its owner is told once. */
 static void test_deaths(void) {
   static void (*const ways[])(lua_State *, roclua_array *) = {
-      die_in_c, die_in_map, die_in_lua, die_in_work, die_in_fault, die_in_copy, die_in_kernel,
-      die_with_state};
+      die_in_c,     die_in_map,  die_in_lua,    die_in_work,
+      die_in_fault, die_in_copy, die_in_kernel, die_with_state};
   static float data[COUNT];
   lua_State *other = open_state();
   run(other, "x = roc.zeros(100, 'float32')");

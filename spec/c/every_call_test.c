@@ -61,13 +61,14 @@ static void prepare(void) {
   L = luaL_newstate();
   fresh = luaL_newstate();
   CHECK(L && fresh && roclua_openlibs(L) == ROCLUA_OK);
-  run(L, "roc = require 'roc'\n"
-         "n = 2\n"
-         "local n = 3\n"
-         "k = roc.kernel('function(a, x) local i = roc.get_global_id(1) a[i] = a[i] + x + n end',\n"
-         "  { name = 'k' })\n"
-         "s, a = roc.stream(), roc.to_device(roc.zeros(16, 'float32'))\n"
-         "k:forall(16)(a, 1)");
+  run(L,
+      "roc = require 'roc'\n"
+      "n = 2\n"
+      "local n = 3\n"
+      "k = roc.kernel('function(a, x) local i = roc.get_global_id(1) a[i] = a[i] + x + n end',\n"
+      "  { name = 'k' })\n"
+      "s, a = roc.stream(), roc.to_device(roc.zeros(16, 'float32'))\n"
+      "k:forall(16)(a, 1)");
   lua_getglobal(L, "s");
   lua_getglobal(L, "k");
   lua_getglobal(L, "a"); /* at 1, 2, 3 */
@@ -112,53 +113,52 @@ static int push(void) {
 #define LUA ROCLUA_LUA
 
 /* The codes with the state closed, in a forked child, after the shutdown. */
-#define CALLS(X)                                                                                  \
-  X(roclua_version, YES, YES, YES, strcmp(roclua_version(), ROCLUA_VERSION))                      \
-  X(roclua_error, YES, YES, YES, !roclua_error())                                                 \
-  X(roclua_components, YES, NO, NO, roclua_components(text, sizeof text))                         \
-  X(roclua_set_library_dir, BAD, BAD, BAD, roclua_set_library_dir("/tmp"))                        \
-  X(luaopen_roc_core, YES, NO, NO, open_core())                                                   \
-  X(roclua_ignore_environment, YES, YES, YES, (roclua_ignore_environment(), 0))                   \
-  X(roclua_openlibs, YES, LUA, LUA, roclua_openlibs(fresh))                                       \
-  X(roclua_source, YES, YES, YES, roclua_source(L, "=line", "x = 1", 5))                          \
-  X(roclua_interrupt, YES, YES, YES, roclua_interrupt(L))                                         \
-  X(roclua_take_interrupt, YES, YES, YES, roclua_take_interrupt(L) != 1)                          \
-  X(roclua_pending, YES, YES, YES, roclua_pending(text, sizeof text))                             \
-  X(roclua_stream_create, YES, NO, NO, roclua_stream_create("cpu", &out_stream))                  \
-  X(roclua_stream_adopt, ROCLUA_UNSUPPORTED, NO, NO,                                              \
-    roclua_stream_adopt("cpu", &stream, &out_stream))                                             \
-  X(roclua_stream_get, YES, YES, YES, roclua_stream_get(L, 1, &out_stream))                       \
-  X(roclua_stream_synchronize, YES, NO, NO, roclua_stream_synchronize(stream))                    \
-  X(roclua_set_print, YES, NO, NO, roclua_set_print(NULL, NULL))                                  \
-  X(roclua_kernel_get, YES, NO, NO, roclua_kernel_get(L, 2, &out_kernel))                         \
-  X(roclua_kernel_load, ROCLUA_IO, NO, NO,                                                        \
-    roclua_kernel_load("/nowhere/k.kernels", NULL, &out_kernel))                                  \
-  X(roclua_kernel_read, BAD, NO, NO, roclua_kernel_read("ROCK", 4, NULL, &out_kernel))            \
-  X(roclua_kernel_retain, YES, YES, YES, (roclua_kernel_retain(kernel), 0))                       \
-  X(roclua_kernel_release, YES, YES, YES, (roclua_kernel_release(kernel), 0))                     \
-  X(roclua_kernel_name, YES, YES, YES, strcmp(roclua_kernel_name(kernel), "k"))                   \
-  X(roclua_kernel_nargs, YES, YES, YES, roclua_kernel_nargs(kernel) != 2)                         \
-  X(roclua_kernel_set, YES, NO, NO, roclua_kernel_set(kernel, "n", roclua_integer(4)))            \
-  X(roclua_kernel_prepare, YES, NO, NO, roclua_kernel_prepare(kernel, stream, args, 2))           \
-  X(roclua_array_create, YES, NO, NO,                                                             \
-    roclua_array_create("cpu", "float32", 1, shape, &out_array))                                  \
-  X(roclua_array_wrap, YES, NO, NO, wrap())                                                       \
-  X(roclua_array_push, YES, NO, NO, push())                                                       \
-  X(roclua_array_get, YES, YES, YES, roclua_array_get(L, 3, &out_array))                          \
-  X(roclua_array_retain, YES, YES, YES, (roclua_array_retain(array), 0))                          \
-  X(roclua_array_release, YES, YES, YES, (roclua_array_release(array), 0))                        \
-  X(roclua_array_describe, YES, YES, YES, roclua_array_describe(array, &second))                  \
-  X(roclua_array_unmap, YES, NO, NO, roclua_array_unmap(&view))                                   \
-  X(roclua_array_map, YES, NO, NO, roclua_array_map(array, ROCLUA_READ, NULL, &second))           \
-  X(roclua_kernel_launch, YES, NO, NO, roclua_kernel_launch(kernel, stream, &launch, args, 2))    \
-  X(roclua_array_to_dlpack, YES, NO, NO, roclua_array_to_dlpack(array, NULL, &out_tensor))        \
-  X(roclua_array_to_dlpack_unversioned, YES, NO, NO,                                              \
-    roclua_array_to_dlpack_unversioned(array, NULL, &out_old_tensor))                             \
-  X(roclua_array_from_dlpack, YES, NO, NO, roclua_array_from_dlpack(tensor, NULL, &out_array))    \
-  X(roclua_array_from_dlpack_unversioned, YES, NO, NO,                                            \
-    roclua_array_from_dlpack_unversioned(old_tensor, NULL, &out_array))                           \
-  X(roclua_stream_release, YES, YES, YES, (roclua_stream_release(stream), 0))                     \
-  X(roclua_close, YES, NO, YES, roclua_close(L))                                                  \
+#define CALLS(X)                                                                                   \
+  X(roclua_version, YES, YES, YES, strcmp(roclua_version(), ROCLUA_VERSION))                       \
+  X(roclua_error, YES, YES, YES, !roclua_error())                                                  \
+  X(roclua_components, YES, NO, NO, roclua_components(text, sizeof text))                          \
+  X(roclua_set_library_dir, BAD, BAD, BAD, roclua_set_library_dir("/tmp"))                         \
+  X(luaopen_roc_core, YES, NO, NO, open_core())                                                    \
+  X(roclua_ignore_environment, YES, YES, YES, (roclua_ignore_environment(), 0))                    \
+  X(roclua_openlibs, YES, LUA, LUA, roclua_openlibs(fresh))                                        \
+  X(roclua_source, YES, YES, YES, roclua_source(L, "=line", "x = 1", 5))                           \
+  X(roclua_interrupt, YES, YES, YES, roclua_interrupt(L))                                          \
+  X(roclua_take_interrupt, YES, YES, YES, roclua_take_interrupt(L) != 1)                           \
+  X(roclua_pending, YES, YES, YES, roclua_pending(text, sizeof text))                              \
+  X(roclua_stream_create, YES, NO, NO, roclua_stream_create("cpu", &out_stream))                   \
+  X(roclua_stream_adopt, ROCLUA_UNSUPPORTED, NO, NO,                                               \
+    roclua_stream_adopt("cpu", &stream, &out_stream))                                              \
+  X(roclua_stream_get, YES, YES, YES, roclua_stream_get(L, 1, &out_stream))                        \
+  X(roclua_stream_synchronize, YES, NO, NO, roclua_stream_synchronize(stream))                     \
+  X(roclua_set_print, YES, NO, NO, roclua_set_print(NULL, NULL))                                   \
+  X(roclua_kernel_get, YES, NO, NO, roclua_kernel_get(L, 2, &out_kernel))                          \
+  X(roclua_kernel_load, ROCLUA_IO, NO, NO,                                                         \
+    roclua_kernel_load("/nowhere/k.kernels", NULL, &out_kernel))                                   \
+  X(roclua_kernel_read, BAD, NO, NO, roclua_kernel_read("ROCK", 4, NULL, &out_kernel))             \
+  X(roclua_kernel_retain, YES, YES, YES, (roclua_kernel_retain(kernel), 0))                        \
+  X(roclua_kernel_release, YES, YES, YES, (roclua_kernel_release(kernel), 0))                      \
+  X(roclua_kernel_name, YES, YES, YES, strcmp(roclua_kernel_name(kernel), "k"))                    \
+  X(roclua_kernel_nargs, YES, YES, YES, roclua_kernel_nargs(kernel) != 2)                          \
+  X(roclua_kernel_set, YES, NO, NO, roclua_kernel_set(kernel, "n", roclua_integer(4)))             \
+  X(roclua_kernel_prepare, YES, NO, NO, roclua_kernel_prepare(kernel, stream, args, 2))            \
+  X(roclua_array_create, YES, NO, NO, roclua_array_create("cpu", "float32", 1, shape, &out_array)) \
+  X(roclua_array_wrap, YES, NO, NO, wrap())                                                        \
+  X(roclua_array_push, YES, NO, NO, push())                                                        \
+  X(roclua_array_get, YES, YES, YES, roclua_array_get(L, 3, &out_array))                           \
+  X(roclua_array_retain, YES, YES, YES, (roclua_array_retain(array), 0))                           \
+  X(roclua_array_release, YES, YES, YES, (roclua_array_release(array), 0))                         \
+  X(roclua_array_describe, YES, YES, YES, roclua_array_describe(array, &second))                   \
+  X(roclua_array_unmap, YES, NO, NO, roclua_array_unmap(&view))                                    \
+  X(roclua_array_map, YES, NO, NO, roclua_array_map(array, ROCLUA_READ, NULL, &second))            \
+  X(roclua_kernel_launch, YES, NO, NO, roclua_kernel_launch(kernel, stream, &launch, args, 2))     \
+  X(roclua_array_to_dlpack, YES, NO, NO, roclua_array_to_dlpack(array, NULL, &out_tensor))         \
+  X(roclua_array_to_dlpack_unversioned, YES, NO, NO,                                               \
+    roclua_array_to_dlpack_unversioned(array, NULL, &out_old_tensor))                              \
+  X(roclua_array_from_dlpack, YES, NO, NO, roclua_array_from_dlpack(tensor, NULL, &out_array))     \
+  X(roclua_array_from_dlpack_unversioned, YES, NO, NO,                                             \
+    roclua_array_from_dlpack_unversioned(old_tensor, NULL, &out_array))                            \
+  X(roclua_stream_release, YES, YES, YES, (roclua_stream_release(stream), 0))                      \
+  X(roclua_close, YES, NO, YES, roclua_close(L))                                                   \
   X(roclua_shutdown, YES, YES, YES, roclua_shutdown())
 
 static void drop_results(void) {
@@ -182,10 +182,10 @@ static bool is_as_expected(const char *name, int code, int expected) {
 
 static void call_all(moment now) {
   bool is_right = true;
-#define CALL(name, closed, forked, ended, call)         \
-  {                                                     \
-    const int expected[] = {closed, forked, ended};     \
-    int code = (call);                                  \
+#define CALL(name, closed, forked, ended, call)             \
+  {                                                         \
+    const int expected[] = {closed, forked, ended};         \
+    int code = (call);                                      \
     is_right &= is_as_expected(#name, code, expected[now]); \
   }
   CALLS(CALL)

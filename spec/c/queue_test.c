@@ -672,7 +672,7 @@ static void test_given_up(void) {
   OK(roc_buffer_create_device(device, 80, &buffer, &err));
   args a = {0};
   roc_status (*const calls[])(roc_rt_stream *, roc_error *) = {roc_rt_stream_synchronize, ask_query,
-                                                                ask_device};
+                                                               ask_device};
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
     roc_null_hold(true);
     launch(stream, kernel, &a, 10, 1, buffer, true);

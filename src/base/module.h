@@ -31,8 +31,8 @@ typedef struct roc_module_arg {
   roc_module_kind kind;
   uint32_t offset, size; /* in the kernarg block, and within it */
   uint32_t dim;
-  uint32_t align; /* SHARED: of the memory; a power of two */
-  bool is_const;  /* POINTER: declared as only read */
+  uint32_t align;      /* SHARED: of the memory; a power of two */
+  bool is_const;       /* POINTER: declared as only read */
   bool has_dtype;      /* VALUE: `dtype` is its type, of that size */
   bool is_integer;     /* VALUE: no float; whether it has a sign is not told */
   bool may_be_pointer; /* VALUE of 8 bytes: or POINTER, which is not told either */

@@ -115,8 +115,8 @@ static void note_lack(const reader *r, roc_module_kernel *k) {
 }
 
 static void set_type(roc_module_arg *arg, size_t type) {
-  static const roc_dtype floats[] = {[2] = ROC_DT_FLOAT16, [4] = ROC_DT_FLOAT32,
-                                     [8] = ROC_DT_FLOAT64};
+  static const roc_dtype floats[] = {
+      [2] = ROC_DT_FLOAT16, [4] = ROC_DT_FLOAT32, [8] = ROC_DT_FLOAT64};
   arg->size = types[type].size;
   arg->is_integer = types[type].kind == INTEGER || types[type].kind == WORD;
   arg->may_be_pointer = types[type].kind == WORD;

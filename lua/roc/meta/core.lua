@@ -589,8 +589,8 @@ function roc.source(chunkname, text) end
 ---@return roc.Stream
 function roc.stream_from(pointer, device) end
 
----Loads code of another compiler on a device: a code object of clang's OpenCL C or HIP or of rocluac
----for an AMD GPU, PTX for an NVIDIA GPU.
+---Loads code of another compiler on a device: a code object of clang's OpenCL C or HIP or of
+---rocluac for an AMD GPU, PTX for an NVIDIA GPU.
 ---@param code string a path, or the bytes
 ---@param device? roc.Device | integer | string the current one
 ---@return roc.Module

@@ -55,8 +55,8 @@ static void release_code(roc_cuda_device *device, roc_cuda_code *code) {
   roc_free(code);
 }
 
-static roc_status load_code(roc_cuda_device *device, const roc_codeobj *object,
-                            roc_cuda_code *code, roc_error *err) {
+static roc_status load_code(roc_cuda_device *device, const roc_codeobj *object, roc_cuda_code *code,
+                            roc_error *err) {
   char log[LOG_BYTES] = "";
   CUresult result = load_image(object->bytes, &code->module, log, sizeof log);
   if (result == CUDA_SUCCESS) return ROC_OK;
