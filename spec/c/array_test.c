@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "embed/dlpack.h"
 #include "base/alloc.h"
+#include "embed/dlpack.h"
 #include "embed_fixture.h"
 #include "runtime/buffer.h"
 #include "testing/testing.h"
