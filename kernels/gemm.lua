@@ -18,8 +18,8 @@ gemm.naive = roc.kernel(function(a, b, c)
 end, { name = "gemm_naive" })
 
 ---Makes the tiled kernel for arrays of `dtype`: a workgroup of tile × tile walks along k in blocks,
----each loaded once into shared memory and used `tile` times.  Any m, n and k; the edge is filled
----with zeros.
+---each loaded once into shared memory and used `tile` times.  While one block is multiplied the
+---elements of the next one are on their way.  Any m, n and k; the edge is filled with zeros.
 ---@param dtype roc.DType of numbers
 ---@param check? boolean false: an unchecked kernel
 ---@param tile? integer TILE by default; 32 at most
@@ -27,24 +27,22 @@ end, { name = "gemm_naive" })
 function gemm.tiled_for(dtype, check, tile)
   local side = tile or TILE
   return roc.kernel(function(a, b, c)
-    local block_a = roc.shared.array({ side, side }, dtype)
-    local block_b = roc.shared.array({ side, side }, dtype)
+    local block_a = roc.shared.array({ 2, side, side }, dtype)
+    local block_b = roc.shared.array({ 2, side, side }, dtype)
     local x, y = roc.get_local_id(1), roc.get_local_id(2)
-    local row0, column0 = (roc.get_group_id(2) - 1) * side, (roc.get_group_id(1) - 1) * side
-    local i, j = row0 + y, column0 + x
+    local i = (roc.get_group_id(2) - 1) * side + y
+    local j = (roc.get_group_id(1) - 1) * side + x
     local m, n, depth = c.shape[1], c.shape[2], a.shape[2]
-    local is_inside = row0 + side <= m and column0 + side <= n
-    local sum = 0
-    for k0 = 0, depth - 1, side do
-      if is_inside and k0 + side <= depth then
-        block_a[y][x], block_b[y][x] = a[i][k0 + x], b[k0 + y][j]
-      else
-        block_a[y][x], block_b[y][x] = 0, 0
-        if i <= m and k0 + x <= depth then block_a[y][x] = a[i][k0 + x] end
-        if k0 + y <= depth and j <= n then block_b[y][x] = b[k0 + y][j] end
+    local sum, stage = 0, 1
+    for k0 = -side, depth - 1, side do
+      local after, next_a, next_b = k0 + side, dtype(0), dtype(0)
+      if i <= m and after + x <= depth then next_a = a[i][after + x] end
+      if j <= n and after + y <= depth then next_b = b[after + y][j] end
+      if k0 >= 0 then
+        for k = 1, side do sum = sum + block_a[stage][y][k] * block_b[stage][k][x] end
       end
-      roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
-      for k = 1, side do sum = sum + block_a[y][k] * block_b[k][x] end
+      stage = 3 - stage
+      block_a[stage][y][x], block_b[stage][y][x] = next_a, next_b
       roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
     end
     if i <= m and j <= n then c[i][j] = sum end
@@ -62,61 +60,63 @@ local EACH = BLOCK // SIDE -- rows and columns of an item
 gemm.BLOCK, gemm.SIDE = BLOCK, SIDE
 
 ---Makes the kernel in which a workgroup of SIDE × SIDE has BLOCK × BLOCK elements of `c`, and an
----item EACH × EACH of them in registers: what it reads from shared memory serves EACH times.
+---item EACH × EACH of them in registers: what it reads from shared memory serves EACH times.  As
+---above, the next block is on its way while one is multiplied.
 ---@param dtype roc.DType of numbers
 ---@param check? boolean false: an unchecked kernel
 ---@return roc.Kernel
 function gemm.blocked_for(dtype, check)
   return roc.kernel(function(a, b, c)
-    local block_a = roc.shared.array({ DEPTH, BLOCK }, dtype) -- columns of `a`
-    local block_b = roc.shared.array({ DEPTH, BLOCK }, dtype)
+    local block_a = roc.shared.array({ 2, DEPTH, BLOCK }, dtype) -- columns of `a`
+    local block_b = roc.shared.array({ 2, DEPTH, BLOCK }, dtype)
     local sums = roc.private.array({ EACH, EACH }, dtype)
     local mine_a, mine_b = roc.private.array(EACH, dtype), roc.private.array(EACH, dtype)
+    local next_a, next_b = roc.private.array(4, dtype), roc.private.array(4, dtype)
     local x, y = roc.get_local_id(1), roc.get_local_id(2)
     local row0, column0 = (roc.get_group_id(2) - 1) * BLOCK, (roc.get_group_id(1) - 1) * BLOCK
     local m, n, depth = c.shape[1], c.shape[2], a.shape[2]
-    local is_inside = row0 + BLOCK <= m and column0 + BLOCK <= n
-    -- What an item brings of `a`: EACH rows, every (BLOCK // 4)th; of `b`: every second row.
+    -- What an item brings of `a`: one of each 32 rows; of `b`: one of each 2.
     local item = (y - 1) * SIDE + x - 1
     local row_a, k_a = item // DEPTH + 1, item % DEPTH + 1
     local k_b, column_b = item // BLOCK + 1, item % BLOCK + 1
+    local column = column0 + column_b
     for i = 1, EACH do
       for j = 1, EACH do sums[i][j] = 0 end
     end
-    for k0 = 0, depth - 1, DEPTH do
-      if is_inside and k0 + DEPTH <= depth then
-        for s = 0, 3 do
-          block_a[k_a][row_a + s * 32] = a[row0 + row_a + s * 32][k0 + k_a]
-          block_b[k_b + s * 2][column_b] = b[k0 + k_b + s * 2][column0 + column_b]
-        end
-      else
-        for s = 0, 3 do
-          local i, k = row0 + row_a + s * 32, k0 + k_b + s * 2
-          block_a[k_a][row_a + s * 32], block_b[k_b + s * 2][column_b] = 0, 0
-          if i <= m and k0 + k_a <= depth then block_a[k_a][row_a + s * 32] = a[i][k0 + k_a] end
-          if k <= depth and column0 + column_b <= n then
-            block_b[k_b + s * 2][column_b] = b[k][column0 + column_b]
+    local stage = 1
+    for k0 = -DEPTH, depth - 1, DEPTH do
+      local after = k0 + DEPTH
+      for s = 0, 3 do
+        local row, k = row0 + row_a + s * 32, after + k_b + s * 2
+        next_a[s + 1], next_b[s + 1] = 0, 0
+        if row <= m and after + k_a <= depth then next_a[s + 1] = a[row][after + k_a] end
+        if column <= n and k <= depth then next_b[s + 1] = b[k][column] end
+      end
+      if k0 >= 0 then
+        for k = 1, DEPTH do
+          -- Four neighbours, and four in the other half: so the items of a wave use all banks.
+          for i = 1, 4 do
+            local at_a, at_b = (y - 1) * 4 + i, (x - 1) * 4 + i
+            mine_a[i], mine_a[i + 4] = block_a[stage][k][at_a], block_a[stage][k][64 + at_a]
+            mine_b[i], mine_b[i + 4] = block_b[stage][k][at_b], block_b[stage][k][64 + at_b]
+          end
+          for i = 1, EACH do
+            for j = 1, EACH do sums[i][j] = sums[i][j] + mine_a[i] * mine_b[j] end
           end
         end
       end
-      roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
-      for k = 1, DEPTH do
-        -- Four neighbours, and four in the other half: so the items of a wave use all banks.
-        for i = 1, 4 do
-          mine_a[i], mine_a[i + 4] = block_a[k][(y - 1) * 4 + i], block_a[k][64 + (y - 1) * 4 + i]
-          mine_b[i], mine_b[i + 4] = block_b[k][(x - 1) * 4 + i], block_b[k][64 + (x - 1) * 4 + i]
-        end
-        for i = 1, EACH do
-          for j = 1, EACH do sums[i][j] = sums[i][j] + mine_a[i] * mine_b[j] end
-        end
+      stage = 3 - stage
+      for s = 0, 3 do
+        block_a[stage][k_a][row_a + s * 32] = next_a[s + 1]
+        block_b[stage][k_b + s * 2][column_b] = next_b[s + 1]
       end
       roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
     end
     for i = 1, EACH do
       local row = row0 + (i - 1) // 4 * 64 + (y - 1) * 4 + (i - 1) % 4 + 1
       for j = 1, EACH do
-        local column = column0 + (j - 1) // 4 * 64 + (x - 1) * 4 + (j - 1) % 4 + 1
-        if row <= m and column <= n then c[row][column] = sums[i][j] end
+        local to = column0 + (j - 1) // 4 * 64 + (x - 1) * 4 + (j - 1) % 4 + 1
+        if row <= m and to <= n then c[row][to] = sums[i][j] end
       end
     end
   end, { name = "gemm_blocked", check = check, workgroup = { SIDE, SIDE } })

@@ -40,7 +40,7 @@ static uint32_t warps_of_group(const roc_nvptx_use *use) {
 static uint32_t groups_by_registers(const roc_nvptx_chip *chip, const roc_nvptx_use *use) {
   if (!use->registers) return chip->sm_workgroups;
   uint32_t of_warp = round_up(use->registers * ROC_NVPTX_WARP, WARP_GRANULE);
-  return SM_REGISTERS / PARTS / of_warp * PARTS / warps_of_group(use);
+  return ROC_NVPTX_SM_REGISTERS / PARTS / of_warp * PARTS / warps_of_group(use);
 }
 
 static uint32_t groups_by_shared(const roc_nvptx_chip *chip, const roc_nvptx_use *use) {

@@ -12,6 +12,7 @@ enum {
   ROC_NVPTX_MAX_WORKGROUP = 1024,
   ROC_NVPTX_MAX_WORKGROUP_Z = 64,
   ROC_NVPTX_MAX_PRIVATE_BYTES = 512 << 10, /* of a work-item */
+  ROC_NVPTX_SM_REGISTERS = 65536,          /* of a multiprocessor */
 };
 
 typedef struct roc_nvptx_chip {

@@ -12,7 +12,7 @@
 #include "ir/walk.h"
 
 enum {
-  MAX_UNROLLED = 4096,         /* instructions of the IR */
+  MAX_UNROLLED = 12288,        /* instructions of the IR, some ten for each that is executed */
   MAX_REGISTER_ELEMENTS = 128, /* of a private array that may be in registers */
   LONG_LOOP = 64,              /* rounds */
   JOINED_ROUNDS = 4,
@@ -180,8 +180,9 @@ static ROC_IR_WALKS bool uses_private_array(const roc_cg *cg, uint32_t region) {
   return false;
 }
 
-/* Private arrays become registers where all their indices are constants. Of a long loop of straight
- * code a few rounds share the counter's instructions; LLVM does that with smaller ones. */
+/* Private arrays become registers where all their indices are constants, and what one round loads
+ * is on its way while the one before computes. Of a long loop of straight code a few rounds share
+ * the counter's instructions; LLVM does that with smaller ones. */
 static void unroll(roc_cg *cg, const roc_ir_inst *loop, LLVMValueRef branch) {
   uint32_t body = loop->k.region[0];
   uint64_t rounds = constant_rounds(cg, loop), size = rounds ? unrolled_size(cg, body) : 0;

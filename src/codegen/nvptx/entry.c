@@ -9,7 +9,10 @@
 #include "ir/check_elimination.h"
 #include "ir/layout.h"
 
-enum { CC_PTX_KERNEL = 71 };
+enum {
+  CC_PTX_KERNEL = 71,
+  OTHER_REGISTERS = 32 /* of a kernel with private arrays, for indices and the like */
+};
 
 /* ---- the function -------------------------------------------------------------------------- */
 
@@ -67,14 +70,28 @@ static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param, me
   if (!param->is_written) roc_cg_attr(cg, cg->fn, at, "readonly");
 }
 
+/* Whether two blocks of the most items have registers for their private arrays, and for as much
+ * else as kernels with such arrays use beside them. */
+static bool fits_twice(const roc_cg *cg, uint64_t most) {
+  uint64_t elements = 0;
+  for (uint32_t i = 0; i < cg->ir->arrays.count; i++) {
+    const roc_ir_array *a = &cg->ir->arrays.items[i];
+    if (a->kind != ROC_IR_ARRAY_PRIVATE) continue;
+    elements += (uint64_t)roc_ir_array_size(a) * (roc_dtype_itemsize(a->dtype) > 4 ? 2 : 1);
+  }
+  return elements > 0 && (elements + OTHER_REGISTERS) * 2 * most <= ROC_NVPTX_SM_REGISTERS;
+}
+
 /* How many blocks of the most items a multiprocessor should have room for; NULL: ptxas decides.
  * Without a word it saves registers for the sake of more wavefronts, and asks for one element at a
  * time in a loop of loads. A kernel whose items never meet gains more from loads that are asked for
- * together. Where the largest blocks meet at barriers, one alone would leave nothing to do. */
+ * together. Where blocks meet at barriers, one alone would leave nothing to do: that matters for
+ * the largest, and for those whose private arrays would take all registers. */
 static const char *least_blocks(const roc_cg *cg, meetings found, uint64_t most) {
   bool has_shared = roc_nvptx_state_of(cg)->shared_bytes > 0;
   if (!found.has_group && !has_shared) return "1";
-  return most == ROC_NVPTX_MAX_WORKGROUP && found.has_group ? "2" : NULL;
+  bool is_largest = most == ROC_NVPTX_MAX_WORKGROUP;
+  return found.has_group && (is_largest || fits_twice(cg, most)) ? "2" : NULL;
 }
 
 static void mark_function(roc_cg *cg, const roc_cg_field_list *fields) {
