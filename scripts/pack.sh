@@ -13,7 +13,8 @@ root=$work/roclua
 mkdir -p "$out" "$root/bin" "$root/lib/needed" "$root/lua-modules"
 
 # Programs and libraries of the build, without what only a debugger reads.
-for name in roclua rocluac roclua-spec cuda_calls_test cuda_failures_test math_reference; do
+for name in roclua rocluac roclua-spec cuda_calls_test cuda_failures_test cuda_shared_test \
+  math_reference; do
   strip -o "$root/bin/$name" "$build/bin/$name"
 done
 for name in libroclua.so.0 roclua/0/libroclua-codegen.so libfake_cuda.so; do
@@ -22,7 +23,7 @@ for name in libroclua.so.0 roclua/0/libroclua-codegen.so libfake_cuda.so; do
 done
 
 # Shared libraries that the other machine may lack; run.sh uses those that it does.
-ldd "$root"/bin/roclua* "$root"/lib/roclua/0/libroclua-codegen.so |
+ldd "$root"/bin/roclua* "$root"/bin/cuda_shared_test "$root"/lib/roclua/0/libroclua-codegen.so |
   awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
   grep -Ev '/lib(c|m|dl|pthread|rt|gcc_s|stdc\+\+|roclua)\.so' | while read -r file; do
     cp -L "$file" "$root/lib/needed/"

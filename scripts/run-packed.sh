@@ -1,14 +1,15 @@
 #!/bin/sh
 # sh run.sh KIND [WHAT...]: unpacks what scripts/pack.sh packed, beside this file, and runs the specs
 # and examples there on the devices of a kind (cuda, cpu).  WHAT is some of: devices examples cts
-# device runtime; all of them by default.  Logs go to $OUT, or ./logs.  The last lines say what
-# passed and failed; the exit status is 0 when nothing failed.  JOBS processes run side by side (4),
-# each for at most LIMIT seconds (240).
+# device shared runtime arrays, all of which run by default; soak (SOAK_SECONDS, 480) and fuzz
+# (FUZZ_COUNT kernels, 50000, from FUZZ_FIRST, 1), which take long; and files of specs.  Logs go to
+# $OUT, or ./logs.  The last lines say what passed and failed; the exit status is 0 when nothing
+# failed.  JOBS processes run side by side (4), each for at most LIMIT seconds (240).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 kind=${1:-cuda}
 [ $# -gt 0 ] && shift
-what=${*:-devices examples cts device runtime}
+what=${*:-devices examples cts device shared runtime arrays}
 root=${ROOT:-/tmp/roclua-packed}
 logs=${OUT:-$PWD/logs}
 mkdir -p "$root" "$logs"
@@ -19,7 +20,7 @@ cd "$root/roclua" || exit 2
 # Libraries that this machine lacks, and those that these need.
 mkdir -p lib/used
 export LD_LIBRARY_PATH="$PWD/lib:$PWD/lib/used${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-while missing=$(ldd bin/roclua bin/roclua-spec lib/roclua/0/libroclua-codegen.so 2>/dev/null |
+while missing=$(ldd bin/roclua bin/roclua-spec bin/cuda_shared_test lib/roclua/0/libroclua-codegen.so 2>/dev/null |
   awk '/not found/ { print $1 }' | sort -u) && [ -n "$missing" ]; do
   for name in $missing; do
     cp "lib/needed/$name" lib/used/ || { echo "run.sh: there is no $name here or in the pack"; exit 2; }
@@ -54,6 +55,22 @@ run_files() { # NAME FILE...
     ' | tee -a "$logs/summary"
 }
 
+# As many processes as jobs, each with its share of the seeds.
+run_fuzz() {
+  count=${FUZZ_COUNT:-50000} first=${FUZZ_FIRST:-1}
+  share=$(((count + jobs - 1) / jobs))
+  mkdir -p "$logs/fuzz"
+  seq 0 $((jobs - 1)) | xargs -P "$jobs" -I{} sh -c '
+    first=$(($3 + $1 * $2))
+    ROCLUA_WAVEFRONT=32 ROCLUA_CACHE=off "$5" spec/fuzz/run.lua "$2" $first "$6" >"$4/fuzz/$first.log" 2>&1
+    ' sh {} "$share" "$first" "$logs" "$spec" "$kind"
+  cat "$logs"/fuzz/*.log | awk -v wanted=$((share * jobs)) '
+    / kernels, [0-9]+ fail, [0-9]+ refused, / { ran += $1; failed += $3; refused += $5 }
+    END { printf "fuzz: %d passed, %d failed, %d skipped (%d kernels of %d)\n",
+      ran - failed - refused, failed + (ran < wanted), refused, ran, wanted }' |
+    tee -a "$logs/summary"
+}
+
 : >"$logs/summary"
 for part in $what; do
   begin=$(date +%s)
@@ -74,6 +91,11 @@ for part in $what; do
     cts) run_files cts spec/cts/*_spec.lua ;;
     device) run_files device spec/device/"$kind"*_spec.lua ;;
     runtime) run_files runtime spec/runtime/*_spec.lua ;;
+    shared) run_files shared spec/c/cuda_shared_spec.lua ;;
+    soak) SOAK_DEVICES=$kind,cpu SOAK_SECONDS=${SOAK_SECONDS:-480} \
+      limit=$((${SOAK_SECONDS:-480} + 60)) run_files soak spec/support/run_soak.lua ;;
+    fuzz) run_fuzz ;;
+    arrays) run_files arrays spec/arrays/*_spec.lua ;;
     *) run_files "$(basename "$part" .lua)" "$part" ;;
   esac
   echo "  $part took $(($(date +%s) - begin)) s"

@@ -21,7 +21,7 @@ local flag, x, y = new_flag(), roc.to_device(roc.zeros(100)), roc.to_device(roc.
 ]]
 
 local function command(code, threads)
-  local variables = "ROCLUA_DEVICE= ROCLUA_CPU_DEVICES= ROCLUA_CPU_THREADS=" .. (threads or 3)
+  local variables = "ROCLUA_DEVICE=cpu ROCLUA_CPU_DEVICES= ROCLUA_CPU_THREADS=" .. (threads or 3)
   return "timeout 60 env " .. programs.lua(PRELUDE .. code, variables)
 end
 
