@@ -122,6 +122,17 @@ describe("arithmetic for NVIDIA GPUs", function()
     has_zero("x[1] = x[1] < x[2] and roc.float32(-0.0) or roc.float32(-1)")
   end)
 
+  it("compares what has no sign and may be no number", function()
+    local function has_number_test(body)
+      check(asm("function(x) " .. body .. " end", "(float32[:])"), "setp%.n[ua][mn]%.f32")
+    end
+    has_number_test("if math.abs(x[1]) >= -1 then x[2] = 1 end")
+    has_number_test("if x[1] * x[1] >= 0 then x[2] = 1 end")
+    has_number_test("if math.abs(x[1]) + x[2] * x[2] > -2 then x[3] = 1 end")
+    check_not(asm("function(x) if x[1] >= 0 then x[2] = 1 end end", "(float32[:])"),
+      "setp%.n[ua][mn]")
+  end)
+
   it("computes remainders exactly", function()
     local text = raw("function(x, y) x[1] = math.fmod(x[1], y[1]) end", "(float32[:], float32[:])")
     check(text, "call float @roc%.fmod%.f32")

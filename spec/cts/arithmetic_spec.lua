@@ -137,6 +137,26 @@ devices.each(function(device)
       { 1 / got[2][1], 1 / got[2][2], 1 / got[2][3], 1 / got[2][4] })
   end)
 
+  it("finds no order between NaN and a number", function()
+    local x = devices.values({ 0 / 0, -3, 0 }, "float32")
+    local n, out = devices.values({ 0 }, "uint32"), devices.zeros({ 3, 8 }, "int32")
+    devices.run(roc.kernel(function(x, n, out)
+      local i = roc.get_global_id(1)
+      local v = x[i]
+      if math.abs(v) >= -1 then out[i][1] = 1 end
+      if v * v >= 0 then out[i][2] = 1 end
+      if math.abs(v) + v * v > -2 then out[i][3] = 1 end
+      local is_less = math.abs(v) < -1
+      if not is_less then out[i][4] = 1 end
+      if n[1] <= math.abs(v) then out[i][5] = 1 end
+      if -math.abs(v) <= 0 then out[i][6] = 1 end
+      out[i][7] = (math.abs(v) >= 0 and 2 or 3)
+      while math.abs(v) >= -1 and out[i][8] < 2 do out[i][8] = out[i][8] + 1 end
+    end, { number = "float32" }), 3, { x, n, out })
+    assert.same({ { 0, 0, 0, 1, 0, 0, 3, 0 }, { 1, 1, 1, 1, 1, 1, 2, 2 },
+      { 1, 1, 1, 1, 1, 1, 2, 2 } }, devices.table(out))
+  end)
+
   it("negates floats, zeros too", function()
     check("-a", fa, fb, "float64", "float64", "float64")
   end)

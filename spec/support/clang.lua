@@ -43,7 +43,7 @@ end
 -- Compiles a text of OpenCL C for a GPU of NVIDIA; PTX.
 function M.compile_ptx(text, chip)
   return compile(("clang-22 -x cl -cl-std=CL2.0 -target nvptx64-nvidia-cuda -Xclang -target-cpu "
-    .. "-Xclang %s -S -O2 -o %%s %%s"):format(chip), text)
+    .. "-Xclang %s -Xclang -target-feature -Xclang +ptx70 -S -O2 -o %%s %%s"):format(chip), text)
 end
 
 return M

@@ -33,4 +33,5 @@ const roc_target_facts roc_target_facts_cpu = {
     .default_wavefront = 64,
     .object_ending = ".o",
     .is_loaded_by_compiler = true,
+    .asm_comment = "#",
 };

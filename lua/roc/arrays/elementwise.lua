@@ -190,6 +190,10 @@ local function operation_of(name)
   return operations[name] or conversions[name]
 end
 
+---@param name string
+---@return boolean
+function M.is_operation(name) return operation_of(name) ~= nil end
+
 -- The result's dtype; nil where the kinds are refused.
 local function plain_result(name, kinds)
   return (operation_of(name).result(kinds))

@@ -58,6 +58,9 @@ end)
 
 ---A function of roc.math for arrays: `name`, then its arguments.
 function M.math(name, x, y, z)
+  if not elementwise.is_operation(OF_MATH[name] or name) then
+    support.fail("bad argument #1 to 'math' (the name of a function of elements expected)")
+  end
   if name == "log" and y ~= nil then return logarithm(x, y) end
   return of_math[name == "atan" and y ~= nil and "atan2" or name](x, y, z)
 end

@@ -3,7 +3,8 @@
  *   NVPTX_MIN_OF_ZEROS  the same choice between the bits of the two.
  *   ABS_OF_LEAST        (x ^ s) - s, where s is x >> 63 that LLVM does not know to be so: it would
  *                       write abs again.
- *   NEGATIVE_ZERO       the same choice between the bits. */
+ *   NEGATIVE_ZERO       the same choice between the bits.
+ *   NAN_OF_POSITIVE     the comparison, and that the number is one. */
 #include <math.h>
 
 #include "codegen/core/repair.h"
@@ -78,10 +79,90 @@ static void choose_zero_bits(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
   is_phi ? choose_bits_at_phi(cg, b, inst) : roc_cg_choose_bits(cg, b, inst);
 }
 
+/* Intrinsics whose results ptxas takes for numbers within bounds. */
+static bool is_bounded_call(LLVMValueRef value) {
+  static const char *const names[] = {"llvm.fabs",     "llvm.exp2",     "llvm.sin",     "llvm.cos",
+                                      "llvm.nvvm.ex2", "llvm.nvvm.sin", "llvm.nvvm.cos"};
+  if (!LLVMIsACallInst(value) || !LLVMIsAFunction(LLVMGetCalledValue(value))) return false;
+  size_t len;
+  const char *name = LLVMGetValueName2(LLVMGetCalledValue(value), &len);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strncmp(name, names[i], strlen(names[i])) == 0) return true;
+  }
+  return false;
+}
+
+enum { MAX_BOUNDED_DEPTH = 8 };
+
+/* Whether ptxas may take the float32 for no less than some constant: |x|, x * x, and sums and choices
+ * of such. */
+static bool is_bounded(LLVMValueRef value, unsigned depth) {
+  if (LLVMIsAConstantFP(value) || is_bounded_call(value)) return true;
+  if (!LLVMIsAInstruction(value)) return false;
+  if (depth == MAX_BOUNDED_DEPTH) return true;
+  switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMFMul:
+      return LLVMGetOperand(value, 0) == LLVMGetOperand(value, 1) ||
+             (is_bounded(LLVMGetOperand(value, 0), depth + 1) &&
+              is_bounded(LLVMGetOperand(value, 1), depth + 1));
+    case LLVMFAdd:
+      return is_bounded(LLVMGetOperand(value, 0), depth + 1) &&
+             is_bounded(LLVMGetOperand(value, 1), depth + 1);
+    case LLVMSelect:
+    case LLVMPHI:
+      for (unsigned i = 0; i < count_choices(value); i++) {
+        if (!is_bounded(choice(value, i), depth + 1)) return false;
+      }
+      return true;
+    default: return false;
+  }
+}
+
+/* What a comparison of float32 with a constant compares where both are numbers; a code generator may
+ * turn an ordered one and its inverse, an unordered one, into each other. */
+static LLVMRealPredicate ordered(LLVMRealPredicate predicate) {
+  switch (predicate) {
+    case LLVMRealOGE:
+    case LLVMRealUGE: return LLVMRealOGE;
+    case LLVMRealOGT:
+    case LLVMRealUGT: return LLVMRealOGT;
+    case LLVMRealOLE:
+    case LLVMRealULE: return LLVMRealOLE;
+    case LLVMRealOLT:
+    case LLVMRealULT: return LLVMRealOLT;
+    default: return LLVMRealPredicateFalse; /* of equality, which is not taken for true */
+  }
+}
+
+static bool is_taken_for_true(roc_cg *cg, LLVMValueRef inst) {
+  if (!LLVMIsAFCmpInst(inst)) return false;
+  LLVMValueRef number = LLVMGetOperand(inst, 0), bound = LLVMGetOperand(inst, 1);
+  return ordered(LLVMGetFCmpPredicate(inst)) != LLVMRealPredicateFalse &&
+         LLVMTypeOf(number) == cg->t.f32 && LLVMIsAConstantFP(bound) && is_bounded(number, 0) &&
+         !(LLVMGetFastMathFlags(inst) & LLVMFastMathNoNaNs);
+}
+
+/* LLVM does not know that the second comparison is of the same number: it would drop it. */
+static void compare_with_number(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMTypeRef type = cg->t.f32, asm_type = LLVMFunctionType(type, &type, 1, 0);
+  LLVMValueRef number = LLVMGetOperand(inst, 0), bound = LLVMGetOperand(inst, 1);
+  LLVMRealPredicate predicate = LLVMGetFCmpPredicate(inst), plain = ordered(predicate);
+  LLVMValueRef nothing =
+      LLVMGetInlineAsm(asm_type, "", 0, "=f,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
+  LLVMValueRef same = LLVMBuildCall2(b, asm_type, nothing, &number, 1, "");
+  LLVMValueRef compared = LLVMBuildFCmp(b, plain, number, bound, "");
+  LLVMValueRef by =
+      plain == predicate
+          ? LLVMBuildAnd(b, compared, LLVMBuildFCmp(b, LLVMRealORD, same, same, ""), "")
+          : LLVMBuildOr(b, compared, LLVMBuildFCmp(b, LLVMRealUNO, same, same, ""), "");
+  roc_cg_replace(inst, by);
+}
+
 static const roc_cg_form forms[] = {
     {ROC_QUIRK_NVPTX_MIN_OF_ZEROS, roc_cg_is_min_or_max, roc_cg_choose_bits},
     {ROC_QUIRK_ABS_OF_LEAST, is_abs, rewrite_abs},
     {ROC_QUIRK_NEGATIVE_ZERO, chooses_negative_zero, choose_zero_bits},
+    {ROC_QUIRK_NAN_OF_POSITIVE, is_taken_for_true, compare_with_number},
     {.matches = NULL},
 };
 

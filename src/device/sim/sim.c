@@ -27,7 +27,7 @@ static roc_status sim_probe(uint32_t *out_count, roc_error *err) {
 static roc_status check_mode(roc_error *err) {
   static const char *const modes[] = {"raw", "typed", NULL};
   unsigned mode;
-  bool is_checked;
+  bool is_checked = false;
   ROC_TRY(roc_env_choice("ROCLUA_SIM", modes, &mode, err));
   return roc_env_switch("ROCLUA_SIM_CHECK", &is_checked, err);
 }
