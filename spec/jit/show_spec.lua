@@ -76,7 +76,7 @@ describe("k:show", function()
     local text = k:show("gfx90a", "float32[:]")
     assert.matches("vgprs %d+", text)
     assert.matches("occupancy: %d+ of %d+ waves per SIMD in workgroups of 256, limited by", text)
-    assert.matches("occupancy: %d+ of %d+ waves", k:show("sm_90", "float32[:]"))
+    assert.matches("occupancy: %d+ of %d+ warps", k:show("sm_90", "float32[:]"))
   end)
 
   it("takes the types of a launch or a signature, and changes neither", function()
