@@ -2,7 +2,7 @@
  * closed, the process is a forked child, roclua has shut down.  A code and a message, or what is
  * promised to go on.  For spec/c/every_call_spec.lua, which compares the list with the header.
  *
- * Usage: every_call_test TEST; exit status 0 and "ok TEST", or a message and another status. 
+ * Usage: every_call_test TEST; exit status 0 and "ok TEST", or a message and another status.
  * Without TEST it lists the tests. */
 #include <lauxlib.h>
 #include <lualib.h>

@@ -17,18 +17,18 @@ local PTX = [[
 .file 1 "a.entry b(.cu"
 .visible .global .align 4 .u32 counter;
 .visible .entry mix(
-	.param .u64 mix_param_0,
-	.param .f32 mix_param_1,
-	.param .u8 mix_param_2,
-	.param .u32 mix_param_3,
-	.param .align 8 .b8 mix_param_4[24],
-	.param .u64 mix_param_5
+  .param .u64 mix_param_0,
+  .param .f32 mix_param_1,
+  .param .u8 mix_param_2,
+  .param .u32 mix_param_3,
+  .param .align 8 .b8 mix_param_4[24],
+  .param .u64 mix_param_5
 )
 .maxntid 128, 1, 1
 .minnctapersm 2
 {
-	.reg .pred %p<2>;
-	ret;
+  .reg .pred %p<2>;
+  ret;
 }
 .visible .entry exact(.param .u64 .ptr .global .align 4 exact_param_0, .param .f64 exact_param_1)
 .reqntid 32, 2
