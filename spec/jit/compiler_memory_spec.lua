@@ -1,57 +1,14 @@
 -- Memory that ends inside of LLVM: that compile fails, with `oom`; the process goes on, and the
 -- next compile works.
 local roc = require "roc"
+local compiles = require "support.compiles"
 local files = require "support.files"
-local lfs = require "lfs"
 local shell = require "support.shell"
 
 local testing = require("roc.core").testing
 local FOREVER = 1 << 60
 
-local serial, salt = 0, os.time() % 100000
-
--- A kernel that no cache has, with shared memory, a barrier, a loop and functions of the device
--- library.
-local function new_kernel(signature)
-  serial = serial + 1
-  return roc.kernel(([[function(y, x, a)
-    local part = roc.shared.array(64, roc.float32)
-    local i, l = roc.get_global_id(1), roc.get_local_id(1)
-    part[l] = math.exp(x[i]) + %d
-    roc.barrier()
-    local sum = 0.0
-    for k = 1, 64 do sum = sum + part[k] * 2 end
-    if a == %d then sum = 1 end
-    if i <= #y then y[i] = a * sum + y[i] end
-  end]]):format(serial, salt), { env = { roc = roc, math = math }, signature = signature })
-end
-
-local function compile(target)
-  return function() new_kernel():compile(target, "float32[:]", "float32[:]", "float32"):close() end
-end
-
-local WORK = {
-  ["for cpu"] = compile("cpu"),
-  ["for gfx90a"] = compile("gfx90a"),
-  ["that is shown"] = function()
-    local k = new_kernel("(float32[:], float32[:], float32)")
-    assert.matches("s_endpgm", k:inspect_asm("gfx90a"))
-  end,
-  ["and a load"] = function()
-    local device <close> = roc.on_device("cpu")
-    local x = roc.to_device(roc.zeros(64, "float32"))
-    new_kernel()[{ 1, 64 }](x, x, 1)
-    assert.equal(128 * (1 + serial), x[7])
-  end,
-}
-
-local function count_allocations(work)
-  testing.fail_compiler(FOREVER)
-  work()
-  local count = testing.compiler_memory().allocations
-  testing.fail_compiler(0)
-  return count
-end
+local count_entries, count_allocations = compiles.count_entries, compiles.count_allocations
 
 -- Those of a warm compile, in a sample, with more at the end, where code is linked or loaded.
 local function sample(count)
@@ -59,12 +16,6 @@ local function sample(count)
   for n = 5, count, count // 9 do numbers[#numbers + 1] = n end
   for n = count - 1500, count, 150 do numbers[#numbers + 1] = n end
   return numbers
-end
-
-local function count_entries(folder)
-  local count = 0
-  for _ in lfs.dir(folder) do count = count + 1 end
-  return count
 end
 
 -- What a process that compiled for the first time when memory ended says.
@@ -123,7 +74,7 @@ describe("memory that ends in a compile", function()
     return ok
   end
 
-  for name, work in pairs(WORK) do
+  for name, work in pairs(compiles.WORK) do
     it(name .. " ends that compile, and no other", function()
       work()
       local count = count_allocations(work)
