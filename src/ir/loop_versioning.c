@@ -43,6 +43,7 @@ typedef struct versioner {
                            no check is deferred */
   uint32_t *nsets;   /* per variable: how many instructions assign it */
   uint32_t *nsets_in_loop;
+  uint32_t *loops; /* of the region */
   worst worsts[MAX_WORSTS];
   uint32_t nworsts;
 } versioner;
@@ -280,18 +281,21 @@ static uint32_t count_saved(versioner *v, uint32_t loop) {
   return count;
 }
 
-/* After look_at_loop: the extents of its checks that cannot be decided in front; false: there are
- * none, or they cannot be deferred. */
-static ROC_IR_WALKS bool defers_checks_of(versioner *v, uint32_t loop) {
+/* The extents of the loop's checks that cannot be decided in front; false: they are too many. */
+static ROC_IR_WALKS bool find_worsts(versioner *v, uint32_t loop) {
   roc_ir_walk w;
   v->nworsts = 0;
-  if (!is_repeatable(v, loop)) return false;
-  if (count_saved(v, loop) > MAX_SAVED) return false;
   ROC_IR_FOR_EACH(w, v->m, inst_of(v, loop).k.region[0]) {
     if (w.inst->op != ROC_IR_CHECK_INDEX || v->is_dropped[w.id]) continue;
     if (!needs_worst(v, w.inst->aux, (uint32_t)w.inst->k.i)) return false;
   }
-  return v->nworsts > 0;
+  return true;
+}
+
+/* After look_at_loop: whether it has checks that cannot be decided in front and can be deferred. */
+static bool defers_checks_of(versioner *v, uint32_t loop) {
+  return is_repeatable(v, loop) && count_saved(v, loop) <= MAX_SAVED && find_worsts(v, loop) &&
+         v->nworsts > 0;
 }
 
 static ROC_IR_WALKS void mark_deferred(versioner *v, uint32_t loop) {
@@ -301,14 +305,24 @@ static ROC_IR_WALKS void mark_deferred(versioner *v, uint32_t loop) {
   }
 }
 
-/* All loops of the region whose checks are deferred, and what then is not proved of their loads. */
-static ROC_IR_WALKS roc_status find_deferred(versioner *v, uint32_t region, roc_error *err) {
+static ROC_IR_WALKS uint32_t list_loops(const versioner *v, uint32_t region, uint32_t *loops) {
   roc_ir_walk w;
+  uint32_t count = 0;
+  ROC_IR_FOR_EACH(w, v->m, region) {
+    if (w.inst->op == ROC_IR_FOR) loops[count++] = w.id;
+  }
+  return count;
+}
+
+/* All loops of the region whose checks are deferred, and what then is not proved of their loads.
+ * What is asked of a loop walks over it, so this is not a walk: a stack has room for one. */
+static roc_status find_deferred(versioner *v, uint32_t region, roc_error *err) {
   bool defers = false;
   count_sets(v, region, v->nsets);
-  ROC_IR_FOR_EACH(w, v->m, region) {
-    if (w.inst->op != ROC_IR_FOR || !look_at_loop(v, w.id) || !defers_checks_of(v, w.id)) continue;
-    mark_deferred(v, w.id);
+  uint32_t count = list_loops(v, region, v->loops);
+  for (uint32_t i = 0; i < count; i++) {
+    if (!look_at_loop(v, v->loops[i]) || !defers_checks_of(v, v->loops[i])) continue;
+    mark_deferred(v, v->loops[i]);
     defers = true;
   }
   return defers ? roc_ir_find_unproved(v->m, v->is_deferred, &v->unproved, err) : ROC_OK;
@@ -402,15 +416,16 @@ static bool open_versioner(versioner *v, roc_ir_module *module) {
   v->is_deferred = roc_zalloc(v->count + 1);
   v->nsets = roc_zalloc((v->nvars + 1) * sizeof *v->nsets);
   v->nsets_in_loop = roc_zalloc((v->nvars + 1) * sizeof *v->nsets_in_loop);
+  v->loops = roc_zalloc((v->count + 1) * sizeof *v->loops);
   roc_ir_builder_init(&v->b, module);
   return v->is_inside && v->is_dropped && v->is_set && v->copies && v->is_deferred && v->nsets &&
-         v->nsets_in_loop;
+         v->nsets_in_loop && v->loops;
 }
 
 static roc_status close_versioner(versioner *v, bool was_opened, roc_error *err) {
   roc_status status = roc_ir_builder_finish(&v->b, err);
-  void *tables[] = {v->is_inside,   v->is_dropped, v->is_set, v->copies,
-                    v->is_deferred, v->unproved,   v->nsets,  v->nsets_in_loop};
+  void *tables[] = {v->is_inside, v->is_dropped, v->is_set,        v->copies, v->is_deferred,
+                    v->unproved,  v->nsets,      v->nsets_in_loop, v->loops};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) roc_free(tables[i]);
   return was_opened ? status : roc_fail(err, ROC_OOM, "out of memory");
 }
