@@ -65,6 +65,41 @@ local function specs(make)
     end, "value without a bin: ")
   end)
 
+  it("count values in more bins than a workgroup keeps, and over several workgroups", function()
+    for _, bins in ipairs { 1, 64, 65, 1024, 1025, 3000 } do
+      local values, expected = {}, {}
+      for k = 1, bins do expected[k] = 0 end
+      for i = 1, 20000 do
+        values[i] = i * i % bins + 1
+        expected[values[i]] = expected[values[i]] + 1
+      end
+      holds(expected, make(roc.array(values, "int32")):bincount { bins = bins })
+    end
+  end)
+
+  it("count in bins between edges", function()
+    local counts, edges = make(roc.array { 1, 2, 1, 4, 4.5, 5 }):histogram(4)
+    holds({ 2, 1, 0, 3 }, counts)
+    holds({ 1, 2, 3, 4, 5 }, edges)
+    assert.same({ "int64", "float64" }, { counts.dtype.name, edges.dtype.name })
+    local outside = roc.array({ { 0 / 0, -1, 0 }, { 3, 3.5, 1 / 0 } }, "float32")
+    holds({ 1, 0, 1 }, (make(outside):histogram(3, { range = { 0, 3 } })))
+    holds({ 2, 1 }, (make(roc.array({ 0, -1, 5 }, "uint64")):histogram(2)))
+    local same, around = make(roc.array({ 7, 7 }, "int8")):histogram(2)
+    holds({ 0, 2 }, same)
+    holds({ 6.5, 7, 7.5 }, around)
+    holds({ 0, 0 }, (make(roc.zeros(0)):histogram(2)))
+    local given = roc.rng(5):uniform(3000)
+    local found, edges_of_seven = make(given):histogram(7)
+    local limits, expected = host(edges_of_seven):totable(), { 0, 0, 0, 0, 0, 0, 0 }
+    for _, v in ipairs(given:totable()) do
+      local k = 1
+      while k < 7 and v >= limits[k + 1] do k = k + 1 end
+      expected[k] = expected[k] + 1
+    end
+    holds(expected, found)
+  end)
+
   it("sum as they go, in the dtype of sums", function()
     local a = make(roc.array({ { 100, 100, 1 }, { 2, 3, 4 } }, "int8"))
     holds({ { 100, 100, 1 }, { 102, 103, 5 } }, a:cumsum { axis = 1 })
@@ -112,6 +147,14 @@ describe("host arrays", function()
       ["unknown option 'axis'; known is descending"] = function() return (a:sort { axis = 1 }) end,
       ["'cumsum' takes numbers, and the array is bool; write roc.where%(a, 1, 0%)"] =
         function() return (a[1]:eq(1):cumsum()) end,
+      ["a number of bins expected, got roc.Array; with edges of your own"] =
+        function() return (a:histogram(a)) end,
+      ["two numbers in order expected, as {0, 1}"] =
+        function() return (a:histogram(2, { range = { 1, 0 } })) end,
+      ["needs a finite range, and an element is NaN"] =
+        function() return ((a * (0 / 0)):histogram(2)) end,
+      ["'histogram' takes numbers, and the array is bool"] =
+        function() return (a:eq(1):histogram(2)) end,
       ["'nonzero' takes bool, and the array is float64"] = function() return (a:nonzero()) end,
       ["'bincount' takes integers, and the array is float64"] =
         function() return (a:bincount()) end,

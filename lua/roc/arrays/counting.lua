@@ -109,17 +109,66 @@ function M.nonzero(mask)
   return table.unpack(results)
 end
 
+-- Items take every n-th element.  Where the bins are few, each workgroup counts in its own memory
+-- first, so that items meet in global memory once a bin and group.
 local COUNT = [=[
-function(x, counts, first)
-  local i = roc.get_global_id(1)
-  if i <= #x then
-    local bin = x[i] - first + 1
+function(x, counts$params)
+  $begin
+  for i = roc.get_global_id(1), #x, roc.get_global_size(1) do
+    $bin
+    $add
+  end
+  $finish
+end]=]
+
+local IN_GROUPS = {
+  begin = [[
+local mine = roc.shared.array($most, roc.int32)
+  local bins, item, step = math.min(#counts, $most), roc.get_local_id(1), roc.get_local_size(1)
+  for b = item, bins, step do mine[b] = 0 end
+  roc.barrier(roc.CLK_LOCAL_MEM_FENCE)]],
+  add = "if bin >= 1 and bin <= bins then roc.atomic.add(mine, bin, 1) end",
+  finish = [[
+roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+  for b = item, bins, step do
+    if mine[b] > 0 then roc.atomic.add(counts, b, mine[b]) end
+  end]],
+}
+local IN_COUNTS = { begin = "", finish = "",
+  add = "if bin >= 1 and bin <= #counts then roc.atomic.add(counts, bin, 1) end" }
+
+local MOST_BINS = 1024 -- in a workgroup's memory
+local WORKGROUP, EACH = 256, 64 -- items, elements of an item
+
+-- The least size of the workgroup's array that serves: few sizes, so that kernels are few.
+local function shared_size(bins)
+  local size = 64
+  while size < bins do size = size * 4 end
+  return size
+end
+
+-- Adds to `counts` what the text `bin` gives for x[i]; outside of 1 … #counts it is not counted.
+local function count_bins(name, x, counts, params, bin, ...)
+  local in_groups = #counts <= MOST_BINS
+  local most = in_groups and shared_size(#counts) or 0
+  local kernel = generated.kept(string.format("count %d %s", most, bin), function()
+    local form = in_groups and IN_GROUPS or IN_COUNTS
+    local values = { params = params, bin = bin, begin = form.begin, add = form.add,
+      finish = form.finish }
+    local text = string.gsub(COUNT, "%$(%a+)", values)
+    text = string.gsub(text, "%$most", most)
+    return generated.kernel(text, "", "roc.Array " .. name, WORKGROUP)
+  end)
+  local groups = (#x + WORKGROUP * EACH - 1) // (WORKGROUP * EACH)
+  kernel:launch({ groups = groups, workgroup = WORKGROUP }, support.input(x),
+    support.output(counts), ...)
+end
+
+local BIN_OF_INTEGER = [[
+local bin = x[i] - first + 1
     if bin < 1 or bin > #counts then
       error("value without a bin: ", x[i], "; the bins count ", first, " to ", first + #counts - 1)
-    end
-    roc.atomic.add(counts, bin, 1)
-  end
-end]=]
+    end]]
 
 ---How often each integer occurs: bin 1 counts the value `first` (default 1), and so on, to `bins`
 ---(default: to the greatest value).  A value outside is an error.
@@ -146,10 +195,83 @@ function M.bincount(array, opts)
   local scope <close> = support.scope(device)
   local counts = support.new_array(is_device, bins, int64):fill(0)
   if array.size > 0 then
-    generated.kernel(COUNT, "", "roc.Array bincount"):forall(array.size)(
-      support.input(array:ravel()), support.output(counts), first)
+    count_bins("bincount", array:ravel(), counts, ", first", BIN_OF_INTEGER, first)
   end
   return counts
+end
+
+-- v is an element; bin k has the values from edges[k] to below edges[k + 1], the last one its upper
+-- edge, too.  What the division gives may miss by one.
+local BIN_OF_FLOAT = [[
+local v, bins = roc.float64($element), #counts
+    local bin = 0
+    if v >= low and v <= high and bins < #edges then
+      bin = math.min(roc.int64((v - low) / (high - low) * bins) + 1, bins)
+      if bin > 1 and v < edges[bin] then
+        bin = bin - 1
+      elseif bin < bins and v >= edges[bin + 1] then
+        bin = bin + 1
+      end
+    end]]
+
+-- The least and the greatest edge: as given, else of the elements; half a unit around where they
+-- are one number.
+local function edges_of(array, range)
+  local low, high = 0.0, 1.0
+  if range ~= nil then
+    local is_pair = type(range) == "table" and type(range[1]) == "number"
+      and type(range[2]) == "number" and #range == 2
+    local is_ordered = is_pair and range[1] <= range[2] -- false of NaN
+    if not is_ordered then
+      support.fail("bad option 'range' of 'histogram' (two numbers in order expected, as {0, 1})")
+    end
+    low, high = range[1] + 0.0, range[2] + 0.0
+  elseif array.size > 0 then
+    local wide = elementwise.astype(array, core.dtypes.float64)
+    local reductions = require "roc.arrays.reductions"
+    low, high = reductions.min(wide), reductions.max(wide)
+  end
+  local is_finite = high - low < math.huge
+  if not is_finite then
+    support.fail("'histogram' needs a finite range, and %s; name one, as in {range = {0, 1}}",
+      low ~= low and "an element is NaN" or string.format("this goes from %g to %g", low, high))
+  end
+  if low == high then return low - 0.5, high + 0.5 end
+  return low, high
+end
+
+---How many elements are in each of `bins` bins of one width, and the edges of the bins.  The bins
+---go from the least to the greatest element, or over `range`; elements outside, and NaN in a range,
+---are not counted.
+---@param array roc.AnyArray of numbers
+---@param bins integer
+---@param opts? {range?: number[]}
+---@return roc.AnyArray counts int64
+---@return roc.AnyArray edges float64, one more
+function M.histogram(array, bins, opts)
+  array = options.check_array(array, "histogram")
+  local range = options.read("histogram", opts, { range = true }).range
+  if array.dtype.kind == "b" then
+    support.fail("'histogram' takes numbers, and the array is bool; count the true elements with "
+      .. "a:count()")
+  elseif math.type(bins) ~= "integer" or bins < 1 then
+    support.fail("bad argument #1 to 'histogram' (a number of bins expected, got %s; with edges "
+      .. "of your own: (edges:searchsorted(a, {side = \"right\"}) - 1):bincount())",
+      options.shown(bins))
+  end
+  local low, high = edges_of(array, range)
+  local device, is_device = places.choose("histogram", { array }, 1)
+  local scope <close> = support.scope(device)
+  local counts = support.new_array(is_device, bins, int64):fill(0)
+  local edges = core.linspace(low, high, bins + 1)
+  if is_device then edges = core.to_device(edges) end
+  if array.size > 0 then
+    local element = dtypes.convert("x[i]", array.dtype, "float64")
+    local bin = string.gsub(BIN_OF_FLOAT, "%$element", function() return element end)
+    count_bins("histogram", array:ravel(), counts, ", edges, low, high", bin,
+      support.input(edges), low, high)
+  end
+  return counts, edges
 end
 
 return M

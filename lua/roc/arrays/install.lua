@@ -15,8 +15,8 @@ local COMPARISONS = { "lt", "le", "gt", "ge", "eq", "ne" }
 
 local METHODS = { "sum", "prod", "min", "max", "mean", "var",
   "std", "any", "all", "argmin", "argmax", "norm", "count", "dot", "cumsum", "cumprod",
-  "diff", "sort", "argsort", "topk", "unique", "searchsorted", "bincount", "nonzero", "tile",
-  "roll", "flip", "pad" }
+  "diff", "sort", "argsort", "topk", "unique", "searchsorted", "bincount", "histogram",
+  "nonzero", "tile", "roll", "flip", "pad" }
 
 local ORDER = { __lt = { "<", "a:lt(b)", "a:gt(b)" }, __le = { "<=", "a:le(b)", "a:ge(b)" } }
 

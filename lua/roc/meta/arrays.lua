@@ -193,6 +193,13 @@ function Array:nonzero() end
 ---@return roc.AnyArray
 function Array:bincount(opts) end
 
+---How many elements are in each bin of one width, and the bins' edges.
+---@param bins integer
+---@param opts? {range?: number[]} default from the least to the greatest element
+---@return roc.AnyArray counts
+---@return roc.AnyArray edges
+function Array:histogram(bins, opts) end
+
 ---@param opts? {axis?: integer}
 ---@return roc.AnyArray
 function Array:cumsum(opts) end
@@ -225,3 +232,53 @@ function Array:flip(opts) end
 ---@param opts? {value?: number | boolean}
 ---@return roc.AnyArray
 function Array:pad(width, opts) end
+
+---@class roc.RngOpts
+---@field device? roc.Device | string | integer where the numbers are made; none: host arrays
+---@field sequence? integer each is a sequence of its own; default 0
+---@field position? integer where in it the generator begins; default 0
+
+---A generator of random numbers, the same on every device: Philox4x32-10.
+---@param seed? integer default one of roc.random_integers
+---@param opts? roc.RngOpts
+---@return roc.Rng
+function roc.rng(seed, opts) end
+
+---@class roc.Rng
+---@field seed integer
+---@field sequence integer
+---@field position integer the block of four words that the next call begins with
+---@field device roc.Device?
+local Rng = {}
+
+---Numbers of [0, 1), with as many random bits as the dtype has significant ones.
+---@param shape roc.Shape
+---@param dtype? roc.DTypeLike a float dtype; default float64
+---@return roc.AnyArray
+function Rng:uniform(shape, dtype) end
+
+---Numbers of the normal distribution, mean 0 and variance 1.
+---@param shape roc.Shape
+---@param dtype? roc.DTypeLike a float dtype; default float64
+---@return roc.AnyArray
+function Rng:normal(shape, dtype) end
+
+---Integers without bias; the dtype must hold both bounds.
+---@param low integer
+---@param high integer inclusive
+---@param shape roc.Shape
+---@param dtype? roc.DTypeLike an integer dtype; default int64
+---@return roc.AnyArray
+function Rng:integers(low, high, shape, dtype) end
+
+---The integers 1 to n, or the entries of the array's first dimension, in random order.
+---@param from integer | roc.AnyArray
+---@return roc.AnyArray
+function Rng:permutation(from) end
+
+---Integers from 1 to n, or entries of the array's first dimension.
+---@param from integer | roc.AnyArray
+---@param shape roc.Shape
+---@param opts? {replace?: boolean, weights?: number[] | roc.AnyArray}
+---@return roc.AnyArray
+function Rng:choice(from, shape, opts) end
