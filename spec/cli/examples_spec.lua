@@ -48,9 +48,13 @@ describe("the example", function()
     assert.is_true(math.abs(right - (0.47 + 2.55) / 3.6 * width) <= 4, right)
   end)
 
-  it("list is complete", function()
+  it("list is complete, here and in the documentation", function()
+    local contents <close> = assert(io.open("docs/README.md"))
+    local documentation = contents:read("a")
     for _, path in ipairs(files.list("examples", "^examples/[^/]+%.lua$")) do
-      assert.is_not_nil(EXAMPLES[path:match("([^/]+)%.lua$")], path)
+      local name = path:match("([^/]+%.lua)$")
+      assert.is_not_nil(EXAMPLES[name:match("^[^.]+")], path)
+      assert.is_truthy(documentation:find("`" .. name .. "`", 1, true), path)
     end
   end)
 end)

@@ -11,6 +11,7 @@ return {
   edges = { "- OUT.png", "pixels agree with a Lua loop\n$" },
   option = { "2000", "the two prices agree\n$" },
   heat = { "6", "as it should\n$" },
+  flock = { "0.2 100", "birds agree with a Lua loop\n$" },
   life = { "2", "a glider moves as it should\n$" },
   kmeans = { "500", "all centres are near the known ones\n$" },
   spheres = { "OUT.png 24", "pixels agree with the host's\n$" },
