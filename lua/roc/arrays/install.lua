@@ -14,7 +14,7 @@ local OF_ONE = { unm = true, bnot = true }
 local COMPARISONS = { "lt", "le", "gt", "ge", "eq", "ne" }
 
 local METHODS = { "sum", "prod", "min", "max", "mean", "var",
-  "std", "any", "all", "argmin", "argmax", "norm", "count", "dot", "cumsum", "cumprod",
+  "std", "any", "all", "argmin", "argmax", "norm", "count", "dot", "matmul", "cumsum", "cumprod",
   "diff", "sort", "argsort", "topk", "unique", "searchsorted", "bincount", "histogram",
   "nonzero", "tile", "roll", "flip", "pad" }
 

@@ -2,6 +2,7 @@
 local counting = require "roc.arrays.counting"
 local elementwise = require "roc.arrays.elementwise"
 local joining = require "roc.arrays.joining"
+local products = require "roc.arrays.products"
 local reductions = require "roc.arrays.reductions"
 local rng = require "roc.arrays.rng"
 local selection = require "roc.arrays.selection"
@@ -66,7 +67,8 @@ function M.math(name, x, y, z)
   return of_math[name == "atan" and y ~= nil and "atan2" or name](x, y, z)
 end
 
-for _, functions in ipairs { counting, joining, reductions, rng, selection, sorting } do
+for _, functions in ipairs { counting, joining, products, reductions, rng, selection,
+  sorting } do
   for name, f in pairs(functions) do
     M[name] = support.public(f)
   end

@@ -120,6 +120,19 @@ function Array:argmax(opts) end
 ---@return number
 function Array:dot(other) end
 
+---The product of the matrices in the last two dimensions; those before broadcast.  A vector is a row
+---on the left, a column on the right; of two vectors the dot product.
+---@param other roc.AnyArray
+---@param opts? {dtype?: roc.DTypeLike} of the result
+---@return roc.AnyArray | number
+function Array:matmul(other, opts) end
+
+---Sums of products over labelled dimensions: `roc.einsum("ij,jk->ik", a, b)`.
+---@param text string a letter for each dimension
+---@param ... roc.AnyArray last perhaps a table of options, `dtype` of the result
+---@return roc.AnyArray | number
+function roc.einsum(text, ...) end
+
 ---a's element where the condition, an array of bool, is true, else b's.
 ---@param condition roc.AnyArray | boolean
 ---@param a roc.Operand
