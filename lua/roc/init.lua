@@ -90,7 +90,9 @@ roc.tune = function(...)
 end
 
 -- functions of arrays; loaded at the first call
-for _, name in ipairs { "where", "maximum", "minimum", "clip", "concat", "stack", "einsum", "rng" } do
+for _, name in ipairs {
+  "where", "maximum", "minimum", "clip", "concat", "stack", "einsum", "rng",
+} do
   roc[name] = arrays.function_of(name)
 end
 

@@ -120,8 +120,8 @@ function Array:argmax(opts) end
 ---@return number
 function Array:dot(other) end
 
----The product of the matrices in the last two dimensions; those before broadcast.  A vector is a row
----on the left, a column on the right; of two vectors the dot product.
+---The product of the matrices in the last two dimensions; those before broadcast.  A vector is a
+---row on the left, a column on the right; of two vectors the dot product.
 ---@param other roc.AnyArray
 ---@param opts? {dtype?: roc.DTypeLike} of the result
 ---@return roc.AnyArray | number
