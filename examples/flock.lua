@@ -17,8 +17,8 @@ local function way(a, b)
   return d - math.floor(d + 0.5)
 end
 
--- Where the i-th of n birds is and flies after a step: it turns to where those in sight are and fly,
--- and keeps a distance. The kernel calls this function for arrays, the check below for tables.
+-- Where the i-th of n birds is and flies after a step: it turns to where those in sight are and
+-- fly, and keeps a distance. The kernel calls this function for arrays, the check below for tables.
 local function fly(flock, i, n)
   local x, y, vx, vy = flock[i][1], flock[i][2], flock[i][3], flock[i][4]
   local ax, ay, seen = 0.0, 0.0, 0

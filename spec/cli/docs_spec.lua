@@ -145,7 +145,8 @@ describe("the block of", function()
   for _, path in ipairs(pages.list()) do
     local page = pages.blocks(path)
     for i, block in ipairs(page) do
-      if check[block.language] then
+      -- Tables of examples belong to the blocks of that page: names_spec runs both.
+      if check[block.language] and path ~= "docs/names.md" then
         count = count + 1
         it(("%s, line %d, does what the page says"):format(path, block.line), function()
           return check[block.language](page, i)
