@@ -14,6 +14,7 @@ typedef struct roc_npy {
   const char *path; /* the caller's; used in messages */
   roc_array shape;
   bool is_swapped; /* elements are in the other byte order */
+  size_t offset;   /* bytes before the elements */
 } roc_npy;
 
 /* Reads the header from a stream, which becomes the npy's (closed with it, or by a failure).  The
@@ -27,6 +28,15 @@ roc_status roc_npy_open(const char *path, roc_npy *out_npy, roc_error *err);
 /* Reads the elements into `memory`, roc_array_nbytes(&npy->shape) bytes, in the machine's byte
  * order. */
 roc_status roc_npy_read(roc_npy *npy, void *memory, roc_error *err);
+/* What may be done with elements that are left in their file: ROC_NPY_COPY keeps what is written in
+ * memory, ROC_NPY_WRITE puts it into the file. */
+typedef enum roc_npy_access { ROC_NPY_READ, ROC_NPY_COPY, ROC_NPY_WRITE } roc_npy_access;
+/* The elements as a buffer over the file's own pages, which are read as they are touched; read-only
+ * memory for ROC_NPY_READ.  It outlives the npy.  A file that others cut short meanwhile ends the
+ * process (SIGBUS), as for every mapping.  IO; INVALID: they are in the other byte order or not
+ * aligned. */
+roc_status roc_npy_map(const roc_npy *npy, roc_npy_access access, roc_buffer **out_buffer,
+                       roc_error *err);
 void roc_npy_close(roc_npy *npy); /* idempotent */
 
 /* Writes a host array as a .npy file to a stream; `name` is for messages. */

@@ -4,6 +4,7 @@ local elementwise = require "roc.arrays.elementwise"
 local options = require "roc.arrays.options"
 local places = require "roc.arrays.places"
 local support = require "roc.builders.support"
+local views = require "roc.arrays.views"
 
 support.library()
 
@@ -90,8 +91,7 @@ function M.stack(list, opts)
   for i, array in ipairs(arrays) do
     local shape = array.shape
     table.insert(shape, math.min(axis, #shape + 1), 1)
-    local is_fine, view = pcall(array.reshape, array, shape)
-    arrays[i] = is_fine and view or array:ravel():reshape(shape)
+    arrays[i] = views.reshaped(array, shape)
   end
   return join(arrays, axis, "stack")
 end

@@ -11,10 +11,13 @@ local options = require "roc.arrays.options"
 local places = require "roc.arrays.places"
 local reductions = require "roc.arrays.reductions"
 local support = require "roc.builders.support"
+local views = require "roc.arrays.views"
 
 support.library()
 
 local M = {}
+
+local reshaped = views.reshaped
 
 -- kernels -----------------------------------------------------------------------------------------
 
@@ -178,12 +181,6 @@ local function result_dtype(name, kinds, wanted)
 end
 
 -- shapes ------------------------------------------------------------------------------------------
-
--- The array in another shape: a view where it can be one.
-local function reshaped(array, shape)
-  local is_fine, view = pcall(array.reshape, array, shape)
-  return is_fine and view or array:ravel():reshape(shape)
-end
 
 local function product_of(shape, first, last)
   local product = 1

@@ -6,6 +6,7 @@ local options = require "roc.arrays.options"
 local places = require "roc.arrays.places"
 local support = require "roc.builders.support"
 local tree = require "roc.arrays.tree"
+local views = require "roc.arrays.views"
 
 support.library()
 
@@ -129,8 +130,7 @@ local function lines_of(array, axis)
   end
   axes[#shape] = axis
   local moved = #shape > 1 and array:transpose(axes) or array
-  local is_fine, view = pcall(moved.reshape, moved, lines, shape[axis])
-  return is_fine and view or moved:ravel():reshape(lines, shape[axis])
+  return (views.reshaped(moved, { lines, shape[axis] }))
 end
 
 -- The shape without the axis, or with an extent of 1 there.

@@ -9,6 +9,7 @@ local generated = require "roc.arrays.generated"
 local options = require "roc.arrays.options"
 local places = require "roc.arrays.places"
 local support = require "roc.builders.support"
+local views = require "roc.arrays.views"
 
 support.library()
 
@@ -137,9 +138,7 @@ end
 -- The array as one of three dimensions, and whether that is a view.
 local function in_three(array, d)
   local before, n, after = split(array.shape, d)
-  local is_fine, view = pcall(array.reshape, array, before, n, after)
-  if is_fine then return view, true end
-  return array:ravel():reshape(before, n, after), false
+  return views.reshaped(array, { before, n, after })
 end
 
 -- The item's element: row `o`, selected place `k`, column `e`.

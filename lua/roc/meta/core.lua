@@ -197,11 +197,14 @@ function roc.save(path, a) end
 ---name, an array of numbers or a list of strings.
 ---@alias roc.Columns table<string | integer, string | roc.AnyArray | string[]>
 
+---@alias roc.FileMapping "read" | "copy" | "write"
+
 ---Reads NumPy's .npy (an array, in the file's element order), .npz (a table of arrays by name), PNG
 ---(a uint8 array) or CSV (a table of columns). CSV is named .csv or .tsv, or asked for by the
----options; the others are known by their first byte.
+---options; the others are known by their first byte. With `map` the elements of a .npy file stay in
+---it: "read" only, or written as a "copy" in memory, or to "write" the file.
 ---@param path string
----@param opts? { format: "csv", header: boolean, separator: string }
+---@param opts? { format: "csv", header: boolean, separator: string, map: roc.FileMapping }
 ---@return roc.Array | table
 function roc.load(path, opts) end
 

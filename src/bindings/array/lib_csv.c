@@ -40,8 +40,8 @@ static void read_option(lua_State *L, int arg, const char *key, roc_csv_options 
   } else {
     luaL_argerror(L, arg,
                   lua_pushfstring(L,
-                                  "unknown option '%s'; the options are format, header "
-                                  "and separator",
+                                  "unknown option '%s'; the options are format, header, "
+                                  "separator and map",
                                   key));
   }
 }

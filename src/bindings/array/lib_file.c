@@ -22,6 +22,12 @@ static const char *check_path(lua_State *L, int arg) {
   return path;
 }
 
+static lua_Integer count_fields(lua_State *L, int idx) {
+  lua_Integer n = 0;
+  for (lua_pushnil(L); lua_next(L, idx) != 0; lua_pop(L, 1)) n++;
+  return n;
+}
+
 /* ---- reading ------------------------------------------------------------------------------ */
 
 /* What is open while arrays are made, which may raise: a userdata. */
@@ -55,6 +61,16 @@ static void push_npy(lua_State *L, roc_npy *npy) {
   roc_npy_close(npy);
   ROC_LUA_TRY(L, status, &err);
   roc_array_normalize_bools(a);
+}
+
+/* Pushes the array whose header was read, over the file itself. */
+static void push_mapped(lua_State *L, const roc_npy *npy, roc_npy_access access) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_array *a = roc_push_array(L, &roc_host_array_class);
+  roc_buffer *buffer = NULL;
+  ROC_LUA_TRY(L, roc_npy_map(npy, access, &buffer, &err), &err);
+  *a = npy->shape;
+  a->buffer = buffer;
 }
 
 static void load_npy(lua_State *L, const char *path, reader *r) {
@@ -116,10 +132,37 @@ static void load_by_content(lua_State *L, const char *path, reader *r) {
   roc_lua_raise(L, &err);
 }
 
+/* Whether the options at 2 ask for a mapping, and which. */
+static bool check_map(lua_State *L, roc_npy_access *out_access) {
+  static const char *const modes[] = {
+      [ROC_NPY_READ] = "read", [ROC_NPY_COPY] = "copy", [ROC_NPY_WRITE] = "write"};
+  if (!lua_istable(L, 2)) return false;
+  lua_pushliteral(L, "map");
+  lua_rawget(L, 2);
+  if (lua_isnil(L, -1)) return false;
+  const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+  size_t i = 0, count = sizeof modes / sizeof *modes;
+  while (i < count && strcmp(modes[i], name) != 0) i++;
+  luaL_argcheck(L, i < count, 2, "map must be \"read\", \"copy\" or \"write\"");
+  luaL_argcheck(L, count_fields(L, 2) == 1, 2, "map goes with no other option");
+  *out_access = (roc_npy_access)i;
+  return true;
+}
+
+static void load_mapped(lua_State *L, const char *path, reader *r, roc_npy_access access) {
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, roc_npy_open(path, &r->npy, &err), &err);
+  push_mapped(L, &r->npy, access);
+}
+
 static int file_load(lua_State *L) {
   const char *path = check_path(L, 1);
   lua_settop(L, 2);
-  roc_csv_options options = roc_check_csv_options(L, 2, path);
+  roc_npy_access access = ROC_NPY_READ;
+  bool is_mapped = check_map(L, &access);
+  lua_settop(L, 2);
+  roc_csv_options options = {0};
+  if (!is_mapped) options = roc_check_csv_options(L, 2, path);
   if (options.is_csv) {
     roc_load_csv(L, path, &options);
     return 1;
@@ -128,7 +171,11 @@ static int file_load(lua_State *L) {
   *r = (reader){0};
   roc_class_new(L, reader_meta_name, reader_meta);
   lua_setmetatable(L, -2);
-  load_by_content(L, path, r);
+  if (is_mapped) {
+    load_mapped(L, path, r, access);
+  } else {
+    load_by_content(L, path, r);
+  }
   close_reader(r);
   return 1;
 }
@@ -148,12 +195,6 @@ static void save_png(lua_State *L, const char *path) {
 static int compare_names(const void *a, const void *b) {
   const roc_npz_entry *x = a, *y = b;
   return strcmp(x->name, y->name);
-}
-
-static lua_Integer count_fields(lua_State *L, int idx) {
-  lua_Integer n = 0;
-  for (lua_pushnil(L); lua_next(L, idx) != 0; lua_pop(L, 1)) n++;
-  return n;
 }
 
 /* The arrays stay on the stack, and their names in the table, until the file is written. */

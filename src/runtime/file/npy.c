@@ -77,9 +77,9 @@ static roc_status check_size(roc_npy *npy, uint64_t left, roc_error *err) {
 roc_status roc_npy_open_stream(FILE *file, const char *name, uint64_t nbytes, roc_npy *out_npy,
                                roc_error *err) {
   *out_npy = (roc_npy){.path = name, .file = file};
-  size_t header = 0;
-  roc_status status = read_header(out_npy, &header, err);
+  roc_status status = read_header(out_npy, &out_npy->offset, err);
   if (status == ROC_OK && nbytes != UINT64_MAX) {
+    size_t header = out_npy->offset;
     status = check_size(out_npy, nbytes > header ? nbytes - header : 0, err);
   }
   if (status != ROC_OK) roc_npy_close(out_npy);
