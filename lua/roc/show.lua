@@ -127,7 +127,8 @@ local function describe_site(site, source)
     site.dim > 0 and string.format(" (dimension %d)", site.dim) or "")
 end
 
--- The checks that are left in the IR: the others are proved. What `assert` checks is the script's.
+-- The checks that are left in the IR, with the reasons that are there as comments: the others are
+-- proved. What `assert` checks is the script's.
 local function remaining_checks(text, sources)
   local sites, found = {}, {}
   for line in lines_of(text) do
@@ -142,7 +143,7 @@ local function remaining_checks(text, sources)
       local site = sites[checked]
       local source = sources[site.file] or {}
       found[#found + 1] = string.format("%s:%d:%d: %s%s", site.file, site.line, site.column,
-        describe_site(site, source), note ~= "" and " " .. note or "")
+        describe_site(site, source), note ~= "" and "\n  " .. note or "")
     end
   end
   return found
@@ -263,7 +264,7 @@ local function describe(kernel, target)
     put_file(out, file, listing.files[file], sources[file] or {})
   end
   put_section(out, "resources", describe_resources(kernel, target))
-  local checks = remaining_checks(ir, sources)
+  local checks = remaining_checks(core.kernel_checks(kernel, target), sources)
   if checks[1] then
     put_section(out, "checks that remain", table.concat(checks, "\n"))
   end

@@ -57,7 +57,8 @@ describe("k:show", function()
 
   it("names the checks that remain, by the source's own words", function()
     local text = scale:show("gfx90a", "(float32[:], float32[:], float32)")
-    assert.matches("\nchecks that remain\n  scale%.lua:6:5: index i of 'y'[^\n]*$", text)
+    assert.matches("\nchecks that remain\n  scale%.lua:6:5: index i of 'y'\n"
+      .. "    decided once for a launch: [^\n]*$", text)
     local proved = roc.kernel([[function(y)
       local i = roc.get_global_id(1)
       if i <= #y then y[i] = 1 end
@@ -77,6 +78,16 @@ describe("k:show", function()
     assert.matches("vgprs %d+", text)
     assert.matches("occupancy: %d+ of %d+ waves per SIMD in workgroups of 256, limited by", text)
     assert.matches("occupancy: %d+ of %d+ warps", k:show("sm_90", "float32[:]"))
+  end)
+
+  it("has a kernel of a string in one file, whatever the target does to its name", function()
+    local k = roc.kernel('function(x, text)\n  x[1] = x[2] -- "\\"\nend')
+    for _, target in ipairs { "cpu", "gfx90a", "sm_90" } do
+      local text = k:show(target, "float32[:]", "int64")
+      assert.are.equal(1, select(2, text:gsub("\n%[string [^\n]*%]\n", "")), text)
+      assert.matches("\n    2    x%[1%] = x%[2%] ", text)
+      assert.is_true(has_row(text, 2, "asm", "%l"), text)
+    end
   end)
 
   it("takes the types of a launch or a signature, and changes neither", function()

@@ -100,6 +100,12 @@ uint32_t roc_ir_add_var(roc_ir_builder *b, const char *name, roc_value_type type
   return b->module->vars.count - 1;
 }
 
+void roc_ir_name_value(roc_ir_builder *b, uint32_t inst, const char *name) {
+  if (b->failed || inst == ROC_IR_NONE) return;
+  const char *copy = copy_text(b, name);
+  if (!copy || !roc_vec_push(&b->module->value_names, ((roc_ir_value_name){inst, copy}))) fail(b);
+}
+
 uint32_t roc_ir_add_site(roc_ir_builder *b, const roc_site *site) {
   if (b->failed) return ROC_IR_NONE;
   roc_site copy = *site;

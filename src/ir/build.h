@@ -47,6 +47,8 @@ void roc_ir_set_place(roc_ir_builder *b, const char *file, uint32_t line, uint32
 uint32_t roc_ir_add_param(roc_ir_builder *b, const roc_ir_param *param);
 uint32_t roc_ir_add_array(roc_ir_builder *b, const roc_ir_array *array);
 uint32_t roc_ir_add_var(roc_ir_builder *b, const char *name, roc_value_type type);
+/* What the source calls the result of `inst`, which is made already; copied. */
+void roc_ir_name_value(roc_ir_builder *b, uint32_t inst, const char *name);
 uint32_t roc_ir_add_site(roc_ir_builder *b, const roc_site *site);
 
 /* Any instruction without regions.  `args` may be NULL when nargs is 0. */

@@ -2,6 +2,8 @@
  * (check_walk.c) and removes checks, or takes down what is to be found. */
 #include "ir/check_elimination.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "ir/check_walk.h"
 #include "ir/motion.h"
@@ -38,6 +40,7 @@ static roc_status run_walk(roc_ir_check_walk *w, bool made, const roc_ir_launch_
   roc_free(w->held);
   roc_vec_deinit(&w->trail);
   roc_vec_deinit(&w->invariants);
+  roc_vec_deinit(&w->origins);
   roc_ir_facts_deinit(&w->f);
   return made ? ROC_OK : roc_fail(err, ROC_OOM, "out of memory");
 }
@@ -98,4 +101,21 @@ roc_status roc_ir_find_unproved(const roc_ir_module *module, const uint8_t *igno
     roc_free(unproved);
   }
   return status;
+}
+
+roc_status roc_ir_explain_checks(const roc_ir_module *module, const roc_ir_launch_limits *limits,
+                                 roc_ir_check_reasons *out, roc_error *err) {
+  roc_ir_check_walk w;
+  *out = (roc_ir_check_reasons){0};
+  out->begins = roc_alloc(sizeof *out->begins * (module->insts.count + 1));
+  bool made = open_walk(&w, (roc_ir_module *)(uintptr_t)module) && out->begins;
+  if (out->begins) memset(out->begins, 0xff, sizeof *out->begins * (module->insts.count + 1));
+  w.reasons = out;
+  return run_walk(&w, made, limits, err);
+}
+
+void roc_ir_check_reasons_deinit(roc_ir_check_reasons *reasons) {
+  roc_str_deinit(&reasons->text);
+  roc_free(reasons->begins);
+  *reasons = (roc_ir_check_reasons){0};
 }

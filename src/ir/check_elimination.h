@@ -35,6 +35,18 @@ roc_status roc_ir_find_preconditions(const roc_ir_module *module, roc_ir_precond
 roc_status roc_ir_find_unproved(const roc_ir_module *module, const uint8_t *ignored, uint8_t **out,
                                 roc_error *err);
 
+/* Why the checks that are left could not be proved, in words for the author of the kernel. */
+typedef struct roc_ir_check_reasons {
+  roc_str text;     /* texts, each ended by a NUL */
+  uint32_t *begins; /* per instruction: where its text begins; ROC_IR_NONE: it is no such check */
+} roc_ir_check_reasons;
+
+/* Fills *out for a module whose proved checks are removed; `limits` as they were for that.
+ * roc_ir_check_reasons_deinit'd by the caller, after a failure as well. */
+roc_status roc_ir_explain_checks(const roc_ir_module *module, const roc_ir_launch_limits *limits,
+                                 roc_ir_check_reasons *out, roc_error *err);
+void roc_ir_check_reasons_deinit(roc_ir_check_reasons *reasons);
+
 /* What the same walk tells of an instruction's integers, in the order in which code is run.  Of a
  * FOR: its variable lies in 0 … 2^31-1 in the body, and the value after its last one in 32 bits,
  * signed where it goes down (with NARROW_SIGNED), else unsigned (with WRAPS: unless the sum wraps).

@@ -22,8 +22,10 @@ static uint32_t operand(const roc_ir_check_walk *w, const roc_ir_inst *inst, uin
   return roc_ir_check_walk_operand(w, inst, n);
 }
 
-static void forget_var(roc_ir_check_walk *w, uint32_t var) {
+/* The control instruction `id` may have assigned it, or does. */
+static void forget_var(roc_ir_check_walk *w, uint32_t id, uint32_t var) {
   assign(w, var, roc_ir_facts_unknown_in(&w->f, w->m->vars.items[var].type, w->held[var]));
+  roc_ir_note_origin(w, w->vars[var], id, var);
 }
 
 /* `held` is found from what every assignment may give.  In code that cannot run the range is
@@ -33,8 +35,9 @@ static void note_assigned(roc_ir_check_walk *w, uint32_t var, roc_ir_range range
   w->assigned[var] = roc_ir_range_join(w->assigned[var], range);
 }
 
-/* Gives every variable that the region assigns a new number. */
-static ROC_IR_WALKS void forget_region(roc_ir_check_walk *w, uint32_t region) {
+/* Gives every variable that the region of the control instruction `id` assigns a new number. */
+static ROC_IR_WALKS void forget_region(roc_ir_check_walk *w, uint32_t id) {
+  uint32_t region = w->m->insts.items[id].k.region[0];
   roc_ir_walk walk;
   w->tick++;
   ROC_IR_FOR_EACH(walk, w->m, region) {
@@ -42,7 +45,7 @@ static ROC_IR_WALKS void forget_region(roc_ir_check_walk *w, uint32_t region) {
     bool assigns = walk.inst->op == ROC_IR_SET || walk.inst->op == ROC_IR_FOR;
     if (!assigns || w->stamps[var] == w->tick) continue;
     w->stamps[var] = w->tick;
-    forget_var(w, var);
+    forget_var(w, id, var);
   }
 }
 
@@ -90,11 +93,13 @@ static void merge_paths(roc_ir_check_walk *w, uint32_t test, const outcomes *yes
     uint32_t other = is_in_both ? no->items[w->slots[o->var]].after : o->before;
     w->stamps[o->var] = 0;
     assign(w, o->var, roc_ir_facts_merge(&w->f, test, o->after, other));
+    roc_ir_note_origin(w, w->vars[o->var], ROC_IR_NONE, o->var);
   }
   for (uint32_t i = 0; i < no->count; i++) {
     const outcome *o = &no->items[i];
     if (w->stamps[o->var] != w->tick) continue;
     assign(w, o->var, roc_ir_facts_merge(&w->f, test, o->before, o->after));
+    roc_ir_note_origin(w, w->vars[o->var], ROC_IR_NONE, o->var);
   }
 }
 
@@ -173,27 +178,29 @@ static void walk_nested(roc_ir_check_walk *w, uint32_t id) {
   roc_ir_facts_point point = roc_ir_facts_mark(&w->f);
   if (is_loop) {
     roc_ir_invariants_enter(w, id);
-    forget_region(w, region);
+    forget_region(w, id);
     roc_ir_invariants_assume(w, id);
   }
   if (inst->op == ROC_IR_FOR) {
-    forget_var(w, inst->aux);
+    forget_var(w, id, inst->aux);
     enter_for(w, inst);
   }
   walk_region(w, region);
   if (is_loop && falls_through(w->m, region)) roc_ir_invariants_round(w, id);
   roc_ir_facts_rollback(&w->f, point);
-  forget_region(w, region);
-  if (inst->op == ROC_IR_FOR) forget_var(w, inst->aux);
+  forget_region(w, id);
+  if (inst->op == ROC_IR_FOR) forget_var(w, id, inst->aux);
   if (is_loop) roc_ir_invariants_assume_after(w, id);
 }
 
 /* True when the check cannot fail; else states what holds after it. */
-static bool settle_index(roc_ir_check_walk *w, const roc_ir_inst *inst) {
+static bool settle_index(roc_ir_check_walk *w, uint32_t id) {
+  const roc_ir_inst *inst = &w->m->insts.items[id];
   uint32_t index = operand(w, inst, 0);
   uint32_t extent = roc_ir_facts_extent(&w->f, inst->aux, (uint32_t)inst->k.i);
   bool is_low = !w->assigned && roc_ir_facts_le(&w->f, w->one, index);
   if (is_low && roc_ir_facts_le(&w->f, index, extent)) return true;
+  if (w->is_last && w->reasons) roc_ir_explain_index(w, id, is_low);
   bool asks = w->is_last && w->preconditions;
   bool may_be_low = is_low || (asks && roc_ir_precondition_lower(w, index));
   if (may_be_low && asks && !roc_ir_facts_le(&w->f, index, extent)) {
@@ -204,8 +211,10 @@ static bool settle_index(roc_ir_check_walk *w, const roc_ir_inst *inst) {
   return false;
 }
 
-static bool settle_nonzero(roc_ir_check_walk *w, const roc_ir_inst *inst) {
+static bool settle_nonzero(roc_ir_check_walk *w, uint32_t id) {
+  const roc_ir_inst *inst = &w->m->insts.items[id];
   if (roc_ir_facts_nonzero(&w->f, operand(w, inst, 0))) return true;
+  if (w->is_last && w->reasons) roc_ir_explain_nonzero(w, id);
   roc_ir_facts_add_nonzero(&w->f, operand(w, inst, 0));
   return false;
 }
@@ -222,12 +231,15 @@ static bool settle_condition(roc_ir_check_walk *w, const roc_ir_inst *inst) {
 
 /* A constant, or what is known to be small: rounding takes an integer below 2^62 to at most 2^62,
  * which fits. */
-static bool settle_int(roc_ir_check_walk *w, const roc_ir_inst *inst) {
+static bool settle_int(roc_ir_check_walk *w, uint32_t id) {
   const int64_t limit = (int64_t)1 << 62;
+  const roc_ir_inst *inst = &w->m->insts.items[id];
   const roc_ir_inst *from = &w->m->insts.items[roc_ir_arg(w->m, inst, 0)];
   if (from->op == ROC_IR_CONST) return fabs(from->k.f) <= (double)limit;
   roc_ir_range range = roc_ir_facts_range(&w->f, operand(w, inst, 0));
-  return range.low >= -limit && range.high <= limit;
+  bool is_small = range.low >= -limit && range.high <= limit;
+  if (!is_small && w->is_last && w->reasons) roc_ir_explain_int(w, id);
+  return is_small;
 }
 
 static void note_unproved(roc_ir_check_walk *w, uint32_t id) {
@@ -248,9 +260,9 @@ static bool walk_inst(roc_ir_check_walk *w, uint32_t id) {
       note_assigned(w, inst->aux, roc_ir_facts_range(&w->f, operand(w, inst, 0)));
       assign(w, inst->aux, operand(w, inst, 0));
       return false;
-    case ROC_IR_CHECK_INDEX: return !(w->ignored && w->ignored[id]) && settle_index(w, inst);
-    case ROC_IR_CHECK_NONZERO: return settle_nonzero(w, inst);
-    case ROC_IR_CHECK_INT: return settle_int(w, inst);
+    case ROC_IR_CHECK_INDEX: return !(w->ignored && w->ignored[id]) && settle_index(w, id);
+    case ROC_IR_CHECK_NONZERO: return settle_nonzero(w, id);
+    case ROC_IR_CHECK_INT: return settle_int(w, id);
     case ROC_IR_CHECK: return settle_condition(w, inst);
     case ROC_IR_IF: walk_if(w, inst); return false;
     case ROC_IR_BLOCK:
@@ -269,6 +281,7 @@ static bool walk_inst(roc_ir_check_walk *w, uint32_t id) {
     args[n] = operand(w, inst, n);
   }
   w->values[id] = roc_ir_facts_value(&w->f, inst, args);
+  roc_ir_note_origin(w, w->values[id], id, ROC_IR_NONE);
   if (w->is_last && w->narrow) w->narrow[id] |= roc_ir_narrow_of(w, inst, w->values[id]);
   if (w->is_last && w->unproved && inst->op == ROC_IR_LOAD) note_unproved(w, id);
   return false;

@@ -23,6 +23,12 @@ typedef struct roc_ir_invariant {
   uint32_t before_a, before_b; /* numbers of what they held in front, of this walk */
 } roc_ir_invariant;
 
+/* Where a value comes from that its number does not tell: an instruction, of a variable the control
+ * instruction after or in which nothing is known of it; and the variable.  ROC_IR_NONE: unknown. */
+typedef struct roc_ir_origin {
+  uint32_t inst, var;
+} roc_ir_origin;
+
 typedef struct roc_ir_check_walk {
   roc_ir_module *m;
   roc_ir_facts f;
@@ -44,6 +50,8 @@ typedef struct roc_ir_check_walk {
   roc_ir_preconditions *preconditions; /* what roc_ir_find_preconditions wants */
   uint8_t *narrow, *narrow_vars;       /* what roc_ir_find_narrow wants */
   uint8_t *unproved;                   /* what roc_ir_find_unproved wants */
+  roc_ir_check_reasons *reasons;       /* what roc_ir_explain_checks wants */
+  roc_vec(roc_ir_origin) origins;      /* per value, for `reasons` */
   const uint8_t *ignored; /* its index checks of which nothing is believed, in all walks */
   bool failed;
 } roc_ir_check_walk;
@@ -61,6 +69,14 @@ bool roc_ir_check_walk_run(roc_ir_check_walk *w, const roc_ir_launch_limits *lim
  * <= extent of the check `inst`. */
 bool roc_ir_precondition_lower(roc_ir_check_walk *w, uint32_t index);
 void roc_ir_precondition_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t index);
+
+/* check_reasons.c: what the last walk tells it, where `reasons` are wanted: a value was made; a check
+ * of the index, the divisor or the float that is the operand of the instruction `id` is not
+ * proved, the index's 1 <= index is or is not. */
+void roc_ir_note_origin(roc_ir_check_walk *w, uint32_t value, uint32_t inst, uint32_t var);
+void roc_ir_explain_index(roc_ir_check_walk *w, uint32_t id, bool is_low);
+void roc_ir_explain_nonzero(roc_ir_check_walk *w, uint32_t id);
+void roc_ir_explain_int(roc_ir_check_walk *w, uint32_t id);
 
 /* narrow_values.c: the set of roc_ir_narrow of an instruction with the number `value`, of a FOR, and of
  * a variable. */

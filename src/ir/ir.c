@@ -59,6 +59,7 @@ void roc_ir_module_free(roc_ir_module *module) {
   roc_vec_deinit(&module->params);
   roc_vec_deinit(&module->arrays);
   roc_vec_deinit(&module->vars);
+  roc_vec_deinit(&module->value_names);
   roc_vec_deinit(&module->insts);
   roc_vec_deinit(&module->operands);
   roc_vec_deinit(&module->locs);

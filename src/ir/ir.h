@@ -165,6 +165,13 @@ typedef struct roc_ir_var {
   roc_value_type type;
 } roc_ir_var;
 
+/* What the source calls the result of an instruction that is no variable: a local that is never
+ * assigned again.  For messages; the text form has none. */
+typedef struct roc_ir_value_name {
+  uint32_t inst;
+  const char *name;
+} roc_ir_value_name;
+
 /* What an IF stands for. */
 typedef enum roc_ir_if_kind {
   ROC_IR_IF_PLAIN,
@@ -202,6 +209,7 @@ typedef struct roc_ir_module {
   roc_vec(roc_ir_param) params; /* kernarg order: explicit, then hidden */
   roc_vec(roc_ir_array) arrays;
   roc_vec(roc_ir_var) vars;
+  roc_vec(roc_ir_value_name) value_names; /* in the order of the declarations */
   roc_vec(roc_ir_inst) insts;
   roc_ir_ids operands;         /* instruction ids */
   roc_vec(roc_ir_ids) regions; /* region 0 is the kernel's body */

@@ -58,15 +58,29 @@ static line find_line(const char *text, unsigned long number) {
   return (line){text, strcspn(text, "\n")};
 }
 
-static line source_of(const annotator *a, const roc_str *file, unsigned long number) {
+/* PTX knows no escapes: a file's name has an apostrophe there for what would need one. */
+static bool is_name_of(const char *chunk, const char *file) {
+  for (; *chunk && *file; chunk++, file++) {
+    bool needs_escape = *chunk == '"' || *chunk == '\\' || (unsigned char)*chunk < ' ';
+    if (*chunk != *file && !(needs_escape && *file == '\'')) return false;
+  }
+  return *chunk == *file;
+}
+
+/* NULL: none of the program's. */
+static const roc_ast_chunk *find_chunk(const annotator *a, const roc_str *file) {
   for (uint32_t i = 0; i < a->program->fe.nfuncs; i++) {
     const roc_ast_chunk *chunk = a->program->chunks[i]->ast;
-    if (strcmp(chunk->name, roc_str_text(file)) != 0) continue;
-    line l = find_line(chunk->text + chunk->lead, number);
-    while (l.len && isspace((unsigned char)*l.at)) l.at++, l.len--;
-    return l;
+    if (is_name_of(chunk->name, roc_str_text(file))) return chunk;
   }
-  return (line){"", 0};
+  return NULL;
+}
+
+static line source_of(const roc_ast_chunk *chunk, unsigned long number) {
+  if (!chunk) return (line){"", 0};
+  line l = find_line(chunk->text + chunk->lead, number);
+  while (l.len && isspace((unsigned char)*l.at)) l.at++, l.len--;
+  return l;
 }
 
 /* "\t.loc\t0 5 12 is_stmt 0"; line 0: no position. */
@@ -78,10 +92,11 @@ static void show_place(annotator *a, line l) {
   a->number = number;
   roc_str name = ROC_STR_INIT;
   unquote(a->files[file], &name);
-  line text = source_of(a, &name, number);
+  const roc_ast_chunk *chunk = find_chunk(a, &name);
+  line text = source_of(chunk, number);
   const char *comment = a->facts && a->facts->asm_comment ? a->facts->asm_comment : ";";
-  roc_str_printf(a->out, "%s %s:%lu:%s%.*s\n", comment, roc_str_text(&name), number,
-                 text.len ? " " : "", (int)text.len, text.at);
+  roc_str_printf(a->out, "%s %s:%lu:%s%.*s\n", comment, chunk ? chunk->name : roc_str_text(&name),
+                 number, text.len ? " " : "", (int)text.len, text.at);
   a->out->failed = a->out->failed || name.failed;
   roc_str_deinit(&name);
 }

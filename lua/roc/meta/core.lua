@@ -493,7 +493,8 @@ function Kernel:inspect_llvm(target, stage) end
 function Kernel:inspect_asm(target) end
 
 ---The source, each line with the types, the intermediate representation and the assembly that it
----became; then resources, the checks that remain, and hints.
+---became; then resources, the checks that remain, each with why it could not be proved and what
+---would prove it, and hints.
 ---@param target? string "cpu", "gfx90a", "sm_90", …; default the current device's
 ---@param ... roc.DType | string types as for `compile`; else those of the last launch or signature
 ---@return string

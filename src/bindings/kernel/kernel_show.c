@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bindings/kernel/kernel_bind.h"
+#include "jit/checks.h"
 #include "jit/compile.h"
 
 static const char describe_key; /* its address is the registry key of show.lua's function */
@@ -23,6 +24,19 @@ static int kernel_sources(lua_State *L) {
     lua_pushstring(L, chunk->text + chunk->lead);
     lua_setfield(L, -2, chunk->name);
   }
+  return 1;
+}
+
+/* core.kernel_checks(kernel, target) -> its IR there, each check that stays with the reason as a
+ * comment */
+static int kernel_checks(lua_State *L) {
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  const char *target = roc_kernel_check_target(L, 2);
+  roc_str *text = roc_kernel_push_text(L);
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = roc_jit_kernel_dump_checks(box->kernel, target, text, &err);
+  if (status != ROC_OK) return roc_kernel_raise(L, box, &err);
+  lua_pushlstring(L, roc_str_text(text), text->len);
   return 1;
 }
 
@@ -84,6 +98,7 @@ int roc_kernel_m_show(lua_State *L) {
 
 static const luaL_Reg functions[] = {{"set_kernel_describer", set_kernel_describer},
                                      {"kernel_sources", kernel_sources},
+                                     {"kernel_checks", kernel_checks},
                                      {NULL, NULL}};
 
 void roc_open_kernel_show(lua_State *L) {

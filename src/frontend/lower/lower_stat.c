@@ -25,6 +25,14 @@ void roc_lower_declare(roc_lower *lx, const roc_ast_symbol *sym, roc_operand val
   }
 }
 
+/* For messages that speak of the value. */
+static void name_local(roc_lower *lx, const roc_ast_symbol *sym) {
+  const roc_slot *slot = &lx->frame->slots[sym->id];
+  roc_ty t = roc_fe_sym(lx->frame->inst, sym)->type;
+  if (slot->is_var || slot->operand.is_const || roc_ty_is_static(t)) return;
+  roc_ir_name_value(&lx->b, slot->operand.id, sym->name.data);
+}
+
 static void lower_local(roc_lower *lx, const roc_ast_node *stat) {
   uint32_t count;
   lx->locals = &stat->list;
@@ -34,6 +42,7 @@ static void lower_local(roc_lower *lx, const roc_ast_node *stat) {
   for (uint32_t k = 0; k < stat->list.count; k++) {
     roc_operand none = roc_operand_of(roc_ty_of(ROC_TY_NONE), ROC_IR_NONE);
     roc_lower_declare(lx, stat->list.items[k]->sym, k < count ? values[k] : none);
+    name_local(lx, stat->list.items[k]->sym);
   }
 }
 
