@@ -34,22 +34,27 @@ local Array = {}
 ---@return roc.AnyArray
 function Array:lt(other) end
 
+---Whether each element is at most the operand's.
 ---@param other roc.Operand
 ---@return roc.AnyArray
 function Array:le(other) end
 
+---Whether each element is greater than the operand's.
 ---@param other roc.Operand
 ---@return roc.AnyArray
 function Array:gt(other) end
 
+---Whether each element is at least the operand's.
 ---@param other roc.Operand
 ---@return roc.AnyArray
 function Array:ge(other) end
 
+---Whether each element equals the operand's.
 ---@param other roc.Operand
 ---@return roc.AnyArray
 function Array:eq(other) end
 
+---Whether each element differs from the operand's.
 ---@param other roc.Operand
 ---@return roc.AnyArray
 function Array:ne(other) end
@@ -60,6 +65,7 @@ function Array:ne(other) end
 ---@return number | roc.AnyArray
 function Array:sum(opts) end
 
+---The product of all elements, or of each line along `axis`.
 ---@param opts? roc.ReductionOpts
 ---@return number | roc.AnyArray
 function Array:prod(opts) end
@@ -74,14 +80,17 @@ function Array:min(opts) end
 ---@return number | roc.AnyArray
 function Array:max(opts) end
 
+---The mean of all elements, or of each line along `axis`.
 ---@param opts? roc.ReductionOpts
 ---@return number | roc.AnyArray
 function Array:mean(opts) end
 
+---The variance: the mean of the squared distances from the mean, over n - ddof.
 ---@param opts? roc.ReductionOpts
 ---@return number | roc.AnyArray
 function Array:var(opts) end
 
+---The square root of the variance.
 ---@param opts? roc.ReductionOpts
 ---@return number | roc.AnyArray
 function Array:std(opts) end
@@ -96,6 +105,7 @@ function Array:norm(opts) end
 ---@return boolean | roc.AnyArray
 function Array:any(opts) end
 
+---Whether all elements of an array of bool are true.
 ---@param opts? roc.ReductionOpts
 ---@return boolean | roc.AnyArray
 function Array:all(opts) end
@@ -213,10 +223,12 @@ function Array:bincount(opts) end
 ---@return roc.AnyArray edges
 function Array:histogram(bins, opts) end
 
+---The running sums along a dimension.
 ---@param opts? {axis?: integer}
 ---@return roc.AnyArray
 function Array:cumsum(opts) end
 
+---The running products along a dimension.
 ---@param opts? {axis?: integer}
 ---@return roc.AnyArray
 function Array:cumprod(opts) end
@@ -231,6 +243,7 @@ function Array:diff(opts) end
 ---@return roc.AnyArray
 function Array:tile(count) end
 
+---A copy with the elements moved along a dimension; what leaves at one end comes in at the other.
 ---@param n integer places
 ---@param opts? {axis?: integer}
 ---@return roc.AnyArray
@@ -241,6 +254,7 @@ function Array:roll(n, opts) end
 ---@return roc.AnyArray
 function Array:flip(opts) end
 
+---A copy with elements added around it: zeros, or `value`.
 ---@param width integer | integer[] elements added at both ends
 ---@param opts? {value?: number | boolean}
 ---@return roc.AnyArray

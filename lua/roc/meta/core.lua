@@ -1,5 +1,6 @@
----@meta The host's side of `require "roc"`, declared for language servers.  roc/meta/kernel.lua
---declares what kernels call.
+---@meta
+-- The host's side of `require "roc"`, declared for language servers.  roc/meta/kernel.lua declares
+-- what kernels call.
 
 ---@class roc
 ---@field bool roc.DType
@@ -53,10 +54,12 @@ local roc = {}
 ---@operator len: integer
 local Array = {}
 
+---An element.
 ---@param ... integer one index a dimension
 ---@return number | boolean
 function Array:get(...) end
 
+---Sets an element; the value is converted as `a[i] = value` does.
 ---@param value number | boolean
 ---@param ... integer one index a dimension
 function Array:set(value, ...) end
@@ -84,9 +87,11 @@ function Array:transpose(...) end
 ---@return roc.Array
 function Array:slice(dimension, first, last, step) end
 
+---Whether the elements lie without gaps, the last dimension together.
 ---@return boolean
 function Array:is_c_contiguous() end
 
+---Whether the elements lie without gaps, the first dimension together.
 ---@return boolean
 function Array:is_f_contiguous() end
 
@@ -95,45 +100,55 @@ function Array:is_f_contiguous() end
 ---@return roc.Array copy
 function Array:astype(dtype) end
 
+---A copy in C order, which shares no memory.
 ---@return roc.Array
 function Array:copy() end
 
+---Sets all elements.
 ---@param value number | boolean
 ---@return roc.Array self
 function Array:fill(value) end
 
+---The elements in tables; not of device arrays: copy first.
 ---@return table values nested as the dimensions are
 function Array:totable() end
 
+---All elements as text; `tostring(a)` leaves out the middle of large arrays.
 ---@return string text as NumPy prints it
 function Array:tostring() end
 
+---The elements as bytes; not of device arrays: copy first.
 ---@return string bytes in C order
 function Array:tobytes() end
 
+---An array of nested tables, or a copy of an array.
 ---@param t table | roc.Array | roc.DeviceArray nested tables; ragged ones are an error
 ---@param dtype? roc.DTypeLike
 ---@return roc.Array
 function roc.array(t, dtype) end
 
+---An array; its contents are undefined.
 ---@param shape roc.Shape
 ---@param dtype? roc.DTypeLike
 ---@param order? roc.Order
 ---@return roc.Array
 function roc.empty(shape, dtype, order) end
 
+---An array of zeros, or false.
 ---@param shape roc.Shape
 ---@param dtype? roc.DTypeLike
 ---@param order? roc.Order
 ---@return roc.Array
 function roc.zeros(shape, dtype, order) end
 
+---An array of ones, or true.
 ---@param shape roc.Shape
 ---@param dtype? roc.DTypeLike
 ---@param order? roc.Order
 ---@return roc.Array
 function roc.ones(shape, dtype, order) end
 
+---An array whose elements are all `value`.
 ---@param shape roc.Shape
 ---@param value number | boolean
 ---@param dtype? roc.DTypeLike
@@ -163,6 +178,7 @@ function roc.linspace(a, b, n, dtype) end
 ---@return roc.Array
 function roc.random(shape, dtype) end
 
+---Numbers of the normal distribution, mean 0 and variance 1.
 ---@param shape roc.Shape
 ---@param dtype? roc.DTypeLike
 ---@return roc.Array
@@ -176,9 +192,11 @@ function roc.random_normal(shape, dtype) end
 ---@return roc.Array
 function roc.random_integers(low, high, shape, dtype) end
 
+---Begins the sequence of roc.random and its like again, as `n` says.
 ---@param n integer
 function roc.seed(n) end
 
+---An array of bytes in C order, as `a:tobytes()` gives them.
 ---@param s string
 ---@param dtype roc.DTypeLike
 ---@param shape? roc.Shape
@@ -236,14 +254,17 @@ local DeviceArray = {}
 ---@return roc.Array
 function DeviceArray:copy_to_host(a, stream) end
 
+---Copies a host array into this one; waits, unless the copy is queued on a stream.
 ---@param a roc.Array of the same shape and dtype
 ---@param stream? roc.Stream
 function DeviceArray:copy_from_host(a, stream) end
 
+---Copies this array into another device array.
 ---@param d roc.DeviceArray of the same shape and dtype, on any device
 ---@param stream? roc.Stream of either device
 function DeviceArray:copy_to_device(d, stream) end
 
+---Sets all elements, on the device.
 ---@param value number | boolean
 ---@param stream? roc.Stream
 ---@return roc.DeviceArray self
@@ -259,6 +280,7 @@ function DeviceArray:close() end
 ---@return roc.DeviceArray
 function roc.device_array(shape, dtype, order) end
 
+---A device array of the shape, dtype and order of another array; its contents are undefined.
 ---@param a roc.AnyArray
 ---@return roc.DeviceArray
 function roc.device_array_like(a) end
@@ -286,6 +308,7 @@ local Stream = {}
 ---Waits for all that was queued, and raises its error if it failed.
 function Stream:synchronize() end
 
+---Whether all work is done.
 ---@return boolean done without waiting
 function Stream:query() end
 
@@ -312,6 +335,7 @@ function StreamScope:close() end
 ---Gives the stream back; its work goes on.
 function Stream:close() end
 
+---A new stream on a device; default the current one.
 ---@param device? integer | string | roc.Device
 ---@return roc.Stream
 function roc.stream(device) end
@@ -328,11 +352,14 @@ function Event:record(stream) end
 ---Waits for the place.
 function Event:synchronize() end
 
+---Whether the place is passed.
 ---@return boolean passed without waiting
 function Event:query() end
 
+---Gives the event back.
 function Event:close() end
 
+---A new event.
 ---@return roc.Event
 function roc.event() end
 
@@ -461,9 +488,14 @@ function roc.trim_memory(device) end
 ---@field [table] fun(...) { groups, workgroup [, stream [, shared_bytes]] }
 local Kernel = {}
 
+---Queues a launch; host arrays are copied there and, where the kernel writes them, back.
 ---@param how roc.Launch
 ---@param ... roc.AnyArray | number | boolean
 function Kernel:launch(how, ...) end
+
+---How a kernel is launched; called with the arguments it queues a launch.
+---@class roc.Launcher
+---@overload fun(...: roc.AnyArray | number | boolean)
 
 ---Exactly n work-items, or n by m, or n by m by l; the workgroup is chosen for the device.  The
 ---options stand after the last extent.
@@ -471,9 +503,9 @@ function Kernel:launch(how, ...) end
 ---@param m? integer
 ---@param l? integer
 ---@param opts? { workgroup?: integer | integer[], shared?: integer, stream?: roc.Stream }
----@return fun(...)
----@overload fun(self: roc.Kernel, n: integer | integer[], opts?: table): fun(...)
----@overload fun(self: roc.Kernel, n: integer, m: integer, opts?: table): fun(...)
+---@return roc.Launcher
+---@overload fun(self: roc.Kernel, n: integer | integer[], opts?: table): roc.Launcher
+---@overload fun(self: roc.Kernel, n: integer, m: integer, opts?: table): roc.Launcher
 function Kernel:forall(n, m, l, opts) end
 
 ---What each local is, and why.
@@ -552,10 +584,12 @@ local CodeObject = {}
 ---@return roc.CodeObject
 function CodeObject:save(path) end
 
+---What it takes of a GPU, as Kernel:resources.
 ---@param workgroup? integer
 ---@return roc.Resources
 function CodeObject:resources(workgroup) end
 
+---Frees the bytes.
 function CodeObject:close() end
 
 ---Milliseconds by stage of the compile made last: front_end (types and lowering), passes (of the
@@ -576,6 +610,8 @@ function Kernel:hints() end
 ---@return integer compiled
 function Kernel:specialisations() end
 
+---A kernel out of a Lua function or the text of one; compiled at its first launch for each set of
+---types.
 ---@param f function | string
 ---@param opts? roc.KernelOpts
 ---@return roc.Kernel
@@ -619,24 +655,32 @@ function Module:close() end
 ---@field arguments table[] {kind =, size =, dtype =, name =, is_written =}
 local ModuleKernel = {}
 
+---Queues a launch.
 ---@param config table as of roc.Kernel
 ---@param ... any
 function ModuleKernel:launch(config, ...) end
 
+---A launcher for that many work-items, as Kernel:forall.
 ---@param ... any extents, and options
 ---@return fun(...)
 function ModuleKernel:forall(...) end
 
+---An array with what a kernel does with it.
+---@class roc.KernelArgument
+
 ---The array is only read: nothing is copied back.
 ---@param a roc.Array
+---@return roc.KernelArgument
 function roc.In(a) end
 
 ---The array is only written: nothing is copied there.
 ---@param a roc.Array
+---@return roc.KernelArgument
 function roc.Out(a) end
 
 ---The array is read and written.
 ---@param a roc.Array
+---@return roc.KernelArgument
 function roc.InOut(a) end
 
 -- devices
@@ -655,23 +699,35 @@ function roc.InOut(a) end
 ---@field state "ok" | "lost"
 local Device = {}
 
+---What is free on the device now.
 ---@return integer bytes
 function Device:memory_free() end
 
 ---Waits for everything queued.
 function Device:synchronize() end
 
+---Ends all that is on the device, and starts again; of a lost one too.
 function Device:reset() end
 
+---The devices of this machine, in the order of their numbers.
 ---@return roc.Device[]
 function roc.devices() end
 
+---The device that new arrays, streams and launches are on.
 ---@return roc.Device
 function roc.current_device() end
 
+---Makes a device the current one of this Lua state.
 ---@param device integer | string counted from 1, or a name such as "cpu"
 function roc.select_device(device) end
 
 ---The current device until the value is closed: `local scope <close> = roc.on_device("sim")`.
 ---@param device integer | string
+---@return roc.DeviceScope
 function roc.on_device(device) end
+
+---@class roc.DeviceScope
+local DeviceScope = {}
+
+---Makes the device current again that was before.  Also what `<close>` does.
+function DeviceScope:close() end

@@ -36,6 +36,7 @@ function roc.get_global_size(dimension) end
 ---@return integer
 function roc.get_local_size(dimension) end
 
+---The number of workgroups, partial ones with them.
 ---@param dimension 1 | 2 | 3
 ---@return integer
 function roc.get_num_groups(dimension) end
@@ -70,6 +71,7 @@ function roc.shared.array(shape, dtype, first_byte) end
 ---Arrays of the work-item.
 roc.private = {}
 
+---An array of each work-item; its contents start undefined.
 ---@param shape roc.Shape constant, or a captured table of integers
 ---@param dtype roc.DTypeLike
 ---@return roc.Array
@@ -129,6 +131,7 @@ roc.atomic = {}
 
 -- wavefronts --------------------------------------------------------------------------------------
 
+---The number of lanes of a wavefront.
 ---@return integer
 function roc.wavefront_size() end
 
@@ -177,6 +180,24 @@ function roc.ds_bpermute(lane, v) end
 
 ---What Lua's math lacks.  In a kernel the functions keep the precision of their argument.
 ---@class roc.math
+---Those of Lua's math, of arrays element by element.
+---@field abs fun(x: number): number
+---@field acos fun(x: number): number
+---@field asin fun(x: number): number
+---@field atan fun(y: number, x?: number): number
+---@field ceil fun(x: number): number
+---@field cos fun(x: number): number
+---@field deg fun(x: number): number
+---@field exp fun(x: number): number
+---@field floor fun(x: number): number
+---@field fmod fun(x: number, y: number): number
+---@field log fun(x: number, base?: number): number
+---@field max fun(x: number, ...: number): number
+---@field min fun(x: number, ...: number): number
+---@field rad fun(x: number): number
+---@field sin fun(x: number): number
+---@field sqrt fun(x: number): number
+---@field tan fun(x: number): number
 ---@field exp2 fun(x: number): number
 ---@field log2 fun(x: number): number
 ---@field log10 fun(x: number): number

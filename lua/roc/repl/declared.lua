@@ -2,7 +2,8 @@
 -- it. The files are in the program as texts (roc.docs.meta.*).
 local M = {}
 
-local PAGES = { "roc.docs.meta.core", "roc.docs.meta.kernel", "roc.docs.meta.builders" }
+local PAGES = { "roc.docs.meta.core", "roc.docs.meta.kernel", "roc.docs.meta.builders",
+  "roc.docs.meta.arrays" }
 
 local loaded
 
@@ -44,7 +45,7 @@ end
 local function add_line(block, line)
   local tag, rest = string.match(line, "^%-%-%-@(%l+) *(.*)$")
   if tag == "class" then
-    block.class = string.match(rest, "^[%w_.]+")
+    block.class, block.parent = string.match(rest, "^([%w_.]+):? *([%w_.]*)")
   elseif tag == "param" then
     add_variable(block.params, rest)
   elseif tag == "field" then
@@ -62,6 +63,7 @@ local function finish(block, code, tables)
   if block.class then
     local class = classes[block.class] or { fields = {}, methods = {}, doc = block.doc }
     classes[block.class] = class
+    class.parent = block.parent ~= "" and block.parent or class.parent
     for _, field in ipairs(block.fields) do
       class.fields[field.name] = field
     end
@@ -94,11 +96,29 @@ local function read(text)
   end
 end
 
+-- What a class has of the one that it is a kind of.
+local function inherit(class)
+  local parent = class.parent and loaded.classes[class.parent]
+  if not parent then
+    return
+  end
+  class.parent = nil
+  inherit(parent)
+  for _, kind in ipairs { "fields", "methods" } do
+    for name, described in pairs(parent[kind]) do
+      class[kind][name] = class[kind][name] or described
+    end
+  end
+end
+
 local function all()
   if not loaded then
     loaded = { functions = {}, classes = {} }
     for _, page in ipairs(PAGES) do
       read(require(page))
+    end
+    for _, class in pairs(loaded.classes) do
+      inherit(class)
     end
   end
   return loaded
