@@ -486,6 +486,63 @@ static void test_map(void) {
   lua_close(L);
 }
 
+/* ---- what is computed later ----------------------------------------------- */
+
+static void set_lazy(lua_State *L) {
+  run(L, "roc.select_device 'cpu' t = require 'roc.core'.testing t.lazy(1, 0)");
+  run(L, "a = roc.ones(1) + 1"); /* loads what operations are */
+}
+
+/* C sees elements, and what it writes comes after what has been made of them before. */
+static void test_pending(void) {
+  lua_State *L = open_state();
+  set_lazy(L);
+  run(L, "x = roc.ones(100, 'float32') y = x + 1 n = t.pending()");
+  roclua_array *array = take(L, "y");
+  run(L, "assert(t.pending() == n - 1)");
+  run(L, "z = x * 3 kept = y * 10 assert(t.pending() == n)"); /* C may write y, not x */
+  roclua_view view = map(array, ROCLUA_READ | ROCLUA_WRITE, NULL);
+  CHECK(((float *)view.data)[99] == 2);
+  ((float *)view.data)[99] = 7;
+  OK(roclua_array_unmap(&view));
+  run(L, "assert(kept[100] == 20 and (y * 10)[100] == 70 and z[1] == 3)");
+  roclua_array_release(array);
+  array = take(L, "x");
+  give(L, array, "pushed");
+  run(L, "n = t.pending() w = pushed + 1 assert(t.pending() == n and w[1] == 2)");
+  roclua_array_release(array);
+  OK(roclua_close(L));
+  lua_close(L);
+}
+
+/* In a forked child nothing can be computed: an error, not a hang. */
+static void test_pending_child(void) {
+  lua_State *L = open_state();
+  set_lazy(L);
+  run(L, "x = roc.ones(100, 'float32') y = x + 1 old = x * 2 assert(old[1] == 2)");
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    alarm(20);
+    roclua_array *array;
+    CHECK(luaL_dostring(L, "return y[1]") != LUA_OK);
+    CHECK(strstr(luaL_tolstring(L, -1, NULL), "forked child"));
+    lua_getglobal(L, "y");
+    CHECK(roclua_array_get(L, -1, &array) != ROCLUA_OK);
+    CHECK(strstr(roclua_error(), "forked child"));
+    run(L, "x[1] = 5 assert(old[1] == 2 and x[1] == 5) y = nil collectgarbage()");
+    roclua_close(L);
+    lua_close(L);
+    _exit(0);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  run(L, "assert(y[1] == 2)");
+  OK(roclua_close(L));
+  lua_close(L);
+}
+
 static void count_write(void *ud, const roc_buffer *buffer) {
   if (buffer) ++*(int *)ud;
 }
@@ -495,13 +552,13 @@ static void check_writes(lua_State *L, roclua_stream *stream) {
   int writes = 0;
   roclua_array *array = take(L, "a");
   struct DLManagedTensorVersioned *tensor;
-  roc_buffer_set_write_hook(count_write, &writes);
+  roc_buffer_observe_writes(count_write, &writes);
   roclua_view view = map(array, ROCLUA_WRITE, stream);
   OK(roclua_array_unmap(&view));
   CHECK(writes > 0);
   writes = 0;
   OK(roclua_array_to_dlpack(array, stream, &tensor));
-  roc_buffer_set_write_hook(NULL, NULL);
+  roc_buffer_observe_writes(NULL, NULL);
   CHECK(writes > 0);
   tensor->deleter(tensor);
   roclua_array_release(array);
@@ -735,6 +792,8 @@ static const named_test tests[] = {
     {"deaths", test_deaths},
     {"lost", test_lost},
     {"map", test_map},
+    {"pending", test_pending},
+    {"pending_child", test_pending_child},
     {"writes", test_writes},
     {"smart", test_smart},
     {"fault", test_fault},

@@ -6,6 +6,9 @@
 --     in vectors
 --   roclua-spec spec/fuzz/run.lua --target [count [first seed [target …]]]
 --     compiles them for targets (gfx90a, gfx1030)
+--   roclua-spec spec/fuzz/run.lua --arrays [count [first seed]]
+--     compares programs of array expressions whose operations are computed at once, when they are
+--     needed one by one, and in one kernel
 -- Prints and shrinks every failure; exit status 1 when there was one. ROCLUA_WAVEFRONT=32 for the
 -- other wavefront; ROCLUA_CACHE=off keeps thousands of kernels out of the disk cache.
 package.path = "spec/?.lua;" .. package.path
@@ -14,6 +17,21 @@ local fuzz = require "support.fuzz"
 io.stdout:setvbuf("line")
 
 local options = { table.unpack(arg) }
+if options[1] == "--arrays" then
+  local arrays = require "support.fuzz.arrays"
+  local count, first, failures = tonumber(options[2] or "1000"), tonumber(options[3] or "1"), 0
+  for seed = first, first + count - 1 do
+    for _, work in ipairs { 0, math.maxinteger } do
+      local ok, why = arrays.compare(seed, 60, work)
+      if not ok then
+        failures = failures + 1
+        print(why)
+      end
+    end
+  end
+  print(("%d programs, %d differences"):format(count, failures))
+  os.exit(failures == 0, true)
+end
 local only_compiles, is_divergent = options[1] == "--target", options[1] == "--divergent"
 if only_compiles or is_divergent then
   table.remove(options, 1)

@@ -225,6 +225,7 @@ static int push_protected(lua_State *L) {
   lua_call(L, 1, 0);
   roc_array *pushed = roc_push_array(L, array->cls);
   roc_buffer_retain(array->array.buffer);
+  roc_buffer_share(array->array.buffer); /* C may write it at any time */
   *pushed = array->array;
   return 1;
 }
@@ -238,6 +239,14 @@ int roclua_array_push(lua_State *L, roclua_array *array) {
   return roc_embed_call(L, push_protected, array, 1);
 }
 
+/* (light userdata: an array, which C may write from now on) */
+static int share(lua_State *L) {
+  const roc_array *a = lua_touserdata(L, 1);
+  roc_array_evaluate(L, a);
+  roc_buffer_share(a->buffer);
+  return 0;
+}
+
 int roclua_array_get(lua_State *L, int index, roclua_array **out_array) {
   roc_error err = ROC_ERROR_INIT;
   if (!L || !out_array) {
@@ -249,6 +258,8 @@ int roclua_array_get(lua_State *L, int index, roclua_array **out_array) {
                             luaL_typename(L, index));
   }
   if (!box->array.buffer) return roc_embed_refuse("roclua_array_get: the array is closed");
+  int code = roc_embed_call(L, share, (void *)&box->array, 0);
+  if (code != ROCLUA_OK) return code;
   roclua_array *made = new_handle(box->cls);
   if (!made) return roc_embed_code(fail_handle(&err), &err);
   roc_buffer_retain(box->array.buffer);

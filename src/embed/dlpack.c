@@ -95,8 +95,8 @@ static roc_status hand_over(const char *function, roc_array *a, roc_rt_stream *s
                             roc_error *err) {
   bool for_write = !roc_buffer_is_read_only(a->buffer);
   ROC_TRY(check_stream(function, a, stream, err));
+  if (for_write) roc_buffer_share(a->buffer);
   if (!stream || roc_buffer_host(a->buffer)) return roc_buffer_wait(a->buffer, for_write, err);
-  if (for_write) roc_buffer_note_write(a->buffer);
   return roc_rt_stream_wait_buffer(stream, a->buffer, for_write, err);
 }
 

@@ -9,6 +9,7 @@
 #include "base/env.h"
 #include "base/library.h"
 #include "bindings/device/device_bind.h"
+#include "bindings/expression/expression.h"
 #include "embed/embed.h"
 #include "embed/fail.h"
 #include "embed/handle.h"
@@ -110,12 +111,21 @@ static int find_session(lua_State *L) {
   return 0;
 }
 
+/* Finalizers may look at arrays that are still to be computed, when no work is taken any more. */
+static int finish_expressions(lua_State *L) {
+  if (roc_expression_count() == 0) return 0;
+  lua_gc(L, LUA_GCCOLLECT); /* garbage need not be computed */
+  roc_expression_finish(L);
+  return 0;
+}
+
 int roclua_close(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
   roc_rt_session *session = NULL;
   if (!L) return roc_embed_refuse("roclua_close: the state is NULL");
   int code = roc_embed_call(L, find_session, &session, 0);
   if (!session) return code; /* OK: nothing of roclua was opened there */
+  roc_embed_call(L, finish_expressions, NULL, 0);
   roc_status status = roc_rt_session_finish(session, &err);
   code = roc_embed_call(L, deliver_all, NULL, 0);
   return status == ROC_OK ? code : roc_embed_code(status, &err);

@@ -205,8 +205,10 @@ ROCLUA_API int roclua_array_wrap(const roclua_memory *memory, roclua_array **out
  * CLOSED. */
 ROCLUA_API int roclua_array_push(struct lua_State *L, roclua_array *array);
 
-/* The array at that index of the state's stack; it stays valid when Lua closes its own.  On the
- * thread that runs the state; raises nothing.  INVALID: NULL, no array, or closed; OOM. */
+/* The array at that index of the state's stack; it stays valid when Lua closes its own.  Computes
+ * its elements when operations on arrays have not been computed yet, and waits for that.  On the
+ * thread that runs the state; raises nothing.  INVALID: NULL, no array, or closed; OOM; LUA: its
+ * elements cannot be computed; CLOSED: likewise, after a fork or the shutdown. */
 ROCLUA_API int roclua_array_get(struct lua_State *L, int index, roclua_array **out_array);
 
 /* One reference more, one less; NULL is fine.  Any thread; does not block. */

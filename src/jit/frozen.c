@@ -130,6 +130,7 @@ static bool keep_captured(roc_jit_frozen *f) {
   for (uint32_t i = 0; i < f->narrays; i++) {
     f->captured[i] = *p->arrays[i].value.array;
     roc_buffer_retain(f->captured[i].buffer);
+    roc_buffer_share(f->captured[i].buffer); /* any thread may launch it */
     p->arrays[i].value.array = &f->captured[i];
   }
   return true;

@@ -45,6 +45,24 @@ void roc_buffer_note_write(const roc_buffer *buffer);
 /* One a process, on any thread that writes; NULL: none.  It is set while no thread writes. */
 typedef void (*roc_write_hook)(void *ud, const roc_buffer *buffer);
 void roc_buffer_set_write_hook(roc_write_hook hook, void *ud);
+/* Another, which only observes; for the specs. */
+void roc_buffer_observe_writes(roc_write_hook hook, void *ud);
+
+/* ---- memory that is computed when it is needed ---- */
+
+/* From now on, until it is set to NULL, the host memory's contents are still to be computed by
+ * `pending`, which `release` frees when the buffer goes away first.  The layer that sets it sees to
+ * it that nothing reads or writes the memory before. */
+void roc_buffer_set_pending(roc_buffer *buffer, void *pending, void (*release)(void *pending));
+void *roc_buffer_pending(const roc_buffer *buffer);
+/* How many pending ones read the memory; `change` is added. */
+uint32_t roc_buffer_readers(const roc_buffer *buffer);
+void roc_buffer_count_readers(roc_buffer *buffer, int change);
+uint32_t roc_buffer_references(const roc_buffer *buffer); /* of all kinds */
+/* Something else than this state may write the memory, now or at any time: it is not plain host
+ * memory, or its address has been given away. */
+bool roc_buffer_is_shared(const roc_buffer *buffer);
+void roc_buffer_share(roc_buffer *buffer); /* notes a write */
 
 void roc_buffer_retain(roc_buffer *buffer);  /* any thread */
 void roc_buffer_release(roc_buffer *buffer); /* any thread; NULL is fine; never waits */

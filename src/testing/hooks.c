@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "bindings/device/device_bind.h"
+#include "bindings/expression/expression.h"
 #include "device/null/null.h"
 #include "jit/driver.h"
 #include "include/roclua.h"
@@ -83,6 +84,20 @@ static int testing_queued(lua_State *L) {
   return 1;
 }
 
+/* lazy(size, work) -> what they were: results of fewer elements are computed at once, structures
+ * with less work operation by operation. */
+static int testing_lazy(lua_State *L) {
+  lua_pushinteger(L, roc_expression_set_least(luaL_checkinteger(L, 1)));
+  lua_pushinteger(L, roc_expression_set_work(luaL_checkinteger(L, 2)));
+  return 2;
+}
+
+/* pending() -> the number of expressions that are to be computed */
+static int testing_pending(lua_State *L) {
+  lua_pushinteger(L, roc_expression_count());
+  return 1;
+}
+
 typedef struct write_count {
   const roc_buffer *buffer;
   lua_Integer count;
@@ -97,9 +112,9 @@ static void count_write(void *ud, const roc_buffer *buffer) {
 static int testing_count_writes(lua_State *L) {
   write_count w = {.buffer = roc_check_any_array(L, 1)->buffer};
   lua_settop(L, 2);
-  roc_buffer_set_write_hook(count_write, &w);
+  roc_buffer_observe_writes(count_write, &w);
   int status = lua_pcall(L, 0, 0, 0);
-  roc_buffer_set_write_hook(NULL, NULL);
+  roc_buffer_observe_writes(NULL, NULL);
   if (status != LUA_OK) return lua_error(L);
   lua_pushinteger(L, w.count);
   return 1;
@@ -229,6 +244,8 @@ static const luaL_Reg testing_functions[] = {{"emulate", testing_emulate},
                                              {"trim", testing_trim},
                                              {"queued", testing_queued},
                                              {"count_writes", testing_count_writes},
+                                             {"lazy", testing_lazy},
+                                             {"pending", testing_pending},
                                              {"interrupt", testing_interrupt},
                                              {"interrupt_compiler", testing_interrupt_compiler},
                                              {"check_arrays", testing_check_arrays},

@@ -214,7 +214,46 @@ local function plain_kernel(name, is_square, kinds, dtype, extents, walks)
   return kernel_of(operation, kinds, dtype, planned, extents)
 end
 
-core.set_elementwise_rules { result = plain_result, kernel = plain_kernel }
+-- The same for several operations in one pass: `nodes` in an order that has operands first, each
+-- {name =, square =, kinds =, dtype =, operands = {"x1", "s1", "t1", …}}; x are arrays, s numbers,
+-- t results of earlier nodes, which are rounded to their dtypes.
+local ZEROS = { bool = "false", integer = "0", float32 = "roc.float32(0)", float64 = "0.0" }
+
+local function append_node(lines, node, i)
+  local operation, dtype, name = operation_of(node.name), node.dtype, "t" .. i
+  if node.square then operation = square_of(operation) end
+  lines[#lines + 1] = string.format("local %s = %s", name, ZEROS[dtypes.class(dtype)])
+  lines[#lines + 1] = "do"
+  local elements = {}
+  for k, operand in ipairs(node.operands) do
+    elements[k] = string.gsub(operand, "^x", "e")
+  end
+  lines[#lines + 1] = body_of(operation, node.kinds, dtype, elements, name)
+  lines[#lines + 1] = "end"
+  if dtype.kind ~= "b" and dtype.itemsize < 8 then
+    lines[#lines + 1] = string.format("%s = roc.%s(%s)", name, dtype.name, name)
+  end
+end
+
+local function fused_kernel(nodes, leaves, scalars, extents, walks)
+  local params, planned, lines = support.names("x", leaves), {}, {}
+  table.move(support.names("s", scalars), 1, scalars, #params + 1, params)
+  params[#params + 1] = "y"
+  for i = 1, leaves + 1 do
+    planned[i] = { name = i > leaves and "y" or "x" .. i, array = true, walks = walks[i],
+      core = {} }
+    if i <= leaves then
+      lines[i] = string.format("local e%d = %s", i, loops.element(planned[i]))
+    end
+  end
+  for i, node in ipairs(nodes) do append_node(lines, node, i) end
+  lines[#lines + 1] = string.format("%s = t%d", loops.element(planned[leaves + 1]), #nodes)
+  local text = loops.text(table.concat(params, ", "), extents, planned,
+    table.concat(lines, "\n    "))
+  return generated.fresh(text, "roc.Array expression") -- the caller keeps a bounded number
+end
+
+core.set_elementwise_rules { result = plain_result, kernel = plain_kernel, fused = fused_kernel }
 
 ---A function that makes an operation.
 ---@param name string

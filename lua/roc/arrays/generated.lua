@@ -12,6 +12,16 @@ for name, dtype in pairs(core.dtypes) do visible[name] = dtype end
 
 local made = {}
 
+---A new kernel of a text, which is not kept here.
+---@param text string
+---@param name string for messages
+---@param workgroup? integer | integer[] that the launches use
+---@return roc.Kernel
+function M.fresh(text, name, workgroup)
+  return kernels.kernel(text, { name = name, contract = false, workgroup = workgroup,
+    env = { roc = visible, math = math, error = error } }, true)
+end
+
 ---The kernel of a text.
 ---@param text string
 ---@param key string what else tells kernels of the same text apart, as their name and options do
@@ -22,8 +32,7 @@ function M.kernel(text, key, name, workgroup)
   key = key .. "\n" .. text
   local kernel = made[key]
   if not kernel then
-    kernel = kernels.kernel(text, { name = name, contract = false, workgroup = workgroup,
-      env = { roc = visible, math = math, error = error } }, true)
+    kernel = M.fresh(text, name, workgroup)
     made[key] = kernel
   end
   return kernel

@@ -95,6 +95,10 @@ function Array:is_c_contiguous() end
 ---@return boolean
 function Array:is_f_contiguous() end
 
+---Computes the elements now, where operations are computed when they are needed.
+---@return roc.Array self
+function Array:eval() end
+
 ---Converted as calling the dtype converts a number.
 ---@param dtype roc.DTypeLike
 ---@return roc.Array copy

@@ -47,6 +47,13 @@ roc_array *roc_test_any_array(lua_State *L, int idx);
 roc_array *roc_check_array(lua_State *L, int arg);
 roc_array *roc_check_device_array(lua_State *L, int arg);
 roc_array *roc_check_any_array(lua_State *L, int arg);
+/* The same for what needs shape and dtype alone: the elements may still have to be computed, as the
+ * functions above see to. */
+roc_array *roc_check_described_array(lua_State *L, int arg);
+/* Computes the elements that are pending (runtime/buffer.h); raises why it cannot. */
+void roc_array_evaluate(lua_State *L, const roc_array *a);
+/* Sets what does so, once a process. */
+void roc_array_set_evaluate(void (*function)(lua_State *L, const roc_array *a));
 /* Replaces a device array at `arg` by a host array of its contents, once the work that uses it is
  * complete; raises when it is closed.  Other values stay. */
 void roc_fetch_device_array(lua_State *L, int arg);

@@ -24,9 +24,24 @@ roc_array_box *roc_test_array_box(lua_State *L, int idx) {
   return is_array ? box : NULL;
 }
 
+static void (*evaluate)(lua_State *L, const roc_array *a);
+
+void roc_array_set_evaluate(void (*function)(lua_State *L, const roc_array *a)) {
+  evaluate = function;
+}
+
+void roc_array_evaluate(lua_State *L, const roc_array *a) {
+  if (a->buffer && roc_buffer_pending(a->buffer)) evaluate(L, a);
+}
+
+static roc_array *evaluated(lua_State *L, roc_array *a) {
+  roc_array_evaluate(L, a);
+  return a;
+}
+
 roc_array *roc_test_array(lua_State *L, int idx) {
   roc_array_box *box = roc_test_array_box(L, idx);
-  return box && box->cls != &roc_device_array_class ? &box->array : NULL;
+  return box && box->cls != &roc_device_array_class ? evaluated(L, &box->array) : NULL;
 }
 
 roc_array *roc_test_device_array(lua_State *L, int idx) {
@@ -36,7 +51,7 @@ roc_array *roc_test_device_array(lua_State *L, int idx) {
 
 roc_array *roc_test_any_array(lua_State *L, int idx) {
   roc_array_box *box = roc_test_array_box(L, idx);
-  return box ? &box->array : NULL;
+  return box ? evaluated(L, &box->array) : NULL;
 }
 
 static roc_array *check_open(lua_State *L, int arg, roc_array *a, const char *expected) {
@@ -55,6 +70,11 @@ roc_array *roc_check_device_array(lua_State *L, int arg) {
 
 roc_array *roc_check_any_array(lua_State *L, int arg) {
   return check_open(L, arg, roc_test_any_array(L, arg), "roc.Array or roc.DeviceArray");
+}
+
+roc_array *roc_check_described_array(lua_State *L, int arg) {
+  roc_array_box *box = roc_test_array_box(L, arg);
+  return check_open(L, arg, box ? &box->array : NULL, "roc.Array or roc.DeviceArray");
 }
 
 void roc_fetch_device_array(lua_State *L, int arg) {

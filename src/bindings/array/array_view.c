@@ -11,7 +11,7 @@
 /* Pushes an empty view of argument 1's class; *source is argument 1, still open. */
 static roc_array *push_view(lua_State *L, roc_array **source) {
   roc_array *view = roc_push_array(L, roc_array_class_of(L, 1));
-  *source = roc_check_any_array(L, 1);
+  *source = roc_check_described_array(L, 1);
   return view;
 }
 
@@ -55,7 +55,7 @@ static uint32_t check_shape_args(lua_State *L, int last, int64_t *extents) {
 static int array_m_reshape(lua_State *L) {
   int64_t extents[ROC_ARRAY_MAX_RANK];
   roc_order order = ROC_ORDER_C;
-  roc_check_any_array(L, 1);
+  roc_check_described_array(L, 1);
   int last = lua_gettop(L);
   if (last == 2 && lua_istable(L, 2)) order = get_order_option(L, 2);
   if (last > 2 && lua_istable(L, last)) order = check_options(L, last--);
@@ -97,7 +97,7 @@ static bool check_axes(lua_State *L, const roc_array *a, uint32_t *axes) {
 
 static int array_m_transpose(lua_State *L) {
   uint32_t axes[ROC_ARRAY_MAX_RANK];
-  bool has_axes = check_axes(L, roc_check_any_array(L, 1), axes);
+  bool has_axes = check_axes(L, roc_check_described_array(L, 1), axes);
   roc_array *a, *view = push_view(L, &a);
   roc_error err = ROC_ERROR_INIT;
   if (roc_array_transpose(a, has_axes ? axes : NULL, view, &err)) {
@@ -116,7 +116,7 @@ static int64_t count_steps(int64_t first, int64_t last, int64_t step) {
 }
 
 static int array_m_slice(lua_State *L) {
-  const roc_array *self = roc_check_any_array(L, 1);
+  const roc_array *self = roc_check_described_array(L, 1);
   lua_Integer dim = luaL_checkinteger(L, 2);
   if (lua_gettop(L) == 3 && lua_isinteger(L, 3)) {
     luaL_argerror(L, 4,
@@ -185,7 +185,7 @@ static bool is_end_of_ipairs(lua_State *L, const roc_array *a) {
 
 bool roc_array_key_selects(lua_State *L) {
   if (lua_isinteger(L, 2)) return false;
-  return lua_istable(L, 2) || roc_test_any_array(L, 2);
+  return lua_istable(L, 2) || roc_test_array_box(L, 2);
 }
 
 /* Calls a function that roc/arrays/install.lua has put into the metatable. */
@@ -231,7 +231,7 @@ bool roc_check_key(lua_State *L, const roc_array *a, int64_t *out) {
 
 /* The next index, and its element or row; nil after the last. */
 static int pairs_next(lua_State *L) {
-  const roc_array *a = roc_check_any_array(L, 1);
+  const roc_array *a = roc_check_described_array(L, 1);
   lua_Integer i = luaL_optinteger(L, 2, 0);
   lua_settop(L, 1);
   if (i < 0 || i >= a->extents[0]) return 0;
@@ -298,10 +298,12 @@ static void push_nbytes(lua_State *L, const roc_array *a) {
   lua_pushinteger(L, (lua_Integer)roc_array_nbytes(a));
 }
 
-/* Of the element with the lowest indices, where kernels (of a host array: the host) find it. */
+/* Of the element with the lowest indices, once it has been computed, where kernels (of a host array:
+ * the host) find it. */
 static void push_pointer(lua_State *L, const roc_array *a) {
+  roc_check_any_array(L, 1);
   int64_t offset = a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
-  roc_buffer_note_write(a->buffer); /* the script has the address from now on */
+  roc_buffer_share(a->buffer); /* the script has the address from now on */
   lua_pushinteger(L, (lua_Integer)roc_buffer_devptr(a->buffer) + offset);
 }
 
@@ -347,12 +349,19 @@ int roc_array_fail_field(lua_State *L, int methods) {
 }
 
 static int array_m_is_c_contiguous(lua_State *L) {
-  lua_pushboolean(L, roc_array_is_c_contiguous(roc_check_any_array(L, 1)));
+  lua_pushboolean(L, roc_array_is_c_contiguous(roc_check_described_array(L, 1)));
   return 1;
 }
 
 static int array_m_is_f_contiguous(lua_State *L) {
-  lua_pushboolean(L, roc_array_is_f_contiguous(roc_check_any_array(L, 1)));
+  lua_pushboolean(L, roc_array_is_f_contiguous(roc_check_described_array(L, 1)));
+  return 1;
+}
+
+/* a:eval() -> a, whose elements are in memory from now on */
+static int array_m_eval(lua_State *L) {
+  roc_check_any_array(L, 1);
+  lua_settop(L, 1);
   return 1;
 }
 
@@ -361,4 +370,5 @@ const luaL_Reg roc_array_view_methods[] = {{"reshape", array_m_reshape},
                                            {"slice", array_m_slice},
                                            {"is_c_contiguous", array_m_is_c_contiguous},
                                            {"is_f_contiguous", array_m_is_f_contiguous},
+                                           {"eval", array_m_eval},
                                            {NULL, NULL}};

@@ -25,13 +25,21 @@ static int push_field(lua_State *L, const roc_array *a) {
   return roc_array_fail_field(L, lua_upvalueindex(1));
 }
 
+/* A host array, of which fields and views need no elements. */
+static const roc_array *check_described(lua_State *L) {
+  const roc_array_box *box = roc_test_array_box(L, 1);
+  if (!box || box->cls == &roc_device_array_class) return roc_check_array(L, 1);
+  return roc_check_described_array(L, 1);
+}
+
 static int array_mm_index(lua_State *L) {
-  const roc_array *a = roc_check_array(L, 1);
+  const roc_array *a = check_described(L);
   if (lua_type(L, 2) == LUA_TSTRING) return push_field(L, a);
   if (roc_array_key_selects(L)) return roc_array_select(L);
   int64_t i;
   if (!roc_check_key(L, a, &i)) return 0;
   if (a->rank == 1) {
+    a = roc_check_array(L, 1);
     roc_push_scalar(L, roc_dtype_load(a->dtype, element_at(L, a, i, false)));
   } else {
     roc_array_push_row(L, i);
@@ -48,13 +56,13 @@ static int array_mm_newindex(lua_State *L) {
 }
 
 static int array_mm_len(lua_State *L) {
-  lua_pushinteger(L, roc_check_array(L, 1)->extents[0]);
+  lua_pushinteger(L, check_described(L)->extents[0]);
   return 1;
 }
 
 static int array_mm_gc(lua_State *L) {
-  roc_array *a = roc_test_array(L, 1);
-  if (a) roc_array_release(a);
+  roc_array_box *box = roc_test_array_box(L, 1);
+  if (box && box->cls != &roc_device_array_class) roc_array_release(&box->array);
   return 0;
 }
 

@@ -5,50 +5,43 @@
  * and loops, never by extents or numbers.  What is not plain (operands that are none, errors of
  * shape or dtype, smart arrays, host arrays beside device arrays, sim) goes to the Lua function
  * that knows all of it. */
+#include <pthread.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "bindings/device/device_bind.h"
+#include "bindings/expression/expression.h"
 #include "bindings/expression/loops.h"
 #include "bindings/kernel/kernel_bind.h"
 
-enum { MAX_OPERANDS = ROC_LOOPS_MAX_ARRAYS - 1 };
+enum { MAX_OPERANDS = ROC_EXPRESSION_MAX_OPERANDS };
 
-/* What an operand is: a dtype, or a plain value. */
-enum { KIND_INTEGER = ROC_DT_COUNT_, KIND_FLOAT, KIND_BOOLEAN, KIND_COUNT };
+/* Results of fewer elements are computed at once. */
+static int64_t least_pending = 4096;
+
+int64_t roc_expression_set_least(int64_t size) {
+  int64_t previous = least_pending;
+  least_pending = size;
+  return previous;
+}
 
 /* Results of kinds that are no dtype. */
 enum { RESULT_UNKNOWN = -1, RESULT_REFUSED = -2 };
 
-enum { OPERATION_UV_KERNELS = 1, OPERATION_UV_COUNT = OPERATION_UV_KERNELS };
-
-/* A userdata; its uservalue has the kernels by key. */
-typedef struct operation {
-  uint32_t noperands;
-  bool is_method;   /* the first operand must be an array */
-  bool has_square;  /* a second operand that is a plain 2 makes it another operation */
-  int8_t results[]; /* by kinds: a dtype, or as above */
-} operation;
-
 /* Upvalues of an operation's function. */
-enum { UP_OPERATION = 1, UP_NAME, UP_GENERAL, UP_COUNT = UP_GENERAL };
+enum { UP_OPERATION = 1, UP_GENERAL, UP_COUNT = UP_GENERAL };
 
-/* Its address is the registry key of the table {result =, kernel =} of roc/arrays/elementwise.lua. */
-static const char rules_key;
-
+/* The call, and where its arrays are. */
 typedef struct call {
-  operation *op;
-  const roc_array *arrays[MAX_OPERANDS]; /* NULL: a number; in userdata on the stack */
-  roc_scalar scalars[MAX_OPERANDS];
-  uint8_t kinds[MAX_OPERANDS];
-  bool is_square;
+  roc_expression_call plain;
   roc_rt_device *owner; /* of device arrays; NULL: host arrays */
 } call;
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
 static uint8_t kind_of(roc_scalar value) {
-  if (value.type == ROC_VT_BOOL) return KIND_BOOLEAN;
-  return value.type == ROC_VT_INT ? KIND_INTEGER : KIND_FLOAT;
+  if (value.type == ROC_VT_BOOL) return ROC_KIND_BOOLEAN;
+  return value.type == ROC_VT_INT ? ROC_KIND_INTEGER : ROC_KIND_FLOAT;
 }
 
 static bool is_two(roc_scalar value) {
@@ -60,21 +53,21 @@ static bool read_operand(lua_State *L, call *c, uint32_t i) {
   const roc_array_box *box = roc_test_array_box(L, (int)i + 1);
   if (box) {
     if (!box->array.buffer || box->cls == &roc_smart_array_class) return false;
-    c->arrays[i] = &box->array;
-    c->kinds[i] = (uint8_t)box->array.dtype;
+    c->plain.arrays[i] = &box->array;
+    c->plain.kinds[i] = (uint8_t)box->array.dtype;
     return true;
   }
-  if (!roc_test_scalar(L, (int)i + 1, &c->scalars[i])) return false;
-  c->kinds[i] = kind_of(c->scalars[i]);
+  if (!roc_test_scalar(L, (int)i + 1, &c->plain.scalars[i])) return false;
+  c->plain.kinds[i] = kind_of(c->plain.scalars[i]);
   return true;
 }
 
 /* All arrays on the host, or all on one device; one at least. */
 static bool find_owner(call *c) {
   bool has_array = false;
-  for (uint32_t i = 0; i < c->op->noperands; i++) {
-    if (!c->arrays[i]) continue;
-    roc_rt_device *owner = roc_buffer_device(c->arrays[i]->buffer);
+  for (uint32_t i = 0; i < c->plain.op->noperands; i++) {
+    if (!c->plain.arrays[i]) continue;
+    roc_rt_device *owner = roc_buffer_device(c->plain.arrays[i]->buffer);
     if (has_array && owner != c->owner) return false;
     c->owner = owner;
     has_array = true;
@@ -83,12 +76,13 @@ static bool find_owner(call *c) {
 }
 
 static bool read_operands(lua_State *L, call *c) {
-  if (lua_gettop(L) < (int)c->op->noperands) return false;
-  for (uint32_t i = 0; i < c->op->noperands; i++) {
+  if (lua_gettop(L) < (int)c->plain.op->noperands) return false;
+  for (uint32_t i = 0; i < c->plain.op->noperands; i++) {
     if (!read_operand(L, c, i)) return false;
   }
-  if (c->op->is_method && !c->arrays[0]) return false;
-  c->is_square = c->op->has_square && !c->arrays[1] && is_two(c->scalars[1]);
+  if (c->plain.op->is_method && !c->plain.arrays[0]) return false;
+  c->plain.is_square =
+      c->plain.op->has_square && !c->plain.arrays[1] && is_two(c->plain.scalars[1]);
   return find_owner(c);
 }
 
@@ -105,47 +99,20 @@ static roc_rt_device *find_device(lua_State *L, const call *c) {
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
-static void push_kind(lua_State *L, uint8_t kind) {
-  static const char *const names[] = {"integer", "float", "boolean"};
-  if (kind < ROC_DT_COUNT_) {
-    roc_push_dtype(L, (roc_dtype)kind);
-  } else {
-    lua_pushstring(L, names[kind - KIND_INTEGER]);
-  }
-}
-
-static void push_kinds(lua_State *L, const call *c) {
-  lua_createtable(L, MAX_OPERANDS, 0);
-  for (uint32_t i = 0; i < c->op->noperands; i++) {
-    push_kind(L, c->kinds[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-}
-
-/* Pushes a function of the rules; false, and pushes nothing, before they are loaded. */
-static bool push_rule(lua_State *L, const char *name) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &rules_key) != LUA_TTABLE) {
-    lua_pop(L, 1);
-    return false;
-  }
-  lua_getfield(L, -1, name);
-  lua_remove(L, -2);
-  return true;
-}
-
 static int8_t *result_of(const call *c) {
   uint32_t at = 0;
-  for (uint32_t i = 0; i < c->op->noperands; i++) at = at * KIND_COUNT + c->kinds[i];
-  return &c->op->results[at];
+  for (uint32_t i = 0; i < c->plain.op->noperands; i++)
+    at = at * ROC_KIND_COUNT + c->plain.kinds[i];
+  return &c->plain.op->results[at];
 }
 
 /* False: the general function says what is wrong. */
 static bool find_result(lua_State *L, const call *c, roc_dtype *out) {
   int8_t *result = result_of(c);
   if (*result == RESULT_UNKNOWN) {
-    if (!push_rule(L, "result")) return false;
-    lua_pushvalue(L, lua_upvalueindex(UP_NAME));
-    push_kinds(L, c);
+    if (!roc_expression_push_rule(L, "result")) return false;
+    lua_pushstring(L, c->plain.op->name);
+    roc_expression_push_kinds(L, &c->plain);
     lua_call(L, 2, 1);
     roc_dtype dtype;
     *result = roc_test_dtype(L, -1, &dtype) ? (int8_t)dtype : RESULT_REFUSED;
@@ -176,8 +143,8 @@ static const roc_array *push_result(lua_State *L, const call *c, roc_dtype dtype
   int64_t extents[ROC_ARRAY_MAX_RANK];
   const roc_array *const *operands = loops->arrays + 1;
   uint32_t n = 0;
-  for (uint32_t i = 0; i < c->op->noperands; i++) {
-    if (c->arrays[i]) loops->arrays[++n] = c->arrays[i];
+  for (uint32_t i = 0; i < c->plain.op->noperands; i++) {
+    if (c->plain.arrays[i]) loops->arrays[++n] = c->plain.arrays[i];
   }
   if (!roc_loops_broadcast(operands, n, &rank, extents)) return NULL;
   roc_order order = order_of(operands, n, rank);
@@ -187,94 +154,6 @@ static const roc_array *push_result(lua_State *L, const call *c, roc_dtype dtype
   loops->arrays[0] = result;
   loops->narrays = n + 1;
   return result;
-}
-
-static bool is_reversed(const roc_array *result) {
-  return result->rank > 1 && roc_array_is_f_contiguous(result) &&
-         !roc_array_is_c_contiguous(result);
-}
-
-/* ---- kernels --------------------------------------------------------------------------------- */
-
-static void push_loops(lua_State *L, const roc_loops *loops) {
-  lua_createtable(L, (int)loops->count, 0);
-  for (uint32_t l = 0; l < loops->count; l++) {
-    lua_pushinteger(L, loops->extents[l]);
-    lua_rawseti(L, -2, (lua_Integer)l + 1);
-  }
-}
-
-/* A list for each array, the result's last: whether it moves along each loop. */
-static void push_walks(lua_State *L, const roc_loops *loops) {
-  lua_createtable(L, (int)loops->narrays, 0);
-  for (uint32_t i = 0; i < loops->narrays; i++) {
-    uint32_t array = (i + 1) % loops->narrays;
-    lua_createtable(L, (int)loops->count, 0);
-    for (uint32_t l = 0; l < loops->count; l++) {
-      lua_pushboolean(L, loops->walks[array] >> l & 1);
-      lua_rawseti(L, -2, (lua_Integer)l + 1);
-    }
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-}
-
-/* Pushes what tells kernels of the operation apart. */
-static void push_key(lua_State *L, const call *c, const roc_loops *loops, bool has_one_row) {
-  unsigned char key[MAX_OPERANDS + ROC_LOOPS_MAX_ARRAYS + 2];
-  size_t n = 0;
-  for (uint32_t i = 0; i < c->op->noperands; i++) key[n++] = c->kinds[i];
-  for (uint32_t i = 0; i < loops->narrays; i++) key[n++] = loops->walks[i];
-  key[n++] = (unsigned char)loops->count;
-  key[n++] = (unsigned char)(has_one_row | c->is_square << 1);
-  lua_pushlstring(L, (const char *)key, n);
-}
-
-/* Pushes the kernel; the result's dtype follows from the kinds. */
-static void push_kernel(lua_State *L, const call *c, const roc_loops *loops, roc_dtype dtype,
-                        bool has_one_row) {
-  lua_getiuservalue(L, lua_upvalueindex(UP_OPERATION), OPERATION_UV_KERNELS);
-  push_key(L, c, loops, has_one_row);
-  lua_pushvalue(L, -1);
-  if (lua_rawget(L, -3) == LUA_TNIL) {
-    lua_pop(L, 1);
-    push_rule(L, "kernel");
-    lua_pushvalue(L, lua_upvalueindex(UP_NAME));
-    lua_pushboolean(L, c->is_square);
-    push_kinds(L, c);
-    roc_push_dtype(L, dtype);
-    push_loops(L, loops);
-    push_walks(L, loops);
-    lua_call(L, 6, 1);
-    lua_pushvalue(L, -2);
-    lua_pushvalue(L, -2);
-    lua_rawset(L, -5);
-  }
-  lua_insert(L, -3);
-  lua_pop(L, 2);
-}
-
-static roc_kernel_operand array_operand(const roc_loops *loops, uint32_t i) {
-  return (roc_kernel_operand){
-      .source = loops->arrays[i], .view = loops->views[i], .is_result = i == 0};
-}
-
-/* Launches the kernel on top of the stack. */
-static void launch(lua_State *L, const call *c, roc_rt_device *device, const roc_loops *loops,
-                   const roc_ndrange *range, int64_t rows) {
-  roc_kernel_operand operands[ROC_LOOPS_MAX_ARRAYS + 1];
-  uint32_t n = 0, array = 1;
-  for (uint32_t i = 0; i < c->op->noperands; i++) {
-    if (c->arrays[i]) {
-      operands[n++] = array_operand(loops, array++);
-    } else {
-      operands[n++] = (roc_kernel_operand){.scalar = c->scalars[i]};
-    }
-  }
-  operands[n++] = array_operand(loops, 0);
-  if (loops->count > 1) {
-    operands[n++] = (roc_kernel_operand){.scalar = {.type = ROC_VT_INT, .as.i = rows}};
-  }
-  roc_kernel_launch_operands(L, lua_gettop(L), device, range, operands, n);
 }
 
 /* ---- the function ---------------------------------------------------------------------------- */
@@ -287,8 +166,66 @@ static int call_general(lua_State *L, int top) {
   return 1;
 }
 
+/* Whether the operation may be computed later: nothing about it fails then. */
+static bool can_wait(const call *c, const roc_array *result) {
+  if (c->plain.op->state->is_off || c->owner || roc_array_size(result) < least_pending)
+    return false;
+  return !c->plain.op->can_fail || roc_dtype_table[result->dtype].kind == 'f';
+}
+
+/* A finalizer may have closed one: making the result tells the collector of its memory. */
+static void check_open(lua_State *L, const call *c) {
+  for (uint32_t i = 0; i < c->plain.op->noperands; i++) {
+    if (c->plain.arrays[i] && !c->plain.arrays[i]->buffer) {
+      luaL_error(L, "an array was closed while it was computed with");
+    }
+  }
+}
+
+/* Operands that are pending become memory: `all`, or views of what is pending. */
+static void evaluate_operands(lua_State *L, const call *c, bool all) {
+  for (uint32_t i = 0; i < c->plain.op->noperands; i++) {
+    const roc_array *a = c->plain.arrays[i];
+    if (!a || !roc_buffer_pending(a->buffer)) continue;
+    if (all || !roc_expression_of(a)) roc_expression_evaluate(L, a->buffer);
+    check_open(L, c); /* what has been printed meanwhile may run Lua code */
+  }
+}
+
+/* Fills the operands of an expression; false when one may not be read later. */
+static bool take_operands(const call *c, roc_expression_operand *operands, size_t *out_bytes) {
+  *out_bytes = 0;
+  for (uint32_t i = 0; i < c->plain.op->noperands; i++) {
+    const roc_array *a = c->plain.arrays[i];
+    operands[i] =
+        (roc_expression_operand){.scalar = c->plain.scalars[i], .kind = c->plain.kinds[i]};
+    if (!a) continue;
+    if (!roc_expression_takes(a)) return false;
+    operands[i].array = *a;
+    *out_bytes += roc_buffer_nbytes(a->buffer);
+  }
+  return true;
+}
+
+/* Makes the result pending; false: the operation is to be computed at once. */
+static bool begin(lua_State *L, const call *c, roc_rt_device *device, const roc_array *result) {
+  roc_expression_operand operands[MAX_OPERANDS];
+  size_t nbytes;
+  if (!can_wait(c, result)) return false;
+  evaluate_operands(L, c, false);
+  if (!take_operands(c, operands, &nbytes)) return false;
+  if (!roc_expression_fits(c->plain.op, operands)) {
+    evaluate_operands(L, c, true);
+    if (!take_operands(c, operands, &nbytes)) return false;
+  }
+  uint32_t index = roc_rt_device_index(device);
+  if (!roc_expression_begin(c->plain.op, c->plain.is_square, index, result, operands)) return false;
+  roc_expression_limit(L, c->plain.op->state, nbytes);
+  return true;
+}
+
 static int call_operation(lua_State *L) {
-  call c = {.op = lua_touserdata(L, lua_upvalueindex(UP_OPERATION))};
+  call c = {.plain.op = lua_touserdata(L, lua_upvalueindex(UP_OPERATION))};
   roc_loops loops;
   roc_dtype dtype;
   int top = lua_gettop(L);
@@ -297,14 +234,11 @@ static int call_operation(lua_State *L) {
   if (!device || !find_result(L, &c, &dtype)) return call_general(L, top);
   const roc_array *result = push_result(L, &c, dtype, &loops);
   if (!result) return call_general(L, top);
-  if (roc_array_size(result) == 0) return 1;
+  check_open(L, &c);
+  if (roc_array_size(result) == 0 || begin(L, &c, device, result)) return 1;
   int at = lua_gettop(L);
-  roc_ndrange range;
-  int64_t rows;
-  roc_loops_plan(&loops, is_reversed(result));
-  bool has_one_row = roc_loops_range(&loops, &range, &rows);
-  push_kernel(L, &c, &loops, dtype, has_one_row);
-  launch(L, &c, device, &loops, &range, rows);
+  evaluate_operands(L, &c, true);
+  roc_expression_run(L, &c.plain, device, &loops);
   lua_settop(L, at);
   return 1;
 }
@@ -327,32 +261,45 @@ static int expression_elementwise(lua_State *L) {
   lua_Integer n = luaL_checkinteger(L, -1);
   luaL_argcheck(L, n >= 1 && n <= MAX_OPERANDS, 2, "1 to 3 operands expected");
   size_t nresults = 1;
-  for (lua_Integer i = 0; i < n; i++) nresults *= KIND_COUNT;
-  operation *op = lua_newuserdatauv(L, sizeof *op + nresults, OPERATION_UV_COUNT);
-  *op = (operation){.noperands = (uint32_t)n,
-                    .is_method = get_flag(L, 2, "method"),
-                    .has_square = get_flag(L, 2, "square")};
+  for (lua_Integer i = 0; i < n; i++) nresults *= ROC_KIND_COUNT;
+  roc_operation *op = lua_newuserdatauv(L, sizeof *op + nresults, ROC_OPERATION_UV_COUNT);
+  const char *name = lua_tostring(L, 1);
+  *op = (roc_operation){.noperands = (uint32_t)n,
+                        .state = roc_expression_state_of(L),
+                        .is_method = get_flag(L, 2, "method"),
+                        .has_square = get_flag(L, 2, "square"),
+                        .can_fail = strcmp(name, "idiv") == 0 || strcmp(name, "mod") == 0};
+  luaL_argcheck(L, strlen(name) < sizeof op->name, 1, "the name is too long");
+  strcpy(op->name, name);
   memset(op->results, RESULT_UNKNOWN, nresults);
   lua_newtable(L);
-  lua_setiuservalue(L, -2, OPERATION_UV_KERNELS);
-  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, ROC_OPERATION_UV_KERNELS);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, op); /* as long as the state: expressions refer to it */
   lua_pushvalue(L, 3);
   lua_pushcclosure(L, call_operation, UP_COUNT);
   return 1;
 }
 
-/* core.set_elementwise_rules{result = of a name and kinds, kernel = of them and loops} */
-static int expression_set_rules(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &rules_key);
-  return 0;
-}
-
 static const luaL_Reg functions[] = {{"elementwise", expression_elementwise},
-                                     {"set_elementwise_rules", expression_set_rules},
+                                     {"set_elementwise_rules", roc_expression_set_rules},
                                      {NULL, NULL}};
 
+static void evaluate_array(lua_State *L, const roc_array *a) {
+  roc_expression_evaluate(L, a->buffer);
+}
+
+static void open_process(void) {
+  roc_expression_open();
+  roc_array_set_evaluate(evaluate_array);
+}
+
 void roc_open_expression(lua_State *L) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  bool is_lazy = true;
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, roc_env_switch("ROCLUA_LAZY", &is_lazy, &err), &err);
+  roc_expression_open_state(L, !is_lazy, roc_expression_mm_gc_guard);
+  pthread_once(&once, open_process);
   luaL_setfuncs(L, functions, 0);
 }

@@ -123,3 +123,40 @@ bool roc_loops_range(const roc_loops *loops, roc_ndrange *out_range, int64_t *ou
   out_range->local[1] = ITEMS / width;
   return rows <= most;
 }
+
+bool roc_loops_is_reversed(const roc_array *result) {
+  return result->rank > 1 && roc_array_is_f_contiguous(result) &&
+         !roc_array_is_c_contiguous(result);
+}
+
+roc_kernel_operand roc_loops_operand(const roc_loops *loops, uint32_t i) {
+  return (roc_kernel_operand){
+      .source = loops->arrays[i], .view = loops->views[i], .is_result = i == 0};
+}
+
+static void push_loops(lua_State *L, const roc_loops *loops) {
+  lua_createtable(L, (int)loops->count, 0);
+  for (uint32_t l = 0; l < loops->count; l++) {
+    lua_pushinteger(L, loops->extents[l]);
+    lua_rawseti(L, -2, (lua_Integer)l + 1);
+  }
+}
+
+/* A list for each array, the result's last: whether it moves along each loop. */
+static void push_walks(lua_State *L, const roc_loops *loops) {
+  lua_createtable(L, (int)loops->narrays, 0);
+  for (uint32_t i = 0; i < loops->narrays; i++) {
+    uint32_t array = (i + 1) % loops->narrays;
+    lua_createtable(L, (int)loops->count, 0);
+    for (uint32_t l = 0; l < loops->count; l++) {
+      lua_pushboolean(L, loops->walks[array] >> l & 1);
+      lua_rawseti(L, -2, (lua_Integer)l + 1);
+    }
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+void roc_loops_push(lua_State *L, const roc_loops *loops) {
+  push_loops(L, loops);
+  push_walks(L, loops);
+}

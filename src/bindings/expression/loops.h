@@ -8,10 +8,11 @@
 #define ROC_BINDINGS_EXPRESSION_LOOPS_H
 
 #include "base/ndrange.h"
+#include "bindings/kernel/kernel_bind.h"
 #include "runtime/array.h"
 
-/* The result, which is the first one, and the arrays of at most three operands. */
-enum { ROC_LOOPS_MAX_ARRAYS = 4 };
+/* The result, which is the first one, and the arrays of the operands. */
+enum { ROC_LOOPS_MAX_ARRAYS = 9 };
 
 typedef struct roc_loops {
   uint32_t count; /* at least 1; the innermost is the last */
@@ -32,5 +33,12 @@ void roc_loops_plan(roc_loops *loops, bool is_reversed);
 /* The launch that walks them, and the rows of its second dimension; false where a work-item has
  * several rows. */
 bool roc_loops_range(const roc_loops *loops, roc_ndrange *out_range, int64_t *out_rows);
+
+bool roc_loops_is_reversed(const roc_array *result);
+/* Pushes the extents, and a list for each array, the result's last: whether it moves along each
+ * loop. */
+void roc_loops_push(lua_State *L, const roc_loops *loops);
+/* Array i as a launch gets it. */
+roc_kernel_operand roc_loops_operand(const roc_loops *loops, uint32_t i);
 
 #endif

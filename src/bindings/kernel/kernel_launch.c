@@ -188,11 +188,20 @@ static void read_values(lua_State *L, const request *r, roc_rt_device *device) {
   }
 }
 
+/* Arrays that are still to be computed are, which may run Lua code. */
+static void evaluate_args(lua_State *L, const request *r) {
+  for (int i = 0; !r->operands && i < r->count; i++) {
+    roc_array_box *box = roc_test_array_box(L, r->first + i);
+    if (box) roc_array_evaluate(L, &box->array);
+  }
+}
+
 static int launch(lua_State *L, const request *r) {
   roc_kernel_box *box = r->box;
   if (!box->kernel) return luaL_error(L, "the kernel is closed");
   roc_error err; /* filled on failure; zeroing it here would cost more than the rest */
   roc_status status = ROC_OK;
+  evaluate_args(L, r);
   for (int attempt = 0; attempt < 2; attempt++) {
     roc_kernel_read_cells(L, box, r->kernel); /* may run Lua code, so it is first */
     target t = find_target(L, r);

@@ -20,7 +20,7 @@ static float rsqrtf(float x) {
  * the arguments; false when neither is an array. */
 static bool push_of_arrays(lua_State *L, const char *name) {
   int array = lua_isuserdata(L, 1) ? 1 : lua_isuserdata(L, 2) ? 2 : 0;
-  if (!array || !roc_test_any_array(L, array)) return false;
+  if (!array || !roc_test_array_box(L, array)) return false;
   luaL_getmetafield(L, array, "math");
   lua_insert(L, 1);
   lua_pushstring(L, name);

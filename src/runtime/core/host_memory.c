@@ -20,6 +20,7 @@ size_t roc_buffer_live_bytes(void) {
 }
 
 void roc_buffer_destroy_host(roc_buffer *buffer) {
+  if (buffer->pending) buffer->release_pending(buffer->pending);
   if (buffer->release) buffer->release(buffer->release_ud);
   if (buffer->block) roc_buffer_count_bytes(buffer->nbytes, false);
   roc_free(buffer->block);

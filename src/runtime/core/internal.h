@@ -70,7 +70,11 @@ struct roc_buffer {
   _Atomic(roc_rt_fault *) fault; /* owns a reference */
   struct roc_rt_pin *pin;        /* core/pin.h; NULL: ordinary memory */
   struct roc_mirror *mirror;     /* array/mirror.c; NULL: none */
-  roc_buffer *next;              /* in the pool's list, or among the dead */
+  void *pending;                 /* core/pending.c; NULL: memory as any other */
+  void (*release_pending)(void *pending);
+  _Atomic uint32_t nreaders;
+  _Atomic bool is_shared;
+  roc_buffer *next; /* in the pool's list, or among the dead */
 };
 
 /* The memory of a host buffer doubled on a device. */

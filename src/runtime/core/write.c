@@ -9,7 +9,16 @@ void roc_buffer_set_write_hook(roc_write_hook hook, void *ud) {
   write_hook = hook;
 }
 
+static roc_write_hook observer;
+static void *observer_ud;
+
+void roc_buffer_observe_writes(roc_write_hook hook, void *ud) {
+  observer_ud = ud;
+  observer = hook;
+}
+
 void roc_buffer_note_write(const roc_buffer *buffer) {
+  if (observer) observer(observer_ud, buffer);
   if (write_hook) write_hook(write_hook_ud, buffer);
 }
 

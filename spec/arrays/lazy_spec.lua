@@ -1,0 +1,326 @@
+-- Operations on large host arrays are computed when their results are needed, several in one
+-- kernel. Nothing but time and memory may tell.
+local roc = require "roc"
+local core = require "roc.core"
+local programs = require "support.programs"
+local shell = require "support.shell"
+local arrays = require "support.fuzz.arrays"
+
+local testing = core.testing
+local N = 8192 -- more elements than what is computed at once
+local AT_ONCE, SEPARATE, FUSED = math.maxinteger, math.maxinteger, 0
+
+-- The number of kernels that `f` makes.
+local function kernels_made(f)
+  local new, count = core.kernel_new, 0
+  core.kernel_new = function(...)
+    count = count + 1
+    return new(...)
+  end
+  local ok, why = pcall(f)
+  core.kernel_new = new
+  assert(ok, why)
+  return count
+end
+
+local function ones(dtype) return roc.ones(N, dtype or "float32") end
+
+local double = roc.kernel(function(a)
+  local i = roc.get_global_id(1)
+  if i <= #a then a[i] = a[i] * 2 end
+end)
+
+describe("Operations on host arrays", function()
+  local least, work
+  local function set_work(value) testing.lazy(1, value) end
+
+  setup(function() return (ones() + 1) * 2 end) -- loads what operations are
+  before_each(function()
+    collectgarbage()
+    collectgarbage() -- what other specs have left pending
+    least, work = testing.lazy(1, SEPARATE)
+  end)
+  after_each(function() testing.lazy(least, work) end)
+
+  it("are computed when they are looked at, and not before", function()
+    local x = ones()
+    local before = testing.pending()
+    local y = x * 2 + 1
+    assert.equal(before + 2, testing.pending())
+    assert.same({ N }, y.shape)
+    assert.equal("float32", y.dtype.name)
+    assert.equal(N, #y)
+    local row = y:reshape(2, N // 2)[2]
+    assert.equal(before + 2, testing.pending())
+    assert.equal(3, row[7])
+    assert.equal(before, testing.pending()) -- the views share it
+    assert.equal(3, y[1])
+  end)
+
+  it("are computed by eval, which gives the array", function()
+    local before = testing.pending()
+    local y = ones() + 1
+    assert.equal(y, y:eval())
+    assert.equal(before, testing.pending())
+    local d = roc.to_device(y)
+    assert.equal(d, d:eval())
+  end)
+
+  it("become one kernel, whatever the extents and numbers", function()
+    set_work(FUSED)
+    local function f(n, c)
+      local x, y = roc.full(n, 3, "float64"), roc.full(n, 4, "float64")
+      return roc.math.sqrt(x * x + y * y) * c + roc.math.exp(-(x - x))
+    end
+    assert.equal(1, kernels_made(function() assert.equal(11, f(N, 2)[1]) end))
+    assert.equal(0, kernels_made(function() assert.equal(16, f(N + 5, 3)[N + 5]) end))
+  end)
+
+  it("are computed one by one until a kernel is worth it", function()
+    local x = ones()
+    local function f() return ((x + 2) * (x + 3))[1] end
+    f()
+    set_work(10 * 3 * N)
+    local rounds = 0
+    repeat
+      local count = kernels_made(f)
+      rounds = rounds + 1
+    until count > 0 or rounds > 20
+    assert.equal(9, rounds) -- the tenth time, the first one included
+  end)
+
+  it("compute a common part once", function()
+    set_work(FUSED)
+    local x = ones()
+    local part = x + 1
+    local before = testing.pending()
+    local a, b = part * 2, part * 3
+    assert.equal(4, a[1])
+    assert.equal(6, b[2]) -- it was a part of another kernel, and has become memory
+    assert.equal(before - 1, testing.pending())
+    assert.equal(2, part[3])
+  end)
+
+  describe("keep their operands' values when these are", function()
+    local WRITES = {
+      ["assigned an element"] = function(x) x[1] = 50 end,
+      ["filled"] = function(x) x:fill(50) end,
+      ["written through a view"] = function(x) x:slice(1, 1, N, 2):fill(50) end,
+      ["assigned a range"] = function(x) x[{ { 1, 5 } }] = 50 end,
+      ["assigned an array"] = function(x) x[{ {} }] = roc.full(N, 50, "float32") end,
+      ["assigned their own results"] = function(x, y) x[{ {} }] = y end,
+      ["written by a kernel"] = function(x) double:forall(N)(x) end,
+      ["written by a kernel on a stream"] = function(x)
+        local stream <close> = roc.stream()
+        double:forall(N, { stream = stream })(x)
+      end,
+      ["written by vectorize"] = function(x)
+        roc.vectorize(function(v) return v + 49 end)(x, { out = x })
+      end,
+      ["copied to"] = function(x) roc.to_device(roc.full(N, 50, "float32")):copy_to_host(x) end,
+      ["registered and written"] = function(x)
+        local registration <close> = roc.register(x)
+        assert(registration)
+        double:forall(N)(x)
+        roc.current_device():synchronize()
+      end,
+      ["a smart array's, which is written"] = function(x)
+        local s = roc.smart_array(x)
+        double:forall(N)(s)
+      end,
+    }
+    for name, write in pairs(WRITES) do
+      it(name, function()
+        for _, kind in ipairs { SEPARATE, FUSED } do
+          set_work(kind)
+          local x = ones()
+          local y, z = x + 1, x:slice(1, N, 1, -1) * 3
+          local sum = y + z
+          write(x, y)
+          assert.not_equal(1, x[1])
+          assert.equal(5, sum[1])
+          assert.equal(5 * N, sum:sum())
+          assert.equal(2, y[1])
+          assert.equal(3, z[N])
+        end
+      end)
+    end
+  end)
+
+  it("read what queued work writes", function()
+    local device = roc.current_device()
+    local x = ones()
+    local stream <close> = roc.stream()
+    double:forall(N, { stream = stream })(x)
+    local y = x + 1
+    stream:synchronize()
+    device:synchronize()
+    assert.equal(3, y[1])
+  end)
+
+  it("do not read later what others may write", function()
+    local before = testing.pending()
+    local x = ones()
+    assert(x.pointer)
+    local r = ones()
+    local registration <close> = roc.register(r)
+    assert(registration)
+    local kept = { x + 1, r + 1, roc.smart_array(ones()) + 1 }
+    assert.equal(3, #kept)
+    assert.equal(before, testing.pending())
+  end)
+
+  it("raise what is wrong with them at once", function()
+    local x = ones "int32"
+    local zeros = roc.zeros(N, "int32")
+    assert.error_matches(function() return x // zeros end, "divi")
+    assert.error_matches(function() return x % 0 end, "n%%0")
+    assert.error_matches(function() return x + roc.ones(N + 1) end, "broadcast")
+    assert.error_matches(function() return x + roc.ones(N, "bool") end, "bool")
+    assert.equal(math.huge, (ones() // zeros)[1])
+  end)
+
+  it("can be written and changed themselves", function()
+    local x = ones()
+    local y = x + 1
+    local z = y * 2
+    y[1] = 100
+    y:slice(1, 2, 2):fill(7)
+    assert.equal(4, z[1])
+    assert.equal(4, z[2])
+    assert.equal(100, y[1])
+    assert.equal(7, y[2])
+    assert.equal(2, y[3])
+  end)
+
+  it("are bounded in number, and in what they keep alive", function()
+    local x = ones()
+    local before = testing.pending()
+    for _ = 1, 3000 do x = x + 1 end
+    assert.is_true(testing.pending() - before <= 257)
+    assert.equal(3001, x[N])
+    local kept = {}
+    for i = 1, 600 do
+      kept[i] = ones() * i
+      assert.is_true(testing.pending() - before <= 257)
+    end
+    for i = 1, 600 do assert.equal(i, kept[i][N]) end
+    before = testing.pending()
+    local masks, count = {}, 1 << 20 -- 8 MiB each, of which masks need 1
+    for i = 1, 40 do
+      masks[i] = roc.full(count, i, "float64"):gt(20)
+      collectgarbage()
+    end
+    assert.is_true(testing.pending() - before < 30)
+    for i = 1, 40 do assert.equal(i > 20, masks[i][count]) end
+  end)
+
+  it("survive collections and finalizers in their middle", function()
+    collectgarbage("incremental", 10, 1000)
+    for round = 1, 40 do
+      set_work(round % 2 == 0 and FUSED or SEPARATE)
+      local x = ones()
+      local y = roc.math.sqrt(x * x + round)
+      local z = y * 2 + x
+      setmetatable({}, { __gc = function()
+        assert(y[1] > 0)
+        x:fill(9)
+      end })
+      local w = z - y * 2
+      collectgarbage "step"
+      local garbage = {}
+      for i = 1, 100 do garbage[i] = { tostring(i) } end
+      assert.equal(100, #garbage)
+      assert.equal(1, math.floor(w[1] + 0.5)) -- x was 1 when it was read
+    end
+    collectgarbage "generational"
+  end)
+
+  it("give their result or an error when allocations fail, and go on then", function()
+    for _, kind in ipairs { SEPARATE, FUSED } do
+      set_work(kind)
+      local function run()
+        local x = ones()
+        local y = x * 3 + 1
+        x[1] = 10
+        local z = (y - x) * y
+        x:fill(2)
+        return z[1] + z[2]
+      end
+      assert.equal(-24 + 12, run())
+      local failures = 0
+      collectgarbage "stop"
+      for n = 1, 60 do
+        testing.fail_alloc(n)
+        local ok, result = pcall(run)
+        testing.fail_alloc(0)
+        if ok then
+          assert.equal(-24 + 12, result)
+        else
+          failures = failures + 1
+          assert.matches("memory", tostring(result))
+        end
+      end
+      collectgarbage "restart"
+      assert.is_true(failures > 0)
+      assert.equal(-24 + 12, run())
+    end
+  end)
+
+  it("are the same, whether or not they are lazy, in random programs", function()
+    for seed = 1, 10 do
+      local ok, why = arrays.compare(seed, 60, seed % 5 == 0 and FUSED or AT_ONCE)
+      assert(ok, why)
+    end
+  end)
+
+  if not shell.interpreter then return end
+
+  local function run_script(text, command)
+    local path = os.tmpname()
+    local file <close> = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+    local output, status = shell.run((command or "ROCLUA") .. " " .. path)
+    os.remove(path)
+    return output, status
+  end
+
+  local FINALIZERS = [[
+      local roc = require "roc"
+      local x = roc.ones(10000, "float32")
+      local y = (x + 1) * 2 - x
+      first = setmetatable({}, { __gc = function() print("at the end", y[1], y[10000]) end })
+      local z = (x + 2) * 3 - x -- its kernels are newer than the finalizer
+      second = setmetatable({}, { __gc = function() print("before", z[1]) end })
+      print(z[2])
+  ]]
+  local function check_finalizers(command)
+    local output, status = run_script(FINALIZERS, command)
+    assert.equal("8.0\nbefore\t8.0\nat the end\t3.0\t3.0\n", output)
+    assert.equal(0, status)
+  end
+
+  it("are computed when a state closes, for finalizers", function() check_finalizers "ROCLUA" end)
+
+  it("are computed when a state of a stock lua5.4 closes", function()
+    local core = shell.interpreter:match "^(.*)/bin/[^/]*$"
+    if not core or programs.sanitizer(core .. "/lib/lua/5.4/roc/core.so") ~= "" then
+      return pending("the module was built with a sanitizer")
+    end
+    check_finalizers(("LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='%s;;' lua5.4")
+      :format(core .. "/lib/lua/5.4/?.so"))
+  end)
+
+  it("are computed at once with ROCLUA_LAZY=0", function()
+    local text = [[
+      local roc, core = require "roc", require "roc.core"
+      local y = roc.ones(1) + 1 -- loads what operations are
+      y = roc.ones(10000) + 1
+      print(core.testing.pending(), y[1])
+    ]]
+    assert.equal("0\t2.0\n", (run_script(text, "ROCLUA_LAZY=0 ROCLUA_SPEC")))
+    assert.equal("1\t2.0\n", (run_script(text, "ROCLUA_LAZY=1 ROCLUA_SPEC")))
+    assert.equal("1\t2.0\n", (run_script(text, "ROCLUA_LAZY= ROCLUA_SPEC")))
+  end)
+end)

@@ -1,0 +1,217 @@
+/* Expressions and the memory they read; see expression.h.
+ *
+ * All that are pending are in one list, under a lock: any thread may write memory that an expression
+ * of some state reads.  The list is walked when memory with readers is written, and is as long as
+ * the number of pending results. */
+#include "bindings/expression/expression.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "bindings/array/array_bind.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a fork waits for it */
+static roc_expression *first;
+static _Atomic uint32_t npending;
+static _Thread_local uint64_t changes;
+
+uint32_t roc_expression_count(void) {
+  return atomic_load_explicit(&npending, memory_order_relaxed);
+}
+
+uint64_t roc_expression_changes(void) {
+  return changes;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+bool roc_expression_takes(const roc_array *a) {
+  if (roc_buffer_is_shared(a->buffer) || roc_buffer_is_read_only(a->buffer)) return false;
+  return roc_buffer_pending(a->buffer) || !roc_buffer_is_busy(a->buffer, false);
+}
+
+roc_expression *roc_expression_of(const roc_array *a) {
+  roc_expression *e = roc_buffer_pending(a->buffer);
+  if (!e || e->result.dtype != a->dtype || e->result.offset != a->offset) return NULL;
+  if (!roc_array_same_shape(&e->result, a)) return NULL;
+  bool is_same = memcmp(e->result.strides, a->strides, a->rank * sizeof *a->strides) == 0;
+  return is_same ? e : NULL;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+typedef struct extent {
+  uint32_t size, nleaves, nscalars;
+} extent;
+
+static extent measure(const roc_operation *op, const roc_expression_operand *operands) {
+  extent x = {.size = 1};
+  for (uint32_t i = 0; i < op->noperands; i++) {
+    const roc_array *a = &operands[i].array;
+    const roc_expression *inner = a->buffer ? roc_expression_of(a) : NULL;
+    x.size += inner ? inner->size : 0;
+    x.nleaves += inner ? inner->nleaves : a->buffer != NULL;
+    x.nscalars += inner ? inner->nscalars : a->buffer == NULL;
+  }
+  return x;
+}
+
+bool roc_expression_fits(const roc_operation *op, const roc_expression_operand *operands) {
+  extent x = measure(op, operands);
+  return x.size <= ROC_EXPRESSION_MAX_NODES && x.nleaves <= ROC_EXPRESSION_MAX_LEAVES &&
+         x.nscalars <= ROC_EXPRESSION_MAX_SCALARS;
+}
+
+static void take_out(roc_expression *e) {
+  *e->link = e->next;
+  if (e->next) e->next->link = e->link;
+  atomic_fetch_sub_explicit(&npending, 1, memory_order_relaxed);
+}
+
+static void put_first(roc_expression *e) {
+  e->next = first;
+  e->link = &first;
+  if (first) first->link = &e->next;
+  first = e;
+  atomic_fetch_add_explicit(&npending, 1, memory_order_relaxed);
+}
+
+/* With the buffer, or when its memory has been computed. */
+static void release(void *pending) {
+  roc_expression *e = pending;
+  changes++;
+  pthread_mutex_lock(&lock);
+  take_out(e);
+  for (uint32_t i = 0; i < e->noperands; i++) {
+    if (e->operands[i].array.buffer) roc_buffer_count_readers(e->operands[i].array.buffer, -1);
+  }
+  pthread_mutex_unlock(&lock);
+  for (uint32_t i = 0; i < e->noperands; i++) roc_array_release(&e->operands[i].array);
+  roc_free(e);
+}
+
+bool roc_expression_begin(roc_operation *op, bool is_square, uint32_t device,
+                          const roc_array *result, const roc_expression_operand *operands) {
+  roc_expression *e = roc_zalloc(sizeof *e);
+  if (!e) return false;
+  e->state = op->state;
+  e->op = op;
+  e->is_square = is_square;
+  e->device = device;
+  e->noperands = op->noperands;
+  e->result = *result;
+  memcpy(e->operands, operands, op->noperands * sizeof *operands);
+  extent x = measure(op, operands);
+  e->size = x.size;
+  e->nleaves = x.nleaves;
+  e->nscalars = x.nscalars;
+  pthread_mutex_lock(&lock);
+  for (uint32_t i = 0; i < e->noperands; i++) {
+    roc_buffer *buffer = e->operands[i].array.buffer;
+    if (!buffer) continue;
+    roc_buffer_retain(buffer);
+    roc_buffer_count_readers(buffer, 1);
+  }
+  put_first(e);
+  pthread_mutex_unlock(&lock);
+  roc_buffer_set_pending(result->buffer, e, release);
+  return true;
+}
+
+void roc_expression_end(roc_expression *e) {
+  roc_buffer_set_pending(e->result.buffer, NULL, NULL);
+  release(e);
+}
+
+/* ---- writes ---------------------------------------------------------------------------------- */
+
+/* Memory with the buffer's bytes; NULL: there is none. */
+static roc_buffer *copy_of(const roc_buffer *buffer) {
+  roc_buffer *copy;
+  roc_error err;
+  size_t nbytes = roc_buffer_nbytes(buffer);
+  if (roc_buffer_create_host(nbytes, false, &copy, &err) != ROC_OK) return NULL;
+  memcpy(roc_buffer_host(copy), roc_buffer_host(buffer), nbytes);
+  return copy;
+}
+
+/* The operand keeps the bytes as they are: those of the copy, which is as long. */
+static void redirect(roc_expression *e, roc_array *operand, roc_buffer *copy) {
+  if (!copy) {
+    e->has_failed = true;
+    return;
+  }
+  roc_buffer *old = operand->buffer;
+  roc_buffer_retain(copy);
+  roc_buffer_count_readers(copy, 1);
+  roc_buffer_count_readers(old, -1);
+  operand->buffer = copy;
+  roc_buffer_release(old); /* not the last reference: its writer holds one */
+}
+
+/* The hook of writes.  Memory that is pending itself is not written but computed. */
+static void keep_bytes(void *ud, const roc_buffer *buffer) {
+  (void)ud;
+  if (roc_buffer_readers(buffer) == 0 || roc_buffer_pending(buffer)) return;
+  changes++;
+  roc_buffer *copy = copy_of(buffer);
+  pthread_mutex_lock(&lock);
+  for (roc_expression *e = first; e; e = e->next) {
+    for (uint32_t i = 0; i < e->noperands; i++) {
+      if (e->operands[i].array.buffer == buffer) redirect(e, &e->operands[i].array, copy);
+    }
+  }
+  pthread_mutex_unlock(&lock);
+  roc_buffer_release(copy);
+}
+
+/* ---- too much -------------------------------------------------------------------------------- */
+
+/* Bytes of operands that nothing but expressions keeps alive, divided among their readers. */
+static size_t held_bytes(const roc_expression *e) {
+  size_t nbytes = 0;
+  for (uint32_t i = 0; i < e->noperands; i++) {
+    const roc_buffer *buffer = e->operands[i].array.buffer;
+    if (!buffer || roc_buffer_pending(buffer)) continue;
+    uint32_t nreaders = roc_buffer_readers(buffer);
+    if (roc_buffer_references(buffer) == nreaders) nbytes += roc_buffer_nbytes(buffer) / nreaders;
+  }
+  return nbytes;
+}
+
+roc_buffer *roc_expression_find_surplus(const roc_expression_state *state, uint32_t most,
+                                        size_t most_bytes) {
+  roc_expression *oldest = NULL, *holder = NULL;
+  uint32_t n = 0;
+  size_t sum = 0;
+  pthread_mutex_lock(&lock);
+  for (roc_expression *e = first; e; e = e->next) {
+    if (e->state != state) continue;
+    size_t nbytes = held_bytes(e);
+    sum += nbytes;
+    n++;
+    oldest = e;
+    if (nbytes > 0) holder = e;
+  }
+  roc_expression *found = n > most ? oldest : sum > most_bytes ? holder : NULL;
+  if (found) roc_buffer_retain(found->result.buffer); /* only this thread could release it */
+  pthread_mutex_unlock(&lock);
+  return found ? found->result.buffer : NULL;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void lock_list(void) {
+  pthread_mutex_lock(&lock);
+}
+
+static void unlock_list(void) {
+  pthread_mutex_unlock(&lock);
+}
+
+void roc_expression_open(void) {
+  pthread_atfork(lock_list, unlock_list, unlock_list);
+  roc_buffer_set_write_hook(keep_bytes, NULL);
+}

@@ -1,0 +1,137 @@
+/* Expressions: element-wise operations on host arrays that are computed when their result is needed.
+ *
+ * The result is an array with memory of its own, in which nothing has been computed yet: its buffer
+ * is pending (runtime/buffer.h), so that views share it.  An expression holds its operands' memory.
+ * A write to that memory gives the expressions that read it one copy of the bytes as they were.
+ * What can fail by the values of elements is never an expression. */
+#ifndef ROC_BINDINGS_EXPRESSION_EXPRESSION_H
+#define ROC_BINDINGS_EXPRESSION_EXPRESSION_H
+
+#include "base/dtype.h"
+#include "bindings/expression/loops.h"
+#include "bindings/support/bind.h"
+#include "runtime/array.h"
+
+enum { ROC_EXPRESSION_MAX_OPERANDS = 3 };
+
+/* What an operand is: a dtype, or a plain value. */
+enum { ROC_KIND_INTEGER = ROC_DT_COUNT_, ROC_KIND_FLOAT, ROC_KIND_BOOLEAN, ROC_KIND_COUNT };
+
+/* What a Lua state has of them: a userdata that lives as long as the state. */
+typedef struct roc_expression_state {
+  bool is_off;            /* each operation is computed at once */
+  lua_CFunction at_close; /* __gc of guards */
+} roc_expression_state;
+
+/* An operation: a userdata, which lives as long as the state; its uservalue has kernels by key. */
+typedef struct roc_operation {
+  const roc_expression_state *state;
+  char name[24];
+  uint32_t noperands;
+  bool is_method;   /* the first operand must be an array */
+  bool has_square;  /* a second operand that is a plain 2 makes it another operation */
+  bool can_fail;    /* on integers: with a fault at run time */
+  int8_t results[]; /* by kinds: a dtype, or as in lib_expression.c */
+} roc_operation;
+
+enum { ROC_OPERATION_UV_KERNELS = 1, ROC_OPERATION_UV_COUNT = ROC_OPERATION_UV_KERNELS };
+
+/* One application of an operation. */
+typedef struct roc_expression_call {
+  roc_operation *op;
+  const roc_array *arrays[ROC_EXPRESSION_MAX_OPERANDS]; /* NULL: a number */
+  roc_scalar scalars[ROC_EXPRESSION_MAX_OPERANDS];
+  uint8_t kinds[ROC_EXPRESSION_MAX_OPERANDS];
+  bool is_square;
+  bool is_expression; /* the arrays are those of an expression that is pending */
+} roc_expression_call;
+
+typedef struct roc_expression roc_expression;
+
+typedef struct roc_expression_operand {
+  roc_array array; /* with a reference of its own; no buffer: a number */
+  roc_scalar scalar;
+  uint8_t kind;
+} roc_expression_operand;
+
+struct roc_expression {
+  roc_expression *next, **link; /* of all that are pending, the newest first */
+  const roc_expression_state *state;
+  roc_operation *op;
+  bool is_square;
+  bool has_been_fused; /* into another's kernel: the next time it becomes memory first */
+  uint32_t device;     /* the index of the one that computes it */
+  bool has_failed;     /* a copy of an operand found no memory */
+  uint32_t noperands, size, nleaves, nscalars; /* of the tree; bounds of what a kernel gets */
+  roc_array result;                            /* borrows the buffer, which owns the expression */
+  roc_expression_operand operands[ROC_EXPRESSION_MAX_OPERANDS];
+};
+
+/* Bounds of what one kernel computes, and of the expressions of a state. */
+enum {
+  ROC_EXPRESSION_MAX_NODES = 16,
+  ROC_EXPRESSION_MAX_LEAVES = 8,
+  ROC_EXPRESSION_MAX_SCALARS = 8,
+  ROC_EXPRESSION_MAX_PENDING = 256
+};
+
+/* expression.c.  No Lua. */
+/* Whether an operand's memory may be read later: nothing but this state writes it, and no queued
+ * work does now. */
+bool roc_expression_takes(const roc_array *a);
+/* Whether an operation on such operands is within the bounds of one kernel. */
+bool roc_expression_fits(const roc_operation *op, const roc_expression_operand *operands);
+/* Makes `result`, whose memory is new, pending: operands are borrowed.  False: memory is out, and
+ * nothing has happened. */
+bool roc_expression_begin(roc_operation *op, bool is_square, uint32_t device,
+                          const roc_array *result, const roc_expression_operand *operands);
+/* The expression that an operand stands for as a whole; NULL: memory, or a view. */
+roc_expression *roc_expression_of(const roc_array *a);
+void roc_expression_end(roc_expression *e); /* its memory has been computed */
+/* Changes whenever an expression of this thread ends or its operands become others. */
+uint64_t roc_expression_changes(void);
+/* The buffer, retained, of an expression of the state that should be computed, the oldest first:
+ * there are more than `most`, or they alone keep more than `most_bytes` alive.  NULL: none. */
+roc_buffer *roc_expression_find_surplus(const roc_expression_state *state, uint32_t most,
+                                        size_t most_bytes);
+uint32_t roc_expression_count(void); /* of all states */
+void roc_expression_open(void);      /* sets the hook of writes; once a process */
+
+/* evaluate.c */
+/* Computes the buffer's contents, if they are pending; raises why it cannot, and they stay so. */
+void roc_expression_evaluate(lua_State *L, roc_buffer *buffer);
+/* After a new expression whose operands have that many bytes: computes what is too much. */
+void roc_expression_limit(lua_State *L, const roc_expression_state *state, size_t nbytes);
+/* A structure becomes one kernel when it has been computed that often: element by operation. For
+ * the specs; gives what it was. */
+int64_t roc_expression_set_work(int64_t work);
+
+/* closing.c */
+/* Computes what is pending, before the state's session takes no more work; nothing is pending from
+ * then on.  What cannot be computed says so when it is looked at. */
+void roc_expression_finish(lua_State *L);
+int roc_expression_mm_gc_guard(lua_State *L); /* __gc of guards: the same, for the newest */
+
+/* operation.c */
+roc_expression_state *roc_expression_state_of(lua_State *L); /* NULL: not opened */
+void roc_expression_open_state(lua_State *L, bool is_off, lua_CFunction at_close);
+/* Makes the newest guard, as each new kernel needs one. */
+void roc_expression_guard(lua_State *L);
+bool roc_expression_is_newest_guard(lua_State *L, int idx);
+void roc_expression_push_kind(lua_State *L, uint8_t kind);
+void roc_expression_push_kinds(lua_State *L, const roc_expression_call *call);
+/* Pushes a function of lua/roc/arrays/elementwise.lua; false, and nothing, before it is loaded. */
+bool roc_expression_push_rule(lua_State *L, const char *name);
+int roc_expression_set_rules(lua_State *L); /* core.set_elementwise_rules */
+/* Launches an operation on the loops' arrays, the result being the first.  False: Lua code has
+ * changed what is pending, and nothing was launched. */
+bool roc_expression_run(lua_State *L, const roc_expression_call *call, roc_rt_device *device,
+                        roc_loops *loops);
+/* The same of an expression whose operands are memory. */
+bool roc_expression_run_one(lua_State *L, const roc_expression *e);
+
+/* lib_expression.c.  For the specs: results of fewer elements are computed at once; gives what it
+ * was. */
+int64_t roc_expression_set_least(int64_t size);
+
+#endif
