@@ -9,6 +9,7 @@
 #include "emulator/exec/stop.h"
 #include "emulator/isa/program.h"
 #include "emulator/isa/wave.h"
+#include "emulator/support/clock.h"
 
 /* ---- branches ------------------------------------------------------------------------------- */
 
@@ -99,6 +100,24 @@ static void run_sendmsg(emu_wave *wave, const emu_inst *inst) {
            "s_sendmsg sends message %u; the emulated GPU knows interrupts (1) alone", message);
 }
 
+enum { RETURNS_REALTIME = 131 };
+
+/* Asks for the time of the constant clock; the other messages are for trap handlers. */
+static void run_sendmsg_rtn(emu_wave *wave, const emu_inst *inst) {
+  if (inst->imm != RETURNS_REALTIME) {
+    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1,
+             "%s sends message %d; the emulated GPU answers the one for the time (131) alone",
+             inst->op->name, inst->imm);
+    return;
+  }
+  uint64_t ticks = emu_clock_ticks();
+  if (inst->op->dst[0] == EMU_B64) {
+    emu_set_s64(wave, &inst->dst[0], ticks);
+  } else {
+    emu_set_s32(wave, &inst->dst[0], (uint32_t)ticks);
+  }
+}
+
 enum { TRAP_DEBUG = 3 };
 
 /* LLVM writes trap 2 for code that must not be reached, and trap 3 for a breakpoint, which without
@@ -164,6 +183,8 @@ const emu_op emu_flow_ops[] = {
   FLOW("s_endpgm_ordered_ps_done", run_endpgm, EMU_ALL, EMU_CLASS_BRANCH, 0)
   FLOW("s_barrier", run_barrier, EMU_ALL, EMU_CLASS_BARRIER, 0)
   FLOW("s_sendmsg", run_sendmsg, EMU_ALL, EMU_CLASS_MESSAGE, EMU_READS_M0)
+  EMU_ROW("s_sendmsg_rtn_b32", run_sendmsg_rtn, EMU_GFX11_ON, EMU_CLASS_SMEM, 0, EMU_B32, EMU_NONE),
+  EMU_ROW("s_sendmsg_rtn_b64", run_sendmsg_rtn, EMU_GFX11_ON, EMU_CLASS_SMEM, 0, EMU_B64, EMU_NONE),
   FLOW("s_trap", run_trap, EMU_ALL, EMU_CLASS_MESSAGE, 0)
   FLOW("s_sethalt", run_sethalt, EMU_ALL, EMU_CLASS_MESSAGE, 0)
   FLOW("s_code_end", run_code_end, EMU_GFX10_ON, EMU_CLASS_NOTHING, 0)

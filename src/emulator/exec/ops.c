@@ -10,7 +10,7 @@ static const emu_op *const tables[] = {
     emu_valu_int_ops,   emu_valu_byte_ops,   emu_valu_cmp_ops,  emu_valu_lane_ops,
     emu_valu_float_ops, emu_valu_double_ops, emu_valu_half_ops, emu_valu_convert_ops,
     emu_valu_trans_ops, emu_valu_packed_ops, emu_lds_ops,       emu_flat_ops,
-    emu_buffer_ops,     emu_matrix_ops,
+    emu_buffer_ops,     emu_matrix_ops,      emu_wave_matrix_ops,
 };
 
 /* Names of gfx11 and later beside those that the tables have. */

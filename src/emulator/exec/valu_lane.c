@@ -99,6 +99,19 @@ static void run_permlane32_swap_b32(emu_wave *wave, const emu_inst *inst) {
   swap_rows(wave, inst, 32);
 }
 
+/* A half of one register changes places with a half of another. */
+static void run_swap_b16(emu_wave *wave, const emu_inst *inst) {
+  emu_row *x = &wave->v[inst->dst[0].reg], *y = &wave->v[inst->src[0].reg];
+  unsigned x_shift = inst->mod.op_sel & 8 ? 16 : 0, y_shift = inst->mod.op_sel & 1 ? 16 : 0;
+  const emu_row *lanes = emu_lanes(wave);
+  for (int lane = 0; lane < wave->width; lane++) {
+    if (!lanes->u[lane]) continue;
+    uint32_t changed = (x->u[lane] >> x_shift ^ y->u[lane] >> y_shift) & 0xffff;
+    x->u[lane] ^= changed << x_shift;
+    y->u[lane] ^= changed << y_shift;
+  }
+}
+
 /* ---- registers found through M0 ------------------------------------------------------------ */
 
 /* What M0 adds to the number of the destination and of the source. */
@@ -256,6 +269,7 @@ const emu_op emu_valu_lane_ops[] = {
     LANE("v_permlane16_swap_b32", run_permlane16_swap_b32, EMU_GFX9, 0, EMU_B32),
     LANE("v_permlane32_swap_b32", run_permlane32_swap_b32, EMU_GFX9, 0, EMU_B32),
     LANE("v_permlane64_b32", run_permlane64_b32, EMU_GFX11, 0, EMU_B32),
+    {"v_swap_b16", run_swap_b16, EMU_GFX11_ON, EMU_CLASS_VALU, 0, {EMU_B16}, {EMU_B16}},
     RELATIVE("v_movreld_b32", run_movreld_b32),
     RELATIVE("v_movrels_b32", run_movrels_b32),
     RELATIVE("v_movrelsd_b32", run_movrelsd_b32),

@@ -1,14 +1,16 @@
 /* Packed instructions: two halves of a register, or two floats of a pair, at once; and those that
- * mix halves with floats, and dot products of integers.
+ * mix halves with floats, and dot products.
  *
  * op_sel says for each source which part the low result is made of, op_sel_hi the same for the high
- * result; neg_lo and neg_hi negate those. ISA guides, VOP3P. Dot products of halves are left out:
- * how the hardware rounds between their steps is not documented.  The instructions are the rows of
- * valu_packed.def. */
+ * result; neg_lo and neg_hi negate those. ISA guides, VOP3P.  Dot products of halves are rounded as
+ * the manuals' pseudocode says, after each product, which silicon may do otherwise.  The
+ * instructions are the rows of valu_packed.def. */
 #include "emulator/exec/float.h"
 #include "emulator/exec/ops.h"
+#include "emulator/exec/small_float.h"
+#include "emulator/exec/stop.h"
 
-enum { PARTS = 2, SOURCES = 3 };
+enum { PARTS = 2, SOURCES = 3, SUM = 2 /* the source that dot products add to */ };
 
 /* Whether part `high` of source n comes from the upper place, and is to be negated. */
 static bool takes_upper(const emu_inst *inst, unsigned n, unsigned high) {
@@ -200,6 +202,83 @@ static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, dot_sig
   emu_put32(wave, inst, 0, &out);
 }
 
+/* ---- dot products of halves ------------------------------------------------------------------ */
+
+static float half_value(uint32_t half) {
+  return emu_real_of32(emu_widen(half));
+}
+
+/* What a summand's sign bits, the halves of a factor in VOP3, and constants beside bf16 mean is not
+ * known. */
+static bool has_known_modifiers(emu_wave *wave, const emu_inst *inst) {
+  bool is_signed = (inst->mod.neg_lo | inst->mod.neg_hi) & 4;
+  bool is_half = emu_is_half(inst->op->dst[0]);
+  bool has_constant = false;
+  for (unsigned n = 0; n < SOURCES; n++) has_constant |= inst->src[n].kind == EMU_OPERAND_CONST;
+  bool is_bf16_with_constant = has_constant && strstr(inst->op->name, "bf16");
+  bool selects = is_half && (inst->mod.op_sel & 3);
+  if (!is_signed && !selects && !is_bf16_with_constant) return true;
+  emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1,
+           "%s has modifiers whose meaning is not known to the emulator", inst->op->name);
+  return false;
+}
+
+/* One part of source n, as bits. */
+static uint32_t pick_half(const emu_inst *inst, unsigned n, unsigned part, uint32_t word) {
+  uint32_t half = word >> (takes_upper(inst, n, part) ? 16 : 0) & 0xffff;
+  return is_negated(inst, n, part) ? half ^ 0x8000 : half;
+}
+
+/* Adds two products, which are exact as floats, to the float in `c`. */
+static void dot_halves(emu_wave *wave, const emu_inst *inst, float (*value)(uint32_t half),
+                       const emu_row *c) {
+  emu_row rooms[PARTS], out;
+  if (!has_known_modifiers(wave, inst)) return;
+  const emu_row *a = emu_src32(wave, inst, 0, &rooms[0]), *b = emu_src32(wave, inst, 1, &rooms[1]);
+  for (int lane = 0; lane < wave->width; lane++) {
+    float sum = c->f[lane];
+    for (unsigned part = 0; part < PARTS; part++) {
+      sum = fmaf(value(pick_half(inst, 0, part, a->u[lane])),
+                 value(pick_half(inst, 1, part, b->u[lane])), sum);
+    }
+    out.f[lane] = sum;
+  }
+  if (!wave->mode.is_plain || inst->mod.clamp) emu_finish_f32(wave, inst, &out);
+  emu_put32(wave, inst, 0, &out);
+}
+
+/* The same with a sum of 16 bits, to which `add` rounds. */
+static void dot_to_half(emu_wave *wave, const emu_inst *inst,
+                        uint32_t (*add)(uint32_t a, uint32_t b, uint32_t sum)) {
+  emu_row rooms[SOURCES], out;
+  const emu_row *src[SOURCES];
+  if (!has_known_modifiers(wave, inst)) return;
+  for (unsigned n = 0; n < SOURCES; n++) src[n] = emu_src32(wave, inst, n, &rooms[n]);
+  for (int lane = 0; lane < wave->width; lane++) {
+    uint32_t a = src[0]->u[lane], b = src[1]->u[lane];
+    uint32_t sum = add(a & 0xffff, b & 0xffff, src[2]->u[lane] & 0xffff);
+    out.u[lane] = add(a >> 16, b >> 16, sum);
+  }
+  emu_put32(wave, inst, 0, &out);
+}
+
+static uint32_t add_half_product(uint32_t a, uint32_t b, uint32_t sum) {
+  float exact = emu_fuse(half_value(a), half_value(b), half_value(sum));
+  return emu_narrow_nearest(emu_bits_of32(exact));
+}
+
+/* Doubles hold the products, and the sums as far as rounding to 8 bits needs. */
+static uint32_t add_bf16_product(uint32_t a, uint32_t b, uint32_t sum) {
+  return emu_bf16_round(emu_fuse(emu_bf16_value(a), emu_bf16_value(b), emu_bf16_value(sum)));
+}
+
+static void run_dot2_f16_f16(emu_wave *wave, const emu_inst *inst) {
+  dot_to_half(wave, inst, add_half_product);
+}
+static void run_dot2_bf16_bf16(emu_wave *wave, const emu_inst *inst) {
+  dot_to_half(wave, inst, add_bf16_product);
+}
+
 /* ---- functions ------------------------------------------------------------------------------- */
 
 #define HALVES(name, kernel, nsrc, adds_old)                     \
@@ -254,6 +333,15 @@ static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, dot_sig
     const dot_signs signs = {true, true, true};                   \
     run_dot(wave, inst, bits, signs, &wave->v[inst->dst[0].reg]); \
   }
+#define DOT_HALVES(name, on, value)                                     \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) {        \
+    emu_row room;                                                       \
+    dot_halves(wave, inst, value, emu_src32(wave, inst, SUM, &room));   \
+  }
+#define DOTC_HALVES(name, on, value)                                    \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) {        \
+    dot_halves(wave, inst, value, &wave->v[inst->dst[0].reg]);          \
+  }
 #define OP(name, on, flags, result, sources)
 #include "emulator/exec/valu_packed.def"
 #undef HALVES
@@ -265,6 +353,8 @@ static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, dot_sig
 #undef DOT
 #undef DOT_IU
 #undef DOTC
+#undef DOT_HALVES
+#undef DOTC_HALVES
 #undef OP
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -285,6 +375,9 @@ static void run_dot(emu_wave *wave, const emu_inst *inst, unsigned bits, dot_sig
 #define DOT(name, bits, is_signed) SAME(name, 3, EMU_ALL, EMU_CLAMPS, EMU_B32)
 #define DOT_IU(name, bits) SAME(name, 3, EMU_GFX11, EMU_CLAMPS | EMU_SIGNS, EMU_B32)
 #define DOTC(name, bits) SAME(name, 2, EMU_GFX9, 0, EMU_B32)
+#define DOT_HALVES(name, on, value) \
+  OP(name, on, 0, (EMU_F32), (EMU_V2F16, EMU_V2F16, EMU_F32))
+#define DOTC_HALVES(name, on, value) OP(name, on, 0, (EMU_F32), (EMU_V2F16, EMU_V2F16))
 
 const emu_op emu_valu_packed_ops[] = {
 #include "emulator/exec/valu_packed.def"

@@ -66,6 +66,7 @@ static bool takes_clamp(const emu_op *op) {
 /* Each of the bits must choose between halves. */
 static bool takes_op_sel(const emu_op *op, unsigned bits) {
   if (op->flags & EMU_SELECTS) return true;
+  if (op->flags & EMU_SELECTS_C) return bits == 4;
   for (unsigned n = 0; n < 4; n++) {
     uint8_t type = n == 3 ? op->dst[0] : op->src[n];
     if ((bits >> n & 1) && !emu_is_half(type) && !is_packed(type)) return false;
@@ -80,7 +81,7 @@ static bool takes_op_sel_hi(const emu_op *op, unsigned bits) {
 
 static bool takes_packed_neg(const emu_op *op, unsigned bits) {
   (void)bits;
-  return is_packed_real(op->src[0]);
+  return is_packed_real(op->src[0]) || (op->flags & EMU_NEGATES);
 }
 
 static bool takes_neg_lo(const emu_op *op, unsigned bits) {
@@ -506,6 +507,7 @@ static void take_bits(parse *p, const uint8_t *code, emu_decoded *out) {
   if (p->is_sopp) p->inst->imm = (uint16_t)field;
   if (p->is_sopk) p->inst->imm = field;
   if (strcmp(p->mnemonic, "s_set_gpr_idx_on") == 0) p->inst->imm = (int32_t)(p->word >> 8 & 0xff);
+  if (emu_starts_with(p->mnemonic, "s_sendmsg_rtn_")) p->inst->imm = (int32_t)(p->word & 0xff);
   out->flow = flow_of(p->mnemonic);
   out->distance = 4 + 4 * (int32_t)field;
 }

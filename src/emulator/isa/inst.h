@@ -180,11 +180,18 @@ typedef enum emu_class {
   EMU_CLASSES
 } emu_class;
 
-typedef enum emu_generation { EMU_GFX9 = 1, EMU_GFX10 = 2, EMU_GFX11 = 4 } emu_generation;
+typedef enum emu_generation {
+  EMU_GFX9 = 1,
+  EMU_GFX10 = 2,
+  EMU_GFX11 = 4,
+  EMU_GFX12 = 8
+} emu_generation;
 enum { /* sets of them */
-       EMU_ALL = EMU_GFX9 | EMU_GFX10 | EMU_GFX11,
-       EMU_GFX10_ON = EMU_GFX10 | EMU_GFX11,
-       EMU_BEFORE_GFX11 = EMU_GFX9 | EMU_GFX10
+       EMU_GFX11_ON = EMU_GFX11 | EMU_GFX12,
+       EMU_GFX10_ON = EMU_GFX10 | EMU_GFX11_ON,
+       EMU_ALL = EMU_GFX9 | EMU_GFX10_ON,
+       EMU_BEFORE_GFX11 = EMU_GFX9 | EMU_GFX10,
+       EMU_BEFORE_GFX12 = EMU_BEFORE_GFX11 | EMU_GFX11
 };
 
 enum { /* emu_op.flags */
@@ -197,7 +204,9 @@ enum { /* emu_op.flags */
        EMU_SELECTS = 64,     /* op_sel has a meaning of the instruction's own */
        EMU_BROADCASTS_A = 128, /* a product of matrices has cbsz and abid, */
        EMU_BROADCASTS_B = 256, /* and blgp */
-       EMU_SIGNS = 512         /* neg_lo says which sources are signed */
+       EMU_SIGNS = 512,        /* neg_lo says which sources are signed */
+       EMU_NEGATES = 1024,     /* neg_lo and neg_hi have an effect, though no source is packed */
+       EMU_SELECTS_C = 2048    /* the third bit of op_sel has a meaning of the instruction's own */
 };
 
 struct emu_op {

@@ -452,7 +452,7 @@ static int check_known(int nfiles, char **files) {
 static int check_tables(void) {
   const emu_op *op;
   for (unsigned i = 0; (op = emu_op_at(i)); i++) {
-    for (int generation = EMU_GFX9; generation <= EMU_GFX11; generation <<= 1) {
+    for (int generation = EMU_GFX9; generation <= EMU_GFX12; generation <<= 1) {
       bool is_hidden =
           (op->generations & generation) && emu_op_find(op->name, (emu_generation)generation) != op;
       if (is_hidden) printf("%s\n", op->name);
