@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "emulator/exec/mode.h"
+
 /* LLVM's AMDGPU usage guide, "Kernel descriptor for GFX6-GFX12". */
 typedef struct layout {
   uint32_t group_bytes, private_bytes, kernarg_bytes, reserved0;
@@ -72,7 +74,8 @@ static uint16_t count_scalar_registers(const emu_chip *chip, const layout *d) {
 enum { HALVES_SATURATE = 1 << 26, TRAPPING = 0x7f << 24 };
 
 /* MODE's float bits are rsrc1's 12 to 19, DX10_CLAMP and IEEE its 21 and 23. */
-static uint32_t mode_of(uint32_t rsrc1) {
+static uint32_t mode_of(const emu_chip *chip, uint32_t rsrc1) {
+  if (chip->generation == EMU_GFX12) return (rsrc1 >> 12 & 0xff) | emu_mode_fixed(chip);
   return (rsrc1 >> 12 & 0xff) | (rsrc1 >> 21 & 1) << 8 | (rsrc1 >> 23 & 1) << 9;
 }
 
@@ -87,7 +90,7 @@ static void take_apart(const emu_chip *chip, const layout *d, emu_descriptor *ou
   out->has_wave_offset = (chip->generation & EMU_BEFORE_GFX11) && (d->rsrc2 & 1);
   uint32_t last_id = d->rsrc2 >> 11 & 3; /* dimension; 3 means the same as 2 */
   out->item_ids = (uint8_t)(last_id < 2 ? last_id + 1 : 3);
-  out->mode = mode_of(d->rsrc1);
+  out->mode = mode_of(chip, d->rsrc1);
   out->sgprs = count_scalar_registers(chip, d);
   count_vector_registers(chip, d, out);
 }

@@ -107,10 +107,15 @@ static unsigned put_user_registers(emu_wave *wave, const emu_launch *launch) {
 static void put_scalar_registers(emu_wave *wave, const emu_launch *launch) {
   const emu_descriptor *descriptor = &launch->descriptor;
   const emu_group *group = wave->group;
+  const bool has_trap_ids = launch->dispatch.chip->generation == EMU_GFX12;
   memset(wave->s, 0, sizeof wave->s);
   unsigned n = put_user_registers(wave, launch);
-  for (int d = 0; d < 3; d++) {
+  for (int d = 0; d < 3 && !has_trap_ids; d++) {
     if (descriptor->has_group_id[d]) wave->s[n++] = group->id[d];
+  }
+  if (has_trap_ids) {
+    wave->s[EMU_SGPR_TTMP + 9] = group->id[0];
+    wave->s[EMU_SGPR_TTMP + 7] = (group->id[1] & 0xffff) | group->id[2] << 16;
   }
   if (descriptor->has_group_info) {
     wave->s[n++] = (uint32_t)(wave->number == 0) << 31 | group->nwaves;
@@ -159,7 +164,7 @@ static void start_wave(emu_group_context *context, emu_launch *launch, uint32_t 
   wave->next = launch->dispatch.program->first;
   wave->state = EMU_RUNNING;
   wave->width = (uint8_t)width;
-  wave->scc = false;
+  wave->scc = wave->has_signalled = wave->may_pass = false;
   wave->v = context->rows + (size_t)number * EMU_VGPRS;
   wave->number = number;
   memset(wave->hw, 0, sizeof wave->hw);
@@ -182,7 +187,7 @@ static void start_group(emu_group_context *context, emu_launch *launch, const ui
   group->lds = context->lds;
   group->lds_bytes = launch->lds_bytes;
   group->waves = context->waves;
-  group->nended = group->nwaiting = 0;
+  group->nended = group->nsignalled = 0;
   for (int d = 0; d < 3; d++) {
     uint32_t left = dispatch->grid[d] - id[d] * dispatch->local[d];
     group->id[d] = id[d];
@@ -224,24 +229,37 @@ static void run_careful_turn(emu_wave *wave) {
 /* One turn of each wavefront that can run; false when the dispatch is to end. */
 static bool run_round(emu_group *group) {
   emu_dispatch *dispatch = group->dispatch;
-  group->nended = group->nwaiting = 0;
+  group->nended = 0;
   for (uint32_t i = 0; i < group->nwaves; i++) {
     emu_wave *wave = &group->waves[i];
     bool is_plain = !wave->watch && !(wave->mode.raw & EMU_MODE_INDEX);
     if (wave->state == EMU_PAUSED) wave->state = EMU_RUNNING;
     if (wave->state == EMU_RUNNING) (is_plain ? run_turn : run_careful_turn)(wave);
     group->nended += wave->state == EMU_ENDED;
-    group->nwaiting += wave->state == EMU_AT_BARRIER;
   }
   return !emu_dispatch_is_over(dispatch);
 }
 
-/* Wavefronts that have ended count as arrived. */
+/* Whether a wavefront has come to the barrier, and all that have not ended. */
+static bool have_all_come(const emu_group *group) {
+  if (!group->nsignalled) return false;
+  for (uint32_t i = 0; i < group->nwaves; i++) {
+    const emu_wave *wave = &group->waves[i];
+    if (wave->state != EMU_ENDED && !wave->has_signalled) return false;
+  }
+  return true;
+}
+
 static void open_barrier(emu_group *group) {
   emu_dispatch *dispatch = group->dispatch;
   if (dispatch->watch) emu_watch_barrier(dispatch->watch, group);
+  group->nsignalled = 0;
   for (uint32_t i = 0; i < group->nwaves; i++) {
-    if (group->waves[i].state == EMU_AT_BARRIER) group->waves[i].state = EMU_RUNNING;
+    emu_wave *wave = &group->waves[i];
+    bool is_waiting = wave->state == EMU_AT_BARRIER;
+    wave->may_pass = wave->has_signalled && !is_waiting;
+    wave->has_signalled = false;
+    if (is_waiting) wave->state = EMU_RUNNING;
   }
 }
 
@@ -249,7 +267,7 @@ uint64_t emu_group_run(emu_group_context *context, emu_launch *launch, const uin
   emu_group *group = &context->group;
   start_group(context, launch, id);
   while (run_round(group) && group->nended < group->nwaves) {
-    if (group->nended + group->nwaiting == group->nwaves) open_barrier(group);
+    if (have_all_come(group)) open_barrier(group);
   }
   emu_watch *watch = launch->dispatch.watch;
   if (watch) emu_watch_group_end(watch, group);

@@ -146,11 +146,36 @@ static bool is_of_key(const load *each, unsigned key) {
   return each->key == key;
 }
 
-/* Fields: AMD's Vega, RDNA2 and RDNA3 ISA manuals, S_WAITCNT. */
+static bool is_done_lds(const load *each, unsigned counter) {
+  return (each->kind == LDS && each->younger >= counter) || (each->kind == FLAT && counter == 0);
+}
+
+static bool is_done_scalar(const load *each, unsigned counter) {
+  return each->kind == SCALAR && counter == 0;
+}
+
+/* gfx12's counters, and where the field of the instruction has each. */
+static const struct counter {
+  const char *name;
+  uint8_t shift;
+  bool (*is_done)(const load *, unsigned);
+} counters[] = {
+    {"s_wait_loadcnt", 0, is_done_vector},    {"s_wait_dscnt", 0, is_done_lds},
+    {"s_wait_kmcnt", 0, is_done_scalar},      {"s_wait_loadcnt_dscnt", 8, is_done_vector},
+    {"s_wait_loadcnt_dscnt", 0, is_done_lds}, {"s_wait_storecnt_dscnt", 0, is_done_lds},
+};
+
+/* Fields: AMD's Vega and RDNA 2 to 4 ISA manuals, S_WAITCNT and S_WAIT_*.  ROCR's own kernels for
+ * gfx12 still have S_WAITCNT, as gfx11 has it. */
 static void wait(check *c, const emu_inst *inst) {
   unsigned field = (unsigned)inst->imm & 0xffff;
   const char *name = inst->op->name;
-  if (strcmp(name, "s_waitcnt") == 0 && inst->chip == EMU_GFX11) {
+  for (size_t i = 0; inst->chip == EMU_GFX12 && i < sizeof counters / sizeof counters[0]; i++) {
+    const struct counter *counter = &counters[i];
+    if (strcmp(name, counter->name) != 0) continue;
+    drop_loads(c, counter->is_done, field >> counter->shift & 63);
+  }
+  if (strcmp(name, "s_waitcnt") == 0 && !(inst->chip & EMU_BEFORE_GFX11)) {
     drop_loads(c, is_done_vector, field >> 10 & 63);
     drop_loads(c, is_done_lgkm, field >> 4 & 63);
   } else if (strcmp(name, "s_waitcnt") == 0) {
@@ -163,16 +188,23 @@ static void wait(check *c, const emu_inst *inst) {
   }
 }
 
+/* The instruction that waits for the load, up to its number. */
+static const char *wait_of(const emu_inst *inst, const load *missed) {
+  bool is_vector = missed->kind == VECTOR || missed->kind == FLAT;
+  if (inst->chip != EMU_GFX12) return is_vector ? "s_waitcnt vmcnt(" : "s_waitcnt lgkmcnt(";
+  return is_vector ? "s_wait_loadcnt " : missed->kind == LDS ? "s_wait_dscnt " : "s_wait_kmcnt ";
+}
+
 static void report(check *c, uint32_t at, const load *missed, bool is_write) {
   char text[320], reg[16];
   const emu_inst *inst = &c->insts[at], *loading = &c->insts[missed->inst];
-  const char *counter = missed->kind == LDS || missed->kind == SCALAR ? "lgkmcnt" : "vmcnt";
   name_register(missed->key, reg, sizeof reg);
   snprintf(text, sizeof text,
            "'%s' at offset 0x%x %s %s, which '%s' at offset 0x%x may not have filled yet: "
-           "s_waitcnt %s(%u) is missing between them",
+           "%s%u%s is missing between them",
            inst->op->name, inst->offset, is_write ? "overwrites" : "reads", reg, loading->op->name,
-           loading->offset, counter, missed->kind == SCALAR ? 0 : missed->younger);
+           loading->offset, wait_of(inst, missed), missed->kind == SCALAR ? 0 : missed->younger,
+           inst->chip == EMU_GFX12 ? "" : ")");
   if (!c->found(c->ud, at, text)) c->failed = true;
 }
 

@@ -225,6 +225,9 @@ const emu_op emu_buffer_ops[] = {
   CACHE("buffer_wbl2", EMU_GFX9)
   CACHE("buffer_inv", EMU_GFX9)
   CACHE("buffer_invl2", EMU_GFX9)
+  CACHE("global_inv", EMU_GFX12)
+  CACHE("global_wb", EMU_GFX12)
+  CACHE("global_wbinv", EMU_GFX12)
   CACHE("buffer_gl0_inv", EMU_GFX10_ON)
   CACHE("buffer_gl1_inv", EMU_GFX10_ON)
   {.name = NULL},

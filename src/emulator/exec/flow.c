@@ -73,10 +73,68 @@ static void run_endpgm(emu_wave *wave, const emu_inst *inst) {
   wave->state = EMU_ENDED;
 }
 
+/* A barrier has two parts: a wavefront signals that it has come, and waits until all have. */
+static void signal_barrier(emu_wave *wave) {
+  wave->has_signalled = true;
+  wave->group->nsignalled++;
+}
+
+/* Goes on at once where all have come meanwhile. */
+static void wait_at_barrier(emu_wave *wave) {
+  if (wave->has_signalled) {
+    wave->state = EMU_AT_BARRIER;
+  } else {
+    wave->may_pass = false;
+  }
+}
+
 /* The only wavefront of a workgroup does not wait. */
+static bool has_barrier(const emu_wave *wave) {
+  return wave->group->nwaves > 1 || wave->watch;
+}
+
 static void run_barrier(emu_wave *wave, const emu_inst *inst) {
   (void)inst;
-  if (wave->group->nwaves > 1 || wave->watch) wave->state = EMU_AT_BARRIER;
+  if (!has_barrier(wave)) return;
+  signal_barrier(wave);
+  wait_at_barrier(wave);
+}
+
+enum { WORKGROUP_BARRIER = -1 };
+
+static bool is_workgroup_barrier(emu_wave *wave, const emu_inst *inst, int32_t number) {
+  if (number == WORKGROUP_BARRIER) return true;
+  emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1,
+           "%s names barrier %d; the emulated GPU knows the workgroup's (-1) alone", inst->op->name,
+           number);
+  return false;
+}
+
+static void run_barrier_signal(emu_wave *wave, const emu_inst *inst) {
+  if (!is_workgroup_barrier(wave, inst, (int32_t)emu_s32(wave, &inst->src[0]))) return;
+  if (!has_barrier(wave)) return;
+  if (!wave->has_signalled && !wave->may_pass) {
+    signal_barrier(wave);
+    return;
+  }
+  emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1,
+           "%s comes before the wavefront has waited at the barrier that it signalled last",
+           inst->op->name);
+}
+
+static void run_barrier_signal_isfirst(emu_wave *wave, const emu_inst *inst) {
+  wave->scc = wave->group->nsignalled == 0;
+  run_barrier_signal(wave, inst);
+}
+
+static void run_barrier_wait(emu_wave *wave, const emu_inst *inst) {
+  if (!is_workgroup_barrier(wave, inst, (int16_t)inst->imm) || !has_barrier(wave)) return;
+  if (wave->has_signalled || wave->may_pass) {
+    wait_at_barrier(wave);
+    return;
+  }
+  emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1,
+           "%s waits at a barrier that the wavefront has not signalled", inst->op->name);
 }
 
 enum {
@@ -149,6 +207,10 @@ static void run_sleep(emu_wave *wave, const emu_inst *inst) {
   if (inst->imm) sched_yield();
 }
 
+static void run_sleep_var(emu_wave *wave, const emu_inst *inst) {
+  if (emu_s32(wave, &inst->src[0])) sched_yield();
+}
+
 /* ---- the table ------------------------------------------------------------------------------ */
 
 /* Without operands, and with a destination and a source. */
@@ -189,18 +251,34 @@ const emu_op emu_flow_ops[] = {
   FLOW("s_sethalt", run_sethalt, EMU_ALL, EMU_CLASS_MESSAGE, 0)
   FLOW("s_code_end", run_code_end, EMU_GFX10_ON, EMU_CLASS_NOTHING, 0)
 
+  EMU_ROW("s_barrier_signal", run_barrier_signal, EMU_GFX12, EMU_CLASS_NOTHING, 0, EMU_NONE, EMU_B32),
+  EMU_ROW("s_barrier_signal_isfirst", run_barrier_signal_isfirst, EMU_GFX12, EMU_CLASS_NOTHING, 0,
+          EMU_NONE, EMU_B32),
+  FLOW("s_barrier_wait", run_barrier_wait, EMU_GFX12, EMU_CLASS_BARRIER, 0)
+
   WAIT("s_waitcnt", EMU_ALL)
+  WAIT("s_wait_loadcnt", EMU_GFX12)
+  WAIT("s_wait_storecnt", EMU_GFX12)
+  WAIT("s_wait_samplecnt", EMU_GFX12)
+  WAIT("s_wait_bvhcnt", EMU_GFX12)
+  WAIT("s_wait_expcnt", EMU_GFX12)
+  WAIT("s_wait_dscnt", EMU_GFX12)
+  WAIT("s_wait_kmcnt", EMU_GFX12)
+  WAIT("s_wait_loadcnt_dscnt", EMU_GFX12)
+  WAIT("s_wait_storecnt_dscnt", EMU_GFX12)
+  WAIT("s_wait_alu", EMU_GFX12)
   WAIT("s_waitcnt_vscnt", EMU_GFX10_ON)
   WAIT("s_waitcnt_vmcnt", EMU_GFX10_ON)
   WAIT("s_waitcnt_expcnt", EMU_GFX10_ON)
   WAIT("s_waitcnt_lgkmcnt", EMU_GFX10_ON)
   WAIT("s_waitcnt_depctr", EMU_GFX10_ON)
   WAIT("s_wait_idle", EMU_GFX10_ON)
-  HINT("s_wait_event", EMU_GFX11)
-  HINT("s_delay_alu", EMU_GFX11)
+  HINT("s_wait_event", EMU_GFX11_ON)
+  HINT("s_delay_alu", EMU_GFX11_ON)
   FLOW("s_sleep", run_sleep, EMU_ALL, EMU_CLASS_NOTHING, 0)
   HINT("s_nop", EMU_ALL)
   HINT("s_setprio", EMU_ALL)
+  EMU_ROW("s_sleep_var", run_sleep_var, EMU_GFX12, EMU_CLASS_NOTHING, 0, EMU_NONE, EMU_B32),
   HINT("s_wakeup", EMU_ALL)
   HINT("s_incperflevel", EMU_ALL)
   HINT("s_decperflevel", EMU_ALL)

@@ -20,6 +20,7 @@ enum {
   HWREG_HW_ID1 = 23,
   HWREG_HW_ID2 = 24,
   HWREG_SHADER_CYCLES = 29,
+  HWREG_SHADER_CYCLES_HI = 30, /* gfx12 */
   HWREGS = sizeof((emu_wave *)0)->hw / sizeof((emu_wave *)0)->hw[0]
 };
 
@@ -30,6 +31,7 @@ static const uint32_t writable_registers[] = {
     [EMU_GFX10] = 1u << HWREG_MODE | 1u << HWREG_TRAPSTS | 1u << HWREG_FLAT_SCR_LO |
                   1u << HWREG_FLAT_SCR_HI | 1u << HWREG_XNACK_MASK,
     [EMU_GFX11] = 1u << HWREG_MODE | 1u << HWREG_TRAPSTS,
+    [EMU_GFX12] = 1u << HWREG_MODE,
 };
 static const uint32_t constant_registers[] = {
     [EMU_GFX9] = 1u << HWREG_STATUS | 1u << HWREG_HW_ID | 1u << HWREG_SH_MEM_BASES,
@@ -37,6 +39,8 @@ static const uint32_t constant_registers[] = {
                   1u << HWREG_HW_ID2 | 1u << HWREG_SHADER_CYCLES,
     [EMU_GFX11] = 1u << HWREG_STATUS | 1u << HWREG_SH_MEM_BASES | 1u << HWREG_HW_ID1 |
                   1u << HWREG_HW_ID2 | 1u << HWREG_SHADER_CYCLES,
+    [EMU_GFX12] = 1u << HWREG_HW_ID1 | 1u << HWREG_HW_ID2 | 1u << HWREG_SHADER_CYCLES |
+                  1u << HWREG_SHADER_CYCLES_HI,
 };
 
 /* The immediate of s_getreg and s_setreg: number, first bit and width of the field. */
@@ -54,12 +58,14 @@ static uint32_t read_status(const emu_wave *wave) {
   return wave->scc | execz << 9 | vccz << 10;
 }
 
-static uint32_t read_register(const emu_wave *wave, uint32_t reg) {
+static uint32_t read_register(const emu_wave *wave, const emu_inst *inst, uint32_t reg) {
+  bool is_whole = inst->chip == EMU_GFX12; /* the count of cycles has 64 bits */
   switch (reg) {
-    case HWREG_MODE: return wave->mode.raw;
+    case HWREG_MODE: return wave->mode.raw & ~emu_mode_fixed(wave->group->dispatch->chip);
     case HWREG_STATUS: return read_status(wave);
     case HWREG_SH_MEM_BASES: return EMU_SHARED_APERTURE | EMU_PRIVATE_APERTURE >> 16;
-    case HWREG_SHADER_CYCLES: return (uint32_t)emu_clock_ns() & 0xfffff;
+    case HWREG_SHADER_CYCLES: return (uint32_t)emu_clock_ns() & (is_whole ? UINT32_MAX : 0xfffff);
+    case HWREG_SHADER_CYCLES_HI: return is_whole ? (uint32_t)(emu_clock_ns() >> 32) : wave->hw[reg];
     default: return wave->hw[reg];
   }
 }
@@ -67,7 +73,7 @@ static uint32_t read_register(const emu_wave *wave, uint32_t reg) {
 static void write_register(emu_wave *wave, uint32_t reg, uint32_t value) {
   if (reg == HWREG_MODE) {
     if ((wave->mode.raw ^ value) & EMU_MODE_INDEX) wave->state = EMU_PAUSED;
-    emu_mode_set(&wave->mode, value);
+    emu_mode_set(&wave->mode, value | emu_mode_fixed(wave->group->dispatch->chip));
   } else {
     wave->hw[reg] = value;
   }
@@ -88,7 +94,7 @@ static void run_getreg_b32(emu_wave *wave, const emu_inst *inst) {
              part.reg);
     return;
   }
-  emu_set_s32(wave, &inst->dst[0], read_register(wave, part.reg) >> part.shift & part.mask);
+  emu_set_s32(wave, &inst->dst[0], read_register(wave, inst, part.reg) >> part.shift & part.mask);
 }
 
 static void set_field(emu_wave *wave, const emu_inst *inst, uint32_t value) {
@@ -102,7 +108,7 @@ static void set_field(emu_wave *wave, const emu_inst *inst, uint32_t value) {
     return;
   }
   uint32_t mask = part.mask << part.shift;
-  uint32_t made = (read_register(wave, part.reg) & ~mask) | (value << part.shift & mask);
+  uint32_t made = (read_register(wave, inst, part.reg) & ~mask) | (value << part.shift & mask);
   uint32_t unknown = part.reg == HWREG_MODE ? made & EMU_MODE_UNKNOWN : 0;
   if (!unknown) {
     write_register(wave, part.reg, made);

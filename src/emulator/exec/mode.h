@@ -13,9 +13,16 @@
 enum {
   EMU_MODE_ALL_DENORMALS = 0xf0,
   EMU_MODE_FLOAT = 0xff,
+  EMU_MODE_DX10_CLAMP = 1 << 8,
   EMU_MODE_INDEX = 1 << 27,
   EMU_MODE_UNKNOWN = 0x1ff << 12 | 1 << 23 | 1 << 28
 };
+
+/* Bits that a chip does not have in MODE, and that count as set: gfx12 always clamps as with
+ * DX10_CLAMP, and its minima take no notice of signaling NaNs. */
+static inline uint32_t emu_mode_fixed(const emu_chip *chip) {
+  return chip->generation == EMU_GFX12 ? EMU_MODE_DX10_CLAMP : 0;
+}
 
 static inline void emu_mode_set(emu_mode *mode, uint32_t raw) {
   *mode = (emu_mode){

@@ -6,11 +6,11 @@
 #include <string.h>
 
 static const emu_op *const tables[] = {
-    emu_salu_ops,       emu_hwreg_ops,       emu_flow_ops,      emu_smem_ops,
-    emu_valu_int_ops,   emu_valu_byte_ops,   emu_valu_cmp_ops,  emu_valu_lane_ops,
-    emu_valu_float_ops, emu_valu_double_ops, emu_valu_half_ops, emu_valu_convert_ops,
-    emu_valu_trans_ops, emu_valu_packed_ops, emu_lds_ops,       emu_flat_ops,
-    emu_buffer_ops,     emu_matrix_ops,      emu_wave_matrix_ops,
+    emu_salu_ops,       emu_hwreg_ops,       emu_flow_ops,        emu_smem_ops,
+    emu_valu_int_ops,   emu_valu_byte_ops,   emu_valu_cmp_ops,    emu_valu_lane_ops,
+    emu_valu_float_ops, emu_valu_double_ops, emu_valu_half_ops,   emu_valu_convert_ops,
+    emu_valu_trans_ops, emu_valu_packed_ops, emu_lds_ops,         emu_flat_ops,
+    emu_buffer_ops,     emu_matrix_ops,      emu_wave_matrix_ops, emu_salu_float_ops,
 };
 
 /* Names of gfx11 and later beside those that the tables have. */
@@ -57,7 +57,8 @@ static void add_row(const emu_op *op) {
   slots[slot] = op;
 }
 
-static const emu_op *find_row(const char *name, emu_generation generation) {
+/* The first row of one of the generations. */
+static const emu_op *find_row(const char *name, unsigned generation) {
   for (uint32_t slot = hash_name(name) % SLOTS; slots[slot]; slot = (slot + 1) % SLOTS) {
     const emu_op *op = slots[slot];
     if ((op->generations & generation) && strcmp(op->name, name) == 0) return op;
@@ -70,10 +71,13 @@ static void join_tables(void) {
     for (const emu_op *op = tables[t]; op->name; op++) add_row(op);
   }
   for (unsigned i = 0; i < RENAMES; i++) {
-    renamed[i] = *find_row(renames[i].old, EMU_GFX10);
+    renamed[i] = *find_row(renames[i].old, EMU_GFX10 | EMU_GFX11);
     renamed[i].name = renames[i].name;
     renamed[i].generations = EMU_ALL & ~EMU_BEFORE_GFX11;
     add_row(&renamed[i]);
+  }
+  for (unsigned i = 0; i < EMU_VECTOR_OPS; i++) {
+    emu_vector_ops[i] = find_row(emu_vector_names[i], EMU_GFX12);
   }
 }
 

@@ -9,7 +9,13 @@ extern const emu_op emu_salu_ops[], emu_hwreg_ops[], emu_flow_ops[], emu_smem_op
     emu_valu_int_ops[], emu_valu_byte_ops[], emu_valu_cmp_ops[], emu_valu_lane_ops[],
     emu_valu_float_ops[], emu_valu_double_ops[], emu_valu_half_ops[], emu_valu_convert_ops[],
     emu_valu_trans_ops[], emu_valu_packed_ops[], emu_lds_ops[], emu_flat_ops[], emu_buffer_ops[],
-    emu_matrix_ops[], emu_wave_matrix_ops[];
+    emu_matrix_ops[], emu_wave_matrix_ops[], emu_salu_float_ops[];
+
+/* The vector instructions that stand for the rows of emu_salu_float_ops, in their order: names, and
+ * rows, which are found when the first instruction is looked for. */
+enum { EMU_VECTOR_OPS = 72 };
+extern const char *const emu_vector_names[];
+extern const emu_op *emu_vector_ops[EMU_VECTOR_OPS];
 
 /* A row; the types of its sources follow that of its destination. */
 #define EMU_ROW(name_, run_, generations_, class_, flags_, to, ...)                            \

@@ -55,6 +55,28 @@ static void run_load(emu_wave *wave, const emu_inst *inst) {
   put_dwords(wave, inst, values, ndwords);
 }
 
+/* A byte or a half, extended; its address is not rounded. */
+static void load_small(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, bool is_signed) {
+  uint64_t address = emu_s64(wave, &inst->src[0]) + offset_of(wave, inst, 1);
+  if (nbytes == 2) address &= ~1ull;
+  uint64_t word_address = address & ~3ull;
+  if (!may_access(wave, inst, word_address, 1, EMU_PAGE_READ)) return;
+  if (wave->watch) report_to_watch(wave, inst, word_address, 1, NULL);
+  uint32_t unused = 32 - 8 * nbytes;
+  uint32_t value = load_dword(word_address) >> (address & 3) * 8 << unused;
+  value = is_signed ? (uint32_t)((int32_t)value >> unused) : value >> unused;
+  put_dwords(wave, inst, &value, 1);
+}
+
+#define SMALL(name, nbytes, is_signed)                           \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
+    load_small(wave, inst, nbytes, is_signed);                   \
+  }
+SMALL(load_u8, 1, false)
+SMALL(load_i8, 1, true)
+SMALL(load_u16, 2, false)
+SMALL(load_i16, 2, true)
+
 /* The fields of a buffer resource that scalar loads use: base, and the number of bytes from there
  * on. */
 typedef struct extent {
@@ -122,6 +144,10 @@ static void run_nothing(emu_wave *wave, const emu_inst *inst) {
 
 #define LOAD(name, run, base) \
   EMU_ROW(name, run, EMU_ALL, EMU_CLASS_SMEM, 0, EMU_DATA, base, EMU_B32),
+#define NEW(name, run, base) \
+  EMU_ROW(name, run, EMU_GFX12, EMU_CLASS_SMEM, 0, EMU_DATA, base, EMU_B32),
+#define PREFETCH(name, ...) \
+  EMU_ROW(name, run_nothing, EMU_GFX12, EMU_CLASS_NOTHING, 0, EMU_NONE, __VA_ARGS__),
 #define STORE(name) \
   EMU_ROW(name, run_store, EMU_GFX9, EMU_CLASS_SMEM, 0, EMU_NONE, EMU_DATA, EMU_B64, EMU_B32),
 #define CLOCK(name, run) EMU_ROW(name, run, EMU_ALL, EMU_CLASS_SMEM, 0, EMU_B64, EMU_NONE),
@@ -142,6 +168,17 @@ const emu_op emu_smem_ops[] = {
   LOAD("s_buffer_load_dwordx4", run_buffer_load, EMU_B128)
   LOAD("s_buffer_load_dwordx8", run_buffer_load, EMU_B128)
   LOAD("s_buffer_load_dwordx16", run_buffer_load, EMU_B128)
+  NEW("s_load_b96", run_load, EMU_B64)
+  NEW("s_buffer_load_b96", run_buffer_load, EMU_B128)
+  NEW("s_load_u8", run_load_u8, EMU_B64)
+  NEW("s_load_i8", run_load_i8, EMU_B64)
+  NEW("s_load_u16", run_load_u16, EMU_B64)
+  NEW("s_load_i16", run_load_i16, EMU_B64)
+  PREFETCH("s_prefetch_data", EMU_B64, EMU_B32, EMU_B32, EMU_B32)
+  PREFETCH("s_prefetch_inst", EMU_B64, EMU_B32, EMU_B32, EMU_B32)
+  PREFETCH("s_prefetch_data_pc_rel", EMU_B32, EMU_B32, EMU_B32)
+  PREFETCH("s_prefetch_inst_pc_rel", EMU_B32, EMU_B32, EMU_B32)
+  PREFETCH("s_buffer_prefetch_data", EMU_B128, EMU_B32, EMU_B32, EMU_B32)
   STORE("s_store_dword")
   STORE("s_store_dwordx2")
   STORE("s_store_dwordx4")

@@ -268,7 +268,7 @@ const emu_op emu_valu_lane_ops[] = {
          EMU_B32),
     LANE("v_permlane16_swap_b32", run_permlane16_swap_b32, EMU_GFX9, 0, EMU_B32),
     LANE("v_permlane32_swap_b32", run_permlane32_swap_b32, EMU_GFX9, 0, EMU_B32),
-    LANE("v_permlane64_b32", run_permlane64_b32, EMU_GFX11, 0, EMU_B32),
+    LANE("v_permlane64_b32", run_permlane64_b32, EMU_GFX11_ON, 0, EMU_B32),
     {"v_swap_b16", run_swap_b16, EMU_GFX11_ON, EMU_CLASS_VALU, 0, {EMU_B16}, {EMU_B16}},
     RELATIVE("v_movreld_b32", run_movreld_b32),
     RELATIVE("v_movrels_b32", run_movrels_b32),

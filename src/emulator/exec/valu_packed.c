@@ -333,14 +333,14 @@ static void run_dot2_bf16_bf16(emu_wave *wave, const emu_inst *inst) {
     const dot_signs signs = {true, true, true};                   \
     run_dot(wave, inst, bits, signs, &wave->v[inst->dst[0].reg]); \
   }
-#define DOT_HALVES(name, on, value)                                     \
-  static void run_##name(emu_wave *wave, const emu_inst *inst) {        \
-    emu_row room;                                                       \
-    dot_halves(wave, inst, value, emu_src32(wave, inst, SUM, &room));   \
+#define DOT_HALVES(name, on, value)                                   \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) {      \
+    emu_row room;                                                     \
+    dot_halves(wave, inst, value, emu_src32(wave, inst, SUM, &room)); \
   }
-#define DOTC_HALVES(name, on, value)                                    \
-  static void run_##name(emu_wave *wave, const emu_inst *inst) {        \
-    dot_halves(wave, inst, value, &wave->v[inst->dst[0].reg]);          \
+#define DOTC_HALVES(name, on, value)                             \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
+    dot_halves(wave, inst, value, &wave->v[inst->dst[0].reg]);   \
   }
 #define OP(name, on, flags, result, sources)
 #include "emulator/exec/valu_packed.def"
@@ -373,7 +373,7 @@ static void run_dot2_bf16_bf16(emu_wave *wave, const emu_inst *inst) {
 #define SUM_I16(name, nsrc, expression) SAME(name, nsrc, EMU_ALL, EMU_CLAMPS, EMU_V2B16)
 #define SUM_U16(name, nsrc, expression) SAME(name, nsrc, EMU_ALL, EMU_CLAMPS, EMU_V2B16)
 #define DOT(name, bits, is_signed) SAME(name, 3, EMU_ALL, EMU_CLAMPS, EMU_B32)
-#define DOT_IU(name, bits) SAME(name, 3, EMU_GFX11, EMU_CLAMPS | EMU_SIGNS, EMU_B32)
+#define DOT_IU(name, bits) SAME(name, 3, EMU_GFX11_ON, EMU_CLAMPS | EMU_SIGNS, EMU_B32)
 #define DOTC(name, bits) SAME(name, 2, EMU_GFX9, 0, EMU_B32)
 #define DOT_HALVES(name, on, value) \
   OP(name, on, 0, (EMU_F32), (EMU_V2F16, EMU_V2F16, EMU_F32))

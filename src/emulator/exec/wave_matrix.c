@@ -120,9 +120,8 @@ static uint32_t constant_of(const emu_operand *operand, element kind) {
 static uint32_t read_sum(const emu_wave *wave, const emu_inst *inst, const shape *s, place at,
                          unsigned column) {
   const emu_operand *c = &inst->src[C];
-  uint32_t bits = c->kind == EMU_OPERAND_VGPR
-                      ? bits_at(wave, c->reg, bits_of[s->sum], at, column)
-                      : constant_of(c, (element)s->sum);
+  uint32_t bits = c->kind == EMU_OPERAND_VGPR ? bits_at(wave, c->reg, bits_of[s->sum], at, column)
+                                              : constant_of(c, (element)s->sum);
   if (s->sum == I32) return bits;
   uint32_t sign = bits_of[s->sum] == 16 ? 0x8000 : 0x80000000;
   if (inst->mod.neg_hi >> C & 1) bits &= ~sign;

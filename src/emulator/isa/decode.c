@@ -323,6 +323,16 @@ static bool apply_source_selection(emu_inst *inst, const char *text) {
   return false;
 }
 
+/* gfx12's words for caches, of which only an atomic's "return the old value" has an effect here. */
+static bool apply_cache_hint(emu_inst *inst, const char *text) {
+  if (emu_starts_with(text, "th:TH_ATOMIC_")) {
+    inst->mod.glc = strstr(text, "RETURN") != NULL;
+    return true;
+  }
+  return emu_starts_with(text, "scope:SCOPE_") || emu_starts_with(text, "th:TH_LOAD_") ||
+         emu_starts_with(text, "th:TH_STORE_");
+}
+
 static bool apply_modifier(parse *p, const char *text) {
   emu_inst *inst = p->inst;
   if (emu_starts_with(text, "offset:swizzle(")) { /* many spellings of one field */
@@ -330,7 +340,8 @@ static bool apply_modifier(parse *p, const char *text) {
     return true;
   }
   return apply_word(inst, text) || apply_number(inst, text) || apply_bit_list(inst, text) ||
-         apply_source_selection(inst, text) || apply_permutation(inst, text);
+         apply_source_selection(inst, text) || apply_permutation(inst, text) ||
+         apply_cache_hint(inst, text);
 }
 
 /* ---- taking apart -----------------------------------------------------------------------------

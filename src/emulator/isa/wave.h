@@ -60,6 +60,8 @@ struct emu_wave {
   uint8_t state; /* emu_state */
   uint8_t width; /* 32 or 64 lanes */
   bool scc;
+  bool has_signalled;    /* that it has come to the barrier, which is not open yet */
+  bool may_pass;         /* the barrier it has signalled is open */
   bool lanes_stale;      /* EXEC was written since `lanes` was made */
   uint32_t s[EMU_SGPRS]; /* VCC, M0 and EXEC included; written through emu_set_s32/64 */
   emu_mode mode;
@@ -83,7 +85,9 @@ struct emu_group {
   uint32_t local[3];  /* items it has: fewer than the dispatch's local at the end of the grid */
   uint8_t *lds;       /* 64-byte aligned */
   uint32_t lds_bytes; /* of the packet */
-  uint32_t nwaves, nended, nwaiting;
+  uint32_t nwaves, nended;
+  uint32_t
+      nsignalled; /* wavefronts that have come to the barrier, those that ended meanwhile too */
   emu_wave *waves;
   void *watched; /* the watch's own; emu_watch_group makes it, emu_watch_group_end frees it */
 };

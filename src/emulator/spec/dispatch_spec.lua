@@ -28,6 +28,18 @@ local START = {
 }
 START["gfx1030:wave64"], START.gfx1100 = START.gfx1030, START.gfx90a
 START["gfx1100:wave64"] = START.gfx1100
+-- gfx12 has the workgroup's ids in trap registers.
+START.gfx1201 = [[
+    s_load_b64 s[20:21], s[0:1], 0x0
+    s_mov_b32 s2, ttmp9
+    s_and_b32 s3, ttmp7, 0xffff
+    s_lshr_b32 s4, ttmp7, 16
+    v_and_b32 v1, 0x3ff, v0
+    v_bfe_u32 v2, v0, 10, 10
+    v_bfe_u32 v3, v0, 20, 10
+    s_wait_kmcnt 0x0
+]]
+START["gfx1201:wave64"] = START.gfx1201
 
 -- Adds 1 to the memory's word of number v4.
 local COUNT = [[
@@ -38,7 +50,15 @@ local COUNT = [[
 
 local function zeros(nwords) return ("\0\0\0\0"):rep(nwords) end
 
+-- Barriers and words for caches as gfx12 has them.
+local function in_words_of(target, code)
+  if not target:find("^gfx12") then return code end
+  return (code:gsub("s_barrier\n", "s_barrier_signal -1\ns_barrier_wait 0xffff\n")
+    :gsub(" glc", " scope:SCOPE_SYS"))
+end
+
 local function run_one(target, case, options)
+  case.code = in_words_of(target, case.code)
   return dispatch.run(target, { case }, options)[1]
 end
 
@@ -72,7 +92,8 @@ local function counting(target, grid, size, more)
   return case
 end
 
-for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64", "gfx1100", "gfx1100:wave64" } do
+for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64", "gfx1100", "gfx1100:wave64",
+  "gfx1201", "gfx1201:wave64" } do
   local width = target:find("^gfx1%d+$") and 32 or 64
 
   describe("a dispatch on " .. target, function()
@@ -99,6 +120,7 @@ for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64", "gfx1100", "gfx
       assert.are.equal(3 * 256 // width, r.executed)
     end)
 
+    local has_ids_in_registers = not target:find("^gfx12")
     it("begins with the registers that the descriptor asks for, in their order", function()
       local lines = { "s_load_dwordx2 s[40:41], s[8:9], 0x0", "v_mov_b32 v1, 0",
         "s_waitcnt lgkmcnt(0)" }
@@ -118,15 +140,17 @@ for _, target in ipairs { "gfx90a", "gfx1030", "gfx1030:wave64", "gfx1100", "gfx
       assert.are.equal(r.args_address, wide(8))
       assert.are.equal(0x700000007, wide(10))
       assert.are.equal(24, w[15])
-      assert.are.same({ 0, 0, 0 }, { w[16], w[17], w[18] }) -- workgroup ids
-      assert.are.equal(0x80000001, w[19]) -- the first of one wavefront
-      assert.are.equal(0, w[20]) -- the wavefront's place in private memory
+      local after = has_ids_in_registers and 19 or 16
+      if has_ids_in_registers then assert.are.same({ 0, 0, 0 }, { w[16], w[17], w[18] }) end
+      assert.are.equal(0x80000001, w[after]) -- the first of one wavefront
+      assert.are.equal(0, w[after + 1]) -- the wavefront's place in private memory
       -- The resource of private memory and what FLAT_SCRATCH is made of lead to the same place.
       assert.are.equal(wide(12) & 0xffffffffffff, wide(0) & 0xffffffffffff)
       assert.are.equal(32 * width, w[3])
     end)
 
-    it("gives workgroup ids for the dimensions asked for alone", function()
+    local only_before_gfx12 = has_ids_in_registers and it or function() end
+    only_before_gfx12("gives workgroup ids for the dimensions asked for alone", function()
       local cases = {}
       for i, groups in ipairs { "x", "y", "xz" } do
         cases[i] = { grid = { 2, 3, 4 }, ["local"] = { 1, 1, 1 }, groups = groups,
@@ -387,5 +411,69 @@ end, { name = "double", signature = "(float32[:])" })
     assert.matches("\n  %+0x%x+ 5\n", listed)
     assert.are.equal(listed, gone)
     assert.are.equal("? ?:0\n", changed)
+  end)
+end)
+
+describe("a barrier in two parts", function()
+  it("lets wavefronts work between their coming and their waiting", function()
+    -- Wavefront 0 signals and looks at memory that the other writes after the barrier.
+    local r = run_one("gfx1201", { grid = { 64 }, ["local"] = { 64 }, memory = zeros(64),
+      code = START.gfx1201 .. [[
+        v_mov_b32 v4, 0
+        v_mov_b32 v5, 1
+        v_readfirstlane_b32 s10, v1
+        s_barrier_signal -1
+        s_cmp_eq_u32 s10, 0
+        s_cbranch_scc0 second
+      again:
+        global_load_b32 v6, v4, s[20:21] scope:SCOPE_SYS
+        s_wait_loadcnt 0
+        v_readfirstlane_b32 s11, v6
+        s_cmp_eq_u32 s11, 0
+        s_cbranch_scc1 again
+        s_barrier_wait 0xffff
+        v_mov_b32 v4, 4
+        global_store_b32 v4, v5, s[20:21]
+        s_branch out
+      second:
+        s_barrier_wait 0xffff
+        global_store_b32 v4, v5, s[20:21]
+      out:
+    ]] })
+    assert.is_nil(r.fault)
+    assert.are.same({ 1, 1, 0 }, { table.unpack(r:words(), 1, 3) })
+  end)
+
+  it("tells one wavefront that it came first, each time", function()
+    local r = run_one("gfx1201", { grid = { 128 }, ["local"] = { 128 }, memory = zeros(128),
+      code = START.gfx1201 .. [[
+        s_mov_b32 s11, 0
+        s_barrier_signal_isfirst -1
+        s_cselect_b32 s10, 1, 0
+        s_add_co_u32 s11, s11, s10
+        s_barrier_wait 0xffff
+        s_barrier_signal_isfirst -1
+        s_cselect_b32 s10, 1, 0
+        s_add_co_u32 s11, s11, s10
+        s_barrier_wait 0xffff
+        v_mov_b32 v4, 0
+        v_mov_b32 v5, s11
+        v_mbcnt_lo_u32_b32 v6, -1, 0
+        v_cmpx_eq_u32 0, v6
+        global_atomic_add_u32 v4, v5, s[20:21]
+    ]] })
+    assert.is_nil(r.fault)
+    assert.are.equal(2, r:words()[1])
+  end)
+
+  it("is refused where its parts are not in turn", function()
+    local function fault_of(code)
+      return run_one("gfx1201", { grid = { 64 }, ["local"] = { 64 }, memory = zeros(1),
+        code = START.gfx1201 .. code }).fault
+    end
+    assert.matches("waits at a barrier that the wavefront has not signalled",
+      fault_of("s_barrier_wait 0xffff"), 1, true)
+    assert.matches("comes before the wavefront has waited",
+      fault_of("s_barrier_signal -1\ns_barrier_signal -1"), 1, true)
   end)
 end)

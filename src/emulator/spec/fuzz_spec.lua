@@ -26,7 +26,7 @@ describe("the emulator", function()
     return counts, sum
   end
 
-  for _, chip in ipairs { "gfx90a", "gfx942", "gfx1030", "gfx1100" } do
+  for _, chip in ipairs { "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201" } do
     it("ends every kernel of random words and descriptors on " .. chip, function()
       local output, succeeded = files.run(("%s %s 1 400"):format(fuzz, chip))
       assert(succeeded, output)

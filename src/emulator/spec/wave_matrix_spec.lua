@@ -116,7 +116,9 @@ local function expected(case, depth, a, b, sum, signs, i, j)
     return total & 0xffffffff
   end
   local total = sum.value(case.c[i][j])
-  for k = 0, depth - 1 do total = total + a.value(case.a[i][k]) * b.value(case.b[j][k]) end
+  for k = 0, depth - 1 do
+    total = emulator.to_f32(emulator.f32(total + a.value(case.a[i][k]) * b.value(case.b[j][k])))
+  end
   return sum.encode(total)
 end
 
@@ -151,7 +153,7 @@ local FLOATS = { "f32_16x16x16_f16", "f32_16x16x16_bf16", "f16_16x16x16_f16",
   "bf16_16x16x16_bf16" }
 local INTEGERS = { "i32_16x16x16_iu8", "i32_16x16x16_iu4" }
 
-for chip, more in pairs { gfx1100 = false } do
+for chip, more in pairs { gfx1100 = false, gfx1201 = true } do
   describe("a product of matrices of " .. chip, function()
     for _, width in ipairs { 32, 64 } do
       for _, name in ipairs(FLOATS) do

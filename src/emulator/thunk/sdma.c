@@ -1,4 +1,4 @@
-/* The copy engine: packets of SDMA queues, as ROCR 5 writes them for gfx9 and gfx10.
+/* The copy engine: packets of SDMA queues, as ROCRs write them for gfx9 to gfx12.
  *
  * Both pointers count bytes and never wrap; the end of the ring is padded with zeros, each a packet
  * of one dword that does nothing. */
@@ -41,14 +41,27 @@ typedef struct sdma_box {
   uint64_t base, x, y, z, pitch, slice;
 } sdma_box;
 
-static sdma_box read_box(const uint32_t *dwords) {
+/* Where a packet has them: gfx12's fields are wider. */
+typedef struct rect_fields {
+  uint32_t xy, z, slice; /* masks; y's field is in the upper half */
+  unsigned pitch;        /* first bit */
+} rect_fields;
+
+static rect_fields fields_of(const emu_queue *queue) {
+  if (queue->node->chip->generation == EMU_GFX12) {
+    return (rect_fields){.xy = 0xffff, .z = 0x3fff, .slice = UINT32_MAX, .pitch = 16};
+  }
+  return (rect_fields){.xy = 0x3fff, .z = 0x7ff, .slice = 0xfffffff, .pitch = 13};
+}
+
+static sdma_box read_box(const rect_fields *fields, const uint32_t *dwords) {
   return (sdma_box){
       .base = address_of(dwords),
-      .x = dwords[2] & 0x3fff,
-      .y = dwords[2] >> 16 & 0x3fff,
-      .z = dwords[3] & 0x7ff,
-      .pitch = (uint64_t)(dwords[3] >> 13) + 1,
-      .slice = (uint64_t)(dwords[4] & 0xfffffff) + 1,
+      .x = dwords[2] & fields->xy,
+      .y = dwords[2] >> 16 & fields->xy,
+      .z = dwords[3] & fields->z,
+      .pitch = (uint64_t)(dwords[3] >> fields->pitch) + 1,
+      .slice = (uint64_t)(dwords[4] & fields->slice) + 1,
   };
 }
 
@@ -58,9 +71,10 @@ static uint64_t row_of(const sdma_box *box, uint64_t y, uint64_t z, unsigned shi
 
 static bool copy_rect(emu_queue *queue, const uint32_t *dwords) {
   unsigned shift = dwords[0] >> 29;
-  sdma_box from = read_box(dwords + 1), to = read_box(dwords + 6);
-  uint64_t width = (dwords[11] & 0x3fff) + 1, height = (dwords[11] >> 16 & 0x3fff) + 1;
-  uint64_t depth = (dwords[12] & 0x7ff) + 1;
+  const rect_fields fields = fields_of(queue);
+  sdma_box from = read_box(&fields, dwords + 1), to = read_box(&fields, dwords + 6);
+  uint64_t width = (dwords[11] & fields.xy) + 1, height = (dwords[11] >> 16 & fields.xy) + 1;
+  uint64_t depth = (dwords[12] & fields.z) + 1;
   for (uint64_t z = 0; z < depth; z++) {
     for (uint64_t y = 0; y < height; y++) {
       if (!copy_bytes(queue, row_of(&to, y, z, shift), row_of(&from, y, z, shift),
