@@ -7,6 +7,7 @@ local core = require "roc.core"
 local c_texts = require("roc.aot_c").texts
 local functions_text = require("roc.aot_functions").text
 local kernels = require "roc.kernel"
+local progress = require "roc.progress"
 
 -- The script's `os`, whose `exit` is replaced while the script runs.
 local script_os = _G.os
@@ -271,7 +272,9 @@ local function link(made, target, options)
     return compile(made[1], target, options).bytes
   end
   local parts = {}
+  local line <close> = progress.start "compile"
   for i, item in ipairs(made) do
+    line:step(i - 1, #made, item.name .. " for " .. target)
     local bitcode = item.kernel:dump(target, "bitcode", options.level, options.object_version,
       item.symbol)
     parts[i] = { bitcode = bitcode, symbol = item.symbol }
@@ -283,9 +286,12 @@ end
 -- for all that the signature allows.
 local function make_file(made, options)
   local list = {}
+  local line <close> = progress.start "compile"
   for i, item in ipairs(made) do
     local objects = {}
-    for _, target in ipairs(options.targets) do
+    for t, target in ipairs(options.targets) do
+      line:step((i - 1) * #options.targets + t - 1, #made * #options.targets,
+        item.name .. " for " .. target)
       for _, is_general in ipairs { false, true } do
         objects[#objects + 1] = core.kernel_ahead(item.kernel, target, options.level, is_general)
       end
@@ -306,7 +312,9 @@ local function make_functions(made, options)
     error("functions of C are for one target that is no GPU, such as -t cpu:x86-64-v2", 0)
   end
   local path = string.gsub(options.output or script_name(options), "%.[oh]$", "")
-  for _, item in ipairs(made) do
+  local line <close> = progress.start "compile"
+  for i, item in ipairs(made) do
+    line:step(i - 1, #made, item.name .. " for " .. target)
     item.signature = core.kernel_signature(item.kernel)
     item.code = core.kernel_function(item.kernel, target, options.level, item.symbol)
   end

@@ -1,6 +1,7 @@
 -- roc.tune: which of several ways to run a kernel is the quickest, found by running them, and kept
 -- on disk.
 local core = require "roc.core"
+local progress = require "roc.progress"
 
 local M = {}
 
@@ -48,7 +49,7 @@ end
 
 local function key_of(make, choices, args, device, name)
   local parts = { "tune 1", name or "", string.dump(make, true), device.kind, device.arch,
-    device.name }
+    device.name, tostring(core.count_executed(device) ~= nil) }
   for i, choice in ipairs(choices) do
     local text = describe(choice, 0)
     if not text then
@@ -67,7 +68,9 @@ local function is_interrupt(why)
   return string.find(tostring(why), "interrupted!$") ~= nil
 end
 
--- Seconds of the quickest of some runs.
+-- Seconds of the quickest of some runs, twice: as what is compared, and as what is told.  Of an
+-- emulated device the instructions of one run are compared: its time is not the hardware's, and
+-- they are the same each time.
 local function measure(run, args)
   local n = args.n or #args
   local function once()
@@ -77,12 +80,17 @@ local function measure(run, args)
     return core.time() - start
   end
   for _ = 1, WARMUPS do once() end
+  local before = core.count_executed(core.current_device())
+  if before then
+    local seconds = once()
+    return core.count_executed(core.current_device()) - before, seconds
+  end
   local best, spent, count = math.huge, 0, 0
   while count < FEWEST or spent < BUDGET_S and count < MOST do
     local seconds = once()
     best, spent, count = math.min(best, seconds), spent + seconds, count + 1
   end
-  return best
+  return best, best
 end
 
 -- What `make` gives for a choice; nil and why, where it gives nothing.
@@ -104,20 +112,22 @@ local function try(make, choice, args)
   if not run then
     return nil, why
   end
-  local ok, seconds = pcall(measure, run, args)
-  if not ok and is_interrupt(seconds) then
-    error(seconds, 0)
+  local ok, cost, seconds = pcall(measure, run, args)
+  if not ok and is_interrupt(cost) then
+    error(cost, 0)
   end
-  return ok and run, seconds
+  return ok and run, cost, seconds
 end
 
 -- The quickest; raises why the first one failed when all have.
 local function find(make, choices, args)
-  local best, best_i, best_seconds, first_why
+  local line <close> = progress.start "tune"
+  local best, best_i, best_cost, best_seconds, first_why
   for i, choice in ipairs(choices) do
-    local run, result = try(make, choice, args)
-    if run and (not best or result < best_seconds) then
-      best, best_i, best_seconds = run, i, result
+    line:step(i - 1, #choices, type(choice) == "number" and tostring(choice) or describe(choice, 0))
+    local run, result, seconds = try(make, choice, args)
+    if run and (not best or result < best_cost) then
+      best, best_i, best_cost, best_seconds = run, i, result, seconds
     elseif not run then
       first_why = first_why or result
     end

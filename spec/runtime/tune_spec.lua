@@ -90,6 +90,26 @@ describe("roc.tune", function()
     assert.equal(3.0, y[1000])
   end)
 
+  it("goes by instructions, not by time, where the device is emulated", function()
+    if not shell.interpreter then return pending("the specs do not run in roclua") end
+    local output = shell.run([[ROCLUA_EMULATE=gfx90a ROCLUA --device hsa -e 'local roc = require "roc"
+      local k = roc.kernel(function(y, n) for i = 1, n do y[1] = y[1] * 0.5 + i end end)
+      local y = roc.device_array(1, "float32"):fill(0)
+      for _ = 1, 2 do
+        local _, choice = roc.tune(function(n)
+          local launcher = k:forall(1)
+          return function(array)
+            local stop = roc.time() + (n == 10 and 0.3 or 0)
+            while roc.time() < stop do end
+            launcher(array, n)
+          end
+        end, { 2000, 10, 1000 }, { y }, { again = true })
+        print(choice)
+      end']])
+    if output:find "libhsa" then return pending("no ROCR") end
+    assert.equal("10\n10\n", output)
+  end)
+
   it("passes an interrupt on", function()
     local _, opts = maker()
     local count = 0

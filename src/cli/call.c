@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "include/roclua.h"
 
@@ -137,6 +138,30 @@ bool cli_report(lua_State *L, int status) {
   return false;
 }
 
+/* (text): to stderr, at once */
+static int write_progress(lua_State *L) {
+  fputs(luaL_checkstring(L, 1), stderr);
+  fflush(stderr);
+  return 0;
+}
+
+/* For roc.progress: lines that say how far long work is, where they can be taken away again. */
+static void allow_progress(lua_State *L) {
+  const char *terminal = getenv("TERM");
+  bool is_dumb = !terminal || terminal[0] == '\0' || strcmp(terminal, "dumb") == 0;
+  if (!isatty(STDERR_FILENO) || is_dumb) return;
+  lua_pushcfunction(L, write_progress);
+  lua_setfield(L, LUA_REGISTRYINDEX, "roclua.progress");
+}
+
+/* (argc, argv, protected_main) -> success */
+static int run_main(lua_State *L) {
+  lua_CFunction protected_main = lua_tocfunction(L, 3);
+  lua_settop(L, 2);
+  allow_progress(L);
+  return protected_main(L);
+}
+
 int cli_main(int argc, char **argv, lua_CFunction protected_main) {
   lua_State *L = luaL_newstate();
   if (!L) {
@@ -144,10 +169,11 @@ int cli_main(int argc, char **argv, lua_CFunction protected_main) {
     return EXIT_FAILURE;
   }
   main_state = L;
-  lua_pushcfunction(L, protected_main);
+  lua_pushcfunction(L, run_main);
   lua_pushinteger(L, argc);
   lua_pushlightuserdata(L, argv);
-  int status = lua_pcall(L, 2, 1, 0);
+  lua_pushcfunction(L, protected_main);
+  int status = lua_pcall(L, 3, 1, 0);
   bool is_ok = cli_report(L, status) && lua_toboolean(L, -1);
   lua_close(L);
   is_ok = cli_finish_output() && is_ok;

@@ -176,6 +176,9 @@ struct roc_device_ops {
    * its report (IO when it cannot), and INVALID tells that it has found fault with kernels.  Any
    * thread.  NULL: there is none. */
   roc_status (*conclude)(roc_error *err);
+  /* Where kernels are emulated: the instructions that all of them have executed so far, of whole
+   * wavefronts.  Any thread.  False, NULL: they run on hardware. */
+  bool (*count_executed)(uint64_t *out_count);
   /* The driver's library as "ROCR /usr/lib/libhsa-runtime64.so.1.5.0": opened, but not started.
    * Before or after a probe.  UNAVAILABLE: why there is none.  NULL: the driver needs none. */
   roc_status (*describe)(char *text, size_t size, roc_error *err);

@@ -19,7 +19,8 @@ local roc = {}
 ---The quickest of several ways to run something: `make(choice)` gives a function or a launcher, or
 ---nil where it cannot; each is called with the arguments a few times, so that what they write is
 ---written again and again. A choice that fails is left out. The result is kept on disk by `make`'s
----code, the choices, the device, and the arguments' dtypes, shapes and integers.
+---code, the choices, the device, and the arguments' dtypes, shapes and integers. On a software GPU
+---the one of the fewest instructions is taken.
 ---@generic T
 ---@param make fun(choice: T): function?
 ---@param choices T[] numbers, strings, booleans, dtypes, and tables of them

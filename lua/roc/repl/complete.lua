@@ -28,15 +28,20 @@ local function add_index(set, value)
   end
 end
 
+-- Whether a value of a class of roc has what the class declares: some have less than their parents.
+local function has(value, name)
+  return value == nil or (pcall(function() return value[name] end))
+end
+
 -- The fields of a value or of a class; of classes of roc, methods only after a colon.
 local function add_fields(set, found, is_method)
   local class = found.class and declared.class(found.class)
   if class then
     for name in pairs(is_method and class.methods or class.fields) do
-      set[name] = true
+      set[name] = has(found.value, name) or nil
     end
     for name in pairs(not is_method and class.methods or {}) do
-      set[name] = true
+      set[name] = has(found.value, name) or nil
     end
   elseif type(found.value) == "table" then
     add_keys(set, found.value)

@@ -115,6 +115,15 @@ static int device_m_memory_free(lua_State *L) {
   return 1;
 }
 
+/* core.count_executed(device) -> instructions of wavefronts so far, where it is emulated; else nil */
+static int count_executed(lua_State *L) {
+  roc_device *driver = roc_rt_device_driver(check_open_device(L));
+  uint64_t count;
+  if (!driver->ops->count_executed || !driver->ops->count_executed(&count)) return 0;
+  lua_pushinteger(L, (lua_Integer)count);
+  return 1;
+}
+
 static int device_m_synchronize(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
   roc_status status = roc_rt_device_synchronize(check_open_device(L), roc_session(L), &err);
@@ -224,6 +233,7 @@ static const luaL_Reg device_functions[] = {{"devices", device_devices},
                                             {"current_device", device_current_device},
                                             {"select_device", device_select_device},
                                             {"on_device", device_on_device},
+                                            {"count_executed", count_executed},
                                             {"synchronize", device_synchronize},
                                             {NULL, NULL}};
 

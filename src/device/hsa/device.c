@@ -532,6 +532,7 @@ const roc_device_ops roc_hsa_ops = {
     .watch = hsa_watch,
     .find_failure = roc_hsa_find_failure,
     .conclude = roc_emulated_conclude,
+    .count_executed = roc_emulated_count_executed,
     .describe = roc_hsa_describe,
     .interrupt = interrupt_kernels,
     .module_load = roc_hsa_module_load,

@@ -23,6 +23,7 @@ static struct {
   bool (*conclude)(char *why, size_t size);
   void (*interrupt)(void);
   unsigned long long (*findings)(void);
+  unsigned long long (*executed)(void);
   const char *(*chip)(unsigned index);
 } emulator;
 
@@ -65,6 +66,7 @@ static roc_status find_functions(void *handle, roc_error *err) {
       {"roc_emulator_conclude", &emulator.conclude},
       {"roc_emulator_interrupt", &emulator.interrupt},
       {"roc_emulator_findings", &emulator.findings},
+      {"roc_emulator_executed", &emulator.executed},
       {"roc_emulator_chip", &emulator.chip},
   };
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -150,6 +152,12 @@ roc_status roc_emulated_conclude(roc_error *err) {
   if (!count) return ROC_OK;
   return roc_fail(err, ROC_INVALID, "%llu fault%s found in kernels, told above", count,
                   count == 1 ? "" : "s");
+}
+
+bool roc_emulated_count_executed(uint64_t *out_count) {
+  if (opened_in != getpid()) return false;
+  *out_count = emulator.executed();
+  return true;
 }
 
 void roc_emulated_interrupt(void) {

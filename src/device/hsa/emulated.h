@@ -31,6 +31,10 @@ bool roc_emulated_is_checked(void);
  * message counts them.  OK also when no emulator is open.  Any thread. */
 roc_status roc_emulated_conclude(roc_error *err);
 
+/* The instructions that software GPUs have executed so far; false where there are none.  Any
+ * thread. */
+bool roc_emulated_count_executed(uint64_t *out_count);
+
 /* Ends the kernels that software GPUs run now; nothing where there are none.  Any thread. */
 void roc_emulated_interrupt(void);
 
