@@ -125,21 +125,26 @@ local function lists(block, name)
   return false
 end
 
--- The blocks about a name: those that define it, and those that mention it.
+-- The page with an example of each name.
+local EXAMPLES = "names"
+
+-- The blocks about a name: those that define it, those that mention it, and examples.
 local function find(name)
-  local patterns, defining, mentioning = patterns_of(name), {}, {}
+  local patterns, defining, mentioning, examples = patterns_of(name), {}, {}, {}
   for _, block in ipairs(blocks()) do
     local how = relation(block, patterns) or lists(block, name) and "defines"
-    if how == "defines" then
+    if block.page == EXAMPLES then
+      examples[#examples + 1] = how == "defines" and block.kind == "row" and block or nil
+    elseif how == "defines" then
       defining[#defining + 1] = block
     elseif how then
       mentioning[#mentioning + 1] = block
     end
   end
   if #defining == 0 then
-    return mentioning, {}
+    return mentioning, {}, examples
   end
-  return defining, mentioning
+  return defining, mentioning, examples
 end
 
 -- ---- as text ---------------------------------------------------------------------------------
@@ -249,13 +254,17 @@ end
 ---@param name string
 ---@return string? text nil: nothing
 function M.of_name(name)
-  local defining, mentioning = find(name)
+  local defining, mentioning, examples = find(name)
   local signature = signature_of(name)
   if #defining == 0 and not signature then
     return nil
   end
   local parts = { signature and terminal.paint(signature) .. "\n" or nil }
   add_blocks(parts, defining)
+  for _, block in ipairs(examples) do
+    local text = string.format("For example, %s gives %s", block.cells[2], block.cells[3] or "")
+    parts[#parts + 1] = wrap(text, "", "  ")
+  end
   if #mentioning > 0 then
     parts[#parts + 1] = "\n" .. wrap("See also: " .. places(mentioning), "", "  ")
   end
