@@ -188,6 +188,11 @@ local function product_of(shape, first, last)
   return product
 end
 
+-- The operand where the product is made: of a smart array its newer side counts there.
+local function at_place(array, is_device)
+  return is_device and places.move(array, true) or options.host_side(array)
+end
+
 -- An array with matrices in its last dimensions as one of three dimensions; `lead` are the extents
 -- that its leading ones broadcast to.
 local function as_matrices(array, lead, is_device)
@@ -233,19 +238,18 @@ end
 ---@param opts? {dtype?: roc.DTypeLike} of the result
 ---@return roc.AnyArray | number
 function M.matmul(a, b, opts)
-  a = options.check_array(a, "matmul")
+  if not support.side_of(a) then options.check_array(a, "matmul") end
   local given = options.read("matmul", opts, { dtype = true })
   if not support.side_of(b) then
     support.fail("bad argument #1 to 'matmul' (roc.Array or roc.DeviceArray expected, got %s%s)",
       support.type_name(b), support.table_advice(b))
   end
-  b = options.host_side(b)
   local accumulated, dtype = result_dtype("matmul", { a.dtype, b.dtype }, given.dtype)
   local is_row, is_column = a.ndim == 1, b.ndim == 1
   if a.shape[a.ndim] ~= b.shape[math.max(b.ndim - 1, 1)] then refuse_shapes(a, b) end
   local device, is_device = places.choose("matmul", { a, b }, 2)
   local scope <close> = support.scope(device)
-  a, b = places.move(a, is_device), places.move(b, is_device)
+  a, b = at_place(a, is_device), at_place(b, is_device)
   if is_row and is_column and given.dtype == nil then return reductions.dot(a, b) end
   local left = is_row and reshaped(a, { 1, #a }) or a
   local right = is_column and reshaped(b, { #b, 1 }) or b
@@ -371,12 +375,15 @@ local function without_repeats(term)
 end
 
 -- Sums over the labels that are not needed further.
-local function summed(term, is_needed)
+local function summed(term, is_needed, accumulated)
   for k = #term.labels, 1, -1 do
     if not is_needed[term.labels[k]] then
-      local labels = table.move(term.labels, 1, #term.labels, 1, {})
+      local labels, array = table.move(term.labels, 1, #term.labels, 1, {}), term.array
       table.remove(labels, k)
-      local sums = reductions.sum(term.array, { axis = k, keep = #labels == 0 })
+      if dtypes.accumulator(array.dtype) ~= accumulated then
+        array = elementwise.astype(array, accumulated)
+      end
+      local sums = reductions.sum(array, { axis = k, keep = #labels == 0 })
       term = { array = sums, labels = labels, is_new = true }
     end
   end
@@ -442,7 +449,6 @@ local function check_operands(...)
       support.fail("bad argument #%d to 'einsum' (roc.Array or roc.DeviceArray expected, got %s%s)",
         i + 1, support.type_name(arrays[i]), support.table_advice(arrays[i]))
     end
-    arrays[i] = options.host_side(arrays[i])
   end
   return arrays, count, options.read("einsum", opts, { dtype = true })
 end
@@ -462,7 +468,7 @@ function M.einsum(text, ...)
   local scope <close> = support.scope(device)
   local terms = {}
   for i, array in ipairs(arrays) do
-    terms[i] = without_repeats { array = places.move(array, is_device), labels = label_lists[i] }
+    terms[i] = without_repeats { array = at_place(array, is_device), labels = label_lists[i] }
   end
   local total
   for i = 1, count do
@@ -470,7 +476,7 @@ function M.einsum(text, ...)
     if total then
       for _, label in ipairs(total.labels) do others[label] = true end
     end
-    local term = summed(terms[i], others)
+    local term = summed(terms[i], others, accumulated)
     total = total and contract(total, term, needed_from(terms, i + 1, result), extents, accumulated,
       is_device) or term
   end
