@@ -36,6 +36,44 @@ local function assert_scan(f, x, got, options)
   end
 end
 
+-- What a scan of floats gives on every device: 8 neighbours an item, 256 items a tile, whose values
+-- are combined over distances of 1, 2, 4, …; then the tiles' values the same way.
+local function tree_scan(f, x)
+  local y, sums = {}, {}
+  for first = 0, #x - 1, 2048 do
+    local parts = {}
+    for from = first, math.min(first + 2048, #x) - 1, 8 do
+      local acc = x[from + 1]
+      for i = from + 2, math.min(from + 8, #x) do acc = f(acc, x[i]) end
+      parts[#parts + 1] = acc
+    end
+    local distance = 1
+    while distance < 256 do
+      local next = {}
+      for k, v in ipairs(parts) do
+        next[k] = k > distance and f(parts[k - distance], v) or v
+      end
+      parts, distance = next, distance * 2
+    end
+    sums[#sums + 1] = parts
+  end
+  local ends = {}
+  for tile, parts in ipairs(sums) do ends[tile] = parts[#parts] end
+  local carries = #ends > 1 and tree_scan(f, ends)
+  for i, v in ipairs(x) do
+    local tile, item = (i - 1) // 2048 + 1, (i - 1) % 2048 // 8 + 1
+    if (i - 1) % 8 > 0 then
+      y[i] = f(y[i - 1], v)
+    else
+      local before = item > 1 and sums[tile][item - 1]
+      local carry = tile > 1 and carries[tile - 1]
+      if carry then before = before and f(carry, before) or carry end
+      y[i] = before and f(before, v) or v
+    end
+  end
+  return y
+end
+
 local CASES = { {}, { init = 5 }, { init = 5, exclusive = true } }
 
 devices.each(function(device)
@@ -64,6 +102,20 @@ devices.each(function(device)
       for _, options in ipairs(CASES) do
         assert_scan(compose, t, scan(roc.array(t, "int64"), options):totable(), options)
         assert_scan(compose, t, devices.table(scan(devices.values(t, "int64"), options)), options)
+      end
+    end)
+
+    it("combines floats in one tree, whatever the device", function()
+      local function mix(x, y) return x * 0.75 + y end -- shows where something else is combined
+      local scan = roc.scan(mix, { contract = false })
+      for _, n in ipairs { 2045, 3 * 2048, 9 * 2048 + 13 } do
+        local t = {}
+        for i = 1, n do t[i] = (i * 37 % 101) / 8 end
+        local got = devices.table(scan(devices.values(t, "float64")))
+        assert.are.equal(n, #got)
+        for i, v in ipairs(tree_scan(mix, t)) do
+          if v ~= got[i] then assert.are.equal(v, got[i], ("element %d of %d"):format(i, n)) end
+        end
       end
     end)
 
