@@ -9,6 +9,7 @@ local TITLES = {
   strides = "strides may be negative, and extents 0; what lies between elements stays",
   refused = "a description that makes no array is refused, and what is wrong is named",
   device_memory = "memory of a device becomes an array of it",
+  read_only = "memory that may not be written is not mapped to be",
   no_memory = "failing allocations neither lose a release nor add one",
   deaths = "however an array dies, and whichever allocation fails then, its owner is told once",
   lost = "memory that a lost device may use is released by its reset",

@@ -43,19 +43,9 @@ static lua_State *open_state(void) {
   return L;
 }
 
-static void count_release(void *ud) {
-  atomic_fetch_add((_Atomic int *)ud, 1);
-}
-
 static roclua_memory describe(float *data, _Atomic int *releases) {
-  static const int64_t shape[] = {COUNT};
-  return (roclua_memory){.size = sizeof(roclua_memory),
-                         .dtype = "float32",
-                         .rank = 1,
-                         .shape = shape,
-                         .data = data,
-                         .release = count_release,
-                         .ud = releases};
+  static const int64_t count = COUNT;
+  return memory_of(data, &count, releases);
 }
 
 static roclua_array *wrap(float *data, _Atomic int *releases) {
@@ -266,6 +256,36 @@ static void test_device_memory(void) {
   }
   OK(roclua_array_unmap(&view));
   roclua_array_release(own);
+  OK(roclua_close(L));
+  lua_close(L);
+}
+
+/* Read-only memory of a device is refused to a map that would write it, and not by its end alone. */
+static void test_read_only(void) {
+  static float data[COUNT];
+  lua_State *L = open_state();
+  run(L, "d = roc.device_array(100, 'float32') d:fill(3) device = roc.current_device().kind");
+  run(L, "address = device == 'sim' and 0 or d.pointer");
+  lua_getglobal(L, "device");
+  lua_getglobal(L, "address");
+  roclua_memory memory = memory_of(data, &(int64_t){COUNT}, NULL);
+  memory.release = NULL;
+  memory.read_only = 1;
+  if (lua_tointeger(L, -1)) {
+    memory.device = lua_tostring(L, -2);
+    memory.data = (void *)(uintptr_t)lua_tointeger(L, -1);
+  }
+  roclua_array *array;
+  OK(roclua_array_wrap(&memory, &array));
+  for (int access = ROCLUA_WRITE; access <= (ROCLUA_READ | ROCLUA_WRITE); access++) {
+    roclua_view view = {.size = sizeof view};
+    CHECK(roclua_array_map(array, access, NULL, &view) == ROCLUA_INVALID);
+    CHECK(strstr(roclua_error(), "read-only") && !view.data);
+  }
+  roclua_view view = map(array, ROCLUA_READ, NULL);
+  CHECK(*(float *)view.data == (memory.device ? 3 : 0));
+  OK(roclua_array_unmap(&view));
+  roclua_array_release(array);
   OK(roclua_close(L));
   lua_close(L);
 }
@@ -733,6 +753,7 @@ static void test_closed(void) {
   CHECK(roclua_array_map(array, 4, NULL, &view) == ROCLUA_INVALID);
   lua_State *plain = luaL_newstate(); /* no library in it */
   CHECK(roclua_array_push(plain, array) == ROCLUA_LUA && lua_gettop(plain) == 0);
+  CHECK(strstr(roclua_error(), "call roclua_openlibs"));
   lua_close(plain);
   roclua_array_release(array);
   OK(roclua_close(L));
@@ -788,6 +809,7 @@ static const named_test tests[] = {
     {"strides", test_strides},
     {"refused", test_refused},
     {"device_memory", test_device_memory},
+    {"read_only", test_read_only},
     {"no_memory", test_no_memory},
     {"deaths", test_deaths},
     {"lost", test_lost},

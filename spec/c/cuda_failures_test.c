@@ -24,8 +24,8 @@ static bool ended_well(roc_dev_stream *stream, roc_status status, const roc_tick
   bool is_done = false;
   if (!went_well(status)) return false;
   if (!went_well(ops->wait(stream, *ticket, 20000000000, &is_done, &err))) {
-    return device->is_lost || !ops->wait(stream, *ticket, 20000000000, &is_done, &err) ? false
-                                                                                       : false;
+    if (!device->is_lost) ops->wait(stream, *ticket, 20000000000, &is_done, &err);
+    return false;
   }
   CHECK(is_done);
   return true;
@@ -126,6 +126,7 @@ static bool use_peer(roc_dev_stream *stream) {
 /* All that a device is used for, from its opening to its end; whether all of it worked. */
 static bool use_device(bool *out_lost) {
   uint32_t count;
+  limit_wait();
   *out_lost = false;
   if (!went_well(ops->probe(&count, &err))) return false;
   if (!went_well(ops->open(0, &device, &err))) return false;

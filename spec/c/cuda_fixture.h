@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device/cuda/dyn.h"
 #include "device/device.h"
@@ -27,9 +28,16 @@ static fake_cuda *fake;
   } while (0)
 #define OK(call) CHECK((call) == ROC_OK)
 
+/* A limit for what is no more than a moment's work, until the next call: what waits for ever ends the
+ * process. */
+static inline void limit_wait(void) {
+  alarm(200);
+}
+
 /* ---- a device ---------------------------------------------------------------------------- */
 
 static void find_fake(void) {
+  limit_wait();
   void *handle = dlopen(getenv("ROCLUA_CUDA_LIBRARY"), RTLD_NOW);
   CHECK(handle);
   fake_cuda_get *get;

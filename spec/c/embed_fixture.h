@@ -3,6 +3,7 @@
 #define ROC_SPEC_EMBED_FIXTURE_H
 
 #include <lauxlib.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,21 @@ static inline void run(lua_State *L, const char *text) {
   if (luaL_dostring(L, text) == LUA_OK) return;
   fprintf(stderr, "%s\n", luaL_tolstring(L, -1, NULL));
   exit(1);
+}
+
+static inline void count_release(void *ud) {
+  atomic_fetch_add((_Atomic int *)ud, 1);
+}
+
+/* A vector of the program's floats; `*releases` counts how often they are given back. */
+static inline roclua_memory memory_of(float *data, const int64_t *count, _Atomic int *releases) {
+  return (roclua_memory){.size = sizeof(roclua_memory),
+                         .dtype = "float32",
+                         .rank = 1,
+                         .shape = count,
+                         .data = data,
+                         .release = count_release,
+                         .ud = releases};
 }
 
 /* main's: runs the test that the first argument names, or lists all. */

@@ -29,7 +29,7 @@ static roclua_view second = {.size = sizeof second};
 static struct DLManagedTensorVersioned *tensor;
 static struct DLManagedTensor *old_tensor;
 static float data[COUNT];
-static int releases;
+static _Atomic int releases;
 
 static const int64_t shape[] = {COUNT};
 static const roclua_launch launch = {.size = sizeof launch, .rank = 1, .grid = {COUNT}};
@@ -42,20 +42,6 @@ static roclua_stream *out_stream;
 static roclua_kernel *out_kernel;
 static struct DLManagedTensorVersioned *out_tensor;
 static struct DLManagedTensor *out_old_tensor;
-
-static void count_release(void *ud) {
-  ++*(int *)ud;
-}
-
-static roclua_memory describe_memory(void) {
-  return (roclua_memory){.size = sizeof(roclua_memory),
-                         .dtype = "float32",
-                         .rank = 1,
-                         .shape = shape,
-                         .data = data,
-                         .release = count_release,
-                         .ud = &releases};
-}
 
 static void prepare(void) {
   L = luaL_newstate();
@@ -72,7 +58,7 @@ static void prepare(void) {
   lua_getglobal(L, "s");
   lua_getglobal(L, "k");
   lua_getglobal(L, "a"); /* at 1, 2, 3 */
-  roclua_memory memory = describe_memory();
+  roclua_memory memory = memory_of(data, shape, &releases);
   memory.release = NULL;
   CHECK(roclua_array_wrap(&memory, &array) == ROCLUA_OK);
   CHECK(roclua_stream_create("cpu", &stream) == ROCLUA_OK);
@@ -87,7 +73,7 @@ static void prepare(void) {
 }
 
 static int wrap(void) {
-  roclua_memory memory = describe_memory();
+  roclua_memory memory = memory_of(data, shape, &releases);
   return roclua_array_wrap(&memory, &out_array);
 }
 

@@ -31,7 +31,8 @@ static lua_State *open_state(void) {
       "add = roc.kernel 'function(a, n) local i = roc.get_global_id(1) a[i] = a[i] + n end'\n"
       "double:forall(1000)(a) assert(a[1000] == 2)\n"
       "function sync() roc.current_device():synchronize() end");
-  rocr = dlopen("libhsa-runtime64.so.1", RTLD_NOW | RTLD_NOLOAD);
+  const char *named = getenv("ROCLUA_HSA_LIBRARY");
+  rocr = dlopen(named ? named : "libhsa-runtime64.so.1", RTLD_NOW | RTLD_NOLOAD);
   CHECK(rocr);
   return L;
 }

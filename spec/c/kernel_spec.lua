@@ -14,6 +14,7 @@ local TITLES = {
   threads = "four threads launch one kernel on streams of their own while a fifth sets a scalar",
   prints = "lines that kernels print come to the program's function by its waits",
   faults = "faults come from the wait as codes, diagnostics from the launch",
+  interrupted = "an interrupt ends the wait of a thread without a state, and the kernel",
   prepare = "what is prepared is not run",
   lost = "threads that launch are told when the device is lost",
   refused = "missing arguments, wrong kinds, sizes and shapes are refused with a message",

@@ -412,6 +412,38 @@ static void test_faults(void) {
 }
 
 /* What is prepared is launched without a compile: the compiler's folder is needed no more. */
+static void *synchronize(void *stream) {
+  static int code;
+  code = roclua_stream_synchronize(stream);
+  return &code;
+}
+
+/* An interrupt of everything ends the wait of a thread that has no state, and the kernel. */
+static void test_interrupted(void) {
+  roclua_kernel *kernel = take_alone(
+      "return roc.kernel(function(a) while roc.atomic.load(a, 1) == 0 do end end)");
+  roclua_stream *stream = make_stream();
+  roclua_array *zeros = make_array("int64", 0), *ones = make_array("int64", 1);
+  roclua_value endless[] = {roclua_of_array(zeros)}, short_one[] = {roclua_of_array(ones)};
+  roclua_launch one = over(1);
+  pthread_t thread;
+  void *code;
+  char text[256];
+  CHECK(roclua_kernel_launch(kernel, stream, &one, endless, 1) == ROCLUA_OK);
+  CHECK(pthread_create(&thread, NULL, synchronize, stream) == 0);
+  CHECK(roclua_pending(text, sizeof text) == 1);
+  CHECK(roclua_interrupt(NULL) == ROCLUA_OK);
+  pthread_join(thread, &code);
+  CHECK(*(int *)code == ROCLUA_INTERRUPTED);
+  CHECK(roclua_kernel_launch(kernel, stream, &one, short_one, 1) == ROCLUA_OK);
+  CHECK(roclua_stream_synchronize(stream) == ROCLUA_OK);
+  roclua_array_release(zeros);
+  roclua_array_release(ones);
+  roclua_stream_release(stream);
+  roclua_kernel_release(kernel);
+  CHECK(roclua_shutdown() == ROCLUA_OK);
+}
+
 static void test_prepare(void) {
   roclua_kernel *kernel = take_alone(add);
   roclua_stream *stream = make_stream();
@@ -580,6 +612,7 @@ static const named_test tests[] = {
     {"no_memory", test_no_memory},     {"many", test_many},         {"signature", test_signature},
     {"host_arrays", test_host_arrays}, {"threads", test_threads},   {"prints", test_prints},
     {"faults", test_faults},           {"prepare", test_prepare},   {"lost", test_lost},
+    {"interrupted", test_interrupted},
     {"refused", test_refused},         {"end", test_end},
 };
 

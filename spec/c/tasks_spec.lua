@@ -27,6 +27,35 @@ target_link_libraries(open_static PRIVATE roclua::static PkgConfig::LUA)
 set_target_properties(open_static PROPERTIES RUNTIME_OUTPUT_DIRECTORY PREFIX/bin)
 ]]
 
+-- Around the docs' example of a kernel as a function.
+local PROGRAM = [[
+#include <stdio.h>
+#include "waves.h"
+static float next[101 * 101], now[101 * 101], before[101 * 101];
+int main(void) {
+  %s
+  puts(next[5000] == 0 ? "no wave" : "a wave");
+  return why != NULL;
+}
+]]
+
+-- Around the other examples of the docs, which use each other's names.
+local BLOCK = [[
+#include <lauxlib.h>
+#include <lua.h>
+#include <roclua.h>
+#include <stdio.h>
+#include <stdlib.h>
+extern lua_State *L;
+extern roclua_array *array;
+extern roclua_stream *stream;
+extern roclua_kernel *kernel;
+%s
+void block(void) {
+  %s
+}
+]]
+
 -- A program and what it prints.
 local TASKS = {
   { "open", "opens roclua in a state", "25\n" },
@@ -99,6 +128,44 @@ describe("from an installation and the docs, a program", function()
     assert.are.equal("25\n", run("ROCLUA_DEVICE=cpu %s", open_static))
     assert.is_nil(run("ldd %s", open_static):find("libroclua", 1, true))
     os.remove(open_static)
+  end)
+
+  it("may have each block of C in the docs", function()
+    local count = 0
+    for block in files.read("docs/embedding.md"):gmatch "```c\n(.-)```" do
+      if not block:find("waves_", 1, true) then -- those are in examples/embed/kernels and below
+        local functions = block:match "^(static [^\n]*\n)" or ""
+        write("block.c", BLOCK:format(functions, block:sub(#functions + 1)))
+        run("cc -fsyntax-only -Wall -Werror -Wno-unused block.c %s", flags)
+        count = count + 1
+      end
+    end
+    assert.is_true(count > 5)
+  end)
+
+  it("is built by each command line of the docs", function()
+    local text = files.read("docs/embedding.md")
+    local own = folder .. "/by_docs"
+    run("mkdir %s && for f in %s/*/*.*; do cp $f %s; done", own, examples, own)
+    write("by_docs/program.c", PROGRAM:format(text:match "```c\n(waves_grid grid.-)```"))
+    local libraries = run("dirname $(find %s/lib -name libroclua.so.0)", prefix):gsub("\n$", "")
+    local settings = ("PATH=%s/bin:$PATH; export PKG_CONFIG_PATH=%s/pkgconfig"):format(prefix,
+      libraries)
+    local count = 0
+    for block in text:gmatch "```sh\n(.-)```" do
+      for line in block:gsub("\\\n", ""):gmatch "[^\n]+" do
+        if line:find "^cc " or line:find "^c%+%+ " or line:find "^rocluac " then
+          run("cd by_docs && %s && %s", settings, line)
+          count = count + 1
+        end
+      end
+    end
+    assert.is_true(count > 8)
+    for _, program in ipairs { "hello", "kernels" } do
+      run("cd by_docs && LD_LIBRARY_PATH=%s ROCLUA_DEVICE=cpu ROCLUA_LIBDIR=%s/roclua/0 ./%s",
+        libraries, libraries, program)
+    end
+    assert.are.equal("no wave\n", run("by_docs/program"))
   end)
 
   it("ships kernels that were compiled ahead of time", function()

@@ -322,6 +322,9 @@ static roc_status make_copy(mapping *m, roc_error *err) {
 static roc_status map(mapping *m, roclua_view *view, roc_error *err) {
   const roc_array *a = &m->array->array;
   if (roc_array_size(a) == 0) return ROC_OK;
+  if (m->access & ROCLUA_WRITE && roc_buffer_is_read_only(a->buffer)) {
+    return roc_buffer_fail_read_only(err);
+  }
   if (roc_buffer_host(a->buffer)) {
     ROC_TRY(roc_buffer_wait(a->buffer, m->access & ROCLUA_WRITE, err));
   } else {

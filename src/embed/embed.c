@@ -70,7 +70,9 @@ static void push_loader(lua_State *L, const char *module) {
     return;
   }
   lua_pop(L, 2);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &searcher_key);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &searcher_key) == LUA_TNIL) {
+    luaL_error(L, "roclua is not open in this Lua state: call roclua_openlibs first");
+  }
   lua_pushstring(L, module);
   lua_call(L, 1, 2);
   if (!lua_isfunction(L, -2)) luaL_error(L, "module '%s' not found", module);

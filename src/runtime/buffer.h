@@ -37,6 +37,8 @@ void roc_buffer_protect(roc_buffer *buffer);
 /* Wrapped memory goes back to its owner now, without a call of `release`.  No work uses it. */
 void roc_buffer_disown(roc_buffer *buffer);
 bool roc_buffer_is_read_only(const roc_buffer *buffer);
+/* INVALID, and what to do instead of writing to such memory. */
+roc_status roc_buffer_fail_read_only(roc_error *err);
 
 /* Comes before every write to memory of arrays: of the host, of work that is queued (when it is
  * queued), of a side of a mirror; and before memory is mapped, exported, registered or told by its

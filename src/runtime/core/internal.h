@@ -264,7 +264,6 @@ bool roc_buffer_reserve_use(roc_buffer *buffer, roc_rt_stream *stream);
 /* Of all buffers that a piece of work uses.  INVALID: it writes one that is read-only; OOM. */
 roc_status roc_rt_reserve_uses(roc_rt_stream *stream, const roc_rt_use *uses, uint32_t nuses,
                                roc_error *err);
-roc_status roc_buffer_fail_read_only(roc_error *err); /* no lock needed */
 void roc_buffer_set_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket, bool writes);
 /* Work up to `ticket` is over.  True when that was all: the caller then releases the reference that
  * the entry held. */
