@@ -411,32 +411,53 @@ static void test_faults(void) {
   roclua_stream_release(other);
 }
 
-/* What is prepared is launched without a compile: the compiler's folder is needed no more. */
-static void *synchronize(void *stream) {
-  static int code;
-  code = roclua_stream_synchronize(stream);
-  return &code;
+typedef struct waiter {
+  pthread_t thread;
+  roclua_stream *stream;
+  int code;
+  atomic_bool is_done;
+} waiter;
+
+static void *synchronize(void *ud) {
+  waiter *w = ud;
+  w->code = roclua_stream_synchronize(w->stream);
+  atomic_store(&w->is_done, true);
+  return NULL;
+}
+
+/* Waits for the stream on a thread without a state, and interrupts everything every few seconds
+ * while that lasts: a software GPU ends what runs, and a kernel may not have begun when an interrupt
+ * comes. */
+static int wait_interrupting(roclua_stream *stream) {
+  enum { LOOK_US = 10000, LOOKS = 300 };
+  waiter w = {.stream = stream};
+  CHECK(pthread_create(&w.thread, NULL, synchronize, &w) == 0);
+  for (int i = 1; !atomic_load(&w.is_done); i++) {
+    usleep(LOOK_US);
+    if (i % LOOKS == 0 && !atomic_load(&w.is_done)) CHECK(roclua_interrupt(NULL) == ROCLUA_OK);
+  }
+  pthread_join(w.thread, NULL);
+  return w.code;
 }
 
 /* An interrupt of everything ends the wait of a thread that has no state, and the kernel. */
 static void test_interrupted(void) {
-  roclua_kernel *kernel = take_alone(
-      "return roc.kernel(function(a) while roc.atomic.load(a, 1) == 0 do end end)");
+  roclua_kernel *kernel =
+      take_alone("return roc.kernel(function(a) while roc.atomic.load(a, 1) == 0 do end end)");
   roclua_stream *stream = make_stream();
   roclua_array *zeros = make_array("int64", 0), *ones = make_array("int64", 1);
   roclua_value endless[] = {roclua_of_array(zeros)}, short_one[] = {roclua_of_array(ones)};
   roclua_launch one = over(1);
-  pthread_t thread;
-  void *code;
   char text[256];
+  int code;
   CHECK(roclua_kernel_launch(kernel, stream, &one, endless, 1) == ROCLUA_OK);
-  CHECK(pthread_create(&thread, NULL, synchronize, stream) == 0);
   CHECK(roclua_pending(text, sizeof text) == 1);
   CHECK(roclua_interrupt(NULL) == ROCLUA_OK);
-  pthread_join(thread, &code);
-  CHECK(*(int *)code == ROCLUA_INTERRUPTED);
+  CHECK(wait_interrupting(stream) == ROCLUA_INTERRUPTED);
   CHECK(roclua_kernel_launch(kernel, stream, &one, short_one, 1) == ROCLUA_OK);
-  CHECK(roclua_stream_synchronize(stream) == ROCLUA_OK);
+  do code = wait_interrupting(stream);
+  while (code == ROCLUA_INTERRUPTED);
+  CHECK(code == ROCLUA_OK);
   roclua_array_release(zeros);
   roclua_array_release(ones);
   roclua_stream_release(stream);
@@ -444,6 +465,7 @@ static void test_interrupted(void) {
   CHECK(roclua_shutdown() == ROCLUA_OK);
 }
 
+/* What is prepared is launched without a compile: the compiler's folder is needed no more. */
 static void test_prepare(void) {
   roclua_kernel *kernel = take_alone(add);
   roclua_stream *stream = make_stream();
@@ -612,8 +634,7 @@ static const named_test tests[] = {
     {"no_memory", test_no_memory},     {"many", test_many},         {"signature", test_signature},
     {"host_arrays", test_host_arrays}, {"threads", test_threads},   {"prints", test_prints},
     {"faults", test_faults},           {"prepare", test_prepare},   {"lost", test_lost},
-    {"interrupted", test_interrupted},
-    {"refused", test_refused},         {"end", test_end},
+    {"interrupted", test_interrupted}, {"refused", test_refused},   {"end", test_end},
 };
 
 int main(int argc, char **argv) {
