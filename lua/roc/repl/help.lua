@@ -288,7 +288,12 @@ local function candidates(word)
   for _, group in ipairs { "atomic", "math", "wave", "shared", "private", "const" } do
     list[#list + 1] = "roc." .. group .. "." .. word
   end
+  local classes = {}
   for class in pairs(CLASSES) do
+    classes[#classes + 1] = class
+  end
+  table.sort(classes) -- roc.Array is before the arrays that have its methods, too
+  for _, class in ipairs(classes) do
     list[#list + 1] = class .. ":" .. word
   end
   return list
