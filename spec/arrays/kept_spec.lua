@@ -1,21 +1,8 @@
 -- Operations made before: their kernels are kept, and give what the general way gives.
 local roc = require "roc"
-local core = require "roc.core"
 local elementwise = require "roc.arrays.elementwise"
 local devices = require "support.devices"
-
--- The number of kernels that `f` makes.
-local function kernels_made(f)
-  local new, count = core.kernel_new, 0
-  core.kernel_new = function(...)
-    count = count + 1
-    return new(...)
-  end
-  local ok, why = pcall(f)
-  core.kernel_new = new
-  assert(ok, why)
-  return count
-end
+local kernels_made = require "support.kernels_made"
 
 -- Rows of test shapes that broadcast to {4, 3, 5} or less.
 local SHAPES = { { 4, 3, 5 }, { 3, 5 }, { 5 }, { 1 }, { 4, 1, 5 }, { 4, 3, 1 }, { 1, 1, 1 },

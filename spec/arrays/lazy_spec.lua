@@ -2,6 +2,7 @@
 -- kernel. Nothing but time and memory may tell.
 local roc = require "roc"
 local core = require "roc.core"
+local kernels_made = require "support.kernels_made"
 local programs = require "support.programs"
 local shell = require "support.shell"
 local arrays = require "support.fuzz.arrays"
@@ -9,19 +10,6 @@ local arrays = require "support.fuzz.arrays"
 local testing = core.testing
 local N = 8192 -- more elements than what is computed at once
 local AT_ONCE, SEPARATE, FUSED = math.maxinteger, math.maxinteger, 0
-
--- The number of kernels that `f` makes.
-local function kernels_made(f)
-  local new, count = core.kernel_new, 0
-  core.kernel_new = function(...)
-    count = count + 1
-    return new(...)
-  end
-  local ok, why = pcall(f)
-  core.kernel_new = new
-  assert(ok, why)
-  return count
-end
 
 local function ones(dtype) return roc.ones(N, dtype or "float32") end
 

@@ -61,7 +61,7 @@ describe("roc.tune", function()
       assert.equal(2, count({ 1, 2 }, { x, 1 }))
     end)
 
-  it("leaves out choices that cannot be had or run, and raises why none can", function()
+  it("leaves out choices that fail, and raises why when all do", function()
     local state, opts = maker()
     local function make(choice)
       if choice == 1 then return nil end
