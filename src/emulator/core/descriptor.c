@@ -75,7 +75,7 @@ enum { HALVES_SATURATE = 1 << 26, TRAPPING = 0x7f << 24 };
 
 /* MODE's float bits are rsrc1's 12 to 19, DX10_CLAMP and IEEE its 21 and 23. */
 static uint32_t mode_of(const emu_chip *chip, uint32_t rsrc1) {
-  if (chip->generation == EMU_GFX12) return (rsrc1 >> 12 & 0xff) | emu_mode_fixed(chip);
+  if (chip->generation == EMU_GFX12) return rsrc1 >> 12 & 0xff;
   return (rsrc1 >> 12 & 0xff) | (rsrc1 >> 21 & 1) << 8 | (rsrc1 >> 23 & 1) << 9;
 }
 

@@ -173,7 +173,7 @@ static void start_wave(emu_group_context *context, emu_launch *launch, uint32_t 
   wave->executed = 0;
   wave->watch = launch->dispatch.watch;
   wave->group = group;
-  emu_mode_set(&wave->mode, launch->descriptor.mode);
+  emu_mode_set(&wave->mode, group->dispatch->chip, launch->descriptor.mode);
   put_scalar_registers(wave, launch);
   put_vector_registers(wave, launch);
   emu_set_exec(wave, first_lanes(nitems < width ? nitems : width));

@@ -2,7 +2,7 @@
  *
  * Floats: additions round to nearest even whatever the mode says; a NaN that comes in goes out
  * quieted, memory's first, and an invalid addition gives the positive quiet NaN; minimum and
- * maximum prefer a number to a NaN, and memory's value to an equal one. */
+ * maximum prefer a number to a NaN, and (before gfx12) memory's value to an equal one. */
 #include "emulator/exec/atomic.h"
 
 #include <stdbool.h>

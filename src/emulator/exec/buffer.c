@@ -3,7 +3,8 @@
  * The address of a lane (AMD's Vega ISA manual, 8.1; RDNA 2, 8.1): with buffer offset = vector
  * offset + immediate, index = vector index + the lane's number where the resource adds it,
  *   linear:   base + scalar offset + index * stride + buffer offset
- *   swizzled: 4-byte words of `index_stride` neighbouring indices lie side by side.
+ *   swizzled: elements, words of 4 bytes or more, of `index_stride` neighbouring indices lie side
+ *   by side.
  * What the resource's bounds leave out reads zero and is not written; words of a wide access are
  * checked one by one.
  *
@@ -17,7 +18,8 @@
 typedef struct buffer_resource {
   uint64_t base;
   uint32_t stride, records, index_stride, bounds;
-  bool is_swizzled, adds_lane, is_private;
+  uint32_t element; /* bytes that swizzling keeps together; 0: it is not swizzled */
+  bool adds_lane, is_private;
 } buffer_resource;
 
 /* What of an instruction all its words share. */
@@ -37,8 +39,9 @@ static void read_resource(const emu_wave *wave, const emu_inst *inst, unsigned r
   const uint32_t *word = wave->s + reg;
   out->base = word[0] | (uint64_t)(word[1] & 0xffff) << 32;
   out->stride = word[1] >> 16 & 0x3fff;
-  bool is_newer = (inst->chip & EMU_BEFORE_GFX11) == 0; /* it has two bits for it */
-  out->is_swizzled = word[1] >> (is_newer ? 30 : 31);
+  uint32_t swizzle = word[1] >> 30; /* gfx11 on: 4, 8 or 16 bytes; before, one bit */
+  if (inst->chip & EMU_BEFORE_GFX11) swizzle >>= 1;
+  out->element = swizzle ? 2u << swizzle : 0;
   out->records = word[2];
   out->index_stride = 8u << (word[3] >> 21 & 3);
   out->adds_lane = word[3] >> 23 & 1;
@@ -84,10 +87,11 @@ static bool is_in_bounds(const buffer_request *request, uint8_t chip, uint32_t i
 static uint64_t address_of(const buffer_request *request, uint32_t index, uint64_t offset) {
   const buffer_resource *resource = &request->resource;
   uint64_t base = resource->base + request->scalar, stride = resource->stride;
-  if (!resource->is_swizzled) return base + index * stride + offset;
+  if (!resource->element) return base + index * stride + offset;
   uint64_t group = index / resource->index_stride, member = index % resource->index_stride;
-  uint64_t word = offset / 4;
-  return base + (group * stride + word * 4) * resource->index_stride + member * 4 + offset % 4;
+  uint64_t within = offset % resource->element;
+  return base + (group * stride + offset - within) * resource->index_stride +
+         member * resource->element + within;
 }
 
 /* The bytes of private memory that the lanes access; the scalar offset moves the start of the

@@ -61,7 +61,7 @@ static uint32_t read_status(const emu_wave *wave) {
 static uint32_t read_register(const emu_wave *wave, const emu_inst *inst, uint32_t reg) {
   bool is_whole = inst->chip == EMU_GFX12; /* the count of cycles has 64 bits */
   switch (reg) {
-    case HWREG_MODE: return wave->mode.raw & ~emu_mode_fixed(wave->group->dispatch->chip);
+    case HWREG_MODE: return wave->mode.raw;
     case HWREG_STATUS: return read_status(wave);
     case HWREG_SH_MEM_BASES: return EMU_SHARED_APERTURE | EMU_PRIVATE_APERTURE >> 16;
     case HWREG_SHADER_CYCLES: return (uint32_t)emu_clock_ns() & (is_whole ? UINT32_MAX : 0xfffff);
@@ -73,7 +73,7 @@ static uint32_t read_register(const emu_wave *wave, const emu_inst *inst, uint32
 static void write_register(emu_wave *wave, uint32_t reg, uint32_t value) {
   if (reg == HWREG_MODE) {
     if ((wave->mode.raw ^ value) & EMU_MODE_INDEX) wave->state = EMU_PAUSED;
-    emu_mode_set(&wave->mode, value | emu_mode_fixed(wave->group->dispatch->chip));
+    emu_mode_set(&wave->mode, wave->group->dispatch->chip, value);
   } else {
     wave->hw[reg] = value;
   }
@@ -125,11 +125,13 @@ static void run_setreg_b32(emu_wave *wave, const emu_inst *inst) {
 }
 
 static void run_round_mode(emu_wave *wave, const emu_inst *inst) {
-  emu_mode_set(&wave->mode, (wave->mode.raw & ~0x0fu) | (inst->imm & 0x0f));
+  emu_mode_set(&wave->mode, wave->group->dispatch->chip,
+               (wave->mode.raw & ~0x0fu) | (inst->imm & 0x0f));
 }
 
 static void run_denorm_mode(emu_wave *wave, const emu_inst *inst) {
-  emu_mode_set(&wave->mode, (wave->mode.raw & ~0xf0u) | (inst->imm & 0x0f) << 4);
+  emu_mode_set(&wave->mode, wave->group->dispatch->chip,
+               (wave->mode.raw & ~0xf0u) | (inst->imm & 0x0f) << 4);
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */

@@ -85,25 +85,28 @@ EMU_INLINE REAL EMU_SIZED(emu_settle_1_)(REAL x, REAL a) {
 }
 
 /* The lesser, and the greater, as the ISA guides define V_MIN and V_MAX: -0 is less than +0; a NaN
- * loses against a number, but in IEEE mode a signaling one is the (quieted) result. */
-EMU_INLINE REAL EMU_SIZED(emu_choose_)(REAL a, REAL b, bool takes_a, bool ieee) {
+ * loses against a number, but in IEEE mode a signaling one is the (quieted) result. `nans` is
+ * emu_mode's. */
+EMU_INLINE REAL EMU_SIZED(emu_choose_)(REAL a, REAL b, bool takes_a, unsigned nans) {
   BITS first = EMU_SIZED(emu_bits_of)(a), second = EMU_SIZED(emu_bits_of)(b);
   BITS chosen = takes_a ? first : second;
+  bool keeps_first = IS_NAN(second) & ((nans & EMU_NANS_FIRST) != 0);
+  bool ieee = (nans & EMU_NANS_SIGNAL) != 0;
   chosen = IS_NAN(second) ? first : chosen;
-  chosen = IS_NAN(first) ? second : chosen;
+  chosen = (IS_NAN(first) & !keeps_first) ? second : chosen;
   chosen = (ieee & EMU_SIZED(emu_is_signaling)(second)) ? second : chosen;
   chosen = (ieee & EMU_SIZED(emu_is_signaling)(first)) ? first : chosen;
   return EMU_SIZED(emu_real_of)(EMU_SIZED(emu_quiet)(chosen));
 }
 
-EMU_INLINE REAL EMU_SIZED(emu_min)(REAL a, REAL b, bool ieee) {
+EMU_INLINE REAL EMU_SIZED(emu_min)(REAL a, REAL b, unsigned nans) {
   bool is_negative = (EMU_SIZED(emu_bits_of)(a) & EMU_SIGN_) != 0;
-  return EMU_SIZED(emu_choose_)(a, b, (a < b) | ((a == b) & is_negative), ieee);
+  return EMU_SIZED(emu_choose_)(a, b, (a < b) | ((a == b) & is_negative), nans);
 }
 
-EMU_INLINE REAL EMU_SIZED(emu_max)(REAL a, REAL b, bool ieee) {
+EMU_INLINE REAL EMU_SIZED(emu_max)(REAL a, REAL b, unsigned nans) {
   bool is_positive = (EMU_SIZED(emu_bits_of)(a) & EMU_SIGN_) == 0;
-  return EMU_SIZED(emu_choose_)(a, b, (a > b) | ((a == b) & is_positive), ieee);
+  return EMU_SIZED(emu_choose_)(a, b, (a > b) | ((a == b) & is_positive), nans);
 }
 
 /* Clamped to 0 … 1; a NaN becomes 0 with DX10_CLAMP and else stays. */

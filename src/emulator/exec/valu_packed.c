@@ -28,8 +28,8 @@ static bool is_negated(const emu_inst *inst, unsigned n, unsigned high) {
 
 EMU_KERNEL_2(add_kernel, SETTLE_2(a + b))
 EMU_KERNEL_2(mul_kernel, SETTLE_2((a * b)))
-EMU_KERNEL_2(min_kernel, emu_min32(a, b, wave->mode.ieee))
-EMU_KERNEL_2(max_kernel, emu_max32(a, b, wave->mode.ieee))
+EMU_KERNEL_2(min_kernel, emu_min32(a, b, wave->mode.nans))
+EMU_KERNEL_2(max_kernel, emu_max32(a, b, wave->mode.nans))
 EMU_KERNEL_3(fma_kernel, emu_settle_3_32(__builtin_fmaf(a, b, c), a, b, c))
 EMU_KERNEL_3(half_fma_kernel, emu_settle_3_32(emu_fuse(a, b, c), a, b, c))
 

@@ -4,6 +4,7 @@
 #include <llvm-c/Disassembler.h>
 #include <llvm-c/Target.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -27,10 +28,14 @@ emu_disasm *emu_disasm_new(const emu_chip *chip, unsigned wave_size) {
   emu_disasm *disasm = roc_alloc(sizeof *disasm);
   if (!disasm) return NULL;
   disasm->generation = (emu_generation)chip->generation;
-  const char *features = wave_size == 64 ? "+wavefrontsize64" : "+wavefrontsize32";
-  disasm->context = LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", chip->name,
-                                                chip->generation == EMU_GFX9 ? "" : features, NULL,
-                                                0, NULL, NULL);
+  /* the upper halves of registers, which LLVM knows of gfx12 only when it is asked */
+  const char *halves = chip->generation & EMU_GFX11_ON ? ",+real-true16" : "";
+  char features[64] = "";
+  if (chip->generation != EMU_GFX9) {
+    snprintf(features, sizeof features, "+wavefrontsize%u%s", wave_size == 64 ? 64 : 32, halves);
+  }
+  disasm->context =
+      LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", chip->name, features, NULL, 0, NULL, NULL);
   if (disasm->context) return disasm;
   roc_free(disasm);
   return NULL;

@@ -48,10 +48,14 @@ typedef enum emu_state {
 
 /* The MODE register, taken apart.  Rounding: 0 nearest even, 1 up, 2 down, 3 to zero.  Denormals:
  * bit 0 sources are kept, bit 1 results are kept. */
+/* Minima and maxima: a signaling NaN is the result; of two NaNs it is the first. */
+enum { EMU_NANS_SIGNAL = 1, EMU_NANS_FIRST = 2 };
+
 typedef struct emu_mode {
   uint32_t raw;                                 /* as s_getreg reads it */
   uint8_t round32, round64, denorm32, denorm64; /* …64: also of halves */
   bool dx10_clamp, ieee;
+  uint8_t nans;  /* EMU_NANS_…: what minima and maxima make of NaNs */
   bool is_plain; /* all nearest even, all denormals kept: what compilers set, and the fast path */
 } emu_mode;
 

@@ -10,12 +10,14 @@ local RAW_GFX10 = 3 << 28 -- bounds of bytes
 local function resource(target, r)
   local word3 = r.bounds or RAW_GFX10
   word3 = word3 | (r.adds_lane and 1 << 23 or 0) | (r.index_stride or 0) << 21
-  if target == "gfx90a" then word3 = word3 & ~(3 << 28) end
+  local generation = emulator.generation(target)
+  if generation == 9 then word3 = word3 & ~(3 << 28) end
+  local element = r.swizzled and (generation > 10 and (r.element or 4) // 8 + 1 << 30 or 1 << 31)
   return ([[s_mov_b32 s4, s2
             s_or_b32 s5, s3, 0x%x
             s_mov_b32 s6, 0x%x
             s_mov_b32 s7, 0x%x
-]]):format((r.stride or 0) << 16 | (r.swizzled and 1 << 31 or 0), r.records, word3)
+]]):format((r.stride or 0) << 16 | (element or 0), r.records, word3)
 end
 
 local function run(target, case)
@@ -24,8 +26,8 @@ local function run(target, case)
   return result
 end
 
-for _, target in ipairs({ "gfx90a", "gfx1030" }) do
-  local width = accesses.width_of(target)
+for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
+  local generation, width = emulator.generation(target)
   local memory = accesses.noise(2048)
   local plain = { records = 2048 }
 
@@ -143,6 +145,22 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
       end
     end)
 
+    for _, element in ipairs(generation > 10 and { 8, 16 } or {}) do
+      it(("keeps %d bytes together in a swizzled buffer"):format(element), function()
+        local result = run(target, { memory = memory,
+          v = { [0] = row(function(lane) return lane * 5 % 27 end) },
+          code = resource(target, { records = 2048, stride = 32, swizzled = true, element = element,
+            adds_lane = true, index_stride = 1, bounds = 2 << 28 })
+            .. "buffer_load_ubyte v10, v0, s[4:7], 0 offen offset:5" })
+        for lane = 0, width - 1 do
+          local offset = lane * 5 % 27 + 5
+          local at = (lane // 16 * 32 + offset // element * element) * 16
+            + lane % 16 * element + offset % element
+          assert.are.equal(memory:byte(at + 1), result.v[10][lane + 1])
+        end
+      end)
+    end
+
     for bits, suffix in pairs({ [32] = "", [64] = "_x2" }) do
       it(("does atomics on %d bits and gives back what was there"):format(bits), function()
         local ops = { "swap", "add", "sub", "and", "or", "xor", "umin", "umax", "smin", "smax",
@@ -160,7 +178,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
           end
         end
         for i, result in ipairs(emulator.run(target, cases)) do
-          local expected, after = accesses.atomics[bits][ops[(i + 1) // 2]], {}
+          local expected, after = accesses.atomics_of(generation)[bits][ops[(i + 1) // 2]], {}
           for n, old in ipairs(batch.old) do after[n] = expected(old, batch.data[n]) end
           assert.is_nil(result.fault)
           assert.are.equal(accesses.image(after, bits), result.memory)
@@ -237,12 +255,13 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
       assert.are.equal("memory", results[5].fault_kind)
       assert.is_true(results[5].fault_is_write)
       assert.are.equal("illegal", results[6].fault_kind)
-      assert.matches("addressed by an index in buffer_load_dword", results[6].fault, 1, true)
+      assert.matches("addressed by an index in buffer_load_", results[6].fault, 1, true)
     end)
 
     it("knows the cache instructions", function()
-      run(target, { code = target == "gfx90a"
+      run(target, { code = generation == 9
         and "buffer_wbinvl1\nbuffer_wbinvl1_vol\nbuffer_wbl2\nbuffer_invl2"
+        or generation == 12 and "global_inv\nglobal_wb\nglobal_wbinv"
         or "buffer_gl0_inv\nbuffer_gl1_inv" })
     end)
   end)

@@ -158,7 +158,7 @@ static void read_registers(test *t, machine *m) {
   emu_set_exec(wave, exec | (uint64_t)read_word() << 32);
   wave->scc = read_word();
   wave->s[EMU_SGPR_M0] = read_word();
-  emu_mode_set(&wave->mode, read_word());
+  emu_mode_set(&wave->mode, t->chip, read_word());
   memcpy(t->rows_before, t->rows, sizeof(emu_row) * EMU_VGPRS);
 }
 

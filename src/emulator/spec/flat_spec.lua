@@ -8,10 +8,10 @@ local registers, row = accesses.registers, accesses.row
 
 -- v[6:7] = s[2:3] + v0, and v[6:7] of an aperture.
 local FLAT_ADDRESS = {
-  gfx90a = [[v_mov_b32 v7, s3
+  gfx9 = [[v_mov_b32 v7, s3
              v_add_co_u32 v6, vcc, s2, v0
              v_addc_co_u32 v7, vcc, 0, v7, vcc]],
-  gfx1030 = [[v_add_co_u32 v6, vcc_lo, s2, v0
+  later = [[v_add_co_u32 v6, vcc_lo, s2, v0
               v_add_co_ci_u32 v7, vcc_lo, s3, 0, vcc_lo]],
 }
 local FORMS = {
@@ -46,8 +46,9 @@ local function each_form(target, entry, make, check)
   end
 end
 
-for _, target in ipairs({ "gfx90a", "gfx1030" }) do
-  local width = accesses.width_of(target)
+for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
+  local generation, width = emulator.generation(target)
+  local flat_address = generation == 9 and FLAT_ADDRESS.gfx9 or FLAT_ADDRESS.later
   local memory = accesses.noise(64 * 17 + 64)
 
   describe(("emulated memory of %s"):format(target), function()
@@ -59,7 +60,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
           local v = olds()
           v[0] = row(function(lane) return c.at(lane) - c.form.bytes end)
           return { v = v, exec = c.exec, memory = memory,
-            code = ("%s\n%s_load_%s %s, %s%s%s\ns_waitcnt vmcnt(0)"):format(FLAT_ADDRESS[target],
+            code = ("%s\n%s_load_%s %s, %s%s%s\ns_waitcnt vmcnt(0)"):format(flat_address,
               c.form.prefix, load.name, registers(10, load.nbytes), c.form.vector,
               c.form.scalar, c.form.offset) }
         end, function(c, result)
@@ -87,7 +88,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
             end)
           end
           return { v = v, exec = c.exec, memory = memory,
-            code = ("%s\n%s_store_%s %s, %s%s%s"):format(FLAT_ADDRESS[target], c.form.prefix,
+            code = ("%s\n%s_store_%s %s, %s%s%s"):format(flat_address, c.form.prefix,
               store.name, c.form.vector, registers(10, store.nbytes), c.form.scalar,
               c.form.offset) }
         end, function(c, result, case)
@@ -104,15 +105,16 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
       end)
     end
 
-    local gfx10 = target == "gfx1030" and { fmin = true, fmax = true } or {}
+    local gfx10 = generation > 9 and { fmin = true, fmax = true } or {}
     local ops = { "swap", "add", "sub", "and", "or", "xor", "umin", "umax", "smin", "smax", "inc",
       "dec" }
     for op in pairs(gfx10) do ops[#ops + 1] = op end
 
     for bits, suffix in pairs({ [32] = "", [64] = "_x2" }) do
       for _, op in ipairs(ops) do
+        if gfx10[op] and bits == 64 and generation > 10 then goto continue end -- it has none
         it(("does atomic_%s%s on edge values"):format(op, suffix), function()
-          local expected, cases, batches = accesses.atomics[bits][op], {}, {}
+          local expected, cases, batches = accesses.atomics_of(generation)[bits][op], {}, {}
           for _, batch in ipairs(accesses.pairs_of(bits, width)) do
             for _, form in ipairs({ "returning", "global", "flat" }) do
               local key = bits == 64 and "v64" or "v"
@@ -120,7 +122,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
               local code = {
                 returning = "global_atomic_%s v[20:21], v0, %s, s[2:3] glc",
                 global = "global_atomic_%s v0, %s, s[2:3]",
-                flat = FLAT_ADDRESS[target] .. "\nflat_atomic_%s v[6:7], %s",
+                flat = flat_address .. "\nflat_atomic_%s v[6:7], %s",
               }
               local text = code[form]
               if bits == 32 then text = text:gsub("v%[20:21%]", "v20") end
@@ -144,6 +146,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
             end
           end
         end)
+        ::continue::
       end
 
       it(("swaps after a comparison of %d bits, the new value first"):format(bits), function()
@@ -182,7 +185,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030" }) do
         v = { [0] = row(function(lane) return lane * 4 end),
           [20] = row(function(lane) return lane % 3 end), [21] = 0x10000, [22] = 0x20000,
           [23] = 40, [24] = 0x11111111, [26] = 40, [27] = 0x20000 },
-        code = FLAT_ADDRESS[target] .. ([[
+        code = flat_address .. ([[
           flat_store_dword v[26:27], v24
           v_cmp_eq_u32 VCC, 1, v20
           v_cndmask_b32 v6, v6, v0, VCC

@@ -214,6 +214,32 @@ describe("an instruction of gfx12", function()
     assert.matches("reads hardware register 2", r[2].fault)
   end)
 
+  it("subtracts where it can, or down to 0", function()
+    local before = string.pack("<I4I4", 5, 5)
+    local v = { [0] = { 0, 4 }, [1] = { 3, 6 } }
+    local function atomic(code)
+      return { code = code, memory = before, lds = before, exec = 3, v = v }
+    end
+    local r = emulator.run(CHIP, {
+      atomic "global_atomic_cond_sub_u32 v2, v0, v1, s[2:3] th:TH_ATOMIC_RETURN",
+      atomic "ds_cond_sub_rtn_u32 v2, v0, v1", atomic "ds_sub_clamp_rtn_u32 v2, v0, v1",
+      atomic "global_atomic_sub_clamp_u32 v2, v0, v1, s[2:3] th:TH_ATOMIC_RETURN" })
+    local kept, clamped = string.pack("<I4I4", 2, 5), string.pack("<I4I4", 2, 0)
+    assert.are.same({ kept, kept, clamped, clamped },
+      { r[1].memory, r[2].lds, r[3].lds, r[4].memory })
+    for n = 1, 4 do assert.are.same({ 5, 5 }, { r[n].v[2][1], r[n].v[2][2] }) end
+  end)
+
+  it("reads and writes upper halves in the short encodings", function()
+    local r = emulator.run(CHIP, { { v = { [0] = 0x11112222, 0x40003c00, 0x42004400 },
+      code = ".long 0x64000581 ; v_add_f16 v0.l, v1.h, v2.l" },
+      { v = { [0] = 0x11112222, 0x40003c00, 0x42004400 },
+        code = ".long 0x65010501 ; v_add_f16 v0.h, v1.l, v2.h" } })
+    assert.is_nil(r[1].fault)
+    assert.is_nil(r[2].fault)
+    assert.are.same({ 0x11114600, 0x44002222 }, { r[1].v[0][1], r[2].v[0][1] })
+  end)
+
   it("is refused by name where it is not known", function()
     local r = emulator.run(CHIP, {
       { code = "v_swmmac_f32_16x16x32_f16 v[0:7], v[8:11], v[16:23], v24" },

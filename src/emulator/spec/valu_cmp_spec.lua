@@ -1,5 +1,6 @@
 -- Integer comparisons of the emulator: v_cmp and v_cmpx of every type and relation.
 
+local emulator = require("support.emulator")
 local lanes = require("support.lanes")
 
 local RELATIONS = {
@@ -23,9 +24,9 @@ local VCC, EXEC = 106, 126
 local PARTIAL = 0x0fffdeadbee70001
 local FULL = { [10] = 0xffffffff, [11] = 0xffffffff }
 
-for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1030:wave64" }) do
-  local batch = lanes.batch(target)
-  local wave, is_gfx9 = batch.wave, target == "gfx90a"
+for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1030:wave64", "gfx1100", "gfx1201" }) do
+  local batch, generation = lanes.batch(target), emulator.generation(target)
+  local wave, is_gfx9 = batch.wave, generation == 9
   local out = lanes.mask_register(10, wave)
   local all = wave == 64 and -1 or 0xffffffff
 
@@ -66,7 +67,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1030:wave64" }) do
             return RELATIONS[relation](as_compared(a, sign, bits), as_compared(b, sign, bits))
           end)
         end
-        if bits > 16 or is_gfx9 then
+        if is_gfx9 or bits > 16 and generation < 12 then
           add(("f_%s%d"):format(sign, bits), bits, function() return false end)
           add(("t_%s%d"):format(sign, bits), bits, function() return true end)
         end

@@ -31,7 +31,7 @@ end
 local I32, U32 = { -2 ^ 31, 2 ^ 31 - 1 }, { 0, 2 ^ 32 - 1 }
 local I16, U16 = { -32768, 32767 }, { 0, 65535 }
 
-for _, target in ipairs({ "gfx90a", "gfx1030" }) do
+for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
   describe("conversions of " .. target, function()
     local batch = lanes.batch(target)
     local checkers = {

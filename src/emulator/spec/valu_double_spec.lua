@@ -24,7 +24,7 @@ local function digits(first)
   return value
 end
 
-for _, target in ipairs({ "gfx90a", "gfx1030" }) do
+for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
   describe("arithmetic on doubles of " .. target, function()
     local check = real.checker(it, target, f64, "b64")
     real.arithmetic(check)

@@ -6,7 +6,7 @@ local real = require("support.real")
 local f32 = exact.f32
 local PI = 0x40490fdb
 
-for _, target in ipairs({ "gfx90a", "gfx1030" }) do
+for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
   describe("float arithmetic of " .. target, function()
     local check = real.checker(it, target, f32, "b32")
     real.arithmetic(check)

@@ -8,10 +8,10 @@ local f16 = exact.f16
 local OLD16 = real.OLD32 & 0xffff
 local PI = 0x4248
 
-for _, target in ipairs({ "gfx90a", "gfx1030" }) do
+for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
   describe("arithmetic on halves of " .. target, function()
-    local is_gfx9 = target == "gfx90a"
     local check = real.checker(it, target, f16, "b16")
+    local is_gfx9 = check.is_gfx9
     real.arithmetic(check)
     real.differences(check)
     real.three(check)

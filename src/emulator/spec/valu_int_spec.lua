@@ -1,5 +1,6 @@
 -- Integer vector instructions of the emulator: each on edge values against a definition in Lua.
 
+local emulator = require("support.emulator")
 local lanes = require("support.lanes")
 
 local M = 0xffffffff
@@ -157,9 +158,6 @@ local BOTH = {
   { "v_ffbh_u32", ONE, leading },
   { "v_ffbh_i32", ONE, leading_signs },
   { "v_ffbl_b32", ONE, trailing },
-  { "v_sat_pk_u8_i16", ONE, function(a)
-    return clamp(s16(a), 0, 255) | clamp(s16(a >> 16), 0, 255) << 8
-  end },
   { "v_and_b32", TWO, function(a, b) return a & b end },
   { "v_or_b32", TWO, function(a, b) return a | b end },
   { "v_xor_b32", TWO, function(a, b) return a ~ b end },
@@ -223,14 +221,14 @@ local BOTH = {
 
 -- Names that a generation has for itself.
 local ONLY = {
-  gfx90a = {
+  gfx9 = {
     { "v_add_u32", TWO, function(a, b) return a + b end, clamp_u32 },
     { "v_sub_u32", TWO, function(a, b) return a - b end, clamp_u32 },
     { "v_subrev_u32", TWO, function(a, b) return b - a end, clamp_u32 },
     { "v_add_i32", TWO, function(a, b) return s32(a) + s32(b) end, clamp_i32 },
     { "v_sub_i32", TWO, function(a, b) return s32(a) - s32(b) end, clamp_i32 },
   },
-  gfx1030 = {
+  later = {
     { "v_add_nc_u32", TWO, function(a, b) return a + b end, clamp_u32 },
     { "v_sub_nc_u32", TWO, function(a, b) return a - b end, clamp_u32 },
     { "v_subrev_nc_u32", TWO, function(a, b) return b - a end, clamp_u32 },
@@ -242,6 +240,9 @@ local ONLY = {
 
 -- 16-bit results.
 local HALVES = {
+  { "v_sat_pk_u8_i16", ONE, function(a)
+    return clamp(s16(a), 0, 255) | clamp(s16(a >> 16), 0, 255) << 8
+  end, clears = 10 },
   { "v_lshlrev_b16", H2, function(a, b) return b << a % 16 end },
   { "v_lshrrev_b16", H2, function(a, b) return b >> a % 16 end },
   { "v_ashrrev_i16", H2, function(a, b) return s16(b) // (1 << a % 16) end },
@@ -262,7 +263,7 @@ local HALVES = {
   end, clamp_i16, keeps = true },
 }
 local HALVES_ONLY = {
-  gfx90a = {
+  gfx9 = {
     { "v_add_u16", H2, function(a, b) return a + b end, clamp_u16 },
     { "v_sub_u16", H2, function(a, b) return a - b end, clamp_u16 },
     { "v_subrev_u16", H2, function(a, b) return b - a end, clamp_u16 },
@@ -271,7 +272,7 @@ local HALVES_ONLY = {
     { "v_mad_legacy_u16", H3, function(a, b, c) return a * b + c end, clamp_u16 },
     { "v_mad_legacy_i16", H3, function(a, b, c) return s16(a) * s16(b) + s16(c) end, clamp_i16 },
   },
-  gfx1030 = {
+  later = {
     { "v_add_nc_u16", H2, function(a, b) return a + b end, clamp_u16 },
     { "v_sub_nc_u16", H2, function(a, b) return a - b end, clamp_u16 },
     { "v_add_nc_i16", H2, function(a, b) return s16(a) + s16(b) end, clamp_i16 },
@@ -329,26 +330,27 @@ local CARRIES = {
 local PATTERN = { [12] = 0xa5a5f00f, [13] = 0x12345678, [10] = M, [11] = M }
 local PARTIAL = 0x7fff00f1deadbeef
 
-for index, target in ipairs({ "gfx90a", "gfx1030", "gfx1030:wave64" }) do
-  local batch = lanes.batch(target)
-  local chip, wave = target:match("^%w+"), batch.wave
+for index, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201", "gfx1030:wave64" }) do
+  local batch, generation = lanes.batch(target), emulator.generation(target)
+  local wave, is_gfx9 = batch.wave, generation == 9
   local out, into = lanes.mask_register(10, wave), lanes.mask_register(12, wave)
   local PAIRS = lanes.combinations(TWO)
 
   describe("an integer vector instruction of " .. target, function()
-    for _, list in ipairs({ BOTH, ONLY[chip] }) do
-      for _, row in ipairs(index < 3 and list or {}) do
+    for _, list in ipairs({ BOTH, is_gfx9 and ONLY.gfx9 or ONLY.later }) do
+      for _, row in ipairs(index < 5 and list or {}) do
         it("computes " .. row[1], tests(batch, row, "b32", as_is))
       end
     end
 
-    for _, row in ipairs(index < 3 and WIDE or {}) do
+    for _, row in ipairs(index < 5 and WIDE or {}) do
       it("computes " .. row[1], tests(batch, row, "b64", as_is))
     end
 
-    for _, list in ipairs({ HALVES, HALVES_ONLY[chip] }) do
-      for _, row in ipairs(index < 3 and list or {}) do
-        local old = (chip == "gfx1030" or row.keeps) and lanes.OLD & 0xffff0000 or 0
+    for _, list in ipairs({ HALVES, is_gfx9 and HALVES_ONLY.gfx9 or HALVES_ONLY.later }) do
+      for _, row in ipairs(index < 5 and list or {}) do
+        local keeps = row.keeps or generation > (row.clears or 9)
+        local old = keeps and lanes.OLD & 0xffff0000 or 0
         it("computes " .. row[1] .. " and leaves the other half as its generation does",
           tests(batch, row, "b32", function(define)
             return function(...)
@@ -364,7 +366,7 @@ for index, target in ipairs({ "gfx90a", "gfx1030", "gfx1030:wave64" }) do
       end, " op_sel:[1,0,1,1]"))
 
     for _, row in ipairs(CARRIES) do
-      local name = row[chip == "gfx90a" and 1 or 2]
+      local name = row[is_gfx9 and 1 or 2]
       for _, modifiers in ipairs({ "", " clamp" }) do
         for _, exec in ipairs({ -1, PARTIAL }) do
           local extra = { carry = out, mask = row.reads and into or nil, modifiers = modifiers }
@@ -463,7 +465,7 @@ for index, target in ipairs({ "gfx90a", "gfx1030", "gfx1030:wave64" }) do
       end
     end
 
-    if chip == "gfx90a" then
+    if is_gfx9 then
       it("moves to and between accumulation registers and back",
         batch:each("v_accvgpr_write_b32 a2, v4\nv_accvgpr_mov_b32 a3, a2\n" ..
           "v_accvgpr_read_b32 v0, a3", "b32", ONE, lanes.combinations(ONE), {},

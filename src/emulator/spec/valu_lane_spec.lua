@@ -17,7 +17,7 @@ local function each_lane(wave, visit)
   end
 end
 
-for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1030:wave64" }) do
+for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1030:wave64", "gfx1100", "gfx1201" }) do
   local batch = lanes.batch(target)
   local wave = batch.wave
 

@@ -48,7 +48,7 @@ local function operands(fmt)
   return rows
 end
 
-for _, target in ipairs({ "gfx90a", "gfx1030" }) do
+for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
   describe("the special function unit of " .. target, function()
     local batch = lanes.batch(target)
 

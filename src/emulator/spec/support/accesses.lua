@@ -163,11 +163,32 @@ local function merge(...)
   return all
 end
 
----What memory holds after an atomic: accesses.atomics[32].add(old, data).
-accesses.atomics = {
-  [32] = merge(unsigned(32), signed(32), floats(f32)),
-  [64] = merge(unsigned(64), signed(64), floats(f64)),
-}
+-- gfx12's: the argument's quieted where both are NaNs; -0 is less than +0.
+local function newer_floats(number, sign, quiet)
+  local function choose(is_less)
+    return function(old, data)
+      local x, y = number(data), number(old)
+      if x ~= x then return y ~= y and data | quiet or old end
+      if y ~= y then return data end
+      if x == 0 and y == 0 then return (is_less(1, 2) == (data & sign ~= 0)) and data or old end
+      return is_less(x, y) and data or old
+    end
+  end
+  return {
+    fmin = choose(function(x, y) return x < y end), fmax = choose(function(x, y) return x > y end),
+  }
+end
+
+---What memory holds after an atomic of a generation: accesses.atomics_of(9)[32].add(old, data).
+function accesses.atomics_of(generation)
+  local is_newer = generation == 12
+  return {
+    [32] = merge(unsigned(32), signed(32),
+      is_newer and newer_floats(f32, 1 << 31, 1 << 22) or floats(f32)),
+    [64] = merge(unsigned(64), signed(64),
+      is_newer and newer_floats(f64, 1 << 63, 1 << 51) or floats(f64)),
+  }
+end
 
 ---Words that atomics stumble over.
 accesses.edges = {
@@ -210,7 +231,7 @@ end
 
 ---Lanes of a target's wavefront.
 function accesses.width_of(target)
-  return target == "gfx1030" and 32 or 64
+  return (select(2, emulator.generation(target)))
 end
 
 return accesses

@@ -8,15 +8,18 @@
 --   })
 --   assert.are.equal(3.5, results[1]:f32(2)[1])
 --
--- The target is "gfx90a", "gfx1030" or "gfx1100" (wave32), or "gfx1030:wave64". All cases of one
--- run are assembled and run by one process each, so put many into one table. A case has
---   code     lines of assembler; labels are its own; an s_endpgm is added at its end
+-- The target is a chip, or a chip with the width of its wavefronts: "gfx90a", "gfx1030" (wave32),
+-- "gfx1030:wave64". All cases of one run are assembled and run by one process each, so put many
+-- into one table. A case has
+--   code     lines of assembler; labels are its own; an s_endpgm is added at its end. Older names
+--            of instructions, "glc", a buffer's scalar offset 0 and s_waitcnt serve gfx12 as well
 --   s        { [register] = word }
 --   v        { [register] = word for all lanes, or { word of lane 0, word of lane 1, … } } (the
 --            rest 0); accumulation registers follow from 256
 --   s64 v64  the same in 64-bit words, for pairs of registers
 --   vcc exec 64-bit masks; exec is all lanes by default
---   scc m0 mode   mode is 0x3f0 by default: nearest even, denormals kept, DX10_CLAMP and IEEE set
+--   scc m0 mode   mode is 0x3f0 by default: nearest even, denormals kept, DX10_CLAMP and IEEE set;
+--            0x1f0 on gfx12, which has no IEEE mode
 --   lds      its bytes, as a string
 --   memory   bytes of a buffer in global memory, as a string; `address_in` names the first of the
 --            two SGPRs that get its address (default 2; false: none); `constant` makes it
@@ -101,6 +104,17 @@ function emulator.f16(number)
   return sign | ((exponent + 14) * 1024 + whole) -- a denormal has exponent field 0
 end
 
+-- ---- targets ------------------------------------------------------------------------------------
+
+---@param target string
+---@return integer generation 9 to 12
+---@return integer wave lanes of a wavefront
+function emulator.generation(target)
+  local digits, width = target:match("^gfx(%w+)"), target:match(":wave(%d+)$")
+  local generation = tonumber(digits:sub(1, -3))
+  return generation, tonumber(width) or generation == 9 and 64 or 32
+end
+
 -- ---- assembling ---------------------------------------------------------------------------------
 
 local llvm_mc
@@ -132,6 +146,17 @@ local function text_of(elf)
   error("the assembler wrote no .text")
 end
 
+-- What LLVM has no older spelling for on gfx12.
+local WAITS = { vmcnt = "s_wait_loadcnt 0", lgkmcnt = "s_wait_dscnt 0\ns_wait_kmcnt 0" }
+local function spell_for_gfx12(code)
+  code = code:gsub(" glc", " th:TH_ATOMIC_RETURN"):gsub("(buffer_[^\n]*%], )0%f[^%w]", "%1null")
+  return (code:gsub("s_waitcnt ([^\n]*)", function(counters)
+    local lines = {}
+    for name in counters:gmatch("(%a+)%(0%)") do lines[#lines + 1] = WAITS[name] end
+    return table.concat(lines, "\n")
+  end))
+end
+
 -- Gives the labels of a case's code names of their own.
 local function own_labels(code, index)
   for label in code:gmatch("%f[^\n\0]%s*([%a_][%w_]*):") do
@@ -142,11 +167,13 @@ end
 
 local function assemble(target, cases)
   local chip, width = target:match("^(gfx%w+):wave(%d+)$")
+  local is_gfx12 = emulator.generation(target) == 12
   local lines = { ".text", "begin:" }
   for i in ipairs(cases) do lines[#lines + 1] = (".long case_%d-begin"):format(i) end
   for i, case in ipairs(cases) do
     lines[#lines + 1] = (".p2align 3\ncase_%d:"):format(i)
-    lines[#lines + 1] = own_labels("\n" .. case.code, i)
+    local code = is_gfx12 and spell_for_gfx12(case.code) or case.code
+    lines[#lines + 1] = own_labels("\n" .. code, i)
     lines[#lines + 1] = "s_endpgm"
   end
   local source, object = os.tmpname(), os.tmpname()
@@ -208,7 +235,7 @@ local function pack_vectors(case, out)
 end
 
 -- The case as the program reads it, and the rows it begins with.
-local function pack_case(case, entry, out)
+local function pack_case(case, entry, usual_mode, out)
   out[#out + 1] = string.pack("<I4", entry)
   pack_scalars(case, out)
   local rows = pack_vectors(case, out)
@@ -216,7 +243,8 @@ local function pack_case(case, entry, out)
   local address_in = case.address_in == nil and 2 or case.address_in or NO_REGISTER
   if not case.memory then address_in = NO_REGISTER end
   out[#out + 1] = string.pack("<I4I4I4I4I4I4I4", vcc & ALL, vcc >> 32, exec & ALL, exec >> 32,
-    (case.scc == true or case.scc == 1) and 1 or 0, (case.m0 or 0) & ALL, case.mode or 0x3f0)
+    (case.scc == true or case.scc == 1) and 1 or 0, (case.m0 or 0) & ALL,
+    case.mode or usual_mode)
   out[#out + 1] = string.pack("<s4", case.lds or "")
   local memory = case.memory or ""
   out[#out + 1] = string.pack("<I4I4I4", #memory, address_in, case.constant and 1 or 0) .. memory
@@ -225,12 +253,13 @@ local function pack_case(case, entry, out)
 end
 
 local function pack_input(target, cases, code)
-  local chip, width = target:match("^(gfx%w+):wave(%d+)$")
-  width = tonumber(width) or target:find("^gfx1") and 32 or 64
-  local out = { string.pack("<I4I4c32s4I4", MAGIC, width, chip or target, code, #cases) }
+  local chip = target:match("^gfx%w+")
+  local generation, width = emulator.generation(target)
+  local out = { string.pack("<I4I4c32s4I4", MAGIC, width, chip, code, #cases) }
   local rows = {}
   for i, case in ipairs(cases) do
-    rows[i] = pack_case(case, string.unpack("<I4", code, 4 * i - 3), out)
+    rows[i] = pack_case(case, string.unpack("<I4", code, 4 * i - 3),
+      generation == 12 and 0x1f0 or 0x3f0, out)
   end
   return table.concat(out), rows
 end

@@ -112,11 +112,11 @@ end
 local Batch = {}
 Batch.__index = Batch
 
----@param target string "gfx90a", "gfx1030" (32 lanes) or "gfx1030:wave64"
+---@param target string as of emulator.run
 function lanes.batch(target)
   return setmetatable({
     target = target,
-    wave = target:find("^gfx1%d+$") and 32 or 64,
+    wave = select(2, emulator.generation(target)),
     cases = {},
     results = {},
   }, Batch)

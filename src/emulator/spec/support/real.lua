@@ -8,6 +8,7 @@
 -- bits. Options: `text`, the whole instruction; `modes`, false to test in the plain mode alone;
 -- `types` and `rows`, of the sources; `result`, the width of the result.
 local asserted = require("support.asserted")
+local emulator = require("support.emulator")
 local exact = require("support.exact")
 local lanes = require("support.lanes")
 
@@ -21,7 +22,7 @@ local IEEE, DX10_CLAMP = 0x200, 0x100
 
 -- MODE with one rounding for all kinds, and denormals kept (3) or flushed (0) for all kinds.
 local function mode_of(rounding, denormals, flags)
-  return rounding | rounding << 2 | denormals << 4 | denormals << 6 | (flags or IEEE | DX10_CLAMP)
+  return rounding | rounding << 2 | denormals << 4 | denormals << 6 | flags
 end
 
 function real.negate(fmt, x)
@@ -43,8 +44,11 @@ end
 
 ---`it` is busted's, which modules do not see.
 function real.checker(it, target, fmt, type)
-  local batch = lanes.batch(target)
-  local check = { it = it, batch = batch, fmt = fmt, target = target, type = type, name = fmt.name }
+  local batch, generation = lanes.batch(target), emulator.generation(target)
+  local check = { it = it, batch = batch, fmt = fmt, target = target, type = type,
+    name = fmt.name, generation = generation, is_gfx9 = generation == 9,
+    has_ieee_mode = generation < 12 }
+  check.flags = check.has_ieee_mode and IEEE | DX10_CLAMP or DX10_CLAMP
 
   ---A test in one mode; `expect` gets the sources and the rounding.
   function check.at(title, text, types, result, rows, mode, expect)
@@ -69,15 +73,17 @@ function real.checker(it, target, fmt, type)
         return expect(values[1], values[2], values[3], rounding)
       end
     end
-    check.at(("computes %s"):format(op), text, types, result, rows, mode_of(0, 3), in_mode(0))
+    check.at(("computes %s"):format(op), text, types, result, rows, mode_of(0, 3, check.flags),
+      in_mode(0))
     if options.modes == false then return end
     local some = thin(rows, #rows > 300 and 5 or 1)
     for rounding = 1, 3 do
       check.at(("rounds %s in mode %d"):format(op, rounding), text, types, result, some,
-        mode_of(rounding, 3), in_mode(rounding))
+        mode_of(rounding, 3, check.flags), in_mode(rounding))
     end
     if options.flushes == false then return end
-    check.at(("flushes denormals of %s"):format(op), text, types, result, some, mode_of(0, 0),
+    check.at(("flushes denormals of %s"):format(op), text, types, result, some,
+      mode_of(0, 0, check.flags),
       function(values)
         local flushed = {}
         for i = 1, 3 do flushed[i] = exact.flush(fmt, values[i]) end
@@ -94,17 +100,18 @@ function real.arithmetic(check)
   check(suffixed("add"), 2, function(a, b, mode) return exact.add(fmt, a, b, mode) end)
   check(suffixed("mul"), 2, function(a, b, mode) return exact.mul(fmt, a, b, mode) end)
   check(suffixed("fma"), 3, function(a, b, c, mode) return exact.fma(fmt, a, b, c, mode) end)
-  check(suffixed("min"), 2, real.least(fmt))
-  check(suffixed("max"), 2, real.greatest(fmt))
+  check(suffixed("min"), 2, real.least(fmt, check.generation))
+  check(suffixed("max"), 2, real.greatest(fmt, check.generation))
 
   -- clamping and the output modifier
   local types = (check.type .. " "):rep(2)
   local text = lanes.text(suffixed("add"), check.type, types, { modifiers = " clamp" })
   if name ~= "f64" then text = text:gsub("^v_add_f%d+", "%0_e64") end
   local one = fmt.bias << (fmt.precision - 1)
-  for _, dx10 in ipairs({ DX10_CLAMP, 0 }) do
+  for _, dx10 in ipairs(check.has_ieee_mode and { DX10_CLAMP, 0 } or { DX10_CLAMP }) do
     check.at(("clamps %s to 0 … 1 %s"):format(suffixed("add"), dx10 == 0 and "and keeps NaNs" or
-      "and NaNs to 0"), text, types, check.type, exact.rows(fmt, 2), mode_of(0, 3, dx10 | IEEE),
+      "and NaNs to 0"), text, types, check.type, exact.rows(fmt, 2),
+      mode_of(0, 3, dx10 | check.flags & IEEE),
       function(values)
         local sum = exact.add(fmt, values[1], values[2])
         if exact.is_nan(fmt, sum) then return dx10 ~= 0 and 0 or sum end
@@ -115,7 +122,7 @@ function real.arithmetic(check)
   local modifiers = { [" mul:2"] = 1, [" mul:4"] = 2, [" div:2"] = -1 }
   for modifier, power in pairs(modifiers) do
     text = lanes.text(suffixed("mul"), check.type, types, { modifiers = modifier })
-    for _, flags in ipairs({ 0, IEEE }) do
+    for _, flags in ipairs(check.has_ieee_mode and { 0, IEEE } or { 0 }) do
       local denormals = flags == 0 and 0 or 3
       check.at(("%s%s of %s"):format(flags == 0 and "applies" or "ignores in IEEE mode", modifier,
         suffixed("mul")), text, types, check.type, exact.rows(fmt, 2),
@@ -130,11 +137,16 @@ function real.arithmetic(check)
   end
 end
 
--- V_MIN and V_MAX as the ISA guides have them in IEEE mode.
-local function choose(fmt, is_first)
+-- V_MIN and V_MAX as the ISA guides have them in IEEE mode; V_MIN_NUM and V_MAX_NUM of gfx12, which
+-- has no such mode. Of two NaNs gfx11 and gfx12 give the first.
+local function choose(fmt, generation, is_first)
+  local is_ieee = generation < 12
   return function(a, b)
-    if exact.is_signaling(fmt, a) then return a | fmt.quiet end
-    if exact.is_signaling(fmt, b) then return b | fmt.quiet end
+    if is_ieee and exact.is_signaling(fmt, a) then return a | fmt.quiet end
+    if is_ieee and exact.is_signaling(fmt, b) then return b | fmt.quiet end
+    if exact.is_nan(fmt, a) and exact.is_nan(fmt, b) then
+      return (generation < 11 and b or a) | fmt.quiet
+    end
     if exact.is_nan(fmt, a) then return b end
     if exact.is_nan(fmt, b) then return a end
     return is_first(real.rank(fmt, a), real.rank(fmt, b)) and a or b
@@ -147,12 +159,12 @@ function real.rank(fmt, x)
   return x & fmt.sign ~= 0 and -magnitude - 1 or magnitude
 end
 
-function real.least(fmt)
-  return choose(fmt, function(x, y) return x < y end)
+function real.least(fmt, generation)
+  return choose(fmt, generation, function(x, y) return x < y end)
 end
 
-function real.greatest(fmt)
-  return choose(fmt, function(x, y) return x > y end)
+function real.greatest(fmt, generation)
+  return choose(fmt, generation, function(x, y) return x > y end)
 end
 
 ---sub and subrev.
@@ -170,7 +182,8 @@ end
 ---min3, max3 and med3, whose pseudo code takes -0 for +0.
 function real.three(check)
   local fmt, name = check.fmt, check.name
-  local least, greatest = real.least(fmt), real.greatest(fmt)
+  local least = real.least(fmt, check.generation)
+  local greatest = real.greatest(fmt, check.generation)
   local function min3(a, b, c) return least(least(a, b), c) end
   check("v_min3_" .. name, 3, min3)
   check("v_max3_" .. name, 3, function(a, b, c) return greatest(greatest(a, b), c) end)
@@ -305,7 +318,7 @@ end
 
 function real.comparisons(check)
   local fmt, name, batch = check.fmt, check.name, check.batch
-  local wave, is_gfx9 = batch.wave, check.target == "gfx90a"
+  local wave, is_gfx9 = batch.wave, check.is_gfx9
   local out = lanes.mask_register(10, wave)
   local FULL = { [10] = 0xffffffff, [11] = 0xffffffff }
   local function add(predicate, types, rows, define)
@@ -330,9 +343,11 @@ function real.comparisons(check)
   end
   local pair = check.type .. " " .. check.type
   for predicate, define in pairs(PREDICATES) do
+    if check.generation == 12 and (predicate == "f" or predicate == "tru") then goto continue end
     add(predicate, pair, exact.rows(fmt, 2), function(values)
       return define(exact.number(fmt, values[1]), exact.number(fmt, values[2]))
     end)
+    ::continue::
   end
   local rows = {}
   for _, x in ipairs(exact.edges(fmt)) do
@@ -425,7 +440,7 @@ local ROOTS = {
 
 function real.roots(check)
   local fmt, text = check.fmt, ROOTS[check.name]
-  if check.target == "gfx90a" then
+  if check.is_gfx9 then
     text = text:gsub("_ADD_", "_")
   else
     text = text:gsub("_ADD_", "_nc_"):gsub("s%[(%d+):%d+%]", function(n)
@@ -433,7 +448,7 @@ function real.roots(check)
     end)
   end
   check.at("takes square roots as IEEE 754 says", text, check.type, check.type,
-    exact.rows(fmt, 1, 3000), mode_of(0, 3), function(values)
+    exact.rows(fmt, 1, 3000), mode_of(0, 3, check.flags), function(values)
       local x = exact.number(fmt, values[1])
       local nan = exact.nan_of(fmt, values[1])
       if nan then return nan end
@@ -443,7 +458,7 @@ end
 
 function real.division(check)
   local fmt, name = check.fmt, check.name
-  local is_gfx9 = check.target == "gfx90a"
+  local is_gfx9 = check.is_gfx9
   local text = DIVISIONS[name]:format(is_gfx9 and "s[20:21]" or "null",
     is_gfx9 and "vcc" or "vcc_lo")
   local rows = exact.rows(fmt, 2, 4000)
@@ -457,7 +472,7 @@ function real.division(check)
     end
   end
   check.at("divides as IEEE 754 says", text, check.type .. " " .. check.type, check.type, rows,
-    mode_of(0, 3), function(values)
+    mode_of(0, 3, check.flags), function(values)
       local n, d = exact.number(fmt, values[1]), exact.number(fmt, values[2])
       local nan = exact.nan_of(fmt, values[1], values[2])
       if nan then return nan end
