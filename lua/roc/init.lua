@@ -1,7 +1,7 @@
 -- The module roc: what `require "roc"` returns.
 --
 -- Every public name is listed here, once; roc.core is the private C module below. Names are
--- documented in roc/meta/core.lua.
+-- documented in roc/meta.
 local core = require "roc.core"
 -- Lua's libraries as Lua makes them, whatever a script has changed in its own. The other
 -- files are loaded with these globals; this one is loaded by Lua itself in a stock lua5.4.

@@ -257,6 +257,15 @@ local function specs(device)
     check("abs", roc.math.abs(a), roc.float32, { 4, 2.5, 2.5, 0.0 })
     check("sqrt", roc.math.sqrt(on(roc.array({ 4, 9 }, "int32"), device)), roc.float64, { 2, 3 })
     check("max", roc.math.max(a, 0), roc.float32, { 4, 2.5, 0, -0.0 })
+    check("max of three", roc.math.max(-1, 0, a), roc.float32, { 4, 2.5, 0, 0 })
+    check("min of three", roc.math.min(a, 3, -2), roc.float32, { -2, -2, -2.5, -2 })
+    check("max of one", roc.math.max(a), roc.float32, { 4, 2.5, -2.5, -0.0 })
+    check("max of numbers and integers", roc.math.max(1.5, 3, on(roc.array({ 2, 9 }, "int8"),
+      device)), roc.float64, { 3, 9 })
+    check("log to a base", roc.math.log(on(roc.array({ 8, 2 }, "float32"), device), 2),
+      roc.float32, { 3, 1 })
+    check("log of a number", roc.math.log(8, on(roc.array { 2 }, device)), roc.float64, { 3 })
+    check("fma", roc.math.fma(2, 3, on(roc.array { 4 }, device)), roc.float64, { 10 })
     check("isnan", roc.math.isnan(a / a), roc.bool, { false, false, false, true })
     check("atan", roc.math.atan(a, 0), roc.float32,
       { math.pi / 2, math.pi / 2, -math.pi / 2, -0.0 })

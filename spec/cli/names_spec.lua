@@ -1,4 +1,7 @@
--- docs/names.md: each public name has an example, and each example gives what the page says.
+-- docs/reference: each public name has an example, and each example gives what its entry says. The
+-- entries are those of lua/roc/meta, out of which the pages are written (spec/lint/reference_spec).
+local declared = require "roc.repl.declared"
+local entries = require "roc.repl.entries"
 local files = require "support.files"
 local programs = require "support.programs"
 local shell = require "support.shell"
@@ -17,57 +20,43 @@ for _, code in ipairs(codes) do
 end
 ]==]
 
-local function read(path)
-  local file <close> = assert(io.open(path))
-  return file:read("a")
+-- Calls visit(page, section) for each section with an example.
+local function each_section(visit)
+  for _, page in ipairs(declared.pages()) do
+    for _, section in ipairs(page.sections) do
+      for _, item in ipairs(section.items) do
+        if entries.example(item) then
+          visit(page, section)
+          break
+        end
+      end
+    end
+  end
 end
 
--- The sections: { title =, beginning =, options = of roclua, rows = { { name =, code =, gives = },
--- … } }.
-local function sections()
-  local list, section, is_code = {}, nil, false
-  for line in read("docs/names.md"):gmatch("([^\n]*)\n") do
-    local title = line:match("^## (.*)")
-    local name, code, gives = line:match("^| `(.-)` | `(.-)` | `?(.-)`? |$")
-    if title then
-      section = { title = title, beginning = "", rows = {} }
-      list[#list + 1] = section
-    elseif line:find("^```") then
-      is_code = line == "```lua"
-    elseif is_code then
-      section.beginning = section.beginning .. line .. "\n"
-    elseif name then
-      section.rows[#section.rows + 1] = { name = name, code = code, gives = gives }
-    elseif section then
-      section.options = line:match("^With `roclua (.*)`%.$") or section.options
-      assert(not line:find("^| `"), "not a row of three cells: " .. line)
-    end
+-- The examples of a section: { name =, code =, gives = } each.
+local function examples_of(section)
+  local list = {}
+  for _, item in ipairs(section.items) do
+    local code, gives = entries.example(item)
+    if code then list[#list + 1] = { name = item.path, code = code, gives = gives or "" } end
   end
   return list
 end
 
--- Names in lua/roc/meta: functions, methods after a colon, and fields that are functions.
-local function declared_names()
-  local names, class = {}, nil
-  for _, path in ipairs(files.list("lua/roc/meta", "%.lua$")) do
-    for line in read(path):gmatch("[^\n]+") do
-      class = line:match("^%-%-%-@class (roc%.%l+)$") or class
-      local field = line:match("^%-%-%-@field ([%w_]+) fun%(")
-      names[#names + 1] = line:match("^function (roc%.[%w_.]+)%(")
-        or line:match("^function %u%w+(:[%w_]+)%(") or field and class .. "." .. field or nil
-    end
-  end
-  return names
+-- The options that a page says its examples run with.
+local function options_of(page)
+  return table.concat(page.sections[1].text, "\n"):match("run with `roclua (.-)`")
 end
 
-describe("docs/names.md", function()
-  for _, section in ipairs(sections()) do
-    it("says what the examples of '" .. section.title .. "' give", function()
-      if section.options and not programs.find("rocr_test") then
-        return pending("ROCR is not installed")
-      end
+describe("the reference", function()
+  each_section(function(page, section)
+    local title = page.title .. (section.title and ", " .. section.title or "")
+    it("says what the examples of '" .. title .. "' give", function()
+      local options, rows = options_of(page), examples_of(section)
+      if options and not programs.find("rocr_test") then return pending("ROCR is not installed") end
       local codes, expected = {}, {}
-      for i, row in ipairs(section.rows) do
+      for i, row in ipairs(rows) do
         codes[i] = ("%q"):format(row.code)
         expected[i] = row.name .. " gives " .. row.gives
       end
@@ -75,27 +64,34 @@ describe("docs/names.md", function()
       finally(function() files.run("rm -rf " .. folder) end)
       local script <close> = assert(io.open(folder .. "/script.lua", "w"))
       script:write(("local function run(...) %s end run(%q, { %s })"):format(DRIVER,
-        section.beginning, table.concat(codes, ", ")))
+        declared.beginning(section), table.concat(codes, ", ")))
       script:flush()
       local output, status = shell.run(("cd %s; ROCLUA %s script.lua"):format(folder,
-        section.options or "--device cpu"))
+        options or "--device cpu"))
       assert.are.equal(0, status, output)
       local i = 0
       for line in output:gmatch("([^\n]*)\n") do
         i = i + 1
-        assert.is_not_nil(section.rows[i], output)
-        assert.are.equal(expected[i], section.rows[i].name .. " gives " .. line)
+        assert.is_not_nil(rows[i], output)
+        assert.are.equal(expected[i], rows[i].name .. " gives " .. line)
       end
       assert.are.equal(#codes, i)
     end)
-  end
+  end)
 
-  it("has an example of each name that is declared", function()
-    local page, missing = read("docs/names.md"), {}
-    for _, name in ipairs(declared_names()) do
-      local start = name:find("^:") and "\n| `%l" .. name or "\n| `" .. name:gsub("%.", "%%.")
-      if not page:find(start .. "[%([]") then missing[#missing + 1] = name end
+  it("has an example of each function and method", function()
+    local missing, count = {}, 0
+    for _, page in ipairs(declared.pages()) do
+      for _, section in ipairs(page.sections) do
+        for _, item in ipairs(section.items) do
+          if item.names then
+            count = count + 1
+            if not entries.example(item) then missing[#missing + 1] = item.path end
+          end
+        end
+      end
     end
     assert.are.same({}, missing)
+    assert.is_true(count > 200)
   end)
 end)

@@ -11,7 +11,9 @@ local OWN = { "amdgpu", "nvptx", "^src/device/hsa/", "^src/device/cuda/", "^src/
 -- file -> the words that it may have, with the reason
 local ALLOWED = {
   ["lua/roc/aot.lua"] = { "gfx", "hsaco" }, -- examples in the help text
-  ["lua/roc/meta/core.lua"] = { "gfx", "vgpr", "ptxas" }, -- documents the keys of k:resources()
+  ["lua/roc/meta/kernels.lua"] = { "gfx", "amdgpu", "vgpr", "hsaco", "ptxas" }, -- k:resources()
+  ["lua/roc/meta/modules.lua"] = { "gfx", "hsaco" }, -- an example
+  ["lua/roc/meta/streams.lua"] = { "gfx" }, -- what device.arch is
   ["src/cli/main.c"] = { "gfx" }, -- an example in the help text; what --stats emulates
   ["src/CMakeLists.txt"] = { "amdgpu", "libclc" }, -- the software GPU's disassembler, math
   ["src/testing/hooks.c"] = { "amdgpu" }, -- the hooks of testing/amdgpu.c

@@ -1,4 +1,5 @@
 -- The Lua side of the prompt: tokens, locals of earlier chunks, values as text.
+local files = require "support.files"
 local lexer = require "roc.repl.lexer"
 local locals = require "roc.repl.locals"
 local roc = require "roc"
@@ -173,7 +174,9 @@ describe("help", function()
     for _, path in ipairs(require("roc.core").kernel_builtins()) do
       if path:find "^roc%." then
         count = count + 1
-        if not (help.of_name(path) or ""):find "docs/" then missing[#missing + 1] = path end
+        if not (help.of_name(path) or ""):find(path .. "(", 1, true) then
+          missing[#missing + 1] = path
+        end
       end
     end
     assert.is_true(count > 140, count)
@@ -182,17 +185,44 @@ describe("help", function()
 
   it("takes functions, values, names and parts of names", function()
     local scan = help.text(roc.scan)
-    assert.matches("^roc%.scan%(.*%(docs/roc%.md%)", scan)
+    assert.matches("^roc%.scan%(.*%(docs/reference/builders%.md%)", scan)
     assert.are.equal(scan, help.text "roc.scan")
     assert.are.equal(scan, help.text "scan")
     assert.matches("^roc%.barrier%(.*Meeting points and order", help.text "barrier")
     assert.matches("^roc%.Array:slice%(dimension, first", help.text "slice")
-    assert.matches("dtypes %(docs/roc%.md%)", help.text(roc.float32))
-    assert.matches("^Host arrays", help.text(roc.zeros(1)))
+    assert.matches("^roc%.DType\n", help.text(roc.float32))
+    assert.matches("^roc%.Array\n.*`:argmax%(opts%)`: The place of", help.text(roc.zeros(1)))
+    assert.matches("%.exclusive", scan)
     assert.matches("^'string%.rep' is Lua's own", help.text(string.rep))
     assert.matches("roc%.math%.pow", help.text(math.sin)) -- the table of errors
     assert.matches("nothing named 'no such'", help.text "no such")
     assert.matches("nothing of this boolean", help.text(true))
+  end)
+end)
+
+describe("the entry of a name", function()
+  local declared = require "roc.repl.declared"
+  local entries = require "roc.repl.entries"
+  local help = require "roc.repl.help"
+
+  it("is one text at the prompt, in editors and in the pages", function()
+    local count = 0
+    for _, page in ipairs(declared.pages()) do
+      local meta = files.read("lua/roc/meta/" .. page.name .. ".lua")
+      local text = files.read("docs/reference/" .. page.name .. ".md"):gsub("%s+", " ")
+      for _, section in ipairs(page.sections) do
+        for _, item in ipairs(section.items) do
+          local words = table.concat(item.doc, " "):gsub("%s+", " ")
+          local said = words:match("^(.-) ?Example: ") or words
+          count = count + 1
+          assert.is_truthy(meta:find("---" .. item.doc[1], 1, true), item.path)
+          assert.is_truthy(text:find(said, 1, true), item.path)
+          assert.is_truthy(help.of_name(item.path):gsub("%s+", " "):find(said, 1, true), item.path)
+        end
+      end
+    end
+    assert.is_true(count > 250)
+    assert.matches("^The running combination", entries.summary(declared.item "roc.scan"))
   end)
 end)
 

@@ -251,6 +251,7 @@ for _, name in ipairs { "hypot", "copysign" } do
 end
 operations.fma = { operands = 3, result = joined_float, text = "result = roc.math.fma(a, b, c)" }
 operations.atan2 = { operands = 2, result = joined_float, text = "result = math.atan(a, b)" }
+operations.log_base = { operands = 2, result = joined_float, text = "result = math.log(a, b)" }
 operations.fmod = { operands = 2, result = joined_float, text = "result = math.fmod(a, b)" }
 
 -- The dtype is kept; integers stay as they are.

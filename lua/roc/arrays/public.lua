@@ -54,17 +54,31 @@ local of_math = setmetatable({}, { __index = function(made, name)
   return made[name]
 end })
 
-local logarithm = support.public(function(x, base)
-  return elementwise.apply("div", elementwise.apply("log", x), elementwise.apply("log", base))
+-- The greatest or the least of any number of operands: from the first array on, then those before
+-- it, so that numbers join with an array's dtype and not with each other.
+local extreme = support.public(function(name, ...)
+  local operands, first = table.pack(...), 1
+  if operands.n == 1 then return elementwise.apply(name, ..., ...) end -- a copy
+  while first < operands.n and not support.side_of(operands[first]) do first = first + 1 end
+  local result = operands[first]
+  for i = first + 1, operands.n do result = elementwise.apply(name, result, operands[i]) end
+  for i = first - 1, 1, -1 do result = elementwise.apply(name, operands[i], result) end
+  return result
 end)
 
----A function of roc.math for arrays: `name`, then its arguments.
-function M.math(name, x, y, z)
+-- Names of roc.math with two operands that are other operations with one.
+local OF_TWO = { atan = "atan2", log = "log_base" }
+
+---A function of roc.math for arrays: `name`, then its arguments, one of which is an array.
+function M.math(name, ...)
   if not elementwise.is_operation(OF_MATH[name] or name) then
     support.fail("bad argument #1 to 'math' (the name of a function of elements expected)")
   end
-  if name == "log" and y ~= nil then return logarithm(x, y) end
-  return of_math[name == "atan" and y ~= nil and "atan2" or name](x, y, z)
+  if OF_MATH[name] and select("#", ...) ~= 2 then
+    return extreme(OF_MATH[name], ...)
+  end
+  local _, second = ...
+  return of_math[second ~= nil and OF_TWO[name] or name](...)
 end
 
 for _, functions in ipairs { counting, joining, products, reductions, rng, selection,

@@ -1,15 +1,21 @@
 -- What lua/roc/meta declares for language servers, as tables: the prompt completes and explains by
--- it. The files are in the program as texts (roc.docs.meta.*).
+-- it, and the pages of docs/reference are made of it (roc.repl.entries). The files are in the
+-- program as texts (roc.docs.meta.*).
+--
+-- A file is a page. Comments of two dashes that begin with "# Title" or "## Title", and go on to
+-- the next line without a dash, are its text; comments of three dashes are an entry: paragraphs,
+-- of which one may be "Example: `code` gives `result`.", and tags.
 local M = {}
 
-local PAGES = { "roc.docs.meta.core", "roc.docs.meta.kernel", "roc.docs.meta.builders",
-  "roc.docs.meta.arrays" }
+---The files, in the order of the pages.
+M.PAGES = { "arrays", "expressions", "random", "builders", "memory", "kernels", "streams",
+  "modules", "in_kernels", "math" }
 
 local loaded
 
 -- A comment block: what it says, and its tags.
 local function new_block()
-  return { doc = {}, params = {}, fields = {}, returns = {} }
+  return { doc = {}, params = {}, fields = {}, returns = {}, gives = {} }
 end
 
 -- The type at the start of a text, with what is in its brackets, and the rest.
@@ -46,50 +52,109 @@ local function add_line(block, line)
   local tag, rest = string.match(line, "^%-%-%-@(%l+) *(.*)$")
   if tag == "class" then
     block.class, block.parent = string.match(rest, "^([%w_.]+):? *([%w_.]*)")
+  elseif tag == "alias" then
+    block.alias, block.type = string.match(rest, "^([%w_.]+) +(.*)$")
   elseif tag == "param" then
     add_variable(block.params, rest)
   elseif tag == "field" then
     add_variable(block.fields, rest)
   elseif tag == "return" then
-    block.returns[#block.returns + 1] = (split_type(rest))
+    local kind, doc = split_type(rest)
+    block.returns[#block.returns + 1] = kind
+    block.gives[#block.gives + 1] = { type = kind,
+      doc = string.gsub(string.gsub(doc, "^# +", ""), " +# +", ": ") }
   elseif not tag then
     block.doc[#block.doc + 1] = string.sub(line, 4)
   end
 end
 
--- Ends a block before a line of code, or an empty one.
-local function finish(block, code, tables)
-  local declared, classes = loaded.functions, loaded.classes
-  if block.class then
-    local class = classes[block.class] or { fields = {}, methods = {}, doc = block.doc }
-    classes[block.class] = class
-    class.parent = block.parent ~= "" and block.parent or class.parent
-    for _, field in ipairs(block.fields) do
-      class.fields[field.name] = field
-    end
-    local name = string.match(code, "^local (%w+) = {}") or string.match(code, "^([%w.]+) = {}")
-    tables[name or ""] = block.class
+local function last(list)
+  return list[#list]
+end
+
+-- Appends what has an entry to the section that is being read.
+local function add_item(path, described)
+  local section = last(last(loaded.pages).sections)
+  described.path, described.section = path, section
+  section.items[#section.items + 1] = described
+  loaded.items[path] = described
+end
+
+local function add_class(block, code, tables)
+  local class = loaded.classes[block.class]
+  local name = string.match(code, "^local (%w+) = {}") or string.match(code, "^([%w.]+) = {}")
+  tables[name or ""] = block.class
+  if not class then
+    class = { fields = {}, methods = {}, doc = block.doc, list = {} }
+    loaded.classes[block.class] = class
   end
+  class.parent = block.parent ~= "" and block.parent or class.parent
+  for _, field in ipairs(block.fields) do
+    class.fields[field.name] = field
+    class.list[#class.list + 1] = field
+  end
+  if block.doc[1] then
+    add_item(block.class, class)
+  end
+end
+
+local function add_function(block, code, tables)
   local owner, separator, name, names = string.match(code,
     "^function ([%w_.]-)([.:])([%w_]+)(%b())")
   if not owner then
     return
   end
-  local described = { params = block.params, returns = block.returns, doc = block.doc,
-    names = string.match(names, "^%((.*)%)$") }
-  if separator == ":" and classes[tables[owner]] then
-    classes[tables[owner]].methods[name] = described
+  block.names = string.match(names, "^%((.*)%)$")
+  local class = separator == ":" and loaded.classes[tables[owner]]
+  if class then
+    class.methods[name] = block
+    add_item(tables[owner] .. ":" .. name, block)
   else
-    declared[owner .. "." .. name] = described
+    loaded.functions[owner .. "." .. name] = block
+    add_item(owner .. "." .. name, block)
   end
 end
 
-local function read(text)
-  local block, tables = new_block(), {}
+-- Ends a block before a line of code, or an empty one.
+local function finish(block, code, tables)
+  local constant = string.match(code, "^(roc[%w_.]*%.[%u_]+) = ")
+  if block.class then
+    add_class(block, code, tables)
+  elseif block.alias then
+    add_item(block.alias, block)
+  elseif constant then
+    add_item(constant, block)
+  else
+    add_function(block, code, tables)
+  end
+end
+
+-- A line of text: a title begins a page or a section.
+local function add_text(line)
+  local marks, title = string.match(line, "^(#+) (.*)$")
+  if marks == "#" then
+    last(loaded.pages).title = title
+  elseif marks then
+    local page = last(loaded.pages)
+    table.insert(page.sections, { title = title, text = {}, items = {}, page = page })
+  else
+    table.insert(last(last(loaded.pages).sections).text, line)
+  end
+end
+
+local function read(name, text)
+  local block, tables, is_text = new_block(), {}, false
+  local page = { name = name }
+  page.sections = { { text = {}, items = {}, page = page } }
+  loaded.pages[#loaded.pages + 1] = page
   for line in string.gmatch(text .. "\n", "([^\n]*)\n") do
     if string.find(line, "^%-%-%-") then
       add_line(block, line)
     else
+      is_text = string.find(line, "^%-%- #") or is_text and string.find(line, "^%-%-")
+      if is_text then
+        add_text(string.sub(line, 4))
+      end
       finish(block, line, tables)
       block = new_block()
     end
@@ -109,13 +174,16 @@ local function inherit(class)
       class[kind][name] = class[kind][name] or described
     end
   end
+  if not class.doc[1] then -- options, whose fields stand in the entries of functions
+    table.move(parent.list, 1, #parent.list, #class.list + 1, class.list)
+  end
 end
 
 local function all()
   if not loaded then
-    loaded = { functions = {}, classes = {} }
-    for _, page in ipairs(PAGES) do
-      read(require(page))
+    loaded = { functions = {}, classes = {}, pages = {}, items = {} }
+    for _, name in ipairs(M.PAGES) do
+      read(name, require("roc.docs.meta." .. name))
     end
     for _, class in pairs(loaded.classes) do
       inherit(class)
@@ -136,6 +204,31 @@ end
 ---@return { fields: table<string, table>, methods: table<string, table>, doc: string[] }?
 function M.class(name)
   return all().classes[name]
+end
+
+---The entry of a name: a function, a method ("roc.Array:fill"), a class, an alias or a constant.
+---@param path string
+---@return table? item with path, doc (lines), section; params and gives, or list (fields), or type
+function M.item(path)
+  return all().items[path]
+end
+
+---The pages: { name =, title =, sections = { { title =, text = lines, items = {…}, page = } } }.
+---The first section has no title.
+---@return table[]
+function M.pages()
+  return all().pages
+end
+
+local function code_of(section)
+  return string.match("\n" .. table.concat(section.text, "\n"), "\n```lua\n(.-\n)```")
+end
+
+---The program that the examples of a section begin with: its own, else the page's.
+---@param section table
+---@return string
+function M.beginning(section)
+  return code_of(section) or code_of(section.page.sections[1])
 end
 
 ---How a function is called: "roc.zeros(shape, dtype?, order?)".

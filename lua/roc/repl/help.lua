@@ -1,6 +1,8 @@
--- help at the prompt: what the pages of docs/ say of a name. The pages are in the program as texts
--- (roc.docs.*); their paragraphs, list items and rows of tables are found by the code in them.
+-- help at the prompt: the entry of a name, as docs/reference has it, and where the other pages of
+-- docs/ speak of it. The pages are in the program as texts (roc.docs.*); their paragraphs, list
+-- items and rows of tables are found by the code in them.
 local declared = require "roc.repl.declared"
+local entries = require "roc.repl.entries"
 local names = require "roc.repl.names"
 local terminal = require "roc.repl.terminal"
 
@@ -24,14 +26,14 @@ local function split_row(line)
   return cells
 end
 
--- Appends the blocks of a page.
-local function read(page, blocks)
+-- Appends the blocks of a text.
+local function read(page, text, blocks)
   local heading, block, is_code = page, nil, false
   local function add(kind, text)
     block = { page = page, heading = heading, kind = kind, text = text }
     blocks[#blocks + 1] = block
   end
-  for line in string.gmatch(require("roc.docs." .. page) .. "\n", "([^\n]*)\n") do
+  for line in string.gmatch(text .. "\n", "([^\n]*)\n") do
     local title = not is_code and string.match(line, "^#+ (.*)$")
     if string.find(line, "^```") then
       is_code = not is_code
@@ -72,7 +74,7 @@ local function blocks()
       return first < second or first == second and a < b
     end)
     for _, page in ipairs(pages) do
-      read(page, all)
+      read(page, require("roc.docs." .. page), all)
     end
   end
   return all
@@ -125,26 +127,16 @@ local function lists(block, name)
   return false
 end
 
--- The page with an example of each name.
-local EXAMPLES = "names"
-
--- The blocks about a name: those that define it, those that mention it, and examples.
+-- The blocks about a name: those that define it, and those that mention it.
 local function find(name)
-  local patterns, defining, mentioning, examples = patterns_of(name), {}, {}, {}
+  local patterns, defining, mentioning = patterns_of(name), {}, {}
   for _, block in ipairs(blocks()) do
     local how = relation(block, patterns) or lists(block, name) and "defines"
-    if block.page == EXAMPLES then
-      examples[#examples + 1] = how == "defines" and block.kind == "row" and block or nil
-    elseif how == "defines" then
-      defining[#defining + 1] = block
-    elseif how then
-      mentioning[#mentioning + 1] = block
+    if how then
+      table.insert(how == "defines" and defining or mentioning, block)
     end
   end
-  if #defining == 0 then
-    return mentioning, {}, examples
-  end
-  return defining, mentioning, examples
+  return defining, mentioning
 end
 
 -- ---- as text ---------------------------------------------------------------------------------
@@ -234,36 +226,68 @@ local function section(heading_wanted)
   return found
 end
 
-local CLASSES = {
-  ["roc.Array"] = "Host arrays", ["roc.DeviceArray"] = "Device arrays",
-  ["roc.SmartArray"] = "Smart arrays", ["roc.Registration"] = "Registered memory",
-  ["roc.Kernel"] = "Launches", ["roc.Device"] = "Devices", ["roc.DType"] = "dtypes",
-  ["roc.Stream"] = "Streams and events", ["roc.Event"] = "Streams and events",
-}
-
-local function signature_of(name)
-  local described = declared.functions(name)
-  local class, method = string.match(name, "^(roc%.%w+):([%w_]+)$")
-  if class and declared.class(class) then
-    described = declared.class(class).methods[method]
+-- The methods of a class, each with its first sentence.
+local function methods(item)
+  local parts, names_of_methods = {}, {}
+  for name in pairs(item.methods or {}) do
+    names_of_methods[#names_of_methods + 1] = name
   end
-  return described and declared.signature(name, described)
+  table.sort(names_of_methods)
+  for _, name in ipairs(names_of_methods) do
+    local method = item.methods[name]
+    parts[#parts + 1] = string.format("* `:%s(%s)`: %s", name, method.names,
+      entries.summary(method))
+  end
+  return table.concat(parts, "\n")
 end
 
----What the pages say of a public name of roc, such as "roc.scan" or "roc.Array:fill".
+-- Whether an example names a local of the program that it begins with, other than `roc`.
+local function uses_locals(example, beginning)
+  for name in string.gmatch("\n" .. beginning, "\nlocal ([%w_ ]+)") do
+    name = string.match(name, "([%w_]+) *$")
+    if name ~= "roc" and string.find(example, "%f[%w_]" .. name .. "%f[^%w_]") then
+      return true
+    end
+  end
+  return false
+end
+
+-- An entry as docs/reference has it; what its example begins with comes after it.
+local function entry_text(item)
+  local found, parts = {}, {}
+  read("", entries.body(item) .. "\n\n" .. methods(item), found)
+  local example, beginning = entries.example(item), declared.beginning(item.section)
+  if example and uses_locals(example, beginning) then
+    read("", "The example begins with\n\n```lua\n" .. beginning .. "```", found)
+  end
+  parts[1] = terminal.paint(entries.signature(item) or item.path)
+  local before
+  for _, block in ipairs(found) do
+    local is_list = block.kind == "item" and before == "item"
+    parts[#parts + 1] = (is_list and "" or "\n") .. block_text(block)
+    before = block.kind
+  end
+  return table.concat(parts, "\n")
+end
+
+---What is said of a public name of roc, such as "roc.scan" or "roc.Array:fill": its entry and where
+---the pages speak of it; of a name without an entry, what the pages say.
 ---@param name string
 ---@return string? text nil: nothing
 function M.of_name(name)
-  local defining, mentioning, examples = find(name)
-  local signature = signature_of(name)
-  if #defining == 0 and not signature then
+  local item = declared.item(name)
+  local defining, mentioning = find(name)
+  local parts = {}
+  if item then
+    parts[1] = entry_text(item)
+    local page = item.section.page
+    table.insert(defining, 1, { heading = page.title, page = "reference/" .. page.name })
+    mentioning = table.move(mentioning, 1, #mentioning, #defining + 1, defining)
+  elseif #defining + #mentioning > 0 then
+    add_blocks(parts, #defining > 0 and defining or mentioning)
+    mentioning = #defining > 0 and mentioning or {}
+  else
     return nil
-  end
-  local parts = { signature and terminal.paint(signature) .. "\n" or nil }
-  add_blocks(parts, defining)
-  for _, block in ipairs(examples) do
-    local text = string.format("For example, %s gives %s", block.cells[2], block.cells[3] or "")
-    parts[#parts + 1] = wrap(text, "", "  ")
   end
   if #mentioning > 0 then
     parts[#parts + 1] = "\n" .. wrap("See also: " .. places(mentioning), "", "  ")
@@ -282,25 +306,24 @@ _                 the last value
 :asm k [target]   its assembly, with the lines of its source
 exit(), Ctrl-D    the end]]
 
--- Names that a word may stand for.
+-- Names that a word may stand for; methods and classes in the order of the pages.
 local function candidates(word)
   local list = { word, "roc." .. word }
   for _, group in ipairs { "atomic", "math", "wave", "shared", "private", "const" } do
     list[#list + 1] = "roc." .. group .. "." .. word
   end
-  local classes = {}
-  for class in pairs(CLASSES) do
-    classes[#classes + 1] = class
-  end
-  table.sort(classes) -- roc.Array is before the arrays that have its methods, too
-  for _, class in ipairs(classes) do
-    list[#list + 1] = class .. ":" .. word
+  for _, page in ipairs(declared.pages()) do
+    for _, section in ipairs(page.sections) do
+      for _, item in ipairs(section.items) do
+        list[#list + 1] = string.match(item.path, "^roc%.%w+:" .. escaped(word) .. "$")
+      end
+    end
   end
   return list
 end
 
 local function is_public(name)
-  if signature_of(name) then
+  if declared.item(name) then
     return true
   end
   local value = { roc = require "roc" }
@@ -342,11 +365,8 @@ function M.text(value)
     return text
   end
   local class = names.class_of(value)
-  local found = section(CLASSES[class] or "")
-  if #found > 0 then
-    local parts = {}
-    add_blocks(parts, found)
-    return table.concat(parts, "\n")
+  if class and declared.item(class) then
+    return M.of_name(class)
   elseif name then
     return string.format("'%s' is Lua's own: see the reference manual of Lua 5.4", name)
   end

@@ -16,11 +16,12 @@ static float rsqrtf(float x) {
   return 1.0f / sqrtf(x);
 }
 
-/* Calls the metafield `math` of an array among the first two arguments with the function's name and
- * the arguments; false when neither is an array. */
+/* Calls the metafield `math` of an array among the arguments with the function's name and the
+ * arguments; false when none is an array. */
 static bool push_of_arrays(lua_State *L, const char *name) {
-  int array = lua_isuserdata(L, 1) ? 1 : lua_isuserdata(L, 2) ? 2 : 0;
-  if (!array || !roc_test_array_box(L, array)) return false;
+  int array = 1, last = lua_gettop(L);
+  while (array <= last && !lua_isuserdata(L, array)) array++;
+  if (array > last || !roc_test_array_box(L, array)) return false;
   luaL_getmetafield(L, array, "math");
   lua_insert(L, 1);
   lua_pushstring(L, name);
