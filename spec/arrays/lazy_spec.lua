@@ -89,6 +89,132 @@ describe("Operations on host arrays", function()
     assert.equal(2, part[3])
   end)
 
+  describe("of which elements are combined", function()
+    local function eager(f)
+      local before, usual = testing.lazy(AT_ONCE, AT_ONCE)
+      local result = f()
+      testing.lazy(before, usual)
+      return result
+    end
+    local function same(a, b)
+      if type(a) == "number" then return a == b or a ~= a and b ~= b end
+      return a.dtype == b.dtype and table.concat(a.shape, "x") == table.concat(b.shape, "x")
+        and (a:eq(b) | (a:ne(a) & b:ne(b))):all()
+    end
+
+    local ARRAYS = {
+      function() return roc.math.sin(roc.range(1, 9000)):astype "float32" end,
+      function() return roc.math.sin(roc.range(1, 9000)):reshape(90, 100) end,
+      function() return (roc.range(1, 9000) % 7):reshape(100, 90):transpose() end,
+      function() return roc.range(1, 9000):astype("int8"):reshape(3, 30, 100) end,
+      function() return roc.math.cos(roc.range(1, 9000)):reshape(1500, 6) end,
+      function() return roc.range(1, 9000):reshape(9000, 1) end,
+    }
+    local EXPRESSIONS = {
+      function(a) return a * 3 end,
+      function(a) return a * a - roc.math.abs(a) / 2 end,
+      function(a) return a + a[{ { 1, 1 } }] end, -- broadcast along the first dimension
+      function(a) return roc.maximum(a * 2, 5) end,
+    }
+    local REDUCTIONS = { "sum", "prod", "min", "max", "argmin", "argmax", "mean", "var", "std",
+      "norm" }
+
+    it("become one kernel with the reduction's first pass, of the same bits", function()
+      set_work(FUSED)
+      for i, make in ipairs(ARRAYS) do
+        local a = make():eval()
+        for j, expression in ipairs(EXPRESSIONS) do
+          local at = 4 * i + j
+          local name, axis = REDUCTIONS[at % #REDUCTIONS + 1], at % (a.ndim + 1)
+          local options = { axis = axis > 0 and axis or nil, keep = at % 3 == 0 }
+          local function f()
+            local e = expression(a)
+            return e[name](e, options)
+          end
+          assert(same(eager(f), f()), name .. i .. j)
+        end
+      end
+    end)
+
+    it("are counted, and of two arrays multiplied", function()
+      set_work(FUSED)
+      local a, b = roc.math.sin(roc.range(1, 9000)):eval(), roc.range(1, 9000)
+      local FUNCTIONS = {
+        function() return a:gt(0.5):count() end, function() return a:gt(2):any() end,
+        function() return a:lt(2):all() end, function() return a:dot(b * 2) end,
+        function() return (a * 2):dot(a - 1) end, function() return (b * a):dot(b) end,
+      }
+      for _, f in ipairs(FUNCTIONS) do
+        assert.equal(eager(f), f())
+        assert.equal(0, kernels_made(f))
+      end
+    end)
+
+    it("stay pending, and become memory when they are needed again", function()
+      set_work(FUSED)
+      local x = ones()
+      local part = x * 2
+      local y = part + 1
+      local before = testing.pending()
+      assert.equal(3 * N, y:sum())
+      assert.equal(before, testing.pending())
+      assert.equal(3, y:max())
+      assert.equal(before - 1, testing.pending()) -- y alone: in one kernel, with its part
+      assert.equal(3, y[5])
+      assert.equal(2, part[5])
+    end)
+
+    it("compute a common part once", function()
+      set_work(FUSED)
+      local x = ones()
+      local part = x + 1
+      local double, triple = part * 2, part * 3
+      local before = testing.pending()
+      assert.equal(4 * N, double:sum())
+      assert.equal(before, testing.pending())
+      assert.equal(6 * N, triple:sum())
+      assert.equal(before - 1, testing.pending()) -- the part has become memory
+      assert.equal(2, part[1])
+    end)
+
+    it("keep their operands' values when these are written", function()
+      set_work(FUSED)
+      local x = ones()
+      local y = x * 2
+      x:fill(7)
+      assert.equal(2 * N, y:sum())
+    end)
+
+    it("give their result or an error when allocations fail", function()
+      set_work(FUSED)
+      local x = ones()
+      local function f() return (x * 2 + 1):sum() end
+      assert.equal(3 * N, f())
+      for n = 1, 40 do
+        testing.fail_alloc(n)
+        local ok, result = pcall(f)
+        testing.fail_alloc(0)
+        if ok then
+          assert.equal(3 * N, result)
+        else
+          assert.matches("memory", tostring(result))
+        end
+      end
+      assert.equal(3 * N, f())
+    end)
+
+    it("are computed first where a line is no one loop", function()
+      set_work(FUSED)
+      local rows, columns = roc.ones { 90, 1 }, roc.ones { 100 }
+      local sum, again = rows + columns, rows + columns
+      local before = testing.pending()
+      assert.equal(18000, sum:sum())
+      assert.equal(before - 1, testing.pending())
+      assert.equal(200, again:sum { axis = 2 }[90])
+      assert.equal(before - 1, testing.pending())
+    end)
+  end)
+
   describe("keep their operands' values when these are", function()
     local WRITES = {
       ["assigned an element"] = function(x) x[1] = 50 end,

@@ -235,18 +235,37 @@ local function append_node(lines, node, i)
   end
 end
 
-local function fused_kernel(nodes, leaves, scalars, extents, walks)
-  local params, planned, lines = support.names("x", leaves), {}, {}
-  table.move(support.names("s", scalars), 1, scalars, #params + 1, params)
-  params[#params + 1] = "y"
-  for i = 1, leaves + 1 do
-    planned[i] = { name = i > leaves and "y" or "x" .. i, array = true, walks = walks[i],
-      core = {} }
-    if i <= leaves then
-      lines[i] = string.format("local e%d = %s", i, loops.element(planned[i]))
-    end
+---The leaves of a graph, as loops.lua has operands.
+---@param count integer
+---@param walks boolean[][]
+---@return table[]
+function M.leaves(count, walks)
+  local planned = {}
+  for i = 1, count do
+    planned[i] = { name = "x" .. i, array = true, walks = walks[i], core = {} }
+  end
+  return planned
+end
+
+---Lines that load e1 … of the leaves, and compute t1 … of the nodes.
+---@param nodes table[]
+---@param leaves table[]
+---@return string[]
+function M.graph_lines(nodes, leaves)
+  local lines = {}
+  for i, leaf in ipairs(leaves) do
+    lines[i] = string.format("local e%d = %s", i, loops.element(leaf))
   end
   for i, node in ipairs(nodes) do append_node(lines, node, i) end
+  return lines
+end
+
+local function fused_kernel(nodes, leaves, scalars, extents, walks)
+  local params, planned = support.names("x", leaves), M.leaves(leaves, walks)
+  local lines = M.graph_lines(nodes, planned)
+  table.move(support.names("s", scalars), 1, scalars, #params + 1, params)
+  params[#params + 1] = "y"
+  planned[leaves + 1] = { name = "y", array = true, walks = walks[leaves + 1], core = {} }
   lines[#lines + 1] = string.format("%s = t%d", loops.element(planned[leaves + 1]), #nodes)
   local text = loops.text(table.concat(params, ", "), extents, planned,
     table.concat(lines, "\n    "))

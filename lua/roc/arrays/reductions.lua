@@ -6,7 +6,6 @@ local options = require "roc.arrays.options"
 local places = require "roc.arrays.places"
 local support = require "roc.builders.support"
 local tree = require "roc.arrays.tree"
-local views = require "roc.arrays.views"
 
 support.library()
 
@@ -23,21 +22,21 @@ end
 
 -- texts -------------------------------------------------------------------------------------------
 
--- Declares v as an element of x1, converted to the accumulator's class.
+-- Declares v as an element, converted to the accumulator's class.
 local function load_as(dtype, accumulated, map)
   local element = dtypes.convert("e", dtype, dtypes.class(accumulated))
-  return function(v)
-    return string.format("local e_%s = x1[line][k]\n      local %s = %s", v, v,
+  return function(v, _, elements)
+    return string.format("local e_%s = %s\n      local %s = %s", v, elements[1], v,
       (string.gsub(map or "e", "e", (string.gsub(element, "%f[%w]e%f[%W]", "e_" .. v)))))
   end
 end
 
-local function load_condition(v)
-  return string.format("local %s = 0\n      if x1[line][k] then %s = 1 end", v, v)
+local function load_condition(v, _, elements)
+  return string.format("local %s = 0\n      if %s then %s = 1 end", v, elements[1], v)
 end
 
-local function load_with_place(v, at)
-  return string.format("local %s, %s = x1[line][k], k", v, at)
+local function load_with_place(v, at, elements)
+  return string.format("local %s, %s = %s, k", v, at, elements[1])
 end
 
 -- Whether w replaces v: the first of equal ones stays, and a NaN stays and replaces.
@@ -121,18 +120,6 @@ local function check_options(name, given, also, ndim)
   return read
 end
 
--- The array as lines along the axis, of shape {lines, n}: a view where it can be one.
-local function lines_of(array, axis)
-  if not axis then return array:ravel():reshape(1, array.size) end
-  local shape, axes, lines = array.shape, {}, 1
-  for k, extent in ipairs(shape) do
-    if k ~= axis then axes[#axes + 1], lines = k, lines * extent end
-  end
-  axes[#shape] = axis
-  local moved = #shape > 1 and array:transpose(axes) or array
-  return (views.reshaped(moved, { lines, shape[axis] }))
-end
-
 -- The shape without the axis, or with an extent of 1 there.
 local function rest_of(array, axis, keeps)
   local shape = array.shape
@@ -161,10 +148,20 @@ local function filled(shape, dtype, value, is_device)
   return support.new_array(is_device, shape, dtype):fill(value)
 end
 
--- The values of all lines, as an array of shape {lines}.
-local function reduce_lines(reduction, name, dtype, inputs, is_device)
+-- How many lines an array has along an axis (none: all its elements are one), and their length.
+local function count_lines(array, axis)
+  if not axis then return 1, array.size end
+  local lines = 1
+  for k, extent in ipairs(array.shape) do
+    lines = k == axis and lines or lines * extent
+  end
+  return lines, array.shape[axis]
+end
+
+-- The values of all lines of arrays of one shape, as an array of shape {lines}.
+local function reduce_lines(reduction, name, dtype, arrays, axis, is_device)
   local combined = made_of(reduction, name, dtype)
-  local lines, n = inputs[1].shape[1], inputs[1].shape[2]
+  local lines, n = count_lines(arrays[1], axis)
   local result = combined.fields[#combined.fields]
   if lines == 0 then return support.new_array(is_device, 0, result) end
   if n == 0 then
@@ -173,7 +170,7 @@ local function reduce_lines(reduction, name, dtype, inputs, is_device)
     end
     return filled(lines, result, reduction.empty, is_device)
   end
-  local results = tree.reduce(combined, inputs, is_device)
+  local results = tree.reduce(combined, arrays, axis, lines, n, is_device)
   return results[#results]
 end
 
@@ -193,63 +190,72 @@ end
 
 -- methods -----------------------------------------------------------------------------------------
 
--- `values(array, is_device, options, lines)` gives the values of the lines.
+-- `values(array, is_device, options)` gives the values of the lines.
 local function method(name, also, values)
   M[name] = function(array, opts)
     array = options.check_array(array, name)
     local read = check_options(name, opts, also, array.ndim)
     return at_place(name, array, function(is_device)
-      return finish(values(array, is_device, read, lines_of(array, read.axis)), array, read)
+      return finish(values(array, is_device, read), array, read)
     end)
   end
 end
 
 for _, name in ipairs { "sum", "prod", "min", "max", "argmin", "argmax", "any", "all", "count" } do
   local reduction = REDUCTIONS[name]
-  method(name, nil, function(array, is_device, _, lines)
+  method(name, nil, function(array, is_device, read)
     check_takes(reduction, name, array.dtype)
-    return reduce_lines(reduction, name, array.dtype, { lines }, is_device)
+    return reduce_lines(reduction, name, array.dtype, { array }, read.axis, is_device)
   end)
 end
 
 -- Values of the dtype a mean has, as an element-wise operation on it.
-local function mean_of(name, lines, is_device)
-  check_takes(REDUCTIONS.sum, name, lines.dtype)
-  local sums = reduce_lines(REDUCTIONS.sum, name, lines.dtype, { lines }, is_device)
-  return elementwise.apply("div", sums, lines.shape[2])
+local function mean_of(name, array, axis, is_device)
+  check_takes(REDUCTIONS.sum, name, array.dtype)
+  local sums = reduce_lines(REDUCTIONS.sum, name, array.dtype, { array }, axis, is_device)
+  local _, n = count_lines(array, axis)
+  return elementwise.apply("div", sums, n)
 end
 
-method("mean", nil, function(_, is_device, _, lines)
-  return mean_of("mean", lines, is_device)
+method("mean", nil, function(array, is_device, read)
+  return mean_of("mean", array, read.axis, is_device)
 end)
 
 -- The mean of the squared distances from the mean, over n - ddof.
-local function variance(name, is_device, read, lines)
+local function variance(name, array, is_device, read)
   local ddof = read.ddof or 0
   if math.type(ddof) ~= "integer" or ddof < 0 then
     support.fail("bad option 'ddof' of '%s' (an integer of at least 0 expected, got %s)", name,
       options.shown(ddof))
   end
-  check_takes(REDUCTIONS.sum, name, lines.dtype)
-  if dtypes.is_integer(lines.dtype) then lines = elementwise.astype(lines, float64) end
-  local mean = mean_of(name, lines, is_device)
-  local count, n = lines.shape[1], lines.shape[2]
-  local distances = elementwise.apply("sub", lines, mean:reshape(count, 1))
-  local squares = reduce_lines(REDUCTIONS.squares, name, distances.dtype, { distances }, is_device)
+  check_takes(REDUCTIONS.sum, name, array.dtype)
+  if dtypes.is_integer(array.dtype) then array = elementwise.astype(array, float64) end
+  array:eval() -- it is needed twice
+  local mean = mean_of(name, array, read.axis, is_device)
+  local _, n = count_lines(array, read.axis)
+  if read.axis then
+    local shape = array.shape
+    shape[read.axis] = 1
+    mean = mean:reshape(shape)
+  end
+  local distances = elementwise.apply("sub", array, mean)
+  local squares = reduce_lines(REDUCTIONS.squares, name, distances.dtype, { distances }, read.axis,
+    is_device)
   return elementwise.apply("div", squares, math.max(n - ddof, 0))
 end
 
-method("var", "ddof", function(_, is_device, read, lines)
-  return variance("var", is_device, read, lines)
+method("var", "ddof", function(array, is_device, read)
+  return variance("var", array, is_device, read)
 end)
 
-method("std", "ddof", function(_, is_device, read, lines)
-  return elementwise.apply("sqrt", variance("std", is_device, read, lines))
+method("std", "ddof", function(array, is_device, read)
+  return elementwise.apply("sqrt", variance("std", array, is_device, read))
 end)
 
-method("norm", nil, function(array, is_device, _, lines)
+method("norm", nil, function(array, is_device, read)
   check_takes(REDUCTIONS.sum, "norm", array.dtype)
-  local squares = reduce_lines(REDUCTIONS.squares, "norm", array.dtype, { lines }, is_device)
+  local squares = reduce_lines(REDUCTIONS.squares, "norm", array.dtype, { array }, read.axis,
+    is_device)
   return elementwise.apply("sqrt", squares)
 end)
 
@@ -257,9 +263,9 @@ end)
 
 local function load_product(a, b, accumulated)
   local class = dtypes.class(accumulated)
-  return function(v)
-    return string.format("local e1_%s, e2_%s = x1[line][k], x2[line][k]\n"
-      .. "      local %s = %s * %s", v, v, v,
+  return function(v, _, elements)
+    return string.format("local e1_%s, e2_%s = %s, %s\n      local %s = %s * %s", v, v,
+      elements[1], elements[2], v,
       dtypes.convert("e1_" .. v, a, class), dtypes.convert("e2_" .. v, b, class))
   end
 end
@@ -286,8 +292,7 @@ function M.dot(a, b)
     return { fields = { accumulated }, load = load_product(a.dtype, b.dtype, accumulated),
       combine = "v = v + w" }
   end }
-  local lines = { a:reshape(1, #a), b:reshape(1, #b) }
-  return reduce_lines(reduction, "dot", joined, lines, is_device)[1]
+  return reduce_lines(reduction, "dot", joined, { a, b }, nil, is_device)[1]
 end
 
 return M

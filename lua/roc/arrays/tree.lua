@@ -7,11 +7,18 @@
 --
 -- What has no neighbour passes to the next level unchanged.
 --
--- An array is seen as lines: `x[line][k]`.  A workgroup has a chunk of a line; a second launch
--- combines 64 chunks of a line in a workgroup, and so on until each line has one value.  A line of
--- at most 64 elements is a work-item's, which combines in the same order.
+-- An array is seen as lines: `x[line][k]`.  One that is pending is computed while it is combined:
+-- its element is then a text, of the elements of the arrays that it depends on.
+--
+-- A workgroup has a chunk of a line; a second launch combines 64 chunks of a line in a workgroup,
+-- and so on until each line has one value.  A line of at most 64 elements is a work-item's, which
+-- combines in the same order.
+local core = require "roc.core"
+local elementwise = require "roc.arrays.elementwise"
 local generated = require "roc.arrays.generated"
+local loops = require "roc.builders.loops"
 local support = require "roc.builders.support"
+local views = require "roc.arrays.views"
 
 support.library()
 
@@ -33,40 +40,42 @@ local function each(count, operand, format)
   return table.concat(parts, ", ")
 end
 
+-- Lanes are combined from one half of 128 elements into the other.  The masks of their indices,
+-- which change none, let the compiler eliminate the checks, and so run items side by side.
 local WORKGROUP = [[
 function($params)
   $shared
   local lane, group = roc.get_local_id(1), roc.get_group_id(1)
-  local n = x1.shape[2]
+  local n = $n
   local chunks = (n + $chunk - 1) // $chunk
   local line, before = (group - 1) // chunks + 1, (group - 1) % chunks * $chunk
   local live = math.min(n - before, $chunk)
-  if line <= x1.shape[1] and lane <= live then
+  $indices
+  if $guard and lane <= live then
     local k = before + lane
     $load_first
-    while k + 64 <= before + live do
-      k = k + 64
+    for k = k + 64, before + live, 64 do
       $load_next
       $combine
     end
     $part_lane = $first_fields
   end
-  live = math.min(live, 64)
   for level = 0, 5 do
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
     local from = (level & 1) * 64
-    local half = live >> 1
+    local left = (math.min(live, 64) - 1 >> level) + 1
+    local half = left >> 1
     if lane <= half then
       local $first_fields = $part_left
       local $second_fields = $part_right
       $combine
       $part_next = $first_fields
-    elseif lane == half + 1 and live & 1 == 1 then
+    end
+    if lane == half + 1 and left & 1 == 1 then
       $part_next = $part_left
     end
-    live = half + (live & 1)
   end
-  if lane == 1 and line <= x1.shape[1] then
+  if lane == 1 and line <= $lines and group <= #result1 then
     $results = $part_one
   end
 end]]
@@ -76,8 +85,9 @@ local ITEM = [[
 function($params)
   $private
   local line = roc.get_global_id(1)
-  local n = x1.shape[2]
-  if line <= x1.shape[1] and n <= 64 then
+  local n = $n
+  $indices
+  if $guard and n <= 64 then
     for k = 1, n do
       $load_first
       local level, place = 1, k
@@ -114,25 +124,79 @@ local function memory_text(reduction, kind, size)
   return table.concat(lines, "\n  ")
 end
 
-local function text_of(reduction, template, chunk, load, inputs)
+-- Where the elements of a level are: `params`, and texts: of `n`, of `lines`, of the `indices` of a
+-- line, of the `guard` with which they are in range, and of the `elements` and what is `before`.
+local function in_memory(inputs)
+  local elements = {}
+  for i = 1, inputs do elements[i] = string.format("x%d[line][k]", i) end
+  return { params = support.names("x", inputs), n = "x1.shape[2]", lines = "x1.shape[1]",
+    indices = "", guard = "line <= x1.shape[1]", before = "", elements = elements }
+end
+
+-- The conditions of a graph's kernel: on the indices of a line, and the length of a line.
+local function bounds_of(leaves, rank)
+  local conditions, lengths, extents = { "line <= lines" }, {}, {}
+  for _, leaf in ipairs(leaves) do
+    local dimension = 0
+    for l = 1, rank do
+      if leaf.walks[l] then
+        dimension = dimension + 1
+        local extent = string.format("%s.shape[%d]", leaf.name, dimension)
+        extents[l] = extent
+        if l == rank then
+          lengths[#lengths + 1] = extent
+        else
+          conditions[#conditions + 1] = string.format("i%d <= %s", l, extent)
+        end
+      end
+    end
+    if dimension == 0 then
+      conditions[#conditions + 1] = string.format("1 <= #%s", leaf.name)
+    end
+  end
+  local n = table.concat(lengths, ", ")
+  return table.concat(conditions, " and "), #lengths > 1 and "math.min(" .. n .. ")" or n, extents
+end
+
+local function in_graph(graph)
+  local rank, leaves = #graph.extents, elementwise.leaves(graph.leaves, graph.walks)
+  local guard, n, extents = bounds_of(leaves, rank)
+  local params = support.names("x", graph.leaves)
+  table.move(support.names("s", graph.scalars), 1, graph.scalars, #params + 1, params)
+  local indices = rank == 1 and ""
+    or "local row = line\n" .. loops.outer_indices(rank, function(l) return extents[l] end)
+  local lines = elementwise.graph_lines(graph.nodes, leaves)
+  table.insert(lines, 1, string.format("local i%d = k", rank))
+  local elements = {}
+  for i, root in ipairs(graph.roots) do elements[i] = string.gsub(root, "^x", "e") end
+  return { params = params, last = "lines", n = n, lines = "lines", indices = indices,
+    guard = guard, before = table.concat(lines, "\n      ") .. "\n      ", elements = elements }
+end
+
+local function text_of(reduction, template, chunk, load, source)
   local count = #reduction.fields
-  local params = support.names("x", inputs)
-  table.move(support.names("result", count), 1, count, inputs + 1, params)
+  local params = table.move(source.params, 1, #source.params, 1, {})
+  table.move(support.names("result", count), 1, count, #params + 1, params)
+  params[#params + 1] = source.last
   local one = template == ITEM and "line" or "group"
   local values = {
     params = table.concat(params, ", "),
+    n = source.n,
+    lines = source.lines,
+    indices = source.indices,
+    guard = source.guard,
     shared = memory_text(reduction, "shared", 2 * LANES),
     private = memory_text(reduction, "private", 7),
     chunk = chunk,
-    load_first = load("v", "at_v"),
-    load_next = load("w", "at_w"),
+    load_first = source.before .. load("v", "at_v", source.elements),
+    load_next = source.before .. load("w", "at_w", source.elements),
     combine = reduction.combine,
     first_fields = each(count, 1, "%s"),
     second_fields = each(count, 2, "%s"),
     part_lane = each(count, 1, "part#[lane]"),
-    part_left = each(count, 1, "part#[from + 2 * lane - 1]"),
-    part_right = each(count, 1, "part#[from + 2 * lane]"),
-    part_next = each(count, 1, "part#[64 - from + lane]"),
+    part_left = each(count, 1, "part#[(from + 2 * lane - 2 & 127) + 1]"),
+    part_right = each(count, 1, "part#[(from + 2 * lane - 1 & 127) + 1]"),
+    part_next = each(count, 1, "part#[(63 - from + lane & 127) + 1]"),
     part_one = each(count, 1, "part#[1]"),
     part_level = each(count, 1, "part#[level]"),
     results = each(count, 1, "result#[" .. one .. "]"),
@@ -144,28 +208,30 @@ end
 local function kernel_of(reduction, is_short, chunk, load, inputs)
   local key = string.format("%s %s %d %d", reduction.key, is_short, chunk, inputs)
   return generated.kept(key, function()
-    local text = text_of(reduction, is_short and ITEM or WORKGROUP, chunk, load, inputs)
+    local text = text_of(reduction, is_short and ITEM or WORKGROUP, chunk, load, in_memory(inputs))
     return generated.kernel(text, "", reduction.name, not is_short and LANES or nil)
   end)
 end
 
--- Launches one level: inputs of lines by n, results of lines by chunks.
-local function level(reduction, inputs, lines, n, chunk, load, is_device)
-  local chunks = (n + chunk - 1) // chunk
-  local args, results = {}, {}
-  for i, input in ipairs(inputs) do args[i] = support.input(input) end
+local function new_results(reduction, count, is_device)
+  local results = {}
   for f, dtype in ipairs(reduction.fields) do
-    results[f] = support.new_array(is_device, lines * chunks, dtype)
-    args[#args + 1] = support.output(results[f], true)
+    results[f] = support.new_array(is_device, count, dtype)
   end
-  local is_short = n <= LANES
+  return results
+end
+
+-- Launches one level: inputs of lines by n, results of lines by chunks.
+local function level(reduction, inputs, results, lines, n, chunk, load)
+  local args, is_short = {}, n <= LANES
+  for i, input in ipairs(inputs) do args[i] = support.input(input) end
+  for _, result in ipairs(results) do args[#args + 1] = support.output(result, true) end
   local kernel = kernel_of(reduction, is_short, chunk, load, #inputs)
   if is_short then
     kernel:forall(lines)(table.unpack(args))
   else
-    kernel:launch({ groups = lines * chunks, workgroup = LANES }, table.unpack(args))
+    kernel:launch({ groups = #results[1], workgroup = LANES }, table.unpack(args))
   end
-  return results, chunks
 end
 
 local function load_partial(count)
@@ -175,19 +241,52 @@ local function load_partial(count)
   end
 end
 
----Reduces each line of the inputs.
----@param reduction table `fields` (dtypes), `load` (a function of two names: text that declares
----them from x1[line][k] …), `combine` (text that combines w into v), `name`, `key` (tells it apart)
----@param inputs roc.AnyArray[] of lines by n, n > 0
+-- The array as lines along the axis, of shape {lines, n}: a view where it can be one.
+local function lines_of(array, axis)
+  if not axis then return array:ravel():reshape(1, array.size) end
+  local shape, axes, lines = array.shape, {}, 1
+  for k, extent in ipairs(shape) do
+    if k ~= axis then axes[#axes + 1], lines = k, lines * extent end
+  end
+  axes[#shape] = axis
+  local moved = #shape > 1 and array:transpose(axes) or array
+  return (views.reshaped(moved, { lines, shape[axis] }))
+end
+
+-- The first level: of arrays in memory, or of what is pending.
+local function first_level(reduction, arrays, axis, results, lines, n)
+  local function fused(graph)
+    local is_short = n <= LANES
+    local text = text_of(reduction, is_short and ITEM or WORKGROUP, CHUNK, reduction.load,
+      in_graph(graph))
+    return generated.fresh(text, reduction.name, not is_short and LANES or nil)
+  end
+  if core.reduce_pending(reduction.key, arrays, axis, results, fused) then return end
+  local inputs = {}
+  for i, array in ipairs(arrays) do inputs[i] = lines_of(array, axis) end
+  level(reduction, inputs, results, lines, n, CHUNK, reduction.load)
+end
+
+---Reduces each line of arrays of one shape.
+---@param reduction table `fields` (dtypes), `load` (a function of two names and the texts of the
+---arrays' elements: text that declares the names), `combine` (text that combines w into v), `name`,
+---`key` (tells it apart)
+---@param arrays roc.AnyArray[]
+---@param axis? integer along which a line is; else all elements are one, in C order
+---@param lines integer > 0
+---@param n integer > 0, the elements of a line
 ---@param is_device boolean
 ---@return roc.AnyArray[] one a field, of shape {lines}
-function M.reduce(reduction, inputs, is_device)
-  local lines, n = inputs[1].shape[1], inputs[1].shape[2]
-  local results, chunks = level(reduction, inputs, lines, n, CHUNK, reduction.load, is_device)
+function M.reduce(reduction, arrays, axis, lines, n, is_device)
+  local chunks = (n + CHUNK - 1) // CHUNK
+  local results = new_results(reduction, lines * chunks, is_device)
+  first_level(reduction, arrays, axis, results, lines, n)
   while chunks > 1 do
-    for f, result in ipairs(results) do results[f] = result:reshape(lines, chunks) end
-    results, chunks = level(reduction, results, lines, chunks, LANES,
-      load_partial(#reduction.fields), is_device)
+    local inputs = {}
+    for f, result in ipairs(results) do inputs[f] = result:reshape(lines, chunks) end
+    n, chunks = chunks, (chunks + LANES - 1) // LANES
+    results = new_results(reduction, lines * chunks, is_device)
+    level(reduction, inputs, results, lines, n, LANES, load_partial(#reduction.fields))
   end
   return results
 end

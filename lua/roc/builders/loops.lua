@@ -195,14 +195,17 @@ local function guards(operands)
   return table.concat(conditions, " and ")
 end
 
--- Statements that find i1 … of all loops but the innermost in `row`.
-local function outer_indices(rank, result)
+---Statements that find i1 … of all loops but the innermost in `row`.
+---@param rank integer the number of loops
+---@param extent_of fun(k: integer): string the extent of loop k
+---@return string
+function M.outer_indices(rank, extent_of)
   if rank == 2 then
     return "    local i1 = row\n"
   end
   local lines = { "    local rest = row - 1\n" }
   for k = rank - 1, 2, -1 do
-    local extent = string.format("%s.shape[%d]", result, k)
+    local extent = extent_of(k)
     lines[#lines + 1] = string.format("    local i%d = rest %% %s + 1\n", k, extent)
     lines[#lines + 1] = string.format("    rest = rest // %s\n", extent)
   end
@@ -222,9 +225,13 @@ function M.text(params, loops, operands, body)
     return string.format(ONE_LOOP, params, guard, body)
   end
   local _, height = workgroup_of(loops)
+  local result = operands[#operands].name
+  local indices = M.outer_indices(rank, function(k)
+    return string.format("%s.shape[%d]", result, k)
+  end)
   local is_whole = rows_of(loops) <= MAX_GROUPS * height
   return string.format(SOME_LOOPS, params, rank, is_whole and ONE_ROW or SOME_ROWS,
-    outer_indices(rank, operands[#operands].name), guard, body)
+    indices, guard, body)
 end
 
 ---How a kernel of `text` is launched over the loops.

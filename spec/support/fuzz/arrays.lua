@@ -26,7 +26,10 @@ local UNARY = {
   function(a) return roc.math.isnan(a) end, function(a) return roc.math.exp(a) end,
 }
 local NUMBERS = { 0, 1, 2, -3, 2.5, 0.1, 100, 1 / 0, true, 65537, -0.0 }
-local SHAPES = { { 4, 6 }, { 6 }, { 4, 1 }, { 1 }, { 6, 4 }, { 4 }, { 2, 4, 6 } }
+local SHAPES = { { 4, 6 }, { 6 }, { 4, 1 }, { 1 }, { 6, 4 }, { 4 }, { 2, 4, 6 }, { 70 }, { 4, 70 },
+  { 70, 6 }, { 4200 } }
+local REDUCTIONS = { "sum", "prod", "min", "max", "argmin", "argmax", "mean", "var", "std", "norm",
+  "any", "all", "count" }
 
 local double = roc.kernel(function(a)
   local i = roc.get_global_id(1)
@@ -74,6 +77,16 @@ function M.run(seed, steps)
       pool[random(#pool < 12 and #pool + 1 or #pool)] = value
     end
   end
+  local function reduce()
+    local a, name = pick(pool), pick(REDUCTIONS)
+    local axis = random(a.ndim + 1)
+    local options = { axis = axis <= a.ndim and axis or nil, keep = random(2) == 1 }
+    keep(pcall(function()
+      local result = a[name](a, options)
+      if type(result) == "userdata" then return result end
+      see(plain(result))
+    end))
+  end
   local actions = {
     function() keep(pcall(pick(BINARY), pick(pool), pick(pool))) end,
     function() keep(pcall(pick(BINARY), pick(pool), pick(pool))) end,
@@ -104,7 +117,16 @@ function M.run(seed, steps)
     end,
     function() local a = pick(pool) if a.ndim == 1 then see(plain(a[random(#a)])) end end,
     function() see(bytes(pick(pool))) end,
-    function() local a = pick(pool) keep(pcall(function() see(plain(a:sum())) end)) end,
+    reduce, reduce, reduce,
+    function()
+      local a, b, c = pick(pool), pick(pool), pick(pool)
+      keep(pcall(function() see(plain((a * b + c):sum())) end))
+      keep(pcall(function() see(plain(a:eq(b):count())) end))
+    end,
+    function()
+      local a, b = pick(pool), pick(pool)
+      keep(pcall(function() see(plain((a + 1):dot(pick(BINARY)(a, b)))) end))
+    end,
     function() local a = pick(pool) keep(pcall(function() return roc.smart_array(a) end)) end,
     function()
       local a = pick(pool)
@@ -151,7 +173,6 @@ function M.run(seed, steps)
       local a = pick(pool)
       keep(pcall(function() return roc.vectorize(function(x) return x end)(a, { out = a }) end))
     end,
-    function() keep(pcall(function() return pick(pool):sum { axis = 1 } end)) end,
     function() local a = pick(pool) keep(pcall(function() return roc.concat { a, a } end)) end,
     function() keep(pcall(function() return pick(pool):eval() end)) end,
     function() local a = pick(pool) keep(pcall(function() a:reshape(a.size)[1] = 3 end)) end,

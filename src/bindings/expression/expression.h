@@ -59,9 +59,9 @@ struct roc_expression {
   const roc_expression_state *state;
   roc_operation *op;
   bool is_square;
-  bool has_been_fused; /* into another's kernel: the next time it becomes memory first */
-  uint32_t device;     /* the index of the one that computes it */
-  bool has_failed;     /* a copy of an operand found no memory */
+  uint64_t pass;   /* of the last kernel that computed it without storing it; 0: none */
+  uint32_t device; /* the index of the one that computes it */
+  bool has_failed; /* a copy of an operand found no memory */
   uint32_t noperands, size, nleaves, nscalars; /* of the tree; bounds of what a kernel gets */
   roc_array result;                            /* borrows the buffer, which owns the expression */
   roc_expression_operand operands[ROC_EXPRESSION_MAX_OPERANDS];
@@ -100,10 +100,19 @@ void roc_expression_open(void);      /* sets the hook of writes; once a process 
 /* evaluate.c */
 /* Computes the buffer's contents, if they are pending; raises why it cannot, and they stay so. */
 void roc_expression_evaluate(lua_State *L, roc_buffer *buffer);
+/* lua_call with the collector stopped: no finalizer runs, so that expressions stay what they are
+ * while C code reads them. */
+void roc_expression_call_uncollected(lua_State *L, int nargs, int nresults);
 /* After a new expression whose operands have that many bytes: computes what is too much. */
 void roc_expression_limit(lua_State *L, const roc_expression_state *state, size_t nbytes);
-/* A structure becomes one kernel when it has been computed that often: element by operation. For
- * the specs; gives what it was. */
+
+/* reduction.c */
+/* core.reduce_pending, the first launch of a reduction with what computes its array; see
+ * roc/arrays/tree.lua. */
+int roc_expression_reduce(lua_State *L);
+
+/* graph.c.  A structure becomes one kernel when it has been computed that often: element by
+ * operation.  For the specs; gives what it was. */
 int64_t roc_expression_set_work(int64_t work);
 
 /* closing.c */

@@ -282,6 +282,7 @@ static int expression_elementwise(lua_State *L) {
 }
 
 static const luaL_Reg functions[] = {{"elementwise", expression_elementwise},
+                                     {"reduce_pending", roc_expression_reduce},
                                      {"set_elementwise_rules", roc_expression_set_rules},
                                      {NULL, NULL}};
 

@@ -1,0 +1,242 @@
+/* Reductions of arrays that are pending: the first pass of a reduction computes the elements that it
+ * combines, and stores none of them.
+ *
+ * The arrays stay pending: what is reduced once is mostly needed for that alone.  What is needed
+ * again is computed once more and kept, as any part of another kernel.  The text of the kernel, and
+ * the tree in which elements combine, is that of lua/roc/arrays/tree.lua for arrays in memory. */
+#include <string.h>
+
+#include "bindings/device/device_bind.h"
+#include "bindings/expression/graph.h"
+
+enum { MAX_INPUTS = 2, LANES = 64 };
+
+/* Arguments of core.reduce_pending. */
+enum { ARG_KEY = 1, ARG_INPUTS, ARG_AXIS, ARG_RESULTS, ARG_MAKE, ARG_COUNT = ARG_MAKE };
+
+/* Arrays of one shape, of which at least one is pending. */
+typedef struct subject {
+  const roc_array *inputs[MAX_INPUTS]; /* in userdata on the stack */
+  uint32_t ninputs;
+  uint32_t axis; /* from 0; the rank: none, all elements are one line */
+  int64_t lines, n;
+} subject;
+
+/* The graph of all inputs, and the loops over lines and elements. */
+typedef struct plan {
+  roc_graph graph;
+  roc_graph_operand roots[MAX_INPUTS];
+  roc_array shape;                             /* its dimensions in the order of the loops */
+  roc_array leaves[ROC_EXPRESSION_MAX_LEAVES]; /* theirs, too */
+  roc_loops loops;
+} plan;
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+static bool read_inputs(lua_State *L, subject *s) {
+  s->ninputs = (uint32_t)lua_rawlen(L, ARG_INPUTS);
+  if (s->ninputs < 1 || s->ninputs > MAX_INPUTS) return false;
+  for (uint32_t i = 0; i < s->ninputs; i++) {
+    lua_rawgeti(L, ARG_INPUTS, (lua_Integer)i + 1);
+    const roc_array_box *box = roc_test_array_box(L, -1);
+    if (!box || !box->array.buffer || box->cls != &roc_host_array_class) return false;
+    s->inputs[i] = &box->array;
+  }
+  const roc_array *first = s->inputs[0];
+  lua_Integer axis = luaL_optinteger(L, ARG_AXIS, (lua_Integer)first->rank + 1);
+  if (axis < 1 || axis > (lua_Integer)first->rank + 1) return false;
+  s->axis = (uint32_t)axis - 1;
+  s->n = s->axis < first->rank ? first->extents[s->axis] : roc_array_size(first);
+  s->lines = s->n > 0 ? roc_array_size(first) / s->n : 0;
+  return true;
+}
+
+/* Computes what was a part of another kernel before, and what is pending only as a view. */
+static void settle(lua_State *L, const roc_array *a) {
+  for (;;) {
+    if (!a->buffer) luaL_error(L, "an array was closed while it was computed with");
+    if (!roc_buffer_pending(a->buffer)) return;
+    roc_expression *e = roc_expression_of(a);
+    bool is_whole = e && e->pass == 0;
+    roc_expression *part = is_whole ? roc_graph_find_part(e) : NULL;
+    if (is_whole && !part) return;
+    roc_expression_evaluate(L, part ? part->result.buffer : a->buffer);
+  }
+}
+
+/* Whether one kernel may compute all of it, on the device that reduces. */
+static bool fits(lua_State *L, const subject *s) {
+  uint32_t size = 0, nleaves = 0, nscalars = 0;
+  uint32_t device = roc_rt_device_index(roc_current_device(L));
+  for (uint32_t i = 0; i < s->ninputs; i++) {
+    const roc_expression *e = roc_expression_of(s->inputs[i]);
+    if (e && e->device != device) return false;
+    size += e ? e->size : 0;
+    nleaves += e ? e->nleaves : 1;
+    nscalars += e ? e->nscalars : 0;
+  }
+  return size > 0 && size <= ROC_EXPRESSION_MAX_NODES && nleaves <= ROC_EXPRESSION_MAX_LEAVES &&
+         nscalars <= ROC_EXPRESSION_MAX_SCALARS;
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+/* The array with the subject's rank, and the dimension of the axis last. */
+static roc_array arrange(const roc_array *a, const subject *s) {
+  uint32_t rank = s->inputs[0]->rank;
+  roc_array out = {.buffer = a->buffer, .dtype = a->dtype, .rank = rank, .offset = a->offset};
+  for (uint32_t k = 0; k < rank; k++) {
+    uint32_t to = k < s->axis ? k : k == s->axis ? rank - 1 : k - 1;
+    bool is_own = k + a->rank >= rank;
+    out.extents[to] = is_own ? a->extents[k + a->rank - rank] : 1;
+    out.strides[to] = is_own ? a->strides[k + a->rank - rank] : 1;
+  }
+  return out;
+}
+
+/* Strides of lines one after the other that are no multiples of a line's length: so no loop is
+ * joined of lines and their elements. */
+static void separate_lines(roc_array *shape, const subject *s) {
+  bool has_lines = s->axis < s->inputs[0]->rank;
+  int64_t stride = 1;
+  for (uint32_t k = shape->rank; k-- > 0;) {
+    shape->strides[k] = stride;
+    stride = has_lines && k == shape->rank - 1 ? s->n + 1 : stride * shape->extents[k];
+  }
+}
+
+/* False: the elements of a line are not one loop. */
+static bool plan_loops(const subject *s, plan *p) {
+  p->shape = arrange(s->inputs[0], s);
+  separate_lines(&p->shape, s);
+  p->loops = (roc_loops){.narrays = p->graph.nleaves + 1, .arrays = {&p->shape}};
+  for (uint32_t i = 0; i < p->graph.nleaves; i++) {
+    p->leaves[i] = arrange(p->graph.leaves[i], s);
+    p->loops.arrays[i + 1] = &p->leaves[i];
+  }
+  roc_loops_plan(&p->loops, false);
+  return p->loops.extents[p->loops.count - 1] == s->n;
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+static void push_key(lua_State *L, const subject *s, const plan *p) {
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  roc_graph_add_key(&b, &p->graph, &p->loops);
+  for (uint32_t i = 0; i < s->ninputs; i++) {
+    luaL_addchar(&b, (char)p->roots[i].source);
+    luaL_addchar(&b, (char)p->roots[i].index);
+  }
+  luaL_addchar(&b, s->n <= LANES ? 's' : 'l');
+  lua_pushvalue(L, ARG_KEY);
+  luaL_addvalue(&b);
+  luaL_pushresult(&b);
+}
+
+static void push_roots(lua_State *L, const plan *p) {
+  lua_createtable(L, MAX_INPUTS, 0);
+  for (lua_Integer i = 1; i <= (lua_Integer)lua_rawlen(L, ARG_INPUTS); i++) {
+    roc_graph_push_name(L, p->roots[i - 1]);
+    lua_rawseti(L, -2, i);
+  }
+}
+
+/* make({nodes =, roots =, leaves =, scalars =, extents =, walks =}) */
+static void make_kernel(lua_State *L, const void *ud) {
+  const plan *p = ud;
+  lua_pushvalue(L, ARG_MAKE);
+  lua_createtable(L, 0, 6);
+  roc_graph_push_nodes(L, &p->graph);
+  lua_setfield(L, -2, "nodes");
+  push_roots(L, p);
+  lua_setfield(L, -2, "roots");
+  lua_pushinteger(L, p->graph.nleaves);
+  lua_setfield(L, -2, "leaves");
+  lua_pushinteger(L, p->graph.nscalars);
+  lua_setfield(L, -2, "scalars");
+  roc_loops_push(L, &p->loops);
+  lua_setfield(L, -3, "walks");
+  lua_setfield(L, -2, "extents");
+  lua_call(L, 1, 1);
+}
+
+/* ---- the launch ------------------------------------------------------------------------------ */
+
+static const roc_array *check_result(lua_State *L, lua_Integer i) {
+  lua_rawgeti(L, ARG_RESULTS, i);
+  const roc_array *result = roc_test_array(L, -1);
+  if (!result || !result->buffer) luaL_error(L, "result #%I is no array", (LUAI_UACINT)i);
+  return result;
+}
+
+/* Launches the kernel on top of the stack: a workgroup a chunk of a line, or an item a line. */
+static void launch(lua_State *L, const subject *s, const plan *p) {
+  roc_kernel_operand operands[ROC_EXPRESSION_MAX_LEAVES + ROC_EXPRESSION_MAX_SCALARS + 4];
+  int kernel = lua_gettop(L);
+  uint32_t n = roc_graph_fill(&p->graph, &p->loops, operands);
+  uint64_t items = 0;
+  for (lua_Integer i = 1; i <= (lua_Integer)lua_rawlen(L, ARG_RESULTS) && i <= 2; i++) {
+    const roc_array *result = check_result(L, i);
+    operands[n] = (roc_kernel_operand){.source = result, .view = *result, .is_result = true};
+    operands[n++].view.buffer = NULL;
+    items = (uint64_t)result->extents[0];
+  }
+  operands[n++] = (roc_kernel_operand){.scalar = {.type = ROC_VT_INT, .as.i = s->lines}};
+  roc_ndrange range = {.grid = {items, 1, 1}, .local = {0, 1, 1}, .rank = 1};
+  if (s->n > LANES) {
+    range.grid[0] *= LANES;
+    range.local[0] = LANES;
+  }
+  roc_graph_note_pass(&p->graph, p->graph.nnodes);
+  roc_kernel_launch_operands(L, kernel, roc_current_device(L), &range, operands, n);
+}
+
+/* Until nothing changes: what runs meanwhile may print, and so run Lua code. */
+static void settle_all(lua_State *L, const subject *s) {
+  uint64_t before;
+  do {
+    before = roc_expression_changes();
+    for (uint32_t i = 0; i < s->ninputs; i++) settle(L, s->inputs[i]);
+  } while (roc_expression_changes() != before);
+}
+
+static bool run(lua_State *L) {
+  subject s;
+  plan p = {0};
+  if (!read_inputs(L, &s) || s.n < 2) return false;
+  settle_all(L, &s);
+  if (!fits(L, &s)) return false;
+  for (uint32_t i = 0; i < s.ninputs; i++) p.roots[i] = roc_graph_add(&p.graph, s.inputs[i]);
+  roc_graph_check(L, &p.graph);
+  if (!plan_loops(&s, &p)) return false;
+  uint64_t before = roc_expression_changes();
+  push_key(L, &s, &p);
+  int64_t work = s.lines * s.n * (p.graph.nnodes + 1);
+  if (!roc_graph_find_kernel(L, work, make_kernel, &p)) return false;
+  if (roc_expression_changes() != before) return false;
+  launch(L, &s, &p);
+  return true;
+}
+
+/* The same arguments as below.  The collector is stopped. */
+static int reduce(lua_State *L) {
+  luaL_checkstack(L, 40, NULL);
+  lua_pushboolean(L, run(L));
+  return 1;
+}
+
+/* core.reduce_pending(key, inputs, axis or nil, results, make) -> whether the reduction's first
+ * launch has been made, with results for all chunks of all lines.  If not, the inputs are to be
+ * reduced as memory.  `key` tells apart what `make` depends on beside its argument. */
+int roc_expression_reduce(lua_State *L) {
+  luaL_checktype(L, ARG_KEY, LUA_TSTRING);
+  luaL_checktype(L, ARG_INPUTS, LUA_TTABLE);
+  luaL_checktype(L, ARG_RESULTS, LUA_TTABLE);
+  luaL_checktype(L, ARG_MAKE, LUA_TFUNCTION);
+  lua_settop(L, ARG_COUNT);
+  lua_pushcfunction(L, reduce);
+  lua_insert(L, 1);
+  roc_expression_call_uncollected(L, ARG_COUNT, 1);
+  return 1;
+}
