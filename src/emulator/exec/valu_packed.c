@@ -30,6 +30,9 @@ EMU_KERNEL_2(add_kernel, SETTLE_2(a + b))
 EMU_KERNEL_2(mul_kernel, SETTLE_2((a * b)))
 EMU_KERNEL_2(min_kernel, emu_min32(a, b, wave->mode.nans))
 EMU_KERNEL_2(max_kernel, emu_max32(a, b, wave->mode.nans))
+/* gfx12's: a NaN when there is one. */
+EMU_KERNEL_2(minimum_kernel, SETTLE_2(a != a || b != b ? a + b : emu_min32(a, b, 0)))
+EMU_KERNEL_2(maximum_kernel, SETTLE_2(a != a || b != b ? a + b : emu_max32(a, b, 0)))
 EMU_KERNEL_3(fma_kernel, emu_settle_3_32(__builtin_fmaf(a, b, c), a, b, c))
 EMU_KERNEL_3(half_fma_kernel, emu_settle_3_32(emu_fuse(a, b, c), a, b, c))
 
@@ -374,7 +377,7 @@ static void run_dot2_bf16_bf16(emu_wave *wave, const emu_inst *inst) {
 #define SUM_U16(name, nsrc, expression) SAME(name, nsrc, EMU_ALL, EMU_CLAMPS, EMU_V2B16)
 #define DOT(name, bits, is_signed) SAME(name, 3, EMU_ALL, EMU_CLAMPS, EMU_B32)
 #define DOT_IU(name, bits) SAME(name, 3, EMU_GFX11_ON, EMU_CLAMPS | EMU_SIGNS, EMU_B32)
-#define DOTC(name, bits) SAME(name, 2, EMU_GFX9, 0, EMU_B32)
+#define DOTC(name, bits) SAME(name, 2, EMU_BEFORE_GFX11, 0, EMU_B32)
 #define DOT_HALVES(name, on, value) \
   OP(name, on, 0, (EMU_F32), (EMU_V2F16, EMU_V2F16, EMU_F32))
 #define DOTC_HALVES(name, on, value) OP(name, on, 0, (EMU_F32), (EMU_V2F16, EMU_V2F16))

@@ -5,6 +5,10 @@
  *   emulator_test describe         the same input; prints each case's instructions as decoded
  *   emulator_test known CHIP FILE… decodes code objects, and prints what is not understood
  *   emulator_test tables           prints the names that stand in the tables twice
+ *   emulator_test decode CHIP      four words (hexadecimal) a line on stdin, each line an encoding;
+ *                                  prints bytes, the disassembler's text and, by tabs, what is
+ *                                  decoded, or "!" and why not
+ *   emulator_test names CHIP       prints the names of the chip's instructions: "known v_add_f32"
  *   emulator_test programs         tests the cache of decoded code; prints "ok"
  *
  * Numbers are 32-bit words in the machine's order. Input: magic, wavefront width, chip (32 bytes),
@@ -285,14 +289,27 @@ static void describe_modifiers(const emu_inst *inst) {
     const char *name;
     long value, usual;
   } fields[] = {
-      {"clamp", mod->clamp, 0},     {"glc", mod->glc, 0},
-      {"slc", mod->slc, 0},         {"dlc", mod->dlc, 0},
-      {"offen", mod->offen, 0},     {"idxen", mod->idxen, 0},
-      {"scc", mod->scc, 0},         {"omod", mod->omod, 0},
-      {"op_sel", mod->op_sel, 0},   {"op_sel_hi", mod->op_sel_hi, 0},
-      {"neg_lo", mod->neg_lo, 0},   {"neg_hi", mod->neg_hi, 0},
-      {"dst_sel", mod->dst_sel, 0}, {"dst_unused", mod->dst_unused, 0},
-      {"offset", mod->offset, 0},   {"offset1", mod->offset1, 0},
+      {"clamp", mod->clamp, 0},
+      {"glc", mod->glc, 0},
+      {"slc", mod->slc, 0},
+      {"dlc", mod->dlc, 0},
+      {"offen", mod->offen, 0},
+      {"idxen", mod->idxen, 0},
+      {"scc", mod->scc, 0},
+      {"omod", mod->omod, 0},
+      {"op_sel", mod->op_sel, 0},
+      {"op_sel_hi", mod->op_sel_hi, 0},
+      {"neg_lo", mod->neg_lo, 0},
+      {"neg_hi", mod->neg_hi, 0},
+      {"dst_sel", mod->dst_sel, 0},
+      {"dst_unused", mod->dst_unused, 0},
+      {"offset", mod->offset, 0},
+      {"offset1", mod->offset1, 0},
+      {"scc", mod->scc, 0},
+      {"cbsz", mod->cbsz, 0},
+      {"abid", mod->abid, 0},
+      {"blgp", mod->blgp, 0},
+      {"bitop3", mod->truth_table, 0},
       {"imm", inst->imm, 0},
   };
   for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
@@ -303,23 +320,28 @@ static void describe_modifiers(const emu_inst *inst) {
          inst->dpp.row_mask, inst->dpp.bank_mask, inst->dpp.bound_ctrl, inst->dpp.fi);
 }
 
-/* One line an instruction of the program: "#index +offset name encoding dst0=… src0=… …". */
+/* "name encoding dst0=… src0=… …" */
+static void describe_inst(const emu_inst *inst) {
+  char name[] = "dst0";
+  printf("%s %s", inst->op->name, encoding_names[inst->encoding]);
+  for (int k = 0; k < EMU_MAX_DST && inst->op->dst[k]; k++) {
+    name[3] = (char)('0' + k);
+    describe_operand(name, &inst->dst[k]);
+  }
+  memcpy(name, "src", 3);
+  for (int k = 0; k < EMU_MAX_SRC && inst->op->src[k]; k++) {
+    name[3] = (char)('0' + k);
+    describe_operand(name, &inst->src[k]);
+  }
+  describe_modifiers(inst);
+}
+
+/* One line an instruction of the program: "#index +offset name …". */
 static void describe_program(const emu_program *program) {
   for (uint32_t i = 0; i < program->ninsts; i++) {
     const emu_inst *inst = &program->insts[i];
-    char name[] = "dst0";
-    printf("#%u +%d %s %s", inst->index, (int)inst->offset, inst->op->name,
-           encoding_names[inst->encoding]);
-    for (int k = 0; k < EMU_MAX_DST && inst->op->dst[k]; k++) {
-      name[3] = (char)('0' + k);
-      describe_operand(name, &inst->dst[k]);
-    }
-    memcpy(name, "src", 3);
-    for (int k = 0; k < EMU_MAX_SRC && inst->op->src[k]; k++) {
-      name[3] = (char)('0' + k);
-      describe_operand(name, &inst->src[k]);
-    }
-    describe_modifiers(inst);
+    printf("#%u +%d ", inst->index, (int)inst->offset);
+    describe_inst(inst);
     if (inst->target != inst->index) printf(" -> #%u", inst->target);
     printf("\n");
   }
@@ -458,6 +480,113 @@ static int check_tables(void) {
       if (is_hidden) printf("%s\n", op->name);
     }
   }
+  return 0;
+}
+
+/* ---- single encodings --------------------------------------------------------------------------
+ */
+
+static int decode_words(const char *chip_name) {
+  const emu_chip *chip = emu_chip_find(chip_name);
+  emu_disasm *disasm = chip ? emu_disasm_new(chip, chip->wave_size) : NULL;
+  if (!disasm) fail("decode: the chip is not known");
+  const emu_decode_target target = {emu_op_find, (emu_generation)chip->generation, chip->wave_size};
+  uint32_t words[4];
+  while (scanf("%x %x %x %x", &words[0], &words[1], &words[2], &words[3]) == 4) {
+    char text[256] = "", why[400];
+    emu_decoded parts[EMU_MAX_PARTS];
+    const uint8_t *code = (const uint8_t *)words;
+    unsigned size = emu_disasm_text(disasm, code, sizeof words, text, sizeof text);
+    for (char *c = text; *c; c++) *c = *c == '\t' ? ' ' : *c;
+    printf("%u\t%s", size, text);
+    unsigned nparts =
+        size ? emu_decode_parts(&target, text, code, size, parts, why, sizeof why) : 0;
+    if (size && nparts == 0) printf("\t!%s", why);
+    for (unsigned i = 0; i < nparts; i++) {
+      printf("\t");
+      describe_inst(&parts[i].inst);
+    }
+    printf("\n");
+  }
+  emu_disasm_free(disasm);
+  return 0;
+}
+
+/* ---- names -------------------------------------------------------------------------------------
+ */
+
+enum { NAME_SLOTS = 1 << 14 };
+static char *seen_names[NAME_SLOTS];
+
+/* Prints the name when it comes for the first time. */
+static void add_name(const emu_chip *chip, const char *name, size_t length) {
+  uint32_t slot = 2166136261u;
+  for (size_t i = 0; i < length; i++) slot = (slot ^ (uint8_t)name[i]) * 16777619u;
+  for (slot %= NAME_SLOTS; seen_names[slot]; slot = (slot + 1) % NAME_SLOTS) {
+    bool is_it = strncmp(seen_names[slot], name, length) == 0 && !seen_names[slot][length];
+    if (is_it) return;
+  }
+  char *kept = seen_names[slot] = zeroed(length + 1);
+  memcpy(kept, name, length);
+  char plain[256]; /* a half of a dual instruction is executed as the instruction by itself */
+  bool is_half = strncmp(kept, "v_dual_", 7) == 0;
+  snprintf(plain, sizeof plain, "%s%s", is_half ? "v_" : "", kept + (is_half ? 7 : 0));
+  bool is_known = emu_op_find(plain, (emu_generation)chip->generation) != NULL;
+  printf("%s %s\n", is_known ? "known" : "refused", kept);
+}
+
+/* The mnemonic without what says its encoding. */
+static void add_mnemonic(const emu_chip *chip, const char *text) {
+  static const char *const suffixes[] = {"_e32", "_e64", "_dpp", "_sdwa"};
+  while (*text == '\t' || *text == ' ') text++;
+  size_t length = strcspn(text, " \t");
+  for (size_t i = 0; i < 2 * sizeof suffixes / sizeof suffixes[0]; i++) { /* "_e64_dpp": twice */
+    const char *suffix = suffixes[i % 4];
+    size_t n = strlen(suffix);
+    if (length > n && strncmp(text + length - n, suffix, n) == 0) length -= n;
+  }
+  add_name(chip, text, length);
+}
+
+/* The low halves of first words that are tried with each high one: in some encodings they have the
+ * opcode. */
+static unsigned low_halves(uint32_t high, uint32_t lows[256]) {
+  static const uint16_t usual[] = {0,      2,      0x0202, 0x2000, 0x4000, 0x6000,
+                                   0x8000, 0xa000, 0xc000, 0xe000, 0x0101};
+  bool is_vop1 = high >> 9 == 0x3f, is_sop1 = high >> 7 == 0x17d;
+  unsigned n = 0;
+  if (is_vop1 ? (high & 0x1fe) > 4 : is_sop1 ? (high & 0x7f) > 2 : false) return 0;
+  if (!is_vop1 && high < 0x8000 && (high & 0x1ff) > 4) return 0; /* other registers */
+  if (is_vop1 || is_sop1) {
+    for (; n < 256; n++) lows[n] = is_vop1 ? (n << 9 & 0xfe00) | 0x102 : n << 8 | 2;
+    return n;
+  }
+  for (; n < sizeof usual / sizeof usual[0]; n++) lows[n] = usual[n];
+  return n;
+}
+
+static int print_names(const char *chip_name) {
+  static const uint32_t seconds[] = {0x040e0501, 0x1c622108, 0x02020202, 0x00020501, 0x04040404, 0};
+  const emu_chip *chip = emu_chip_find(chip_name);
+  emu_disasm *disasm = chip ? emu_disasm_new(chip, chip->wave_size) : NULL;
+  if (!disasm) fail("names: the chip is not known");
+  for (uint32_t high = 0; high < 0x10000; high++) {
+    uint32_t lows[256];
+    unsigned nlows = low_halves(high, lows);
+    unsigned nseconds = high >= 0xc000 ? sizeof seconds / sizeof seconds[0] : 1;
+    for (unsigned i = 0; i < nlows * nseconds; i++) {
+      char text[256];
+      const uint32_t words[] = {high << 16 | lows[i / nseconds], seconds[i % nseconds], 0x01010000};
+      if (words[0] >> 31 == 0 && (words[0] & 0x1ff) == 0xf9) continue; /* another encoding */
+      if (!emu_disasm_text(disasm, (const uint8_t *)words, sizeof words, text, sizeof text))
+        continue;
+      add_mnemonic(chip, text);
+      const char *second = strstr(text, " :: ");
+      if (second) add_mnemonic(chip, second + strlen(" :: "));
+    }
+  }
+  for (unsigned i = 0; i < NAME_SLOTS; i++) free(seen_names[i]);
+  emu_disasm_free(disasm);
   return 0;
 }
 
@@ -654,7 +783,12 @@ int main(int argc, char **argv) {
   if (argc == 2 && strcmp(argv[1], "describe") == 0) return run_cases(true);
   if (argc >= 3 && strcmp(argv[1], "known") == 0) return check_known(argc - 2, argv + 2);
   if (argc == 2 && strcmp(argv[1], "tables") == 0) return check_tables();
+  if (argc == 3 && strcmp(argv[1], "decode") == 0) return decode_words(argv[2]);
+  if (argc == 3 && strcmp(argv[1], "names") == 0) return print_names(argv[2]);
   if (argc == 2 && strcmp(argv[1], "programs") == 0) return test_programs();
-  fail("usage: emulator_test run | describe | known CHIP FILE... | tables | programs");
+  fail(
+      "usage: emulator_test run | describe | known CHIP FILE... | tables | decode CHIP | names "
+      "CHIP |"
+      " programs");
   return 2;
 }

@@ -31,6 +31,17 @@ end)
 
 local newer = lanes.batch("gfx950")
 
+describe("a minimum or maximum of gfx950", function()
+  it("joins three, and is a NaN when there is one", function()
+    local v = { emulator.f32(3), emulator.f32(-5), { emulator.f32(4), 0x7fc00000 } }
+    local r = emulator.run("gfx950", { { v = v,
+      code = "v_minimum3_f32 v0, v1, v2, v3\nv_maximum3_f32 v4, v1, v2, v3" } })[1]
+    assert.is_nil(r.fault)
+    assert.are.same({ -5.0, 4.0 }, { r:f32(0)[1], r:f32(4)[1] })
+    assert.are.same({ 0x7fc00000, 0x7fc00000 }, { r.v[0][2], r.v[4][2] })
+  end)
+end)
+
 describe("an integer instruction of gfx950", function()
   for _, truth in ipairs { 0x00, 0xff, 0x01, 0x80, 0x96, 0xe8, 0xca, 0x1b } do
     local function expect(a, b, c)

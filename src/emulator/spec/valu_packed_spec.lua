@@ -114,6 +114,13 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
     local words, generation = packed_rows(f16), emulator.generation(target)
     HALVES.min = { 2, real.least(f16, generation) }
     HALVES.max = { 2, real.greatest(f16, generation) }
+    if generation == 12 then
+      for stem, define in pairs({ minimum = HALVES.min[2], maximum = HALVES.max[2] }) do
+        add_numbers(stem, f16, { 2, function(a, b)
+          return exact.nan_of(f16, a, b) or define(a, b)
+        end }, words)
+      end
+    end
     for stem, entry in pairs(HALVES) do add_numbers(stem, f16, entry, words) end
     add("v_pk_fmac_f16", "b32", 2, "", words, function(values)
       local want = 0
@@ -202,6 +209,16 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
         rows, {}, function(got, values)
           lanes.same(place(exact.fma(f32, values[1], values[2], values[3])), got)
         end))
+    end
+
+    if generation < 11 then
+      add("v_dot4c_i32_i8", "b32", 2, "", lanes.combinations("b32 b32"), function(values)
+        local sum = lanes.OLD
+        for n = 0, 24, 8 do
+          sum = sum + lanes.signed(values[1] >> n, 8) * lanes.signed(values[2] >> n, 8)
+        end
+        return sum & 0xffffffff
+      end)
     end
 
     for op, entry in pairs({
