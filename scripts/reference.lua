@@ -25,8 +25,10 @@ for _, page in ipairs(declared.pages()) do
   for _, section in ipairs(page.sections) do page_of[section] = page end
 end
 
--- The anchor of an entry's heading, which is its path.
-local function anchor(item) return (item.path:lower():gsub("[.:]", "")) end
+-- The heading of an entry: anchors are in lower case, and roc.Array is not roc.array.
+local function heading(item) return (item.names and "" or "Type ") .. item.path end
+
+local function anchor(item) return (heading(item):lower():gsub("[.:]", ""):gsub(" ", "-")) end
 
 local function link(item) return ("%s.md#%s"):format(page_of[item.section].name, anchor(item)) end
 
@@ -50,7 +52,7 @@ end
 
 local function entry(item)
   local signature = entries.signature(item)
-  return ("### %s\n\n%s%s\n"):format(item.path,
+  return ("### %s\n\n%s%s\n"):format(heading(item),
     signature and ("```\n%s\n```\n\n"):format(signature) or "", wrapped(entries.body(item, link)))
 end
 

@@ -371,22 +371,22 @@ function roc.wave.shuffle_xor(v, mask) end
 ---@return number
 function roc.wave.broadcast(v, lane) end
 
----The sum over the lanes, the same to all: neighbouring lanes are added first, then neighbouring
----sums, and so on, on every device.
+---The sum over the lanes that have not returned, the same to all: neighbouring lanes are added
+---first, then neighbouring sums, and so on, on every device.
 ---
 ---Example: `six "roc.wave.sum(i)"` gives `[ 6  6  6 15 15 15]`.
 ---@param v number
 ---@return number
 function roc.wave.sum(v) end
 
----The least value of the lanes, to all.
+---The least value of the lanes that have not returned, to all.
 ---
 ---Example: `six "roc.wave.min(i)"` gives `[1 1 1 4 4 4]`.
 ---@param v number
 ---@return number
 function roc.wave.min(v) end
 
----The greatest value of the lanes, to all.
+---The greatest value of the lanes that have not returned, to all.
 ---
 ---Example: `six "roc.wave.max(i)"` gives `[3 3 3 6 6 6]`.
 ---@param v number

@@ -102,7 +102,7 @@ end
 ---@return string
 function M.summary(item)
   local text = string.match(paragraphs(item.doc), "^[^\n]*")
-  return string.match(text, "^.-[.:]%f[%s\0]") or text
+  return string.match(text, "^.-%.%f[%s\0]") or text
 end
 
 return M
