@@ -7,7 +7,7 @@ local core = require "roc.core"
 local c_texts = require("roc.aot_c").texts
 local functions_text = require("roc.aot_functions").text
 local kernels = require "roc.kernel"
-local progress = require "roc.progress"
+
 
 -- The script's `os`, whose `exit` is replaced while the script runs.
 local script_os = _G.os
@@ -272,7 +272,7 @@ local function link(made, target, options)
     return compile(made[1], target, options).bytes
   end
   local parts = {}
-  local line <close> = progress.start "compile"
+  local line <close> = core.progress "compile"
   for i, item in ipairs(made) do
     line:step(i - 1, #made, item.name .. " for " .. target)
     local bitcode = item.kernel:dump(target, "bitcode", options.level, options.object_version,
@@ -286,7 +286,7 @@ end
 -- for all that the signature allows.
 local function make_file(made, options)
   local list = {}
-  local line <close> = progress.start "compile"
+  local line <close> = core.progress "compile"
   for i, item in ipairs(made) do
     local objects = {}
     for t, target in ipairs(options.targets) do
@@ -312,7 +312,7 @@ local function make_functions(made, options)
     error("functions of C are for one target that is no GPU, such as -t cpu:x86-64-v2", 0)
   end
   local path = string.gsub(options.output or script_name(options), "%.[oh]$", "")
-  local line <close> = progress.start "compile"
+  local line <close> = core.progress "compile"
   for i, item in ipairs(made) do
     line:step(i - 1, #made, item.name .. " for " .. target)
     item.signature = core.kernel_signature(item.kernel)

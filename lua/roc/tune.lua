@@ -1,7 +1,6 @@
 -- roc.tune: which of several ways to run a kernel is the quickest, found by running them, and kept
 -- on disk.
 local core = require "roc.core"
-local progress = require "roc.progress"
 
 local M = {}
 
@@ -121,7 +120,7 @@ end
 
 -- The quickest; raises why the first one failed when all have.
 local function find(make, choices, args)
-  local line <close> = progress.start "tune"
+  local line <close> = core.progress "tune"
   local best, best_i, best_cost, best_seconds, first_why
   for i, choice in ipairs(choices) do
     line:step(i - 1, #choices, type(choice) == "number" and tostring(choice) or describe(choice, 0))

@@ -138,19 +138,13 @@ bool cli_report(lua_State *L, int status) {
   return false;
 }
 
-/* (text): to stderr, at once */
-static int write_progress(lua_State *L) {
-  fputs(luaL_checkstring(L, 1), stderr);
-  fflush(stderr);
-  return 0;
-}
-
-/* For roc.progress: lines that say how far long work is, where they can be taken away again. */
+/* Tells the library that long work may say how far it is, on a terminal where the line can be taken
+ * away again. */
 static void allow_progress(lua_State *L) {
   const char *terminal = getenv("TERM");
   bool is_dumb = !terminal || terminal[0] == '\0' || strcmp(terminal, "dumb") == 0;
   if (!isatty(STDERR_FILENO) || is_dumb) return;
-  lua_pushcfunction(L, write_progress);
+  lua_pushboolean(L, true);
   lua_setfield(L, LUA_REGISTRYINDEX, "roclua.progress");
 }
 

@@ -81,7 +81,7 @@ roc_status roc_jit_kernel_dump_checks(roc_jit_kernel *kernel, const char *target
   roc_status status = roc_jit_kernel_check_classes(kernel, err);
   if (status == ROC_OK) status = roc_jit_lower(kernel, &e.module, err);
   if (status == ROC_OK) status = roc_jit_lower(kernel, &e.fitted, err);
-  if (status == ROC_OK) status = roc_jit_run(run_explanation, &e, err);
+  if (status == ROC_OK) status = roc_jit_run(run_explanation, &e, NULL, err);
   if (status == ROC_OK) status = e.status;
   roc_ir_check_reasons_deinit(&e.reasons);
   roc_ir_module_free(e.module);

@@ -105,7 +105,7 @@ static roc_status front_end(roc_jit_kernel *k, roc_jit_text_fn *text, roc_str *o
   if (!r.args) return roc_fail(err, ROC_OOM, "out of memory while compiling kernel '%s'", k->name);
   r.nargs = list_args(k, text != NULL, r.args);
   roc_diags_init(&r.diags, k->name);
-  roc_status status = roc_jit_run(run_front_end, &r, err);
+  roc_status status = roc_jit_run(run_front_end, &r, NULL, err);
   if (status == ROC_OK) status = r.status == ROC_OK ? ROC_OK : report(k, &r);
   if (status == ROC_OK && out_module) *out_module = r.module;
   roc_diags_deinit(&r.diags);

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -46,7 +47,7 @@ static roc_status load_cpu(const roc_codeobj *object, roc_cpu_entry *out_entry, 
   loaded *l = roc_zalloc(sizeof *l);
   if (!l) return roc_fail(err, ROC_OOM, "out of memory while loading a kernel");
   load_work w = {.object = object, .err = err};
-  roc_status status = roc_jit_run(load_on_thread, &w, err);
+  roc_status status = roc_jit_run(load_on_thread, &w, NULL, err);
   if (status == ROC_OK) status = w.status;
   if (status != ROC_OK) {
     roc_free(l);
@@ -100,7 +101,7 @@ static void open_on_thread(void *ud) {
 roc_status roc_jit_open(roc_error *err) {
   if (backend) return ROC_OK;
   open_work w = {.err = err};
-  ROC_TRY(roc_jit_run(open_on_thread, &w, err));
+  ROC_TRY(roc_jit_run(open_on_thread, &w, NULL, err));
   return w.status;
 }
 
@@ -135,6 +136,18 @@ static roc_status take_interrupt(const roc_cg_options *options, roc_status statu
 
 /* ---- its functions ---- */
 
+/* roc_jit_run of work that may take long, with a line that says so. */
+static roc_status run_long(void (*fn)(void *ud), void *ud, const roc_cg_options *options,
+                           const char *name, roc_error *err) {
+  char title[ROC_RT_PROGRESS_TITLE_BYTES];
+  snprintf(title, sizeof title, "compile %s", name);
+  roc_rt_progress work;
+  roc_rt_progress_begin_next(&work, options->session, title);
+  roc_status status = roc_jit_run(fn, ud, &work, err);
+  roc_rt_progress_end(&work);
+  return status;
+}
+
 typedef struct compile_work {
   const roc_ir_module *module;
   const roc_cg_options *options;
@@ -153,7 +166,7 @@ roc_status roc_jit_compile(const roc_ir_module *module, const roc_cg_options *op
                            roc_codeobj **out_object, roc_cg_times *times, roc_error *err) {
   ROC_TRY(roc_jit_open(err));
   compile_work w = {.module = module, .options = options, .times = times, .err = err};
-  ROC_TRY(roc_jit_run(compile_on_thread, &w, err));
+  ROC_TRY(run_long(compile_on_thread, &w, options, module->name, err));
   if (w.status == ROC_OK) *out_object = w.object;
   return take_interrupt(options, w.status);
 }
@@ -175,7 +188,7 @@ roc_status roc_jit_fingerprint(const roc_cg_options *options, char *out, roc_err
   roc_cg_options own = *options;
   roc_jit_let_interrupt(&own, NULL); /* it is short */
   fingerprint_work w = {.options = &own, .out = out, .err = err};
-  ROC_TRY(roc_jit_run(fingerprint_on_thread, &w, err));
+  ROC_TRY(roc_jit_run(fingerprint_on_thread, &w, NULL, err));
   return w.status;
 }
 
@@ -226,7 +239,7 @@ roc_status roc_jit_dump(const roc_ir_module *module, const roc_cg_options *optio
                         roc_cg_stage stage, roc_str *out, roc_error *err) {
   ROC_TRY(roc_jit_open(err));
   dump_work w = {.module = module, .options = options, .stage = stage, .out = out, .err = err};
-  ROC_TRY(roc_jit_run(dump_on_thread, &w, err));
+  ROC_TRY(run_long(dump_on_thread, &w, options, module->name, err));
   ROC_TRY(take_interrupt(options, w.status));
   if (out->failed) return roc_fail(err, ROC_OOM, "out of memory while printing a stage");
   return ROC_OK;
@@ -250,7 +263,7 @@ roc_status roc_jit_join(const roc_cg_part *parts, uint32_t nparts, const roc_cg_
                         roc_str *out, roc_error *err) {
   ROC_TRY(roc_jit_open(err));
   join_work w = {.parts = parts, .nparts = nparts, .options = options, .out = out, .err = err};
-  ROC_TRY(roc_jit_run(join_on_thread, &w, err));
+  ROC_TRY(run_long(join_on_thread, &w, options, "joined kernels", err));
   ROC_TRY(take_interrupt(options, w.status));
   if (out->failed) return roc_fail(err, ROC_OOM, "out of memory for joined kernels");
   return ROC_OK;
@@ -309,7 +322,7 @@ roc_status roc_jit_check_target(const char *target, roc_error *err) {
   if (facts && !facts->has_open_names) return ROC_OK;
   ROC_TRY(roc_jit_open(err));
   check_work w = {.target = target};
-  ROC_TRY(roc_jit_run(check_on_thread, &w, err));
+  ROC_TRY(roc_jit_run(check_on_thread, &w, NULL, err));
   if (w.complaint[0]) return roc_fail(err, ROC_INVALID, "%s", w.complaint);
   return ROC_OK;
 }

@@ -212,19 +212,38 @@ static roc_status ensure_workers(roc_error *err) {
 
 /* ---- callers ---- */
 
-static roc_status wait_for(request *r, roc_error *err) {
+/* Until a request is finished, or for a second. */
+static void wait_a_second(void) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec++;
+  pthread_cond_timedwait(&crew.finished, &crew.lock, &until);
+}
+
+static void say_it_goes_on(roc_rt_progress *work) {
+  pthread_mutex_unlock(&crew.lock); /* the terminal may be stopped */
+  roc_rt_progress_tick(work);
+  pthread_mutex_lock(&crew.lock);
+}
+
+static roc_status wait_for(request *r, roc_rt_progress *work, roc_error *err) {
   while (!r->done) {
     roc_status status = r->taken || crew.nworkers ? ROC_OK : ensure_workers(err);
     if (status != ROC_OK) {
       take_out(r);
       return status;
     }
-    pthread_cond_wait(&crew.finished, &crew.lock);
+    if (work && work->has_line) {
+      say_it_goes_on(work);
+      if (!r->done) wait_a_second();
+    } else {
+      pthread_cond_wait(&crew.finished, &crew.lock);
+    }
   }
   return ROC_OK;
 }
 
-roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err) {
+roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_rt_progress *work, roc_error *err) {
   request r = {.fn = fn, .ud = ud};
   if (crew.pid && crew.pid != getpid()) { /* first: the lock may have been copied while held */
     return roc_fail(
@@ -236,7 +255,7 @@ roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err) {
   roc_status status = ensure_workers(err);
   if (status == ROC_OK) {
     pthread_cond_signal(&crew.work);
-    status = wait_for(&r, err);
+    status = wait_for(&r, work, err);
   } else {
     take_out(&r);
   }

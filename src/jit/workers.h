@@ -8,11 +8,13 @@
 #define ROC_JIT_WORKERS_H
 
 #include "base/status.h"
+#include "runtime/progress.h"
 
-/* Runs fn(ud) on a compiler thread and waits for it.  Not to be called from such a thread.
+/* Runs fn(ud) on a compiler thread and waits for it; `work` (NULL: none) says each second that it
+ * goes on.  Not to be called from such a thread.
  * COMPILE, OOM: LLVM died in it, the message says of what.  UNAVAILABLE: no thread, or a process made by
  * fork.  CLOSED: the process is ending. */
-roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_error *err);
+roc_status roc_jit_run(void (*fn)(void *ud), void *ud, roc_rt_progress *work, roc_error *err);
 
 /* Work without a waiter; embedded in the object it works on. */
 typedef struct roc_jit_background_job {

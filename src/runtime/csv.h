@@ -4,6 +4,7 @@
 #define ROC_RUNTIME_CSV_H
 
 #include "runtime/array.h"
+#include "runtime/progress.h"
 
 typedef enum roc_csv_kind { ROC_CSV_INT, ROC_CSV_FLOAT, ROC_CSV_TEXT } roc_csv_kind;
 
@@ -34,8 +35,8 @@ typedef struct roc_csv {
 /* Reads a regular file, whose first line holds names where `has_names`.  Blank lines are left out;
  * lines end by \n or \r\n; spaces around numbers do not count.  IO; INVALID: lines of different
  * counts of fields, a quote that does not end; OOM.  To be closed after success. */
-roc_status roc_csv_read(const char *path, char separator, bool has_names, roc_csv *out_csv,
-                        roc_error *err);
+roc_status roc_csv_read(const char *path, char separator, bool has_names, roc_rt_progress *work,
+                        roc_csv *out_csv, roc_error *err);
 void roc_csv_close(roc_csv *csv); /* safe on zeroed structs */
 /* Writes the text without quotes to `to`, of text->len bytes, and returns its length. */
 size_t roc_csv_unquote(const roc_csv_text *text, char *to);
@@ -51,6 +52,6 @@ typedef struct roc_csv_source {
  * Numbers are the shortest that read back as the same; NaN is an empty field. */
 roc_status roc_csv_save(const char *path, char separator, bool has_names,
                         const roc_csv_source *sources, size_t nsources, int64_t nrows,
-                        roc_error *err);
+                        roc_rt_progress *work, roc_error *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "runtime/array.h"
+#include "runtime/progress.h"
 
 /* An open file whose header was read: `shape` has dtype, extents and strides (in the file's element
  * order), no buffer. */
@@ -22,9 +23,10 @@ typedef struct roc_npy {
  * messages. */
 roc_status roc_npy_open_stream(FILE *file, const char *name, uint64_t nbytes, roc_npy *out_npy,
                                roc_error *err);
-/* Opens and checks everything but the elements: the file is known to hold enough bytes.  IO, or
- * INVALID when it is no .npy file we can read.  On success close with roc_npy_close. */
-roc_status roc_npy_open(const char *path, roc_npy *out_npy, roc_error *err);
+/* Opens and checks everything but the elements: the file is known to hold enough bytes.  `work` says
+ * how much has been read, also by roc_npy_read; NULL for a mapping.  IO, or INVALID when it is no
+ * .npy file we can read; INTERRUPTED.  On success close with roc_npy_close. */
+roc_status roc_npy_open(const char *path, roc_rt_progress *work, roc_npy *out_npy, roc_error *err);
 /* Reads the elements into `memory`, roc_array_nbytes(&npy->shape) bytes, in the machine's byte
  * order. */
 roc_status roc_npy_read(roc_npy *npy, void *memory, roc_error *err);
@@ -43,6 +45,7 @@ void roc_npy_close(roc_npy *npy); /* idempotent */
 roc_status roc_npy_write(FILE *file, const char *name, const roc_array *a, roc_error *err);
 /* Writes a host array.  The file appears whole or not at all: it is written beside its place and
  * renamed. */
-roc_status roc_npy_save(const char *path, const roc_array *a, roc_error *err);
+roc_status roc_npy_save(const char *path, const roc_array *a, roc_rt_progress *work,
+                        roc_error *err);
 
 #endif

@@ -9,7 +9,7 @@ typedef struct roc_npz roc_npz;
 
 /* Opens an archive before its first array.  IO; INVALID: it is no archive; UNAVAILABLE: the library
  * that reads archives is not there.  On success close with roc_npz_close. */
-roc_status roc_npz_open(const char *path, roc_npz **out_npz, roc_error *err);
+roc_status roc_npz_open(const char *path, roc_rt_progress *work, roc_npz **out_npz, roc_error *err);
 /* Stores the name of the next array, valid until the next call, and the array open at its elements
  * (close it before the next call); NULL after the last one.  IO; INVALID, also when the checksum of
  * the array before differs. */
@@ -24,6 +24,6 @@ typedef struct roc_npz_entry {
 /* Writes an archive of the arrays, whole or not at all.  IO (a pipe, too, since an archive is not
  * written in order), UNAVAILABLE. */
 roc_status roc_npz_save(const char *path, const roc_npz_entry *entries, size_t nentries,
-                        roc_error *err);
+                        roc_rt_progress *work, roc_error *err);
 
 #endif

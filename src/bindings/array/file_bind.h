@@ -4,9 +4,12 @@
 
 #include "bindings/support/bind.h"
 #include "runtime/array.h"
+#include "runtime/progress.h"
 
 /* Whether the path ends with it, in any case, after at least one other character. */
 bool roc_path_ends_with(const char *path, const char *ending);
+/* The work "VERB FILE" of the state begins; to be ended before anything can raise. */
+void roc_begin_file(lua_State *L, roc_rt_progress *work, const char *verb, const char *path);
 /* The host array at `arg` (a copy of a device array takes its place), once the work that writes it is
  * complete; raises for anything else. */
 const roc_array *roc_check_saved(lua_State *L, int arg);

@@ -103,7 +103,11 @@ void roc_load_csv(lua_State *L, const char *path, const roc_csv_options *options
   roc_class_new(L, csv_meta_name, csv_meta);
   lua_setmetatable(L, -2);
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_csv_read(path, options->separator, options->has_names, csv, &err), &err);
+  roc_rt_progress work;
+  roc_begin_file(L, &work, "load", path);
+  roc_status status = roc_csv_read(path, options->separator, options->has_names, &work, csv, &err);
+  roc_rt_progress_end(&work);
+  ROC_LUA_TRY(L, status, &err);
   lua_createtable(L, (int)csv->ncolumns, options->has_names ? (int)csv->ncolumns : 0);
   int result = lua_gettop(L);
   for (size_t i = 0; i < csv->ncolumns; i++) {
@@ -239,8 +243,10 @@ void roc_save_csv(lua_State *L, const char *path) {
     luaL_checktype(L, 2, LUA_TTABLE);
     has_names = add_columns(L, &s);
   }
-  ROC_LUA_TRY(
-      L,
-      roc_csv_save(path, default_separator(path), has_names, s.sources, s.nsources, s.nrows, &err),
-      &err);
+  roc_rt_progress work;
+  roc_begin_file(L, &work, "save", path);
+  roc_status status = roc_csv_save(path, default_separator(path), has_names, s.sources, s.nsources,
+                                   s.nrows, &work, &err);
+  roc_rt_progress_end(&work);
+  ROC_LUA_TRY(L, status, &err);
 }

@@ -32,6 +32,7 @@ static lua_Integer count_fields(lua_State *L, int idx) {
 
 /* What is open while arrays are made, which may raise: a userdata. */
 typedef struct reader {
+  roc_rt_progress work;
   roc_npy npy;
   roc_npz *npz;
   roc_png *png;
@@ -41,6 +42,7 @@ static void close_reader(reader *r) {
   roc_npy_close(&r->npy); /* before its archive */
   roc_npz_close(r->npz);
   roc_png_close(r->png);
+  roc_rt_progress_end(&r->work);
   *r = (reader){0};
 }
 
@@ -75,14 +77,14 @@ static void push_mapped(lua_State *L, const roc_npy *npy, roc_npy_access access)
 
 static void load_npy(lua_State *L, const char *path, reader *r) {
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_npy_open(path, &r->npy, &err), &err);
+  ROC_LUA_TRY(L, roc_npy_open(path, &r->work, &r->npy, &err), &err);
   push_npy(L, &r->npy);
 }
 
 /* A table of the arrays by name. */
 static void load_npz(lua_State *L, const char *path, reader *r) {
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_npz_open(path, &r->npz, &err), &err);
+  ROC_LUA_TRY(L, roc_npz_open(path, &r->work, &r->npz, &err), &err);
   lua_newtable(L);
   for (;;) {
     const char *name;
@@ -96,7 +98,7 @@ static void load_npz(lua_State *L, const char *path, reader *r) {
 static void load_png(lua_State *L, const char *path, reader *r) {
   roc_error err = ROC_ERROR_INIT;
   roc_array shape;
-  ROC_LUA_TRY(L, roc_png_open(path, &r->png, &shape, &err), &err);
+  ROC_LUA_TRY(L, roc_png_open(path, &r->work, &r->png, &shape, &err), &err);
   roc_array *a = roc_new_host_array(L, shape.dtype, shape.rank, shape.extents, ROC_ORDER_C, false);
   ROC_LUA_TRY(L, roc_png_read(r->png, roc_buffer_host(a->buffer), &err), &err);
 }
@@ -151,7 +153,7 @@ static bool check_map(lua_State *L, roc_npy_access *out_access) {
 
 static void load_mapped(lua_State *L, const char *path, reader *r, roc_npy_access access) {
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_npy_open(path, &r->npy, &err), &err);
+  ROC_LUA_TRY(L, roc_npy_open(path, NULL, &r->npy, &err), &err);
   push_mapped(L, &r->npy, access);
 }
 
@@ -171,6 +173,7 @@ static int file_load(lua_State *L) {
   *r = (reader){0};
   roc_class_new(L, reader_meta_name, reader_meta);
   lua_setmetatable(L, -2);
+  roc_begin_file(L, &r->work, "load", path);
   if (is_mapped) {
     load_mapped(L, path, r, access);
   } else {
@@ -184,12 +187,22 @@ static int file_load(lua_State *L) {
 
 static void save_npy(lua_State *L, const char *path) {
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_npy_save(path, roc_check_saved(L, 2), &err), &err);
+  const roc_array *a = roc_check_saved(L, 2);
+  roc_rt_progress work;
+  roc_begin_file(L, &work, "save", path);
+  roc_status status = roc_npy_save(path, a, &work, &err);
+  roc_rt_progress_end(&work);
+  ROC_LUA_TRY(L, status, &err);
 }
 
 static void save_png(lua_State *L, const char *path) {
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_png_save(path, roc_check_saved(L, 2), &err), &err);
+  const roc_array *a = roc_check_saved(L, 2);
+  roc_rt_progress work;
+  roc_begin_file(L, &work, "save", path);
+  roc_status status = roc_png_save(path, a, &work, &err);
+  roc_rt_progress_end(&work);
+  ROC_LUA_TRY(L, status, &err);
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -225,7 +238,11 @@ static void save_npz(lua_State *L, const char *path) {
   }
   qsort(entries, count, sizeof *entries, compare_names);
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_npz_save(path, entries, count, &err), &err);
+  roc_rt_progress work;
+  roc_begin_file(L, &work, "save", path);
+  roc_status status = roc_npz_save(path, entries, count, &work, &err);
+  roc_rt_progress_end(&work);
+  ROC_LUA_TRY(L, status, &err);
 }
 
 static const struct {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bindings/device/device_bind.h"
+#include "runtime/progress.h"
 
 #define META_CURRENT "roc.CurrentDevice"
 
@@ -55,6 +56,9 @@ static roc_rt_session *session_of(lua_State *L, roc_current *current) {
   lua_pop(L, 1);
   roc_error err = ROC_ERROR_INIT;
   ROC_LUA_TRY(L, roc_rt_session_create(key, &current->session, &err), &err);
+  lua_getfield(L, LUA_REGISTRYINDEX, "roclua.progress"); /* of the command line programs */
+  if (lua_toboolean(L, -1)) roc_rt_session_show_progress(current->session);
+  lua_pop(L, 1);
   return current->session;
 }
 

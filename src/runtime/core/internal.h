@@ -124,6 +124,11 @@ struct roc_rt_session {
   _Atomic bool is_interrupted;
   _Atomic(void *) running; /* what the user runs on that thread: a work-item of sim */
   _Atomic pthread_t running_on;
+  bool shows_progress;
+  _Atomic(struct roc_rt_progress *) progress; /* which has the line on the terminal */
+  struct {
+    uint64_t begin_ns, end_ns, count;
+  } series;             /* of work that came one after the other; for that which has the line */
   roc_rt_session *next; /* in the list of all, for good */
   /* The lock guards the rest. */
   uint32_t refs;          /* the user, streams, mirrors; 0: to be used again */

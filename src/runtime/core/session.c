@@ -35,7 +35,8 @@ roc_status roc_rt_session_create(const void *key, roc_rt_session **out_session, 
   if (session) {
     session->refs = 1;
     session->has_user = true;
-    session->is_closed = session->is_left = false;
+    session->is_closed = session->is_left = session->shows_progress = false;
+    atomic_store(&session->progress, NULL);
     atomic_store(&session->is_interrupted, false);
     atomic_store(&session->key, key);
   }

@@ -18,9 +18,11 @@ typedef struct parser {
   char separator;
   size_t line;
   roc_csv *csv;
+  roc_rt_progress *work;
+  const char *begin, *next_step; /* of the bytes; where to say how far it is */
 } parser;
 
-enum { MAX_COLUMNS = 1 << 20 };
+enum { MAX_COLUMNS = 1 << 20, STEP_BYTES = 1 << 20 };
 
 static bool ends_field(const parser *p, const char *at) {
   return at == p->end || *at == p->separator || *at == '\n' ||
@@ -123,6 +125,12 @@ static roc_status fail_count(const parser *p, size_t line, size_t nfields, roc_e
                   nfields, ncolumns);
 }
 
+static roc_status say_how_far(parser *p, roc_error *err) {
+  p->next_step = p->end - p->at > STEP_BYTES ? p->at + STEP_BYTES : p->end;
+  return roc_rt_progress_bytes(p->work, (uint64_t)(p->at - p->begin), (uint64_t)(p->end - p->begin),
+                               err);
+}
+
 /* The rows from p->at on; *out_text is the column that has to become texts, or NULL. */
 static roc_status read_rows(parser *p, roc_csv_column **out_text, roc_error *err) {
   roc_csv *csv = p->csv;
@@ -131,6 +139,7 @@ static roc_status read_rows(parser *p, roc_csv_column **out_text, roc_error *err
   for (pass_blank_lines(p); p->at < p->end; pass_blank_lines(p)) {
     size_t line = p->line;
     bool is_last = false;
+    if (p->at >= p->next_step) ROC_TRY(say_how_far(p, err));
     for (size_t i = 0; i < csv->ncolumns; i++) {
       bool is_text = false;
       if (is_last) return fail_count(p, line, i, err);
@@ -205,14 +214,14 @@ static roc_status read_all(parser *p, bool has_names, roc_error *err) {
   return ROC_OK;
 }
 
-roc_status roc_csv_read(const char *path, char separator, bool has_names, roc_csv *out_csv,
-                        roc_error *err) {
+roc_status roc_csv_read(const char *path, char separator, bool has_names, roc_rt_progress *work,
+                        roc_csv *out_csv, roc_error *err) {
   static const char mark[] = "\xef\xbb\xbf"; /* the byte order mark of UTF-8 */
   *out_csv = (roc_csv){0};
   size_t nbytes;
   ROC_TRY(roc_file_read(path, SIZE_MAX, &out_csv->bytes, &nbytes, err));
   const char *at = (const char *)out_csv->bytes;
-  parser p = {path, at, at + nbytes, separator, 1, out_csv};
+  parser p = {path, at, at + nbytes, separator, 1, out_csv, work, at, at};
   if (nbytes >= 3 && memcmp(at, mark, 3) == 0) p.at += 3;
   roc_status status = read_all(&p, has_names, err);
   if (status != ROC_OK) roc_csv_close(out_csv);

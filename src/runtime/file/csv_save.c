@@ -71,7 +71,7 @@ static roc_status write_sheet(FILE *file, const char *path, void *ud, roc_error 
 
 roc_status roc_csv_save(const char *path, char separator, bool has_names,
                         const roc_csv_source *sources, size_t nsources, int64_t nrows,
-                        roc_error *err) {
+                        roc_rt_progress *work, roc_error *err) {
   sheet s = {separator, has_names, sources, nsources, nrows};
-  return roc_stream_save(path, write_sheet, &s, err);
+  return roc_stream_save(path, write_sheet, &s, work, err);
 }

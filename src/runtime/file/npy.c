@@ -86,11 +86,11 @@ roc_status roc_npy_open_stream(FILE *file, const char *name, uint64_t nbytes, ro
   return status;
 }
 
-roc_status roc_npy_open(const char *path, roc_npy *out_npy, roc_error *err) {
+roc_status roc_npy_open(const char *path, roc_rt_progress *work, roc_npy *out_npy, roc_error *err) {
   FILE *file;
   uint64_t nbytes;
   *out_npy = (roc_npy){0};
-  ROC_TRY(roc_stream_open(path, &file, &nbytes, err));
+  ROC_TRY(roc_stream_open(path, work, &file, &nbytes, err));
   return roc_npy_open_stream(file, path, nbytes, out_npy, err);
 }
 
@@ -164,7 +164,8 @@ static roc_status write_array(FILE *file, const char *path, void *array, roc_err
   return roc_npy_write(file, path, array, err);
 }
 
-roc_status roc_npy_save(const char *path, const roc_array *a, roc_error *err) {
+roc_status roc_npy_save(const char *path, const roc_array *a, roc_rt_progress *work,
+                        roc_error *err) {
   roc_array copy = *a; /* read alone */
-  return roc_stream_save(path, write_array, &copy, err);
+  return roc_stream_save(path, write_array, &copy, work, err);
 }

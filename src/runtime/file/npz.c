@@ -107,14 +107,15 @@ static roc_status fail_format(const roc_npz *npz, const char *what, roc_error *e
   return roc_fail(err, ROC_INVALID, "'%s' %s", npz->path, what);
 }
 
-roc_status roc_npz_open(const char *path, roc_npz **out_npz, roc_error *err) {
+roc_status roc_npz_open(const char *path, roc_rt_progress *work, roc_npz **out_npz,
+                        roc_error *err) {
   ROC_TRY(roc_opened_load(&minizip, err));
   size_t path_bytes = strlen(path) + 1;
   roc_npz *npz = roc_alloc(sizeof *npz + path_bytes);
   if (!npz) return roc_fail(err, ROC_OOM, "out of memory reading '%s'", path);
   *npz = (roc_npz){.path = memcpy(npz + 1, path, path_bytes)};
   uint64_t nbytes;
-  roc_status status = roc_stream_open(path, &npz->file, &nbytes, err);
+  roc_status status = roc_stream_open(path, work, &npz->file, &nbytes, err);
   if (status == ROC_OK) {
     zlib_filefunc64_def functions = functions_of(npz->file);
     npz->archive = zip.unzOpen2_64(path, &functions);
@@ -140,7 +141,7 @@ static ssize_t read_member(void *cookie, char *to, size_t nbytes) {
   unsigned piece = nbytes < MAX_PIECE_BYTES ? (unsigned)nbytes : MAX_PIECE_BYTES;
   int got = zip.unzReadCurrentFile(npz->archive, to, piece);
   if (got >= 0) return got;
-  errno = EIO; /* damaged: inflate failed, or the file ends */
+  if (!ferror(npz->file)) errno = EIO; /* damaged: inflate failed, or the file ends */
   return -1;
 }
 
@@ -250,7 +251,7 @@ static roc_status write_archive(FILE *file, const char *path, void *ud, roc_erro
 }
 
 roc_status roc_npz_save(const char *path, const roc_npz_entry *entries, size_t nentries,
-                        roc_error *err) {
+                        roc_rt_progress *work, roc_error *err) {
   for (size_t i = 0; i < nentries; i++) {
     size_t len = strlen(entries[i].name);
     if (len == 0 || len > MAX_NAME_BYTES) {
@@ -260,5 +261,5 @@ roc_status roc_npz_save(const char *path, const roc_npz_entry *entries, size_t n
   }
   ROC_TRY(roc_opened_load(&minizip, err));
   archive a = {.entries = entries, .nentries = nentries};
-  return roc_stream_save(path, write_archive, &a, err);
+  return roc_stream_save(path, write_archive, &a, work, err);
 }

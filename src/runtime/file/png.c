@@ -67,14 +67,15 @@ static roc_status read_header(roc_png *png, roc_array *out_shape, roc_error *err
                             err);
 }
 
-roc_status roc_png_open(const char *path, roc_png **out_png, roc_array *out_shape, roc_error *err) {
+roc_status roc_png_open(const char *path, roc_rt_progress *work, roc_png **out_png,
+                        roc_array *out_shape, roc_error *err) {
   ROC_TRY(roc_opened_load(&libpng, err));
   size_t path_bytes = strlen(path) + 1;
   roc_png *png = roc_alloc(sizeof *png + path_bytes);
   if (!png) return roc_fail(err, ROC_OOM, "out of memory reading '%s'", path);
   *png = (roc_png){.path = memcpy(png + 1, path, path_bytes)};
   uint64_t nbytes;
-  roc_status status = roc_stream_open(path, &png->file, &nbytes, err);
+  roc_status status = roc_stream_open(path, work, &png->file, &nbytes, err);
   if (status == ROC_OK) status = read_header(png, out_shape, err);
   if (status != ROC_OK) {
     roc_png_close(png);
@@ -122,7 +123,8 @@ static roc_status check_picture(const roc_array *a, roc_error *err) {
       roc_dtype_name(a->dtype), a->rank, roc_array_size(a) == 0 ? " without elements" : "");
 }
 
-roc_status roc_png_save(const char *path, const roc_array *a, roc_error *err) {
+roc_status roc_png_save(const char *path, const roc_array *a, roc_rt_progress *work,
+                        roc_error *err) {
   ROC_TRY(check_picture(a, err));
   ROC_TRY(roc_opened_load(&libpng, err));
   const int64_t origin[ROC_ARRAY_MAX_RANK] = {0};
@@ -137,7 +139,7 @@ roc_status roc_png_save(const char *path, const roc_array *a, roc_error *err) {
                          .height = (png_uint_32)a->extents[0],
                          .format = formats[a->rank == 2 ? 1 : a->extents[2]]},
                .pixels = packed ? packed : roc_array_at(a, origin)};
-  roc_status status = roc_stream_save(path, write_picture, &p, err);
+  roc_status status = roc_stream_save(path, write_picture, &p, work, err);
   library.png_image_free(&p.image);
   roc_free(packed);
   return status;
