@@ -22,7 +22,8 @@ end
 function terminal.run(command, ...)
   local typed = {}
   for _, step in ipairs { ... } do
-    typed[#typed + 1] = ("shows '%s' && printf '%s'"):format(step[1], step[2])
+    local shown = step[1]:gsub("\n", "[[:space:]]") -- a newline would separate two expressions
+    typed[#typed + 1] = ("shows '%s' && printf '%s'"):format(shown, step[2])
   end
   local output = shell.run(([[
     d=$(mktemp -d)
