@@ -281,23 +281,19 @@ static bool apply_lane_list(emu_dpp *dpp, const char *text, unsigned want, unsig
   return true;
 }
 
-static bool apply_permutation(emu_inst *inst, const char *text) {
-  emu_dpp *dpp = &inst->dpp;
+static bool read_permutation(emu_dpp *dpp, const char *text) {
+  if (emu_starts_with(text, "dpp8:")) {
+    dpp->kind = EMU_DPP_DPP8;
+    return apply_lane_list(dpp, text + 5, 8, 3);
+  }
   if (emu_starts_with(text, "quad_perm:")) {
     dpp->kind = EMU_DPP_QUAD_PERM;
     return apply_lane_list(dpp, text + 10, 4, 2);
-  }
-  if (emu_starts_with(text, "dpp8:")) {
-    dpp->kind = EMU_DPP_DPP8;
-    inst->encoding = EMU_ENC_DPP8; /* its suffix is "_dpp" as well */
-    return apply_lane_list(dpp, text + 5, 8, 3);
   }
   if (emu_starts_with(text, "row_bcast:")) {
     dpp->kind = strcmp(text + 10, "15") == 0 ? EMU_DPP_ROW_BCAST_15 : EMU_DPP_ROW_BCAST_31;
     return strcmp(text + 10, "15") == 0 || strcmp(text + 10, "31") == 0;
   }
-  if (emu_starts_with(text, "bound_ctrl:"))
-    return dpp->bound_ctrl = true; /* :0 and :1 mean the same */
   for (size_t i = 0; i < sizeof permutations / sizeof permutations[0]; i++) {
     int64_t arg = 0;
     size_t length = strlen(permutations[i].name);
@@ -309,6 +305,16 @@ static bool apply_permutation(emu_inst *inst, const char *text) {
     return true;
   }
   return false;
+}
+
+/* Says the encoding, too: LLVM prints no suffix at gfx11's v_cmpx, and "_dpp" at dpp8 as well. */
+static bool apply_permutation(emu_inst *inst, const char *text) {
+  if (emu_starts_with(text, "bound_ctrl:")) {
+    return inst->dpp.bound_ctrl = true; /* :0 and :1 mean the same */
+  }
+  if (!read_permutation(&inst->dpp, text)) return false;
+  inst->encoding = inst->dpp.kind == EMU_DPP_DPP8 ? EMU_ENC_DPP8 : EMU_ENC_DPP;
+  return true;
 }
 
 /* "src0_sel:WORD_1": kept for the operand. */
@@ -340,8 +346,8 @@ static bool apply_modifier(parse *p, const char *text) {
     return true;
   }
   return apply_word(inst, text) || apply_number(inst, text) || apply_bit_list(inst, text) ||
-         apply_source_selection(inst, text) || apply_permutation(inst, text) ||
-         apply_cache_hint(inst, text);
+         apply_source_selection(inst, text) || apply_cache_hint(inst, text) ||
+         apply_permutation(inst, text);
 }
 
 /* ---- taking apart -----------------------------------------------------------------------------

@@ -182,6 +182,19 @@ describe("an instruction of gfx11", function()
     assert.are.same({ 7.0, 2.0 }, { r[2]:f32(0)[1], r[2]:f32(0)[2] })
   end)
 
+  it("permutes lanes where a comparison sets EXEC, which has no suffix in LLVM's text", function()
+    local row = {}
+    for lane = 1, 64 do row[lane] = lane % 5 end
+    local r = emulator.run("gfx1100", { { v = { row, 2 }, code =
+      "v_cmpx_gt_u32 v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:1" } })[1]
+    assert.is_nil(r.fault)
+    local want = 0
+    for lane = 1, 32 do
+      if lane % 16 ~= 1 and row[lane - 1] > 2 then want = want | 1 << (lane - 1) end
+    end
+    assert.are.equal(want, r.exec & 0xffffffff)
+  end)
+
   -- Dot products: exact products, each sum rounded to the sum's kind.
   local function bf16(x)
     local bits = emulator.f32(x)
