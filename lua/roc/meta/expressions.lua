@@ -318,7 +318,7 @@ function Array:searchsorted(values, opts) end
 ---Where an array of bool is true: an array of indices for each dimension. Waits for their number.
 ---
 ---Example: `a:gt(1):nonzero()` gives `[1 3]`.
----@return roc.AnyArray ...
+---@return roc.AnyArray ... # one for each dimension
 function Array:nonzero() end
 
 ---@class roc.BincountOpts

@@ -82,14 +82,14 @@ function roc.get_work_dim() end
 ---
 ---Example: `six("x", "local x = roc.grid(1)")` gives `[1 2 3 4 5 6]`.
 ---@param n 1 | 2 | 3 constant
----@return integer ...
+---@return integer ... # n of them
 function roc.grid(n) end
 
 ---The first n global sizes: n results.
 ---
 ---Example: `six("x", "local x = roc.gridsize(1)")` gives `[6 6 6 6 6 6]`.
 ---@param n 1 | 2 | 3 constant
----@return integer ...
+---@return integer ... # n of them
 function roc.gridsize(n) end
 
 -- ## Memory

@@ -61,8 +61,8 @@ local function add_line(block, line)
   elseif tag == "return" then
     local kind, doc = split_type(rest)
     block.returns[#block.returns + 1] = kind
-    block.gives[#block.gives + 1] = { type = kind,
-      doc = string.gsub(string.gsub(doc, "^# +", ""), " +# +", ": ") }
+    doc = string.gsub(string.gsub(doc, "^# +", ""), " +# +", ": ")
+    block.gives[#block.gives + 1] = { type = kind, doc = string.gsub(doc, "^%.%.%.:? *", "") }
   elseif not tag then
     block.doc[#block.doc + 1] = string.sub(line, 4)
   end
