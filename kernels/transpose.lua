@@ -3,7 +3,7 @@
 local roc = require "roc"
 
 local TILE = 16
-local BLOCK, ROWS = 32, 8
+local BLOCK, ROWS = 32, 4
 
 local transpose = { TILE = TILE, BLOCK = BLOCK, ROWS = ROWS }
 
@@ -41,8 +41,8 @@ end
 --- `tiled[{ { ceil(columns / TILE), ceil(rows / TILE) }, { TILE, TILE } }](a, b)`.
 transpose.tiled = transpose.tiled_for(roc.float32)
 
----Makes the kernel for arrays of `dtype` in which a workgroup of BLOCK × ROWS turns a block of
----BLOCK × BLOCK round: an item moves an element of every ROWSth row, all of which it asks for
+---Makes the kernel for arrays of `dtype` in which a workgroup of BLOCK × ROWS items turns a block
+---of BLOCK × BLOCK round: an item moves an element of every ROWSth row, all of which it asks for
 ---before the first one comes.
 ---@param dtype roc.DType
 ---@param check? boolean false: an unchecked kernel

@@ -309,6 +309,22 @@ describe("items of NVIDIA GPUs that meet", function()
     check_not(code("x[i] > 0", { check = false }), "vote%.sync")
   end)
 
+  it("gathers lanes after what some may leave the kernel from", function()
+    local text = "function(x, n) local i = roc.get_local_id(1) local s = 0 "
+      .. "for k = i, n do s = s + BODY end roc.barrier() x[i] = s end"
+    local function code(body, options)
+      return asm((text:gsub("BODY", (body:gsub("%%", "%%%%")))), "(int64[:], int64)", options)
+    end
+    check(code("x[k * k % 7 + x[k]]"), "\n%$L[%w_]+:[^:]-bar%.warp%.sync \t%-1;.-bar%.sync \t0")
+    check_not(code("k * k", { check = false }), "bar%.warp%.sync")
+    check_not(code("x[k]", { check = false }), "bar%.warp%.sync")
+    local returns = "function(x) local i = roc.get_local_id(1) for k = 1, i do "
+      .. "if x[k] < 0 then return end end x[i] = 1 roc.barrier() x[i + 1] = 2 end"
+    check(asm(returns, "(int64[:])", { check = false }), "bar%.warp%.sync", "bar%.sync \t0")
+    local alone = returns:gsub("roc.barrier%(%)", "")
+    check_not(asm(alone, "(int64[:])", { check = false }), "bar%.warp%.sync")
+  end)
+
   it("name all lanes in wave operations", function()
     local ops = {
       { "x[i] = roc.wave.ballot(y[i] > 0)", "vote%.sync%.ballot%.b32" },

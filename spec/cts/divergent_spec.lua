@@ -392,6 +392,59 @@ devices.each(function(device)
     assert.same(expected, devices.table(out))
   end)
 
+  it("go on reading what is the same for all while others have left their loop", function()
+    local k = devices.kernel([[function(n, flag, a, o1, o3, total, shown, line)
+      local gid, lid, lsz = roc.get_global_id(1), roc.get_local_id(1), roc.get_local_size(1)
+      local tile = roc.shared.array(256, "int64")
+      if lid == 1 then for k = 1, lsz do tile[k] = k end end
+      roc.barrier()
+      local f1 = math.fmod(math.pi, -0.75)
+      do
+        local k = gid
+        while k <= #line do
+          f1 = f1 + line[k]
+          k = k + n % 5 + 1
+        end
+      end
+      roc.barrier()
+      local f3 = f1 - math.pi
+      for k = gid, #line, roc.get_global_size(1) do
+        f3 = line[k] - f3
+        for _ = 1, 20 do f3 = f3 + line[k] end
+        roc.atomic.add(total, 2, a[n % #a + 1][k % a.shape[2] + 1])
+      end
+      for k = 1, 3.7 do
+        tile[lid] = lid + k
+        roc.barrier()
+        local _ = tile[(lid + 6) % lsz + 1]
+        roc.barrier()
+        for _ = 1, lid % 5 do o3[gid][4294967296 % 3 + 1] = 1e-310 % f3 end
+      end
+      if flag then local _ = 0xffffffffffffffff // math.mininteger end
+      o1[gid] = n ~ gid
+      local is_early = roc.get_global_id(1) > roc.get_global_id(2) and gid < lsz - 1
+      if is_early then local _ = roc.float32(math.huge) > n end
+      shown[gid][1], shown[gid][2] = f1, f3
+    end]], { contract = false })
+    local a, n = roc.empty({ 11, 5 }, "int64", "F"), 1 << 40
+    for r = 1, 11 do
+      for c = 1, 5 do a[r][c] = 100 * r + c end
+    end
+    local o1, o3 = devices.zeros(16, "uint32"), devices.zeros({ 32, 3 }, "float16")
+    local total, shown = devices.zeros(3, "int32"), devices.zeros({ 16, 3 }, "float64")
+    devices.run(k, 16, { n, true, roc.to_device(a), o1, o3:slice(1, 1, 32, 2), total, shown,
+      devices.values({ 1 }, "float64") }, 8)
+    assert.same({ 0, 202, 0 }, devices.table(total))
+    local expected, got = {}, devices.table(shown)
+    for i = 1, 16 do
+      local f1 = math.fmod(math.pi, -0.75) + (i == 1 and 1 or 0)
+      expected[i] = { f1, i == 1 and 21 - (f1 - math.pi) or f1 - math.pi }
+      assert.near(expected[i][1], got[i][1], 1e-12)
+      assert.near(expected[i][2], got[i][2], 1e-12)
+      assert.are.equal((n ~ i) & 0xffffffff, o1[i])
+    end
+  end)
+
   if device.kind == "cpu" then
     it("have one form of each function", function()
       local k = devices.kernel([[function(x, out, one)

@@ -229,7 +229,7 @@ static roc_nvptx_coarse *coarse_of(const roc_cg *cg) {
   return roc_nvptx_state_of(cg)->coarse;
 }
 
-bool roc_nvptx_intercept(roc_cg *cg, uint32_t id) {
+bool roc_nvptx_coarse_intercept(roc_cg *cg, uint32_t id) {
   const roc_nvptx_coarse *coarse = coarse_of(cg);
   if (!coarse || !coarse->is_together) return false;
   const roc_ir_inst *inst = inst_of(cg, id);

@@ -29,6 +29,7 @@ typedef struct roc_nvptx_state {
   uint32_t hidden;                 /* offset of the roc_nvptx_hidden */
   LLVMValueRef block[3];           /* coordinates of the group's block, i32 */
   roc_nvptx_coarse *coarse;        /* NULL: a thread is a work-item */
+  uint8_t *gathers;                /* roc_nvptx_find_gathers */
   LLVMValueRef group[3]; /* the group's ids from 0, i32; NULL: computed where it is used */
 } roc_nvptx_state;
 
@@ -80,7 +81,14 @@ void roc_nvptx_coarse_begin(roc_cg *cg);
 typedef void roc_nvptx_body(roc_cg *cg);
 /* The code of all work-items of the thread, from cg->b's block on to cg->exit. */
 void roc_nvptx_coarse_body(roc_cg *cg, roc_nvptx_body *body);
+bool roc_nvptx_coarse_intercept(roc_cg *cg, uint32_t inst);
+
+/* nvptx/gather.c */
+/* Per instruction, whether lanes wait for each other before it; in the arena.  NULL: nowhere. */
+uint8_t *roc_nvptx_find_gathers(roc_cg *cg);
 bool roc_nvptx_intercept(roc_cg *cg, uint32_t inst);
+/* After LLVM's passes: makes these waits the first instructions of their blocks. */
+void roc_nvptx_gather_first(roc_cg *cg);
 
 /* nvptx/entry.c */
 void roc_nvptx_kernel(roc_cg *cg);
