@@ -97,6 +97,18 @@ describe("the AMDGPU target #amdgpu", function()
     check(asm(SAXPY), "%.kernarg_segment_size: 56")
   end)
 
+  it("branches on each condition of a launch, and does not join them", function()
+    local k = roc.kernel([[function(x, y, z)
+      local i = roc.get_global_id(1)
+      if i <= #z then z[i] = x[i] + y[3] end
+    end]], { name = "k", env = { roc = roc }, signature = "(float32[:], float32[:], float32[:])" })
+    for _, chip in ipairs { "gfx90a", "gfx1030" } do
+      local head = k:inspect_asm(chip):match("\nroc_k:.-v_cmp")
+      check(head, "s_cbranch_scc", "s_cbranch_scc")
+      check_not(head, "s_cselect")
+    end
+  end)
+
   it("reads booleans from one byte", function()
     local text = body(nil, "%3: bool = param b.5", "if %3", "store h.2 %2 %0", "end")
     check(text, "%.offset:%s+72\n%s+%.size:%s+1")

@@ -54,12 +54,35 @@ void roc_cg_end_region(roc_cg *cg) {
   if (!has_left && roc_cg_is_open(cg)) cg->target->end_wave(cg);
 }
 
+static bool is_false(const roc_ir_inst *inst) {
+  return inst->op == ROC_IR_CONST && inst->k.i == 0;
+}
+
+/* Goes to `versioned` if the condition, operand `n` of the instruction, holds.  Each of several
+ * comparisons has a branch of its own: to join them takes an AMD GPU three scalar instructions
+ * each. LLVM would join them where there is nothing between two branches. */
+static void choose(roc_cg *cg, const roc_ir_inst *inst, uint32_t n, LLVMBasicBlockRef versioned,
+                   LLVMBasicBlockRef fallback) {
+  const roc_ir_inst *condition = inst_of(cg, roc_ir_arg(cg->ir, inst, n));
+  bool is_both =
+      condition->op == ROC_IR_SELECT && is_false(inst_of(cg, roc_ir_arg(cg->ir, condition, 2)));
+  if (!is_both) {
+    roc_cg_branch_likely(cg, roc_cg_operand(cg, inst, n), versioned, fallback);
+    return;
+  }
+  LLVMBasicBlockRef second = roc_cg_block(cg, "versioned.if");
+  choose(cg, condition, 0, second, fallback);
+  roc_cg_at(cg, second);
+  roc_cg_intrinsic(cg, "llvm.sideeffect", NULL, 0, NULL, 0);
+  choose(cg, condition, 1, versioned, fallback);
+}
+
 void roc_cg_kernel_versions(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = inst_of(cg, id);
   LLVMBasicBlockRef versioned = roc_cg_block(cg, "versioned"),
                     fallback = roc_cg_block(cg, "fallback");
   LLVMBasicBlockRef exit = cg->exit;
-  roc_cg_branch_likely(cg, roc_cg_operand(cg, inst, 0), versioned, fallback);
+  choose(cg, inst, 0, versioned, fallback);
   roc_cg_at(cg, versioned);
   cg->version = ROC_CG_VERSIONED;
   cg->exit = roc_cg_block(cg, "versioned.end");
