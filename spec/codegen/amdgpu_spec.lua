@@ -109,6 +109,23 @@ describe("the AMDGPU target #amdgpu", function()
     end
   end)
 
+  it("takes one branch for several checks, of the wavefront as a whole", function()
+    local k = roc.kernel([[function(x, p, q)
+      local i = roc.get_global_id(1)
+      if i <= #x and i <= #p and i <= #q then
+        local j, k = p[i], q[i]
+        x[j] = 1
+        x[k] = 2
+        x[j + k] = 3
+      end
+    end]], { name = "k", env = { roc = roc }, signature = "(int32[:], int32[:], int32[:])" })
+    for _, chip in ipairs { "gfx90a", "gfx1030" } do
+      local straight = k:inspect_asm(chip):match("global_load.-global_store.-global_store")
+      check(straight, "v_cmp", "v_cmp", "s_cbranch_vcc", "global_store")
+      check_not(straight, "saveexec")
+    end
+  end)
+
   it("reads booleans from one byte", function()
     local text = body(nil, "%3: bool = param b.5", "if %3", "store h.2 %2 %0", "end")
     check(text, "%.offset:%s+72\n%s+%.size:%s+1")

@@ -196,6 +196,16 @@ describe("versioning a kernel", function()
     assert.are.equal(1, count(text, "check%.index"))
   end)
 
+  it("takes no more than what a check in front has left", function()
+    local text = version_launch("if %2", "%3: int = const 1", "%4: int = add %0 %3",
+      "check.index y.1 0 #0 %4", "%5: f32 = load y.1 %4", "check.index z.2 0 #0 %4",
+      "store z.2 %5 %4", "end")
+    local head = text:match("^.-\n  if versions")
+    local z = head:match("%%(%d+): int = extent z%.2 0")
+    local bound = head:match("le %%(%d+) %%" .. z .. "\n")
+    check(head, "%%" .. bound .. ": int = extent y%.1 0\n") -- not 1 more
+  end)
+
   it("knows that ids are not over sizes, and copies barriers and loops", function()
     local text = version_launch("%3: int = local_id 0", "%4: f32 = const 0",
       "check.index s.3 0 #0 %3", "store s.3 %4 %3", "%5: int = const 1",

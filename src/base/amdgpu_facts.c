@@ -121,6 +121,7 @@ const roc_target_facts roc_target_facts_amdgpu = {
         ":wavefrontsize64",
     .is_simt = true,
     .defers_checks = true,
+    .combines_checks = true,
     .is_image = true,
     .object_ending = ".hsaco",
     .section_directives = section_directives,

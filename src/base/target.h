@@ -71,6 +71,9 @@ typedef struct roc_target_facts {
   /* A check in a loop costs several instructions, for the masks of lanes; so checks that can wait
    * until the loop has ended do. */
   bool defers_checks;
+  /* So does each of several in straight code, and a condition that all lanes share does not: checks
+   * are combined. */
+  bool combines_checks;
   /* The wavefront of code that is compiled without a launch, where the wavefront is an option of
    * the compile; 0: each name has its own. */
   uint32_t default_wavefront;

@@ -113,9 +113,10 @@ static void keep_common(roc_ir_check_walk *w, const roc_ir_relations *common) {
 static void join_paths(roc_ir_check_walk *w, const roc_ir_inst *inst, const outcomes *yes,
                        const outcomes *no, const roc_ir_relations *common) {
   uint32_t test = operand(w, inst, 0);
+  bool decides = inst->aux != ROC_IR_IF_ALL; /* which region a work-item takes */
   if (!falls_through(w->m, inst->k.region[0])) {
     apply(w, no);
-    roc_ir_facts_assume(&w->f, test, false);
+    if (decides) roc_ir_facts_assume(&w->f, test, false);
   } else if (!falls_through(w->m, inst->k.region[1])) {
     apply(w, yes);
     roc_ir_facts_assume(&w->f, test, true);
@@ -136,7 +137,7 @@ static void walk_if(roc_ir_check_walk *w, const roc_ir_inst *inst) {
   roc_ir_facts_collect(&w->f, point, &common);
   roc_ir_facts_rollback(&w->f, point);
   take_back(w, begin, &yes);
-  roc_ir_facts_assume(&w->f, test, false);
+  if (inst->aux != ROC_IR_IF_ALL) roc_ir_facts_assume(&w->f, test, false);
   walk_region(w, inst->k.region[1]);
   roc_ir_facts_keep_proved(&w->f, &common);
   roc_ir_facts_rollback(&w->f, point);

@@ -441,6 +441,10 @@ static void assume(roc_ir_facts *f, uint32_t test, bool truth, int depth) {
     assume_merged(f, &v, truth, depth);
     return;
   }
+  if (v.op == ROC_IR_INDEX_FITS && truth) {
+    roc_ir_facts_add(f, roc_ir_facts_constant(f, 1), v.args[0], 0);
+    roc_ir_facts_add(f, v.args[0], roc_ir_facts_extent(f, v.aux, (uint32_t)v.k), 0);
+  }
   if (v.nargs != 2) return;
   uint32_t a = v.args[0], b = v.args[1];
   uint8_t type = f->values.items[a].type;

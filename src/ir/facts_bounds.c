@@ -112,6 +112,18 @@ static bool find_bound_of_operation(bound_search *s, const roc_ir_value *v, int6
   }
 }
 
+/* The k of the relation, or of a later one between the same values that says more: a check of low + 1
+ * after low <= n. */
+static int64_t least_distance(const roc_ir_facts *f, uint32_t relation) {
+  const roc_ir_relation *first = &f->relations.items[relation];
+  int64_t k = first->k;
+  for (uint32_t i = relation + 1; i < f->relations.count; i++) {
+    const roc_ir_relation *r = &f->relations.items[i];
+    if (r->a == first->a && r->b == first->b && r->k < k) k = r->k;
+  }
+  return k;
+}
+
 /* a <= bound + k for an `a` that counts so_far less than it. Oldest relations first: what
  * conditions say is in force before what the checks after them do. */
 static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth) {
@@ -131,7 +143,7 @@ static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth) {
   for (uint32_t i = roc_ir_facts_oldest(f); i < f->relations.count && depth > 0; i++) {
     const roc_ir_relation *r = &f->relations.items[i];
     int64_t sum;
-    if (r->a != x.base || __builtin_add_overflow(so_far, r->k, &sum)) continue;
+    if (r->a != x.base || __builtin_add_overflow(so_far, least_distance(f, i), &sum)) continue;
     if (find_bound(s, r->b, sum, depth - 1)) return true;
   }
   return depth > 0 && find_bound_of_operation(s, v, so_far, depth);

@@ -175,6 +175,9 @@ typedef struct roc_ir_value_name {
 /* What an IF stands for. */
 typedef enum roc_ir_if_kind {
   ROC_IR_IF_PLAIN,
+  /* The second region does the same as the first, and is right for every work-item: a wavefront
+   * takes it together if the condition of one does not hold (combined_checks.h). */
+  ROC_IR_IF_ALL,
   ROC_IR_IF_VERSIONS /* ends the body; the whole launch takes region[0], the kernel without checks, or
                         region[1], the kernel with them (loop_versioning.h) */
 } roc_ir_if_kind;

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "ir/build.h"
 #include "ir/check_elimination.h"
+#include "ir/combined_checks.h"
 #include "ir/walk.h"
 
 enum {
@@ -387,11 +388,16 @@ static bool is_worth_it(versioner *v, uint32_t loop) {
   return v->nchecks > 0 || (v->unproved && defers_checks_of(v, loop));
 }
 
+/* What is there for the case that checks fail stays as it is. */
+static uint32_t count_versioned(const roc_ir_inst *inst) {
+  return inst->op == ROC_IR_IF && inst->aux == ROC_IR_IF_ALL ? 1 : roc_ir_region_count(inst);
+}
+
 static void version_region(versioner *v, uint32_t region) {
   roc_ir_ids old = v->m->regions.items[region];
   for (uint32_t i = 0; i < old.count; i++) {
     roc_ir_inst inst = inst_of(v, old.items[i]);
-    for (uint32_t r = 0; r < roc_ir_region_count(&inst); r++) version_region(v, inst.k.region[r]);
+    for (uint32_t r = 0; r < count_versioned(&inst); r++) version_region(v, inst.k.region[r]);
   }
   old = v->m->regions.items[region];
   v->m->regions.items[region] = (roc_ir_ids){0};
@@ -552,13 +558,15 @@ static void mark_last_loop(roc_ir_module *module, uint32_t first) {
   const roc_ir_ids *body = &module->regions.items[0];
   if (body->count == 0 || roc_vec_last(body) < first) return;
   roc_ir_inst *last = &module->insts.items[roc_vec_last(body)];
-  if (last->op != ROC_IR_IF || !roc_ir_is_shared_by_launch(module, roc_ir_arg(module, last, 0))) {
+  if (last->op != ROC_IR_IF || last->aux == ROC_IR_IF_ALL ||
+      !roc_ir_is_shared_by_launch(module, roc_ir_arg(module, last, 0))) {
     return;
   }
   last->aux = ROC_IR_IF_VERSIONS;
 }
 
-roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, roc_error *err) {
+roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, bool combines,
+                                 roc_error *err) {
   versioner v;
   roc_ir_preconditions preconditions = {0};
   uint32_t region = 0, first = module->insts.count;
@@ -571,6 +579,7 @@ roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, roc_error *
   roc_status closed = close_versioner(&v, is_open, err);
   if (status == ROC_OK) status = closed;
   if (status == ROC_OK) status = roc_ir_eliminate_checks_gpu(module, err);
+  if (status == ROC_OK && combines) status = roc_ir_combine_checks(module, region, err);
   if (status == ROC_OK) status = version_loops(module, region, defers, err);
   if (status == ROC_OK) mark_last_loop(module, first);
   return status;

@@ -217,6 +217,7 @@ static void print_inst(printer *p, uint32_t id) {
   }
   roc_str_puts(p->out, roc_ir_op_table[inst->op].text);
   if (inst->op == ROC_IR_IF && inst->aux == ROC_IR_IF_VERSIONS) roc_str_puts(p->out, " versions");
+  if (inst->op == ROC_IR_IF && inst->aux == ROC_IR_IF_ALL) roc_str_puts(p->out, " all");
   for (const char *f = roc_ir_op_table[inst->op].fields; *f; f++) print_field(p, inst, *f);
   for (uint32_t n = 0; n < inst->nargs; n++) {
     roc_str_printf(p->out, " %%%u", p->labels[roc_ir_arg(p->m, inst, n)]);

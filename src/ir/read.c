@@ -523,6 +523,7 @@ static void read_statement(reader *r) {
   if (!r->failed && !find_op(word, &op)) fail_at(r, "there is no instruction '%.40s'", word);
   inst.op = (uint8_t)op;
   if (op == ROC_IR_IF && accept_word(r, "versions")) inst.aux = ROC_IR_IF_VERSIONS;
+  if (op == ROC_IR_IF && accept_word(r, "all")) inst.aux = ROC_IR_IF_ALL;
   for (const char *f = roc_ir_op_table[op].fields; *f && !r->failed; f++) {
     if (*f == 'c') {
       read_const(r, &inst);

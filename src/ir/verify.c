@@ -304,7 +304,7 @@ static roc_status check_jump(verifier *v, uint32_t id, const roc_ir_inst *inst) 
 
 /* Rules that the tables do not say. */
 static roc_status check_if(verifier *v, uint32_t id, const roc_ir_inst *inst) {
-  if (inst->aux == ROC_IR_IF_PLAIN) return ROC_OK;
+  if (inst->aux == ROC_IR_IF_PLAIN || inst->aux == ROC_IR_IF_ALL) return ROC_OK;
   if (inst->aux != ROC_IR_IF_VERSIONS) return broken(v, id, "there is no kind of if %u", inst->aux);
   if (!v->m->check) return broken(v, id, "an unchecked kernel has no versions");
   if (roc_vec_last(&v->m->regions.items[0]) != id) {

@@ -15,6 +15,7 @@
 #include "ir/read.h"
 #include "ir/uniform.h"
 #include "ir/verify.h"
+#include "ir/combined_checks.h"
 #include "ir/loop_versioning.h"
 #include "jit/driver.h"
 #include "testing/testing.h"
@@ -128,10 +129,23 @@ static int ir_version_loops(lua_State *L) {
   return push_versioned(L, roc_ir_version_loops);
 }
 
+static roc_status version_launch(roc_ir_module *module, bool defers, roc_error *err) {
+  return roc_ir_version_launch(module, defers, false, err);
+}
+
 /* ir_version_launch(text [, defers]) -> text with the kernel without checks beside the kernel with
  * them. */
 static int ir_version_launch(lua_State *L) {
-  return push_versioned(L, roc_ir_version_launch);
+  return push_versioned(L, version_launch);
+}
+
+static roc_status combine_checks(roc_ir_module *module, roc_error *err) {
+  return roc_ir_combine_checks(module, 0, err);
+}
+
+/* ir_combine_checks(text) -> text with the checks of a region under one condition. */
+static int ir_combine_checks(lua_State *L) {
+  return push_changed(L, combine_checks);
 }
 
 /* ir_narrow_group_ids(text) -> text with group numbers that fit 32 bits where that does. */
@@ -186,6 +200,7 @@ static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip},
                                        {"ir_eliminate_checks", ir_eliminate_checks},
                                        {"ir_version_loops", ir_version_loops},
                                        {"ir_version_launch", ir_version_launch},
+                                       {"ir_combine_checks", ir_combine_checks},
                                        {"ir_narrow_group_ids", ir_narrow_group_ids},
                                        {"ir_count_loops", ir_count_loops},
                                        {"ir_scalarize_private", ir_scalarize_private},

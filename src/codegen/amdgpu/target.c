@@ -246,6 +246,7 @@ const roc_target roc_target_amdgpu = {
     .barrier = roc_amdgpu_barrier,
     .fence = roc_amdgpu_fence,
     .wave = roc_amdgpu_wave,
+    .holds_for_all = roc_amdgpu_holds_for_all,
     .wave_diverges = roc_amdgpu_wave_diverges,
     .group_parts = roc_amdgpu_group_parts,
     .elect_lane = roc_amdgpu_elect_lane,

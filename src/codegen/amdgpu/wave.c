@@ -105,6 +105,11 @@ static LLVMValueRef is_zero(roc_cg *cg, LLVMValueRef bits) {
   return LLVMBuildICmp(cg->b, LLVMIntEQ, bits, roc_cg_i64(cg, 0), "");
 }
 
+LLVMValueRef roc_amdgpu_holds_for_all(roc_cg *cg, LLVMValueRef condition) {
+  LLVMValueRef lanes = ballot(cg, LLVMBuildNot(cg->b, condition, ""));
+  return is_zero(cg, lanes);
+}
+
 LLVMValueRef roc_amdgpu_wave_diverges(roc_cg *cg, LLVMValueRef condition) {
   LLVMValueRef yes = ballot(cg, condition);
   LLVMValueRef no = ballot(cg, LLVMBuildNot(cg->b, condition, ""));

@@ -39,6 +39,23 @@ static void forget_private_arrays(roc_cg *cg, uint32_t versions) {
   }
 }
 
+/* By the wavefront as a whole, where the target has such. */
+static void emit_if_all(roc_cg *cg, uint32_t id) {
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  LLVMValueRef cond = roc_cg_operand(cg, inst, 0);
+  LLVMBasicBlockRef yes = roc_cg_block(cg, "all"), no = roc_cg_block(cg, "some");
+  LLVMBasicBlockRef end = roc_cg_block(cg, "end");
+  if (cg->target->holds_for_all) cond = cg->target->holds_for_all(cg, cond);
+  roc_cg_branch_likely(cg, cond, yes, no);
+  roc_cg_at(cg, yes);
+  roc_cg_region(cg, inst->k.region[0]);
+  roc_cg_goto(cg, end);
+  roc_cg_at(cg, no);
+  roc_cg_region(cg, inst->k.region[1]);
+  roc_cg_goto(cg, end);
+  roc_cg_at(cg, end);
+}
+
 static void emit_if(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   LLVMValueRef cond = roc_cg_operand(cg, inst, 0);
@@ -57,6 +74,15 @@ static void emit_if(roc_cg *cg, uint32_t id) {
     roc_cg_goto(cg, end);
   }
   roc_cg_at(cg, end);
+}
+
+static void emit_if_of_kind(roc_cg *cg, uint32_t id) {
+  bool shares = cg->ir->insts.items[id].aux == ROC_IR_IF_ALL;
+  if (roc_cg_is_versioned_kernel(cg, id)) {
+    roc_cg_kernel_versions(cg, id);
+  } else {
+    shares ? emit_if_all(cg, id) : emit_if(cg, id);
+  }
 }
 
 static void emit_block(roc_cg *cg, uint32_t id) {
@@ -302,9 +328,7 @@ static bool emit_statement(roc_cg *cg, uint32_t id) {
     case ROC_IR_CHECK:
     case ROC_IR_FAIL: roc_cg_check(cg, id); return true;
     case ROC_IR_PRINT: roc_cg_print(cg, inst); return true;
-    case ROC_IR_IF:
-      roc_cg_is_versioned_kernel(cg, id) ? roc_cg_kernel_versions(cg, id) : emit_if(cg, id);
-      return true;
+    case ROC_IR_IF: emit_if_of_kind(cg, id); return true;
     case ROC_IR_BLOCK: emit_block(cg, id); return true;
     case ROC_IR_LOOP: emit_loop(cg, id); return true;
     case ROC_IR_FOR: emit_for(cg, id); return true;

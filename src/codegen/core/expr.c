@@ -269,7 +269,7 @@ static LLVMValueRef emit_extent(roc_cg *cg, const operation *o) {
   return roc_cg_extent(cg, o->inst->aux, (uint32_t)o->inst->k.i);
 }
 
-/* Whether 32 bits tell indices in range from others, for CLAMP_INDEX and WORST_INDEX. */
+/* Whether 32 bits tell indices in range from others, for CLAMP_INDEX, WORST_INDEX and INDEX_FITS. */
 static bool is_narrow_index(const roc_cg *cg, const operation *o) {
   uint32_t id = (uint32_t)(o->inst - cg->ir->insts.items);
   return cg->narrow && (cg->narrow[id] & ROC_IR_NARROW);
@@ -299,6 +299,12 @@ static LLVMValueRef emit_worst_index(roc_cg *cg, const operation *o) {
   LLVMValueRef from_0 = index_from_0(cg, o, o->b);
   LLVMValueRef now = select_of(cg, compare_int(cg, LLVMIntUGT, worst, from_0), worst, from_0);
   return is_narrow ? roc_cg_extend(cg, now, false) : now;
+}
+
+static LLVMValueRef emit_index_fits(roc_cg *cg, const operation *o) {
+  LLVMValueRef extent = roc_cg_extent(cg, o->inst->aux, (uint32_t)o->inst->k.i);
+  if (is_narrow_index(cg, o)) extent = roc_cg_take_low(cg, extent);
+  return compare_int(cg, LLVMIntULT, index_from_0(cg, o, o->a), extent);
 }
 
 static emitter *const emitters[ROC_IR_OP_COUNT_] = {
@@ -353,6 +359,7 @@ static emitter *const emitters[ROC_IR_OP_COUNT_] = {
     [ROC_IR_EXTENT] = emit_extent,
     [ROC_IR_CLAMP_INDEX] = emit_clamp_index,
     [ROC_IR_WORST_INDEX] = emit_worst_index,
+    [ROC_IR_INDEX_FITS] = emit_index_fits,
 };
 
 LLVMValueRef roc_cg_expr(roc_cg *cg, uint32_t id) {

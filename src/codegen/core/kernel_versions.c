@@ -34,14 +34,16 @@ static bool ends_in_order(const roc_cg *cg, const roc_ir_ids *ids) {
 }
 
 /* The region of the guard, or of the innermost of several, that the region ends with; 0: there is
- * none.  Who does not enter it has nothing left to do. */
+ * none.  Who does not enter it has nothing left to do: of an IF that a wavefront decides together, who
+ * enters the first region has nobody in the other. */
 static uint32_t last_guarded(const roc_cg *cg, uint32_t region) {
   uint32_t last = 0;
   while (true) {
     const roc_ir_ids *ids = &cg->ir->regions.items[region];
     if (ids->count == 0 || !ends_in_order(cg, ids)) return last;
     const roc_ir_inst *inst = inst_of(cg, roc_vec_last(ids));
-    bool is_guard = inst->op == ROC_IR_IF && cg->ir->regions.items[inst->k.region[1]].count == 0;
+    bool is_guard = inst->op == ROC_IR_IF && (inst->aux == ROC_IR_IF_ALL ||
+                                              cg->ir->regions.items[inst->k.region[1]].count == 0);
     if (!is_guard) return last;
     last = region = inst->k.region[0];
   }

@@ -91,6 +91,9 @@ struct roc_target {
   LLVMValueRef (*math)(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);
   /* Marks an atomic instruction on array `array` with metadata of the target.  May be NULL. */
   void (*mark_atomic)(roc_cg *cg, LLVMValueRef inst, uint32_t array);
+  /* Whether a condition holds for all live items of a wavefront, both i1. NULL: an item goes its own
+   * way in an IF of kind ROC_IR_IF_ALL. */
+  LLVMValueRef (*holds_for_all)(roc_cg *cg, LLVMValueRef condition);
   /* Whether the live items of a wavefront differ in a condition, both i1.  NULL: the target checks
    * by itself that items do not part around a barrier. */
   LLVMValueRef (*wave_diverges)(roc_cg *cg, LLVMValueRef condition);
