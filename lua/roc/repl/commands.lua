@@ -83,7 +83,8 @@ of_kernel("asm", function(k, target) return k:inspect_asm(target) end)
 
 -- The value that a word names, else the word itself: help takes both.
 local function value_of(word, load_text)
-  local f = string.find(word, "^[%w_.]+$") and load_text(word)
+  local field = string.gsub(word, "^([%w_.]+):([%w_]+)$", "%1.%2") -- ?a:sum
+  local f = string.find(field, "^[%w_.]+$") and load_text(field)
   local ok, value = pcall(f or error)
   return ok and value ~= nil and value or word
 end

@@ -82,16 +82,34 @@ local function add_functions(known, path, t, depth)
   end
 end
 
+-- The table of methods that a metatable has: its __index, or the first upvalue of that.
+local function methods_of(meta)
+  local index = type(meta) == "table" and rawget(meta, "__index")
+  local methods = type(index) == "function" and select(2, debug.getupvalue(index, 1)) or index
+  return type(methods) == "table" and methods or {}
+end
+
+local function add_methods(known)
+  for class, meta in next, debug.getregistry() do
+    for name, f in next, declared.item(class) and methods_of(meta) or {} do
+      if declared.item(class .. ":" .. name) then
+        known[f] = class .. ":" .. name
+      end
+    end
+  end
+end
+
 local LIBRARIES = { "string", "table", "math", "io", "os", "coroutine", "utf8", "debug" }
 local known
 
----The public name of a function of roc or of Lua.
+---The public name of a function of roc or of Lua; of a method it is "roc.Array:fill".
 ---@param f any
 ---@return string?
 function M.of_function(f)
   if not known then
     known = setmetatable({}, { __mode = "k" })
     add_functions(known, "roc.", require "roc", 1)
+    add_methods(known)
     for _, library in ipairs(LIBRARIES) do
       add_functions(known, library .. ".", rawget(_G, library) or {}, 0)
     end
