@@ -66,6 +66,8 @@ describe("constructors", function()
     assert.same({ 7, 7 }, roc.full(2, 7, "uint8"):totable())
     assert.same({ 4, 5 }, roc.empty({ 4, 5 }, "float16").shape)
     assert.same({ 1, 4 }, roc.zeros({ 4, 5 }, "float16", "F").strides)
+    assert.same({ 1, 4 }, roc.full({ 4, 5 }, 2, "float16", "F").strides)
+    assert.error_matches(function() roc.full(4, 2, "float16", "Z") end, "\"C\" or \"F\"")
     assert.same({ 0, 3 }, roc.zeros({ 0, 3 }).shape)
   end)
 

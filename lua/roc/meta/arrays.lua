@@ -124,8 +124,9 @@ function roc.ones(shape, dtype, order) end
 ---@param shape roc.Shape
 ---@param value number | boolean
 ---@param dtype? roc.DTypeLike
+---@param order? roc.Order
 ---@return roc.Array
-function roc.full(shape, value, dtype) end
+function roc.full(shape, value, dtype, order) end
 
 ---The values of `for i = first, last, step` in one dimension: both ends count, and a range that
 ---contains nothing gives an empty array. Integers give int64. A step of 0 is an error.

@@ -69,10 +69,11 @@ static int create_full(lua_State *L) {
   luaL_argcheck(L, !has_loose_extents, 3,
                 "dtype expected, got number; a shape is one argument: roc.full({3, 4}, v)");
   roc_dtype dtype = roc_opt_dtype(L, 3, ROC_DT_FLOAT64);
+  roc_order order = roc_opt_order(L, 4);
   luaL_checkany(L, 2);
   roc_check_size(L, 1, dtype, rank, extents);
   roc_store_arg(L, 2, dtype, element);
-  roc_array_fill_host(roc_new_host_array(L, dtype, rank, extents, ROC_ORDER_C, false), element);
+  roc_array_fill_host(roc_new_host_array(L, dtype, rank, extents, order, false), element);
   return 1;
 }
 
