@@ -152,4 +152,66 @@ devices.each(function()
     assert.is_false(ok)
     assert.matches("62", message) -- x[31 + 31]
   end)
+
+  it("contracts a product and a sum alike in all items of a row", function()
+    local a = devices.zeros({ 30, 48 }, "float32")
+    local b, c = devices.zeros({ 48, 19 }, "float32"), devices.zeros({ 30, 19 }, "float32")
+    local fill = roc.kernel(function(a, b)
+      local i, j = roc.grid(2)
+      if i <= 30 then a[i][j] = 1 / (i * 7 + j * 3) end
+      if i <= 19 then b[j][i] = 1 / (j * 5 + 2) end -- the same in all columns
+    end)
+    fill:launch({ grid = { 30, 48 }, workgroup = { 10, 4 } }, a, b)
+    local k = roc.kernel(function(a, b, c)
+      local at = roc.shared.array({ 5, 16 }, "float32")
+      local bt = roc.shared.array({ 16, 19 }, "float32")
+      local x, y = roc.get_local_id(1), roc.get_local_id(2)
+      local row, sum = roc.get_global_id(2), roc.float32(0.0)
+      for t = 0, 47, 16 do
+        if x <= 16 then at[y][x] = a[row][t + x] end
+        for k = y, 16, 5 do bt[k][x] = b[t + k][x] end
+        roc.barrier()
+        for k = 1, 16 do sum = sum + at[y][k] * bt[k][x] end
+        roc.barrier()
+      end
+      c[row][x] = sum
+    end)
+    k:launch({ grid = { 19, 30 }, workgroup = { 19, 5 } }, a, b, c)
+    for _, row in ipairs(devices.table(c)) do
+      for x = 2, 19 do assert.equal(row[1], row[x]) end
+    end
+  end)
+
+  for _, workgroup in ipairs { { 16, 4 }, { 21, 3 }, { 64 } } do
+    local name = table.concat(workgroup, " x ")
+    it("keeps more sums than there are registers, workgroups of " .. name, function()
+      local x, out = devices.values(numbers(60), "int64"), devices.zeros({ 128 * 6, 16 }, "int64")
+      local k = roc.kernel(function(x, out)
+        local i, j = roc.grid(2)
+        local sums, last = roc.private.array(16, "int64"), 0
+        for p = 1, 16 do sums[p] = p * i end
+        for k = 1, #x do
+          last = last + x[k]
+          for p = 1, 16 do sums[p] = sums[p] * 3 + x[k] * p + j end
+          sums[2], sums[15] = sums[2] + sums[13] * last, sums[15] ~ sums[9] -- made of others, too
+        end
+        for p = 1, 16 do out[i + 128 * (j - 1)][p] = sums[p] end
+      end)
+      k:launch({ grid = { 128, 6 }, workgroup = workgroup }, x, out)
+      local got = devices.table(out)
+      for i = 1, 128, 9 do
+        for j = 1, 6 do
+          local sums, last = {}, 0
+          for p = 1, 16 do sums[p] = p * i end
+          for n = 1, 60 do
+            local e = n * 7 % 31 - 11
+            last = last + e
+            for p = 1, 16 do sums[p] = sums[p] * 3 + e * p + j end
+            sums[2], sums[15] = sums[2] + sums[13] * last, sums[15] ~ sums[9]
+          end
+          assert.same(sums, got[i + 128 * (j - 1)])
+        end
+      end
+    end)
+  end
 end)

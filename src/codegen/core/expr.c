@@ -43,6 +43,26 @@ static LLVMValueRef emit_arith(roc_cg *cg, const operation *o) {
   return int_binary(cg, opcode, o->a, o->b);
 }
 
+/* A sum or difference, one operand of which is a product that the target fuses with it: with one
+ * rounding.  NULL: it is none. */
+static LLVMValueRef emit_fused(roc_cg *cg, uint32_t id, const operation *o) {
+  bool is_difference = o->op == ROC_IR_SUB;
+  if (!cg->target->fuses || !cg->ir->contract || cg->ir->fastmath) return NULL;
+  if ((o->op != ROC_IR_ADD && !is_difference) || !is_float(o->type)) return NULL;
+  for (uint32_t n = 0; n < 2; n++) {
+    uint32_t product = roc_ir_arg(cg->ir, o->inst, n);
+    const roc_ir_inst *inst = &cg->ir->insts.items[product];
+    if (inst->op != ROC_IR_MUL || !cg->target->fuses(cg, product, id)) continue;
+    LLVMValueRef args[3] = {roc_cg_operand(cg, inst, 0), roc_cg_operand(cg, inst, 1),
+                            n == 0 ? o->b : o->a};
+    uint32_t negated = n == 0 ? 2 : 0;
+    if (is_difference) args[negated] = LLVMBuildFNeg(cg->b, args[negated], "");
+    LLVMTypeRef type = LLVMTypeOf(args[0]);
+    return roc_cg_intrinsic(cg, "llvm.fma", &type, 1, args, 3);
+  }
+  return NULL;
+}
+
 static LLVMValueRef emit_neg(roc_cg *cg, const operation *o) {
   if (is_float(o->type)) return LLVMBuildFNeg(cg->b, o->a, "");
   return LLVMBuildNeg(cg->b, o->a, "");
@@ -372,6 +392,7 @@ LLVMValueRef roc_cg_expr(roc_cg *cg, uint32_t id) {
     o.a = roc_cg_operand(cg, inst, 0);
   }
   if (inst->nargs > 1) o.b = roc_cg_operand(cg, inst, 1);
-  LLVMValueRef narrow = roc_cg_narrow_expr(cg, id, o.a, o.b);
-  return narrow ? narrow : emit(cg, &o);
+  LLVMValueRef special = roc_cg_narrow_expr(cg, id, o.a, o.b);
+  if (!special) special = emit_fused(cg, id, &o);
+  return special ? special : emit(cg, &o);
 }

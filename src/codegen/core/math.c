@@ -6,7 +6,7 @@
 LLVMValueRef roc_cg_float_flags(roc_cg *cg, LLVMValueRef inst) {
   if (!LLVMIsAInstruction(inst) || !LLVMCanValueUseFastMathFlags(inst)) return inst;
   LLVMFastMathFlags flags = LLVMFastMathNone;
-  if (cg->ir->contract) flags |= LLVMFastMathAllowContract;
+  if (cg->ir->contract && !cg->target->fuses) flags |= LLVMFastMathAllowContract;
   if (cg->ir->fastmath) flags = LLVMFastMathAll;
   if (flags != LLVMFastMathNone) LLVMSetFastMathFlags(inst, flags);
   return inst;

@@ -89,6 +89,10 @@ struct roc_target {
   LLVMValueRef (*wave)(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args);
   /* A MATH function that math.c has no intrinsic for: class not EXACT. */
   LLVMValueRef (*math)(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);
+  /* Whether a MUL and the ADD or SUB that it is an operand of, of floats that may be contracted, are
+   * emitted as one operation, which all forms of the code then have in common.  NULL: LLVM decides,
+   * each time that code is made for them. */
+  bool (*fuses)(roc_cg *cg, uint32_t product, uint32_t sum);
   /* Marks an atomic instruction on array `array` with metadata of the target.  May be NULL. */
   void (*mark_atomic)(roc_cg *cg, LLVMValueRef inst, uint32_t array);
   /* Whether a condition holds for all live items of a wavefront, both i1. NULL: an item goes its own

@@ -17,8 +17,7 @@
 
 enum {
   MAX_INSTS = 1000, /* of all such loops, each of which is emitted twice */
-  MAX_VECTORS = 4,  /* side by side, of a row, or of so many rows */
-  LANE_BYTES = 4
+  MAX_VECTORS = 4   /* side by side, of a row, or of so many rows */
 };
 
 /* What a statement keeps per item. */
@@ -30,13 +29,9 @@ typedef struct usage {
   bool sets_any;
 } usage;
 
-static uint32_t bytes_of(roc_value_type type) {
-  return type == ROC_VT_INT || type == ROC_VT_F64 ? 8 : LANE_BYTES;
-}
-
 static void use_var(usage *u, uint32_t var, bool sets) {
   if (!u->s->plan.var_slotted[var]) return;
-  if (!u->takes_var[var]) u->bytes += bytes_of(u->s->cg->ir->vars.items[var].type);
+  if (!u->takes_var[var]) u->bytes += cpu_kept_bytes(u->s->cg->ir->vars.items[var].type);
   u->takes_var[var] = true;
   u->sets_var[var] |= sets;
   u->sets_any |= sets;
@@ -46,7 +41,7 @@ static void use_value(usage *u, uint32_t id) {
   const cpu_plan *plan = &u->s->plan;
   if (u->is_inside[id] || u->values[id] || !plan->is_slotted[id]) return;
   u->values[id] = true;
-  u->bytes += bytes_of((roc_value_type)u->s->cg->ir->insts.items[id].type);
+  u->bytes += cpu_kept_bytes((roc_value_type)u->s->cg->ir->insts.items[id].type);
 }
 
 static bool find_usage(cpu_state *s, uint32_t id, usage *u) {
@@ -61,6 +56,7 @@ static bool find_usage(cpu_state *s, uint32_t id, usage *u) {
   roc_ir_walk w;
   roc_ir_walk_begin_list(&w, ir, &id, 1);
   while (roc_ir_walk_next(&w)) {
+    if (s->left_out && s->left_out[w.id]) continue;
     u->is_inside[w.id] = true;
     u->ninsts++;
     bool sets = w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_FOR;
@@ -73,6 +69,10 @@ static bool find_usage(cpu_state *s, uint32_t id, usage *u) {
   return true;
 }
 
+static unsigned count_registers(unsigned vector_bytes) {
+  return vector_bytes == 64 ? 32 : 16;
+}
+
 static unsigned vector_bytes(const cpu_state *s) {
   if (roc_processor_has(s->cg->tm, "avx512f")) return 64;
   return roc_processor_has(s->cg->tm, "avx2") ? 32 : 16;
@@ -80,9 +80,9 @@ static unsigned vector_bytes(const cpu_state *s) {
 
 /* Half of the registers are for what items keep, or more where one vector of each takes more. */
 static unsigned count_vectors(const usage *u, unsigned nbytes) {
-  unsigned nregisters = nbytes == 64 ? 32 : 16, most = MAX_VECTORS;
+  unsigned nregisters = count_registers(nbytes), most = MAX_VECTORS;
   if (u->s->plan.has_rows) return 1; /* rows are short */
-  while (most > 1 && most * u->bytes > nregisters / 2 * LANE_BYTES) most /= 2;
+  while (most > 1 && most * u->bytes > nregisters / 2 * CPU_LANE_BYTES) most /= 2;
   return most;
 }
 
@@ -128,7 +128,8 @@ static void make_frame_slots(cpu_state *s, const usage *u) {
   }
 }
 
-static void emit_chunk(cpu_state *s, uint32_t id, const usage *u, LLVMValueRef x) {
+/* The statement, or those parts of it that are not left out. */
+static void emit_part(cpu_state *s, uint32_t id, const usage *u, LLVMValueRef x) {
   roc_cg *cg = s->cg;
   const roc_ir_module *ir = cg->ir;
   slots frame = {s->value_slots, s->var_slots};
@@ -147,6 +148,19 @@ static void emit_chunk(cpu_state *s, uint32_t id, const usage *u, LLVMValueRef x
   cpu_part_end(s, &part);
   s->value_slots = frame.values;
   s->var_slots = frame.vars;
+}
+
+static void emit_chunk(cpu_state *s, uint32_t id, const usage *u, LLVMValueRef x) {
+  const bool *left_out[CPU_MAX_PARTS];
+  unsigned nregisters = count_registers(s->chunk.lanes * CPU_LANE_BYTES);
+  unsigned nparts = cpu_parts_find(s, id, nregisters, left_out);
+  if (!nparts) emit_part(s, id, u, x);
+  for (unsigned n = 0; n < nparts; n++) {
+    usage part;
+    s->left_out = left_out[n];
+    if (find_usage(s, id, &part)) emit_part(s, id, &part, x);
+    s->left_out = NULL;
+  }
 }
 
 bool cpu_chunk_may(cpu_state *s, uint32_t id) {
@@ -195,7 +209,7 @@ void cpu_emit_chunks(cpu_state *s, uint32_t id) {
   make_frame_slots(s, &u);
   s->chunk_insts += u.ninsts;
   unsigned nbytes = vector_bytes(s), nvectors = count_vectors(&u, nbytes);
-  s->chunk = (cpu_chunk){.lanes = nbytes / LANE_BYTES, .vectors = nvectors, .rows = 1};
+  s->chunk = (cpu_chunk){.lanes = nbytes / CPU_LANE_BYTES, .vectors = nvectors, .rows = 1};
   s->chunk.count = s->chunk.lanes * nvectors;
   LLVMValueRef size = roc_cg_i64(cg, s->chunk.count), is_whole, live = NULL;
   if (s->needs_live) live = LLVMBuildLoad2(cg->b, cg->t.i64, s->level->live_count, "");
@@ -214,9 +228,15 @@ void cpu_emit_chunks(cpu_state *s, uint32_t id) {
 /* Where rows are short, those of several go through the loop at once: one row's additions then need
  * not wait for each other. */
 static unsigned count_rows(const usage *u, unsigned nbytes) {
-  unsigned nregisters = nbytes == 64 ? 32 : 16, most = MAX_VECTORS;
-  while (most > 1 && most * u->bytes > nregisters / 2 * LANE_BYTES) most /= 2;
+  unsigned nregisters = count_registers(nbytes), most = MAX_VECTORS;
+  while (most > 1 && most * u->bytes > nregisters / 2 * CPU_LANE_BYTES) most /= 2;
   return most;
+}
+
+/* Whether each of the rows has two vectors side by side, which what is the same for a row is then
+ * loaded once for; they read whole lines of the cache where there were halves. */
+static bool has_room_for_two(const usage *u, unsigned nbytes, unsigned nrows) {
+  return 2 * nrows * u->bytes <= count_registers(nbytes) / 2 * CPU_LANE_BYTES;
 }
 
 /* All items count the same, in this loop and in those in it, and none goes another way. */
@@ -240,20 +260,41 @@ bool cpu_chunk_may_tile(cpu_state *s, uint32_t id) {
          u.ninsts + s->chunk_insts <= MAX_INSTS && count_rows(&u, vector_bytes(s)) > 1;
 }
 
+/* Tiles of `nvectors` vectors side by side, as many as the level's rows from `done` on have room
+ * for; gives the items that are done then. */
+static LLVMValueRef emit_across(cpu_state *s, uint32_t id, const usage *u, unsigned nvectors,
+                                LLVMValueRef done) {
+  roc_cg *cg = s->cg;
+  cpu_level level = *s->level;
+  s->chunk.vectors = nvectors;
+  s->chunk.count = s->chunk.lanes * nvectors;
+  LLVMValueRef width = roc_cg_i64(cg, s->chunk.count);
+  LLVMValueRef left = LLVMBuildNUWSub(cg->b, level.count, done, "");
+  LLVMValueRef ntiles = LLVMBuildUDiv(cg->b, left, width, "");
+  cpu_loop loop;
+  cpu_loop_begin(s, &loop, ntiles, "tile");
+  cpu_part_begin(s, &level, level.count, NULL);
+  LLVMValueRef x = LLVMBuildNUWMul(cg->b, loop.index, width, "");
+  emit_chunk(s, id, u, LLVMBuildNUWAdd(cg->b, done, x, ""));
+  cpu_part_end(s, &level);
+  cpu_loop_end(s, &loop);
+  return LLVMBuildNUWAdd(cg->b, done, LLVMBuildNUWMul(cg->b, ntiles, width, ""), "");
+}
+
 void cpu_emit_tiles(cpu_state *s, uint32_t id, LLVMValueRef *out_rows, LLVMValueRef *out_items) {
   roc_cg *cg = s->cg;
   usage u;
   *out_rows = *out_items = roc_cg_i64(cg, 0);
   if (!find_usage(s, id, &u)) return;
   make_frame_slots(s, &u);
-  s->chunk_insts += u.ninsts;
-  unsigned nbytes = vector_bytes(s), lanes = nbytes / LANE_BYTES, nrows = count_rows(&u, nbytes);
-  s->chunk = (cpu_chunk){.count = lanes, .lanes = lanes, .vectors = 1, .rows = nrows};
-  LLVMValueRef width = roc_cg_i64(cg, lanes), height = roc_cg_i64(cg, nrows);
-  LLVMValueRef across = LLVMBuildUDiv(cg->b, s->count[0], width, "");
+  unsigned nbytes = vector_bytes(s), nrows = count_rows(&u, nbytes);
+  bool is_twice = has_room_for_two(&u, nbytes, nrows);
+  s->chunk_insts += is_twice ? 2 * u.ninsts : u.ninsts;
+  s->chunk = (cpu_chunk){.lanes = nbytes / CPU_LANE_BYTES, .rows = nrows};
+  LLVMValueRef height = roc_cg_i64(cg, nrows);
   LLVMValueRef down = LLVMBuildUDiv(cg->b, s->count[1], height, "");
-  cpu_level level = *s->level;
-  cpu_loop z, y, x;
+  cpu_level level = *s->level, *outer = s->level;
+  cpu_loop z, y;
   cpu_loop_begin(s, &z, s->count[2], "tile.z");
   cpu_loop_begin(s, &y, down, "tile.y");
   level.kind = CPU_LEVEL_ROW;
@@ -264,14 +305,16 @@ void cpu_emit_tiles(cpu_state *s, uint32_t id, LLVMValueRef *out_rows, LLVMValue
   level.row = LLVMBuildNUWMul(cg->b, row, s->local[0], "");
   level.x = roc_cg_i64(cg, 0);
   level.count = s->count[0];
-  cpu_loop_begin(s, &x, across, "tile");
-  cpu_part_begin(s, &level, level.count, NULL);
-  emit_chunk(s, id, &u, LLVMBuildNUWMul(cg->b, x.index, width, ""));
-  cpu_part_end(s, &level);
-  cpu_loop_end(s, &x);
+  s->level = &level;
+  LLVMValueRef done = level.x;
+  if (is_twice) done = emit_across(s, id, &u, 2, done);
+  emit_across(s, id, &u, 1, done);
+  s->level = outer;
   cpu_loop_end(s, &y);
   cpu_loop_end(s, &z);
+  LLVMValueRef lanes = roc_cg_i64(cg, s->chunk.lanes);
   s->chunk = (cpu_chunk){0};
   *out_rows = LLVMBuildNUWMul(cg->b, down, height, "");
-  *out_items = LLVMBuildNUWMul(cg->b, across, width, "");
+  LLVMValueRef across = LLVMBuildUDiv(cg->b, s->count[0], lanes, "");
+  *out_items = LLVMBuildNUWMul(cg->b, across, lanes, "");
 }

@@ -6,6 +6,7 @@
  *   regions  (cpu/regions.c)    emits lists of statements for the whole group or a wavefront
  *   rows     (cpu/wide.c, cpu/rows.c, cpu/prefetch.c)  loops that stand around the items of a row
  *   chunk    (cpu/chunk.c)      such loops around as many items as registers hold
+ *   parts    (cpu/parts.c)      or for some of what the items keep, and then for the rest
  *   batch    (cpu/batch.c, cpu/members.c)  workgroups that run such a loop side by side
  *   merge    (cpu/merge.c)      workgroups that are one, as none of their items can tell
  *   preflight (cpu/preflight.c) checks answered for a whole group, which then runs without them
@@ -212,6 +213,9 @@ typedef struct cpu_chunk {
   bool is_done; /* what chunks have left of a row is being emitted */
 } cpu_chunk;
 
+/* An element of a vector, in whose lanes everything is counted that items keep in registers. */
+enum { CPU_LANE_BYTES = 4, CPU_MAX_PARTS = 8 };
+
 typedef struct cpu_lanes cpu_lanes;
 
 typedef struct cpu_state {
@@ -231,6 +235,7 @@ typedef struct cpu_state {
   cpu_slot *value_slots, *var_slots, *array_slots;
   cpu_chunk chunk;
   uint32_t chunk_insts; /* of the loops that were emitted so, so far */
+  const bool *left_out; /* per instruction: not in the part of a loop that is emitted; or NULL */
   cpu_slot live, code, fail_values[ROC_SITE_MAX_VALUES], wave;
   /* group */
   LLVMValueRef group[3], group_first[3], count[3]; /* index, first global id - 1, items present */
@@ -374,6 +379,15 @@ void cpu_emit_chunks(cpu_state *s, uint32_t id);
 bool cpu_chunk_may_tile(cpu_state *s, uint32_t id);
 void cpu_emit_tiles(cpu_state *s, uint32_t id, LLVMValueRef *out_rows, LLVMValueRef *out_items);
 
+/* cpu/parts.c */
+/* What a variable or value takes of an item's registers. */
+uint32_t cpu_kept_bytes(roc_value_type type);
+/* In how many parts FOR `id` is executed, one after the other, where a vector of what its items
+ * keep takes too many of the registers; in out[n], which instructions the part leaves out.  0: as
+ * a whole. */
+unsigned cpu_parts_find(cpu_state *s, uint32_t id, unsigned nregisters,
+                        const bool *out[CPU_MAX_PARTS]);
+
 /* cpu/item_loops.c */
 /* A counted loop: the builder is in its body, then after it. cpu_loop_end gives the branch back.
  */
@@ -390,6 +404,7 @@ void cpu_place_row(cpu_state *s, cpu_run *run, LLVMValueRef row);
 /* cpu/values.c */
 LLVMValueRef cpu_operand(roc_cg *cg, uint32_t id);
 void cpu_define(roc_cg *cg, uint32_t id, LLVMValueRef value);
+bool cpu_fuses(roc_cg *cg, uint32_t product, uint32_t sum);
 /* A remat, uniform value outside of item loops. */
 LLVMValueRef cpu_group_value(cpu_state *s, uint32_t id);
 /* What a slotted variable of the run's item holds becomes `value`. */

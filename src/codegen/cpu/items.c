@@ -25,6 +25,7 @@ static ROC_IR_WALKS void scan_insts(scan *c, const uint32_t *ids, uint32_t count
   roc_ir_walk w;
   roc_ir_walk_begin_list(&w, c->s->cg->ir, ids, count);
   while (roc_ir_walk_next(&w)) {
+    if (c->s->left_out && c->s->left_out[w.id]) continue;
     bool gets = w.inst->op == ROC_IR_GET && !c->s->plan.is_remat[w.id];
     if (gets || w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_FOR) note_var(c, w.inst->aux);
     c->has_atomic |= w.inst->op == ROC_IR_ATOMIC || w.inst->op == ROC_IR_PRINT;
@@ -34,6 +35,7 @@ static ROC_IR_WALKS void scan_insts(scan *c, const uint32_t *ids, uint32_t count
 /* Values that are recomputed are made in the header, once, wherever they stand; a guard may be
  * decided; loops may look around. */
 bool cpu_intercept(roc_cg *cg, uint32_t id) {
+  if (cpu_of(cg)->left_out && cpu_of(cg)->left_out[id]) return true;
   if (cpu_of(cg)->is_clear && cpu_of(cg)->is_settled[id]) return true;
   if (cpu_of(cg)->ways[id]) {
     roc_cg_region(cg, cg->ir->insts.items[id].k.region[cpu_of(cg)->ways[id] - 1]);

@@ -322,6 +322,7 @@ const roc_target roc_target_cpu = {
     .fence = cpu_fence,
     .wave = cpu_no_wave,
     .math = cpu_math,
+    .fuses = cpu_fuses,
     .fail = cpu_fail_hook,
     .operand = cpu_operand,
     .define = cpu_define,

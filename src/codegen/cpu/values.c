@@ -4,6 +4,7 @@
  * per item in the frame; a remat value is computed again in each run, in the block that the item's
  * code follows. */
 #include "codegen/cpu/cpu.h"
+#include "codegen/llvm/processor.h"
 
 /* ---- values ------------------------------------------------------------------------------ */
 
@@ -60,6 +61,14 @@ LLVMValueRef cpu_operand(roc_cg *cg, uint32_t id) {
   cg->values[id] = value;
   s->epochs[id] = s->epoch;
   return value;
+}
+
+/* The operands of a product are at hand in its own run, and those of one that is recomputed
+ * everywhere. */
+bool cpu_fuses(roc_cg *cg, uint32_t product, uint32_t sum) {
+  const cpu_plan *plan = &cpu_of(cg)->plan;
+  if (plan->home[product] != plan->home[sum] && !plan->is_remat[product]) return false;
+  return roc_processor_has(cg->tm, "fma");
 }
 
 LLVMValueRef cpu_group_value(cpu_state *s, uint32_t id) {

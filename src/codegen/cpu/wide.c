@@ -18,6 +18,7 @@ typedef struct marker {
   cpu_plan *plan;
   roc_ir_uniform uniform;
   uint32_t *nsets; /* per variable: SETs and FORs */
+  bool has_tiles;  /* items that have barriers stand in rows */
 } marker;
 
 static const roc_ir_ids *region_of_id(const marker *m, uint32_t region) {
@@ -102,11 +103,11 @@ static ROC_IR_WALKS bool touches_memory(const marker *m, uint32_t region) {
 static bool mark_list(marker *m, const roc_ir_ids *ids, bool *out_all_loops);
 
 /* A FOR is turned when the group agrees on its step and every longer loop in it is turned too. */
-static bool mark_for(marker *m, uint32_t id) {
+static bool turn(marker *m, uint32_t id) {
   const roc_ir_inst *inst = &m->ir->insts.items[id];
   uint32_t body = inst->k.region[0];
   bool is_step_shared = m->uniform.insts[roc_ir_arg(m->ir, inst, 2)] == ROC_IR_UNIFORM_GROUP;
-  if (!is_step_shared || m->nsets[inst->aux] != 1 || is_short(m, inst)) return false;
+  if (!is_step_shared || m->nsets[inst->aux] != 1) return false;
   if (has_obstacle(m, body) || !touches_memory(m, body)) return false;
   bool all_loops = true;
   mark_list(m, region_of(m, inst, 0), &all_loops);
@@ -114,6 +115,10 @@ static bool mark_for(marker *m, uint32_t id) {
   m->plan->cuts[id] |= CPU_CUT_ROW;
   m->plan->wide_for[inst->aux] = id;
   return true;
+}
+
+static bool mark_for(marker *m, uint32_t id) {
+  return !is_short(m, &m->ir->insts.items[id]) && turn(m, id);
 }
 
 static bool mark_if(marker *m, uint32_t id, bool *out_all_loops) {
@@ -168,6 +173,22 @@ static void clean_list(marker *m, const roc_ir_ids *ids) {
   }
 }
 
+/* The sums of a tiled product, in a loop that would be short enough to be unrolled: what the items
+ * of a row have in common is loaded for several rows at once when the loop stands around them
+ * (cpu/chunk.c).  Between barriers nothing is kept from statement to statement anyway. */
+static bool is_tile_loop(const marker *m, const roc_ir_inst *inst) {
+  if (!m->has_tiles || inst->op != ROC_IR_FOR || count_rounds(m, inst) <= SHORT_LOOP / 2)
+    return false;
+  const roc_ir_ids *body = region_of(m, inst, 0);
+  bool sets = false;
+  for (uint32_t i = 0; i < body->count; i++) {
+    const roc_ir_inst *inner = &m->ir->insts.items[body->items[i]];
+    if (roc_ir_has_regions(inner)) return false;
+    sets |= inner->op == ROC_IR_SET;
+  }
+  return sets;
+}
+
 /* Statements of the group: goes into those that hold a group cut, leaves those of a wavefront. */
 static void mark_group(marker *m, const roc_ir_ids *ids) {
   for (uint32_t i = 0; i < ids->count; i++) {
@@ -179,17 +200,21 @@ static void mark_group(marker *m, const roc_ir_ids *ids) {
       for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) mark_group(m, region_of(m, inst, r));
     } else if (!cuts) {
       roc_ir_ids one = {.items = &id, .count = 1};
-      mark_list(m, &one, &all_loops);
+      if (!is_tile_loop(m, inst) || !turn(m, id)) mark_list(m, &one, &all_loops);
       clean_list(m, &one);
     }
   }
 }
 
-static void count_sets(marker *m) {
+static void survey(marker *m) {
+  bool has_rows = false, has_barriers = false;
   roc_ir_walk w;
   ROC_IR_FOR_EACH(w, m->ir, 0) {
     if (w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_FOR) m->nsets[w.inst->aux]++;
+    has_rows |= w.inst->op == ROC_IR_LOCAL_ID && w.inst->aux > 0;
+    has_barriers |= (m->plan->cuts[w.id] & ROC_IRF_CUT_GROUP) != 0;
   }
+  m->has_tiles = has_rows && has_barriers;
 }
 
 /* FORs with a cut: whether first value and step are shared by all that run it together. */
@@ -208,7 +233,7 @@ bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
   marker m = {.ir = ir, .plan = plan};
   m.nsets = ROC_ARENA_ARRAY(arena, uint32_t, ir->vars.count + 1);
   if (!m.nsets || roc_ir_uniform_init(&m.uniform, ir, NULL)) return false;
-  count_sets(&m);
+  survey(&m);
   mark_group(&m, &ir->regions.items[0]);
   mark_itemwise(&m);
   roc_ir_uniform_deinit(&m.uniform);
