@@ -13,6 +13,7 @@
 roc_status roc_stream_fail(const char *what, const char *path, roc_error *err) {
   int code = errno;
   if (code == ECANCELED) return roc_fail(err, ROC_INTERRUPTED, "interrupted!");
+  if (code == ENOMEM) return roc_fail(err, ROC_OOM, "out of memory: cannot %s '%s'", what, path);
   roc_fail(err, ROC_IO, "cannot %s '%s': %s", what, path, strerror(code));
   if (err) err->native = code;
   return ROC_IO;

@@ -8,8 +8,8 @@
 #include "base/status.h"
 #include "runtime/progress.h"
 
-/* "cannot WHAT 'PATH': " and what errno says, which is also the native code.  Returns IO; after an
- * interrupt of the work, INTERRUPTED. */
+/* "cannot WHAT 'PATH': " and what errno says, which is also the native code.  Returns IO; OOM; after
+ * an interrupt of the work, INTERRUPTED. */
 roc_status roc_stream_fail(const char *what, const char *path, roc_error *err);
 
 /* Opens a file for reading and stores its size, UINT64_MAX: a pipe or a device, which have none.
