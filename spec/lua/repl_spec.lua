@@ -252,7 +252,7 @@ describe("Tab", function()
   end)
 
   it("shows the arguments of a function, and what fits where several do", function()
-    assert.are.same({ "", "roc.full(shape, value, dtype?) -> roc.Array\n" }, at "roc.full(")
+    assert.are.same({ "", "roc.full(shape, value, dtype?, order?) -> roc.Array\n" }, at "roc.full(")
     assert.are.same({ "", "roc.full(shape, value, dtype?) -> roc.Array\n" }, at "roc.full(3, ")
     assert.are.same({ "", "rep      reverse\n" }, at "string.re")
   end)

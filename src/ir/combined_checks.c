@@ -11,6 +11,7 @@ enum {
   MAX_COPIED = 384, /* instructions, of a kernel */
   MAX_COMBINED = 16,
   MAX_DEPTH = 4, /* of parts in parts */
+  MAX_LOOPS = 6, /* around a part: what deeper ones keep takes all registers, and twice for two */
   MAX_ARGS = 16  /* of an instruction that is copied */
 };
 
@@ -20,6 +21,7 @@ typedef struct combiner {
   bool meets;       /* the kernel has barriers, or wave operations */
   uint32_t count;   /* instructions there were at the start, the tables' size */
   uint32_t ncopied; /* so far */
+  uint32_t nloops;  /* around the current region */
   uint32_t tick;    /* of the current part */
   uint32_t *inside; /* per instruction: the tick of the last part that it stands in */
   uint32_t *ready;  /* likewise, if it could be computed at the part's beginning */
@@ -249,15 +251,18 @@ static void combine_region(combiner *c, uint32_t region, int depth);
 static void combine_nested(combiner *c, uint32_t id, int depth) {
   roc_ir_inst inst = *inst_of(c, id);
   if (inst.op == ROC_IR_FOR && !look_inside(c, &inst).loops) return;
+  c->nloops += is_loop(&inst);
   for (uint32_t r = 0; r < roc_ir_region_count(&inst); r++) {
     combine_region(c, inst.k.region[r], depth);
   }
+  c->nloops -= is_loop(&inst);
 }
 
 /* Whether the part may be there twice.  Where work-items jump past a barrier is decided for all of
  * the workgroup, so all come to one and the same place. */
 static bool can_copy(combiner *c, const uint32_t *ids, uint32_t count) {
   contents out = {0};
+  if (c->nloops > MAX_LOOPS) return false;
   look_at_list(c, ids, count, &out);
   if (out.meets || (out.jumps && c->meets) || out.is_too_wide ||
       c->ncopied + out.ninsts > MAX_COPIED)
