@@ -315,12 +315,17 @@ describe("items of NVIDIA GPUs that meet", function()
     local function code(body, options)
       return asm((text:gsub("BODY", (body:gsub("%%", "%%%%")))), "(int64[:], int64)", options)
     end
-    check(code("x[k * k % 7 + x[k]]"), "\n%$L[%w_]+:[^:]-bar%.warp%.sync \t%-1;.-bar%.sync \t0")
+    check(code("x[k * k % 7 + x[k]]"), "%%lanemask_le",
+      "\n%$L[%w_]+:[^:]-bar%.warp%.sync \t%%r%d+;.-bar%.sync \t0")
     check_not(code("k * k", { check = false }), "bar%.warp%.sync")
     check_not(code("x[k]", { check = false }), "bar%.warp%.sync")
     local returns = "function(x) local i = roc.get_local_id(1) for k = 1, i do "
       .. "if x[k] < 0 then return end end x[i] = 1 roc.barrier() x[i + 1] = 2 end"
     check(asm(returns, "(int64[:])", { check = false }), "bar%.warp%.sync", "bar%.sync \t0")
+    local parts = "function(x, n) local i = roc.get_local_id(1) roc.barrier() "
+      .. "if x[i] > n then x[i] = n end roc.barrier() x[i + 1] = 2 end"
+    check(asm(parts, "(int64[:], int64)"), "bar%.sync \t0.*bar%.warp%.sync \t%%r%d+;.-bar%.sync")
+    check_not(asm(parts, "(int64[:], int64)", { check = false }), "bar%.warp%.sync")
     local alone = returns:gsub("roc.barrier%(%)", "")
     check_not(asm(alone, "(int64[:])", { check = false }), "bar%.warp%.sync")
   end)

@@ -445,6 +445,46 @@ devices.each(function(device)
     end
   end)
 
+  it("wait for each other at a barrier to which they come by different ways", function()
+    local k = devices.kernel [[function(n, x, values, out, out3, shown)
+      local gid, lid, lsz = roc.get_global_id(1), roc.get_local_id(1), roc.get_local_size(1)
+      local tile, sums = roc.shared.array(256, "int64"), roc.shared.array(256, "float64")
+      if lid == 1 then for k = 1, lsz do tile[k] = k sums[k] = k end end
+      roc.barrier()
+      if n == x then
+        local longest, sum = 1, 1.0
+        for _ = 1, 2 do
+          sums[lid] = 1.0
+          roc.barrier()
+          for k = 1, gid % 30 do
+            longest = math.max(longest, k)
+            sum = sum + values[(k + gid) % #values + 1]
+          end
+          roc.barrier()
+        end
+        if roc.get_global_id(2) < gid and (gid * 3 - 3 >= n % 40 or gid + 33 < #values) then
+        else
+          out3[gid] = longest
+        end
+      elseif true then
+        out[gid] = 1.0
+      end
+      tile[lid] = n
+      roc.barrier()
+      local first = tile[1]
+      roc.barrier()
+      shown[gid][2] = first
+    end]]
+    local values = devices.values({ 1, 2, 3, 4 }, "float64")
+    local out, out3 = devices.zeros(100, "float64"), devices.zeros(100, "uint64")
+    local shown = devices.zeros({ 100, 2 }, "int64")
+    for _, n in ipairs { 0, 5 } do
+      devices.run(k, 100, { n, -0.0, values, out, out3, shown }, 64)
+      local got = devices.table(shown)
+      for i = 1, 100 do assert.are.equal(n, got[i][2]) end
+    end
+  end)
+
   if device.kind == "cpu" then
     it("have one form of each function", function()
       local k = devices.kernel([[function(x, out, one)

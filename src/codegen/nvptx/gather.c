@@ -1,15 +1,31 @@
 /* Lanes of a wavefront that come together again before what they do together.
  *
  * ptxas takes for granted that a wavefront is whole where it comes to a barrier, and keeps what is
- * the same for all lanes in registers that they share.  Where a statement before the barrier has
- * ways out of the kernel (a failed check, a return), nothing makes its lanes wait for each other at
- * its end: so the first ones write shared registers that lanes still in its loop go on reading.
- * Here they wait, first thing after such a statement, in regions that all live work-items of the
- * wavefront reach: the kernel's own, and those with a barrier or a wave operation of their own. */
+ * the same for all lanes in registers that they share.  Two things are missing in its code where
+ * lanes have ways out of the kernel (a failed check, a return):
+ *
+ *   - After a statement with such ways nothing makes its lanes wait for each other: the first ones
+ *     write shared registers that lanes still in its loop go on reading.
+ *   - After a condition that lanes differ in, some go on to the next barrier at once.  The barrier
+ *     counts whole wavefronts, so that it lets them pass before the others have come.
+ *
+ * Here lanes wait: first thing after a statement that some may leave from, in regions that all live
+ * work-items of the wavefront reach (the kernel's own, and those with a barrier or a wave operation
+ * of their own), and before a barrier that lanes come to by different ways.  A wait for all lanes is
+ * dropped where ptxas takes them for joined already, so it is not told that the mask is of all. */
 #include "codegen/core/repair.h"
 #include "codegen/nvptx/nvptx.h"
+#include "ir/uniform.h"
 
 enum { CUTS = ROC_IRF_CUT_WAVE | ROC_IRF_CUT_GROUP };
+
+typedef struct finder {
+  const roc_ir_module *ir;
+  roc_ir_uniform uniform;
+  uint8_t *marks; /* per instruction: lanes wait before it */
+  bool has_exits; /* the version of the kernel has ways out */
+  bool is_apart;  /* lanes may have come here by different ways since they waited last */
+} finder;
 
 static unsigned flags_of(const roc_ir_inst *inst) {
   return roc_ir_op_table[inst->op].flags;
@@ -27,22 +43,67 @@ static bool leaves_kernel(const roc_ir_inst *inst) {
   return (flags_of(inst) & ROC_IRF_STOP) && !stays;
 }
 
-/* Marks the instructions before which lanes wait; whether the region has a way out of the kernel. */
-static bool mark_region(const roc_ir_module *ir, uint8_t *marks, uint32_t region, bool is_met) {
+static bool is_versions(const roc_ir_inst *inst) {
+  return inst->op == ROC_IR_IF && inst->aux == ROC_IR_IF_VERSIONS;
+}
+
+/* Whether lanes take different ways through the statement, or one inside it. */
+static bool parts(const finder *f, uint32_t id) {
+  const roc_ir_inst *inst = &f->ir->insts.items[id];
+  uint32_t count = roc_ir_region_count(inst);
+  if (count && !is_versions(inst) && f->uniform.insts[id] == ROC_IR_VARYING) return true;
+  for (uint32_t n = 0; n < count; n++) {
+    const roc_ir_ids *ids = &f->ir->regions.items[inst->k.region[n]];
+    for (uint32_t i = 0; i < ids->count; i++) {
+      if (parts(f, ids->items[i])) return true;
+    }
+  }
+  return false;
+}
+
+static bool has_exits_in(const roc_ir_module *ir, uint32_t region) {
   const roc_ir_ids *ids = &ir->regions.items[region];
-  is_met = is_met || has_cut(ir, ids);
-  bool leaves = false, left_last = false;
   for (uint32_t i = 0; i < ids->count; i++) {
     const roc_ir_inst *inst = &ir->insts.items[ids->items[i]];
-    marks[ids->items[i]] = is_met && left_last;
-    left_last = false;
-    bool is_met_too = is_met && inst->op == ROC_IR_IF && inst->aux == ROC_IR_IF_VERSIONS;
+    if (leaves_kernel(inst)) return true;
     for (uint32_t n = 0; n < roc_ir_region_count(inst); n++) {
-      left_last |= mark_region(ir, marks, inst->k.region[n], is_met_too);
+      if (has_exits_in(ir, inst->k.region[n])) return true;
     }
-    bool is_loop = inst->op == ROC_IR_LOOP || inst->op == ROC_IR_FOR;
-    const roc_ir_ids *body = is_loop ? &ir->regions.items[inst->k.region[0]] : NULL;
-    if (body && left_last && has_cut(ir, body)) marks[body->items[0]] = true;
+  }
+  return false;
+}
+
+static bool mark_region(finder *f, uint32_t region, bool is_met);
+
+/* The regions of a statement; whether one has a way out of the kernel. */
+static bool mark_statement(finder *f, uint32_t id, bool is_met) {
+  const roc_ir_inst *inst = &f->ir->insts.items[id];
+  bool is_loop = inst->op == ROC_IR_LOOP || inst->op == ROC_IR_FOR;
+  bool is_parting = parts(f, id), leaves = false;
+  bool before = f->is_apart || (is_loop && is_parting), after = is_parting;
+  for (uint32_t n = 0; n < roc_ir_region_count(inst); n++) {
+    f->is_apart = before;
+    if (is_versions(inst)) f->has_exits = has_exits_in(f->ir, inst->k.region[n]);
+    leaves |= mark_region(f, inst->k.region[n], is_met && is_versions(inst));
+    after |= f->is_apart;
+  }
+  f->is_apart = after;
+  const roc_ir_ids *body = is_loop ? &f->ir->regions.items[inst->k.region[0]] : NULL;
+  if (body && leaves && has_cut(f->ir, body)) f->marks[body->items[0]] = true;
+  return leaves;
+}
+
+static bool mark_region(finder *f, uint32_t region, bool is_met) {
+  const roc_ir_ids *ids = &f->ir->regions.items[region];
+  is_met = is_met || has_cut(f->ir, ids);
+  bool leaves = false, left_last = false;
+  for (uint32_t i = 0; i < ids->count; i++) {
+    uint32_t id = ids->items[i];
+    const roc_ir_inst *inst = &f->ir->insts.items[id];
+    bool is_barrier = flags_of(inst) & ROC_IRF_CUT_GROUP && !roc_ir_region_count(inst);
+    f->marks[id] = (is_met && left_last) || (is_barrier && f->is_apart && f->has_exits);
+    if (f->marks[id]) f->is_apart = false;
+    left_last = roc_ir_region_count(inst) && mark_statement(f, id, is_met);
     leaves |= left_last || leaves_kernel(inst);
   }
   return leaves;
@@ -57,17 +118,40 @@ uint8_t *roc_nvptx_find_gathers(roc_cg *cg) {
   if (!has_cuts || !roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_SHARED_REGISTERS)) {
     return NULL;
   }
-  uint8_t *marks = ROC_ARENA_ARRAY(&cg->arena, uint8_t, ir->insts.count);
-  if (marks) mark_region(ir, marks, 0, true);
-  return marks;
+  finder f = {.ir = ir, .marks = ROC_ARENA_ARRAY(&cg->arena, uint8_t, ir->insts.count)};
+  if (!f.marks) return NULL;
+  if (roc_ir_uniform_init(&f.uniform, ir, NULL) != ROC_OK) {
+    cg->arena.failed = true;
+    return NULL;
+  }
+  f.has_exits = has_exits_in(ir, 0);
+  mark_region(&f, 0, true);
+  roc_ir_uniform_deinit(&f.uniform);
+  return f.marks;
 }
 
 static const char WAIT[] = "llvm.nvvm.bar.warp.sync";
 
+/* All lanes, which ptxas cannot tell: those up to this one, and those above it. */
+static LLVMValueRef opaque_lanes(roc_cg *cg) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b), entry = LLVMGetEntryBasicBlock(cg->fn);
+  LLVMValueRef first = LLVMGetFirstInstruction(entry);
+  if (first) {
+    LLVMPositionBuilderBefore(cg->b, first);
+  } else {
+    LLVMPositionBuilderAtEnd(cg->b, entry);
+  }
+  LLVMValueRef below = roc_nvptx_read_register(cg, "lanemask.le");
+  LLVMValueRef lanes =
+      LLVMBuildOr(cg->b, below, roc_nvptx_read_register(cg, "lanemask.gt"), "lanes");
+  LLVMPositionBuilderAtEnd(cg->b, here);
+  return lanes;
+}
+
 bool roc_nvptx_intercept(roc_cg *cg, uint32_t id) {
   const uint8_t *gathers = roc_nvptx_state_of(cg)->gathers;
   if (gathers && gathers[id]) {
-    LLVMValueRef lanes = roc_cg_i32(cg, UINT32_MAX);
+    LLVMValueRef lanes = opaque_lanes(cg);
     roc_cg_intrinsic(cg, WAIT, NULL, 0, &lanes, 1);
   }
   return roc_nvptx_coarse_intercept(cg, id);
