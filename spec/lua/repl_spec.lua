@@ -253,7 +253,7 @@ describe("Tab", function()
 
   it("shows the arguments of a function, and what fits where several do", function()
     assert.are.same({ "", "roc.full(shape, value, dtype?, order?) -> roc.Array\n" }, at "roc.full(")
-    assert.are.same({ "", "roc.full(shape, value, dtype?) -> roc.Array\n" }, at "roc.full(3, ")
+    assert.are.same({ "", "roc.full(shape, value, dtype?, order?) -> roc.Array\n" }, at "roc.full(3, ")
     assert.are.same({ "", "rep      reverse\n" }, at "string.re")
   end)
 
