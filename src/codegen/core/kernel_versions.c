@@ -34,8 +34,8 @@ static bool ends_in_order(const roc_cg *cg, const roc_ir_ids *ids) {
 }
 
 /* The region of the guard, or of the innermost of several, that the region ends with; 0: there is
- * none.  Who does not enter it has nothing left to do: of an IF that a wavefront decides together, who
- * enters the first region has nobody in the other. */
+ * none.  A work-item that does not enter it has nothing left to do: of an IF that a wavefront decides
+ * together, all its work-items enter the first region, or none does. */
 static uint32_t last_guarded(const roc_cg *cg, uint32_t region) {
   uint32_t last = 0;
   while (true) {
