@@ -51,7 +51,8 @@ static int reader_mm_gc(lua_State *L) {
   return 0;
 }
 
-static const luaL_Reg reader_meta[] = {{"__gc", reader_mm_gc}, {NULL, NULL}};
+static const luaL_Reg reader_meta[] = {
+    {"__gc", reader_mm_gc}, {"__close", reader_mm_gc}, {NULL, NULL}};
 
 /* Pushes the array whose header was read. */
 static void push_npy(lua_State *L, roc_npy *npy) {
@@ -173,6 +174,7 @@ static int file_load(lua_State *L) {
   *r = (reader){0};
   roc_class_new(L, reader_meta_name, reader_meta);
   lua_setmetatable(L, -2);
+  lua_toclose(L, -1); /* after an error, too: the line of progress goes away with it */
   roc_begin_file(L, &r->work, "load", path);
   if (is_mapped) {
     load_mapped(L, path, r, access);
