@@ -1,6 +1,6 @@
--- The product of two n × n matrices, tiled through shared memory: scripts/run.sh
--- examples/matmul.lua [n] Prints how fast the tiled and the naive kernel are, and by how much their
--- results differ.
+-- The product of two n × n matrices, tiled through shared memory:
+-- scripts/run.sh examples/matmul.lua [n]
+-- Prints how fast the tiled and the naive kernel are, and that both agree with a Lua loop.
 local roc = require "roc"
 local gemm = require "roc.kernels.gemm"
 

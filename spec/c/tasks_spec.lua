@@ -143,6 +143,16 @@ describe("from an installation and the docs, a program", function()
     assert.is_true(count > 5)
   end)
 
+  it("begins as the docs show, with the script of hello.c", function()
+    local program, count = files.read("examples/embed/hello/hello.c"), 0
+    local block = files.read("docs/embedding.md"):match "```c\n(lua_State %*L = luaL_newstate.-)```"
+    for line in block:gmatch '\n    (".-\\n")' do
+      count = count + 1
+      assert.is_truthy(program:find(line, 1, true), line)
+    end
+    assert.are.equal(8, count)
+  end)
+
   it("is built by each command line of the docs", function()
     local text = files.read("docs/embedding.md")
     local own = folder .. "/by_docs"
