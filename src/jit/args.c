@@ -21,7 +21,7 @@ static bool is_array_narrow(const roc_array *a, roc_layout layout, int64_t size)
     if (!is_narrow(a->extents[d])) return false;
     if (layout == ROC_LAYOUT_STRIDED && !is_narrow(a->strides[d])) return false;
   }
-  return is_narrow(size) && size <= INT32_MAX / (int64_t)roc_dtype_itemsize(a->dtype);
+  return is_narrow(size) && is_narrow(size * (int64_t)roc_dtype_itemsize(a->dtype));
 }
 
 static void note_range(roc_jit_value *value, roc_layout layout, int64_t size) {

@@ -110,30 +110,40 @@ static void place_host_array(roc_kernel_box *box, uint32_t i, const roc_array *a
   box->ndirect++;
 }
 
-static void read_arg(lua_State *L, reader *r, int idx) {
+/* Computes an array that is still to be computed, which may run Lua code. */
+static bool evaluate_arg(lua_State *L, const roc_array *a) {
+  if (!roc_buffer_pending(a->buffer)) return false;
+  roc_array_evaluate(L, a);
+  return true;
+}
+
+/* False: the array had to be computed first. */
+static bool read_arg(lua_State *L, reader *r, int idx) {
   uint32_t i = (uint32_t)r->arg - 1;
   roc_jit_value *v = &r->box->kernel->values[i];
   roc_kernel_stage *s = &r->box->stages[i];
   *v = (roc_jit_value){0};
   s->direct = s->host = NULL; /* the other fields are used for host arrays only */
   const roc_kernel_mode *mode = NULL;
-  const roc_array *a = roc_test_any_array(L, idx);
-  if (!a && roc_test_scalar(L, idx, &v->scalar)) {
+  const roc_array_box *array = roc_test_array_box(L, idx);
+  if (!array && roc_test_scalar(L, idx, &v->scalar)) {
     declare(L, r, v);
-    return;
+    return true;
   }
-  if (!a && (mode = luaL_testudata(L, idx, ROC_META_ARG))) {
+  if (!array && (mode = luaL_testudata(L, idx, ROC_META_ARG))) {
     lua_getiuservalue(L, idx, 1); /* the wrapper keeps it */
-    a = roc_test_array(L, -1);
+    array = roc_test_array_box(L, -1);
     lua_pop(L, 1);
   }
-  if (!a) {
+  if (!array) {
     const char *meant = lua_istable(L, idx) ? "; make an array of it: roc.array(t)" : "";
     bad_argument(L, r,
                  lua_pushfstring(L, "array, number or boolean expected, got %s%s",
                                  roc_push_type_name(L, idx), meant));
   }
+  const roc_array *a = &array->array;
   if (!a->buffer) bad_argument(L, r, "the array is closed");
+  if (evaluate_arg(L, a)) return false;
   v->array = a;
   declare(L, r, v);
   if (roc_buffer_device(a->buffer)) {
@@ -141,6 +151,7 @@ static void read_arg(lua_State *L, reader *r, int idx) {
   } else {
     place_host_array(r->box, i, a, mode ? *mode : (roc_kernel_mode){true, true}, !mode);
   }
+  return true;
 }
 
 static bool overlap(const roc_array *a, const roc_array *b) {
@@ -196,13 +207,16 @@ static void check_count(lua_State *L, const roc_kernel_box *box, int count) {
       has_rest ? " ('...' takes none in a kernel; name the parameters, or pass an array)" : "");
 }
 
-void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
+bool roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
                           roc_rt_device *device) {
   check_count(L, box, count);
   reader r = {.box = box, .device = device};
   box->nhosts = box->ndirect = 0;
-  for (r.arg = 1; r.arg <= count; r.arg++) read_arg(L, &r, first + r.arg - 1);
+  for (r.arg = 1; r.arg <= count; r.arg++) {
+    if (!read_arg(L, &r, first + r.arg - 1)) return false;
+  }
   if (box->nhosts + box->ndirect > 1) join_overlaps(L, &r);
+  return true;
 }
 
 static void take_operand(lua_State *L, roc_kernel_box *box, uint32_t i,

@@ -124,8 +124,10 @@ int roc_kernel_push_captured(lua_State *L, const roc_kernel_box *box);
 void roc_open_kernel_capture(lua_State *L);
 
 /* kernel_args.c: reads `count` arguments from stack index `first` on into kernel->values and
- * box->stages.  Device arrays must be of `device` (NULL: of any).  Raises; holds nothing. */
-void roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
+ * box->stages.  Device arrays must be of `device` (NULL: of any).  False: an array had to be
+ * computed first, which may have run Lua code, so that nothing read before it counts: read again.
+ * Raises; holds nothing. */
+bool roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
                           roc_rt_device *device);
 /* An argument of a launch that roclua makes itself, in place of Lua's. */
 typedef struct roc_kernel_operand {

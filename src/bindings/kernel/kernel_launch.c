@@ -180,38 +180,29 @@ static void check_captured(lua_State *L, const roc_kernel_box *box, const roc_rt
   }
 }
 
-static void read_values(lua_State *L, const request *r, roc_rt_device *device) {
-  if (r->operands) {
-    roc_kernel_take_operands(L, r->box, r->operands, (uint32_t)r->count);
-  } else {
-    roc_kernel_read_args(L, r->box, r->first, r->count, device);
-  }
-}
-
-/* Arrays that are still to be computed are, which may run Lua code. */
-static void evaluate_args(lua_State *L, const request *r) {
-  for (int i = 0; !r->operands && i < r->count; i++) {
-    roc_array_box *box = roc_test_array_box(L, r->first + i);
-    if (box) roc_array_evaluate(L, &box->array);
-  }
+/* False: Lua code may have run meanwhile, so all of the launch is to be read again. */
+static bool read_values(lua_State *L, const request *r, roc_rt_device *device) {
+  if (!r->operands) return roc_kernel_read_args(L, r->box, r->first, r->count, device);
+  roc_kernel_take_operands(L, r->box, r->operands, (uint32_t)r->count);
+  return true;
 }
 
 static int launch(lua_State *L, const request *r) {
   roc_kernel_box *box = r->box;
-  if (!box->kernel) return luaL_error(L, "the kernel is closed");
   roc_error err; /* filled on failure; zeroing it here would cost more than the rest */
   roc_status status = ROC_OK;
-  evaluate_args(L, r);
-  for (int attempt = 0; attempt < 2; attempt++) {
+  for (bool has_reclaimed = false;;) {
+    if (!box->kernel) return luaL_error(L, "the kernel is closed");
     roc_kernel_read_cells(L, box, r->kernel); /* may run Lua code, so it is first */
     target t = find_target(L, r);
     roc_jit_launch work = describe_launch(L, r, &t);
-    read_values(L, r, t.device);
+    if (!read_values(L, r, t.device)) continue;
     check_captured(L, box, t.device);
     if (roc_ndrange_is_empty(&work.range)) return 0;
     if (t.driver->props.runs_in_lua) return launch_on_sim(L, r, &t, &work);
     status = roc_kernel_run(box, t.stream, &work, &err);
-    if (status != ROC_OOM || attempt > 0 || !roc_gc_reclaim(L)) break;
+    if (status != ROC_OOM || has_reclaimed || !roc_gc_reclaim(L)) break;
+    has_reclaimed = true;
   }
   warn(L, box);
   if (box->nhosts > 0) roc_deliver_prints(L); /* the launch has waited */

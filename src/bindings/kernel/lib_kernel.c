@@ -182,8 +182,9 @@ static int finish_text(lua_State *L, roc_kernel_box *box, roc_status status, con
 /* Classifies the arguments from index 2 on, as a launch would. */
 static void classify_args(lua_State *L, roc_kernel_box *box) {
   int count = lua_gettop(L) - 1;
-  roc_kernel_read_cells(L, box, 1);
-  roc_kernel_read_args(L, box, 2, count, NULL); /* only their types are used */
+  do {
+    roc_kernel_read_cells(L, box, 1);
+  } while (!roc_kernel_read_args(L, box, 2, count, NULL)); /* only their types are used */
   roc_jit_kernel_classify(box->kernel);
 }
 
