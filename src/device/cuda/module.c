@@ -5,11 +5,11 @@
 
 enum { LOG_BYTES = 1200 };
 
-/* PTX, which a byte 0 ends (base/nvptx_abi.h). */
-static CUresult load_image(const void *image, CUmodule *out_module, char *log, size_t log_bytes) {
+/* A byte 0 ends it (base/nvptx_abi.h). */
+static CUresult load_ptx(const void *ptx, CUmodule *out_module, char *log, size_t log_bytes) {
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log, (void *)(uintptr_t)(log_bytes - 1)};
-  return roc_cuda.cuModuleLoadDataEx(out_module, image, 2, options, values);
+  return roc_cuda.cuModuleLoadDataEx(out_module, ptx, 2, options, values);
 }
 
 static roc_status fail_load(roc_cuda_device *device, const roc_codeobj *object, CUresult result,
@@ -58,7 +58,10 @@ static void release_code(roc_cuda_device *device, roc_cuda_code *code) {
 static roc_status load_code(roc_cuda_device *device, const roc_codeobj *object, roc_cuda_code *code,
                             roc_error *err) {
   char log[LOG_BYTES] = "";
-  CUresult result = load_image(object->bytes, &code->module, log, sizeof log);
+  CUresult result = roc_cuda_load_image(device, object, &code->module);
+  if (result != CUDA_SUCCESS && !roc_cuda_is_loss(result)) {
+    result = load_ptx(object->bytes, &code->module, log, sizeof log);
+  }
   if (result == CUDA_SUCCESS) return ROC_OK;
   code->module = NULL;
   return fail_load(device, object, result, log, err);
