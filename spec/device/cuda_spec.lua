@@ -173,6 +173,35 @@ describe("the cuda driver on a stand-in", function()
       is_balanced(counts)
     end)
 
+  it("leaves page-locked memory usable when the device is lost, here and on others", function()
+    local output, status, counts = run([[
+      local pinned, mapped = roc.pinned_array(16), roc.mapped_array(16)
+      local host = roc.ones(16)
+      local registration = roc.register(host)
+      pinned:fill(3) mapped:fill(4)
+      local k = roc.kernel("function(y) y[1] = 1 end")
+      assert(not pcall(function() k[{ 1, 1 }](mapped) end))
+      assert(roc.current_device().state == "lost")
+      pinned[1], mapped[2], host[3] = 7, 8, 9
+      print(pinned:sum(), mapped:sum(), host:sum())
+      registration:close()
+      roc.select_device "cpu"
+      for _, a in ipairs { pinned, mapped, host } do
+        k[{ 1, 1 }](a)
+        assert(a[1] == 1)
+      end
+      roc.select_device "cuda:2"
+      for _, a in ipairs { pinned, mapped, host } do
+        assert(roc.array_equal(a, roc.to_device(a):copy_to_host()))
+        k[{ 1, 1 }](a)
+      end
+      roc.current_device():synchronize()
+      print "done"]], "FAKE_CUDA_FAIL=cuLaunchKernel:1:719")
+    assert.equal("52.0\t68.0\t24.0\ndone\n", output)
+    assert.equal(0, status)
+    is_balanced(counts)
+  end)
+
   it("raises what a call gives, and goes on", function()
     for call, text in pairs {
       ["cuModuleLoadDataEx:1:218"] = "NVIDIA's driver does not load a kernel compiled for 'sm_90' "
