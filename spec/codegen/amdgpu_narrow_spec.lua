@@ -41,6 +41,19 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
     end)
   end
 
+  it("compares indices out of memory in 32 bits, without the 1 that is added", function()
+    local _, text = hot(kernel([[function(from, to, length, dist)
+      local e = roc.get_global_id(1)
+      if e <= #from then
+        local d = dist[from[e] + 1] + length[e]
+        if d < dist[to[e] + 1] then roc.atomic.min(dist, to[e] + 1, d) end
+      end
+    end]], "(int32[:] narrow, int32[:] narrow, int32[:] narrow, int32[:] narrow)"))
+    assert.matches("v_cmp_le_u32", text)
+    assert.not_matches("v_add_u32_e32 v%d+, %-1, v", text)
+    assert.not_matches("offset:%-4", text)
+  end)
+
   it("counts a loop by the size of the grid without a division", function()
     local _, text = hot(kernel([[function(x)
       for i = roc.get_global_id(1), #x, roc.get_global_size(1) do x[i] = x[i] * 2.0 end

@@ -217,6 +217,30 @@ describe("versioning a kernel", function()
     assert.are.equal(2, count(text, "barrier"))
   end)
 
+  it("takes a product with the constant in front", function()
+    local text = version_launch("if %2", "%3: int = const 2", "%4: int = mul %3 %0",
+      "check.index x.0 0 #0 %4", "%5: f32 = load x.0 %4", "store y.1 %5 %0", "end")
+    check(text, "extent y%.1 0", "const 2", "mul", "extent x%.0 0", "le", "\n  if versions")
+    assert.are.equal(1, count(text, "check%.index"))
+  end)
+
+  it("takes what a condition says of an item's number, not the size of the workgroup", function()
+    local text = version_launch("%3: int = local_id 0", "%4: int = const 16",
+      "%5: bool = le %3 %4", "if %5", "check.index x.0 0 #0 %3", "%6: f32 = load x.0 %3",
+      "store s.3 %6 %3", "end")
+    local head = text:match("^.-\n  if versions")
+    check(head, "const 16", "extent x%.0 0", "le")
+    assert.are.equal(0, count(head, "local_size"))
+  end)
+
+  it("asks for both values of a maximum", function()
+    local text = version_launch("%3: int = extent x.0 0", "%4: int = min %0 %3",
+      "%5: int = const 1", "%6: int = max %5 %4", "check.index x.0 0 #0 %6",
+      "%7: f32 = load x.0 %6", "if %2", "store y.1 %7 %0", "end")
+    check(text, "const 1", "extent x%.0 0", "le", "\n  if versions")
+    assert.are.equal(1, count(text, "check%.index"))
+  end)
+
   it("leaves a kernel whose index may be below 1, or comes from memory", function()
     local below = version_launch("%3: int = const 1", "%4: int = sub %0 %3",
       "check.index x.0 0 #0 %4", "%5: f32 = load x.0 %4", "if %2", "store y.1 %5 %0", "end")

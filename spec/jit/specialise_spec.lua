@@ -192,3 +192,57 @@ describe("a specialisation", function()
     assert.is_true(live() <= before + 2, "blocks were " .. before .. ", are " .. live())
   end)
 end)
+
+describe("the promise of a workgroup, on an AMD GPU,", function()
+  if devices.missing then
+    it("is looked at where there is one", function() pending(devices.missing) end)
+    return
+  end
+  devices.use("hsa")
+
+  local function sizes_kernel()
+    return roc.kernel(function(y)
+      local i = roc.get_global_id(1)
+      if i <= y.shape[1] then
+        y[i][1], y[i][2] = roc.get_local_size(1), roc.get_local_id(1)
+        y[i][3], y[i][4] = roc.get_num_groups(1), roc.get_local_size(2) * roc.get_local_size(3)
+      end
+    end, { workgroup = 128 })
+  end
+
+  local function check(k, items, workgroup)
+    local y = roc.to_device(roc.zeros({ items, 4 }, "int32"))
+    k:launch({ grid = items, workgroup = workgroup }, y)
+    for i, row in ipairs(y:copy_to_host():totable()) do
+      assert.same({ workgroup, (i - 1) % workgroup + 1, (items + workgroup - 1) // workgroup, 1 },
+        row)
+    end
+  end
+
+  it("makes code for the promised one, and code for smaller ones", function()
+    local k = sizes_kernel()
+    for _, launch in ipairs { { 300, 128, 1 }, { 300, 64, 2 }, { 129, 128, 2 }, { 300, 96, 2 } } do
+      check(k, launch[1], launch[2])
+      assert.equal(launch[3], compiles(k))
+    end
+  end)
+
+  it("makes code for any where the launch leaves it open", function()
+    local k = sizes_kernel()
+    local y = roc.to_device(roc.zeros({ 300, 4 }, "int32"))
+    k:forall(300)(y)
+    k:launch({ grid = 300, workgroup = 32 }, y)
+    assert.equal(1, compiles(k))
+  end)
+
+  it("reads no size of the workgroup in the code for the promised one", function()
+    local k = sizes_kernel()
+    check(k, 300, 64)
+    local general = k:inspect_llvm(roc.current_device().arch)
+    check(k, 300, 128)
+    local exact = k:inspect_llvm(roc.current_device().arch)
+    local size <const> = "and i32 %%[%w_]+, 65535"
+    assert.matches(size, general)
+    assert.is_nil(exact:find(size))
+  end)
+end)

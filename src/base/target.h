@@ -74,6 +74,9 @@ typedef struct roc_target_facts {
   /* So does each of several in straight code, and a condition that all lanes share does not: checks
    * are combined. */
   bool combines_checks;
+  /* The size of a workgroup is read from memory; so code is made for the one that a kernel
+   * promises, where a launch has it. */
+  bool reads_workgroup_size;
   /* The wavefront of code that is compiled without a launch, where the wavefront is an option of
    * the compile; 0: each name has its own. */
   uint32_t default_wavefront;

@@ -184,6 +184,19 @@ uint32_t roc_ir_facts_unknown(roc_ir_facts *f, roc_value_type type) {
   return roc_ir_facts_unknown_in(f, type, roc_ir_range_all);
 }
 
+/* Of operations whose operands may change places: 2 * x is x * 2. */
+static void put_constant_last(const roc_ir_facts *f, roc_ir_value *v) {
+  static const bool commutes[ROC_IR_OP_COUNT_] = {
+      [ROC_IR_ADD] = true, [ROC_IR_MUL] = true,  [ROC_IR_BAND] = true,
+      [ROC_IR_BOR] = true, [ROC_IR_BXOR] = true,
+  };
+  if (v->type != ROC_VT_INT || !commutes[v->op]) return;
+  if (f->values.items[v->args[0]].op != ROC_IR_CONST) return;
+  uint32_t constant = v->args[0];
+  v->args[0] = v->args[1];
+  v->args[1] = constant;
+}
+
 uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint32_t *args) {
   if (inst->op == ROC_IR_LOAD && inst->type == ROC_VT_INT) {
     uint32_t id = roc_ir_facts_unknown(f, ROC_VT_INT);
@@ -201,6 +214,7 @@ uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint
                     .aux = inst->aux,
                     .k = inst->k.i};
   for (uint32_t i = 0; i < inst->nargs; i++) v.args[i] = args[i];
+  put_constant_last(f, &v);
   bool is_number = v.type == ROC_VT_INT || is_float(v.type);
   v.everywhere = is_number ? range_of_making(f, &v) : roc_ir_range_all;
   return intern(f, v);

@@ -209,6 +209,7 @@ typedef struct roc_ir_module {
   const char *hint; /* what the front end found that is probably not meant; NULL: nothing */
   bool check, contract, fastmath;
   uint32_t workgroup[3];        /* promised bound per dimension, 0: none */
+  bool is_workgroup_exact;      /* every workgroup is of that size; 0: 1 */
   roc_vec(roc_ir_param) params; /* kernarg order: explicit, then hidden */
   roc_vec(roc_ir_array) arrays;
   roc_vec(roc_ir_var) vars;

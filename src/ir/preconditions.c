@@ -65,6 +65,12 @@ static void need_case(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t te
   roc_ir_facts_rollback(&w->f, point);
 }
 
+/* Whether a condition has stated less than what a local id can be (`if item <= 16`). */
+static bool is_stated_less(const roc_ir_check_walk *w, uint32_t bound, roc_ir_range range) {
+  const roc_ir_value *size = &w->f.values.items[bound];
+  return size->op == ROC_IR_LOCAL_SIZE && range.high < size->everywhere.high;
+}
+
 /* index + k <= extent.  A constant, and what stays small, is compared as such: what is known of it
  * by way of ids and sizes would ask for more than is needed. */
 static void need_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t index, int64_t k,
@@ -78,10 +84,18 @@ static void need_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t i
   uint32_t choice = roc_ir_facts_base(&w->f, index, &over);
   roc_ir_value v = w->f.values.items[choice];
   if (range.low > range.high) return; /* this case never comes */
+  bool may_be_proved = depth < MOST_CHOICES && k != INT64_MIN;
+  if (may_be_proved && roc_ir_facts_le_by(&w->f, index, extent, -k)) return;
   if (depth > 0 && roc_ir_facts_is_choice(&v)) {
     if (__builtin_add_overflow(k, over, &k)) return;
     need_case(w, inst, v.args[0], true, v.args[1], k, depth);
     need_case(w, inst, v.args[0], false, v.args[2], k, depth);
+    return;
+  }
+  if (depth > 0 && v.op == ROC_IR_MAX && v.type == ROC_VT_INT) {
+    if (__builtin_add_overflow(k, over, &k)) return;
+    need_upper(w, inst, v.args[0], k, depth - 1);
+    need_upper(w, inst, v.args[1], k, depth - 1);
     return;
   }
   bool is_const = range.low == range.high;
@@ -89,7 +103,8 @@ static void need_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t i
   bool has_bound = !is_const && roc_ir_facts_launch_bound(&w->f, index, extent, false, &bound);
   if (!has_bound && !is_const) {
     has_bound = roc_ir_facts_launch_bound(&w->f, index, extent, true, &bound) &&
-                (!is_small || w->f.values.items[bound.value].op == ROC_IR_LOCAL_SIZE);
+                (!is_small || w->f.values.items[bound.value].op == ROC_IR_LOCAL_SIZE) &&
+                !(is_small && is_stated_less(w, bound.value, range));
   }
   if (has_bound) {
     p.factor = bound.factor;

@@ -140,15 +140,22 @@ roc_ir_range roc_ir_range_apply(roc_ir_op op, uint32_t aux, const roc_ir_range *
 const roc_ir_launch_limits roc_ir_limits_any = {(int64_t)1 << 62, INT64_MAX, UINT32_MAX};
 const roc_ir_launch_limits roc_ir_limits_gpu = {UINT32_MAX, UINT32_MAX, ROC_SIMT_MAX_WORKGROUP};
 
+/* Of a workgroup in one dimension: of which a promise leaves those out that have one. */
+static int64_t most_items(const roc_ir_module *m, const roc_ir_launch_limits *limits,
+                          uint32_t dim) {
+  if (!m->workgroup[0] || dim >= 3) return limits->workgroup;
+  return smaller(m->workgroup[dim] ? m->workgroup[dim] : 1, limits->workgroup);
+}
+
 roc_ir_range roc_ir_range_of_query(const roc_ir_module *m, const roc_ir_launch_limits *limits,
                                    roc_ir_op op, uint32_t dim) {
-  int64_t bound = dim < 3 ? m->workgroup[dim] : 0;
   switch (op) {
     case ROC_IR_GLOBAL_ID:
     case ROC_IR_GROUP_ID: return (roc_ir_range){1, limits->ids};
-    case ROC_IR_LOCAL_ID:
+    case ROC_IR_LOCAL_ID: return (roc_ir_range){1, most_items(m, limits, dim)};
     case ROC_IR_LOCAL_SIZE:
-      return (roc_ir_range){1, bound ? smaller(bound, limits->workgroup) : limits->workgroup};
+      return (roc_ir_range){m->is_workgroup_exact ? most_items(m, limits, dim) : 1,
+                            most_items(m, limits, dim)};
     case ROC_IR_GLOBAL_SIZE:
     case ROC_IR_NUM_GROUPS: return (roc_ir_range){1, limits->sizes};
     case ROC_IR_WORK_DIM: return (roc_ir_range){1, 3};

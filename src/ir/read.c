@@ -242,6 +242,7 @@ static void read_head(reader *r) {
   m->fastmath = accept_word(r, "fastmath");
   if (accept_word(r, "workgroup")) {
     for (int d = 0; d < 3; d++) m->workgroup[d] = read_u32(r);
+    m->is_workgroup_exact = accept_word(r, "exact");
   }
   expect_line(r);
 }

@@ -483,7 +483,7 @@ static roc_status make_spec(roc_jit_call *call, roc_rt_stream *stream, roc_error
     k->program->arrays[i].value = (roc_jit_value){.array = placed_array(f, p, i)};
   }
   memcpy(k->values, call->values, f->nparams * sizeof *k->values);
-  roc_status status = roc_jit_kernel_select(k, device, &spec, err);
+  roc_status status = roc_jit_kernel_select(k, device, NULL, &spec, err);
   if (status == ROC_OK) {
     roc_jit_kernel_give_up(k, spec);
     status = publish_spec(f, spec, err);

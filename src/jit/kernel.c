@@ -1,6 +1,7 @@
 /* Kernels and their specialisations; see kernel.h.
  *
- * The key of a specialisation is device, classes, and the captured scalars: type and value of a
+ * The key of a specialisation is device, whether its workgroups are just as the kernel promises,
+ * classes, and the captured scalars: type and value of a
  * constant, type alone of a hidden argument.  Invariant: a specialisation's aliases cover every
  * overlap that matters to what it writes. */
 #include "jit/kernel.h"
@@ -156,9 +157,29 @@ uint32_t roc_jit_kernel_scalar_key(const roc_jit_kernel *k, unsigned char *out) 
   return (uint32_t)(at - out);
 }
 
+/* Code for AMD GPUs reads a workgroup's size from memory, and multiplies by it: not where it is the
+ * promised one, as it nearly always is. A size that the launch leaves open is not known yet. */
+static bool has_exact_workgroup(roc_jit_kernel *k, const roc_rt_device *device,
+                                const roc_jit_launch *launch) {
+  const uint32_t *promise = k->options.workgroup;
+  if (!launch || !promise[0] || (launch->is_local_free && launch->range.rank == 1)) return false;
+  for (uint32_t d = 0; d < 3; d++) {
+    if (launch->range.local[d] != (promise[d] ? promise[d] : 1)) return false;
+  }
+  if (k->asked != device) {
+    const roc_target_facts *facts =
+        roc_target_facts_of(roc_rt_device_driver((roc_rt_device *)device)->props.arch);
+    k->asked = device;
+    k->asked_takes_exact = facts && facts->reads_workgroup_size;
+  }
+  return k->asked_takes_exact;
+}
+
+enum { EXACT_WORKGROUP = 1u << 31 }; /* beside the device's index */
+
 static void make_key(roc_jit_kernel *k, const roc_rt_device *device) {
   unsigned char *at = k->key;
-  uint32_t index = roc_rt_device_index(device);
+  uint32_t index = roc_rt_device_index(device) | (k->is_exact ? EXACT_WORKGROUP : 0);
   memcpy(at, &index, sizeof index);
   at += sizeof index;
   size_t nbytes = (k->nparams + k->program->narrays) * sizeof *k->classes;
@@ -297,6 +318,7 @@ static roc_status compile_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit
   roc_ir_module *module = NULL;
   k->times = (roc_jit_times){0};
   ROC_TRY(roc_jit_compile_ir(k, &module, err));
+  module->is_workgroup_exact = k->is_exact;
   make_key(k, device);
   *out_spec = find_spec(k);
   roc_codeobj *object = NULL;
@@ -337,7 +359,9 @@ static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_sp
 }
 
 roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
-                                 roc_jit_spec **out_spec, roc_error *err) {
+                                 const roc_jit_launch *launch, roc_jit_spec **out_spec,
+                                 roc_error *err) {
+  kernel->is_exact = has_exact_workgroup(kernel, device, launch);
   roc_jit_kernel_classify(kernel);
   make_key(kernel, device);
   roc_jit_spec *spec = find_spec(kernel);
@@ -494,12 +518,13 @@ roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const roc_cg_options *opt
   roc_str text = ROC_STR_INIT;
   roc_cg_options own = *options;
   roc_jit_let_interrupt(&own, kernel->session);
+  const roc_target_facts *facts = roc_target_facts_of(options->target);
+  module->is_workgroup_exact = kernel->is_exact && facts && facts->reads_workgroup_size;
   roc_status status = roc_jit_fit_target(module, options->target, err);
   if (status == ROC_OK) status = roc_jit_dump(module, &own, stage, &text, err);
   roc_ir_module_free(module);
   if (status == ROC_OK && stage == ROC_CG_ASM) {
-    roc_jit_annotate(kernel->program, roc_target_facts_of(options->target), roc_str_text(&text),
-                     text.len, out);
+    roc_jit_annotate(kernel->program, facts, roc_str_text(&text), text.len, out);
   } else {
     roc_str_add(out, roc_str_text(&text), text.len);
   }

@@ -52,6 +52,9 @@ typedef struct roc_jit_kernel {
   bool *old_aliases;     /* scratch of the compiler, likewise */
   bool knows_written;    /* false: all are taken for written */
   bool has_classes;      /* `classes` are those of a launch or a signature */
+  bool is_exact;         /* the last launch's workgroup is the promised one, and its code knows */
+  const roc_rt_device *asked; /* the last device of which was found out: */
+  bool asked_takes_exact;     /* its code may know that */
   unsigned char *key;
   uint32_t key_bytes;
   roc_jit_spec *specs[ROC_JIT_MAX_SPECS];
@@ -104,10 +107,12 @@ void roc_jit_kernel_free(
  * over). OOM keeps the old one. */
 roc_status roc_jit_kernel_replace(roc_jit_kernel *kernel, roc_jit_program *program, roc_error *err);
 
-/* Finds or makes the specialisation for kernel->values and the program's captures.  The spec is
- * valid until the next select.  COMPILE: kernel->diagnostics has the whole text. */
+/* Finds or makes the specialisation for kernel->values and the program's captures, for the launch
+ * or, where that is NULL, any.  The spec is valid until the next select.  COMPILE:
+ * kernel->diagnostics has the whole text. */
 roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
-                                 roc_jit_spec **out_spec, roc_error *err);
+                                 const roc_jit_launch *launch, roc_jit_spec **out_spec,
+                                 roc_error *err);
 
 /* Queues a selected specialisation with kernel->values, whose classes must be unchanged since. */
 roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spec,

@@ -280,7 +280,7 @@ roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_
   ROC_TRY(place_constants(box, stream, err));
   if (box->ndirect > 0) ROC_TRY(place_direct(box, roc_rt_stream_device(stream), err));
   if (box->nhosts > 0) mark_hosts(box, roc_rt_stream_device(stream));
-  ROC_TRY(roc_jit_kernel_select(box->kernel, roc_rt_stream_device(stream), &r.spec, err));
+  ROC_TRY(roc_jit_kernel_select(box->kernel, roc_rt_stream_device(stream), launch, &r.spec, err));
   if (box->nhosts == 0) return launch_without_hosts(&r, launch);
   roc_status status = run_with_hosts(&r, launch);
   roc_kernel_drop_temporaries(box);

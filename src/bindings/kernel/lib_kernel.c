@@ -64,7 +64,7 @@ static void read_signature(lua_State *L, roc_kernel_box *box, int desc) {
 static roc_status compile_now(roc_kernel_box *box, roc_rt_device *device, roc_error *err) {
   roc_jit_spec *spec;
   if (!roc_rt_device_driver(device)->props.runs_in_lua) {
-    return roc_jit_kernel_select(box->kernel, device, &spec, err);
+    return roc_jit_kernel_select(box->kernel, device, NULL, &spec, err);
   }
   roc_jit_kernel_classify(box->kernel);
   roc_str text = ROC_STR_INIT;

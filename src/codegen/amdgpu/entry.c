@@ -10,6 +10,7 @@
 #include "codegen/amdgpu/amdgpu.h"
 #include "ir/check_elimination.h"
 #include "ir/layout.h"
+#include "ir/range.h"
 
 /* Bytes from the start of hsa_kernel_dispatch_packet_t. */
 enum {
@@ -275,7 +276,13 @@ static LLVMValueRef packet_field(roc_cg *cg, unsigned offset) {
   return read_once(cg, &roc_amdgpu_state_of(cg)->packet_fields[offset], read_packet, false, offset);
 }
 
+static roc_ir_range size_range(const roc_cg *cg, unsigned dim) {
+  return roc_ir_range_of_query(cg->ir, &roc_ir_limits_gpu, ROC_IR_LOCAL_SIZE, dim);
+}
+
 static LLVMValueRef group_size(roc_cg *cg, unsigned dim) {
+  roc_ir_range size = size_range(cg, dim);
+  if (size.low == size.high) return roc_cg_i32(cg, (uint32_t)size.low);
   return packet_field(cg, PACKET_WORKGROUP + 2 * dim);
 }
 
@@ -291,6 +298,7 @@ static LLVMValueRef read_id(roc_cg *cg, bool is_item, unsigned dim) {
 }
 
 static LLVMValueRef id_of(roc_cg *cg, bool is_item, unsigned dim) {
+  if (is_item && size_range(cg, dim).high == 1) return roc_cg_i32(cg, 0);
   roc_amdgpu_read *kept = &roc_amdgpu_state_of(cg)->ids[is_item][dim];
   return read_once(cg, kept, read_id, is_item, dim);
 }

@@ -57,14 +57,15 @@ static LLVMValueRef add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
 }
 
 /* An index that is a sum of 64 bits because it could pass 2^32, but is in range: so in 32 bits it
- * does not wrap either. */
+ * does not wrap either.  Where 1 is added, what it is added to is not negative. */
 static LLVMValueRef take_index(roc_cg *cg, LLVMValueRef wide) {
   enum { MOST = 1 << 30 };
   bool is_sum = LLVMIsABinaryOperator(wide) && LLVMGetInstructionOpcode(wide) == LLVMAdd &&
-                LLVMIsAZExtInst(LLVMGetOperand(wide, 0)) &&
                 LLVMIsAConstantInt(LLVMGetOperand(wide, 1));
   int64_t k = is_sum ? LLVMConstIntGetSExtValue(LLVMGetOperand(wide, 1)) : 0;
-  if (k <= 0 || k > MOST) return roc_cg_take_low(cg, wide);
+  LLVMValueRef to = is_sum ? LLVMGetOperand(wide, 0) : NULL;
+  bool is_exact = to && (LLVMIsAZExtInst(to) || (LLVMIsASExtInst(to) && k == 1));
+  if (!is_exact || k <= 0 || k > MOST) return roc_cg_take_low(cg, wide);
   LLVMValueRef low = roc_cg_take_low(cg, LLVMGetOperand(wide, 0));
   return roc_cg_narrow_add(cg, low, roc_cg_i32(cg, (uint32_t)k), true);
 }

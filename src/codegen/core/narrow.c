@@ -10,10 +10,22 @@
 #include "codegen/core/cg.h"
 #include "ir/check_elimination.h"
 
+/* The i32 that was extended; NULL: none was. */
+static LLVMValueRef extended_from(const roc_cg *cg, LLVMValueRef wide) {
+  if (!LLVMIsAZExtInst(wide) && !LLVMIsASExtInst(wide)) return NULL;
+  LLVMValueRef from = LLVMGetOperand(wide, 0);
+  return LLVMTypeOf(from) == cg->t.i32 ? from : NULL;
+}
+
+/* The low half of a sum with a constant needs the low halves alone. */
 LLVMValueRef roc_cg_take_low(roc_cg *cg, LLVMValueRef wide) {
-  if (LLVMIsAZExtInst(wide) || LLVMIsASExtInst(wide)) {
-    LLVMValueRef from = LLVMGetOperand(wide, 0);
-    if (LLVMTypeOf(from) == cg->t.i32) return from;
+  LLVMValueRef from = extended_from(cg, wide);
+  if (from) return from;
+  LLVMOpcode opcode = LLVMIsABinaryOperator(wide) ? LLVMGetInstructionOpcode(wide) : 0;
+  if ((opcode == LLVMAdd || opcode == LLVMSub) && LLVMIsAConstantInt(LLVMGetOperand(wide, 1))) {
+    uint64_t k = LLVMConstIntGetZExtValue(LLVMGetOperand(wide, 1));
+    from = extended_from(cg, LLVMGetOperand(wide, 0));
+    if (from) return LLVMBuildBinOp(cg->b, opcode, from, roc_cg_i32(cg, (uint32_t)k), "");
   }
   return LLVMBuildTrunc(cg->b, wide, cg->t.i32, "");
 }
