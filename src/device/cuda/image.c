@@ -27,7 +27,8 @@ static CUresult load(const void *image, CUmodule *out_module) {
 static CUresult load_kept(const roc_code_store *store, const roc_str *key, CUmodule *out_module) {
   roc_str image = ROC_STR_INIT;
   CUresult result = CUDA_ERROR_NOT_FOUND;
-  if (store->recall(roc_str_text(key), key->len, &image)) result = load(image.data, out_module);
+  if (store->recall(roc_str_text(key), key->len, &image))
+    result = load(roc_str_text(&image), out_module);
   roc_str_deinit(&image);
   return result;
 }
