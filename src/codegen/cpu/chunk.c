@@ -165,7 +165,8 @@ static void emit_chunk(cpu_state *s, uint32_t id, const usage *u, LLVMValueRef x
 
 bool cpu_chunk_may(cpu_state *s, uint32_t id) {
   const cpu_level *level = s->level;
-  if (s->chunk.count || s->chunk.is_done || level->is_single || level->stride) return false;
+  if (s->is_inspecting || s->chunk.count || s->chunk.is_done || level->is_single || level->stride)
+    return false;
   usage u;
   return find_usage(s, id, &u) && u.sets_any && u.ninsts + s->chunk_insts <= MAX_INSTS;
 }
@@ -254,7 +255,8 @@ static ROC_IR_WALKS bool is_straight(const cpu_state *s, uint32_t id) {
 }
 
 bool cpu_chunk_may_tile(cpu_state *s, uint32_t id) {
-  if (s->is_cold || s->needs_live || s->chunk.is_done || !s->plan.has_rows) return false;
+  if (s->is_cold || s->is_inspecting || s->needs_live) return false;
+  if (s->chunk.is_done || !s->plan.has_rows) return false;
   usage u;
   return is_straight(s, id) && find_usage(s, id, &u) && u.sets_any &&
          u.ninsts + s->chunk_insts <= MAX_INSTS && count_rows(&u, vector_bytes(s)) > 1;

@@ -10,6 +10,7 @@
  *   batch    (cpu/batch.c, cpu/members.c)  workgroups that run such a loop side by side
  *   merge    (cpu/merge.c)      workgroups that are one, as none of their items can tell
  *   preflight (cpu/preflight.c) checks answered for a whole group, which then runs without them
+ *   inspector (cpu/inspector.c) checks of what memory holds, by a run of the group for that alone
  *   look     (cpu/look.c)       loops that ask from time to time whether they are to go on
  *   items    (cpu/items.c, cpu/item_loops.c)  emits one run as a loop over work-items
  *   shape    (cpu/shape.c)      how values differ between items that run side by side
@@ -217,6 +218,7 @@ typedef struct cpu_chunk {
 enum { CPU_LANE_BYTES = 4, CPU_MAX_PARTS = 8 };
 
 typedef struct cpu_lanes cpu_lanes;
+typedef struct cpu_inspection cpu_inspection;
 
 typedef struct cpu_state {
   roc_cg *cg;
@@ -247,7 +249,11 @@ typedef struct cpu_state {
   bool is_merging;    /* neighbours in the first dimension are one group; `count` says how large */
   bool is_clear;      /* the version is emitted in which those checks hold: they are left out */
   bool is_cold;       /* the version for the other groups: scalar, small */
-  bool may_be_dead;   /* an item may have ended before the code now emitted */
+  bool is_inspecting; /* the inspector is emitted: nothing else has an effect */
+  LLVMBasicBlockRef lost;     /* where the inspector goes when the group needs the cold version */
+  cpu_inspection *inspection; /* NULL: there is nothing for it to do, and these are NULL */
+  const bool *is_inspected, *inspector_needs; /* per instruction: a check of it; a part of it */
+  bool may_be_dead; /* an item may have ended before the code now emitted */
   bool needs_live;
   bool all_alive; /* the version of a run is emitted that runs when no item of the group ended */
   roc_cg_exits *exits; /* per instruction: of the group's or wavefront's control flow */
@@ -351,6 +357,26 @@ LLVMValueRef cpu_preflight(cpu_state *s);
 bool cpu_preflight_settles_all(cpu_state *s);
 /* As plan.stops, without the settled checks. */
 bool *cpu_preflight_stops(cpu_state *s);
+/* Whether the kernel has one; whether that knows the interval of value `id`; whether it answers
+ * check `id`, unless there are too many before. */
+bool cpu_preflight_may(const cpu_state *s);
+bool cpu_preflight_computes(const cpu_state *s, uint32_t id);
+bool cpu_preflight_settles(const cpu_state *s, uint32_t id);
+
+/* cpu/inspector.c */
+/* Finds what an inspector can check: s->inspection.  False when memory is out. */
+bool cpu_inspect_plan(cpu_state *s);
+/* Forgets it. */
+void cpu_inspect_never(cpu_state *s);
+/* Around the code of the body that becomes the inspector, up to the block that the first gives back;
+ * for a group on which the preflight's checks hold.  Goes to `clear` where its own hold, too, and to
+ * `cold` otherwise.  Marks them in s->is_settled. */
+LLVMBasicBlockRef cpu_inspect_begin(cpu_state *s);
+void cpu_inspect_end(cpu_state *s, LLVMBasicBlockRef clear, LLVMBasicBlockRef cold);
+/* While it is emitted: a check, or error(…), of an item; false for other instructions. */
+bool cpu_inspect_inst(cpu_state *s, uint32_t id);
+/* Ends it where that is decided. */
+void cpu_inspect_look(cpu_state *s);
 
 /* cpu/prefetch.c */
 /* In an iteration of FOR `id` by the level's row: asks for what a later one will read.  `count`:

@@ -23,6 +23,10 @@ bool cpu_leads_behind(const cpu_state *s, uint32_t target, bool is_next, const u
 
 void cpu_diverge(cpu_state *s, uint32_t id) {
   roc_cg *cg = s->cg;
+  if (s->is_inspecting) {
+    LLVMBuildBr(cg->b, s->lost);
+    return;
+  }
   uint32_t site = roc_cg_divergent_site(cg, id, s->plan.cuts[id] & ROC_IRF_CUT_GROUP);
   LLVMValueRef ids[3];
   for (unsigned d = 0; d < 3; d++) {

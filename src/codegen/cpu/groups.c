@@ -20,6 +20,20 @@ static void load_sizes(cpu_state *s, LLVMValueRef grid[3], LLVMValueRef groups[3
   }
 }
 
+/* A batch has no inspector.  It is none where an item may end up to the end of its loop; otherwise
+ * that loop is worth more than the checks after it. */
+static void drop_batch_or_inspector(cpu_state *s) {
+  const roc_ir_ids *body = &s->cg->ir->regions.items[0];
+  uint32_t next = s->batch_at + 1 < body->count ? body->items[s->batch_at + 1] : ROC_IR_NONE;
+  uint32_t end = next == ROC_IR_NONE ? UINT32_MAX : s->plan.home[next];
+  for (uint32_t id = 0; id < s->cg->ir->insts.count; id++) {
+    if (!s->is_inspected[id] || s->plan.home[id] >= end) continue;
+    s->batch_at = ROC_IR_NONE;
+    return;
+  }
+  cpu_inspect_never(s);
+}
+
 void cpu_load_launch(cpu_state *s) {
   roc_cg *cg = s->cg;
   LLVMTypeRef i32 = cg->t.i32;
@@ -35,6 +49,7 @@ void cpu_load_launch(cpu_state *s) {
   LLVMValueRef rows = LLVMBuildNUWMul(cg->b, s->local[1], s->local[2], "");
   s->items = LLVMBuildNUWMul(cg->b, s->local[0], rows, "");
   s->batch_at = cpu_batch_find(s);
+  if (s->inspection && s->batch_at != ROC_IR_NONE) drop_batch_or_inspector(s);
   s->is_merging = cpu_merge_may(s) && (!cg->ir->check || cpu_preflight_settles_all(s));
   if (s->is_merging) s->batch_at = ROC_IR_NONE;
   s->slots = s->items;
@@ -137,12 +152,19 @@ static void emit_versions(cpu_state *s, LLVMValueRef g, LLVMBasicBlockRef narrow
                           LLVMBasicBlockRef end) {
   roc_cg *cg = s->cg;
   LLVMValueRef clear_count, is_clear = settle_checks(s, g, &clear_count);
-  if (!is_clear) {
+  if (!is_clear && !s->inspection) {
     emit_clear(s, clear_count, end);
     return;
   }
   LLVMBasicBlockRef clear = roc_cg_block(cg, "clear"), cold = roc_cg_block(cg, "cold");
-  roc_cg_branch_likely(cg, is_clear, clear, cold);
+  LLVMBasicBlockRef settled = s->inspection ? roc_cg_block(cg, "inspect") : clear;
+  if (!is_clear) is_clear = LLVMConstInt(cg->t.i1, 1, 0);
+  roc_cg_branch_likely(cg, is_clear, settled, cold);
+  if (s->inspection) {
+    roc_cg_at(cg, settled);
+    cpu_emit_body(s, 0, cpu_inspect_begin(s));
+    cpu_inspect_end(s, clear, cold);
+  }
   roc_cg_at(cg, clear);
   bool *stops = s->plan.stops;
   s->plan.stops = cpu_preflight_stops(s);

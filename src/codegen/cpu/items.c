@@ -36,6 +36,7 @@ static ROC_IR_WALKS void scan_insts(scan *c, const uint32_t *ids, uint32_t count
  * decided; loops may look around. */
 bool cpu_intercept(roc_cg *cg, uint32_t id) {
   if (cpu_of(cg)->left_out && cpu_of(cg)->left_out[id]) return true;
+  if (cpu_of(cg)->is_inspecting && cpu_inspect_inst(cpu_of(cg), id)) return true;
   if (cpu_of(cg)->is_clear && cpu_of(cg)->is_settled[id]) return true;
   if (cpu_of(cg)->ways[id]) {
     roc_cg_region(cg, cg->ir->insts.items[id].k.region[cpu_of(cg)->ways[id] - 1]);
@@ -224,11 +225,18 @@ static void emit_version(cpu_state *s, const uint32_t *ids, uint32_t count) {
   cpu_split_deinit(&split);
 }
 
+static bool is_left_out(const cpu_state *s, const uint32_t *ids, uint32_t count) {
+  uint32_t n = 0;
+  while (s->left_out && n < count && s->left_out[ids[n]]) n++;
+  return n == count;
+}
+
 /* After a place where items can end, a run is made twice: without a guard for groups that are
  * still whole, so that loads common to the items stay plain loads, and guarded by the live mask for
  * the others. */
 void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count) {
   roc_cg *cg = s->cg;
+  if (is_left_out(s, ids, count)) return;
   bool is_twofold = s->level->kind == CPU_LEVEL_GROUP ||
                     (s->level->kind == CPU_LEVEL_ROW && !s->level->is_single);
   if (!s->needs_live || !s->may_be_dead || !is_twofold || s->is_cold) {

@@ -156,7 +156,7 @@ unsigned cpu_lanes_choose(cpu_state *s, const uint32_t *ids, uint32_t count, boo
   roc_cg *cg = s->cg;
   unsigned asked = cg->options->lanes;
   if (asked == 1 || cg->options->opt_level == 0) return 1;
-  if (s->is_cold || s->chunk.count || !is_whole_row(s)) return 1;
+  if (s->is_cold || s->is_inspecting || s->chunk.count || !is_whole_row(s)) return 1;
   survey found = survey_run(s, ids, count);
   if (!found.is_supported || !(found.has_loop || asked)) return 1;
   bool is_thinned = s->needs_live && s->may_be_dead && !s->all_alive;

@@ -166,6 +166,7 @@ static LLVMValueRef asking_function(cpu_state *s, LLVMTypeRef ask_type) {
 /* Asks, and ends the kernel when it is told to; goes to `then`. */
 static void emit_question(cpu_state *s, LLVMValueRef next, LLVMBasicBlockRef then) {
   roc_cg *cg = s->cg;
+  if (s->is_inspecting) cpu_inspect_look(s);
   LLVMTypeRef types[2] = {cg->t.ptr, cg->t.i64};
   LLVMValueRef fn = asking_function(s, LLVMFunctionType(cg->t.i64, types, 2, 0));
   LLVMValueRef place = roc_cg_byte_offset(cg, s->turn, roc_cg_i64(cg, offsetof(roc_cpu_turn, ask)));

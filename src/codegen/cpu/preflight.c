@@ -100,6 +100,9 @@ static bool is_known(const preflight *p, uint32_t id, unsigned *nodes) {
     case ROC_IR_MAX: break;
     case ROC_IR_MOD:
     case ROC_IR_BAND: return is_positive_const(p, arg_of(p, id, 1));
+    case ROC_IR_FLOORDIV:
+      if (!is_positive_const(p, arg_of(p, id, 1))) return false;
+      return is_known(p, arg_of(p, id, 0), nodes);
     default: return false;
   }
   return is_known(p, arg_of(p, id, 0), nodes) && is_known(p, arg_of(p, id, 1), nodes);
@@ -183,6 +186,20 @@ static interval interval_of_shift(preflight *p, interval a, interval by) {
   return (interval){LLVMBuildLShr(b, a.low, greatest, ""), LLVMBuildLShr(b, a.high, least, "")};
 }
 
+/* a // by, of a positive `by`. */
+static LLVMValueRef floor_of(roc_cg *cg, LLVMValueRef a, LLVMValueRef by) {
+  LLVMValueRef rest = LLVMBuildSRem(cg->b, a, by, "");
+  LLVMValueRef below = LLVMBuildAShr(cg->b, rest, roc_cg_i64(cg, 63), "");
+  return LLVMBuildAdd(cg->b, LLVMBuildSDiv(cg->b, a, by, ""), below, "");
+}
+
+/* Grows with a. */
+static interval interval_of_quotient(preflight *p, uint32_t id) {
+  interval a = interval_of(p, arg_of(p, id, 0));
+  LLVMValueRef by = roc_cg_i64(p->s->cg, inst_of(p, arg_of(p, id, 1))->k.i);
+  return (interval){floor_of(p->s->cg, a.low, by), floor_of(p->s->cg, a.high, by)};
+}
+
 static interval interval_of_binary(preflight *p, uint32_t id) {
   const roc_ir_inst *inst = inst_of(p, id);
   interval a = interval_of(p, arg_of(p, id, 0)), b = interval_of(p, arg_of(p, id, 1));
@@ -221,6 +238,7 @@ static interval interval_by_op(preflight *p, uint32_t id) {
       int64_t most = inst->op == ROC_IR_MOD ? bound - 1 : bound;
       return (interval){roc_cg_i64(s->cg, 0), roc_cg_i64(s->cg, most)};
     }
+    case ROC_IR_FLOORDIV: return interval_of_quotient(p, id);
     default: return interval_of_binary(p, id);
   }
 }
@@ -311,16 +329,29 @@ static void add_fact(preflight *p, uint32_t cond, bool truth) {
   if (p->nfacts < MAX_FACTS) p->facts[p->nfacts++] = (fact){cond, truth};
 }
 
-static void settle_check(preflight *p, uint32_t id) {
+/* Index `value`, at most the extent of `array` in dimension `dim`. */
+static void require_index(preflight *p, uint32_t value, uint32_t array, uint32_t dim) {
   roc_cg *cg = p->s->cg;
-  uint32_t index = arg_of(p, id, 0);
-  if (p->nchecks == MAX_CHECKS || !is_computable(p, index)) return;
-  p->nchecks++;
-  interval i = interval_of(p, index);
-  const roc_ir_inst *inst = inst_of(p, id);
-  LLVMValueRef extent = roc_cg_extent(cg, inst->aux, (uint32_t)inst->k.i);
+  interval i = interval_of(p, value);
+  LLVMValueRef extent = roc_cg_extent(cg, array, dim);
   require(p, LLVMBuildICmp(cg->b, LLVMIntSGE, i.low, roc_cg_i64(cg, 1), ""));
   require(p, LLVMBuildICmp(cg->b, LLVMIntSLE, i.high, extent, ""));
+}
+
+/* The inspector loads before any check has been made. */
+static void settle_load(preflight *p, uint32_t id) {
+  const roc_ir_inst *inst = inst_of(p, id);
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    if (!is_computable(p, arg_of(p, id, n))) return; /* it compares all of them itself */
+  }
+  for (uint32_t n = 0; n < inst->nargs; n++) require_index(p, arg_of(p, id, n), inst->aux, n);
+}
+
+static void settle_check(preflight *p, uint32_t id) {
+  const roc_ir_inst *inst = inst_of(p, id);
+  if (p->nchecks == MAX_CHECKS || !is_computable(p, arg_of(p, id, 0))) return;
+  p->nchecks++;
+  require_index(p, arg_of(p, id, 0), inst->aux, (uint32_t)inst->k.i);
   p->s->is_settled[id] = true;
 }
 
@@ -330,6 +361,10 @@ static bool falls_through(const preflight *p, uint32_t region) {
 }
 
 static void walk_region(preflight *p, uint32_t region);
+
+static bool needs_load(const cpu_state *s, uint32_t id) {
+  return s->inspector_needs && s->inspector_needs[id];
+}
 
 static void walk_if(preflight *p, uint32_t id) {
   const roc_ir_inst *inst = inst_of(p, id);
@@ -351,6 +386,8 @@ static void walk_region(preflight *p, uint32_t region) {
     const roc_ir_inst *inst = inst_of(p, ids->items[i]);
     if (inst->op == ROC_IR_CHECK_INDEX) {
       settle_check(p, ids->items[i]);
+    } else if (inst->op == ROC_IR_LOAD && needs_load(p->s, ids->items[i])) {
+      settle_load(p, ids->items[i]);
     } else if (inst->op == ROC_IR_IF) {
       walk_if(p, ids->items[i]);
     } else if (roc_ir_has_regions(inst)) {
@@ -360,9 +397,24 @@ static void walk_region(preflight *p, uint32_t region) {
   p->nfacts = mark;
 }
 
+bool cpu_preflight_may(const cpu_state *s) {
+  return s->cg->ir->insts.count <= MAX_INSTS;
+}
+
+bool cpu_preflight_computes(const cpu_state *s, uint32_t id) {
+  preflight p = {.s = (cpu_state *)s};
+  return is_computable(&p, id);
+}
+
+bool cpu_preflight_settles(const cpu_state *s, uint32_t id) {
+  const roc_ir_inst *inst = &s->cg->ir->insts.items[id];
+  return inst->op == ROC_IR_CHECK_INDEX &&
+         cpu_preflight_computes(s, roc_ir_arg(s->cg->ir, inst, 0));
+}
+
 LLVMValueRef cpu_preflight(cpu_state *s) {
   preflight p = {.s = s};
-  if (s->cg->ir->insts.count > MAX_INSTS) return NULL;
+  if (!cpu_preflight_may(s)) return NULL;
   walk_region(&p, 0);
   return p.ok;
 }
@@ -370,11 +422,12 @@ LLVMValueRef cpu_preflight(cpu_state *s) {
 bool cpu_preflight_settles_all(cpu_state *s) {
   preflight p = {.s = s};
   const roc_ir_module *ir = s->cg->ir;
-  if (ir->insts.count > MAX_INSTS) return false;
+  if (!cpu_preflight_may(s)) return false;
   for (uint32_t id = 0; id < ir->insts.count; id++) {
     const roc_ir_inst *inst = &ir->insts.items[id];
     uint16_t flags = roc_ir_op_table[inst->op].flags;
     if (!s->plan.home[id] || !(flags & ROC_IRF_STOP) || (flags & ROC_IRF_CONTROL)) continue;
+    if (s->is_inspected && s->is_inspected[id]) continue;
     if (inst->op != ROC_IR_CHECK_INDEX || ++p.nchecks > MAX_CHECKS) return false;
     if (!is_computable(&p, arg_of(&p, id, 0))) return false;
   }

@@ -183,6 +183,7 @@ static void emit_for(cpu_state *s, uint32_t id) {
 }
 
 static void emit_cut(cpu_state *s, uint32_t id) {
+  if (s->left_out && s->left_out[id]) return;
   if (s->level->kind == CPU_LEVEL_ROW) {
     cpu_emit_row_statement(s, id);
     return;
@@ -323,7 +324,9 @@ void cpu_emit_list(cpu_state *s, const uint32_t *ids, uint32_t count) {
     switch (cpu_plan_segment(&s->plan, s->level->kind, ids + i, count - i, &n)) {
       case CPU_SEGMENT_RUN: cpu_emit_run(s, ids + i, n); break;
       case CPU_SEGMENT_WAVES: emit_waves(s, ids + i, n); break;
-      case CPU_SEGMENT_ROWS: cpu_emit_rows(s, ids[i]); break;
+      case CPU_SEGMENT_ROWS:
+        if (!s->left_out || !s->left_out[ids[i]]) cpu_emit_rows(s, ids[i]);
+        break;
       case CPU_SEGMENT_CUT: emit_cut(s, ids[i]); break;
     }
   }

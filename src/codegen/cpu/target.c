@@ -211,7 +211,7 @@ static cpu_state *make_state(roc_cg *cg) {
   if (!s || !cpu_plan_make(ir, arena, &s->plan)) return NULL;
   cg->state = s;
   s->cg = cg;
-  if (!cpu_look_plan(s)) return NULL;
+  if (!cpu_look_plan(s) || !cpu_inspect_plan(s)) return NULL;
   s->array_params = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->params.count + 1);
   s->value_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->insts.count + 1);
   s->var_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->vars.count + 1);

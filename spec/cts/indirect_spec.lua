@@ -1,0 +1,248 @@
+-- Indices that come out of memory, in straight code, in loops, and beside barriers: on `cpu` they
+-- are checked for a whole workgroup before it runs (codegen/cpu/inspector.c). What a wrong one
+-- reports and what is done in spite of it is as on `sim`, for each place and kind of wrong index.
+local roc = require "roc"
+local devices = require "support.devices"
+
+local N <const> = 200
+local GROUP <const> = 64
+
+-- What the kernel leaves in its first argument, and the message of its fault, or false. Arguments
+-- are numbers, and arrays as { elements, dtype }.
+local function run(k, arrays)
+  local args = {}
+  for n, a in ipairs(arrays) do
+    args[n] = type(a) == "table" and devices.values(a[1], a[2]) or a
+  end
+  local ok, message = pcall(devices.run, k, N, args, GROUP)
+  message = not ok and tostring(message)
+  return devices.table(args[1]), message and message:match "index.*$" or message
+end
+
+local function run_on_sim(k, arrays)
+  local scope <close> = roc.on_device "sim"
+  return run(k, arrays)
+end
+
+local function check(k, arrays, expected)
+  local result, message = run(k, arrays)
+  local sim_result, sim_message = run_on_sim(k, arrays)
+  assert.same(sim_result, result)
+  assert.equal(sim_message, message)
+  if expected then assert.matches(expected, message, 1, true) else assert.is_false(message) end
+end
+
+local function fill(n, f)
+  local t = {}
+  for i = 1, n do t[i] = f(i) end
+  return t
+end
+
+local function zeros(n) return fill(n, function() return 0 end) end
+
+-- A permutation of 1 … N, with `value` at `place`.
+local function indices(place, value, dtype)
+  local t = fill(N, function(i) return i * 77 % N + 1 end)
+  if place then t[place] = value end
+  return { t, dtype or "int32" }
+end
+
+local function ramp(n) return { fill(n, function(i) return i * 10 end), "int32" } end
+
+devices.each(function()
+  local gather = roc.kernel(function(o, x, idx)
+    local i = roc.get_global_id(1)
+    if i > #o then return end
+    o[i] = x[idx[i]] + 1
+  end)
+
+  it("gathers", function()
+    check(gather, { { zeros(N), "int32" }, ramp(N), indices() })
+    check(gather, { { zeros(N), "int32" }, ramp(N), indices(nil, nil, "int64") })
+    check(gather, { { zeros(N - 3), "int32" }, ramp(N), indices(N, -5) }) -- which no item reads
+  end)
+
+  it("reports a wrong index wherever it stands", function()
+    for _, place in ipairs { 1, GROUP, GROUP + 1, N } do
+      for _, value in ipairs { 0, N + 1, -1, math.maxinteger >> 32, -(1 << 31) } do
+        check(gather, { { zeros(N), "int32" }, ramp(N), indices(place, value) },
+          ("index %d out of range 1..200 of 'x' (work-item {%d})"):format(value, place))
+      end
+    end
+    for _, value in ipairs { 1 + (1 << 32), math.mininteger, math.maxinteger } do
+      check(gather, { { zeros(N), "int32" }, ramp(N), indices(7, value, "int64") },
+        ("index %d out of range 1..200 of 'x' (work-item {7})"):format(value))
+    end
+  end)
+
+  it("adds to what it reads without losing the sign", function()
+    local before = roc.kernel(function(o, x, idx)
+      local i = roc.get_global_id(1)
+      if i <= #o then o[i] = x[idx[i] - 3] end
+    end)
+    local after = roc.kernel(function(o, x, idx)
+      local i = roc.get_global_id(1)
+      if i <= #o then o[i] = x[idx[i] + 3] end
+    end)
+    for _, dtype in ipairs { "int32", "uint32", "int16", "uint8" } do
+      local bits = roc[dtype].itemsize * 8
+      local low = dtype:sub(1, 1) == "u" and 0 or -(1 << (bits - 1))
+      local high = dtype:sub(1, 1) == "u" and (1 << bits) - 1 or (1 << (bits - 1)) - 1
+      local x = ramp(100)
+      local function idx(value)
+        local t = fill(N, function(i) return i % 90 + 4 end)
+        t[5] = value
+        return { t, dtype }
+      end
+      check(before, { { zeros(N), "int32" }, x, idx(4) })
+      check(after, { { zeros(N), "int32" }, x, idx(97) })
+      for _, value in ipairs { low, high, 0, 3 } do
+        check(before, { { zeros(N), "int32" }, x, idx(value) },
+          ("index %d out of range 1..100 of 'x' (work-item {5})"):format(value - 3))
+      end
+      for _, value in ipairs { low, high, 98 } do
+        local is_right = value + 3 >= 1 and value + 3 <= 100
+        check(after, { { zeros(N), "int32" }, x, idx(value) }, not is_right and
+          ("index %d out of range 1..100 of 'x' (work-item {5})"):format(value + 3) or nil)
+      end
+    end
+  end)
+
+  it("reads nothing where there is nothing", function()
+    local k = roc.kernel(function(o, x, idx)
+      local i = roc.get_global_id(1)
+      if i <= #idx then o[i] = x[idx[i]] else o[i] = -1 end
+    end)
+    check(k, { { zeros(N), "int32" }, { {}, "int32" }, { {}, "int32" } })
+    check(k, { { zeros(N), "int32" }, { {}, "int32" }, { { 1 }, "int32" } },
+      "index 1 out of range 1..0 of 'x' (work-item {1})")
+  end)
+
+  it("follows one index to the next", function()
+    local k = roc.kernel(function(o, x, a, b)
+      local i = roc.get_global_id(1)
+      if i > #o then return end
+      o[i] = x[a[b[i]]]
+    end)
+    check(k, { { zeros(N), "int32" }, ramp(N), indices(), indices() })
+    check(k, { { zeros(N), "int32" }, ramp(N), indices(), indices(70, N + 1) },
+      "index 201 out of range 1..200 of 'a' (work-item {70})")
+    local a = indices(78, 0) -- b[1] is 78
+    check(k, { { zeros(N), "int32" }, ramp(N), a, indices() },
+      "index 0 out of range 1..200 of 'x' (work-item {1})")
+  end)
+
+  it("scatters what is right, whatever is wrong beside it", function()
+    local k = roc.kernel(function(o, idx, flag)
+      local i = roc.get_global_id(1)
+      if i > #idx or flag[i] == 0 then return end
+      o[idx[i]] = i
+    end)
+    local flags = { fill(N, function(i) return i % 3 end), "int8" }
+    check(k, { { zeros(N), "int32" }, indices(), flags })
+    check(k, { { zeros(N), "int32" }, indices(3, 0), flags }) -- item 3 does nothing
+    check(k, { { zeros(N), "int32" }, indices(4, 0), flags },
+      "index 0 out of range 1..200 of 'o' (work-item {4})")
+  end)
+
+  it("sums rows of a sparse matrix", function()
+    local k = roc.kernel(function(o, ptr, col, v, x)
+      local i = roc.get_global_id(1)
+      if i > #o then return end
+      local sum = 0
+      for p = ptr[i], ptr[i + 1] - 1 do sum = sum + v[p] * x[col[p]] end
+      o[i] = sum
+    end)
+    local function ptr(place, value)
+      local t = fill(N + 1, function(i) return (i - 1) * 3 + 1 end)
+      if place then t[place] = value end
+      return { t, "int64" }
+    end
+    local function col(place, value)
+      local t = fill(3 * N, function(i) return i * 7 % 50 + 1 end)
+      if place then t[place] = value end
+      return { t, "int32" }
+    end
+    local v, x = ramp(3 * N), ramp(50)
+    check(k, { { zeros(N), "int64" }, ptr(), col(), v, x })
+    check(k, { { zeros(N), "int64" }, ptr(), col(31, 51), v, x },
+      "index 51 out of range 1..50 of 'x' (work-item {11})")
+    check(k, { { zeros(N), "int64" }, ptr(N + 1, 3 * N + 2), col(), v, x },
+      "index 601 out of range 1..600 of 'v' (work-item {200})")
+    -- A row without an end fails where its elements do.
+    check(k, { { zeros(N), "int64" }, ptr(N + 1, 1 << 62), col(), v, x },
+      "index 601 out of range 1..600 of 'v' (work-item {200})")
+  end)
+
+  it("fails beside barriers as it does without them", function()
+    local k = roc.kernel(function(o, x, idx)
+      local tile = roc.shared.array(64, "int32")
+      local i, l = roc.get_global_id(1), roc.get_local_id(1)
+      local last = math.min(64, roc.get_global_size(1) - (roc.get_group_id(1) - 1) * 64)
+      tile[l] = -1
+      roc.barrier()
+      tile[l] = x[idx[i]]
+      roc.barrier()
+      o[i] = tile[l] + tile[last + 1 - l]
+      roc.barrier()
+      tile[l] = o[i]
+      roc.barrier()
+      o[i] = tile[last + 1 - l] + 1
+    end)
+    check(k, { { zeros(N), "int32" }, ramp(N), indices() })
+    for _, place in ipairs { 1, 64, 65, N } do
+      check(k, { { zeros(N), "int32" }, ramp(N), indices(place, N + 7) },
+        ("index 207 out of range 1..200 of 'x' (work-item {%d})"):format(place))
+    end
+  end)
+
+  it("fails in loops that hold a barrier", function()
+    local k = roc.kernel(function(o, x, idx, rounds)
+      local tile = roc.shared.array(64, "int32")
+      local i, l = roc.get_global_id(1), roc.get_local_id(1)
+      local sum, step = 0, 1
+      while step <= rounds do
+        local at = (i + step * 3) % #idx + 1
+        tile[l] = x[idx[at]]
+        roc.barrier()
+        sum = sum + tile[l] + tile[(l ~ 1) > 8 and 1 or (l - 1 ~ step) % 8 + 1]
+        roc.barrier()
+        step = step + 1
+      end
+      o[i] = sum
+    end)
+    check(k, { { zeros(N), "int32" }, ramp(N), indices(), 5 })
+    check(k, { { zeros(N), "int32" }, ramp(N), indices(nil, nil), 0 })
+    -- In round 2 item 100 reads idx[107], and other rounds of other items do.
+    local message = select(2, run(k, { { zeros(N), "int32" }, ramp(N), indices(107, 0), 2 }))
+    assert.matches("index 0 out of range 1%.%.200 of 'x' %(work%-item {10[03]}, and 1 more%)",
+      message)
+  end)
+
+  it("does not check what an error ends before", function()
+    local k = roc.kernel(function(o, x, idx)
+      local i = roc.get_global_id(1)
+      if i > #o then return end
+      local p = idx[i]
+      if p < 0 then error("negative") end
+      o[i] = x[p]
+    end)
+    check(k, { { zeros(N), "int32" }, ramp(N), indices() })
+    local result, message = run(k, { { zeros(N), "int32" }, ramp(N), indices(9, -9) })
+    assert.matches("negative", message, 1, true)
+    assert.equal(0, result[9])
+    check(k, { { zeros(N), "int32" }, ramp(N), indices(9, 300) },
+      "index 300 out of range 1..200 of 'x' (work-item {9})")
+  end)
+
+  it("reads again what it has written itself", function()
+    local k = roc.kernel(function(o, idx)
+      local i = roc.get_global_id(1)
+      idx[i] = idx[i] + 1
+      o[idx[i] - 1] = i
+    end)
+    check(k, { { zeros(N), "int32" }, indices() })
+    check(k, { { zeros(N), "int32" }, indices(12, 0) },
+      "index 0 out of range 1..200 of 'o' (work-item {12})")
+  end)
+end)
