@@ -3,7 +3,8 @@
 -- processor), gives each a half, lets both work at the same time, and checks every element.
 local roc = require "roc"
 
-local n = math.max(2, tonumber(arg[1]) or 1000000)
+local n = math.tointeger(tonumber(arg[1] or 1000000))
+assert(n and n >= 2, "usage: devices.lua [elements], a whole number from 2 on")
 
 local polynomial = roc.kernel(function(y, x)
   local i = roc.get_global_id(1)

@@ -4,6 +4,7 @@
 local roc = require "roc"
 
 local from, to = arg[1], arg[2] or "edges.png"
+assert(to:find("%.png$"), "usage: edges.lua [IN.png] [OUT.png]; - for IN.png draws a picture")
 
 -- Discs of several greys.
 local function drawing(height, width)
@@ -24,6 +25,8 @@ local function drawing(height, width)
 end
 
 local picture = from and from ~= "-" and roc.load(from) or drawing(120, 160)
+assert(picture.dtype == roc.uint8 and (picture.ndim == 2 or picture.ndim == 3),
+  "not a picture: " .. tostring(from))
 
 -- One channel of floats, whatever the picture has.
 local grey = picture:astype("float32")

@@ -6,7 +6,9 @@
 -- its course depends on the number of steps alone: that is checked against a Lua loop.
 local roc = require "roc"
 
-local seconds, birds = tonumber(arg[1]) or 3, tonumber(arg[2]) or 1000
+local seconds, birds = tonumber(arg[1] or 3), math.tointeger(tonumber(arg[2] or 1000))
+assert(seconds and birds and birds >= 1,
+  "usage: flock.lua [seconds [birds]], a number and a whole number from 1 on")
 local WIDTH, HEIGHT = 76, 22
 local STEP = 1 / 60             -- seconds a step
 local SIGHT, SPEED = 0.05, 0.25 -- of a world that is 1 by 1 and has no edge

@@ -1,11 +1,12 @@
--- How often each byte occurs in a file: scripts/run.sh examples/histogram.lua FILE
--- Prints a bar for each group of eight byte values, and that the counts agree with a Lua loop.
+-- How often each byte occurs in a file: scripts/run.sh examples/histogram.lua [FILE]
+-- Without a file it counts its own bytes. Prints a bar for each group of eight byte values, and
+-- that the counts agree with a Lua loop.
 local roc = require "roc"
 local histogram = require "roc.kernels.histogram"
 
 local path = arg[1] or arg[0]
 local file <close> = assert(io.open(path, "rb"))
-local text = file:read("a")
+local text = assert(file:read("a"))
 
 local counts = roc.zeros(histogram.BINS, "int64")
 if #text > 0 then

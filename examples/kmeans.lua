@@ -4,7 +4,8 @@
 -- must be near the known ones.
 local roc = require "roc"
 
-local n = math.max(500, tonumber(arg[1]) or 100000)
+local n = math.tointeger(tonumber(arg[1] or 100000))
+assert(n and n >= 500, "usage: kmeans.lua [points], a whole number from 500 on")
 local KNOWN = { { -4, -4 }, { -4, 4 }, { 0, 0 }, { 4, -4 }, { 4, 4 } }
 local K, ROUNDS = #KNOWN, 12
 

@@ -1,10 +1,13 @@
 -- Conway's Game of Life on a torus, drawn in the terminal: scripts/run.sh examples/life.lua [turns]
--- A glider comes back to its shape, moved by a cell, after four turns: that is checked on a torus
--- of its own.
+-- On a terminal each turn takes the place of the one before it; in a file or a pipe there are the
+-- first and the last one. A glider comes back to its shape, moved by a cell, after four turns: that
+-- is checked on a torus of its own.
 local roc = require "roc"
 
-local turns = tonumber(arg[1]) or 60
-local ROWS, COLUMNS = 20, 64
+local turns = math.tointeger(tonumber(arg[1] or 100))
+assert(turns and turns >= 0, "usage: life.lua [turns], a whole number")
+local ROWS, COLUMNS, PACE = 20, 64, 20 -- turns a second
+local is_terminal = os.execute("test -t 1")
 
 local turn = roc.kernel(function(out, cells)
   local x, y = roc.grid(2)
@@ -18,30 +21,42 @@ local turn = roc.kernel(function(out, cells)
   end
 end)
 
-local function play(cells, n)
+-- The cells after n turns. on_turn, where given, gets those of each turn.
+local function play(cells, n, on_turn)
   local here, there = roc.to_device(cells), roc.device_array_like(cells)
-  for _ = 1, n do
+  for i = 1, n do
     turn:forall(cells.shape[2], cells.shape[1])(there, here)
     here, there = there, here
+    if on_turn then on_turn(i, here:copy_to_host()) end
   end
   return here:copy_to_host()
 end
 
-local function draw(cells)
+local function draw(number, cells)
+  local lines = { ("turn %d: %d cells live"):format(number, cells:sum()) }
   for row = 1, cells.shape[1] do
     local line = {}
     for column = 1, cells.shape[2] do line[column] = cells[row][column] == 1 and "O" or "." end
-    print(table.concat(line))
+    lines[row + 1] = table.concat(line)
   end
+  print(table.concat(lines, "\n"))
+end
+
+local start = roc.time()
+
+-- A turn in the place of the one before it: the cursor goes to the top left corner.
+local function redraw(number, cells)
+  io.write("\27[H\27[K")
+  draw(number, cells)
+  repeat until roc.time() >= start + number / PACE
 end
 
 roc.seed(2)
 local cells = roc.random({ ROWS, COLUMNS }):lt(0.3):astype("int32")
-for frame = 0, 2 do
-  print(("turn %d: %d cells live"):format(frame * turns // 2, cells:sum()))
-  draw(cells)
-  if frame < 2 then cells = play(cells, turns // 2) end
-end
+if is_terminal then io.write("\27[2J\27[H") end
+draw(0, cells)
+local last = play(cells, turns, is_terminal and redraw)
+if not is_terminal then draw(turns, last) end
 
 local glider = roc.zeros({ 8, 8 }, "int32")
 for _, cell in ipairs { { 2, 3 }, { 3, 4 }, { 4, 2 }, { 4, 3 }, { 4, 4 } } do

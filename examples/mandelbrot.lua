@@ -1,10 +1,12 @@
--- The Mandelbrot set as a PNG: scripts/run.sh examples/mandelbrot.lua OUT.png [width]
+-- The Mandelbrot set as a PNG: scripts/run.sh examples/mandelbrot.lua [OUT.png] [width]
 -- Prints the file's name and size, after reading it back and comparing points with the same Lua
 -- function run on the host.
 local roc = require "roc"
 
 local path = arg[1] or "mandelbrot.png"
-local width = tonumber(arg[2]) or 960
+local width = math.tointeger(tonumber(arg[2] or 960))
+assert(path:find("%.png$") and width and width >= 2,
+  "usage: mandelbrot.lua [OUT.png] [width], a whole number from 2 on")
 local height = width * 2 // 3
 local LIMIT, FAR2 = 500, 1e6
 local PIXEL = 3.6 / width

@@ -4,7 +4,8 @@
 local roc = require "roc"
 local gemm = require "roc.kernels.gemm"
 
-local n = math.max(1, tonumber(arg[1]) or 512)
+local n = math.tointeger(tonumber(arg[1] or 512))
+assert(n and n >= 1, "usage: matmul.lua [n], a whole number from 1 on")
 local TILE = gemm.TILE
 
 local a = roc.to_device(roc.random({ n, n }, "float32"))

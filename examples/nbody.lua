@@ -3,8 +3,10 @@
 local roc = require "roc"
 local nbody = require "roc.kernels.nbody"
 
-local n = math.max(1, tonumber(arg[1]) or 2048)
-local steps = tonumber(arg[2]) or 20
+local n = math.tointeger(tonumber(arg[1] or 2048))
+local steps = math.tointeger(tonumber(arg[2] or 20))
+assert(n and n >= 1 and steps and steps >= 1,
+  "usage: nbody.lua [bodies] [steps], whole numbers from 1 on")
 local DT, EPS2 = 0.001, 0.01
 
 -- A rotating disc: mass 1 in all, each body on about the circular orbit that the mass inside

@@ -4,7 +4,8 @@
 -- expression, and most of the points must be on the right side.
 local roc = require "roc"
 
-local rounds = tonumber(arg[1]) or 500
+local rounds = math.tointeger(tonumber(arg[1] or 500))
+assert(rounds and rounds >= 0, "usage: network.lua [rounds], a whole number")
 local POINTS, HIDDEN, RATE = 160, 24, 0.02
 
 -- Points of two spirals, labelled -1 and 1.

@@ -4,7 +4,8 @@
 local roc = require "roc"
 local random = require "roc.kernels.random"
 
-local paths = math.max(1000, tonumber(arg[1]) or 1 << 20)
+local paths = math.tointeger(tonumber(arg[1] or 1 << 20))
+assert(paths and paths >= 1000, "usage: option.lua [paths], a whole number from 1000 on")
 local STEPS, ITEMS = 16, 4096
 local spot, strike, rate, volatility, years = 100.0, 105.0, 0.03, 0.2, 1.0
 

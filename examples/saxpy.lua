@@ -2,7 +2,8 @@
 -- Prints the device, how many elements were computed, and that a plain Lua loop finds the same.
 local roc = require "roc"
 
-local n = tonumber(arg[1]) or 1000000
+local n = math.tointeger(tonumber(arg[1] or 1000000))
+assert(n and n >= 1, "usage: saxpy.lua [elements], a whole number from 1 on")
 local a = 2.5
 local x = roc.random(n, "float32")
 local y = roc.random(n, "float32")

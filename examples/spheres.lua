@@ -4,7 +4,9 @@
 local roc = require "roc"
 
 local path = arg[1] or "spheres.png"
-local width = tonumber(arg[2]) or 640
+local width = math.tointeger(tonumber(arg[2] or 640))
+assert(path:find("%.png$") and width and width >= 2,
+  "usage: spheres.lua [OUT.png] [width], a whole number from 2 on")
 local height = width * 3 // 4
 
 -- x, y, z, radius, grey, mirror

@@ -4,8 +4,10 @@
 -- its event says it is ready. Prints the device time of all; checks every number.
 local roc = require "roc"
 
-local n = math.max(1, tonumber(arg[1]) or 1 << 20)
-local count = math.max(1, math.min(tonumber(arg[2]) or 8, n))
+local n = math.tointeger(tonumber(arg[1] or 1 << 20))
+local count = math.tointeger(tonumber(arg[2] or 8))
+assert(n and count and n >= count and count >= 1,
+  "usage: streams.lua [numbers] [chunks], whole numbers, at least one number for each chunk")
 local length = (n + count - 1) // count
 
 local smooth = roc.kernel(function(y, x)

@@ -4,6 +4,8 @@
 -- over them leads; each is compared with a plain Lua loop.
 local roc = require "roc"
 
+local count = math.tointeger(tonumber(arg[1] or 200000))
+assert(count and count >= 2, "usage: vectorize.lua [points], a whole number from 2 on")
 local RADIUS = 6371.0 -- km
 
 local function great_circle(lat1, lon1, lat2, lon2)
@@ -37,7 +39,6 @@ for i, city in ipairs(cities) do
 end
 
 -- many points on the device: from the first city, and from one point to the next
-local count = math.max(2, tonumber(arg[1]) or 200000)
 local lats, lons = roc.random(count), roc.random(count)
 local to_degrees = roc.vectorize(function(u, width) return (u - 0.5) * width end)
 local dlats = to_degrees(roc.to_device(lats), 180.0)

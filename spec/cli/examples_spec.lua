@@ -24,6 +24,16 @@ describe("the example", function()
     end
   end
 
+  -- Words in place of numbers, and of files that are not there.
+  for name in pairs(EXAMPLES) do
+    it(name .. " says what it takes when it is given something else", function()
+      local output, status = shell.run(("ROCLUA examples/%s.lua missing missing"):format(name))
+      assert.are.equal(1, status, output)
+      assert.is_truthy(output:find("usage: " .. name .. ".lua", 1, true)
+        or output:find("missing'?: No such file or directory"), output)
+    end)
+  end
+
   it("mandelbrot draws all of the set, its antennas too", function()
     local roc = require "roc"
     local name = os.tmpname()
