@@ -26,7 +26,10 @@ for _, page in ipairs(declared.pages()) do
 end
 
 -- The heading of an entry: anchors are in lower case, and roc.Array is not roc.array.
-local function heading(item) return (item.names and "" or "Type ") .. item.path end
+local function heading(item)
+  local is_type = item.list or item.alias
+  return is_type and "Type " .. item.path or item.path
+end
 
 local function anchor(item) return (heading(item):lower():gsub("[.:]", ""):gsub(" ", "-")) end
 

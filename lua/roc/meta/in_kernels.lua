@@ -134,10 +134,15 @@ function roc.const.array(t, dtype) end
 -- ## Meeting points and order
 
 ---The scope of shared memory, for a barrier or a fence.
+---
+---Example: `six("t[1]", "local t = roc.shared.array(1, 'int64') if roc.get_local_id(1) == 2 then
+---t[1] = 7 end roc.barrier(roc.CLK_LOCAL_MEM_FENCE)")` gives `[7 7 7 7 7 7]`.
 ---@type integer
 roc.CLK_LOCAL_MEM_FENCE = 1
 
 ---The scope of global memory, the kernel's arguments, for a barrier or a fence.
+---
+---Example: `roc.CLK_LOCAL_MEM_FENCE + roc.CLK_GLOBAL_MEM_FENCE` gives `3`.
 ---@type integer
 roc.CLK_GLOBAL_MEM_FENCE = 2
 
