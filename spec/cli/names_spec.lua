@@ -94,4 +94,21 @@ describe("the reference", function()
     assert.are.same({}, missing)
     assert.is_true(count > 200)
   end)
+
+  it("explains each type that an entry names", function()
+    local missing, count = {}, 0
+    for _, page in ipairs(declared.pages()) do
+      for _, section in ipairs(page.sections) do
+        for _, item in ipairs(section.items) do
+          for name in entries.body(item):gmatch("roc%.%u%l%w*") do
+            count = count + 1
+            local is_known = declared.item(name) or name:find("Opts$") -- whose fields are listed
+            if not is_known then missing[#missing + 1] = item.path .. ": " .. name end
+          end
+        end
+      end
+    end
+    assert.are.same({}, missing)
+    assert.is_true(count > 200)
+  end)
 end)

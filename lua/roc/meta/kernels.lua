@@ -93,7 +93,7 @@ local Kernel = {}
 ---@overload fun(self: roc.Kernel, n: integer, m: integer, opts?: roc.ForallOpts): roc.Launcher
 function Kernel:forall(n, m, l, opts) end
 
----@class roc.Launch
+---@class roc.LaunchOpts
 ---@field grid? integer | integer[] work-items; either this or `groups`
 ---@field groups? integer | integer[] workgroups
 ---@field workgroup? integer | integer[] work-items of a workgroup; default: chosen for the device
@@ -103,7 +103,7 @@ function Kernel:forall(n, m, l, opts) end
 ---Queues a launch.
 ---
 ---Example: `k:launch({ groups = 1, workgroup = 3 }, x) return x` gives `[1. 2. 3.]`.
----@param how roc.Launch
+---@param how roc.LaunchOpts
 ---@param ... roc.AnyArray | number | boolean the kernel's arguments
 function Kernel:launch(how, ...) end
 
@@ -201,7 +201,7 @@ function Kernel:specialisations() end
 
 -- ## Compiling ahead of time
 
----@class roc.CompileOrder
+---@class roc.CompileOpts
 ---@field target? string default: the current device's
 ---@field level? integer of optimisation, 0 to 3
 ---@field check? boolean default: the kernel's own
@@ -211,7 +211,7 @@ function Kernel:specialisations() end
 ---0 … 2^31−1.
 ---
 ---Example: `k:compile("gfx90a").target` gives `gfx90a`.
----@param target? string | roc.CompileOrder "gfx90a", "sm_90", "cpu", "cpu:x86-64-v3", …, or options
+---@param target? string | roc.CompileOpts "gfx90a", "sm_90", "cpu", "cpu:x86-64-v3", …, or options
 ---@param ... roc.DType | string types of the parameters ("float32[:]"), or one signature
 ---@return roc.CodeObject
 function Kernel:compile(target, ...) end

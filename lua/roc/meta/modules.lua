@@ -61,7 +61,7 @@ local ModuleKernel = {}
 ---
 ---Example: `m:kernel("roc_seven"):launch({ groups = 1, workgroup = 1 }, x, 1, nil, nil) return
 ---x[1]` gives `7`.
----@param how roc.Launch
+---@param how roc.LaunchOpts
 ---@param ... any the kernel's arguments
 function ModuleKernel:launch(how, ...) end
 
