@@ -52,6 +52,21 @@ describe("the docs", function()
     assert_none(complaints)
   end)
 
+  it("list every function of roclua.h", function()
+    local docs, count, complaints = files.read("docs/embedding.md"), 0, {}
+    local list = docs:match("\n## All functions\n(.*)$")
+    for line in files.read("src/include/roclua.h"):gmatch("\n([^\n]*)") do
+      local is_declared = line:find("^ROCLUA_API") or line:find("^static inline")
+      local name = is_declared and line:match("([%w_]+)%(")
+      if name then
+        count = count + 1
+        if not list:find("`" .. name .. "`", 1, true) then complaints[#complaints + 1] = name end
+      end
+    end
+    assert.is_true(count > 40)
+    assert_none(complaints)
+  end)
+
   it("list every diagnostic", function()
     local docs, count, complaints = files.read("docs/diagnostics.md"), 0, {}
     for name in files.read("src/frontend/diag.def"):gmatch('\nROC_DIAG%([%w_]+,%s*"([^"]+)"') do

@@ -25,9 +25,9 @@ struct lua_State;
 #define ROCLUA_VERSION "0.1.0"
 
 /* What the functions that return a code return.  Negative numbers are not used; later versions may
- * add codes.  The comment of each function names the codes that belong to it; INTERNAL may come from
- * each, and UNSUPPORTED, when another copy of roclua is open in the process, from the first that needs
- * a device, an array or a kernel. */
+ * add codes.  The comment of each function names the codes that belong to it; INTERNAL may come
+ * from each, and UNSUPPORTED, when another copy of roclua is open in the process, from the first
+ * that needs a device, an array or a kernel. */
 typedef enum roclua_code {
   ROCLUA_OK = 0,
   ROCLUA_INVALID = 1,     /* a wrong argument, which the message names */
@@ -55,8 +55,8 @@ ROCLUA_API const char *roclua_error(void);
 ROCLUA_API const char *roclua_version(void);
 
 /* Writes what roclua stands on to `text`, a line each, at most `size` bytes with the NUL: the
- * version of LLVM, and the file of each driver's library, or why there is none.  What has no room is
- * cut off.  Any thread; looks for devices, else does not block.  INVALID: NULL, or a size of 0;
+ * version of LLVM, and the file of each driver's library, or why there is none.  What has no room
+ * is cut off.  Any thread; looks for devices, else does not block.  INVALID: NULL, or a size of 0;
  * CLOSED. */
 ROCLUA_API int roclua_components(char *text, size_t size);
 
@@ -68,9 +68,9 @@ ROCLUA_API int roclua_components(char *text, size_t size);
 ROCLUA_API int roclua_set_library_dir(const char *folder);
 
 /* Opens the private C module `roc.core`: a lua_CFunction for package.preload.  Scripts use it
- * through `require "roc"`. May be called again in one state.  On the thread that runs the state; does
- * not block.  Raises on lack of memory, when Lua is not 5.4, when another copy of roclua is open in
- * the process, in a forked child and after the shutdown. */
+ * through `require "roc"`. May be called again in one state.  On the thread that runs the state;
+ * does not block.  Raises on lack of memory, when Lua is not 5.4, when another copy of roclua is
+ * open in the process, in a forked child and after the shutdown. */
 ROCLUA_API int luaopen_roc_core(struct lua_State *L);
 
 /* As the option -E: the variables that load code (docs/trust.md) do not count, and are taken out of
@@ -97,10 +97,10 @@ ROCLUA_API int roclua_source(struct lua_State *L, const char *chunkname, const c
  * device can (cpu; software GPUs, which end those of other states, too).  A kernel on sim, which
  * runs in the launch, raises it there: at once when the call comes on its own thread, as in a
  * signal handler, otherwise before the next work-item.  `L` is the state as it was made, not a
- * coroutine, and stays open until the call returns; NULL: every state, what the program does without
- * one, whose next wait returns INTERRUPTED, and the wait of roclua_shutdown.  Any thread; does not
- * block; safe in a signal handler, so it leaves no message.  INVALID: roclua was not opened in that
- * state, or, with NULL, not used at all. */
+ * coroutine, and stays open until the call returns; NULL: every state, what the program does
+ * without one, whose next wait returns INTERRUPTED, and the wait of roclua_shutdown.  Any thread;
+ * does not block; safe in a signal handler, so it leaves no message.  INVALID: roclua was not
+ * opened in that state, or, with NULL, not used at all. */
 ROCLUA_API int roclua_interrupt(struct lua_State *L);
 
 /* Takes back an interrupt of the state that no wait has seen yet.  Returns 1 if there was one, else
@@ -118,10 +118,10 @@ ROCLUA_API int roclua_pending(char *text, size_t size);
  * global `print` (Lua's own where that is nil), and calls what stream:callback has left.  Other
  * states go on.  Without this call lua_close does not wait: work that is queued is done, and what
  * it prints is lost.  On the thread that runs the state, in a coroutine of it, too; raises nothing.
- * FAULT: a kernel failed, and no wait has reported it, one fault a call.  INTERRUPTED: roclua_interrupt was called,
- * and a kernel goes on a second later; no later call waits for it.  LUA: `print` or a callback
- * raised the message.  LOST, OOM; CLOSED in a forked child; INVALID: NULL.  OK when roclua was not
- * opened there, and the second time. */
+ * FAULT: a kernel failed, and no wait has reported it, one fault a call.  INTERRUPTED:
+ * roclua_interrupt was called, and a kernel goes on a second later; no later call waits for it.
+ * LUA: `print` or a callback raised the message.  LOST, OOM; CLOSED in a forked child; INVALID:
+ * NULL.  OK when roclua was not opened there, and the second time. */
 ROCLUA_API int roclua_close(struct lua_State *L);
 
 /* To be called once before the process ends, when no state launches any more: waits for the work of
@@ -210,8 +210,8 @@ ROCLUA_API int roclua_array_wrap(const roclua_memory *memory, roclua_array **out
 
 /* Pushes the array as a value of roc (roc.Array, roc.SmartArray or roc.DeviceArray), with a
  * reference of its own; on failure pushes nothing.  On the thread that runs the state; raises
- * nothing; does not block, but loads roc there when it is not yet loaded.  LUA: that failed, as where
- * roclua was not opened; INVALID: NULL; OOM, CLOSED. */
+ * nothing; does not block, but loads roc there when it is not yet loaded.  LUA: that failed, as
+ * where roclua was not opened; INVALID: NULL; OOM, CLOSED. */
 ROCLUA_API int roclua_array_push(struct lua_State *L, roclua_array *array);
 
 /* The array at that index of the state's stack; it stays valid when Lua closes its own.  Computes
@@ -248,8 +248,8 @@ ROCLUA_API int roclua_array_describe(roclua_array *array, roclua_view *view);
  * else it waits for the work that writes the array alone.  Until the unmap no work that uses the
  * array may be queued, unless both only read.  The view holds a reference to the array.  When the
  * call fails nothing is mapped.  Any thread; waits.  FAULT: work that should have written the array
- * failed; INTERRUPTED, LOST, OOM, CLOSED; INVALID: NULL, a wrong size or access, or a read-only array
- * that would be written. */
+ * failed; INTERRUPTED, LOST, OOM, CLOSED; INVALID: NULL, a wrong size or access, or a read-only
+ * array that would be written. */
 ROCLUA_API int roclua_array_map(roclua_array *array, int access, roclua_stream *stream,
                                 roclua_view *view);
 
@@ -302,16 +302,16 @@ ROCLUA_API int roclua_array_from_dlpack_unversioned(struct DLManagedTensor *tens
 typedef struct roclua_kernel roclua_kernel;
 
 /* The kernel (roc.Kernel) at that index of the state's stack, as it is now: captured values are
- * read once.  On the thread that runs the state; raises nothing; waits for the work that writes a host
- * array which it captures.  LUA: the message of what was raised; INVALID: NULL, no kernel; OOM,
- * CLOSED. */
+ * read once.  On the thread that runs the state; raises nothing; waits for the work that writes a
+ * host array which it captures.  LUA: the message of what was raised; INVALID: NULL, no kernel;
+ * OOM, CLOSED. */
 ROCLUA_API int roclua_kernel_get(struct lua_State *L, int index, roclua_kernel **out_kernel);
 
 /* A kernel of a file that `rocluac --emit=kernels` has written, or of its bytes, which are copied;
  * needs no state.  `name`: the kernel's; NULL: that of the only one.  The code is that of the
  * targets named to rocluac: of those that a device takes, the first in the file is used there.  Any
- * thread; opens no device; reads the file, else does not block.  INVALID: NULL, not such a file of this version of roclua, or no such
- * kernel; IO, OOM, CLOSED. */
+ * thread; opens no device; reads the file, else does not block.  INVALID: NULL, not such a file of
+ * this version of roclua, or no such kernel; IO, OOM, CLOSED. */
 ROCLUA_API int roclua_kernel_load(const char *path, const char *name, roclua_kernel **out_kernel);
 ROCLUA_API int roclua_kernel_read(const void *bytes, size_t nbytes, const char *name,
                                   roclua_kernel **out_kernel);
@@ -320,8 +320,8 @@ ROCLUA_API int roclua_kernel_read(const void *bytes, size_t nbytes, const char *
 ROCLUA_API void roclua_kernel_retain(roclua_kernel *kernel);
 ROCLUA_API void roclua_kernel_release(roclua_kernel *kernel);
 
-/* The name, which is the kernel's and lives as long, and the number of arguments; "" and -1 for NULL.
- * Any thread; do not block. */
+/* The name, which is the kernel's and lives as long, and the number of arguments; "" and -1 for
+ * NULL.  Any thread; do not block. */
 ROCLUA_API const char *roclua_kernel_name(const roclua_kernel *kernel);
 ROCLUA_API int roclua_kernel_nargs(const roclua_kernel *kernel);
 
@@ -395,8 +395,8 @@ typedef struct roclua_launch {
  * stream, or smart, or registered, or, where the device reaches it (cpu), in the host's memory,
  * which is used in place; it is held until the kernel has run.  Elements of an array that a failed
  * kernel wrote stay written.  Any thread, several at once.  INVALID: what the message names;
- * COMPILE: the message is the diagnostics; UNSUPPORTED: on sim, where kernels run in Lua, or a file of
- * kernels has no code for the device; UNAVAILABLE: the compiler is missing; INTERRUPTED: of the
+ * COMPILE: the message is the diagnostics; UNSUPPORTED: on sim, where kernels run in Lua, or a file
+ * of kernels has no code for the device; UNAVAILABLE: the compiler is missing; INTERRUPTED: of the
  * compile, or the wait for room; OOM, LOST, CLOSED.  FAULT comes from the wait. */
 ROCLUA_API int roclua_kernel_launch(roclua_kernel *kernel, roclua_stream *stream,
                                     const roclua_launch *launch, const roclua_value *args,
