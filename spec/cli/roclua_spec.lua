@@ -200,11 +200,12 @@ describe("roclua", function()
     it("has its commands on a pipe, without colours", function()
       local output = shell([[printf '%s\n' 'k = roc.kernel(function(a) a[1] = 2 end, ]]
         .. [[{signature = "(int32[:])"})' ':ir k' ':asm k' ':types k' ':time 6 * 7' _ ':devices' ]]
-        .. [['?roc.linspace' | ROCLUA -i 2>&1]])
+        .. [['?roc.linspace' '?roc.CLK_LOCAL_MEM_FENCE' | ROCLUA -i 2>&1]])
       assert.matches("> kernel k%(a", output) -- :ir
       assert.matches("\n> %s*%.[^\n]*\n.*kernel k\n  param a: int32", output) -- :asm, :types
       assert.matches("> %d+%.%d+ [mµ]*s\n42\n> 42\n", output)
       assert.matches("wavefront_size +%d+.*> roc%.linspace%(a, b, n, dtype%?%)", output)
+      assert.matches("\n> roc%.CLK_LOCAL_MEM_FENCE\n\nThe scope of shared memory", output)
       assert.is_nil(output:find "\27")
     end)
 

@@ -177,7 +177,7 @@ function roc.mem_fence(scope) end
 
 roc.atomic = {}
 
----Adds.
+---Adds the value to the element.
 ---
 ---Example: `six("roc.atomic.add(total, 1, 1)"):sort()` gives `[10 11 12 13 14 15]`.
 ---@param a roc.AnyArray
@@ -186,7 +186,7 @@ roc.atomic = {}
 ---@return number # the old value
 function roc.atomic.add(a, index, value) end
 
----Subtracts.
+---Subtracts the value from the element.
 ---
 ---Example: `six("roc.atomic.sub(total, 1, 1)"):sort()` gives `[ 5  6  7  8  9 10]`.
 ---@param a roc.AnyArray
@@ -214,7 +214,7 @@ function roc.atomic.min(a, index, value) end
 ---@return number # the old value
 function roc.atomic.max(a, index, value) end
 
----Stores the value.
+---Stores the value in place of the element's.
 ---
 ---Example: `six("roc.atomic.exch(total, 1, 7)"):sort()` gives `[ 7  7  7  7  7 10]`.
 ---@param a roc.AnyArray
@@ -251,7 +251,8 @@ function roc.atomic.or_(a, index, value) end
 ---@return integer # the old value
 function roc.atomic.xor(a, index, value) end
 
----Stores the value if the element has the bits of `expected`: it did when the old value has them.
+---Compares the bits of the element with those of `expected`, and stores the value if they are
+---equal. It was stored when the old value has the bits of `expected`.
 ---
 ---Example: `six("roc.atomic.cas(total, 1, 10, 11)"):sort()` gives `[10 11 11 11 11 11]`.
 ---@param a roc.AnyArray
@@ -261,7 +262,7 @@ function roc.atomic.xor(a, index, value) end
 ---@return number # the old value
 function roc.atomic.cas(a, index, expected, value) end
 
----Counts up by one, from the limit or above to 0; compares unsigned.
+---Adds 1 to the element; an element that is the limit or above becomes 0. Compares unsigned.
 ---
 ---Example: `six("roc.atomic.inc(total, 1, 100)"):sort()` gives `[10 11 12 13 14 15]`.
 ---@param a roc.AnyArray
@@ -270,7 +271,8 @@ function roc.atomic.cas(a, index, expected, value) end
 ---@return integer # the old value
 function roc.atomic.inc(a, index, limit) end
 
----Counts down by one, from 0 or above the limit to the limit; compares unsigned.
+---Subtracts 1 from the element; an element that is 0 or above the limit becomes the limit. Compares
+---unsigned.
 ---
 ---Example: `six("roc.atomic.dec(total, 1, 100)"):sort()` gives `[ 5  6  7  8  9 10]`.
 ---@param a roc.AnyArray

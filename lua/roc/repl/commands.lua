@@ -1,6 +1,7 @@
 -- Lines of the prompt that are no Lua: `?name` and `:command argument`. Each becomes a function,
 -- which is run as any other chunk is.
 local core = require "roc.core"
+local declared = require "roc.repl.declared"
 local devices = require "roc.repl.devices"
 local help = require "roc.repl.help"
 local names = require "roc.repl.names"
@@ -81,8 +82,12 @@ end
 of_kernel("show", function(k, target) return show.styled(show_style, k.show, k, target) end)
 of_kernel("asm", function(k, target) return k:inspect_asm(target) end)
 
--- The value that a word names, else the word itself: help takes both.
+-- The word itself where it has an entry, which the value of a constant has not; else the value that
+-- it names, or the word: help takes both.
 local function value_of(word, load_text)
+  if declared.item(word) then
+    return word
+  end
   local field = string.gsub(word, "^([%w_.]+):([%w_]+)$", "%1.%2") -- ?a:sum
   local f = string.find(field, "^[%w_.]+$") and load_text(field)
   local ok, value = pcall(f or error)
