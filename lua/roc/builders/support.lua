@@ -26,22 +26,38 @@ function M.fail(message, ...)
   error(string.format(message, ...), 0)
 end
 
--- The error again: one that has no place, or a place in the library, gets that of the script.
-local function raise(why)
-  local file, rest
-  if type(why) == "string" then
-    file, rest = string.match(why, "^([^\n]-):%d+: (.*)$")
-  end
-  if type(why) ~= "string" or (file and not own[file]) then
-    error(why, 0)
-  end
-  local level = 2
+-- The first function on the stack that is the script's, as `error` counts levels for a function
+-- that calls this one; 0 where there is none: a coroutine may run nothing but the library.
+local function script_level()
+  local level = 3
   local info = debug.getinfo(level, "S")
   while info and (own[info.short_src] or info.what == "C") do
     level = level + 1
     info = debug.getinfo(level, "S")
   end
-  error(rest or why, info and level or 0) -- a coroutine may run nothing but the library
+  return info and level - 1 or 0
+end
+
+-- The error again: one that has no place, or a place in the library, gets that of the script.
+local function raise(why)
+  local meta = type(why) == "table" and debug.getmetatable(why)
+  local is_error = meta and meta.__name == "roc.Error"
+  local text = is_error and why.message or why
+  local file, rest
+  if type(text) == "string" then
+    file, rest = string.match(text, "^([^\n]-):%d+: (.*)$")
+  end
+  if type(text) ~= "string" or (file and not own[file]) or (is_error and not file) then
+    error(why, 0)
+  end
+  local level = script_level()
+  if is_error then
+    local info = level > 0 and debug.getinfo(level, "Sl")
+    local place = info and string.format("%s:%d: ", info.short_src, info.currentline)
+    why.message = (place or "") .. rest
+    error(why, 0)
+  end
+  error(rest or why, level)
 end
 
 local function finish(is_fine, ...)
