@@ -495,6 +495,62 @@ devices.each(function(device)
     end
   end)
 
+  -- Each value is the same for all items of a group, and differs from group to group.
+  it("has variables that change between barriers", function()
+    local k = roc.kernel(function(x, out)
+      local t = roc.shared.array(64, "int64")
+      local i, l, g = roc.get_global_id(1), roc.get_local_id(1), roc.get_group_id(1)
+      local from, to, s, turns = g, g + 10, 32, 0
+      local sum = 0
+      for k = i, #x, roc.get_global_size(1) do sum = sum + x[k] end
+      if g == 3 then return end
+      if l == 64 and g == 2 then return end
+      while true do
+        local before = from
+        t[l] = sum + from
+        roc.barrier()
+        from, to = to, from
+        if s == 0 then break end
+        local other = t[65 - l - (g == 2 and l < 64 and 1 or 0)]
+        roc.barrier()
+        if s % 8 == 0 then s = s // 2 elseif g > 1 then s = s - s // 2 - (s == 1 and 1 or 0) else
+          s = s // 4
+        end
+        sum = sum + other * before + to
+        turns = turns + 1
+        if turns > 4 and g == 4 then return end
+      end
+      out[i] = sum * 1000 + from * 100 + turns * 10 + s
+    end)
+    local x = devices.zeros(1000, "int64")
+    for i = 1, 1000 do x[i] = i * 7 % 13 end
+    local out = devices.zeros(256, "int64")
+    devices.run(k, 256, { x, out }, 64)
+    for g = 1, 4 do
+      local sum, from, to, s, turns = {}, g, g + 10, 32, 0
+      local nitems = g == 2 and 63 or 64
+      for l = 1, 64 do
+        sum[l] = 0
+        for i = (g - 1) * 64 + l, 1000, 256 do sum[l] = sum[l] + i * 7 % 13 end
+      end
+      while g < 3 do
+        local t, before = {}, from
+        for l = 1, nitems do t[l] = sum[l] + from end
+        from, to = to, from
+        if s == 0 then break end
+        if s % 8 == 0 then s = s // 2 elseif g > 1 then s = s - s // 2 - (s == 1 and 1 or 0) else
+          s = s // 4
+        end
+        for l = 1, nitems do sum[l] = sum[l] + t[nitems + 1 - l] * before + to end
+        turns = turns + 1
+      end
+      for l = 1, 64 do
+        local expected = g < 3 and l <= nitems and sum[l] * 1000 + from * 100 + turns * 10 + s or 0
+        assert.equal(expected, out[(g - 1) * 64 + l])
+      end
+    end
+  end)
+
   it("runs every group of a large grid exactly once", function()
     local k = roc.kernel(function(out)
       local i = roc.get_global_id(1)

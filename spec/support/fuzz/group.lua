@@ -107,28 +107,44 @@ M.TILE_OF = { I = "tile_n", F = "tile_f", S = "tile_s" }
 local FOLDS = { I = { "(@ + E)", "(@ ~ E)", "math.max(@, E)" }, F = { "(@ + E)" } }
 FOLDS.S = FOLDS.F
 
+-- Loops of a tree: a distance from item to item is `other`'s; which items fold; how it begins and
+-- goes on. "@" is the name of what changes, which is the same for all items.
+local TREES = {
+  { "for @ = 0, 7 do", "1 << @", "(lid - 1) % (2 << @) == 0", "" },
+  { "for @ = 7, 0, -1 do", "1 << @", "lid <= 1 << @", "" },
+  { "local @ = 128\nwhile @ > 0 do", "@", "lid <= @", "@ = @ // 2\n" },
+  { "local @ = 1\nwhile @ < 256 do", "@", "(lid - 1) % (2 * @) == 0", "@ = @ * 2\n" },
+  { "local @ = 256\nwhile true do\n@ = @ >> 1\nif @ == 0 then break end", "@", "lid <= @", "" },
+  { "local @, @_next = 1, 2\nwhile @ < 256 do", "@", "(lid - 1) % @_next == 0",
+    "@, @_next = @_next, @_next + @_next\n" },
+  { "local @ = lsz > 100 and 128 or 64\nrepeat", "@", "lid <= @",
+    "if @ % 8 == 0 then @ = @ // 2 elseif lsz > 0 then @ = @ - @ // 2 - (@ == 1 and 1 or 0) end\n",
+    "until @ == 0" },
+}
+
 -- The parts of a tree that combines what `value` is for each item, whose result gets a name.
 function M.tree(scope, type, value)
   local tile = M.TILE_OF[type]
   local d, other = scope:fresh("d"), scope:fresh("other")
   local fold = pick(FOLDS[type]):gsub("@", tile .. "[lid]"):gsub("E", tile .. "[" .. other .. "]")
   local name = scope:declare(type:lower(), type, { is_uniform = true })
-  local from, to, step = "0", "7", "1"
-  local is_mine = ("(lid - 1) %% (2 << %s) == 0"):format(d)
-  if chance(50) then
-    from, to, step = "7", "0", "-1"
-    is_mine = ("lid <= 1 << %s"):format(d)
-  end
+  local loop = {}
+  for i, part in ipairs(pick(TREES)) do loop[i] = part:gsub("@", d) end
   return {
-    tile, "[lid] = ", value, "\nroc.barrier()\nfor ", d, " = ", from, ", ", to, ", ", step,
-    " do\nlocal ", other, " = lid + (1 << ", d, ")\nif ", is_mine, " and ", other, " <= lsz then\n",
-    tile, "[lid] = ", fold, "\nend\nroc.barrier()\nend\nlocal ", name, " = ", tile,
-    "[1]\nroc.barrier()",
+    tile, "[lid] = ", value, "\nroc.barrier()\n", loop[1], "\nlocal ",
+    other, " = lid + (", loop[2], ")\nif ", loop[3], " and ", other, " <= lsz then\n", tile,
+    "[lid] = ", fold, "\nend\nroc.barrier()\n", loop[4], loop[5] or "end", "\nlocal ", name, " = ",
+    tile, "[1]\nroc.barrier()",
   }
 end
 
+local function tree(scope, depth)
+  local type = pick_tile(scope)[2]
+  return { parts = M.tree(scope, type, expression(scope, type, depth)) }
+end
+
 local STATEMENTS = { { 6, exchange }, { 2, call_exchange }, { 1, group_total }, { 3, wave },
-  { 1, global_barrier } }
+  { 1, tree }, { 1, global_barrier } }
 
 function M.statement(scope, depth)
   return choice.weighted(STATEMENTS)(scope, chance(50) and depth or 1)

@@ -9,6 +9,7 @@
  *
  * Invariant: no work-item ends, and no group waits for another, before the third part. */
 #include "codegen/cpu/cpu.h"
+#include "ir/walk.h"
 
 static const roc_ir_ids *body_of(const cpu_state *s) {
   return &s->cg->ir->regions.items[0];
@@ -25,13 +26,29 @@ static bool is_grid_stride(const cpu_state *s, uint32_t id) {
   return ir->insts.items[step].op != ROC_IR_CONST && cpu_is_striding_loop(s, id);
 }
 
+/* Variables that are kept once for a group (cpu/once.c) are kept once for a whole batch: none is
+ * read up to the end of the loop, and what is set before can be set again. */
+static ROC_IR_WALKS bool keeps_no_group_vars(const cpu_state *s, uint32_t at) {
+  const cpu_plan *plan = &s->plan;
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, s->cg->ir, body_of(s)->items, at + 1);
+  while (plan->has_group_vars && roc_ir_walk_next(&w)) {
+    bool is_of_group =
+        (w.inst->op == ROC_IR_GET || w.inst->op == ROC_IR_SET) && plan->is_group_var[w.inst->aux];
+    if (!is_of_group) continue;
+    if (w.inst->op == ROC_IR_GET) return false;
+    if (!plan->is_stable[roc_ir_arg(s->cg->ir, w.inst, 0)]) return false;
+  }
+  return true;
+}
+
 uint32_t cpu_batch_find(const cpu_state *s) {
   const roc_ir_ids *body = body_of(s);
   for (uint32_t i = 0; i < body->count; i++) {
     uint32_t id = body->items[i];
-    if (is_grid_stride(s, id)) return i;
-    bool is_barrier = s->cg->ir->insts.items[id].op == ROC_IR_BARRIER;
-    if (s->plan.cuts[id] && !is_barrier) break;
+    if (is_grid_stride(s, id)) return keeps_no_group_vars(s, i) ? i : ROC_IR_NONE;
+    roc_ir_op op = s->cg->ir->insts.items[id].op;
+    if (s->plan.cuts[id] && op != ROC_IR_BARRIER && op != ROC_IR_SET) break;
   }
   return ROC_IR_NONE;
 }
@@ -87,6 +104,10 @@ static void emit_rest(cpu_state *s, uint32_t at, LLVMValueRef count) {
   cpu_members m;
   cpu_members_begin(s, &m, count);
   LLVMBasicBlockRef next = roc_cg_block(s->cg, "member.end");
+  for (uint32_t i = 0; i < at; i++) {
+    uint32_t id = body_of(s)->items[i];
+    if (s->plan.cuts[id] & CPU_CUT_ONCE) cpu_once_emit(s, id);
+  }
   cpu_emit_body(s, at + 1, next);
   roc_cg_at(s->cg, next);
   cpu_members_end(s, &m);

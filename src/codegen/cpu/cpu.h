@@ -3,6 +3,7 @@
  *   target   (cpu/target.c)     entry, body, hooks; cpu/machine.c: the processor
  *   groups   (cpu/groups.c)     the loop over workgroups, versions of the body
  *   plan     (cpu/plan.c)       cuts the structured body into runs; what lives across runs
+ *   once     (cpu/once.c)       variables and jumps of the group, not of each item
  *   regions  (cpu/regions.c)    emits lists of statements for the whole group or a wavefront
  *   rows     (cpu/wide.c, cpu/rows.c, cpu/prefetch.c)  loops that stand around the items of a row
  *   chunk    (cpu/chunk.c)      such loops around as many items as registers hold
@@ -31,6 +32,7 @@
 #define ROC_CODEGEN_CPU_CPU_H
 
 #include "codegen/core/cg.h"
+#include "ir/uniform.h"
 
 /* The entry's symbol: jit_load writes a number over the zeros. */
 #define ROC_CPU_ENTRY_PREFIX "roc_cpu_kernel_"
@@ -41,6 +43,8 @@
 enum { ROC_CPU_NO_RUN = 0 };
 /* In cpu_plan.cuts, beside ROC_IRF_CUT_*: executed by the items of a row together. */
 enum { CPU_CUT_ROW = 0x80 };
+/* Likewise: executed once for the group, as cpu/once.c says. */
+enum { CPU_CUT_ONCE = 0x40 };
 
 typedef struct cpu_plan {
   uint8_t *cuts;    /* per instruction: ROC_IRF_CUT_*, nested ones included */
@@ -58,6 +62,8 @@ typedef struct cpu_plan {
   uint32_t *wide_for; /* per variable: the FOR marked CPU_CUT_ROW that counts with it, or NONE */
   bool *var_slotted;  /* per variable */
   bool *array_slotted; /* per array: PRIVATE, kept in the frame */
+  bool *is_group_var;  /* per variable: kept once for the group */
+  bool has_group_vars; /* some */
   uint32_t nruns;
   bool has_rows; /* asks for ids of dimension 2 or 3 */
   bool has_loops;
@@ -81,6 +87,24 @@ cpu_segment_kind cpu_plan_segment(const cpu_plan *plan, cpu_level_kind level, co
 bool cpu_plan_stops(const cpu_plan *plan, const uint32_t *ids, uint32_t count);
 /* False when memory is out. */
 bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan);
+
+/* cpu/once.c */
+/* What a plan should have the group execute once: `insts`, with SETs of `vars`. */
+typedef struct cpu_once {
+  const roc_ir_module *ir;
+  roc_ir_uniform uniform;
+  const uint8_t *cuts; /* of a plan without all this */
+  bool *vars, *insts;
+  bool *given_up; /* per IF: the group cannot compute its condition */
+} cpu_once;
+/* From a plan without: false when memory is out; to be given back with cpu_once_deinit. */
+bool cpu_once_init(cpu_once *once, const roc_ir_module *ir, roc_arena *arena, const cpu_plan *plan);
+void cpu_once_deinit(cpu_once *once);
+/* Fills in once->insts; whether there are any. */
+bool cpu_once_mark(cpu_once *once);
+/* Whether the group can compute, by a plan that was made with the marks, all that takes; otherwise
+ * gives something up, and the marks are to be made again. */
+bool cpu_once_holds(cpu_once *once, const cpu_plan *plan);
 
 /* cpu/wide.c: marks plan->cuts and plan->wide_for.  False when memory is out. */
 bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan);
@@ -242,10 +266,11 @@ typedef struct cpu_state {
   /* group */
   LLVMValueRef group[3], group_first[3], count[3]; /* index, first global id - 1, items present */
   LLVMValueRef slot_first;                         /* in slots, of its items; NULL: 0 */
-  uint32_t batch_at;  /* statement of the body that groups may run side by side, or NONE */
-  bool has_batches;   /* code was emitted that does so */
-  LLVMValueRef taken; /* alloca i64: groups that this turn of the group loop deals with */
-  bool *is_settled;   /* per instruction: a check that the preflight answers for the group */
+  uint32_t batch_at;       /* statement of the body that groups may run side by side, or NONE */
+  bool has_batches;        /* code was emitted that does so */
+  LLVMValueRef taken;      /* alloca i64: groups that this turn of the group loop deals with */
+  LLVMValueRef *read_once; /* per GET of a variable of the group: what it read; alloca */
+  bool *is_settled;        /* per instruction: a check that the preflight answers for the group */
   bool is_merging;    /* neighbours in the first dimension are one group; `count` says how large */
   bool is_clear;      /* the version is emitted in which those checks hold: they are left out */
   bool is_cold;       /* the version for the other groups: scalar, small */
@@ -334,6 +359,12 @@ void cpu_members_end(cpu_state *s, cpu_members *m);
 void cpu_emit_list(cpu_state *s, const uint32_t *ids, uint32_t count);
 /* The group's body from statement `from` on, up to `end`. */
 void cpu_emit_body(cpu_state *s, uint32_t from, LLVMBasicBlockRef end);
+
+/* cpu/once.c */
+/* Executes the GETs of the group's variables in the statements, which are items' next. */
+void cpu_once_read(cpu_state *s, const uint32_t *ids, uint32_t count);
+/* A statement marked CPU_CUT_ONCE. */
+void cpu_once_emit(cpu_state *s, uint32_t id);
 
 /* cpu/exits.c */
 /* True when LEAVE or NEXT in `ids`, nested ones included, go to a statement outside of them; calls
@@ -431,6 +462,8 @@ void cpu_place_row(cpu_state *s, cpu_run *run, LLVMValueRef row);
 LLVMValueRef cpu_operand(roc_cg *cg, uint32_t id);
 void cpu_define(roc_cg *cg, uint32_t id, LLVMValueRef value);
 bool cpu_fuses(roc_cg *cg, uint32_t product, uint32_t sum);
+/* What GET `id` of a variable of the group has read. */
+LLVMValueRef cpu_value_read_once(cpu_state *s, uint32_t id);
 /* A remat, uniform value outside of item loops. */
 LLVMValueRef cpu_group_value(cpu_state *s, uint32_t id);
 /* What a slotted variable of the run's item holds becomes `value`. */

@@ -248,7 +248,8 @@ static ROC_IR_WALKS void find_stops(finder *f, bool *stops) {
   roc_ir_walk w;
   ROC_IR_FOR_EACH_INNER_FIRST(w, f->s->cg->ir, 0) {
     uint32_t around = roc_ir_walk_around(&w);
-    bool ends = w.inst->op == ROC_IR_RETURN || w.inst->op == ROC_IR_FAIL;
+    bool is_return = w.inst->op == ROC_IR_RETURN && f->s->plan.stops[w.id];
+    bool ends = is_return || w.inst->op == ROC_IR_FAIL;
     if (!roc_ir_has_regions(w.inst)) stops[w.id] = f->needed[w.id] && ends;
     if (around != ROC_IR_NONE) stops[around] |= stops[w.id];
   }

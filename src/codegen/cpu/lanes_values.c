@@ -114,6 +114,7 @@ LLVMValueRef cpu_lanes_compute(cpu_state *s, uint32_t id) {
 static LLVMValueRef recompute(cpu_state *s, uint32_t id) {
   const roc_ir_inst *inst = inst_of(s, id);
   if (inst->op != ROC_IR_GET) return cpu_lanes_compute(s, id);
+  if (s->plan.is_group_var[inst->aux]) return cpu_value_read_once(s, id);
   if (!s->plan.is_counter[inst->aux]) {
     return cpu_lanes_value(s, arg_of(s, s->plan.set_once[inst->aux], 0));
   }

@@ -29,7 +29,7 @@ typedef struct planner {
 cpu_segment_kind cpu_plan_segment(const cpu_plan *plan, cpu_level_kind level, const uint32_t *ids,
                                   uint32_t count, uint32_t *out_count) {
   static const uint8_t stops[] = {
-      [CPU_LEVEL_GROUP] = ROC_IRF_CUT_GROUP | CPU_CUT_ROW,
+      [CPU_LEVEL_GROUP] = ROC_IRF_CUT_GROUP | CPU_CUT_ROW | CPU_CUT_ONCE,
       [CPU_LEVEL_WAVE] = ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE,
       [CPU_LEVEL_ROW] = CPU_CUT_ROW,
   };
@@ -132,7 +132,9 @@ static bool is_item_leaf(roc_ir_op op) {
 static void find_remat_get(planner *p, uint32_t id, uint32_t var) {
   cpu_plan *plan = p->plan;
   uint32_t set = plan->set_once[var];
-  if (plan->is_counter[var]) {
+  if (plan->is_group_var[var]) {
+    plan->is_remat[id] = plan->is_uniform[id] = true;
+  } else if (plan->is_counter[var]) {
     uint32_t wide = plan->wide_for[var];
     plan->is_remat[id] = plan->is_uniform[id] = true;
     if (wide == ROC_IR_NONE) return;
@@ -156,8 +158,8 @@ static void find_remat(planner *p, uint32_t id) {
   }
   if (inst->op == ROC_IR_SET) {
     uint32_t value = roc_ir_arg(p->ir, inst, 0);
-    bool once =
-        p->nsets[inst->aux] == 1 && p->plan->is_stable[value] && p->depth[value] < MAX_REMAT_DEPTH;
+    bool once = p->nsets[inst->aux] == 1 && !plan->is_group_var[inst->aux] &&
+                plan->is_stable[value] && p->depth[value] < MAX_REMAT_DEPTH;
     if (once) plan->set_once[inst->aux] = id;
     return;
   }
@@ -194,7 +196,7 @@ static void find_slots(planner *p, uint32_t id) {
   }
   bool sets = inst->op == ROC_IR_SET || inst->op == ROC_IR_FOR;
   bool gets = inst->op == ROC_IR_GET && !plan->is_remat[id];
-  if ((sets || gets) && !plan->is_counter[inst->aux]) {
+  if ((sets || gets) && !plan->is_counter[inst->aux] && !plan->is_group_var[inst->aux]) {
     touch(&p->var_home[inst->aux], &plan->var_slotted[inst->aux], home);
   }
   if (inst->op == ROC_IR_LOAD || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC) {
@@ -246,6 +248,7 @@ static bool allocate(planner *p) {
   plan->for_of = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
   plan->wide_for = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
   plan->var_slotted = ROC_ARENA_ARRAY(arena, bool, nvars);
+  plan->is_group_var = ROC_ARENA_ARRAY(arena, bool, nvars);
   plan->array_slotted = ROC_ARENA_ARRAY(arena, bool, narrays);
   p->depth = ROC_ARENA_ARRAY(arena, uint8_t, ninsts);
   plan->is_stable = ROC_ARENA_ARRAY(arena, bool, ninsts);
@@ -269,10 +272,25 @@ static bool copy_cuts(planner *p) {
   return p->plan->cuts != NULL;
 }
 
-bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
+/* Has the group execute what is marked. */
+static void mark_once(cpu_plan *plan, const cpu_once *once) {
+  const roc_ir_module *ir = once->ir;
+  for (uint32_t id = 0; id < ir->insts.count; id++) {
+    const roc_ir_inst *inst = &ir->insts.items[id];
+    if (!once->insts[id]) continue;
+    plan->cuts[id] |= roc_ir_has_regions(inst) ? ROC_IRF_CUT_GROUP : CPU_CUT_ONCE;
+    if (inst->op != ROC_IR_SET) continue;
+    plan->is_group_var[inst->aux] = plan->has_group_vars = true;
+  }
+}
+
+static bool make_plan(const roc_ir_module *ir, roc_arena *arena, const cpu_once *once,
+                      cpu_plan *plan) {
   planner p = {.ir = ir, .plan = plan, .arena = arena};
   memset(plan, 0, sizeof *plan);
-  if (!allocate(&p) || !copy_cuts(&p) || !cpu_wide_mark(ir, arena, plan)) return false;
+  if (!allocate(&p) || !copy_cuts(&p)) return false;
+  if (once) mark_once(plan, once);
+  if (!cpu_wide_mark(ir, arena, plan)) return false;
   walk_list(&p, CPU_LEVEL_GROUP, ir->regions.items[0].items, ir->regions.items[0].count);
   for (uint32_t i = 0; i < ir->insts.count; i++) {
     const roc_ir_inst *inst = &ir->insts.items[i];
@@ -292,4 +310,27 @@ bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
   }
   finish_arrays(&p);
   return true;
+}
+
+static bool has_barriers(const roc_ir_module *ir, const cpu_plan *plan) {
+  for (uint32_t id = 0; id < ir->insts.count; id++) {
+    if (plan->cuts[id] & ROC_IRF_CUT_GROUP) return true;
+  }
+  return false;
+}
+
+bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
+  if (!make_plan(ir, arena, NULL, plan)) return false;
+  if (!has_barriers(ir, plan)) return true;
+  cpu_once once;
+  if (!cpu_once_init(&once, ir, arena, plan)) return false;
+  bool is_made = true, any = cpu_once_mark(&once);
+  while (is_made && any) {
+    is_made = make_plan(ir, arena, &once, plan);
+    if (!is_made || cpu_once_holds(&once, plan)) break;
+    any = cpu_once_mark(&once);
+    if (!any) is_made = make_plan(ir, arena, NULL, plan);
+  }
+  cpu_once_deinit(&once);
+  return is_made;
 }

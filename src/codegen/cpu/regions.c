@@ -188,6 +188,10 @@ static void emit_cut(cpu_state *s, uint32_t id) {
     cpu_emit_row_statement(s, id);
     return;
   }
+  if (s->plan.cuts[id] & CPU_CUT_ONCE) {
+    cpu_once_emit(s, id);
+    return;
+  }
   switch ((roc_ir_op)s->cg->ir->insts.items[id].op) {
     case ROC_IR_IF: emit_if(s, id); break;
     case ROC_IR_BLOCK: emit_block(s, id); break;
@@ -321,7 +325,9 @@ static void emit_waves(cpu_state *s, const uint32_t *ids, uint32_t count) {
 
 void cpu_emit_list(cpu_state *s, const uint32_t *ids, uint32_t count) {
   for (uint32_t i = 0, n; i < count; i += n) {
-    switch (cpu_plan_segment(&s->plan, s->level->kind, ids + i, count - i, &n)) {
+    cpu_segment_kind kind = cpu_plan_segment(&s->plan, s->level->kind, ids + i, count - i, &n);
+    if (s->level->kind == CPU_LEVEL_GROUP && kind != CPU_SEGMENT_CUT) cpu_once_read(s, ids + i, n);
+    switch (kind) {
       case CPU_SEGMENT_RUN: cpu_emit_run(s, ids + i, n); break;
       case CPU_SEGMENT_WAVES: emit_waves(s, ids + i, n); break;
       case CPU_SEGMENT_ROWS:

@@ -122,12 +122,13 @@ static int32_t stride_of_pure(const shaper *a, const roc_ir_inst *inst) {
   }
 }
 
-/* A counter of the group's statements, or a variable that is set once to what is computed again in
+/* A variable or counter of the group's statements, or a variable that is set once to what is computed again in
  * each run (cpu/values.c). */
 static int32_t stride_of_get(const shaper *a, uint32_t id) {
   const cpu_plan *plan = a->plan;
   uint32_t var = inst_of(a, id)->aux;
   if (!plan->is_remat[id]) return a->shapes->vars[var];
+  if (plan->is_group_var[var]) return 0;
   if (plan->is_counter[var]) {
     uint32_t wide = plan->wide_for[var];
     return wide == ROC_IR_NONE ? 0 : a->shapes->insts[roc_ir_arg(a->ir, inst_of(a, wide), 0)];

@@ -36,11 +36,17 @@ static LLVMValueRef recompute_counter(cpu_state *s, uint32_t var) {
   return LLVMBuildAdd(cg->b, first, advance, "");
 }
 
+LLVMValueRef cpu_value_read_once(cpu_state *s, uint32_t id) {
+  LLVMValueRef cell = s->read_once[id];
+  return LLVMBuildLoad2(s->cg->b, LLVMGetAllocatedType(cell), cell, "");
+}
+
 /* The expression of a remat value, or of a GET of a variable that is set once. */
 static LLVMValueRef recompute(cpu_state *s, uint32_t id) {
   roc_cg *cg = s->cg;
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   if (inst->op != ROC_IR_GET) return roc_cg_expr(cg, id);
+  if (s->plan.is_group_var[inst->aux]) return cpu_value_read_once(s, id);
   if (s->plan.is_counter[inst->aux]) return recompute_counter(s, inst->aux);
   return cpu_operand(cg, roc_ir_arg(cg->ir, &cg->ir->insts.items[s->plan.set_once[inst->aux]], 0));
 }

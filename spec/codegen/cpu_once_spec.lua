@@ -1,0 +1,53 @@
+-- Variables and jumps that a group executes once, and what the CPU target makes of them. That the
+-- results stay those of items that each have their own: cts/group_spec.
+local roc = require "roc"
+
+local function llvm_of(fn)
+  local signature = "(float32[:], float32[:])"
+  local kernel = roc.kernel(fn, { check = false, number = "float32", signature = signature })
+  return kernel:inspect_llvm("cpu:x86-64-v4", "opt")
+end
+
+describe("what all items of a group do alike", function()
+  it("is a variable that is kept once", function()
+    assert.not_matches("masked%.gather", llvm_of(function(x, out)
+      local t = roc.shared.array(256, "float32")
+      local i, l = roc.get_global_id(1), roc.get_local_id(1)
+      t[l] = x[i]
+      roc.barrier()
+      local s = 128
+      while s > 0 do
+        if l <= s then t[l] = t[l] + t[l + s] end
+        roc.barrier()
+        s = s // 2
+      end
+      out[i] = t[1]
+    end))
+  end)
+
+  it("is the half of a pair of tiles that has its turn", function()
+    assert.not_matches("masked%.gather", llvm_of(function(x, out)
+      local t = roc.shared.array({ 2, 258 }, "float32")
+      local i, l = roc.get_global_id(1), roc.get_local_id(1)
+      local now = 1
+      t[1][l + 1] = x[i]
+      for _ = 1, #x do
+        roc.barrier()
+        t[3 - now][l + 1] = t[now][l] + t[now][l + 2]
+        now = 3 - now
+      end
+      out[i] = t[now][l + 1]
+    end))
+  end)
+
+  it("is a jump, after which no item is known to have ended", function()
+    assert.not_matches("memset", llvm_of(function(x, out)
+      local t = roc.shared.array(256, "float32")
+      local i, l = roc.get_global_id(1), roc.get_local_id(1)
+      if roc.get_group_id(1) > #x // 256 then return end
+      t[l] = x[i]
+      roc.barrier()
+      out[i] = t[257 - l]
+    end))
+  end)
+end)
