@@ -69,7 +69,7 @@ struct roc_cg {
   roc_cg_opt_tier opt_tier;
   roc_cg_types t; /* while `lanes` is not 1: vectors of so many, but for none and ptr */
   unsigned lanes; /* work-items that a value is of: 1, or, in vectors of cpu/lanes.c, several */
-  bool is_speculative; /* addresses are computed for work-items, too, that do not access them */
+  bool is_speculative; /* what is computed is so for work-items, too, that do not come there */
 
   LLVMValueRef fn;        /* the function that holds the body */
   LLVMBasicBlockRef exit; /* where a work-item that returns goes */
@@ -190,6 +190,8 @@ LLVMValueRef roc_cg_narrow_sub(roc_cg *cg, LLVMValueRef a, LLVMValueRef b);
 /* The low 32 bits of an i64; and back, `is_signed`: below 2^31. */
 LLVMValueRef roc_cg_take_low(roc_cg *cg, LLVMValueRef wide);
 LLVMValueRef roc_cg_extend(roc_cg *cg, LLVMValueRef narrow, bool is_signed);
+/* What an i32 of a variable holds, by its facts. */
+LLVMValueRef roc_cg_extend_var(roc_cg *cg, LLVMValueRef held, uint8_t facts);
 /* Whether the value changes from iteration to iteration; only known where cg->narrow is. */
 bool roc_cg_is_loop_variant(const roc_cg *cg, uint32_t inst);
 

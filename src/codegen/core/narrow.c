@@ -6,7 +6,10 @@
  * for them (NULL: everything stays 64 bits wide). What changes from iteration to iteration of a
  * loop stays wide, so that LLVM sees addresses that move by a step; division is worth it there too.
  * Values between instructions are i64 all the same: what is narrow is extended, and taken back by
- * its user. */
+ * its user.
+ *
+ * The proofs are of work-items that reach an instruction.  Where it is executed for others, too
+ * (cg->is_speculative), nothing is told LLVM that would not hold for them. */
 #include "codegen/core/cg.h"
 #include "ir/check_elimination.h"
 
@@ -32,8 +35,14 @@ LLVMValueRef roc_cg_take_low(roc_cg *cg, LLVMValueRef wide) {
 
 LLVMValueRef roc_cg_extend(roc_cg *cg, LLVMValueRef narrow, bool is_signed) {
   LLVMValueRef wide = LLVMBuildZExt(cg->b, narrow, cg->t.i64, "");
-  if (is_signed && LLVMIsAZExtInst(wide)) LLVMSetNNeg(wide, 1);
+  if (is_signed && !cg->is_speculative && LLVMIsAZExtInst(wide)) LLVMSetNNeg(wide, 1);
   return wide;
+}
+
+LLVMValueRef roc_cg_extend_var(roc_cg *cg, LLVMValueRef held, uint8_t facts) {
+  bool may_be_negative = facts == ROC_IR_NARROW_SIGNED;
+  if (may_be_negative) return LLVMBuildSExt(cg->b, held, cg->t.i64, "");
+  return roc_cg_extend(cg, held, facts & ROC_IR_NARROW_SIGNED);
 }
 
 bool roc_cg_is_loop_variant(const roc_cg *cg, uint32_t inst) {
@@ -43,7 +52,7 @@ bool roc_cg_is_loop_variant(const roc_cg *cg, uint32_t inst) {
 /* Neither operand nor result of what follows is negative or over 2^32-1, so nothing wraps. */
 static LLVMValueRef unsigned_op(roc_cg *cg, LLVMOpcode opcode, LLVMValueRef a, LLVMValueRef b) {
   LLVMValueRef value = LLVMBuildBinOp(cg->b, opcode, a, b, "");
-  if (LLVMIsABinaryOperator(value)) LLVMSetNUW(value, 1);
+  if (!cg->is_speculative && LLVMIsABinaryOperator(value)) LLVMSetNUW(value, 1);
   return value;
 }
 
@@ -133,7 +142,7 @@ static LLVMValueRef choose(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRe
 /* The same of operands and results in -2^31 … 2^31-1. */
 static LLVMValueRef signed_op(roc_cg *cg, LLVMOpcode opcode, LLVMValueRef a, LLVMValueRef b) {
   LLVMValueRef value = LLVMBuildBinOp(cg->b, opcode, a, b, "");
-  if (LLVMIsABinaryOperator(value)) LLVMSetNSW(value, 1);
+  if (!cg->is_speculative && LLVMIsABinaryOperator(value)) LLVMSetNSW(value, 1);
   return value;
 }
 
@@ -175,10 +184,16 @@ static narrow_emitter *const signed_emitters[ROC_IR_OP_COUNT_] = {
 static LLVMValueRef round_narrow(roc_cg *cg, roc_ir_op op, LLVMValueRef f, uint8_t facts) {
   LLVMTypeRef type = LLVMTypeOf(f);
   f = roc_cg_intrinsic(cg, op == ROC_IR_FLOOR ? "llvm.floor" : "llvm.ceil", &type, 1, &f, 1);
-  if (!(facts & ROC_IR_NARROW)) {
-    return LLVMBuildSExt(cg->b, LLVMBuildFPToSI(cg->b, f, cg->t.i32, ""), cg->t.i64, "");
+  bool is_unsigned = facts & ROC_IR_NARROW;
+  LLVMTypeRef types[2] = {cg->t.i32, type};
+  LLVMValueRef low;
+  if (cg->is_speculative) {
+    const char *name = is_unsigned ? "llvm.fptoui.sat" : "llvm.fptosi.sat";
+    low = roc_cg_intrinsic(cg, name, types, 2, &f, 1);
+  } else {
+    low = LLVMBuildCast(cg->b, is_unsigned ? LLVMFPToUI : LLVMFPToSI, f, cg->t.i32, "");
   }
-  LLVMValueRef low = LLVMBuildFPToUI(cg->b, f, cg->t.i32, "");
+  if (!is_unsigned) return LLVMBuildSExt(cg->b, low, cg->t.i64, "");
   return roc_cg_extend(cg, low, facts & ROC_IR_NARROW_SIGNED);
 }
 
@@ -189,7 +204,8 @@ LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMVal
   if (!(facts & (ROC_IR_NARROW | ROC_IR_INT32))) return NULL;
   if (op == ROC_IR_FLOOR || op == ROC_IR_CEIL) return round_narrow(cg, op, a, facts);
   narrow_emitter *emit = facts & ROC_IR_NARROW ? emitters[op] : signed_emitters[op];
-  bool moves = roc_cg_is_loop_variant(cg, id) && !cg->target->adds_narrow_offsets;
+  bool is_address = cg->lanes == 1 && !cg->target->adds_narrow_offsets;
+  bool moves = is_address && roc_cg_is_loop_variant(cg, id);
   if (!emit || (moves && emit != divide)) return NULL;
   if (cg->ir->insts.items[roc_ir_arg(cg->ir, inst, 0)].type != ROC_VT_INT) return NULL;
   LLVMValueRef low_a = roc_cg_take_low(cg, a), low_b = roc_cg_take_low(cg, b);

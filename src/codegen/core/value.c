@@ -26,9 +26,7 @@ LLVMValueRef roc_cg_get_var(roc_cg *cg, uint32_t var) {
   LLVMTypeRef type = roc_cg_value_type(cg, cg->ir->vars.items[var].type);
   LLVMValueRef at = roc_cg_var(cg, var);
   LLVMValueRef value = LLVMBuildLoad2(cg->b, narrow ? cg->t.i32 : type, at, "");
-  if (!narrow) return value;
-  if (narrow == ROC_IR_NARROW_SIGNED) return LLVMBuildSExt(cg->b, value, type, "");
-  return roc_cg_extend(cg, value, narrow & ROC_IR_NARROW_SIGNED);
+  return narrow ? roc_cg_extend_var(cg, value, narrow) : value;
 }
 
 void roc_cg_set_var(roc_cg *cg, uint32_t var, LLVMValueRef value) {

@@ -13,6 +13,7 @@
 
 #include "codegen/cpu/lanes.h"
 #include "codegen/llvm/processor.h"
+#include "ir/check_elimination.h"
 #include "ir/walk.h"
 
 static const roc_ir_inst *inst_of(const cpu_state *s, uint32_t id) {
@@ -465,28 +466,36 @@ typedef struct counting {
   LLVMValueRef left; /* alloca: iterations; of each lane where `is_varying`, else of all */
   LLVMValueRef cell; /* NULL: the mask does not change */
   bool is_varying, is_first_varying;
+  bool is_narrow; /* vectors are of 32 bits */
 } counting;
 
-static LLVMTypeRef i64_of(cpu_state *s, bool is_vector) {
-  LLVMTypeRef i64 = LLVMInt64TypeInContext(s->cg->ctx);
-  return is_vector ? LLVMVectorType(i64, s->lanes->count) : i64;
+static LLVMTypeRef counter_type(cpu_state *s, const counting *c, bool is_vector) {
+  if (!is_vector) return LLVMInt64TypeInContext(s->cg->ctx);
+  return LLVMVectorType(LLVMIntTypeInContext(s->cg->ctx, c->is_narrow ? 32 : 64), s->lanes->count);
+}
+
+/* A vector to count with. */
+static LLVMValueRef counter_of(cpu_state *s, const counting *c, LLVMValueRef all) {
+  return LLVMBuildTrunc(s->cg->b, all, counter_type(s, c, true), "");
 }
 
 static counting begin_counting(cpu_state *s, uint32_t id, LLVMValueRef *out_count) {
   roc_cg *cg = s->cg;
   const roc_ir_inst *inst = inst_of(s, id);
-  counting c = {.is_first_varying = cpu_lanes_is_varying(s, inst->aux)};
+  counting c = {.is_first_varying = cpu_lanes_is_varying(s, inst->aux),
+                .is_narrow = s->shapes->narrow[id] & ROC_IR_NARROW};
   LLVMValueRef bounds[3];
   for (uint32_t i = 0; i < 3; i++) c.is_varying |= stride_of(s, arg_of(s, id, i)) != 0;
   roc_cg_set_lanes(cg, c.is_varying ? s->lanes->count : 1);
   for (uint32_t i = 0; i < 3; i++) bounds[i] = cpu_lanes_operand(s, arg_of(s, id, i));
   *out_count = roc_cg_for_count(cg, bounds[0], bounds[1], bounds[2]);
   roc_cg_set_lanes(cg, 1);
-  c.left = roc_cg_alloca(cg, i64_of(s, c.is_varying), "left");
+  c.left = roc_cg_alloca(cg, counter_type(s, &c, c.is_varying), "left");
+  if (c.is_varying) *out_count = counter_of(s, &c, *out_count);
   LLVMBuildStore(cg->b, *out_count, c.left);
   if (c.is_first_varying) {
-    c.first = cpu_lanes_all(s, arg_of(s, id, 0));
-    c.step = cpu_lanes_all(s, arg_of(s, id, 2));
+    c.first = counter_of(s, &c, cpu_lanes_all(s, arg_of(s, id, 0)));
+    c.step = counter_of(s, &c, cpu_lanes_all(s, arg_of(s, id, 2)));
   } else {
     c.first = cpu_lanes_value(s, arg_of(s, id, 0));
     c.step = cpu_lanes_value(s, arg_of(s, id, 2));
@@ -535,8 +544,10 @@ static void turn(cpu_state *s, uint32_t id, const counting *c, LLVMValueRef left
 
 static void set_counter(cpu_state *s, uint32_t id, const counting *c, LLVMValueRef value) {
   uint32_t var = inst_of(s, id)->aux;
+  LLVMTypeRef wide = LLVMVectorType(LLVMInt64TypeInContext(s->cg->ctx), s->lanes->count);
   if (c->is_first_varying) {
     cpu_blend blend = s->plan.for_of[var] != id ? CPU_BLEND_MASK : CPU_BLEND_NONE;
+    if (c->is_narrow) value = LLVMBuildZExt(s->cg->b, value, wide, "");
     cpu_lanes_set(s, var, value, blend);
   } else {
     LLVMBuildStore(s->cg->b, value, roc_cg_var(s->cg, var));
@@ -552,7 +563,8 @@ static void emit_for(cpu_state *s, uint32_t id) {
   LLVMBasicBlockRef end = roc_cg_block(cg, "end");
   LLVMValueRef before = l->mask, count;
   counting c = begin_counting(s, id, &count);
-  LLVMTypeRef left_type = i64_of(s, c.is_varying), value_type = i64_of(s, c.is_first_varying);
+  LLVMTypeRef left_type = counter_type(s, &c, c.is_varying);
+  LLVMTypeRef value_type = counter_type(s, &c, c.is_first_varying);
   LLVMValueRef now = roc_cg_alloca(cg, value_type, "now");
   LLVMBuildStore(cg->b, c.first, now);
   if (is_tracked(s, id)) c.cell = new_cell(s);

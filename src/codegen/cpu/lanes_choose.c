@@ -5,6 +5,7 @@
  * has a form in lanes. */
 #include "codegen/cpu/lanes.h"
 #include "codegen/llvm/processor.h"
+#include "ir/check_elimination.h"
 #include "ir/layout.h"
 #include "ir/walk.h"
 
@@ -76,6 +77,13 @@ static bool is_carried(const cpu_state *s, uint32_t var) {
   return s->shapes && s->shapes->is_carried[var] && s->shapes->vars[var] == CPU_VARYING;
 }
 
+/* Most of an operation's work is on 32 bits. */
+static bool is_on_32_bits(const cpu_state *s, uint32_t id) {
+  uint8_t type = s->cg->ir->insts.items[id].type;
+  if (type == ROC_VT_INT) return s->shapes->narrow[id] & (ROC_IR_NARROW | ROC_IR_INT32);
+  return type == ROC_VT_F32;
+}
+
 static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, uint32_t count) {
   survey found = {.is_supported = true, .is_plain = true};
   unsigned depth = 0, nloops = 0; /* loops around, and those of them without a last iteration */
@@ -103,8 +111,9 @@ static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, u
     found.nbroken += counts && is_broken_up(s, w.inst);
     found.nproducts += counts && is_product(s, w.inst);
     if (!counts || is_counting(s, w.inst)) continue;
-    found.narrow += w.inst->type == ROC_VT_F32;
-    found.wide += w.inst->type == ROC_VT_F64 || w.inst->type == ROC_VT_INT;
+    bool is_number = is_float || w.inst->type == ROC_VT_INT;
+    found.narrow += is_on_32_bits(s, w.id);
+    found.wide += is_number && !is_on_32_bits(s, w.id);
   }
   return found;
 }

@@ -97,6 +97,7 @@ LLVMValueRef cpu_lanes_compute(cpu_state *s, uint32_t id) {
   if (stride_of(s, id) != CPU_VARYING) return roc_cg_expr(cg, id);
   if (is_first_id(inst)) return cpu_lanes_spread(s, roc_cg_expr(cg, id), 1);
   roc_cg_set_lanes(cg, s->lanes->count);
+  cg->narrow = s->shapes->narrow;
   LLVMValueRef value;
   if (inst->op == ROC_IR_LANE_ID) {
     uint32_t width = cg->options->wave_size == 32 ? 32 : 64;
@@ -106,6 +107,7 @@ LLVMValueRef cpu_lanes_compute(cpu_state *s, uint32_t id) {
   } else {
     value = roc_cg_expr(cg, id);
   }
+  cg->narrow = NULL;
   roc_cg_set_lanes(cg, 1);
   return value;
 }
@@ -194,7 +196,28 @@ static bool is_bool(const cpu_state *s, uint32_t var) {
 static LLVMTypeRef cell_type(cpu_state *s, uint32_t var) {
   if (is_bool(s, var)) return s->lanes->mask_type;
   LLVMTypeRef type = roc_cg_value_type(s->cg, s->cg->ir->vars.items[var].type);
+  if (s->shapes->narrow_vars[var]) type = LLVMInt32TypeInContext(s->cg->ctx);
   return LLVMVectorType(type, s->lanes->count);
+}
+
+/* What a cell of the type holds of a value, and the value of what it holds. */
+static LLVMValueRef held_of(cpu_state *s, uint32_t var, LLVMValueRef value) {
+  if (is_bool(s, var)) return cpu_lanes_mask_of(s, value);
+  if (!s->shapes->narrow_vars[var]) return value;
+  roc_cg_set_lanes(s->cg, s->lanes->count);
+  LLVMValueRef low = roc_cg_take_low(s->cg, value);
+  roc_cg_set_lanes(s->cg, 1);
+  return low;
+}
+
+static LLVMValueRef value_of(cpu_state *s, uint32_t var, LLVMValueRef held) {
+  if (is_bool(s, var)) return cpu_lanes_bits_of(s, held);
+  uint8_t facts = s->shapes->narrow_vars[var];
+  if (!facts) return held;
+  roc_cg_set_lanes(s->cg, s->lanes->count);
+  LLVMValueRef value = roc_cg_extend_var(s->cg, held, facts);
+  roc_cg_set_lanes(s->cg, 1);
+  return value;
 }
 
 /* That of a varying variable.  What no lane has set is 0, so that it is the same at each use. */
@@ -219,7 +242,7 @@ LLVMValueRef cpu_lanes_get(cpu_state *s, uint32_t var) {
     return LLVMBuildLoad2(cg->b, type, roc_cg_var(cg, var), "");
   }
   LLVMValueRef held = LLVMBuildLoad2(cg->b, cell_type(s, var), cpu_lanes_var(s, var), "");
-  return is_bool(s, var) ? cpu_lanes_bits_of(s, held) : held;
+  return value_of(s, var, held);
 }
 
 /* The lanes that get a new value. */
@@ -232,7 +255,7 @@ static LLVMValueRef taking_lanes(cpu_state *s, cpu_blend blend) {
 void cpu_lanes_set(cpu_state *s, uint32_t var, LLVMValueRef value, cpu_blend blend) {
   roc_cg *cg = s->cg;
   LLVMValueRef cell = cpu_lanes_var(s, var);
-  if (is_bool(s, var)) value = cpu_lanes_mask_of(s, value);
+  value = held_of(s, var, value);
   if (blend == CPU_BLEND_BRANCH && s->lanes->is_side_by_side) blend = CPU_BLEND_NONE;
   if (blend != CPU_BLEND_NONE) {
     LLVMValueRef old = LLVMBuildLoad2(cg->b, cell_type(s, var), cell, "");

@@ -15,8 +15,11 @@
  * changes. */
 #include <string.h>
 
+#include "base/alloc.h"
 #include "codegen/cpu/cpu.h"
+#include "ir/check_elimination.h"
 #include "ir/live.h"
+#include "ir/range.h"
 
 enum { MAX_WALKS = 24, MAX_STRIDE = 1 << 20 };
 
@@ -318,6 +321,8 @@ static bool allocate(shaper *a, roc_arena *arena) {
   a->shapes->parts = ROC_ARENA_ARRAY(arena, bool, ninsts);
   a->shapes->blends = ROC_ARENA_ARRAY(arena, uint8_t, ninsts);
   a->shapes->is_carried = ROC_ARENA_ARRAY(arena, bool, nvars);
+  a->shapes->narrow = ROC_ARENA_ARRAY(arena, uint8_t, ninsts);
+  a->shapes->narrow_vars = ROC_ARENA_ARRAY(arena, uint8_t, nvars);
   a->leaves = ROC_ARENA_ARRAY(arena, bool, ninsts);
   a->nexts = ROC_ARENA_ARRAY(arena, bool, ninsts);
   a->waiting = ROC_ARENA_ARRAY(arena, uint32_t, ninsts);
@@ -353,10 +358,23 @@ static void find_carried(shaper *a) {
   }
 }
 
+static bool find_narrow(shaper *a) {
+  const roc_ir_module *ir = a->ir;
+  uint8_t *insts = NULL, *vars = NULL;
+  if (roc_ir_find_narrow(ir, &roc_ir_limits_any, &insts, &vars, NULL) != ROC_OK) return false;
+  memcpy(a->shapes->narrow, insts, ir->insts.count);
+  memcpy(a->shapes->narrow_vars, vars, ir->vars.count);
+  roc_free(insts);
+  roc_free(vars);
+  return true;
+}
+
 bool cpu_shapes_make(const roc_ir_module *ir, const cpu_plan *plan, roc_arena *arena,
                      cpu_shapes *shapes) {
   shaper a = {.ir = ir, .plan = plan, .shapes = shapes, .changed = true};
-  if (!allocate(&a, arena) || !roc_ir_live_make(ir, arena, &a.live)) return false;
+  if (!allocate(&a, arena) || !roc_ir_live_make(ir, arena, &a.live) || !find_narrow(&a)) {
+    return false;
+  }
   for (uint32_t id = 0; id < ir->insts.count; id++) shapes->insts[id] = CPU_UNKNOWN;
   for (uint32_t var = 0; var < ir->vars.count; var++) shapes->vars[var] = CPU_UNKNOWN;
   find_scopes(&a, 0);
