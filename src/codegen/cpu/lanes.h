@@ -32,6 +32,7 @@ struct cpu_lanes {
   LLVMValueRef lane;    /* while cpu_lanes_of_lane is the state's operand: i64 */
   LLVMValueRef *arrays; /* per private array that is not in the frame: alloca */
   LLVMValueRef nothing; /* a constant of 8 bytes, 0; NULL: not needed yet */
+  LLVMValueRef waste;   /* alloca of 8 bytes, likewise */
 };
 
 /* cpu/lanes_values.c */

@@ -103,6 +103,12 @@ static LLVMValueRef keep_in_place(cpu_state *s, const roc_ir_inst *inst, LLVMVal
   return is_constant || is_off ? loaded : LLVMBuildFreeze(cg->b, loaded, "");
 }
 
+/* Whether the processor has an instruction for the access to elements of the dtype. */
+static bool has_instruction(const cpu_state *s, roc_dtype dtype, bool is_piece) {
+  size_t itemsize = roc_dtype_itemsize(dtype);
+  return is_piece ? s->lanes->has_bits || itemsize >= 4 : s->lanes->has_bits && itemsize >= 4;
+}
+
 /* ---- loads ------------------------------------------------------------------------------- */
 
 static LLVMValueRef load_neighbours(cpu_state *s, const roc_ir_inst *inst, LLVMTypeRef type) {
@@ -141,9 +147,9 @@ static LLVMValueRef gather_each(cpu_state *s, LLVMValueRef ptrs, LLVMTypeRef typ
 
 static LLVMValueRef gather(cpu_state *s, const roc_ir_inst *inst, LLVMTypeRef type) {
   roc_cg *cg = s->cg;
-  size_t itemsize = roc_dtype_itemsize(cg->ir->arrays.items[inst->aux].dtype);
+  roc_dtype dtype = cg->ir->arrays.items[inst->aux].dtype;
   LLVMValueRef ptrs = address(s, inst, 0);
-  if (!s->lanes->has_bits || itemsize < 4) return gather_each(s, ptrs, type);
+  if (!has_instruction(s, dtype, false)) return gather_each(s, ptrs, type);
   LLVMTypeRef types[2] = {type, LLVMTypeOf(ptrs)};
   LLVMValueRef args[3] = {ptrs, cpu_lanes_mask(s), LLVMConstNull(type)};
   LLVMValueRef call = roc_cg_intrinsic(cg, "llvm.masked.gather", types, 2, args, 3);
@@ -159,7 +165,7 @@ LLVMValueRef cpu_lanes_load(cpu_state *s, uint32_t id) {
   if (s->shapes->insts[id] == 0) return roc_cg_load_inst(cg, inst);
   roc_cg_set_lanes(cg, s->lanes->count);
   LLVMTypeRef type = roc_cg_storage_type(cg, dtype);
-  bool is_piece = stride == 1 && (s->lanes->has_bits || roc_dtype_itemsize(dtype) >= 4);
+  bool is_piece = stride == 1 && has_instruction(s, dtype, true);
   LLVMValueRef element = is_piece ? load_neighbours(s, inst, type) : gather(s, inst, type);
   element = keep_in_place(s, inst, element);
   LLVMValueRef value = roc_cg_from_element(cg, dtype, element);
@@ -169,6 +175,20 @@ LLVMValueRef cpu_lanes_load(cpu_state *s, uint32_t id) {
 
 /* ---- stores ------------------------------------------------------------------------------ */
 
+/* One by one, without branches that guess wrong: a lane that is not in the mask writes 8 bytes that
+ * nothing reads. */
+static void scatter_each(cpu_state *s, LLVMValueRef value, LLVMValueRef ptrs) {
+  roc_cg *cg = s->cg;
+  cpu_lanes *l = s->lanes;
+  if (!l->waste) l->waste = roc_cg_alloca(cg, LLVMInt64TypeInContext(cg->ctx), "waste");
+  ptrs = LLVMBuildSelect(cg->b, cpu_lanes_mask(s), ptrs, roc_cg_spread(cg, l->waste), "");
+  for (unsigned i = 0; i < l->count; i++) {
+    LLVMValueRef at = roc_cg_immediate(cg, i);
+    LLVMValueRef ptr = LLVMBuildExtractElement(cg->b, ptrs, at, "");
+    LLVMBuildStore(cg->b, LLVMBuildExtractElement(cg->b, value, at, ""), ptr);
+  }
+}
+
 /* Of lanes that store at the same place, the last one stays, as one after the other. */
 void cpu_lanes_store(cpu_state *s, uint32_t id) {
   roc_cg *cg = s->cg;
@@ -176,12 +196,16 @@ void cpu_lanes_store(cpu_state *s, uint32_t id) {
   roc_dtype dtype = cg->ir->arrays.items[inst->aux].dtype;
   uint32_t source = roc_ir_arg(cg->ir, inst, 0);
   LLVMValueRef value = cpu_lanes_all(s, source);
-  bool is_piece = stride_of_place(s, inst, 1) == 1;
+  bool is_piece = stride_of_place(s, inst, 1) == 1 && has_instruction(s, dtype, true);
   LLVMValueRef ptr = is_piece ? address(s, inst, 1) : NULL;
   roc_cg_set_lanes(cg, s->lanes->count);
   if (!is_piece) ptr = address(s, inst, 1);
   roc_value_type type = (roc_value_type)cg->ir->insts.items[source].type;
   value = roc_cg_to_element(cg, dtype, type, value);
-  align_operand(s, cpu_lanes_put(s, value, ptr, cpu_lanes_mask(s)), 1, inst->aux);
+  if (has_instruction(s, dtype, is_piece)) {
+    align_operand(s, cpu_lanes_put(s, value, ptr, cpu_lanes_mask(s)), 1, inst->aux);
+  } else {
+    scatter_each(s, value, ptr);
+  }
   roc_cg_set_lanes(cg, 1);
 }
