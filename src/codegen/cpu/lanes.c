@@ -38,11 +38,18 @@ static LLVMValueRef without(cpu_state *s, LLVMValueRef mask, LLVMValueRef others
   return LLVMBuildAnd(s->cg->b, mask, LLVMBuildNot(s->cg->b, others, ""), "");
 }
 
+/* Of integers not by their bits: LLVM would keep those for the code after the branch, as a vector of
+ * bits, which such a processor has not. */
 static LLVMValueRef has_lane(cpu_state *s, LLVMValueRef mask) {
   roc_cg *cg = s->cg;
-  LLVMTypeRef whole = LLVMIntTypeInContext(cg->ctx, s->lanes->count);
-  LLVMValueRef bits = LLVMBuildBitCast(cg->b, cpu_lanes_bits_of(s, mask), whole, "");
-  return LLVMBuildICmp(cg->b, LLVMIntNE, bits, LLVMConstNull(whole), "");
+  LLVMValueRef whole;
+  if (s->lanes->has_bits) {
+    whole = LLVMBuildBitCast(cg->b, mask, LLVMIntTypeInContext(cg->ctx, s->lanes->count), "");
+  } else {
+    LLVMTypeRef type = s->lanes->mask_type;
+    whole = roc_cg_intrinsic(cg, "llvm.vector.reduce.or", &type, 1, &mask, 1);
+  }
+  return LLVMBuildICmp(cg->b, LLVMIntNE, whole, LLVMConstNull(LLVMTypeOf(whole)), "");
 }
 
 static LLVMValueRef new_cell(cpu_state *s) {
@@ -483,7 +490,7 @@ static counting begin_counting(cpu_state *s, uint32_t id, LLVMValueRef *out_coun
   roc_cg *cg = s->cg;
   const roc_ir_inst *inst = inst_of(s, id);
   counting c = {.is_first_varying = cpu_lanes_is_varying(s, inst->aux),
-                .is_narrow = s->shapes->narrow[id] & ROC_IR_NARROW};
+                .is_narrow = cpu_lanes_narrow(s, id) & ROC_IR_NARROW};
   LLVMValueRef bounds[3];
   for (uint32_t i = 0; i < 3; i++) c.is_varying |= stride_of(s, arg_of(s, id, i)) != 0;
   roc_cg_set_lanes(cg, c.is_varying ? s->lanes->count : 1);

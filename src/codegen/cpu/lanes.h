@@ -44,6 +44,8 @@ LLVMValueRef cpu_lanes_steps(cpu_state *s, int64_t stride);
 /* Emits an instruction without effect, as its shape is. */
 LLVMValueRef cpu_lanes_compute(cpu_state *s, uint32_t id);
 LLVMValueRef cpu_lanes_operand(cpu_state *s, uint32_t id);
+/* What 32 bits hold of an instruction (ir/check_elimination.h), where that is of use. */
+uint8_t cpu_lanes_narrow(const cpu_state *s, uint32_t id);
 /* The value of l->lane. */
 LLVMValueRef cpu_lanes_of_lane(cpu_state *s, uint32_t id);
 void cpu_lanes_define(cpu_state *s, uint32_t id, LLVMValueRef value);

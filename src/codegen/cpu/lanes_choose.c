@@ -77,11 +77,20 @@ static bool is_carried(const cpu_state *s, uint32_t var) {
   return s->shapes && s->shapes->is_carried[var] && s->shapes->vars[var] == CPU_VARYING;
 }
 
-/* Most of an operation's work is on 32 bits. */
-static bool is_on_32_bits(const cpu_state *s, uint32_t id) {
-  uint8_t type = s->cg->ir->insts.items[id].type;
-  if (type == ROC_VT_INT) return s->shapes->narrow[id] & (ROC_IR_NARROW | ROC_IR_INT32);
-  return type == ROC_VT_F32;
+/* What an operation computes with: bytes of its result, or, of a comparison, of what it compares; 0:
+ * conditions. */
+static unsigned bytes_of(const cpu_state *s, const roc_ir_inst *inst, uint32_t id) {
+  const roc_ir_module *ir = s->cg->ir;
+  roc_value_type type = (roc_value_type)inst->type;
+  if (type == ROC_VT_BOOL && inst->nargs) {
+    type = (roc_value_type)ir->insts.items[roc_ir_arg(ir, inst, 0)].type;
+  }
+  switch (type) {
+    case ROC_VT_INT: return s->shapes->narrow[id] & (ROC_IR_NARROW | ROC_IR_INT32) ? 4 : 8;
+    case ROC_VT_F32: return 4;
+    case ROC_VT_F64: return 8;
+    default: return 0;
+  }
 }
 
 static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, uint32_t count) {
@@ -110,10 +119,9 @@ static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, u
     if (depth && (is_float || w.inst->op == ROC_IR_LOAD)) found.is_plain = false;
     found.nbroken += counts && is_broken_up(s, w.inst);
     found.nproducts += counts && is_product(s, w.inst);
-    if (!counts || is_counting(s, w.inst)) continue;
-    bool is_number = is_float || w.inst->type == ROC_VT_INT;
-    found.narrow += is_on_32_bits(s, w.id);
-    found.wide += is_number && !is_on_32_bits(s, w.id);
+    unsigned bytes = counts ? bytes_of(s, w.inst, w.id) : 0;
+    found.narrow += bytes == 4;
+    found.wide += bytes == 8 && !is_counting(s, w.inst);
   }
   return found;
 }

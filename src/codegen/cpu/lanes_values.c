@@ -86,6 +86,20 @@ LLVMValueRef cpu_lanes_spread(cpu_state *s, LLVMValueRef first, int32_t stride) 
   return all;
 }
 
+/* Masks of integers are as wide as most of what is computed, and what is narrower would have to be
+ * widened at each condition. */
+static bool uses_32_bits(const cpu_state *s) {
+  return s->lanes->has_bits || s->lanes->is_narrow;
+}
+
+uint8_t cpu_lanes_narrow(const cpu_state *s, uint32_t id) {
+  return uses_32_bits(s) ? s->shapes->narrow[id] : 0;
+}
+
+static uint8_t narrow_of_var(const cpu_state *s, uint32_t var) {
+  return uses_32_bits(s) ? s->shapes->narrow_vars[var] : 0;
+}
+
 static bool is_first_id(const roc_ir_inst *inst) {
   return (inst->op == ROC_IR_GLOBAL_ID || inst->op == ROC_IR_LOCAL_ID) && inst->aux == 0;
 }
@@ -97,7 +111,7 @@ LLVMValueRef cpu_lanes_compute(cpu_state *s, uint32_t id) {
   if (stride_of(s, id) != CPU_VARYING) return roc_cg_expr(cg, id);
   if (is_first_id(inst)) return cpu_lanes_spread(s, roc_cg_expr(cg, id), 1);
   roc_cg_set_lanes(cg, s->lanes->count);
-  cg->narrow = s->shapes->narrow;
+  cg->narrow = uses_32_bits(s) ? s->shapes->narrow : NULL;
   LLVMValueRef value;
   if (inst->op == ROC_IR_LANE_ID) {
     uint32_t width = cg->options->wave_size == 32 ? 32 : 64;
@@ -196,14 +210,14 @@ static bool is_bool(const cpu_state *s, uint32_t var) {
 static LLVMTypeRef cell_type(cpu_state *s, uint32_t var) {
   if (is_bool(s, var)) return s->lanes->mask_type;
   LLVMTypeRef type = roc_cg_value_type(s->cg, s->cg->ir->vars.items[var].type);
-  if (s->shapes->narrow_vars[var]) type = LLVMInt32TypeInContext(s->cg->ctx);
+  if (narrow_of_var(s, var)) type = LLVMInt32TypeInContext(s->cg->ctx);
   return LLVMVectorType(type, s->lanes->count);
 }
 
 /* What a cell of the type holds of a value, and the value of what it holds. */
 static LLVMValueRef held_of(cpu_state *s, uint32_t var, LLVMValueRef value) {
   if (is_bool(s, var)) return cpu_lanes_mask_of(s, value);
-  if (!s->shapes->narrow_vars[var]) return value;
+  if (!narrow_of_var(s, var)) return value;
   roc_cg_set_lanes(s->cg, s->lanes->count);
   LLVMValueRef low = roc_cg_take_low(s->cg, value);
   roc_cg_set_lanes(s->cg, 1);
@@ -212,7 +226,7 @@ static LLVMValueRef held_of(cpu_state *s, uint32_t var, LLVMValueRef value) {
 
 static LLVMValueRef value_of(cpu_state *s, uint32_t var, LLVMValueRef held) {
   if (is_bool(s, var)) return cpu_lanes_bits_of(s, held);
-  uint8_t facts = s->shapes->narrow_vars[var];
+  uint8_t facts = narrow_of_var(s, var);
   if (!facts) return held;
   roc_cg_set_lanes(s->cg, s->lanes->count);
   LLVMValueRef value = roc_cg_extend_var(s->cg, held, facts);
