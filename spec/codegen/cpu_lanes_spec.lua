@@ -44,6 +44,32 @@ describe("a kernel on the cpu", function()
     end)
   end
 
+  it("counts in 32 bits where those do", function()
+    local body = [[
+      local v, k = x[i], 0
+      while k < 200 and v < 4 do
+        v = v * v + 0.1
+        k = k + 1
+      end
+      counts[i] = k]]
+    for target, lanes in pairs { ["cpu:x86-64-v3"] = 16, ["cpu:x86-64-v4"] = 32 } do
+      local llvm = llvm_of(body, target)
+      assert.matches("add <" .. lanes .. " x i32>", llvm, 1, true)
+      assert.not_matches("add <" .. lanes .. " x i64>", llvm, 1, true)
+    end
+  end)
+
+  it("stores at places of its items' own without branches", function()
+    local llvm = llvm_of([[
+      local v, k = x[i], 1
+      while v > 1 do
+        v = v * 0.5
+        k = k * 2
+        counts[k] = i
+      end]], "cpu:x86-64-v3")
+    assert.not_matches("masked.scatter", llvm, 1, true)
+  end)
+
   it("keeps no old values of what is only read while a loop runs", function()
     assert.not_matches("select[^\n]*x float>", llvm_of(DIVERGENT, "cpu:x86-64-v4"))
     assert.matches("select[^\n]*x float>", llvm_of(DIVERGENT .. " x[i] = v", "cpu:x86-64-v4"))

@@ -175,6 +175,19 @@ local BODIES = {
       if count > 12 then v = v >> (i & 3) end
     end
     out[1], out[2] = count, v]],
+  ["integers that fit 32 bits, and sums of them that do not"] = [[
+    local a, b, c, k = 0, 0xffffffff - i, -i, 0
+    while k < 40 + i % 9 do
+      a = (a * 75 + x[k % #x + 1]) & 0xffffffff
+      b = math.max(b - k, (a >> 3) + 0x7fffffff) & 0xffffffff
+      c = math.min(c + 0x7ffffff0, 0x7fffffff - k)
+      if a < b then c = c - 2 * 0x7fffffff end
+      if a - b < -0x7fffffff then k = k + 2 else k = k + 1 end
+      if c < -0x80000000 then c = -0x80000000 end
+    end
+    out[1], out[2], out[3], out[4], out[5] = a, b, c, a - b, a + b
+    for m = 0x7fffffff, 0x7ffffffb + i % 5, -1 do out[6] = out[6] + m end
+    for m = 0x7ffffffc + i % 5, 0x80000000 do out[7] = out[7] ~ (m * i) end]],
 }
 
 local SPLIT = [[return function(v, by)
@@ -305,6 +318,22 @@ devices.each(function(device)
     end
     local out = devices.zeros(64, "int64")
     devices.run(k, 64, { devices.values(x, "int64"), out }, 64)
+    assert.same(expected, devices.table(out))
+  end)
+
+  it("store elements of a byte at places of their own", function()
+    local steps = [[
+      while v > 0 do
+        if v % 3 ~= 0 then out[i][at % 6 + 1] = v end
+        at = at + v
+        v = v - at % 4 - 1
+      end]]
+    local x, out, expected = {}, devices.zeros({ N, 6 }, "int8"), {}
+    for i = 1, N do x[i], expected[i] = (i * 13) % 101, { 0, 0, 0, 0, 0, 0 } end
+    devices.run(devices.kernel("function(x, out) local i = roc.get_global_id(1) "
+      .. "local v, at = x[i], i " .. steps .. " end"), N, { devices.values(x, "int64"), out }, 64)
+    local reference = assert(load("local i, v, at, out = ... " .. steps))
+    for i = 1, N do reference(i, x[i], i, expected) end
     assert.same(expected, devices.table(out))
   end)
 

@@ -11,7 +11,7 @@
 
 enum {
   MAX_LIVE = 8,     /* variables that leave registers for a second vector of each */
-  PRODUCT_COST = 4, /* operations that gain what a product of integers loses on AVX2 */
+  PRODUCT_COST = 2, /* operations that gain what a product of integers loses on AVX2 */
   BROKEN_COST = 12  /* operations that gain what one loses that is done lane by lane */
 };
 
@@ -56,27 +56,6 @@ static bool is_broken_up(const cpu_state *s, const roc_ir_inst *inst) {
   return cpu_lanes_divides(s, inst) && ir->insts.items[roc_ir_arg(ir, inst, 1)].op == ROC_IR_CONST;
 }
 
-/* By a small constant, LLVM adds and shifts. */
-static bool is_product(const cpu_state *s, const roc_ir_inst *inst) {
-  if (inst->op != ROC_IR_MUL || inst->type != ROC_VT_INT) return false;
-  for (uint32_t n = 0; n < 2; n++) {
-    const roc_ir_inst *by = &s->cg->ir->insts.items[roc_ir_arg(s->cg->ir, inst, n)];
-    if (by->op == ROC_IR_CONST && by->k.i > -16 && by->k.i < 16) return false;
-  }
-  return true;
-}
-
-/* `k = k + 1`: one operation among many. */
-static bool is_counting(const cpu_state *s, const roc_ir_inst *inst) {
-  if (inst->type != ROC_VT_INT || (inst->op != ROC_IR_ADD && inst->op != ROC_IR_SUB)) return false;
-  const roc_ir_inst *by = &s->cg->ir->insts.items[roc_ir_arg(s->cg->ir, inst, 1)];
-  return by->op == ROC_IR_CONST;
-}
-
-static bool is_carried(const cpu_state *s, uint32_t var) {
-  return s->shapes && s->shapes->is_carried[var] && s->shapes->vars[var] == CPU_VARYING;
-}
-
 /* What an operation computes with: bytes of its result, or, of a comparison, of what it compares; 0:
  * conditions. */
 static unsigned bytes_of(const cpu_state *s, const roc_ir_inst *inst, uint32_t id) {
@@ -91,6 +70,30 @@ static unsigned bytes_of(const cpu_state *s, const roc_ir_inst *inst, uint32_t i
     case ROC_VT_F64: return 8;
     default: return 0;
   }
+}
+
+/* Of numbers of 64 bits.  By a small constant, LLVM adds and shifts. */
+static bool is_product(const cpu_state *s, const roc_ir_inst *inst) {
+  if (inst->op != ROC_IR_MUL || inst->type != ROC_VT_INT) return false;
+  bool is_narrow = true;
+  for (uint32_t n = 0; n < 2; n++) {
+    uint32_t id = roc_ir_arg(s->cg->ir, inst, n);
+    const roc_ir_inst *by = &s->cg->ir->insts.items[id];
+    if (by->op == ROC_IR_CONST && by->k.i > -16 && by->k.i < 16) return false;
+    is_narrow &= bytes_of(s, by, id) == 4;
+  }
+  return !is_narrow;
+}
+
+/* `k = k + 1`: one operation among many. */
+static bool is_counting(const cpu_state *s, const roc_ir_inst *inst) {
+  if (inst->type != ROC_VT_INT || (inst->op != ROC_IR_ADD && inst->op != ROC_IR_SUB)) return false;
+  const roc_ir_inst *by = &s->cg->ir->insts.items[roc_ir_arg(s->cg->ir, inst, 1)];
+  return by->op == ROC_IR_CONST;
+}
+
+static bool is_carried(const cpu_state *s, uint32_t var) {
+  return s->shapes && s->shapes->is_carried[var] && s->shapes->vars[var] == CPU_VARYING;
 }
 
 static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, uint32_t count) {
@@ -155,10 +158,11 @@ static bool is_narrow(const survey *found) {
 static unsigned lanes_that_pay(const cpu_state *s, const survey *found) {
   LLVMTargetMachineRef tm = s->cg->tm;
   unsigned bytes = roc_processor_has(tm, "avx512f") ? 64 : roc_processor_has(tm, "avx2") ? 32 : 0;
+  unsigned noperations = found->narrow + found->wide;
   if (!found->has_loop || !bytes) return 1;
   /* AVX2 makes a product of 64 bits of three narrower ones, shifts and sums */
-  if (bytes < 64 && found->is_plain && found->nproducts * PRODUCT_COST > found->wide) return 1;
-  if (found->nbroken * BROKEN_COST > found->narrow + found->wide) return 1;
+  if (bytes < 64 && found->is_plain && found->nproducts * PRODUCT_COST > noperations) return 1;
+  if (found->nbroken * BROKEN_COST > noperations) return 1;
   unsigned lanes = is_narrow(found) ? bytes / 4 : bytes / 8;
   return found->nvars <= MAX_LIVE ? 2 * lanes : lanes;
 }
