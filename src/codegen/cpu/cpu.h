@@ -122,8 +122,8 @@ typedef struct cpu_shapes {
   int32_t *insts, *vars; /* by how much the value grows from lane to lane */
   bool *parts; /* per statement: an IF whose condition varies; others: some lanes leave it, or begin
                    its next iteration, before others do */
-  uint8_t *blends;  /* per SET: cpu_blend */
-  bool *is_carried; /* per variable: an iteration reads what one before it has set */
+  uint8_t *blends;               /* per SET: cpu_blend */
+  bool *is_carried;              /* per variable: an iteration reads what one before it has set */
   uint8_t *narrow, *narrow_vars; /* per instruction and variable: what 32 bits hold, in lanes that
                                     come there (ir/check_elimination.h) */
 } cpu_shapes;
