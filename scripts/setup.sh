@@ -14,7 +14,7 @@ ROCLUA_PACKAGES="cmake ninja-build gcc g++ libc6-dev pkg-config lua5.4 liblua5.4
 # What the specs need besides: without one of these some of them are skipped.
 [ -z "${ROCLUA_WANTS_SPECS:-}" ] || ROCLUA_PACKAGES="$ROCLUA_PACKAGES
   lua-zlib lua-system lua-busted lua-check clang-format clang-22 rocminfo strace acl bsdutils file
-  dpkg-dev tmux mkdocs"
+  dpkg-dev tmux mkdocs libopenblas0"
 
 say() { echo "roclua: $*" >&2; }
 

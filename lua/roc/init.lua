@@ -96,6 +96,13 @@ for _, name in ipairs {
   roc[name] = arrays.function_of(name)
 end
 
+roc.linalg = { library = core.linalg.library }
+for _, name in ipairs {
+  "solve", "inverse", "det", "cholesky", "qr", "svd", "eigh", "lstsq", "matmul",
+} do
+  roc.linalg[name] = arrays.linalg_function_of(name)
+end
+
 -- functions of kernels: the compiler's table has the names
 for _, path in ipairs(core.kernel_builtins()) do
   local name = string.match(path, "^roc%.([%w_]+)")

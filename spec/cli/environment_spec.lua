@@ -114,6 +114,7 @@ describe("A variable of the environment", function()
   local LAUNCH = [[-e 'roc = require "roc"
     local x = roc.to_device(roc.ones(1))
     roc.kernel("function(x) x[1] = math.sin(x[1]) end"):forall(1)(x)
+    pcall(roc.linalg.library)
     print(x[1] < 1)']]
 
   -- variable -> its value, below a folder; the library there; the device that makes roclua open it
@@ -123,6 +124,7 @@ describe("A variable of the environment", function()
     ROCLUA_HSA_LIBRARY = { "/hsa.so", "hsa.so", "ROCLUA_EMULATE=gfx90a" },
     ROCM_PATH = { "", "lib/libhsa-runtime64.so.1", "ROCLUA_EMULATE=gfx90a" },
     ROCLUA_CUDA_LIBRARY = { "/cuda.so", "cuda.so", "ROCLUA_DEVICE=cpu" },
+    ROCLUA_LAPACK_LIBRARY = { "/lapack.so", "lapack.so", "ROCLUA_DEVICE=cpu" },
     HSA_TOOLS_LIB = { "/tools.so", "tools.so", "ROCLUA_EMULATE=gfx90a" },
   }
 

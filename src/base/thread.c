@@ -1,10 +1,8 @@
 /* Starting threads; see thread.h. */
 #include "base/thread.h"
 
-#include <signal.h>
-
 /* A new thread inherits the mask of the one that starts it. */
-static void block_signals(sigset_t *out_old) {
+void roc_thread_block_signals(sigset_t *out_old) {
   sigset_t set;
   sigfillset(&set);
   sigdelset(&set, SIGSEGV);
@@ -21,7 +19,7 @@ int roc_thread_start(pthread_t *out_thread, size_t stack_bytes, void *(*body)(vo
   rc = pthread_attr_setstacksize(&attributes, stack_bytes);
   if (!rc) {
     sigset_t old;
-    block_signals(&old);
+    roc_thread_block_signals(&old);
     rc = pthread_create(out_thread, &attributes, body, ud);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
   }

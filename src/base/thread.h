@@ -3,6 +3,7 @@
 #define ROC_BASE_THREAD_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 
 enum {
@@ -18,5 +19,9 @@ int roc_thread_start(pthread_t *out_thread, size_t stack_bytes, void *(*body)(vo
 /* Calls body(ud) on a thread with so many bytes of stack and waits for it: for recursion that the
  * caller's stack may be too small for.  0, or the number of the system's error: it was not called. */
 int roc_thread_call(size_t stack_bytes, void *(*body)(void *ud), void *ud);
+
+/* Blocks the program's signals on the calling thread, as threads of ours have them, while code of
+ * others starts threads; pthread_sigmask brings back what they were. */
+void roc_thread_block_signals(sigset_t *out_old);
 
 #endif

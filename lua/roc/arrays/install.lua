@@ -50,6 +50,16 @@ end
 ---@return function
 M.function_of = method
 
+---The public function of roc.linalg of a name.
+---@param name string
+---@return function
+function M.linalg_function_of(name)
+  return function(...)
+    public = public or load_public()
+    return public.linalg[name](...)
+  end
+end
+
 local function refuse_order(signs)
   return function()
     error(string.format("'%s' gives one boolean; compare arrays element by element with %s or %s",

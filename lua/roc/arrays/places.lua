@@ -1,5 +1,6 @@
 -- Where an operation on arrays runs: on the device of its device arrays, else on the host's device.
 local core = require "roc.core"
+local options = require "roc.arrays.options"
 local support = require "roc.builders.support"
 
 support.library()
@@ -57,6 +58,11 @@ function M.move(value, is_device)
   if not is_device or support.side_of(value) ~= "host" then return value end
   if support.type_name(value) == "roc.SmartArray" then return value:get "device" end
   return core.to_device(value)
+end
+
+---The same, and of a smart array the side that counts there.
+function M.bring(array, is_device)
+  return is_device and M.move(array, true) or options.host_side(array)
 end
 
 return M

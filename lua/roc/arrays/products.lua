@@ -6,10 +6,10 @@ local core = require "roc.core"
 local dtypes = require "roc.arrays.dtypes"
 local elementwise = require "roc.arrays.elementwise"
 local generated = require "roc.arrays.generated"
-local loops = require "roc.builders.loops"
 local options = require "roc.arrays.options"
 local places = require "roc.arrays.places"
 local reductions = require "roc.arrays.reductions"
+local stacks = require "roc.arrays.stacks"
 local support = require "roc.builders.support"
 local views = require "roc.arrays.views"
 
@@ -180,55 +180,21 @@ local function result_dtype(name, kinds, wanted)
   return dtypes.accumulator(wider), wanted
 end
 
--- shapes ------------------------------------------------------------------------------------------
-
-local function product_of(shape, first, last)
-  local product = 1
-  for k = first, last do product = product * shape[k] end
-  return product
-end
-
--- The operand where the product is made: of a smart array its newer side counts there.
-local function at_place(array, is_device)
-  return is_device and places.move(array, true) or options.host_side(array)
-end
-
--- An array with matrices in its last dimensions as one of three dimensions; `lead` are the extents
--- that its leading ones broadcast to.
-local function as_matrices(array, lead, is_device)
-  local shape = array.shape
-  local own, batch = product_of(shape, 1, #shape - 2), product_of(lead, 1, #lead)
-  local rows, columns = shape[#shape - 1], shape[#shape]
-  if own ~= 1 and own ~= batch then
-    local wider = table.move(lead, 1, #lead, 1, {})
-    wider[#lead + 1], wider[#lead + 2] = rows, columns
-    local whole = support.new_array(is_device, wider, array.dtype)
-    if whole.size > 0 then elementwise.store(whole, array) end
-    array, own = whole, batch
-  end
-  return reshaped(array, { own, rows, columns })
-end
-
 -- The products of the arrays' matrices, where the arrays are; `lead` as above.
 local function matrices(name, a, b, lead, accumulated, dtype, is_device)
   local m, n = a.shape[a.ndim - 1], b.shape[b.ndim]
-  local depth, batch = a.shape[a.ndim], product_of(lead, 1, #lead)
+  local depth, batch = a.shape[a.ndim], stacks.count(lead)
   local result = support.new_array(is_device, { batch, m, n }, accumulated)
   if depth == 0 then
     result:fill(0)
   elseif result.size > 0 then
-    multiply(name, as_matrices(a, lead, is_device), as_matrices(b, lead, is_device), result,
+    multiply(name, stacks.of(a, lead, is_device), stacks.of(b, lead, is_device), result,
       accumulated)
   end
   return dtype == accumulated and result or elementwise.astype(result, dtype)
 end
 
 -- matmul ------------------------------------------------------------------------------------------
-
-local function refuse_shapes(a, b)
-  support.fail("'matmul' takes a of shape {…, m, k} or {k}, and b of shape {…, k, n} or {k}, got "
-    .. "shapes %s and %s", support.shape_text(a.shape), support.shape_text(b.shape))
-end
 
 ---The matrix product over the last two dimensions; the ones before broadcast.  A vector stands for
 ---a row on the left and for a column on the right, and its dimension is not in the result; of two
@@ -245,23 +211,11 @@ function M.matmul(a, b, opts)
       support.type_name(b), support.table_advice(b))
   end
   local accumulated, dtype = result_dtype("matmul", { a.dtype, b.dtype }, given.dtype)
-  local is_row, is_column = a.ndim == 1, b.ndim == 1
-  if a.shape[a.ndim] ~= b.shape[math.max(b.ndim - 1, 1)] then refuse_shapes(a, b) end
-  local device, is_device = places.choose("matmul", { a, b }, 2)
-  local scope <close> = support.scope(device)
-  a, b = at_place(a, is_device), at_place(b, is_device)
-  if is_row and is_column and given.dtype == nil then return reductions.dot(a, b) end
-  local left = is_row and reshaped(a, { 1, #a }) or a
-  local right = is_column and reshaped(b, { #b, 1 }) or b
-  local lead = loops.broadcast({ table.move(left.shape, 1, left.ndim - 2, 1, {}),
-    table.move(right.shape, 1, right.ndim - 2, 1, {}) }, 2)
-  if not lead then refuse_shapes(a, b) end
-  local result = matrices("matmul", left, right, lead, accumulated, dtype, is_device)
-  local shape = lead
-  if not is_row then shape[#shape + 1] = left.shape[left.ndim - 1] end
-  if not is_column then shape[#shape + 1] = right.shape[right.ndim] end
-  if #shape == 0 then return result:ravel()[1] end
-  return result:reshape(shape)
+  stacks.check_factors("matmul", a, b)
+  if a.ndim == 1 and b.ndim == 1 and given.dtype == nil then return reductions.dot(a, b) end
+  return stacks.product("matmul", a, b, function(left, right, lead, is_device)
+    return matrices("matmul", left, right, lead, accumulated, dtype, is_device)
+  end)
 end
 
 -- einsum ------------------------------------------------------------------------------------------
@@ -468,7 +422,7 @@ function M.einsum(text, ...)
   local scope <close> = support.scope(device)
   local terms = {}
   for i, array in ipairs(arrays) do
-    terms[i] = without_repeats { array = at_place(array, is_device), labels = label_lists[i] }
+    terms[i] = without_repeats { array = places.bring(array, is_device), labels = label_lists[i] }
   end
   local total
   for i = 1, count do

@@ -1,6 +1,7 @@
 -- The operations of arrays as scripts call them, with errors at the script's line.
 local counting = require "roc.arrays.counting"
 local elementwise = require "roc.arrays.elementwise"
+local linalg = require "roc.arrays.linalg"
 local joining = require "roc.arrays.joining"
 local products = require "roc.arrays.products"
 local reductions = require "roc.arrays.reductions"
@@ -87,5 +88,8 @@ for _, functions in ipairs { counting, joining, products, reductions, rng, selec
     M[name] = support.public(f)
   end
 end
+
+M.linalg = {}
+for name, f in pairs(linalg) do M.linalg[name] = support.public(f) end
 
 return M

@@ -8,8 +8,8 @@
 local M = {}
 
 ---The files, in the order of the pages.
-M.PAGES = { "arrays", "expressions", "random", "builders", "memory", "kernels", "streams",
-  "modules", "in_kernels", "math" }
+M.PAGES = { "arrays", "expressions", "linalg", "random", "builders", "memory", "kernels",
+  "streams", "modules", "in_kernels", "math" }
 
 local loaded
 

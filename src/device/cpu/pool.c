@@ -47,7 +47,7 @@ static uint32_t count_cores(void) {
   return quota < cores ? quota : cores;
 }
 
-static roc_status count_threads(uint32_t *out_count, roc_error *err) {
+roc_status roc_cpu_thread_count(uint32_t *out_count, roc_error *err) {
   uint64_t count = count_cores();
   roc_status status = roc_env_number("ROCLUA_CPU_THREADS", 1, MAX_THREADS, &count, err);
   *out_count = (uint32_t)count;
@@ -57,7 +57,7 @@ static roc_status count_threads(uint32_t *out_count, roc_error *err) {
 roc_status roc_cpu_pool_init(roc_cpu_pool *pool, uint32_t ordinal, uint32_t device_count,
                              roc_error *err) {
   uint32_t total;
-  ROC_TRY(count_threads(&total, err));
+  ROC_TRY(roc_cpu_thread_count(&total, err));
   uint32_t part = total * (ordinal + 1) / device_count - total * ordinal / device_count;
   *pool = (roc_cpu_pool){.size = part ? part : 1};
   pool->last_link = &pool->first_task;

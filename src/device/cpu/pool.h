@@ -48,6 +48,10 @@ typedef struct roc_cpu_pool {
   bool is_stopping;
 } roc_cpu_pool;
 
+/* ROCLUA_CPU_THREADS, else the cores we may use: what the devices have in all.  INVALID: the variable
+ * is no such number. */
+roc_status roc_cpu_thread_count(uint32_t *out_count, roc_error *err);
+
 /* A pool for device `ordinal` of `device_count`: its part of ROCLUA_CPU_THREADS threads, or of the
  * cores we may use, but at least one.  INVALID: the variable is no such number. */
 roc_status roc_cpu_pool_init(roc_cpu_pool *pool, uint32_t ordinal, uint32_t device_count,

@@ -1,0 +1,229 @@
+/* core.linalg: what roc/arrays/linalg.lua computes by a library, on arrays that it has made: stacks
+ * of matrices of three dimensions in C order, whose memory the host can touch.
+ *
+ * An operation gives true; or false, the number of a matrix that it has no result for, whether that
+ * is one of the right side, and why. */
+#include "runtime/linalg.h"
+
+#include <string.h>
+
+#include "bindings/array/array_bind.h"
+#include "bindings/device/device_bind.h"
+#include "runtime/device.h"
+
+/* The array's elements, once no work is in the way. */
+static void *elements_of(lua_State *L, int arg, bool for_write, const roc_array **out_array) {
+  static double nothing; /* where there are none */
+  const roc_array *a = roc_check_any_array(L, arg);
+  const int64_t origin[ROC_ARRAY_MAX_RANK] = {0};
+  roc_array_sync(L, a, for_write);
+  if (out_array) *out_array = a;
+  return roc_array_size(a) > 0 ? roc_array_at(a, origin) : &nothing;
+}
+
+typedef struct call {
+  roc_linalg stack;
+  const roc_array *a; /* argument 1 */
+  void *memory;       /* its elements */
+} call;
+
+static call begin(lua_State *L) {
+  call c;
+  c.memory = elements_of(L, 1, true, &c.a);
+  c.stack = (roc_linalg){.dtype = c.a->dtype, .count = c.a->extents[0], .failed = -1};
+  return c;
+}
+
+static int finish(lua_State *L, const call *c, roc_status status, const roc_error *err) {
+  if (status == ROC_INVALID && c->stack.failed >= 0) {
+    lua_pushboolean(L, false);
+    lua_pushinteger(L, c->stack.failed + 1);
+    lua_pushboolean(L, c->stack.is_right_side);
+    lua_pushstring(L, err->message);
+    return 4;
+  }
+  ROC_LUA_TRY(L, status, err);
+  lua_pushboolean(L, true);
+  return 1;
+}
+
+/* solve(a, b): b's matrices transposed */
+static int linalg_solve(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  call c = begin(L);
+  const roc_array *right;
+  void *b = elements_of(L, 2, true, &right);
+  roc_status status =
+      roc_linalg_solve(&c.stack, c.a->extents[1], right->extents[1], c.memory, b, &err);
+  return finish(L, &c, status, &err);
+}
+
+static int linalg_inverse(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  call c = begin(L);
+  roc_status status = roc_linalg_inverse(&c.stack, c.a->extents[1], c.memory, &err);
+  return finish(L, &c, status, &err);
+}
+
+/* det(a, out) */
+static int linalg_det(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  call c = begin(L);
+  void *out = elements_of(L, 2, true, NULL);
+  roc_status status = roc_linalg_det(&c.stack, c.a->extents[1], c.memory, out, &err);
+  return finish(L, &c, status, &err);
+}
+
+static int linalg_cholesky(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  call c = begin(L);
+  roc_status status = roc_linalg_cholesky(&c.stack, c.a->extents[1], c.memory, &err);
+  return finish(L, &c, status, &err);
+}
+
+/* qr(a, full, q, r) */
+static int linalg_qr(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  call c = begin(L);
+  void *q = elements_of(L, 3, true, NULL), *r = elements_of(L, 4, true, NULL);
+  roc_status status = roc_linalg_qr(&c.stack, c.a->extents[1], c.a->extents[2], lua_toboolean(L, 2),
+                                    c.memory, q, r, &err);
+  return finish(L, &c, status, &err);
+}
+
+/* svd(a, full, s [, u, v]) */
+static int linalg_svd(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  call c = begin(L);
+  bool has_vectors = !lua_isnoneornil(L, 4);
+  void *s = elements_of(L, 3, true, NULL);
+  void *u = has_vectors ? elements_of(L, 4, true, NULL) : NULL;
+  void *v = has_vectors ? elements_of(L, 5, true, NULL) : NULL;
+  roc_status status = roc_linalg_svd(&c.stack, c.a->extents[1], c.a->extents[2],
+                                     lua_toboolean(L, 2), c.memory, u, s, v, &err);
+  return finish(L, &c, status, &err);
+}
+
+/* eigh(a, vectors, w) */
+static int linalg_eigh(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  call c = begin(L);
+  void *w = elements_of(L, 3, true, NULL);
+  roc_status status =
+      roc_linalg_eigh(&c.stack, c.a->extents[1], lua_toboolean(L, 2), c.memory, w, &err);
+  return finish(L, &c, status, &err);
+}
+
+/* lstsq(a, b, rcond, s, ranks): a's and b's matrices transposed, b's rows as long as m and n */
+static int linalg_lstsq(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  call c = begin(L);
+  const roc_array *right;
+  void *b = elements_of(L, 2, true, &right), *s = elements_of(L, 4, true, NULL);
+  int64_t *ranks = elements_of(L, 5, true, NULL);
+  roc_status status =
+      roc_linalg_lstsq(&c.stack, c.a->extents[2], c.a->extents[1], right->extents[1],
+                       luaL_checknumber(L, 3), c.memory, b, s, ranks, &err);
+  return finish(L, &c, status, &err);
+}
+
+/* The factor at `arg` for products of `count`: one matrix serves all. */
+static roc_linalg_factor factor_at(lua_State *L, int arg, int64_t count) {
+  const roc_array *a;
+  const void *elements = elements_of(L, arg, false, &a);
+  int64_t stride = a->extents[0] == count ? a->strides[0] : 0;
+  return (roc_linalg_factor){elements, stride, a->strides[1], a->strides[2]};
+}
+
+/* multiply(out, a, b): no empty ones; rows or columns of a and b are contiguous */
+static int linalg_multiply(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  call c = begin(L);
+  roc_linalg_factor a = factor_at(L, 2, c.stack.count), b = factor_at(L, 3, c.stack.count);
+  roc_status status =
+      roc_linalg_multiply(&c.stack, c.a->extents[1], c.a->extents[2],
+                          roc_check_any_array(L, 2)->extents[2], &a, &b, c.memory, &err);
+  return finish(L, &c, status, &err);
+}
+
+/* fill(out, a): a's elements, converted; its leading dimensions are repeated, or missing */
+static int linalg_fill(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  const roc_array *out = roc_check_any_array(L, 1), *a = roc_check_any_array(L, 2);
+  roc_array repeated = *a;
+  repeated.rank = out->rank;
+  for (uint32_t i = 0; i < out->rank; i++) {
+    uint32_t missing = out->rank - a->rank;
+    bool is_repeated = i < missing || a->extents[i - missing] != out->extents[i];
+    repeated.extents[i] = out->extents[i];
+    repeated.strides[i] = is_repeated ? 0 : a->strides[i - missing];
+  }
+  roc_array_sync(L, a, false);
+  roc_array_sync(L, out, true);
+  ROC_LUA_TRY(L, roc_array_convert_host(out, &repeated, &err), &err);
+  return 0;
+}
+
+/* The name of the library for arrays of the device at `arg`, or of the host; UNAVAILABLE: there is
+ * none. */
+static roc_status find_library(lua_State *L, int arg, const char **out_name, roc_error *err) {
+  if (!lua_isnoneornil(L, arg)) {
+    const roc_device *device = roc_rt_device_driver(roc_opt_device(L, arg));
+    if (!device->props.host_memory) {
+      return roc_fail(err, ROC_UNAVAILABLE,
+                      "roc.linalg uses no library on %s devices; copy the arrays to the host",
+                      device->kind);
+    }
+  }
+  return roc_linalg_library(out_name, err);
+}
+
+static int push_library(lua_State *L, roc_status status, const char *name, const roc_error *err) {
+  if (status == ROC_OK) {
+    lua_pushstring(L, name);
+    return 1;
+  }
+  lua_pushnil(L);
+  lua_pushstring(L, err->message);
+  lua_pushboolean(L, status != ROC_UNAVAILABLE);
+  return 3;
+}
+
+/* find([device]) -> the name; or nil, why there is none, and whether that is a mistake. */
+static int linalg_find(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  const char *name = NULL;
+  roc_status status = find_library(L, 1, &name, &err);
+  return push_library(L, status, name, &err);
+}
+
+/* roc.linalg.library([device]) -> the name; or nil and why there is none. */
+static int linalg_library(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  const char *name = NULL;
+  roc_status status = find_library(L, 1, &name, &err);
+  if (status != ROC_UNAVAILABLE) ROC_LUA_TRY(L, status, &err);
+  lua_settop(L, 0);
+  push_library(L, status, name, &err);
+  lua_settop(L, status == ROC_OK ? 1 : 2);
+  return lua_gettop(L);
+}
+
+static const luaL_Reg functions[] = {{"library", linalg_library},
+                                     {"find", linalg_find},
+                                     {"fill", linalg_fill},
+                                     {"solve", linalg_solve},
+                                     {"inverse", linalg_inverse},
+                                     {"det", linalg_det},
+                                     {"cholesky", linalg_cholesky},
+                                     {"qr", linalg_qr},
+                                     {"svd", linalg_svd},
+                                     {"eigh", linalg_eigh},
+                                     {"lstsq", linalg_lstsq},
+                                     {"multiply", linalg_multiply},
+                                     {NULL, NULL}};
+
+void roc_open_linalg(lua_State *L) {
+  luaL_newlib(L, functions);
+  lua_setfield(L, -2, "linalg");
+}
