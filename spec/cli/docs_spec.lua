@@ -256,3 +256,31 @@ local demo = roc.kernel(function(x)
     error("there is no such block")
   end)
 end)
+
+describe("the manual page", function()
+  if not support.interpreter then return pending("the specs do not run in roclua") end
+
+  for _, name in ipairs { "roclua", "rocluac" } do
+    it("of " .. name .. " has the options of --help, and command-line.md has them, too", function()
+      local output, status = run_in(".", name .. " --help")
+      assert.are.equal(0, status, output)
+      local help, page, count = {}, {}, 0
+      for line in output:gmatch("\n  (%-[^\n]*)") do
+        for option in (" " .. line:gsub("  .*", "")):gmatch("[ %[](%-[%w-]*)") do
+          help[option] = true
+        end
+      end
+      local manual = files.read("docs/man/" .. name .. ".1"):gsub("\\%-", "-")
+      for line in manual:gmatch("\n%.TP\n%.%u+ ([^\n]*)") do
+        for option in (" " .. line):gmatch(" (%-[%w-]*)") do page[option] = true end
+      end
+      local text = files.read("docs/command-line.md")
+      for option in pairs(help) do
+        count = count + 1
+        assert.is_truthy(text:find("`" .. option, 1, true), option)
+      end
+      assert.is_true(count > 8)
+      assert.are.same(help, page)
+    end)
+  end
+end)
