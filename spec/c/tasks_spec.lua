@@ -153,6 +153,20 @@ describe("from an installation and the docs, a program", function()
     assert.are.equal(8, count)
   end)
 
+  it("is described to CMake by the lines of the docs", function()
+    local text, count = "", 0
+    for _, name in ipairs { "hello", "kernels" } do -- which spec/c/install_spec.lua builds
+      text = text .. "\n" .. files.read(("examples/embed/%s/CMakeLists.txt"):format(name))
+    end
+    for block in files.read("docs/embedding.md"):gmatch "```cmake\n(.-)```" do
+      for line in block:gmatch "[^\n]+" do
+        count = count + 1
+        assert.is_truthy(text:find("\n" .. line .. "\n", 1, true), line)
+      end
+    end
+    assert.are.equal(6, count)
+  end)
+
   it("is built by each command line of the docs", function()
     local text = files.read("docs/embedding.md")
     local own = folder .. "/by_docs"
