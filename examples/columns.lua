@@ -12,7 +12,7 @@ if is_own then
   for i = 1, N do file:write(("%d,%.1f,item %d\n"):format(i, i / 2, i)) end
 end
 
-local columns = roc.load(path)
+local columns = roc.load(path, { format = "csv" })
 print(("%-16s %-8s %12s %12s %12s %12s"):format("column", "type", "sum", "mean", "least",
   "greatest"))
 for _, name in ipairs(columns) do
