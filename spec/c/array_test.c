@@ -563,7 +563,8 @@ static void test_pending_child(void) {
   lua_close(L);
 }
 
-static void count_write(void *ud, const roc_buffer *buffer) {
+static void count_write(void *ud, roc_buffer *buffer, roc_rt_stream *stream) {
+  (void)stream;
   if (buffer) ++*(int *)ud;
 }
 

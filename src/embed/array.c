@@ -242,7 +242,7 @@ int roclua_array_push(lua_State *L, roclua_array *array) {
 /* (light userdata: an array, which C may write from now on) */
 static int share(lua_State *L) {
   const roc_array *a = lua_touserdata(L, 1);
-  roc_array_evaluate(L, a);
+  roc_array_evaluate(L, a, NULL);
   roc_buffer_share(a->buffer);
   return 0;
 }

@@ -442,6 +442,7 @@ roc_status roc_jit_spec_queue(const roc_jit_spec *spec, const roc_jit_values *va
                         .range = &range,
                         .uses = values->uses,
                         .nuses = list_uses(values, object),
+                        .is_ordered = launch->is_ordered,
                         .file = launch->file,
                         .line = launch->line};
   return roc_rt_launch_queue(stream, &work, out_ticket, err);

@@ -12,6 +12,7 @@
 
 typedef struct roc_rt_device roc_rt_device; /* runtime/device.h */
 typedef struct roc_rt_stream roc_rt_stream; /* runtime/stream.h */
+typedef struct roc_rt_session roc_rt_session; /* runtime/session.h */
 typedef struct roc_buffer roc_buffer;
 
 /* Host memory, 64-byte aligned; zeroed on demand.  One reference.  OOM. nbytes may be 0. */
@@ -31,6 +32,19 @@ roc_status roc_buffer_wrap_device(roc_rt_device *device, roc_devptr address, siz
 roc_status roc_buffer_create_device(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer,
                                     roc_error *err);
 
+/* A buffer of the device's memory, or (NULL) of the host's, that has none yet: for contents that are
+ * pending (below).  OOM: no room for what describes it. */
+roc_status roc_buffer_create_later(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer,
+                                   roc_error *err);
+/* Gives such a buffer its memory, unless it has it.  OOM, LOST, CLOSED. */
+roc_status roc_buffer_provide(roc_buffer *buffer, roc_error *err);
+/* Other memory on the same side, with the bytes that the buffer has when all work on it that is
+ * queued by now is done.  The copy is queued on the stream, or (NULL, or a stream of another device)
+ * apart from the script's streams, as the session's work; work queued later comes after it, where
+ * the two conflict.  Host memory is copied at once. */
+roc_status roc_buffer_duplicate(roc_buffer *buffer, roc_rt_stream *stream, roc_rt_session *session,
+                                roc_buffer **out_buffer, roc_error *err);
+
 /* From now on what would write the memory fails with INVALID: waits in order to write, queued copies
  * and launches.  Of wrapped memory that no work uses yet. */
 void roc_buffer_protect(roc_buffer *buffer);
@@ -43,16 +57,17 @@ roc_status roc_buffer_fail_read_only(roc_error *err);
 /* Comes before every write to memory of arrays: of the host, of work that is queued (when it is
  * queued), of a side of a mirror; and before memory is mapped, exported, registered or told by its
  * address, which others may write from then on.  Calls the hook.  Not under the runtime's lock. */
-void roc_buffer_note_write(const roc_buffer *buffer);
-/* One a process, on any thread that writes; NULL: none.  It is set while no thread writes. */
-typedef void (*roc_write_hook)(void *ud, const roc_buffer *buffer);
+void roc_buffer_note_write(roc_buffer *buffer);
+/* One a process, on any thread that writes; NULL: none.  It is set while no thread writes.  `stream`:
+ * where the write is to be queued; NULL: the host, which waits before it writes, or others. */
+typedef void (*roc_write_hook)(void *ud, roc_buffer *buffer, roc_rt_stream *stream);
 void roc_buffer_set_write_hook(roc_write_hook hook, void *ud);
 /* Another, which only observes; for the specs. */
 void roc_buffer_observe_writes(roc_write_hook hook, void *ud);
 
 /* ---- memory that is computed when it is needed ---- */
 
-/* From now on, until it is set to NULL, the host memory's contents are still to be computed by
+/* From now on, until it is set to NULL, the memory's contents are still to be computed by
  * `pending`, which `release` frees when the buffer goes away first.  The layer that sets it sees to
  * it that nothing reads or writes the memory before. */
 void roc_buffer_set_pending(roc_buffer *buffer, void *pending, void (*release)(void *pending));
@@ -61,8 +76,8 @@ void *roc_buffer_pending(const roc_buffer *buffer);
 uint32_t roc_buffer_readers(const roc_buffer *buffer);
 void roc_buffer_count_readers(roc_buffer *buffer, int change);
 uint32_t roc_buffer_references(const roc_buffer *buffer); /* of all kinds */
-/* Something else than this state may write the memory, now or at any time: it is not plain host
- * memory, or its address has been given away. */
+/* Something else than this state may write the memory, now or at any time: it is another owner's,
+ * doubled or page-locked, or its address has been given away. */
 bool roc_buffer_is_shared(const roc_buffer *buffer);
 void roc_buffer_share(roc_buffer *buffer); /* notes a write */
 

@@ -30,6 +30,9 @@ typedef struct roc_rt_launch {
   const roc_ndrange *range; /* borrowed for the call */
   const roc_rt_use *uses;
   uint32_t nuses;
+  /* The script does not say where it runs: it comes after all queued work that conflicts with it, on
+   * any stream, and later work that conflicts comes after it. */
+  bool is_ordered;
   const char *file; /* the launch's place in the script, for fault messages: static or interned for
                        the process */
   uint32_t line;

@@ -21,6 +21,10 @@ roc_status roc_rt_stream_create(roc_rt_session *session, roc_rt_device *device,
  * and its work done.  INVALID: it is none; UNSUPPORTED: the device has no such queues. */
 roc_status roc_rt_stream_adopt(roc_rt_session *session, roc_rt_device *device, void *native,
                                roc_rt_stream **out_stream, roc_error *err);
+/* The session's stream for work on the device that waits for no unrelated work of its other streams,
+ * retained: its default stream while nothing is queued on that.  OOM, LOST, CLOSED. */
+roc_status roc_rt_own_stream(roc_rt_session *session, roc_rt_device *device,
+                             roc_rt_stream **out_stream, roc_error *err);
 void roc_rt_stream_retain(roc_rt_stream *stream);
 void roc_rt_stream_release(roc_rt_stream *stream); /* never waits */
 roc_rt_device *roc_rt_stream_device(const roc_rt_stream *stream);

@@ -103,7 +103,8 @@ typedef struct write_count {
   lua_Integer count;
 } write_count;
 
-static void count_write(void *ud, const roc_buffer *buffer) {
+static void count_write(void *ud, roc_buffer *buffer, roc_rt_stream *stream) {
+  (void)stream;
   write_count *w = ud;
   w->count += buffer == w->buffer;
 }

@@ -16,8 +16,8 @@ local BINARY = {
   function(a, b) return a:eq(b) end, function(a, b) return roc.maximum(a, b) end,
   function(a, b) return roc.minimum(a, b) end, function(a, b) return a & b end,
   function(a, b) return a ~ b end, function(a, b) return a << b end,
-  function(a, b) return a // b end, function(a, b) return a % b end,
   function(a, b) return roc.where(a:gt(b), a, b) end, function(a, b) return a ^ b end,
+  function(a, b) return a // b end, function(a, b) return a % b end, -- last: they can fail
 }
 local UNARY = {
   function(a) return -a end, function(a) return roc.math.abs(a) end,
@@ -46,17 +46,49 @@ local function plain(value)
   return value ~= value and "nan" or string.format("%a", value)
 end
 
+-- Streams of which each is ordered after the one that was used before.
+local function streams_of(on_device)
+  local device = roc.current_device()
+  local own, last = {}, nil
+  if on_device then own = { roc.stream(), roc.stream() } end
+  local function close()
+    device:synchronize()
+    for _, stream in ipairs(own) do stream:close() end
+  end
+  -- The stream to be used now: one of several, or that of a number; 0: the default one, as nil.
+  local function use(number)
+    if not on_device then return nil end
+    local stream = own[number or math.random(0, 2)]
+    if stream ~= last then
+      local event = roc.event():record(last)
+      if stream then stream:wait(event) else event:synchronize() end
+    end
+    last = stream
+    return stream
+  end
+  return setmetatable({ use = use }, { __close = close })
+end
+
+local function moved(a, on_device)
+  if on_device then return roc.to_device(a) end
+  return a
+end
+
 local function bytes(a)
-  local flat, texts = a:copy():reshape(a.size), {}
+  local flat, texts = (a.device and a:copy_to_host() or a:copy()):ravel(), {}
   for i = 1, #flat do texts[i] = plain(flat[i]) end
   return a.dtype.name .. table.concat(a.shape, "x") .. ":" .. table.concat(texts, " ")
 end
 
--- Runs the program of a seed; returns what it saw.
-function M.run(seed, steps)
+-- Runs the program of a seed; returns what it saw.  `on_device`: with device arrays, whose kernels and
+-- copies run on several streams, which events order; expressions order themselves.
+function M.run(seed, steps, on_device)
   math.randomseed(seed)
   local random, seen, pool = math.random, {}, {}
   local function pick(list) return list[random(#list)] end
+  -- Faults of device arrays come at the next wait, whichever that is.
+  local function binary() return BINARY[random(on_device and #BINARY - 2 or #BINARY)] end
+  local streams <close> = streams_of(on_device)
   local function make()
     local shape, size, values = pick(SHAPES), 1, {}
     for _, extent in ipairs(shape) do size = size * extent end
@@ -66,7 +98,7 @@ function M.run(seed, steps)
       elseif dtype:find "float" then values[i] = random(-40, 40) / 8
       else values[i] = random(-40, 40) end
     end
-    return roc.array(values, dtype):reshape(shape)
+    return moved(roc.array(values, dtype):reshape(shape), on_device)
   end
   for i = 1, 5 do pool[i] = make() end
   local function see(...) seen[#seen + 1] = table.concat({ ... }, " ") end
@@ -78,6 +110,7 @@ function M.run(seed, steps)
     end
   end
   local function reduce()
+    streams.use(0)
     local a, name = pick(pool), pick(REDUCTIONS)
     local axis = random(a.ndim + 1)
     local options = { axis = axis <= a.ndim and axis or nil, keep = random(2) == 1 }
@@ -88,11 +121,11 @@ function M.run(seed, steps)
     end))
   end
   local actions = {
-    function() keep(pcall(pick(BINARY), pick(pool), pick(pool))) end,
-    function() keep(pcall(pick(BINARY), pick(pool), pick(pool))) end,
-    function() keep(pcall(pick(BINARY), pick(pool), pick(pool))) end,
-    function() keep(pcall(pick(BINARY), pick(pool), pick(NUMBERS))) end,
-    function() keep(pcall(pick(BINARY), pick(pool), pick(NUMBERS))) end,
+    function() keep(pcall(binary(), pick(pool), pick(pool))) end,
+    function() keep(pcall(binary(), pick(pool), pick(pool))) end,
+    function() keep(pcall(binary(), pick(pool), pick(pool))) end,
+    function() keep(pcall(binary(), pick(pool), pick(NUMBERS))) end,
+    function() keep(pcall(binary(), pick(pool), pick(NUMBERS))) end,
     function() keep(pcall(pick(UNARY), pick(pool))) end,
     function() keep(pcall(pick(UNARY), pick(pool))) end,
     function() keep(true, make()) end,
@@ -100,19 +133,26 @@ function M.run(seed, steps)
     function() local a = pick(pool) keep(pcall(a.slice, a, 1, 1, a.shape[1], random(2))) end,
     function() local a = pick(pool) keep(pcall(function() return a:reshape(a.size) end)) end,
     function() local a = pick(pool) keep(pcall(function() return a[{ 1 }] end)) end,
-    function() local a = pick(pool) keep(pcall(function() a:fill(random(5)) end)) end,
+    function()
+      local a, value, stream = pick(pool), random(5), streams.use()
+      keep(pcall(function()
+        if on_device then a:fill(value, stream) else a:fill(value) end
+      end))
+    end,
     function()
       local a, n = pick(pool), random(9)
+      streams.use(0)
       keep(pcall(function() a[{ {} }] = n end))
     end,
     function()
       local a, b = pick(pool), pick(pool)
+      streams.use(0)
       keep(pcall(function() a[{ {} }] = b end))
     end,
     function()
       local a = pick(pool)
       if a.ndim == 1 and a.dtype.kind ~= "b" then
-        keep(pcall(function() double:forall(#a)(a) end))
+        keep(pcall(function() double:forall(#a, { stream = streams.use() })(a) end))
       end
     end,
     function() local a = pick(pool) if a.ndim == 1 then see(plain(a[random(#a)])) end end,
@@ -120,12 +160,14 @@ function M.run(seed, steps)
     reduce, reduce, reduce,
     function()
       local a, b, c = pick(pool), pick(pool), pick(pool)
+      streams.use(0)
       keep(pcall(function() see(plain((a * b + c):sum())) end))
       keep(pcall(function() see(plain(a:eq(b):count())) end))
     end,
     function()
       local a, b = pick(pool), pick(pool)
-      keep(pcall(function() see(plain((a + 1):dot(pick(BINARY)(a, b)))) end))
+      streams.use(0)
+      keep(pcall(function() see(plain((a + 1):dot(binary()(a, b)))) end))
     end,
     function() local a = pick(pool) keep(pcall(function() return roc.smart_array(a) end)) end,
     function()
@@ -137,7 +179,7 @@ function M.run(seed, steps)
       keep(pcall(function()
         local registration <close> = roc.register(a)
         assert(registration)
-        if a.ndim == 1 then double:forall(#a)(a) end
+        if a.ndim == 1 then double:forall(#a, { stream = streams.use() })(a) end
       end))
     end,
     function()
@@ -146,17 +188,42 @@ function M.run(seed, steps)
     end,
   }
   local stream <close> = roc.stream()
+  local add = roc.kernel(function(o, x)
+    local i = roc.get_global_id(1)
+    if i <= #o then o[i] = o[i] + x[i] end
+  end)
   local more = {
+    function() -- a kernel that reads one array and changes another, on some stream
+      local a, b = pick(pool), pick(pool)
+      local is_fine = a.ndim == 1 and b.ndim == 1 and #a == #b and a.dtype == b.dtype
+        and a.dtype.kind ~= "b"
+      if on_device and is_fine then
+        keep(pcall(function() add:forall(#a, { stream = streams.use() })(a, b) end))
+      end
+    end,
+    function() -- copies on some stream
+      local a = pick(pool)
+      if not on_device then return end
+      keep(pcall(function()
+        local copy = roc.device_array_like(a)
+        a:copy_to_device(copy, streams.use())
+        return copy
+      end))
+    end,
+    function() -- computed on some stream
+      local a, s = pick(pool), streams.use()
+      if on_device then keep(pcall(function() return a:eval(s) end)) end
+    end,
     function() -- work that is queued: what follows waits for it, or reads what it writes
       local a = pick(pool)
       keep(pcall(function()
         local flat = a:reshape(a.size)
-        set_to_five:forall(#flat, { stream = stream })(flat)
+        set_to_five:forall(#flat, { stream = streams.use() or stream })(flat)
       end))
     end,
     function() -- a finalizer that looks
       local a = pick(pool)
-      setmetatable({}, { __gc = function() return a:copy() end })
+      setmetatable({}, { __gc = function() return a.device and a:copy_to_host() or a:copy() end })
     end,
     function() collectgarbage() end,
     function() collectgarbage "step" end,
@@ -167,20 +234,32 @@ function M.run(seed, steps)
     function() keep(pcall(function() return pick(pool):astype(pick(DTYPES)) end)) end,
     function()
       local a, b = pick(pool), pick(pool)
+      streams.use(0)
       keep(pcall(function() a[{ 1 }] = b[{ 1 }] end))
     end,
     function()
       local a = pick(pool)
+      streams.use(0)
       keep(pcall(function() return roc.vectorize(function(x) return x end)(a, { out = a }) end))
     end,
-    function() local a = pick(pool) keep(pcall(function() return roc.concat { a, a } end)) end,
+    function()
+      local a = pick(pool)
+      streams.use(0)
+      keep(pcall(function() return roc.concat { a, a } end))
+    end,
     function() keep(pcall(function() return pick(pool):eval() end)) end,
     function() local a = pick(pool) keep(pcall(function() a:reshape(a.size)[1] = 3 end)) end,
   }
   table.move(more, 1, #more, #actions + 1, actions)
   for _ = 1, steps do
     pick(actions)()
-    for i, a in ipairs(pool) do if a.device then pool[i] = a:copy_to_host() end end
+    for i, a in ipairs(pool) do
+      if a.device and not on_device then
+        pool[i] = a:copy_to_host()
+      elseif on_device and not a.device then
+        pool[i] = roc.to_device(a)
+      end
+    end
   end
   for i = 1, #pool do see(bytes(pool[i])) end
   return seen
@@ -188,14 +267,14 @@ end
 
 -- Whether the program of a seed sees the same in both ways; or what differs. `work`: that makes a
 -- structure a kernel (core.testing.lazy).
-function M.compare(seed, steps, work)
+function M.compare(seed, steps, work, on_device)
   local least, usual = core.testing.lazy(EAGER, EAGER)
   collectgarbage()
-  local expected = M.run(seed, steps)
+  local expected = M.run(seed, steps, on_device)
   core.testing.lazy(1, work)
   collectgarbage(seed % 3 == 0 and "generational" or "incremental")
   collectgarbage("setpause", seed % 2 == 0 and 10 or 200)
-  local ok, got = pcall(M.run, seed, steps)
+  local ok, got = pcall(M.run, seed, steps, on_device)
   core.testing.lazy(least, usual)
   collectgarbage "generational"
   collectgarbage("setpause", 200)

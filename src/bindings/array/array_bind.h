@@ -50,10 +50,14 @@ roc_array *roc_check_any_array(lua_State *L, int arg);
 /* The same for what needs shape and dtype alone: the elements may still have to be computed, as the
  * functions above see to. */
 roc_array *roc_check_described_array(lua_State *L, int arg);
-/* Computes the elements that are pending (runtime/buffer.h); raises why it cannot. */
-void roc_array_evaluate(lua_State *L, const roc_array *a);
+roc_array *roc_check_described_device_array(lua_State *L, int arg);
+/* Computes the elements that are pending (runtime/buffer.h); raises why it cannot.  Of a device
+ * array the work is queued, on the stream if it is one of that device, else where it waits for no
+ * unrelated work: what uses the elements comes after it. */
+void roc_array_evaluate(lua_State *L, const roc_array *a, roc_rt_stream *stream);
 /* Sets what does so, once a process. */
-void roc_array_set_evaluate(void (*function)(lua_State *L, const roc_array *a));
+void roc_array_set_evaluate(void (*function)(lua_State *L, const roc_array *a,
+                                             roc_rt_stream *stream));
 /* Replaces a device array at `arg` by a host array of its contents, once the work that uses it is
  * complete; raises when it is closed.  Other values stay. */
 void roc_fetch_device_array(lua_State *L, int arg);
@@ -67,6 +71,10 @@ void roc_array_sync(lua_State *L, const roc_array *a, bool for_write);
  * when memory is still out after one full collection. */
 roc_array *roc_new_host_array(lua_State *L, roc_dtype dtype, uint32_t rank, const int64_t *extents,
                               roc_order order, bool zeroed);
+/* The same, of the device or (NULL) the host, without memory (runtime/buffer.h), and its memory. */
+roc_array *roc_new_later_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,
+                               const int64_t *extents, roc_order order);
+void roc_array_provide(lua_State *L, roc_array *a);
 /* The same in memory that is page-locked for `device`. */
 roc_array *roc_new_pinned_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,
                                 const int64_t *extents, roc_order order);

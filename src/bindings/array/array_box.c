@@ -24,18 +24,19 @@ roc_array_box *roc_test_array_box(lua_State *L, int idx) {
   return is_array ? box : NULL;
 }
 
-static void (*evaluate)(lua_State *L, const roc_array *a);
+static void (*evaluate)(lua_State *L, const roc_array *a, roc_rt_stream *stream);
 
-void roc_array_set_evaluate(void (*function)(lua_State *L, const roc_array *a)) {
+void roc_array_set_evaluate(void (*function)(lua_State *L, const roc_array *a,
+                                             roc_rt_stream *stream)) {
   evaluate = function;
 }
 
-void roc_array_evaluate(lua_State *L, const roc_array *a) {
-  if (a->buffer && roc_buffer_pending(a->buffer)) evaluate(L, a);
+void roc_array_evaluate(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
+  if (a->buffer && roc_buffer_pending(a->buffer)) evaluate(L, a, stream);
 }
 
 static roc_array *evaluated(lua_State *L, roc_array *a) {
-  roc_array_evaluate(L, a);
+  roc_array_evaluate(L, a, NULL);
   return a;
 }
 
@@ -46,7 +47,7 @@ roc_array *roc_test_array(lua_State *L, int idx) {
 
 roc_array *roc_test_device_array(lua_State *L, int idx) {
   roc_array_box *box = roc_test_array_box(L, idx);
-  return box && box->cls == &roc_device_array_class ? &box->array : NULL;
+  return box && box->cls == &roc_device_array_class ? evaluated(L, &box->array) : NULL;
 }
 
 roc_array *roc_test_any_array(lua_State *L, int idx) {
@@ -77,9 +78,16 @@ roc_array *roc_check_described_array(lua_State *L, int arg) {
   return check_open(L, arg, box ? &box->array : NULL, "roc.Array or roc.DeviceArray");
 }
 
+roc_array *roc_check_described_device_array(lua_State *L, int arg) {
+  roc_array_box *box = roc_test_array_box(L, arg);
+  bool is_device = box && box->cls == &roc_device_array_class;
+  return check_open(L, arg, is_device ? &box->array : NULL, ROC_META_DEVICE_ARRAY);
+}
+
 void roc_fetch_device_array(lua_State *L, int arg) {
-  if (!roc_test_device_array(L, arg)) return;
-  roc_check_device_array(L, arg);
+  const roc_array_box *box = roc_test_array_box(L, arg);
+  if (!box || box->cls != &roc_device_array_class) return;
+  roc_check_described_device_array(L, arg);
   lua_getfield(L, arg, "copy_to_host");
   lua_pushvalue(L, arg);
   lua_call(L, 1, 1);
@@ -132,6 +140,31 @@ roc_array *roc_new_host_array(lua_State *L, roc_dtype dtype, uint32_t rank, cons
   roc_array described;
   ROC_LUA_TRY(L, roc_array_describe(&described, dtype, rank, extents, order, &err), &err);
   return push_with_memory(L, described, (host_memory){.zeroed = zeroed});
+}
+
+roc_array *roc_new_later_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,
+                               const int64_t *extents, roc_order order) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_array described;
+  ROC_LUA_TRY(L, roc_array_describe(&described, dtype, rank, extents, order, &err), &err);
+  roc_array *a = roc_push_array(L, device ? &roc_device_array_class : &roc_host_array_class);
+  roc_gc_account(L, 0); /* of what has been provided since */
+  size_t nbytes = roc_array_nbytes(&described);
+  roc_status status = roc_buffer_create_later(device, nbytes, &described.buffer, &err);
+  if (status == ROC_OOM && roc_gc_reclaim(L)) {
+    status = roc_buffer_create_later(device, nbytes, &described.buffer, &err);
+  }
+  if (status != ROC_OK) roc_lua_raise_named(L, &err);
+  *a = described;
+  return a;
+}
+
+void roc_array_provide(lua_State *L, roc_array *a) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_gc_account(L, roc_buffer_nbytes(a->buffer));
+  roc_status status = roc_buffer_provide(a->buffer, &err);
+  if (status == ROC_OOM && roc_gc_reclaim(L)) status = roc_buffer_provide(a->buffer, &err);
+  if (status != ROC_OK) roc_lua_raise_named(L, &err);
 }
 
 roc_array *roc_new_pinned_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,

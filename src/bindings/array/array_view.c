@@ -241,7 +241,7 @@ static int pairs_next(lua_State *L) {
 }
 
 int roc_array_mm_pairs(lua_State *L) {
-  roc_check_any_array(L, 1);
+  roc_check_described_array(L, 1);
   lua_settop(L, 1);
   lua_pushcfunction(L, pairs_next);
   lua_insert(L, 1);
@@ -303,7 +303,9 @@ static void push_nbytes(lua_State *L, const roc_array *a) {
 static void push_pointer(lua_State *L, const roc_array *a) {
   roc_check_any_array(L, 1);
   int64_t offset = a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
-  roc_buffer_share(a->buffer); /* the script has the address from now on */
+  bool has_readers = roc_buffer_readers(a->buffer) > 0;
+  roc_buffer_share(a->buffer);                  /* the script has the address from now on: */
+  if (has_readers) roc_array_sync(L, a, true);  /* who writes there does not wait for copies */
   lua_pushinteger(L, (lua_Integer)roc_buffer_devptr(a->buffer) + offset);
 }
 
@@ -358,9 +360,15 @@ static int array_m_is_f_contiguous(lua_State *L) {
   return 1;
 }
 
-/* a:eval() -> a, whose elements are in memory from now on */
+/* a:eval([stream]) -> a, whose elements are in memory from now on: of a device array, when what the
+ * stream, or else the default one, has been given by now is done */
 static int array_m_eval(lua_State *L) {
-  roc_check_any_array(L, 1);
+  const roc_array *a = roc_check_described_array(L, 1);
+  roc_rt_device *device = roc_buffer_device(a->buffer);
+  roc_rt_stream *stream = roc_opt_stream(L, 2, device);
+  luaL_argcheck(L, device || !stream, 2, "a host array is computed on no stream");
+  if (device && !stream) stream = roc_default_stream(L, device);
+  roc_array_evaluate(L, a, stream);
   lua_settop(L, 1);
   return 1;
 }

@@ -53,10 +53,22 @@ static roc_status copy_once(lua_State *L, roc_rt_stream *stream, const roc_array
   return roc_rt_copy_now(roc_session(L), dst, src, err);
 }
 
-/* The same for the stream and arrays at three stack indices. */
+/* The stream at stack index `on` (0, or nil there: none), borrowed until Lua code runs. */
+static roc_rt_stream *stream_at(lua_State *L, int on) {
+  return on ? roc_opt_stream_field(L, on, NULL) : NULL;
+}
+
+/* Computes the array at the index, if it is pending, on the stream at `on`. */
+static void evaluate_for(lua_State *L, int on, int idx) {
+  roc_array_evaluate(L, roc_check_described_array(L, idx), stream_at(L, on));
+}
+
+/* The same copy for the stream and arrays at three stack indices. */
 static roc_status try_copy(lua_State *L, int on, int to, int from, roc_error *err) {
-  roc_rt_stream *stream = on ? roc_opt_stream_field(L, on, NULL) : NULL;
-  return copy_once(L, stream, roc_check_any_array(L, to), roc_check_any_array(L, from), err);
+  evaluate_for(L, on, from);
+  evaluate_for(L, on, to);
+  const roc_array *dst = roc_check_any_array(L, to), *src = roc_check_any_array(L, from);
+  return copy_once(L, stream_at(L, on), dst, src, err);
 }
 
 /* Copies between the arrays at two stack indices, on the stream at a third (0, or nil there: none);
@@ -78,7 +90,8 @@ static bool is_direct(const roc_array *dst, const roc_array *src) {
 /* The same; between devices that cannot access each other's memory it goes through host memory, and
  * the host waits. */
 static void copy_anywhere(lua_State *L, int on, int to, int from) {
-  const roc_array *dst = roc_check_any_array(L, to), *src = roc_check_any_array(L, from);
+  const roc_array *dst = roc_check_described_array(L, to);
+  const roc_array *src = roc_check_described_array(L, from);
   if (is_direct(dst, src)) {
     copy_arrays(L, on, to, from);
     return;
@@ -100,7 +113,7 @@ static int devarray_device_array(lua_State *L) {
 
 /* On the device of a device array, else on the current one. */
 static int devarray_device_array_like(lua_State *L) {
-  const roc_array *a = roc_check_any_array(L, 1);
+  const roc_array *a = roc_check_described_array(L, 1);
   roc_rt_device *device = roc_buffer_device(a->buffer);
   if (!device) device = roc_current_device(L);
   roc_new_device_array(L, device, a->dtype, a->rank, a->extents, order_of(a));
@@ -186,9 +199,9 @@ static void check_target(lua_State *L, const roc_array *a, const roc_array *to,
 }
 
 static int devarray_to_device(lua_State *L) {
-  roc_check_any_array(L, TO_SOURCE);
+  roc_check_described_array(L, TO_SOURCE);
   to_device_options options = check_to_device_options(L);
-  const roc_array *a = roc_check_any_array(L, TO_SOURCE);
+  const roc_array *a = roc_check_described_array(L, TO_SOURCE);
   if (options.has_target) {
     check_target(L, a, roc_check_device_array(L, TO_TARGET), options.device);
   } else {
@@ -207,7 +220,7 @@ static roc_rt_stream *opt_copy_stream(lua_State *L, int arg, const roc_array *d)
 }
 
 static int devarray_m_copy_to_host(lua_State *L) {
-  const roc_array *d = roc_check_device_array(L, 1);
+  const roc_array *d = roc_check_described_device_array(L, 1);
   lua_settop(L, 3);
   opt_copy_stream(L, 3, d);
   if (lua_isnil(L, 2)) {
@@ -222,7 +235,7 @@ static int devarray_m_copy_to_host(lua_State *L) {
 }
 
 static int devarray_m_copy_from_host(lua_State *L) {
-  const roc_array *d = roc_check_device_array(L, 1);
+  const roc_array *d = roc_check_described_device_array(L, 1);
   const roc_array *a = roc_check_array(L, 2);
   lua_settop(L, 3);
   opt_copy_stream(L, 3, d);
@@ -234,8 +247,8 @@ static int devarray_m_copy_from_host(lua_State *L) {
 
 /* On a stream of either device. */
 static int devarray_m_copy_to_device(lua_State *L) {
-  const roc_array *src = roc_check_device_array(L, 1);
-  const roc_array *dst = roc_check_device_array(L, 2);
+  const roc_array *src = roc_check_described_device_array(L, 1);
+  const roc_array *dst = roc_check_described_device_array(L, 2);
   lua_settop(L, 3);
   const roc_rt_stream *stream = roc_opt_stream(L, 3, NULL);
   if (stream && roc_rt_stream_device(stream) != roc_buffer_device(dst->buffer)) {
@@ -283,13 +296,18 @@ static void fill_now(lua_State *L, const roc_array *dst, const void *element) {
   roc_bind_after_wait(L, status, &err);
 }
 
+static bool is_device_array(lua_State *L, int idx) {
+  const roc_array_box *box = roc_test_array_box(L, idx);
+  return box && box->cls == &roc_device_array_class;
+}
+
 /* Upvalue 1: the methods. */
 static int devarray_mm_index(lua_State *L) {
-  if (lua_type(L, 2) == LUA_TSTRING && roc_test_device_array(L, 1)) {
+  if (lua_type(L, 2) == LUA_TSTRING && is_device_array(L, 1)) {
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1; /* also of a closed array */
   }
-  const roc_array *a = roc_check_device_array(L, 1);
+  const roc_array *a = roc_check_described_device_array(L, 1);
   if (lua_type(L, 2) == LUA_TSTRING) {
     if (roc_array_push_property(L, a, lua_tostring(L, 2))) return 1;
     return roc_array_fail_field(L, lua_upvalueindex(1));
@@ -344,10 +362,11 @@ static void fill_on(lua_State *L, roc_rt_stream *stream, const roc_array *dst,
 /* d:fill(v [, stream]) */
 static int devarray_m_fill(lua_State *L) {
   unsigned char bytes[8];
-  const roc_array *a = roc_check_device_array(L, 1);
+  const roc_array *a = roc_check_described_device_array(L, 1);
   luaL_checkany(L, 2);
   roc_store_arg(L, 2, a->dtype, bytes);
-  roc_rt_stream *stream = opt_copy_stream(L, 3, a);
+  roc_array_evaluate(L, a, opt_copy_stream(L, 3, a));
+  roc_rt_stream *stream = opt_copy_stream(L, 3, roc_check_device_array(L, 1));
   if (stream) {
     fill_on(L, stream, a, bytes);
   } else {
@@ -358,15 +377,15 @@ static int devarray_m_fill(lua_State *L) {
 }
 
 static int devarray_mm_len(lua_State *L) {
-  lua_pushinteger(L, roc_check_device_array(L, 1)->extents[0]);
+  lua_pushinteger(L, roc_check_described_device_array(L, 1)->extents[0]);
   return 1;
 }
 
 /* As the host array of the same contents prints. */
 static int devarray_mm_tostring(lua_State *L) {
-  const roc_array *d = roc_test_device_array(L, 1);
-  if (!d) return luaL_typeerror(L, 1, ROC_META_DEVICE_ARRAY);
-  if (!d->buffer) {
+  const roc_array_box *box = roc_test_array_box(L, 1);
+  if (!is_device_array(L, 1)) return luaL_typeerror(L, 1, ROC_META_DEVICE_ARRAY);
+  if (!box->array.buffer) {
     lua_pushliteral(L, ROC_META_DEVICE_ARRAY " (closed)");
     return 1;
   }
@@ -380,10 +399,10 @@ static int devarray_mm_tostring(lua_State *L) {
 
 /* A view when it can be, else a packed copy on the same device. */
 static int devarray_m_ravel(lua_State *L) {
-  roc_check_device_array(L, 1);
+  roc_check_described_device_array(L, 1);
   roc_order order = roc_opt_order(L, 2);
   if (roc_array_push_ravel(L, order)) return 1;
-  const roc_array *a = roc_check_device_array(L, 1);
+  const roc_array *a = roc_check_described_device_array(L, 1);
   roc_array *packed =
       roc_new_device_array(L, roc_buffer_device(a->buffer), a->dtype, a->rank, a->extents, order);
   copy_arrays(L, 0, lua_gettop(L), 1);
@@ -397,9 +416,8 @@ static int devarray_m_ravel(lua_State *L) {
 
 /* __gc, __close and close: drops this reference; queued work keeps the memory. */
 static int devarray_m_close(lua_State *L) {
-  roc_array *d = roc_test_device_array(L, 1);
-  if (!d) return luaL_typeerror(L, 1, ROC_META_DEVICE_ARRAY);
-  roc_array_release(d);
+  if (!is_device_array(L, 1)) return luaL_typeerror(L, 1, ROC_META_DEVICE_ARRAY);
+  roc_array_release(&roc_test_array_box(L, 1)->array);
   return 0;
 }
 

@@ -9,7 +9,7 @@
 /* An error stays with its expression: each later look tries again, and says why it cannot. */
 static int evaluate_holder(lua_State *L) {
   roc_array *holder = lua_touserdata(L, 1);
-  roc_expression_evaluate(L, holder->buffer);
+  roc_expression_evaluate(L, holder->buffer, NULL);
   return 0;
 }
 

@@ -41,8 +41,16 @@ static void make_kernel(lua_State *L, const void *ud) {
 
 /* ---- evaluation ------------------------------------------------------------------------------ */
 
+/* What is to be computed, and where. */
+typedef struct evaluation {
+  roc_buffer *buffer;
+  roc_rt_stream *stream; /* retained; NULL: host memory */
+  bool is_last_try;      /* memory that is out is an error */
+} evaluation;
+
 /* Launches the kernel on top of the stack. */
-static void launch(lua_State *L, const plan *p, const roc_ndrange *range, int64_t rows) {
+static void launch(lua_State *L, const plan *p, roc_rt_stream *stream, const roc_ndrange *range,
+                   int64_t rows) {
   roc_kernel_operand operands[ROC_EXPRESSION_MAX_LEAVES + ROC_EXPRESSION_MAX_SCALARS + 2];
   uint32_t n = roc_graph_fill(p->graph, &p->loops, operands), last = p->graph->nnodes - 1;
   operands[n++] = roc_loops_operand(&p->loops, 0);
@@ -51,11 +59,25 @@ static void launch(lua_State *L, const plan *p, const roc_ndrange *range, int64_
   }
   roc_rt_device *device = roc_open_device_at(L, p->graph->nodes[last]->device);
   roc_graph_note_pass(p->graph, last);
-  roc_kernel_launch_operands(L, lua_gettop(L), device, range, operands, n);
+  roc_kernel_launch_operands(L, lua_gettop(L), device, stream, range, operands, n);
 }
 
-/* False: no kernel is worth it yet, or Lua code has changed what is pending. */
-static bool run_fused(lua_State *L, const roc_graph *g, const roc_array *result) {
+/* What a step has done. */
+typedef enum progress { NOTHING, COMPUTED, NO_MEMORY } progress;
+
+/* Memory for what is computed next; false: there is none, and collecting may give some. */
+static bool provide(lua_State *L, const evaluation *v, const roc_array *result) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = roc_buffer_provide(result->buffer, &err);
+  if (status == ROC_OOM && !v->is_last_try) return false;
+  if (status != ROC_OK) roc_lua_raise_named(L, &err);
+  roc_gc_account(L, roc_array_nbytes(result)); /* the collector hears of it later, as it is stopped */
+  return true;
+}
+
+/* NOTHING: no kernel is worth it yet, or Lua code has changed what is pending. */
+static progress run_fused(lua_State *L, const evaluation *v, const roc_graph *g,
+                          const roc_array *result) {
   plan p = {.graph = g, .loops = {.narrays = g->nleaves + 1, .arrays = {result}}};
   roc_ndrange range;
   int64_t rows;
@@ -65,57 +87,99 @@ static bool run_fused(lua_State *L, const roc_graph *g, const roc_array *result)
   uint64_t before = roc_expression_changes();
   int64_t work = (int64_t)roc_array_size(result) * g->nnodes;
   push_key(L, &p, has_one_row);
-  if (!roc_graph_find_kernel(L, work, make_kernel, &p)) return false;
-  if (roc_expression_changes() != before) return false;
-  launch(L, &p, &range, rows);
-  return true;
+  if (!roc_graph_find_kernel(L, work, make_kernel, &p)) return NOTHING;
+  if (roc_expression_changes() != before) return NOTHING;
+  if (!provide(L, v, result)) return NO_MEMORY;
+  launch(L, &p, v->stream, &range, rows);
+  return COMPUTED;
 }
 
-/* Computes `e`, or something that it needs; gives what has been computed, NULL: nothing. */
-static roc_expression *advance(lua_State *L, roc_expression *e, const roc_expression **stepwise) {
+static progress compute_one(lua_State *L, const evaluation *v, roc_expression *e) {
+  if (!provide(L, v, &e->result)) return NO_MEMORY;
+  return roc_expression_run_one(L, e, v->stream) ? COMPUTED : NOTHING;
+}
+
+/* Computes `e`, or something that it needs, which comes out in *out. */
+static progress advance(lua_State *L, const evaluation *v, roc_expression *e,
+                        const roc_expression **stepwise, roc_expression **out) {
   roc_expression *part = roc_graph_find_part(e), *target = part ? part : e;
   roc_graph g = {0};
   roc_graph_add(&g, &target->result);
   roc_graph_check(L, &g);
-  if (g.nnodes > 1 && *stepwise != target) {
-    if (run_fused(L, &g, &target->result)) return target;
-    *stepwise = target;
-    return NULL;
+  if (g.nnodes == 1 || *stepwise == target) {
+    *out = g.nodes[0];
+    return compute_one(L, v, g.nodes[0]);
   }
-  return roc_expression_run_one(L, g.nodes[0]) ? g.nodes[0] : NULL;
+  *out = target;
+  progress done = run_fused(L, v, &g, &target->result);
+  if (done == NOTHING) *stepwise = target;
+  return done;
 }
 
-/* (light userdata: a buffer that is pending).  The collector is stopped: no finalizer runs. */
+/* (light userdata: an evaluation) -> nil, or, where memory is out, what holds the buffer.  The
+ * collector is stopped: no finalizer runs. */
 static int evaluate_buffer(lua_State *L) {
-  roc_buffer *buffer = lua_touserdata(L, 1);
+  const evaluation *v = lua_touserdata(L, 1);
   luaL_checkstack(L, 40, NULL);
-  roc_buffer_retain(buffer);
-  roc_push_array(L, &roc_host_array_class)->buffer = buffer; /* holds it */
+  roc_buffer_retain(v->buffer);
+  roc_push_array(L, &roc_host_array_class)->buffer = v->buffer;
+  int holder = lua_gettop(L);
   const roc_expression *stepwise = NULL;
-  for (roc_expression *e; (e = roc_buffer_pending(buffer));) {
+  for (roc_expression *e; (e = roc_buffer_pending(v->buffer));) {
     uint64_t before = roc_expression_changes();
-    int top = lua_gettop(L);
-    roc_expression *computed = advance(L, e, &stepwise);
-    lua_settop(L, top);
-    if (computed && roc_expression_changes() == before) roc_expression_end(computed);
+    roc_expression *computed = NULL;
+    progress done = advance(L, v, e, &stepwise, &computed);
+    lua_settop(L, holder);
+    if (done == NO_MEMORY) return 1;
+    if (done == COMPUTED && roc_expression_changes() == before) roc_expression_end(computed);
   }
-  return 0;
+  lua_pushnil(L);
+  return 1;
 }
 
-void roc_expression_call_uncollected(lua_State *L, int nargs, int nresults) {
+int roc_expression_call_uncollected(lua_State *L, int nargs, int nresults) {
   bool is_running = lua_gc(L, LUA_GCISRUNNING) == 1;
   if (is_running) lua_gc(L, LUA_GCSTOP);
   int status = lua_pcall(L, nargs, nresults, 0);
   if (is_running) lua_gc(L, LUA_GCRESTART);
-  if (status != LUA_OK) lua_error(L);
+  return status;
 }
 
-void roc_expression_evaluate(lua_State *L, roc_buffer *buffer) {
+/* Leaves nil or a holder, or an error, and gives the status. */
+static int try_to_evaluate(lua_State *L, evaluation *v) {
+  lua_pushcfunction(L, evaluate_buffer);
+  lua_pushlightuserdata(L, v);
+  return roc_expression_call_uncollected(L, 1, 1);
+}
+
+/* The stream, retained, that computes device memory. */
+static roc_rt_stream *choose_stream(lua_State *L, const roc_buffer *buffer, roc_rt_stream *asked) {
+  roc_rt_device *device = roc_buffer_device(buffer);
+  if (!device) return NULL;
+  if (asked && roc_rt_stream_device(asked) == device) {
+    roc_rt_stream_retain(asked);
+    return asked;
+  }
+  roc_error err = ROC_ERROR_INIT;
+  roc_rt_stream *own;
+  ROC_LUA_TRY(L, roc_rt_own_stream(roc_session(L), device, &own, &err), &err);
+  return own;
+}
+
+void roc_expression_evaluate(lua_State *L, roc_buffer *buffer, roc_rt_stream *stream) {
   if (!roc_buffer_pending(buffer)) return;
   luaL_checkstack(L, 4, NULL);
-  lua_pushcfunction(L, evaluate_buffer);
-  lua_pushlightuserdata(L, buffer);
-  roc_expression_call_uncollected(L, 1, 0);
+  int top = lua_gettop(L);
+  evaluation v = {.buffer = buffer, .stream = choose_stream(L, buffer, stream)};
+  int status = try_to_evaluate(L, &v);
+  if (status == LUA_OK && !lua_isnil(L, -1)) { /* the holder stays on the stack */
+    roc_gc_reclaim(L);
+    v.is_last_try = true;
+    status = try_to_evaluate(L, &v);
+  }
+  roc_rt_stream_release(v.stream);
+  if (status != LUA_OK) lua_error(L);
+  lua_settop(L, top);
 }
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
@@ -132,6 +196,11 @@ static size_t most_bytes(void) {
   return quarter > LEAST_BYTES ? quarter : LEAST_BYTES;
 }
 
+static roc_rt_stream *default_stream_of(lua_State *L, const roc_buffer *buffer) {
+  roc_rt_device *device = roc_buffer_device(buffer);
+  return device ? roc_default_stream(L, device) : NULL;
+}
+
 void roc_expression_limit(lua_State *L, const roc_expression_state *state, size_t nbytes) {
   new_bytes += nbytes;
   if (roc_expression_count() <= ROC_EXPRESSION_MAX_PENDING && new_bytes < BATCH_BYTES) return;
@@ -140,7 +209,7 @@ void roc_expression_limit(lua_State *L, const roc_expression_state *state, size_
   for (roc_buffer *buffer;; most = ROC_EXPRESSION_MAX_PENDING / 2) {
     roc_array *holder = roc_push_array(L, &roc_host_array_class);
     buffer = holder->buffer = roc_expression_find_surplus(state, most, most_bytes());
-    if (buffer) roc_expression_evaluate(L, buffer);
+    if (buffer) roc_expression_evaluate(L, buffer, default_stream_of(L, buffer));
     lua_pop(L, 1);
     if (!buffer) return;
   }

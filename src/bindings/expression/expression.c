@@ -29,7 +29,8 @@ uint64_t roc_expression_changes(void) {
 
 bool roc_expression_takes(const roc_array *a) {
   if (roc_buffer_is_shared(a->buffer) || roc_buffer_is_read_only(a->buffer)) return false;
-  return roc_buffer_pending(a->buffer) || !roc_buffer_is_busy(a->buffer, false);
+  return roc_buffer_device(a->buffer) || roc_buffer_pending(a->buffer) ||
+         !roc_buffer_is_busy(a->buffer, false);
 }
 
 roc_expression *roc_expression_of(const roc_array *a) {
@@ -127,14 +128,21 @@ void roc_expression_end(roc_expression *e) {
 
 /* ---- writes ---------------------------------------------------------------------------------- */
 
-/* Memory with the buffer's bytes; NULL: there is none. */
-static roc_buffer *copy_of(const roc_buffer *buffer) {
-  roc_buffer *copy;
-  roc_error err;
-  size_t nbytes = roc_buffer_nbytes(buffer);
-  if (roc_buffer_create_host(nbytes, false, &copy, &err) != ROC_OK) return NULL;
-  memcpy(roc_buffer_host(copy), roc_buffer_host(buffer), nbytes);
-  return copy;
+static bool reads(const roc_expression *e, const roc_buffer *buffer) {
+  for (uint32_t i = 0; i < e->noperands; i++) {
+    if (e->operands[i].array.buffer == buffer) return true;
+  }
+  return false;
+}
+
+/* The session of a state that has readers of the buffer; NULL: none has. */
+static roc_rt_session *session_of_reader(const roc_buffer *buffer) {
+  pthread_mutex_lock(&lock);
+  const roc_expression *e = first;
+  while (e && !reads(e, buffer)) e = e->next;
+  roc_rt_session *session = e ? e->state->session : NULL;
+  pthread_mutex_unlock(&lock);
+  return session;
 }
 
 /* The operand keeps the bytes as they are: those of the copy, which is as long. */
@@ -152,11 +160,15 @@ static void redirect(roc_expression *e, roc_array *operand, roc_buffer *copy) {
 }
 
 /* The hook of writes.  Memory that is pending itself is not written but computed. */
-static void keep_bytes(void *ud, const roc_buffer *buffer) {
+static void keep_bytes(void *ud, roc_buffer *buffer, roc_rt_stream *stream) {
   (void)ud;
   if (roc_buffer_readers(buffer) == 0 || roc_buffer_pending(buffer)) return;
+  roc_rt_session *session = session_of_reader(buffer);
+  if (!session) return;
   changes++;
-  roc_buffer *copy = copy_of(buffer);
+  roc_buffer *copy = NULL; /* there is no memory for it */
+  roc_error err;
+  if (roc_buffer_duplicate(buffer, stream, session, &copy, &err) != ROC_OK) copy = NULL;
   pthread_mutex_lock(&lock);
   for (roc_expression *e = first; e; e = e->next) {
     for (uint32_t i = 0; i < e->noperands; i++) {

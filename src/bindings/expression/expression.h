@@ -1,9 +1,13 @@
-/* Expressions: element-wise operations on host arrays that are computed when their result is needed.
+/* Expressions: element-wise operations on arrays that are computed when their result is needed.
  *
- * The result is an array with memory of its own, in which nothing has been computed yet: its buffer
- * is pending (runtime/buffer.h), so that views share it.  An expression holds its operands' memory.
- * A write to that memory gives the expressions that read it one copy of the bytes as they were.
- * What can fail by the values of elements is never an expression. */
+ * The result is an array whose buffer is pending (runtime/buffer.h), so that views share it, and gets
+ * memory when it is computed.  An expression holds its operands' memory.  A write to that memory
+ * gives the expressions that read it one copy of the bytes as they were.  What can fail by the
+ * values of elements is never an expression.
+ *
+ * Expressions belong to no stream.  What computes one on a device is ordered work
+ * (runtime/launch.h): it comes after the queued work that writes its operands, on any stream, and
+ * what uses the result or writes an operand comes after it. */
 #ifndef ROC_BINDINGS_EXPRESSION_EXPRESSION_H
 #define ROC_BINDINGS_EXPRESSION_EXPRESSION_H
 
@@ -19,7 +23,8 @@ enum { ROC_KIND_INTEGER = ROC_DT_COUNT_, ROC_KIND_FLOAT, ROC_KIND_BOOLEAN, ROC_K
 
 /* What a Lua state has of them: a userdata that lives as long as the state. */
 typedef struct roc_expression_state {
-  bool is_off;            /* each operation is computed at once */
+  bool is_off;             /* each operation is computed at once */
+  roc_rt_session *session; /* does the copies of operands that are written */
   lua_CFunction at_close; /* __gc of guards */
 } roc_expression_state;
 
@@ -77,7 +82,7 @@ enum {
 
 /* expression.c.  No Lua. */
 /* Whether an operand's memory may be read later: nothing but this state writes it, and no queued
- * work does now. */
+ * work does now, which the host would have to wait for. */
 bool roc_expression_takes(const roc_array *a);
 /* Whether an operation on such operands is within the bounds of one kernel. */
 bool roc_expression_fits(const roc_operation *op, const roc_expression_operand *operands);
@@ -98,11 +103,13 @@ uint32_t roc_expression_count(void); /* of all states */
 void roc_expression_open(void);      /* sets the hook of writes; once a process */
 
 /* evaluate.c */
-/* Computes the buffer's contents, if they are pending; raises why it cannot, and they stay so. */
-void roc_expression_evaluate(lua_State *L, roc_buffer *buffer);
-/* lua_call with the collector stopped: no finalizer runs, so that expressions stay what they are
+/* Computes the buffer's contents, if they are pending; raises why it cannot, and they stay so.  Of
+ * device memory: queues what computes them, on the stream if it is one of that device, else where
+ * it waits for no unrelated work. */
+void roc_expression_evaluate(lua_State *L, roc_buffer *buffer, roc_rt_stream *stream);
+/* lua_pcall with the collector stopped: no finalizer runs, so that expressions stay what they are
  * while C code reads them. */
-void roc_expression_call_uncollected(lua_State *L, int nargs, int nresults);
+int roc_expression_call_uncollected(lua_State *L, int nargs, int nresults);
 /* After a new expression whose operands have that many bytes: computes what is too much. */
 void roc_expression_limit(lua_State *L, const roc_expression_state *state, size_t nbytes);
 
@@ -132,12 +139,13 @@ void roc_expression_push_kinds(lua_State *L, const roc_expression_call *call);
 /* Pushes a function of lua/roc/arrays/elementwise.lua; false, and nothing, before it is loaded. */
 bool roc_expression_push_rule(lua_State *L, const char *name);
 int roc_expression_set_rules(lua_State *L); /* core.set_elementwise_rules */
-/* Launches an operation on the loops' arrays, the result being the first.  False: Lua code has
- * changed what is pending, and nothing was launched. */
+/* Launches an operation on the loops' arrays, the result being the first, on the stream or (NULL)
+ * the device's default one.  False: Lua code has changed what is pending, and nothing was
+ * launched. */
 bool roc_expression_run(lua_State *L, const roc_expression_call *call, roc_rt_device *device,
-                        roc_loops *loops);
+                        roc_rt_stream *stream, roc_loops *loops);
 /* The same of an expression whose operands are memory. */
-bool roc_expression_run_one(lua_State *L, const roc_expression *e);
+bool roc_expression_run_one(lua_State *L, const roc_expression *e, roc_rt_stream *stream);
 
 /* lib_expression.c.  For the specs: results of fewer elements are computed at once; gives what it
  * was. */

@@ -135,10 +135,26 @@ static roc_order order_of(const roc_array *const *arrays, uint32_t n, uint32_t r
   return is_f_alone ? ROC_ORDER_F : ROC_ORDER_C;
 }
 
-/* Fills the loops' arrays, the result among them, which is pushed; NULL: the shapes do not
- * broadcast. */
-static const roc_array *push_result(lua_State *L, const call *c, roc_dtype dtype,
-                                    roc_loops *loops) {
+/* Whether the operation may be computed later: nothing about it fails then. */
+static bool can_wait(const call *c, roc_dtype dtype, uint32_t rank, const int64_t *extents) {
+  int64_t size = 1;
+  for (uint32_t k = 0; k < rank; k++) {
+    if (__builtin_mul_overflow(size, extents[k], &size)) return false;
+  }
+  if (c->plain.op->state->is_off || size < least_pending) return false;
+  return !c->plain.op->can_fail || roc_dtype_table[dtype].kind == 'f';
+}
+
+static roc_array *push_memory(lua_State *L, const call *c, roc_dtype dtype, uint32_t rank,
+                              const int64_t *extents, roc_order order) {
+  return c->owner ? roc_new_device_array(L, c->owner, dtype, rank, extents, order)
+                  : roc_new_host_array(L, dtype, rank, extents, order, false);
+}
+
+/* Fills the loops' arrays, the result among them, which is pushed, without memory if it may be
+ * computed later; NULL: the shapes do not broadcast. */
+static roc_array *push_result(lua_State *L, const call *c, roc_dtype dtype, roc_loops *loops,
+                              bool *out_can_wait) {
   uint32_t rank;
   int64_t extents[ROC_ARRAY_MAX_RANK];
   const roc_array *const *operands = loops->arrays + 1;
@@ -148,9 +164,10 @@ static const roc_array *push_result(lua_State *L, const call *c, roc_dtype dtype
   }
   if (!roc_loops_broadcast(operands, n, &rank, extents)) return NULL;
   roc_order order = order_of(operands, n, rank);
-  const roc_array *result = c->owner
-                                ? roc_new_device_array(L, c->owner, dtype, rank, extents, order)
-                                : roc_new_host_array(L, dtype, rank, extents, order, false);
+  *out_can_wait = can_wait(c, dtype, rank, extents);
+  roc_array *result = *out_can_wait
+                          ? roc_new_later_array(L, c->owner, dtype, rank, extents, order)
+                          : push_memory(L, c, dtype, rank, extents, order);
   loops->arrays[0] = result;
   loops->narrays = n + 1;
   return result;
@@ -166,13 +183,6 @@ static int call_general(lua_State *L, int top) {
   return 1;
 }
 
-/* Whether the operation may be computed later: nothing about it fails then. */
-static bool can_wait(const call *c, const roc_array *result) {
-  if (c->plain.op->state->is_off || c->owner || roc_array_size(result) < least_pending)
-    return false;
-  return !c->plain.op->can_fail || roc_dtype_table[result->dtype].kind == 'f';
-}
-
 /* A finalizer may have closed one: making the result tells the collector of its memory. */
 static void check_open(lua_State *L, const call *c) {
   for (uint32_t i = 0; i < c->plain.op->noperands; i++) {
@@ -184,10 +194,11 @@ static void check_open(lua_State *L, const call *c) {
 
 /* Operands that are pending become memory: `all`, or views of what is pending. */
 static void evaluate_operands(lua_State *L, const call *c, bool all) {
+  roc_rt_stream *stream = c->owner ? roc_default_stream(L, c->owner) : NULL;
   for (uint32_t i = 0; i < c->plain.op->noperands; i++) {
     const roc_array *a = c->plain.arrays[i];
     if (!a || !roc_buffer_pending(a->buffer)) continue;
-    if (all || !roc_expression_of(a)) roc_expression_evaluate(L, a->buffer);
+    if (all || !roc_expression_of(a)) roc_expression_evaluate(L, a->buffer, stream);
     check_open(L, c); /* what has been printed meanwhile may run Lua code */
   }
 }
@@ -211,7 +222,6 @@ static bool take_operands(const call *c, roc_expression_operand *operands, size_
 static bool begin(lua_State *L, const call *c, roc_rt_device *device, const roc_array *result) {
   roc_expression_operand operands[MAX_OPERANDS];
   size_t nbytes;
-  if (!can_wait(c, result)) return false;
   evaluate_operands(L, c, false);
   if (!take_operands(c, operands, &nbytes)) return false;
   if (!roc_expression_fits(c->plain.op, operands)) {
@@ -232,13 +242,16 @@ static int call_operation(lua_State *L) {
   if (!read_operands(L, &c)) return call_general(L, top);
   roc_rt_device *device = find_device(L, &c);
   if (!device || !find_result(L, &c, &dtype)) return call_general(L, top);
-  const roc_array *result = push_result(L, &c, dtype, &loops);
+  bool may_wait;
+  roc_array *result = push_result(L, &c, dtype, &loops, &may_wait);
   if (!result) return call_general(L, top);
   check_open(L, &c);
-  if (roc_array_size(result) == 0 || begin(L, &c, device, result)) return 1;
+  if (roc_array_size(result) == 0 || (may_wait && begin(L, &c, device, result))) return 1;
   int at = lua_gettop(L);
+  roc_array_provide(L, result);
   evaluate_operands(L, &c, true);
-  roc_expression_run(L, &c.plain, device, &loops);
+  check_open(L, &c);
+  roc_expression_run(L, &c.plain, device, NULL, &loops);
   lua_settop(L, at);
   return 1;
 }
@@ -286,8 +299,8 @@ static const luaL_Reg functions[] = {{"elementwise", expression_elementwise},
                                      {"set_elementwise_rules", roc_expression_set_rules},
                                      {NULL, NULL}};
 
-static void evaluate_array(lua_State *L, const roc_array *a) {
-  roc_expression_evaluate(L, a->buffer);
+static void evaluate_array(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
+  roc_expression_evaluate(L, a->buffer, stream);
 }
 
 static void open_process(void) {

@@ -20,7 +20,8 @@ roc_expression_state *roc_expression_state_of(lua_State *L) {
 
 void roc_expression_open_state(lua_State *L, bool is_off, lua_CFunction at_close) {
   roc_expression_state *state = lua_newuserdatauv(L, sizeof *state, 0);
-  *state = (roc_expression_state){.is_off = is_off, .at_close = at_close};
+  *state = (roc_expression_state){
+      .is_off = is_off, .session = roc_session(L), .at_close = at_close};
   lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
 }
 
@@ -121,7 +122,7 @@ static void push_kernel(lua_State *L, const roc_expression_call *c, const roc_lo
 
 /* Launches the kernel on top of the stack. */
 static void launch(lua_State *L, const roc_expression_call *c, roc_rt_device *device,
-                   const roc_loops *loops, const roc_ndrange *range, int64_t rows) {
+                   roc_rt_stream *stream, const roc_loops *loops, const roc_ndrange *range, int64_t rows) {
   roc_kernel_operand operands[ROC_LOOPS_MAX_ARRAYS + 1];
   uint32_t n = 0, array = 1;
   for (uint32_t i = 0; i < c->op->noperands; i++) {
@@ -135,11 +136,11 @@ static void launch(lua_State *L, const roc_expression_call *c, roc_rt_device *de
   if (loops->count > 1) {
     operands[n++] = (roc_kernel_operand){.scalar = {.type = ROC_VT_INT, .as.i = rows}};
   }
-  roc_kernel_launch_operands(L, lua_gettop(L), device, range, operands, n);
+  roc_kernel_launch_operands(L, lua_gettop(L), device, stream, range, operands, n);
 }
 
 bool roc_expression_run(lua_State *L, const roc_expression_call *c, roc_rt_device *device,
-                        roc_loops *loops) {
+                        roc_rt_stream *stream, roc_loops *loops) {
   uint64_t before = roc_expression_changes();
   roc_ndrange range;
   int64_t rows;
@@ -148,11 +149,11 @@ bool roc_expression_run(lua_State *L, const roc_expression_call *c, roc_rt_devic
   bool has_one_row = roc_loops_range(loops, &range, &rows);
   push_kernel(L, c, loops, result->dtype, has_one_row);
   if (c->is_expression && roc_expression_changes() != before) return false;
-  launch(L, c, device, loops, &range, rows);
+  launch(L, c, device, stream, loops, &range, rows);
   return true;
 }
 
-bool roc_expression_run_one(lua_State *L, const roc_expression *e) {
+bool roc_expression_run_one(lua_State *L, const roc_expression *e, roc_rt_stream *stream) {
   roc_expression_call c = {.op = e->op, .is_square = e->is_square, .is_expression = true};
   roc_loops loops = {.narrays = 1, .arrays = {&e->result}};
   for (uint32_t i = 0; i < e->noperands; i++) {
@@ -163,5 +164,5 @@ bool roc_expression_run_one(lua_State *L, const roc_expression *e) {
     c.arrays[i] = &o->array;
     loops.arrays[loops.narrays++] = &o->array;
   }
-  return roc_expression_run(L, &c, roc_open_device_at(L, e->device), &loops);
+  return roc_expression_run(L, &c, roc_open_device_at(L, e->device), stream, &loops);
 }

@@ -39,7 +39,7 @@ static bool read_inputs(lua_State *L, subject *s) {
   for (uint32_t i = 0; i < s->ninputs; i++) {
     lua_rawgeti(L, ARG_INPUTS, (lua_Integer)i + 1);
     const roc_array_box *box = roc_test_array_box(L, -1);
-    if (!box || !box->array.buffer || box->cls != &roc_host_array_class) return false;
+    if (!box || !box->array.buffer || box->cls == &roc_smart_array_class) return false;
     s->inputs[i] = &box->array;
   }
   const roc_array *first = s->inputs[0];
@@ -52,7 +52,7 @@ static bool read_inputs(lua_State *L, subject *s) {
 }
 
 /* Computes what was a part of another kernel before, and what is pending only as a view. */
-static void settle(lua_State *L, const roc_array *a) {
+static void settle(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
   for (;;) {
     if (!a->buffer) luaL_error(L, "an array was closed while it was computed with");
     if (!roc_buffer_pending(a->buffer)) return;
@@ -60,7 +60,7 @@ static void settle(lua_State *L, const roc_array *a) {
     bool is_whole = e && e->pass == 0;
     roc_expression *part = is_whole ? roc_graph_find_part(e) : NULL;
     if (is_whole && !part) return;
-    roc_expression_evaluate(L, part ? part->result.buffer : a->buffer);
+    roc_expression_evaluate(L, part ? part->result.buffer : a->buffer, stream);
   }
 }
 
@@ -165,7 +165,7 @@ static void make_kernel(lua_State *L, const void *ud) {
 
 static const roc_array *check_result(lua_State *L, lua_Integer i) {
   lua_rawgeti(L, ARG_RESULTS, i);
-  const roc_array *result = roc_test_array(L, -1);
+  const roc_array *result = roc_test_any_array(L, -1);
   if (!result || !result->buffer) luaL_error(L, "result #%I is no array", (LUAI_UACINT)i);
   return result;
 }
@@ -189,15 +189,16 @@ static void launch(lua_State *L, const subject *s, const plan *p) {
     range.local[0] = LANES;
   }
   roc_graph_note_pass(&p->graph, p->graph.nnodes);
-  roc_kernel_launch_operands(L, kernel, roc_current_device(L), &range, operands, n);
+  roc_kernel_launch_operands(L, kernel, roc_current_device(L), NULL, &range, operands, n);
 }
 
 /* Until nothing changes: what runs meanwhile may print, and so run Lua code. */
 static void settle_all(lua_State *L, const subject *s) {
+  roc_rt_stream *stream = roc_default_stream(L, roc_current_device(L));
   uint64_t before;
   do {
     before = roc_expression_changes();
-    for (uint32_t i = 0; i < s->ninputs; i++) settle(L, s->inputs[i]);
+    for (uint32_t i = 0; i < s->ninputs; i++) settle(L, s->inputs[i], stream);
   } while (roc_expression_changes() != before);
 }
 
@@ -237,6 +238,5 @@ int roc_expression_reduce(lua_State *L) {
   lua_settop(L, ARG_COUNT);
   lua_pushcfunction(L, reduce);
   lua_insert(L, 1);
-  roc_expression_call_uncollected(L, ARG_COUNT, 1);
-  return 1;
+  return roc_expression_call_uncollected(L, ARG_COUNT, 1) == LUA_OK ? 1 : lua_error(L);
 }

@@ -38,7 +38,8 @@ static int arg_inout(lua_State *L) {
 typedef struct reader {
   roc_kernel_box *box;
   roc_rt_device *device;
-  int arg; /* the current argument, from 1 */
+  roc_rt_stream *stream; /* computes what is pending; NULL: any */
+  int arg;               /* the current argument, from 1 */
 } reader;
 
 static int bad_argument(lua_State *L, const reader *r, const char *what) {
@@ -110,10 +111,9 @@ static void place_host_array(roc_kernel_box *box, uint32_t i, const roc_array *a
   box->ndirect++;
 }
 
-/* Computes an array that is still to be computed, which may run Lua code. */
-static bool evaluate_arg(lua_State *L, const roc_array *a) {
+bool roc_kernel_evaluate(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
   if (!roc_buffer_pending(a->buffer)) return false;
-  roc_array_evaluate(L, a);
+  roc_array_evaluate(L, a, stream);
   return true;
 }
 
@@ -143,7 +143,7 @@ static bool read_arg(lua_State *L, reader *r, int idx) {
   }
   const roc_array *a = &array->array;
   if (!a->buffer) bad_argument(L, r, "the array is closed");
-  if (evaluate_arg(L, a)) return false;
+  if (roc_kernel_evaluate(L, a, r->stream)) return false;
   v->array = a;
   declare(L, r, v);
   if (roc_buffer_device(a->buffer)) {
@@ -208,9 +208,9 @@ static void check_count(lua_State *L, const roc_kernel_box *box, int count) {
 }
 
 bool roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
-                          roc_rt_device *device) {
+                          roc_rt_device *device, roc_rt_stream *stream) {
   check_count(L, box, count);
-  reader r = {.box = box, .device = device};
+  reader r = {.box = box, .device = device, .stream = stream};
   box->nhosts = box->ndirect = 0;
   for (r.arg = 1; r.arg <= count; r.arg++) {
     if (!read_arg(L, &r, first + r.arg - 1)) return false;

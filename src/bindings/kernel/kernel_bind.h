@@ -128,7 +128,9 @@ void roc_open_kernel_capture(lua_State *L);
  * computed first, which may have run Lua code, so that nothing read before it counts: read again.
  * Raises; holds nothing. */
 bool roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
-                          roc_rt_device *device);
+                          roc_rt_device *device, roc_rt_stream *stream);
+/* Computes an array that is pending, on the stream, which may run Lua code; false: it is not. */
+bool roc_kernel_evaluate(lua_State *L, const roc_array *a, roc_rt_stream *stream);
 /* An argument of a launch that roclua makes itself, in place of Lua's. */
 typedef struct roc_kernel_operand {
   const roc_array *source; /* in a userdata on the stack; NULL: `scalar` is passed */
@@ -181,10 +183,10 @@ void roc_open_tune(lua_State *L); /* lib_tune.c */
 int roc_kernel_index_config(lua_State *L); /* k[{…}]: kernel, table -> launcher */
 int roc_kernel_m_launch(lua_State *L);
 int roc_kernel_m_forall(lua_State *L);
-/* Launches the kernel at stack index `kernel` on the device's default stream; the device is none
- * that runs kernels in Lua. */
+/* Launches the kernel at stack index `kernel` on the stream, or (NULL) the device's default one, as
+ * ordered work (runtime/launch.h); the device is none that runs kernels in Lua. */
 void roc_kernel_launch_operands(lua_State *L, int kernel, roc_rt_device *device,
-                                const roc_ndrange *range, roc_kernel_operand *operands,
+                                roc_rt_stream *stream, const roc_ndrange *range, roc_kernel_operand *operands,
                                 uint32_t count);
 /* Pushes the hint about plain host arrays. */
 void roc_kernel_push_copy_hint(lua_State *L, const roc_kernel_box *box);

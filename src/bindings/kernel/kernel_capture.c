@@ -534,9 +534,9 @@ static void push_cell(lua_State *L, int cells, const roc_kernel_cell *cell) {
 static bool take_cell(lua_State *L, roc_jit_program *program, const roc_kernel_cell *cell) {
   if (cell->kind == CELL_WATCH) return lua_topointer(L, -1) == cell->held;
   if (cell->kind == CELL_ARRAY) {
-    const roc_array *a = roc_test_device_array(L, -1);
-    if (!a || !a->buffer) return false;
-    program->arrays[cell->index].value.array = a;
+    const roc_array_box *box = roc_test_array_box(L, -1);
+    if (!box || box->cls != &roc_device_array_class || !box->array.buffer) return false;
+    program->arrays[cell->index].value.array = &box->array; /* its elements may be pending */
     return true;
   }
   roc_scalar value = {.type = ROC_VT_NONE};

@@ -91,6 +91,7 @@ typedef struct request {
   roc_kernel_box *box;
   const roc_ndrange *range;
   roc_rt_device *device;        /* NULL: the current one */
+  roc_rt_stream *own;           /* of the device, in place of `stream`; NULL: none */
   roc_kernel_operand *operands; /* in place of arguments; NULL: none */
 } request;
 
@@ -143,7 +144,7 @@ static int launch_on_sim(lua_State *L, const request *r, const target *t,
 
 /* The stream is borrowed, only until Lua code may run again. */
 static target find_target(lua_State *L, const request *r) {
-  target t = {.stream = r->stream ? roc_opt_stream_field(L, r->stream, NULL) : NULL};
+  target t = {.stream = r->stream ? roc_opt_stream_field(L, r->stream, NULL) : r->own};
   t.device = r->device  ? r->device
              : t.stream ? roc_rt_stream_device(t.stream)
                         : roc_current_device_of(L, r->box->current);
@@ -158,7 +159,9 @@ static void check_promise(lua_State *L, const roc_fe_options *options, const roc
 }
 
 static roc_jit_launch describe_launch(lua_State *L, const request *r, const target *t) {
-  roc_jit_launch work = {.range = *r->range, .is_local_free = r->range->local[0] == 0};
+  roc_jit_launch work = {.range = *r->range,
+                         .is_local_free = r->range->local[0] == 0,
+                         .is_ordered = r->operands != NULL};
   const roc_fe_options *options = &r->box->kernel->options;
   if (work.is_local_free) roc_jit_choose_workgroup(options, t->device, &work.range);
   if (options->workgroup[0]) check_promise(L, options, &work.range);
@@ -180,9 +183,22 @@ static void check_captured(lua_State *L, const roc_kernel_box *box, const roc_rt
   }
 }
 
+static bool evaluate_captured(lua_State *L, const roc_kernel_box *box, roc_rt_stream *stream) {
+  const roc_jit_program *program = box->kernel->program;
+  for (uint32_t i = 0; i < program->narrays; i++) {
+    const roc_jit_capture *capture = &program->arrays[i];
+    const roc_array *a = capture->is_constant ? NULL : capture->value.array;
+    if (a && a->buffer && roc_kernel_evaluate(L, a, stream)) return true;
+  }
+  return false;
+}
+
 /* False: Lua code may have run meanwhile, so all of the launch is to be read again. */
-static bool read_values(lua_State *L, const request *r, roc_rt_device *device) {
-  if (!r->operands) return roc_kernel_read_args(L, r->box, r->first, r->count, device);
+static bool read_values(lua_State *L, const request *r, const target *t) {
+  if (evaluate_captured(L, r->box, t->stream)) return false;
+  if (!r->operands) {
+    return roc_kernel_read_args(L, r->box, r->first, r->count, t->device, t->stream);
+  }
   roc_kernel_take_operands(L, r->box, r->operands, (uint32_t)r->count);
   return true;
 }
@@ -196,7 +212,7 @@ static int launch(lua_State *L, const request *r) {
     roc_kernel_read_cells(L, box, r->kernel); /* may run Lua code, so it is first */
     target t = find_target(L, r);
     roc_jit_launch work = describe_launch(L, r, &t);
-    if (!read_values(L, r, t.device)) continue;
+    if (!read_values(L, r, &t)) continue;
     check_captured(L, box, t.device);
     if (roc_ndrange_is_empty(&work.range)) return 0;
     if (t.driver->props.runs_in_lua) return launch_on_sim(L, r, &t, &work);
@@ -255,13 +271,14 @@ int roc_kernel_m_launch(lua_State *L) {
 }
 
 void roc_kernel_launch_operands(lua_State *L, int kernel, roc_rt_device *device,
-                                const roc_ndrange *range, roc_kernel_operand *operands,
+                                roc_rt_stream *stream, const roc_ndrange *range, roc_kernel_operand *operands,
                                 uint32_t count) {
   request r = {.kernel = kernel,
                .count = (int)count,
                .box = roc_check_kernel(L, kernel),
                .range = range,
                .device = device,
+               .own = stream,
                .operands = operands};
   launch(L, &r);
 }

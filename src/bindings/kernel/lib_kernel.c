@@ -184,7 +184,7 @@ static void classify_args(lua_State *L, roc_kernel_box *box) {
   int count = lua_gettop(L) - 1;
   do {
     roc_kernel_read_cells(L, box, 1);
-  } while (!roc_kernel_read_args(L, box, 2, count, NULL)); /* only their types are used */
+  } while (!roc_kernel_read_args(L, box, 2, count, NULL, NULL)); /* only their types are used */
   roc_jit_kernel_classify(box->kernel);
 }
 

@@ -1,4 +1,6 @@
 /* Copies between arrays, with mirrors brought up to date first; see stream.h. */
+#include <string.h>
+
 #include "runtime/array/transfer.h"
 #include "runtime/core/internal.h"
 #include "runtime/device.h"
@@ -32,6 +34,34 @@ roc_status roc_rt_copy_now(roc_rt_session *session, const roc_array *dst, const 
   ROC_TRY(roc_buffer_wait(src->buffer, false, err));
   ROC_TRY(roc_buffer_wait(dst->buffer, true, err));
   return roc_rt_transfer_now(session, dst, src, err);
+}
+
+static roc_status duplicate_host(const roc_buffer *buffer, roc_buffer **out_buffer,
+                                 roc_error *err) {
+  ROC_TRY(roc_buffer_create_host(buffer->nbytes, false, out_buffer, err));
+  memcpy(roc_buffer_host(*out_buffer), roc_buffer_host(buffer), buffer->nbytes);
+  return ROC_OK;
+}
+
+static roc_status duplicate_on(roc_rt_stream *stream, roc_buffer *buffer, roc_buffer **out_buffer,
+                               roc_error *err) {
+  ROC_TRY(roc_buffer_create_device(buffer->device, buffer->nbytes, out_buffer, err));
+  if (buffer->nbytes == 0) return ROC_OK;
+  roc_status status = roc_rt_transfer_ordered(stream, *out_buffer, buffer, err);
+  if (status != ROC_OK) roc_buffer_release(*out_buffer);
+  return status;
+}
+
+roc_status roc_buffer_duplicate(roc_buffer *buffer, roc_rt_stream *stream, roc_rt_session *session,
+                                roc_buffer **out_buffer, roc_error *err) {
+  if (!buffer->device) return duplicate_host(buffer, out_buffer, err);
+  if (stream && stream->device == buffer->device) {
+    return duplicate_on(stream, buffer, out_buffer, err);
+  }
+  ROC_TRY(roc_rt_own_stream(session, buffer->device, &stream, err));
+  roc_status status = duplicate_on(stream, buffer, out_buffer, err);
+  roc_rt_stream_release(stream);
+  return status;
 }
 
 roc_status roc_rt_fill_now(roc_rt_session *session, const roc_array *dst, const void *element,

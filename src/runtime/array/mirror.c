@@ -49,6 +49,7 @@ static roc_status copy_bytes(const roc_mirror *m, roc_buffer *to, roc_buffer *fr
                              roc_error *err) {
   roc_array dst = bytes_of(to, nbytes), src = bytes_of(from, nbytes);
   ROC_TRY(roc_rt_check_open(err));
+  roc_buffer_note_write(to);
   ROC_TRY(roc_buffer_settle(from, false, err));
   ROC_TRY(roc_buffer_settle(to, true, err));
   return roc_rt_transfer_now(m->session, &dst, &src, err);

@@ -38,7 +38,8 @@ typedef struct transfer {
   size_t pattern_bytes;
   host_job *job;
   const roc_dev_scatter *scatter;
-  bool is_fill; /* for a timeline, as nbytes and dir are where the driver needs none */
+  bool is_fill;    /* for a timeline, as nbytes and dir are where the driver needs none */
+  bool is_ordered; /* as of a launch */
 } transfer;
 
 static roc_status submit(const transfer *t, roc_rt_stream *stream, roc_ticket *out_ticket,
@@ -76,6 +77,7 @@ static roc_status queue_transfer_locked(roc_rt_stream *stream, const transfer *t
   roc_status status = (roc_rt_is_traced() ? submit_traced : submit)(t, stream, &ticket, err);
   if (status == ROC_OK) {
     roc_rt_pending_commit(stream, pending, ticket, t->uses, t->nuses);
+    if (t->is_ordered) roc_rt_set_ordered(stream, t->uses, t->nuses);
     roc_rt_retire_before(stream, ticket);
     return ROC_OK;
   }
@@ -85,7 +87,8 @@ static roc_status queue_transfer_locked(roc_rt_stream *stream, const transfer *t
 
 static roc_status queue_transfer(roc_rt_stream *stream, const transfer *t, roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
-  roc_rt_note_writes(t->uses, t->nuses);
+  roc_rt_note_writes(stream, t->uses, t->nuses);
+  ROC_TRY(roc_rt_stream_follow(stream, t->uses, t->nuses, t->is_ordered, err));
   roc_rt_lock();
   roc_status status = queue_transfer_locked(stream, t, err);
   roc_rt_unlock();
@@ -161,6 +164,21 @@ static roc_status copy_block(roc_rt_stream *stream, const roc_array *dst, const 
       .src = first_address(src) + (roc_devptr)(src_element * itemsize),
       .nbytes = nbytes,
       .dir = direction(dst, src),
+  };
+  return queue_transfer(stream, &t, err);
+}
+
+roc_status roc_rt_transfer_ordered(roc_rt_stream *stream, roc_buffer *dst, roc_buffer *src,
+                                   roc_error *err) {
+  transfer t = {
+      .uses = {{dst, true}, {src, false}},
+      .nuses = 2,
+      .queue = call_copy,
+      .dst = dst->address,
+      .src = src->address,
+      .nbytes = src->nbytes,
+      .dir = ROC_COPY_D2D,
+      .is_ordered = true,
   };
   return queue_transfer(stream, &t, err);
 }

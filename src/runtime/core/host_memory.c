@@ -20,7 +20,6 @@ size_t roc_buffer_live_bytes(void) {
 }
 
 void roc_buffer_destroy_host(roc_buffer *buffer) {
-  if (buffer->pending) buffer->release_pending(buffer->pending);
   if (buffer->release) buffer->release(buffer->release_ud);
   if (buffer->block) roc_buffer_count_bytes(buffer->nbytes, false);
   roc_free(buffer->block);
@@ -30,7 +29,12 @@ void roc_buffer_destroy_host(roc_buffer *buffer) {
 void roc_buffer_destroy_dead(roc_buffer *dead) {
   while (dead) {
     roc_buffer *next = dead->next;
-    roc_buffer_destroy_host(dead);
+    if (dead->pending) {
+      roc_buffer_retain(dead);
+      roc_buffer_release(dead);
+    } else {
+      roc_buffer_destroy_host(dead);
+    }
     dead = next;
   }
 }

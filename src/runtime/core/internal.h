@@ -48,6 +48,7 @@ typedef struct roc_rt_fault {
 typedef struct roc_rt_use_entry {
   roc_rt_stream *stream;
   roc_ticket last, last_write; /* 0: none */
+  roc_ticket ordered, ordered_write; /* the same of work that other streams wait for (order.c) */
 } roc_rt_use_entry;
 
 struct roc_buffer {
@@ -62,11 +63,13 @@ struct roc_buffer {
   void *block;               /* host memory: what to free; NULL when wrapped */
   bool is_wrapped;           /* device memory that another owner allocated */
   bool is_retained;          /* in device->retained */
+  bool lacks_memory;         /* roc_buffer_provide gives it some */
   bool is_read_only;         /* wrapped memory that may not be written */
   void (*release)(void *ud); /* wrapped memory */
   void *release_ud;
   roc_rt_use_entry *uses; /* inline_uses, or a heap block */
   roc_rt_use_entry inline_uses[ROC_RT_INLINE_USES];
+  _Atomic bool has_ordered;      /* in some entry; read without the lock */
   _Atomic(roc_rt_fault *) fault; /* owns a reference */
   struct roc_rt_pin *pin;        /* core/pin.h; NULL: ordinary memory */
   struct roc_mirror *mirror;     /* array/mirror.c; NULL: none */
@@ -227,6 +230,9 @@ void roc_rt_stream_hand_over_faults(roc_rt_stream *orphan);
 roc_status roc_rt_queue_stamp(roc_dev_stream *stream, uint64_t *out_ns, roc_ticket *out_ticket,
                               roc_error *err);
 
+/* device_memory.c.  Lock not held: gives a buffer of device memory that lacks it a block. */
+roc_status roc_buffer_provide_device(roc_buffer *buffer, roc_error *err);
+
 /* hold.c.  Lock held for all; release.c takes it first. */
 /* Drops one hold; the last after shutdown closes the driver's device. */
 void roc_rt_device_drop(roc_rt_device *device);
@@ -258,8 +264,8 @@ void roc_buffer_release_locked(roc_buffer *buffer); /* lock held */
 /* One more reference, unless the last one has gone. */
 bool roc_buffer_retain_live(roc_buffer *buffer);
 
-/* write.c.  Lock not held: of all that a piece of work writes. */
-void roc_rt_note_writes(const roc_rt_use *uses, uint32_t nuses);
+/* write.c.  Lock not held: of all that a piece of work on the stream writes. */
+void roc_rt_note_writes(roc_rt_stream *stream, const roc_rt_use *uses, uint32_t nuses);
 
 /* use.c.  Lock held for all but the first. */
 static inline uint32_t roc_buffer_count_uses(const roc_buffer *buffer) {
@@ -270,6 +276,8 @@ bool roc_buffer_reserve_use(roc_buffer *buffer, roc_rt_stream *stream);
 roc_status roc_rt_reserve_uses(roc_rt_stream *stream, const roc_rt_use *uses, uint32_t nuses,
                                roc_error *err);
 void roc_buffer_set_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket, bool writes);
+/* From now on other streams wait for the use, which is the stream's last. */
+void roc_buffer_set_ordered(roc_buffer *buffer, roc_rt_stream *stream, bool writes);
 /* Work up to `ticket` is over.  True when that was all: the caller then releases the reference that
  * the entry held. */
 bool roc_buffer_clear_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket);
@@ -327,6 +335,14 @@ bool roc_rt_stream_take_fault(roc_rt_stream *stream, roc_error *err);
 /* The session's stream for copies on behalf of the host, retained.  Lock not held. */
 roc_status roc_rt_transfer_stream(roc_rt_session *session, roc_rt_device *device,
                                   roc_rt_stream **out_stream, roc_error *err);
+
+/* order.c: work that no stream of the script is to be ordered for by the script. */
+/* Puts the stream after work on other streams that conflicts with these uses: if the work to come is
+ * ordered, after all of it, else after what is ordered.  Lock not held.  OOM, LOST, CLOSED. */
+roc_status roc_rt_stream_follow(roc_rt_stream *stream, const roc_rt_use *uses, uint32_t nuses,
+                                bool is_ordered, roc_error *err);
+/* Notes that the work just committed is ordered.  Lock held. */
+void roc_rt_set_ordered(roc_rt_stream *stream, const roc_rt_use *uses, uint32_t nuses);
 
 /* buffer_wait.c.  Without the lock. */
 /* Reports the buffer's fault unless it has been reported; the buffer forgets it either way. */

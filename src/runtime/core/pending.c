@@ -23,7 +23,8 @@ void roc_buffer_count_readers(roc_buffer *buffer, int change) {
 }
 
 bool roc_buffer_is_shared(const roc_buffer *buffer) {
-  return buffer->device || !buffer->block || buffer->mirror || buffer->pin ||
+  bool is_own = buffer->device ? !buffer->is_wrapped : buffer->block || buffer->lacks_memory;
+  return !is_own || buffer->mirror || buffer->pin ||
          atomic_load_explicit(&buffer->is_shared, memory_order_relaxed);
 }
 

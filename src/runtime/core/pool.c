@@ -37,6 +37,7 @@ uint32_t roc_rt_pool_class(size_t nbytes) {
 
 static void reset_buffer(roc_buffer *buffer, size_t nbytes) {
   atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
+  atomic_store_explicit(&buffer->is_shared, false, memory_order_relaxed);
   buffer->nbytes = nbytes;
   buffer->next = NULL;
 }

@@ -52,17 +52,27 @@ void roc_buffer_set_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ti
   if (writes) entry->last_write = ticket;
 }
 
+void roc_buffer_set_ordered(roc_buffer *buffer, roc_rt_stream *stream, bool writes) {
+  roc_rt_use_entry *entry = find_use(buffer, stream);
+  entry->ordered = entry->last;
+  if (writes) entry->ordered_write = entry->last;
+  atomic_store_explicit(&buffer->has_ordered, true, memory_order_relaxed);
+}
+
 bool roc_buffer_clear_use(roc_buffer *buffer, roc_rt_stream *stream, roc_ticket ticket) {
   roc_rt_use_entry *entry = find_use(buffer, stream);
   if (!entry) return false;
   if (entry->last > ticket) {
     /* Later reads of the same stream do not keep readers waiting. */
     if (entry->last_write <= ticket) entry->last_write = 0;
+    if (entry->ordered_write <= ticket) entry->ordered_write = 0;
+    if (entry->ordered <= ticket) entry->ordered = 0;
     return false;
   }
   uint32_t count = roc_buffer_count_uses(buffer);
   *entry = buffer->uses[count - 1];
   atomic_store_explicit(&buffer->nuses, count - 1, memory_order_release);
+  if (count == 1) atomic_store_explicit(&buffer->has_ordered, false, memory_order_relaxed);
   return true;
 }
 

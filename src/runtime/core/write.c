@@ -17,13 +17,17 @@ void roc_buffer_observe_writes(roc_write_hook hook, void *ud) {
   observer = hook;
 }
 
-void roc_buffer_note_write(const roc_buffer *buffer) {
-  if (observer) observer(observer_ud, buffer);
-  if (write_hook) write_hook(write_hook_ud, buffer);
+static void note_write(roc_buffer *buffer, roc_rt_stream *stream) {
+  if (observer) observer(observer_ud, buffer, stream);
+  if (write_hook) write_hook(write_hook_ud, buffer, stream);
 }
 
-void roc_rt_note_writes(const roc_rt_use *uses, uint32_t nuses) {
+void roc_buffer_note_write(roc_buffer *buffer) {
+  note_write(buffer, NULL);
+}
+
+void roc_rt_note_writes(roc_rt_stream *stream, const roc_rt_use *uses, uint32_t nuses) {
   for (uint32_t i = 0; i < nuses; i++) {
-    if (uses[i].writes) roc_buffer_note_write(uses[i].buffer);
+    if (uses[i].writes) note_write(uses[i].buffer, stream);
   }
 }

@@ -44,6 +44,28 @@ static roc_status alloc_locked(roc_rt_device *device, size_t nbytes, roc_buffer 
   return ROC_OK;
 }
 
+/* The memory changes from the buffer that was made for it to the one that lacks it; both hold the
+ * device. */
+static void move_memory(roc_buffer *buffer, roc_buffer *made) {
+  buffer->address = made->address;
+  buffer->block_bytes = made->block_bytes;
+  buffer->pool_class = made->pool_class;
+  buffer->lacks_memory = false;
+  roc_rt_device_drop(made->device);
+  roc_free(made);
+}
+
+roc_status roc_buffer_provide_device(roc_buffer *buffer, roc_error *err) {
+  roc_buffer *made;
+  ROC_TRY(roc_rt_check_open(err));
+  roc_rt_lock();
+  roc_status status = roc_rt_device_check(buffer->device, err);
+  if (status == ROC_OK) status = alloc_locked(buffer->device, buffer->nbytes, &made, err);
+  if (status == ROC_OK) move_memory(buffer, made);
+  roc_rt_unlock();
+  return status;
+}
+
 roc_status roc_buffer_create_device(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer,
                                     roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));

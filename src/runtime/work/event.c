@@ -100,39 +100,6 @@ roc_status roc_rt_stream_wait_event(roc_rt_stream *stream, const roc_rt_event *e
   return status;
 }
 
-/* The work that conflicts, as events of it; the caller deinits them and frees the list.  Lock
- * held.  NULL: memory is out. */
-static roc_rt_event *list_conflicts(const roc_buffer *buffer, bool for_write, uint32_t *out_count) {
-  uint32_t count = roc_buffer_count_uses(buffer);
-  roc_rt_event *events = roc_zalloc((count + 1) * sizeof *events);
-  *out_count = 0;
-  for (uint32_t i = 0; events && i < count; i++) {
-    const roc_rt_use_entry *use = &buffer->uses[i];
-    roc_ticket ticket = for_write ? use->last : use->last_write;
-    if (!ticket) continue;
-    roc_rt_stream_retain(use->stream);
-    events[(*out_count)++] = (roc_rt_event){.stream = use->stream, .ticket = ticket};
-  }
-  return events;
-}
-
-roc_status roc_rt_stream_wait_buffer(roc_rt_stream *stream, roc_buffer *buffer, bool for_write,
-                                     roc_error *err) {
-  ROC_TRY(roc_rt_check_open(err));
-  uint32_t count;
-  roc_rt_lock();
-  roc_rt_event *events = list_conflicts(buffer, for_write, &count);
-  roc_rt_unlock();
-  if (!events) return roc_fail(err, ROC_OOM, "out of memory: a stream cannot wait for an array");
-  roc_status status = ROC_OK;
-  for (uint32_t i = 0; i < count; i++) {
-    if (status == ROC_OK) status = roc_rt_stream_wait_event(stream, &events[i], err);
-    roc_rt_event_deinit(&events[i]);
-  }
-  roc_free(events);
-  return status;
-}
-
 /* ---- timing -------------------------------------------------------------- */
 
 roc_status roc_rt_event_elapsed(const roc_rt_event *first, const roc_rt_event *last, double *out_ms,

@@ -77,6 +77,7 @@ static roc_status queue_locked(roc_rt_stream *stream, const roc_rt_launch *launc
   pending->line = launch->line;
   pending->rank = launch->range->rank;
   roc_rt_pending_commit(stream, pending, *out_ticket, launch->uses, launch->nuses);
+  if (launch->is_ordered) roc_rt_set_ordered(stream, launch->uses, launch->nuses);
   roc_rt_retire_before(stream, *out_ticket);
   return ROC_OK;
 }
@@ -93,7 +94,8 @@ roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launc
   ROC_TRY(roc_device_check_range(&stream->driver->device->props, launch->range,
                                  object->shared_bytes, err));
   if (roc_ndrange_is_empty(launch->range)) return ROC_OK;
-  roc_rt_note_writes(launch->uses, launch->nuses);
+  roc_rt_note_writes(stream, launch->uses, launch->nuses);
+  ROC_TRY(roc_rt_stream_follow(stream, launch->uses, launch->nuses, launch->is_ordered, err));
   roc_rt_lock();
   roc_status status = queue_locked(stream, launch, out_ticket, err);
   roc_rt_unlock();

@@ -94,6 +94,24 @@ roc_status roc_rt_stream_adopt(roc_rt_session *session, roc_rt_device *device, v
   return create(session, device, true, native, out_stream, err);
 }
 
+static bool is_idle(roc_rt_stream *stream) {
+  roc_rt_retire(stream);
+  return stream->count == 0 &&
+         stream->driver->device->ops->is_done(stream->driver, stream->last_ticket);
+}
+
+roc_status roc_rt_own_stream(roc_rt_session *session, roc_rt_device *device,
+                             roc_rt_stream **out_stream, roc_error *err) {
+  ROC_TRY(roc_rt_session_stream(session, device, out_stream, err));
+  roc_rt_lock();
+  roc_status status = roc_rt_stream_check(*out_stream, err);
+  bool is_own = status == ROC_OK && is_idle(*out_stream);
+  if (is_own) roc_rt_stream_retain(*out_stream);
+  roc_rt_unlock();
+  if (status != ROC_OK || is_own) return status;
+  return roc_rt_transfer_stream(session, device, out_stream, err);
+}
+
 roc_status roc_rt_transfer_stream(roc_rt_session *session, roc_rt_device *device,
                                   roc_rt_stream **out_stream, roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
