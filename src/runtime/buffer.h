@@ -10,8 +10,8 @@
 #include "base/status.h"
 #include "device/device.h"
 
-typedef struct roc_rt_device roc_rt_device; /* runtime/device.h */
-typedef struct roc_rt_stream roc_rt_stream; /* runtime/stream.h */
+typedef struct roc_rt_device roc_rt_device;   /* runtime/device.h */
+typedef struct roc_rt_stream roc_rt_stream;   /* runtime/stream.h */
 typedef struct roc_rt_session roc_rt_session; /* runtime/session.h */
 typedef struct roc_buffer roc_buffer;
 

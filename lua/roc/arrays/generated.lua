@@ -12,14 +12,17 @@ for name, dtype in pairs(core.dtypes) do visible[name] = dtype end
 
 local made = {}
 
----A new kernel of a text, which is not kept here.
+---A new kernel of a text, which is not kept here.  Its launches come after the queued work that they
+---conflict with, on any stream, and later work comes after them: a script knows of no launch.
 ---@param text string
 ---@param name string for messages
 ---@param workgroup? integer | integer[] that the launches use
 ---@return roc.Kernel
 function M.fresh(text, name, workgroup)
-  return kernels.kernel(text, { name = name, contract = false, workgroup = workgroup,
+  local kernel = kernels.kernel(text, { name = name, contract = false, workgroup = workgroup,
     env = { roc = visible, math = math, error = error } }, true)
+  core.order_launches(kernel)
+  return kernel
 end
 
 ---The kernel of a text.

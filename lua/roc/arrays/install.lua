@@ -30,12 +30,17 @@ end
 
 -- An operation of arrays; what core does not serve itself, the errors among it, is Lua's.
 local function operation(name, is_method)
-  return core.elementwise(name,
+  local plain
+  plain = core.elementwise(name,
     { operands = OF_ONE[name] and 1 or 2, square = name == "pow", method = is_method },
     function(a, b)
-      public = public or load_public()
+      if not public then
+        public = load_public()
+        return plain(a, b) -- by the rules, which are there now
+      end
       return public[is_method and "compare" or "general"](name, a, b)
     end)
+  return plain
 end
 
 local function method(name)

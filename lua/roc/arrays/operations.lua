@@ -6,7 +6,8 @@
 local core = require "roc.core"
 local dtypes = require "roc.arrays.dtypes"
 
-local uint64, float64, bool = core.dtypes.uint64, core.dtypes.float64, core.dtypes.bool
+local uint64, int64 = core.dtypes.uint64, core.dtypes.int64
+local float64, bool = core.dtypes.float64, core.dtypes.bool
 
 local operations = {}
 
@@ -290,7 +291,9 @@ operations.astype = { operands = 1, class = "own",
     if dtype == bool then
       return is_bool(from) and "result = a" or "result = a ~= 0"
     elseif is_bool(from) then
-      return "result = 0\n    if a then result = 1 end"
+      local class = dtypes.class(dtype)
+      local zero, one = dtypes.convert("0", int64, class), dtypes.convert("1", int64, class)
+      return string.format("result = %s\n    if a then result = %s end", zero, one)
     elseif dtype.kind ~= "f" then
       return string.format("result = roc.%s(a)", dtype.name)
     end

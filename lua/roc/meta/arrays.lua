@@ -231,12 +231,14 @@ function Array:is_c_contiguous() end
 ---@return boolean
 function Array:is_f_contiguous() end
 
----Computes the elements now. It matters for the results of operations on large host arrays, which
----are computed when they are needed.
+---Computes the elements now. It matters for the results of operations on large arrays, which are
+---computed when they are needed. Of a device array the work is queued, on the stream or else the
+---default one.
 ---
 ---Example: `(a * 2):eval()` gives `[6. 2. 4.]`.
+---@param stream? roc.Stream of a device array
 ---@return roc.Array # the array itself
-function Array:eval() end
+function Array:eval(stream) end
 
 ---A copy in another dtype, each element converted as calling the dtype converts a number, with
 ---uint64 taken for unsigned. Of a device array it is a device array.

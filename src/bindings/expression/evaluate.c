@@ -71,7 +71,8 @@ static bool provide(lua_State *L, const evaluation *v, const roc_array *result) 
   roc_status status = roc_buffer_provide(result->buffer, &err);
   if (status == ROC_OOM && !v->is_last_try) return false;
   if (status != ROC_OK) roc_lua_raise_named(L, &err);
-  roc_gc_account(L, roc_array_nbytes(result)); /* the collector hears of it later, as it is stopped */
+  roc_gc_account(L,
+                 roc_array_nbytes(result)); /* the collector hears of it later, as it is stopped */
   return true;
 }
 

@@ -98,6 +98,7 @@ bool roc_expression_begin(roc_operation *op, bool is_square, uint32_t device,
   roc_expression *e = roc_zalloc(sizeof *e);
   if (!e) return false;
   e->state = op->state;
+  e->session = op->state->session;
   e->op = op;
   e->is_square = is_square;
   e->device = device;
@@ -140,7 +141,7 @@ static roc_rt_session *session_of_reader(const roc_buffer *buffer) {
   pthread_mutex_lock(&lock);
   const roc_expression *e = first;
   while (e && !reads(e, buffer)) e = e->next;
-  roc_rt_session *session = e ? e->state->session : NULL;
+  roc_rt_session *session = e ? e->session : NULL;
   pthread_mutex_unlock(&lock);
   return session;
 }
@@ -200,7 +201,7 @@ roc_buffer *roc_expression_find_surplus(const roc_expression_state *state, uint3
   size_t sum = 0;
   pthread_mutex_lock(&lock);
   for (roc_expression *e = first; e; e = e->next) {
-    if (e->state != state) continue;
+    if (e->state != state || e->is_skipped) continue;
     size_t nbytes = held_bytes(e);
     sum += nbytes;
     n++;

@@ -25,7 +25,7 @@ enum { ROC_KIND_INTEGER = ROC_DT_COUNT_, ROC_KIND_FLOAT, ROC_KIND_BOOLEAN, ROC_K
 typedef struct roc_expression_state {
   bool is_off;             /* each operation is computed at once */
   roc_rt_session *session; /* does the copies of operands that are written */
-  lua_CFunction at_close; /* __gc of guards */
+  lua_CFunction at_close;  /* __gc of guards */
 } roc_expression_state;
 
 /* An operation: a userdata, which lives as long as the state; its uservalue has kernels by key. */
@@ -62,11 +62,13 @@ typedef struct roc_expression_operand {
 struct roc_expression {
   roc_expression *next, **link; /* of all that are pending, the newest first */
   const roc_expression_state *state;
+  roc_rt_session *session; /* the state's */
   roc_operation *op;
   bool is_square;
   uint64_t pass;   /* of the last kernel that computed it without storing it; 0: none */
   uint32_t device; /* the index of the one that computes it */
   bool has_failed; /* a copy of an operand found no memory */
+  bool is_skipped; /* it could not be computed, and nothing but a look tries again */
   uint32_t noperands, size, nleaves, nscalars; /* of the tree; bounds of what a kernel gets */
   roc_array result;                            /* borrows the buffer, which owns the expression */
   roc_expression_operand operands[ROC_EXPRESSION_MAX_OPERANDS];

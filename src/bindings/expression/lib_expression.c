@@ -165,9 +165,8 @@ static roc_array *push_result(lua_State *L, const call *c, roc_dtype dtype, roc_
   if (!roc_loops_broadcast(operands, n, &rank, extents)) return NULL;
   roc_order order = order_of(operands, n, rank);
   *out_can_wait = can_wait(c, dtype, rank, extents);
-  roc_array *result = *out_can_wait
-                          ? roc_new_later_array(L, c->owner, dtype, rank, extents, order)
-                          : push_memory(L, c, dtype, rank, extents, order);
+  roc_array *result = *out_can_wait ? roc_new_later_array(L, c->owner, dtype, rank, extents, order)
+                                    : push_memory(L, c, dtype, rank, extents, order);
   loops->arrays[0] = result;
   loops->narrays = n + 1;
   return result;
@@ -194,10 +193,10 @@ static void check_open(lua_State *L, const call *c) {
 
 /* Operands that are pending become memory: `all`, or views of what is pending. */
 static void evaluate_operands(lua_State *L, const call *c, bool all) {
-  roc_rt_stream *stream = c->owner ? roc_default_stream(L, c->owner) : NULL;
   for (uint32_t i = 0; i < c->plain.op->noperands; i++) {
     const roc_array *a = c->plain.arrays[i];
     if (!a || !roc_buffer_pending(a->buffer)) continue;
+    roc_rt_stream *stream = c->owner ? roc_default_stream(L, c->owner) : NULL;
     if (all || !roc_expression_of(a)) roc_expression_evaluate(L, a->buffer, stream);
     check_open(L, c); /* what has been printed meanwhile may run Lua code */
   }
@@ -248,7 +247,7 @@ static int call_operation(lua_State *L) {
   check_open(L, &c);
   if (roc_array_size(result) == 0 || (may_wait && begin(L, &c, device, result))) return 1;
   int at = lua_gettop(L);
-  roc_array_provide(L, result);
+  if (may_wait) roc_array_provide(L, result);
   evaluate_operands(L, &c, true);
   check_open(L, &c);
   roc_expression_run(L, &c.plain, device, NULL, &loops);

@@ -20,8 +20,8 @@ roc_expression_state *roc_expression_state_of(lua_State *L) {
 
 void roc_expression_open_state(lua_State *L, bool is_off, lua_CFunction at_close) {
   roc_expression_state *state = lua_newuserdatauv(L, sizeof *state, 0);
-  *state = (roc_expression_state){
-      .is_off = is_off, .session = roc_session(L), .at_close = at_close};
+  *state =
+      (roc_expression_state){.is_off = is_off, .session = roc_session(L), .at_close = at_close};
   lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
 }
 
@@ -122,7 +122,8 @@ static void push_kernel(lua_State *L, const roc_expression_call *c, const roc_lo
 
 /* Launches the kernel on top of the stack. */
 static void launch(lua_State *L, const roc_expression_call *c, roc_rt_device *device,
-                   roc_rt_stream *stream, const roc_loops *loops, const roc_ndrange *range, int64_t rows) {
+                   roc_rt_stream *stream, const roc_loops *loops, const roc_ndrange *range,
+                   int64_t rows) {
   roc_kernel_operand operands[ROC_LOOPS_MAX_ARRAYS + 1];
   uint32_t n = 0, array = 1;
   for (uint32_t i = 0; i < c->op->noperands; i++) {

@@ -90,6 +90,7 @@ typedef struct roc_kernel_box {
   uint32_t nunusable;  /* names whose value no kernel can use; of the new program */
   uint32_t nnew_unusable;
   bool is_refused; /* perhaps because of one of them: describe again before the next launch */
+  bool is_ordered; /* its launches are ordered work (runtime/launch.h) */
   roc_arg_type *signature;  /* NULL: none; else one for each parameter */
   roc_kernel_stage *stages; /* one for each parameter */
   uint32_t nhosts;          /* stages with a `host` */
@@ -183,11 +184,11 @@ void roc_open_tune(lua_State *L); /* lib_tune.c */
 int roc_kernel_index_config(lua_State *L); /* k[{…}]: kernel, table -> launcher */
 int roc_kernel_m_launch(lua_State *L);
 int roc_kernel_m_forall(lua_State *L);
-/* Launches the kernel at stack index `kernel` on the stream, or (NULL) the device's default one, as
- * ordered work (runtime/launch.h); the device is none that runs kernels in Lua. */
+/* Launches the kernel at stack index `kernel` on the stream, or (NULL) the device's default one; the
+ * device is none that runs kernels in Lua. */
 void roc_kernel_launch_operands(lua_State *L, int kernel, roc_rt_device *device,
-                                roc_rt_stream *stream, const roc_ndrange *range, roc_kernel_operand *operands,
-                                uint32_t count);
+                                roc_rt_stream *stream, const roc_ndrange *range,
+                                roc_kernel_operand *operands, uint32_t count);
 /* Pushes the hint about plain host arrays. */
 void roc_kernel_push_copy_hint(lua_State *L, const roc_kernel_box *box);
 void roc_open_kernel_launch(lua_State *L);

@@ -161,7 +161,7 @@ static void check_promise(lua_State *L, const roc_fe_options *options, const roc
 static roc_jit_launch describe_launch(lua_State *L, const request *r, const target *t) {
   roc_jit_launch work = {.range = *r->range,
                          .is_local_free = r->range->local[0] == 0,
-                         .is_ordered = r->operands != NULL};
+                         .is_ordered = r->box->is_ordered};
   const roc_fe_options *options = &r->box->kernel->options;
   if (work.is_local_free) roc_jit_choose_workgroup(options, t->device, &work.range);
   if (options->workgroup[0]) check_promise(L, options, &work.range);
@@ -271,8 +271,8 @@ int roc_kernel_m_launch(lua_State *L) {
 }
 
 void roc_kernel_launch_operands(lua_State *L, int kernel, roc_rt_device *device,
-                                roc_rt_stream *stream, const roc_ndrange *range, roc_kernel_operand *operands,
-                                uint32_t count) {
+                                roc_rt_stream *stream, const roc_ndrange *range,
+                                roc_kernel_operand *operands, uint32_t count) {
   request r = {.kernel = kernel,
                .count = (int)count,
                .box = roc_check_kernel(L, kernel),
@@ -296,10 +296,18 @@ static int hide_launches(lua_State *L) {
   return 0;
 }
 
+/* core.order_launches(kernel): they are ordered work, whatever the streams */
+static int order_launches(lua_State *L) {
+  roc_check_kernel(L, 1)->is_ordered = true;
+  return 0;
+}
+
 static const luaL_Reg launcher_meta[] = {
     {"__call", launcher_mm_call}, {"__tostring", launcher_mm_tostring}, {NULL, NULL}};
-static const luaL_Reg functions[] = {
-    {"set_sim_launcher", set_sim_launcher}, {"hide_launches", hide_launches}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"set_sim_launcher", set_sim_launcher},
+                                     {"hide_launches", hide_launches},
+                                     {"order_launches", order_launches},
+                                     {NULL, NULL}};
 
 void roc_open_kernel_launch(lua_State *L) {
   roc_class_new(L, ROC_META_LAUNCHER, launcher_meta);

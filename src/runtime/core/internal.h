@@ -47,7 +47,7 @@ typedef struct roc_rt_fault {
 
 typedef struct roc_rt_use_entry {
   roc_rt_stream *stream;
-  roc_ticket last, last_write; /* 0: none */
+  roc_ticket last, last_write;       /* 0: none */
   roc_ticket ordered, ordered_write; /* the same of work that other streams wait for (order.c) */
 } roc_rt_use_entry;
 

@@ -102,6 +102,7 @@ static bool is_idle(roc_rt_stream *stream) {
 
 roc_status roc_rt_own_stream(roc_rt_session *session, roc_rt_device *device,
                              roc_rt_stream **out_stream, roc_error *err) {
+  ROC_TRY(roc_rt_check_open(err));
   ROC_TRY(roc_rt_session_stream(session, device, out_stream, err));
   roc_rt_lock();
   roc_status status = roc_rt_stream_check(*out_stream, err);
