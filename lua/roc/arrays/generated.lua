@@ -12,8 +12,8 @@ for name, dtype in pairs(core.dtypes) do visible[name] = dtype end
 
 local made = {}
 
----A new kernel of a text, which is not kept here.  Its launches come after the queued work that they
----conflict with, on any stream, and later work comes after them: a script knows of no launch.
+---A new kernel of a text, which is not kept here.  Its launches come after the queued work that
+---they conflict with, on any stream, and later work comes after them: a script knows of no launch.
 ---@param text string
 ---@param name string for messages
 ---@param workgroup? integer | integer[] that the launches use

@@ -80,8 +80,8 @@ local function bytes(a)
   return a.dtype.name .. table.concat(a.shape, "x") .. ":" .. table.concat(texts, " ")
 end
 
--- Runs the program of a seed; returns what it saw.  `on_device`: with device arrays, whose kernels and
--- copies run on several streams, which events order; expressions order themselves.
+-- Runs the program of a seed; returns what it saw.  `on_device`: with device arrays, whose kernels
+-- and copies run on several streams, which events order; expressions order themselves.
 function M.run(seed, steps, on_device)
   math.randomseed(seed)
   local random, seen, pool = math.random, {}, {}
