@@ -304,8 +304,8 @@ static void push_pointer(lua_State *L, const roc_array *a) {
   roc_check_any_array(L, 1);
   int64_t offset = a->offset * (int64_t)roc_dtype_itemsize(a->dtype);
   bool has_readers = roc_buffer_readers(a->buffer) > 0;
-  roc_buffer_share(a->buffer);                 /* the script has the address from now on: */
-  if (has_readers) roc_array_sync(L, a, true); /* who writes there does not wait for copies */
+  roc_buffer_share(a->buffer);                 /* the script has the address from now on, */
+  if (has_readers) roc_array_sync(L, a, true); /* and writes there wait for no copy */
   lua_pushinteger(L, (lua_Integer)roc_buffer_devptr(a->buffer) + offset);
 }
 
