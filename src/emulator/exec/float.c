@@ -164,7 +164,10 @@ void emu_run_f16(emu_wave *wave, const emu_inst *inst, unsigned nsrc, emu_kernel
 
 void emu_accumulate_f16(emu_wave *wave, const emu_inst *inst, emu_kernel32 *kernel) {
   emu_row rooms[3];
-  emu_widen_row(wave, &rooms[2], &wave->v[inst->dst[0].reg]);
+  const emu_row *old = &wave->v[inst->dst[0].reg];
+  unsigned shift = inst->mod.op_sel & 8 ? 16 : 0; /* the half that is written */
+  EMU_FOR_LANES(wave) rooms[2].u[lane] = old->u[lane] >> shift;
+  emu_widen_row(wave, &rooms[2], &rooms[2]);
   const emu_row *src[3] = {emu_src_f16(wave, inst, 0, &rooms[0]),
                            emu_src_f16(wave, inst, 1, &rooms[1]), &rooms[2]};
   run_halves(wave, inst, kernel, src);

@@ -90,5 +90,13 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
         local sum = exact.fma(f16, values[1] >> 16, values[2], 0xbc00)
         lanes.same(sum << 16 | OLD16, got)
       end))
+    if target == "gfx1100" or target == "gfx1201" then
+      it("adds to the half that it writes in v_fmac_f16", check.batch:each(
+        ".long 0x6d001104 ; v_fmac_f16 v0.h, v4.l, v8.l", "b32", "b16 b16", rows, {},
+        function(got, values)
+          local sum = exact.fma(f16, values[1], values[2], real.OLD32 >> 16)
+          lanes.same(sum << 16 | OLD16, got)
+        end))
+    end
   end)
 end
