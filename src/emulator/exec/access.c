@@ -344,8 +344,7 @@ static void load_narrow(emu_row *row, const emu_access *access, emu_form form) {
 }
 
 void emu_load(emu_wave *wave, const emu_inst *inst, emu_reach *reach, emu_access *access,
-              emu_form form, unsigned reg) {
-  emu_row *rows = wave->v + reg;
+              emu_form form, emu_row *rows) {
   if (!access->lanes || !reach(wave, inst, access)) return;
   if (inst->mod.glc) emu_order_memory(); /* a seq_cst load comes after all stores before it */
   if (form < EMU_FORM_B32) {
@@ -358,12 +357,12 @@ void emu_load(emu_wave *wave, const emu_inst *inst, emu_reach *reach, emu_access
   atomic_thread_fence(memory_order_acquire);
 }
 
-void emu_load_nothing(emu_wave *wave, uint64_t lanes, emu_form form, unsigned reg) {
+void emu_load_nothing(uint64_t lanes, emu_form form, emu_row *rows) {
   static const uint8_t zero[2];
   unsigned nwords = form < EMU_FORM_B32 ? 1 : emu_form_bytes(form) / 4;
   EMU_FOR_ACTIVE(lane, lanes) {
     for (unsigned i = 0; i < nwords; i++) {
-      uint32_t *word = &wave->v[reg + i].u[lane];
+      uint32_t *word = &rows[i].u[lane];
       *word = form < EMU_FORM_B32 ? narrow_word(form, zero, *word) : 0;
     }
   }
@@ -390,8 +389,7 @@ static inline void store_lane(const emu_row *rows, uint64_t lane, emu_form form,
 }
 
 void emu_store(emu_wave *wave, const emu_inst *inst, emu_reach *reach, emu_access *access,
-               emu_form form, unsigned reg) {
-  emu_row *rows = wave->v + reg;
+               emu_form form, emu_row *rows) {
   uint8_t values[EMU_LANES * 16];
   if (!access->lanes) return;
   if (wave->watch) {
@@ -407,6 +405,18 @@ void emu_store(emu_wave *wave, const emu_inst *inst, emu_reach *reach, emu_acces
     return;
   }
   EMU_FOR_ACTIVE(lane, access->lanes) store_lane(rows, lane, form, pointer_of(access, lane));
+}
+
+/* ISA manual of CDNA 3, "Memory buffer load to LDS": M0 counts in bytes. */
+void emu_store_lds(emu_wave *wave, const emu_inst *inst, uint64_t lanes, emu_form form,
+                   emu_row *rows) {
+  emu_form words = form < EMU_FORM_B32 ? EMU_FORM_B32 : form;
+  emu_access access = {.kind = EMU_STORE, .nbytes = emu_form_bytes(words), .lanes = lanes};
+  uint32_t first = (wave->s[EMU_SGPR_M0] & 0x3ffff) + (uint32_t)inst->mod.offset;
+  for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+    access.at[lane] = (uint32_t)(first + lane * access.nbytes);
+  }
+  emu_store(wave, inst, emu_reach_lds, &access, words, rows);
 }
 
 /* ---- atomics -------------------------------------------------------------------------------- */

@@ -69,14 +69,18 @@ emu_reach emu_reach_lds;     /* at: bytes from the start of the workgroup's LDS 
 emu_reach emu_reach_private; /* at: bytes from the start of the lane's private memory */
 emu_reach emu_reach_flat;    /* at: GPU addresses, some perhaps in an aperture */
 
-/* Loads into the registers from `reg` on; lanes that do not take part keep theirs. */
+/* Loads into `rows`, mostly registers; lanes that do not take part keep theirs. */
 void emu_load(emu_wave *wave, const emu_inst *inst, emu_reach *reach, emu_access *access,
-              emu_form form, unsigned reg);
+              emu_form form, emu_row *rows);
 /* What a load gives to `lanes` that are out of bounds: zeroes. */
-void emu_load_nothing(emu_wave *wave, uint64_t lanes, emu_form form, unsigned reg);
-/* Stores from the registers from `reg` on. */
+void emu_load_nothing(uint64_t lanes, emu_form form, emu_row *rows);
+/* Stores from `rows`. */
 void emu_store(emu_wave *wave, const emu_inst *inst, emu_reach *reach, emu_access *access,
-               emu_form form, unsigned reg);
+               emu_form form, emu_row *rows);
+/* The second half of a load from memory into LDS: what `lanes` of the rows hold, a word at least,
+ * goes to consecutive places from M0 and the instruction's offset on. */
+void emu_store_lds(emu_wave *wave, const emu_inst *inst, uint64_t lanes, emu_form form,
+                   emu_row *rows);
 
 /* An atomic operation on access->nbytes, 4 or 8, of each lane in turn. */
 typedef struct emu_update {

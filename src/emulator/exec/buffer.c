@@ -138,18 +138,28 @@ static emu_reach *begin_access(emu_wave *wave, const emu_inst *inst, const buffe
   return emu_reach_global;
 }
 
-static void load(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_form form) {
+static void load_rows(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_form form,
+                      emu_row *rows) {
   buffer_request request;
   emu_access access;
   read_request(wave, inst, EMU_LOAD, nbytes, 0, &request);
   emu_form part = form < EMU_FORM_B32 ? form : EMU_FORM_B32;
-  unsigned reg = inst->dst[0].reg;
-  for (uint32_t skip = 0; skip < nbytes && wave->state == EMU_RUNNING; skip += 4, reg++) {
+  for (uint32_t skip = 0; skip < nbytes && wave->state == EMU_RUNNING; skip += 4, rows++) {
     emu_reach *reach = begin_access(wave, inst, &request, skip, &access);
     if (!reach) return;
-    emu_load_nothing(wave, emu_exec(wave) & ~access.lanes, part, reg);
-    emu_load(wave, inst, reach, &access, part, reg);
+    emu_load_nothing(emu_exec(wave) & ~access.lanes, part, rows);
+    emu_load(wave, inst, reach, &access, part, rows);
   }
+}
+
+static void load(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_form form) {
+  load_rows(wave, inst, nbytes, form, wave->v + inst->dst[0].reg);
+}
+
+static void load_to_lds(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_form form) {
+  emu_row rows[4];
+  load_rows(wave, inst, nbytes, form, rows);
+  if (wave->state == EMU_RUNNING) emu_store_lds(wave, inst, emu_exec(wave), form, rows);
 }
 
 static void store(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_form form) {
@@ -157,11 +167,11 @@ static void store(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_for
   emu_access access;
   read_request(wave, inst, EMU_STORE, nbytes, 1, &request);
   emu_form part = form < EMU_FORM_B32 ? form : EMU_FORM_B32;
-  unsigned reg = inst->src[0].reg;
-  for (uint32_t skip = 0; skip < nbytes && wave->state == EMU_RUNNING; skip += 4, reg++) {
+  emu_row *rows = wave->v + inst->src[0].reg;
+  for (uint32_t skip = 0; skip < nbytes && wave->state == EMU_RUNNING; skip += 4, rows++) {
     emu_reach *reach = begin_access(wave, inst, &request, skip, &access);
     if (!reach) return;
-    emu_store(wave, inst, reach, &access, part, reg);
+    emu_store(wave, inst, reach, &access, part, rows);
   }
 }
 
@@ -181,7 +191,7 @@ static void update(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, emu_co
                      .result = inst->mod.glc ? rows : NULL};
   if (inst->mod.glc) {
     emu_form form = nbytes == 4 ? EMU_FORM_B32 : EMU_FORM_B64;
-    emu_load_nothing(wave, emu_exec(wave) & ~access.lanes, form, data);
+    emu_load_nothing(emu_exec(wave) & ~access.lanes, form, rows);
   }
   emu_access_update(wave, inst, reach, &access, &what);
 }
@@ -196,6 +206,10 @@ static void run_cache(emu_wave *wave, const emu_inst *inst) {
   static void run_load_##name(emu_wave *wave, const emu_inst *inst) { \
     load(wave, inst, nbytes, EMU_FORM_##form);                        \
   }
+#define EMU_MEMORY_LOAD_LDS(name, nbytes, form)                             \
+  static void run_load_##name##_lds(emu_wave *wave, const emu_inst *inst) { \
+    load_to_lds(wave, inst, nbytes, EMU_FORM_##form);                       \
+  }
 #define EMU_MEMORY_STORE(name, nbytes, form)                           \
   static void run_store_##name(emu_wave *wave, const emu_inst *inst) { \
     store(wave, inst, nbytes, EMU_FORM_##form);                        \
@@ -206,6 +220,7 @@ static void run_cache(emu_wave *wave, const emu_inst *inst) {
   }
 #include "emulator/exec/memory.def"
 #undef EMU_MEMORY_LOAD
+#undef EMU_MEMORY_LOAD_LDS
 #undef EMU_MEMORY_STORE
 #undef EMU_MEMORY_ATOMIC
 
@@ -213,6 +228,9 @@ static void run_cache(emu_wave *wave, const emu_inst *inst) {
 #define EMU_MEMORY_LOAD(name, nbytes, form)                                                 \
   EMU_ROW("buffer_load_" #name, run_load_##name, EMU_ALL, EMU_CLASS_LOAD, 0, EMU_DATA,      \
           EMU_ADDRESS, EMU_B128, EMU_B32),
+#define EMU_MEMORY_LOAD_LDS(name, nbytes, form)                                             \
+  EMU_ROW("buffer_load_" #name EMU_TO_LDS, run_load_##name##_lds, EMU_BEFORE_GFX11, EMU_CLASS_LOAD, \
+          EMU_READS_M0, EMU_NONE, EMU_ADDRESS, EMU_B128, EMU_B32),
 #define EMU_MEMORY_STORE(name, nbytes, form)                                                \
   EMU_ROW("buffer_store_" #name, run_store_##name, EMU_ALL, EMU_CLASS_STORE, 0, EMU_NONE,   \
           EMU_DATA, EMU_ADDRESS, EMU_B128, EMU_B32),

@@ -62,14 +62,23 @@ static void load(emu_wave *wave, const emu_inst *inst, const memory_segment *seg
                  emu_form form) {
   emu_access access;
   begin_access(wave, inst, segment, EMU_LOAD, emu_form_bytes(form), 1, &access);
-  emu_load(wave, inst, segment->reach, &access, form, inst->dst[0].reg);
+  emu_load(wave, inst, segment->reach, &access, form, wave->v + inst->dst[0].reg);
+}
+
+static void load_to_lds(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
+                        emu_form form) {
+  emu_access access;
+  emu_row rows[4];
+  begin_access(wave, inst, segment, EMU_LOAD, emu_form_bytes(form), 1, &access);
+  emu_load(wave, inst, segment->reach, &access, form, rows);
+  if (wave->state == EMU_RUNNING) emu_store_lds(wave, inst, emu_exec(wave), form, rows);
 }
 
 static void store(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
                   emu_form form) {
   emu_access access;
   begin_access(wave, inst, segment, EMU_STORE, emu_form_bytes(form), 2, &access);
-  emu_store(wave, inst, segment->reach, &access, form, inst->src[1].reg);
+  emu_store(wave, inst, segment->reach, &access, form, wave->v + inst->src[1].reg);
 }
 
 static void update(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
@@ -100,13 +109,13 @@ static void begin_addtid(emu_wave *wave, const emu_inst *inst, emu_access_kind k
 static void run_load_addtid(emu_wave *wave, const emu_inst *inst) {
   emu_access access;
   begin_addtid(wave, inst, EMU_LOAD, &inst->src[0], &access);
-  emu_load(wave, inst, emu_reach_global, &access, EMU_FORM_B32, inst->dst[0].reg);
+  emu_load(wave, inst, emu_reach_global, &access, EMU_FORM_B32, wave->v + inst->dst[0].reg);
 }
 
 static void run_store_addtid(emu_wave *wave, const emu_inst *inst) {
   emu_access access;
   begin_addtid(wave, inst, EMU_STORE, &inst->src[1], &access);
-  emu_store(wave, inst, emu_reach_global, &access, EMU_FORM_B32, inst->src[0].reg);
+  emu_store(wave, inst, emu_reach_global, &access, EMU_FORM_B32, wave->v + inst->src[0].reg);
 }
 
 #define DEFINE_LOAD(prefix, name, form)                                          \
@@ -121,6 +130,12 @@ static void run_store_addtid(emu_wave *wave, const emu_inst *inst) {
   static void run_##prefix##_atomic_##name(emu_wave *wave, const emu_inst *inst) { \
     update(wave, inst, &segments_##prefix, nbytes, emu_##combine, pairs);          \
   }
+#define DEFINE_LOAD_LDS(prefix, name, form)                                          \
+  static void run_##prefix##_load_lds_##name(emu_wave *wave, const emu_inst *inst) { \
+    load_to_lds(wave, inst, &segments_##prefix, EMU_FORM_##form);                    \
+  }
+#define EMU_MEMORY_LOAD_LDS(name, nbytes, form) \
+  DEFINE_LOAD_LDS(global, name, form) DEFINE_LOAD_LDS(scratch, name, form)
 #define EMU_MEMORY_LOAD(name, nbytes, form) \
   DEFINE_LOAD(flat, name, form) DEFINE_LOAD(global, name, form) DEFINE_LOAD(scratch, name, form)
 #define EMU_MEMORY_STORE(name, nbytes, form) \
@@ -130,6 +145,7 @@ static void run_store_addtid(emu_wave *wave, const emu_inst *inst) {
   DEFINE_ATOMIC(global, name, nbytes, combine, pairs)
 #include "emulator/exec/memory.def"
 #undef EMU_MEMORY_LOAD
+#undef EMU_MEMORY_LOAD_LDS
 #undef EMU_MEMORY_STORE
 #undef EMU_MEMORY_ATOMIC
 
@@ -148,6 +164,10 @@ static void run_store_addtid(emu_wave *wave, const emu_inst *inst) {
   LOAD(flat, name, EMU_ADDRESS)                 \
   LOAD(global, name, EMU_ADDRESS, EMU_ADDRESS)  \
   LOAD(scratch, name, EMU_ADDRESS, EMU_ADDRESS)
+#define LOAD_LDS(prefix, name)                                                                    \
+  EMU_ROW(#prefix "_load_lds_" #name, run_##prefix##_load_lds_##name, EMU_GFX9, EMU_CLASS_LOAD,   \
+          EMU_READS_M0, EMU_NONE, EMU_ADDRESS, EMU_ADDRESS),
+#define EMU_MEMORY_LOAD_LDS(name, nbytes, form) LOAD_LDS(global, name) LOAD_LDS(scratch, name)
 #define EMU_MEMORY_STORE(name, nbytes, form)               \
   STORE(flat, name, EMU_ADDRESS, EMU_DATA)                 \
   STORE(global, name, EMU_ADDRESS, EMU_DATA, EMU_ADDRESS)  \

@@ -30,14 +30,14 @@ static void read_one(emu_wave *wave, const emu_inst *inst, emu_form form) {
   emu_access access;
   begin_access(wave, EMU_LOAD, emu_form_bytes(form), &access);
   make_addresses(wave, inst, 0, (uint32_t)inst->mod.offset, &access);
-  emu_load(wave, inst, emu_reach_lds, &access, form, inst->dst[0].reg);
+  emu_load(wave, inst, emu_reach_lds, &access, form, wave->v + inst->dst[0].reg);
 }
 
 static void write_one(emu_wave *wave, const emu_inst *inst, emu_form form) {
   emu_access access;
   begin_access(wave, EMU_STORE, emu_form_bytes(form), &access);
   make_addresses(wave, inst, 0, (uint32_t)inst->mod.offset, &access);
-  emu_store(wave, inst, emu_reach_lds, &access, form, inst->src[1].reg);
+  emu_store(wave, inst, emu_reach_lds, &access, form, wave->v + inst->src[1].reg);
 }
 
 static void read_two(emu_wave *wave, const emu_inst *inst, emu_form form, uint32_t unit) {
@@ -48,9 +48,9 @@ static void read_two(emu_wave *wave, const emu_inst *inst, emu_form form, uint32
   make_addresses(wave, inst, 0, (uint32_t)inst->mod.offset * unit, &first);
   make_addresses(wave, inst, 0, (uint32_t)inst->mod.offset1 * unit, &second);
   unsigned reg = inst->dst[0].reg;
-  emu_load(wave, inst, emu_reach_lds, &first, form, reg);
+  emu_load(wave, inst, emu_reach_lds, &first, form, wave->v + reg);
   if (wave->state != EMU_RUNNING) return;
-  emu_load(wave, inst, emu_reach_lds, &second, form, reg + nbytes / 4);
+  emu_load(wave, inst, emu_reach_lds, &second, form, wave->v + reg + nbytes / 4);
 }
 
 static void write_two(emu_wave *wave, const emu_inst *inst, emu_form form, uint32_t unit) {
@@ -59,7 +59,7 @@ static void write_two(emu_wave *wave, const emu_inst *inst, emu_form form, uint3
   for (unsigned i = 0; i < 2 && wave->state == EMU_RUNNING; i++) {
     begin_access(wave, EMU_STORE, emu_form_bytes(form), &access);
     make_addresses(wave, inst, 0, offsets[i] * unit, &access);
-    emu_store(wave, inst, emu_reach_lds, &access, form, inst->src[1 + i].reg);
+    emu_store(wave, inst, emu_reach_lds, &access, form, wave->v + inst->src[1 + i].reg);
   }
 }
 
@@ -73,14 +73,14 @@ static void run_read_addtid_b32(emu_wave *wave, const emu_inst *inst) {
   emu_access access;
   begin_access(wave, EMU_LOAD, 4, &access);
   make_addtid(wave, inst, &access);
-  emu_load(wave, inst, emu_reach_lds, &access, EMU_FORM_B32, inst->dst[0].reg);
+  emu_load(wave, inst, emu_reach_lds, &access, EMU_FORM_B32, wave->v + inst->dst[0].reg);
 }
 
 static void run_write_addtid_b32(emu_wave *wave, const emu_inst *inst) {
   emu_access access;
   begin_access(wave, EMU_STORE, 4, &access);
   make_addtid(wave, inst, &access);
-  emu_store(wave, inst, emu_reach_lds, &access, EMU_FORM_B32, inst->src[0].reg);
+  emu_store(wave, inst, emu_reach_lds, &access, EMU_FORM_B32, wave->v + inst->src[0].reg);
 }
 
 /* ---- atomics -------------------------------------------------------------------------------- */
@@ -161,18 +161,26 @@ static inline unsigned lane_meant(const emu_inst *inst, unsigned lane, uint32_t 
   return inst->chip == EMU_GFX9 ? number % 64 : number % 32 + (lane & 32);
 }
 
-/* Each lane fetches from the lane it names; an inactive one gives 0. */
-static void run_bpermute_b32(emu_wave *wave, const emu_inst *inst) {
+/* Each lane fetches from the lane it names; one that is not in `readable` gives 0. */
+static void fetch_from_lanes(emu_wave *wave, const emu_inst *inst, uint64_t readable) {
   uint64_t active = emu_exec(wave);
   const emu_row *address = wave->v + inst->src[0].reg;
   const emu_row data = wave->v[inst->src[1].reg];
   emu_row out;
   EMU_FOR_ACTIVE(lane, active) {
     unsigned from = lane_meant(inst, (unsigned)lane, address->u[lane] + (uint32_t)inst->mod.offset);
-    out.u[lane] = active >> from & 1 ? data.u[from] : 0;
+    out.u[lane] = readable >> from & 1 ? data.u[from] : 0;
   }
   emu_row *result = wave->v + inst->dst[0].reg;
   EMU_FOR_ACTIVE(lane, active) result->u[lane] = out.u[lane];
+}
+
+static void run_bpermute_b32(emu_wave *wave, const emu_inst *inst) {
+  fetch_from_lanes(wave, inst, emu_exec(wave));
+}
+
+static void run_bpermute_fi_b32(emu_wave *wave, const emu_inst *inst) {
+  fetch_from_lanes(wave, inst, emu_all_lanes(wave));
 }
 
 /* Each lane sends to the lane it names; if several send to one lane, the last one wins; a lane that

@@ -130,7 +130,7 @@ static void permute64(const emu_wave *wave, const emu_dpp *dpp, emu_row64 *row) 
 
 /* ---- sources -------------------------------------------------------------------------------- */
 
-/* Position and width of the part of a register that SDWA names. */
+/* Position and width of the part of a register that SDWA, or byte_sel, names. */
 typedef struct part {
   uint8_t shift, bits;
 } part;
@@ -168,9 +168,9 @@ static const emu_row *make_src32(emu_wave *wave, const emu_inst *inst, unsigned 
     EMU_FOR_LANES(wave) room->u[lane] = word;
   }
   if (n == 0 && has_dpp(inst)) permute32(wave, &inst->dpp, room);
-  if (inst->encoding == EMU_ENC_SDWA) {
-    if (operand->sel != EMU_SEL_DWORD) select_part(wave, operand, room);
-  } else if (emu_is_half(type) && inst->mod.op_sel >> n & 1) {
+  if (operand->sel != EMU_SEL_DWORD) {
+    select_part(wave, operand, room);
+  } else if (inst->encoding != EMU_ENC_SDWA && emu_is_half(type) && inst->mod.op_sel >> n & 1) {
     EMU_FOR_LANES(wave) room->u[lane] >>= 16;
   }
   if (operand->mods & (EMU_NEG | EMU_ABS)) apply_signs32(wave, operand, type, room);
@@ -179,8 +179,8 @@ static const emu_row *make_src32(emu_wave *wave, const emu_inst *inst, unsigned 
 
 const emu_row *emu_src32(emu_wave *wave, const emu_inst *inst, unsigned n, emu_row *room) {
   const emu_operand *operand = &inst->src[n];
-  if (operand->kind == EMU_OPERAND_VGPR && operand->mods == 0 && inst->encoding <= EMU_ENC_E64 &&
-      inst->mod.op_sel == 0) {
+  if (operand->kind == EMU_OPERAND_VGPR && operand->mods == 0 && operand->sel == EMU_SEL_DWORD &&
+      inst->encoding <= EMU_ENC_E64 && inst->mod.op_sel == 0) {
     return &wave->v[operand->reg];
   }
   return make_src32(wave, inst, n, room);

@@ -37,14 +37,17 @@ EMU_INLINE uint32_t double_to_u32(double x) {
   return (uint32_t)(int32_t)(is_high ? both - 0x1p31 : both) + (is_high ? 0x80000000u : 0);
 }
 
-/* Numbers up to 2^32 with their fractions are exact as doubles, the sum with 0.5 too. */
-static inline int32_t round_half_up(float x) {
-  return double_to_i32(floor((double)x + 0.5));
-}
-
 EMU_INLINE int32_t limit(int32_t x, int32_t low, int32_t high) {
   int32_t above = x > low ? x : low;
   return above < high ? above : high;
+}
+
+EMU_INLINE uint32_t to_i16(float x) {
+  return (uint16_t)limit(to_i32(x), INT16_MIN, INT16_MAX);
+}
+
+EMU_INLINE uint32_t to_u16(float x) {
+  return (uint32_t)limit(to_i32(x), 0, UINT16_MAX);
 }
 
 EMU_INLINE float float_of_half(uint32_t half) {
@@ -178,26 +181,9 @@ static uint64_t byte_values(const emu_wave *wave, unsigned mantissa_bits, uint32
   return low | (uint64_t)high << 32;
 }
 
-/* To the lower half of the register, or to the upper where op_sel says so; the other is kept. */
-static void round_pair(emu_wave *wave, const emu_inst *inst, unsigned mantissa_bits) {
+static uint32_t pair_of(const emu_wave *wave, unsigned mantissa_bits, float a, float b) {
   emu_small_float kind = emu_small_float_of(wave, mantissa_bits);
-  unsigned shift = inst->mod.op_sel & 8 ? 16 : 0;
-  emu_row rooms[2], out;
-  const emu_row *a = emu_src_f32(wave, inst, 0, &rooms[0]);
-  const emu_row *b = emu_src_f32(wave, inst, 1, &rooms[1]);
-  const emu_row *old = &wave->v[inst->dst[0].reg];
-  for (int lane = 0; lane < wave->width; lane++) {
-    uint32_t pair = emu_small_round(&kind, a->f[lane]) | emu_small_round(&kind, b->f[lane]) << 8;
-    out.u[lane] = pair << shift | (old->u[lane] & ~(0xffffu << shift));
-  }
-  emu_put32(wave, inst, 0, &out);
-}
-
-static void run_pk_fp8_f32(emu_wave *wave, const emu_inst *inst) {
-  round_pair(wave, inst, FP8);
-}
-static void run_pk_bf8_f32(emu_wave *wave, const emu_inst *inst) {
-  round_pair(wave, inst, BF8);
+  return emu_small_round(&kind, a) | emu_small_round(&kind, b) << 8;
 }
 
 /* ---- packed ---------------------------------------------------------------------------------- */

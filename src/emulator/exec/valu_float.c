@@ -1,6 +1,8 @@
 /* Vector instructions on 32-bit floats, but for conversions (valu_convert.c), the special function
  * unit's (valu_trans.c) and packed ones (valu_packed.c).  The instructions are the rows of
  * valu_float.def; what doubles and halves have, too, stands in real_ops.h. */
+#include <float.h>
+
 #include "emulator/exec/float.h"
 #include "emulator/exec/ops.h"
 
@@ -32,6 +34,18 @@ EMU_INLINE float mad_legacy(float a, float b, float c) {
 
 EMU_INLINE float fma_legacy(float a, float b, float c) {
   return has_zero(a, b) ? add_to_zero(c) : SETTLE_3(__builtin_fmaf(a, b, c));
+}
+
+/* Where a vector meets the cube around the origin: V_CUBEID_F32 and its kin in the ISA guides. */
+typedef struct cube {
+  float face, s, t, twice;
+} cube;
+
+EMU_INLINE cube find_cube(float x, float y, float z) {
+  float ax = fabsf(x), ay = fabsf(y), az = fabsf(z);
+  if (az >= ax && az >= ay) return (cube){z < 0 ? 5 : 4, z < 0 ? -x : x, -y, 2 * z};
+  if (ay >= ax) return (cube){y < 0 ? 3 : 2, x, y < 0 ? -z : z, 2 * y};
+  return (cube){x < 0 ? 1 : 0, x < 0 ? z : -z, -y, 2 * x};
 }
 
 #define EMU_OPS_FILE "emulator/exec/valu_float.def"

@@ -59,6 +59,26 @@ static void permute_rows(emu_wave *wave, const emu_inst *inst, int across) {
   }
 }
 
+/* The same by a row of selectors, one a lane; inactive lanes are read. */
+static void permute_rows_by_lane(emu_wave *wave, const emu_inst *inst, int across) {
+  uint64_t exec = emu_exec(wave);
+  emu_row *row = &wave->v[inst->dst[0].reg], room;
+  const emu_row old = wave->v[inst->src[0].reg];
+  const emu_row selectors = *emu_src32(wave, inst, 1, &room);
+  for (int lane = 0; lane < wave->width; lane++) {
+    int from = ((lane & ~15) ^ across) | (int)(selectors.u[lane] & 15);
+    if (exec >> lane & 1) row->u[lane] = old.u[from];
+  }
+}
+
+static void run_permlane16_var_b32(emu_wave *wave, const emu_inst *inst) {
+  permute_rows_by_lane(wave, inst, 0);
+}
+
+static void run_permlanex16_var_b32(emu_wave *wave, const emu_inst *inst) {
+  permute_rows_by_lane(wave, inst, 16);
+}
+
 static void run_permlane16_b32(emu_wave *wave, const emu_inst *inst) {
   permute_rows(wave, inst, 0);
 }
@@ -266,6 +286,8 @@ const emu_op emu_valu_lane_ops[] = {
          EMU_B32),
     LANE("v_permlanex16_b32", run_permlanex16_b32, EMU_GFX10_ON, EMU_SELECTS, EMU_B32, EMU_B32,
          EMU_B32),
+    LANE("v_permlane16_var_b32", run_permlane16_var_b32, EMU_GFX12, 0, EMU_B32, EMU_B32),
+    LANE("v_permlanex16_var_b32", run_permlanex16_var_b32, EMU_GFX12, 0, EMU_B32, EMU_B32),
     LANE("v_permlane16_swap_b32", run_permlane16_swap_b32, EMU_GFX9, 0, EMU_B32),
     LANE("v_permlane32_swap_b32", run_permlane32_swap_b32, EMU_GFX9, 0, EMU_B32),
     LANE("v_permlane64_b32", run_permlane64_b32, EMU_GFX11_ON, 0, EMU_B32),

@@ -31,8 +31,18 @@ EMU_KERNEL_2(mul_kernel, SETTLE_2((a * b)))
 EMU_KERNEL_2(min_kernel, emu_min32(a, b, wave->mode.nans))
 EMU_KERNEL_2(max_kernel, emu_max32(a, b, wave->mode.nans))
 /* gfx12's: a NaN when there is one. */
-EMU_KERNEL_2(minimum_kernel, SETTLE_2(a != a || b != b ? a + b : emu_min32(a, b, 0)))
-EMU_KERNEL_2(maximum_kernel, SETTLE_2(a != a || b != b ? a + b : emu_max32(a, b, 0)))
+EMU_INLINE float find_least(float a, float b) {
+  return SETTLE_2(a != a || b != b ? a + b : emu_min32(a, b, 0));
+}
+
+EMU_INLINE float find_greatest(float a, float b) {
+  return SETTLE_2(a != a || b != b ? a + b : emu_max32(a, b, 0));
+}
+
+EMU_KERNEL_2(minimum_kernel, find_least(a, b))
+EMU_KERNEL_2(maximum_kernel, find_greatest(a, b))
+EMU_KERNEL_3(minimum3_kernel, find_least(find_least(a, b), c))
+EMU_KERNEL_3(maximum3_kernel, find_greatest(find_greatest(a, b), c))
 EMU_KERNEL_3(fma_kernel, emu_settle_3_32(__builtin_fmaf(a, b, c), a, b, c))
 EMU_KERNEL_3(half_fma_kernel, emu_settle_3_32(emu_fuse(a, b, c), a, b, c))
 
@@ -232,17 +242,43 @@ static uint32_t pick_half(const emu_inst *inst, unsigned n, unsigned part, uint3
   return is_negated(inst, n, part) ? half ^ 0x8000 : half;
 }
 
+/* gfx950's dot product of bf16 adds the third source last. */
+static bool adds_sum_last(const emu_inst *inst) {
+  return inst->chip == EMU_GFX9 && strcmp(inst->op->name, "v_dot2_f32_bf16") == 0;
+}
+
 /* Adds two products, which are exact as floats, to the float in `c`. */
 static void dot_halves(emu_wave *wave, const emu_inst *inst, float (*value)(uint32_t half),
                        const emu_row *c) {
   emu_row rooms[PARTS], out;
   if (!has_known_modifiers(wave, inst)) return;
   const emu_row *a = emu_src32(wave, inst, 0, &rooms[0]), *b = emu_src32(wave, inst, 1, &rooms[1]);
+  bool is_last = adds_sum_last(inst);
   for (int lane = 0; lane < wave->width; lane++) {
-    float sum = c->f[lane];
+    float sum = is_last ? -0.0f : c->f[lane];
     for (unsigned part = 0; part < PARTS; part++) {
       sum = fmaf(value(pick_half(inst, 0, part, a->u[lane])),
                  value(pick_half(inst, 1, part, b->u[lane])), sum);
+    }
+    out.f[lane] = is_last ? sum + c->f[lane] : sum;
+  }
+  if (!wave->mode.is_plain || inst->mod.clamp) emu_finish_f32(wave, inst, &out);
+  emu_put32(wave, inst, 0, &out);
+}
+
+enum { FP8 = 3, BF8 = 2 }; /* bits of their mantissas */
+
+static void dot_bytes(emu_wave *wave, const emu_inst *inst, unsigned a_kind, unsigned b_kind) {
+  emu_row rooms[SOURCES], out;
+  const emu_row *src[SOURCES];
+  emu_small_float of_a = emu_small_float_of(wave, a_kind), of_b = emu_small_float_of(wave, b_kind);
+  for (unsigned n = 0; n < SOURCES; n++) src[n] = emu_src32(wave, inst, n, &rooms[n]);
+  for (int lane = 0; lane < wave->width; lane++) {
+    float sum = src[SUM]->f[lane];
+    for (unsigned shift = 0; shift < 32; shift += 8) {
+      float a = emu_small_value(&of_a, src[0]->u[lane] >> shift & 0xff);
+      float b = emu_small_value(&of_b, src[1]->u[lane] >> shift & 0xff);
+      sum = fmaf(a, b, sum);
     }
     out.f[lane] = sum;
   }
@@ -345,6 +381,10 @@ static void run_dot2_bf16_bf16(emu_wave *wave, const emu_inst *inst) {
   static void run_##name(emu_wave *wave, const emu_inst *inst) { \
     dot_halves(wave, inst, value, &wave->v[inst->dst[0].reg]);   \
   }
+#define DOT_BYTES(name, a, b)                                    \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
+    dot_bytes(wave, inst, a, b);                                 \
+  }
 #define OP(name, on, flags, result, sources)
 #include "emulator/exec/valu_packed.def"
 #undef HALVES
@@ -358,6 +398,7 @@ static void run_dot2_bf16_bf16(emu_wave *wave, const emu_inst *inst) {
 #undef DOTC
 #undef DOT_HALVES
 #undef DOTC_HALVES
+#undef DOT_BYTES
 #undef OP
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -380,6 +421,7 @@ static void run_dot2_bf16_bf16(emu_wave *wave, const emu_inst *inst) {
 #define DOTC(name, bits) SAME(name, 2, EMU_BEFORE_GFX11, 0, EMU_B32)
 #define DOT_HALVES(name, on, value) \
   OP(name, on, 0, (EMU_F32), (EMU_V2F16, EMU_V2F16, EMU_F32))
+#define DOT_BYTES(name, a, b) OP(name, EMU_GFX12, 0, (EMU_F32), (EMU_B32, EMU_B32, EMU_F32))
 #define DOTC_HALVES(name, on, value) OP(name, on, 0, (EMU_F32), (EMU_V2F16, EMU_V2F16))
 
 const emu_op emu_valu_packed_ops[] = {

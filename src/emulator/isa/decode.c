@@ -329,6 +329,17 @@ static bool apply_source_selection(emu_inst *inst, const char *text) {
   return false;
 }
 
+/* "byte_sel:1" of gfx12's conversions from 8-bit floats. */
+static bool apply_byte_selection(emu_inst *inst, const char *text) {
+  int64_t byte;
+  if (!emu_starts_with(text, "byte_sel:") || !emu_starts_with(inst->op->name, "v_cvt_f32_")) {
+    return false;
+  }
+  if (!emu_parse_integer(text + 9, &byte) || byte < 0 || byte > 3) return false;
+  inst->src[0].sel = (uint8_t)(EMU_SEL_BYTE_0 + byte);
+  return true;
+}
+
 /* gfx12's words for caches, of which only an atomic's "return the old value" has an effect here. */
 static bool apply_cache_hint(emu_inst *inst, const char *text) {
   if (emu_starts_with(text, "th:TH_ATOMIC_")) {
@@ -346,8 +357,8 @@ static bool apply_modifier(parse *p, const char *text) {
     return true;
   }
   return apply_word(inst, text) || apply_number(inst, text) || apply_bit_list(inst, text) ||
-         apply_source_selection(inst, text) || apply_cache_hint(inst, text) ||
-         apply_permutation(inst, text);
+         apply_source_selection(inst, text) || apply_byte_selection(inst, text) ||
+         apply_cache_hint(inst, text) || apply_permutation(inst, text);
 }
 
 /* ---- taking apart -----------------------------------------------------------------------------
@@ -551,6 +562,17 @@ static bool check_pairs(const parse *p) {
   return true;
 }
 
+/* The modifier lds makes another instruction of a load: it becomes a part of the name. */
+static const char *full_name(parse *p, char *room, size_t size) {
+  for (unsigned i = 0; i < p->nmodifiers; i++) {
+    if (strcmp(p->modifiers[i], "lds") != 0) continue;
+    p->modifiers[i] = p->modifiers[--p->nmodifiers];
+    snprintf(room, size, "%s" EMU_TO_LDS, p->mnemonic);
+    return room;
+  }
+  return p->mnemonic;
+}
+
 bool emu_decode(const emu_decode_target *target, const char *text, const uint8_t *code,
                 unsigned size, emu_decoded *out, char *why, size_t why_size) {
   while (*text == '\t' || *text == ' ') text++;
@@ -565,7 +587,8 @@ bool emu_decode(const emu_decode_target *target, const char *text, const uint8_t
   out->inst.size = (uint8_t)size;
   out->inst.chip = (uint8_t)target->generation;
   take_bits(&p, code, out);
-  out->inst.op = target->find_op(p.mnemonic, target->generation);
+  char name[MAX_TEXT];
+  out->inst.op = target->find_op(full_name(&p, name, sizeof name), target->generation);
   if (!out->inst.op) {
     snprintf(why, why_size, "the emulator does not know the instruction '%s'", text);
     return false;

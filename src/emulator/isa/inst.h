@@ -209,6 +209,9 @@ enum { /* emu_op.flags */
        EMU_SELECTS_C = 2048    /* the third bit of op_sel has a meaning of the instruction's own */
 };
 
+/* The end of the name of a buffer load that the assembler writes with the modifier lds. */
+#define EMU_TO_LDS "_lds"
+
 struct emu_op {
   const char *name;
   emu_run *run;

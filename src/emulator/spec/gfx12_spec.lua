@@ -280,3 +280,112 @@ describe("waiting on gfx12", function()
     end
   end)
 end)
+
+describe("a float of 8 bits on gfx12", function()
+  -- The numbers that all 256 bytes stand for.
+  local function value_of(byte, mantissa_bits)
+    local exponent, mantissa = (byte & 0x7f) >> mantissa_bits, byte & (1 << mantissa_bits) - 1
+    local top, bias = 0x7f >> mantissa_bits, mantissa_bits == 3 and 7 or 15
+    local sign = byte & 0x80 ~= 0 and -1.0 or 1.0
+    if mantissa_bits == 2 and exponent == top then
+      return mantissa == 0 and sign * math.huge or nil
+    end
+    if byte & 0x7f == 0x7f then return nil end
+    local digits = exponent == 0 and mantissa or mantissa | 1 << mantissa_bits
+    return sign * digits * 2.0 ^ (math.max(exponent, 1) - bias - mantissa_bits)
+  end
+
+  for name, mantissa_bits in pairs { fp8 = 3, bf8 = 2 } do
+    it("has its value wherever it stands in a register: " .. name, function()
+      local code = {}
+      for n = 0, 3 do
+        code[#code + 1] = ("v_cvt_f32_%s v%d, v0 byte_sel:%d"):format(name, 1 + n, n)
+      end
+      code[#code + 1] = ("v_cvt_pk_f32_%s v[6:7], v0"):format(name)
+      code[#code + 1] = ("v_cvt_pk_f32_%s v[8:9], v0 op_sel:[1,0]"):format(name)
+      local cases, rows = {}, {}
+      for first = 0, 255, 32 do
+        local row = {}
+        for lane = 1, 32 do
+          local byte = first + lane - 1
+          row[lane] = byte << 24 | (byte ~ 1) << 16 | (byte ~ 2) << 8 | byte ~ 3
+        end
+        rows[#rows + 1] = row
+        cases[#cases + 1] = { code = table.concat(code, "\n"), v = { [0] = row } }
+      end
+      for i, r in ipairs(emulator.run(CHIP, cases)) do
+        assert.is_nil(r.fault)
+        for lane = 1, 32 do
+          for n = 0, 3 do
+            local want = value_of(rows[i][lane] >> 8 * n & 0xff, mantissa_bits)
+            for _, reg in ipairs { 1 + n, 6 + n } do
+              local got = r:f32(reg)[lane]
+              assert(got == want or want == nil and got ~= got,
+                ("byte %d of 0x%x is %s, not %s"):format(n, rows[i][lane], got, want))
+            end
+          end
+        end
+      end
+    end)
+
+    it("is rounded to: " .. name, function()
+      local bytes, row = {}, {}
+      for lane = 1, 32 do
+        bytes[lane] = (lane * 3 + 8) | (lane % 2) << 7
+        local x, next = value_of(bytes[lane], mantissa_bits), value_of(bytes[lane] + 1,
+          mantissa_bits)
+        row[lane] = emulator.f32(x + (next - x) * 0.375)
+      end
+      local r = emulator.run(CHIP, { { v = { [0] = row, [1] = lanes.OLD, [2] = lanes.OLD },
+        code = ("v_cvt_pk_%s_f32 v1, v0, v0\nv_cvt_pk_%s_f32 v2, v0, v0 op_sel:[0,0,1]"):format(
+          name, name) } })[1]
+      assert.is_nil(r.fault)
+      for lane = 1, 32 do
+        lanes.same(lanes.OLD & 0xffff0000 | bytes[lane] * 0x101, r.v[1][lane])
+        lanes.same(lanes.OLD & 0xffff | bytes[lane] * 0x1010000, r.v[2][lane])
+      end
+    end)
+  end
+
+  it("is multiplied by four, and summed", function()
+    -- 1.0 is 0x38 and 0x3c, 1.5 is 0x3c and 0x3e, -2.0 is 0xc0 in both
+    for _, case in ipairs { { "fp8_fp8", 0x38c03c38, 0x3c3c38c0 }, { "fp8_bf8", 0x38c03c38,
+      0x3e3e3cc0 }, { "bf8_fp8", 0x3cc03e3c, 0x3c3c38c0 }, { "bf8_bf8", 0x3cc03e3c,
+      0x3e3e3cc0 } } do
+      local r = emulator.run(CHIP, { { v = { [0] = emulator.f32(8), case[2], case[3] },
+        code = ("v_dot4_f32_%s v3, v1, v2, v0"):format(case[1]) } })[1]
+      assert.is_nil(r.fault)
+      assert.are.equal(8 - 2 + 1.5 - 3 + 1.5, r:f32(3)[1])
+    end
+  end)
+end)
+
+describe("a lane of gfx12", function()
+  local row, selectors = {}, {}
+  for lane = 1, 32 do row[lane], selectors[lane] = 1000 + lane - 1, (lane * 7 + 0xabc0) end
+  local EXEC = 0x0ff03c5a
+  local function run(code)
+    local r = emulator.run(CHIP, { { code = code, exec = EXEC, lds = "",
+      v = { [0] = row, selectors, lanes.OLD } } })[1]
+    assert.is_nil(r.fault)
+    return r.v[2]
+  end
+  local function check(got, from)
+    for lane = 1, 32 do
+      local want = EXEC >> (lane - 1) & 1 == 1 and 1000 + from(lane - 1) or lanes.OLD
+      lanes.same(want, got[lane])
+    end
+  end
+
+  it("is found in its row by a vector register, active or not", function()
+    check(run "v_permlane16_var_b32 v2, v0, v1",
+      function(lane) return lane & 16 | selectors[lane + 1] & 15 end)
+    check(run "v_permlanex16_var_b32 v2, v0, v1",
+      function(lane) return lane & 16 ~ 16 | selectors[lane + 1] & 15 end)
+  end)
+
+  it("is found anywhere by ds_bpermute_fi_b32, active or not", function()
+    check(run "v_lshlrev_b32 v1, 2, v1\nds_bpermute_fi_b32 v2, v1, v0\ns_wait_dscnt 0",
+      function(lane) return selectors[lane + 1] & 31 end)
+  end)
+end)

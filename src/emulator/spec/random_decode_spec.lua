@@ -206,7 +206,7 @@ local function list_bits(text, width)
 end
 
 -- What the modifiers of the text ask for, as fields of a description.
-local function expected_fields(modifiers, nsources, word)
+local function expected_fields(modifiers, nsources, word, name)
   local fields, selections, pattern = {}, {}, nil
   for _, text in ipairs(modifiers) do
     local key, value = text:match("^([%w_]+):(.*)$")
@@ -228,6 +228,8 @@ local function expected_fields(modifiers, nsources, word)
       fields.dst_unused = UNUSED[value]
     elseif key == "src0_sel" or key == "src1_sel" then
       selections[key == "src0_sel" and 1 or 2] = value:lower()
+    elseif key == "byte_sel" then
+      selections[1] = "byte_" .. value
     elseif key == "row_mask" or key == "bank_mask" then
       fields[key == "row_mask" and "rows" or "banks"] = tonumber(value)
     elseif key == "bound_ctrl" then
@@ -242,6 +244,8 @@ local function expected_fields(modifiers, nsources, word)
       pattern = text .. ":0"
     elseif text:find("^th:TH_ATOMIC_.*RETURN") then
       fields.glc = 1
+    elseif text == "lds" then -- a part of the name
+      if not name:find("_lds$") then return nil, "it loads into registers" end
     elseif not text:find("^th:TH_") and not text:find("^scope:SCOPE_") then
       return nil, "the modifier " .. text .. " is not expected"
     end
@@ -295,7 +299,7 @@ local function difference(text, description, words)
   local halves, why = compare_operands(operands, d, words)
   if not halves then return why end
   local nsources = #d.operands - d.ndst
-  local want, selections, pattern = expected_fields(modifiers, nsources, words[1])
+  local want, selections, pattern = expected_fields(modifiers, nsources, words[1], d.name)
   if not want then return selections end
   want.op_sel = (want.op_sel or 0) | halves
   if d.name == "s_set_gpr_idx_on" then want.imm = words[1] >> 8 & 255 end

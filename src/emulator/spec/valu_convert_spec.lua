@@ -52,7 +52,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
     to_integer("u16_f16", f16, "trunc", U16)
     checkers[32]("v_cvt_rpi_i32_f32", 1, function(x)
       if exact.is_nan(f32, x) then return 0 end
-      local number = math.floor(exact.number(f32, x) + 0.5)
+      local number = math.floor(exact.number(f32, exact.add(f32, x, 0x3f000000, 0)))
       return math.tointeger(math.max(I32[1], math.min(I32[2], number)))
     end, { rows = operands(f32), modes = false })
 
@@ -115,6 +115,14 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
       end
       checkers[16](("v_cvt_norm_%s_f16"):format(case[1]), 1, normalised(f16, case[2], case[3]),
         { modes = false })
+    end
+
+    if target == "gfx1100" or target == "gfx1201" then
+      for name, range in pairs { i16 = I16, u16 = U16 } do
+        local one = saturate(f32, "trunc", range[1], range[2])
+        checkers[32](("v_cvt_pk_%s_f32"):format(name), 2,
+          function(a, b) return one(a) & 0xffff | (one(b) & 0xffff) << 16 end, { modes = false })
+      end
     end
 
     local rows = {}

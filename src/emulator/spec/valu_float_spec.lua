@@ -1,6 +1,7 @@
 -- 32-bit float instructions of the emulator, against exact arithmetic rounded once.
 
 local exact = require("support.exact")
+local lanes = require("support.lanes")
 local real = require("support.real")
 
 local f32 = exact.f32
@@ -48,6 +49,41 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
         if zero then return exact.nan_of(f32, c) or exact.add(f32, 0, c, mode) end
         return exact.fma(f32, a, b, c, mode)
       end)
+    end
+    -- What is found on the side of a cube that (x, y, z) points at: face, s, t, twice the axis.
+    local function cube(x, y, z)
+      local function size(r) return math.abs(exact.number(f32, r)) end
+      local function minus(r) return r ~ 0x80000000 end
+      local function twice(r) return exact.mul(f32, r, 0x40000000, 0) end
+      local function either(r, below, other)
+        return exact.number(f32, r) < 0 and below or other
+      end
+      if size(z) >= size(x) and size(z) >= size(y) then
+        return { either(z, 5, 4), either(z, minus(x), x), minus(y), twice(z) }
+      elseif size(y) >= size(x) then
+        return { either(y, 3, 2), x, either(y, minus(z), z), twice(y) }
+      end
+      return { either(x, 1, 0), either(x, z, minus(z)), minus(y), twice(x) }
+    end
+    for n, name in ipairs { "id", "sc", "tc", "ma" } do
+      it("finds the side of a cube: v_cube" .. name, check.batch:each(
+        ("v_cube%s_f32 v0, v4, v8, v12"):format(name), "b32", "b32 b32 b32",
+        exact.rows(f32, 3, 300), {}, function(got, values)
+          local want = cube(table.unpack(values))[n]
+          if n == 1 then want = exact.bits(f32, want) end
+          if exact.is_nan(f32, want) then want, got = true, exact.is_nan(f32, got) end
+          lanes.same(want, got)
+        end))
+    end
+    if not check.is_gfx9 then
+      it("multiplies for lighting: v_mullit", check.batch:each("v_mullit_f32 v0, v4, v8, v12",
+        "b32", "b32 b32 b32", exact.rows(f32, 3, 300), {}, function(got, values)
+          local a, b, c = table.unpack(values)
+          local is_least = b >= 0xff7fffff or exact.is_nan(f32, b) or exact.is_nan(f32, c) or
+            c == 0 or c >= 0x80000000
+          local want = is_least and 0xff7fffff or exact.nan_of(f32, a, b) or exact.mul(f32, a, b, 0)
+          lanes.same(want, got)
+        end))
     end
     check("v_fmac_f32", 2, function(a, b, mode) return exact.fma(f32, a, b, real.OLD32, mode) end)
   end)

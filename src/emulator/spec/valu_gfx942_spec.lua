@@ -232,6 +232,62 @@ describe("a bf16 of gfx950", function()
   end)
 end)
 
+describe("a dot product of bf16 of gfx950", function()
+  -- Products and sums of small numbers, which are exact.
+  local function check(name, operands, want)
+    it("is " .. name, function()
+      if not emulator.program then return pending("emulator_test is not built") end
+      local function pair(x, y) return emulator.f32(x) >> 16 | emulator.f32(y) & 0xffff0000 end
+      local r = emulator.run("gfx950", { { code = name .. operands,
+        v = { [0] = emulator.f32(0.5), [1] = pair(1.5, -2), [2] = pair(3, 0.25) } } })[1]
+      assert.is_nil(r.fault)
+      assert.are.equal(want, r:f32(0)[1])
+    end)
+  end
+  check("v_dot2_f32_bf16", " v0, v1, v2, v0", 4.5)
+  check("v_dot2_f32_bf16", " v0, v1, v2, v0 neg_lo:[1,0,0]", -4.5)
+  check("v_dot2c_f32_bf16", " v0, v1, v2", 4.5)
+
+  it("adds the third source last", function()
+    if not emulator.program then return pending("emulator_test is not built") end
+    -- 2^24 takes no 1, but 2 of them
+    local ones = emulator.f32(1) >> 16 | emulator.f32(1)
+    local case = { code = "v_dot2_f32_bf16 v3, v1, v1, v0\nv_dot2c_f32_bf16 v0, v1, v1",
+      v = { [0] = emulator.f32(2.0 ^ 24), [1] = ones } }
+    local r = emulator.run("gfx950", { case })[1]
+    assert.are.equal(2.0 ^ 24 + 2, r:f32(3)[1])
+    assert.are.equal(2.0 ^ 24, r:f32(0)[1])
+  end)
+end)
+
+describe("packed minima of three halves of gfx950", function()
+  local function each(least)
+    return function(a, b, c)
+      local word = 0
+      for shift = 0, 16, 16 do
+        local best
+        for _, x in ipairs { a >> shift & 0xffff, b >> shift & 0xffff, c >> shift & 0xffff } do
+          if best == nil then best = x else best = least(best, x) end
+        end
+        word = word | best << shift
+      end
+      return word
+    end
+  end
+  local function key(x) return x & 0x8000 ~= 0 and -(x & 0x7fff) - 1 or x end
+  local function is_nan(x) return x & 0x7fff > 0x7c00 end
+  local function choose(is_first)
+    return function(a, b)
+      if is_nan(a) then return a | 0x200 elseif is_nan(b) then return b | 0x200 end
+      return is_first(key(a), key(b)) and a or b
+    end
+  end
+  it("are NaNs when there is one: v_pk_minimum3_f16", newer:check("v_pk_minimum3_f16", "b32",
+    "b32 b32 b32", each(choose(function(a, b) return a < b end))))
+  it("are NaNs when there is one: v_pk_maximum3_f16", newer:check("v_pk_maximum3_f16", "b32",
+    "b32 b32 b32", each(choose(function(a, b) return a > b end))))
+end)
+
 describe("the number of the die", function()
   it("is 0 on gfx942, and no register of gfx90a", function()
     if not emulator.program then return pending("emulator_test is not built") end
