@@ -59,6 +59,25 @@ describe("a kernel on the cpu", function()
     end
   end)
 
+  it("has masks of integers where there are no registers for bits", function()
+    local body = [[
+      local v, k = x[i], 0
+      for step = 1, n do
+        if v > 4 then goto continue end
+        v = v * v + 0.1
+        if v < 1 then k = k + 1 goto continue end
+        k = k + 2
+        ::continue::
+      end
+      counts[i] = k]]
+    for target, has_bits in pairs { ["cpu:x86-64-v3"] = false, ["cpu:x86-64-v4"] = true } do
+      local llvm = llvm_of(body, target)
+      local made_of_bits = llvm:find("phi <%d+ x i1>") or llvm:find("and <%d+ x i1>")
+      assert.are.equal(has_bits, made_of_bits ~= nil)
+      assert.are.equal(has_bits, not llvm:find("call i%d+ @llvm.vector.reduce.or"))
+    end
+  end)
+
   it("stores at places of its items' own without branches", function()
     local llvm = llvm_of([[
       local v, k = x[i], 1

@@ -17,6 +17,8 @@
  *   shape    (cpu/shape.c)      how values differ between items that run side by side
  *   lanes    (cpu/lanes.c, cpu/lanes_{values,memory,choose}.c)  emits one run in vectors with masks,
  *            where its items go different ways
+ *   vectors  (cpu/vector_forms.c, cpu/vector_masks.c)  what the optimiser made of vectors, for
+ *            processors without registers for bits
  *   fails    (cpu/fails.c)      checks that fail in a run
  *   split    (cpu/split.c)      guards that hold for a range of a row's items
  *   exits    (cpu/exits.c)      ways out of a list of statements
@@ -297,6 +299,7 @@ typedef struct cpu_state {
   cpu_shapes *shapes;                    /* NULL until they are needed */
   unsigned nlanes;               /* the loop over a row takes so many items a turn; 0: one */
   cpu_lanes *lanes, *lanes_kept; /* items are emitted in lanes; what is kept of them */
+  uint8_t mask_bits[ROC_CG_MOST_LANES + 1]; /* of an element of masks of so many lanes; 0: none */
   LLVMValueRef (*operand)(struct cpu_state *s, uint32_t id); /* meanwhile: of cg->lanes lanes */
   cpu_run *run;                                              /* NULL between item loops */
   const cpu_split *split; /* item loops run over the range of their rows that it gives, */
@@ -543,8 +546,9 @@ bool cpu_emit_looked_loop(cpu_state *s, uint32_t id);
 /* cpu/wave.c */
 void cpu_emit_wave(cpu_state *s, uint32_t id);
 
-/* cpu/vector_forms.c */
+/* cpu/vector_forms.c, cpu/vector_masks.c: of the optimised module */
 void cpu_rewrite_vectors(roc_cg *cg);
+void cpu_widen_masks(roc_cg *cg);
 
 /* cpu/math.c */
 LLVMValueRef cpu_math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);

@@ -712,7 +712,8 @@ static cpu_lanes *lanes_of(cpu_state *s, unsigned count, bool is_narrow) {
   if (!l || (l->count == count && l->is_narrow == is_narrow)) return l;
   *l = (cpu_lanes){
       .count = count, .is_narrow = is_narrow, .has_bits = roc_processor_has(s->cg->tm, "avx512f")};
-  LLVMTypeRef part = LLVMIntTypeInContext(s->cg->ctx, l->has_bits ? 1 : is_narrow ? 32 : 64);
+  s->mask_bits[count] = l->has_bits ? 1 : is_narrow ? 32 : 64;
+  LLVMTypeRef part = LLVMIntTypeInContext(s->cg->ctx, s->mask_bits[count]);
   l->mask_type = LLVMVectorType(part, count);
   l->vars = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->vars.count + 1);
   l->arrays = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->arrays.count + 1);

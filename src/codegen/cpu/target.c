@@ -277,6 +277,7 @@ static roc_status cpu_finish(roc_cg *cg, roc_error *err) {
 
 static roc_status cpu_finish_module(roc_cg *cg, roc_error *err) {
   cpu_rewrite_vectors(cg);
+  cpu_widen_masks(cg);
   return cpu_math_define(cg, err);
 }
 
