@@ -124,6 +124,8 @@ describe("the docs", function()
     local output, succeeded = files.run("mkdocs build --strict --site-dir " .. folder .. "/site")
     assert.is_true(succeeded, output)
     assert.is_truthy(files.read(folder .. "/site/guide/tutorial.html"):find("work%-item"))
+    assert.is_truthy(files.read(folder .. "/site/guide/from-numpy.html")
+      :find("<code>a | b</code>", 1, true))
   end)
 
   -- The anchor of a heading, as GitHub makes it.  The static site has one "-" where GitHub has
