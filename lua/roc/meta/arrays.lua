@@ -59,7 +59,8 @@ local roc = {}
 ---and keeps it alive. `a[i]` is an element of a 1-D array, else a view of row i; `a[{…}]` selects;
 ---`#a` is the first extent; `ipairs(a)` and `pairs(a)` give the elements of a 1-D array, else its
 ---rows. Indices count from 1. An index out of range is an error, and so is a field that is not
----listed. Reading or writing elements waits for the queued work that conflicts on the array.
+---listed. Reading an element waits for queued work that writes the array, writing one for all
+---queued work that uses it.
 ---@class roc.Array
 ---@field shape integer[] the extents; a new table at each read
 ---@field dtype roc.DType

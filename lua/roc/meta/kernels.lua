@@ -35,9 +35,9 @@ local roc = {}
 
 ---A kernel of a Lua function, or of a string that holds one. It is compiled at its first launch for
 ---each set of types and layouts of arguments, or at once for a signature. The source of a function
----is read when the kernel is made; where it is not what the function was compiled from, that is an
----error. What the compiler does not take is an error with the code `"compile"`, whose message names
----file, line and column.
+---is read when the kernel is made; it is an error when the source has changed since the function
+---was loaded. A kernel that the compiler refuses is an error with the code `"compile"`, whose
+---message names file, line and column.
 ---
 ---Example: `k:forall(3)(x) return x` gives `[1. 2. 3.]`.
 ---@param f function | string
@@ -138,7 +138,7 @@ function roc.InOut(a) end
 -- error. A target is `"cpu"`, another processor such as `"cpu:x86-64-v3"`, or a GPU such as
 -- `"gfx90a"` or `"sm_90"`, which need not be there; by default it is the current device's.
 
----The type of each parameter and local, and why it is that.
+---The type of each parameter and local, and the place that decided it.
 ---
 ---Example: `k:inspect_types():match("local i: %w+")` gives `local i: integer`.
 ---@param ... roc.AnyArray | number | boolean arguments whose types count
@@ -159,7 +159,7 @@ function Kernel:inspect_ir() end
 ---@return string
 function Kernel:inspect_llvm(target, stage) end
 
----Assembly, with each source line before what it became.
+---Assembly, with each source line before its instructions.
 ---
 ---Example: `k:inspect_asm("gfx90a"):match("s_endpgm")` gives `s_endpgm`.
 ---@param target? string
@@ -176,7 +176,7 @@ function Kernel:inspect_asm(target) end
 ---@return string
 function Kernel:show(target, ...) end
 
----What is probably not meant, a sentence each: float64 arithmetic in a kernel of narrower arrays, a
+---What is probably a mistake, a sentence each: float64 arithmetic in a kernel of narrower arrays, a
 ---number as a condition, a shared array written and read without a barrier, a plain host array
 ---copied for the third time. Each is also a warning when it is found (`-W`).
 ---
@@ -191,8 +191,8 @@ function Kernel:hints() end
 ---@return table<string, number>? # nil before the first compile
 function Kernel:times() end
 
----How many compiled versions are kept, and how many were ever made. At most 64 are kept; the one
----that was not used for longest goes.
+---How many compiled versions are kept, and how many were ever made. At most 64 are kept; the least
+---recently used one is dropped.
 ---
 ---Example: `k:forall(3)(x) return k:specialisations()` gives `1, 1`.
 ---@return integer kept
@@ -207,8 +207,8 @@ function Kernel:specialisations() end
 ---@field check? boolean default: the kernel's own
 ---@field code_object_version? integer of AMD GPUs: 4, 5 or 6; default 5
 
----Compiles for a target, which need not be there. Integers and extents are taken to lie in
----0 … 2^31−1.
+---Compiles for a target; the machine need not have such a device. Integers and extents are taken to
+---lie in 0 … 2^31−1.
 ---
 ---Example: `k:compile("gfx90a").target` gives `gfx90a`.
 ---@param target? string | roc.CompileOpts "gfx90a", "sm_90", "cpu", "cpu:x86-64-v3", …, or options
@@ -234,20 +234,20 @@ local CodeObject = {}
 ---@return roc.CodeObject # the code object itself
 function CodeObject:save(path) end
 
----What it takes of a GPU, as `k:resources`. Of code for a processor it is an error.
+---The registers, memory and occupancy on a GPU, as `k:resources` gives them. For code for a
+---processor it is an error.
 ---
 ---Example: `k:compile("gfx90a"):resources().wavefront_size` gives `64`.
 ---@param workgroup? integer work-items
 ---@return roc.Resources
 function CodeObject:resources(workgroup) end
 
----Frees the bytes; later use is an error. Also what `<close>` does.
+---Frees the bytes; later use is an error. `<close>` does the same.
 ---
 ---Example: `local c <close> = k:compile("gfx90a") return c.target` gives `gfx90a`.
 function CodeObject:close() end
 
----What the kernel takes of a GPU, and how many of its wavefronts are kept at a time. For a
----processor it is an error.
+---The registers, memory and occupancy of the kernel on a GPU. For a processor it is an error.
 ---
 ---Example: `k:resources("gfx1030").wavefront_size` gives `32`.
 ---@param target? string
@@ -274,7 +274,7 @@ function Kernel:resources(target, workgroup) end
 ---@field code_object_bytes integer
 ---@field occupancy roc.Occupancy
 
----How many wavefronts are kept in workgroups of a size.
+---How many wavefronts a SIMD or multiprocessor holds in workgroups of a size.
 ---@class roc.Occupancy
 ---@field waves integer on a SIMD of an AMD GPU, on a multiprocessor of an NVIDIA GPU
 ---@field max integer how many it could be

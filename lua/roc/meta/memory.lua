@@ -15,9 +15,10 @@ local roc = {}
 
 -- ## Device arrays
 
----An array in a device's memory, with the fields, views and operators of `roc.Array`. Reading or
----writing elements from the host waits for the queued work that conflicts on the array. An array
----that is dropped or closed while queued work uses it lives until that work is over.
+---An array in a device's memory, with the fields, views and operators of `roc.Array`. From the
+---host, reading an element waits for queued work that writes the array, writing one for all queued
+---work that uses it. An array that is dropped or closed while queued work uses it lives until that
+---work is over.
 ---@class roc.DeviceArray: roc.Array
 ---@field device roc.Device
 local DeviceArray = {}
@@ -37,8 +38,8 @@ local DeviceArray = {}
 ---@return roc.DeviceArray
 function roc.to_device(a, opts) end
 
----An array on the current device, with undefined contents. Where memory lacks, garbage is
----collected once; then it is an error with the code `"oom"`.
+---An array on the current device, with undefined contents. When memory runs out, garbage is
+---collected and the allocation is tried once more; then it is an error with the code `"oom"`.
 ---
 ---Example: `roc.device_array({ 2, 3 }, "int16").size` gives `6`.
 ---@param shape roc.Shape
@@ -89,8 +90,8 @@ function DeviceArray:copy_to_device(d, stream) end
 ---@return roc.DeviceArray # the array itself
 function DeviceArray:fill(value, stream) end
 
----Gives the memory back, once queued work no longer uses it; waits for nothing. Later use of the
----array is an error. Also what `<close>` does.
+---Gives the memory back once queued work no longer uses it. Does not wait. Later use of the array
+---is an error. `<close>` does the same.
 ---
 ---Example: `local e <close> = roc.device_array(3) return #e` gives `3`.
 function DeviceArray:close() end
@@ -122,7 +123,7 @@ function roc.mapped_array(shape, dtype, order) end
 local Registration = {}
 
 ---Page-locks host arrays and maps them for the device: kernels use them in place, and copies are
----asynchronous. It concerns the whole memory of an array, with all its views. Registrations nest.
+---asynchronous. It covers the whole memory of an array, with all its views. Registrations nest.
 ---When one array is refused, none is registered.
 ---
 ---Example: `tostring(roc.register(h, roc.zeros(9)))` gives `roc.Registration: 2 arrays`.
@@ -144,14 +145,14 @@ function roc.pinned(...) end
 ---@param ... roc.Array
 function roc.deregister(...) end
 
----Ends the registration, unless it is over, as `roc.deregister` does. Also what `<close>` does.
+---Ends the registration, unless it is over, as `roc.deregister` does. `<close>` does the same.
 ---
 ---Example: `roc.register(h):close()`.
 function Registration:close() end
 
 -- ## Smart arrays
 
----A host array with a double on a device. Data moves only when one side is used while the other is
+---A host array with a copy on a device. Data moves only when one side is used while the other is
 ---newer. It has the fields and methods of a host array, and may be used wherever one may.
 ---@class roc.SmartArray: roc.Array
 local SmartArray = {}
@@ -183,8 +184,8 @@ function SmartArray:get(side) end
 ---@param side "host" | "device"
 function SmartArray:mark_changed(side) end
 
----Brings the host's side up to date, for which it waits, and gives the device's memory back. Also
----what `<close>` does.
+---Brings the host's side up to date, for which it waits, and gives the device's memory back.
+---`<close>` does the same.
 ---
 ---Example: `local s <close> = roc.smart_array(h) return s[3]` gives `3.0`.
 function SmartArray:close() end

@@ -36,8 +36,8 @@ local Module = {}
 ---@return roc.Module
 function roc.module(code, device) end
 
----A kernel of the module. Its arrays count as written, so that waits are for it as well, unless the
----code says `const` or a declaration does.
+---A kernel of the module. Its arrays count as written, so that a wait for one waits for the kernel,
+---unless the code says `const` or a declaration says otherwise.
 ---
 ---Example: `m:kernel("roc_seven").arguments[1].kind` gives `pointer`.
 ---@param name string
@@ -45,7 +45,7 @@ function roc.module(code, device) end
 ---@return roc.ModuleKernel
 function Module:kernel(name, declarations) end
 
----Closes the module; the kernels that were taken from it stay. Also what `<close>` does.
+---Closes the module; the kernels that were taken from it stay. `<close>` does the same.
 ---
 ---Example: `local other <close> = roc.module("seven.hsaco") return other.device.kind` gives `hsa`.
 function Module:close() end
@@ -57,7 +57,7 @@ function Module:close() end
 ---@field arguments table[] {kind =, size =, dtype =, name =, is_written =} each
 local ModuleKernel = {}
 
----Queues a launch, which checks the number and kinds of the arguments alone.
+---Queues a launch. Only the number and the kinds of the arguments are checked.
 ---
 ---Example: `m:kernel("roc_seven"):launch({ groups = 1, workgroup = 1 }, x, 1, nil, nil) return
 ---x[1]` gives `7`.
@@ -65,8 +65,8 @@ local ModuleKernel = {}
 ---@param ... any the kernel's arguments
 function ModuleKernel:launch(how, ...) end
 
----A launcher of that many work-items, as `k:forall`. Kernels of HIP and PTX take whole workgroups
----alone.
+---A launcher of that many work-items, as `k:forall`. Kernels of HIP and PTX take only whole
+---workgroups.
 ---
 ---Example: `m:kernel("roc_seven"):forall(1)(x, 1, nil, nil) return x[1]` gives `7`.
 ---@param ... any one to three extents, and options

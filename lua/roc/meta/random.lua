@@ -66,9 +66,9 @@ function roc.random_integers(low, high, shape, dtype) end
 ---@return roc.Rng
 function roc.rng(seed, opts) end
 
----A generator made by `roc.rng`. A call takes its place in the sequence at once, whatever runs
----when; a call that raises an error takes none. With a device the results are device arrays, for
----which nothing waits.
+---A generator made by `roc.rng`. A call takes its place in the sequence when it is made, whenever
+---the device computes it; a call that raises an error takes none. With a device the results are
+---device arrays, for which nothing waits.
 ---@class roc.Rng
 ---@field seed integer
 ---@field sequence integer

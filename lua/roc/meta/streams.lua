@@ -47,8 +47,8 @@ function Stream:query() end
 function Stream:wait(event) end
 
 ---Calls `f` with the arguments once all that was queued so far is done: on the Lua thread, at the
----end of the first wait or query, of anything, that finds it so. What it raises comes out of that
----wait.
+---end of the first wait or query after that, of any stream, event or array. An error in `f` is
+---raised by that wait.
 ---
 ---Example: `local done s:callback(function() done = true end) s:synchronize() return done` gives
 ---`true`.
@@ -63,19 +63,18 @@ function Stream:callback(f, ...) end
 ---@return roc.StreamScope
 function Stream:auto_synchronize() end
 
----What `s:auto_synchronize()` gives. Until it is over it is taken wherever a stream is, and stands
----for its own.
+---What `s:auto_synchronize()` gives. Until it is over, it can be used in place of its stream.
 ---@class roc.StreamScope: roc.Stream
 local StreamScope = {}
 
----Ends the scope: waits for the stream. Also what `<close>` does; then, when an error leaves the
----scope, that error goes on, and one of the stream's work stays for the next wait.
+---Waits for the stream and ends the scope. `<close>` does the same. When an error leaves the scope,
+---that error goes on, and an error of the stream's work stays for the next wait.
 ---
 ---Example: `local scope = s:auto_synchronize() scope:close() return s:query()` gives `true`.
 function StreamScope:close() end
 
----Gives the stream back; its work goes on. Waits for nothing; later use is an error. Also what
----`<close>` does.
+---Closes the stream; its work goes on. Does not wait; later use is an error. `<close>` does the
+---same.
 ---
 ---Example: `local t <close> = roc.stream() return t:query()` gives `true`.
 function Stream:close() end
@@ -112,7 +111,7 @@ function Event:synchronize() end
 ---@return boolean
 function Event:query() end
 
----Gives the event back; streams that wait for it still do. Also what `<close>` does.
+---Closes the event; streams that wait for it still do. `<close>` does the same.
 ---
 ---Example: `local e <close> = roc.event() return e:query()` gives `true`.
 function Event:close() end
@@ -157,7 +156,7 @@ function roc.trace(path) end
 function Trace:summary() end
 
 ---Waits for the state's work, ends the timeline and writes its file. The second time it does
----nothing. Also what `<close>` does.
+---nothing. `<close>` does the same.
 ---
 ---Example: `local t = roc.trace("t.json") t:close() return io.open("t.json"):read(1)` gives `{`.
 function Trace:close() end
@@ -209,7 +208,7 @@ function roc.on_device(device) end
 ---@class roc.DeviceScope
 local DeviceScope = {}
 
----Makes the device current again that was so before. Also what `<close>` does.
+---Makes the device current again that was current before the scope. `<close>` does the same.
 ---
 ---Example: `local scope = roc.on_device("sim") scope:close() return roc.current_device().kind`
 ---gives `cpu`.
@@ -226,8 +225,8 @@ function Device:memory_free() end
 ---Example: `roc.current_device():synchronize()`.
 function Device:synchronize() end
 
----Ends all that is on the device, and starts again; a lost device may come back so. Arrays that are
----on it have undefined contents afterwards.
+---Ends all work on the device and starts it again, which may bring a lost device back. Arrays on it
+---have undefined contents afterwards.
 ---
 ---Example: `pcall(function() roc.current_device():reset() end)` gives `true`.
 function Device:reset() end
