@@ -164,6 +164,24 @@ describe("the docs", function()
     assert_none(complaints)
   end)
 
+  it("have lines of 100 columns, but in tables and blocks of code", function()
+    local complaints, count = {}, 0
+    for _, path in ipairs { "README.md", table.unpack(files.list("docs", "%.md$")) } do
+      local is_code, number = false, 0
+      for line in files.read(path):gmatch("([^\n]*)\n") do
+        number = number + 1
+        if line:find("^```") then is_code = not is_code end
+        -- The generated reference does not break code.
+        if not is_code and not line:find("^|") and not path:find("^docs/reference/") then
+          count = count + 1
+          if utf8.len(line) > 100 then complaints[#complaints + 1] = path .. ":" .. number end
+        end
+      end
+    end
+    assert.is_true(count > 1000)
+    assert_none(complaints)
+  end)
+
   it("name only files and commands that are there", function()
     local complaints, count = {}, 0
     for _, path in ipairs { "README.md", table.unpack(files.list("docs", "%.md$")) } do
