@@ -266,6 +266,14 @@ kept("round", "result = roc.math.round(a)")
 kept("floor", "result = roc.math.trunc(a)\n    if result > a then result = result - 1 end")
 kept("ceil", "result = roc.math.trunc(a)\n    if result < a then result = result + 1 end")
 
+-- What trunc leaves, as math.modf has it: that of an infinity is 0.
+operations.fraction = { operands = 1, result = joined_float,
+  text = "local whole = roc.math.trunc(a)\n    result = a - whole\n"
+    .. "    if a == whole then result = 0 end" }
+
+operations.ult = { operands = 2, result = test_of(joined_integers),
+  text = "result = math.ult(a, b)" }
+
 operations.abs = { operands = 1, result = joined,
   text = function(_, dtype)
     return dtype.kind == "u" and "result = a" or "result = math.abs(a)"

@@ -70,8 +70,14 @@ end)
 -- Names of roc.math with two operands that are other operations with one.
 local OF_TWO = { atan = "atan2", log = "log_base" }
 
+-- The part before the point, in the array's dtype, and the part after it.
+local function modf(x)
+  return of_math.trunc(x), of_math.fraction(x)
+end
+
 ---A function of roc.math for arrays: `name`, then its arguments, one of which is an array.
 function M.math(name, ...)
+  if name == "modf" then return modf(...) end
   if not elementwise.is_operation(OF_MATH[name] or name) then
     support.fail("bad argument #1 to 'math' (the name of a function of elements expected)")
   end

@@ -53,10 +53,15 @@ local function extreme(sign)
   end
 end
 
+-- Of equal ones that of the lesser place stays: the lanes' places are not in order.
 local function place_of_extreme(sign)
   return function(dtype)
+    local replaced = replaces(dtype, sign)
+    local is_tie = dtype.kind == "f" and "(v == w or v ~= v and w ~= w)" or "v == w"
     return { fields = { dtype, int64 }, load = load_with_place,
-      combine = string.format("if %s then v, at_v = w, at_w end", replaces(dtype, sign)) }
+      combine = string.format("if %s or %s and at_w < at_v then v, at_v = w, at_w end", replaced,
+        is_tie),
+      in_order = string.format("if %s then v, at_v = w, at_w end", replaced) }
   end
 end
 

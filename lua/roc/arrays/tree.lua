@@ -28,7 +28,8 @@ local LANES = 64
 local CHUNK = 4096
 
 -- A reduction combines one field or several (a value and its place).  In its texts `v`, `w` are the
--- first field of two operands, the earlier one `v`; `at_v`, `at_w` the second.
+-- first field of two operands, `v` that of the lower lane; `at_v`, `at_w` the second.  `in_order`
+-- is the text for elements that follow each other, where it differs from `combine`.
 local FIELDS = { { "v", "w" }, { "at_v", "at_w" } }
 
 -- The variables of all fields for an operand (1: the earlier), each formatted, joined by ", ".
@@ -56,7 +57,7 @@ function($params)
     $load_first
     for k = k + 64, before + live, 64 do
       $load_next
-      $combine
+      $in_order
     end
     $part_lane = $first_fields
   end
@@ -94,7 +95,7 @@ function($params)
       while place & 1 == 0 do
         local $second_fields = $first_fields
         $first_fields = $part_level
-        $combine
+        $in_order
         level, place = level + 1, place >> 1
       end
       $part_level = $first_fields
@@ -108,7 +109,7 @@ function($params)
       if rest & 1 == 1 then
         local $second_fields = $first_fields
         $first_fields = $part_level
-        $combine
+        $in_order
       end
       rest = rest >> 1
     end
@@ -191,6 +192,7 @@ local function text_of(reduction, template, chunk, load, source)
     load_first = source.before .. load("v", "at_v", source.elements),
     load_next = source.before .. load("w", "at_w", source.elements),
     combine = reduction.combine,
+    in_order = reduction.in_order or reduction.combine,
     first_fields = each(count, 1, "%s"),
     second_fields = each(count, 2, "%s"),
     part_lane = each(count, 1, "part#[lane]"),

@@ -115,6 +115,15 @@ function roc.math.max(x, ...) end
 ---@return number | roc.AnyArray
 function roc.math.min(x, ...) end
 
+---The part of x before the point, and the part after it, with the sign of x. Of an array the first
+---in its dtype. Exact.
+---
+---Example: `roc.math.modf(-2.5)` gives `-2.0, -0.5`.
+---@param x roc.Operand
+---@return number | roc.AnyArray whole
+---@return number | roc.AnyArray fraction
+function roc.math.modf(x) end
+
 ---Degrees in radians. To 2 ulp.
 ---
 ---Example: `roc.math.rad(180)` gives `3.1415926535898`.
@@ -142,6 +151,14 @@ function roc.math.sqrt(x) end
 ---@param x roc.Operand
 ---@return number | roc.AnyArray
 function roc.math.tan(x) end
+
+---Whether the integer x is less than y where both are unsigned. Of arrays an array of bool.
+---
+---Example: `roc.math.ult(1, -1)` gives `true`.
+---@param x integer | roc.AnyArray
+---@param y integer | roc.AnyArray
+---@return boolean | roc.AnyArray
+function roc.math.ult(x, y) end
 
 -- ## Exponentials and roots
 

@@ -17,7 +17,7 @@ static float rsqrtf(float x) {
 }
 
 /* Calls the metafield `math` of an array among the arguments with the function's name and the
- * arguments; false when none is an array. */
+ * arguments, whose results are all of the stack then; false when none is an array. */
 static bool push_of_arrays(lua_State *L, const char *name) {
   int array = 1, last = lua_gettop(L);
   while (array <= last && !lua_isuserdata(L, array)) array++;
@@ -26,7 +26,7 @@ static bool push_of_arrays(lua_State *L, const char *name) {
   lua_insert(L, 1);
   lua_pushstring(L, name);
   lua_insert(L, 2);
-  lua_call(L, lua_gettop(L) - 1, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
   return true;
 }
 
@@ -128,16 +128,16 @@ static const luaL_Reg test_functions[] = {
 static const struct {
   const char *name;
   int least;
-} library_functions[] = {{"abs", 1},  {"acos", 1}, {"asin", 1}, {"atan", 1},  {"ceil", 1},
-                         {"cos", 1},  {"deg", 1},  {"exp", 1},  {"floor", 1}, {"fmod", 2},
-                         {"log", 1},  {"max", 1},  {"min", 1},  {"rad", 1},   {"sin", 1},
-                         {"sqrt", 1}, {"tan", 1}};
+} library_functions[] = {{"abs", 1}, {"acos", 1}, {"asin", 1}, {"atan", 1},  {"ceil", 1},
+                         {"cos", 1}, {"deg", 1},  {"exp", 1},  {"floor", 1}, {"fmod", 2},
+                         {"log", 1}, {"max", 1},  {"min", 1},  {"modf", 1},  {"rad", 1},
+                         {"sin", 1}, {"sqrt", 1}, {"tan", 1},  {"ult", 2}};
 
 /* Upvalues: Lua's own function, and its number above.  Lua's is called directly, so that its errors
  * name the script's line. */
 static int of_library(lua_State *L) {
   lua_Integer number = lua_tointeger(L, lua_upvalueindex(2));
-  if (push_of_arrays(L, library_functions[number].name)) return 1;
+  if (push_of_arrays(L, library_functions[number].name)) return lua_gettop(L);
   int last = lua_gettop(L);
   if (last < library_functions[number].least) last = library_functions[number].least;
   for (int arg = 1; arg <= last; arg++) luaL_checknumber(L, arg);
