@@ -69,7 +69,7 @@ void roc_buffer_observe_writes(roc_write_hook hook, void *ud);
 
 /* From now on, until it is set to NULL, the memory's contents are still to be computed by
  * `pending`, which `release` frees when the buffer goes away first.  The layer that sets it sees to
- * it that nothing reads or writes the memory before. */
+ * it that nothing reads or writes the memory before, and that no queued work holds it last. */
 void roc_buffer_set_pending(roc_buffer *buffer, void *pending, void (*release)(void *pending));
 void *roc_buffer_pending(const roc_buffer *buffer);
 /* How many pending ones read the memory; `change` is added. */

@@ -100,20 +100,28 @@ static progress compute_one(lua_State *L, const evaluation *v, roc_expression *e
   return roc_expression_run_one(L, e, v->stream) ? COMPUTED : NOTHING;
 }
 
-/* Computes `e`, or something that it needs, which comes out in *out. */
+/* Keeps the memory of a result while it is on the stack. */
+static roc_buffer *hold(lua_State *L, const roc_expression *e) {
+  roc_buffer *buffer = e->result.buffer;
+  roc_buffer_retain(buffer);
+  roc_push_array(L, &roc_host_array_class)->buffer = buffer;
+  return buffer;
+}
+
+/* Computes `e`, or something that it needs. */
 static progress advance(lua_State *L, const evaluation *v, roc_expression *e,
-                        const roc_expression **stepwise, roc_expression **out) {
+                        const roc_expression **stepwise) {
   roc_expression *part = roc_graph_find_part(e), *target = part ? part : e;
   roc_graph g = {0};
   roc_graph_add(&g, &target->result);
   roc_graph_check(L, &g);
-  if (g.nnodes == 1 || *stepwise == target) {
-    *out = g.nodes[0];
-    return compute_one(L, v, g.nodes[0]);
-  }
-  *out = target;
-  progress done = run_fused(L, v, &g, &target->result);
-  if (done == NOTHING) *stepwise = target;
+  bool is_single = g.nnodes == 1 || *stepwise == target;
+  roc_buffer *result = hold(L, is_single ? g.nodes[0] : target);
+  progress done = is_single ? compute_one(L, v, g.nodes[0]) : run_fused(L, v, &g, &target->result);
+  if (done == NOTHING && !is_single) *stepwise = target;
+  /* What has been printed meanwhile may have run Lua code that has looked at it, too. */
+  roc_expression *computed = done == COMPUTED ? roc_buffer_pending(result) : NULL;
+  if (computed) roc_expression_end(computed);
   return done;
 }
 
@@ -122,17 +130,13 @@ static progress advance(lua_State *L, const evaluation *v, roc_expression *e,
 static int evaluate_buffer(lua_State *L) {
   const evaluation *v = lua_touserdata(L, 1);
   luaL_checkstack(L, 40, NULL);
-  roc_buffer_retain(v->buffer);
-  roc_push_array(L, &roc_host_array_class)->buffer = v->buffer;
+  hold(L, roc_buffer_pending(v->buffer));
   int holder = lua_gettop(L);
   const roc_expression *stepwise = NULL;
   for (roc_expression *e; (e = roc_buffer_pending(v->buffer));) {
-    uint64_t before = roc_expression_changes();
-    roc_expression *computed = NULL;
-    progress done = advance(L, v, e, &stepwise, &computed);
+    progress done = advance(L, v, e, &stepwise);
     lua_settop(L, holder);
     if (done == NO_MEMORY) return 1;
-    if (done == COMPUTED && roc_expression_changes() == before) roc_expression_end(computed);
   }
   lua_pushnil(L);
   return 1;

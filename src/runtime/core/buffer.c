@@ -26,8 +26,7 @@ static roc_status fail_oom(size_t nbytes, roc_error *err) {
   return roc_fail(err, ROC_OOM, "out of memory: cannot allocate %zu bytes of host memory", nbytes);
 }
 
-/* Gives a host buffer a block. */
-static roc_status alloc_host(roc_buffer *buffer, bool zeroed, roc_error *err) {
+roc_status roc_buffer_alloc_host(roc_buffer *buffer, bool zeroed, roc_error *err) {
   size_t padded;
   if (!roc_add_size(buffer->nbytes, HOST_ALIGNMENT, &padded)) return fail_oom(buffer->nbytes, err);
   /* calloc leaves large blocks to the kernel's lazily zeroed pages; hence the padding by hand. */
@@ -46,7 +45,7 @@ roc_status roc_buffer_create_host(size_t nbytes, bool zeroed, roc_buffer **out_b
   roc_buffer *buffer = roc_alloc(sizeof *buffer);
   if (!buffer) return fail_oom(nbytes, err);
   init_buffer(buffer, 0, nbytes);
-  roc_status status = alloc_host(buffer, zeroed, err);
+  roc_status status = roc_buffer_alloc_host(buffer, zeroed, err);
   if (status != ROC_OK) {
     roc_free(buffer);
     return status;
@@ -65,11 +64,6 @@ roc_status roc_buffer_create_later(roc_rt_device *device, size_t nbytes, roc_buf
   if (device) roc_rt_device_retain(device);
   *out_buffer = buffer;
   return ROC_OK;
-}
-
-roc_status roc_buffer_provide(roc_buffer *buffer, roc_error *err) {
-  if (!buffer->lacks_memory) return ROC_OK;
-  return buffer->device ? roc_buffer_provide_device(buffer, err) : alloc_host(buffer, false, err);
 }
 
 roc_status roc_buffer_wrap_host(void *memory, size_t nbytes, void (*release)(void *ud), void *ud,
@@ -142,10 +136,6 @@ static bool drop_ref(roc_buffer *buffer) {
 
 void roc_buffer_release_locked(roc_buffer *buffer) {
   if (!buffer || !drop_ref(buffer)) return;
-  if (buffer->pending) {
-    roc_buffer_bury(buffer); /* which releases other buffers: after the lock */
-    return;
-  }
   drop_uses_and_fault(buffer);
   if (buffer->device && !buffer->is_wrapped && !buffer->lacks_memory) {
     roc_rt_pool_free(buffer);

@@ -29,12 +29,7 @@ void roc_buffer_destroy_host(roc_buffer *buffer) {
 void roc_buffer_destroy_dead(roc_buffer *dead) {
   while (dead) {
     roc_buffer *next = dead->next;
-    if (dead->pending) {
-      roc_buffer_retain(dead);
-      roc_buffer_release(dead);
-    } else {
-      roc_buffer_destroy_host(dead);
-    }
+    roc_buffer_destroy_host(dead);
     dead = next;
   }
 }

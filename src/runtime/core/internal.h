@@ -230,9 +230,6 @@ void roc_rt_stream_hand_over_faults(roc_rt_stream *orphan);
 roc_status roc_rt_queue_stamp(roc_dev_stream *stream, uint64_t *out_ns, roc_ticket *out_ticket,
                               roc_error *err);
 
-/* device_memory.c.  Lock not held: gives a buffer of device memory that lacks it a block. */
-roc_status roc_buffer_provide_device(roc_buffer *buffer, roc_error *err);
-
 /* hold.c.  Lock held for all; release.c takes it first. */
 /* Drops one hold; the last after shutdown closes the driver's device. */
 void roc_rt_device_drop(roc_rt_device *device);
@@ -260,6 +257,8 @@ typedef struct roc_rt_pin roc_rt_pin;
 void roc_buffer_drop_pin(roc_buffer *buffer);
 
 /* buffer.c */
+/* Gives a buffer of host memory, which has none, its block. */
+roc_status roc_buffer_alloc_host(roc_buffer *buffer, bool zeroed, roc_error *err);
 void roc_buffer_release_locked(roc_buffer *buffer); /* lock held */
 /* One more reference, unless the last one has gone. */
 bool roc_buffer_retain_live(roc_buffer *buffer);

@@ -55,7 +55,9 @@ static void move_memory(roc_buffer *buffer, roc_buffer *made) {
   roc_free(made);
 }
 
-roc_status roc_buffer_provide_device(roc_buffer *buffer, roc_error *err) {
+roc_status roc_buffer_provide(roc_buffer *buffer, roc_error *err) {
+  if (!buffer->lacks_memory) return ROC_OK;
+  if (!buffer->device) return roc_buffer_alloc_host(buffer, false, err);
   roc_buffer *made;
   ROC_TRY(roc_rt_check_open(err));
   roc_rt_lock();
