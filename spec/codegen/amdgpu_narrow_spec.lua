@@ -71,6 +71,30 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
     end
   end)
 
+  it("computes low halves where no more is stored", function()
+    for result, opcodes in pairs { ["sum >> 8"] = "", ["(sum // 16) & 255"] = "", ["-sum"] = "",
+      ["sum // 3"] = "i64", ["sum > 5 and 1 or 0"] = "i64" } do
+      local k = kernel(([[function(x, w, y, n)
+        local i, sum = roc.get_global_id(1), 0
+        for d = 1, n do sum = sum + x[d] * w[d] end
+        y[i] = %s
+      end]]):format(result), "(uint8[:], int32[:], uint8[:], int64 narrow)", false)
+      local finds = opcodes == "i64" and assert.matches or assert.not_matches
+      finds("%%sum = alloca i64", k:inspect_llvm("gfx90a"))
+    end
+  end)
+
+  it("rotates what it multiplies", function()
+    local k = kernel([[function(x)
+      local i = roc.get_global_id(1)
+      local w = (x[i] * 0x1b873593) & 0xffffffff
+      x[i] = ((w << 15) | (w >> 17)) & 0xffffffff
+    end]], "(uint32[:])", false)
+    local _, text = hot(k)
+    assert.matches("v_alignbit_b32", text)
+    assert.equal(1, select(2, text:gsub("v_mul_lo_u32", "")))
+  end)
+
   it("carries in 32 bits what only ever holds 32 bits", function()
     local k = kernel([[function(x, n)
       local i = roc.get_global_id(1)
@@ -85,7 +109,7 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
     local wide = kernel([[function(x, n)
       local a, b = x[1], 1
       for _ = 1, n do a, b = b, a + b end
-      x[2] = a
+      x[2] = a > 0 and 1 or 0
     end]], "(uint32[:], int64 narrow)", false)
     assert.matches("%%b = alloca i64", wide:inspect_llvm("gfx90a"))
   end)

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "ir/check_walk.h"
+#include "ir/low_bits.h"
 #include "ir/motion.h"
 #include "ir/range.h"
 
@@ -77,6 +78,7 @@ roc_status roc_ir_find_narrow(const roc_ir_module *module, const roc_ir_launch_l
   w.narrow_vars = vars;
   roc_status status = run_walk(&w, made, limits, err);
   if (status == ROC_OK) status = roc_ir_find_motion(module, narrow, err);
+  if (status == ROC_OK) status = roc_ir_find_low(module, narrow, vars, err);
   if (status != ROC_OK) {
     roc_free(narrow);
     roc_free(vars);

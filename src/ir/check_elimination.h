@@ -58,12 +58,13 @@ typedef enum roc_ir_narrow {
   ROC_IR_LOOP_VARIANT = 4,  /* it changes from iteration to iteration of a loop around it */
   ROC_IR_SCALAR = 8,        /* it is the same for all items of a wavefront */
   ROC_IR_WRAPS = 16,
-  ROC_IR_INT32 = 32 /* without NARROW: integer operands and result lie in -2^31 … 2^31-1 */
+  ROC_IR_INT32 = 32, /* without NARROW: integer operands and result lie in -2^31 … 2^31-1 */
+  ROC_IR_LOW = 64    /* without both: no more than its low 32 bits matter (ir/low_bits.h) */
 } roc_ir_narrow;
 
 /* Sets *out to a set of these per instruction (what is not in a region has none), and *out_vars to
- * one per variable: NARROW, it only ever holds 0 … 2^32-1, NARROW_SIGNED: -2^31 … 2^31-1.  Both are
- * roc_free'd by the caller. */
+ * one per variable: NARROW, it only ever holds 0 … 2^32-1, NARROW_SIGNED: -2^31 … 2^31-1, LOW: as
+ * above.  Both are roc_free'd by the caller. */
 roc_status roc_ir_find_narrow(const roc_ir_module *module, const roc_ir_launch_limits *limits,
                               uint8_t **out, uint8_t **out_vars, roc_error *err);
 

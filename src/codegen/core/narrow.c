@@ -12,6 +12,7 @@
  * (cg->is_speculative), nothing is told LLVM that would not hold for them. */
 #include "codegen/core/cg.h"
 #include "ir/check_elimination.h"
+#include "ir/low_bits.h"
 
 /* The i32 that was extended; NULL: none was. */
 static LLVMValueRef extended_from(const roc_cg *cg, LLVMValueRef wide) {
@@ -110,7 +111,28 @@ static LLVMValueRef arith(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef
   return op == ROC_IR_SUB ? roc_cg_narrow_sub(cg, a, b) : unsigned_op(cg, LLVMMul, a, b);
 }
 
+/* x << n | x >> (32 - n), which LLVM may take apart where x is a product; NULL: it is none. */
+static LLVMValueRef rotate(roc_cg *cg, LLVMValueRef left, LLVMValueRef right) {
+  bool are_shifts = LLVMIsABinaryOperator(left) && LLVMIsABinaryOperator(right) &&
+                    LLVMGetInstructionOpcode(left) == LLVMShl &&
+                    LLVMGetInstructionOpcode(right) == LLVMLShr;
+  if (!are_shifts || LLVMGetOperand(left, 0) != LLVMGetOperand(right, 0)) return NULL;
+  LLVMValueRef x = LLVMGetOperand(left, 0), n = LLVMGetOperand(left, 1);
+  LLVMValueRef rest = LLVMGetOperand(right, 1);
+  if (!LLVMIsAConstantInt(n) || !LLVMIsAConstantInt(rest)) return NULL;
+  if (LLVMConstIntGetZExtValue(n) + LLVMConstIntGetZExtValue(rest) != 32) return NULL;
+  return roc_cg_intrinsic(cg, "llvm.fshl", &cg->t.i32, 1, (LLVMValueRef[3]){x, x, n}, 3);
+}
+
+static LLVMValueRef rotation(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  if (op != ROC_IR_BOR && op != ROC_IR_BXOR && op != ROC_IR_ADD) return NULL;
+  LLVMValueRef value = rotate(cg, a, b);
+  return value ? value : rotate(cg, b, a);
+}
+
 static LLVMValueRef bitwise(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef rotated = rotation(cg, op, a, b);
+  if (rotated) return rotated;
   LLVMOpcode opcode = op == ROC_IR_BAND ? LLVMAnd : op == ROC_IR_BOR ? LLVMOr : LLVMXor;
   return LLVMBuildBinOp(cg->b, opcode, a, b, "");
 }
@@ -124,6 +146,13 @@ static LLVMValueRef divide(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRe
       LLVMBuildBinOp(cg->b, op == ROC_IR_MOD ? LLVMURem : LLVMUDiv, a, divisor, "");
   /* x % 1 is 0 already. */
   return op == ROC_IR_MOD ? value : LLVMBuildSelect(cg->b, by_zero, zero, value, "");
+}
+
+/* NULL: the count is not known, or takes all bits out. */
+static LLVMValueRef shift(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  if (!LLVMIsAConstantInt(b) || LLVMConstIntGetZExtValue(b) >= 32) return NULL;
+  if (op == ROC_IR_SHL) return unsigned_op(cg, LLVMShl, a, b);
+  return LLVMBuildLShr(cg->b, a, b, "");
 }
 
 static LLVMValueRef compare(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
@@ -163,7 +192,7 @@ static LLVMValueRef choose_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVM
   return LLVMBuildSelect(cg->b, LLVMBuildICmp(cg->b, predicate, a, b, ""), a, b, "");
 }
 
-/* Results of comparisons are i1. */
+/* Results of comparisons are i1.  NULL: it takes 64 bits after all. */
 typedef LLVMValueRef narrow_emitter(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b);
 
 static narrow_emitter *const emitters[ROC_IR_OP_COUNT_] = {
@@ -172,6 +201,7 @@ static narrow_emitter *const emitters[ROC_IR_OP_COUNT_] = {
     [ROC_IR_MAX] = choose,      [ROC_IR_EQ] = compare,   [ROC_IR_BAND] = bitwise,
     [ROC_IR_BOR] = bitwise,     [ROC_IR_BXOR] = bitwise, [ROC_IR_NE] = compare,
     [ROC_IR_LT] = compare,      [ROC_IR_LE] = compare,   [ROC_IR_ULT] = compare,
+    [ROC_IR_SHL] = shift,       [ROC_IR_SHR] = shift,
 };
 
 static narrow_emitter *const signed_emitters[ROC_IR_OP_COUNT_] = {
@@ -197,10 +227,32 @@ static LLVMValueRef round_narrow(roc_cg *cg, roc_ir_op op, LLVMValueRef f, uint8
   return roc_cg_extend(cg, low, facts & ROC_IR_NARROW_SIGNED);
 }
 
+/* In the low halves alone, where more does not matter; it may wrap. */
+static LLVMValueRef low_half(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef a, LLVMValueRef b) {
+  static const LLVMOpcode opcodes[ROC_IR_OP_COUNT_] = {
+      [ROC_IR_ADD] = LLVMAdd,  [ROC_IR_SUB] = LLVMSub,  [ROC_IR_MUL] = LLVMMul,
+      [ROC_IR_BAND] = LLVMAnd, [ROC_IR_BOR] = LLVMOr,   [ROC_IR_BXOR] = LLVMXor,
+      [ROC_IR_SHL] = LLVMShl,  [ROC_IR_SHR] = LLVMLShr, [ROC_IR_FLOORDIV] = LLVMLShr,
+  };
+  int moved = roc_ir_bits_moved(cg->ir, inst);
+  LLVMValueRef low_a = roc_cg_take_low(cg, a), value;
+  if (inst->op == ROC_IR_NEG) {
+    value = LLVMBuildNeg(cg->b, low_a, "");
+  } else if (inst->op == ROC_IR_BNOT) {
+    value = LLVMBuildNot(cg->b, low_a, "");
+  } else {
+    LLVMValueRef low_b = moved < 0 ? roc_cg_take_low(cg, b) : roc_cg_i32(cg, (uint32_t)moved);
+    value = rotation(cg, (roc_ir_op)inst->op, low_a, low_b);
+    if (!value) value = LLVMBuildBinOp(cg->b, opcodes[inst->op], low_a, low_b, "");
+  }
+  return roc_cg_extend(cg, value, false);
+}
+
 LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMValueRef b) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   roc_ir_op op = (roc_ir_op)inst->op;
   uint8_t facts = cg->narrow ? cg->narrow[id] : 0;
+  if (facts & ROC_IR_LOW) return low_half(cg, inst, a, b);
   if (!(facts & (ROC_IR_NARROW | ROC_IR_INT32))) return NULL;
   if (op == ROC_IR_FLOOR || op == ROC_IR_CEIL) return round_narrow(cg, op, a, facts);
   narrow_emitter *emit = facts & ROC_IR_NARROW ? emitters[op] : signed_emitters[op];
@@ -210,6 +262,7 @@ LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMVal
   if (cg->ir->insts.items[roc_ir_arg(cg->ir, inst, 0)].type != ROC_VT_INT) return NULL;
   LLVMValueRef low_a = roc_cg_take_low(cg, a), low_b = roc_cg_take_low(cg, b);
   LLVMValueRef value = emit(cg, op, low_a, low_b);
+  if (!value) return NULL;
   if (emit == compare || emit == compare_signed) return value;
   if (facts & ROC_IR_NARROW) return roc_cg_extend(cg, value, facts & ROC_IR_NARROW_SIGNED);
   return LLVMBuildSExt(cg->b, value, cg->t.i64, "");
