@@ -66,4 +66,7 @@ LLVMValueRef roc_amdgpu_group_parts(roc_cg *cg, LLVMValueRef condition);
 LLVMValueRef roc_amdgpu_elect_lane(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count);
 LLVMValueRef roc_amdgpu_lane(roc_cg *cg); /* i32 from 0 */
 
+/* exponential.c: e^x of a float32, correct to the last place as the device library's. */
+LLVMValueRef roc_amdgpu_exp(roc_cg *cg, LLVMValueRef x);
+
 #endif

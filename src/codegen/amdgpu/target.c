@@ -186,6 +186,8 @@ static LLVMValueRef math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLV
   const char *libm = roc_ir_math_table[which].libm;
   unsigned arity = roc_ir_math_table[which].arity;
   hide_arguments(cg, arity, args);
+  bool is_exp = which == ROC_IR_MATH_EXP && type == ROC_VT_F32 && !cg->ir->fastmath;
+  if (is_exp) return roc_amdgpu_exp(cg, args[0]);
   bool is_wrong = which == ROC_IR_MATH_GAMMA && type == ROC_VT_F32 &&
                   roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_OCML_TGAMMA);
   if (is_wrong) return narrow_gamma(cg, args[0]);

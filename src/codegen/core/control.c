@@ -14,7 +14,9 @@
 enum {
   MAX_UNROLLED = 12288,        /* instructions of the IR, some ten for each that is executed */
   MAX_REGISTER_ELEMENTS = 128, /* of a private array that may be in registers */
-  LONG_LOOP = 64,              /* rounds */
+  SHORT_LOOP = 8,              /* rounds, of windows and components */
+  MAX_SHORT = 1024,            /* instructions of all rounds of such a loop */
+  LONG_LOOP = 64,
   JOINED_ROUNDS = 4,
   MAX_JOINED = 64 /* instructions of a round that is joined with others */
 };
@@ -207,12 +209,14 @@ static ROC_IR_WALKS bool uses_private_array(const roc_cg *cg, uint32_t region) {
 }
 
 /* Private arrays become registers where all their indices are constants, and what one round loads
- * is on its way while the one before computes. Of a long loop of straight code a few rounds share
+ * is on its way while the one before computes. What a short loop computes of its counter is known,
+ * which LLVM's estimate of its size does not see. Of a long loop of straight code a few rounds share
  * the counter's instructions; LLVM does that with smaller ones. */
 static void unroll(roc_cg *cg, const roc_ir_inst *loop, LLVMValueRef branch) {
   uint32_t body = loop->k.region[0];
   uint64_t rounds = constant_rounds(cg, loop), size = rounds ? unrolled_size(cg, body) : 0;
-  if (rounds && rounds * size <= MAX_UNROLLED && uses_private_array(cg, body)) {
+  bool is_short = rounds && rounds <= SHORT_LOOP && rounds * size <= MAX_SHORT;
+  if (is_short || (rounds && rounds * size <= MAX_UNROLLED && uses_private_array(cg, body))) {
     tell_unroller(cg, branch, "llvm.loop.unroll.full", 0);
   } else if (rounds >= LONG_LOOP && rounds % JOINED_ROUNDS == 0 && size <= MAX_JOINED &&
              size == cg->ir->regions.items[body].count) {

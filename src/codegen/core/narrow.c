@@ -179,6 +179,18 @@ static LLVMValueRef arith_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMV
   return signed_op(cg, op == ROC_IR_ADD ? LLVMAdd : op == ROC_IR_SUB ? LLVMSub : LLVMMul, a, b);
 }
 
+/* What is taken from 0 is not the least integer, whose negative would not fit. */
+static LLVMValueRef negate_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  (void)op, (void)b;
+  return LLVMBuildNSWNeg(cg->b, a, "");
+}
+
+static LLVMValueRef absolute_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  (void)op, (void)b;
+  LLVMValueRef args[2] = {a, roc_cg_flag(cg, true)};
+  return roc_cg_intrinsic(cg, "llvm.abs", &cg->t.i32, 1, args, 2);
+}
+
 static LLVMValueRef compare_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
   LLVMIntPredicate predicate = op == ROC_IR_EQ   ? LLVMIntEQ
                                : op == ROC_IR_NE ? LLVMIntNE
@@ -205,9 +217,10 @@ static narrow_emitter *const emitters[ROC_IR_OP_COUNT_] = {
 };
 
 static narrow_emitter *const signed_emitters[ROC_IR_OP_COUNT_] = {
-    [ROC_IR_ADD] = arith_signed,  [ROC_IR_SUB] = arith_signed,  [ROC_IR_MUL] = arith_signed,
-    [ROC_IR_MIN] = choose_signed, [ROC_IR_MAX] = choose_signed, [ROC_IR_EQ] = compare_signed,
-    [ROC_IR_NE] = compare_signed, [ROC_IR_LT] = compare_signed, [ROC_IR_LE] = compare_signed,
+    [ROC_IR_ADD] = arith_signed,  [ROC_IR_SUB] = arith_signed,    [ROC_IR_MUL] = arith_signed,
+    [ROC_IR_MIN] = choose_signed, [ROC_IR_MAX] = choose_signed,   [ROC_IR_EQ] = compare_signed,
+    [ROC_IR_NE] = compare_signed, [ROC_IR_LT] = compare_signed,   [ROC_IR_LE] = compare_signed,
+    [ROC_IR_NEG] = negate_signed, [ROC_IR_ABS] = absolute_signed,
 };
 
 /* math.floor and math.ceil of what is known to lie between integers of 32 bits. */
@@ -260,7 +273,7 @@ LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMVal
   bool moves = is_address && roc_cg_is_loop_variant(cg, id);
   if (!emit || (moves && emit != divide)) return NULL;
   if (cg->ir->insts.items[roc_ir_arg(cg->ir, inst, 0)].type != ROC_VT_INT) return NULL;
-  LLVMValueRef low_a = roc_cg_take_low(cg, a), low_b = roc_cg_take_low(cg, b);
+  LLVMValueRef low_a = roc_cg_take_low(cg, a), low_b = b ? roc_cg_take_low(cg, b) : NULL;
   LLVMValueRef value = emit(cg, op, low_a, low_b);
   if (!value) return NULL;
   if (emit == compare || emit == compare_signed) return value;
