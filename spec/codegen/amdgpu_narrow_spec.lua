@@ -84,6 +84,28 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
     end
   end)
 
+  it("takes negatives in 32 bits to floats, and unrolls what counts few", function()
+    local k = kernel([[function(x, y)
+      local i = roc.get_global_id(1)
+      if i <= 2 or i > #x - 2 or i > #y then return end
+      local sum = 0.0
+      for a = -2, 2 do
+        for b = -2, 2 do sum = sum + math.exp(-(a * a + b * b) * x[i + a] * x[i + b]) end
+      end
+      y[i] = sum
+    end]], "(float32[:], float32[:])", false)
+    local _, text = hot(k)
+    assert.not_matches("s_flbit", text)
+    assert.not_matches("s_cbranch_scc", text)
+  end)
+
+  it("takes the power of two of exp from the instruction alone", function()
+    local _, text = hot(kernel("function(x) local i = roc.get_global_id(1) x[i] = math.exp(x[i]) end",
+      "(float32[:])", false))
+    assert.equal(1, select(2, text:gsub("v_ldexp_f32", "")))
+    assert.equal(2, select(2, text:gsub("v_cndmask", "")))
+  end)
+
   it("rotates what it multiplies", function()
     local k = kernel([[function(x)
       local i = roc.get_global_id(1)

@@ -107,7 +107,9 @@ static void note_jump(analysis *a, const roc_ir_inst *inst, uint8_t control) {
 static void walk_region(analysis *a, uint32_t region, uint8_t control);
 
 static void walk_nested(analysis *a, uint32_t id, const roc_ir_inst *inst, uint8_t control) {
-  uint8_t inner = weaker(control, a->u.insts[id]);
+  /* Which of two copies of the same statements it takes changes no value. */
+  bool decides = inst->op != ROC_IR_IF || inst->aux != ROC_IR_IF_ALL;
+  uint8_t inner = decides ? weaker(control, a->u.insts[id]) : control;
   if (inst->op == ROC_IR_IF) {
     walk_region(a, inst->k.region[0], inner);
     walk_region(a, inst->k.region[1], inner);
