@@ -100,8 +100,10 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
   end)
 
   it("takes the power of two of exp from the instruction alone", function()
-    local _, text = hot(kernel("function(x) local i = roc.get_global_id(1) x[i] = math.exp(x[i]) end",
-      "(float32[:])", false))
+    local _, text = hot(kernel([[function(x)
+      local i = roc.get_global_id(1)
+      x[i] = math.exp(x[i])
+    end]], "(float32[:])", false))
     assert.equal(1, select(2, text:gsub("v_ldexp_f32", "")))
     assert.equal(2, select(2, text:gsub("v_cndmask", "")))
   end)

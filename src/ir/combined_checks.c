@@ -5,7 +5,6 @@
 #include "ir/combined_checks.h"
 
 #include "base/alloc.h"
-#include "ir/build.h"
 
 enum {
   MAX_COPIED = 384, /* instructions, of a kernel */
@@ -148,32 +147,33 @@ static void want_operands(combiner *c, const uint32_t *ids, uint32_t count) {
 
 /* ---- the condition ------------------------------------------------------------------------ */
 
-static uint32_t float_constant(combiner *c, roc_value_type type, double f) {
-  return type == ROC_VT_F32 ? roc_ir_const_f32(&c->b, f) : roc_ir_const_f64(&c->b, f);
+static uint32_t float_constant(roc_ir_builder *b, roc_value_type type, double f) {
+  return type == ROC_VT_F32 ? roc_ir_const_f32(b, f) : roc_ir_const_f64(b, f);
 }
 
-static uint32_t both(combiner *c, uint32_t a, uint32_t b) {
-  return roc_ir_select(&c->b, a, b, roc_ir_const_bool(&c->b, false));
+static uint32_t both(roc_ir_builder *b, uint32_t x, uint32_t y) {
+  return roc_ir_select(b, x, y, roc_ir_const_bool(b, false));
 }
 
-/* Whether the check holds. */
-static uint32_t emit_condition(combiner *c, uint32_t check) {
-  roc_ir_inst inst = *inst_of(c, check);
-  uint32_t x = roc_ir_arg(c->m, &inst, 0);
-  roc_value_type type = (roc_value_type)inst_of(c, x)->type;
+uint32_t roc_ir_emit_check_condition(roc_ir_builder *b, uint32_t check) {
+  roc_ir_inst inst = b->module->insts.items[check];
+  uint32_t x = roc_ir_arg(b->module, &inst, 0);
+  roc_value_type type = roc_ir_type_of(b, x);
   if (inst.op == ROC_IR_CHECK_INDEX) {
-    return roc_ir_emit(&c->b, ROC_IR_INDEX_FITS, ROC_VT_BOOL, inst.aux, 0, inst.k.i, &x, 1);
+    return roc_ir_emit(b, ROC_IR_INDEX_FITS, ROC_VT_BOOL, inst.aux, 0, inst.k.i, &x, 1);
   }
   if (inst.op == ROC_IR_CHECK_NONZERO) {
-    return roc_ir_binary(&c->b, ROC_IR_NE, x, roc_ir_const_int(&c->b, 0));
+    return roc_ir_binary(b, ROC_IR_NE, x, roc_ir_const_int(b, 0));
   }
-  uint32_t above = roc_ir_binary(&c->b, ROC_IR_LE, float_constant(c, type, -0x1p63), x);
-  return both(c, above, roc_ir_binary(&c->b, ROC_IR_LT, x, float_constant(c, type, 0x1p63)));
+  uint32_t above = roc_ir_binary(b, ROC_IR_LE, float_constant(b, type, -0x1p63), x);
+  return both(b, above, roc_ir_binary(b, ROC_IR_LT, x, float_constant(b, type, 0x1p63)));
 }
 
 static uint32_t emit_conditions(combiner *c) {
-  uint32_t all = emit_condition(c, c->checks[0]);
-  for (uint32_t i = 1; i < c->nchecks; i++) all = both(c, all, emit_condition(c, c->checks[i]));
+  uint32_t all = roc_ir_emit_check_condition(&c->b, c->checks[0]);
+  for (uint32_t i = 1; i < c->nchecks; i++) {
+    all = both(&c->b, all, roc_ir_emit_check_condition(&c->b, c->checks[i]));
+  }
   return all;
 }
 

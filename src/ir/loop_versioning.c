@@ -8,6 +8,7 @@
 #include "ir/build.h"
 #include "ir/check_elimination.h"
 #include "ir/combined_checks.h"
+#include "ir/late_exits.h"
 #include "ir/walk.h"
 
 enum {
@@ -579,8 +580,12 @@ roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, bool combin
   roc_status closed = close_versioner(&v, is_open, err);
   if (status == ROC_OK) status = closed;
   if (status == ROC_OK) status = roc_ir_eliminate_checks_gpu(module, err);
+  roc_ir_late_blocks late = {0};
+  if (status == ROC_OK && combines) status = roc_ir_delay_exits(module, region, &late, err);
   if (status == ROC_OK && combines) status = roc_ir_combine_checks(module, region, err);
   if (status == ROC_OK) status = version_loops(module, region, defers, err);
+  if (status == ROC_OK) status = roc_ir_lower_late_checks(module, &late, err);
+  roc_vec_deinit(&late);
   if (status == ROC_OK) mark_last_loop(module, first);
   return status;
 }

@@ -331,6 +331,7 @@ static roc_status check_op(verifier *v, uint32_t id, const roc_ir_inst *inst) {
     case ROC_IR_WAVE: return check_wave(v, id, inst);
     case ROC_IR_CHECK:
     case ROC_IR_FAIL:
+    case ROC_IR_FAULT:
     case ROC_IR_PRINT: return check_report(v, id, inst);
     case ROC_IR_IF: return check_if(v, id, inst);
     case ROC_IR_FOR: return check_for(v, id, inst);

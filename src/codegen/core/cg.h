@@ -228,7 +228,8 @@ LLVMValueRef roc_cg_float_binary(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMV
                                  roc_value_type type);
 
 /* check.c */
-void roc_cg_check(roc_cg *cg, uint32_t id); /* CHECK_*, FAIL */
+void roc_cg_check(roc_cg *cg, uint32_t id);                  /* CHECK_*, FAIL */
+void roc_cg_note_fault(roc_cg *cg, const roc_ir_inst *inst); /* FAULT */
 void roc_cg_print(roc_cg *cg, const roc_ir_inst *inst);
 /* Whether the check holds, and, where it does not, what its fault record keeps: how many values. */
 LLVMValueRef roc_cg_check_holds(roc_cg *cg, const roc_ir_inst *inst);

@@ -55,10 +55,14 @@ void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLV
   roc_cg_at(cg, done);
 }
 
-static void record_here(roc_cg *cg, LLVMValueRef site, LLVMValueRef *values, unsigned nvalues) {
+static void record_item(roc_cg *cg, LLVMValueRef site, LLVMValueRef *values, unsigned nvalues) {
   LLVMValueRef ids[3];
   for (unsigned d = 0; d < 3; d++) ids[d] = cg->target->launch_value(cg, ROC_IR_GLOBAL_ID, d);
   roc_cg_record_fault(cg, site, ids, values, nvalues);
+}
+
+static void record_here(roc_cg *cg, LLVMValueRef site, LLVMValueRef *values, unsigned nvalues) {
+  record_item(cg, site, values, nvalues);
   LLVMBuildBr(cg->b, cg->exit);
 }
 
@@ -168,6 +172,12 @@ void roc_cg_check(roc_cg *cg, uint32_t id) {
   roc_cg_at(cg, fail);
   roc_cg_fail(cg, inst->aux2, values, roc_cg_check_values(cg, inst, values));
   roc_cg_at(cg, ok);
+}
+
+void roc_cg_note_fault(roc_cg *cg, const roc_ir_inst *inst) {
+  LLVMValueRef values[ROC_SITE_MAX_VALUES];
+  unsigned count = record_values(cg, inst, 0, values);
+  record_item(cg, roc_cg_i32(cg, inst->aux2), values, count);
 }
 
 void roc_cg_print(roc_cg *cg, const roc_ir_inst *inst) {

@@ -331,6 +331,7 @@ static bool emit_statement(roc_cg *cg, uint32_t id) {
     case ROC_IR_CHECK_INT:
     case ROC_IR_CHECK:
     case ROC_IR_FAIL: roc_cg_check(cg, id); return true;
+    case ROC_IR_FAULT: roc_cg_note_fault(cg, inst); return true;
     case ROC_IR_PRINT: roc_cg_print(cg, inst); return true;
     case ROC_IR_IF: emit_if_of_kind(cg, id); return true;
     case ROC_IR_BLOCK: emit_block(cg, id); return true;
