@@ -59,6 +59,20 @@ typedef struct emu_mode {
   bool is_plain; /* all nearest even, all denormals kept: what compilers set, and the fast path */
 } emu_mode;
 
+/* Kinds of loads, which have counters of their own to wait for. */
+typedef enum emu_load_kind {
+  EMU_LOAD_MEMORY,
+  EMU_LOAD_LDS,
+  EMU_LOAD_SCALAR,
+  EMU_LOAD_KINDS
+} emu_load_kind;
+
+/* A wavefront's own time, as --stats models it, in cycles; of each kind when the first and the last
+ * load is there that was not waited for, 0 for none. */
+typedef struct emu_modelled {
+  uint64_t now, first[EMU_LOAD_KINDS], last[EMU_LOAD_KINDS];
+} emu_modelled;
+
 struct emu_wave {
   const emu_inst *next;
   uint8_t state; /* emu_state */
@@ -80,6 +94,7 @@ struct emu_wave {
   emu_watch *watch;       /* NULL unless --stats or --check */
   uint64_t watched_steps, watched_acquire, watched_exec; /* the watch's own */
   uint32_t watched_last;
+  emu_modelled modelled;
   emu_group *group;
 };
 

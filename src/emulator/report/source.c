@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "emulator/isa/name.h"
+#include "emulator/report/model.h"
 #include "emulator/isa/program.h"
 
 enum { ATOMIC_MARK = 1 }; /* as roclua's compiler writes it (codegen/core/debug.c) */
@@ -71,9 +72,11 @@ static void fill_places(void *ud, const emu_name_row *row) {
 }
 
 static void fill(emu_source *source, const emu_program *program) {
+  const emu_model *model = emu_model_find(source->chip);
   if (!program->ninsts) return;
   for (uint32_t i = 0; i < program->ninsts; i++) {
     source->places[i].class = program->insts[i].op->class;
+    source->places[i].factor = (uint16_t)emu_model_factor(model, &program->insts[i]);
   }
   const emu_inst *last = &program->insts[program->ninsts - 1];
   filling f = {source, program};

@@ -10,8 +10,9 @@
 typedef struct emu_place {
   const char *file; /* NULL: unknown, as is the line */
   uint32_t line;
-  uint8_t class;  /* emu_class */
-  bool is_atomic; /* the compiler says so of a plain load or store */
+  uint8_t class;   /* emu_class */
+  bool is_atomic;  /* the compiler says so of a plain load or store */
+  uint16_t factor; /* emu_model_factor */
 } emu_place;
 
 typedef struct emu_source {

@@ -24,6 +24,7 @@ typedef struct tally {
   number executed, splits;
   number lanes, slots; /* of vector instructions */
   number read, written, lines, least_lines, scalar, lds, conflicts, private, waited;
+  number vector, other, accesses, misses, stalls, turns; /* of the model of time */
 } tally;
 
 static number get(emu_counter *from) {
@@ -41,6 +42,12 @@ static void add_row(tally *t, emu_stats_row *row, const emu_place *place) {
     t->lanes += get(&row->lanes);
     t->slots += get(&row->slots);
   }
+  t->vector += get(&row->slots) * place->factor;
+  if (!is_vector_class(place->class)) t->other += get(&row->executed);
+  t->accesses += get(&row->accesses);
+  t->misses += get(&row->misses);
+  t->stalls += get(&row->stalls);
+  t->turns += get(&row->turns);
   t->read += get(&row->read);
   t->written += get(&row->written);
   t->lines += get(&row->lines);
@@ -124,6 +131,43 @@ static void print_totals(emu_stats *stats, const tally *t, FILE *out) {
   print_total("barrier waits", t->waited, "instructions of others waited for", out);
 }
 
+/* ---- the model of time --------------------------------------------------------------------- */
+
+static void print_time(emu_stats *stats, const tally *t, FILE *out) {
+  number launches = get(&stats->dispatches);
+  number distinct = emu_stats_distinct(stats), most = t->lines / (launches ? launches : 1);
+  const emu_work work = {
+      .launches = launches,
+      .groups = get(&stats->groups),
+      .wavefronts = get(&stats->wavefronts),
+      .resident = stats->resident,
+      .vector = t->vector,
+      .scalar = t->other,
+      .lds_bytes = t->lds,
+      .lds_conflicts = t->conflicts,
+      .accesses = t->accesses,
+      .misses = t->misses,
+      .lines = t->lines,
+      .line_bytes = stats->line_bytes,
+      .distinct = (distinct < most ? distinct : most) * stats->line_bytes,
+      .turns = t->turns,
+      .stalls = t->stalls,
+  };
+  double times[EMU_BOUNDS];
+  int bound = 0;
+  emu_model_time(stats->model, &work, times);
+  for (int i = 1; i < EMU_BOUNDS; i++) bound = times[i] > times[bound] ? i : bound;
+  fprintf(out, "  %-24s %14.3f us by the model, bound by %s; %u wavefronts a SIMD\n", "time",
+          times[bound], emu_bound_names[bound], work.resident);
+  const char *before = "   ";
+  for (int i = 0; i < EMU_BOUNDS; i++) {
+    if (times[i] < 0.0005) continue;
+    fprintf(out, "%s %s %.3f", before, emu_bound_names[i], times[i]);
+    before = ",";
+  }
+  fprintf(out, "\n");
+}
+
 /* ---- its lines ----------------------------------------------------------------------------- */
 
 static int compare_text(const char *a, const char *b) {
@@ -198,6 +242,7 @@ static void print_kernel(emu_stats *stats, const tally *t, FILE *out) {
           groups == 1 ? "" : "s", wavefronts, wavefronts == 1 ? "" : "s");
   print_classes(stats, t->executed, out);
   print_totals(stats, t, out);
+  if (t->executed) print_time(stats, t, out);
   if (!source->is_runtime && t->executed) print_lines(stats, t->executed, out);
 }
 

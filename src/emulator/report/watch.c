@@ -41,6 +41,7 @@ void emu_watch_group(emu_watch *watch, emu_group *group) {
     wave->watched_steps = wave->watched_acquire = 0;
     wave->watched_exec = emu_exec(wave);
     wave->watched_last = 0;
+    wave->modelled = (emu_modelled){.now = 1};
   }
   if (watch->stats) emu_stats_group(watch->stats, group);
   group->watched = watch->dispatch_number ? emu_check_group_new() : NULL;
@@ -80,7 +81,7 @@ void emu_watch_access(emu_wave *wave, const emu_inst *inst, emu_space space, emu
                       const void *values) {
   emu_watch *watch = wave->watch;
   if (watch->stats) {
-    emu_stats_access(watch->stats, inst, space, kind, addresses, lanes, nbytes);
+    emu_stats_access(watch->stats, wave, inst, space, kind, addresses, lanes, nbytes);
   }
   if (watch->dispatch_number) {
     emu_check_access(watch->source, watch->dispatch_number, wave, inst, space, kind, addresses,
