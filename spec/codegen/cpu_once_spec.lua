@@ -51,3 +51,37 @@ describe("what all items of a group do alike", function()
     end))
   end)
 end)
+
+-- Bodies of a loop in which all items have the same `s`; `t` has 256 elements.
+local CHECKED = {
+  ["a difference to it"] = "if i > s then sum = sum + x[i - s] end",
+  ["a sum with it"] = "if (l - 1) % (2 * s) == 0 then sum = sum + t[l + s] end",
+  ["an exclusive or with it"] = "sum = sum + x[((i - 1) ~ s) + 1]",
+  ["a product with it"] = "if l <= 128 // s then sum = sum + t[s * (2 * l - 1)] end",
+}
+
+describe("checks of an index that is", function()
+  for name, body in pairs(CHECKED) do
+    it(name .. " are made for all items before the group begins", function()
+      local text = ([[
+        local roc = require "roc"
+        return function(x, out)
+          local t = roc.shared.array(256, "float32")
+          local i, l = roc.get_global_id(1), roc.get_local_id(1)
+          local sum = 0.0
+          for p = 0, 7 do
+            local s = 1 << p
+            t[l] = sum
+            roc.barrier()
+            BODY
+            roc.barrier()
+          end
+          out[i] = sum
+        end]]):gsub("BODY", (body:gsub("%%", "%%%%")))
+      local kernel = roc.kernel(assert(load(text))(),
+        { signature = "(float32[:], float32[:])" })
+      -- No item can end early in what runs then.
+      assert.not_matches("\nthinned", kernel:inspect_llvm("cpu"))
+    end)
+  end
+end)

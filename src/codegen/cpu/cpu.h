@@ -49,14 +49,15 @@ enum { CPU_CUT_ROW = 0x80 };
 enum { CPU_CUT_ONCE = 0x40 };
 
 typedef struct cpu_plan {
-  uint8_t *cuts;    /* per instruction: ROC_IRF_CUT_*, nested ones included */
-  bool *stops;      /* per instruction: a work-item may end in it */
-  uint32_t *home;   /* per instruction: its run */
-  bool *is_stable;  /* per instruction, remat ones: without loop counters */
-  bool *is_remat;   /* per instruction: pure over ids, constants, arguments: recomputed where it is
+  uint8_t *cuts;     /* per instruction: ROC_IRF_CUT_*, nested ones included */
+  bool *stops;       /* per instruction: a work-item may end in it */
+  uint32_t *home;    /* per instruction: its run */
+  bool *is_stable;   /* per instruction, remat ones: without loop counters */
+  bool *is_remat;    /* per instruction: pure over ids, constants, arguments: recomputed where it is
                        used */
-  bool *is_uniform; /* per instruction, remat ones: the same for all items of the group */
-  bool *is_slotted; /* per instruction: used in another run, kept per item */
+  bool *is_uniform;  /* per instruction, remat ones: the same for all items of the group */
+  bool *counts_rows; /* per instruction, remat ones: from the counter of a loop around rows */
+  bool *is_slotted;  /* per instruction: used in another run, kept per item */
   uint32_t *set_once; /* per variable: the only SET, when its operand is remat; else ROC_IR_NONE */
   bool *is_counter;   /* per variable: of a FOR that the group (or wavefront) runs */
   bool *is_itemwise;  /* per instruction: a FOR with a cut whose items may count different values */
@@ -398,6 +399,11 @@ bool *cpu_preflight_stops(cpu_state *s);
 bool cpu_preflight_may(const cpu_state *s);
 bool cpu_preflight_computes(const cpu_state *s, uint32_t id);
 bool cpu_preflight_settles(const cpu_state *s, uint32_t id);
+/* Whether it could answer check `id` only, or better, where the run with it begins: when variables
+ * and counters of the group have the values that they have there. */
+bool cpu_preflight_is_late(const cpu_state *s, uint32_t id);
+/* There: whether the checks in `these` hold, i1. */
+LLVMValueRef cpu_preflight_late(cpu_state *s, const bool *these);
 
 /* cpu/inspector.c */
 /* Finds what an inspector can check: s->inspection.  False when memory is out. */
@@ -411,6 +417,8 @@ LLVMBasicBlockRef cpu_inspect_begin(cpu_state *s);
 void cpu_inspect_end(cpu_state *s, LLVMBasicBlockRef clear, LLVMBasicBlockRef cold);
 /* While it is emitted: a check, or error(…), of an item; false for other instructions. */
 bool cpu_inspect_inst(cpu_state *s, uint32_t id);
+/* Makes the checks in the statements, which are items' next, that it can make for all of them. */
+void cpu_inspect_run(cpu_state *s, const uint32_t *ids, uint32_t count);
 /* Ends it where that is decided. */
 void cpu_inspect_look(cpu_state *s);
 

@@ -7,6 +7,9 @@
  * without these checks.  Otherwise the group runs the cold version, which reports.  The inspector
  * is a loop that LLVM makes vectors of, and costs the loads of the indices once more.
  *
+ * Indices that the preflight knows late are checked by it as well, for all items at once: of that
+ * the inspector has the loops and variables of the group, and nothing of the items.
+ *
  * Invariant: it stores nothing but variables, which the kernel sets again, and loads only what the
  * kernel does not write, at indices that the preflight has settled, or that it compares itself.  So
  * an item may go on in it after a check of it has failed. */
@@ -30,6 +33,8 @@ typedef struct worst_index {
 
 struct cpu_inspection {
   bool *is_check;      /* per instruction: the inspector makes it */
+  bool *is_late;       /* per check: for all items of a run at once */
+  bool *these;         /* those of the run that begins */
   bool *left_out;      /* per instruction: no part of it */
   bool *stops;         /* as plan.stops, in it */
   bool *stops_outside; /* plan.stops, meanwhile */
@@ -58,6 +63,8 @@ typedef struct finder {
   bool *needed, *needed_var; /* what is */
   uint32_t *todo;            /* needed, but not what it takes */
   uint32_t ntodo;
+  bool *is_late;  /* per check: the preflight makes it in the inspector */
+  bool has_items; /* items have something to do in it */
 } finder;
 
 static ROC_IR_WALKS void find_owners(finder *f) {
@@ -166,11 +173,23 @@ static void need_operands(finder *f) {
   }
 }
 
+/* Whether a loop of the group is around it. */
+static bool is_in_group_loop(const finder *f, uint32_t id) {
+  for (uint32_t at = f->owner[id]; at != ROC_IR_NONE; at = f->owner[at]) {
+    roc_ir_op op = inst_of(f->s, at)->op;
+    bool is_loop = op == ROC_IR_LOOP || op == ROC_IR_FOR;
+    if (is_loop && (f->s->plan.cuts[at] & ROC_IRF_CUT_GROUP)) return true;
+  }
+  return false;
+}
+
 /* Whether items that take it miss a part of the inspector. */
 static bool is_way_out(const finder *f, uint32_t id) {
   const roc_ir_inst *inst = inst_of(f->s, id);
   bool leaves = inst->op == ROC_IR_LEAVE || inst->op == ROC_IR_NEXT;
-  return leaves ? f->needed[inst->aux] : roc_ir_ends_region(inst);
+  if (leaves) return f->needed[inst->aux];
+  bool is_awaited = f->has_items || is_in_group_loop(f, id) || (f->s->plan.cuts[id] & CPU_CUT_ONCE);
+  return roc_ir_ends_region(inst) && is_awaited;
 }
 
 /* Adds the ways out; false when one depends on what the inspector does not know. */
@@ -196,19 +215,51 @@ static bool *find_spoiled_runs(finder *f) {
   for (uint32_t id = 0; id < f->count; id++) {
     const roc_ir_inst *inst = inst_of(s, id);
     if (!s->plan.home[id] || !is_check(inst) || inst->op == ROC_IR_FAIL || f->can[id]) continue;
-    if (!cpu_preflight_settles(s, id)) is_spoiled[s->plan.home[id]] = true;
+    if (!cpu_preflight_settles(s, id) && !f->is_late[id]) is_spoiled[s->plan.home[id]] = true;
   }
   return is_spoiled;
 }
 
-static bool need_checks(finder *f, bool *is_made) {
-  bool any = false, *is_spoiled = find_spoiled_runs(f);
-  if (!is_spoiled) return false;
+/* The statement of the group in whose list it, or what it is a part of, stands; or NONE. */
+static uint32_t group_owner(const finder *f, uint32_t id) {
+  uint32_t at = f->owner[id];
+  while (at != ROC_IR_NONE && !(f->s->plan.cuts[at] & ROC_IRF_CUT_GROUP)) at = f->owner[at];
+  return at;
+}
+
+static void find_late(finder *f) {
   for (uint32_t id = 0; id < f->count; id++) {
+    if (!f->s->plan.home[id] || !is_in_group_loop(f, id)) continue;
+    uint32_t owner = group_owner(f, id);
+    f->is_late[id] = f->can[owner] && cpu_preflight_is_late(f->s, id);
+  }
+}
+
+/* What the group computes, and its ways to the checks. */
+static bool need_late(finder *f, const bool *is_spoiled, bool *is_made) {
+  bool any = false;
+  for (uint32_t id = 0; id < f->count; id++) {
+    if (!f->is_late[id] || is_spoiled[f->s->plan.home[id]]) continue;
+    any = is_made[id] = true;
+    need(f, group_owner(f, id));
+  }
+  for (uint32_t id = 0; any && id < f->count; id++) {
+    bool is_set = inst_of(f->s, id)->op == ROC_IR_SET && (f->s->plan.cuts[id] & CPU_CUT_ONCE);
+    if (is_set && f->s->plan.home[id]) need(f, id);
+  }
+  return any;
+}
+
+static bool need_checks(finder *f, bool *is_made) {
+  bool *is_spoiled = find_spoiled_runs(f);
+  if (!is_spoiled) return false;
+  bool any = need_late(f, is_spoiled, is_made);
+  for (uint32_t id = 0; id < f->count; id++) {
+    if (f->is_late[id]) continue;
     const roc_ir_inst *inst = inst_of(f->s, id);
     if (!f->can[id] || !is_check(inst) || inst->op == ROC_IR_FAIL) continue;
     if (is_spoiled[f->s->plan.home[id]] || cpu_preflight_settles(f->s, id)) continue;
-    any = is_made[id] = true;
+    any = is_made[id] = f->has_items = true;
     need(f, id);
   }
   need_operands(f);
@@ -235,7 +286,7 @@ static bool is_worthwhile(const finder *f) {
   unsigned whole = 0, part = 0, nloads = 0;
   for (uint32_t id = 0; id < f->count; id++) {
     const roc_ir_inst *inst = inst_of(f->s, id);
-    if (!f->s->plan.home[id]) continue;
+    if (!f->s->plan.home[id] || f->s->plan.is_uniform[id]) continue;
     whole += weigh(inst);
     if (!f->needed[id]) continue;
     part += weigh(inst);
@@ -268,19 +319,26 @@ bool cpu_inspect_plan(cpu_state *s) {
   f.can_var = ROC_ARENA_ARRAY(arena, bool, nvars);
   f.needed = ROC_ARENA_ARRAY(arena, bool, count + 1);
   f.needed_var = ROC_ARENA_ARRAY(arena, bool, nvars);
+  f.is_late = ROC_ARENA_ARRAY(arena, bool, count + 1);
   bool *is_made = ROC_ARENA_ARRAY(arena, bool, count + 1);
+  bool *these = ROC_ARENA_ARRAY(arena, bool, count + 1);
   bool *stops = ROC_ARENA_ARRAY(arena, bool, count + 1);
   bool *left_out = ROC_ARENA_ARRAY(arena, bool, count + 1);
   uint8_t *cell_of = ROC_ARENA_ARRAY(arena, uint8_t, count + 1);
   if (arena->failed) return false;
   find_owners(&f);
   find_possible(&f);
+  find_late(&f);
   bool is_any = need_checks(&f, is_made);
   if (!is_any || !need_ways_out(&f) || !is_worthwhile(&f)) return !arena->failed;
   find_stops(&f, stops);
   for (uint32_t id = 0; id < count; id++) left_out[id] = !f.needed[id];
-  *plan = (cpu_inspection){
-      .is_check = is_made, .left_out = left_out, .stops = stops, .cell_of = cell_of};
+  *plan = (cpu_inspection){.is_check = is_made,
+                           .is_late = f.is_late,
+                           .these = these,
+                           .left_out = left_out,
+                           .stops = stops,
+                           .cell_of = cell_of};
   s->inspection = plan;
   s->is_inspected = is_made;
   s->inspector_needs = f.needed;
@@ -439,6 +497,22 @@ bool cpu_inspect_inst(cpu_state *s, uint32_t id) {
   return true;
 }
 
+void cpu_inspect_run(cpu_state *s, const uint32_t *ids, uint32_t count) {
+  cpu_inspection *plan = s->inspection;
+  bool any = false;
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, s->cg->ir, ids, count);
+  while (roc_ir_walk_next(&w)) {
+    plan->these[w.id] = plan->is_check[w.id] && plan->is_late[w.id];
+    any |= plan->these[w.id];
+  }
+  if (!any) return;
+  LLVMValueRef holds = cpu_preflight_late(s, plan->these);
+  if (holds) note(s, LLVMBuildNot(s->cg->b, holds, ""));
+  roc_ir_walk_begin_list(&w, s->cg->ir, ids, count);
+  while (roc_ir_walk_next(&w)) plan->these[w.id] = false;
+}
+
 /* Where a loop asks whether it is to go on, it also ends when the group is lost. */
 void cpu_inspect_look(cpu_state *s) {
   LLVMBasicBlockRef on = roc_cg_block(s->cg, "fine");
@@ -460,7 +534,7 @@ LLVMBasicBlockRef cpu_inspect_begin(cpu_state *s) {
   roc_cg_at(cg, here);
   for (uint32_t id = 0; id < cg->ir->insts.count; id++) {
     if (!plan->is_check[id]) continue;
-    place_check(s, plan, id);
+    if (!plan->is_late[id]) place_check(s, plan, id);
     s->is_settled[id] = true;
   }
   for (unsigned n = 0; n < plan->nworst; n++) {

@@ -225,9 +225,10 @@ static void emit_version(cpu_state *s, const uint32_t *ids, uint32_t count) {
   cpu_split_deinit(&split);
 }
 
-static bool is_left_out(const cpu_state *s, const uint32_t *ids, uint32_t count) {
+/* Nothing but what is left out, or made where it is used. */
+static bool is_empty(const cpu_state *s, const uint32_t *ids, uint32_t count) {
   uint32_t n = 0;
-  while (s->left_out && n < count && s->left_out[ids[n]]) n++;
+  while (n < count && (s->plan.is_remat[ids[n]] || (s->left_out && s->left_out[ids[n]]))) n++;
   return n == count;
 }
 
@@ -236,7 +237,7 @@ static bool is_left_out(const cpu_state *s, const uint32_t *ids, uint32_t count)
  * the others. */
 void cpu_emit_run(cpu_state *s, const uint32_t *ids, uint32_t count) {
   roc_cg *cg = s->cg;
-  if (is_left_out(s, ids, count)) return;
+  if (is_empty(s, ids, count)) return;
   bool is_twofold = s->level->kind == CPU_LEVEL_GROUP ||
                     (s->level->kind == CPU_LEVEL_ROW && !s->level->is_single);
   if (!s->needs_live || !s->may_be_dead || !is_twofold || s->is_cold) {

@@ -137,6 +137,7 @@ static void find_remat_get(planner *p, uint32_t id, uint32_t var) {
   } else if (plan->is_counter[var]) {
     uint32_t wide = plan->wide_for[var];
     plan->is_remat[id] = plan->is_uniform[id] = true;
+    plan->counts_rows[id] = wide != ROC_IR_NONE;
     if (wide == ROC_IR_NONE) return;
     uint32_t first = roc_ir_arg(p->ir, &p->ir->insts.items[wide], 0);
     plan->is_uniform[id] = plan->is_uniform[first];
@@ -145,6 +146,7 @@ static void find_remat_get(planner *p, uint32_t id, uint32_t var) {
     uint32_t value = roc_ir_arg(p->ir, &p->ir->insts.items[set], 0);
     plan->is_remat[id] = p->plan->is_stable[id] = true;
     plan->is_uniform[id] = plan->is_uniform[value];
+    plan->counts_rows[id] = plan->counts_rows[value];
     p->depth[id] = (uint8_t)(p->depth[value] + 1);
   }
 }
@@ -171,6 +173,7 @@ static void find_remat(planner *p, uint32_t id) {
     remat &= plan->is_remat[arg] && p->depth[arg] < MAX_REMAT_DEPTH;
     stable &= p->plan->is_stable[arg];
     uniform &= plan->is_uniform[arg];
+    plan->counts_rows[id] |= plan->counts_rows[arg];
     if (p->depth[arg] >= depth) depth = (uint8_t)(p->depth[arg] + 1);
   }
   plan->is_remat[id] = remat;
@@ -241,6 +244,7 @@ static bool allocate(planner *p) {
   plan->home = ROC_ARENA_ARRAY(arena, uint32_t, ninsts);
   plan->is_remat = ROC_ARENA_ARRAY(arena, bool, ninsts);
   plan->is_uniform = ROC_ARENA_ARRAY(arena, bool, ninsts);
+  plan->counts_rows = ROC_ARENA_ARRAY(arena, bool, ninsts);
   plan->is_itemwise = ROC_ARENA_ARRAY(arena, bool, ninsts);
   plan->is_slotted = ROC_ARENA_ARRAY(arena, bool, ninsts);
   plan->set_once = ROC_ARENA_ARRAY(arena, uint32_t, nvars);

@@ -5,6 +5,10 @@
  * scalar operations. Groups in which all of these checks hold, nearly all groups of a right kernel,
  * run a version of the body without them; the others run a second, cold one that has every check.
  *
+ * Indices with a variable or counter of the group, as `t[l - s]` in a scan, are looked at late: in
+ * the inspector (cpu/inspector.c), which goes through the group's loops beforehand, where each run
+ * of items would begin. What is the same for all items has one value there, not an interval.
+ *
  * Conditions on the way to a check narrow the intervals (`if i <= #y then`), as do those that end
  * an item before. Intervals are exact or the group is sent to the cold version: any overflow on the
  * way counts as a check that may fail. */
@@ -34,6 +38,8 @@ typedef struct preflight {
   fact facts[MAX_FACTS];
   unsigned nfacts, nchecks;
   bool is_narrowing; /* a bound is being computed: it is not narrowed itself */
+  bool is_late;      /* what the group computes has the values of a run's begin */
+  const bool *these; /* late: the checks to be answered */
   LLVMValueRef ok;   /* i1: all checks so far hold; NULL: there was none */
 } preflight;
 
@@ -59,7 +65,8 @@ static uint32_t resolve(const preflight *p, uint32_t id) {
 /* ---- what can be computed ---------------------------------------------------------------- */
 
 static bool is_fixed(const preflight *p, uint32_t id) {
-  return p->s->plan.is_uniform[id] && p->s->plan.is_stable[id];
+  const cpu_plan *plan = &p->s->plan;
+  return plan->is_uniform[id] && (plan->is_stable[id] || (p->is_late && !plan->counts_rows[id]));
 }
 
 static bool is_positive_const(const preflight *p, uint32_t id) {
@@ -95,6 +102,7 @@ static bool is_known(const preflight *p, uint32_t id, unsigned *nodes) {
       break;
     case ROC_IR_ADD:
     case ROC_IR_SUB:
+    case ROC_IR_BXOR:
     case ROC_IR_SHR:
     case ROC_IR_MIN:
     case ROC_IR_MAX: break;
@@ -186,6 +194,18 @@ static interval interval_of_shift(preflight *p, interval a, interval by) {
   return (interval){LLVMBuildLShr(b, a.low, greatest, ""), LLVMBuildLShr(b, a.high, least, "")};
 }
 
+/* Of what is not negative: less than the power of two above both. */
+static interval interval_of_xor(preflight *p, interval a, interval b) {
+  roc_cg *cg = p->s->cg;
+  LLVMValueRef zero = roc_cg_i64(cg, 0);
+  require(p, LLVMBuildICmp(cg->b, LLVMIntSGE, a.low, zero, ""));
+  require(p, LLVMBuildICmp(cg->b, LLVMIntSGE, b.low, zero, ""));
+  LLVMValueRef args[2] = {LLVMBuildOr(cg->b, a.high, b.high, ""), LLVMConstInt(cg->t.i1, 0, 0)};
+  LLVMValueRef unused = roc_cg_intrinsic(cg, "llvm.ctlz", &cg->t.i64, 1, args, 2);
+  LLVMValueRef by = extreme(p, "llvm.umin", unused, roc_cg_i64(cg, 63)); /* or no bit at all */
+  return (interval){zero, LLVMBuildLShr(cg->b, roc_cg_i64(cg, -1), by, "")};
+}
+
 /* a // by, of a positive `by`. */
 static LLVMValueRef floor_of(roc_cg *cg, LLVMValueRef a, LLVMValueRef by) {
   LLVMValueRef rest = LLVMBuildSRem(cg->b, a, by, "");
@@ -211,6 +231,7 @@ static interval interval_of_binary(preflight *p, uint32_t id) {
       return (interval){exactly(p, "llvm.ssub.with.overflow", a.low, b.high),
                         exactly(p, "llvm.ssub.with.overflow", a.high, b.low)};
     case ROC_IR_MUL: return interval_of_product(p, a, b);
+    case ROC_IR_BXOR: return interval_of_xor(p, a, b);
     case ROC_IR_SHR: return interval_of_shift(p, a, b);
     case ROC_IR_MIN:
       return (interval){extreme(p, "llvm.smin", a.low, b.low),
@@ -252,7 +273,11 @@ static bool is_same(const preflight *p, uint32_t a, uint32_t b, int depth) {
   if (a == b) return true;
   const roc_ir_inst *x = inst_of(p, a), *y = inst_of(p, b);
   if (depth == 0 || x->op != y->op || x->aux != y->aux || x->nargs != y->nargs) return false;
-  if (x->op == ROC_IR_GET) return p->s->plan.for_of[x->aux] != ROC_IR_NONE;
+  if (x->op == ROC_IR_GET) {
+    const cpu_plan *plan = &p->s->plan;
+    bool is_same_read = plan->is_group_var[x->aux] && plan->home[a] == plan->home[b];
+    return is_same_read || plan->for_of[x->aux] != ROC_IR_NONE;
+  }
   if (!(roc_ir_op_table[x->op].flags & ROC_IRF_PURE) || x->type != y->type) return false;
   bool has_payload = x->op == ROC_IR_CONST || x->op == ROC_IR_EXTENT;
   if (has_payload && x->k.i != y->k.i) return false;
@@ -262,12 +287,17 @@ static bool is_same(const preflight *p, uint32_t a, uint32_t b, int depth) {
   return true;
 }
 
-/* a <= b + slack is known, slack 0 or -1: narrows the interval of `id` when it is one of the two.
- */
+/* a <= b + slack is known, slack 0 or -1: narrows the interval of `id` when it is one of the two,
+ * or their difference. */
 static void narrow_by_order(preflight *p, uint32_t id, interval *i, uint32_t a, uint32_t b,
                             int64_t slack) {
   LLVMBuilderRef builder = p->s->cg->b;
   LLVMValueRef by = roc_cg_i64(p->s->cg, slack);
+  bool is_difference = inst_of(p, id)->op == ROC_IR_SUB;
+  if (is_difference && is_same(p, arg_of(p, id, 0), b, SAME_DEPTH) &&
+      is_same(p, arg_of(p, id, 1), a, SAME_DEPTH)) {
+    i->low = extreme(p, "llvm.smax", i->low, roc_cg_i64(p->s->cg, -slack));
+  }
   if (is_same(p, id, a, SAME_DEPTH) && is_computable(p, b)) {
     LLVMValueRef most = LLVMBuildAdd(builder, interval_of(p, b).high, by, "");
     i->high = extreme(p, "llvm.smin", i->high, most);
@@ -276,6 +306,38 @@ static void narrow_by_order(preflight *p, uint32_t id, interval *i, uint32_t a, 
     LLVMValueRef least = LLVMBuildSub(builder, interval_of(p, a).low, by, "");
     i->low = extreme(p, "llvm.smax", i->low, least);
   }
+}
+
+/* (id - k) % m == rest is known, k a constant: the greatest such id. */
+static void narrow_by_multiple(preflight *p, uint32_t id, interval *i, uint32_t mod,
+                               uint32_t rest) {
+  roc_cg *cg = p->s->cg;
+  const roc_ir_inst *inst = inst_of(p, resolve(p, mod));
+  if (inst->op != ROC_IR_MOD || !is_fixed(p, rest)) return;
+  uint32_t of = resolve(p, roc_ir_arg(cg->ir, inst, 0)), by = roc_ir_arg(cg->ir, inst, 1);
+  if (!is_fixed(p, by)) return;
+  LLVMValueRef less = roc_cg_i64(cg, 0);
+  if (!is_same(p, of, id, SAME_DEPTH)) {
+    const roc_ir_inst *sub = inst_of(p, of);
+    if (sub->op != ROC_IR_SUB || !is_same(p, arg_of(p, of, 0), id, SAME_DEPTH)) return;
+    const roc_ir_inst *k = inst_of(p, arg_of(p, of, 1));
+    if (k->op != ROC_IR_CONST || k->k.i < 0 || k->k.i > INT32_MAX) return;
+    less = roc_cg_i64(cg, k->k.i);
+  }
+  LLVMValueRef one = roc_cg_i64(cg, 1), zero = roc_cg_i64(cg, 0);
+  LLVMValueRef width = cpu_group_value(p->s, by), of_rest = cpu_group_value(p->s, rest);
+  /* Where all of it is small and positive; elsewhere nothing is known. */
+  LLVMValueRef above = LLVMBuildSub(cg->b, LLVMBuildSub(cg->b, i->high, less, ""), of_rest, "");
+  LLVMValueRef is_plain = LLVMBuildICmp(cg->b, LLVMIntSGE, above, zero, "");
+  LLVMValueRef most = roc_cg_i64(cg, INT32_MAX);
+  const LLVMValueRef small[] = {i->high, width, of_rest};
+  for (unsigned n = 0; n < 3; n++) {
+    LLVMValueRef fits = LLVMBuildICmp(cg->b, LLVMIntULE, small[n], most, "");
+    is_plain = LLVMBuildAnd(cg->b, is_plain, fits, "");
+  }
+  width = extreme(p, "llvm.umax", width, one);
+  LLVMValueRef beyond = LLVMBuildURem(cg->b, above, width, "");
+  i->high = LLVMBuildSub(cg->b, i->high, LLVMBuildSelect(cg->b, is_plain, beyond, zero, ""), "");
 }
 
 static bool is_const_bool(const preflight *p, uint32_t id, bool value) {
@@ -302,6 +364,7 @@ static void narrow_by(preflight *p, uint32_t id, interval *i, uint32_t cond, boo
   if (inst_of(p, a)->type != ROC_VT_INT) return;
   if (inst->op == ROC_IR_EQ) {
     if (!truth) return;
+    narrow_by_multiple(p, id, i, a, b);
     narrow_by_order(p, id, i, a, b, 0);
     narrow_by_order(p, id, i, b, a, 0);
   } else if (truth) {
@@ -349,7 +412,12 @@ static void settle_load(preflight *p, uint32_t id) {
 
 static void settle_check(preflight *p, uint32_t id) {
   const roc_ir_inst *inst = inst_of(p, id);
-  if (p->nchecks == MAX_CHECKS || !is_computable(p, arg_of(p, id, 0))) return;
+  bool is_inspected = p->s->is_inspected && p->s->is_inspected[id];
+  if (p->is_late) { /* all of them have been promised */
+    if (p->these[id]) require_index(p, arg_of(p, id, 0), inst->aux, (uint32_t)inst->k.i);
+    return;
+  }
+  if (is_inspected || p->nchecks == MAX_CHECKS || !is_computable(p, arg_of(p, id, 0))) return;
   p->nchecks++;
   require_index(p, arg_of(p, id, 0), inst->aux, (uint32_t)inst->k.i);
   p->s->is_settled[id] = true;
@@ -386,7 +454,7 @@ static void walk_region(preflight *p, uint32_t region) {
     const roc_ir_inst *inst = inst_of(p, ids->items[i]);
     if (inst->op == ROC_IR_CHECK_INDEX) {
       settle_check(p, ids->items[i]);
-    } else if (inst->op == ROC_IR_LOAD && needs_load(p->s, ids->items[i])) {
+    } else if (inst->op == ROC_IR_LOAD && !p->is_late && needs_load(p->s, ids->items[i])) {
       settle_load(p, ids->items[i]);
     } else if (inst->op == ROC_IR_IF) {
       walk_if(p, ids->items[i]);
@@ -410,6 +478,34 @@ bool cpu_preflight_settles(const cpu_state *s, uint32_t id) {
   const roc_ir_inst *inst = &s->cg->ir->insts.items[id];
   return inst->op == ROC_IR_CHECK_INDEX &&
          cpu_preflight_computes(s, roc_ir_arg(s->cg->ir, inst, 0));
+}
+
+/* Whether the index has a difference to something that changes in the group's loops: what varies
+ * together, an interval does not show. */
+static bool has_loose_part(const preflight *p, uint32_t id, unsigned depth) {
+  id = resolve(p, id);
+  const roc_ir_inst *inst = inst_of(p, id);
+  if (depth == 0 || inst->op == ROC_IR_GET) return false;
+  if (inst->op == ROC_IR_SUB && !p->s->plan.is_stable[arg_of(p, id, 1)]) return true;
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    if (has_loose_part(p, arg_of(p, id, n), depth - 1)) return true;
+  }
+  return false;
+}
+
+bool cpu_preflight_is_late(const cpu_state *s, uint32_t id) {
+  const roc_ir_inst *inst = &s->cg->ir->insts.items[id];
+  preflight p = {.s = (cpu_state *)s, .is_late = true};
+  if (inst->op != ROC_IR_CHECK_INDEX) return false;
+  uint32_t index = roc_ir_arg(s->cg->ir, inst, 0);
+  if (!is_computable(&p, index)) return false;
+  return !cpu_preflight_computes(s, index) || has_loose_part(&p, index, SAME_DEPTH);
+}
+
+LLVMValueRef cpu_preflight_late(cpu_state *s, const bool *these) {
+  preflight p = {.s = s, .is_late = true, .these = these};
+  walk_region(&p, 0);
+  return p.ok;
 }
 
 LLVMValueRef cpu_preflight(cpu_state *s) {

@@ -326,7 +326,10 @@ static void emit_waves(cpu_state *s, const uint32_t *ids, uint32_t count) {
 void cpu_emit_list(cpu_state *s, const uint32_t *ids, uint32_t count) {
   for (uint32_t i = 0, n; i < count; i += n) {
     cpu_segment_kind kind = cpu_plan_segment(&s->plan, s->level->kind, ids + i, count - i, &n);
-    if (s->level->kind == CPU_LEVEL_GROUP && kind != CPU_SEGMENT_CUT) cpu_once_read(s, ids + i, n);
+    if (s->level->kind == CPU_LEVEL_GROUP && kind != CPU_SEGMENT_CUT) {
+      cpu_once_read(s, ids + i, n);
+      if (s->is_inspecting) cpu_inspect_run(s, ids + i, n);
+    }
     switch (kind) {
       case CPU_SEGMENT_RUN: cpu_emit_run(s, ids + i, n); break;
       case CPU_SEGMENT_WAVES: emit_waves(s, ids + i, n); break;
