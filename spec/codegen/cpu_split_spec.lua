@@ -89,3 +89,24 @@ describe("the range of a guard", function()
     end)
   end
 end)
+
+describe("guards that hold for single items", function()
+  local function halo(x, o)
+    local t = roc.shared.array(258, "float32")
+    local i, l = roc.get_global_id(1), roc.get_local_id(1)
+    if i <= #x then t[l + 1] = x[i] end
+    if l == 1 and i > 1 then t[1] = x[i - 1] end
+    if l == 256 and i < #x then t[258] = x[i + 1] end
+    roc.barrier()
+    if i > 1 and i < #x then o[i] = t[l] + t[l + 1] + t[l + 2] end
+  end
+
+  it("leave the loops over the other items as they are", function()
+    for _, check in ipairs { true, false } do
+      local kernel = roc.kernel(halo, { check = check, signature = "(float32[:], float32[:])" })
+      local llvm = kernel:inspect_llvm("cpu:x86-64-v4", "opt")
+      assert.matches("load <%d+ x float>.-store <%d+ x float>.-load <%d+ x float>", llvm)
+      assert.not_matches("masked", llvm)
+    end
+  end)
+end)

@@ -551,6 +551,43 @@ devices.each(function(device)
     end
   end)
 
+  it("loads the border of a tile by single items", function()
+    local k = roc.kernel(function(x, out)
+      local t = roc.shared.array({ 6, 10 }, "int32")
+      local c, r = roc.get_local_id(1) + 1, roc.get_local_id(2) + 1
+      local j, i = roc.grid(2)
+      local m, n = x.shape[1], x.shape[2]
+      local own = 0
+      if i <= m and j <= n then
+        t[r][c] = x[i][j]
+        if c == 2 then t[r][1] = j > 1 and x[i][j - 1] or 0 end
+        if c == 9 then t[r][10] = j < n and x[i][j + 1] or 0 end
+        if r == 2 then t[1][c] = i > 1 and x[i - 1][j] or 0 end
+        if c == 4 and r == 3 then own = 1000 end
+        if r == 5 then t[6][c] = i < m and x[i + 1][j] or 0 end
+        own = own + t[r][c] * 10
+      end
+      roc.barrier()
+      if i <= m and j <= n then
+        out[i][j] = own + t[r - 1][c] + t[r + 1][c] + t[r][c - 1] + t[r][c + 1]
+      end
+    end)
+    local m, n = 8, 24
+    local x, out = devices.zeros({ m, n }, "int32"), devices.zeros({ m, n }, "int32")
+    local function value(i, j)
+      return i >= 1 and i <= m and j >= 1 and j <= n and (i * 31 + j * 7) % 100 or 0
+    end
+    for i = 1, m do for j = 1, n do x[i][j] = value(i, j) end end
+    k:launch({ grid = { n, m }, workgroup = { 8, 4 } }, x, out)
+    for i = 1, m do
+      for j = 1, n do
+        local own = j % 8 == 3 and i % 4 == 2 and 1000 or 0
+        assert.equal(own + value(i, j) * 10 + value(i - 1, j) + value(i + 1, j) + value(i, j - 1)
+          + value(i, j + 1), out[i][j])
+      end
+    end
+  end)
+
   it("runs every group of a large grid exactly once", function()
     local k = roc.kernel(function(out)
       local i = roc.get_global_id(1)

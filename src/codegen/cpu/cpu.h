@@ -21,6 +21,7 @@
  *            processors without registers for bits
  *   fails    (cpu/fails.c)      checks that fail in a run
  *   split    (cpu/split.c)      guards that hold for a range of a row's items
+ *   pieces   (cpu/pieces.c)     runs whose guards hold for other items, as several loops
  *   exits    (cpu/exits.c)      ways out of a list of statements
  *   wave     (cpu/wave.c)       wave operations as loops over lanes
  *   values   (cpu/values.c, cpu/frame.c)  results and variables, the memory of those that last
@@ -533,6 +534,14 @@ void cpu_split_deinit(cpu_split *split);
 cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place *at,
                           LLVMValueRef count);
 
+/* cpu/pieces.c */
+enum { CPU_MAX_PIECES = 12 };
+/* In how many pieces a run is to be emitted, one after the other; in out[n], which instructions the
+ * nth leaves out.  0: as a whole. */
+unsigned cpu_pieces_find(cpu_state *s, const uint32_t *ids, uint32_t count,
+                         const bool *out[CPU_MAX_PIECES]);
+
+/* cpu/split.c */
 /* Whether a value is one more for each next item of a row; is positive. */
 bool cpu_grows_by_one(const cpu_state *s, uint32_t id);
 bool cpu_is_positive(const cpu_state *s, uint32_t id);

@@ -215,7 +215,7 @@ static void emit_split(cpu_state *s, const uint32_t *ids, uint32_t count, const 
   s->split = NULL;
 }
 
-static void emit_version(cpu_state *s, const uint32_t *ids, uint32_t count) {
+static void emit_piece(cpu_state *s, const uint32_t *ids, uint32_t count) {
   cpu_split split;
   if (cpu_split_find(s, ids, count, &split)) {
     emit_split(s, ids, count, &split);
@@ -223,6 +223,17 @@ static void emit_version(cpu_state *s, const uint32_t *ids, uint32_t count) {
     emit_loop(s, ids, count);
   }
   cpu_split_deinit(&split);
+}
+
+static void emit_version(cpu_state *s, const uint32_t *ids, uint32_t count) {
+  const bool *left_out[CPU_MAX_PIECES];
+  unsigned npieces = cpu_pieces_find(s, ids, count, left_out);
+  if (npieces == 0) emit_piece(s, ids, count);
+  for (unsigned p = 0; p < npieces; p++) {
+    s->left_out = left_out[p];
+    emit_piece(s, ids, count);
+    s->left_out = NULL;
+  }
 }
 
 /* Nothing but what is left out, or made where it is used. */

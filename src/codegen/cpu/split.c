@@ -32,6 +32,10 @@ static uint32_t arg_of(const cpu_state *s, uint32_t id, uint32_t n) {
   return roc_ir_arg(s->cg->ir, inst_of(s, id), n);
 }
 
+static bool is_left_out(const cpu_state *s, uint32_t id) {
+  return s->left_out && s->left_out[id];
+}
+
 static const roc_ir_ids *region_of(const cpu_state *s, uint32_t id, uint32_t r) {
   return &s->cg->ir->regions.items[inst_of(s, id)->k.region[r]];
 }
@@ -200,7 +204,7 @@ typedef struct finder {
 static bool has_effect(const finder *f, uint32_t id) {
   const cpu_state *s = f->s;
   const roc_ir_inst *inst = inst_of(s, id);
-  if (s->is_clear && s->is_settled[id]) return false;
+  if (is_left_out(s, id) || (s->is_clear && s->is_settled[id])) return false;
   if (s->plan.is_slotted[id]) return true;
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_SET: return s->plan.var_slotted[inst->aux];
@@ -259,6 +263,7 @@ static void find_guards(finder *f, const uint32_t *ids, uint32_t count) {
   for (uint32_t i = 0; i < count && f->split->guards.count < CPU_MAX_GUARDS; i++) {
     uint32_t id = ids[i];
     bool truth, is_exact;
+    if (is_left_out(f->s, id)) continue;
     if (inst_of(f->s, id)->op == ROC_IR_IF && choose_way(f, id, &truth, &is_exact) && is_exact) {
       const roc_ir_ids *others = region_of(f->s, id, truth ? 1 : 0);
       const roc_ir_ids *way = region_of(f->s, id, truth ? 0 : 1);
@@ -287,7 +292,7 @@ static const cpu_guard *find_guard(const finder *f, uint32_t id) {
 static void find_all_guards(finder *f, const uint32_t *ids, uint32_t count) {
   for (uint32_t i = 0; i < count && f->split->guards.count < CPU_MAX_GUARDS; i++) {
     bool truth, is_exact;
-    if (inst_of(f->s, ids[i])->op != ROC_IR_IF) continue;
+    if (inst_of(f->s, ids[i])->op != ROC_IR_IF || is_left_out(f->s, ids[i])) continue;
     const cpu_guard *known = find_guard(f, ids[i]);
     if (known) {
       truth = known->truth;
@@ -305,9 +310,10 @@ static void find_all_guards(finder *f, const uint32_t *ids, uint32_t count) {
 }
 
 static void weigh(finder *f, const uint32_t *ids, uint32_t count, bool is_guarded) {
-  f->ninsts += count;
   for (uint32_t i = 0; i < count; i++) {
     const roc_ir_inst *inst = inst_of(f->s, ids[i]);
+    if (is_left_out(f->s, ids[i])) continue;
+    f->ninsts++;
     bool is_memory = inst->op == ROC_IR_LOAD || inst->op == ROC_IR_STORE;
     f->touches_memory |= is_memory && is_guarded;
     f->has_order |=
