@@ -203,7 +203,9 @@ describe("a CSV file", function()
 
   it("reads numbers to the last bit, whatever the locale", function()
     local texts = { "0.1", "1e22", "1e23", "9007199254740993", "123456789012345678901234567890",
-      "2.2250738585072011e-308", "5e-324", "1.7976931348623157e308", ".5", "5.", "-0.0", "+7" }
+      "2.2250738585072011e-308", "5e-324", "1.7976931348623157e308", ".5", "5.", "-0.0", "+7",
+      -- half way between two numbers of float64, and a little above and below
+      "4503599627370497.5", "4503599627370498.5", "4503599627370497.501", "4503599627370497.499" }
     for _ = 1, 2000 do
       texts[#texts + 1] = ("%%.%dg"):format(math.random(1, 17)):format(
         (math.random() - 0.5) * 10.0 ^ math.random(-300, 300))

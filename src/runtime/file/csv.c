@@ -5,6 +5,7 @@
  * number: then reading starts again, since what the numbers were written as is lost. */
 #include "runtime/csv.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ typedef struct parser {
   roc_csv *csv;
   roc_rt_progress *work;
   const char *begin, *next_step; /* of the bytes; where to say how far it is */
+  const bool *may_end;           /* by byte: it may end a field */
 } parser;
 
 enum { MAX_COLUMNS = 1 << 20, STEP_BYTES = 1 << 20 };
@@ -47,8 +49,13 @@ static roc_status read_text(parser *p, roc_csv_text *out, roc_error *err) {
     p->at = at + 1;
     return ROC_OK;
   }
-  while (!ends_field(p, p->at)) p->at++;
-  *out = (roc_csv_text){from, (size_t)(p->at - from), false};
+  const char *at = from;
+  for (;; at++) {
+    while (at < p->end && !p->may_end[(unsigned char)*at]) at++;
+    if (ends_field(p, at)) break;
+  }
+  p->at = at;
+  *out = (roc_csv_text){from, (size_t)(at - from), false};
   return ROC_OK;
 }
 
@@ -221,7 +228,9 @@ roc_status roc_csv_read(const char *path, char separator, bool has_names, roc_rt
   size_t nbytes;
   ROC_TRY(roc_file_read(path, SIZE_MAX, &out_csv->bytes, &nbytes, err));
   const char *at = (const char *)out_csv->bytes;
-  parser p = {path, at, at + nbytes, separator, 1, out_csv, work, at, at};
+  bool may_end[UCHAR_MAX + 1] = {['\n'] = true, ['\r'] = true};
+  may_end[(unsigned char)separator] = true;
+  parser p = {path, at, at + nbytes, separator, 1, out_csv, work, at, at, may_end};
   if (nbytes >= 3 && memcmp(at, mark, 3) == 0) p.at += 3;
   roc_status status = read_all(&p, has_names, err);
   if (status != ROC_OK) roc_csv_close(out_csv);

@@ -2,9 +2,12 @@
  *
  * A number of at most 53 bits and a power of ten of at most 22 are both exact in float64, so that
  * one product or quotient rounds once (Clinger, "How to read floating point numbers accurately",
- * 1990).  All others go to strtod. */
+ * 1990).  With the 64 bits of an x87 number, and powers up to 27, the quotient may round a second
+ * time, to float64; that is right unless the first result lies half way between two.  All others go
+ * to strtod. */
 #include "runtime/file/csv_number.h"
 
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
@@ -18,6 +21,28 @@ enum { MAX_EXACT_POWER = 22, MAX_DIGITS = 19, MAX_NUMBER_BYTES = 512 };
 static const double powers[MAX_EXACT_POWER + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+/* *out = digits * 10^exponent, correctly rounded; false: it is not known to be. */
+static bool round_twice(uint64_t digits, int exponent, double *out) {
+#if LDBL_MANT_DIG == 64
+  static const long double wide[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
+                                     1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
+                                     1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
+                                     1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+  const int most = sizeof wide / sizeof *wide - 1;
+  if (exponent < -most || exponent > most) return false;
+  long double x = (long double)digits;
+  x = exponent < 0 ? x / wide[-exponent] : x * wide[exponent];
+  uint64_t significand; /* the first 8 bytes; float64 keeps all but the lowest 11 bits */
+  memcpy(&significand, &x, sizeof significand);
+  if ((significand & 0x7ff) == 0x400) return false;
+  *out = (double)x;
+  return true;
+#else
+  (void)digits, (void)exponent, (void)out;
+  return false;
+#endif
+}
 
 static locale_t c_locale;
 
@@ -100,6 +125,11 @@ const char *roc_csv_scan_number(const char *at, const char *end, roc_csv_number 
   if (is_exact) {
     double f = (double)digits;
     f = exponent < 0 ? f / powers[-exponent] : f * powers[exponent];
+    *out = (roc_csv_number){.f = is_negative ? -f : f};
+    return p;
+  }
+  double f;
+  if (ndigits <= MAX_DIGITS && round_twice(digits, exponent, &f)) {
     *out = (roc_csv_number){.f = is_negative ? -f : f};
   } else {
     *out = (roc_csv_number){.f = slow_float(at, p)};
