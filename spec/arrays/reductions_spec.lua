@@ -92,12 +92,12 @@ local function specs(is_device)
     local long = roc.zeros(10000)
     long[5000], long[9000] = 2, 2
     assert.are.equal(5000, on(long, is_device):argmax())
-    for _, dtype in ipairs { "int32", "uint64", "float32" } do -- of different lanes and chunks
-      local ties = roc.full(10000, 5, dtype)
+    for _, dtype in ipairs { "uint64", "float32" } do -- of different lanes and chunks
+      local ties = roc.full(4600, 5, dtype)
       ties[4], ties[66], ties[4500] = 0, 0, 0
       local c = on(ties, is_device)
       assert.same({ 4, 1 }, { c:argmin(), c:argmax() })
-      assert.are.equal(4, c:reshape(2, 5000):argmin { axis = 2 }[1])
+      assert.are.equal(4, c:reshape(2, 2300):argmin { axis = 2 }[1])
     end
     long[4000], long[66], long[7000] = 0 / 0, 0 / 0, 0 / 0
     assert.are.equal(66, on(long, is_device):argmax())

@@ -17,5 +17,13 @@ return {
   spheres = { "OUT.png 24", "pixels agree with the host's\n$" },
   columns = { "", "the sums agree with the formula\n$" },
   network = { "1", "points are on the right side, judged on %l+\n$" },
+  ["arrays/logistic"] = { "100", "points are on the right side of the line\n$" },
+  ["arrays/pca"] = { "200", "agree with the axes of the cloud\n$", needs_lapack = true },
+  ["arrays/kmeans"] = { "200", "all centres are near the known ones\n$" },
+  ["arrays/life"] = { "4", "the glider moved as it should\n$" },
+  ["arrays/heat"] = { "3", "the plate cooled as it should\n$" },
+  ["arrays/picture"] = { "OUT.png 32", "the edges are on the circle\n$" },
+  ["arrays/blackscholes"] = { "100", "agree, and with a known price\n$" },
+  ["arrays/words"] = { "", "all counts agree with a Lua table\n$" },
   devices = { "500", "every element agrees with a Lua loop\n$" },
 }
