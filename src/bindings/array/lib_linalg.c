@@ -21,6 +21,12 @@ static void *elements_of(lua_State *L, int arg, bool for_write, const roc_array 
   return roc_array_size(a) > 0 ? roc_array_at(a, origin) : &nothing;
 }
 
+/* Waits for the work on a script's array.  What is called meanwhile may close any array, so this
+ * comes before the elements of several are looked at. */
+static void settle(lua_State *L, int arg) {
+  roc_array_sync(L, roc_check_any_array(L, arg), false);
+}
+
 typedef struct call {
   roc_linalg stack;
   const roc_array *a; /* argument 1 */
@@ -138,6 +144,8 @@ static roc_linalg_factor factor_at(lua_State *L, int arg, int64_t count) {
 /* multiply(out, a, b): no empty ones; rows or columns of a and b are contiguous */
 static int linalg_multiply(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
+  settle(L, 2);
+  settle(L, 3);
   call c = begin(L);
   roc_linalg_factor a = factor_at(L, 2, c.stack.count), b = factor_at(L, 3, c.stack.count);
   roc_status status =
@@ -149,7 +157,9 @@ static int linalg_multiply(lua_State *L) {
 /* fill(out, a): a's elements, converted; its leading dimensions are repeated, or missing */
 static int linalg_fill(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
+  settle(L, 2);
   const roc_array *out = roc_check_any_array(L, 1), *a = roc_check_any_array(L, 2);
+  roc_array_sync(L, out, true); /* it is new: nothing to wait for */
   roc_array repeated = *a;
   repeated.rank = out->rank;
   for (uint32_t i = 0; i < out->rank; i++) {
@@ -158,8 +168,6 @@ static int linalg_fill(lua_State *L) {
     repeated.extents[i] = out->extents[i];
     repeated.strides[i] = is_repeated ? 0 : a->strides[i - missing];
   }
-  roc_array_sync(L, a, false);
-  roc_array_sync(L, out, true);
   ROC_LUA_TRY(L, roc_array_convert_host(out, &repeated, &err), &err);
   return 0;
 }
