@@ -136,6 +136,24 @@ local function specs(is_device)
   end)
 end
 
+describe("reductions of columns", function()
+  it("combine as those of rows do, to the bit", function()
+    local names = { "sum", "prod", "min", "max", "argmin", "argmax", "mean", "var", "std", "norm" }
+    for i, rows in ipairs { 65, 4096, 4097, 8300 } do
+      for j, dtype in ipairs { "float32", "int8" } do
+        local columns = (7 * i + j) % 19 + 1
+        local a = (roc.math.sin(roc.range(1, rows * columns)) * 3):astype(dtype)
+        a = a:reshape(rows, columns)
+        local turned = a:transpose():copy()
+        for _, name in ipairs { names[(i + j) % #names + 1], names[(3 * i + j) % #names + 1] } do
+          local by_columns, by_rows = a[name](a, { axis = 1 }), turned[name](turned, { axis = 2 })
+          assert.is_true(by_columns:eq(by_rows):all(), name)
+        end
+      end
+    end
+  end)
+end)
+
 describe("reductions of host arrays", function()
   specs(false)
 

@@ -117,6 +117,50 @@ function($params)
   end
 end]]
 
+-- A chunk of a line is a work-item's, whose neighbours have the neighbouring lines: for processors,
+-- where lines lie side by side in memory, as the columns of a matrix do.  So its rows are read as
+-- they lie, into 64 lanes of each line.
+local SIDE_BY_SIDE = [[
+function($params)
+  $lanes
+  local line, chunk = roc.get_global_id(1), roc.get_global_id(2) - 1
+  local n = $n
+  local before = chunk * $chunk
+  local live = math.min(n - before, $chunk)
+  if $guard and live > 0 then
+    local width = math.min(live, 64)
+    for lane = 1, width do
+      local k = before + lane
+      $load_first
+      $part_lane = $first_fields
+    end
+    for rest = 65, live do
+      local k, lane = before + rest, (rest - 1 & 63) + 1
+      local $first_fields = $part_lane
+      $load_next
+      $combine
+      $part_lane = $first_fields
+    end
+    while width > 1 do
+      local half = width >> 1
+      for lane = 1, half do
+        local $first_fields = $part_odd
+        local $second_fields = $part_even
+        $combine
+        $part_lane = $first_fields
+      end
+      if width & 1 == 1 then
+        local lane = half + 1
+        $part_lane = $part_width
+      end
+      width = width - half
+    end
+    local chunks = (n + $chunk - 1) // $chunk
+    local at = (line - 1) * chunks + chunk + 1
+    if at <= #result1 then $results = $part_one end
+  end
+end]]
+
 local function memory_text(reduction, kind, size)
   local lines = {}
   for f, dtype in ipairs(reduction.fields) do
@@ -179,7 +223,7 @@ local function text_of(reduction, template, chunk, load, source)
   local params = table.move(source.params, 1, #source.params, 1, {})
   table.move(support.names("result", count), 1, count, #params + 1, params)
   params[#params + 1] = source.last
-  local one = template == ITEM and "line" or "group"
+  local one = template == ITEM and "line" or template == SIDE_BY_SIDE and "at" or "group"
   local values = {
     params = table.concat(params, ", "),
     n = source.n,
@@ -188,6 +232,7 @@ local function text_of(reduction, template, chunk, load, source)
     guard = source.guard,
     shared = memory_text(reduction, "shared", 2 * LANES),
     private = memory_text(reduction, "private", 7),
+    lanes = memory_text(reduction, "private", LANES),
     chunk = chunk,
     load_first = source.before .. load("v", "at_v", source.elements),
     load_next = source.before .. load("w", "at_w", source.elements),
@@ -198,6 +243,9 @@ local function text_of(reduction, template, chunk, load, source)
     part_lane = each(count, 1, "part#[lane]"),
     part_left = each(count, 1, "part#[(from + 2 * lane - 2 & 127) + 1]"),
     part_right = each(count, 1, "part#[(from + 2 * lane - 1 & 127) + 1]"),
+    part_odd = each(count, 1, "part#[2 * lane - 1]"),
+    part_even = each(count, 1, "part#[2 * lane]"),
+    part_width = each(count, 1, "part#[width]"),
     part_next = each(count, 1, "part#[(63 - from + lane & 127) + 1]"),
     part_one = each(count, 1, "part#[1]"),
     part_level = each(count, 1, "part#[level]"),
@@ -207,12 +255,22 @@ local function text_of(reduction, template, chunk, load, source)
 end
 
 -- The kernel of one level.
-local function kernel_of(reduction, is_short, chunk, load, inputs)
-  local key = string.format("%s %s %d %d", reduction.key, is_short, chunk, inputs)
+local function kernel_of(reduction, template, chunk, load, inputs)
+  local key = string.format("%s %s %d %d", reduction.key, template, chunk, inputs)
   return generated.kept(key, function()
-    local text = text_of(reduction, is_short and ITEM or WORKGROUP, chunk, load, in_memory(inputs))
-    return generated.kernel(text, "", reduction.name, not is_short and LANES or nil)
+    local text = text_of(reduction, template, chunk, load, in_memory(inputs))
+    return generated.kernel(text, "", reduction.name, template == WORKGROUP and LANES or nil)
   end)
+end
+
+-- Whether neighbouring lines of all inputs are neighbours in memory, and a processor reduces them.
+local function lie_side_by_side(inputs, n)
+  if n <= LANES or core.current_device().kind ~= "cpu" then return false end
+  for _, input in ipairs(inputs) do
+    local strides = input.strides
+    if strides[1] ~= 1 or strides[2] == 1 then return false end
+  end
+  return true
 end
 
 local function new_results(reduction, count, is_device)
@@ -225,12 +283,15 @@ end
 
 -- Launches one level: inputs of lines by n, results of lines by chunks.
 local function level(reduction, inputs, results, lines, n, chunk, load)
-  local args, is_short = {}, n <= LANES
+  local args = {}
   for i, input in ipairs(inputs) do args[i] = support.input(input) end
   for _, result in ipairs(results) do args[#args + 1] = support.output(result, true) end
-  local kernel = kernel_of(reduction, is_short, chunk, load, #inputs)
-  if is_short then
+  local template = n <= LANES and ITEM or lie_side_by_side(inputs, n) and SIDE_BY_SIDE or WORKGROUP
+  local kernel = kernel_of(reduction, template, chunk, load, #inputs)
+  if template == ITEM then
     kernel:forall(lines)(table.unpack(args))
+  elseif template == SIDE_BY_SIDE then
+    kernel:forall(lines, (n + chunk - 1) // chunk)(table.unpack(args))
   else
     kernel:launch({ groups = #results[1], workgroup = LANES }, table.unpack(args))
   end
@@ -263,7 +324,12 @@ local function first_level(reduction, arrays, axis, results, lines, n)
       in_graph(graph))
     return generated.fresh(text, reduction.name, not is_short and LANES or nil)
   end
-  if core.reduce_pending(reduction.key, arrays, axis, results, fused) then return end
+  -- Columns are quicker to compute as memory, and then to reduce side by side.
+  local are_columns = axis == 1 and arrays[1].ndim == 2
+    and lie_side_by_side({ arrays[1]:transpose() }, n)
+  if not are_columns and core.reduce_pending(reduction.key, arrays, axis, results, fused) then
+    return
+  end
   local inputs = {}
   for i, array in ipairs(arrays) do inputs[i] = lines_of(array, axis) end
   level(reduction, inputs, results, lines, n, CHUNK, reduction.load)
