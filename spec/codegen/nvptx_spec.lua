@@ -304,33 +304,33 @@ describe("items of NVIDIA GPUs that meet", function()
     local function code(condition, options)
       return asm((text:gsub("C", condition)), "(int32[:])", options)
     end
-    check(code("x[i] > 0"), "vote%.sync%.uni%.pred", "%-1;", "barrier%.red%.or%.pred",
-      "barrier%.sync \t0")
+    check(code("x[i] > 0"), "vote%.sync%.uni%.pred", "%-1;", "bar%.red%.or%.pred", "bar%.sync \t0")
     check_not(code("roc.get_group_id(1) > 1"), "vote%.sync")
     check_not(code("x[i] > 0", { check = false }), "vote%.sync")
   end)
 
-  it("promises no barrier whole wavefronts that some may leave the kernel from", function()
+  it("gathers lanes before a barrier that they come to apart", function()
     local text = "function(x, n) local i = roc.get_local_id(1) local s = 0 "
       .. "for k = i, n do s = s + BODY end roc.barrier() x[i] = s end"
     local function code(body, options)
       return asm((text:gsub("BODY", (body:gsub("%%", "%%%%")))), "(int64[:], int64)", options)
     end
-    local apart, aligned = "\tbarrier%.sync \t0;", "\tbar%.sync \t0;"
-    check(code("x[k * k % 7 + x[k]]"), apart)
-    local guarded = "function(x, n) local i = roc.get_local_id(1) local s = 0 for k = 1, n do "
-      .. "s = s + x[k] end roc.barrier() if i <= #x then x[i] = s end end"
-    local versions = asm(guarded, "(int64[:], int64)") -- of which one has no way out
-    check(versions, apart)
-    check(versions, aligned)
-    for _, body in ipairs { "k * k", "x[k]" } do
-      check(code(body, { check = false }), aligned)
-      check_not(code(body, { check = false }), apart)
-    end
+    check(code("x[k * k % 7 + x[k]]"), "%%lanemask_le",
+      "\n%$L[%w_]+:[^:]-bar%.warp%.sync \t%%r%d+;.-bar%.sync \t0")
+    check_not(code("k * k", { check = false }), "bar%.warp%.sync")
+    check_not(code("x[k]", { check = false }), "bar%.warp%.sync")
     local returns = "function(x) local i = roc.get_local_id(1) for k = 1, i do "
       .. "if x[k] < 0 then return end end x[i] = 1 roc.barrier() x[i + 1] = 2 end"
-    check(asm(returns, "(int64[:])", { check = false }), apart)
-    check_not(asm(returns, "(int64[:])", { check = false }), aligned)
+    check(asm(returns, "(int64[:])", { check = false }), "bar%.warp%.sync", "bar%.sync \t0")
+    local parts = "function(x, n) local i = roc.get_local_id(1) roc.barrier() "
+      .. "if x[i] > n then x[i] = n end roc.barrier() x[i + 1] = 2 end"
+    check(asm(parts, "(int64[:], int64)"), "bar%.sync \t0.*bar%.warp%.sync \t%%r%d+;.-bar%.sync")
+    check_not(asm(parts, "(int64[:], int64)", { check = false }), "bar%.warp%.sync")
+    local later = "function(x, n) local i = roc.get_local_id(1) roc.barrier() "
+      .. "for k = i, n do x[k] = x[k] + x[k * k] end x[i] = 2 end"
+    check_not(asm(later, "(int64[:], int64)"), "bar%.warp%.sync") -- no barrier follows
+    local alone = returns:gsub("roc.barrier%(%)", "")
+    check_not(asm(alone, "(int64[:])", { check = false }), "bar%.warp%.sync")
   end)
 
   it("name all lanes in wave operations", function()

@@ -29,7 +29,7 @@ typedef struct roc_nvptx_state {
   uint32_t hidden;                 /* offset of the roc_nvptx_hidden */
   LLVMValueRef block[3];           /* coordinates of the group's block, i32 */
   roc_nvptx_coarse *coarse;        /* NULL: a thread is a work-item */
-  uint8_t *apart;                  /* roc_nvptx_find_apart */
+  uint8_t *gathers;                /* roc_nvptx_find_gathers */
   LLVMValueRef group[3]; /* the group's ids from 0, i32; NULL: computed where it is used */
 } roc_nvptx_state;
 
@@ -50,7 +50,7 @@ LLVMValueRef roc_nvptx_shared_cell(roc_cg *cg);
 /* nvptx/wave.c */
 void roc_nvptx_barrier(roc_cg *cg, const roc_ir_inst *inst);
 void roc_nvptx_fence(roc_cg *cg, int64_t scope);
-void roc_nvptx_meet(roc_cg *cg); /* the workgroup, at the begin, where it is whole */
+void roc_nvptx_meet(roc_cg *cg); /* the workgroup */
 LLVMValueRef roc_nvptx_wave(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args);
 LLVMValueRef roc_nvptx_wave_diverges(roc_cg *cg, LLVMValueRef condition);
 LLVMValueRef roc_nvptx_group_parts(roc_cg *cg, LLVMValueRef condition);
@@ -83,10 +83,12 @@ typedef void roc_nvptx_body(roc_cg *cg);
 void roc_nvptx_coarse_body(roc_cg *cg, roc_nvptx_body *body);
 bool roc_nvptx_coarse_intercept(roc_cg *cg, uint32_t inst);
 
-/* nvptx/apart.c */
-/* Per instruction, whether lanes may have left the version of the kernel that it is of; in the
- * arena. */
-uint8_t *roc_nvptx_find_apart(roc_cg *cg);
+/* nvptx/gather.c */
+/* Per instruction, whether lanes wait for each other before it; in the arena.  NULL: nowhere. */
+uint8_t *roc_nvptx_find_gathers(roc_cg *cg);
+bool roc_nvptx_intercept(roc_cg *cg, uint32_t inst);
+/* After LLVM's passes: makes these waits the first instructions of their blocks. */
+void roc_nvptx_gather_first(roc_cg *cg);
 
 /* nvptx/entry.c */
 void roc_nvptx_kernel(roc_cg *cg);

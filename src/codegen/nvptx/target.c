@@ -141,5 +141,5 @@ const roc_target roc_target_nvptx = {
     .group_parts = roc_nvptx_group_parts,
     .elect_lane = roc_nvptx_elect_lane,
     .math = roc_nvptx_math,
-    .intercept = roc_nvptx_coarse_intercept,
+    .intercept = roc_nvptx_intercept,
 };

@@ -32,13 +32,9 @@ void roc_nvptx_fence(roc_cg *cg, int64_t scope) {
 }
 
 /* Orders all memory among the items that meet. */
-static void meet(roc_cg *cg, const char *form) {
-  LLVMValueRef barrier = roc_cg_i32(cg, 0);
-  roc_cg_intrinsic(cg, form, NULL, 0, &barrier, 1);
-}
-
 void roc_nvptx_meet(roc_cg *cg) {
-  meet(cg, "llvm.nvvm.barrier.cta.sync.aligned.all");
+  LLVMValueRef barrier = roc_cg_i32(cg, 0);
+  roc_cg_intrinsic(cg, "llvm.nvvm.barrier.cta.sync.aligned.all", NULL, 0, &barrier, 1);
 }
 
 void roc_nvptx_barrier(roc_cg *cg, const roc_ir_inst *inst) {
@@ -46,8 +42,7 @@ void roc_nvptx_barrier(roc_cg *cg, const roc_ir_inst *inst) {
   if (inst->op == ROC_IR_WAVE_BARRIER) {
     roc_cg_intrinsic(cg, "llvm.nvvm.bar.warp.sync", NULL, 0, &lanes, 1);
   } else {
-    bool may_be_apart = roc_nvptx_state_of(cg)->apart[inst - cg->ir->insts.items];
-    may_be_apart ? meet(cg, "llvm.nvvm.barrier.cta.sync.all") : roc_nvptx_meet(cg);
+    roc_nvptx_meet(cg);
   }
 }
 
@@ -80,7 +75,8 @@ LLVMValueRef roc_nvptx_wave_diverges(roc_cg *cg, LLVMValueRef condition) {
  * for another kind. */
 LLVMValueRef roc_nvptx_group_parts(roc_cg *cg, LLVMValueRef condition) {
   LLVMValueRef args[2] = {roc_cg_i32(cg, 1), condition};
-  LLVMValueRef holds = roc_cg_intrinsic(cg, "llvm.nvvm.barrier.cta.red.or.all", NULL, 0, args, 2);
+  LLVMValueRef holds =
+      roc_cg_intrinsic(cg, "llvm.nvvm.barrier.cta.red.or.aligned.all", NULL, 0, args, 2);
   return LLVMBuildAnd(cg->b, holds, LLVMBuildNot(cg->b, condition, ""), "");
 }
 
