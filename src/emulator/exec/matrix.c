@@ -222,6 +222,109 @@ static void multiply_sparse(emu_wave *wave, const emu_inst *inst, const shape *s
   write_results(wave, inst, s, results);
 }
 
+/* ---- scaled ones of gfx950 ------------------------------------------------------------------- */
+
+/* Their elements are of a kind that cbsz (of A) and blgp (of B) name. Elements of 6 and 4 bits of a
+ * row lie one after the other, 32 a lane; of 8 bits each lane has two runs of 16, the first ones of
+ * all lanes before the second ones (AMD's article on matrix cores of CDNA 3 and 4). How 8 bits lie
+ * beside fewer is not published, nor which lane scales them where the scales of a row differ: both
+ * stop the wavefront. */
+typedef struct mini_float {
+  uint8_t bits, exponent_bits, mantissa_bits;
+} mini_float;
+
+static const mini_float mini_floats[] = {{8, 4, 3}, {8, 5, 2}, {6, 2, 3}, {6, 3, 2}, {4, 2, 1}};
+
+enum { MINI_FLOATS = sizeof mini_floats / sizeof mini_floats[0], EACH = 32, RUN = 16 };
+
+static double mini_value(const emu_wave *wave, const mini_float *kind, uint32_t bits) {
+  if (kind->bits == 8) {
+    emu_small_float small = emu_small_float_of(wave, kind->mantissa_bits);
+    return emu_small_value(&small, bits);
+  }
+  unsigned m = kind->mantissa_bits, bias = (1u << (kind->exponent_bits - 1)) - 1;
+  unsigned exponent = bits >> m & ((1u << kind->exponent_bits) - 1);
+  uint32_t digits = (bits & ((1u << m) - 1)) | (exponent ? 1u << m : 0);
+  double size = ldexp(digits, (int)(exponent ? exponent : 1) - (int)bias - (int)m);
+  return bits >> (kind->bits - 1) & 1 ? -size : size;
+}
+
+/* Elements may lie across two registers. */
+static uint32_t mini_bits_at(const emu_row *rows, unsigned bits, unsigned n, unsigned lane) {
+  unsigned at = n * bits, left = 32 - at % 32;
+  uint64_t pair = rows[at / 32].u[lane];
+  if (bits > left) pair |= (uint64_t)rows[at / 32 + 1].u[lane] << 32;
+  return (uint32_t)(pair >> at % 32) & ((1u << bits) - 1);
+}
+
+/* 2^(byte - 127) for each row or column and each 32 of k, of the byte of the scale's word that op_sel
+ * and op_sel_hi name; NaN for 255. Without a scale they are 1. */
+static bool read_scales(emu_wave *wave, const emu_inst *inst, unsigned n, unsigned rows,
+                        bool is_narrow, double out[EMU_LANES]) {
+  for (unsigned lane = 0; lane < EMU_LANES; lane++) out[lane] = 1;
+  if (inst->op->src[3] == EMU_NONE) return true;
+  emu_row room;
+  const emu_row *words = emu_src32(wave, inst, 3 + n, &room);
+  unsigned byte = (inst->mod.op_sel >> n & 1) + 2 * (inst->mod.op_sel_hi >> n & 1);
+  for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+    int exponent = (int)(words->u[lane] >> 8 * byte & 0xff);
+    out[lane] = exponent == 255 ? NAN : ldexp(1, exponent - 127);
+    bool differs = exponent != (int)(words->u[lane % rows] >> 8 * byte & 0xff);
+    if (differs && !is_narrow) {
+      emu_stop(
+          wave, inst, EMU_FAULT_ILLEGAL, (int)lane,
+          "the scales of a row of 8-bit floats differ: which of them a lane's elements take is "
+          "not published");
+      return false;
+    }
+  }
+  return true;
+}
+
+/* `out`[row or column][k] of source n, scaled. */
+static bool read_scaled(emu_wave *wave, const emu_inst *inst, unsigned n, unsigned rows, unsigned k,
+                        const mini_float *kind, double *out) {
+  double scales[EMU_LANES];
+  unsigned groups = EMU_LANES / rows;
+  bool is_narrow = kind->bits < 8;
+  if (!read_scales(wave, inst, n, rows, is_narrow, scales)) return false;
+  const emu_row *registers = &wave->v[inst->src[n].reg];
+  for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+    unsigned row = lane % rows, group = lane / rows;
+    for (unsigned e = 0; e < EACH; e++) {
+      unsigned at = is_narrow ? group * EACH + e : (e / RUN * groups + group) * RUN + e % RUN;
+      uint32_t bits = mini_bits_at(registers, kind->bits, e, lane);
+      out[row * k + at] = mini_value(wave, kind, bits) * scales[lane];
+    }
+  }
+  return true;
+}
+
+static void multiply_scaled(emu_wave *wave, const emu_inst *inst, const shape *s) {
+  double a[MAX_INPUTS], b[MAX_INPUTS];
+  uint64_t results[MAX_RESULTS];
+  bool is_known = inst->mod.cbsz < MINI_FLOATS && inst->mod.blgp < MINI_FLOATS;
+  const mini_float *of_a = &mini_floats[is_known ? inst->mod.cbsz : 0];
+  const mini_float *of_b = &mini_floats[is_known ? inst->mod.blgp : 0];
+  if (!is_known || (of_a->bits == 8) != (of_b->bits == 8)) {
+    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1,
+             is_known ? "how 8-bit floats lie beside narrower ones in %s is not published"
+                      : "%s has a kind of elements that there is not",
+             inst->op->name);
+    return;
+  }
+  if (!read_scaled(wave, inst, 0, s->m, s->k, of_a, a)) return;
+  if (!read_scaled(wave, inst, 1, s->n, s->k, of_b, b)) return;
+  for (unsigned at = 0; at < (unsigned)s->m * s->n; at++) {
+    unsigned i = at / s->n, j = at % s->n;
+    uint64_t bits = read_sum(wave, &inst->src[2], s, place_of(s, 0, i, j));
+    float sum = emu_real_of32((uint32_t)bits);
+    for (unsigned k = 0; k < s->k; k++) sum = (float)fma(a[i * s->k + k], b[j * s->k + k], sum);
+    results[at] = emu_bits_of32(sum);
+  }
+  write_results(wave, inst, s, results);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define MATRIX(name, m, n, k, blocks, a, b, sum, flags)                                 \
@@ -238,11 +341,23 @@ static void multiply_sparse(emu_wave *wave, const emu_inst *inst, const shape *s
     _Static_assert((n) * (k) <= MAX_INPUTS, "the array holds all inputs"); \
     multiply_sparse(wave, inst, &s, &half);                                \
   }
+#define SCALED(name, m, n, k)                                    \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
+    static const shape s = {m, n, k, 1, FP8, FP8, F32, false};   \
+    multiply_scaled(wave, inst, &s);                             \
+  }
 #include "emulator/exec/matrix.def"
 #undef MATRIX
 #undef SPARSE
+#undef SCALED
 
 /* clang-format off */
+#define SCALED(name, m, n, k)                                                                    \
+  EMU_ROW("v_mfma_" #name, run_##name, EMU_GFX9, EMU_CLASS_VALU, BROADCAST_A | BROADCAST_B,      \
+          EMU_DATA, EMU_DATA, EMU_DATA, EMU_DATA),                                               \
+  EMU_ROW("v_mfma_scale_" #name, run_##name, EMU_GFX9, EMU_CLASS_VALU,                           \
+          BROADCAST_A | BROADCAST_B | EMU_SELECTS, EMU_DATA, EMU_DATA, EMU_DATA, EMU_DATA,       \
+          EMU_B32, EMU_B32),
 #define MATRIX(name, m, n, k, blocks, a, b, sum, flags)                                      \
   EMU_ROW("v_mfma_" #name, run_##name, EMU_GFX9, EMU_CLASS_VALU, (flags) & ~FLUSHES, EMU_DATA, \
           EMU_DATA, EMU_DATA, EMU_DATA),

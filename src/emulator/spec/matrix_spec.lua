@@ -319,3 +319,123 @@ describe("the emulated products of matrices", function()
     end
   end)
 end)
+
+-- ---- small floats of gfx950, with scales --------------------------------------------------------
+
+-- Bits, bits of exponent and mantissa, and the number that cbsz and blgp have for it.
+local MINI = { fp8 = { 8, 4, 3, 0 }, bf8 = { 8, 5, 2, 1 }, fp6 = { 6, 2, 3, 2 },
+  bf6 = { 6, 3, 2, 3 }, fp4 = { 4, 2, 1, 4 } }
+
+local function mini_value(kind, word)
+  local exponent, mantissa = word >> kind[3] & (1 << kind[2]) - 1, word & (1 << kind[3]) - 1
+  local digits = exponent == 0 and mantissa or mantissa | 1 << kind[3]
+  local size = digits * 2.0 ^ (math.max(exponent, 1) - ((1 << kind[2] - 1) - 1) - kind[3])
+  return word >> kind[1] - 1 == 1 and -size or size
+end
+
+-- One of few numbers around 1, so that all sums are exact.
+local function draw_mini(kind)
+  local word
+  repeat
+    word = math.random(0, (1 << kind[1]) - 1)
+    local size = math.abs(mini_value(kind, word))
+  until size <= 4 and size * 8 % 1 == 0
+  return word
+end
+
+-- Which k a lane's element e is of, the lane being of group g of `ngroups`.
+local function mini_k(kind, g, ngroups, e)
+  if kind[1] == 8 then return e // 16 * 16 * ngroups + 16 * g + e % 16 end
+  return 32 * g + e
+end
+
+-- A case of m x m results, and the matrix D that it is to give; `scales`: a function of row and
+-- group of 32 k that gives an exponent, or nil.
+local function mini_case(m, k, name_a, name_b, scales)
+  local v, values = {}, {}
+  local function fill(first, kind, factor)
+    local matrix, ngroups = {}, 64 // m
+    for lane = 0, 63 do
+      local row, g, bits = lane % m, lane // m, 0
+      for e = 0, 31 do
+        local word, at = draw_mini(kind), e * kind[1]
+        local reg, left = first + at // 32, 32 - at % 32
+        for part = 0, kind[1] > left and 1 or 0 do
+          v[reg + part] = v[reg + part] or {}
+          local moved = part == 0 and word << at % 32 & 0xffffffff or word >> left
+          v[reg + part][lane + 1] = (v[reg + part][lane + 1] or 0) | moved
+        end
+        local kk = mini_k(kind, g, ngroups, e)
+        local scale = scales and scales(factor, row, kk // 32) or 127
+        matrix[row * k + kk] = mini_value(kind, word) * 2.0 ^ (scale - 127)
+      end
+      if scales then
+        local reg = 60 + factor
+        v[reg] = v[reg] or {}
+        bits = scales(factor, row, g)
+        v[reg][lane + 1] = bits << 8 * (1 + factor) | 0x55 -- byte 1 of A, 2 of B
+      end
+    end
+    values[factor] = matrix
+    return ("v[%d:%d]"):format(first, first + kind[1] - 1)
+  end
+  local a, b = MINI[name_a], MINI[name_b]
+  local text_a, text_b = fill(8, a, 0), fill(16, b, 1)
+  local last = m * m // 64 - 1
+  local code = ("v_mfma_%sf32_%dx%dx%d_f8f6f4 v[32:%d], %s, %s, v[32:%d]%s cbsz:%d blgp:%d"):format(
+    scales and "scale_" or "", m, m, k, 32 + last, text_a, text_b, 32 + last,
+    scales and ", v60, v61 op_sel:[1,0,0] op_sel_hi:[0,1,0]" or "", a[4], b[4])
+  for n = 0, last do v[32 + n] = emulator.f32(1) end
+  return { code = code, v = v }, function(i, j)
+    local sum = 1
+    for n = 0, k - 1 do sum = sum + values[0][i * k + n] * values[1][j * k + n] end
+    return sum
+  end
+end
+
+describe("a product of small floats of gfx950", function()
+  if not emulator.program then return pending("emulator_test is not built") end
+
+  local function check(list)
+    local cases, wants = {}, {}
+    for n, item in ipairs(list) do cases[n], wants[n] = mini_case(table.unpack(item)) end
+    for n, r in ipairs(emulator.run("gfx950", cases)) do
+      local m = list[n][1]
+      local shape = { m = m, n = m, blocks = 1, sum = "f32" }
+      assert.is_nil(r.fault)
+      for register = 0, m * m // 64 - 1 do
+        local got = r:f32(32 + register)
+        for lane = 0, 63 do
+          local i, j = result_at(shape, lane, register)
+          asserted.check(got[lane + 1] == wants[n](i, j), "%s: D[%d][%d] is %s", cases[n].code, i,
+            j, got[lane + 1])
+        end
+      end
+    end
+  end
+
+  it("is that of the matrices that the lanes hold", function()
+    local list = {}
+    for _, kinds in ipairs { { "fp8", "fp8" }, { "fp8", "bf8" }, { "fp6", "fp6" }, { "bf6", "fp4" },
+      { "fp4", "fp4" } } do
+      list[#list + 1] = { 16, 128, kinds[1], kinds[2] }
+      list[#list + 1] = { 32, 64, kinds[1], kinds[2] }
+    end
+    check(list)
+  end)
+
+  it("is scaled by powers of two, for each row and 32 of k", function()
+    local function scales(factor, row, group) return 126 + (row * 3 + group + factor) % 3 end
+    local function by_row(factor, row) return 126 + (row + factor) % 3 end
+    check { { 16, 128, "fp4", "fp4", scales }, { 32, 64, "fp4", "fp6", scales },
+      { 16, 128, "fp8", "fp8", by_row }, { 32, 64, "bf8", "fp8", by_row } }
+  end)
+
+  it("stops where what it does is not published", function()
+    local function scales(_, _, group) return 126 + group end
+    local r = emulator.run("gfx950", { (mini_case(16, 128, "fp8", "fp8", scales)),
+      (mini_case(16, 128, "fp8", "fp4")) })
+    assert.matches("the scales of a row of 8%-bit floats differ", r[1].fault)
+    assert.matches("how 8%-bit floats lie beside narrower ones", r[2].fault)
+  end)
+end)
