@@ -130,7 +130,9 @@ describe("a timeline", function()
       assert_is_timeline(events)
       local kernels = spans_of(events, "kernel")
       assert.are.same({ "long", "last" }, { kernels[1].name, kernels[2].name })
-      assert.is_true(kernels[2].ts >= kernels[1].ts + kernels[1].dur - SLACK)
+      -- ROCR translates the GPU's times, from clocks that it compares now and then
+      local slack = device.kind == "hsa" and 1 or SLACK
+      assert.is_true(kernels[2].ts >= kernels[1].ts + kernels[1].dur - slack)
     end)
   end)
 
