@@ -99,6 +99,22 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
     assert.not_matches("s_cbranch_scc", text)
   end)
 
+  it("adds what a window's loop counts to the offset of the instruction", function()
+    local k = kernel([[function(x, y)
+      local i = roc.get_global_id(1)
+      if i <= 3 or i > #x - 3 or i > #y then return end
+      local sum = 0.0
+      for d = -3, 3 do sum = sum + x[i + d] * d end
+      y[i] = sum
+    end]], "(float32[:], float32[:])", false)
+    local _, text = hot(k)
+    local bases = {}
+    for base in text:gmatch("global_load_dword[x%d]* v[%[%]:%d]+, (v%d+), s%[%d+:%d+%]") do
+      bases[base] = true
+    end
+    assert.is_nil(next(bases, next(bases)))
+  end)
+
   it("takes the power of two of exp from the instruction alone", function()
     local _, text = hot(kernel([[function(x)
       local i = roc.get_global_id(1)

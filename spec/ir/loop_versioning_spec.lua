@@ -249,4 +249,14 @@ describe("versioning a kernel", function()
       "check.index x.0 0 #0 %4", "%5: f32 = load x.0 %4", "store y.1 %5 %0", "end")
     assert.are.equal(0, count(loaded, "\n  else"))
   end)
+
+  it("knows what a minimum of several says of each", function()
+    local text = version_launch("%3: int = const 1", "%4: int = const 4",
+      "%5: int = extent x.0 0", "%6: int = extent y.1 0", "%7: int = extent z.2 0",
+      "%8: int = min %5 %6", "%9: int = min %8 %7", "%10: bool = le %4 %9", "if %10",
+      "%11 = for k.0 %3 %4 %3", "%12: int = get k.0", "check.index x.0 0 #0 %12",
+      "check.index y.1 0 #0 %12", "check.index z.2 0 #0 %12", "%13: f32 = load z.2 %12",
+      "store y.1 %13 %12", "end", "end")
+    assert.are.equal(0, count(text, "check%.index"))
+  end)
 end)

@@ -122,6 +122,7 @@ const roc_target_facts roc_target_facts_amdgpu = {
     .is_simt = true,
     .defers_checks = true,
     .combines_checks = true,
+    .unrolls_loops = true,
     .reads_workgroup_size = true,
     .is_image = true,
     .object_ending = ".hsaco",

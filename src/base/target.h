@@ -74,6 +74,9 @@ typedef struct roc_target_facts {
   /* So does each of several in straight code, and a condition that all lanes share does not: checks
    * are combined. */
   bool combines_checks;
+  /* Memory instructions add a constant to an offset, which LLVM does not find for indices that its
+   * own unrolling makes: short loops are unrolled before (ir/unroll.h). */
+  bool unrolls_loops;
   /* The size of a workgroup is read from memory; so code is made for the one that a kernel
    * promises, where a launch has it. */
   bool reads_workgroup_size;

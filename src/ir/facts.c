@@ -362,7 +362,20 @@ static void state_difference(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k)
   if (a == ZERO && is_difference(f, b, &x, &y)) roc_ir_facts_add(f, y, x, k);
 }
 
-void roc_ir_facts_add(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
+static void add_relation(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth);
+
+/* What is no more than a minimum is no more than either, and so on. */
+static void add_to_parts(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth) {
+  roc_ir_value x = f->values.items[a], y = f->values.items[b];
+  for (int n = 0; n < 2; n++) {
+    bool is_least = y.op == ROC_IR_MIN && y.type == ROC_VT_INT;
+    bool is_most = !is_least && x.op == ROC_IR_MAX && x.type == ROC_VT_INT;
+    if (is_least) add_relation(f, a, y.args[n], k, depth);
+    if (is_most) add_relation(f, x.args[n], b, k, depth);
+  }
+}
+
+static void add_relation(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth) {
   if (f->failed) return;
   roc_ir_term x = roc_ir_facts_term(f, a), y = roc_ir_facts_term(f, b);
   int64_t high, low;
@@ -380,6 +393,12 @@ void roc_ir_facts_add(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
   if (!__builtin_sub_overflow(of_x.low, k, &low)) {
     narrow(f, y.base, (roc_ir_range){low, INT64_MAX});
   }
+  if (is_new && depth > 0) add_to_parts(f, x.base, y.base, k, depth - 1);
+}
+
+void roc_ir_facts_add(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
+  enum { MOST_PARTS = 8 }; /* of a minimum of minima */
+  add_relation(f, a, b, k, MOST_PARTS);
 }
 
 void roc_ir_facts_add_nonzero(roc_ir_facts *f, uint32_t a) {

@@ -9,6 +9,7 @@
 #include "ir/narrow_group_ids.h"
 #include "ir/optimize.h"
 #include "ir/private_scalars.h"
+#include "ir/unroll.h"
 #include "jit/driver.h"
 
 roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
@@ -41,6 +42,7 @@ roc_status roc_jit_fit_target(roc_ir_module *module, const char *target, roc_err
     ROC_TRY(roc_ir_eliminate_checks_gpu(module, err));
     ROC_TRY(roc_ir_version_launch(module, facts->defers_checks, facts->combines_checks, err));
   }
+  if (facts->unrolls_loops) ROC_TRY(roc_ir_unroll_short_loops(module, err));
   ROC_TRY(roc_ir_narrow_group_ids(module, err));
   return roc_ir_dce(module, err);
 }
