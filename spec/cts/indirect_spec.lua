@@ -174,6 +174,26 @@ devices.each(function()
       "index 601 out of range 1..600 of 'v' (work-item {200})")
   end)
 
+  it("ends in a row without an end that goes on at several places", function()
+    local k = roc.kernel(function(o, ptr, col, x)
+      local i = roc.get_global_id(1)
+      if i > #o then return end
+      local sum = 0
+      for p = ptr[i], ptr[i + 1] - 1 do
+        if p % 3 == 1 then goto continue end
+        sum = sum + x[col[p]]
+        ::continue::
+      end
+      o[i] = sum
+    end)
+    local rows = fill(N + 1, function(i) return (i - 1) * 3 + 1 end)
+    local col = { fill(3 * N, function(i) return i * 7 % 50 + 1 end), "int32" }
+    check(k, { { zeros(N), "int64" }, { rows, "int64" }, col, ramp(50) })
+    rows[N + 1] = 1 << 62
+    check(k, { { zeros(N), "int64" }, { rows, "int64" }, col, ramp(50) },
+      "index 602 out of range 1..600 of 'col' (work-item {200})")
+  end)
+
   it("fails beside barriers as it does without them", function()
     local k = roc.kernel(function(o, x, idx)
       local tile = roc.shared.array(64, "int32")

@@ -475,6 +475,10 @@ static LLVMValueRef emit_strip(cpu_state *s, uint32_t id, LLVMValueRef first, LL
   return value_next;
 }
 
+/* In an inspector nothing but its own look ends a loop that goes on past what fails (cpu/inspector.c),
+ * however large the budget. */
+enum { INSPECTOR_STRIP = 4096 };
+
 /* Each strip takes one iteration more than the budget has, so that one which takes fewer is the
  * last. */
 static void emit_innermost_for(cpu_state *s, uint32_t id) {
@@ -491,9 +495,15 @@ static void emit_innermost_for(cpu_state *s, uint32_t id) {
   LLVMValueRef most = LLVMBuildLShr(cg->b, read_budget(s), shift, "");
   LLVMValueRef args[2] = {left, LLVMBuildNUWAdd(cg->b, most, roc_cg_i64(cg, 1), "")};
   LLVMValueRef rounds = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, args, 2);
+  if (s->is_inspecting) {
+    LLVMValueRef few[2] = {rounds, roc_cg_i64(cg, INSPECTOR_STRIP)};
+    rounds = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, few, 2);
+  }
   LLVMValueRef to = emit_strip(s, id, from, step, rounds);
-  charge(s, LLVMBuildShl(cg->b, rounds, shift, ""), NULL, end, more);
+  charge(s, LLVMBuildShl(cg->b, rounds, shift, ""), NULL, s->is_inspecting ? more : end, more);
   roc_cg_at(cg, more);
+  if (s->is_inspecting) cpu_inspect_look(s);
+  more = LLVMGetInsertBlock(cg->b);
   LLVMValueRef rest = LLVMBuildNUWSub(cg->b, left, rounds, "");
   LLVMBuildCondBr(cg->b, LLVMBuildICmp(cg->b, LLVMIntNE, rest, zero, ""), head, end);
   LLVMBasicBlockRef blocks[2] = {before, more};
@@ -520,6 +530,7 @@ static void emit_for_around(cpu_state *s, uint32_t id) {
   roc_cg_goto(cg, next);
   roc_cg_at(cg, next);
   cpu_look(s, id, NULL);
+  if (s->is_inspecting) cpu_inspect_look(s);
   LLVMValueRef left_next = LLVMBuildSub(cg->b, left, roc_cg_i64(cg, 1), "");
   LLVMValueRef value_next = LLVMBuildNSWAdd(cg->b, value, step, "");
   next = LLVMGetInsertBlock(cg->b);
