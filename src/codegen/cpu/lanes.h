@@ -70,6 +70,8 @@ bool cpu_lanes_divides(const cpu_state *s, const roc_ir_inst *inst);
 void cpu_lanes_divide(cpu_state *s, uint32_t id);
 
 /* cpu/lanes_memory.c */
+/* Whether a load or store is of elements that are neither neighbours nor the same for all. */
+bool cpu_lanes_scatters(const cpu_state *s, uint32_t id);
 LLVMValueRef cpu_lanes_load(cpu_state *s, uint32_t id);
 void cpu_lanes_store(cpu_state *s, uint32_t id);
 /* The elements that are consecutive from `ptr` on, also of lanes without an item. */

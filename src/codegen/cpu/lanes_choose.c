@@ -12,6 +12,9 @@
 enum {
   MAX_LIVE = 8,     /* variables that leave registers for a second vector of each */
   PRODUCT_COST = 2, /* operations that gain what a product of integers loses on AVX2 */
+  GATHER_COST = 2,  /* in halves of an operation: what an access to scattered elements loses, */
+  EACH_COST = 8,    /* and one that is made lane by lane; */
+  BRANCH_GAIN = 10, /* what a branch gains that an item alone would guess */
   BROKEN_COST = 12  /* operations that gain what one loses that is done lane by lane */
 };
 
@@ -20,6 +23,8 @@ typedef struct survey {
   unsigned narrow, wide; /* varying operations in loops, on 32 and on 64 bits */
   unsigned nbroken;      /* operations in loops that are done lane by lane */
   unsigned nproducts;    /* of integers, in loops */
+  unsigned scattered;    /* cost of accesses in loops to elements that are no neighbours */
+  unsigned nbranches;    /* varying IFs in loops, but those that leave one */
   bool is_plain;         /* its loops only compute with integers */
   bool has_loop, is_supported;
 } survey;
@@ -96,6 +101,29 @@ static bool is_carried(const cpu_state *s, uint32_t var) {
   return s->shapes && s->shapes->is_carried[var] && s->shapes->vars[var] == CPU_VARYING;
 }
 
+/* What an access to memory loses, in halves of an operation. */
+static unsigned cost_of_access(const cpu_state *s, const roc_ir_inst *inst, uint32_t id) {
+  if (inst->op != ROC_IR_LOAD && inst->op != ROC_IR_STORE) return 0;
+  if (!s->shapes || !cpu_lanes_scatters(s, id)) return 0;
+  bool is_wide = roc_dtype_itemsize(s->cg->ir->arrays.items[inst->aux].dtype) >= 4;
+  return is_wide && roc_processor_has(s->cg->tm, "avx512f") ? GATHER_COST : EACH_COST;
+}
+
+static bool leaves_loop(const cpu_state *s, uint32_t region) {
+  const roc_ir_ids *ids = &s->cg->ir->regions.items[region];
+  if (!ids->count) return false;
+  const roc_ir_inst *last = &s->cg->ir->insts.items[ids->items[ids->count - 1]];
+  if (last->op != ROC_IR_LEAVE) return false;
+  uint8_t from = s->cg->ir->insts.items[last->aux].op;
+  return from == ROC_IR_LOOP || from == ROC_IR_FOR;
+}
+
+/* An IF that goes one way here and another there, while the loop goes on. */
+static bool is_guessed(const cpu_state *s, const roc_ir_inst *inst, uint32_t id) {
+  if (inst->op != ROC_IR_IF || !s->shapes || !s->shapes->parts[id]) return false;
+  return !leaves_loop(s, inst->k.region[0]) && !leaves_loop(s, inst->k.region[1]);
+}
+
 static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, uint32_t count) {
   survey found = {.is_supported = true, .is_plain = true};
   unsigned depth = 0, nloops = 0; /* loops around, and those of them without a last iteration */
@@ -120,6 +148,10 @@ static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, u
     bool counts = depth && is_varying && (roc_ir_op_table[w.inst->op].flags & ROC_IRF_PURE);
     bool is_float = w.inst->type == ROC_VT_F32 || w.inst->type == ROC_VT_F64;
     if (depth && (is_float || w.inst->op == ROC_IR_LOAD)) found.is_plain = false;
+    if (depth) {
+      found.scattered += cost_of_access(s, w.inst, w.id);
+      found.nbranches += is_guessed(s, w.inst, w.id);
+    }
     found.nbroken += counts && is_broken_up(s, w.inst);
     found.nproducts += counts && is_product(s, w.inst);
     unsigned bytes = counts ? bytes_of(s, w.inst, w.id) : 0;
@@ -163,6 +195,7 @@ static unsigned lanes_that_pay(const cpu_state *s, const survey *found) {
   /* AVX2 makes a product of 64 bits of three narrower ones, shifts and sums */
   if (bytes < 64 && found->is_plain && found->nproducts * PRODUCT_COST > noperations) return 1;
   if (found->nbroken * BROKEN_COST > noperations) return 1;
+  if (found->scattered > 2 * noperations + BRANCH_GAIN * found->nbranches) return 1;
   unsigned lanes = is_narrow(found) ? bytes / 4 : bytes / 8;
   return found->nvars <= MAX_LIVE ? 2 * lanes : lanes;
 }

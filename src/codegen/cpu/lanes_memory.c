@@ -30,6 +30,13 @@ static int32_t stride_of_place(const cpu_state *s, const roc_ir_inst *inst, uint
   return stride;
 }
 
+bool cpu_lanes_scatters(const cpu_state *s, uint32_t id) {
+  const roc_ir_inst *inst = inst_of(s, id);
+  bool is_store = inst->op == ROC_IR_STORE;
+  if (!is_store && s->shapes->insts[id] == 0) return false;
+  return stride_of_place(s, inst, is_store) != 1;
+}
+
 static void align_operand(cpu_state *s, LLVMValueRef call, unsigned operand, uint32_t a) {
   size_t itemsize = roc_dtype_itemsize(s->cg->ir->arrays.items[a].dtype);
   unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);

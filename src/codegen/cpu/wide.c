@@ -4,6 +4,8 @@
  * b and keeps the vectoriser out. Between barriers items are unordered, so the loop over k may as
  * well stand around the loop over a row's items (cpu/rows.c). That pays where the body is straight
  * enough for vectors; a FOR that qualifies and the IFs and FORs around it are marked CPU_CUT_ROW.
+ * It goes on for as long as one item of the row does.  Where that differs by what memory holds, as
+ * in rows of a sparse matrix, the FOR stays in the item: lanes (cpu/lanes.c) wait for few others.
  *
  * Invariant: nothing leaves a marked statement but its own end, and items that fail. */
 #include "codegen/cpu/cpu.h"
@@ -17,8 +19,9 @@ typedef struct marker {
   const roc_ir_module *ir;
   cpu_plan *plan;
   roc_ir_uniform uniform;
-  uint32_t *nsets; /* per variable: SETs and FORs */
-  bool has_tiles;  /* items that have barriers stand in rows */
+  uint32_t *nsets;   /* per variable: SETs and FORs */
+  uint32_t *setters; /* per variable: one of them */
+  bool has_tiles;    /* items that have barriers stand in rows */
 } marker;
 
 static const roc_ir_ids *region_of_id(const marker *m, uint32_t region) {
@@ -102,12 +105,42 @@ static ROC_IR_WALKS bool touches_memory(const marker *m, uint32_t region) {
 
 static bool mark_list(marker *m, const roc_ir_ids *ids, bool *out_all_loops);
 
+enum { MOST_STEPS = 16 };
+
+/* Whether neighbours may have any values, as memory holds them, rather than those of a function of
+ * their ids. */
+static bool is_irregular(const marker *m, uint32_t id, int steps) {  // NOLINT(misc-no-recursion)
+  const roc_ir_inst *inst = &m->ir->insts.items[id];
+  if (m->uniform.insts[id] == ROC_IR_UNIFORM_GROUP) return false;
+  if (steps == MOST_STEPS) return true;
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_LOAD:
+    case ROC_IR_ATOMIC:
+    case ROC_IR_WAVE: return true;
+    case ROC_IR_GET: {
+      uint32_t setter = m->setters[inst->aux];
+      if (m->nsets[inst->aux] != 1) return true;
+      return is_irregular(m, roc_ir_arg(m->ir, &m->ir->insts.items[setter], 0), steps + 1);
+    }
+    default: break;
+  }
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    if (is_irregular(m, roc_ir_arg(m->ir, inst, n), steps + 1)) return true;
+  }
+  return false;
+}
+
+static bool has_irregular_bounds(const marker *m, const roc_ir_inst *inst) {
+  return is_irregular(m, roc_ir_arg(m->ir, inst, 0), 0) ||
+         is_irregular(m, roc_ir_arg(m->ir, inst, 1), 0);
+}
+
 /* A FOR is turned when the group agrees on its step and every longer loop in it is turned too. */
 static bool turn(marker *m, uint32_t id) {
   const roc_ir_inst *inst = &m->ir->insts.items[id];
   uint32_t body = inst->k.region[0];
   bool is_step_shared = m->uniform.insts[roc_ir_arg(m->ir, inst, 2)] == ROC_IR_UNIFORM_GROUP;
-  if (!is_step_shared || m->nsets[inst->aux] != 1) return false;
+  if (!is_step_shared || m->nsets[inst->aux] != 1 || has_irregular_bounds(m, inst)) return false;
   if (has_obstacle(m, body) || !touches_memory(m, body)) return false;
   bool all_loops = true;
   mark_list(m, region_of(m, inst, 0), &all_loops);
@@ -210,7 +243,10 @@ static void survey(marker *m) {
   bool has_rows = false, has_barriers = false;
   roc_ir_walk w;
   ROC_IR_FOR_EACH(w, m->ir, 0) {
-    if (w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_FOR) m->nsets[w.inst->aux]++;
+    if (w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_FOR) {
+      m->nsets[w.inst->aux]++;
+      m->setters[w.inst->aux] = w.id;
+    }
     has_rows |= w.inst->op == ROC_IR_LOCAL_ID && w.inst->aux > 0;
     has_barriers |= (m->plan->cuts[w.id] & ROC_IRF_CUT_GROUP) != 0;
   }
@@ -232,7 +268,8 @@ static void mark_itemwise(marker *m) {
 bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
   marker m = {.ir = ir, .plan = plan};
   m.nsets = ROC_ARENA_ARRAY(arena, uint32_t, ir->vars.count + 1);
-  if (!m.nsets || roc_ir_uniform_init(&m.uniform, ir, NULL)) return false;
+  m.setters = ROC_ARENA_ARRAY(arena, uint32_t, ir->vars.count + 1);
+  if (!m.nsets || !m.setters || roc_ir_uniform_init(&m.uniform, ir, NULL)) return false;
   survey(&m);
   mark_group(&m, &ir->regions.items[0]);
   mark_itemwise(&m);
