@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "emulator/include/emulator.h"
+#include "emulator/support/clock.h"
 #include "emulator/thunk/thunk.h"
 
 enum { PAGE = 4096, GPU = 1, MAX_EVENTS = 4096, MAX_QUEUES = 128, RING = 4096 };
@@ -286,6 +287,25 @@ static void check_cut(void) {
   WORKS(hsaKmtFreeMemory(memory, 2 * PAGE));
 }
 
+/* ---- clocks ---------------------------------------------------------------------------------- */
+
+static uint64_t boot_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Newer ROCRs read the system's time by themselves, and compare it with the driver's. */
+static void check_clocks(void) {
+  HsaClockCounters counters;
+  uint64_t before = boot_ns();
+  WORKS(hsaKmtGetClockCounters(0, &counters));
+  uint64_t after = boot_ns();
+  EXPECT(counters.SystemClockFrequencyHz == 1000000000);
+  EXPECT(counters.SystemClockCounter >= before && counters.SystemClockCounter <= after);
+  EXPECT(counters.GPUClockCounter == counters.SystemClockCounter / EMU_TICK_NS);
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -294,7 +314,7 @@ static const struct {
 } checks[] = {
     {"overlaps", check_overlaps}, {"vram", check_vram},     {"events", check_events},
     {"raising", check_raising},   {"queues", check_queues}, {"packets", check_packets},
-    {"refusals", check_refusals}, {"cut", check_cut},
+    {"refusals", check_refusals}, {"cut", check_cut},       {"clocks", check_clocks},
 };
 
 int main(int argc, char **argv) {

@@ -9,6 +9,7 @@ local TITLES = {
   queues = "gives each queue a number and a doorbell of its own, until there are no more",
   packets = "copies, waits, counts and tells as ROCR's packets say",
   refusals = "stops a copy queue at a packet that it does not know in full",
+  clocks = "has the system's time, which ROCR compares with its own",
   cut = "stops a copy queue at a packet that is not there in full",
 }
 

@@ -8,7 +8,7 @@ enum { NS_PER_S = 1000000000 };
 
 uint64_t emu_clock_ns(void) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  clock_gettime(CLOCK_BOOTTIME, &now);
   return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 

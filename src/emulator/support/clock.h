@@ -1,7 +1,8 @@
 /* The one steady clock: what ROCR calls system time, and the counters of GPUs, which kernels read
  * and which stamp signals.
  *
- * All come from the same source, so that ROCR's translation of one into the other is exact. */
+ * All come from the same source, so that ROCR's translation of one into the other is exact: the
+ * clock that Linux's driver calls system time, which newer ROCRs read by themselves. */
 #ifndef ROC_EMULATOR_SUPPORT_CLOCK_H
 #define ROC_EMULATOR_SUPPORT_CLOCK_H
 
