@@ -8,7 +8,6 @@ local rows = core.testing.quirks()
 
 -- name -> why its case does not fail without the row
 local NOT_SHOWN = {
-  bytes_of_shift = "the quotient is of 32 bits now, where LLVM takes the right bytes",
   phi_free_value = "what the case's phi takes is a number of 32 bits now",
 }
 
