@@ -306,18 +306,25 @@ _                 the last value
 :asm k [target]   its assembly, with the lines of its source
 exit(), Ctrl-D    the end]]
 
+-- All entries, in the order of the pages.
+local function items()
+  local list = {}
+  for _, page in ipairs(declared.pages()) do
+    for _, section in ipairs(page.sections) do
+      table.move(section.items, 1, #section.items, #list + 1, list)
+    end
+  end
+  return list
+end
+
 -- Names that a word may stand for; methods and classes in the order of the pages.
 local function candidates(word)
   local list = { word, "roc." .. word }
   for _, group in ipairs { "atomic", "math", "wave", "shared", "private", "const" } do
     list[#list + 1] = "roc." .. group .. "." .. word
   end
-  for _, page in ipairs(declared.pages()) do
-    for _, section in ipairs(page.sections) do
-      for _, item in ipairs(section.items) do
-        list[#list + 1] = string.match(item.path, "^roc%.%w+:" .. escaped(word) .. "$")
-      end
-    end
+  for _, item in ipairs(items()) do
+    list[#list + 1] = string.match(item.path, "^roc%.%w+:" .. escaped(word) .. "$")
   end
   return list
 end
@@ -350,6 +357,34 @@ local function of_word(word)
   return table.concat(parts, "\n")
 end
 
+-- The name of a table of functions, such as "roc.atomic", or of roc itself; nil for other tables.
+local function name_of_table(value)
+  local roc = require "roc"
+  for _, item in ipairs(items()) do
+    local field = string.match(item.path, "^roc%.([%w_]+)%.")
+    if field and rawget(roc, field) == value then
+      return "roc." .. field
+    end
+  end
+  return value == roc and "roc" or nil
+end
+
+-- The functions and constants of a table, each with its first sentence.
+local function of_table(name)
+  local found, parts = {}, { terminal.paint(name), "" }
+  for _, item in ipairs(items()) do
+    local is_field = string.find(item.path, "^" .. escaped(name) .. "%.[%w_]+$")
+    if is_field and not (item.list or item.alias) then
+      local arguments = item.names and "(" .. item.names .. ")" or ""
+      read("", string.format("* `%s%s`: %s", item.path, arguments, entries.summary(item)), found)
+    end
+  end
+  for _, block in ipairs(found) do
+    parts[#parts + 1] = block_text(block)
+  end
+  return table.concat(parts, "\n")
+end
+
 ---What is known of a value or a word.
 ---@param value any
 ---@return string
@@ -358,6 +393,10 @@ function M.text(value)
     return OVERVIEW
   elseif type(value) == "string" then
     return of_word(value) or string.format("The docs have nothing named '%s'.", value)
+  end
+  local group = type(value) == "table" and name_of_table(value)
+  if group then
+    return of_table(group)
   end
   local name = names.of_function(value)
   local text = name and M.of_name(name)
