@@ -37,5 +37,5 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS liblua5.4-dev)
 
 set(CPACK_DEBIAN_EMULATOR_PACKAGE_NAME roclua-emulator)
 set(CPACK_DEBIAN_EMULATOR_DESCRIPTION "software AMD GPU for roclua and other programs that use ROCR")
-set(CPACK_DEBIAN_EMULATOR_PACKAGE_SUGGESTS libhsa-runtime64-1)
+set(CPACK_DEBIAN_EMULATOR_PACKAGE_RECOMMENDS "libhsa-runtime64-1, rocm-device-libs")
 include(CPack)
