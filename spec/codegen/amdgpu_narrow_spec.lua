@@ -135,6 +135,21 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
     assert.equal(1, select(2, text:gsub("v_mul_lo_u32", "")))
   end)
 
+  it("counts in 32 bits between bounds out of memory", function()
+    for _, bounds in ipairs { "o[i] + 1, o[i + 1]", "o[i + 1], o[i] + 1, -1" } do
+      local llvm = kernel(([[function(o, x, y)
+        local i = roc.get_global_id(1)
+        local sum = 0.0
+        for k = %s do
+          sum = sum + x[k]
+          y[k] = sum
+        end
+      end]]):format(bounds), "(int32[:], float32[:], float32[:])", false):inspect_llvm("gfx90a")
+      assert.matches("phi i32", llvm)
+      assert.not_matches("phi i64", llvm)
+    end
+  end)
+
   it("carries in 32 bits what only ever holds 32 bits", function()
     local k = kernel([[function(x, n)
       local i = roc.get_global_id(1)

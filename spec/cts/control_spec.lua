@@ -422,4 +422,27 @@ devices.each(function()
     devices.run(k, 3, { devices.values({ { 1, 2 }, { 3, 4 }, { 5, 6.5 } }, "float64"), out })
     assert.same({ 3.0, 7.0, 11.5 }, devices.table(out))
   end)
+
+  it("counts to the ends of the bounds' type", function()
+    local k = roc.kernel(function(bounds, ups, downs)
+      local i = roc.get_global_id(1)
+      local up, down = 0, 0
+      for v = bounds[i][1] + 1, bounds[i][2] do up = up * 3 + v end
+      for v = bounds[i][2], bounds[i][1] + 1, -1 do down = down * 3 + v end
+      ups[i], downs[i] = up, down
+    end)
+    local most <const> = 2147483647
+    local bounds = { { most - 3, most }, { -most - 1, -most + 1 }, { -3, 2 }, { most, most },
+      { most, -most - 1 }, { 5, 5 }, { 4, 5 } }
+    local ups, downs = {}, {}
+    for i, b in ipairs(bounds) do
+      ups[i], downs[i] = 0, 0
+      for v = b[1] + 1, b[2] do ups[i] = ups[i] * 3 + v end
+      for v = b[2], b[1] + 1, -1 do downs[i] = downs[i] * 3 + v end
+    end
+    local a, b = devices.zeros(#bounds, "int64"), devices.zeros(#bounds, "int64")
+    devices.run(k, #bounds, { devices.values(bounds, "int32"), a, b })
+    assert.same(ups, devices.table(a))
+    assert.same(downs, devices.table(b))
+  end)
 end)

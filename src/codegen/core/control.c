@@ -233,6 +233,7 @@ typedef struct counting {
   LLVMValueRef step;
   LLVMIntPredicate goes_on; /* next goes_on last */
   bool is_down, wraps;
+  bool to_last; /* it goes on until the variable is the last one */
 } counting;
 
 /* In 32 bits the value after the last one does not wrap, or saturates, and no last one is that large:
@@ -251,6 +252,19 @@ static counting count_narrow(roc_cg *cg, const roc_ir_inst *inst, uint8_t facts)
   return c;
 }
 
+/* The halves tell apart all values from the first to the last one. */
+static counting count_low(roc_cg *cg, const roc_ir_inst *inst) {
+  LLVMValueRef bounds[3];
+  for (uint32_t n = 0; n < 3; n++) bounds[n] = roc_cg_operand(cg, inst, n);
+  bool is_down = LLVMConstIntGetSExtValue(roc_cg_constant(bounds[2])) < 0;
+  counting c = {.to_last = true};
+  c.runs = LLVMBuildICmp(cg->b, is_down ? LLVMIntSGE : LLVMIntSLE, bounds[0], bounds[1], "");
+  c.first = roc_cg_take_low(cg, bounds[0]);
+  c.last = roc_cg_take_low(cg, bounds[1]);
+  c.step = roc_cg_take_low(cg, bounds[2]);
+  return c;
+}
+
 static counting count_wide(roc_cg *cg, const roc_ir_inst *inst) {
   counting c = {.first = roc_cg_operand(cg, inst, 0), .step = roc_cg_operand(cg, inst, 2)};
   c.count = roc_cg_for_count(cg, c.first, roc_cg_operand(cg, inst, 1), c.step);
@@ -262,6 +276,10 @@ static counting count_wide(roc_cg *cg, const roc_ir_inst *inst) {
 static LLVMValueRef count_on(roc_cg *cg, const counting *c, LLVMValueRef value, LLVMValueRef left,
                              LLVMValueRef *next) {
   LLVMValueRef addends[2] = {value, c->step};
+  if (c->to_last) {
+    *next = LLVMBuildAdd(cg->b, value, c->step, "");
+    return LLVMBuildICmp(cg->b, LLVMIntNE, value, c->last, "");
+  }
   *next = c->wraps ? roc_cg_intrinsic(cg, "llvm.uadd.sat", &cg->t.i32, 1, addends, 2)
                    : LLVMBuildAdd(cg->b, value, c->step, "");
   bool is_signed = !c->last || c->is_down;
@@ -275,8 +293,10 @@ static LLVMValueRef count_on(roc_cg *cg, const counting *c, LLVMValueRef value, 
 static void emit_for(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   uint8_t facts = cg->narrow ? cg->narrow[id] : 0;
-  bool is_narrow = (facts & ROC_IR_NARROW) && cg->target->adds_narrow_offsets;
-  counting c = is_narrow ? count_narrow(cg, inst, facts) : count_wide(cg, inst);
+  if (!cg->target->adds_narrow_offsets) facts = 0;
+  counting c = facts & ROC_IR_NARROW ? count_narrow(cg, inst, facts)
+               : facts & ROC_IR_LOW  ? count_low(cg, inst)
+                                     : count_wide(cg, inst);
   roc_cg_check_divergence(cg, id, c.runs);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
   LLVMBasicBlockRef body = roc_cg_block(cg, "for"), next = roc_cg_block(cg, "next");
@@ -286,7 +306,10 @@ static void emit_for(roc_cg *cg, uint32_t id) {
   roc_cg_at(cg, body);
   LLVMValueRef left = c.count ? LLVMBuildPhi(cg->b, cg->t.i64, "left") : NULL, left_next = NULL;
   LLVMValueRef value = LLVMBuildPhi(cg->b, LLVMTypeOf(c.first), cg->ir->vars.items[inst->aux].name);
-  roc_cg_set_var(cg, inst->aux, is_narrow ? roc_cg_extend(cg, value, true) : value);
+  LLVMValueRef held = c.count     ? value
+                      : c.to_last ? LLVMBuildSExt(cg->b, value, cg->t.i64, "")
+                                  : roc_cg_extend(cg, value, true);
+  roc_cg_set_var(cg, inst->aux, held);
   roc_cg_region(cg, inst->k.region[0]);
   roc_cg_goto(cg, next);
   roc_cg_at(cg, next);
