@@ -22,16 +22,24 @@ static roc_status check_size(const roc_linalg_call *call, int64_t size, roc_erro
                   call->lapack->name);
 }
 
-roc_status roc_linalg_begin(roc_linalg_call *call, roc_linalg *stack, int64_t extent,
-                            roc_error *err) {
+/* Multiplications from which on several threads are quicker. */
+static const double LARGE = 1 << 27;
+
+roc_status roc_linalg_begin(roc_linalg_call *call, roc_linalg *stack, int64_t rows, int64_t columns,
+                            int64_t depth, int64_t extent, roc_error *err) {
   *call = (roc_linalg_call){.stack = stack, .itemsize = roc_dtype_itemsize(stack->dtype)};
   ROC_TRY(roc_lapack_open(&call->lapack, err));
   bool is_double = stack->dtype == ROC_DT_FLOAT64;
   call->f = is_double ? &call->lapack->float64 : &call->lapack->float32;
-  return check_size(call, extent, err);
+  ROC_TRY(check_size(call, extent, err));
+  call->is_large = (double)rows * (double)columns * (double)depth >= LARGE;
+  call->is_inside = true;
+  roc_lapack_enter(call->is_large);
+  return ROC_OK;
 }
 
 void roc_linalg_end(roc_linalg_call *call) {
+  if (call->is_inside) roc_lapack_leave(call->is_large);
   roc_free(call->work);
   roc_free(call->tau);
   roc_free(call->integers);

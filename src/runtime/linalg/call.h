@@ -11,6 +11,7 @@ typedef struct roc_linalg_call {
   const roc_lapack *lapack;
   const roc_lapack_functions *f; /* of the dtype */
   size_t itemsize;
+  bool is_inside, is_large; /* for roc_lapack_leave */
   roc_lapack_int info;
   void *work; /* freed by roc_linalg_end */
   roc_lapack_int work_size;
@@ -18,10 +19,11 @@ typedef struct roc_linalg_call {
   roc_lapack_int *integers;
 } roc_linalg_call;
 
-/* Opens the library for matrices whose extents are at most `extent`.  UNSUPPORTED: its integers do
- * not hold that.  roc_linalg_end comes after it in any case. */
-roc_status roc_linalg_begin(roc_linalg_call *call, roc_linalg *stack, int64_t extent,
-                            roc_error *err);
+/* Opens the library for matrices whose extents are at most `extent`, each of which takes about
+ * rows * columns * depth multiplications.  UNSUPPORTED: its integers do not hold the extents.
+ * roc_linalg_end comes after it in any case. */
+roc_status roc_linalg_begin(roc_linalg_call *call, roc_linalg *stack, int64_t rows, int64_t columns,
+                            int64_t depth, int64_t extent, roc_error *err);
 void roc_linalg_end(roc_linalg_call *call);
 /* Room of `size` elements and of `nintegers` integers. */
 roc_status roc_linalg_take_tau(roc_linalg_call *call, int64_t size, roc_error *err);

@@ -48,7 +48,7 @@ static roc_status solve(roc_linalg_call *call, int64_t n, int64_t k, void *a, vo
 roc_status roc_linalg_solve(roc_linalg *stack, int64_t n, int64_t k, void *a, void *b,
                             roc_error *err) {
   roc_linalg_call call;
-  roc_status status = roc_linalg_begin(&call, stack, n > k ? n : k, err);
+  roc_status status = roc_linalg_begin(&call, stack, n, n, n > k ? n : k, n > k ? n : k, err);
   if (status == ROC_OK && n > 0) status = solve(&call, n, k, a, b, err);
   roc_linalg_end(&call);
   return status;
@@ -70,7 +70,7 @@ static roc_status inverse(roc_linalg_call *call, int64_t n, void *a, roc_error *
 
 roc_status roc_linalg_inverse(roc_linalg *stack, int64_t n, void *a, roc_error *err) {
   roc_linalg_call call;
-  roc_status status = roc_linalg_begin(&call, stack, n, err);
+  roc_status status = roc_linalg_begin(&call, stack, n, n, n, n, err);
   if (status == ROC_OK && n > 0) status = inverse(&call, n, a, err);
   roc_linalg_end(&call);
   return status;
@@ -105,7 +105,7 @@ static roc_status det(roc_linalg_call *call, int64_t n, void *a, void *out, roc_
 
 roc_status roc_linalg_det(roc_linalg *stack, int64_t n, void *a, void *out, roc_error *err) {
   roc_linalg_call call;
-  roc_status status = roc_linalg_begin(&call, stack, n, err);
+  roc_status status = roc_linalg_begin(&call, stack, n, n, n, n, err);
   if (status == ROC_OK) status = det(&call, n, a, out, err);
   roc_linalg_end(&call);
   return status;
@@ -137,7 +137,7 @@ static roc_status cholesky(roc_linalg_call *call, int64_t n, void *a, roc_error 
 
 roc_status roc_linalg_cholesky(roc_linalg *stack, int64_t n, void *a, roc_error *err) {
   roc_linalg_call call;
-  roc_status status = roc_linalg_begin(&call, stack, n, err);
+  roc_status status = roc_linalg_begin(&call, stack, n, n, n, n, err);
   if (status == ROC_OK && n > 0) status = cholesky(&call, n, a, err);
   roc_linalg_end(&call);
   return status;
@@ -204,7 +204,7 @@ roc_status roc_linalg_qr(roc_linalg *stack, int64_t m, int64_t n, bool full, voi
                          void *r, roc_error *err) {
   roc_linalg_call call;
   qr_shape s = {m, n, m < n ? m : n, full ? m : m < n ? m : n};
-  roc_status status = roc_linalg_begin(&call, stack, m > n ? m : n, err);
+  roc_status status = roc_linalg_begin(&call, stack, m, n, s.k, m > n ? m : n, err);
   if (status == ROC_OK) status = qr(&call, &s, a, q, r, err);
   roc_linalg_end(&call);
   return status;

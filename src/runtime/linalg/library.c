@@ -27,6 +27,25 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static roc_lapack library;
 static bool is_open;
 
+/* Calls that share OpenBLAS's number of threads, 1, hold it shared; one that changes it, alone. */
+static pthread_rwlock_t running = PTHREAD_RWLOCK_INITIALIZER;
+static void (*set_threads)(int count); /* NULL: the library has no such function */
+static uint32_t most_threads;
+
+void roc_lapack_enter(bool is_large) {
+  if (is_large && set_threads) {
+    pthread_rwlock_wrlock(&running);
+    set_threads((int)most_threads);
+  } else {
+    pthread_rwlock_rdlock(&running);
+  }
+}
+
+void roc_lapack_leave(bool is_large) {
+  if (is_large && set_threads) set_threads(1);
+  pthread_rwlock_unlock(&running);
+}
+
 int64_t roc_lapack_value(const roc_lapack *lapack, const roc_lapack_int *written, int64_t place) {
   if (lapack->has_wide_integers) return written[place];
   int32_t value;
@@ -82,21 +101,21 @@ static void describe(roc_lapack *lapack, void *handle, const char *file) {
   snprintf(lapack->name, sizeof lapack->name, "%s (%.70s)", text, slash ? slash + 1 : file);
 }
 
-/* As many threads as run kernels on `cpu`. */
-static roc_status set_threads(void *handle, roc_error *err) {
-  uint32_t count;
-  ROC_TRY(roc_cpu_thread_count(&count, err));
-  void (*set)(int);
+/* As many threads as run kernels on `cpu` are started now, and wait. */
+static roc_status start_threads(void *handle, roc_error *err) {
+  ROC_TRY(roc_cpu_thread_count(&most_threads, err));
   void *address = dlsym(handle, "openblas_set_num_threads");
-  memcpy(&set, &address, sizeof set);
-  if (set) set((int)count);
+  memcpy(&set_threads, &address, sizeof set_threads);
+  if (!set_threads) return ROC_OK;
+  set_threads((int)most_threads);
+  set_threads(1);
   return ROC_OK;
 }
 
 static roc_status use(void *handle, const char *file, roc_error *err) {
   ROC_TRY(find_functions(handle, file, 's', &library.float32, err));
   ROC_TRY(find_functions(handle, file, 'd', &library.float64, err));
-  ROC_TRY(set_threads(handle, err));
+  ROC_TRY(start_threads(handle, err));
   measure_integers(&library);
   describe(&library, handle, file);
   return ROC_OK;

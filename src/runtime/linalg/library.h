@@ -30,6 +30,12 @@ typedef struct roc_lapack {
  * install.  INVALID: the file that the variable names is none, or ROCLUA_CPU_THREADS no number. */
 roc_status roc_lapack_open(const roc_lapack **out_lapack, roc_error *err);
 
+/* Around all calls for one matrix or stack.  OpenBLAS computes on as many threads as `cpu` has where
+ * `is_large`, when no other call runs, else on the calling thread alone, beside others: its threads
+ * wait for each other by spinning, which costs more than small matrices do. */
+void roc_lapack_enter(bool is_large);
+void roc_lapack_leave(bool is_large);
+
 /* The integer at `place` of what the library has written. */
 int64_t roc_lapack_value(const roc_lapack *lapack, const roc_lapack_int *written, int64_t place);
 

@@ -54,7 +54,7 @@ roc_status roc_linalg_svd(roc_linalg *stack, int64_t m, int64_t n, bool full, vo
   roc_linalg_call call;
   int64_t k = m < n ? m : n;
   svd_shape shape = {m, n, k, full ? m : k, full ? n : k, !u ? 'N' : full ? 'A' : 'S'};
-  roc_status status = roc_linalg_begin(&call, stack, m > n ? m : n, err);
+  roc_status status = roc_linalg_begin(&call, stack, m, n, k, m > n ? m : n, err);
   if (status == ROC_OK) status = svd(&call, &shape, a, u, s, v, err);
   roc_linalg_end(&call);
   return status;
@@ -102,7 +102,7 @@ static roc_status eigh(roc_linalg_call *call, int64_t n, bool vectors, void *a, 
 roc_status roc_linalg_eigh(roc_linalg *stack, int64_t n, bool vectors, void *a, void *w,
                            roc_error *err) {
   roc_linalg_call call;
-  roc_status status = roc_linalg_begin(&call, stack, n, err);
+  roc_status status = roc_linalg_begin(&call, stack, n, n, n, n, err);
   if (status == ROC_OK && n > 0) status = eigh(&call, n, vectors, a, w, err);
   roc_linalg_end(&call);
   return status;
@@ -156,7 +156,8 @@ roc_status roc_linalg_lstsq(roc_linalg *stack, int64_t m, int64_t n, int64_t k, 
                             void *a, void *b, void *s, int64_t *ranks, roc_error *err) {
   roc_linalg_call call;
   lstsq_shape shape = {m, n, k, m > n ? m : n, rcond};
-  roc_status status = roc_linalg_begin(&call, stack, shape.ldb > k ? shape.ldb : k, err);
+  roc_status status =
+      roc_linalg_begin(&call, stack, m, n, m < n ? m : n, shape.ldb > k ? shape.ldb : k, err);
   if (status == ROC_OK && m > 0 && n > 0) {
     status = lstsq(&call, &shape, a, b, s, ranks, err);
   } else if (status == ROC_OK) { /* without equations, the least x is 0 */
@@ -189,7 +190,7 @@ roc_status roc_linalg_multiply(roc_linalg *stack, int64_t m, int64_t n, int64_t 
   gemm_factor left = factor_of(a, m, k), right = factor_of(b, k, n);
   int64_t extent = left.stride > right.stride ? left.stride : right.stride;
   if (extent < m) extent = m;
-  roc_status status = roc_linalg_begin(&call, stack, extent > n ? extent : n, err);
+  roc_status status = roc_linalg_begin(&call, stack, m, n, k, extent > n ? extent : n, err);
   bool is_double = stack->dtype == ROC_DT_FLOAT64;
   const double one = 1, zero = 0;
   const float one_f = 1, zero_f = 0;
