@@ -125,8 +125,8 @@ function roc.linalg.matmul(a, b) end
 
 -- ## The library
 
----The name and version of the library that serves arrays of the device, of the host without one; or
----nil, and what is missing.
+---The name and version of the library that serves arrays of the device, of the host without one,
+---and of OpenBLAS the processor that it computes for; or nil, and what is missing.
 ---
 ---Example: `roc.linalg.library() ~= nil` gives `true`.
 ---@param device? roc.Device | string | integer

@@ -23,7 +23,7 @@ static roc_status check_size(const roc_linalg_call *call, int64_t size, roc_erro
 }
 
 /* Multiplications from which on several threads are quicker. */
-static const double LARGE = 1 << 27;
+static const double LARGE = 1 << 30;
 
 roc_status roc_linalg_begin(roc_linalg_call *call, roc_linalg *stack, int64_t rows, int64_t columns,
                             int64_t depth, int64_t extent, roc_error *err) {

@@ -76,19 +76,23 @@ static void measure_integers(roc_lapack *lapack) {
   lapack->has_wide_integers = pivots[0] == 1;
 }
 
-/* OpenBLAS tells its version first; of others LAPACK's is asked. */
+/* OpenBLAS tells its version first, and for which processor it computes; of others LAPACK's version
+ * is asked. */
 static void describe(roc_lapack *lapack, void *handle, const char *file) {
-  char *(*config)(void);
+  char *(*config)(void), *(*core)(void);
   void (*version)(roc_lapack_int *, roc_lapack_int *, roc_lapack_int *);
   void *address = dlsym(handle, "openblas_get_config");
   memcpy(&config, &address, sizeof config);
+  address = dlsym(handle, "openblas_get_corename");
+  memcpy(&core, &address, sizeof core);
   address = dlsym(handle, "ilaver_");
   memcpy(&version, &address, sizeof version);
-  char text[48] = "LAPACK";
+  char text[64] = "LAPACK";
   if (config) {
     char first[24] = "", second[16] = "";
     if (sscanf(config(), "%23s %15s", first, second) == 2) {
-      snprintf(text, sizeof text, "%s %s", first, second);
+      snprintf(text, sizeof text, "%s %s%s%.20s", first, second, core ? " " : "",
+               core ? core() : "");
     }
   } else if (version) {
     roc_lapack_int parts[3] = {0};
@@ -98,7 +102,7 @@ static void describe(roc_lapack *lapack, void *handle, const char *file) {
              (int)roc_lapack_value(lapack, &parts[2], 0));
   }
   const char *slash = strrchr(file, '/');
-  snprintf(lapack->name, sizeof lapack->name, "%s (%.70s)", text, slash ? slash + 1 : file);
+  snprintf(lapack->name, sizeof lapack->name, "%s (%.60s)", text, slash ? slash + 1 : file);
 }
 
 /* As many threads as run kernels on `cpu` are started now, and wait. */

@@ -23,7 +23,7 @@ typedef struct roc_lapack_functions {
 typedef struct roc_lapack {
   roc_lapack_functions float32, float64;
   bool has_wide_integers; /* of 64 bits */
-  char name[128];         /* "OpenBLAS 0.3.21 (libopenblas.so.0)" */
+  char name[128];         /* "OpenBLAS 0.3.21 Haswell (libopenblas.so.0)" */
 } roc_lapack;
 
 /* The library, which stays open.  Any thread.  UNAVAILABLE: there is none; the message says what to
