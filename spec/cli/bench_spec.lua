@@ -26,6 +26,14 @@ describe("the bench", function()
     end
   end)
 
+  it("arrays measures every row, with its peers where they are", function()
+    local output, status = shell.run("ROCLUA bench/arrays.lua 16384 1 /nowhere")
+    assert.are.equal(0, status, output)
+    local rows = 0
+    for _ in output:gmatch("\n[%w_.]+ +%d+ +[%d.]+ +%-") do rows = rows + 1 end
+    assert.equal(17, rows, output)
+  end)
+
   it("groups compares checked and unchecked kernels", function()
     local output, status = shell.run("ROCLUA bench/groups.lua 64 1")
     assert.are.equal(0, status, output)
