@@ -296,6 +296,22 @@ describe("Operations on device arrays", function()
     end)
   end)
 
+  describe("on a device without memory", function()
+    devices.use("null")
+
+    it("are computed after a collection, whose finalizers may compute them", function()
+      local y, is_computed = roc.device_array(1 << 16) + 1, false
+      setmetatable({}, { __gc = function() is_computed = y:eval() == y end })
+      assert(roc.device_array(1 << 16)) -- garbage, which is finalized first
+      testing.null_limit(testing.null_live_bytes())
+      local before = testing.pending()
+      y:eval()
+      testing.null_clear()
+      assert.equal(before - 1, testing.pending())
+      assert.is_true(is_computed)
+    end)
+  end)
+
   describe("on a device that is lost", function()
     devices.use("null")
 

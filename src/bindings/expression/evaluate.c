@@ -71,8 +71,7 @@ static bool provide(lua_State *L, const evaluation *v, const roc_array *result) 
   roc_status status = roc_buffer_provide(result->buffer, &err);
   if (status == ROC_OOM && !v->is_last_try) return false;
   if (status != ROC_OK) roc_lua_raise_named(L, &err);
-  roc_gc_account(L,
-                 roc_array_nbytes(result)); /* the collector hears of it later, as it is stopped */
+  roc_gc_account(L, roc_array_nbytes(result)); /* the collector, which is stopped, hears it later */
   return true;
 }
 
@@ -100,12 +99,10 @@ static progress compute_one(lua_State *L, const evaluation *v, roc_expression *e
   return roc_expression_run_one(L, e, v->stream) ? COMPUTED : NOTHING;
 }
 
-/* Keeps the memory of a result while it is on the stack. */
-static roc_buffer *hold(lua_State *L, const roc_expression *e) {
-  roc_buffer *buffer = e->result.buffer;
+/* Keeps a buffer while what is pushed is on the stack. */
+static void hold(lua_State *L, roc_buffer *buffer) {
   roc_buffer_retain(buffer);
   roc_push_array(L, &roc_host_array_class)->buffer = buffer;
-  return buffer;
 }
 
 /* Computes `e`, or something that it needs. */
@@ -116,7 +113,8 @@ static progress advance(lua_State *L, const evaluation *v, roc_expression *e,
   roc_graph_add(&g, &target->result);
   roc_graph_check(L, &g);
   bool is_single = g.nnodes == 1 || *stepwise == target;
-  roc_buffer *result = hold(L, is_single ? g.nodes[0] : target);
+  roc_buffer *result = is_single ? g.nodes[0]->result.buffer : target->result.buffer;
+  hold(L, result);
   progress done = is_single ? compute_one(L, v, g.nodes[0]) : run_fused(L, v, &g, &target->result);
   if (done == NOTHING && !is_single) *stepwise = target;
   /* What has been printed meanwhile may have run Lua code that has looked at it, too. */
@@ -130,7 +128,7 @@ static progress advance(lua_State *L, const evaluation *v, roc_expression *e,
 static int evaluate_buffer(lua_State *L) {
   const evaluation *v = lua_touserdata(L, 1);
   luaL_checkstack(L, 40, NULL);
-  hold(L, roc_buffer_pending(v->buffer));
+  hold(L, v->buffer);
   int holder = lua_gettop(L);
   const roc_expression *stepwise = NULL;
   for (roc_expression *e; (e = roc_buffer_pending(v->buffer));) {
