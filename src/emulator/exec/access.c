@@ -407,7 +407,7 @@ void emu_store(emu_wave *wave, const emu_inst *inst, emu_reach *reach, emu_acces
   EMU_FOR_ACTIVE(lane, access->lanes) store_lane(rows, lane, form, pointer_of(access, lane));
 }
 
-/* ISA manual of CDNA 3, "Memory buffer load to LDS": M0 counts in bytes. */
+/* ISA manual of CDNA 3, "Memory buffer load to LDS".  M0 counts in bytes, as many as LDS can have. */
 void emu_store_lds(emu_wave *wave, const emu_inst *inst, uint64_t lanes, emu_form form,
                    emu_row *rows) {
   emu_form words = form < EMU_FORM_B32 ? EMU_FORM_B32 : form;

@@ -229,8 +229,8 @@ static void run_cache(emu_wave *wave, const emu_inst *inst) {
   EMU_ROW("buffer_load_" #name, run_load_##name, EMU_ALL, EMU_CLASS_LOAD, 0, EMU_DATA,      \
           EMU_ADDRESS, EMU_B128, EMU_B32),
 #define EMU_MEMORY_LOAD_LDS(name, nbytes, form)                                             \
-  EMU_ROW("buffer_load_" #name EMU_TO_LDS, run_load_##name##_lds, EMU_BEFORE_GFX11, EMU_CLASS_LOAD, \
-          EMU_READS_M0, EMU_NONE, EMU_ADDRESS, EMU_B128, EMU_B32),
+  EMU_ROW("buffer_load_" #name EMU_TO_LDS, run_load_##name##_lds, EMU_BEFORE_GFX11,         \
+          EMU_CLASS_LOAD, EMU_READS_M0, EMU_NONE, EMU_ADDRESS, EMU_B128, EMU_B32),
 #define EMU_MEMORY_STORE(name, nbytes, form)                                                \
   EMU_ROW("buffer_store_" #name, run_store_##name, EMU_ALL, EMU_CLASS_STORE, 0, EMU_NONE,   \
           EMU_DATA, EMU_ADDRESS, EMU_B128, EMU_B32),

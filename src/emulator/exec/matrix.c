@@ -257,8 +257,8 @@ static uint32_t mini_bits_at(const emu_row *rows, unsigned bits, unsigned n, uns
   return (uint32_t)(pair >> at % 32) & ((1u << bits) - 1);
 }
 
-/* 2^(byte - 127) for each row or column and each 32 of k, of the byte of the scale's word that op_sel
- * and op_sel_hi name; NaN for 255. Without a scale they are 1. */
+/* 2^(byte - 127) for each row or column and each 32 of k, of the byte of the scale's word that
+ * op_sel and op_sel_hi name; NaN for 255. Without a scale they are 1. */
 static bool read_scales(emu_wave *wave, const emu_inst *inst, unsigned n, unsigned rows,
                         bool is_narrow, double out[EMU_LANES]) {
   for (unsigned lane = 0; lane < EMU_LANES; lane++) out[lane] = 1;

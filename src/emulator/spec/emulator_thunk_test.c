@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "emulator/include/emulator.h"
-#include "emulator/support/clock.h"
 #include "emulator/thunk/thunk.h"
 
 enum { PAGE = 4096, GPU = 1, MAX_EVENTS = 4096, MAX_QUEUES = 128, RING = 4096 };
