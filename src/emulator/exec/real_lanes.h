@@ -109,6 +109,25 @@ EMU_INLINE REAL EMU_SIZED(emu_max)(REAL a, REAL b, unsigned nans) {
   return EMU_SIZED(emu_choose_)(a, b, (a > b) | ((a == b) & is_positive), nans);
 }
 
+/* The same of V_MINIMUM and V_MAXIMUM: a NaN when there is one, a signaling one before others. */
+EMU_INLINE REAL EMU_SIZED(emu_choose_nan_)(REAL a, REAL b, REAL number) {
+  BITS first = EMU_SIZED(emu_bits_of)(a), second = EMU_SIZED(emu_bits_of)(b);
+  BITS chosen = EMU_SIZED(emu_bits_of)(number);
+  chosen = IS_NAN(second) ? second : chosen;
+  chosen = IS_NAN(first) ? first : chosen;
+  chosen = EMU_SIZED(emu_is_signaling)(second) ? second : chosen;
+  chosen = EMU_SIZED(emu_is_signaling)(first) ? first : chosen;
+  return EMU_SIZED(emu_real_of)(EMU_SIZED(emu_quiet)(chosen));
+}
+
+EMU_INLINE REAL EMU_SIZED(emu_least)(REAL a, REAL b) {
+  return EMU_SIZED(emu_choose_nan_)(a, b, EMU_SIZED(emu_min)(a, b, 0));
+}
+
+EMU_INLINE REAL EMU_SIZED(emu_greatest)(REAL a, REAL b) {
+  return EMU_SIZED(emu_choose_nan_)(a, b, EMU_SIZED(emu_max)(a, b, 0));
+}
+
 /* Clamped to 0 … 1; a NaN becomes 0 with DX10_CLAMP and else stays. */
 EMU_INLINE REAL EMU_SIZED(emu_clamp)(REAL x, bool dx10_clamp) {
   REAL low = x > 0 ? x : 0, both = low < 1 ? low : 1;

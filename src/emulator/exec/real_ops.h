@@ -22,17 +22,8 @@
 #define SETTLE_3(x) EMU_SIZED(emu_settle_3_)(x, a, b, c)
 #define MIN(a, b) EMU_SIZED(emu_min)(a, b, wave->mode.nans)
 #define MAX(a, b) EMU_SIZED(emu_max)(a, b, wave->mode.nans)
-
-/* The lesser and the greater; a NaN when there is one. */
-EMU_INLINE REAL find_least(REAL x, REAL y) {
-  bool has_nan = (x != x) | (y != y);
-  return has_nan ? x + y : EMU_SIZED(emu_min)(x, y, 0);
-}
-
-EMU_INLINE REAL find_greatest(REAL x, REAL y) {
-  bool has_nan = (x != x) | (y != y);
-  return has_nan ? x + y : EMU_SIZED(emu_max)(x, y, 0);
-}
+#define LEAST(a, b) EMU_SIZED(emu_least)(a, b)
+#define GREATEST(a, b) EMU_SIZED(emu_greatest)(a, b)
 #define FRAME(name) EMU_PASTE(name, EMU_KIND)
 #if EMU_SIZE == 32
 #define MATH(name) __builtin_##name##f

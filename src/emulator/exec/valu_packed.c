@@ -30,19 +30,11 @@ EMU_KERNEL_2(add_kernel, SETTLE_2(a + b))
 EMU_KERNEL_2(mul_kernel, SETTLE_2((a * b)))
 EMU_KERNEL_2(min_kernel, emu_min32(a, b, wave->mode.nans))
 EMU_KERNEL_2(max_kernel, emu_max32(a, b, wave->mode.nans))
-/* gfx12's: a NaN when there is one. */
-EMU_INLINE float find_least(float a, float b) {
-  return SETTLE_2(a != a || b != b ? a + b : emu_min32(a, b, 0));
-}
-
-EMU_INLINE float find_greatest(float a, float b) {
-  return SETTLE_2(a != a || b != b ? a + b : emu_max32(a, b, 0));
-}
-
-EMU_KERNEL_2(minimum_kernel, find_least(a, b))
-EMU_KERNEL_2(maximum_kernel, find_greatest(a, b))
-EMU_KERNEL_3(minimum3_kernel, find_least(find_least(a, b), c))
-EMU_KERNEL_3(maximum3_kernel, find_greatest(find_greatest(a, b), c))
+/* gfx12's and gfx950's: a NaN when there is one. */
+EMU_KERNEL_2(minimum_kernel, emu_least32(a, b))
+EMU_KERNEL_2(maximum_kernel, emu_greatest32(a, b))
+EMU_KERNEL_3(minimum3_kernel, emu_least32(emu_least32(a, b), c))
+EMU_KERNEL_3(maximum3_kernel, emu_greatest32(emu_greatest32(a, b), c))
 EMU_KERNEL_3(fma_kernel, emu_settle_3_32(__builtin_fmaf(a, b, c), a, b, c))
 EMU_KERNEL_3(half_fma_kernel, emu_settle_3_32(emu_fuse(a, b, c), a, b, c))
 
@@ -247,7 +239,7 @@ static bool adds_sum_last(const emu_inst *inst) {
   return inst->chip == EMU_GFX9 && strcmp(inst->op->name, "v_dot2_f32_bf16") == 0;
 }
 
-/* Adds two products, which are exact as floats, to the float in `c`. */
+/* Adds two products to the float in `c`.  Those of bf16 may leave a float's range. */
 static void dot_halves(emu_wave *wave, const emu_inst *inst, float (*value)(uint32_t half),
                        const emu_row *c) {
   emu_row rooms[PARTS], out;
@@ -257,8 +249,8 @@ static void dot_halves(emu_wave *wave, const emu_inst *inst, float (*value)(uint
   for (int lane = 0; lane < wave->width; lane++) {
     float sum = is_last ? -0.0f : c->f[lane];
     for (unsigned part = 0; part < PARTS; part++) {
-      sum = fmaf(value(pick_half(inst, 0, part, a->u[lane])),
-                 value(pick_half(inst, 1, part, b->u[lane])), sum);
+      sum +=
+          value(pick_half(inst, 0, part, a->u[lane])) * value(pick_half(inst, 1, part, b->u[lane]));
     }
     out.f[lane] = is_last ? sum + c->f[lane] : sum;
   }

@@ -248,6 +248,15 @@ describe("a dot product of bf16 of gfx950", function()
   check("v_dot2_f32_bf16", " v0, v1, v2, v0 neg_lo:[1,0,0]", -4.5)
   check("v_dot2c_f32_bf16", " v0, v1, v2", 4.5)
 
+  it("rounds its products to floats", function()
+    if not emulator.program then return pending("emulator_test is not built") end
+    -- 2^67 * 2^67 and -2^67 * 2^67 are both out of range
+    local big = emulator.f32(2.0 ^ 67) >> 16
+    local r = emulator.run("gfx950", { { code = "v_dot2c_f32_bf16 v0, v1, v2",
+      v = { [1] = big | big << 16, [2] = big | big << 16 | 1 << 31 } } })[1]
+    assert.is_true(r:f32(0)[1] ~= r:f32(0)[1])
+  end)
+
   it("adds the third source last", function()
     if not emulator.program then return pending("emulator_test is not built") end
     -- 2^24 takes no 1, but 2 of them
@@ -275,10 +284,11 @@ describe("packed minima of three halves of gfx950", function()
     end
   end
   local function key(x) return x & 0x8000 ~= 0 and -(x & 0x7fff) - 1 or x end
-  local function is_nan(x) return x & 0x7fff > 0x7c00 end
+  -- Of NaNs the first one, a signaling one before others.
+  local function rank(x) return x & 0x7fff <= 0x7c00 and 0 or x & 0x200 == 0 and 2 or 1 end
   local function choose(is_first)
     return function(a, b)
-      if is_nan(a) then return a | 0x200 elseif is_nan(b) then return b | 0x200 end
+      if rank(a) + rank(b) > 0 then return (rank(b) > rank(a) and b or a) | 0x200 end
       return is_first(key(a), key(b)) and a or b
     end
   end

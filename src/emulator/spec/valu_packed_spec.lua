@@ -117,6 +117,7 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
     if generation == 12 then
       for stem, define in pairs({ minimum = HALVES.min[2], maximum = HALVES.max[2] }) do
         add_numbers(stem, f16, { 2, function(a, b)
+          if exact.is_signaling(f16, b) and not exact.is_signaling(f16, a) then a, b = b, a end
           return exact.nan_of(f16, a, b) or define(a, b)
         end }, words)
       end
