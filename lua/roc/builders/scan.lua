@@ -6,6 +6,9 @@
 -- written once.  The tree depends on the number of elements alone, and keeps their order: the
 -- function need be associative, not commutative.
 --
+-- Where any tree gives the same value, a GPU does all of that in one launch, in which a workgroup
+-- has a tile and waits for what stands before it: then elements are read once.
+--
 -- An item has `span` neighbours of a tile.  A GPU brings tiles into shared memory and results out
 -- of it, so that neighbouring items access neighbouring elements.  The CPU needs no such stage: the
 -- first phase notes what ends with each item of a tile, and the last one goes on from these marks,
@@ -39,8 +42,8 @@ local function plan(subject, x, y, dtype)
   local name = not has_stages() and "direct"
     or subject.is_commutative and dtype.kind ~= "f" and "free" or "staged"
   local form, tile_dtype = texts.FORMS[name], x.dtype == y.dtype and x.dtype or dtype
-  return { subject = subject, form = form, tile = SIZE * form.span, dtype = dtype,
-    tile_dtype = tile_dtype, workgroup = SIZE, key = name .. tile_dtype.name }
+  return { subject = subject, form = form, tile = SIZE * texts.span(form, tile_dtype),
+    dtype = dtype, tile_dtype = tile_dtype, workgroup = SIZE, key = name .. tile_dtype.name }
 end
 
 local function kernel(scan, what, make, ...)
@@ -48,7 +51,7 @@ local function kernel(scan, what, make, ...)
 end
 
 local function launch_sums(scan, x, sums, tiles, stream)
-  local sum = kernel(scan, "sums ", scan.form.is_free and texts.free_sums or texts.sums)
+  local sum = kernel(scan, "sums ", texts.sums)
   sum:launch({ groups = #sums, workgroup = SIZE, stream = stream }, support.input(x), sums, tiles)
 end
 
@@ -97,10 +100,25 @@ local function scan_blocks(scan, x, y, groups, tiles, is_exclusive, init, stream
   return carries
 end
 
+-- In one launch, in which groups publish what they have in two arrays that are 0 at first.
+local function scan_once(scan, x, y, count, is_exclusive, init, stream)
+  local what = (is_exclusive and "exclusive " or "inclusive ") .. (init ~= nil and "init " or "")
+  local all = kernel(scan, "once " .. what, texts.once, is_exclusive, init ~= nil)
+  local lows <close> = core.device_array(count, "int64")
+  local highs <close> = core.device_array(count, "int64")
+  scan.subject:kernel(texts.CLEAR):forall(count, { stream = stream })(lows, highs)
+  local arguments = { support.input(x), y, lows, highs }
+  if init ~= nil then table.insert(arguments, init) end
+  all:launch(shape_of(count, stream), table.unpack(arguments))
+end
+
 -- Scans x into y, in front of all `init`, where there is one.
 local function scan_into(subject, x, y, dtype, is_exclusive, init, stream)
   local scan = plan(subject, x, y, dtype)
   local count = (#x - 1) // scan.tile + 1
+  if scan.form.is_once then
+    return scan_once(scan, x, y, count, is_exclusive, init, stream)
+  end
   local tiles = (count - 1) // MOST_GROUPS + 1 -- of a workgroup
   local groups = (count - 1) // tiles + 1
   if groups == 1 then

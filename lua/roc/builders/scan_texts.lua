@@ -4,7 +4,6 @@ local M = {}
 local LEVELS = 8         -- of a workgroup's tree; even
 local SIZE = 1 << LEVELS -- items of a workgroup
 local GAP = SIZE // 2
-local SIDE = 16          -- items of a segment, and segments of a workgroup
 
 M.SIZE = SIZE
 
@@ -36,23 +35,6 @@ $tree
   end
   if item == 1 and group <= #sums then
     sums[group] = total
-  end
-end]]
-
--- The same value, where any tree gives it: neighbouring items read neighbouring elements.
-local SUMS_IN_ANY_ORDER = [[
-function(x, sums, tiles)
-  local part = roc.shared.array($size * 2, dtype)
-  local item, group = roc.get_local_id(1), roc.get_group_id(1)
-  local first = (group - 1) * tiles * $tile
-  local acc = $first
-  for i = first + item + $size, first + tiles * $tile, $size do
-    acc = f(acc, $next)
-  end
-  part[item] = acc
-$tree
-  if item == 1 and group <= #sums then
-    sums[group] = part[1]
   end
 end]]
 
@@ -151,6 +133,125 @@ $take_whole
     else
 $take_rest
     end
+  end
+end]]
+
+-- All phases in one, where any tree gives the same value: a workgroup has a tile, and its first
+-- wavefront looks back at those before it, a lane a tile, for what ends there.  A tile's value is
+-- published twice: of the tile alone (state 1), and of all up to it (2).  It comes in two halves,
+-- each with its state above it, so that a reader sees by itself whether they belong together.
+-- Workgroups start in their order, so the tiles that one waits for are on their way.
+local ONCE = [[
+function(x, y, lows, highs$parameters)
+  local ends = roc.shared.array($size // 32 + 1, dtype)
+  local item, group, lane = roc.get_local_id(1), roc.get_group_id(1), roc.lane_id()
+$declare
+  local wave, waves = (item - 1) // roc.wavefront_size() + 1, $size // roc.wavefront_size()
+  local first, n = (group - 1) * $tile, math.min(#x, #y)
+  local mine, left = (item - 1) * $span, n - first
+  local is_whole = first >= 0 and first <= #x - $tile and first <= #y - $tile
+  if is_whole then
+$bring_whole
+  else
+$bring_rest
+  end
+$meet
+  local own = $zero -- after the last element nothing comes that it could matter to
+  if is_whole then
+    own = $first
+    for $range_whole do
+      own = f(own, $next)
+    end
+  elseif left > mine then
+    own = $first
+    for $range_rest do
+      own = f(own, $next)
+    end
+  end
+$scan_own
+  local inner = roc.wave.shuffle_up(own, 1)
+  if lane == roc.wavefront_size() then ends[wave] = own end
+  roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+  if wave == 1 then
+    local total, carry, is_raised = ends[1], $carry, $has_init
+    for k = 2, waves do
+      total = f(total, ends[k])
+    end
+    local state, value = 1, total
+    if group == 1 then
+      state = 2
+      if is_raised then value = f(carry, total) end
+    end
+$publish
+    local at = group - 1
+    while at >= 1 do
+      local place, low, high = at - lane + 1, 2 << 32, 2 << 32
+      if place >= 1 and place <= #lows and place <= #highs then
+        repeat
+          low, high = roc.atomic.load(lows, place), roc.atomic.load(highs, place)
+        until low >> 32 == high >> 32 and low ~= 0
+      end
+      local found = roc.wave.ballot(low >> 32 == 2)
+      local nearest = found ~= 0 and roc.math.ctz(found) + 1 or roc.wavefront_size()
+      local values = low & 0xffffffff | high << 32
+$scan_values
+      values = roc.wave.shuffle(values, nearest)
+      if at < group - 1 then carry = f(values, carry) else carry = values end
+      at = found ~= 0 and 0 or at - roc.wavefront_size()
+    end
+    if group > 1 then
+      state, value = 2, f(carry, total)
+$publish
+    end
+    if lane == 1 then ends[$size // 32 + 1] = carry end
+  end
+  roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+  local is_raised, carry = $has_init or group > 1, ends[$size // 32 + 1]
+  local outer = ends[1]
+  for k = 2, wave - 1 do
+    outer = f(outer, ends[k])
+  end
+  if is_whole then
+$write_whole
+  elseif left > mine then
+$write_rest
+  end
+  roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+  if is_whole then
+$take_whole
+  else
+$take_rest
+  end
+end]]
+
+local PUBLISH = [[
+    if lane == 1 and group <= #lows and group <= #highs then
+      roc.atomic.store(lows, group, state << 32 | value & 0xffffffff)
+      roc.atomic.store(highs, group, state << 32 | value >> 32)
+    end]]
+
+-- What %s are in the lanes up to this one.
+local SCAN_WAVE = [[
+    for level = 0, 5 do
+      local distance = 1 << level
+      if distance < roc.wavefront_size() then
+        local other = roc.wave.shuffle_up(%s, distance)
+        if lane > distance then %s = f(other, %s) end
+      end
+    end]]
+
+local BEFORE_IN_WAVES = [[
+        local before = inner
+        if wave > 1 then
+          before = outer
+          if lane > 1 then before = f(outer, inner) end
+        end]]
+
+M.CLEAR = [[
+function(lows, highs)
+  local i = roc.get_global_id(1)
+  if i <= #lows and i <= #highs then
+    lows[i], highs[i] = 0, 0
   end
 end]]
 
@@ -300,54 +401,6 @@ local BY_LEVELS = {
   last = "part[$gap + $size]",
 }
 
--- An item a segment scans its items, and then one the segments: fewer barriers.  A gap after each
--- segment spreads them over the banks of shared memory.
-local BY_SEGMENTS = {
-  declare_parts = [[
-  local part = roc.shared.array($size + $side, dtype)
-  local ends = roc.shared.array($side, dtype)]],
-  slot = "item + (item - 1) // $side",
-  scan_parts = [[
-    local live = math.min($size, (left + $span - 1) // $span)
-    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
-    if item <= $side and (item - 1) * $side < live then
-      local begin, count = (item - 1) * ($side + 1), live - (item - 1) * $side
-      local sum = part[begin + 1]
-      if count >= $side then
-        for k = 2, $side do
-          sum = f(sum, part[begin + k])
-          part[begin + k] = sum
-        end
-      else
-        for k = 2, math.min($side, count) do
-          sum = f(sum, part[begin + k])
-          part[begin + k] = sum
-        end
-      end
-      ends[item] = sum
-    end
-    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
-    if item == 1 then
-      local sum = ends[1]
-      if live == $size then
-        for k = 2, $side do
-          sum = f(sum, ends[k])
-          ends[k] = sum
-        end
-      else
-        for k = 2, math.min($side, (live - 1) // $side + 1) do
-          sum = f(sum, ends[k])
-          ends[k] = sum
-        end
-      end
-    end]],
-  before = [[
-        local segment = (item - 2) // $side
-        local before = part[item - 1 + segment]
-        if segment > 0 then before = f(ends[segment], before) end]],
-  last = "ends[$side]",
-}
-
 -- The CPU's items take their elements from where they lie.
 local DIRECT = { source = "x", target = "y", at = "from + %s" }
 
@@ -369,11 +422,13 @@ local STAGED = {
 }
 
 -- The CPU's vectors take 8 elements. `staged` has the same tree as `direct`; where any tree gives
--- the same value, a GPU has its own, in which less of the time goes into what items combine.
+-- the same value, a GPU reads elements once, in tiles that fill much of the shared memory that all
+-- GPUs have: the larger they are, the fewer wait for one another.
 M.FORMS = {
   direct = { way = DIRECT, span = 8, tree = BY_LEVELS, is_direct = true },
   staged = { way = STAGED, span = 8, tree = BY_LEVELS },
-  free = { way = STAGED, span = 15, tree = BY_SEGMENTS, is_free = true },
+  free = { way = STAGED, span = { [1] = 45, [2] = 45, [4] = 45, [8] = 21 }, tree = {},
+    is_once = true },
 }
 
 -- Values may name others.
@@ -385,11 +440,17 @@ local function fill_in(text, values)
   return text
 end
 
+-- The elements of an item, of those that a tile holds.
+function M.span(form, tile_dtype)
+  return type(form.span) == "table" and form.span[tile_dtype.itemsize] or form.span
+end
+
 -- What all texts have in common.
-local function values_for(form, dtype)
-  local span, gap = form.span, form.span % 2 == 0 and 1 or 0 -- after an item's own elements
+local function values_for(form, dtype, tile_dtype)
+  local span = M.span(form, tile_dtype)
+  local gap = span % 2 == 0 and 1 or 0 -- after an item's own elements
   local values = {
-    size = SIZE, side = SIDE, span = span, levels = LEVELS, gap = GAP, tile = SIZE * span,
+    size = SIZE, span = span, levels = LEVELS, gap = GAP, tile = SIZE * span,
     tree = TREE,
     own = span + gap, room = SIZE * (span + gap), row = SIZE + gap * SIZE // span,
     place = gap == 0 and "item" or "item + (item - 1) // " .. span,
@@ -407,24 +468,18 @@ local function element(values, source, at)
 end
 
 function M.sums(scan)
-  local way, values = scan.form.way, values_for(scan.form, scan.dtype)
+  local way, values = scan.form.way, values_for(scan.form, scan.dtype, scan.tile_dtype)
   values.bring = way.bring_whole .. "\n" .. way.meet
   values.first = element(values, way.source, string.format(way.at, "1"))
   values.next = element(values, way.source, string.format(way.at, "k"))
   return fill_in(SUMS, values)
 end
 
-function M.free_sums(scan)
-  local values = values_for(scan.form, scan.dtype)
-  values.first, values.next = element(values, "x", "first + item"), element(values, "x", "i")
-  return fill_in(SUMS_IN_ANY_ORDER, values)
-end
-
 -- For the texts of the last phase. What the launch has: values of the workgroups before each but
 -- the first, and `init`.
 local function last_values(scan, has_carries, has_init)
   local way, dtype = scan.form.way, scan.dtype
-  local values = values_for(scan.form, dtype)
+  local values = values_for(scan.form, dtype, scan.tile_dtype)
   values.is_raised = has_init and "true" or has_carries and "group > 1" or "false"
   values.carry = not has_init and "$zero" or dtype.kind == "b" and "init" or "dtype(init)"
   values.take_carry = has_carries and "  if group > 1 then carry = carries[group - 1] end" or ""
@@ -448,6 +503,20 @@ function M.scan(scan, is_exclusive, has_carries, has_init)
     values["write_" .. part] = fill_in(is_exclusive and EXCLUSIVE or INCLUSIVE, values)
   end
   return fill_in(SCAN, values)
+end
+
+function M.once(scan, is_exclusive, has_init)
+  local values = last_values(scan, false, has_init)
+  values.parameters = parameters_text(false, has_init)
+  values.has_init, values.before, values.publish = tostring(has_init), BEFORE_IN_WAVES, PUBLISH
+  for _, name in ipairs { "own", "values" } do
+    values["scan_" .. name] = string.gsub(SCAN_WAVE, "%%s", name)
+  end
+  for _, part in ipairs { "whole", "rest" } do
+    values.range = values["range_" .. part]
+    values["write_" .. part] = fill_in(is_exclusive and EXCLUSIVE or INCLUSIVE, values)
+  end
+  return fill_in(ONCE, values)
 end
 
 -- `rest`: of the item that has fewer elements.
