@@ -182,12 +182,12 @@ static LLVMValueRef arith_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMV
 /* What is taken from 0 is not the least integer, whose negative would not fit. */
 static LLVMValueRef negate_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
   (void)op, (void)b;
-  return LLVMBuildNSWNeg(cg->b, a, "");
+  return cg->is_speculative ? LLVMBuildNeg(cg->b, a, "") : LLVMBuildNSWNeg(cg->b, a, "");
 }
 
 static LLVMValueRef absolute_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
   (void)op, (void)b;
-  LLVMValueRef args[2] = {a, roc_cg_flag(cg, true)};
+  LLVMValueRef args[2] = {a, roc_cg_flag(cg, !cg->is_speculative)};
   return roc_cg_intrinsic(cg, "llvm.abs", &cg->t.i32, 1, args, 2);
 }
 

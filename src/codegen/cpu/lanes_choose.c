@@ -64,13 +64,14 @@ static bool is_broken_up(const cpu_state *s, const roc_ir_inst *inst) {
 /* What an operation computes with: bytes of its result, or, of a comparison, of what it compares; 0:
  * conditions. */
 static unsigned bytes_of(const cpu_state *s, const roc_ir_inst *inst, uint32_t id) {
+  const uint8_t on_32_bits = ROC_IR_NARROW | ROC_IR_INT32 | ROC_IR_LOW;
   const roc_ir_module *ir = s->cg->ir;
   roc_value_type type = (roc_value_type)inst->type;
   if (type == ROC_VT_BOOL && inst->nargs) {
     type = (roc_value_type)ir->insts.items[roc_ir_arg(ir, inst, 0)].type;
   }
   switch (type) {
-    case ROC_VT_INT: return s->shapes->narrow[id] & (ROC_IR_NARROW | ROC_IR_INT32) ? 4 : 8;
+    case ROC_VT_INT: return s->shapes->narrow[id] & on_32_bits ? 4 : 8;
     case ROC_VT_F32: return 4;
     case ROC_VT_F64: return 8;
     default: return 0;
