@@ -118,7 +118,7 @@ function roc.math.min(x, ...) end
 ---The part of x before the point, and the part after it, with the sign of x. Of an array the first
 ---in its dtype. Exact.
 ---
----Example: `roc.math.modf(-2.5)` gives `-2.0, -0.5`.
+---Example: `roc.math.modf(-2.5)` gives `-2, -0.5`.
 ---@param x roc.Operand
 ---@return number | roc.AnyArray whole
 ---@return number | roc.AnyArray fraction
