@@ -77,9 +77,9 @@ end
 local CASES = { {}, { init = 5 }, { init = 5, exclusive = true } }
 
 devices.each(function(device)
-  -- within a block of 2048, at its ends, and over more blocks than one block of them
+  -- within a block of 2048 and one of 11520, at their ends, and over more than one block of blocks
   local sizes = device.kind == "sim" and { 1, 7, 9, 2049 }
-    or { 1, 7, 8, 9, 2047, 2048, 2049, 30000, 2048 * 2048 + 1 }
+    or { 1, 7, 8, 9, 2047, 2048, 2049, 11520, 11521, 30000, 2048 * 2048 + 1 }
 
   describe("roc.scan", function()
     it("gives the running combinations of any number of elements", function()
