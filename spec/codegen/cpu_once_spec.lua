@@ -54,9 +54,7 @@ end)
 
 -- Bodies of a loop in which all items have the same `s`; `t` has 256 elements.
 local CHECKED = {
-  ["a difference to it"] = "if i > s then sum = sum + x[i - s] end",
   ["a sum with it"] = "if (l - 1) % (2 * s) == 0 then sum = sum + t[l + s] end",
-  ["an exclusive or with it"] = "sum = sum + x[((i - 1) ~ s) + 1]",
   ["a product with it"] = "if l <= 128 // s then sum = sum + t[s * (2 * l - 1)] end",
 }
 
