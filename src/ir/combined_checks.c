@@ -5,13 +5,13 @@
 #include "ir/combined_checks.h"
 
 #include "base/alloc.h"
+#include "ir/copy.h"
 
 enum {
   MAX_COPIED = 384, /* instructions, of a kernel */
   MAX_COMBINED = 16,
   MAX_DEPTH = 4, /* of parts in parts */
   MAX_LOOPS = 6, /* around a part: what deeper ones keep takes all registers, and twice for two */
-  MAX_ARGS = 16  /* of an instruction that is copied */
 };
 
 typedef struct combiner {
@@ -26,8 +26,7 @@ typedef struct combiner {
   uint32_t *ready;  /* likewise, if it could be computed at the part's beginning */
   uint32_t *wanted; /* likewise, if it is to be */
   uint32_t *is_set; /* per variable: likewise, assigned in the part so far */
-  uint32_t *copied; /* likewise, copied */
-  uint32_t *copies; /* per instruction: its last copy */
+  roc_ir_copier copier;
   uint32_t *checks; /* of the part, to be combined */
   uint32_t nchecks;
 } combiner;
@@ -69,7 +68,7 @@ static void look_at_list(const combiner *c, const uint32_t *ids, uint32_t count,
     out->loops |= is_loop(inst);
     out->jumps |= inst->op == ROC_IR_LEAVE || inst->op == ROC_IR_NEXT;
     out->leaves |= !has_regions && roc_ir_ends_region(inst);
-    out->is_too_wide |= inst->nargs > MAX_ARGS || ids[i] >= c->count;
+    out->is_too_wide |= inst->nargs > ROC_IR_COPY_MAX_ARGS || ids[i] >= c->count;
     for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) {
       const roc_ir_ids *inner = ids_of(c, inst->k.region[r]);
       look_at_list(c, inner->items, inner->count, out);
@@ -185,40 +184,6 @@ static bool push_id(combiner *c, uint32_t id) {
   return false;
 }
 
-static uint32_t copy_of(const combiner *c, uint32_t id) {
-  return id < c->count && c->copied[id] == c->tick ? c->copies[id] : id;
-}
-
-static void copy_region(combiner *c, uint32_t region);
-
-static void copy_inst(combiner *c, uint32_t id) {
-  roc_ir_inst inst = *inst_of(c, id);
-  uint32_t args[MAX_ARGS];
-  if (c->b.failed) return;
-  c->copied[id] = c->tick;
-  for (uint32_t n = 0; n < inst.nargs; n++) args[n] = copy_of(c, roc_ir_arg(c->m, &inst, n));
-  if (inst.op == ROC_IR_LEAVE || inst.op == ROC_IR_NEXT) inst.aux = copy_of(c, inst.aux);
-  c->b.loc = inst.loc;
-  if (!roc_ir_has_regions(&inst)) {
-    c->copies[id] = roc_ir_append(&c->b, inst, args);
-    return;
-  }
-  uint32_t copy = roc_ir_begin(&c->b, (roc_ir_op)inst.op, inst.aux, args, inst.nargs);
-  c->copies[id] = copy;
-  copy_region(c, inst.k.region[0]);
-  if (inst.op == ROC_IR_IF) {
-    roc_ir_else(&c->b, copy);
-    copy_region(c, inst.k.region[1]);
-  }
-  roc_ir_end(&c->b, copy);
-}
-
-static void copy_region(combiner *c, uint32_t region) {
-  for (uint32_t i = 0; i < ids_of(c, region)->count; i++) {
-    copy_inst(c, ids_of(c, region)->items[i]);
-  }
-}
-
 static bool is_combined(const combiner *c, uint32_t id) {
   for (uint32_t i = 0; i < c->nchecks; i++) {
     if (c->checks[i] == id) return true;
@@ -239,9 +204,10 @@ static void emit_versions(combiner *c, uint32_t *ids, uint32_t count) {
   }
   roc_ir_else(&c->b, choice);
   for (uint32_t i = 0; i < count; i++) {
-    if (c->wanted[ids[i]] != c->tick) copy_inst(c, ids[i]);
+    if (c->wanted[ids[i]] != c->tick) roc_ir_copy(&c->copier, ids[i]);
   }
   roc_ir_end(&c->b, choice);
+  roc_ir_forget_copies(&c->copier, ids, count);
 }
 
 /* ---- regions -------------------------------------------------------------------------------- */
@@ -305,17 +271,16 @@ static bool open_combiner(combiner *c, roc_ir_module *module) {
   c->ready = roc_zalloc((c->count + 1) * sizeof *c->ready);
   c->wanted = roc_zalloc((c->count + 1) * sizeof *c->wanted);
   c->is_set = roc_zalloc((module->vars.count + 1) * sizeof *c->is_set);
-  c->copied = roc_zalloc((c->count + 1) * sizeof *c->copied);
-  c->copies = roc_zalloc((c->count + 1) * sizeof *c->copies);
+  c->copier = (roc_ir_copier){&c->b, roc_ir_new_copies(c->count), c->count, NULL, NULL};
   c->checks = roc_alloc(MAX_COMBINED * sizeof *c->checks);
   for (uint32_t i = 0; i < c->count; i++) c->meets |= cuts(&module->insts.items[i]);
   roc_ir_builder_init(&c->b, module);
-  return c->inside && c->ready && c->wanted && c->is_set && c->copied && c->copies && c->checks;
+  return c->inside && c->ready && c->wanted && c->is_set && c->copier.copies && c->checks;
 }
 
 static roc_status close_combiner(combiner *c, bool was_opened, roc_error *err) {
   roc_status status = roc_ir_builder_finish(&c->b, err);
-  void *tables[] = {c->inside, c->ready, c->wanted, c->is_set, c->copied, c->copies, c->checks};
+  void *tables[] = {c->inside, c->ready, c->wanted, c->is_set, c->copier.copies, c->checks};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) roc_free(tables[i]);
   return was_opened ? status : roc_fail(err, ROC_OOM, "out of memory");
 }

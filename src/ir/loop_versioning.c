@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "ir/build.h"
 #include "ir/check_elimination.h"
 #include "ir/combined_checks.h"
+#include "ir/copy.h"
 #include "ir/late_exits.h"
 #include "ir/walk.h"
 
@@ -17,7 +17,6 @@ enum {
   MAX_PRECONDITIONS = 12,
   MAX_CHECKS = 16,
   MAX_DEPTH = 8,  /* of an index expression */
-  MAX_ARGS = 16,  /* of an instruction */
   MAX_WORSTS = 4, /* extents whose checks are deferred in one loop */
   MAX_SAVED = 16  /* variables */
 };
@@ -34,9 +33,9 @@ typedef struct versioner {
   uint8_t *is_inside;  /* per instruction: of the current loop */
   uint8_t *is_set;     /* per variable: assigned in it */
   uint8_t *is_dropped; /* per instruction: a check the copy does without */
-  uint32_t *copies;    /* per instruction of the loop: its copy */
-  uint32_t count;      /* instructions there were at the start; the tables' size */
-  uint32_t var;        /* the loop's counter */
+  roc_ir_copier copier;
+  uint32_t count; /* instructions there were at the start; the tables' size */
+  uint32_t var;   /* the loop's counter */
   uint32_t checks[MAX_CHECKS], nchecks, ninsts;
   uint32_t nvars;       /* there were at the start */
   bool defers;          /* checks of the loop that is copied */
@@ -67,7 +66,7 @@ static ROC_IR_WALKS bool mark_body(versioner *v, uint32_t region) {
     if (w.id >= v->count) return false; /* made by this pass: an inner loop was versioned */
     bool meets = roc_ir_op_table[w.inst->op].flags & (ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE);
     bool loops = w.inst->op == ROC_IR_LOOP || w.inst->op == ROC_IR_FOR;
-    bool is_large = ++v->ninsts > MAX_LOOP_INSTS || w.inst->nargs > MAX_ARGS;
+    bool is_large = ++v->ninsts > MAX_LOOP_INSTS || w.inst->nargs > ROC_IR_COPY_MAX_ARGS;
     if (meets || loops || is_large) return false;
     v->is_inside[w.id] = 1;
     if (w.inst->op == ROC_IR_SET) v->is_set[w.inst->aux] = 1;
@@ -106,7 +105,7 @@ static uint32_t compute(versioner *v, uint32_t id, uint32_t counter) {
   if (id >= v->count || !v->is_inside[id]) return id;
   roc_ir_inst inst = inst_of(v, id);
   if (inst.op == ROC_IR_GET && inst.aux == v->var) return counter;
-  uint32_t args[MAX_ARGS];
+  uint32_t args[ROC_IR_COPY_MAX_ARGS];
   for (uint32_t n = 0; n < inst.nargs; n++) args[n] = compute(v, arg_of(v, id, n), counter);
   return roc_ir_append(&v->b, inst, args);
 }
@@ -134,12 +133,6 @@ static uint32_t add_check(versioner *v, uint32_t all, uint32_t check, uint32_t l
 }
 
 /* ---- the copy ---------------------------------------------------------------------------- */
-
-static uint32_t copy_of(const versioner *v, uint32_t id) {
-  return id < v->count && v->is_inside[id] ? v->copies[id] : id;
-}
-
-static void copy_region(versioner *v, uint32_t region);
 
 /* Arrays that look at one parameter have its extents. */
 static bool is_same_extent(const versioner *v, uint32_t a, uint32_t b) {
@@ -176,36 +169,15 @@ static void clamp_indices(versioner *v, uint32_t id, const roc_ir_inst *load, ui
   }
 }
 
-static void copy_inst(versioner *v, uint32_t id) {
-  roc_ir_inst inst = inst_of(v, id);
-  uint32_t args[MAX_ARGS];
-  if (v->is_dropped[id] || v->b.failed) return;
-  for (uint32_t n = 0; n < inst.nargs; n++) args[n] = copy_of(v, arg_of(v, id, n));
+static bool replace(void *ud, uint32_t id, roc_ir_inst *inst, uint32_t *args) {
+  versioner *v = ud;
+  if (v->is_dropped[id]) return true;
   if (v->defers && v->is_deferred[id]) {
-    defer_check(v, &inst, args[0]);
-    return;
+    defer_check(v, inst, args[0]);
+    return true;
   }
-  if (v->defers && inst.op == ROC_IR_LOAD) clamp_indices(v, id, &inst, args);
-  if (inst.op == ROC_IR_LEAVE || inst.op == ROC_IR_NEXT) inst.aux = copy_of(v, inst.aux);
-  v->b.loc = inst.loc;
-  if (!roc_ir_has_regions(&inst)) {
-    v->copies[id] = roc_ir_append(&v->b, inst, args);
-    return;
-  }
-  uint32_t copy = roc_ir_begin(&v->b, (roc_ir_op)inst.op, inst.aux, args, inst.nargs);
-  v->copies[id] = copy;
-  copy_region(v, inst.k.region[0]);
-  if (inst.op == ROC_IR_IF) {
-    roc_ir_else(&v->b, copy);
-    copy_region(v, inst.k.region[1]);
-  }
-  roc_ir_end(&v->b, copy);
-}
-
-static void copy_region(versioner *v, uint32_t region) {
-  for (uint32_t i = 0; i < v->m->regions.items[region].count; i++) {
-    copy_inst(v, v->m->regions.items[region].items[i]);
-  }
+  if (v->defers && inst->op == ROC_IR_LOAD) clamp_indices(v, id, inst, args);
+  return false;
 }
 
 /* ---- loops ------------------------------------------------------------------------------- */
@@ -350,7 +322,7 @@ static void version_deferring(versioner *v, uint32_t id, uint32_t all) {
   }
   uint32_t first = roc_ir_begin_if(&v->b, all);
   v->defers = true;
-  copy_inst(v, id);
+  roc_ir_copy(&v->copier, id);
   v->defers = false;
   for (uint32_t i = 0; i < v->nworsts; i++) {
     const worst *w = &v->worsts[i];
@@ -373,16 +345,16 @@ static void version_loop(versioner *v, uint32_t id) {
   v->b.loc = inst_of(v, id).loc;
   for (uint32_t i = 0; i < v->nchecks; i++) all = add_check(v, all, v->checks[i], low, high);
   bool defers = v->unproved && defers_checks_of(v, id);
-  v->is_inside[id] = 1; /* so that jumps of the copy go to the copy */
   if (defers) {
     version_deferring(v, id, all);
-    return;
+  } else {
+    uint32_t choice = roc_ir_begin_if(&v->b, all);
+    roc_ir_copy(&v->copier, id);
+    roc_ir_else(&v->b, choice);
+    push_id(v, id);
+    roc_ir_end(&v->b, choice);
   }
-  uint32_t choice = roc_ir_begin_if(&v->b, all);
-  copy_inst(v, id);
-  roc_ir_else(&v->b, choice);
-  push_id(v, id);
-  roc_ir_end(&v->b, choice);
+  roc_ir_forget_copies(&v->copier, &id, 1);
 }
 
 static bool is_worth_it(versioner *v, uint32_t loop) {
@@ -419,19 +391,19 @@ static bool open_versioner(versioner *v, roc_ir_module *module) {
   v->is_inside = roc_zalloc(v->count + 1);
   v->is_dropped = roc_zalloc(v->count + 1);
   v->is_set = roc_zalloc(module->vars.count + 1);
-  v->copies = roc_zalloc((v->count + 1) * sizeof *v->copies);
+  v->copier = (roc_ir_copier){&v->b, roc_ir_new_copies(v->count), v->count, replace, v};
   v->is_deferred = roc_zalloc(v->count + 1);
   v->nsets = roc_zalloc((v->nvars + 1) * sizeof *v->nsets);
   v->nsets_in_loop = roc_zalloc((v->nvars + 1) * sizeof *v->nsets_in_loop);
   v->loops = roc_zalloc((v->count + 1) * sizeof *v->loops);
   roc_ir_builder_init(&v->b, module);
-  return v->is_inside && v->is_dropped && v->is_set && v->copies && v->is_deferred && v->nsets &&
-         v->nsets_in_loop && v->loops;
+  return v->is_inside && v->is_dropped && v->is_set && v->copier.copies && v->is_deferred &&
+         v->nsets && v->nsets_in_loop && v->loops;
 }
 
 static roc_status close_versioner(versioner *v, bool was_opened, roc_error *err) {
   roc_status status = roc_ir_builder_finish(&v->b, err);
-  void *tables[] = {v->is_inside, v->is_dropped, v->is_set,        v->copies, v->is_deferred,
+  void *tables[] = {v->is_inside, v->is_dropped, v->is_set,        v->copier.copies, v->is_deferred,
                     v->unproved,  v->nsets,      v->nsets_in_loop, v->loops};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) roc_free(tables[i]);
   return was_opened ? status : roc_fail(err, ROC_OOM, "out of memory");
@@ -508,7 +480,7 @@ static uint32_t emit_preconditions(versioner *v, const roc_ir_preconditions *pre
 static bool look_at_body(versioner *v, uint32_t region) {
   roc_ir_walk w;
   ROC_IR_FOR_EACH(w, v->m, region) {
-    if (++v->ninsts > MAX_BODY_INSTS || w.inst->nargs > MAX_ARGS) return false;
+    if (++v->ninsts > MAX_BODY_INSTS || w.inst->nargs > ROC_IR_COPY_MAX_ARGS) return false;
     v->is_inside[w.id] = 1;
   }
   return true;
@@ -522,7 +494,7 @@ static uint32_t version_body(versioner *v, const roc_ir_preconditions *precondit
   v->b.loc = inst_of(v, old.items[0]).loc;
   uint32_t all = emit_preconditions(v, preconditions);
   uint32_t choice = roc_ir_begin(&v->b, ROC_IR_IF, ROC_IR_IF_VERSIONS, &all, 1);
-  for (uint32_t i = 0; i < old.count; i++) copy_inst(v, old.items[i]);
+  for (uint32_t i = 0; i < old.count; i++) roc_ir_copy(&v->copier, old.items[i]);
   roc_ir_else(&v->b, choice);
   for (uint32_t i = 0; i < old.count; i++) push_id(v, old.items[i]);
   roc_ir_end(&v->b, choice);

@@ -3,21 +3,19 @@
 #include "ir/unroll.h"
 
 #include "base/alloc.h"
-#include "ir/build.h"
+#include "ir/copy.h"
 #include "ir/walk.h"
 
 enum {
   MAX_ROUNDS = 8,
   MAX_INSTS = 1024, /* of all rounds of a loop, and of those in it */
-  MAX_ALL = 4096,   /* of a kernel */
-  MAX_ARGS = 16     /* of an instruction */
+  MAX_ALL = 4096    /* of a kernel */
 };
 
 typedef struct unroller {
   roc_ir_module *m;
   roc_ir_builder b;
-  uint32_t count;    /* instructions there were at the start, the tables' size */
-  uint32_t *copies;  /* per instruction: its last copy; itself, where it stays */
+  roc_ir_copier copier;
   uint32_t *counter; /* per variable: the constant that it is in the current round, or NONE */
   uint32_t nmade;
 } unroller;
@@ -46,7 +44,7 @@ static bool stays(const unroller *u, uint32_t loop, const roc_ir_walk *w) {
     return inst->aux == loop || !roc_ir_walk_is_inside(w, inst->aux);
   }
   bool stops = roc_ir_op_table[inst->op].flags & (ROC_IRF_STOP | meets);
-  return stops || inst->nargs > MAX_ARGS || w->id >= u->count;
+  return stops || inst->nargs > ROC_IR_COPY_MAX_ARGS || w->id >= u->copier.count;
 }
 
 static ROC_IR_WALKS uint32_t size_of_body(const unroller *u, uint32_t loop) {
@@ -87,15 +85,13 @@ static bool is_short(unroller *u, uint32_t id) {
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-static void copy_region(unroller *u, uint32_t region);
-
 static void copy_rounds(unroller *u, roc_ir_inst loop) {
   int64_t first = inst_of(u, roc_ir_arg(u->m, &loop, 0))->k.i;
   int64_t step = inst_of(u, roc_ir_arg(u->m, &loop, 2))->k.i;
   uint32_t rounds = rounds_of(u, &loop), before = u->counter[loop.aux];
   for (uint32_t round = 0; round < rounds; round++) {
     u->counter[loop.aux] = roc_ir_const_int(&u->b, first + (int64_t)round * step);
-    copy_region(u, loop.k.region[0]);
+    roc_ir_copy_region(&u->copier, loop.k.region[0]);
   }
   u->counter[loop.aux] = before;
 }
@@ -113,40 +109,18 @@ static void prefer_difference(unroller *u, roc_ir_inst *inst, uint32_t *args) {
   }
 }
 
-static void copy_inst(unroller *u, uint32_t id) {
-  roc_ir_inst inst = *inst_of(u, id);
-  uint32_t args[MAX_ARGS];
-  if (u->b.failed) return;
-  u->b.loc = inst.loc;
-  if (inst.op == ROC_IR_FOR) {
-    copy_rounds(u, inst);
-    return;
+static bool replace(void *ud, uint32_t id, roc_ir_inst *inst, uint32_t *args) {
+  unroller *u = ud;
+  if (inst->op == ROC_IR_FOR) {
+    copy_rounds(u, *inst);
+    return true;
   }
-  if (inst.op == ROC_IR_GET && u->counter[inst.aux] != ROC_IR_NONE) {
-    u->copies[id] = u->counter[inst.aux];
-    return;
+  if (inst->op == ROC_IR_GET && u->counter[inst->aux] != ROC_IR_NONE) {
+    u->copier.copies[id] = u->counter[inst->aux];
+    return true;
   }
-  for (uint32_t n = 0; n < inst.nargs; n++) args[n] = u->copies[roc_ir_arg(u->m, &inst, n)];
-  if (inst.op == ROC_IR_LEAVE || inst.op == ROC_IR_NEXT) inst.aux = u->copies[inst.aux];
-  prefer_difference(u, &inst, args);
-  if (!roc_ir_has_regions(&inst)) {
-    u->copies[id] = roc_ir_append(&u->b, inst, args);
-    return;
-  }
-  uint32_t copy = roc_ir_begin(&u->b, (roc_ir_op)inst.op, inst.aux, args, inst.nargs);
-  u->copies[id] = copy;
-  copy_region(u, inst.k.region[0]);
-  if (inst.op == ROC_IR_IF) {
-    roc_ir_else(&u->b, copy);
-    copy_region(u, inst.k.region[1]);
-  }
-  roc_ir_end(&u->b, copy);
-}
-
-static void copy_region(unroller *u, uint32_t region) {
-  for (uint32_t i = 0; i < u->m->regions.items[region].count; i++) {
-    copy_inst(u, u->m->regions.items[region].items[i]);
-  }
+  prefer_difference(u, inst, args);
+  return false;
 }
 
 static void unroll_region(unroller *u, uint32_t region) {
@@ -168,16 +142,15 @@ static void unroll_region(unroller *u, uint32_t region) {
 }
 
 roc_status roc_ir_unroll_short_loops(roc_ir_module *module, roc_error *err) {
-  unroller u = {.m = module, .count = module->insts.count};
-  uint32_t nvars = module->vars.count;
-  u.copies = roc_alloc((u.count + 1) * sizeof *u.copies);
-  u.counter = roc_alloc((nvars + 1) * sizeof *u.counter);
-  bool is_made = u.copies && u.counter;
+  unroller u = {.m = module};
+  uint32_t count = module->insts.count, nvars = module->vars.count;
   roc_ir_builder_init(&u.b, module);
-  for (uint32_t i = 0; is_made && i < u.count; i++) u.copies[i] = i;
+  u.copier = (roc_ir_copier){&u.b, roc_ir_new_copies(count), count, replace, &u};
+  u.counter = roc_alloc((nvars + 1) * sizeof *u.counter);
+  bool is_made = u.copier.copies && u.counter;
   for (uint32_t i = 0; is_made && i < nvars; i++) u.counter[i] = ROC_IR_NONE;
   if (is_made) unroll_region(&u, 0);
-  roc_free(u.copies);
+  roc_free(u.copier.copies);
   roc_free(u.counter);
   roc_status status = roc_ir_builder_finish(&u.b, err);
   return is_made ? status : roc_fail(err, ROC_OOM, "out of memory");
