@@ -124,14 +124,16 @@ TEST(test_isfinite, "isfinite", isfinite(x))
 static const luaL_Reg test_functions[] = {
     {"isnan", test_isnan}, {"isinf", test_isinf}, {"isfinite", test_isfinite}, {NULL, NULL}};
 
-/* The functions of Lua's math that take arrays, too, and how many numbers each needs. */
+/* The functions of Lua's math that take arrays, too, and how many numbers each needs; integers, if
+ * so. */
 static const struct {
   const char *name;
   int least;
-} library_functions[] = {{"abs", 1}, {"acos", 1}, {"asin", 1}, {"atan", 1},  {"ceil", 1},
-                         {"cos", 1}, {"deg", 1},  {"exp", 1},  {"floor", 1}, {"fmod", 2},
-                         {"log", 1}, {"max", 1},  {"min", 1},  {"modf", 1},  {"rad", 1},
-                         {"sin", 1}, {"sqrt", 1}, {"tan", 1},  {"ult", 2}};
+  bool takes_integers;
+} library_functions[] = {{"abs", 1}, {"acos", 1}, {"asin", 1}, {"atan", 1},     {"ceil", 1},
+                         {"cos", 1}, {"deg", 1},  {"exp", 1},  {"floor", 1},    {"fmod", 2},
+                         {"log", 1}, {"max", 1},  {"min", 1},  {"modf", 1},     {"rad", 1},
+                         {"sin", 1}, {"sqrt", 1}, {"tan", 1},  {"ult", 2, true}};
 
 /* Upvalues: Lua's own function, and its number above.  Lua's is called directly, so that its errors
  * name the script's line. */
@@ -140,7 +142,13 @@ static int of_library(lua_State *L) {
   if (push_of_arrays(L, library_functions[number].name)) return lua_gettop(L);
   int last = lua_gettop(L);
   if (last < library_functions[number].least) last = library_functions[number].least;
-  for (int arg = 1; arg <= last; arg++) luaL_checknumber(L, arg);
+  for (int arg = 1; arg <= last; arg++) {
+    if (library_functions[number].takes_integers) {
+      luaL_checkinteger(L, arg);
+    } else {
+      luaL_checknumber(L, arg);
+    }
+  }
   return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
 
