@@ -30,6 +30,10 @@ static bool is_jump(const roc_ir_inst *inst) {
   return inst->op == ROC_IR_LEAVE || inst->op == ROC_IR_NEXT;
 }
 
+static bool is_loop(const roc_ir_inst *inst) {
+  return inst->op == ROC_IR_LOOP || inst->op == ROC_IR_FOR;
+}
+
 static bool is_check(const roc_ir_inst *inst) {
   return inst->op == ROC_IR_CHECK_INDEX || inst->op == ROC_IR_CHECK_NONZERO ||
          inst->op == ROC_IR_CHECK_INT;
@@ -162,15 +166,23 @@ static void push_id(delayer *d, uint32_t id) {
   if (!d->b.failed && !roc_vec_push(&d->m->regions.items[d->b.region], id)) d->b.failed = true;
 }
 
-static uint32_t begin_if_dead(delayer *d) {
+static uint32_t emit_is_dead(delayer *d) {
   uint32_t dead = roc_ir_get(&d->b, d->dead);
-  return roc_ir_begin_if(&d->b, roc_ir_binary(&d->b, ROC_IR_NE, dead, roc_ir_const_int(&d->b, 0)));
+  return roc_ir_binary(&d->b, ROC_IR_NE, dead, roc_ir_const_int(&d->b, 0));
+}
+
+/* A wavefront whose items have all failed takes part in no round that is left: there may be 2^50. */
+static void emit_end_of_wavefront(delayer *d) {
+  uint32_t is_dead = emit_is_dead(d);
+  uint32_t ends = roc_ir_begin(&d->b, ROC_IR_IF, ROC_IR_IF_ALL, &is_dead, 1);
+  roc_ir_return(&d->b);
+  roc_ir_end(&d->b, ends);
 }
 
 static void emit_block(delayer *d, const uint32_t *ids, uint32_t count) {
   d->b.loc = inst_of(d, ids[0])->loc;
   uint32_t block = roc_ir_begin_block(&d->b);
-  uint32_t leaves = begin_if_dead(d);
+  uint32_t leaves = roc_ir_begin_if(&d->b, emit_is_dead(d));
   roc_ir_leave(&d->b, block);
   roc_ir_end(&d->b, leaves);
   for (uint32_t i = 0; i < count; i++) push_id(d, ids[i]);
@@ -178,16 +190,20 @@ static void emit_block(delayer *d, const uint32_t *ids, uint32_t count) {
   if (!roc_vec_push(d->out, ((roc_ir_late_block){block, d->dead}))) d->b.failed = true;
 }
 
-static void emit_blocks(delayer *d, uint32_t region) {
+static void emit_blocks(delayer *d, uint32_t region, bool is_of_loop) {
   roc_ir_ids old = d->m->regions.items[region];
   uint32_t begin, end;
   d->m->regions.items[region] = (roc_ir_ids){0};
+  d->b.region = region;
+  if (is_of_loop) emit_end_of_wavefront(d);
   for (uint32_t i = 0; i < old.count && !d->b.failed; i++) {
     d->b.region = region;
     if (is_frame(d, old.items[i])) {
       roc_ir_inst inst = *inst_of(d, old.items[i]);
       push_id(d, old.items[i]);
-      for (uint32_t r = 0; r < roc_ir_region_count(&inst); r++) emit_blocks(d, inst.k.region[r]);
+      for (uint32_t r = 0; r < roc_ir_region_count(&inst); r++) {
+        emit_blocks(d, inst.k.region[r], is_loop(&inst));
+      }
     } else if (find_part(d, &old, i, &begin, &end)) {
       for (; i < begin; i++) push_id(d, old.items[i]);
       emit_block(d, old.items + begin, end - begin);
@@ -205,18 +221,17 @@ static void delay_loop(delayer *d, uint32_t id) {
   d->dead = roc_ir_add_var(&d->b, "", ROC_VT_INT);
   roc_ir_set(&d->b, d->dead, roc_ir_const_int(&d->b, 0));
   push_id(d, id);
-  emit_blocks(d, inst_of(d, id)->k.region[0]);
+  emit_blocks(d, inst_of(d, id)->k.region[0], true);
   d->b.region = region;
   d->b.loc = inst_of(d, id)->loc;
-  uint32_t ends = begin_if_dead(d);
+  uint32_t ends = roc_ir_begin_if(&d->b, emit_is_dead(d));
   roc_ir_return(&d->b);
   roc_ir_end(&d->b, ends);
 }
 
 static bool is_suitable(delayer *d, uint32_t id) {
   const roc_ir_inst *inst = inst_of(d, id);
-  bool is_loop = inst->op == ROC_IR_LOOP || inst->op == ROC_IR_FOR;
-  if (!is_loop || !(d->cuts[id] & ROC_IRF_CUT_GROUP)) return false;
+  if (!is_loop(inst) || !(d->cuts[id] & ROC_IRF_CUT_GROUP)) return false;
   d->loop = id;
   bool is_together = inst->op == ROC_IR_LOOP || d->uniform.insts[id] == ROC_IR_UNIFORM_GROUP;
   return is_together && has_suitable_insts(d, inst->k.region[0]) &&

@@ -5,10 +5,11 @@
  * becomes a BLOCK that it leaves at once, and after the loop it ends.  What steers the loop and its
  * barriers stays outside of these blocks, and has to be the same for the whole workgroup; so the item
  * takes the same way as the others, which see what they saw before: it writes nothing more.  What is
- * reported stays, too.
+ * reported stays, too.  A wavefront whose items have all failed ends with its next round.
  *
  *   dead = 0
  *   loop
+ *     if dead ~= 0 in all of the wavefront then return
  *     …
  *     barrier
  *     block  if dead ~= 0 then leave it; …; if not 0 < i <= n then fault, dead = …, leave it; …
