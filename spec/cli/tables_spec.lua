@@ -7,7 +7,7 @@ local roc = require "roc"
 local PAGE = "docs/guide/from-numpy.md"
 
 -- What the names in the tables stand for. A cell runs with one of these at least: some functions
--- take one dimension alone, some two, some integers.
+-- take one dimension alone, some two, some integers, some matrices that are positive definite.
 local STAND_INS = {
   function()
     return { a = roc.range(1, 9, 1, "float64"):reshape(3, 3), b = roc.ones({ 3, 3 }),
@@ -18,6 +18,7 @@ local STAND_INS = {
     return { a = roc.ones(9), b = roc.ones(9), x = roc.ones(9), y = roc.ones(9) }
   end,
   function() return { x = roc.to_device(roc.ones(3)) } end,
+  function() return { a = roc.array { { 4.0, 1.0 }, { 1.0, 3.0 } }, b = roc.ones(2) } end,
 }
 
 local function common()
