@@ -76,6 +76,7 @@ struct roc_hsa_queue {
   uint64_t last_time_ns; /* of a stamp: later ones have no earlier time */
   struct {
     roc_ticket ticket;           /* the next to complete, */
+    bool is_awaiting;            /* which waits for a signal, or does not, */
     uint64_t lasted_ns, seen_ns; /* for how long, and when that was looked at last */
   } stall;
   _Atomic roc_ticket first_stamp;            /* UINT64_MAX: none */

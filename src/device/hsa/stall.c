@@ -32,12 +32,14 @@ static void lose_by_queue(roc_hsa_device *device, uint64_t lasted_ns) {
   roc_hsa_lose_device(device, text);
 }
 
-/* How long the queue has been at that ticket. */
-static uint64_t lasted_at(roc_hsa_queue *queue, roc_ticket ticket) {
+/* How long the queue has been at that ticket, waiting for its signal or free to begin.  A queue's
+ * own time begins when the signal's has ended. */
+static uint64_t lasted_at(roc_hsa_queue *queue, roc_ticket ticket, bool is_awaiting) {
   uint64_t now = roc_clock_ns();
   pthread_mutex_lock(&queue->lock);
-  if (queue->stall.ticket != ticket) {
+  if (queue->stall.ticket != ticket || queue->stall.is_awaiting != is_awaiting) {
     queue->stall.ticket = ticket;
+    queue->stall.is_awaiting = is_awaiting;
     queue->stall.lasted_ns = 0;
   } else {
     uint64_t since = now - queue->stall.seen_ns;
@@ -54,9 +56,9 @@ void roc_hsa_queue_check_stall(roc_hsa_queue *queue) {
   if (next > atomic_load(&queue->issued) || atomic_load(&queue->is_stopped)) return;
   if (queue->ring.is_foreign) return; /* work that is not known here may be before it */
   const roc_hsa_launch_info *info = &queue->launch_infos[next & queue->launch_info_mask];
-  uint64_t lasted = lasted_at(queue, next), timeout = roc_hsa_sys.copy_timeout_ns;
-  if (info->is_launch || queue->device->base.is_lost) return;
   bool is_awaiting = info->awaited && roc_hsa.hsa_signal_load_scacquire(info->awaited->hsa) != 0;
+  uint64_t lasted = lasted_at(queue, next, is_awaiting), timeout = roc_hsa_sys.copy_timeout_ns;
+  if (info->is_launch || queue->device->base.is_lost) return;
   if (is_awaiting && lasted > roc_hsa_signal_patience(info->awaited)) {
     roc_hsa_lose_by_copy(queue->device, info->awaited);
   } else if (!is_awaiting && timeout && lasted > QUEUE_FACTOR * timeout) {
