@@ -236,8 +236,11 @@ CUresult cuCtxGetCurrent(CUcontext *out_context) {
   return end(CUDA_SUCCESS);
 }
 
+/* A context that cannot be made current is gone, with what is queued in it. */
 CUresult cuCtxPushCurrent_v2(CUcontext given) {
-  BEGIN(cuCtxPushCurrent);
+  CUresult result = begin(FAKE_cuCtxPushCurrent);
+  if (result != CUDA_SUCCESS) given->error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  if (result != CUDA_SUCCESS) return end(result);
   if (depth == 64) violate("contexts are pushed and not popped");
   stack[depth++] = given;
   return end(CUDA_SUCCESS);
