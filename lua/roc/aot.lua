@@ -25,10 +25,11 @@ Available options are:
                       their names are added
   --emit=KIND         ast, ir, llvm, llvm-opt, asm (printed unless -o is given), obj (one a kernel)
                       or hsaco, ptx (the default: the target's loadable code object with all
-                      kernels; for cpu an object file), or kernels (one file with all kernels for
-                      all targets, for roclua_kernel_load), c (the same as a C file, and a header
-                      with launchers), or functions (for a cpu: an object file and a header with
-                      functions of C, which need no roclua)
+                      kernels; for cpu an object file), cubin, sass (machine code of an NVIDIA GPU
+                      with all kernels, and its text, by programs of the CUDA toolkit), or kernels
+                      (one file with all kernels for all targets, for roclua_kernel_load), c (the
+                      same as a C file, and a header with launchers), or functions (for a cpu: an
+                      object file and a header with functions of C, which need no roclua)
   -O0 ... -O3         level of optimisation
   --code-object-version=N  4, 5 (the default) or 6
   --resources         print registers, memory and occupancy of each kernel
@@ -52,16 +53,27 @@ local KINDS = {
 }
 local KIND_NAMES = "ast, ir, llvm, llvm-opt, asm, obj"
 
+local function add_kind(name, kind)
+  if not KINDS[name] then
+    KINDS[name] = kind
+    KIND_NAMES = KIND_NAMES .. ", " .. name
+  end
+end
+
 -- The kind of output that a GPU's runtime loads, one code object with all kernels, has the name of
--- its file ending; the first such kind is the default.
+-- its file ending; the first such kind is the default. Programs of a vendor make other forms of it.
 local DEFAULT_KIND
 for _, name in ipairs(core.targets()) do
   local facts = core.target_facts(name)
   local kind = string.sub(facts.object_ending, 2)
-  if facts.is_image and not KINDS[kind] then
-    KINDS[kind] = { is_code_object = true }
-    KIND_NAMES = KIND_NAMES .. ", " .. kind
+  if facts.is_image then
+    add_kind(kind, { is_code_object = true })
     DEFAULT_KIND = DEFAULT_KIND or kind
+  end
+  for _, form in ipairs(facts.forms) do
+    add_kind(form.name, {
+      is_code_object = true, form = form.name, is_text = form.is_text, ending = "." .. form.name,
+    })
   end
 end
 
@@ -267,7 +279,7 @@ local function try(f, ...)
 end
 
 -- The code object of all kernels for one target; for cpu an object file.
-local function link(made, target, options)
+local function join(made, target, options)
   if #made == 1 and core.target_facts(target).is_image then
     return compile(made[1], target, options).bytes
   end
@@ -280,6 +292,16 @@ local function link(made, target, options)
     parts[i] = { bitcode = bitcode, symbol = item.symbol }
   end
   return core.join_code(target, options.level, parts)
+end
+
+-- The same, in the form that is asked for.
+local function link(made, target, options)
+  local bytes, form = join(made, target, options), KINDS[options.kind].form
+  if not form then
+    return bytes
+  end
+  local converted, why_not = core.convert_code(target, form, bytes)
+  return converted or error(why_not, 0)
 end
 
 -- One file with the code of all kernels for all targets, each for common arguments first and then
@@ -400,7 +422,8 @@ end
 local function print_all(outputs)
   for _, output in ipairs(outputs) do
     if #outputs > 1 then
-      io.write(string.format("; %s for %s\n", output.item.name, output.target))
+      io.write(string.format("; %s for %s\n", output.item and output.item.name or "all",
+        output.target))
     end
     io.write(output.bytes)
   end

@@ -2,6 +2,7 @@
  * of a code object says of its kernel (base/nvptx_ptx.h). */
 #include "base/nvptx_abi.h"
 #include "base/nvptx_module.h"
+#include "base/nvptx_programs.h"
 #include "base/nvptx_ptx.h"
 #include "base/nvptx_target.h"
 #include "base/target.h"
@@ -86,6 +87,11 @@ static uint32_t pick_workgroup(const roc_target_footprint *footprint, uint32_t m
   return items * roc_nvptx_choose_workgroup(footprint->model, &use, most / items);
 }
 
+static const roc_target_form forms[] = {
+    {"cubin", false, roc_nvptx_make_cubin},
+    {"sass", true, roc_nvptx_make_sass},
+};
+
 const roc_target_facts roc_target_facts_nvptx = {
     .family = "nvptx",
     .accepts = accepts,
@@ -95,6 +101,8 @@ const roc_target_facts roc_target_facts_nvptx = {
     .is_image = true,
     .object_ending = ".ptx",
     .asm_comment = "//",
+    .forms = forms,
+    .nforms = sizeof forms / sizeof *forms,
     .numbers = numbers,
     .nnumbers = sizeof numbers / sizeof *numbers,
     .limits = limits,

@@ -12,6 +12,7 @@
 
 #include "base/codeobj.h"
 #include "base/status.h"
+#include "base/str.h"
 
 struct roc_module;
 
@@ -48,6 +49,15 @@ typedef struct roc_target_footprint {
   uint32_t shared_bytes; /* static; a launch adds its own */
   uint32_t items_per_thread;
 } roc_target_footprint;
+
+/* What programs of a family's vendor make of a code object's bytes. */
+typedef struct roc_target_form {
+  const char *name; /* also the ending of such a file's name */
+  bool is_text;
+  /* Added to `out`.  UNAVAILABLE: there is no such program; INVALID: it fails, with what it says. */
+  roc_status (*make)(const char *target, const void *bytes, size_t nbytes, roc_str *out,
+                     roc_error *err);
+} roc_target_form;
 
 typedef struct roc_target_facts {
   const char *family; /* the name in targets.def */
@@ -92,7 +102,9 @@ typedef struct roc_target_facts {
   /* Directives of assembly text, besides LLVM's common ones, that end a section; NULL-terminated,
    * may be NULL. */
   const char *const *section_directives;
-  const char *asm_comment; /* what begins a comment there; NULL: ";" */
+  const char *asm_comment;      /* what begins a comment there; NULL: ";" */
+  const roc_target_form *forms; /* other forms of a code object */
+  uint32_t nforms;
 
   /* What resources() reports. Without it there is nothing to report. */
   const roc_target_label *numbers;
@@ -122,5 +134,10 @@ const roc_target_facts *roc_target_facts_at(unsigned index);
 
 /* The family of a target's name; NULL when there is none. */
 const roc_target_facts *roc_target_facts_of(const char *name);
+
+/* A code object's bytes for the target in another form of its family, added to `out`, as make of
+ * that form.  INVALID, too: the family has no such form; the error names those that it has. */
+roc_status roc_target_convert(const char *target, const char *form, const void *bytes,
+                              size_t nbytes, roc_str *out, roc_error *err);
 
 #endif

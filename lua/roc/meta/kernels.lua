@@ -159,12 +159,15 @@ function Kernel:inspect_ir() end
 ---@return string
 function Kernel:inspect_llvm(target, stage) end
 
----Assembly, with each source line before its instructions.
+---Assembly, with each source line before its instructions: for an NVIDIA GPU PTX. `"sass"` is what
+---its own machine code is, and `"cubin"` the bytes of that; NVIDIA's `ptxas` and `nvdisasm` make
+---them, and it is an error where they are not installed.
 ---
 ---Example: `k:inspect_asm("gfx90a"):match("s_endpgm")` gives `s_endpgm`.
 ---@param target? string
+---@param form? "sass" | "cubin" default: the assembly
 ---@return string
-function Kernel:inspect_asm(target) end
+function Kernel:inspect_asm(target, form) end
 
 ---The source, each line with the types, the intermediate representation and the assembly that it
 ---became; then resources, the checks that remain, each with why it could not be proved and what

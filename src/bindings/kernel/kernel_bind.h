@@ -165,6 +165,8 @@ void roc_open_kernel_sim(lua_State *L); /* kernel_sim.c */
 /* kernel_object.c */
 int roc_kernel_m_compile(lua_State *L);
 int roc_kernel_m_resources(lua_State *L);
+/* Pushes the kernel's code object in another form of its target (base/target.h).  Raises. */
+int roc_kernel_push_form(lua_State *L, roc_kernel_box *box, const char *target, const char *form);
 /* Describes arguments of the types at the arguments from `first` on in kernel->values.  Raises. */
 void roc_kernel_take_types(lua_State *L, roc_kernel_box *box, int first);
 void roc_open_kernel_object(lua_State *L);

@@ -212,18 +212,32 @@ static lua_Integer opt_workgroup(lua_State *L, int arg) {
   return items;
 }
 
+/* For the types of the last launch, or the signature; the object is pushed. */
+static const roc_codeobj *push_object(lua_State *L, roc_kernel_box *box, const char *target) {
+  roc_codeobj **out = roc_push_code_object(L);
+  roc_cg_options options = roc_jit_options_for(target, -1);
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = roc_jit_kernel_object(box->kernel, &options, out, &err);
+  if (status != ROC_OK) roc_kernel_raise(L, box, &err);
+  return *out;
+}
+
 /* k:resources([target [, workgroup]]): for the types of the last launch, or the signature */
 int roc_kernel_m_resources(lua_State *L) {
   lua_settop(L, 3);
   roc_kernel_box *box = roc_check_kernel(L, 1);
   const char *target = roc_kernel_check_target(L, 2);
   lua_Integer workgroup = opt_workgroup(L, 3);
-  roc_codeobj **out = roc_push_code_object(L);
-  roc_cg_options options = roc_jit_options_for(target, -1);
+  return push_resources(L, push_object(L, box, target), 3, workgroup);
+}
+
+int roc_kernel_push_form(lua_State *L, roc_kernel_box *box, const char *target, const char *form) {
+  const roc_codeobj *object = push_object(L, box, target);
+  roc_str *text = roc_kernel_push_text(L);
   roc_error err = ROC_ERROR_INIT;
-  roc_status status = roc_jit_kernel_object(box->kernel, &options, out, &err);
-  if (status != ROC_OK) return roc_kernel_raise(L, box, &err);
-  return push_resources(L, *out, 3, workgroup);
+  ROC_LUA_TRY(L, roc_target_convert(target, form, object->bytes, object->nbytes, text, &err), &err);
+  lua_pushlstring(L, roc_str_text(text), text->len);
+  return 1;
 }
 
 /* ---- several kernels in one code object -------------------------------------------------- */

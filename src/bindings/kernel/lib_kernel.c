@@ -225,8 +225,11 @@ static int kernel_m_inspect_llvm(lua_State *L) {
   return inspect(L, stage ? ROC_CG_LLVM_OPT : ROC_CG_LLVM, -1, 0, NULL);
 }
 
+/* k:inspect_asm([target [, form]]): assembly; or a form of the code object that is text */
 static int kernel_m_inspect_asm(lua_State *L) {
-  return inspect(L, ROC_CG_ASM, -1, 0, NULL);
+  if (lua_isnoneornil(L, 3)) return inspect(L, ROC_CG_ASM, -1, 0, NULL);
+  const char *target = roc_kernel_check_target(L, 2), *form = luaL_checkstring(L, 3);
+  return roc_kernel_push_form(L, roc_check_kernel(L, 1), target, form);
 }
 
 /* k:dump(target, stage [, level [, code object version [, symbol]]]): "llvm", "llvm.opt", "asm",

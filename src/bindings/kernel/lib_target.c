@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/target.h"
+#include "bindings/kernel/kernel_bind.h"
 #include "bindings/support/bind.h"
 #include "jit/driver.h"
 
@@ -50,13 +51,26 @@ static void set_labels(lua_State *L, const char *field, const roc_target_label *
   lua_setfield(L, -2, field);
 }
 
-/* core.target_facts(name) -> {family, is_simt, is_image, object_ending, numbers, limits,
- * occupancy_title}, as in base/target.h; numbers and limits are lists of {name, title}. nil: no
- * such target. */
+static void set_forms(lua_State *L, const roc_target_facts *facts) {
+  lua_createtable(L, (int)facts->nforms, 0);
+  for (uint32_t i = 0; i < facts->nforms; i++) {
+    lua_createtable(L, 0, 2);
+    lua_pushstring(L, facts->forms[i].name);
+    lua_setfield(L, -2, "name");
+    lua_pushboolean(L, facts->forms[i].is_text);
+    lua_setfield(L, -2, "is_text");
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "forms");
+}
+
+/* core.target_facts(name) -> {family, is_simt, is_image, object_ending, forms, numbers, limits,
+ * occupancy_title}, as in base/target.h; forms is a list of {name, is_text}, numbers and limits of
+ * {name, title}. nil: no such target. */
 static int target_facts(lua_State *L) {
   const roc_target_facts *facts = roc_target_facts_of(luaL_checkstring(L, 1));
   if (!facts) return 0;
-  lua_createtable(L, 0, 7);
+  lua_createtable(L, 0, 8);
   lua_pushstring(L, facts->family);
   lua_setfield(L, -2, "family");
   lua_pushboolean(L, facts->is_simt);
@@ -65,6 +79,7 @@ static int target_facts(lua_State *L) {
   lua_setfield(L, -2, "is_image");
   lua_pushstring(L, facts->object_ending);
   lua_setfield(L, -2, "object_ending");
+  set_forms(L, facts);
   set_labels(L, "numbers", facts->numbers, facts->nnumbers);
   set_labels(L, "limits", facts->limits, facts->nlimits);
   lua_pushstring(L, facts->occupancy_title);
@@ -72,7 +87,24 @@ static int target_facts(lua_State *L) {
   return 1;
 }
 
+/* core.convert_code(target, form, bytes) -> bytes of a code object in another form; nil, why not */
+static int convert_code(lua_State *L) {
+  const char *target = luaL_checkstring(L, 1), *form = luaL_checkstring(L, 2);
+  size_t nbytes;
+  const char *bytes = luaL_checklstring(L, 3, &nbytes);
+  roc_str *out = roc_kernel_push_text(L);
+  roc_error err = ROC_ERROR_INIT;
+  if (roc_target_convert(target, form, bytes, nbytes, out, &err) != ROC_OK) {
+    lua_pushnil(L);
+    lua_pushstring(L, err.message);
+    return 2;
+  }
+  lua_pushlstring(L, roc_str_text(out), out->len);
+  return 1;
+}
+
 static const luaL_Reg functions[] = {{"check_target", check_target},
+                                     {"convert_code", convert_code},
                                      {"targets", targets},
                                      {"target_facts", target_facts},
                                      {NULL, NULL}};
