@@ -347,7 +347,8 @@ describe("rocluac #amdgpu", function()
       { "-t gfx90a missing.lua", "cannot open missing%.lua" },
       { "-t", "'%-t' needs a value" },
       { "-t gfx90a --emit=exe one.lua",
-        "unknown kind of output .exe. %(known are ast, .*, hsaco, ptx, kernels, c, functions%)" },
+        "unknown kind of output .exe. %(known are ast, .*, hsaco, ptx, cubin, sass, kernels, c, "
+          .. "functions%)" },
       { "-t gfx90a -O7 one.lua", "unrecognized option '%-O7'" },
       { "-t gfx90a -o out/none/x one.lua", "cannot write 'out/none/x': No such file or directory" },
       { "-t gfx90a -o out one.lua", "cannot write 'out': Is a directory" },
