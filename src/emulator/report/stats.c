@@ -192,9 +192,17 @@ static uint32_t count_words(const uint64_t *addresses, uint64_t lanes) {
   return count;
 }
 
+/* A bit as good as drawn: the estimate of emu_stats_distinct takes lines that follow each other for
+ * as likely to share one as any others. */
+static uint64_t bit_of_line(uint64_t line) {
+  line = (line ^ line >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+  line = (line ^ line >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+  return line >> (64 - SEEN_SHIFT);
+}
+
 /* Whether the line is a new one. */
 static bool see_line(emu_stats *stats, uint64_t line) {
-  uint64_t bit = line * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SEEN_SHIFT);
+  uint64_t bit = bit_of_line(line);
   emu_counter *word = &stats->seen[bit / 64];
   uint64_t mask = UINT64_C(1) << bit % 64;
   if (atomic_load_explicit(word, memory_order_relaxed) & mask) return false;
