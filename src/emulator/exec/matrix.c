@@ -3,61 +3,96 @@
  * All lanes take part, whatever EXEC says, and MODE has no effect. Where an element lies is the same
  * rule for all instructions (AMD's CDNA 3 ISA manual, "Matrix arithmetic"):
  *
- *   A[i][k] of block b: with s elements a lane, in lane i + m (b + blocks (k / s)), element k % s;
+ *   A[i][k] of block b: a lane has runs of r elements, of 16 bytes at most; element k % r of a run,
+ *   in lane i + m (b + blocks (k / r)), the lanes being gone round as often as they have runs;
  *   B[k][j]: the same with j and n.
  *   D[i][j]: rows come in strips of 4, of 1 for doubles. A register holds `across` blocks side by
  *   side and of each `strips` strips, in lane j + n (b % across + across ((i / 4) % strips)).
  *
- * Products are exact, and added one after the other, each sum rounded to the nearest of the result's
- * kind: the order is not the silicon's, of which only bounds are published. gfx90a takes halves that
- * are denormal, and results, as zero. */
+ * Products are exact; how they are added is matrix_sum.h's.  That is known of gfx908, gfx90a and
+ * gfx942; gfx950 and sparse products are taken to be like the latter, and scaled products are
+ * added one after the other. */
 #include <math.h>
 
 #include "base/dtype.h"
+#include "emulator/exec/matrix_sum.h"
 #include "emulator/exec/ops.h"
 #include "emulator/exec/rows.h"
 #include "emulator/exec/small_float.h"
 #include "emulator/exec/stop.h"
 
-typedef enum element { F64, F32, F16, BF16, FP8, BF8, I8, I32 } element;
+typedef enum element { F64, F32, XF32, F16, BF16, FP8, BF8, I8, I32 } element;
 
-static const uint8_t bits_of[] = {
-    [F64] = 64, [F32] = 32, [F16] = 16, [BF16] = 16, [FP8] = 8, [BF8] = 8, [I8] = 8, [I32] = 32};
+static const uint8_t bits_of[] = {[F64] = 64, [F32] = 32, [XF32] = 32, [F16] = 16, [BF16] = 16,
+                                  [FP8] = 8,  [BF8] = 8,  [I8] = 8,    [I32] = 32};
 
-/* Flags of an instruction here; those of its row that let modifiers be decoded. */
-enum { FLUSHES = 1 << 15, BROADCAST_A = EMU_BROADCASTS_A, BROADCAST_B = EMU_BROADCASTS_B };
+/* How many products are fused, in how many parts; 0: each by itself. */
+static const uint8_t fused_group[I32 + 1] = {
+    [XF32] = 4, [F16] = 8, [BF16] = 8, [FP8] = 16, [BF8] = 16};
+static const uint8_t fused_parts[I32 + 1] = {
+    [XF32] = 1, [F16] = 1, [BF16] = 1, [FP8] = 2, [BF8] = 2};
+
+/* Flags of an instruction here: products that are added by groups; those of its row that let
+ * modifiers be decoded. */
+enum {
+  BY_TWO = 1 << 14,
+  BY_FOUR = 1 << 15,
+  BROADCAST_A = EMU_BROADCASTS_A,
+  BROADCAST_B = EMU_BROADCASTS_B,
+  NEGATES = EMU_NEGATES
+};
 
 typedef struct shape {
   uint8_t m, n, k, blocks; /* k and the others are powers of two */
   uint8_t a, b, sum;       /* element */
-  bool flushes;
+  uint8_t group;           /* products that are added by groups of so many, or 0 */
 } shape;
 
 enum { MAX_INPUTS = 2048, MAX_RESULTS = 2048 };
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-static double flush(double x) {
-  return fabs(x) < 0x1p-126 ? copysign(0, x) : x;
+/* gfx90a takes denormal floats as zero where products are added by groups. */
+static bool does_flush(const emu_wave *wave, const shape *s) {
+  const emu_chip *chip = wave->group->dispatch->chip;
+  return s->group > 0 && chip->minor == 0 && chip->stepping == 10;
 }
 
-/* All kinds are exact as doubles. */
-static double value_of(const emu_wave *wave, const shape *s, element kind, uint64_t bits) {
+static emu_small_float small_float(const emu_wave *wave, element kind) {
+  return emu_small_float_of(wave, kind == FP8 ? 3 : 2);
+}
+
+/* The exponent of the least normal number. */
+static int16_t least_exponent(const emu_wave *wave, element kind) {
+  if (kind == F16) return -14;
+  if (kind != FP8 && kind != BF8) return -126;
+  return (int16_t)(1 - small_float(wave, kind).bias);
+}
+
+/* All kinds are exact as doubles; those of 32 bits that are multiplied as 19 lose the others. */
+static double real_of(const emu_wave *wave, element kind, uint64_t bits) {
   switch (kind) {
     case F64: return emu_real_of64(bits);
     case F32: return emu_real_of32((uint32_t)bits);
-    case F16: {
-      bool is_denormal = s->flushes && (bits & 0x7c00) == 0;
-      return is_denormal ? 0 : roc_f32_from_f16((uint16_t)bits);
-    }
-    case BF16:
-      return s->flushes ? flush(emu_bf16_value((uint32_t)bits)) : emu_bf16_value((uint32_t)bits);
+    case XF32: return emu_real_of32((uint32_t)bits & ~0x1fffu);
+    case F16: return roc_f32_from_f16((uint16_t)bits);
+    case BF16: return emu_bf16_value((uint32_t)bits);
     case I8: return (int8_t)bits;
     default: {
-      emu_small_float small = emu_small_float_of(wave, kind == FP8 ? 3 : 2);
+      emu_small_float small = small_float(wave, kind);
       return emu_small_value(&small, (uint32_t)bits);
     }
   }
+}
+
+/* An element of source n. */
+static double value_of(const emu_wave *wave, const emu_inst *inst, const shape *s, unsigned n,
+                       uint64_t bits) {
+  element kind = (element)(n == 0 ? s->a : s->b);
+  double value = real_of(wave, kind, bits);
+  if (inst->mod.neg_lo >> n & 1) return -value;
+  if (!does_flush(wave, s)) return value;
+  return fabs(value) < ldexp(1, least_exponent(wave, kind)) ? 0 : value;
 }
 
 static uint64_t bits_at(const emu_wave *wave, const emu_operand *operand, unsigned bits, unsigned n,
@@ -85,34 +120,44 @@ static unsigned block_of_a(const emu_modifiers *mod, const shape *s, unsigned b)
   return ((b & ~(group - 1)) | (mod->abid & (group - 1))) % s->blocks;
 }
 
+/* Which of a lane's elements, and how many lanes of the same row or column before it, k is: a lane
+ * has `each` of `depth`. */
+typedef struct place {
+  unsigned item, lane;
+} place;
+
+static place input_place(unsigned k, unsigned depth, unsigned each, unsigned bits) {
+  bool has_runs = bits >= 8 && each * bits > 128; /* narrower ones lie in one */
+  unsigned run = has_runs ? 128 / bits : each, lanes = depth / each;
+  return (place){.item = k / (run * lanes) * run + k % run, .lane = k / run % lanes};
+}
+
 /* `out`[block][row or column][k]. */
 static void read_a(const emu_wave *wave, const emu_inst *inst, const shape *s, double *out) {
-  unsigned each = (unsigned)s->m * s->k * s->blocks / EMU_LANES;
+  unsigned each = (unsigned)s->m * s->k * s->blocks / EMU_LANES, bits = bits_of[s->a];
   for (unsigned at = 0; at < (unsigned)s->m * s->k * s->blocks; at++) {
     unsigned k = at % s->k, i = at / s->k % s->m, b = block_of_a(&inst->mod, s, at / s->k / s->m);
-    unsigned lane = i + s->m * (b + s->blocks * (k / each));
-    uint64_t bits = bits_at(wave, &inst->src[0], bits_of[s->a], k % each, lane);
-    out[at] = value_of(wave, s, (element)s->a, bits);
+    place from = input_place(k, s->k, each, bits);
+    unsigned lane = i + s->m * (b + s->blocks * from.lane);
+    uint64_t word = bits_at(wave, &inst->src[0], bits, from.item, lane);
+    out[at] = value_of(wave, inst, s, 0, word);
   }
 }
 
 static void read_b(const emu_wave *wave, const emu_inst *inst, const shape *s, double *out) {
-  unsigned each = (unsigned)s->n * s->k * s->blocks / EMU_LANES;
+  unsigned each = (unsigned)s->n * s->k * s->blocks / EMU_LANES, bits = bits_of[s->b];
   for (unsigned at = 0; at < (unsigned)s->n * s->k * s->blocks; at++) {
     unsigned k = at % s->k, j = at / s->k % s->n, b = at / s->k / s->n;
-    unsigned lane = swizzle_b(inst->mod.blgp, j + s->n * (b + s->blocks * (k / each)));
-    uint64_t bits = bits_at(wave, &inst->src[1], bits_of[s->b], k % each, lane);
-    out[at] = value_of(wave, s, (element)s->b, bits);
+    place from = input_place(k, s->k, each, bits);
+    unsigned lane = swizzle_b(inst->mod.blgp, j + s->n * (b + s->blocks * from.lane));
+    uint64_t word = bits_at(wave, &inst->src[1], bits, from.item, lane);
+    out[at] = value_of(wave, inst, s, 1, word);
   }
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
 
 /* Register (of one element each) and lane of a result. */
-typedef struct place {
-  unsigned item, lane;
-} place;
-
 static place place_of(const shape *s, unsigned b, unsigned i, unsigned j) {
   unsigned strip = s->sum == F64 ? 1 : 4;
   unsigned lanes = (unsigned)s->m * s->n / strip; /* of a block, if its strips lay side by side */
@@ -129,11 +174,28 @@ static uint64_t read_sum(const emu_wave *wave, const emu_operand *c, const shape
   return bits_at(wave, c, bits_of[s->sum], at.item, at.lane);
 }
 
-static uint64_t add_floats(const shape *s, const double *a, const double *b, uint64_t sum_bits) {
+/* C of a dense product, which doubles may negate. */
+static uint64_t read_c(const emu_wave *wave, const emu_inst *inst, const shape *s, place at) {
+  uint64_t bits = read_sum(wave, &inst->src[2], s, at);
+  return inst->mod.neg_lo >> 2 & 1 ? bits ^ (uint64_t)1 << 63 : bits;
+}
+
+static uint64_t add_floats(const emu_wave *wave, const shape *s, const double *a, const double *b,
+                           uint64_t sum_bits) {
   float sum = emu_real_of32((uint32_t)sum_bits);
-  if (s->flushes) sum = (float)flush(sum);
-  for (unsigned k = 0; k < s->k; k++) sum = fmaf((float)a[k], (float)b[k], sum);
-  if (s->flushes) sum = (float)flush(sum);
+  bool flushes = does_flush(wave, s);
+  if (flushes && fabsf(sum) < 0x1p-126f) sum = 0;
+  if (s->group > 0) {
+    sum = emu_sum_by_groups(a, b, s->k, s->group, flushes, sum);
+  } else if (fused_group[s->a] > 0) {
+    emu_fused how = {.group = fused_group[s->a],
+                     .parts = fused_parts[s->a],
+                     .least_a = least_exponent(wave, (element)s->a),
+                     .least_b = least_exponent(wave, (element)s->b)};
+    sum = emu_sum_fused(a, b, s->k, &how, sum);
+  } else {
+    sum = emu_sum_in_order(a, b, s->k, sum);
+  }
   return emu_bits_of32(sum);
 }
 
@@ -148,10 +210,11 @@ static uint64_t add_integers(const shape *s, const double *a, const double *b, u
   return (uint32_t)sum;
 }
 
-static uint64_t add_products(const shape *s, const double *a, const double *b, uint64_t sum) {
+static uint64_t add_products(const emu_wave *wave, const shape *s, const double *a, const double *b,
+                             uint64_t sum) {
   switch (s->sum) {
     case F64: return add_doubles(s, a, b, sum);
-    case F32: return add_floats(s, a, b, sum);
+    case F32: return add_floats(wave, s, a, b, sum);
     default: return add_integers(s, a, b, sum);
   }
 }
@@ -183,8 +246,8 @@ static void multiply(emu_wave *wave, const emu_inst *inst, const shape *s) {
   for (unsigned at = 0; at < (unsigned)s->m * s->n * s->blocks; at++) {
     unsigned j = at % s->n, i = at / s->n % s->m, block = at / s->n / s->m;
     const double *row = a + (block * s->m + i) * s->k, *column = b + (block * s->n + j) * s->k;
-    uint64_t sum = read_sum(wave, &inst->src[2], s, place_of(s, block, i, j));
-    results[at] = add_products(s, row, column, sum);
+    uint64_t sum = read_c(wave, inst, s, place_of(s, block, i, j));
+    results[at] = add_products(wave, s, row, column, sum);
   }
   write_results(wave, inst, s, results);
 }
@@ -217,7 +280,7 @@ static void multiply_sparse(emu_wave *wave, const emu_inst *inst, const shape *s
       column[n] = b[j * s->k + column_of(wave, inst, half, i, n)];
     }
     uint64_t sum = read_sum(wave, &inst->dst[0], s, place_of(s, 0, i, j));
-    results[at] = add_products(half, a + i * half->k, column, sum);
+    results[at] = add_products(wave, half, a + i * half->k, column, sum);
   }
   write_results(wave, inst, s, results);
 }
@@ -226,16 +289,15 @@ static void multiply_sparse(emu_wave *wave, const emu_inst *inst, const shape *s
 
 /* Their elements are of a kind that cbsz (of A) and blgp (of B) name. Elements of 6 and 4 bits of a
  * row lie one after the other, 32 a lane; of 8 bits each lane has two runs of 16, the first ones of
- * all lanes before the second ones (AMD's article on matrix cores of CDNA 3 and 4). How 8 bits lie
- * beside fewer is not published, nor which lane scales them where the scales of a row differ: both
- * stop the wavefront. */
+ * all lanes before the second ones (AMD's article on matrix cores of CDNA 3 and 4).  The scale of a
+ * row's k to k + 31 is that of the row's lane k / 32, wherever the elements lie. */
 typedef struct mini_float {
   uint8_t bits, exponent_bits, mantissa_bits;
 } mini_float;
 
 static const mini_float mini_floats[] = {{8, 4, 3}, {8, 5, 2}, {6, 2, 3}, {6, 3, 2}, {4, 2, 1}};
 
-enum { MINI_FLOATS = sizeof mini_floats / sizeof mini_floats[0], EACH = 32, RUN = 16 };
+enum { MINI_FLOATS = sizeof mini_floats / sizeof mini_floats[0], EACH = 32 /* of a lane */ };
 
 static double mini_value(const emu_wave *wave, const mini_float *kind, uint32_t bits) {
   if (kind->bits == 8) {
@@ -257,64 +319,44 @@ static uint32_t mini_bits_at(const emu_row *rows, unsigned bits, unsigned n, uns
   return (uint32_t)(pair >> at % 32) & ((1u << bits) - 1);
 }
 
-/* 2^(byte - 127) for each row or column and each 32 of k, of the byte of the scale's word that
- * op_sel and op_sel_hi name; NaN for 255. Without a scale they are 1. */
-static bool read_scales(emu_wave *wave, const emu_inst *inst, unsigned n, unsigned rows,
-                        bool is_narrow, double out[EMU_LANES]) {
+/* 2^(byte - 127) in each lane, of the byte of the scale's word that op_sel and op_sel_hi name; NaN
+ * for 255. Without a scale they are 1. */
+static void read_scales(emu_wave *wave, const emu_inst *inst, unsigned n, double out[EMU_LANES]) {
   for (unsigned lane = 0; lane < EMU_LANES; lane++) out[lane] = 1;
-  if (inst->op->src[3] == EMU_NONE) return true;
+  if (inst->op->src[3] == EMU_NONE) return;
   emu_row room;
   const emu_row *words = emu_src32(wave, inst, 3 + n, &room);
   unsigned byte = (inst->mod.op_sel >> n & 1) + 2 * (inst->mod.op_sel_hi >> n & 1);
   for (unsigned lane = 0; lane < EMU_LANES; lane++) {
     int exponent = (int)(words->u[lane] >> 8 * byte & 0xff);
     out[lane] = exponent == 255 ? NAN : ldexp(1, exponent - 127);
-    bool differs = exponent != (int)(words->u[lane % rows] >> 8 * byte & 0xff);
-    if (differs && !is_narrow) {
-      emu_stop(
-          wave, inst, EMU_FAULT_ILLEGAL, (int)lane,
-          "the scales of a row of 8-bit floats differ: which of them a lane's elements take is "
-          "not published");
-      return false;
-    }
   }
-  return true;
 }
 
 /* `out`[row or column][k] of source n, scaled. */
-static bool read_scaled(emu_wave *wave, const emu_inst *inst, unsigned n, unsigned rows, unsigned k,
+static void read_scaled(emu_wave *wave, const emu_inst *inst, unsigned n, unsigned rows, unsigned k,
                         const mini_float *kind, double *out) {
   double scales[EMU_LANES];
-  unsigned groups = EMU_LANES / rows;
-  bool is_narrow = kind->bits < 8;
-  if (!read_scales(wave, inst, n, rows, is_narrow, scales)) return false;
+  read_scales(wave, inst, n, scales);
   const emu_row *registers = &wave->v[inst->src[n].reg];
-  for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-    unsigned row = lane % rows, group = lane / rows;
-    for (unsigned e = 0; e < EACH; e++) {
-      unsigned at = is_narrow ? group * EACH + e : (e / RUN * groups + group) * RUN + e % RUN;
-      uint32_t bits = mini_bits_at(registers, kind->bits, e, lane);
-      out[row * k + at] = mini_value(wave, kind, bits) * scales[lane];
-    }
+  for (unsigned at = 0; at < rows * k; at++) {
+    unsigned row = at / k, depth = at % k;
+    place from = input_place(depth, k, EACH, kind->bits);
+    uint32_t bits = mini_bits_at(registers, kind->bits, from.item, row + rows * from.lane);
+    out[at] = mini_value(wave, kind, bits) * scales[row + rows * (depth / EACH)];
   }
-  return true;
 }
 
 static void multiply_scaled(emu_wave *wave, const emu_inst *inst, const shape *s) {
   double a[MAX_INPUTS], b[MAX_INPUTS];
   uint64_t results[MAX_RESULTS];
-  bool is_known = inst->mod.cbsz < MINI_FLOATS && inst->mod.blgp < MINI_FLOATS;
-  const mini_float *of_a = &mini_floats[is_known ? inst->mod.cbsz : 0];
-  const mini_float *of_b = &mini_floats[is_known ? inst->mod.blgp : 0];
-  if (!is_known || (of_a->bits == 8) != (of_b->bits == 8)) {
-    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1,
-             is_known ? "how 8-bit floats lie beside narrower ones in %s is not published"
-                      : "%s has a kind of elements that there is not",
+  if (inst->mod.cbsz >= MINI_FLOATS || inst->mod.blgp >= MINI_FLOATS) {
+    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "%s has a kind of elements that there is not",
              inst->op->name);
     return;
   }
-  if (!read_scaled(wave, inst, 0, s->m, s->k, of_a, a)) return;
-  if (!read_scaled(wave, inst, 1, s->n, s->k, of_b, b)) return;
+  read_scaled(wave, inst, 0, s->m, s->k, &mini_floats[inst->mod.cbsz], a);
+  read_scaled(wave, inst, 1, s->n, s->k, &mini_floats[inst->mod.blgp], b);
   for (unsigned at = 0; at < (unsigned)s->m * s->n; at++) {
     unsigned i = at / s->n, j = at % s->n;
     uint64_t bits = read_sum(wave, &inst->src[2], s, place_of(s, 0, i, j));
@@ -327,29 +369,31 @@ static void multiply_scaled(emu_wave *wave, const emu_inst *inst, const shape *s
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+#define GROUP(flags) ((flags)&BY_FOUR ? 4 : (flags)&BY_TWO ? 2 : 0)
 #define MATRIX(name, m, n, k, blocks, a, b, sum, flags)                                 \
   static void run_##name(emu_wave *wave, const emu_inst *inst) {                        \
-    static const shape s = {m, n, k, blocks, a, b, sum, ((flags)&FLUSHES) != 0};        \
+    static const shape s = {m, n, k, blocks, a, b, sum, GROUP(flags)};                  \
     _Static_assert((m) * (k) * (blocks) <= MAX_INPUTS, "the arrays hold all inputs");   \
     _Static_assert((m) * (n) * (blocks) <= MAX_RESULTS, "the array holds all results"); \
     multiply(wave, inst, &s);                                                           \
   }
 #define SPARSE(name, m, n, k, a, b, sum)                                   \
   static void run_sparse_##name(emu_wave *wave, const emu_inst *inst) {    \
-    static const shape s = {m, n, k, 1, a, b, sum, false};                 \
-    static const shape half = {m, n, (k) / 2, 1, a, b, sum, false};        \
+    static const shape s = {m, n, k, 1, a, b, sum, 0};                     \
+    static const shape half = {m, n, (k) / 2, 1, a, b, sum, 0};            \
     _Static_assert((n) * (k) <= MAX_INPUTS, "the array holds all inputs"); \
     multiply_sparse(wave, inst, &s, &half);                                \
   }
 #define SCALED(name, m, n, k)                                    \
   static void run_##name(emu_wave *wave, const emu_inst *inst) { \
-    static const shape s = {m, n, k, 1, FP8, FP8, F32, false};   \
+    static const shape s = {m, n, k, 1, FP8, FP8, F32, 0};       \
     multiply_scaled(wave, inst, &s);                             \
   }
 #include "emulator/exec/matrix.def"
 #undef MATRIX
 #undef SPARSE
 #undef SCALED
+#undef GROUP
 
 /* clang-format off */
 #define SCALED(name, m, n, k)                                                                    \
@@ -359,7 +403,7 @@ static void multiply_scaled(emu_wave *wave, const emu_inst *inst, const shape *s
           BROADCAST_A | BROADCAST_B | EMU_SELECTS, EMU_DATA, EMU_DATA, EMU_DATA, EMU_DATA,       \
           EMU_B32, EMU_B32),
 #define MATRIX(name, m, n, k, blocks, a, b, sum, flags)                                      \
-  EMU_ROW("v_mfma_" #name, run_##name, EMU_GFX9, EMU_CLASS_VALU, (flags) & ~FLUSHES, EMU_DATA, \
+  EMU_ROW("v_mfma_" #name, run_##name, EMU_GFX9, EMU_CLASS_VALU, (flags) & ~(BY_TWO | BY_FOUR), EMU_DATA, \
           EMU_DATA, EMU_DATA, EMU_DATA),
 
 #define SPARSE(name, m, n, k, a, b, sum)                                                        \

@@ -18,6 +18,7 @@ end
 local KINDS = {
   f64 = { 64, emulator.f64, emulator.to_f64 },
   f32 = { 32, emulator.f32, emulator.to_f32 },
+  xf32 = { 32, emulator.f32 },
   f16 = { 16, emulator.f16 },
   bf16 = { 16, function(x) return encode(x, 7, 127, 16) end },
   i8 = { 8, function(x) return x & 0xff end },
@@ -50,6 +51,7 @@ local SHAPES = {
       .. "f32_16x16x16_bf16",
     ["i8 i32"] = "i32_32x32x4_2b_i8 i32_16x16x4_4b_i8 i32_4x4x4_16b_i8 i32_32x32x16_i8 "
       .. "i32_16x16x32_i8",
+    ["xf32 f32"] = "f32_16x16x8_xf32 f32_32x32x4_xf32",
     ["f64 f64"] = "f64_16x16x4_f64 f64_4x4x4_4b_f64",
     ["fp8 f32"] = "f32_16x16x32_fp8_fp8 f32_32x32x16_fp8_fp8",
     ["bf8 f32"] = "f32_16x16x32_bf8_bf8 f32_32x32x16_bf8_bf8",
@@ -61,6 +63,7 @@ local SHAPES = {
     ["bf16 f32"] = "f32_16x16x32_bf16 f32_32x32x16_bf16",
     ["i8 i32"] = "i32_16x16x64_i8 i32_32x32x32_i8",
     ["fp8 bf8 f32"] = "f32_16x16x32_fp8_bf8",
+    ["bf8 fp8 f32"] = "f32_16x16x32_bf8_fp8",
   },
 }
 
@@ -73,11 +76,14 @@ local function parse(name, kinds)
     blocks = tonumber(blocks), a = words[1], b = words[#words - 1], sum = words[#words] }
 end
 
--- What a lane's element e of an input is: row or column, block, k.
-local function input_at(rows, shape, lane, e)
+-- What a lane's element e of an input is: row or column, block, k. Elements come in runs of at most
+-- 16 bytes.
+local function input_at(rows, shape, lane, e, bits)
   local each = rows * shape.k * shape.blocks // 64
-  local rest = lane // rows
-  return lane % rows, rest % shape.blocks, rest // shape.blocks * each + e
+  local run, rest = math.min(each, 128 // bits), lane // rows
+  local lanes = shape.k // each
+  return lane % rows, rest % shape.blocks, e // run * run * lanes + rest // shape.blocks * run
+    + e % run
 end
 
 -- What a lane's element r of the result is: row, column, block.
@@ -115,7 +121,7 @@ end
 
 local A, B, C = 0, 16, 32 -- registers
 
-local function key(i, k, b) return (b * 64 + i) * 64 + k end
+local function key(i, k, b) return (b * 64 + i) * 128 + k end
 
 -- A case with random matrices, and what it is to find.
 local function make_case(chip, shape, options)
@@ -124,7 +130,7 @@ local function make_case(chip, shape, options)
     local bits, bits_of = KINDS[kind][1], KINDS[kind][2]
     for lane = 0, 63 do
       for e = 0, rows * shape.k * shape.blocks // 64 - 1 do
-        local i, block, k = input_at(rows, shape, lane, e)
+        local i, block, k = input_at(rows, shape, lane, e, bits)
         put(v, first, lane, e, bits, bits_of(values[key(i, k, block)], chip))
       end
     end
@@ -172,7 +178,7 @@ local function check(shape, result, found)
     local words = is_wide and result:v64(found.to + 2 * r) or result.v[found.to + r]
     for lane = 0, 63 do
       local i, j, block = result_at(shape, lane, r)
-      asserted.check(number_of(words[lane + 1]) == found.expected(i, j, block),
+      asserted.check(number_of(words[lane + 1]) == found.expected(i, j, block), 1,
         "v_mfma_%s: D[%d][%d] of block %d is %s", shape.name, i, j, block, words[lane + 1])
     end
   end
@@ -209,6 +215,20 @@ describe("the emulated products of matrices", function()
     })
   end)
 
+  it("of doubles negate what neg names", function()
+    local v = {}
+    for reg, value in pairs { [0] = 2.0, [2] = 3.0, [4] = 1.0 } do
+      local bits = emulator.f64(value)
+      v[reg], v[reg + 1] = bits & 0xffffffff, bits >> 32
+    end
+    for neg, want in pairs { ["0,0,0"] = 25.0, ["1,0,0"] = -23.0, ["0,1,0"] = -23.0,
+      ["1,1,0"] = 25.0, ["0,0,1"] = 23.0, ["1,0,1"] = -25.0 } do
+      local r = emulator.run("gfx942", { { v = v,
+        code = ("v_mfma_f64_4x4x4_4b_f64 v[4:5], v[0:1], v[2:3], v[4:5] neg:[%s]"):format(neg) } })
+      assert.are.equal(want, emulator.to_f64(r[1]:v64(4)[1]), neg)
+    end
+  end)
+
   it("are of all lanes, whatever EXEC says", function()
     run_all("gfx942", { { parse("f32_16x16x16_f16", "f16 f32"), { exec = 0x5a } } })
   end)
@@ -241,7 +261,7 @@ describe("the emulated products of matrices", function()
   end)
 
   -- A has two numbers of each four, whose places two bits each tell.
-  local function make_sparse(name, kinds, set)
+  local function make_sparse(chip, name, kinds, set)
     local shape = parse(name, kinds)
     local half = setmetatable({ k = shape.k // 2 }, { __index = shape })
     local a, b, c, v = new_matrix(), new_matrix(), new_matrix(), { [48] = {} }
@@ -250,19 +270,19 @@ describe("the emulated products of matrices", function()
     for lane = 0, 63 do
       local word = 0
       for e = 0, each - 1, 2 do
-        local i, _, k = input_at(shape.m, half, lane, e)
+        local i, _, k = input_at(shape.m, half, lane, e, width)
         local first = math.random(0, 2)
         for n, at in ipairs { first, math.random(first + 1, 3) } do
           local value = a[key(i, k + n - 1, 0)]
-          put(v, A, lane, e + n - 1, width, KINDS[shape.a][2](value, "gfx942"))
+          put(v, A, lane, e + n - 1, width, KINDS[shape.a][2](value, chip))
           dense[key(i, k * 2 + at, 0)] = value
           word = word | at << 2 * (e + n - 1)
         end
       end
       v[48][lane + 1] = word << (set * 2 * each) | 0x5a5a5a5a & (1 << (set * 2 * each)) - 1
       for e = 0, shape.n * shape.k // 64 - 1 do
-        local j, _, k = input_at(shape.n, shape, lane, e)
-        put(v, B, lane, e, width, KINDS[shape.b][2](b[key(j, k, 0)], "gfx942"))
+        local j, _, k = input_at(shape.n, shape, lane, e, width)
+        put(v, B, lane, e, width, KINDS[shape.b][2](b[key(j, k, 0)], chip))
       end
       for r = 0, shape.m * shape.n // 64 - 1 do
         local i, j = result_at(shape, lane, r)
@@ -271,7 +291,8 @@ describe("the emulated products of matrices", function()
     end
     local count = shape.m * shape.n // 64
     local code = ("v_smfmac_%s v[%d:%d], v[%d:%d], v[%d:%d], v48%s"):format(name, C, C + count - 1,
-      A, A + 1, B, B + 3, set > 0 and " abid:" .. set or "")
+      A, A + each * width // 32 - 1, B, B + 2 * each * width // 32 - 1,
+      set > 0 and " abid:" .. set or "")
     local function expected(i, j)
       local sum = c[key(i, j, 0)]
       for k = 0, shape.k - 1 do sum = sum + (dense[key(i, k, 0)] or 0) * b[key(j, k, 0)] end
@@ -280,22 +301,138 @@ describe("the emulated products of matrices", function()
     return shape, { code = code, v = v }, { to = C, count = count, expected = expected }
   end
 
-  it("are those of sparse matrices, too", function()
-    local shapes, cases, finds = {}, {}, {}
-    for kinds, names in pairs {
+  local SPARSE = {
+    gfx942 = {
       ["f16 f32"] = "f32_16x16x32_f16 f32_32x32x16_f16",
       ["bf16 f32"] = "f32_16x16x32_bf16 f32_32x32x16_bf16",
       ["i8 i32"] = "i32_16x16x64_i8 i32_32x32x32_i8",
       ["fp8 bf8 f32"] = "f32_16x16x64_fp8_bf8 f32_32x32x32_fp8_bf8",
-    } do
-      for name in names:gmatch("%S+") do
-        for set = 0, kinds:find("16") and 3 or 1 do
-          local n = #cases + 1
-          shapes[n], cases[n], finds[n] = make_sparse(name, kinds, set)
+    },
+    gfx950 = {
+      ["f16 f32"] = "f32_16x16x64_f16 f32_32x32x32_f16",
+      ["bf16 f32"] = "f32_16x16x64_bf16 f32_32x32x32_bf16",
+      ["i8 i32"] = "i32_16x16x128_i8 i32_32x32x64_i8",
+      ["bf8 fp8 f32"] = "f32_16x16x128_bf8_fp8 f32_32x32x64_bf8_fp8",
+    },
+  }
+
+  for chip, names_of in pairs(SPARSE) do
+    it("are those of sparse matrices, too, on " .. chip, function()
+      local shapes, cases, finds = {}, {}, {}
+      for kinds, names in pairs(names_of) do
+        for name in names:gmatch("%S+") do
+          local sets = (kinds:find("16") and 4 or 2) // (chip == "gfx950" and 2 or 1)
+          for set = 0, sets - 1 do
+            local n = #cases + 1
+            shapes[n], cases[n], finds[n] = make_sparse(chip, name, kinds, set)
+          end
+        end
+      end
+      for n, result in ipairs(emulator.run(chip, cases)) do
+        check(shapes[n], result, finds[n])
+      end
+    end)
+  end
+
+  -- Row 0, column 0 of a product of which all rows and columns are those lists of elements' bits,
+  -- zeros after them; `sum` is added.
+  local function dot(chip, name, kinds, a, b, sum)
+    local to = chip == "gfx908" and 256 or C -- its results are in accumulation registers
+    local shape, v = parse(name, kinds), {}
+    for first, list in pairs { [A] = a, [B] = b } do
+      local bits = KINDS[shape.a][1]
+      for lane = 0, 63 do
+        for e = 0, shape.m * shape.k * shape.blocks // 64 - 1 do
+          local _, _, k = input_at(shape.m, shape, lane, e, bits)
+          put(v, first, lane, e, bits, list[k + 1] or 0)
         end
       end
     end
-    for n, result in ipairs(emulator.run("gfx942", cases)) do check(shapes[n], result, finds[n]) end
+    local count = shape.m * shape.n * shape.blocks // 64
+    for reg = to, to + count - 1 do v[reg] = emulator.f32(sum) end
+    local words = shape.m * shape.k * shape.blocks // 64 * KINDS[shape.a][1] // 32 - 1
+    local function range(first) return words == 0 and "v" .. first
+      or ("v[%d:%d]"):format(first, first + words) end
+    local sums = ("%s[%d:%d]"):format(to == C and "v" or "a", to % 256, to % 256 + count - 1)
+    local code = ("v_mfma_%s %s, %s, %s, %s"):format(name, sums, range(A), range(B), sums)
+    local r = emulator.run(chip, { { code = code, v = v } })[1]
+    assert.is_nil(r.fault)
+    return r:f32(to)[1]
+  end
+
+  local function map(f, ...)
+    local list = { ... }
+    for n, x in ipairs(list) do list[n] = f(x) end
+    return list
+  end
+  local big, f16, bf16 = 2.0 ^ 24, emulator.f16, KINDS.bf16[2]
+
+  it("add halves of gfx90a two and two, and brain floats in groups of two or four", function()
+    local function halves(name, sum)
+      return dot("gfx90a", name, "f16 f32", map(f16, 2.0 ^ 12, 1, 1, 2.0 ^ 12),
+        map(f16, 2.0 ^ 12, 1, 1, -2.0 ^ 12), sum)
+    end
+    assert.are.equal(1, halves("f32_16x16x16f16", 0)) -- one after the other: 0
+    assert.are.equal(2, halves("f32_16x16x16f16", 1))
+    local function brains(name)
+      return dot("gfx90a", name, "bf16 f32", map(bf16, big, 1, big, 1), map(bf16, 1, 1, -1, 1), 1)
+    end
+    assert.are.equal(1, brains("f32_16x16x8bf16")) -- 1 is lost to the first group's sum
+    assert.are.equal(2, brains("f32_16x16x16bf16_1k"))
+  end)
+
+  it("lose denormal numbers on gfx90a and not on gfx908", function()
+    local a, b = map(f16, 2.0 ^ -14, 2.0 ^ -14), map(f16, 1, -1)
+    for chip, want in pairs { gfx90a = 0, gfx908 = 2.0 ^ -130 } do
+      assert.are.equal(want, dot(chip, "f32_16x16x16f16", "f16 f32", a, b, 2.0 ^ -130), chip)
+    end
+  end)
+
+  it("add halves of gfx942 by eights, without what is below 24 places", function()
+    local function run(a, b, sum) return dot("gfx942", "f32_16x16x16_f16", "f16 f32", a, b, sum) end
+    local small, tiny = 2.0 ^ -13, 2.0 ^ -12
+    -- products of 2^-25 beside 1; rounded once, they would add up to 2^-22
+    local a = map(f16, 1, small, small, small, small, small, small, small)
+    local b = map(f16, 1, tiny, tiny, tiny, tiny, tiny, tiny, tiny)
+    assert.are.equal(1, run(a, b, 0))
+    -- the next eight do so to the sum
+    table.move(a, 2, 8, 9)
+    table.move(b, 2, 8, 9)
+    assert.are.equal(1 + 2.0 ^ -22, run(a, b, 0))
+    -- no order loses the two ones
+    assert.are.equal(2, run(map(f16, 2.0 ^ 12, 1, 1, 2.0 ^ 12), map(f16, 2.0 ^ 12, 1, 1, -2.0 ^ 12),
+      0))
+    -- a sum below 24 places is rounded down
+    assert.are.equal(1, run(map(f16, 1), map(f16, 1), 2.0 ^ -26))
+    assert.are.equal(1 - 2.0 ^ -24, run(map(f16, 1), map(f16, 1), -2.0 ^ -26))
+  end)
+
+  it("add every second of 16 products of 8-bit floats of gfx942 apart", function()
+    local function fp8(x) return x == 0 and 0 or encode(x < 0 and -1 or 1, 3, 0, 8)
+      | (math.tointeger(math.log(math.abs(x), 2)) + 8) << 3 end
+    local function run(at, sum)
+      local a, b = map(fp8, 2.0 ^ 7), map(fp8, 2.0 ^ 7)
+      for k = 2, 16 do a[k], b[k] = 0, 0 end
+      if at then a[at], b[at] = fp8(2.0 ^ -7), fp8(-2.0 ^ -7) end
+      return dot("gfx942", "f32_16x16x32_fp8_fp8", "fp8 f32", a, b, sum)
+    end
+    assert.are.equal(2.0 ^ 14, run(3, 0)) -- cut off beside 2^14
+    assert.are.equal(2.0 ^ 14 - 2.0 ^ -10, run(2, 0)) -- rounded down, the other half's sum
+    assert.are.equal(2.0 ^ 14, run(nil, -2.0 ^ -12)) -- too small to be rounded
+    assert.are.equal(2.0 ^ 14 - 2.0 ^ -10, run(nil, -2.0 ^ -11))
+  end)
+
+  it("take 19 bits of floats as xf32, and infinity for products beyond floats", function()
+    local function run(a, b, sum)
+      return dot("gfx942", "f32_16x16x8_xf32", "xf32 f32", map(emulator.f32, table.unpack(a)),
+        map(emulator.f32, table.unpack(b)), sum)
+    end
+    assert.are.equal(1 + 2.0 ^ -10, run({ 1 + 2.0 ^ -10 + 2.0 ^ -11 }, { 1 }, 0))
+    assert.are.equal(-1, run({ 1 }, { -1 - 2.0 ^ -11 }, 0))
+    assert.are.equal(math.huge, run({ 2.0 ^ 100 }, { 2.0 ^ 100 }, 1))
+    local undefined = run({ 2.0 ^ 100, 2.0 ^ 100 }, { 2.0 ^ 100, -2.0 ^ 100 }, 1)
+    assert(undefined ~= undefined)
+    assert.are.equal(-math.huge, run({ -math.huge, 1 }, { 1, 1 }, 1))
   end)
 
   it("take denormal halves as zero on gfx90a alone", function()
@@ -312,7 +449,7 @@ describe("the emulated products of matrices", function()
 
   it("stop at what is not known of them", function()
     for _, code in ipairs { "v_mfma_f64_16x16x4_f64 v[8:15], v[0:1], v[2:3], 1.0",
-      "v_mfma_f32_16x16x8_xf32 v[8:11], v[0:1], v[2:3], 0",
+      "v_mfma_f32_16x16x8_xf32 v[8:11], v[0:1], v[2:3], 0 blgp:1",
       "v_mfma_f32_16x16x16_f16 v[8:11], v[0:1], v[2:3], 0 cbsz:1" } do
       local result = emulator.run("gfx942", { { code = code } })[1]
       assert.are.equal("illegal", result.fault_kind)
@@ -407,7 +544,7 @@ describe("a product of small floats of gfx950", function()
         local got = r:f32(32 + register)
         for lane = 0, 63 do
           local i, j = result_at(shape, lane, register)
-          asserted.check(got[lane + 1] == wants[n](i, j), "%s: D[%d][%d] is %s", cases[n].code, i,
+          asserted.check(got[lane + 1] == wants[n](i, j), 1, "%s: D[%d][%d] is %s", cases[n].code, i,
             j, got[lane + 1])
         end
       end
@@ -417,7 +554,7 @@ describe("a product of small floats of gfx950", function()
   it("is that of the matrices that the lanes hold", function()
     local list = {}
     for _, kinds in ipairs { { "fp8", "fp8" }, { "fp8", "bf8" }, { "fp6", "fp6" }, { "bf6", "fp4" },
-      { "fp4", "fp4" } } do
+      { "fp4", "fp4" }, { "fp4", "bf8" }, { "fp8", "bf6" } } do
       list[#list + 1] = { 16, 128, kinds[1], kinds[2] }
       list[#list + 1] = { 32, 64, kinds[1], kinds[2] }
     end
@@ -426,16 +563,8 @@ describe("a product of small floats of gfx950", function()
 
   it("is scaled by powers of two, for each row and 32 of k", function()
     local function scales(factor, row, group) return 126 + (row * 3 + group + factor) % 3 end
-    local function by_row(factor, row) return 126 + (row + factor) % 3 end
     check { { 16, 128, "fp4", "fp4", scales }, { 32, 64, "fp4", "fp6", scales },
-      { 16, 128, "fp8", "fp8", by_row }, { 32, 64, "bf8", "fp8", by_row } }
-  end)
-
-  it("stops where what it does is not published", function()
-    local function scales(_, _, group) return 126 + group end
-    local r = emulator.run("gfx950", { (mini_case(16, 128, "fp8", "fp8", scales)),
-      (mini_case(16, 128, "fp8", "fp4")) })
-    assert.matches("the scales of a row of 8%-bit floats differ", r[1].fault)
-    assert.matches("how 8%-bit floats lie beside narrower ones", r[2].fault)
+      { 16, 128, "fp8", "fp8", scales }, { 32, 64, "bf8", "fp8", scales },
+      { 16, 128, "fp8", "fp4", scales }, { 32, 64, "bf6", "bf8", scales } }
   end)
 end)
