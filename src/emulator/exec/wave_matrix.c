@@ -1,4 +1,5 @@
-/* Products of matrices of 16 rows and 16 columns, which gfx11 and gfx12 have (WMMA).
+/* Products of matrices of 16 rows and 16 columns, which gfx11 and gfx12 have (WMMA), and gfx12 with
+ * a sparse A (SWMMAC).
  *
  * All lanes take part, whatever EXEC says, and MODE has no effect. Lanes come in sets of 16, two
  * or four of them; a lane's number in its set is its row of A, its column of B and of the result.
@@ -26,7 +27,11 @@ typedef enum element { F32, F16, BF16, FP8, BF8, I8, I4, I32 } element;
 static const uint8_t bits_of[] = {
     [F32] = 32, [F16] = 16, [BF16] = 16, [FP8] = 8, [BF8] = 8, [I8] = 8, [I4] = 4, [I32] = 32};
 
-enum { ROWS = 16, COLUMNS = 16, MAX_K = 32, SET = 16 /* lanes */, C = 2 /* its source */ };
+enum { ROWS = 16, COLUMNS = 16, MAX_K = 64, SET = 16 /* lanes */, C = 2 /* its source */ };
+
+/* Halves that a lane has one after the other, of dense matrices and of a sparse A, and of a sparse
+ * A's B. */
+enum { HALVES = 4, HALVES_OF_SPARSE = 8 };
 
 typedef struct shape {
   uint8_t k;
@@ -49,13 +54,14 @@ static unsigned lane_of_part(const emu_wave *wave, unsigned part) {
 
 /* ---- factors --------------------------------------------------------------------------------- */
 
-/* Where A[i][k] or B[k][j] lies, less i or j.  Halves are dealt out by fours, smaller elements in
- * runs, of which each lane has one; a run fills a register at least. */
-static place element_of(const emu_wave *wave, const emu_inst *inst, const shape *s, unsigned bits,
-                        unsigned k) {
-  unsigned sets = wave->width / SET, run = s->k / sets;
+/* Where A[i][k] or B[k][j] lies, less i or j, with `depth` of k.  Of halves each lane gets `halves`
+ * in turn, of smaller elements one run, which fills a register at least. */
+static place element_of(const emu_wave *wave, const emu_inst *inst, unsigned depth, unsigned halves,
+                        unsigned bits, unsigned k) {
+  unsigned sets = wave->width / SET, run = depth / sets;
   if (!is_spread(inst)) return (place){k, 0};
-  if (bits == 16) return (place){k / (4 * sets) * 4 + k % 4, k / 4 % sets * SET};
+  if (bits == 16)
+    return (place){k / (halves * sets) * halves + k % halves, k / halves % sets * SET};
   if (run * bits < 32) return (place){k % (32 / bits), k / (32 / bits) * SET};
   return (place){k % run, lane_of_part(wave, k / run)};
 }
@@ -87,10 +93,10 @@ static float value_of(const emu_wave *wave, const emu_inst *inst, unsigned n, el
 }
 
 /* `out`[row or column][k] of source n. */
-static void read_factor(const emu_wave *wave, const emu_inst *inst, const shape *s, unsigned n,
-                        element kind, float out[][MAX_K]) {
-  for (unsigned k = 0; k < s->k; k++) {
-    place at = element_of(wave, inst, s, bits_of[kind], k);
+static void read_factor(const emu_wave *wave, const emu_inst *inst, unsigned depth, unsigned halves,
+                        unsigned n, element kind, float out[][MAX_K]) {
+  for (unsigned k = 0; k < depth; k++) {
+    place at = element_of(wave, inst, depth, halves, bits_of[kind], k);
     for (unsigned i = 0; i < ROWS; i++) {
       uint32_t bits = bits_at(wave, inst->src[n].reg, bits_of[kind], at, i);
       out[i][k] = value_of(wave, inst, n, kind, at.item, bits);
@@ -117,9 +123,8 @@ static uint32_t constant_of(const emu_operand *operand, element kind) {
   return kind == F16 ? emu_narrow_nearest(bits) : bits >> 16;
 }
 
-static uint32_t read_sum(const emu_wave *wave, const emu_inst *inst, const shape *s, place at,
-                         unsigned column) {
-  const emu_operand *c = &inst->src[C];
+static uint32_t read_sum(const emu_wave *wave, const emu_inst *inst, const emu_operand *c,
+                         const shape *s, place at, unsigned column) {
   uint32_t bits = c->kind == EMU_OPERAND_VGPR ? bits_at(wave, c->reg, bits_of[s->sum], at, column)
                                               : constant_of(c, (element)s->sum);
   if (s->sum == I32) return bits;
@@ -145,6 +150,11 @@ static uint32_t add_integers(const shape *s, const float *a, const float *b, uin
   return (uint32_t)sum;
 }
 
+static uint32_t add_products(const emu_inst *inst, const shape *s, const float *a, const float *b,
+                             uint32_t sum) {
+  return s->sum == I32 ? add_integers(s, a, b, sum, inst->mod.clamp) : add_floats(s, a, b, sum);
+}
+
 static void write_result(emu_wave *wave, const emu_inst *inst, const shape *s, place to,
                          unsigned column, uint32_t value) {
   unsigned bits = bits_of[s->sum], shift = to.item * bits % 32;
@@ -153,24 +163,59 @@ static void write_result(emu_wave *wave, const emu_inst *inst, const shape *s, p
   *word = (*word & ~mask) | (value << shift & mask);
 }
 
-/* The result may overlap a source: it is written when all are read. */
-static void multiply(emu_wave *wave, const emu_inst *inst, const shape *s) {
-  float a[ROWS][MAX_K], b[COLUMNS][MAX_K];
-  uint32_t results[ROWS][COLUMNS];
-  read_factor(wave, inst, s, 0, (element)s->a, a);
-  read_factor(wave, inst, s, 1, (element)s->b, b);
-  for (unsigned i = 0; i < ROWS; i++) {
-    place at = place_of(wave, inst, s, i);
-    for (unsigned j = 0; j < COLUMNS; j++) {
-      uint32_t sum = read_sum(wave, inst, s, at, j);
-      results[i][j] = s->sum == I32 ? add_integers(s, a[i], b[j], sum, inst->mod.clamp)
-                                    : add_floats(s, a[i], b[j], sum);
-    }
-  }
+static void write_results(emu_wave *wave, const emu_inst *inst, const shape *s,
+                          uint32_t results[ROWS][COLUMNS]) {
   for (unsigned i = 0; i < ROWS; i++) {
     place to = place_of(wave, inst, s, i);
     for (unsigned j = 0; j < COLUMNS; j++) write_result(wave, inst, s, to, j, results[i][j]);
   }
+}
+
+/* The result may overlap a source: it is written when all are read. */
+static void multiply(emu_wave *wave, const emu_inst *inst, const shape *s) {
+  float a[ROWS][MAX_K], b[COLUMNS][MAX_K];
+  uint32_t results[ROWS][COLUMNS];
+  read_factor(wave, inst, s->k, HALVES, 0, (element)s->a, a);
+  read_factor(wave, inst, s->k, HALVES, 1, (element)s->b, b);
+  for (unsigned i = 0; i < ROWS; i++) {
+    place at = place_of(wave, inst, s, i);
+    for (unsigned j = 0; j < COLUMNS; j++) {
+      uint32_t sum = read_sum(wave, inst, &inst->src[C], s, at, j);
+      results[i][j] = add_products(inst, s, a[i], b[j], sum);
+    }
+  }
+  write_results(wave, inst, s, results);
+}
+
+/* ---- sparse ones ----------------------------------------------------------------------------- */
+
+/* `half`: of A as it is given, two of each four elements of a row.  Which column element k of row i
+ * stands for: two bits for each element of a lane, in order, in the lane's word of the third source,
+ * from the set on that index_key chooses. */
+static unsigned column_of(const emu_wave *wave, const emu_inst *inst, const shape *half, unsigned i,
+                          unsigned k) {
+  unsigned bits = bits_of[half->a], run = half->k / (wave->width / SET);
+  unsigned each = run * bits < 32 ? 32 / bits : run; /* of a lane */
+  place at = element_of(wave, inst, half->k, HALVES, bits, k);
+  uint32_t word = wave->v[inst->src[C].reg].u[at.lane + i];
+  return k / 2 * 4 + (word >> (2 * each * inst->mod.index_key + 2 * at.item) % 32 & 3);
+}
+
+static void multiply_sparse(emu_wave *wave, const emu_inst *inst, const shape *s,
+                            const shape *half) {
+  float a[ROWS][MAX_K], b[COLUMNS][MAX_K], column[MAX_K / 2];
+  uint32_t results[ROWS][COLUMNS];
+  read_factor(wave, inst, half->k, HALVES, 0, (element)s->a, a);
+  read_factor(wave, inst, s->k, HALVES_OF_SPARSE, 1, (element)s->b, b);
+  for (unsigned i = 0; i < ROWS; i++) {
+    place at = place_of(wave, inst, s, i);
+    for (unsigned j = 0; j < COLUMNS; j++) {
+      for (unsigned k = 0; k < half->k; k++) column[k] = b[j][column_of(wave, inst, half, i, k)];
+      uint32_t sum = read_sum(wave, inst, &inst->dst[0], s, at, j);
+      results[i][j] = add_products(inst, half, a[i], column, sum);
+    }
+  }
+  write_results(wave, inst, s, results);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -181,8 +226,15 @@ static void multiply(emu_wave *wave, const emu_inst *inst, const shape *s) {
     _Static_assert((k) <= MAX_K, "the arrays hold all elements"); \
     multiply(wave, inst, &s);                                     \
   }
+#define SWMMAC(name, k, a, b, sum)                                      \
+  static void run_sparse_##name(emu_wave *wave, const emu_inst *inst) { \
+    static const shape s = {k, a, b, sum}, half = {(k) / 2, a, b, sum}; \
+    _Static_assert((k) <= MAX_K, "the arrays hold all elements");       \
+    multiply_sparse(wave, inst, &s, &half);                             \
+  }
 #include "emulator/exec/wave_matrix.def"
 #undef WMMA
+#undef SWMMAC
 
 /* clang-format off */
 #define FLAGS_F32 EMU_NEGATES
@@ -192,6 +244,13 @@ static void multiply(emu_wave *wave, const emu_inst *inst, const shape *s) {
 #define WMMA(name, on, k, a, b, sum)                                                             \
   EMU_ROW("v_wmma_" #name, run_##name, on, EMU_CLASS_VALU, FLAGS_##sum, EMU_DATA, EMU_DATA,      \
           EMU_DATA, EMU_DATA),
+#define SPARSE_FLAGS_F32 EMU_NEGATES
+#define SPARSE_FLAGS_F16 EMU_NEGATES
+#define SPARSE_FLAGS_BF16 EMU_NEGATES
+#define SPARSE_FLAGS_I32 EMU_SIGNS | EMU_CLAMPS
+#define SWMMAC(name, k, a, b, sum)                                                               \
+  EMU_ROW("v_swmmac_" #name, run_sparse_##name, EMU_GFX12, EMU_CLASS_VALU, SPARSE_FLAGS_##sum,   \
+          EMU_DATA, EMU_DATA, EMU_DATA, EMU_B32),
 
 const emu_op emu_wave_matrix_ops[] = {
 #include "emulator/exec/wave_matrix.def"

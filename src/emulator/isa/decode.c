@@ -79,14 +79,21 @@ static bool takes_op_sel_hi(const emu_op *op, unsigned bits) {
   return is_packed(op->src[0]) || (op->flags & EMU_SELECTS);
 }
 
+/* The third source of a sparse product is no number. */
 static bool takes_packed_neg(const emu_op *op, unsigned bits) {
-  (void)bits;
-  return is_packed_real(op->src[0]) || (op->flags & EMU_NEGATES);
+  bool negates = (op->flags & EMU_NEGATES) && (bits <= 3 || op->src[2] == EMU_DATA);
+  return is_packed_real(op->src[0]) || negates;
 }
 
 static bool takes_neg_lo(const emu_op *op, unsigned bits) {
   bool signs = (op->flags & EMU_SIGNS) && bits <= 3; /* of the two factors */
   return signs || takes_packed_neg(op, bits);
+}
+
+/* Of doubles whole elements. */
+static bool takes_neg(const emu_op *op, unsigned bits) {
+  (void)bits;
+  return (op->flags & EMU_NEGATES) != 0;
 }
 
 static bool takes_broadcast_a(const emu_op *op) {
@@ -95,6 +102,10 @@ static bool takes_broadcast_a(const emu_op *op) {
 
 static bool takes_broadcast_b(const emu_op *op) {
   return (op->flags & EMU_BROADCASTS_B) != 0;
+}
+
+static bool takes_index_key(const emu_op *op) {
+  return emu_starts_with(op->name, "v_swmmac_");
 }
 
 static bool takes_truth_table(const emu_op *op) {
@@ -169,6 +180,7 @@ static const struct number {
     NUMBER_OF("cbsz:", cbsz, takes_broadcast_a),
     NUMBER_OF("abid:", abid, takes_broadcast_a),
     NUMBER_OF("blgp:", blgp, takes_broadcast_b),
+    NUMBER_OF("index_key:", index_key, takes_index_key),
     NUMBER_OF("bitop3:", truth_table, takes_truth_table),
     NUMBER("offset:", offset),
     NUMBER("offset0:", offset),
@@ -189,6 +201,7 @@ static const struct bit_list {
 } bit_lists[] = {
     {"op_sel:", offsetof(emu_modifiers, op_sel), takes_op_sel},
     {"op_sel_hi:", offsetof(emu_modifiers, op_sel_hi), takes_op_sel_hi},
+    {"neg:", offsetof(emu_modifiers, neg_lo), takes_neg},
     {"neg_lo:", offsetof(emu_modifiers, neg_lo), takes_neg_lo},
     {"neg_hi:", offsetof(emu_modifiers, neg_hi), takes_packed_neg},
 };

@@ -133,10 +133,10 @@ typedef struct emu_modifiers {
   uint8_t omod;                              /* 0 none, 1 times 2, 2 times 4, 3 divided by 2 */
   uint8_t op_sel, op_sel_hi, neg_lo, neg_hi; /* bit n: source n; bit 3 of op_sel: destination */
   uint8_t dst_sel, dst_unused;
-  uint8_t cbsz, abid, blgp; /* of products of matrices */
-  uint8_t truth_table;      /* of v_bitop3 */
-  int32_t offset;           /* offset:, or offset0: */
-  int32_t offset1;          /* offset1: */
+  uint8_t cbsz, abid, blgp, index_key; /* of products of matrices */
+  uint8_t truth_table;                 /* of v_bitop3 */
+  int32_t offset;                      /* offset:, or offset0: */
+  int32_t offset1;                     /* offset1: */
 } emu_modifiers;
 
 enum { EMU_MAX_DST = 2, EMU_MAX_SRC = 5 };

@@ -149,6 +149,121 @@ local function check(chip, width, name, modifiers, signs)
   end
 end
 
+-- ---- sparse ones of gfx12 -----------------------------------------------------------------------
+
+-- Where the calculator has groups of four k: halves of A, a lane's first ones then the second ones,
+-- 8 k in turn; smaller elements in one run. Of A the item of the group's first element.
+local function sparse_places(width, bits, depth, k)
+  local sets = width // 16
+  local group = k // 4
+  if bits == 16 then
+    local lane = 16 * (k // 8 % sets)
+    return 4 * (k // (8 * sets)) + 2 * (group % 2), lane, 8 * (k // (8 * sets)) + k % 8, lane
+  end
+  local run = depth // sets
+  local function part(n)
+    return width == 64 and 32 * (n % 2) + 16 * (n // 2) or 16 * n
+  end
+  local item_b, lane_b = k % run, part(k // run)
+  if run // 2 * bits < 32 then -- one lane of two has elements of A
+    return 2 * (group % 4), 16 * (k // 16), item_b, lane_b
+  end
+  return 2 * (group % (run // 4)), lane_b, item_b, lane_b
+end
+
+local INDEX = 40
+
+local function check_sparse(width, name, index_key, signs)
+  local sum_name, k, a_name, b_name = name:match("^(%w+)_16x16x(%d+)_(%w+)_?(%w*)$")
+  local depth = tonumber(k)
+  local a, b = KINDS[a_name], KINDS[b_name ~= "" and b_name or a_name]
+  local sum = KINDS[sum_name]
+  math.randomseed(depth, a.bits)
+  local each = math.max(32 // a.bits, depth // 2 // (width // 16)) -- elements of A a lane
+  local v, case = {}, { a = {}, b = {}, c = {} }
+  v[INDEX] = {}
+  for lane = 1, 64 do v[INDEX][lane] = 0 end
+  for i = 0, 15 do
+    case.a[i], case.b[i], case.c[i] = {}, {}, {}
+    for at = 0, depth - 1 do
+      local item_a, lane_a, item_b, lane_b = sparse_places(width, a.bits, depth, at)
+      case.b[i][at] = b.draw()
+      put(v, B, b.bits, item_b, lane_b + i, case.b[i][at])
+      if at % 4 == 0 then
+        local first = math.random(0, 2)
+        for n, offset in ipairs { first, math.random(first + 1, 3) } do
+          local word, item = a.draw(), item_a + n - 1
+          case.a[i][at + offset] = word
+          put(v, A, a.bits, item, lane_a + i, word)
+          v[INDEX][lane_a + i + 1] = v[INDEX][lane_a + i + 1]
+            | offset << 2 * (each * index_key + item)
+        end
+      end
+    end
+    local item, lane = sum_place("gfx1201", width, sum.bits, i)
+    for j = 0, 15 do
+      case.c[i][j] = sum.draw()
+      put(v, C, sum.bits, item, lane + j, case.c[i][j])
+    end
+  end
+  -- what is not given is 0, and adds nothing
+  for i = 0, 15 do
+    for at = 0, depth - 1 do case.a[i][at] = case.a[i][at] or 0 end
+  end
+  local words = 16 * 16 // width // (32 // sum.bits)
+  local code = ("v_swmmac_%s %s, %s, %s, v%d%s%s"):format(name, range(C, words),
+    range(A, each * a.bits // 32), range(B, depth * b.bits // 32 // (width // 16)), INDEX,
+    index_key > 0 and " index_key:" .. index_key or "",
+    sum == KINDS.i32 and (" neg_lo:[%d,%d,0]"):format(signs & 1, signs >> 1) or "")
+  local r = emulator.run(("gfx1201:wave%d"):format(width), { { code = code, v = v, exec = 1 } })[1]
+  assert.is_nil(r.fault, code)
+  for i = 0, 15 do
+    local item, lane = sum_place("gfx1201", width, sum.bits, i)
+    for j = 0, 15 do
+      local want = expected(case, depth, a, b, sum, signs, i, j)
+      local got = get(r.v, C, sum.bits, item, lane + j)
+      assert(want == got, ("%s of %d lanes: row %d, column %d is 0x%x, wants 0x%x"):format(code,
+        width, i, j, got, want))
+    end
+  end
+end
+
+describe("a product with a sparse matrix of gfx1201", function()
+  -- keys by wavefront: sets of indices that a word holds
+  local keys = {
+    ["f32_16x16x32_f16"] = { [32] = 2, [64] = 4 }, ["f32_16x16x32_bf16"] = { [32] = 2, [64] = 4 },
+    ["f16_16x16x32_f16"] = { [32] = 2, [64] = 4 }, ["bf16_16x16x32_bf16"] = { [32] = 2, [64] = 4 },
+    ["f32_16x16x32_fp8_bf8"] = { [32] = 2, [64] = 4 },
+    ["f32_16x16x32_bf8_fp8"] = { [32] = 2, [64] = 4 },
+    ["f32_16x16x32_fp8_fp8"] = { [32] = 2, [64] = 4 },
+    ["f32_16x16x32_bf8_bf8"] = { [32] = 2, [64] = 4 },
+    ["i32_16x16x32_iu8"] = { [32] = 2, [64] = 4 }, ["i32_16x16x32_iu4"] = { [32] = 2, [64] = 2 },
+    ["i32_16x16x64_iu4"] = { [32] = 1, [64] = 2 },
+  }
+  for name, counts in pairs(keys) do
+    for width, count in pairs(counts) do
+      it(("%s, %d lanes"):format(name, width), function()
+        for index_key = 0, count - 1 do check_sparse(width, name, index_key, index_key % 4) end
+      end)
+    end
+  end
+
+  it("negates halves of the factors, but nothing of the indices", function()
+    local v = {}
+    for n = 16, 19 do v[n] = emulator.f16(1) * 0x10001 end
+    for n = 32, 39 do v[n] = emulator.f16(2) * 0x10001 end
+    local code = "v_swmmac_f32_16x16x32_f16 v[0:7], v[16:19], v[32:39], v40"
+    for modifiers, want in pairs { [""] = 32, [" neg_lo:[1,0,0]"] = 0, [" neg_hi:[0,1,0]"] = 32 } do
+      local r = emulator.run("gfx1201", { { code = code .. modifiers, v = v } })[1]
+      assert.is_nil(r.fault)
+      assert.are.equal(want, r:f32(0)[1], modifiers)
+    end
+    -- neg_lo:[0,0,1], which assemblers refuse
+    local r = emulator.run("gfx1201", { { code = ".long 0xcc504000, 0x9ca24110", v = v } })[1]
+    assert.are.equal("illegal", r.fault_kind)
+  end)
+end)
+
 local FLOATS = { "f32_16x16x16_f16", "f32_16x16x16_bf16", "f16_16x16x16_f16",
   "bf16_16x16x16_bf16" }
 local INTEGERS = { "i32_16x16x16_iu8", "i32_16x16x16_iu4" }
