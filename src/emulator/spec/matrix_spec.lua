@@ -544,8 +544,8 @@ describe("a product of small floats of gfx950", function()
         local got = r:f32(32 + register)
         for lane = 0, 63 do
           local i, j = result_at(shape, lane, register)
-          asserted.check(got[lane + 1] == wants[n](i, j), 1, "%s: D[%d][%d] is %s", cases[n].code, i,
-            j, got[lane + 1])
+          asserted.check(got[lane + 1] == wants[n](i, j), 1, "%s: D[%d][%d] is %s", cases[n].code,
+            i, j, got[lane + 1])
         end
       end
     end
