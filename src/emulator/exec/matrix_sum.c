@@ -32,7 +32,7 @@ float emu_sum_by_groups(const double *a, const double *b, unsigned count, unsign
 
 /* ---- fused ----------------------------------------------------------------------------------- */
 
-/* Places behind the point, of the largest product, that products and the sum so far keep, and that
+/* Places after the point, of the largest product, that products and the sum so far keep, and that
  * the sum of the products keeps beside it. */
 enum { PLACES = 24, PLACES_OF_SUM = 31, LEAST = -126 };
 
