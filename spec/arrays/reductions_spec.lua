@@ -99,6 +99,16 @@ local function specs(is_device)
       assert.same({ 4, 1 }, { c:argmin(), c:argmax() })
       assert.are.equal(4, c:reshape(2, 2300):argmin { axis = 2 }[1])
     end
+    for i, dtype in ipairs { "float32", "float16", "bfloat16", "float64" } do -- of zeros
+      local zeros, first = roc.ones(4600, dtype), i % 2 == 0 and "0.0" or "-0.0"
+      local function see(value) assert.are.equal(first, tostring(value), dtype) end
+      zeros[4], zeros[65], zeros[4500] = tonumber(first), -tonumber(first), -tonumber(first)
+      local c = on(zeros, is_device)
+      see(c:min())
+      see(-(-c):max())
+      see(c:reshape(2, 2300):min { axis = 2 }[1])
+      see(c:reshape(2300, 2):min { axis = 1 }[2])
+    end
     long[4000], long[66], long[7000] = 0 / 0, 0 / 0, 0 / 0
     assert.are.equal(66, on(long, is_device):argmax())
     assert.are.equal(-1, on(roc.array({ 1, -1, 2 }, "uint64"), is_device):max())

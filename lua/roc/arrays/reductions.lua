@@ -46,34 +46,40 @@ local function replaces(dtype, sign)
   return string.format("w %s v", sign)
 end
 
-local function extreme(sign)
-  return function(dtype)
-    return { fields = { dtype }, load = load_as(dtype, dtype),
-      combine = string.format("if %s then v = w end", replaces(dtype, sign)) }
-  end
-end
-
--- Of equal ones that of the lesser place stays: the lanes' places are not in order.
-local function place_of_extreme(sign)
+-- The place of a least or greatest element, or (`result` 1) the element itself.  Of equal ones that
+-- of the lesser place stays: the lanes' places are not in order.
+local function extreme_with_place(sign, result)
   return function(dtype)
     local replaced = replaces(dtype, sign)
     local is_tie = dtype.kind == "f" and "(v == w or v ~= v and w ~= w)" or "v == w"
-    return { fields = { dtype, int64 }, load = load_with_place,
+    return { fields = { dtype, int64 }, result = result, is_exact = true, load = load_with_place,
       combine = string.format("if %s or %s and at_w < at_v then v, at_v = w, at_w end", replaced,
         is_tie),
       in_order = string.format("if %s then v, at_v = w, at_w end", replaced) }
   end
 end
 
+local function extreme(sign)
+  local of_floats = extreme_with_place(sign, 1) -- 0.0 and -0.0 are equal: the first of them stays
+  return function(dtype)
+    if dtype.kind == "f" then return of_floats(dtype) end
+    return { fields = { dtype }, is_exact = true, load = load_as(dtype, dtype),
+      combine = string.format("if %s then v = w end", replaces(dtype, sign)) }
+  end
+end
+
 local function accumulate(result, text, map)
   return function(dtype)
     local accumulated = result(dtype)
-    return { fields = { accumulated }, load = load_as(dtype, accumulated, map), combine = text }
+    return { fields = { accumulated }, is_exact = accumulated.kind ~= "f",
+      load = load_as(dtype, accumulated, map), combine = text }
   end
 end
 
 local function of_bool(text)
-  return function() return { fields = { bool }, load = load_as(bool, bool), combine = text } end
+  return function()
+    return { fields = { bool }, is_exact = true, load = load_as(bool, bool), combine = text }
+  end
 end
 
 -- the table ---------------------------------------------------------------------------------------
@@ -86,12 +92,12 @@ local REDUCTIONS = {
   squares = { make = accumulate(float_accumulator, "v = v + w", "e * e"), empty = 0 },
   min = { make = extreme "<" },
   max = { make = extreme ">" },
-  argmin = { make = place_of_extreme "<" },
-  argmax = { make = place_of_extreme ">" },
+  argmin = { make = extreme_with_place("<", 2) },
+  argmax = { make = extreme_with_place(">", 2) },
   any = { make = of_bool "v = v or w", empty = false, takes = "bool" },
   all = { make = of_bool "v = v and w", empty = true, takes = "bool" },
   count = { takes = "bool", empty = 0, make = function()
-    return { fields = { int64 }, load = load_condition, combine = "v = v + w" }
+    return { fields = { int64 }, is_exact = true, load = load_condition, combine = "v = v + w" }
   end },
 }
 
@@ -167,7 +173,8 @@ end
 local function reduce_lines(reduction, name, dtype, arrays, axis, is_device)
   local combined = made_of(reduction, name, dtype)
   local lines, n = count_lines(arrays[1], axis)
-  local result = combined.fields[#combined.fields]
+  local at = combined.result or 1
+  local result = combined.fields[at]
   if lines == 0 then return support.new_array(is_device, 0, result) end
   if n == 0 then
     if reduction.empty == nil then
@@ -175,8 +182,7 @@ local function reduce_lines(reduction, name, dtype, arrays, axis, is_device)
     end
     return filled(lines, result, reduction.empty, is_device)
   end
-  local results = tree.reduce(combined, arrays, axis, lines, n, is_device)
-  return results[#results]
+  return tree.reduce(combined, arrays, axis, lines, n, is_device)[at]
 end
 
 -- Calls `run` with the array where it is computed.

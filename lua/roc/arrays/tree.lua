@@ -161,6 +161,26 @@ function($params)
   end
 end]]
 
+-- The same where any tree gives the same bits: the elements are combined one after the other.
+local SIDE_BY_SIDE_EXACT = [[
+function($params)
+  local line, chunk = roc.get_global_id(1), roc.get_global_id(2) - 1
+  local n = $n
+  local before = chunk * $chunk
+  local live = math.min(n - before, $chunk)
+  if $guard and live > 0 then
+    local k = before + 1
+    $load_first
+    for k = before + 2, before + live do
+      $load_next
+      $in_order
+    end
+    local chunks = (n + $chunk - 1) // $chunk
+    local at = (line - 1) * chunks + chunk + 1
+    if at <= #result1 then $results = $first_fields end
+  end
+end]]
+
 local function memory_text(reduction, kind, size)
   local lines = {}
   for f, dtype in ipairs(reduction.fields) do
@@ -223,7 +243,7 @@ local function text_of(reduction, template, chunk, load, source)
   local params = table.move(source.params, 1, #source.params, 1, {})
   table.move(support.names("result", count), 1, count, #params + 1, params)
   params[#params + 1] = source.last
-  local one = template == ITEM and "line" or template == SIDE_BY_SIDE and "at" or "group"
+  local one = template == ITEM and "line" or template == WORKGROUP and "group" or "at"
   local values = {
     params = table.concat(params, ", "),
     n = source.n,
@@ -286,11 +306,12 @@ local function level(reduction, inputs, results, lines, n, chunk, load)
   local args = {}
   for i, input in ipairs(inputs) do args[i] = support.input(input) end
   for _, result in ipairs(results) do args[#args + 1] = support.output(result, true) end
-  local template = n <= LANES and ITEM or lie_side_by_side(inputs, n) and SIDE_BY_SIDE or WORKGROUP
+  local side_by_side = reduction.is_exact and SIDE_BY_SIDE_EXACT or SIDE_BY_SIDE
+  local template = n <= LANES and ITEM or lie_side_by_side(inputs, n) and side_by_side or WORKGROUP
   local kernel = kernel_of(reduction, template, chunk, load, #inputs)
   if template == ITEM then
     kernel:forall(lines)(table.unpack(args))
-  elseif template == SIDE_BY_SIDE then
+  elseif template == side_by_side then
     kernel:forall(lines, (n + chunk - 1) // chunk)(table.unpack(args))
   else
     kernel:launch({ groups = #results[1], workgroup = LANES }, table.unpack(args))
@@ -337,8 +358,8 @@ end
 
 ---Reduces each line of arrays of one shape.
 ---@param reduction table `fields` (dtypes), `load` (a function of two names and the texts of the
----arrays' elements: text that declares the names), `combine` (text that combines w into v), `name`,
----`key` (tells it apart)
+---arrays' elements: text that declares the names), `combine` (text that combines w into v),
+---`is_exact` (every tree gives the same bits), `name`, `key` (tells it apart)
 ---@param arrays roc.AnyArray[]
 ---@param axis? integer along which a line is; else all elements are one, in C order
 ---@param lines integer > 0
