@@ -140,6 +140,31 @@ describe("Operations on device arrays", function()
       assert.equal(9 * N, x:sum())
     end)
 
+    it("are ordered with functions that roc builds, too, unless these name a stream", function()
+      local s <close> = roc.stream()
+      local x, sum = ones(), roc.reduce(function(a, b) return a + b end)
+      local function next_of(v) return v + 1 end
+      local function copy_row(row, out) for i = 1, #row do out[i] = row[i] + 1 end end
+      local calls = {
+        function() return roc.vectorize(next_of)(x)[N] end,
+        function() return sum(x) / N + 1 end,
+        function() return sum(x:reshape(1, N), { axis = 2 })[1] / N + 1 end,
+        function() return roc.scan(function(a, b) return a + b end)(x)[N] / N + 1 end,
+        function() return roc.guvectorize(copy_row, "(n)->(n)")(x)[1] end,
+      }
+      for i, call in ipairs(calls) do
+        call() -- compiles
+        x:fill(1)
+        approach_two:forall(N, { stream = s })(x, ROUNDS)
+        assert.equal(3, call(), "call " .. i)
+        local y = roc.vectorize(next_of)(x)
+        set:forall(N, { stream = s })(x, 9) -- after what reads it
+        assert.equal(3, y[1])
+      end
+      local y = roc.vectorize(next_of)(x, { stream = s })
+      assert.equal(10, y[N])
+    end)
+
     it("are computed on a stream by eval, and by copies", function()
       local s <close> = roc.stream()
       local x = ones()

@@ -135,7 +135,9 @@ local function make_kernel(subject, text, names)
   for name, value in pairs(subject.options) do
     options[name] = value
   end
-  return kernel.kernel(text, options, true)
+  local made = kernel.kernel(text, options, true)
+  core.order_launches(made) -- calls that name no stream come after the work that they conflict with
+  return made
 end
 
 ---The kernel of a text; made once.

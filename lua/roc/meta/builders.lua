@@ -28,7 +28,7 @@ local roc = {}
 ---@class roc.VectorizeCallOpts
 ---@field dtype? roc.DTypeLike | roc.DTypeLike[] of the results
 ---@field out? roc.AnyArray | roc.AnyArray[] where to write the results
----@field stream? roc.Stream of the launch
+---@field stream? roc.Stream of the launch; without one it orders itself, as array operations do
 
 ---An element-wise function of arrays and numbers, with broadcasting. With a device array among the
 ---arguments the results are device arrays, and the call does not wait; host arrays give host
@@ -63,7 +63,7 @@ function roc.guvectorize(f, signature, opts) end
 ---@field axis? integer a result for each line along it; default: one of all elements
 ---@field init? number | boolean combined in front of the elements; the result of none
 ---@field out? roc.AnyArray where to write, of one element without `axis`
----@field stream? roc.Stream of the launches
+---@field stream? roc.Stream of the launches; without one they order themselves
 
 ---One value of all elements, combined in a tree that depends on their number alone, so that it is
 ---the same in every run and on every device. The elements are taken in C order; with `commutative`
@@ -84,7 +84,7 @@ function roc.reduce(f, init, opts) end
 ---@field exclusive? boolean element i combines the elements before it; needs `init`; default false
 ---@field init? number | boolean combined in front of the elements
 ---@field out? roc.AnyArray where to write; may be the array itself
----@field stream? roc.Stream of the launches
+---@field stream? roc.Stream of the launches; without one they order themselves
 
 ---The running combination of a 1-D array: element i of the result combines the elements 1 to i, in
 ---a tree that depends on their number alone. They are combined in the type of an element in a

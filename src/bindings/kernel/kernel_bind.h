@@ -90,7 +90,7 @@ typedef struct roc_kernel_box {
   uint32_t nunusable;  /* names whose value no kernel can use; of the new program */
   uint32_t nnew_unusable;
   bool is_refused; /* perhaps because of one of them: describe again before the next launch */
-  bool is_ordered; /* its launches are ordered work (runtime/launch.h) */
+  bool is_ordered; /* those without a stream of the script are ordered work (runtime/launch.h) */
   roc_arg_type *signature;  /* NULL: none; else one for each parameter */
   roc_kernel_stage *stages; /* one for each parameter */
   uint32_t nhosts;          /* stages with a `host` */

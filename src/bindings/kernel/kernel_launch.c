@@ -97,6 +97,7 @@ typedef struct request {
 
 typedef struct target {
   roc_rt_stream *stream;
+  bool is_named; /* by the script */
   roc_rt_device *device;
   const roc_device *driver;
 } target;
@@ -145,6 +146,7 @@ static int launch_on_sim(lua_State *L, const request *r, const target *t,
 /* The stream is borrowed, only until Lua code may run again. */
 static target find_target(lua_State *L, const request *r) {
   target t = {.stream = r->stream ? roc_opt_stream_field(L, r->stream, NULL) : r->own};
+  t.is_named = r->stream && t.stream;
   t.device = r->device  ? r->device
              : t.stream ? roc_rt_stream_device(t.stream)
                         : roc_current_device_of(L, r->box->current);
@@ -161,7 +163,7 @@ static void check_promise(lua_State *L, const roc_fe_options *options, const roc
 static roc_jit_launch describe_launch(lua_State *L, const request *r, const target *t) {
   roc_jit_launch work = {.range = *r->range,
                          .is_local_free = r->range->local[0] == 0,
-                         .is_ordered = r->box->is_ordered};
+                         .is_ordered = r->box->is_ordered && !t->is_named};
   const roc_fe_options *options = &r->box->kernel->options;
   if (work.is_local_free) roc_jit_choose_workgroup(options, t->device, &work.range);
   if (options->workgroup[0]) check_promise(L, options, &work.range);
@@ -296,7 +298,7 @@ static int hide_launches(lua_State *L) {
   return 0;
 }
 
-/* core.order_launches(kernel): they are ordered work, whatever the streams */
+/* core.order_launches(kernel): those that name no stream are ordered work */
 static int order_launches(lua_State *L) {
   roc_check_kernel(L, 1)->is_ordered = true;
   return 0;
