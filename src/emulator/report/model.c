@@ -5,6 +5,7 @@
  * has touched before, however much lies between. */
 #include "emulator/report/model.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,22 +42,30 @@ static bool has_type(const emu_op *op, uint8_t type) {
   return found;
 }
 
-/* Operations a cycle of a matrix instruction, by the element that its name ends with. */
+/* Operations a cycle of a matrix instruction, by the element that its name ends with; those on a
+ * sparse matrix take as long as on what is given of it, half as large. */
 static uint32_t matrix_rate(const emu_model *model, const char *name) {
+  uint32_t sparse = strstr(name, "mfmac") || strstr(name, "swmmac") ? 2 : 1;
   if (strstr(name, "f64")) return model->mf64;
-  if (strstr(name, "f16")) return model->mf16; /* bf16, too */
-  if (strstr(name, "i8") || strstr(name, "iu") || strstr(name, "f8") || strstr(name, "fp8")) {
-    return model->mi8;
-  }
-  return model->mf32;
+  if (strstr(name, "xf32")) return model->mf16 / 2;
+  if (strstr(name, "f16")) return sparse * model->mf16; /* bf16, too */
+  if (strstr(name, "i8") || strstr(name, "iu") || strstr(name, "f8")) return sparse * model->mi8;
+  return strstr(name, "fp8") ? sparse * model->mi8 : model->mf32;
+}
+
+/* Its "16x16x4". */
+static const char *size_in(const char *name) {
+  const char *at = strchr(name, '_');
+  while (at && !isdigit((unsigned char)at[1])) at = strchr(at + 1, '_');
+  return at ? at + 1 : "";
 }
 
 /* D has 32 bits for each of its m x n elements, 64 when they are doubles. */
 static uint32_t matrix_factor(const emu_model *model, const emu_inst *inst) {
-  const char *name = inst->op->name, *size = strchr(name + strlen("v_mfma_"), '_');
+  const char *name = inst->op->name;
   unsigned m, n, k;
   uint32_t rate = matrix_rate(model, name);
-  if (!size || sscanf(size, "_%ux%ux%u", &m, &n, &k) != 3 || !rate) return 1;
+  if (sscanf(size_in(name), "%ux%ux%u", &m, &n, &k) != 3 || !rate) return 1;
   bool is_wave = strstr(name, "wmma") != NULL;
   uint64_t results = is_wave ? (uint64_t)m * n : (uint64_t)inst->dst[0].nregs * LANES;
   if (strstr(name, "f64")) results /= 2;

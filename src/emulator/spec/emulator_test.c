@@ -3,6 +3,7 @@
  *
  *   emulator_test run              cases on stdin, results on stdout: see read_case, write_result
  *   emulator_test describe         the same input; prints each case's instructions as decoded
+ *   emulator_test costs            the same input; prints what each costs by the model of time
  *   emulator_test known CHIP FILE… decodes code objects, and prints what is not understood
  *   emulator_test tables           prints the names that stand in the tables twice
  *   emulator_test decode CHIP      four words (hexadecimal) a line on stdin, each line an encoding;
@@ -27,6 +28,7 @@
 #include "emulator/exec/mode.h"
 #include "emulator/exec/ops.h"
 #include "emulator/core/program.h"
+#include "emulator/report/model.h"
 #include "emulator/isa/wave.h"
 #include "emulator/support/map.h"
 
@@ -337,7 +339,8 @@ static void describe_inst(const emu_inst *inst) {
 }
 
 /* One line an instruction of the program: "#index +offset name …". */
-static void describe_program(const emu_program *program) {
+static void describe_program(const emu_chip *chip, const emu_program *program) {
+  (void)chip;
   for (uint32_t i = 0; i < program->ninsts; i++) {
     const emu_inst *inst = &program->insts[i];
     printf("#%u +%d ", inst->index, (int)inst->offset);
@@ -347,14 +350,22 @@ static void describe_program(const emu_program *program) {
   }
 }
 
-static int run_cases(bool describes) {
+static void print_costs(const emu_chip *chip, const emu_program *program) {
+  const emu_model *model = emu_model_find(chip->name);
+  for (uint32_t i = 0; i < program->ninsts; i++) {
+    printf("%u\n", emu_model_factor(model, &program->insts[i]));
+  }
+}
+
+/* Without `print` runs them. */
+static int run_cases(void (*print)(const emu_chip *chip, const emu_program *program)) {
   test t = read_test();
   static machine m;
   for (uint32_t i = 0; i < t.ncases; i++) {
     read_case(&t, &m);
-    if (describes) {
+    if (print) {
       printf("case\n");
-      describe_program(m.dispatch.program);
+      print(m.dispatch.chip, m.dispatch.program);
     } else {
       run_case(&m);
       write_result(&t, &m);
@@ -779,16 +790,16 @@ static int test_programs(void) {
 }
 
 int main(int argc, char **argv) {
-  if (argc == 2 && strcmp(argv[1], "run") == 0) return run_cases(false);
-  if (argc == 2 && strcmp(argv[1], "describe") == 0) return run_cases(true);
+  if (argc == 2 && strcmp(argv[1], "run") == 0) return run_cases(NULL);
+  if (argc == 2 && strcmp(argv[1], "describe") == 0) return run_cases(describe_program);
+  if (argc == 2 && strcmp(argv[1], "costs") == 0) return run_cases(print_costs);
   if (argc >= 3 && strcmp(argv[1], "known") == 0) return check_known(argc - 2, argv + 2);
   if (argc == 2 && strcmp(argv[1], "tables") == 0) return check_tables();
   if (argc == 3 && strcmp(argv[1], "decode") == 0) return decode_words(argv[2]);
   if (argc == 3 && strcmp(argv[1], "names") == 0) return print_names(argv[2]);
   if (argc == 2 && strcmp(argv[1], "programs") == 0) return test_programs();
   fail(
-      "usage: emulator_test run | describe | known CHIP FILE... | tables | decode CHIP | names "
-      "CHIP |"
-      " programs");
+      "usage: emulator_test run | describe | costs | known CHIP FILE... | tables | decode CHIP | "
+      "names CHIP | programs");
   return 2;
 }

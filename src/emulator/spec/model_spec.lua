@@ -1,5 +1,6 @@
 -- The model of time of --stats: of ten pairs of kernels that do the same, it has the one that real
 -- GPUs are known to run faster take less time.
+local emulator = require "support.emulator"
 local files = require "support.files"
 local programs = require "support.programs"
 local shell = require "support.shell"
@@ -165,6 +166,37 @@ describe("The model of time", function()
     end
     assert.same(names("src/emulator/isa/chips.def", "CHIP"),
       names("src/emulator/report/model.def", "MODEL"))
+  end)
+
+  -- The cycles that AMD's calculator of matrix instructions gives, of an instruction that is issued
+  -- every four cycles on gfx9, and every one on RDNA.
+  it("takes the cycles for products of matrices that AMD's calculator does", function()
+    if not emulator.program then return pending("emulator_test is not built") end
+    local cycles = {
+      gfx90a = {
+        ["v_mfma_f32_32x32x8f16 v[0:15], v[16:17], v[18:19], v[0:15]"] = 64,
+        ["v_mfma_f32_32x32x2f32 v[0:15], v16, v18, v[0:15]"] = 64,
+        ["v_mfma_f64_16x16x4f64 v[0:7], v[16:17], v[18:19], v[0:7]"] = 32,
+      },
+      gfx942 = {
+        ["v_mfma_f32_16x16x16_f16 v[0:3], v[16:17], v[18:19], v[0:3]"] = 16,
+        ["v_mfma_f32_16x16x8_xf32 v[0:3], v[16:17], v[18:19], v[0:3]"] = 16,
+        ["v_mfma_f32_32x32x16_fp8_bf8 v[0:15], v[16:17], v[18:19], v[0:15]"] = 32,
+        ["v_smfmac_f32_16x16x32_f16 v[0:3], v[16:17], v[20:23], v18"] = 16,
+        ["v_smfmac_i32_16x16x64_i8 v[0:3], v[16:17], v[20:23], v18"] = 16,
+      },
+      gfx1201 = {
+        ["v_wmma_f32_16x16x16_f16 v[0:7], v[16:19], v[20:23], v[0:7]"] = 16,
+        ["v_wmma_f32_16x16x16_fp8_fp8 v[0:7], v[16:17], v[20:21], v[0:7]"] = 8,
+        ["v_swmmac_f32_16x16x32_f16 v[0:7], v[16:19], v[20:27], v28"] = 16,
+      },
+    }
+    for chip, list in pairs(cycles) do
+      for instruction, count in pairs(list) do
+        local issue = emulator.generation(chip) == 9 and 4 or 1
+        assert.are.equal(count // issue, emulator.costs(chip, { instruction })[1], instruction)
+      end
+    end
   end)
 
   if not shell.interpreter then return pending("the specs do not run in roclua") end

@@ -357,15 +357,11 @@ function emulator.run(target, cases)
   return results
 end
 
----How each line of the code is decoded: for each case a list of lines such as
----"#0 +0 v_add_f32 plain dst0=v2 src0=v0 src1=v1".
----@param target string
----@param codes string[]
----@return string[][]
-function emulator.describe(target, codes)
+-- What the program's `command` prints for each case, a list of lines.
+local function lines_of(command, target, codes)
   local cases, lists = {}, {}
   for i, code in ipairs(codes) do cases[i] = { code = code } end
-  local output = talk("describe", (pack_input(target, cases, assemble(target, cases))))
+  local output = talk(command, (pack_input(target, cases, assemble(target, cases))))
   for line in output:gmatch("[^\n]+") do
     if line == "case" then
       lists[#lists + 1] = {}
@@ -374,6 +370,28 @@ function emulator.describe(target, codes)
     end
   end
   return lists
+end
+
+---How each line of the code is decoded: for each case a list of lines such as
+---"#0 +0 v_add_f32 plain dst0=v2 src0=v0 src1=v1".
+---@param target string
+---@param codes string[]
+---@return string[][]
+function emulator.describe(target, codes)
+  return lines_of("describe", target, codes)
+end
+
+---How many times as long as a plain vector instruction the model of time says that each of the
+---instructions occupies its SIMD.
+---@param target string
+---@param instructions string[]
+---@return integer[]
+function emulator.costs(target, instructions)
+  local list = {}
+  for i, lines in ipairs(lines_of("costs", target, instructions)) do
+    list[i] = math.tointeger(lines[1])
+  end
+  return list
 end
 
 ---The code of all cases, after a table of their entries: 32-bit offsets from its start.
