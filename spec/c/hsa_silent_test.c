@@ -129,18 +129,20 @@ static void test_patience(void) {
 
 /* An event has the time at which the host found it complete, in order with others. */
 static void test_times(void) {
-  enum { COUNT = 6 };
+  static const roc_emulator_failure failures[] = {ROC_EMULATOR_WRONG_TIME, ROC_EMULATOR_NO_TIME,
+                                                  ROC_EMULATOR_BACKWARD_TIME};
+  enum { COUNT = 2 * sizeof failures / sizeof *failures };
   uint64_t times[COUNT] = {0}, now, before;
   roc_ticket ticket;
   open_all(0);
   before = roc_hsa_read_clock();
-  for (int i = 0; i < COUNT; i++) {
-    inject(ROC_EMULATOR_WRONG_TIME, i % 2);
+  for (size_t i = 0; i < COUNT; i++) {
+    inject(failures[i / 2], i % 2);
     OK(ops->stamp(stream, &times[i], &ticket, &err));
     await(stream, ticket);
   }
   now = roc_hsa_read_clock();
-  for (int i = 0; i < COUNT; i++) {
+  for (size_t i = 0; i < COUNT; i++) {
     CHECK(times[i] + 1000000 >= before && times[i] <= now + 1000000);
     CHECK(i == 0 || times[i] >= times[i - 1]);
   }
@@ -214,6 +216,90 @@ static void test_reserved(void) {
   close_all();
 }
 
+static int told_type;
+
+static hsa_status_t tell_type(const void *ptr, hsa_amd_pointer_info_t *info, void *(*alloc)(size_t),
+                              uint32_t *count, hsa_agent_t **agents) {
+  hsa_status_t status = real.hsa_amd_pointer_info(ptr, info, alloc, count, agents);
+  if (info->type == HSA_EXT_POINTER_TYPE_HSA) info->type = (hsa_amd_pointer_type_t)told_type;
+  return status;
+}
+
+/* Memory of kinds that newer ROCR has, and of some that nobody knows yet, lies where its owner
+ * is: it is copied like other memory. */
+static void test_kinds(void) {
+  enum { VMEM = 6, UNHEARD_OF = 77, SMALL = 4096 };
+  static const int kinds[] = {HSA_EXT_POINTER_TYPE_IPC, VMEM, UNHEARD_OF};
+  roc_ticket ticket;
+  unsigned char *bytes = host;
+  open_all(20ull * SECOND);
+  bytes = host;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    roc_hsa_pointer_info place;
+    told_type = kinds[i];
+    roc_hsa.hsa_amd_pointer_info = tell_type;
+    OK(roc_hsa_find_pointer_info((void *)(uintptr_t)block, SMALL, &place, &err));
+    CHECK(place.kind == ROC_HSA_DEVICE);
+    OK(roc_hsa_find_pointer_info(host, SMALL, &place, &err));
+    CHECK(place.kind == ROC_HSA_PINNED && place.agent.handle == roc_hsa_sys.cpu.handle);
+    memset(bytes, 5 + (int)i, SMALL);
+    OK(ops->copy(stream, block, (roc_devptr)(uintptr_t)host, SMALL, ROC_COPY_H2D, &ticket, &err));
+    await(stream, ticket);
+    memset(bytes, 0, SMALL);
+    OK(ops->copy(stream, (roc_devptr)(uintptr_t)host, block, SMALL, ROC_COPY_D2H, &ticket, &err));
+    await(stream, ticket);
+    CHECK(bytes[0] == 5 + i && bytes[SMALL - 1] == 5 + i);
+    roc_hsa.hsa_amd_pointer_info = real.hsa_amd_pointer_info;
+  }
+  close_all();
+}
+
+/* A pool that is fine grained in the new, wider sense alone, which is listed before the others. */
+static hsa_amd_memory_pool_t wide_pool = {54321};
+static _Atomic unsigned given_out;
+
+static hsa_status_t list_more(hsa_agent_t agent,
+                              hsa_status_t (*visit)(hsa_amd_memory_pool_t, void *), void *ud) {
+  hsa_status_t status = visit(wide_pool, ud);
+  return status == HSA_STATUS_SUCCESS ? real.hsa_amd_agent_iterate_memory_pools(agent, visit, ud)
+                                      : status;
+}
+
+static hsa_status_t tell_of_pool(hsa_amd_memory_pool_t pool, hsa_amd_memory_pool_info_t what,
+                                 void *out) {
+  enum { EXTENDED_SCOPE_FINE_GRAINED = 8 };
+  if (pool.handle != wide_pool.handle) return real.hsa_amd_memory_pool_get_info(pool, what, out);
+  switch (what) {
+    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT:
+      *(hsa_amd_segment_t *)out = HSA_AMD_SEGMENT_GLOBAL;
+      return HSA_STATUS_SUCCESS;
+    case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS:
+      *(uint32_t *)out = EXTENDED_SCOPE_FINE_GRAINED;
+      return HSA_STATUS_SUCCESS;
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED:
+      *(bool *)out = true;
+      return HSA_STATUS_SUCCESS;
+    case HSA_AMD_MEMORY_POOL_INFO_SIZE: *(size_t *)out = 1 << 30; return HSA_STATUS_SUCCESS;
+    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+}
+
+static hsa_status_t note_pool(hsa_amd_memory_pool_t pool, size_t nbytes, uint32_t flags,
+                              void **out) {
+  if (pool.handle == wide_pool.handle) given_out++;
+  return real.hsa_amd_memory_pool_allocate(pool, nbytes, flags, out);
+}
+
+static void test_wide_pool(void) {
+  roc_hsa.hsa_amd_agent_iterate_memory_pools = list_more;
+  roc_hsa.hsa_amd_memory_pool_get_info = tell_of_pool;
+  roc_hsa.hsa_amd_memory_pool_allocate = note_pool;
+  open_all(20ull * SECOND);
+  await(stream, copy_all());
+  CHECK(given_out == 0);
+  close_all();
+}
+
 /* ---- files --------------------------------------------------------------- */
 
 static char wanted[8];
@@ -243,7 +329,8 @@ static const struct {
 } tests[] = {
     {"copy", test_copy},   {"staged_copy", test_staged_copy}, {"asking", test_asking},
     {"queue", test_queue}, {"patience", test_patience},       {"times", test_times},
-    {"owner", test_owner}, {"reserved", test_reserved},       {"core_file", test_core_file}};
+    {"owner", test_owner}, {"reserved", test_reserved},       {"core_file", test_core_file},
+    {"kinds", test_kinds}, {"wide_pool", test_wide_pool}};
 
 int main(int argc, char **argv) {
   if (argc > 1) load_rocr();

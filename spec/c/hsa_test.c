@@ -4,12 +4,14 @@
  * one whose kernel traps.  Usage: hsa_test TEST GOOD BAD SYMBOL; exit status 0 and "ok TEST", or a
  * message and 1.  Without arguments lists the tests.  The GPU is the one of ROCLUA_EMULATE, or a
  * real one. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "device/device.h"
+#include "emulator/include/emulator.h"
 
 static roc_error err;
 static roc_device *device;
@@ -213,12 +215,31 @@ static void test_overhead(void) {
   ops->stream_destroy(stream);
 }
 
+/* A status of newer ROCR, which stops the queue before the kernel ran: its work fails with the
+ * reason, and the stream goes on.  A real GPU cannot be told to have no registers. */
+static void test_registers(void) {
+  void (*inject)(roc_emulator_failure, unsigned) = (void (*)(roc_emulator_failure, unsigned))(
+      uintptr_t)dlsym(RTLD_DEFAULT, "roc_emulator_inject");
+  if (!inject) return;
+  roc_dev_stream *stream = new_stream();
+  for (uint32_t i = 0; i < 3; i++) {
+    inject(ROC_EMULATOR_NO_REGISTERS, 1);
+    roc_ticket refused = launch(stream, good, i);
+    await(stream, refused);
+    CHECK(has_failed(stream, refused) && strstr(err.message, "more registers than"));
+    roc_ticket next = launch(stream, good, i);
+    await(stream, next);
+    CHECK(!has_failed(stream, next));
+  }
+  ops->stream_destroy(stream);
+}
+
 static const struct {
   const char *name;
   void (*run)(void);
-} tests[] = {{"order", test_order},      {"stop", test_stop}, {"full", test_full},
-             {"shared", test_shared},    {"idle", test_idle}, {"shape", test_shape},
-             {"overhead", test_overhead}};
+} tests[] = {{"order", test_order},       {"stop", test_stop},          {"full", test_full},
+             {"shared", test_shared},     {"idle", test_idle},          {"shape", test_shape},
+             {"overhead", test_overhead}, {"registers", test_registers}};
 
 int main(int argc, char **argv) {
   if (argc == 1) {

@@ -32,6 +32,7 @@ describe("the hsa driver's queues", function()
     idle = "take no processor time when there is nothing to do",
     shape = "refuse a grid that a packet cannot hold",
     overhead = "take a launch in no time",
+    registers = "fail a kernel for which there are not enough registers, and go on",
   }
   for name in assert(io.popen(program)):lines() do
     it(titles[name] or name, function()

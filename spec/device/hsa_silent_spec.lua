@@ -16,6 +16,8 @@ describe("the hsa driver", function()
     times = "takes its own time where the device's is impossible",
     owner = "names the NUMA node that owns the host memory of a copy",
     reserved = "refuses an address that is reserved and has no memory",
+    kinds = "copies memory of kinds that newer ROCR has",
+    wide_pool = "takes no memory from a pool whose kind it does not know",
     core_file = "has ROCR write no core file of the GPU unless told to",
   }
   for name in assert(io.popen(program)):lines() do

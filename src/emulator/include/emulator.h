@@ -45,9 +45,12 @@ ROC_EMULATOR_API unsigned long long roc_emulator_findings(void);
 ROC_EMULATOR_API void roc_emulator_interrupt(void);
 /* Ways in which hardware fails silently. */
 typedef enum roc_emulator_failure {
-  ROC_EMULATOR_LOST_COPY,  /* a copy engine does not count its signal down */
-  ROC_EMULATOR_LOST_QUEUE, /* a queue stops before a packet */
-  ROC_EMULATOR_WRONG_TIME, /* the times of a packet lie in the future */
+  ROC_EMULATOR_LOST_COPY,     /* a copy engine does not count its signal down */
+  ROC_EMULATOR_LOST_QUEUE,    /* a queue stops before a packet */
+  ROC_EMULATOR_WRONG_TIME,    /* the times of a packet lie in the future, */
+  ROC_EMULATOR_NO_TIME,       /* are never written, */
+  ROC_EMULATOR_BACKWARD_TIME, /* or have it end before it begins */
+  ROC_EMULATOR_NO_REGISTERS,  /* a kernel's packet is refused: it wants too many */
   ROC_EMULATOR_FAILURES
 } roc_emulator_failure;
 /* Lets the GPUs fail so the next `count` times, for tests of what is above them. */

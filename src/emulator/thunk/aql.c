@@ -71,17 +71,23 @@ static bool is_profiled(const emu_queue *queue) {
           AMD_QUEUE_PROPERTIES_ENABLE_PROFILING) != 0;
 }
 
+static void write_times(amd_signal_t *signal, uint64_t start_ticks) {
+  enum { LATER = 1000000 };
+  uint64_t error = emu_fails(ROC_EMULATOR_WRONG_TIME) ? 1ull << 40 : 0;
+  uint64_t start = start_ticks + error, end = emu_clock_ticks() + error;
+  if (emu_fails(ROC_EMULATOR_NO_TIME)) start = end = 0;
+  if (emu_fails(ROC_EMULATOR_BACKWARD_TIME)) start = end + LATER;
+  emu_store64(&signal->start_ts, start);
+  emu_store64(&signal->end_ts, end);
+}
+
 /* The signal may be destroyed as soon as its value is decremented.  Kernels can write to it: its
  * mailbox is believed only where the GPU has memory. */
 static void complete_signal(emu_queue *queue, hsa_signal_t handle, uint64_t start_ticks) {
   if (handle.handle == 0) return;
   amd_signal_t *signal = reach_signal(queue, handle);
   if (!signal) return;
-  if (is_profiled(queue)) {
-    uint64_t error = emu_fails(ROC_EMULATOR_WRONG_TIME) ? 1ull << 40 : 0;
-    emu_store64(&signal->start_ts, start_ticks + error);
-    emu_store64(&signal->end_ts, emu_clock_ticks() + error);
-  }
+  if (is_profiled(queue)) write_times(signal, start_ticks);
   uint64_t mailbox = signal->event_mailbox_ptr;
   if (mailbox && !emu_queue_reaches(queue, mailbox, sizeof mailbox, EMU_PAGE_WRITE)) return;
   uint32_t event = signal->event_id;
@@ -137,6 +143,9 @@ static bool run_dispatch(emu_queue *queue, emu_packet *packet) {
       .raise_event = raise_for_kernel,
   };
   emu_fault fault = {.kind = EMU_FAULT_NONE};
+  if (emu_fails(ROC_EMULATOR_NO_REGISTERS)) {
+    return fail(queue, EMU_EXCEPTION_REGISTERS, "a kernel wants more registers than there are");
+  }
   if (!emu_gpu_run(queue->gpu, &view, &packet->dispatch, &fault)) {
     fail_kernel(queue, &fault);
     return false;
