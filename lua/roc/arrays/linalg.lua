@@ -67,7 +67,7 @@ local function begin(name, a, b)
   if not library then support.fail("'%s': %s", name, why) end
   local scope = support.scope(device)
   return setmetatable({ name = name, dtype = dtype, is_device = is_device, lead = stacks.lead(a) },
-    { __close = function() scope:close() end })
+    { __close = function() if scope then scope:close() end end })
 end
 
 local function new(call, shape, dtype)

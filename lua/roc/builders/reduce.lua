@@ -19,6 +19,7 @@ support.library()
 
 local BUILD_OPTIONS = "check, commutative, contract, fastmath, name, number"
 local CALL_OPTIONS = "axis, init, out, stream"
+local NO_OPTIONS = {}
 
 local LEVELS = 8         -- of a workgroup's tree; even
 local SIZE = 1 << LEVELS -- items of a workgroup
@@ -113,19 +114,6 @@ end
 
 -- all elements ------------------------------------------------------------------------------------
 
--- Launches over the elements of a 1-D array into results[1] …, as many as there are workgroups.
-local function launch(subject, x, results, groups, dtype, init, stream)
-  local span = (#x + groups * SIZE - 1) // (groups * SIZE)
-  local kernel = subject:kernel_of(init == nil and "whole" or "whole with init",
-    { dtype = dtype, workgroup = SIZE }, whole_text, init ~= nil, subject.is_commutative)
-  local shape = { groups = groups, workgroup = SIZE, stream = stream }
-  if init == nil then
-    kernel:launch(shape, support.input(x), support.output(results), span)
-  else
-    kernel:launch(shape, support.input(x), support.output(results), span, init)
-  end
-end
-
 -- Workgroups for n elements, none of which is left without any.
 local function count_groups(n)
   local groups = math.min(MOST_GROUPS, (n + SIZE * LEAST_SPAN - 1) // (SIZE * LEAST_SPAN))
@@ -133,15 +121,43 @@ local function count_groups(n)
   return (n + span * SIZE - 1) // (span * SIZE)
 end
 
--- Puts f(init, x[1], …, x[n]) into result[1].
-local function reduce_into(subject, x, result, dtype, init, stream)
-  local groups = count_groups(#x)
-  if groups == 1 then
-    return launch(subject, x, result, 1, dtype, init, stream)
+-- A launch over n elements into as many results as there are workgroups.
+local function pass(subject, names, n, groups, has_init, stream)
+  return {
+    launch = subject:launch_of(groups, stream, has_init and "whole with init" or "whole", names,
+      whole_text, has_init, subject.is_commutative),
+    groups = groups,
+    span = (n + groups * SIZE - 1) // (groups * SIZE),
+  }
+end
+
+local function run_pass(one, x, results, init)
+  if init == nil then
+    one.launch(support.input(x), support.output(results), one.span)
+  else
+    one.launch(support.input(x), support.output(results), one.span, init)
   end
-  local parts <close> = core.device_array(groups, dtype)
-  launch(subject, x, parts, groups, dtype, nil, stream)
-  launch(subject, parts, result, 1, dtype, init, stream)
+end
+
+-- How n elements become one: `first` where they need several workgroups, and `last`.
+local function make_plan(subject, names, n, has_init, stream)
+  local groups = count_groups(n)
+  return {
+    dtype = names.dtype,
+    first = groups > 1 and pass(subject, names, n, groups, false, stream) or nil,
+    last = pass(subject, names, groups > 1 and groups or n, 1, has_init, stream),
+  }
+end
+
+-- Puts f(init, x[1], …, x[n]) into result[1].
+local function run_plan(plan, x, result, init)
+  local first = plan.first
+  if not first then
+    return run_pass(plan.last, x, result, init)
+  end
+  local parts <close> = core.device_array(first.groups, plan.dtype)
+  run_pass(first, x, parts)
+  run_pass(plan.last, parts, result, init)
 end
 
 -- The first element of an array of one, as a 1-D view.
@@ -156,16 +172,31 @@ local function check_single(out, dtype)
   return out:reshape(1)
 end
 
-local function reduce_all(subject, array, dtype, init, options)
-  local out = options.out
-  local result = out ~= nil and check_single(out, dtype) or core.device_array(1, dtype)
-  if array.size == 0 then
-    result:fill(init)
+-- Puts what the elements of an array come to into result[1]; without a plan there is none.
+local function run_all(plan, array, result, init)
+  if plan then
+    run_plan(plan, array.ndim == 1 and array or array:ravel(), result, init)
   else
-    reduce_into(subject, array.ndim == 1 and array or array:ravel(), result, dtype, init,
-      options.stream)
+    result:fill(init)
   end
-  return out or result[1]
+end
+
+-- The same as a value.
+local function value_of(plan, dtype, array, init)
+  local result <close> = core.device_array(1, dtype)
+  run_all(plan, array, result, init)
+  return result[1]
+end
+
+local function reduce_all(subject, names, array, init, options)
+  local out, n = options.out, array.size
+  local result = out ~= nil and check_single(out, names.dtype)
+  local plan = n > 0 and make_plan(subject, names, n, init ~= nil, options.stream) or nil
+  if not result then
+    return value_of(plan, names.dtype, array, init), plan
+  end
+  run_all(plan, array, result, init)
+  return out, plan
 end
 
 -- along an axis -----------------------------------------------------------------------------------
@@ -226,9 +257,13 @@ end
 
 -- calls -------------------------------------------------------------------------------------------
 
+local function read_options(subject, opts)
+  return opts == nil and NO_OPTIONS
+    or support.check_options(opts, CALL_OPTIONS, string.format("argument #2 to '%s'", subject.name))
+end
+
 local function call(subject, array, opts)
-  local where = string.format("argument #2 to '%s'", subject.name)
-  local options = support.check_options(opts, CALL_OPTIONS, where)
+  local options = read_options(subject, opts)
   if not support.side_of(array) then
     support.fail("bad argument #1 to '%s' (array expected, got %s%s)", subject.name,
       support.type_name(array), support.table_advice(array))
@@ -236,22 +271,34 @@ local function call(subject, array, opts)
   if options.axis ~= nil then
     check_axis(subject, options.axis, array)
   end
-  local dtype = subject:combined(array.dtype)
+  local names = subject:combining(array.dtype, SIZE)
   local init = options.init
   if init == nil then
     init = subject.init
   end
-  init = support.check_init(init, dtype)
+  init = support.check_init(init, names.dtype)
   if init == nil and array.size == 0 and not (options.axis and array.shape[options.axis] > 0) then
     support.fail("bad argument #1 to '%s' (the array is empty, and there is no 'init')",
       subject.name)
   end
   local device, is_device = support.device_of({ array, options.out }, 2, options.stream)
+  local key = opts == nil and core.array_layouts({ array }, 1)
   local scope <close> = support.scope(device)
   if options.axis and array.ndim > 1 then
-    return reduce_axis(subject, array, dtype, init, options, is_device)
+    return reduce_axis(subject, array, names.dtype, init, options, is_device)
   end
-  return reduce_all(subject, array, dtype, init, options)
+  local value, plan = reduce_all(subject, names, array, init, options)
+  if key and plan then
+    plan.init, plan.device = init, scope and device
+    subject:keep(key, plan)
+  end
+  return value
+end
+
+-- A call for which there is a plan.
+local function call_again(plan, array)
+  local scope <close> = plan.device and support.scope(plan.device)
+  return value_of(plan, plan.dtype, array, plan.init)
 end
 
 ---Makes a reduction: `roc.reduce(f [, init])(array [, {init=, axis=, out=, stream=}])`.
@@ -271,9 +318,14 @@ local function reduce(f, init, opts)
   if options.commutative == nil then
     subject.is_commutative = commutative.is_known(f)
   end
-  local public = support.public(call)
+  local run, again = support.public(call), support.public(call_again)
   return support.built(function(array, call_opts)
-    return public(subject, array, call_opts)
+    local key = call_opts == nil and core.array_layouts({ array }, 1)
+    local plan = key and subject:plan(key)
+    if plan then
+      return again(plan, array)
+    end
+    return run(subject, array, call_opts)
   end)
 end
 

@@ -46,30 +46,26 @@ local function plan(subject, x, y, dtype)
     dtype = dtype, tile_dtype = tile_dtype, workgroup = SIZE, key = name .. tile_dtype.name }
 end
 
-local function kernel(scan, what, make, ...)
-  return scan.subject:kernel_of(what .. scan.key, scan, make, ...)
+-- A launch of the kernel that `make` gives the text of.
+local function launch(scan, groups, stream, what, make, ...)
+  return scan.subject:launch_of(groups, stream, what .. scan.key, scan, make, ...)
 end
 
 local function launch_sums(scan, x, sums, tiles, stream)
-  local sum = kernel(scan, "sums ", texts.sums)
-  sum:launch({ groups = #sums, workgroup = SIZE, stream = stream }, support.input(x), sums, tiles)
+  launch(scan, #sums, stream, "sums ", texts.sums)(support.input(x), sums, tiles)
 end
 
 -- The last phase in all workgroups; on the CPU all phases, in the one after `base`.
-local function launch_scan(scan, shape, x, y, tiles, is_exclusive, base, carries, init)
+local function launch_scan(scan, groups, x, y, tiles, is_exclusive, base, carries, init, stream)
   local what = (is_exclusive and "exclusive " or "inclusive ") .. (carries and "carries " or "")
     .. (init ~= nil and "init " or "")
-  local all = kernel(scan, what, scan.form.is_direct and texts.last or texts.scan, is_exclusive,
-    carries ~= nil, init ~= nil)
+  local all = launch(scan, groups, stream, what, scan.form.is_direct and texts.last or texts.scan,
+    is_exclusive, carries ~= nil, init ~= nil)
   local arguments = { support.input(x), y, tiles }
   if scan.form.is_direct then table.insert(arguments, base) end
   if carries then table.insert(arguments, carries) end
   if init ~= nil then table.insert(arguments, init) end
-  all:launch(shape, table.unpack(arguments))
-end
-
-local function shape_of(groups, stream)
-  return { groups = groups, workgroup = SIZE, stream = stream }
+  all(table.unpack(arguments))
 end
 
 -- Scans all workgroups but the last, block by block; gives what stands before each but the first.
@@ -78,23 +74,22 @@ local function scan_blocks(scan, x, y, groups, tiles, is_exclusive, init, stream
   local sums <close> = core.device_array(groups - 1, scan.dtype)
   local carries = core.device_array(groups - 1, scan.dtype)
   local marks <close> = core.device_array((groups - 1) * tiles * SIZE, scan.dtype)
-  local mark = kernel(scan, "marks ", texts.marks)
-  local what = is_exclusive and "exclusive from marks " or "inclusive from marks "
-  local go_on = kernel(scan, what .. (init ~= nil and "init " or ""), texts.from_marks,
-    is_exclusive, init ~= nil)
+  local what = (is_exclusive and "exclusive from marks " or "inclusive from marks ")
+    .. (init ~= nil and "init " or "")
   local cores = math.max(2, core.current_device().compute_units)
   local block = math.max(1, cores * CACHED_BYTES // (tiles * scan.tile * x.dtype.itemsize))
   local elements = support.input(x)
   for base = 0, groups - 2, block do
     local last = math.min(base + block, groups - 1)
-    local shape = shape_of(last - base, stream)
-    mark:launch(shape, elements, marks, sums, tiles, base)
-    launch_scan(scan, shape_of(1, stream), sums:slice(1, 1, last), carries:slice(1, 1, last), 1,
-      false, 0, nil, init)
+    launch(scan, last - base, stream, "marks ", texts.marks)(elements, marks, sums, tiles, base)
+    launch_scan(scan, 1, sums:slice(1, 1, last), carries:slice(1, 1, last), 1, false, 0, nil, init,
+      stream)
+    local go_on = launch(scan, last - base, stream, what, texts.from_marks, is_exclusive,
+      init ~= nil)
     if init == nil then
-      go_on:launch(shape, elements, y, tiles, base, carries, marks)
+      go_on(elements, y, tiles, base, carries, marks)
     else
-      go_on:launch(shape, elements, y, tiles, base, carries, marks, init)
+      go_on(elements, y, tiles, base, carries, marks, init)
     end
   end
   return carries
@@ -103,13 +98,13 @@ end
 -- In one launch, in which groups publish what they have in two arrays that are 0 at first.
 local function scan_once(scan, x, y, count, is_exclusive, init, stream)
   local what = (is_exclusive and "exclusive " or "inclusive ") .. (init ~= nil and "init " or "")
-  local all = kernel(scan, "once " .. what, texts.once, is_exclusive, init ~= nil)
+  local all = launch(scan, count, stream, "once " .. what, texts.once, is_exclusive, init ~= nil)
   local lows <close> = core.device_array(count, "int64")
   local highs <close> = core.device_array(count, "int64")
   scan.subject:kernel(texts.CLEAR):forall(count, { stream = stream })(lows, highs)
   local arguments = { support.input(x), y, lows, highs }
   if init ~= nil then table.insert(arguments, init) end
-  all:launch(shape_of(count, stream), table.unpack(arguments))
+  all(table.unpack(arguments))
 end
 
 -- Scans x into y, in front of all `init`, where there is one.
@@ -122,16 +117,16 @@ local function scan_into(subject, x, y, dtype, is_exclusive, init, stream)
   local tiles = (count - 1) // MOST_GROUPS + 1 -- of a workgroup
   local groups = (count - 1) // tiles + 1
   if groups == 1 then
-    launch_scan(scan, shape_of(1, stream), x, y, tiles, is_exclusive, 0, nil, init)
+    launch_scan(scan, 1, x, y, tiles, is_exclusive, 0, nil, init, stream)
   elseif scan.form.is_direct then
     local carries <close> = scan_blocks(scan, x, y, groups, tiles, is_exclusive, init, stream)
-    launch_scan(scan, shape_of(1, stream), x, y, tiles, is_exclusive, groups - 1, carries, init)
+    launch_scan(scan, 1, x, y, tiles, is_exclusive, groups - 1, carries, init, stream)
   else
     local sums <close> = core.device_array(groups - 1, dtype)
     local carries <close> = core.device_array(groups - 1, dtype)
     launch_sums(scan, x, sums, tiles, stream)
     scan_into(subject, sums, carries, dtype, false, init, stream)
-    launch_scan(scan, shape_of(groups, stream), x, y, tiles, is_exclusive, 0, carries, init)
+    launch_scan(scan, groups, x, y, tiles, is_exclusive, 0, carries, init, stream)
   end
 end
 
@@ -175,10 +170,10 @@ local function check_array(subject, array)
 end
 
 local function call(subject, array, opts)
-  local options = support.check_options(opts, CALL_OPTIONS,
+  local options = opts == nil and {} or support.check_options(opts, CALL_OPTIONS,
     string.format("argument #2 to '%s'", subject.name))
   check_array(subject, array)
-  local dtype, out = subject:combined(array.dtype), options.out
+  local dtype, out = subject:combining(array.dtype, SIZE).dtype, options.out
   local init = support.check_init(options.init, dtype)
   if options.exclusive and init == nil then
     support.fail(

@@ -96,7 +96,7 @@ function M.new(builder, f, options)
   if type(f) ~= "function" then
     support.fail("bad argument #1 to '%s' (function expected, got %s)", builder, type(f))
   end
-  local subject = setmetatable({ f = f, kernels = {}, kernels_of = {} }, Subject)
+  local subject = setmetatable({ f = f, kernels = {}, kernels_of = {}, launches = {} }, Subject)
   local path = capture.builtin_path(f)
   if path then
     subject.name, subject.is_builtin = path, true
@@ -171,6 +171,51 @@ function Subject:kernel_of(key, names, make, ...)
     by_key[key] = made
   end
   return made
+end
+
+local MOST_PLANS = 256 -- of a function
+
+---Keeps what was found out for calls of one kind, until the function captures something else.
+---@param key any
+---@param plan table which gets the field `captures`
+---@return table plan
+function Subject:keep(key, plan)
+  plan.captures = self:captures()
+  if self.plan_count >= MOST_PLANS then
+    self.plans, self.plan_count = {}, 0
+  end
+  self.plans[key], self.plan_count = plan, self.plan_count + 1
+  return plan
+end
+
+---What is kept for calls of that kind.
+---@return table? plan
+function Subject:plan(key)
+  local plan = self.plans[key]
+  return plan and plan.captures and plan.captures == self:captures() and plan or nil
+end
+
+---A launch of that kernel in so many workgroups, kept where it names no stream: to make one takes
+---longer than to run it.
+---@param groups integer
+---@param stream? roc.Stream
+---@return function launch takes the arguments of the kernel
+function Subject:launch_of(groups, stream, key, names, make, ...)
+  local made = self:kernel_of(key, names, make, ...)
+  if stream then
+    return made[{ groups, names.workgroup, stream }]
+  end
+  local kept = self.launches[made]
+  if not kept then
+    kept = {}
+    self.launches[made] = kept
+  end
+  local launch = kept[groups]
+  if not launch then
+    launch = made[{ groups, names.workgroup }]
+    kept[groups] = launch
+  end
+  return launch
 end
 
 local MAX_RESULTS = 8
@@ -264,6 +309,15 @@ function Subject:combined(dtype)
       combined.name, dtype.name)
   end
   return combined
+end
+
+---What a call that combines elements of a dtype goes by, the dtype of its results first of all.
+---@param dtype roc.DType of the elements
+---@param workgroup integer
+---@return {dtype: roc.DType, workgroup: integer} names for `kernel_of`
+function Subject:combining(dtype, workgroup)
+  return self:plan(dtype)
+    or self:keep(dtype, { dtype = self:combined(dtype), workgroup = workgroup })
 end
 
 return M

@@ -107,12 +107,21 @@ function M.is_stream(value)
   return name == "roc.Stream" or name == "roc.StreamScope"
 end
 
-local SIDES = { ["roc.Array"] = "host", ["roc.SmartArray"] = "host",
-  ["roc.DeviceArray"] = "device" }
+-- By metatable, which is found more quickly than a name in it.
+local PLAIN, SIDES = debug.getregistry()["roc.Array"], {}
+for name, side in pairs { ["roc.Array"] = "host", ["roc.SmartArray"] = "host",
+  ["roc.DeviceArray"] = "device" } do
+  SIDES[debug.getregistry()[name]] = side
+end
 
 ---"host", "device", or nil when the value is no array.
 function M.side_of(value)
-  return SIDES[M.type_name(value)]
+  return type(value) == "userdata" and SIDES[debug.getmetatable(value)] or nil
+end
+
+-- Whether the value is an array of the host that no device mirrors.
+local function is_plain(value)
+  return type(value) == "userdata" and debug.getmetatable(value) == PLAIN
 end
 
 ---The value in front of a reduction or scan, as elements of the dtype are in Lua; nil when there is
@@ -297,19 +306,20 @@ function M.device_of(arrays, n, stream)
   for i = 1, n do
     if M.side_of(arrays[i]) == "device" then
       is_device = true
-      device = device or arrays[i].device
-      if arrays[i].device ~= device then
+      local own_device = arrays[i].device
+      device = device or own_device
+      if own_device ~= device then
         M.fail("an array is on device '%s', %s on '%s'; copy it there with roc.to_device",
-          arrays[i].device.name, other, device.name)
+          own_device.name, other, device.name)
       end
     end
   end
   return device, is_device
 end
 
----Makes the device current until the value is closed.
+---Makes the device current until the value is closed; nil where it is.
 function M.scope(device)
-  return core.on_device(device or core.current_device())
+  return device and device ~= core.current_device() and core.on_device(device) or nil
 end
 
 ---A new array for results, on the current device or the host.
@@ -324,12 +334,12 @@ end
 
 ---An argument of a launch that is only read.
 function M.input(value)
-  return M.type_name(value) == "roc.Array" and core.In(value) or value
+  return is_plain(value) and core.In(value) or value
 end
 
 ---One that is written; as a whole, when it is new.
 function M.output(array, is_new)
-  return M.type_name(array) == "roc.Array" and (is_new and core.Out or core.InOut)(array) or array
+  return is_plain(array) and (is_new and core.Out or core.InOut)(array) or array
 end
 
 return M

@@ -13,8 +13,6 @@ support.library()
 local BUILD_OPTIONS = "check, contract, dtype, fastmath, name, number"
 local CALL_OPTIONS = "dtype, out, stream"
 
-local MOST_PLANS = 256 -- of a function
-
 local function argument(i, name)
   return string.format("argument #%d to '%s'", i, name)
 end
@@ -221,15 +219,6 @@ local function run_plan(plan, launcher, args)
   return loops.run(launcher, args)
 end
 
--- Keeps a plan for calls whose arguments have the layouts `key`.
-local function keep_plan(subject, key, plan)
-  plan.launcher, plan.captures = loops.launcher(plan.kernel, plan.extents), subject:captures()
-  if subject.plan_count >= MOST_PLANS then
-    subject.plans, subject.plan_count = {}, 0
-  end
-  subject.plans[key], subject.plan_count = plan, subject.plan_count + 1
-end
-
 -- The plan kept for a call; how many arguments it has, and the result that its options name.
 local function find_plan(subject, args)
   local n, options, out = args.n, args[args.n], nil
@@ -240,10 +229,7 @@ local function find_plan(subject, args)
     end
   end
   local key = core.array_layouts(args, n, out)
-  local plan = key and subject.plans[key]
-  if plan and plan.captures == subject:captures() then
-    return plan, n, out
-  end
+  return key and subject:plan(key), n, out
 end
 
 -- A call for which there is a plan.
@@ -304,7 +290,8 @@ local function call(subject, args, n, options)
   if key and not options.dtype and not options.stream then
     plan.device = device ~= home and device or nil
     plan.results = { dtypes = dtypes, shape = shape, is_device = is_device, order = order }
-    keep_plan(subject, key, plan)
+    plan.launcher = loops.launcher(plan.kernel, plan.extents)
+    subject:keep(key, plan)
   end
   return table.unpack(outs)
 end
