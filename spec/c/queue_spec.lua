@@ -10,6 +10,7 @@ local TITLES = {
   lifetime = "keeps kernels and buffers alive while work uses them",
   interrupt = "stops an interrupted kernel at its next workgroup",
   hand_over = "leaves a kernel that takes long in the middle, for another thread",
+  help = "lets a thread that waits run what it waits for, and go when its time is over",
   modes = "rounds to nearest, whatever the program has set",
   quota = "counts no more cores than control groups have time for",
   wait_for = "orders streams by each other's tickets",

@@ -298,6 +298,82 @@ static void test_quota(void) {
   CHECK(system(command) == 0);
 }
 
+/* A launch on a stream of the driver's own. */
+static roc_ticket launch_directly(roc_dev_stream *stream, roc_dev_module *module, args *a,
+                                  uint64_t groups) {
+  roc_ndrange range = {.grid = {groups, 1, 1}, .local = {1, 1, 1}, .rank = 1};
+  roc_dev_launch work = {
+      .module = module, .range = &range, .kernarg = a, .kernarg_bytes = sizeof *a};
+  roc_ticket ticket;
+  OK(stream->device->ops->launch(stream, &work, &ticket, &err));
+  return ticket;
+}
+
+static roc_dev_module *load_directly(roc_device *driver, roc_cpu_entry entry) {
+  roc_codeobj object = {
+      .target = "cpu", .bytes = (const unsigned char *)&entry, .nbytes = sizeof entry};
+  roc_dev_module *module;
+  OK(driver->ops->module_load(driver, &object, &module, &err));
+  return module;
+}
+
+/* While all threads of the pool are held, the thread that waits runs what it waits for, and leaves
+ * it in the middle when its time is over. */
+static void test_help(void) {
+  enum { MOST_HOLDERS = 64, GROUPS = 40, MS = 1000 * 1000 };
+  static _Atomic uint64_t closed, gate, counter, passed[2], seen[GROUPS];
+  roc_device *driver = roc_rt_device_driver(device);
+  roc_dev_module *hold = load_directly(driver, gate_kernel);
+  roc_dev_module *slow = load_directly(driver, slow_kernel);
+  roc_dev_module *halt = load_directly(driver, gate_kernel);
+  uint32_t holders = driver->props.compute_units;
+  CHECK(holders <= MOST_HOLDERS);
+  roc_dev_stream *held[MOST_HOLDERS], *stream;
+  roc_ticket tickets[MOST_HOLDERS], ticket;
+  bool done;
+  OK(driver->ops->stream_create(driver, &stream, &err));
+
+  args take_long = {.shared = &counter, .value = 2000};
+  ticket = launch_directly(stream, slow, &take_long, 1);
+  OK(driver->ops->wait(stream, ticket, -1, &done, &err));
+  args stop = {.data = (int64_t *)seen, .shared = &gate, .value = GROUPS / 2};
+  ticket = launch_directly(stream, halt, &stop, GROUPS);
+  OK(driver->ops->wait(stream, ticket, 20 * MS, &done, &err));
+  CHECK(!done);
+  atomic_store(&gate, 1);
+  OK(driver->ops->wait(stream, ticket, -1, &done, &err));
+  CHECK(done); /* neither of the two is short any more */
+  atomic_store(&gate, 0);
+
+  args keep = {.data = (int64_t *)passed, .shared = &closed};
+  for (uint32_t h = 0; h < holders; h++) {
+    OK(driver->ops->stream_create(driver, &held[h], &err));
+    tickets[h] = launch_directly(held[h], hold, &keep, 1);
+  }
+  ticket = launch_directly(stream, slow, &take_long, 20);
+  do {
+    OK(driver->ops->wait(stream, ticket, 5 * MS, &done, &err));
+  } while (!done);
+  CHECK(atomic_load(&counter) == 21);
+  ticket = launch_directly(stream, halt, &stop, GROUPS);
+  OK(driver->ops->wait(stream, ticket, 5 * MS, &done, &err));
+  CHECK(!done);
+  for (uint32_t h = 0; h < holders; h++) CHECK(!driver->ops->is_done(held[h], tickets[h]));
+  atomic_store(&closed, 1);
+  atomic_store(&gate, 1);
+  OK(driver->ops->wait(stream, ticket, -1, &done, &err));
+  CHECK(done);
+  for (int g = 0; g < GROUPS; g++) CHECK(atomic_load(&seen[g]) == 2);
+  for (uint32_t h = 0; h < holders; h++) {
+    OK(driver->ops->wait(held[h], tickets[h], -1, &done, &err));
+    driver->ops->stream_destroy(held[h]);
+  }
+  driver->ops->stream_destroy(stream);
+  driver->ops->module_unload(driver, hold);
+  driver->ops->module_unload(driver, slow);
+  driver->ops->module_unload(driver, halt);
+}
+
 /* A workgroup waits for the host while it may be on the thread that launches: that has to come back,
  * and each workgroup runs once. */
 static void test_hand_over(void) {
@@ -751,17 +827,29 @@ static const struct {
   void (*run)(void);
   const char *variable, *value; /* of the environment */
 } tests[] = {
-    {"order", test_order, NULL, NULL},         {"baton", test_baton, NULL, NULL},
-    {"fault", test_fault, NULL, NULL},         {"print", test_print, NULL, NULL},
-    {"memory", test_memory, NULL, NULL},       {"lifetime", test_lifetime, NULL, NULL},
-    {"interrupt", test_interrupt, NULL, NULL}, {"hand_over", test_hand_over, NULL, NULL},
-    {"modes", test_modes, NULL, NULL},         {"quota", test_quota, NULL, NULL},
-    {"wait_for", test_wait_for, NULL, NULL},   {"blocked", test_blocked, "ROCLUA_CPU_THREADS", "3"},
-    {"event", test_event, NULL, NULL},         {"devices", test_devices, "ROCLUA_CPU_DEVICES", "2"},
-    {"threads", test_threads, NULL, NULL},     {"shutdown", test_shutdown, NULL, NULL},
-    {"endless", test_endless, NULL, NULL},     {"exit", test_exit, NULL, NULL},
-    {"fork", test_fork, NULL, NULL},           {"lost", test_lost, NULL, NULL},
-    {"given_up", test_given_up, NULL, NULL},   {"reclaim", test_reclaim, NULL, NULL},
+    {"order", test_order, NULL, NULL},
+    {"baton", test_baton, NULL, NULL},
+    {"fault", test_fault, NULL, NULL},
+    {"print", test_print, NULL, NULL},
+    {"memory", test_memory, NULL, NULL},
+    {"lifetime", test_lifetime, NULL, NULL},
+    {"interrupt", test_interrupt, NULL, NULL},
+    {"hand_over", test_hand_over, NULL, NULL},
+    {"help", test_help, NULL, NULL},
+    {"modes", test_modes, NULL, NULL},
+    {"quota", test_quota, NULL, NULL},
+    {"wait_for", test_wait_for, NULL, NULL},
+    {"blocked", test_blocked, "ROCLUA_CPU_THREADS", "3"},
+    {"event", test_event, NULL, NULL},
+    {"devices", test_devices, "ROCLUA_CPU_DEVICES", "2"},
+    {"threads", test_threads, NULL, NULL},
+    {"shutdown", test_shutdown, NULL, NULL},
+    {"endless", test_endless, NULL, NULL},
+    {"exit", test_exit, NULL, NULL},
+    {"fork", test_fork, NULL, NULL},
+    {"lost", test_lost, NULL, NULL},
+    {"given_up", test_given_up, NULL, NULL},
+    {"reclaim", test_reclaim, NULL, NULL},
     {"overhead", test_overhead, NULL, NULL},
 };
 

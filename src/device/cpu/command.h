@@ -31,7 +31,8 @@ struct roc_cpu_command {
       roc_cpu_launch info;
       uint64_t items; /* of a workgroup */
       size_t frame_offset, scratch_bytes;
-      roc_cpu_trial *trial; /* begun on the thread that queued, and left in the middle; or NULL */
+      roc_cpu_fiber *trial; /* begun on the thread that queued, and left in the middle; or NULL */
+      _Atomic uint32_t useful_threads; /* as the pool was told */
       void *kernarg, *heap_kernarg;
       unsigned char inline_kernarg[ROC_CPU_INLINE_KERNARG];
     } launch;
@@ -63,7 +64,6 @@ struct roc_cpu_stream {
   roc_cpu_command *first, **last_link;
   uint32_t refs;   /* the handle, a non-empty queue, and each WAIT_FOR that names it */
   bool is_blocked; /* its first command is a WAIT_FOR that has to wait */
-  roc_cpu_stream *next;
   roc_cpu_stream *next_blocked;
 };
 
@@ -91,6 +91,11 @@ void roc_cpu_command_drop(roc_cpu_command *command);
 void roc_cpu_command_queue(roc_cpu_command *command, roc_ticket *out_ticket);
 /* The command was done on the calling thread, on an idle stream; gives it back. */
 void roc_cpu_command_complete(roc_cpu_command *command, roc_ticket *out_ticket);
+/* Takes part in a task that the thread has entered, until there is no more to take or it is late;
+ * in the middle of a share the pool goes on with it then. */
+void roc_cpu_help(roc_cpu_command *command, uint64_t until_ns);
+/* The same from where it was left. */
+void roc_cpu_help_on(roc_cpu_left *left, uint64_t until_ns);
 roc_status roc_cpu_command_fail_oom(roc_error *err);
 
 #endif

@@ -77,7 +77,7 @@ static roc_status cpu_open(uint32_t ordinal, roc_device **out_device, roc_error 
 }
 
 static void cpu_close(roc_device *device) {
-  roc_cpu_trials_deinit(&cpu_of(device)->queues);
+  roc_cpu_fibers_deinit(&cpu_of(device)->queues);
   roc_cpu_queues_deinit(&cpu_of(device)->queues);
   roc_free(device);
 }

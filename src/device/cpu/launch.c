@@ -1,8 +1,11 @@
-/* Running kernels: shares of workgroups for the pool's threads, and trials.
+/* Running kernels: shares of workgroups for the pool's threads, trials, and help.
  *
  * A launch that was short the last time is tried on the thread that queues it, in a fiber: when it
  * takes long after all, the thread leaves it where it is, and a thread of the pool goes on with it.
- * So a kernel may have loops of any length, or wait for what other streams do. */
+ * So a kernel may have loops of any length, or wait for what other streams do.
+ *
+ * A thread that waits takes shares as the pool's threads do, in a fiber as well: it begins at once,
+ * where one of the pool may have to be woken first. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +19,7 @@ enum {
   INLINE_NS = 20000,      /* of a trial, before it is left */
   BATCH_ITEMS = 4096,     /* work-items of the first dimension */
   BATCH_BYTES = 1 << 16,  /* of frames and shared memory */
+  WAKE_NS = 20000,        /* of a thread's work, for which it is worth to wake one */
   SHARE_MIN_NS = 3000,    /* of a launch: well over the price of taking it */
   SHARE_MAX_NS = 1000000, /* of a launch: how late an interrupt may come */
   FIRST_STEPS = 1 << 12,  /* of a kernel before it asks whether to go on: some microseconds */
@@ -24,14 +28,17 @@ enum {
   MERGE_STEPS = 1 << 16, /* of workgroups that run as one: some 30 microseconds at most */
 };
 
-/* What runs a launch on the thread that queues it.  Kept for further launches. */
-struct roc_cpu_trial {
+/* What runs a launch on a thread that is none of the pool's.  Kept for further launches. */
+struct roc_cpu_fiber {
+  roc_cpu_left left; /* of help: first, the pool hands it back */
   roc_fiber *fiber;
   roc_cpu_scratch scratch;
   roc_cpu_command *command;
-  uint64_t left; /* its function has returned: the first workgroup that it leaves to others */
-  bool is_left;  /* by the thread that queued */
-  roc_cpu_trial *next;
+  uint64_t rest; /* of a trial that has returned: the first workgroup that it leaves to others */
+  uint64_t until_ns; /* of help */
+  bool is_left;      /* by the thread that began it */
+  bool has_more;     /* of help that has returned: there was more to take */
+  roc_cpu_fiber *next;
 };
 
 /* ---- asking -------------------------------------------------------------- */
@@ -44,7 +51,7 @@ static bool is_cancelled(roc_cpu_command *command) {
 typedef struct turn {
   roc_cpu_turn base;
   roc_cpu_command *command;
-  roc_cpu_trial *trial; /* NULL: a share of a thread of the pool */
+  roc_cpu_fiber *fiber; /* NULL: on a thread of the pool */
   uint64_t begin_ns, asked_ns;
   uint64_t next; /* the first workgroup that it leaves to others */
 } turn;
@@ -68,8 +75,8 @@ static uint64_t ask(roc_cpu_turn *base, uint64_t next) {
 
 /* Goes on, on another thread. */
 static void leave(turn *t) {
-  t->trial->is_left = true;
-  roc_fiber_suspend(t->trial->fiber);
+  t->fiber->is_left = true;
+  roc_fiber_suspend(t->fiber->fiber);
   uint64_t now = roc_clock_ns();
   t->begin_ns += now - t->asked_ns;
   t->asked_ns = now;
@@ -81,27 +88,37 @@ static void leave(turn *t) {
 static uint64_t ask_in_trial(roc_cpu_turn *base, uint64_t next) {
   turn *t = (turn *)base;
   bool is_between = next != UINT64_MAX;
-  uint64_t budget = give_budget(t, t->trial->is_left ? ASK_NS : INLINE_NS / 2);
-  bool is_long = t->trial->is_left || t->asked_ns - t->begin_ns >= INLINE_NS;
+  uint64_t budget = give_budget(t, t->fiber->is_left ? ASK_NS : INLINE_NS / 2);
+  bool is_long = t->fiber->is_left || t->asked_ns - t->begin_ns >= INLINE_NS;
   if (budget == 0 || !is_long) return budget;
   if (is_between) {
     t->next = next;
     return 0;
   }
-  if (!t->trial->is_left) leave(t);
+  if (!t->fiber->is_left) leave(t);
+  return is_cancelled(t->command) ? 0 : base->budget;
+}
+
+/* A kernel asks in a share of a thread that waits. */
+static uint64_t ask_in_help(roc_cpu_turn *base, uint64_t next) {
+  (void)next;
+  turn *t = (turn *)base;
+  uint64_t budget = give_budget(t, ASK_NS);
+  if (budget == 0 || t->fiber->is_left || t->asked_ns < t->fiber->until_ns) return budget;
+  leave(t);
   return is_cancelled(t->command) ? 0 : base->budget;
 }
 
 /* ---- running ------------------------------------------------------------- */
 
+typedef uint64_t ask_function(roc_cpu_turn *base, uint64_t next);
+
 /* Groups first … end-1, and what an item took; gives the first group that was left, or end. */
-static uint64_t run_groups(roc_cpu_command *command, uint64_t first, uint64_t end, void *memory,
-                           roc_cpu_trial *trial) {
+static uint64_t run_groups(roc_cpu_command *command, uint64_t first, uint64_t end,
+                           const roc_cpu_scratch *scratch, ask_function *asked) {
   roc_dev_module *module = command->as.launch.module;
-  turn t = {.base = {FIRST_STEPS, trial ? ask_in_trial : ask},
-            .command = command,
-            .trial = trial,
-            .next = end};
+  void *memory = scratch->memory;
+  turn t = {.base = {FIRST_STEPS, asked}, .command = command, .fiber = scratch->fiber, .next = end};
   t.begin_ns = t.asked_ns = roc_clock_ns();
   module->entry(command->as.launch.kernarg, &command->as.launch.info, first, end, memory,
                 (char *)memory + command->as.launch.frame_offset, &t.base);
@@ -139,39 +156,56 @@ static uint64_t choose_share(const roc_cpu_command *command, uint64_t left) {
   return share < left ? share : left;
 }
 
-static void end_trial(roc_cpu_trial *trial) {
-  roc_cpu_queues *queues = trial->command->stream->queues;
+/* How many threads have something to do in so many groups that is worth waking them. */
+static uint32_t count_useful(const roc_cpu_command *command, uint64_t groups) {
+  uint32_t threads = roc_cpu_clamp_threads(command, groups);
+  uint64_t group_ps = expect_group_ps(command), total_ps;
+  if (group_ps == 0 || __builtin_mul_overflow(group_ps, groups, &total_ps)) return threads;
+  uint64_t worth = total_ps / (WAKE_NS * (uint64_t)1000);
+  return worth < 1 ? 1 : worth < threads ? (uint32_t)worth : threads;
+}
+
+/* Lock held. */
+static void put_back(roc_cpu_fiber *fiber) {
+  roc_cpu_queues *queues = fiber->command->stream->queues;
+  fiber->next = queues->free_fibers;
+  queues->free_fibers = fiber;
+}
+
+/* What a trial leaves is for all threads. */
+static void end_left_trial(roc_cpu_command *command, roc_cpu_fiber *fiber) {
+  roc_cpu_pool *pool = &command->stream->queues->pool;
+  atomic_store_explicit(&command->taken, fiber->rest, memory_order_relaxed);
   roc_cpu_pool_lock();
-  trial->next = queues->free_trials;
-  queues->free_trials = trial;
+  put_back(fiber);
+  command->as.launch.trial = NULL;
+  roc_cpu_pool_widen(pool, &command->task, count_useful(command, command->total - fiber->rest));
   roc_cpu_pool_unlock();
 }
 
-/* What the trial leaves is for all threads. */
+/* More threads than at first, when the groups take longer than was expected. */
 static void widen(roc_cpu_command *command, uint64_t first) {
-  roc_cpu_pool *pool = &command->stream->queues->pool;
-  command->as.launch.trial = NULL;
-  atomic_store_explicit(&command->taken, first, memory_order_relaxed);
+  uint32_t useful = count_useful(command, command->total - first);
+  uint32_t told = atomic_load_explicit(&command->as.launch.useful_threads, memory_order_relaxed);
+  if (useful <= told) return;
+  atomic_store_explicit(&command->as.launch.useful_threads, useful, memory_order_relaxed);
   roc_cpu_pool_lock();
-  roc_cpu_pool_widen(pool, &command->task, roc_cpu_clamp_threads(command, command->total - first));
+  roc_cpu_pool_widen(&command->stream->queues->pool, &command->task, useful);
   roc_cpu_pool_unlock();
 }
 
 static bool step_launch(roc_cpu_task *task, roc_cpu_scratch *scratch) {
   roc_cpu_command *command = (roc_cpu_command *)task;
-  roc_cpu_trial *trial = command->as.launch.trial;
+  roc_cpu_fiber *trial = command->as.launch.trial;
   if (trial) { /* one thread alone steps the task */
     roc_fiber_resume(trial->fiber);
-    uint64_t left = trial->left;
-    end_trial(trial);
-    widen(command, left);
+    end_left_trial(command, trial);
     return true;
   }
-  void *memory = roc_cpu_scratch_get(scratch, command->as.launch.scratch_bytes);
-  while (!memory) { /* the size was checked at launch: others will give memory back */
+  /* The size was checked at launch: others will give memory back. */
+  while (!roc_cpu_scratch_get(scratch, command->as.launch.scratch_bytes)) {
     if (is_cancelled(command)) return false;
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    memory = roc_cpu_scratch_get(scratch, command->as.launch.scratch_bytes);
   }
   uint64_t first = atomic_load_explicit(&command->taken, memory_order_relaxed), share;
   do {
@@ -179,8 +213,101 @@ static bool step_launch(roc_cpu_task *task, roc_cpu_scratch *scratch) {
     share = choose_share(command, command->total - first);
   } while (!atomic_compare_exchange_weak_explicit(&command->taken, &first, first + share,
                                                   memory_order_relaxed, memory_order_relaxed));
-  run_groups(command, first, first + share, memory, NULL);
+  run_groups(command, first, first + share, scratch, scratch->fiber ? ask_in_help : ask);
+  widen(command, first + share);
   return true;
+}
+
+/* ---- fibers -------------------------------------------------------------- */
+
+static void free_fiber(roc_cpu_fiber *fiber) {
+  roc_fiber_destroy(fiber->fiber);
+  roc_cpu_scratch_deinit(&fiber->scratch);
+  roc_free(fiber);
+}
+
+/* NULL: out of memory. */
+static roc_cpu_fiber *take_fiber(roc_cpu_command *command, size_t scratch_bytes) {
+  roc_cpu_queues *queues = command->stream->queues;
+  roc_cpu_pool_lock();
+  roc_cpu_fiber *fiber = queues->free_fibers;
+  if (fiber) queues->free_fibers = fiber->next;
+  roc_cpu_pool_unlock();
+  if (!fiber) fiber = roc_zalloc(sizeof *fiber);
+  if (!fiber) return NULL;
+  fiber->command = command;
+  fiber->is_left = false;
+  if (!fiber->fiber) fiber->fiber = roc_fiber_create(ROC_THREAD_DEEP_STACK);
+  if (fiber->fiber && roc_cpu_scratch_get(&fiber->scratch, scratch_bytes)) {
+    fiber->scratch.fiber = fiber;
+    return fiber;
+  }
+  free_fiber(fiber);
+  return NULL;
+}
+
+void roc_cpu_fibers_deinit(roc_cpu_queues *queues) {
+  while (queues->free_fibers) {
+    roc_cpu_fiber *fiber = queues->free_fibers;
+    queues->free_fibers = fiber->next;
+    free_fiber(fiber);
+  }
+}
+
+/* ---- helping ------------------------------------------------------------- */
+
+static void run_help(void *ud) {
+  roc_cpu_fiber *fiber = ud;
+  roc_cpu_task *task = &fiber->command->task;
+  do {
+    fiber->has_more = task->step(task, &fiber->scratch);
+  } while (fiber->has_more && roc_clock_ns() < fiber->until_ns);
+}
+
+static void end_help(roc_cpu_fiber *fiber) {
+  roc_cpu_command *command = fiber->command;
+  roc_cpu_pool_lock();
+  put_back(fiber);
+  roc_cpu_pool_exit(&command->stream->queues->pool, &command->task, fiber->has_more);
+  roc_cpu_pool_unlock();
+}
+
+/* A thread of the pool goes on with what the one that waited has left. */
+static void go_on_helping(roc_cpu_left *left) {
+  roc_cpu_fiber *fiber = (roc_cpu_fiber *)left;
+  roc_fiber_resume(fiber->fiber);
+  end_help(fiber);
+}
+
+/* Until it is late, from when on the pool has it. */
+static void help(roc_cpu_fiber *fiber, uint64_t until_ns, bool has_begun) {
+  roc_cpu_pool *pool = &fiber->command->stream->queues->pool;
+  fiber->until_ns = until_ns;
+  fiber->is_left = false;
+  if (has_begun ? roc_fiber_resume(fiber->fiber) : roc_fiber_call(fiber->fiber, run_help, fiber)) {
+    end_help(fiber);
+    return;
+  }
+  roc_cpu_pool_lock();
+  roc_cpu_pool_leave(pool, &fiber->left);
+  roc_cpu_pool_unlock();
+}
+
+void roc_cpu_help(roc_cpu_command *command, uint64_t until_ns) {
+  size_t nbytes = command->kind == ROC_CPU_LAUNCH ? command->as.launch.scratch_bytes : 1;
+  roc_cpu_fiber *fiber = take_fiber(command, nbytes);
+  if (fiber) {
+    fiber->left = (roc_cpu_left){.go_on = go_on_helping, .task = &command->task};
+    help(fiber, until_ns, false);
+    return;
+  }
+  roc_cpu_pool_lock();
+  roc_cpu_pool_exit(&command->stream->queues->pool, &command->task, true);
+  roc_cpu_pool_unlock();
+}
+
+void roc_cpu_help_on(roc_cpu_left *left, uint64_t until_ns) {
+  help((roc_cpu_fiber *)left, until_ns, true);
 }
 
 /* ---- queueing ------------------------------------------------------------ */
@@ -256,57 +383,31 @@ static bool is_probably_short(const roc_cpu_command *command) {
          total_ps <= INLINE_NS * (uint64_t)1000;
 }
 
-static void free_trial(roc_cpu_trial *trial) {
-  roc_fiber_destroy(trial->fiber);
-  roc_cpu_scratch_deinit(&trial->scratch);
-  roc_free(trial);
-}
-
-/* NULL: out of memory. */
-static roc_cpu_trial *begin_trial(roc_cpu_command *command) {
-  roc_cpu_queues *queues = command->stream->queues;
-  roc_cpu_pool_lock();
-  roc_cpu_trial *trial = queues->free_trials;
-  if (trial) queues->free_trials = trial->next;
-  roc_cpu_pool_unlock();
-  if (!trial) trial = roc_zalloc(sizeof *trial);
-  if (!trial) return NULL;
-  trial->command = command;
-  trial->is_left = false;
-  if (!trial->fiber) trial->fiber = roc_fiber_create(ROC_THREAD_DEEP_STACK);
-  if (trial->fiber && roc_cpu_scratch_get(&trial->scratch, command->as.launch.scratch_bytes)) {
-    return trial;
-  }
-  free_trial(trial);
-  return NULL;
-}
-
-void roc_cpu_trials_deinit(roc_cpu_queues *queues) {
-  while (queues->free_trials) {
-    roc_cpu_trial *trial = queues->free_trials;
-    queues->free_trials = trial->next;
-    free_trial(trial);
-  }
-}
-
 static void run_trial(void *ud) {
-  roc_cpu_trial *trial = ud;
+  roc_cpu_fiber *trial = ud;
   roc_cpu_command *command = trial->command;
-  trial->left = run_groups(command, 0, command->total, trial->scratch.memory, trial);
+  trial->rest = run_groups(command, 0, command->total, &trial->scratch, ask_in_trial);
+}
+
+static void set_threads(roc_cpu_command *command, uint64_t groups) {
+  command->task.useful_threads = count_useful(command, groups);
+  atomic_store_explicit(&command->as.launch.useful_threads, command->task.useful_threads,
+                        memory_order_relaxed);
 }
 
 /* Whether the launch is done; what is left of it is for the pool. */
 static bool try_here(roc_cpu_command *command) {
   if (!roc_cpu_is_idle(command->stream) || !is_probably_short(command)) return false;
-  roc_cpu_trial *trial = begin_trial(command);
+  roc_cpu_fiber *trial = take_fiber(command, command->as.launch.scratch_bytes);
   if (!trial) return false;
-  uint64_t left = command->total;
   if (roc_fiber_call(trial->fiber, run_trial, trial)) {
-    left = trial->left;
-    end_trial(trial);
-    atomic_store_explicit(&command->taken, left, memory_order_relaxed);
-    command->task.useful_threads = roc_cpu_clamp_threads(command, command->total - left);
-    return left == command->total;
+    uint64_t rest = trial->rest;
+    roc_cpu_pool_lock();
+    put_back(trial);
+    roc_cpu_pool_unlock();
+    atomic_store_explicit(&command->taken, rest, memory_order_relaxed);
+    set_threads(command, command->total - rest);
+    return rest == command->total;
   }
   command->as.launch.trial = trial;
   command->task.useful_threads = 1;
@@ -328,7 +429,7 @@ roc_status roc_cpu_queue_launch(roc_dev_stream *base, const roc_dev_launch *laun
     return roc_fail(err, ROC_OOM,
                     "out of memory: a workgroup of this kernel needs %zu bytes a thread", nbytes);
   }
-  command->task.useful_threads = roc_cpu_clamp_threads(command, command->total);
+  set_threads(command, command->total);
   if (try_here(command)) {
     roc_cpu_command_complete(command, out_ticket);
   } else {

@@ -118,18 +118,57 @@ void roc_cpu_pool_widen(roc_cpu_pool *pool, roc_cpu_task *task, uint32_t useful_
   }
 }
 
+bool roc_cpu_pool_enter(roc_cpu_pool *pool, roc_cpu_task *task) {
+  if (!task->is_listed) return false;
+  if (++task->inside >= task->useful_threads) unlist(pool, task);
+  return true;
+}
+
+void roc_cpu_pool_exit(roc_cpu_pool *pool, roc_cpu_task *task, bool has_more) {
+  task->inside--;
+  if (!has_more) {
+    unlist(pool, task);
+    if (task->inside == 0) task->finish(task);
+  } else if (!task->is_listed) {
+    list(pool, task, 1);
+  }
+}
+
+void roc_cpu_pool_leave(roc_cpu_pool *pool, roc_cpu_left *left) {
+  left->next = pool->first_left;
+  pool->first_left = left;
+  atomic_fetch_add_explicit(&pool->listed_count, 1, memory_order_release);
+  if (pool->sleeping_count > 0) pthread_cond_signal(&pool->work_came);
+}
+
+roc_cpu_left *roc_cpu_pool_take_left(roc_cpu_pool *pool, const roc_cpu_task *task) {
+  roc_cpu_left **link = &pool->first_left;
+  while (*link && (*link)->task != task) link = &(*link)->next;
+  roc_cpu_left *left = *link;
+  if (!left) return NULL;
+  *link = left->next;
+  atomic_fetch_sub_explicit(&pool->listed_count, 1, memory_order_relaxed);
+  return left;
+}
+
+/* Goes on with what another thread has left.  Lock held, given up meanwhile. */
+static void go_on(roc_cpu_pool *pool) {
+  roc_cpu_left *left = roc_cpu_pool_take_left(pool, pool->first_left->task);
+  roc_cpu_pool_unlock();
+  left->go_on(left);
+  roc_cpu_pool_lock();
+}
+
 /* Steps a task to its end.  Lock held, given up while stepping. */
 static void serve(roc_cpu_pool *pool, roc_cpu_task *task, roc_cpu_scratch *scratch) {
-  task->inside++;
-  if (task->inside == task->useful_threads) unlist(pool, task);
+  roc_cpu_pool_enter(pool, task);
   /* Submitters count spinning threads once per task; a thread that takes one makes sure that the rest is
    * taken too. */
   if (pool->first_task && pool->sleeping_count > 0) pthread_cond_signal(&pool->work_came);
   roc_cpu_pool_unlock();
   while (task->step(task, scratch)) continue;
   roc_cpu_pool_lock();
-  unlist(pool, task);
-  if (--task->inside == 0) task->finish(task);
+  roc_cpu_pool_exit(pool, task, false);
 }
 
 /* ---- workers ------------------------------------------------------------- */
@@ -154,7 +193,10 @@ static void *run_worker(void *argument) {
   fesetenv(FE_DFL_ENV); /* whatever the thread that starts it has set */
   roc_cpu_pool_lock();
   for (;;) {
-    if (pool->first_task) {
+    if (pool->first_left) {
+      go_on(pool);
+      has_spun = false;
+    } else if (pool->first_task) {
       serve(pool, pool->first_task, &scratch);
       has_spun = false;
     } else if (pool->is_stopping) {

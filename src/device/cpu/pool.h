@@ -15,10 +15,13 @@
 
 #include "base/status.h"
 
+typedef struct roc_cpu_fiber roc_cpu_fiber;
+
 /* A thread's own memory for kernels' frames and shared arrays; grows, never shrinks. */
 typedef struct roc_cpu_scratch {
   void *memory;
   size_t capacity;
+  roc_cpu_fiber *fiber; /* in which it is used; NULL: on the stack of a thread of the pool */
 } roc_cpu_scratch;
 
 /* 64-byte aligned; NULL when memory is out (the old block is kept). */
@@ -38,9 +41,19 @@ struct roc_cpu_task {
   roc_cpu_task *next;
 };
 
+/* What a thread that is none of the pool's has left in the middle of a task; see
+ * roc_cpu_pool_leave. */
+typedef struct roc_cpu_left roc_cpu_left;
+struct roc_cpu_left {
+  void (*go_on)(roc_cpu_left *left); /* lock not held; ends with roc_cpu_pool_exit */
+  roc_cpu_task *task;
+  roc_cpu_left *next;
+};
+
 typedef struct roc_cpu_pool {
   uint32_t size; /* threads it is to have; constant */
   roc_cpu_task *first_task, **last_link;
+  roc_cpu_left *first_left;
   _Atomic uint32_t listed_count; /* read by spinning workers without the lock */
   pthread_t *threads;
   uint32_t thread_count, sleeping_count, spinning_count;
@@ -66,6 +79,16 @@ bool roc_cpu_pool_start(roc_cpu_pool *pool);
 void roc_cpu_pool_submit(roc_cpu_pool *pool, roc_cpu_task *task); /* lock held */
 /* More threads have something to do in a task that one is stepping.  Lock held. */
 void roc_cpu_pool_widen(roc_cpu_pool *pool, roc_cpu_task *task, uint32_t useful_threads);
+/* A thread that is none of the pool's takes part in a task, unless enough do: false.  Lock held. */
+bool roc_cpu_pool_enter(roc_cpu_pool *pool, roc_cpu_task *task);
+/* It takes part no longer; `has_more`: there was more to take, which is for others.  Lock held. */
+void roc_cpu_pool_exit(roc_cpu_pool *pool, roc_cpu_task *task, bool has_more);
+/* It has something else to do in the middle of a step: a thread of the pool goes on there.  Lock
+ * held. */
+void roc_cpu_pool_leave(roc_cpu_pool *pool, roc_cpu_left *left);
+/* What was left of the task and nobody goes on with yet, for the calling thread; or NULL.  Lock
+ * held. */
+roc_cpu_left *roc_cpu_pool_take_left(roc_cpu_pool *pool, const roc_cpu_task *task);
 /* Wakes the threads in roc_cpu_pool_sleep.  Lock held; costs nothing when there are none. */
 void roc_cpu_pool_notify(void);
 /* Sleeps until notified or the deadline (roc_clock_ns; UINT64_MAX: none).  Lock held, given up

@@ -13,6 +13,7 @@ enum {
   INLINE_BYTES = 256 * 1024, /* copies and fills up to this run on the caller of an idle stream */
   SHARE_BYTES = 1 << 20,     /* of a copy or fill that is spread over threads */
   WAIT_SPIN_NS = 15000,
+  MOST_HELP_NS = 20 * 1000 * 1000, /* of a wait, which may have to end for an interrupt */
 };
 
 static roc_cpu_stream *blocked_streams; /* of all devices; lock held */
@@ -27,23 +28,13 @@ roc_status roc_cpu_stream_create(roc_device *device, roc_cpu_queues *queues,
   stream->queues = queues;
   stream->last_link = &stream->first;
   stream->refs = 1;
-  roc_cpu_pool_lock();
-  stream->next = queues->streams;
-  queues->streams = stream;
-  atomic_fetch_add_explicit(&queues->stream_count, 1, memory_order_relaxed);
-  roc_cpu_pool_unlock();
   *out_stream = stream;
   return ROC_OK;
 }
 
 /* Lock held. */
 static void drop_stream(roc_cpu_stream *stream) {
-  if (--stream->refs > 0) return;
-  roc_cpu_stream **link = &stream->queues->streams;
-  while (*link != stream) link = &(*link)->next;
-  *link = stream->next;
-  atomic_fetch_sub_explicit(&stream->queues->stream_count, 1, memory_order_relaxed);
-  roc_free(stream);
+  if (--stream->refs == 0) roc_free(stream);
 }
 
 void roc_cpu_stream_destroy(roc_cpu_stream *stream) {
@@ -71,11 +62,37 @@ bool roc_cpu_is_done(roc_dev_stream *stream, roc_ticket ticket) {
          ticket;
 }
 
+/* What the thread may take part in: no function of the host, which waits for its own thread, and no
+ * launch that was left in the middle. */
+static bool is_shared(const roc_cpu_command *command) {
+  if (command->kind == ROC_CPU_LAUNCH) return !command->as.launch.trial;
+  return command->kind == ROC_CPU_COPY || command->kind == ROC_CPU_FILL;
+}
+
+/* Whether there was something to take part in, of what the thread waits for. */
+static bool help(roc_cpu_stream *stream, roc_ticket ticket, uint64_t deadline) {
+  roc_cpu_pool *pool = &stream->queues->pool;
+  roc_cpu_pool_lock();
+  roc_cpu_command *first = stream->first;
+  bool may_help = first && first->ticket <= ticket && is_shared(first);
+  roc_cpu_left *left = may_help ? roc_cpu_pool_take_left(pool, &first->task) : NULL;
+  bool enters = may_help && !left && roc_cpu_pool_enter(pool, &first->task);
+  roc_cpu_pool_unlock();
+  if (left) roc_cpu_help_on(left, deadline);
+  if (enters) roc_cpu_help(first, deadline);
+  return left || enters;
+}
+
 roc_status roc_cpu_wait(roc_dev_stream *stream, roc_ticket ticket, int64_t timeout_ns,
                         bool *out_done, roc_error *err) {
   (void)err;
   uint64_t now = roc_clock_ns();
   uint64_t deadline = timeout_ns < 0 ? UINT64_MAX : now + (uint64_t)timeout_ns;
+  uint64_t help_end = now + MOST_HELP_NS < deadline ? now + MOST_HELP_NS : deadline;
+  while (!roc_cpu_is_done(stream, ticket) && (now = roc_clock_ns()) < help_end &&
+         help(roc_cpu_stream_of(stream), ticket, help_end)) {
+    continue;
+  }
   uint64_t spin_end = now + WAIT_SPIN_NS < deadline ? now + WAIT_SPIN_NS : deadline;
   while (!(*out_done = roc_cpu_is_done(stream, ticket)) && roc_clock_ns() < spin_end) {
     for (int i = 0; i < 16; i++) roc_cpu_relax();

@@ -6,7 +6,7 @@
  * or has had.  Waits for other streams and time stamps take no thread.  A copy of few
  * bytes for an idle stream runs on the calling thread instead.  So does a kernel that was short the
  * last time; if it takes longer now, a thread of the pool goes on with it where the caller left it
- * (launch.c).  Queueing: one thread at a time per stream.  Waiting and asking: any thread. */
+ * (launch.c).  A thread that waits for a stream helps with its first command.  Queueing: one thread at a time per stream.  Waiting and asking: any thread. */
 #ifndef ROC_DEVICE_CPU_QUEUE_H
 #define ROC_DEVICE_CPU_QUEUE_H
 
@@ -17,15 +17,12 @@
 
 typedef struct roc_cpu_stream roc_cpu_stream;
 typedef struct roc_cpu_command roc_cpu_command;
-typedef struct roc_cpu_trial roc_cpu_trial;
 
-/* Streams of a device, the threads that run their work, and what is kept for further commands. */
+/* The threads that run the work of a device's streams, and what is kept for further commands. */
 typedef struct roc_cpu_queues {
   roc_cpu_pool pool;
-  roc_cpu_stream *streams;
-  _Atomic uint32_t stream_count;
   roc_cpu_command *free_commands;
-  roc_cpu_trial *free_trials;
+  roc_cpu_fiber *free_fibers;
 } roc_cpu_queues;
 
 /* A loaded kernel, as far as running it goes. */
@@ -43,7 +40,7 @@ roc_status roc_cpu_stream_create(roc_device *device, roc_cpu_queues *queues,
                                  roc_cpu_stream **out_stream, roc_error *err);
 void roc_cpu_stream_destroy(roc_cpu_stream *stream);
 void roc_cpu_queues_deinit(roc_cpu_queues *queues); /* all streams destroyed and idle */
-void roc_cpu_trials_deinit(roc_cpu_queues *queues);
+void roc_cpu_fibers_deinit(roc_cpu_queues *queues);
 /* Launches queued on the stream so far stop soon. */
 void roc_cpu_stream_interrupt(roc_dev_stream *stream);
 
