@@ -1,8 +1,9 @@
--- The cpu device against C with OpenMP on this machine, in one run: build/release/bin/roclua
--- bench/cpu.lua [scale [repeats]] Prints a line a kernel: our least time, the peer's, their ratio
--- (below 1: ours is faster), and checked over unchecked.
+-- The cpu device against C with OpenMP by gcc and clang, OpenCL (PoCL) and numba on this machine,
+-- in one run: build/release/bin/roclua bench/cpu.lua [scale [repeats [python]]]
+-- Prints a line a kernel: our least time, the peers', our time over that of the best of them (below
+-- 1: ours is faster), and checked over unchecked.  A peer that is not installed is "absent".
 -- `scale` divides the sizes, for a quick look; on a machine that does other things, too, the least
--- of many `repeats` is right.
+-- of many `repeats` is right.  `python` is one that has numba.
 local roc = require "roc"
 local gemm = require "roc.kernels.gemm"
 local histogram = require "roc.kernels.histogram"
@@ -11,14 +12,26 @@ local transpose = require "roc.kernels.transpose"
 
 local scale = tonumber(arg[1]) or 1
 local REPEATS = tonumber(arg[2]) or 5
+local PYTHON = arg[3] or "python3"
 local FLAGS = "-O3 -march=native -fopenmp"
 
 local device = roc.current_device()
 
--- Programs that run the same kernels: what compiles them, and their columns in the table.
+-- Programs that run the same kernels: the heads of their columns, what makes or finds them, and how
+-- they are called.
+local function c_peer(head, compiler)
+  local path = "build/bench/openmp-" .. compiler
+  return { head = head, run = path,
+    build = ("%s %s bench/peers/openmp.c -o %s"):format(compiler, FLAGS, path) }
+end
+
 local peers = {
-  { name = "openmp", build = "gcc " .. FLAGS .. " bench/peers/openmp.c -o build/bench/openmp" },
-  { name = "opencl", build = "gcc -O2 bench/peers/opencl.c -o build/bench/opencl -lOpenCL" },
+  c_peer("gcc ms", "gcc"),
+  c_peer("clang ms", "clang-22"),
+  { head = "OpenCL ms", run = "build/bench/opencl",
+    build = "gcc -O2 bench/peers/opencl.c -o build/bench/opencl -lOpenCL" },
+  { head = "numba ms", run = PYTHON .. " bench/peers/cpu.py",
+    build = PYTHON .. " -c 'import numba'" },
 }
 
 local function build_peers()
@@ -26,12 +39,13 @@ local function build_peers()
   for _, peer in ipairs(peers) do peer.is_built = os.execute(peer.build .. " 2>/dev/null") end
 end
 
--- Seconds, or nothing where the peer is not there.
+-- Milliseconds, or nothing where the peer is not there.
 local function peer_time(peer, bench)
   if not peer.is_built then return nil end
   local pipe <close> =
-    assert(io.popen(("build/bench/%s %s %d %d"):format(peer.name, bench.name, bench.n, REPEATS)))
-  return tonumber(pipe:read("l"))
+    assert(io.popen(("%s %s %d %d"):format(peer.run, bench.name, bench.n, REPEATS)))
+  local took = tonumber(pipe:read("l"))
+  return took and took * 1e3
 end
 
 -- Least seconds of one run of `launch`, after one that compiles.
@@ -129,22 +143,24 @@ local benches = {
   end },
 }
 
-local function show(seconds, format) return seconds and format:format(seconds) or "-" end
-
 build_peers()
-print(("%s, %d compute units; C: gcc %s"):format(device.name, device.compute_units, FLAGS))
-local ROW = "%-13s %9d %11s %11s %11s %8s %8s %18s"
-print((ROW:gsub("9d", "9s")):format(
-  "kernel", "n", "roclua ms", "C ms", "OpenCL ms", "to C", "to best", "checked/unchecked"))
+print(("%s, %d compute units; C: %s"):format(device.name, device.compute_units, FLAGS))
+local heads = {}
+for i, peer in ipairs(peers) do heads[i] = ("%9s"):format(peer.head) end
+print(("%-13s %9s %9s %s %8s %18s"):format("kernel", "n", "roclua ms", table.concat(heads, " "),
+  "to best", "checked/unchecked"))
 for _, bench in ipairs(benches) do
   local checked = least_time(bench.make(true)) * 1e3
   collectgarbage()
   local unchecked = least_time(bench.make(false)) * 1e3
   collectgarbage()
-  local c, cl = peer_time(peers[1], bench), peer_time(peers[2], bench)
-  c, cl = c and c * 1e3, cl and cl * 1e3
-  local best = math.min(c or math.huge, cl or math.huge)
-  print(ROW:format(bench.name, bench.n, show(checked, "%.3f"), show(c, "%.3f"), show(cl, "%.3f"),
-    show(c and checked / c, "%.2f"), show(best < math.huge and checked / best, "%.2f"),
-      show(checked / unchecked, "%.2f")))
+  local best, columns = math.huge, {}
+  for i, peer in ipairs(peers) do
+    local took = peer_time(peer, bench)
+    best = math.min(best, took or best)
+    columns[i] = took and ("%9.3f"):format(took) or ("%9s"):format("absent")
+  end
+  print(("%-13s %9d %9.3f %s %8s %18.2f"):format(bench.name, bench.n, checked,
+    table.concat(columns, " "), best < math.huge and ("%.2f"):format(checked / best) or "-",
+    checked / unchecked))
 end
