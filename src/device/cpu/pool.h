@@ -86,7 +86,7 @@ void roc_cpu_pool_exit(roc_cpu_pool *pool, roc_cpu_task *task, bool has_more);
 /* It has something else to do in the middle of a step: a thread of the pool goes on there.  Lock
  * held. */
 void roc_cpu_pool_leave(roc_cpu_pool *pool, roc_cpu_left *left);
-/* What was left of the task and nobody goes on with yet, for the calling thread; or NULL.  Lock
+/* What was left of the task and no thread goes on with yet, for the calling one; or NULL.  Lock
  * held. */
 roc_cpu_left *roc_cpu_pool_take_left(roc_cpu_pool *pool, const roc_cpu_task *task);
 /* Wakes the threads in roc_cpu_pool_sleep.  Lock held; costs nothing when there are none. */
