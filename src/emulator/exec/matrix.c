@@ -304,11 +304,7 @@ static double mini_value(const emu_wave *wave, const mini_float *kind, uint32_t 
     emu_small_float small = emu_small_float_of(wave, kind->mantissa_bits);
     return emu_small_value(&small, bits);
   }
-  unsigned m = kind->mantissa_bits, bias = (1u << (kind->exponent_bits - 1)) - 1;
-  unsigned exponent = bits >> m & ((1u << kind->exponent_bits) - 1);
-  uint32_t digits = (bits & ((1u << m) - 1)) | (exponent ? 1u << m : 0);
-  double size = ldexp(digits, (int)(exponent ? exponent : 1) - (int)bias - (int)m);
-  return bits >> (kind->bits - 1) & 1 ? -size : size;
+  return emu_narrow_value(kind->exponent_bits, kind->mantissa_bits, bits);
 }
 
 /* Elements may lie across two registers. */

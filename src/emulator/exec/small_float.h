@@ -61,6 +61,19 @@ static inline uint32_t emu_small_round(const emu_small_float *kind, float x) {
   return kind->is_fnuz && byte == 0 ? 0 : sign | byte;
 }
 
+/* A narrower one, which is always finite: of a sign, and those bits of exponent and mantissa. */
+static inline float emu_narrow_value(unsigned exponent_bits, unsigned m, uint32_t bits) {
+  int bias = (1 << (exponent_bits - 1)) - 1;
+  int exponent = (int)(bits >> m & ((1u << exponent_bits) - 1));
+  uint32_t digits = (bits & ((1u << m) - 1)) | (exponent ? 1u << m : 0);
+  float size = ldexpf((float)digits, (exponent ? exponent : 1) - bias - (int)m);
+  return bits >> (exponent_bits + m) & 1 ? -size : size;
+}
+
+static inline float emu_fp4_value(uint32_t bits) {
+  return emu_narrow_value(2, 1, bits);
+}
+
 static inline float emu_bf16_value(uint32_t half) {
   return emu_real_of32(half << 16);
 }
