@@ -55,28 +55,6 @@ static void run_load(emu_wave *wave, const emu_inst *inst) {
   put_dwords(wave, inst, values, ndwords);
 }
 
-/* A byte or a half, extended; its address is not rounded. */
-static void load_small(emu_wave *wave, const emu_inst *inst, uint32_t nbytes, bool is_signed) {
-  uint64_t address = emu_s64(wave, &inst->src[0]) + offset_of(wave, inst, 1);
-  if (nbytes == 2) address &= ~1ull;
-  uint64_t word_address = address & ~3ull;
-  if (!may_access(wave, inst, word_address, 1, EMU_PAGE_READ)) return;
-  if (wave->watch) report_to_watch(wave, inst, word_address, 1, NULL);
-  uint32_t unused = 32 - 8 * nbytes;
-  uint32_t value = load_dword(word_address) >> (address & 3) * 8 << unused;
-  value = is_signed ? (uint32_t)((int32_t)value >> unused) : value >> unused;
-  put_dwords(wave, inst, &value, 1);
-}
-
-#define SMALL(name, nbytes, is_signed)                           \
-  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
-    load_small(wave, inst, nbytes, is_signed);                   \
-  }
-SMALL(load_u8, 1, false)
-SMALL(load_i8, 1, true)
-SMALL(load_u16, 2, false)
-SMALL(load_i16, 2, true)
-
 /* The fields of a buffer resource that scalar loads use: base, and the number of bytes from there
  * on. */
 typedef struct extent {
@@ -110,6 +88,46 @@ static void run_buffer_load(emu_wave *wave, const emu_inst *inst) {
   for (uint32_t i = 0; i < nvalid; i++) values[i] = load_dword(address + 4ull * i);
   put_dwords(wave, inst, values, ndwords);
 }
+
+/* ---- bytes and halves of gfx12 --------------------------------------------------------------- */
+
+/* Extended; the address of a byte is not rounded. */
+static void load_small(emu_wave *wave, const emu_inst *inst, uint64_t at, uint32_t nbytes,
+                       bool is_signed) {
+  uint64_t address = nbytes == 2 ? at & ~1ull : at, word_address = address & ~3ull;
+  if (!may_access(wave, inst, word_address, 1, EMU_PAGE_READ)) return;
+  if (wave->watch) report_to_watch(wave, inst, word_address, 1, NULL);
+  uint32_t unused = 32 - 8 * nbytes;
+  uint32_t value = load_dword(word_address) >> (address & 3) * 8 << unused;
+  value = is_signed ? (uint32_t)((int32_t)value >> unused) : value >> unused;
+  put_dwords(wave, inst, &value, 1);
+}
+
+/* Outside of the buffer they are 0. */
+static void load_small_of_buffer(emu_wave *wave, const emu_inst *inst, uint32_t nbytes,
+                                 bool is_signed) {
+  extent buffer = extent_of(wave, &inst->src[0]);
+  uint64_t offset = offset_of(wave, inst, 1), end = buffer.nbytes - nbytes;
+  const uint32_t zero = 0;
+  if (buffer.nbytes < nbytes || offset > end) {
+    put_dwords(wave, inst, &zero, 1);
+  } else {
+    load_small(wave, inst, buffer.base + offset, nbytes, is_signed);
+  }
+}
+
+#define SMALL(type, nbytes, is_signed)                                       \
+  static void run_load_##type(emu_wave *wave, const emu_inst *inst) {        \
+    uint64_t at = emu_s64(wave, &inst->src[0]) + offset_of(wave, inst, 1);   \
+    load_small(wave, inst, at, nbytes, is_signed);                           \
+  }                                                                          \
+  static void run_buffer_load_##type(emu_wave *wave, const emu_inst *inst) { \
+    load_small_of_buffer(wave, inst, nbytes, is_signed);                     \
+  }
+SMALL(u8, 1, false)
+SMALL(i8, 1, true)
+SMALL(u16, 2, false)
+SMALL(i16, 2, true)
 
 static void run_store(emu_wave *wave, const emu_inst *inst) {
   uint64_t address = (emu_s64(wave, &inst->src[1]) + offset_of(wave, inst, 2)) & ~3ull;
@@ -174,6 +192,10 @@ const emu_op emu_smem_ops[] = {
   NEW("s_load_i8", run_load_i8, EMU_B64)
   NEW("s_load_u16", run_load_u16, EMU_B64)
   NEW("s_load_i16", run_load_i16, EMU_B64)
+  NEW("s_buffer_load_u8", run_buffer_load_u8, EMU_B128)
+  NEW("s_buffer_load_i8", run_buffer_load_i8, EMU_B128)
+  NEW("s_buffer_load_u16", run_buffer_load_u16, EMU_B128)
+  NEW("s_buffer_load_i16", run_buffer_load_i16, EMU_B128)
   PREFETCH("s_prefetch_data", EMU_B64, EMU_B32, EMU_B32, EMU_B32)
   PREFETCH("s_prefetch_inst", EMU_B64, EMU_B32, EMU_B32, EMU_B32)
   PREFETCH("s_prefetch_data_pc_rel", EMU_B32, EMU_B32, EMU_B32)

@@ -187,6 +187,27 @@ describe("an instruction of gfx12", function()
       { r.s[4], r.s[5], r.s[6], r.s[7], r.s[8], r.s[9], r.s[10] })
   end)
 
+  it("loads bytes and halves of buffers into scalar registers, and 0 outside of them", function()
+    local r = emulator.run(CHIP, { { memory = "\x01\x82\x03\x84\x85\x06\x07\x08\x09\x0a\x0b\x0c",
+      code = [[
+        s_mov_b64 s[4:5], s[2:3]
+        s_mov_b32 s6, 7
+        s_mov_b32 s7, 0
+        s_movk_i32 s8, 0x2
+        s_buffer_load_u8 s10, s[4:7], 0x1
+        s_buffer_load_i8 s11, s[4:7], s8 offset:0x1
+        s_buffer_load_u16 s12, s[4:7], s8 offset:0x0
+        s_buffer_load_i16 s13, s[4:7], 0x2
+        s_buffer_load_u8 s14, s[4:7], 0x6
+        s_buffer_load_u8 s15, s[4:7], 0x7
+        s_buffer_load_u16 s16, s[4:7], 0x6
+        s_buffer_load_i16 s17, s[4:7], 0x800
+        s_wait_kmcnt 0x0]] } })[1]
+    assert.is_nil(r.fault)
+    assert.are.same({ 0x82, 0xffffff84, 0x8403, 0xffff8403, 0x07, 0, 0, 0 },
+      { table.unpack(r.s, 10, 17) })
+  end)
+
   it("says what caches do, and which atomics return", function()
     local r = emulator.run(CHIP, { { memory = string.pack("<I4I4", 5, 6), exec = 1,
       v = { [1] = 0, [2] = 3 },
@@ -247,10 +268,10 @@ describe("an instruction of gfx12", function()
 
   it("is refused by name where it is not known", function()
     local r = emulator.run(CHIP, {
-      { code = "v_swmmac_f32_16x16x32_f16 v[0:7], v[8:11], v[16:23], v24" },
+      { code = "v_cvt_sr_fp8_f32 v0, v1, v2" },
       { code = "s_barrier_signal -2" },
       { code = "global_load_tr_b64 v[0:1], v1, s[2:3]" } })
-    assert.matches("does not know the instruction 'v_swmmac_f32_16x16x32_f16", r[1].fault, 1, true)
+    assert.matches("does not know the instruction 'v_cvt_sr_fp8_f32", r[1].fault, 1, true)
     assert.matches("names barrier -2", r[2].fault, 1, true)
     assert.matches("does not know the instruction 'global_load_tr_b64", r[3].fault, 1, true)
   end)
