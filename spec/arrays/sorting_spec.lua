@@ -45,6 +45,25 @@ local function specs(make)
     assert.same({ 0 }, (floats:topk(0)).shape)
   end)
 
+  it("sort -0 and NaN as equal to 0 and to each other, each zero with its sign", function()
+    for dtype, bits in pairs {
+      float16 = { 0x8000, 0x7e00, 0xbc00, 0, 0x7e00, 0x7c00, 0x8000, 0xfc00, 0, 0x3c00, 0x7e00 },
+      bfloat16 = { 0x8000, 0x7fc0, 0xbf80, 0, 0x7fc0, 0x7f80, 0x8000, 0xff80, 0, 0x3f80, 0x7fc0 },
+    } do
+      local bytes = ""
+      for _, word in ipairs(bits) do bytes = bytes .. string.pack("<I2", word) end
+      local a = make(roc.frombytes(bytes, dtype, #bits))
+      local function words(order)
+        local found = ""
+        for _, i in ipairs(order) do found = found .. string.pack("<I2", bits[i]) end
+        return found
+      end
+      assert.are.equal(words { 8, 3, 1, 4, 7, 9, 10, 6, 2, 5, 11 }, host(a:sort()):tobytes())
+      assert.are.equal(words { 6, 10, 1, 4, 7, 9, 3, 8, 2, 5, 11 },
+        host(a:sort { descending = true }):tobytes())
+    end
+  end)
+
   it("find distinct values and places", function()
     holds({ 1, 2, 3 }, make(roc.array({ { 3, 1 }, { 2, 3 } }, "int32")):unique())
     assert.are.equal(2, make(roc.array { 0 / 0, 1, 0 / 0 }):unique().size)
@@ -131,8 +150,67 @@ local function specs(make)
   end)
 end
 
+-- A line longer than a thread's part, and lengths around those at which the way of sorting changes.
+local LENGTHS = { 3, 4, 5, 127, 191, 192, 1023, 1024, 8191, 8192, 150001 }
+
 describe("host arrays", function()
   specs(function(array) return array end)
+
+  it("are sorted stably whatever their length, dtype and values are", function()
+    local rng = roc.rng(5)
+    local function some(n, dtype)
+      if dtype == "bool" then return rng:integers(0, 1, n):eq(1) end
+      local wide = rng:integers(math.mininteger, math.maxinteger, n)
+      if dtype:find "float" then return (rng:normal(n) * 2 ^ 6):astype(dtype) end
+      return wide:astype(dtype)
+    end
+    for name in pairs { bool = 1, int8 = 1, uint16 = 1, int32 = 1, int64 = 1, uint64 = 1,
+      float16 = 1, float32 = 1, float64 = 1 } do
+      for _, n in ipairs(LENGTHS) do
+        local x = some(n, name)
+        local sorted, at = x:sort(), x:argsort()
+        assert.are.equal(sorted:tobytes(), x[at]:tobytes())
+        local later, earlier = sorted[{ { 2, n } }], sorted[{ { 1, n - 1 } }]
+        local is_same = later:eq(earlier)
+        local is_fine = name == "bool" and (later | ~earlier) or later:ge(earlier)
+        assert.is_true(is_fine:all(), name .. n)
+        assert.is_true((at:diff():gt(0) | ~is_same):all(), name .. n)
+        local down = x:argsort { descending = true }
+        assert.are.equal(x[down]:tobytes(), x:sort({ descending = true }):tobytes())
+        assert.are.equal(sorted:tobytes(), x[down]:sort():tobytes())
+        local _, first = x:topk(3)
+        assert.same(down[{ { 1, 3 } }]:totable(), first:totable())
+      end
+    end
+    local nans = roc.frombytes(string.pack("<I4I4I4", 0xffc00001, 0x7fc00002, 0), "float32", 3)
+    assert.are.equal(string.pack("<I4I4I4", 0, 0xffc00001, 0x7fc00002), nans:sort():tobytes())
+    local skew = roc.concat { roc.full(70000, 7, "int64"), rng:integers(1, 9, 80000) << 40 }
+    assert.are.equal(skew:sort():tobytes(), skew[skew:argsort()]:tobytes())
+    local lines = rng:uniform { 3, 60000 }
+    for i = 1, 3 do
+      assert.are.equal(lines[i]:sort():tobytes(), lines:sort()[i]:tobytes())
+      assert.are.equal(lines[i]:sort():tobytes(), lines:flip({ axis = 2 }):sort()[i]:tobytes())
+    end
+  end)
+
+  it("are sorted again after a failed allocation", function()
+    local testing = require "roc.core".testing
+    local x = roc.rng(1):uniform(5000)
+    local expected, failures = x:sort():tobytes(), 0
+    collectgarbage "stop" -- else a failure is answered by a collection and a second try
+    for n = 1, 8 do
+      testing.fail_alloc(n)
+      local is_fine, result = pcall(x.sort, x)
+      testing.fail_alloc(0)
+      if not is_fine then
+        failures = failures + 1
+        assert.matches("memory", tostring(result))
+      end
+      assert.are.equal(expected, x:sort():tobytes())
+    end
+    collectgarbage "restart"
+    assert.is_true(failures > 0)
+  end)
 
   it("refuse what they cannot do, at the script's line", function()
     local a = roc.ones { 2, 3 }

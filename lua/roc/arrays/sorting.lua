@@ -1,9 +1,11 @@
 -- Sorting, and what rests on it: places, the largest, distinct values, search.
 --
--- A merge sort along the last dimension. First each work-item sorts a run of 32 neighbours. Then in
--- each pass neighbouring runs are merged: an item writes 32 elements of the merged run, after a
--- binary search for the place where they begin in both. Equal elements keep their order; NaN comes
--- last in either direction.
+-- Along the last dimension; equal elements keep their order, NaN comes last in either direction.
+--
+-- On `cpu` the runtime sorts, by digits. On GPUs and `sim` kernels do, by merging: first each
+-- work-item sorts a run of 32 neighbours; then in each pass neighbouring runs are merged: an item
+-- writes 32 elements of the merged run, after a binary search for the place where they begin in
+-- both.
 local core = require "roc.core"
 local elementwise = require "roc.arrays.elementwise"
 local generated = require "roc.arrays.generated"
@@ -115,18 +117,15 @@ end
 
 local STEPS = { sort = SORT_RUN, merge = MERGE }
 
--- Sorted copies of the lines, and of the places that elements came from where they are asked for.
-local function sort_lines(lines, is_descending, wants_places, is_device)
-  local count, n = lines.shape[1], lines.shape[2]
-  local dtype, size = lines.dtype, lines.size
-  local function new(of) return support.new_array(is_device, { count, n }, of) end
-  local from, at = new(dtype), wants_places and new(int64) or nil
-  if size == 0 then return from, at end
-  local items = count * ((n + RUN - 1) // RUN)
+-- By kernels: sorted copies of the lines, and of the places that elements came from.
+local function merge_sort(lines, wanted, new)
+  local n, dtype = lines.shape[2], lines.dtype
+  local from, at = new(n, dtype), wanted.places and new(n, int64)
+  local items = lines.shape[1] * ((n + RUN - 1) // RUN)
   local function kernel(step)
-    local key = string.format("%s %s %s %s", step, dtype.name, is_descending, wants_places)
+    local key = string.format("%s %s %s %s", step, dtype.name, wanted.descending, wanted.places)
     return generated.kept(key, function()
-      return generated.kernel(fill_in(STEPS[step], dtype, is_descending, wants_places),
+      return generated.kernel(fill_in(STEPS[step], dtype, wanted.descending, wanted.places),
         dtype.name, "roc.Array sort")
     end):forall(items)
   end
@@ -135,7 +134,7 @@ local function sort_lines(lines, is_descending, wants_places, is_device)
   else
     kernel "sort"(support.input(lines), support.output(from))
   end
-  local to, moved = n > RUN and new(dtype), n > RUN and at and new(int64)
+  local to, moved = n > RUN and new(n, dtype), n > RUN and at and new(n, int64)
   local width = RUN
   while width < n do
     if at then
@@ -151,15 +150,39 @@ local function sort_lines(lines, is_descending, wants_places, is_device)
   return from, at
 end
 
--- The array sorted, and the places, in the array's shape.
-local function sorted(name, array, is_descending, wants_places)
+-- By the host's own code, which waits for the array.
+local function sort_on_host(lines, wanted, new)
+  local keep = wanted.keep or lines.shape[2]
+  if not lines:is_c_contiguous() then lines = support.copy_of(lines) end
+  local values = wanted.values and new(keep, lines.dtype) or nil
+  local places_of = wanted.places and new(keep, int64) or nil
+  core.sort_lines(lines, wanted.descending, keep, values, places_of)
+  return values, places_of
+end
+
+-- The first `keep` (or all) elements of the sorted lines, and their places, in the array's shape.
+local function sorted(name, array, wanted)
   array = options.check_array(array, name)
   local device, is_device = places.choose(name, { array }, 1)
   local scope <close> = support.scope(device)
   local shape = array.shape
+  local last, n = #shape, shape[#shape]
   local lines = as_lines(array)
-  local values, at = sort_lines(lines, is_descending, wants_places, is_device)
-  return values:reshape(shape), at and at:reshape(shape)
+  local function new(extent, dtype)
+    return support.new_array(is_device, { lines.shape[1], extent }, dtype)
+  end
+  local keep = wanted.keep or n
+  shape[last] = keep
+  if array.size == 0 or keep == 0 then
+    return wanted.values and support.new_array(is_device, shape, array.dtype) or nil,
+      wanted.places and support.new_array(is_device, shape, int64) or nil
+  end
+  local is_host = device.kind == "cpu"
+  local values, at = (is_host and sort_on_host or merge_sort)(lines, wanted, new)
+  local function shaped(results)
+    return results and results:slice(2, 1, keep):ravel():reshape(shape) or nil
+  end
+  return shaped(values), shaped(at)
 end
 
 local KNOWN = { descending = true }
@@ -178,7 +201,7 @@ end
 ---@param opts? {descending?: boolean}
 ---@return roc.AnyArray
 function M.sort(array, opts)
-  return (sorted("sort", array, is_descending("sort", opts), false))
+  return (sorted("sort", array, { values = true, descending = is_descending("sort", opts) }))
 end
 
 ---The places, from 1, of the elements in their sorted order along the last dimension.
@@ -186,7 +209,8 @@ end
 ---@param opts? {descending?: boolean}
 ---@return roc.AnyArray
 function M.argsort(array, opts)
-  return (select(2, sorted("argsort", array, is_descending("argsort", opts), true)))
+  local wanted = { places = true, descending = is_descending("argsort", opts) }
+  return (select(2, sorted("argsort", array, wanted)))
 end
 
 ---The k largest elements along the last dimension, and their places: largest first, NaN last.
@@ -201,10 +225,7 @@ function M.topk(array, k)
     support.fail("bad argument #1 to 'topk' (an integer from 0 to %d expected, got %s)",
       array.shape[last], options.shown(k))
   end
-  local values, at = sorted("topk", array, true, true)
-  local first = k == 0 and 2 or 1 -- {2, 1} is empty
-  local stop = k == 0 and 1 or k
-  return values:slice(last, first, stop), at:slice(last, first, stop)
+  return sorted("topk", array, { values = true, places = true, descending = true, keep = k })
 end
 
 -- distinct values and search ----------------------------------------------------------------------

@@ -1,0 +1,44 @@
+/* core.sort_lines: what roc/arrays/sorting.lua has the host do, on arrays whose memory it can touch. */
+#include "bindings/array/array_bind.h"
+#include "bindings/device/device_bind.h"
+#include "runtime/device.h"
+#include "runtime/sort.h"
+
+/* The elements of an array in C order, once no work is in the way; NULL: nil. */
+static void *elements_of(lua_State *L, int arg, bool for_write) {
+  if (lua_isnoneornil(L, arg)) return NULL;
+  const roc_array *a = roc_check_any_array(L, arg);
+  const int64_t origin[ROC_ARRAY_MAX_RANK] = {0};
+  roc_array_sync(L, a, for_write);
+  return roc_array_at(a, origin);
+}
+
+static roc_status sort_arguments(lua_State *L, roc_error *err) {
+  const void *from = elements_of(L, 1, false);
+  const roc_array *lines = roc_check_any_array(L, 1);
+  roc_sort sort = {.dtype = lines->dtype,
+                   .is_descending = lua_toboolean(L, 2),
+                   .from = from,
+                   .lines = lines->extents[0],
+                   .n = lines->extents[1],
+                   .keep = luaL_checkinteger(L, 3),
+                   .values = elements_of(L, 4, true),
+                   .places = elements_of(L, 5, true),
+                   .threads = roc_rt_device_driver(roc_current_device(L))->props.compute_units};
+  return roc_sort_lines(&sort, err);
+}
+
+/* sort_lines(lines, is_descending, keep, values | nil, places | nil): the first `keep` of each line
+ * of n elements; none of the arrays is empty, the last two are new. */
+static int sort_lines(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status = sort_arguments(L, &err);
+  if (status == ROC_OOM && roc_gc_reclaim(L)) status = sort_arguments(L, &err);
+  ROC_LUA_TRY(L, status, &err);
+  return 0;
+}
+
+void roc_open_sort(lua_State *L) {
+  lua_pushcfunction(L, sort_lines);
+  lua_setfield(L, -2, "sort_lines");
+}

@@ -1,0 +1,44 @@
+/* See records.h. */
+#include "runtime/sort/records.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+  RADIX_LEAST = 192,    /* records that are sorted by digits */
+  BUCKETS_LEAST = 1024, /* that are put into buckets */
+  FEW_BITS = 8,         /* of a digit */
+  DIGIT_BITS = 11,      /* of a digit, of many records: the counts stay in the first cache */
+  MANY = 1 << 13,
+  PASSES_MOST = 4 /* more are not quicker than buckets */
+};
+
+static inline uint64_t choose(bool takes_b, uint64_t b, uint64_t a) {
+  return a ^ ((a ^ b) & -(uint64_t)takes_b);
+}
+
+static inline roc_sort_placed choose_placed(bool takes_b, roc_sort_placed b, roc_sort_placed a) {
+  return (roc_sort_placed){choose(takes_b, b.key, a.key), choose(takes_b, b.place, a.place)};
+}
+
+#define RECORD uint32_t
+#define KEY(record) (record)
+#define CHOOSE(takes_b, b, a) ((RECORD)choose(takes_b, b, a))
+#define NAME(name) name##_32
+#include "runtime/sort/records.def"
+#undef RECORD
+#undef NAME
+
+#define RECORD uint64_t
+#define NAME(name) name##_64
+#include "runtime/sort/records.def"
+#undef RECORD
+#undef KEY
+#undef CHOOSE
+#undef NAME
+
+#define RECORD roc_sort_placed
+#define KEY(record) ((record).key)
+#define CHOOSE choose_placed
+#define NAME(name) name##_placed
+#include "runtime/sort/records.def"
