@@ -70,7 +70,8 @@ local rows = {
     return function() scan(x, { out = o }) end
   end },
   { name = "histogram", make = function(n, check)
-    local kernel = require "roc.kernels.histogram".make(check)[{ 64, 256 }]
+    local groups = math.max(1, math.min(64, n // 4096)) -- each adds its 256 counts in the end
+    local kernel = require "roc.kernels.histogram".make(check)[{ groups, 256 }]
     local data = roc.to_device(roc.random_integers(0, 255, n):astype("uint8"))
     local counts = roc.to_device(roc.zeros(256, "int64"))
     return function() kernel(data, counts) end

@@ -68,6 +68,28 @@ local function assert_is_timeline(events)
 end
 
 describe("a timeline", function()
+  local has_threads = false
+  for _, device in ipairs(roc.devices()) do
+    has_threads = has_threads or device.kind == "cpu" and device.compute_units > 1
+  end
+  if has_threads then
+    it("has large fills and copies on cpu as work of a stream, whose threads share it", function()
+      local events = record(function()
+        local scope <close> = roc.on_device("cpu")
+        local large, small = roc.device_array(3 << 20, "float32"), roc.device_array(1000, "float32")
+        large:fill(2)
+        small:fill(3)
+        large:copy_to_device(roc.device_array_like(large))
+      end)
+      assert_is_timeline(events)
+      for _, span in ipairs(spans_of(events)) do
+        check((span.pid >= 10) == (span.args.bytes == 12 << 20), span.name)
+      end
+      assert.are.equal(2, #spans_of(events, "fill"))
+      assert.are.equal(1, #spans_of(events, "copy"))
+    end)
+  end
+
   devices.each(function(device)
     it("has all work of all streams, each at its time", function()
       local called = false

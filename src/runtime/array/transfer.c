@@ -479,7 +479,20 @@ static roc_status finish_transfer(roc_rt_stream *stream, roc_status status, roc_
   return status;
 }
 
-/* Memory that the host reaches is written by the calling thread. */
+/* From so many bytes on, threads of a device that uses the host's memory as it is share the work. */
+enum { SHARED_BYTES = 4 << 20 };
+
+static roc_rt_device *sharing_device(const roc_array *dst, const roc_array *src) {
+  if (roc_array_nbytes(dst) < SHARED_BYTES) return NULL;
+  if (src ? !have_one_layout(dst, src) : !is_plain(dst)) return NULL;
+  roc_rt_device *device = roc_buffer_device(dst->buffer);
+  if (!device && src) device = roc_buffer_device(src->buffer);
+  if (!device) return NULL;
+  const roc_device_props *props = &roc_rt_device_driver(device)->props;
+  return props->host_memory && props->compute_units > 1 ? device : NULL;
+}
+
+/* Other memory that the host reaches is written by the calling thread. */
 static roc_status copy_by_caller(const roc_array *dst, const roc_array *src, roc_error *err) {
   uint64_t begin_ns = roc_rt_is_traced() ? roc_clock_ns() : 0;
   roc_status status = roc_array_copy_host(dst, src, err);
@@ -495,8 +508,9 @@ static void fill_by_caller(const roc_array *dst, const void *element) {
 
 roc_status roc_rt_transfer_now(roc_rt_session *session, const roc_array *dst, const roc_array *src,
                                roc_error *err) {
-  if (host_reaches(dst) && host_reaches(src)) return copy_by_caller(dst, src, err);
-  roc_rt_device *device = roc_buffer_device(dst->buffer);
+  roc_rt_device *device = sharing_device(dst, src);
+  if (!device && host_reaches(dst) && host_reaches(src)) return copy_by_caller(dst, src, err);
+  if (!device) device = roc_buffer_device(dst->buffer);
   if (!device) device = roc_buffer_device(src->buffer);
   roc_rt_stream *stream;
   ROC_TRY(roc_rt_transfer_stream(session, device, &stream, err));
@@ -505,11 +519,13 @@ roc_status roc_rt_transfer_now(roc_rt_session *session, const roc_array *dst, co
 
 roc_status roc_rt_transfer_fill_now(roc_rt_session *session, const roc_array *dst,
                                     const void *element, roc_error *err) {
-  if (host_reaches(dst)) {
+  roc_rt_device *device = sharing_device(dst, NULL);
+  if (!device && host_reaches(dst)) {
     fill_by_caller(dst, element);
     return ROC_OK;
   }
+  if (!device) device = roc_buffer_device(dst->buffer);
   roc_rt_stream *stream;
-  ROC_TRY(roc_rt_transfer_stream(session, roc_buffer_device(dst->buffer), &stream, err));
+  ROC_TRY(roc_rt_transfer_stream(session, device, &stream, err));
   return finish_transfer(stream, roc_rt_fill(stream, dst, element, err), err);
 }
