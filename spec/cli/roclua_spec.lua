@@ -61,6 +61,9 @@ describe("roclua", function()
       assert_prints("1\n2\n", "ROCLUA -e 'print(1)' -e'print(2)'")
       assert_prints("abc\n", "ROCLUA -l s=string -e 'print(s.lower \"ABC\")'")
       assert_prints("Lua warning: seen\n", "ROCLUA -e 'warn \"unseen\"' -W -e 'warn \"seen\"'")
+      local of_arrays = shell "ROCLUA -W -l roc -e 'a = roc.ones(1) print(a == a, a == -a)'"
+      assert.matches("Lua warning: '==' of two arrays .*a:eq%(b%)\n", of_arrays)
+      assert.matches("true\tfalse\n", of_arrays)
     end)
 
     it("-v, which alone prints the version, and --version, which adds LLVM and drivers", function()

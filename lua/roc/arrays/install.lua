@@ -72,11 +72,19 @@ local function refuse_order(signs)
   end
 end
 
+-- Lua asks it of two objects that are not one: `==` is identity.
+local function compare_identity()
+  warn("'==' of two arrays is false unless they are one object; "
+    .. "compare element by element with a:eq(b)")
+  return false
+end
+
 ---Adds operators and methods to the classes of arrays.
 function M.install()
   local shared = {}
   for event, name in pairs(OPERATORS) do shared[event] = operation(name) end
   for event, signs in pairs(ORDER) do shared[event] = refuse_order(signs) end
+  shared.__eq = compare_identity
   shared.math = method "math" -- called with the name of a function of roc.math
   shared.select, shared.assign = method "select", method "assign" -- called for a[…]
   for _, class in ipairs { "Array", "DeviceArray", "SmartArray" } do

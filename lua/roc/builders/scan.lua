@@ -148,7 +148,7 @@ end
 local function deliver(subject, y, out, is_device, stream)
   if out == nil then
     return is_device and y or y:copy_to_host()
-  elseif y ~= out then
+  elseif not rawequal(y, out) then
     subject:kernel(texts.CONVERT):forall(#y, { stream = stream })(y, support.output(out))
     y:close()
   end
