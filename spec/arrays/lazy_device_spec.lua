@@ -239,6 +239,19 @@ describe("Operations on device arrays", function()
       end)
     end
 
+    it("keep the part of their operands that they read", function()
+      local x = roc.to_device(roc.ones({ 64, 4096 }, "float32"))
+      local rows = { x[7] + x[9]:slice(1, 4096, 1, -1), x[{ 8, { 5, 4000 } }] * 2 }
+      local used = roc.memory_info().used
+      x:fill(3)
+      local copied = roc.memory_info().used - used
+      assert.is_true(copied >= 3 * 4096 * 4 and copied <= 4 * 4096 * 4, copied)
+      local more = x:reshape(64 * 4096):slice(1, 4096 * 63 + 18, 4096 * 64) - 1 -- not in the copy
+      x:fill(9)
+      assert.same({ 2, 2, 2, 2 }, { rows[1][1], rows[1][4096], rows[2][1], rows[2][3996] })
+      assert.same({ 2, 2, 9 }, { more[1], more[#more], x[64][4096] })
+    end)
+
     it("keep the values of a smart array's side", function()
       local s = roc.smart_array(roc.ones(N, "float32"))
       local side = s:get "device"

@@ -285,6 +285,18 @@ describe("Operations on host arrays", function()
     assert.equal(before, testing.pending())
   end)
 
+  it("are divisions, where no element can make them fail", function()
+    for _, kind in ipairs { SEPARATE, FUSED } do
+      testing.lazy(1, kind)
+      local before = testing.pending()
+      local x, u = ones "int32", roc.full(N, -1, "uint64")
+      local sum, rest = (x * 7) // 2 + (x * 7) % -4, u % 10
+      assert.equal(before + 6, testing.pending())
+      x:fill(0)
+      assert.same({ 2, 5 }, { sum[N], rest[1] })
+    end
+  end)
+
   it("raise what is wrong with them at once", function()
     local x = ones "int32"
     local zeros = roc.zeros(N, "int32")
@@ -322,11 +334,15 @@ describe("Operations on host arrays", function()
     for i = 1, 600 do assert.equal(i, kept[i][N]) end
     before = testing.pending()
     local masks, count = {}, 1 << 20 -- 8 MiB each, of which masks need 1
+    local doubled = roc.ones(count) * 2 -- the smallest results are computed first
     for i = 1, 40 do
       masks[i] = roc.full(count, i, "float64"):gt(20)
       collectgarbage()
     end
-    assert.is_true(testing.pending() - before < 30)
+    local pending = testing.pending()
+    assert.is_true(pending - before < 30)
+    assert.equal(2, doubled[count])
+    assert.equal(pending - 1, testing.pending())
     for i = 1, 40 do assert.equal(i > 20, masks[i][count]) end
   end)
 

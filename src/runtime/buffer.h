@@ -38,11 +38,12 @@ roc_status roc_buffer_create_later(roc_rt_device *device, size_t nbytes, roc_buf
                                    roc_error *err);
 /* Gives such a buffer its memory, unless it has it.  OOM, LOST, CLOSED. */
 roc_status roc_buffer_provide(roc_buffer *buffer, roc_error *err);
-/* Other memory on the same side, with the bytes that the buffer has when all work on it that is
- * queued by now is done.  The copy is queued on the stream, or (NULL, or a stream of another device)
+/* Other memory on the same side, with `nbytes` of the bytes, from `begin` on, that the buffer has when
+ * all work on it that is queued by now is done.  The copy is queued on the stream, or (NULL, or a stream of another device)
  * apart from the script's streams, as the session's work; work queued later comes after it, where
  * the two conflict.  Host memory is copied at once. */
-roc_status roc_buffer_duplicate(roc_buffer *buffer, roc_rt_stream *stream, roc_rt_session *session,
+roc_status roc_buffer_duplicate(roc_buffer *buffer, size_t begin, size_t nbytes,
+                                roc_rt_stream *stream, roc_rt_session *session,
                                 roc_buffer **out_buffer, roc_error *err);
 
 /* From now on what would write the memory fails with INVALID: waits in order to write, queued copies

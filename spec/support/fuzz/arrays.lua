@@ -24,6 +24,7 @@ local UNARY = {
   function(a) return roc.math.floor(a) end, function(a) return ~a end,
   function(a) return roc.math.sqrt(a) end, function(a) return a ^ 2 end,
   function(a) return roc.math.isnan(a) end, function(a) return roc.math.exp(a) end,
+  function(a) return a // 3 end, function(a) return a % -7 end,
 }
 local NUMBERS = { 0, 1, 2, -3, 2.5, 0.1, 100, 1 / 0, true, 65537, -0.0 }
 local SHAPES = { { 4, 6 }, { 6 }, { 4, 1 }, { 1 }, { 6, 4 }, { 4 }, { 2, 4, 6 }, { 70 }, { 4, 70 },

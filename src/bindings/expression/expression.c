@@ -129,30 +129,50 @@ void roc_expression_end(roc_expression *e) {
 
 /* ---- writes ---------------------------------------------------------------------------------- */
 
-static bool reads(const roc_expression *e, const roc_buffer *buffer) {
-  for (uint32_t i = 0; i < e->noperands; i++) {
-    if (e->operands[i].array.buffer == buffer) return true;
-  }
-  return false;
+/* A range of a buffer's bytes. */
+typedef struct span {
+  size_t begin, end;
+} span;
+
+static span span_of(const roc_array *a) {
+  roc_devptr begin, end, base = roc_buffer_devptr(a->buffer);
+  roc_array_range(a, &begin, &end);
+  return (span){(size_t)(begin - base), (size_t)(end - base)};
 }
 
-/* The session of a state that has readers of the buffer; NULL: none has. */
-static roc_rt_session *session_of_reader(const roc_buffer *buffer) {
+enum { COPY_ALIGNMENT = 64 }; /* copies of parts lie in a cache line as the part does */
+
+/* The session of a state that has readers of the buffer, and what all of them read of it, from the
+ * begin of a cache line; NULL: none has. */
+static roc_rt_session *find_readers(const roc_buffer *buffer, span *out_part) {
+  roc_rt_session *session = NULL;
+  span part = {SIZE_MAX, 0};
   pthread_mutex_lock(&lock);
-  const roc_expression *e = first;
-  while (e && !reads(e, buffer)) e = e->next;
-  roc_rt_session *session = e ? e->session : NULL;
+  for (const roc_expression *e = first; e; e = e->next) {
+    for (uint32_t i = 0; i < e->noperands; i++) {
+      if (e->operands[i].array.buffer != buffer) continue;
+      span own = span_of(&e->operands[i].array);
+      if (own.begin < part.begin) part.begin = own.begin;
+      if (own.end > part.end) part.end = own.end;
+      if (!session) session = e->session;
+    }
+  }
   pthread_mutex_unlock(&lock);
+  part.begin -= part.begin % COPY_ALIGNMENT;
+  *out_part = part;
   return session;
 }
 
-/* The operand keeps the bytes as they are: those of the copy, which is as long. */
-static void redirect(roc_expression *e, roc_array *operand, roc_buffer *copy) {
+/* The operand keeps the bytes as they are: those of the copy of a part. */
+static void redirect(roc_expression *e, roc_array *operand, roc_buffer *copy, span part) {
+  span own = span_of(operand);
+  if (own.begin < part.begin || own.end > part.end) return; /* of a thread that reads since then */
   if (!copy) {
     e->has_failed = true;
     return;
   }
   roc_buffer *old = operand->buffer;
+  operand->offset -= (int64_t)(part.begin / roc_dtype_itemsize(operand->dtype));
   roc_buffer_retain(copy);
   roc_buffer_count_readers(copy, 1);
   roc_buffer_count_readers(old, -1);
@@ -164,16 +184,20 @@ static void redirect(roc_expression *e, roc_array *operand, roc_buffer *copy) {
 static void keep_bytes(void *ud, roc_buffer *buffer, roc_rt_stream *stream) {
   (void)ud;
   if (roc_buffer_readers(buffer) == 0 || roc_buffer_pending(buffer)) return;
-  roc_rt_session *session = session_of_reader(buffer);
+  span part;
+  roc_rt_session *session = find_readers(buffer, &part);
   if (!session) return;
   changes++;
   roc_buffer *copy = NULL; /* there is no memory for it */
   roc_error err;
-  if (roc_buffer_duplicate(buffer, stream, session, &copy, &err) != ROC_OK) copy = NULL;
+  if (roc_buffer_duplicate(buffer, part.begin, part.end - part.begin, stream, session, &copy,
+                           &err) != ROC_OK) {
+    copy = NULL;
+  }
   pthread_mutex_lock(&lock);
   for (roc_expression *e = first; e; e = e->next) {
     for (uint32_t i = 0; i < e->noperands; i++) {
-      if (e->operands[i].array.buffer == buffer) redirect(e, &e->operands[i].array, copy);
+      if (e->operands[i].array.buffer == buffer) redirect(e, &e->operands[i].array, copy, part);
     }
   }
   pthread_mutex_unlock(&lock);
@@ -206,7 +230,9 @@ roc_buffer *roc_expression_find_surplus(const roc_expression_state *state, uint3
     sum += nbytes;
     n++;
     oldest = e;
-    if (nbytes > 0) holder = e;
+    if (nbytes > 0 &&
+        (!holder || roc_array_nbytes(&e->result) <= roc_array_nbytes(&holder->result)))
+      holder = e;
   }
   roc_expression *found = n > most ? oldest : sum > most_bytes ? holder : NULL;
   if (found) roc_buffer_retain(found->result.buffer); /* only this thread could release it */

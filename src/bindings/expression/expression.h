@@ -2,7 +2,7 @@
  *
  * The result is an array whose buffer is pending (runtime/buffer.h), so that views share it, and gets
  * memory when it is computed.  An expression holds its operands' memory.  A write to that memory
- * gives the expressions that read it one copy of the bytes as they were.  What can fail by the
+ * gives the expressions that read it one copy of the bytes that they read, as they were.  What can fail by the
  * values of elements is never an expression.
  *
  * Expressions belong to no stream.  What computes one on a device is ordered work
@@ -35,7 +35,7 @@ typedef struct roc_operation {
   uint32_t noperands;
   bool is_method;   /* the first operand must be an array */
   bool has_square;  /* a second operand that is a plain 2 makes it another operation */
-  bool can_fail;    /* on integers: with a fault at run time */
+  bool is_division; /* of integers by 0 fails at run time */
   int8_t results[]; /* by kinds: a dtype, or as in lib_expression.c */
 } roc_operation;
 
@@ -97,8 +97,9 @@ roc_expression *roc_expression_of(const roc_array *a);
 void roc_expression_end(roc_expression *e); /* its memory has been computed */
 /* Changes whenever an expression of this thread ends or its operands become others. */
 uint64_t roc_expression_changes(void);
-/* The buffer, retained, of an expression of the state that should be computed, the oldest first:
- * there are more than `most`, or they alone keep more than `most_bytes` alive.  NULL: none. */
+/* The buffer, retained, of an expression of the state that should be computed: the oldest when there
+ * are more than `most`, the one of the smallest result when they alone keep more than `most_bytes`
+ * alive.  NULL: none. */
 roc_buffer *roc_expression_find_surplus(const roc_expression_state *state, uint32_t most,
                                         size_t most_bytes);
 uint32_t roc_expression_count(void); /* of all states */

@@ -135,14 +135,19 @@ static roc_order order_of(const roc_array *const *arrays, uint32_t n, uint32_t r
   return is_f_alone ? ROC_ORDER_F : ROC_ORDER_C;
 }
 
+/* Whether values of elements can make it fail: integers that are divided by an array's, or by 0. */
+static bool can_fail(const call *c, roc_dtype dtype) {
+  if (!c->plain.op->is_division || roc_dtype_table[dtype].kind == 'f') return false;
+  return c->plain.arrays[1] || c->plain.scalars[1].as.i == 0;
+}
+
 /* Whether the operation may be computed later: nothing about it fails then. */
 static bool can_wait(const call *c, roc_dtype dtype, uint32_t rank, const int64_t *extents) {
   int64_t size = 1;
   for (uint32_t k = 0; k < rank; k++) {
     if (__builtin_mul_overflow(size, extents[k], &size)) return false;
   }
-  if (c->plain.op->state->is_off || size < least_pending) return false;
-  return !c->plain.op->can_fail || roc_dtype_table[dtype].kind == 'f';
+  return !c->plain.op->state->is_off && size >= least_pending && !can_fail(c, dtype);
 }
 
 static roc_array *push_memory(lua_State *L, const call *c, roc_dtype dtype, uint32_t rank,
@@ -280,7 +285,7 @@ static int expression_elementwise(lua_State *L) {
                         .state = roc_expression_state_of(L),
                         .is_method = get_flag(L, 2, "method"),
                         .has_square = get_flag(L, 2, "square"),
-                        .can_fail = strcmp(name, "idiv") == 0 || strcmp(name, "mod") == 0};
+                        .is_division = strcmp(name, "idiv") == 0 || strcmp(name, "mod") == 0};
   luaL_argcheck(L, strlen(name) < sizeof op->name, 1, "the name is too long");
   strcpy(op->name, name);
   memset(op->results, RESULT_UNKNOWN, nresults);

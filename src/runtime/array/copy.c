@@ -36,30 +36,31 @@ roc_status roc_rt_copy_now(roc_rt_session *session, const roc_array *dst, const 
   return roc_rt_transfer_now(session, dst, src, err);
 }
 
-static roc_status duplicate_host(const roc_buffer *buffer, roc_buffer **out_buffer,
-                                 roc_error *err) {
-  ROC_TRY(roc_buffer_create_host(buffer->nbytes, false, out_buffer, err));
-  memcpy(roc_buffer_host(*out_buffer), roc_buffer_host(buffer), buffer->nbytes);
+static roc_status duplicate_host(const roc_buffer *buffer, size_t begin, size_t nbytes,
+                                 roc_buffer **out_buffer, roc_error *err) {
+  ROC_TRY(roc_buffer_create_host(nbytes, false, out_buffer, err));
+  memcpy(roc_buffer_host(*out_buffer), (char *)roc_buffer_host(buffer) + begin, nbytes);
   return ROC_OK;
 }
 
-static roc_status duplicate_on(roc_rt_stream *stream, roc_buffer *buffer, roc_buffer **out_buffer,
-                               roc_error *err) {
-  ROC_TRY(roc_buffer_create_device(buffer->device, buffer->nbytes, out_buffer, err));
-  if (buffer->nbytes == 0) return ROC_OK;
-  roc_status status = roc_rt_transfer_ordered(stream, *out_buffer, buffer, err);
+static roc_status duplicate_on(roc_rt_stream *stream, roc_buffer *buffer, size_t begin,
+                               size_t nbytes, roc_buffer **out_buffer, roc_error *err) {
+  ROC_TRY(roc_buffer_create_device(buffer->device, nbytes, out_buffer, err));
+  if (nbytes == 0) return ROC_OK;
+  roc_status status = roc_rt_transfer_ordered(stream, *out_buffer, buffer, begin, err);
   if (status != ROC_OK) roc_buffer_release(*out_buffer);
   return status;
 }
 
-roc_status roc_buffer_duplicate(roc_buffer *buffer, roc_rt_stream *stream, roc_rt_session *session,
+roc_status roc_buffer_duplicate(roc_buffer *buffer, size_t begin, size_t nbytes,
+                                roc_rt_stream *stream, roc_rt_session *session,
                                 roc_buffer **out_buffer, roc_error *err) {
-  if (!buffer->device) return duplicate_host(buffer, out_buffer, err);
+  if (!buffer->device) return duplicate_host(buffer, begin, nbytes, out_buffer, err);
   if (stream && stream->device == buffer->device) {
-    return duplicate_on(stream, buffer, out_buffer, err);
+    return duplicate_on(stream, buffer, begin, nbytes, out_buffer, err);
   }
   ROC_TRY(roc_rt_own_stream(session, buffer->device, &stream, err));
-  roc_status status = duplicate_on(stream, buffer, out_buffer, err);
+  roc_status status = duplicate_on(stream, buffer, begin, nbytes, out_buffer, err);
   roc_rt_stream_release(stream);
   return status;
 }

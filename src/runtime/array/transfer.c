@@ -169,14 +169,14 @@ static roc_status copy_block(roc_rt_stream *stream, const roc_array *dst, const 
 }
 
 roc_status roc_rt_transfer_ordered(roc_rt_stream *stream, roc_buffer *dst, roc_buffer *src,
-                                   roc_error *err) {
+                                   size_t begin, roc_error *err) {
   transfer t = {
       .uses = {{dst, true}, {src, false}},
       .nuses = 2,
       .queue = call_copy,
       .dst = dst->address,
-      .src = src->address,
-      .nbytes = src->nbytes,
+      .src = src->address + begin,
+      .nbytes = dst->nbytes,
       .dir = ROC_COPY_D2D,
       .is_ordered = true,
   };

@@ -11,10 +11,10 @@
 /* Queues the copy. */
 roc_status roc_rt_transfer(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
                            roc_error *err);
-/* Queues a copy of all bytes of device memory to other memory of the device, as ordered work (see
+/* Fills device memory with bytes of other memory of the device, from `begin` on, as ordered work (see
  * launch.h). */
 roc_status roc_rt_transfer_ordered(roc_rt_stream *stream, roc_buffer *dst, roc_buffer *src,
-                                   roc_error *err);
+                                   size_t begin, roc_error *err);
 /* Copies and fills apart from any stream of the caller, after the work that conflicts is done; end
  * when the elements are there. */
 roc_status roc_rt_transfer_now(roc_rt_session *session, const roc_array *dst, const roc_array *src,
