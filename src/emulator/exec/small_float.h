@@ -70,10 +70,6 @@ static inline float emu_narrow_value(unsigned exponent_bits, unsigned m, uint32_
   return bits >> (exponent_bits + m) & 1 ? -size : size;
 }
 
-static inline float emu_fp4_value(uint32_t bits) {
-  return emu_narrow_value(2, 1, bits);
-}
-
 static inline float emu_bf16_value(uint32_t half) {
   return emu_real_of32(half << 16);
 }

@@ -9,7 +9,7 @@
 #include "emulator/exec/rows.h"
 #include "emulator/exec/small_float.h"
 
-typedef enum kind { F32, F16, BF16, FP8, BF8, FP4 } kind;
+typedef enum kind { F32, F16, BF16, FP8, BF8, FP6, BF6, FP4 } kind;
 
 enum { DESTINATION = 8 /* its bit of op_sel */ };
 
@@ -23,7 +23,10 @@ static emu_small_float byte_kind(const emu_wave *wave, kind small) {
 }
 
 static float value_of(const emu_wave *wave, kind small, uint32_t bits) {
-  if (small == FP4) return emu_fp4_value(bits & 0xf);
+  if (small == FP4) return emu_narrow_value(2, 1, bits & 0xf);
+  if (small == FP6 || small == BF6) {
+    return emu_narrow_value(small == FP6 ? 2 : 3, small == FP6 ? 3 : 2, bits & 0x3f);
+  }
   emu_small_float byte = byte_kind(wave, small);
   return emu_small_value(&byte, bits & 0xff);
 }
@@ -73,6 +76,31 @@ static void convert_from(emu_wave *wave, const emu_inst *inst, kind small, kind 
   }
 }
 
+/* The results may overlap the sources: a lane's are made before the first is written. */
+static void convert_32_from(emu_wave *wave, const emu_inst *inst, kind small, kind to) {
+  enum { COUNT = 32, WIDTH = 6 };
+  emu_row room;
+  const emu_row *scales = emu_src32(wave, inst, 1, &room);
+  const emu_row *from = &wave->v[inst->src[0].reg];
+  emu_row *out = &wave->v[inst->dst[0].reg];
+  uint64_t exec = emu_exec(wave);
+  unsigned nwords = to == F32 ? COUNT : COUNT / 2;
+  for (int lane = 0; lane < wave->width; lane++) {
+    if (!(exec >> lane & 1)) continue;
+    double scale = scale_of(scales->u[lane], 1);
+    uint32_t words[COUNT] = {0};
+    for (unsigned n = 0; n < COUNT; n++) {
+      unsigned at = n * WIDTH, left = 32 - at % 32;
+      uint64_t bits = from[at / 32].u[lane];
+      if (WIDTH > left) bits |= (uint64_t)from[at / 32 + 1].u[lane] << 32;
+      float value = value_of(wave, small, (uint32_t)(bits >> at % 32));
+      uint32_t result = bits_of(to, (float)(value * scale));
+      words[to == F32 ? n : n / 2] |= to == F32 ? result : result << 16 * (n % 2);
+    }
+    for (unsigned n = 0; n < nwords; n++) out[n].u[lane] = words[n];
+  }
+}
+
 /* ---- to small ones --------------------------------------------------------------------------- */
 
 static float half_of(kind from, uint32_t word, unsigned n) {
@@ -105,12 +133,17 @@ static void convert_to(emu_wave *wave, const emu_inst *inst, kind from, kind sma
   static void run_##name(emu_wave *wave, const emu_inst *inst) { \
     convert_from(wave, inst, small, to, count);                  \
   }
+#define FROM_32(name, small, to)                                 \
+  static void run_##name(emu_wave *wave, const emu_inst *inst) { \
+    convert_32_from(wave, inst, small, to);                      \
+  }
 #define TO(name, from, small)                                    \
   static void run_##name(emu_wave *wave, const emu_inst *inst) { \
     convert_to(wave, inst, from, small);                         \
   }
 #include "emulator/exec/valu_scaled.def"
 #undef FROM
+#undef FROM_32
 #undef TO
 
 /* clang-format off */
@@ -118,6 +151,9 @@ static void convert_to(emu_wave *wave, const emu_inst *inst, kind from, kind sma
 #define FROM(name, small, to, count)                                                            \
   EMU_ROW("v_cvt_scalef32_" #name, run_##name, EMU_GFX9, EMU_CLASS_VALU, EMU_SELECTS,           \
           RESULT(to, count), EMU_B32, EMU_B32),
+#define FROM_32(name, small, to)                                                                \
+  EMU_ROW("v_cvt_scalef32_" #name, run_##name, EMU_GFX9, EMU_CLASS_VALU, 0, EMU_DATA, EMU_DATA, \
+          EMU_B32),
 #define SOURCES_F32 EMU_F32, EMU_F32
 #define SOURCES_F16 EMU_B32
 #define SOURCES_BF16 EMU_B32

@@ -11,7 +11,7 @@ end
 local OLD = 0x5a5aa5a5
 
 -- Of the Open Compute Project: bits of exponent and mantissa.
-local SMALL = { fp8 = { 4, 3 }, bf8 = { 5, 2 }, fp4 = { 2, 1 } }
+local SMALL = { fp8 = { 4, 3 }, bf8 = { 5, 2 }, fp6 = { 2, 3 }, bf6 = { 3, 2 }, fp4 = { 2, 1 } }
 
 -- nil: NaN.
 local function small_value(name, bits)
@@ -121,8 +121,42 @@ describe("a conversion with a scale of gfx950 from small floats", function()
     run_all(cases)
   end
 
+  -- 32 of six bits, one after the other in six registers.
+  local function check_32(to, from)
+    local v, is_wide = { [6] = {} }, to == "f32"
+    for reg = 0, 5 do v[reg] = {} end
+    local function code_at(lane, n) return (lane * 7 + n * 11) & 0x3f end
+    for lane = 1, 64 do
+      v[6][lane] = SCALES[lane % #SCALES + 1] << 23
+      for reg = 0, 5 do v[reg][lane] = 0 end
+      for n = 0, 31 do
+        local at = n * 6
+        local word = code_at(lane, n) << at % 32
+        v[at // 32][lane] = v[at // 32][lane] | word & 0xffffffff
+        if word >> 32 > 0 then v[at // 32 + 1][lane] = v[at // 32 + 1][lane] | word >> 32 end
+      end
+    end
+    -- the results begin in the register of the first source
+    local code = ("v_cvt_scalef32_pk32_%s_%s v[0:%d], v[0:5], v6"):format(to, from,
+      is_wide and 31 or 15)
+    run_all { { code = code, v = v, exec = ~2, looks = function(r)
+      for lane = 1, 64 do
+        for n = 0, 31 do
+          local got = is_wide and r.v[n][lane] or r.v[n // 2][lane] >> 16 * (n % 2) & 0xffff
+          local scale = 2.0 ^ ((v[6][lane] >> 23) - 127)
+          local is_right = is_same(to, got, small_value(from, code_at(lane, n)) * scale)
+          asserted.check(is_right or lane == 2, 1, "%s: lane %d, %d is 0x%x", code, lane, n, got)
+        end
+      end
+      asserted.check(r.v[0][2] == v[0][2], 1, "%s writes an inactive lane", code)
+    end } }
+  end
+
   for to in pairs(WIDE) do
-    for from in pairs(SMALL) do
+    for _, from in ipairs { "fp6", "bf6" } do
+      it(("%s to 32 %s"):format(from, to), function() check_32(to, from) end)
+    end
+    for _, from in ipairs { "fp8", "bf8", "fp4" } do
       for count = from == "fp4" and 2 or to == "bf16" and 2 or 1, 2 do
         it(("%s to %d %s"):format(from, count, to), function() check(to, from, count) end)
       end
