@@ -80,6 +80,29 @@ end
 describe("selections of host arrays", function()
   specs(function(array) return array end)
 
+  it("take what a mask says, of any length, size of elements and layout", function()
+    local rng = roc.rng(3)
+    for _, n in ipairs { 0, 1, 7, 8, 9, 2039, 2040, 2049, 5000 } do
+      for _, dtype in ipairs { "int8", "int16", "float32", "int64" } do
+        local wide, mask = rng:integers(-100, 100, 2 * n):astype(dtype), rng:uniform(n):lt(0.3)
+        for _, x in ipairs { wide[{ { 1, n } }], wide[{ { 1, 2 * n - 1, 2 } }] } do
+          local elements, places = {}, {}
+          for i = 1, n do
+            if mask[i] then
+              elements[#elements + 1], places[#places + 1] = x[i], i
+            end
+          end
+          assert.same(elements, x[mask]:totable())
+          assert.same(places, (mask:nonzero()):totable())
+          assert.same(#places, mask:count())
+        end
+      end
+    end
+    local turned = roc.range(1, 6):reshape(2, 3):transpose()
+    assert.same({ 4, 2, 5, 6 }, turned[turned:gt(3) | turned:eq(2)]:totable())
+    assert.same({ 2, 3 }, (roc.range(1, 3):lt(3):flip({ axis = 1 }):nonzero()):totable())
+  end)
+
   it("refuse other keys and values, at the script's line", function()
     local m, v = roc.range(1, 6):reshape(2, 3), roc.range(1, 5)
     local a = roc.zeros({ 2, 3 }, "int32")

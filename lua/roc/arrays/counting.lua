@@ -100,7 +100,9 @@ function M.nonzero(mask)
   local shape, results = mask.shape, {}
   local device, is_device = places.choose("nonzero", { mask }, 1)
   local scope <close> = support.scope(device)
-  local rest = elementwise.apply("sub", selection.places_of(mask:ravel(), is_device), 1)
+  local found = selection.places_of(mask:ravel(), is_device)
+  if #shape == 1 then return found end
+  local rest = elementwise.apply("sub", found, 1)
   for k = #shape, 1, -1 do
     local extent = math.max(shape[k], 1)
     results[k] = elementwise.apply("add", elementwise.apply("mod", rest, extent), 1)

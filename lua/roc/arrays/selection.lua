@@ -111,10 +111,28 @@ end]=]
 local add = load "return function(a, b) return a + b end" -- a text: kernels need the source
 local count_up -- a scan, made at the first use
 
+local function in_c_order(array)
+  return array:is_c_contiguous() and array or support.copy_of(array)
+end
+
+-- On `cpu`: the elements of a 1-D array where the mask is true; without an array, the places.
+local function take_true(mask, array, is_device)
+  mask, array = in_c_order(mask), array and in_c_order(array)
+  local count = core.count_true(mask)
+  local found = support.new_array(is_device, count, array and array.dtype or "int64")
+  if count > 0 then core.take_true(mask, array, found) end
+  return found
+end
+
+local function is_on_cpu()
+  return core.current_device().kind == "cpu"
+end
+
 ---Where a 1-D array of bool is true: an array of integers, counted from 1.  Waits for the count.
 ---@param mask roc.AnyArray
 ---@param is_device boolean
 function M.places_of(mask, is_device)
+  if is_on_cpu() then return take_true(mask, nil, is_device) end
   count_up = count_up or require "roc.builders.scan"(add())
   if #mask == 0 then return support.new_array(is_device, 0, "int64") end
   local ends = count_up(elementwise.apply("where", mask, 1, 0))
@@ -191,6 +209,9 @@ local function selected_shape(shape, d, selected)
 end
 
 local function gather(array, d, at, is_device)
+  if at.dtype == bool and array.ndim == 1 and is_on_cpu() then
+    return take_true(at, array, is_device)
+  end
   local found, selected = read_places(at, d, is_device)
   local shape = selected_shape(array.shape, d, selected)
   local result = support.new_array(is_device, shape, array.dtype)

@@ -1,7 +1,9 @@
-/* core.sort_lines: what roc/arrays/sorting.lua has the host do, on arrays whose memory it can touch. */
+/* What roc/arrays/sorting.lua and selection.lua have the host do, on arrays whose memory it can
+ * touch: core.sort_lines, core.count_true, core.take_true. */
 #include "bindings/array/array_bind.h"
 #include "bindings/device/device_bind.h"
 #include "runtime/device.h"
+#include "runtime/mask.h"
 #include "runtime/sort.h"
 
 /* The elements of an array in C order, once no work is in the way; NULL: nil. */
@@ -38,7 +40,38 @@ static int sort_lines(lua_State *L) {
   return 0;
 }
 
+/* The size of the array at `arg`, which is in C order. */
+static size_t size_of(lua_State *L, int arg) {
+  return (size_t)roc_array_size(roc_check_any_array(L, arg));
+}
+
+/* count_true(mask): how many elements are true */
+static int count_true(lua_State *L) {
+  const unsigned char *mask = elements_of(L, 1, false);
+  lua_pushinteger(L, (lua_Integer)roc_mask_count(mask, size_of(L, 1)));
+  return 1;
+}
+
+/* take_true(mask, array | nil, out): the array's elements where the mask is true, as many as `out`
+ * has; without an array, the places. */
+static int take_true(lua_State *L) {
+  elements_of(L, 1, false); /* waits, and may run what closes arrays */
+  const void *elements = elements_of(L, 2, false);
+  const unsigned char *mask = elements_of(L, 1, false);
+  void *out = elements_of(L, 3, true);
+  size_t n = size_of(L, 1), count = size_of(L, 3);
+  if (elements) {
+    size_t itemsize = roc_dtype_itemsize(roc_check_any_array(L, 2)->dtype);
+    roc_mask_take(mask, n, elements, itemsize, out, count);
+  } else {
+    roc_mask_places(mask, n, out, count);
+  }
+  return 0;
+}
+
+static const luaL_Reg functions[] = {
+    {"sort_lines", sort_lines}, {"count_true", count_true}, {"take_true", take_true}, {NULL, NULL}};
+
 void roc_open_sort(lua_State *L) {
-  lua_pushcfunction(L, sort_lines);
-  lua_setfield(L, -2, "sort_lines");
+  luaL_setfuncs(L, functions, 0);
 }
