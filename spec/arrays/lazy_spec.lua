@@ -285,6 +285,35 @@ describe("Operations on host arrays", function()
     assert.equal(before, testing.pending())
   end)
 
+  it("are computed through views, but not for two views of one", function()
+    local a = roc.range(1, 6000):astype "float32":reshape(60, 100)
+    local row = roc.range(1, 100):astype "float32"
+    local views = {
+      function(y) return y:transpose() + 1 end,
+      function(y) return y[{ { 2, 60, 2 }, { 100, 1, -3 } }] * 3 end,
+      function(y) local v = y[7] return v * v end,
+      function(y) return row + y:transpose():slice(1, 100, 1, -1):transpose()[60] end,
+      function(y) return y:reshape(60, 1, 100):slice(1, 60, 31, -1) - row end,
+      function(y) return roc.math.sqrt(y):transpose()[{ { 3, 9 } }] / 2 end,
+      function(y) return y[{ {}, 4 }]:reshape(60, 1) + y[{ { 1, 1 } }] end, -- two
+      function(y) return y:reshape(6000) + 1 end, -- dimensions that y has not
+    }
+    for i, view in ipairs(views) do
+      testing.lazy(AT_ONCE, AT_ONCE)
+      local expected = view(a * 2 + row)
+      for _, kind in ipairs { SEPARATE, FUSED } do
+        testing.lazy(1, kind)
+        local before = testing.pending()
+        local y = a * 2 + row
+        local z = view(y)
+        local is_whole = testing.pending() < before + 5 -- y is in memory, and what it is made of
+        assert.equal(i > #views - 2, is_whole, i)
+        assert.is_true(z:eq(expected):all(), i)
+        assert.equal(2 * 6000 + 100, y[60][100])
+      end
+    end
+  end)
+
   it("are divisions, where no element can make them fail", function()
     for _, kind in ipairs { SEPARATE, FUSED } do
       testing.lazy(1, kind)

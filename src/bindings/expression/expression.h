@@ -68,6 +68,7 @@ struct roc_expression {
   uint64_t pass;   /* of the last kernel that computed it without storing it; 0: none */
   uint32_t device; /* the index of the one that computes it */
   bool has_failed; /* a copy of an operand found no memory */
+  bool is_viewed;  /* elements of it are computed by the expression of a view (view.c) */
   bool is_skipped; /* it could not be computed, and nothing but a look tries again */
   uint32_t noperands, size, nleaves, nscalars; /* of the tree; bounds of what a kernel gets */
   roc_array result;                            /* borrows the buffer, which owns the expression */
@@ -115,6 +116,11 @@ void roc_expression_evaluate(lua_State *L, roc_buffer *buffer, roc_rt_stream *st
 int roc_expression_call_uncollected(lua_State *L, int nargs, int nresults);
 /* After a new expression whose operands have that many bytes: computes what is too much. */
 void roc_expression_limit(lua_State *L, const roc_expression_state *state, size_t nbytes);
+
+/* view.c */
+/* Pushes an array that is pending, with the elements of a view of what is pending, for the first view
+ * of it; NULL, and pushes nothing: the view is to be computed as memory.  No Lua code runs. */
+const roc_array *roc_expression_push_view(lua_State *L, const roc_array *view);
 
 /* reduction.c */
 /* core.reduce_pending, the first launch of a reduction with what computes its array; see

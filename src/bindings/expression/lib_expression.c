@@ -207,6 +207,23 @@ static void evaluate_operands(lua_State *L, const call *c, bool all) {
   }
 }
 
+/* The operands that are views of what is pending become expressions of their own, which stay on the
+ * stack, where they can; but for those that broadcast, which would be computed again and again. */
+static void view_operands(lua_State *L, call *c, int64_t result_size) {
+  luaL_checkstack(L, MAX_OPERANDS + 4, NULL);
+  const roc_array *given[MAX_OPERANDS];
+  memcpy(given, c->plain.arrays, sizeof given);
+  for (uint32_t i = 0; i < c->plain.op->noperands; i++) {
+    const roc_array *a = given[i];
+    if (!a || !roc_buffer_pending(a->buffer) || roc_expression_of(a)) continue;
+    if (roc_array_size(a) != result_size) continue;
+    uint32_t same = 0;
+    while (given[same] != a) same++;
+    const roc_array *view = same < i ? c->plain.arrays[same] : roc_expression_push_view(L, a);
+    if (view) c->plain.arrays[i] = view;
+  }
+}
+
 /* Fills the operands of an expression; false when one may not be read later. */
 static bool take_operands(const call *c, roc_expression_operand *operands, size_t *out_bytes) {
   *out_bytes = 0;
@@ -223,18 +240,19 @@ static bool take_operands(const call *c, roc_expression_operand *operands, size_
 }
 
 /* Makes the result pending; false: the operation is to be computed at once. */
-static bool begin(lua_State *L, const call *c, roc_rt_device *device, const roc_array *result) {
+static bool begin(lua_State *L, call c, roc_rt_device *device, const roc_array *result) {
   roc_expression_operand operands[MAX_OPERANDS];
   size_t nbytes;
-  evaluate_operands(L, c, false);
-  if (!take_operands(c, operands, &nbytes)) return false;
-  if (!roc_expression_fits(c->plain.op, operands)) {
-    evaluate_operands(L, c, true);
-    if (!take_operands(c, operands, &nbytes)) return false;
+  view_operands(L, &c, roc_array_size(result));
+  evaluate_operands(L, &c, false);
+  if (!take_operands(&c, operands, &nbytes)) return false;
+  if (!roc_expression_fits(c.plain.op, operands)) {
+    evaluate_operands(L, &c, true);
+    if (!take_operands(&c, operands, &nbytes)) return false;
   }
   uint32_t index = roc_rt_device_index(device);
-  if (!roc_expression_begin(c->plain.op, c->plain.is_square, index, result, operands)) return false;
-  roc_expression_limit(L, c->plain.op->state, nbytes);
+  if (!roc_expression_begin(c.plain.op, c.plain.is_square, index, result, operands)) return false;
+  roc_expression_limit(L, c.plain.op->state, nbytes);
   return true;
 }
 
@@ -250,8 +268,11 @@ static int call_operation(lua_State *L) {
   roc_array *result = push_result(L, &c, dtype, &loops, &may_wait);
   if (!result) return call_general(L, top);
   check_open(L, &c);
-  if (roc_array_size(result) == 0 || (may_wait && begin(L, &c, device, result))) return 1;
   int at = lua_gettop(L);
+  if (roc_array_size(result) == 0) return 1;
+  bool is_pending = may_wait && begin(L, c, device, result);
+  lua_settop(L, at);
+  if (is_pending) return 1;
   if (may_wait) roc_array_provide(L, result);
   evaluate_operands(L, &c, true);
   check_open(L, &c);
