@@ -33,6 +33,63 @@ devices.each(function()
       end
     end)
 
+    it("sorts a tile in shared memory and scans it, " .. how, function()
+      local sort = roc.kernel(function(x)
+        local t = roc.shared.array(64, "int32")
+        local item = roc.get_local_id(1)
+        local base = (roc.get_group_id(1) - 1) * 64
+        t[item], t[item + 32] = x[base + item], x[base + item + 32]
+        local size = 2
+        while size <= 64 do
+          local stride = size // 2
+          while stride > 0 do
+            roc.barrier()
+            local at = 2 * (item - 1) - ((item - 1) & (stride - 1))
+            local a, b = t[at + 1], t[at + stride + 1]
+            if (a > b) == ((at & size) == 0) then t[at + 1], t[at + stride + 1] = b, a end
+            stride = stride // 2
+          end
+          size = size * 2
+        end
+        -- sums of all in front, by Blelloch's trees
+        local offset, d = 1, 32
+        while d > 0 do
+          roc.barrier()
+          if item <= d then
+            t[offset * 2 * item] = t[offset * 2 * item] + t[offset * (2 * item - 1)]
+          end
+          offset, d = offset * 2, d // 2
+        end
+        if item == 1 then t[offset] = 0 end
+        d = 1
+        while d < 64 do
+          offset = offset // 2
+          roc.barrier()
+          if item <= d then
+            local left = t[offset * (2 * item - 1)]
+            t[offset * (2 * item - 1)] = t[offset * 2 * item]
+            t[offset * 2 * item] = t[offset * 2 * item] + left
+          end
+          d = d * 2
+        end
+        roc.barrier()
+        x[base + item], x[base + item + 32] = t[item], t[item + 32]
+      end, { check = check, workgroup = 32 })
+      local values = {}
+      for i = 1, 128 do values[i] = (i * 37) % 101 end
+      local x = devices.values(values, "int32")
+      devices.run(sort, 64, { x }, 32)
+      local got = devices.table(x)
+      for first = 1, 65, 64 do
+        local sorted, sum = table.move(values, first, first + 63, 1, {}), 0
+        table.sort(sorted)
+        for i = 1, 64 do
+          assert.are.equal(sum, got[first + i - 1])
+          sum = sum + sorted[i]
+        end
+      end
+    end)
+
     it("divides indices by extents, " .. how, function()
       local k = roc.kernel(function(m, y)
         local i = roc.get_global_id(1)
@@ -139,6 +196,27 @@ devices.each(function()
     end)
     assert.is_false(ok)
     assert.matches("index 5 out of range 1..4 of 'x'", tostring(message), 1, true)
+  end)
+
+  it("checks the index out of a float where no comparison bounds it", function()
+    local k = roc.kernel(function(x, y)
+      local t = roc.shared.array(8, "int32")
+      local i = roc.get_local_id(1)
+      if i <= 8 then t[i] = 10 * i end
+      roc.barrier()
+      local v, sum = x[i], 0
+      if v < 5.0 then sum = t[math.floor(math.max(0.0, math.max(v, 0.0))) + 1] end
+      y[i] = sum + t[math.floor(math.max(0.0, math.max(v, 0.0))) + 1]
+    end)
+    local y = devices.zeros(8, "int32")
+    k[{ 1, 8 }](devices.values({ 0, 1, 2, 3, 4, 5, 6, 7 }, "float32"), y)
+    assert.same({ 20, 40, 60, 80, 100, 60, 70, 80 }, devices.table(y))
+    local ok, message = pcall(function()
+      k[{ 1, 8 }](devices.values({ 0, 1, 2, 3, 4, 5, 1000, 7 }, "float32"), y)
+      roc.current_device():synchronize()
+    end)
+    assert.is_false(ok)
+    assert.matches("index 1001 out of range 1..8", tostring(message), 1, true)
   end)
 
   it("multiplies blocks of ragged matrices", function()

@@ -80,14 +80,26 @@ static roc_ir_interval interval_of(const roc_ir_value *v, roc_ir_range range) {
   return is_const ? roc_ir_interval_of_constant(float_of(v)) : roc_ir_interval_of_range(range);
 }
 
+static roc_ir_range range_now(const roc_ir_facts *f, uint32_t id, int depth);
+
+/* What is known of a value: wherever it is used, by how it is made; or, where `depth` is not
+ * EVERYWHERE, here, by the facts in force about what it is made of, so many operations deep.  What
+ * a value has in `everywhere` is made of the former alone. */
+enum { EVERYWHERE = -1 };
+
+static roc_ir_range range_in(const roc_ir_facts *f, uint32_t id, int depth) {
+  return depth == EVERYWHERE ? f->values.items[id].everywhere : range_now(f, id, depth);
+}
+
 static roc_ir_float_operand operand_of(const roc_ir_facts *f, const roc_ir_value *v,
-                                       roc_ir_range range) {
+                                       roc_ir_range range, int depth) {
   roc_ir_float_operand x = {interval_of(v, range), interval_of(v, range)};
   bool is_least = v->op == ROC_IR_MIN || v->op == ROC_IR_MAX;
   bool is_known = range.low != INT64_MIN || range.high != INT64_MAX;
   if (!is_least || is_known || !is_float(v->type) || f->m->fastmath) return x;
   const roc_ir_value *a = &f->values.items[v->args[0]], *b = &f->values.items[v->args[1]];
-  roc_ir_interval args[2] = {interval_of(a, a->now), interval_of(b, b->now)};
+  roc_ir_interval args[2] = {interval_of(a, range_in(f, v->args[0], depth)),
+                             interval_of(b, range_in(f, v->args[1], depth))};
   if (args[0].low <= args[0].high && args[1].low <= args[1].high) {
     x.if_number = roc_ir_interval_if_number((roc_ir_op)v->op, args);
   }
@@ -126,19 +138,42 @@ static roc_ir_range apply_index(const roc_ir_facts *f, const roc_ir_value *v,
   return fits ? unsigned_32 : roc_ir_range_all;
 }
 
+/* Of n * x - (x & mask), which is (n - 1) * x + (x & ~mask). */
+static roc_ir_range apply_difference(const roc_ir_facts *f, const roc_ir_value *v,
+                                     const roc_ir_range *args, int depth) {
+  roc_ir_range difference = roc_ir_range_apply(ROC_IR_SUB, 0, args);
+  const roc_ir_value *masked = &f->values.items[v->args[1]], *from = &f->values.items[v->args[0]];
+  if (masked->op != ROC_IR_BAND) return difference;
+  uint32_t x = v->args[0];
+  int64_t n = 1;
+  if (roc_ir_facts_takes_constant(f, from, ROC_IR_MUL, &n)) x = from->args[0];
+  int other = masked->args[0] == x ? 1 : 0;
+  if (masked->args[1 - other] != x) return difference;
+  roc_ir_range of_x = range_in(f, x, depth);
+  roc_ir_range mask = range_in(f, masked->args[other], depth);
+  if (of_x.low > of_x.high || mask.low > mask.high || n == INT64_MIN) return difference;
+  roc_ir_range rest[2] = {of_x, roc_ir_range_apply(ROC_IR_BNOT, 0, &mask)};
+  roc_ir_range most[2] = {of_x, {n - 1, n - 1}};
+  roc_ir_range sum[2] = {roc_ir_range_apply(ROC_IR_MUL, 0, most),
+                         roc_ir_range_apply(ROC_IR_BAND, 0, rest)};
+  return roc_ir_range_meet(difference, roc_ir_range_apply(ROC_IR_ADD, 0, sum));
+}
+
 /* The range of a value, of those of its operands, none of which is empty. */
-static roc_ir_range apply(const roc_ir_facts *f, const roc_ir_value *v, const roc_ir_range *args) {
+static roc_ir_range apply(const roc_ir_facts *f, const roc_ir_value *v, const roc_ir_range *args,
+                          int depth) {
   bool rounds = v->op == ROC_IR_FLOOR || v->op == ROC_IR_CEIL;
   bool converts = v->op == ROC_IR_TO_F32 || v->op == ROC_IR_TO_F64;
   if (v->op == ROC_IR_CLAMP_INDEX || v->op == ROC_IR_WORST_INDEX) return apply_index(f, v, args);
   if (v->op == ROC_IR_CONVERT && v->type == ROC_VT_INT) return apply_convert(f, v, args[0]);
+  if (v->op == ROC_IR_SUB && v->type == ROC_VT_INT) return apply_difference(f, v, args, depth);
   if (!rounds && !is_float(v->type)) return roc_ir_range_apply((roc_ir_op)v->op, v->aux, args);
   /* Sums in any order are rounded in any way. */
   if (f->m->fastmath && !rounds && !converts) return roc_ir_range_all;
   roc_ir_float_operand operands[ROC_IR_VALUE_ARGS];
   for (uint32_t i = 0; i < ROC_IR_VALUE_ARGS; i++) {
     roc_ir_range range = i < v->nargs ? args[i] : roc_ir_range_all;
-    operands[i] = operand_of(f, &f->values.items[v->args[i]], range);
+    operands[i] = operand_of(f, &f->values.items[v->args[i]], range, depth);
   }
   return roc_ir_float_range_apply((roc_ir_op)v->op, v->aux, (roc_value_type)v->type, operands);
 }
@@ -158,7 +193,7 @@ static roc_ir_range range_of_making(const roc_ir_facts *f, const roc_ir_value *v
   if (v->op >= ROC_IR_GLOBAL_ID && v->op <= ROC_IR_LANE_ID) {
     return roc_ir_range_of_query(f->m, f->limits, (roc_ir_op)v->op, v->aux);
   }
-  return apply(f, v, args);
+  return apply(f, v, args, EVERYWHERE);
 }
 
 /* The number of a value that its description defines; makes one when it is new. */
@@ -217,7 +252,8 @@ uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint
   put_constant_last(f, &v);
   bool is_number = v.type == ROC_VT_INT || is_float(v.type);
   v.everywhere = is_number ? range_of_making(f, &v) : roc_ir_range_all;
-  return intern(f, v);
+  bool is_constant = v.type == ROC_VT_INT && v.everywhere.low == v.everywhere.high;
+  return is_constant ? roc_ir_facts_constant(f, v.everywhere.low) : intern(f, v);
 }
 
 uint32_t roc_ir_facts_constant(roc_ir_facts *f, int64_t k) {
@@ -265,7 +301,7 @@ static roc_ir_range range_now(const roc_ir_facts *f, uint32_t id, int depth) {
     /* Contradictory facts: code that never runs.  Nothing is concluded by arithmetic on them. */
     if (args[i].low > args[i].high) return v->now;
   }
-  return roc_ir_range_meet(v->now, apply(f, v, args));
+  return roc_ir_range_meet(v->now, apply(f, v, args, depth - 1));
 }
 
 roc_ir_range roc_ir_facts_range_now(const roc_ir_facts *f, uint32_t id) {
@@ -288,6 +324,14 @@ static void narrow(roc_ir_facts *f, uint32_t id, roc_ir_range to) {
 }
 
 /* ---- terms ---- */
+
+bool roc_ir_facts_takes_constant(const roc_ir_facts *f, const roc_ir_value *v, roc_ir_op op,
+                                 int64_t *k) {
+  if (v->op != op || v->type != ROC_VT_INT || v->nargs != 2) return false;
+  const roc_ir_value *b = &f->values.items[v->args[1]];
+  if (b->op == ROC_IR_CONST) *k = b->k;
+  return b->op == ROC_IR_CONST;
+}
 
 /* x + c or x - c as x and a constant; false when `v` is neither. */
 static bool split_sum(const roc_ir_facts *f, const roc_ir_value *v, uint32_t *rest, int64_t *c) {
@@ -495,6 +539,46 @@ static void assume(roc_ir_facts *f, uint32_t test, bool truth, int depth) {
 
 void roc_ir_facts_assume(roc_ir_facts *f, uint32_t test, bool truth) {
   assume(f, test, truth, ASSUME_DEPTH);
+}
+
+/* Of a pair of integers. */
+static bool decide_order(const roc_ir_facts *f, const roc_ir_value *v, bool *truth) {
+  roc_ir_range a = roc_ir_facts_range_now(f, v->args[0]);
+  roc_ir_range b = roc_ir_facts_range_now(f, v->args[1]);
+  if (a.low > a.high || b.low > b.high) return false;
+  bool is_less = a.high < b.low;
+  bool is_more = b.high < a.low;
+  bool is_same = a.low == a.high && b.low == b.high && a.low == b.low;
+  switch ((roc_ir_op)v->op) {
+    case ROC_IR_LT: *truth = is_less; return is_less || a.low >= b.high;
+    case ROC_IR_LE: *truth = a.high <= b.low; return *truth || is_more;
+    case ROC_IR_EQ: *truth = is_same; return is_same || is_less || is_more;
+    case ROC_IR_NE: *truth = !is_same; return is_same || is_less || is_more;
+    default: return false;
+  }
+}
+
+static bool decide(const roc_ir_facts *f, uint32_t test, bool *truth, int depth) {
+  bool is_turned = true, of_test;
+  test = strip_not(f, test, &is_turned);
+  const roc_ir_value *v = &f->values.items[test];
+  bool is_decided = false;
+  if (v->op == ROC_IR_CONST) {
+    *truth = v->k != 0;
+    is_decided = true;
+  } else if (roc_ir_facts_is_choice(v) && depth > 0) {
+    is_decided = decide(f, v->args[0], &of_test, depth - 1) &&
+                 decide(f, v->args[of_test ? 1 : 2], truth, depth - 1);
+  } else if (v->nargs == 2 && f->values.items[v->args[0]].type == ROC_VT_INT &&
+             f->values.items[v->args[1]].type == ROC_VT_INT) {
+    is_decided = decide_order(f, v, truth);
+  }
+  if (!is_turned) *truth = !*truth;
+  return is_decided;
+}
+
+bool roc_ir_facts_decide(const roc_ir_facts *f, uint32_t test, bool *truth) {
+  return !f->failed && decide(f, test, truth, ASSUME_DEPTH);
 }
 
 uint32_t roc_ir_facts_base(const roc_ir_facts *f, uint32_t a, int64_t *k) {

@@ -96,6 +96,9 @@ void roc_ir_facts_add_nonzero(roc_ir_facts *f, uint32_t a);
 /* States that the boolean `test` is `truth`, and what follows from that. */
 void roc_ir_facts_assume(roc_ir_facts *f, uint32_t test, bool truth);
 
+/* Whether the ranges decide the boolean `test`; *truth is what it is then. */
+bool roc_ir_facts_decide(const roc_ir_facts *f, uint32_t test, bool *truth);
+
 /* True when proved; the second is a <= b + k. */
 bool roc_ir_facts_le(roc_ir_facts *f, uint32_t a, uint32_t b);
 bool roc_ir_facts_le_by(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k);

@@ -22,21 +22,15 @@ void roc_ir_facts_add_multiple(roc_ir_facts *f, uint32_t a, uint32_t last, int64
   roc_ir_facts_add(f, a, multiple, begin);
 }
 
-static bool takes_constant(const roc_ir_facts *f, const roc_ir_value *v, roc_ir_op op, int64_t *k) {
-  if (v->op != op || v->type != ROC_VT_INT || v->nargs != 2) return false;
-  const roc_ir_value *b = &f->values.items[v->args[1]];
-  *k = b->k;
-  return b->op == ROC_IR_CONST;
-}
-
 bool roc_ir_facts_is_multiple(const roc_ir_facts *f, uint32_t a, roc_ir_facts_multiple *out) {
   const roc_ir_value *items = f->values.items, *product = &items[a];
   int64_t step, divisor, begin;
-  if (!takes_constant(f, product, ROC_IR_MUL, &step)) return false;
+  if (!roc_ir_facts_takes_constant(f, product, ROC_IR_MUL, &step)) return false;
   const roc_ir_value *quotient = &items[product->args[0]];
-  if (!takes_constant(f, quotient, ROC_IR_FLOORDIV, &divisor) || divisor != step) return false;
+  if (!roc_ir_facts_takes_constant(f, quotient, ROC_IR_FLOORDIV, &divisor) || divisor != step)
+    return false;
   const roc_ir_value *span = &items[quotient->args[0]];
-  if (!takes_constant(f, span, ROC_IR_ADD, &begin)) return false;
+  if (!roc_ir_facts_takes_constant(f, span, ROC_IR_ADD, &begin)) return false;
   *out = (roc_ir_facts_multiple){span->args[0], begin, step};
   return step > 1 && is_argument(&items[span->args[0]]);
 }
@@ -77,7 +71,7 @@ static bool find_bound_of_sum(bound_search *s, const roc_ir_value *v, int64_t so
 static bool find_bound_of_product(bound_search *s, const roc_ir_value *v, int64_t so_far,
                                   int depth) {
   int64_t c, k;
-  bool is_scaled = takes_constant(s->f, v, ROC_IR_MUL, &c) && c > 1 && s->factor == 1;
+  bool is_scaled = roc_ir_facts_takes_constant(s->f, v, ROC_IR_MUL, &c) && c > 1 && s->factor == 1;
   roc_ir_range range = roc_ir_facts_range_now(s->f, v->args[0]);
   if (!is_scaled || range.low > range.high || range.high > INT64_MAX / c ||
       range.low < INT64_MIN / c) {

@@ -21,6 +21,10 @@ roc_ir_term roc_ir_facts_term(const roc_ir_facts *f, uint32_t id);
 
 uint32_t roc_ir_facts_constant(roc_ir_facts *f, int64_t k);
 
+/* Whether `v` is the operation with a constant *k as its second operand. */
+bool roc_ir_facts_takes_constant(const roc_ir_facts *f, const roc_ir_value *v, roc_ir_op op,
+                                 int64_t *k);
+
 /* By the facts in force. */
 roc_ir_range roc_ir_facts_range_now(const roc_ir_facts *f, uint32_t id);
 

@@ -72,7 +72,16 @@ static roc_ir_range modulo(roc_ir_range a, roc_ir_range b) {
   return (roc_ir_range){0, a.low >= 0 ? smaller(a.high, most) : most};
 }
 
+/* The number of ones that covers one of these, none of which is negative. */
+static int64_t ones_over(int64_t most) {
+  return most ? (int64_t)(UINT64_MAX >> __builtin_clzll((uint64_t)most)) : 0;
+}
+
 static roc_ir_range bitwise_and(roc_ir_range a, roc_ir_range b) {
+  if (a.low == a.high && b.low != b.high) return bitwise_and(b, a);
+  if (a.low == a.high && b.low == b.high) return (roc_ir_range){a.low & b.low, a.low & b.low};
+  bool is_mask = b.low == b.high && a.low >= 0;
+  if (is_mask) return (roc_ir_range){0, smaller(a.high, ones_over(a.high) & b.low)};
   if (a.low >= 0 && b.low >= 0) return (roc_ir_range){0, smaller(a.high, b.high)};
   if (a.low >= 0) return (roc_ir_range){0, a.high};
   if (b.low >= 0) return (roc_ir_range){0, b.high};
@@ -82,9 +91,7 @@ static roc_ir_range bitwise_and(roc_ir_range a, roc_ir_range b) {
 /* All ones up to the highest one of either. */
 static roc_ir_range bitwise_or(roc_ir_range a, roc_ir_range b, bool is_xor) {
   if (a.low < 0 || b.low < 0) return roc_ir_range_all;
-  uint64_t most = (uint64_t)larger(a.high, b.high);
-  int64_t ones = most ? (int64_t)(UINT64_MAX >> __builtin_clzll(most)) : 0;
-  return (roc_ir_range){is_xor ? 0 : larger(a.low, b.low), ones};
+  return (roc_ir_range){is_xor ? 0 : larger(a.low, b.low), ones_over(larger(a.high, b.high))};
 }
 
 static roc_ir_range shift_left(roc_ir_range a, roc_ir_range by) {
