@@ -15,6 +15,52 @@ static bool prove_less(proof *p, uint32_t a, uint32_t b, int64_t k, int64_t by, 
   return !__builtin_sub_overflow(k, by, &k) && prove_le(p, a, b, k, depth - 1);
 }
 
+/* Whether the value is 0 - *of, which does not wrap. */
+static bool is_negative_of(const roc_ir_facts *f, const roc_ir_value *v, uint32_t *of) {
+  bool subtracts = v->op == ROC_IR_SUB && v->args[0] == ROC_IR_VALUE_ZERO;
+  if (v->type != ROC_VT_INT || (v->op != ROC_IR_NEG && !subtracts)) return false;
+  *of = v->args[subtracts ? 1 : 0];
+  roc_ir_range range = roc_ir_facts_range_now(f, *of);
+  return range.low <= range.high && range.low > INT64_MIN;
+}
+
+/* x + y <= b + k, as y <= c - m + (what is stated) and x <= m: so of a window of the radius m. */
+static bool prove_window(proof *p, uint32_t x, uint32_t y, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  roc_ir_term of_y = roc_ir_facts_term(f, y);
+  for (uint32_t i = f->relations.count; i-- > roc_ir_facts_oldest(f);) {
+    const roc_ir_relation *r = &f->relations.items[i];
+    const roc_ir_value *s = &f->values.items[r->b];
+    int64_t left;
+    if (r->a != of_y.base || s->op != ROC_IR_SUB || s->type != ROC_VT_INT) continue;
+    roc_ir_range c = roc_ir_facts_range_now(f, s->args[0]);
+    roc_ir_range m = roc_ir_facts_range_now(f, s->args[1]);
+    if (c.low > c.high || m.low > m.high || !roc_ir_facts_is_exact(s, c, m)) continue;
+    if (__builtin_sub_overflow(k, r->k, &left)) continue;
+    if (__builtin_sub_overflow(left, of_y.offset, &left)) continue;
+    if (prove_le(p, x, s->args[1], 0, depth - 1) && prove_le(p, s->args[0], b, left, depth - 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* 0 <= x + y + k, as -m - (what is stated) <= x, by m <= y. */
+static bool prove_below_window(proof *p, uint32_t x, uint32_t y, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  roc_ir_term of_x = roc_ir_facts_term(f, x);
+  if (__builtin_add_overflow(k, of_x.offset, &k)) return false;
+  for (uint32_t i = f->relations.count; i-- > roc_ir_facts_oldest(f);) {
+    const roc_ir_relation *r = &f->relations.items[i];
+    int64_t left;
+    uint32_t m;
+    if (r->b != of_x.base || !is_negative_of(f, &f->values.items[r->a], &m)) continue;
+    if (__builtin_sub_overflow(k, r->k, &left)) continue;
+    if (prove_le(p, m, y, left, depth - 1)) return true;
+  }
+  return false;
+}
+
 /* x + y <= b + k, as x <= b + k - (the most that y is), or the other way round. */
 static bool prove_sum(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
   const roc_ir_facts *f = p->f;
@@ -25,7 +71,9 @@ static bool prove_sum(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, in
     return y.low != INT64_MIN && prove_less(p, v->args[0], b, k, -y.low, depth);
   }
   return prove_less(p, v->args[0], b, k, y.high, depth) ||
-         prove_less(p, v->args[1], b, k, x.high, depth);
+         prove_less(p, v->args[1], b, k, x.high, depth) ||
+         prove_window(p, v->args[0], v->args[1], b, k, depth) ||
+         prove_window(p, v->args[1], v->args[0], b, k, depth);
 }
 
 /* a <= x + y + k, as a - (the least that y is) <= x + k. */
@@ -41,7 +89,9 @@ static bool prove_below_sum(proof *p, uint32_t a, uint32_t b, int64_t k, int dep
     return prove_less(p, a, v->args[0], k, y.high, depth);
   }
   if (y.low != INT64_MIN && prove_less(p, a, v->args[0], k, -y.low, depth)) return true;
-  return x.low != INT64_MIN && prove_less(p, a, v->args[1], k, -x.low, depth);
+  if (x.low != INT64_MIN && prove_less(p, a, v->args[1], k, -x.low, depth)) return true;
+  return a == ROC_IR_VALUE_ZERO && (prove_below_window(p, v->args[0], v->args[1], k, depth) ||
+                                    prove_below_window(p, v->args[1], v->args[0], k, depth));
 }
 
 /* An m with u // n < m, as u < n * m is stated. */
