@@ -258,6 +258,17 @@ end
     assert.matches("sdiv i64", k:inspect_llvm("gfx90a"))
   end)
 
+  it("has a division of 32 bits for operands of 64 bits that have no more", function()
+    local text = "function(x, y, n) local i = roc.get_global_id(1) y[i] = x[i] // n end"
+    local asm = kernel(text, "(int64[:], int64[:], int64)", false):inspect_asm("gfx90a")
+    local decides, narrow, wide = asm:find("s_cbranch", 1, true), 0, 0
+    assert.is_truthy(decides)
+    for _ in asm:gmatch("v_rcp_iflag_f32") do narrow = narrow + 1 end
+    for _ in asm:gmatch("v_trunc_f32") do wide = wide + 1 end
+    assert.are.equal(1, narrow)
+    assert.are.equal(1, wide) -- of the reciprocal's halves
+  end)
+
   it("needs no more instructions than the one-dimensional kernel has to", function()
     assert.is_true(#hot(kernel(SAXPY, "(float32, float32[:], float32[:])", false)) <= 26)
     assert.is_true(#hot(kernel(SAXPY, "(float32, float32[:], float32[:])", true)) <= 28)

@@ -215,6 +215,7 @@ const roc_target roc_target_amdgpu = {
     .facts = &roc_target_facts_amdgpu,
     .global_space = 1,
     .adds_narrow_offsets = true,
+    .bypasses_divisions = true,
     .shared_space = 3,
     .const_space = 4,
     .private_space = 5,

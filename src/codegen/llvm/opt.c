@@ -3,6 +3,7 @@
 #include <llvm-c/Analysis.h>
 
 #include "codegen/core/cg.h"
+#include "codegen/llvm/division.h"
 #include "codegen/llvm/passes.h"
 
 roc_status roc_cg_verify(roc_cg *cg, roc_error *err) {
@@ -38,5 +39,6 @@ roc_status roc_cg_optimise(roc_cg *cg, roc_error *err) {
     return roc_fail(err, ROC_COMPILE, "kernel '%s': %s", cg->ir->name,
                     roc_str_text(&cg->diagnostics));
   }
+  if (cg->target->bypasses_divisions) roc_bypass_divisions(cg->mod);
   return cg->target->repair ? cg->target->repair(cg, err) : ROC_OK;
 }
