@@ -76,6 +76,41 @@ function Generator:region(depth)
   return list
 end
 
+function Generator:constant(list, value)
+  return self:node(list, { op = "const", value = value }, "int")
+end
+
+-- `a = 32; while a > 0 do …; a = a // 2 end`, and others whose rounds constants count, unless what
+-- is in them does more.
+function Generator:counted_loop(list, depth)
+  local first, compare, last, op, by = table.unpack(pick { { 8, "le", 0, "floordiv", 2 },
+    { 1, "lt", 10, "mul", 2 }, { 10, "lt", 1, "sub", 3 }, { 1, "lt", 6, "add", 1 } })
+  local var, body = pick(VARS), {}
+  self:node(list, { op = "set", var = var, self:constant(list, first) })
+  self.nlabels = self.nlabels + 1
+  local loop = { op = "loop", label = self.nlabels, is_loop = true, body = body }
+  table.insert(self.targets, loop)
+  local nints, nbools = #self.scope.int, #self.scope.bool
+  local value = self:node(body, { op = "get", var = var }, "int")
+  local ends = { value, self:constant(body, last) }
+  if compare == "lt" and op ~= "sub" then ends[1], ends[2] = ends[2], ends[1] end
+  local test = self:node(body, { op = compare, ends[1], ends[2] }, "bool")
+  self:node(body, { op = "if", test, no = {}, yes = { { op = "leave", target = loop.label } } })
+  local inner = self:region(depth - 1)
+  table.move(inner, 1, #inner, #body + 1, body)
+  local last_op = inner[#inner] and inner[#inner].op
+  if last_op ~= "leave" and last_op ~= "next" and last_op ~= "return" then
+    local now = self:node(body, { op = "get", var = var }, "int")
+    local changed = self:node(body, { op = op, now, self:constant(body, by) }, "int")
+    self:node(body, { op = "set", var = var, changed })
+  end
+  for kind, count in pairs { int = nints, bool = nbools } do
+    while #self.scope[kind] > count do table.remove(self.scope[kind]) end
+  end
+  table.remove(self.targets)
+  list[#list + 1] = loop
+end
+
 -- True when nothing may follow.
 function Generator:statement(list, depth)
   local choice = math.random(depth > 0 and 12 or 6)
@@ -92,8 +127,10 @@ function Generator:statement(list, depth)
     local op = target and pick { "leave", target.is_loop and "next" or "leave", "return" }
       or "return"
     if math.random(3) > 1 then return false end
-    self:node(list, { op = op, target = target and target.label })
+    self:node(list, { op = op, target = op ~= "return" and target.label or nil })
     return true
+  elseif choice == 7 then
+    self:counted_loop(list, depth)
   elseif choice <= 9 then
     local test = self:condition(list)
     local yes = self:region(depth - 1)
@@ -196,6 +233,7 @@ local function pure(op, x, y, z)
   if op == "sub" then return x - y end
   if op == "mul" then return x * y end
   if op == "band" then return x & y end
+  if op == "floordiv" then return x // y end
   if op == "min" then return math.min(x, y) end
   if op == "max" then return math.max(x, y) end
   if op == "le" then return x <= y end

@@ -366,4 +366,115 @@ describe("floats", function()
       "%27: f32 = min %26 %22", "check.int #2 %27", "%28: int = floor %27",
       "check.index s.3 0 #0 %28"))
   end)
+
+  -- An operation has one number in and after the IF, whose condition holds in it alone.
+  it("are not bounded by a comparison that does not hold here", function()
+    local lines = { "check.index x.0 0 #0 %1", "%20: f32 = load x.0 %1", "%21: f32 = const 5",
+      "%22: f32 = const 0", "%23: bool = lt %20 %21", "if %23" }
+    for id = 30, 40, 10 do
+      local use = ("%A: f32 = max %20 %22|%B: f32 = max %22 %A|check.int #2 %B|%C: int = floor %B|"
+        .. "%D: int = add %C %1|check.index s.3 0 #0 %D|end"):gsub("%%(%u)", function(letter)
+        return "%" .. id + letter:byte() - 65
+      end)
+      for line in use:gmatch("[^|]+") do lines[#lines + 1] = line end
+    end
+    assert.are.equal("check.index x.0, check.int, check.index s.3",
+      left(table.unpack(lines, 1, #lines - 1)))
+  end)
+end)
+
+describe("windows of a radius", function()
+  -- if LOW and i <= #h - w then for d = FIRST, LAST do check h[i + d]
+  local function window(row)
+    local lines = { "%20: int = extent h.4 0", "%21: int = sub %20 %5", "%22: int = neg %5",
+      "%23: int = sub %0 %5", "%24: int = add %5 %1", "%25: int = sub %22 %1",
+      "%26: bool = lt %5 %2", "%27: bool = le %5 %2", "%28: bool = le %2 %21",
+      "%29: bool = le %2 %20", "if " .. (row.low or "%26"), "if " .. (row.high or "%28"),
+      ("%%30 = for i.0 %s %s %%1"):format(row.first or "%22", row.last or "%5"),
+      "%31: int = get i.0", "%32: int = add %2 %31", "%33: int = add %31 %2",
+      "check.index h.4 0 #0 " .. (row.index or "%32"), "end", "end", "end" }
+    return left(table.unpack(lines))
+  end
+
+  it("need no check of an index that a guard keeps so far from both ends", function()
+    assert.are.equal("", window {})
+    assert.are.equal("", window { index = "%33", first = "%23" })
+  end)
+
+  it("keep it where the guard is nearer, or the window larger", function()
+    assert.are.equal("check.index h.4", window { low = "%27" })
+    assert.are.equal("check.index h.4", window { high = "%29" })
+    assert.are.equal("check.index h.4", window { first = "%25" })
+    assert.are.equal("check.index h.4", window { last = "%24" })
+  end)
+end)
+
+describe("loops whose rounds constants count", function()
+  -- i = first; while CONDITION do BODY; i = i OP by end.  %21 is i, %24 the local id less 1; after
+  -- the loop %29 is i.
+  local function counted(row)
+    local lines = { "%20: int = const " .. row.first, "set j.1 %20", "%30 = loop",
+      "%21: int = get j.1", "%22: int = const " .. row.last,
+      "%23: bool = " .. row.condition:gsub("i", "%%21"):gsub("last", "%%22"), "if %23", "else",
+      "leave %30", "end", "%24: int = sub %8 %1", "%26: int = const 2" }
+    table.move(row.body, 1, #row.body, #lines + 1, lines)
+    local rest = { "%27: int = const " .. row.by, "%50: int = get j.1",
+      ("%%28: int = %s %%50 %%27"):format(row.op), "set j.1 %28", "end", "%29: int = get j.1" }
+    table.move(rest, 1, #rest, #lines + 1, lines)
+    table.move(row.after or {}, 1, #(row.after or {}), #lines + 1, lines)
+    return left(table.unpack(lines))
+  end
+  local function halves(body, after, first)
+    return counted { first = first or 64, last = 0, condition = "lt last i", op = "floordiv",
+      by = 2, body = body, after = after }
+  end
+  -- The pair (2 * item - (item & (i - 1)), + i) of a bitonic sort of 256 by 128 items, and more by
+  -- `extra`.
+  local function pair(extra)
+    return { "%31: int = const 128", "%32: bool = le %8 %31", "if %32", "%33: int = mul %26 %24",
+      "%34: int = sub %21 %1", "%35: int = band %24 %34", "%36: int = sub %33 %35",
+      "%37: int = add %36 %21", "%38: int = const " .. extra, "%39: int = add %37 %38",
+      "check.index s.3 0 #0 %39", "end" }
+  end
+
+  it("need no check that each round proves", function()
+    assert.are.equal("", halves(pair(1), {}, 128))
+    assert.are.equal("check.index s.3", halves(pair(2), {}, 128))
+    assert.are.equal("check.index s.3", halves(pair(-1), {}, 128)) -- 0 in the last round
+  end)
+
+  it("leave constants behind", function()
+    assert.are.equal("", counted { first = 1, last = 64, condition = "lt i last", op = "mul", by = 2,
+      body = { "%31: int = const 1", "check.index s.3 0 #0 %31", "check.index s.3 0 #0 %21" },
+      after = { "check.index s.3 0 #0 %29" } })
+    -- i is 65 or less after a jump out of the middle
+    assert.are.equal("", halves({ "check.index s.3 0 #0 %21" }))
+    assert.are.equal("check.index s.3", halves({ "check.index s.3 0 #0 %21", "if %7", "leave %30",
+      "end" }, { "%51: int = add %29 %1", "%52: int = const 256", "%53: int = sub %52 %29",
+      "check.index s.3 0 #0 %53", "check.index s.3 0 #0 %29" }))
+  end)
+
+  it("keep what a round leaves out on one path alone", function()
+    -- where the item is in the first half the rest of the round is not done: i stays
+    local function body(jump)
+      return { "if %7", jump, "end", "%31: int = mul %21 %26", "%32: int = const 128",
+        "%33: int = sub %31 %32", "%34: int = mul %33 %4", "%35: int = add %34 %1",
+        "check.index s.3 0 #0 %35" }
+    end
+    assert.are.equal("", counted { first = 64, last = 63, condition = "lt last i", op = "sub",
+      by = 2, body = body("leave %30") })
+    assert.are.equal("", counted { first = 64, last = 63, condition = "lt last i", op = "sub",
+      by = 2, body = body("next %30") })
+    assert.are.equal("check.index s.3", counted { first = 64, last = 62, condition = "lt last i",
+      op = "sub", by = 1, body = body("next %30") })
+  end)
+
+  it("are walked as others are when there are too many of them", function()
+    local body = { "%31: int = const 3", "%32: int = mul %21 %31", "%33: int = mul %21 %26",
+      "%34: int = sub %32 %33", "check.index s.3 0 #0 %34" } -- i * 3 - i * 2
+    assert.are.equal("check.index s.3", counted { first = 1, last = 90, condition = "lt i last",
+      op = "add", by = 1, body = body })
+    assert.are.equal("", counted { first = 1, last = 60, condition = "lt i last", op = "add",
+      by = 1, body = body })
+  end)
 end)

@@ -39,6 +39,7 @@ static roc_status run_walk(roc_ir_check_walk *w, bool made, const roc_ir_launch_
   roc_free(w->stamps);
   roc_free(w->slots);
   roc_free(w->held);
+  roc_free(w->of_rounds);
   roc_vec_deinit(&w->trail);
   roc_vec_deinit(&w->invariants);
   roc_vec_deinit(&w->origins);

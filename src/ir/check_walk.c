@@ -6,17 +6,12 @@
 #include "ir/range.h"
 #include "ir/walk.h"
 
-/* What one path of an IF did to a variable. */
-typedef struct outcome {
-  uint32_t var, before, after;
-} outcome;
-
-typedef roc_vec(outcome) outcomes;
-
-static void assign(roc_ir_check_walk *w, uint32_t var, uint32_t value) {
+void roc_ir_check_walk_assign(roc_ir_check_walk *w, uint32_t var, uint32_t value) {
   if (!roc_vec_push(&w->trail, ((roc_ir_var_change){var, w->vars[var]}))) w->failed = true;
   w->vars[var] = value;
 }
+
+enum { MOST_STEPS = 8192 /* of walks of rounds */ };
 
 static uint32_t operand(const roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t n) {
   return roc_ir_check_walk_operand(w, inst, n);
@@ -24,7 +19,8 @@ static uint32_t operand(const roc_ir_check_walk *w, const roc_ir_inst *inst, uin
 
 /* The control instruction `id` may have assigned it, or does. */
 static void forget_var(roc_ir_check_walk *w, uint32_t id, uint32_t var) {
-  assign(w, var, roc_ir_facts_unknown_in(&w->f, w->m->vars.items[var].type, w->held[var]));
+  roc_ir_check_walk_assign(
+      w, var, roc_ir_facts_unknown_in(&w->f, w->m->vars.items[var].type, w->held[var]));
   roc_ir_note_origin(w, w->vars[var], id, var);
 }
 
@@ -35,8 +31,7 @@ static void note_assigned(roc_ir_check_walk *w, uint32_t var, roc_ir_range range
   w->assigned[var] = roc_ir_range_join(w->assigned[var], range);
 }
 
-/* Gives every variable that the region of the control instruction `id` assigns a new number. */
-static ROC_IR_WALKS void forget_region(roc_ir_check_walk *w, uint32_t id) {
+ROC_IR_WALKS void roc_ir_check_walk_forget(roc_ir_check_walk *w, uint32_t id) {
   uint32_t region = w->m->insts.items[id].k.region[0];
   roc_ir_walk walk;
   w->tick++;
@@ -59,16 +54,13 @@ static bool falls_through(const roc_ir_module *m, uint32_t region) {
   return !roc_ir_ends_region(last);
 }
 
-static void walk_region(roc_ir_check_walk *w, uint32_t region);
-
-/* Takes assignments back to `begin` on the trail and tells what they came to. */
-static void take_back(roc_ir_check_walk *w, uint32_t begin, outcomes *out) {
+void roc_ir_check_walk_take_back(roc_ir_check_walk *w, uint32_t begin, roc_ir_outcomes *out) {
   w->tick++;
   for (uint32_t i = begin; i < w->trail.count; i++) {
     roc_ir_var_change c = w->trail.items[i];
     if (w->stamps[c.var] == w->tick) continue;
     w->stamps[c.var] = w->tick;
-    if (!roc_vec_push(out, ((outcome){c.var, c.before, w->vars[c.var]}))) w->failed = true;
+    if (!roc_vec_push(out, ((roc_ir_outcome){c.var, c.before, w->vars[c.var]}))) w->failed = true;
   }
   while (w->trail.count > begin) {
     roc_ir_var_change c = roc_vec_pop(&w->trail);
@@ -76,29 +68,30 @@ static void take_back(roc_ir_check_walk *w, uint32_t begin, outcomes *out) {
   }
 }
 
-static void apply(roc_ir_check_walk *w, const outcomes *path) {
-  for (uint32_t i = 0; i < path->count; i++) assign(w, path->items[i].var, path->items[i].after);
+static void apply(roc_ir_check_walk *w, const roc_ir_outcomes *path) {
+  for (uint32_t i = 0; i < path->count; i++)
+    roc_ir_check_walk_assign(w, path->items[i].var, path->items[i].after);
 }
 
-static void merge_paths(roc_ir_check_walk *w, uint32_t test, const outcomes *yes,
-                        const outcomes *no) {
+static void merge_paths(roc_ir_check_walk *w, uint32_t test, const roc_ir_outcomes *yes,
+                        const roc_ir_outcomes *no) {
   w->tick++;
   for (uint32_t i = 0; i < no->count; i++) {
     w->stamps[no->items[i].var] = w->tick;
     w->slots[no->items[i].var] = i;
   }
   for (uint32_t i = 0; i < yes->count; i++) {
-    const outcome *o = &yes->items[i];
+    const roc_ir_outcome *o = &yes->items[i];
     bool is_in_both = w->stamps[o->var] == w->tick;
     uint32_t other = is_in_both ? no->items[w->slots[o->var]].after : o->before;
     w->stamps[o->var] = 0;
-    assign(w, o->var, roc_ir_facts_merge(&w->f, test, o->after, other));
+    roc_ir_check_walk_assign(w, o->var, roc_ir_facts_merge(&w->f, test, o->after, other));
     roc_ir_note_origin(w, w->vars[o->var], ROC_IR_NONE, o->var);
   }
   for (uint32_t i = 0; i < no->count; i++) {
-    const outcome *o = &no->items[i];
+    const roc_ir_outcome *o = &no->items[i];
     if (w->stamps[o->var] != w->tick) continue;
-    assign(w, o->var, roc_ir_facts_merge(&w->f, test, o->before, o->after));
+    roc_ir_check_walk_assign(w, o->var, roc_ir_facts_merge(&w->f, test, o->before, o->after));
     roc_ir_note_origin(w, w->vars[o->var], ROC_IR_NONE, o->var);
   }
 }
@@ -110,41 +103,67 @@ static void keep_common(roc_ir_check_walk *w, const roc_ir_relations *common) {
   }
 }
 
-static void join_paths(roc_ir_check_walk *w, const roc_ir_inst *inst, const outcomes *yes,
-                       const outcomes *no, const roc_ir_relations *common) {
+/* A path of an IF. */
+typedef struct path {
+  roc_ir_outcomes outcomes;
+  bool ends; /* nothing goes on after it */
+} path;
+
+static void join_paths(roc_ir_check_walk *w, const roc_ir_inst *inst, const path *yes,
+                       const path *no, const roc_ir_relations *common) {
   uint32_t test = operand(w, inst, 0);
   bool decides = inst->aux != ROC_IR_IF_ALL; /* which region a work-item takes */
-  if (!falls_through(w->m, inst->k.region[0])) {
-    apply(w, no);
+  w->is_dead = w->rounds && yes->ends && no->ends;
+  if (yes->ends) {
+    apply(w, &no->outcomes);
     if (decides) roc_ir_facts_assume(&w->f, test, false);
-  } else if (!falls_through(w->m, inst->k.region[1])) {
-    apply(w, yes);
+  } else if (no->ends) {
+    apply(w, &yes->outcomes);
     roc_ir_facts_assume(&w->f, test, true);
   } else {
-    merge_paths(w, test, yes, no);
+    merge_paths(w, test, &yes->outcomes, &no->outcomes);
     keep_common(w, common);
   }
+}
+
+static void walk_path(roc_ir_check_walk *w, uint32_t region) {
+  w->is_dead = false;
+  w->nundecided++;
+  roc_ir_check_walk_region(w, region);
+  w->nundecided--;
+}
+
+static bool path_ends(const roc_ir_check_walk *w, uint32_t region) {
+  return w->is_dead || !falls_through(w->m, region);
 }
 
 static void walk_if(roc_ir_check_walk *w, const roc_ir_inst *inst) {
   uint32_t test = operand(w, inst, 0);
   uint32_t begin = w->trail.count;
-  outcomes yes = {0}, no = {0};
+  path yes = {0}, no = {0};
   roc_ir_relations common = {0};
+  bool truth;
+  if (w->rounds && roc_ir_facts_decide(&w->f, test, &truth)) {
+    w->rounds->decides = true;
+    roc_ir_check_walk_region(w, inst->k.region[truth ? 0 : 1]);
+    return;
+  }
   roc_ir_facts_point point = roc_ir_facts_mark(&w->f);
   roc_ir_facts_assume(&w->f, test, true);
-  walk_region(w, inst->k.region[0]);
+  walk_path(w, inst->k.region[0]);
+  yes.ends = path_ends(w, inst->k.region[0]);
   roc_ir_facts_collect(&w->f, point, &common);
   roc_ir_facts_rollback(&w->f, point);
-  take_back(w, begin, &yes);
+  roc_ir_check_walk_take_back(w, begin, &yes.outcomes);
   if (inst->aux != ROC_IR_IF_ALL) roc_ir_facts_assume(&w->f, test, false);
-  walk_region(w, inst->k.region[1]);
+  walk_path(w, inst->k.region[1]);
+  no.ends = path_ends(w, inst->k.region[1]);
   roc_ir_facts_keep_proved(&w->f, &common);
   roc_ir_facts_rollback(&w->f, point);
-  take_back(w, begin, &no);
+  roc_ir_check_walk_take_back(w, begin, &no.outcomes);
   join_paths(w, inst, &yes, &no, &common);
-  roc_vec_deinit(&yes);
-  roc_vec_deinit(&no);
+  roc_vec_deinit(&yes.outcomes);
+  roc_vec_deinit(&no.outcomes);
   roc_vec_deinit(&common);
 }
 
@@ -172,26 +191,41 @@ static void enter_for(roc_ir_check_walk *w, const roc_ir_inst *inst) {
   }
 }
 
-static void walk_nested(roc_ir_check_walk *w, uint32_t id) {
+static void walk_loop(roc_ir_check_walk *w, uint32_t id) {
   const roc_ir_inst *inst = &w->m->insts.items[id];
   uint32_t region = inst->k.region[0];
-  bool is_loop = inst->op != ROC_IR_BLOCK;
   roc_ir_facts_point point = roc_ir_facts_mark(&w->f);
-  if (is_loop) {
-    roc_ir_invariants_enter(w, id);
-    forget_region(w, id);
-    roc_ir_invariants_assume(w, id);
-  }
+  roc_ir_invariants_enter(w, id);
+  roc_ir_check_walk_forget(w, id);
+  roc_ir_invariants_assume(w, id);
   if (inst->op == ROC_IR_FOR) {
     forget_var(w, id, inst->aux);
     enter_for(w, inst);
   }
-  walk_region(w, region);
-  if (is_loop && falls_through(w->m, region)) roc_ir_invariants_round(w, id);
+  walk_path(w, region);
+  w->is_dead = false;
+  if (falls_through(w->m, region)) roc_ir_invariants_round(w, id);
   roc_ir_facts_rollback(&w->f, point);
-  forget_region(w, id);
+  roc_ir_check_walk_forget(w, id);
   if (inst->op == ROC_IR_FOR) forget_var(w, id, inst->aux);
-  if (is_loop) roc_ir_invariants_assume_after(w, id);
+  roc_ir_invariants_assume_after(w, id);
+}
+
+static void walk_outermost_loop(roc_ir_check_walk *w, uint32_t id) {
+  roc_ir_outcomes left = {0};
+  roc_ir_walk_outermost_rounds(w, id, &left);
+  walk_loop(w, id);
+  apply(w, &left);
+  roc_vec_deinit(&left);
+}
+
+/* Control goes on after it from wherever it is left. */
+static void walk_block(roc_ir_check_walk *w, uint32_t id) {
+  roc_ir_facts_point point = roc_ir_facts_mark(&w->f);
+  roc_ir_check_walk_region(w, w->m->insts.items[id].k.region[0]);
+  roc_ir_facts_rollback(&w->f, point);
+  w->is_dead = w->rounds && w->rounds->ends;
+  if (!w->is_dead) roc_ir_check_walk_forget(w, id);
 }
 
 /* True when the check cannot fail; else states what holds after it. */
@@ -252,25 +286,29 @@ static void note_unproved(roc_ir_check_walk *w, uint32_t id) {
   }
 }
 
-/* Handles one instruction; true when it is to go. */
-static bool walk_inst(roc_ir_check_walk *w, uint32_t id) {
+bool roc_ir_check_walk_inst(roc_ir_check_walk *w, uint32_t id) {
   const roc_ir_inst *inst = &w->m->insts.items[id];
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_GET: w->values[id] = w->vars[inst->aux]; return false;
     case ROC_IR_SET:
       note_assigned(w, inst->aux, roc_ir_facts_range(&w->f, operand(w, inst, 0)));
-      assign(w, inst->aux, operand(w, inst, 0));
+      roc_ir_check_walk_assign(w, inst->aux, operand(w, inst, 0));
       return false;
     case ROC_IR_CHECK_INDEX: return !(w->ignored && w->ignored[id]) && settle_index(w, id);
     case ROC_IR_CHECK_NONZERO: return settle_nonzero(w, id);
     case ROC_IR_CHECK_INT: return settle_int(w, id);
     case ROC_IR_CHECK: return settle_condition(w, inst);
     case ROC_IR_IF: walk_if(w, inst); return false;
-    case ROC_IR_BLOCK:
-    case ROC_IR_LOOP: walk_nested(w, id); return false;
+    case ROC_IR_BLOCK: walk_block(w, id); return false;
     case ROC_IR_FOR:
-      if (w->is_last && w->narrow) w->narrow[id] |= roc_ir_narrow_of_for(w, inst);
-      walk_nested(w, id);
+    case ROC_IR_LOOP:
+      if (w->is_last && w->narrow && inst->op == ROC_IR_FOR) {
+        w->narrow[id] |= roc_ir_narrow_of_for(w, inst);
+      }
+      if (!w->rounds)
+        walk_outermost_loop(w, id);
+      else if (!roc_ir_walk_inner_rounds(w, id))
+        walk_loop(w, id);
       return false;
     case ROC_IR_NEXT: roc_ir_invariants_round(w, inst->aux); return false;
     case ROC_IR_LEAVE: roc_ir_invariants_leave(w, inst->aux); return false;
@@ -288,11 +326,16 @@ static bool walk_inst(roc_ir_check_walk *w, uint32_t id) {
   return false;
 }
 
-static void walk_region(roc_ir_check_walk *w, uint32_t region) {
+void roc_ir_check_walk_region(roc_ir_check_walk *w, uint32_t region) {
+  if (w->rounds) {
+    roc_ir_walk_in_rounds(w, region);
+    return;
+  }
   roc_ir_ids *ids = &w->m->regions.items[region];
   uint32_t kept = 0;
   for (uint32_t i = 0; i < ids->count; i++) {
-    bool goes = !w->failed && walk_inst(w, ids->items[i]);
+    bool goes = !w->failed && roc_ir_check_walk_inst(w, ids->items[i]);
+    goes |= roc_ir_is_proved_in_rounds(w, ids->items[i]);
     if (goes && w->is_last && w->removes) continue;
     if (kept != i) ids->items[kept] = ids->items[i];
     kept++;
@@ -327,11 +370,12 @@ static bool begin(roc_ir_check_walk *w, const roc_ir_launch_limits *limits) {
     w->vars[i] = roc_ir_facts_unknown_in(&w->f, w->m->vars.items[i].type, w->held[i]);
   }
   w->one = roc_ir_facts_value(&w->f, &one, NULL);
+  w->nsteps = MOST_STEPS;
   state_launch(w);
   return true;
 }
 bool roc_ir_check_walk_run(roc_ir_check_walk *w, const roc_ir_launch_limits *limits) {
   if (!begin(w, limits)) return false;
-  walk_region(w, 0);
+  roc_ir_check_walk_region(w, 0);
   return !w->failed && !w->f.failed;
 }

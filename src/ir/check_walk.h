@@ -12,6 +12,13 @@ typedef struct roc_ir_var_change {
   uint32_t var, before;
 } roc_ir_var_change;
 
+/* What a part of the walk did to a variable. */
+typedef struct roc_ir_outcome {
+  uint32_t var, before, after;
+} roc_ir_outcome;
+
+typedef roc_vec(roc_ir_outcome) roc_ir_outcomes;
+
 /* What holds whenever a round of a loop begins, of integers that the loop assigns: a <= b, where
  * either is what the variable holds, or held in front of the loop. */
 typedef struct roc_ir_invariant {
@@ -28,6 +35,18 @@ typedef struct roc_ir_invariant {
 typedef struct roc_ir_origin {
   uint32_t inst, var;
 } roc_ir_origin;
+
+/* A loop whose rounds are walked one by one (loop_rounds.c). */
+typedef struct roc_ir_rounds {
+  uint32_t loop;
+  uint32_t nundecided;          /* paths around the loop that may not be taken */
+  bool ends;                    /* the round ends here for all that came to its begin */
+  bool is_left;                 /* and the loop, too */
+  bool is_left_before;          /* some may have left it elsewhere */
+  bool is_uncounted;            /* some may have gone on elsewhere */
+  bool decides;                 /* constants have decided a path in this round */
+  struct roc_ir_rounds *around; /* NULL: none */
+} roc_ir_rounds;
 
 typedef struct roc_ir_check_walk {
   roc_ir_module *m;
@@ -52,6 +71,12 @@ typedef struct roc_ir_check_walk {
   uint8_t *unproved;                   /* what roc_ir_find_unproved wants */
   roc_ir_check_reasons *reasons;       /* what roc_ir_explain_checks wants */
   roc_vec(roc_ir_origin) origins;      /* per value, for `reasons` */
+  roc_ir_rounds *rounds;               /* of the innermost loop that is walked so; NULL: none */
+  uint8_t *of_rounds;                  /* per instruction: what such walks found of a check */
+  uint32_t nundecided;    /* paths around this point that may not be taken, in such a walk */
+  uint32_t nsteps;        /* left for such walks */
+  bool is_dead;           /* control does not come here, in such a walk */
+  bool gives_up;          /* no steps are left */
   const uint8_t *ignored; /* its index checks of which nothing is believed, in all walks */
   bool failed;
 } roc_ir_check_walk;
@@ -64,6 +89,24 @@ static inline uint32_t roc_ir_check_walk_operand(const roc_ir_check_walk *w,
 
 /* check_walk.c: walks the module once, by what `held` says; false: memory is out. */
 bool roc_ir_check_walk_run(roc_ir_check_walk *w, const roc_ir_launch_limits *limits);
+/* Walks a region; one instruction, true when it is to go; assigns to a variable; gives every
+ * variable that the control instruction's region assigns a new number; and takes assignments back
+ * to what there was when the trail was `begin` long, and tells what they came to. */
+void roc_ir_check_walk_region(roc_ir_check_walk *w, uint32_t region);
+bool roc_ir_check_walk_inst(roc_ir_check_walk *w, uint32_t id);
+void roc_ir_check_walk_assign(roc_ir_check_walk *w, uint32_t var, uint32_t value);
+void roc_ir_check_walk_forget(roc_ir_check_walk *w, uint32_t id);
+void roc_ir_check_walk_take_back(roc_ir_check_walk *w, uint32_t begin, roc_ir_outcomes *out);
+
+/* loop_rounds.c: walks the loop `id` round by round, if constants count its rounds, and takes that
+ * back; *left: what variables hold after it, where that is constant. */
+void roc_ir_walk_outermost_rounds(roc_ir_check_walk *w, uint32_t id, roc_ir_outcomes *left);
+/* The same of a loop in such a round, which stays walked; false: it is not counted so. */
+bool roc_ir_walk_inner_rounds(roc_ir_check_walk *w, uint32_t id);
+/* A region in such a round. */
+void roc_ir_walk_in_rounds(roc_ir_check_walk *w, uint32_t region);
+/* Whether each round proves the check. */
+bool roc_ir_is_proved_in_rounds(const roc_ir_check_walk *w, uint32_t id);
 
 /* preconditions.c: adds what would prove 1 <= index, true, or false where nothing would; and index
  * <= extent of the check `inst`. */
