@@ -18,6 +18,7 @@
 #include "ir/combined_checks.h"
 #include "ir/loop_versioning.h"
 #include "jit/driver.h"
+#include "jit/fit.h"
 #include "testing/testing.h"
 
 static const char JOB_CLASS[] = "roc.IRJob";
@@ -129,6 +130,21 @@ static int ir_version_loops(lua_State *L) {
   return push_versioned(L, roc_ir_version_loops);
 }
 
+/* ir_fit(text, target) -> text as the target's code generator gets it, whose narrow values are found,
+ * too. */
+static int ir_fit(lua_State *L) {
+  const char *target = luaL_checkstring(L, 2);
+  ir_job *job = open_job(L);
+  uint8_t *narrow_vars = NULL;
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, roc_jit_fit_target(job->module, target, &err), &err);
+  ROC_LUA_TRY(L, roc_ir_verify(job->module, &err), &err);
+  ROC_LUA_TRY(
+      L, roc_ir_find_narrow(job->module, &roc_ir_limits_gpu, &job->cuts, &narrow_vars, &err), &err);
+  roc_free(narrow_vars);
+  return push_text(L, job, NULL);
+}
+
 static roc_status version_launch(roc_ir_module *module, bool defers, roc_error *err) {
   return roc_ir_version_launch(module, defers, false, err);
 }
@@ -198,6 +214,7 @@ static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip},
                                        {"ir_uniform", ir_uniform},
                                        {"ir_parallel_regions", ir_parallel_regions},
                                        {"ir_eliminate_checks", ir_eliminate_checks},
+                                       {"ir_fit", ir_fit},
                                        {"ir_version_loops", ir_version_loops},
                                        {"ir_version_launch", ir_version_launch},
                                        {"ir_combine_checks", ir_combine_checks},
