@@ -130,8 +130,8 @@ static int ir_version_loops(lua_State *L) {
   return push_versioned(L, roc_ir_version_loops);
 }
 
-/* ir_fit(text, target) -> text as the target's code generator gets it, whose narrow values are found,
- * too. */
+/* ir_fit(text, target) -> text as the target's code generator gets it, whose narrow values are
+ * found, too. */
 static int ir_fit(lua_State *L) {
   const char *target = luaL_checkstring(L, 2);
   ir_job *job = open_job(L);
