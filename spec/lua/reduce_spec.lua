@@ -39,6 +39,23 @@ devices.each(function(device)
       assert.are.equal(0.1 + 0.2, sum(roc.array { 0.1, 0.2 }))
     end)
 
+    it("reduces in calls of one kind what is there at each", function()
+      local weight
+      local sum = roc.reduce(function(a, b) return a + b + weight end, 5)
+      for _, n in ipairs { 100, 5000 } do
+        local d = roc.to_device(roc.range(1, n):reshape(2, n // 2))
+        for round = 1, 3 do
+          weight = round
+          local expected = 5 + n * (n + 1) // 2 + n * round
+          assert.are.equal(expected, sum(d))
+          assert.are.equal(expected - 5, sum(d, { init = 0 }))
+        end
+        d:close()
+        assert_raises("closed", function() sum(d) end)
+      end
+      for _ = 1, 2 do assert.are.equal(5, sum(roc.array({}, "int64"))) end
+    end)
+
     it("adds up any number of elements", function()
       local sum = roc.reduce(add)
       for _, n in ipairs(sizes) do

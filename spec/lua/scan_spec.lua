@@ -82,6 +82,28 @@ devices.each(function(device)
     or { 1, 7, 8, 9, 2047, 2048, 2049, 11520, 11521, 30000, 2048 * 2048 + 1 }
 
   describe("roc.scan", function()
+    it("scans in calls of one kind what is there at each, in place too", function()
+      local weight
+      local function weighted(a, b) return a + b + weight end
+      local scan = roc.scan(weighted)
+      for _, n in ipairs { 100, 5000 } do
+        local x, y = roc.range(1, n), roc.device_array(n, "int64")
+        local d = roc.to_device(x)
+        for round = 1, 3 do
+          weight, x[2] = round, 10 * round
+          d:copy_from_host(x)
+          assert.equal(y, scan(d, { out = y }))
+          assert_scan(weighted, x, y:copy_to_host(), {})
+          assert_scan(weighted, x, scan(d):copy_to_host(), {})
+          assert.equal(d, scan(d, { out = d }))
+          assert_scan(weighted, x, d:copy_to_host(), {})
+          assert_scan(weighted, x, scan(x), {})
+        end
+        d:close()
+        assert_raises("closed", function() scan(d, { out = y }) end)
+      end
+    end)
+
     it("gives the running combinations of any number of elements", function()
       local sums = roc.scan(add)
       for _, n in ipairs(sizes) do

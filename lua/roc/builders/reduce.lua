@@ -262,7 +262,7 @@ local function read_options(subject, opts)
     or support.check_options(opts, CALL_OPTIONS, string.format("argument #2 to '%s'", subject.name))
 end
 
-local function call(subject, array, opts)
+local function call(subject, array, opts, key)
   local options = read_options(subject, opts)
   if not support.side_of(array) then
     support.fail("bad argument #1 to '%s' (array expected, got %s%s)", subject.name,
@@ -282,7 +282,6 @@ local function call(subject, array, opts)
       subject.name)
   end
   local device, is_device = support.device_of({ array, options.out }, 2, options.stream)
-  local key = opts == nil and core.array_layouts({ array }, 1)
   local scope <close> = support.scope(device)
   if options.axis and array.ndim > 1 then
     return reduce_axis(subject, array, names.dtype, init, options, is_device)
@@ -325,7 +324,7 @@ local function reduce(f, init, opts)
     if plan then
       return again(plan, array)
     end
-    return run(subject, array, call_opts)
+    return run(subject, array, call_opts, key)
   end)
 end
 

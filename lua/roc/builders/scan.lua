@@ -108,8 +108,7 @@ local function scan_once(scan, x, y, count, is_exclusive, init, stream)
 end
 
 -- Scans x into y, in front of all `init`, where there is one.
-local function scan_into(subject, x, y, dtype, is_exclusive, init, stream)
-  local scan = plan(subject, x, y, dtype)
+local function scan_into(scan, x, y, is_exclusive, init, stream)
   local count = (#x - 1) // scan.tile + 1
   if scan.form.is_once then
     return scan_once(scan, x, y, count, is_exclusive, init, stream)
@@ -122,10 +121,10 @@ local function scan_into(subject, x, y, dtype, is_exclusive, init, stream)
     local carries <close> = scan_blocks(scan, x, y, groups, tiles, is_exclusive, init, stream)
     launch_scan(scan, 1, x, y, tiles, is_exclusive, groups - 1, carries, init, stream)
   else
-    local sums <close> = core.device_array(groups - 1, dtype)
-    local carries <close> = core.device_array(groups - 1, dtype)
+    local sums <close> = core.device_array(groups - 1, scan.dtype)
+    local carries <close> = core.device_array(groups - 1, scan.dtype)
     launch_sums(scan, x, sums, tiles, stream)
-    scan_into(subject, sums, carries, dtype, false, init, stream)
+    scan_into(plan(scan.subject, sums, carries, scan.dtype), sums, carries, false, init, stream)
     launch_scan(scan, groups, x, y, tiles, is_exclusive, 0, carries, init, stream)
   end
 end
@@ -169,7 +168,7 @@ local function check_array(subject, array)
   end
 end
 
-local function call(subject, array, opts)
+local function call(subject, array, opts, key)
   local options = opts == nil and {} or support.check_options(opts, CALL_OPTIONS,
     string.format("argument #2 to '%s'", subject.name))
   check_array(subject, array)
@@ -189,9 +188,21 @@ local function call(subject, array, opts)
   if #array == 0 then
     return out or support.new_array(is_device, 0, dtype)
   end
-  local y = working_array(array, out, dtype)
-  scan_into(subject, elements_of(array), y, dtype, options.exclusive, init, options.stream)
+  local x, y = elements_of(array), working_array(array, out, dtype)
+  local scan = plan(subject, x, y, dtype)
+  scan_into(scan, x, y, options.exclusive, init, options.stream)
+  if key and x == array and (y == out or out == nil and is_device) then
+    subject:keep(key, { scan = scan, device = scope and device })
+  end
   return deliver(subject, y, out, is_device, options.stream)
+end
+
+-- A call for which there is a plan.
+local function call_again(kept, array, out)
+  local scope <close> = kept.device and support.scope(kept.device)
+  local y = out or core.device_array(#array, kept.scan.dtype)
+  scan_into(kept.scan, array, y)
+  return y
 end
 
 ---Makes a scan: `roc.scan(f)(array [, {exclusive=, init=, out=, stream=}])`.
@@ -203,9 +214,15 @@ local function scan(f, opts)
   local subject = subjects.new("scan", f, options)
   subject:check_parameters("scan", 2)
   subject.is_commutative = commutative.is_known(f)
-  local public = support.public(call)
+  local run, again = support.public(call), support.public(call_again)
   return support.built(function(array, call_opts)
-    return public(subject, array, call_opts)
+    local is_plain, out = support.only_out(call_opts)
+    local key = is_plain and core.array_layouts({ array }, 1, out)
+    local kept = key and subject:plan(key)
+    if kept then
+      return again(kept, array, out)
+    end
+    return run(subject, array, call_opts, key)
   end)
 end
 

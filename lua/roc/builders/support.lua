@@ -262,6 +262,19 @@ function M.check_call_options(options, known, where)
   return M.check_options(options, known, where)
 end
 
+---Whether options name a result and nothing else, and that result.
+---@param options any
+---@return boolean
+---@return any? out
+function M.only_out(options)
+  if options == nil then
+    return true
+  elseif type(options) == "table" and next(options) == "out" and next(options, "out") == nil then
+    return true, options.out
+  end
+  return false
+end
+
 ---Refuses a destination whose elements cannot hold the results: what the compiler would say of the
 ---generated kernel, in the user's words.
 ---@param from roc.DType

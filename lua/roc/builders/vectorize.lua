@@ -223,8 +223,9 @@ end
 local function find_plan(subject, args)
   local n, options, out = args.n, args[args.n], nil
   if type(options) == "table" then
-    n, out = n - 1, options.out
-    if next(options) ~= "out" or next(options, "out") ~= nil then
+    local is_plain
+    n, is_plain, out = n - 1, support.only_out(options)
+    if not is_plain then
       return nil
     end
   end
