@@ -86,10 +86,10 @@ devices.each(function(device)
       local weight
       local function weighted(a, b) return a + b + weight end
       local scan = roc.scan(weighted)
-      for _, n in ipairs { 100, 5000 } do
+      for _, n in ipairs { 100, 2500 } do -- of one tile, and of two
         local x, y = roc.range(1, n), roc.device_array(n, "int64")
         local d = roc.to_device(x)
-        for round = 1, 3 do
+        for round = 1, 2 do
           weight, x[2] = round, 10 * round
           d:copy_from_host(x)
           assert.equal(y, scan(d, { out = y }))
@@ -97,7 +97,6 @@ devices.each(function(device)
           assert_scan(weighted, x, scan(d):copy_to_host(), {})
           assert.equal(d, scan(d, { out = d }))
           assert_scan(weighted, x, d:copy_to_host(), {})
-          assert_scan(weighted, x, scan(x), {})
         end
         d:close()
         assert_raises("closed", function() scan(d, { out = y }) end)
