@@ -375,6 +375,18 @@ describe("Operations on host arrays", function()
     for i = 1, 40 do assert.equal(i > 20, masks[i][count]) end
   end)
 
+  it("raise nothing in other operations when they cannot be computed", function()
+    local x = ones()
+    local y = x + 1
+    testing.fail_alloc(1) -- of the copy
+    x:fill(5)
+    testing.fail_alloc(0)
+    local kept = {}
+    for i = 1, 600 do kept[i] = x * i end
+    assert.error_matches(function() return y[1] end, "no room to keep an operand")
+    assert.equal(5 * 7, kept[7][N])
+  end)
+
   it("survive collections and finalizers in their middle", function()
     collectgarbage("incremental", 10, 1000)
     for round = 1, 40 do

@@ -6,13 +6,6 @@
 #include "bindings/array/array_bind.h"
 #include "bindings/expression/expression.h"
 
-/* An error belongs to its expression: each later look tries again, and says why it cannot. */
-static int evaluate_holder(lua_State *L) {
-  roc_array *holder = lua_touserdata(L, 1);
-  roc_expression_evaluate(L, holder->buffer, NULL);
-  return 0;
-}
-
 void roc_expression_finish(lua_State *L) {
   int top = lua_gettop(L);
   roc_expression_state *state = roc_expression_state_of(L);
@@ -22,11 +15,7 @@ void roc_expression_finish(lua_State *L) {
     roc_array *holder = roc_push_array(L, &roc_host_array_class);
     holder->buffer = roc_expression_find_surplus(state, 0, 0);
     if (!holder->buffer) break;
-    lua_pushcfunction(L, evaluate_holder);
-    lua_pushlightuserdata(L, holder);
-    lua_pcall(L, 1, 0, 0);
-    roc_expression *e = roc_buffer_pending(holder->buffer);
-    if (e) e->is_skipped = true;
+    roc_expression_evaluate_early(L, holder->buffer, NULL);
   }
   lua_settop(L, top);
 }

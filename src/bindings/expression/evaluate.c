@@ -8,6 +8,8 @@
  * Making a kernel runs Lua code, and a launch that has waited delivers prints and callbacks, which
  * may look at the same expressions, or write their operands.  So after either nothing that was read
  * of an expression before is used again. */
+#include <string.h>
+
 #include "bindings/device/device_bind.h"
 #include "bindings/expression/expression.h"
 #include "bindings/expression/graph.h"
@@ -185,6 +187,23 @@ void roc_expression_evaluate(lua_State *L, roc_buffer *buffer, roc_rt_stream *st
   lua_settop(L, top);
 }
 
+/* (light userdata: a buffer, a stream or NULL) */
+static int evaluate_early(lua_State *L) {
+  roc_expression_evaluate(L, lua_touserdata(L, 1), lua_touserdata(L, 2));
+  return 0;
+}
+
+int roc_expression_evaluate_early(lua_State *L, roc_buffer *buffer, roc_rt_stream *stream) {
+  luaL_checkstack(L, 4, NULL);
+  lua_pushcfunction(L, evaluate_early);
+  lua_pushlightuserdata(L, buffer);
+  lua_pushlightuserdata(L, stream);
+  int status = lua_pcall(L, 2, 0, 0);
+  roc_expression *e = roc_buffer_pending(buffer);
+  if (e) e->is_skipped = true;
+  return status;
+}
+
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
 enum {
@@ -204,6 +223,13 @@ static roc_rt_stream *default_stream_of(lua_State *L, const roc_buffer *buffer) 
   return device ? roc_default_stream(L, device) : NULL;
 }
 
+/* Whether the error on top of the stack is the interrupt of a user. */
+static bool is_interrupt(lua_State *L) {
+  bool is = strstr(luaL_tolstring(L, -1, NULL), "interrupted!") != NULL;
+  lua_pop(L, 1);
+  return is;
+}
+
 void roc_expression_limit(lua_State *L, const roc_expression_state *state, size_t nbytes) {
   new_bytes += nbytes;
   if (roc_expression_count() <= ROC_EXPRESSION_MAX_PENDING && new_bytes < BATCH_BYTES) return;
@@ -212,8 +238,12 @@ void roc_expression_limit(lua_State *L, const roc_expression_state *state, size_
   for (roc_buffer *buffer;; most = ROC_EXPRESSION_MAX_PENDING / 2) {
     roc_array *holder = roc_push_array(L, &roc_host_array_class);
     buffer = holder->buffer = roc_expression_find_surplus(state, most, most_bytes());
-    if (buffer) roc_expression_evaluate(L, buffer, default_stream_of(L, buffer));
-    lua_pop(L, 1);
+    int top = lua_gettop(L);
+    roc_rt_stream *stream = buffer ? default_stream_of(L, buffer) : NULL;
+    if (buffer && roc_expression_evaluate_early(L, buffer, stream) != LUA_OK && is_interrupt(L)) {
+      lua_error(L);
+    }
+    lua_settop(L, top - 1);
     if (!buffer) return;
   }
 }

@@ -111,6 +111,9 @@ void roc_expression_open(void);      /* sets the hook of writes; once a process 
  * device memory: queues what computes them, on the stream if it is one of that device, else where
  * it waits for no unrelated work. */
 void roc_expression_evaluate(lua_State *L, roc_buffer *buffer, roc_rt_stream *stream);
+/* The same where no look asks for it: an error belongs to the expression, which says so when it is
+ * looked at, and is not tried again before.  Leaves the error, and gives its status, as lua_pcall. */
+int roc_expression_evaluate_early(lua_State *L, roc_buffer *buffer, roc_rt_stream *stream);
 /* lua_pcall with the collector stopped: no finalizer runs, so that expressions stay what they are
  * while C code reads them. */
 int roc_expression_call_uncollected(lua_State *L, int nargs, int nresults);
