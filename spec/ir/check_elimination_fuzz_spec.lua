@@ -297,11 +297,11 @@ end
 local function new_state()
   local any = { 0, 1, 2, 5, 9, 10, 11, -1, math.maxinteger, math.mininteger, math.random(-20, 20) }
   return {
-    ["n.0"] = pick(any), ["w.1"] = pick { 0, 1, 5, 10, 2147483647 }, id = math.random(12),
+    ["n.0"] = pick(any), ["w.1"] = pick { 0, 1, 5, 10, 2147483646 }, id = math.random(12),
     fuel = 200,
     vars = { ["a.0"] = pick(any), ["b.1"] = pick(any), ["t.2"] = math.random(2) == 1,
       ["i.3"] = pick(any), ["j.4"] = pick(any) },
-    extents = { ["y.0"] = pick { 0, 1, 5, 10, 2147483647 },
+    extents = { ["y.0"] = pick { 0, 1, 5, 10, 2147483646 },
       ["z.1"] = pick { 0, 1, 5, 10, math.maxinteger }, ["s.2"] = 10 },
   }
 end

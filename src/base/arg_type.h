@@ -7,7 +7,10 @@
 
 #include "base/dtype.h"
 
-enum { ROC_MAX_RANK = 8 };
+enum {
+  ROC_MAX_RANK = 8,
+  ROC_NARROW_MOST = INT32_MAX - 1 /* 2^31-1 is more than anything narrow */
+};
 
 typedef enum roc_layout {
   ROC_LAYOUT_C,      /* packed, the last dimension innermost */
@@ -21,8 +24,8 @@ typedef struct roc_arg_type {
   uint8_t dtype;  /* arrays: roc_dtype of the elements; scalars: as a signature declares it */
   uint8_t rank;   /* arrays; 0: a scalar */
   uint8_t layout; /* arrays: roc_layout */
-  bool is_narrow; /* 0 … 2^31-1: an integer, or of an array every extent, every stride and the
-                          number of bytes of its elements */
+  bool is_narrow; /* 0 … ROC_NARROW_MOST: an integer, or of an array every extent, every stride
+                          and the number of bytes of its elements */
   bool is_plain;  /* a float64 that takes the type of the float32 it meets: a Lua number */
   bool is_alias;  /* an array that overlaps another where one of the two is written */
   bool is_host_memory; /* an array that atomics must update in the host's memory */

@@ -33,13 +33,14 @@ static roc_status run_walk(roc_ir_check_walk *w, bool made, const roc_ir_launch_
       w->narrow_vars[i] = roc_ir_narrow_of_var(w->held[i]);
   }
   w->is_last = true;
-  made = made && roc_ir_check_walk_run(w, limits);
+  made = made && roc_ir_check_walk_run(w, limits) && roc_ir_find_saturated(w);
   roc_free(w->values);
   roc_free(w->vars);
   roc_free(w->stamps);
   roc_free(w->slots);
   roc_free(w->held);
   roc_free(w->of_rounds);
+  roc_free(w->wanted);
   roc_vec_deinit(&w->trail);
   roc_vec_deinit(&w->invariants);
   roc_vec_deinit(&w->origins);
@@ -77,6 +78,7 @@ roc_status roc_ir_find_narrow(const roc_ir_module *module, const roc_ir_launch_l
   bool made = open_walk(&w, (roc_ir_module *)(uintptr_t)module) && narrow && vars;
   w.narrow = narrow;
   w.narrow_vars = vars;
+  made = made && roc_ir_open_uses(&w);
   roc_status status = run_walk(&w, made, limits, err);
   if (status == ROC_OK) status = roc_ir_find_motion(module, narrow, err);
   if (status == ROC_OK) status = roc_ir_find_low(module, narrow, vars, err);

@@ -288,6 +288,7 @@ static void note_unproved(roc_ir_check_walk *w, uint32_t id) {
 
 bool roc_ir_check_walk_inst(roc_ir_check_walk *w, uint32_t id) {
   const roc_ir_inst *inst = &w->m->insts.items[id];
+  if (w->is_last && w->wanted) roc_ir_note_uses(w, id);
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_GET: w->values[id] = w->vars[inst->aux]; return false;
     case ROC_IR_SET:

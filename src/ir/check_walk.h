@@ -68,6 +68,7 @@ typedef struct roc_ir_check_walk {
   bool removes;                        /* proved checks */
   roc_ir_preconditions *preconditions; /* what roc_ir_find_preconditions wants */
   uint8_t *narrow, *narrow_vars;       /* what roc_ir_find_narrow wants */
+  uint8_t *wanted;                     /* per instruction, for that: what uses want (saturated.c) */
   uint8_t *unproved;                   /* what roc_ir_find_unproved wants */
   roc_ir_check_reasons *reasons;       /* what roc_ir_explain_checks wants */
   roc_vec(roc_ir_origin) origins;      /* per value, for `reasons` */
@@ -126,6 +127,12 @@ void roc_ir_explain_int(roc_ir_check_walk *w, uint32_t id);
 uint8_t roc_ir_narrow_of(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t value);
 uint8_t roc_ir_narrow_of_for(roc_ir_check_walk *w, const roc_ir_inst *inst);
 uint8_t roc_ir_narrow_of_var(roc_ir_range held);
+
+/* saturated.c: begins to look at the uses of integers, is told of the instruction `id` before it is
+ * walked, and adds ROC_IR_SATURATES to `narrow`; false: memory is out. */
+bool roc_ir_open_uses(roc_ir_check_walk *w);
+void roc_ir_note_uses(roc_ir_check_walk *w, uint32_t id);
+bool roc_ir_find_saturated(roc_ir_check_walk *w);
 
 /* loop_invariants.c.  What the walk tells it: a loop begins, its body begins, it goes on to its next
  * round or is left here, it has been left. */

@@ -184,7 +184,7 @@ static roc_ir_range range_of_making(const roc_ir_facts *f, const roc_ir_value *v
     args[i] = f->values.items[v->args[i]].everywhere;
     if (args[i].low > args[i].high) return args[i]; /* code that cannot run */
   }
-  const roc_ir_range narrow = {0, INT32_MAX};
+  const roc_ir_range narrow = {0, ROC_NARROW_MOST};
   switch ((roc_ir_op)v->op) {
     case ROC_IR_CONST: return is_float(v->type) ? roc_ir_range_all : (roc_ir_range){v->k, v->k};
     case ROC_IR_PARAM: return f->m->params.items[v->aux].type.is_narrow ? narrow : roc_ir_range_all;
@@ -269,7 +269,7 @@ uint32_t roc_ir_facts_extent(roc_ir_facts *f, uint32_t index, uint32_t dim) {
   roc_ir_range range = {0, INT64_MAX};
   if (array->kind == ROC_IR_ARRAY_PARAM) {
     owner = array->param;
-    if (f->m->params.items[owner].type.is_narrow) range.high = INT32_MAX;
+    if (f->m->params.items[owner].type.is_narrow) range.high = ROC_NARROW_MOST;
   } else if (array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC) {
     return roc_ir_facts_constant(f, array->extents[dim]);
   }

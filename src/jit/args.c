@@ -5,7 +5,7 @@
 #include <string.h>
 
 static bool is_narrow(int64_t i) {
-  return i >= 0 && i <= INT32_MAX;
+  return i >= 0 && i <= ROC_NARROW_MOST;
 }
 
 static roc_layout layout_of(const roc_array *a) {

@@ -195,6 +195,15 @@ static LLVMValueRef math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLV
   return keep_sign(cg, which, result, args[0]);
 }
 
+/* What the instruction does; LLVM compares with both ends besides. */
+static LLVMValueRef saturate(roc_cg *cg, LLVMValueRef f) {
+  LLVMTypeRef from = LLVMTypeOf(f), type = LLVMFunctionType(cg->t.i32, &from, 1, 0);
+  const char *text = from == cg->t.f64 ? "v_cvt_i32_f64 $0, $1" : "v_cvt_i32_f32 $0, $1";
+  LLVMValueRef convert = LLVMGetInlineAsm(type, text, strlen(text), "=v,v", strlen("=v,v"), 0, 0,
+                                          LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildCall2(cg->b, type, convert, &f, 1, "");
+}
+
 /* The promises that let atomics on coarse-grained device memory be single instructions; elsewhere
  * they would be wrong. */
 static void mark_atomic(roc_cg *cg, LLVMValueRef inst, uint32_t array) {
@@ -254,5 +263,6 @@ const roc_target roc_target_amdgpu = {
     .group_parts = roc_amdgpu_group_parts,
     .elect_lane = roc_amdgpu_elect_lane,
     .math = math,
+    .saturate = saturate,
     .mark_atomic = mark_atomic,
 };

@@ -223,10 +223,13 @@ static narrow_emitter *const signed_emitters[ROC_IR_OP_COUNT_] = {
     [ROC_IR_NEG] = negate_signed, [ROC_IR_ABS] = absolute_signed,
 };
 
-/* math.floor and math.ceil of what is known to lie between integers of 32 bits. */
+/* math.floor and math.ceil of what is known to lie between integers of 32 bits, or may end there. */
 static LLVMValueRef round_narrow(roc_cg *cg, roc_ir_op op, LLVMValueRef f, uint8_t facts) {
   LLVMTypeRef type = LLVMTypeOf(f);
   f = roc_cg_intrinsic(cg, op == ROC_IR_FLOOR ? "llvm.floor" : "llvm.ceil", &type, 1, &f, 1);
+  if (facts & ROC_IR_SATURATES) {
+    return LLVMBuildSExt(cg->b, cg->target->saturate(cg, f), cg->t.i64, "");
+  }
   bool is_unsigned = facts & ROC_IR_NARROW;
   LLVMTypeRef types[2] = {cg->t.i32, type};
   LLVMValueRef low;
@@ -266,7 +269,8 @@ LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMVal
   roc_ir_op op = (roc_ir_op)inst->op;
   uint8_t facts = cg->narrow ? cg->narrow[id] : 0;
   if (facts & ROC_IR_LOW) return low_half(cg, inst, a, b);
-  if (!(facts & (ROC_IR_NARROW | ROC_IR_INT32))) return NULL;
+  if (!cg->target->saturate) facts &= (uint8_t)~ROC_IR_SATURATES;
+  if (!(facts & (ROC_IR_NARROW | ROC_IR_INT32 | ROC_IR_SATURATES))) return NULL;
   if (op == ROC_IR_FLOOR || op == ROC_IR_CEIL) return round_narrow(cg, op, a, facts);
   narrow_emitter *emit = facts & ROC_IR_NARROW ? emitters[op] : signed_emitters[op];
   bool is_address = cg->lanes == 1 && !cg->target->adds_narrow_offsets;
