@@ -258,6 +258,29 @@ end
     assert.matches("sdiv i64", k:inspect_llvm("gfx90a"))
   end)
 
+  it("converts by one instruction what is compared and bounded after math.floor", function()
+    local signature = "(float32[:], float32[:], float32[:])"
+    local function of(use)
+      local lines, text = hot(kernel(([[function(x, t, y)
+        local i = roc.get_global_id(1)
+        local k = math.floor(x[i] * 3.5)
+        %s
+      end]]):format(use), signature, false))
+      return #lines, text
+    end
+    local bounded, text = of("if k >= 1 and k <= #t then y[i] = t[k] end")
+    assert.matches("v_cvt_i32_f32", text)
+    assert.not_matches("v_cmp_%w+_i64", text)
+    assert.is_true(bounded < 40, bounded .. " instructions")
+    assert.is_true(of("k = math.max(1, math.min(k, #t)) y[i] = t[k]") < 40)
+    -- what else is made of it, or is compared with it, takes it as it is
+    for _, use in ipairs { "y[i] = k", "y[i] = t[k % 8 + 1]",
+      "if k <= 2147483647 then y[i] = 1 end" } do
+      local _, exact = of(use)
+      assert.matches("v_cvt_u32_f32", exact, 1, true)
+    end
+  end)
+
   it("has a division of 32 bits for operands of 64 bits that have no more", function()
     local text = "function(x, y, n) local i = roc.get_global_id(1) y[i] = x[i] // n end"
     local asm = kernel(text, "(int64[:], int64[:], int64)", false):inspect_asm("gfx90a")

@@ -90,6 +90,42 @@ devices.each(function()
       end
     end)
 
+    it("compares and bounds floors of any size, " .. how, function()
+      local k = roc.kernel(function(x, t, low, high, inside, smaller, exact)
+        local i = roc.get_global_id(1)
+        if i > #x then return end
+        local f, c = math.floor(x[i]), math.ceil(x[i] * 0.5)
+        inside[i] = 0
+        if f >= 1 and f <= #t then inside[i] = t[f] end
+        smaller[i] = t[math.max(1, math.min(f, #t))] * 10 + t[math.min(math.max(c, 1), #t)]
+        local g = f
+        if c > 3 then g = c end
+        low[i] = g < -5 and 1 or 0
+        high[i] = g == 7 and 2 or g ~= 4 and 1 or 0
+        exact[i] = math.floor(x[i] * 2.0)
+      end, { check = check })
+      local values = { 0.5, -0.5, 1.0, 2.75, 6.0, 7.5, 8.0, 3e9, -3e9, 2147483648.0, -2147483648.0,
+        2147483520.0, 4294967296.0, -4294967296.0, 4294967297.0 * 2, 1e17, -1e17, 13.5, 14.5 }
+      for _, dtype in ipairs { "float32", "float64" } do
+        local x = devices.values(values, dtype)
+        local stored = devices.table(x)
+        local t = devices.values({ 1, 2, 3, 4, 5, 6, 7 }, "int32")
+        local out = {}
+        for n = 1, 5 do out[n] = devices.zeros(#values, n == 5 and "int64" or "int32") end
+        devices.run(k, #values, { x, t, table.unpack(out) }, 32)
+        local function clamp(v) return math.max(1, math.min(v, 7)) end
+        for i, v in ipairs(stored) do
+          local f, c = math.floor(v), math.ceil(v * 0.5)
+          local g = c > 3 and c or f
+          assert.are.equal(g < -5 and 1 or 0, devices.table(out[1])[i], v)
+          assert.are.equal(g == 7 and 2 or g ~= 4 and 1 or 0, devices.table(out[2])[i], v)
+          assert.are.equal(f >= 1 and f <= 7 and f or 0, devices.table(out[3])[i], v)
+          assert.are.equal(clamp(f) * 10 + clamp(c), devices.table(out[4])[i], v)
+          assert.are.equal(math.floor(v * 2.0), devices.table(out[5])[i], v)
+        end
+      end
+    end)
+
     it("divides indices by extents, " .. how, function()
       local k = roc.kernel(function(m, y)
         local i = roc.get_global_id(1)
