@@ -83,3 +83,25 @@ describe("checks of an index that is", function()
     end)
   end
 end)
+
+describe("checks of an index out of memory", function()
+  local function llvm_of_body(body)
+    local kernel = roc.kernel("function(idx, x, o) local i = roc.get_global_id(1) " .. body ..
+      " end", { env = { roc = roc }, signature = "(int32[:], float32[:], float32[:])" })
+    return kernel:inspect_llvm("cpu")
+  end
+
+  it("are made by a run of the group for them alone", function()
+    assert.matches("\ninspected", llvm_of_body("o[i] = x[idx[i]]"))
+    assert.matches("\ninspected",
+      llvm_of_body("local s = 0.0 for k = 1, 8 do s = s + x[idx[i] + k] end o[i] = s"))
+  end)
+
+  it("stay in a loop that items go through one by one", function()
+    assert.not_matches("\ninspected", llvm_of_body([=[
+      local s = 0.0
+      for j = idx[i], idx[i + 1] - 1 do s = s + x[idx[j]] end
+      o[i] = s
+    ]=]))
+  end)
+end)

@@ -207,6 +207,17 @@ static bool need_ways_out(finder *f) {
   return true;
 }
 
+/* Whether a loop is around it that an item goes through by itself, for as long as it likes.  LLVM
+ * makes no vectors of the loop's run, and an inspector would go through the loop once more. */
+static bool is_in_loop_of_item(const finder *f, uint32_t id) {
+  for (uint32_t at = f->owner[id]; at != ROC_IR_NONE; at = f->owner[at]) {
+    const roc_ir_inst *inst = inst_of(f->s, at);
+    bool is_for = inst->op == ROC_IR_FOR && !cpu_is_short_for(f->s->cg->ir, inst);
+    if ((is_for || inst->op == ROC_IR_LOOP) && !f->s->plan.cuts[at]) return true;
+  }
+  return false;
+}
+
 /* A check that stays where it is in a run keeps its loop from becoming vectors anyway. */
 static bool *find_spoiled_runs(finder *f) {
   cpu_state *s = f->s;
@@ -214,7 +225,8 @@ static bool *find_spoiled_runs(finder *f) {
   if (!is_spoiled) return NULL;
   for (uint32_t id = 0; id < f->count; id++) {
     const roc_ir_inst *inst = inst_of(s, id);
-    if (!s->plan.home[id] || !is_check(inst) || inst->op == ROC_IR_FAIL || f->can[id]) continue;
+    if (!s->plan.home[id] || !is_check(inst) || inst->op == ROC_IR_FAIL) continue;
+    if (f->can[id] && !is_in_loop_of_item(f, id)) continue;
     if (!cpu_preflight_settles(s, id) && !f->is_late[id]) is_spoiled[s->plan.home[id]] = true;
   }
   return is_spoiled;
