@@ -65,6 +65,8 @@ describe("the range of a guard", function()
     "i <= n and j <= 4", "i > 2 and i < n and j > 1", "not (i > n or j == 3)",
     "l <= n and l > 2", "i <= n or j <= 2", "math.maxinteger - i >= n", "math.mininteger + i < n",
     "j + n >= i", "(i < n) == (j < 5)",
+    "(i - 1) % (n | 1) == 0", "l % (n | 1) == 3 and l > 4", "2 == (i + j) % (3 * n | 9)",
+    "l % (n | 1) == n and i <= 30", "(i - 1) % 8 == 5",
   }
   local NUMBERS = { 0, 2, 17, 33, 41, -17, math.maxinteger, math.mininteger, math.maxinteger - 5,
     math.mininteger + 9 }
@@ -88,6 +90,24 @@ describe("the range of a guard", function()
       end
     end)
   end
+end)
+
+describe("guards that hold for every nth item", function()
+  it("are no division of each item", function()
+    local kernel = roc.kernel(function(x, out)
+      local t = roc.shared.array(256, "float32")
+      local i, l = roc.get_global_id(1), roc.get_local_id(1)
+      t[l] = x[i]
+      local s = 1
+      while s < 256 do
+        roc.barrier()
+        if (l - 1) % (2 * s) == 0 then t[l] = t[l] + t[l + s] end
+        s = 2 * s
+      end
+      out[i] = t[1]
+    end, { check = false, signature = "(float32[:], float32[:])" })
+    assert.not_matches("srem", kernel:inspect_llvm("cpu:x86-64-v3", "opt"))
+  end)
 end)
 
 describe("guards that hold for single items", function()

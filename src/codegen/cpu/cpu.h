@@ -179,8 +179,9 @@ typedef struct cpu_guard {
 
 typedef struct cpu_split {
   roc_vec(cpu_guard) guards;
-  bool has_rest; /* there are guards that are not idle: the others have something to do */
-  bool is_exact; /* there is one such guard, and it does not hold outside of its range */
+  bool has_rest;   /* there are guards that are not idle: the others have something to do */
+  bool is_exact;   /* there is one such guard, and it does not hold outside of its range */
+  uint32_t period; /* a condition on the way in, `value % m == rest`; or NONE */
 } cpu_split;
 
 /* The first item of a row, or of a part of it: local ids from 0. */
@@ -192,6 +193,7 @@ typedef struct cpu_place {
  * from `first` to `last`. */
 typedef struct cpu_range {
   LLVMValueRef low, end;
+  LLVMValueRef step;        /* not NULL: every so manyth of them, from `low` on; unsigned */
   LLVMValueRef first, last; /* first <= low, end <= last */
 } cpu_range;
 

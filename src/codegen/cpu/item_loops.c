@@ -41,11 +41,19 @@ LLVMValueRef cpu_loop_end(cpu_state *s, cpu_loop *loop) {
 static LLVMValueRef add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b);
 static LLVMValueRef multiply(roc_cg *cg, LLVMValueRef a, LLVMValueRef b);
 
+/* How many of `count` items there are at every `step`th, the first one included. */
+static LLVMValueRef count_steps(roc_cg *cg, LLVMValueRef count, LLVMValueRef step) {
+  LLVMValueRef zero = roc_cg_i64(cg, 0), one = roc_cg_i64(cg, 1);
+  LLVMValueRef after = LLVMBuildUDiv(cg->b, LLVMBuildSub(cg->b, count, one, ""), step, "");
+  LLVMValueRef is_none = LLVMBuildICmp(cg->b, LLVMIntEQ, count, zero, "");
+  return LLVMBuildSelect(cg->b, is_none, zero, LLVMBuildAdd(cg->b, after, one, ""), "");
+}
+
 /* Opens the loops over `count` items of a row, the first of which is `x`, or over what the split
  * leaves of them; gives the item's distance from the first. */
 static LLVMValueRef begin_row(cpu_state *s, cpu_run *run, LLVMValueRef x, LLVMValueRef count) {
   roc_cg *cg = s->cg;
-  LLVMValueRef low = NULL;
+  LLVMValueRef low = NULL, step = NULL;
   if (s->split) {
     cpu_place at = {x, run->y, run->z};
     cpu_range range = cpu_split_range(s, s->split, &at, count);
@@ -59,6 +67,8 @@ static LLVMValueRef begin_row(cpu_state *s, cpu_run *run, LLVMValueRef x, LLVMVa
       end = LLVMBuildSelect(cg->b, is_before, range.low, range.last, "");
     }
     count = LLVMBuildNUWSub(cg->b, end, low, "");
+    step = range.step;
+    if (step) count = count_steps(cg, count, step);
   }
   LLVMValueRef turns = count, lanes = NULL;
   if (s->nlanes) {
@@ -72,6 +82,7 @@ static LLVMValueRef begin_row(cpu_state *s, cpu_run *run, LLVMValueRef x, LLVMVa
     index = multiply(cg, index, lanes);
     run->left = LLVMBuildNUWSub(cg->b, count, index, "");
   }
+  if (step) index = multiply(cg, index, step);
   return low ? add(cg, low, index) : index;
 }
 

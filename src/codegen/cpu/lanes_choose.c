@@ -175,10 +175,12 @@ static bool has_large_arrays(const cpu_state *s, unsigned lanes) {
   return nbytes * lanes > MAX_STACK_BYTES;
 }
 
+/* Items that are neighbours. */
 static bool is_whole_row(const cpu_state *s) {
   const cpu_level *level = s->level;
   bool is_row = level->kind == CPU_LEVEL_ROW && !level->is_single && !level->stride;
-  return level->kind == CPU_LEVEL_GROUP || is_row;
+  bool is_regular = s->split && s->split->period != ROC_IR_NONE;
+  return (level->kind == CPU_LEVEL_GROUP || is_row) && !is_regular;
 }
 
 static bool is_narrow(const survey *found) {

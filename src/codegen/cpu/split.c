@@ -8,7 +8,8 @@
  *
  * A condition qualifies when its operands are affine in the id of the first dimension with constant
  * slopes, and otherwise the same for the row; so do `and`s of such, and conditions that are the
- * same for the whole row.  All is exact in 64 bits: differences saturate, and where an operand may
+ * same for the whole row.  So does `(l - 1) % m == 0`, for every mth item of a row.  All is exact in
+ * 64 bits: differences saturate, and where an operand may
  * wrap around, which is asked at run time, no item counts as inside of the range.
  *
  * Invariant: an item outside of the range of the idle guards has no effect; one inside of it that the
@@ -21,6 +22,7 @@ enum {
   MAX_NODES = 64,       /* operations in the conditions of one guard */
   MAX_SLOPE = 1 << 16,  /* times the items of a row: far from 2^63 */
   MAX_REST_INSTS = 160, /* a longer run is not emitted twice */
+  MIN_PERIOD = 8,       /* constant; of a shorter one, vectors with masks are as good */
   RANGE_DEPTH = 8
 };
 
@@ -157,27 +159,54 @@ static bool is_conjunction(const cpu_state *s, uint32_t cond, bool truth, uint32
   return true;
 }
 
-/* The items of a row for which `cond` is `truth` are a range; *out_is_exact stays true unless that
- * depends on nothing wrapping around. */
-static bool is_range(const cpu_state *s, uint32_t cond, bool truth, unsigned *nodes,
-                     bool *out_is_exact) {
+/* `value % m == rest` of a value that is one more for each next item. */
+typedef struct period {
+  uint32_t mod, m, rest;
+} period;
+
+static bool find_period(const cpu_state *s, uint32_t cond, period *out) {
+  if (inst_of(s, cond)->op != ROC_IR_EQ) return false;
+  for (uint32_t n = 0; n < 2; n++) {
+    uint32_t mod = resolve(s, arg_of(s, cond, n));
+    const roc_ir_inst *inst = inst_of(s, mod);
+    if (inst->op != ROC_IR_MOD || inst->type != ROC_VT_INT) continue;
+    *out = (period){.mod = mod, .m = arg_of(s, mod, 1), .rest = arg_of(s, cond, 1 - n)};
+    const roc_ir_inst *m = inst_of(s, resolve(s, out->m));
+    bool is_short = m->op == ROC_IR_CONST && m->k.i > -MIN_PERIOD && m->k.i < MIN_PERIOD;
+    return !is_short && s->plan.is_uniform[out->m] && s->plan.is_uniform[out->rest] &&
+           cpu_grows_by_one(s, arg_of(s, mod, 0));
+  }
+  return false;
+}
+
+/* What is found of a condition that holds in a range. */
+typedef struct form {
+  unsigned nodes;  /* left for operations */
+  bool is_exact;   /* that does not depend on nothing wrapping around */
+  uint32_t period; /* it holds for some items of the range: this part of it, or NONE */
+} form;
+
+/* The items of a row for which `cond` is `truth` are a range, or regular in one. */
+static bool is_range(const cpu_state *s, uint32_t cond, bool truth, form *f) {
   int64_t slope;
-  unsigned left = *nodes;
+  unsigned left = f->nodes;
   if (find_slope(s, cond, &left, &slope)) {
-    *nodes = left;
+    f->nodes = left;
     return true; /* of a boolean: the same for the row */
   }
   cond = resolve(s, cond);
-  if (!s->plan.is_remat[cond] || *nodes == 0) return false;
-  --*nodes;
+  if (!s->plan.is_remat[cond] || f->nodes == 0) return false;
+  f->nodes--;
   const roc_ir_inst *inst = inst_of(s, cond);
   uint32_t parts[2];
-  if (inst->op == ROC_IR_NOT) {
-    return is_range(s, arg_of(s, cond, 0), !truth, nodes, out_is_exact);
-  }
+  if (inst->op == ROC_IR_NOT) return is_range(s, arg_of(s, cond, 0), !truth, f);
   if (is_conjunction(s, cond, truth, parts)) {
-    return is_range(s, parts[0], truth, nodes, out_is_exact) &&
-           is_range(s, parts[1], truth, nodes, out_is_exact);
+    return is_range(s, parts[0], truth, f) && is_range(s, parts[1], truth, f);
+  }
+  period found;
+  if (truth && f->period == ROC_IR_NONE && find_period(s, cond, &found)) {
+    f->period = cond;
+    return true;
   }
   bool is_order = inst->op == ROC_IR_LE || inst->op == ROC_IR_LT;
   bool is_equality = inst->op == (truth ? ROC_IR_EQ : ROC_IR_NE);
@@ -185,8 +214,8 @@ static bool is_range(const cpu_state *s, uint32_t cond, bool truth, unsigned *no
   for (uint32_t n = 0; n < 2; n++) {
     uint32_t operand = arg_of(s, cond, n);
     if (inst_of(s, operand)->type != ROC_VT_INT) return false;
-    if (!find_slope(s, operand, nodes, &slope)) return false;
-    if (may_wrap(s, operand)) *out_is_exact = false;
+    if (!find_slope(s, operand, &f->nodes, &slope)) return false;
+    if (may_wrap(s, operand)) f->is_exact = false;
   }
   return true;
 }
@@ -246,25 +275,33 @@ static void note_guard(finder *f, uint32_t id, bool truth, bool is_idle) {
 }
 
 /* Which way IF `id` goes in a range of the row that pays: the one that does something. */
-static bool choose_way(finder *f, uint32_t id, bool *out_truth, bool *out_is_exact) {
+static bool choose_way(finder *f, uint32_t id, bool *out_truth, form *out) {
   const cpu_state *s = f->s;
   bool prefers_else = ends_in_return(s, region_of(s, id, 0)) || !region_of(s, id, 0)->count;
   for (int attempt = 0; attempt < 2; attempt++) {
-    unsigned nodes = MAX_NODES;
     *out_truth = (attempt == 0) != prefers_else;
-    *out_is_exact = true;
-    if (is_range(s, arg_of(s, id, 0), *out_truth, &nodes, out_is_exact)) return true;
+    *out = (form){.nodes = MAX_NODES, .is_exact = true, .period = ROC_IR_NONE};
+    if (is_range(s, arg_of(s, id, 0), *out_truth, out)) return true;
   }
   return false;
+}
+
+/* Whether a guard outside of which nothing happens can be one of the split's.  The items of a chunk
+ * are neighbours. */
+static bool fits_in(const finder *f, const form *found) {
+  bool is_first = f->split->period == ROC_IR_NONE && !f->s->chunk.count;
+  return found->is_exact && (found->period == ROC_IR_NONE || is_first);
 }
 
 /* Guards outside of which nothing happens, in statements that end the run (or a guard's way). */
 static void find_guards(finder *f, const uint32_t *ids, uint32_t count) {
   for (uint32_t i = 0; i < count && f->split->guards.count < CPU_MAX_GUARDS; i++) {
     uint32_t id = ids[i];
-    bool truth, is_exact;
+    bool truth;
+    form found;
     if (is_left_out(f->s, id)) continue;
-    if (inst_of(f->s, id)->op == ROC_IR_IF && choose_way(f, id, &truth, &is_exact) && is_exact) {
+    if (inst_of(f->s, id)->op == ROC_IR_IF && choose_way(f, id, &truth, &found) &&
+        fits_in(f, &found)) {
       const roc_ir_ids *others = region_of(f->s, id, truth ? 1 : 0);
       const roc_ir_ids *way = region_of(f->s, id, truth ? 0 : 1);
       bool ends = ends_in_return(f->s, others);
@@ -272,6 +309,7 @@ static void find_guards(finder *f, const uint32_t *ids, uint32_t count) {
                      (ends || !have_effects(f, ids + i + 1, count - i - 1));
       if (is_idle) {
         note_guard(f, id, truth, true);
+        if (found.period != ROC_IR_NONE) f->split->period = found.period;
         if (!ends) find_guards(f, way->items, way->count);
         if (!ends || way->count) return;
         continue;
@@ -291,14 +329,15 @@ static const cpu_guard *find_guard(const finder *f, uint32_t id) {
 /* The other guards that can be constant in a range, whatever the other items do. */
 static void find_all_guards(finder *f, const uint32_t *ids, uint32_t count) {
   for (uint32_t i = 0; i < count && f->split->guards.count < CPU_MAX_GUARDS; i++) {
-    bool truth, is_exact;
+    bool truth;
+    form found;
     if (inst_of(f->s, ids[i])->op != ROC_IR_IF || is_left_out(f->s, ids[i])) continue;
     const cpu_guard *known = find_guard(f, ids[i]);
     if (known) {
       truth = known->truth;
-    } else if (choose_way(f, ids[i], &truth, &is_exact)) {
+    } else if (choose_way(f, ids[i], &truth, &found) && found.period == ROC_IR_NONE) {
       note_guard(f, ids[i], truth, false);
-      f->split->is_exact = !f->split->has_rest && is_exact;
+      f->split->is_exact = !f->split->has_rest && found.is_exact;
       f->split->has_rest = true;
     } else {
       continue;
@@ -347,7 +386,7 @@ static bool may_fail(const cpu_state *s, const uint32_t *ids, uint32_t count) {
 }
 
 bool cpu_split_find(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_split *split) {
-  *split = (cpu_split){0};
+  *split = (cpu_split){.period = ROC_IR_NONE};
   bool is_row = s->level->kind == CPU_LEVEL_ROW && !s->level->is_single && !s->level->stride;
   if (s->is_cold || (s->level->kind != CPU_LEVEL_GROUP && !is_row)) return false;
   if (s->needs_live && s->may_be_dead && !s->all_alive) return false;
@@ -357,7 +396,7 @@ bool cpu_split_find(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_split
   finder f = {.s = s, .split = split};
   find_guards(&f, ids, count);
   weigh(&f, ids, count, false);
-  bool is_worth_it = f.touches_memory && f.ninsts <= MAX_REST_INSTS;
+  bool is_worth_it = f.touches_memory && f.ninsts <= MAX_REST_INSTS && split->period == ROC_IR_NONE;
   if (is_worth_it && !f.has_order && !may_fail(s, ids, count)) find_all_guards(&f, ids, count);
   return split->guards.count > 0;
 }
@@ -373,6 +412,7 @@ typedef struct solver {
   LLVMValueRef count;    /* of items in the row */
   LLVMValueRef low, end; /* so far */
   LLVMValueRef wraps;    /* i1: an operand wraps around in this row; NULL: none does */
+  LLVMValueRef step;     /* every so manyth item of the range; NULL: all */
 } solver;
 
 static LLVMValueRef call_2(solver *p, const char *name, LLVMValueRef a, LLVMValueRef b) {
@@ -499,6 +539,8 @@ static void keep(solver *p, uint32_t cond, bool truth) {
     keep(p, parts[1], truth);
     return;
   }
+  period found;
+  if (truth && find_period(s, cond, &found)) return; /* keep_period's */
   uint32_t a = arg_of(s, cond, 0), b = arg_of(s, cond, 1);
   check_wraps(p, a);
   check_wraps(p, b);
@@ -510,6 +552,32 @@ static void keep(solver *p, uint32_t cond, bool truth) {
   } else {
     keep_order(p, b, a, inst->op == ROC_IR_LE);
   }
+}
+
+/* Every item of the range whose value has the same rest.  A rest has the sign of m; m may be 0, and
+ * |m| is 2^63 at most, so steps are unsigned. */
+static void keep_period(solver *p, uint32_t cond) {
+  roc_cg *cg = p->s->cg;
+  LLVMBuilderRef b = cg->b;
+  period found;
+  if (!find_period(p->s, cond, &found)) return;
+  LLVMValueRef zero = number(p, 0), one = number(p, 1);
+  LLVMValueRef m = cpu_operand(cg, found.m), rest = cpu_operand(cg, found.rest);
+  LLVMValueRef of_first = cpu_operand(cg, found.mod);
+  LLVMValueRef is_negative = LLVMBuildICmp(b, LLVMIntSLT, m, zero, "");
+  LLVMValueRef step = LLVMBuildSelect(b, is_negative, LLVMBuildNeg(b, m, ""), m, "");
+  p->step = call_2(p, "llvm.umax", step, one);
+  LLVMValueRef size = LLVMBuildSelect(b, is_negative, LLVMBuildNeg(b, rest, ""), rest, "");
+  keep_if(p, LLVMBuildICmp(b, LLVMIntULT, size, p->step, ""));
+  LLVMValueRef next = LLVMBuildSub(b, rest, of_first, ""); /* from the row's first item */
+  LLVMValueRef is_before = LLVMBuildICmp(b, LLVMIntSLT, next, zero, "");
+  next = LLVMBuildAdd(b, next, LLVMBuildSelect(b, is_before, p->step, zero, ""), "");
+  LLVMValueRef missing = call_2(p, "llvm.usub.sat", p->low, next);
+  LLVMValueRef is_there = LLVMBuildICmp(b, LLVMIntEQ, missing, zero, "");
+  missing = LLVMBuildUDiv(b, LLVMBuildSub(b, missing, one, ""), p->step, "");
+  missing = LLVMBuildMul(b, LLVMBuildAdd(b, missing, one, ""), p->step, "");
+  missing = LLVMBuildSelect(b, is_there, zero, missing, "");
+  p->low = call_2(p, "llvm.umin", LLVMBuildAdd(b, next, missing, ""), p->count);
 }
 
 /* Between these two, what an item computes from its ids is computed for the one at `at`. */
@@ -554,6 +622,7 @@ cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place 
   for (; i < split->guards.count && split->guards.items[i].is_idle; i++) {
     keep(&p, arg_of(s, split->guards.items[i].id, 0), split->guards.items[i].truth);
   }
+  if (split->period != ROC_IR_NONE) keep_period(&p, split->period);
   LLVMValueRef last = p.end, begin = call_2(&p, "llvm.smin", p.low, last);
   for (; i < split->guards.count; i++) {
     keep(&p, arg_of(s, split->guards.items[i].id, 0), split->guards.items[i].truth);
@@ -563,6 +632,7 @@ cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place 
   p.end = call_2(&p, "llvm.smax", p.end, begin);
   return (cpu_range){.low = call_2(&p, "llvm.smin", call_2(&p, "llvm.smax", p.low, begin), p.end),
                      .end = p.end,
+                     .step = p.step,
                      .first = begin,
                      .last = last};
 }
