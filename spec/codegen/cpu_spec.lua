@@ -205,3 +205,19 @@ end
     assert.truthy(tostring(message):find("per work%-item", 1), tostring(message))
   end)
 end)
+
+describe("a division of integers by what all items have in common", function()
+  for _, processor in ipairs(PROCESSORS) do
+    it("is done in vectors on " .. processor, function()
+      for _, check in ipairs { true, false } do
+        local kernel = roc.kernel(function(x, out, width)
+          local i = roc.get_global_id(1)
+          if i > #out then return end
+          local row, column = (i - 1) // width, (i - 1) % width
+          if row > 0 and column > 0 then out[i] = x[i] + x[i - 1] else out[i] = 0.0 end
+        end, { check = check, signature = "(float32[:], float32[:], int64)" })
+        assert.matches("fmul <%d+ x double>", kernel:inspect_llvm(processor, "opt"))
+      end
+    end)
+  end
+end)

@@ -80,6 +80,30 @@ devices.each(function(device)
     end)
   end
 
+  -- Numbers that a float64 holds, numbers at 2^48, where their quotients are too large for one, and
+  -- beyond.
+  it("divides numbers of a work-item by one that all have", function()
+    local k = roc.kernel(function(out, w, d)
+      local i = roc.get_global_id(1)
+      local q, rest = (i + d) // w, (i + d) % w
+      out[i][1], out[i][2], out[i][3] = q, rest, i * d % w
+      if q > 2 and rest < w - 2 then out[i][4] = (i - 5) // w else out[i][4] = -i end
+    end)
+    local out, limit = devices.zeros({ 40, 4 }, "int64"), 1 << 48
+    for _, w in ipairs { 1, 3, 7, 1000, limit - 1, limit, math.maxinteger, -1, -3 } do
+      for _, d in ipairs { 0, -20, 999983, limit - 60, limit - 20, -limit, math.maxinteger } do
+        devices.run(k, 40, { out, w, d }, 16)
+        local expected = {}
+        for i = 1, 40 do
+          local q, rest = (i + d) // w, (i + d) % w
+          local last = q > 2 and rest < w - 2 and (i - 5) // w or -i
+          expected[i] = { q, rest, i * d % w, last }
+        end
+        assert.same(expected, devices.table(out), ("w = %d, d = %d"):format(w, d))
+      end
+    end
+  end)
+
   it("computes unary operators of integers", function()
     check("-a", ia, ib, "int64", "int64", "int64")
     check("~a", ia, ib, "int64", "int64", "int64")

@@ -12,6 +12,7 @@
  *   merge    (cpu/merge.c)      workgroups that are one, as none of their items can tell
  *   preflight (cpu/preflight.c) checks answered for a whole group, which then runs without them
  *   inspector (cpu/inspector.c) checks of what memory holds, by a run of the group for that alone
+ *   divide   (cpu/divide.c)     division of integers that are small, in vectors
  *   look     (cpu/look.c)       loops that ask from time to time whether they are to go on
  *   items    (cpu/items.c, cpu/item_loops.c)  emits one run as a loop over work-items
  *   shape    (cpu/shape.c)      how values differ between items that run side by side
@@ -279,6 +280,8 @@ typedef struct cpu_state {
   LLVMValueRef taken;      /* alloca i64: groups that this turn of the group loop deals with */
   LLVMValueRef *read_once; /* per GET of a variable of the group: what it read; alloca */
   bool *is_settled;        /* per instruction: a check that the preflight answers for the group */
+  bool *divides_small; /* per instruction: a division whose numbers the preflight can find small */
+  bool has_small_numbers; /* the version is emitted for groups in which they are */
   bool is_merging;    /* neighbours in the first dimension are one group; `count` says how large */
   bool is_clear;      /* the version is emitted in which those checks hold: they are left out */
   bool is_cold;       /* the version for the other groups: scalar, small */
@@ -408,6 +411,20 @@ bool cpu_preflight_is_late(const cpu_state *s, uint32_t id);
 /* There: whether the checks in `these` hold, i1. */
 LLVMValueRef cpu_preflight_late(cpu_state *s, const bool *these);
 
+/* Whether all divisions of which it can tell are ones for cpu_divide_common, i1; marks them in
+ * s->divides_small.  NULL: there are none, or a further version of the body is not worth it. */
+LLVMValueRef cpu_preflight_divisions(cpu_state *s);
+
+/* cpu/divide.c */
+/* Whether an instruction is a division of integers, FLOORDIV or MOD, that is no shift. */
+bool cpu_divides(const cpu_state *s, const roc_ir_inst *inst);
+/* Of numbers, or vectors of them, that are below this, of either sign; by 0 gives 0. */
+#define CPU_SMALL ((int64_t)1 << 51)
+LLVMValueRef cpu_divide_small(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b);
+/* Of numbers below this; b is positive, and the same for all items. */
+#define CPU_SMALLER ((int64_t)1 << 48)
+LLVMValueRef cpu_divide_common(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b);
+
 /* cpu/inspector.c */
 /* Finds what an inspector can check: s->inspection.  False when memory is out. */
 bool cpu_inspect_plan(cpu_state *s);
@@ -480,6 +497,9 @@ void cpu_define(roc_cg *cg, uint32_t id, LLVMValueRef value);
 bool cpu_fuses(roc_cg *cg, uint32_t product, uint32_t sum);
 /* What GET `id` of a variable of the group has read. */
 LLVMValueRef cpu_value_read_once(cpu_state *s, uint32_t id);
+/* A division of the run's item that is marked in s->divides_small, in the version for these; NULL:
+ * it is none. */
+LLVMValueRef cpu_value_divided(cpu_state *s, uint32_t id);
 /* A remat, uniform value outside of item loops. */
 LLVMValueRef cpu_group_value(cpu_state *s, uint32_t id);
 /* What a slotted variable of the run's item holds becomes `value`. */

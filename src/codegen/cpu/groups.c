@@ -134,6 +134,25 @@ static void emit_clear(cpu_state *s, LLVMValueRef clear_count, LLVMBasicBlockRef
   }
 }
 
+/* Likewise, with divisions that vectors can do where all numbers that are divided are small; where
+ * some are large, which is rare, items are scalar. */
+static void emit_by_numbers(cpu_state *s, LLVMValueRef clear_count, LLVMBasicBlockRef end) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef are_small = clear_count ? NULL : cpu_preflight_divisions(s);
+  if (are_small) {
+    LLVMBasicBlockRef small = roc_cg_block(cg, "small"), large = roc_cg_block(cg, "large");
+    roc_cg_branch_likely(cg, are_small, small, large);
+    roc_cg_at(cg, small);
+    s->has_small_numbers = true;
+    emit_clear(s, NULL, end);
+    s->has_small_numbers = false;
+    roc_cg_at(cg, large);
+    s->is_cold = true;
+  }
+  emit_clear(s, clear_count, end);
+  s->is_cold = false;
+}
+
 /* Whether the checks that can be settled beforehand hold for group `g`; NULL: there are none.
  * Where groups may run side by side, for how many from `g` on. */
 static LLVMValueRef settle_checks(cpu_state *s, LLVMValueRef g, LLVMValueRef *out_clear_count) {
@@ -153,7 +172,7 @@ static void emit_versions(cpu_state *s, LLVMValueRef g, LLVMBasicBlockRef narrow
   roc_cg *cg = s->cg;
   LLVMValueRef clear_count, is_clear = settle_checks(s, g, &clear_count);
   if (!is_clear && !s->inspection) {
-    emit_clear(s, clear_count, end);
+    emit_by_numbers(s, clear_count, end);
     return;
   }
   LLVMBasicBlockRef clear = roc_cg_block(cg, "clear"), cold = roc_cg_block(cg, "cold");
@@ -170,7 +189,7 @@ static void emit_versions(cpu_state *s, LLVMValueRef g, LLVMBasicBlockRef narrow
   s->plan.stops = cpu_preflight_stops(s);
   if (!s->plan.stops) return;
   s->is_clear = true;
-  emit_clear(s, clear_count, end);
+  emit_by_numbers(s, clear_count, end);
   s->is_clear = false;
   s->plan.stops = stops;
   roc_cg_at(cg, cold);

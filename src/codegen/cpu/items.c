@@ -43,7 +43,11 @@ bool cpu_intercept(roc_cg *cg, uint32_t id) {
     return true;
   }
   if (cpu_emit_strip_end(cpu_of(cg), id)) return true;
-  if (!cpu_of(cg)->plan.is_remat[id]) return cpu_emit_looked_loop(cpu_of(cg), id);
+  if (!cpu_of(cg)->plan.is_remat[id]) {
+    LLVMValueRef quotient = cpu_value_divided(cpu_of(cg), id);
+    if (quotient) cpu_define(cg, id, quotient);
+    return quotient || cpu_emit_looked_loop(cpu_of(cg), id);
+  }
   cpu_operand(cg, id);
   return true;
 }

@@ -634,7 +634,7 @@ static void emit_inst(cpu_state *s, uint32_t id) {
     case ROC_IR_FOR: emit_for(s, id); return;
     case ROC_IR_FLOORDIV:
     case ROC_IR_MOD:
-      if (cpu_lanes_divides(s, inst) && stride_of(s, id) == CPU_VARYING) {
+      if (cpu_divides(s, inst) && stride_of(s, id) == CPU_VARYING) {
         cpu_lanes_divide(s, id);
         return;
       }

@@ -65,8 +65,7 @@ LLVMValueRef cpu_lanes_spread(cpu_state *s, LLVMValueRef first, int32_t stride);
 /* cpu/lanes_each.c */
 /* What has an order, or no form for vectors: as one item after the other, for the lanes of the mask. */
 void cpu_lanes_each(cpu_state *s, uint32_t id);
-/* A division of integers that vectors have no operation for; emits one. */
-bool cpu_lanes_divides(const cpu_state *s, const roc_ir_inst *inst);
+/* Emits a division of integers that vectors have no operation for. */
 void cpu_lanes_divide(cpu_state *s, uint32_t id);
 
 /* cpu/lanes_memory.c */

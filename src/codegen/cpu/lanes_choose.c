@@ -58,7 +58,7 @@ static bool is_broken_up(const cpu_state *s, const roc_ir_inst *inst) {
   if (inst->op == ROC_IR_MATH) return inst->aux == ROC_IR_MATH_FMOD;
   if (inst->op == ROC_IR_MOD && inst->type != ROC_VT_INT) return true;
   const roc_ir_module *ir = s->cg->ir;
-  return cpu_lanes_divides(s, inst) && ir->insts.items[roc_ir_arg(ir, inst, 1)].op == ROC_IR_CONST;
+  return cpu_divides(s, inst) && ir->insts.items[roc_ir_arg(ir, inst, 1)].op == ROC_IR_CONST;
 }
 
 /* What an operation computes with: bytes of its result, or, of a comparison, of what it compares; 0:

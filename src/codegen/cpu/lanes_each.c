@@ -1,9 +1,7 @@
 /* What vectors have no operation for: one lane after the other, and division of integers.
  *
- * Where |a| and |b| are below 2^51 in all lanes of the mask, as they mostly are, a // b is the floor
- * of the quotient of floats: that is never rounded up to the next integer, which is 1 / |b| away or
- * further, while it is rounded by less than |a / b| / 2^52.  And a % b is a - (a // b) * b, none of
- * which is rounded.  Other numbers are divided one by one. */
+ * Where all lanes of the mask have small numbers, integers are divided as floats (cpu/divide.c),
+ * others one by one. */
 #include "codegen/cpu/lanes.h"
 
 static const roc_ir_inst *inst_of(const cpu_state *s, uint32_t id) {
@@ -78,15 +76,7 @@ void cpu_lanes_each(cpu_state *s, uint32_t id) {
 
 /* ---- division of integers ------------------------------------------------------------------ */
 
-bool cpu_lanes_divides(const cpu_state *s, const roc_ir_inst *inst) {
-  bool is_division = inst->op == ROC_IR_FLOORDIV || inst->op == ROC_IR_MOD;
-  if (!is_division || inst->type != ROC_VT_INT) return false;
-  const roc_ir_inst *by = inst_of(s, roc_ir_arg(s->cg->ir, inst, 1));
-  return by->op != ROC_IR_CONST || by->k.i <= 0 || (by->k.i & (by->k.i - 1)) != 0;
-}
-
-static const int64_t small = (int64_t)1 << 51;    /* small numbers are below it */
-static const int64_t offset = 0x4338000000000000; /* the bits of 2^52 + 2^51, as a float64 */
+static const int64_t small = CPU_SMALL;
 
 /* Whether a lane of the mask has a number that is not small. */
 static LLVMValueRef has_large(cpu_state *s, LLVMValueRef a, LLVMValueRef b) {
@@ -99,33 +89,6 @@ static LLVMValueRef has_large(cpu_state *s, LLVMValueRef a, LLVMValueRef b) {
   bits = LLVMBuildAnd(cg->b, bits, cpu_lanes_mask(s), "");
   LLVMValueRef whole = LLVMBuildBitCast(cg->b, bits, whole_type(s), "");
   return LLVMBuildICmp(cg->b, LLVMIntNE, whole, LLVMConstNull(whole_type(s)), "");
-}
-
-static LLVMValueRef float_of(cpu_state *s, LLVMValueRef small_int) {
-  roc_cg *cg = s->cg;
-  LLVMValueRef sum = LLVMBuildAdd(cg->b, small_int, roc_cg_i64(cg, offset), "");
-  LLVMValueRef real = LLVMBuildBitCast(cg->b, sum, cg->t.f64, "");
-  return LLVMBuildFSub(cg->b, real, LLVMConstReal(cg->t.f64, 0x1.8p52), "");
-}
-
-static LLVMValueRef int_of(cpu_state *s, LLVMValueRef small_float) {
-  roc_cg *cg = s->cg;
-  LLVMValueRef sum = LLVMBuildFAdd(cg->b, small_float, LLVMConstReal(cg->t.f64, 0x1.8p52), "");
-  return LLVMBuildSub(cg->b, LLVMBuildBitCast(cg->b, sum, cg->t.i64, ""), roc_cg_i64(cg, offset),
-                      "");
-}
-
-/* Of small numbers; by 0 gives 0. */
-static LLVMValueRef divide_floats(cpu_state *s, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
-  roc_cg *cg = s->cg;
-  LLVMValueRef fa = float_of(s, a), fb = float_of(s, b), zero = LLVMConstNull(LLVMTypeOf(a));
-  LLVMValueRef result = LLVMBuildFDiv(cg->b, fa, fb, "");
-  result = roc_cg_intrinsic(cg, "llvm.floor", &cg->t.f64, 1, &result, 1);
-  if (op == ROC_IR_MOD) {
-    result = LLVMBuildFSub(cg->b, fa, LLVMBuildFMul(cg->b, result, fb, ""), "");
-  }
-  LLVMValueRef is_zero = LLVMBuildICmp(cg->b, LLVMIntEQ, b, zero, "");
-  return LLVMBuildSelect(cg->b, is_zero, zero, int_of(s, result), "");
 }
 
 void cpu_lanes_divide(cpu_state *s, uint32_t id) {
@@ -143,7 +106,7 @@ void cpu_lanes_divide(cpu_state *s, uint32_t id) {
   roc_cg_branch_likely(cg, is_small, together, each);
   roc_cg_at(cg, together);
   roc_cg_set_lanes(cg, s->lanes->count);
-  LLVMBuildStore(cg->b, divide_floats(s, (roc_ir_op)inst->op, a, b), result);
+  LLVMBuildStore(cg->b, cpu_divide_small(cg, (roc_ir_op)inst->op, a, b), result);
   roc_cg_set_lanes(cg, 1);
   LLVMBuildBr(cg->b, end);
   roc_cg_at(cg, each);

@@ -13,13 +13,15 @@
  * an item before. Intervals are exact or the group is sent to the cold version: any overflow on the
  * way counts as a check that may fail. */
 #include "codegen/cpu/cpu.h"
+#include "codegen/llvm/processor.h"
 #include "ir/walk.h"
 
 enum {
   MAX_NODES = 40, /* operations in an index */
   MAX_FACTS = 32,
-  MAX_CHECKS = 64,   /* beyond, checks stay where they are */
-  MAX_INSTS = 10000, /* a kernel larger than this is not emitted twice */
+  MAX_CHECKS = 64,          /* beyond, checks stay where they are */
+  MAX_INSTS = 10000,        /* a kernel larger than this is not emitted twice, */
+  MAX_DIVIDING_INSTS = 300, /* nor one larger than this once more for its divisions */
   SAME_DEPTH = 10
 };
 
@@ -106,11 +108,10 @@ static bool is_known(const preflight *p, uint32_t id, unsigned *nodes) {
     case ROC_IR_SHR:
     case ROC_IR_MIN:
     case ROC_IR_MAX: break;
-    case ROC_IR_MOD:
+    case ROC_IR_MOD: return is_fixed(p, arg_of(p, id, 1));
     case ROC_IR_BAND: return is_positive_const(p, arg_of(p, id, 1));
     case ROC_IR_FLOORDIV:
-      if (!is_positive_const(p, arg_of(p, id, 1))) return false;
-      return is_known(p, arg_of(p, id, 0), nodes);
+      return is_fixed(p, arg_of(p, id, 1)) && is_known(p, arg_of(p, id, 0), nodes);
     default: return false;
   }
   return is_known(p, arg_of(p, id, 0), nodes) && is_known(p, arg_of(p, id, 1), nodes);
@@ -213,10 +214,17 @@ static LLVMValueRef floor_of(roc_cg *cg, LLVMValueRef a, LLVMValueRef by) {
   return LLVMBuildAdd(cg->b, LLVMBuildSDiv(cg->b, a, by, ""), below, "");
 }
 
+/* What a division is by: the group goes the cold way where that is not positive. */
+static LLVMValueRef divisor_of(preflight *p, uint32_t id) {
+  LLVMValueRef by = cpu_group_value(p->s, arg_of(p, id, 1)), zero = roc_cg_i64(p->s->cg, 0);
+  require(p, LLVMBuildICmp(p->s->cg->b, LLVMIntSGT, by, zero, ""));
+  return extreme(p, "llvm.smax", by, roc_cg_i64(p->s->cg, 1)); /* in any case no trap */
+}
+
 /* Grows with a. */
 static interval interval_of_quotient(preflight *p, uint32_t id) {
   interval a = interval_of(p, arg_of(p, id, 0));
-  LLVMValueRef by = roc_cg_i64(p->s->cg, inst_of(p, arg_of(p, id, 1))->k.i);
+  LLVMValueRef by = divisor_of(p, id);
   return (interval){floor_of(p->s->cg, a.low, by), floor_of(p->s->cg, a.high, by)};
 }
 
@@ -253,11 +261,11 @@ static interval interval_by_op(preflight *p, uint32_t id) {
     case ROC_IR_GLOBAL_ID:
     case ROC_IR_LOCAL_ID: return interval_of_id(p, inst);
     case ROC_IR_GET: return interval_of_counter(p, s->plan.for_of[inst->aux]);
-    case ROC_IR_MOD:
-    case ROC_IR_BAND: {
-      int64_t bound = inst_of(p, arg_of(p, id, 1))->k.i;
-      int64_t most = inst->op == ROC_IR_MOD ? bound - 1 : bound;
-      return (interval){roc_cg_i64(s->cg, 0), roc_cg_i64(s->cg, most)};
+    case ROC_IR_BAND:
+      return (interval){roc_cg_i64(s->cg, 0), roc_cg_i64(s->cg, inst_of(p, arg_of(p, id, 1))->k.i)};
+    case ROC_IR_MOD: {
+      LLVMValueRef one = roc_cg_i64(s->cg, 1);
+      return (interval){roc_cg_i64(s->cg, 0), LLVMBuildSub(s->cg->b, divisor_of(p, id), one, "")};
     }
     case ROC_IR_FLOORDIV: return interval_of_quotient(p, id);
     default: return interval_of_binary(p, id);
@@ -528,6 +536,55 @@ bool cpu_preflight_settles_all(cpu_state *s) {
     if (!is_computable(&p, arg_of(&p, id, 0))) return false;
   }
   return true;
+}
+
+/* ---- divisions ----------------------------------------------------------------------------- */
+
+static void require_small(preflight *p, LLVMValueRef value) {
+  roc_cg *cg = p->s->cg;
+  LLVMValueRef from_least = LLVMBuildAdd(cg->b, value, roc_cg_i64(cg, CPU_SMALLER), "");
+  require(p, LLVMBuildICmp(cg->b, LLVMIntULT, from_least, roc_cg_i64(cg, 2 * CPU_SMALLER), ""));
+}
+
+/* What indices are computed of.  NULL when memory is out. */
+static const bool *find_indices(const preflight *p) {
+  const roc_ir_module *ir = p->s->cg->ir;
+  bool *is_index = ROC_ARENA_ARRAY(&p->s->cg->arena, bool, ir->insts.count + 1);
+  for (uint32_t id = ir->insts.count; is_index && id-- > 0;) {
+    const roc_ir_inst *inst = inst_of(p, id);
+    bool has_index =
+        inst->op == ROC_IR_LOAD || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC;
+    uint32_t from = inst->op == ROC_IR_STORE; /* after the value */
+    for (uint32_t n = from; (has_index || is_index[id]) && n < inst->nargs; n++) {
+      is_index[resolve(p, arg_of(p, id, n))] = true;
+    }
+  }
+  return is_index;
+}
+
+/* Wherever the division stands: it may be recomputed for items that do not come there.  Without
+ * AVX-512, LLVM computes the addresses of scattered elements one by one, which integers are better
+ * at. */
+LLVMValueRef cpu_preflight_divisions(cpu_state *s) {
+  preflight p = {.s = s};
+  const roc_ir_module *ir = s->cg->ir;
+  bool scatters = roc_processor_has(s->cg->tm, "avx512f");
+  const bool *is_index = scatters ? NULL : find_indices(&p);
+  if (!scatters && !is_index) return NULL;
+  if (!roc_processor_has(s->cg->tm, "avx2")) return NULL; /* nor has it vectors of these */
+  if (ir->insts.count > MAX_DIVIDING_INSTS || s->cg->options->opt_level == 0) return NULL;
+  for (uint32_t id = 0; id < ir->insts.count; id++) {
+    const roc_ir_inst *inst = &ir->insts.items[id];
+    if (!s->plan.home[id] || s->plan.is_uniform[id] || !cpu_divides(s, inst)) continue;
+    uint32_t a = roc_ir_arg(ir, inst, 0), by = roc_ir_arg(ir, inst, 1);
+    s->divides_small[id] = is_fixed(&p, by) && is_computable(&p, a) && (scatters || !is_index[id]);
+    if (!s->divides_small[id]) continue;
+    interval i = interval_of(&p, a);
+    require_small(&p, i.low);
+    require_small(&p, i.high);
+    require_small(&p, divisor_of(&p, id));
+  }
+  return p.ok;
 }
 
 /* Which instructions can still end an item when settled checks are left out. */

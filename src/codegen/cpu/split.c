@@ -8,9 +8,9 @@
  *
  * A condition qualifies when its operands are affine in the id of the first dimension with constant
  * slopes, and otherwise the same for the row; so do `and`s of such, and conditions that are the
- * same for the whole row.  So does `(l - 1) % m == 0`, for every mth item of a row.  All is exact in
- * 64 bits: differences saturate, and where an operand may
- * wrap around, which is asked at run time, no item counts as inside of the range.
+ * same for the whole row.  So does `(l - 1) % m == 0`, for every mth item of a range.  All is exact
+ * in 64 bits: differences saturate, and where an operand may wrap around, which is asked at run
+ * time, no item counts as inside of the range.
  *
  * Invariant: an item outside of the range of the idle guards has no effect; one inside of it that the
  * other guards leave out has its turn in the rest. */

@@ -41,11 +41,23 @@ LLVMValueRef cpu_value_read_once(cpu_state *s, uint32_t id) {
   return LLVMBuildLoad2(s->cg->b, LLVMGetAllocatedType(cell), cell, "");
 }
 
+LLVMValueRef cpu_value_divided(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  if (!s->has_small_numbers || !s->divides_small[id]) return NULL;
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  LLVMValueRef a = cpu_operand(cg, roc_ir_arg(cg->ir, inst, 0));
+  LLVMValueRef b = cpu_operand(cg, roc_ir_arg(cg->ir, inst, 1));
+  return cpu_divide_common(cg, (roc_ir_op)inst->op, a, b);
+}
+
 /* The expression of a remat value, or of a GET of a variable that is set once. */
 static LLVMValueRef recompute(cpu_state *s, uint32_t id) {
   roc_cg *cg = s->cg;
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
-  if (inst->op != ROC_IR_GET) return roc_cg_expr(cg, id);
+  if (inst->op != ROC_IR_GET) {
+    LLVMValueRef quotient = cpu_value_divided(s, id);
+    return quotient ? quotient : roc_cg_expr(cg, id);
+  }
   if (s->plan.is_group_var[inst->aux]) return cpu_value_read_once(s, id);
   if (s->plan.is_counter[inst->aux]) return recompute_counter(s, inst->aux);
   return cpu_operand(cg, roc_ir_arg(cg->ir, &cg->ir->insts.items[s->plan.set_once[inst->aux]], 0));
