@@ -10,7 +10,8 @@ enum {
   FEW_BITS = 8,         /* of a digit */
   DIGIT_BITS = 11,      /* of a digit, of many records: the counts stay in the first cache */
   MANY = 1 << 13,
-  PASSES_MOST = 4 /* more are not quicker than buckets */
+  CACHED_BYTES = 1 << 20, /* of records that stay in a core's caches */
+  PASSES_MOST = 4         /* more are not quicker than buckets */
 };
 
 static inline uint64_t choose(bool takes_b, uint64_t b, uint64_t a) {
