@@ -101,6 +101,10 @@ describe("selections of host arrays", function()
     local turned = roc.range(1, 6):reshape(2, 3):transpose()
     assert.same({ 4, 2, 5, 6 }, turned[turned:gt(3) | turned:eq(2)]:totable())
     assert.same({ 2, 3 }, (roc.range(1, 3):lt(3):flip({ axis = 1 }):nonzero()):totable())
+    local smart = roc.smart_array(roc.zeros(4, "bool"))
+    smart:get("device"):fill(true)
+    smart:mark_changed "device"
+    assert.same({ 1, 2, 3, 4 }, roc.range(1, 4)[smart]:totable())
   end)
 
   it("refuse other keys and values, at the script's line", function()

@@ -112,6 +112,7 @@ local add = load "return function(a, b) return a + b end" -- a text: kernels nee
 local count_up -- a scan, made at the first use
 
 local function in_c_order(array)
+  array = options.host_side(array)
   return array:is_c_contiguous() and array or support.copy_of(array)
 end
 
