@@ -219,7 +219,9 @@ function M.run(seed, steps, on_device)
       local a = pick(pool)
       keep(pcall(function()
         local flat = a:reshape(a.size)
-        set_to_five:forall(#flat, { stream = streams.use() or stream })(flat)
+        local on = stream
+        if on_device then on = streams.use() end -- nil, the default one, is ordered, too
+        set_to_five:forall(#flat, { stream = on })(flat)
       end))
     end,
     function() -- a finalizer that looks
