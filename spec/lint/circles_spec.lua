@@ -27,6 +27,9 @@ local INSIDE = {
       "expressions hold calls, whose functions hold statements" },
     { "print_lua print_lua_meet print_lua_stat", "statements hold statements" },
   },
+  ["ir"] = {
+    { "check_walk loop_rounds", "a loop that is walked round by round holds loops" },
+  },
 }
 
 describe("the object files", function()
