@@ -573,7 +573,7 @@ static bool decide(const roc_ir_facts *f, uint32_t test, bool *truth, int depth)
              f->values.items[v->args[1]].type == ROC_VT_INT) {
     is_decided = decide_order(f, v, truth);
   }
-  if (!is_turned) *truth = !*truth;
+  if (is_decided && !is_turned) *truth = !*truth;
   return is_decided;
 }
 
