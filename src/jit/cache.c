@@ -113,8 +113,9 @@ static bool digest_of(const roc_ir_module *module, const roc_cg_options *options
   char chosen[80];
   roc_str text = ROC_STR_INIT;
   roc_ir_print(module, NULL, NULL, &text);
-  snprintf(chosen, sizeof chosen, "wave %u level %d object %u lanes %u", options->wave_size,
-           options->opt_level, options->object_version, options->lanes);
+  snprintf(chosen, sizeof chosen, "wave %u level %d object %u lanes %u%s", options->wave_size,
+           options->opt_level, options->object_version, options->lanes,
+           options->is_watched ? " watched" : "");
   roc_hash hash;
   roc_hash_init(&hash);
   add_part(&hash, fingerprint, strlen(fingerprint));

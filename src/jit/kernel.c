@@ -225,6 +225,7 @@ static roc_cg_options codegen_options(roc_rt_device *device) {
   const roc_device_props *props = &roc_rt_device_driver(device)->props;
   roc_cg_options options = roc_jit_options_for(props->arch, -1);
   if (options.wave_size) options.wave_size = props->wavefront_size;
+  options.is_watched = props->is_checked;
   return options;
 }
 

@@ -119,6 +119,11 @@ static void mark_function(roc_cg *cg, const roc_cg_field_list *fields) {
   if (sizes) roc_cg_attr_text(cg, cg->fn, "amdgpu-flat-work-group-size", sizes);
   roc_cg_attr_text(cg, cg->fn, "uniform-work-group-size", "false");
   roc_cg_attr(cg, cg->fn, LLVMAttributeFunctionIndex, "nounwind");
+  /* Its pass does not run; LLVM's others then make no load that a path of the kernel has not, which
+   * would look like a race. */
+  if (cg->options->is_watched) {
+    roc_cg_attr(cg, cg->fn, LLVMAttributeFunctionIndex, "sanitize_thread");
+  }
 }
 
 /* The default loads on any runtime since ROCm 5.2, where the assembler's needs a newer one. */

@@ -262,6 +262,32 @@ matmul:launch({ grid = { n, n }, workgroup = { T, T } }, a, b, c, n)
 c:copy_to_host()]]
       end)
 
+      it("find nothing in an element that one work-item reads, and rewrites after the barriers",
+        function()
+          passes [[
+local tree = roc.kernel(function(x, sums)
+  local part = roc.shared.array(256, "float32")
+  local item, total = roc.get_local_id(1), 0.0
+  for t = 0, 2 do
+    part[item] = math.exp(x[t * 256 + item])
+    for level = 0, 7 do
+      roc.barrier()
+      local half, from = 128 >> level, 1 << level
+      if item <= half then
+        part[(item - 1) * 2 * from + 1] = part[(item - 1) * 2 * from + 1]
+          + part[(item - 1) * 2 * from + 1 + from]
+      end
+    end
+    roc.barrier()
+    if item == 1 then total = total + part[1] end
+  end
+  if item == 1 then sums[1] = total end
+end, { workgroup = 256 })
+local sums = roc.device_array(1, "float32")
+tree:launch({ grid = 256 }, roc.to_device(roc.zeros(768, "float32")), sums)
+assert(sums:copy_to_host()[1] == 768)]]
+        end)
+
       it("find nothing in reductions, scans and histograms of the library", function()
         passes [[
 local x = roc.to_device(roc.random(5000, "float32"))
