@@ -64,6 +64,8 @@ describe("roclua", function()
       local of_arrays = shell "ROCLUA -W -l roc -e 'a = roc.ones(1) print(a == a, a == -a)'"
       assert.matches("Lua warning: '==' of two arrays .*a:eq%(b%)\n", of_arrays)
       assert.matches("true\tfalse\n", of_arrays)
+      assert_prints("10\n", "ROCLUA -W -l roc -e 'print(roc.scan(function(a, b) return a + b end)"
+        .. "(roc.range(1, 4), { out = roc.zeros(4, \"int64\") })[4])'")
     end)
 
     it("-v, which alone prints the version, and --version, which adds LLVM and drivers", function()

@@ -191,7 +191,7 @@ local function call(subject, array, opts, key)
   local x, y = elements_of(array), working_array(array, out, dtype)
   local scan = plan(subject, x, y, dtype)
   scan_into(scan, x, y, options.exclusive, init, options.stream)
-  if key and x == array and (y == out or out == nil and is_device) then
+  if key and rawequal(x, array) and (rawequal(y, out) or out == nil and is_device) then
     subject:keep(key, { scan = scan, device = scope and device })
   end
   return deliver(subject, y, out, is_device, options.stream)
