@@ -16,7 +16,7 @@ extern char **environ;
 
 enum { PATH_BYTES = 64 };
 
-/* An empty file without a name, and a path by which other programs open it; -1: there is no room. */
+/* An empty file without a name, and a path by which other programs open it; -1: no room. */
 static int open_temporary(char path[PATH_BYTES]) {
   char name[] = "/tmp/roclua-ptx-XXXXXX";
   int fd = mkostemp(name, O_CLOEXEC);
@@ -145,10 +145,6 @@ static roc_status fail_run(const program *p, outcome result, const char *target,
                   len ? said : "it said nothing");
 }
 
-static roc_status finish(const roc_str *out, roc_error *err) {
-  return out->failed ? roc_fail(err, ROC_OOM, "out of memory: no room for machine code") : ROC_OK;
-}
-
 /* The cubin in a file of that path. */
 static roc_status assemble_into(const char *target, const void *ptx, size_t nbytes, char *cubin,
                                 roc_error *err) {
@@ -165,30 +161,42 @@ static roc_status fail_temporary(roc_error *err) {
   return roc_fail(err, ROC_INTERNAL, "cannot make a temporary file: %s", strerror(errno));
 }
 
-roc_status roc_nvptx_make_cubin(const char *target, const void *ptx, size_t nbytes, roc_str *out,
-                                roc_error *err) {
+typedef roc_status take_cubin(const char *target, int fd, char *path, roc_str *out, roc_error *err);
+
+/* Assembles into a temporary file, and adds what `take` makes of that to `out`. */
+static roc_status make(const char *target, const void *ptx, size_t nbytes, take_cubin *take,
+                       roc_str *out, roc_error *err) {
   char path[PATH_BYTES];
   int fd = open_temporary(path);
   if (fd < 0) return fail_temporary(err);
   roc_status status = assemble_into(target, ptx, nbytes, path, err);
-  if (status == ROC_OK && !read_all(fd, out)) status = fail_temporary(err);
+  if (status == ROC_OK) status = take(target, fd, path, out, err);
   close(fd);
-  return status == ROC_OK ? finish(out, err) : status;
+  if (status == ROC_OK && out->failed) {
+    status = roc_fail(err, ROC_OOM, "out of memory: no room for machine code");
+  }
+  return status;
 }
 
-static roc_status disassemble(const char *target, char *cubin, roc_str *out, roc_error *err) {
-  char *const args[] = {"nvdisasm", "-c", cubin, NULL};
+static roc_status read_cubin(const char *target, int fd, char *path, roc_str *out, roc_error *err) {
+  (void)target, (void)path;
+  return read_all(fd, out) ? ROC_OK : fail_temporary(err);
+}
+
+static roc_status disassemble(const char *target, int fd, char *path, roc_str *out,
+                              roc_error *err) {
+  (void)fd;
+  char *const args[] = {"nvdisasm", "-c", path, NULL};
   outcome result = run(&disassembler, args, false, out);
-  return result == HAS_WORKED ? finish(out, err) : fail_run(&disassembler, result, target, "", err);
+  return result == HAS_WORKED ? ROC_OK : fail_run(&disassembler, result, target, "", err);
+}
+
+roc_status roc_nvptx_make_cubin(const char *target, const void *ptx, size_t nbytes, roc_str *out,
+                                roc_error *err) {
+  return make(target, ptx, nbytes, read_cubin, out, err);
 }
 
 roc_status roc_nvptx_make_sass(const char *target, const void *ptx, size_t nbytes, roc_str *out,
                                roc_error *err) {
-  char path[PATH_BYTES];
-  int fd = open_temporary(path);
-  if (fd < 0) return fail_temporary(err);
-  roc_status status = assemble_into(target, ptx, nbytes, path, err);
-  if (status == ROC_OK) status = disassemble(target, path, out, err);
-  close(fd);
-  return status;
+  return make(target, ptx, nbytes, disassemble, out, err);
 }
