@@ -225,8 +225,8 @@ static hsa_status_t tell_type(const void *ptr, hsa_amd_pointer_info_t *info, voi
   return status;
 }
 
-/* Memory of kinds that newer ROCR has, and of some that nobody knows yet, lies where its owner
- * is: it is copied like other memory. */
+/* Pointer types that only newer ROCR has, and one that none has, are copied like other memory: it
+ * lies where its owner is. */
 static void test_kinds(void) {
   enum { VMEM = 6, UNHEARD_OF = 77, SMALL = 4096 };
   static const int kinds[] = {HSA_EXT_POINTER_TYPE_IPC, VMEM, UNHEARD_OF};

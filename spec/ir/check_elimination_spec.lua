@@ -443,7 +443,7 @@ describe("loops whose rounds constants count", function()
     assert.are.equal("check.index s.3", halves(pair(-1), {}, 128)) -- 0 in the last round
   end)
 
-  it("leave constants behind", function()
+  it("leave constants in the variables after them", function()
     assert.are.equal("", counted { first = 1, last = 64, condition = "lt i last", op = "mul",
       by = 2, body = { "check.index s.3 0 #0 %21" }, after = { "check.index s.3 0 #0 %29" } })
     -- i is 65 or less after a jump out of the middle

@@ -1,5 +1,5 @@
 -- Memory that ends in the passes that fit a kernel to a GPU: each allocation of theirs fails once,
--- which is an error, after which nothing is left behind and the kernel is what it is without.
+-- which is an error, after which all memory is freed and the kernel is what it is without.
 local testing = require("roc.core").testing
 local compiler = testing.compiler
 

@@ -39,7 +39,7 @@ devices.each(function(device)
       assert.are.equal(0.1 + 0.2, sum(roc.array { 0.1, 0.2 }))
     end)
 
-    it("reduces in calls of one kind what is there at each", function()
+    it("reads array and captured values anew in each of several calls", function()
       local weight
       local sum = roc.reduce(function(a, b) return a + b + weight end, 5)
       for _, n in ipairs { 100, 5000 } do

@@ -82,7 +82,7 @@ devices.each(function(device)
     or { 1, 7, 8, 9, 2047, 2048, 2049, 11520, 11521, 30000, 2048 * 2048 + 1 }
 
   describe("roc.scan", function()
-    it("scans in calls of one kind what is there at each, in place too", function()
+    it("reads array and captured values anew in each of several calls, in place too", function()
       local weight
       local function weighted(a, b) return a + b + weight end
       local scan = roc.scan(weighted)

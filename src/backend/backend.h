@@ -28,7 +28,7 @@ typedef struct roc_cg_options {
   uint32_t wave_size;      /* 32 or 64 where facts->default_wavefront is not 0; else 0 */
   int opt_level;           /* 0 … 3; -1: the default */
   uint32_t object_version; /* of a GPU's code object, 4 … 6; 0: the default, 5 */
-  bool is_watched;         /* a tool looks at each access: the code makes none of its own */
+  bool is_watched;         /* a tool watches memory: no access that the kernel lacks */
   const char *symbol; /* of the kernel, in a dump; NULL: roc_NAME, on cpu what jit_load numbers */
   uint32_t
       lanes; /* on cpu: how many work-items that go different ways run side by side in vectors, 1:

@@ -195,7 +195,7 @@ static LLVMValueRef math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLV
   return keep_sign(cg, which, result, args[0]);
 }
 
-/* What the instruction does; LLVM compares with both ends besides. */
+/* The instruction alone: for llvm.fptosi.sat LLVM also compares with both ends, needlessly. */
 static LLVMValueRef saturate(roc_cg *cg, LLVMValueRef f) {
   LLVMTypeRef from = LLVMTypeOf(f), type = LLVMFunctionType(cg->t.i32, &from, 1, 0);
   const char *text = from == cg->t.f64 ? "v_cvt_i32_f64 $0, $1" : "v_cvt_i32_f32 $0, $1";
