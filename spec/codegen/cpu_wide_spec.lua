@@ -56,6 +56,12 @@ describe("loops around items", function()
     assert.truthy(dump(matmul("", ""), "llvm"):find("row.for"))
   end)
 
+  it("ask no item where the condition around them has bounds", function()
+    local text = dump(matmul("", ""), "llvm")
+    assert.truthy(text:find("row.some"), text)
+    assert.falsy(text:find("row.mixed"), text)
+  end)
+
   it("are vectorised as well when the kernel is checked", function()
     assert.truthy(dump(matmul("check", CHECKS), "asm"):find("vfmadd%d+ps"))
   end)
@@ -142,6 +148,33 @@ for _, check in ipairs { true, false } do
         end
         return sum
       end), run(scattered, data))
+    end)
+
+    it("may stand under a condition that a range of the items meets", function()
+      for _, bounds in ipairs { { 17, 131 }, { 1, N }, { 60, 60 }, { 70, 65 }, { -9, 500 } } do
+        local from, to = bounds[1], bounds[2]
+        local ranged = kernel(function(out, x, from, to)
+          local i, sum = roc.get_global_id(1), 0
+          if i >= from and i <= to and 2 * i <= #x + 100 then
+            for k = i, 160, 3 do sum = sum * 3 + x[k] end
+          else
+            for k = 1, 9 do sum = sum - x[k] * i end
+          end
+          if from < i then
+            for k = 1, 20 do sum = sum + x[k] end
+          end
+          out[i] = sum
+        end)
+        assert.same(expect(function(i)
+          local sum = 0
+          if i >= from and i <= to and 2 * i <= N + 100 then
+            for k = i, 160, 3 do sum = sum * 3 + k end
+          else
+            for k = 1, 9 do sum = sum - k * i end
+          end
+          return from < i and sum + 210 or sum
+        end), run(ranged, data, from, to))
+      end
     end)
 
     it("may follow items that have returned, and hold another loop", function()

@@ -556,6 +556,10 @@ void cpu_split_deinit(cpu_split *split);
 cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place *at,
                           LLVMValueRef count);
 
+/* Whether the items of a row for which a condition holds are a range; that range, likewise. */
+bool cpu_holds_in_range(const cpu_state *s, uint32_t cond);
+cpu_range cpu_range_of(cpu_state *s, uint32_t cond, const cpu_place *at, LLVMValueRef count);
+
 /* cpu/pieces.c */
 enum { CPU_MAX_PIECES = 12 };
 /* In how many pieces a run is to be emitted, one after the other; in out[n], which instructions the

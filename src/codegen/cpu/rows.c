@@ -88,24 +88,41 @@ static void one_by_one(cpu_state *s, uint32_t id, LLVMValueRef done, emit_single
 
 /* ---- IF ---------------------------------------------------------------------------------- */
 
+/* The items that say yes: how many, the first, and whether they are neighbours; NULL: they are. */
 typedef struct split {
-  LLVMValueRef count, first, last; /* cells: items that say yes, how many and where */
+  LLVMValueRef count, first, is_range;
 } split;
 
 static split survey_condition(cpu_state *s, uint32_t cond) {
   roc_cg *cg = s->cg;
-  split found = {new_cell(s, 0), new_cell(s, INT64_MAX), new_cell(s, -1)};
+  LLVMValueRef total = new_cell(s, 0), first = new_cell(s, INT64_MAX), last = new_cell(s, -1);
   cpu_run run;
   cpu_items_begin(s, &run, true);
   LLVMValueRef yes = cpu_operand(cg, cond);
   LLVMValueRef one = LLVMBuildZExt(cg->b, yes, cg->t.i64, "");
-  LLVMValueRef sum = LLVMBuildAdd(cg->b, read_cell(s, found.count), one, "");
-  LLVMBuildStore(cg->b, sum, found.count);
+  LLVMBuildStore(cg->b, LLVMBuildAdd(cg->b, read_cell(s, total), one, ""), total);
   LLVMValueRef none = roc_cg_i64(cg, INT64_MAX), before = roc_cg_i64(cg, -1);
-  fold(s, "llvm.smin", found.first, LLVMBuildSelect(cg->b, yes, run.x, none, ""));
-  fold(s, "llvm.smax", found.last, LLVMBuildSelect(cg->b, yes, run.x, before, ""));
+  fold(s, "llvm.smin", first, LLVMBuildSelect(cg->b, yes, run.x, none, ""));
+  fold(s, "llvm.smax", last, LLVMBuildSelect(cg->b, yes, run.x, before, ""));
   cpu_items_end(s);
+  split found = {.count = read_cell(s, total), .first = read_cell(s, first)};
+  LLVMValueRef span = LLVMBuildSub(cg->b, read_cell(s, last), found.first, "");
+  span = LLVMBuildAdd(cg->b, span, roc_cg_i64(cg, 1), "");
+  found.is_range = is_equal(s, found.count, span);
   return found;
+}
+
+/* The bounds of a range can be computed: no item needs to be asked. */
+static split solve_condition(cpu_state *s, uint32_t cond) {
+  cpu_place at = {s->level->x, s->level->y, s->level->z};
+  cpu_range range = cpu_range_of(s, cond, &at, s->level->count);
+  return (split){.count = LLVMBuildNUWSub(s->cg->b, range.end, range.low, ""),
+                 .first = LLVMBuildNUWAdd(s->cg->b, s->level->x, range.low, "")};
+}
+
+static split find_items(cpu_state *s, uint32_t cond) {
+  bool is_whole = s->level->rows <= 1 && !s->level->stride && !(s->needs_live && s->may_be_dead);
+  return (is_whole && cpu_holds_in_range(s, cond) ? solve_condition : survey_condition)(s, cond);
 }
 
 /* All of the level's items go one way. */
@@ -131,8 +148,8 @@ static void branch_together(cpu_state *s, uint32_t id, LLVMValueRef yes) {
 static void emit_single_if(cpu_state *s, uint32_t id, LLVMValueRef done) {
   (void)done;
   split found = survey_condition(s, roc_ir_arg(s->cg->ir, &s->cg->ir->insts.items[id], 0));
-  LLVMValueRef count = read_cell(s, found.count);
-  branch_together(s, id, LLVMBuildICmp(s->cg->b, LLVMIntNE, count, roc_cg_i64(s->cg, 0), ""));
+  LLVMValueRef none = roc_cg_i64(s->cg, 0);
+  branch_together(s, id, LLVMBuildICmp(s->cg->b, LLVMIntNE, found.count, none, ""));
 }
 
 /* The way of a range of items while the others do nothing: `else` is empty, or no item takes it. */
@@ -154,31 +171,30 @@ static void emit_if(cpu_state *s, uint32_t id) {
     return;
   }
   bool has_else = cg->ir->regions.items[inst->k.region[1]].count > 0;
-  split found = survey_condition(s, cond);
-  LLVMValueRef count = read_cell(s, found.count), first = read_cell(s, found.first);
-  LLVMValueRef span = LLVMBuildSub(cg->b, read_cell(s, found.last), first, "");
-  LLVMValueRef is_range = is_equal(s, count, LLVMBuildAdd(cg->b, span, roc_cg_i64(cg, 1), ""));
-  if (has_else) is_range = is_equal(s, count, s->level->count);
+  split found = find_items(s, cond);
+  if (has_else) found.is_range = is_equal(s, found.count, s->level->count);
   LLVMBasicBlockRef some = roc_cg_block(cg, "row.some"), none = roc_cg_block(cg, "row.none");
-  LLVMBasicBlockRef range = roc_cg_block(cg, "row.range"), mixed = roc_cg_block(cg, "row.mixed");
   LLVMBasicBlockRef end = roc_cg_block(cg, "row.end");
   bool before = s->may_be_dead, after = before;
-  LLVMBuildCondBr(cg->b, is_equal(s, count, roc_cg_i64(cg, 0)), none, some);
-  roc_cg_at(cg, some);
-  roc_cg_branch_likely(cg, is_range, range, mixed);
-  roc_cg_at(cg, range);
-  emit_range(s, inst->k.region[0], first, count);
-  end_if_stopped(s, id);
-  roc_cg_goto(cg, end);
-  after |= s->may_be_dead;
-  s->may_be_dead = before;
+  LLVMBuildCondBr(cg->b, is_equal(s, found.count, roc_cg_i64(cg, 0)), none, some);
   roc_cg_at(cg, none);
   emit_region(s, inst->k.region[1]);
   roc_cg_goto(cg, end);
   after |= s->may_be_dead;
   s->may_be_dead = before;
-  roc_cg_at(cg, mixed);
-  one_by_one(s, id, NULL, emit_single_if);
+  roc_cg_at(cg, some);
+  if (found.is_range) {
+    LLVMBasicBlockRef range = roc_cg_block(cg, "row.range"), mixed = roc_cg_block(cg, "row.mixed");
+    roc_cg_branch_likely(cg, found.is_range, range, mixed);
+    roc_cg_at(cg, mixed);
+    one_by_one(s, id, NULL, emit_single_if);
+    roc_cg_goto(cg, end);
+    after |= s->may_be_dead;
+    s->may_be_dead = before;
+    roc_cg_at(cg, range);
+  }
+  emit_range(s, inst->k.region[0], found.first, found.count);
+  end_if_stopped(s, id);
   roc_cg_goto(cg, end);
   s->may_be_dead |= after;
   roc_cg_at(cg, end);

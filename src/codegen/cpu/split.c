@@ -636,3 +636,17 @@ cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place 
                      .first = begin,
                      .last = last};
 }
+
+bool cpu_holds_in_range(const cpu_state *s, uint32_t cond) {
+  form f = {.nodes = MAX_NODES, .is_exact = true, .period = ROC_IR_NONE};
+  return is_range(s, cond, true, &f) && f.is_exact && f.period == ROC_IR_NONE;
+}
+
+cpu_range cpu_range_of(cpu_state *s, uint32_t cond, const cpu_place *at, LLVMValueRef count) {
+  cpu_run first, *outer = begin_first(s, &first, at);
+  solver p = {.s = s, .count = count, .low = roc_cg_i64(s->cg, 0), .end = count};
+  keep(&p, cond, true);
+  end_first(s, &first, outer);
+  p.end = call_2(&p, "llvm.smax", p.end, roc_cg_i64(s->cg, 0));
+  return (cpu_range){.low = call_2(&p, "llvm.smin", p.low, p.end), .end = p.end};
+}
