@@ -192,6 +192,47 @@ devices.each(function()
     end)
   end
 
+  it("divides what all items share under a condition of some", function()
+    local n <const>, size <const> = 333, 16
+    local along = function(x, y, out)
+      local sum, i = 0.0, roc.get_local_id(1)
+      while i <= #x do
+        sum = sum + x[i]
+        if x[i] > 0 then sum = y[64 % #y + i] end
+        i = i + roc.get_local_size(1)
+      end
+      out[roc.get_global_id(1)] = sum
+    end
+    local at_one = function(x, y, out)
+      local sum, i = 0.0, roc.get_local_id(1)
+      while i <= #x do
+        sum = sum + x[i]
+        if x[i] > 0 then sum = y[64 % #y + 1] end
+        i = i + roc.get_local_size(1)
+      end
+      out[roc.get_global_id(1)] = sum
+    end
+    local x, y = {}, {}
+    for i = 1, n do x[i] = i * 7 // 3 % 3 - 1 end
+    for i = 1, n + 64 do y[i] = i * 5 end
+    for kernel, step in pairs { [along] = 1, [at_one] = 0 } do
+      local expected = {}
+      for id = 1, 32 do
+        local sum = 0
+        for i = (id - 1) % size + 1, n, size do
+          sum = x[i] > 0 and y[65 + (i - 1) * step] or sum + x[i]
+        end
+        expected[id] = sum
+      end
+      for _, check in ipairs { true, false } do
+        local out = devices.zeros(32, "float64")
+        devices.run(roc.kernel(kernel, { check = check }), 32,
+          { devices.values(x, "float64"), devices.values(y, "float64"), out }, size)
+        assert.same(expected, devices.table(out))
+      end
+    end
+  end)
+
   it("stores what it can where extents do not fit one another", function()
     local k = roc.kernel(function(x, y)
       local i = roc.get_global_id(1)

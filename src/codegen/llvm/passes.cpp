@@ -12,6 +12,11 @@
  *
  * UNIFORM_VALUES. The vectoriser is kept off loops for which it would not end.
  *
+ * UNIFORM_DIVISION. It concerns divisions under a condition of what is the same in every round. The
+ * vectoriser makes one for each lane that the condition holds for, and gives all of them that of
+ * lane 0, which need not be there. Such a division is computed before the loop, by 1 where it would
+ * trap; where it cannot be, the vectoriser is kept off the loop.
+ *
  * LICM_SAMESIGN. Comparisons of sums lose the flag that says that both sides have one sign. */
 #include "codegen/llvm/passes.h"
 #include "codegen/core/quirk.h"
@@ -21,6 +26,7 @@
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -143,11 +149,11 @@ bool add_conditions(const way_counts &ways, const Loop &loop, const llvm::PHINod
   });
 }
 
-/* Whether the vectoriser asks of some value whether it is the same for all lanes, and so of each of
- * its operands, more often than there is time for: LLVM 22 forgets the answers, so that a chain of
- * values that use the one before twice takes twice as long with each. */
-bool is_tangled(const Loop &loop, const llvm::LoopInfo &loops) {
-  way_counts ways;
+/* Counts the ways of all values that are the same in every round. False: of some there are more than
+ * there is time for: the vectoriser asks of a value whether it is the same for all lanes, and so of
+ * each of its operands; LLVM 22 forgets the answers, so that a chain of values that use the one
+ * before twice takes twice as long with each. */
+bool count_ways(const Loop &loop, const llvm::LoopInfo &loops, way_counts *ways) {
   llvm::LoopBlocksRPO blocks(const_cast<Loop *>(&loop));
   blocks.perform(&loops);
   for (llvm::BasicBlock *block : blocks) {
@@ -156,14 +162,59 @@ bool is_tangled(const Loop &loop, const llvm::LoopInfo &loops) {
       if (inst.mayWriteToMemory() || (phi && block == loop.getHeader())) continue;
       uint64_t sum = 1;
       bool is_same = llvm::all_of(inst.operand_values(), [&](const llvm::Value *operand) {
-        return add_ways(ways, loop, operand, &sum);
+        return add_ways(*ways, loop, operand, &sum);
       });
-      if (is_same && phi) is_same = add_conditions(ways, loop, *phi, &sum);
-      if (is_same) ways[&inst] = sum;
-      if (is_same && sum > most_ways) return true;
+      if (is_same && phi) is_same = add_conditions(*ways, loop, *phi, &sum);
+      if (is_same) (*ways)[&inst] = sum;
+      if (is_same && sum > most_ways) return false;
     }
   }
-  return false;
+  return true;
+}
+
+/* Moves a division before the loop; `by` 1 where it would trap. */
+bool hoist_division(Instruction *division, Loop *loop, llvm::ScalarEvolution *evolution) {
+  llvm::BasicBlock *preheader = loop->getLoopPreheader();
+  if (!preheader) return false;
+  bool is_changed = false;
+  for (llvm::Value *operand : division->operand_values()) {
+    if (!loop->makeLoopInvariant(operand, is_changed, nullptr, nullptr, evolution)) return false;
+  }
+  llvm::IRBuilder<> builder(preheader->getTerminator());
+  llvm::Value *a = builder.CreateFreeze(division->getOperand(0));
+  llvm::Value *by = builder.CreateFreeze(division->getOperand(1));
+  llvm::Value *traps = builder.CreateIsNull(by);
+  if (division->getOpcode() == Instruction::SDiv || division->getOpcode() == Instruction::SRem) {
+    auto least = llvm::APInt::getSignedMinValue(by->getType()->getScalarSizeInBits());
+    llvm::Value *overflows =
+        builder.CreateAnd(builder.CreateICmpEQ(a, llvm::ConstantInt::get(a->getType(), least)),
+                          builder.CreateICmpEQ(by, llvm::Constant::getAllOnesValue(by->getType())));
+    traps = builder.CreateOr(traps, overflows);
+  }
+  division->setOperand(0, a);
+  division->setOperand(1,
+                       builder.CreateSelect(traps, llvm::ConstantInt::get(by->getType(), 1), by));
+  division->moveBefore(preheader->getTerminator()->getIterator());
+  division->dropPoisonGeneratingFlags();
+  return true;
+}
+
+/* Whether the vectoriser may have the loop: each division under a condition of what is the same in
+ * every round is before it now. */
+bool hoist_divisions(Loop *loop, const way_counts &ways, const llvm::DominatorTree &dominators,
+                     llvm::ScalarEvolution *evolution, bool *is_changed) {
+  llvm::BasicBlock *latch = loop->getLoopLatch();
+  if (!latch) return true;
+  for (llvm::BasicBlock *block : loop->blocks()) {
+    if (dominators.dominates(block, latch)) continue;
+    for (Instruction &inst : llvm::make_early_inc_range(*block)) {
+      if (!inst.isIntDivRem() || !ways.contains(&inst)) continue;
+      if (llvm::isSafeToSpeculativelyExecute(&inst)) continue;
+      *is_changed = true;
+      if (!hoist_division(&inst, loop, evolution)) return false;
+    }
+  }
+  return true;
 }
 
 struct BeforeVectorize : llvm::PassInfoMixin<BeforeVectorize> {
@@ -180,7 +231,12 @@ struct BeforeVectorize : llvm::PassInfoMixin<BeforeVectorize> {
     bool is_changed = false;
     for (Loop *loop : loops.getLoopsInPreorder()) {
       if (!loop->isInnermost()) continue;
-      if (is_on(ROC_QUIRK_UNIFORM_VALUES) && is_tangled(*loop, loops)) {
+      way_counts ways;
+      bool is_kept = !count_ways(*loop, loops, &ways) && is_on(ROC_QUIRK_UNIFORM_VALUES);
+      if (!is_kept && is_on(ROC_QUIRK_UNIFORM_DIVISION)) {
+        is_kept = !hoist_divisions(loop, ways, dominators, &evolution, &is_changed);
+      }
+      if (is_kept) {
         llvm::addStringMetadataToLoop(loop, "llvm.loop.isvectorized", 1);
         is_changed = true;
         continue;
