@@ -152,6 +152,38 @@ describe("guard", function()
       "check.index y.1 0 #0 %10", "end"))
   end)
 
+  it("makes less of no more where values differ, at either end", function()
+    assert.are.equal("", left("%9: bool = eq %2 %1", "%10: int = sub %2 %1", "if %9", "else",
+      "if %7", "check.index y.1 0 #0 %10", "end", "end"))
+    assert.are.equal("", left("%9: bool = ne %2 %3", "%10: int = add %2 %1", "if %7", "if %9",
+      "check.index y.1 0 #0 %10", "end", "end"))
+    assert.are.equal("check.index y.1", left("%9: bool = ne %2 %3", "%10: int = add %2 %1", "if %9",
+      "check.index y.1 0 #0 %10", "end"))
+  end)
+
+  it("goes around an edge by the condition that says where it is", function()
+    local around = { "set i.0 %10", "if %9", "set i.0 %11", "end", "%12: int = get i.0",
+      "check.index y.1 0 #0 %12" }
+    local function wrap(test, neighbour, other)
+      local lines = { "if %7", test, neighbour, other }
+      table.move(around, 1, #around, 5, lines)
+      lines[#lines + 1] = "end"
+      return left(table.unpack(lines))
+    end
+    assert.are.equal("", wrap("%9: bool = eq %2 %1", "%10: int = sub %2 %1",
+      "%11: int = extent y.1 0"))
+    assert.are.equal("", wrap("%9: bool = eq %2 %3", "%10: int = add %2 %1", "%11: int = const 1"))
+    assert.are.equal("check.index y.1", wrap("%9: bool = eq %2 %4", "%10: int = add %2 %1",
+      "%11: int = const 1"))
+  end)
+
+  it("leaves out the value of a path that cannot have been taken", function()
+    assert.are.equal("", left("set i.0 %4", "if %7", "set i.0 %2", "end", "%9: int = get i.0",
+      "if %7", "check.index y.1 0 #0 %9", "end"))
+    assert.are.equal("check.index y.1", left("set i.0 %4", "if %7", "set i.0 %2", "end",
+      "%9: int = get i.0", "check.index y.1 0 #0 %9"))
+  end)
+
   it("takes no bound from a for that starts below 1 or ends elsewhere", function()
     assert.are.equal("check.index y.1", left("%9 = for i.0 %0 %3 %1", "%10: int = get i.0",
       "check.index y.1 0 #0 %10", "end"))

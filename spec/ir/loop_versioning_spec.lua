@@ -233,6 +233,14 @@ describe("versioning a kernel", function()
     assert.are.equal(0, count(head, "local_size"))
   end)
 
+  it("asks for the value of the path that was taken alone", function()
+    local text = version_launch("%3: int = const 900", "set k.0 %3", "if %2",
+      "%4: int = const 9", "set k.0 %4", "end", "%5: int = get k.0", "%6: f32 = const 1", "if %2",
+      "check.index x.0 0 #0 %5", "%7: f32 = load x.0 %5", "store y.1 %7 %0", "end")
+    check(text, "const 9\n", "extent x%.0 0", "le", "\n  if versions")
+    assert.are.equal(0, count(text:match("^.-\n  if versions"), "900"))
+  end)
+
   it("asks for both values of a maximum", function()
     local text = version_launch("%3: int = extent x.0 0", "%4: int = min %0 %3",
       "%5: int = const 1", "%6: int = max %5 %4", "check.index x.0 0 #0 %6",

@@ -103,6 +103,8 @@ bool roc_ir_facts_decide(const roc_ir_facts *f, uint32_t test, bool *truth);
 bool roc_ir_facts_le(roc_ir_facts *f, uint32_t a, uint32_t b);
 bool roc_ir_facts_le_by(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k);
 bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a);
+/* That the boolean `test` is not `truth`. */
+bool roc_ir_facts_excludes(const roc_ir_facts *f, uint32_t test, bool truth);
 roc_ir_range roc_ir_facts_range(roc_ir_facts *f, uint32_t a);
 
 /* The largest begin + n * step (n an integer) that is not over `last`, for constants begin and

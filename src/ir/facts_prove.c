@@ -254,48 +254,9 @@ static bool prove_le(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
   return depth > 0 && prove_through(p, x.base, y.base, k, depth);
 }
 
-static bool prove(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
+bool roc_ir_facts_follows(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
   proof p = {f, ROC_IR_PROOF_STEPS};
-  return prove_le(&p, a, b, k, ROC_IR_PROOF_DEPTH);
-}
-
-static bool prove_cases(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth);
-
-/* One value of a choice, where its condition is `truth`. */
-static bool prove_case(roc_ir_facts *f, uint32_t test, bool truth, uint32_t a, uint32_t b,
-                       int64_t k, int depth) {
-  roc_ir_facts_point point = roc_ir_facts_mark(f);
-  roc_ir_facts_assume(f, test, truth);
-  bool is_proved = prove_cases(f, a, b, k, depth - 1);
-  roc_ir_facts_rollback(f, point);
-  return is_proved;
-}
-
-/* As prove; what is one of two values is proved for each. */
-static bool prove_cases(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth) {
-  if (prove(f, a, b, k)) return true;
-  if (depth == 0 || f->failed) return false;
-  roc_ir_term x = roc_ir_facts_term(f, a), y = roc_ir_facts_term(f, b);
-  roc_ir_value of_x = f->values.items[x.base], of_y = f->values.items[y.base];
-  if (__builtin_add_overflow(k, y.offset, &k) || __builtin_sub_overflow(k, x.offset, &k)) {
-    return false;
-  }
-  if (roc_ir_facts_is_choice(&of_x)) {
-    return prove_case(f, of_x.args[0], true, of_x.args[1], y.base, k, depth) &&
-           prove_case(f, of_x.args[0], false, of_x.args[2], y.base, k, depth);
-  }
-  if (!roc_ir_facts_is_choice(&of_y)) return false;
-  return prove_case(f, of_y.args[0], true, x.base, of_y.args[1], k, depth) &&
-         prove_case(f, of_y.args[0], false, x.base, of_y.args[2], k, depth);
-}
-
-bool roc_ir_facts_le_by(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
-  enum { CHOICES = 4 };
-  return !f->failed && prove_cases(f, a, b, k, CHOICES);
-}
-
-bool roc_ir_facts_le(roc_ir_facts *f, uint32_t a, uint32_t b) {
-  return roc_ir_facts_le_by(f, a, b, 0);
+  return !f->failed && prove_le(&p, a, b, k, ROC_IR_PROOF_DEPTH);
 }
 
 bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a) {
@@ -318,7 +279,7 @@ void roc_ir_facts_keep_proved(const roc_ir_facts *f, roc_ir_relations *relations
   uint32_t kept = 0;
   for (uint32_t i = 0; i < relations->count && !f->failed; i++) {
     roc_ir_relation r = relations->items[i];
-    if (prove(f, r.a, r.b, r.k)) relations->items[kept++] = r;
+    if (roc_ir_facts_follows(f, r.a, r.b, r.k)) relations->items[kept++] = r;
   }
   relations->count = kept;
 }

@@ -37,6 +37,12 @@ static inline uint32_t roc_ir_facts_oldest(const roc_ir_facts *f) {
 /* Whether no sum or difference of the two wraps, as `v` is. */
 bool roc_ir_facts_is_exact(const roc_ir_value *v, roc_ir_range x, roc_ir_range y);
 
+/* States a < b or a <= b of floats, which holds of numbers alone. */
+void roc_ir_facts_add_ordered(roc_ir_facts *f, uint32_t a, uint32_t b);
+
+/* As roc_ir_facts_le_by, but what is one of two values is not proved for each. */
+bool roc_ir_facts_follows(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k);
+
 /* An m with u // n < m, where `v` is u // n, as u < n * m is stated. */
 bool roc_ir_facts_quotient_is_less(const roc_ir_facts *f, const roc_ir_value *v, uint32_t *m);
 

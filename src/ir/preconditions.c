@@ -59,6 +59,7 @@ static void need_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t i
 
 static void need_case(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t test, bool truth,
                       uint32_t value, int64_t k, int depth) {
+  if (roc_ir_facts_excludes(&w->f, test, truth)) return;
   roc_ir_facts_point point = roc_ir_facts_mark(&w->f);
   roc_ir_facts_assume(&w->f, test, truth);
   need_upper(w, inst, value, k, depth - 1);
@@ -121,6 +122,7 @@ static bool need_lower(roc_ir_check_walk *w, uint32_t index, int64_t k, int dept
 
 static bool need_lower_case(roc_ir_check_walk *w, uint32_t test, bool truth, uint32_t value,
                             int64_t k, int depth) {
+  if (roc_ir_facts_excludes(&w->f, test, truth)) return true;
   roc_ir_facts_point point = roc_ir_facts_mark(&w->f);
   roc_ir_facts_assume(&w->f, test, truth);
   bool may_be_low = need_lower(w, value, k, depth - 1);

@@ -1,0 +1,137 @@
+-- Conditions that choose the version of a kernel without checks hold in the launches that the
+-- kernel is written for: one that never does is a version that never runs.
+package.path = "bench/amdgpu/?.lua;" .. package.path
+local roc = require "roc"
+local compiler = require("roc.core").testing.compiler
+
+-- What the operations of a condition are, of a launch: `l.args` by number, `l.extents[number]`,
+-- `l.grid` and `l.workgroup` by dimension.
+local OPERATIONS = {
+  const = function(_, k) return k == "true" or k ~= "false" and math.tointeger(k) end,
+  param = function(l, name) return l.args[l.params[name]] end,
+  extent = function(l, name, dim) return l.extents[l.params[name]][tonumber(dim) + 1] end,
+  global_size = function(l, dim) return l.grid[tonumber(dim) + 1] or 1 end,
+  local_size = function(l, dim) return l.workgroup[tonumber(dim) + 1] or 1 end,
+  num_groups = function(l, dim)
+    local d = tonumber(dim) + 1
+    return ((l.grid[d] or 1) + (l.workgroup[d] or 1) - 1) // (l.workgroup[d] or 1)
+  end,
+  add = function(_, a, b) return a + b end,
+  mul = function(_, a, b) return a * b end,
+  floordiv = function(_, a, b) return a // b end,
+  min = function(_, a, b) return math.min(a, b) end,
+  le = function(_, a, b) return a <= b end,
+  select = function(_, c, a, b) if c then return a end return b end,
+}
+
+-- Whether the condition of the versions holds; nil: there are none.
+local function holds(text, launch)
+  local head, test = text:match("^(.-)\n  if versions (%%%d+)")
+  if not head then return nil end
+  local values = {}
+  launch.params = {}
+  for name, n in head:match("%((.-)%) "):gmatch("([%w_]*%.(%d+)): ") do
+    launch.params[name] = tonumber(n) + 1
+  end
+  for array, param in head:gmatch("\n  array ([%w_]*%.%d+) = param ([%w_]*%.%d+)") do
+    launch.params[array] = launch.params[param]
+  end
+  for value, op, operands in head:gmatch("\n  (%%%d+): %a+ = ([%w_]+) ?([^\n!]*)") do
+    local args = {}
+    for arg in operands:gmatch("%S+") do
+      local known = values[arg]
+      if known == nil then known = arg end
+      args[#args + 1] = known
+    end
+    values[value] = OPERATIONS[op](launch, table.unpack(args))
+  end
+  return values[test]
+end
+
+local function text_of(make, signature)
+  local scope <close> = roc.on_device "sim"
+  local kernel = roc.kernel
+  local restore <close> = setmetatable({}, { __close = function() roc.kernel = kernel end })
+  roc.kernel = function(fn, options)
+    options.signature = signature
+    return kernel(fn, options)
+  end
+  return compiler.ir_version_launch(make(true):inspect_ir())
+end
+
+local function launch_of(row)
+  local launch = { args = {}, extents = {}, grid = row.grid, workgroup = row.workgroup }
+  local types = {}
+  local function add(type, value, extents)
+    types[#types + 1] = type
+    launch.args[#types], launch.extents[#types] = value, extents
+  end
+  for _, x in ipairs(row.first or {}) do add("float32", x) end
+  for _, spec in ipairs(row.arrays) do
+    local shape = type(spec[2]) == "table" and spec[2] or { spec[2] }
+    add(("%s[:%s] narrow"):format(spec[1], (",:"):rep(#shape - 1)), nil, shape)
+  end
+  for _, n in ipairs(row.scalars or {}) do add("int64 narrow", n) end
+  return launch, "(" .. table.concat(types, ", ") .. ")"
+end
+
+local function condition(row)
+  local launch, signature = launch_of(row)
+  return holds(text_of(row.make, signature), launch)
+end
+
+-- A row as those of the bench.
+local function row(arrays, grid, workgroup, fn, scalars)
+  return { arrays = arrays, grid = grid, workgroup = workgroup, scalars = scalars,
+    make = function(check)
+      return roc.kernel(fn, { name = "k", check = check, workgroup = workgroup })
+    end }
+end
+
+describe("the condition for versions of a kernel", function()
+  it("holds in the launches of the bench", function()
+    local count = 0
+    for _, r in ipairs(require "kernels") do
+      local result = condition(r)
+      assert.are_not.equal(false, result, r.name)
+      if result then count = count + 1 end
+    end
+    assert.is_true(count >= 20, count)
+  end)
+
+  it("does not hold where it asks for what the launch does not have", function()
+    local function shift(x, y)
+      local i = roc.get_global_id(1)
+      if i <= #y then y[i] = x[i + 2] end
+    end
+    local y = { "float32", 100 }
+    assert.is_true(condition(row({ { "float32", 102 }, y }, { 128 }, { 64 }, shift)))
+    assert.is_false(condition(row({ { "float32", 101 }, y }, { 128 }, { 64 }, shift)))
+  end)
+
+  it("holds for a grid whose edges meet", function()
+    local r = row({ { "uint32", { 90, 40 } }, { "uint32", { 90, 40 } } }, { 48, 96 }, { 16, 16 },
+      function(now, next)
+        local x, y = roc.grid(2)
+        local h, w = now.shape[1], now.shape[2]
+        if x > w or y > h then return end
+        local left, right, down = x - 1, x + 1, y + 1
+        if x == 1 then left = w end
+        if x == w then right = 1 end
+        if y == h then down = 1 end
+        next[y][x] = now[y][left] ~ now[y][right] ~ now[down][x]
+      end)
+    assert.is_true(condition(r))
+  end)
+
+  it("holds where a value that is never an index is kept beside indices", function()
+    local r = row({ { "uint32", 1000 }, { "int32", { 4, 16 } } }, { 1024 }, { 256 },
+      function(keys, starts)
+        local i, g, digit = roc.get_global_id(1), roc.get_group_id(1), 99
+        if i <= #keys then digit = keys[i] & 15 end
+        roc.barrier()
+        if i <= #keys then roc.atomic.add(starts, { g, digit + 1 }, 1) end
+      end)
+    assert.is_true(condition(r))
+  end)
+end)
