@@ -112,7 +112,7 @@ bool roc_ir_facts_is_index_of_32_bits(const roc_ir_facts *f, const roc_ir_array 
   bool is_small =
       is_param ? f->m->params.items[array->param].type.is_narrow
                : array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC && array->extents[dim] <= INT32_MAX;
-  return is_small && index.low > INT32_MIN && index.high <= UINT32_MAX + (int64_t)1;
+  return is_small && index.low >= INT32_MIN && index.high <= UINT32_MAX + (int64_t)1;
 }
 
 /* To an integer: of a float that is known to be one of 63 bits as well; others saturate, each dtype

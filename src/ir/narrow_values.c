@@ -22,7 +22,8 @@ static bool all_lie_between(roc_ir_check_walk *w, const roc_ir_inst *inst, uint3
   return inst->type != ROC_VT_INT || lies_between(w, value, least, most);
 }
 
-/* Of the three below, whose index may be anything that 32 bits tell from what is in range. */
+/* Of what looks at an index, which may be anything that 32 bits tell from what is in range: from 0,
+ * -2^31 becomes the largest of 31 bits. */
 static uint8_t narrow_of_index(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t value) {
   if (inst->op == ROC_IR_WORST_INDEX) return lies_in(w, value, UINT32_MAX) ? ROC_IR_NARROW : 0;
   roc_ir_range index = roc_ir_facts_range(&w->f, roc_ir_check_walk_operand(w, inst, 0));
@@ -33,7 +34,7 @@ static uint8_t narrow_of_index(roc_ir_check_walk *w, const roc_ir_inst *inst, ui
 
 uint8_t roc_ir_narrow_of(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t value) {
   bool is_index = inst->op == ROC_IR_CLAMP_INDEX || inst->op == ROC_IR_WORST_INDEX ||
-                  inst->op == ROC_IR_INDEX_FITS;
+                  inst->op == ROC_IR_INDEX_FITS || inst->op == ROC_IR_CHECK_INDEX;
   if (is_index) return narrow_of_index(w, inst, value);
   bool is_narrow = all_lie_between(w, inst, value, 0, UINT32_MAX);
   if (inst->op == ROC_IR_BAND && lies_in(w, value, UINT32_MAX)) {

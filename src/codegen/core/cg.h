@@ -178,6 +178,8 @@ void roc_cg_end_region(roc_cg *cg); /* at the end of cg->last_region */
 
 /* expr.c: NULL when the operation is not an expression. */
 LLVMValueRef roc_cg_expr(roc_cg *cg, uint32_t id);
+/* Whether the index is in range, as the CHECK_INDEX or INDEX_FITS asks. */
+LLVMValueRef roc_cg_index_fits(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef index);
 
 /* narrow.c: NULL when the integer operation on `a` and `b` needs 64 bits. */
 LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMValueRef b);

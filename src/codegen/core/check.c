@@ -137,11 +137,7 @@ static LLVMValueRef fits_integer(roc_cg *cg, LLVMValueRef f) {
 LLVMValueRef roc_cg_check_holds(roc_cg *cg, const roc_ir_inst *inst) {
   LLVMValueRef x = roc_cg_operand(cg, inst, 0);
   switch (inst->op) {
-    case ROC_IR_CHECK_INDEX: {
-      LLVMValueRef from_0 = LLVMBuildSub(cg->b, x, roc_cg_i64(cg, 1), "");
-      LLVMValueRef extent = roc_cg_extent(cg, inst->aux, (uint32_t)inst->k.i);
-      return LLVMBuildICmp(cg->b, LLVMIntULT, from_0, extent, "");
-    }
+    case ROC_IR_CHECK_INDEX: return roc_cg_index_fits(cg, inst, x);
     case ROC_IR_CHECK_NONZERO: return LLVMBuildICmp(cg->b, LLVMIntNE, x, roc_cg_i64(cg, 0), "");
     case ROC_IR_CHECK_INT: return fits_integer(cg, x);
     default: return x;

@@ -289,23 +289,28 @@ static LLVMValueRef emit_extent(roc_cg *cg, const operation *o) {
   return roc_cg_extent(cg, o->inst->aux, (uint32_t)o->inst->k.i);
 }
 
-/* Whether 32 bits tell indices in range from others, for CLAMP_INDEX, WORST_INDEX and INDEX_FITS. */
-static bool is_narrow_index(const roc_cg *cg, const operation *o) {
-  uint32_t id = (uint32_t)(o->inst - cg->ir->insts.items);
-  return cg->narrow && (cg->narrow[id] & ROC_IR_NARROW);
+/* Whether 32 bits tell indices in range from others, for what looks at an index. */
+static bool is_narrow_index(const roc_cg *cg, const roc_ir_inst *inst) {
+  return cg->narrow && (cg->narrow[inst - cg->ir->insts.items] & ROC_IR_NARROW);
 }
 
-/* From 0, so that an index that is too small becomes too large; in 32 bits where those do. */
-static LLVMValueRef index_from_0(roc_cg *cg, const operation *o, LLVMValueRef index) {
-  if (!is_narrow_index(cg, o)) return int_binary(cg, LLVMSub, index, roc_cg_i64(cg, 1));
+/* So that an index that is too small becomes too large; in 32 bits where those do. */
+static LLVMValueRef index_from_0(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef index) {
+  if (!is_narrow_index(cg, inst)) return int_binary(cg, LLVMSub, index, roc_cg_i64(cg, 1));
   return int_binary(cg, LLVMSub, roc_cg_take_low(cg, index), roc_cg_i32(cg, 1));
 }
 
+LLVMValueRef roc_cg_index_fits(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef index) {
+  LLVMValueRef extent = roc_cg_extent(cg, inst->aux, (uint32_t)inst->k.i);
+  if (is_narrow_index(cg, inst)) extent = roc_cg_take_low(cg, extent);
+  return compare_int(cg, LLVMIntULT, index_from_0(cg, inst, index), extent);
+}
+
 static LLVMValueRef emit_clamp_index(roc_cg *cg, const operation *o) {
-  bool is_narrow = is_narrow_index(cg, o);
-  LLVMValueRef from_0 = index_from_0(cg, o, o->a);
+  bool is_narrow = is_narrow_index(cg, o->inst);
+  LLVMValueRef from_0 = index_from_0(cg, o->inst, o->a);
   LLVMValueRef extent = roc_cg_extent(cg, o->inst->aux, (uint32_t)o->inst->k.i);
-  LLVMValueRef last = index_from_0(cg, o, extent);
+  LLVMValueRef last = index_from_0(cg, o->inst, extent);
   LLVMValueRef is_in = compare_int(cg, LLVMIntULT, from_0, last);
   if (!is_narrow) return select_of(cg, is_in, o->a, extent);
   LLVMValueRef low =
@@ -314,17 +319,15 @@ static LLVMValueRef emit_clamp_index(roc_cg *cg, const operation *o) {
 }
 
 static LLVMValueRef emit_worst_index(roc_cg *cg, const operation *o) {
-  bool is_narrow = is_narrow_index(cg, o);
+  bool is_narrow = is_narrow_index(cg, o->inst);
   LLVMValueRef worst = is_narrow ? roc_cg_take_low(cg, o->a) : o->a;
-  LLVMValueRef from_0 = index_from_0(cg, o, o->b);
+  LLVMValueRef from_0 = index_from_0(cg, o->inst, o->b);
   LLVMValueRef now = select_of(cg, compare_int(cg, LLVMIntUGT, worst, from_0), worst, from_0);
   return is_narrow ? roc_cg_extend(cg, now, false) : now;
 }
 
 static LLVMValueRef emit_index_fits(roc_cg *cg, const operation *o) {
-  LLVMValueRef extent = roc_cg_extent(cg, o->inst->aux, (uint32_t)o->inst->k.i);
-  if (is_narrow_index(cg, o)) extent = roc_cg_take_low(cg, extent);
-  return compare_int(cg, LLVMIntULT, index_from_0(cg, o, o->a), extent);
+  return roc_cg_index_fits(cg, o->inst, o->a);
 }
 
 static emitter *const emitters[ROC_IR_OP_COUNT_] = {
