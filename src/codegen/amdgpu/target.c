@@ -195,13 +195,12 @@ static LLVMValueRef math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLV
   return keep_sign(cg, which, result, args[0]);
 }
 
-/* The instruction alone: for llvm.fptosi.sat LLVM also compares with both ends, needlessly. */
+/* The instruction alone, which saturates: for llvm.fptosi.sat LLVM also compares with both ends.  Of
+ * LLVM's fptosi too large a float has no value; so it must know nothing of this one, and take what
+ * comes out as it is. */
 static LLVMValueRef saturate(roc_cg *cg, LLVMValueRef f) {
-  LLVMTypeRef from = LLVMTypeOf(f), type = LLVMFunctionType(cg->t.i32, &from, 1, 0);
-  const char *text = from == cg->t.f64 ? "v_cvt_i32_f64 $0, $1" : "v_cvt_i32_f32 $0, $1";
-  LLVMValueRef convert = LLVMGetInlineAsm(type, text, strlen(text), "=v,v", strlen("=v,v"), 0, 0,
-                                          LLVMInlineAsmDialectATT, 0);
-  return LLVMBuildCall2(cg->b, type, convert, &f, 1, "");
+  LLVMValueRef hidden = roc_amdgpu_opaque(cg, cg->b, f);
+  return LLVMBuildFreeze(cg->b, LLVMBuildFPToSI(cg->b, hidden, cg->t.i32, ""), "");
 }
 
 /* The promises that let atomics on coarse-grained device memory be single instructions; elsewhere
