@@ -169,6 +169,41 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
     assert.matches("%%b = alloca i64", wide:inspect_llvm("gfx90a"))
   end)
 
+  it("carries in 32 bits what counted rounds add up to", function()
+    local k = kernel([[function(x, y, n)
+      local count, sum, both = 0, 5, 0
+      for i = 1, #x do
+        if x[i] > 3 then count = count + 1 end
+        for _ = 1, 4 do sum = sum + (x[i] & 7) end
+        if x[i] > 5 then both = both + 1 else both = both - 1 end
+      end
+      y[1] = count // n + sum // n + both // n
+    end]], "(uint8[:] narrow, int64[:], int64 narrow)")
+    local llvm = k:inspect_llvm("gfx90a")
+    for name, bits in pairs { count = 32, sum = 64, both = 32 } do -- sum: up to 28 * 2^31
+      assert.matches(("%%%%%s = alloca i%d"):format(name, bits), llvm)
+    end
+    local while_loop = kernel([[function(x, y)
+      local count, i = 0, 1
+      while x[i] > 3 do
+        count, i = count + 1, x[i]
+      end
+      y[1] = count
+    end]], "(int32[:], int64[:])", false)
+    assert.matches("%%count = alloca i64", while_loop:inspect_llvm("gfx90a"))
+  end)
+
+  it("checks what was loaded as int32 in 32 bits", function()
+    for _, from in ipairs { "v[i]", "v[i] + 1", "v[i] + i" } do
+      local llvm = kernel(([[function(x, v)
+        local i = roc.get_global_id(1)
+        if i <= #v then x[%s] = 1 end
+      end]]):format(from), "(float32[:] narrow, int32[:] narrow)"):inspect_llvm("gfx90a")
+      assert.matches("icmp ult i32", llvm)
+      assert.not_matches("icmp ult i64", llvm)
+    end
+  end)
+
   it("computes the offset of a matrix's element in two instructions, in 32 bits", function()
     local _, text = hot(typed(require("roc.kernels.transpose").tiled,
       "(float32[:,:], float32[:,:])", false))
@@ -261,15 +296,17 @@ end
   it("converts by one instruction what is compared and bounded after math.floor", function()
     local signature = "(float32[:], float32[:], float32[:])"
     local function of(use)
-      local lines, text = hot(kernel(([[function(x, t, y)
+      local k = kernel(([[function(x, t, y)
         local i = roc.get_global_id(1)
         local k = math.floor(x[i] * 3.5)
         %s
-      end]]):format(use), signature, false))
-      return #lines, text
+      end]]):format(use), signature, false)
+      local lines, text = hot(k)
+      return #lines, text, k:inspect_llvm("gfx90a")
     end
-    local bounded, text = of("if k >= 1 and k <= #t then y[i] = t[k] end")
+    local bounded, text, llvm = of("if k >= 1 and k <= #t then y[i] = t[k] end")
     assert.matches("v_cvt_i32_f32", text)
+    assert.not_matches('asm "[^"]', llvm) -- what LLVM takes for a vector instruction has its waits
     assert.not_matches("v_cmp_%w+_i64", text)
     assert.is_true(bounded < 40, bounded .. " instructions")
     assert.is_true(of("k = math.max(1, math.min(k, #t)) y[i] = t[k]") < 40)

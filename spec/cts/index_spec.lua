@@ -90,6 +90,61 @@ devices.each(function()
       end
     end)
 
+    it("goes around the edges of a grid, " .. how, function()
+      local k = roc.kernel(function(now, next)
+        local x, y = roc.grid(2)
+        local h, w = now.shape[1], now.shape[2]
+        if x > w or y > h then return end
+        local left, right, up, down = x - 1, x + 1, y - 1, y + 1
+        if x == 1 then left = w end
+        if x == w then right = 1 end
+        if y == 1 then up = h end
+        if y == h then down = 1 end
+        next[y][x] = now[y][left] + 10 * now[y][right] + 100 * now[up][x] + 1000 * now[down][x]
+      end, { check = check })
+      for _, shape in ipairs { { 5, 7 }, { 1, 6 }, { 3, 1 }, { 1, 1 } } do
+        local h, w = table.unpack(shape)
+        local now = devices.values(roc.range(1, h * w):reshape(h, w):totable(), "int32")
+        local next = devices.zeros({ h, w }, "int32")
+        k[{ { 2, 2 }, { 4, 4 } }](now, next)
+        local got = devices.table(next)
+        local function at(i, j) return (i - 1) % h * w + (j - 1) % w + 1 end
+        for i = 1, h do
+          for j = 1, w do
+            assert.are.equal(at(i, j - 1) + 10 * at(i, j + 1) + 100 * at(i - 1, j)
+              + 1000 * at(i + 1, j), got[i][j])
+          end
+        end
+      end
+    end)
+
+    it("adds in rounds that are counted, and beyond 32 bits, " .. how, function()
+      local k = roc.kernel(function(x, out, n)
+        local i = roc.get_global_id(1)
+        if i > #x then return end
+        local few, many, both, down, huge = 3, 0, 0, 7, 0
+        for j = 1, i do
+          if x[j] > 2 then few = few + 1 end
+          for _ = 1, 3 do many = many + x[j] end
+          if x[j] > 1 then both = both + 2 else both = both - 3 end
+          down = down - (x[j] & 1)
+          huge = huge + n
+        end
+        out[i][1], out[i][2], out[i][3], out[i][4], out[i][5] = few, many, both, down, huge
+      end, { check = check })
+      local values = {}
+      for i = 1, 40 do values[i] = i * 7 % 5 end
+      local out = devices.zeros({ 40, 5 }, "int64")
+      devices.run(k, 40, { devices.values(values, "uint8"), out, 1 << 29 }, 32)
+      local few, many, both, down = 3, 0, 0, 7
+      for i, row in ipairs(devices.table(out)) do
+        local v = values[i]
+        few, many, both = few + (v > 2 and 1 or 0), many + 3 * v, both + (v > 1 and 2 or -3)
+        down = down - (v & 1)
+        assert.are.same({ few, many, both, down, i << 29 }, row)
+      end
+    end)
+
     it("compares and bounds floors of any size, " .. how, function()
       local k = roc.kernel(function(x, t, low, high, inside, smaller, exact)
         local i = roc.get_global_id(1)
@@ -103,6 +158,9 @@ devices.each(function()
         low[i] = g < -5 and 1 or 0
         high[i] = g == 7 and 2 or g ~= 4 and 1 or 0
         exact[i] = math.floor(x[i] * 2.0)
+        local far = 5e9
+        if f > 6 then far = -4e9 end
+        if (math.floor(far) > 9) == (f > 6) then inside[i] = -1 end
       end, { check = check })
       local values = { 0.5, -0.5, 1.0, 2.75, 6.0, 7.5, 8.0, 3e9, -3e9, 2147483648.0, -2147483648.0,
         2147483520.0, 4294967296.0, -4294967296.0, 4294967297.0 * 2, 1e17, -1e17, 13.5, 14.5 }

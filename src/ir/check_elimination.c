@@ -42,6 +42,7 @@ static roc_status run_walk(roc_ir_check_walk *w, bool made, const roc_ir_launch_
   roc_free(w->of_rounds);
   roc_free(w->wanted);
   roc_vec_deinit(&w->trail);
+  roc_vec_deinit(&w->sums);
   roc_vec_deinit(&w->invariants);
   roc_vec_deinit(&w->origins);
   roc_ir_facts_deinit(&w->f);

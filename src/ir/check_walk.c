@@ -31,6 +31,12 @@ static void note_assigned(roc_ir_check_walk *w, uint32_t var, roc_ir_range range
   w->assigned[var] = roc_ir_range_join(w->assigned[var], range);
 }
 
+static void note_set(roc_ir_check_walk *w, const roc_ir_inst *inst) {
+  if (!w->assigned || w->m->vars.items[inst->aux].type != ROC_VT_INT) return;
+  if (roc_ir_sums_note(w, inst)) return;
+  note_assigned(w, inst->aux, roc_ir_facts_range(&w->f, operand(w, inst, 0)));
+}
+
 ROC_IR_WALKS void roc_ir_check_walk_forget(roc_ir_check_walk *w, uint32_t id) {
   uint32_t region = w->m->insts.items[id].k.region[0];
   roc_ir_walk walk;
@@ -139,7 +145,7 @@ static bool path_ends(const roc_ir_check_walk *w, uint32_t region) {
 
 static void walk_if(roc_ir_check_walk *w, const roc_ir_inst *inst) {
   uint32_t test = operand(w, inst, 0);
-  uint32_t begin = w->trail.count;
+  uint32_t begin = w->trail.count, sums = w->sums.count;
   path yes = {0}, no = {0};
   roc_ir_relations common = {0};
   bool truth;
@@ -156,7 +162,9 @@ static void walk_if(roc_ir_check_walk *w, const roc_ir_inst *inst) {
   roc_ir_facts_rollback(&w->f, point);
   roc_ir_check_walk_take_back(w, begin, &yes.outcomes);
   if (inst->aux != ROC_IR_IF_ALL) roc_ir_facts_assume(&w->f, test, false);
+  uint32_t sums_of_no = w->sums.count;
   walk_path(w, inst->k.region[1]);
+  roc_ir_sums_join(w, sums, sums_of_no);
   no.ends = path_ends(w, inst->k.region[1]);
   roc_ir_facts_keep_proved(&w->f, &common);
   roc_ir_facts_rollback(&w->f, point);
@@ -195,6 +203,7 @@ static void walk_loop(roc_ir_check_walk *w, uint32_t id) {
   const roc_ir_inst *inst = &w->m->insts.items[id];
   uint32_t region = inst->k.region[0];
   roc_ir_facts_point point = roc_ir_facts_mark(&w->f);
+  int64_t times = roc_ir_sums_enter(w, inst);
   roc_ir_invariants_enter(w, id);
   roc_ir_check_walk_forget(w, id);
   roc_ir_invariants_assume(w, id);
@@ -203,6 +212,7 @@ static void walk_loop(roc_ir_check_walk *w, uint32_t id) {
     enter_for(w, inst);
   }
   walk_path(w, region);
+  w->times = times;
   w->is_dead = false;
   if (falls_through(w->m, region)) roc_ir_invariants_round(w, id);
   roc_ir_facts_rollback(&w->f, point);
@@ -292,10 +302,12 @@ bool roc_ir_check_walk_inst(roc_ir_check_walk *w, uint32_t id) {
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_GET: w->values[id] = w->vars[inst->aux]; return false;
     case ROC_IR_SET:
-      note_assigned(w, inst->aux, roc_ir_facts_range(&w->f, operand(w, inst, 0)));
+      note_set(w, inst);
       roc_ir_check_walk_assign(w, inst->aux, operand(w, inst, 0));
       return false;
-    case ROC_IR_CHECK_INDEX: return !(w->ignored && w->ignored[id]) && settle_index(w, id);
+    case ROC_IR_CHECK_INDEX:
+      if (w->is_last && w->narrow) w->narrow[id] |= roc_ir_narrow_of(w, inst, ROC_IR_NONE);
+      return !(w->ignored && w->ignored[id]) && settle_index(w, id);
     case ROC_IR_CHECK_NONZERO: return settle_nonzero(w, id);
     case ROC_IR_CHECK_INT: return settle_int(w, id);
     case ROC_IR_CHECK: return settle_condition(w, inst);
@@ -372,6 +384,8 @@ static bool begin(roc_ir_check_walk *w, const roc_ir_launch_limits *limits) {
   }
   w->one = roc_ir_facts_value(&w->f, &one, NULL);
   w->nsteps = MOST_STEPS;
+  w->times = 1;
+  w->sums.count = 0;
   state_launch(w);
   return true;
 }

@@ -36,6 +36,12 @@ typedef struct roc_ir_origin {
   uint32_t inst, var;
 } roc_ir_origin;
 
+/* What may be added to a variable in all (counted_sums.c). */
+typedef struct roc_ir_sum {
+  uint32_t var;
+  int64_t low, high; /* low <= 0 <= high */
+} roc_ir_sum;
+
 /* A loop whose rounds are walked one by one (loop_rounds.c). */
 typedef struct roc_ir_rounds {
   uint32_t loop;
@@ -57,9 +63,11 @@ typedef struct roc_ir_check_walk {
   uint32_t *stamps;                 /* per variable: the last tick that met it */
   uint32_t *slots;                  /* per variable: where, as that tick says */
   uint32_t tick;
-  uint32_t one;           /* number of the integer 1 */
-  roc_ir_range *held;     /* per variable: what it holds, wherever control comes from */
-  roc_ir_range *assigned; /* per variable, while `held` is found: what it is set to */
+  uint32_t one;             /* number of the integer 1 */
+  roc_ir_range *held;       /* per variable: what it holds, wherever control comes from */
+  roc_ir_range *assigned;   /* per variable, while `held` is found: what it is set to */
+  roc_vec(roc_ir_sum) sums; /* while `held` is found: in the walk so far */
+  int64_t times;            /* at most, that a work-item comes here; 0: that is not known */
   roc_vec(roc_ir_invariant) invariants;
   bool finds_invariants; /* what is found wrong is marked */
   uint32_t nwrong;       /* that were marked in this walk */
@@ -143,6 +151,14 @@ void roc_ir_invariants_leave(roc_ir_check_walk *w, uint32_t loop);
 void roc_ir_invariants_assume_after(roc_ir_check_walk *w, uint32_t loop);
 /* Fills `invariants` with some that might hold; how many. */
 bool roc_ir_invariants_guess(roc_ir_check_walk *w);
+
+/* counted_sums.c, while `held` is found: a loop is entered, result: `times` in front of it, to be set
+ * again after it; true when what the SET assigns was noted as a sum; of two paths one has been
+ * taken, whose sums begin at `begin` and `middle`; at the end adds all to `assigned`. */
+int64_t roc_ir_sums_enter(roc_ir_check_walk *w, const roc_ir_inst *loop);
+bool roc_ir_sums_note(roc_ir_check_walk *w, const roc_ir_inst *set);
+void roc_ir_sums_join(roc_ir_check_walk *w, uint32_t begin, uint32_t middle);
+void roc_ir_sums_close(roc_ir_check_walk *w);
 
 /* held_values.c: finds the invariants that hold, and then what it says of variables; false: memory
  * is out. */

@@ -31,7 +31,9 @@ static bool assign_once(roc_ir_check_walk *w, const roc_ir_launch_limits *limits
   for (uint32_t i = 0; i < w->m->vars.count; i++) {
     w->assigned[i] = (roc_ir_range){INT64_MAX, INT64_MIN};
   }
-  return roc_ir_check_walk_run(w, limits);
+  bool made = roc_ir_check_walk_run(w, limits);
+  roc_ir_sums_close(w);
+  return made;
 }
 
 /* True when `held` covers what is assigned where variables hold that: then they never hold more.  The
