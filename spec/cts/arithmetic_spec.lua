@@ -298,6 +298,22 @@ devices.each(function(device)
     end)
 
     -- One half of the second operand is known to be all ones, and it is needed elsewhere as well.
+    it("keeps an integer that overflows float16 infinite", function()
+      local k = roc.kernel(function(n, half, out)
+        local i = roc.get_global_id(1)
+        half[i] = (n[i] & 1) << 16
+        local first = half[i]
+        half[i] = roc.float32(-((n[i] & 3) << 15))
+        out[i][1], out[i][2] = first, half[i]
+        out[i][3] = first < 1e10 and 1 or 0
+      end, { contract = false })
+      local out = devices.zeros({ 4, 3 }, "float64")
+      devices.run(k, 4, { devices.values({ 0, 1, 2, 3 }, "int32"), devices.zeros(4, "float16"),
+        out })
+      assert.same({ { 0.0, 0.0, 1.0 }, { math.huge, -32768.0, 0.0 }, { 0.0, -math.huge, 1.0 },
+        { math.huge, -math.huge, 0.0 } }, devices.table(out))
+    end)
+
     it("joins bits with those of a number of which half is known", function()
       local k = devices.kernel("function(x, out, again) local i = roc.get_global_id(1) "
         .. "local high, low = ~i, i << 32 | 0xffffffff again[i] = high ~ low "

@@ -17,7 +17,11 @@
  * lane 0, which need not be there. Such a division is computed before the loop, by 1 where it would
  * trap; where it cannot be, the vectoriser is kept off the loop.
  *
- * LICM_SAMESIGN. Comparisons of sums lose the flag that says that both sides have one sign. */
+ * LICM_SAMESIGN. Comparisons of sums lose the flag that says that both sides have one sign.
+ *
+ * HALF_OVERFLOW. It concerns integers of few significant bits that become float16. InstCombine widens
+ * such a float16 by converting the integer again, which is infinite no more. The integer is kept
+ * below the least that overflows: of that, too many bits are significant. */
 #include "codegen/llvm/passes.h"
 #include "codegen/core/quirk.h"
 
@@ -29,7 +33,9 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/KnownBits.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
 namespace {
@@ -270,9 +276,64 @@ void forget_signs(const Loop &loop) {
   }
 }
 
-void before_pass(llvm::StringRef pass, llvm::Any ir) {
+/* Whether InstCombine takes the conversion of an integer to float16 for exact, though it may overflow:
+ * float16 has 11 significant bits, and least_overflow becomes infinite. */
+constexpr uint64_t least_overflow = 65520;
+
+bool overflows_unseen(const llvm::Value *number, bool is_signed, const llvm::DataLayout &layout) {
+  llvm::KnownBits known = llvm::computeKnownBits(number, layout);
+  unsigned above =
+      is_signed ? llvm::ComputeNumSignBits(number, layout) : known.countMinLeadingZeros();
+  unsigned significant = known.getBitWidth() - above;
+  if (significant < 16) return false;
+  return significant - std::min(significant, known.countMinTrailingZeros()) <= 11;
+}
+
+/* Keeps the integer of a conversion, maybe by way of a wider float, below what overflows float16. */
+void clamp_half(Instruction *conversion, const llvm::DataLayout &layout) {
+  if (!conversion->getType()->getScalarType()->isHalfTy()) return;
+  llvm::Value *from = conversion;
+  if (llvm::isa<llvm::FPTruncInst>(from)) from = conversion->getOperand(0);
+  bool is_signed = llvm::isa<llvm::SIToFPInst>(from);
+  if (!is_signed && !llvm::isa<llvm::UIToFPInst>(from)) return;
+  auto *inner = llvm::cast<Instruction>(from);
+  llvm::Value *number = inner->getOperand(0);
+  if (!overflows_unseen(number, is_signed, layout)) return;
+  llvm::IRBuilder<> builder(conversion);
+  llvm::Constant *most = llvm::ConstantInt::get(number->getType(), least_overflow);
+  auto least_of = is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin;
+  number = builder.CreateBinaryIntrinsic(least_of, number, most);
+  if (is_signed) {
+    llvm::Constant *least =
+        llvm::ConstantInt::getSigned(number->getType(), -int64_t(least_overflow));
+    number = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, number, least);
+  }
+  llvm::Value *clamped = is_signed ? builder.CreateSIToFP(number, inner->getType())
+                                   : builder.CreateUIToFP(number, inner->getType());
+  if (inner == conversion) {
+    conversion->replaceAllUsesWith(clamped);
+  } else {
+    conversion->setOperand(0, clamped);
+  }
+}
+
+void clamp_halves(llvm::Function &function) {
+  const llvm::DataLayout &layout = function.getParent()->getDataLayout();
+  for (Instruction &inst : llvm::make_early_inc_range(llvm::instructions(function))) {
+    clamp_half(&inst, layout);
+  }
+}
+
+/* Before each pass of LLVM. */
+void forget_signs_before_licm(llvm::StringRef pass, llvm::Any ir) {
   const auto *loop = pass == "LICMPass" ? llvm::any_cast<const Loop *>(&ir) : nullptr;
   if (loop) forget_signs(**loop);
+}
+
+void clamp_halves_before_combine(llvm::StringRef pass, llvm::Any ir) {
+  const auto *function =
+      pass == "InstCombinePass" ? llvm::any_cast<const llvm::Function *>(&ir) : nullptr;
+  if (function) clamp_halves(const_cast<llvm::Function &>(**function));
 }
 
 void add_pass(llvm::PassBuilder &builder, uint64_t quirks_off) {
@@ -298,7 +359,10 @@ LLVMErrorRef roc_run_passes(LLVMModuleRef mod, const char *pipeline, LLVMTargetM
   tuning.SLPVectorization = true;
   llvm::PassInstrumentationCallbacks callbacks;
   if (roc_quirk_is_on(quirks_off, ROC_QUIRK_LICM_SAMESIGN)) {
-    callbacks.registerBeforeNonSkippedPassCallback(before_pass);
+    callbacks.registerBeforeNonSkippedPassCallback(forget_signs_before_licm);
+  }
+  if (roc_quirk_is_on(quirks_off, ROC_QUIRK_HALF_OVERFLOW)) {
+    callbacks.registerBeforeNonSkippedPassCallback(clamp_halves_before_combine);
   }
   llvm::PassBuilder builder(reinterpret_cast<llvm::TargetMachine *>(tm), tuning, std::nullopt,
                             &callbacks);
