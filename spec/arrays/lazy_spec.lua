@@ -2,6 +2,7 @@
 -- kernel. Nothing but time and memory may tell.
 local roc = require "roc"
 local core = require "roc.core"
+local files = require "support.files"
 local kernels_made = require "support.kernels_made"
 local pending_operations = require "support.pending_operations"
 local programs = require "support.programs"
@@ -457,6 +458,7 @@ describe("Operations on host arrays", function()
     if not core or programs.sanitizer(core .. "/lib/lua/5.4/roc/core.so") ~= "" then
       return pending("the module was built with a sanitizer")
     end
+    if not files.has_program "lua5.4" then return pending("needs lua5.4") end
     check_finalizers(("LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='%s;;' lua5.4")
       :format(core .. "/lib/lua/5.4/?.so"))
   end)

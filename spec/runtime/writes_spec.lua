@@ -2,6 +2,7 @@
 local roc = require "roc"
 local core = require "roc.core"
 local devices = require "support.devices"
+local files = require "support.files"
 
 local count_writes = core.testing.count_writes
 
@@ -156,6 +157,7 @@ local WRITERS = {
 
 describe("files outside the runtime's arrays", function()
   it("change elements where the write is noted", function()
+    if #files.list("src", "%.c$") == 0 then return pending("needs the sources") end
     local found = {}
     local list = assert(io.popen(
       "grep -rlE 'roc_array_(fill_host|copy_host|convert_host|unpack)\\(' src --include=*.c"))
@@ -169,9 +171,9 @@ describe("files outside the runtime's arrays", function()
       end
     end
     list:close()
-    for name, files in pairs(WRITERS) do
+    for name, callers in pairs(WRITERS) do
       table.sort(found[name] or {})
-      assert.same(files, found[name], name)
+      assert.same(callers, found[name], name)
     end
   end)
 end)
