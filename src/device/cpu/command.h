@@ -92,8 +92,8 @@ void roc_cpu_command_queue(roc_cpu_command *command, roc_ticket *out_ticket);
 /* The command was done on the calling thread, on an idle stream; gives it back. */
 void roc_cpu_command_complete(roc_cpu_command *command, roc_ticket *out_ticket);
 /* Takes part in a task that the thread has entered, until there is no more to take or it is late;
- * in the middle of a share the pool goes on with it then. */
-void roc_cpu_help(roc_cpu_command *command, uint64_t until_ns);
+ * in the middle of a share the pool goes on with it then.  False: there is no memory to do so with. */
+bool roc_cpu_help(roc_cpu_command *command, uint64_t until_ns);
 /* The same from where it was left. */
 void roc_cpu_help_on(roc_cpu_left *left, uint64_t until_ns);
 roc_status roc_cpu_command_fail_oom(roc_error *err);

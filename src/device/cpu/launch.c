@@ -293,17 +293,18 @@ static void help(roc_cpu_fiber *fiber, uint64_t until_ns, bool has_begun) {
   roc_cpu_pool_unlock();
 }
 
-void roc_cpu_help(roc_cpu_command *command, uint64_t until_ns) {
+bool roc_cpu_help(roc_cpu_command *command, uint64_t until_ns) {
   size_t nbytes = command->kind == ROC_CPU_LAUNCH ? command->as.launch.scratch_bytes : 1;
   roc_cpu_fiber *fiber = take_fiber(command, nbytes);
   if (fiber) {
     fiber->left = (roc_cpu_left){.go_on = go_on_helping, .task = &command->task};
     help(fiber, until_ns, false);
-    return;
+    return true;
   }
   roc_cpu_pool_lock();
   roc_cpu_pool_exit(&command->stream->queues->pool, &command->task, true);
   roc_cpu_pool_unlock();
+  return false;
 }
 
 void roc_cpu_help_on(roc_cpu_left *left, uint64_t until_ns) {

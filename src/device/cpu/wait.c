@@ -14,7 +14,7 @@ static bool is_shared(const roc_cpu_command *command) {
   return command->kind == ROC_CPU_COPY || command->kind == ROC_CPU_FILL;
 }
 
-/* Whether there was something to take part in, of what the thread waits for. */
+/* Whether the thread took part in what it waits for: there was something, and memory for it. */
 static bool help(roc_cpu_stream *stream, roc_ticket ticket, uint64_t deadline) {
   roc_cpu_pool *pool = &stream->queues->pool;
   roc_cpu_pool_lock();
@@ -24,8 +24,7 @@ static bool help(roc_cpu_stream *stream, roc_ticket ticket, uint64_t deadline) {
   bool enters = may_help && !left && roc_cpu_pool_enter(pool, &first->task);
   roc_cpu_pool_unlock();
   if (left) roc_cpu_help_on(left, deadline);
-  if (enters) roc_cpu_help(first, deadline);
-  return left || enters;
+  return left || (enters && roc_cpu_help(first, deadline));
 }
 
 roc_status roc_cpu_wait(roc_dev_stream *stream, roc_ticket ticket, int64_t timeout_ns,
