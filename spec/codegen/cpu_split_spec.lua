@@ -67,6 +67,8 @@ describe("the range of a guard", function()
     "j + n >= i", "(i < n) == (j < 5)",
     "(i - 1) % (n | 1) == 0", "l % (n | 1) == 3 and l > 4", "2 == (i + j) % (3 * n | 9)",
     "l % (n | 1) == n and i <= 30", "(i - 1) % 8 == 5",
+    "2 * n * (l - 1) + 1 <= 64 - n", "30 <= n * i - j", "n * i <= n * n + l", "n * l == 51",
+    "n * i - n * l >= n and i < 35",
   }
   local NUMBERS = { 0, 2, 17, 33, 41, -17, math.maxinteger, math.mininteger, math.maxinteger - 5,
     math.mininteger + 9 }
@@ -107,6 +109,25 @@ describe("guards that hold for every nth item", function()
       out[i] = t[1]
     end, { check = false, signature = "(float32[:], float32[:])" })
     assert.not_matches("srem", kernel:inspect_llvm("cpu:x86-64-v3", "opt"))
+  end)
+end)
+
+describe("guards whose operands grow by what is known at run time", function()
+  it("are bounds, which are computed once for a row", function()
+    local kernel = roc.kernel(function(x, out)
+      local t = roc.shared.array(256, "float32")
+      local i, l = roc.get_global_id(1), roc.get_local_id(1)
+      t[l] = x[i]
+      local s = 1
+      while s < 256 do
+        roc.barrier()
+        local k = 2 * s * (l - 1) + 1
+        if k <= 256 - s then t[k] = t[k] + t[k + s] end
+        s = 2 * s
+      end
+      out[i] = t[1]
+    end, { signature = "(float32[:], float32[:])" })
+    assert.matches("sat%.i64", kernel:inspect_llvm("cpu:x86-64-v3", "opt"))
   end)
 end)
 

@@ -180,9 +180,10 @@ typedef struct cpu_guard {
 
 typedef struct cpu_split {
   roc_vec(cpu_guard) guards;
-  bool has_rest;   /* there are guards that are not idle: the others have something to do */
-  bool is_exact;   /* there is one such guard, and it does not hold outside of its range */
-  uint32_t period; /* a condition on the way in, `value % m == rest`; or NONE */
+  bool has_rest;    /* the others have something to do: there are guards that are not idle, */
+  bool is_fallible; /* or ones of which it is asked at run time whether a range says anything */
+  bool is_exact;    /* there is one guard that makes a rest, and it does not hold in that */
+  uint32_t period;  /* a condition on the way in, `value % m == rest`; or NONE */
 } cpu_split;
 
 /* The first item of a row, or of a part of it: local ids from 0. */

@@ -210,7 +210,8 @@ static void emit_split(cpu_state *s, const uint32_t *ids, uint32_t count, const 
   emit_loop(s, ids, count);
   for (uint32_t i = 0; i < split->guards.count; i++) {
     const cpu_guard *guard = &split->guards.items[i];
-    if (!guard->is_idle) s->ways[guard->id] = !split->is_exact ? 0 : guard->truth ? 2 : 1;
+    bool is_open = !guard->is_idle || split->is_fallible;
+    if (is_open) s->ways[guard->id] = !split->is_exact ? 0 : guard->truth ? 2 : 1;
   }
   s->is_rest = true;
   if (split->has_rest) emit_loop(s, ids, count);

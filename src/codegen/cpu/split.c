@@ -6,11 +6,12 @@
  * What the other items do is mostly nothing; where it is something (`else`, or statements after the
  * guard), a second, scalar loop with the guard in it is made for them.
  *
- * A condition qualifies when its operands are affine in the id of the first dimension with constant
- * slopes, and otherwise the same for the row; so do `and`s of such, and conditions that are the
- * same for the whole row.  So does `(l - 1) % m == 0`, for every mth item of a range.  All is exact
- * in 64 bits: differences saturate, and where an operand may wrap around, which is asked at run
- * time, no item counts as inside of the range.
+ * A condition qualifies when its operands are affine in the id of the first dimension, and otherwise
+ * the same for the row; so do `and`s of such, and conditions that are the same for the whole row.  So
+ * does `(l - 1) % m == 0`, for every mth item of a range.  All is exact in 64 bits: differences
+ * saturate.  Where an operand may wrap around, or its slope (`2 * s * l`) is known at run time alone
+ * and may be of the wrong sign, that is asked at run time: then no item counts as inside of the
+ * range, and all have their turn in the rest.
  *
  * Invariant: an item outside of the range of the idle guards has no effect; one inside of it that the
  * other guards leave out has its turn in the rest. */
@@ -20,11 +21,15 @@
 
 enum {
   MAX_NODES = 64,       /* operations in the conditions of one guard */
-  MAX_SLOPE = 1 << 16,  /* times the items of a row: far from 2^63 */
+  MAX_SLOPE = 1 << 16,  /* times the items of a row: far from 2^63, */
+  MAX_STEEP = 1 << 30,  /* as this is, found at run time */
   MAX_REST_INSTS = 160, /* a longer run is not emitted twice */
   MIN_PERIOD = 8,       /* constant; of a shorter one, vectors with masks are as good */
   RANGE_DEPTH = 8
 };
+
+#define RUN_TIME \
+  INT64_MIN /* in place of a slope: the same for all items of the row, but not known */
 
 static const roc_ir_inst *inst_of(const cpu_state *s, uint32_t id) {
   return &s->cg->ir->insts.items[id];
@@ -58,8 +63,21 @@ static bool is_slope(int64_t slope) {
   return slope >= -MAX_SLOPE && slope <= MAX_SLOPE;
 }
 
-/* How much the value grows from an item to the next of its row; false: that is not constant.
- * Spends one of *nodes per operation. */
+static int64_t add_slopes(int64_t a, int64_t b) {
+  return a == RUN_TIME || b == RUN_TIME ? RUN_TIME : a + b;
+}
+
+static int64_t scale_slope(int64_t slope, int64_t by) {
+  return slope == RUN_TIME ? RUN_TIME : slope * by;
+}
+
+/* Which operand of a product is the same for all items, by the slopes of both. */
+static uint32_t find_factor(const int64_t slopes[2]) {
+  return slopes[0] == 0 ? 0 : 1;
+}
+
+/* How much the value grows from an item to the next of its row; false: by this and by that.  Spends
+ * one of *nodes per operation. */
 static bool find_slope(const cpu_state *s, uint32_t id, unsigned *nodes, int64_t *slope) {
   *slope = 0;
   if (!s->plan.is_remat[id] || *nodes == 0) return false;
@@ -87,19 +105,20 @@ static bool find_slope(const cpu_state *s, uint32_t id, unsigned *nodes, int64_t
   if (is_flat) return true;
   if (inst->type != ROC_VT_INT) return false;
   switch ((roc_ir_op)inst->op) {
-    case ROC_IR_ADD: *slope = slopes[0] + slopes[1]; break;
-    case ROC_IR_SUB: *slope = slopes[0] - slopes[1]; break;
-    case ROC_IR_NEG: *slope = -slopes[0]; break;
+    case ROC_IR_ADD: *slope = add_slopes(slopes[0], slopes[1]); break;
+    case ROC_IR_SUB: *slope = add_slopes(slopes[0], scale_slope(slopes[1], -1)); break;
+    case ROC_IR_NEG: *slope = scale_slope(slopes[0], -1); break;
     case ROC_IR_MUL: {
-      uint32_t factor = slopes[0] == 0 ? 0 : 1;
+      uint32_t factor = find_factor(slopes);
+      if (slopes[factor] != 0) return false;
       const roc_ir_inst *k = inst_of(s, resolve(s, arg_of(s, id, factor)));
-      if (k->op != ROC_IR_CONST || !is_slope(k->k.i)) return false;
-      *slope = slopes[1 - factor] * k->k.i;
+      if (k->op == ROC_IR_CONST && !is_slope(k->k.i)) return false;
+      *slope = k->op == ROC_IR_CONST ? scale_slope(slopes[1 - factor], k->k.i) : RUN_TIME;
       break;
     }
     default: return false;
   }
-  return is_slope(*slope);
+  return *slope == RUN_TIME || is_slope(*slope);
 }
 
 static roc_ir_range range_of(const cpu_state *s, uint32_t id, int depth) {
@@ -182,7 +201,7 @@ static bool find_period(const cpu_state *s, uint32_t cond, period *out) {
 /* What is found of a condition that holds in a range. */
 typedef struct form {
   unsigned nodes;  /* left for operations */
-  bool is_exact;   /* that does not depend on nothing wrapping around */
+  bool is_exact;   /* that does not depend on what is asked at run time */
   uint32_t period; /* it holds for some items of the range: this part of it, or NONE */
 } form;
 
@@ -211,13 +230,15 @@ static bool is_range(const cpu_state *s, uint32_t cond, bool truth, form *f) {
   bool is_order = inst->op == ROC_IR_LE || inst->op == ROC_IR_LT;
   bool is_equality = inst->op == (truth ? ROC_IR_EQ : ROC_IR_NE);
   if (!is_order && !is_equality) return false;
+  unsigned nunknown = 0;
   for (uint32_t n = 0; n < 2; n++) {
     uint32_t operand = arg_of(s, cond, n);
     if (inst_of(s, operand)->type != ROC_VT_INT) return false;
     if (!find_slope(s, operand, &f->nodes, &slope)) return false;
-    if (may_wrap(s, operand)) f->is_exact = false;
+    nunknown += slope == RUN_TIME;
+    if (slope == RUN_TIME || may_wrap(s, operand)) f->is_exact = false;
   }
-  return true;
+  return nunknown < 2;
 }
 
 /* ---- which guards a run has -------------------------------------------------------------- */
@@ -227,6 +248,7 @@ typedef struct finder {
   cpu_split *split;
   uint32_t ninsts;
   bool touches_memory, has_order; /* atomics, prints: other items may see when it is their turn */
+  bool may_have_rest;             /* the run may be emitted twice */
 } finder;
 
 /* Whether an instruction does anything that outlives the run; nested ones included. */
@@ -289,8 +311,9 @@ static bool choose_way(finder *f, uint32_t id, bool *out_truth, form *out) {
 /* Whether a guard outside of which nothing happens can be one of the split's.  The items of a chunk
  * are neighbours. */
 static bool fits_in(const finder *f, const form *found) {
-  bool is_first = f->split->period == ROC_IR_NONE && !f->s->chunk.count;
-  return found->is_exact && (found->period == ROC_IR_NONE || is_first);
+  bool is_regular = found->period != ROC_IR_NONE, was_regular = f->split->period != ROC_IR_NONE;
+  if (is_regular && (was_regular || f->s->chunk.count || f->split->has_rest)) return false;
+  return found->is_exact || (f->may_have_rest && !is_regular && !was_regular);
 }
 
 /* Guards outside of which nothing happens, in statements that end the run (or a guard's way). */
@@ -310,6 +333,7 @@ static void find_guards(finder *f, const uint32_t *ids, uint32_t count) {
       if (is_idle) {
         note_guard(f, id, truth, true);
         if (found.period != ROC_IR_NONE) f->split->period = found.period;
+        if (!found.is_exact) f->split->has_rest = f->split->is_fallible = true;
         if (!ends) find_guards(f, way->items, way->count);
         if (!ends || way->count) return;
         continue;
@@ -394,10 +418,11 @@ bool cpu_split_find(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_split
   cpu_find_exits(s, ids, count, count_exit, &nexits);
   if (nexits || may_stop(s, ids, count)) return false;
   finder f = {.s = s, .split = split};
-  find_guards(&f, ids, count);
   weigh(&f, ids, count, false);
-  bool is_worth_it = f.touches_memory && f.ninsts <= MAX_REST_INSTS && split->period == ROC_IR_NONE;
-  if (is_worth_it && !f.has_order && !may_fail(s, ids, count)) find_all_guards(&f, ids, count);
+  bool is_worth_it = f.touches_memory && f.ninsts <= MAX_REST_INSTS;
+  f.may_have_rest = is_worth_it && !f.has_order && !may_fail(s, ids, count);
+  find_guards(&f, ids, count);
+  if (f.may_have_rest && split->period == ROC_IR_NONE) find_all_guards(&f, ids, count);
   return split->guards.count > 0;
 }
 
@@ -411,8 +436,9 @@ typedef struct solver {
   cpu_state *s;
   LLVMValueRef count;    /* of items in the row */
   LLVMValueRef low, end; /* so far */
-  LLVMValueRef wraps;    /* i1: an operand wraps around in this row; NULL: none does */
-  LLVMValueRef step;     /* every so manyth item of the range; NULL: all */
+  LLVMValueRef
+      fails;         /* i1: the range says nothing, as an operand wraps around; NULL: it does not */
+  LLVMValueRef step; /* every so manyth item of the range; NULL: all */
 } solver;
 
 static LLVMValueRef call_2(solver *p, const char *name, LLVMValueRef a, LLVMValueRef b) {
@@ -424,13 +450,13 @@ static LLVMValueRef number(solver *p, int64_t value) {
   return roc_cg_i64(p->s->cg, value);
 }
 
-/* The row's items up to the last with slope * t <= room, t from 0. */
-static void bound_above(solver *p, LLVMValueRef room, int64_t slope) {
+/* The row's items up to the last with steepness * t <= room, t from 0. */
+static void bound_above(solver *p, LLVMValueRef room, LLVMValueRef steepness) {
   LLVMBuilderRef b = p->s->cg->b;
   LLVMValueRef last = call_2(p, "llvm.smax", room, number(p, -1));
-  if (slope > 1) {
+  if (steepness != number(p, 1)) {
     LLVMValueRef is_none = LLVMBuildICmp(b, LLVMIntSLT, room, number(p, 0), "");
-    LLVMValueRef quotient = LLVMBuildUDiv(b, last, number(p, slope), "");
+    LLVMValueRef quotient = LLVMBuildUDiv(b, last, steepness, "");
     last = LLVMBuildSelect(b, is_none, number(p, -1), quotient, "");
   }
   LLVMValueRef end = LLVMBuildAdd(b, call_2(p, "llvm.smin", last, p->count), number(p, 1), "");
@@ -438,12 +464,12 @@ static void bound_above(solver *p, LLVMValueRef room, int64_t slope) {
 }
 
 /* Those from the first with steepness * t >= need. */
-static void bound_below(solver *p, LLVMValueRef need, int64_t steepness) {
+static void bound_below(solver *p, LLVMValueRef need, LLVMValueRef steepness) {
   LLVMBuilderRef b = p->s->cg->b;
   LLVMValueRef first = call_2(p, "llvm.smax", need, number(p, 0));
-  if (steepness > 1) {
+  if (steepness != number(p, 1)) {
     LLVMValueRef before = LLVMBuildSub(b, first, number(p, 1), "");
-    LLVMValueRef quotient = LLVMBuildUDiv(b, before, number(p, steepness), "");
+    LLVMValueRef quotient = LLVMBuildUDiv(b, before, steepness, "");
     LLVMValueRef is_all = LLVMBuildICmp(b, LLVMIntEQ, first, number(p, 0), "");
     quotient = LLVMBuildAdd(b, quotient, number(p, 1), "");
     first = LLVMBuildSelect(b, is_all, number(p, 0), quotient, "");
@@ -455,10 +481,48 @@ static void keep_if(solver *p, LLVMValueRef holds) {
   p->end = LLVMBuildSelect(p->s->cg->b, holds, p->end, number(p, 0), "");
 }
 
+static void fail_if(solver *p, LLVMValueRef fails) {
+  p->fails = p->fails ? LLVMBuildOr(p->s->cg->b, p->fails, fails, "") : fails;
+}
+
 static void note_wrap(solver *p, const char *name, LLVMValueRef a, LLVMValueRef b) {
-  LLVMBuilderRef builder = p->s->cg->b;
-  LLVMValueRef wraps = LLVMBuildExtractValue(builder, call_2(p, name, a, b), 1, "");
-  p->wraps = p->wraps ? LLVMBuildOr(builder, p->wraps, wraps, "") : wraps;
+  fail_if(p, LLVMBuildExtractValue(p->s->cg->b, call_2(p, name, a, b), 1, ""));
+}
+
+static int64_t slope_of(const cpu_state *s, uint32_t id) {
+  int64_t slope;
+  unsigned nodes = MAX_NODES;
+  return find_slope(s, id, &nodes, &slope) ? slope : 0;
+}
+
+/* A value that has to be small, so that sums and products of two do not wrap around. */
+static LLVMValueRef keep_small(solver *p, LLVMValueRef value) {
+  LLVMBuilderRef b = p->s->cg->b;
+  LLVMValueRef from_least = LLVMBuildAdd(b, value, number(p, MAX_STEEP), "");
+  fail_if(p, LLVMBuildICmp(b, LLVMIntUGT, from_least, number(p, 2 * (int64_t)MAX_STEEP), ""));
+  return value;
+}
+
+/* What find_slope finds, as a value. */
+static LLVMValueRef emit_slope(solver *p, uint32_t id) {
+  cpu_state *s = p->s;
+  LLVMBuilderRef b = s->cg->b;
+  int64_t slope = slope_of(s, id);
+  if (slope != RUN_TIME) return number(p, slope);
+  id = resolve(s, id);
+  const roc_ir_inst *inst = inst_of(s, id);
+  if (inst->op == ROC_IR_GET) return emit_slope(p, arg_of(s, s->plan.wide_for[inst->aux], 0));
+  if (inst->op == ROC_IR_MUL) {
+    int64_t slopes[2] = {slope_of(s, arg_of(s, id, 0)), slope_of(s, arg_of(s, id, 1))};
+    uint32_t factor = find_factor(slopes);
+    LLVMValueRef by = keep_small(p, cpu_operand(s->cg, arg_of(s, id, factor)));
+    return keep_small(p, LLVMBuildMul(b, by, emit_slope(p, arg_of(s, id, 1 - factor)), ""));
+  }
+  LLVMValueRef first = emit_slope(p, arg_of(s, id, 0));
+  if (inst->op == ROC_IR_NEG) return LLVMBuildNeg(b, first, "");
+  LLVMValueRef second = emit_slope(p, arg_of(s, id, 1));
+  return keep_small(p, inst->op == ROC_IR_SUB ? LLVMBuildSub(b, first, second, "")
+                                              : LLVMBuildAdd(b, first, second, ""));
 }
 
 /* Asks whether an operation on the id wraps around, at the first or the last item: in between, it
@@ -484,37 +548,40 @@ static void check_wraps(solver *p, uint32_t id) {
   LLVMValueRef b = inst->nargs > 1 ? cpu_operand(s->cg, arg_of(s, id, 1)) : a;
   if (inst->op == ROC_IR_NEG) a = number(p, 0);
   note_wrap(p, names[inst->op], a, b);
-  int64_t slope;
-  unsigned nodes = MAX_NODES;
-  if (!find_slope(s, id, &nodes, &slope)) return;
   LLVMBuilderRef builder = s->cg->b;
   LLVMValueRef span = LLVMBuildSub(builder, p->count, number(p, 1), "");
-  span = LLVMBuildMul(builder, span, number(p, slope), "");
+  span = LLVMBuildMul(builder, span, emit_slope(p, id), "");
   note_wrap(p, "llvm.sadd.with.overflow", cpu_operand(s->cg, id), span);
 }
 
-static int64_t slope_of(const cpu_state *s, uint32_t id) {
-  int64_t slope;
-  unsigned nodes = MAX_NODES;
-  return find_slope(s, id, &nodes, &slope) ? slope : 0;
+/* How much faster one operand grows than the other.  Of slopes that are not known, `a` has one, and
+ * it is taken to be the greater. */
+static LLVMValueRef emit_steepness(solver *p, uint32_t a, uint32_t b) {
+  LLVMBuilderRef builder = p->s->cg->b;
+  LLVMValueRef by = LLVMBuildSub(builder, emit_slope(p, a), emit_slope(p, b), "");
+  if (LLVMIsAConstantInt(by)) return by;
+  fail_if(p, LLVMBuildICmp(builder, LLVMIntSLE, by, number(p, 0), ""));
+  return call_2(p, "llvm.smax", by, number(p, 1));
 }
 
 /* a + excess <= b, excess 0 or 1. */
 static void keep_order(solver *p, uint32_t a, uint32_t b, int64_t excess) {
   roc_cg *cg = p->s->cg;
-  int64_t slope = slope_of(p->s, a) - slope_of(p->s, b);
+  int64_t slopes[2] = {slope_of(p->s, a), slope_of(p->s, b)};
+  bool is_known = slopes[0] != RUN_TIME && slopes[1] != RUN_TIME;
   LLVMValueRef of_a = cpu_operand(cg, a), of_b = cpu_operand(cg, b), by = number(p, excess);
-  if (slope < 0) {
+  if (is_known ? slopes[0] < slopes[1] : slopes[1] == RUN_TIME) {
     LLVMValueRef need = call_2(p, "llvm.ssub.sat", of_a, of_b);
-    bound_below(p, excess ? call_2(p, "llvm.sadd.sat", need, by) : need, -slope);
+    if (excess) need = call_2(p, "llvm.sadd.sat", need, by);
+    bound_below(p, need, emit_steepness(p, b, a));
     return;
   }
   LLVMValueRef room = call_2(p, "llvm.ssub.sat", of_b, of_a);
   if (excess) room = call_2(p, "llvm.ssub.sat", room, by);
-  if (slope > 0) {
-    bound_above(p, room, slope);
-  } else {
+  if (is_known && slopes[0] == slopes[1]) {
     keep_if(p, LLVMBuildICmp(cg->b, LLVMIntSGE, room, number(p, 0), ""));
+  } else {
+    bound_above(p, room, emit_steepness(p, a, b));
   }
 }
 
@@ -628,7 +695,11 @@ cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place 
     keep(&p, arg_of(s, split->guards.items[i].id, 0), split->guards.items[i].truth);
   }
   end_first(s, &first, outer);
-  if (p.wraps) keep_if(&p, LLVMBuildNot(s->cg->b, p.wraps, ""));
+  if (p.fails) keep_if(&p, LLVMBuildNot(s->cg->b, p.fails, ""));
+  if (p.fails && split->is_fallible) {
+    begin = LLVMBuildSelect(s->cg->b, p.fails, number(&p, 0), begin, "");
+    last = LLVMBuildSelect(s->cg->b, p.fails, count, last, "");
+  }
   p.end = call_2(&p, "llvm.smax", p.end, begin);
   return (cpu_range){.low = call_2(&p, "llvm.smin", call_2(&p, "llvm.smax", p.low, begin), p.end),
                      .end = p.end,
