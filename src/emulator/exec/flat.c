@@ -5,6 +5,8 @@
  * of the lane's private memory. The offset is a signed number of bytes, as the text has it. */
 #include "emulator/exec/access.h"
 #include "emulator/exec/ops.h"
+#include "emulator/exec/stop.h"
+#include "emulator/exec/transpose.h"
 
 /* Fills access->at from the vector operand `vaddr` and the scalar one `saddr`, if not off. */
 typedef void make_addresses(emu_wave *wave, const emu_inst *inst, const emu_operand *vaddr,
@@ -63,6 +65,44 @@ static void load(emu_wave *wave, const emu_inst *inst, const memory_segment *seg
   emu_access access;
   begin_access(wave, inst, segment, EMU_LOAD, emu_form_bytes(form), 1, &access);
   emu_load(wave, inst, segment->reach, &access, form, wave->v + inst->dst[0].reg);
+}
+
+/* gfx12's loads that transpose.  AMD's guide does not say which lane gets which element: this is
+ * what others have measured on a gfx1201, in wavefronts of 32.  Of halves, 8 lanes read the rows of
+ * a matrix of 8 by 8, and each gets a column. */
+static unsigned half_element(unsigned lane, unsigned n) {
+  return 8 * (lane / 8 * 8 + n) + lane % 8;
+}
+
+/* Of bytes, lanes 0 to 3 and 8 to 11 read the left halves of 8 rows of 16, the others the right
+ * ones, and each gets a column. */
+static unsigned byte_element(unsigned lane, unsigned n) {
+  return 8 * (n / 4 * 8 + lane / 8 * 4 + n % 4) + lane % 8;
+}
+
+static void load_transposed(emu_wave *wave, const emu_inst *inst, emu_form form,
+                            const emu_transposition *how) {
+  if (wave->width != 32) {
+    emu_stop(wave, inst, EMU_FAULT_ILLEGAL, -1, "%s is known for wavefronts of 32 lanes alone",
+             inst->op->name);
+    return;
+  }
+  if (!emu_can_transpose(wave, inst)) return;
+  emu_access access;
+  emu_row rows[4];
+  begin_access(wave, inst, &segments_global, EMU_LOAD, emu_form_bytes(form), 1, &access);
+  emu_load(wave, inst, segments_global.reach, &access, form, rows);
+  if (wave->state == EMU_RUNNING) emu_transpose(wave, how, rows, wave->v + inst->dst[0].reg);
+}
+
+static void run_load_tr_b128(emu_wave *wave, const emu_inst *inst) {
+  static const emu_transposition how = {16, 8, half_element};
+  load_transposed(wave, inst, EMU_FORM_B128, &how);
+}
+
+static void run_load_tr_b64(emu_wave *wave, const emu_inst *inst) {
+  static const emu_transposition how = {8, 8, byte_element};
+  load_transposed(wave, inst, EMU_FORM_B64, &how);
 }
 
 static void load_to_lds(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
@@ -180,6 +220,10 @@ const emu_op emu_flat_ops[] = {
 #include "emulator/exec/memory.def"
   EMU_ROW("global_load_dword_addtid", run_load_addtid, EMU_GFX10_ON, EMU_CLASS_LOAD, 0, EMU_DATA,
           EMU_ADDRESS),
+  EMU_ROW("global_load_tr_b128", run_load_tr_b128, EMU_GFX12, EMU_CLASS_LOAD, 0, EMU_DATA,
+          EMU_ADDRESS, EMU_ADDRESS),
+  EMU_ROW("global_load_tr_b64", run_load_tr_b64, EMU_GFX12, EMU_CLASS_LOAD, 0, EMU_DATA,
+          EMU_ADDRESS, EMU_ADDRESS),
   EMU_ROW("global_store_dword_addtid", run_store_addtid, EMU_GFX10_ON, EMU_CLASS_STORE, 0, EMU_NONE,
           EMU_DATA, EMU_ADDRESS),
   {.name = NULL},

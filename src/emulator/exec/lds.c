@@ -6,6 +6,7 @@
  * it second here, too. */
 #include "emulator/exec/access.h"
 #include "emulator/exec/ops.h"
+#include "emulator/exec/transpose.h"
 
 static void begin_access(const emu_wave *wave, emu_access_kind kind, uint32_t nbytes,
                          emu_access *access) {
@@ -31,6 +32,23 @@ static void read_one(emu_wave *wave, const emu_inst *inst, emu_form form) {
   begin_access(wave, EMU_LOAD, emu_form_bytes(form), &access);
   make_addresses(wave, inst, 0, (uint32_t)inst->mod.offset, &access);
   emu_load(wave, inst, emu_reach_lds, &access, form, wave->v + inst->dst[0].reg);
+}
+
+/* What 16 lanes read, one after the other, is a matrix with 16 columns: lane n gets column n. */
+static unsigned column_element(unsigned lane, unsigned n) {
+  return 16 * n + lane;
+}
+
+static void read_transposed(emu_wave *wave, const emu_inst *inst, emu_form form, unsigned bits) {
+  if (!emu_can_transpose(wave, inst)) return;
+  emu_access access;
+  emu_row rows[3];
+  uint32_t nbytes = emu_form_bytes(form);
+  begin_access(wave, EMU_LOAD, nbytes, &access);
+  make_addresses(wave, inst, 0, (uint32_t)inst->mod.offset, &access);
+  emu_load(wave, inst, emu_reach_lds, &access, form, rows);
+  emu_transposition how = {(uint8_t)bits, (uint8_t)(8 * nbytes / bits), column_element};
+  if (wave->state == EMU_RUNNING) emu_transpose(wave, &how, rows, wave->v + inst->dst[0].reg);
 }
 
 static void write_one(emu_wave *wave, const emu_inst *inst, emu_form form) {
@@ -240,6 +258,8 @@ static void run_nop(emu_wave *wave, const emu_inst *inst) {
   }
 #define READ(name, form) DEFINE(run_##name, read_one(wave, inst, EMU_FORM_##form))
 #define WRITE(name, form) DEFINE(run_##name, write_one(wave, inst, EMU_FORM_##form))
+#define READ_TRANSPOSED(name, form, bits) \
+  DEFINE(run_##name, read_transposed(wave, inst, EMU_FORM_##form, bits))
 #define READ_TWO(name, form, unit) DEFINE(run_##name, read_two(wave, inst, EMU_FORM_##form, unit))
 #define WRITE_TWO(name, form, unit) DEFINE(run_##name, write_two(wave, inst, EMU_FORM_##form, unit))
 #define EXCHANGE_TWO(name, nbytes, unit) DEFINE(run_##name, exchange_two(wave, inst, nbytes, unit))
@@ -253,6 +273,7 @@ static void run_nop(emu_wave *wave, const emu_inst *inst) {
 #include "emulator/exec/lds.def"
 #undef READ
 #undef WRITE
+#undef READ_TRANSPOSED
 #undef READ_TWO
 #undef WRITE_TWO
 #undef EXCHANGE_TWO
@@ -272,6 +293,7 @@ static void run_nop(emu_wave *wave, const emu_inst *inst) {
 #define CROSS(name, ...) OP(name, EMU_CLASS_CROSS, EMU_DATA, __VA_ARGS__)
 #define READ(name, form) OP(name, EMU_CLASS_LDS_LOAD, EMU_DATA, EMU_B32)
 #define WRITE(name, form) OP(name, EMU_CLASS_LDS_STORE, EMU_NONE, ONE_ARGUMENT)
+#define READ_TRANSPOSED(name, form, bits) READ(name, form)
 #define READ_TWO(name, form, unit) READ(name, form)
 #define WRITE_TWO(name, form, unit) OP(name, EMU_CLASS_LDS_STORE, EMU_NONE, TWO_ARGUMENTS)
 #define EXCHANGE_TWO(name, nbytes, unit) OP(name, EMU_CLASS_LDS_ATOMIC, EMU_DATA, TWO_ARGUMENTS)

@@ -304,15 +304,9 @@ static double mini_value(const emu_wave *wave, const mini_float *kind, uint32_t 
     emu_small_float small = emu_small_float_of(wave, kind->mantissa_bits);
     return emu_small_value(&small, bits);
   }
-  return emu_narrow_value(kind->exponent_bits, kind->mantissa_bits, bits);
-}
-
-/* Elements may lie across two registers. */
-static uint32_t mini_bits_at(const emu_row *rows, unsigned bits, unsigned n, unsigned lane) {
-  unsigned at = n * bits, left = 32 - at % 32;
-  uint64_t pair = rows[at / 32].u[lane];
-  if (bits > left) pair |= (uint64_t)rows[at / 32 + 1].u[lane] << 32;
-  return (uint32_t)(pair >> at % 32) & ((1u << bits) - 1);
+  emu_small_float small =
+      emu_small_format(kind->exponent_bits, kind->mantissa_bits, EMU_SPECIALS_NONE);
+  return emu_small_value(&small, bits);
 }
 
 /* 2^(byte - 127) in each lane, of the byte of the scale's word that op_sel and op_sel_hi name; NaN
@@ -338,7 +332,7 @@ static void read_scaled(emu_wave *wave, const emu_inst *inst, unsigned n, unsign
   for (unsigned at = 0; at < rows * k; at++) {
     unsigned row = at / k, depth = at % k;
     place from = input_place(depth, k, EACH, kind->bits);
-    uint32_t bits = mini_bits_at(registers, kind->bits, from.item, row + rows * from.lane);
+    uint32_t bits = emu_bits_at(registers, kind->bits, from.item, row + rows * from.lane);
     out[at] = mini_value(wave, kind, bits) * scales[row + rows * (depth / EACH)];
   }
 }

@@ -250,6 +250,14 @@ static void insert_half(const emu_wave *wave, const emu_inst *inst, const emu_ro
   EMU_FOR_LANES(wave) value->u[lane] = (value->u[lane] & 0xffff) | (old->u[lane] & kept);
 }
 
+void emu_insert_byte(const emu_wave *wave, const emu_inst *inst, emu_row *value) {
+  const emu_row *old = &wave->v[inst->dst[0].reg];
+  unsigned shift = 8 * (inst->mod.op_sel >> 2 & 3);
+  EMU_FOR_LANES(wave) {
+    value->u[lane] = (old->u[lane] & ~(0xffu << shift)) | (value->u[lane] & 0xff) << shift;
+  }
+}
+
 static bool is_whole(const emu_inst *inst, unsigned n) {
   return inst->encoding <= EMU_ENC_E64 && !emu_is_half(inst->op->dst[n]);
 }

@@ -50,6 +50,9 @@ uint64_t emu_written_lanes(emu_wave *wave, const emu_inst *inst);
 const emu_row *emu_src_mask(emu_wave *wave, const emu_inst *inst, unsigned n, emu_row *room);
 /* `mask` as a row of ~0 and 0, the lanes at and beyond width included. */
 void emu_spread_mask(uint64_t mask, emu_row *row);
+/* Makes of a row of bytes what destination 0 is with that byte of it exchanged which op_sel names
+ * (EMU_SELECTS_DST). */
+void emu_insert_byte(const emu_wave *wave, const emu_inst *inst, emu_row *value);
 /* Where to compute destination `n`: its own register row when emu_put32 would copy all of it
  * unchanged, else `room`.  Pass the answer to emu_put32.  The row may be one of the sources': lane
  * by lane, read before writing. */
@@ -75,6 +78,21 @@ static inline void emu_blend(const emu_wave *wave, emu_row *row, const emu_row *
   EMU_FOR_LANES(wave) {
     row->u[lane] = (value->u[lane] & lanes->u[lane]) | (row->u[lane] & ~lanes->u[lane]);
   }
+}
+
+/* Element n of a lane's, which lie one after the other and may lie across two registers. */
+static inline uint32_t emu_bits_at(const emu_row *rows, unsigned bits, unsigned n, unsigned lane) {
+  unsigned at = n * bits, left = 32 - at % 32;
+  uint64_t pair = rows[at / 32].u[lane];
+  if (bits > left) pair |= (uint64_t)rows[at / 32 + 1].u[lane] << 32;
+  return (uint32_t)(pair >> at % 32) & (uint32_t)(((uint64_t)1 << bits) - 1);
+}
+
+/* Puts element n into words that have only zeroes there. */
+static inline void emu_add_bits(uint32_t *words, unsigned bits, unsigned n, uint32_t value) {
+  unsigned at = n * bits, left = 32 - at % 32;
+  words[at / 32] |= value << at % 32;
+  if (bits > left) words[at / 32 + 1] |= value >> left;
 }
 
 /* Per view: the type of the operand, the element, the row that holds it, its field, and how it comes

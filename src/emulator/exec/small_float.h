@@ -1,9 +1,9 @@
-/* Floats of 8 and 16 bits as gfx942 and gfx950 have them: their values, exact as floats, and
- * rounding to them.
+/* Floats of 4 to 16 bits: their values, exact as floats, and rounding to them.
  *
  * An FP8 has 4 bits of exponent and 3 of mantissa, a BF8 5 and 2.  gfx942 has the variant without
- * infinity and negative zero, whose one NaN is 0x80 and whose bias is one more ("FNUZ"); gfx950 that
- * of the Open Compute Project.  What is too large becomes infinity where there is one, else NaN. */
+ * infinity and negative zero, whose one NaN is 0x80 and whose bias is one more ("FNUZ"); others
+ * have that of the Open Compute Project.  What is too large becomes infinity where there is one,
+ * else NaN, and where there is none either, the largest number, which a NaN becomes as well. */
 #ifndef ROC_EMULATOR_EXEC_SMALL_FLOAT_H
 #define ROC_EMULATOR_EXEC_SMALL_FLOAT_H
 
@@ -13,61 +13,78 @@
 
 #include "emulator/exec/float.h"
 
+typedef enum emu_specials {
+  EMU_SPECIALS_IEEE, /* the largest exponent has infinity and NaNs */
+  EMU_SPECIALS_NAN,  /* the largest exponent's largest mantissa is NaN */
+  EMU_SPECIALS_FNUZ, /* the sign without a number is NaN */
+  EMU_SPECIALS_NONE
+} emu_specials;
+
 typedef struct emu_small_float {
-  uint8_t mantissa_bits;
-  uint8_t bias;
-  bool is_fnuz;      /* else: the largest exponent has, */
-  bool has_infinity; /* when true, infinity and NaNs; else the largest mantissa is NaN */
+  uint8_t exponent_bits, mantissa_bits, bias;
+  uint8_t specials; /* emu_specials */
 } emu_small_float;
 
-/* `mantissa_bits`: 3 of an FP8, 2 of a BF8. */
+static inline emu_small_float emu_small_format(unsigned exponent_bits, unsigned mantissa_bits,
+                                               emu_specials specials) {
+  return (emu_small_float){.exponent_bits = (uint8_t)exponent_bits,
+                           .mantissa_bits = (uint8_t)mantissa_bits,
+                           .bias = (uint8_t)((1u << (exponent_bits - 1)) - 1),
+                           .specials = (uint8_t)specials};
+}
+
+/* A float of 8 bits; `mantissa_bits`: 3 of an FP8, 2 of a BF8. */
 static inline emu_small_float emu_small_float_of(const emu_wave *wave, unsigned mantissa_bits) {
   bool is_fnuz = wave->group->dispatch->chip->minor == 4;
-  unsigned bias = mantissa_bits == 3 ? 7 : 15;
-  return (emu_small_float){.mantissa_bits = (uint8_t)mantissa_bits,
-                           .bias = (uint8_t)(bias + is_fnuz),
-                           .is_fnuz = is_fnuz,
-                           .has_infinity = !is_fnuz && mantissa_bits == 2};
+  emu_specials ocp = mantissa_bits == 3 ? EMU_SPECIALS_NAN : EMU_SPECIALS_IEEE;
+  emu_small_float kind =
+      emu_small_format(7 - mantissa_bits, mantissa_bits, is_fnuz ? EMU_SPECIALS_FNUZ : ocp);
+  kind.bias = (uint8_t)(kind.bias + is_fnuz);
+  return kind;
 }
 
-static inline float emu_small_value(const emu_small_float *kind, uint32_t byte) {
+static inline float emu_small_value(const emu_small_float *kind, uint32_t bits) {
   unsigned m = kind->mantissa_bits;
-  int exponent = (int)((byte & 0x7f) >> m), top = 0x7f >> m;
-  uint32_t mantissa = byte & ((1u << m) - 1), ones = (1u << m) - 1;
-  float sign = byte & 0x80 ? -1.0f : 1.0f;
-  if (kind->is_fnuz && (byte & 0xff) == 0x80) return NAN;
-  if (kind->has_infinity && exponent == top) return mantissa ? NAN : sign * INFINITY;
-  if (!kind->is_fnuz && exponent == top && mantissa == ones) return NAN;
-  uint32_t digits = exponent ? mantissa | 1u << m : mantissa;
-  return sign * ldexpf((float)digits, (exponent ? exponent : 1) - (int)kind->bias - (int)m);
+  uint32_t sign = 1u << (kind->exponent_bits + m), ones = (1u << m) - 1, size = bits & (sign - 1);
+  bool is_negative = bits & sign, is_top = size >= sign - 1 - ones;
+  if (kind->specials == EMU_SPECIALS_FNUZ && is_negative && size == 0) return NAN;
+  if (kind->specials == EMU_SPECIALS_NAN && size == sign - 1) return NAN;
+  if (kind->specials == EMU_SPECIALS_IEEE && is_top) {
+    return size & ones ? NAN : is_negative ? -INFINITY : INFINITY;
+  }
+  int exponent = (int)(size >> m);
+  uint32_t digits = (size & ones) | (exponent ? 1u << m : 0);
+  float value = ldexpf((float)digits, (exponent ? exponent : 1) - (int)kind->bias - (int)m);
+  return is_negative ? -value : value;
 }
 
-/* To nearest, ties to even. */
-static inline uint32_t emu_small_round(const emu_small_float *kind, float x) {
+/* To nearest, ties to even; or, where `nrandom` is not 0, by chance: what lies more than that many
+ * binary places after the last one is dropped, the highest `nrandom` bits of `random` are added
+ * there, and the sum is truncated. */
+static inline uint32_t emu_small_round(const emu_small_float *kind, double x, unsigned nrandom,
+                                       uint32_t random) {
   unsigned m = kind->mantissa_bits;
-  uint32_t sign = signbit(x) ? 0x80 : 0, nan = kind->is_fnuz ? 0x80 : sign | 0x7f;
-  uint32_t largest = kind->is_fnuz        ? 0x7f
-                     : kind->has_infinity ? (0x7fu & ~((1u << m) - 1)) - 1
-                                          : 0x7e;
+  uint32_t top = 1u << (kind->exponent_bits + m), sign = signbit(x) ? top : 0;
+  uint32_t infinity = top - (1u << m), nan = sign | (top - 1), largest = top - 1;
+  if (kind->specials == EMU_SPECIALS_FNUZ) nan = top;
+  if (kind->specials == EMU_SPECIALS_NAN) largest = top - 2;
+  if (kind->specials == EMU_SPECIALS_IEEE) largest = infinity - 1;
   if (x != x) return nan;
   int exponent = 0;
-  frexpf(x, &exponent); /* |x| is in [0.5, 1) * 2^exponent */
+  frexp(x, &exponent); /* |x| is in [0.5, 1) * 2^exponent */
   int least = 1 - (int)kind->bias, place = x != 0 && exponent - 1 > least ? exponent - 1 : least;
-  double digits = isinf(x) ? INFINITY : nearbyint(ldexp(fabs((double)x), (int)m - place));
+  double digits = isinf(x) ? INFINITY : ldexp(fabs(x), (int)m - place);
+  if (nrandom == 0) {
+    digits = nearbyint(digits);
+  } else {
+    double places = floor(ldexp(digits, (int)nrandom)) + (random >> (32 - nrandom));
+    digits = floor(ldexp(places, -(int)nrandom));
+  }
   /* a carry into the next binade is one into the exponent's bits */
   double bits = digits + (double)(place - least) * (1u << m);
-  if (!(bits <= largest)) return kind->has_infinity ? sign | (largest + 1) : nan;
-  uint32_t byte = (uint32_t)bits;
-  return kind->is_fnuz && byte == 0 ? 0 : sign | byte;
-}
-
-/* A narrower one, which is always finite: of a sign, and those bits of exponent and mantissa. */
-static inline float emu_narrow_value(unsigned exponent_bits, unsigned m, uint32_t bits) {
-  int bias = (1 << (exponent_bits - 1)) - 1;
-  int exponent = (int)(bits >> m & ((1u << exponent_bits) - 1));
-  uint32_t digits = (bits & ((1u << m) - 1)) | (exponent ? 1u << m : 0);
-  float size = ldexpf((float)digits, (exponent ? exponent : 1) - bias - (int)m);
-  return bits >> (exponent_bits + m) & 1 ? -size : size;
+  if (!(bits <= largest)) return kind->specials == EMU_SPECIALS_IEEE ? sign | infinity : nan;
+  uint32_t size = (uint32_t)bits;
+  return kind->specials == EMU_SPECIALS_FNUZ && size == 0 ? 0 : sign | size;
 }
 
 static inline float emu_bf16_value(uint32_t half) {

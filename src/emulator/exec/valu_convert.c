@@ -183,7 +183,41 @@ static uint64_t byte_values(const emu_wave *wave, unsigned mantissa_bits, uint32
 
 static uint32_t pair_of(const emu_wave *wave, unsigned mantissa_bits, float a, float b) {
   emu_small_float kind = emu_small_float_of(wave, mantissa_bits);
-  return emu_small_round(&kind, a) | emu_small_round(&kind, b) << 8;
+  return emu_small_round(&kind, a, 0, 0) | emu_small_round(&kind, b, 0, 0) << 8;
+}
+
+/* ---- by chance ------------------------------------------------------------------------------- */
+
+static uint32_t by_chance(const emu_small_float *kind, float x, uint32_t random) {
+  return emu_small_round(kind, x, 23u - kind->mantissa_bits, random);
+}
+
+static uint32_t half_by_chance(float x, uint32_t random) {
+  emu_small_float kind = emu_small_format(5, 10, EMU_SPECIALS_IEEE);
+  return by_chance(&kind, x, random);
+}
+
+static uint32_t bf16_by_chance(float x, uint32_t random) {
+  emu_small_float kind = emu_small_format(8, 7, EMU_SPECIALS_IEEE);
+  return by_chance(&kind, x, random);
+}
+
+static void run_byte_by_chance(emu_wave *wave, const emu_inst *inst, unsigned mantissa_bits) {
+  emu_row rooms[2], out;
+  const emu_row *a = emu_src32(wave, inst, 0, &rooms[0]);
+  const emu_row *random = emu_src32(wave, inst, 1, &rooms[1]);
+  emu_small_float kind = emu_small_float_of(wave, mantissa_bits);
+  EMU_FOR_LANES(wave) out.u[lane] = by_chance(&kind, a->f[lane], random->u[lane]);
+  emu_insert_byte(wave, inst, &out);
+  emu_put32(wave, inst, 0, &out);
+}
+
+static void run_sr_fp8_f32(emu_wave *wave, const emu_inst *inst) {
+  run_byte_by_chance(wave, inst, FP8);
+}
+
+static void run_sr_bf8_f32(emu_wave *wave, const emu_inst *inst) {
+  run_byte_by_chance(wave, inst, BF8);
 }
 
 /* ---- packed ---------------------------------------------------------------------------------- */

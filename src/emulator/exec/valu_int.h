@@ -1,4 +1,4 @@
-/* What the files of integer vector instructions share: saturation. */
+/* What files of vector instructions share: saturation, and random numbers. */
 #ifndef ROC_EMULATOR_EXEC_VALU_INT_H
 #define ROC_EMULATOR_EXEC_VALU_INT_H
 
@@ -13,6 +13,11 @@ static inline uint32_t emu_saturate_u(uint64_t x, uint32_t max) {
 static inline int32_t emu_saturate_i(int64_t x, int32_t max) {
   if (x > max) return max;
   return x < -(int64_t)max - 1 ? -max - 1 : (int32_t)x;
+}
+
+/* The random number that follows one. */
+static inline uint32_t emu_next_random(uint32_t random) {
+  return random << 1 ^ (random >> 31 ? 197 : 0);
 }
 
 /* Functions whose `clamp` takes the second expression instead of the first. */

@@ -67,6 +67,7 @@ static bool takes_clamp(const emu_op *op) {
 static bool takes_op_sel(const emu_op *op, unsigned bits) {
   if (op->flags & EMU_SELECTS) return true;
   if (op->flags & EMU_SELECTS_C) return bits == 4;
+  if (op->flags & EMU_SELECTS_DST) return (bits & (emu_is_half(op->dst[0]) ? 7 : 3)) == 0;
   for (unsigned n = 0; n < 4; n++) {
     uint8_t type = n == 3 ? op->dst[0] : op->src[n];
     if ((bits >> n & 1) && !emu_is_half(type) && !is_packed(type)) return false;
@@ -270,13 +271,15 @@ static bool apply_number(emu_inst *inst, const char *text) {
   return false;
 }
 
-/* A list with one entry more than there are sources ends with the destination's. */
+/* A list of fewer than four entries with one more than there are sources ends with the
+ * destination's. */
 static bool apply_bit_list(emu_inst *inst, const char *text) {
   for (size_t i = 0; i < sizeof bit_lists / sizeof bit_lists[0]; i++) {
     if (!emu_starts_with(text, bit_lists[i].name)) continue;
     unsigned list[8], n = read_list(text + strlen(bit_lists[i].name), list);
     unsigned bits = 0, nsources = count_sources(inst->op);
-    for (unsigned k = 0; k < n && k < 4; k++) bits |= (list[k] & 1) << (k == nsources ? 3 : k);
+    for (unsigned k = 0; k < n && k < 4; k++)
+      bits |= (list[k] & 1) << (k == nsources && n < 4 ? 3 : k);
     if (n == 0 || n > 4 || !bit_lists[i].fits(inst->op, bits)) return false;
     uint8_t *field = (uint8_t *)&inst->mod + bit_lists[i].offset;
     bool adds = field == &inst->mod.op_sel; /* to what the names of halves say */
@@ -342,14 +345,19 @@ static bool apply_source_selection(emu_inst *inst, const char *text) {
   return false;
 }
 
-/* "byte_sel:1" of gfx12's conversions from 8-bit floats. */
+/* "byte_sel:1" of gfx12's conversions from 8-bit floats, and to them. */
 static bool apply_byte_selection(emu_inst *inst, const char *text) {
   int64_t byte;
-  if (!emu_starts_with(text, "byte_sel:") || !emu_starts_with(inst->op->name, "v_cvt_f32_")) {
+  bool is_source = emu_starts_with(inst->op->name, "v_cvt_f32_");
+  if (!emu_starts_with(text, "byte_sel:") || (!is_source && !(inst->op->flags & EMU_SELECTS_DST))) {
     return false;
   }
   if (!emu_parse_integer(text + 9, &byte) || byte < 0 || byte > 3) return false;
-  inst->src[0].sel = (uint8_t)(EMU_SEL_BYTE_0 + byte);
+  if (is_source) {
+    inst->src[0].sel = (uint8_t)(EMU_SEL_BYTE_0 + byte);
+  } else {
+    inst->mod.op_sel |= (uint8_t)(byte << 2);
+  }
   return true;
 }
 

@@ -206,7 +206,8 @@ enum { /* emu_op.flags */
        EMU_BROADCASTS_B = 256, /* and blgp */
        EMU_SIGNS = 512,        /* neg_lo says which sources are signed */
        EMU_NEGATES = 1024,     /* neg_lo and neg_hi have an effect, though no source is packed */
-       EMU_SELECTS_C = 2048    /* the third bit of op_sel has a meaning of the instruction's own */
+       EMU_SELECTS_C = 2048,   /* the third bit of op_sel has a meaning of the instruction's own */
+       EMU_SELECTS_DST = 4096  /* op_sel names a half of the destination, or by two bits a byte */
 };
 
 /* The end of the name of a buffer load that the assembler writes with the modifier lds. */

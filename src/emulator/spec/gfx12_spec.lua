@@ -268,12 +268,12 @@ describe("an instruction of gfx12", function()
 
   it("is refused by name where it is not known", function()
     local r = emulator.run(CHIP, {
-      { code = "v_cvt_sr_fp8_f32 v0, v1, v2" },
+      { code = "s_barrier_join 1" },
       { code = "s_barrier_signal -2" },
-      { code = "global_load_tr_b64 v[0:1], v1, s[2:3]" } })
-    assert.matches("does not know the instruction 'v_cvt_sr_fp8_f32", r[1].fault, 1, true)
+      { code = "global_load_block v[0:31], v1, s[2:3]" } })
+    assert.matches("does not know the instruction 's_barrier_join", r[1].fault, 1, true)
     assert.matches("names barrier -2", r[2].fault, 1, true)
-    assert.matches("does not know the instruction 'global_load_tr_b64", r[3].fault, 1, true)
+    assert.matches("does not know the instruction 'global_load_block", r[3].fault, 1, true)
   end)
 end)
 

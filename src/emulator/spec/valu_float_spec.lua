@@ -1,5 +1,6 @@
 -- 32-bit float instructions of the emulator, against exact arithmetic rounded once.
 
+local emulator = require("support.emulator")
 local exact = require("support.exact")
 local lanes = require("support.lanes")
 local real = require("support.real")
@@ -88,3 +89,27 @@ for _, target in ipairs({ "gfx90a", "gfx1030", "gfx1100", "gfx1201" }) do
     check("v_fmac_f32", 2, function(a, b, mode) return exact.fma(f32, a, b, real.OLD32, mode) end)
   end)
 end
+
+-- Where sources differ: VCC says that the quotient has to be scaled back, and nothing else.
+describe("v_div_scale_f32", function()
+  if not emulator.program then return end
+  local function scaled(x, d, n)
+    local r = emulator.run("gfx1100", { { code = "v_div_scale_f32 v0, vcc_lo, v1, v2, v3",
+      v = { x, d, n } } })[1]
+    assert.is_nil(r.fault)
+    return r.v[0][1], r.vcc & 1
+  end
+  local TINY, ONE, SCALED = 0x00800000, 0x3f800000, 0x20800000 -- 2^-126, 1, 2^-62
+
+  it("gives NaN for a zero, which is not scaled back", function()
+    for _, zeros in ipairs { { 0, ONE }, { ONE, 0 } } do
+      local value, vcc = scaled(zeros[1], zeros[1], zeros[2])
+      assert.is_true(exact.is_nan(f32, value))
+      assert.are.equal(0, vcc)
+    end
+  end)
+  it("scales a tiny numerator and its denominator alike", function()
+    assert.are.same({ SCALED, 0 }, { scaled(TINY, ONE, TINY) })
+    assert.are.same({ 0x5f800000, 0 }, { scaled(ONE, ONE, TINY) })
+  end)
+end)
