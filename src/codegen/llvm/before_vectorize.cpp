@@ -145,10 +145,10 @@ bool add_conditions(const way_counts &ways, const Loop &loop, const llvm::PHINod
   });
 }
 
-/* Counts the ways of all values that are the same in every round. False: of some there are more than
- * there is time for: the vectoriser asks of a value whether it is the same for all lanes, and so of
- * each of its operands; LLVM 22 forgets the answers, so that a chain of values that use the one
- * before twice takes twice as long with each. */
+/* Counts the ways of all values that are the same in every round. False: of some there are more
+ * than there is time for: the vectoriser asks of a value whether it is the same for all lanes, and
+ * so of each of its operands; LLVM 22 forgets the answers, so that a chain of values that use the
+ * one before twice takes twice as long with each. */
 bool count_ways(const Loop &loop, const llvm::LoopInfo &loops, way_counts *ways) {
   llvm::LoopBlocksRPO blocks(const_cast<Loop *>(&loop));
   blocks.perform(&loops);

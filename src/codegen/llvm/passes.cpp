@@ -3,9 +3,9 @@
  *
  * LICM_SAMESIGN. Comparisons of sums lose the flag that says that both sides have one sign.
  *
- * HALF_OVERFLOW. It concerns integers of few significant bits that become float16. InstCombine widens
- * such a float16 by converting the integer again, which is infinite no more. The integer is kept
- * below the least that overflows: of that, too many bits are significant. */
+ * HALF_OVERFLOW. It concerns integers of few significant bits that become float16. InstCombine
+ * widens such a float16 by converting the integer again, which is infinite no more. The integer is
+ * kept from exceeding the least that overflows, of which too many bits are significant. */
 #include "codegen/llvm/passes.h"
 #include "codegen/core/quirk.h"
 #include "codegen/llvm/before_vectorize.h"
@@ -39,8 +39,8 @@ void forget_signs(const Loop &loop) {
   }
 }
 
-/* Whether InstCombine takes the conversion of an integer to float16 for exact, though it may overflow:
- * float16 has 11 significant bits, and least_overflow becomes infinite. */
+/* Whether InstCombine takes the conversion of an integer to float16 for exact, though it may
+ * overflow: float16 has 11 significant bits, and least_overflow becomes infinite. */
 constexpr uint64_t least_overflow = 65520;
 
 bool overflows_unseen(const llvm::Value *number, bool is_signed, const llvm::DataLayout &layout) {
@@ -52,7 +52,7 @@ bool overflows_unseen(const llvm::Value *number, bool is_signed, const llvm::Dat
   return significant - std::min(significant, known.countMinTrailingZeros()) <= 11;
 }
 
-/* Keeps the integer of a conversion, maybe by way of a wider float, below what overflows float16. */
+/* Keeps the integer of a conversion, maybe by way of a wider float, at most what overflows. */
 void clamp_half(Instruction *conversion, const llvm::DataLayout &layout) {
   if (!conversion->getType()->getScalarType()->isHalfTy()) return;
   llvm::Value *from = conversion;
