@@ -33,6 +33,28 @@ local function specs(make)
     end
   end)
 
+  it("sort lines of one tile and of several", function()
+    for n, dtype in pairs { [300] = "float32", [5000] = "int16" } do
+      local given = roc.rng(n):integers(-300, 300, { 2, n }):astype(dtype)
+      local is_descending = dtype == "float32"
+      if is_descending then given[{ {}, { 1, n, 7 } }] = 0 / 0 end
+      local a, opts = make(given), { descending = is_descending }
+      local values, places = host(a:sort(opts)), host(a:argsort(opts))
+      for line = 1, 2 do
+        local v, at = values[line], places[line]
+        assert.are.equal(given[line][at]:tobytes(), v:copy():tobytes())
+        local v1, v2 = v[{ { 1, n - 1 } }], v[{ { 2, n } }]
+        local is_equal = v1:eq(v2) | roc.math.isnan(v1) & roc.math.isnan(v2)
+        local is_later = (is_descending and v1:gt(v2) or v1:lt(v2)) | roc.math.isnan(v2)
+        assert.is_true((is_equal | is_later):all())
+        assert.is_true((~is_equal | at[{ { 1, n - 1 } }]:lt(at[{ { 2, n } }])):all())
+        local is_placed = roc.zeros(n, "bool")
+        is_placed[at] = true
+        assert.is_true(is_placed:all())
+      end
+    end
+  end)
+
   it("sort every kind of dtype, NaN last", function()
     local floats = make(roc.array { 3, 0 / 0, -1, 1 / 0, 0 / 0, 2 })
     holds({ 3, 6, 1, 4, 2, 5 }, floats:argsort())

@@ -17,10 +17,11 @@ local made = {}
 ---@param text string
 ---@param name string for messages
 ---@param workgroup? integer | integer[] that the launches use
+---@param is_guarded? boolean the text itself keeps all indices in range: it needs no checks
 ---@return roc.Kernel
-function M.fresh(text, name, workgroup)
+function M.fresh(text, name, workgroup, is_guarded)
   local kernel = kernels.kernel(text, { name = name, contract = false, workgroup = workgroup,
-    env = { roc = visible, math = math, error = error } }, true)
+    check = not is_guarded, env = { roc = visible, math = math, error = error } }, true)
   core.order_launches(kernel)
   return kernel
 end
@@ -30,12 +31,13 @@ end
 ---@param key string what else tells kernels of the same text apart, as their name and options do
 ---@param name string for messages
 ---@param workgroup? integer | integer[] that the launches use
+---@param is_guarded? boolean as above
 ---@return roc.Kernel
-function M.kernel(text, key, name, workgroup)
+function M.kernel(text, key, name, workgroup, is_guarded)
   key = key .. "\n" .. text
   local kernel = made[key]
   if not kernel then
-    kernel = M.fresh(text, name, workgroup)
+    kernel = M.fresh(text, name, workgroup, is_guarded)
     made[key] = kernel
   end
   return kernel

@@ -2,15 +2,13 @@
 --
 -- Along the last dimension; equal elements keep their order, NaN comes last in either direction.
 --
--- On `cpu` the runtime sorts, by digits. On GPUs and `sim` kernels do, by merging: first each
--- work-item sorts a run of 32 neighbours; then in each pass neighbouring runs are merged: an item
--- writes 32 elements of the merged run, after a binary search for the place where they begin in
--- both.
+-- By digits: on `cpu` and `sim` in the runtime, on GPUs by kernels (roc.arrays.radix).
 local core = require "roc.core"
 local elementwise = require "roc.arrays.elementwise"
 local generated = require "roc.arrays.generated"
 local options = require "roc.arrays.options"
 local places = require "roc.arrays.places"
+local radix = require "roc.arrays.radix"
 local selection = require "roc.arrays.selection"
 local support = require "roc.builders.support"
 
@@ -36,75 +34,6 @@ local function precedes(dtype, p, q, is_descending)
   return string.format("(%s < %s)", first, second)
 end
 
-local RUN = 32
-
-local SORT_RUN = [=[
-function(x, y$moved)
-  local item = roc.get_global_id(1) - 1
-  local n = x.shape[2]
-  local runs = (n + $run - 1) // $run
-  local line, first = item // runs + 1, item % runs * $run + 1
-  if line <= x.shape[1] and line <= y.shape[1] and n <= y.shape[2] then
-    for k = first, math.min(first + $run - 1, n) do
-      local v = x[line][k]
-      local place = k - 1
-      while place >= first and $v_first do
-        y[line][place + 1] = y[line][place]
-        $shift
-        place = place - 1
-      end
-      y[line][place + 1] = v
-      $put
-    end
-  end
-end]=]
-
--- Of equal elements those of the left run, from `i` on, precede those of the right, from `j` on.
-local MERGE = [=[
-function(x, y, width$at$moved)
-  local item = roc.get_global_id(1) - 1
-  local n = x.shape[2]
-  local pieces = (n + $run - 1) // $run
-  local line, first = item // pieces + 1, item % pieces * $run
-  if line <= x.shape[1] and line <= y.shape[1] and n <= y.shape[2] then
-    local left = first // (2 * width) * (2 * width)
-    local right = math.min(left + width, n)
-    local stop = math.min(right + width, n)
-    local before = first - left
-    local low, high = math.max(0, before - (stop - right)), math.min(before, right - left)
-    while low < high do
-      local middle = (low + high) // 2
-      local v, w = x[line][left + middle + 1], x[line][right + before - middle]
-      if $w_first then high = middle else low = middle + 1 end
-    end
-    local i, j = left + low, right + before - low
-    for k = first + 1, math.min(first + $run, stop) do
-      local takes_left = i < right
-      if takes_left and j < stop then
-        local v, w = x[line][i + 1], x[line][j + 1]
-        takes_left = not $w_first
-      end
-      local from = takes_left and i + 1 or j + 1
-      y[line][k] = x[line][from]
-      $take
-      if takes_left then i = i + 1 else j = j + 1 end
-    end
-  end
-end]=]
-
-local function fill_in(text, dtype, is_descending, has_places)
-  local function of_places(part) return has_places and part or "" end
-  local values = {
-    run = RUN, at = of_places ", at", moved = of_places ", moved",
-    v_first = precedes(dtype, "v", "y[line][place]", is_descending),
-    w_first = precedes(dtype, "w", "v", is_descending),
-    shift = of_places "moved[line][place + 1] = moved[line][place]",
-    put = of_places "moved[line][place + 1] = k",
-    take = of_places "moved[line][k] = at[line][from]",
-  }
-  return (string.gsub(text, "%$([%a_]+)", values))
-end
-
 -- sorting lines -----------------------------------------------------------------------------------
 
 local function as_lines(array)
@@ -115,39 +44,13 @@ local function as_lines(array)
   return packed:reshape(lines, n)
 end
 
-local STEPS = { sort = SORT_RUN, merge = MERGE }
-
--- By kernels: sorted copies of the lines, and of the places that elements came from.
-local function merge_sort(lines, wanted, new)
-  local n, dtype = lines.shape[2], lines.dtype
-  local from, at = new(n, dtype), wanted.places and new(n, int64)
-  local items = lines.shape[1] * ((n + RUN - 1) // RUN)
-  local function kernel(step)
-    local key = string.format("%s %s %s %s", step, dtype.name, wanted.descending, wanted.places)
-    return generated.kept(key, function()
-      return generated.kernel(fill_in(STEPS[step], dtype, wanted.descending, wanted.places),
-        dtype.name, "roc.Array sort")
-    end):forall(items)
-  end
-  if at then
-    kernel "sort"(support.input(lines), support.output(from), support.output(at))
-  else
-    kernel "sort"(support.input(lines), support.output(from))
-  end
-  local to, moved = n > RUN and new(n, dtype), n > RUN and at and new(n, int64)
-  local width = RUN
-  while width < n do
-    if at then
-      kernel "merge"(support.input(from), support.output(to, true), width, support.input(at),
-        support.output(moved, true))
-    else
-      kernel "merge"(support.input(from), support.output(to, true), width)
-    end
-    from, to = to, from
-    if at then at, moved = moved, at end
-    width = width * 2
-  end
-  return from, at
+-- By kernels.
+local function sort_by_kernels(lines, wanted, new)
+  local n = lines.shape[2]
+  local values = wanted.values and new(n, lines.dtype) or nil
+  local places_of = wanted.places and new(n, int64) or nil
+  radix.sort(lines, wanted.descending, values, places_of)
+  return values, places_of
 end
 
 -- By the host's own code, which waits for the array.
@@ -177,8 +80,8 @@ local function sorted(name, array, wanted)
     return wanted.values and support.new_array(is_device, shape, array.dtype) or nil,
       wanted.places and support.new_array(is_device, shape, int64) or nil
   end
-  local is_host = device.kind == "cpu"
-  local values, at = (is_host and sort_on_host or merge_sort)(lines, wanted, new)
+  local is_host = device.kind == "cpu" or device.kind == "sim"
+  local values, at = (is_host and sort_on_host or sort_by_kernels)(lines, wanted, new)
   local function shaped(results)
     return results and results:slice(2, 1, keep):ravel():reshape(shape) or nil
   end

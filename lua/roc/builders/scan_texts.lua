@@ -1,4 +1,10 @@
 -- The texts of roc.scan's kernels; roc.builders.scan says what their phases are.
+local support = require "roc.builders.support"
+
+support.library()
+
+local fill_in = support.fill_in
+
 local M = {}
 
 local LEVELS = 8         -- of a workgroup's tree; even
@@ -430,15 +436,6 @@ M.FORMS = {
   free = { way = STAGED, span = { [1] = 45, [2] = 45, [4] = 45, [8] = 21 }, tree = {},
     is_once = true },
 }
-
--- Values may name others.
-local function fill_in(text, values)
-  local filled = text
-  repeat
-    text, filled = filled, string.gsub(filled, "%$([%a_]+)", values)
-  until filled == text
-  return text
-end
 
 -- The elements of an item, of those that a tile holds.
 function M.span(form, tile_dtype)

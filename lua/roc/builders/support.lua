@@ -307,6 +307,28 @@ function M.check_out(out, shape, what)
   end
 end
 
+---A text with its $names replaced by their values, which may name others.
+---@param text string
+---@param values table<string, string | number>
+---@return string
+function M.fill_in(text, values)
+  local filled = text
+  repeat
+    text, filled = filled, string.gsub(filled, "%$([%a_]+)", values)
+  until filled == text
+  return text
+end
+
+---A text `count` times, a line each, in which # is the number of the time.
+---@param text string
+---@param count integer
+---@return string
+function M.repeated(text, count)
+  local parts = {}
+  for k = 1, count do parts[k] = string.gsub(text, "#", tostring(k)) end
+  return table.concat(parts, "\n")
+end
+
 ---The device a call runs on, and whether its results stay there: the stream's, else that of the
 ---device arrays; nil, false for host arrays alone.
 ---@param arrays table arrays by position, gaps allowed up to n

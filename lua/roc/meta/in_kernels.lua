@@ -155,7 +155,8 @@ roc.CLK_GLOBAL_MEM_FENCE = 2
 ---@param scope? integer one of the two, or their sum, the default
 function roc.barrier(scope) end
 
----Waits until all items of the wavefront that have not returned are here.
+---Waits until all items of the wavefront that have not returned are here, and orders their accesses
+---to memory.
 ---
 ---Example: `six("i", "roc.wavebarrier()")` gives `[1 2 3 4 5 6]`.
 function roc.wavebarrier() end

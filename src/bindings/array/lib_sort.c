@@ -1,5 +1,5 @@
 /* What roc/arrays/sorting.lua and selection.lua have the host do, on arrays whose memory it can
- * touch: core.sort_lines, core.count_true, core.take_true. */
+ * touch: core.sort_lines, core.count_true, core.take_true; and core.array_bits, which touches none. */
 #include "bindings/array/array_bind.h"
 #include "bindings/device/device_bind.h"
 #include "runtime/device.h"
@@ -69,8 +69,24 @@ static int take_true(lua_State *L) {
   return 0;
 }
 
-static const luaL_Reg functions[] = {
-    {"sort_lines", sort_lines}, {"count_true", count_true}, {"take_true", take_true}, {NULL, NULL}};
+/* array_bits(array): a view of the elements' bits, as signed integers of their size */
+static int array_bits(lua_State *L) {
+  static const roc_dtype of_bytes[] = {
+      [1] = ROC_DT_INT8, [2] = ROC_DT_INT16, [4] = ROC_DT_INT32, [8] = ROC_DT_INT64};
+  roc_check_any_array(L, 1);
+  roc_array *view = roc_push_array(L, roc_array_class_of(L, 1));
+  const roc_array *a = roc_check_any_array(L, 1);
+  roc_buffer_retain(a->buffer);
+  *view = *a;
+  view->dtype = of_bytes[roc_dtype_itemsize(a->dtype)];
+  return 1;
+}
+
+static const luaL_Reg functions[] = {{"sort_lines", sort_lines},
+                                     {"count_true", count_true},
+                                     {"take_true", take_true},
+                                     {"array_bits", array_bits},
+                                     {NULL, NULL}};
 
 void roc_open_sort(lua_State *L) {
   luaL_setfuncs(L, functions, 0);

@@ -1,0 +1,462 @@
+-- Sorting lines by digits of 8 bits, the lowest first: the sort of GPUs.
+--
+-- An element is moved as its bits; its key is an unsigned integer of the same order.  Each pass
+-- puts the elements in the order of one digit, and keeps that of equal ones.  So the passes of all
+-- digits sort, stably.
+--
+-- A workgroup has a tile of a line.  Each wavefront has neighbouring elements of it, of which its
+-- lanes take every nth.  Lanes of the same digit find each other by votes, so an element's rank
+-- among those of its digit in its wavefront is known without an atomic operation; a scan over
+-- wavefronts and digits gives its place in the sorted tile, which is made in shared memory.
+--
+--   a line of at most 32 elements      is an item's, which inserts one after the other
+--   a line of at most a tile           is a workgroup's, which makes all passes in shared memory
+--   longer lines                       digits of all passes are counted; then each pass writes
+--                                      sorted tiles to where their digits belong
+--
+-- Where a tile's digits belong depends on the tiles before it.  Each publishes, of each digit, its
+-- own count (state 1), and the count of all tiles up to it (state 2), and looks back at those
+-- before it until it finds the latter.  Workgroups start in their order, so those are on their way.
+local core = require "roc.core"
+local generated = require "roc.arrays.generated"
+local support = require "roc.builders.support"
+
+support.library()
+
+local M = {}
+
+local SIZE = 256 -- items of a workgroup, values of a digit
+local RUN = 32   -- elements that an item sorts
+local MOST_COUNTING = 2048 -- workgroups that count
+local MOST_NARROW = 1 << 29 -- elements that a state of 32 bits counts
+
+-- texts -------------------------------------------------------------------------------------------
+
+-- Declares `key` of the bits `v` of an element.  -0 counts as 0, and all NaN are equal, and last.
+local function key_text(dtype, is_descending)
+  local bits = dtype.itemsize * 8
+  local all, sign = -1 >> 64 - bits, 1 << bits - 1
+  local kind = dtype.kind
+  if kind ~= "f" then
+    local flipped = (kind == "i" and sign or 0) ~ (is_descending and all or 0)
+    return string.format("local key = (v ~ 0x%x) & 0x%x", flipped, all)
+  end
+  local infinity = ({ float16 = 0x7c00, bfloat16 = 0x7f80, float32 = 0x7f800000,
+    float64 = 0x7ff0000000000000 })[dtype.name]
+  return string.format([[
+local magnitude = v & 0x%x
+    local key = magnitude | 0x%x
+    if v < 0 and magnitude > 0 then key = ~v & 0x%x end
+    key = key ~ 0x%x
+    if magnitude > 0x%x then key = 0x%x end]], all ~ sign, sign, all, is_descending and all or 0,
+    infinity, all)
+end
+
+local INSERT = [=[
+function(x$results)
+  local line = roc.get_global_id(1)
+  local n = math.min(x.shape[2], $run)
+  local keys, places = roc.private.array($run, "int64"), roc.private.array($run, "int32")
+  if line <= x.shape[1] $guard then
+    for k = 1, n do
+      local v = x[line][k]
+      $key
+      local place = k
+      keys[k] = key
+      while place > 1 and math.ult(key, keys[place - 1]) do
+        keys[place], places[place] = keys[place - 1], places[place - 1]
+        place = place - 1
+      end
+      keys[place], places[place] = key, k
+    end
+    for k = 1, n do
+      local place = places[k]
+      $put
+    end
+  end
+end]=]
+
+-- What an item is in its tile; `mine`: the first of its elements.
+local HEAD = [[
+  local counts = roc.shared.array($size // 32 * 256, "int32")
+  local ends = roc.shared.array($size // 32, "int32")
+  local item, lane, lanes = roc.get_local_id(1), roc.lane_id(), roc.wavefront_size()
+  local wave, waves = (item - 1) // lanes, $size // lanes
+  local mine, below = wave * lanes * $each + lane, (1 << lane - 1) - 1
+  local everyone = roc.wave.ballot(true)]]
+
+-- Of the elements `v1`, `v2`, …: the ranks `rank1`, … among those of their digit in the wavefront,
+-- with the digit in the low bits, and the counts of the digits in each wavefront.
+local RANK = [[
+    for k = item, $size // 32 * 256, $size do counts[k] = 0 end
+    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+$each_rank]]
+
+local EACH_RANK = [[
+    local rank# = 0
+    do
+      local v = v#
+      $key
+      local digit = key >> shift & 255
+      local same = roc.wave.ballot(mine + (# - 1) * lanes <= live)
+      for bit = 0, 7 do
+        local votes = roc.wave.ballot(digit & 1 << bit ~= 0)
+        if digit & 1 << bit == 0 then votes = votes ~ everyone end
+        same = same & votes
+      end
+      local before, slot = roc.math.popcount(same & below), (wave * 256 + digit & $slots) + 1
+      local start = counts[slot]
+      roc.wavebarrier()
+      if before == 0 and mine + (# - 1) * lanes <= live then
+        counts[slot] = start + roc.math.popcount(same)
+      end
+      roc.wavebarrier()
+      rank# = (start + before & $last) << 8 | digit
+    end]]
+
+-- `total`: how many elements of the tile have the item's digit; the counts become those of the
+-- wavefronts before.
+local TOTAL = [[
+    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+    local total = 0
+    for w = 0, waves - 1 do
+      local slot = (w * 256 + item - 1 & $slots) + 1
+      local count = counts[slot]
+      counts[slot] = total
+      total = total + count
+    end]]
+
+-- `start`: the sum of the totals of the items before.
+local SCAN = [[
+    local start = total
+    for level = 0, 5 do
+      local distance = 1 << level
+      if distance < lanes then
+        local other = roc.wave.shuffle_up(start, distance)
+        if lane > distance then start = start + other end
+      end
+    end
+    if lane == lanes then ends[wave + 1] = start end
+    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+    start = start - total
+    for w = 1, wave do start = start + ends[w] end]]
+
+-- Makes the sorted tile.
+local PLACE = [[
+    for w = 0, waves - 1 do
+      local slot = (w * 256 + item - 1 & $slots) + 1
+      counts[slot] = counts[slot] + start
+    end
+    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+$each_place
+    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)]]
+
+local EACH_PLACE = [[
+    if mine + (# - 1) * lanes <= live then
+      local slot = (wave * 256 + (rank# & 255) & $slots) + 1
+      rank# = (counts[slot] + (rank# >> 8) & $last) + 1
+      tile[rank#] = v#
+      $place_spot
+    end]]
+
+local BLOCK = [=[
+function(x$results)
+$head
+  local tile = roc.shared.array($tile, $bits)
+  $spots
+  local line, live = roc.get_group_id(1), math.min(x.shape[2], $tile)
+  if line <= x.shape[1] $guard then
+$each_first
+    for shift = 0, $most_shift, 8 do
+$rank
+$total
+$scan
+$place
+$each_again
+      roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+    end
+    for k = item, live, $size do
+      $put
+    end
+  end
+end]=]
+
+local EACH_FIRST = [[
+    local v# = 0
+    $first_spot
+    if mine + (# - 1) * lanes <= live then v# = x[line][$before mine + (# - 1) * lanes] end]]
+
+local EACH_AGAIN = [[
+    if mine + (# - 1) * lanes <= live then
+      v# = tile[mine + (# - 1) * lanes]
+      $again
+    end]]
+
+local CLEAR = [[
+function(counts)
+  local i = roc.get_global_id(1)
+  if i <= #counts then counts[i] = 0 end
+end]]
+
+local COUNT = [=[
+function(x, offsets)
+  local counts = roc.shared.array($passes * 256, "int32")
+  local item, n = roc.get_local_id(1), x.shape[2]
+  local groups = roc.get_num_groups(1) // x.shape[1]
+  local line, group = (roc.get_group_id(1) - 1) // groups + 1, (roc.get_group_id(1) - 1) % groups
+  for k = item, $passes * 256, $size do counts[k] = 0 end
+  roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+  if line <= x.shape[1] then
+    for first = group * $tile + item, n, groups * $tile do
+$each_read
+$each_count
+    end
+  end
+  roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+  for k = item, $passes * 256, $size do
+    local at = (line - 1) * $passes * 256 + k
+    if counts[k] > 0 and at <= #offsets then roc.atomic.add(offsets, at, counts[k]) end
+  end
+end]=]
+
+local EACH_READ = [[
+      local v# = 0
+      if first + (# - 1) * $size <= n then v# = x[line][first + (# - 1) * $size] end]]
+
+local EACH_COUNT = [[
+      if first + (# - 1) * $size <= n then
+        local v = v#
+        $key
+        for pass = 0, $passes - 1 do
+          roc.atomic.add(counts, pass * 256 + (key >> 8 * pass & 255) + 1, 1)
+        end
+      end]]
+
+local OFFSETS = [=[
+function(offsets)
+  local ends = roc.shared.array($size // 32, $wide)
+  local item, lane, lanes = roc.get_local_id(1), roc.lane_id(), roc.wavefront_size()
+  local wave, at, total = (item - 1) // lanes, roc.get_global_id(1), 0
+  if at <= #offsets then total = offsets[at] end
+$scan
+  if at <= #offsets then offsets[at] = start end
+end]=]
+
+local SWEEP = [=[
+function(x, offsets, states, pass$results)
+$head
+  local tile, starts = roc.shared.array($tile, $bits), roc.shared.array(256, $wide)
+  $spots
+  local n, shift = x.shape[2], pass << 3 & $most_shift
+  local tiles = (n + $tile - 1) // $tile
+  local group = roc.get_group_id(1) - 1
+  local line, before = group // tiles + 1, group % tiles * $tile
+  local live = math.min(n - before, $tile)
+  if line <= x.shape[1] $guard then
+$each_first
+$rank
+$total
+    local here, earlier = group * 256 + item, 0
+    local offset = ((line - 1) * $passes + pass) * 256 + item
+    if here <= #states and offset >= 1 and offset <= #offsets then
+      roc.atomic.store(states, here, total << 2 | (before == 0 and 2 or 1))
+      offset = offsets[offset]
+      local nearest = before == 0 and 0 or here - 256
+      while nearest >= 1 do
+        local state = roc.atomic.load(states, nearest)
+        if state ~= 0 then
+          earlier = earlier + (state >> 2)
+          nearest = state & 3 == 2 and 0 or nearest - 256
+        end
+      end
+      if before > 0 then roc.atomic.store(states, here, earlier + total << 2 | 2) end
+    end
+$scan
+    starts[item] = offset + earlier - start
+$place
+$each_put
+$put_spots
+  end
+end]=]
+
+local EACH_PUT = [[
+    local to# = 0
+    if (# - 1) * $size + item <= live then
+      local v = tile[(# - 1) * $size + item]
+      $key
+      to# = starts[(key >> shift & 255) + 1] + (# - 1) * $size + item
+      $put_value
+    end]]
+
+local PUT_SPOTS = [[
+    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+$each_spot
+    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+$each_moved]]
+
+local EACH_SPOT = [[
+    if mine + (# - 1) * lanes <= live then
+      spots[rank#] = $spot
+    end]]
+
+local EACH_MOVED = [[
+    if (# - 1) * $size + item <= live and to# >= 1 and to# <= moved.shape[2] then
+      moved[line][to#] = spots[(# - 1) * $size + item]
+    end]]
+
+local TEXTS = { clear = CLEAR,
+  insert = INSERT, block = BLOCK, count = COUNT, offsets = OFFSETS, sweep = SWEEP,
+  head = HEAD, rank = RANK, total = TOTAL, scan = SCAN, place = PLACE,
+}
+
+-- Texts that are repeated for each of an item's elements, whose number is # in them.
+local REPEATED = {
+  each_first = EACH_FIRST, each_rank = EACH_RANK, each_place = EACH_PLACE, each_again = EACH_AGAIN,
+  each_read = EACH_READ, each_count = EACH_COUNT, each_put = EACH_PUT, each_spot = EACH_SPOT,
+  each_moved = EACH_MOVED,
+}
+
+-- The text of a step.  `form`: the dtype, is_descending, `each` elements of an item, `wide` (the
+-- dtype of counts of the whole array), `has_places`, `reads_places` (else an element's is where it
+-- is), and `has_values`, whether they are written.
+local function text_of(step, form)
+  local has_places, is_sweep = form.has_places, step == "sweep"
+  local function of_places(text) return has_places and text or "" end
+  local function of_values(text) return form.has_values and text or "" end
+  local results, guard = {}, { "" }
+  local function parameter(name, is_there, checks_extent)
+    if not is_there then return end
+    results[#results + 1] = ", " .. name
+    guard[#guard + 1] = string.format("line <= %s.shape[1]", name)
+    if checks_extent then guard[#guard + 1] = string.format("x.shape[2] <= %s.shape[2]", name) end
+  end
+  parameter("y", form.has_values, not is_sweep)
+  parameter("at", has_places and form.reads_places, true)
+  parameter("moved", has_places, not is_sweep)
+  local own = "mine + (# - 1) * lanes"
+  local bits = form.dtype.itemsize * 8
+  local values = {
+    size = SIZE, run = RUN, each = form.each, tile = SIZE * form.each, last = SIZE * form.each - 1,
+    slots = SIZE // 32 * 256 - 1, passes = bits // 8, most_shift = bits - 8,
+    bits = string.format("%q", "int" .. bits), wide = string.format("%q", form.wide),
+    key = key_text(form.dtype, form.is_descending),
+    results = table.concat(results), guard = table.concat(guard, " and "),
+    before = is_sweep and "before +" or "",
+    spots = of_places "local spots = roc.shared.array($tile, $wide)",
+    first_spot = is_sweep and "" or of_places("local p# = " .. own),
+    place_spot = is_sweep and "" or of_places "spots[rank#] = p#",
+    again = of_places("p# = spots[" .. own .. "]"),
+    spot = (form.reads_places and "at[line][before + %s]" or "before + %s"):format(own),
+    put_spots = of_places(PUT_SPOTS),
+    put_value = of_values "if to# >= 1 and to# <= y.shape[2] then y[line][to#] = v end",
+    put = step == "insert" and of_values "y[line][k] = x[line][place]\n"
+      .. of_places "      moved[line][k] = place"
+      or of_values "y[line][k] = tile[k]\n" .. of_places "      moved[line][k] = spots[k]",
+  }
+  for name, text in pairs(TEXTS) do values[name] = text end
+  for name, text in pairs(REPEATED) do
+    values[name] = support.repeated(support.fill_in(text, values), form.each)
+  end
+  return support.fill_in(TEXTS[step], values)
+end
+
+local function kernel_of(step, form)
+  local key = string.format("radix %s %s %s %s %s %s %s %s", step, form.dtype.name,
+    form.is_descending, form.each, form.wide, form.has_places, form.reads_places, form.has_values)
+  return generated.kept(key, function()
+    return generated.kernel(text_of(step, form), "", "roc.Array sort, " .. step,
+      step ~= "insert" and step ~= "clear" and SIZE or nil, true)
+  end)
+end
+
+-- steps -------------------------------------------------------------------------------------------
+
+-- Launches a step in so many workgroups of SIZE, or (`insert`, `clear`) for so many items.
+local function launch(step, form, count, ...)
+  local kernel = kernel_of(step, form)
+  if step == "insert" or step == "clear" then
+    kernel:forall(count)(...)
+  else
+    kernel:launch({ groups = count, workgroup = SIZE }, ...)
+  end
+end
+
+-- The elements of a tile that an item has: as many as shared memory has room for.
+local function most_each(form)
+  return (form.dtype.itemsize == 8 or form.wide == "int64") and 8 or 16
+end
+
+-- The given arrays without those that are not there.
+local function given(...)
+  local list = {}
+  for i = 1, select("#", ...) do list[#list + 1] = (select(i, ...)) end
+  return table.unpack(list)
+end
+
+-- A line is an item's or a workgroup's.
+local function sort_short(bits, form, n, values, places)
+  local lines = bits.shape[1]
+  form.has_values, form.has_places = values ~= nil, places ~= nil
+  if n > RUN then
+    while form.each * SIZE < n do form.each = form.each * 4 end
+    form.each = math.min(form.each, most_each(form))
+  end
+  launch(n > RUN and "block" or "insert", form, lines, given(bits, values, places))
+end
+
+-- How many elements of each line come before those of a digit, for each pass.
+local function count_digits(bits, form, lines, tiles, passes)
+  local offsets = core.device_array(lines * passes * SIZE, form.wide)
+  launch("clear", form, #offsets, offsets)
+  local groups = math.min(tiles, math.max(1, MOST_COUNTING // lines))
+  launch("count", form, lines * groups, bits, offsets)
+  launch("offsets", form, lines * passes, offsets)
+  return offsets
+end
+
+-- A pass a digit, each from one array into the other.
+local function sort_long(bits, form, n, values, places)
+  form.each = most_each(form)
+  local lines, passes = bits.shape[1], bits.dtype.itemsize
+  local tiles = (n + SIZE * form.each - 1) // (SIZE * form.each)
+  local offsets <close> = count_digits(bits, form, lines, tiles, passes)
+  local states <close> = core.device_array(lines * tiles * SIZE, form.wide)
+  local function spare(dtype, is_wanted)
+    return is_wanted and core.device_array({ lines, n }, dtype) or nil
+  end
+  local from, at, spares, spots = bits, nil, {}, {}
+  for pass = 0, passes - 1 do
+    local is_last = pass == passes - 1
+    local to, moved = values, places
+    if not is_last then
+      local which = pass % 2
+      spares[which] = spares[which] or spare(bits.dtype, true)
+      spots[which] = spots[which] or spare(form.wide, places ~= nil)
+      to, moved = spares[which], spots[which]
+    end
+    form.has_values, form.has_places, form.reads_places = to ~= nil, moved ~= nil, at ~= nil
+    launch("clear", form, #states, states)
+    launch("sweep", form, lines * tiles, given(from, offsets, states, pass, to, at, moved))
+    from, at = to, moved
+  end
+  for which = 0, 1 do
+    if spares[which] then spares[which]:close() end
+    if spots[which] then spots[which]:close() end
+  end
+end
+
+---Sorts lines, which are not empty, on the current device.
+---@param lines roc.AnyArray of shape {lines, n}
+---@param is_descending boolean
+---@param values? roc.AnyArray new, of the same shape and dtype
+---@param places? roc.AnyArray new, of the same shape and int64, for the places of the elements
+function M.sort(lines, is_descending, values, places)
+  local n = lines.shape[2]
+  local form = { dtype = lines.dtype, is_descending = is_descending, each = 1,
+    wide = n < MOST_NARROW and "int32" or "int64" }
+  local bits = core.array_bits(lines)
+  local sort = n <= SIZE * most_each(form) and sort_short or sort_long
+  sort(bits, form, n, values and core.array_bits(values), places)
+end
+
+return M
