@@ -40,6 +40,18 @@ local function specs(make)
     holds({ { 1, 4 }, { 3, 6 } }, m:transpose()[int { 1, 3 }])
   end)
 
+  it("take what a mask says in several workgroups", function()
+    for n, share in pairs { [63] = 0.5, [4096] = 1, [4097] = 0.01, [9000] = 0.5 } do
+      local x = roc.rng(n):uniform(n)
+      local a, elements, places_of = make(x), {}, {}
+      for i, v in ipairs(x:totable()) do
+        if v < share then elements[#elements + 1], places_of[#places_of + 1] = v, i end
+      end
+      holds(elements, a[a:lt(share)])
+      holds(places_of, (a:lt(share):nonzero()))
+    end
+  end)
+
   it("assign numbers and arrays, which broadcast", function()
     local a = make(roc.zeros({ 3, 4 }, "int32"))
     a[2] = 9

@@ -3,6 +3,7 @@
 -- An entry stands for a dimension, a missing one for all of it: an integer drops the dimension, a
 -- range keeps it, an array gathers.  Without an array the selection is a view, and assigning writes
 -- through it.
+local compaction = require "roc.arrays.compaction"
 local core = require "roc.core"
 local elementwise = require "roc.arrays.elementwise"
 local generated = require "roc.arrays.generated"
@@ -100,24 +101,13 @@ end
 
 -- gathering ---------------------------------------------------------------------------------------
 
-local PLACES = [=[
-function(mask, ends, places)
-  local i = roc.get_global_id(1)
-  if i <= #mask and i <= #ends and mask[i] then
-    places[ends[i]] = i
-  end
-end]=]
-
-local add = load "return function(a, b) return a + b end" -- a text: kernels need the source
-local count_up -- a scan, made at the first use
-
 local function in_c_order(array)
   array = options.host_side(array)
   return array:is_c_contiguous() and array or support.copy_of(array)
 end
 
--- On `cpu`: the elements of a 1-D array where the mask is true; without an array, the places.
-local function take_true(mask, array, is_device)
+-- What compaction.take gives, by the host's own code, which waits for the arrays.
+local function take_on_host(mask, array, is_device)
   mask, array = in_c_order(mask), array and in_c_order(array)
   local count = core.count_true(mask)
   local found = support.new_array(is_device, count, array and array.dtype or "int64")
@@ -125,24 +115,17 @@ local function take_true(mask, array, is_device)
   return found
 end
 
-local function is_on_cpu()
-  return core.current_device().kind == "cpu"
+-- The elements of a 1-D array where the mask is true; without an array, the places.
+local function take_true(mask, array, is_device)
+  local is_on_cpu = core.current_device().kind == "cpu"
+  return (is_on_cpu and take_on_host or compaction.take)(mask, array, is_device)
 end
 
 ---Where a 1-D array of bool is true: an array of integers, counted from 1.  Waits for the count.
 ---@param mask roc.AnyArray
 ---@param is_device boolean
 function M.places_of(mask, is_device)
-  if is_on_cpu() then return take_true(mask, nil, is_device) end
-  count_up = count_up or require "roc.builders.scan"(add())
-  if #mask == 0 then return support.new_array(is_device, 0, "int64") end
-  local ends = count_up(elementwise.apply("where", mask, 1, 0))
-  local found = support.new_array(is_device, ends[#ends], "int64")
-  if #found > 0 then
-    generated.kernel(PLACES, "", "roc.Array [mask]"):forall(#mask)(support.input(mask),
-      support.input(ends), support.output(found, true))
-  end
-  return found
+  return take_true(mask, nil, is_device)
 end
 
 -- Splits a shape at dimension d: {elements before, extent, elements after}.
@@ -210,7 +193,7 @@ local function selected_shape(shape, d, selected)
 end
 
 local function gather(array, d, at, is_device)
-  if at.dtype == bool and array.ndim == 1 and is_on_cpu() then
+  if at.dtype == bool and array.ndim == 1 then
     return take_true(at, array, is_device)
   end
   local found, selected = read_places(at, d, is_device)
