@@ -191,5 +191,19 @@ describe("reductions of host arrays", function()
 end)
 
 describe("reductions of device arrays", function()
-  devices.each(function() specs(true) end)
+  devices.each(function()
+    specs(true)
+
+    it("combine lines that lie side by side as those of the host, to the bit", function()
+      for rows, columns in pairs { [71] = 40, [4103] = 9 } do
+        local a = roc.math.sin(roc.range(1, rows * columns)):reshape(rows, columns)
+        local on_device = roc.to_device(a)
+        for _, name in ipairs { "sum", "argmin" } do
+          local expected = a[name](a, { axis = 1 })
+          local found = on_device[name](on_device, { axis = 1 })
+          assert.is_true(roc.array_equal(expected, found), name)
+        end
+      end
+    end)
+  end)
 end)

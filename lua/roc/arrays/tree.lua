@@ -26,6 +26,7 @@ local M = {}
 
 local LANES = 64
 local CHUNK = 4096
+local COLUMNS_SIZE = 256 -- items of a workgroup that has lines side by side
 
 -- A reduction combines one field or several (a value and its place).  In its texts `v`, `w` are the
 -- first field of two operands, `v` that of the lower lane; `at_v`, `at_w` the second.  `in_order`
@@ -55,7 +56,8 @@ function($params)
   if $guard and lane <= live then
     local k = before + lane
     $load_first
-    for k = k + 64, before + live, 64 do
+    $first_rounds
+    for k = k + 64$after_rounds, before + live, 64 do
       $load_next
       $in_order
     end
@@ -80,6 +82,96 @@ function($params)
     $results = $part_one
   end
 end]]
+
+-- On GPUs 8 elements of a lane are loaded at a time, which a processor's vectors do not need.
+local FIRST_ROUNDS = [[
+    for first = k + 64, before + live - 448, 512 do
+      $each_of_lane
+    end]]
+
+local EACH_OF_LANE = [[
+      do
+        local k = first + (# - 1) * 64
+        $load_next
+        $in_order
+      end]]
+
+-- A chunk of 32 lines is a workgroup's, for GPUs, where lines lie side by side: neighbouring items
+-- have neighbouring lines.  An item has 8 lanes of its line, an eighth of them (`strip`), and
+-- combines these; then the strips are combined in shared memory.
+local COLUMNS = [[
+function($params)
+  $strips
+  $accumulators
+  local item, group = roc.get_local_id(1), roc.get_group_id(1)
+  local strip = item - 1 >> 5
+  local n = $n
+  local chunks, blocks = (n + $chunk - 1) // $chunk, ($lines + 31) // 32
+  local chunk, line = (group - 1) // blocks, (group - 1) % blocks * 32 + (item - 1 & 31) + 1
+  local before, lane = chunk * $chunk, strip * 8
+  local live = math.min(n - before, $chunk)
+  local is_live = false
+  if $guard and lane < live then
+    is_live = true
+    $each_first
+    for first = before + lane + 64, before + live - 8, 64 do
+      $each_next
+    end
+    local first = before + lane + 64 * math.max(1, (live - lane + 56) // 64)
+    $each_rest
+    $each_pair
+    $part_item = $accumulated_one
+  end
+  for level = 0, 2 do
+    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+    local distance = 1 << level
+    if is_live and strip & 2 * distance - 1 == 0 and (strip + distance) * 8 < live then
+      local $first_fields = $part_item
+      local $second_fields = $part_other
+      $combine
+      $part_item = $first_fields
+    end
+  end
+  local at = (line - 1) * chunks + chunk + 1
+  if is_live and strip == 0 and at <= #result1 then
+    $results = $part_item
+  end
+end]]
+
+-- Of the item's lane #.
+local EACH_FIRST = [[
+    do
+      local k = before + math.min(lane + #, live)
+      $load_first
+      $accumulated = $first_fields
+    end]]
+
+local EACH_NEXT = [[
+      do
+        local k = first + #
+        local $first_fields = $accumulated
+        $load_next
+        $in_order
+        $accumulated = $first_fields
+      end]]
+
+local EACH_REST = [[
+    if first + # <= before + live then
+      local k = first + #
+      local $first_fields = $accumulated
+      $load_next
+      $in_order
+      $accumulated = $first_fields
+    end]]
+
+-- Of lanes # and # + $distance.
+local EACH_PAIR = [[
+    if lane + # + $distance <= live then
+      local $first_fields = $accumulated
+      local $second_fields = $accumulated_next
+      $combine
+      $accumulated = $first_fields
+    end]]
 
 -- A line of at most 64 elements: results of 1, 2, 4 … neighbours wait for their neighbours.
 local ITEM = [[
@@ -181,10 +273,11 @@ function($params)
   end
 end]]
 
-local function memory_text(reduction, kind, size)
+local function memory_text(reduction, kind, size, name)
   local lines = {}
   for f, dtype in ipairs(reduction.fields) do
-    lines[f] = string.format("local part%d = roc.%s.array(%d, %q)", f, kind, size, dtype.name)
+    lines[f] = string.format("local %s%d = roc.%s.array(%d, %q)", name or "part", f, kind, size,
+      dtype.name)
   end
   return table.concat(lines, "\n  ")
 end
@@ -238,6 +331,35 @@ local function in_graph(graph)
     guard = guard, before = table.concat(lines, "\n      ") .. "\n      ", elements = elements }
 end
 
+-- Adds the texts that are repeated for the elements and lanes of an item.
+local function add_repeated(values, count)
+  local function of_lane(text, lane, distance)
+    local lanes = { accumulated = each(count, 1, "acc#[" .. lane .. "]"), distance = distance,
+      accumulated_next = distance and each(count, 1, "acc#[" .. lane + distance .. "]") }
+    return (string.gsub(string.gsub(text, "#", lane), "%$([%a_]+)", lanes))
+  end
+  local function of_lanes(text)
+    local parts = {}
+    for lane = 1, 8 do parts[lane] = of_lane(text, lane) end
+    return table.concat(parts, "\n")
+  end
+  values.each_of_lane = of_lanes(EACH_OF_LANE)
+  values.each_first, values.each_next = of_lanes(EACH_FIRST), of_lanes(EACH_NEXT)
+  values.each_rest = of_lanes(EACH_REST)
+  local pairs_of = {}
+  for level = 0, 2 do
+    for lane = 1, 8, 2 << level do
+      pairs_of[#pairs_of + 1] = of_lane(EACH_PAIR, lane, 1 << level)
+    end
+  end
+  values.each_pair = table.concat(pairs_of, "\n")
+end
+
+local function has_rounds()
+  local kind = core.current_device().kind
+  return kind ~= "cpu" and kind ~= "sim"
+end
+
 local function text_of(reduction, template, chunk, load, source)
   local count = #reduction.fields
   local params = table.move(source.params, 1, #source.params, 1, {})
@@ -252,6 +374,10 @@ local function text_of(reduction, template, chunk, load, source)
     guard = source.guard,
     shared = memory_text(reduction, "shared", 2 * LANES),
     private = memory_text(reduction, "private", 7),
+    strips = memory_text(reduction, "shared", COLUMNS_SIZE),
+    accumulators = memory_text(reduction, "private", 8, "acc"),
+    first_rounds = has_rounds() and FIRST_ROUNDS or "",
+    after_rounds = has_rounds() and string.format(" + (live - lane & %d)", chunk - 1 & ~511) or "",
     lanes = memory_text(reduction, "private", LANES),
     chunk = chunk,
     load_first = source.before .. load("v", "at_v", source.elements),
@@ -269,23 +395,31 @@ local function text_of(reduction, template, chunk, load, source)
     part_next = each(count, 1, "part#[(63 - from + lane & 127) + 1]"),
     part_one = each(count, 1, "part#[1]"),
     part_level = each(count, 1, "part#[level]"),
+    part_item = each(count, 1, "part#[item]"),
+    part_other = each(count, 1, "part#[(item + 32 * distance - 1 & 255) + 1]"),
+    accumulated_one = each(count, 1, "acc#[1]"),
     results = each(count, 1, "result#[" .. one .. "]"),
   }
-  return (string.gsub(template, "%$([%a_]+)", function(name) return values[name] end))
+  add_repeated(values, count)
+  return support.fill_in(template, values)
 end
+
+local WORKGROUP_SIZES = { [WORKGROUP] = LANES, [COLUMNS] = COLUMNS_SIZE } -- else any
 
 -- The kernel of one level.
 local function kernel_of(reduction, template, chunk, load, inputs)
-  local key = string.format("%s %s %d %d", reduction.key, template, chunk, inputs)
+  local key = string.format("%s %s %d %d %s", reduction.key, template, chunk, inputs, has_rounds())
   return generated.kept(key, function()
     local text = text_of(reduction, template, chunk, load, in_memory(inputs))
-    return generated.kernel(text, "", reduction.name, template == WORKGROUP and LANES or nil)
+    return generated.kernel(text, "", reduction.name, WORKGROUP_SIZES[template], true)
   end)
 end
 
--- Whether neighbouring lines of all inputs are neighbours in memory, and a processor reduces them.
-local function lie_side_by_side(inputs, n)
-  if n <= LANES or core.current_device().kind ~= "cpu" then return false end
+-- Whether neighbouring lines of all inputs are neighbours in memory, and enough for a device that
+-- reduces them side by side.
+local function lie_side_by_side(inputs, lines, n)
+  local kind = core.current_device().kind
+  if n <= LANES or kind == "sim" or kind ~= "cpu" and lines < 8 then return false end
   for _, input in ipairs(inputs) do
     local strides = input.strides
     if strides[1] ~= 1 or strides[2] == 1 then return false end
@@ -301,20 +435,30 @@ local function new_results(reduction, count, is_device)
   return results
 end
 
+local function template_of(reduction, inputs, lines, n)
+  if n <= LANES then return ITEM end
+  if not lie_side_by_side(inputs, lines, n) then return WORKGROUP end
+  if core.current_device().kind ~= "cpu" then return COLUMNS end
+  return reduction.is_exact and SIDE_BY_SIDE_EXACT or SIDE_BY_SIDE
+end
+
 -- Launches one level: inputs of lines by n, results of lines by chunks.
 local function level(reduction, inputs, results, lines, n, chunk, load)
   local args = {}
   for i, input in ipairs(inputs) do args[i] = support.input(input) end
   for _, result in ipairs(results) do args[#args + 1] = support.output(result, true) end
-  local side_by_side = reduction.is_exact and SIDE_BY_SIDE_EXACT or SIDE_BY_SIDE
-  local template = n <= LANES and ITEM or lie_side_by_side(inputs, n) and side_by_side or WORKGROUP
+  local template = template_of(reduction, inputs, lines, n)
   local kernel = kernel_of(reduction, template, chunk, load, #inputs)
+  local chunks = (n + chunk - 1) // chunk
   if template == ITEM then
     kernel:forall(lines)(table.unpack(args))
-  elseif template == side_by_side then
-    kernel:forall(lines, (n + chunk - 1) // chunk)(table.unpack(args))
+  elseif template == WORKGROUP then
+    kernel:launch({ groups = lines * chunks, workgroup = LANES }, table.unpack(args))
+  elseif template == COLUMNS then
+    kernel:launch({ groups = (lines + 31) // 32 * chunks, workgroup = COLUMNS_SIZE },
+      table.unpack(args))
   else
-    kernel:launch({ groups = #results[1], workgroup = LANES }, table.unpack(args))
+    kernel:forall(lines, chunks)(table.unpack(args))
   end
 end
 
@@ -347,10 +491,9 @@ local function first_level(reduction, arrays, axis, results, lines, n)
   end
   -- Columns are quicker to compute as memory, and then to reduce side by side.
   local are_columns = axis == 1 and arrays[1].ndim == 2
-    and lie_side_by_side({ arrays[1]:transpose() }, n)
-  if not are_columns and core.reduce_pending(reduction.key, arrays, axis, results, fused) then
-    return
-  end
+    and lie_side_by_side({ arrays[1]:transpose() }, lines, n)
+  local key = has_rounds() and reduction.key .. " in rounds" or reduction.key
+  if not are_columns and core.reduce_pending(key, arrays, axis, results, fused) then return end
   local inputs = {}
   for i, array in ipairs(arrays) do inputs[i] = lines_of(array, axis) end
   level(reduction, inputs, results, lines, n, CHUNK, reduction.load)
