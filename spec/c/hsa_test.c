@@ -215,18 +215,18 @@ static void test_overhead(void) {
   ops->stream_destroy(stream);
 }
 
-/* A status of newer ROCR, which stops the queue before the kernel ran: its work fails with the
- * reason, and the stream goes on.  A real GPU cannot be told to have no registers. */
-static void test_registers(void) {
+/* A failure stops the queue before the kernel ran, and the packet's signal stays as it is: the work
+ * fails with the reason, and the stream goes on.  A real GPU cannot be told to fail so. */
+static void check_refused(roc_emulator_failure failure, const char *reason) {
   void (*inject)(roc_emulator_failure, unsigned) = (void (*)(roc_emulator_failure, unsigned))(
       uintptr_t)dlsym(RTLD_DEFAULT, "roc_emulator_inject");
   if (!inject) return;
   roc_dev_stream *stream = new_stream();
   for (uint32_t i = 0; i < 3; i++) {
-    inject(ROC_EMULATOR_NO_REGISTERS, 1);
+    inject(failure, 1);
     roc_ticket refused = launch(stream, good, i);
     await(stream, refused);
-    CHECK(has_failed(stream, refused) && strstr(err.message, "more registers than"));
+    CHECK(has_failed(stream, refused) && strstr(err.message, reason));
     roc_ticket next = launch(stream, good, i);
     await(stream, next);
     CHECK(!has_failed(stream, next));
@@ -234,12 +234,21 @@ static void test_registers(void) {
   ops->stream_destroy(stream);
 }
 
+/* A status of newer ROCR. */
+static void test_registers(void) {
+  check_refused(ROC_EMULATOR_NO_REGISTERS, "more registers than");
+}
+
+static void test_scratch(void) {
+  check_refused(ROC_EMULATOR_NO_SCRATCH, "no memory for the private arrays");
+}
+
 static const struct {
   const char *name;
   void (*run)(void);
-} tests[] = {{"order", test_order},       {"stop", test_stop},          {"full", test_full},
-             {"shared", test_shared},     {"idle", test_idle},          {"shape", test_shape},
-             {"overhead", test_overhead}, {"registers", test_registers}};
+} tests[] = {{"order", test_order},       {"stop", test_stop},           {"full", test_full},
+             {"shared", test_shared},     {"idle", test_idle},           {"shape", test_shape},
+             {"overhead", test_overhead}, {"registers", test_registers}, {"scratch", test_scratch}};
 
 int main(int argc, char **argv) {
   if (argc == 1) {

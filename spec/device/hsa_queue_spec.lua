@@ -33,6 +33,7 @@ describe("the hsa driver's queues", function()
     shape = "refuse a grid that a packet cannot hold",
     overhead = "take a launch in no time",
     registers = "fail a kernel for which there are not enough registers, and go on",
+    scratch = "fail a kernel for which there is no private memory, and go on",
   }
   for name in assert(io.popen(program)):lines() do
     it(titles[name] or name, function()

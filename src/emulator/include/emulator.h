@@ -51,6 +51,7 @@ typedef enum roc_emulator_failure {
   ROC_EMULATOR_NO_TIME,       /* are never written, */
   ROC_EMULATOR_BACKWARD_TIME, /* or have it end before it begins */
   ROC_EMULATOR_NO_REGISTERS,  /* a kernel's packet is refused: it wants too many */
+  ROC_EMULATOR_NO_SCRATCH,    /* a kernel waits for private memory that ROCR cannot give it */
   ROC_EMULATOR_FAILURES
 } roc_emulator_failure;
 /* Lets the GPUs fail so the next `count` times, for tests of what is above them. */

@@ -134,6 +134,19 @@ static void raise_for_kernel(void *unused, uint32_t event_id) {
   emu_event_raise_id(event_id);
 }
 
+/* As the firmware asks ROCR for private memory: more than there is. It then waits for an answer,
+ * and the packet's signal is never counted down. */
+static bool ask_for_scratch(emu_queue *queue, emu_packet *packet) {
+  enum { WANTED = 1, TOO_MUCH = 1 << 30 /* for a lane */ };
+  packet->dispatch.private_segment_size = TOO_MUCH;
+  amd_signal_t *signal = reach_signal(queue, rocr_queue(queue)->queue_inactive_signal);
+  if (!signal) return false;
+  atomic_store(&queue->halt, true);
+  emu_store64((void *)(uintptr_t)&signal->value, WANTED);
+  if (signal->event_mailbox_ptr) emu_event_raise_id(signal->event_id);
+  return false;
+}
+
 static bool run_dispatch(emu_queue *queue, emu_packet *packet) {
   emu_queue_view view = {
       .queue_address = (uintptr_t)rocr_queue(queue),
@@ -146,6 +159,7 @@ static bool run_dispatch(emu_queue *queue, emu_packet *packet) {
   if (emu_fails(ROC_EMULATOR_NO_REGISTERS)) {
     return fail(queue, EMU_EXCEPTION_REGISTERS, "a kernel wants more registers than there are");
   }
+  if (emu_fails(ROC_EMULATOR_NO_SCRATCH)) return ask_for_scratch(queue, packet);
   if (!emu_gpu_run(queue->gpu, &view, &packet->dispatch, &fault)) {
     fail_kernel(queue, &fault);
     return false;
