@@ -71,6 +71,17 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
     end
   end)
 
+  it("counts in 32 bits from below 0, where what comes after the last fits as well", function()
+    local function llvm(element, bounds)
+      return kernel(("function(x, y) for i = %s do y[i + 9] = 1.0 end end"):format(bounds),
+        ("(%s[:] narrow, float32[:] narrow)"):format(element), false):inspect_llvm("gfx90a")
+    end
+    for _, bounds in ipairs { "-8, #x - 1, 8", "#x, -8, -8" } do
+      assert.not_matches("phi i64", llvm("float32", bounds))
+      assert.matches("phi i64", llvm("uint8", bounds:gsub("8$", "2147483647")))
+    end
+  end)
+
   it("computes low halves where no more is stored", function()
     for result, opcodes in pairs { ["sum >> 8"] = "", ["(sum // 16) & 255"] = "", ["-sum"] = "",
       ["sum // 3"] = "i64", ["sum > 5 and 1 or 0"] = "i64" } do

@@ -201,6 +201,20 @@ describe("memory of NVIDIA GPUs", function()
     check_not(loop, "mad%.lo")
   end)
 
+  it("counts from below 0 and compares in 32 bits", function()
+    local signature = "(float32[:] narrow, float32[:] narrow)"
+    local text = asm([[function(x, y)
+      local sum, item = 0.0, roc.get_local_id(1)
+      for k = -16, #x - 1, 16 do
+        if k + 16 + item <= #x then sum = sum + x[k + 16 + item] end
+      end
+      y[1] = sum
+    end]], signature, { check = false })
+    local loop = text:match("^(.-)st%.global") -- behind it, who is in the grid
+    check(loop, "ld%.global")
+    check_not(loop, "setp%.%w+%.[bsu]64")
+  end)
+
   it("has static shared arrays up to 48 KiB, beyond it all are dynamic", function()
     local function shared(n)
       local text = "function(x) local t = roc.shared.array(N, 'int32') "

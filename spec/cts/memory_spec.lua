@@ -226,6 +226,13 @@ devices.each(function(device)
     assert.same(expected, devices.table(out))
   end)
 
+  it("computes with an extent of an empty array, which its size does not bound", function()
+    local k = devices.kernel "function(x, o) o[1] = x.shape[2] * 4 + 9 end"
+    local o = devices.zeros(1, "int64")
+    devices.run(k, 1, { roc.device_array({ 0, (1 << 31) - 2 }, "float32"), o }, 1)
+    assert.equal(((1 << 31) - 2) * 4 + 9, o[1])
+  end)
+
   it("takes empty arrays", function()
     local k = roc.kernel(function(x, out) out[1] = #x + x.size end)
     local out = devices.values({ 7 }, "int64")

@@ -5,6 +5,7 @@ local HEAD = [[
 kernel k(n.0: int, m.1: int narrow, x.2: float32[1] c read written narrow, y.3: float32[1] c read written) check
   array x.0 = param x.2
   array y.1 = param y.3
+  var s.0: int
   site 0 index "k.lua" 1 1 dim 0 values 2 name "x"
   %0: int = group_id 0
   %1: int = const 1
@@ -45,6 +46,13 @@ describe("clamping group numbers", function()
     local text = clamp("%10: bool = le %6 %7", "if %10", "end")
     local test = text:match("(%%%d+): bool = le")
     assert.not_matches("min", expression(text, test, 6))
+  end)
+
+  it("does it for sums with what a loop between constants counts", function()
+    local text = clamp("%10: int = const 3", "%11 = for s.0 %1 %10 %1", "%12: int = get s.0",
+      "%13: int = add %6 %12", "%14: bool = le %13 %8", "if %14", "end", "end")
+    local test = text:match("(%%%d+): bool = le")
+    assert.are.equal("le (add " .. CLAMPED .. " (get s.0)) (param m.1)", expression(text, test, 7))
   end)
 
   it("does it for indices of narrow arrays, and leaves those of wide ones", function()

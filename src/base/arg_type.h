@@ -24,8 +24,8 @@ typedef struct roc_arg_type {
   uint8_t dtype;  /* arrays: roc_dtype of the elements; scalars: as a signature declares it */
   uint8_t rank;   /* arrays; 0: a scalar */
   uint8_t layout; /* arrays: roc_layout */
-  bool is_narrow; /* 0 … ROC_NARROW_MOST: an integer, or of an array every extent, every stride
-                          and the number of bytes of its elements */
+  bool is_narrow; /* 0 … ROC_NARROW_MOST: an integer, or of an array every stride, the bytes of all
+                          elements, and every extent in bytes */
   bool is_plain;  /* a float64 that takes the type of the float32 it meets: a Lua number */
   bool is_alias;  /* an array that overlaps another where one of the two is written */
   bool is_host_memory; /* an array that atomics must update in the host's memory */
@@ -33,6 +33,13 @@ typedef struct roc_arg_type {
 
 static inline bool roc_arg_is_array(const roc_arg_type *type) {
   return type->rank > 0;
+}
+
+/* Of an array: no extent is larger. What is added to an index then still fits 32 bits, if elements
+ * have several bytes. */
+static inline int64_t roc_arg_most_extent(const roc_arg_type *type) {
+  return type->is_narrow ? ROC_NARROW_MOST / (int64_t)roc_dtype_itemsize((roc_dtype)type->dtype)
+                         : INT64_MAX;
 }
 
 static inline bool roc_arg_has_strides(const roc_arg_type *type) {

@@ -50,8 +50,9 @@ void roc_ir_check_reasons_deinit(roc_ir_check_reasons *reasons);
 /* What the same walk tells of an instruction's integers, in the order in which code is run.  Of a
  * FOR: its variable lies in 0 … 2^31-1 in the body, and the value after its last one in 32 bits,
  * signed where it goes down (with NARROW_SIGNED), else unsigned (with WRAPS: unless the sum wraps).
- * With INT32 the first is below 2^31, and the last may be negative: such a loop does not run.  LOW: by 1
- * or -1, and the variable has 32 bits with a sign in the body.  Of what looks at an index, as
+ * With INT32 the first is below 2^31, and the last may be negative: such a loop does not run.  INT32
+ * without NARROW: by a constant, and the variable has 32 bits with a sign in the body, and after the
+ * last round.  LOW: by 1 or -1, and it has them in the body.  Of what looks at an index, as
  * CHECK_INDEX does: NARROW, 32 bits tell those that are in range. */
 typedef enum roc_ir_narrow {
   ROC_IR_NARROW = 1,        /* operands and result lie in 0 … 2^32-1, each without wrapping */

@@ -269,7 +269,7 @@ uint32_t roc_ir_facts_extent(roc_ir_facts *f, uint32_t index, uint32_t dim) {
   roc_ir_range range = {0, INT64_MAX};
   if (array->kind == ROC_IR_ARRAY_PARAM) {
     owner = array->param;
-    if (f->m->params.items[owner].type.is_narrow) range.high = ROC_NARROW_MOST;
+    range.high = roc_arg_most_extent(&f->m->params.items[owner].type);
   } else if (array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC) {
     return roc_ir_facts_constant(f, array->extents[dim]);
   }

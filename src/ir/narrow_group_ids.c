@@ -24,6 +24,7 @@ typedef struct narrowing {
   roc_ir_builder b;
   narrow_value *narrows; /* per instruction there was at the start */
   uint32_t count;        /* of those */
+  roc_ir_range *vars;    /* per variable: what it holds, as constants say */
 } narrowing;
 
 static const roc_ir_inst *inst_of(const narrowing *c, uint32_t id) {
@@ -41,17 +42,17 @@ static roc_ir_range range_of(const narrowing *c, uint32_t id, unsigned depth) {
   roc_ir_op op = (roc_ir_op)inst->op;
   if (inst->type != ROC_VT_INT) return roc_ir_range_all;
   if (op == ROC_IR_CONST) return (roc_ir_range){inst->k.i, inst->k.i};
+  if (op == ROC_IR_GET) return c->vars[inst->aux];
   if (op == ROC_IR_PARAM && c->m->params.items[inst->aux].type.is_narrow) {
     return (roc_ir_range){0, INT32_MAX};
   }
   if (op == ROC_IR_EXTENT) {
     const roc_ir_array *array = &c->m->arrays.items[inst->aux];
-    bool is_param = array->kind == ROC_IR_ARRAY_PARAM;
-    if (is_param && !c->m->params.items[array->param].type.is_narrow) return roc_ir_range_all;
-    if (array->kind == ROC_IR_ARRAY_SHARED_DYNAMIC || is_param) {
-      return (roc_ir_range){0, INT32_MAX};
+    if (array->kind == ROC_IR_ARRAY_PARAM) {
+      return (roc_ir_range){0, roc_arg_most_extent(&c->m->params.items[array->param].type)};
     }
-    return (roc_ir_range){0, array->extents[inst->k.i]};
+    bool is_dynamic = array->kind == ROC_IR_ARRAY_SHARED_DYNAMIC;
+    return (roc_ir_range){0, is_dynamic ? INT32_MAX : array->extents[inst->k.i]};
   }
   if (op >= ROC_IR_GLOBAL_ID && op <= ROC_IR_LANE_ID) {
     return roc_ir_range_of_query(c->m, &roc_ir_limits_gpu, op, inst->aux);
@@ -173,6 +174,30 @@ static void walk_region(narrowing *c, uint32_t region) {
   roc_vec_deinit(&old);
 }
 
+/* ---- variables ---- */
+
+/* Of a constant or a counter between constants; everything of others. */
+static roc_ir_range range_of_set(const narrowing *c, const roc_ir_inst *inst) {
+  roc_ir_range range = {INT64_MAX, INT64_MIN};
+  uint32_t bounds = inst->op == ROC_IR_FOR ? 2 : 1;
+  for (uint32_t n = 0; n < bounds; n++) {
+    const roc_ir_inst *bound = inst_of(c, roc_ir_arg(c->m, inst, n));
+    if (bound->op != ROC_IR_CONST || bound->type != ROC_VT_INT) return roc_ir_range_all;
+    range = roc_ir_range_join(range, (roc_ir_range){bound->k.i, bound->k.i});
+  }
+  return range;
+}
+
+/* A variable that is read before it is set holds 0. */
+static void find_vars(narrowing *c) {
+  for (uint32_t i = 0; i < c->m->vars.count; i++) c->vars[i] = (roc_ir_range){0, 0};
+  for (uint32_t i = 0; i < c->count; i++) {
+    const roc_ir_inst *inst = inst_of(c, i);
+    if (inst->op != ROC_IR_SET && inst->op != ROC_IR_FOR) continue;
+    c->vars[inst->aux] = roc_ir_range_join(c->vars[inst->aux], range_of_set(c, inst));
+  }
+}
+
 static bool has_group_ids(const roc_ir_module *m) {
   for (uint32_t i = 0; i < m->insts.count; i++) {
     if (m->insts.items[i].op == ROC_IR_GROUP_ID) return true;
@@ -184,10 +209,15 @@ roc_status roc_ir_narrow_group_ids(roc_ir_module *module, roc_error *err) {
   if (!has_group_ids(module)) return ROC_OK;
   narrowing c = {.m = module, .count = module->insts.count};
   c.narrows = roc_alloc(c.count * sizeof *c.narrows);
-  if (!c.narrows) return roc_fail(err, ROC_OOM, "out of memory");
-  for (uint32_t i = 0; i < c.count; i++) c.narrows[i] = (narrow_value){ROC_IR_NONE, {0, 0}};
-  roc_ir_builder_init(&c.b, module);
-  walk_region(&c, 0);
+  c.vars = roc_alloc((module->vars.count + 1) * sizeof *c.vars);
+  bool is_made = c.narrows && c.vars;
+  if (is_made) {
+    for (uint32_t i = 0; i < c.count; i++) c.narrows[i] = (narrow_value){ROC_IR_NONE, {0, 0}};
+    find_vars(&c);
+    roc_ir_builder_init(&c.b, module);
+    walk_region(&c, 0);
+  }
   roc_free(c.narrows);
-  return roc_ir_builder_finish(&c.b, err);
+  roc_free(c.vars);
+  return is_made ? roc_ir_builder_finish(&c.b, err) : roc_fail(err, ROC_OOM, "out of memory");
 }

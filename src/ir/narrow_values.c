@@ -53,14 +53,18 @@ uint8_t roc_ir_narrow_of_var(roc_ir_range held) {
   return held.low >= INT32_MIN && held.high <= INT32_MAX ? ROC_IR_NARROW_SIGNED : 0;
 }
 
-/* By 1, up or down, between bounds of 32 bits with a sign: what comes after the last may wrap. */
-static uint8_t low_of_for(roc_ir_check_walk *w, const roc_ir_inst *inst, roc_ir_range step) {
+/* By a constant, up or down, between bounds of 32 bits with a sign: by 1 or -1, what comes after the
+ * last may wrap; by others it has to fit. */
+static uint8_t signed_of_for(roc_ir_check_walk *w, const roc_ir_inst *inst, roc_ir_range step) {
   const roc_ir_inst *by = &w->m->insts.items[roc_ir_arg(w->m, inst, 2)];
-  if (by->op != ROC_IR_CONST || (step.low != 1 && step.low != -1)) return 0;
+  if (by->op != ROC_IR_CONST || step.low > INT32_MAX) return 0;
   bool is_up = step.low > 0;
   roc_ir_range low = roc_ir_facts_range(&w->f, roc_ir_check_walk_operand(w, inst, is_up ? 0 : 1));
   roc_ir_range high = roc_ir_facts_range(&w->f, roc_ir_check_walk_operand(w, inst, is_up ? 1 : 0));
-  return low.low >= INT32_MIN && high.high <= INT32_MAX ? ROC_IR_LOW : 0;
+  if (low.low < INT32_MIN || high.high > INT32_MAX) return 0;
+  if (step.low == 1 || step.low == -1) return ROC_IR_LOW;
+  bool fits = is_up ? high.high + step.low <= INT32_MAX : low.low + step.low >= INT32_MIN;
+  return fits ? ROC_IR_INT32 : 0;
 }
 
 /* Whether 32 bits count the loop. */
@@ -72,12 +76,12 @@ uint8_t roc_ir_narrow_of_for(roc_ir_check_walk *w, const roc_ir_inst *inst) {
   if (!is_up && !is_down) return 0;
   uint32_t first = roc_ir_check_walk_operand(w, inst, 0);
   uint32_t last = roc_ir_check_walk_operand(w, inst, 1);
-  if (!lies_in(w, first, most)) return low_of_for(w, inst, step);
+  if (!lies_in(w, first, most)) return signed_of_for(w, inst, step);
   uint8_t set = ROC_IR_NARROW;
   if (!lies_in(w, last, INT32_MAX)) {
     bool is_signed =
         is_up && lies_in(w, first, INT32_MAX) && lies_between(w, last, INT32_MIN, INT32_MAX);
-    if (!is_signed) return low_of_for(w, inst, step);
+    if (!is_signed) return signed_of_for(w, inst, step);
     set |= ROC_IR_INT32;
   }
   if (is_down) return set | ROC_IR_NARROW_SIGNED;

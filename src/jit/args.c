@@ -15,13 +15,15 @@ static roc_layout layout_of(const roc_array *a) {
 }
 
 /* Strides are checked only where they are arguments; in a contiguous array none exceeds the size.
- * Elements count as bytes, so that offsets in bytes are narrow, too. */
+ * Elements count as bytes, so that offsets in bytes are narrow, too; extents, which no size bounds
+ * in an empty array, as well. */
 static bool is_array_narrow(const roc_array *a, roc_layout layout, int64_t size) {
+  int64_t itemsize = (int64_t)roc_dtype_itemsize(a->dtype);
   for (uint32_t d = 0; d < a->rank; d++) {
-    if (!is_narrow(a->extents[d])) return false;
+    if (!is_narrow(a->extents[d]) || !is_narrow(a->extents[d] * itemsize)) return false;
     if (layout == ROC_LAYOUT_STRIDED && !is_narrow(a->strides[d])) return false;
   }
-  return is_narrow(size) && is_narrow(size * (int64_t)roc_dtype_itemsize(a->dtype));
+  return is_narrow(size) && is_narrow(size * itemsize);
 }
 
 static void note_range(roc_jit_value *value, roc_layout layout, int64_t size) {

@@ -232,8 +232,9 @@ typedef struct counting {
   LLVMValueRef last; /* NULL: the count decides */
   LLVMValueRef step;
   LLVMIntPredicate goes_on; /* next goes_on last */
-  bool is_down, wraps;
-  bool to_last; /* it goes on until the variable is the last one */
+  bool is_signed, wraps;    /* of the sum with the step */
+  bool to_last;             /* it goes on until the variable is the last one */
+  bool may_be_negative;     /* the variable, of 32 bits */
 } counting;
 
 /* In 32 bits the value after the last one does not wrap, or saturates, and no last one is that large:
@@ -241,7 +242,7 @@ typedef struct counting {
  * nor to be kept. */
 static counting count_narrow(roc_cg *cg, const roc_ir_inst *inst, uint8_t facts) {
   bool is_down = facts & ROC_IR_NARROW_SIGNED;
-  counting c = {.is_down = is_down,
+  counting c = {.is_signed = is_down,
                 .wraps = facts & ROC_IR_WRAPS,
                 .goes_on = is_down ? LLVMIntSGE : LLVMIntULE};
   c.first = roc_cg_take_low(cg, roc_cg_operand(cg, inst, 0));
@@ -252,13 +253,16 @@ static counting count_narrow(roc_cg *cg, const roc_ir_inst *inst, uint8_t facts)
   return c;
 }
 
-/* The halves tell apart all values from the first to the last one. */
-static counting count_low(roc_cg *cg, const roc_ir_inst *inst) {
+/* The halves tell apart all values from the first to the last one, if the loop runs at all. */
+static counting count_low(roc_cg *cg, const roc_ir_inst *inst, uint8_t facts) {
   LLVMValueRef bounds[3];
   for (uint32_t n = 0; n < 3; n++) bounds[n] = roc_cg_operand(cg, inst, n);
   bool is_down = LLVMConstIntGetSExtValue(roc_cg_constant(bounds[2])) < 0;
-  counting c = {.to_last = true};
-  c.runs = LLVMBuildICmp(cg->b, is_down ? LLVMIntSGE : LLVMIntSLE, bounds[0], bounds[1], "");
+  counting c = {.goes_on = is_down ? LLVMIntSGE : LLVMIntSLE,
+                .is_signed = true,
+                .to_last = facts & ROC_IR_LOW,
+                .may_be_negative = true};
+  c.runs = LLVMBuildICmp(cg->b, c.goes_on, bounds[0], bounds[1], "");
   c.first = roc_cg_take_low(cg, bounds[0]);
   c.last = roc_cg_take_low(cg, bounds[1]);
   c.step = roc_cg_take_low(cg, bounds[2]);
@@ -266,7 +270,8 @@ static counting count_low(roc_cg *cg, const roc_ir_inst *inst) {
 }
 
 static counting count_wide(roc_cg *cg, const roc_ir_inst *inst) {
-  counting c = {.first = roc_cg_operand(cg, inst, 0), .step = roc_cg_operand(cg, inst, 2)};
+  counting c = {
+      .first = roc_cg_operand(cg, inst, 0), .step = roc_cg_operand(cg, inst, 2), .is_signed = true};
   c.count = roc_cg_for_count(cg, c.first, roc_cg_operand(cg, inst, 1), c.step);
   c.runs = LLVMBuildICmp(cg->b, LLVMIntNE, c.count, roc_cg_i64(cg, 0), "");
   return c;
@@ -282,9 +287,8 @@ static LLVMValueRef count_on(roc_cg *cg, const counting *c, LLVMValueRef value, 
   }
   *next = c->wraps ? roc_cg_intrinsic(cg, "llvm.uadd.sat", &cg->t.i32, 1, addends, 2)
                    : LLVMBuildAdd(cg->b, value, c->step, "");
-  bool is_signed = !c->last || c->is_down;
   if (LLVMIsABinaryOperator(*next)) {
-    is_signed ? LLVMSetNSW(*next, 1) : LLVMSetNUW(*next, 1);
+    c->is_signed ? LLVMSetNSW(*next, 1) : LLVMSetNUW(*next, 1);
   }
   if (c->last) return LLVMBuildICmp(cg->b, c->goes_on, *next, c->last, "");
   return LLVMBuildICmp(cg->b, LLVMIntNE, left, roc_cg_i64(cg, 0), "");
@@ -293,10 +297,13 @@ static LLVMValueRef count_on(roc_cg *cg, const counting *c, LLVMValueRef value, 
 static void emit_for(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   uint8_t facts = cg->narrow ? cg->narrow[id] : 0;
-  if (!cg->target->adds_narrow_offsets) facts = 0;
-  counting c = facts & ROC_IR_NARROW ? count_narrow(cg, inst, facts)
-               : facts & ROC_IR_LOW  ? count_low(cg, inst)
-                                     : count_wide(cg, inst);
+  /* Without narrow offsets addresses are wide, and what moves them, unless it may be negative: then
+   * it is carried in 32 bits, and extended from there in each round. */
+  bool may_be_negative = !(facts & ROC_IR_NARROW) && cg->target->facts->is_simt;
+  if (!cg->target->adds_narrow_offsets && !may_be_negative) facts = 0;
+  counting c = facts & ROC_IR_NARROW                 ? count_narrow(cg, inst, facts)
+               : facts & (ROC_IR_LOW | ROC_IR_INT32) ? count_low(cg, inst, facts)
+                                                     : count_wide(cg, inst);
   roc_cg_check_divergence(cg, id, c.runs);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
   LLVMBasicBlockRef body = roc_cg_block(cg, "for"), next = roc_cg_block(cg, "next");
@@ -306,9 +313,9 @@ static void emit_for(roc_cg *cg, uint32_t id) {
   roc_cg_at(cg, body);
   LLVMValueRef left = c.count ? LLVMBuildPhi(cg->b, cg->t.i64, "left") : NULL, left_next = NULL;
   LLVMValueRef value = LLVMBuildPhi(cg->b, LLVMTypeOf(c.first), cg->ir->vars.items[inst->aux].name);
-  LLVMValueRef held = c.count     ? value
-                      : c.to_last ? LLVMBuildSExt(cg->b, value, cg->t.i64, "")
-                                  : roc_cg_extend(cg, value, true);
+  LLVMValueRef held = c.count             ? value
+                      : c.may_be_negative ? LLVMBuildSExt(cg->b, value, cg->t.i64, "")
+                                          : roc_cg_extend(cg, value, true);
   roc_cg_set_var(cg, inst->aux, held);
   roc_cg_region(cg, inst->k.region[0]);
   roc_cg_goto(cg, next);

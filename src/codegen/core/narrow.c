@@ -275,12 +275,14 @@ LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMVal
   narrow_emitter *emit = facts & ROC_IR_NARROW ? emitters[op] : signed_emitters[op];
   bool is_address = cg->lanes == 1 && !cg->target->adds_narrow_offsets;
   bool moves = is_address && roc_cg_is_loop_variant(cg, id);
-  if (!emit || (moves && emit != divide)) return NULL;
+  bool compares = emit == compare || emit == compare_signed;
+  bool is_taken = emit == divide || (compares && cg->target->facts->is_simt);
+  if (!emit || (moves && !is_taken)) return NULL;
   if (cg->ir->insts.items[roc_ir_arg(cg->ir, inst, 0)].type != ROC_VT_INT) return NULL;
   LLVMValueRef low_a = roc_cg_take_low(cg, a), low_b = b ? roc_cg_take_low(cg, b) : NULL;
   LLVMValueRef value = emit(cg, op, low_a, low_b);
   if (!value) return NULL;
-  if (emit == compare || emit == compare_signed) return value;
+  if (compares) return value;
   if (facts & ROC_IR_NARROW) return roc_cg_extend(cg, value, facts & ROC_IR_NARROW_SIGNED);
   return LLVMBuildSExt(cg->b, value, cg->t.i64, "");
 }
