@@ -56,18 +56,20 @@ gemm.tiled = gemm.tiled_for(roc.float32)
 
 local BLOCK, DEPTH, SIDE = 128, 8, 16 -- of c a workgroup; of k at a time; items
 local EACH = BLOCK // SIDE -- rows and columns of an item
+local GAP = 4 -- after a column of `a`: so the items of a wave store to all banks
 
 gemm.BLOCK, gemm.SIDE = BLOCK, SIDE
 
 ---Makes the kernel in which a workgroup of SIDE × SIDE has BLOCK × BLOCK elements of `c`, and an
 ---item EACH × EACH of them in registers: what it reads from shared memory serves EACH times.  As
----above, the next block is on its way while one is multiplied.
+---above, the next block is on its way while one is multiplied.  After the last row of `a` comes
+---that row again: what it gives is not stored.
 ---@param dtype roc.DType of numbers
 ---@param check? boolean false: an unchecked kernel
 ---@return roc.Kernel
 function gemm.blocked_for(dtype, check)
   return roc.kernel(function(a, b, c)
-    local block_a = roc.shared.array({ 2, DEPTH, BLOCK }, dtype) -- columns of `a`
+    local block_a = roc.shared.array({ 2, DEPTH, BLOCK + GAP }, dtype) -- columns of `a`
     local block_b = roc.shared.array({ 2, DEPTH, BLOCK }, dtype)
     local sums = roc.private.array({ EACH, EACH }, dtype)
     local mine_a, mine_b = roc.private.array(EACH, dtype), roc.private.array(EACH, dtype)
@@ -78,7 +80,7 @@ function gemm.blocked_for(dtype, check)
     -- What an item brings of `a`: one of each 32 rows; of `b`: one of each 2.
     local item = (y - 1) * SIDE + x - 1
     local row_a, k_a = item // DEPTH + 1, item % DEPTH + 1
-    local k_b, column_b = item // BLOCK + 1, item % BLOCK + 1
+    local k_b, column_b = item // 32 + 1, item % 32 + 1
     local column = column0 + column_b
     for i = 1, EACH do
       for j = 1, EACH do sums[i][j] = 0 end
@@ -87,10 +89,12 @@ function gemm.blocked_for(dtype, check)
     for k0 = -DEPTH, depth - 1, DEPTH do
       local after = k0 + DEPTH
       for s = 0, 3 do
-        local row, k = row0 + row_a + s * 32, after + k_b + s * 2
+        local row = math.min(row0 + row_a + s * 32, m)
         next_a[s + 1], next_b[s + 1] = 0, 0
-        if row <= m and after + k_a <= depth then next_a[s + 1] = a[row][after + k_a] end
-        if column <= n and k <= depth then next_b[s + 1] = b[k][column] end
+        if after + k_a <= depth then next_a[s + 1] = a[row][after + k_a] end
+        if after + k_b <= depth and column + s * 32 <= n then
+          next_b[s + 1] = b[after + k_b][column + s * 32]
+        end
       end
       if k0 >= 0 then
         for k = 1, DEPTH do
@@ -108,7 +112,7 @@ function gemm.blocked_for(dtype, check)
       stage = 3 - stage
       for s = 0, 3 do
         block_a[stage][k_a][row_a + s * 32] = next_a[s + 1]
-        block_b[stage][k_b + s * 2][column_b] = next_b[s + 1]
+        block_b[stage][k_b][column_b + s * 32] = next_b[s + 1]
       end
       roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
     end
