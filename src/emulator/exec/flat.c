@@ -158,6 +158,32 @@ static void run_store_addtid(emu_wave *wave, const emu_inst *inst) {
   emu_store(wave, inst, emu_reach_global, &access, EMU_FORM_B32, wave->v + inst->src[0].reg);
 }
 
+/* Of a block of 32 registers those whose bits M0 has set, each at its place in memory (gfx12). */
+static void move_block(emu_wave *wave, const emu_inst *inst, const memory_segment *segment,
+                       emu_access_kind kind) {
+  bool is_load = kind == EMU_LOAD;
+  emu_access all;
+  begin_access(wave, inst, segment, kind, 4, is_load ? 1 : 2, &all);
+  emu_row *rows = wave->v + (is_load ? inst->dst[0].reg : inst->src[1].reg);
+  uint64_t wanted = wave->s[EMU_SGPR_M0];
+  EMU_FOR_ACTIVE(n, wanted) {
+    emu_access one = all;
+    for (unsigned lane = 0; lane < EMU_LANES; lane++) one.at[lane] += 4 * n;
+    (is_load ? emu_load : emu_store)(wave, inst, segment->reach, &one, EMU_FORM_B32, rows + n);
+    if (wave->state != EMU_RUNNING) return;
+  }
+}
+
+#define DEFINE_BLOCK(prefix)                                                     \
+  static void run_##prefix##_load_block(emu_wave *wave, const emu_inst *inst) {  \
+    move_block(wave, inst, &segments_##prefix, EMU_LOAD);                        \
+  }                                                                              \
+  static void run_##prefix##_store_block(emu_wave *wave, const emu_inst *inst) { \
+    move_block(wave, inst, &segments_##prefix, EMU_STORE);                       \
+  }
+DEFINE_BLOCK(global)
+DEFINE_BLOCK(scratch)
+
 #define DEFINE_LOAD(prefix, name, form)                                          \
   static void run_##prefix##_load_##name(emu_wave *wave, const emu_inst *inst) { \
     load(wave, inst, &segments_##prefix, EMU_FORM_##form);                       \
@@ -216,8 +242,16 @@ static void run_store_addtid(emu_wave *wave, const emu_inst *inst) {
   ATOMIC(flat, name, generations, EMU_ADDRESS, EMU_DATA)              \
   ATOMIC(global, name, generations, EMU_ADDRESS, EMU_DATA, EMU_ADDRESS)
 
+#define BLOCK(prefix)                                                                             \
+  EMU_ROW(#prefix "_load_block", run_##prefix##_load_block, EMU_GFX12, EMU_CLASS_LOAD,            \
+          EMU_READS_M0, EMU_DATA, EMU_ADDRESS, EMU_ADDRESS),                                      \
+  EMU_ROW(#prefix "_store_block", run_##prefix##_store_block, EMU_GFX12, EMU_CLASS_STORE,         \
+          EMU_READS_M0, EMU_NONE, EMU_ADDRESS, EMU_DATA, EMU_ADDRESS),
+
 const emu_op emu_flat_ops[] = {
 #include "emulator/exec/memory.def"
+  BLOCK(global)
+  BLOCK(scratch)
   EMU_ROW("global_load_dword_addtid", run_load_addtid, EMU_GFX10_ON, EMU_CLASS_LOAD, 0, EMU_DATA,
           EMU_ADDRESS),
   EMU_ROW("global_load_tr_b128", run_load_tr_b128, EMU_GFX12, EMU_CLASS_LOAD, 0, EMU_DATA,

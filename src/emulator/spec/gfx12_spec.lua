@@ -270,10 +270,67 @@ describe("an instruction of gfx12", function()
     local r = emulator.run(CHIP, {
       { code = "s_barrier_join 1" },
       { code = "s_barrier_signal -2" },
-      { code = "global_load_block v[0:31], v1, s[2:3]" } })
+      { code = "global_atomic_ordered_add_b64 v1, v[2:3], s[2:3]" } })
     assert.matches("does not know the instruction 's_barrier_join", r[1].fault, 1, true)
     assert.matches("names barrier -2", r[2].fault, 1, true)
-    assert.matches("does not know the instruction 'global_load_block", r[3].fault, 1, true)
+    assert.matches("does not know the instruction 'global_atomic_ordered_add", r[3].fault, 1, true)
+  end)
+end)
+
+describe("a block of registers on gfx12", function()
+  local REGISTERS = { 0, 3, 4, 30, 31 }
+  local mask, words = 0, {}
+  for _, n in ipairs(REGISTERS) do mask = mask | 1 << n end
+  for n = 0, 63 do words[n] = n * 0x01030507 & 0xffffffff end
+  local memory = string.pack(("<I4"):rep(64), table.unpack(words, 0))
+  -- lane 1 reads and writes 100 bytes after lane 0; the others are switched off
+  local case = { m0 = mask, exec = 3, memory = memory, private = 256, v = { [40] = { 8, 108 } } }
+  local function run(code, v)
+    local all = { code = code, v = v }
+    for name, value in pairs(case) do all[name] = all[name] or value end
+    local r = emulator.run(CHIP, { all })[1]
+    assert.is_nil(r.fault)
+    return r
+  end
+
+  it("is loaded where M0 has bits", function()
+    local r = run("global_load_block v[0:31], v40, s[2:3] offset:4\ns_wait_loadcnt 0")
+    for lane = 0, 1 do
+      for n = 0, 31 do
+        local want = mask >> n & 1 == 1 and words[3 + 25 * lane + n] or 0
+        assert.are.equal(want, r.v[n][lane + 1], ("register %d of lane %d"):format(n, lane))
+      end
+    end
+    assert.are.equal(0, r.v[0][3])
+  end)
+
+  it("may hold its own addresses", function()
+    local r = run("global_load_block v[0:31], v0, s[2:3]\ns_wait_loadcnt 0", { [0] = { 8, 108 } })
+    assert.are.equal(words[2], r.v[0][1])
+    assert.are.equal(words[2 + 31], r.v[31][1])
+  end)
+
+  it("is stored where M0 has bits", function()
+    local v = { [40] = { 8, 140 } }
+    for n = 0, 31 do v[n] = 0xabcd0000 + n end
+    case.exec = 1
+    local r = run("global_store_block v40, v[0:31], s[2:3]", v)
+    case.exec = 3
+    for n = 0, 31 do
+      local want = mask >> n & 1 == 1 and 0xabcd0000 + n or words[2 + n]
+      assert.are.equal(want, (string.unpack("<I4", r.memory, 4 * (2 + n) + 1)))
+    end
+  end)
+
+  it("goes through private memory and back", function()
+    local v = { [40] = 16 }
+    for n = 0, 31 do v[n] = 0x12340000 + n end
+    local r = run("scratch_store_block v40, v[0:31], off\ns_wait_storecnt 0\n" ..
+      "scratch_load_block v[50:81], v40, off\ns_wait_loadcnt 0", v)
+    for n = 0, 31 do
+      local want = mask >> n & 1 == 1 and 0x12340000 + n or 0
+      assert.are.equal(want, r.v[50 + n][2])
+    end
   end)
 end)
 
