@@ -260,10 +260,11 @@ enum { LOOP_ALIGN = 32 };
 /* llvm.loop metadata: itself; where its code begins; that accesses do not depend on each other from
  * item to item; how many vectors are in flight, as rows of a workgroup are short, and shorter still
  * in kernels of more than one dimension.  Loops with atomics, cold walks, what a split leaves and
- * loops guarded by the live mask stay scalar, which keeps the code small. */
+ * loops guarded by the live mask stay scalar, which keeps the code small.  Those of a chunk become
+ * vectors in the largest kernels, too, or what it keeps would be in memory. */
 static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
   roc_cg *cg = s->cg;
-  LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0), parts[6] = {none};
+  LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0), parts[7] = {none};
   LLVMMetadataRef accesses[2] = {LLVMMDStringInContext2(cg->ctx, "llvm.loop.parallel_accesses", 27),
                                  s->parallel};
   unsigned count = 1;
@@ -279,6 +280,8 @@ static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
     if (s->chunk.count) { /* the loop is one turn of so many vectors, which must not be items yet */
       LLVMMetadataRef whole = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
       LLVMValueRef lanes = roc_cg_i32(cg, s->chunk.lanes);
+      LLVMValueRef yes = LLVMConstInt(cg->t.i1, 1, 0);
+      parts[count++] = loop_property(cg, "llvm.loop.vectorize.enable", yes);
       parts[count++] = loop_property(cg, "llvm.loop.vectorize.width", lanes);
       parts[count++] = LLVMMDNodeInContext2(cg->ctx, &whole, 1);
       vectors = s->chunk.vectors;

@@ -312,7 +312,9 @@ const roc_target roc_target_cpu = {
         "instcombine<no-verify-fixpoint>,simplifycfg)",
     .scalar_passes =
         "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
-        "simplifycfg)",
+        "simplifycfg,loop-simplify,lcssa,before-vectorize,"
+        "loop-vectorize<vectorize-forced-only;interleave-forced-only>,"
+        "instcombine<no-verify-fixpoint>,simplifycfg,sroa,early-cse<memssa>,simplifycfg)",
     .no_counter_passes =
         "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
         "simplifycfg)",
