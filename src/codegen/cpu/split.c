@@ -28,8 +28,8 @@ enum {
   RANGE_DEPTH = 8
 };
 
-#define RUN_TIME \
-  INT64_MIN /* in place of a slope: the same for all items of the row, but not known */
+/* In place of a slope: it is the same for all items of the row, but not known. */
+#define RUN_TIME INT64_MIN
 
 static const roc_ir_inst *inst_of(const cpu_state *s, uint32_t id) {
   return &s->cg->ir->insts.items[id];
@@ -205,7 +205,8 @@ typedef struct form {
   uint32_t period; /* it holds for some items of the range: this part of it, or NONE */
 } form;
 
-/* The items of a row for which `cond` is `truth` are a range, or regular in one. */
+/* The items of a row for which `cond` is `truth` are a range, or regular in one.  A chunk, which is
+ * in registers as long as all of it has its turn, is not asked at run time. */
 static bool is_range(const cpu_state *s, uint32_t cond, bool truth, form *f) {
   int64_t slope;
   unsigned left = f->nodes;
@@ -235,6 +236,7 @@ static bool is_range(const cpu_state *s, uint32_t cond, bool truth, form *f) {
     uint32_t operand = arg_of(s, cond, n);
     if (inst_of(s, operand)->type != ROC_VT_INT) return false;
     if (!find_slope(s, operand, &f->nodes, &slope)) return false;
+    if (slope == RUN_TIME && s->chunk.count) return false;
     nunknown += slope == RUN_TIME;
     if (slope == RUN_TIME || may_wrap(s, operand)) f->is_exact = false;
   }
@@ -436,9 +438,8 @@ typedef struct solver {
   cpu_state *s;
   LLVMValueRef count;    /* of items in the row */
   LLVMValueRef low, end; /* so far */
-  LLVMValueRef
-      fails;         /* i1: the range says nothing, as an operand wraps around; NULL: it does not */
-  LLVMValueRef step; /* every so manyth item of the range; NULL: all */
+  LLVMValueRef fails;    /* i1: the range says nothing, as what is asked shows; NULL: it does */
+  LLVMValueRef step;     /* every so manyth item of the range; NULL: all */
 } solver;
 
 static LLVMValueRef call_2(solver *p, const char *name, LLVMValueRef a, LLVMValueRef b) {
