@@ -215,6 +215,20 @@ describe("memory of NVIDIA GPUs", function()
     check_not(loop, "setp%.%w+%.[bsu]64")
   end)
 
+  it("computes offsets in 32 bits where it counts from below 0", function()
+    local text = asm([[function(x, y)
+      local sum, item = 0.0, roc.get_local_id(1)
+      for k = -16, #x - 1, 16 do
+        if k + 16 + item <= #x then sum = sum + x[k + 16 + item][item] end
+        roc.barrier()
+      end
+      y[1] = sum
+    end]], "(float32[:,:] narrow, float32[:] narrow)", { check = false })
+    local loop = text:match("^(.-)st%.global")
+    check(loop, "m[ua][ld]%.lo%.s32", "ld%.global")
+    check_not(loop, "m[ua][ld]%.lo%.s64")
+  end)
+
   it("has static shared arrays up to 48 KiB, beyond it all are dynamic", function()
     local function shared(n)
       local text = "function(x) local t = roc.shared.array(N, 'int32') "

@@ -69,6 +69,7 @@ struct roc_cg {
   roc_cg_opt_tier opt_tier;
   roc_cg_types t; /* while `lanes` is not 1: vectors of so many, but for none and ptr */
   unsigned lanes; /* work-items that a value is of: 1, or, in vectors of cpu/lanes.c, several */
+  bool in_narrow_loop; /* whose counter is carried in 32 bits, though addresses are wide */
   bool is_speculative; /* what is computed is so for work-items, too, that do not come there */
 
   LLVMValueRef fn;        /* the function that holds the body */

@@ -298,7 +298,7 @@ static void emit_for(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   uint8_t facts = cg->narrow ? cg->narrow[id] : 0;
   /* Without narrow offsets addresses are wide, and what moves them, unless it may be negative: then
-   * it is carried in 32 bits, and extended from there in each round. */
+   * it is carried in 32 bits, and offsets in arguments are computed in 32, too. */
   bool may_be_negative = !(facts & ROC_IR_NARROW) && cg->target->facts->is_simt;
   if (!cg->target->adds_narrow_offsets && !may_be_negative) facts = 0;
   counting c = facts & ROC_IR_NARROW                 ? count_narrow(cg, inst, facts)
@@ -317,7 +317,10 @@ static void emit_for(roc_cg *cg, uint32_t id) {
                       : c.may_be_negative ? LLVMBuildSExt(cg->b, value, cg->t.i64, "")
                                           : roc_cg_extend(cg, value, true);
   roc_cg_set_var(cg, inst->aux, held);
+  bool was_narrow = cg->in_narrow_loop;
+  cg->in_narrow_loop = c.may_be_negative;
   roc_cg_region(cg, inst->k.region[0]);
+  cg->in_narrow_loop = was_narrow;
   roc_cg_goto(cg, next);
   roc_cg_at(cg, next);
   if (left) left_next = LLVMBuildSub(cg->b, left, roc_cg_i64(cg, 1), "");

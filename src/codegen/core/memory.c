@@ -73,7 +73,9 @@ static LLVMValueRef take_index(roc_cg *cg, LLVMValueRef wide) {
 /* In a narrow array every index is narrow too, being in range. */
 static offset index_from_0(roc_cg *cg, const roc_ir_inst *inst, uint32_t n, bool may_be_narrow) {
   LLVMValueRef index = roc_cg_operand(cg, inst, n);
-  bool moves = roc_cg_is_loop_variant(cg, roc_ir_arg(cg->ir, inst, n));
+  bool is_param = cg->ir->arrays.items[inst->aux].kind == ROC_IR_ARRAY_PARAM;
+  bool moves =
+      roc_cg_is_loop_variant(cg, roc_ir_arg(cg->ir, inst, n)) && !(is_param && cg->in_narrow_loop);
   if (!may_be_narrow || (moves && !cg->target->adds_narrow_offsets)) {
     return (offset){subtract_one(cg, index), false};
   }

@@ -274,7 +274,7 @@ LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMVal
   if (op == ROC_IR_FLOOR || op == ROC_IR_CEIL) return round_narrow(cg, op, a, facts);
   narrow_emitter *emit = facts & ROC_IR_NARROW ? emitters[op] : signed_emitters[op];
   bool is_address = cg->lanes == 1 && !cg->target->adds_narrow_offsets;
-  bool moves = is_address && roc_cg_is_loop_variant(cg, id);
+  bool moves = is_address && !cg->in_narrow_loop && roc_cg_is_loop_variant(cg, id);
   bool compares = emit == compare || emit == compare_signed;
   bool is_taken = emit == divide || (compares && cg->target->facts->is_simt);
   if (!emit || (moves && !is_taken)) return NULL;
