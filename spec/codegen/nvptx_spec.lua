@@ -113,6 +113,16 @@ describe("arithmetic for NVIDIA GPUs", function()
     check_not(asm("function(x) x[1] = math.abs(x[1]) end", "(int32[:])"), "abs%.s")
   end)
 
+  it("keeps the sign of what the least of three may be", function()
+    for _, name in ipairs { "min", "max" } do
+      local text = asm(("function(o, x) o[1] = math.%s(-x[1], x[2], x[3]) end"):format(name),
+        "(int64[:], int16[:])", { check = false })
+      check(text, name .. "%.s32", name .. "%.s32")
+      check_not(text, "neg%.s32")
+      check_not(text, "sub%.s32[^\n]*, 0, ")
+    end
+  end)
+
   it("chooses a negative zero by its bits", function()
     local function has_zero(body)
       local text = asm("function(x) " .. body .. " end", "(float32[:])")

@@ -4,6 +4,7 @@
  *   ABS_OF_LEAST        (x ^ s) - s, where s is x >> 63 that LLVM does not know to be so: it would
  *                       write abs again.
  *   NEGATIVE_ZERO       the same choice between the bits.
+ *   LEAST_OF_NEGATIVE   ~x + 1 for -x: with the sum ptxas makes no choice of three.
  *   NAN_OF_POSITIVE     the comparison, and that the number is one. */
 #include <math.h>
 
@@ -16,16 +17,40 @@ static bool is_abs(roc_cg *cg, LLVMValueRef inst) {
   return roc_cg_is_call_of(inst, "llvm.abs");
 }
 
-static void rewrite_abs(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
-  LLVMValueRef x = LLVMGetOperand(inst, 0);
-  LLVMTypeRef type = LLVMTypeOf(x), asm_type = LLVMFunctionType(type, &type, 1, 0);
-  LLVMValueRef last = LLVMConstInt(type, LLVMGetIntTypeWidth(type) - 1, 0);
-  LLVMValueRef sign = LLVMBuildAShr(b, x, last, "");
+/* An empty statement: LLVM knows nothing of the integer that comes out of it. */
+static LLVMValueRef unknown_int(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value) {
+  LLVMTypeRef type = LLVMTypeOf(value), asm_type = LLVMFunctionType(type, &type, 1, 0);
   const char *constraint = type == cg->t.i64 ? "=l,0" : type == cg->t.i32 ? "=r,0" : "=h,0";
   LLVMValueRef nothing = LLVMGetInlineAsm(asm_type, "", 0, constraint, strlen(constraint), 0, 0,
                                           LLVMInlineAsmDialectATT, 0);
-  sign = LLVMBuildCall2(b, asm_type, nothing, &sign, 1, "");
+  return LLVMBuildCall2(b, asm_type, nothing, &value, 1, "");
+}
+
+static void rewrite_abs(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMValueRef x = LLVMGetOperand(inst, 0);
+  LLVMTypeRef type = LLVMTypeOf(x);
+  LLVMValueRef last = LLVMConstInt(type, LLVMGetIntTypeWidth(type) - 1, 0);
+  LLVMValueRef sign = unknown_int(cg, b, LLVMBuildAShr(b, x, last, ""));
   roc_cg_replace(inst, LLVMBuildSub(b, LLVMBuildXor(b, x, sign, ""), sign, ""));
+}
+
+static bool is_least_or_largest(LLVMValueRef inst) {
+  return roc_cg_is_call_of(inst, "llvm.smin") || roc_cg_is_call_of(inst, "llvm.smax");
+}
+
+/* -x, from which a choice is made. */
+static bool is_chosen_negative(roc_cg *cg, LLVMValueRef inst) {
+  bool is_sub = LLVMGetInstructionOpcode(inst) == LLVMSub && LLVMTypeOf(inst) == cg->t.i32;
+  if (!is_sub || !LLVMIsNull(LLVMGetOperand(inst, 0))) return false;
+  for (LLVMUseRef use = LLVMGetFirstUse(inst); use; use = LLVMGetNextUse(use)) {
+    if (is_least_or_largest(LLVMGetUser(use))) return true;
+  }
+  return false;
+}
+
+static void negate_by_sum(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMValueRef inverse = unknown_int(cg, b, LLVMBuildNot(b, LLVMGetOperand(inst, 1), ""));
+  roc_cg_replace(inst, LLVMBuildAdd(b, inverse, LLVMConstInt(cg->t.i32, 1, 0), ""));
 }
 
 static bool is_constant_of(LLVMValueRef value, double of) {
@@ -161,6 +186,7 @@ static void compare_with_number(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst)
 static const roc_cg_form forms[] = {
     {ROC_QUIRK_NVPTX_MIN_OF_ZEROS, roc_cg_is_min_or_max, roc_cg_choose_bits},
     {ROC_QUIRK_ABS_OF_LEAST, is_abs, rewrite_abs},
+    {ROC_QUIRK_LEAST_OF_NEGATIVE, is_chosen_negative, negate_by_sum},
     {ROC_QUIRK_NEGATIVE_ZERO, chooses_negative_zero, choose_zero_bits},
     {ROC_QUIRK_NAN_OF_POSITIVE, is_taken_for_true, compare_with_number},
     {.matches = NULL},
