@@ -381,9 +381,9 @@ local function launch(step, form, count, ...)
   end
 end
 
--- The elements of a tile that an item has: as many as shared memory has room for.
+-- The elements of a tile that an item has: as many as registers and shared memory have room for.
 local function most_each(form)
-  return (form.dtype.itemsize == 8 or form.wide == "int64") and 8 or 16
+  return (form.has_places or form.dtype.itemsize == 8) and 8 or 16
 end
 
 -- The given arrays without those that are not there.
@@ -396,7 +396,6 @@ end
 -- A line is an item's or a workgroup's.
 local function sort_short(bits, form, n, values, places)
   local lines = bits.shape[1]
-  form.has_values, form.has_places = values ~= nil, places ~= nil
   if n > RUN then
     while form.each * SIZE < n do form.each = form.each * 4 end
     form.each = math.min(form.each, most_each(form))
@@ -434,7 +433,7 @@ local function sort_long(bits, form, n, values, places)
       spots[which] = spots[which] or spare(form.wide, places ~= nil)
       to, moved = spares[which], spots[which]
     end
-    form.has_values, form.has_places, form.reads_places = to ~= nil, moved ~= nil, at ~= nil
+    form.has_values, form.reads_places = to ~= nil, at ~= nil
     launch("clear", form, #states, states)
     launch("sweep", form, lines * tiles, given(from, offsets, states, pass, to, at, moved))
     from, at = to, moved
@@ -453,6 +452,7 @@ end
 function M.sort(lines, is_descending, values, places)
   local n = lines.shape[2]
   local form = { dtype = lines.dtype, is_descending = is_descending, each = 1,
+    has_values = values ~= nil, has_places = places ~= nil,
     wide = n < MOST_NARROW and "int32" or "int64" }
   local bits = core.array_bits(lines)
   local sort = n <= SIZE * most_each(form) and sort_short or sort_long

@@ -170,20 +170,35 @@ function(x, v, at)
   end
 end]=]
 
+-- A number or boolean as an array of one element; its error is one of the argument.
+local function one_value(value, dtype)
+  local is_fine, result = pcall(core.full, 1, value, dtype)
+  if is_fine and dtype.kind ~= "f" and result[1] ~= value then
+    support.fail("bad argument #2 to 'searchsorted' (a value of %s expected, got %s)", dtype.name,
+      options.shown(value))
+  elseif is_fine then
+    return result
+  end
+  support.fail("%s", (string.gsub(tostring(result), "^.-bad argument #%d+ to '[^']*'",
+    "bad argument #2 to 'searchsorted'", 1)))
+end
+
 ---Where in a sorted array each value belongs: 1 to n + 1, before equal elements, or after them with
 ---`side = "right"`.
 ---@param array roc.AnyArray sorted, of one dimension
----@param values roc.AnyArray of the same dtype
+---@param values roc.AnyArray | number | boolean of the same dtype, or one value
 ---@param opts? {side?: "left" | "right"}
----@return roc.AnyArray
+---@return roc.AnyArray | integer
 function M.searchsorted(array, values, opts)
   array = options.check_array(array, "searchsorted")
   local side = options.read("searchsorted", opts, { side = true }).side or "left"
   if side ~= "left" and side ~= "right" then
     support.fail("bad option 'side' of 'searchsorted' (\"left\" or \"right\" expected, got %s)",
       options.shown(side))
+  elseif support.kind_of_scalar(values) then
+    return M.searchsorted(array, one_value(values, array.dtype), opts)[1]
   elseif not support.side_of(values) then
-    support.fail("bad argument #2 to 'searchsorted' (roc.Array or roc.DeviceArray expected, got "
+    support.fail("bad argument #2 to 'searchsorted' (array or number expected, got "
       .. "%s%s)", support.type_name(values), support.table_advice(values))
   elseif array.ndim ~= 1 or array.dtype ~= values.dtype then
     support.fail("'searchsorted' takes a sorted array of one dimension and values of its dtype, "

@@ -250,7 +250,8 @@ function Array:dot(other) end
 
 ---The product of the matrices in the last two dimensions; the dimensions before broadcast. A vector
 ---is a row on the left and a column on the right, and its dimension is not in the result; two
----vectors give their dot product, a number. Integers give int64, halves float32.
+---vectors give their dot product, a number. Integers give int64 (uint64 gives uint64), halves
+---float32.
 ---
 ---Example: `m:matmul(a)` gives `[11. 29.]`.
 ---@param other roc.AnyArray
@@ -307,12 +308,13 @@ function Array:unique() end
 ---@class roc.SearchOpts
 ---@field side? "left" | "right" before equal elements (the default), or after them
 
----Where each value belongs in the sorted 1-D array: 1 to n + 1; int64.
+---Where each value belongs in the sorted 1-D array: 1 to n + 1; int64. Of one value, which the
+---dtype holds, that is a number.
 ---
 ---Example: `roc.array({ 10, 20, 30 }):searchsorted(roc.array { 5, 25 })` gives `[1 3]`.
----@param values roc.AnyArray of the same dtype
+---@param values roc.AnyArray | number | boolean an array of the same dtype, or one value
 ---@param opts? roc.SearchOpts
----@return roc.AnyArray
+---@return roc.AnyArray | integer
 function Array:searchsorted(values, opts) end
 
 ---Where an array of bool is true: an array of indices for each dimension. Waits for their number.
