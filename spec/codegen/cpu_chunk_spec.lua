@@ -74,7 +74,7 @@ local SIGNATURE = "(float32[:,::1], float32[:,::1], float32[:,::1])"
 
 describe("what items keep over a loop", function()
   for lanes, target in pairs { [8] = "cpu:x86-64-v3", [16] = "cpu:x86-64-v4" } do
-    it("is in registers on " .. target .. " where the kernel is too large for all", function()
+    it("is in registers on " .. target .. " in a kernel too large for all passes", function()
       local opts = { check = false, number = "float32", signature = SIGNATURE }
       -- 64 sums, in eight parts or four
       assert.equal(lanes == 8 and 8 or 16, count_kept(register_tiled(8, opts), target, lanes))
