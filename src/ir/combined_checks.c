@@ -154,25 +154,37 @@ static uint32_t both(roc_ir_builder *b, uint32_t x, uint32_t y) {
   return roc_ir_select(b, x, y, roc_ir_const_bool(b, false));
 }
 
-uint32_t roc_ir_emit_check_condition(roc_ir_builder *b, uint32_t check) {
-  roc_ir_inst inst = b->module->insts.items[check];
-  uint32_t x = roc_ir_arg(b->module, &inst, 0);
+static uint32_t emit_condition(roc_ir_builder *b, const roc_ir_inst *check, uint32_t x) {
   roc_value_type type = roc_ir_type_of(b, x);
-  if (inst.op == ROC_IR_CHECK_INDEX) {
-    return roc_ir_emit(b, ROC_IR_INDEX_FITS, ROC_VT_BOOL, inst.aux, 0, inst.k.i, &x, 1);
+  if (check->op == ROC_IR_CHECK_INDEX) {
+    return roc_ir_emit(b, ROC_IR_INDEX_FITS, ROC_VT_BOOL, check->aux, 0, check->k.i, &x, 1);
   }
-  if (inst.op == ROC_IR_CHECK_NONZERO) {
+  if (check->op == ROC_IR_CHECK_NONZERO) {
     return roc_ir_binary(b, ROC_IR_NE, x, roc_ir_const_int(b, 0));
   }
   uint32_t above = roc_ir_binary(b, ROC_IR_LE, float_constant(b, type, -0x1p63), x);
   return both(b, above, roc_ir_binary(b, ROC_IR_LT, x, float_constant(b, type, 0x1p63)));
 }
 
+uint32_t roc_ir_emit_check_condition(roc_ir_builder *b, uint32_t check) {
+  roc_ir_inst inst = b->module->insts.items[check];
+  return emit_condition(b, &inst, roc_ir_arg(b->module, &inst, 0));
+}
+
+uint32_t roc_ir_emit_likely_condition(roc_ir_builder *b, const roc_ir_inst *check, uint32_t x) {
+  if (check->op != ROC_IR_CHECK_INT) return emit_condition(b, check, x);
+  uint32_t limit = float_constant(b, roc_ir_type_of(b, x), 0x1p63);
+  return roc_ir_binary(b, ROC_IR_LT, roc_ir_unary(b, ROC_IR_ABS, x), limit);
+}
+
+static uint32_t emit_likely(combiner *c, uint32_t check) {
+  roc_ir_inst inst = *inst_of(c, check);
+  return roc_ir_emit_likely_condition(&c->b, &inst, roc_ir_arg(c->m, &inst, 0));
+}
+
 static uint32_t emit_conditions(combiner *c) {
-  uint32_t all = roc_ir_emit_check_condition(&c->b, c->checks[0]);
-  for (uint32_t i = 1; i < c->nchecks; i++) {
-    all = both(&c->b, all, roc_ir_emit_check_condition(&c->b, c->checks[i]));
-  }
+  uint32_t all = emit_likely(c, c->checks[0]);
+  for (uint32_t i = 1; i < c->nchecks; i++) all = both(&c->b, all, emit_likely(c, c->checks[i]));
   return all;
 }
 

@@ -20,4 +20,8 @@ roc_status roc_ir_combine_checks(roc_ir_module *module, uint32_t region, roc_err
 /* Whether the CHECK_INDEX, CHECK_NONZERO or CHECK_INT holds, as a boolean. */
 uint32_t roc_ir_emit_check_condition(roc_ir_builder *b, uint32_t check);
 
+/* Whether such a check of `x` holds, or false: of a float of -2^63, which the code that runs then finds
+ * to be an integer, this is cheaper. */
+uint32_t roc_ir_emit_likely_condition(roc_ir_builder *b, const roc_ir_inst *check, uint32_t x);
+
 #endif

@@ -195,12 +195,15 @@ static LLVMValueRef math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLV
   return keep_sign(cg, which, result, args[0]);
 }
 
+static LLVMValueRef opaque(roc_cg *cg, LLVMValueRef value) {
+  return roc_amdgpu_opaque(cg, cg->b, value);
+}
+
 /* The instruction alone, which saturates: for llvm.fptosi.sat LLVM also compares with both ends.  Of
  * LLVM's fptosi too large a float has no value; so it must know nothing of this one, and take what
  * comes out as it is. */
 static LLVMValueRef saturate(roc_cg *cg, LLVMValueRef f) {
-  LLVMValueRef hidden = roc_amdgpu_opaque(cg, cg->b, f);
-  return LLVMBuildFreeze(cg->b, LLVMBuildFPToSI(cg->b, hidden, cg->t.i32, ""), "");
+  return LLVMBuildFreeze(cg->b, LLVMBuildFPToSI(cg->b, opaque(cg, f), cg->t.i32, ""), "");
 }
 
 /* The promises that let atomics on coarse-grained device memory be single instructions; elsewhere
@@ -262,6 +265,7 @@ const roc_target roc_target_amdgpu = {
     .group_parts = roc_amdgpu_group_parts,
     .elect_lane = roc_amdgpu_elect_lane,
     .math = math,
+    .opaque = opaque,
     .saturate = saturate,
     .mark_atomic = mark_atomic,
 };

@@ -78,6 +78,7 @@ struct roc_cg {
   LLVMValueRef *vars;     /* per variable: an alloca, made on first use */
   roc_cg_exits *exits;    /* per instruction */
   roc_cg_version version;
+  uint32_t nsome;        /* second regions of IFs of kind ROC_IR_IF_ALL around */
   uint32_t last_region;  /* kernel_versions.c: with its end the kernel's work is done; 0: none */
   LLVMValueRef *scalars; /* per parameter: value of the kernel language */
   roc_cg_array *arrays;  /* per array */

@@ -53,7 +53,9 @@ static void emit_if_all(roc_cg *cg, uint32_t id) {
   roc_cg_region(cg, inst->k.region[0]);
   roc_cg_goto(cg, end);
   roc_cg_at(cg, no);
+  cg->nsome++;
   roc_cg_region(cg, inst->k.region[1]);
+  cg->nsome--;
   roc_cg_goto(cg, end);
   roc_cg_at(cg, end);
 }

@@ -300,9 +300,12 @@ static LLVMValueRef index_from_0(roc_cg *cg, const roc_ir_inst *inst, LLVMValueR
   return int_binary(cg, LLVMSub, roc_cg_take_low(cg, index), roc_cg_i32(cg, 1));
 }
 
+/* Where some items of a wavefront fail, LLVM must not take the comparison for the one in front, and
+ * so make another of its negation there. */
 LLVMValueRef roc_cg_index_fits(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef index) {
   LLVMValueRef extent = roc_cg_extent(cg, inst->aux, (uint32_t)inst->k.i);
   if (is_narrow_index(cg, inst)) extent = roc_cg_take_low(cg, extent);
+  if (cg->nsome > 0 && cg->target->opaque) extent = cg->target->opaque(cg, extent);
   return compare_int(cg, LLVMIntULT, index_from_0(cg, inst, index), extent);
 }
 

@@ -49,6 +49,8 @@ struct roc_target {
   void (*kernel)(roc_cg *cg);
   /* After the kernel, before verification: link device libraries in.  May be NULL. */
   roc_status (*finish)(roc_cg *cg, roc_error *err);
+  /* The same value, of which LLVM knows nothing.  May be NULL. */
+  LLVMValueRef (*opaque)(roc_cg *cg, LLVMValueRef value);
   /* A float to an integer of 32 bits, beyond which it is their end; NaN gives 0.  NULL where no one
    * instruction does that. */
   LLVMValueRef (*saturate)(roc_cg *cg, LLVMValueRef f);
