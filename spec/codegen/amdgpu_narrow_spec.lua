@@ -321,6 +321,15 @@ end
     assert.not_matches("v_cmp_%w+_i64", text)
     assert.is_true(bounded < 40, bounded .. " instructions")
     assert.is_true(of("k = math.max(1, math.min(k, #t)) y[i] = t[k]") < 40)
+    local more = kernel([[function(x, t, y)
+      local i = roc.get_global_id(1)
+      local k = math.floor(x[i] * 3.5) + 1 -- which a float that is an integer leaves room for
+      if k >= 1 and k <= #t then y[i] = t[k] end
+      y[i] = y[i] + t[math.max(1, math.min(math.ceil(x[i]) + 7, #t))]
+    end]], "(float32[:] narrow, float32[:] narrow, float32[:] narrow)")
+    local _, sums = hot(more)
+    assert.matches("v_add_i32 v%d+, v%d+, 1 clamp", sums)
+    assert.not_matches("v_cvt_u32_f32", sums)
     -- what else is made of it, or is compared with it, takes it as it is
     for _, use in ipairs { "y[i] = k", "y[i] = t[k % 8 + 1]",
       "if k <= 2147483647 then y[i] = 1 end" } do

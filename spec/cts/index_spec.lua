@@ -184,6 +184,50 @@ devices.each(function()
       end
     end)
 
+    it("compares and bounds sums with floors of any size, " .. how, function()
+      local k = roc.kernel(function(x, t, n, out)
+        local i = roc.get_global_id(1)
+        if i > #x then return end
+        local next, far, back = math.floor(x[i]) + 1, math.ceil(x[i]) + n, math.floor(x[i]) - 1
+        local size, o = #t, out[i]
+        if next >= 1 and next <= size then o[1] = t[next] end
+        if far >= 1 and far <= size then o[2] = t[far] end
+        if back >= 1 and back <= size then o[3] = t[back] end
+        o[4] = t[math.max(1, math.min(next, size))] + 10 * t[math.min(math.max(far, 1), size)]
+        o[5] = t[math.max(1, math.min(back, size))]
+        local both = (next > 5 and 1 or 0) + (next < -7 and 2 or 0)
+        both = both + (far ~= 3 and 4 or 0) + (far <= -2147483000 and 8 or 0)
+        o[6] = both + (back > 5 and 16 or 0) + (back == -2 and 32 or 0)
+        if next > 2 then
+          if n < 5 then o[7] = next + n > 4 and 1 or 2 end
+        end
+      end, { check = check })
+      local n <const> = 1000000
+      local values = { 0.0, -0.5, 1.5, 5.0, 6.0, 7.0, -n + 0.5, -n, 3.0 - n, 3e9, -3e9,
+        -2147483648.0, -2147483648.0 - n, -2147483647.0, -2147000000.0, 2147483520.0, 4294967296.0,
+        -4294967296.0, 0x1p62, -0x1p62, 0x1.fffffep62, -0x1.fffffep62, -0x1p63 }
+      for _, dtype in ipairs { "float32", "float64" } do
+        local here = { table.unpack(values) }
+        if dtype == "float64" then here[#here + 1] = 0x1.fffffffffffffp62 end
+        local x = devices.values(here, dtype)
+        local stored = devices.table(x)
+        local t = devices.values({ 1, 2, 3, 4, 5, 6, 7 }, "int32")
+        local out = devices.zeros({ #here, 7 }, "int32")
+        devices.run(k, #here, { x, t, n, out }, 32)
+        local function clamp(v) return math.max(1, math.min(v, 7)) end
+        local function inside(v) return v >= 1 and v <= 7 and v or 0 end
+        for i, row in ipairs(devices.table(out)) do
+          local next, far = math.floor(stored[i]) + 1, math.ceil(stored[i]) + n
+          local back = math.floor(stored[i]) - 1
+          local both = (next > 5 and 1 or 0) + (next < -7 and 2 or 0)
+          both = both + (far ~= 3 and 4 or 0) + (far <= -2147483000 and 8 or 0)
+          both = both + (back > 5 and 16 or 0) + (back == -2 and 32 or 0)
+          assert.are.same({ inside(next), inside(far), inside(back), clamp(next) + 10 * clamp(far),
+            clamp(back), both, 0 }, row, stored[i])
+        end
+      end
+    end)
+
     it("divides indices by extents, " .. how, function()
       local k = roc.kernel(function(m, y)
         local i = roc.get_global_id(1)

@@ -62,7 +62,8 @@ typedef enum roc_ir_narrow {
   ROC_IR_WRAPS = 16,
   ROC_IR_INT32 = 32, /* without NARROW: integer operands and result lie in -2^31 … 2^31-1 */
   ROC_IR_LOW = 64,   /* without both: no more than its low 32 bits matter (ir/low_bits.h) */
-  /* Of a FLOOR or CEIL, without them: what lies beyond -2^31 … 2^31-1 may be the nearer end. */
+  /* Of a FLOOR or CEIL, and an ADD to one, without them: what lies beyond -2^31 … 2^31-1 may be the
+   * nearer end. */
   ROC_IR_SATURATES = 128
 } roc_ir_narrow;
 

@@ -1,13 +1,21 @@
-/* Floats that are rounded to integers of which 32 bits tell enough, as in `k = math.floor(t); if
- * k >= 1 and k <= #x then … x[k]`: a value beyond them may stay at their end where it is compared
- * with what lies between; other uses want it as it is, unless what is known where they stand says
- * that it has 32 bits.  Variables, and the larger or smaller of it and a value of 32 bits, pass on
- * what is wanted of them. */
+/* Floats that are rounded to integers of which 32 bits tell enough, as in `k = math.floor(t) + 1; if
+ * k >= 1 and k <= #x then … x[k]`: a value beyond them may stay at their end, or near it, where it is
+ * compared with what lies between; other uses want it as it is, unless what is known where they stand
+ * says that it lies there.  Variables, and the larger or smaller of it and a value in between, pass on
+ * what is wanted of them, and so does a sum with what is not negative, unless it might wrap: of a
+ * float that is an integer of 64 bits, the next such float is one less by far more. */
 #include "base/alloc.h"
 #include "ir/check_walk.h"
 #include "ir/facts_terms.h"
 
-enum { WANTED = 1, WANTED_BY_USERS = 2 }; /* if what is made of it is */
+enum {
+  WANTED = 1,
+  WANTED_BY_USERS = 2, /* if what is made of it is */
+  SUM = 4 /* what can be added at the end of 32 bits as well to a float that is rounded */
+};
+
+/* What 32 bits hold, but for what the sum of their least integer and of MOST_ADDED comes to. */
+enum { MOST_ADDED = 1 << 30, LEAST = INT32_MIN + MOST_ADDED, MOST = INT32_MAX };
 
 static bool is_int(const roc_ir_check_walk *w, uint32_t id) {
   return w->m->insts.items[id].type == ROC_VT_INT;
@@ -18,13 +26,28 @@ static bool lies_between(const roc_ir_check_walk *w, uint32_t id, int64_t least,
   return range.low >= least && range.low <= range.high && range.high <= most;
 }
 
+static bool rounds(const roc_ir_inst *inst) {
+  return inst->op == ROC_IR_FLOOR || inst->op == ROC_IR_CEIL;
+}
+
+/* Whether operand `n` of a sum is a float that was rounded, to which the other one can be added at the
+ * end of 32 bits as well.  An unchecked kernel rounds to the largest integer, too. */
+static bool is_added_to(const roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t n) {
+  const roc_ir_inst *rounded = &w->m->insts.items[roc_ir_arg(w->m, inst, n)];
+  if (inst->op != ROC_IR_ADD || !w->m->check || !rounds(rounded)) return false;
+  bool is_f32 = w->m->insts.items[roc_ir_arg(w->m, rounded, 0)].type == ROC_VT_F32;
+  int64_t most = is_f32 ? MOST_ADDED : 1023; /* no float lies between 2^63-1024 and 2^63 */
+  return lies_between(w, roc_ir_arg(w->m, inst, 1 - n), 0, most);
+}
+
 /* Whether what is wanted of the result is wanted of the operand `n`. */
 static bool passes_on(const roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t n) {
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_SET: return true;
     case ROC_IR_SELECT: return n > 0;
     case ROC_IR_MIN:
-    case ROC_IR_MAX: return lies_between(w, roc_ir_arg(w->m, inst, 1 - n), INT32_MIN, INT32_MAX);
+    case ROC_IR_MAX: return lies_between(w, roc_ir_arg(w->m, inst, 1 - n), LEAST, MOST);
+    case ROC_IR_ADD: return is_added_to(w, inst, n);
     default: return false;
   }
 }
@@ -32,15 +55,15 @@ static bool passes_on(const roc_ir_check_walk *w, const roc_ir_inst *inst, uint3
 static bool is_compared(const roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t n) {
   bool compares = inst->op == ROC_IR_LT || inst->op == ROC_IR_LE || inst->op == ROC_IR_EQ ||
                   inst->op == ROC_IR_NE;
-  return compares && lies_between(w, roc_ir_arg(w->m, inst, 1 - n), INT32_MIN + 1, INT32_MAX - 1);
+  return compares && lies_between(w, roc_ir_arg(w->m, inst, 1 - n), LEAST + 1, MOST - 1);
 }
 
 void roc_ir_note_uses(roc_ir_check_walk *w, uint32_t id) {
   const roc_ir_inst *inst = &w->m->insts.items[id];
   for (uint32_t n = 0; n < inst->nargs; n++) {
     uint32_t arg = roc_ir_arg(w->m, inst, n);
-    bool suffices =
-        !is_int(w, arg) || lies_between(w, arg, INT32_MIN, INT32_MAX) || is_compared(w, inst, n);
+    if (is_added_to(w, inst, n)) w->wanted[id] |= SUM;
+    bool suffices = !is_int(w, arg) || lies_between(w, arg, LEAST, MOST) || is_compared(w, inst, n);
     if (suffices) continue;
     w->wanted[arg] |= passes_on(w, inst, n) ? WANTED_BY_USERS : WANTED;
   }
@@ -69,14 +92,11 @@ static bool want_of_operands(roc_ir_check_walk *w, uint32_t id, uint8_t *vars) {
     }
     case ROC_IR_SET: return want(w, inst, vars[inst->aux]);
     case ROC_IR_SELECT:
+    case ROC_IR_ADD:
     case ROC_IR_MIN:
     case ROC_IR_MAX: return want(w, inst, is_wanted);
     default: return false;
   }
-}
-
-static bool rounds(const roc_ir_inst *inst) {
-  return inst->op == ROC_IR_FLOOR || inst->op == ROC_IR_CEIL;
 }
 
 static bool has_rounding(const roc_ir_module *m) {
@@ -92,6 +112,12 @@ bool roc_ir_open_uses(roc_ir_check_walk *w) {
   return w->wanted != NULL;
 }
 
+static bool adds_to_saturated(const roc_ir_check_walk *w, uint32_t id) {
+  const roc_ir_inst *inst = &w->m->insts.items[id];
+  return (w->narrow[roc_ir_arg(w->m, inst, 0)] | w->narrow[roc_ir_arg(w->m, inst, 1)]) &
+         ROC_IR_SATURATES;
+}
+
 bool roc_ir_find_saturated(roc_ir_check_walk *w) {
   const uint8_t known = ROC_IR_NARROW | ROC_IR_INT32;
   if (!w->wanted) return true;
@@ -101,9 +127,11 @@ bool roc_ir_find_saturated(roc_ir_check_walk *w) {
     is_changed = false;
     for (uint32_t id = w->m->insts.count; id-- > 0;) is_changed |= want_of_operands(w, id, vars);
   }
-  for (uint32_t id = 0; id < w->m->insts.count; id++) {
-    bool suffices = rounds(&w->m->insts.items[id]) && !(w->wanted[id] & WANTED);
-    if (suffices && !(w->narrow[id] & known)) w->narrow[id] |= ROC_IR_SATURATES;
+  for (uint32_t id = 0; id < w->m->insts.count; id++) { /* sums come after what they add to */
+    bool may = rounds(&w->m->insts.items[id]) || (w->wanted[id] & SUM && adds_to_saturated(w, id));
+    if (may && !(w->wanted[id] & WANTED) && !(w->narrow[id] & known)) {
+      w->narrow[id] |= ROC_IR_SATURATES;
+    }
   }
   roc_free(vars);
   return true;

@@ -243,6 +243,13 @@ static LLVMValueRef round_narrow(roc_cg *cg, roc_ir_op op, LLVMValueRef f, uint8
   return roc_cg_extend(cg, low, facts & ROC_IR_NARROW_SIGNED);
 }
 
+/* A rounded float that stays at the end of 32 bits, and what is added to it. */
+static LLVMValueRef add_saturated(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef args[2] = {roc_cg_take_low(cg, a), roc_cg_take_low(cg, b)};
+  LLVMValueRef sum = roc_cg_intrinsic(cg, "llvm.sadd.sat", &cg->t.i32, 1, args, 2);
+  return LLVMBuildSExt(cg->b, sum, cg->t.i64, "");
+}
+
 /* In the low halves alone, where more does not matter; it may wrap. */
 static LLVMValueRef low_half(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef a, LLVMValueRef b) {
   static const LLVMOpcode opcodes[ROC_IR_OP_COUNT_] = {
@@ -272,6 +279,7 @@ LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMVal
   if (!cg->target->saturate) facts &= (uint8_t)~ROC_IR_SATURATES;
   if (!(facts & (ROC_IR_NARROW | ROC_IR_INT32 | ROC_IR_SATURATES))) return NULL;
   if (op == ROC_IR_FLOOR || op == ROC_IR_CEIL) return round_narrow(cg, op, a, facts);
+  if (facts & ROC_IR_SATURATES) return add_saturated(cg, a, b);
   narrow_emitter *emit = facts & ROC_IR_NARROW ? emitters[op] : signed_emitters[op];
   bool is_address = cg->lanes == 1 && !cg->target->adds_narrow_offsets;
   bool moves = is_address && !cg->in_narrow_loop && roc_cg_is_loop_variant(cg, id);
