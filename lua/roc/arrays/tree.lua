@@ -155,14 +155,7 @@ local EACH_NEXT = [[
         $accumulated = $first_fields
       end]]
 
-local EACH_REST = [[
-    if first + # <= before + live then
-      local k = first + #
-      local $first_fields = $accumulated
-      $load_next
-      $in_order
-      $accumulated = $first_fields
-    end]]
+local EACH_REST = "    if first + # <= before + live then\n" .. EACH_NEXT .. "\n    end"
 
 -- Of lanes # and # + $distance.
 local EACH_PAIR = [[
