@@ -64,6 +64,23 @@ local function without_zero(as, bs)
 end
 
 devices.each(function(device)
+  it("takes the least and the largest of three, of which some are negated", function()
+    local k = devices.kernel [[function(x, o, n)
+      local i = roc.get_global_id(1)
+      o[i][1] = math.min(-x[i], n, x[i])
+      o[i][2] = math.max(-x[i], n, x[i])
+      o[i][3] = math.min(math.min(n, -x[i]), -n)
+      o[i][4] = math.max(math.max(i - 1, -n), n)
+    end]]
+    local values = { 5, -3, 0, 300, -300 }
+    local o = devices.zeros({ #values, 4 }, "int64")
+    devices.run(k, #values, { devices.values(values, "int16"), o, 3 }, #values)
+    for i, x in ipairs(values) do
+      assert.same({ math.min(-x, 3, x), math.max(-x, 3, x), math.min(3, -x, -3),
+        math.max(i - 1, 3) }, devices.table(o)[i])
+    end
+  end)
+
   local ia, ib = pairs_of(INTEGERS, INTEGERS)
   local fa, fb = pairs_of(FLOATS, FLOATS)
 
