@@ -3,7 +3,7 @@
 local roc = require "roc"
 
 local TILE = 16
-local BLOCK, ROWS = 32, 4
+local BLOCK, ROWS = 32, 8
 
 local transpose = { TILE = TILE, BLOCK = BLOCK, ROWS = ROWS }
 
