@@ -346,7 +346,7 @@ local function text_of(step, form)
     first_spot = is_sweep and "" or of_places("local p# = " .. own),
     place_spot = is_sweep and "" or of_places "spots[rank#] = p#",
     again = of_places("p# = spots[" .. own .. "]"),
-    spot = (form.reads_places and "at[line][before + %s]" or "before + %s"):format(own),
+    spot = string.format(form.reads_places and "at[line][before + %s]" or "before + %s", own),
     put_spots = of_places(PUT_SPOTS),
     put_value = of_values "if to# >= 1 and to# <= y.shape[2] then y[line][to#] = v end",
     put = step == "insert" and of_values "y[line][k] = x[line][place]\n"
