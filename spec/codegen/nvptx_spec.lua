@@ -220,7 +220,7 @@ describe("memory of NVIDIA GPUs", function()
       end
       y[1] = sum
     end]], signature, { check = false })
-    local loop = text:match("^(.-)st%.global") -- behind it, who is in the grid
+    local loop = text:match("^(.-)st%.global") -- what comes after asks which items are in the grid
     check(loop, "ld%.global")
     check_not(loop, "setp%.%w+%.[bsu]64")
   end)
