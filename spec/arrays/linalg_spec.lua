@@ -157,6 +157,7 @@ describe("roc.linalg", function()
   end
 
   it("waits for queued work on its operands, and keeps them", function()
+    if not linalg.library(roc.current_device()) then return pending("no library here") end
     local d = roc.to_device(roc.zeros { 2, 2 })
     roc.kernel(function(a)
       local i, j = roc.grid(2)
