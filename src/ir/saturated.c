@@ -1,9 +1,10 @@
 /* Floats that are rounded to integers of which 32 bits tell enough, as in `k = math.floor(t) + 1; if
- * k >= 1 and k <= #x then … x[k]`: a value beyond them may stay at their end, or near it, where it is
- * compared with what lies between; other uses want it as it is, unless what is known where they stand
- * says that it lies there.  Variables, and the larger or smaller of it and a value in between, pass on
- * what is wanted of them, and so does a sum with what is not negative, unless it might wrap: of a
- * float that is an integer of 64 bits, the next such float is one less by far more. */
+ * k >= 1 and k <= #x then … x[k]`.  A value outside of 32 bits may be replaced by their least or
+ * largest integer, or one near it, where it is only compared with integers inside.  Other uses need
+ * the value itself, unless the facts at their place say that it is inside.  What uses need of a
+ * variable, of a minimum or maximum with an integer inside, and of a sum with an integer that is not
+ * negative, they need of the rounded float, too; the sum must not wrap in 64 bits: neighbouring
+ * floats near 2^63 are further apart than what is added. */
 #include "base/alloc.h"
 #include "ir/check_walk.h"
 #include "ir/facts_terms.h"

@@ -76,8 +76,8 @@ static uint32_t find_factor(const int64_t slopes[2]) {
   return slopes[0] == 0 ? 0 : 1;
 }
 
-/* How much the value grows from an item to the next of its row; false: by this and by that.  Spends
- * one of *nodes per operation. */
+/* How much the value grows from an item to the next of its row; false: not always by the same.
+ * Spends one of *nodes per operation. */
 static bool find_slope(const cpu_state *s, uint32_t id, unsigned *nodes, int64_t *slope) {
   *slope = 0;
   if (!s->plan.is_remat[id] || *nodes == 0) return false;

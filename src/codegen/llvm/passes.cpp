@@ -87,7 +87,7 @@ void clamp_halves(llvm::Function &function) {
   }
 }
 
-/* Before each pass of LLVM. */
+/* Called before each run of a pass of LLVM. */
 void forget_signs_before_licm(llvm::StringRef pass, llvm::Any ir) {
   const auto *loop = pass == "LICMPass" ? llvm::any_cast<const Loop *>(&ir) : nullptr;
   if (loop) forget_signs(**loop);
