@@ -18,6 +18,7 @@ local VARIABLES = {
     { "0", "x", "1x", "-1", "1e3", " 5", "4294967296", "99999999999999999999999" },
     "a number from 1 to 4294967295" },
   ROCLUA_LAZY = { "cpu", { "", "0", "1" }, { "off", "2" }, "0 or 1" },
+  ROCLUA_PROFILE = { "cpu", { "", "0" }, { "yes", "2", "nonsense" }, "0 or 1" },
   ROCLUA_SIM_CHECK = { "sim", { "", "0", "1" }, { "yes", "2" }, "0 or 1" },
   ROCLUA_SIM = { "sim", { "", "raw", "typed" }, { "foo", "Raw", "1" }, "raw or typed" },
   ROCLUA_WAVEFRONT = { "sim", { "", "32", "64" }, { "33", "x" }, "32 or 64" },

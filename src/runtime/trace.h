@@ -42,6 +42,8 @@ void roc_rt_trace_summarise(roc_str *out);
 /* Those of the environment: begins, and at the end of the process writes what was asked for.  Any
  * number of times. */
 void roc_rt_trace_open(void);
+/* INVALID: ROCLUA_PROFILE is not what it may be; roc_rt_trace_open takes it for 0. */
+roc_status roc_rt_trace_check_environment(roc_error *err);
 roc_status roc_rt_trace_conclude(roc_error *err); /* IO, OOM */
 
 /* What the calling thread did from `begin_ns` (roc_clock_ns) until now; the bytes that it moved, or 0.

@@ -73,6 +73,7 @@ static size_t choose_pool_limit(const roc_device_props *props) {
 
 /* Lock held. */
 static roc_status open_entry(uint32_t index, roc_error *err) {
+  ROC_TRY(roc_rt_trace_check_environment(err));
   device_entry *entry = &entries[index];
   roc_rt_device *device = roc_zalloc(sizeof *device);
   if (!device) return roc_fail(err, ROC_OOM, "out of memory: cannot open a device");

@@ -28,7 +28,13 @@ roc_status roc_rt_trace_stop(const char *path, roc_error *err) {
 
 static bool wants_profile(void) {
   bool is_wanted = false;
-  return roc_env_switch("ROCLUA_PROFILE", &is_wanted, NULL) == ROC_OK && is_wanted;
+  roc_env_switch("ROCLUA_PROFILE", &is_wanted, NULL);
+  return is_wanted;
+}
+
+roc_status roc_rt_trace_check_environment(roc_error *err) {
+  bool is_wanted = false;
+  return roc_env_switch("ROCLUA_PROFILE", &is_wanted, err);
 }
 
 static void open_once(void) {
