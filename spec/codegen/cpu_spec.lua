@@ -221,3 +221,31 @@ describe("a division of integers by what all items have in common", function()
     end)
   end
 end)
+
+describe("a large kernel", function()
+  local loops = {}
+  for j = 1, 24 do loops[j] = ("for j = 1, n do s = s + x[j + %d] * %d end"):format(j, j % 5) end
+  local text = "function(x, y, n) local i, s = roc.get_global_id(1), 0.0 if i <= #y then "
+    .. table.concat(loops, " ") .. " y[i] = s + i end end"
+
+  -- The time that registers take grows with the square of a function's size.
+  it("has its loops in functions of their own, with the same results", function()
+    local kernel = roc.kernel(text,
+      { env = { roc = roc }, signature = "(float32[:], float32[:], int64)" })
+    local asm = kernel:inspect_asm("cpu")
+    assert.is_true(select(2, asm:gsub("\nbody%.[^:\n]*:", "")) >= 48) -- of chunks, and the rest
+    local x = roc.zeros(40, "float32")
+    for i = 1, 40 do x[i] = i end
+    for _, n in ipairs { 0, 3, 16 } do
+      local results = {}
+      for _, device in ipairs { "cpu", "sim" } do
+        results[device] = roc.zeros(150, "float32")
+        local scope <close> = roc.on_device(device)
+        kernel[{ 2, 100 }](x, results[device], n)
+      end
+      assert.same(results.sim:totable(), results.cpu:totable())
+    end
+    assert.error_matches(function() kernel[{ 2, 100 }](x, roc.zeros(150, "float32"), 17) end,
+      "index 41 out of range 1..40 of 'x'")
+  end)
+end)

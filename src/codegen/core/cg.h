@@ -34,7 +34,7 @@ typedef struct roc_cg_array {
 typedef enum roc_cg_opt_tier {
   ROC_CG_FULL,
   ROC_CG_NO_SLP,
-  ROC_CG_SCALAR,      /* without vectors, but where the target insists */
+  ROC_CG_SCALAR,      /* without vectors, but where the target insists; its loops are outlined */
   ROC_CG_NO_COUNTERS, /* without the passes that reason about the counters of loops */
   ROC_CG_LINEAR,      /* with a machine that does not optimise either */
 } roc_cg_opt_tier;

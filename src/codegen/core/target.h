@@ -33,6 +33,7 @@ struct roc_target {
   bool has_line_directives_only;   /* of line tables: no sections of debug information */
   bool adds_narrow_offsets;        /* memory instructions take an offset of 32 bits beside a base */
   bool bypasses_divisions;         /* of 64 bits, by ones of 32 (llvm/division.h) */
+  bool outlines_loops;             /* of large kernels (llvm/outline.h) */
   LLVMCodeGenFileType object_kind; /* what LLVM emits for a code object */
 
   /* Whether option name `name` is one of this target's. */

@@ -298,6 +298,7 @@ const roc_target roc_target_cpu = {
     .group_scope = "",
     .system_scope = "",
     .splits_stores = true,
+    .outlines_loops = true,
     .object_kind = LLVMObjectFile,
     .accepts = cpu_accepts,
     .initialise = cpu_initialise,

@@ -4,6 +4,7 @@
 
 #include "codegen/core/cg.h"
 #include "codegen/llvm/division.h"
+#include "codegen/llvm/outline.h"
 #include "codegen/llvm/passes.h"
 
 roc_status roc_cg_verify(roc_cg *cg, roc_error *err) {
@@ -40,5 +41,7 @@ roc_status roc_cg_optimise(roc_cg *cg, roc_error *err) {
                     roc_str_text(&cg->diagnostics));
   }
   if (cg->target->bypasses_divisions) roc_bypass_divisions(cg->mod);
-  return cg->target->repair ? cg->target->repair(cg, err) : ROC_OK;
+  if (cg->target->repair) ROC_TRY(cg->target->repair(cg, err));
+  if (cg->target->outlines_loops && cg->opt_tier == ROC_CG_SCALAR) roc_outline_loops(cg->mod);
+  return ROC_OK;
 }
