@@ -165,6 +165,26 @@ devices.each(function(device)
     end)
   end
 
+  -- What a float of a loop holds is not known: the checks of its floor stay.
+  local after_loops = {
+    ["out of range 1..4 of 'y'"] = "y[math.floor(sum)] = 7",
+    ["attempt to divide by zero"] = "y[i] = 5 // (math.floor(sum) - 8)",
+    ["has no integer representation"] = not device.raw and "y[i] = math.floor(sum * 1e19)" or nil,
+  }
+  for what, statement in pairs(after_loops) do
+    it("checks what is made of a float that a loop adds to: " .. what, function()
+      local k = roc.kernel(([[function(y, x)
+        local i, sum = roc.get_global_id(1), 0.0
+        for j = 1, #x do sum = sum + x[j] end
+        %s
+      end]]):format(statement), { env = { roc = roc, math = math } })
+      local whole = devices.zeros(12, "int64")
+      assert.matches(what, fault_of(devices.run, k, 4, { whole:slice(1, 1, 4),
+        devices.values({ 1, 2, 2, 3 }, "float64") }, 4), 1, true)
+      assert.same({ 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, devices.table(whole))
+    end)
+  end
+
   it("reports assert and error with their messages", function()
     local line = here(3)
     local k = roc.kernel(function(x, out)

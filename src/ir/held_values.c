@@ -26,10 +26,17 @@ static bool is_in(roc_ir_range a, roc_ir_range b) {
   return a.low > a.high || (a.low >= b.low && a.high <= b.high);
 }
 
-/* Walks once with `held`, and fills `assigned`; false: memory is out. */
+static const roc_ir_range nothing = {INT64_MAX, INT64_MIN};
+
+static bool is_integer(const roc_ir_check_walk *w, uint32_t var) {
+  return w->m->vars.items[var].type == ROC_VT_INT;
+}
+
+/* Walks once with `held`, and fills `assigned`, which is noted of integers alone; false: memory is
+ * out. */
 static bool assign_once(roc_ir_check_walk *w, const roc_ir_launch_limits *limits) {
   for (uint32_t i = 0; i < w->m->vars.count; i++) {
-    w->assigned[i] = (roc_ir_range){INT64_MAX, INT64_MIN};
+    w->assigned[i] = is_integer(w, i) ? nothing : roc_ir_range_all;
   }
   bool made = roc_ir_check_walk_run(w, limits);
   roc_ir_sums_close(w);
@@ -83,7 +90,7 @@ bool roc_ir_find_held(roc_ir_check_walk *w, const roc_ir_launch_limits *limits) 
   w->assigned = roc_alloc(sizeof *w->assigned * (w->m->vars.count + 1));
   if (!w->assigned) return false;
   for (uint32_t i = 0; i < w->m->vars.count; i++) {
-    if (w->m->vars.items[i].type == ROC_VT_INT) w->held[i] = (roc_ir_range){INT64_MAX, INT64_MIN};
+    if (is_integer(w, i)) w->held[i] = nothing;
   }
   bool made = true, is_stable = false;
   for (int walk = 0; made && !is_stable; walk++) {
