@@ -13,6 +13,7 @@ local TITLES = {
   help = "lets a thread that waits run what it waits for, and go when its time is over",
   modes = "rounds to nearest, whatever the program has set",
   quota = "counts no more cores than control groups have time for",
+  shares = "lets streams share a thread, however long a launch takes",
   wait_for = "orders streams by each other's tickets",
   blocked = "runs streams at the same time, and lets one that waits hold up no other",
   event =

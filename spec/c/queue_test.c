@@ -409,6 +409,59 @@ static void test_hand_over(void) {
   roc_rt_kernel_release(chain);
 }
 
+/* Begins when it is told, and takes a millisecond a workgroup. */
+static void long_kernel(const void *kernarg, const roc_cpu_launch *info, uint64_t first,
+                        uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
+  const args *a = args_of(kernarg);
+  (void)info;
+  (void)shared;
+  (void)frame;
+  for (uint64_t g = first; g < end; g++) {
+    while (atomic_load(a->shared) == 0) turn->ask(turn, UINT64_MAX);
+    usleep(1000);
+    __atomic_fetch_add(a->data, 1, __ATOMIC_RELAXED);
+    if (g + 1 < end && turn->ask(turn, g + 1) == 0) return;
+  }
+}
+
+typedef struct count {
+  const int64_t *now;
+  int64_t seen;
+} count;
+
+static void note_count(void *ud) {
+  count *c = ud;
+  c->seen = __atomic_load_n(c->now, __ATOMIC_RELAXED);
+}
+
+/* The one thread of the pool goes to what another stream has queued before it has run all of a long
+ * launch, and comes back. */
+static void test_shares(void) {
+  enum { GROUPS = 100 };
+  static _Atomic uint64_t gate;
+  static int64_t counter;
+  roc_device *driver = roc_rt_device_driver(device);
+  CHECK(driver->props.compute_units == 1);
+  roc_dev_module *module = load_directly(driver, long_kernel);
+  roc_dev_stream *one, *two;
+  OK(driver->ops->stream_create(driver, &one, &err));
+  OK(driver->ops->stream_create(driver, &two, &err));
+  args a = {.data = &counter, .shared = &gate};
+  count c = {&counter, -1};
+  roc_ticket long_ticket, call_ticket;
+  bool done;
+  long_ticket = launch_directly(one, module, &a, GROUPS);
+  OK(driver->ops->host_call(two, note_count, &c, &call_ticket, &err));
+  atomic_store(&gate, 1);
+  OK(driver->ops->wait(two, call_ticket, -1, &done, &err));
+  CHECK(c.seen >= 0 && c.seen < GROUPS);
+  OK(driver->ops->wait(one, long_ticket, -1, &done, &err));
+  CHECK(__atomic_load_n(&counter, __ATOMIC_RELAXED) == GROUPS);
+  driver->ops->stream_destroy(one);
+  driver->ops->stream_destroy(two);
+  driver->ops->module_unload(driver, module);
+}
+
 /* Streams wait for each other through the driver; a chain of them over two streams stays in
  * order. */
 static void test_wait_for(void) {
@@ -839,6 +892,7 @@ static const struct {
     {"modes", test_modes, NULL, NULL},
     {"quota", test_quota, NULL, NULL},
     {"wait_for", test_wait_for, NULL, NULL},
+    {"shares", test_shares, "ROCLUA_CPU_THREADS", "1"},
     {"blocked", test_blocked, "ROCLUA_CPU_THREADS", "3"},
     {"event", test_event, NULL, NULL},
     {"devices", test_devices, "ROCLUA_CPU_DEVICES", "2"},

@@ -15,7 +15,12 @@
 #include "base/thread.h"
 #include "device/cpu/quota.h"
 
-enum { MAX_THREADS = 1024, SPIN_NS = 20000, SCRATCH_ALIGNMENT = 64 };
+enum {
+  MAX_THREADS = 1024,
+  SPIN_NS = 20000,
+  TURN_NS = 500000, /* of a thread at a task, before it looks whether another one has fewer */
+  SCRATCH_ALIGNMENT = 64,
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work_done; /* on the monotonic clock, hence made at run time */
@@ -129,7 +134,8 @@ void roc_cpu_pool_exit(roc_cpu_pool *pool, roc_cpu_task *task, bool has_more) {
   if (!has_more) {
     unlist(pool, task);
     if (task->inside == 0) task->finish(task);
-  } else if (!task->is_listed) {
+  } else {
+    unlist(pool, task); /* others come first */
     list(pool, task, 1);
   }
 }
@@ -159,16 +165,43 @@ static void go_on(roc_cpu_pool *pool) {
   roc_cpu_pool_lock();
 }
 
-/* Steps a task to its end.  Lock held, given up while stepping. */
+/* The listed task that the fewest threads step, of these the oldest.  Lock held. */
+static roc_cpu_task *find_task(const roc_cpu_pool *pool) {
+  roc_cpu_task *found = pool->first_task;
+  for (roc_cpu_task *task = found; task; task = task->next) {
+    if (task->inside < found->inside) found = task;
+  }
+  return found;
+}
+
+/* Whether a thread stays with a task: its turn is not over, or fewer step no other one. */
+static bool stays(roc_cpu_pool *pool, const roc_cpu_task *task, uint64_t *turn_end_ns) {
+  uint64_t now = roc_clock_ns();
+  if (now < *turn_end_ns) return true;
+  *turn_end_ns = now + TURN_NS;
+  if (atomic_load_explicit(&pool->listed_count, memory_order_relaxed) == 0) return true;
+  roc_cpu_pool_lock();
+  const roc_cpu_task *other = find_task(pool);
+  bool is_better_there = pool->first_left || (other && other->inside < task->inside);
+  roc_cpu_pool_unlock();
+  return !is_better_there;
+}
+
+/* Steps a task to its end, or for its turn, when others wait.  Lock held, given up while stepping.
+ */
 static void serve(roc_cpu_pool *pool, roc_cpu_task *task, roc_cpu_scratch *scratch) {
   roc_cpu_pool_enter(pool, task);
   /* Submitters count spinning threads once per task; a thread that takes one makes sure that the rest is
    * taken too. */
   if (pool->first_task && pool->sleeping_count > 0) pthread_cond_signal(&pool->work_came);
   roc_cpu_pool_unlock();
-  while (task->step(task, scratch)) continue;
+  uint64_t turn_end_ns = roc_clock_ns() + TURN_NS;
+  bool has_more;
+  do {
+    has_more = task->step(task, scratch);
+  } while (has_more && stays(pool, task, &turn_end_ns));
   roc_cpu_pool_lock();
-  roc_cpu_pool_exit(pool, task, false);
+  roc_cpu_pool_exit(pool, task, has_more);
 }
 
 /* ---- workers ------------------------------------------------------------- */
@@ -197,7 +230,7 @@ static void *run_worker(void *argument) {
       go_on(pool);
       has_spun = false;
     } else if (pool->first_task) {
-      serve(pool, pool->first_task, &scratch);
+      serve(pool, find_task(pool), &scratch);
       has_spun = false;
     } else if (pool->is_stopping) {
       break;

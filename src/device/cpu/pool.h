@@ -1,7 +1,8 @@
 /* The thread pool of a cpu device, started by the first task; several devices share the cores.
  *
- * A task is stepped by as many threads as are free; each step takes and runs a share of it.  Tasks
- * are served oldest first, and a thread stays with a task until nothing of it is left to take.  One
+ * A task is stepped by as many threads as are free; each step takes and runs a share of it.  A free
+ * thread goes to the task that the fewest step, of these to the oldest, and from time to time looks
+ * whether another one has fewer by now: so tasks share the threads, however long they take.  One
  * lock guards all pools and, in queue.c, the streams of all devices, which may wait for each other:
  * "lock held" below means this one. */
 #ifndef ROC_DEVICE_CPU_POOL_H
