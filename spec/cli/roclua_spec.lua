@@ -54,6 +54,11 @@ describe("roclua", function()
       assert.are.equal(0, select(2, shell "ROCLUA -e 'os.exit(true, true)'"))
       assert.are.equal(1, select(2, shell "ROCLUA -e 'os.exit(false)'"))
     end)
+
+    it("and goes on, with its devices, where os.exit refuses the status", function()
+      assert_prints("false\tbad argument #1 to 'os.exit' (number expected, got string)\n[1.]\n",
+        "ROCLUA -l roc -e 'print(pcall(os.exit, \"x\")) print(roc.to_device(roc.ones(1)))'")
+    end)
   end)
 
   describe("takes lua's options:", function()
@@ -174,6 +179,13 @@ describe("roclua", function()
       local quiet = [==[ | ROCLUA -e "_PROMPT='' _PROMPT2=''" -i | tail -n +2]==]
       assert_prints("3\t4\nb\nc\n\n", [==[printf 'a = [[b\nc]]\n=3,4\n=a\n']==] .. quiet)
       assert_prints("=3\n\n", [==[printf 'print([[\n=3]])\n']==] .. quiet)
+    end)
+
+    it("goes on where the prompts cannot be read", function()
+      assert_prints("> > 2\n> \n", [==[printf '%s\n1+1\n' 'local _ = setmetatable(_G, ]==]
+        .. [==[{ __index = function(_, name) error(name) end })' | ROCLUA -i | tail -n +2]==])
+      assert_prints("> > 2\n> \n", [==[printf '%s\n1+1\n' '_PROMPT = setmetatable({}, ]==]
+        .. [==[{ __tostring = error })' | ROCLUA -i | tail -n +2]==])
     end)
 
     it("prints the values of expressions and keeps globals", function()

@@ -360,10 +360,11 @@ static bool select_emulated(lua_State *L) {
   return cli_report(L, cli_call(L, 1, 0));
 }
 
-/* os.exit of scripts: the original (first upvalue) after the devices have finished. */
+/* os.exit of scripts: the original (first upvalue) after the devices have finished, which a status
+ * that it would refuse must not do. */
 static int exit_after_devices(lua_State *L) {
-  bool succeeds = lua_isnoneornil(L, 1) || (lua_isboolean(L, 1) && lua_toboolean(L, 1)) ||
-                  (lua_isinteger(L, 1) && lua_tointeger(L, 1) == EXIT_SUCCESS);
+  bool succeeds = lua_isboolean(L, 1) ? lua_toboolean(L, 1)
+                                      : luaL_optinteger(L, 1, EXIT_SUCCESS) == EXIT_SUCCESS;
   bool is_ok = cli_finish_devices(L);
   is_ok = cli_finish_output() && is_ok;
   if (!is_ok && succeeds) {

@@ -18,16 +18,22 @@
 /* Places on the stack, below all else: the module; what the hooks gave last. */
 enum { MODULE = 1, HOOK_TEXT = 2, HOOK_LIST = 3, BASE = 3 };
 
-/* The user's _PROMPT or _PROMPT2, else the usual one.  Leaves one value on the stack, which keeps
- * the text. */
+/* (name) -> the text of that global, or nil */
+static int get_prompt(lua_State *L) {
+  if (lua_getglobal(L, lua_tostring(L, 1)) != LUA_TNIL) luaL_tolstring(L, -1, NULL);
+  return 1;
+}
+
+/* The user's _PROMPT or _PROMPT2; the usual one where that is nil or an error, as with globals that
+ * must be declared.  Leaves one value on the stack, which keeps the text. */
 static const char *push_prompt(lua_State *L, bool is_first) {
-  if (lua_getglobal(L, is_first ? "_PROMPT" : "_PROMPT2") == LUA_TNIL) {
+  lua_pushcfunction(L, get_prompt);
+  lua_pushstring(L, is_first ? "_PROMPT" : "_PROMPT2");
+  if (lua_pcall(L, 1, 1, 0) != LUA_OK || lua_isnil(L, -1)) {
     lua_pop(L, 1);
-    return lua_pushstring(L, is_first ? "> " : ">> ");
+    lua_pushstring(L, is_first ? "> " : ">> ");
   }
-  const char *prompt = luaL_tolstring(L, -1, NULL);
-  lua_remove(L, -2);
-  return prompt;
+  return lua_tostring(L, -1);
 }
 
 /* Calls a function of roc.repl with the `nargs` values on top.  Returns Lua's status. */
