@@ -77,8 +77,9 @@ local function workgroup(name, value)
   end
   for _, n in ipairs(dims) do
     if math.type(n) ~= "integer" or n < 1 or n > 0x7fffffff then
-      fail("bad argument #2 to 'kernel' (option '%s': integers of at least 1 expected, got %s)",
-        name, math.type(n) and tostring(n) or type(n))
+      fail("bad argument #2 to 'kernel' "
+        .. "(option '%s': integers from 1 to 2147483647 expected, got %s)", name,
+        math.type(n) and tostring(n) or type(n))
     end
   end
   return dims

@@ -24,9 +24,11 @@ describe("roc.kernel", function()
     refuses("option 'name': a name expected", roc.kernel, noop, { name = "" })
     refuses("option 'number': \"float32\" or \"float64\" expected, got \"float16\"", roc.kernel,
       noop, { number = "float16" })
-    for shown, value in pairs { ["0"] = 0, ["-3"] = { 16, -3 }, ["1.5"] = 1.5, table = { {} } } do
-      refuses(("option 'workgroup': integers of at least 1 expected, got %s)"):format(shown):gsub(
-        "[-)]", "%%%0"), roc.kernel, noop, { workgroup = value })
+    for shown, value in pairs { ["0"] = 0, ["-3"] = { 16, -3 }, ["1.5"] = 1.5, table = { {} },
+      ["2147483648"] = 1 << 31 } do
+      local message = ("integers from 1 to 2147483647 expected, got %s)"):format(shown)
+      refuses("option 'workgroup': " .. message:gsub("[-)]", "%%%0"), roc.kernel, noop,
+        { workgroup = value })
     end
     for _, value in ipairs { { 16, nil, 4 }, { nil, 4 }, { 16, x = 4 } } do
       refuses("option 'workgroup': 1 to 3 integers", roc.kernel, noop, { workgroup = value })

@@ -263,7 +263,7 @@ devices.each(function(device)
   end)
 
   -- Loops that would go on for weeks, and stop because every work-item fails soon: kernel(m, n), m
-  -- of 20 zeros, in one workgroup.
+  -- of 20 zeros; the workgroup, by default of 8, and the grid, by default one workgroup.
   local ENDLESS = {
     ["counts"] = { "for k = 1, n do m[i + k] = m[i + k] + 1 end" },
     ["reads its index from memory"] = { "for k = 1, n do m[m[1] + i + k] = m[i] end" },
@@ -290,6 +290,8 @@ devices.each(function(device)
       "for _ = 1, n do for k = 1, n do m[m[1] + i + k] = 0 end roc.barrier() end" },
     ["asks its wavefront"] = { "for k = 1, n do m[i + k] = roc.wave.sum(0) end", 80 },
     ["asserts"] = { "for k = 1, n do assert(k + i < 17) m[i] = 0 end" },
+    ["divides by what all share, in several workgroups"] = {
+      "local s = 1 while s < n do m[i] = 0 // s roc.barrier() s = s // 2 end", 5, 15 },
     ["divides"] = { "for k = 1, n do m[i] = n // (10 - k) * 0 end" },
     ["repeats"] = { "local k = 0 repeat k = k + 1 m[m[1] + i + k] = 0 until k == n" },
     ["goes on"] = {
@@ -306,11 +308,12 @@ devices.each(function(device)
   for title, case in pairs(ENDLESS) do
     it("ends when every work-item has failed in a loop that " .. title, function()
       local body, items = case[1], case[2] or 8
+      local grid = case[3] or items
       local function run_of(m, i, n) for k = 1, n do m[m[1] + i + k] = 0 end end
       local k = roc.kernel("function(m, n)\nlocal i, j = roc.grid(2)\n" .. body .. "\nend",
         { env = { roc = roc, run = run_of } })
       local ok, message = pcall(function()
-        k:launch({ grid = items, workgroup = items }, roc.to_device(roc.zeros(20, "int64")), ROUNDS)
+        k:launch({ grid = grid, workgroup = items }, roc.to_device(roc.zeros(20, "int64")), ROUNDS)
         roc.current_device():synchronize()
       end)
       assert.is_false(ok)
