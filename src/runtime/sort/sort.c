@@ -7,8 +7,7 @@
 #include "runtime/sort/elements.h"
 
 enum {
-  PART_LEAST = 1 << 16, /* elements of a thread: fewer do not pay */
-  PARTS_MOST = 64
+  PART_LEAST = 1 << 16 /* elements of a thread: fewer do not pay */
 };
 
 typedef struct job {
@@ -16,41 +15,11 @@ typedef struct job {
   const roc_sort_form *form;
   roc_sort_keys keys;
   char *records, *spare;
-  int64_t line;   /* that is sorted in parts */
-  uint32_t parts; /* a power of two where a line is cut, else of all lines */
-  uint32_t width; /* parts of a run that are merged with the next run */
+  int64_t line;                    /* that is sorted in parts */
+  uint32_t parts;                  /* a power of two where a line is cut, else of all lines */
+  uint32_t width;                  /* parts of a run that are merged with the next run */
+  bool has_ties[ROC_THREAD_PARTS]; /* the part of the line has -0 or NaN */
 } job;
-
-typedef struct worker {
-  const job *job;
-  void (*run)(struct worker *share);
-  uint32_t part;
-  bool has_ties; /* read -0 or NaN */
-} worker;
-
-static void *run_worker(void *ud) {
-  worker *w = ud;
-  w->run(w);
-  return NULL;
-}
-
-/* Runs all parts, each on a thread if there is one. */
-static void run_parts(const job *j, void (*run)(worker *), worker workers[PARTS_MOST]) {
-  pthread_t threads[PARTS_MOST];
-  bool has_thread[PARTS_MOST];
-  for (uint32_t i = 0; i < j->parts; i++) {
-    bool has_ties = j->width > 0 && workers[i].has_ties;
-    workers[i] = (worker){j, run, i, has_ties};
-    has_thread[i] =
-        i > 0 && roc_thread_start(&threads[i], ROC_THREAD_STACK, run_worker, &workers[i]) == 0;
-  }
-  for (uint32_t i = 0; i < j->parts; i++) {
-    if (!has_thread[i]) run(&workers[i]);
-  }
-  for (uint32_t i = 0; i < j->parts; i++) {
-    if (has_thread[i]) pthread_join(threads[i], NULL);
-  }
-}
 
 /* Where part i of n things begins. */
 static size_t begin_of(const job *j, size_t n, size_t i) {
@@ -88,13 +57,13 @@ static void mend(const job *j, int64_t line) {
 
 /* ---- many lines -------------------------------------------------------------------------- */
 
-static void sort_lines(worker *w) {
-  const job *j = w->job;
+static void sort_lines(void *ud, uint32_t part) {
+  const job *j = ud;
   size_t n = (size_t)j->sort->n, lines = (size_t)j->sort->lines;
-  size_t room = (size_t)w->part * n * j->form->records->bytes;
+  size_t room = (size_t)part * n * j->form->records->bytes;
   char *records = j->records + room, *spare = j->spare + room;
-  size_t end = begin_of(j, lines, w->part + 1);
-  for (size_t line = begin_of(j, lines, w->part); line < end; line++) {
+  size_t end = begin_of(j, lines, part + 1);
+  for (size_t line = begin_of(j, lines, part); line < end; line++) {
     bool has_ties = j->form->read(&j->keys, line_at(j, (int64_t)line), 0, n, records);
     j->form->records->sort(records, spare, n, j->form->shift);
     store(j, (int64_t)line, records, 0, n);
@@ -104,46 +73,44 @@ static void sort_lines(worker *w) {
 
 /* ---- a line in parts --------------------------------------------------------------------- */
 
-static void sort_part(worker *w) {
-  const job *j = w->job;
+static void sort_part(void *ud, uint32_t part) {
+  job *j = ud;
   size_t n = (size_t)j->sort->n, bytes = j->form->records->bytes;
-  size_t begin = begin_of(j, n, w->part), end = begin_of(j, n, w->part + 1);
+  size_t begin = begin_of(j, n, part), end = begin_of(j, n, part + 1);
   char *records = j->records + begin * bytes;
-  w->has_ties = j->form->read(&j->keys, line_at(j, j->line), begin, end - begin, records);
+  j->has_ties[part] = j->form->read(&j->keys, line_at(j, j->line), begin, end - begin, records);
   j->form->records->sort(records, j->spare + begin * bytes, end - begin, j->form->shift);
 }
 
 /* The part's share of the merge of the two runs that it is in. */
-static void merge_part(worker *w) {
-  const job *j = w->job;
+static void merge_part(void *ud, uint32_t part) {
+  const job *j = ud;
   size_t n = (size_t)j->sort->n, bytes = j->form->records->bytes;
-  size_t run = w->part / (2 * j->width) * (2 * j->width);
+  size_t run = part / (2 * j->width) * (2 * j->width);
   size_t a = begin_of(j, n, run), b = begin_of(j, n, run + j->width);
   size_t end = begin_of(j, n, run + 2 * j->width);
   j->form->records->merge(j->records + a * bytes, b - a, j->records + b * bytes, end - b,
-                          begin_of(j, n, w->part) - a, begin_of(j, n, w->part + 1) - a,
+                          begin_of(j, n, part) - a, begin_of(j, n, part + 1) - a,
                           j->spare + a * bytes);
 }
 
-static void store_part(worker *w) {
-  const job *j = w->job;
+static void store_part(void *ud, uint32_t part) {
+  const job *j = ud;
   size_t n = (size_t)j->sort->n;
-  store(j, j->line, j->records, begin_of(j, n, w->part), begin_of(j, n, w->part + 1));
+  store(j, j->line, j->records, begin_of(j, n, part), begin_of(j, n, part + 1));
 }
 
 static void sort_line(job *j) {
-  worker workers[PARTS_MOST];
-  j->width = 0;
-  run_parts(j, sort_part, workers);
+  roc_thread_each(j->parts, sort_part, j);
   for (j->width = 1; j->width < j->parts; j->width *= 2) {
-    run_parts(j, merge_part, workers);
+    roc_thread_each(j->parts, merge_part, j);
     char *merged = j->spare;
     j->spare = j->records;
     j->records = merged;
   }
-  run_parts(j, store_part, workers);
+  roc_thread_each(j->parts, store_part, j);
   bool has_ties = false;
-  for (uint32_t i = 0; i < j->parts; i++) has_ties |= workers[i].has_ties;
+  for (uint32_t i = 0; i < j->parts; i++) has_ties |= j->has_ties[i];
   if (has_ties) mend(j, j->line);
 }
 
@@ -152,7 +119,7 @@ static void sort_line(job *j) {
 static uint32_t parts_of(const roc_sort *sort) {
   uint64_t size = (uint64_t)sort->lines * (uint64_t)sort->n, most = size / PART_LEAST;
   if (most > sort->threads) most = sort->threads;
-  return most < 1 ? 1 : most > PARTS_MOST ? PARTS_MOST : (uint32_t)most;
+  return most < 1 ? 1 : most > ROC_THREAD_PARTS ? ROC_THREAD_PARTS : (uint32_t)most;
 }
 
 roc_status roc_sort_lines(const roc_sort *sort, roc_error *err) {
@@ -174,8 +141,7 @@ roc_status roc_sort_lines(const roc_sort *sort, roc_error *err) {
   if (is_cut) {
     for (j.line = 0; j.line < sort->lines; j.line++) sort_line(&j);
   } else {
-    worker workers[PARTS_MOST];
-    run_parts(&j, sort_lines, workers);
+    roc_thread_each(j.parts, sort_lines, &j);
   }
   roc_free(memory);
   return ROC_OK;
