@@ -190,6 +190,77 @@ describe("reductions of host arrays", function()
   end)
 end)
 
+-- Elements of a dtype, among them NaN, both zeros and equal ones.
+local function elements(rng, dtype, shape)
+  local x = rng:integers(-60, 60, shape)
+  if dtype == "bool" then return x:gt(50) end
+  if string.find(dtype, "float") then
+    local which = rng:integers(1, 400, shape)
+    x = roc.where(which:lt(90), -0.0, x:astype "float64" / 16)
+    x = roc.where(which:eq(1), 0 / 0, x)
+  end
+  return x:astype(dtype)
+end
+
+local function shown(result)
+  if type(result) ~= "userdata" then return string.format("%q", result) end
+  local text = result.dtype.name
+  for _, value in ipairs(result:ravel():totable()) do text = text .. string.format(" %q", value) end
+  return text
+end
+
+describe("reductions of host arrays in memory", function()
+  it("are those of kernels, to the bit", function()
+    local scope <close> = roc.on_device "cpu"
+    assert(scope)
+    local rng, cases = roc.rng(31), 0
+    local shapes = { { 4200 }, { 70, 40 }, { 5, 130 }, { 3, 20 } }
+    local names = { "sum", "max", "argmin", "mean", "norm" }
+    for _, dtype in ipairs { "int8", "uint64", "bfloat16", "float32", "bool" } do
+      for _, name in ipairs(dtype == "bool" and { "any", "all", "count" } or names) do
+        cases = cases + 1
+        local a = elements(rng, dtype, shapes[cases % 4 + 1])
+        local view = cases % 3 == 0 and a:flip { axis = 1 } or cases % 3 == 1 and a
+          or a:transpose()
+        local device = roc.to_device(view:copy())
+        for axis = cases % 2, view.ndim, 2 do
+          local opts = axis > 0 and { axis = axis, keep = axis == 2 } or nil
+          local expected = device[name](device, opts)
+          if type(expected) == "userdata" then expected = expected:copy_to_host() end
+          assert.are.equal(shown(expected), shown(view[name](view, opts)))
+        end
+      end
+    end
+  end)
+
+  it("are the same on several threads", function()
+    local n = (1 << 20) + 4097
+    local x = roc.math.sin(roc.range(1, n)):astype("float32"):eval()
+    x[n - 5], x[700000] = 2, 2
+    assert.are.equal(700000, x:argmax())
+    assert.are.equal(700000, x:reshape(1, n):argmax({ axis = 2 })[1])
+    local chunks = {}
+    for first = 1, n, 4096 do
+      chunks[#chunks + 1] = x:slice(1, first, math.min(first + 4095, n)):sum()
+    end
+    assert.are.equal(in_pairs(chunks), x:sum())
+    local wide = x:slice(1, 1, 1 << 20):reshape(2048, 512)
+    assert.are.equal(wide:slice(2, 300, 300):copy():sum(), wide:sum({ axis = 1 })[300])
+    assert.are.equal(wide:slice(1, 300, 300):copy():sum(), wide:sum({ axis = 2 })[300])
+  end)
+
+  it("take options as device arrays do", function()
+    local a = roc.range(1, 6):reshape(2, 3)
+    assert.same({ 1, 3 }, a:sum({ axis = 1, keep = true }).shape)
+    assert.same({ 2 }, a:sum({ axis = 2, keep = false }).shape)
+    assert.are.equal(6, roc.range(1, 3):sum { axis = 1 })
+    for _, opts in ipairs { { axis = 3 }, { axis = 1.5 }, { axis = 1, keep = 1 }, { axes = 1 },
+      { axis = 0 }, { 1 } } do
+      assert.is_false((pcall(a.sum, a, opts)))
+    end
+  end)
+end)
+
 describe("reductions of device arrays", function()
   devices.each(function()
     specs(true)

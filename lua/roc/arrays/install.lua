@@ -13,8 +13,11 @@ local OF_ONE = { unm = true, bnot = true }
 
 local COMPARISONS = { "lt", "le", "gt", "ge", "eq", "ne" }
 
-local METHODS = { "sum", "prod", "min", "max", "mean", "var",
-  "std", "any", "all", "argmin", "argmax", "norm", "count", "dot", "matmul", "cumsum", "cumprod",
+-- Those that core serves itself for a host array in memory.
+local REDUCTIONS = { "sum", "prod", "min", "max", "argmin", "argmax", "any", "all", "count",
+  "mean" }
+
+local METHODS = { "var", "std", "norm", "dot", "matmul", "cumsum", "cumprod",
   "diff", "sort", "argsort", "topk", "unique", "searchsorted", "bincount", "histogram",
   "nonzero", "tile", "roll", "flip", "pad" }
 
@@ -92,6 +95,7 @@ function M.install()
   end
   local methods = {}
   for _, name in ipairs(METHODS) do methods[name] = method(name) end
+  for _, name in ipairs(REDUCTIONS) do methods[name] = core.reduction(name, method(name)) end
   for _, name in ipairs(COMPARISONS) do methods[name] = operation(name, true) end
   for name, f in pairs(methods) do
     core.array_methods[name], core.device_array_methods[name] = f, f

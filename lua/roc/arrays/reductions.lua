@@ -85,7 +85,8 @@ end
 -- the table ---------------------------------------------------------------------------------------
 
 -- `make` gives what the tree combines for a dtype; `empty` the value of no elements (none: an
--- error); `takes` is "numbers" or "bool"; `of` names dtypes that `make` depends on beside that one.
+-- error); `takes` is "numbers" or "bool"; `of` names dtypes that `make` depends on beside that one;
+-- `op` is the name that core.reduce_lines has for it.
 local REDUCTIONS = {
   sum = { make = accumulate(dtypes.accumulator, "v = v + w"), empty = 0 },
   prod = { make = accumulate(dtypes.accumulator, "v = v * w"), empty = 1 },
@@ -102,7 +103,7 @@ local REDUCTIONS = {
 }
 
 for name, reduction in pairs(REDUCTIONS) do
-  reduction.name = name
+  reduction.name, reduction.op = name, name
 end
 
 -- What the tree combines for a dtype, made once; `name` is for messages.
@@ -113,6 +114,7 @@ local function made_of(reduction, name, dtype)
   if not made[key] then
     made[key] = reduction.make(dtype)
     made[key].name, made[key].key = "roc.Array " .. name, key
+    made[key].op = reduction.op
   end
   return made[key]
 end

@@ -474,8 +474,8 @@ local function lines_of(array, axis)
   return (views.reshaped(moved, { lines, shape[axis] }))
 end
 
--- The first level: of arrays in memory, or of what is pending.
-local function first_level(reduction, arrays, axis, results, lines, n)
+-- Of what is pending, the first level; false: the arrays are to be reduced as memory.
+local function reduce_pending(reduction, arrays, axis, results, lines, n)
   local function fused(graph)
     local is_short = n <= LANES
     local text = text_of(reduction, is_short and ITEM or WORKGROUP, CHUNK, reduction.load,
@@ -486,26 +486,46 @@ local function first_level(reduction, arrays, axis, results, lines, n)
   local are_columns = axis == 1 and arrays[1].ndim == 2
     and lie_side_by_side({ arrays[1]:transpose() }, lines, n)
   local key = has_rounds() and reduction.key .. " in rounds" or reduction.key
-  if not are_columns and core.reduce_pending(key, arrays, axis, results, fused) then return end
+  return not are_columns and core.reduce_pending(key, arrays, axis, results, fused)
+end
+
+-- The first level of arrays in memory.
+local function reduce_memory(reduction, arrays, axis, results, lines, n)
   local inputs = {}
   for i, array in ipairs(arrays) do inputs[i] = lines_of(array, axis) end
   level(reduction, inputs, results, lines, n, CHUNK, reduction.load)
 end
 
+-- All levels of a host array on `cpu`, by the runtime, which waits for the array.
+local function reduce_on_host(reduction, array, axis, lines)
+  local at = reduction.result or 1
+  local result = support.new_array(false, lines, reduction.fields[at])
+  core.reduce_lines(reduction.op, axis and array or array:ravel(), axis, result)
+  return { [at] = result }
+end
+
 ---Reduces each line of arrays of one shape.
 ---@param reduction table `fields` (dtypes), `load` (a function of two names and the texts of the
 ---arrays' elements: text that declares the names), `combine` (text that combines w into v),
----`is_exact` (every tree gives the same bits), `name`, `key` (tells it apart)
+---`is_exact` (every tree gives the same bits), `name`, `key` (tells it apart), `op` (of
+---core.reduce_lines, which has it for one array)
 ---@param arrays roc.AnyArray[]
 ---@param axis? integer along which a line is; else all elements are one, in C order
 ---@param lines integer > 0
 ---@param n integer > 0, the elements of a line
 ---@param is_device boolean
----@return roc.AnyArray[] one a field, of shape {lines}
+---@return roc.AnyArray[] one a field, or that of the result alone, of shape {lines}
 function M.reduce(reduction, arrays, axis, lines, n, is_device)
+  local is_host = reduction.op and not is_device and core.current_device().kind == "cpu"
+  if is_host and not core.is_pending(arrays[1]) then
+    return reduce_on_host(reduction, arrays[1], axis, lines)
+  end
   local chunks = (n + CHUNK - 1) // CHUNK
   local results = new_results(reduction, lines * chunks, is_device)
-  first_level(reduction, arrays, axis, results, lines, n)
+  if not reduce_pending(reduction, arrays, axis, results, lines, n) then
+    if is_host then return reduce_on_host(reduction, arrays[1], axis, lines) end
+    reduce_memory(reduction, arrays, axis, results, lines, n)
+  end
   while chunks > 1 do
     local inputs = {}
     for f, result in ipairs(results) do inputs[f] = result:reshape(lines, chunks) end

@@ -1,0 +1,515 @@
+/* See reduce.h.  Threads take lines; where there are fewer lines than threads, they take the chunks
+ * of each line.  Lines that lie side by side, as the columns of a matrix do, are combined row by
+ * row, as many as fit ROW_BYTES at a time. */
+#include "runtime/reduce.h"
+
+#include <string.h>
+
+#include "base/thread.h"
+#include "runtime/mask.h"
+#include "runtime/reduce/fold.h"
+
+enum {
+  PART_LEAST = 1 << 18, /* elements of a thread: fewer do not pay */
+  ROW_BYTES = 512,      /* of neighbouring lines that are combined together */
+  COLUMNS_LEAST = 8,    /* neighbouring lines: fewer are combined one by one */
+  BLOCKS_MOST = 1024,   /* of chunks of one line, whose results are kept */
+  ROWS_AHEAD = 8,       /* of the one that is combined */
+  LEVELS = 48,
+  MAX_LOOPS = ROC_ARRAY_MAX_RANK
+};
+
+/* What an op does. */
+typedef struct op_facts {
+  bool is_product, is_square, is_mean, is_extreme, is_max, is_place, is_of_bool;
+} op_facts;
+
+static const op_facts facts_of[ROC_REDUCE_OP_COUNT_] = {
+    [ROC_REDUCE_PROD] = {.is_product = true},
+    [ROC_REDUCE_MEAN] = {.is_mean = true},
+    [ROC_REDUCE_SQUARES] = {.is_square = true},
+    [ROC_REDUCE_MIN] = {.is_extreme = true},
+    [ROC_REDUCE_MAX] = {.is_extreme = true, .is_max = true},
+    [ROC_REDUCE_ARGMIN] = {.is_extreme = true, .is_place = true},
+    [ROC_REDUCE_ARGMAX] = {.is_extreme = true, .is_max = true, .is_place = true},
+    [ROC_REDUCE_ANY] = {.is_of_bool = true},
+    [ROC_REDUCE_ALL] = {.is_of_bool = true},
+    [ROC_REDUCE_COUNT] = {.is_of_bool = true},
+};
+
+/* A dimension of the lines. */
+typedef struct loop {
+  int64_t extent, stride;
+  int64_t out; /* results between two steps */
+} loop;
+
+typedef struct job {
+  const roc_reduction *reduction;
+  op_facts op;
+  roc_dtype cls;
+  const fold_functions *fold;
+  roc_fold_convert convert;
+  bool is_direct; /* elements are of the class already */
+  size_t itemsize, class_bytes, result_bytes;
+  const char *elements; /* the first one */
+  loop line;
+  loop loops[MAX_LOOPS]; /* of the lines, those of `columns` not among them */
+  uint32_t nloops;
+  int64_t count; /* of the loops */
+  loop columns;  /* lines side by side; extent 1: there are none */
+  uint32_t parts;
+  int64_t line_at; /* the line whose chunks the threads take */
+  int64_t blocks, block_chunks;
+  uint64_t block_values[BLOCKS_MOST];
+  int64_t block_places[ROC_THREAD_PARTS];
+} job;
+
+/* ---- dtypes -------------------------------------------------------------------------------- */
+
+bool roc_reduction_dtype(roc_reduction_op op, roc_dtype dtype, roc_dtype *out) {
+  const op_facts *facts = &facts_of[op];
+  char kind = roc_dtype_table[dtype].kind;
+  if (facts->is_of_bool != (kind == 'b')) return false;
+  roc_dtype float_sum = dtype == ROC_DT_FLOAT64 ? ROC_DT_FLOAT64 : ROC_DT_FLOAT32;
+  if (facts->is_of_bool) {
+    *out = op == ROC_REDUCE_COUNT ? ROC_DT_INT64 : ROC_DT_BOOL;
+  } else if (facts->is_extreme) {
+    *out = facts->is_place ? ROC_DT_INT64 : dtype;
+  } else if (kind == 'f') {
+    *out = float_sum;
+  } else if (facts->is_square || facts->is_mean) {
+    *out = ROC_DT_FLOAT64;
+  } else {
+    *out = dtype == ROC_DT_UINT64 ? ROC_DT_UINT64 : ROC_DT_INT64;
+  }
+  return true;
+}
+
+/* The class whose functions combine: integers of sums wrap. */
+static roc_dtype class_of(const op_facts *op, roc_dtype dtype) {
+  if (roc_dtype_table[dtype].kind == 'f') {
+    return dtype == ROC_DT_FLOAT64 ? ROC_DT_FLOAT64 : ROC_DT_FLOAT32;
+  }
+  if (op->is_square) return ROC_DT_FLOAT64;
+  return op->is_extreme && dtype != ROC_DT_UINT64 ? ROC_DT_INT64 : ROC_DT_UINT64;
+}
+
+/* ---- elements and results ------------------------------------------------------------------ */
+
+/* n elements of the class, `stride` apart; in `buffer` where they are not so in memory. */
+static const void *load(const job *j, const char *from, int64_t stride, size_t n, void *buffer) {
+  if (j->is_direct && stride == 1) return from;
+  j->convert(from, stride, n, buffer);
+  return buffer;
+}
+
+/* What is combined of n elements: their squares, where the op says so. */
+static const void *terms_of(const job *j, const void *x, size_t n, void *buffer) {
+  if (!j->op.is_square) return x;
+  j->fold->product(x, x, n, buffer);
+  return buffer;
+}
+
+static const char *element_at(const job *j, const char *line, int64_t k) {
+  return line + k * j->line.stride * (int64_t)j->itemsize;
+}
+
+/* Where line `index` of the loops begins, and its result. */
+static const char *find_line(const job *j, int64_t index, int64_t *out_result) {
+  int64_t at = 0, result = 0;
+  for (uint32_t k = j->nloops; k-- > 0;) {
+    const loop *l = &j->loops[k];
+    at += index % l->extent * l->stride;
+    result += index % l->extent * l->out;
+    index /= l->extent;
+  }
+  *out_result = result;
+  return j->elements + at * (int64_t)j->itemsize;
+}
+
+/* The sum over the length of a line. */
+static void store_mean(const job *j, const void *sum, char *to) {
+  float single, n = (float)j->line.extent;
+  double wide;
+  uint64_t whole;
+  switch (j->cls) {
+    case ROC_DT_FLOAT32:
+      memcpy(&single, sum, sizeof single);
+      single /= n;
+      memcpy(to, &single, sizeof single);
+      return;
+    case ROC_DT_FLOAT64: memcpy(&wide, sum, sizeof wide); break;
+    default:
+      memcpy(&whole, sum, sizeof whole);
+      bool is_unsigned = j->reduction->array->dtype == ROC_DT_UINT64;
+      wide = is_unsigned ? (double)whole : (double)(int64_t)whole;
+      break;
+  }
+  wide /= (double)j->line.extent;
+  memcpy(to, &wide, sizeof wide);
+}
+
+/* `value`: a sum of the class, or nothing; `place`: of an extreme, from 0. */
+static void store(const job *j, int64_t result, const char *line, const void *value,
+                  int64_t place) {
+  char *to = (char *)j->reduction->results + result * (int64_t)j->result_bytes;
+  int64_t count;
+  switch (j->reduction->op) {
+    case ROC_REDUCE_ARGMIN:
+    case ROC_REDUCE_ARGMAX:
+      place++;
+      memcpy(to, &place, sizeof place);
+      break;
+    case ROC_REDUCE_MIN:
+    case ROC_REDUCE_MAX: memcpy(to, element_at(j, line, place), j->itemsize); break;
+    case ROC_REDUCE_ANY:
+    case ROC_REDUCE_ALL:
+      memcpy(&count, value, sizeof count);
+      *to = j->reduction->op == ROC_REDUCE_ANY ? count > 0 : count == j->line.extent;
+      break;
+    case ROC_REDUCE_MEAN: store_mean(j, value, to); break;
+    default: memcpy(to, value, j->result_bytes); break;
+  }
+}
+
+/* ---- the tree above chunks ----------------------------------------------------------------- */
+
+/* Rows of results of 1, 2, 4 … chunks, which wait for their neighbours. */
+typedef struct tree {
+  const job *job;
+  size_t width;
+  uint64_t count;
+  char levels[LEVELS][ROW_BYTES];
+  char pair[2 * ROW_BYTES];
+} tree;
+
+static void begin_tree(tree *t, const job *j, size_t width) {
+  t->job = j;
+  t->width = width;
+  t->count = 0;
+}
+
+/* row = levels[level] with row */
+static void combine_level(tree *t, uint32_t level, char *row) {
+  size_t nbytes = t->width * t->job->class_bytes;
+  memcpy(t->pair, t->levels[level], nbytes);
+  memcpy(t->pair + nbytes, row, nbytes);
+  t->job->fold->rows(t->pair, 2, t->width, t->job->op.is_product);
+  memcpy(row, t->pair, nbytes);
+}
+
+/* Adds the results of the next chunk, which are overwritten. */
+static void add_chunk(tree *t, void *row) {
+  uint32_t level = 0;
+  for (; t->count >> level & 1; level++) combine_level(t, level, row);
+  memcpy(t->levels[level], row, t->width * t->job->class_bytes);
+  t->count++;
+}
+
+static void end_tree(tree *t, char *row) {
+  uint32_t level = 0;
+  while (!(t->count >> level & 1)) level++;
+  memcpy(row, t->levels[level], t->width * t->job->class_bytes);
+  for (level++; t->count >> level; level++) {
+    if (t->count >> level & 1) combine_level(t, level, row);
+  }
+}
+
+/* ---- one line ------------------------------------------------------------------------------ */
+
+static int64_t chunks_of(const job *j) {
+  return (j->line.extent + FOLD_CHUNK - 1) / FOLD_CHUNK;
+}
+
+static size_t chunk_size(const job *j, int64_t chunk) {
+  int64_t rest = j->line.extent - chunk * FOLD_CHUNK;
+  return (size_t)(rest < FOLD_CHUNK ? rest : FOLD_CHUNK);
+}
+
+static void fold_chunk(const job *j, const char *line, int64_t chunk, void *out) {
+  uint64_t buffer[FOLD_CHUNK];
+  size_t n = chunk_size(j, chunk);
+  const char *from = element_at(j, line, chunk * FOLD_CHUNK);
+  if (j->op.is_of_bool && j->line.stride == 1) {
+    uint64_t count = roc_mask_count((const unsigned char *)from, n);
+    memcpy(out, &count, sizeof count);
+  } else {
+    const void *x = load(j, from, j->line.stride, n, buffer);
+    j->fold->chunk(terms_of(j, x, n, buffer), n, j->op.is_product, out);
+  }
+}
+
+/* The sum of chunks `first` to before `last`. */
+static void fold_line(const job *j, const char *line, int64_t first, int64_t last, void *out) {
+  if (last - first == 1) {
+    fold_chunk(j, line, first, out);
+    return;
+  }
+  tree t;
+  begin_tree(&t, j, 1);
+  for (int64_t chunk = first; chunk < last; chunk++) {
+    uint64_t value;
+    fold_chunk(j, line, chunk, &value);
+    add_chunk(&t, &value);
+  }
+  end_tree(&t, out);
+}
+
+/* The place of the extreme of chunks `first` to before `last`, which has its value in *best. */
+static int64_t find_extreme(const job *j, const char *line, int64_t first, int64_t last,
+                            void *best) {
+  uint64_t buffer[FOLD_CHUNK];
+  int64_t place = 0;
+  for (int64_t chunk = first; chunk < last; chunk++) {
+    int64_t before = chunk * FOLD_CHUNK;
+    size_t n = chunk_size(j, chunk);
+    const void *x = load(j, element_at(j, line, before), j->line.stride, n, buffer);
+    j->fold->extreme_chunk(x, n, j->op.is_max, chunk == first, before, best, &place);
+  }
+  return place;
+}
+
+static int64_t begin_of(int64_t n, uint32_t parts, uint32_t i) {
+  return n / parts * i + n % parts * i / parts;
+}
+
+static void reduce_lines(void *ud, uint32_t part) {
+  const job *j = ud;
+  int64_t end = begin_of(j->count, j->parts, part + 1), result;
+  for (int64_t i = begin_of(j->count, j->parts, part); i < end; i++) {
+    const char *line = find_line(j, i, &result);
+    uint64_t value = 0;
+    int64_t place = 0;
+    if (j->op.is_extreme) {
+      place = find_extreme(j, line, 0, chunks_of(j), &value);
+    } else {
+      fold_line(j, line, 0, chunks_of(j), &value);
+    }
+    store(j, result, line, &value, place);
+  }
+}
+
+/* ---- a line in parts ------------------------------------------------------------------------- */
+
+static int64_t end_of_block(const job *j, int64_t block) {
+  int64_t end = (block + 1) * j->block_chunks, chunks = chunks_of(j);
+  return end < chunks ? end : chunks;
+}
+
+static void reduce_part(void *ud, uint32_t part) {
+  job *j = ud;
+  int64_t result;
+  const char *line = find_line(j, j->line_at, &result);
+  int64_t first = begin_of(j->blocks, j->parts, part);
+  int64_t last = begin_of(j->blocks, j->parts, part + 1);
+  if (j->op.is_extreme) {
+    int64_t end = end_of_block(j, last - 1);
+    j->block_places[part] =
+        find_extreme(j, line, first * j->block_chunks, end, &j->block_values[part]);
+    return;
+  }
+  for (int64_t block = first; block < last; block++) {
+    fold_line(j, line, block * j->block_chunks, end_of_block(j, block), &j->block_values[block]);
+  }
+}
+
+static void reduce_in_parts(job *j) {
+  int64_t result, place = 0;
+  uint64_t value = 0;
+  const char *line = find_line(j, j->line_at, &result);
+  roc_thread_each(j->parts, reduce_part, j);
+  if (j->op.is_extreme) {
+    for (uint32_t i = 0; i < j->parts; i++) {
+      j->fold->extreme_chunk(&j->block_values[i], 1, j->op.is_max, i == 0, j->block_places[i],
+                             &value, &place);
+    }
+  } else {
+    tree t;
+    begin_tree(&t, j, 1);
+    for (int64_t block = 0; block < j->blocks; block++) add_chunk(&t, &j->block_values[block]);
+    end_tree(&t, (char *)&value);
+  }
+  store(j, result, line, &value, place);
+}
+
+/* Blocks of a power of two of chunks, so that the tree above them is the tree of all. */
+static void choose_blocks(job *j) {
+  int64_t chunks = chunks_of(j);
+  j->block_chunks = 1;
+  while ((chunks + j->block_chunks - 1) / j->block_chunks > BLOCKS_MOST) j->block_chunks *= 2;
+  j->blocks = (chunks + j->block_chunks - 1) / j->block_chunks;
+  if (j->blocks < j->parts) j->parts = (uint32_t)j->blocks;
+}
+
+/* ---- lines side by side ---------------------------------------------------------------------- */
+
+typedef struct columns {
+  const char *line; /* the first of them */
+  int64_t result;
+  size_t width;
+} columns;
+
+/* Row k of the columns, of the class.  Rows may be pages apart, which the hardware does not foresee:
+ * one that is needed soon is asked for. */
+static const void *load_row(const job *j, const columns *c, int64_t k, void *buffer) {
+  const char *row = element_at(j, c->line, k);
+  if (k + ROWS_AHEAD < j->line.extent) {
+    const char *soon = element_at(j, c->line, k + ROWS_AHEAD);
+    for (size_t at = 0; at < c->width * j->itemsize; at += 64) __builtin_prefetch(soon + at);
+  }
+  return load(j, row, 1, c->width, buffer);
+}
+
+static void fold_columns_chunk(const job *j, const columns *c, int64_t chunk, char *rows) {
+  uint64_t buffer[ROW_BYTES / sizeof(uint64_t)];
+  size_t n = chunk_size(j, chunk), nbytes = c->width * j->class_bytes;
+  size_t lanes = n < FOLD_LANES ? n : FOLD_LANES;
+  for (size_t k = 0; k < n; k++) {
+    const void *x = load_row(j, c, chunk * FOLD_CHUNK + (int64_t)k, buffer);
+    x = terms_of(j, x, c->width, buffer);
+    char *acc = rows + k % FOLD_LANES * nbytes;
+    if (k < lanes) {
+      memcpy(acc, x, nbytes);
+    } else {
+      j->fold->row(acc, x, c->width, j->op.is_product);
+    }
+  }
+  j->fold->rows(rows, lanes, c->width, j->op.is_product);
+}
+
+static void fold_columns(const job *j, const columns *c) {
+  _Alignas(64) char rows[FOLD_LANES * ROW_BYTES];
+  int64_t chunks = chunks_of(j);
+  tree t;
+  begin_tree(&t, j, c->width);
+  for (int64_t chunk = 0; chunk < chunks; chunk++) {
+    fold_columns_chunk(j, c, chunk, rows);
+    if (chunks > 1) add_chunk(&t, rows);
+  }
+  if (chunks > 1) end_tree(&t, rows);
+  for (size_t i = 0; i < c->width; i++) {
+    store(j, c->result + (int64_t)i * j->columns.out, NULL, rows + i * j->class_bytes, 0);
+  }
+}
+
+static void find_extremes(const job *j, const columns *c) {
+  uint64_t buffer[ROW_BYTES / sizeof(uint64_t)], best[ROW_BYTES / sizeof(uint64_t)];
+  union {
+    uint32_t narrow[ROW_BYTES / sizeof(uint32_t)];
+    uint64_t wide[ROW_BYTES / sizeof(uint64_t)];
+  } places = {.wide = {0}};
+  memcpy(best, load(j, c->line, 1, c->width, buffer), c->width * j->class_bytes);
+  for (int64_t k = 1; k < j->line.extent; k++) {
+    const void *x = load_row(j, c, k, buffer);
+    j->fold->extreme_row(best, &places, x, c->width, j->op.is_max, (uint64_t)k);
+  }
+  for (size_t i = 0; i < c->width; i++) {
+    uint64_t place = j->class_bytes == sizeof(uint32_t) ? places.narrow[i] : places.wide[i];
+    store(j, c->result + (int64_t)i * j->columns.out, c->line + i * j->itemsize, NULL,
+          (int64_t)place);
+  }
+}
+
+static void reduce_columns(void *ud, uint32_t part) {
+  const job *j = ud;
+  int64_t most = (int64_t)(ROW_BYTES / j->class_bytes);
+  int64_t groups = (j->columns.extent + most - 1) / most, tasks = j->count * groups;
+  int64_t end = begin_of(tasks, j->parts, part + 1);
+  for (int64_t i = begin_of(tasks, j->parts, part); i < end; i++) {
+    columns c;
+    int64_t first = i % groups * most, rest = j->columns.extent - first;
+    c.line = find_line(j, i / groups, &c.result) + first * (int64_t)j->itemsize;
+    c.result += first * j->columns.out;
+    c.width = (size_t)(rest < most ? rest : most);
+    (j->op.is_extreme ? find_extremes : fold_columns)(j, &c);
+  }
+}
+
+/* ---- loops --------------------------------------------------------------------------------- */
+
+bool roc_reduction_fits(const roc_array *a) {
+  for (uint32_t k = 0; k + 1 < a->rank; k++) {
+    if (a->strides[k] != a->strides[k + 1] * a->extents[k + 1]) return false;
+  }
+  return true;
+}
+
+/* Adds a dimension of the lines, joined with the one before where it goes on. */
+static void add_loop(job *j, loop next) {
+  loop *last = j->nloops > 0 ? &j->loops[j->nloops - 1] : NULL;
+  if (last && last->stride == next.stride * next.extent && last->out == next.out * next.extent) {
+    *last = (loop){last->extent * next.extent, next.stride, next.out};
+  } else if (next.extent > 1) {
+    j->loops[j->nloops++] = next;
+  }
+}
+
+static void plan_loops(job *j, const roc_array *a, uint32_t axis) {
+  if (axis >= a->rank) {
+    j->line = (loop){roc_array_size(a), a->strides[a->rank - 1], 0};
+    return;
+  }
+  j->line = (loop){a->extents[axis], a->strides[axis], 0};
+  int64_t out = roc_array_size(a) / a->extents[axis];
+  for (uint32_t k = 0; k < a->rank; k++) {
+    if (k == axis) continue;
+    out /= a->extents[k];
+    add_loop(j, (loop){a->extents[k], a->strides[k], out});
+  }
+}
+
+/* Takes out of the loops the one of lines side by side. */
+static void choose_columns(job *j) {
+  j->columns = (loop){1, 0, 0};
+  if (j->line.stride == 1 || j->line.extent > UINT32_MAX) return; /* places have 32 bits */
+  for (uint32_t k = 0; k < j->nloops; k++) {
+    if (j->loops[k].stride != 1 || j->loops[k].extent < COLUMNS_LEAST) continue;
+    j->columns = j->loops[k];
+    j->nloops--;
+    memmove(&j->loops[k], &j->loops[k + 1], (j->nloops - k) * sizeof(loop));
+    return;
+  }
+}
+
+static uint32_t choose_parts(const roc_reduction *r) {
+  int64_t most = roc_array_size(r->array) / PART_LEAST;
+  if (most > (int64_t)r->threads) most = r->threads;
+  return most < 1 ? 1 : most > ROC_THREAD_PARTS ? ROC_THREAD_PARTS : (uint32_t)most;
+}
+
+static void plan(job *j, const roc_reduction *r) {
+  const roc_array *a = r->array;
+  const int64_t origin[ROC_ARRAY_MAX_RANK] = {0};
+  roc_dtype result = ROC_DT_INT64;
+  roc_reduction_dtype(r->op, a->dtype, &result);
+  j->reduction = r;
+  j->op = facts_of[r->op];
+  roc_dtype cls = class_of(&j->op, a->dtype);
+  j->cls = cls;
+  j->fold = roc_fold_functions_of(cls);
+  j->convert = roc_fold_convert_of(a->dtype, cls);
+  j->is_direct = a->dtype == cls || (a->dtype == ROC_DT_INT64 && cls == ROC_DT_UINT64);
+  j->itemsize = roc_dtype_itemsize(a->dtype);
+  j->class_bytes = roc_dtype_itemsize(cls);
+  j->result_bytes = roc_dtype_itemsize(result);
+  j->elements = roc_array_at(a, origin);
+  j->nloops = 0;
+  plan_loops(j, a, r->axis);
+  choose_columns(j);
+  j->count = 1;
+  for (uint32_t k = 0; k < j->nloops; k++) j->count *= j->loops[k].extent;
+  j->parts = choose_parts(r);
+}
+
+void roc_reduce(const roc_reduction *reduction) {
+  job j;
+  plan(&j, reduction);
+  if (j.columns.extent > 1) {
+    roc_thread_each(j.parts, reduce_columns, &j);
+  } else if (j.count >= j.parts) {
+    roc_thread_each(j.parts, reduce_lines, &j);
+  } else {
+    choose_blocks(&j);
+    for (j.line_at = 0; j.line_at < j.count; j.line_at++) reduce_in_parts(&j);
+  }
+}
