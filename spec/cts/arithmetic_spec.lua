@@ -244,6 +244,19 @@ devices.each(function(device)
   end)
 
   if not device.raw then
+    it("rounds a constant that is passed to a function, though the function makes it a float",
+      function()
+        local function widen(p, flag)
+          if flag then p = roc.float64(1) end
+          return p
+        end
+        local out = devices.zeros(2, "float64")
+        devices.run(roc.kernel(function(flag, out)
+          out[1], out[2] = widen(0.1, flag), widen(-9.3e18, flag)
+        end, { number = "float32" }), 1, { false, out })
+        assert.same({ devices.f32(0.1), (devices.f32(-9.3e18)) }, devices.table(out))
+      end)
+
     it("rounds each float32 operation once", function()
       local xs = {}
       for i, x in ipairs(FLOATS) do

@@ -27,8 +27,9 @@ static bool returns_at_end_only(const roc_ast_func *func) {
   return !list_returns(&func->body, last);
 }
 
-/* Converts an argument to the parameter's type: a constant is rounded to float32, while a local
- * keeps all digits of a constant. */
+/* Converts an argument to a type: a constant is rounded to float32, while a local keeps all digits of
+ * a constant.  An argument is passed as the type that the call gives it, then as the parameter's own,
+ * which what the function assigns to it may have widened or narrowed. */
 static roc_operand pass(const roc_lower *lx, roc_operand op, roc_ty t) {
   bool is_rounded = op.is_const && op.value.type == ROC_VT_F64 && roc_lower_vt(lx, t) == ROC_VT_F32;
   if (is_rounded) op.value.as.f = (double)(float)op.value.as.f;
@@ -40,7 +41,8 @@ static void declare_params(roc_lower *lx, const roc_operand *args) {
   const roc_ast_func *func = inst->fn->ast;
   for (uint32_t k = 0; k < func->nparams; k++) {
     const roc_ast_symbol *param = func->params[k];
-    roc_lower_declare(lx, param, pass(lx, args[k], roc_fe_sym(inst, param)->type));
+    roc_operand passed = pass(lx, args[k], inst->params[k]);
+    roc_lower_declare(lx, param, pass(lx, passed, roc_fe_sym(inst, param)->type));
   }
 }
 
