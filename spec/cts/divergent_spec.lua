@@ -474,6 +474,20 @@ devices.each(function(device)
     end
   end)
 
+  it("leave a loop by a condition that holds for every id", function()
+    local out = devices.zeros({ 33, 2 }, "int64")
+    devices.run(devices.kernel([[function(n, out)
+      local i, lid = roc.get_global_id(1), roc.get_local_id(1)
+      local k = 0
+      repeat k = k + 1 until k > 3 or (lid >> 8) <= n
+      out[i][1] = k
+      local lane = roc.lane_id()
+      repeat k = k + 1 until k > 9 or (lane >> 8) <= n
+      out[i][2] = k
+    end]], { workgroup = { 33, 1, 1 } }), 33, { 5, out }, 33)
+    for i, row in ipairs(devices.table(out)) do assert.same({ 1, 2 }, row, i) end
+  end)
+
   it("wait for each other at a barrier to which they come by different ways", function()
     local k = devices.kernel [[function(n, x, values, out, out3, shown)
       local gid, lid, lsz = roc.get_global_id(1), roc.get_local_id(1), roc.get_local_size(1)

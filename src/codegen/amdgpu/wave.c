@@ -64,11 +64,14 @@ static uint32_t wave_size(roc_cg *cg) {
 /* How many of the lanes come before this one, i32. */
 static LLVMValueRef count_before(roc_cg *cg, LLVMValueRef low_lanes, LLVMValueRef high_lanes) {
   LLVMValueRef args[2] = {low_lanes, roc_cg_i32(cg, 0)};
-  LLVMValueRef low = roc_cg_intrinsic(cg, "llvm.amdgcn.mbcnt.lo", NULL, 0, args, 2);
-  if (wave_size(cg) == 32) return low;
-  args[0] = high_lanes;
-  args[1] = low;
-  return roc_cg_intrinsic(cg, "llvm.amdgcn.mbcnt.hi", NULL, 0, args, 2);
+  LLVMValueRef count = roc_cg_intrinsic(cg, "llvm.amdgcn.mbcnt.lo", NULL, 0, args, 2);
+  if (wave_size(cg) > 32) {
+    args[0] = high_lanes;
+    args[1] = count;
+    count = roc_cg_intrinsic(cg, "llvm.amdgcn.mbcnt.hi", NULL, 0, args, 2);
+  }
+  roc_amdgpu_limit(cg, count, wave_size(cg));
+  return count;
 }
 
 LLVMValueRef roc_amdgpu_lane(roc_cg *cg) {
