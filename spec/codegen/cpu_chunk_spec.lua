@@ -23,6 +23,17 @@ local function product(opts)
   end, opts)
 end
 
+local function guarded_product(opts)
+  return roc.kernel(function(a, b, c)
+    local column, row = roc.grid(2)
+    if row <= c.shape[1] and column <= c.shape[2] then
+      local sum = 0.0
+      for k = 1, a.shape[2] do sum = sum + a[row][k] * b[k][column] end
+      c[row][column] = sum
+    end
+  end, opts)
+end
+
 local function tiled(opts)
   return roc.kernel(function(a, b, c)
     local as, bs = roc.shared.array({ 16, 16 }, "float32"), roc.shared.array({ 16, 16 }, "float32")
@@ -88,6 +99,8 @@ describe("what items keep over a loop", function()
         -- two vectors of each of four rows of the workgroup: eight sums at once, two for each
         -- product that begins while another one ends
         assert.equal(8, count_kept(product(opts), target, lanes))
+        -- in groups all of whose items pass the guard as well
+        assert.equal(8, count_kept(guarded_product(opts), target, lanes))
         -- (checked, a row is known to have no more than 16 items, one vector of 16)
         local nvectors = lanes == 16 and check and 1 or 2
         assert.equal(4 * nvectors, count_kept(tiled(opts), target, lanes))

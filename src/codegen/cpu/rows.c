@@ -435,7 +435,7 @@ static void skip_tiles(cpu_state *s, LLVMValueRef nrows, LLVMValueRef nitems) {
   roc_cg_at(cg, some);
 }
 
-void cpu_emit_rows(cpu_state *s, uint32_t id) {
+static void emit_rows(cpu_state *s, uint32_t id) {
   rows r;
   LLVMValueRef nrows = NULL, nitems;
   if (cpu_chunk_may_tile(s, id)) cpu_emit_tiles(s, id, &nrows, &nitems);
@@ -449,6 +449,60 @@ void cpu_emit_rows(cpu_state *s, uint32_t id) {
   }
   end_rows(s, &r);
   end_if_stopped(s, id);
+}
+
+/* Whether the statements that an IF guards are emitted once more, for groups all of whose items come
+ * to them: their loops then run in tiles, which have whole rows (cpu/chunk.c). */
+static bool is_better_whole(cpu_state *s, uint32_t id) {
+  const roc_ir_module *ir = s->cg->ir;
+  const roc_ir_inst *inst = &ir->insts.items[id];
+  if (inst->op != ROC_IR_IF) return false;
+  uint32_t cond = roc_ir_arg(ir, inst, 0);
+  if (!s->plan.is_uniform[cond] && !cpu_holds_in_range(s, cond)) return false;
+  const roc_ir_ids *guarded = &ir->regions.items[inst->k.region[0]];
+  for (uint32_t i = 0; i < guarded->count; i++) {
+    uint32_t at = guarded->items[i];
+    bool is_loop = ir->insts.items[at].op == ROC_IR_FOR && s->plan.cuts[at] & CPU_CUT_ROW;
+    if (is_loop && cpu_chunk_may_tile(s, at)) return true;
+  }
+  return false;
+}
+
+/* Whether all items of the group say yes, i1. */
+static LLVMValueRef holds_for_group(cpu_state *s, uint32_t cond) {
+  roc_cg *cg = s->cg;
+  if (s->plan.is_uniform[cond]) return cpu_group_value(s, cond);
+  LLVMValueRef missing = new_cell(s, 0);
+  cpu_loop z, y;
+  cpu_loop_begin(s, &z, s->count[2], "whole.z");
+  cpu_loop_begin(s, &y, s->count[1], "whole.y");
+  cpu_place at = {roc_cg_i64(cg, 0), y.index, z.index};
+  cpu_range range = cpu_range_of(s, cond, &at, s->count[0]);
+  LLVMValueRef passing = LLVMBuildNUWSub(cg->b, range.end, range.low, "");
+  fold(s, "llvm.umax", missing, LLVMBuildNUWSub(cg->b, s->count[0], passing, ""));
+  cpu_loop_end(s, &y);
+  cpu_loop_end(s, &z);
+  return is_equal(s, read_cell(s, missing), roc_cg_i64(cg, 0));
+}
+
+void cpu_emit_rows(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  if (!is_better_whole(s, id)) {
+    emit_rows(s, id);
+    return;
+  }
+  LLVMBasicBlockRef whole = roc_cg_block(cg, "group.whole"), part = roc_cg_block(cg, "group.part");
+  LLVMBasicBlockRef end = roc_cg_block(cg, "group.end");
+  LLVMValueRef holds = holds_for_group(s, roc_ir_arg(cg->ir, inst, 0));
+  roc_cg_branch_likely(cg, holds, whole, part);
+  roc_cg_at(cg, whole);
+  emit_region(s, inst->k.region[0]);
+  roc_cg_goto(cg, end);
+  roc_cg_at(cg, part);
+  emit_rows(s, id);
+  roc_cg_goto(cg, end);
+  roc_cg_at(cg, end);
 }
 
 /* ---- batches ----------------------------------------------------------------------------- */
