@@ -180,6 +180,40 @@ describe("a kernel on the cpu", function()
     assert.not_matches("lanes%.then", llvm)
   end)
 
+  local function find_best(distance)
+    return roc.kernel([[function(x, y, counts, n)
+      local i = roc.get_global_id(1)
+      if i > #counts then return end
+      local best, which = 1e30, 0
+      for c = 1, n do
+        local sum = 0.0
+        ]] .. distance .. [[
+        if sum < best then best, which = sum, c end
+      end
+      counts[i] = which
+    end]], { env = { roc = roc }, check = false, number = "float32",
+      signature = "(float32[:], float32[:], int32[:], int64)" })
+      :inspect_llvm("cpu:x86-64-v3", "opt")
+  end
+
+  it("keeps a loop in the item that decides by what its items share", function()
+    local llvm, nloads = find_best [[
+      for f = 1, 4 do
+        local d = x[4 * i + f] - y[4 * c + f]
+        sum = sum + d * d
+      end]]
+    for block in llvm:gmatch("\n%w+:[^\n]*\n.-\n\n") do
+      if block:find("phi <16 x float>", 1, true) then
+        nloads = select(2, block:gsub("= load float", ""))
+      end
+    end
+    assert.are.equal(4, nloads) -- of y: those of x are made before the loop
+  end)
+
+  it("turns a loop inside out in which each item goes through memory of its own", function()
+    assert.not_matches("<16 x float>", find_best "sum = x[(c - 1) * #counts + i]", 1, true)
+  end)
+
   it("has none where LLVM's vectors do as well", function()
     local llvm = make("counts[i] = x[i] > 0.5 and 1 or 2"):inspect_llvm "cpu:x86-64-v4"
     assert.not_matches("x i64>", llvm)

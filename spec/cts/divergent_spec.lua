@@ -22,6 +22,17 @@ local BODIES = {
       sum = sum - k % 3
     end
     out[1] = sum]],
+  ["the nearest of what they share"] = [[
+    local best, which = 1e30, 0
+    for c = 1, #y do
+      local sum = 0.0
+      for f = 1, 3 do
+        local d = y[i % #y + 1] * f - y[c]
+        if d > 0.5 then sum = sum + math.sqrt(d) else sum = sum + d * d end
+      end
+      if sum < best then best, which = sum, c end
+    end
+    out[1], out[2] = which, best < 1e30 and 1 or 0]],
   ["goto continue"] = [[
     local sum, seen = 0, 0
     for k = 1, i do

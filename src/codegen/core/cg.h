@@ -172,6 +172,8 @@ LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last,
 
 /* A loop whose branch back this is will not be unrolled. */
 void roc_cg_keep_rolled(roc_cg *cg, LLVMValueRef branch);
+/* One of few rounds, of known number, will be unrolled. */
+void roc_cg_unroll_whole(roc_cg *cg, LLVMValueRef branch);
 
 /* kernel_versions.c: an IF that chooses between two kernels for the whole launch. */
 bool roc_cg_is_versioned_kernel(const roc_cg *cg, uint32_t id);

@@ -171,6 +171,10 @@ void roc_cg_keep_rolled(roc_cg *cg, LLVMValueRef branch) {
   tell_unroller(cg, branch, "llvm.loop.unroll.disable", 0);
 }
 
+void roc_cg_unroll_whole(roc_cg *cg, LLVMValueRef branch) {
+  tell_unroller(cg, branch, "llvm.loop.unroll.full", 0);
+}
+
 /* The rounds of a loop with constant bounds; 0: they are not known, or many. */
 static uint64_t constant_rounds(const roc_cg *cg, const roc_ir_inst *loop) {
   int64_t bounds[3], span;
@@ -219,7 +223,7 @@ static void unroll(roc_cg *cg, const roc_ir_inst *loop, LLVMValueRef branch) {
   uint64_t rounds = constant_rounds(cg, loop), size = rounds ? unrolled_size(cg, body) : 0;
   bool is_short = rounds && rounds <= SHORT_LOOP && rounds * size <= MAX_SHORT;
   if (is_short || (rounds && rounds * size <= MAX_UNROLLED && uses_private_array(cg, body))) {
-    tell_unroller(cg, branch, "llvm.loop.unroll.full", 0);
+    roc_cg_unroll_whole(cg, branch);
   } else if (rounds >= LONG_LOOP && rounds % JOINED_ROUNDS == 0 && size <= MAX_JOINED &&
              size == cg->ir->regions.items[body].count) {
     tell_unroller(cg, branch, "llvm.loop.unroll.count", JOINED_ROUNDS);

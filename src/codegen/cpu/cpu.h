@@ -90,8 +90,8 @@ cpu_segment_kind cpu_plan_segment(const cpu_plan *plan, cpu_level_kind level, co
                                   uint32_t count, uint32_t *out_count);
 /* Whether a work-item may end in one of the instructions. */
 bool cpu_plan_stops(const cpu_plan *plan, const uint32_t *ids, uint32_t count);
-/* False when memory is out. */
-bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan);
+/* False when memory is out.  `has_lanes`: cpu_has_lanes. */
+bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, bool has_lanes, cpu_plan *plan);
 
 /* cpu/once.c */
 /* What a plan should have the group execute once: `insts`, with SETs of `vars`. */
@@ -112,7 +112,7 @@ bool cpu_once_mark(cpu_once *once);
 bool cpu_once_holds(cpu_once *once, const cpu_plan *plan);
 
 /* cpu/wide.c: marks plan->cuts and plan->wide_for.  False when memory is out. */
-bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan);
+bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, bool has_lanes, cpu_plan *plan);
 /* Whether a FOR has so few iterations, known beforehand, that LLVM unrolls it. */
 bool cpu_is_short_for(const roc_ir_module *ir, const roc_ir_inst *inst);
 
@@ -530,6 +530,8 @@ void cpu_walk_fails(cpu_state *s, const cpu_run *failed, LLVMValueRef any);
 /* How many lanes a run gets, and whether most of what it does is 32 bits wide; 1: it is emitted as
  * a loop over items. */
 unsigned cpu_lanes_choose(cpu_state *s, const uint32_t *ids, uint32_t count, bool *out_is_narrow);
+/* Whether items that go different ways may be lanes of vectors, by the processor and the options. */
+bool cpu_has_lanes(const roc_cg *cg);
 typedef struct cpu_lanes_run {
   const uint32_t *ids;
   uint32_t count;

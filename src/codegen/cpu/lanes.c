@@ -536,7 +536,8 @@ static void turn(cpu_state *s, uint32_t id, const counting *c, LLVMValueRef left
   }
   LLVMValueRef goes_on = LLVMBuildICmp(cg->b, LLVMIntNE, left, roc_cg_i64(cg, 0), "");
   if (!c->cell) {
-    LLVMBuildCondBr(cg->b, goes_on, body, end);
+    LLVMValueRef branch = LLVMBuildCondBr(cg->b, goes_on, body, end);
+    if (cpu_is_short_for(cg->ir, inst_of(s, id))) roc_cg_unroll_whole(cg, branch);
     return;
   }
   LLVMBasicBlockRef some = roc_cg_block(cg, "for.some"), over = roc_cg_block(cg, "for.over");

@@ -209,6 +209,11 @@ static unsigned power_of_two_below(unsigned n) {
   return power;
 }
 
+bool cpu_has_lanes(const roc_cg *cg) {
+  if (cg->options->lanes == 1 || cg->options->opt_level == 0) return false;
+  return roc_processor_has(cg->tm, "avx2");
+}
+
 unsigned cpu_lanes_choose(cpu_state *s, const uint32_t *ids, uint32_t count, bool *out_is_narrow) {
   roc_cg *cg = s->cg;
   unsigned asked = cg->options->lanes;

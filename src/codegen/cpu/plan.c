@@ -288,13 +288,13 @@ static void mark_once(cpu_plan *plan, const cpu_once *once) {
   }
 }
 
-static bool make_plan(const roc_ir_module *ir, roc_arena *arena, const cpu_once *once,
-                      cpu_plan *plan) {
+static bool make_plan(const roc_ir_module *ir, roc_arena *arena, bool has_lanes,
+                      const cpu_once *once, cpu_plan *plan) {
   planner p = {.ir = ir, .plan = plan, .arena = arena};
   memset(plan, 0, sizeof *plan);
   if (!allocate(&p) || !copy_cuts(&p)) return false;
   if (once) mark_once(plan, once);
-  if (!cpu_wide_mark(ir, arena, plan)) return false;
+  if (!cpu_wide_mark(ir, arena, has_lanes, plan)) return false;
   walk_list(&p, CPU_LEVEL_GROUP, ir->regions.items[0].items, ir->regions.items[0].count);
   for (uint32_t i = 0; i < ir->insts.count; i++) {
     const roc_ir_inst *inst = &ir->insts.items[i];
@@ -323,17 +323,17 @@ static bool has_barriers(const roc_ir_module *ir, const cpu_plan *plan) {
   return false;
 }
 
-bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
-  if (!make_plan(ir, arena, NULL, plan)) return false;
+bool cpu_plan_make(const roc_ir_module *ir, roc_arena *arena, bool has_lanes, cpu_plan *plan) {
+  if (!make_plan(ir, arena, has_lanes, NULL, plan)) return false;
   if (!has_barriers(ir, plan)) return true;
   cpu_once once;
   if (!cpu_once_init(&once, ir, arena, plan)) return false;
   bool is_made = true, any = cpu_once_mark(&once);
   while (is_made && any) {
-    is_made = make_plan(ir, arena, &once, plan);
+    is_made = make_plan(ir, arena, has_lanes, &once, plan);
     if (!is_made || cpu_once_holds(&once, plan)) break;
     any = cpu_once_mark(&once);
-    if (!any) is_made = make_plan(ir, arena, NULL, plan);
+    if (!any) is_made = make_plan(ir, arena, has_lanes, NULL, plan);
   }
   cpu_once_deinit(&once);
   return is_made;

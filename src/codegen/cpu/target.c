@@ -208,7 +208,7 @@ static cpu_state *make_state(roc_cg *cg) {
   const roc_ir_module *ir = cg->ir;
   roc_arena *arena = &cg->arena;
   cpu_state *s = ROC_ARENA_NEW(arena, cpu_state);
-  if (!s || !cpu_plan_make(ir, arena, &s->plan)) return NULL;
+  if (!s || !cpu_plan_make(ir, arena, cpu_has_lanes(cg), &s->plan)) return NULL;
   cg->state = s;
   s->cg = cg;
   if (!cpu_look_plan(s) || !cpu_inspect_plan(s)) return NULL;

@@ -6,6 +6,7 @@
  * enough for vectors; a FOR that qualifies and the IFs and FORs around it are marked CPU_CUT_ROW.
  * It goes on for as long as one item of the row does.  Where that differs by what memory holds, as
  * in rows of a sparse matrix, the FOR stays in the item: lanes (cpu/lanes.c) wait for few others.
+ * So does one whose items decide by what they computed from data that they share.
  *
  * Invariant: nothing leaves a marked statement but its own end, and items that fail. */
 #include "codegen/cpu/cpu.h"
@@ -22,6 +23,7 @@ typedef struct marker {
   uint32_t *nsets;   /* per variable: SETs and FORs */
   uint32_t *setters; /* per variable: one of them */
   bool has_tiles;    /* items that have barriers stand in rows */
+  bool has_lanes;    /* items that go different ways may be lanes of vectors */
 } marker;
 
 static const roc_ir_ids *region_of_id(const marker *m, uint32_t region) {
@@ -135,13 +137,59 @@ static bool has_irregular_bounds(const marker *m, const roc_ir_inst *inst) {
          is_irregular(m, roc_ir_arg(m->ir, inst, 1), 0);
 }
 
+/* Whether a value may change with the counter of a FOR. */
+static bool counts_with(const marker *m, uint32_t id, uint32_t counter,
+                        int steps) {  // NOLINT(misc-no-recursion)
+  const roc_ir_inst *inst = &m->ir->insts.items[id];
+  if (steps == MOST_STEPS) return true;
+  if (inst->op == ROC_IR_GET) {
+    if (inst->aux == counter || m->nsets[inst->aux] != 1) return true;
+    inst = &m->ir->insts.items[m->setters[inst->aux]];
+  }
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    if (counts_with(m, roc_ir_arg(m->ir, inst, n), counter, steps + 1)) return true;
+  }
+  return false;
+}
+
+/* An access by which each item goes through memory of its own, as down a column: rows read that in
+ * longer pieces than lanes. */
+static bool is_streaming(const marker *m, const roc_ir_inst *inst, uint32_t id, uint32_t counter) {
+  if (inst->op != ROC_IR_LOAD || m->uniform.insts[id] == ROC_IR_UNIFORM_GROUP) return false;
+  if (m->ir->arrays.items[inst->aux].kind == ROC_IR_ARRAY_PRIVATE) return true;
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    if (counts_with(m, roc_ir_arg(m->ir, inst, n), counter, 0)) return true;
+  }
+  return false;
+}
+
+/* What lanes do one after the other. */
+static bool is_broken_up(const roc_ir_inst *inst) {
+  bool divides = inst->op == ROC_IR_MOD || inst->op == ROC_IR_FLOORDIV;
+  return divides || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC;
+}
+
+/* A FOR that computes with what its items have in common, and decides by the results: as lanes they
+ * keep their variables in registers, and a branch that no lane takes costs nothing.  Turned inside
+ * out, all is read from memory and written back in each iteration, and each branch computed. */
+static ROC_IR_WALKS bool suits_lanes(const marker *m, const roc_ir_inst *loop) {
+  if (!m->has_lanes) return false;
+  bool decides = false;
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, m->ir, loop->k.region[0]) {
+    if (is_broken_up(w.inst) || is_streaming(m, w.inst, w.id, loop->aux)) return false;
+    if (w.inst->op == ROC_IR_IF) decides |= is_irregular(m, roc_ir_arg(m->ir, w.inst, 0), 0);
+  }
+  return decides;
+}
+
 /* A FOR is turned when the group agrees on its step and every longer loop in it is turned too. */
 static bool turn(marker *m, uint32_t id) {
   const roc_ir_inst *inst = &m->ir->insts.items[id];
   uint32_t body = inst->k.region[0];
   bool is_step_shared = m->uniform.insts[roc_ir_arg(m->ir, inst, 2)] == ROC_IR_UNIFORM_GROUP;
   if (!is_step_shared || m->nsets[inst->aux] != 1 || has_irregular_bounds(m, inst)) return false;
-  if (has_obstacle(m, body) || !touches_memory(m, body)) return false;
+  if (has_obstacle(m, body) || !touches_memory(m, body) || suits_lanes(m, inst)) return false;
   bool all_loops = true;
   mark_list(m, region_of(m, inst, 0), &all_loops);
   if (!all_loops) return false;
@@ -249,6 +297,7 @@ static void survey(marker *m) {
     }
     has_rows |= w.inst->op == ROC_IR_LOCAL_ID && w.inst->aux > 0;
     has_barriers |= (m->plan->cuts[w.id] & ROC_IRF_CUT_GROUP) != 0;
+    if (m->plan->cuts[w.id] & (ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE)) m->has_lanes = false;
   }
   m->has_tiles = has_rows && has_barriers;
 }
@@ -265,8 +314,8 @@ static void mark_itemwise(marker *m) {
   }
 }
 
-bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, cpu_plan *plan) {
-  marker m = {.ir = ir, .plan = plan};
+bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, bool has_lanes, cpu_plan *plan) {
+  marker m = {.ir = ir, .plan = plan, .has_lanes = has_lanes};
   m.nsets = ROC_ARENA_ARRAY(arena, uint32_t, ir->vars.count + 1);
   m.setters = ROC_ARENA_ARRAY(arena, uint32_t, ir->vars.count + 1);
   if (!m.nsets || !m.setters || roc_ir_uniform_init(&m.uniform, ir, NULL)) return false;
