@@ -152,6 +152,21 @@ static void slow_kernel(const void *kernarg, const roc_cpu_launch *launch, uint6
   }
 }
 
+/* Begins when it is told, and takes a millisecond a workgroup. */
+static void long_kernel(const void *kernarg, const roc_cpu_launch *info, uint64_t first,
+                        uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
+  const args *a = args_of(kernarg);
+  (void)info;
+  (void)shared;
+  (void)frame;
+  for (uint64_t g = first; g < end; g++) {
+    while (atomic_load(a->shared) == 0) turn->ask(turn, UINT64_MAX);
+    usleep(1000);
+    __atomic_fetch_add(a->data, 1, __ATOMIC_RELAXED);
+    if (g + 1 < end && turn->ask(turn, g + 1) == 0) return;
+  }
+}
+
 static void fault_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
                          uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
   (void)kernarg;
@@ -292,6 +307,25 @@ static roc_ticket launch(roc_rt_stream *stream, roc_rt_kernel *kernel, const arg
   roc_ticket ticket;
   OK(roc_rt_launch_queue(stream, &work, &ticket, &err));
   return ticket;
+}
+
+/* A launch on a stream of the driver's own. */
+static roc_ticket launch_directly(roc_dev_stream *stream, roc_dev_module *module, args *a,
+                                  uint64_t groups) {
+  roc_ndrange range = {.grid = {groups, 1, 1}, .local = {1, 1, 1}, .rank = 1};
+  roc_dev_launch work = {
+      .module = module, .range = &range, .kernarg = a, .kernarg_bytes = sizeof *a};
+  roc_ticket ticket;
+  OK(stream->device->ops->launch(stream, &work, &ticket, &err));
+  return ticket;
+}
+
+static roc_dev_module *load_directly(roc_device *driver, roc_cpu_entry entry) {
+  roc_codeobj object = {
+      .target = "cpu", .bytes = (const unsigned char *)&entry, .nbytes = sizeof entry};
+  roc_dev_module *module;
+  OK(driver->ops->module_load(driver, &object, &module, &err));
+  return module;
 }
 
 static roc_buffer *make_buffer(size_t count) {

@@ -298,25 +298,6 @@ static void test_quota(void) {
   CHECK(system(command) == 0);
 }
 
-/* A launch on a stream of the driver's own. */
-static roc_ticket launch_directly(roc_dev_stream *stream, roc_dev_module *module, args *a,
-                                  uint64_t groups) {
-  roc_ndrange range = {.grid = {groups, 1, 1}, .local = {1, 1, 1}, .rank = 1};
-  roc_dev_launch work = {
-      .module = module, .range = &range, .kernarg = a, .kernarg_bytes = sizeof *a};
-  roc_ticket ticket;
-  OK(stream->device->ops->launch(stream, &work, &ticket, &err));
-  return ticket;
-}
-
-static roc_dev_module *load_directly(roc_device *driver, roc_cpu_entry entry) {
-  roc_codeobj object = {
-      .target = "cpu", .bytes = (const unsigned char *)&entry, .nbytes = sizeof entry};
-  roc_dev_module *module;
-  OK(driver->ops->module_load(driver, &object, &module, &err));
-  return module;
-}
-
 /* While all threads of the pool are held, the thread that waits runs what it waits for, and leaves
  * it in the middle when its time is over. */
 static void test_help(void) {
@@ -407,21 +388,6 @@ static void test_hand_over(void) {
   roc_buffer_release(x);
   roc_rt_kernel_release(kernel);
   roc_rt_kernel_release(chain);
-}
-
-/* Begins when it is told, and takes a millisecond a workgroup. */
-static void long_kernel(const void *kernarg, const roc_cpu_launch *info, uint64_t first,
-                        uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
-  const args *a = args_of(kernarg);
-  (void)info;
-  (void)shared;
-  (void)frame;
-  for (uint64_t g = first; g < end; g++) {
-    while (atomic_load(a->shared) == 0) turn->ask(turn, UINT64_MAX);
-    usleep(1000);
-    __atomic_fetch_add(a->data, 1, __ATOMIC_RELAXED);
-    if (g + 1 < end && turn->ask(turn, g + 1) == 0) return;
-  }
 }
 
 typedef struct count {
