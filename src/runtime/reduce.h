@@ -2,8 +2,8 @@
  *
  * They combine in the tree of lua/roc/arrays/tree.lua, so they give the bits that kernels give: a
  * chunk of 4096 elements has 64 lanes, lane l of the elements l, l + 64, …; then neighbouring lanes
- * combine in pairs, and then neighbouring chunks.  Of least and greatest elements the first of equal
- * ones stays, and a NaN wins. */
+ * combine in pairs, and then neighbouring chunks.  Of least and greatest elements the first of
+ * equal ones stays, and a NaN wins. */
 #ifndef ROC_RUNTIME_REDUCE_H
 #define ROC_RUNTIME_REDUCE_H
 

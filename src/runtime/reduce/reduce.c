@@ -349,8 +349,8 @@ typedef struct columns {
   size_t width;
 } columns;
 
-/* Row k of the columns, of the class.  Rows may be pages apart, which the hardware does not foresee:
- * one that is needed soon is asked for. */
+/* Row k of the columns, of the class.  Rows may be pages apart, which the hardware does not
+ * foresee: one that is needed soon is asked for. */
 static const void *load_row(const job *j, const columns *c, int64_t k, void *buffer) {
   const char *row = element_at(j, c->line, k);
   if (k + ROWS_AHEAD < j->line.extent) {
