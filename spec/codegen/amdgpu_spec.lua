@@ -283,6 +283,25 @@ describe("the AMDGPU target #amdgpu", function()
     end
   end)
 
+  it("keeps private arrays of 16-bit elements of any length", function()
+    for _, n in ipairs { 5, 9, 13, 20 } do
+      local k = roc.kernel(([[function(o, x)
+        local i = roc.get_global_id(1)
+        if i > #x then return end
+        local v = roc.private.array(%d, "int16")
+        for k = 1, %d do v[k] = x[i][k] end
+        for a = 1, %d do
+          for b = 1, %d - a do
+            if v[b] > v[b + 1] then v[b], v[b - 2] = v[b + 1], v[b] end
+          end
+        end
+        o[i] = v[3]
+      end]]):format(n, n, n - 1, n), { name = "halves", env = { roc = roc },
+        signature = "(int16[:], int16[:,:] strided)" })
+      check(k:inspect_asm "gfx90a", "s_endpgm")
+    end
+  end)
+
   it("joins no three operands by a table on gfx950", function()
     local k = roc.kernel([[function(x, y, z, out)
       local i = roc.get_global_id(1)

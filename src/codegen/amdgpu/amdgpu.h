@@ -40,7 +40,8 @@ void roc_amdgpu_opaque_launch(roc_cg *cg);
 LLVMValueRef roc_amdgpu_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim);
 LLVMValueRef roc_amdgpu_array_base(roc_cg *cg, uint32_t array);
 LLVMValueRef roc_amdgpu_dynamic_bytes(roc_cg *cg);
-/* Says that a call gives an i32 below `end`. */
+
+/* limit.c: says that a call gives an i32 below `end`. */
 void roc_amdgpu_limit(roc_cg *cg, LLVMValueRef call, uint32_t end);
 
 /* opaque.c: the same value, of which LLVM knows nothing.  Of more than 1024 bits it is left as

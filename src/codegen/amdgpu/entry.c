@@ -281,17 +281,6 @@ static LLVMValueRef packet_field(roc_cg *cg, unsigned offset) {
   return read_once(cg, &roc_amdgpu_state_of(cg)->packet_fields[offset], read_packet, false, offset);
 }
 
-/* The back end knows the limits of ids by itself.  Where it alone finds that a comparison holds for
- * all of them, it miscompiles `x or y` with that comparison for y and wavefronts of 32: it takes x
- * for the result (the defect of ROC_QUIRK_OR_OF_ONES).  With limits that LLVM's passes know as well,
- * they fold the comparison before. */
-void roc_amdgpu_limit(roc_cg *cg, LLVMValueRef call, uint32_t end) {
-  const uint64_t low = 0, high = end;
-  unsigned kind = LLVMGetEnumAttributeKindForName("range", 5);
-  LLVMAttributeRef range = LLVMCreateConstantRangeAttribute(cg->ctx, kind, 32, &low, &high);
-  LLVMAddCallSiteAttribute(call, LLVMAttributeReturnIndex, range);
-}
-
 static roc_ir_range size_range(const roc_cg *cg, unsigned dim) {
   return roc_ir_range_of_query(cg->ir, &roc_ir_limits_gpu, ROC_IR_LOCAL_SIZE, dim);
 }

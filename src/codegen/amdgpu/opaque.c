@@ -21,10 +21,18 @@ static unsigned registers_for(unsigned count) {
   return count <= 12 ? count : count <= 16 ? 16 : count <= 32 ? 32 : 0;
 }
 
-/* A number of bits, in whole registers. */
-static LLVMValueRef pass_bits(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef bits) {
+static unsigned power_of_two_from(unsigned count) {
+  unsigned power = 1;
+  while (power < count) power *= 2;
+  return power;
+}
+
+/* A number of bits, in whole registers; in a power of two of them where it is of halves. */
+static LLVMValueRef pass_bits(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef bits, bool is_of_halves) {
   LLVMTypeRef type = LLVMTypeOf(bits);
-  unsigned count = registers_for((LLVMGetIntTypeWidth(type) + 31) / 32);
+  unsigned needed = (LLVMGetIntTypeWidth(type) + 31) / 32;
+  bool is_on = roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_ODD_REGISTERS);
+  unsigned count = registers_for(is_of_halves && is_on ? power_of_two_from(needed) : needed);
   if (!count) return bits;
   LLVMTypeRef whole = LLVMIntTypeInContext(cg->ctx, 32 * count);
   LLVMTypeRef registers = count == 1 ? cg->t.i32 : LLVMVectorType(cg->t.i32, count);
@@ -39,7 +47,9 @@ LLVMValueRef roc_amdgpu_opaque(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value)
   if (LLVMGetTypeKind(element) == LLVMPointerTypeKind) return pass_vector(b, value);
   unsigned nbits = (unsigned)LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(cg->mod), type);
   LLVMTypeRef bits = LLVMIntTypeInContext(cg->ctx, nbits);
-  return LLVMBuildBitCast(b, pass_bits(cg, b, LLVMBuildBitCast(b, value, bits, "")), type, "");
+  bool is_of_halves = is_vector && nbits == 16 * LLVMGetVectorSize(type);
+  LLVMValueRef passed = pass_bits(cg, b, LLVMBuildBitCast(b, value, bits, ""), is_of_halves);
+  return LLVMBuildBitCast(b, passed, type, "");
 }
 
 LLVMValueRef roc_amdgpu_opaque_uniform(roc_cg *cg, LLVMValueRef value) {
