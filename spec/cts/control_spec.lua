@@ -169,6 +169,18 @@ devices.each(function()
     ]]
   end)
 
+  -- Loops of few rounds in one another become these rounds.
+  it("leaves the inner of two loops whose rounds constants count", function()
+    check [[
+      for a = 1, 3 do
+        out[a] = a
+        for b = 1, 2 do
+          if i * b > 7 then break end
+          out[a * 2 + 8 + b] = i + b
+        end
+      end]]
+  end)
+
   it("assigns several values at once", function()
     check [[
       local a, b, c = i, i * 2

@@ -37,11 +37,12 @@ static uint32_t rounds_of(const unroller *u, const roc_ir_inst *loop) {
   return rounds <= MAX_ROUNDS ? (uint32_t)rounds : 0;
 }
 
-static bool stays(const unroller *u, uint32_t loop, const roc_ir_walk *w) {
+/* A jump from an inner loop keeps both: that one would become its rounds as well. */
+static bool stays(const unroller *u, const roc_ir_walk *w) {
   const uint16_t meets = ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE;
   const roc_ir_inst *inst = w->inst;
   if (inst->op == ROC_IR_LEAVE || inst->op == ROC_IR_NEXT) {
-    return inst->aux == loop || !roc_ir_walk_is_inside(w, inst->aux);
+    return inst_of(u, inst->aux)->op != ROC_IR_BLOCK || !roc_ir_walk_is_inside(w, inst->aux);
   }
   bool stops = roc_ir_op_table[inst->op].flags & (ROC_IRF_STOP | meets);
   return stops || inst->nargs > ROC_IR_COPY_MAX_ARGS || w->id >= u->copier.count;
@@ -51,7 +52,7 @@ static ROC_IR_WALKS uint32_t size_of_body(const unroller *u, uint32_t loop) {
   roc_ir_walk w;
   uint32_t size = 0;
   ROC_IR_FOR_EACH(w, u->m, inst_of(u, loop)->k.region[0]) {
-    if (++size > MAX_INSTS || stays(u, loop, &w)) return MAX_INSTS + 1;
+    if (++size > MAX_INSTS || stays(u, &w)) return MAX_INSTS + 1;
     uint32_t inner = w.inst->op == ROC_IR_FOR ? rounds_of(u, w.inst) : 0;
     if (w.inst->op == ROC_IR_LOOP || (w.inst->op == ROC_IR_FOR && !inner)) return MAX_INSTS + 1;
   }
