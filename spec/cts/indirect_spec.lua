@@ -239,6 +239,56 @@ devices.each(function()
       message)
   end)
 
+  it("stores in rounds up to the one in which a check fails", function()
+    local k = roc.kernel(function(o, idx, x, rounds)
+      local i = roc.get_global_id(1)
+      if i > #x then return end
+      for round = 1, i % 3 == 0 and rounds - 1 or rounds do
+        local at = idx[i][round]
+        local part = math.floor(x[i] * round)
+        roc.atomic.add(o, at, round + (part & 1023))
+        o[at + N + 1] = i
+      end
+    end)
+    local function rows(place, round, value)
+      local t = fill(N, function(i)
+        return fill(5, function(r) return (i * 77 + r * 31) % N + 1 end)
+      end)
+      if place then t[place][round] = value end
+      return { t, "int32" }
+    end
+    local function floats(place, value)
+      local t = fill(N, function(i) return i * 1.75 end)
+      if place then t[place] = value end
+      return { t, "float32" }
+    end
+    -- who of several stores last is open
+    local function run_without_last(arrays)
+      local result, message = run(k, arrays)
+      for i = 1, #result do if i > N then result[i] = result[i] ~= 0 and 1 or 0 end end
+      return result, message
+    end
+    local function compare(idx, x, expected)
+      local arrays = { { zeros(2 * N + 1), "int32" }, idx, x, 5 }
+      local result, message = run_without_last(arrays)
+      local scope <close> = roc.on_device "sim"
+      local sim_result, sim_message = run_without_last(arrays)
+      assert.same(sim_result, result)
+      assert.equal(sim_message, message)
+      if expected then assert.matches(expected, message, 1, true) else assert.is_false(message) end
+    end
+    compare(rows(), floats())
+    compare(rows(), floats(69, -0x1p61)) -- of rounds to 4, and -2^63 in the last of these
+    for _, where in ipairs { { 1, 1 }, { 64, 5 }, { 100, 3 }, { N, 4 } } do
+      for _, value in ipairs { 0, 2 * N + 2, -(1 << 31), (1 << 31) - 1 } do
+        compare(rows(where[1], where[2], value), floats(),
+          ("index %d out of range 1..401 of 'o' (work-item {%d})"):format(value, where[1]))
+      end
+      compare(rows(where[1], where[2], N + 1), floats(),
+        ("index 402 out of range 1..401 of 'o' (work-item {%d})"):format(where[1]))
+    end
+  end)
+
   it("does not check what an error ends before", function()
     local k = roc.kernel(function(o, x, idx)
       local i = roc.get_global_id(1)

@@ -65,6 +65,22 @@ local KERNELS = {
   %17: int = load x.0 %6
   check.index y.1 0 #1 %17
   store y.1 %16 %17]] },
+  -- a loop that is left and goes on (resumed_loops.c), and sums of its rounds (counted_sums.c)
+  { "with a loop that stores where memory says", "index.fits.-if all.-= for.-check.index", [[
+  set sum.0 %4
+  %10 = for k.1 %2 %6 %2
+    %11: int = get k.1
+    check.index x.0 0 #0 %11
+    %12: int = load x.0 %11
+    check.index y.1 0 #1 %12
+    store y.1 %11 %12
+    %15: int = get sum.0
+    %16: int = add %15 %2
+    set sum.0 %16
+  end
+  %17: int = get sum.0
+  check.index y.1 0 #1 %17
+  store y.1 %17 %17]] },
   -- short loops in one another (unroll.c), whose sums need their lower halves alone (low_bits.c)
   { "with short loops", "mul.-mul.-mul.-mul.-mul.-mul.-mul.-mul", [[
   set sum.0 %6

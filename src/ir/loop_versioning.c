@@ -9,6 +9,7 @@
 #include "ir/combined_checks.h"
 #include "ir/copy.h"
 #include "ir/late_exits.h"
+#include "ir/resumed_loops.h"
 #include "ir/walk.h"
 
 enum {
@@ -47,6 +48,7 @@ typedef struct versioner {
   uint32_t *loops; /* of the region */
   worst worsts[MAX_WORSTS];
   uint32_t nworsts;
+  roc_ir_ids fallbacks; /* loops that run where what is asked in front of them does not hold */
 } versioner;
 
 static roc_ir_inst inst_of(const versioner *v, uint32_t id) {
@@ -355,6 +357,7 @@ static void version_loop(versioner *v, uint32_t id) {
     roc_ir_end(&v->b, choice);
   }
   roc_ir_forget_copies(&v->copier, &id, 1);
+  if (!roc_vec_push(&v->fallbacks, id)) v->b.failed = true;
 }
 
 static bool is_worth_it(versioner *v, uint32_t loop) {
@@ -409,19 +412,24 @@ static roc_status close_versioner(versioner *v, bool was_opened, roc_error *err)
   return was_opened ? status : roc_fail(err, ROC_OOM, "out of memory");
 }
 
+/* *fallbacks: to be deinitialised by the caller, also after a failure. */
 static roc_status version_loops(roc_ir_module *module, uint32_t region, bool defers,
-                                roc_error *err) {
+                                roc_ir_ids *fallbacks, roc_error *err) {
   versioner v;
   roc_status status = ROC_OK;
   bool is_open = open_versioner(&v, module);
   if (is_open && defers) status = find_deferred(&v, region, err);
   if (is_open && status == ROC_OK) version_region(&v, region);
+  *fallbacks = v.fallbacks;
   roc_status closed = close_versioner(&v, is_open, err);
   return status == ROC_OK ? closed : status;
 }
 
 roc_status roc_ir_version_loops(roc_ir_module *module, bool defers, roc_error *err) {
-  return version_loops(module, 0, defers, err);
+  roc_ir_ids fallbacks;
+  roc_status status = version_loops(module, 0, defers, &fallbacks, err);
+  roc_vec_deinit(&fallbacks);
+  return status;
 }
 
 /* ---- the whole kernel ---------------------------------------------------------------------- */
@@ -555,7 +563,10 @@ roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, bool combin
   roc_ir_late_blocks late = {0};
   if (status == ROC_OK && combines) status = roc_ir_delay_exits(module, region, &late, err);
   if (status == ROC_OK && combines) status = roc_ir_combine_checks(module, region, err);
-  if (status == ROC_OK) status = version_loops(module, region, defers, err);
+  roc_ir_ids fallbacks = {0};
+  if (status == ROC_OK) status = version_loops(module, region, defers, &fallbacks, err);
+  if (status == ROC_OK && combines) status = roc_ir_resume_loops(module, region, &fallbacks, err);
+  roc_vec_deinit(&fallbacks);
   if (status == ROC_OK) status = roc_ir_lower_late_checks(module, &late, err);
   roc_vec_deinit(&late);
   if (status == ROC_OK) mark_last_loop(module, first);

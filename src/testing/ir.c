@@ -16,6 +16,7 @@
 #include "ir/uniform.h"
 #include "ir/verify.h"
 #include "ir/combined_checks.h"
+#include "ir/resumed_loops.h"
 #include "ir/loop_versioning.h"
 #include "jit/driver.h"
 #include "jit/fit.h"
@@ -159,6 +160,15 @@ static roc_status combine_checks(roc_ir_module *module, roc_error *err) {
   return roc_ir_combine_checks(module, 0, err);
 }
 
+static roc_status resume_loops(roc_ir_module *module, roc_error *err) {
+  return roc_ir_resume_loops(module, 0, &(roc_ir_ids){0}, err);
+}
+
+/* ir_resume_loops(text) -> text with loops that a wavefront leaves before a check fails. */
+static int ir_resume_loops(lua_State *L) {
+  return push_changed(L, resume_loops);
+}
+
 /* ir_combine_checks(text) -> text with the checks of a region under one condition. */
 static int ir_combine_checks(lua_State *L) {
   return push_changed(L, combine_checks);
@@ -218,6 +228,7 @@ static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip},
                                        {"ir_version_loops", ir_version_loops},
                                        {"ir_version_launch", ir_version_launch},
                                        {"ir_combine_checks", ir_combine_checks},
+                                       {"ir_resume_loops", ir_resume_loops},
                                        {"ir_narrow_group_ids", ir_narrow_group_ids},
                                        {"ir_count_loops", ir_count_loops},
                                        {"ir_scalarize_private", ir_scalarize_private},

@@ -1,0 +1,87 @@
+-- Loops that a wavefront leaves together before a check fails, and the loop that goes on there.
+local compiler = require("roc.core").testing.compiler
+
+local HEAD = [[
+kernel k(x.0: float32[1] c read narrow, c.1: int32[1] c read narrow, y.2: int32[1] c read written narrow, n.3: int narrow) check
+  array x.0 = param x.0
+  array c.1 = param c.1
+  array y.2 = param y.2
+  var k.0: int
+  var v.1: int
+  site 0 index "k.lua" 1 1 dim 0 values 2 name "y"
+  site 1 no_integer "k.lua" 1 1 dim 0 values 1
+  %0: int = const 1
+  %1: int = extent c.1 0
+  %2 = for k.0 %0 %1 %0
+    %3: int = get k.0
+]]
+
+local function resume(...)
+  return compiler.ir_resume_loops(HEAD .. "    " .. table.concat({ ... }, "\n    ")
+    .. "\n  end\nend\n")
+end
+
+local function check(text, ...)
+  local at = 1
+  for _, pattern in ipairs { ... } do
+    local first, last = text:find(pattern, at)
+    assert.is_truthy(first, pattern .. " in\n" .. text)
+    at = last + 1
+  end
+end
+
+local function count(text, pattern) return select(2, text:gsub(pattern, "")) end
+
+local SCATTER = { "%4: int = load c.1 %3", "check.index y.2 0 #0 %4", "store y.2 %3 %4" }
+
+describe("a loop that is left and goes on", function()
+  it("makes its checks together, leaves before what acts, and starts at that round", function()
+    local text = resume(table.unpack(SCATTER))
+    check(text, "set %.(%d+) %%", "= for k%.0 %%0 %%1 %%0", "load c%.1", "index%.fits y%.2 0",
+      "if all", "else", "get k%.0", "set %.", "global_size", "set %.", "leave", "end",
+      "store y%.2", "\n  end", "ne", "\n  if %%", "(%%%d+): int = get %.%d",
+      "= for k%.0 %%%d+ %%1 %%0", "check%.index y%.2", "store y%.2")
+    local round = text:match("(%%%d+): int = get %.%d+[^\n]*\n    %%%d+ = for")
+    check(text, "= for k%.0 %" .. round .. " %%1 %%0")
+    assert.are.equal(1, count(text, "check%.index"))
+  end)
+
+  it("makes a check of what a load in front of it gives, and asks less of floats", function()
+    local text = resume("%4: f32 = load x.0 %3", "check.int #1 %4", "%5: int = floor %4",
+      "check.index c.1 0 #0 %5", "%6: int = load c.1 %5", "check.index y.2 0 #0 %6",
+      "store y.2 %3 %6")
+    check(text, "for", "load x%.0", "abs", "lt", "if all", "floor", "index%.fits c%.1", "if all",
+      "load c%.1", "index%.fits y%.2", "if all", "store", "\n  if %%", "for", "check%.int",
+      "check%.index c%.1", "check%.index y%.2")
+  end)
+
+  it("leaves checks after what acts, or under a condition, as they are", function()
+    local text = resume("%4: int = load c.1 %3", "check.index y.2 0 #0 %4", "store y.2 %3 %4",
+      "%5: int = load c.1 %4", "check.index y.2 0 #0 %5", "store y.2 %3 %5")
+    assert.are.equal(3, count(text, "check%.index"))
+    local guarded = resume("%4: int = load c.1 %3", "%5: bool = le %0 %4", "if %5",
+      "check.index y.2 0 #0 %4", "store y.2 %3 %4", "end")
+    assert.are.equal(1, count(guarded, " = for "))
+  end)
+
+  it("goes on within another loop, which stays as it is", function()
+    local text = resume("%4 = for v.1 %0 %3 %0", "%5: int = get v.1", "%6: int = load c.1 %5",
+      "check.index y.2 0 #0 %6", "store y.2 %3 %6", "end", "%9: int = load c.1 %3",
+      "check.index y.2 0 #0 %9", "store y.2 %3 %9")
+    assert.are.equal(3, count(text, " = for "))
+    assert.are.equal(2, count(text, "check%.index"))
+    assert.are.equal(1, count(text, "index%.fits"))
+  end)
+
+  it("stays one loop where items leave it, meet in it, or loops are in it", function()
+    for _, lines in ipairs {
+      { "%5: bool = lt %4 %0", "if %5", "leave %2", "end" },
+      { "%5: bool = lt %4 %0", "if %5", "return", "end" },
+      { "barrier 1" },
+      { "%5 = for v.1 %0 %4 %0", "end" } } do
+      local all = table.move(lines, 1, #lines, #SCATTER + 1, { table.unpack(SCATTER) })
+      assert.are.equal(1, count(resume(table.unpack(all)), "check%.index"), lines[1])
+      assert.are.equal(0, count(resume(table.unpack(all)), "index%.fits"), lines[1])
+    end
+  end)
+end)
