@@ -279,13 +279,61 @@ devices.each(function()
     end
     compare(rows(), floats())
     compare(rows(), floats(69, -0x1p61)) -- of rounds to 4, and -2^63 in the last of these
-    for _, where in ipairs { { 1, 1 }, { 64, 5 }, { 100, 3 }, { N, 4 } } do
-      for _, value in ipairs { 0, 2 * N + 2, -(1 << 31), (1 << 31) - 1 } do
+    for _, where in ipairs { { 1, 1 }, { 64, 5 }, { N, 4 } } do
+      for _, value in ipairs { 0, -(1 << 31), (1 << 31) - 1 } do
         compare(rows(where[1], where[2], value), floats(),
           ("index %d out of range 1..401 of 'o' (work-item {%d})"):format(value, where[1]))
       end
       compare(rows(where[1], where[2], N + 1), floats(),
         ("index 402 out of range 1..401 of 'o' (work-item {%d})"):format(where[1]))
+    end
+  end)
+
+  it("follows links up to the one that leads nowhere", function()
+    local walk = roc.kernel(function(o, first, link, most)
+      local i = roc.get_global_id(1)
+      if i > #first then return end
+      local at, count = first[i], 0
+      while at ~= 0 and count < most do
+        count = count + 1
+        o[i] = o[i] + link[at] * count
+        at = link[at]
+      end
+      o[i] = o[i] * 8 + count
+    end)
+    local compare_text = roc.kernel(function(o, first, link, most)
+      local i, same = roc.get_global_id(1), 0
+      if i > #first then return end
+      local from = first[i]
+      while same < most and i + same <= #link and link[from + same] == link[i + same] do
+        same = same + 1
+      end
+      o[i] = same
+    end)
+    local function links(place, value)
+      local t = fill(N, function(i) return i % 5 == 0 and 0 or i * 7 % N + 1 end)
+      if place then t[place] = value end
+      return { t, "int32" }
+    end
+    local firsts = { fill(N, function(i) return i * 3 % N + 1 end), "int32" }
+    for _, kernel in ipairs { walk, compare_text } do
+      local function compare(first, link)
+        local arrays = { { zeros(N), "int32" }, first, link, 6 }
+        local result, message = run(kernel, arrays)
+        local sim_result, sim_message = run_on_sim(kernel, arrays)
+        assert.same(sim_result, result)
+        assert.equal(sim_message, message)
+        return message
+      end
+      assert.is_false(compare(firsts, links()))
+      for _, value in ipairs { N + 1, -(1 << 31) } do
+        for _, place in ipairs { 63, N } do
+          local wrong = { table.move(firsts[1], 1, N, 1, {}), "int32" }
+          wrong[1][place] = value
+          compare(firsts, links(place, value))
+          assert.matches("out of range", compare(wrong, links()), 1, true)
+        end
+      end
     end
   end)
 

@@ -21,6 +21,13 @@ local function resume(...)
     .. "\n  end\nend\n")
 end
 
+local function while_loop(...)
+  local head = HEAD:gsub("  %%2 = for.*", ""):gsub("  var v.1: int\n", "%0  var w.2: int\n")
+  return compiler.ir_resume_loops(head .. "  %2 = loop\n    %3: int = get v.1\n"
+    .. "    %4: bool = lt %1 %3\n    if %4\n      leave %2\n    end\n    "
+    .. table.concat({ ... }, "\n    ") .. "\n  end\nend\n")
+end
+
 local function check(text, ...)
   local at = 1
   for _, pattern in ipairs { ... } do
@@ -55,13 +62,35 @@ describe("a loop that is left and goes on", function()
       "check%.index c%.1", "check%.index y%.2")
   end)
 
-  it("leaves checks after what acts, or under a condition, as they are", function()
+  it("leaves checks after what acts as they are", function()
     local text = resume("%4: int = load c.1 %3", "check.index y.2 0 #0 %4", "store y.2 %3 %4",
       "%5: int = load c.1 %4", "check.index y.2 0 #0 %5", "store y.2 %3 %5")
     assert.are.equal(3, count(text, "check%.index"))
-    local guarded = resume("%4: int = load c.1 %3", "%5: bool = le %0 %4", "if %5",
-      "check.index y.2 0 #0 %4", "store y.2 %3 %4", "end")
-    assert.are.equal(1, count(guarded, " = for "))
+  end)
+
+  it("makes checks in front of the condition that guards them, without what that loads", function()
+    local text = resume("%4: int = load c.1 %3", "%5: bool = le %0 %4", "if %5",
+      "%7: int = add %4 %3", "check.index y.2 0 #0 %7", "%9: int = load y.2 %7",
+      "check.index y.2 0 #0 %9", "store y.2 %3 %9", "end")
+    check(text, "for", "load c%.1", "le", "add", "index%.fits y%.2", "select", "if all", "leave",
+      "if", "load y%.2", "check%.index", "store", "\n  if %%", "for", "if", "check%.index",
+      "check%.index")
+    assert.are.equal(1, count(text, "index%.fits"))
+    local acts = resume("%4: int = load c.1 %3", "%5: bool = le %0 %4", "if %5",
+      "store y.2 %3 %3", "check.index y.2 0 #0 %4", "store y.2 %3 %4", "end")
+    assert.are.equal(1, count(acts, " = for "))
+  end)
+
+  it("starts a loop without a count again with what its variables hold", function()
+    local text = while_loop("%6: int = get v.1", "set w.2 %6", "%7: int = load c.1 %6",
+      "check.index y.2 0 #0 %7", "store y.2 %6 %7", "%9: int = add %6 %0", "set v.1 %9")
+    check(text, "loop", "load c%.1", "index%.fits", "if all", "set %.", "leave", "store",
+      "\n  if %%", "loop", "check%.index", "store")
+    assert.are.equal(1, count(text, "check%.index"))
+    -- a variable that the round has read, and then assigned, is not what it was
+    local counts = while_loop("%6: int = get v.1", "%7: int = add %6 %0", "set v.1 %7",
+      "check.index y.2 0 #0 %7", "store y.2 %6 %7")
+    assert.are.equal(1, count(counts, " = loop"))
   end)
 
   it("goes on within another loop, which stays as it is", function()

@@ -48,7 +48,7 @@ typedef struct versioner {
   uint32_t *loops; /* of the region */
   worst worsts[MAX_WORSTS];
   uint32_t nworsts;
-  roc_ir_ids fallbacks; /* loops that run where what is asked in front of them does not hold */
+  roc_ir_ids *left; /* loops that run where what is asked in front of them does not hold */
 } versioner;
 
 static roc_ir_inst inst_of(const versioner *v, uint32_t id) {
@@ -357,7 +357,7 @@ static void version_loop(versioner *v, uint32_t id) {
     roc_ir_end(&v->b, choice);
   }
   roc_ir_forget_copies(&v->copier, &id, 1);
-  if (!roc_vec_push(&v->fallbacks, id)) v->b.failed = true;
+  if (!roc_vec_push(v->left, id)) v->b.failed = true;
 }
 
 static bool is_worth_it(versioner *v, uint32_t loop) {
@@ -412,23 +412,23 @@ static roc_status close_versioner(versioner *v, bool was_opened, roc_error *err)
   return was_opened ? status : roc_fail(err, ROC_OOM, "out of memory");
 }
 
-/* *fallbacks: to be deinitialised by the caller, also after a failure. */
+/* Adds the loops as they were to *left, for the caller to deinitialise, also after a failure. */
 static roc_status version_loops(roc_ir_module *module, uint32_t region, bool defers,
-                                roc_ir_ids *fallbacks, roc_error *err) {
+                                roc_ir_ids *left, roc_error *err) {
   versioner v;
   roc_status status = ROC_OK;
   bool is_open = open_versioner(&v, module);
+  v.left = left;
   if (is_open && defers) status = find_deferred(&v, region, err);
   if (is_open && status == ROC_OK) version_region(&v, region);
-  *fallbacks = v.fallbacks;
   roc_status closed = close_versioner(&v, is_open, err);
   return status == ROC_OK ? closed : status;
 }
 
 roc_status roc_ir_version_loops(roc_ir_module *module, bool defers, roc_error *err) {
-  roc_ir_ids fallbacks;
-  roc_status status = version_loops(module, 0, defers, &fallbacks, err);
-  roc_vec_deinit(&fallbacks);
+  roc_ir_ids left = {0};
+  roc_status status = version_loops(module, 0, defers, &left, err);
+  roc_vec_deinit(&left);
   return status;
 }
 
@@ -561,12 +561,15 @@ roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, bool combin
   if (status == ROC_OK) status = closed;
   if (status == ROC_OK) status = roc_ir_eliminate_checks_gpu(module, err);
   roc_ir_late_blocks late = {0};
+  roc_ir_ids left = {0};
   if (status == ROC_OK && combines) status = roc_ir_delay_exits(module, region, &late, err);
-  if (status == ROC_OK && combines) status = roc_ir_combine_checks(module, region, err);
-  roc_ir_ids fallbacks = {0};
-  if (status == ROC_OK) status = version_loops(module, region, defers, &fallbacks, err);
-  if (status == ROC_OK && combines) status = roc_ir_resume_loops(module, region, &fallbacks, err);
-  roc_vec_deinit(&fallbacks);
+  if (status == ROC_OK && combines)
+    status = roc_ir_resume_loops(module, region, ROC_IR_LOOP, &left, err);
+  if (status == ROC_OK && combines) status = roc_ir_combine_checks(module, region, &left, err);
+  if (status == ROC_OK) status = version_loops(module, region, defers, &left, err);
+  if (status == ROC_OK && combines)
+    status = roc_ir_resume_loops(module, region, ROC_IR_FOR, &left, err);
+  roc_vec_deinit(&left);
   if (status == ROC_OK) status = roc_ir_lower_late_checks(module, &late, err);
   roc_vec_deinit(&late);
   if (status == ROC_OK) mark_last_loop(module, first);

@@ -1,20 +1,22 @@
-/* Counting loops whose checks can be neither decided in front nor deferred, because the loop
- * stores, for targets where a check costs a branch of its own and each exit of a loop masks of
+/* Loops whose checks can be neither decided in front nor deferred, because the loop stores or has
+ * no count, for targets where a check costs a branch of its own and each exit of a loop masks of
  * lanes.
  *
- * Checks that stand in front of all that a round does are made by the wavefront as a whole.  Where
- * one does not hold for some item, all its items leave, and the loop as it was goes on from that
- * round: it makes each check, and reports in the order of the text.  So the first loop has one exit
- * more, which all items take together or not at all, and no item ends there.  Loops that items
- * leave elsewhere stay: of each exit LLVM would note in every round who took it. */
+ * Checks that stand in front of all that a round does are made by the wavefront as a whole, also
+ * those that its first condition guards.  Where one does not hold for some item, all its items
+ * leave, and the loop as it was goes on from that round: it makes each check, and reports in the
+ * order of the text.  So the first loop has one exit more, which all items take together or not at
+ * all, and no item ends there.  Counting loops that items leave elsewhere stay: of each exit LLVM
+ * would note in every round which items took it. */
 #ifndef ROC_IR_RESUMED_LOOPS_H
 #define ROC_IR_RESUMED_LOOPS_H
 
 #include "ir/ir.h"
 
-/* Changes innermost loops of the region of a verified module, and of those nested in it, but for
- * those in `left`. OOM leaves it unusable. */
-roc_status roc_ir_resume_loops(roc_ir_module *module, uint32_t region, const roc_ir_ids *left,
-                               roc_error *err);
+/* Changes innermost loops of the region of a verified module, and of those nested in it, that are
+ * `op`, FOR or LOOP, but for those in `left`, to which it adds the loops as they were. OOM leaves
+ * it unusable. */
+roc_status roc_ir_resume_loops(roc_ir_module *module, uint32_t region, roc_ir_op op,
+                               roc_ir_ids *left, roc_error *err);
 
 #endif

@@ -157,11 +157,15 @@ static int ir_version_launch(lua_State *L) {
 }
 
 static roc_status combine_checks(roc_ir_module *module, roc_error *err) {
-  return roc_ir_combine_checks(module, 0, err);
+  return roc_ir_combine_checks(module, 0, &(roc_ir_ids){0}, err);
 }
 
 static roc_status resume_loops(roc_ir_module *module, roc_error *err) {
-  return roc_ir_resume_loops(module, 0, &(roc_ir_ids){0}, err);
+  roc_ir_ids left = {0};
+  roc_status status = roc_ir_resume_loops(module, 0, ROC_IR_LOOP, &left, err);
+  if (status == ROC_OK) status = roc_ir_resume_loops(module, 0, ROC_IR_FOR, &left, err);
+  roc_vec_deinit(&left);
+  return status;
 }
 
 /* ir_resume_loops(text) -> text with loops that a wavefront leaves before a check fails. */
