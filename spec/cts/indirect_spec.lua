@@ -316,13 +316,17 @@ devices.each(function()
       return { t, "int32" }
     end
     local firsts = { fill(N, function(i) return i * 3 % N + 1 end), "int32" }
+    -- which of several items that fail is named is open
+    local function without_item(message)
+      return message and (message:gsub("work%-item {%d+}", "work-item"))
+    end
     for _, kernel in ipairs { walk, compare_text } do
       local function compare(first, link)
         local arrays = { { zeros(N), "int32" }, first, link, 6 }
         local result, message = run(kernel, arrays)
         local sim_result, sim_message = run_on_sim(kernel, arrays)
         assert.same(sim_result, result)
-        assert.equal(sim_message, message)
+        assert.equal(without_item(sim_message), without_item(message))
         return message
       end
       assert.is_false(compare(firsts, links()))
