@@ -14,7 +14,7 @@
 #include "ir/build.h"
 
 /* Changes a verified module, the region and those nested in it, but for bodies of innermost
- * counting loops (loop_versioning.h). OOM leaves it unusable. */
+ * counting loops (loop_versioning.h) and the loops in `left`. OOM leaves it unusable. */
 roc_status roc_ir_combine_checks(roc_ir_module *module, uint32_t region, const roc_ir_ids *left,
                                  roc_error *err);
 

@@ -563,12 +563,14 @@ roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, bool combin
   roc_ir_late_blocks late = {0};
   roc_ir_ids left = {0};
   if (status == ROC_OK && combines) status = roc_ir_delay_exits(module, region, &late, err);
-  if (status == ROC_OK && combines)
+  if (status == ROC_OK && combines) {
     status = roc_ir_resume_loops(module, region, ROC_IR_LOOP, &left, err);
+  }
   if (status == ROC_OK && combines) status = roc_ir_combine_checks(module, region, &left, err);
   if (status == ROC_OK) status = version_loops(module, region, defers, &left, err);
-  if (status == ROC_OK && combines)
+  if (status == ROC_OK && combines) {
     status = roc_ir_resume_loops(module, region, ROC_IR_FOR, &left, err);
+  }
   roc_vec_deinit(&left);
   if (status == ROC_OK) status = roc_ir_lower_late_checks(module, &late, err);
   roc_vec_deinit(&late);
