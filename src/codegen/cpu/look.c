@@ -163,13 +163,17 @@ static LLVMValueRef asking_function(cpu_state *s, LLVMTypeRef ask_type) {
   return s->asking;
 }
 
+/* The look of an inspection, which may end here: what comes then asks at once. */
+static void look_of_inspection(cpu_state *s) {
+  if (!s->is_inspecting) return;
+  LLVMBuildStore(s->cg->b, roc_cg_i64(s->cg, 0), s->budget);
+  cpu_inspect_look(s);
+}
+
 /* Asks, and ends the kernel when it is told to; goes to `then`. */
 static void emit_question(cpu_state *s, LLVMValueRef next, LLVMBasicBlockRef then) {
   roc_cg *cg = s->cg;
-  if (s->is_inspecting) { /* which may end here: what comes then asks at once */
-    LLVMBuildStore(cg->b, roc_cg_i64(cg, 0), s->budget);
-    cpu_inspect_look(s);
-  }
+  look_of_inspection(s);
   LLVMTypeRef types[2] = {cg->t.ptr, cg->t.i64};
   LLVMValueRef fn = asking_function(s, LLVMFunctionType(cg->t.i64, types, 2, 0));
   LLVMValueRef place = roc_cg_byte_offset(cg, s->turn, roc_cg_i64(cg, offsetof(roc_cpu_turn, ask)));
@@ -505,10 +509,7 @@ static void emit_innermost_for(cpu_state *s, uint32_t id) {
   LLVMValueRef to = emit_strip(s, id, from, step, rounds);
   charge(s, LLVMBuildShl(cg->b, rounds, shift, ""), NULL, s->is_inspecting ? more : end, more);
   roc_cg_at(cg, more);
-  if (s->is_inspecting) { /* which may end here: what comes then asks at once */
-    LLVMBuildStore(cg->b, roc_cg_i64(cg, 0), s->budget);
-    cpu_inspect_look(s);
-  }
+  look_of_inspection(s);
   more = LLVMGetInsertBlock(cg->b);
   LLVMValueRef rest = LLVMBuildNUWSub(cg->b, left, rounds, "");
   LLVMBuildCondBr(cg->b, LLVMBuildICmp(cg->b, LLVMIntNE, rest, zero, ""), head, end);
@@ -536,10 +537,7 @@ static void emit_for_around(cpu_state *s, uint32_t id) {
   roc_cg_goto(cg, next);
   roc_cg_at(cg, next);
   cpu_look(s, id, NULL);
-  if (s->is_inspecting) { /* which may end here: what comes then asks at once */
-    LLVMBuildStore(cg->b, roc_cg_i64(cg, 0), s->budget);
-    cpu_inspect_look(s);
-  }
+  look_of_inspection(s);
   LLVMValueRef left_next = LLVMBuildSub(cg->b, left, roc_cg_i64(cg, 1), "");
   LLVMValueRef value_next = LLVMBuildNSWAdd(cg->b, value, step, "");
   next = LLVMGetInsertBlock(cg->b);
