@@ -375,6 +375,22 @@ devices.each(function(device)
     assert.same({ 7.0, -1.0, -1.0 }, devices.table(out))
   end)
 
+  it("adds up what one lane gets when all push a constant to it", function()
+    local k = roc.kernel(function(out)
+      local lane = roc.get_local_id(1)
+      local sum = roc.shared.array(1, "int64")
+      local pushed = roc.ds_permute(3, 1)
+      if lane == 1 then sum[1] = 0 end
+      roc.barrier()
+      roc.atomic.add(sum, 1, pushed)
+      roc.barrier()
+      out[lane] = sum[1] * 10 + pushed
+    end)
+    local out = devices.zeros(9, "int64")
+    devices.run(k, 9, { out }, 9)
+    assert.same({ 10, 10, 11, 10, 10, 10, 10, 10, 10 }, devices.table(out))
+  end)
+
   it("votes, shuffles and reduces over a wavefront", function()
     local k = roc.kernel(function(out)
       local i, lane = roc.get_global_id(1), roc.lane_id()

@@ -230,8 +230,11 @@ static LLVMValueRef pull(roc_cg *cg, LLVMValueRef piece, LLVMValueRef lane) {
   return move_by_address(cg, "llvm.amdgcn.ds.bpermute", piece, lane);
 }
 
+/* What all push to one lane differs by lane, which LLVM does not know (ROC_QUIRK_UNIFORM_PUSH). */
 static LLVMValueRef push(roc_cg *cg, LLVMValueRef piece, LLVMValueRef lane) {
   if (is_in_halves(cg)) return push_across(cg, piece, lane);
+  bool is_on = roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_UNIFORM_PUSH);
+  if (is_on) lane = roc_amdgpu_opaque(cg, cg->b, lane);
   return move_by_address(cg, "llvm.amdgcn.ds.permute", piece, lane);
 }
 
