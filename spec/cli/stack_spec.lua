@@ -62,10 +62,13 @@ s:synchronize()
 assert(called and big[1] == 7 and big[700000] == 700000)
 assert(roc.reduce(math.max)(big) == 700000)
 print(x[2] == x[1], x[64])
+-- Ctrl-C is for the main thread. ROCR has a thread that takes signals, from ROCm 6 on.
+local takers, most = 0, os.getenv("ROCLUA_HSA_LIBRARY") and 1 or 0
 for task in io.popen("grep -H SigBlk /proc/" .. io.open("/proc/self/stat"):read("n")
   .. "/task/*/status"):lines() do
   local pid, tid, mask = task:match("/proc/(%d+)/task/(%d+)/status:SigBlk:%s*(%x+)")
-  assert(pid == tid or tonumber(mask:sub(-1), 16) & 2 ~= 0, task) -- Ctrl-C is for the main one
+  if pid ~= tid and tonumber(mask:sub(-1), 16) & 2 == 0 then takers = takers + 1 end
+  assert(takers <= most, task)
 end
 ]==]
 
