@@ -68,7 +68,8 @@ describe("a file of kernels:", function()
   it("needs no compiler for a GPU", function()
     if devices.missing then return pending(devices.missing) end
     local library = path:match("^(.*)/bin/") .. "/lib/roclua/0"
-    files.run(("mkdir %s/bare && ln -s %s/libhsakmt* %s/bare"):format(folder, library, folder))
+    files.run(("mkdir %s/bare && cd %s && ln -s $PWD/libhsakmt* $PWD/libdtif* %s/bare"):format(
+      folder, library, folder))
     local ok, output = run(SETTINGS.hsa .. " ROCLUA_LIBDIR=" .. folder .. "/bare", "arguments",
       folder .. "/all.kernels")
     assert(ok, output)
