@@ -5,6 +5,7 @@
 #include "base/target.h"
 #include "ir/check_elimination.h"
 #include "ir/counted_loops.h"
+#include "ir/early_exits.h"
 #include "ir/loop_versioning.h"
 #include "ir/narrow_group_ids.h"
 #include "ir/optimize.h"
@@ -27,6 +28,7 @@ roc_cg_options roc_jit_options_for(const char *target, int opt_level) {
  * where those count.  Indices that have become constants or counters need fewer checks. */
 static roc_status fit_loops(roc_ir_module *module, roc_error *err) {
   bool counts, has_scalars;
+  ROC_TRY(roc_ir_nest_early_exits(module, err));
   ROC_TRY(roc_ir_count_loops(module, &counts, err));
   ROC_TRY(roc_ir_scalarize_private(module, &has_scalars, err));
   return counts || has_scalars ? roc_ir_optimize(module, err) : ROC_OK;

@@ -9,6 +9,7 @@
 #include "ir/parallel_regions.h"
 #include "ir/check_elimination.h"
 #include "ir/counted_loops.h"
+#include "ir/early_exits.h"
 #include "ir/optimize.h"
 #include "ir/private_scalars.h"
 #include "ir/print.h"
@@ -198,6 +199,11 @@ static int ir_count_loops(lua_State *L) {
   return push_changed(L, count_loops);
 }
 
+/* ir_nest_early_exits(text) -> text with branches for jumps to where control goes anyway. */
+static int ir_nest_early_exits(lua_State *L) {
+  return push_changed(L, roc_ir_nest_early_exits);
+}
+
 /* ir_scalarize_private(text) -> text with variables for private arrays where that can be. */
 static int ir_scalarize_private(lua_State *L) {
   return push_changed(L, scalarize_private);
@@ -235,6 +241,7 @@ static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip},
                                        {"ir_resume_loops", ir_resume_loops},
                                        {"ir_narrow_group_ids", ir_narrow_group_ids},
                                        {"ir_count_loops", ir_count_loops},
+                                       {"ir_nest_early_exits", ir_nest_early_exits},
                                        {"ir_scalarize_private", ir_scalarize_private},
                                        {"ir_optimize", ir_optimize},
                                        {"ir_dump", ir_dump},

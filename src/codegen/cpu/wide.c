@@ -109,11 +109,49 @@ static bool mark_list(marker *m, const roc_ir_ids *ids, bool *out_all_loops);
 
 enum { MOST_STEPS = 16 };
 
+/* Nothing in the launch changes the array. */
+static bool is_constant(const marker *m, uint32_t array) {
+  const roc_ir_array *a = &m->ir->arrays.items[array];
+  if (a->kind != ROC_IR_ARRAY_PARAM) return a->kind == ROC_IR_ARRAY_CONST;
+  const roc_ir_param *param = &m->ir->params.items[a->param];
+  return !param->is_written && !param->type.is_alias;
+}
+
+/* Whether items that compute the value together compute the same, also where a guard around it keeps
+ * the others out. */
+static bool is_shared(const marker *m, uint32_t id, int steps) {  // NOLINT(misc-no-recursion)
+  const roc_ir_inst *inst = &m->ir->insts.items[id];
+  if (m->uniform.insts[id] == ROC_IR_UNIFORM_GROUP) return true;
+  if (steps == MOST_STEPS) return false;
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_GLOBAL_ID:
+    case ROC_IR_LOCAL_ID:
+    case ROC_IR_LANE_ID:
+    case ROC_IR_ATOMIC:
+    case ROC_IR_WAVE: return false;
+    case ROC_IR_LOAD:
+      if (!is_constant(m, inst->aux)) return false;
+      break;
+    case ROC_IR_GET: {
+      if (m->nsets[inst->aux] != 1) return false;
+      const roc_ir_inst *setter = &m->ir->insts.items[m->setters[inst->aux]];
+      uint32_t last = setter->op == ROC_IR_FOR ? 2 : 0; /* it begins with one, and adds the other */
+      return is_shared(m, roc_ir_arg(m->ir, setter, 0), steps + 1) &&
+             is_shared(m, roc_ir_arg(m->ir, setter, last), steps + 1);
+    }
+    default: break;
+  }
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    if (!is_shared(m, roc_ir_arg(m->ir, inst, n), steps + 1)) return false;
+  }
+  return true;
+}
+
 /* Whether neighbours may have any values, as memory holds them, rather than those of a function of
  * their ids. */
 static bool is_irregular(const marker *m, uint32_t id, int steps) {  // NOLINT(misc-no-recursion)
   const roc_ir_inst *inst = &m->ir->insts.items[id];
-  if (m->uniform.insts[id] == ROC_IR_UNIFORM_GROUP) return false;
+  if (is_shared(m, id, 0)) return false;
   if (steps == MOST_STEPS) return true;
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_LOAD:
@@ -155,7 +193,7 @@ static bool counts_with(const marker *m, uint32_t id, uint32_t counter,
 /* An access by which each item goes through memory of its own, as down a column: rows read that in
  * longer pieces than lanes. */
 static bool is_streaming(const marker *m, const roc_ir_inst *inst, uint32_t id, uint32_t counter) {
-  if (inst->op != ROC_IR_LOAD || m->uniform.insts[id] == ROC_IR_UNIFORM_GROUP) return false;
+  if (inst->op != ROC_IR_LOAD || is_shared(m, id, 0)) return false;
   if (m->ir->arrays.items[inst->aux].kind == ROC_IR_ARRAY_PRIVATE) return true;
   for (uint32_t n = 0; n < inst->nargs; n++) {
     if (counts_with(m, roc_ir_arg(m->ir, inst, n), counter, 0)) return true;
