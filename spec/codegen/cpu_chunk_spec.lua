@@ -34,6 +34,35 @@ local function guarded_product(opts)
   end, opts)
 end
 
+-- With returns in place of a guard.
+local function returning_product(opts)
+  return roc.kernel(function(a, b, c)
+    local column, row = roc.grid(2)
+    if row > c.shape[1] then return end
+    if column > c.shape[2] then return end
+    local sum = 0.0
+    for k = 1, a.shape[2] do sum = sum + a[row][k] * b[k][column] end
+    c[row][column] = sum
+  end, opts)
+end
+
+local function returning_tiled(opts)
+  return roc.kernel(function(a, b, c)
+    local as, bs = roc.shared.array({ 16, 16 }, "float32"), roc.shared.array({ 16, 16 }, "float32")
+    local column, row = roc.grid(2)
+    if row > c.shape[1] or column > c.shape[2] then return end
+    local x, y = roc.get_local_id(1), roc.get_local_id(2)
+    local sum = 0.0
+    for t = 0, a.shape[2] - 1, 16 do
+      as[y][x], bs[y][x] = a[row][t + x], b[t + y][column]
+      roc.barrier()
+      for k = 1, 16 do sum = sum + as[y][k] * bs[k][x] end
+      roc.barrier()
+    end
+    c[row][column] = sum
+  end, opts)
+end
+
 local function tiled(opts)
   return roc.kernel(function(a, b, c)
     local as, bs = roc.shared.array({ 16, 16 }, "float32"), roc.shared.array({ 16, 16 }, "float32")
@@ -101,9 +130,11 @@ describe("what items keep over a loop", function()
         assert.equal(8, count_kept(product(opts), target, lanes))
         -- in groups all of whose items pass the guard as well
         assert.equal(8, count_kept(guarded_product(opts), target, lanes))
+        assert.equal(8, count_kept(returning_product(opts), target, lanes))
         -- (checked, a row is known to have no more than 16 items, one vector of 16)
         local nvectors = lanes == 16 and check and 1 or 2
         assert.equal(4 * nvectors, count_kept(tiled(opts), target, lanes))
+        assert.equal(4 * nvectors, count_kept(returning_tiled(opts), target, lanes))
         -- of four sums each, two rows fit into 16 registers, and four into 32
         assert.equal(lanes == 8 and 8 or 16, count_kept(register_tiled(2, opts), target, lanes))
         -- 16 sums are half of 32 registers; where there are 16, the loop runs for 8 sums, twice

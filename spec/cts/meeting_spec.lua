@@ -163,6 +163,39 @@ devices.each(function(device)
     end
   end)
 
+  it("runs groups all, some and none of whose items return before a barrier", function()
+    local k = roc.kernel(function(o, n, m)
+      local t = roc.shared.array({ 4, 8 }, "int32")
+      local i, j, x, y = roc.get_global_id(1), roc.get_global_id(2), roc.get_local_id(1),
+        roc.get_local_id(2)
+      t[y][x] = 10 * j + i
+      if i > n then return end
+      o[j][i] = -1
+      roc.barrier()
+      if i <= 2 or j > m then o[j][i] = t[y][x] + 1 return end
+      local sum = 0
+      for k = 1, 3 do
+        sum = sum * 3 + t[y][(x + k) % 8 + 1]
+        roc.barrier()
+      end
+      o[j][i] = sum
+    end)
+    for _, case in ipairs { { 16, 8 }, { 8, 8 }, { 11, 5 }, { 0, 9 }, { 16, 0 } } do
+      local n, m = table.unpack(case)
+      local out = roc.to_device(roc.zeros({ 8, 16 }, "int32"))
+      k:launch({ grid = { 16, 8 }, workgroup = { 8, 4 } }, out, n, m)
+      for j = 1, 8 do
+        for i = 1, 16 do
+          local want, first = 0, (i - 1) // 8 * 8
+          for r = 1, 3 do want = want * 3 + 10 * j + first + (i - first + r) % 8 + 1 end
+          if i <= 2 or j > m then want = 10 * j + i + 1 end
+          if i > n then want = 0 end
+          asserted.check(out[j][i] == want, 1, "row %d, column %d of %d, %d", j, i, n, m)
+        end
+      end
+    end
+  end)
+
   it("counts an item that has failed as returned", function()
     local ok, message = pcall(run, {
       "if lid == 3 then error('third') end roc.barrier() o[i] = roc.wave.sum(lid)",

@@ -12,6 +12,7 @@
  *   merge    (cpu/merge.c)      workgroups that are one, as none of their items can tell
  *   preflight (cpu/preflight.c) checks answered for a whole group, which then runs without them
  *   inspector (cpu/inspector.c) checks of what memory holds, by a run of the group for that alone
+ *   whole    (cpu/whole.c)      groups of which no item returns early
  *   divide   (cpu/divide.c)     division of integers that are small, in vectors
  *   look     (cpu/look.c)       loops that ask from time to time whether they are to go on
  *   items    (cpu/items.c, cpu/item_loops.c)  emits one run as a loop over work-items
@@ -285,6 +286,8 @@ typedef struct cpu_state {
   bool has_small_numbers; /* the version is emitted for groups in which they are */
   bool is_merging;    /* neighbours in the first dimension are one group; `count` says how large */
   bool is_clear;      /* the version is emitted in which those checks hold: they are left out */
+  bool *is_exit;      /* per instruction: an early return, or a part of it, as cpu/whole.c says */
+  bool is_whole;      /* the version is emitted in which no item takes them: they are left out */
   bool is_cold;       /* the version for the other groups: scalar, small */
   bool is_inspecting; /* the inspector is emitted: nothing else has an effect */
   LLVMBasicBlockRef lost;     /* where the inspector goes when the group needs the cold version */
@@ -323,6 +326,11 @@ typedef struct cpu_state {
 
 static inline cpu_state *cpu_of(roc_cg *cg) {
   return cg->state;
+}
+
+/* Whether an instruction is left out of the version that is emitted: nothing would come of it. */
+static inline bool cpu_is_settled(const cpu_state *s, uint32_t id) {
+  return (s->is_clear && s->is_settled[id]) || (s->is_whole && s->is_exit[id]);
 }
 
 /* cpu/frame.c */
@@ -399,7 +407,7 @@ void cpu_end_if_all_dead(cpu_state *s);
 LLVMValueRef cpu_preflight(cpu_state *s);
 /* Whether it will answer all that can fail. */
 bool cpu_preflight_settles_all(cpu_state *s);
-/* As plan.stops, without the settled checks. */
+/* As plan.stops, without what is settled. */
 bool *cpu_preflight_stops(cpu_state *s);
 /* Whether the kernel has one; whether that knows the interval of value `id`; whether it answers
  * check `id`, unless there are too many before. */
@@ -415,6 +423,14 @@ LLVMValueRef cpu_preflight_late(cpu_state *s, const bool *these);
 /* Whether all divisions of which it can tell are ones for cpu_divide_common, i1; marks them in
  * s->divides_small.  NULL: there are none, or a further version of the body is not worth it. */
 LLVMValueRef cpu_preflight_divisions(cpu_state *s);
+
+/* cpu/whole.c */
+/* Whether a condition is `truth` for all items of the group, i1: one that the group can compute, or
+ * of which cpu_is_range says that it can be asked row by row. */
+LLVMValueRef cpu_holds_for_group(cpu_state *s, uint32_t cond, bool truth);
+/* Whether all items of the group come past all early returns, i1; marks these in s->is_exit.  NULL:
+ * there is none of which that can be told. */
+LLVMValueRef cpu_is_group_whole(cpu_state *s);
 
 /* cpu/divide.c */
 /* Whether an instruction is a division of integers, FLOORDIV or MOD, that is no shift. */
@@ -560,8 +576,9 @@ cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place 
                           LLVMValueRef count);
 
 /* Whether the items of a row for which a condition holds are a range; that range, likewise. */
-bool cpu_holds_in_range(const cpu_state *s, uint32_t cond);
-cpu_range cpu_range_of(cpu_state *s, uint32_t cond, const cpu_place *at, LLVMValueRef count);
+bool cpu_is_range(const cpu_state *s, uint32_t cond, bool truth);
+cpu_range cpu_range_of(cpu_state *s, uint32_t cond, bool truth, const cpu_place *at,
+                       LLVMValueRef count);
 
 /* cpu/pieces.c */
 enum { CPU_MAX_PIECES = 12 };

@@ -122,6 +122,23 @@ static void retry_fewer(cpu_state *s, LLVMBasicBlockRef merge) {
 
 /* ---- versions ----------------------------------------------------------------------------- */
 
+/* The version without early returns, for groups none of whose items takes one. */
+static void emit_whole(cpu_state *s, LLVMBasicBlockRef end) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef is_whole = cpu_is_group_whole(s);
+  if (!is_whole) return;
+  LLVMBasicBlockRef whole = roc_cg_block(cg, "whole"), part = roc_cg_block(cg, "part");
+  roc_cg_branch_likely(cg, is_whole, whole, part);
+  roc_cg_at(cg, whole);
+  bool *stops = s->plan.stops;
+  s->is_whole = true;
+  s->plan.stops = cpu_preflight_stops(s);
+  if (s->plan.stops) cpu_emit_body(s, 0, end);
+  s->is_whole = false;
+  s->plan.stops = stops;
+  roc_cg_at(cg, part);
+}
+
 /* The version in which settled checks hold: group by group, or `clear_count` groups side by side.
  */
 static void emit_clear(cpu_state *s, LLVMValueRef clear_count, LLVMBasicBlockRef end) {
@@ -130,6 +147,7 @@ static void emit_clear(cpu_state *s, LLVMValueRef clear_count, LLVMBasicBlockRef
     LLVMBuildStore(s->cg->b, clear_count, s->taken);
     cpu_emit_batch(s, s->batch_at, clear_count, end);
   } else {
+    if (!s->is_cold) emit_whole(s, end);
     cpu_emit_body(s, 0, end);
   }
 }
@@ -186,10 +204,9 @@ static void emit_versions(cpu_state *s, LLVMValueRef g, LLVMBasicBlockRef narrow
   }
   roc_cg_at(cg, clear);
   bool *stops = s->plan.stops;
-  s->plan.stops = cpu_preflight_stops(s);
-  if (!s->plan.stops) return;
   s->is_clear = true;
-  emit_by_numbers(s, clear_count, end);
+  s->plan.stops = cpu_preflight_stops(s);
+  if (s->plan.stops) emit_by_numbers(s, clear_count, end);
   s->is_clear = false;
   s->plan.stops = stops;
   roc_cg_at(cg, cold);

@@ -37,7 +37,7 @@ static ROC_IR_WALKS void scan_insts(scan *c, const uint32_t *ids, uint32_t count
 bool cpu_intercept(roc_cg *cg, uint32_t id) {
   if (cpu_of(cg)->left_out && cpu_of(cg)->left_out[id]) return true;
   if (cpu_of(cg)->is_inspecting && cpu_inspect_inst(cpu_of(cg), id)) return true;
-  if (cpu_of(cg)->is_clear && cpu_of(cg)->is_settled[id]) return true;
+  if (cpu_is_settled(cpu_of(cg), id)) return true;
   if (cpu_of(cg)->ways[id]) {
     roc_cg_region(cg, cg->ir->insts.items[id].k.region[cpu_of(cg)->ways[id] - 1]);
     return true;

@@ -92,10 +92,6 @@ static void emit_set(cpu_state *s, uint32_t id) {
 
 /* ---- what leaves a statement --------------------------------------------------------------- */
 
-static bool is_left_out(const cpu_state *s, uint32_t id) {
-  return s->is_clear && s->is_settled[id];
-}
-
 /* Which statements have lanes that may not come to their end: they return, fail, or jump further.
  * A statement that has none ends with the mask it began with. */
 static ROC_IR_WALKS void find_losses(cpu_state *s, const uint32_t *ids, uint32_t count) {
@@ -105,7 +101,7 @@ static ROC_IR_WALKS void find_losses(cpu_state *s, const uint32_t *ids, uint32_t
     uint16_t flags = roc_ir_op_table[w.inst->op].flags;
     bool is_jump = w.inst->op == ROC_IR_LEAVE || w.inst->op == ROC_IR_NEXT;
     if (roc_ir_has_regions(w.inst)) s->lanes->loses[w.id] = s->lanes->has_next[w.id] = false;
-    if (!(flags & ROC_IRF_STOP) || is_left_out(s, w.id)) continue;
+    if (!(flags & ROC_IRF_STOP) || cpu_is_settled(s, w.id)) continue;
     if (w.inst->op == ROC_IR_NEXT) s->lanes->has_next[w.inst->aux] = true;
     for (uint32_t f = w.depth; f-- > 1;) {
       uint32_t owner = w.frames[f].owner;
@@ -606,7 +602,7 @@ static void emit_inst(cpu_state *s, uint32_t id) {
   roc_cg *cg = s->cg;
   const roc_ir_inst *inst = inst_of(s, id);
   if (cg->di) roc_cg_debug_place(cg, id);
-  if (is_left_out(s, id) || s->plan.is_remat[id]) return; /* made where it is used */
+  if (cpu_is_settled(s, id) || s->plan.is_remat[id]) return; /* made where it is used */
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_GET: emit_get(s, id); return;
     case ROC_IR_SET: emit_set(s, id); return;

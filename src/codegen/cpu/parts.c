@@ -27,10 +27,6 @@ static const roc_ir_inst *inst_of(const splitter *p, uint32_t id) {
   return &p->ir->insts.items[id];
 }
 
-static bool is_settled(const cpu_state *s, uint32_t id) {
-  return s->is_clear && s->is_settled[id];
-}
-
 /* Whether executing it for some of the results alone, and again for others, changes nothing. */
 static bool is_repeatable(const roc_ir_inst *inst) {
   bool is_pure = roc_ir_op_table[inst->op].flags & ROC_IRF_PURE;
@@ -55,7 +51,7 @@ static ROC_IR_WALKS bool list_statement(splitter *p, uint32_t id) {
   roc_ir_walk w;
   roc_ir_walk_begin_list(&w, p->ir, &id, 1);
   while (roc_ir_walk_next(&w)) {
-    if (is_settled(p->s, w.id)) continue;
+    if (cpu_is_settled(p->s, w.id)) continue;
     if (!is_repeatable(w.inst)) return false;
     bool sets_kept = w.inst->op == ROC_IR_SET && is_kept(p, w.inst->aux);
     if (sets_kept && !keep(p, w.inst->aux)) return false;

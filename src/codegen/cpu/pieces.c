@@ -144,11 +144,10 @@ static ROC_IR_WALKS bool is_ordered(const cpu_state *s, const uint32_t *ids, uin
   roc_ir_walk w;
   roc_ir_walk_begin_list(&w, s->cg->ir, ids, count);
   while (roc_ir_walk_next(&w)) {
-    bool is_settled = s->is_clear && s->is_settled[w.id];
     bool stops = roc_ir_op_table[w.inst->op].flags & ROC_IRF_STOP;
     bool has_order =
         w.inst->op == ROC_IR_ATOMIC || w.inst->op == ROC_IR_PRINT || w.inst->op == ROC_IR_FENCE;
-    if (has_order || (stops && !is_settled)) return true;
+    if (has_order || (stops && !cpu_is_settled(s, w.id))) return true;
   }
   return false;
 }

@@ -587,12 +587,12 @@ LLVMValueRef cpu_preflight_divisions(cpu_state *s) {
   return p.ok;
 }
 
-/* Which instructions can still end an item when settled checks are left out. */
+/* Which instructions can still end an item when what is settled is left out. */
 static void find_stops(cpu_state *s, bool *stops) {
   roc_ir_walk w;
   ROC_IR_FOR_EACH_INNER_FIRST(w, s->cg->ir, 0) {
     uint32_t around = roc_ir_walk_around(&w);
-    if (!roc_ir_has_regions(w.inst)) stops[w.id] = s->plan.stops[w.id] && !s->is_settled[w.id];
+    if (!roc_ir_has_regions(w.inst)) stops[w.id] = s->plan.stops[w.id] && !cpu_is_settled(s, w.id);
     if (around != ROC_IR_NONE) stops[around] |= stops[w.id];
   }
 }

@@ -115,14 +115,14 @@ static split survey_condition(cpu_state *s, uint32_t cond) {
 /* The bounds of a range can be computed: no item needs to be asked. */
 static split solve_condition(cpu_state *s, uint32_t cond) {
   cpu_place at = {s->level->x, s->level->y, s->level->z};
-  cpu_range range = cpu_range_of(s, cond, &at, s->level->count);
+  cpu_range range = cpu_range_of(s, cond, true, &at, s->level->count);
   return (split){.count = LLVMBuildNUWSub(s->cg->b, range.end, range.low, ""),
                  .first = LLVMBuildNUWAdd(s->cg->b, s->level->x, range.low, "")};
 }
 
 static split find_items(cpu_state *s, uint32_t cond) {
   bool is_whole = s->level->rows <= 1 && !s->level->stride && !(s->needs_live && s->may_be_dead);
-  return (is_whole && cpu_holds_in_range(s, cond) ? solve_condition : survey_condition)(s, cond);
+  return (is_whole && cpu_is_range(s, cond, true) ? solve_condition : survey_condition)(s, cond);
 }
 
 /* All of the level's items go one way. */
@@ -458,31 +458,15 @@ static bool is_better_whole(cpu_state *s, uint32_t id) {
   const roc_ir_inst *inst = &ir->insts.items[id];
   if (inst->op != ROC_IR_IF) return false;
   uint32_t cond = roc_ir_arg(ir, inst, 0);
-  if (!s->plan.is_uniform[cond] && !cpu_holds_in_range(s, cond)) return false;
+  if (!s->plan.is_uniform[cond] && !cpu_is_range(s, cond, true)) return false;
   const roc_ir_ids *guarded = &ir->regions.items[inst->k.region[0]];
   for (uint32_t i = 0; i < guarded->count; i++) {
     uint32_t at = guarded->items[i];
-    bool is_loop = ir->insts.items[at].op == ROC_IR_FOR && s->plan.cuts[at] & CPU_CUT_ROW;
-    if (is_loop && cpu_chunk_may_tile(s, at)) return true;
+    if (!(s->plan.cuts[at] & CPU_CUT_ROW)) continue;
+    bool is_loop = ir->insts.items[at].op == ROC_IR_FOR;
+    if (is_loop ? cpu_chunk_may_tile(s, at) : is_better_whole(s, at)) return true;
   }
   return false;
-}
-
-/* Whether all items of the group say yes, i1. */
-static LLVMValueRef holds_for_group(cpu_state *s, uint32_t cond) {
-  roc_cg *cg = s->cg;
-  if (s->plan.is_uniform[cond]) return cpu_group_value(s, cond);
-  LLVMValueRef missing = new_cell(s, 0);
-  cpu_loop z, y;
-  cpu_loop_begin(s, &z, s->count[2], "whole.z");
-  cpu_loop_begin(s, &y, s->count[1], "whole.y");
-  cpu_place at = {roc_cg_i64(cg, 0), y.index, z.index};
-  cpu_range range = cpu_range_of(s, cond, &at, s->count[0]);
-  LLVMValueRef passing = LLVMBuildNUWSub(cg->b, range.end, range.low, "");
-  fold(s, "llvm.umax", missing, LLVMBuildNUWSub(cg->b, s->count[0], passing, ""));
-  cpu_loop_end(s, &y);
-  cpu_loop_end(s, &z);
-  return is_equal(s, read_cell(s, missing), roc_cg_i64(cg, 0));
 }
 
 void cpu_emit_rows(cpu_state *s, uint32_t id) {
@@ -494,7 +478,7 @@ void cpu_emit_rows(cpu_state *s, uint32_t id) {
   }
   LLVMBasicBlockRef whole = roc_cg_block(cg, "group.whole"), part = roc_cg_block(cg, "group.part");
   LLVMBasicBlockRef end = roc_cg_block(cg, "group.end");
-  LLVMValueRef holds = holds_for_group(s, roc_ir_arg(cg->ir, inst, 0));
+  LLVMValueRef holds = cpu_holds_for_group(s, roc_ir_arg(cg->ir, inst, 0), true);
   roc_cg_branch_likely(cg, holds, whole, part);
   roc_cg_at(cg, whole);
   emit_region(s, inst->k.region[0]);

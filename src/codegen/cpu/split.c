@@ -257,7 +257,7 @@ typedef struct finder {
 static bool has_effect(const finder *f, uint32_t id) {
   const cpu_state *s = f->s;
   const roc_ir_inst *inst = inst_of(s, id);
-  if (is_left_out(s, id) || (s->is_clear && s->is_settled[id])) return false;
+  if (is_left_out(s, id) || cpu_is_settled(s, id)) return false;
   if (s->plan.is_slotted[id]) return true;
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_SET: return s->plan.var_slotted[inst->aux];
@@ -406,7 +406,7 @@ static bool may_fail(const cpu_state *s, const uint32_t *ids, uint32_t count) {
   while (roc_ir_walk_next(&walk)) {
     uint16_t flags = roc_ir_op_table[walk.inst->op].flags;
     bool is_check = (flags & ROC_IRF_STOP) && !(flags & ROC_IRF_CONTROL);
-    if (is_check && !(s->is_clear && s->is_settled[walk.id])) return true;
+    if (is_check && !cpu_is_settled(s, walk.id)) return true;
   }
   return false;
 }
@@ -709,15 +709,16 @@ cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place 
                      .last = last};
 }
 
-bool cpu_holds_in_range(const cpu_state *s, uint32_t cond) {
+bool cpu_is_range(const cpu_state *s, uint32_t cond, bool truth) {
   form f = {.nodes = MAX_NODES, .is_exact = true, .period = ROC_IR_NONE};
-  return is_range(s, cond, true, &f) && f.is_exact && f.period == ROC_IR_NONE;
+  return is_range(s, cond, truth, &f) && f.is_exact && f.period == ROC_IR_NONE;
 }
 
-cpu_range cpu_range_of(cpu_state *s, uint32_t cond, const cpu_place *at, LLVMValueRef count) {
+cpu_range cpu_range_of(cpu_state *s, uint32_t cond, bool truth, const cpu_place *at,
+                       LLVMValueRef count) {
   cpu_run first, *outer = begin_first(s, &first, at);
   solver p = {.s = s, .count = count, .low = roc_cg_i64(s->cg, 0), .end = count};
-  keep(&p, cond, true);
+  keep(&p, cond, truth);
   end_first(s, &first, outer);
   p.end = call_2(&p, "llvm.smax", p.end, roc_cg_i64(s->cg, 0));
   return (cpu_range){.low = call_2(&p, "llvm.smin", p.low, p.end), .end = p.end};

@@ -217,6 +217,7 @@ static cpu_state *make_state(roc_cg *cg) {
   s->var_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->vars.count + 1);
   s->array_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->arrays.count + 1);
   s->is_settled = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
+  s->is_exit = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
   s->divides_small = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
   s->read_once = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->insts.count + 1);
   s->advances = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->vars.count + 1);
