@@ -307,8 +307,7 @@ static roc_status check_captured(const roc_jit_frozen *f, uint32_t i, roc_rt_dev
   if (!owner || owner == device) return ROC_OK;
   return roc_fail(err, ROC_INVALID,
                   "kernel '%s' captures '%s', which is on device '%s', and is launched on another",
-                  f->name, f->kernel->program->arrays[i].name,
-                  roc_rt_device_driver(owner)->props.name);
+                  f->name, f->kernel->program->arrays[i].name, roc_rt_device_label(owner));
 }
 
 /* Lock held. */
@@ -387,8 +386,8 @@ static roc_status take_array(roc_jit_call *call, uint32_t i, roc_rt_device *devi
     return roc_fail(err, ROC_INVALID,
                     "bad argument #%u to kernel '%s' (the array is on device '%s', the launch on "
                     "'%s')",
-                    i + 1, call->frozen->name, roc_rt_device_driver(owner)->props.name,
-                    props->name);
+                    i + 1, call->frozen->name, roc_rt_device_label(owner),
+                    roc_rt_device_label(device));
   }
   if (roc_buffer_is_mirrored(a->buffer) || roc_buffer_is_mapped(a->buffer)) {
     call->mirrored[i] = roc_buffer_is_mirrored(a->buffer) ? a->buffer : NULL;

@@ -28,6 +28,9 @@ bool roc_rt_describe_driver(uint32_t index, char *text, size_t size);
 void roc_rt_device_retain(roc_rt_device *device);
 void roc_rt_device_release(roc_rt_device *device);
 roc_device *roc_rt_device_driver(roc_rt_device *device);
+/* For messages: its name, with kind and number where there are several of the kind, which may have
+ * one name.  Valid for as long as the device is held. */
+const char *roc_rt_device_label(const roc_rt_device *device);
 /* Whether a stream of one can copy from and to memory of the other, or they are one. */
 bool roc_rt_device_copies_between(roc_rt_device *a, roc_rt_device *b);
 uint32_t roc_rt_device_index(const roc_rt_device *device);

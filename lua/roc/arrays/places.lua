@@ -35,7 +35,8 @@ function M.choose(title, operands, n)
       local own = operands[i].device
       if device and own ~= device then
         support.fail("bad operand #%d of '%s' (it is on device '%s', operand #%d on '%s'; copy it "
-          .. "there with roc.to_device)", i, title, own.name, first, device.name)
+          .. "there with roc.to_device)", i, title, support.label(own), first,
+          support.label(device))
       end
       device, first = device or own, first or i
     end

@@ -329,6 +329,14 @@ function M.repeated(text, count)
   return table.concat(parts, "\n")
 end
 
+---What a message calls a device: its name, with kind and number where there are several of the
+---kind, which may have one name.
+---@param device roc.Device
+---@return string
+function M.label(device)
+  return tostring(device):match(": (.*)$")
+end
+
 ---The device a call runs on, and whether its results stay there: the stream's, else that of the
 ---device arrays; nil, false for host arrays alone.
 ---@param arrays table arrays by position, gaps allowed up to n
@@ -345,7 +353,7 @@ function M.device_of(arrays, n, stream)
       device = device or own_device
       if own_device ~= device then
         M.fail("an array is on device '%s', %s on '%s'; copy it there with roc.to_device",
-          own_device.name, other, device.name)
+          M.label(own_device), other, M.label(device))
       end
     end
   end

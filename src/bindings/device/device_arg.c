@@ -233,7 +233,7 @@ static const char *find_stream_problem(lua_State *L, int idx, const roc_rt_devic
   if (!box->stream) return "the stream is closed";
   if (!device || roc_rt_stream_device(box->stream) == device) return NULL;
   return lua_pushfstring(L, "the stream is of another device ('%s')",
-                         roc_rt_device_driver(roc_rt_stream_device(box->stream))->props.name);
+                         roc_rt_device_label(roc_rt_stream_device(box->stream)));
 }
 
 static roc_rt_stream *stream_at(lua_State *L, int idx) {

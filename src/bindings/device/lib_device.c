@@ -38,8 +38,8 @@ static int device_mm_eq(lua_State *L) {
 }
 
 static int device_mm_tostring(lua_State *L) {
-  const roc_device *driver = roc_rt_device_driver(check_open_device(L));
-  lua_pushfstring(L, "roc.Device %d: %s", (int)check_box(L)->index + 1, driver->props.name);
+  const char *label = roc_rt_device_label(check_open_device(L));
+  lua_pushfstring(L, "roc.Device %d: %s", (int)check_box(L)->index + 1, label);
   return 1;
 }
 

@@ -62,8 +62,7 @@ static void check_device(lua_State *L, const reader *r, const roc_array *a) {
   if (owner == r->device || !owner || !r->device) return;
   bad_argument(L, r,
                lua_pushfstring(L, "the array is on device '%s', the launch on '%s'",
-                               roc_rt_device_driver(owner)->props.name,
-                               roc_rt_device_driver(r->device)->props.name));
+                               roc_rt_device_label(owner), roc_rt_device_label(r->device)));
 }
 
 /* The view that the kernel gets of a host array: the layout of the copy, at the array's lowest

@@ -181,7 +181,7 @@ static void check_captured(lua_State *L, const roc_kernel_box *box, const roc_rt
     roc_rt_device *owner = buffer ? roc_buffer_device(buffer) : NULL;
     if (!owner || owner == device) continue;
     luaL_error(L, "kernel '%s' captures '%s', which is on device '%s', and is launched on another",
-               box->kernel->name, capture->name, roc_rt_device_driver(owner)->props.name);
+               box->kernel->name, capture->name, roc_rt_device_label(owner));
   }
 }
 

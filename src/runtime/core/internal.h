@@ -161,6 +161,7 @@ typedef struct roc_rt_print_slot roc_rt_print_slot;
 struct roc_rt_device {
   roc_device *driver;
   uint32_t index;
+  char label[192];       /* constant once it is open */
   roc_rt_device **entry; /* of the table of devices; NULL again when it has closed */
   uint32_t live;         /* the table until shutdown, buffers, streams and kernels hold it open */
   roc_rt_stream *streams;

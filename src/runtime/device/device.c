@@ -72,6 +72,20 @@ static size_t choose_pool_limit(const roc_device_props *props) {
 }
 
 /* Lock held. */
+static void write_label(const device_entry *entry, roc_rt_device *device) {
+  const char *name = device->driver->props.name;
+  char numbered[32];
+  uint32_t alike = 0;
+  for (uint32_t i = 0; i < entry_count; i++) alike += entries[i].ops == entry->ops;
+  snprintf(numbered, sizeof numbered, "%s:%u", entry->ops->kind, entry->ordinal + 1);
+  if (alike > 1 && strcmp(name, numbered) != 0) {
+    snprintf(device->label, sizeof device->label, "%s (%s)", name, numbered);
+  } else {
+    snprintf(device->label, sizeof device->label, "%s", name);
+  }
+}
+
+/* Lock held. */
 static roc_status open_entry(uint32_t index, roc_error *err) {
   ROC_TRY(roc_rt_trace_check_environment(err));
   device_entry *entry = &entries[index];
@@ -86,6 +100,7 @@ static roc_status open_entry(uint32_t index, roc_error *err) {
   device->entry = &entry->device;
   device->live = 1; /* the table */
   device->pool_limit_bytes = choose_pool_limit(&device->driver->props);
+  write_label(entry, device);
   entry->device = device;
   return ROC_OK;
 }
@@ -226,6 +241,10 @@ bool roc_rt_describe_driver(uint32_t index, char *text, size_t size) {
 
 roc_device *roc_rt_device_driver(roc_rt_device *device) {
   return device->driver;
+}
+
+const char *roc_rt_device_label(const roc_rt_device *device) {
+  return device->label;
 }
 
 bool roc_rt_device_copies_between(roc_rt_device *a, roc_rt_device *b) {

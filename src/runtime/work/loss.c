@@ -27,7 +27,7 @@ static void describe_loss(roc_rt_device *device, const roc_rt_pending *work, con
              work->file ? work->file : "?", work->line);
   }
   snprintf(device->lost_text, sizeof device->lost_text, "device '%s' is lost%s%s%.500s",
-           driver->props.name, by, cause ? ": " : "", cause ? cause : "");
+           device->label, by, cause ? ": " : "", cause ? cause : "");
 }
 
 static roc_status settle_loss(roc_rt_device *device, const roc_rt_pending *work, const char *cause,
