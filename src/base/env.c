@@ -21,6 +21,7 @@ static const char *const loads_code[] = {
     "ROCLUA_HSA_LIBRARY",
     "ROCM_PATH",
     "ROCLUA_CUDA_LIBRARY",
+    "ROCLUA_CUBLAS_LIBRARY",
     "ROCLUA_LAPACK_LIBRARY",
     "CUDA_INJECTION64_PATH",
     "CUDA_CACHE_PATH",

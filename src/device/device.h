@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/codeobj.h"
+#include "base/dtype.h"
 #include "base/ndrange.h"
 #include "base/status.h"
 #include "base/str.h"
@@ -83,6 +84,20 @@ typedef struct roc_dev_scatter {
   uint64_t extents[ROC_DEV_MAX_RANK]; /* none is 0 */
   int64_t dst_steps[ROC_DEV_MAX_RANK], src_steps[ROC_DEV_MAX_RANK]; /* bytes, may be negative */
 } roc_dev_scatter;
+
+/* A product of stacks of matrices, c = a b, as BLAS has it: in Fortran's order, c without gaps. */
+typedef struct roc_dev_factor {
+  roc_devptr elements;
+  roc_dtype dtype;
+  int64_t stride, stack_stride; /* elements from column to column, from matrix to matrix */
+  bool is_transposed;           /* rows are columns in memory */
+} roc_dev_factor;
+typedef struct roc_dev_product {
+  int64_t m, n, k, count; /* c: m × n, over k; none is 0 */
+  roc_dev_factor a, b;    /* of one dtype */
+  roc_devptr c;
+  roc_dtype dtype; /* of c, and added in it: the factors', or float32 for halves */
+} roc_dev_product;
 
 typedef enum roc_copy_dir { ROC_COPY_H2D, ROC_COPY_D2H, ROC_COPY_D2D } roc_copy_dir;
 
@@ -186,6 +201,18 @@ struct roc_device_ops {
   /* Asks running kernels of the stream to stop soon, wherever they are, and queued ones where it
    * can; kernels of other streams only where the device cannot tell them apart. NULL: it cannot. */
   void (*interrupt)(roc_dev_stream *stream);
+
+  /* Products by a library of the device's vendor.  Both: any thread, without the caller's lock, for
+   * the library may compile and wait.
+   * library_open: opens it at the first call, with what it needs on the device.  Its name, static,
+   * and the queue it works on, for stream_adopt.  UNAVAILABLE: there is none; INVALID: the one that
+   * was named is none.  NULL: not offered.
+   * multiply: queues the product on such a stream, by one thread at a time for a stream.  The ticket
+   * counts when it fails, too.  UNSUPPORTED: the library has no such product. */
+  roc_status (*library_open)(roc_device *device, const char **out_name, void **out_queue,
+                             roc_error *err);
+  roc_status (*multiply)(roc_dev_stream *stream, const roc_dev_product *product,
+                         roc_ticket *out_ticket, roc_error *err);
 
   /* Code.  The object outlives the module.  load may compile: any thread, without the caller's lock.
    * unload: no launch of it is pending. */

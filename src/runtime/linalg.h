@@ -59,6 +59,15 @@ typedef struct roc_linalg_factor {
   int64_t stack_stride, row_stride, column_stride; /* one of the last two is 1 */
 } roc_linalg_factor;
 
+/* How Fortran's order has a factor of rows × columns: one whose rows are contiguous as its own
+ * transpose, so that c = a b is cᵀ = bᵀ aᵀ.  `stride`: from column to column there. */
+typedef struct roc_linalg_layout {
+  bool is_transposed; /* of what is multiplied there */
+  int64_t stride;
+} roc_linalg_layout;
+roc_linalg_layout roc_linalg_layout_of(int64_t row_stride, int64_t column_stride, int64_t rows,
+                                       int64_t columns);
+
 /* c = a b, c: m × n in C order, over k. */
 roc_status roc_linalg_multiply(roc_linalg *stack, int64_t m, int64_t n, int64_t k,
                                const roc_linalg_factor *a, const roc_linalg_factor *b, void *c,

@@ -2,8 +2,10 @@
 --
 -- Operands are copied, converted and broadcast into stacks of matrices in C order, which the
 -- library overwrites; it takes those of the host, and of devices whose memory the host can touch.
+-- Products are computed by a library of the device's vendor, too.
 local core = require "roc.core"
 local dtypes = require "roc.arrays.dtypes"
+local elementwise = require "roc.arrays.elementwise"
 local loops = require "roc.builders.loops"
 local options = require "roc.arrays.options"
 local places = require "roc.arrays.places"
@@ -63,7 +65,11 @@ end
 local function begin(name, a, b)
   local dtype = dtype_of(name, a, b)
   local device, is_device = places.choose(name, { a, b }, b and 2 or 1)
-  local library, why = linalg.find(is_device and device or nil)
+  if is_device and not linalg.reaches(device) then
+    support.fail("'%s' uses no library on %s devices; copy the arrays to the host", name,
+      device.kind)
+  end
+  local library, why = linalg.find()
   if not library then support.fail("'%s': %s", name, why) end
   local scope = support.scope(device)
   return setmetatable({ name = name, dtype = dtype, is_device = is_device, lead = stacks.lead(a) },
@@ -288,15 +294,28 @@ local function is_packed(matrices)
     or strides[2] == 1 and (shape[3] == 1 or strides[3] >= shape[2])
 end
 
+-- What a GPU's library multiplies as it is, into float32.
+local IS_HALF = { [core.dtypes.float16] = true, [core.dtypes.bfloat16] = true }
+
 local function factor(call, array, lead)
   local matrices = stacks.of(array, lead, call.is_device)
-  if matrices.dtype == call.dtype and is_packed(matrices) then return matrices end
-  local copy = new(call, matrices.shape)
-  linalg.fill(copy, matrices)
+  if matrices.dtype == call.factors and is_packed(matrices) then return matrices end
+  local copy, fill = new(call, matrices.shape, call.factors),
+    call.is_gpu and elementwise.store or linalg.fill
+  fill(copy, matrices)
   return copy
 end
 
----The matrix product by a library; as a:matmul(b) for integers and where there is none.
+-- The product of two stacks by a library; nil where it has none.
+local function multiply(call, left, right, lead)
+  local m, n, k = left.shape[left.ndim - 1], right.shape[right.ndim], left.shape[left.ndim]
+  local product = new(call, { stacks.count(lead), m, n })
+  if product.size == 0 or k == 0 then return product:fill(0) or product end
+  return linalg.multiply(product, factor(call, left, lead), factor(call, right, lead)) and product
+end
+
+---The matrix product by a library; as a:matmul(b) for integers and where there is none, or none
+---for such extents.
 ---@param a roc.AnyArray
 ---@param b roc.AnyArray
 ---@return roc.AnyArray | number
@@ -310,13 +329,11 @@ function M.matmul(a, b)
   if is_mistake then support.fail("'%s': %s", name, why) end
   if not library or not joined or joined.kind ~= "f" then return products.matmul(a, b) end
   stacks.check_factors(name, a, b)
+  local dtype, is_gpu = dtype_of(name, a, b), is_on_device and not linalg.reaches(device)
+  local factors = is_gpu and IS_HALF[joined] and joined or dtype
   return stacks.product(name, a, b, function(left, right, lead, is_device)
-    local call = { dtype = dtype_of(name, a, b), is_device = is_device }
-    local m, n, k = left.shape[left.ndim - 1], right.shape[right.ndim], left.shape[left.ndim]
-    local product = new(call, { stacks.count(lead), m, n })
-    if product.size == 0 or k == 0 then return product:fill(0) or product end
-    linalg.multiply(product, factor(call, left, lead), factor(call, right, lead))
-    return product
+    local call = { dtype = dtype, factors = factors, is_gpu = is_gpu, is_device = is_device }
+    return multiply(call, left, right, lead) or products.stack(left, right, lead, is_device)
   end)
 end
 

@@ -194,6 +194,12 @@ local function matrices(name, a, b, lead, accumulated, dtype, is_device)
   return dtype == accumulated and result or elementwise.astype(result, dtype)
 end
 
+---The products of stacks of floats, where they are, by kernels; see stacks.product.
+function M.stack(a, b, lead, is_device)
+  local dtype = dtypes.accumulator(dtypes.join(a.dtype, b.dtype))
+  return matrices("roc.linalg.matmul", a, b, lead, dtype, dtype, is_device)
+end
+
 -- matmul ------------------------------------------------------------------------------------------
 
 ---The matrix product over the last two dimensions; the ones before broadcast.  A vector stands for

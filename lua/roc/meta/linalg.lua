@@ -115,7 +115,8 @@ function roc.linalg.eigh(a, opts) end
 
 ---The product of matrices and vectors as `a:matmul(b)`, for floats by the library: quicker for
 ---large matrices, and in an order of sums of its own, so that last bits differ between libraries.
----Integers, and devices without a library, have the kernels of `a:matmul`.
+---On NVIDIA GPUs that is cuBLAS, where it is found; halves are multiplied there as they are, and
+---added in float32. Integers, and devices without a library, have the kernels of `a:matmul`.
 ---
 ---Example: `roc.linalg.matmul(a, b)` gives `[11. 18.]`.
 ---@param a roc.AnyArray
@@ -126,7 +127,8 @@ function roc.linalg.matmul(a, b) end
 -- ## The library
 
 ---The name and version of the library that serves arrays of the device, of the host without one,
----and of OpenBLAS the processor that it computes for; or nil, and what is missing.
+---and of OpenBLAS the processor that it computes for; or nil, and what is missing. That of a GPU
+---serves `roc.linalg.matmul` alone.
 ---
 ---Example: `roc.linalg.library() ~= nil` gives `true`.
 ---@param device? roc.Device | string | integer

@@ -1,5 +1,5 @@
 /* core.linalg: what roc/arrays/linalg.lua computes by a library, on arrays that it has made: stacks
- * of matrices of three dimensions in C order, whose memory the host can touch.
+ * of matrices of three dimensions in C order, whose memory the host can touch but for products.
  *
  * An operation gives true; or false, the number of a matrix that it has no result for, whether that
  * is one of the right side, and why. */
@@ -10,6 +10,7 @@
 #include "bindings/array/array_bind.h"
 #include "bindings/device/device_bind.h"
 #include "runtime/device.h"
+#include "runtime/product.h"
 
 /* The array's elements, once no work is in the way. */
 static void *elements_of(lua_State *L, int arg, bool for_write, const roc_array **out_array) {
@@ -133,16 +134,23 @@ static int linalg_lstsq(lua_State *L) {
   return finish(L, &c, status, &err);
 }
 
-/* The factor at `arg` for products of `count`: one matrix serves all. */
+/* LAPACK takes the device's (NULL: the host's) memory. */
+static bool is_in_reach(roc_rt_device *device) {
+  return !device || roc_rt_device_driver(device)->props.host_memory;
+}
+
+/* Of a factor for products of `count`: one matrix serves all. */
+static int64_t stack_stride(const roc_array *a, int64_t count) {
+  return a->extents[0] == count ? a->strides[0] : 0;
+}
+
 static roc_linalg_factor factor_at(lua_State *L, int arg, int64_t count) {
   const roc_array *a;
   const void *elements = elements_of(L, arg, false, &a);
-  int64_t stride = a->extents[0] == count ? a->strides[0] : 0;
-  return (roc_linalg_factor){elements, stride, a->strides[1], a->strides[2]};
+  return (roc_linalg_factor){elements, stack_stride(a, count), a->strides[1], a->strides[2]};
 }
 
-/* multiply(out, a, b): no empty ones; rows or columns of a and b are contiguous */
-static int linalg_multiply(lua_State *L) {
+static int multiply_on_host(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
   settle(L, 2);
   settle(L, 3);
@@ -152,6 +160,49 @@ static int linalg_multiply(lua_State *L) {
       roc_linalg_multiply(&c.stack, c.a->extents[1], c.a->extents[2],
                           roc_check_any_array(L, 2)->extents[2], &a, &b, c.memory, &err);
   return finish(L, &c, status, &err);
+}
+
+static roc_devptr address_of(const roc_array *a) {
+  int64_t itemsize = (int64_t)roc_dtype_itemsize(a->dtype);
+  return roc_buffer_devptr(a->buffer) + (roc_devptr)(a->offset * itemsize);
+}
+
+static roc_dev_factor device_factor(const roc_array *a, int64_t count) {
+  roc_linalg_layout layout =
+      roc_linalg_layout_of(a->strides[1], a->strides[2], a->extents[1], a->extents[2]);
+  return (roc_dev_factor){address_of(a), a->dtype, layout.stride, stack_stride(a, count),
+                          layout.is_transposed};
+}
+
+/* The transposes, b first: see roc_linalg_layout. */
+static roc_status queue_product(lua_State *L, roc_rt_device *device, roc_error *err) {
+  /* what one of them computes may close another */
+  for (int arg = 1; arg <= 3; arg++) roc_array_evaluate(L, roc_check_any_array(L, arg), NULL);
+  const roc_array *c = roc_check_any_array(L, 1), *a = roc_check_any_array(L, 2);
+  const roc_array *b = roc_check_any_array(L, 3);
+  int64_t count = c->extents[0];
+  roc_dev_product product = {.m = c->extents[2],
+                             .n = c->extents[1],
+                             .k = a->extents[2],
+                             .count = count,
+                             .a = device_factor(b, count),
+                             .b = device_factor(a, count),
+                             .c = address_of(c),
+                             .dtype = c->dtype};
+  roc_rt_use uses[] = {{a->buffer, false}, {b->buffer, false}, {c->buffer, true}};
+  return roc_rt_product_queue(roc_session(L), device, &product, uses, err);
+}
+
+/* multiply(out, a, b) -> true; false: the library of GPUs has no such product.  No empty ones; rows
+ * or columns of a and b are contiguous. */
+static int linalg_multiply(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_rt_device *device = roc_buffer_device(roc_check_any_array(L, 1)->buffer);
+  if (is_in_reach(device)) return multiply_on_host(L);
+  roc_status status = queue_product(L, device, &err);
+  if (status != ROC_UNSUPPORTED) ROC_LUA_TRY(L, status, &err);
+  lua_pushboolean(L, status == ROC_OK);
+  return 1;
 }
 
 /* fill(out, a): a's elements, converted; its leading dimensions are repeated, or missing */
@@ -172,17 +223,17 @@ static int linalg_fill(lua_State *L) {
   return 0;
 }
 
+/* reaches(device): whether LAPACK takes the device's memory as the host's. */
+static int linalg_reaches(lua_State *L) {
+  lua_pushboolean(L, is_in_reach(roc_opt_device(L, 1)));
+  return 1;
+}
+
 /* The name of the library for arrays of the device at `arg`, or of the host; UNAVAILABLE: there is
  * none. */
 static roc_status find_library(lua_State *L, int arg, const char **out_name, roc_error *err) {
-  if (!lua_isnoneornil(L, arg)) {
-    const roc_device *device = roc_rt_device_driver(roc_opt_device(L, arg));
-    if (!device->props.host_memory) {
-      return roc_fail(err, ROC_UNAVAILABLE,
-                      "roc.linalg uses no library on %s devices; copy the arrays to the host",
-                      device->kind);
-    }
-  }
+  roc_rt_device *device = lua_isnoneornil(L, arg) ? NULL : roc_opt_device(L, arg);
+  if (!is_in_reach(device)) return roc_rt_product_library(device, out_name, err);
   return roc_linalg_library(out_name, err);
 }
 
@@ -219,6 +270,7 @@ static int linalg_library(lua_State *L) {
 
 static const luaL_Reg functions[] = {{"library", linalg_library},
                                      {"find", linalg_find},
+                                     {"reaches", linalg_reaches},
                                      {"fill", linalg_fill},
                                      {"solve", linalg_solve},
                                      {"inverse", linalg_inverse},

@@ -154,6 +154,7 @@ static void free_device(roc_cuda_device *device) {
   if (device->context) {
     if (!device->base.is_lost) {
       bool entered = roc_cuda_enter(device);
+      roc_cuda_library_close(device);
       roc_cuda_clock_close(device);
       roc_cuda_close_memory(device);
       roc_cuda_leave(entered);
@@ -166,6 +167,7 @@ static void free_device(roc_cuda_device *device) {
     roc_free(job);
   }
   roc_cuda_reaper_deinit(&device->reaper);
+  pthread_mutex_destroy(&device->library.lock);
   pthread_mutex_destroy(&device->clock_lock);
   pthread_mutex_destroy(&device->lock);
   roc_free(device);
@@ -202,6 +204,7 @@ static roc_status cuda_open(uint32_t ordinal, roc_device **out_device, roc_error
   device->base.ordinal = ordinal;
   pthread_mutex_init(&device->lock, NULL);
   pthread_mutex_init(&device->clock_lock, NULL);
+  pthread_mutex_init(&device->library.lock, NULL);
   roc_cuda_reaper_init(&device->reaper);
   roc_status status = read_device(device, err);
   if (status == ROC_OK) status = open_context(device, err);
@@ -264,6 +267,8 @@ const roc_device_ops roc_cuda_ops = {
     .wait = roc_cuda_wait,
     .watch = roc_cuda_watch,
     .describe = roc_cuda_describe,
+    .library_open = roc_cuda_library_open,
+    .multiply = roc_cuda_multiply,
     .module_load = roc_cuda_module_load,
     .module_unload = roc_cuda_module_unload,
     .module_load_beside = roc_cuda_module_load_beside,

@@ -40,6 +40,14 @@ typedef struct roc_cuda_reaper {
   roc_cuda_leftover *first;
 } roc_cuda_reaper;
 
+/* What products by cuBLAS need: see library.c. */
+typedef struct roc_cuda_library {
+  pthread_mutex_t lock; /* guards all of it, and the calls */
+  struct cublasContext *handle;
+  CUstream queue;
+  char name[96];
+} roc_cuda_library;
+
 typedef struct roc_cuda_device {
   roc_device base;
   CUdevice handle;
@@ -58,6 +66,7 @@ typedef struct roc_cuda_device {
   CUevent clock_event; /* whose time is known */
   double clock_ns;
   roc_cuda_reaper reaper;
+  roc_cuda_library library;
   struct roc_cuda_device *next; /* open ones: device_list.c */
 } roc_cuda_device;
 
@@ -230,6 +239,14 @@ void roc_cuda_free(roc_device *device, roc_devptr ptr);
 roc_status roc_cuda_alloc_host(roc_device *device, size_t nbytes, void **out_ptr, roc_error *err);
 void roc_cuda_free_host(roc_device *device, void *ptr);
 uint64_t roc_cuda_memory_free(roc_device *device);
+
+/* ---- library.c: the ops, and the queue's end; context current ------------ */
+
+roc_status roc_cuda_library_open(roc_device *device, const char **out_name, void **out_queue,
+                                 roc_error *err);
+roc_status roc_cuda_multiply(roc_dev_stream *stream, const roc_dev_product *product,
+                             roc_ticket *out_ticket, roc_error *err);
+void roc_cuda_library_close(roc_cuda_device *device);
 
 /* ---- registration.c ------------------------------------------------------ */
 

@@ -142,6 +142,7 @@ struct roc_rt_session {
   /* By the device's index; each is made on first need. */
   _Atomic(roc_rt_stream *) default_streams[ROC_RT_MAX_DEVICES]; /* read without the lock */
   roc_rt_stream *transfer_streams[ROC_RT_MAX_DEVICES]; /* copies that wait for no other work */
+  roc_rt_stream *library_streams[ROC_RT_MAX_DEVICES];  /* on the queue of the vendor's library */
 };
 
 struct roc_rt_kernel {
@@ -335,6 +336,9 @@ bool roc_rt_stream_take_fault(roc_rt_stream *stream, roc_error *err);
 /* The session's stream for copies on behalf of the host, retained.  Lock not held. */
 roc_status roc_rt_transfer_stream(roc_rt_session *session, roc_rt_device *device,
                                   roc_rt_stream **out_stream, roc_error *err);
+/* The same on the queue of the library of the device's vendor, for what that computes. */
+roc_status roc_rt_library_stream(roc_rt_session *session, roc_rt_device *device, void *queue,
+                                 roc_rt_stream **out_stream, roc_error *err);
 
 /* order.c: work that no stream of the script is to be ordered for by the script. */
 /* Puts the stream after work on other streams that conflicts with these uses: if the work to come is

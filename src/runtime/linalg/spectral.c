@@ -170,16 +170,15 @@ roc_status roc_linalg_lstsq(roc_linalg *stack, int64_t m, int64_t n, int64_t k, 
 
 /* ---- products ----------------------------------------------------------------------------- */
 
-/* A factor whose rows are contiguous is what Fortran has transposed. */
-typedef struct gemm_factor {
-  const char *transposed;
-  roc_lapack_int stride;
-} gemm_factor;
+roc_linalg_layout roc_linalg_layout_of(int64_t row_stride, int64_t column_stride, int64_t rows,
+                                       int64_t columns) {
+  bool is_plain = column_stride == 1;
+  int64_t least = is_plain ? columns : rows, stride = is_plain ? row_stride : column_stride;
+  return (roc_linalg_layout){!is_plain, stride > least ? stride : least};
+}
 
-static gemm_factor factor_of(const roc_linalg_factor *f, int64_t rows, int64_t columns) {
-  bool is_plain = f->column_stride == 1;
-  int64_t least = is_plain ? columns : rows, stride = is_plain ? f->row_stride : f->column_stride;
-  return (gemm_factor){is_plain ? "N" : "T", stride > least ? stride : least};
+static roc_linalg_layout layout_of(const roc_linalg_factor *f, int64_t rows, int64_t columns) {
+  return roc_linalg_layout_of(f->row_stride, f->column_stride, rows, columns);
 }
 
 /* C = A B is Cᵀ = Bᵀ Aᵀ. */
@@ -187,7 +186,7 @@ roc_status roc_linalg_multiply(roc_linalg *stack, int64_t m, int64_t n, int64_t 
                                const roc_linalg_factor *a, const roc_linalg_factor *b, void *c,
                                roc_error *err) {
   roc_linalg_call call;
-  gemm_factor left = factor_of(a, m, k), right = factor_of(b, k, n);
+  roc_linalg_layout left = layout_of(a, m, k), right = layout_of(b, k, n);
   int64_t extent = left.stride > right.stride ? left.stride : right.stride;
   if (extent < m) extent = m;
   roc_status status = roc_linalg_begin(&call, stack, m, n, k, extent > n ? extent : n, err);
@@ -197,7 +196,7 @@ roc_status roc_linalg_multiply(roc_linalg *stack, int64_t m, int64_t n, int64_t 
   for (int64_t i = 0; status == ROC_OK && i < stack->count; i++) {
     const char *own_a = (const char *)a->elements + i * a->stack_stride * (int64_t)call.itemsize;
     const char *own_b = (const char *)b->elements + i * b->stack_stride * (int64_t)call.itemsize;
-    call.f->gemm(right.transposed, left.transposed, &n, &m, &k,
+    call.f->gemm(right.is_transposed ? "T" : "N", left.is_transposed ? "T" : "N", &n, &m, &k,
                  is_double ? (const void *)&one : &one_f, own_b, &right.stride, own_a, &left.stride,
                  is_double ? (const void *)&zero : &zero_f, roc_linalg_at(&call, c, i * m * n), &n,
                  1, 1);

@@ -113,18 +113,31 @@ roc_status roc_rt_own_stream(roc_rt_session *session, roc_rt_device *device,
   return roc_rt_transfer_stream(session, device, out_stream, err);
 }
 
-roc_status roc_rt_transfer_stream(roc_rt_session *session, roc_rt_device *device,
-                                  roc_rt_stream **out_stream, roc_error *err) {
+/* The stream at `own`, made on first need, retained. */
+static roc_status need_own(roc_rt_session *session, roc_rt_device *device, bool is_foreign,
+                           void *native, roc_rt_stream **own, roc_rt_stream **out_stream,
+                           roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
   roc_rt_lock();
-  roc_rt_stream **own = &session->transfer_streams[device->index];
-  roc_status status = *own ? ROC_OK : create_locked(session, device, false, NULL, own, err);
+  roc_status status = *own ? ROC_OK : create_locked(session, device, is_foreign, native, own, err);
   if (status == ROC_OK) {
     *out_stream = *own;
     roc_rt_stream_retain(*own);
   }
   roc_rt_unlock();
   return status;
+}
+
+roc_status roc_rt_transfer_stream(roc_rt_session *session, roc_rt_device *device,
+                                  roc_rt_stream **out_stream, roc_error *err) {
+  roc_rt_stream **own = &session->transfer_streams[device->index];
+  return need_own(session, device, false, NULL, own, out_stream, err);
+}
+
+roc_status roc_rt_library_stream(roc_rt_session *session, roc_rt_device *device, void *queue,
+                                 roc_rt_stream **out_stream, roc_error *err) {
+  roc_rt_stream **own = &session->library_streams[device->index];
+  return need_own(session, device, true, queue, own, out_stream, err);
 }
 
 void roc_rt_stream_retain(roc_rt_stream *stream) {
@@ -254,9 +267,9 @@ void roc_rt_session_release(roc_rt_session *session) {
   roc_rt_drop_prints(session);
   for (uint32_t i = 0; i < ROC_RT_MAX_DEVICES; i++) {
     roc_rt_stream *own[] = {atomic_exchange(&session->default_streams[i], NULL),
-                            session->transfer_streams[i]};
-    session->transfer_streams[i] = NULL;
-    for (int k = 0; k < 2; k++) {
+                            session->transfer_streams[i], session->library_streams[i]};
+    session->transfer_streams[i] = session->library_streams[i] = NULL;
+    for (int k = 0; k < 3; k++) {
       if (own[k]) roc_rt_stream_release_locked(own[k]);
     }
   }

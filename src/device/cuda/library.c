@@ -1,0 +1,275 @@
+/* Products of matrices by NVIDIA's library cuBLAS, which is opened at the first that is asked for.
+ *
+ * It works on a queue of its own, as another program's library would: the runtime adopts that.  A
+ * product may have the library load kernels, and wait, so it runs under a lock of its own. */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "base/thread.h"
+#include "device/cuda/driver.h"
+
+#define VARIABLE "ROCLUA_CUBLAS_LIBRARY"
+
+static const char *const files[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
+                                    "/usr/local/cuda/lib64/libcublas.so"};
+
+static struct {
+#define ROC_CUBLAS(field, symbol, parameters) int(*field) parameters;
+#include "device/cuda/cublas.def"
+#undef ROC_CUBLAS
+} cublas;
+
+static const struct {
+  const char *symbol;
+  void *place;
+} functions[] = {
+#define ROC_CUBLAS(field, symbol, parameters) {#symbol, &cublas.field},
+#include "device/cuda/cublas.def"
+#undef ROC_CUBLAS
+};
+
+/* The library's numbers; the source is as for cublas.def. */
+enum {
+  MAJOR_VERSION = 0,
+  MINOR_VERSION = 1,
+  PATCH_LEVEL = 2,
+  OP_N = 0,
+  OP_T = 1,
+  COMPUTE_32F = 68,
+  COMPUTE_64F = 70,
+  GEMM_DEFAULT = -1,
+  /* No TF32, and sums of halves stay in float32. */
+  DEFAULT_MATH = 0,
+  DISALLOW_REDUCED_PRECISION_REDUCTION = 16,
+};
+
+static const struct {
+  int result;
+  roc_status status;
+  const char *text;
+} results[] = {
+    {1, ROC_UNAVAILABLE, "it does not start here"},
+    {3, ROC_OOM, "out of memory on the GPU"},
+    {7, ROC_INTERNAL, "a value that it does not take"},
+    {8, ROC_UNAVAILABLE, "it is not made for this GPU"},
+    {11, ROC_INTERNAL, "the GPU's memory cannot be reached"},
+    {13, ROC_INTERNAL, "the GPU does not run it"},
+    {14, ROC_INTERNAL, "an error of its own"},
+    {15, ROC_UNSUPPORTED, "it has no such product"},
+    {16, ROC_UNAVAILABLE, "it has no license"},
+};
+
+static const struct {
+  roc_dtype dtype;
+  int type; /* cudaDataType */
+} types[] = {{ROC_DT_FLOAT32, 0}, {ROC_DT_FLOAT64, 1}, {ROC_DT_FLOAT16, 2}, {ROC_DT_BFLOAT16, 14}};
+
+/* ---- the library ---------------------------------------------------------- */
+
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next two */
+static const char *opened_file;                               /* NULL: none is open */
+static roc_error absence;                                     /* why, once that is known */
+
+static roc_status find_functions(void *handle, const char *file, roc_error *err) {
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    void *address = dlsym(handle, functions[i].symbol);
+    if (!address) {
+      return roc_fail(err, ROC_UNAVAILABLE,
+                      "roc.linalg cannot use %s, which has no function '%s': cuBLAS 11 or later is "
+                      "needed",
+                      file, functions[i].symbol);
+    }
+    memcpy(functions[i].place, &address, sizeof address);
+  }
+  return ROC_OK;
+}
+
+/* `absent`, with `why`: it cannot be opened. */
+static roc_status open_file(const char *file, roc_status absent, const char *why, roc_error *err) {
+  void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return roc_fail(err, absent, "%s", why);
+  roc_status status = find_functions(handle, file, err);
+  if (status != ROC_OK) {
+    dlclose(handle);
+    return status;
+  }
+  opened_file = file; /* and it stays open */
+  return ROC_OK;
+}
+
+static roc_status open_any(roc_error *err) {
+  const char *given = roc_env_text(VARIABLE);
+  if (given) {
+    char why[256];
+    snprintf(why, sizeof why, VARIABLE " is '%.150s', which cannot be opened", given);
+    return open_file(given, ROC_INVALID, why, err);
+  }
+  roc_status status = ROC_UNAVAILABLE;
+  for (size_t i = 0; status == ROC_UNAVAILABLE && i < sizeof files / sizeof *files; i++) {
+    status = open_file(files[i], ROC_UNAVAILABLE,
+                       "roc.linalg finds no cuBLAS: install NVIDIA's libcublas, or name a file "
+                       "in " VARIABLE "; or copy the arrays to the host",
+                       err);
+  }
+  return status;
+}
+
+/* Searched for once. */
+static roc_status open_library(roc_error *err) {
+  pthread_mutex_lock(&open_lock);
+  if (!opened_file && absence.code == ROC_OK) {
+    sigset_t old;
+    roc_thread_block_signals(&old); /* for the threads that it may start */
+    open_any(&absence);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+  }
+  if (!opened_file && err) *err = absence;
+  pthread_mutex_unlock(&open_lock);
+  return opened_file ? ROC_OK : absence.code;
+}
+
+/* ---- what it needs on a device: the library's lock held, context current ---- */
+
+static roc_status fail(roc_cuda_device *device, int result, const char *what, roc_error *err) {
+  CUresult state = roc_cuda.cuStreamQuery(device->library.queue);
+  if (roc_cuda_is_loss(state)) return roc_cuda_fail(device, state, what, err);
+  roc_status status = ROC_INTERNAL;
+  const char *text = "an error that has no text";
+  for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+    if (results[i].result != result) continue;
+    status = results[i].status;
+    text = results[i].text;
+  }
+  roc_fail(err, status, "%s: %s (cuBLAS error %d)", what, text, result);
+  if (err) err->native = result;
+  return status;
+}
+
+static roc_status start_current(roc_cuda_device *device, roc_error *err) {
+  roc_cuda_library *library = &device->library;
+  if (!library->queue) {
+    CUresult result = roc_cuda.cuStreamCreate(&library->queue, CU_STREAM_NON_BLOCKING);
+    if (result != CUDA_SUCCESS) {
+      library->queue = NULL;
+      return roc_cuda_fail(device, result, "a stream for cuBLAS cannot be made", err);
+    }
+  }
+  struct cublasContext *handle = NULL;
+  int result = cublas.create(&handle);
+  if (result == 0) result = cublas.set_stream(handle, library->queue);
+  if (result == 0) {
+    result = cublas.set_math(handle, DEFAULT_MATH | DISALLOW_REDUCED_PRECISION_REDUCTION);
+  }
+  if (result != 0) return fail(device, result, "cuBLAS cannot be used", err);
+  library->handle = handle;
+  return ROC_OK;
+}
+
+static void describe(roc_cuda_library *library) {
+  static const int which[] = {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL};
+  int version[3] = {0};
+  for (int i = 0; i < 3; i++) cublas.get_property(which[i], &version[i]);
+  const char *slash = strrchr(opened_file, '/');
+  snprintf(library->name, sizeof library->name, "cuBLAS %d.%d.%d (%.60s)", version[0], version[1],
+           version[2], slash ? slash + 1 : opened_file);
+}
+
+static roc_status start(roc_cuda_device *device, roc_error *err) {
+  sigset_t old;
+  roc_thread_block_signals(&old);
+  bool entered = roc_cuda_enter(device);
+  roc_status status = start_current(device, err);
+  roc_cuda_leave(entered);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  if (status == ROC_OK) describe(&device->library);
+  return status;
+}
+
+roc_status roc_cuda_library_open(roc_device *base, const char **out_name, void **out_queue,
+                                 roc_error *err) {
+  roc_cuda_device *device = roc_cuda_device_of(base);
+  roc_cuda_library *library = &device->library;
+  if (base->is_lost) return roc_cuda_fail_lost(device, err);
+  ROC_TRY(open_library(err));
+  pthread_mutex_lock(&library->lock);
+  roc_status status = library->handle ? ROC_OK : start(device, err);
+  pthread_mutex_unlock(&library->lock);
+  *out_name = library->name;
+  *out_queue = library->queue;
+  return status;
+}
+
+/* The handle stays: at the end of a process the library may have ended before the runtime does. */
+void roc_cuda_library_close(roc_cuda_device *device) {
+  if (device->library.queue) roc_cuda.cuStreamDestroy(device->library.queue);
+}
+
+/* ---- products --------------------------------------------------------------- */
+
+static int type_of(roc_dtype dtype) {
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    if (types[i].dtype == dtype) return types[i].type;
+  }
+  return -1;
+}
+
+static bool fits(const roc_dev_product *p) {
+  const int64_t numbers[] = {p->m, p->n, p->k, p->count, p->a.stride, p->b.stride};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    if (numbers[i] > INT_MAX) return false;
+  }
+  return true;
+}
+
+static int call(struct cublasContext *handle, const roc_dev_product *p) {
+  const double one = 1, zero = 0;
+  const float one_f = 1, zero_f = 0;
+  bool is_double = p->dtype == ROC_DT_FLOAT64;
+  const void *alpha = is_double ? (const void *)&one : &one_f;
+  const void *beta = is_double ? (const void *)&zero : &zero_f;
+  int transa = p->a.is_transposed ? OP_T : OP_N, transb = p->b.is_transposed ? OP_T : OP_N;
+  int m = (int)p->m, n = (int)p->n, k = (int)p->k, compute = is_double ? COMPUTE_64F : COMPUTE_32F;
+  int a_type = type_of(p->a.dtype), b_type = type_of(p->b.dtype), c_type = type_of(p->dtype);
+  int lda = (int)p->a.stride, ldb = (int)p->b.stride;
+  if (p->count == 1) {
+    return cublas.gemm(handle, transa, transb, m, n, k, alpha, p->a.elements, a_type, lda,
+                       p->b.elements, b_type, ldb, beta, p->c, c_type, m, compute, GEMM_DEFAULT);
+  }
+  return cublas.gemm_stack(handle, transa, transb, m, n, k, alpha, p->a.elements, a_type, lda,
+                           p->a.stack_stride, p->b.elements, b_type, ldb, p->b.stack_stride, beta,
+                           p->c, c_type, m, p->m * p->n, (int)p->count, compute, GEMM_DEFAULT);
+}
+
+/* Like roc_cuda_stream_ready, whose note of the stream the runtime's lock guards. */
+static roc_status multiply(roc_cuda_device *device, const roc_dev_product *p, roc_error *err) {
+  CUresult ready = roc_cuda.cuStreamWaitEvent(device->library.queue, device->alloc_event, 0);
+  if (ready != CUDA_SUCCESS) {
+    return roc_cuda_fail(device, ready, "cuBLAS cannot wait for an allocation", err);
+  }
+  int result = call(device->library.handle, p);
+  return result == 0 ? ROC_OK : fail(device, result, "cuBLAS cannot multiply", err);
+}
+
+roc_status roc_cuda_multiply(roc_dev_stream *base, const roc_dev_product *product,
+                             roc_ticket *out_ticket, roc_error *err) {
+  roc_cuda_stream *stream = roc_cuda_stream_of(base);
+  roc_cuda_device *device = roc_cuda_owner(stream);
+  *out_ticket = 0;
+  if (device->base.is_lost) return roc_cuda_fail_lost(device, err);
+  if (!fits(product)) {
+    return roc_fail(err, ROC_UNSUPPORTED, "cuBLAS takes extents below 2^31, too small for these");
+  }
+  sigset_t old;
+  roc_thread_block_signals(&old);
+  pthread_mutex_lock(&device->library.lock);
+  bool entered = roc_cuda_enter(device);
+  roc_status status = multiply(device, product, err);
+  *out_ticket = roc_cuda_issue(stream, NULL); /* part of it may have been queued */
+  roc_cuda_leave(entered);
+  pthread_mutex_unlock(&device->library.lock);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  return status;
+}
