@@ -1,7 +1,7 @@
 /* A stand-in for NVIDIA's library cuBLAS on the stand-in of fake_cuda.h: a test double.
  *
- * Its products are computed on the host, in the order of the handle's stream.  FAKE_CUBLAS_FAIL=N has
- * each product give the result N, FAKE_CUBLAS_CREATE=N each handle. */
+ * Its products are computed on the host, in the order of the handle's stream.  FAKE_CUBLAS_FAIL=N
+ * has each product give the result N, FAKE_CUBLAS_CREATE=N each handle. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

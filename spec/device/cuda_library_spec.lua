@@ -1,6 +1,6 @@
--- Products by cuBLAS: which library serves, what it is given, in which order, and what becomes of its
--- errors.  Driver and library are stand-ins (spec/c/fake_cuda.h, fake_cublas.c), in processes of
--- their own; spec/arrays/linalg_spec.lua looks at residuals where there is an NVIDIA GPU.
+-- Products by cuBLAS: which library serves, what it is given, in which order, and what becomes of
+-- its errors.  Driver and library are stand-ins (spec/c/fake_cuda.h, fake_cublas.c), in processes
+-- of their own; spec/arrays/linalg_spec.lua looks at residuals where there is an NVIDIA GPU.
 local programs = require "support.programs"
 local shell = require "support.shell"
 

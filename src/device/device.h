@@ -207,8 +207,8 @@ struct roc_device_ops {
    * library_open: opens it at the first call, with what it needs on the device.  Its name, static,
    * and the queue it works on, for stream_adopt.  UNAVAILABLE: there is none; INVALID: the one that
    * was named is none.  NULL: not offered.
-   * multiply: queues the product on such a stream, by one thread at a time for a stream.  The ticket
-   * counts when it fails, too.  UNSUPPORTED: the library has no such product. */
+   * multiply: queues the product on such a stream, by one thread at a time for a stream.  The
+   * ticket counts when it fails, too.  UNSUPPORTED: the library has no such product. */
   roc_status (*library_open)(roc_device *device, const char **out_name, void **out_queue,
                              roc_error *err);
   roc_status (*multiply)(roc_dev_stream *stream, const roc_dev_product *product,

@@ -9,8 +9,8 @@
 roc_status roc_rt_product_library(roc_rt_device *device, const char **out_name, roc_error *err);
 
 /* Queues the product after all work that it conflicts with, on any stream, and later work that
- * conflicts with it comes after it.  `uses`: the buffers of a, b and c.  UNSUPPORTED: the library has
- * no such product; otherwise as roc_rt_product_library. */
+ * conflicts with it comes after it.  `uses`: the buffers of a, b and c.  UNSUPPORTED: the library
+ * has no such product; otherwise as roc_rt_product_library. */
 roc_status roc_rt_product_queue(roc_rt_session *session, roc_rt_device *device,
                                 const roc_dev_product *product, const roc_rt_use uses[3],
                                 roc_error *err);

@@ -1,7 +1,7 @@
 /* Queueing products by a library of the device's vendor; see product.h.
  *
- * The library may compile and wait, so it is called without the runtime's lock, on its own queue: what
- * the product uses is noted afterwards, as of work that another program's library has queued. */
+ * The library may compile and wait, so it is called without the runtime's lock, on its own queue:
+ * what the product uses is noted afterwards, as of work that another library has queued. */
 #include "runtime/product.h"
 
 #include "runtime/core/internal.h"
