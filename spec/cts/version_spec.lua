@@ -39,6 +39,34 @@ devices.each(function()
     for i = 1, 150 do assert.equal(i <= 100 and 2 * i or 0, done[i]) end
   end)
 
+  it("adds what two bounds say where an index is a sum", function()
+    local k = roc.kernel(function(x, w, y)
+      local i, j = roc.grid(2)
+      if i > y.shape[2] or j > y.shape[1] then return end
+      local sum = 0
+      for b = 1, w.shape[1] do
+        for a = 1, w.shape[2] do sum = sum + x[j + b - 1][i + a - 1] * w[b][a] end
+      end
+      y[j][i] = sum
+    end)
+    for _, width in ipairs { 12, 11 } do
+      local x = roc.zeros({ 9, width }, "int32"):fill(2)
+      local w = roc.zeros({ 2, 3 }, "int32"):fill(1)
+      local y = roc.zeros({ 8, 10 }, "int32")
+      local ok, message = pcall(function()
+        k:launch({ grid = { 16, 8 }, workgroup = { 16, 4 } }, x, w, y)
+        roc.current_device():synchronize()
+      end)
+      assert.equal(width == 12, ok, message)
+      if not ok then
+        assert.matches("index 12 out of range 1..11 of 'x'", tostring(message), 1, true)
+      end
+      for j = 1, ok and 8 or 0 do
+        for i = 1, 10 do assert.equal(12, y[j][i]) end
+      end
+    end
+  end)
+
   it("lets work-items return while others of their wavefront go on", function()
     local k = roc.kernel(function(x, y)
       local i = roc.get_global_id(1)

@@ -109,6 +109,18 @@ describe("the condition for versions of a kernel", function()
     assert.is_false(condition(row({ { "float32", 101 }, y }, { 128 }, { 64 }, shift)))
   end)
 
+  it("adds extents where an index is the sum of what they bound", function()
+    local function convolve(x, w, y)
+      local i, sum = roc.get_global_id(1), 0.0
+      if i > #y then return end
+      for k = 1, #w do sum = sum + x[i + k - 1] * w[k] end
+      y[i] = sum
+    end
+    local w, y = { "float32", 5 }, { "float32", 96 }
+    assert.is_true(condition(row({ { "float32", 100 }, w, y }, { 128 }, { 64 }, convolve)))
+    assert.is_false(condition(row({ { "float32", 99 }, w, y }, { 128 }, { 64 }, convolve)))
+  end)
+
   it("holds for a grid whose edges meet", function()
     local r = row({ { "uint32", { 90, 40 } }, { "uint32", { 90, 40 } } }, { 48, 96 }, { 16, 16 },
       function(now, next)

@@ -10,20 +10,28 @@ roc_status roc_ir_eliminate_checks(roc_ir_module *module, roc_error *err);
 /* The same for code that runs on a GPU, whose launches have smaller sizes. */
 roc_status roc_ir_eliminate_checks_gpu(roc_ir_module *module, roc_error *err);
 
-/* Something about the launch that would prove a check: bound + k <= extent; or, of the lower bound,
- * 1 <= bound + k. */
+/* The same for the whole launch. */
+typedef struct roc_ir_launch_value {
+  uint8_t op;   /* EXTENT, PARAM or a size; CONST: 0 */
+  uint32_t aux; /* as of such an instruction */
+  int64_t dim;  /* of an EXTENT */
+} roc_ir_launch_value;
+
+/* Something about the launch that would prove a check: bound + plus + k <= extent; or, of the lower
+ * bound, 1 <= bound + k. */
 typedef struct roc_ir_precondition {
-  uint8_t op; /* of the bound: EXTENT, PARAM, a size, or CONST: k alone */
   bool is_lower;
-  uint32_t aux;         /* as of such an instruction */
-  int64_t dim;          /* of an EXTENT */
+  roc_ir_launch_value bound, plus;
   int64_t step, begin;  /* step > 1: the bound is (bound + begin) // step * step instead */
   int64_t factor;       /* of the bound, 1 or more */
-  int64_t k;            /* bound + k does not wrap */
+  int64_t k;            /* sums with it do not wrap */
   uint32_t array, axis; /* the extent's */
 } roc_ir_precondition;
 
 typedef roc_vec(roc_ir_precondition) roc_ir_preconditions;
+
+/* Whether both ask it of the same, but for k. */
+bool roc_ir_has_same_bound(const roc_ir_precondition *a, const roc_ir_precondition *b);
 
 /* Appends the preconditions for all index checks of the module whose upper bound is all that is not
  * proved; each once. */

@@ -364,19 +364,33 @@ static bool put_array_extent(const roc_ir_check_walk *w, roc_str *out, uint32_t 
   return true;
 }
 
-/* bound * factor + k, of what is the same for the whole launch. */
+static bool has_text(const roc_ir_launch_value *value) {
+  return value->op == ROC_IR_CONST || value->op == ROC_IR_EXTENT || value->op == ROC_IR_PARAM ||
+         query_of(value->op);
+}
+
+static void put_launch_value(const roc_ir_check_walk *w, roc_str *out,
+                             const roc_ir_launch_value *value) {
+  if (value->op == ROC_IR_EXTENT) {
+    put_array_extent(w, out, value->aux, value->dim);
+  } else if (value->op == ROC_IR_PARAM) {
+    roc_str_puts(out, w->m->params.items[value->aux].name);
+  } else {
+    roc_str_printf(out, "roc.%s(%u)", query_of(value->op), value->aux + 1);
+  }
+}
+
+/* bound * factor + plus + k, of what is the same for the whole launch. */
 static void put_launch_bound(const roc_ir_check_walk *w, roc_str *out,
                              const roc_ir_precondition *p) {
-  if (p->op == ROC_IR_CONST) {
+  if (p->bound.op == ROC_IR_CONST) {
     roc_str_printf(out, "%" PRId64, p->k);
     return;
   }
-  if (p->op == ROC_IR_EXTENT) {
-    put_array_extent(w, out, p->aux, p->dim);
-  } else if (p->op == ROC_IR_PARAM) {
-    roc_str_puts(out, w->m->params.items[p->aux].name);
-  } else {
-    roc_str_printf(out, "roc.%s(%u)", query_of(p->op), p->aux + 1);
+  put_launch_value(w, out, &p->bound);
+  if (p->plus.op != ROC_IR_CONST) {
+    roc_str_puts(out, " + ");
+    put_launch_value(w, out, &p->plus);
   }
   if (p->factor > 1) roc_str_printf(out, " * %" PRId64, p->factor);
   if (p->k != 0) {
@@ -388,9 +402,7 @@ static void put_launch_bound(const roc_ir_check_walk *w, roc_str *out,
 /* Of the launch; false for what has no short form. */
 static bool put_precondition(const roc_ir_check_walk *w, roc_str *out,
                              const roc_ir_precondition *p) {
-  bool is_known =
-      p->op == ROC_IR_CONST || p->op == ROC_IR_EXTENT || p->op == ROC_IR_PARAM || query_of(p->op);
-  if (!is_known || p->step > 1) return false;
+  if (!has_text(&p->bound) || !has_text(&p->plus) || p->step > 1) return false;
   if (p->is_lower) roc_str_puts(out, "1 <= ");
   put_launch_bound(w, out, p);
   if (p->is_lower) return true;

@@ -252,7 +252,7 @@ static bool settle_index(roc_ir_check_walk *w, uint32_t id) {
     roc_ir_precondition_upper(w, inst, index);
   }
   roc_ir_facts_add(&w->f, w->one, index, 0);
-  roc_ir_facts_add(&w->f, index, extent, 0);
+  roc_ir_facts_add_checked(&w->f, index, extent);
   return false;
 }
 

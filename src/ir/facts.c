@@ -425,7 +425,7 @@ static void add_relation(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int
   int64_t high, low;
   if (__builtin_add_overflow(k, y.offset, &k) || __builtin_sub_overflow(k, x.offset, &k)) return;
   bool is_new = !is_stated(f, x.base, y.base, k);
-  if (is_new && !roc_vec_push(&f->relations, ((roc_ir_relation){x.base, y.base, k}))) {
+  if (is_new && !roc_vec_push(&f->relations, ((roc_ir_relation){x.base, y.base, k, false}))) {
     f->failed = true;
     return;
   }
@@ -443,6 +443,12 @@ static void add_relation(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int
 void roc_ir_facts_add(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
   enum { MOST_PARTS = 8 }; /* of a minimum of minima */
   add_relation(f, a, b, k, MOST_PARTS);
+}
+
+void roc_ir_facts_add_checked(roc_ir_facts *f, uint32_t a, uint32_t b) {
+  uint32_t first = f->relations.count;
+  roc_ir_facts_add(f, a, b, 0);
+  for (uint32_t i = first; i < f->relations.count; i++) f->relations.items[i].is_of_check = true;
 }
 
 void roc_ir_facts_add_nonzero(roc_ir_facts *f, uint32_t a) {

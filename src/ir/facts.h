@@ -37,6 +37,7 @@ static inline bool roc_ir_facts_is_choice(const roc_ir_value *v) {
 typedef struct roc_ir_relation {
   uint32_t a, b; /* a <= b + k */
   int64_t k;
+  bool is_of_check; /* it holds after a check, and not because a condition says so */
 } roc_ir_relation;
 
 typedef roc_vec(roc_ir_relation) roc_ir_relations;
@@ -92,6 +93,8 @@ uint32_t roc_ir_facts_merge(roc_ir_facts *f, uint32_t test, uint32_t yes, uint32
 
 /* States a <= b + k, from here to the end of the scope. */
 void roc_ir_facts_add(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k);
+/* a <= b, as a check of the index `a` leaves it. */
+void roc_ir_facts_add_checked(roc_ir_facts *f, uint32_t a, uint32_t b);
 void roc_ir_facts_add_nonzero(roc_ir_facts *f, uint32_t a);
 /* States that the boolean `test` is `truth`, and what follows from that. */
 void roc_ir_facts_assume(roc_ir_facts *f, uint32_t test, bool truth);
@@ -127,15 +130,16 @@ bool roc_ir_facts_is_index_of_32_bits(const roc_ir_facts *f, const roc_ir_array 
 /* The value that `a` is a constant more than, and that constant. */
 uint32_t roc_ir_facts_base(const roc_ir_facts *f, uint32_t a, int64_t *k);
 
-/* value * factor + k */
+/* value * factor + plus + k.  Where `plus` is not 0, the value is neither multiplied nor a
+ * multiple. */
 typedef struct roc_ir_facts_bound {
-  uint32_t value;
+  uint32_t value, plus;
   int64_t factor, k;
 } roc_ir_facts_bound;
 
 /* Finds a value that is the same for the whole launch (an extent, an integer argument, a multiple as
- * above of one, with takes_sizes also a size) that bounds `a`, but not `extent`; false when no relation leads to
- * one. */
+ * above of one, with takes_sizes also a size, and sums of two that are no multiples) that bounds
+ * `a`, but not `extent`; false when no relation leads to one. */
 bool roc_ir_facts_launch_bound(const roc_ir_facts *f, uint32_t a, uint32_t extent, bool takes_sizes,
                                roc_ir_facts_bound *out);
 

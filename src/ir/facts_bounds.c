@@ -46,6 +46,8 @@ typedef struct bound_search {
   int steps;       /* left */
   int64_t factor;  /* of the bound; set once, for a product with a constant on the way to it */
   uint32_t bound;
+  uint32_t plus;  /* set once, for a sum on the way */
+  bool is_of_sum; /* what is bounded is a part of a sum */
   int64_t k;
 } bound_search;
 
@@ -67,11 +69,37 @@ static bool find_bound_of_sum(bound_search *s, const roc_ir_value *v, int64_t so
   return false;
 }
 
+/* x + y, where conditions bound both by plain values of the launch.  What checks in front say of
+ * each is more than both reach together, as for `y[j]` and `y[j + half]`. */
+static bool find_sum_of_bounds(bound_search *s, const roc_ir_value *v, int64_t so_far, int depth) {
+  const roc_ir_facts *f = s->f;
+  roc_ir_facts_multiple multiple;
+  roc_ir_range x = roc_ir_facts_range_now(f, v->args[0]);
+  roc_ir_range y = roc_ir_facts_range_now(f, v->args[1]);
+  if (s->is_of_sum || s->plus != ROC_IR_VALUE_ZERO || s->factor > 1) return false;
+  if (x.low > x.high || y.low > y.high || !roc_ir_facts_is_exact(v, x, y)) return false;
+  s->is_of_sum = true;
+  bool found = find_bound(s, v->args[0], so_far, depth - 1) && s->factor == 1 &&
+               s->plus == ROC_IR_VALUE_ZERO && !roc_ir_facts_is_multiple(f, s->bound, &multiple);
+  if (found) {
+    s->plus = s->bound;
+    found = find_bound(s, v->args[1], s->k, depth - 1) &&
+            !roc_ir_facts_is_multiple(f, s->bound, &multiple);
+  }
+  s->is_of_sum = false;
+  if (!found) {
+    s->plus = ROC_IR_VALUE_ZERO;
+    s->factor = 1;
+  }
+  return found;
+}
+
 /* w * c <= bound * c + k, as w <= bound + k. */
 static bool find_bound_of_product(bound_search *s, const roc_ir_value *v, int64_t so_far,
                                   int depth) {
   int64_t c, k;
-  bool is_scaled = roc_ir_facts_takes_constant(s->f, v, ROC_IR_MUL, &c) && c > 1 && s->factor == 1;
+  bool is_scaled = roc_ir_facts_takes_constant(s->f, v, ROC_IR_MUL, &c) && c > 1 &&
+                   s->factor == 1 && s->plus == ROC_IR_VALUE_ZERO;
   roc_ir_range range = roc_ir_facts_range_now(s->f, v->args[0]);
   if (!is_scaled || range.low > range.high || range.high > INT64_MAX / c ||
       range.low < INT64_MIN / c) {
@@ -90,7 +118,8 @@ static bool find_bound_of_operation(bound_search *s, const roc_ir_value *v, int6
                                     int depth) {
   uint32_t m;
   switch ((roc_ir_op)v->op) {
-    case ROC_IR_ADD: return find_bound_of_sum(s, v, so_far, depth);
+    case ROC_IR_ADD:
+      return find_bound_of_sum(s, v, so_far, depth) || find_sum_of_bounds(s, v, so_far, depth);
     case ROC_IR_MUL: return find_bound_of_product(s, v, so_far, depth);
     case ROC_IR_MIN:
       return find_bound(s, v->args[0], so_far, depth - 1) ||
@@ -137,7 +166,8 @@ static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth) {
   for (uint32_t i = roc_ir_facts_oldest(f); i < f->relations.count && depth > 0; i++) {
     const roc_ir_relation *r = &f->relations.items[i];
     int64_t sum;
-    if (r->a != x.base || __builtin_add_overflow(so_far, least_distance(f, i), &sum)) continue;
+    if (r->a != x.base || (s->is_of_sum && r->is_of_check)) continue;
+    if (__builtin_add_overflow(so_far, least_distance(f, i), &sum)) continue;
     if (find_bound(s, r->b, sum, depth - 1)) return true;
   }
   return depth > 0 && find_bound_of_operation(s, v, so_far, depth);
@@ -152,6 +182,6 @@ bool roc_ir_facts_launch_bound(const roc_ir_facts *f, uint32_t a, uint32_t exten
     s.steps = ROC_IR_PROOF_STEPS;
     found = !f->failed && find_bound(&s, a, 0, ROC_IR_PROOF_DEPTH);
   }
-  *out = (roc_ir_facts_bound){s.bound, s.factor, s.k};
+  *out = (roc_ir_facts_bound){s.bound, s.plus, s.factor, s.k};
   return found;
 }

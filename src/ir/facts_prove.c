@@ -61,6 +61,33 @@ static bool prove_below_window(proof *p, uint32_t x, uint32_t y, int64_t k, int 
   return false;
 }
 
+/* x + y <= b + k, as p + q <= b + k + (what is left) is stated, and x <= p and y <= q. */
+static bool prove_below_stated(proof *p, uint32_t x, uint32_t y, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  for (uint32_t i = f->relations.count; i-- > roc_ir_facts_oldest(f);) {
+    const roc_ir_relation *r = &f->relations.items[i];
+    const roc_ir_value *s = &f->values.items[r->a];
+    int64_t left;
+    if (s->op != ROC_IR_ADD || s->type != ROC_VT_INT || __builtin_sub_overflow(k, r->k, &left)) {
+      continue;
+    }
+    roc_ir_range u = roc_ir_facts_range_now(f, s->args[0]);
+    roc_ir_range v = roc_ir_facts_range_now(f, s->args[1]);
+    if (u.low > u.high || v.low > v.high || !roc_ir_facts_is_exact(s, u, v)) continue;
+    if (!prove_le(p, r->b, b, 0, depth - 1)) continue;
+    for (int swap = 0; swap < 2; swap++) {
+      uint32_t first = s->args[swap], second = s->args[1 - swap];
+      if (prove_le(p, x, first, left, depth - 1) && prove_le(p, y, second, 0, depth - 1)) {
+        return true;
+      }
+      if (prove_le(p, x, first, 0, depth - 1) && prove_le(p, y, second, left, depth - 1)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 /* x + y <= b + k, as x <= b + k - (the most that y is), or the other way round. */
 static bool prove_sum(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
   const roc_ir_facts *f = p->f;
@@ -73,7 +100,8 @@ static bool prove_sum(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, in
   return prove_less(p, v->args[0], b, k, y.high, depth) ||
          prove_less(p, v->args[1], b, k, x.high, depth) ||
          prove_window(p, v->args[0], v->args[1], b, k, depth) ||
-         prove_window(p, v->args[1], v->args[0], b, k, depth);
+         prove_window(p, v->args[1], v->args[0], b, k, depth) ||
+         prove_below_stated(p, v->args[0], v->args[1], b, k, depth);
 }
 
 /* a <= x + y + k, as a - (the least that y is) <= x + k. */

@@ -435,18 +435,20 @@ roc_status roc_ir_version_loops(roc_ir_module *module, bool defers, roc_error *e
 /* ---- the whole kernel ---------------------------------------------------------------------- */
 
 static bool is_same_bound(const roc_ir_precondition *a, const roc_ir_precondition *b) {
-  return !a->is_lower && !b->is_lower && a->op == b->op && a->aux == b->aux && a->dim == b->dim &&
-         a->k == b->k && a->step == b->step && a->begin == b->begin && a->factor == b->factor;
+  return !a->is_lower && roc_ir_has_same_bound(a, b) && a->k == b->k;
+}
+
+static uint32_t emit_launch_value(versioner *v, const roc_ir_launch_value *value) {
+  switch ((roc_ir_op)value->op) {
+    case ROC_IR_EXTENT: return roc_ir_extent(&v->b, value->aux, (uint32_t)value->dim);
+    case ROC_IR_PARAM: return roc_ir_param_value(&v->b, value->aux);
+    default: return roc_ir_query(&v->b, (roc_ir_op)value->op, value->aux);
+  }
 }
 
 static uint32_t emit_bound(versioner *v, const roc_ir_precondition *p) {
-  uint32_t bound;
-  switch ((roc_ir_op)p->op) {
-    case ROC_IR_EXTENT: bound = roc_ir_extent(&v->b, p->aux, (uint32_t)p->dim); break;
-    case ROC_IR_PARAM: bound = roc_ir_param_value(&v->b, p->aux); break;
-    case ROC_IR_CONST: return roc_ir_const_int(&v->b, p->k);
-    default: bound = roc_ir_query(&v->b, (roc_ir_op)p->op, p->aux); break;
-  }
+  if (p->bound.op == ROC_IR_CONST) return roc_ir_const_int(&v->b, p->k);
+  uint32_t bound = emit_launch_value(v, &p->bound);
   if (p->step > 1) { /* the very operations of roc_ir_facts_add_multiple */
     uint32_t step = roc_ir_const_int(&v->b, p->step);
     bound = roc_ir_binary(&v->b, ROC_IR_ADD, bound, roc_ir_const_int(&v->b, p->begin));
@@ -455,6 +457,9 @@ static uint32_t emit_bound(versioner *v, const roc_ir_precondition *p) {
   }
   if (p->factor > 1) {
     bound = roc_ir_binary(&v->b, ROC_IR_MUL, bound, roc_ir_const_int(&v->b, p->factor));
+  }
+  if (p->plus.op != ROC_IR_CONST) {
+    bound = roc_ir_binary(&v->b, ROC_IR_ADD, bound, emit_launch_value(v, &p->plus));
   }
   return p->k ? roc_ir_binary(&v->b, ROC_IR_ADD, bound, roc_ir_const_int(&v->b, p->k)) : bound;
 }

@@ -4,10 +4,19 @@
 
 enum { MOST_CHOICES = 3 };
 
+static bool is_same_value(const roc_ir_launch_value *a, const roc_ir_launch_value *b) {
+  return a->op == b->op && a->aux == b->aux && a->dim == b->dim;
+}
+
+bool roc_ir_has_same_bound(const roc_ir_precondition *a, const roc_ir_precondition *b) {
+  return is_same_value(&a->bound, &b->bound) && is_same_value(&a->plus, &b->plus) &&
+         a->step == b->step && a->begin == b->begin && a->factor == b->factor &&
+         a->is_lower == b->is_lower;
+}
+
 /* But for k. */
 static bool is_like_precondition(const roc_ir_precondition *a, const roc_ir_precondition *b) {
-  return a->op == b->op && a->aux == b->aux && a->dim == b->dim && a->step == b->step &&
-         a->begin == b->begin && a->factor == b->factor && a->is_lower == b->is_lower &&
+  return roc_ir_has_same_bound(a, b) &&
          (a->is_lower || (a->array == b->array && a->axis == b->axis));
 }
 
@@ -33,24 +42,34 @@ static void keep_precondition(roc_ir_check_walk *w, const roc_ir_precondition *p
   if (!roc_vec_push(w->preconditions, *p)) w->failed = true;
 }
 
+static roc_ir_launch_value launch_value(const roc_ir_check_walk *w, uint32_t value) {
+  const roc_ir_value *v = &w->f.values.items[value];
+  bool is_extent = v->op == ROC_IR_EXTENT, is_zero = value == ROC_IR_VALUE_ZERO;
+  uint32_t aux = is_extent ? array_of_extent(w->m, v->aux) : v->aux;
+  return (roc_ir_launch_value){v->op, is_zero ? 0 : aux, is_extent ? v->k : 0};
+}
+
+/* value * factor + plus + k */
+static bool wraps(int64_t value, int64_t factor, int64_t plus, int64_t k) {
+  int64_t end;
+  return __builtin_mul_overflow(value, factor, &end) || __builtin_add_overflow(end, plus, &end) ||
+         __builtin_add_overflow(end, k, &end);
+}
+
 /* The bound is a value of the launch, or a multiple of a step that roc_ir_facts_last_multiple
  * made. */
-static bool describe_bound(roc_ir_check_walk *w, uint32_t bound, roc_ir_precondition *p) {
+static bool describe_bound(roc_ir_check_walk *w, uint32_t bound, uint32_t plus,
+                           roc_ir_precondition *p) {
   roc_ir_facts_multiple m = {.base = bound};
-  int64_t end;
   if (roc_ir_facts_is_multiple(&w->f, bound, &m)) {
     p->step = m.step;
     p->begin = m.begin;
   }
-  const roc_ir_value *v = &w->f.values.items[m.base];
-  roc_ir_range range = roc_ir_facts_range(&w->f, m.base);
-  if (__builtin_mul_overflow(range.low, p->factor, &end)) return false;
-  if (__builtin_add_overflow(end, p->k, &end)) return false;
-  if (__builtin_mul_overflow(range.high, p->factor, &end)) return false;
-  if (__builtin_add_overflow(end, p->k, &end)) return false;
-  p->op = v->op;
-  p->aux = v->op == ROC_IR_EXTENT ? array_of_extent(w->m, v->aux) : v->aux;
-  p->dim = v->op == ROC_IR_EXTENT ? v->k : 0;
+  roc_ir_range range = roc_ir_facts_range(&w->f, m.base), more = roc_ir_facts_range(&w->f, plus);
+  if (wraps(range.low, p->factor, more.low, p->k)) return false;
+  if (wraps(range.high, p->factor, more.high, p->k)) return false;
+  p->bound = launch_value(w, m.base);
+  p->plus = launch_value(w, plus);
   return true;
 }
 
@@ -109,11 +128,11 @@ static void need_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t i
   }
   if (has_bound) {
     p.factor = bound.factor;
-    if (!__builtin_add_overflow(bound.k, k, &p.k) && describe_bound(w, bound.value, &p)) {
+    if (!__builtin_add_overflow(bound.k, k, &p.k) &&
+        describe_bound(w, bound.value, bound.plus, &p)) {
       keep_precondition(w, &p);
     }
   } else if ((is_const || is_small) && w->f.values.items[extent].op != ROC_IR_CONST) {
-    p.op = ROC_IR_CONST;
     if (!__builtin_add_overflow(range.high, k, &p.k)) keep_precondition(w, &p);
   }
 }
@@ -145,7 +164,7 @@ static bool need_lower(roc_ir_check_walk *w, uint32_t index, int64_t k, int dept
     return need_lower(w, v.args[0], p.k, depth - 1) && need_lower(w, v.args[1], p.k, depth - 1);
   }
   bool is_argument = v.op == ROC_IR_PARAM || v.op == ROC_IR_EXTENT;
-  if (!is_argument || !describe_bound(w, base, &p)) return false;
+  if (!is_argument || !describe_bound(w, base, ROC_IR_VALUE_ZERO, &p)) return false;
   keep_precondition(w, &p);
   return true;
 }
