@@ -341,6 +341,88 @@ devices.each(function()
     end
   end)
 
+  -- Loops that store nothing go on with a clamped index until they see that it is wrong: here
+  -- they would go on for ever.
+  it("follows links without storing up to the one that leads nowhere", function()
+    local function walk(o, first, link, value)
+      local i = roc.get_global_id(1)
+      if i > #first then return end
+      local at, sum = first[i], 0
+      while at > 0 do
+        sum = sum + value[at]
+        at = link[at]
+      end
+      o[i] = sum
+    end
+    local function search(o, first, link, value)
+      local i = roc.get_global_id(1)
+      if i > #first then return end
+      local at, depth = first[i], 0
+      repeat
+        if value[at] % 3 == i % 3 then at = link[at] else at = at - 1 end
+        depth = depth + 1
+      until at == 0 or depth > 40
+      o[i] = depth * 1000 + at
+    end
+    local function skip(o, first, link, value)
+      local i = roc.get_global_id(1)
+      if i > #first then return end
+      local at, steps, sum = first[i], 0, 0
+      while steps < 50 do
+        steps = steps + 1
+        if at <= 0 then break end
+        if value[at] % 2 ~= 0 then
+          at = link[at]
+          goto continue
+        end
+        sum = sum + value[at + 1]
+        at = link[at]
+        ::continue::
+      end
+      o[i] = sum * 100 + steps
+    end
+    local function links(dtype, place, value)
+      local t = fill(N, function(i) return i == N and N or i * 3 // 5 end)
+      if place then t[place] = value end
+      return { t, dtype }
+    end
+    local function firsts(place, value)
+      local t = fill(N, function(i) return (i * 11) % (N - 1) + 1 end)
+      if place then t[place] = value end
+      return { t, "int32" }
+    end
+    local function values(n) return { fill(n, function(i) return i * 5 % 17 end), "int32" } end
+    -- which of several items that fail is named is open
+    local function without_item(message)
+      return message and (message:gsub("work%-item {%d+}", "work-item"))
+    end
+    for _, fn in ipairs { walk, search, skip } do
+      local kernel = roc.kernel(fn)
+      local function compare(...)
+        local arrays = { { zeros(N), "int32" }, ... }
+        local result, message = run(kernel, arrays)
+        local sim_result, sim_message = run_on_sim(kernel, arrays)
+        assert.same(sim_result, result)
+        assert.equal(without_item(sim_message), without_item(message))
+        return message
+      end
+      for _, dtype in ipairs { "int32", "int64" } do
+        local good = links(dtype)
+        good[1][N] = 0
+        compare(firsts(), good, values(N + 1))
+        for _, value in ipairs { N + 1, N + 2, (1 << 31) - 1, -(1 << 31) } do
+          compare(firsts(), links(dtype, 64, value), values(N + 1))
+        end
+        if dtype == "int64" then
+          compare(firsts(), links(dtype, 8, (1 << 32) + 5), values(N + 1))
+        end
+        compare(firsts(100, 2 * N), links(dtype, N, 0), values(N))
+        compare(firsts(), links(dtype, N, 0), values(60)) -- fewer values than links
+        compare(firsts(), links(dtype, N, 0), { {}, "int32" })
+      end
+    end
+  end)
+
   it("does not check what an error ends before", function()
     local k = roc.kernel(function(o, x, idx)
       local i = roc.get_global_id(1)

@@ -128,8 +128,9 @@ describe("deferring checks", function()
   it("clamps what is loaded, keeps the worst index, and runs the loop again after a wrong one",
     function()
       check(defer(), "(%%%d+): f32 = get sum%.1", "extent x%.1 0", "\n  if ", " = for ",
-        "worst%.index x%.1 0", "clamp%.index x%.1 0", "load x%.1", "\n    end", "extent x%.1 0",
-        "ult", "not", "\n  if ", "set sum%.1", " = for ", "check%.index x%.1", "load x%.1")
+        "worst%.index x%.1 0", "clamp%.index x%.1 0", "load x%.1", "\n    end",
+        "worst%.fits x%.1 0", "not", "\n  if ", "set sum%.1", " = for ", "check%.index x%.1",
+        "load x%.1")
     end)
 
   it("gives back only what the loop was given", function()
@@ -153,6 +154,65 @@ describe("deferring checks", function()
       assert.are.equal(0, count(text, "worst%.index"), line)
     end
   end)
+
+  local WHILE <const> = GATHER:gsub("  %%3 = for.*", "") .. [[
+  set at.2 %0
+  %3 = loop
+    %4: int = get at.2
+    %5: bool = lt %4 %0
+    if %5
+      leave %3
+    end
+    check.index x.1 0 #0 %4
+    %6: f32 = load x.1 %4
+    check.index c.0 0 #0 %4
+    %7: int = load c.0 %4
+    %8: int = get at.2
+    %9: f32 = load x.1 %8
+    set at.2 %7
+]]
+
+  it("leaves a loop without a count early after a wrong index, and clamps once for one index",
+    function()
+      local text = compiler.ir_version_loops(WHILE .. "  end\nend\n", true)
+      check(text, "get at%.2", "extent x%.1 0", "extent c%.0 0", "\n  if ", " = loop", "lt",
+        "get %.", "extent x%.1 0", "ult", "get %.", "extent c%.0 0", "ult", "not",
+        "select", "\n      if ",
+        "leave", "worst%.index x%.1 0", "clamp%.index x%.1 0", "load x%.1", "worst%.index c%.0 0",
+        "load c%.0", "clamp%.index", "load x%.1", "\n    end", "worst%.fits x%.1 0",
+        "worst%.fits c%.0 0", "not", "\n  if ", "set at%.2", " = loop", "check%.index x%.1",
+        "check%.index c%.0")
+      assert.are.equal(2, count(text, "check%.index"))
+      assert.are.equal(3, count(text, "clamp%.index"))
+    end)
+
+  it("clamps to the smaller of two extents, of which a condition tells", function()
+    local text = compiler.ir_version_loops(WHILE:gsub("  %%3 = loop", [[
+  %%20: int = extent x.1 0
+  %%21: bool = le %%1 %%20
+  if %%21
+  else
+    return
+  end
+  %%3 = loop]]):gsub("    check.index x.1 0 #0 %%4\n", "")
+      :gsub("    %%6: .-\n", "") .. "  end\nend\n", true)
+    assert.are.equal(2, count(text, "clamp%.index c%.0"))
+    assert.are.equal(0, count(text, "clamp%.index x%.1"))
+  end)
+
+  it("leaves a loop without a count that has effects, or no exit which all rounds come to",
+    function()
+      for _, line in ipairs { "store y.2 %6 %0", "check.nonzero #0 %4", "fence 1" } do
+        local text = compiler.ir_version_loops(WHILE .. "    " .. line .. "\n  end\nend\n", true)
+        assert.are.equal(1, count(text, " = loop"), line)
+      end
+      local skipped = WHILE:gsub("%%5\n", "%%5\n      next %%3\n    end\n    if %%5\n", 1)
+      local inside = WHILE:gsub("      leave %%3\n", "      if %%5\n        leave %%3\n      end\n")
+      for _, body in ipairs { skipped, inside } do
+        local text = compiler.ir_version_loops(body .. "  end\nend\n", true)
+        assert.are.equal(1, count(text, " = loop"), body)
+      end
+    end)
 
   it("is not done where it is not asked for", function()
     local text = compiler.ir_version_loops(GATHER .. "  end\nend\n")

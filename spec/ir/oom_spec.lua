@@ -81,6 +81,19 @@ local KERNELS = {
   %17: int = get sum.0
   check.index y.1 0 #1 %17
   store y.1 %17 %17]] },
+  -- a loop without a count that leaves early (loop_versioning.c)
+  { "with a loop without a count that reads alone", "worst.index.-clamp.index.-worst.fits", [[
+  set sum.0 %2
+  %10 = loop
+    %11: int = get sum.0
+    %12: bool = lt %11 %2
+    if %12
+      leave %10
+    end
+    check.index x.0 0 #0 %11
+    %14: int = load x.0 %11
+    set sum.0 %14
+  end]] },
   { "with a loop without a count that stores", "index.fits.-if all.-= loop.-check.index", [[
   set sum.0 %2
   %10 = loop

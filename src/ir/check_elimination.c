@@ -44,6 +44,7 @@ static roc_status run_walk(roc_ir_check_walk *w, bool made, const roc_ir_launch_
   roc_vec_deinit(&w->trail);
   roc_vec_deinit(&w->sums);
   roc_vec_deinit(&w->invariants);
+  roc_vec_deinit(&w->ignored_checks);
   roc_vec_deinit(&w->origins);
   roc_ir_facts_deinit(&w->f);
   return made ? ROC_OK : roc_fail(err, ROC_OOM, "out of memory");
@@ -93,10 +94,10 @@ roc_status roc_ir_find_narrow(const roc_ir_module *module, const roc_ir_launch_l
   return ROC_OK;
 }
 
-roc_status roc_ir_find_unproved(const roc_ir_module *module, const uint8_t *ignored, uint8_t **out,
-                                roc_error *err) {
+roc_status roc_ir_find_unproved(const roc_ir_module *module, const uint8_t *ignored,
+                                roc_ir_unproved **out, roc_error *err) {
   roc_ir_check_walk w;
-  uint8_t *unproved = roc_zalloc(module->insts.count + 1);
+  roc_ir_unproved *unproved = roc_zalloc((module->insts.count + 1) * sizeof *unproved);
   bool made = open_walk(&w, (roc_ir_module *)(uintptr_t)module) && unproved;
   w.ignored = ignored;
   w.unproved = unproved;

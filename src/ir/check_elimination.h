@@ -38,10 +38,18 @@ bool roc_ir_has_same_bound(const roc_ir_precondition *a, const roc_ir_preconditi
 roc_status roc_ir_find_preconditions(const roc_ir_module *module, roc_ir_preconditions *out,
                                      roc_error *err);
 
-/* Sets *out, per LOAD, to a set of bits, one per dimension whose index is not proved to be in range
- * where the index checks with `ignored` (per instruction) are left out.  roc_free'd by the caller. */
-roc_status roc_ir_find_unproved(const roc_ir_module *module, const uint8_t *ignored, uint8_t **out,
-                                roc_error *err);
+/* What keeps a LOAD in bounds where index checks are left out. */
+typedef struct roc_ir_unproved {
+  uint8_t dims; /* a bit per dimension whose index is not proved to be in range */
+  /* Of such a dimension: a check of the same index that is in force there, of an extent that is no
+   * larger; NONE: there is none. */
+  uint32_t checks[ROC_MAX_RANK];
+} roc_ir_unproved;
+
+/* Sets *out, per LOAD, to what it is where the index checks with `ignored` (per instruction) are
+ * left out.  roc_free'd by the caller. */
+roc_status roc_ir_find_unproved(const roc_ir_module *module, const uint8_t *ignored,
+                                roc_ir_unproved **out, roc_error *err);
 
 /* Why the checks that are left could not be proved, in words for the author of the kernel. */
 typedef struct roc_ir_check_reasons {

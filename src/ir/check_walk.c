@@ -287,12 +287,32 @@ static bool settle_int(roc_ir_check_walk *w, uint32_t id) {
   return is_small;
 }
 
+static void note_ignored(roc_ir_check_walk *w, uint32_t id) {
+  uint32_t index = operand(w, &w->m->insts.items[id], 0);
+  roc_ir_ignored_check check = {id, index, roc_ir_facts_unknown(&w->f, ROC_VT_INT)};
+  roc_ir_facts_add(&w->f, check.mark, index, 0);
+  if (!roc_vec_push(&w->ignored_checks, check)) w->failed = true;
+}
+
+/* The check that would prove index <= extent, if it were believed. */
+static uint32_t find_ignored(roc_ir_check_walk *w, uint32_t index, uint32_t extent) {
+  for (uint32_t i = w->ignored_checks.count; i-- > 0;) {
+    const roc_ir_ignored_check *c = &w->ignored_checks.items[i];
+    const roc_ir_inst *check = &w->m->insts.items[c->check];
+    if (c->index != index || !roc_ir_facts_le(&w->f, c->mark, index)) continue;
+    uint32_t checked = roc_ir_facts_extent(&w->f, check->aux, (uint32_t)check->k.i);
+    if (roc_ir_facts_le(&w->f, checked, extent)) return c->check;
+  }
+  return ROC_IR_NONE;
+}
+
 static void note_unproved(roc_ir_check_walk *w, uint32_t id) {
   const roc_ir_inst *inst = &w->m->insts.items[id];
   for (uint32_t d = 0; d < inst->nargs; d++) {
     uint32_t index = operand(w, inst, d), extent = roc_ir_facts_extent(&w->f, inst->aux, d);
-    bool is_proved = roc_ir_facts_le(&w->f, w->one, index) && roc_ir_facts_le(&w->f, index, extent);
-    if (!is_proved) w->unproved[id] |= (uint8_t)(1u << d);
+    if (roc_ir_facts_le(&w->f, w->one, index) && roc_ir_facts_le(&w->f, index, extent)) continue;
+    w->unproved[id].dims |= (uint8_t)(1u << d);
+    w->unproved[id].checks[d] = find_ignored(w, index, extent);
   }
 }
 
@@ -307,7 +327,9 @@ bool roc_ir_check_walk_inst(roc_ir_check_walk *w, uint32_t id) {
       return false;
     case ROC_IR_CHECK_INDEX:
       if (w->is_last && w->narrow) w->narrow[id] |= roc_ir_narrow_of(w, inst, ROC_IR_NONE);
-      return !(w->ignored && w->ignored[id]) && settle_index(w, id);
+      if (!w->ignored || !w->ignored[id]) return settle_index(w, id);
+      if (w->is_last && w->unproved) note_ignored(w, id);
+      return false;
     case ROC_IR_CHECK_NONZERO: return settle_nonzero(w, id);
     case ROC_IR_CHECK_INT: return settle_int(w, id);
     case ROC_IR_CHECK: return settle_condition(w, inst);

@@ -54,6 +54,12 @@ typedef struct roc_ir_rounds {
   struct roc_ir_rounds *around; /* NULL: none */
 } roc_ir_rounds;
 
+/* A check of which nothing is believed. */
+typedef struct roc_ir_ignored_check {
+  uint32_t check, index; /* the number of what it checks */
+  uint32_t mark;         /* a number of its own, no more than `index` where the check is in force */
+} roc_ir_ignored_check;
+
 typedef struct roc_ir_check_walk {
   roc_ir_module *m;
   roc_ir_facts f;
@@ -77,11 +83,12 @@ typedef struct roc_ir_check_walk {
   roc_ir_preconditions *preconditions; /* what roc_ir_find_preconditions wants */
   uint8_t *narrow, *narrow_vars;       /* what roc_ir_find_narrow wants */
   uint8_t *wanted;                     /* per instruction, for that: what uses want (saturated.c) */
-  uint8_t *unproved;                   /* what roc_ir_find_unproved wants */
-  roc_ir_check_reasons *reasons;       /* what roc_ir_explain_checks wants */
-  roc_vec(roc_ir_origin) origins;      /* per value, for `reasons` */
-  roc_ir_rounds *rounds;               /* of the innermost loop that is walked so; NULL: none */
-  uint8_t *of_rounds;                  /* per instruction: what such walks found of a check */
+  roc_ir_unproved *unproved;           /* what roc_ir_find_unproved wants */
+  roc_vec(roc_ir_ignored_check) ignored_checks; /* for that: those that the last walk has met */
+  roc_ir_check_reasons *reasons;                /* what roc_ir_explain_checks wants */
+  roc_vec(roc_ir_origin) origins;               /* per value, for `reasons` */
+  roc_ir_rounds *rounds;  /* of the innermost loop that is walked so; NULL: none */
+  uint8_t *of_rounds;     /* per instruction: what such walks found of a check */
   uint32_t nundecided;    /* paths around this point that may not be taken, in such a walk */
   uint32_t nsteps;        /* left for such walks */
   bool is_dead;           /* control does not come here, in such a walk */

@@ -67,3 +67,9 @@ void roc_ir_module_free(roc_ir_module *module) {
   roc_arena_deinit(&module->arena);
   roc_free(module);
 }
+
+bool roc_ir_only_leaves(const roc_ir_module *m, const roc_ir_inst *inst) {
+  if (inst->op != ROC_IR_IF || m->regions.items[inst->k.region[1]].count > 0) return false;
+  const roc_ir_ids *ids = &m->regions.items[inst->k.region[0]];
+  return ids->count == 1 && m->insts.items[ids->items[0]].op == ROC_IR_LEAVE;
+}

@@ -36,16 +36,18 @@ typedef struct versioner {
   uint8_t *is_dropped; /* per instruction: a check the copy does without */
   roc_ir_copier copier;
   uint32_t count; /* instructions there were at the start; the tables' size */
-  uint32_t var;   /* the loop's counter */
+  roc_ir_op op;   /* of the loops to be versioned: FOR, or LOOP if checks are deferred */
+  uint32_t var;   /* the loop's counter; NONE: it has none */
   uint32_t checks[MAX_CHECKS], nchecks, ninsts;
-  uint32_t nvars;       /* there were at the start */
-  bool defers;          /* checks of the loop that is copied */
-  uint8_t *is_deferred; /* per instruction: a check that is made after the loop */
-  uint8_t *unproved; /* per instruction: of a LOAD, the indices that only such checks prove; NULL:
-                           no check is deferred */
-  uint32_t *nsets;   /* per variable: how many instructions assign it */
+  uint32_t nvars;            /* there were at the start */
+  bool defers;               /* checks of the loop that is copied */
+  uint8_t *is_deferred;      /* per instruction: a check that is made after the loop */
+  roc_ir_unproved *unproved; /* per LOAD, where only such checks prove its indices; NULL: no check
+                              * is deferred */
+  uint32_t *nsets;           /* per variable: how many instructions assign it */
   uint32_t *nsets_in_loop;
   uint32_t *loops; /* of the region */
+  uint32_t exit;   /* the IF by which a LOOP is left early; NONE: it is not */
   worst worsts[MAX_WORSTS];
   uint32_t nworsts;
   roc_ir_ids *left; /* loops that run where what is asked in front of them does not hold */
@@ -164,16 +166,43 @@ static void defer_check(versioner *v, const roc_ir_inst *check, uint32_t index) 
   roc_ir_set(&v->b, w->var, now);
 }
 
+/* To the extent of the loop's check, if there is one: so LLVM clamps once for several arrays. */
 static void clamp_indices(versioner *v, uint32_t id, const roc_ir_inst *load, uint32_t *args) {
+  const roc_ir_unproved *unproved = &v->unproved[id];
   for (uint32_t d = 0; d < load->nargs; d++) {
-    bool is_unproved = v->unproved[id] >> d & 1;
-    if (is_unproved) args[d] = emit_of_extent(v, ROC_IR_CLAMP_INDEX, load->aux, d, &args[d], 1);
+    if (!(unproved->dims >> d & 1)) continue;
+    uint32_t check = unproved->checks[d], array = load->aux, axis = d;
+    if (check != ROC_IR_NONE && v->is_inside[check]) {
+      array = inst_of(v, check).aux;
+      axis = (uint32_t)inst_of(v, check).k.i;
+    }
+    args[d] = emit_of_extent(v, ROC_IR_CLAMP_INDEX, array, axis, &args[d], 1);
   }
+}
+
+/* Whether the worst index of each extent is in range. */
+static uint32_t emit_worsts_fit(versioner *v, bool is_inside) {
+  uint32_t all = ROC_IR_NONE;
+  for (uint32_t i = 0; i < v->nworsts; i++) {
+    const worst *w = &v->worsts[i];
+    uint32_t now = roc_ir_get(&v->b, w->var), fits;
+    if (is_inside) {
+      fits = roc_ir_binary(&v->b, ROC_IR_ULT, now, roc_ir_extent(&v->b, w->array, w->axis));
+    } else {
+      fits = roc_ir_emit(&v->b, ROC_IR_WORST_FITS, ROC_VT_BOOL, w->array, 0, w->axis, &now, 1);
+    }
+    all = both(v, all, fits);
+  }
+  return all;
 }
 
 static bool replace(void *ud, uint32_t id, roc_ir_inst *inst, uint32_t *args) {
   versioner *v = ud;
   if (v->is_dropped[id]) return true;
+  if (v->defers && id == v->exit) {
+    uint32_t is_bad = roc_ir_unary(&v->b, ROC_IR_NOT, emit_worsts_fit(v, true));
+    args[0] = roc_ir_select(&v->b, args[0], roc_ir_const_bool(&v->b, true), is_bad);
+  }
   if (v->defers && v->is_deferred[id]) {
     defer_check(v, inst, args[0]);
     return true;
@@ -194,11 +223,13 @@ static bool push_id(versioner *v, uint32_t id) {
  * copied. */
 static bool look_at_loop(versioner *v, uint32_t id) {
   roc_ir_inst loop = inst_of(v, id);
-  roc_ir_inst step = inst_of(v, arg_of(v, id, 2));
-  if (step.op != ROC_IR_CONST || step.k.i == 0) return false;
+  if (loop.op == ROC_IR_FOR) {
+    roc_ir_inst step = inst_of(v, arg_of(v, id, 2));
+    if (step.op != ROC_IR_CONST || step.k.i == 0) return false;
+  }
   memset(v->is_inside, 0, v->count);
   memset(v->is_set, 0, v->nvars);
-  v->var = loop.aux;
+  v->var = loop.op == ROC_IR_FOR ? loop.aux : ROC_IR_NONE;
   v->nchecks = v->ninsts = 0;
   if (!mark_body(v, loop.k.region[0])) return false;
   uint32_t nkept = 0;
@@ -214,15 +245,38 @@ static bool look_at_loop(versioner *v, uint32_t id) {
 
 /* ---- deferred checks ---- */
 
-/* Whether a loop can be run again from its start, as if it had not run: it only assigns variables.
- * It ends when its count does: what was loaded from a clamped index must not keep it from ending. */
-static ROC_IR_WALKS bool is_repeatable(const versioner *v, uint32_t loop) {
+static ROC_IR_WALKS bool goes_on_inside(const versioner *v, uint32_t loop, uint32_t id) {
   roc_ir_walk w;
+  for (roc_ir_walk_begin_list(&w, v->m, &id, 1); roc_ir_walk_next(&w);) {
+    if (w.inst->op == ROC_IR_NEXT && w.inst->aux == loop) return true;
+  }
+  return false;
+}
+
+/* The IF that each round comes to and that does nothing but leave the loop; NONE: there is none. */
+static uint32_t find_exit(const versioner *v, uint32_t loop) {
+  const roc_ir_ids *ids = &v->m->regions.items[inst_of(v, loop).k.region[0]];
+  for (uint32_t i = 0; i < ids->count; i++) {
+    roc_ir_inst inst = inst_of(v, ids->items[i]);
+    if (roc_ir_only_leaves(v->m, &inst)) return ids->items[i];
+    if (goes_on_inside(v, loop, ids->items[i])) break;
+  }
+  return ROC_IR_NONE;
+}
+
+/* Whether a loop can be run again from its start, as if it had not run: it only assigns variables.
+ * It ends when its count does, or by its exit: what was loaded from a clamped index must not keep
+ * it from ending. */
+static ROC_IR_WALKS bool is_repeatable(const versioner *v, uint32_t loop) {
+  bool counts = inst_of(v, loop).op == ROC_IR_FOR;
+  roc_ir_walk w;
+  if (!counts && find_exit(v, loop) == ROC_IR_NONE) return false;
   ROC_IR_FOR_EACH(w, v->m, inst_of(v, loop).k.region[0]) {
     const uint16_t effects = ROC_IRF_WRITE | ROC_IRF_EFFECT | ROC_IRF_STOP;
     bool goes = w.inst->op == ROC_IR_LEAVE || w.inst->op == ROC_IR_NEXT;
     bool goes_on = w.inst->op == ROC_IR_NEXT && w.inst->aux == loop;
-    if (goes && !goes_on && !v->is_inside[w.inst->aux]) return false;
+    bool ends = w.inst->op == ROC_IR_LEAVE && w.inst->aux == loop && !counts;
+    if (goes && !goes_on && !ends && !v->is_inside[w.inst->aux]) return false;
     bool may_be = goes || w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_CHECK_INDEX;
     if (!may_be && (roc_ir_op_table[w.inst->op].flags & effects)) return false;
   }
@@ -285,7 +339,7 @@ static ROC_IR_WALKS uint32_t list_loops(const versioner *v, uint32_t region, uin
   roc_ir_walk w;
   uint32_t count = 0;
   ROC_IR_FOR_EACH(w, v->m, region) {
-    if (w.inst->op == ROC_IR_FOR) loops[count++] = w.id;
+    if (w.inst->op == v->op) loops[count++] = w.id;
   }
   return count;
 }
@@ -308,7 +362,7 @@ static roc_status find_deferred(versioner *v, uint32_t region, roc_error *err) {
  * well then the loop again, with checks`. */
 static void version_deferring(versioner *v, uint32_t id, uint32_t all) {
   uint32_t saved[MAX_SAVED], vars[MAX_SAVED], nsaved = 0;
-  uint32_t is_done = roc_ir_add_var(&v->b, "", ROC_VT_BOOL), good = ROC_IR_NONE;
+  uint32_t is_done = roc_ir_add_var(&v->b, "", ROC_VT_BOOL);
   for (uint32_t i = 0; i < v->nvars; i++) {
     if (!is_saved(v, i)) continue;
     vars[nsaved] = i;
@@ -323,15 +377,11 @@ static void version_deferring(versioner *v, uint32_t id, uint32_t all) {
     all = both(v, all, at_most(v, roc_ir_const_int(&v->b, 1), extent));
   }
   uint32_t first = roc_ir_begin_if(&v->b, all);
+  v->exit = v->op == ROC_IR_FOR ? ROC_IR_NONE : find_exit(v, id);
   v->defers = true;
   roc_ir_copy(&v->copier, id);
   v->defers = false;
-  for (uint32_t i = 0; i < v->nworsts; i++) {
-    const worst *w = &v->worsts[i];
-    uint32_t extent = roc_ir_extent(&v->b, w->array, w->axis);
-    good = both(v, good, roc_ir_binary(&v->b, ROC_IR_ULT, roc_ir_get(&v->b, w->var), extent));
-  }
-  roc_ir_set(&v->b, is_done, good);
+  roc_ir_set(&v->b, is_done, emit_worsts_fit(v, false));
   roc_ir_end(&v->b, first);
   uint32_t is_left = roc_ir_unary(&v->b, ROC_IR_NOT, roc_ir_get(&v->b, is_done));
   uint32_t again = roc_ir_begin_if(&v->b, is_left);
@@ -341,9 +391,12 @@ static void version_deferring(versioner *v, uint32_t id, uint32_t all) {
 }
 
 static void version_loop(versioner *v, uint32_t id) {
-  bool is_down = inst_of(v, arg_of(v, id, 2)).k.i < 0;
-  uint32_t low = arg_of(v, id, is_down ? 1 : 0), high = arg_of(v, id, is_down ? 0 : 1);
-  uint32_t all = ROC_IR_NONE;
+  uint32_t low = ROC_IR_NONE, high = ROC_IR_NONE, all = ROC_IR_NONE;
+  if (v->op == ROC_IR_FOR) {
+    bool is_down = inst_of(v, arg_of(v, id, 2)).k.i < 0;
+    low = arg_of(v, id, is_down ? 1 : 0);
+    high = arg_of(v, id, is_down ? 0 : 1);
+  }
   v->b.loc = inst_of(v, id).loc;
   for (uint32_t i = 0; i < v->nchecks; i++) all = add_check(v, all, v->checks[i], low, high);
   bool defers = v->unproved && defers_checks_of(v, id);
@@ -361,7 +414,7 @@ static void version_loop(versioner *v, uint32_t id) {
 }
 
 static bool is_worth_it(versioner *v, uint32_t loop) {
-  return v->nchecks > 0 || (v->unproved && defers_checks_of(v, loop));
+  return (v->op == ROC_IR_FOR && v->nchecks > 0) || (v->unproved && defers_checks_of(v, loop));
 }
 
 /* What is there for the case that checks fail stays as it is. */
@@ -380,7 +433,7 @@ static void version_region(versioner *v, uint32_t region) {
   for (uint32_t i = 0; i < old.count && !v->b.failed; i++) {
     uint32_t id = old.items[i];
     v->b.region = region;
-    if (inst_of(v, id).op == ROC_IR_FOR && look_at_loop(v, id) && is_worth_it(v, id)) {
+    if (inst_of(v, id).op == v->op && look_at_loop(v, id) && is_worth_it(v, id)) {
       version_loop(v, id);
     } else {
       push_id(v, id);
@@ -412,13 +465,15 @@ static roc_status close_versioner(versioner *v, bool was_opened, roc_error *err)
   return was_opened ? status : roc_fail(err, ROC_OOM, "out of memory");
 }
 
-/* Adds the loops as they were to *left, for the caller to deinitialise, also after a failure. */
-static roc_status version_loops(roc_ir_module *module, uint32_t region, bool defers,
+/* Those that are `op`.  Adds the loops as they were to *left, for the caller to deinitialise, also
+ * after a failure. */
+static roc_status version_loops(roc_ir_module *module, uint32_t region, roc_ir_op op, bool defers,
                                 roc_ir_ids *left, roc_error *err) {
   versioner v;
   roc_status status = ROC_OK;
   bool is_open = open_versioner(&v, module);
   v.left = left;
+  v.op = op;
   if (is_open && defers) status = find_deferred(&v, region, err);
   if (is_open && status == ROC_OK) version_region(&v, region);
   roc_status closed = close_versioner(&v, is_open, err);
@@ -427,7 +482,9 @@ static roc_status version_loops(roc_ir_module *module, uint32_t region, bool def
 
 roc_status roc_ir_version_loops(roc_ir_module *module, bool defers, roc_error *err) {
   roc_ir_ids left = {0};
-  roc_status status = version_loops(module, 0, defers, &left, err);
+  roc_status status = ROC_OK;
+  if (defers) status = version_loops(module, 0, ROC_IR_LOOP, defers, &left, err);
+  if (status == ROC_OK) status = version_loops(module, 0, ROC_IR_FOR, defers, &left, err);
   roc_vec_deinit(&left);
   return status;
 }
@@ -568,11 +625,16 @@ roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, bool combin
   roc_ir_late_blocks late = {0};
   roc_ir_ids left = {0};
   if (status == ROC_OK && combines) status = roc_ir_delay_exits(module, region, &late, err);
+  if (status == ROC_OK && defers) {
+    status = version_loops(module, region, ROC_IR_LOOP, defers, &left, err);
+  }
   if (status == ROC_OK && combines) {
     status = roc_ir_resume_loops(module, region, ROC_IR_LOOP, &left, err);
   }
   if (status == ROC_OK && combines) status = roc_ir_combine_checks(module, region, &left, err);
-  if (status == ROC_OK) status = version_loops(module, region, defers, &left, err);
+  if (status == ROC_OK) {
+    status = version_loops(module, region, ROC_IR_FOR, defers, &left, err);
+  }
   if (status == ROC_OK && combines) {
     status = roc_ir_resume_loops(module, region, ROC_IR_FOR, &left, err);
   }

@@ -27,6 +27,9 @@ static bool all_lie_between(roc_ir_check_walk *w, const roc_ir_inst *inst, uint3
 static uint8_t narrow_of_index(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t value) {
   if (inst->op == ROC_IR_WORST_INDEX) return lies_in(w, value, UINT32_MAX) ? ROC_IR_NARROW : 0;
   roc_ir_range index = roc_ir_facts_range(&w->f, roc_ir_check_walk_operand(w, inst, 0));
+  bool is_worst = inst->op == ROC_IR_WORST_FITS;
+  if (is_worst && (index.low < 0 || index.high > UINT32_MAX)) return 0;
+  if (is_worst) index = (roc_ir_range){0, INT32_MAX};
   const roc_ir_array *array = &w->m->arrays.items[inst->aux];
   bool fits = roc_ir_facts_is_index_of_32_bits(&w->f, array, (uint32_t)inst->k.i, index);
   return fits ? ROC_IR_NARROW | ROC_IR_NARROW_SIGNED : 0;
@@ -34,7 +37,8 @@ static uint8_t narrow_of_index(roc_ir_check_walk *w, const roc_ir_inst *inst, ui
 
 uint8_t roc_ir_narrow_of(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t value) {
   bool is_index = inst->op == ROC_IR_CLAMP_INDEX || inst->op == ROC_IR_WORST_INDEX ||
-                  inst->op == ROC_IR_INDEX_FITS || inst->op == ROC_IR_CHECK_INDEX;
+                  inst->op == ROC_IR_INDEX_FITS || inst->op == ROC_IR_CHECK_INDEX ||
+                  inst->op == ROC_IR_WORST_FITS;
   if (is_index) return narrow_of_index(w, inst, value);
   bool is_narrow = all_lie_between(w, inst, value, 0, UINT32_MAX);
   if (inst->op == ROC_IR_BAND && lies_in(w, value, UINT32_MAX)) {

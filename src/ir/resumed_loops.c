@@ -87,13 +87,6 @@ static uint32_t mark_guarded(resumer *r, uint32_t region) {
   return nmarked;
 }
 
-/* Items that leave do not come to a check after it; others find again that they do not. */
-static bool only_leaves(const resumer *r, const roc_ir_inst *inst) {
-  if (inst->op != ROC_IR_IF || ids_of(r, inst->k.region[1])->count > 0) return false;
-  const roc_ir_ids *ids = ids_of(r, inst->k.region[0]);
-  return ids->count == 1 && inst_of(r, ids->items[0])->op == ROC_IR_LEAVE;
-}
-
 /* After can_copy. */
 static uint32_t mark_parts(resumer *r, uint32_t region) {
   const roc_ir_ids *ids = ids_of(r, region);
@@ -104,7 +97,8 @@ static uint32_t mark_parts(resumer *r, uint32_t region) {
     if (is_check(inst)) {
       r->parts[ids->items[i]] = PART_CHECK;
       nmarked++;
-    } else if (!is_harmless(r, inst) && !only_leaves(r, inst)) {
+    } else if (!is_harmless(r, inst) && !roc_ir_only_leaves(r->m, inst)) {
+      /* Items that leave do not come to a check after it; others find again that they do not. */
       bool guards = inst->op == ROC_IR_IF && inst->aux != ROC_IR_IF_ALL;
       return guards ? nmarked + mark_guarded(r, inst->k.region[0]) : nmarked;
     }

@@ -19,6 +19,7 @@
  * knows nothing of, in the loop. */
 #include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/vec.h"
 #include "codegen/amdgpu/amdgpu.h"
@@ -101,12 +102,23 @@ static bool part_constants(roc_cg *cg, LLVMValueRef fn, LLVMBuilderRef b) {
 
 /* ---- values that cost nothing -------------------------------------------------------------- */
 
+/* Of integers, which costs an instruction or more: what keeps the worst index of a loop, in each of
+ * its rounds. */
+static bool is_min_or_max(LLVMValueRef call) {
+  static const char *const names[] = {"llvm.umax", "llvm.umin", "llvm.smax", "llvm.smin"};
+  unsigned id = LLVMGetIntrinsicID(LLVMGetCalledValue(call));
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (id == LLVMLookupIntrinsicID(names[i], strlen(names[i]))) return true;
+  }
+  return false;
+}
+
 /* Or may cost nothing.  Vectors are later cut into elements, each of which does. */
 static bool is_free(LLVMValueRef value) {
   if (LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind) return !LLVMIsConstant(value);
   if (!LLVMIsAInstruction(value)) return false;
   switch (LLVMGetInstructionOpcode(value)) {
-    case LLVMCall:
+    case LLVMCall: return !is_min_or_max(value);
     case LLVMFNeg:
     case LLVMFreeze:
     case LLVMGetElementPtr:

@@ -329,6 +329,16 @@ static LLVMValueRef emit_worst_index(roc_cg *cg, const operation *o) {
   return is_narrow ? roc_cg_extend(cg, now, false) : now;
 }
 
+/* After a loop that leaves early by such a comparison: LLVM would keep that one's result in a mask
+ * of lanes, which costs in each round. */
+static LLVMValueRef emit_worst_fits(roc_cg *cg, const operation *o) {
+  bool is_narrow = is_narrow_index(cg, o->inst);
+  LLVMValueRef extent = roc_cg_extent(cg, o->inst->aux, (uint32_t)o->inst->k.i);
+  if (is_narrow) extent = roc_cg_take_low(cg, extent);
+  if (cg->target->opaque) extent = cg->target->opaque(cg, extent);
+  return compare_int(cg, LLVMIntULT, is_narrow ? roc_cg_take_low(cg, o->a) : o->a, extent);
+}
+
 static LLVMValueRef emit_index_fits(roc_cg *cg, const operation *o) {
   return roc_cg_index_fits(cg, o->inst, o->a);
 }
@@ -385,6 +395,7 @@ static emitter *const emitters[ROC_IR_OP_COUNT_] = {
     [ROC_IR_EXTENT] = emit_extent,
     [ROC_IR_CLAMP_INDEX] = emit_clamp_index,
     [ROC_IR_WORST_INDEX] = emit_worst_index,
+    [ROC_IR_WORST_FITS] = emit_worst_fits,
     [ROC_IR_INDEX_FITS] = emit_index_fits,
 };
 
