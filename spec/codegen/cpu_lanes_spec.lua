@@ -180,6 +180,43 @@ describe("a kernel on the cpu", function()
     assert.not_matches("lanes%.then", llvm)
   end)
 
+  local SEARCHES = {
+    { "a hash table", "local h = i % 65536 while counts[h + 1] > 0 and counts[h + 1] ~= n do "
+      .. "h = (h + 1) % 65536 end counts[i] = h" },
+    { "two strings", "local k = 0 while k < 8 and x[i + k] == x[1001 + k] do k = k + 1 end "
+      .. "counts[i] = k" },
+    { "a divisor", "local d = 2 while d * d <= i do if i % d == 0 then break end d = d + 1 end "
+      .. "counts[i] = d" },
+    { "a place in a private array", "local p = roc.private.array(16, 'float32') "
+      .. "for k = 1, 16 do p[k] = x[i + k] end local j = 15 "
+      .. "while j >= 1 and p[j] > p[16] do p[j + 1] = p[j] j = j - 1 end counts[i] = j" },
+  }
+  local CHAINS = {
+    { "parents", "local p = i while counts[p] ~= p do p = counts[p] end x[i] = p" },
+    { "remainders", "local a, b = i, n while b ~= 0 do a, b = b, a % b end counts[i] = a" },
+    { "sums modulo a constant",
+      "local a, b = 0, 1 for k = 1, i % 64 do a, b = b, (a + b) % 1000007 end counts[i] = a" },
+    { "divisors, all of which are looked at",
+      "local s = 0 for d = 1, i do if i % d == 0 then s = s + d end end counts[i] = s" },
+    { "steps from what it loads", "local t = 0.0 while t < n do local u = x[i] + t * 0.3 "
+      .. "local s = math.sqrt(u * u + t * t) - 1.5 if s > -0.01 then break end t = t - s end "
+      .. "counts[i] = t > 1 and 1 or 0" },
+  }
+
+  for target, word in pairs { ["cpu:x86-64-v3"] = "AVX2", ["cpu:x86-64-v4"] = "AVX-512" } do
+    it("has no lanes where items search, with " .. word, function()
+      for _, case in ipairs(SEARCHES) do
+        assert.not_matches("lanes%.begin", make(case[2]):inspect_llvm(target), nil, nil, case[1])
+      end
+    end)
+
+    it("has lanes where items wait for what they follow, with " .. word, function()
+      for _, case in ipairs(CHAINS) do
+        assert.matches("lanes%.begin", make(case[2]):inspect_llvm(target), nil, nil, case[1])
+      end
+    end)
+  end
+
   local function find_best(distance)
     return roc.kernel([[function(x, y, counts, n)
       local i = roc.get_global_id(1)
