@@ -59,7 +59,24 @@ describe("Operations on device arrays", function()
 
   local dtypes = { "bfloat16", "float16", "float64", "float32" }
 
-  each_device(function()
+  each_device(function(device)
+    it("are computed again where that takes less than to store them", function()
+      set_work(FUSED)
+      local x, y = ones(), ones()
+      local difference = x - y
+      local e = roc.math.exp(difference)
+      local before = testing.pending()
+      local function number_stored(f)
+        assert.equal(f(1), f(e)[N])
+        return before - testing.pending()
+      end
+      assert.equal(N, e:sum())
+      local has_own_memory = device.kind ~= "cpu"
+      assert.equal(has_own_memory and 0 or 1, number_stored(function(a) return a * 3 end))
+      assert.equal(1, number_stored(function(a) return a * 5 end))
+      assert.equal(0, difference[N])
+    end)
+
     it("are computed when they are looked at, and have no memory before", function()
       local x = roc.to_device(roc.ones(1 << 20))
       local used, before = roc.memory_info().used, testing.pending()

@@ -93,6 +93,18 @@ static void release(void *pending) {
   roc_free(e);
 }
 
+/* In accesses to memory for an element: to store a result, and to read it again, takes two; to
+ * compute it again, its operands' instead of its own, and one for each so many operations on a GPU,
+ * which waits for memory.  A processor waits for operations: there the second kernel that needs a
+ * result stores it. */
+enum { STORED_ACCESSES = 2, OPERATIONS = 8 };
+
+static uint32_t count_passes(const roc_array *result, const extent *x) {
+  roc_rt_device *device = roc_buffer_device(result->buffer);
+  if (!device || roc_rt_device_driver(device)->props.host_memory) return 1;
+  return 1 + STORED_ACCESSES * OPERATIONS / (OPERATIONS * (x->nleaves - 1) + x->size);
+}
+
 bool roc_expression_begin(roc_operation *op, bool is_square, uint32_t device,
                           const roc_array *result, const roc_expression_operand *operands) {
   roc_expression *e = roc_zalloc(sizeof *e);
@@ -109,6 +121,7 @@ bool roc_expression_begin(roc_operation *op, bool is_square, uint32_t device,
   e->size = x.size;
   e->nleaves = x.nleaves;
   e->nscalars = x.nscalars;
+  e->passes_left = count_passes(result, &x);
   pthread_mutex_lock(&lock);
   for (uint32_t i = 0; i < e->noperands; i++) {
     roc_buffer *buffer = e->operands[i].array.buffer;

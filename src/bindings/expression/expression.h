@@ -65,11 +65,12 @@ struct roc_expression {
   roc_rt_session *session; /* the state's */
   roc_operation *op;
   bool is_square;
-  uint64_t pass;   /* of the last kernel that computed it without storing it; 0: none */
-  uint32_t device; /* the index of the one that computes it */
-  bool has_failed; /* a copy of an operand found no memory */
-  bool is_viewed;  /* elements of it are computed by the expression of a view (view.c) */
-  bool is_skipped; /* it could not be computed, and nothing but a look tries again */
+  uint64_t pass;        /* of the last kernel that computed it without storing it; 0: none */
+  uint32_t passes_left; /* how many more kernels may, before it is worth storing */
+  uint32_t device;      /* the index of the one that computes it */
+  bool has_failed;      /* a copy of an operand found no memory */
+  bool is_viewed;       /* elements of it are computed by the expression of a view (view.c) */
+  bool is_skipped;      /* it could not be computed, and nothing but a look tries again */
   uint32_t noperands, size, nleaves, nscalars; /* of the tree; bounds of what a kernel gets */
   roc_array result;                            /* borrows the buffer, which owns the expression */
   roc_expression_operand operands[ROC_EXPRESSION_MAX_OPERANDS];

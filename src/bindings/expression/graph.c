@@ -59,13 +59,17 @@ roc_graph_operand roc_graph_add(roc_graph *g, const roc_array *a) {
   return (roc_graph_operand){ROC_GRAPH_LEAF, add_leaf(g, a)};
 }
 
+bool roc_graph_is_worth_storing(const roc_expression *e) {
+  return e->passes_left == 0;
+}
+
 roc_expression *roc_graph_find_part(const roc_expression *e) {
   for (uint32_t i = 0; i < e->noperands; i++) {
     const roc_array *a = &e->operands[i].array;
     roc_expression *inner = a->buffer ? roc_expression_of(a) : NULL;
     roc_expression *part = inner ? roc_graph_find_part(inner) : NULL;
     if (part) return part;
-    if (inner && inner->pass != 0 && inner->pass != e->pass) return inner;
+    if (inner && inner->pass != e->pass && roc_graph_is_worth_storing(inner)) return inner;
   }
   return NULL;
 }
@@ -73,7 +77,10 @@ roc_expression *roc_graph_find_part(const roc_expression *e) {
 void roc_graph_note_pass(const roc_graph *g, uint32_t count) {
   static _Thread_local uint64_t passes;
   passes++;
-  for (uint32_t i = 0; i < count; i++) g->nodes[i]->pass = passes;
+  for (uint32_t i = 0; i < count; i++) {
+    g->nodes[i]->pass = passes;
+    if (g->nodes[i]->passes_left > 0) g->nodes[i]->passes_left--;
+  }
 }
 
 void roc_graph_check(lua_State *L, const roc_graph *g) {

@@ -25,7 +25,9 @@ typedef struct roc_graph {
 /* Adds an array: as a node, with all that it depends on, when it stands for an expression, else as
  * a leaf.  What is there already is not added again.  The bounds are the caller's to keep. */
 roc_graph_operand roc_graph_add(roc_graph *g, const roc_array *a);
-/* What is below e, was computed as a part of another kernel, and is needed again; NULL: nothing. */
+/* Whether e was computed as a part of other kernels as often as that is cheaper than to store it. */
+bool roc_graph_is_worth_storing(const roc_expression *e);
+/* What is below e, and is worth storing before e is computed; NULL: nothing. */
 roc_expression *roc_graph_find_part(const roc_expression *e);
 /* Notes that one kernel computes the first `count` nodes without storing them. */
 void roc_graph_note_pass(const roc_graph *g, uint32_t count);

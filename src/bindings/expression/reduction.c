@@ -2,7 +2,7 @@
  * combines, and stores none of them.
  *
  * The arrays stay pending: what is reduced once is mostly needed for that alone.  What is needed
- * again is computed once more and kept, as any part of another kernel.  The text of the kernel, and
+ * more often is computed again and kept, as any part of another kernel.  The text of the kernel, and
  * the tree in which elements combine, is that of lua/roc/arrays/tree.lua for arrays in memory. */
 #include <string.h>
 
@@ -57,7 +57,7 @@ static void settle(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
     if (!a->buffer) luaL_error(L, "an array was closed while it was computed with");
     if (!roc_buffer_pending(a->buffer)) return;
     roc_expression *e = roc_expression_of(a);
-    bool is_whole = e && e->pass == 0;
+    bool is_whole = e && !roc_graph_is_worth_storing(e);
     roc_expression *part = is_whole ? roc_graph_find_part(e) : NULL;
     if (is_whole && !part) return;
     roc_expression_evaluate(L, part ? part->result.buffer : a->buffer, stream);
