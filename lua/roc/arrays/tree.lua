@@ -83,9 +83,11 @@ function($params)
   end
 end]]
 
--- On GPUs 8 elements of a lane are loaded at a time, which a processor's vectors do not need.
+-- On GPUs 9 elements of a lane are loaded at a time: of the 64 of a whole chunk none is left after
+-- the first one and these rounds.  A processor's vectors do not need them.
+local ROUND = 9
 local FIRST_ROUNDS = [[
-    for first = k + 64, before + live - 448, 512 do
+    for first = k + 64, before + live - 512, 576 do
       $each_of_lane
     end]]
 
@@ -331,12 +333,12 @@ local function add_repeated(values, count)
       accumulated_next = distance and each(count, 1, "acc#[" .. lane + distance .. "]") }
     return (string.gsub(string.gsub(text, "#", lane), "%$([%a_]+)", lanes))
   end
-  local function of_lanes(text)
+  local function of_lanes(text, lanes)
     local parts = {}
-    for lane = 1, 8 do parts[lane] = of_lane(text, lane) end
+    for lane = 1, lanes or 8 do parts[lane] = of_lane(text, lane) end
     return table.concat(parts, "\n")
   end
-  values.each_of_lane = of_lanes(EACH_OF_LANE)
+  values.each_of_lane = of_lanes(EACH_OF_LANE, ROUND)
   values.each_first, values.each_next = of_lanes(EACH_FIRST), of_lanes(EACH_NEXT)
   values.each_rest = of_lanes(EACH_REST)
   local pairs_of = {}
@@ -358,6 +360,7 @@ local function text_of(reduction, template, chunk, load, source)
   local params = table.move(source.params, 1, #source.params, 1, {})
   table.move(support.names("result", count), 1, count, #params + 1, params)
   params[#params + 1] = source.last
+  local are_in_rounds = has_rounds() and chunk == CHUNK
   local one = template == ITEM and "line" or template == WORKGROUP and "group" or "at"
   local values = {
     params = table.concat(params, ", "),
@@ -369,8 +372,8 @@ local function text_of(reduction, template, chunk, load, source)
     private = memory_text(reduction, "private", 7),
     strips = memory_text(reduction, "shared", COLUMNS_SIZE),
     accumulators = memory_text(reduction, "private", 8, "acc"),
-    first_rounds = has_rounds() and FIRST_ROUNDS or "",
-    after_rounds = has_rounds() and string.format(" + (live - lane & %d)", chunk - 1 & ~511) or "",
+    first_rounds = are_in_rounds and FIRST_ROUNDS or "",
+    after_rounds = are_in_rounds and " + (live - lane) // 576 * 576" or "",
     lanes = memory_text(reduction, "private", LANES),
     chunk = chunk,
     load_first = source.before .. load("v", "at_v", source.elements),
