@@ -69,13 +69,16 @@ local function running(name)
       support.fail("'%s' takes numbers, and the array is bool; write roc.where(a, 1, 0)", name)
     end
     local dtype = dtypes.accumulator(array.dtype)
-    if dtype ~= array.dtype then array = elementwise.astype(array, dtype) end
+    local is_same = dtype == array.dtype
+    if not is_same and (array.ndim > 1 or array.size == 0 or dtype.kind == "f") then
+      array = elementwise.astype(array, dtype)
+    end
     if array.size == 0 then return support.copy_of(array) end
     if array.ndim > 1 then return scan_lines(scan, name, array, axis) end
     local device = places.choose(name, { array }, 1)
     local scope <close> = support.scope(device)
     scan.run = scan.run or require "roc.builders.scan"(load(scan.source)(), { contract = false })
-    local result = scan.run(array) -- which gives int64 for every integer dtype
+    local result = scan.run(array) -- which takes integers of every dtype, and gives int64
     return result.dtype == dtype and result or elementwise.astype(result, dtype)
   end
 end
