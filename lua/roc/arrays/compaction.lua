@@ -1,6 +1,6 @@
--- Elements where a mask is true, and their places, by kernels: for GPUs and `sim`.
+-- Elements for which something holds, or their places, by kernels: for GPUs and `sim`.
 --
--- A workgroup has a tile of the mask.  It counts its true elements; the counts are scanned, which
+-- A workgroup has a tile.  It counts its elements for which it holds; the counts are scanned, which
 -- gives how many results there are; then each workgroup writes those of its tile.  A wavefront has
 -- neighbouring elements, of which its lanes take every nth, and finds places by votes.
 local core = require "roc.core"
@@ -15,14 +15,14 @@ local SIZE, EACH = 256, 16 -- items, elements of an item
 local TILE = SIZE * EACH
 
 local COUNT = [[
-function(mask, counts)
+function(x, counts)
   local total = roc.shared.array(1, "int32")
   local item, group, mine = roc.get_local_id(1), roc.get_group_id(1), 0
   if item == 1 then total[1] = 0 end
   roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
   for k = 0, $each - 1 do
     local i = (group - 1) * $tile + k * $size + item
-    if i <= #mask and mask[i] then mine = mine + 1 end
+    if i <= #x and $holds then mine = mine + 1 end
   end
   if mine > 0 then roc.atomic.add(total, 1, mine) end
   roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
@@ -30,7 +30,7 @@ function(mask, counts)
 end]]
 
 local TAKE = [[
-function(mask, ends, found$array)
+function(x, ends, found$params)
   local counts = roc.shared.array($size // 32, "int32")
   local item, group = roc.get_local_id(1), roc.get_group_id(1)
   local lane, lanes = roc.lane_id(), roc.wavefront_size()
@@ -49,8 +49,8 @@ end]]
 -- All loads come first, so that they are under way together.
 local EACH_LOAD = [[
   local i# = mine + (# - 1) * lanes
-  local is_true# = mask[math.min(i#, n)]
-  local v# = $element]]
+  local at# = math.min(i#, n)
+  local v#, is_true# = $element, $holds_there]]
 
 local EACH_VOTE = [[
   is_true# = is_true# and i# <= n
@@ -64,28 +64,59 @@ local EACH_TAKE = [[
   end
   place = place + roc.math.popcount(votes#)]]
 
-local function take_text(has_array)
-  local values = { size = SIZE, each = EACH, tile = TILE, array = has_array and ", array" or "",
-    n = has_array and "math.min(#mask, #array)" or "#mask",
-    element = has_array and "array[math.min(i#, n)]" or "i#" }
+-- What holds for element `i` of x, what a result is, and what it takes beside x.
+local MASK = { holds = "x[i]", element = "array[i]", params = ", array",
+  n = "math.min(#x, #array)" }
+local PLACES = { holds = "x[i]", element = "i", params = "", n = "#x" }
+-- The first of equal elements, which follow each other; NaN are equal.  All is loaded in any case.
+local PREVIOUS = "x[math.max(i - 1, 1)]"
+local FIRST = { holds = "(x[i] ~= $p or i == 1)", element = "x[i]", params = "", n = "#x" }
+local FIRST_FLOAT = { holds = "(x[i] ~= $p and (x[i] == x[i] or $p == $p) or i == 1)",
+  element = "x[i]", params = "", n = "#x" }
+for _, form in ipairs { FIRST, FIRST_FLOAT } do
+  form.holds = string.gsub(form.holds, "%$p", PREVIOUS)
+end
+
+local function take_text(form)
+  local function of_element(text) return (string.gsub(text, "%f[%w]i%f[%W]", "at#")) end
+  local values = { size = SIZE, each = EACH, tile = TILE, params = form.params, n = form.n,
+    element = of_element(form.element), holds_there = of_element(form.holds) }
   values.each_load = support.repeated(support.fill_in(EACH_LOAD, values), EACH)
   values.each_vote = support.repeated(EACH_VOTE, EACH)
   values.each_take, values.most = support.repeated(EACH_TAKE, EACH), "#found"
   return support.fill_in(TAKE, values)
 end
 
-local function kernel_of(step, make)
-  return generated.kept("compaction " .. step, function()
-    return generated.kernel(make(), "", "roc.Array [mask]", SIZE, true)
-  end)
+local function count_text(form)
+  return support.fill_in(COUNT, { size = SIZE, each = EACH, tile = TILE, holds = form.holds })
 end
 
-local function count_text()
-  return support.fill_in(COUNT, { size = SIZE, each = EACH, tile = TILE })
+-- The kernel of a text, for messages about the operation `name`.
+local function kernel_of(make, form, name)
+  return generated.kept(string.format("compaction %s %s", make, form), function()
+    return generated.kernel(make(form), "", "roc.Array " .. name, SIZE, true)
+  end)
 end
 
 local add = load "return function(a, b) return a + b end" -- a text: kernels need the source
 local count_up -- a scan, made at the first use
+
+-- The results of a form for x, of a dtype; waits for their number.
+local function take(form, name, x, dtype, is_device, ...)
+  local groups = (#x + TILE - 1) // TILE
+  if groups == 0 then return support.new_array(is_device, 0, dtype) end
+  local function launch(make, ...)
+    kernel_of(make, form, name):launch({ groups = groups, workgroup = SIZE }, support.input(x), ...)
+  end
+  x:eval()
+  local counts <close> = core.device_array(groups, "int64")
+  launch(count_text, counts)
+  count_up = count_up or require "roc.builders.scan"(add())
+  local ends <close> = count_up(counts)
+  local found = support.new_array(is_device, ends[groups], dtype)
+  if #found > 0 then launch(take_text, ends, support.output(found, true), ...) end
+  return found
+end
 
 ---The elements of a 1-D array where the mask is true; without an array, the places, from 1.  Waits
 ---for their number.
@@ -94,26 +125,17 @@ local count_up -- a scan, made at the first use
 ---@param is_device boolean
 ---@return roc.AnyArray
 function M.take(mask, array, is_device)
-  local groups = (#mask + TILE - 1) // TILE
-  local dtype = array and array.dtype or "int64"
-  if groups == 0 then return support.new_array(is_device, 0, dtype) end
-  local function launch(step, make, ...)
-    kernel_of(step, make):launch({ groups = groups, workgroup = SIZE }, support.input(mask), ...)
-  end
-  mask:eval()
-  local counts <close> = core.device_array(groups, "int64")
-  launch("count", count_text, counts)
-  count_up = count_up or require "roc.builders.scan"(add())
-  local ends <close> = count_up(counts)
-  local found = support.new_array(is_device, ends[groups], dtype)
-  if #found == 0 then return found end
-  if array then
-    launch("take", function() return take_text(true) end, ends, support.output(found, true),
-      support.input(array))
-  else
-    launch("places", function() return take_text(false) end, ends, support.output(found, true))
-  end
-  return found
+  if not array then return take(PLACES, "[mask]", mask, "int64", is_device) end
+  return take(MASK, "[mask]", mask, array.dtype, is_device, support.input(array))
+end
+
+---The first of each run of equal elements.  Waits for their number.
+---@param sorted roc.AnyArray of one dimension
+---@param is_device boolean
+---@return roc.AnyArray
+function M.distinct(sorted, is_device)
+  local form = sorted.dtype.kind == "f" and FIRST_FLOAT or FIRST
+  return take(form, "unique", sorted, sorted.dtype, is_device)
 end
 
 return M

@@ -3,6 +3,7 @@
 -- Along the last dimension; equal elements keep their order, NaN comes last in either direction.
 --
 -- By digits: on `cpu` and `sim` in the runtime, on GPUs by kernels (roc.arrays.radix).
+local compaction = require "roc.arrays.compaction"
 local core = require "roc.core"
 local elementwise = require "roc.arrays.elementwise"
 local generated = require "roc.arrays.generated"
@@ -141,6 +142,9 @@ function M.unique(array)
   local flat = M.sort(array:ravel())
   local n = #flat
   if n < 2 then return flat end
+  local device, is_device = places.choose("unique", { flat }, 1)
+  local scope <close> = support.scope(device)
+  if core.current_device().kind ~= "cpu" then return compaction.distinct(flat, is_device) end
   local later, earlier = flat:slice(1, 2, n), flat:slice(1, 1, n - 1)
   local differs = elementwise.apply("ne", later, earlier)
   if array.dtype.kind == "f" then
@@ -148,8 +152,6 @@ function M.unique(array)
       elementwise.apply("isnan", earlier))
     differs = elementwise.apply("band", differs, elementwise.apply("bnot", is_again))
   end
-  local device, is_device = places.choose("unique", { flat }, 1)
-  local scope <close> = support.scope(device)
   local mask = support.new_array(is_device, n, "bool"):fill(true)
   elementwise.store(mask:slice(1, 2, n), differs)
   return selection.select(flat, mask)
