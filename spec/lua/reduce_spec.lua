@@ -197,6 +197,24 @@ devices.each(function(device)
 end)
 
 describe("roc.reduce", function()
+  it("has no check but those of the function", function()
+    local kernels = require "roc.kernel"
+    local make, made = kernels.kernel, nil
+    kernels.kernel = function(...)
+      made = make(...)
+      return made
+    end
+    finally(function() kernels.kernel = make end)
+    for _, commutative in ipairs { true, false } do
+      local sum = roc.reduce(function(a, b) return a + b end, nil, { commutative = commutative })
+      assert.are.equal(300, sum(roc.ones(300)))
+      assert.is_nil((made:inspect_asm("sm_90"):find("atom.", 1, true))) -- what reports a fault
+    end
+    local quotient = roc.reduce(function(a, b) return a + b // (a - b + 1) end)
+    quotient(roc.array({ 8, 2 }, "int32"))
+    assert.is_truthy((made:inspect_asm("sm_90"):find("atom.", 1, true)))
+  end)
+
   local sum = roc.reduce(add)
 
   local function it_refuses(title, message, f)

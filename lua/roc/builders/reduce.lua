@@ -34,20 +34,19 @@ local function load(text, dtype)
 end
 
 -- The elements that an item combines, how many items of the workgroup have any, and a level of the
--- tree: neighbours with neighbours, or the first half with the second.
+-- tree: neighbours with neighbours, or the first half with the second.  The masks of their indices,
+-- which change none, let the compiler eliminate the checks.
 local IN_ORDER = {
   first = "(roc.get_global_id(1) - 1) * span + 1",
   last = "math.min(first + span - 1, #x)",
   step = "1",
-  live = "(#x - (group - 1) * $size * span + span - 1) // span",
+  live = "(#x - (group - 1) * $size * span + span - 1) // math.max(span, 1)",
   combine = [[
     local from = (level & 1) * $size
-    if item <= half then
-      part[$size - from + item] = f(part[from + 2 * item - 1], part[from + 2 * item])
-    end
-    if item == half + 1 and rest > half then
-      part[$size - from + item] = part[from + 2 * item - 1]
-    end]],
+    local to = ($size - from + item - 1 & 2 * $size - 1) + 1
+    local left, right = from + 2 * item - 2 & 2 * $size - 1, from + 2 * item - 1 & 2 * $size - 1
+    if item <= half then part[to] = f(part[left + 1], part[right + 1]) end
+    if item == half + 1 and rest > half then part[to] = part[left + 1] end]],
 }
 
 local IN_ANY_ORDER = {
@@ -57,13 +56,13 @@ local IN_ANY_ORDER = {
   live = "#x - (group - 1) * $size",
   combine = [[
     if item <= half then
-      part[item] = f(part[item], part[item + rest])
+      part[item] = f(part[item], part[(item + rest - 1 & $size - 1) + 1])
     end]],
 }
 
 local WHOLE = [[
 function(x, results, span$init)
-  local part = roc.shared.array(2 * $size + 2, dtype)
+  local part = roc.shared.array(2 * $size, dtype)
   local item, group = roc.get_local_id(1), roc.get_group_id(1)
   local first = $first
   if first >= 1 and first <= #x then
