@@ -74,26 +74,29 @@ devices.each(function(device)
       end
     end)
 
-    it("blocked gemm multiplies matrices, whole blocks and edges", function()
-      local gemm = require "roc.kernels.gemm"
-      for _, case in ipairs(device.kind == "sim" and { { 5, 9, 3 } }
-        or { { 5, 9, 3 }, { 130, 11, 128 } }) do
-        local m, k, n = table.unpack(case)
-        local a, b = matrix(m, k), matrix(k, n)
-        local c = devices.zeros({ m, n }, "float32")
-        gemm.blocked[{ { groups_of(n, gemm.BLOCK), groups_of(m, gemm.BLOCK) },
-          { gemm.SIDE, gemm.SIDE } }](device_matrix(a), device_matrix(b), c)
-        local got, wrong = devices.table(c), 0
-        for i = 1, m do
-          for j = 1, n do
-            local sum = 0
-            for l = 1, k do sum = sum + a[i][l] * b[l][j] end
-            wrong = wrong + (sum == got[i][j] and 0 or 1)
+    for _, name in ipairs { "blocked", "spread" } do
+      it(name .. " gemm multiplies matrices, whole blocks and edges", function()
+        local gemm = require "roc.kernels.gemm"
+        local block = name == "blocked" and gemm.BLOCK or gemm.SPREAD
+        for _, case in ipairs(device.kind == "sim" and { { 5, 9, 3 } }
+          or { { 5, 9, 3 }, { 130, 11, 128 } }) do
+          local m, k, n = table.unpack(case)
+          local a, b = matrix(m, k), matrix(k, n)
+          local c = devices.zeros({ m, n }, "float32")
+          gemm[name][{ { groups_of(n, block), groups_of(m, block) }, { gemm.SIDE, gemm.SIDE } }](
+            device_matrix(a), device_matrix(b), c)
+          local got, wrong = devices.table(c), 0
+          for i = 1, m do
+            for j = 1, n do
+              local sum = 0
+              for l = 1, k do sum = sum + a[i][l] * b[l][j] end
+              wrong = wrong + (sum == got[i][j] and 0 or 1)
+            end
           end
+          assert.are.equal(0, wrong)
         end
-        assert.are.equal(0, wrong)
-      end
-    end)
+      end)
+    end
 
     it("gemm multiplies matrices of integers", function()
       local gemm = require "roc.kernels.gemm"
