@@ -233,6 +233,30 @@ describe("reductions of host arrays in memory", function()
     end
   end)
 
+  it("multiply as kernels do, to the bit", function()
+    local scope <close> = roc.on_device "cpu"
+    assert(scope)
+    local rng = roc.rng(32)
+    for i, dtype in ipairs { "int8", "uint64", "bfloat16", "float32", "float64" } do
+      for j, n in ipairs { 1, 130, 4097, i == 4 and (1 << 19) + 77 or 9000 } do
+        local a, b = elements(rng, dtype, { 2 * n }), elements(rng, dtype, { n })
+        local views = { a:slice(1, 1, n), a:slice(1, 1, 2 * n, 2), a:slice(1, 1, n):flip() }
+        local view = views[(i + j) % 3 + 1]
+        local expected = roc.to_device(view:copy()):dot(roc.to_device(b))
+        assert.are.equal(shown(expected), shown(view:dot(b)))
+        assert.are.equal(shown(expected), shown(b:dot(view)))
+      end
+    end
+    local a = roc.ones(3)
+    assert.are.equal(6.0, a:dot(roc.full(3, 2, "int8"))) -- what C leaves to kernels
+    assert.are.equal(0.0, roc.ones(0):dot(roc.ones(0)))
+    assert.are.equal(6.0, (a + a):dot(a))
+    for _, b in ipairs { roc.ones(2), roc.ones { 3, 1 }, a:gt(0), 3 } do
+      assert.is_false((pcall(a.dot, a, b)))
+    end
+    assert.is_false((pcall(a.dot, a)))
+  end)
+
   it("are the same on several threads", function()
     local n = (1 << 20) + 4097
     local x = roc.math.sin(roc.range(1, n)):astype("float32"):eval()

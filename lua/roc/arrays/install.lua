@@ -15,9 +15,9 @@ local COMPARISONS = { "lt", "le", "gt", "ge", "eq", "ne" }
 
 -- Those that core serves itself for a host array in memory.
 local REDUCTIONS = { "sum", "prod", "min", "max", "argmin", "argmax", "any", "all", "count",
-  "mean" }
+  "mean", "dot" }
 
-local METHODS = { "var", "std", "norm", "dot", "matmul", "cumsum", "cumprod",
+local METHODS = { "var", "std", "norm", "matmul", "cumsum", "cumprod",
   "diff", "sort", "argsort", "topk", "unique", "searchsorted", "bincount", "histogram",
   "nonzero", "tile", "roll", "flip", "pad" }
 

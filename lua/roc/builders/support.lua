@@ -334,7 +334,7 @@ end
 ---@param device roc.Device
 ---@return string
 function M.label(device)
-  return tostring(device):match(": (.*)$")
+  return string.match(tostring(device), ": (.*)$")
 end
 
 ---The device a call runs on, and whether its results stay there: the stream's, else that of the

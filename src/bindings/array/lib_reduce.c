@@ -10,10 +10,11 @@
 static const char *const op_names[] = {
     [ROC_REDUCE_SUM] = "sum",       [ROC_REDUCE_PROD] = "prod",
     [ROC_REDUCE_MEAN] = "mean",     [ROC_REDUCE_SQUARES] = "squares",
-    [ROC_REDUCE_MIN] = "min",       [ROC_REDUCE_MAX] = "max",
-    [ROC_REDUCE_ARGMIN] = "argmin", [ROC_REDUCE_ARGMAX] = "argmax",
-    [ROC_REDUCE_ANY] = "any",       [ROC_REDUCE_ALL] = "all",
-    [ROC_REDUCE_COUNT] = "count",   [ROC_REDUCE_OP_COUNT_] = NULL};
+    [ROC_REDUCE_DOT] = "dot",       [ROC_REDUCE_MIN] = "min",
+    [ROC_REDUCE_MAX] = "max",       [ROC_REDUCE_ARGMIN] = "argmin",
+    [ROC_REDUCE_ARGMAX] = "argmax", [ROC_REDUCE_ANY] = "any",
+    [ROC_REDUCE_ALL] = "all",       [ROC_REDUCE_COUNT] = "count",
+    [ROC_REDUCE_OP_COUNT_] = NULL};
 
 /* How many threads `cpu` has, on which host arrays are computed; 0: it is not for C to do. */
 static uint32_t host_threads(lua_State *L) {
@@ -82,9 +83,9 @@ static bool read_options(lua_State *L, uint32_t rank, uint32_t *out_axis, bool *
   return is_plain && axis > 0;
 }
 
-/* The array of a call, where it is a host array in memory that is not empty. */
-static const roc_array *plain_array(lua_State *L) {
-  const roc_array_box *box = roc_test_array_box(L, 1);
+/* The array at `arg`, where it is a host array in memory that is not empty. */
+static const roc_array *plain_array(lua_State *L, int arg) {
+  const roc_array_box *box = roc_test_array_box(L, arg);
   if (!box || !box->array.buffer || box->cls != &roc_host_array_class) return NULL;
   const roc_array *a = &box->array;
   return !roc_buffer_pending(a->buffer) && roc_array_size(a) > 0 ? a : NULL;
@@ -114,7 +115,7 @@ static const roc_array *push_results(lua_State *L, const roc_array *a, uint32_t 
 
 static int call_reduction(lua_State *L) {
   roc_reduction r = {.op = (roc_reduction_op)lua_tointeger(L, lua_upvalueindex(UP_OP))};
-  const roc_array *a = lua_gettop(L) > 0 ? plain_array(L) : NULL;
+  const roc_array *a = lua_gettop(L) > 0 ? plain_array(L, 1) : NULL;
   roc_dtype dtype;
   bool keeps;
   uint64_t number = 0;
@@ -136,6 +137,31 @@ static int call_reduction(lua_State *L) {
   return 1;
 }
 
+/* Two arrays of one dimension, dtype and length. */
+static bool are_factors(const roc_array *a, const roc_array *b) {
+  return a && b && a->rank == 1 && b->rank == 1 && a->extents[0] == b->extents[0] &&
+         a->dtype == b->dtype;
+}
+
+static int call_dot(lua_State *L) {
+  roc_reduction r = {.op = ROC_REDUCE_DOT, .axis = 0};
+  roc_dtype dtype;
+  uint64_t number = 0;
+  if (lua_gettop(L) != 2 || !are_factors(plain_array(L, 1), plain_array(L, 2)) ||
+      !roc_reduction_dtype(r.op, plain_array(L, 1)->dtype, &dtype) ||
+      (r.threads = host_threads(L)) == 0) {
+    return call_general(L);
+  }
+  roc_array_sync(L, plain_array(L, 1), false);
+  roc_array_sync(L, roc_check_array(L, 2), false);
+  r.array = roc_check_array(L, 1); /* what is waited for may have closed one */
+  r.other = roc_check_array(L, 2);
+  r.results = &number;
+  roc_reduce(&r);
+  roc_push_scalar(L, roc_dtype_load(dtype, &number));
+  return 1;
+}
+
 /* core.reduction(op, general): the method, which calls `general` with its arguments where they are
  * not plain. */
 static int reduction(lua_State *L) {
@@ -143,7 +169,7 @@ static int reduction(lua_State *L) {
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_pushinteger(L, op);
   lua_pushvalue(L, 2);
-  lua_pushcclosure(L, call_reduction, UP_COUNT);
+  lua_pushcclosure(L, op == ROC_REDUCE_DOT ? call_dot : call_reduction, UP_COUNT);
   return 1;
 }
 

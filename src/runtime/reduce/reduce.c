@@ -21,13 +21,14 @@ enum {
 
 /* What an op does. */
 typedef struct op_facts {
-  bool is_product, is_square, is_mean, is_extreme, is_max, is_place, is_of_bool;
+  bool is_product, is_square, is_dot, is_mean, is_extreme, is_max, is_place, is_of_bool;
 } op_facts;
 
 static const op_facts facts_of[ROC_REDUCE_OP_COUNT_] = {
     [ROC_REDUCE_PROD] = {.is_product = true},
     [ROC_REDUCE_MEAN] = {.is_mean = true},
     [ROC_REDUCE_SQUARES] = {.is_square = true},
+    [ROC_REDUCE_DOT] = {.is_dot = true},
     [ROC_REDUCE_MIN] = {.is_extreme = true},
     [ROC_REDUCE_MAX] = {.is_extreme = true, .is_max = true},
     [ROC_REDUCE_ARGMIN] = {.is_extreme = true, .is_place = true},
@@ -226,6 +227,14 @@ static size_t chunk_size(const job *j, int64_t chunk) {
   return (size_t)(rest < FOLD_CHUNK ? rest : FOLD_CHUNK);
 }
 
+/* The products of a chunk's elements with those of the other array. */
+static void multiply_chunk(const job *j, const void *x, int64_t chunk, size_t n, void *out) {
+  uint64_t buffer[FOLD_CHUNK];
+  int64_t origin[ROC_ARRAY_MAX_RANK] = {chunk * FOLD_CHUNK};
+  const roc_array *other = j->reduction->other;
+  j->fold->product(x, load(j, roc_array_at(other, origin), other->strides[0], n, buffer), n, out);
+}
+
 static void fold_chunk(const job *j, const char *line, int64_t chunk, void *out) {
   uint64_t buffer[FOLD_CHUNK];
   size_t n = chunk_size(j, chunk);
@@ -235,6 +244,10 @@ static void fold_chunk(const job *j, const char *line, int64_t chunk, void *out)
     memcpy(out, &count, sizeof count);
   } else {
     const void *x = load(j, from, j->line.stride, n, buffer);
+    if (j->op.is_dot) {
+      multiply_chunk(j, x, chunk, n, buffer);
+      x = buffer;
+    }
     j->fold->chunk(terms_of(j, x, n, buffer), n, j->op.is_product, out);
   }
 }
