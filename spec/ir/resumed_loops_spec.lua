@@ -76,6 +76,13 @@ describe("a loop that is left and goes on", function()
       "if", "load y%.2", "check%.index", "store", "\n  if %%", "for", "if", "check%.index",
       "check%.index")
     assert.are.equal(1, count(text, "index%.fits"))
+    local both = resume("%4: int = load c.1 %3", "%5: bool = le %0 %4", "if %5",
+      "check.index y.2 0 #0 %4", "store y.2 %3 %4", "else", "%7: int = sub %3 %4",
+      "check.index y.2 0 #0 %7", "store y.2 %4 %7", "end")
+    check(both, "for", "load c%.1", "index%.fits y%.2", "sub", "index%.fits y%.2", "select",
+      "if all", "leave", "if", "store", "else", "store", "\n  if %%", "for", "check%.index", "else",
+      "check%.index")
+    assert.are.equal(2, count(both, "check%.index"))
     local acts = resume("%4: int = load c.1 %3", "%5: bool = le %0 %4", "if %5",
       "store y.2 %3 %3", "check.index y.2 0 #0 %4", "store y.2 %3 %4", "end")
     assert.are.equal(1, count(acts, " = for "))

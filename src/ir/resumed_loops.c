@@ -100,7 +100,8 @@ static uint32_t mark_parts(resumer *r, uint32_t region) {
     } else if (!is_harmless(r, inst) && !roc_ir_only_leaves(r->m, inst)) {
       /* Items that leave do not come to a check after it; others find again that they do not. */
       bool guards = inst->op == ROC_IR_IF && inst->aux != ROC_IR_IF_ALL;
-      return guards ? nmarked + mark_guarded(r, inst->k.region[0]) : nmarked;
+      if (!guards) return nmarked;
+      return nmarked + mark_guarded(r, inst->k.region[0]) + mark_guarded(r, inst->k.region[1]);
     }
   }
   return nmarked;
@@ -158,8 +159,9 @@ static uint32_t copied_arg(const resumer *r, const roc_ir_inst *inst, uint32_t n
   return arg < r->count ? r->copier.copies[arg] : arg;
 }
 
-/* `guard` is the condition of the IF, whose copies of these instructions replace them in turn. */
-static void emit_guarded(resumer *r, uint32_t region, uint32_t guard) {
+/* Whether the checks of a region of the IF hold, whose copies of these instructions replace them in
+ * turn; NONE: there are none. */
+static uint32_t emit_guarded(resumer *r, uint32_t region) {
   uint32_t all = ROC_IR_NONE;
   for (uint32_t i = 0; i < ids_of(r, region)->count && !r->b.failed; i++) {
     uint32_t id = ids_of(r, region)->items[i], args[ROC_IR_COPY_MAX_ARGS];
@@ -174,8 +176,15 @@ static void emit_guarded(resumer *r, uint32_t region, uint32_t guard) {
     uint32_t no = roc_ir_const_bool(&r->b, false);
     all = all == ROC_IR_NONE ? holds : roc_ir_select(&r->b, all, holds, no);
   }
-  if (all == ROC_IR_NONE) return;
-  emit_leave_unless(r, roc_ir_select(&r->b, guard, all, roc_ir_const_bool(&r->b, true)));
+  return all;
+}
+
+static void emit_both_guarded(resumer *r, const roc_ir_inst *choice, uint32_t guard) {
+  uint32_t yes = emit_guarded(r, choice->k.region[0]), no = emit_guarded(r, choice->k.region[1]);
+  if (yes == ROC_IR_NONE && no == ROC_IR_NONE) return;
+  if (yes == ROC_IR_NONE) yes = roc_ir_const_bool(&r->b, true);
+  if (no == ROC_IR_NONE) no = roc_ir_const_bool(&r->b, true);
+  emit_leave_unless(r, roc_ir_select(&r->b, guard, yes, no));
 }
 
 static bool replace(void *ud, uint32_t id, roc_ir_inst *inst, uint32_t *args) {
@@ -183,7 +192,7 @@ static bool replace(void *ud, uint32_t id, roc_ir_inst *inst, uint32_t *args) {
   if (r->parts[id] == PART_CHECK) {
     emit_leave_unless(r, roc_ir_emit_likely_condition(&r->b, inst, args[0]));
   } else if (inst->op == ROC_IR_IF) {
-    emit_guarded(r, inst->k.region[0], args[0]);
+    emit_both_guarded(r, inst, args[0]);
   }
   return r->parts[id] == PART_CHECK || r->parts[id] == PART_GUARDED_CHECK;
 }
