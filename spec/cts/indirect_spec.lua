@@ -392,9 +392,10 @@ devices.each(function()
       return { t, "int32" }
     end
     local function values(n) return { fill(n, function(i) return i * 5 % 17 end), "int32" } end
-    -- which of several items that fail is named is open
+    -- which of several items that fail is named is open, and so is its index
     local function without_item(message)
-      return message and (message:gsub("work%-item {%d+}", "work-item"))
+      message = message and message:gsub("work%-item {%d+}", "work-item")
+      return message and (message:gsub("index %-?%d+ out", "index out"))
     end
     for _, fn in ipairs { walk, search, skip } do
       local kernel = roc.kernel(fn)
