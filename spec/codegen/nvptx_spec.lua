@@ -91,12 +91,19 @@ describe("arithmetic for NVIDIA GPUs", function()
 
   it("divides and takes roots correctly rounded, and approximately with fastmath", function()
     local text = "function(x, y) local i = roc.get_global_id(1) x[i] = math.sqrt(x[i]) / y[i] end"
-    for dtype, kind in pairs { float32 = "f32", float64 = "f64" } do
-      local types = ("(%s[:], %s[:])"):format(dtype, dtype)
-      check(asm(text, types), "sqrt%.rn%." .. kind, "div%.rn%." .. kind)
-    end
+    check(asm(text, "(float64[:], float64[:])"), "sqrt%.rn%.f64", "div%.rn%.f64")
+    check(asm(text, "(float32[:], float32[:])"), "rsqrt%.approx%.ftz%.f32", "fma%.rn%.f32",
+      "fma%.rn%.f32", "div%.rn%.f32")
     local fast = asm(text, "(float32[:], float32[:])", { fastmath = true })
     check(fast, "sqrt%.approx", "div%.approx")
+  end)
+
+  it("takes roots of float32 and their reciprocals without branches", function()
+    local text = "function(x, y) local i = roc.get_global_id(1) x[i] = 1 / math.sqrt(y[i]) end"
+    local code = asm(text, "(float32[:], float32[:])", { check = false })
+    check(code, "rsqrt%.approx%.ftz%.f32", "rcp%.approx%.ftz%.f32")
+    check_not(code, "sqrt%.rn")
+    check_not(code, "rcp%.rn")
   end)
 
   it("takes no choice that zeros decide for a minimum", function()

@@ -274,6 +274,28 @@ devices.each(function(device)
       assert.equal(16777216.0, out[1])
     end)
 
+    it("rounds square roots of float32 and their reciprocals correctly, whatever the exponent",
+      function()
+        local xs = {}
+        for exponent = 0, 255 do
+          for _, fraction in ipairs { 0, 1, 0x3504f3, 0x7fffff } do
+            local x = ("f"):unpack(("I4"):pack(exponent << 23 | fraction))
+            xs[#xs + 1], xs[#xs + 2] = x, -x
+          end
+        end
+        local k = devices.kernel("function(x, root, inverse) local i = roc.get_global_id(1) "
+          .. "root[i] = math.sqrt(x[i]) inverse[i] = 1 / math.sqrt(x[i]) end")
+        local root, inverse = devices.zeros(#xs, "float32"), devices.zeros(#xs, "float32")
+        devices.run(k, #xs, { devices.values(xs, "float32"), root, inverse })
+        for i, x in ipairs(xs) do
+          local expected = devices.f32(math.sqrt(x))
+          assert(devices.same(expected, root[i]), explain("sqrt(a)", x, 0, expected, root[i]))
+          expected = devices.f32(1 / expected)
+          assert(devices.same(expected, inverse[i]),
+            explain("1 / sqrt(a)", x, 0, expected, inverse[i]))
+        end
+      end)
+
     it("keeps a plain float literal in float32 beside a float32", function()
       local k = devices.kernel("function(x, out) out[1] = x[1] * 0.1 end", { contract = false })
       local out = devices.zeros(1, "float64")

@@ -97,6 +97,10 @@ LLVMValueRef roc_nvptx_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim);
 /* nvptx/remainder.c: C's fmod, exact. */
 LLVMValueRef roc_nvptx_remainder(roc_cg *cg, LLVMValueRef x, LLVMValueRef y);
 
+/* nvptx/roots.c */
+/* After LLVM's passes: makes square roots of float32 and their reciprocals arithmetic. */
+void roc_nvptx_rewrite_roots(roc_cg *cg);
+
 /* nvptx/repair.c */
 roc_status roc_nvptx_repair(roc_cg *cg, roc_error *err);
 
