@@ -106,6 +106,18 @@ describe("arithmetic for NVIDIA GPUs", function()
     check_not(code, "rcp%.rn")
   end)
 
+  it("lets rounds of a loop of unknown length load together, checked or not", function()
+    local text = "function(a, b, c) local j, i = roc.grid(2) "
+      .. "if i <= c.shape[1] and j <= c.shape[2] then local sum = 0 "
+      .. "for k = 1, a.shape[2] do sum = sum + a[i][k] * b[k][j] end c[i][j] = sum end end"
+    local types = "(float32[:,:] narrow, float32[:,:] narrow, float32[:,:] narrow)"
+    for _, check_it in ipairs { true, false } do
+      local code = asm(text, types, { check = check_it })
+      -- eight rounds, one of the rest, and one with checks
+      assert.equal(check_it and 20 or 18, count(code, "ld%.global%.nc"))
+    end
+  end)
+
   it("takes no choice that zeros decide for a minimum", function()
     for dtype, kind in pairs { float32 = "f32", float64 = "f64" } do
       local types = ("(%s[:])"):format(dtype)

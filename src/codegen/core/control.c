@@ -18,7 +18,9 @@ enum {
   MAX_SHORT = 1024,            /* instructions of all rounds of such a loop */
   LONG_LOOP = 64,
   JOINED_ROUNDS = 4,
-  MAX_JOINED = 64 /* instructions of a round that is joined with others */
+  MAX_JOINED = 64, /* instructions of a round that is joined with others */
+  OVERLAPPED_ROUNDS = 8,
+  MAX_OVERLAPPED = 24 /* instructions of a round that asks memory together with others */
 };
 
 static ROC_IR_WALKS bool is_accessed_outside(const roc_cg *cg, uint32_t array, uint32_t control) {
@@ -214,19 +216,39 @@ static ROC_IR_WALKS bool uses_private_array(const roc_cg *cg, uint32_t region) {
   return false;
 }
 
+/* Whether there are no loops and conditions in the region, and at most so many instructions. */
+static bool is_straight(const roc_cg *cg, uint32_t region, uint32_t most) {
+  uint32_t count = cg->ir->regions.items[region].count;
+  return count <= most && unrolled_size(cg, region) == count;
+}
+
+static bool loads_argument(const roc_cg *cg, uint32_t region) {
+  const roc_ir_ids *ids = &cg->ir->regions.items[region];
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = &cg->ir->insts.items[ids->items[i]];
+    bool is_load = inst->op == ROC_IR_LOAD;
+    if (is_load && cg->ir->arrays.items[inst->aux].kind == ROC_IR_ARRAY_PARAM) return true;
+  }
+  return false;
+}
+
 /* Private arrays become registers where all their indices are constants, and what one round loads
  * is on its way while the one before computes. What a short loop computes of its counter is known,
  * which LLVM's estimate of its size does not see. Of a long loop of straight code a few rounds share
- * the counter's instructions; LLVM does that with smaller ones. */
+ * the counter's instructions; LLVM does that with smaller ones. Short rounds that load from an
+ * argument, of a loop of unknown length, go together, so that their loads are on their way at once:
+ * how many is said here, as ptxas's own choice goes by the code around the loop. */
 static void unroll(roc_cg *cg, const roc_ir_inst *loop, LLVMValueRef branch) {
   uint32_t body = loop->k.region[0];
   uint64_t rounds = constant_rounds(cg, loop), size = rounds ? unrolled_size(cg, body) : 0;
   bool is_short = rounds && rounds <= SHORT_LOOP && rounds * size <= MAX_SHORT;
   if (is_short || (rounds && rounds * size <= MAX_UNROLLED && uses_private_array(cg, body))) {
     roc_cg_unroll_whole(cg, branch);
-  } else if (rounds >= LONG_LOOP && rounds % JOINED_ROUNDS == 0 && size <= MAX_JOINED &&
-             size == cg->ir->regions.items[body].count) {
+  } else if (rounds >= LONG_LOOP && rounds % JOINED_ROUNDS == 0 &&
+             is_straight(cg, body, MAX_JOINED)) {
     tell_unroller(cg, branch, "llvm.loop.unroll.count", JOINED_ROUNDS);
+  } else if (!rounds && is_straight(cg, body, MAX_OVERLAPPED) && loads_argument(cg, body)) {
+    tell_unroller(cg, branch, "llvm.loop.unroll.count", OVERLAPPED_ROUNDS);
   }
 }
 
