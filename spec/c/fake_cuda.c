@@ -2,8 +2,6 @@
  * all; see fake_cuda.h. */
 #include "fake_cuda_state.h"
 
-#define IMAGE_MARK "image of the stand-in\n"
-
 fake_state state = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* ---- books ---- */
@@ -205,7 +203,6 @@ static void drop_object(object *o) {
   } else {
     remove_object(o);
     if (o->kind == FAKE_MODULE) free(((CUmodule)o)->image);
-    if (o->kind == FAKE_LINKER) free(((CUlinkState)o)->image);
     free(o);
   }
 }
@@ -270,46 +267,6 @@ CUresult cuModuleLoadDataEx(CUmodule *out_module, const void *image, unsigned no
   add_object(&module->base, FAKE_MODULE);
   *out_module = module;
   return end(CUDA_SUCCESS);
-}
-
-/* The stand-in's image is its mark, then the PTX. */
-CUresult cuLinkCreate_v2(unsigned noptions, CUjit_option *options, void **values,
-                         CUlinkState *out_state) {
-  BEGIN_IN_CONTEXT(cuLinkCreate);
-  (void)noptions, (void)options, (void)values;
-  CUlinkState linker = calloc(1, sizeof *linker);
-  add_object(&linker->base, FAKE_LINKER);
-  *out_state = linker;
-  return end(CUDA_SUCCESS);
-}
-
-CUresult cuLinkAddData_v2(CUlinkState linker, CUjitInputType type, void *data, size_t nbytes,
-                          const char *name, unsigned noptions, CUjit_option *options,
-                          void **values) {
-  BEGIN_IN_CONTEXT(cuLinkAddData);
-  (void)name, (void)noptions, (void)options, (void)values;
-  if (type != CU_JIT_INPUT_PTX || nbytes == 0 || ((char *)data)[nbytes - 1]) {
-    violate("PTX for the linker that no byte 0 ends");
-  }
-  if (strstr(data, "not ptx")) return end(CUDA_ERROR_INVALID_PTX);
-  linker->image = malloc(sizeof IMAGE_MARK + nbytes);
-  sprintf(linker->image, IMAGE_MARK "%s", (const char *)data);
-  return end(CUDA_SUCCESS);
-}
-
-CUresult cuLinkComplete(CUlinkState linker, void **out_image, size_t *out_bytes) {
-  BEGIN_IN_CONTEXT(cuLinkComplete);
-  *out_image = linker->image;
-  *out_bytes = strlen(linker->image);
-  return end(CUDA_SUCCESS);
-}
-
-CUresult cuLinkDestroy(CUlinkState linker) {
-  CUresult result = begin(FAKE_cuLinkDestroy); /* what is planned to fail does its work */
-  remove_object(&linker->base);
-  free(linker->image);
-  free(linker);
-  return end(result);
 }
 
 CUresult cuModuleUnload(CUmodule module) {
@@ -471,7 +428,7 @@ fake_cuda *fake_cuda_open(void) {
 
 /* After the program's own end: what it has not given back. */
 static void write_report(void) {
-  static const char *const kinds[] = {"contexts", "streams", "events",      "modules",   "linkers",
+  static const char *const kinds[] = {"contexts", "streams", "events",      "modules",
                                       "pools",    "memory",  "host memory", "registered"};
   const char *path = getenv("FAKE_CUDA_REPORT");
   FILE *file = path ? fopen(path, "w") : NULL;

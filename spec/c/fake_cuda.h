@@ -31,7 +31,6 @@ typedef enum fake_cuda_kind {
   FAKE_STREAM,
   FAKE_EVENT,
   FAKE_MODULE,
-  FAKE_LINKER,
   FAKE_POOL,
   FAKE_MEMORY,
   FAKE_HOST_MEMORY,

@@ -75,10 +75,6 @@ struct CUmod_st {
   object base;
   char *image;
 };
-struct CUlinkState_st {
-  object base;
-  char *image; /* of all that was added */
-};
 struct CUfunc_st {
   struct CUfunc_st *next;
   CUmodule module;

@@ -64,7 +64,7 @@ describe("the cuda driver on a stand-in", function()
 
   -- Every context, stream, event, module and block of memory has been given back.
   local function is_balanced(counts)
-    for _, name in ipairs { "contexts", "streams", "events", "modules", "linkers", "pools",
+    for _, name in ipairs { "contexts", "streams", "events", "modules", "pools",
       "memory", "host memory", "registered", "violations" } do
       assert.equal(0, counts[name], name)
     end
@@ -222,101 +222,6 @@ describe("the cuda driver on a stand-in", function()
       has(output, "\n1.0\n")
       is_balanced(counts)
     end
-  end)
-
-  -- What the driver makes of PTX is kept on disk, in a cache of the case's own.
-  describe("keeps the images of kernels", function()
-    local KERNEL = [[
-      local k = roc.kernel("function(y) y[1] = 1 end", { name = "k" })
-      local y = roc.to_device(roc.ones(64))
-      k[{ 1, 1 }](y)
-      print(pcall(function() return y[1] end))]]
-    local folder
-
-    before_each(function() folder = files.run("mktemp -d"):gsub("\n$", "") end)
-    after_each(function() files.run("rm -r " .. folder) end)
-
-    local function write(path, text)
-      local file <close> = assert(io.open(path, "wb"))
-      file:write(text)
-    end
-
-    -- Calls of the linker and loads of a run that computes the right thing.
-    local function calls(environment, script)
-      local cache = ("XDG_CACHE_HOME=%s %s"):format(folder, environment or "")
-      local output, status, counts = run(script or KERNEL, cache)
-      assert.equal("true\t1.0\n", output)
-      assert.equal(0, status)
-      is_balanced(counts)
-      return counts.cuLinkCreate_v2, counts.cuModuleLoadDataEx
-    end
-
-    -- The files of the cache in which the stand-in's image is.
-    local function images()
-      local found = {}
-      local output = shell.run(("grep -l 'image of the stand-in' -r %s"):format(folder))
-      for path in output:gmatch "%S+" do found[#found + 1] = path end
-      return found
-    end
-
-    it("and loads them in later processes", function()
-      assert.same({ 1, 1 }, { calls() })
-      assert.equal(1, #images())
-      assert.same({ 0, 1 }, { calls() })
-    end)
-
-    it("but for a driver of another version, or code of another kernel", function()
-      calls()
-      assert.same({ 1, 1 }, { calls "FAKE_CUDA_VERSION=12040" })
-      assert.same({ 1, 1 }, { calls("", (KERNEL:gsub("y%[1%] = 1", "y[1] = 2"))) })
-      assert.equal(3, #images())
-    end)
-
-    it("but not with the cache off, where the driver keeps its own", function()
-      assert.same({ 0, 1 }, { calls "ROCLUA_CACHE=off" })
-      assert.equal(0, #images())
-    end)
-
-    it("and links anew what is damaged, cut short or not taken", function()
-      calls()
-      local path = images()[1]
-      local whole = files.read(path)
-      write(path, (whole:gsub("stand%-in", "stand_in")))
-      assert.same({ 1, 1 }, { calls() })
-      assert.equal(whole, files.read(path))
-      write(path, whole:sub(1, -20))
-      assert.same({ 1, 1 }, { calls() })
-      assert.same({ 1, 2 }, { calls "FAKE_CUDA_FAIL=cuModuleLoadDataEx:1:200" })
-      assert.same({ 0, 1 }, { calls() })
-    end)
-
-    it("and takes the PTX itself where the linker fails", function()
-      for call, loads in pairs { cuLinkCreate_v2 = 1, cuLinkAddData_v2 = 1, cuLinkComplete = 1,
-        cuModuleLoadDataEx = 2 } do
-        local _, loaded = calls(("FAKE_CUDA_FAIL=%s:1:221"):format(call))
-        assert.equal(loads, loaded, call)
-        assert.equal(0, #images(), call)
-      end
-      assert.same({ 1, 1 }, { calls "FAKE_CUDA_FAIL=cuLinkDestroy:1:999" })
-    end)
-
-    it("and says what the driver has against the PTX", function()
-      local output, status, counts = run(KERNEL:gsub("print", "k[{ 1, 1 }](y) print"),
-        ("XDG_CACHE_HOME=%s FAKE_CUDA_FAIL=cuModuleLoadDataEx:0:218"):format(folder))
-      assert.equal(1, status)
-      has(output, "PTX that the driver's compiler refuses (CUDA error 218")
-      assert.equal(0, #images())
-      is_balanced(counts)
-    end)
-
-    it("and is lost to a fault that shows while it links", function()
-      local output, status, counts = run(KERNEL,
-        ("XDG_CACHE_HOME=%s FAKE_CUDA_FAIL=cuLinkComplete:1:700"):format(folder))
-      assert.equal(1, status)
-      has(output, "device 'stand-in 0' is lost")
-      assert.equal(1, counts.cuLinkDestroy)
-      assert.equal(0, counts.cuModuleLoadDataEx)
-    end)
   end)
 
   it("collects and tries again when memory is out", function()

@@ -228,16 +228,6 @@ struct roc_device_ops {
 
 extern const roc_device_ops roc_hsa_ops, roc_cuda_ops, roc_cpu_ops, roc_sim_ops, roc_null_ops;
 
-/* Where a driver keeps what it makes of a code object, for later processes: on disk, best effort.
- * `key` is all that the bytes depend on. */
-typedef struct roc_code_store {
-  bool (*recall)(const char *key, size_t nkey, roc_str *out); /* false: nothing is kept under it */
-  void (*keep)(const char *key, size_t nkey, const char *bytes, size_t nbytes);
-} roc_code_store;
-/* Set by jit before a module is loaded; NULL: nothing is kept.  Any thread. */
-void roc_device_set_code_store(const roc_code_store *store);
-const roc_code_store *roc_device_code_store(void);
-
 /* cpu: how it makes objects callable (ORC lives in the compiler's shared object; jit sets this
  * before a module is loaded). */
 typedef struct roc_cpu_loader {

@@ -20,7 +20,6 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "device/device.h"
 #include "ir/print.h"
 #include "jit/driver.h"
 #include "jit/versions.h"
@@ -339,11 +338,4 @@ void roc_jit_cache_keep(const char *key, size_t nkey, const char *text, size_t l
   }
   roc_str_deinit(&whole);
   roc_free(e);
-}
-
-void roc_jit_cache_offer(void) {
-  static const roc_code_store store = {roc_jit_cache_recall, roc_jit_cache_keep};
-  settings chosen;
-  bool is_on = read_settings(&chosen, NULL) == ROC_OK && !chosen.is_off;
-  roc_device_set_code_store(is_on ? &store : NULL);
 }

@@ -23,10 +23,6 @@ bool roc_jit_cache_recall(const char *key, size_t nkey, roc_str *out);
 /* Keeps it, where there is a cache: best effort. */
 void roc_jit_cache_keep(const char *key, size_t nkey, const char *text, size_t len);
 
-/* Offers the same to drivers, for what they make of code objects (device/device.h); nothing where
- * the cache is off. */
-void roc_jit_cache_offer(void);
-
 /* This process's hits and misses, for specs and benchmarks. */
 typedef struct roc_jit_cache_stats {
   uint64_t hits, misses, stores, evictions;

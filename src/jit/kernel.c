@@ -246,7 +246,6 @@ roc_status roc_jit_spec_load(roc_rt_device *device, roc_codeobj *object, const c
                              roc_jit_spec **out_spec, roc_error *err) {
   roc_jit_spec *spec = roc_zalloc(sizeof *spec + key_bytes);
   if (!spec) return roc_fail(err, ROC_OOM, "out of memory while loading kernel '%s'", name);
-  roc_jit_cache_offer();
   roc_status status = roc_rt_kernel_load(device, object, name, &spec->loaded, err);
   if (status != ROC_OK) {
     roc_free(spec);

@@ -1,4 +1,4 @@
-/* Limits of launches, host memory as device memory, and where code is kept; see common.h. */
+/* Limits of launches, and host memory as device memory; see common.h. */
 #include "device/common/common.h"
 
 #include <inttypes.h>
@@ -10,16 +10,6 @@
 #include "base/env.h"
 
 enum { ALLOC_ALIGNMENT = 256 };
-
-static const roc_code_store *_Atomic code_store;
-
-void roc_device_set_code_store(const roc_code_store *store) {
-  code_store = store;
-}
-
-const roc_code_store *roc_device_code_store(void) {
-  return code_store;
-}
 
 static roc_status check_dimension(const roc_device_props *props, const roc_ndrange *range,
                                   uint32_t d, roc_error *err) {

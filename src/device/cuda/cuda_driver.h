@@ -17,7 +17,6 @@ typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
-typedef struct CUlinkState_st *CUlinkState;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef void (*CUhostFn)(void *ud);
 
@@ -74,8 +73,6 @@ typedef enum CUmemPool_attribute {
   CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5,
   CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7
 } CUmemPool_attribute;
-
-typedef enum CUjitInputType { CU_JIT_INPUT_PTX = 1 } CUjitInputType;
 
 /* Flags. */
 enum {

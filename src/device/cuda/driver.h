@@ -309,13 +309,6 @@ roc_status roc_cuda_fill_block(roc_cuda_stream *stream, CUdeviceptr dst, const v
 roc_status roc_cuda_scatter(roc_dev_stream *stream, const roc_dev_scatter *scatter,
                             roc_ticket *out_ticket, roc_error *err);
 
-/* ---- image.c: context current ----------------------------------------------- */
-
-/* Loads the image that an earlier process kept of the object, or one that is linked now and kept.
- * Any failure but a loss: load the PTX itself. */
-CUresult roc_cuda_load_image(const roc_cuda_device *device, const roc_codeobj *object,
-                             CUmodule *out_module);
-
 /* ---- module.c, launch.c --------------------------------------------------- */
 
 /* What the driver has loaded, for all kernels that are taken from it. */

@@ -5,7 +5,9 @@
 
 enum { LOG_BYTES = 1200 };
 
-/* A byte 0 ends it (base/nvptx_abi.h). */
+/* A byte 0 ends it (base/nvptx_abi.h). What the driver compiles it to, the driver keeps on disk itself.
+ * Its linker would give the image out, but compiles a kernel as one that others may be linked to, in
+ * up to twice the registers. */
 static CUresult load_ptx(const void *ptx, CUmodule *out_module, char *log, size_t log_bytes) {
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log, (void *)(uintptr_t)(log_bytes - 1)};
@@ -58,10 +60,7 @@ static void release_code(roc_cuda_device *device, roc_cuda_code *code) {
 static roc_status load_code(roc_cuda_device *device, const roc_codeobj *object, roc_cuda_code *code,
                             roc_error *err) {
   char log[LOG_BYTES] = "";
-  CUresult result = roc_cuda_load_image(device, object, &code->module);
-  if (result != CUDA_SUCCESS && !roc_cuda_is_loss(result)) {
-    result = load_ptx(object->bytes, &code->module, log, sizeof log);
-  }
+  CUresult result = load_ptx(object->bytes, &code->module, log, sizeof log);
   if (result == CUDA_SUCCESS) return ROC_OK;
   code->module = NULL;
   return fail_load(device, object, result, log, err);
