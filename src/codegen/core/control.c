@@ -237,7 +237,7 @@ static bool loads_argument(const roc_cg *cg, uint32_t region) {
  * which LLVM's estimate of its size does not see. Of a long loop of straight code a few rounds share
  * the counter's instructions; LLVM does that with smaller ones. Short rounds that load from an
  * argument, of a loop of unknown length, go together, so that their loads are on their way at once:
- * how many is said here, as ptxas's own choice goes by the code around the loop. */
+ * how many is said here, as later compilers would go by the registers that code around it takes. */
 static void unroll(roc_cg *cg, const roc_ir_inst *loop, LLVMValueRef branch) {
   uint32_t body = loop->k.region[0];
   uint64_t rounds = constant_rounds(cg, loop), size = rounds ? unrolled_size(cg, body) : 0;
