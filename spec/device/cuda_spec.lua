@@ -167,8 +167,8 @@ describe("the cuda driver on a stand-in", function()
         roc.select_device("cpu")
         print(roc.to_device(roc.ones(3))[1])]], "FAKE_CUDA_FAIL=cuLaunchKernel:2:700")
       assert.equal(0, status, output)
-      has(output, "device 'stand-in 0' is lost by kernel 'bad' launched at script:4: an illegal "
-        .. "access to memory (CUDA error 700)")
+      has(output, "device 'stand-in 0 (cuda:1)' is lost by kernel 'bad' launched at script:4: an "
+        .. "illegal access to memory (CUDA error 700)")
       has(output, "\n1.0\n")
       is_balanced(counts)
     end)
