@@ -292,6 +292,56 @@ static void test_peers(void) {
   check_balance();
 }
 
+/* Between the host and the other GPU's memory, before anything went from GPU to GPU. */
+static void test_abroad(bool is_reached) {
+  enum { N = 70000, MIDDLE = 35000 };
+  roc_device *other;
+  roc_dev_stream *stream;
+  roc_devptr block;
+  roc_ticket ticket;
+  unsigned char *there = malloc(N), *back = malloc(N);
+  CHECK(there && back);
+  open_device();
+  OK(ops->open(1, &other, &err));
+  OK(ops->stream_create(device, &stream, &err));
+  OK(ops->alloc(other, N, &block, &err));
+  if (!is_reached) fake->fail(FAKE_cuDeviceCanAccessPeer, 1, CUDA_ERROR_INVALID_DEVICE);
+  for (size_t j = 0; j < N; j++) there[j] = (unsigned char)roc_draw(256);
+  OK(ops->copy(stream, block, address_of(there), N, ROC_COPY_H2D, &ticket, &err));
+  OK(ops->copy(stream, address_of(back), block, N, ROC_COPY_D2H, &ticket, &err));
+  await(stream, ticket);
+  CHECK(memcmp(there, back, N) == 0);
+  roc_dev_scatter s = {.dst = block + MIDDLE,
+                       .element_bytes = 1,
+                       .rank = 1,
+                       .extents = {100},
+                       .element = "a",
+                       .dst_steps = {2}};
+  roc_status status = ops->scatter(stream, &s, &ticket, &err);
+  if (is_reached) {
+    OK(status);
+    for (int i = 0; i < 100; i++) there[MIDDLE + 2 * i] = 'a';
+  } else {
+    CHECK(status == ROC_UNSUPPORTED &&
+          strstr(err.message, "cuda:1 does not reach the memory of cuda:2"));
+  }
+  OK(ops->copy(stream, address_of(back), block, N, ROC_COPY_D2H, &ticket, &err));
+  await(stream, ticket);
+  CHECK(memcmp(there, back, N) == 0);
+  free(there);
+  free(back);
+  ops->free(other, block);
+  ops->stream_destroy(stream);
+  ops->quiesce(other);
+  ops->close(other);
+  close_device();
+}
+
+static void test_far_memory(void) {
+  test_abroad(true);
+  test_abroad(false);
+}
+
 /* ---- registration -------------------------------------------------------------------------------- */
 
 static void test_registration(void) {
@@ -756,6 +806,7 @@ static const struct {
     {"fills", test_fills},
     {"scatter", test_scatter},
     {"peers", test_peers},
+    {"far_memory", test_far_memory},
     {"registration", test_registration},
     {"launches", test_launches},
     {"coarse_launches", test_coarse_launches},

@@ -65,6 +65,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *out_pool, const CUmemPoolProps *props) {
   if (props->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return end(CUDA_ERROR_INVALID_VALUE);
   CUmemoryPool pool = calloc(1, sizeof *pool);
   add_object(&pool->base, FAKE_POOL);
+  pool->device = props->location.id;
   *out_pool = pool;
   return end(CUDA_SUCCESS);
 }
@@ -84,8 +85,10 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep_bytes) {
 
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count) {
   BEGIN_IN_CONTEXT(cuMemPoolSetAccess);
-  (void)pool, (void)access;
-  return end(count == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+  int peer = access->location.id;
+  if (count != 1 || peer == pool->device) return end(CUDA_ERROR_INVALID_VALUE);
+  pool->is_open_to[peer] = true;
+  return end(CUDA_SUCCESS);
 }
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *out_value) {
@@ -98,7 +101,6 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out_ptr, size_t nbytes, CUmemoryPool pool,
                                  CUstream stream) {
   BEGIN_IN_CONTEXT(cuMemAllocFromPoolAsync);
-  (void)pool;
   if (!is_ours(stream) || nbytes == 0) return end(CUDA_ERROR_INVALID_VALUE);
   block *b = calloc(1, sizeof *b);
   if (nbytes >= (size_t)1 << 30 || !map_block(b, nbytes)) {
@@ -106,6 +108,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out_ptr, size_t nbytes, CUmemoryPo
     return end(CUDA_ERROR_OUT_OF_MEMORY);
   }
   b->device = current()->device;
+  b->pool = pool;
   b->serial = ++state.serial;
   b->stream = stream;
   stream->order.seen[b->device] = b->serial;
@@ -223,6 +226,13 @@ static bool drains_at_once(CUstream stream) {
   return !stream->first && !stream->is_running;
 }
 
+/* Memory of another GPU than the one that works, of a pool that is not open to it. */
+static bool is_closed(CUdeviceptr ptr) {
+  const block *b = find_block(ptr, FAKE_MEMORY);
+  int own = current()->device;
+  return b && b->device != own && !b->pool->is_open_to[own];
+}
+
 static CUresult queue_copy(CUstream stream, CUdeviceptr dst, CUdeviceptr src, op shape) {
   bool to_device, from_device;
   size_t dst_bytes =
@@ -259,9 +269,15 @@ static op flat(size_t nbytes) {
   return (op){.nbytes = nbytes, .rows = 1, .layers = 1};
 }
 
+/* By one GPU alone. */
+static CUresult queue_own_copy(CUstream stream, CUdeviceptr dst, CUdeviceptr src, op shape) {
+  if (is_closed(dst) || is_closed(src)) return CUDA_ERROR_INVALID_VALUE;
+  return queue_copy(stream, dst, src, shape);
+}
+
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t nbytes, CUstream stream) {
   BEGIN_IN_CONTEXT(cuMemcpyAsync);
-  return end(queue_copy(stream, dst, src, flat(nbytes)));
+  return end(queue_own_copy(stream, dst, src, flat(nbytes)));
 }
 
 CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
@@ -283,7 +299,8 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream) {
   shape.rows = copy->height;
   shape.dst_pitch = copy->dst_pitch;
   shape.src_pitch = copy->src_pitch;
-  return end(queue_copy(stream, copy->dst_device, (CUdeviceptr)(uintptr_t)copy->src_host, shape));
+  return end(
+      queue_own_copy(stream, copy->dst_device, (CUdeviceptr)(uintptr_t)copy->src_host, shape));
 }
 
 CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream stream) {
@@ -299,7 +316,8 @@ CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream stream) {
   shape.src_pitch = copy->src_pitch;
   shape.dst_layer = copy->dst_pitch * copy->dst_height;
   shape.src_layer = copy->src_pitch * copy->src_height;
-  return end(queue_copy(stream, copy->dst_device, (CUdeviceptr)(uintptr_t)copy->src_host, shape));
+  return end(
+      queue_own_copy(stream, copy->dst_device, (CUdeviceptr)(uintptr_t)copy->src_host, shape));
 }
 
 static CUresult queue_set(CUstream stream, CUdeviceptr dst, const void *pattern, size_t unit,

@@ -83,6 +83,8 @@ struct CUfunc_st {
 };
 struct CUmemPoolHandle_st {
   object base;
+  int device;
+  bool is_open_to[MAX_DEVICES];
 };
 typedef struct block {
   object base; /* MEMORY, HOST_MEMORY, REGISTERED */
@@ -90,6 +92,7 @@ typedef struct block {
   size_t nbytes;
   char *shadow; /* MEMORY: where the stand-in reaches it */
   int device;
+  CUmemoryPool pool;
   uint64_t serial; /* of the allocation */
   CUstream stream;
 } block;

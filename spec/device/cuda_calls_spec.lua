@@ -9,6 +9,7 @@ local titles = {
   fills = "fills with elements of all sizes, aligned or not",
   scatter = "stores elements at strided places, and touches nothing between them",
   peers = "copies between GPUs, and loses one of them alone",
+  far_memory = "copies between the host and the memory of the other GPU, opened to it or not",
   registration = "page-locks arrays that share pages, and releases each page with its last",
   launches = "passes arguments, shape and shared memory as the code expects them",
   coarse_launches = "gives threads several work-items where their elements are one access",

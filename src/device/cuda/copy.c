@@ -17,6 +17,10 @@ static bool is_host(const end *e) {
   return e->place != ROC_CUDA_DEVICE;
 }
 
+static bool is_abroad(roc_cuda_stream *stream, const end *e) {
+  return roc_cuda_is_abroad(stream, e->place, e->ordinal);
+}
+
 static roc_status fail_copy(roc_cuda_stream *stream, CUresult result, roc_error *err) {
   return roc_cuda_fail(roc_cuda_owner(stream), result, "a copy is not queued", err);
 }
@@ -33,6 +37,66 @@ static roc_status queue_bytes(roc_cuda_stream *stream, char *dst, const char *sr
   return roc_cuda_queue_job(stream, &job, err);
 }
 
+/* ---- by the library ---------------------------------------------------------- */
+
+/* Between memory of two GPUs, or of one; NULL: the host's, or the stream's GPU's. */
+static CUresult copy_part(roc_cuda_stream *stream, roc_devptr dst, const roc_cuda_device *to,
+                          roc_devptr src, const roc_cuda_device *from, size_t nbytes) {
+  if (!to || !from || to == from) {
+    return roc_cuda.cuMemcpyAsync(dst, src, nbytes, stream->handle);
+  }
+  return roc_cuda.cuMemcpyPeerAsync(dst, to->context, src, from->context, nbytes, stream->handle);
+}
+
+/* By way of a block of the stream's GPU, in the stream's order. */
+static CUresult copy_by_way(roc_cuda_stream *stream, roc_devptr dst, const roc_cuda_device *to,
+                            roc_devptr src, const roc_cuda_device *from, size_t nbytes) {
+  CUdeviceptr middle;
+  const roc_cuda_device *own = roc_cuda_owner(stream);
+  CUresult result = roc_cuda.cuMemAllocFromPoolAsync(&middle, nbytes, own->pool, stream->handle);
+  if (result != CUDA_SUCCESS) return result;
+  result = copy_part(stream, middle, own, src, from, nbytes);
+  if (result == CUDA_SUCCESS) result = copy_part(stream, dst, to, middle, own, nbytes);
+  CUresult freed = roc_cuda.cuMemFreeAsync(middle, stream->handle);
+  return result == CUDA_SUCCESS ? freed : result;
+}
+
+/* A copy of which an end is memory of a GPU that is not the stream's. */
+static roc_status copy_abroad(roc_cuda_stream *stream, const end *dst, const end *src,
+                              size_t nbytes, roc_error *err) {
+  const end *ends[2] = {dst, src};
+  roc_cuda_device *owners[2] = {NULL, NULL};
+  bool reaches = true;
+  for (int i = 0; i < 2; i++) {
+    if (is_host(ends[i])) continue;
+    owners[i] = roc_cuda_find_device(ends[i]->ordinal);
+    if (!owners[i]) {
+      return roc_fail(err, ROC_INVALID, "a copy from or to the memory of a GPU that is not open");
+    }
+    if (!is_abroad(stream, ends[i])) continue;
+    CUresult result = roc_cuda_reach(stream, owners[i], &reaches);
+    if (result != CUDA_SUCCESS) return fail_copy(stream, result, err);
+  }
+  bool needs_way = !reaches && (!owners[0] || !owners[1]);
+  CUresult result = (needs_way ? copy_by_way : copy_part)(stream, dst->ptr, owners[0], src->ptr,
+                                                          owners[1], nbytes);
+  return result == CUDA_SUCCESS ? ROC_OK : fail_copy(stream, result, err);
+}
+
+static roc_status copy_direct(roc_cuda_stream *stream, const end *dst, const end *src,
+                              size_t nbytes, roc_error *err) {
+  if (is_abroad(stream, dst) || is_abroad(stream, src)) {
+    return copy_abroad(stream, dst, src, nbytes, err);
+  }
+  bool overlap = !is_host(dst) && !is_host(src) && dst->ptr < src->ptr + nbytes &&
+                 src->ptr < dst->ptr + nbytes;
+  CUresult result =
+      (overlap ? copy_by_way : copy_part)(stream, dst->ptr, NULL, src->ptr, NULL, nbytes);
+  return result == CUDA_SUCCESS ? ROC_OK : fail_copy(stream, result, err);
+}
+
+/* ---- through the stream's own block ------------------------------------------- */
+
 /* The block is used again and again: in the stream's order each piece has left it before the next
  * one comes. */
 static roc_status copy_staged(roc_cuda_stream *stream, const end *dst, const end *src,
@@ -41,15 +105,16 @@ static roc_status copy_staged(roc_cuda_stream *stream, const end *dst, const end
   size_t most;
   bool from_host = src->place == ROC_CUDA_PAGEABLE;
   ROC_TRY(roc_cuda_get_staging(stream, nbytes, &staging, &most, err));
-  CUdeviceptr middle = (CUdeviceptr)(uintptr_t)staging;
+  const end middle = {.ptr = (CUdeviceptr)(uintptr_t)staging, .place = ROC_CUDA_PINNED};
   for (size_t at = 0; at < nbytes; at += most) {
     size_t n = nbytes - at < most ? nbytes - at : most;
     if (from_host) {
       ROC_TRY(queue_bytes(stream, staging, (const char *)(uintptr_t)(src->ptr + at), n, err));
     }
-    CUresult result = roc_cuda.cuMemcpyAsync(from_host ? dst->ptr + at : middle,
-                                             from_host ? middle : src->ptr + at, n, stream->handle);
-    if (result != CUDA_SUCCESS) return fail_copy(stream, result, err);
+    end there = from_host ? *dst : *src;
+    there.ptr += at;
+    ROC_TRY(
+        copy_direct(stream, from_host ? &there : &middle, from_host ? &middle : &there, n, err));
     if (!from_host) {
       ROC_TRY(queue_bytes(stream, (char *)(uintptr_t)(dst->ptr + at), staging, n, err));
     }
@@ -57,74 +122,12 @@ static roc_status copy_staged(roc_cuda_stream *stream, const end *dst, const end
   return ROC_OK;
 }
 
-/* ---- by the library ---------------------------------------------------------- */
-
-/* The ends share bytes: by way of a third block, in the stream's order. */
-static CUresult copy_overlapping(roc_cuda_stream *stream, roc_devptr dst, roc_devptr src,
-                                 size_t nbytes) {
-  CUdeviceptr middle;
-  CUresult result = roc_cuda.cuMemAllocFromPoolAsync(&middle, nbytes, roc_cuda_owner(stream)->pool,
-                                                     stream->handle);
-  if (result != CUDA_SUCCESS) return result;
-  result = roc_cuda.cuMemcpyAsync(middle, src, nbytes, stream->handle);
-  if (result == CUDA_SUCCESS) {
-    result = roc_cuda.cuMemcpyAsync(dst, middle, nbytes, stream->handle);
-  }
-  CUresult freed = roc_cuda.cuMemFreeAsync(middle, stream->handle);
-  return result == CUDA_SUCCESS ? freed : result;
-}
-
-/* Opens the memory of one GPU to another, once; where the hardware cannot do that, the
- * library goes through the host. */
-static void open_to(roc_cuda_device *owner, roc_cuda_device *peer) {
-  int can = 0;
-  if (owner->has_access[peer->base.ordinal]) return;
-  owner->has_access[peer->base.ordinal] = true;
-  if (roc_cuda.cuDeviceCanAccessPeer(&can, peer->handle, owner->handle) != CUDA_SUCCESS || !can) {
-    return;
-  }
-  CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, (int)peer->base.ordinal},
-                            CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-  roc_cuda.cuMemPoolSetAccess(owner->pool, &access, 1);
-}
-
-static roc_status copy_between(roc_cuda_stream *stream, const end *dst, const end *src,
-                               size_t nbytes, roc_error *err) {
-  roc_cuda_device *to = roc_cuda_find_device(dst->ordinal);
-  roc_cuda_device *from = roc_cuda_find_device(src->ordinal);
-  if (!to || !from) {
-    return roc_fail(err, ROC_INVALID, "a copy from or to the memory of a GPU that is not open");
-  }
-  open_to(from, to);
-  open_to(to, from);
-  roc_cuda_device *ends[2] = {to, from};
-  for (int i = 0; i < 2; i++) { /* blocks that were allocated just now */
-    if (ends[i]->alloc_epoch == 0) continue;
-    CUresult result = roc_cuda.cuStreamWaitEvent(stream->handle, ends[i]->alloc_event, 0);
-    if (result != CUDA_SUCCESS) return fail_copy(stream, result, err);
-  }
-  CUresult result = roc_cuda.cuMemcpyPeerAsync(dst->ptr, to->context, src->ptr, from->context,
-                                               nbytes, stream->handle);
-  return result == CUDA_SUCCESS ? ROC_OK : fail_copy(stream, result, err);
-}
-
-static roc_status copy_direct(roc_cuda_stream *stream, const end *dst, const end *src,
-                              size_t nbytes, roc_error *err) {
-  bool on_devices = !is_host(dst) && !is_host(src);
-  if (on_devices && dst->ordinal != src->ordinal) {
-    return copy_between(stream, dst, src, nbytes, err);
-  }
-  bool overlap = on_devices && dst->ptr < src->ptr + nbytes && src->ptr < dst->ptr + nbytes;
-  CUresult result = overlap ? copy_overlapping(stream, dst->ptr, src->ptr, nbytes)
-                            : roc_cuda.cuMemcpyAsync(dst->ptr, src->ptr, nbytes, stream->handle);
-  return result == CUDA_SUCCESS ? ROC_OK : fail_copy(stream, result, err);
-}
-
 /* ---- the op ------------------------------------------------------------------ */
 
 /* Pageable memory that is read or written before the call returns: only for a stream that has
  * nothing to wait for, and a little. */
-static bool is_inline(roc_cuda_stream *stream, size_t nbytes) {
+static bool is_inline(roc_cuda_stream *stream, const end *dst, const end *src, size_t nbytes) {
+  if (is_abroad(stream, dst) || is_abroad(stream, src)) return false;
   return nbytes <= INLINE_BYTES && roc_cuda_has_done(stream, atomic_load(&stream->issued));
 }
 
@@ -143,7 +146,7 @@ static roc_status copy_piece(roc_cuda_stream *stream, roc_devptr dst, roc_devptr
     return queue_bytes(stream, (char *)(uintptr_t)dst, (const char *)(uintptr_t)src, whole, err);
   }
   bool is_pageable = to.place == ROC_CUDA_PAGEABLE || from.place == ROC_CUDA_PAGEABLE;
-  if (is_pageable && !is_inline(stream, whole)) {
+  if (is_pageable && !is_inline(stream, &to, &from, whole)) {
     return copy_staged(stream, &to, &from, *nbytes, err);
   }
   return copy_direct(stream, &to, &from, *nbytes, err);

@@ -48,6 +48,8 @@ typedef struct roc_cuda_library {
   char name[96];
 } roc_cuda_library;
 
+typedef enum roc_cuda_access { ROC_CUDA_UNASKED, ROC_CUDA_OPEN, ROC_CUDA_CLOSED } roc_cuda_access;
+
 typedef struct roc_cuda_device {
   roc_device base;
   CUdevice handle;
@@ -58,8 +60,8 @@ typedef struct roc_cuda_device {
   uint32_t alloc_epoch;   /* counts them */
   uint32_t default_shared_bytes; /* of a workgroup, dynamic and static, without the opt-in */
   uint64_t max_pitch;
-  bool has_access[ROC_CUDA_MAX_GPUS]; /* other GPUs, by ordinal, reach the pool */
-  pthread_mutex_t lock;               /* guards streams and dead_jobs */
+  roc_cuda_access access[ROC_CUDA_MAX_GPUS]; /* of other GPUs, by ordinal, to the pool */
+  pthread_mutex_t lock;                      /* guards streams and dead_jobs */
   roc_cuda_stream *streams;
   roc_cuda_job *dead_jobs; /* of streams that are gone, when the device was lost */
   pthread_mutex_t clock_lock;
@@ -229,6 +231,12 @@ typedef enum roc_cuda_place {
  * where PINNED memory ends, for the library, before the block does. */
 CUresult roc_cuda_find_place(roc_devptr ptr, size_t *nbytes, roc_cuda_place *out_place,
                              int *out_ordinal);
+/* Of another GPU than the stream's, by what roc_cuda_find_place says. */
+bool roc_cuda_is_abroad(roc_cuda_stream *stream, roc_cuda_place place, int ordinal);
+/* Before the stream's work uses memory of another GPU: opens each to the other, once, and waits, in
+ * the stream's order, for its last allocation.  *out_reaches: false where the hardware cannot do
+ * that; then the library only copies from GPU to GPU, by way of the host.  Context current. */
+CUresult roc_cuda_reach(roc_cuda_stream *stream, roc_cuda_device *owner, bool *out_reaches);
 /* Memory of the device in the stream's order.  Context current. */
 CUresult roc_cuda_take_memory(roc_cuda_device *device, size_t nbytes, CUdeviceptr *out_ptr);
 roc_status roc_cuda_open_memory(roc_cuda_device *device, roc_error *err);

@@ -207,6 +207,22 @@ static void run_host_scatter(roc_cuda_job *job) {
   roc_host_scatter(&job->as.scatter);
 }
 
+/* The elements are for another GPU than the stream's. */
+static roc_status reach(roc_cuda_stream *stream, int ordinal, roc_error *err) {
+  roc_cuda_device *owner = roc_cuda_find_device(ordinal);
+  bool reaches = false;
+  if (!owner) return roc_fail(err, ROC_INVALID, "a copy to the memory of a GPU that is not open");
+  CUresult result = roc_cuda_reach(stream, owner, &reaches);
+  if (result != CUDA_SUCCESS) {
+    return roc_cuda_fail(roc_cuda_owner(stream), result, "a copy is not queued", err);
+  }
+  if (reaches) return ROC_OK;
+  return roc_fail(err, ROC_UNSUPPORTED,
+                  "cuda:%u does not reach the memory of cuda:%d, where a strided array is; use a "
+                  "stream of cuda:%d",
+                  roc_cuda_owner(stream)->base.ordinal + 1, ordinal + 1, ordinal + 1);
+}
+
 static roc_status scatter_current(roc_cuda_stream *stream, const roc_dev_scatter *what,
                                   roc_error *err) {
   roc_cuda_place place;
@@ -220,6 +236,7 @@ static roc_status scatter_current(roc_cuda_stream *stream, const roc_dev_scatter
     roc_cuda_job job = {.run = run_host_scatter, .as.scatter = *what};
     return roc_cuda_queue_job(stream, &job, err);
   }
+  if (roc_cuda_is_abroad(stream, place, ordinal)) ROC_TRY(reach(stream, ordinal, err));
   scatter s = {.stream = stream, .what = what};
   ROC_TRY(roc_cuda_get_staging(stream, 0, &s.staging, &s.staging_bytes, err));
   roc_strided_plan(&s.layout, what);
