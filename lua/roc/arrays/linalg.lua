@@ -333,7 +333,8 @@ function M.matmul(a, b)
   local factors = is_gpu and IS_HALF[joined] and joined or dtype
   return stacks.product(name, a, b, function(left, right, lead, is_device)
     local call = { dtype = dtype, factors = factors, is_gpu = is_gpu, is_device = is_device }
-    return multiply(call, left, right, lead) or products.stack(left, right, lead, is_device)
+    return multiply(call, left, right, lead)
+      or products.product_of_stacks(left, right, lead, is_device)
   end)
 end
 

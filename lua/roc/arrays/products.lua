@@ -195,7 +195,7 @@ local function matrices(name, a, b, lead, accumulated, dtype, is_device)
 end
 
 ---The products of stacks of floats, where they are, by kernels; see stacks.product.
-function M.stack(a, b, lead, is_device)
+function M.product_of_stacks(a, b, lead, is_device)
   local dtype = dtypes.accumulator(dtypes.join(a.dtype, b.dtype))
   return matrices("roc.linalg.matmul", a, b, lead, dtype, dtype, is_device)
 end

@@ -91,6 +91,7 @@ end
 for _, functions in ipairs { counting, joining, products, reductions, rng, selection,
   sorting } do
   for name, f in pairs(functions) do
+    assert(not M[name], name) -- the modules share these names
     M[name] = support.public(f)
   end
 end
