@@ -26,6 +26,7 @@ support.library()
 local M = {}
 
 local SIZE = 256 -- items of a workgroup, values of a digit
+local SWEEP_SIZE = 512 -- items of a workgroup of a sweep
 local RUN = 32   -- elements that an item sorts
 local MOST_COUNTING = 2048 -- workgroups that count
 local MOST_NARROW = 1 << 29 -- elements that a state of 32 bits counts
@@ -76,16 +77,17 @@ function(x$results)
   end
 end]=]
 
--- What an item is in its tile; `mine`: the first of its elements.
+-- What an item is in its tile; `mine`: the first of its elements; `values`: these.
 local HEAD = [[
   local counts = roc.shared.array($size // 32 * 256, "int32")
+  local values = roc.private.array($each, $bits)
   local ends = roc.shared.array($size // 32, "int32")
   local item, lane, lanes = roc.get_local_id(1), roc.lane_id(), roc.wavefront_size()
   local wave, waves = (item - 1) // lanes, $size // lanes
   local mine, below = wave * lanes * $each + lane, (1 << lane - 1) - 1
   local everyone = roc.wave.ballot(true)]]
 
--- Of the elements `v1`, `v2`, …: the ranks `rank1`, … among those of their digit in the wavefront,
+-- Of the elements: the ranks `rank1`, … among those of their digit in the wavefront,
 -- with the digit in the low bits, and the counts of the digits in each wavefront.
 local RANK = [[
     for k = item, $size // 32 * 256, $size do counts[k] = 0 end
@@ -95,7 +97,7 @@ $each_rank]]
 local EACH_RANK = [[
     local rank# = 0
     do
-      local v = v#
+      local v = values[#]
       $key
       local digit = key >> shift & 255
       local same = roc.wave.ballot(mine + (# - 1) * lanes <= live)
@@ -119,11 +121,13 @@ local EACH_RANK = [[
 local TOTAL = [[
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
     local total = 0
-    for w = 0, waves - 1 do
-      local slot = (w * 256 + item - 1 & $slots) + 1
-      local count = counts[slot]
-      counts[slot] = total
-      total = total + count
+    if item <= 256 then
+      for w = 0, waves - 1 do
+        local slot = (w * 256 + item - 1 & $slots) + 1
+        local count = counts[slot]
+        counts[slot] = total
+        total = total + count
+      end
     end]]
 
 -- `start`: the sum of the totals of the items before.
@@ -143,9 +147,11 @@ local SCAN = [[
 
 -- Makes the sorted tile.
 local PLACE = [[
-    for w = 0, waves - 1 do
-      local slot = (w * 256 + item - 1 & $slots) + 1
-      counts[slot] = counts[slot] + start
+    if item <= 256 then
+      for w = 0, waves - 1 do
+        local slot = (w * 256 + item - 1 & $slots) + 1
+        counts[slot] = counts[slot] + start
+      end
     end
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
 $each_place
@@ -155,7 +161,7 @@ local EACH_PLACE = [[
     if mine + (# - 1) * lanes <= live then
       local slot = (wave * 256 + (rank# & 255) & $slots) + 1
       rank# = (counts[slot] + (rank# >> 8) & $last) + 1
-      tile[rank#] = v#
+      tile[rank#] = values[#]
       $place_spot
     end]]
 
@@ -182,13 +188,15 @@ $each_again
 end]=]
 
 local EACH_FIRST = [[
-    local v# = 0
     $first_spot
-    if mine + (# - 1) * lanes <= live then v# = x[line][$before mine + (# - 1) * lanes] end]]
+    values[#] = 0
+    if mine + (# - 1) * lanes <= live then
+      values[#] = x[line][$before mine + (# - 1) * lanes]
+    end]]
 
 local EACH_AGAIN = [[
     if mine + (# - 1) * lanes <= live then
-      v# = tile[mine + (# - 1) * lanes]
+      values[#] = tile[mine + (# - 1) * lanes]
       $again
     end]]
 
@@ -258,7 +266,7 @@ $rank
 $total
     local here, earlier = group * 256 + item, 0
     local offset = ((line - 1) * $passes + pass) * 256 + item
-    if here <= #states and offset >= 1 and offset <= #offsets then
+    if item <= 256 and here <= #states and offset >= 1 and offset <= #offsets then
       roc.atomic.store(states, here, total << 2 | (before == 0 and 2 or 1))
       offset = offsets[offset]
       local nearest = before == 0 and 0 or here - 256
@@ -272,7 +280,7 @@ $total
       if before > 0 then roc.atomic.store(states, here, earlier + total << 2 | 2) end
     end
 $scan
-    starts[item] = offset + earlier - start
+    if item <= 256 then starts[item] = offset + earlier - start end
 $place
 $each_put
 $put_spots
@@ -316,6 +324,9 @@ local REPEATED = {
   each_moved = EACH_MOVED,
 }
 
+-- Items of a workgroup, of the steps for which that matters.
+local WORKGROUPS = { block = SIZE, count = SIZE, offsets = SIZE, sweep = SWEEP_SIZE }
+
 -- The text of a step.  `form`: the dtype, is_descending, `each` elements of an item, `wide` (the
 -- dtype of counts of the whole array), `has_places`, `reads_places` (else an element's is where it
 -- is), and `has_values`, whether they are written.
@@ -335,9 +346,10 @@ local function text_of(step, form)
   parameter("moved", has_places, not is_sweep)
   local own = "mine + (# - 1) * lanes"
   local bits = form.dtype.itemsize * 8
+  local size = WORKGROUPS[step] or SIZE
   local values = {
-    size = SIZE, run = RUN, each = form.each, tile = SIZE * form.each, last = SIZE * form.each - 1,
-    slots = SIZE // 32 * 256 - 1, passes = bits // 8, most_shift = bits - 8,
+    size = size, run = RUN, each = form.each, tile = size * form.each, last = size * form.each - 1,
+    slots = size // 32 * 256 - 1, passes = bits // 8, most_shift = bits - 8,
     bits = string.format("%q", "int" .. bits), wide = string.format("%q", form.wide),
     key = key_text(form.dtype, form.is_descending),
     results = table.concat(results), guard = table.concat(guard, " and "),
@@ -365,25 +377,27 @@ local function kernel_of(step, form)
     form.is_descending, form.each, form.wide, form.has_places, form.reads_places, form.has_values)
   return generated.kept(key, function()
     return generated.kernel(text_of(step, form), "", "roc.Array sort, " .. step,
-      step ~= "insert" and step ~= "clear" and SIZE or nil, true)
+      WORKGROUPS[step], true)
   end)
 end
 
 -- steps -------------------------------------------------------------------------------------------
 
--- Launches a step in so many workgroups of SIZE, or (`insert`, `clear`) for so many items.
+-- Launches a step in so many workgroups, or for so many items.
 local function launch(step, form, count, ...)
-  local kernel = kernel_of(step, form)
-  if step == "insert" or step == "clear" then
-    kernel:forall(count)(...)
+  local kernel, workgroup = kernel_of(step, form), WORKGROUPS[step]
+  if workgroup then
+    kernel:launch({ groups = count, workgroup = workgroup }, ...)
   else
-    kernel:launch({ groups = count, workgroup = SIZE }, ...)
+    kernel:forall(count)(...)
   end
 end
 
 -- The elements of a tile that an item has: as many as registers and shared memory have room for.
-local function most_each(form)
-  return (form.has_places or form.dtype.itemsize == 8) and 8 or 16
+local function most_each(form, size)
+  local is_wide = form.dtype.itemsize == 8
+  if form.has_places and is_wide then return 2048 // size end
+  return (form.has_places or is_wide) and 8 or 16
 end
 
 -- The given arrays without those that are not there.
@@ -398,7 +412,7 @@ local function sort_short(bits, form, n, values, places)
   local lines = bits.shape[1]
   if n > RUN then
     while form.each * SIZE < n do form.each = form.each * 4 end
-    form.each = math.min(form.each, most_each(form))
+    form.each = math.min(form.each, most_each(form, SIZE))
   end
   launch(n > RUN and "block" or "insert", form, lines, given(bits, values, places))
 end
@@ -415,9 +429,10 @@ end
 
 -- A pass a digit, each from one array into the other.
 local function sort_long(bits, form, n, values, places)
-  form.each = most_each(form)
+  form.each = most_each(form, SWEEP_SIZE)
   local lines, passes = bits.shape[1], bits.dtype.itemsize
-  local tiles = (n + SIZE * form.each - 1) // (SIZE * form.each)
+  local tile = SWEEP_SIZE * form.each
+  local tiles = (n + tile - 1) // tile
   local offsets <close> = count_digits(bits, form, lines, tiles, passes)
   local states <close> = core.device_array(lines * tiles * SIZE, form.wide)
   local function spare(dtype, is_wanted)
@@ -455,7 +470,7 @@ function M.sort(lines, is_descending, values, places)
     has_values = values ~= nil, has_places = places ~= nil,
     wide = n < MOST_NARROW and "int32" or "int64" }
   local bits = core.array_bits(lines)
-  local sort = n <= SIZE * most_each(form) and sort_short or sort_long
+  local sort = n <= SIZE * most_each(form, SIZE) and sort_short or sort_long
   sort(bits, form, n, values and core.array_bits(values), places)
 end
 
