@@ -394,6 +394,8 @@ local LIBRARY = {
   { "gemm", "tiled", "(float32[:,:], float32[:,:], float32[:,:])", "s_barrier", 4096 },
   { "gemm", "blocked", "(float32[:,:], float32[:,:], float32[:,:])", "s_barrier", 16640,
     { 16, 16 } },
+  { "gemm", "spread", "(float32[:,:], float32[:,:], float32[:,:])", "s_barrier", 8192,
+    { 16, 16 } },
   { "transpose", "naive", "(float32[:,:], float32[:,:])", "global_store_", 0 },
   { "transpose", "tiled", "(float32[:,:], float32[:,:])", "s_barrier", 1088 },
   { "transpose", "blocked", "(float32[:,:], float32[:,:])", "s_barrier", 4224, { 32, 8 } },
