@@ -126,9 +126,10 @@ static roc_status open_library(roc_error *err) {
     open_any(&absence);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
   }
-  if (!opened_file && err) *err = absence;
+  roc_status status = opened_file ? ROC_OK : absence.code;
+  if (status != ROC_OK && err) *err = absence;
   pthread_mutex_unlock(&open_lock);
-  return opened_file ? ROC_OK : absence.code;
+  return status;
 }
 
 /* ---- what it needs on a device: the library's lock held, context current ---- */
