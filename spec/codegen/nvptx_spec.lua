@@ -132,6 +132,16 @@ describe("arithmetic for NVIDIA GPUs", function()
     check_not(asm("function(x) x[1] = math.abs(x[1]) end", "(int32[:])"), "abs%.s")
   end)
 
+  it("shifts by all bits of the count", function()
+    -- with a loop, so that the mask of the count is optimised away
+    for _, shift in ipairs { ">>", "<<" } do
+      local text = asm(("function(o) local n, k = o[2], 0 local y = 0x55555555 %s math.abs(n) "
+        .. "while k < 4 and -1 < n do k = k + 1 end o[1] = y end"):format(shift), "(int64[:])",
+        { check = false })
+      check(text, "setp%.%a+%.u%d+[^\n]*, 6[34];")
+    end
+  end)
+
   it("keeps the sign of what the least of three may be", function()
     for _, name in ipairs { "min", "max" } do
       local text = asm(("function(o, x) o[1] = math.%s(-x[1], x[2], x[3]) end"):format(name),

@@ -384,6 +384,20 @@ devices.each(function(device)
       assert.same(twice, devices.table(again))
     end)
 
+    it("shifts by a count of which only the upper bits are set", function()
+      local k = devices.kernel("function(x, out) local i, k = roc.get_global_id(1), 0 "
+        .. "local n = math.abs(x[i]) local right, left = 0x55555555 >> n, 0x55555555 << n "
+        .. "while k < 4 and -1 < x[i] do k = k + 1 end out[i][1], out[i][2] = right, left end")
+      local counts = { math.mininteger, 1 << 32, -1 << 40, 1 << 32 | 3, 64, 63, 3 }
+      local out, expected = devices.zeros({ #counts, 2 }, "int64"), {}
+      for i, n in ipairs(counts) do
+        n = math.abs(n)
+        expected[i] = { 0x55555555 >> n, 0x55555555 << n }
+      end
+      devices.run(k, #counts, { devices.values(counts, "int64"), out })
+      assert.same(expected, devices.table(out))
+    end)
+
     it("takes the high byte of an int16 without its sign", function()
       local k = devices.kernel("function(x, y, out) local i = roc.get_global_id(1) "
         .. "out[i] = (roc.int16(x[i] + y[i]) // 256 & 0xffff) + i end")

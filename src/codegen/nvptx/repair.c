@@ -3,6 +3,7 @@
  *   NVPTX_MIN_OF_ZEROS  the same choice between the bits of the two.
  *   ABS_OF_LEAST        (x ^ s) - s, where s is x >> 63 that LLVM does not know to be so: it would
  *                       write abs again.
+ *   WIDE_COUNT          the shift by the lowest 6 bits of the count.
  *   NEGATIVE_ZERO       the same choice between the bits.
  *   LEAST_OF_NEGATIVE   ~x + 1 for -x: with the sum ptxas makes no choice of three.
  *   NAN_OF_POSITIVE     the comparison, and that the number is one. */
@@ -15,6 +16,31 @@
 static bool is_abs(roc_cg *cg, LLVMValueRef inst) {
   (void)cg;
   return roc_cg_is_call_of(inst, "llvm.abs");
+}
+
+static bool is_logical_shift(LLVMValueRef value) {
+  if (!LLVMIsAInstruction(value)) return false;
+  LLVMOpcode op = LLVMGetInstructionOpcode(value);
+  return (op == LLVMShl || op == LLVMLShr) && !LLVMIsAConstantInt(LLVMGetOperand(value, 1));
+}
+
+/* The shift of which a choice is 0; NULL: there is none. */
+static LLVMValueRef guarded_shift(roc_cg *cg, LLVMValueRef inst) {
+  if (LLVMGetInstructionOpcode(inst) != LLVMSelect || LLVMTypeOf(inst) != cg->t.i64) return NULL;
+  LLVMValueRef one = LLVMGetOperand(inst, 1), other = LLVMGetOperand(inst, 2);
+  if (LLVMIsNull(other) && is_logical_shift(one)) return one;
+  return LLVMIsNull(one) && is_logical_shift(other) ? other : NULL;
+}
+
+static bool is_guarded_shift(roc_cg *cg, LLVMValueRef inst) {
+  return guarded_shift(cg, inst) != NULL;
+}
+
+/* By 0 to 63, which is not what is compared. */
+static void mask_count(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMValueRef shift = guarded_shift(cg, inst), count = LLVMGetOperand(shift, 1);
+  LLVMPositionBuilderBefore(b, shift);
+  LLVMSetOperand(shift, 1, LLVMBuildAnd(b, count, roc_cg_i64(cg, 63), ""));
 }
 
 /* An empty statement: LLVM knows nothing of the integer that comes out of it. */
@@ -186,6 +212,7 @@ static void compare_with_number(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst)
 static const roc_cg_form forms[] = {
     {ROC_QUIRK_NVPTX_MIN_OF_ZEROS, roc_cg_is_min_or_max, roc_cg_choose_bits},
     {ROC_QUIRK_ABS_OF_LEAST, is_abs, rewrite_abs},
+    {ROC_QUIRK_WIDE_COUNT, is_guarded_shift, mask_count},
     {ROC_QUIRK_LEAST_OF_NEGATIVE, is_chosen_negative, negate_by_sum},
     {ROC_QUIRK_NEGATIVE_ZERO, chooses_negative_zero, choose_zero_bits},
     {ROC_QUIRK_NAN_OF_POSITIVE, is_taken_for_true, compare_with_number},
