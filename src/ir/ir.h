@@ -244,10 +244,10 @@ static inline bool roc_ir_has_regions(const roc_ir_inst *inst) {
   return roc_ir_region_count(inst) > 0;
 }
 
-/* Nothing of its region can run after it. */
 /* Whether an IF does nothing but leave what its LEAVE names, or go on. */
 bool roc_ir_only_leaves(const roc_ir_module *m, const roc_ir_inst *inst);
 
+/* Nothing of its region can run after it. */
 static inline bool roc_ir_ends_region(const roc_ir_inst *inst) {
   return inst->op == ROC_IR_LEAVE || inst->op == ROC_IR_NEXT || inst->op == ROC_IR_RETURN ||
          inst->op == ROC_IR_FAIL;
