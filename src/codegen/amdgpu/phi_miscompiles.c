@@ -19,10 +19,10 @@
  * knows nothing of, in the loop. */
 #include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/vec.h"
 #include "codegen/amdgpu/amdgpu.h"
+#include "codegen/core/repair.h"
 
 /* ---- constants ---------------------------------------------------------------------------- */
 
@@ -106,9 +106,8 @@ static bool part_constants(roc_cg *cg, LLVMValueRef fn, LLVMBuilderRef b) {
  * its rounds. */
 static bool is_min_or_max(LLVMValueRef call) {
   static const char *const names[] = {"llvm.umax", "llvm.umin", "llvm.smax", "llvm.smin"};
-  unsigned id = LLVMGetIntrinsicID(LLVMGetCalledValue(call));
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (id == LLVMLookupIntrinsicID(names[i], strlen(names[i]))) return true;
+    if (roc_cg_is_call_of(call, names[i])) return true;
   }
   return false;
 }
