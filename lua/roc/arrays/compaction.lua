@@ -64,15 +64,17 @@ local EACH_TAKE = [[
   end
   place = place + roc.math.popcount(votes#)]]
 
--- What holds for element `i` of x, what a result is, and what it takes beside x.
-local MASK = { holds = "x[i]", element = "array[i]", params = ", array",
+-- A name, what holds for element `i` of x, what a result is, and what it takes beside x.
+local MASK = { name = "mask", holds = "x[i]", element = "array[i]", params = ", array",
   n = "math.min(#x, #array)" }
-local PLACES = { holds = "x[i]", element = "i", params = "", n = "#x" }
+local PLACES = { name = "places", holds = "x[i]", element = "i", params = "", n = "#x" }
 -- The first of equal elements, which follow each other; NaN are equal.  All is loaded in any case.
 local PREVIOUS = "x[math.max(i - 1, 1)]"
-local FIRST = { holds = "(x[i] ~= $p or i == 1)", element = "x[i]", params = "", n = "#x" }
-local FIRST_FLOAT = { holds = "(x[i] ~= $p and (x[i] == x[i] or $p == $p) or i == 1)",
-  element = "x[i]", params = "", n = "#x" }
+local FIRST = { name = "first", holds = "(x[i] ~= $p or i == 1)", element = "x[i]", params = "",
+  n = "#x" }
+local FIRST_FLOAT = { name = "first float",
+  holds = "(x[i] ~= $p and (x[i] == x[i] or $p == $p) or i == 1)", element = "x[i]", params = "",
+  n = "#x" }
 for _, form in ipairs { FIRST, FIRST_FLOAT } do
   form.holds = string.gsub(form.holds, "%$p", PREVIOUS)
 end
@@ -91,10 +93,12 @@ local function count_text(form)
   return support.fill_in(COUNT, { size = SIZE, each = EACH, tile = TILE, holds = form.holds })
 end
 
--- The kernel of a text, for messages about the operation `name`.
-local function kernel_of(make, form, name)
-  return generated.kept(string.format("compaction %s %s", make, form), function()
-    return generated.kernel(make(form), "", "roc.Array " .. name, SIZE, true)
+local TEXTS = { count = count_text, take = take_text }
+
+-- The kernel of a step, for messages about the operation `name`.
+local function kernel_of(step, form, name)
+  return generated.kept(string.format("compaction %s %s", step, form.name), function()
+    return generated.kernel(TEXTS[step](form), "", "roc.Array " .. name, SIZE, true)
   end)
 end
 
@@ -105,16 +109,16 @@ local count_up -- a scan, made at the first use
 local function take(form, name, x, dtype, is_device, ...)
   local groups = (#x + TILE - 1) // TILE
   if groups == 0 then return support.new_array(is_device, 0, dtype) end
-  local function launch(make, ...)
-    kernel_of(make, form, name):launch({ groups = groups, workgroup = SIZE }, support.input(x), ...)
+  local function launch(step, ...)
+    kernel_of(step, form, name):launch({ groups = groups, workgroup = SIZE }, support.input(x), ...)
   end
   x:eval()
   local counts <close> = core.device_array(groups, "int64")
-  launch(count_text, counts)
+  launch("count", counts)
   count_up = count_up or require "roc.builders.scan"(add())
   local ends <close> = count_up(counts)
   local found = support.new_array(is_device, ends[groups], dtype)
-  if #found > 0 then launch(take_text, ends, support.output(found, true), ...) end
+  if #found > 0 then launch("take", ends, support.output(found, true), ...) end
   return found
 end
 
