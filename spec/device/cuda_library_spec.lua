@@ -106,7 +106,7 @@ describe("roc.linalg on a cuda device", function()
         product:copy_to_host(host, s)
         s:synchronize()
         assert(host:min() == 2 * n and host:max() == 2 * n)
-        roc.linalg.matmul(a, b) -- nobody keeps it
+        roc.linalg.matmul(a, b) -- garbage at once
       end
       print "done"]]
     assert.equal("done\n", output)
