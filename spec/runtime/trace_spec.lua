@@ -90,6 +90,20 @@ describe("a timeline", function()
     end)
   end
 
+  it("has no copies of host arrays on cpu, where all checks of a kernel are proved", function()
+    local events = record(function()
+      local scope <close> = roc.on_device("cpu")
+      local k = devices.kernel([[function(a, b)
+        local i = roc.get_global_id(1)
+        if i <= #a and i <= #b then b[i] = a[i] + 1 end
+      end]])
+      local a, b = roc.ones(1000), roc.zeros(1000)
+      k:forall(1000)(roc.In(a), roc.Out(b))
+      assert.are.equal(2000, b:sum())
+    end)
+    assert.are.same({ 1, 0 }, { #spans_of(events, "kernel"), #spans_of(events, "copy") })
+  end)
+
   devices.each(function(device)
     it("has all work of all streams, each at its time", function()
       local called = false

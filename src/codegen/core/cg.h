@@ -86,6 +86,7 @@ struct roc_cg {
   roc_cg_shared_fault *shared_fault; /* NULL: each check records its fault on the spot */
   LLVMValueRef fault, print; /* pointers to the launch's record and buffer, or NULL when the kernel
                                 has no use for them */
+  bool has_fault;            /* what was emitted may write the launch's record */
   uint32_t element_align;    /* of the element that is accessed now; 0: as its dtype has it */
   LLVMMetadataRef access_group; /* not NULL: loads and stores carry it (parallel loops) */
   uint8_t *

@@ -40,6 +40,7 @@ void roc_cg_record_fault(roc_cg *cg, LLVMValueRef site, LLVMValueRef ids[3], LLV
                          unsigned nvalues) {
   LLVMBasicBlockRef fill = roc_cg_block(cg, "fault.fill"), done = roc_cg_block(cg, "fault.done");
   LLVMValueRef record = cg->fault, count = roc_cg_i32(cg, 1);
+  cg->has_fault = true;
   if (cg->target->elect_lane) {
     LLVMBasicBlockRef chosen = roc_cg_block(cg, "fault.chosen");
     LLVMBuildCondBr(cg->b, cg->target->elect_lane(cg, &record, &count), chosen, done);

@@ -59,7 +59,7 @@ static void copy_sites(roc_cg *cg, roc_codeobj *object, roc_arena *arena) {
   object->nsites = count;
 }
 
-/* What the IR alone tells. */
+/* What the IR alone tells, and what of it was emitted. */
 static void describe_module(roc_cg *cg, roc_codeobj *object, roc_arena *arena) {
   const roc_ir_module *ir = cg->ir;
   roc_arg_slot *slots = ROC_ARENA_ARRAY(arena, roc_arg_slot, ir->params.count + 1);
@@ -72,9 +72,8 @@ static void describe_module(roc_cg *cg, roc_codeobj *object, roc_arena *arena) {
     roc_ir_op op = (roc_ir_op)ir->insts.items[i].op;
     object->has_print |= op == ROC_IR_PRINT;
     object->has_barrier |= (info->flags & ROC_IRF_CUT_GROUP) != 0;
-    object->has_fault |= (info->flags & ROC_IRF_STOP) && !(info->flags & ROC_IRF_CONTROL);
   }
-  object->has_fault |= cg->sites.count > 0;
+  object->has_fault = cg->has_fault; /* checks that were eliminated are still in the list */
 }
 
 roc_status roc_cg_object(roc_cg *cg, roc_codeobj **out, roc_error *err) {
