@@ -215,7 +215,7 @@ describe("reductions of host arrays in memory", function()
     assert(scope)
     local rng, cases = roc.rng(31), 0
     local shapes = { { 4200 }, { 70, 40 }, { 5, 130 }, { 3, 20 } }
-    local names = { "sum", "max", "argmin", "mean", "norm" }
+    local names = { "sum", "max", "argmin", "mean", "norm", "var", "std" }
     for _, dtype in ipairs { "int8", "uint64", "bfloat16", "float32", "bool" } do
       for _, name in ipairs(dtype == "bool" and { "any", "all", "count" } or names) do
         cases = cases + 1
@@ -268,6 +268,12 @@ describe("reductions of host arrays in memory", function()
       chunks[#chunks + 1] = x:slice(1, first, math.min(first + 4095, n)):sum()
     end
     assert.are.equal(in_pairs(chunks), x:sum())
+    local scope <close> = roc.on_device "cpu"
+    local on_device = roc.to_device(x)
+    for _, name in ipairs { "var", "std" } do
+      assert.are.equal(on_device[name](on_device, { ddof = 3 }), x[name](x, { ddof = 3 }))
+      assert.are.equal((on_device + 1)[name](on_device + 1), (x + 1)[name](x + 1))
+    end
     local wide = x:slice(1, 1, 1 << 20):reshape(2048, 512)
     assert.are.equal(wide:slice(2, 300, 300):copy():sum(), wide:sum({ axis = 1 })[300])
     assert.are.equal(wide:slice(1, 300, 300):copy():sum(), wide:sum({ axis = 2 })[300])
@@ -278,8 +284,12 @@ describe("reductions of host arrays in memory", function()
     assert.same({ 1, 3 }, a:sum({ axis = 1, keep = true }).shape)
     assert.same({ 2 }, a:sum({ axis = 2, keep = false }).shape)
     assert.are.equal(6, roc.range(1, 3):sum { axis = 1 })
+    assert.same({ 4.5, 4.5, 4.5 }, a:var({ axis = 1, ddof = 1 }):totable())
+    assert.are.equal(3.5, a:var { ddof = 1 })
+    assert.are.equal(math.huge, a:std { ddof = 7 })
+    assert.is_true(roc.ones(0):var() ~= roc.ones(0):var())
     for _, opts in ipairs { { axis = 3 }, { axis = 1.5 }, { axis = 1, keep = 1 }, { axes = 1 },
-      { axis = 0 }, { 1 } } do
+      { axis = 0 }, { 1 }, { ddof = 1 } } do
       assert.is_false((pcall(a.sum, a, opts)))
     end
   end)

@@ -17,8 +17,11 @@ typedef enum roc_reduction_op {
   ROC_REDUCE_PROD,    /* the same */
   ROC_REDUCE_MEAN,    /* the sum over the length of the line; of integers float64 */
   ROC_REDUCE_SQUARES, /* the sum of squares; of integers in float64 */
-  ROC_REDUCE_DOT,     /* the sum of products with the elements of `other`, as SUM */
-  ROC_REDUCE_MIN,     /* an element */
+  ROC_REDUCE_NORM,    /* its root */
+  ROC_REDUCE_VAR, /* the sum of the squared distances from the mean, over the length less `ddof` */
+  ROC_REDUCE_STD, /* its root */
+  ROC_REDUCE_DOT, /* the sum of products with the elements of `other`, as SUM */
+  ROC_REDUCE_MIN, /* an element */
   ROC_REDUCE_MAX,
   ROC_REDUCE_ARGMIN, /* its place in the line, from 1: int64 */
   ROC_REDUCE_ARGMAX,
@@ -33,6 +36,7 @@ typedef struct roc_reduction {
   const roc_array *array; /* in memory of the host, not empty */
   const roc_array *other; /* of DOT: of the array's dtype; both have one dimension, of one length */
   uint32_t axis;          /* of the lines; the rank: all elements are one, see roc_reduction_fits */
+  int64_t ddof;           /* of VAR and STD: at least 0 */
   void *results;          /* of all lines, in C order of the other dimensions */
   uint32_t threads;       /* at most */
 } roc_reduction;

@@ -15,11 +15,10 @@ local COMPARISONS = { "lt", "le", "gt", "ge", "eq", "ne" }
 
 -- Those that core serves itself for a host array in memory.
 local REDUCTIONS = { "sum", "prod", "min", "max", "argmin", "argmax", "any", "all", "count",
-  "mean", "dot" }
+  "mean", "var", "std", "norm", "dot" }
 
-local METHODS = { "var", "std", "norm", "matmul", "cumsum", "cumprod",
-  "diff", "sort", "argsort", "topk", "unique", "searchsorted", "bincount", "histogram",
-  "nonzero", "tile", "roll", "flip", "pad" }
+local METHODS = { "matmul", "cumsum", "cumprod", "diff", "sort", "argsort", "topk", "unique",
+  "searchsorted", "bincount", "histogram", "nonzero", "tile", "roll", "flip", "pad" }
 
 local ORDER = { __lt = { "<", "a:lt(b)", "a:gt(b)" }, __le = { "<=", "a:le(b)", "a:ge(b)" } }
 

@@ -234,36 +234,43 @@ method("mean", nil, function(array, is_device, read)
   return mean_of("mean", array, read.axis, is_device)
 end)
 
--- The mean of the squared distances from the mean, over n - ddof.
-local function variance(name, array, is_device, read)
-  local ddof = read.ddof or 0
-  if math.type(ddof) ~= "integer" or ddof < 0 then
-    support.fail("bad option 'ddof' of '%s' (an integer of at least 0 expected, got %s)", name,
-      options.shown(ddof))
-  end
-  check_takes(REDUCTIONS.sum, name, array.dtype)
+local function check_ddof(name, ddof)
+  if math.type(ddof) == "integer" and ddof >= 0 then return ddof end
+  support.fail("bad option 'ddof' of '%s' (an integer of at least 0 expected, got %s)", name,
+    options.shown(ddof))
+end
+
+-- The mean of the squared distances from the mean, over n - ddof, by kernels.
+local function variance(name, array, is_device, axis, ddof)
   if dtypes.is_integer(array.dtype) then array = elementwise.astype(array, float64) end
   array:eval() -- it is needed twice
-  local mean = mean_of(name, array, read.axis, is_device)
-  local _, n = count_lines(array, read.axis)
-  if read.axis then
+  local mean = mean_of(name, array, axis, is_device)
+  local _, n = count_lines(array, axis)
+  if axis then
     local shape = array.shape
-    shape[read.axis] = 1
+    shape[axis] = 1
     mean = mean:reshape(shape)
   end
   local distances = elementwise.apply("sub", array, mean)
-  local squares = reduce_lines(REDUCTIONS.squares, name, distances.dtype, { distances }, read.axis,
+  local squares = reduce_lines(REDUCTIONS.squares, name, distances.dtype, { distances }, axis,
     is_device)
   return elementwise.apply("div", squares, math.max(n - ddof, 0))
 end
 
-method("var", "ddof", function(array, is_device, read)
-  return variance("var", array, is_device, read)
-end)
-
-method("std", "ddof", function(array, is_device, read)
-  return elementwise.apply("sqrt", variance("std", array, is_device, read))
-end)
+for name, finished in pairs {
+  var = function(values) return values end,
+  std = function(values) return elementwise.apply("sqrt", values) end,
+} do
+  method(name, "ddof", function(array, is_device, read)
+    local ddof = check_ddof(name, read.ddof or 0)
+    check_takes(REDUCTIONS.sum, name, array.dtype)
+    if not is_device and core.current_device().kind == "cpu" and array.size > 0 then
+      local lines, dtype = count_lines(array, read.axis), float_accumulator(array.dtype)
+      return tree.reduce_on_host(name, array, read.axis, lines, dtype, ddof)
+    end
+    return finished(variance(name, array, is_device, read.axis, ddof))
+  end)
+end
 
 method("norm", nil, function(array, is_device, read)
   check_takes(REDUCTIONS.sum, "norm", array.dtype)

@@ -499,12 +499,23 @@ local function reduce_memory(reduction, arrays, axis, results, lines, n)
   level(reduction, inputs, results, lines, n, CHUNK, reduction.load)
 end
 
--- All levels of a host array on `cpu`, by the runtime, which waits for the array.
-local function reduce_on_host(reduction, array, axis, lines)
+---All levels of a host array on `cpu`, by the runtime, which waits for the array.
+---@param op string of core.reduce_lines
+---@param array roc.Array
+---@param axis? integer
+---@param lines integer
+---@param dtype roc.DType of the results
+---@param ddof? integer
+---@return roc.Array of shape {lines}
+function M.reduce_on_host(op, array, axis, lines, dtype, ddof)
+  local result = support.new_array(false, lines, dtype)
+  core.reduce_lines(op, axis and array or array:ravel(), axis, result, ddof)
+  return result
+end
+
+local function reduce_op(reduction, array, axis, lines)
   local at = reduction.result or 1
-  local result = support.new_array(false, lines, reduction.fields[at])
-  core.reduce_lines(reduction.op, axis and array or array:ravel(), axis, result)
-  return { [at] = result }
+  return { [at] = M.reduce_on_host(reduction.op, array, axis, lines, reduction.fields[at]) }
 end
 
 ---Reduces each line of arrays of one shape.
@@ -521,12 +532,12 @@ end
 function M.reduce(reduction, arrays, axis, lines, n, is_device)
   local is_host = reduction.op and not is_device and core.current_device().kind == "cpu"
   if is_host and not core.is_pending(arrays[1]) then
-    return reduce_on_host(reduction, arrays[1], axis, lines)
+    return reduce_op(reduction, arrays[1], axis, lines)
   end
   local chunks = (n + CHUNK - 1) // CHUNK
   local results = new_results(reduction, lines * chunks, is_device)
   if not reduce_pending(reduction, arrays, axis, results, lines, n) then
-    if is_host then return reduce_on_host(reduction, arrays[1], axis, lines) end
+    if is_host then return reduce_op(reduction, arrays[1], axis, lines) end
     reduce_memory(reduction, arrays, axis, results, lines, n)
   end
   while chunks > 1 do

@@ -160,4 +160,11 @@ int roc_array_assign(lua_State *L);
 /* The indices of get and set, arguments first…, 0-based; as many as the rank. */
 void roc_check_indices(lua_State *L, int first, const roc_array *a, int64_t *indices);
 
+/* ---- methods whose usual case is C (lib_reduce.c) -------------------------------------------- */
+
+/* How many threads `cpu` has, on which host arrays are computed; 0: it is not for C to do. */
+uint32_t roc_host_threads(lua_State *L);
+/* The array at `arg`, where it is a host array in memory that is not empty. */
+const roc_array *roc_test_plain_array(lua_State *L, int arg);
+
 #endif

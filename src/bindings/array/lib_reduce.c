@@ -10,14 +10,14 @@
 static const char *const op_names[] = {
     [ROC_REDUCE_SUM] = "sum",       [ROC_REDUCE_PROD] = "prod",
     [ROC_REDUCE_MEAN] = "mean",     [ROC_REDUCE_SQUARES] = "squares",
-    [ROC_REDUCE_DOT] = "dot",       [ROC_REDUCE_MIN] = "min",
-    [ROC_REDUCE_MAX] = "max",       [ROC_REDUCE_ARGMIN] = "argmin",
-    [ROC_REDUCE_ARGMAX] = "argmax", [ROC_REDUCE_ANY] = "any",
-    [ROC_REDUCE_ALL] = "all",       [ROC_REDUCE_COUNT] = "count",
-    [ROC_REDUCE_OP_COUNT_] = NULL};
+    [ROC_REDUCE_NORM] = "norm",     [ROC_REDUCE_VAR] = "var",
+    [ROC_REDUCE_STD] = "std",       [ROC_REDUCE_DOT] = "dot",
+    [ROC_REDUCE_MIN] = "min",       [ROC_REDUCE_MAX] = "max",
+    [ROC_REDUCE_ARGMIN] = "argmin", [ROC_REDUCE_ARGMAX] = "argmax",
+    [ROC_REDUCE_ANY] = "any",       [ROC_REDUCE_ALL] = "all",
+    [ROC_REDUCE_COUNT] = "count",   [ROC_REDUCE_OP_COUNT_] = NULL};
 
-/* How many threads `cpu` has, on which host arrays are computed; 0: it is not for C to do. */
-static uint32_t host_threads(lua_State *L) {
+uint32_t roc_host_threads(lua_State *L) {
   const roc_device *driver = roc_rt_device_driver(roc_current_device(L));
   if (driver->props.runs_in_lua) return 0;
   if (strcmp(driver->kind, "cpu") == 0) return driver->props.compute_units;
@@ -27,15 +27,23 @@ static uint32_t host_threads(lua_State *L) {
   return roc_rt_device_driver(roc_open_device_at(L, index))->props.compute_units;
 }
 
-/* reduce_lines(op, array, axis | nil, result): of a host array that is not empty, into a new one;
- * without an axis the array is in C order, with one stride. */
+const roc_array *roc_test_plain_array(lua_State *L, int arg) {
+  const roc_array_box *box = roc_test_array_box(L, arg);
+  if (!box || !box->array.buffer || box->cls != &roc_host_array_class) return NULL;
+  const roc_array *a = &box->array;
+  return !roc_buffer_pending(a->buffer) && roc_array_size(a) > 0 ? a : NULL;
+}
+
+/* reduce_lines(op, array, axis | nil, result [, ddof]): of a host array that is not empty, into a new
+ * one; without an axis the array is in C order, with one stride. */
 static int reduce_lines(lua_State *L) {
   roc_reduction r = {.op = (roc_reduction_op)luaL_checkoption(L, 1, NULL, op_names)};
-  r.threads = host_threads(L);
+  r.threads = roc_host_threads(L);
   roc_array_sync(L, roc_check_array(L, 2), false);
   const roc_array *result = roc_check_array(L, 4);
   roc_array_sync(L, result, true);
   r.array = roc_check_array(L, 2);
+  r.ddof = luaL_optinteger(L, 5, 0);
   r.axis = lua_isnil(L, 3) ? r.array->rank : (uint32_t)luaL_checkinteger(L, 3) - 1;
   const int64_t origin[ROC_ARRAY_MAX_RANK] = {0};
   r.results = roc_array_at(result, origin);
@@ -59,36 +67,33 @@ static lua_Integer to_axis(lua_State *L, int idx, uint32_t rank) {
   return axis >= 1 && axis <= (lua_Integer)rank ? axis : 0;
 }
 
+static bool has_ddof(roc_reduction_op op) {
+  return op == ROC_REDUCE_VAR || op == ROC_REDUCE_STD;
+}
+
 /* The options of a call, which may follow the array; false: they are for the general function. */
-static bool read_options(lua_State *L, uint32_t rank, uint32_t *out_axis, bool *out_keep) {
-  *out_axis = rank;
+static bool read_options(lua_State *L, uint32_t rank, roc_reduction *r, bool *out_keep) {
+  r->axis = rank;
   *out_keep = false;
   if (lua_gettop(L) == 1) return true;
   if (lua_gettop(L) != 2 || !lua_istable(L, 2)) return false;
-  lua_Integer axis = 0;
   bool is_plain = true;
   lua_pushnil(L);
   while (lua_next(L, 2)) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
-    if (strcmp(name, "axis") == 0) {
-      axis = to_axis(L, -1, rank);
+    if (strcmp(name, "axis") == 0 && to_axis(L, -1, rank) > 0) {
+      r->axis = (uint32_t)to_axis(L, -1, rank) - 1;
     } else if (strcmp(name, "keep") == 0 && lua_isboolean(L, -1)) {
       *out_keep = lua_toboolean(L, -1);
+    } else if (strcmp(name, "ddof") == 0 && has_ddof(r->op) && lua_isinteger(L, -1)) {
+      r->ddof = lua_tointeger(L, -1);
+      is_plain &= r->ddof >= 0;
     } else {
       is_plain = false;
     }
     lua_pop(L, 1);
   }
-  if (axis > 0) *out_axis = (uint32_t)axis - 1;
-  return is_plain && axis > 0;
-}
-
-/* The array at `arg`, where it is a host array in memory that is not empty. */
-static const roc_array *plain_array(lua_State *L, int arg) {
-  const roc_array_box *box = roc_test_array_box(L, arg);
-  if (!box || !box->array.buffer || box->cls != &roc_host_array_class) return NULL;
-  const roc_array *a = &box->array;
-  return !roc_buffer_pending(a->buffer) && roc_array_size(a) > 0 ? a : NULL;
+  return is_plain && !(*out_keep && r->axis == rank);
 }
 
 static int call_general(lua_State *L) {
@@ -115,16 +120,15 @@ static const roc_array *push_results(lua_State *L, const roc_array *a, uint32_t 
 
 static int call_reduction(lua_State *L) {
   roc_reduction r = {.op = (roc_reduction_op)lua_tointeger(L, lua_upvalueindex(UP_OP))};
-  const roc_array *a = lua_gettop(L) > 0 ? plain_array(L, 1) : NULL;
+  const roc_array *a = lua_gettop(L) > 0 ? roc_test_plain_array(L, 1) : NULL;
   roc_dtype dtype;
   bool keeps;
   uint64_t number = 0;
-  if (!a || !roc_reduction_dtype(r.op, a->dtype, &dtype) ||
-      !read_options(L, a->rank, &r.axis, &keeps)) {
+  if (!a || !roc_reduction_dtype(r.op, a->dtype, &dtype) || !read_options(L, a->rank, &r, &keeps)) {
     return call_general(L);
   }
   bool is_whole = r.axis == a->rank || (a->rank == 1 && !keeps);
-  if ((r.axis == a->rank && !roc_reduction_fits(a)) || (r.threads = host_threads(L)) == 0) {
+  if ((r.axis == a->rank && !roc_reduction_fits(a)) || (r.threads = roc_host_threads(L)) == 0) {
     return call_general(L);
   }
   const roc_array *results = is_whole ? NULL : push_results(L, a, r.axis, keeps, dtype);
@@ -147,12 +151,12 @@ static int call_dot(lua_State *L) {
   roc_reduction r = {.op = ROC_REDUCE_DOT, .axis = 0};
   roc_dtype dtype;
   uint64_t number = 0;
-  if (lua_gettop(L) != 2 || !are_factors(plain_array(L, 1), plain_array(L, 2)) ||
-      !roc_reduction_dtype(r.op, plain_array(L, 1)->dtype, &dtype) ||
-      (r.threads = host_threads(L)) == 0) {
+  if (lua_gettop(L) != 2 || !are_factors(roc_test_plain_array(L, 1), roc_test_plain_array(L, 2)) ||
+      !roc_reduction_dtype(r.op, roc_test_plain_array(L, 1)->dtype, &dtype) ||
+      (r.threads = roc_host_threads(L)) == 0) {
     return call_general(L);
   }
-  roc_array_sync(L, plain_array(L, 1), false);
+  roc_array_sync(L, roc_test_plain_array(L, 1), false);
   roc_array_sync(L, roc_check_array(L, 2), false);
   r.array = roc_check_array(L, 1); /* what is waited for may have closed one */
   r.other = roc_check_array(L, 2);

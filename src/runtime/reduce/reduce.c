@@ -3,6 +3,7 @@
  * row, as many as fit ROW_BYTES at a time. */
 #include "runtime/reduce.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/thread.h"
@@ -21,13 +22,19 @@ enum {
 
 /* What an op does. */
 typedef struct op_facts {
-  bool is_product, is_square, is_dot, is_mean, is_extreme, is_max, is_place, is_of_bool;
+  bool is_product, is_square, is_dot, is_extreme, is_max, is_place, is_of_bool;
+  bool is_mean;     /* over the length of a line, for VAR less ddof */
+  bool is_centered; /* of the distances from the mean, which takes a pass of its own */
+  bool is_root;
 } op_facts;
 
 static const op_facts facts_of[ROC_REDUCE_OP_COUNT_] = {
     [ROC_REDUCE_PROD] = {.is_product = true},
     [ROC_REDUCE_MEAN] = {.is_mean = true},
     [ROC_REDUCE_SQUARES] = {.is_square = true},
+    [ROC_REDUCE_NORM] = {.is_square = true, .is_root = true},
+    [ROC_REDUCE_VAR] = {.is_square = true, .is_mean = true, .is_centered = true},
+    [ROC_REDUCE_STD] = {.is_square = true, .is_mean = true, .is_centered = true, .is_root = true},
     [ROC_REDUCE_DOT] = {.is_dot = true},
     [ROC_REDUCE_MIN] = {.is_extreme = true},
     [ROC_REDUCE_MAX] = {.is_extreme = true, .is_max = true},
@@ -59,7 +66,8 @@ typedef struct job {
   int64_t count; /* of the loops */
   loop columns;  /* lines side by side; extent 1: there are none */
   uint32_t parts;
-  int64_t line_at; /* the line whose chunks the threads take */
+  int64_t line_at;  /* the line whose chunks the threads take */
+  const void *mean; /* of that line, in the second pass; NULL: there is none yet */
   int64_t blocks, block_chunks;
   uint64_t block_values[BLOCKS_MOST];
   int64_t block_places[ROC_THREAD_PARTS];
@@ -104,10 +112,22 @@ static const void *load(const job *j, const char *from, int64_t stride, size_t n
   return buffer;
 }
 
-/* What is combined of n elements: their squares, where the op says so. */
-static const void *terms_of(const job *j, const void *x, size_t n, void *buffer) {
-  if (!j->op.is_square) return x;
-  j->fold->product(x, x, n, buffer);
+/* Where lines have their means, in the second pass of an op that takes one; NULL: none. */
+typedef struct center {
+  const void *values; /* of the class */
+  bool is_row;        /* one for each of the lines side by side */
+} center;
+
+/* What is combined of n elements: their squares, or those of their distances from the mean, where the
+ * op says so. */
+static const void *terms_of(const job *j, const void *x, center c, size_t n, void *buffer) {
+  if (c.values) {
+    j->fold->distance(x, c.values, c.is_row, n, buffer);
+  } else if (j->op.is_square && !j->op.is_centered) {
+    j->fold->product(x, x, n, buffer);
+  } else {
+    return x;
+  }
   return buffer;
 }
 
@@ -128,15 +148,15 @@ static const char *find_line(const job *j, int64_t index, int64_t *out_result) {
   return j->elements + at * (int64_t)j->itemsize;
 }
 
-/* The sum over the length of a line. */
-static void store_mean(const job *j, const void *sum, char *to) {
-  float single, n = (float)j->line.extent;
+/* A sum of the class over a count, which a mean of integers has as float64. */
+static void divide(const job *j, const void *sum, int64_t count, void *to) {
+  float single;
   double wide;
   uint64_t whole;
   switch (j->cls) {
     case ROC_DT_FLOAT32:
       memcpy(&single, sum, sizeof single);
-      single /= n;
+      single /= (float)count;
       memcpy(to, &single, sizeof single);
       return;
     case ROC_DT_FLOAT64: memcpy(&wide, sum, sizeof wide); break;
@@ -146,8 +166,33 @@ static void store_mean(const job *j, const void *sum, char *to) {
       wide = is_unsigned ? (double)whole : (double)(int64_t)whole;
       break;
   }
-  wide /= (double)j->line.extent;
+  wide /= (double)count;
   memcpy(to, &wide, sizeof wide);
+}
+
+static void take_root(const job *j, void *value) {
+  float single;
+  double wide;
+  if (j->cls == ROC_DT_FLOAT32) {
+    memcpy(&single, value, sizeof single);
+    single = sqrtf(single);
+    memcpy(value, &single, sizeof single);
+  } else {
+    memcpy(&wide, value, sizeof wide);
+    wide = sqrt(wide);
+    memcpy(value, &wide, sizeof wide);
+  }
+}
+
+/* What is left of a sum: a mean, or a root. */
+static void store_sum(const job *j, const void *sum, char *to) {
+  int64_t count = j->line.extent - j->reduction->ddof;
+  if (j->op.is_mean) {
+    divide(j, sum, count > 0 ? count : 0, to);
+  } else {
+    memcpy(to, sum, j->result_bytes);
+  }
+  if (j->op.is_root) take_root(j, to);
 }
 
 /* `value`: a sum of the class, or nothing; `place`: of an extreme, from 0. */
@@ -168,8 +213,7 @@ static void store(const job *j, int64_t result, const char *line, const void *va
       memcpy(&count, value, sizeof count);
       *to = j->reduction->op == ROC_REDUCE_ANY ? count > 0 : count == j->line.extent;
       break;
-    case ROC_REDUCE_MEAN: store_mean(j, value, to); break;
-    default: memcpy(to, value, j->result_bytes); break;
+    default: store_sum(j, value, to); break;
   }
 }
 
@@ -235,7 +279,7 @@ static void multiply_chunk(const job *j, const void *x, int64_t chunk, size_t n,
   j->fold->product(x, load(j, roc_array_at(other, origin), other->strides[0], n, buffer), n, out);
 }
 
-static void fold_chunk(const job *j, const char *line, int64_t chunk, void *out) {
+static void fold_chunk(const job *j, const char *line, center c, int64_t chunk, void *out) {
   uint64_t buffer[FOLD_CHUNK];
   size_t n = chunk_size(j, chunk);
   const char *from = element_at(j, line, chunk * FOLD_CHUNK);
@@ -248,21 +292,22 @@ static void fold_chunk(const job *j, const char *line, int64_t chunk, void *out)
       multiply_chunk(j, x, chunk, n, buffer);
       x = buffer;
     }
-    j->fold->chunk(terms_of(j, x, n, buffer), n, j->op.is_product, out);
+    j->fold->chunk(terms_of(j, x, c, n, buffer), n, j->op.is_product, out);
   }
 }
 
 /* The sum of chunks `first` to before `last`. */
-static void fold_line(const job *j, const char *line, int64_t first, int64_t last, void *out) {
+static void fold_line(const job *j, const char *line, center c, int64_t first, int64_t last,
+                      void *out) {
   if (last - first == 1) {
-    fold_chunk(j, line, first, out);
+    fold_chunk(j, line, c, first, out);
     return;
   }
   tree t;
   begin_tree(&t, j, 1);
   for (int64_t chunk = first; chunk < last; chunk++) {
     uint64_t value;
-    fold_chunk(j, line, chunk, &value);
+    fold_chunk(j, line, c, chunk, &value);
     add_chunk(&t, &value);
   }
   end_tree(&t, out);
@@ -282,6 +327,16 @@ static int64_t find_extreme(const job *j, const char *line, int64_t first, int64
   return place;
 }
 
+/* The sum of a whole line. */
+static void sum_line(const job *j, const char *line, void *out) {
+  const center none = {0};
+  uint64_t mean;
+  fold_line(j, line, none, 0, chunks_of(j), out);
+  if (!j->op.is_centered) return;
+  divide(j, out, j->line.extent, &mean);
+  fold_line(j, line, (center){&mean, false}, 0, chunks_of(j), out);
+}
+
 static int64_t begin_of(int64_t n, uint32_t parts, uint32_t i) {
   return n / parts * i + n % parts * i / parts;
 }
@@ -296,7 +351,7 @@ static void reduce_lines(void *ud, uint32_t part) {
     if (j->op.is_extreme) {
       place = find_extreme(j, line, 0, chunks_of(j), &value);
     } else {
-      fold_line(j, line, 0, chunks_of(j), &value);
+      sum_line(j, line, &value);
     }
     store(j, result, line, &value, place);
   }
@@ -322,25 +377,37 @@ static void reduce_part(void *ud, uint32_t part) {
     return;
   }
   for (int64_t block = first; block < last; block++) {
-    fold_line(j, line, block * j->block_chunks, end_of_block(j, block), &j->block_values[block]);
+    fold_line(j, line, (center){j->mean, false}, block * j->block_chunks, end_of_block(j, block),
+              &j->block_values[block]);
   }
+}
+
+static void sum_in_parts(job *j, void *out) {
+  tree t;
+  roc_thread_each(j->parts, reduce_part, j);
+  begin_tree(&t, j, 1);
+  for (int64_t block = 0; block < j->blocks; block++) add_chunk(&t, &j->block_values[block]);
+  end_tree(&t, out);
 }
 
 static void reduce_in_parts(job *j) {
   int64_t result, place = 0;
-  uint64_t value = 0;
+  uint64_t value = 0, mean;
   const char *line = find_line(j, j->line_at, &result);
-  roc_thread_each(j->parts, reduce_part, j);
+  j->mean = NULL;
   if (j->op.is_extreme) {
+    roc_thread_each(j->parts, reduce_part, j);
     for (uint32_t i = 0; i < j->parts; i++) {
       j->fold->extreme_chunk(&j->block_values[i], 1, j->op.is_max, i == 0, j->block_places[i],
                              &value, &place);
     }
   } else {
-    tree t;
-    begin_tree(&t, j, 1);
-    for (int64_t block = 0; block < j->blocks; block++) add_chunk(&t, &j->block_values[block]);
-    end_tree(&t, (char *)&value);
+    sum_in_parts(j, &value);
+    if (j->op.is_centered) {
+      divide(j, &value, j->line.extent, &mean);
+      j->mean = &mean;
+      sum_in_parts(j, &value);
+    }
   }
   store(j, result, line, &value, place);
 }
@@ -373,13 +440,14 @@ static const void *load_row(const job *j, const columns *c, int64_t k, void *buf
   return load(j, row, 1, c->width, buffer);
 }
 
-static void fold_columns_chunk(const job *j, const columns *c, int64_t chunk, char *rows) {
+static void fold_columns_chunk(const job *j, const columns *c, center means, int64_t chunk,
+                               char *rows) {
   uint64_t buffer[ROW_BYTES / sizeof(uint64_t)];
   size_t n = chunk_size(j, chunk), nbytes = c->width * j->class_bytes;
   size_t lanes = n < FOLD_LANES ? n : FOLD_LANES;
   for (size_t k = 0; k < n; k++) {
     const void *x = load_row(j, c, chunk * FOLD_CHUNK + (int64_t)k, buffer);
-    x = terms_of(j, x, c->width, buffer);
+    x = terms_of(j, x, means, c->width, buffer);
     char *acc = rows + k % FOLD_LANES * nbytes;
     if (k < lanes) {
       memcpy(acc, x, nbytes);
@@ -390,16 +458,30 @@ static void fold_columns_chunk(const job *j, const columns *c, int64_t chunk, ch
   j->fold->rows(rows, lanes, c->width, j->op.is_product);
 }
 
-static void fold_columns(const job *j, const columns *c) {
-  _Alignas(64) char rows[FOLD_LANES * ROW_BYTES];
+/* The sums of the columns, as the first of `rows`. */
+static void sum_columns(const job *j, const columns *c, center means, char *rows) {
   int64_t chunks = chunks_of(j);
   tree t;
   begin_tree(&t, j, c->width);
   for (int64_t chunk = 0; chunk < chunks; chunk++) {
-    fold_columns_chunk(j, c, chunk, rows);
+    fold_columns_chunk(j, c, means, chunk, rows);
     if (chunks > 1) add_chunk(&t, rows);
   }
   if (chunks > 1) end_tree(&t, rows);
+}
+
+static void fold_columns(const job *j, const columns *c) {
+  _Alignas(64) char rows[FOLD_LANES * ROW_BYTES];
+  uint64_t means[ROW_BYTES / sizeof(uint64_t)];
+  const center none = {0};
+  sum_columns(j, c, none, rows);
+  if (j->op.is_centered) {
+    for (size_t i = 0; i < c->width; i++) {
+      size_t at = i * j->class_bytes;
+      divide(j, rows + at, j->line.extent, (char *)means + at);
+    }
+    sum_columns(j, c, (center){means, true}, rows);
+  }
   for (size_t i = 0; i < c->width; i++) {
     store(j, c->result + (int64_t)i * j->columns.out, NULL, rows + i * j->class_bytes, 0);
   }
