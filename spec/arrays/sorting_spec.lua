@@ -204,8 +204,11 @@ describe("host arrays", function()
         local down = x:argsort { descending = true }
         assert.are.equal(x[down]:tobytes(), x:sort({ descending = true }):tobytes())
         assert.are.equal(sorted:tobytes(), x[down]:sort():tobytes())
-        local _, first = x:topk(3)
-        assert.same(down[{ { 1, 3 } }]:totable(), first:totable())
+        for _, k in ipairs { 1, 3, n // 5 } do -- sorted, or selected where k is small
+          local largest, first = x:topk(k)
+          assert.are.equal(down[{ { 1, k } }]:tobytes(), first:tobytes())
+          assert.are.equal(x[first]:tobytes(), largest:tobytes())
+        end
       end
     end
     local nans = roc.frombytes(string.pack("<I4I4I4", 0xffc00001, 0x7fc00002, 0), "float32", 3)
@@ -216,6 +219,24 @@ describe("host arrays", function()
     for i = 1, 3 do
       assert.are.equal(lines[i]:sort():tobytes(), lines:sort()[i]:tobytes())
       assert.are.equal(lines[i]:sort():tobytes(), lines:flip({ axis = 2 }):sort()[i]:tobytes())
+    end
+  end)
+
+  it("give the largest elements of lines, whatever their order is", function()
+    local n = 140001
+    for _, x in ipairs { roc.range(1, n), roc.range(n, 1, -1), roc.range(1, n) // 1000,
+      roc.where(roc.range(1, n):lt(n - 3), 0 / 0, -0.0), roc.range(1, n) % 2 } do
+      for _, array in ipairs { x, roc.stack { x, x:flip() }, roc.stack { x, x:flip(), x }:ravel(),
+        x[{ { 1, n - 1 } }]:reshape(200, 700) } do
+        local last = array.ndim
+        local at = array:argsort { descending = true }
+        local sorted = array:sort { descending = true }
+        for _, k in ipairs { 1, 60, 175 } do
+          local values, places = array:topk(k)
+          assert.are.equal(at:slice(last, 1, k):tobytes(), places:tobytes())
+          assert.are.equal(sorted:slice(last, 1, k):tobytes(), values:tobytes())
+        end
+      end
     end
   end)
 

@@ -16,9 +16,10 @@ local COMPARISONS = { "lt", "le", "gt", "ge", "eq", "ne" }
 -- Those that core serves itself for a host array in memory.
 local REDUCTIONS = { "sum", "prod", "min", "max", "argmin", "argmax", "any", "all", "count",
   "mean", "var", "std", "norm", "dot" }
+local SORTINGS = { "sort", "argsort", "topk" }
 
-local METHODS = { "matmul", "cumsum", "cumprod", "diff", "sort", "argsort", "topk", "unique",
-  "searchsorted", "bincount", "histogram", "nonzero", "tile", "roll", "flip", "pad" }
+local METHODS = { "matmul", "cumsum", "cumprod", "diff", "unique", "searchsorted", "bincount",
+  "histogram", "nonzero", "tile", "roll", "flip", "pad" }
 
 local ORDER = { __lt = { "<", "a:lt(b)", "a:gt(b)" }, __le = { "<=", "a:le(b)", "a:ge(b)" } }
 
@@ -95,6 +96,7 @@ function M.install()
   local methods = {}
   for _, name in ipairs(METHODS) do methods[name] = method(name) end
   for _, name in ipairs(REDUCTIONS) do methods[name] = core.reduction(name, method(name)) end
+  for _, name in ipairs(SORTINGS) do methods[name] = core.sorting(name, method(name)) end
   for _, name in ipairs(COMPARISONS) do methods[name] = operation(name, true) end
   for name, f in pairs(methods) do
     core.array_methods[name], core.device_array_methods[name] = f, f

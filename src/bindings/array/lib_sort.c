@@ -1,5 +1,8 @@
 /* What roc/arrays/sorting.lua and selection.lua have the host do, on arrays whose memory it can
- * touch: core.sort_lines, core.count_true, core.take_true; and core.array_bits, which touches none. */
+ * touch: core.sort_lines, core.count_true, core.take_true; core.sorting, the methods' own path for an
+ * array in memory; and core.array_bits, which touches none. */
+#include <string.h>
+
 #include "bindings/array/array_bind.h"
 #include "bindings/device/device_bind.h"
 #include "runtime/device.h"
@@ -39,6 +42,103 @@ static int sort_lines(lua_State *L) {
   ROC_LUA_TRY(L, status, &err);
   return 0;
 }
+
+/* ---- the methods ----------------------------------------------------------------------------- */
+
+/* What a method gives. */
+typedef struct sorting {
+  const char *name;
+  bool has_values, has_places;
+  bool keeps; /* as many as its argument says, the largest; else it has options */
+} sorting;
+
+static const sorting sortings[] = {{"sort", .has_values = true},
+                                   {"argsort", .has_places = true},
+                                   {"topk", .has_values = true, .has_places = true, .keeps = true}};
+
+/* Upvalues of a method. */
+enum { UP_SORTING = 1, UP_GENERAL, UP_COUNT = UP_GENERAL };
+
+static int call_general(lua_State *L) {
+  lua_pushvalue(L, lua_upvalueindex(UP_GENERAL));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+/* {descending = boolean}, or nothing; false: it is for the general function. */
+static bool read_descending(lua_State *L, bool *out) {
+  *out = false;
+  if (lua_gettop(L) == 1) return true;
+  if (lua_gettop(L) != 2 || !lua_istable(L, 2)) return false;
+  bool is_plain = true;
+  lua_pushnil(L);
+  while (lua_next(L, 2)) {
+    is_plain &= lua_type(L, -2) == LUA_TSTRING && strcmp(lua_tostring(L, -2), "descending") == 0 &&
+                lua_isboolean(L, -1);
+    *out = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
+  return is_plain;
+}
+
+/* Fills what the arguments after the array say. */
+static bool read_wanted(lua_State *L, const sorting *what, roc_sort *sort) {
+  if (!what->keeps) return read_descending(L, &sort->is_descending);
+  if (lua_gettop(L) != 2 || !lua_isinteger(L, 2)) return false;
+  sort->is_descending = true;
+  sort->keep = lua_tointeger(L, 2);
+  return sort->keep >= 1 && sort->keep <= sort->n;
+}
+
+/* Pushes an array of the lines' results; gives its elements. */
+static void *push_sorted(lua_State *L, const roc_array *a, int64_t keep, roc_dtype dtype) {
+  int64_t extents[ROC_ARRAY_MAX_RANK];
+  const int64_t origin[ROC_ARRAY_MAX_RANK] = {0};
+  memcpy(extents, a->extents, a->rank * sizeof *extents);
+  extents[a->rank - 1] = keep;
+  return roc_array_at(roc_new_host_array(L, dtype, a->rank, extents, ROC_ORDER_C, false), origin);
+}
+
+static int call_sorting(lua_State *L) {
+  const sorting *what = lua_touserdata(L, lua_upvalueindex(UP_SORTING));
+  const roc_array *a = lua_gettop(L) > 0 ? roc_test_plain_array(L, 1) : NULL;
+  if (!a || !roc_array_is_c_contiguous(a)) return call_general(L);
+  roc_sort sort = {.dtype = a->dtype, .n = a->extents[a->rank - 1], .threads = roc_host_threads(L)};
+  sort.keep = sort.n;
+  sort.lines = roc_array_size(a) / sort.n;
+  if (sort.threads == 0 || !read_wanted(L, what, &sort)) return call_general(L);
+  int top = lua_gettop(L);
+  if (what->has_values) sort.values = push_sorted(L, a, sort.keep, a->dtype);
+  a = roc_check_array(L, 1); /* a finalizer may have closed it, or what is waited for */
+  if (what->has_places) sort.places = push_sorted(L, a, sort.keep, ROC_DT_INT64);
+  roc_error err = ROC_ERROR_INIT;
+  roc_status status;
+  bool has_reclaimed = false;
+  do {
+    sort.from = elements_of(L, 1, false);
+    status = roc_sort_lines(&sort, &err);
+  } while (status == ROC_OOM && !has_reclaimed && (has_reclaimed = roc_gc_reclaim(L)));
+  ROC_LUA_TRY(L, status, &err);
+  return lua_gettop(L) - top;
+}
+
+/* core.sorting(name, general): the method, which calls `general` with its arguments where they are
+ * not plain. */
+static int sorting_method(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  for (size_t i = 0; i < sizeof sortings / sizeof *sortings; i++) {
+    if (strcmp(sortings[i].name, name) != 0) continue;
+    lua_pushlightuserdata(L, (void *)&sortings[i]);
+    lua_pushvalue(L, 2);
+    lua_pushcclosure(L, call_sorting, UP_COUNT);
+    return 1;
+  }
+  return luaL_argerror(L, 1, "sort, argsort or topk expected");
+}
+
+/* ---- masks and bits -------------------------------------------------------------------------- */
 
 /* The size of the array at `arg`, which is in C order. */
 static size_t size_of(lua_State *L, int arg) {
@@ -82,11 +182,9 @@ static int array_bits(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {{"sort_lines", sort_lines},
-                                     {"count_true", count_true},
-                                     {"take_true", take_true},
-                                     {"array_bits", array_bits},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {{"sort_lines", sort_lines}, {"sorting", sorting_method},
+                                     {"count_true", count_true}, {"take_true", take_true},
+                                     {"array_bits", array_bits}, {NULL, NULL}};
 
 void roc_open_sort(lua_State *L) {
   luaL_setfuncs(L, functions, 0);

@@ -12,16 +12,21 @@ static inline uint64_t integer_of(const roc_sort_keys *keys, uint64_t key) {
   return key ^ keys->exchange;
 }
 
+/* All bits where a condition holds: branches would be mispredicted. */
+static inline uint64_t all_if(bool holds) {
+  return -(uint64_t)holds;
+}
+
 /* Floats: sign and magnitude become one number; -0 is 0, and every NaN the greatest key. */
 static inline uint64_t float_key(const roc_sort_keys *keys, uint64_t bits) {
-  uint64_t magnitude = bits & ~keys->sign;
-  uint64_t key = bits > keys->sign ? bits ^ keys->mask : magnitude | keys->sign;
-  return magnitude > keys->infinity ? keys->mask : key ^ keys->exchange;
+  uint64_t magnitude = bits & ~keys->sign, key = magnitude | keys->sign;
+  key ^= (key ^ bits ^ keys->mask) & all_if(bits > keys->sign);
+  return (key ^ keys->exchange) | (keys->mask & all_if(magnitude > keys->infinity));
 }
 
 static inline uint64_t float_of(const roc_sort_keys *keys, uint64_t key) {
   key ^= keys->exchange;
-  return key & keys->sign ? key ^ keys->sign : key ^ keys->mask;
+  return key ^ keys->mask ^ ((keys->mask ^ keys->sign) & all_if(key & keys->sign));
 }
 
 /* BITS: of an element; RECORD: the type of records with nothing but a key. */

@@ -19,6 +19,9 @@ typedef struct roc_sort_records {
   size_t bytes; /* of a record */
   /* Sorts n records stably by their keys, which begin at bit `shift`; `spare` has room for n. */
   void (*sort)(void *records, void *spare, size_t n, unsigned shift);
+  /* Adds to `count` kept records those of n that come before `limit`, or all where it is NULL; gives
+   * the new count. */
+  size_t (*take)(void *kept, size_t count, const void *limit, const void *from, size_t n);
   /* Of the records of two sorted runs merged, those from number `first` to before `last`, to the
    * same places of `to`; of equal ones those of run a come first. */
   void (*merge)(const void *a, size_t na, const void *b, size_t nb, size_t first, size_t last,
