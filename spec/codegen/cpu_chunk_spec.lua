@@ -110,6 +110,30 @@ local function register_tiled(side, opts)
   end, opts)
 end
 
+-- An item has eight neighbouring elements of a column, one of several stacked matrices.
+local function strips(opts)
+  return roc.kernel(function(a, b, c)
+    local column, strip, z = roc.grid(3)
+    local above = (strip - 1) * 8
+    if z <= #c and column <= c.shape[3] and column <= b.shape[3] then
+      if above + 8 <= c.shape[2] and above + 8 <= a.shape[2] then
+        local sums = roc.private.array(8, "float32")
+        for i = 1, 8 do sums[i] = 0.0 end
+        for k = 1, a.shape[3] do
+          for i = 1, 8 do sums[i] = sums[i] + a[z][above + i][k] * b[z][k][column] end
+        end
+        for i = 1, 8 do c[z][above + i][column] = sums[i] end
+      else
+        for i = above + 1, c.shape[2] do
+          local sum = 0.0
+          for k = 1, a.shape[3] do sum = sum + a[z][i][k] * b[z][k][column] end
+          c[z][i][column] = sum
+        end
+      end
+    end
+  end, opts)
+end
+
 local SIGNATURE = "(float32[:,::1], float32[:,::1], float32[:,::1])"
 
 describe("what items keep over a loop", function()
@@ -120,6 +144,17 @@ describe("what items keep over a loop", function()
       assert.equal(lanes == 8 and 8 or 16, count_kept(register_tiled(8, opts), target, lanes))
     end)
   end
+
+  it("is in registers where rows of several are written out in such a kernel", function()
+    local opts = { check = false, number = "float32",
+      signature = SIGNATURE:gsub("%[:,::1%]", "[:,:,::1]") }
+    assert.equal(16, count_kept(strips(opts), "cpu:x86-64-v4", 16)) -- 8 sums of each of two rows
+  end)
+
+  it("is in halves of vectors of 64 bytes where rows have eight items", function()
+    local opts = { check = false, number = "float32", signature = SIGNATURE }
+    assert.equal(4, count_kept(product(opts), "cpu:x86-64-v4", 8))
+  end)
 
   for _, check in ipairs { true, false } do
     for lanes, target in pairs { [8] = "cpu:x86-64-v3", [16] = "cpu:x86-64-v4" } do

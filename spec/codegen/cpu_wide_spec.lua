@@ -74,6 +74,15 @@ describe("checks that hold for a whole group", function()
     assert.falsy(clear:find("\nfail"), clear)
     assert.truthy(text:match("\ncold:(.*)"):find("\nfail"))
   end)
+
+  it("may follow from a guard of another sum with the same id", function()
+    local k = roc.kernel(function(x)
+      local at = (roc.get_global_id(1) - 1) * 4
+      if at + 4 <= #x then x[at + 1], x[at + 2] = x[at + 3], x[at + 4] end
+    end, { signature = "(float32[::1])" })
+    local text = k:inspect_llvm("cpu", "raw")
+    assert.truthy(text:find("call i64 @llvm.sadd.sat.i64", 1, true), text)
+  end)
 end)
 
 local N = 200

@@ -50,6 +50,20 @@ devices.each(function(device)
     assert.same({ 1, 2, 3, 4, 5, 6 }, devices.table(x))
   end)
 
+  it("believes no guard whose sum wraps around", function()
+    local k = roc.kernel(function(x, y, base)
+      local at = base + roc.get_global_id(1)
+      if at + 8 <= #x then y[roc.get_global_id(1)] = x[at + 1] end
+    end)
+    local x, y = devices.values({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 }, "int64"),
+      devices.zeros(4, "int64")
+    devices.run(k, 4, { x, y, 1 }, 4)
+    assert.same({ 3, 4, 5, 0 }, devices.table(y))
+    local message = fault_of(devices.run, k, 4, { x, y, math.maxinteger - 8 }, 4)
+    assert.matches("out of range 1..12 of 'x'", message, 1, true)
+    assert.matches("and 3 more)", message, 1, true)
+  end)
+
   it("counts the work-items that failed in all wavefronts", function()
     local k = roc.kernel(function(x)
       local i = roc.get_global_id(1)

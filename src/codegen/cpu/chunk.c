@@ -5,8 +5,9 @@
  * a loop reads and writes it.  A chunk has it in arrays of its own, which LLVM keeps in vector
  * registers: the loop over a chunk's items has a constant count, becomes one vector or a few, and
  * is gone.  What the statement finds in the frame is copied there before the loop, and what it
- * changes is copied back after it.  The items that are left at the end of a row run as before.
- * In workgroups of more than one dimension, whose rows are short, a chunk has several rows.
+ * changes is copied back after it.  Chunks of fewer items follow; those that are left at the end of
+ * a row run as before.  In workgroups of more than one dimension, whose rows are short, a chunk has
+ * several rows.
  *
  * Invariant: all items of a chunk are alive when it begins. */
 #include <string.h>
@@ -17,6 +18,7 @@
 
 enum {
   MAX_INSTS = 1000, /* of all such loops, each of which is emitted twice */
+  MAX_HALVED = 200, /* of one that is emitted for half a vector, too */
   MAX_VECTORS = 4   /* side by side, of a row, or of so many rows */
 };
 
@@ -152,7 +154,7 @@ static void emit_part(cpu_state *s, uint32_t id, const usage *u, LLVMValueRef x)
 
 static void emit_chunk(cpu_state *s, uint32_t id, const usage *u, LLVMValueRef x) {
   const bool *left_out[CPU_MAX_PARTS];
-  unsigned nregisters = count_registers(s->chunk.lanes * CPU_LANE_BYTES);
+  unsigned nregisters = count_registers(vector_bytes(s));
   unsigned nparts = cpu_parts_find(s, id, nregisters, left_out);
   if (!nparts) emit_part(s, id, u, x);
   for (unsigned n = 0; n < nparts; n++) {
@@ -171,15 +173,16 @@ bool cpu_chunk_may(cpu_state *s, uint32_t id) {
   return find_usage(s, id, &u) && u.sets_any && u.ninsts + s->chunk_insts <= MAX_INSTS;
 }
 
-/* How many chunks the level's row has: none where an item has ended. */
-static LLVMValueRef count_chunks(cpu_state *s, LLVMValueRef size, LLVMValueRef *out_is_whole) {
-  roc_cg *cg = s->cg;
-  LLVMValueRef nchunks = LLVMBuildUDiv(cg->b, s->level->count, size, "");
-  *out_is_whole = NULL;
-  if (!s->needs_live || !s->may_be_dead) return nchunks;
-  LLVMValueRef live = LLVMBuildLoad2(cg->b, cg->t.i64, s->level->live_count, "");
-  *out_is_whole = LLVMBuildICmp(cg->b, LLVMIntEQ, live, s->level->count, "");
-  return LLVMBuildSelect(cg->b, *out_is_whole, nchunks, roc_cg_i64(cg, 0), "");
+/* Groups have rows of eight items, too: where vectors are of 64 bytes, half of one. */
+static unsigned least_lanes(const usage *u) {
+  unsigned nbytes = vector_bytes(u->s), lanes = nbytes / CPU_LANE_BYTES;
+  return nbytes == 64 && u->ninsts <= MAX_HALVED ? lanes / 2 : lanes;
+}
+
+/* How many of the level's items live; NULL: all. */
+static LLVMValueRef count_live(cpu_state *s) {
+  if (!s->needs_live || !s->may_be_dead) return NULL;
+  return LLVMBuildLoad2(s->cg->b, s->cg->t.i64, s->level->live_count, "");
 }
 
 /* The items from the `done`th on. */
@@ -203,25 +206,51 @@ static void emit_rest(cpu_state *s, uint32_t id, LLVMValueRef done, LLVMValueRef
   roc_cg_at(cg, end);
 }
 
+/* Chunks of so many vectors, as many as the level's items from `done` on have room for; gives the
+ * items that are done then. */
+static LLVMValueRef emit_along(cpu_state *s, uint32_t id, const usage *u, LLVMValueRef is_whole,
+                               LLVMValueRef done) {
+  roc_cg *cg = s->cg;
+  s->chunk_insts += u->ninsts;
+  s->chunk.count = s->chunk.lanes * s->chunk.vectors;
+  LLVMValueRef size = roc_cg_i64(cg, s->chunk.count);
+  LLVMValueRef left = LLVMBuildNUWSub(cg->b, s->level->count, done, "");
+  LLVMValueRef nchunks = LLVMBuildUDiv(cg->b, left, size, "");
+  if (is_whole) nchunks = LLVMBuildSelect(cg->b, is_whole, nchunks, roc_cg_i64(cg, 0), "");
+  cpu_loop loop;
+  cpu_loop_begin(s, &loop, nchunks, "chunk");
+  LLVMValueRef x = LLVMBuildNUWAdd(cg->b, s->level->x, done, "");
+  x = LLVMBuildNUWAdd(cg->b, x, LLVMBuildNUWMul(cg->b, loop.index, size, ""), "");
+  emit_chunk(s, id, u, x);
+  cpu_loop_end(s, &loop);
+  return LLVMBuildNUWAdd(cg->b, done, LLVMBuildNUWMul(cg->b, nchunks, size, ""), "");
+}
+
+/* Chunks of `nvectors` vectors, then of one, then of half of one.  Gives the items that are done. */
+static LLVMValueRef emit_widths(cpu_state *s, uint32_t id, const usage *u, unsigned nvectors,
+                                LLVMValueRef is_whole) {
+  LLVMValueRef done = roc_cg_i64(s->cg, 0);
+  s->chunk.lanes = vector_bytes(s) / CPU_LANE_BYTES;
+  s->chunk.vectors = nvectors;
+  if (nvectors > 1) done = emit_along(s, id, u, is_whole, done);
+  s->chunk.vectors = 1;
+  for (; s->chunk.lanes >= least_lanes(u); s->chunk.lanes /= 2) {
+    done = emit_along(s, id, u, is_whole, done);
+  }
+  return done;
+}
+
 void cpu_emit_chunks(cpu_state *s, uint32_t id) {
   roc_cg *cg = s->cg;
   usage u;
   if (!find_usage(s, id, &u)) return;
   make_frame_slots(s, &u);
-  s->chunk_insts += u.ninsts;
-  unsigned nbytes = vector_bytes(s), nvectors = count_vectors(&u, nbytes);
-  s->chunk = (cpu_chunk){.lanes = nbytes / CPU_LANE_BYTES, .vectors = nvectors, .rows = 1};
-  s->chunk.count = s->chunk.lanes * nvectors;
-  LLVMValueRef size = roc_cg_i64(cg, s->chunk.count), is_whole, live = NULL;
-  if (s->needs_live) live = LLVMBuildLoad2(cg->b, cg->t.i64, s->level->live_count, "");
-  LLVMValueRef nchunks = count_chunks(s, size, &is_whole);
-  cpu_loop loop;
-  cpu_loop_begin(s, &loop, nchunks, "chunk");
-  LLVMValueRef offset = LLVMBuildNUWMul(cg->b, loop.index, size, "");
-  emit_chunk(s, id, &u, LLVMBuildNUWAdd(cg->b, s->level->x, offset, ""));
-  cpu_loop_end(s, &loop);
+  LLVMValueRef live = count_live(s), is_whole = NULL;
+  if (live) is_whole = LLVMBuildICmp(cg->b, LLVMIntEQ, live, s->level->count, "");
+  s->chunk = (cpu_chunk){.rows = 1};
+  LLVMValueRef done = emit_widths(s, id, &u, count_vectors(&u, vector_bytes(s)), is_whole);
   s->chunk = (cpu_chunk){0};
-  emit_rest(s, id, LLVMBuildNUWMul(cg->b, nchunks, size, ""), is_whole, live);
+  emit_rest(s, id, done, is_whole, live);
 }
 
 /* ---- tiles --------------------------------------------------------------------------------- */
@@ -262,27 +291,6 @@ bool cpu_chunk_may_tile(cpu_state *s, uint32_t id) {
          u.ninsts + s->chunk_insts <= MAX_INSTS && count_rows(&u, vector_bytes(s)) > 1;
 }
 
-/* Tiles of `nvectors` vectors side by side, as many as the level's rows from `done` on have room
- * for; gives the items that are done then. */
-static LLVMValueRef emit_across(cpu_state *s, uint32_t id, const usage *u, unsigned nvectors,
-                                LLVMValueRef done) {
-  roc_cg *cg = s->cg;
-  cpu_level level = *s->level;
-  s->chunk.vectors = nvectors;
-  s->chunk.count = s->chunk.lanes * nvectors;
-  LLVMValueRef width = roc_cg_i64(cg, s->chunk.count);
-  LLVMValueRef left = LLVMBuildNUWSub(cg->b, level.count, done, "");
-  LLVMValueRef ntiles = LLVMBuildUDiv(cg->b, left, width, "");
-  cpu_loop loop;
-  cpu_loop_begin(s, &loop, ntiles, "tile");
-  cpu_part_begin(s, &level, level.count, NULL);
-  LLVMValueRef x = LLVMBuildNUWMul(cg->b, loop.index, width, "");
-  emit_chunk(s, id, u, LLVMBuildNUWAdd(cg->b, done, x, ""));
-  cpu_part_end(s, &level);
-  cpu_loop_end(s, &loop);
-  return LLVMBuildNUWAdd(cg->b, done, LLVMBuildNUWMul(cg->b, ntiles, width, ""), "");
-}
-
 void cpu_emit_tiles(cpu_state *s, uint32_t id, LLVMValueRef *out_rows, LLVMValueRef *out_items) {
   roc_cg *cg = s->cg;
   usage u;
@@ -290,9 +298,7 @@ void cpu_emit_tiles(cpu_state *s, uint32_t id, LLVMValueRef *out_rows, LLVMValue
   if (!find_usage(s, id, &u)) return;
   make_frame_slots(s, &u);
   unsigned nbytes = vector_bytes(s), nrows = count_rows(&u, nbytes);
-  bool is_twice = has_room_for_two(&u, nbytes, nrows);
-  s->chunk_insts += is_twice ? 2 * u.ninsts : u.ninsts;
-  s->chunk = (cpu_chunk){.lanes = nbytes / CPU_LANE_BYTES, .rows = nrows};
+  s->chunk = (cpu_chunk){.rows = nrows};
   LLVMValueRef height = roc_cg_i64(cg, nrows);
   LLVMValueRef down = LLVMBuildUDiv(cg->b, s->count[1], height, "");
   cpu_level level = *s->level, *outer = s->level;
@@ -308,15 +314,13 @@ void cpu_emit_tiles(cpu_state *s, uint32_t id, LLVMValueRef *out_rows, LLVMValue
   level.x = roc_cg_i64(cg, 0);
   level.count = s->count[0];
   s->level = &level;
-  LLVMValueRef done = level.x;
-  if (is_twice) done = emit_across(s, id, &u, 2, done);
-  emit_across(s, id, &u, 1, done);
+  emit_widths(s, id, &u, 1 + has_room_for_two(&u, nbytes, nrows), NULL);
   s->level = outer;
   cpu_loop_end(s, &y);
   cpu_loop_end(s, &z);
-  LLVMValueRef lanes = roc_cg_i64(cg, s->chunk.lanes);
   s->chunk = (cpu_chunk){0};
   *out_rows = LLVMBuildNUWMul(cg->b, down, height, "");
+  LLVMValueRef lanes = roc_cg_i64(cg, least_lanes(&u));
   LLVMValueRef across = LLVMBuildUDiv(cg->b, s->count[0], lanes, "");
   *out_items = LLVMBuildNUWMul(cg->b, across, lanes, "");
 }

@@ -261,7 +261,8 @@ enum { LOOP_ALIGN = 32 };
  * item to item; how many vectors are in flight, as rows of a workgroup are short, and shorter still
  * in kernels of more than one dimension.  Loops with atomics, cold walks, what a split leaves and
  * loops guarded by the live mask stay scalar, which keeps the code small.  Those of a chunk become
- * vectors in the largest kernels, too, or what it keeps would be in memory. */
+ * vectors in the largest kernels, too, and its rows are written out, or what it keeps would be in
+ * memory. */
 static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
   roc_cg *cg = s->cg;
   LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0), parts[7] = {none};
@@ -308,7 +309,10 @@ void cpu_items_end(cpu_state *s) {
   if (run->turning_x) turn_x(s, run);
   LLVMValueRef branch = cpu_loop_end(s, &run->loops[run->nloops - 1]);
   mark_loop(s, branch, run);
-  for (unsigned i = run->nloops - 1; i > 0; i--) cpu_loop_end(s, &run->loops[i - 1]);
+  for (unsigned i = run->nloops - 1; i > 0; i--) {
+    branch = cpu_loop_end(s, &run->loops[i - 1]);
+    if (s->chunk.rows > 1) roc_cg_unroll_whole(cg, branch);
+  }
   cg->access_group = NULL;
   s->run = NULL;
 }

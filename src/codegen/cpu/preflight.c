@@ -42,6 +42,7 @@ typedef struct preflight {
   bool is_narrowing; /* a bound is being computed: it is not narrowed itself */
   bool is_late;      /* what the group computes has the values of a run's begin */
   const bool *these; /* late: the checks to be answered */
+  interval *plain;   /* per instruction: its interval, whatever is known of it, once computed */
   LLVMValueRef ok;   /* i1: all checks so far hold; NULL: there was none */
 } preflight;
 
@@ -295,23 +296,40 @@ static bool is_same(const preflight *p, uint32_t a, uint32_t b, int depth) {
   return true;
 }
 
+/* Whether `id` is `base` and a constant more, *by; not where that may wrap around in the group. */
+static bool is_offset_from(preflight *p, uint32_t id, uint32_t base, int64_t *by) {
+  *by = 0;
+  if (is_same(p, id, base, SAME_DEPTH)) return true;
+  id = resolve(p, id);
+  const roc_ir_inst *inst = inst_of(p, id);
+  if (inst->op != ROC_IR_ADD && inst->op != ROC_IR_SUB) return false;
+  const roc_ir_inst *k = inst_of(p, resolve(p, arg_of(p, id, 1)));
+  if (k->op != ROC_IR_CONST || k->k.i < -INT32_MAX || k->k.i > INT32_MAX) return false;
+  if (!is_same(p, arg_of(p, id, 0), base, SAME_DEPTH) || !is_computable(p, id)) return false;
+  *by = inst->op == ROC_IR_ADD ? k->k.i : -k->k.i;
+  interval_of(p, id); /* the group goes the cold way when it overflows */
+  return true;
+}
+
 /* a <= b + slack is known, slack 0 or -1: narrows the interval of `id` when it is one of the two,
- * or their difference. */
+ * but for a constant, or their difference. */
 static void narrow_by_order(preflight *p, uint32_t id, interval *i, uint32_t a, uint32_t b,
                             int64_t slack) {
-  LLVMBuilderRef builder = p->s->cg->b;
-  LLVMValueRef by = roc_cg_i64(p->s->cg, slack);
+  roc_cg *cg = p->s->cg;
+  int64_t by;
   bool is_difference = inst_of(p, id)->op == ROC_IR_SUB;
   if (is_difference && is_same(p, arg_of(p, id, 0), b, SAME_DEPTH) &&
       is_same(p, arg_of(p, id, 1), a, SAME_DEPTH)) {
-    i->low = extreme(p, "llvm.smax", i->low, roc_cg_i64(p->s->cg, -slack));
+    i->low = extreme(p, "llvm.smax", i->low, roc_cg_i64(cg, -slack));
   }
-  if (is_same(p, id, a, SAME_DEPTH) && is_computable(p, b)) {
-    LLVMValueRef most = LLVMBuildAdd(builder, interval_of(p, b).high, by, "");
+  if (is_computable(p, b) && is_offset_from(p, a, id, &by)) {
+    LLVMValueRef above = roc_cg_i64(cg, slack - by);
+    LLVMValueRef most = extreme(p, "llvm.sadd.sat", interval_of(p, b).high, above);
     i->high = extreme(p, "llvm.smin", i->high, most);
   }
-  if (is_same(p, id, b, SAME_DEPTH) && is_computable(p, a)) {
-    LLVMValueRef least = LLVMBuildSub(builder, interval_of(p, a).low, by, "");
+  if (is_computable(p, a) && is_offset_from(p, b, id, &by)) {
+    LLVMValueRef below = roc_cg_i64(cg, slack + by);
+    LLVMValueRef least = extreme(p, "llvm.ssub.sat", interval_of(p, a).low, below);
     i->low = extreme(p, "llvm.smax", i->low, least);
   }
 }
@@ -384,8 +402,13 @@ static void narrow_by(preflight *p, uint32_t id, interval *i, uint32_t cond, boo
 
 static interval interval_of(preflight *p, uint32_t id) {
   id = resolve(p, id);
+  bool is_plain = p->is_narrowing || !p->nfacts;
+  if (is_plain && p->plain[id].low) return p->plain[id];
   interval i = interval_by_op(p, id);
-  if (p->is_narrowing) return i;
+  if (is_plain) {
+    p->plain[id] = i;
+    return i;
+  }
   p->is_narrowing = true;
   for (unsigned f = 0; f < p->nfacts; f++) {
     narrow_by(p, id, &i, p->facts[f].cond, p->facts[f].truth);
@@ -510,15 +533,24 @@ bool cpu_preflight_is_late(const cpu_state *s, uint32_t id) {
   return !cpu_preflight_computes(s, index) || has_loose_part(&p, index, SAME_DEPTH);
 }
 
+static bool begin(preflight *p, cpu_state *s) {
+  *p = (preflight){.s = s};
+  p->plain = ROC_ARENA_ARRAY(&s->cg->arena, interval, s->cg->ir->insts.count + 1);
+  return p->plain;
+}
+
 LLVMValueRef cpu_preflight_late(cpu_state *s, const bool *these) {
-  preflight p = {.s = s, .is_late = true, .these = these};
+  preflight p;
+  if (!begin(&p, s)) return NULL;
+  p.is_late = true;
+  p.these = these;
   walk_region(&p, 0);
   return p.ok;
 }
 
 LLVMValueRef cpu_preflight(cpu_state *s) {
-  preflight p = {.s = s};
-  if (!cpu_preflight_may(s)) return NULL;
+  preflight p;
+  if (!cpu_preflight_may(s) || !begin(&p, s)) return NULL;
   walk_region(&p, 0);
   return p.ok;
 }
@@ -566,7 +598,8 @@ static const bool *find_indices(const preflight *p) {
  * AVX-512, LLVM computes the addresses of scattered elements one by one, which integers are better
  * at. */
 LLVMValueRef cpu_preflight_divisions(cpu_state *s) {
-  preflight p = {.s = s};
+  preflight p;
+  if (!begin(&p, s)) return NULL;
   const roc_ir_module *ir = s->cg->ir;
   bool scatters = roc_processor_has(s->cg->tm, "avx512f");
   const bool *is_index = scatters ? NULL : find_indices(&p);

@@ -316,7 +316,9 @@ const roc_target roc_target_cpu = {
         "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
         "simplifycfg,loop-simplify,lcssa,before-vectorize,"
         "loop-vectorize<vectorize-forced-only;interleave-forced-only>,"
-        "instcombine<no-verify-fixpoint>,simplifycfg,sroa,early-cse<memssa>,simplifycfg)",
+        "instcombine<no-verify-fixpoint>,simplifycfg,"
+        "loop-unroll<O1;no-partial;no-runtime;no-peeling;no-upperbound>,sroa,"
+        "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)",
     .no_counter_passes =
         "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
         "simplifycfg)",
