@@ -316,22 +316,50 @@ describe("Operations on host arrays", function()
     end
   end)
 
-  it("are divisions, where no element can make them fail", function()
+  it("are divisions of integers", function()
     for _, kind in ipairs { SEPARATE, FUSED } do
       testing.lazy(1, kind)
       local before = testing.pending()
       local x, u = ones "int32", roc.full(N, -1, "uint64")
       local sum, rest = (x * 7) // 2 + (x * 7) % -4, u % 10
-      assert.equal(before + 6, testing.pending())
+      local quotient = (x * -7) // (x + x) + (x * 7) % (x * -4)
+      assert.equal(before + 13, testing.pending())
       x:fill(0)
-      assert.same({ 2, 5 }, { sum[N], rest[1] })
+      assert.same({ 2, 5, -5 }, { sum[N], rest[1], quotient[N] })
+    end
+  end)
+
+  it("that fail by the value of an element fail at every look, with their own place", function()
+    for _, kind in ipairs { SEPARATE, FUSED } do
+      testing.lazy(1, kind)
+      local x, y = ones "int32", ones "int32"
+      y[N] = 0
+      local failing = (x * 3 // y + 1) * 2
+      local line = debug.getinfo(1, "l").currentline - 1
+      y:fill(1)
+      for _, look in ipairs {
+        function() return failing[1] end, -- which none of the elements looked at makes fail
+        function() return (failing:slice(1, 1, 10) + 1):eval() end,
+        function() return failing:sum() end,
+        function() return (failing * 2):max() end,
+        function() return failing:copy() end,
+        function() return double:forall(N)(failing) end,
+        function() failing[2] = 5 end,
+      } do
+        assert.error_matches(look,
+          "divide by zero %(work%-item {" .. N .. "}%) %(launched at [^ ]*spec.lua:" .. line)
+      end
+      failing = x % (y - 1)
+      local others = {}
+      for i = 1, 300 do others[i] = x + i end -- more than may be pending: the oldest are computed
+      assert.equal(301, others[300][1])
+      assert.error_matches(function() return failing[1] end, "'n%%0'")
     end
   end)
 
   it("raise what is wrong with them at once", function()
     local x = ones "int32"
     local zeros = roc.zeros(N, "int32")
-    assert.error_matches(function() return x // zeros end, "divi")
     assert.error_matches(function() return x % 0 end, "n%%0")
     assert.error_matches(function() return x + roc.ones(N + 1) end, "broadcast")
     assert.error_matches(function() return x + roc.ones(N, "bool") end, "bool")

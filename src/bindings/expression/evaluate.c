@@ -60,8 +60,10 @@ static void launch(lua_State *L, const plan *p, roc_rt_stream *stream, const roc
     operands[n++] = (roc_kernel_operand){.scalar = {.type = ROC_VT_INT, .as.i = rows}};
   }
   roc_rt_device *device = roc_open_device_at(L, p->graph->nodes[last]->device);
+  roc_place place = {0};
+  for (uint32_t i = 0; !place.file && i <= last; i++) place = p->graph->nodes[i]->place;
   roc_graph_note_pass(p->graph, last);
-  roc_kernel_launch_operands(L, lua_gettop(L), device, stream, range, operands, n);
+  roc_kernel_launch_operands(L, lua_gettop(L), device, stream, range, place, operands, n);
 }
 
 /* What a step has done. */

@@ -45,6 +45,7 @@ roc_expression *roc_expression_of(const roc_array *a) {
 
 typedef struct extent {
   uint32_t size, nleaves, nscalars;
+  bool may_fail;
 } extent;
 
 static extent measure(const roc_operation *op, const roc_expression_operand *operands) {
@@ -53,6 +54,7 @@ static extent measure(const roc_operation *op, const roc_expression_operand *ope
     const roc_array *a = &operands[i].array;
     const roc_expression *inner = a->buffer ? roc_expression_of(a) : NULL;
     x.size += inner ? inner->size : 0;
+    x.may_fail |= inner && inner->may_fail;
     x.nleaves += inner ? inner->nleaves : a->buffer != NULL;
     x.nscalars += inner ? inner->nscalars : a->buffer == NULL;
   }
@@ -105,14 +107,16 @@ static uint32_t count_passes(const roc_array *result, const extent *x) {
   return 1 + STORED_ACCESSES * OPERATIONS / (OPERATIONS * (x->nleaves - 1) + x->size);
 }
 
-bool roc_expression_begin(roc_operation *op, bool is_square, uint32_t device,
-                          const roc_array *result, const roc_expression_operand *operands) {
+bool roc_expression_begin(const roc_expression_call *call, uint32_t device, const roc_array *result,
+                          const roc_expression_operand *operands) {
   roc_expression *e = roc_zalloc(sizeof *e);
   if (!e) return false;
+  roc_operation *op = call->op;
   e->state = op->state;
   e->session = op->state->session;
   e->op = op;
-  e->is_square = is_square;
+  e->is_square = call->is_square;
+  e->place = call->place;
   e->device = device;
   e->noperands = op->noperands;
   e->result = *result;
@@ -121,6 +125,7 @@ bool roc_expression_begin(roc_operation *op, bool is_square, uint32_t device,
   e->size = x.size;
   e->nleaves = x.nleaves;
   e->nscalars = x.nscalars;
+  e->may_fail = x.may_fail || e->place.file;
   e->passes_left = count_passes(result, &x);
   pthread_mutex_lock(&lock);
   for (uint32_t i = 0; i < e->noperands; i++) {

@@ -2,8 +2,11 @@
  *
  * The result is an array whose buffer is pending (runtime/buffer.h), so that views share it, and gets
  * memory when it is computed.  An expression holds its operands' memory.  A write to that memory
- * gives the expressions that read it one copy of the bytes that they read, as they were.  What can fail by the
- * values of elements is never an expression.
+ * gives the expressions that read it one copy of the bytes that they read, as they were.
+ *
+ * What fails by the values of elements fails whenever it is looked at, with the place of its
+ * operation.  So that this does not depend on which elements are looked at, it is computed as a
+ * whole: not as a part of a view or a reduction.
  *
  * Expressions belong to no stream.  What computes one on a device is ordered work
  * (runtime/launch.h): it comes after the queued work that writes its operands, on any stream, and
@@ -49,6 +52,7 @@ typedef struct roc_expression_call {
   uint8_t kinds[ROC_EXPRESSION_MAX_OPERANDS];
   bool is_square;
   bool is_expression; /* the arrays are those of an expression that is pending */
+  roc_place place;    /* of the operation, where its elements can make it fail */
 } roc_expression_call;
 
 typedef struct roc_expression roc_expression;
@@ -71,6 +75,9 @@ struct roc_expression {
   bool has_failed;      /* a copy of an operand found no memory */
   bool is_viewed;       /* elements of it are computed by the expression of a view (view.c) */
   bool is_skipped;      /* it could not be computed, and nothing but a look tries again */
+  bool may_fail;        /* by the values of elements: its own operation, which has a place, or one
+                           below it */
+  roc_place place;
   uint32_t noperands, size, nleaves, nscalars; /* of the tree; bounds of what a kernel gets */
   roc_array result;                            /* borrows the buffer, which owns the expression */
   roc_expression_operand operands[ROC_EXPRESSION_MAX_OPERANDS];
@@ -92,8 +99,8 @@ bool roc_expression_takes(const roc_array *a);
 bool roc_expression_fits(const roc_operation *op, const roc_expression_operand *operands);
 /* Makes `result`, whose memory is new, pending: operands are borrowed.  False: memory is out, and
  * nothing has happened. */
-bool roc_expression_begin(roc_operation *op, bool is_square, uint32_t device,
-                          const roc_array *result, const roc_expression_operand *operands);
+bool roc_expression_begin(const roc_expression_call *call, uint32_t device, const roc_array *result,
+                          const roc_expression_operand *operands);
 /* The expression that an operand stands for as a whole; NULL: memory, or a view. */
 roc_expression *roc_expression_of(const roc_array *a);
 void roc_expression_end(roc_expression *e); /* its memory has been computed */

@@ -135,19 +135,18 @@ static roc_order order_of(const roc_array *const *arrays, uint32_t n, uint32_t r
   return is_f_alone ? ROC_ORDER_F : ROC_ORDER_C;
 }
 
-/* Whether values of elements can make it fail: integers that are divided by an array's, or by 0. */
-static bool can_fail(const call *c, roc_dtype dtype) {
-  if (!c->plain.op->is_division || roc_dtype_table[dtype].kind == 'f') return false;
-  return c->plain.arrays[1] || c->plain.scalars[1].as.i == 0;
+static bool divides_integers(const call *c, roc_dtype dtype) {
+  return c->plain.op->is_division && roc_dtype_table[dtype].kind != 'f';
 }
 
-/* Whether the operation may be computed later: nothing about it fails then. */
+/* Whether the operation may be computed later: not integers over a plain 0, which fail at once. */
 static bool can_wait(const call *c, roc_dtype dtype, uint32_t rank, const int64_t *extents) {
   int64_t size = 1;
   for (uint32_t k = 0; k < rank; k++) {
     if (__builtin_mul_overflow(size, extents[k], &size)) return false;
   }
-  return !c->plain.op->state->is_off && size >= least_pending && !can_fail(c, dtype);
+  if (c->plain.op->state->is_off || size < least_pending) return false;
+  return !divides_integers(c, dtype) || c->plain.arrays[1] || c->plain.scalars[1].as.i != 0;
 }
 
 static roc_array *push_memory(lua_State *L, const call *c, roc_dtype dtype, uint32_t rank,
@@ -250,8 +249,11 @@ static bool begin(lua_State *L, call c, roc_rt_device *device, const roc_array *
     evaluate_operands(L, &c, true);
     if (!take_operands(&c, operands, &nbytes)) return false;
   }
+  if (c.plain.arrays[1] && divides_integers(&c, result->dtype)) {
+    c.plain.place.file = roc_launch_place(L, &c.plain.place.line);
+  }
   uint32_t index = roc_rt_device_index(device);
-  if (!roc_expression_begin(c.plain.op, c.plain.is_square, index, result, operands)) return false;
+  if (!roc_expression_begin(&c.plain, index, result, operands)) return false;
   roc_expression_limit(L, c.plain.op->state, nbytes);
   return true;
 }

@@ -137,7 +137,7 @@ static void launch(lua_State *L, const roc_expression_call *c, roc_rt_device *de
   if (loops->count > 1) {
     operands[n++] = (roc_kernel_operand){.scalar = {.type = ROC_VT_INT, .as.i = rows}};
   }
-  roc_kernel_launch_operands(L, lua_gettop(L), device, stream, range, operands, n);
+  roc_kernel_launch_operands(L, lua_gettop(L), device, stream, range, c->place, operands, n);
 }
 
 bool roc_expression_run(lua_State *L, const roc_expression_call *c, roc_rt_device *device,
@@ -155,7 +155,8 @@ bool roc_expression_run(lua_State *L, const roc_expression_call *c, roc_rt_devic
 }
 
 bool roc_expression_run_one(lua_State *L, const roc_expression *e, roc_rt_stream *stream) {
-  roc_expression_call c = {.op = e->op, .is_square = e->is_square, .is_expression = true};
+  roc_expression_call c = {
+      .op = e->op, .is_square = e->is_square, .is_expression = true, .place = e->place};
   roc_loops loops = {.narrays = 1, .arrays = {&e->result}};
   for (uint32_t i = 0; i < e->noperands; i++) {
     const roc_expression_operand *o = &e->operands[i];

@@ -51,13 +51,14 @@ static bool read_inputs(lua_State *L, subject *s) {
   return true;
 }
 
-/* Computes what was a part of another kernel before, and what is pending only as a view. */
+/* Computes what was a part of another kernel before, what may fail, and what is pending only as a
+ * view. */
 static void settle(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
   for (;;) {
     if (!a->buffer) luaL_error(L, "an array was closed while it was computed with");
     if (!roc_buffer_pending(a->buffer)) return;
     roc_expression *e = roc_expression_of(a);
-    bool is_whole = e && !roc_graph_is_worth_storing(e);
+    bool is_whole = e && !e->may_fail && !roc_graph_is_worth_storing(e);
     roc_expression *part = is_whole ? roc_graph_find_part(e) : NULL;
     if (is_whole && !part) return;
     roc_expression_evaluate(L, part ? part->result.buffer : a->buffer, stream);
@@ -189,7 +190,8 @@ static void launch(lua_State *L, const subject *s, const plan *p) {
     range.local[0] = LANES;
   }
   roc_graph_note_pass(&p->graph, p->graph.nnodes);
-  roc_kernel_launch_operands(L, kernel, roc_current_device(L), NULL, &range, operands, n);
+  roc_kernel_launch_operands(L, kernel, roc_current_device(L), NULL, &range, (roc_place){0},
+                             operands, n);
 }
 
 /* Until nothing changes: what runs meanwhile may print, and so run Lua code. */

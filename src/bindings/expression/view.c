@@ -76,7 +76,7 @@ static roc_array view_operand(const roc_array *result, const roc_array *operand,
 
 /* Nothing else computes what it needs, or will have it stored. */
 static bool is_free(const roc_expression *e) {
-  if (e->pass != 0 || e->is_viewed || e->has_failed) return false;
+  if (e->pass != 0 || e->is_viewed || e->has_failed || e->may_fail) return false;
   for (uint32_t i = 0; i < e->noperands; i++) {
     const roc_expression *inner =
         e->operands[i].array.buffer ? roc_expression_of(&e->operands[i].array) : NULL;
@@ -122,7 +122,8 @@ static roc_array *push_view(lua_State *L, const roc_array *view) {
   if (roc_buffer_create_later(device, nbytes, &described.buffer, &err) != ROC_OK) return NULL;
   *out = described;
   if (!fill_operands(L, e, &m, operands)) return NULL;
-  if (!roc_expression_begin(e->op, e->is_square, e->device, out, operands)) return NULL;
+  roc_expression_call call = {.op = e->op, .is_square = e->is_square};
+  if (!roc_expression_begin(&call, e->device, out, operands)) return NULL;
   lua_settop(L, at); /* the new expression holds what is pending of its operands */
   return out;
 }

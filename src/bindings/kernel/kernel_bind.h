@@ -9,6 +9,7 @@
 #define ROC_BINDINGS_KERNEL_KERNEL_BIND_H
 
 #include "bindings/array/array_bind.h"
+#include "bindings/kernel/place.h"
 #include "jit/frozen.h"
 #include "jit/kernel.h"
 
@@ -187,9 +188,10 @@ int roc_kernel_index_config(lua_State *L); /* k[{…}]: kernel, table -> launche
 int roc_kernel_m_launch(lua_State *L);
 int roc_kernel_m_forall(lua_State *L);
 /* Launches the kernel at stack index `kernel` on the stream, or (NULL) the device's default one; the
- * device is none that runs kernels in Lua. */
+ * device is none that runs kernels in Lua.  `place`: of the launch; without a file, where it is
+ * called. */
 void roc_kernel_launch_operands(lua_State *L, int kernel, roc_rt_device *device,
-                                roc_rt_stream *stream, const roc_ndrange *range,
+                                roc_rt_stream *stream, const roc_ndrange *range, roc_place place,
                                 roc_kernel_operand *operands, uint32_t count);
 /* Pushes the hint about plain host arrays. */
 void roc_kernel_push_copy_hint(lua_State *L, const roc_kernel_box *box);

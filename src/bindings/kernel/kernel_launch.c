@@ -5,7 +5,6 @@
 #include "bindings/device/device_bind.h"
 #include "bindings/kernel/kernel_bind.h"
 #include "bindings/kernel/launch_config.h"
-#include "bindings/kernel/place.h"
 #include "jit/configure.h"
 
 /* Its address is the registry key of the function that launches on sim. */
@@ -93,6 +92,7 @@ typedef struct request {
   roc_rt_device *device;        /* NULL: the current one */
   roc_rt_stream *own;           /* of the device, in place of `stream`; NULL: none */
   roc_kernel_operand *operands; /* in place of arguments; NULL: none */
+  roc_place place;              /* in place of that of the call */
 } request;
 
 typedef struct target {
@@ -167,7 +167,12 @@ static roc_jit_launch describe_launch(lua_State *L, const request *r, const targ
   const roc_fe_options *options = &r->box->kernel->options;
   if (work.is_local_free) roc_jit_choose_workgroup(options, t->device, &work.range);
   if (options->workgroup[0]) check_promise(L, options, &work.range);
-  work.file = roc_launch_place(L, &work.line);
+  if (r->place.file) {
+    work.file = r->place.file;
+    work.line = r->place.line;
+  } else {
+    work.file = roc_launch_place(L, &work.line);
+  }
   return work;
 }
 
@@ -273,7 +278,7 @@ int roc_kernel_m_launch(lua_State *L) {
 }
 
 void roc_kernel_launch_operands(lua_State *L, int kernel, roc_rt_device *device,
-                                roc_rt_stream *stream, const roc_ndrange *range,
+                                roc_rt_stream *stream, const roc_ndrange *range, roc_place place,
                                 roc_kernel_operand *operands, uint32_t count) {
   request r = {.kernel = kernel,
                .count = (int)count,
@@ -281,7 +286,8 @@ void roc_kernel_launch_operands(lua_State *L, int kernel, roc_rt_device *device,
                .range = range,
                .device = device,
                .own = stream,
-               .operands = operands};
+               .operands = operands,
+               .place = place};
   launch(L, &r);
 }
 

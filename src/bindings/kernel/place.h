@@ -10,6 +10,11 @@
  * may be reported after the state is gone. */
 const char *roc_launch_place(lua_State *L, uint32_t *out_line);
 
+typedef struct roc_place {
+  const char *file; /* as above; NULL: none */
+  uint32_t line;
+} roc_place;
+
 /* Marks a chunk, by the name that debug information shows, as a part of roclua: the position of its
  * launches is that of the caller. */
 void roc_place_hide(const char *name);
