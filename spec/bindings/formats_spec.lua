@@ -187,6 +187,12 @@ describe("a CSV file", function()
     local t = load("1;a\n2;b\n", { header = false, separator = ";" })
     assert.same({ 1, 2 }, t[1]:totable())
     assert.same({ "a", "b" }, t[2])
+    for _, separator in ipairs { "/", ":", " ", "\177" } do -- the first two are beside digits
+      local line = ("12345678$1$$9876543$123456789012$x\n"):gsub("%$", separator)
+      local columns = load(line, { header = false, separator = separator })
+      assert.same({ 12345678, 1, 9876543, 123456789012, "x" }, { columns[1][1], columns[2][1],
+        columns[4][1], columns[5][1], columns[6][1] })
+    end
     local tabs = fresh(".tsv")
     write_file(tabs, "x\ty\n1\t2\n")
     assert.same({ 2 }, roc.load(tabs).y:totable())
@@ -209,6 +215,12 @@ describe("a CSV file", function()
     for _ = 1, 2000 do
       texts[#texts + 1] = ("%%.%dg"):format(math.random(1, 17)):format(
         (math.random() - 0.5) * 10.0 ^ math.random(-300, 300))
+    end
+    for whole = 0, 20 do -- digits are read eight at a time
+      for rest = whole == 0 and 1 or 0, 20 do
+        texts[#texts + 1] = ("90817263549081726354"):sub(1, whole) .. "."
+          .. ("01234567899876543210"):sub(1, rest)
+      end
     end
     local old = os.setlocale(nil, "numeric")
     finally(function() os.setlocale(old, "numeric") end)

@@ -257,7 +257,7 @@ roc_status roc_file_read(const char *path, size_t most, unsigned char **out_byte
   size_t nbytes;
   int fd = open_regular(path, most, &nbytes, err);
   if (fd < 0) return ROC_IO;
-  unsigned char *bytes = roc_alloc(nbytes);
+  unsigned char *bytes = roc_alloc_pages(nbytes, 64);
   if (bytes) *out_nbytes = read_some(fd, bytes, nbytes);
   close(fd);
   if (!bytes) return roc_fail(err, ROC_OOM, "out of memory while reading '%s'", path);

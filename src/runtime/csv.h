@@ -18,11 +18,11 @@ typedef struct roc_csv_text {
 typedef struct roc_csv_column {
   roc_csv_text name;
   roc_csv_kind kind;
+  roc_buffer *numbers; /* with the values, and perhaps room for more; of texts NULL */
   union {
     int64_t *ints;
     double *floats;
     roc_csv_text *texts;
-    void *block;
   } values; /* one a row */
 } roc_csv_column;
 

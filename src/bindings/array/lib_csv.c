@@ -93,8 +93,11 @@ static void push_column(lua_State *L, const roc_csv *csv, const roc_csv_column *
     return;
   }
   roc_dtype dtype = column->kind == ROC_CSV_INT ? ROC_DT_INT64 : ROC_DT_FLOAT64;
-  roc_array *a = roc_new_host_array(L, dtype, 1, &nrows, ROC_ORDER_C, false);
-  if (nrows > 0) memcpy(roc_buffer_host(a->buffer), column->values.block, roc_array_nbytes(a));
+  roc_array *a = roc_push_array(L, &roc_host_array_class);
+  roc_gc_account(L, roc_buffer_nbytes(column->numbers));
+  *a = (roc_array){.dtype = dtype, .rank = 1, .extents = {nrows}, .strides = {1}};
+  roc_buffer_retain(column->numbers);
+  a->buffer = column->numbers;
 }
 
 void roc_load_csv(lua_State *L, const char *path, const roc_csv_options *options) {

@@ -185,11 +185,23 @@ static roc_status read_names(parser *p, bool has_names, roc_error *err) {
   return ROC_OK;
 }
 
-static roc_status allocate(roc_csv_column *column, size_t most, const char *path, roc_error *err) {
-  size_t itemsize = column->kind == ROC_CSV_TEXT ? sizeof(roc_csv_text) : sizeof(double);
-  roc_free(column->values.block);
-  column->values.block = roc_alloc(most * itemsize);
-  if (column->values.block) return ROC_OK;
+static roc_status allocate_numbers(roc_csv_column *column, size_t most, const char *path,
+                                   roc_error *err) {
+  if (roc_buffer_create_host(most * sizeof(double), false, &column->numbers, err) != ROC_OK) {
+    return roc_fail(err, ROC_OOM, "out of memory reading '%s'", path);
+  }
+  column->values.ints = roc_buffer_host(column->numbers);
+  return ROC_OK;
+}
+
+/* The column's numbers are lost. */
+static roc_status become_texts(roc_csv_column *column, size_t most, const char *path,
+                               roc_error *err) {
+  roc_buffer_release(column->numbers);
+  column->numbers = NULL;
+  column->kind = ROC_CSV_TEXT;
+  column->values.texts = roc_alloc_pages(most * sizeof(roc_csv_text), 64);
+  if (column->values.texts) return ROC_OK;
   return roc_fail(err, ROC_OOM, "out of memory reading '%s'", path);
 }
 
@@ -204,14 +216,13 @@ static roc_status read_all(parser *p, bool has_names, roc_error *err) {
   ROC_TRY(read_names(p, has_names, err));
   size_t most = count_lines(p->at, p->end);
   for (size_t i = 0; i < csv->ncolumns; i++) {
-    ROC_TRY(allocate(&csv->columns[i], most, p->path, err));
+    ROC_TRY(allocate_numbers(&csv->columns[i], most, p->path, err));
   }
   const parser start = *p;
   roc_csv_column *text;
   ROC_TRY(read_rows(p, &text, err));
   while (text) {
-    text->kind = ROC_CSV_TEXT;
-    ROC_TRY(allocate(text, most, p->path, err));
+    ROC_TRY(become_texts(text, most, p->path, err));
     for (size_t i = 0; i < csv->ncolumns; i++) {
       if (csv->columns[i].kind == ROC_CSV_FLOAT) csv->columns[i].kind = ROC_CSV_INT;
     }
@@ -239,7 +250,9 @@ roc_status roc_csv_read(const char *path, char separator, bool has_names, roc_rt
 
 void roc_csv_close(roc_csv *csv) {
   for (size_t i = 0; i < csv->ncolumns && csv->columns; i++) {
-    roc_free(csv->columns[i].values.block);
+    roc_csv_column *column = &csv->columns[i];
+    roc_buffer_release(column->numbers);
+    if (column->kind == ROC_CSV_TEXT) roc_free(column->values.texts);
   }
   roc_free(csv->columns);
   roc_free(csv->bytes);

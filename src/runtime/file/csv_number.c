@@ -60,6 +60,13 @@ static double slow_float(const char *at, const char *end) {
   return c_locale ? strtod_l(text, NULL, c_locale) : strtod(text, NULL);
 }
 
+/* The number that eight digits are, each a byte, the first one the lowest byte. */
+static uint64_t number_of(uint64_t digits) {
+  digits = (digits * (1 + (10 << 8))) >> 8 & 0x00ff00ff00ff00ff;
+  digits = (digits * (1 + (UINT64_C(100) << 16))) >> 16 & 0x0000ffff0000ffff;
+  return (digits * (1 + (UINT64_C(10000) << 32))) >> 32;
+}
+
 static bool is_digit(const char *p, const char *end) {
   return p < end && (unsigned)(*p - '0') < 10;
 }
@@ -92,19 +99,42 @@ static const char *scan_exponent(const char *at, const char *end, int *out) {
   return p;
 }
 
+/* Adds the digits from p on to *digits; gives what follows.  Where bytes come in the order of the
+ * text, those of eight at once, without a branch for each. */
+static const char *scan_digits(const char *p, const char *end, uint64_t *digits) {
+  static const uint64_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  while (end - p >= 8) {
+    uint64_t eight;
+    memcpy(&eight, p, sizeof eight);
+    eight ^= UINT64_C(0x0101010101010101) * '0';
+    uint64_t others =
+        ((eight & UINT64_C(0x7f7f7f7f7f7f7f7f)) + UINT64_C(0x7676767676767676)) | eight;
+    others &= UINT64_C(0x8080808080808080);
+    unsigned n = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+    if (n == 0) return p;
+    *digits = *digits * tens[n] + number_of(eight << (64 - 8 * n));
+    p += n;
+    if (n < 8) return p;
+  }
+#endif
+  for (; is_digit(p, end); p++) *digits = *digits * tens[1] + (uint64_t)(*p - '0');
+  return p;
+}
+
 const char *roc_csv_scan_number(const char *at, const char *end, roc_csv_number *out) {
   const char *p = at;
   bool is_negative = p < end && *p == '-';
   if (p < end && (*p == '-' || *p == '+')) p++;
   uint64_t digits = 0;
   const char *first = p;
-  for (; is_digit(p, end); p++) digits = digits * 10 + (uint64_t)(*p - '0');
+  p = scan_digits(p, end, &digits);
   int64_t ndigits = p - first;
   int exponent = 0;
   bool is_int = true;
   if (p < end && *p == '.') {
     const char *point = p++;
-    for (; is_digit(p, end); p++) digits = digits * 10 + (uint64_t)(*p - '0');
+    p = scan_digits(p, end, &digits);
     ndigits += p - point - 1;
     exponent = -(int)(p - point - 1 < 10000 ? p - point - 1 : 10000);
     is_int = false;
