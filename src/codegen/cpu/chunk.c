@@ -173,9 +173,11 @@ bool cpu_chunk_may(cpu_state *s, uint32_t id) {
   return find_usage(s, id, &u) && u.sets_any && u.ninsts + s->chunk_insts <= MAX_INSTS;
 }
 
-/* Groups have rows of eight items, too: where vectors are of 64 bytes, half of one. */
-static unsigned least_lanes(const usage *u) {
+/* Items of the smallest chunks, after those of `nvectors` vectors: of the long rows of one dimension
+ * LLVM's vectors do for what is left, short rows are often of eight items. */
+static unsigned least_items(const usage *u, unsigned nvectors) {
   unsigned nbytes = vector_bytes(u->s), lanes = nbytes / CPU_LANE_BYTES;
+  if (!u->s->plan.has_rows) return nvectors * lanes;
   return nbytes == 64 && u->ninsts <= MAX_HALVED ? lanes / 2 : lanes;
 }
 
@@ -206,13 +208,12 @@ static void emit_rest(cpu_state *s, uint32_t id, LLVMValueRef done, LLVMValueRef
   roc_cg_at(cg, end);
 }
 
-/* Chunks of so many vectors, as many as the level's items from `done` on have room for; gives the
- * items that are done then. */
+/* As many chunks as the level's items from `done` on have room for; gives the items that are done
+ * then. */
 static LLVMValueRef emit_along(cpu_state *s, uint32_t id, const usage *u, LLVMValueRef is_whole,
                                LLVMValueRef done) {
   roc_cg *cg = s->cg;
   s->chunk_insts += u->ninsts;
-  s->chunk.count = s->chunk.lanes * s->chunk.vectors;
   LLVMValueRef size = roc_cg_i64(cg, s->chunk.count);
   LLVMValueRef left = LLVMBuildNUWSub(cg->b, s->level->count, done, "");
   LLVMValueRef nchunks = LLVMBuildUDiv(cg->b, left, size, "");
@@ -226,15 +227,15 @@ static LLVMValueRef emit_along(cpu_state *s, uint32_t id, const usage *u, LLVMVa
   return LLVMBuildNUWAdd(cg->b, done, LLVMBuildNUWMul(cg->b, nchunks, size, ""), "");
 }
 
-/* Chunks of `nvectors` vectors, then of one, then of half of one.  Gives the items that are done. */
+/* Chunks of `nvectors` vectors, then smaller ones.  Gives the items that are done. */
 static LLVMValueRef emit_widths(cpu_state *s, uint32_t id, const usage *u, unsigned nvectors,
                                 LLVMValueRef is_whole) {
+  unsigned lanes = vector_bytes(s) / CPU_LANE_BYTES, least = least_items(u, nvectors);
   LLVMValueRef done = roc_cg_i64(s->cg, 0);
-  s->chunk.lanes = vector_bytes(s) / CPU_LANE_BYTES;
-  s->chunk.vectors = nvectors;
-  if (nvectors > 1) done = emit_along(s, id, u, is_whole, done);
-  s->chunk.vectors = 1;
-  for (; s->chunk.lanes >= least_lanes(u); s->chunk.lanes /= 2) {
+  for (unsigned count = nvectors * lanes; count >= least; count /= 2) {
+    s->chunk.count = count;
+    s->chunk.lanes = count < lanes ? count : lanes;
+    s->chunk.vectors = count / s->chunk.lanes;
     done = emit_along(s, id, u, is_whole, done);
   }
   return done;
@@ -314,13 +315,14 @@ void cpu_emit_tiles(cpu_state *s, uint32_t id, LLVMValueRef *out_rows, LLVMValue
   level.x = roc_cg_i64(cg, 0);
   level.count = s->count[0];
   s->level = &level;
-  emit_widths(s, id, &u, 1 + has_room_for_two(&u, nbytes, nrows), NULL);
+  unsigned nvectors = has_room_for_two(&u, nbytes, nrows) ? 2 : 1;
+  emit_widths(s, id, &u, nvectors, NULL);
   s->level = outer;
   cpu_loop_end(s, &y);
   cpu_loop_end(s, &z);
   s->chunk = (cpu_chunk){0};
   *out_rows = LLVMBuildNUWMul(cg->b, down, height, "");
-  LLVMValueRef lanes = roc_cg_i64(cg, least_lanes(&u));
+  LLVMValueRef lanes = roc_cg_i64(cg, least_items(&u, nvectors));
   LLVMValueRef across = LLVMBuildUDiv(cg->b, s->count[0], lanes, "");
   *out_items = LLVMBuildNUWMul(cg->b, across, lanes, "");
 }
