@@ -79,6 +79,29 @@ local function tiled(opts)
   end, opts)
 end
 
+-- With two tiles in turn: one is multiplied while the next one is loaded.
+local function double_buffered(opts)
+  return roc.kernel(function(a, b, c)
+    local as = roc.shared.array({ 2, 16, 16 }, "float32")
+    local bs = roc.shared.array({ 2, 16, 16 }, "float32")
+    local column, row = roc.grid(2)
+    local x, y = roc.get_local_id(1), roc.get_local_id(2)
+    local sum, stage = 0.0, 1
+    for t = -16, a.shape[2] - 1, 16 do
+      local next_a, next_b = roc.float32(0), roc.float32(0)
+      if t + 16 + x <= a.shape[2] then next_a = a[row][t + 16 + x] end
+      if t + 16 + y <= b.shape[1] then next_b = b[t + 16 + y][column] end
+      if t >= 0 then
+        for k = 1, 16 do sum = sum + as[stage][y][k] * bs[stage][k][x] end
+      end
+      stage = 3 - stage
+      as[stage][y][x], bs[stage][y][x] = next_a, next_b
+      roc.barrier()
+    end
+    c[row][column] = sum
+  end, opts)
+end
+
 -- Each item has `side` × `side` elements, of tiles in shared memory.
 local function register_tiled(side, opts)
   local tile = 16 * side
@@ -170,6 +193,7 @@ describe("what items keep over a loop", function()
         local nvectors = lanes == 16 and check and 1 or 2
         assert.equal(4 * nvectors, count_kept(tiled(opts), target, lanes))
         assert.equal(4 * nvectors, count_kept(returning_tiled(opts), target, lanes))
+        assert.equal(4 * nvectors, count_kept(double_buffered(opts), target, lanes))
         -- of four sums each, two rows fit into 16 registers, and four into 32
         assert.equal(lanes == 8 and 8 or 16, count_kept(register_tiled(2, opts), target, lanes))
         -- 16 sums are half of 32 registers; where there are 16, the loop runs for 8 sums, twice

@@ -24,6 +24,7 @@ typedef struct marker {
   uint32_t *setters; /* per variable: one of them */
   bool has_tiles;    /* items that have barriers stand in rows */
   bool has_lanes;    /* items that go different ways may be lanes of vectors */
+  bool is_turning;   /* a loop around what is looked at */
 } marker;
 
 static const roc_ir_ids *region_of_id(const marker *m, uint32_t region) {
@@ -228,16 +229,35 @@ static bool turn(marker *m, uint32_t id) {
   bool is_step_shared = m->uniform.insts[roc_ir_arg(m->ir, inst, 2)] == ROC_IR_UNIFORM_GROUP;
   if (!is_step_shared || m->nsets[inst->aux] != 1 || has_irregular_bounds(m, inst)) return false;
   if (has_obstacle(m, body) || !touches_memory(m, body) || suits_lanes(m, inst)) return false;
-  bool all_loops = true;
+  bool all_loops = true, was_turning = m->is_turning;
+  m->is_turning = true;
   mark_list(m, region_of(m, inst, 0), &all_loops);
+  m->is_turning = was_turning;
   if (!all_loops) return false;
   m->plan->cuts[id] |= CPU_CUT_ROW;
   m->plan->wide_for[inst->aux] = id;
   return true;
 }
 
+/* The sums of a tiled product, in a loop that would be short enough to be unrolled: what the items
+ * of a row have in common is loaded for several rows at once when the loop stands around them
+ * (cpu/chunk.c).  Between barriers nothing is kept from statement to statement anyway.  In another loop
+ * it is part of what that one's items do. */
+static bool is_tile_loop(const marker *m, const roc_ir_inst *inst) {
+  if (!m->has_tiles || m->is_turning || count_rounds(m, inst) <= SHORT_LOOP / 2) return false;
+  const roc_ir_ids *body = region_of(m, inst, 0);
+  bool sets = false;
+  for (uint32_t i = 0; i < body->count; i++) {
+    const roc_ir_inst *inner = &m->ir->insts.items[body->items[i]];
+    if (roc_ir_has_regions(inner)) return false;
+    sets |= inner->op == ROC_IR_SET;
+  }
+  return sets;
+}
+
 static bool mark_for(marker *m, uint32_t id) {
-  return !is_short(m, &m->ir->insts.items[id]) && turn(m, id);
+  const roc_ir_inst *inst = &m->ir->insts.items[id];
+  return (!is_short(m, inst) || is_tile_loop(m, inst)) && turn(m, id);
 }
 
 static bool mark_if(marker *m, uint32_t id, bool *out_all_loops) {
@@ -292,22 +312,6 @@ static void clean_list(marker *m, const roc_ir_ids *ids) {
   }
 }
 
-/* The sums of a tiled product, in a loop that would be short enough to be unrolled: what the items
- * of a row have in common is loaded for several rows at once when the loop stands around them
- * (cpu/chunk.c).  Between barriers nothing is kept from statement to statement anyway. */
-static bool is_tile_loop(const marker *m, const roc_ir_inst *inst) {
-  if (!m->has_tiles || inst->op != ROC_IR_FOR || count_rounds(m, inst) <= SHORT_LOOP / 2)
-    return false;
-  const roc_ir_ids *body = region_of(m, inst, 0);
-  bool sets = false;
-  for (uint32_t i = 0; i < body->count; i++) {
-    const roc_ir_inst *inner = &m->ir->insts.items[body->items[i]];
-    if (roc_ir_has_regions(inner)) return false;
-    sets |= inner->op == ROC_IR_SET;
-  }
-  return sets;
-}
-
 /* Statements of the group: goes into those that hold a group cut, leaves those of a wavefront. */
 static void mark_group(marker *m, const roc_ir_ids *ids) {
   for (uint32_t i = 0; i < ids->count; i++) {
@@ -319,7 +323,7 @@ static void mark_group(marker *m, const roc_ir_ids *ids) {
       for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) mark_group(m, region_of(m, inst, r));
     } else if (!cuts) {
       roc_ir_ids one = {.items = &id, .count = 1};
-      if (!is_tile_loop(m, inst) || !turn(m, id)) mark_list(m, &one, &all_loops);
+      mark_list(m, &one, &all_loops);
       clean_list(m, &one);
     }
   }
