@@ -33,6 +33,17 @@ local BODIES = {
       if sum < best then best, which = sum, c end
     end
     out[1], out[2] = which, best < 1e30 and 1 or 0]],
+  ["a loop of no rounds in loops that end at different times"] = [[
+    local v = 1
+    for k = 1, 3 do
+      for m = -2, 3, (i - k) % 4 + 1 do
+        out[(i % 3) + 1] = out[(i % 3) + 1] + (i * v) % (#x + 3)
+        for n = 1, #y - 83 do
+          if i < n then break end
+          out[4], v = m, i
+        end
+      end
+    end]],
   ["goto continue"] = [[
     local sum, seen = 0, 0
     for k = 1, i do

@@ -1,9 +1,14 @@
-/* Rewrites what LLVM would get wrong (amdgpu/repair.h), then phis. */
+/* Rewrites what LLVM would get wrong (amdgpu/repair.h), then conditions of branches, then phis. */
 #include "codegen/amdgpu/repair.h"
+
+#include "codegen/amdgpu/shared_conditions.h"
 
 roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err) {
   static const roc_cg_form *const lists[] = {roc_amdgpu_float_forms, roc_amdgpu_integer_forms,
                                              NULL};
   roc_cg_rewrite_forms(cg, lists);
+  if (roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_SHARED_CONDITION)) {
+    roc_part_shared_conditions(cg->mod, cg->tm);
+  }
   return roc_amdgpu_repair_phis(cg, err);
 }
