@@ -6,9 +6,9 @@
 --     in vectors
 --   roclua-spec spec/fuzz/run.lua --target [count [first seed [target …]]]
 --     compiles them for targets (gfx90a, gfx1030)
---   roclua-spec spec/fuzz/run.lua --arrays [count [first seed]]
+--   roclua-spec spec/fuzz/run.lua --arrays [count [first seed [device]]]
 --     compares programs of array expressions whose operations are computed at once, when they are
---     needed one by one, and in one kernel
+--     needed one by one, and in one kernel: with arrays of a device, or host arrays, on cpu
 -- Prints and shrinks every failure; exit status 1 when there was one. ROCLUA_WAVEFRONT=32 for the
 -- other wavefront; ROCLUA_CACHE=off keeps thousands of kernels out of the disk cache.
 package.path = "spec/?.lua;" .. package.path
@@ -20,9 +20,11 @@ local options = { table.unpack(arg) }
 if options[1] == "--arrays" then
   local arrays = require "support.fuzz.arrays"
   local count, first, failures = tonumber(options[2] or "1000"), tonumber(options[3] or "1"), 0
+  local device = options[4]
+  local scope <close> = require "roc".on_device(device or "cpu") -- luacheck: ignore
   for seed = first, first + count - 1 do
     for _, work in ipairs { 0, math.maxinteger } do
-      local ok, why = arrays.compare(seed, 60, work)
+      local ok, why = arrays.compare(seed, 60, work, device ~= nil)
       if not ok then
         failures = failures + 1
         print(why)
