@@ -121,6 +121,56 @@ devices.each(function(device)
     end
   end)
 
+  it("divides int32 elements by a number that is not negative", function()
+    local values = { 0, 1, -1, 2, -2, 7, -7, 1000003, -1000003, (1 << 31) - 1, -(1 << 31),
+      -(1 << 31) + 1 }
+    local k = roc.kernel(function(x, out, n)
+      local i = roc.get_global_id(1)
+      local q, rest = x[i] // n, x[i] % n
+      out[i][1], out[i][2], out[i][3], out[i][4] = q, rest, x[i] // 8 + x[i] % 8, x[i] // 10
+    end, { check = false })
+    local x, out = devices.values(values, "int32"), devices.zeros({ #values, 4 }, "int64")
+    for _, n in ipairs { 1, 2, 3, 8, 1000, (1 << 30) - 1, 1 << 30, (1 << 31) - 1, 1 << 31 } do
+      devices.run(k, #values, { x, out, n })
+      local got = devices.table(out)
+      for i, v in ipairs(values) do
+        assert.same({ v // n, v % n, v // 8 + v % 8, v // 10 }, got[i],
+          ("%d by %d"):format(v, n))
+      end
+    end
+  end)
+
+  -- Of a wavefront most items hold what 32 bits do, and one does not.
+  it("converts between floats and integers whose sizes differ from item to item", function()
+    local k = roc.kernel(function(x, n, whole, low, float, back)
+      local i = roc.get_global_id(1)
+      whole[i] = math.floor(x[i])
+      low[i] = math.ceil(x[i])
+      float[i] = n[i]
+      back[i] = math.ceil(x[i])
+    end, { number = "float32" })
+    for _, odd in ipairs { 0x1p31, -0x1p31, -0x1.000002p31, 0x1p40, -0x1.8p50, 0x1.fffffep61 } do
+      local floats, integers = {}, {}
+      for i = 1, 96 do
+        floats[i], integers[i] = (i - 48) * 1000.75, (i - 48) * 1000003
+      end
+      floats[70], integers[70] = odd, math.floor(odd) + 12345
+      local whole, low = devices.zeros(96, "int64"), devices.zeros(96, "uint8")
+      floats[95], floats[96] = -0.0, -0.25
+      local float, back = devices.zeros(96, "float32"), devices.zeros(96, "float32")
+      devices.run(k, 96, { devices.values(floats, "float32"), devices.values(integers, "int64"),
+        whole, low, float, back }, 96)
+      whole, low, float = devices.table(whole), devices.table(low), devices.table(float)
+      back = devices.table(back)
+      for i = 1, 96 do
+        assert.are.equal(math.floor(floats[i]), whole[i])
+        assert.are.equal(math.ceil(floats[i]) & 255, low[i])
+        assert.are.equal(string.unpack("f", string.pack("f", integers[i])), float[i])
+        assert.is_true(devices.same(math.ceil(floats[i]) + 0.0, back[i]))
+      end
+    end
+  end)
+
   it("computes unary operators of integers", function()
     check("-a", ia, ib, "int64", "int64", "int64")
     check("~a", ia, ib, "int64", "int64", "int64")

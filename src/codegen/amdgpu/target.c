@@ -12,6 +12,8 @@
 #include "codegen/amdgpu/devlib.h"
 #include "codegen/amdgpu/frame.h"
 #include "codegen/core/limits.h"
+#include "codegen/llvm/conversion.h"
+#include "codegen/llvm/division.h"
 #include "codegen/llvm/link.h"
 
 static const char TRIPLE[] = "amdgcn-amd-amdhsa";
@@ -222,11 +224,15 @@ static void mark_atomic(roc_cg *cg, LLVMValueRef inst, uint32_t array) {
   }
 }
 
+static void bypass(roc_cg *cg) {
+  roc_bypass_divisions(cg->mod);
+  roc_bypass_conversions(cg->mod, roc_amdgpu_state_of(cg)->chip->wave_size);
+}
+
 const roc_target roc_target_amdgpu = {
     .facts = &roc_target_facts_amdgpu,
     .global_space = 1,
     .adds_narrow_offsets = true,
-    .bypasses_divisions = true,
     .shared_space = 3,
     .const_space = 4,
     .private_space = 5,
@@ -240,6 +246,7 @@ const roc_target roc_target_amdgpu = {
     .machine = machine,
     .kernel = roc_amdgpu_kernel,
     .finish = finish,
+    .bypass = bypass,
     .repair = roc_amdgpu_repair,
     .passes = passes,
     .no_slp_passes = "default<O1>",

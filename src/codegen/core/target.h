@@ -32,7 +32,6 @@ struct roc_target {
   bool unrolls;
   bool has_line_directives_only;   /* of line tables: no sections of debug information */
   bool adds_narrow_offsets;        /* memory instructions take an offset of 32 bits beside a base */
-  bool bypasses_divisions;         /* of 64 bits, by ones of 32 (llvm/division.h) */
   bool outlines_loops;             /* of large kernels (llvm/outline.h) */
   LLVMCodeGenFileType object_kind; /* what LLVM emits for a code object */
 
@@ -55,7 +54,9 @@ struct roc_target {
   /* A float to an integer of 32 bits, beyond which it is their end; NaN gives 0.  NULL where no one
    * instruction does that. */
   LLVMValueRef (*saturate)(roc_cg *cg, LLVMValueRef f);
-  /* After the optimiser: rewrites what this target's instruction selection is known to get wrong.
+  /* After the optimiser: puts branches to 32 bits in front of what takes long in 64.  May be NULL. */
+  void (*bypass)(roc_cg *cg);
+  /* After that: rewrites what this target's instruction selection is known to get wrong.
    * May be NULL. */
   roc_status (*repair)(roc_cg *cg, roc_error *err);
   /* Text of the pass pipeline for LLVMRunPasses. */

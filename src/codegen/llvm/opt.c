@@ -3,7 +3,6 @@
 #include <llvm-c/Analysis.h>
 
 #include "codegen/core/cg.h"
-#include "codegen/llvm/division.h"
 #include "codegen/llvm/outline.h"
 #include "codegen/llvm/passes.h"
 
@@ -40,7 +39,7 @@ roc_status roc_cg_optimise(roc_cg *cg, roc_error *err) {
     return roc_fail(err, ROC_COMPILE, "kernel '%s': %s", cg->ir->name,
                     roc_str_text(&cg->diagnostics));
   }
-  if (cg->target->bypasses_divisions) roc_bypass_divisions(cg->mod);
+  if (cg->target->bypass) cg->target->bypass(cg);
   if (cg->target->repair) ROC_TRY(cg->target->repair(cg, err));
   if (cg->target->outlines_loops && cg->opt_tier == ROC_CG_SCALAR) roc_outline_loops(cg->mod);
   return ROC_OK;
