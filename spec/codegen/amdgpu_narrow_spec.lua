@@ -313,7 +313,7 @@ end
         %s
       end]]):format(use), signature, false)
       local lines, text = hot(k)
-      return #lines, text, k:inspect_llvm("gfx90a")
+      return #lines, text, k:inspect_llvm("gfx90a"), k:inspect_asm("gfx90a")
     end
     local bounded, text, llvm = of("if k >= 1 and k <= #t then y[i] = t[k] end")
     assert.matches("v_cvt_i32_f32", text)
@@ -333,8 +333,8 @@ end
     -- what else is made of it, or is compared with it, takes it as it is
     for _, use in ipairs { "y[i] = k", "y[i] = t[k % 8 + 1]",
       "if k <= 2147483647 then y[i] = 1 end" } do
-      local _, exact = of(use)
-      assert.matches("v_cvt_u32_f32", exact, 1, true)
+      local _, _, _, exact = of(use)
+      assert.matches("v_cvt_u32_f32", exact, 1, true) -- where 32 bits do not hold it
     end
   end)
 
@@ -347,6 +347,53 @@ end
     for _ in asm:gmatch("v_trunc_f32") do wide = wide + 1 end
     assert.are.equal(1, narrow)
     assert.are.equal(1, wide) -- of the reciprocal's halves
+  end)
+
+  it("divides what was loaded as int32 in 32 bits", function()
+    local k = kernel("function(x, y, n) local i = roc.get_global_id(1) "
+      .. "y[i] = x[i] // n + x[i] % n end", "(int32[:], int64[:], int64 narrow)", false)
+    local llvm = k:inspect_llvm("gfx90a")
+    assert.matches("udiv i32", llvm)
+    assert.not_matches("div i64", llvm)
+  end)
+
+  it("looks whether 32 bits do before it converts 64", function()
+    for use, fast in pairs { ["c[i] = math.floor(x[i])"] = "v_cvt_i32_f32",
+      ["x[i] = x[i] - math.floor(x[i])"] = "v_floor_f32",
+      ["n[i] = math.floor(x[i])"] = "v_cvt_i32_f32", ["x[i] = n[i]"] = "v_cvt_f32_i32" } do
+      local k = kernel(("function(x, n, c) local i = roc.get_global_id(1) %s end"):format(use),
+        "(float32[:], int64[:], uint8[:])", false)
+      local _, text = hot(k)
+      assert.matches(fast, text)
+      assert.matches("s_cbranch_vccnz", text)
+      assert.not_matches("v_cvt_u32_f32", text)
+      assert.not_matches("v_ffbh", text)
+    end
+  end)
+
+  it("counts a loop in 32 bits whose rounds load at its counter", function()
+    local function text_of(body)
+      local k = kernel(([[function(x, from, y)
+        local i = roc.get_global_id(1)
+        local sum = 0.0
+        for j = from[i] + 1, from[i] + from[i + 1] do %s end
+        y[i] = sum
+      end]]):format(body), "(float32[:] narrow, int32[:] narrow, float32[:] narrow)", false)
+      return k:inspect_llvm("gfx90a")
+    end
+    assert.matches("%%j = phi i32", text_of("sum = sum + x[j]"))
+    assert.matches("%%j = phi i64", text_of("sum = sum + x[j] if sum > 9.0 then break end"))
+  end)
+
+  it("adds a radius to an index in 32 bits", function()
+    local llvm = kernel([[function(x, y, r)
+      local i = roc.get_global_id(1)
+      if i > #y then return end
+      local sum = 0.0
+      for d = -r, r do sum = sum + x[math.max(1, math.min(#x, i + d))] end
+      y[i] = sum
+    end]], "(float32[:] narrow, float32[:] narrow, int64 narrow)", false):inspect_llvm("gfx90a")
+    assert.not_matches("icmp %w+ i64", llvm:match("\nfor.*") or llvm)
   end)
 
   it("needs no more instructions than the one-dimensional kernel has to", function()

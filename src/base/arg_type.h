@@ -9,7 +9,9 @@
 
 enum {
   ROC_MAX_RANK = 8,
-  ROC_NARROW_MOST = INT32_MAX - 1 /* 2^31-1 is more than anything narrow */
+  ROC_NARROW_MOST = INT32_MAX - 1,    /* 2^31-1 is more than anything narrow */
+  ROC_NARROW_INT_MOST = (1 << 30) - 1 /* an index of elements of several bytes, more or less such
+                                         an integer, still fits 32 bits */
 };
 
 typedef enum roc_layout {
@@ -24,10 +26,10 @@ typedef struct roc_arg_type {
   uint8_t dtype;  /* arrays: roc_dtype of the elements; scalars: as a signature declares it */
   uint8_t rank;   /* arrays; 0: a scalar */
   uint8_t layout; /* arrays: roc_layout */
-  bool is_narrow; /* 0 … ROC_NARROW_MOST: an integer, or of an array every stride, the bytes of all
-                          elements, and every extent in bytes */
-  bool is_plain;  /* a float64 that takes the type of the float32 it meets: a Lua number */
-  bool is_alias;  /* an array that overlaps another where one of the two is written */
+  bool is_narrow; /* of an integer: 0 … ROC_NARROW_INT_MOST; of an array 0 … ROC_NARROW_MOST: every
+                     stride, the bytes of all elements, and every extent in bytes */
+  bool is_plain;       /* a float64 that takes the type of the float32 it meets: a Lua number */
+  bool is_alias;       /* an array that overlaps another where one of the two is written */
   bool is_host_memory; /* an array that atomics must update in the host's memory */
 } roc_arg_type;
 

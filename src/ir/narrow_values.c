@@ -1,5 +1,6 @@
 /* How many bits values take, by their ranges. */
 #include "ir/check_walk.h"
+#include "ir/walk.h"
 
 static bool lies_between(roc_ir_check_walk *w, uint32_t value, int64_t least, int64_t most) {
   roc_ir_range range = roc_ir_facts_range(&w->f, value);
@@ -57,6 +58,45 @@ uint8_t roc_ir_narrow_of_var(roc_ir_range held) {
   return held.low >= INT32_MIN && held.high <= INT32_MAX ? ROC_IR_NARROW_SIGNED : 0;
 }
 
+/* Whether the loop ends with its last round alone. */
+static ROC_IR_WALKS bool runs_to_its_end(const roc_ir_module *m, const roc_ir_inst *loop) {
+  roc_ir_walk walk;
+  ROC_IR_FOR_EACH(walk, m, loop->k.region[0]) {
+    bool leaves = walk.inst->op == ROC_IR_LEAVE && !roc_ir_walk_is_inside(&walk, walk.inst->aux);
+    bool goes_on = walk.inst->op == ROC_IR_NEXT || walk.inst->op == ROC_IR_LEAVE;
+    bool ends = !goes_on && !roc_ir_has_regions(walk.inst) && roc_ir_ends_region(walk.inst);
+    if (leaves || ends) return false;
+  }
+  return true;
+}
+
+/* Whether the instruction loads from a narrow array at the index that the loop's counter is. */
+static bool loads_at_counter(const roc_ir_module *m, const roc_ir_inst *inst,
+                             const roc_ir_inst *loop) {
+  if (inst->op != ROC_IR_LOAD) return false;
+  const roc_ir_array *array = &m->arrays.items[inst->aux];
+  if (array->kind != ROC_IR_ARRAY_PARAM || !m->params.items[array->param].type.is_narrow) {
+    return false;
+  }
+  for (uint32_t d = 0; d < inst->nargs; d++) {
+    const roc_ir_inst *index = &m->insts.items[roc_ir_arg(m, inst, d)];
+    if (index->op == ROC_IR_GET && index->aux == loop->aux) return true;
+  }
+  return false;
+}
+
+/* Whether each round loads so.  An index out of range is undefined in an unchecked kernel: if there is
+ * a round, the bounds are as narrow as the array's extent. */
+static bool counts_indices(const roc_ir_check_walk *w, const roc_ir_inst *loop) {
+  const roc_ir_ids *body = &w->m->regions.items[loop->k.region[0]];
+  for (uint32_t i = 0; i < body->count && !w->m->check; i++) {
+    const roc_ir_inst *inst = &w->m->insts.items[body->items[i]];
+    if (loads_at_counter(w->m, inst, loop)) return runs_to_its_end(w->m, loop);
+    if (roc_ir_op_table[inst->op].flags & ~(ROC_IRF_PURE | ROC_IRF_READ | ROC_IRF_WRITE)) break;
+  }
+  return false;
+}
+
 /* By a constant, up or down, between bounds of 32 bits with a sign: by 1 or -1, what comes after the
  * last may wrap; by others it has to fit. */
 static uint8_t signed_of_for(roc_ir_check_walk *w, const roc_ir_inst *inst, roc_ir_range step) {
@@ -65,8 +105,10 @@ static uint8_t signed_of_for(roc_ir_check_walk *w, const roc_ir_inst *inst, roc_
   bool is_up = step.low > 0;
   roc_ir_range low = roc_ir_facts_range(&w->f, roc_ir_check_walk_operand(w, inst, is_up ? 0 : 1));
   roc_ir_range high = roc_ir_facts_range(&w->f, roc_ir_check_walk_operand(w, inst, is_up ? 1 : 0));
+  bool is_by_one = step.low == 1 || step.low == -1;
+  if (is_by_one && counts_indices(w, inst)) return ROC_IR_LOW;
   if (low.low < INT32_MIN || high.high > INT32_MAX) return 0;
-  if (step.low == 1 || step.low == -1) return ROC_IR_LOW;
+  if (is_by_one) return ROC_IR_LOW;
   bool fits = is_up ? high.high + step.low <= INT32_MAX : low.low + step.low >= INT32_MIN;
   return fits ? ROC_IR_INT32 : 0;
 }

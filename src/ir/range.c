@@ -59,7 +59,9 @@ static int64_t floor_divide(int64_t a, int64_t b) { /* b > 0 */
 }
 
 static roc_ir_range divide(roc_ir_range a, roc_ir_range b) {
-  if (a.low >= 0 && b.low == 0 && b.high >= 0) return (roc_ir_range){0, a.high}; /* by 0: 0 */
+  if (b.low == 0 && b.high > 0) { /* by 0: 0 */
+    return roc_ir_range_join(divide(a, (roc_ir_range){1, b.high}), (roc_ir_range){0, 0});
+  }
   if (b.low <= 0 || b.low > b.high) return roc_ir_range_all;
   roc_ir_range by_low = {floor_divide(a.low, b.low), floor_divide(a.high, b.low)};
   roc_ir_range by_high = {floor_divide(a.low, b.high), floor_divide(a.high, b.high)};

@@ -7,7 +7,7 @@
 #include "ir/walk.h"
 
 enum {
-  MAX_ROUNDS = 8,
+  MAX_ROUNDS = 16,
   MAX_INSTS = 1024, /* of all rounds of a loop, and of those in it */
   MAX_ALL = 4096    /* of a kernel */
 };

@@ -55,7 +55,8 @@ static void classify_array(roc_jit_value *value, roc_arg_type *out) {
 static void classify_scalar(const roc_jit_value *value, roc_arg_type *out) {
   roc_value_type type = value->is_float32 ? ROC_VT_F32 : value->scalar.type;
   *out = (roc_arg_type){.value = (uint8_t)type,
-                        .is_narrow = type == ROC_VT_INT && is_narrow(value->scalar.as.i),
+                        .is_narrow = type == ROC_VT_INT && value->scalar.as.i >= 0 &&
+                                     value->scalar.as.i <= ROC_NARROW_INT_MOST,
                         .is_plain = type == ROC_VT_F64};
 }
 

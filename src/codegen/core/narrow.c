@@ -179,6 +179,27 @@ static LLVMValueRef arith_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMV
   return signed_op(cg, op == ROC_IR_ADD ? LLVMAdd : op == ROC_IR_SUB ? LLVMSub : LLVMMul, a, b);
 }
 
+/* Rounded down, by what is not negative.  Of a negative number the bits are turned, which gives what
+ * it is less than -1: divided, and turned again.  By 0 both give 0. */
+static LLVMValueRef divide_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  if (!cg->target->facts->is_simt) return NULL;
+  bool is_mod = op == ROC_IR_MOD;
+  LLVMValueRef zero = roc_cg_i32(cg, 0), one = roc_cg_i32(cg, 1);
+  uint64_t by = LLVMIsAConstantInt(b) ? LLVMConstIntGetZExtValue(b) : 0;
+  if (by && !(by & (by - 1))) {
+    if (is_mod) return LLVMBuildAnd(cg->b, a, roc_cg_i32(cg, (uint32_t)by - 1), "");
+    return LLVMBuildAShr(cg->b, a, roc_cg_i32(cg, (uint32_t)__builtin_ctzll(by)), "");
+  }
+  LLVMValueRef sign = LLVMBuildAShr(cg->b, a, roc_cg_i32(cg, 31), "");
+  LLVMValueRef size = LLVMBuildXor(cg->b, a, sign, "");
+  LLVMValueRef by_zero = LLVMBuildICmp(cg->b, LLVMIntEQ, b, zero, "");
+  LLVMValueRef divisor = LLVMBuildSelect(cg->b, by_zero, one, b, "");
+  LLVMValueRef value = LLVMBuildBinOp(cg->b, is_mod ? LLVMURem : LLVMUDiv, size, divisor, "");
+  value = LLVMBuildXor(cg->b, value, sign, "");
+  if (!is_mod) return LLVMBuildSelect(cg->b, by_zero, zero, value, "");
+  return LLVMBuildAdd(cg->b, value, LLVMBuildAnd(cg->b, divisor, sign, ""), "");
+}
+
 /* What is taken from 0 is not the least integer, whose negative would not fit. */
 static LLVMValueRef negate_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
   (void)op, (void)b;
@@ -220,7 +241,8 @@ static narrow_emitter *const signed_emitters[ROC_IR_OP_COUNT_] = {
     [ROC_IR_ADD] = arith_signed,  [ROC_IR_SUB] = arith_signed,    [ROC_IR_MUL] = arith_signed,
     [ROC_IR_MIN] = choose_signed, [ROC_IR_MAX] = choose_signed,   [ROC_IR_EQ] = compare_signed,
     [ROC_IR_NE] = compare_signed, [ROC_IR_LT] = compare_signed,   [ROC_IR_LE] = compare_signed,
-    [ROC_IR_NEG] = negate_signed, [ROC_IR_ABS] = absolute_signed,
+    [ROC_IR_NEG] = negate_signed, [ROC_IR_ABS] = absolute_signed, [ROC_IR_FLOORDIV] = divide_signed,
+    [ROC_IR_MOD] = divide_signed,
 };
 
 /* math.floor and math.ceil of what is known to lie between integers of 32 bits, or may end there. */
@@ -284,7 +306,8 @@ LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMVal
   bool is_address = cg->lanes == 1 && !cg->target->adds_narrow_offsets;
   bool moves = is_address && !cg->in_narrow_loop && roc_cg_is_loop_variant(cg, id);
   bool compares = emit == compare || emit == compare_signed;
-  bool is_taken = emit == divide || (compares && cg->target->facts->is_simt);
+  bool is_taken =
+      emit == divide || emit == divide_signed || (compares && cg->target->facts->is_simt);
   if (!emit || (moves && !is_taken)) return NULL;
   if (cg->ir->insts.items[roc_ir_arg(cg->ir, inst, 0)].type != ROC_VT_INT) return NULL;
   LLVMValueRef low_a = roc_cg_take_low(cg, a), low_b = b ? roc_cg_take_low(cg, b) : NULL;
