@@ -228,6 +228,60 @@ devices.each(function()
       end
     end)
 
+    it("goes by quotients of extents, and knows what first items of workgroups do, " .. how,
+      function()
+        local k = roc.kernel(function(x, y, halo)
+          local i, item = roc.get_global_id(1), roc.get_local_id(1)
+          if i <= (#x + 2) // 3 then
+            local at, o = (i - 1) * 3, (i - 1) * 2
+            y[o + 1] = x[at + 1]
+            y[o + 2] = at + 3 <= #x and x[at + 3] or -1
+          end
+          if item == 1 and i > 1 then halo[i - 1] = halo[i - 1] + i end
+        end, { check = check, workgroup = { 16 } })
+        for _, n in ipairs { 1, 2, 3, 46, 47, 48 } do
+          local count = (n + 2) // 3
+          local x, y = numbers(n), devices.zeros(2 * count, "float32")
+          local halo = devices.zeros(33, "int32")
+          k[{ 3, 16 }](x, y, halo)
+          local got = devices.table(y)
+          for i = 1, count do
+            assert.are.equal(3 * i - 2, got[2 * i - 1])
+            assert.are.equal(3 * i <= n and 3 * i or -1, got[2 * i])
+          end
+          halo = devices.table(halo)
+          for i = 1, 33 do assert.are.equal((i == 16 or i == 32) and i + 1 or 0, halo[i]) end
+        end
+        if check then -- too small for one of them
+          local x, halo = numbers(47), devices.zeros(31, "int32")
+          assert.error_matches(function()
+            k[{ 3, 16 }](x, devices.zeros(31, "float32"), halo)
+            roc.current_device():synchronize()
+          end, "index 32 out of range")
+        end
+      end)
+
+    it("ends loops where they end, whatever their bounds, " .. how, function()
+      local k = roc.kernel(function(x, first, last, out)
+        local i = roc.get_global_id(1)
+        local sum = 0
+        for j = first[i] + 1, first[i] + last[i] do sum = sum + x[j] end
+        out[i][1] = sum
+        for j = 1, (1 << 32) + i do
+          sum = sum + x[j]
+          if j > 20 then break end
+        end
+        out[i][2] = sum
+      end, { check = check })
+      local x = devices.values(roc.range(1, 30):totable(), "int32")
+      local first = devices.values({ 0, 5, 2147483647, -2147483648, 29 }, "int32")
+      local last = devices.values({ 30, 3, 0, -2147483648, 1 }, "int32")
+      local out = devices.zeros({ 5, 2 }, "int64")
+      devices.run(k, 5, { x, first, last, out })
+      assert.same({ { 465, 696 }, { 21, 252 }, { 0, 231 }, { 0, 231 }, { 30, 261 } },
+        devices.table(out))
+    end)
+
     it("divides indices by extents, " .. how, function()
       local k = roc.kernel(function(m, y)
         local i = roc.get_global_id(1)

@@ -284,6 +284,17 @@ describe("versioning a kernel", function()
     assert.are.equal(1, count(text, "check%.index"))
   end)
 
+  it("knows a quotient of an extent, and what it says of products", function()
+    local text = version_launch("%3: int = const 2", "%4: int = add %1 %3", "%5: int = const 3",
+      "%6: int = floordiv %4 %5", "%7: bool = le %0 %6", "if %7", "%8: int = const 1",
+      "%9: int = sub %0 %8", "%10: int = mul %9 %5", "%11: int = add %10 %8",
+      "check.index y.1 0 #0 %11", "%12: f32 = load y.1 %11", "%13: int = mul %0 %3",
+      "check.index x.0 0 #0 %13", "store y.1 %12 %11", "%14: f32 = load x.0 %13", "end")
+    check(text, "extent y%.1 0", "floordiv", "mul", "extent x%.0 0", "le", "\n  if versions",
+      "load y%.1", "\n  else", "check%.index x%.0")
+    assert.are.equal(1, count(text, "check%.index"))
+  end)
+
   it("takes what a condition says of an item's number, not the size of the workgroup", function()
     local text = version_launch("%3: int = local_id 0", "%4: int = const 16",
       "%5: bool = le %3 %4", "if %5", "check.index x.0 0 #0 %3", "%6: f32 = load x.0 %3",

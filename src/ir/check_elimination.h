@@ -22,7 +22,8 @@ typedef struct roc_ir_launch_value {
 typedef struct roc_ir_precondition {
   bool is_lower;
   roc_ir_launch_value bound, plus;
-  int64_t step, begin;  /* step > 1: the bound is (bound + begin) // step * step instead */
+  int64_t step, begin;  /* step > 1: the bound is (bound + begin) // step * times instead */
+  int64_t times;        /* step or 1 */
   int64_t factor;       /* of the bound, 1 or more */
   int64_t k;            /* sums with it do not wrap */
   uint32_t array, axis; /* the extent's */

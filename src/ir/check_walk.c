@@ -383,6 +383,17 @@ static uint32_t query(roc_ir_check_walk *w, roc_ir_op op, uint32_t dim) {
   return roc_ir_facts_value(&w->f, &inst, NULL);
 }
 
+/* Of a workgroup whose size is promised. */
+static void note_grid(roc_ir_check_walk *w, uint32_t dim) {
+  roc_ir_inst size = {.op = ROC_IR_CONST, .type = ROC_VT_INT, .k.i = w->m->workgroup[dim]};
+  roc_ir_inst product = {.op = ROC_IR_MUL, .type = ROC_VT_INT, .nargs = 2};
+  uint32_t args[2] = {query(w, ROC_IR_NUM_GROUPS, dim), roc_ir_facts_value(&w->f, &size, NULL)};
+  uint32_t items = roc_ir_facts_value(&w->f, &product, args);
+  if (roc_ir_facts_range(&w->f, items).high == INT64_MAX) return; /* it may wrap */
+  w->f.local_ids[dim] = query(w, ROC_IR_LOCAL_ID, dim);
+  w->f.grid_items[dim] = items;
+}
+
 /* No id is over its size. */
 static void state_launch(roc_ir_check_walk *w) {
   static const roc_ir_op pairs[][2] = {{ROC_IR_GLOBAL_ID, ROC_IR_GLOBAL_SIZE},
@@ -392,6 +403,7 @@ static void state_launch(roc_ir_check_walk *w) {
     for (int i = 0; i < 3; i++) {
       roc_ir_facts_add(&w->f, query(w, pairs[i][0], dim), query(w, pairs[i][1], dim), 0);
     }
+    if (w->m->workgroup[dim] > 1) note_grid(w, dim);
   }
 }
 

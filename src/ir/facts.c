@@ -184,7 +184,7 @@ static roc_ir_range range_of_making(const roc_ir_facts *f, const roc_ir_value *v
     args[i] = f->values.items[v->args[i]].everywhere;
     if (args[i].low > args[i].high) return args[i]; /* code that cannot run */
   }
-  const roc_ir_range narrow = {0, ROC_NARROW_MOST};
+  const roc_ir_range narrow = {0, ROC_NARROW_INT_MOST};
   switch ((roc_ir_op)v->op) {
     case ROC_IR_CONST: return is_float(v->type) ? roc_ir_range_all : (roc_ir_range){v->k, v->k};
     case ROC_IR_PARAM: return f->m->params.items[v->aux].type.is_narrow ? narrow : roc_ir_range_all;
@@ -408,6 +408,21 @@ static void state_difference(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k)
 
 static void add_relation(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth);
 
+/* c * a <= u + c * k, where a <= u // c + k. */
+static void add_to_quotient(roc_ir_facts *f, uint32_t a, const roc_ir_value *quotient, int64_t k,
+                            int depth) {
+  int64_t c, high, low;
+  roc_ir_inst product = {.op = ROC_IR_MUL, .type = ROC_VT_INT, .nargs = 2};
+  if (!roc_ir_facts_takes_constant(f, quotient, ROC_IR_FLOORDIV, &c) || c < 2) return;
+  roc_ir_range range = roc_ir_facts_range_now(f, a);
+  if (range.low > range.high || __builtin_mul_overflow(range.low, c, &low) ||
+      __builtin_mul_overflow(range.high, c, &high) || __builtin_mul_overflow(k, c, &k)) {
+    return;
+  }
+  uint32_t args[2] = {a, quotient->args[1]}, u = quotient->args[0];
+  add_relation(f, roc_ir_facts_value(f, &product, args), u, k, depth);
+}
+
 /* What is no more than a minimum is no more than either, and so on. */
 static void add_to_parts(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth) {
   roc_ir_value x = f->values.items[a], y = f->values.items[b];
@@ -417,6 +432,7 @@ static void add_to_parts(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int
     if (is_least) add_relation(f, a, y.args[n], k, depth);
     if (is_most) add_relation(f, x.args[n], b, k, depth);
   }
+  if (a != ZERO) add_to_quotient(f, a, &y, k, depth);
 }
 
 static void add_relation(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int depth) {

@@ -66,6 +66,9 @@ typedef struct roc_ir_facts {
   roc_vec(roc_ir_undo) undo;
   uint32_t *chains;
   bool failed; /* out of memory: nothing more is proved */
+  /* Per dimension of a promised workgroup: the numbers of the local id and of the number of groups
+   * times the promised size; 0: there is none. */
+  uint32_t local_ids[3], grid_items[3];
 } roc_ir_facts;
 
 typedef struct roc_ir_facts_point {
@@ -110,15 +113,16 @@ bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a);
 bool roc_ir_facts_excludes(const roc_ir_facts *f, uint32_t test, bool truth);
 roc_ir_range roc_ir_facts_range(roc_ir_facts *f, uint32_t a);
 
-/* The largest begin + n * step (n an integer) that is not over `last`, for constants begin and
- * step > 1: with base and begin that differ by constants from `last` and -begin, the value
- * (base + begin) // step * step, which is interned. */
+/* (base + begin) // step * times, for an argument or extent as base and constants, of which step is
+ * more than 1 and times is step or 1: a quotient, or a multiple of the step.  The largest
+ * begin + n * step (n an integer) that is not over `last` is, but for a constant, such a multiple,
+ * with a base and a begin that differ by constants from `last` and -begin. */
 typedef struct roc_ir_facts_multiple {
   uint32_t base;
-  int64_t begin, step;
+  int64_t begin, step, times;
 } roc_ir_facts_multiple;
 
-/* States that `a`, one of these, is no more than the largest. */
+/* States that `a`, one of these, is no more than the largest, whose value is interned. */
 void roc_ir_facts_add_multiple(roc_ir_facts *f, uint32_t a, uint32_t last, int64_t begin,
                                int64_t step);
 bool roc_ir_facts_is_multiple(const roc_ir_facts *f, uint32_t a, roc_ir_facts_multiple *out);
@@ -137,8 +141,8 @@ typedef struct roc_ir_facts_bound {
   int64_t factor, k;
 } roc_ir_facts_bound;
 
-/* Finds a value that is the same for the whole launch (an extent, an integer argument, a multiple as
- * above of one, with takes_sizes also a size, and sums of two that are no multiples) that bounds
+/* Finds a value that is the same for the whole launch (an extent, an integer argument, a quotient or
+ * multiple as above, with takes_sizes also a size, and sums of two that are neither) that bounds
  * `a`, but not `extent`; false when no relation leads to one. */
 bool roc_ir_facts_launch_bound(const roc_ir_facts *f, uint32_t a, uint32_t extent, bool takes_sizes,
                                roc_ir_facts_bound *out);

@@ -23,16 +23,18 @@ void roc_ir_facts_add_multiple(roc_ir_facts *f, uint32_t a, uint32_t last, int64
 }
 
 bool roc_ir_facts_is_multiple(const roc_ir_facts *f, uint32_t a, roc_ir_facts_multiple *out) {
-  const roc_ir_value *items = f->values.items, *product = &items[a];
-  int64_t step, divisor, begin;
-  if (!roc_ir_facts_takes_constant(f, product, ROC_IR_MUL, &step)) return false;
-  const roc_ir_value *quotient = &items[product->args[0]];
-  if (!roc_ir_facts_takes_constant(f, quotient, ROC_IR_FLOORDIV, &divisor) || divisor != step)
-    return false;
-  const roc_ir_value *span = &items[quotient->args[0]];
-  if (!roc_ir_facts_takes_constant(f, span, ROC_IR_ADD, &begin)) return false;
-  *out = (roc_ir_facts_multiple){span->args[0], begin, step};
-  return step > 1 && is_argument(&items[span->args[0]]);
+  const roc_ir_value *items = f->values.items, *quotient = &items[a];
+  int64_t step, begin = 0, times = 1;
+  if (roc_ir_facts_takes_constant(f, quotient, ROC_IR_MUL, &times)) {
+    quotient = &items[quotient->args[0]];
+  }
+  if (!roc_ir_facts_takes_constant(f, quotient, ROC_IR_FLOORDIV, &step)) return false;
+  uint32_t base = quotient->args[0];
+  bool is_sum = roc_ir_facts_takes_constant(f, &items[base], ROC_IR_ADD, &begin);
+  if (is_sum) base = items[base].args[0];
+  *out = (roc_ir_facts_multiple){base, begin, step, times};
+  bool is_multiple = is_sum && times == step, is_quotient = times == 1 && is_sum == (begin != 0);
+  return step > 1 && (is_multiple || is_quotient) && is_argument(&items[base]);
 }
 
 static bool is_size(const roc_ir_value *v) {
@@ -92,6 +94,21 @@ static bool find_sum_of_bounds(bound_search *s, const roc_ir_value *v, int64_t s
     s->factor = 1;
   }
   return found;
+}
+
+/* The global id of a work-item whose local id is known to be less than the workgroup's size is that
+ * much less than all workgroups have. */
+static bool find_bound_of_id(bound_search *s, const roc_ir_value *v, int64_t so_far) {
+  const roc_ir_facts *f = s->f;
+  uint32_t items = f->grid_items[v->aux];
+  int64_t size;
+  if (!s->takes_sizes || !items || s->factor > 1 || s->plus != ROC_IR_VALUE_ZERO) return false;
+  if (!roc_ir_facts_takes_constant(f, &f->values.items[items], ROC_IR_MUL, &size)) return false;
+  int64_t most = roc_ir_facts_range_now(f, f->local_ids[v->aux]).high;
+  if (most >= size || __builtin_add_overflow(so_far, most - size, &s->k)) return false;
+  s->bound = f->values.items[items].args[0];
+  s->factor = size;
+  return true;
 }
 
 /* w * c <= bound * c + k, as w <= bound + k. */
@@ -163,6 +180,7 @@ static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth) {
     s->k = so_far;
     return true;
   }
+  if (v->op == ROC_IR_GLOBAL_ID && find_bound_of_id(s, v, so_far)) return true;
   for (uint32_t i = roc_ir_facts_oldest(f); i < f->relations.count && depth > 0; i++) {
     const roc_ir_relation *r = &f->relations.items[i];
     int64_t sum;

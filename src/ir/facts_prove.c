@@ -228,6 +228,19 @@ static bool prove_of_middle(proof *p, middle m, bool is_upper, uint32_t other, i
   return false;
 }
 
+/* The global id, by way of all that workgroups have, where the local id is known to be less than
+ * their size. */
+static bool prove_global_id(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
+  const roc_ir_facts *f = p->f;
+  uint32_t items = f->grid_items[v->aux];
+  int64_t size;
+  if (!items || !roc_ir_facts_takes_constant(f, &f->values.items[items], ROC_IR_MUL, &size)) {
+    return false;
+  }
+  int64_t most = roc_ir_facts_range_now(f, f->local_ids[v->aux]).high;
+  return most < size && prove_less(p, items, b, k, most - size, depth);
+}
+
 static bool prove_operation(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
   const roc_ir_facts *f = p->f;
   uint32_t m;
@@ -245,6 +258,7 @@ static bool prove_operation(proof *p, const roc_ir_value *v, uint32_t b, int64_t
     case ROC_IR_FLOORDIV:
       return roc_ir_facts_quotient_is_less(f, v, &m) && prove_less(p, m, b, k, -1, depth);
     case ROC_IR_MUL: return prove_product(p, v, b, k, depth);
+    case ROC_IR_GLOBAL_ID: return prove_global_id(p, v, b, k, depth);
     default: return false;
   }
 }

@@ -506,11 +506,14 @@ static uint32_t emit_launch_value(versioner *v, const roc_ir_launch_value *value
 static uint32_t emit_bound(versioner *v, const roc_ir_precondition *p) {
   if (p->bound.op == ROC_IR_CONST) return roc_ir_const_int(&v->b, p->k);
   uint32_t bound = emit_launch_value(v, &p->bound);
-  if (p->step > 1) { /* the very operations of roc_ir_facts_add_multiple */
-    uint32_t step = roc_ir_const_int(&v->b, p->step);
-    bound = roc_ir_binary(&v->b, ROC_IR_ADD, bound, roc_ir_const_int(&v->b, p->begin));
-    bound = roc_ir_binary(&v->b, ROC_IR_FLOORDIV, bound, step);
-    bound = roc_ir_binary(&v->b, ROC_IR_MUL, bound, step);
+  if (p->step > 1) { /* the very operations that roc_ir_facts_is_multiple looks for */
+    if (p->times > 1 || p->begin) {
+      bound = roc_ir_binary(&v->b, ROC_IR_ADD, bound, roc_ir_const_int(&v->b, p->begin));
+    }
+    bound = roc_ir_binary(&v->b, ROC_IR_FLOORDIV, bound, roc_ir_const_int(&v->b, p->step));
+    if (p->times > 1) {
+      bound = roc_ir_binary(&v->b, ROC_IR_MUL, bound, roc_ir_const_int(&v->b, p->times));
+    }
   }
   if (p->factor > 1) {
     bound = roc_ir_binary(&v->b, ROC_IR_MUL, bound, roc_ir_const_int(&v->b, p->factor));

@@ -10,8 +10,8 @@ static bool is_same_value(const roc_ir_launch_value *a, const roc_ir_launch_valu
 
 bool roc_ir_has_same_bound(const roc_ir_precondition *a, const roc_ir_precondition *b) {
   return is_same_value(&a->bound, &b->bound) && is_same_value(&a->plus, &b->plus) &&
-         a->step == b->step && a->begin == b->begin && a->factor == b->factor &&
-         a->is_lower == b->is_lower;
+         a->step == b->step && a->begin == b->begin && a->times == b->times &&
+         a->factor == b->factor && a->is_lower == b->is_lower;
 }
 
 /* But for k. */
@@ -56,14 +56,14 @@ static bool wraps(int64_t value, int64_t factor, int64_t plus, int64_t k) {
          __builtin_add_overflow(end, k, &end);
 }
 
-/* The bound is a value of the launch, or a multiple of a step that roc_ir_facts_last_multiple
- * made. */
+/* The bound is a value of the launch, or a quotient or multiple as roc_ir_facts_multiple says. */
 static bool describe_bound(roc_ir_check_walk *w, uint32_t bound, uint32_t plus,
                            roc_ir_precondition *p) {
   roc_ir_facts_multiple m = {.base = bound};
   if (roc_ir_facts_is_multiple(&w->f, bound, &m)) {
     p->step = m.step;
     p->begin = m.begin;
+    p->times = m.times;
   }
   roc_ir_range range = roc_ir_facts_range(&w->f, m.base), more = roc_ir_facts_range(&w->f, plus);
   if (wraps(range.low, p->factor, more.low, p->k)) return false;
