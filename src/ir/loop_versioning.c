@@ -18,13 +18,14 @@ enum {
   MAX_PRECONDITIONS = 12,
   MAX_CHECKS = 16,
   MAX_DEPTH = 8,  /* of an index expression */
-  MAX_WORSTS = 4, /* extents whose checks are deferred in one loop */
+  MAX_WORSTS = 4, /* extents, or checks, that are deferred in one loop */
   MAX_SAVED = 16  /* variables */
 };
 
-/* The worst index of an extent, kept while checks of it are deferred. */
+/* The worst index of an extent, kept while checks of it are deferred; or of one check the last. */
 typedef struct worst {
   uint32_t array, axis; /* the extent's */
+  uint32_t check;       /* whose last index it is; NONE: it is the worst of all */
   uint32_t var;
 } worst;
 
@@ -145,11 +146,13 @@ static bool is_same_extent(const versioner *v, uint32_t a, uint32_t b) {
          (x->kind == ROC_IR_ARRAY_PARAM && y->kind == ROC_IR_ARRAY_PARAM && x->param == y->param);
 }
 
-/* The loop's entry for the extent; NULL: none yet. */
-static worst *find_worst(versioner *v, uint32_t array, uint32_t axis) {
+/* The loop's entry for the check; NULL: none yet. */
+static worst *find_worst(versioner *v, uint32_t check) {
+  roc_ir_inst inst = inst_of(v, check);
   for (uint32_t i = 0; i < v->nworsts; i++) {
     worst *w = &v->worsts[i];
-    if (w->axis == axis && is_same_extent(v, w->array, array)) return w;
+    bool is_of_extent = w->axis == (uint32_t)inst.k.i && is_same_extent(v, w->array, inst.aux);
+    if (w->check == ROC_IR_NONE ? is_of_extent : w->check == check) return w;
   }
   return NULL;
 }
@@ -159,9 +162,10 @@ static uint32_t emit_of_extent(versioner *v, roc_ir_op op, uint32_t array, uint3
   return roc_ir_emit(&v->b, op, ROC_VT_INT, array, 0, axis, args, nargs);
 }
 
-static void defer_check(versioner *v, const roc_ir_inst *check, uint32_t index) {
-  const worst *w = find_worst(v, check->aux, (uint32_t)check->k.i);
-  uint32_t args[2] = {roc_ir_get(&v->b, w->var), index};
+static void defer_check(versioner *v, uint32_t check, uint32_t index) {
+  const worst *w = find_worst(v, check);
+  bool is_last = w->check != ROC_IR_NONE;
+  uint32_t args[2] = {is_last ? roc_ir_const_int(&v->b, 0) : roc_ir_get(&v->b, w->var), index};
   uint32_t now = emit_of_extent(v, ROC_IR_WORST_INDEX, w->array, w->axis, args, 2);
   roc_ir_set(&v->b, w->var, now);
 }
@@ -204,7 +208,7 @@ static bool replace(void *ud, uint32_t id, roc_ir_inst *inst, uint32_t *args) {
     args[0] = roc_ir_select(&v->b, args[0], roc_ir_const_bool(&v->b, true), is_bad);
   }
   if (v->defers && v->is_deferred[id]) {
-    defer_check(v, inst, args[0]);
+    defer_check(v, id, args[0]);
     return true;
   }
   if (v->defers && inst->op == ROC_IR_LOAD) clamp_indices(v, id, inst, args);
@@ -283,11 +287,15 @@ static ROC_IR_WALKS bool is_repeatable(const versioner *v, uint32_t loop) {
   return true;
 }
 
-/* Adds an extent that the loop has checks of; false when it has too many. */
-static bool needs_worst(versioner *v, uint32_t array, uint32_t axis) {
-  if (find_worst(v, array, axis)) return true;
+/* Adds an entry for a check of the loop; false when there are too many. */
+static bool needs_worst(versioner *v, uint32_t check, bool keeps_last) {
+  if (find_worst(v, check)) return true;
   if (v->nworsts == MAX_WORSTS) return false;
-  v->worsts[v->nworsts++] = (worst){.array = array, .axis = axis, .var = ROC_IR_NONE};
+  roc_ir_inst inst = inst_of(v, check);
+  v->worsts[v->nworsts++] = (worst){.array = inst.aux,
+                                    .axis = (uint32_t)inst.k.i,
+                                    .check = keeps_last ? check : ROC_IR_NONE,
+                                    .var = ROC_IR_NONE};
   return true;
 }
 
@@ -311,15 +319,22 @@ static uint32_t count_saved(versioner *v, uint32_t loop) {
   return count;
 }
 
-/* The extents of the loop's checks that cannot be decided in front; false: they are too many. */
-static ROC_IR_WALKS bool find_worsts(versioner *v, uint32_t loop) {
+static ROC_IR_WALKS bool list_worsts(versioner *v, uint32_t loop, bool keeps_last) {
   roc_ir_walk w;
   v->nworsts = 0;
   ROC_IR_FOR_EACH(w, v->m, inst_of(v, loop).k.region[0]) {
     if (w.inst->op != ROC_IR_CHECK_INDEX || v->is_dropped[w.id]) continue;
-    if (!needs_worst(v, w.inst->aux, (uint32_t)w.inst->k.i)) return false;
+    if (!needs_worst(v, w.id, keeps_last)) return false;
   }
   return true;
+}
+
+/* What is kept for the loop's checks that cannot be decided in front; false: it is too much.  A loop
+ * without a count comes to its exit in each round, and so before a check is made again that has
+ * met a wrong index: of each check the last one tells all. */
+static bool find_worsts(versioner *v, uint32_t loop) {
+  bool has_exit = inst_of(v, loop).op == ROC_IR_LOOP;
+  return (has_exit && list_worsts(v, loop, true)) || list_worsts(v, loop, false);
 }
 
 /* After look_at_loop: whether it has checks that cannot be decided in front and can be deferred. */

@@ -15,7 +15,7 @@
  *
  * Where checks are deferred, such a loop that changes variables alone goes without those that cannot be
  * decided in front, too (`x[columns[k]]`): indices that may be wrong are clamped for the loads that
- * need them, and the worst of an extent is kept.  When that is out of range after the loop, variables get
+ * need them, and the worst of an extent is kept, or the last of a check.  When that is out of range after the loop, variables get
  * back what they held, and the loop as it was runs from its start, and reports.  So do innermost
  * loops without a count that read alone (`while v > 0 do v = next[v] end`): they also end where
  * they come to their exit after a wrong index. */

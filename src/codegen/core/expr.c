@@ -309,13 +309,18 @@ LLVMValueRef roc_cg_index_fits(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef
   return compare_int(cg, LLVMIntULT, index_from_0(cg, inst, index), extent);
 }
 
+/* The comparison of 64 bits is that with the extent, which is made anyway where a loop leaves early;
+ * of 32 bits there is a minimum. */
 static LLVMValueRef emit_clamp_index(roc_cg *cg, const operation *o) {
   bool is_narrow = is_narrow_index(cg, o->inst);
   LLVMValueRef from_0 = index_from_0(cg, o->inst, o->a);
   LLVMValueRef extent = roc_cg_extent(cg, o->inst->aux, (uint32_t)o->inst->k.i);
+  if (!is_narrow) {
+    LLVMValueRef fits = compare_int(cg, LLVMIntULT, from_0, extent);
+    return select_of(cg, fits, o->a, roc_cg_i64(cg, 1));
+  }
   LLVMValueRef last = index_from_0(cg, o->inst, extent);
   LLVMValueRef is_in = compare_int(cg, LLVMIntULT, from_0, last);
-  if (!is_narrow) return select_of(cg, is_in, o->a, extent);
   LLVMValueRef low =
       LLVMBuildNUWAdd(cg->b, select_of(cg, is_in, from_0, last), roc_cg_i32(cg, 1), "");
   return roc_cg_extend(cg, low, true);
