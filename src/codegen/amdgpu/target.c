@@ -9,10 +9,10 @@
 
 #include "base/alloc.h"
 #include "codegen/amdgpu/amdgpu.h"
+#include "codegen/amdgpu/conversion.h"
 #include "codegen/amdgpu/devlib.h"
 #include "codegen/amdgpu/frame.h"
 #include "codegen/core/limits.h"
-#include "codegen/llvm/conversion.h"
 #include "codegen/llvm/division.h"
 #include "codegen/llvm/link.h"
 

@@ -1,6 +1,6 @@
 /* See conversion.h.  The branch is of the whole wavefront, so it costs a comparison and a jump that is
  * hardly ever taken; the conversion of 64 bits stands out of the way. */
-#include "codegen/llvm/conversion.h"
+#include "codegen/amdgpu/conversion.h"
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
@@ -71,9 +71,9 @@ struct Fork {
   Instruction *half, *whole; /* where 32 bits do, and where they do not */
 };
 
-/* Users that stay behind the fork: as many as are what `Kind` says, or all of them. */
+/* Users after the fork, of the kind `Kind`. */
 template <typename Kind>
-llvm::SmallVector<Kind *, 4> users_behind(const Fork &fork) {
+llvm::SmallVector<Kind *, 4> users_after(const Fork &fork) {
   llvm::SmallVector<Kind *, 4> users;
   for (llvm::User *user : fork.inst.users()) {
     auto *found = llvm::dyn_cast<Kind>(user);
@@ -88,7 +88,7 @@ void return_float(const Fork &fork) {
   Value *x = fork.inst.getOperand(0);
   llvm::SIToFPInst *first = nullptr;
   llvm::PHINode *result = nullptr;
-  for (llvm::SIToFPInst *back : users_behind<llvm::SIToFPInst>(fork)) {
+  for (llvm::SIToFPInst *back : users_after<llvm::SIToFPInst>(fork)) {
     if (back->getType() != x->getType()) continue;
     IRBuilder<> builder(&fork.inst);
     if (!result) result = builder.CreatePHI(x->getType(), 2);
@@ -107,8 +107,8 @@ void return_float(const Fork &fork) {
 
 /* Users that all see no more than the lower half take that. */
 bool return_lower_half(const Fork &fork) {
-  auto users = users_behind<Instruction>(fork);
-  auto cuts = users_behind<llvm::TruncInst>(fork);
+  auto users = users_after<Instruction>(fork);
+  auto cuts = users_after<llvm::TruncInst>(fork);
   llvm::Type *half = llvm::Type::getInt32Ty(fork.inst.getContext());
   bool suffices = cuts.size() == users.size();
   for (const llvm::TruncInst *cut : cuts) suffices &= cut->getType()->getIntegerBitWidth() <= 32;
@@ -130,7 +130,7 @@ bool return_lower_half(const Fork &fork) {
 void return_all(const Fork &fork, bool is_from) {
   IRBuilder<> builder(&fork.inst);
   llvm::PHINode *result = builder.CreatePHI(fork.inst.getType(), 2);
-  for (Instruction *user : users_behind<Instruction>(fork)) {
+  for (Instruction *user : users_after<Instruction>(fork)) {
     if (user != result) user->replaceUsesOfWith(&fork.inst, result);
   }
   builder.SetInsertPoint(fork.half);
