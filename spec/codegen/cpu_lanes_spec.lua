@@ -59,6 +59,18 @@ describe("a kernel on the cpu", function()
     end
   end)
 
+  it("compares a few bits of an integer of 64 without its low half", function()
+    local llvm = llvm_of([[
+      local v, k = n + i, 0
+      while v ~= 1 do
+        if v % 2 == 0 then v = v >> 1 else v = 3 * v + 1 end
+        k = k + 1
+      end
+      counts[i] = k]], "cpu:x86-64-v4")
+    assert.matches("and <16 x i64> %S+, splat %(i64 1%)", llvm)
+    assert.not_matches("trunc <16 x i64>", llvm, 1, true)
+  end)
+
   it("has masks of integers where there are no registers for bits", function()
     local body = [[
       local v, k = x[i], 0

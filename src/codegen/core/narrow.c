@@ -293,10 +293,22 @@ static LLVMValueRef low_half(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef a
   return roc_cg_extend(cg, value, false);
 }
 
+/* A few bits of what has 64.  To take the low half of a vector costs more than it spares: they are
+ * cut out and compared in 64. */
+static bool cuts_out_bits(const roc_cg *cg, const roc_ir_inst *inst) {
+  if (inst->op != ROC_IR_BAND) return false;
+  return !(cg->narrow[roc_ir_arg(cg->ir, inst, 0)] & (ROC_IR_NARROW | ROC_IR_INT32));
+}
+
+static bool is_cut_out(LLVMValueRef value) {
+  return LLVMIsABinaryOperator(value) && LLVMGetInstructionOpcode(value) == LLVMAnd;
+}
+
 LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMValueRef b) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   roc_ir_op op = (roc_ir_op)inst->op;
   uint8_t facts = cg->narrow ? cg->narrow[id] : 0;
+  if (facts && cg->lanes > 1 && cuts_out_bits(cg, inst)) return NULL;
   if (facts & ROC_IR_LOW) return low_half(cg, inst, a, b);
   if (!cg->target->saturate) facts &= (uint8_t)~ROC_IR_SATURATES;
   if (!(facts & (ROC_IR_NARROW | ROC_IR_INT32 | ROC_IR_SATURATES))) return NULL;
@@ -309,6 +321,7 @@ LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMVal
   bool is_taken =
       emit == divide || emit == divide_signed || (compares && cg->target->facts->is_simt);
   if (!emit || (moves && !is_taken)) return NULL;
+  if (cg->lanes > 1 && compares && (is_cut_out(a) || is_cut_out(b))) return NULL;
   if (cg->ir->insts.items[roc_ir_arg(cg->ir, inst, 0)].type != ROC_VT_INT) return NULL;
   LLVMValueRef low_a = roc_cg_take_low(cg, a), low_b = b ? roc_cg_take_low(cg, b) : NULL;
   LLVMValueRef value = emit(cg, op, low_a, low_b);
