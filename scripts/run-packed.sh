@@ -1,10 +1,11 @@
 #!/bin/sh
 # sh run.sh KIND [WHAT...]: unpacks what scripts/pack.sh packed, beside this file, and runs the specs
 # and examples there on the devices of a kind (cuda, cpu).  WHAT is some of: devices examples cts
-# device shared runtime arrays, all of which run by default; soak (SOAK_SECONDS, 480) and fuzz
-# (FUZZ_COUNT kernels, 50000, from FUZZ_FIRST, 1), which take long; and files of specs.  Logs go to
-# $OUT, or ./logs.  The last lines say what passed and failed; the exit status is 0 when nothing
-# failed.  JOBS processes run side by side (4), each for at most LIMIT seconds (240).
+# device shared runtime arrays, all of which run by default; soak (SOAK_SECONDS, 480), fuzz
+# (FUZZ_COUNT kernels, 50000, from FUZZ_FIRST, 1) and memcheck, racecheck, synccheck, initcheck (the
+# files SANITIZED under that tool of NVIDIA's compute-sanitizer), which take long; and files of
+# specs.  Logs go to $OUT, or ./logs.  The last lines say what passed and failed; the exit status is
+# 0 when nothing failed.  JOBS processes run side by side (4), each for at most LIMIT seconds (240).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 kind=${1:-cuda}
@@ -35,24 +36,50 @@ jobs=${JOBS:-4} limit=${LIMIT:-240}
 
 echo "roclua $(cat COMMIT) on $(uname -sr), $kind"
 
-# Each file in a process of its own: one that loses the device leaves the others theirs.
+# Each file in a process of its own, which the command `under` starts: one that loses the device
+# leaves the others theirs.
+under=
 run_files() { # NAME FILE...
   name=$1
   shift
   mkdir -p "$logs/$name"
   printf '%s\n' "$@" | xargs -P "$jobs" -I{} sh -c '
     log=$1/$(basename "$2" .lua).log
-    timeout "$3" "$4" spec/run.lua "$2" >"$log" 2>&1
+    timeout "$3" $5 "$4" spec/run.lua "$2" >"$log" 2>&1
     status=$?
-    tail -n 1 "$log" | grep -q " passed, " || echo "0 passed, 1 failed, 0 skipped: status $status" >>"$log"
-    ' sh "$logs/$name" {} "$limit" "$spec"
+    grep -q "^[0-9]* passed, " "$log" || echo "0 passed, 1 failed, 0 skipped: status $status" >>"$log"
+    ' sh "$logs/$name" {} "$limit" "$spec" "$under"
   for log in "$logs/$name"/*.log; do
-    tail -n 1 "$log" | grep -q " 0 failed, " || echo "  $name: $(basename "$log" .log): $(tail -n 1 "$log")"
+    result=$(grep '^[0-9]* passed, ' "$log" | tail -n 1)
+    echo "$result" | grep -q " 0 failed, " || echo "  $name: $(basename "$log" .log): $result"
   done
   cat "$logs/$name"/*.log | awk -v name="$name" '
-    / passed, [0-9]+ failed, [0-9]+ skipped/ { passed += $1; failed += $3; skipped += $5; files++ }
+    /^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped/ { passed += $1; failed += $3; skipped += $5; files++ }
     END { printf "%s: %d passed, %d failed, %d skipped (%d files)\n", name, passed, failed, skipped, files }
     ' | tee -a "$logs/summary"
+}
+
+# Kernels that share memory and meet, and those of the library.
+sanitized=${SANITIZED:-$(for name in atomic combined control divergent element_wise group indirect \
+  meeting memory strided sums version; do echo "spec/cts/${name}_spec.lua"; done)
+  spec/kernels/library_spec.lua spec/lua/reduce_spec.lua spec/lua/scan_spec.lua}
+
+# The specs' own results, how many launches they made, and what the tool reports of each process.
+# Errors of calls are left to roclua, whose specs make some on purpose.
+run_sanitizer() { # TOOL
+  tool=$1
+  program=$(PATH=$PATH:/usr/local/cuda/bin:/usr/local/cuda/compute-sanitizer command -v compute-sanitizer) ||
+    { echo "$tool: 0 passed, 1 failed, 0 skipped (no compute-sanitizer here)" | tee -a "$logs/summary"; return; }
+  mkdir -p "$logs/$tool"
+  under="env ROCLUA_PROFILE=1 $program --tool $tool --log-file $logs/$tool/%p.report"
+  [ "$tool" != memcheck ] || under="$under --report-api-errors no --padding 64"
+  run_files "$tool" $sanitized
+  under=
+  cat "$logs/$tool"/*.log "$logs/$tool"/*.report | awk -v tool="$tool" '
+    $2 == "kernel" && NF > 6 { launches += $(NF - 4) }
+    / SUMMARY: / { if (/ 0 (errors|hazards)/) clean++; else found++ }
+    END { printf "%s reports: %d passed, %d failed, 0 skipped (%d launches)\n", tool, clean,
+      found + !(clean + found), launches }' | tee -a "$logs/summary"
 }
 
 # As many processes as jobs, each with its share of the seeds.
@@ -96,6 +123,7 @@ for part in $what; do
       limit=$((${SOAK_SECONDS:-480} + 60)) run_files soak spec/support/run_soak.lua ;;
     fuzz) run_fuzz ;;
     arrays) run_files arrays spec/arrays/*_spec.lua ;;
+    memcheck | racecheck | synccheck | initcheck) run_sanitizer "$part" ;;
     *) run_files "$(basename "$part" .lua)" "$part" ;;
   esac
   echo "  $part took $(($(date +%s) - begin)) s"
