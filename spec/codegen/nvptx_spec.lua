@@ -106,6 +106,16 @@ describe("arithmetic for NVIDIA GPUs", function()
     check_not(code, "rcp%.rn")
   end)
 
+  it("takes exponentials, logarithms and erf of float32 in few operations", function()
+    local most = { ["math.exp"] = 4, ["roc.math.exp2"] = 5, ["math.log"] = 4, ["roc.math.erf"] = 3 }
+    for name, sums in pairs(most) do
+      local text = ("function(x) x[1] = %s(x[1]) end"):format(name)
+      local code = asm(text, "(float32[:])", { check = false })
+      check_not(code, "div%.rn")
+      assert.is_true(count(code, "add%.rn%.f32") + count(code, "sub%.rn%.f32") <= sums, code)
+    end
+  end)
+
   it("lets rounds of a loop of unknown length load together, checked or not", function()
     local text = "function(a, b, c) local j, i = roc.grid(2) "
       .. "if i <= c.shape[1] and j <= c.shape[2] then local sum = 0 "

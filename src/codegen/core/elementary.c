@@ -200,9 +200,23 @@ static V exp_of_pair(const real *m, V x, V lo) {
   return scale(m, add(m, sum.hi, add(m, sum.lo, part.lo)), k);
 }
 
+/* e^r for a small r. */
+static V small_exp(const real *m, V r) {
+  return add(m, number(m, 1), fma_of(m, mul(m, r, r), exp_rest(m, r), r));
+}
+
+/* e^x / 2^k, x within the limits; k is how often ln 2 goes into x, rounded. */
+static V exp_part(const real *m, V x, V *out_k) {
+  V k = unary(m, "llvm.rint", mul(m, x, number(m, 0x1.71547652b82fep+0))), minus = neg(m, k);
+  V r = fma_of(m, minus, number(m, m->ln2_hi), x);
+  *out_k = k;
+  return small_exp(m, fma_of(m, minus, number(m, m->ln2_lo), r));
+}
+
 LLVMValueRef roc_cg_exp(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
   real m = real_of(cg, type);
-  return exp_of_pair(&m, limit(&m, x, least_log(&m), most_log(&m)), number(&m, 0));
+  V k, part = exp_part(&m, limit(&m, x, least_log(&m), most_log(&m)), &k);
+  return scale(&m, part, k);
 }
 
 LLVMValueRef roc_cg_exp2(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
@@ -210,13 +224,7 @@ LLVMValueRef roc_cg_exp2(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
   bool is_wide = type == ROC_VT_F64;
   x = limit(&m, x, is_wide ? -1076 : -151, is_wide ? 1025 : 129);
   V k = unary(&m, "llvm.rint", x);
-  V hi = number(&m, is_wide ? M_LN2 : (double)(float)M_LN2);
-  V lo = number(&m, is_wide ? 0x1.abc9e3b39803fp-56 : M_LN2 - (double)(float)M_LN2);
-  pair r = product(&m, sub(&m, x, k), hi);
-  r.lo = fma_of(&m, sub(&m, x, k), lo, r.lo);
-  pair part = small_expm1(&m, r.hi, r.lo);
-  pair sum = fast_sum(&m, number(&m, 1), part.hi);
-  return scale(&m, add(&m, sum.hi, add(&m, sum.lo, part.lo)), k);
+  return scale(&m, small_exp(&m, mul(&m, sub(&m, x, k), number(&m, M_LN2))), k);
 }
 
 /* e^x - 1.  2^k stands halved until the end: the greatest is no number. */
@@ -308,7 +316,8 @@ LLVMValueRef roc_cg_erf_f32(roc_cg *cg, LLVMValueRef x) {
   V below = fma_of(&m, polynomial(&m, mul(&m, x, x), small, sizeof small / sizeof *small), x, x);
   V limited = choose(&m, compare(&m, LLVMRealOLT, size, end), size, end);
   V power = polynomial(&m, limited, large, sizeof large / sizeof *large);
-  V rest = roc_cg_exp(cg, ROC_VT_F32, power);
+  V k, part = exp_part(&m, power, &k);
+  V rest = mul(&m, part, power_of_two(&m, k));
   V above = copysign_of(&m, sub(&m, number(&m, 1), rest), x);
   return choose(&m, compare_to(&m, LLVMRealOGE, size, 0.927f), above, below);
 }
@@ -514,20 +523,32 @@ LLVMValueRef roc_cg_atanh(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
   return copysign_of(&m, value, x);
 }
 
+/* log v = f + f^2 p(f), f = v - 1. Fitted at the points of Chebyshev, to 2^-27 of the logarithm. */
+static V narrow_log(const real *m, V f, V k) {
+  static const double terms[] = {-0x1.38c9dep-4, 0x1.055ec6p-3,  -0x1.0d8242p-3,
+                                 0x1.22d92ep-3,  -0x1.54728ap-3, 0x1.99a01cp-3,
+                                 -0x1.000226p-2, 0x1.555554p-2,  -0.5};
+  V lo = mul(m, k, number(m, m->ln2_lo));
+  V rest = fma_of(m, mul(m, f, f), polynomial(m, f, terms, sizeof terms / sizeof *terms), lo);
+  return fma_of(m, k, number(m, m->ln2_hi), add(m, f, rest));
+}
+
 /* log v = f - (h - s (h + 2 s^2 / 3 + 2 s^4 / 5 + …)), f = v - 1, h = f^2 / 2, s = f / (f + 2) */
+static V wide_log(const real *m, V f, V k) {
+  V half = mul(m, mul(m, f, number(m, 0.5)), f), s = divide(m, f, add(m, f, number(m, 2)));
+  V u = mul(m, s, s), sum = number(m, 2.0 / (2 * m->log_terms - 1));
+  for (unsigned n = m->log_terms - 2; n >= 1; n--) {
+    sum = fma_of(m, sum, u, number(m, 2.0 / (2 * n + 1)));
+  }
+  V lo = mul(m, k, number(m, m->ln2_lo));
+  V rest = fma_of(m, s, fma_of(m, sum, u, half), lo);
+  return fma_of(m, k, number(m, m->ln2_hi), sub(m, f, sub(m, half, rest)));
+}
+
 LLVMValueRef roc_cg_log(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
   real m = real_of(cg, type);
-  V k, v = split(&m, x, &k);
-  V f = sub(&m, v, number(&m, 1)), half = mul(&m, mul(&m, f, number(&m, 0.5)), f);
-  V s = divide(&m, f, add(&m, f, number(&m, 2)));
-  V u = mul(&m, s, s), sum = number(&m, 2.0 / (2 * m.log_terms - 1));
-  for (unsigned n = m.log_terms - 2; n >= 1; n--) {
-    sum = fma_of(&m, sum, u, number(&m, 2.0 / (2 * n + 1)));
-  }
-  V lo = mul(&m, k, number(&m, m.ln2_lo));
-  V rest = fma_of(&m, s, fma_of(&m, sum, u, half), lo);
-  V value = sub(&m, f, sub(&m, half, rest));
-  return special_logs(&m, x, fma_of(&m, k, number(&m, m.ln2_hi), value));
+  V k, f = sub(&m, split(&m, x, &k), number(&m, 1));
+  return special_logs(&m, x, type == ROC_VT_F64 ? wide_log(&m, f, k) : narrow_log(&m, f, k));
 }
 
 /* The logarithm of x for the base whose natural logarithm is 1 / (scale_hi + scale_lo). */
