@@ -188,6 +188,26 @@ devices.each(function(device)
       assert.same({ 3 }, sum(roc.range(1, 3):reshape(1, 3), { axis = 2, init = -3 }):totable())
     end)
 
+    it("is right after a call that failed, on every stream", function()
+      local table_ = roc.to_device(roc.array({ 0 }, "int64"))
+      local sum = roc.reduce(function(a, b) return a + b + table_[a + b < 0 and 2 or 1] end)
+      local values = roc.ones(20000, "int64")
+      local good = roc.to_device(values)
+      values[10001] = -1000000
+      local bad, streams = roc.to_device(values), { roc.stream(), roc.stream() }
+      for round = 1, 3 do
+        assert.has_error(function() sum(bad) end)
+        assert.equal(20000, sum(good))
+        for _, stream in ipairs(streams) do
+          local out = roc.device_array(1, "int64")
+          sum(round == 2 and bad or good, { out = out, stream = stream })
+          local is_fine = pcall(stream.synchronize, stream)
+          assert.equal(round ~= 2, is_fine)
+          if is_fine then assert.equal(20000, out[1]) end
+        end
+      end
+    end)
+
     it("reports a failed check with the function's line", function()
       local f = roc.reduce(function(x, y) return x // y end)
       assert_raises("reduce_spec.lua:%d+: attempt to divide by zero",

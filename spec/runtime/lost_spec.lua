@@ -3,7 +3,8 @@
 local roc = require "roc"
 local devices = require "support.devices"
 local programs = require "support.programs"
-local testing = require("roc.core").testing
+local core = require "roc.core"
+local testing = core.testing
 
 local function message(f, ...)
   local ok, err = pcall(f, ...)
@@ -137,11 +138,14 @@ describe("a lost device", function()
 
   it("comes back by a reset, with its arrays, streams and events", function()
     local s, x, e = roc.stream(), roc.device_array(10), roc.event()
+    local life = core.device_life()
     testing.null_fail("launch", 1, "lost")
     local _, code = message(fill[{ 1, 10, s }], x)
     assert.equal("lost", code)
+    assert.equal(life, core.device_life())
     device:reset()
     assert.equal("ok", device.state)
+    assert.not_equal(life, core.device_life())
     fill[{ 1, 10, s }](x)
     x:fill(4, s)
     e:record(s):synchronize()

@@ -43,6 +43,8 @@ roc_status roc_rt_device_synchronize(roc_rt_device *device, roc_rt_session *sess
 /* Waits for everything that any session has queued, unless the device is lost, and makes it new.
  * INTERRUPTED: by an interrupt of `waiter`. */
 roc_status roc_rt_device_reset(roc_rt_device *device, roc_rt_session *waiter, roc_error *err);
+/* How often it was reset: memory of before a reset has undefined contents.  Any thread. */
+uint32_t roc_rt_device_resets(roc_rt_device *device);
 /* Gives cached blocks of freed arrays back to the driver. */
 void roc_rt_device_trim(roc_rt_device *device);
 size_t roc_rt_trim_all(void); /* the same on every open device; returns the bytes given back */

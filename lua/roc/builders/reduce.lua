@@ -5,7 +5,8 @@
 -- the same on every device and in every run.
 --
 --   each item combines `span` neighbours  ->  a workgroup its items, in a tree
---   ->  one workgroup the workgroups' values, the same way, in a second launch
+--   ->  one workgroup the workgroups' values, the same way: in a second launch, or on a GPU the
+--       last of them in the first launch
 --
 -- A function that is known to be commutative allows another order, as fixed, in which neighbouring
 -- items read neighbouring elements.
@@ -16,6 +17,8 @@ local subjects = require "roc.builders.subject"
 local support = require "roc.builders.support"
 
 support.library()
+
+local fill_in = support.fill_in
 
 local BUILD_OPTIONS = "check, commutative, contract, fastmath, name, number"
 local CALL_OPTIONS = "axis, init, out, stream"
@@ -37,11 +40,11 @@ end
 -- tree: neighbours with neighbours, or the first half with the second.  The masks of their indices,
 -- which change none, let the compiler eliminate the checks.
 local IN_ORDER = {
-  first = "(roc.get_global_id(1) - 1) * span + 1",
-  last = "math.min(first + span - 1, #x)",
+  first = "($item_of_all - 1) * $span + 1",
+  last = "math.min(first + $span - 1, #$x)",
   step = "1",
-  live = "(#x - (group - 1) * $size * span + span - 1) // math.max(span, 1)",
-  combine = [[
+  live = "(#$x - ($group - 1) * $size * $span + $span - 1) // math.max($span, 1)",
+  level = [[
     local from = (level & 1) * $size
     local to = ($size - from + item - 1 & 2 * $size - 1) + 1
     local left, right = from + 2 * item - 2 & 2 * $size - 1, from + 2 * item - 1 & 2 * $size - 1
@@ -50,22 +53,20 @@ local IN_ORDER = {
 }
 
 local IN_ANY_ORDER = {
-  first = "roc.get_global_id(1)",
-  last = "#x",
-  step = "roc.get_global_size(1)",
-  live = "#x - (group - 1) * $size",
-  combine = [[
+  first = "$item_of_all",
+  last = "#$x",
+  step = "$items_of_all",
+  live = "#$x - ($group - 1) * $size",
+  level = [[
     if item <= half then
       part[item] = f(part[item], part[(item + rest - 1 & $size - 1) + 1])
     end]],
 }
 
-local WHOLE = [[
-function(x, results, span$init)
-  local part = roc.shared.array(2 * $size, dtype)
-  local item, group = roc.get_local_id(1), roc.get_group_id(1)
+-- Leaves in part[1] what the workgroup's share of $x comes to.
+local COMBINE = [[
   local first = $first
-  if first >= 1 and first <= #x then
+  if first >= 1 and first <= #$x then
     local acc = $load_first
     for i = first + $step, $last, $step do
       acc = f(acc, $load_next)
@@ -77,25 +78,65 @@ function(x, results, span$init)
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
     local live = ((items - 1) >> level) + 1
     local half, rest = live >> 1, (live + 1) >> 1
-$combine
-  end
+$level
+  end]]
+
+local TEMPLATES = {}
+
+TEMPLATES.whole = [[
+function(x, results, span$init)
+  local part = roc.shared.array(2 * $size, dtype)
+  local item, group = roc.get_local_id(1), roc.get_group_id(1)
+$combine_all
   if item == 1 and group <= #results then
     results[group] = $result
   end
 end]]
 
-local function whole_text(names, has_init, is_commutative)
-  local dtype = names.dtype
-  local values = setmetatable({
+-- Both passes in one launch: the workgroup that is the last to count combines the values of all.
+-- The launch's number stands above its count, so that it counts from 0 whatever was there before.
+TEMPLATES.once = [[
+function(x, parts, result, marks, launch, span, parts_span$init)
+  local part = roc.shared.array(2 * $size, dtype)
+  local counted = roc.shared.array(1, "int64")
+  local item, group = roc.get_local_id(1), roc.get_group_id(1)
+  if item == 1 then roc.atomic.max(marks, 1, launch << 32) end
+$combine_all
+  if item == 1 and group <= #parts then
+    parts[group] = part[1]
+    roc.mem_fence(roc.CLK_GLOBAL_MEM_FENCE)
+    counted[1] = roc.atomic.add(marks, 1, 1) - (launch << 32) + 1
+  end
+  roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+  if counted[1] == roc.get_num_groups(1) then
+    roc.mem_fence(roc.CLK_GLOBAL_MEM_FENCE)
+$combine_parts
+    if item == 1 then result[1] = $result end
+  end
+end]]
+
+-- What the words of COMBINE are: for the elements, and for the workgroups' values.
+local ALL = { x = "x", span = "span", group = "group", item_of_all = "roc.get_global_id(1)",
+  items_of_all = "roc.get_global_size(1)" }
+local PARTS = { x = "parts", span = "parts_span", group = "1", item_of_all = "item",
+  items_of_all = "$size" }
+
+local function kernel_text(names, template, has_init, is_commutative)
+  local dtype, order = names.dtype, is_commutative and IN_ANY_ORDER or IN_ORDER
+  local combine = fill_in(COMBINE, {
+    first = order.first, last = order.last, step = order.step, live = order.live,
+    level = order.level,
+    load_first = load("$x[first]", dtype),
+    load_next = load("$x[i]", dtype),
+  })
+  return fill_in(template, {
+    combine_all = fill_in(combine, ALL),
+    combine_parts = fill_in(combine, PARTS),
     size = SIZE,
     levels = LEVELS,
     init = has_init and ", init" or "",
-    load_first = load("x[first]", dtype),
-    load_next = load("x[i]", dtype),
     result = has_init and string.format("f(%s, part[1])", load("init", dtype)) or "part[1]",
-  }, { __index = is_commutative and IN_ANY_ORDER or IN_ORDER })
-  local function fill_in(name) return values[name] end
-  return (string.gsub(string.gsub(WHOLE, "%$([%a_]+)", fill_in), "%$([%a_]+)", fill_in))
+  })
 end
 
 local function axis_text(x, result, extents, dtype, has_init)
@@ -120,13 +161,18 @@ local function count_groups(n)
   return (n + span * SIZE - 1) // (span * SIZE)
 end
 
--- A launch over n elements into as many results as there are workgroups.
-local function pass(subject, names, n, groups, has_init, stream)
+-- Neighbours that each item of so many workgroups combines, of n elements.
+local function span_of(n, groups)
+  return (n + groups * SIZE - 1) // (groups * SIZE)
+end
+
+-- A launch over n elements of the kernel `what`, "whole" or "once".
+local function pass(subject, names, n, groups, what, has_init, stream)
   return {
-    launch = subject:launch_of(groups, stream, has_init and "whole with init" or "whole", names,
-      whole_text, has_init, subject.is_commutative),
+    launch = subject:launch_of(groups, stream, has_init and what .. " with init" or what, names,
+      kernel_text, TEMPLATES[what], has_init, subject.is_commutative),
     groups = groups,
-    span = (n + groups * SIZE - 1) // (groups * SIZE),
+    span = span_of(n, groups),
   }
 end
 
@@ -138,25 +184,47 @@ local function run_pass(one, x, results, init)
   end
 end
 
--- How n elements become one: `first` where they need several workgroups, and `last`.
-local function make_plan(subject, names, n, has_init, stream)
-  local groups = count_groups(n)
-  return {
-    dtype = names.dtype,
-    first = groups > 1 and pass(subject, names, n, groups, false, stream) or nil,
-    last = pass(subject, names, groups > 1 and groups or n, 1, has_init, stream),
-  }
+local function run_once(subject, once, x, parts, result, init, stream)
+  local marks, launch = subject:marks(1, stream)
+  local parts_span = span_of(once.groups, 1)
+  if init == nil then
+    once.launch(support.input(x), parts, support.output(result), marks, launch, once.span,
+      parts_span)
+  else
+    once.launch(support.input(x), parts, support.output(result), marks, launch, once.span,
+      parts_span, init)
+  end
 end
 
--- Puts f(init, x[1], …, x[n]) into result[1].
-local function run_plan(plan, x, result, init)
-  local first = plan.first
+-- How n elements become one: where they need several workgroups `once`, or `first` and `last`.
+local function make_plan(subject, names, n, has_init, stream)
+  local groups = count_groups(n)
+  local plan = { dtype = names.dtype, subject = subject, stream = stream }
+  if groups == 1 then
+    plan.last = pass(subject, names, n, 1, "whole", has_init, stream)
+  elseif support.is_gpu() then
+    plan.once = pass(subject, names, n, groups, "once", has_init, stream)
+  else
+    plan.first = pass(subject, names, n, groups, "whole", false, stream)
+    plan.last = pass(subject, names, groups, 1, "whole", has_init, stream)
+  end
+  return plan
+end
+
+-- Puts f(init, x[1], …, x[n]) into result[1]; `is_awaited`: whose value the caller returns, so that
+-- it has to tell what failed in the first pass, too.
+local function run_plan(plan, x, result, init, is_awaited)
+  local first = plan.once or plan.first
   if not first then
     return run_pass(plan.last, x, result, init)
   end
   local parts <close> = core.device_array(first.groups, plan.dtype)
+  if plan.once then
+    return run_once(plan.subject, first, x, parts, result, init, plan.stream)
+  end
   run_pass(first, x, parts)
   run_pass(plan.last, parts, result, init)
+  if is_awaited then local _ = parts[1] end
 end
 
 -- The first element of an array of one, as a 1-D view.
@@ -172,9 +240,9 @@ local function check_single(out, dtype)
 end
 
 -- Puts what the elements of an array come to into result[1]; without a plan there is none.
-local function run_all(plan, array, result, init)
+local function run_all(plan, array, result, init, is_awaited)
   if plan then
-    run_plan(plan, array.ndim == 1 and array or array:ravel(), result, init)
+    run_plan(plan, array.ndim == 1 and array or array:ravel(), result, init, is_awaited)
   else
     result:fill(init)
   end
@@ -183,7 +251,7 @@ end
 -- The same as a value.
 local function value_of(plan, dtype, array, init)
   local result <close> = core.device_array(1, dtype)
-  run_all(plan, array, result, init)
+  run_all(plan, array, result, init, true)
   return result[1]
 end
 

@@ -32,14 +32,9 @@ local CACHED_BYTES = 1 << 20
 
 -- phases ------------------------------------------------------------------------------------------
 
-local function has_stages()
-  local kind = core.current_device().kind
-  return kind ~= "cpu" and kind ~= "sim"
-end
-
 -- Of what a scan is.  A tile holds elements and results.
 local function plan(subject, x, y, dtype)
-  local name = not has_stages() and "direct"
+  local name = not support.is_gpu() and "direct"
     or subject.is_commutative and dtype.kind ~= "f" and "free" or "staged"
   local form, tile_dtype = texts.FORMS[name], x.dtype == y.dtype and x.dtype or dtype
   return { subject = subject, form = form, tile = SIZE * texts.span(form, tile_dtype),
@@ -95,14 +90,12 @@ local function scan_blocks(scan, x, y, groups, tiles, is_exclusive, init, stream
   return carries
 end
 
--- In one launch, in which groups publish what they have in two arrays that are 0 at first.
+-- In one launch, in which each group publishes what it has in two marks.
 local function scan_once(scan, x, y, count, is_exclusive, init, stream)
   local what = (is_exclusive and "exclusive " or "inclusive ") .. (init ~= nil and "init " or "")
   local all = launch(scan, count, stream, "once " .. what, texts.once, is_exclusive, init ~= nil)
-  local lows <close> = core.device_array(count, "int64")
-  local highs <close> = core.device_array(count, "int64")
-  scan.subject:kernel(texts.CLEAR):forall(count, { stream = stream })(lows, highs)
-  local arguments = { support.input(x), y, lows, highs }
+  local marks, number = scan.subject:marks(2 * count, stream)
+  local arguments = { support.input(x), y, marks, number }
   if init ~= nil then table.insert(arguments, init) end
   all(table.unpack(arguments))
 end
@@ -140,7 +133,7 @@ end
 
 -- Elements that a GPU reads twice get there once.
 local function elements_of(array)
-  local is_far = has_stages() and support.type_name(array) == "roc.Array"
+  local is_far = support.is_gpu() and support.type_name(array) == "roc.Array"
   return is_far and core.to_device(array) or array
 end
 

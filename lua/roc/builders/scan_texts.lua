@@ -145,10 +145,11 @@ end]]
 -- All phases in one, where any tree gives the same value: a workgroup has a tile, and its first
 -- wavefront looks back at those before it, a lane a tile, for what ends there.  A tile's value is
 -- published twice: of the tile alone (state 1), and of all up to it (2).  It comes in two halves,
--- each with its state above it, so that a reader sees by itself whether they belong together.
+-- each with the launch's number and its state above it, so that a reader sees by itself whether they
+-- are there and belong together.
 -- Workgroups start in their order, so the tiles that one waits for are on their way.
 local ONCE = [[
-function(x, y, lows, highs$parameters)
+function(x, y, marks, launch$parameters)
   local ends = roc.shared.array($size // 32 + 1, dtype)
   local item, group, lane = roc.get_local_id(1), roc.get_group_id(1), roc.lane_id()
 $declare
@@ -192,12 +193,12 @@ $publish
     local at = group - 1
     while at >= 1 do
       local place, low, high = at - lane + 1, 2 << 32, 2 << 32
-      if place >= 1 and place <= #lows and place <= #highs then
+      if place >= 1 and 2 * place <= #marks then
         repeat
-          low, high = roc.atomic.load(lows, place), roc.atomic.load(highs, place)
-        until low >> 32 == high >> 32 and low ~= 0
+          low, high = roc.atomic.load(marks, 2 * place - 1), roc.atomic.load(marks, 2 * place)
+        until low >> 32 == high >> 32 and low >> 34 == launch
       end
-      local found = roc.wave.ballot(low >> 32 == 2)
+      local found = roc.wave.ballot(low >> 32 & 3 == 2)
       local nearest = found ~= 0 and roc.math.ctz(found) + 1 or roc.wavefront_size()
       local values = low & 0xffffffff | high << 32
 $scan_values
@@ -231,9 +232,10 @@ $take_rest
 end]]
 
 local PUBLISH = [[
-    if lane == 1 and group <= #lows and group <= #highs then
-      roc.atomic.store(lows, group, state << 32 | value & 0xffffffff)
-      roc.atomic.store(highs, group, state << 32 | value >> 32)
+    if lane == 1 and 2 * group <= #marks then
+      local above = (launch << 2 | state) << 32
+      roc.atomic.store(marks, 2 * group - 1, above | value & 0xffffffff)
+      roc.atomic.store(marks, 2 * group, above | value >> 32)
     end]]
 
 -- What %s are in the lanes up to this one.
@@ -252,14 +254,6 @@ local BEFORE_IN_WAVES = [[
           before = outer
           if lane > 1 then before = f(outer, inner) end
         end]]
-
-M.CLEAR = [[
-function(lows, highs)
-  local i = roc.get_global_id(1)
-  if i <= #lows and i <= #highs then
-    lows[i], highs[i] = 0, 0
-  end
-end]]
 
 -- The CPU's first phase: what SUMS gives, and a mark for each item. The last level's last value is
 -- that of TREE.

@@ -365,6 +365,13 @@ function M.scope(device)
   return device and device ~= core.current_device() and core.on_device(device) or nil
 end
 
+---Whether the current device is a GPU.
+---@return boolean
+function M.is_gpu()
+  local kind = core.current_device().kind
+  return kind ~= "cpu" and kind ~= "sim"
+end
+
 ---A new array for results, on the current device or the host.
 function M.new_array(is_device, shape, dtype, order)
   return (is_device and core.device_array or core.empty)(shape, dtype, order)

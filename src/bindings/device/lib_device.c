@@ -124,6 +124,15 @@ static int count_executed(lua_State *L) {
   return 1;
 }
 
+/* core.device_life() -> a number of the current device until it is reset: what was written to its
+ * memory is there for so long */
+static int device_life(lua_State *L) {
+  roc_rt_device *device = roc_current_device(L);
+  lua_Integer resets = roc_rt_device_resets(device);
+  lua_pushinteger(L, resets << 32 | (lua_Integer)roc_rt_device_index(device));
+  return 1;
+}
+
 static int device_m_synchronize(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
   roc_status status = roc_rt_device_synchronize(check_open_device(L), roc_session(L), &err);
@@ -234,6 +243,7 @@ static const luaL_Reg device_functions[] = {{"devices", device_devices},
                                             {"select_device", device_select_device},
                                             {"on_device", device_on_device},
                                             {"count_executed", count_executed},
+                                            {"device_life", device_life},
                                             {"synchronize", device_synchronize},
                                             {NULL, NULL}};
 

@@ -174,6 +174,7 @@ struct roc_rt_device {
   roc_fault_record *free_records; /* linked through their first bytes; the rest is zero */
   roc_rt_print_slot *free_prints;
   bool is_closing;
+  _Atomic uint32_t resets;
   char lost_text[1400]; /* the one error a lost device raises; "" while it is well */
 };
 

@@ -56,6 +56,10 @@ roc_status roc_rt_device_synchronize(roc_rt_device *device, roc_rt_session *sess
   return roc_rt_device_take_fault(device, session, err);
 }
 
+uint32_t roc_rt_device_resets(roc_rt_device *device) {
+  return atomic_load_explicit(&device->resets, memory_order_relaxed);
+}
+
 roc_status roc_rt_device_reset(roc_rt_device *device, roc_rt_session *waiter, roc_error *err) {
   ROC_TRY(roc_rt_check_open(err));
   roc_device *driver = device->driver;
@@ -69,6 +73,7 @@ roc_status roc_rt_device_reset(roc_rt_device *device, roc_rt_session *waiter, ro
   roc_status status = driver->ops->reset(driver, err);
   if (status == ROC_OK) {
     driver->is_lost = false;
+    atomic_fetch_add_explicit(&device->resets, 1, memory_order_relaxed);
     device->lost_text[0] = '\0';
     roc_rt_release_retained(device);
   }
