@@ -9,7 +9,7 @@
 /* C's pow, within 0.7 ULP; powers that the type can represent are exact. */
 LLVMValueRef roc_cg_pow(roc_cg *cg, roc_value_type type, LLVMValueRef x, LLVMValueRef y);
 
-/* Within 1 ULP, denormal results within 1.5. */
+/* Within 1.1 ULP, denormal results within 1.5. */
 LLVMValueRef roc_cg_exp(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 LLVMValueRef roc_cg_exp2(roc_cg *cg, roc_value_type type, LLVMValueRef x);
 
