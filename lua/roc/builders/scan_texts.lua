@@ -145,8 +145,8 @@ end]]
 -- All phases in one, where any tree gives the same value: a workgroup has a tile, and its first
 -- wavefront looks back at those before it, a lane a tile, for what ends there.  A tile's value is
 -- published twice: of the tile alone (state 1), and of all up to it (2).  It comes in two halves,
--- each with the launch's number and its state above it, so that a reader sees by itself whether they
--- are there and belong together.
+-- each with the launch's number and its state above it, so that a reader sees by itself whether
+-- they are there and belong together.
 -- Workgroups start in their order, so the tiles that one waits for are on their way.
 local ONCE = [[
 function(x, y, marks, launch$parameters)

@@ -221,9 +221,10 @@ end
 
 local MOST_LAUNCHES = 1 << 29 -- a number of which has room above 2 bits in the upper half of a mark
 
----Marks by which the workgroups of a launch find out about each other, and the launch's number from
----1 on.  They hold 0 at first, and later what other launches have left, also such as failed half-way:
----the number tells them apart.  Launches that name no stream share marks, which keeps their order.
+---Marks by which the workgroups of a launch find out about each other, and the launch's number,
+---from 1 on.  They hold 0 at first, and later what other launches have left, also such as failed
+---half-way: the number tells them apart.  Launches that name no stream share marks, which keeps
+---their order.
 ---@param count integer
 ---@param stream? roc.Stream that the launch names
 ---@return roc.DeviceArray marks int64, `count` of them or more
