@@ -716,6 +716,10 @@ static void test_adopted(void) {
   roc_cuda.cuCtxPopCurrent(&popped);
   CHECK(ops->stream_adopt(device, foreign, &wrong, &err) == ROC_INVALID && !wrong);
   CHECK(strstr(err.message, "CUstream of the device's primary context"));
+  static const uintptr_t no_streams[] = {8, 4096, 1ull << 46, UINTPTR_MAX};
+  for (size_t i = 0; i < sizeof no_streams / sizeof *no_streams; i++) {
+    CHECK(ops->stream_adopt(device, (void *)no_streams[i], &wrong, &err) == ROC_INVALID && !wrong);
+  }
   roc_cuda.cuCtxPushCurrent(ours);
   CHECK(roc_cuda.cuStreamCreate(&native, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
   fake->hold(true);

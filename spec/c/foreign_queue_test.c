@@ -180,7 +180,10 @@ static void test_refused(void) {
   CHECK(roclua_stream_adopt("cpu", &stream, &stream) == ROCLUA_UNSUPPORTED);
   CHECK(roclua_stream_adopt("sim", &stream, &stream) == ROCLUA_UNSUPPORTED && !stream);
   run(L,
-      "ok, why = pcall(roc.stream_from, 0) assert(not ok and tostring(why):find 'hsa_queue_t')\n"
+      "for _, pointer in ipairs { 0, -1, 8, 4096, 1 << 46 } do\n"
+      "  ok, why = pcall(roc.stream_from, pointer)\n"
+      "  assert(not ok and tostring(why):find 'hsa_queue_t')\n"
+      "end\n"
       "ok, why = pcall(roc.stream_from, 'x') assert(not ok and why:find 'light userdata')\n"
       "ok, why = pcall(roc.stream_from, 8, 'cpu')\n"
       "assert(not ok and tostring(why):find 'no queues of other')");

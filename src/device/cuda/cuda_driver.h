@@ -13,7 +13,8 @@ typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
-#define CU_STREAM_LEGACY ((CUstream)(uintptr_t)1) /* what the null stream stands for */
+#define CU_STREAM_LEGACY ((CUstream)(uintptr_t)1)     /* what the null stream stands for */
+#define CU_STREAM_PER_THREAD ((CUstream)(uintptr_t)2) /* the default one of a thread */
 typedef struct CUevent_st *CUevent;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/peek.h"
 #include "device/cuda/driver.h"
 
 /* ---- before work is queued ------------------------------------------------ */
@@ -36,9 +37,18 @@ static void list_stream(roc_cuda_stream *stream, bool is_open) {
   pthread_mutex_unlock(&device->lock);
 }
 
+/* Whether the driver can look at a stream of that handle without a crash: it is a pointer, but for
+ * the two that stand for default streams. */
+static bool is_readable(CUstream handle) {
+  uint64_t seen;
+  return (uintptr_t)handle <= (uintptr_t)CU_STREAM_PER_THREAD ||
+         ((uintptr_t)handle % sizeof seen == 0 && roc_peek(handle, &seen, sizeof seen));
+}
+
 /* `foreign`: another's stream, or NULL.  Its query tells whether it is one of this context. */
 static CUresult make_handle(roc_cuda_stream *stream, CUstream foreign) {
   if (!foreign) return roc_cuda.cuStreamCreate(&stream->handle, CU_STREAM_NON_BLOCKING);
+  if (!is_readable(foreign)) return CUDA_ERROR_INVALID_HANDLE;
   CUresult result = roc_cuda.cuStreamQuery(foreign);
   stream->is_foreign = true;
   stream->handle = foreign;

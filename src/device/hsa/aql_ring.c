@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/peek.h"
+
 enum {
   BARRIER_HEADER =
       HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE | 1 << HSA_PACKET_HEADER_BARRIER,
@@ -19,13 +21,17 @@ roc_status roc_hsa_ring_open(roc_hsa_ring *ring, hsa_agent_t agent, uint32_t npa
   return ROC_OK;
 }
 
-roc_status roc_hsa_ring_adopt(roc_hsa_ring *ring, hsa_queue_t *queue, roc_error *err) {
-  bool is_sound = queue && (uintptr_t)queue % 8 == 0 && queue->base_address && queue->size > 0 &&
-                  (queue->size & (queue->size - 1)) == 0 &&
-                  (queue->features & HSA_QUEUE_FEATURE_KERNEL_DISPATCH);
-  if (!is_sound) return roc_fail(err, ROC_INVALID, "an hsa_queue_t of kernels expected");
+roc_status roc_hsa_ring_check(const hsa_queue_t *queue, roc_error *err) {
+  hsa_queue_t seen;
+  bool is_sound = (uintptr_t)queue % 8 == 0 && roc_peek(queue, &seen, sizeof seen) &&
+                  seen.base_address && seen.size > 0 && (seen.size & (seen.size - 1)) == 0 &&
+                  (seen.features & HSA_QUEUE_FEATURE_KERNEL_DISPATCH);
+  if (is_sound) return ROC_OK;
+  return roc_fail(err, ROC_INVALID, "an hsa_queue_t of kernels expected");
+}
+
+void roc_hsa_ring_adopt(roc_hsa_ring *ring, hsa_queue_t *queue) {
   *ring = (roc_hsa_ring){.hsa = queue, .mask = queue->size - 1, .is_foreign = true};
-  return ROC_OK;
 }
 
 void roc_hsa_ring_close(roc_hsa_ring *ring) {

@@ -23,8 +23,10 @@ typedef void roc_hsa_on_error(hsa_status_t status, hsa_queue_t *source, void *ud
 /* Room for at most `npackets`. */
 roc_status roc_hsa_ring_open(roc_hsa_ring *ring, hsa_agent_t agent, uint32_t npackets,
                              roc_hsa_on_error *on_error, void *ud, roc_error *err);
-/* Of a queue that stays another's.  INVALID: it does not look like one. */
-roc_status roc_hsa_ring_adopt(roc_hsa_ring *ring, hsa_queue_t *queue, roc_error *err);
+/* INVALID: the address holds nothing that looks like a queue. */
+roc_status roc_hsa_ring_check(const hsa_queue_t *queue, roc_error *err);
+/* Of a queue that stays another's. */
+void roc_hsa_ring_adopt(roc_hsa_ring *ring, hsa_queue_t *queue);
 void roc_hsa_ring_close(roc_hsa_ring *ring);
 bool roc_hsa_ring_has_room(roc_hsa_ring *ring, uint32_t count);
 /* Takes the place, which has to be published. */

@@ -459,10 +459,11 @@ static roc_status hsa_stream_create(roc_device *base, roc_dev_stream **out_strea
 /* One that has served another foreign queue of that size, or a new one. */
 static roc_status choose_foreign(roc_hsa_device *device, hsa_queue_t *native,
                                  roc_hsa_queue **out_queue, roc_error *err) {
-  for (roc_hsa_queue *q = device->foreign; q && native; q = q->next_foreign) {
+  for (roc_hsa_queue *q = device->foreign; q; q = q->next_foreign) {
     if (q->nstreams > 0 || q->ring.mask + 1 != native->size) continue;
     *out_queue = q;
-    return roc_hsa_queue_move_to(q, native, err);
+    roc_hsa_queue_move_to(q, native);
+    return ROC_OK;
   }
   ROC_TRY(roc_hsa_queue_create_on(device, native, out_queue, err));
   (*out_queue)->next_foreign = device->foreign;
@@ -474,6 +475,7 @@ static roc_status hsa_stream_adopt(roc_device *base, void *native, roc_dev_strea
                                    roc_error *err) {
   roc_hsa_device *device = roc_hsa_device_of(base);
   if (base->is_lost) return roc_hsa_fail_lost(device, err);
+  ROC_TRY(roc_hsa_ring_check(native, err));
   roc_hsa_stream *stream = roc_zalloc(sizeof *stream);
   if (!stream) return roc_fail(err, ROC_OOM, "out of memory: no room for a stream");
   roc_status status = choose_foreign(device, native, &stream->queue, err);

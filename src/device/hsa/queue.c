@@ -23,7 +23,11 @@ static roc_status open_ring(roc_hsa_queue *queue, roc_error *err) {
 
 static roc_status make_parts(roc_hsa_queue *queue, hsa_queue_t *foreign, roc_error *err) {
   ROC_TRY(roc_hsa_queue_make_counter(queue, err));
-  ROC_TRY(foreign ? roc_hsa_ring_adopt(&queue->ring, foreign, err) : open_ring(queue, err));
+  if (foreign) {
+    roc_hsa_ring_adopt(&queue->ring, foreign);
+  } else {
+    ROC_TRY(open_ring(queue, err));
+  }
   uint64_t ninfos = 2 * (queue->ring.mask + 1);
   queue->launch_info_mask = ninfos - 1;
   queue->launch_infos = roc_zalloc(sizeof *queue->launch_infos * ninfos);
@@ -61,13 +65,12 @@ roc_status roc_hsa_queue_create(roc_hsa_device *device, roc_hsa_queue **out_queu
 
 roc_status roc_hsa_queue_create_on(roc_hsa_device *device, hsa_queue_t *foreign,
                                    roc_hsa_queue **out_queue, roc_error *err) {
-  if (!foreign) return roc_fail(err, ROC_INVALID, "an hsa_queue_t of kernels expected");
   return create(device, foreign, out_queue, err);
 }
 
-roc_status roc_hsa_queue_move_to(roc_hsa_queue *queue, hsa_queue_t *foreign, roc_error *err) {
+void roc_hsa_queue_move_to(roc_hsa_queue *queue, hsa_queue_t *foreign) {
   queue->has_profiling = false;
-  return roc_hsa_ring_adopt(&queue->ring, foreign, err);
+  roc_hsa_ring_adopt(&queue->ring, foreign);
 }
 
 void roc_hsa_queue_destroy(roc_hsa_queue *queue) {

@@ -93,12 +93,11 @@ struct roc_hsa_queue {
 /* queue.c.  Ticket 1 of a new queue is complete. */
 roc_status roc_hsa_queue_create(struct roc_hsa_device *device, roc_hsa_queue **out_queue,
                                 roc_error *err);
-/* The same on an HSA queue that is another's, and stays open as long as the result is used.
- * INVALID. */
+/* The same on an HSA queue that is another's, and stays open as long as the result is used. */
 roc_status roc_hsa_queue_create_on(struct roc_hsa_device *device, hsa_queue_t *foreign,
                                    roc_hsa_queue **out_queue, roc_error *err);
 /* A queue that has served another foreign one and has no stream any more takes this one. */
-roc_status roc_hsa_queue_move_to(roc_hsa_queue *queue, hsa_queue_t *foreign, roc_error *err);
+void roc_hsa_queue_move_to(roc_hsa_queue *queue, hsa_queue_t *foreign);
 /* Nothing is pending, or the device is lost; then ROCR's side is left alone. Its worker has not
  * been given up. */
 void roc_hsa_queue_destroy(roc_hsa_queue *queue);

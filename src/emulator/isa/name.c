@@ -1,8 +1,7 @@
 /* The code objects in ROCR's link map, read with libelf and libdw.
  *
  * ROCR's list, its strings and the code objects are memory that may be freed at any time:
- * everything is copied by the kernel (process_vm_readv), which fails where a load would crash. A
- * copy is believed only when its code is what lies in memory at the place it is said to be loaded
+ * everything is copied with care (base/peek.h). A copy is believed only when its code is what lies in memory at the place it is said to be loaded
  * at. Copies are kept, the most recently used ones, for the time when the original is gone. One
  * lock, as libdw wants it. */
 #include "emulator/isa/name.h"
@@ -16,10 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/peek.h"
 
 enum { MAX_OBJECTS = 64, MAX_LISTED = 1 << 16, MAX_URI = 4096 };
 static const uint64_t max_object_bytes = 1ull << 30;
@@ -47,8 +46,7 @@ void emu_name_set_debug(const void *debug) {
 /* ---- careful reading ------------------------------------------------------------------------ */
 
 static bool read_memory(uint64_t address, void *out, size_t nbytes) {
-  struct iovec to = {out, nbytes}, from = {(void *)(uintptr_t)address, nbytes};
-  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)nbytes;
+  return roc_peek((const void *)(uintptr_t)address, out, nbytes);
 }
 
 /* A string of the size's characters at most, the last of them 0. */
