@@ -310,3 +310,63 @@ describe("a CSV file", function()
     end
   end)
 end)
+
+describe("the option progress", function()
+  local numbers = roc.rng(1):uniform(400000)
+  local texts = {}
+  for i = 1, 200000 do texts[i] = "text " .. i end
+  local function contents(ending)
+    if ending == ".npz" then return { x = numbers, y = numbers } end
+    if ending == ".csv" then return { "t", t = table.move(texts, 1, #texts, 1, {}) } end
+    if ending == ".png" then return (numbers * 255):reshape(1000, 400):tile({ 8, 1 })
+      :astype("uint8") end
+    return numbers
+  end
+
+  for _, ending in ipairs { ".npy", ".npz", ".csv", ".png" } do
+    it("is told how far a file is, " .. ending, function()
+      local path, a, before = fresh(ending), contents(ending), 0
+      roc.save(path, a, { progress = function(done, total)
+        assert(done > before and not total)
+        before = done
+        if type(a) == "table" then -- what is being saved, and garbage then
+          a.x, a.y, a.t = nil, nil, {}
+          collectgarbage()
+        end
+      end })
+      assert.is_true(before > 1 << 20)
+      before = 0
+      local size = #files.read(path)
+      local loaded = roc.load(path, { progress = function(done, total)
+        assert(done >= before and done <= size and total == size)
+        before = done
+      end })
+      assert.is_true(before > 1 << 20)
+      assert.is_true(ending ~= ".csv" or table.concat(texts) == table.concat(loaded.t))
+      assert.is_true(ending ~= ".npz" or roc.array_equal(numbers, loaded.y))
+      assert.is_true(ending ~= ".npy" or roc.array_equal(numbers, loaded))
+    end)
+
+    it("ends the call by an error, " .. ending, function()
+      local path, reason = fresh(ending), {}
+      local function stop() error(reason) end
+      local fine, why = pcall(roc.save, path, contents(ending), { progress = stop })
+      assert.same({ false, reason, nil }, { fine, why, (io.open(path)) })
+      roc.save(path, contents(ending))
+      fine, why = pcall(roc.load, path, { progress = stop })
+      assert.same({ false, reason }, { fine, why })
+      local yield = { progress = function() coroutine.yield() end }
+      assert.error_matches(function() roc.load(path, yield) end, "yield")
+    end)
+  end
+
+  it("is a function", function()
+    local path = fresh(".npy")
+    assert.error_matches(function() roc.save(path, numbers, { progress = 1 }) end,
+      "#3 to 'save' (progress must be a function)", 1, true)
+    assert.error_matches(function() roc.save(path, numbers, { told = print }) end,
+      "unknown option 'told'; the only option is progress", 1, true)
+    assert.error_matches(function() roc.load(path, { progress = "x" }) end,
+      "#2 to 'load' (progress must be a function)", 1, true)
+  end)
+end)

@@ -331,6 +331,14 @@ function roc.array_equal(a, b) end
 ---@field header? boolean of CSV: false where the first line holds no names; default true
 ---@field separator? string of CSV: one character; default a comma, of .tsv files a tab
 ---@field map? roc.FileMapping of .npy: the elements stay in the file
+---@field progress? roc.FileProgress is called while the file is read
+
+---@class roc.SaveOpts
+---@field progress? roc.FileProgress is called while the file is written
+
+---Is called after each MiB or so with the bytes that have been read or written and, of a file that
+---is read, its size. An error that it raises ends the call that reads or writes.
+---@alias roc.FileProgress fun(done: integer, total?: integer)
 
 ---Writes a file in the format that the ending of its name says: `.npz` (a table of arrays by name),
 ---`.png` (uint8 of shape {height, width [, channels]}), `.csv` and `.tsv` (a table of columns, or a
@@ -341,7 +349,8 @@ function roc.array_equal(a, b) end
 ---Example: `roc.save("a.npy", a)`.
 ---@param path string
 ---@param a roc.AnyArray | table<string, roc.AnyArray> | roc.Columns
-function roc.save(path, a) end
+---@param opts? roc.SaveOpts
+function roc.save(path, a, opts) end
 
 ---Reads NumPy's `.npy` (an array, in the file's element order), `.npz` (a table of arrays by name),
 ---PNG (a uint8 array) or CSV (a table of columns). CSV is known by the name's ending or by the

@@ -37,11 +37,11 @@ static void read_option(lua_State *L, int arg, const char *key, roc_csv_options 
     luaL_argcheck(L, text && len == 1 && !strchr("\"\r\n", text[0]), arg,
                   "separator must be one character, and no quote or line end");
     options->separator = text[0];
-  } else {
+  } else if (strcmp(key, "progress") != 0) {
     luaL_argerror(L, arg,
                   lua_pushfstring(L,
                                   "unknown option '%s'; the options are format, header, "
-                                  "separator and map",
+                                  "separator, map and progress",
                                   key));
   }
 }
@@ -51,11 +51,13 @@ roc_csv_options roc_check_csv_options(lua_State *L, int arg, const char *path) {
   roc_csv_options options = {is_named, true, default_separator(path)};
   if (lua_isnil(L, arg)) return options;
   luaL_checktype(L, arg, LUA_TTABLE);
+  bool has_own = false;
   for (lua_pushnil(L); lua_next(L, arg) != 0; lua_pop(L, 1)) {
     const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    has_own |= strcmp(key, "progress") != 0;
     read_option(L, arg, key, &options);
   }
-  luaL_argcheck(L, options.is_csv, arg,
+  luaL_argcheck(L, options.is_csv || !has_own, arg,
                 "these are options of CSV files, which are named .csv or "
                 ".tsv, or get format = \"csv\"");
   return options;
@@ -100,17 +102,17 @@ static void push_column(lua_State *L, const roc_csv *csv, const roc_csv_column *
   a->buffer = column->numbers;
 }
 
-void roc_load_csv(lua_State *L, const char *path, const roc_csv_options *options) {
+void roc_load_csv(lua_State *L, const char *path, const roc_csv_options *options, int progress) {
   roc_csv *csv = lua_newuserdatauv(L, sizeof *csv, 0);
   *csv = (roc_csv){0};
   roc_class_new(L, csv_meta_name, csv_meta);
   lua_setmetatable(L, -2);
   roc_error err = ROC_ERROR_INIT;
-  roc_rt_progress work;
-  roc_begin_file(L, &work, "load", path);
-  roc_status status = roc_csv_read(path, options->separator, options->has_names, &work, csv, &err);
-  roc_rt_progress_end(&work);
-  ROC_LUA_TRY(L, status, &err);
+  roc_file_work work;
+  roc_begin_file(L, &work, "load", path, progress);
+  roc_status status =
+      roc_csv_read(path, options->separator, options->has_names, &work.progress, csv, &err);
+  roc_end_file(L, &work, status, &err);
   lua_createtable(L, (int)csv->ncolumns, options->has_names ? (int)csv->ncolumns : 0);
   int result = lua_gettop(L);
   for (size_t i = 0; i < csv->ncolumns; i++) {
@@ -147,10 +149,12 @@ static int fail_column(lua_State *L, const char *name, const char *why) {
   return luaL_argerror(L, 2, lua_pushfstring(L, "column %s: %s", name, why));
 }
 
-/* The list of strings on top of the stack as texts, which stay on the stack. */
+/* The list of strings on top of the stack as texts, which stay on the stack, in a list of their own:
+ * the script may change its list while the file is written, when it is told how far that is. */
 static int64_t check_texts(lua_State *L, const char *name, roc_csv_source *source) {
-  int list = lua_gettop(L);
-  lua_Integer n = (lua_Integer)lua_rawlen(L, list);
+  lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
+  int list = lua_gettop(L), own = list + 1;
+  lua_createtable(L, (int)n, 0);
   roc_csv_text *texts = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof *texts, 0);
   for (lua_Integer i = 0; i < n; i++) {
     if (lua_rawgeti(L, list, i + 1) != LUA_TSTRING) {
@@ -158,7 +162,7 @@ static int64_t check_texts(lua_State *L, const char *name, roc_csv_source *sourc
     }
     texts[i].at = lua_tolstring(L, -1, &texts[i].len);
     texts[i].is_quoted = false;
-    lua_pop(L, 1); /* the list keeps it */
+    lua_rawseti(L, own, i + 1);
   }
   source->texts = texts;
   return n;
@@ -192,7 +196,7 @@ static bool add_columns(lua_State *L, sheet *s) {
   lua_Integer n = (lua_Integer)lua_rawlen(L, 2);
   luaL_argcheck(L, n >= 1 && n <= 10000, 2,
                 "1 to 10000 columns are expected, such as {\"x\", x = a}");
-  luaL_checkstack(L, 4 * (int)n + LUA_MINSTACK, "too many columns");
+  luaL_checkstack(L, 6 * (int)n + LUA_MINSTACK, "too many columns");
   s->sources = lua_newuserdatauv(L, (size_t)n * sizeof *s->sources, 0);
   memset(s->sources, 0, (size_t)n * sizeof *s->sources);
   bool has_names = false;
@@ -230,7 +234,7 @@ static void add_matrix(lua_State *L, sheet *s, roc_array *columns) {
   }
 }
 
-void roc_save_csv(lua_State *L, const char *path) {
+void roc_save_csv(lua_State *L, const char *path, int progress) {
   roc_error err = ROC_ERROR_INIT;
   sheet s = {0};
   bool has_names = false;
@@ -246,10 +250,9 @@ void roc_save_csv(lua_State *L, const char *path) {
     luaL_checktype(L, 2, LUA_TTABLE);
     has_names = add_columns(L, &s);
   }
-  roc_rt_progress work;
-  roc_begin_file(L, &work, "save", path);
+  roc_file_work work;
+  roc_begin_file(L, &work, "save", path, progress);
   roc_status status = roc_csv_save(path, default_separator(path), has_names, s.sources, s.nsources,
-                                   s.nrows, &work, &err);
-  roc_rt_progress_end(&work);
-  ROC_LUA_TRY(L, status, &err);
+                                   s.nrows, &work.progress, &err);
+  roc_end_file(L, &work, status, &err);
 }

@@ -32,7 +32,7 @@ static lua_Integer count_fields(lua_State *L, int idx) {
 
 /* What is open while arrays are made, which may raise: a userdata. */
 typedef struct reader {
-  roc_rt_progress work;
+  roc_file_work work;
   roc_npy npy;
   roc_npz *npz;
   roc_png *png;
@@ -42,7 +42,7 @@ static void close_reader(reader *r) {
   roc_npy_close(&r->npy); /* before its archive */
   roc_npz_close(r->npz);
   roc_png_close(r->png);
-  roc_rt_progress_end(&r->work);
+  roc_rt_progress_end(&r->work.progress);
   *r = (reader){0};
 }
 
@@ -55,14 +55,15 @@ static const luaL_Reg reader_meta[] = {
     {"__gc", reader_mm_gc}, {"__close", reader_mm_gc}, {NULL, NULL}};
 
 /* Pushes the array whose header was read. */
-static void push_npy(lua_State *L, roc_npy *npy) {
+static void push_npy(lua_State *L, reader *r) {
   roc_error err = ROC_ERROR_INIT;
+  roc_npy *npy = &r->npy;
   roc_array *a = roc_new_host_array(L, npy->shape.dtype, npy->shape.rank, npy->shape.extents,
                                     ROC_ORDER_C, false);
   memcpy(a->strides, npy->shape.strides, sizeof a->strides); /* the file's order */
   roc_status status = roc_npy_read(npy, roc_buffer_host(a->buffer), &err);
   roc_npy_close(npy);
-  ROC_LUA_TRY(L, status, &err);
+  roc_check_file(L, &r->work, status, &err);
   roc_array_normalize_bools(a);
 }
 
@@ -78,20 +79,20 @@ static void push_mapped(lua_State *L, const roc_npy *npy, roc_npy_access access)
 
 static void load_npy(lua_State *L, const char *path, reader *r) {
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_npy_open(path, &r->work, &r->npy, &err), &err);
-  push_npy(L, &r->npy);
+  roc_check_file(L, &r->work, roc_npy_open(path, &r->work.progress, &r->npy, &err), &err);
+  push_npy(L, r);
 }
 
 /* A table of the arrays by name. */
 static void load_npz(lua_State *L, const char *path, reader *r) {
   roc_error err = ROC_ERROR_INIT;
-  ROC_LUA_TRY(L, roc_npz_open(path, &r->work, &r->npz, &err), &err);
+  roc_check_file(L, &r->work, roc_npz_open(path, &r->work.progress, &r->npz, &err), &err);
   lua_newtable(L);
   for (;;) {
     const char *name;
-    ROC_LUA_TRY(L, roc_npz_next(r->npz, &name, &r->npy, &err), &err);
+    roc_check_file(L, &r->work, roc_npz_next(r->npz, &name, &r->npy, &err), &err);
     if (!name) return;
-    push_npy(L, &r->npy);
+    push_npy(L, r);
     lua_setfield(L, -2, name);
   }
 }
@@ -99,9 +100,9 @@ static void load_npz(lua_State *L, const char *path, reader *r) {
 static void load_png(lua_State *L, const char *path, reader *r) {
   roc_error err = ROC_ERROR_INIT;
   roc_array shape;
-  ROC_LUA_TRY(L, roc_png_open(path, &r->work, &r->png, &shape, &err), &err);
+  roc_check_file(L, &r->work, roc_png_open(path, &r->work.progress, &r->png, &shape, &err), &err);
   roc_array *a = roc_new_host_array(L, shape.dtype, shape.rank, shape.extents, ROC_ORDER_C, false);
-  ROC_LUA_TRY(L, roc_png_read(r->png, roc_buffer_host(a->buffer), &err), &err);
+  roc_check_file(L, &r->work, roc_png_read(r->png, roc_buffer_host(a->buffer), &err), &err);
 }
 
 static const struct {
@@ -166,8 +167,9 @@ static int file_load(lua_State *L) {
   lua_settop(L, 2);
   roc_csv_options options = {0};
   if (!is_mapped) options = roc_check_csv_options(L, 2, path);
+  int progress = roc_check_file_progress(L, 2);
   if (options.is_csv) {
-    roc_load_csv(L, path, &options);
+    roc_load_csv(L, path, &options, progress);
     return 1;
   }
   reader *r = lua_newuserdatauv(L, sizeof *r, 0);
@@ -175,7 +177,7 @@ static int file_load(lua_State *L) {
   roc_class_new(L, reader_meta_name, reader_meta);
   lua_setmetatable(L, -2);
   lua_toclose(L, -1); /* after an error, too: the line of progress goes away with it */
-  roc_begin_file(L, &r->work, "load", path);
+  roc_begin_file(L, &r->work, "load", path, progress);
   if (is_mapped) {
     load_mapped(L, path, r, access);
   } else {
@@ -187,24 +189,20 @@ static int file_load(lua_State *L) {
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-static void save_npy(lua_State *L, const char *path) {
+static void save_npy(lua_State *L, const char *path, int progress) {
   roc_error err = ROC_ERROR_INIT;
   const roc_array *a = roc_check_saved(L, 2);
-  roc_rt_progress work;
-  roc_begin_file(L, &work, "save", path);
-  roc_status status = roc_npy_save(path, a, &work, &err);
-  roc_rt_progress_end(&work);
-  ROC_LUA_TRY(L, status, &err);
+  roc_file_work work;
+  roc_begin_file(L, &work, "save", path, progress);
+  roc_end_file(L, &work, roc_npy_save(path, a, &work.progress, &err), &err);
 }
 
-static void save_png(lua_State *L, const char *path) {
+static void save_png(lua_State *L, const char *path, int progress) {
   roc_error err = ROC_ERROR_INIT;
   const roc_array *a = roc_check_saved(L, 2);
-  roc_rt_progress work;
-  roc_begin_file(L, &work, "save", path);
-  roc_status status = roc_png_save(path, a, &work, &err);
-  roc_rt_progress_end(&work);
-  ROC_LUA_TRY(L, status, &err);
+  roc_file_work work;
+  roc_begin_file(L, &work, "save", path, progress);
+  roc_end_file(L, &work, roc_png_save(path, a, &work.progress, &err), &err);
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -212,15 +210,16 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(x->name, y->name);
 }
 
-/* The arrays stay on the stack, and their names in the table, until the file is written. */
-static void save_npz(lua_State *L, const char *path) {
+/* The arrays and their names stay on the stack until the file is written: what is told how far that
+ * is may change the table. */
+static void save_npz(lua_State *L, const char *path, int progress) {
   if (roc_test_any_array(L, 2) || !lua_istable(L, 2)) {
     luaL_argerror(L, 2, "a .npz file holds a table of arrays by name, such as {x = a}");
   }
   lua_Integer n = count_fields(L, 2);
   luaL_argcheck(L, n >= 1, 2, "a .npz file holds at least one array");
   luaL_argcheck(L, n <= 100000, 2, "a .npz file holds at most 100000 arrays");
-  luaL_checkstack(L, (int)n + LUA_MINSTACK, "too many arrays");
+  luaL_checkstack(L, 2 * (int)n + LUA_MINSTACK, "too many arrays");
   roc_npz_entry *entries = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof *entries, 0);
   size_t count = 0;
   for (lua_pushnil(L); lua_next(L, 2) != 0;) {
@@ -236,31 +235,44 @@ static void save_npz(lua_State *L, const char *path) {
     const char *name = lua_tolstring(L, key, &len);
     luaL_argcheck(L, strlen(name) == len, 2, "a name must not contain a zero byte");
     entries[count++] = (roc_npz_entry){name, roc_check_saved(L, value)};
-    lua_rotate(L, key, 1); /* keeps the array below the key */
+    lua_pushvalue(L, key);
+    lua_rotate(L, key, 2); /* keeps the array and the name below the key */
   }
   qsort(entries, count, sizeof *entries, compare_names);
   roc_error err = ROC_ERROR_INIT;
-  roc_rt_progress work;
-  roc_begin_file(L, &work, "save", path);
-  roc_status status = roc_npz_save(path, entries, count, &work, &err);
-  roc_rt_progress_end(&work);
-  ROC_LUA_TRY(L, status, &err);
+  roc_file_work work;
+  roc_begin_file(L, &work, "save", path, progress);
+  roc_end_file(L, &work, roc_npz_save(path, entries, count, &work.progress, &err), &err);
 }
 
 static const struct {
   const char *ending;
-  void (*save)(lua_State *L, const char *path);
+  void (*save)(lua_State *L, const char *path, int progress);
 } endings[] = {
     {".npz", save_npz}, {".png", save_png}, {".csv", roc_save_csv}, {".tsv", roc_save_csv}};
 
+/* The options of roc.save at 3. */
+static void check_save_options(lua_State *L) {
+  if (lua_isnil(L, 3)) return;
+  luaL_checktype(L, 3, LUA_TTABLE);
+  for (lua_pushnil(L); lua_next(L, 3) != 0; lua_pop(L, 1)) {
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    if (strcmp(key, "progress") == 0) continue;
+    luaL_argerror(L, 3,
+                  lua_pushfstring(L, "unknown option '%s'; the only option is progress", key));
+  }
+}
+
 static int file_save(lua_State *L) {
   const char *path = check_path(L, 1);
-  lua_settop(L, 2);
-  void (*save)(lua_State *, const char *) = save_npy;
+  lua_settop(L, 3);
+  check_save_options(L);
+  int progress = roc_check_file_progress(L, 3);
+  void (*save)(lua_State *, const char *, int) = save_npy;
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     if (roc_path_ends_with(path, endings[i].ending)) save = endings[i].save;
   }
-  save(L, path);
+  save(L, path, progress);
   return 0;
 }
 

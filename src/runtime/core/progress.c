@@ -8,7 +8,7 @@
 #include "runtime/core/internal.h"
 #include "runtime/session.h"
 
-enum { WIDTH = 79 };
+enum { WIDTH = 79, TOLD_BYTES = 1 << 20 };
 
 static const uint64_t after_ns = 2000000000, between_ns = 100000000, apart_ns = 500000000;
 
@@ -90,8 +90,16 @@ void roc_rt_progress_tick(roc_rt_progress *work) {
   write_line(work, what);
 }
 
+static bool tell(roc_rt_progress *work, uint64_t done, uint64_t total) {
+  bool is_new = done < work->told || done - work->told >= TOLD_BYTES;
+  if (!work->tell || !is_new) return true;
+  work->told = done;
+  return work->tell(work->tell_ud, done, total);
+}
+
 roc_status roc_rt_progress_bytes(roc_rt_progress *work, uint64_t done, uint64_t total,
                                  roc_error *err) {
+  if (done > total) done = total; /* parts of an archive are read again */
   if (is_due(work)) {
     char what[64];
     if (total != UINT64_MAX && total > 0) {
@@ -101,6 +109,7 @@ roc_status roc_rt_progress_bytes(roc_rt_progress *work, uint64_t done, uint64_t 
     }
     write_line(work, what);
   }
-  bool is_over = work->session && roc_rt_take_interrupt(work->session);
+  bool is_over = !tell(work, done, total);
+  is_over |= work->session && roc_rt_take_interrupt(work->session);
   return is_over ? roc_fail(err, ROC_INTERRUPTED, "interrupted!") : ROC_OK;
 }
