@@ -22,7 +22,7 @@ local made = {}
 function M.fresh(text, name, workgroup, is_guarded)
   local kernel = kernels.kernel(text, { name = name, contract = false, workgroup = workgroup,
     check = not is_guarded, env = { roc = visible, math = math, error = error } }, true)
-  core.order_launches(kernel)
+  core.order_launches(kernel, true)
   return kernel
 end
 

@@ -389,7 +389,7 @@ end
 
 ---One that is written; as a whole, when it is new.
 function M.output(array, is_new)
-  return is_plain(array) and (is_new and core.Out or core.InOut)(array) or array
+  return is_plain(array) and (is_new and core.New or core.InOut)(array) or array
 end
 
 return M

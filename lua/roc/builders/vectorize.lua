@@ -183,7 +183,7 @@ local function passage_of(operand, at, is_reversed, is_new)
   local view, wrap = loops.view(operand, is_reversed), nil
   if support.type_name(operand.array) == "roc.Array" then
     local is_read_only = operand.position and not operand.is_result
-    wrap = is_read_only and core.In or not operand.position and is_new and core.Out or core.InOut
+    wrap = is_read_only and core.In or not operand.position and is_new and core.New or core.InOut
   end
   local is_view = not rawequal(view, operand.array)
   return (is_view or wrap) and { at = at, shape = is_view and view.shape, wrap = wrap }

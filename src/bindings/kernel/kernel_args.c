@@ -13,10 +13,10 @@
 
 /* ---- roc.In, Out, InOut ---- */
 
-static int wrap_argument(lua_State *L, bool copies_in, bool copies_out) {
+static int wrap_argument(lua_State *L, roc_kernel_mode what) {
   roc_check_array(L, 1);
   roc_kernel_mode *mode = lua_newuserdatauv(L, sizeof *mode, 1);
-  *mode = (roc_kernel_mode){copies_in, copies_out};
+  *mode = what;
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 1);
   luaL_setmetatable(L, ROC_META_ARG);
@@ -24,13 +24,17 @@ static int wrap_argument(lua_State *L, bool copies_in, bool copies_out) {
 }
 
 static int arg_in(lua_State *L) {
-  return wrap_argument(L, true, false);
+  return wrap_argument(L, (roc_kernel_mode){.copies_in = true});
 }
 static int arg_out(lua_State *L) {
-  return wrap_argument(L, false, true);
+  return wrap_argument(L, (roc_kernel_mode){.copies_out = true});
 }
 static int arg_inout(lua_State *L) {
-  return wrap_argument(L, true, true);
+  return wrap_argument(L, (roc_kernel_mode){.copies_in = true, .copies_out = true});
+}
+/* core.New: of what roclua itself has made for the result. */
+static int arg_new(lua_State *L) {
+  return wrap_argument(L, (roc_kernel_mode){.copies_out = true, .is_new = true});
 }
 
 /* ---- reading ---- */
@@ -70,6 +74,7 @@ static void check_device(lua_State *L, const reader *r, const roc_array *a) {
 static void plan_host_array(roc_kernel_stage *s, const roc_array *a) {
   s->host = a;
   s->view = *a;
+  if (a->rank == 1 && a->strides[0] == 1) return; /* as most are: it has the copy's layout */
   bool is_f = !roc_array_is_c_contiguous(a) && roc_array_is_f_contiguous(a);
   roc_error unused;
   roc_array packed;
@@ -94,6 +99,7 @@ static void take_host_array(roc_kernel_box *box, uint32_t i, const roc_array *a,
   s->copies_in = mode.copies_in;
   s->copies_out = mode.copies_out;
   s->is_plain = is_plain;
+  s->is_new = mode.is_new;
   box->kernel->values[i] = (roc_jit_value){.array = &s->view};
   box->nhosts++;
 }
@@ -148,7 +154,7 @@ static bool read_arg(lua_State *L, reader *r, int idx) {
   if (roc_buffer_device(a->buffer)) {
     check_device(L, r, a);
   } else {
-    place_host_array(r->box, i, a, mode ? *mode : (roc_kernel_mode){true, true}, !mode);
+    place_host_array(r->box, i, a, mode ? *mode : (roc_kernel_mode){true, true, false}, !mode);
   }
   return true;
 }
@@ -230,7 +236,8 @@ static void take_operand(lua_State *L, roc_kernel_box *box, uint32_t i,
   v->array = &operand->view;
   if (roc_buffer_device(operand->view.buffer)) return;
   place_host_array(box, i, &operand->view,
-                   (roc_kernel_mode){!operand->is_result, operand->is_result}, false);
+                   (roc_kernel_mode){!operand->is_result, operand->is_result, operand->is_result},
+                   false);
 }
 
 void roc_kernel_take_operands(lua_State *L, roc_kernel_box *box, roc_kernel_operand *operands,
@@ -238,8 +245,6 @@ void roc_kernel_take_operands(lua_State *L, roc_kernel_box *box, roc_kernel_oper
   check_count(L, box, (int)count);
   box->nhosts = box->ndirect = 0;
   for (uint32_t i = 0; i < count; i++) take_operand(L, box, i, &operands[i]);
-  reader r = {.box = box};
-  if (box->nhosts + box->ndirect > 1) join_overlaps(L, &r);
 }
 
 void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays) {
@@ -258,7 +263,7 @@ void roc_kernel_signature_values(roc_kernel_box *box, roc_array *arrays) {
   }
 }
 static const luaL_Reg functions[] = {
-    {"In", arg_in}, {"Out", arg_out}, {"InOut", arg_inout}, {NULL, NULL}};
+    {"In", arg_in}, {"Out", arg_out}, {"InOut", arg_inout}, {"New", arg_new}, {NULL, NULL}};
 
 void roc_open_kernel_args(lua_State *L) {
   roc_class_new(L, ROC_META_ARG, NULL);

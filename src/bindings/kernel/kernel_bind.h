@@ -51,10 +51,11 @@ typedef struct roc_kernel_cell {
   bool is_global;   /* the upvalue is an environment, which may inherit the first key */
 } roc_kernel_cell;
 
-/* roc.In(a), roc.Out(a), roc.InOut(a): a userdata of class ROC_META_ARG whose uservalue is the
- * array. */
+/* roc.In(a), roc.Out(a), roc.InOut(a), core.New(a): a userdata of class ROC_META_ARG whose uservalue
+ * is the array. */
 typedef struct roc_kernel_mode {
   bool copies_in, copies_out;
+  bool is_new; /* written as a whole, and used by nothing where the launch fails */
 } roc_kernel_mode;
 
 /* How a host array argument is copied. */
@@ -67,6 +68,7 @@ typedef struct roc_kernel_stage {
   roc_buffer *temporary; /* owned: the device block, of the leader of arrays that share memory */
   uint32_t leader;       /* index of the argument that owns the block: itself, or an earlier one */
   bool copies_in, copies_out, is_plain;
+  bool is_new;    /* as of a roc_kernel_mode */
   bool is_shared; /* shares memory with another argument */
 } roc_kernel_stage;
 
@@ -91,6 +93,8 @@ typedef struct roc_kernel_box {
   uint32_t nunusable;  /* names whose value no kernel can use; of the new program */
   uint32_t nnew_unusable;
   bool is_refused; /* perhaps because of one of them: describe again before the next launch */
+  bool is_own;     /* roclua's, whose captured values never change: they are read once */
+  bool has_read;   /* its captured values */
   bool is_ordered; /* those without a stream of the script are ordered work (runtime/launch.h) */
   roc_arg_type *signature;  /* NULL: none; else one for each parameter */
   roc_kernel_stage *stages; /* one for each parameter */
@@ -138,7 +142,7 @@ typedef struct roc_kernel_operand {
   const roc_array *source; /* in a userdata on the stack; NULL: `scalar` is passed */
   roc_array view;          /* of its memory, what the kernel gets; has no buffer of its own */
   roc_scalar scalar;
-  bool is_result; /* written as a whole; the others are read */
+  bool is_result; /* new, and written as a whole; the others are read */
 } roc_kernel_operand;
 /* The same for operands, whose views get their buffers. */
 void roc_kernel_take_operands(lua_State *L, roc_kernel_box *box, roc_kernel_operand *operands,

@@ -591,6 +591,8 @@ static void fail_cell(lua_State *L, const roc_jit_kernel *kernel, const roc_kern
 }
 
 void roc_kernel_read_cells(lua_State *L, roc_kernel_box *box, int idx) {
+  if (box->is_own && box->has_read) return;
+  box->has_read = true;
   if (!box->is_refused && !read_cells(L, box, idx)) return;
   lua_getiuservalue(L, idx, KERNEL_UV_RECOLLECT);
   lua_call(L, 0, 1);

@@ -304,9 +304,12 @@ static int hide_launches(lua_State *L) {
   return 0;
 }
 
-/* core.order_launches(kernel): those that name no stream are ordered work */
+/* core.order_launches(kernel [, is_own]): those that name no stream are ordered work; and what the
+ * kernel captures never changes */
 static int order_launches(lua_State *L) {
-  roc_check_kernel(L, 1)->is_ordered = true;
+  roc_kernel_box *box = roc_check_kernel(L, 1);
+  box->is_ordered = true;
+  box->is_own = lua_toboolean(L, 2);
   return 0;
 }
 

@@ -44,12 +44,13 @@ static group_stores stores_of(const run *r, uint32_t leader) {
 }
 
 /* The array can be used instead of a copy: it has the layout of one, and no store would have to be
- * undone. */
+ * undone where the launch fails. */
 static bool can_use_in_place(const run *r, uint32_t leader) {
   const roc_kernel_stage *s = &r->box->stages[leader];
   if (!roc_rt_device_driver(r->spec->device)->props.host_memory) return false;
   if (!s->is_shared && !roc_array_is_c_contiguous(s->host) && !roc_array_is_f_contiguous(s->host))
     return false;
+  if (s->is_new && !s->is_shared) return true;
   group_stores g = stores_of(r, leader);
   return !g.any || (!g.scratch && !r->spec->object->has_fault);
 }
