@@ -110,6 +110,29 @@ describe("an unknown field", function()
       "did you mean 'inspect_asm'?")
   end)
 
+  it("is answered by names that there are", function()
+    local places = { ARRAY = true, ROC = true, RNG = true }
+    local rng, count = roc.rng(1), 0
+    for line in io.lines("src/base/foreign.def") do
+      local place, advice = line:match('^ROC_FOREIGN%((%u+),%s*"[^"]*",%s*(".*)%)$')
+      advice = places[place] and load("return " .. advice)():gsub('require "[^"]*"', "")
+      for path in string.gmatch(advice or "", "%f[%w_]roc%.([%a_][%w_.]*)") do
+        local value = roc
+        for name in path:gmatch("[^.]+") do value = value[name] end
+        count = count + 1
+      end
+      for name in string.gmatch(advice or "", "%f[%w_]a:([%w_]+)") do
+        assert.is_function(a[name])
+        count = count + 1
+      end
+      for name in string.gmatch(advice or "", "%f[%w_]rng:([%w_]+)") do
+        assert.is_function(rng[name])
+      end
+    end
+    assert.is_true(count > 100)
+    refuses(function() return rng.randint end, "; write rng:integers(low, high, shape)")
+  end)
+
   it("of roc is one that names the near name, or what stands for a foreign one", function()
     local function no_field(name, advice)
       refuses(function() return roc[name] end, "unknown_names_spec.lua",

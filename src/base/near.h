@@ -10,6 +10,7 @@ typedef enum roc_foreign_where {
   ROC_FOREIGN_DTYPE,  /* in place of a dtype */
   ROC_FOREIGN_ARRAY,  /* a field of an array */
   ROC_FOREIGN_ROC,    /* a field of the module */
+  ROC_FOREIGN_RNG,    /* a field of a generator of random numbers */
   ROC_FOREIGN_KERNEL, /* a free name in a kernel */
   ROC_FOREIGN_HOST    /* a function of the host in a kernel, with its path */
 } roc_foreign_where;

@@ -255,7 +255,7 @@ end
 ---@return roc.AnyArray edges float64, one more
 function M.histogram(array, bins, opts)
   array = options.check_array(array, "histogram")
-  local range = options.read("histogram", opts, { range = true }).range
+  local range = options.read("histogram", opts, { range = "{0, 1}" }).range
   if array.dtype.kind == "b" then
     support.fail("'histogram' takes numbers, and the array is bool; count the true elements with "
       .. "a:count()")

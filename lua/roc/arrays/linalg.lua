@@ -202,7 +202,7 @@ end
 function M.qr(a, opts)
   local name = "roc.linalg.qr"
   local m, n = check_matrices(a, name)
-  local is_full = check_flag(name, options.read(name, opts, { full = true }), "full", false)
+  local is_full = check_flag(name, options.read(name, opts, { full = "true" }), "full", false)
   local call <close> = begin(name, a)
   local count, k = stacks.count(call.lead), is_full and m or math.min(m, n)
   local q, r = new(call, { count, m, k }), new(call, { count, k, n })
@@ -219,7 +219,7 @@ end
 function M.svd(a, opts)
   local name = "roc.linalg.svd"
   local m, n = check_matrices(a, name)
-  local given = options.read(name, opts, { full = true, vectors = true })
+  local given = options.read(name, opts, { full = "true", vectors = "true" })
   local is_full, has_vectors = check_flag(name, given, "full", false),
     check_flag(name, given, "vectors", true)
   local call <close> = begin(name, a)
@@ -243,7 +243,7 @@ end
 function M.eigh(a, opts)
   local name = "roc.linalg.eigh"
   local n = check_matrices(a, name, true)
-  local given = options.read(name, opts, { vectors = true })
+  local given = options.read(name, opts, { vectors = "true" })
   local has_vectors = check_flag(name, given, "vectors", true)
   local call <close> = begin(name, a)
   local w, v = new(call, { stacks.count(call.lead), n }), stack(call, a, n, n)
@@ -275,7 +275,7 @@ end
 function M.lstsq(a, b, opts)
   local name = "roc.linalg.lstsq"
   local m, n = check_matrices(a, name)
-  local given = options.read(name, opts, { rcond = true })
+  local given = options.read(name, opts, { rcond = "1e-6" })
   local call <close>, right, k, is_vector = equation(name, a, b, m)
   local longer, count = math.max(m, n), stacks.count(call.lead)
   local rcond = check_rcond(name, given, EPSILON[call.dtype] * longer)

@@ -32,7 +32,7 @@ end
 ---The options of a call, none of them unknown.
 ---@param name string of the function
 ---@param options any
----@param known table<string, boolean>
+---@param known table<string, boolean | string> true, or a value of the option as a script writes it
 ---@return table
 function M.read(name, options, known)
   if options == nil then return {} end
@@ -40,8 +40,9 @@ function M.read(name, options, known)
   for key in pairs(known) do names[#names + 1] = key end
   table.sort(names)
   if type(options) ~= "table" then
-    support.fail("bad argument to '%s' (table of options expected, as {%s = 1}, got %s)", name,
-      names[1], support.type_name(options))
+    local value = known[names[1]]
+    support.fail("bad argument to '%s' (table of options expected, as {%s = %s}, got %s)", name,
+      names[1], value == true and "1" or value, support.type_name(options))
   end
   for key in pairs(options) do
     if not known[key] then

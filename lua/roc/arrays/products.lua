@@ -211,7 +211,7 @@ end
 ---@return roc.AnyArray | number
 function M.matmul(a, b, opts)
   if not support.side_of(a) then options.check_array(a, "matmul") end
-  local given = options.read("matmul", opts, { dtype = true })
+  local given = options.read("matmul", opts, { dtype = '"float64"' })
   if not support.side_of(b) then
     support.fail("bad argument #1 to 'matmul' (roc.Array or roc.DeviceArray expected, got %s%s)",
       support.type_name(b), support.table_advice(b))
@@ -410,7 +410,7 @@ local function check_operands(...)
         i + 1, support.type_name(arrays[i]), support.table_advice(arrays[i]))
     end
   end
-  return arrays, count, options.read("einsum", opts, { dtype = true })
+  return arrays, count, options.read("einsum", opts, { dtype = '"float64"' })
 end
 
 ---Sums of products over labelled dimensions: "ij,jk->ik" is the product of matrices.  Labels that

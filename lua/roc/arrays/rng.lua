@@ -213,7 +213,7 @@ class.__index = function(rng, key)
   if FIELDS[key] then return states[rng][key] end
   if Rng[key] then return Rng[key] end
   error(string.format("roc.Rng has no field '%s'%s", options.key(key),
-    type(key) == "string" and core.suggest("roc", key, Rng) or ""), 2)
+    type(key) == "string" and core.suggest("rng", key, Rng) or ""), 2)
 end
 
 class.__newindex = function(_, key)
@@ -240,7 +240,7 @@ end
 ---@param opts? {device?: roc.Device | string | integer, sequence?: integer, position?: integer}
 ---@return roc.Rng
 function M.rng(seed, opts)
-  local given = options.read("rng", opts, { device = true, sequence = true, position = true })
+  local given = options.read("rng", opts, { device = "d", sequence = true, position = true })
   if seed == nil then
     seed = core.random_integers(math.mininteger, math.maxinteger, 1)[1]
   end
@@ -453,7 +453,7 @@ function Rng.choice(rng, from, shape, opts)
   local state = state_of(rng, "choice")
   local n, array, device = check_source(state, from, "choice")
   shape = check_shape(shape, "choice", 2)
-  local given = options.read("choice", opts, { replace = true, weights = true })
+  local given = options.read("choice", opts, { replace = "false", weights = "w" })
   local size = 1
   for _, extent in ipairs(shape) do size = size * extent end
   local at

@@ -89,7 +89,7 @@ local function sorted(name, array, wanted)
   return shaped(values), shaped(at)
 end
 
-local KNOWN = { descending = true }
+local KNOWN = { descending = "true" }
 
 local function is_descending(name, opts)
   local value = options.read(name, opts, KNOWN).descending
@@ -193,7 +193,7 @@ end
 ---@return roc.AnyArray | integer
 function M.searchsorted(array, values, opts)
   array = options.check_array(array, "searchsorted")
-  local side = options.read("searchsorted", opts, { side = true }).side or "left"
+  local side = options.read("searchsorted", opts, { side = '"right"' }).side or "left"
   if side ~= "left" and side ~= "right" then
     support.fail("bad option 'side' of 'searchsorted' (\"left\" or \"right\" expected, got %s)",
       options.shown(side))

@@ -47,19 +47,19 @@ void roc_refuse_unknown(lua_State *L, const char *cls) {
   lua_setmetatable(L, -2);
 }
 
-/* core.suggest("roc" | "dtype", name, table, prefix) -> "; write …", "; did you mean 'roc.x'?", or
+/* core.suggest("roc" | "dtype" | "rng", name, table, prefix) -> "; write …", "; did you mean 'roc.x'?", or
  * "" */
 static int suggest(lua_State *L) {
-  static const char *const places[] = {"dtype", "roc", NULL};
+  static const char *const names[] = {"dtype", "roc", "rng", NULL};
+  static const roc_foreign_where places[] = {ROC_FOREIGN_DTYPE, ROC_FOREIGN_ROC, ROC_FOREIGN_RNG};
   size_t len;
-  int where = roc_check_option(L, 1, NULL, places);
+  int where = roc_check_option(L, 1, NULL, names);
   const char *name = luaL_checklstring(L, 2, &len), *prefix = luaL_optstring(L, 4, "");
   luaL_checktype(L, 3, LUA_TTABLE);
   roc_near near = roc_near_to(name, len);
   roc_near_offer_keys(L, 3, &near);
   if (near.best) near.best = lua_pushfstring(L, "%s%s", prefix, near.best);
-  roc_push_suggestion(
-      L, roc_foreign_advice(where == 0 ? ROC_FOREIGN_DTYPE : ROC_FOREIGN_ROC, name, len), &near);
+  roc_push_suggestion(L, roc_foreign_advice(places[where], name, len), &near);
   return 1;
 }
 
