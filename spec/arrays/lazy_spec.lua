@@ -3,6 +3,7 @@
 local roc = require "roc"
 local core = require "roc.core"
 local files = require "support.files"
+local json = require "support.json"
 local kernels_made = require "support.kernels_made"
 local pending_operations = require "support.pending_operations"
 local programs = require "support.programs"
@@ -19,6 +20,20 @@ local double = roc.kernel(function(a)
   local i = roc.get_global_id(1)
   if i <= #a then a[i] = a[i] * 2 end
 end)
+
+-- The names of the kernels that f launches.
+local function launched(f)
+  local path, names = os.tmpname(), {}
+  local trace = roc.trace(path)
+  local ok, why = pcall(f)
+  trace:close()
+  for _, event in ipairs(json.read(files.read(path)).traceEvents) do
+    if event.cat == "kernel" then names[event.name] = true end
+  end
+  os.remove(path)
+  assert(ok, why)
+  return names
+end
 
 describe("Operations on host arrays", function()
   local least, work
@@ -313,6 +328,46 @@ describe("Operations on host arrays", function()
         assert.is_true(z:eq(expected):all(), i)
         assert.equal(2 * 6000 + 100, y[60][100])
       end
+    end
+  end)
+
+  it("go on one by one while their kernel is compiled", function()
+    local rng, rounds, names = roc.rng(3), 0, nil
+    local x, y = rng:uniform(N), rng:uniform(N)
+    local function compute() return (x * y + x) * 2 - y end
+    local function reduce() return (x - y * y):max() end
+    testing.lazy(AT_ONCE, SEPARATE)
+    local expected, most = compute(), reduce()
+    testing.lazy(1, 1) -- a structure is worth a kernel at once
+    local limit = os.time() + 120
+    repeat
+      names = launched(function()
+        assert.is_true(roc.array_equal(expected, compute():eval()))
+        assert.are.equal(most, reduce())
+      end)
+      rounds = rounds + 1
+      if rounds == 1 then assert.is_nil(names["roc.Array expression"]) end
+    until names["roc.Array expression"] and names["roc.Array max"] or os.time() > limit
+    assert.is_true(os.time() <= limit)
+    assert.is_nil(names["roc.Array *"])
+  end)
+
+  it("may leave a kernel uncompiled at the end of the program", function()
+    for _, ending in ipairs { "", "os.exit(0, true)", "os.exit(0)" } do
+      local path = os.tmpname()
+      finally(function() os.remove(path) end)
+      local file <close> = assert(io.open(path, "w"))
+      file:write([[
+        local roc = require "roc"
+        require "roc.core".testing.lazy(1, 1)
+        local x = roc.ones(5000)
+        for i = 1, 3 do
+          local y = (x * x + x) / x - x
+          for _ = 1, i do y = y + x * x end
+          print(y:eval()[5000])
+        end ]], ending):flush()
+      assert.equal("2.0\n3.0\n4.0\n",
+        shell.run("ROCLUA_CACHE=off timeout 60 ROCLUA_SPEC " .. path))
     end
   end)
 

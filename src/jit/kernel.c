@@ -67,7 +67,9 @@ static void free_state(roc_jit_kernel *k) {
   k->nspecs = 0;
   k->last = NULL;
   roc_jit_program_free(k->program);
-  void *blocks[] = {k->values, k->classes, k->written, k->old_aliases, k->uses, k->key};
+  roc_jit_later_free(k->later);
+  void *blocks[] = {k->values, k->classes, k->written,  k->old_aliases,
+                    k->uses,   k->key,     k->later_key};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) roc_free(blocks[i]);
 }
 
@@ -108,6 +110,8 @@ roc_status roc_jit_kernel_replace(roc_jit_kernel *kernel, roc_jit_program *progr
                     kernel->name);
   }
   memset(kernel->specs, 0, sizeof kernel->specs);
+  kernel->later = NULL;
+  kernel->later_key = NULL;
   kernel->nspecs = 0;
   kernel->last = NULL;
   free_state(&old);
@@ -188,9 +192,9 @@ static void make_key(roc_jit_kernel *k, const roc_rt_device *device) {
   k->key_bytes = (uint32_t)(at - k->key) + roc_jit_kernel_scalar_key(k, at);
 }
 
-static uint64_t hash_key(const roc_jit_kernel *k) { /* FNV-1a */
+static uint64_t hash_of(const unsigned char *key, uint32_t nbytes) { /* FNV-1a */
   uint64_t h = 0xcbf29ce484222325u;
-  for (uint32_t i = 0; i < k->key_bytes; i++) h = (h ^ k->key[i]) * 0x100000001b3u;
+  for (uint32_t i = 0; i < nbytes; i++) h = (h ^ key[i]) * 0x100000001b3u;
   return h;
 }
 
@@ -200,7 +204,7 @@ static bool has_key(const roc_jit_spec *spec, const roc_jit_kernel *k) {
 
 static roc_jit_spec *find_spec(roc_jit_kernel *k) {
   if (k->last && has_key(k->last, k)) return k->last;
-  uint64_t hash = hash_key(k);
+  uint64_t hash = hash_of(k->key, k->key_bytes);
   for (uint32_t i = 0; i < k->nspecs; i++) {
     if (k->specs[i]->hash == hash && has_key(k->specs[i], k)) return k->specs[i];
   }
@@ -312,6 +316,31 @@ static roc_status refuse_host_atomics(const roc_jit_kernel *k, const roc_ir_modu
   return ROC_OK;
 }
 
+/* Loads the object, which it owns on success. */
+static roc_status add_spec(roc_jit_kernel *k, roc_rt_device *device, roc_codeobj *object,
+                           const unsigned char *key, uint32_t key_bytes, roc_jit_spec **out_spec,
+                           roc_error *err) {
+  k->ncompiles++;
+  uint64_t mark = roc_clock_ns();
+  roc_status status = roc_jit_spec_load(device, object, k->name, k->options.workgroup[0], key,
+                                        key_bytes, out_spec, err);
+  roc_clock_lap(&k->times.load_ms, &mark);
+  if (status != ROC_OK) {
+    object->free(object);
+    return status;
+  }
+  (*out_spec)->hash = hash_of(key, key_bytes);
+  k->specs[make_room(k)] = *out_spec;
+  return ROC_OK;
+}
+
+static roc_status check_module(const roc_jit_kernel *k, roc_ir_module *module,
+                               roc_rt_device *device, const roc_cg_options *options,
+                               roc_error *err) {
+  ROC_TRY(refuse_host_atomics(k, module, device, err));
+  return roc_jit_fit_target(module, options->target, err);
+}
+
 /* Making the IR may have changed classes, so the key is computed and looked up again. */
 static roc_status compile_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_spec **out_spec,
                                roc_error *err) {
@@ -327,8 +356,7 @@ static roc_status compile_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit
   if (!*out_spec) {
     roc_cg_options options = codegen_options(device);
     roc_jit_let_interrupt(&options, k->session);
-    status = refuse_host_atomics(k, module, device, err);
-    if (status == ROC_OK) status = roc_jit_fit_target(module, options.target, err);
+    status = check_module(k, module, device, &options, err);
     if (status == ROC_OK) status = roc_jit_build(module, &options, &object, &k->times.codegen, err);
   }
   roc_clock_lap(&k->times.back_end_ms, &mark);
@@ -336,18 +364,7 @@ static roc_status compile_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit
   roc_ir_module_free(module);
   if (*out_spec) return ROC_OK;
   if (status != ROC_OK) return status == ROC_COMPILE ? roc_jit_kernel_name_error(k, err) : status;
-  k->ncompiles++;
-  mark = roc_clock_ns();
-  status = roc_jit_spec_load(device, object, k->name, k->options.workgroup[0], k->key, k->key_bytes,
-                             out_spec, err);
-  roc_clock_lap(&k->times.load_ms, &mark);
-  if (status != ROC_OK) {
-    object->free(object);
-    return status;
-  }
-  (*out_spec)->hash = hash_key(k);
-  k->specs[make_room(k)] = *out_spec;
-  return ROC_OK;
+  return add_spec(k, device, object, k->key, k->key_bytes, out_spec, err);
 }
 
 static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_spec **out_spec,
@@ -371,6 +388,49 @@ roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
   kernel->last = spec;
   *out_spec = spec;
   return ROC_OK;
+}
+
+/* False: what select finds is to be made there, which says what is wrong. */
+static bool begin_later(roc_jit_kernel *k, roc_rt_device *device) {
+  roc_ir_module *module = NULL;
+  if (roc_jit_compile_ir(k, &module, NULL) != ROC_OK) return false;
+  module->is_workgroup_exact = k->is_exact;
+  make_key(k, device); /* which making the IR may have changed */
+  roc_cg_options options = codegen_options(device);
+  if (!k->later_key) k->later_key = roc_alloc(key_capacity(k, k->program));
+  if (find_spec(k) || !k->later_key || check_module(k, module, device, &options, NULL) != ROC_OK) {
+    roc_ir_module_free(module);
+    return false;
+  }
+  note_hints(k, module);
+  memcpy(k->later_key, k->key, k->key_bytes);
+  k->later_key_bytes = k->key_bytes;
+  k->later = roc_jit_later_begin(module, &options);
+  return true;
+}
+
+/* Adds the specialisation that is done, if it is one of the device. */
+static bool end_later(roc_jit_kernel *k, roc_rt_device *device) {
+  roc_codeobj *object = NULL;
+  roc_jit_spec *spec;
+  bool is_own = memcmp(k->later_key, k->key, sizeof(uint32_t)) == 0; /* the device's index */
+  roc_status status = roc_jit_later_take(k->later, &object, NULL);
+  roc_jit_later_free(k->later);
+  k->later = NULL;
+  if (status == ROC_OK && !is_own) object->free(object);
+  if (status != ROC_OK || !is_own) return status == ROC_OK;
+  return add_spec(k, device, object, k->later_key, k->later_key_bytes, &spec, NULL) == ROC_OK;
+}
+
+bool roc_jit_kernel_is_ready(roc_jit_kernel *kernel, roc_rt_device *device,
+                             const roc_jit_launch *launch) {
+  kernel->is_exact = has_exact_workgroup(kernel, device, launch);
+  roc_jit_kernel_classify(kernel);
+  make_key(kernel, device);
+  if (find_spec(kernel)) return true;
+  if (kernel->later && !roc_jit_later_is_done(kernel->later)) return false;
+  if (kernel->later && (!end_later(kernel, device) || find_spec(kernel))) return true;
+  return !begin_later(kernel, device);
 }
 
 void roc_jit_kernel_give_up(roc_jit_kernel *kernel, const roc_jit_spec *spec) {

@@ -10,6 +10,7 @@
 #include "base/ndrange.h"
 #include "base/target.h"
 #include "backend/backend.h"
+#include "jit/later.h"
 #include "jit/program.h"
 #include "runtime/launch.h"
 
@@ -60,6 +61,9 @@ typedef struct roc_jit_kernel {
   roc_jit_spec *specs[ROC_JIT_MAX_SPECS];
   uint32_t nspecs;
   roc_jit_spec *last;
+  roc_jit_later *later;     /* the code of a specialisation that is being made; NULL: of none */
+  unsigned char *later_key; /* of it: room for a key */
+  uint32_t later_key_bytes;
   uint64_t clock, ncompiles;
   roc_jit_times times;
   unsigned char *block; /* kernarg of the current launch */
@@ -114,6 +118,11 @@ roc_status roc_jit_kernel_replace(roc_jit_kernel *kernel, roc_jit_program *progr
 roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
                                  const roc_jit_launch *launch, roc_jit_spec **out_spec,
                                  roc_error *err);
+
+/* Whether the specialisation that roc_jit_kernel_select would find is there.  If not, its code is
+ * generated while the caller goes on.  True, too, where that fails: selecting it says why. */
+bool roc_jit_kernel_is_ready(roc_jit_kernel *kernel, roc_rt_device *device,
+                             const roc_jit_launch *launch);
 
 /* Queues a selected specialisation with kernel->values, whose classes must be unchanged since. */
 roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spec,

@@ -50,8 +50,8 @@ typedef struct evaluation {
   bool is_last_try;      /* memory that is out is an error */
 } evaluation;
 
-/* Launches the kernel on top of the stack. */
-static void launch(lua_State *L, const plan *p, roc_rt_stream *stream, const roc_ndrange *range,
+/* Launches the kernel on top of the stack; false: its code is not there yet. */
+static bool launch(lua_State *L, const plan *p, roc_rt_stream *stream, const roc_ndrange *range,
                    int64_t rows) {
   roc_kernel_operand operands[ROC_EXPRESSION_MAX_LEAVES + ROC_EXPRESSION_MAX_SCALARS + 2];
   uint32_t n = roc_graph_fill(p->graph, &p->loops, operands), last = p->graph->nnodes - 1;
@@ -63,7 +63,8 @@ static void launch(lua_State *L, const plan *p, roc_rt_stream *stream, const roc
   roc_place place = {0};
   for (uint32_t i = 0; !place.file && i <= last; i++) place = p->graph->nodes[i]->place;
   roc_graph_note_pass(p->graph, last);
-  roc_kernel_launch_operands(L, lua_gettop(L), device, stream, range, place, operands, n);
+  return roc_kernel_launch_operands(L, lua_gettop(L), device, stream, range, place, operands, n,
+                                    roc_graph_may_be_later());
 }
 
 /* What a step has done. */
@@ -79,7 +80,7 @@ static bool provide(lua_State *L, const evaluation *v, const roc_array *result) 
   return true;
 }
 
-/* NOTHING: no kernel is worth it yet, or Lua code has changed what is pending. */
+/* NOTHING: no kernel is worth it yet, or there, or Lua code has changed what is pending. */
 static progress run_fused(lua_State *L, const evaluation *v, const roc_graph *g,
                           const roc_array *result) {
   plan p = {.graph = g, .loops = {.narrays = g->nleaves + 1, .arrays = {result}}};
@@ -94,8 +95,7 @@ static progress run_fused(lua_State *L, const evaluation *v, const roc_graph *g,
   if (!roc_graph_find_kernel(L, work, make_kernel, &p)) return NOTHING;
   if (roc_expression_changes() != before) return NOTHING;
   if (!provide(L, v, result)) return NO_MEMORY;
-  launch(L, &p, v->stream, &range, rows);
-  return COMPUTED;
+  return launch(L, &p, v->stream, &range, rows) ? COMPUTED : NOTHING;
 }
 
 static progress compute_one(lua_State *L, const evaluation *v, roc_expression *e) {

@@ -8,7 +8,8 @@ static const char kernels_key;
 
 enum { MAX_STRUCTURES = 512, COUNT = 1 }; /* the table's own count is at COUNT */
 
-/* A compilation takes some 50 ms; in one a core does about that many operations on elements. */
+/* A compilation takes some 50 ms; in one a core does about that many operations on elements.  0: all
+ * is compiled at once, before it is computed. */
 static int64_t least_work = 1 << 25;
 
 int64_t roc_expression_set_work(int64_t work) {
@@ -176,6 +177,10 @@ static void count_structure(lua_State *L, int structures) {
   lua_pushinteger(L, lua_tointeger(L, -1) + 1);
   lua_rawseti(L, structures, COUNT);
   lua_pop(L, 1);
+}
+
+bool roc_graph_may_be_later(void) {
+  return least_work > 0;
 }
 
 bool roc_graph_find_kernel(lua_State *L, int64_t work, void (*make)(lua_State *L, const void *ud),

@@ -43,6 +43,8 @@ void roc_graph_push_name(lua_State *L, roc_graph_operand operand);
 /* Fills a launch's operands with the leaves and numbers; gives how many. */
 uint32_t roc_graph_fill(const roc_graph *g, const roc_loops *loops, roc_kernel_operand *operands);
 
+/* Whether the code of such a kernel may be generated while operations go on one by one. */
+bool roc_graph_may_be_later(void);
 /* Replaces the key on top of the stack by its structure's kernel; false, and pops the key, while the
  * structure's work, this one's included, is not worth one.  `make` pushes a new kernel. */
 bool roc_graph_find_kernel(lua_State *L, int64_t work, void (*make)(lua_State *L, const void *ud),

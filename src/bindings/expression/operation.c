@@ -137,7 +137,7 @@ static void launch(lua_State *L, const roc_expression_call *c, roc_rt_device *de
   if (loops->count > 1) {
     operands[n++] = (roc_kernel_operand){.scalar = {.type = ROC_VT_INT, .as.i = rows}};
   }
-  roc_kernel_launch_operands(L, lua_gettop(L), device, stream, range, c->place, operands, n);
+  roc_kernel_launch_operands(L, lua_gettop(L), device, stream, range, c->place, operands, n, false);
 }
 
 bool roc_expression_run(lua_State *L, const roc_expression_call *c, roc_rt_device *device,

@@ -171,8 +171,9 @@ static const roc_array *check_result(lua_State *L, lua_Integer i) {
   return result;
 }
 
-/* Launches the kernel on top of the stack: a workgroup a chunk of a line, or an item a line. */
-static void launch(lua_State *L, const subject *s, const plan *p) {
+/* Launches the kernel on top of the stack: a workgroup a chunk of a line, or an item a line.  False:
+ * its code is not there yet. */
+static bool launch(lua_State *L, const subject *s, const plan *p) {
   roc_kernel_operand operands[ROC_EXPRESSION_MAX_LEAVES + ROC_EXPRESSION_MAX_SCALARS + 4];
   int kernel = lua_gettop(L);
   uint32_t n = roc_graph_fill(&p->graph, &p->loops, operands);
@@ -190,8 +191,8 @@ static void launch(lua_State *L, const subject *s, const plan *p) {
     range.local[0] = LANES;
   }
   roc_graph_note_pass(&p->graph, p->graph.nnodes);
-  roc_kernel_launch_operands(L, kernel, roc_current_device(L), NULL, &range, (roc_place){0},
-                             operands, n);
+  return roc_kernel_launch_operands(L, kernel, roc_current_device(L), NULL, &range, (roc_place){0},
+                                    operands, n, roc_graph_may_be_later());
 }
 
 /* Until nothing changes: what runs meanwhile may print, and so run Lua code. */
@@ -218,8 +219,7 @@ static bool run(lua_State *L) {
   int64_t work = s.lines * s.n * (p.graph.nnodes + 1);
   if (!roc_graph_find_kernel(L, work, make_kernel, &p)) return false;
   if (roc_expression_changes() != before) return false;
-  launch(L, &s, &p);
-  return true;
+  return launch(L, &s, &p);
 }
 
 /* The same arguments as below.  The collector is stopped. */

@@ -158,9 +158,10 @@ roc_jit_frozen *roc_kernel_freeze(lua_State *L, int idx);
 
 /* kernel_stage.c */
 /* Selects, copies in, queues, and for host arrays waits and copies back.  Never raises; frees all
- * temporaries. */
+ * temporaries.  `out_is_later`, unless NULL: code that has to be generated is so while the caller goes
+ * on, and whether that is why nothing was queued. */
 roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_jit_launch *launch,
-                          roc_error *err);
+                          bool *out_is_later, roc_error *err);
 void roc_kernel_drop_temporaries(roc_kernel_box *box);
 /* Frees the device copies of captured host arrays. */
 void roc_kernel_drop_constants(roc_kernel_box *box);
@@ -193,10 +194,11 @@ int roc_kernel_m_launch(lua_State *L);
 int roc_kernel_m_forall(lua_State *L);
 /* Launches the kernel at stack index `kernel` on the stream, or (NULL) the device's default one; the
  * device is none that runs kernels in Lua.  `place`: of the launch; without a file, where it is
- * called. */
-void roc_kernel_launch_operands(lua_State *L, int kernel, roc_rt_device *device,
+ * called.  False, where it `may_be_later`: the kernel's code is not there yet, and nothing was
+ * launched. */
+bool roc_kernel_launch_operands(lua_State *L, int kernel, roc_rt_device *device,
                                 roc_rt_stream *stream, const roc_ndrange *range, roc_place place,
-                                roc_kernel_operand *operands, uint32_t count);
+                                roc_kernel_operand *operands, uint32_t count, bool may_be_later);
 /* Pushes the hint about plain host arrays. */
 void roc_kernel_push_copy_hint(lua_State *L, const roc_kernel_box *box);
 void roc_open_kernel_launch(lua_State *L);

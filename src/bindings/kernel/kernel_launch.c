@@ -93,6 +93,7 @@ typedef struct request {
   roc_rt_stream *own;           /* of the device, in place of `stream`; NULL: none */
   roc_kernel_operand *operands; /* in place of arguments; NULL: none */
   roc_place place;              /* in place of that of the call */
+  bool may_be_later;            /* than the code, which is not there yet */
 } request;
 
 typedef struct target {
@@ -210,27 +211,32 @@ static bool read_values(lua_State *L, const request *r, const target *t) {
   return true;
 }
 
-static int launch(lua_State *L, const request *r) {
+/* False: the launch may be later than the code, which is not there yet. */
+static bool launch(lua_State *L, const request *r) {
   roc_kernel_box *box = r->box;
+  bool is_later = false;
   roc_error err; /* filled on failure; zeroing it here would cost more than the rest */
   roc_status status = ROC_OK;
   for (bool has_reclaimed = false;;) {
-    if (!box->kernel) return luaL_error(L, "the kernel is closed");
+    if (!box->kernel) luaL_error(L, "the kernel is closed");
     roc_kernel_read_cells(L, box, r->kernel); /* may run Lua code, so it is first */
     target t = find_target(L, r);
     roc_jit_launch work = describe_launch(L, r, &t);
     if (!read_values(L, r, &t)) continue;
     check_captured(L, box, t.device);
-    if (roc_ndrange_is_empty(&work.range)) return 0;
-    if (t.driver->props.runs_in_lua) return launch_on_sim(L, r, &t, &work);
-    status = roc_kernel_run(box, t.stream, &work, &err);
+    if (roc_ndrange_is_empty(&work.range)) return true;
+    if (t.driver->props.runs_in_lua) {
+      launch_on_sim(L, r, &t, &work);
+      return true;
+    }
+    status = roc_kernel_run(box, t.stream, &work, r->may_be_later ? &is_later : NULL, &err);
     if (status != ROC_OOM || has_reclaimed || !roc_gc_reclaim(L)) break;
     has_reclaimed = true;
   }
   warn(L, box);
-  if (box->nhosts > 0) roc_deliver_prints(L); /* the launch has waited */
-  if (status != ROC_OK) return roc_kernel_raise(L, box, &err);
-  return 0;
+  if (box->nhosts > 0 && !is_later) roc_deliver_prints(L); /* the launch has waited */
+  if (status != ROC_OK) roc_kernel_raise(L, box, &err);
+  return !is_later;
 }
 
 /* A light userdata has length 0. */
@@ -251,7 +257,8 @@ static int launcher_mm_call(lua_State *L) {
     lua_getiuservalue(L, 1, LAUNCHER_UV_STREAM);
     r.stream = count + 3;
   }
-  return launch(L, &r);
+  launch(L, &r);
+  return 0;
 }
 
 static int launcher_mm_tostring(lua_State *L) {
@@ -274,12 +281,13 @@ int roc_kernel_m_launch(lua_State *L) {
                .count = count,
                .box = box,
                .range = &range};
-  return launch(L, &r);
+  launch(L, &r);
+  return 0;
 }
 
-void roc_kernel_launch_operands(lua_State *L, int kernel, roc_rt_device *device,
+bool roc_kernel_launch_operands(lua_State *L, int kernel, roc_rt_device *device,
                                 roc_rt_stream *stream, const roc_ndrange *range, roc_place place,
-                                roc_kernel_operand *operands, uint32_t count) {
+                                roc_kernel_operand *operands, uint32_t count, bool may_be_later) {
   request r = {.kernel = kernel,
                .count = (int)count,
                .box = roc_check_kernel(L, kernel),
@@ -287,8 +295,9 @@ void roc_kernel_launch_operands(lua_State *L, int kernel, roc_rt_device *device,
                .device = device,
                .own = stream,
                .operands = operands,
-               .place = place};
-  launch(L, &r);
+               .place = place,
+               .may_be_later = may_be_later};
+  return launch(L, &r);
 }
 
 static int set_sim_launcher(lua_State *L) {

@@ -276,11 +276,15 @@ static roc_status launch_without_hosts(run *r, const roc_jit_launch *launch) {
 }
 
 roc_status roc_kernel_run(roc_kernel_box *box, roc_rt_stream *stream, const roc_jit_launch *launch,
-                          roc_error *err) {
+                          bool *out_is_later, roc_error *err) {
   run r = {.box = box, .stream = stream, .err = err};
   ROC_TRY(place_constants(box, stream, err));
   if (box->ndirect > 0) ROC_TRY(place_direct(box, roc_rt_stream_device(stream), err));
   if (box->nhosts > 0) mark_hosts(box, roc_rt_stream_device(stream));
+  if (out_is_later) {
+    *out_is_later = !roc_jit_kernel_is_ready(box->kernel, roc_rt_stream_device(stream), launch);
+    if (*out_is_later) return ROC_OK;
+  }
   ROC_TRY(roc_jit_kernel_select(box->kernel, roc_rt_stream_device(stream), launch, &r.spec, err));
   if (box->nhosts == 0) return launch_without_hosts(&r, launch);
   roc_status status = run_with_hosts(&r, launch);
