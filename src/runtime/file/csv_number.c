@@ -167,15 +167,92 @@ const char *roc_csv_scan_number(const char *at, const char *end, roc_csv_number 
   return p;
 }
 
+/* ---- writing ------------------------------------------------------------------------------- */
+
+enum { MOST_DIGITS = 17 }; /* which tell any two numbers of float64 apart */
+
+/* 0.d₁d₂… × 10^(exponent + 1) */
+typedef struct decimal {
+  bool is_negative;
+  char digits[MOST_DIGITS + 1]; /* '0' … '9', with room for a carry */
+  int count, exponent;
+} decimal;
+
+static decimal digits_of(double value, int count) {
+  char text[ROC_CSV_NUMBER_BYTES];
+  snprintf(text, sizeof text, "%.*e", count - 1, value);
+  decimal d = {.is_negative = text[0] == '-'};
+  const char *at = text;
+  for (; *at != 'e'; at++) { /* a locale says what the point is */
+    if (*at >= '0' && *at <= '9') d.digits[d.count++] = *at;
+  }
+  d.exponent = atoi(at + 1);
+  return d;
+}
+
+/* Rounds to fewer digits; false: what is left out is one half, so that these digits do not tell which
+ * way to round. */
+static bool round_to(decimal *d, int count) {
+  int i = count, half = memcmp(d->digits + count, "50", (size_t)(d->count - count));
+  if (half == 0) return false;
+  d->count = count;
+  if (half < 0) return true;
+  while (i > 0 && d->digits[i - 1] == '9') d->digits[--i] = '0';
+  if (i > 0) {
+    d->digits[i - 1]++;
+  } else {
+    d->digits[0] = '1';
+    d->exponent++;
+  }
+  return true;
+}
+
+/* As printf has it by %g, with as many digits. */
+static int write_decimal(const decimal *d, char *to) {
+  char *at = to;
+  int n = d->count, point = d->exponent + 1; /* digits before it */
+  while (n > 1 && d->digits[n - 1] == '0') n--;
+  bool is_fixed = d->exponent >= -4 && d->exponent < d->count;
+  if (d->is_negative) *at++ = '-';
+  if (!is_fixed) point = 1;
+  if (point <= 0) {
+    *at++ = '0';
+    *at++ = '.';
+    for (int i = point; i < 0; i++) *at++ = '0';
+  }
+  for (int i = 0; i < n || i < point; i++) {
+    if (i == point && i > 0) *at++ = '.';
+    *at++ = i < n ? d->digits[i] : '0';
+  }
+  if (!is_fixed) at += sprintf(at, "e%+03d", d->exponent);
+  *at = '\0';
+  return (int)(at - to);
+}
+
+/* The same by printf itself. */
+static int print_digits(double value, int count, char *to) {
+  int len = snprintf(to, ROC_CSV_NUMBER_BYTES, "%.*g", count, value);
+  for (char *p = to; *p; p++) *p = *p == ',' ? '.' : *p; /* a locale's decimal comma */
+  return len;
+}
+
+static bool reads_as(const char *text, int len, double value, bool is_narrow) {
+  roc_csv_number number = {.f = NAN};
+  roc_csv_scan_number(text, text + len, &number);
+  return is_narrow ? (float)number.f == (float)value : number.f == value;
+}
+
 int roc_csv_print_float(double value, bool is_narrow, char to[ROC_CSV_NUMBER_BYTES]) {
-  int len = 0;
+  int most = is_narrow ? 9 : MOST_DIGITS, len = 0;
   to[0] = '\0';
   if (isnan(value)) return 0;
-  for (int digits = is_narrow ? 6 : 15; digits <= 17; digits++) {
-    len = snprintf(to, ROC_CSV_NUMBER_BYTES, "%.*g", digits, value);
-    for (char *p = to; *p; p++) *p = *p == ',' ? '.' : *p; /* a locale's decimal comma */
-    double back = slow_float(to, to + len);
-    if (is_narrow ? (float)back == (float)value : back == value) break;
+  if (isinf(value)) return print_digits(value, most, to);
+  const decimal all = digits_of(value, most);
+  for (int count = is_narrow ? 6 : 15; count <= most; count++) {
+    decimal d = all;
+    bool is_known = count == most || round_to(&d, count);
+    len = is_known ? write_decimal(&d, to) : print_digits(value, count, to);
+    if (reads_as(to, len, value, is_narrow)) break;
   }
   return len;
 }
