@@ -269,6 +269,9 @@ describe("host arrays", function()
       ["'roll' of an array of 2 dimensions needs the option axis"] =
         function() return (a:roll(1)) end,
       ["an integer from 0 to 3 expected, got 9"] = function() return (a:topk(9)) end,
+      ["'topk' takes no options: it gives the largest elements along the last dimension"] =
+        function() return (a:topk(2, { axis = 1 })) end,
+      ["'unique' takes no options"] = function() return (a:unique { counts = true }) end,
       ["unknown option 'axis'; known is descending"] = function() return (a:sort { axis = 1 }) end,
       ["'cumsum' takes numbers, and the array is bool; write roc.where%(a, 1, 0%)"] =
         function() return (a[1]:eq(1):cumsum()) end,

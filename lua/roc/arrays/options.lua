@@ -53,6 +53,11 @@ function M.read(name, options, known)
   return options
 end
 
+---Refuses options of a function that has none; `why` says what it does.
+function M.refuse(name, options, why)
+  if options ~= nil then support.fail("'%s' takes no options: %s", name, why) end
+end
+
 ---Refuses a dimension that the array does not have.
 function M.check_axis(name, axis, ndim)
   if math.type(axis) ~= "integer" or axis < 1 or axis > ndim then

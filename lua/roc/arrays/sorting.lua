@@ -120,10 +120,12 @@ end
 ---The k largest elements along the last dimension, and their places: largest first, NaN last.
 ---@param array roc.AnyArray
 ---@param k integer
+---@param opts? nil
 ---@return roc.AnyArray
 ---@return roc.AnyArray
-function M.topk(array, k)
+function M.topk(array, k, opts)
   array = options.check_array(array, "topk")
+  options.refuse("topk", opts, "it gives the largest elements along the last dimension")
   local last = array.ndim
   if math.type(k) ~= "integer" or k < 0 or k > array.shape[last] then
     support.fail("bad argument #1 to 'topk' (an integer from 0 to %d expected, got %s)",
@@ -136,9 +138,11 @@ end
 
 ---The distinct elements of the whole array, sorted; NaN once.
 ---@param array roc.AnyArray
+---@param opts? nil
 ---@return roc.AnyArray
-function M.unique(array)
+function M.unique(array, opts)
   array = options.check_array(array, "unique")
+  options.refuse("unique", opts, "it gives the distinct elements of the whole array")
   local flat = M.sort(array:ravel())
   local n = #flat
   if n < 2 then return flat end
