@@ -424,6 +424,53 @@ devices.each(function()
     end
   end)
 
+  -- As sums over the rows of a sparse matrix around an item, or over neighbours in cells.
+  it("sums in loops in loops up to the index that is wrong", function()
+    local function ranges(o, first, count, x, next, n)
+      local i = roc.get_global_id(1)
+      if i > #o then return end
+      local sum, last = 7, 0
+      for d = -1, 1 do
+        local c = (i + d + n - 1) % n + 1
+        for k = first[c], first[c] + count[c] - 1 do
+          sum = sum + x[k] * (d + 2)
+          last = k
+        end
+        local at, steps = last, 0
+        while at > 0 and steps < 5 do
+          sum = sum + x[at]
+          at, steps = next[at], steps + 1
+        end
+      end
+      o[i] = sum * 3 + last
+    end
+    local k = roc.kernel(ranges)
+    -- which of several items that fail is named is open, and so is its index
+    local function without_item(message)
+      return message and (message:gsub("^index %-?%d+", "index"):gsub("{%d+}", ""))
+    end
+    local function compare(change, array)
+      local first = fill(N, function(i) return (i - 1) * 2 + 1 end)
+      local count, x = fill(N, function(i) return i % 3 end), fill(2 * N, function(i) return i end)
+      local next = fill(2 * N, function(i) return i % 7 == 0 and 0 or i * 3 % 150 + 1 end)
+      change(first, count, x, next)
+      local arrays = { { zeros(N), "int64" }, { first, "int32" }, { count, "int32" },
+        { x, "int32" }, { next, "int32" }, N }
+      local result, message = run(k, arrays)
+      local sim_result, sim_message = run_on_sim(k, arrays)
+      assert.same(sim_result, result)
+      assert.equal(without_item(sim_message), without_item(message))
+      if array then assert.matches(array, message, 1, true) else assert.is_false(message) end
+    end
+    compare(function() end)
+    compare(function(first) first[1] = 900 end, "of 'x'")
+    compare(function(first) first[6], first[9] = 900, -5 end) -- whose counts are 0
+    compare(function(_, count) count[200] = 1000 end, "of 'x'")
+    compare(function(_, _, _, next) for i = 31, 40 do next[i] = -3 end end)
+    compare(function(_, _, _, next) for i = 31, 40 do next[i] = 500 end end, "of 'x'")
+    compare(function(first, count) first[40], count[40] = 1 << 30, (1 << 31) - 1 end, "of 'x'")
+  end)
+
   it("does not check what an error ends before", function()
     local k = roc.kernel(function(o, x, idx)
       local i = roc.get_global_id(1)

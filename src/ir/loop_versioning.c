@@ -8,6 +8,7 @@
 #include "ir/check_elimination.h"
 #include "ir/combined_checks.h"
 #include "ir/copy.h"
+#include "ir/deferred_nests.h"
 #include "ir/late_exits.h"
 #include "ir/resumed_loops.h"
 #include "ir/walk.h"
@@ -140,8 +141,8 @@ static uint32_t add_check(versioner *v, uint32_t all, uint32_t check, uint32_t l
 /* ---- the copy ---------------------------------------------------------------------------- */
 
 /* Arrays that look at one parameter have its extents. */
-static bool is_same_extent(const versioner *v, uint32_t a, uint32_t b) {
-  const roc_ir_array *x = &v->m->arrays.items[a], *y = &v->m->arrays.items[b];
+bool roc_ir_is_same_extent(const roc_ir_module *m, uint32_t a, uint32_t b) {
+  const roc_ir_array *x = &m->arrays.items[a], *y = &m->arrays.items[b];
   return a == b ||
          (x->kind == ROC_IR_ARRAY_PARAM && y->kind == ROC_IR_ARRAY_PARAM && x->param == y->param);
 }
@@ -151,7 +152,8 @@ static worst *find_worst(versioner *v, uint32_t check) {
   roc_ir_inst inst = inst_of(v, check);
   for (uint32_t i = 0; i < v->nworsts; i++) {
     worst *w = &v->worsts[i];
-    bool is_of_extent = w->axis == (uint32_t)inst.k.i && is_same_extent(v, w->array, inst.aux);
+    bool is_of_extent =
+        w->axis == (uint32_t)inst.k.i && roc_ir_is_same_extent(v->m, w->array, inst.aux);
     if (w->check == ROC_IR_NONE ? is_of_extent : w->check == check) return w;
   }
   return NULL;
@@ -249,21 +251,20 @@ static bool look_at_loop(versioner *v, uint32_t id) {
 
 /* ---- deferred checks ---- */
 
-static ROC_IR_WALKS bool goes_on_inside(const versioner *v, uint32_t loop, uint32_t id) {
+static ROC_IR_WALKS bool goes_on_inside(const roc_ir_module *m, uint32_t loop, uint32_t id) {
   roc_ir_walk w;
-  for (roc_ir_walk_begin_list(&w, v->m, &id, 1); roc_ir_walk_next(&w);) {
+  for (roc_ir_walk_begin_list(&w, m, &id, 1); roc_ir_walk_next(&w);) {
     if (w.inst->op == ROC_IR_NEXT && w.inst->aux == loop) return true;
   }
   return false;
 }
 
-/* The IF that each round comes to and that does nothing but leave the loop; NONE: there is none. */
-static uint32_t find_exit(const versioner *v, uint32_t loop) {
-  const roc_ir_ids *ids = &v->m->regions.items[inst_of(v, loop).k.region[0]];
+uint32_t roc_ir_find_exit(const roc_ir_module *m, uint32_t loop) {
+  const roc_ir_ids *ids = &m->regions.items[m->insts.items[loop].k.region[0]];
   for (uint32_t i = 0; i < ids->count; i++) {
-    roc_ir_inst inst = inst_of(v, ids->items[i]);
-    if (roc_ir_only_leaves(v->m, &inst)) return ids->items[i];
-    if (goes_on_inside(v, loop, ids->items[i])) break;
+    const roc_ir_inst *inst = &m->insts.items[ids->items[i]];
+    if (roc_ir_only_leaves(m, inst)) return ids->items[i];
+    if (goes_on_inside(m, loop, ids->items[i])) break;
   }
   return ROC_IR_NONE;
 }
@@ -274,7 +275,7 @@ static uint32_t find_exit(const versioner *v, uint32_t loop) {
 static ROC_IR_WALKS bool is_repeatable(const versioner *v, uint32_t loop) {
   bool counts = inst_of(v, loop).op == ROC_IR_FOR;
   roc_ir_walk w;
-  if (!counts && find_exit(v, loop) == ROC_IR_NONE) return false;
+  if (!counts && roc_ir_find_exit(v->m, loop) == ROC_IR_NONE) return false;
   ROC_IR_FOR_EACH(w, v->m, inst_of(v, loop).k.region[0]) {
     const uint16_t effects = ROC_IRF_WRITE | ROC_IRF_EFFECT | ROC_IRF_STOP;
     bool goes = w.inst->op == ROC_IR_LEAVE || w.inst->op == ROC_IR_NEXT;
@@ -392,7 +393,7 @@ static void version_deferring(versioner *v, uint32_t id, uint32_t all) {
     all = both(v, all, at_most(v, roc_ir_const_int(&v->b, 1), extent));
   }
   uint32_t first = roc_ir_begin_if(&v->b, all);
-  v->exit = v->op == ROC_IR_FOR ? ROC_IR_NONE : find_exit(v, id);
+  v->exit = v->op == ROC_IR_FOR ? ROC_IR_NONE : roc_ir_find_exit(v->m, id);
   v->defers = true;
   roc_ir_copy(&v->copier, id);
   v->defers = false;
@@ -437,10 +438,18 @@ static uint32_t count_versioned(const roc_ir_inst *inst) {
   return inst->op == ROC_IR_IF && inst->aux == ROC_IR_IF_ALL ? 1 : roc_ir_region_count(inst);
 }
 
+static bool is_left(const versioner *v, uint32_t id) {
+  for (uint32_t i = 0; i < v->left->count; i++) {
+    if (v->left->items[i] == id) return true;
+  }
+  return false;
+}
+
 static void version_region(versioner *v, uint32_t region) {
   roc_ir_ids old = v->m->regions.items[region];
   for (uint32_t i = 0; i < old.count; i++) {
     roc_ir_inst inst = inst_of(v, old.items[i]);
+    if (is_left(v, old.items[i])) continue;
     for (uint32_t r = 0; r < count_versioned(&inst); r++) version_region(v, inst.k.region[r]);
   }
   old = v->m->regions.items[region];
@@ -480,10 +489,8 @@ static roc_status close_versioner(versioner *v, bool was_opened, roc_error *err)
   return was_opened ? status : roc_fail(err, ROC_OOM, "out of memory");
 }
 
-/* Those that are `op`.  Adds the loops as they were to *left, for the caller to deinitialise, also
- * after a failure. */
-static roc_status version_loops(roc_ir_module *module, uint32_t region, roc_ir_op op, bool defers,
-                                roc_ir_ids *left, roc_error *err) {
+roc_status roc_ir_version_loops_of(roc_ir_module *module, uint32_t region, roc_ir_op op,
+                                   bool defers, roc_ir_ids *left, roc_error *err) {
   versioner v;
   roc_status status = ROC_OK;
   bool is_open = open_versioner(&v, module);
@@ -498,8 +505,8 @@ static roc_status version_loops(roc_ir_module *module, uint32_t region, roc_ir_o
 roc_status roc_ir_version_loops(roc_ir_module *module, bool defers, roc_error *err) {
   roc_ir_ids left = {0};
   roc_status status = ROC_OK;
-  if (defers) status = version_loops(module, 0, ROC_IR_LOOP, defers, &left, err);
-  if (status == ROC_OK) status = version_loops(module, 0, ROC_IR_FOR, defers, &left, err);
+  if (defers) status = roc_ir_version_loops_of(module, 0, ROC_IR_LOOP, defers, &left, err);
+  if (status == ROC_OK) status = roc_ir_version_loops_of(module, 0, ROC_IR_FOR, defers, &left, err);
   roc_vec_deinit(&left);
   return status;
 }
@@ -643,15 +650,16 @@ roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, bool combin
   roc_ir_late_blocks late = {0};
   roc_ir_ids left = {0};
   if (status == ROC_OK && combines) status = roc_ir_delay_exits(module, region, &late, err);
+  if (status == ROC_OK && defers) status = roc_ir_defer_nests(module, region, &left, err);
   if (status == ROC_OK && defers) {
-    status = version_loops(module, region, ROC_IR_LOOP, defers, &left, err);
+    status = roc_ir_version_loops_of(module, region, ROC_IR_LOOP, defers, &left, err);
   }
   if (status == ROC_OK && combines) {
     status = roc_ir_resume_loops(module, region, ROC_IR_LOOP, &left, err);
   }
   if (status == ROC_OK && combines) status = roc_ir_combine_checks(module, region, &left, err);
   if (status == ROC_OK) {
-    status = version_loops(module, region, ROC_IR_FOR, defers, &left, err);
+    status = roc_ir_version_loops_of(module, region, ROC_IR_FOR, defers, &left, err);
   }
   if (status == ROC_OK && combines) {
     status = roc_ir_resume_loops(module, region, ROC_IR_FOR, &left, err);

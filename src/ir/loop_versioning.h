@@ -32,6 +32,17 @@ roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, bool combin
 /* Loops alone. */
 roc_status roc_ir_version_loops(roc_ir_module *module, bool defers, roc_error *err);
 
+/* Loops of the region that are `op`. Adds them as they were to *left, for the caller to
+ * deinitialise, also after a failure; what is in it already stays. */
+roc_status roc_ir_version_loops_of(roc_ir_module *module, uint32_t region, roc_ir_op op,
+                                   bool defers, roc_ir_ids *left, roc_error *err);
+
+/* The IF that each round of a LOOP comes to and that does nothing but leave it; NONE: there is none. */
+uint32_t roc_ir_find_exit(const roc_ir_module *module, uint32_t loop);
+
+/* Whether two arrays have the same extents in any case. */
+bool roc_ir_is_same_extent(const roc_ir_module *module, uint32_t a, uint32_t b);
+
 /* Whether the value is made of extents, arguments, sizes and constants alone: the same for the
  * whole launch. */
 bool roc_ir_is_shared_by_launch(const roc_ir_module *module, uint32_t id);

@@ -8,6 +8,7 @@
 
 enum {
   MAX_ROUNDS = 16,
+  MAX_PRIVATE = 8,  /* of a loop that accesses private arrays */
   MAX_INSTS = 1024, /* of all rounds of a loop, and of those in it */
   MAX_ALL = 4096    /* of a kernel */
 };
@@ -74,10 +75,21 @@ static uint32_t unrolled_size(const unroller *u, uint32_t region) {
   return size;
 }
 
+/* LLVM makes registers of private arrays, and then knows better what a round costs. */
+static ROC_IR_WALKS bool has_private(const unroller *u, uint32_t loop) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, u->m, inst_of(u, loop)->k.region[0]) {
+    bool accesses = w.inst->op == ROC_IR_LOAD || w.inst->op == ROC_IR_STORE;
+    if (accesses && u->m->arrays.items[w.inst->aux].kind == ROC_IR_ARRAY_PRIVATE) return true;
+  }
+  return false;
+}
+
 static bool is_short(unroller *u, uint32_t id) {
   const roc_ir_inst *inst = inst_of(u, id);
   uint32_t rounds = inst->op == ROC_IR_FOR ? rounds_of(u, inst) : 0;
   if (!rounds || size_of_body(u, id) > MAX_INSTS) return false;
+  if (rounds > MAX_PRIVATE && has_private(u, id)) return false;
   uint32_t size = rounds * unrolled_size(u, inst->k.region[0]);
   if (size > MAX_INSTS || u->nmade + size > MAX_ALL) return false;
   u->nmade += size;
