@@ -26,9 +26,8 @@
 
 /* Each changes a verified module. OOM leaves it unusable. */
 
-/* The whole kernel; then, of what has the fewer checks, those outside of loops are combined, if
- * wanted (late_exits.h, combined_checks.h), and the loops are versioned. */
-roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, bool combines, roc_error *err);
+/* The whole kernel; *out_region: where the version stands that has the fewer checks. */
+roc_status roc_ir_version_body(roc_ir_module *module, uint32_t *out_region, roc_error *err);
 /* Loops alone. */
 roc_status roc_ir_version_loops(roc_ir_module *module, bool defers, roc_error *err);
 

@@ -6,7 +6,7 @@
 #include "ir/check_elimination.h"
 #include "ir/counted_loops.h"
 #include "ir/early_exits.h"
-#include "ir/loop_versioning.h"
+#include "ir/launch_versioning.h"
 #include "ir/narrow_group_ids.h"
 #include "ir/optimize.h"
 #include "ir/private_scalars.h"

@@ -18,6 +18,7 @@
 #include "ir/verify.h"
 #include "ir/combined_checks.h"
 #include "ir/resumed_loops.h"
+#include "ir/launch_versioning.h"
 #include "ir/loop_versioning.h"
 #include "jit/driver.h"
 #include "jit/fit.h"
