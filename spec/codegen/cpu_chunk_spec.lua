@@ -157,6 +157,39 @@ local function strips(opts)
   end, opts)
 end
 
+-- 8 × 8 elements an item, four neighbouring columns in each half of the tile.
+local function neighbours(opts)
+  return roc.kernel(function(a, b, c)
+    local as = roc.shared.array({ 16, 128 }, "float32")
+    local bs = roc.shared.array({ 16, 128 }, "float32")
+    local acc = roc.private.array({ 8, 8 }, "float32")
+    local mine_a, mine_b = roc.private.array(8, "float32"), roc.private.array(8, "float32")
+    local x, y = roc.get_local_id(1), roc.get_local_id(2)
+    local row, column = (roc.get_group_id(2) - 1) * 128, (roc.get_group_id(1) - 1) * 128
+    for p = 1, 8 do for q = 1, 8 do acc[p][q] = 0.0 end end
+    for t = 0, a.shape[2] // 16 - 1 do
+      for p = 0, 7 do
+        as[y][x + 16 * p] = a[t * 16 + y][row + x + 16 * p]
+        bs[y][x + 16 * p] = b[t * 16 + y][column + x + 16 * p]
+      end
+      roc.barrier()
+      for k = 1, 16 do
+        for p = 1, 8 do mine_a[p] = as[k][(y - 1) * 8 + p] end
+        for q = 1, 4 do
+          mine_b[q], mine_b[q + 4] = bs[k][(x - 1) * 4 + q], bs[k][64 + (x - 1) * 4 + q]
+        end
+        for p = 1, 8 do
+          for q = 1, 8 do acc[p][q] = acc[p][q] + mine_a[p] * mine_b[q] end
+        end
+      end
+      roc.barrier()
+    end
+    for p = 1, 8 do
+      for q = 1, 8 do c[row + (y - 1) * 8 + p][column + (x - 1) * 8 + q] = acc[p][q] end
+    end
+  end, opts)
+end
+
 local SIGNATURE = "(float32[:,::1], float32[:,::1], float32[:,::1])"
 
 describe("what items keep over a loop", function()
@@ -165,6 +198,23 @@ describe("what items keep over a loop", function()
       local opts = { check = false, number = "float32", signature = SIGNATURE }
       -- 64 sums, in eight parts or four
       assert.equal(lanes == 8 and 8 or 16, count_kept(register_tiled(8, opts), target, lanes))
+    end)
+  end
+
+  for lanes, target in pairs { [8] = "cpu:x86-64-v3", [16] = "cpu:x86-64-v4" } do
+    it("is summed in parts that have neighbouring columns in common on " .. target, function()
+      local opts = { check = false, number = "float32", signature = SIGNATURE }
+      -- all sums of a part belong to four columns, which one piece of memory has
+      local name = ("<%d x float>"):format(4 * lanes)
+      local parts = 0
+      for block in neighbours(opts):inspect_llvm(target, "opt"):gmatch("(.-)\n\n") do
+        local _, nloads = block:gsub("load " .. name, "")
+        if nloads > 0 and block:find("@llvm.fma", 1, true) then
+          parts = parts + 1
+          assert.equal(1, nloads, block)
+        end
+      end
+      assert.equal(64 // lanes, parts)
     end)
   end
 

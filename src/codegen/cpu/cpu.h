@@ -588,7 +588,9 @@ unsigned cpu_pieces_find(cpu_state *s, const uint32_t *ids, uint32_t count,
                          const bool *out[CPU_MAX_PIECES]);
 
 /* cpu/split.c */
-/* Whether a value is one more for each next item of a row; is positive. */
+/* By how much a value grows from an item of a row to the next; false: that is not known. */
+bool cpu_slope(const cpu_state *s, uint32_t id, int64_t *slope);
+/* Whether it is one more for each next item, and does not wrap around; is positive. */
 bool cpu_grows_by_one(const cpu_state *s, uint32_t id);
 bool cpu_is_positive(const cpu_state *s, uint32_t id);
 /* A remat value as the item at `at` has it, outside of item loops. */

@@ -6,11 +6,21 @@
  * both need is loaded twice, and no sum is.
  *
  * A variable that lives across iterations is in one part, together with those that it is computed
- * from; an instruction is in the parts that need its result. */
+ * from; an instruction is in the parts that need its result.  So the sums of a part should have much
+ * in common.  Where an item has neighbouring columns, a vector of items has one column of them from
+ * elements that are apart, which are loaded one by one, or, with all of the neighbours, out of whole
+ * vectors.  Both ways of choosing are tried: with the neighbours, and with what needs the same. */
+#include <string.h>
+
 #include "codegen/cpu/cpu.h"
+#include "codegen/llvm/processor.h"
 #include "ir/walk.h"
 
-enum { MAX_KEPT = 64 }; /* bits of a set */
+enum {
+  MAX_KEPT = 64, /* bits of a set */
+  SAME_DEPTH = 8,
+  FAR = 9 /* elements apart, or more */
+};
 
 typedef uint64_t var_set; /* of variables that the loop keeps, by place in `kept` */
 
@@ -21,6 +31,9 @@ typedef struct splitter {
   uint32_t kept[MAX_KEPT], nkept;
   uint8_t *place;             /* per variable: in `kept` + 1; 0: it is none */
   var_set *reads, *var_reads; /* per instruction and variable: what its value is made of */
+  var_set *needed_for;        /* per instruction */
+  uint8_t *weights, *strides; /* per place in `ids` */
+  unsigned apart;             /* weight of a vector whose elements are loaded one by one */
 } splitter;
 
 static const roc_ir_inst *inst_of(const splitter *p, uint32_t id) {
@@ -154,6 +167,19 @@ static bool begin(splitter *p, cpu_state *s) {
   return !arena->failed;
 }
 
+/* How far apart the elements are that a vector of items loads, where that is a few; 0: it is one
+ * element, or they are neighbours; FAR: else. */
+static uint8_t stride_of(const splitter *p, const roc_ir_inst *inst) {
+  if (inst->op != ROC_IR_LOAD) return 0;
+  int64_t slope = 0;
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    if (!cpu_slope(p->s, roc_ir_arg(p->ir, inst, n), &slope)) return FAR;
+    bool is_last = n + 1 == inst->nargs;
+    if (slope != 0 && (!is_last || slope < 0 || slope >= FAR)) return FAR;
+  }
+  return slope > 1 ? (uint8_t)slope : 0;
+}
+
 /* What executing an instruction once more costs, beside a load of a vector. */
 static unsigned weigh(const splitter *p, uint32_t id) {
   if (p->s->plan.is_remat[id]) return 0;
@@ -171,30 +197,153 @@ static unsigned weigh(const splitter *p, uint32_t id) {
   }
 }
 
-/* Of an iteration: what is executed by more than one part. */
-static unsigned weigh_repeats(const splitter *p, const bool *const *left_out, unsigned nparts) {
+/* Finds which variables each instruction is needed for, and what it costs; false: memory is out. */
+static bool survey(splitter *p) {
+  roc_arena *arena = &p->s->cg->arena;
+  size_t ninsts = p->ir->insts.count + 1, nvars = p->ir->vars.count + 1;
+  bool *needs = ROC_ARENA_ARRAY(arena, bool, ninsts);
+  bool *needs_var = ROC_ARENA_ARRAY(arena, bool, nvars);
+  p->needed_for = ROC_ARENA_ARRAY(arena, var_set, ninsts);
+  p->weights = ROC_ARENA_ARRAY(arena, uint8_t, p->nids + 1);
+  p->strides = ROC_ARENA_ARRAY(arena, uint8_t, p->nids + 1);
+  if (arena->failed) return false;
+  var_set taken = 0;
+  for (uint32_t i = 0; i < p->nkept; i++) {
+    if (taken >> i & 1) continue;
+    var_set set = together_with(p, i);
+    taken |= set;
+    memset(needs, 0, ninsts * sizeof *needs);
+    memset(needs_var, 0, nvars * sizeof *needs_var);
+    mark_needs(p, set, needs, needs_var);
+    for (uint32_t k = 0; k < p->nids; k++) {
+      if (needs[p->ids[k]]) p->needed_for[p->ids[k]] |= set;
+    }
+  }
+  for (uint32_t k = 0; k < p->nids; k++) {
+    p->weights[k] = (uint8_t)weigh(p, p->ids[k]);
+    p->strides[k] = stride_of(p, inst_of(p, p->ids[k]));
+  }
+  return true;
+}
+
+/* Takes constants that are added to a value out of it, into *k. */
+static uint32_t without_constants(const splitter *p, uint32_t id, int64_t *k) {
+  for (int depth = 0; depth < SAME_DEPTH; depth++) {
+    const roc_ir_inst *inst = inst_of(p, id);
+    if (inst->op != ROC_IR_ADD && inst->op != ROC_IR_SUB) break;
+    uint32_t a = roc_ir_arg(p->ir, inst, 0), b = roc_ir_arg(p->ir, inst, 1);
+    const roc_ir_inst *first = inst_of(p, a), *second = inst_of(p, b);
+    bool is_sum = inst->op == ROC_IR_ADD;
+    if (second->op != ROC_IR_CONST && (!is_sum || first->op != ROC_IR_CONST)) break;
+    const roc_ir_inst *by = second->op == ROC_IR_CONST ? second : first;
+    *k = (int64_t)((uint64_t)*k + (is_sum ? (uint64_t)by->k.i : -(uint64_t)by->k.i));
+    id = by == second ? a : b;
+  }
+  return id;
+}
+
+/* The two are the same computation, where the loop sets nothing that they read. */
+static bool is_same(const splitter *p, uint32_t a, uint32_t b, int depth) {
+  const roc_ir_inst *x = inst_of(p, a), *y = inst_of(p, b);
+  if (a == b) return true;
+  if (depth == 0 || x->op != y->op || x->aux != y->aux || x->nargs != y->nargs) return false;
+  bool is_pure = roc_ir_op_table[x->op].flags & ROC_IRF_PURE;
+  if (x->op == ROC_IR_CONST) return x->type == y->type && x->k.i == y->k.i;
+  if (!is_pure && x->op != ROC_IR_GET) return false;
+  for (uint32_t n = 0; n < x->nargs; n++) {
+    if (!is_same(p, roc_ir_arg(p->ir, x, n), roc_ir_arg(p->ir, y, n), depth - 1)) return false;
+  }
+  return true;
+}
+
+static bool are_neighbours(const splitter *p, uint32_t a, uint32_t b) {
+  const roc_ir_inst *x = inst_of(p, a), *y = inst_of(p, b);
+  if (x->op != ROC_IR_LOAD || y->op != ROC_IR_LOAD || x->aux != y->aux) return false;
+  uint32_t last = x->nargs - 1;
+  for (uint32_t n = 0; n < last; n++) {
+    if (!is_same(p, roc_ir_arg(p->ir, x, n), roc_ir_arg(p->ir, y, n), SAME_DEPTH)) return false;
+  }
+  int64_t k = 0, l = 0, apart;
+  uint32_t from = without_constants(p, roc_ir_arg(p->ir, x, last), &k);
+  uint32_t other = without_constants(p, roc_ir_arg(p->ir, y, last), &l);
+  if (__builtin_sub_overflow(k, l, &apart) || apart <= -FAR || apart >= FAR) return false;
+  return is_same(p, from, other, SAME_DEPTH);
+}
+
+/* How many of the neighbours of a load are needed for the variables in `part`, it among them. */
+static unsigned count_neighbours(const splitter *p, uint32_t load, var_set part) {
+  unsigned count = 0;
+  for (uint32_t i = 0; i < p->nids; i++) {
+    if (!p->strides[i] || !(p->needed_for[p->ids[i]] & part)) continue;
+    count += are_neighbours(p, p->ids[load], p->ids[i]);
+  }
+  return count;
+}
+
+/* What an iteration costs a part that has these variables. */
+static unsigned weigh_part(const splitter *p, var_set part) {
+  enum { OUT_OF_VECTORS = 4 };
   unsigned sum = 0;
   for (uint32_t i = 0; i < p->nids; i++) {
-    unsigned nneeds = 0;
-    for (unsigned n = 0; n < nparts; n++) nneeds += !left_out[n][p->ids[i]];
-    if (nneeds > 1) sum += (nneeds - 1) * weigh(p, p->ids[i]);
+    if (!(p->needed_for[p->ids[i]] & part)) continue;
+    bool is_apart = p->strides[i] != 0, has_all = false;
+    if (is_apart) has_all = count_neighbours(p, i, part) >= p->strides[i];
+    sum += !is_apart ? p->weights[i] : has_all ? OUT_OF_VECTORS : p->apart;
   }
   return sum;
 }
 
-/* Variables that belong together stay so; else they are taken in order, `most` bytes a part. */
-static unsigned fill_parts(const splitter *p, uint32_t most, var_set sets[CPU_MAX_PARTS]) {
-  unsigned nparts = 0;
-  var_set taken = 0;
-  for (uint32_t i = 0; i < p->nkept; i++) {
-    if (taken >> i & 1) continue;
-    var_set next = together_with(p, i);
-    taken |= next;
-    bool fits = nparts && bytes_of(p, sets[nparts - 1] | next) <= most;
-    if (!fits && nparts < CPU_MAX_PARTS) sets[nparts++] = 0;
-    sets[nparts - 1] |= next;
+/* What is executed for the variables in `set`, and not for those in `part`. */
+static unsigned weigh_more(const splitter *p, var_set set, var_set part, bool joins) {
+  unsigned sum = 0;
+  for (uint32_t i = 0; i < p->nids; i++) {
+    var_set needed = p->needed_for[p->ids[i]];
+    if (!(needed & set) || (needed & part)) continue;
+    bool is_joined = joins && p->strides[i] && count_neighbours(p, i, part) > 0;
+    if (!is_joined) sum += p->strides[i] ? p->apart : p->weights[i];
   }
-  return nparts;
+  return sum;
+}
+
+/* Of the variables that are not `taken`, with those that belong to them: which add least to a part;
+ * the first ones where it is empty. */
+static var_set choose_next(const splitter *p, var_set taken, var_set part, bool joins) {
+  var_set next = 0, seen = taken;
+  unsigned least = 0;
+  for (uint32_t i = 0; i < p->nkept; i++) {
+    if (seen >> i & 1) continue;
+    var_set set = together_with(p, i);
+    if (!part) return set;
+    unsigned weight = weigh_more(p, set, part, joins);
+    seen |= set;
+    if (next && weight >= least) continue;
+    next = set;
+    least = weight;
+  }
+  return next;
+}
+
+typedef struct parts {
+  var_set sets[CPU_MAX_PARTS];
+  unsigned count, weight;
+} parts;
+
+/* Variables that belong together stay so; `most` bytes a part.  `joins`: a load among neighbours that
+ * are in the part counts for nothing. */
+static parts fill_parts(const splitter *p, uint32_t most, bool joins) {
+  parts made = {.count = 0};
+  var_set taken = 0, next;
+  while ((next = choose_next(p, taken, made.count ? made.sets[made.count - 1] : 0, joins))) {
+    bool fits = made.count && bytes_of(p, made.sets[made.count - 1] | next) <= most;
+    if (!fits && made.count < CPU_MAX_PARTS) {
+      next = choose_next(p, taken, 0, joins);
+      made.sets[made.count++] = 0;
+    }
+    made.sets[made.count - 1] |= next;
+    taken |= next;
+  }
+  for (unsigned n = 0; n < made.count; n++) made.weight += weigh_part(p, made.sets[n]);
+  return made;
 }
 
 unsigned cpu_parts_find(cpu_state *s, uint32_t id, unsigned nregisters,
@@ -203,14 +352,18 @@ unsigned cpu_parts_find(cpu_state *s, uint32_t id, unsigned nregisters,
   if (s->plan.stops[id] || !begin(&p, s) || !list_statement(&p, id) || !find_reads(&p)) return 0;
   uint32_t half = nregisters / 2 * CPU_LANE_BYTES, total = bytes_of(&p, ~(var_set)0);
   if (total <= half + half / 2) return 0; /* there is room for all */
-  uint32_t count = (total + half - 1) / half;
-  var_set sets[CPU_MAX_PARTS];
-  unsigned nparts = fill_parts(&p, (total + count - 1) / count, sets);
-  if (nparts < 2) return 0;
-  for (unsigned n = 0; n < nparts; n++) {
-    if (!(out[n] = left_out_of(&p, sets[n]))) return 0;
-  }
+  if (!survey(&p)) return 0;
+  /* Without gathers LLVM makes no vectors of a loop that has no use for some of the neighbours. */
+  bool has_gathers = roc_processor_has(s->cg->tm, "avx512f");
+  p.apart = has_gathers ? s->chunk.lanes : 8 * s->chunk.lanes;
+  uint32_t count = (total + half - 1) / half, most = (total + count - 1) / count;
+  parts made = fill_parts(&p, most, false), joined = fill_parts(&p, most, true);
+  if (joined.weight < made.weight) made = joined;
   /* In one part, each vector beyond half of the registers is read and written. */
   unsigned spills = (total - half) / CPU_LANE_BYTES * 2;
-  return weigh_repeats(&p, out, nparts) <= spills ? nparts : 0;
+  if (made.count < 2 || made.weight > weigh_part(&p, ~(var_set)0) + spills) return 0;
+  for (unsigned n = 0; n < made.count; n++) {
+    if (!(out[n] = left_out_of(&p, made.sets[n]))) return 0;
+  }
+  return made.count;
 }

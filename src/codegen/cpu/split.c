@@ -665,6 +665,11 @@ static void end_first(cpu_state *s, cpu_run *first, cpu_run *outer) {
   s->epoch++;
 }
 
+bool cpu_slope(const cpu_state *s, uint32_t id, int64_t *slope) {
+  unsigned nodes = MAX_NODES;
+  return find_slope(s, id, &nodes, slope) && *slope != RUN_TIME;
+}
+
 bool cpu_grows_by_one(const cpu_state *s, uint32_t id) {
   int64_t slope;
   unsigned nodes = MAX_NODES;
