@@ -386,6 +386,24 @@ describe("items of NVIDIA GPUs that meet", function()
     check_not(code("x[i] > 0", { check = false }), "vote%.sync")
   end)
 
+  it("converts and multiplies integers that are known to have 32 bits as such", function()
+    local text = [[function(x, z)
+      local i = roc.get_global_id(1)
+      local a, b = z[i], z[i + 1]
+      x[i], z[i] = roc.float32((a * b >> 7 & 0xffffffff) >> 8), ((a ~ b) >> 32) * (b >> 33)
+    end]]
+    local assembly = asm(text, "(float32[:], int64[:])", { check = false })
+    check(assembly, "cvt%.rn%.f32%.u32")
+    check_not(assembly, "cvt%.rn%.f32%.[su]64")
+    assert.equal(1, count(assembly, "mul%.lo%.s64")) -- of a and b
+    local function converts(value, how)
+      local conversion = "function(x, z) x[1] = roc.float32(" .. value .. ") end"
+      check(asm(conversion, "(float32[:], int64[:])", { check = false }), "cvt%.rn%.f32%." .. how)
+    end
+    converts("(z[1] & 0xff) - 7", "s32")
+    converts("z[1] >> 31", "[su]64")
+  end)
+
   it("gathers lanes before a barrier that they come to apart", function()
     local text = "function(x, n) local i = roc.get_local_id(1) local s = 0 "
       .. "for k = i, n do s = s + BODY end roc.barrier() x[i] = s end"

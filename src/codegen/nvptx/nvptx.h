@@ -97,9 +97,22 @@ LLVMValueRef roc_nvptx_launch_value(roc_cg *cg, roc_ir_op op, unsigned dim);
 /* nvptx/remainder.c: C's fmod, exact. */
 LLVMValueRef roc_nvptx_remainder(roc_cg *cg, LLVMValueRef x, LLVMValueRef y);
 
+/* What is rewritten after LLVM's passes for speed: instructions, and what builds the value that takes
+ * the place of one, at cg->b. */
+typedef struct roc_nvptx_form {
+  bool (*matches)(roc_cg *cg, LLVMValueRef inst);
+  LLVMValueRef (*build)(roc_cg *cg, LLVMValueRef inst);
+} roc_nvptx_form;
+
 /* nvptx/roots.c */
+/* Rewrites all instructions of the module that have the form. */
+void roc_nvptx_rewrite(roc_cg *cg, const roc_nvptx_form *f);
 /* After LLVM's passes: makes square roots of float32 and their reciprocals arithmetic. */
 void roc_nvptx_rewrite_roots(roc_cg *cg);
+
+/* nvptx/halves.c */
+/* After LLVM's passes: integers that are known to have 32 bits become floats, or factors, as such. */
+void roc_nvptx_rewrite_halves(roc_cg *cg);
 
 /* nvptx/repair.c */
 roc_status roc_nvptx_repair(roc_cg *cg, roc_error *err);

@@ -224,6 +224,7 @@ roc_status roc_nvptx_repair(roc_cg *cg, roc_error *err) {
   static const roc_cg_form *const lists[] = {forms, NULL};
   roc_cg_rewrite_forms(cg, lists);
   roc_nvptx_rewrite_roots(cg);
+  roc_nvptx_rewrite_halves(cg);
   roc_nvptx_gather_first(cg);
   return ROC_OK;
 }

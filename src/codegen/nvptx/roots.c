@@ -44,8 +44,9 @@ static LLVMValueRef step_to_root(roc_cg *cg, LLVMValueRef x) {
   return fused(cg, rest, h, g);
 }
 
-static LLVMValueRef root_of(roc_cg *cg, LLVMValueRef x) {
+static LLVMValueRef root_of(roc_cg *cg, LLVMValueRef call) {
   LLVMBuilderRef b = cg->b;
+  LLVMValueRef x = LLVMGetOperand(call, 0);
   LLVMValueRef is_small = LLVMBuildFCmp(b, LLVMRealOLT, x, real(cg, SMALL), "");
   LLVMValueRef scaled = LLVMBuildFMul(b, x, real(cg, SCALE), "");
   LLVMValueRef root = step_to_root(cg, LLVMBuildSelect(b, is_small, scaled, x, ""));
@@ -55,8 +56,9 @@ static LLVMValueRef root_of(roc_cg *cg, LLVMValueRef x) {
   return LLVMBuildSelect(b, LLVMBuildAnd(b, has_root, is_nan(cg, root), ""), x, root, "");
 }
 
-static LLVMValueRef reciprocal_of(roc_cg *cg, LLVMValueRef root) {
+static LLVMValueRef reciprocal_of(roc_cg *cg, LLVMValueRef division) {
   LLVMBuilderRef b = cg->b;
+  LLVMValueRef root = LLVMGetOperand(division, 1);
   LLVMValueRef r = roc_cg_intrinsic(cg, "llvm.nvvm.rcp.approx.ftz.f", NULL, 0, &root, 1);
   LLVMValueRef rest = fused(cg, r, root, real(cg, -1));
   LLVMValueRef step = fused(cg, r, LLVMBuildFNeg(b, rest, ""), r);
@@ -77,23 +79,17 @@ static bool is_reciprocal_of_root(roc_cg *cg, LLVMValueRef inst) {
   return LLVMIsAConstantFP(dividend) && LLVMConstRealGetDouble(dividend, &is_rounded) == 1;
 }
 
-typedef struct form {
-  bool (*matches)(roc_cg *cg, LLVMValueRef inst);
-  unsigned operand; /* that the arithmetic is done on */
-  LLVMValueRef (*arithmetic)(roc_cg *cg, LLVMValueRef operand);
-} form;
-
-static void rewrite_block(roc_cg *cg, const form *f, LLVMBasicBlockRef block) {
+static void rewrite_block(roc_cg *cg, const roc_nvptx_form *f, LLVMBasicBlockRef block) {
   for (LLVMValueRef inst = LLVMGetFirstInstruction(block), next; inst; inst = next) {
     next = LLVMGetNextInstruction(inst);
     if (!f->matches(cg, inst)) continue;
     LLVMPositionBuilderBefore(cg->b, inst);
     LLVMSetCurrentDebugLocation2(cg->b, LLVMInstructionGetDebugLoc(inst));
-    roc_cg_replace(inst, f->arithmetic(cg, LLVMGetOperand(inst, f->operand)));
+    roc_cg_replace(inst, f->build(cg, inst));
   }
 }
 
-static void rewrite(roc_cg *cg, const form *f) {
+void roc_nvptx_rewrite(roc_cg *cg, const roc_nvptx_form *f) {
   for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block;
          block = LLVMGetNextBasicBlock(block)) {
@@ -105,8 +101,8 @@ static void rewrite(roc_cg *cg, const form *f) {
 /* Reciprocals first, while what they are of still is a root. */
 void roc_nvptx_rewrite_roots(roc_cg *cg) {
   if (cg->ir->fastmath) return;
-  static const form reciprocal = {is_reciprocal_of_root, 1, reciprocal_of};
-  static const form root = {is_root, 0, root_of};
-  rewrite(cg, &reciprocal);
-  rewrite(cg, &root);
+  static const roc_nvptx_form reciprocal = {is_reciprocal_of_root, reciprocal_of};
+  static const roc_nvptx_form root = {is_root, root_of};
+  roc_nvptx_rewrite(cg, &reciprocal);
+  roc_nvptx_rewrite(cg, &root);
 }
