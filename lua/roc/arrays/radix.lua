@@ -33,24 +33,22 @@ local MOST_NARROW = 1 << 29 -- elements that a state of 32 bits counts
 
 -- texts -------------------------------------------------------------------------------------------
 
--- Declares `key` of the bits `v` of an element.  -0 counts as 0, and all NaN are equal, and last.
+-- Declares `key` of the bits `v` of an element, and gives the bits of the greatest key, which comes
+-- last.  -0 counts as 0, and all NaN are equal, and last.
 local function key_text(dtype, is_descending)
   local bits = dtype.itemsize * 8
   local all, sign = -1 >> 64 - bits, 1 << bits - 1
   local kind = dtype.kind
   if kind ~= "f" then
     local flipped = (kind == "i" and sign or 0) ~ (is_descending and all or 0)
-    return string.format("local key = (v ~ 0x%x) & 0x%x", flipped, all)
+    return string.format("local key = (v ~ 0x%x) & 0x%x", flipped, all), flipped ~ all
   end
   local infinity = ({ float16 = 0x7c00, bfloat16 = 0x7f80, float32 = 0x7f800000,
     float64 = 0x7ff0000000000000 })[dtype.name]
   return string.format([[
-local magnitude = v & 0x%x
-    local key = magnitude | 0x%x
-    if v < 0 and magnitude > 0 then key = ~v & 0x%x end
-    key = key ~ 0x%x
-    if magnitude > 0x%x then key = 0x%x end]], all ~ sign, sign, all, is_descending and all or 0,
-    infinity, all)
+local ordered = v < 0 and -v or v | 0x%x
+    local key = (v & 0x%x > 0x%x and -1 or ordered ~ 0x%x) & 0x%x]], sign, all ~ sign, infinity,
+    is_descending and all or 0, all), all ~ sign
 end
 
 local INSERT = [=[
@@ -88,7 +86,9 @@ local HEAD = [[
   local everyone = roc.wave.ballot(true)]]
 
 -- Of the elements: the ranks `rank1`, … among those of their digit in the wavefront,
--- with the digit in the low bits, and the counts of the digits in each wavefront.
+-- with the digit in the low bits, and the counts of the digits in each wavefront.  Where the line
+-- has no element for a place of the tile, the tile has one of the greatest key, which comes after
+-- all of the line.
 local RANK = [[
     for k = item, $size // 32 * 256, $size do counts[k] = 0 end
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
@@ -100,18 +100,17 @@ local EACH_RANK = [[
       local v = values[#]
       $key
       local digit = key >> shift & 255
-      local same = roc.wave.ballot(mine + (# - 1) * lanes <= live)
+      local same = everyone
       for bit = 0, 7 do
-        local votes = roc.wave.ballot(digit & 1 << bit ~= 0)
-        if digit & 1 << bit == 0 then votes = votes ~ everyone end
+        local is_zero = digit & 1 << bit == 0
+        local votes = roc.wave.ballot(is_zero)
+        if not is_zero then votes = votes ~ everyone end
         same = same & votes
       end
       local before, slot = roc.math.popcount(same & below), (wave * 256 + digit & $slots) + 1
       local start = counts[slot]
       roc.wavebarrier()
-      if before == 0 and mine + (# - 1) * lanes <= live then
-        counts[slot] = start + roc.math.popcount(same)
-      end
+      if before == 0 then counts[slot] = start + roc.math.popcount(same) end
       roc.wavebarrier()
       rank# = (start + before & $last) << 8 | digit
     end]]
@@ -143,7 +142,9 @@ local SCAN = [[
     if lane == lanes then ends[wave + 1] = start end
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
     start = start - total
-    for w = 1, wave do start = start + ends[w] end]]
+    if item <= 256 then
+      for w = 1, wave do start = start + ends[w] end
+    end]]
 
 -- Makes the sorted tile.
 local PLACE = [[
@@ -158,7 +159,7 @@ $each_place
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)]]
 
 local EACH_PLACE = [[
-    if mine + (# - 1) * lanes <= live then
+    do
       local slot = (wave * 256 + (rank# & 255) & $slots) + 1
       rank# = (counts[slot] + (rank# >> 8) & $last) + 1
       tile[rank#] = values[#]
@@ -172,7 +173,7 @@ $head
   $spots
   local line, live = roc.get_group_id(1), math.min(x.shape[2], $tile)
   if line <= x.shape[1] $guard then
-$each_first
+$first
     for shift = 0, $most_shift, 8 do
 $rank
 $total
@@ -187,18 +188,27 @@ $each_again
   end
 end]=]
 
-local EACH_FIRST = [[
-    $first_spot
-    values[#] = 0
-    if mine + (# - 1) * lanes <= live then
-      values[#] = x[line][$before mine + (# - 1) * lanes]
+-- The tile of a line: a whole one, of which all items have all their elements, or some.
+local FIRST = [[
+$each_spot_first
+    if live == $tile then
+$each_first
+    else
+      local left = live - mine
+$each_first_of_some
     end]]
 
+local EACH_FIRST = "      values[#] = x[line][$before mine + (# - 1) * lanes]"
+
+local EACH_FIRST_OF_SOME = [[
+      values[#] = $greatest
+      if (# - 1) * lanes <= left then
+        values[#] = x[line][$before mine + (# - 1) * lanes]
+      end]]
+
 local EACH_AGAIN = [[
-    if mine + (# - 1) * lanes <= live then
-      values[#] = tile[mine + (# - 1) * lanes]
-      $again
-    end]]
+    values[#] = tile[mine + (# - 1) * lanes]
+    $again]]
 
 local CLEAR = [[
 function(counts)
@@ -261,9 +271,10 @@ $head
   local line, before = group // tiles + 1, group % tiles * $tile
   local live = math.min(n - before, $tile)
   if line <= x.shape[1] $guard then
-$each_first
+$first
 $rank
 $total
+    if item == 256 then total = total - ($tile - live) end
     local here, earlier = group * 256 + item, 0
     local offset = ((line - 1) * $passes + pass) * 256 + item
     if item <= 256 and here <= #states and offset >= 1 and offset <= #offsets then
@@ -280,21 +291,33 @@ $total
       if before > 0 then roc.atomic.store(states, here, earlier + total << 2 | 2) end
     end
 $scan
-    if item <= 256 then starts[item] = offset + earlier - start end
+    if item <= 256 then starts[item] = offset + earlier - start - 1 end
 $place
-$each_put
+$put_values
 $put_spots
   end
 end]=]
 
-local EACH_PUT = [[
-    local to# = 0
-    if (# - 1) * $size + item <= live then
-      local v = tile[(# - 1) * $size + item]
-      $key
-      to# = starts[(key >> shift & 255) + 1] + (# - 1) * $size + item
-      $put_value
+-- Puts the sorted tile where its digits belong.  A place is within the line unless that has been
+-- written meanwhile.
+local PUT_VALUES = [[
+$each_to
+    if live == $tile then
+$each_put
+    else
+$each_put_of_some
     end]]
+
+local EACH_PUT = [[
+      do
+        local v = tile[(# - 1) * $size + item]
+        $key
+        local place = starts[(key >> shift & 255) + 1] + (# - 1) * $size + item & $most_place
+        to# = math.min(place + 1, n)
+        $put_value
+      end]]
+
+local EACH_PUT_OF_SOME = string.gsub(EACH_PUT, "do", "if (# - 1) * $size + item <= live then", 1)
 
 local PUT_SPOTS = [[
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
@@ -308,18 +331,22 @@ local EACH_SPOT = [[
     end]]
 
 local EACH_MOVED = [[
-    if (# - 1) * $size + item <= live and to# >= 1 and to# <= moved.shape[2] then
+    if (# - 1) * $size + item <= live then
       moved[line][to#] = spots[(# - 1) * $size + item]
     end]]
 
 local TEXTS = { clear = CLEAR,
   insert = INSERT, block = BLOCK, count = COUNT, offsets = OFFSETS, sweep = SWEEP,
-  head = HEAD, rank = RANK, total = TOTAL, scan = SCAN, place = PLACE,
+  head = HEAD, first = FIRST, rank = RANK, total = TOTAL, scan = SCAN, place = PLACE,
+  put_values = PUT_VALUES,
 }
 
 -- Texts that are repeated for each of an item's elements, whose number is # in them.
 local REPEATED = {
-  each_first = EACH_FIRST, each_rank = EACH_RANK, each_place = EACH_PLACE, each_again = EACH_AGAIN,
+  each_first = EACH_FIRST, each_first_of_some = EACH_FIRST_OF_SOME,
+  each_spot_first = "$spot_first", each_to = "    local to# = 1",
+  each_put_of_some = EACH_PUT_OF_SOME,
+  each_rank = EACH_RANK, each_place = EACH_PLACE, each_again = EACH_AGAIN,
   each_read = EACH_READ, each_count = EACH_COUNT, each_put = EACH_PUT, each_spot = EACH_SPOT,
   each_moved = EACH_MOVED,
 }
@@ -334,33 +361,35 @@ local function text_of(step, form)
   local has_places, is_sweep = form.has_places, step == "sweep"
   local function of_places(text) return has_places and text or "" end
   local function of_values(text) return form.has_values and text or "" end
-  local results, guard = {}, { "" }
-  local function parameter(name, is_there, checks_extent)
+  local results, guard = {}, { "", "x.shape[2] > 0" }
+  local function parameter(name, is_there)
     if not is_there then return end
     results[#results + 1] = ", " .. name
-    guard[#guard + 1] = string.format("line <= %s.shape[1]", name)
-    if checks_extent then guard[#guard + 1] = string.format("x.shape[2] <= %s.shape[2]", name) end
+    guard[#guard + 1] = string.format("line <= %s.shape[1] and x.shape[2] <= %s.shape[2]", name,
+      name)
   end
-  parameter("y", form.has_values, not is_sweep)
-  parameter("at", has_places and form.reads_places, true)
-  parameter("moved", has_places, not is_sweep)
+  parameter("y", form.has_values)
+  parameter("at", has_places and form.reads_places)
+  parameter("moved", has_places)
   local own = "mine + (# - 1) * lanes"
   local bits = form.dtype.itemsize * 8
   local size = WORKGROUPS[step] or SIZE
+  local key, greatest = key_text(form.dtype, form.is_descending)
   local values = {
     size = size, run = RUN, each = form.each, tile = size * form.each, last = size * form.each - 1,
     slots = size // 32 * 256 - 1, passes = bits // 8, most_shift = bits - 8,
     bits = string.format("%q", "int" .. bits), wide = string.format("%q", form.wide),
-    key = key_text(form.dtype, form.is_descending),
+    key = key, greatest = greatest,
+    most_place = form.wide == "int32" and 0x7fffffff or math.maxinteger,
     results = table.concat(results), guard = table.concat(guard, " and "),
     before = is_sweep and "before +" or "",
     spots = of_places "local spots = roc.shared.array($tile, $wide)",
-    first_spot = is_sweep and "" or of_places("local p# = " .. own),
+    spot_first = is_sweep and "" or of_places("    local p# = " .. own),
     place_spot = is_sweep and "" or of_places "spots[rank#] = p#",
     again = of_places("p# = spots[" .. own .. "]"),
     spot = string.format(form.reads_places and "at[line][before + %s]" or "before + %s", own),
     put_spots = of_places(PUT_SPOTS),
-    put_value = of_values "if to# >= 1 and to# <= y.shape[2] then y[line][to#] = v end",
+    put_value = of_values "y[line][to#] = v",
     put = step == "insert" and of_values "y[line][k] = x[line][place]\n"
       .. of_places "      moved[line][k] = place"
       or of_values "y[line][k] = tile[k]\n" .. of_places "      moved[line][k] = spots[k]",
