@@ -6,8 +6,8 @@
 -- blocks, and all devices make the same.  A call begins with a new block and moves the generator
 -- past those it uses, before it runs.
 --
--- What is made of the words uses integers and correctly rounded operations alone (no logarithm or
--- sine of a library), so that floats are the same to the last bit, too.
+-- What is made of the words uses integers and correctly rounded operations alone, fused products
+-- among them (no logarithm or sine of a library), so that floats are the same to the last bit, too.
 local core = require "roc.core"
 local dtypes = require "roc.arrays.dtypes"
 local generated = require "roc.arrays.generated"
@@ -25,16 +25,19 @@ local M = {}
 
 -- texts -------------------------------------------------------------------------------------------
 
--- The four words of `block`.
-local PHILOX = [[
-    local c0, c1, c2, c3 = block & 0xffffffff, block >> 32, sequence & 0xffffffff, sequence >> 32
-    local k0, k1 = seed & 0xffffffff, seed >> 32
-    for _ = 1, 10 do
+local ROUND = [[
+
+    do
       local p0, p1 = c0 * 0xD2511F53, c2 * 0xCD9E8D57
       c0, c1 = (p1 >> 32) ~ c1 ~ k0, p1 & 0xffffffff
       c2, c3 = (p0 >> 32) ~ c3 ~ k1, p0 & 0xffffffff
       k0, k1 = (k0 + 0x9E3779B9) & 0xffffffff, (k1 + 0xBB67AE85) & 0xffffffff
     end]]
+
+-- The four words of `block`.  The rounds are written out, so that words are seen to have 32 bits.
+local PHILOX = [[
+    local c0, c1, c2, c3 = block & 0xffffffff, block >> 32, sequence & 0xffffffff, sequence >> 32
+    local k0, k1 = seed & 0xffffffff, seed >> 32]] .. string.rep(ROUND, 10)
 
 -- An item makes a block, and `$count` elements of it.
 local BLOCK = [=[
@@ -68,37 +71,60 @@ local function uniform_values(bits, is_wide)
   return table.concat(lines, "\n")
 end
 
--- Two normal numbers by Box and Muller: of u in (0, 1), and of a part of a turn.
---
--- u = x / 2^$bits with an odd x, and x = m * 2^e with m near 1, so that
--- log u = 2 atanh(s) + (e - $bits) log 2 with s = (m - 1) / (m + 1); x - 2^e is exact.  The turn's
--- upper two bits are its quadrant, the others an angle from -pi/4 to pi/4; so short series serve.
+-- Two normal numbers by Box and Muller: of u in (0, 1), and of a part of a turn, whose upper two
+-- bits are its quadrant, the others an angle from -pi/4 to pi/4; so short series serve.  `square$i`
+-- is -2 log u.
 local NORMAL_PAIR = [[
-    local x$i = $odd
-    local e$i = 63 - roc.math.clz(x$i)
-    local low$i = 1 << e$i
-    if x$i - low$i > (low$i >> 2) + (low$i >> 3) + (low$i >> 5) then
-      e$i, low$i = e$i + 1, low$i << 1
-    end
-    local s$i = $float(x$i - low$i) / ($float(x$i) + $float(low$i))
-    local ss$i = s$i * s$i
-    local log$i = ($log) * s$i * 2.0 + $float(e$i - $bits) * 0.69314718055994531
-    local radius$i = math.sqrt(log$i * -2.0)
+$square_of_radius
+    local radius$i = math.sqrt(square$i)
     local t$i = $float($angle) * $scale
     local tt$i = t$i * t$i
     local sin$i, cos$i = ($sin) * t$i, $cos
     local quadrant$i = $quadrant
     if quadrant$i & 1 == 1 then sin$i, cos$i = cos$i, -sin$i end
-    if quadrant$i & 2 == 2 then sin$i, cos$i = -sin$i, -cos$i end
+    if quadrant$i & 2 == 2 then radius$i = -radius$i end
     local v$first, v$second = radius$i * cos$i, radius$i * sin$i]]
 
--- The sum of coefficient(k) * x^k, k from 0 to `last`, in Horner's form.
-local function polynomial(x, last, coefficient)
-  local text = string.format("%.17g", coefficient(last))
-  for k = last - 1, 0, -1 do
-    text = string.format("(%s) * %s + %.17g", text, x, coefficient(k))
+-- u = (2 w + 1) / 2^33 = m / 2^left with m in [3/4, 3/2) and t = m - 1, of which `part` is the bits
+-- after the point, of m or of 2 m: so no difference is rounded.
+local NARROW_SQUARE = [[
+    local zeros$i = roc.math.clz($a)
+    local moved$i = zeros$i & 31
+    local part$i = (($a << moved$i) << 1) + (1 << moved$i) & 0xffffffff
+    part$i = (part$i ~ 0x80000000) - 0x80000000
+    local left$i, m$i = zeros$i - 31, roc.float32(part$i) * 0x1p-32
+    if part$i < 0 then left$i, m$i = left$i - 1, m$i * 0.5 end
+    local square$i = roc.math.fma(roc.float32(left$i & 63), 1.3862943611198906, ($log) * m$i)]]
+
+-- u = x / 2^62 with an odd x, and x = m * 2^e with m near 1, so that
+-- log u = 2 atanh(s) + (e - 62) log 2 with s = (m - 1) / (m + 1); x - 2^e is exact.
+local WIDE_SQUARE = [[
+    local x$i = $a >> 2 | 1
+    local e$i = 63 - roc.math.clz(x$i)
+    local low$i = 1 << e$i
+    if x$i - low$i > (low$i >> 2) + (low$i >> 3) + (low$i >> 5) then
+      e$i, low$i = e$i + 1, low$i << 1
+    end
+    local s$i = roc.float64(x$i - low$i) / (roc.float64(x$i) + roc.float64(low$i))
+    local ss$i = s$i * s$i
+    local log$i = ($log) * s$i * 2.0 + roc.float64(e$i - 62) * 0.69314718055994531
+    local square$i = log$i * -2.0]]
+
+-- The sum of coefficients[k] * x^(k - 1) in Horner's form.
+local function polynomial(x, coefficients, is_fused)
+  local format = is_fused and "roc.math.fma(%s, %s, %.17g)" or "(%s) * %s + %.17g"
+  local text = string.format("%.17g", coefficients[#coefficients])
+  for k = #coefficients - 1, 1, -1 do
+    text = string.format(format, text, x, coefficients[k])
   end
   return text
+end
+
+-- The coefficients of a series.
+local function series(count, coefficient)
+  local list = {}
+  for k = 1, count do list[k] = coefficient(k - 1) end
+  return list
 end
 
 local function inverse_odd(k) return 1 / (2 * k + 1) end
@@ -114,14 +140,21 @@ local function circular(first)
   end
 end
 
--- How a pair is made: of words $a, $b, with series that end below the last place of the type.
+-- How a pair is made: of words $a, $b, with polynomials whose error is below the last place of the
+-- type.  Those of float32, of -2 log(1 + t) / t among them, have the least greatest error in their
+-- range; those of float64 are series.
 local NORMAL = {
   float32 = { float = "roc.float32", pairs = 2, words = { "c0", "c1", "c2", "c3" },
-    odd = "$a << 1 | 1", bits = 33, angle = "($b & 0x3fffffff) - 0x20000000", scale = "0x1p-29",
-    quadrant = "$b >> 30", terms = { log = 5, sin = 4, cos = 5 } },
+    square_of_radius = NARROW_SQUARE, angle = "($b & 0x3fffffff) - 0x20000000", scale = "0x1p-29",
+    quadrant = "$b >> 30", is_fused = true, of_log = "m$i", polynomials = {
+      log = { -2.0, 1.0, -0.66667002, 0.5000015, -0.39978516, 0.33291614, -0.28987554, 0.26378179,
+        -0.20886834, 0.089199662 },
+      sin = { 0.78539819, -0.080745436, 0.002490001, -3.5950452e-05 },
+      cos = { 1.0, -0.30842513, 0.015854323, -0.0003259365, 3.5287617e-06 } } },
   float64 = { float = "roc.float64", pairs = 1, words = { "w1", "w2" }, head = WIDE,
-    odd = "$a >> 2 | 1", bits = 62, angle = "($b & 0x3fffffffffffffff) - 0x2000000000000000",
-    scale = "0x1p-61", quadrant = "$b >> 62", terms = { log = 11, sin = 8, cos = 8 } },
+    square_of_radius = WIDE_SQUARE, angle = "($b & 0x3fffffffffffffff) - 0x2000000000000000",
+    scale = "0x1p-61", quadrant = "$b >> 62", of_log = "ss$i", polynomials = {
+      log = series(12, inverse_odd), sin = series(9, circular(1)), cos = series(9, circular(0)) } },
 }
 
 local function normal_values(class)
@@ -129,12 +162,12 @@ local function normal_values(class)
   local lines = { form.head }
   for i = 1, form.pairs do
     local values = { i = i, first = 2 * i - 1, second = 2 * i, a = form.words[2 * i - 1],
-      b = form.words[2 * i], log = polynomial("ss" .. i, form.terms.log, inverse_odd),
-      sin = polynomial("tt" .. i, form.terms.sin, circular(1)),
-      cos = polynomial("tt" .. i, form.terms.cos, circular(0)) }
-    setmetatable(values, { __index = function(_, key) return form[key] end })
-    local text = string.gsub(NORMAL_PAIR, "%$(%a+)", values)
-    lines[#lines + 1] = (string.gsub(text, "%$(%a)", values))
+      b = form.words[2 * i] }
+    for name, argument in pairs { log = form.of_log, sin = "tt$i", cos = "tt$i" } do
+      values[name] = polynomial(argument, form.polynomials[name], form.is_fused)
+    end
+    setmetatable(values, { __index = form })
+    lines[#lines + 1] = support.fill_in(NORMAL_PAIR, values)
   end
   return table.concat(lines, "\n")
 end
