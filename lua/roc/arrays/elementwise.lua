@@ -316,12 +316,18 @@ end
 
 local STORE = { name = "store", symbol = "=", operands = 1, text = "result = a" }
 
+local FEW = 1 << 14 -- elements that the host copies sooner than a kernel is launched
+
 ---Stores the elements of an array, broadcast and converted, in another; both on one device, which
 ---is current, and without common elements.
 ---@param out roc.AnyArray
 ---@param value roc.AnyArray | number | boolean
 function M.store(out, value)
   local kind = check_operand(STORE, value, 1)
+  if kind == out.dtype and out.size <= FEW and support.side_of(out) == "host"
+      and core.current_device().kind == "cpu" then
+    return core.fill_from(out, value)
+  end
   run(STORE, { value }, { kind }, out.dtype, out, out.shape)
 end
 

@@ -96,7 +96,7 @@ local function stack(call, array, rows, columns, transposed)
   local shape = transposed and stacks.shape(call.lead, columns, rows)
     or stacks.shape(call.lead, rows, columns)
   local copy = new(call, shape)
-  linalg.fill(transposed and swapped(copy) or copy, places.bring(array, call.is_device))
+  core.fill_from(transposed and swapped(copy) or copy, places.bring(array, call.is_device))
   return flat(call, copy, shape[#shape - 1], shape[#shape])
 end
 
@@ -141,7 +141,7 @@ end
 local function solution(call, x, n, k, is_vector)
   local matrices = swapped(x:slice(3, 1, n))
   local copy = new(call, { stacks.count(call.lead), n, k })
-  linalg.fill(copy, matrices)
+  core.fill_from(copy, matrices)
   if is_vector then return result(call, copy, n) end
   return result(call, copy, n, k)
 end
@@ -280,7 +280,7 @@ function M.lstsq(a, b, opts)
   local longer, count = math.max(m, n), stacks.count(call.lead)
   local rcond = check_rcond(name, given, EPSILON[call.dtype] * longer)
   local x = new(call, stacks.shape(call.lead, k, longer))
-  linalg.fill(swapped(x:slice(x.ndim, 1, m)), places.bring(right, call.is_device))
+  core.fill_from(swapped(x:slice(x.ndim, 1, m)), places.bring(right, call.is_device))
   x = flat(call, x, k, longer)
   local s, ranks = new(call, { count, math.min(m, n) }), new(call, count, core.dtypes.int64)
   compute(call, "lstsq", stack(call, a, m, n, true), x, rcond, s, ranks)
@@ -301,7 +301,7 @@ local function factor(call, array, lead)
   local matrices = stacks.of(array, lead, call.is_device)
   if matrices.dtype == call.factors and is_packed(matrices) then return matrices end
   local copy, fill = new(call, matrices.shape, call.factors),
-    call.is_gpu and elementwise.store or linalg.fill
+    call.is_gpu and elementwise.store or core.fill_from
   fill(copy, matrices)
   return copy
 end

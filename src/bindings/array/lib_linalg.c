@@ -205,24 +205,6 @@ static int linalg_multiply(lua_State *L) {
   return 1;
 }
 
-/* fill(out, a): a's elements, converted; its leading dimensions are repeated, or missing */
-static int linalg_fill(lua_State *L) {
-  roc_error err = ROC_ERROR_INIT;
-  settle(L, 2);
-  const roc_array *out = roc_check_any_array(L, 1), *a = roc_check_any_array(L, 2);
-  roc_array_sync(L, out, true); /* it is new: nothing to wait for */
-  roc_array repeated = *a;
-  repeated.rank = out->rank;
-  for (uint32_t i = 0; i < out->rank; i++) {
-    uint32_t missing = out->rank - a->rank;
-    bool is_repeated = i < missing || a->extents[i - missing] != out->extents[i];
-    repeated.extents[i] = out->extents[i];
-    repeated.strides[i] = is_repeated ? 0 : a->strides[i - missing];
-  }
-  ROC_LUA_TRY(L, roc_array_convert_host(out, &repeated, &err), &err);
-  return 0;
-}
-
 /* reaches(device): whether LAPACK takes the device's memory as the host's. */
 static int linalg_reaches(lua_State *L) {
   lua_pushboolean(L, is_in_reach(roc_opt_device(L, 1)));
@@ -271,7 +253,6 @@ static int linalg_library(lua_State *L) {
 static const luaL_Reg functions[] = {{"library", linalg_library},
                                      {"find", linalg_find},
                                      {"reaches", linalg_reaches},
-                                     {"fill", linalg_fill},
                                      {"solve", linalg_solve},
                                      {"inverse", linalg_inverse},
                                      {"det", linalg_det},

@@ -1,5 +1,5 @@
 /* What roc/arrays/sorting.lua and selection.lua have the host do, on arrays whose memory it can
- * touch: core.sort_lines, core.count_true, core.take_true; core.sorting, the methods' own path for an
+ * touch: core.sort_lines, core.count_true, core.take_true, core.fill_from; core.sorting, the methods' own path for an
  * array in memory; and core.array_bits, which touches none. */
 #include <string.h>
 
@@ -182,9 +182,32 @@ static int array_bits(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {{"sort_lines", sort_lines}, {"sorting", sorting_method},
-                                     {"count_true", count_true}, {"take_true", take_true},
-                                     {"array_bits", array_bits}, {NULL, NULL}};
+/* fill_from(out, a): a's elements, converted, in a new array; its leading dimensions are repeated, or
+ * missing */
+static int fill_from(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_array_sync(L, roc_check_any_array(L, 2), false); /* first: it may close any array */
+  const roc_array *out = roc_check_any_array(L, 1), *a = roc_check_any_array(L, 2);
+  roc_array_sync(L, out, true); /* it is new: nothing to wait for */
+  roc_array repeated = *a;
+  repeated.rank = out->rank;
+  for (uint32_t i = 0; i < out->rank; i++) {
+    uint32_t missing = out->rank - a->rank;
+    bool is_repeated = i < missing || a->extents[i - missing] != out->extents[i];
+    repeated.extents[i] = out->extents[i];
+    repeated.strides[i] = is_repeated ? 0 : a->strides[i - missing];
+  }
+  ROC_LUA_TRY(L, roc_array_convert_host(out, &repeated, &err), &err);
+  return 0;
+}
+
+static const luaL_Reg functions[] = {{"sort_lines", sort_lines},
+                                     {"sorting", sorting_method},
+                                     {"count_true", count_true},
+                                     {"take_true", take_true},
+                                     {"array_bits", array_bits},
+                                     {"fill_from", fill_from},
+                                     {NULL, NULL}};
 
 void roc_open_sort(lua_State *L) {
   luaL_setfuncs(L, functions, 0);
