@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/bulk.h"
+#include "runtime/array/convert.h"
 
 /* Positions in two arrays of one shape.  `run` elements lie a_step / b_step bytes apart. */
 typedef struct walk {
@@ -194,8 +195,10 @@ static roc_status assign_elements(const roc_array *dst, const roc_array *src, bo
                                   roc_error *err) {
   walk w;
   if (!walk_init(&w, dst, src)) return ROC_OK;
+  roc_convert_run *run = convert ? roc_convert_run_of(src->dtype, dst->dtype) : NULL;
   do {
-    for (int64_t i = 0; i < w.run; i++) {
+    if (run) run(w.a, w.a_step, w.b, w.b_step, w.run);
+    for (int64_t i = 0; !run && i < w.run; i++) {
       roc_scalar value = roc_dtype_load(src->dtype, w.b + i * w.b_step);
       if (convert) value = convert_element(dst->dtype, src->dtype, value);
       if (!roc_dtype_store(dst->dtype, w.a + i * w.a_step, value)) {
