@@ -1,6 +1,6 @@
 -- Checks of straight code under one condition (ir/combined_checks.h).
 local compiler = require("roc.core").testing.compiler
-local asserted = require "support.asserted"
+local check = require("support.asserted").in_order
 
 local HEAD = [[
 kernel k(n.0: int, f.1: f32, x.2: int32[1] c read written narrow, y.3: int32[1] c read written narrow) check
@@ -24,16 +24,6 @@ local function combine(...)
   for _, line in ipairs { ... } do lines[#lines + 1] = "  " .. line .. "\n" end
   lines[#lines + 1] = "end\n"
   return compiler.ir_combine_checks(table.concat(lines))
-end
-
--- Each pattern is found after the one before.
-local function check(text, ...)
-  local at = 1
-  for _, pattern in ipairs { ... } do
-    local _, last = text:find(pattern, at)
-    asserted.check(last, 2, "no %q in\n%s", pattern, text)
-    at = last + 1
-  end
 end
 
 local function count(text, pattern) return select(2, text:gsub(pattern, "")) end

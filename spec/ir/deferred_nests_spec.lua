@@ -1,6 +1,6 @@
 -- Loops in loops that go without checks, and are run again after a wrong index.
 local compiler = require("roc.core").testing.compiler
-local asserted = require "support.asserted"
+local check = require("support.asserted").in_order
 
 -- For each k: from the place that first[k] names, as many elements as count[k] says.
 local HEAD = [[
@@ -45,15 +45,6 @@ local function inner_with(line)
 end
 
 local function count(text, pattern) return select(2, text:gsub(pattern, "")) end
-
-local function check(text, ...)
-  local at = 1
-  for _, pattern in ipairs { ... } do
-    local _, last = text:find(pattern, at)
-    asserted.check(last, 2, "no %q in\n%s", pattern, text)
-    at = last + 1
-  end
-end
 
 -- What is chosen where the launch's conditions hold: the nest's copy, and the nest after it.
 local function parts(text)

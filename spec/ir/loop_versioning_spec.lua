@@ -1,6 +1,6 @@
 -- Loops without checks beside loops with them.
 local compiler = require("roc.core").testing.compiler
-local asserted = require "support.asserted"
+local check = require("support.asserted").in_order
 
 local HEAD = [[
 kernel k(n.0: int, x.1: float32[2] c read written narrow) check
@@ -20,16 +20,6 @@ local function version(step, ...)
   for _, line in ipairs { ... } do lines[#lines + 1] = "    " .. line .. "\n" end
   lines[#lines + 1] = "  end\nend\n"
   return compiler.ir_version_loops(table.concat(lines))
-end
-
--- Each pattern is found after the one before.
-local function check(text, ...)
-  local at = 1
-  for _, pattern in ipairs { ... } do
-    local _, last = text:find(pattern, at)
-    asserted.check(last, 2, "no %q in\n%s", pattern, text)
-    at = last + 1
-  end
 end
 
 local function count(text, pattern) return select(2, text:gsub(pattern, "")) end

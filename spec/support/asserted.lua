@@ -23,6 +23,18 @@ function asserted.check(holds, level, format, ...)
   if not holds then error(string.format(format, ...), level == 0 and 0 or level + 1) end
 end
 
+---Each pattern is found in the text after the one before.
+---@param text string
+---@param ... string
+function asserted.in_order(text, ...)
+  local at = 1
+  for _, pattern in ipairs { ... } do
+    local _, last = text:find(pattern, at)
+    asserted.check(last, 2, "no %q in\n%s", pattern, text)
+    at = last + 1
+  end
+end
+
 ---Makes the tests of a run fail that have no assertion; called before they begin.
 function asserted.require_all(busted)
   for _, row in pairs(namespaces.assertion) do row.callback = counted(row.callback) end
