@@ -69,6 +69,17 @@ describe("deferring the checks of a nest", function()
     assert.are.equal(0, count(fixed:match("for k(.-)for j"), "ult"))
   end)
 
+  it("leaves a loop that may end early, or does not enter it, after a wrong index", function()
+    local exit <const> = "%20: bool = lt %1 %8\n if %20\n leave %7\n end"
+    local lines = { "%7 = for j.1 %0 %4 %0", table.unpack(INNER, 2) }
+    table.insert(lines, 3, exit)
+    local copy = parts(defer(table.unpack(lines)))
+    check(copy, "ult", "if ", " = for j", "leave")
+    table.insert(lines, 6, "%21: bool = lt %6 %8\n if %21\n set at.3 %8\n leave %7\n end")
+    table.remove(lines, 3)
+    assert.are.equal(0, count(defer(table.unpack(lines)), "clamp%.index"))
+  end)
+
   it("takes an inner loop for wrong only where it runs", function()
     check(parts(defer(table.unpack(INNER))), "else", "le %%", "select", "worst%.index")
   end)

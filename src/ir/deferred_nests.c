@@ -1,8 +1,8 @@
 /* See deferred_nests.h.
  *
  * The copy has to end where the nest does.  Until an index is wrong it computes what the nest does;
- * after that a loop is not entered whose bounds came from memory, and a loop without a count leaves
- * where it comes to its exit. */
+ * after that a loop is not entered whose bounds came from memory, nor one that something else than
+ * its count ends, which also leaves where it comes to its exit. */
 #include "ir/deferred_nests.h"
 
 #include "base/alloc.h"
@@ -134,22 +134,32 @@ static ROC_IR_WALKS bool reads_alone(deferrer *d, uint32_t id, nest *n) {
   return nloops > 0 && n->nworsts > 0;
 }
 
-static ROC_IR_WALKS uint32_t list_loops_without_count(const deferrer *d, uint32_t id,
-                                                      uint32_t *out) {
+/* Of the nest. */
+static ROC_IR_WALKS uint32_t list_loops(const deferrer *d, uint32_t id, uint32_t *out) {
   roc_ir_walk w;
   uint32_t count = 0;
   for (roc_ir_walk_begin_list(&w, d->m, &id, 1); roc_ir_walk_next(&w);) {
-    if (w.inst->op == ROC_IR_LOOP && count < MAX_NEST_INSTS) out[count++] = w.id;
+    if (is_loop(w.inst) && count < MAX_NEST_INSTS) out[count++] = w.id;
   }
   return count;
+}
+
+/* Whether the loop ends otherwise than by its count. */
+static ROC_IR_WALKS bool is_left(const deferrer *d, uint32_t id) {
+  roc_ir_walk w;
+  if (inst_of(d, id).op == ROC_IR_LOOP) return true;
+  ROC_IR_FOR_EACH(w, d->m, inst_of(d, id).k.region[0]) {
+    if (w.inst->op == ROC_IR_LEAVE && w.inst->aux == id) return true;
+  }
+  return false;
 }
 
 static bool is_nest(deferrer *d, uint32_t id, nest *n) {
   uint32_t loops[MAX_NEST_INSTS];
   if (d->nnests == MAX_NESTS || !reads_alone(d, id, n)) return false;
-  uint32_t count = list_loops_without_count(d, id, loops);
+  uint32_t count = list_loops(d, id, loops);
   for (uint32_t i = 0; i < count; i++) {
-    if (roc_ir_find_exit(d->m, loops[i]) == ROC_IR_NONE) return false;
+    if (is_left(d, loops[i]) && roc_ir_find_exit(d->m, loops[i]) == ROC_IR_NONE) return false;
   }
   return true;
 }
@@ -364,10 +374,11 @@ static bool may_be_wrong(const deferrer *d, uint32_t id, unsigned depth) {
   return false;
 }
 
-static bool needs_guard(const deferrer *d, const roc_ir_inst *loop) {
-  if (loop->op == ROC_IR_LOOP) return true;
-  return may_be_wrong(d, roc_ir_arg(d->m, loop, 0), 0) ||
-         may_be_wrong(d, roc_ir_arg(d->m, loop, 1), 0);
+static bool needs_guard(const deferrer *d, uint32_t loop) {
+  if (is_left(d, loop)) return true;
+  roc_ir_inst inst = inst_of(d, loop);
+  return may_be_wrong(d, roc_ir_arg(d->m, &inst, 0), 0) ||
+         may_be_wrong(d, roc_ir_arg(d->m, &inst, 1), 0);
 }
 
 /* Whether something is taken down in it. */
@@ -405,7 +416,7 @@ static void drop_checks(deferrer *d, uint32_t region);
 
 static void drop_checks_of(deferrer *d, uint32_t id) {
   roc_ir_inst inst = inst_of(d, id);
-  bool is_guarded = is_loop(&inst) && id != d->now->copy && needs_guard(d, &inst);
+  bool is_guarded = is_loop(&inst) && id != d->now->copy && needs_guard(d, id);
   uint32_t guard = ROC_IR_NONE;
   d->b.loc = inst.loc;
   if (d->is_ignored[id]) {
@@ -414,7 +425,7 @@ static void drop_checks_of(deferrer *d, uint32_t id) {
   }
   if (inst.op == ROC_IR_LOAD) clamp_indices(d, id);
   if (d->is_exit[id]) leave_early(d, id);
-  if (inst.op == ROC_IR_LOOP && has_checks(d, inst.k.region[0])) {
+  if (is_loop(&inst) && is_left(d, id) && has_checks(d, inst.k.region[0])) {
     d->is_exit[roc_ir_find_exit(d->m, id)] = 1;
   }
   if (is_guarded) guard = roc_ir_begin_if(&d->b, emit_all_fit(d, d->now, false));

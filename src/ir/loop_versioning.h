@@ -36,7 +36,8 @@ roc_status roc_ir_version_loops(roc_ir_module *module, bool defers, roc_error *e
 roc_status roc_ir_version_loops_of(roc_ir_module *module, uint32_t region, roc_ir_op op,
                                    bool defers, roc_ir_ids *left, roc_error *err);
 
-/* The IF that each round of a LOOP comes to and that does nothing but leave it; NONE: there is none. */
+/* The IF that each round of a loop comes to and that does nothing but leave it; NONE: there is
+ * none. */
 uint32_t roc_ir_find_exit(const roc_ir_module *module, uint32_t loop);
 
 /* Whether two arrays have the same extents in any case. */
