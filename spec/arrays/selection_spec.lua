@@ -159,3 +159,45 @@ end)
 describe("selections of device arrays", function()
   devices.each(function() specs(roc.to_device) end)
 end)
+
+describe("assigning by an array of places, on the host", function()
+  it("leaves the last of several values, in every layout and dimension", function()
+    local rng = roc.rng(4)
+    local function pick(n) return rng:integers(1, n, 1)[1] end
+    for _, dtype in ipairs { "int8", "float16", "float32", "int64", "bool" } do
+      for _ = 1, 20 do
+        local base = rng:integers(0, 9, { pick(5), pick(5), pick(5) }):astype(dtype)
+        local views = { base, base:transpose(), base:flip { axis = 1 }, base:transpose(2, 1, 3),
+          base:slice(3, 1, base.shape[3], 2) }
+        local view, d, count = views[pick(#views)], pick(3), pick(7)
+        local places = rng:integers(1, view.shape[d], count)
+        if pick(2) == 1 then places = places:astype "int8" end
+        local shape, expected, key = view.shape, view:copy(), { {}, {}, {} }
+        shape[d], key[d] = count, places
+        local values = rng:integers(0, 9, shape):astype(dtype)
+        for i = 1, shape[1] do
+          for j = 1, shape[2] do
+            for k = 1, shape[3] do
+              local at = { i, j, k }
+              at[d] = places[at[d]]
+              expected:set(values:get(i, j, k), table.unpack(at))
+            end
+          end
+        end
+        view[key] = values
+        assert.is_true(roc.array_equal(expected, view:copy()))
+      end
+    end
+  end)
+
+  it("writes nothing where one place is wrong", function()
+    local a, expected = roc.range(1, 5), roc.range(1, 5)
+    local sevens = roc.full(2, 7, "int64")
+    assert.error_matches(function() a[roc.array({ 1, 6 }, "int64")] = sevens end,
+      "index 6 out of range 1..5 of dimension 1", 1, true)
+    assert.error_matches(function() a[roc.array({ 1, 0 }, "int64")] = 7 end, "index 0 out of range")
+    assert.is_true(roc.array_equal(expected, a))
+    a[roc.array({}, "int64")] = 7
+    assert.is_true(roc.array_equal(expected, a))
+  end)
+end)

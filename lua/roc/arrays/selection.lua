@@ -14,7 +14,7 @@ local views = require "roc.arrays.views"
 
 support.library()
 
-local bool = core.dtypes.bool
+local bool, int64 = core.dtypes.bool, core.dtypes.int64
 
 local M = {}
 
@@ -334,16 +334,32 @@ $head
   end
 end]=], "array")
 
+local function scatter_by_kernels(wide, _, found, values, is_device)
+  local winners = support.new_array(is_device, wide.shape[2], int64):fill(0)
+  generated.kernel(WINNERS, "", "roc.Array [array] ="):forall(#found)(support.input(found),
+    support.output(winners))
+  generated.kernel(SCATTER, "", "roc.Array [array] ="):forall(wide.size)(support.input(winners),
+    support.input(values), support.output(wide))
+end
+
+-- One after the other, by the host's own code.
+local function scatter_on_host(wide, d, found, values)
+  if found.dtype ~= int64 then found = found:astype(int64) end
+  local place = core.put_places(wide, in_c_order(found), values)
+  if place then
+    support.fail("index %d out of range 1..%d of dimension %d", place, wide.shape[2], d)
+  end
+end
+
 local function scatter(array, d, at, value, is_device)
   local found, selected = read_places(at, d, is_device)
   local values = spread(value, selected_shape(array.shape, d, selected), array, is_device)
   if values.size == 0 then return end
-  local winners = support.new_array(is_device, array.shape[d], "int64"):fill(0)
-  generated.kernel(WINNERS, "", "roc.Array [array] ="):forall(#found)(support.input(found),
-    support.output(winners))
   local wide, is_view = in_three(array, d)
-  generated.kernel(SCATTER, "", "roc.Array [array] ="):forall(wide.size)(support.input(winners),
-    support.input(values:reshape(wide.shape[1], #found, wide.shape[3])), support.output(wide))
+  values = values:reshape(wide.shape[1], #found, wide.shape[3])
+  local is_on_host = not is_device and core.current_device().kind == "cpu"
+  local run = is_on_host and scatter_on_host or scatter_by_kernels
+  run(wide, d, found, values, is_device)
   if not is_view then assign_view(array, wide:reshape(array.shape), is_device) end
 end
 
