@@ -316,7 +316,9 @@ end
 
 local STORE = { name = "store", symbol = "=", operands = 1, text = "result = a" }
 
-local FEW = 1 << 14 -- elements that the host copies sooner than a kernel is launched
+-- Elements that the host copies sooner than a kernel is launched; it also copies to views with
+-- gaps, where a kernel would write to a copy.
+local FEW = 1 << 14
 
 ---Stores the elements of an array, broadcast and converted, in another; both on one device, which
 ---is current, and without common elements.
@@ -324,8 +326,8 @@ local FEW = 1 << 14 -- elements that the host copies sooner than a kernel is lau
 ---@param value roc.AnyArray | number | boolean
 function M.store(out, value)
   local kind = check_operand(STORE, value, 1)
-  if kind == out.dtype and out.size <= FEW and support.side_of(out) == "host"
-      and core.current_device().kind == "cpu" then
+  if kind == out.dtype and support.side_of(out) == "host" and core.current_device().kind == "cpu"
+      and (out.size <= FEW or not (out:is_c_contiguous() or out:is_f_contiguous())) then
     return core.fill_from(out, value)
   end
   run(STORE, { value }, { kind }, out.dtype, out, out.shape)
