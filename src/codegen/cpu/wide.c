@@ -24,7 +24,7 @@ typedef struct marker {
   uint32_t *setters; /* per variable: one of them */
   bool has_tiles;    /* items that have barriers stand in rows */
   bool has_lanes;    /* items that go different ways may be lanes of vectors */
-  bool is_turning;   /* a loop around what is looked at */
+  bool is_nested;    /* what is looked at stands in a loop, or under a condition of its items */
 } marker;
 
 static const roc_ir_ids *region_of_id(const marker *m, uint32_t region) {
@@ -229,10 +229,10 @@ static bool turn(marker *m, uint32_t id) {
   bool is_step_shared = m->uniform.insts[roc_ir_arg(m->ir, inst, 2)] == ROC_IR_UNIFORM_GROUP;
   if (!is_step_shared || m->nsets[inst->aux] != 1 || has_irregular_bounds(m, inst)) return false;
   if (has_obstacle(m, body) || !touches_memory(m, body) || suits_lanes(m, inst)) return false;
-  bool all_loops = true, was_turning = m->is_turning;
-  m->is_turning = true;
+  bool all_loops = true, was_nested = m->is_nested;
+  m->is_nested = true;
   mark_list(m, region_of(m, inst, 0), &all_loops);
-  m->is_turning = was_turning;
+  m->is_nested = was_nested;
   if (!all_loops) return false;
   m->plan->cuts[id] |= CPU_CUT_ROW;
   m->plan->wide_for[inst->aux] = id;
@@ -241,10 +241,10 @@ static bool turn(marker *m, uint32_t id) {
 
 /* The sums of a tiled product, in a loop that would be short enough to be unrolled: what the items
  * of a row have in common is loaded for several rows at once when the loop stands around them
- * (cpu/chunk.c).  Between barriers nothing is kept from statement to statement anyway.  In another loop
- * it is part of what that one's items do. */
+ * (cpu/chunk.c).  Between barriers nothing is kept from statement to statement anyway.  In another
+ * loop, or where items go different ways, it is part of what they do. */
 static bool is_tile_loop(const marker *m, const roc_ir_inst *inst) {
-  if (!m->has_tiles || m->is_turning || count_rounds(m, inst) <= SHORT_LOOP / 2) return false;
+  if (!m->has_tiles || m->is_nested || count_rounds(m, inst) <= SHORT_LOOP / 2) return false;
   const roc_ir_ids *body = region_of(m, inst, 0);
   bool sets = false;
   for (uint32_t i = 0; i < body->count; i++) {
@@ -268,8 +268,10 @@ static bool mark_if(marker *m, uint32_t id, bool *out_all_loops) {
       return false;
     }
   }
-  bool any = false;
+  bool any = false, was_nested = m->is_nested;
+  m->is_nested |= m->uniform.insts[roc_ir_arg(m->ir, inst, 0)] != ROC_IR_UNIFORM_GROUP;
   for (uint32_t r = 0; r < 2; r++) any |= mark_list(m, region_of(m, inst, r), out_all_loops);
+  m->is_nested = was_nested;
   if (any) m->plan->cuts[id] |= CPU_CUT_ROW;
   return any;
 }
