@@ -5,13 +5,16 @@
 -- (checked) over the best peer: below 1, ours is faster.  `shift` divides the one-dimensional sizes
 -- by two so many times, for a quick look; rows are chosen by name.  A time is the median of SAMPLES
 -- samples; a sample is so many launches between two events that it takes a millisecond, divided by
--- their number.  A peer that does not run here is left out.
+-- their number.  The rows start_up and start_up_cold are milliseconds from the start of a process
+-- until it has printed an element of saxpy, with caches and without.  A peer that does not run here
+-- is left out.
 local roc = require "roc"
 local gemm = require "roc.kernels.gemm"
 local histogram = require "roc.kernels.histogram"
 local transpose = require "roc.kernels.transpose"
 
 local SAMPLES = 15
+local STARTS, START_SIZE = 5, 1 << 20 -- of the start-up rows
 local shift = tonumber(arg[1]) or 0
 local wanted = { table.unpack(arg, 2) }
 
@@ -19,12 +22,42 @@ local device = roc.current_device()
 
 local peers = {
   { name = "C", build = "nvcc -O3 -arch=native bench/peers/cuda.cu -o build/bench/cuda",
-    run = "build/bench/cuda" },
-  { name = "cupy", run = "python3 bench/peers/cuda_python.py cupy" },
-  { name = "torch", run = "python3 bench/peers/cuda_python.py torch" },
+    run = "build/bench/cuda", start = "build/bench/cuda start" },
+  { name = "cupy", run = "python3 bench/peers/cuda_python.py cupy",
+    start = [[python3 -c 'import cupy
+x = cupy.ones(1 << 20, cupy.float32)
+print((2.5 * x + x)[6])']] },
+  { name = "torch", run = "python3 bench/peers/cuda_python.py torch",
+    start = [[python3 -c 'import torch
+x = torch.ones(1 << 20, device="cuda")
+print((2.5 * x + x)[6].item())']] },
   { name = "triton", run = "python3 bench/peers/cuda_python.py triton" },
   { name = "numba", run = "python3 bench/peers/cuda_python.py numba" },
 }
+
+local function median(times)
+  table.sort(times)
+  return times[#times // 2 + 1]
+end
+
+-- Until the command has printed a line; nil when it prints none.
+local function start_time(command)
+  local times = {}
+  for i = 1, STARTS do
+    local start = roc.time()
+    local pipe <close> = assert(io.popen(command .. " 2>/dev/null"))
+    if not pipe:read "l" then return nil end
+    times[i] = (roc.time() - start) * 1e3
+  end
+  return median(times)
+end
+
+local function is_wanted(name)
+  for _, other in ipairs(wanted) do
+    if other == name then return true end
+  end
+  return #wanted == 0
+end
 
 -- {["name n"] = milliseconds}
 local function peer_times(peer)
@@ -35,15 +68,13 @@ local function peer_times(peer)
     local name, n, ms = line:match("^(%S+) (%d+) ([%d.]+)$")
     if name then times[name .. " " .. n] = tonumber(ms) end
   end
+  if peer.start and is_wanted "start_up" then
+    times["start_up " .. START_SIZE] = start_time(peer.start)
+  end
   return times
 end
 
 -- ---- measuring ------------------------------------------------------------------------------
-
-local function median(times)
-  table.sort(times)
-  return times[#times // 2 + 1]
-end
 
 -- `stream`: where the work is queued, nil for the default one.
 local function sample(launch, stream, count)
@@ -256,14 +287,31 @@ row("to_host", BYTES, function(n)
   return function() d:copy_to_host(host, stream) end, stream
 end)
 
--- ---- the table ------------------------------------------------------------------------------
+local START = [[
+local roc = require "roc"
+local x, y = roc.to_device(roc.ones(%d, "float32")), roc.to_device(roc.ones(%d, "float32"))
+roc.kernel(function(a, x, y)
+  local i = roc.get_global_id(1)
+  if i <= #y then y[i] = a * x[i] + y[i] end
+end, { check = %s }):forall(#y)(2.5, x, y)
+print(y[7])]]
 
-local function is_wanted(name)
-  for _, other in ipairs(wanted) do
-    if other == name then return true end
-  end
-  return #wanted == 0
+local program = -1
+while arg[program - 1] do program = program - 1 end
+
+local function start_command(n, check)
+  local script = "build/bench/start_up.lua"
+  local file <close> = assert(io.open(script, "w"))
+  file:write(START:format(n, n, check))
+  return ("ROCLUA_DEVICE=%s %s %s"):format(device.kind, arg[program], script)
 end
+
+row("start_up", START_SIZE, start_command, start_time)
+row("start_up_cold", START_SIZE, function(n, check)
+  return "ROCLUA_CACHE=off CUDA_CACHE_DISABLE=1 " .. start_command(n, check)
+end, start_time)
+
+-- ---- the table ------------------------------------------------------------------------------
 
 -- The same work done otherwise: what the driver's copy, 16-byte accesses and libraries reach.
 local better = { "/16", "_library" }

@@ -293,9 +293,26 @@ void measure_copies() {
   CHECK(cudaFree(device));
 }
 
+// Of a process: the bench measures when it has printed.
+void start() {
+  int n = 1 << 20;
+  size_t nbytes = n * sizeof(float);
+  float *x = device_array<float>(n), *y = device_array<float>(n);
+  std::vector<float> ones(n, 1);
+  for (float *to : {x, y}) CHECK(cudaMemcpy(to, ones.data(), nbytes, cudaMemcpyHostToDevice));
+  saxpy<<<blocks_for(n), kLine>>>(2.5f, x, y, n);
+  float result;
+  CHECK(cudaMemcpy(&result, y + 6, sizeof result, cudaMemcpyDeviceToHost));
+  printf("%g\n", result);
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char **) {
+  if (argc > 1) {
+    start();
+    return 0;
+  }
   measure_launch();
   measure_lines();
   measure_cub();
