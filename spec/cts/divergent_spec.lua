@@ -496,6 +496,36 @@ devices.each(function(device)
     end
   end)
 
+  it("leave two loops by what all compare, in a third", function()
+    local k = devices.kernel([[function(n, b, o, p, q)
+      local i, lid = roc.get_global_id(1), roc.get_local_id(1)
+      local round = 0
+      repeat
+        round = round + 1
+        do
+          for k = 1, 3 do
+            for m = k, 3 do
+              o[i] = n + m
+              if b[1][1] > 2 then goto done end
+            end
+          end
+          p[i][(round // (lid | 1)) % 3 + 1] = 5
+          ::done::
+        end
+      until round > 3 or math.ult(q[i], n)
+    end]])
+    local o, p = devices.zeros(37, "float64"), devices.zeros({ 37, 3 }, "float32")
+    local b, q = devices.zeros({ 1, 1 }, "float32"), devices.zeros(37, "uint64")
+    devices.run(k, 37, { 0, b, o, p, q }, 35)
+    local got, last = devices.table(p), devices.table(o)
+    for i = 1, 37 do
+      local lid, expected = (i - 1) % 35 + 1, { 0, 0, 0 }
+      for round = 1, 4 do expected[round // (lid | 1) % 3 + 1] = 5 end
+      assert.same(expected, got[i])
+      assert.equal(3, last[i])
+    end
+  end)
+
   it("leave a loop by a condition that holds for every id", function()
     local out = devices.zeros({ 33, 2 }, "int64")
     devices.run(devices.kernel([[function(n, out)

@@ -40,31 +40,27 @@ bool are_in_one_loop(const branch_list &branches, const llvm::CycleInfo &cycles)
   });
 }
 
-/* By way of empty assembly: LLVM knows nothing of the result, and leaves it where it is. */
-llvm::Value *pass(llvm::IRBuilder<> &b, llvm::Value *number, const char *constraint) {
+/* In a vector register, by way of empty assembly: LLVM does not know that all lanes have the same. */
+llvm::Value *pass(llvm::IRBuilder<> &b, llvm::Value *number) {
   llvm::Type *type = number->getType();
   auto *of = llvm::FunctionType::get(type, type, false);
-  llvm::CallInst *passed = b.CreateCall(llvm::InlineAsm::get(of, "", constraint, false), number);
+  llvm::CallInst *passed = b.CreateCall(llvm::InlineAsm::get(of, "", "=v,0", false), number);
   passed->setDoesNotAccessMemory();
   passed->setDoesNotThrow();
-  passed->setConvergent();
   return passed;
 }
 
-/* LLVM gives the number a vector register, out of which it takes no scalar one by itself. */
-llvm::Value *scalar_of(llvm::IRBuilder<> &b, llvm::Value *condition) {
-  llvm::Value *number = pass(b, b.CreateZExt(condition, b.getInt32Ty()), "=v,0");
-  return b.CreateIntrinsic(number->getType(), llvm::Intrinsic::amdgcn_readfirstlane, number);
-}
-
+/* The number of the first live lane is read where the branch is: nothing moves or joins that. */
 void part(llvm::Instruction *condition, const branch_list &branches) {
   llvm::IRBuilder<> b(condition->getContext());
   b.SetInsertPoint(*condition->getInsertionPointAfterDef());
   b.SetCurrentDebugLocation(condition->getDebugLoc());
-  llvm::Value *number = scalar_of(b, condition);
+  llvm::Value *number = pass(b, b.CreateZExt(condition, b.getInt32Ty()));
   for (llvm::BranchInst *branch : branches) {
     b.SetInsertPoint(branch);
-    branch->setCondition(b.CreateICmpNE(pass(b, number, "=s,0"), b.getInt32(0)));
+    llvm::Value *read =
+        b.CreateIntrinsic(b.getInt32Ty(), llvm::Intrinsic::amdgcn_readfirstlane, number);
+    branch->setCondition(b.CreateICmpNE(read, b.getInt32(0)));
   }
 }
 
