@@ -94,6 +94,27 @@ local KERNELS = {
     %14: int = load x.0 %11
     set sum.0 %14
   end]] },
+  -- loops in loops (deferred_nests.c), of bounds out of memory
+  { "with a loop in a loop that read alone", "clamp.index.-ult.-= for.-worst.fits", [[
+  set sum.0 %4
+  %10 = for k.1 %2 %6 %2
+    %11: int = get k.1
+    check.index x.0 0 #0 %11
+    %12: int = load x.0 %11
+    check.index y.1 0 #1 %12
+    %13: int = load y.1 %12
+    %14 = for s.2 %12 %13 %2
+      %15: int = get s.2
+      check.index x.0 0 #0 %15
+      %16: int = load x.0 %15
+      %17: int = get sum.0
+      %18: int = add %17 %16
+      set sum.0 %18
+    end
+  end
+  %19: int = get sum.0
+  check.index y.1 0 #1 %1
+  store y.1 %19 %1]] },
   { "with a loop without a count that stores", "index.fits.-if all.-= loop.-check.index", [[
   set sum.0 %2
   %10 = loop
