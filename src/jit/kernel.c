@@ -66,8 +66,7 @@ static void free_state(roc_jit_kernel *k) {
   for (uint32_t i = 0; i < k->nspecs; i++) roc_jit_spec_free(k->specs[i]);
   k->nspecs = 0;
   k->last = NULL;
-  roc_jit_program_free(k->program);
-  roc_jit_later_free(k->later);
+  roc_jit_later_free(k->later, k->program);
   void *blocks[] = {k->values, k->classes, k->written,  k->old_aliases,
                     k->uses,   k->key,     k->later_key};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) roc_free(blocks[i]);
@@ -415,7 +414,7 @@ static bool end_later(roc_jit_kernel *k, roc_rt_device *device) {
   roc_jit_spec *spec;
   bool is_own = memcmp(k->later_key, k->key, sizeof(uint32_t)) == 0; /* the device's index */
   roc_status status = roc_jit_later_take(k->later, &object, NULL);
-  roc_jit_later_free(k->later);
+  roc_jit_later_free(k->later, NULL);
   k->later = NULL;
   if (status == ROC_OK && !is_own) object->free(object);
   if (status != ROC_OK || !is_own) return status == ROC_OK;

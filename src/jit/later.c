@@ -14,6 +14,7 @@ enum { MOST_AT_ONCE = 2 };
 
 struct roc_jit_later {
   roc_ir_module *module;
+  roc_jit_program *program; /* NULL: the caller has it */
   roc_cg_options options;
   roc_codeobj *object;
   roc_status status;
@@ -28,6 +29,7 @@ static void release(roc_jit_later *later) {
   if (atomic_fetch_sub(&later->references, 1) > 1) return;
   if (later->object) later->object->free(later->object);
   roc_ir_module_free(later->module);
+  roc_jit_program_free(later->program);
   roc_free(later);
 }
 
@@ -80,6 +82,11 @@ roc_status roc_jit_later_take(roc_jit_later *later, roc_codeobj **out_object, ro
   return later->status;
 }
 
-void roc_jit_later_free(roc_jit_later *later) {
-  if (later) release(later);
+void roc_jit_later_free(roc_jit_later *later, roc_jit_program *program) {
+  if (!later) {
+    roc_jit_program_free(program);
+    return;
+  }
+  later->program = program;
+  release(later);
 }

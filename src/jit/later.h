@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "base/codeobj.h"
+#include "jit/program.h"
 
 typedef struct roc_jit_later roc_jit_later;
 
@@ -14,6 +15,8 @@ roc_jit_later *roc_jit_later_begin(roc_ir_module *module, const roc_cg_options *
 bool roc_jit_later_is_done(const roc_jit_later *later);
 /* The object of work that is done; or why there is none. */
 roc_status roc_jit_later_take(roc_jit_later *later, roc_codeobj **out_object, roc_error *err);
-void roc_jit_later_free(roc_jit_later *later); /* never waits; NULL is fine */
+/* Never waits.  Takes over the program that the module was made of, in which its names lie: it is
+ * freed when the work no longer needs it.  Either may be NULL. */
+void roc_jit_later_free(roc_jit_later *later, roc_jit_program *program);
 
 #endif

@@ -38,6 +38,7 @@ int roc_check_file_progress(lua_State *L, int arg) {
 static bool tell(void *ud, uint64_t done, uint64_t total) {
   roc_file_work *work = ud;
   lua_State *L = work->L;
+  if (work->has_raised) return false; /* a library may go on after a failed write */
   if (!lua_checkstack(L, LUA_MINSTACK)) return true;
   lua_pushvalue(L, work->function);
   lua_pushinteger(L, (lua_Integer)done);

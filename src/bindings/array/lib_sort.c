@@ -1,6 +1,6 @@
-/* What roc/arrays/sorting.lua and selection.lua have the host do, on arrays whose memory it can
- * touch: core.sort_lines, core.count_true, core.take_true, core.fill_from; core.sorting, the methods' own path for an
- * array in memory; and core.array_bits, which touches none. */
+/* What the Lua side of arrays has the host do, where it can touch the memory: core.sort_lines,
+ * core.count_true, core.take_true, core.fill_from; core.sorting, the methods' own path for an array in
+ * memory; and core.array_bits, which touches none. */
 #include <string.h>
 
 #include "bindings/array/array_bind.h"
@@ -182,13 +182,13 @@ static int array_bits(lua_State *L) {
   return 1;
 }
 
-/* fill_from(out, a): a's elements, converted, in a new array; its leading dimensions are repeated, or
- * missing */
+/* fill_from(out, a): a's elements, converted, in memory that the two do not share; its leading
+ * dimensions are repeated, or missing */
 static int fill_from(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
-  roc_array_sync(L, roc_check_any_array(L, 2), false); /* first: it may close any array */
+  roc_array_sync(L, roc_check_any_array(L, 2), false); /* first: what is waited for may close any */
+  roc_array_sync(L, roc_check_any_array(L, 1), true);
   const roc_array *out = roc_check_any_array(L, 1), *a = roc_check_any_array(L, 2);
-  roc_array_sync(L, out, true); /* it is new: nothing to wait for */
   roc_array repeated = *a;
   repeated.rank = out->rank;
   for (uint32_t i = 0; i < out->rank; i++) {
